@@ -1,0 +1,175 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// AttrKind is the kind of an attribute.
+type AttrKind uint8
+
+// The kinds of ONNX attributes that reach the IR. Subgraphs are in Node.Body.
+const (
+	AttrInt AttrKind = iota
+	AttrFloat
+	AttrString
+	AttrInts
+	AttrFloats
+	AttrStrings
+	AttrTensor
+)
+
+// Attr is one attribute: exactly the field that Kind names is set.
+type Attr struct {
+	Kind    AttrKind
+	Int     int64
+	Float   float32
+	String  string
+	Ints    []int64
+	Floats  []float32
+	Strings []string
+	Tensor  *tensor.Dense
+}
+
+// Attrs maps names to attributes. What is absent has the default that the
+// operator's AttrSpec gives.
+type Attrs map[string]Attr
+
+// AttrSpec describes one attribute of an operator. Def nil: no default, so
+// that getters see the zero value and Has tells the difference.
+type AttrSpec struct {
+	Name     string
+	Kind     AttrKind
+	Required bool
+	Def      *Attr
+}
+
+// Int, Float, ... make attributes.
+func Int(v int) Attr            { return Attr{Kind: AttrInt, Int: int64(v)} }
+func Float(v float32) Attr      { return Attr{Kind: AttrFloat, Float: v} }
+func Str(v string) Attr         { return Attr{Kind: AttrString, String: v} }
+func Ints(v ...int) Attr        { return Attr{Kind: AttrInts, Ints: to64(v)} }
+func Floats(v ...float32) Attr  { return Attr{Kind: AttrFloats, Floats: v} }
+func Strings(v ...string) Attr  { return Attr{Kind: AttrStrings, Strings: v} }
+func Tens(v *tensor.Dense) Attr { return Attr{Kind: AttrTensor, Tensor: v} }
+
+func to64(v []int) []int64 {
+	o := make([]int64, len(v))
+	for i, x := range v {
+		o[i] = int64(x)
+	}
+	return o
+}
+
+// IntA, FloatA, ... make the rows of an operator's attribute table.
+func IntA(name string, def int) AttrSpec { a := Int(def); return AttrSpec{name, AttrInt, false, &a} }
+func FloatA(name string, def float32) AttrSpec {
+	a := Float(def)
+	return AttrSpec{name, AttrFloat, false, &a}
+}
+func StrA(name, def string) AttrSpec { a := Str(def); return AttrSpec{name, AttrString, false, &a} }
+func IntsA(name string) AttrSpec     { return AttrSpec{name, AttrInts, false, nil} }
+func FloatsA(name string) AttrSpec   { return AttrSpec{name, AttrFloats, false, nil} }
+func StringsA(name string) AttrSpec  { return AttrSpec{name, AttrStrings, false, nil} }
+func TensorA(name string) AttrSpec   { return AttrSpec{name, AttrTensor, false, nil} }
+
+// OptIntA is an int attribute without default.
+func OptIntA(name string) AttrSpec { return AttrSpec{name, AttrInt, false, nil} }
+
+// OptFloatA is a float attribute without default.
+func OptFloatA(name string) AttrSpec { return AttrSpec{name, AttrFloat, false, nil} }
+
+// Need marks an attribute as required.
+func Need(s AttrSpec) AttrSpec { s.Required, s.Def = true, nil; return s }
+
+func (n *Node) attr(name string, kind AttrKind) Attr {
+	if a, ok := n.Attrs[name]; ok {
+		if a.Kind != kind {
+			panic(fmt.Sprintf("BUG: %s: attribute %s is of kind %d, read as %d", n, name, a.Kind, kind))
+		}
+		return a
+	}
+	for _, s := range n.Op.Attrs {
+		if s.Name == name {
+			if s.Kind != kind {
+				panic(fmt.Sprintf("BUG: %s: attribute %s is declared as kind %d, read as %d", n, name, s.Kind, kind))
+			}
+			if s.Def != nil {
+				return *s.Def
+			}
+			return Attr{Kind: kind}
+		}
+	}
+	panic(fmt.Sprintf("BUG: operator %s declares no attribute %s", n.Op.Name, name))
+}
+
+// Has reports whether the attribute was given.
+func (n *Node) Has(name string) bool { _, ok := n.Attrs[name]; return ok }
+
+// Int is the value of an int attribute or its default.
+func (n *Node) Int(name string) int { return int(n.attr(name, AttrInt).Int) }
+
+// Float is the value of a float attribute or its default.
+func (n *Node) Float(name string) float32 { return n.attr(name, AttrFloat).Float }
+
+// Str is the value of a string attribute or its default.
+func (n *Node) Str(name string) string { return n.attr(name, AttrString).String }
+
+// Ints is the value of an ints attribute, nil when absent.
+func (n *Node) Ints(name string) []int {
+	a := n.attr(name, AttrInts).Ints
+	if a == nil {
+		return nil
+	}
+	o := make([]int, len(a))
+	for i, v := range a {
+		o[i] = int(v)
+	}
+	return o
+}
+
+// Floats is the value of a floats attribute, nil when absent.
+func (n *Node) Floats(name string) []float32 { return n.attr(name, AttrFloats).Floats }
+
+// Strings is the value of a strings attribute, nil when absent.
+func (n *Node) Strings(name string) []string { return n.attr(name, AttrStrings).Strings }
+
+// Tensor is the value of a tensor attribute, nil when absent.
+func (n *Node) Tensor(name string) *tensor.Dense { return n.attr(name, AttrTensor).Tensor }
+
+// SetAttr sets or replaces one attribute.
+func (n *Node) SetAttr(name string, a Attr) {
+	if n.Attrs == nil {
+		n.Attrs = Attrs{}
+	}
+	n.Attrs[name] = a
+}
+
+// Names are the attribute names in order.
+func (a Attrs) Names() []string {
+	k := make([]string, 0, len(a))
+	for n := range a {
+		k = append(k, n)
+	}
+	sort.Strings(k)
+	return k
+}
+
+// Clone is a copy that can be edited; slices are shared.
+func (a Attrs) Clone() Attrs {
+	c := make(Attrs, len(a))
+	for k, v := range a {
+		c[k] = v
+	}
+	return c
+}
+
+// Equal compares kind and value.
+func (a Attr) Equal(b Attr) bool {
+	return a.Kind == b.Kind && a.Int == b.Int && (a.Float == b.Float || a.Float != a.Float && b.Float != b.Float) && a.String == b.String &&
+		slices.Equal(a.Ints, b.Ints) && slices.Equal(a.Floats, b.Floats) && slices.Equal(a.Strings, b.Strings) &&
+		(a.Tensor == b.Tensor || a.Tensor != nil && b.Tensor != nil && tensor.Equal(a.Tensor, b.Tensor))
+}

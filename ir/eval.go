@@ -1,0 +1,125 @@
+package ir
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// EvalNode evaluates one node on the given inputs (nil where absent): in
+// float or plain integers by Op.Eval; on quantised values by the rule that
+// Op.Quant names. A panic inside an operator is returned as an error that
+// names the node.
+func EvalNode(n *Node, in []*tensor.Dense) (out []*tensor.Dense, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("BUG: evaluating %s: %v", n, r)
+		}
+	}()
+	if n.Op.Eval == nil && n.Op.EvalQ == nil {
+		return nil, Errf(n, "no-eval", "the reference interpreter has no evaluation for this operator")
+	}
+	if n.Quantised() {
+		switch {
+		case n.Op.EvalQ != nil && n.Op.Quant != QMove:
+			return n.Op.EvalQ(n, in)
+		case n.Op.Quant == QFloat:
+			return evalDequantised(n, in)
+		}
+	}
+	return n.Op.Eval(n, in)
+}
+
+// evalDequantised is the contract's rule for int8 operators without a
+// CMSIS-NN kernel: clamp(round_half_away(f(dequantised, float64) / s) + zp).
+func evalDequantised(n *Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	fin := make([]*tensor.Dense, len(in))
+	for i, d := range in {
+		if d == nil {
+			continue
+		}
+		switch {
+		case n.In[i].Type.Quant != nil:
+			fin[i] = Dequantise(d, n.In[i].Type.Quant)
+		case d.DType.IsFloat():
+			fin[i] = d.Cast(tensor.F64)
+		default:
+			fin[i] = d
+		}
+	}
+	out, err := n.Op.Eval(n, fin)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		if i < len(n.Out) && n.Out[i].Type.Quant != nil {
+			out[i] = QuantiseAway(out[i], n.Out[i].Type)
+		}
+	}
+	return out, nil
+}
+
+// Dequantise gives the reals, in float64, for which d stands.
+func Dequantise(d *tensor.Dense, q *Quant) *tensor.Dense {
+	out := make([]float64, d.Len())
+	ch := channelOf(d.Shape, q)
+	for i := range out {
+		c := ch(i)
+		out[i] = float64(d.Int(i)-int64(q.ZeroAt(c))) * float64(q.ScaleAt(c))
+	}
+	return tensor.Of(d.Shape, out)
+}
+
+// QuantiseAway is clamp(round_half_away(x/s) + zp) for every element.
+func QuantiseAway(d *tensor.Dense, t Type) *tensor.Dense {
+	return quantise(d, t, math.Round)
+}
+
+// QuantiseEven is ONNX QuantizeLinear: x/s (in float32 when x is float32)
+// rounded half to even, then zp added and the sum clamped.
+func QuantiseEven(d *tensor.Dense, t Type) *tensor.Dense {
+	return quantise(d, t, math.RoundToEven)
+}
+
+func quantise(d *tensor.Dense, t Type, round func(float64) float64) *tensor.Dense {
+	out := tensor.New(t.DType, d.Shape)
+	lo, hi := t.DType.IntRange()
+	ch := channelOf(d.Shape, t.Quant)
+	f32 := d.DType == tensor.F32
+	for i, n := 0, d.Len(); i < n; i++ {
+		c := ch(i)
+		x, s := d.Float(i), t.Quant.ScaleAt(c)
+		var r float64
+		if f32 {
+			r = round(float64(float32(x) / s))
+		} else {
+			r = round(x / float64(s))
+		}
+		out.SetInt(i, ClampInt(r+float64(t.Quant.ZeroAt(c)), lo, hi))
+	}
+	return out
+}
+
+// ClampInt converts v to an integer within [lo, hi]; NaN becomes lo clamped
+// zero, so that every host agrees.
+func ClampInt(v float64, lo, hi int64) int64 {
+	switch {
+	case v != v:
+		v = 0
+	case v <= float64(lo):
+		return lo
+	case v >= float64(hi):
+		return hi
+	}
+	return min(max(int64(v), lo), hi)
+}
+
+func channelOf(shape []int, q *Quant) func(int) int {
+	if q.Axis < 0 {
+		return func(int) int { return 0 }
+	}
+	inner := tensor.Strides(shape)[q.Axis]
+	dim := shape[q.Axis]
+	return func(i int) int { return i / inner % dim }
+}

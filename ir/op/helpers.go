@@ -1,0 +1,131 @@
+package op
+
+import (
+	"math"
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// actAttrs are the bounds of an activation absorbed into an operator, in real
+// units and for float and quantised nodes alike: the result is clamped to
+// [act_min, act_max] (either may be absent). Quantised kernels derive their
+// integer clamp with ActRange. They have no counterpart in ONNX; export writes
+// a Clip behind the node.
+var actAttrs = []ir.AttrSpec{ir.OptFloatA("act_min"), ir.OptFloatA("act_max")}
+
+func withAct(a ...ir.AttrSpec) []ir.AttrSpec { return append(a, actAttrs...) }
+
+// ActBounds are the absorbed activation's bounds, infinite where absent.
+func ActBounds(n *ir.Node) (lo, hi float64) {
+	lo, hi = negInf, posInf
+	if n.Has("act_min") {
+		lo = float64(n.Float("act_min"))
+	}
+	if n.Has("act_max") {
+		hi = float64(n.Float("act_max"))
+	}
+	return lo, hi
+}
+
+// clampAct applies the absorbed activation to a float tensor in place.
+func clampAct(n *ir.Node, d *tensor.Dense) *tensor.Dense {
+	if !n.Has("act_min") && !n.Has("act_max") {
+		return d
+	}
+	lo, hi := ActBounds(n)
+	switch s := d.Data.(type) {
+	case []float32:
+		l, h := float32(lo), float32(hi)
+		for i, v := range s {
+			s[i] = min(max(v, l), h)
+		}
+	default:
+		for i, k := 0, d.Len(); i < k; i++ {
+			d.SetFloat(i, min(max(d.Float(i), lo), hi))
+		}
+	}
+	return d
+}
+
+// Axis normalises a possibly negative axis of a value of the given rank.
+func Axis(n *ir.Node, axis, rank int) (int, error) {
+	if axis < -rank || axis >= rank {
+		return 0, ir.Errf(n, "axis", "axis %d is out of range for rank %d", axis, rank)
+	}
+	if axis < 0 {
+		axis += rank
+	}
+	return axis, nil
+}
+
+// Broadcast is the NumPy broadcast of shapes.
+func Broadcast(n *ir.Node, shapes ...[]int) ([]int, error) {
+	rank := 0
+	for _, s := range shapes {
+		rank = max(rank, len(s))
+	}
+	out := make([]int, rank)
+	for i := range out {
+		out[i] = 1
+	}
+	for _, s := range shapes {
+		for i, d := range s {
+			o := rank - len(s) + i
+			switch {
+			case out[o] == d || d == 1:
+			case out[o] == 1:
+				out[o] = d
+			default:
+				return nil, ir.Errf(n, "broadcast", "shapes %v do not broadcast: dimension %d is %d and %d", shapes, o, out[o], d)
+			}
+		}
+	}
+	return out, nil
+}
+
+// ConstInts is input i as integers when it is constant; what names it in the
+// error for one that is only known at run time.
+func ConstInts(n *ir.Node, i int, what string) ([]int, error) {
+	v := n.Input(i)
+	if v == nil {
+		return nil, nil
+	}
+	if v.Const == nil {
+		return nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but is computed at run time", what, i, v)
+	}
+	x := v.Const.Int64s()
+	out := make([]int, len(x))
+	for k, e := range x {
+		if e > 1<<40 {
+			e = 1 << 40 // "to the end" markers such as MaxInt64
+		} else if e < -1<<40 {
+			e = -1 << 40
+		}
+		out[k] = int(e)
+	}
+	return out, nil
+}
+
+func need(n *ir.Node, ok bool, code, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return ir.Errf(n, code, format, args...)
+}
+
+func one(t ir.Type) ([]ir.Type, error) { return []ir.Type{t}, nil }
+
+func outs(d ...*tensor.Dense) ([]*tensor.Dense, error) { return d, nil }
+
+func wantRank(n *ir.Node, i, rank int) error {
+	if r := n.In[i].Type.Rank(); r != rank {
+		return ir.Errf(n, "rank", "input %d (%s) has shape %v, want rank %d", i, n.In[i], n.In[i].Type.Shape, rank)
+	}
+	return nil
+}
+
+func sameShape(a, b []int) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
+
+var negInf, posInf = math.Inf(-1), math.Inf(1)

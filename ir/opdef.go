@@ -1,0 +1,109 @@
+package ir
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Pattern is the kind of an operator for fusion, after TVM's OpPatternKind.
+type Pattern uint8
+
+// From the most to the least fusable.
+const (
+	Elementwise Pattern = iota // every output element from the same element of each input
+	Broadcast                  // like Elementwise with broadcast inputs
+	Injective                  // every output element from one input element: data movement
+	Reduce                     // commutative reduction
+	OutFusable                 // convolution-like: element-wise operators join its store loop
+	Opaque                     // never fused
+)
+
+// QuantKind says how an operator computes on quantised values.
+type QuantKind uint8
+
+const (
+	// QFloat: clamp(round_half_away(f(dequantised input in float64)/s)+zp);
+	// Eval is run in float64 when there is no EvalQ.
+	QFloat QuantKind = iota
+	// QMove: the integers pass through unchanged, so that inputs that carry
+	// data and outputs must share one quantisation; Eval runs on the integers.
+	QMove
+	// QInt: EvalQ is a kernel's exact integer arithmetic.
+	QInt
+	// QNone: never computes on quantised values (shape operators, Q/DQ).
+	QNone
+)
+
+// OpDef is everything the compiler knows about an operator's meaning. How it
+// becomes C is a row in lower/target.
+type OpDef struct {
+	Name   string // as in ONNX
+	Domain string // "" is ai.onnx; "nncc" is ours
+	Doc    string // one line for `nncc ops`
+	Attrs  []AttrSpec
+	MinIn  int // inputs that must be present; later ones may be absent (nil)
+	MaxIn  int // -1: variadic
+	MinOut int // outputs always produced
+	MaxOut int // -1: variadic (Node.Out's length decides)
+
+	// Infer gives the output types (DType and Shape) from the input types,
+	// constant inputs and attributes. It is the only shape code of the operator.
+	Infer func(n *Node) ([]Type, error)
+	// Eval is the reference evaluation in the ONNX meaning for the dtypes of
+	// the inputs; absent inputs are nil. It must not change its inputs.
+	Eval func(n *Node, in []*tensor.Dense) ([]*tensor.Dense, error)
+	// EvalQ is the exact integer evaluation; types of inputs and outputs are
+	// those of the node's values.
+	EvalQ func(n *Node, in []*tensor.Dense) ([]*tensor.Dense, error)
+
+	Pattern Pattern
+	Quant   QuantKind
+	// DataIn are the inputs that carry the quantised data when QMove
+	// (nil: input 0 only; AllInputs for Concat and the like).
+	DataIn []int
+	// Scalar is the float64 function of an element-wise unary operator.
+	Scalar func(n *Node, x float64) float64
+	// MACs of one evaluation; nil counts none.
+	MACs func(n *Node) int64
+	// Impure operators (random generators) are never folded.
+	Impure bool
+}
+
+// AllInputs in DataIn marks every input as carrying data.
+var AllInputs = []int{-1}
+
+// DataInputs are the indices of the inputs that carry quantised data.
+func (d *OpDef) DataInputs(n *Node) []int {
+	if d.DataIn == nil {
+		return []int{0}
+	}
+	if len(d.DataIn) == 1 && d.DataIn[0] == -1 {
+		return Identity(len(n.In))
+	}
+	return d.DataIn
+}
+
+// Diag is an error about a model that a user can act on.
+type Diag struct {
+	Code string // stable short identifier, e.g. "shape-mismatch"
+	Node string // ONNX node (or tensor) that the message is about
+	Msg  string // what was found and what is wanted
+	Hint string // what to do; may be empty
+}
+
+func (d *Diag) Error() string {
+	s := d.Msg
+	if d.Node != "" {
+		s = d.Node + ": " + s
+	}
+	if d.Hint != "" {
+		s += " (" + d.Hint + ")"
+	}
+	return s
+}
+
+// Errf is a Diag about node n.
+func Errf(n *Node, code, format string, args ...any) *Diag {
+	return &Diag{Code: code, Node: n.String(), Msg: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,464 @@
+package tensor
+
+import (
+	"fmt"
+	"math"
+)
+
+// Dense is a tensor in row-major order. Data is a typed slice: []float32,
+// []float64, []uint16 (the bits of F16 and BF16), []int8 (I8 and I4), []int16,
+// []int32, []int64, []uint8 (U8 and U4), []uint16, []uint32, []uint64, []bool.
+// A Dense is treated as immutable once another tensor or node may see it.
+type Dense struct {
+	DType DType
+	Shape []int
+	Data  any
+}
+
+// MaxElems bounds any single tensor; larger ones are refused when sizes are
+// computed, so that no shape in a model file can exhaust memory.
+const MaxElems = 1 << 28
+
+// Elems is the number of elements of a shape; an error for negative
+// dimensions and for more than MaxElems elements.
+func Elems(shape []int) (int, error) {
+	n := 1
+	for _, d := range shape {
+		if d < 0 {
+			return 0, fmt.Errorf("shape %v has a negative dimension", shape)
+		}
+		if d == 0 {
+			return 0, nil
+		}
+	}
+	for _, d := range shape {
+		if n > MaxElems/d {
+			return 0, fmt.Errorf("shape %v is too large: more than %d elements", shape, MaxElems)
+		}
+		n *= d
+	}
+	return n, nil
+}
+
+// Count is Elems for shapes that are known to be valid.
+func Count(shape []int) int {
+	n, err := Elems(shape)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return n
+}
+
+func makeData(d DType, n int) any {
+	switch d {
+	case F32:
+		return make([]float32, n)
+	case F64:
+		return make([]float64, n)
+	case F16, BF16, U16:
+		return make([]uint16, n)
+	case I8, I4:
+		return make([]int8, n)
+	case I16:
+		return make([]int16, n)
+	case I32:
+		return make([]int32, n)
+	case I64:
+		return make([]int64, n)
+	case U8, U4:
+		return make([]uint8, n)
+	case U32:
+		return make([]uint32, n)
+	case U64:
+		return make([]uint64, n)
+	case Bool:
+		return make([]bool, n)
+	}
+	panic("BUG: no storage for " + d.String())
+}
+
+// New is a zero tensor.
+func New(d DType, shape []int) *Dense {
+	return &Dense{DType: d, Shape: append([]int(nil), shape...), Data: makeData(d, Count(shape))}
+}
+
+// Elem is the set of Go types that hold elements.
+type Elem interface {
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | bool
+}
+
+// Of wraps a slice of a Go type that names its DType without doubt
+// (uint16 becomes U16); the slice is not copied.
+func Of[T Elem](shape []int, data []T) *Dense {
+	var d DType
+	switch any(data).(type) {
+	case []float32:
+		d = F32
+	case []float64:
+		d = F64
+	case []int8:
+		d = I8
+	case []int16:
+		d = I16
+	case []int32:
+		d = I32
+	case []int64:
+		d = I64
+	case []uint8:
+		d = U8
+	case []uint16:
+		d = U16
+	case []uint32:
+		d = U32
+	case []uint64:
+		d = U64
+	case []bool:
+		d = Bool
+	}
+	if n := Count(shape); n != len(data) {
+		panic(fmt.Sprintf("BUG: shape %v needs %d elements, got %d", shape, n, len(data)))
+	}
+	return &Dense{DType: d, Shape: append([]int(nil), shape...), Data: data}
+}
+
+// Scalar is a rank-0 tensor.
+func Scalar[T Elem](v T) *Dense { return Of(nil, []T{v}) }
+
+// Ints is a 1-D int64 tensor, the usual form of shapes and axes.
+func Ints(v ...int) *Dense {
+	x := make([]int64, len(v))
+	for i, e := range v {
+		x[i] = int64(e)
+	}
+	return Of([]int{len(v)}, x)
+}
+
+// As is the typed slice of d; it panics when the Go type is another one.
+func As[T Elem](d *Dense) []T { return d.Data.([]T) }
+
+// Len is the number of elements.
+func (d *Dense) Len() int { return Count(d.Shape) }
+
+// Reshaped shares the data under another shape of the same size.
+func (d *Dense) Reshaped(shape []int) *Dense {
+	if Count(shape) != d.Len() {
+		panic(fmt.Sprintf("BUG: reshape %v to %v", d.Shape, shape))
+	}
+	return &Dense{DType: d.DType, Shape: append([]int(nil), shape...), Data: d.Data}
+}
+
+// Clone copies data and shape.
+func (d *Dense) Clone() *Dense {
+	c := New(d.DType, d.Shape)
+	copyData(c.Data, d.Data)
+	return c
+}
+
+func copyData(dst, src any) {
+	switch s := src.(type) {
+	case []float32:
+		copy(dst.([]float32), s)
+	case []float64:
+		copy(dst.([]float64), s)
+	case []int8:
+		copy(dst.([]int8), s)
+	case []int16:
+		copy(dst.([]int16), s)
+	case []int32:
+		copy(dst.([]int32), s)
+	case []int64:
+		copy(dst.([]int64), s)
+	case []uint8:
+		copy(dst.([]uint8), s)
+	case []uint16:
+		copy(dst.([]uint16), s)
+	case []uint32:
+		copy(dst.([]uint32), s)
+	case []uint64:
+		copy(dst.([]uint64), s)
+	case []bool:
+		copy(dst.([]bool), s)
+	default:
+		panic(fmt.Sprintf("BUG: tensor data of type %T", src))
+	}
+}
+
+// Float is element i as float64 (bool as 0 or 1).
+func (d *Dense) Float(i int) float64 {
+	switch s := d.Data.(type) {
+	case []float32:
+		return float64(s[i])
+	case []float64:
+		return s[i]
+	case []uint16:
+		switch d.DType {
+		case F16:
+			return float64(F16ToF32(s[i]))
+		case BF16:
+			return float64(math.Float32frombits(uint32(s[i]) << 16))
+		}
+		return float64(s[i])
+	case []uint64:
+		return float64(s[i])
+	}
+	return float64(d.Int(i))
+}
+
+// Int is element i as int64; floats are truncated towards zero.
+func (d *Dense) Int(i int) int64 {
+	switch s := d.Data.(type) {
+	case []int8:
+		return int64(s[i])
+	case []int16:
+		return int64(s[i])
+	case []int32:
+		return int64(s[i])
+	case []int64:
+		return s[i]
+	case []uint8:
+		return int64(s[i])
+	case []uint32:
+		return int64(s[i])
+	case []uint64:
+		return int64(s[i])
+	case []uint16:
+		if d.DType == U16 {
+			return int64(s[i])
+		}
+	case []bool:
+		if s[i] {
+			return 1
+		}
+		return 0
+	}
+	return int64(d.Float(i))
+}
+
+// SetFloat stores v in element i: rounded to the type for floats, truncated
+// and wrapped for integers, v != 0 for bool.
+func (d *Dense) SetFloat(i int, v float64) {
+	switch s := d.Data.(type) {
+	case []float32:
+		s[i] = float32(v)
+	case []float64:
+		s[i] = v
+	case []uint16:
+		switch d.DType {
+		case F16:
+			s[i] = F32ToF16(float32(v))
+		case BF16:
+			s[i] = F32ToBF16(float32(v))
+		default:
+			s[i] = uint16(int64(v))
+		}
+	case []bool:
+		s[i] = v != 0
+	case []uint64:
+		if v < 0 {
+			s[i] = uint64(int64(v))
+		} else {
+			s[i] = uint64(v)
+		}
+	default:
+		d.SetInt(i, int64(v))
+	}
+}
+
+// SetInt stores v in element i, wrapped to the type.
+func (d *Dense) SetInt(i int, v int64) {
+	switch s := d.Data.(type) {
+	case []int8:
+		if d.DType == I4 {
+			v = v << 60 >> 60
+		}
+		s[i] = int8(v)
+	case []int16:
+		s[i] = int16(v)
+	case []int32:
+		s[i] = int32(v)
+	case []int64:
+		s[i] = v
+	case []uint8:
+		if d.DType == U4 {
+			v &= 15
+		}
+		s[i] = uint8(v)
+	case []uint32:
+		s[i] = uint32(v)
+	case []uint64:
+		s[i] = uint64(v)
+	case []bool:
+		s[i] = v != 0
+	case []uint16:
+		if d.DType == U16 {
+			s[i] = uint16(v)
+		} else {
+			d.SetFloat(i, float64(v))
+		}
+	default:
+		d.SetFloat(i, float64(v))
+	}
+}
+
+// Floats copies all elements as float64.
+func (d *Dense) Floats() []float64 {
+	out := make([]float64, d.Len())
+	switch s := d.Data.(type) {
+	case []float32:
+		for i, v := range s {
+			out[i] = float64(v)
+		}
+	case []float64:
+		copy(out, s)
+	case []int8:
+		for i, v := range s {
+			out[i] = float64(v)
+		}
+	default:
+		for i := range out {
+			out[i] = d.Float(i)
+		}
+	}
+	return out
+}
+
+// Int64s copies all elements as int64.
+func (d *Dense) Int64s() []int64 {
+	out := make([]int64, d.Len())
+	for i := range out {
+		out[i] = d.Int(i)
+	}
+	return out
+}
+
+// FromFloats is a tensor of type dt with the given values, each rounded (for
+// floats) or truncated (for integers) to the type.
+func FromFloats(dt DType, shape []int, v []float64) *Dense {
+	d := New(dt, shape)
+	for i, x := range v {
+		d.SetFloat(i, x)
+	}
+	return d
+}
+
+// Cast converts element by element as ONNX Cast does between numeric types
+// (floats to integers truncate towards zero).
+func (d *Dense) Cast(dt DType) *Dense {
+	if d.DType == dt {
+		return d
+	}
+	out := New(dt, d.Shape)
+	if (d.DType.IsInt() || d.DType == Bool) && !dt.IsFloat() {
+		for i, n := 0, d.Len(); i < n; i++ {
+			out.SetInt(i, d.Int(i))
+		}
+		return out
+	}
+	for i, n := 0, d.Len(); i < n; i++ {
+		out.SetFloat(i, d.Float(i))
+	}
+	return out
+}
+
+// Strides are the row-major strides of a shape, in elements.
+func Strides(shape []int) []int {
+	s := make([]int, len(shape))
+	n := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		s[i] = n
+		n *= shape[i]
+	}
+	return s
+}
+
+// Transpose permutes the dimensions: output dimension i is input dimension
+// perm[i], as in ONNX Transpose.
+func (d *Dense) Transpose(perm []int) *Dense {
+	shape := make([]int, len(perm))
+	st := Strides(d.Shape)
+	pst := make([]int, len(perm))
+	for i, p := range perm {
+		shape[i], pst[i] = d.Shape[p], st[p]
+	}
+	out := New(d.DType, shape)
+	Gather(out, d, shape, pst, 0)
+	return out
+}
+
+// Gather fills dst (row-major over shape) from src elements at base plus the
+// dot product of index and strides: the one loop behind transpose, slice,
+// broadcast and flip. Strides may be zero or negative.
+func Gather(dst, src *Dense, shape, strides []int, base int) {
+	switch s := src.Data.(type) {
+	case []float32:
+		gather(dst.Data.([]float32), s, shape, strides, base)
+	case []float64:
+		gather(dst.Data.([]float64), s, shape, strides, base)
+	case []int8:
+		gather(dst.Data.([]int8), s, shape, strides, base)
+	case []int16:
+		gather(dst.Data.([]int16), s, shape, strides, base)
+	case []int32:
+		gather(dst.Data.([]int32), s, shape, strides, base)
+	case []int64:
+		gather(dst.Data.([]int64), s, shape, strides, base)
+	case []uint8:
+		gather(dst.Data.([]uint8), s, shape, strides, base)
+	case []uint16:
+		gather(dst.Data.([]uint16), s, shape, strides, base)
+	case []uint32:
+		gather(dst.Data.([]uint32), s, shape, strides, base)
+	case []uint64:
+		gather(dst.Data.([]uint64), s, shape, strides, base)
+	case []bool:
+		gather(dst.Data.([]bool), s, shape, strides, base)
+	default:
+		panic(fmt.Sprintf("BUG: tensor data of type %T", src.Data))
+	}
+}
+
+func gather[T any](dst, src []T, shape, strides []int, base int) {
+	if len(dst) == 0 {
+		return
+	}
+	r := len(shape)
+	if r == 0 {
+		dst[0] = src[base]
+		return
+	}
+	idx := make([]int, r)
+	inner, is := shape[r-1], strides[r-1]
+	for o := 0; o < len(dst); o += inner {
+		p := base
+		for k := 0; k < inner; k++ {
+			dst[o+k] = src[p]
+			p += is
+		}
+		for a := r - 2; a >= 0; a-- {
+			idx[a]++
+			base += strides[a]
+			if idx[a] < shape[a] {
+				break
+			}
+			base -= strides[a] * shape[a]
+			idx[a] = 0
+		}
+	}
+}
+
+// Equal reports the same type, shape and bits.
+func Equal(a, b *Dense) bool {
+	if a.DType != b.DType || len(a.Shape) != len(b.Shape) {
+		return false
+	}
+	for i := range a.Shape {
+		if a.Shape[i] != b.Shape[i] {
+			return false
+		}
+	}
+	ab, bb := a.Bytes(), b.Bytes()
+	return string(ab) == string(bb)
+}
+
+// String is a short description, not the data.
+func (d *Dense) String() string { return fmt.Sprintf("%s%v", d.DType, d.Shape) }
