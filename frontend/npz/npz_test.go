@@ -1,0 +1,371 @@
+package npz
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// samples has an array of every dtype and of the ranks 0 to 3.
+func samples() []Entry {
+	must := func(a *Array, err error) *Array {
+		if err != nil {
+			panic(err)
+		}
+		return a
+	}
+	s := []int{2, 3}
+	return []Entry{
+		{"bool", must(New(s, []bool{true, false, true, true, false, false}))},
+		{"int8", must(New(s, []int8{-128, -1, 0, 1, 2, 127}))},
+		{"int16", must(New(s, []int16{-32768, -1, 0, 1, 2, 32767}))},
+		{"int32", must(New(s, []int32{math.MinInt32, -1, 0, 1, 2, math.MaxInt32}))},
+		{"int64", must(New(s, []int64{math.MinInt64, -1, 0, 1, 2, math.MaxInt64}))},
+		{"uint8", must(New(s, []uint8{0, 1, 2, 3, 254, 255}))},
+		{"uint16", must(New(s, []uint16{0, 1, 2, 3, 4, 65535}))},
+		{"uint32", must(New(s, []uint32{0, 1, 2, 3, 4, math.MaxUint32}))},
+		{"uint64", must(New(s, []uint64{0, 1, 2, 3, 4, math.MaxUint64}))},
+		{"float16", must(NewFloat16(s, []uint16{0, 0x8000, 1, 0x3c00, 0x7bff, 0x7c00}))},
+		{"float32", must(New(s, []float32{-1.5, 0, 1e-45, 1, 3e38, float32(math.Inf(1))}))},
+		{"float64", must(New(s, []float64{-1.5, 0, 5e-324, 1, 1e308, math.NaN()}))},
+		{"complex64", must(New(s, []complex64{1, 2i, 3, 4, 5, 6 + 7i}))},
+		{"complex128", must(New(s, []complex128{1, 2i, 3, 4, 5, 6 + 7i}))},
+		{"scalar", must(New(nil, []float32{42}))},
+		{"empty", must(New([]int{0, 7}, []int8{}))},
+		{"rank3", must(New([]int{2, 1, 3}, []int32{0, 1, 2, 3, 4, 5}))},
+		{"vec", must(New([]int{3}, []int32{7, 8, 9}))},
+	}
+}
+
+var cmpArrays = cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateEmpty()}
+
+func TestRoundTrip(t *testing.T) {
+	for _, e := range samples() {
+		for _, o := range []Order{{}, {Fortran: true}, {Big: true}, {true, true}} {
+			var b bytes.Buffer
+			if err := WriteNpyOrder(&b, e.Array, o); err != nil {
+				t.Fatal(e.Name, err)
+			}
+			if (b.Len()-e.Array.Len()*e.Array.ElemSize())%64 != 0 {
+				t.Errorf("%s: data start at %d", e.Name, b.Len()-e.Array.Len()*e.Array.ElemSize())
+			}
+			got, err := ReadNpy(bytes.NewReader(b.Bytes()), Limits{})
+			if err != nil {
+				t.Fatal(e.Name, o, err)
+			}
+			if d := cmp.Diff(e.Array, got, cmpArrays); d != "" {
+				t.Errorf("%s %v: %s", e.Name, o, d)
+			}
+		}
+	}
+}
+
+func TestArchive(t *testing.T) {
+	for _, write := range []func(*bytes.Buffer) error{
+		func(b *bytes.Buffer) error { return WriteNpz(b, samples()) },
+		func(b *bytes.Buffer) error { return WriteNpzDeflated(b, samples()) },
+	} {
+		var b, c bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(&c); err != nil || !bytes.Equal(b.Bytes(), c.Bytes()) {
+			t.Fatal("written twice, the bytes differ", err)
+		}
+		path := filepath.Join(t.TempDir(), "a.npz")
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadFile(path, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(samples(), got, cmpArrays); d != "" {
+			t.Error(d)
+		}
+		a, err := OpenArchive(path, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := a.Header("rank3")
+		if err != nil || h.DType != "int32" || len(h.Shape) != 3 {
+			t.Error(h, err)
+		}
+		if _, err := a.Read("nosuch"); err == nil || !strings.Contains(err.Error(), "nosuch") {
+			t.Error(err)
+		}
+		a.Close()
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	a := samples()[10].Array
+	p := filepath.Join(dir, "x.npy")
+	if err := WriteNpyFile(p, a); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadFile(p, Limits{})
+	if err != nil || len(got) != 1 || cmp.Diff(a, got[0].Array, cmpArrays) != "" {
+		t.Fatal(got, err)
+	}
+	z := filepath.Join(dir, "x.npz")
+	if err := WriteNpzFile(z, samples()); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".npz-*")); len(left) != 0 {
+		t.Error("temporary files are left:", left)
+	}
+	for _, bad := range []string{dir, filepath.Join(dir, "none.npy"), os.DevNull} {
+		if _, err := ReadFile(bad, Limits{}); err == nil {
+			t.Error(bad, "was read")
+		}
+	}
+}
+
+// npy builds a version 1 file with the given dictionary and data.
+func npy(dict string, data ...byte) []byte {
+	b := append([]byte(magic), 1, 0, byte(len(dict)), byte(len(dict)>>8))
+	return append(append(b, dict...), data...)
+}
+
+func TestHeaders(t *testing.T) {
+	good := []string{
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }",
+		`{"shape": (1L,), "fortran_order": False, "descr": "<f4"}`,
+		"{'descr':'=f4','fortran_order':True,'shape':(1,1)}  \n",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': ()}",
+	}
+	for _, g := range good {
+		if _, err := ReadNpy(bytes.NewReader(npy(g, 0, 0, 0, 0)), Limits{}); err != nil {
+			t.Errorf("%s: %v", g, err)
+		}
+	}
+	v3 := append([]byte(magic), 3, 0)
+	v3 = binary.LittleEndian.AppendUint32(v3, uint32(len(good[0])))
+	v3 = append(append(v3, good[0]...), 0, 0, 0, 0)
+	if _, err := ReadNpy(bytes.NewReader(v3), Limits{}); err != nil {
+		t.Error(err)
+	}
+
+	bad := map[string]string{ // dictionary → what the message must say
+		"":   "'{'",
+		"{}": "descr",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}":                      "negative",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}":                       "fewer",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}":                       "follow",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904,4)}":    "overflow",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904,)}":     "overflow",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999,)}": "whole number",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,)}":           "limit",
+		"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}":                        "pickled",
+		"{'descr': '<V2', 'fortran_order': False, 'shape': (1,)}":                       "bfloat16",
+		"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}":              "structured",
+		"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}":                       "Maybe",
+		"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}":       "twice",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} import os":             "text after",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}":               "unknown key",
+		"{'descr': '<f4":                           "never closed",
+		"{'descr': '<f4', 'shape': (1":             "','",
+		"{'descr': '<f16', 'fortran_order': False": "f16",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (" + strings.Repeat("1,", 65) + ")}": "rank",
+	}
+	for d, want := range bad {
+		_, err := ReadNpy(bytes.NewReader(npy(d, 0, 0, 0, 0)), Limits{})
+		if err == nil {
+			t.Errorf("%s: accepted", d)
+		} else if !strings.Contains(err.Error(), want) && want != "','" {
+			t.Errorf("%s: %v; want %q in it", d, err, want)
+		}
+	}
+	for _, b := range []string{"", "\x93NUM", magic, magic + "\x01\x00\x10", magic + "\x09\x00\x00\x00", magic + "\x02\x00\xff\xff\xff\xff", "PK\x03\x04"} {
+		if _, err := ReadNpy(strings.NewReader(b), Limits{}); err == nil {
+			t.Errorf("%q: accepted", b)
+		}
+	}
+}
+
+// TestBombs: archives that promise or unfold too much are refused before memory
+// is taken for them.
+func TestBombs(t *testing.T) {
+	dict := "{'descr': '|i1', 'fortran_order': False, 'shape': (%d,)}"
+	lie := func(method uint16, size uint64, body []byte) []byte {
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		w, err := z.CreateRaw(&zip.FileHeader{Name: "a.npy", Method: method, CRC32: crc32.ChecksumIEEE(body), CompressedSize64: uint64(len(body)), UncompressedSize64: size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(body)
+		z.Close()
+		return b.Bytes()
+	}
+	zeros, err := New([]int{4 << 20}, make([]int8, 4<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var real bytes.Buffer
+	if err := WriteNpzDeflated(&real, []Entry{{"a", zeros}, {"b", zeros}}); err != nil {
+		t.Fatal(err)
+	}
+	huge := npy(fmt.Sprintf(dict, 1<<40))
+	cases := []struct {
+		name string
+		zip  []byte
+		lim  Limits
+		want string
+	}{
+		{"deflate cannot", lie(zip.Deflate, 1<<40, huge), Limits{}, "deflate cannot"},
+		{"stored lies", lie(zip.Store, 1<<40, huge), Limits{}, "stored"},
+		{"inner header lies", lie(zip.Store, uint64(len(huge)), huge), Limits{}, "limit"},
+		{"inner header lies, small limit off", lie(zip.Store, uint64(len(huge)), huge), Limits{Bytes: 1 << 50}, "want 1099511627776"},
+		{"total", real.Bytes(), Limits{Bytes: 6 << 20}, "limit"},
+		{"entries", real.Bytes(), Limits{Entries: 1}, "entries"},
+		{"truncated", real.Bytes()[:real.Len()/2], Limits{}, "not a .npz"},
+	}
+	for _, c := range cases {
+		a, err := NewArchive(bytes.NewReader(c.zip), int64(len(c.zip)), c.lim)
+		if err == nil {
+			for _, n := range a.Names() {
+				if _, err = a.Read(n); err != nil {
+					break
+				}
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q in it", c.name, err, c.want)
+		}
+	}
+}
+
+// TestNumpy compares with NumPy itself, both ways, where it is installed.
+func TestNumpy(t *testing.T) {
+	py := ""
+	for _, p := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(p, "-c", "import numpy").Run() == nil {
+			py = p
+			break
+		}
+	}
+	if py == "" {
+		t.Skip("python3 with numpy is not installed (apt-get install python3-numpy)")
+	}
+	dir := t.TempDir()
+	if err := WriteNpzFile(filepath.Join(dir, "ours.npz"), samples()); err != nil {
+		t.Fatal(err)
+	}
+	script := `
+import numpy as np
+d = np.load('ours.npz')
+np.savez('stored.npz', **{k: np.asfortranarray(v) if v.ndim else v for k, v in d.items()})
+np.savez_compressed('packed.npz', **{k: v.astype(v.dtype.newbyteorder('>')) for k, v in d.items()})
+for k in d.files: assert d[k].dtype.name == k or k in ('scalar','empty','rank3','vec'), k
+np.save('v1.npy', d['rank3'].T)
+`
+	cmd := exec.Command(py, "-c", script)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, f := range []string{"stored.npz", "packed.npz"} {
+		got, err := ReadNpzFile(filepath.Join(dir, f), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(samples(), got, cmpArrays); d != "" {
+			t.Errorf("%s: %s", f, d)
+		}
+	}
+	got, err := ReadNpyFile(filepath.Join(dir, "v1.npy"), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]int32{0, 3, 1, 4, 2, 5}, got.Data); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestConversions(t *testing.T) {
+	for _, e := range samples() {
+		f, err := e.Array.Float64s()
+		if strings.HasPrefix(e.Name, "complex") {
+			if err == nil {
+				t.Error(e.Name)
+			}
+			continue
+		}
+		if err != nil || len(f) != e.Array.Len() {
+			t.Error(e.Name, f, err)
+		}
+		_, err = e.Array.Int64s()
+		isInt := !strings.HasPrefix(e.Array.DType, "float") && e.Name != "uint64"
+		if (err == nil) != isInt {
+			t.Error(e.Name, err)
+		}
+	}
+	h := map[uint16]float64{0: 0, 1: 5.960464477539063e-08, 0x3c00: 1, 0xc000: -2, 0x7bff: 65504, 0x03ff: 6.097555160522461e-05, 0xfc00: math.Inf(-1)}
+	for b, want := range h {
+		if got := HalfToFloat(b); got != want {
+			t.Errorf("%#x: %v, want %v", b, got, want)
+		}
+	}
+	if !math.Signbit(HalfToFloat(0x8000)) || !math.IsNaN(HalfToFloat(0x7e00)) {
+		t.Error("half: -0 or NaN")
+	}
+	if _, err := New([]int{2}, []string{"a"}); err == nil {
+		t.Error("text was taken")
+	}
+	if _, err := New([]int{3}, []int8{1}); err == nil {
+		t.Error("wrong count was taken")
+	}
+}
+
+// FuzzRead: no input makes the readers panic, and what they accept is consistent
+// and comes back after writing.
+func FuzzRead(f *testing.F) {
+	var b bytes.Buffer
+	WriteNpz(&b, samples()[:2])
+	f.Add(b.Bytes())
+	b.Reset()
+	WriteNpyOrder(&b, samples()[10].Array, Order{Fortran: true, Big: true})
+	f.Add(b.Bytes())
+	f.Add(npy("{'descr': '|b1', 'fortran_order': False, 'shape': (1, 2)}", 1, 0))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		lim := Limits{Bytes: 1 << 20, Entries: 16}
+		var all []*Array
+		if a, err := ReadNpy(bytes.NewReader(in), lim); err == nil {
+			all = append(all, a)
+		}
+		if z, err := NewArchive(bytes.NewReader(in), int64(len(in)), lim); err == nil {
+			for _, n := range z.Names() {
+				if a, err := z.Read(n); err == nil {
+					all = append(all, a)
+				}
+			}
+		}
+		for _, a := range all {
+			var w bytes.Buffer
+			if err := WriteNpy(&w, a); err != nil {
+				t.Fatal(err)
+			}
+			back, err := ReadNpy(&w, lim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if back.DType != a.DType || cmp.Diff(a.Shape, back.Shape, cmpArrays) != "" || back.Len() != a.Len() {
+				t.Fatalf("%v %v came back as %v %v", a.DType, a.Shape, back.DType, back.Shape)
+			}
+		}
+	})
+}
