@@ -16,6 +16,9 @@ const magic = "\x93NUMPY"
 // maxHeader bounds the text header; plain numeric arrays need about 100 bytes.
 const maxHeader = 1 << 16
 
+// ErrText is in the error for an array of text, which people put beside numbers as a note.
+var ErrText = errors.New("an array of text has no numbers")
+
 // Header describes an array in a file before its data is read.
 type Header struct {
 	DType   string // as Array.DType
@@ -175,7 +178,7 @@ func parseDescr(d string) (dtype string, big bool, err error) {
 	case strings.HasPrefix(code, "V"):
 		why = " (raw bytes, as extension types such as bfloat16 are saved: convert to float32 first)"
 	case strings.HasPrefix(code, "U"), strings.HasPrefix(code, "S"):
-		why = " (text)"
+		return "", false, fmt.Errorf("npz: dtype %.32q: %w", d, ErrText)
 	}
 	return "", false, fmt.Errorf("npz: dtype %.32q%s; want bool, an integer of 8 to 64 bits, float16, float32, float64 or complex", d, why)
 }

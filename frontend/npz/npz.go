@@ -3,6 +3,7 @@ package npz
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -150,7 +151,8 @@ func (a *Archive) open(name string) (io.ReadCloser, int64, error) {
 	return r, int64(f.UncompressedSize64), nil
 }
 
-// ReadNpzFile reads every array of a .npz file, in the archive's order.
+// ReadNpzFile reads every numeric array of a .npz file, in the archive's order;
+// arrays of text (notes) are left out.
 func ReadNpzFile(path string, lim Limits) ([]Entry, error) {
 	a, err := OpenArchive(path, lim)
 	if err != nil {
@@ -160,6 +162,9 @@ func ReadNpzFile(path string, lim Limits) ([]Entry, error) {
 	var out []Entry
 	for _, n := range a.names {
 		arr, err := a.Read(n)
+		if errors.Is(err, ErrText) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

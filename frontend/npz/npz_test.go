@@ -271,6 +271,7 @@ d = np.load('ours.npz')
 np.savez('stored.npz', **{k: np.asfortranarray(v) if v.ndim else v for k, v in d.items()})
 np.savez_compressed('packed.npz', **{k: v.astype(v.dtype.newbyteorder('>')) for k, v in d.items()})
 for k in d.files: assert d[k].dtype.name == k or k in ('scalar','empty','rank3','vec'), k
+np.savez('note.npz', note=np.array('made by hand'), x=d['vec'])
 np.save('v1.npy', d['rank3'].T)
 `
 	cmd := exec.Command(py, "-c", script)
@@ -286,6 +287,10 @@ np.save('v1.npy', d['rank3'].T)
 		if d := cmp.Diff(samples(), got, cmpArrays); d != "" {
 			t.Errorf("%s: %s", f, d)
 		}
+	}
+	note, err := ReadNpzFile(filepath.Join(dir, "note.npz"), Limits{})
+	if err != nil || len(note) != 1 || note[0].Name != "x" {
+		t.Error(note, err)
 	}
 	got, err := ReadNpyFile(filepath.Join(dir, "v1.npy"), Limits{})
 	if err != nil {
