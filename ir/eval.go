@@ -25,15 +25,16 @@ func EvalNode(n *Node, in []*tensor.Dense) (out []*tensor.Dense, err error) {
 		case n.Op.EvalQ != nil && n.Op.Quant != QMove:
 			return n.Op.EvalQ(n, in)
 		case n.Op.Quant == QFloat:
-			return evalDequantised(n, in)
+			return EvalDequantised(n, in)
 		}
 	}
 	return n.Op.Eval(n, in)
 }
 
-// evalDequantised is the contract's rule for int8 operators without a
+// EvalDequantised is the contract's rule for int8 operators without a
 // CMSIS-NN kernel: clamp(round_half_away(f(dequantised, float64) / s) + zp).
-func evalDequantised(n *Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+// An EvalQ calls it for the types that its kernel does not take.
+func EvalDequantised(n *Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	fin := make([]*tensor.Dense, len(in))
 	for i, d := range in {
 		if d == nil {
