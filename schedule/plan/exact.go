@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// The exact search places items by growing offset. In a plan where no item can
+// be moved down, every item stands on the floor or on an item it overlaps in
+// time, so only those offsets are tried. A branch is left when some section
+// cannot hold what remains above its current height, or when an item was passed
+// over that would have fitted below.
+
+// maxExactItems is where the exact search stops being worth its budget.
+const maxExactItems = 400
+
+type exactSearch struct {
+	p      *problem
+	limit  int64   // plans of this height or more are of no use
+	floor  []int64 // per section: height below which nothing more is placed
+	remain []int64 // per section: bytes of items not placed
+	rest   []int   // items not placed, the most promising first
+	off    []int64
+	stop   int64
+	out    bool // the budget ran out
+}
+
+// exact improves the best plan until none better exists or its share of the
+// budget is spent.
+func (p *problem) exact() {
+	if len(p.items) > maxExactItems || p.spent() {
+		return
+	}
+	e := &exactSearch{p: p, limit: p.best, off: make([]int64, len(p.items)), stop: p.share(1, 2)}
+	e.floor = make([]int64, p.sections)
+	e.remain = slices.Clone(p.load)
+	area := func(a *item) int64 { return mulSat(a.size, int64(a.hi-a.lo+1)) }
+	e.rest = p.sorted(func(a, b *item) int { return cmp.Or(cmp.Compare(area(b), area(a)), cmp.Compare(b.size, a.size)) })
+	e.search(0, -1, 0)
+	if !e.out {
+		p.optimal = true
+	}
+}
+
+// search places the items of e.rest at offsets >= cursor; an item placed at the
+// cursor must have a larger index than last, so that items which stand side by
+// side are tried in one order only. top is the height so far.
+func (e *exactSearch) search(cursor int64, last int, top int64) {
+	p := e.p
+	if len(e.rest) == 0 {
+		p.offer("exact search", top, e.off)
+		e.limit = p.best
+		return
+	}
+	p.work += int64(len(e.rest) + p.sections)
+	if p.work >= e.stop {
+		e.out = true
+		return
+	}
+	for s, r := range e.remain {
+		if r > 0 && max(e.floor[s], cursor)+r >= e.limit {
+			return
+		}
+	}
+
+	type option struct {
+		pos int // in e.rest
+		off int64
+	}
+	options := make([]option, 0, len(e.rest))
+	ceiling := e.limit // the lowest end of any item not placed: nothing may start above
+	for pos, i := range e.rest {
+		it := &p.items[i]
+		low := int64(0)
+		for s := it.lo; s <= it.hi; s++ {
+			low = max(low, e.floor[s])
+		}
+		p.work += int64(it.hi-it.lo) / 4
+		low = roundUp(low, it.align)
+		ceiling = min(ceiling, max(low, roundUp(cursor, it.align))+it.size)
+		if low > cursor || (low == cursor && i > last) {
+			options = append(options, option{pos, low})
+		}
+	}
+	slices.SortStableFunc(options, func(a, b option) int { return cmp.Compare(a.off, b.off) })
+
+	saved := make([]int64, 0, 16)
+	for _, o := range options {
+		i := e.rest[o.pos]
+		it := &p.items[i]
+		if o.off >= ceiling || o.off+it.size >= e.limit {
+			continue
+		}
+		e.rest = slices.Delete(e.rest, o.pos, o.pos+1)
+		saved = append(saved[:0], e.floor[it.lo:it.hi+1]...)
+		for s := it.lo; s <= it.hi; s++ {
+			e.floor[s] = o.off + it.size
+			e.remain[s] -= it.size
+		}
+		e.off[i] = o.off
+		e.search(o.off, i, max(top, o.off+it.size))
+		copy(e.floor[it.lo:it.hi+1], saved)
+		for s := it.lo; s <= it.hi; s++ {
+			e.remain[s] += it.size
+		}
+		e.rest = slices.Insert(e.rest, o.pos, i)
+		if e.out || p.optimal {
+			return
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package plan
+
+// set is a set of nodes.
+type set []uint64
+
+func newSet(n int) set { return make(set, (n+63)/64) }
+
+func (s set) has(i int32) bool { return s[i/64]>>(i%64)&1 != 0 }
+func (s set) add(i int32)      { s[i/64] |= 1 << (i % 64) }
+
+// others tells how the users of storage k other than node i stand: whether any
+// has run and whether any has yet to run.
+func (p *program) others(done set, k, i int32) (ran, waits bool) {
+	for _, u := range p.users[k] {
+		if u == i {
+			continue
+		}
+		if done.has(u) {
+			ran = true
+		} else {
+			waits = true
+		}
+		if ran && waits {
+			break
+		}
+	}
+	return ran, waits
+}
+
+// effect of running node i when the nodes in done have run: the bytes it needs
+// beyond those live before it, and how the live bytes change when it is
+// through. Both are functions of done and i alone, whatever the order was.
+func (p *program) effect(done set, i int32) (need, change int64) {
+	need = p.nodes[i].Scratch
+	for _, k := range p.touch[i] {
+		ran, waits := p.others(done, k, i)
+		if !ran && !p.input[k] {
+			need += p.size[k]
+			change += p.size[k]
+		}
+		if !waits && !p.keep[k] {
+			change -= p.size[k]
+		}
+	}
+	for _, t := range p.takeovers(done, i) {
+		need -= p.size[t.out]
+	}
+	return need, change
+}
+
+// takeovers lists the storages that node i writes over, when the nodes in done
+// have run: each storage is taken at most once, the first pair that applies
+// wins.
+func (p *program) takeovers(done set, i int32) []pair {
+	var out []pair
+next:
+	for _, t := range p.reuse[i] {
+		for _, o := range out {
+			if o.in == t.in || o.out == t.out {
+				continue next
+			}
+		}
+		if _, waits := p.others(done, t.in, i); waits {
+			continue
+		}
+		if ran, _ := p.others(done, t.out, i); ran {
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// atStart is the number of bytes live before the first step.
+func (p *program) atStart() int64 {
+	live := int64(0)
+	for k, in := range p.input {
+		if in {
+			live += p.size[k]
+		}
+	}
+	return live
+}
+
+// peak is the largest number of bytes live at any step of an order that was
+// checked.
+func (p *program) peak(order []int) int64 {
+	done := newSet(len(p.nodes))
+	live := p.atStart()
+	most := live
+	for _, i := range order {
+		need, change := p.effect(done, int32(i))
+		most = max(most, live+need)
+		live += change
+		done.add(int32(i))
+	}
+	return most
+}
+
+// bound is a number of bytes that no order can stay below: what a single step
+// touches, what the caller hands over, what it reads back.
+func (p *program) bound() int64 {
+	most, end := p.atStart(), int64(0)
+	for k, keep := range p.keep {
+		if keep {
+			end += p.size[k]
+		}
+	}
+	most = max(most, end)
+	for i, n := range p.nodes {
+		need := n.Scratch
+		for _, k := range p.touch[i] {
+			need += p.size[k]
+		}
+		for x, t := range p.reuse[i] {
+			first := true
+			for _, o := range p.reuse[i][:x] {
+				first = first && o.out != t.out
+			}
+			if first {
+				need -= p.size[t.out]
+			}
+		}
+		most = max(most, need)
+	}
+	return most
+}
+
+// check tells whether the order runs every node once, after what it needs.
+func (p *program) check(order []int) error {
+	if len(order) != len(p.nodes) {
+		return errorf("the order has %d steps for %d nodes", len(order), len(p.nodes))
+	}
+	done := newSet(len(p.nodes))
+	for step, i := range order {
+		if i < 0 || i >= len(p.nodes) || done.has(int32(i)) {
+			return errorf("step %d of the order runs node %d; wanted each of 0 to %d once", step, i, len(p.nodes)-1)
+		}
+		for _, j := range p.prev[i] {
+			if !done.has(j) {
+				return errorf("step %d runs %s before %s, which it needs", step, p.nodes[i].label(i), p.nodes[j].label(int(j)))
+			}
+		}
+		done.add(int32(i))
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package plan
+
+import "fmt"
+
+// net builds network-shaped programs for the tests: values with sizes as
+// feature maps have them, nodes with in-place activations and scratch.
+type net struct {
+	rng    rng
+	nodes  []Node
+	values []Value
+	// scratch makes some nodes ask for scratch; inplace lets element-wise nodes
+	// overwrite an input.
+	scratch, inplace bool
+}
+
+func (n *net) pick(lo, hi int) int { return lo + n.rng.below(hi-lo+1) }
+
+// value adds a value of about the given bytes; odd sizes are frequent.
+func (n *net) value(bytes int64) int {
+	n.values = append(n.values, Value{Name: fmt.Sprintf("v%d", len(n.values)), Bytes: max(bytes, 1), AliasOf: -1})
+	return len(n.values) - 1
+}
+
+// op adds a node which reads in and writes one new value.
+func (n *net) op(bytes int64, in ...int) int {
+	out := n.value(bytes)
+	nd := Node{Name: fmt.Sprintf("n%d", len(n.nodes)), In: in, Out: []int{out}}
+	if n.scratch && n.rng.below(3) == 0 {
+		nd.Scratch = int64(n.pick(1, 4000))
+	}
+	n.nodes = append(n.nodes, nd)
+	return out
+}
+
+// elementwise adds a node of the size of its first input.
+func (n *net) elementwise(in ...int) int {
+	out := n.op(n.values[in[0]].Bytes, in...)
+	nd := &n.nodes[len(n.nodes)-1]
+	nd.Scratch = 0
+	if n.inplace {
+		for _, v := range in {
+			nd.InPlace = append(nd.InPlace, InPlace{Out: out, In: v})
+		}
+	}
+	return out
+}
+
+// plane is the bytes of a feature map of the given side and channels.
+func plane(side, ch int) int64 { return int64(side * side * ch) }
+
+func (n *net) chain(length int) {
+	v := n.input(int64(n.pick(100, 50000)))
+	for range length {
+		if n.rng.below(4) == 0 {
+			v = n.elementwise(v)
+		} else {
+			v = n.op(int64(n.pick(16, 50000)), v)
+		}
+	}
+	n.values[v].Output = true
+}
+
+func (n *net) input(bytes int64) int {
+	v := n.value(bytes)
+	n.values[v].Input = true
+	return v
+}
+
+func (n *net) residual(blocks int) {
+	side, ch := n.pick(12, 48), n.pick(3, 16)
+	v := n.op(plane(side, ch), n.input(plane(side, 3)))
+	for range blocks {
+		skip := v
+		expand := ch * n.pick(1, 6)
+		if n.rng.below(3) == 0 && side > 3 {
+			side, ch = (side+1)/2, ch*2
+			skip = n.op(plane(side, ch), v)
+		}
+		a := n.elementwise(n.op(plane(side, expand), v))
+		a = n.op(plane(side, expand), a)
+		a = n.op(plane(side, ch), a)
+		v = n.elementwise(n.elementwise(a, skip))
+	}
+	n.values[n.op(10, v)].Output = true
+}
+
+func (n *net) inception(blocks int) {
+	side, ch := n.pick(8, 40), n.pick(8, 32)
+	v := n.op(plane(side, ch), n.input(plane(side, 3)))
+	for range blocks {
+		if n.rng.below(3) == 0 && side > 3 {
+			side = (side + 1) / 2
+			v = n.op(plane(side, ch), v)
+		}
+		parts := make([]int, n.pick(2, 4))
+		ch = 0
+		for b := range parts {
+			w := v
+			for range n.pick(0, 2) {
+				w = n.op(plane(side, n.pick(2, 24)), w)
+			}
+			c := n.pick(4, 24)
+			parts[b] = n.elementwise(n.op(plane(side, c), w))
+			ch += c
+		}
+		v = n.concat(plane(side, ch), parts...)
+	}
+	n.values[n.op(10, v)].Output = true
+}
+
+// concat is a copy, or a view of its parts where that is possible and the coin
+// says so.
+func (n *net) concat(bytes int64, parts ...int) int {
+	views := n.inplace && n.rng.below(2) == 0
+	for _, v := range parts {
+		views = views && n.values[v].AliasOf < 0 && !n.values[v].Input
+	}
+	out := n.op(bytes, parts...)
+	if views {
+		at := int64(0)
+		for _, v := range parts {
+			n.values[v].AliasOf, n.values[v].Delta = out, at
+			at += n.values[v].Bytes
+		}
+		n.values[out].Bytes = max(bytes, at)
+	}
+	return out
+}
+
+func (n *net) unet(depth int) {
+	side, ch := n.pick(32, 96), n.pick(4, 8)
+	v := n.op(plane(side, ch), n.input(plane(side, 3)))
+	skips, sides, chs := []int{}, []int{}, []int{}
+	for range depth {
+		v = n.elementwise(n.op(plane(side, ch), v))
+		skips, sides, chs = append(skips, v), append(sides, side), append(chs, ch)
+		side, ch = (side+1)/2, ch*n.pick(1, 2)
+		v = n.op(plane(side, ch), v)
+	}
+	v = n.op(plane(side, ch), v)
+	for d := depth - 1; d >= 0; d-- {
+		v = n.op(plane(sides[d], chs[d]), v)
+		v = n.concat(plane(sides[d], 2*chs[d]), skips[d], v)
+		v = n.elementwise(n.op(plane(sides[d], chs[d]), v))
+	}
+	n.values[n.op(plane(sides[0], 1), v)].Output = true
+}
+
+func (n *net) dense(blocks int) {
+	side, ch := n.pick(8, 32), n.pick(8, 16)
+	v := n.op(plane(side, ch), n.input(plane(side, 3)))
+	for range blocks {
+		grow := n.pick(4, 12)
+		feats := []int{v}
+		total := ch
+		for range n.pick(2, 6) {
+			in := feats[0]
+			if len(feats) > 1 {
+				in = n.concat(plane(side, total), feats...)
+			}
+			w := n.op(plane(side, 2*grow), in)
+			feats = append(feats, n.op(plane(side, grow), w))
+			total += grow
+		}
+		side, ch = (side+1)/2, total/2
+		v = n.op(plane(side, ch), n.concat(plane(side*2, total), feats...))
+	}
+	n.values[v].Output = true
+}
+
+// split is a stem whose halves go separate ways and meet again, as in
+// cross-stage-partial nets.
+func (n *net) split(blocks int) {
+	side, ch := n.pick(10, 40), n.pick(8, 24)
+	v := n.op(plane(side, ch), n.input(plane(side, 3)))
+	for range blocks {
+		a, b := n.op(plane(side, ch/2), v), n.op(plane(side, ch/2), v)
+		for range n.pick(1, 3) {
+			c := n.op(plane(side, n.pick(2, ch)), b)
+			b = n.elementwise(n.op(plane(side, ch/2), c), b)
+		}
+		v = n.concat(plane(side, ch/2*2), a, b)
+		if side > 3 {
+			side = (side + 1) / 2
+			v = n.op(plane(side, ch), v)
+		}
+	}
+	// Heads at the end: several outputs.
+	for range n.pick(1, 4) {
+		n.values[n.op(plane(side, n.pick(1, 6)), v)].Output = true
+	}
+}
+
+var shapes = []struct {
+	name  string
+	build func(n *net)
+}{
+	{"chain", func(n *net) { n.chain(n.pick(1, 40)) }},
+	{"residual", func(n *net) { n.residual(n.pick(1, 16)) }},
+	{"inception", func(n *net) { n.inception(n.pick(1, 9)) }},
+	{"u-net", func(n *net) { n.unet(n.pick(1, 5)) }},
+	{"dense", func(n *net) { n.dense(n.pick(1, 4)) }},
+	{"split", func(n *net) { n.split(n.pick(1, 5)) }},
+}
+
+// makeNet returns a seeded program. Seeds go through all combinations of
+// scratch and in-place operators.
+func makeNet(build func(*net), seed int) *net {
+	n := &net{rng: rng{uint64(seed)}, scratch: seed&1 != 0, inplace: seed&2 != 0}
+	build(n)
+	return n
+}
+
+// identity is the order 0, 1, 2, ...
+func identity(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}

@@ -1,0 +1,135 @@
+package plan
+
+// Stats of Order, in bytes live at the busiest step, every storage rounded up
+// to Options.Align.
+type Stats struct {
+	Peak      int64 // of the order returned
+	GivenPeak int64 // of the nodes as they were given
+	Bound     int64 // no order is below: the busiest single step
+	Optimal   bool  // Peak is proven to be the smallest possible
+	Method    string
+	Work      int64
+}
+
+// Order returns the order of the nodes (indices into nodes, step by step) that
+// keeps the fewest bytes live at the busiest step. The nodes must be given in
+// an order in which they can run; that order is returned where no better one is
+// found, so the result is never worse.
+//
+// The search goes over the sets of nodes that can have run, widest first the
+// beam of 1, then wider ones, until nothing has to be dropped (the result is
+// then optimal), the bound is reached or the budget is spent.
+func Order(nodes []Node, values []Value, opt Options) ([]int, Stats, error) {
+	opt, err := opt.resolved()
+	if err != nil {
+		return nil, Stats{}, err
+	}
+	p, err := newProgram(nodes, values, opt.Align)
+	if err != nil {
+		return nil, Stats{}, err
+	}
+	order := make([]int, len(nodes))
+	for i := range order {
+		order[i] = i
+	}
+	st := Stats{Bound: p.bound(), Method: "given order"}
+	st.GivenPeak = p.peak(order)
+	st.Peak = st.GivenPeak
+	b := beam{p: p, bound: st.Bound, budget: opt.Budget}
+	for width := 1; st.Peak > st.Bound && width <= maxBeam && b.work < b.budget; width *= 8 {
+		found, whole := b.search(width, st.Peak)
+		if found != nil {
+			order = found
+			st.Peak = p.peak(order)
+			st.Method = b.name(width, whole)
+		}
+		if whole {
+			st.Optimal = true
+			break
+		}
+	}
+	st.Optimal = st.Optimal || st.Peak == st.Bound
+	st.Work = b.work
+	return order, st, nil
+}
+
+// Peak returns the bytes live at the busiest step of a given order, as Order
+// counts them.
+func Peak(nodes []Node, values []Value, order []int, opt Options) (int64, error) {
+	opt, err := opt.resolved()
+	if err != nil {
+		return 0, err
+	}
+	p, err := newProgram(nodes, values, opt.Align)
+	if err != nil {
+		return 0, err
+	}
+	if err := p.check(order); err != nil {
+		return 0, err
+	}
+	return p.peak(order), nil
+}
+
+// Buffers returns what Place needs for the nodes in a given order: a buffer per
+// value, with the index of the value, then one per node with scratch, in step
+// order. Steps count from 0. Storages that a node overwrites in place become
+// aliases. Place's lower bound for these buffers is the peak of the order.
+func Buffers(nodes []Node, values []Value, order []int, opt Options) ([]Buffer, error) {
+	opt, err := opt.resolved()
+	if err != nil {
+		return nil, err
+	}
+	p, err := newProgram(nodes, values, opt.Align)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(order); err != nil {
+		return nil, err
+	}
+	last := max(len(order)-1, 0)
+	bufs := make([]Buffer, len(values))
+	for i, v := range values {
+		b := Buffer{ID: i, Name: v.Name, Bytes: v.Bytes, First: -1, Last: -1, AliasOf: v.AliasOf, Delta: v.Delta}
+		if v.Input {
+			b.First, b.Last = 0, 0
+		}
+		bufs[i] = b
+	}
+	step := make([]int, len(order))
+	done := newSet(len(order))
+	for s, i := range order {
+		step[i] = s
+		for _, list := range [2][]int{nodes[i].In, nodes[i].Out} {
+			for _, v := range list {
+				if bufs[v].First < 0 {
+					bufs[v].First = s
+				}
+				bufs[v].Last = s
+			}
+		}
+		for _, t := range p.takeovers(done, int32(i)) {
+			in, out := p.roots[t.in], p.roots[t.out]
+			bufs[out].AliasOf = in
+			bufs[out].Delta = p.value[out].delta - p.value[in].delta
+		}
+		done.add(int32(i))
+		if n := nodes[i]; n.Scratch > 0 {
+			bufs = append(bufs, Buffer{ID: len(bufs), Name: n.Name + " scratch", Bytes: n.Scratch, First: s, Last: s, AliasOf: -1})
+		}
+	}
+	for i, v := range values {
+		b, k := &bufs[i], p.value[i].row
+		if v.Output || p.input[k] && len(p.users[k]) == 0 {
+			b.Last = last
+		}
+		if b.First < 0 { // no node names it: it lives with its storage
+			b.First, b.Last = 0, 0
+			if u := p.users[k]; len(u) > 0 {
+				b.First, b.Last = step[u[0]], step[u[0]]
+			} else if !p.input[k] && !p.keep[k] {
+				b.Bytes = 0
+			}
+		}
+	}
+	return bufs, nil
+}

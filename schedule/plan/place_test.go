@@ -1,0 +1,276 @@
+package plan
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// randomBufs makes buffers without the shape of a network.
+func randomBufs(r *rng, n, steps int, size int64) []Buffer {
+	bufs := make([]Buffer, n)
+	for i := range bufs {
+		a, b := r.below(steps), r.below(steps)
+		bufs[i] = Buffer{ID: i, Bytes: int64(r.next() % uint64(size)), First: min(a, b), Last: max(a, b), AliasOf: -1}
+	}
+	return bufs
+}
+
+// bruteForce is the smallest arena: each plan from which nothing can be moved
+// down is first fit in some order.
+func bruteForce(bufs []Buffer) int64 {
+	best := int64(math.MaxInt64)
+	off := make([]int64, len(bufs))
+	var rec func(placed []int, top int64)
+	rec = func(placed []int, top int64) {
+		if top >= best {
+			return
+		}
+		if len(placed) == len(bufs) {
+			best = top
+			return
+		}
+		for i, b := range bufs {
+			if slices.Contains(placed, i) {
+				continue
+			}
+			size := roundUp(b.Bytes, 16)
+			step := max(b.Align, 16)
+			at := int64(0)
+			for free := false; !free; {
+				free = true
+				for _, j := range placed {
+					c := bufs[j]
+					if b.First <= c.Last && c.First <= b.Last && at < off[j]+roundUp(c.Bytes, 16) && off[j] < at+size {
+						at, free = roundUp(off[j]+roundUp(c.Bytes, 16), step), false
+					}
+				}
+			}
+			off[i] = at
+			rec(append(placed, i), max(top, at+size))
+		}
+	}
+	rec(make([]int, 0, len(bufs)), 0)
+	return best
+}
+
+func TestPlaceAgainstBruteForce(t *testing.T) {
+	r := rng{1}
+	for range 1500 {
+		bufs := randomBufs(&r, 1+r.below(7), 1+r.below(7), 100)
+		if r.below(3) == 0 {
+			bufs[r.below(len(bufs))].Align = 64
+		}
+		res, err := Place(bufs, Options{Budget: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(bufs, Options{}, res); err != nil {
+			t.Fatalf("%v\n%+v", err, bufs)
+		}
+		if want := bruteForce(bufs); res.Total != want || !res.Optimal {
+			t.Fatalf("total %d (optimal %v), wanted %d\n%+v", res.Total, res.Optimal, want, bufs)
+		}
+	}
+}
+
+// TestPlaceLarger checks plans that brute force cannot reach, with aliases and
+// alignments.
+func TestPlaceLarger(t *testing.T) {
+	r := rng{2}
+	for range 150 {
+		bufs := randomBufs(&r, 10+r.below(120), 4+r.below(60), 5000)
+		for i := range bufs {
+			switch r.below(6) {
+			case 0: // inside another one
+				j := r.below(len(bufs))
+				if j != i && bufs[j].AliasOf < 0 && !aliased(bufs, i) && bufs[j].Bytes >= bufs[i].Bytes {
+					bufs[i].AliasOf = j
+					bufs[i].Delta = int64(r.next() % uint64(bufs[j].Bytes-bufs[i].Bytes+1))
+				}
+			case 1:
+				bufs[i].Align = 0
+				if bufs[i].AliasOf < 0 {
+					bufs[i].Align = 1 << r.below(8)
+				}
+			}
+		}
+		opt := Options{Budget: 1 << 18, Seed: r.next()}
+		res, err := Place(bufs, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(bufs, opt, res); err != nil {
+			t.Fatalf("%v\n%+v", err, bufs)
+		}
+		again, _ := Place(bufs, opt)
+		if !slices.Equal(res.Offsets, again.Offsets) || res.Work != again.Work {
+			t.Fatal("two calls, two plans")
+		}
+		for i, b := range bufs {
+			if b.AliasOf >= 0 && (res.Offsets[i] < res.Offsets[b.AliasOf] || res.Offsets[i]+b.Bytes > res.Offsets[b.AliasOf]+bufs[b.AliasOf].Bytes) {
+				t.Fatalf("%v is not inside %v", b, bufs[b.AliasOf])
+			}
+		}
+	}
+}
+
+func aliased(bufs []Buffer, i int) bool {
+	return slices.ContainsFunc(bufs, func(b Buffer) bool { return b.AliasOf == i })
+}
+
+// TestPlaceChains: on chains, with and without scratch, the bound is reached.
+func TestPlaceChains(t *testing.T) {
+	for seed := range 200 {
+		r := rng{uint64(seed)}
+		bufs := []Buffer{}
+		for i := range 2 + r.below(300) {
+			bufs = append(bufs, Buffer{ID: i, Bytes: int64(1 + r.below(100000)), First: i, Last: i + 1, AliasOf: -1})
+			if r.below(3) == 0 {
+				bufs = append(bufs, Buffer{ID: i, Bytes: int64(1 + r.below(20000)), First: i, Last: i, AliasOf: -1})
+			}
+		}
+		res, err := Place(bufs, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(bufs, Options{}, res); err != nil {
+			t.Fatal(err)
+		}
+		if res.Total != res.LowerBound {
+			t.Errorf("seed %d, %d buffers: %d, bound %d (%s)", seed, len(bufs), res.Total, res.LowerBound, res.Method)
+		}
+	}
+}
+
+// TestPlaceNetworks: arenas of network-shaped programs stay within 1.02 of the
+// bound.
+func TestPlaceNetworks(t *testing.T) {
+	for _, shape := range shapes {
+		worst, reached, count := 1.0, 0, 60
+		methods := map[string]int{}
+		for seed := range count {
+			n := makeNet(shape.build, seed)
+			bufs, err := Buffers(n.nodes, n.values, identity(len(n.nodes)), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := Place(bufs, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := Check(bufs, Options{}, res); err != nil {
+				t.Fatalf("%s seed %d: %v", shape.name, seed, err)
+			}
+			if res.Total == res.LowerBound {
+				reached++
+			}
+			methods[res.Method]++
+			ratio := float64(res.Total) / float64(res.LowerBound)
+			worst = max(worst, ratio)
+			if ratio > 1.02 && !res.Optimal {
+				t.Errorf("%s seed %d, %d buffers: %d, bound %d, ratio %.4f (%s)", shape.name, seed, len(bufs), res.Total, res.LowerBound, ratio, res.Method)
+			}
+		}
+		t.Logf("%-10s bound reached %d of %d, worst ratio %.4f, %v", shape.name, reached, count, worst, methods)
+	}
+}
+
+func TestPlaceAliases(t *testing.T) {
+	bufs := []Buffer{
+		{Name: "concat", Bytes: 96, First: 4, Last: 5, AliasOf: -1},
+		{Name: "left", Bytes: 48, First: 1, Last: 4, AliasOf: 0},
+		{Name: "right", Bytes: 48, First: 3, Last: 4, AliasOf: 0, Delta: 48},
+		{Name: "part of right", Bytes: 10, First: 6, Last: 7, AliasOf: 2, Delta: 5},
+		{Name: "other", Bytes: 10, First: 7, Last: 7, AliasOf: -1},
+		{Name: "later", Bytes: 200, First: 8, Last: 9, AliasOf: -1},
+	}
+	res, err := Place(bufs, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(bufs, Options{}, res); err != nil {
+		t.Fatal(err)
+	}
+	if s := res.Storages[0]; s.First != 1 || s.Last != 7 || s.Bytes != 96 {
+		t.Errorf("storage of the concat: %+v", s)
+	}
+	if res.LowerBound != 208 || res.Total != 208 || res.StorageOf[3] != 0 {
+		t.Errorf("%+v", res)
+	}
+	// A view that starts before its root, and one that ends after it.
+	bufs = []Buffer{
+		{Name: "root", Bytes: 16, First: 0, Last: 1, AliasOf: -1},
+		{Name: "before", Bytes: 4, First: 0, Last: 1, AliasOf: 0, Delta: -20},
+		{Name: "after", Bytes: 4, First: 0, Last: 3, AliasOf: 0, Delta: 30},
+	}
+	if res, err = Place(bufs, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(bufs, Options{}, res); err != nil {
+		t.Fatal(err)
+	}
+	if res.Total != 80 {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestPlaceBadInput(t *testing.T) {
+	one := func(b Buffer) []Buffer { return []Buffer{b} }
+	for _, c := range []struct {
+		want string
+		bufs []Buffer
+		opt  Options
+	}{
+		{`buffer "a" has -1 bytes`, one(Buffer{Name: "a", Bytes: -1, AliasOf: -1}), Options{}},
+		{"buffer #7 has 9223372036854775807 bytes", one(Buffer{ID: 7, Bytes: math.MaxInt64, AliasOf: -1}), Options{}},
+		{"from step 2 to step 1", one(Buffer{First: 2, Last: 1, AliasOf: -1}), Options{}},
+		{"alignment 3", one(Buffer{Align: 3, AliasOf: -1}), Options{}},
+		{"alignment 3", nil, Options{Align: 3}},
+		{"alias of itself", one(Buffer{Name: "zero"}), Options{}},
+		{"alias of itself", []Buffer{{AliasOf: 1}, {AliasOf: 0}}, Options{}},
+		{"alias of row 5", one(Buffer{AliasOf: 5}), Options{}},
+		{"wants alignment 8 but lies 4 bytes", []Buffer{{AliasOf: -1, Bytes: 16}, {Name: "v", AliasOf: 0, Delta: 4, Align: 8}}, Options{}},
+		{"too far", []Buffer{{AliasOf: -1}, {AliasOf: 0, Delta: math.MaxInt64}}, Options{}},
+		{"together", slices.Repeat(one(Buffer{Bytes: math.MaxInt64 / 5, AliasOf: -1}), 4), Options{}},
+	} {
+		if _, err := Place(c.bufs, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("wanted %q, got %v", c.want, err)
+		}
+	}
+	if res, err := Place(nil, Options{}); err != nil || res.Total != 0 || !res.Optimal {
+		t.Errorf("no buffers: %+v, %v", res, err)
+	}
+}
+
+// TestPlaceManyBuffers: what large models and hostile ones bring must end soon.
+func TestPlaceManyBuffers(t *testing.T) {
+	r := rng{5}
+	chain, residual, all := []Buffer{}, []Buffer{}, []Buffer{}
+	for i := range 10000 {
+		chain = append(chain, Buffer{ID: i, Bytes: int64(1 + r.below(100000)), First: i, Last: i + 1, AliasOf: -1})
+		residual = append(residual, Buffer{ID: i, Bytes: int64(1 + r.below(100000)), First: i, Last: i + 1 + 3*(i&3/3), AliasOf: -1})
+	}
+	for i := range 7000 {
+		all = append(all, Buffer{ID: i, Bytes: int64(1 + r.below(1000)), First: r.below(100), Last: 100 + r.below(100), AliasOf: -1})
+	}
+	for _, c := range []struct {
+		name  string
+		bufs  []Buffer
+		ratio float64
+	}{{"chain", chain, 1}, {"residual", residual, 1.02}, {"all live together", all, 1.02}} {
+		res, err := Place(c.bufs, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(c.bufs, Options{}, res); err != nil {
+			t.Fatal(err)
+		}
+		ratio := float64(res.Total) / float64(res.LowerBound)
+		t.Logf("%s: ratio %.4f, work %d, %s", c.name, ratio, res.Work, res.Method)
+		if ratio > c.ratio {
+			t.Errorf("%s: %d, bound %d, ratio %.4f (%s)", c.name, res.Total, res.LowerBound, ratio, res.Method)
+		}
+	}
+}

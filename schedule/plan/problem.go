@@ -1,0 +1,203 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// item is a storage with bytes as the searches see it. Time is counted in
+// sections: runs of steps at whose busiest step the same set of items is live.
+type item struct {
+	storage int // index in groups.storages
+	size    int64
+	align   int64
+	lo, hi  int // first and last section, inclusive
+}
+
+func (a *item) overlaps(b *item) bool { return a.lo <= b.hi && b.lo <= a.hi }
+
+// problem is one instance and the best plan found for it so far.
+type problem struct {
+	items    []item
+	sections int
+	load     []int64   // per section: bytes live
+	adj      [][]int32 // per item: the items it overlaps; nil when there are too many pairs
+	unit     int64     // sizes and offsets are multiples of it
+	bound    int64
+	noReuse  int64
+
+	best    int64
+	bestOff []int64
+	method  string
+	optimal bool
+
+	seed         uint64
+	work, budget int64
+}
+
+// maxPairs limits the memory that overlap lists take (4 bytes a pair).
+const maxPairs = 1 << 24
+
+func newProblem(storages []Storage, opt Options) *problem {
+	p := &problem{unit: opt.Align, budget: opt.Budget, seed: opt.Seed}
+	for k, s := range storages {
+		if s.Bytes > 0 {
+			p.items = append(p.items, item{storage: k, size: roundUp(s.Bytes, p.unit), align: s.Align, lo: s.First, hi: s.Last})
+		}
+	}
+	p.compress()
+	p.load = make([]int64, p.sections)
+	for i := range p.items {
+		p.load[p.items[i].lo] += p.items[i].size
+		if hi := p.items[i].hi + 1; hi < p.sections {
+			p.load[hi] -= p.items[i].size
+		}
+	}
+	for s := range p.load {
+		if s > 0 {
+			p.load[s] += p.load[s-1]
+		}
+		p.bound = max(p.bound, p.load[s])
+	}
+	p.overlaps()
+
+	// Every storage in its own place: the plan to improve on.
+	p.bestOff = make([]int64, len(p.items))
+	p.method = "no reuse"
+	for i := range p.items {
+		p.bestOff[i] = roundUp(p.best, p.items[i].align)
+		p.best = p.bestOff[i] + p.items[i].size
+	}
+	p.noReuse = p.best
+	p.optimal = p.best == p.bound
+	return p
+}
+
+// compress replaces steps by sections: a new section begins at a start that
+// follows an end. The sets live in between are subsets and say nothing new.
+func (p *problem) compress() {
+	type event struct {
+		step  int
+		start bool
+		item  int
+	}
+	ev := make([]event, 0, 2*len(p.items))
+	for i := range p.items {
+		ev = append(ev, event{p.items[i].lo, true, i}, event{p.items[i].hi, false, i})
+	}
+	// At one step starts come before ends: ranges are inclusive.
+	slices.SortFunc(ev, func(a, b event) int {
+		if c := cmp.Compare(a.step, b.step); c != 0 {
+			return c
+		}
+		if a.start != b.start {
+			if a.start {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.item, b.item)
+	})
+	section, ended := 0, false
+	for _, e := range ev {
+		if e.start {
+			if ended {
+				section++
+				ended = false
+			}
+			p.items[e.item].lo = section
+		} else {
+			p.items[e.item].hi = section
+			ended = true
+		}
+	}
+	if len(p.items) > 0 {
+		p.sections = section + 1
+	}
+}
+
+// overlaps fills adj, unless the pairs are too many to keep.
+func (p *problem) overlaps() {
+	n := len(p.items)
+	byLo := p.sorted(func(a, b *item) int { return cmp.Compare(a.lo, b.lo) })
+	active := []int32{}
+	pairs := 0
+	for pass := range 2 {
+		active = active[:0]
+		for _, i := range byLo {
+			it := &p.items[i]
+			active = slices.DeleteFunc(active, func(j int32) bool { return p.items[j].hi < it.lo })
+			if pass == 0 {
+				if pairs += 2 * len(active); pairs > maxPairs {
+					return
+				}
+			} else {
+				for _, j := range active {
+					p.adj[i] = append(p.adj[i], j)
+					p.adj[j] = append(p.adj[j], int32(i))
+				}
+			}
+			active = append(active, int32(i))
+		}
+		if pass == 0 {
+			p.adj = make([][]int32, n)
+		}
+	}
+	for i := range p.adj {
+		slices.Sort(p.adj[i])
+	}
+}
+
+// sorted returns the item indices in the order of compare, ties by index.
+func (p *problem) sorted(compare func(a, b *item) int) []int {
+	order := make([]int, len(p.items))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if c := compare(&p.items[a], &p.items[b]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+	return order
+}
+
+// offer records a complete plan if it is the best so far.
+func (p *problem) offer(method string, total int64, off []int64) {
+	if total >= p.best {
+		return
+	}
+	p.best, p.method = total, method
+	copy(p.bestOff, off)
+	p.optimal = total == p.bound
+}
+
+// spent tells whether the budget is used up.
+func (p *problem) spent() bool { return p.work >= p.budget }
+
+// share returns the work count at which a method must stop that may use the
+// given part of what is left of the budget.
+func (p *problem) share(part, of int64) int64 {
+	if left := p.budget - p.work; left > 0 {
+		return p.work + left/of*part
+	}
+	return p.work
+}
+
+// solve runs the methods from cheap to dear until one proves its plan optimal
+// or the budget is spent.
+func (p *problem) solve() {
+	for _, method := range []func(*problem){
+		(*problem).fitAll,
+		(*problem).sweepAll,
+		(*problem).exact,
+		(*problem).local,
+		(*problem).sweepAll, // what is left goes to more variants
+	} {
+		if p.optimal {
+			return
+		}
+		method(p)
+	}
+}
