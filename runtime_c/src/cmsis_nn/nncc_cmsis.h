@@ -1,0 +1,128 @@
+/*
+ * Shared by the portable CMSIS-NN kernels; not part of any interface.
+ *
+ * The arithmetic is that of CMSIS-NN revision 99f736a6 (which follows the
+ * TensorFlow Lite int8 specification), written so that no step is undefined
+ * in C: sums and left shifts are made in uint32_t and wrap.
+ */
+#ifndef NNCC_CMSIS_H
+#define NNCC_CMSIS_H
+
+#include "arm_nnfunctions.h"
+
+static inline int32_t nncc_min(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int32_t nncc_max(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Upper word of 2 * a * b, rounded; wraps for the one overflow. */
+static inline int32_t nncc_high_mult(int32_t a, int32_t b)
+{
+    return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);
+}
+
+/* The same, with the overflow of INT32_MIN * INT32_MIN saturated. */
+static inline int32_t nncc_high_mult_sat(int32_t a, int32_t b)
+{
+    return (a == INT32_MIN && b == INT32_MIN) ? INT32_MAX : nncc_high_mult(a, b);
+}
+
+/* v / 2^exponent, ties away from zero, for 0 <= exponent <= 62. */
+static inline int32_t nncc_div_pow2(int32_t v, int32_t exponent)
+{
+    if (exponent == 0)
+    {
+        return v;
+    }
+    if (exponent > 31)
+    {
+        return 0; /* |v| <= 2^31: at most a half, and -2^31 / 2^32 is met nowhere */
+    }
+    {
+        const uint32_t mask = (1u << exponent) - 1u;
+        const uint32_t rest = (uint32_t)v & mask;
+        const uint32_t half = (mask >> 1) + (v < 0 ? 1u : 0u);
+        return (v >> exponent) + (rest > half ? 1 : 0);
+    }
+}
+
+/* v * multiplier * 2^(shift - 31). */
+static inline int32_t nncc_requantize(int32_t v, int32_t multiplier, int32_t shift)
+{
+#ifdef CMSIS_NN_USE_SINGLE_ROUNDING
+    const int64_t p = ((int64_t)v * multiplier) >> (30 - shift);
+    return (int32_t)((p + 1) >> 1);
+#else
+    const uint32_t left = shift > 0 ? (uint32_t)shift : 0u;
+    const int32_t high = nncc_high_mult((int32_t)((uint32_t)v << left), multiplier);
+    return nncc_div_pow2(high, shift > 0 ? 0 : -shift);
+#endif
+}
+
+/* Requantised, offset and clamped: the end of every kernel. */
+static inline int8_t nncc_output(uint32_t acc, int32_t multiplier, int32_t shift, int32_t offset,
+                                 const cmsis_nn_activation *act)
+{
+    const int32_t v = nncc_requantize((int32_t)acc, multiplier, shift) + offset;
+    return (int8_t)nncc_min(nncc_max(v, act->min), act->max);
+}
+
+/* The kernel taps [*lo, *hi) that fall inside the data: tap k reads element
+ * start + k * dilation of "extent" elements. Empty where *lo >= *hi. */
+static inline void nncc_window(int32_t start, int32_t extent, int32_t kernel, int32_t dilation, int32_t *lo,
+                               int32_t *hi)
+{
+    *lo = start < 0 ? (dilation - 1 - start) / dilation : 0;
+    *hi = nncc_min(kernel, (extent - start + dilation - 1) / dilation);
+}
+
+/* acc[j] += sum of (in[i] + offset) * w[j * stride_of_j][i] for up to four filter
+ * rows at once; w holds their addresses. */
+static inline void nncc_dot4(const int8_t *in, int32_t len, int32_t offset, const int8_t *const w[4], int32_t at,
+                             uint32_t acc[4])
+{
+    const int8_t *const w0 = w[0] + at;
+    const int8_t *const w1 = w[1] + at;
+    const int8_t *const w2 = w[2] + at;
+    const int8_t *const w3 = w[3] + at;
+    uint32_t a0 = acc[0];
+    uint32_t a1 = acc[1];
+    uint32_t a2 = acc[2];
+    uint32_t a3 = acc[3];
+    int32_t i;
+
+    for (i = 0; i < len; i++)
+    {
+        const int32_t x = in[i] + offset;
+        a0 += (uint32_t)(x * w0[i]);
+        a1 += (uint32_t)(x * w1[i]);
+        a2 += (uint32_t)(x * w2[i]);
+        a3 += (uint32_t)(x * w3[i]);
+    }
+    acc[0] = a0;
+    acc[1] = a1;
+    acc[2] = a2;
+    acc[3] = a3;
+}
+
+/* Starts a block of n (1 to 4) filter rows that lie "stride" bytes apart, the
+ * first one at "first": rows beyond n repeat the last, their sums are dropped. */
+static inline void nncc_block4(const int8_t *first, int32_t stride, int32_t n, const int32_t *bias, const int8_t *w[4],
+                               uint32_t acc[4])
+{
+    int32_t j;
+
+    for (j = 0; j < 4; j++)
+    {
+        const int32_t k = nncc_min(j, n - 1);
+        w[j] = first + k * stride;
+        acc[j] = bias != NULL ? (uint32_t)bias[k] : 0u;
+    }
+}
+
+#endif
