@@ -1,0 +1,221 @@
+// Package pass runs lists of graph rewrites: verifier after each, dumps,
+// switches, and panics turned into reports that name the pass and the node.
+package pass
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+)
+
+// Numerics bounds what a pass may do to results.
+type Numerics uint8
+
+const (
+	// Exact passes keep every bit of every output.
+	Exact Numerics = iota
+	// Reassoc passes keep the outputs as reals; float results differ by
+	// rounding, because sums and products are taken in another order.
+	Reassoc
+	// Lossy passes change results on purpose (quantisation); their own tests
+	// bound the error.
+	Lossy
+)
+
+func (n Numerics) String() string { return [...]string{"exact", "reassoc", "lossy"}[n] }
+
+// Pass is one rewrite of a graph.
+type Pass struct {
+	Name string // as in --only, dumps and messages
+	Doc  string // one line for `nncc passes`
+	Numerics
+	Optional bool // may be switched off
+	// Run edits g in place. User errors are returned (best as *ir.Diag);
+	// internal faults panic.
+	Run func(c *Ctx, g *ir.Graph) error
+}
+
+// Rewrite is one change that a pass made, for reports and dumps.
+type Rewrite struct {
+	Pass string
+	Node string   // the node that stays
+	From []string // ONNX nodes that it came from
+	What string
+}
+
+// Ctx is what a pass sees besides the graph. The zero value is ready for use.
+type Ctx struct {
+	Warnings []*ir.Diag // about the model, for the user
+	Rewrites []Rewrite
+	pass     string
+	node     *ir.Node
+}
+
+// At tells which node is being worked on, so that a panic can name it.
+func (c *Ctx) At(n *ir.Node) { c.node = n }
+
+// Warn adds a warning about the model.
+func (c *Ctx) Warn(d *ir.Diag) { c.Warnings = append(c.Warnings, d) }
+
+// Did records a rewrite that left n.
+func (c *Ctx) Did(n *ir.Node, format string, args ...any) {
+	r := Rewrite{Pass: c.pass, What: fmt.Sprintf(format, args...)}
+	if n != nil {
+		r.Node, r.From = n.Name, n.Origin
+	}
+	c.Rewrites = append(c.Rewrites, r)
+}
+
+// Made counts the rewrites so far: a pass that runs to a fixed point stops
+// when a round adds none.
+func (c *Ctx) Made() int { return len(c.Rewrites) }
+
+// Each calls f for the nodes that g has at the start, in order, skipping those
+// that f removed before their turn, with At set.
+func (c *Ctx) Each(g *ir.Graph, f func(n *ir.Node) error) error {
+	list := append([]*ir.Node(nil), g.Nodes...)
+	for _, n := range list {
+		if !alive(g, n) {
+			continue
+		}
+		c.At(n)
+		if err := f(n); err != nil {
+			return err
+		}
+	}
+	c.At(nil)
+	return nil
+}
+
+// alive reports that n has not been removed: Graph.Remove takes a node out of
+// the use lists of its inputs.
+func alive(g *ir.Graph, n *ir.Node) bool {
+	for i, v := range n.In {
+		if v != nil {
+			return slices.Contains(v.Uses(), ir.Use{Node: n, Index: i})
+		}
+	}
+	return slices.Contains(g.Nodes, n)
+}
+
+// Bug is a fault of nncc: a pass that panicked or left an invalid graph.
+type Bug struct {
+	Pass   string
+	Node   *ir.Node  // nil when unknown
+	Msg    string    // what the panic or the verifier said
+	Stack  string    // empty for verifier findings
+	Before *ir.Graph // the graph that the pass got, for the report
+}
+
+func (b *Bug) Error() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "nncc BUG: pass %s", b.Pass)
+	if b.Node != nil {
+		fmt.Fprintf(&s, ", node %s", b.Node.Name)
+		if len(b.Node.Origin) > 0 {
+			fmt.Fprintf(&s, " (from onnx %s)", strings.Join(b.Node.Origin, ", "))
+		}
+	}
+	s.WriteString(": " + b.Msg)
+	return s.String()
+}
+
+// Manager runs passes in the order of the list.
+type Manager struct {
+	Passes []Pass
+	Off    map[string]bool // optional passes that are skipped
+	// Dump, when set, sees the graph before the first pass (step 0, pass nil)
+	// and after each pass that ran (step from 1, in the order of Passes).
+	Dump func(step int, p *Pass, g *ir.Graph) error
+	// Check, when set, compares the graph before and after each pass: tests
+	// run the interpreter on both.
+	Check func(p *Pass, before, after *ir.Graph) error
+}
+
+// Run applies the passes to g. The error is the user's (from a pass) or a *Bug.
+func (m *Manager) Run(c *Ctx, g *ir.Graph) error {
+	for name := range m.Off {
+		p := Find(m.Passes, name)
+		if p == nil {
+			return unknown(m.Passes, name)
+		}
+		if !p.Optional {
+			return &ir.Diag{Code: "pass-required", Node: "pass " + name, Msg: "cannot be switched off: later passes rely on it"}
+		}
+	}
+	if m.Dump != nil {
+		if err := m.Dump(0, nil, g); err != nil {
+			return err
+		}
+	}
+	for i := range m.Passes {
+		p := &m.Passes[i]
+		if m.Off[p.Name] {
+			continue
+		}
+		before := g.Clone()
+		if err := run(p, c, g, before); err != nil {
+			return err
+		}
+		if errs := g.Verify(); len(errs) > 0 {
+			return &Bug{Pass: p.Name, Msg: "left an invalid graph: " + errors.Join(errs...).Error(), Before: before}
+		}
+		if m.Dump != nil {
+			if err := m.Dump(i+1, p, g); err != nil {
+				return err
+			}
+		}
+		if m.Check != nil {
+			if err := m.Check(p, before, g); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func run(p *Pass, c *Ctx, g, before *ir.Graph) (err error) {
+	c.pass, c.node = p.Name, nil
+	defer func() {
+		if r := recover(); r != nil {
+			err = &Bug{Pass: p.Name, Node: c.node, Msg: fmt.Sprint(r), Stack: string(debug.Stack()), Before: before}
+		}
+		c.node = nil
+	}()
+	return p.Run(c, g)
+}
+
+// Find is the pass called name, or nil.
+func Find(list []Pass, name string) *Pass {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// Select picks passes by name, in the order of names; a name may repeat.
+func Select(list []Pass, names ...string) ([]Pass, error) {
+	var out []Pass
+	for _, n := range names {
+		p := Find(list, n)
+		if p == nil {
+			return nil, unknown(list, n)
+		}
+		out = append(out, *p)
+	}
+	return out, nil
+}
+
+func unknown(list []Pass, name string) error {
+	var names []string
+	for _, p := range list {
+		names = append(names, p.Name)
+	}
+	return &ir.Diag{Code: "unknown-pass", Node: "pass " + name, Msg: "there is no such pass", Hint: "passes are " + strings.Join(names, ", ")}
+}

@@ -1,0 +1,114 @@
+package pass_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+)
+
+func parse(t *testing.T, src string) *ir.Graph {
+	t.Helper()
+	g, err := ir.Parse(src, op.Get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+const two = `graph "g" { in %x : f32[2] %y = Relu(%x) from "Relu_7" %z = Relu(%y) out "z" = %z }`
+
+var list = []pass.Pass{
+	{Name: "none", Optional: true, Run: func(*pass.Ctx, *ir.Graph) error { return nil }},
+	{Name: "merge", Numerics: pass.Exact, Optional: true, Run: func(c *pass.Ctx, g *ir.Graph) error {
+		return c.Each(g, func(n *ir.Node) error {
+			if d := n.In[0].Def; d != nil && d.Op == n.Op {
+				g.ReplaceUses(n.Out[0], d.Out[0])
+				g.Remove(n)
+				c.Did(d, "took in %s", n)
+			}
+			return nil
+		})
+	}},
+	{Name: "panics", Optional: true, Run: func(c *pass.Ctx, g *ir.Graph) error {
+		return c.Each(g, func(n *ir.Node) error { panic("BUG: oops") })
+	}},
+	{Name: "breaks", Optional: true, Run: func(c *pass.Ctx, g *ir.Graph) error {
+		g.Nodes[0].Out[0].Type = ir.T(1, 77)
+		return nil
+	}},
+	{Name: "fails", Run: func(c *pass.Ctx, g *ir.Graph) error { return ir.Errf(g.Nodes[0], "x", "cannot") }},
+}
+
+func TestManager(t *testing.T) {
+	m := pass.Manager{Passes: list[:2]}
+	var steps []string
+	m.Dump = func(i int, p *pass.Pass, g *ir.Graph) error {
+		name := "import"
+		if p != nil {
+			name = p.Name
+		}
+		steps = append(steps, fmt.Sprintf("%02d-%s:%d", i, name, len(g.Nodes)))
+		return nil
+	}
+	checked := 0
+	m.Check = func(p *pass.Pass, before, after *ir.Graph) error {
+		if p.Name == "merge" && (len(before.Nodes) != 2 || len(after.Nodes) != 1) {
+			t.Errorf("Check saw %d and %d nodes", len(before.Nodes), len(after.Nodes))
+		}
+		checked++
+		return nil
+	}
+	var c pass.Ctx
+	g := parse(t, two)
+	if err := m.Run(&c, g); err != nil {
+		t.Fatal(err)
+	}
+	if s := strings.Join(steps, " "); s != "00-import:2 01-none:2 02-merge:1" || checked != 2 {
+		t.Errorf("steps %s, %d checks", s, checked)
+	}
+	if len(c.Rewrites) != 1 || c.Rewrites[0].Pass != "merge" || c.Rewrites[0].From[0] != "Relu_7" {
+		t.Errorf("rewrites %v", c.Rewrites)
+	}
+	m = pass.Manager{Passes: list[:2], Off: map[string]bool{"merge": true}}
+	g = parse(t, two)
+	if err := m.Run(&c, g); err != nil || len(g.Nodes) != 2 {
+		t.Errorf("%v, %d nodes", err, len(g.Nodes))
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		bug        bool
+	}{
+		{"panics", "nncc BUG: pass panics, node y (from onnx Relu_7): BUG: oops", true},
+		{"breaks", "nncc BUG: pass breaks: left an invalid graph", true},
+		{"fails", "Relu \"Relu_7\": cannot", false},
+	} {
+		ps, err := pass.Select(list, c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := pass.Manager{Passes: ps}
+		err = m.Run(&pass.Ctx{}, parse(t, two))
+		var b *pass.Bug
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || errors.As(err, &b) != c.bug {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if c.bug && len(b.Before.Verify()) > 0 {
+			t.Errorf("%s: the graph kept for the report is broken too", c.name)
+		}
+	}
+	m := pass.Manager{Passes: list, Off: map[string]bool{"fails": true}}
+	if err := m.Run(&pass.Ctx{}, parse(t, two)); err == nil || !strings.Contains(err.Error(), "cannot be switched off") {
+		t.Error(err)
+	}
+	if _, err := pass.Select(list, "nonne"); err == nil || !strings.Contains(err.Error(), "passes are none, merge") {
+		t.Error(err)
+	}
+}
