@@ -1,0 +1,53 @@
+/*
+ * nncc.h: what every nncc kernel and every emitted model shares.
+ *
+ * Conventions of all nncc_* kernels:
+ *  - first argument: a pointer to a constant parameter struct, then inputs, constants, outputs, scratch;
+ *  - spatial tensors are NHWC, convolution weights [O,KH,KW,I/groups], depthwise weights [1,KH,KW,C*mult],
+ *    fully connected weights [out,in]; every tensor is dense unless a stride is given;
+ *  - shapes were validated when the model was compiled: kernels check nothing, and every dimension is at least 1;
+ *  - kernels keep no state and touch nothing but their arguments, so they are re-entrant;
+ *  - an output may be the same buffer as an input only where the kernel says "in place".
+ */
+#ifndef NNCC_H
+#define NNCC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Result of a model's run function, and of the few kernels that can fail at run time. */
+typedef enum {
+    NNCC_OK = 0,          /* done */
+    NNCC_ERR_NULL = 1,    /* a required pointer is NULL */
+    NNCC_ERR_ALIGN = 2,   /* the arena is not aligned to <NAME>_ARENA_ALIGN */
+    NNCC_ERR_KERNEL = 3,  /* a library kernel refused its arguments */
+    NNCC_ERR_INDEX = 4    /* an index tensor (Gather, Scatter) points outside its data */
+} nncc_status;
+
+/* Largest tensor rank of kernels that take explicit dimension lists. */
+#define NNCC_MAX_DIMS 8
+
+/* Marks a parameter as deliberately unused. */
+#define NNCC_UNUSED(x) ((void)(x))
+
+/*
+ * Iteration space of an element-wise operator with two inputs. dims are the output's, outermost first, already
+ * coalesced by nncc as far as possible (same shape: rank 1, strides 1 and 1; scalar: stride 0); strides count elements,
+ * 0 repeats. Unused entries are 0. rank is at least 1.
+ */
+typedef struct {
+    int32_t rank;
+    int32_t dims[NNCC_MAX_DIMS];
+    int32_t a_stride[NNCC_MAX_DIMS];
+    int32_t b_stride[NNCC_MAX_DIMS];
+} nncc_bcast_params;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NNCC_H */

@@ -1,0 +1,399 @@
+/*
+ * nncc_f32.h: float32 kernels.
+ *
+ * Results are deterministic: every sum starts at +0 and adds its terms one by one in the order stated, products are
+ * rounded before they are added (no fused multiply-add). Layouts are those of nncc.h. NULL is allowed only where said.
+ */
+#ifndef NNCC_F32_H
+#define NNCC_F32_H
+
+#include <math.h>
+
+#include "nncc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bound of a clamp that does not limit. */
+#define NNCC_F32_INF ((float)INFINITY)
+
+/* ---- convolution ---------------------------------------------------------------------------------------------- */
+
+/* 2-D convolution; a 1-D one has height 1. act_min/act_max: fused clamp, -/+NNCC_F32_INF for none. */
+typedef struct {
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w, out_c;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left; /* the other two follow from the output size */
+    int32_t groups;
+    float act_min, act_max;
+} nncc_conv2d_params;
+
+/*
+ * x [batch,in_h,in_w,in_c], w [out_c,kernel_h,kernel_w,in_c/groups], b [out_c] or NULL, y [batch,out_h,out_w,out_c].
+ * Sum over kernel row, kernel column, input channel, then the bias, then the clamp.
+ */
+void nncc_conv2d_f32(const nncc_conv2d_params *p, const float *x, const float *w, const float *b, float *y);
+
+/* Depthwise 2-D convolution; the output has in_c*mult channels, channel c reads input channel c/mult. */
+typedef struct {
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w, mult;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left;
+    float act_min, act_max;
+} nncc_depthwise_conv2d_params;
+
+/*
+ * x [batch,in_h,in_w,in_c], w [1,kernel_h,kernel_w,in_c*mult], b [in_c*mult] or NULL, y [batch,out_h,out_w,in_c*mult].
+ * Sum over kernel row, kernel column, then the bias, then the clamp.
+ */
+void nncc_depthwise_conv2d_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *w, const float *b,
+                               float *y);
+
+/*
+ * 2-D transposed convolution (ONNX ConvTranspose). Input pixel i meets tap k at output i*stride + k*dilation - pad;
+ * output padding is part of out_h, out_w.
+ */
+typedef struct {
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w, out_c;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left;
+    int32_t groups;
+    float act_min, act_max;
+} nncc_conv_transpose2d_params;
+
+/*
+ * x [batch,in_h,in_w,in_c], w [out_c,kernel_h,kernel_w,in_c/groups], b [out_c] or NULL, y [batch,out_h,out_w,out_c].
+ * Sum over input row, input column, input channel (ascending), then the bias, then the clamp.
+ */
+void nncc_conv_transpose2d_f32(const nncc_conv_transpose2d_params *p, const float *x, const float *w, const float *b,
+                               float *y);
+
+/* ---- matrix products ------------------------------------------------------------------------------------------ */
+
+/* Fully connected layer. */
+typedef struct {
+    int32_t batch, in_n, out_n;
+    float act_min, act_max;
+} nncc_fully_connected_params;
+
+/* x [batch,in_n], w [out_n,in_n], b [out_n] or NULL, y [batch,out_n]. Sum over the inputs, then the bias, the clamp. */
+void nncc_fully_connected_f32(const nncc_fully_connected_params *p, const float *x, const float *w, const float *b,
+                              float *y);
+
+/*
+ * Product of two run-time matrices. batch lists the batch dimensions (rank 0: none) with strides in elements, 0 where
+ * an operand is broadcast. Element (i,k) of a matrix of a lies at i*a_row + k*a_col, so transposed operands need no copy.
+ */
+typedef struct {
+    int32_t m, k, n;
+    int32_t a_row, a_col;
+    int32_t b_row, b_col;
+    nncc_bcast_params batch;
+} nncc_batch_matmul_params;
+
+/* y [batch...,m,n] = a [batch...,m,k] * b [batch...,k,n]; sum over ascending k. */
+void nncc_batch_matmul_f32(const nncc_batch_matmul_params *p, const float *a, const float *b, float *y);
+
+/* ---- pooling -------------------------------------------------------------------------------------------------- */
+
+/*
+ * 2-D pooling. Ceil mode is expressed by out_h, out_w. pad_bottom, pad_right and count_include_pad matter to average
+ * pooling only: then the divisor counts taps in rows [-pad_top, in_h+pad_bottom), else taps inside the input.
+ */
+typedef struct {
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left, pad_bottom, pad_right;
+    int32_t count_include_pad;
+} nncc_pool2d_params;
+
+/* x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. A window wholly in the padding gives -infinity. */
+void nncc_max_pool2d_f32(const nncc_pool2d_params *p, const float *x, float *y);
+
+/* As above; sum over rows, then columns, divided by the tap count (0 for a window without taps). */
+void nncc_avg_pool2d_f32(const nncc_pool2d_params *p, const float *x, float *y);
+
+/* ONNX LpPool with exponent `power` (at least 1): (sum |x|^power)^(1/power). */
+typedef struct {
+    nncc_pool2d_params pool;
+    int32_t power;
+} nncc_lp_pool2d_params;
+
+/* x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. */
+void nncc_lp_pool2d_f32(const nncc_lp_pool2d_params *p, const float *x, float *y);
+
+/* ---- one axis of [outer, axis, inner] -------------------------------------------------------------------------- */
+
+/* An operator along the middle one of three dimensions. */
+typedef struct {
+    int32_t outer, axis, inner;
+} nncc_axis_params;
+
+/* x, y [outer,axis,inner]: exp(x-max) times the reciprocal of their sum. In place. */
+void nncc_softmax_f32(const nncc_axis_params *p, const float *x, float *y);
+
+/* x, y [outer,axis,inner]: (x-max) - log(sum exp(x-max)). In place. */
+void nncc_log_softmax_f32(const nncc_axis_params *p, const float *x, float *y);
+
+/* x, y [outer,axis,inner]: 1 at the first largest element along the axis, 0 elsewhere (ONNX Hardmax). */
+void nncc_hardmax_f32(const nncc_axis_params *p, const float *x, float *y);
+
+/* Reductions: x [outer,axis,inner], y [outer,inner]; sums and products in ascending axis order. */
+void nncc_reduce_sum_f32(const nncc_axis_params *p, const float *x, float *y);
+void nncc_reduce_mean_f32(const nncc_axis_params *p, const float *x, float *y);
+void nncc_reduce_max_f32(const nncc_axis_params *p, const float *x, float *y);
+void nncc_reduce_min_f32(const nncc_axis_params *p, const float *x, float *y);
+void nncc_reduce_prod_f32(const nncc_axis_params *p, const float *x, float *y);
+void nncc_reduce_l1_f32(const nncc_axis_params *p, const float *x, float *y);
+void nncc_reduce_l2_f32(const nncc_axis_params *p, const float *x, float *y);
+void nncc_reduce_sum_square_f32(const nncc_axis_params *p, const float *x, float *y);
+void nncc_reduce_log_sum_f32(const nncc_axis_params *p, const float *x, float *y);
+void nncc_reduce_log_sum_exp_f32(const nncc_axis_params *p, const float *x, float *y);
+
+/* Arguments: select_last = 0 gives the first of equal elements, 1 the last. */
+typedef struct {
+    int32_t outer, axis, inner;
+    int32_t select_last;
+} nncc_arg_params;
+
+/* x [outer,axis,inner], y [outer,inner] as ONNX's int64. NaN is never selected, unless it is the first element. */
+void nncc_argmax_f32(const nncc_arg_params *p, const float *x, int64_t *y);
+void nncc_argmin_f32(const nncc_arg_params *p, const float *x, int64_t *y);
+
+/* Running sum along an axis; exclusive leaves the element itself out, reverse starts at the end. */
+typedef struct {
+    int32_t outer, axis, inner;
+    int32_t exclusive, reverse;
+} nncc_cumsum_params;
+
+/* x, y [outer,axis,inner]. In place. */
+void nncc_cumsum_f32(const nncc_cumsum_params *p, const float *x, float *y);
+
+/* ---- normalisation -------------------------------------------------------------------------------------------- */
+
+/* y = clamp(x * scale[c] + shift[c]) over rows of channels: BatchNormalization in linear form. */
+typedef struct {
+    int32_t rows, channels;
+    float act_min, act_max;
+} nncc_scale_shift_params;
+
+/* x, y [rows,channels], scale, shift [channels]. In place. */
+void nncc_scale_shift_f32(const nncc_scale_shift_params *p, const float *x, const float *scale, const float *shift,
+                          float *y);
+
+/* Normalisation of every row to mean 0 and variance 1. */
+typedef struct {
+    int32_t rows, len;
+    float epsilon;
+} nncc_layer_norm_params;
+
+/*
+ * x, y [rows,len]; scale [len], bias [len] or NULL. y = (x-mean) * (1/sqrt(var+epsilon)) * scale + bias, the variance
+ * taken around the mean in a second pass. In place.
+ */
+void nncc_layer_norm_f32(const nncc_layer_norm_params *p, const float *x, const float *scale, const float *bias,
+                         float *y);
+
+/* As layer norm without centring (RMSNormalization): y = x * (1/sqrt(mean(x*x)+epsilon)) * scale. In place. */
+void nncc_rms_norm_f32(const nncc_layer_norm_params *p, const float *x, const float *scale, float *y);
+
+/* Statistics over spatial positions and the channels of a group; groups == channels is InstanceNormalization. */
+typedef struct {
+    int32_t batch, spatial, channels, groups;
+    float epsilon;
+} nncc_group_norm_params;
+
+/* x, y [batch,spatial,channels]; scale, bias [channels]. In place. */
+void nncc_group_norm_f32(const nncc_group_norm_params *p, const float *x, const float *scale, const float *bias,
+                         float *y);
+
+/* Local response normalisation over `size` neighbouring channels (ONNX LRN). */
+typedef struct {
+    int32_t rows, channels, size;
+    float alpha, beta, bias;
+} nncc_lrn_params;
+
+/* x, y [rows,channels]: x / (bias + alpha/size * sum of squares)^beta. */
+void nncc_lrn_f32(const nncc_lrn_params *p, const float *x, float *y);
+
+/* Lp normalisation along an axis, power 1 or 2; a zero norm gives zeros. */
+typedef struct {
+    int32_t outer, axis, inner;
+    int32_t power;
+} nncc_lp_norm_params;
+
+/* x, y [outer,axis,inner]. In place. */
+void nncc_lp_norm_f32(const nncc_lp_norm_params *p, const float *x, float *y);
+
+/* ---- recurrent ------------------------------------------------------------------------------------------------- */
+
+/* Directions of a recurrent layer. */
+#define NNCC_RNN_FORWARD 0
+#define NNCC_RNN_REVERSE 1
+#define NNCC_RNN_BIDIRECTIONAL 2
+
+/* Activations of a recurrent layer, from ONNX's list. */
+#define NNCC_RNN_SIGMOID 0
+#define NNCC_RNN_TANH 1
+#define NNCC_RNN_RELU 2
+#define NNCC_RNN_AFFINE 3
+#define NNCC_RNN_LEAKY_RELU 4
+#define NNCC_RNN_THRESHOLDED_RELU 5
+#define NNCC_RNN_SCALED_TANH 6
+#define NNCC_RNN_HARD_SIGMOID 7
+#define NNCC_RNN_ELU 8
+#define NNCC_RNN_SOFTSIGN 9
+#define NNCC_RNN_SOFTPLUS 10
+
+/* One activation with its constants. */
+typedef struct {
+    int32_t kind;
+    float alpha, beta;
+} nncc_rnn_act;
+
+/*
+ * Recurrent layer (ONNX LSTM, GRU, RNN, layout 0). D = 2 directions if bidirectional, else 1. act holds for each
+ * direction f, g, h (LSTM), f, g (GRU) or f (RNN) at [3*direction...]. clip limits the inputs of activations to
+ * [-clip, clip]; 0: none. Unused fields of an operator are ignored.
+ */
+typedef struct {
+    int32_t seq, batch, in_n, hidden;
+    int32_t direction;
+    int32_t input_forget;        /* LSTM: forget gate = 1 - input gate */
+    int32_t linear_before_reset; /* GRU */
+    float clip;
+    nncc_rnn_act act[6];
+} nncc_rnn_params;
+
+/*
+ * x [seq,batch,in_n], w [D,4*hidden,in_n], r [D,4*hidden,hidden], b [D,8*hidden] or NULL, peephole [D,3*hidden] or
+ * NULL (order i, o, f), h0 and c0 [D,batch,hidden] or NULL (zero); gates in ONNX's order i, o, f, c.
+ * y [seq,D,batch,hidden], y_h, y_c [D,batch,hidden]: each may be NULL. lens [batch] or NULL: steps used of each batch
+ * entry; y is zero behind them. scratch: 6*hidden floats.
+ * A gate's sum is x*w, + r*h, + bias of w, + bias of r, + peephole.
+ */
+void nncc_lstm_f32(const nncc_rnn_params *p, const float *x, const float *w, const float *r, const float *b,
+                   const float *peephole, const float *h0, const float *c0, const int32_t *lens, float *y, float *y_h,
+                   float *y_c, float *scratch);
+
+/*
+ * x [seq,batch,in_n], w [D,3*hidden,in_n], r [D,3*hidden,hidden], b [D,6*hidden] or NULL, h0 [D,batch,hidden] or NULL;
+ * gates in ONNX's order z, r, h. y, y_h, lens as for the LSTM. scratch: 5*hidden floats.
+ */
+void nncc_gru_f32(const nncc_rnn_params *p, const float *x, const float *w, const float *r, const float *b,
+                  const float *h0, const int32_t *lens, float *y, float *y_h, float *scratch);
+
+/*
+ * x [seq,batch,in_n], w [D,hidden,in_n], r [D,hidden,hidden], b [D,2*hidden] or NULL, h0 [D,batch,hidden] or NULL.
+ * y, y_h, lens as for the LSTM. scratch: 2*hidden floats.
+ */
+void nncc_rnn_f32(const nncc_rnn_params *p, const float *x, const float *w, const float *r, const float *b,
+                  const float *h0, const int32_t *lens, float *y, float *y_h, float *scratch);
+
+/* ---- resize ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * Separable resampling of the two spatial axes. Output row oy is the weighted sum of taps_h input rows
+ * index_h[oy*taps_h + t] with weights weight_h[...], the same for columns: 2 taps are linear, 4 cubic, more antialiased.
+ * nncc computes the tables, so every coordinate mode works. A row or column whose first index is negative lies outside
+ * and gives the value `outside` (tf_crop_and_resize). Nearest: see nncc_resize_nearest in nncc_move.h.
+ */
+typedef struct {
+    int32_t batch, in_h, in_w, channels;
+    int32_t out_h, out_w;
+    int32_t taps_h, taps_w;
+    float outside;
+} nncc_resize_params;
+
+/* x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]. Sum over rows of (sum over columns) times row weight. */
+void nncc_resize_f32(const nncc_resize_params *p, const float *x, const int32_t *index_h, const float *weight_h,
+                     const int32_t *index_w, const float *weight_w, float *y);
+
+/* ---- element-wise, two inputs with broadcast --------------------------------------------------------------------- */
+
+/* y [dims] = f(a, b); see nncc_bcast_params. In place where the operand is not broadcast. */
+void nncc_add_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);
+void nncc_sub_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);
+void nncc_mul_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);
+void nncc_div_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);
+void nncc_min_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);   /* NaN wins */
+void nncc_max_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);   /* NaN wins */
+void nncc_pow_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);
+void nncc_prelu_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y); /* b: slope */
+void nncc_mod_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);   /* fmod: sign of a */
+
+/* Comparisons: y is a bool tensor, one byte 0 or 1 an element. */
+void nncc_equal_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y);
+void nncc_greater_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y);
+void nncc_greater_or_equal_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y);
+void nncc_less_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y);
+void nncc_less_or_equal_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y);
+
+/* ---- element-wise, one input ------------------------------------------------------------------------------------- */
+
+/* count elements; alpha and beta as each function says, else ignored. */
+typedef struct {
+    int32_t count;
+    float alpha, beta;
+} nncc_unary_params;
+
+/* x, y [count]. All in place. */
+void nncc_abs_f32(const nncc_unary_params *p, const float *x, float *y); /* |x| */
+void nncc_neg_f32(const nncc_unary_params *p, const float *x, float *y); /* -x */
+void nncc_relu_f32(const nncc_unary_params *p, const float *x, float *y); /* max(x, 0) */
+void nncc_leaky_relu_f32(const nncc_unary_params *p, const float *x, float *y); /* x, below 0 alpha*x */
+void nncc_clip_f32(const nncc_unary_params *p, const float *x, float *y); /* x limited to [alpha, beta] */
+void nncc_thresholded_relu_f32(const nncc_unary_params *p, const float *x, float *y); /* x above alpha, else 0 */
+void nncc_shrink_f32(const nncc_unary_params *p, const float *x, float *y); /* ONNX Shrink: alpha = lambd, beta = bias */
+void nncc_elu_f32(const nncc_unary_params *p, const float *x, float *y); /* x, below 0 alpha*(exp(x)-1) */
+void nncc_celu_f32(const nncc_unary_params *p, const float *x, float *y); /* x, below 0 alpha*(exp(x/alpha)-1) */
+void nncc_selu_f32(const nncc_unary_params *p, const float *x, float *y); /* beta*elu(x, alpha); beta is ONNX gamma */
+void nncc_sigmoid_f32(const nncc_unary_params *p, const float *x, float *y); /* 1/(1+exp(-x)) */
+void nncc_hard_sigmoid_f32(const nncc_unary_params *p, const float *x, float *y); /* alpha*x+beta limited to [0, 1] */
+void nncc_hard_swish_f32(const nncc_unary_params *p, const float *x, float *y); /* x*hard_sigmoid(x, 1/6, 1/2) */
+void nncc_swish_f32(const nncc_unary_params *p, const float *x, float *y); /* x*sigmoid(alpha*x); alpha = 1 is SiLU */
+void nncc_mish_f32(const nncc_unary_params *p, const float *x, float *y); /* x*tanh(softplus(x)) */
+void nncc_softplus_f32(const nncc_unary_params *p, const float *x, float *y); /* log(1+exp(x)) */
+void nncc_softsign_f32(const nncc_unary_params *p, const float *x, float *y); /* x/(1+|x|) */
+void nncc_gelu_f32(const nncc_unary_params *p, const float *x, float *y); /* x/2*(1+erf(x/sqrt(2))) */
+void nncc_gelu_tanh_f32(const nncc_unary_params *p, const float *x, float *y); /* x/2*(1+tanh(sqrt(2/pi)*(x+0.044715*x^3))) */
+void nncc_erf_f32(const nncc_unary_params *p, const float *x, float *y); /* erf(x) */
+void nncc_exp_f32(const nncc_unary_params *p, const float *x, float *y); /* exp(x) */
+void nncc_log_f32(const nncc_unary_params *p, const float *x, float *y); /* natural logarithm */
+void nncc_sqrt_f32(const nncc_unary_params *p, const float *x, float *y); /* square root */
+void nncc_reciprocal_f32(const nncc_unary_params *p, const float *x, float *y); /* 1/x */
+void nncc_floor_f32(const nncc_unary_params *p, const float *x, float *y); /* largest integer not above x */
+void nncc_ceil_f32(const nncc_unary_params *p, const float *x, float *y); /* smallest integer not below x */
+void nncc_round_f32(const nncc_unary_params *p, const float *x, float *y); /* nearest integer, halves to even */
+void nncc_sign_f32(const nncc_unary_params *p, const float *x, float *y); /* -1, 0 or 1 */
+void nncc_sin_f32(const nncc_unary_params *p, const float *x, float *y); /* sine */
+void nncc_cos_f32(const nncc_unary_params *p, const float *x, float *y); /* cosine */
+void nncc_tan_f32(const nncc_unary_params *p, const float *x, float *y); /* tangent */
+void nncc_asin_f32(const nncc_unary_params *p, const float *x, float *y); /* arc sine */
+void nncc_acos_f32(const nncc_unary_params *p, const float *x, float *y); /* arc cosine */
+void nncc_atan_f32(const nncc_unary_params *p, const float *x, float *y); /* arc tangent */
+void nncc_sinh_f32(const nncc_unary_params *p, const float *x, float *y); /* hyperbolic sine */
+void nncc_cosh_f32(const nncc_unary_params *p, const float *x, float *y); /* hyperbolic cosine */
+void nncc_tanh_f32(const nncc_unary_params *p, const float *x, float *y); /* hyperbolic tangent */
+void nncc_asinh_f32(const nncc_unary_params *p, const float *x, float *y); /* inverse hyperbolic sine */
+void nncc_acosh_f32(const nncc_unary_params *p, const float *x, float *y); /* inverse hyperbolic cosine */
+void nncc_atanh_f32(const nncc_unary_params *p, const float *x, float *y); /* inverse hyperbolic tangent */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NNCC_F32_H */

@@ -1,0 +1,5 @@
+/* nncc_and_bool: logical and of bool tensors, with broadcast. */
+#include "nncc_bcast.h"
+#include "nncc_move.h"
+
+NNCC_BINARY(nncc_and_bool, uint8_t, uint8_t, (uint8_t)(u & v))

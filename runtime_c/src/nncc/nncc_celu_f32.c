@@ -1,0 +1,6 @@
+/* nncc_celu_f32: y = x, below 0 alpha*(exp(x/alpha)-1). */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_celu_f32, v < 0.0f ? p->alpha * expm1f(v / p->alpha) : v)

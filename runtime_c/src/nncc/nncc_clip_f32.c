@@ -1,0 +1,6 @@
+/* nncc_clip_f32: y = x limited to [alpha, beta]. */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_clip_f32, v < p->alpha ? p->alpha : (v > p->beta ? p->beta : v))

@@ -1,0 +1,66 @@
+/* nncc_depthwise_conv2d_f32: depthwise 2-D convolution with channel multiplier and dilation. */
+#include "nncc_fp.h"
+
+#include "nncc_dot_f32.h"
+#include "nncc_f32.h"
+#include "nncc_window.h"
+
+/* One output pixel: y[0..in_c*mult). */
+static void nncc_depthwise_pixel(const nncc_depthwise_conv2d_params *p, const float *x, const float *w, const float *b,
+                                 float *y, int32_t y0, int32_t x0)
+{
+    const int32_t out_c = p->in_c * p->mult;
+    int32_t ky0;
+    int32_t ky1;
+    int32_t kx0;
+    int32_t kx1;
+    int32_t ic = 0;
+    int32_t m = 0;
+
+    nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h, &ky0, &ky1);
+    nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w, &kx0, &kx1);
+
+    for (int32_t oc = 0; oc < out_c;) {
+        /* With multiplier 1 the channels of input, weights and output run side by side: four at a time. */
+        const int32_t lanes = (p->mult == 1 && out_c - oc >= 4) ? 4 : 1;
+        float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+
+        for (int32_t ky = ky0; ky < ky1; ky++) {
+            int32_t xi = ((y0 + ky * p->dilation_h) * p->in_w + x0 + kx0 * p->dilation_w) * p->in_c + ic;
+            int32_t wi = (ky * p->kernel_w + kx0) * out_c + oc;
+
+            for (int32_t kx = kx0; kx < kx1; kx++) {
+                acc[0] += x[xi] * w[wi];
+                if (lanes == 4) {
+                    acc[1] += x[xi + 1] * w[wi + 1];
+                    acc[2] += x[xi + 2] * w[wi + 2];
+                    acc[3] += x[xi + 3] * w[wi + 3];
+                }
+                xi += p->dilation_w * p->in_c;
+                wi += out_c;
+            }
+        }
+        for (int32_t j = 0; j < lanes; j++, oc++) {
+            const float v = b != NULL ? acc[j] + b[oc] : acc[j];
+            y[oc] = nncc_clamp_f32(v, p->act_min, p->act_max);
+            if (++m == p->mult) {
+                m = 0;
+                ic++;
+            }
+        }
+    }
+}
+
+void nncc_depthwise_conv2d_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *w, const float *b,
+                               float *y)
+{
+    for (int32_t n = 0; n < p->batch; n++) {
+        for (int32_t oy = 0; oy < p->out_h; oy++) {
+            for (int32_t ox = 0; ox < p->out_w; ox++) {
+                nncc_depthwise_pixel(p, x, w, b, y, oy * p->stride_h - p->pad_top, ox * p->stride_w - p->pad_left);
+                y += p->in_c * p->mult;
+            }
+        }
+        x += p->in_h * p->in_w * p->in_c;
+    }
+}

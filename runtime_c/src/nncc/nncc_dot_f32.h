@@ -1,0 +1,25 @@
+/* nncc_dot_f32.h: the inner loop of the float32 convolutions and matrix products (nncc_dot_f32.c). */
+#ifndef NNCC_DOT_F32_H
+#define NNCC_DOT_F32_H
+
+#include <stdint.h>
+
+/*
+ * acc[j] += sum over i of x[i] * w[j * w_stride + i], for j < lanes (1 or 4) and i < n.
+ * Each acc[j] adds its products one by one in ascending i: the result does not depend on lanes.
+ */
+void nncc_dot_f32(const float *x, const float *w, int32_t w_stride, int32_t n, int32_t lanes, float *acc);
+
+/* Limits v to [lo, hi]; NaN stays NaN. */
+static inline float nncc_clamp_f32(float v, float lo, float hi)
+{
+    if (v < lo) {
+        v = lo;
+    }
+    if (v > hi) {
+        v = hi;
+    }
+    return v;
+}
+
+#endif /* NNCC_DOT_F32_H */

@@ -1,0 +1,25 @@
+/* nncc_gather: picks blocks along one axis by run-time indices. */
+#include "nncc_index.h"
+#include "nncc_move.h"
+
+#include <string.h>
+
+nncc_status nncc_gather(const nncc_gather_params *p, const void *x, const void *indices, void *y)
+{
+    const uint8_t *from = (const uint8_t *)x;
+    uint8_t *to = (uint8_t *)y;
+
+    for (int32_t o = 0; o < p->outer; o++) {
+        for (int32_t i = 0; i < p->count; i++) {
+            const int32_t at = nncc_index(indices, i, p->index_bytes, p->axis);
+
+            if (at < 0) {
+                return NNCC_ERR_INDEX;
+            }
+            memcpy(to, from + at * p->block, (size_t)p->block);
+            to += p->block;
+        }
+        from += p->axis * p->block;
+    }
+    return NNCC_OK;
+}

@@ -1,0 +1,7 @@
+/* nncc_gather_elements: picks single elements along one axis by run-time indices. */
+#include "nncc_elements.h"
+
+nncc_status nncc_gather_elements(const nncc_gather_elements_params *p, const void *x, const void *indices, void *y)
+{
+    return nncc_elements(p, indices, (const uint8_t *)x, (uint8_t *)y, 0);
+}

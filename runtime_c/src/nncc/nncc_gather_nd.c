@@ -1,0 +1,17 @@
+/* nncc_gather_nd: picks blocks by run-time index tuples. */
+#include "nncc_tuple.h"
+
+#include <string.h>
+
+nncc_status nncc_gather_nd(const nncc_gather_nd_params *p, const void *x, const void *indices, void *y)
+{
+    for (int32_t t = 0; t < p->batch * p->count; t++) {
+        const int32_t at = nncc_tuple(p, indices, t);
+
+        if (at < 0) {
+            return NNCC_ERR_INDEX;
+        }
+        memcpy((uint8_t *)y + t * p->block, (const uint8_t *)x + at * p->block, (size_t)p->block);
+    }
+    return NNCC_OK;
+}

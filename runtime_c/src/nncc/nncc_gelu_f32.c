@@ -1,0 +1,6 @@
+/* nncc_gelu_f32: y = x/2*(1+erf(x/sqrt(2))). */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_gelu_f32, 0.5f * v * (1.0f + erff(v * 0.70710678f)))

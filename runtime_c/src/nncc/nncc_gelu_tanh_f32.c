@@ -1,0 +1,6 @@
+/* nncc_gelu_tanh_f32: y = x/2*(1+tanh(sqrt(2/pi)*(x+0.044715*x^3))). */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_gelu_tanh_f32, 0.5f * v * (1.0f + tanhf(0.79788456f * (v + 0.044715f * v * v * v))))

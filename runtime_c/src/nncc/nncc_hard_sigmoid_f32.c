@@ -1,0 +1,6 @@
+/* nncc_hard_sigmoid_f32: y = alpha*x+beta limited to [0, 1]. */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_hard_sigmoid_f32, fmaxf(0.0f, fminf(1.0f, p->alpha * v + p->beta)))

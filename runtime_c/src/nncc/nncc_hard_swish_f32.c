@@ -1,0 +1,6 @@
+/* nncc_hard_swish_f32: y = x*hard_sigmoid(x, 1/6, 1/2). */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_hard_swish_f32, v * fmaxf(0.0f, fminf(1.0f, v / 6.0f + 0.5f)))

@@ -1,0 +1,6 @@
+/* nncc_leaky_relu_f32: y = x, below 0 alpha*x. */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_leaky_relu_f32, v < 0.0f ? p->alpha * v : v)

@@ -1,0 +1,6 @@
+/* nncc_mish_f32: y = x*tanh(softplus(x)). */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_mish_f32, v * tanhf(fmaxf(v, 0.0f) + log1pf(expf(-fabsf(v)))))

@@ -1,0 +1,5 @@
+/* nncc_or_bool: logical or of bool tensors, with broadcast. */
+#include "nncc_bcast.h"
+#include "nncc_move.h"
+
+NNCC_BINARY(nncc_or_bool, uint8_t, uint8_t, (uint8_t)(u | v))

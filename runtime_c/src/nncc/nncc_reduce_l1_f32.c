@@ -1,0 +1,6 @@
+/* nncc_reduce_l1_f32: sum of absolute values along an axis. */
+#include "nncc_fp.h"
+
+#include "nncc_reduce_f32.h"
+
+NNCC_REDUCE_F32(nncc_reduce_l1_f32, 0.0f, s + fabsf(v), s)

@@ -1,0 +1,30 @@
+/* nncc_reduce_log_sum_exp_f32: logarithm of the sum of exponentials along an axis, without overflow. */
+#include "nncc_fp.h"
+
+#include "nncc_f32.h"
+
+void nncc_reduce_log_sum_exp_f32(const nncc_axis_params *p, const float *x, float *y)
+{
+    const int32_t span = p->axis * p->inner;
+
+    for (int32_t o = 0; o < p->outer; o++) {
+        for (int32_t i = 0; i < p->inner; i++) {
+            float max = x[i];
+            float sum = 0.0f;
+
+            for (int32_t k = i; k < span; k += p->inner) {
+                if (x[k] > max) {
+                    max = x[k];
+                }
+            }
+            if (max - max != 0.0f) {
+                max = 0.0f; /* an infinite maximum would turn into inf - inf */
+            }
+            for (int32_t k = i; k < span; k += p->inner) {
+                sum += expf(x[k] - max);
+            }
+            *y++ = logf(sum) + max;
+        }
+        x += span;
+    }
+}

@@ -1,0 +1,6 @@
+/* nncc_reduce_log_sum_f32: logarithm of the sum along an axis. */
+#include "nncc_fp.h"
+
+#include "nncc_reduce_f32.h"
+
+NNCC_REDUCE_F32(nncc_reduce_log_sum_f32, 0.0f, s + v, logf(s))

@@ -1,0 +1,6 @@
+/* nncc_reduce_max_f32: maximum (NaN wins) along an axis. */
+#include "nncc_fp.h"
+
+#include "nncc_reduce_f32.h"
+
+NNCC_REDUCE_F32(nncc_reduce_max_f32, v, s != s ? s : (s > v ? s : v), s)

@@ -1,0 +1,6 @@
+/* nncc_relu_f32: y = max(x, 0). */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_relu_f32, v < 0.0f ? 0.0f : v)

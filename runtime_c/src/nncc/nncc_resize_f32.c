@@ -1,0 +1,39 @@
+/* nncc_resize_f32: separable resampling from index and weight tables. */
+#include "nncc_fp.h"
+
+#include "nncc_f32.h"
+
+void nncc_resize_f32(const nncc_resize_params *p, const float *x, const int32_t *index_h, const float *weight_h,
+                     const int32_t *index_w, const float *weight_w, float *y)
+{
+    for (int32_t n = 0; n < p->batch; n++) {
+        for (int32_t oy = 0; oy < p->out_h; oy++) {
+            const int32_t *ih = index_h + oy * p->taps_h;
+            const float *wh = weight_h + oy * p->taps_h;
+
+            for (int32_t ox = 0; ox < p->out_w; ox++) {
+                const int32_t *iw = index_w + ox * p->taps_w;
+                const float *ww = weight_w + ox * p->taps_w;
+
+                for (int32_t c = 0; c < p->channels; c++) {
+                    float sum = 0.0f;
+
+                    if (ih[0] < 0 || iw[0] < 0) {
+                        sum = p->outside;
+                    } else {
+                        for (int32_t th = 0; th < p->taps_h; th++) {
+                            float row = 0.0f;
+
+                            for (int32_t tw = 0; tw < p->taps_w; tw++) {
+                                row += x[(ih[th] * p->in_w + iw[tw]) * p->channels + c] * ww[tw];
+                            }
+                            sum += row * wh[th];
+                        }
+                    }
+                    *y++ = sum;
+                }
+            }
+        }
+        x += p->in_h * p->in_w * p->channels;
+    }
+}

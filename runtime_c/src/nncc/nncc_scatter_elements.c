@@ -1,0 +1,8 @@
+/* nncc_scatter_elements: replaces single elements along one axis by run-time indices. */
+#include "nncc_elements.h"
+
+nncc_status nncc_scatter_elements(const nncc_gather_elements_params *p, const void *updates, const void *indices,
+                                  void *y)
+{
+    return nncc_elements(p, indices, (const uint8_t *)updates, (uint8_t *)y, 1);
+}

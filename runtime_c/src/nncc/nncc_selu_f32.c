@@ -1,0 +1,6 @@
+/* nncc_selu_f32: y = beta*elu(x, alpha); beta is ONNX gamma. */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_selu_f32, p->beta * (v < 0.0f ? p->alpha * expm1f(v) : v))

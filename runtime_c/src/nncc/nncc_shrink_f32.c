@@ -1,0 +1,6 @@
+/* nncc_shrink_f32: y = ONNX Shrink: alpha = lambd, beta = bias. */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_shrink_f32, v < -p->alpha ? v + p->beta : (v > p->alpha ? v - p->beta : 0.0f))

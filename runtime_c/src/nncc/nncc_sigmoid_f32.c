@@ -1,0 +1,6 @@
+/* nncc_sigmoid_f32: y = 1/(1+exp(-x)). */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_sigmoid_f32, 1.0f / (1.0f + expf(-v)))

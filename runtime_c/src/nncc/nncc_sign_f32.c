@@ -1,0 +1,6 @@
+/* nncc_sign_f32: y = -1, 0 or 1. */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_sign_f32, v > 0.0f ? 1.0f : (v < 0.0f ? -1.0f : v))

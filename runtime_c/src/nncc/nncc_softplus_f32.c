@@ -1,0 +1,6 @@
+/* nncc_softplus_f32: y = log(1+exp(x)). */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_softplus_f32, fmaxf(v, 0.0f) + log1pf(expf(-fabsf(v))))

@@ -1,0 +1,6 @@
+/* nncc_swish_f32: y = x*sigmoid(alpha*x); alpha = 1 is SiLU. */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_swish_f32, v / (1.0f + expf(-(p->alpha * v))))

@@ -1,0 +1,6 @@
+/* nncc_thresholded_relu_f32: y = x above alpha, else 0. */
+#include "nncc_fp.h"
+
+#include "nncc_unary_f32.h"
+
+NNCC_UNARY_F32(nncc_thresholded_relu_f32, v > p->alpha ? v : 0.0f)
