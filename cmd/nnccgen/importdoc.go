@@ -1,0 +1,262 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// importSchemas reads the operator change logs of an ONNX release (docs/Changelog.md
+// and docs/Changelog-ml.md there) and writes schemas.json. Only facts are taken:
+// names, versions, parameters, attributes with types and defaults, type sets.
+func importSchemas(root string, files []string) error {
+	if len(files) == 0 {
+		return fmt.Errorf("import-schemas needs the ONNX change logs (docs/Changelog.md, docs/Changelog-ml.md)")
+	}
+	var all []opFacts
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		ops, err := parseChangelog(string(b))
+		if err != nil {
+			return fmt.Errorf("%s: %w", f, err)
+		}
+		all = append(all, ops...)
+	}
+	sort.SliceStable(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		if a.Domain != b.Domain {
+			return a.Domain < b.Domain
+		}
+		if a.Name != b.Name {
+			return a.Name < b.Name
+		}
+		return a.Since < b.Since
+	})
+	for i := 1; i < len(all); i++ {
+		if a, b := all[i-1], all[i]; a.Domain == b.Domain && a.Name == b.Name && a.Since == b.Since {
+			return fmt.Errorf("%s-%d stands twice", a.Name, a.Since)
+		}
+	}
+	return writeFacts(root, schemasFile, all)
+}
+
+var (
+	reHeading = regexp.MustCompile(`^### <a name="([^"]+)-(\d+)"></a>`)
+	reSection = regexp.MustCompile(`^#### (Version|Attributes|Inputs|Outputs|Type Constraints)(?: \((\d+) - (\S+)\))?$`)
+	reEntry   = regexp.MustCompile(`^<dt><tt>([^<]+)</tt>(?: \(([a-z, -]+)\))? : (.*)</dt>$`)
+	reAttr    = regexp.MustCompile(`^([a-z_ -]+?)(?: \((required|default is .*)\))?$`)
+)
+
+// exactDefaults replaces defaults that the change log prints rounded, by operator,
+// attribute and printed text. Values: onnx/defs and the released schemas.
+var exactDefaults = map[string]string{
+	"Selu.alpha 1.67326":          "1.6732631921768188",
+	"Selu.gamma 1.0507":           "1.0507010221481323",
+	"Clip.min (-3.402823e+38)":    "-3.4028234663852886e+38",
+	"Clip.max (3.402823e+38)":     "3.4028234663852886e+38",
+	"Selu.gamma 1.0507 version 1": "1.0507",
+	"Adam.epsilon 0.0":            "1e-6",
+	"Adagrad.epsilon 0.0":         "1e-6",
+}
+
+func parseChangelog(text string) ([]opFacts, error) {
+	var ops []opFacts
+	var op *opFacts
+	section := ""
+	for n, line := range strings.Split(text, "\n") {
+		fail := func(format string, args ...any) error {
+			return fmt.Errorf("line %d: %s", n+1, fmt.Sprintf(format, args...))
+		}
+		if m := reHeading.FindStringSubmatch(line); m != nil {
+			since, _ := strconv.Atoi(m[2])
+			domain, name := "", m[1]
+			if i := strings.LastIndexByte(name, '.'); i >= 0 {
+				domain, name = name[:i], name[i+1:]
+			}
+			ops = append(ops, opFacts{Domain: domain, Name: name, Since: since, Deprecated: strings.Contains(line, "(deprecated)")})
+			op, section = &ops[len(ops)-1], ""
+			continue
+		}
+		if op == nil {
+			continue
+		}
+		if m := reSection.FindStringSubmatch(line); m != nil {
+			section = m[1]
+			if m[2] != "" {
+				v, _ := strconv.Atoi(m[2])
+				if section == "Inputs" {
+					op.InMin = &v
+				} else {
+					op.OutMin = &v
+				}
+			}
+			continue
+		}
+		if section == "" || section == "Version" || !strings.HasPrefix(line, "<dt>") {
+			continue
+		}
+		m := reEntry.FindStringSubmatch(line)
+		if m == nil {
+			return nil, fail("not understood: %s", line)
+		}
+		name, tags, rest := m[1], m[2], m[3]
+		switch section {
+		case "Attributes":
+			a, err := parseAttr(op, name, rest)
+			if err != nil {
+				return nil, fail("%v", err)
+			}
+			op.Attrs = append(op.Attrs, a)
+		case "Inputs", "Outputs":
+			p := paramFacts{name, shortType(rest)}
+			var flags []string
+			for _, t := range strings.Split(tags, ", ") {
+				switch t {
+				case "optional", "variadic":
+					flags = append(flags, t)
+				case "heterogeneous":
+					flags = append(flags, "mixed")
+				case "", "differentiable", "non-differentiable":
+				default:
+					return nil, fail("tag %q is not known", t)
+				}
+			}
+			if flags != nil {
+				p = append(p, strings.Join(flags, " "))
+			}
+			if section == "Inputs" {
+				op.In = append(op.In, p)
+			} else {
+				op.Out = append(op.Out, p)
+			}
+		case "Type Constraints":
+			var types []string
+			for _, t := range splitTypes(rest) {
+				types = append(types, shortType(t))
+			}
+			slices.Sort(types)
+			if op.Types == nil {
+				op.Types = map[string]string{}
+			}
+			op.Types[name] = strings.Join(slices.Compact(types), " ")
+		}
+	}
+	for i := range ops {
+		o := &ops[i]
+		if o.InMin != nil && *o.InMin == minParams(o.In) {
+			o.InMin = nil
+		}
+		if o.OutMin != nil && *o.OutMin == minParams(o.Out) {
+			o.OutMin = nil
+		}
+	}
+	return ops, nil
+}
+
+func parseAttr(op *opFacts, name, rest string) (attrFacts, error) {
+	m := reAttr.FindStringSubmatch(rest)
+	if m == nil {
+		return attrFacts{}, fmt.Errorf("attribute %s: %q is not understood", name, rest)
+	}
+	t := m[1]
+	if one, ok := strings.CutPrefix(t, "list of "); ok {
+		t = one
+	}
+	t = strings.ToUpper(strings.ReplaceAll(t, " ", "_"))
+	a := attrFacts{Name: name, Type: t, Required: m[2] == "required"}
+	if !attrTypes[t] {
+		return a, fmt.Errorf("attribute %s has the unknown type %q", name, m[1])
+	}
+	d, ok := strings.CutPrefix(m[2], "default is ")
+	if !ok {
+		return a, nil
+	}
+	text, err := defaultJSON(op, name, t, d)
+	if err != nil {
+		return a, err
+	}
+	a.Default = json.RawMessage(text)
+	return a, nil
+}
+
+var attrTypes = map[string]bool{
+	"FLOAT": true, "INT": true, "STRING": true, "TENSOR": true, "GRAPH": true, "SPARSE_TENSOR": true, "TYPE_PROTO": true,
+	"FLOATS": true, "INTS": true, "STRINGS": true, "TENSORS": true, "GRAPHS": true, "SPARSE_TENSORS": true, "TYPE_PROTOS": true,
+}
+
+// defaultJSON turns a default as the change log prints it into JSON.
+func defaultJSON(op *opFacts, name, typ, d string) (string, error) {
+	switch typ {
+	case "INT", "FLOAT":
+		key := op.Name + "." + name + " " + d
+		if v, ok := exactDefaults[fmt.Sprintf("%s version %d", key, op.Since)]; ok {
+			d = v
+		} else if v, ok := exactDefaults[key]; ok {
+			d = v
+		}
+		d = strings.TrimSuffix(d, ".0")
+		if _, err := strconv.ParseFloat(d, 64); err != nil {
+			return "", fmt.Errorf("default of %s: %q", name, d)
+		}
+		return d, nil
+	case "STRING":
+		b, err := json.Marshal(d)
+		return string(b), err
+	case "INTS", "FLOATS", "STRINGS":
+		// Python prints a list of quoted words.
+		words := strings.Split(strings.Trim(d, "[]"), ", ")
+		for i, w := range words {
+			w = strings.Trim(w, "'")
+			if typ == "STRINGS" {
+				w = strconv.Quote(w)
+			}
+			words[i] = w
+		}
+		return "[" + strings.Join(words, ",") + "]", nil
+	}
+	return "", fmt.Errorf("attribute %s of type %s has a default %q", name, typ, d)
+}
+
+// splitTypes splits a list at the commas that stand outside of parentheses.
+func splitTypes(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i, c := range s {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ',':
+			if depth == 0 {
+				out = append(out, strings.TrimSpace(s[start:i]))
+				start = i + 1
+			}
+		}
+	}
+	if last := strings.TrimSpace(s[start:]); last != "" {
+		out = append(out, last)
+	}
+	return out
+}
+
+// shortType drops tensor( ) around an element type and all spaces.
+func shortType(t string) string {
+	t = strings.ReplaceAll(t, " ", "")
+	for {
+		i := strings.Index(t, "tensor(")
+		if i < 0 || i > 0 && t[i-1] == '_' {
+			return t
+		}
+		j := i + strings.IndexByte(t[i:], ')')
+		t = t[:i] + t[i+len("tensor("):j] + t[j+1:]
+	}
+}

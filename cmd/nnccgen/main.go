@@ -1,0 +1,62 @@
+// Command nnccgen writes the generated Go tables of nncc from their data files.
+//
+//	nnccgen [-root DIR] [-check] [table...]   write (or compare) the tables, all by default
+//	nnccgen [-root DIR] import-schemas CHANGELOG.md...
+//
+// A table is one entry of the registry in tables.go.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "nnccgen:", err)
+		os.Exit(2)
+	}
+}
+
+func run(args []string) error {
+	fs := flag.NewFlagSet("nnccgen", flag.ContinueOnError)
+	root := fs.String("root", ".", "root of the nncc repository")
+	check := fs.Bool("check", false, "compare with the files that exist instead of writing")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	names := fs.Args()
+	if len(names) > 0 && names[0] == "import-schemas" {
+		return importSchemas(*root, names[1:])
+	}
+	if len(names) == 0 {
+		for _, t := range tables {
+			names = append(names, t.name)
+		}
+	}
+	var errs []error
+	for _, n := range names {
+		t := findTable(n)
+		if t == nil {
+			return fmt.Errorf("no table %q; there are %s", n, tableNames())
+		}
+		path, want, err := t.render(*root)
+		if err != nil {
+			return fmt.Errorf("%s: %w", n, err)
+		}
+		if *check {
+			if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, want) {
+				errs = append(errs, fmt.Errorf("%s is not what its data give; run go run ./cmd/nnccgen %s", filepath.ToSlash(t.out), n))
+			}
+			continue
+		}
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTablesAreCurrent builds every table from its data and compares it with the
+// committed file.
+func TestTablesAreCurrent(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, tab := range tables {
+		path, want, err := tab.render(root)
+		if err != nil {
+			t.Fatal(tab.name, err)
+		}
+		have, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(have, want) {
+			t.Errorf("%s is not what its data give; run go run ./cmd/nnccgen %s", tab.out, tab.name)
+		}
+	}
+}
+
+// TestFactsFormat: reading and writing the imported file gives the same bytes.
+func TestFactsFormat(t *testing.T) {
+	root := filepath.Join("..", "..")
+	ops, err := readFacts(root, schemasFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(tmp, filepath.Dir(schemasFile)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFacts(tmp, schemasFile, ops); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := os.ReadFile(filepath.Join(root, schemasFile))
+	b, _ := os.ReadFile(filepath.Join(tmp, schemasFile))
+	if !bytes.Equal(a, b) {
+		t.Error("schemas.json is not in the form that import-schemas writes")
+	}
+}
+
+// TestImport reads a change log of the form that ONNX publishes.
+func TestImport(t *testing.T) {
+	const log = `## Version 3 of the default ONNX operator set
+### <a name="Blend-3"></a>**Blend-3**</a>
+
+  Free text, ignored.
+
+#### Version
+
+This version of the operator has been available since version 3 of the default ONNX operator set.
+
+#### Attributes
+
+<dl>
+<dt><tt>axes</tt> : list of ints (default is ['0', '2'])</dt>
+<dd>Text.</dd>
+<dt><tt>how</tt> : string (default is )</dt>
+<dt><tt>rate</tt> : float (default is 1e-05)</dt>
+<dt><tt>to</tt> : int (required)</dt>
+</dl>
+
+#### Inputs (1 - &#8734;)
+
+<dl>
+<dt><tt>x</tt> (differentiable) : T</dt>
+<dt><tt>k</tt> (optional, non-differentiable) : tensor(int64)</dt>
+<dt><tt>rest</tt> (variadic, heterogeneous) : V</dt>
+</dl>
+
+#### Outputs
+
+<dl>
+<dt><tt>y</tt> : T</dt>
+</dl>
+
+#### Type Constraints
+
+<dl>
+<dt><tt>T</tt> : tensor(float), tensor(double), tensor(float)</dt>
+<dt><tt>V</tt> : seq(tensor(float)), map(int64, tensor(float)), optional(seq(tensor(int8)))</dt>
+</dl>
+
+### <a name="ai.onnx.ml.Old-4"></a>**ai.onnx.ml.Old-4** (deprecated)</a>
+`
+	ops, err := parseChangelog(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := 1
+	want := []opFacts{
+		{Name: "Blend", Since: 3, InMin: &one,
+			In:  []paramFacts{{"x", "T"}, {"k", "int64", "optional"}, {"rest", "V", "variadic mixed"}},
+			Out: []paramFacts{{"y", "T"}},
+			Attrs: []attrFacts{
+				{Name: "axes", Type: "INTS", Default: []byte("[0,2]")},
+				{Name: "how", Type: "STRING", Default: []byte(`""`)},
+				{Name: "rate", Type: "FLOAT", Default: []byte("1e-05")},
+				{Name: "to", Type: "INT", Required: true},
+			},
+			Types: map[string]string{"T": "double float", "V": "map(int64,float) optional(seq(int8)) seq(float)"}},
+		{Domain: "ai.onnx.ml", Name: "Old", Since: 4, Deprecated: true},
+	}
+	if d := cmp.Diff(want, ops); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+)
+
+// table is a generated Go file.
+type table struct {
+	name string // as given on the command line
+	out  string // file to write, below the repository's root, with slashes
+	// build makes the file from data below root.
+	build func(root string) (*jen.File, error)
+}
+
+// tables is the registry; a new generated table is one line here.
+var tables = []table{
+	{"schemas", "frontend/onnx/schema/schema_gen.go", schemaTable},
+}
+
+func findTable(name string) *table {
+	for i := range tables {
+		if tables[i].name == name {
+			return &tables[i]
+		}
+	}
+	return nil
+}
+
+func tableNames() string {
+	var s []string
+	for _, t := range tables {
+		s = append(s, t.name)
+	}
+	return strings.Join(s, ", ")
+}
+
+// render gives the path of the table's file and the bytes it should hold.
+func (t *table) render(root string) (path string, content []byte, err error) {
+	f, err := t.build(root)
+	if err != nil {
+		return "", nil, err
+	}
+	var b bytes.Buffer
+	if err := f.Render(&b); err != nil {
+		return "", nil, err
+	}
+	return filepath.Join(root, filepath.FromSlash(t.out)), b.Bytes(), nil
+}
