@@ -1,0 +1,81 @@
+package op
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+type float interface{ float32 | float64 }
+
+// gemm is c = alpha*op(a)*op(b) + beta*c with row-major matrices; op(a) is
+// m x k and op(b) is k x n. The order of summation depends on the sizes only,
+// never on the number of cores.
+func gemm[T float](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	if m == 0 || n == 0 {
+		return
+	}
+	if k == 0 {
+		for i := 0; i < m; i++ {
+			for j := 0; j < n; j++ {
+				c[i*ldc+j] *= beta
+			}
+		}
+		return
+	}
+	tr := func(t bool) blas.Transpose {
+		if t {
+			return blas.Trans
+		}
+		return blas.NoTrans
+	}
+	switch a := any(a).(type) {
+	case []float32:
+		gonum.Implementation{}.Sgemm(tr(ta), tr(tb), m, n, k, float32(alpha), a, lda, any(b).([]float32), ldb, float32(beta), any(c).([]float32), ldc)
+	case []float64:
+		gonum.Implementation{}.Dgemm(tr(ta), tr(tb), m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta), any(c).([]float64), ldc)
+	}
+}
+
+// inFloat runs f32 or f64 on in, by the type of in[0]; 16-bit floats go
+// through float32 and back.
+func inFloat(in []*tensor.Dense, f32, f64 func(in []*tensor.Dense) []*tensor.Dense) []*tensor.Dense {
+	switch dt := in[0].DType; dt {
+	case tensor.F64:
+		return f64(in)
+	case tensor.F32:
+		return f32(in)
+	default:
+		wide := make([]*tensor.Dense, len(in))
+		for i, d := range in {
+			if d != nil && d.DType.IsFloat() {
+				d = d.Cast(tensor.F32)
+			}
+			wide[i] = d
+		}
+		out := f32(wide)
+		for i, d := range out {
+			if d != nil && d.DType == tensor.F32 {
+				out[i] = d.Cast(dt)
+			}
+		}
+		return out
+	}
+}
+
+// floats is the typed data of an optional tensor; nil when it is absent.
+func floats[T float](d *tensor.Dense) []T {
+	if d == nil {
+		return nil
+	}
+	return tensor.As[T](d)
+}
+
+// opt is input i, or nil when it is absent.
+func opt(in []*tensor.Dense, i int) *tensor.Dense {
+	if i < len(in) {
+		return in[i]
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Concat joins its inputs along axis; the other dimensions must agree.
+var Concat = def(ir.OpDef{
+	Name: "Concat", Doc: "joins tensors along an axis",
+	Attrs: []ir.AttrSpec{ir.Need(ir.IntA("axis", 0))}, MinIn: 1, MaxIn: -1,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		first := n.In[0].Type
+		axis, err := Axis(n, n.Int("axis"), len(first.Shape))
+		if err != nil {
+			return nil, err
+		}
+		shape := append([]int(nil), first.Shape...)
+		for i, v := range n.In {
+			if v == nil {
+				return nil, ir.Errf(n, "arity", "input %d is missing", i)
+			}
+			s := v.Type.Shape
+			if i == 0 {
+				continue
+			}
+			if v.Type.DType != first.DType {
+				return nil, ir.Errf(n, "dtype", "input %d (%s) is of type %s, input 0 of type %s: they must agree", i, v, v.Type.DType, first.DType)
+			}
+			ok := len(s) == len(shape)
+			for d := range s {
+				ok = ok && (d == axis || s[d] == shape[d])
+			}
+			if !ok {
+				return nil, ir.Errf(n, "shape-mismatch", "input %d (%s) has shape %v, input 0 has %v: they may differ in dimension %d only", i, v, s, first.Shape, axis)
+			}
+			shape[axis] += s[axis]
+		}
+		return one(ir.T(first.DType, shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		shape := append([]int(nil), in[0].Shape...)
+		axis, err := Axis(n, n.Int("axis"), len(shape))
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range in[1:] {
+			shape[axis] += d.Shape[axis]
+		}
+		y := tensor.New(in[0].DType, shape)
+		outer, row, at := product(shape[:axis]), product(shape[axis:]), 0
+		to := cellsOf(y)
+		for _, d := range in {
+			k := product(d.Shape[axis:])
+			for o := 0; o < outer; o++ {
+				to.copyFrom(o*row+at, d.Data, o*k, k)
+			}
+			at += k
+		}
+		return outs(y)
+	},
+	Pattern: ir.Injective, Quant: ir.QMove, DataIn: ir.AllInputs,
+})

@@ -1,0 +1,99 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Conv is the convolution over 1 to 3 spatial dimensions. Input [N, C,
+// spatial...], weights [COut, C/group, kernel...], optional bias [COut];
+// output [N, COut, spatial...]. Quantised: exactly CMSIS-NN's convolution and
+// depthwise convolution, see conv_quant.go.
+var Conv = def(ir.OpDef{
+	Name: "Conv", Doc: "convolution in 1 to 3 dimensions, with groups and dilation",
+	Attrs: withAct(ir.StrA("auto_pad", "NOTSET"), ir.IntsA("dilations"), ir.IntA("group", 1), ir.IntsA("kernel_shape"), ir.IntsA("pads"), ir.IntsA("strides")),
+	MinIn: 2, MaxIn: 3,
+	Infer:   inferConv,
+	Eval:    evalConv,
+	Pattern: ir.OutFusable,
+	MACs: func(n *ir.Node) int64 {
+		g, err := ConvGeometry(n)
+		if err != nil {
+			return 0
+		}
+		return int64(g.N) * int64(product(g.Out)) * int64(g.COut) * int64(g.CIn/g.Group) * int64(g.Taps())
+	},
+})
+
+// ConvTranspose is the transposed convolution. Input [N, C, spatial...],
+// weights [C, COut/group, kernel...], optional bias [COut].
+var ConvTranspose = def(ir.OpDef{
+	Name: "ConvTranspose", Doc: "transposed convolution in 1 to 3 dimensions",
+	Attrs: withAct(ir.StrA("auto_pad", "NOTSET"), ir.IntsA("dilations"), ir.IntA("group", 1), ir.IntsA("kernel_shape"), ir.IntsA("output_padding"),
+		ir.IntsA("output_shape"), ir.IntsA("pads"), ir.IntsA("strides")),
+	MinIn: 2, MaxIn: 3,
+	Infer:   inferConv,
+	Eval:    evalConvTranspose,
+	Pattern: ir.OutFusable,
+	MACs: func(n *ir.Node) int64 {
+		g, err := ConvGeometry(n)
+		if err != nil {
+			return 0
+		}
+		return int64(g.N) * int64(product(g.In)) * int64(g.CIn) * int64(g.COut/g.Group) * int64(g.Taps())
+	},
+})
+
+func inferConv(n *ir.Node) ([]ir.Type, error) {
+	g, err := ConvGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := floatInputs(n, 0, 1, 2); err != nil {
+		return nil, err
+	}
+	return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.COut}, g.Out...)...))
+}
+
+// floatInputs checks that the listed inputs are floats of one type, unless
+// they are quantised: then parameters are checked where they are derived.
+func floatInputs(n *ir.Node, idx ...int) error {
+	if err := wantType(n, idx[0], floatTypes); err != nil {
+		return err
+	}
+	return wantSameTypes(n, idx...)
+}
+
+func evalConv(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	g, err := ConvGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	out := inFloat(in, convolve[float32](n, g), convolve[float64](n, g))
+	return out, nil
+}
+
+func convolve[T float](n *ir.Node, g *ConvGeom) func(in []*tensor.Dense) []*tensor.Dense {
+	return func(in []*tensor.Dense) []*tensor.Dense {
+		y := make([]T, g.N*g.COut*product(g.Out))
+		convFloat(g, tensor.As[T](in[0]), tensor.As[T](in[1]), floats[T](opt(in, 2)), y)
+		return []*tensor.Dense{clampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
+	}
+}
+
+func evalConvTranspose(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	g, err := ConvGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	out := inFloat(in, convolveTransposed[float32](n, g), convolveTransposed[float64](n, g))
+	return out, nil
+}
+
+func convolveTransposed[T float](n *ir.Node, g *ConvGeom) func(in []*tensor.Dense) []*tensor.Dense {
+	return func(in []*tensor.Dense) []*tensor.Dense {
+		y := make([]T, g.N*g.COut*product(g.Out))
+		convTransposeFloat(g, tensor.As[T](in[0]), tensor.As[T](in[1]), floats[T](opt(in, 2)), y)
+		return []*tensor.Dense{clampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
+	}
+}

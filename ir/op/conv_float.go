@@ -1,0 +1,210 @@
+package op
+
+// tilePixels bounds the columns of the im2col matrix that is live at a time;
+// tiles are also the units of parallel work.
+const tilePixels = 2048
+
+// convFloat computes y = conv(x, w) + b; all arrays in logical order (x
+// [N,C,...], w [O,I/g,...], y [N,O,...]).
+func convFloat[T float](g *ConvGeom, x, w, b, y []T) {
+	in, out := product(g.In), product(g.Out)
+	ci, co := g.CIn/g.Group, g.COut/g.Group
+	if ci == 1 {
+		convDepthwise(g, x, w, b, y)
+		return
+	}
+	k := ci * g.Taps()
+	direct := g.Taps() == 1 && product(g.Strides) == 1 && in == out
+	tiles := (out + tilePixels - 1) / tilePixels
+	if direct {
+		tiles = 1 // the input is the matrix already; the matrix product runs in parallel
+	}
+	body := func(job int) {
+		t, ng := job%tiles, job/tiles
+		img, grp := ng/g.Group, ng%g.Group
+		xs := x[(img*g.CIn+grp*ci)*in:][:ci*in]
+		ys := y[(img*g.COut+grp*co)*out:][:co*out]
+		lo := t * tilePixels
+		hi := min(lo+tilePixels, out)
+		if direct {
+			lo, hi = 0, out
+		}
+		for c := 0; c < co; c++ {
+			row := ys[c*out+lo : c*out+hi]
+			var v T
+			if b != nil {
+				v = b[grp*co+c]
+			}
+			for i := range row {
+				row[i] = v
+			}
+		}
+		ws := w[grp*co*k:][:co*k]
+		if direct {
+			gemm(false, false, co, out, k, 1, ws, k, xs, in, 1, ys, out)
+			return
+		}
+		col := make([]T, k*(hi-lo))
+		im2col(g, xs, lo, hi, col)
+		gemm(false, false, co, hi-lo, k, 1, ws, k, col, hi-lo, 1, ys[lo:], out)
+	}
+	jobs := g.N * g.Group * tiles
+	if jobs == 1 {
+		body(0)
+		return
+	}
+	parallel(jobs, body)
+}
+
+// im2col fills col, [C*taps][hi-lo], with the input elements under every
+// kernel position for the output pixels lo to hi; zero in the padding.
+func im2col[T float](g *ConvGeom, x []T, lo, hi int, col []T) {
+	in, out := pad3(g.In, 1), pad3(g.Out, 1)
+	kn, st, dl, pb := pad3(g.Kernel, 1), pad3(g.Strides, 1), pad3(g.Dilations, 1), pad3(g.PadBegin, 0)
+	plane := in[0] * in[1] * in[2]
+	width := hi - lo
+	r := 0
+	for c := 0; c < g.CIn/g.Group; c++ {
+		src := x[c*plane:][:plane]
+		for kz := 0; kz < kn[0]; kz++ {
+			for ky := 0; ky < kn[1]; ky++ {
+				for kx := 0; kx < kn[2]; kx++ {
+					dst := col[r*width:][:width]
+					r++
+					x0 := kx*dl[2] - pb[2]
+					oLo, oHi := outRange(x0, st[2], out[2], in[2])
+					// row by row of the output, cut to [lo, hi)
+					for p := lo; p < hi; {
+						row := p / out[2]
+						from := p % out[2]
+						to := min(out[2], from+hi-p)
+						seg := dst[p-lo:][:to-from]
+						p += to - from
+						iz := row/out[1]*st[0] + kz*dl[0] - pb[0]
+						iy := row%out[1]*st[1] + ky*dl[1] - pb[1]
+						if iz < 0 || iz >= in[0] || iy < 0 || iy >= in[1] {
+							continue
+						}
+						line := src[(iz*in[1]+iy)*in[2]:][:in[2]]
+						a, z := max(from, oLo), min(to, oHi)
+						if a >= z {
+							continue
+						}
+						if st[2] == 1 {
+							copy(seg[a-from:z-from], line[a+x0:])
+							continue
+						}
+						for o := a; o < z; o++ {
+							seg[o-from] = line[o*st[2]+x0]
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// outRange is the range of o with 0 <= o*stride + start < size, in [0, out).
+func outRange(start, stride, out, size int) (lo, hi int) {
+	if start < 0 {
+		lo = (-start + stride - 1) / stride
+	}
+	if start >= size {
+		return 0, 0
+	}
+	return lo, min(out, (size-1-start)/stride+1)
+}
+
+// convDepthwise is the direct form for one input channel a group: every
+// output channel is a sum of shifted copies of one input plane.
+func convDepthwise[T float](g *ConvGeom, x, w, b, y []T) {
+	in, out := pad3(g.In, 1), pad3(g.Out, 1)
+	kn, st, dl, pb := pad3(g.Kernel, 1), pad3(g.Strides, 1), pad3(g.Dilations, 1), pad3(g.PadBegin, 0)
+	ip, op, taps, mult := product(g.In), product(g.Out), g.Taps(), g.COut/g.Group
+	parallel(g.N*g.COut, func(job int) {
+		img, c := job/g.COut, job%g.COut
+		src := x[(img*g.CIn+c/mult)*ip:][:ip]
+		dst := y[job*op:][:op]
+		if b != nil {
+			for i := range dst {
+				dst[i] = b[c]
+			}
+		}
+		wt := w[c*taps:][:taps]
+		for t, v := range wt {
+			kz, ky, kx := t/(kn[1]*kn[2]), t/kn[2]%kn[1], t%kn[2]
+			x0 := kx*dl[2] - pb[2]
+			lo, hi := outRange(x0, st[2], out[2], in[2])
+			zLo, zHi := outRange(kz*dl[0]-pb[0], st[0], out[0], in[0])
+			yLo, yHi := outRange(ky*dl[1]-pb[1], st[1], out[1], in[1])
+			if lo >= hi {
+				continue
+			}
+			for oz := zLo; oz < zHi; oz++ {
+				for oy := yLo; oy < yHi; oy++ {
+					line := src[((oz*st[0]+kz*dl[0]-pb[0])*in[1]+oy*st[1]+ky*dl[1]-pb[1])*in[2]:][:in[2]]
+					row := dst[(oz*out[1]+oy)*out[2]:][lo:hi]
+					if st[2] == 1 {
+						line = line[lo+x0:][:len(row)]
+						for i, s := range line {
+							row[i] += v * s
+						}
+						continue
+					}
+					p := lo*st[2] + x0
+					for i := range row {
+						row[i] += v * line[p]
+						p += st[2]
+					}
+				}
+			}
+		}
+	})
+}
+
+// convTransposeFloat computes the transposed convolution: the columns W' * x
+// are added where their kernel position falls. x [N,C,...], w [C,O/g,...].
+func convTransposeFloat[T float](g *ConvGeom, x, w, b, y []T) {
+	ip, op, taps := product(g.In), product(g.Out), g.Taps()
+	ci, co := g.CIn/g.Group, g.COut/g.Group
+	in, out := pad3(g.In, 1), pad3(g.Out, 1)
+	kn, st, dl, pb := pad3(g.Kernel, 1), pad3(g.Strides, 1), pad3(g.Dilations, 1), pad3(g.PadBegin, 0)
+	parallel(g.N*g.Group, func(job int) {
+		img, grp := job/g.Group, job%g.Group
+		rows := co * taps
+		col := make([]T, rows*ip)
+		// col[co*taps][ip] = w[ci][co*taps]' * x[ci][ip]
+		gemm(true, false, rows, ip, ci, 1, w[grp*ci*rows:][:ci*rows], rows, x[(img*g.CIn+grp*ci)*ip:][:ci*ip], ip, 0, col, ip)
+		for c := 0; c < co; c++ {
+			dst := y[(img*g.COut+grp*co+c)*op:][:op]
+			if b != nil {
+				for i := range dst {
+					dst[i] = b[grp*co+c]
+				}
+			}
+			for t := 0; t < taps; t++ {
+				kz, ky, kx := t/(kn[1]*kn[2]), t/kn[2]%kn[1], t%kn[2]
+				src := col[(c*taps+t)*ip:][:ip]
+				x0 := kx*dl[2] - pb[2]
+				lo, hi := outRange(x0, st[2], in[2], out[2])
+				for iz := 0; iz < in[0]; iz++ {
+					oz := iz*st[0] + kz*dl[0] - pb[0]
+					if oz < 0 || oz >= out[0] {
+						continue
+					}
+					for iy := 0; iy < in[1]; iy++ {
+						oy := iy*st[1] + ky*dl[1] - pb[1]
+						if oy < 0 || oy >= out[1] {
+							continue
+						}
+						line := src[(iz*in[1]+iy)*in[2]:][:in[2]]
+						row := dst[(oz*out[1]+oy)*out[2]:][:out[2]]
+						for i := lo; i < hi; i++ {
+							row[i*st[2]+x0] += line[i]
+						}
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Gather reads slices of input 0 along axis at the places that input 1 lists;
+// negative ones count from the end. The indices may be computed at run time.
+var Gather = def(ir.OpDef{
+	Name: "Gather", Doc: "slices along an axis by index",
+	Attrs: []ir.AttrSpec{ir.IntA("axis", 0)}, MinIn: 2,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x := n.In[0].Type
+		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		if err != nil {
+			return nil, err
+		}
+		if err := indexInput(n, 1); err != nil {
+			return nil, err
+		}
+		if c := n.ConstIn(1); c != nil {
+			if _, err := wrapIndices(n, c, x.Shape[axis]); err != nil {
+				return nil, err
+			}
+		}
+		shape := append([]int(nil), x.Shape[:axis]...)
+		shape = append(shape, n.In[1].Type.Shape...)
+		return one(ir.T(x.DType, append(shape, x.Shape[axis+1:]...)...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x := in[0]
+		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		if err != nil {
+			return nil, err
+		}
+		dim := x.Shape[axis]
+		idx, err := wrapIndices(n, in[1], dim)
+		if err != nil {
+			return nil, err
+		}
+		shape := append([]int(nil), x.Shape[:axis]...)
+		shape = append(append(shape, in[1].Shape...), x.Shape[axis+1:]...)
+		y := tensor.New(x.DType, shape)
+		outer, inner := product(x.Shape[:axis]), product(x.Shape[axis+1:])
+		to := cellsOf(y)
+		for o := 0; o < outer; o++ {
+			for k, i := range idx {
+				to.copyFrom((o*len(idx)+k)*inner, x.Data, (o*dim+i)*inner, inner)
+			}
+		}
+		return outs(y)
+	},
+	Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// GatherElements reads, for every position of the indices (input 1), the
+// element of input 0 at that position with the index put in for axis.
+var GatherElements = def(ir.OpDef{
+	Name: "GatherElements", Doc: "elements along an axis by index",
+	Attrs: []ir.AttrSpec{ir.IntA("axis", 0)}, MinIn: 2,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x, i := n.In[0].Type, n.In[1].Type
+		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		if err != nil {
+			return nil, err
+		}
+		if err := elementIndices(n, x.Shape, i.Shape, axis); err != nil {
+			return nil, err
+		}
+		return one(ir.T(x.DType, i.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		axis, err := Axis(n, n.Int("axis"), len(in[0].Shape))
+		if err != nil {
+			return nil, err
+		}
+		at, err := elementOffsets(n, in[0].Shape, in[1], axis)
+		if err != nil {
+			return nil, err
+		}
+		return outs(takeTensor(in[0], in[1].Shape, at))
+	},
+	Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// GatherND reads slices of input 0 whose leading coordinates, behind
+// batch_dims common dimensions, are the last dimension of input 1.
+var GatherND = def(ir.OpDef{
+	Name: "GatherND", Doc: "slices by coordinates",
+	Attrs: []ir.AttrSpec{ir.IntA("batch_dims", 0)}, MinIn: 2,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
+		if err := indexInput(n, 1); err != nil {
+			return nil, err
+		}
+		b := n.Int("batch_dims")
+		if len(x) < 1 || len(idx) < 1 || b < 0 || b >= len(idx) || b >= len(x) || !sameShape(x[:b], idx[:b]) {
+			return nil, ir.Errf(n, "shape-mismatch", "data %v and indices %v do not share %d batch dimensions", x, idx, b)
+		}
+		k := idx[len(idx)-1]
+		if k < 1 || b+k > len(x) {
+			return nil, ir.Errf(n, "shape-mismatch", "indices %v hold coordinates of length %d, the data %v behind %d batch dimensions has %d", idx, k, x, b, len(x)-b)
+		}
+		return one(ir.T(n.In[0].Type.DType, append(append([]int(nil), idx[:len(idx)-1]...), x[b+k:]...)...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x, idx, b := in[0], in[1], n.Int("batch_dims")
+		k := idx.Shape[len(idx.Shape)-1]
+		inner := product(x.Shape[b+k:])
+		rows := product(idx.Shape[:len(idx.Shape)-1])
+		perBatch := max(rows/max(product(idx.Shape[:b]), 1), 1)
+		y := tensor.New(x.DType, append(append([]int(nil), idx.Shape[:len(idx.Shape)-1]...), x.Shape[b+k:]...))
+		to := cellsOf(y)
+		for r := 0; r < rows; r++ {
+			at, err := coordinates(n, idx, r*k, x.Shape[b:b+k])
+			if err != nil {
+				return nil, err
+			}
+			at += r / perBatch * product(x.Shape[b:b+k])
+			to.copyFrom(r*inner, x.Data, at*inner, inner)
+		}
+		return outs(y)
+	},
+	Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// indexInput checks that input i has an integer type.
+func indexInput(n *ir.Node, i int) error {
+	t := n.In[i].Type
+	if t.Quant != nil || t.DType != tensor.I32 && t.DType != tensor.I64 {
+		return ir.Errf(n, "dtype", "the indices %s are of type %s, want int32 or int64", n.In[i], t.DType)
+	}
+	return nil
+}
+
+// wrapIndices are the elements of d as indices into a dimension of size dim.
+func wrapIndices(n *ir.Node, d *tensor.Dense, dim int) ([]int, error) {
+	idx := make([]int, d.Len())
+	for i := range idx {
+		v := d.Int(i)
+		if v < int64(-dim) || v >= int64(dim) {
+			return nil, ir.Errf(n, "index", "index %d is out of range for a dimension of size %d", v, dim)
+		}
+		if v < 0 {
+			v += int64(dim)
+		}
+		idx[i] = int(v)
+	}
+	return idx, nil
+}
+
+// elementIndices checks the shape of a GatherElements or ScatterElements index.
+func elementIndices(n *ir.Node, x, idx []int, axis int) error {
+	if err := indexInput(n, 1); err != nil {
+		return err
+	}
+	ok := len(x) == len(idx)
+	for d := range idx {
+		ok = ok && (d == axis || idx[d] <= x[d])
+	}
+	return need(n, ok, "shape-mismatch", "indices of shape %v do not fit data of shape %v outside dimension %d", idx, x, axis)
+}
+
+// elementOffsets are the offsets in a tensor of shape x that an index tensor
+// names: its own position, with its value in place of dimension axis.
+func elementOffsets(n *ir.Node, x []int, idx *tensor.Dense, axis int) ([]int, error) {
+	v, err := wrapIndices(n, idx, x[axis])
+	if err != nil {
+		return nil, err
+	}
+	st := tensor.Strides(x)
+	step := st[axis]
+	st[axis] = 0
+	pos := newIndex(idx.Shape)
+	for i := range v {
+		v[i] = pos.dot(st) + v[i]*step
+		pos.next()
+	}
+	return v, nil
+}
+
+// coordinates is the row-major offset within shape of the coordinates that
+// idx holds from element at on.
+func coordinates(n *ir.Node, idx *tensor.Dense, at int, shape []int) (int, error) {
+	p := 0
+	for d, size := range shape {
+		v := idx.Int(at + d)
+		if v < int64(-size) || v >= int64(size) {
+			return 0, ir.Errf(n, "index", "coordinate %d is out of range for a dimension of size %d", v, size)
+		}
+		if v < 0 {
+			v += int64(size)
+		}
+		p = p*size + int(v)
+	}
+	return p, nil
+}

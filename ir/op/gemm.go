@@ -1,0 +1,103 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Gemm is alpha*A'*B' + beta*C for matrices; transA and transB transpose, C
+// is broadcast to the result's shape [M, N]. Quantised: see gemm_quant.go.
+var Gemm = def(ir.OpDef{
+	Name: "Gemm", Doc: "matrix product with scaled, broadcast addend",
+	Attrs: withAct(ir.FloatA("alpha", 1), ir.FloatA("beta", 1), ir.IntA("transA", 0), ir.IntA("transB", 0)),
+	MinIn: 2, MaxIn: 3,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, numTypes); err != nil {
+			return nil, err
+		}
+		if err := wantSameTypes(n, 0, 1, 2); err != nil {
+			return nil, err
+		}
+		g, err := GemmGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(n.In[0].Type.DType, g.M, g.N))
+	},
+	Eval: evalGemm, Pattern: ir.OutFusable,
+	MACs: func(n *ir.Node) int64 {
+		g, err := GemmGeometry(n)
+		if err != nil {
+			return 0
+		}
+		return int64(g.M) * int64(g.K) * int64(g.N)
+	},
+})
+
+// GemmGeom holds the sizes of A' [M, K] and B' [K, N] after transposition.
+type GemmGeom struct{ M, K, N int }
+
+// GemmGeometry checks a Gemm node.
+func GemmGeometry(n *ir.Node) (*GemmGeom, error) {
+	a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
+	if len(a) != 2 || len(b) != 2 {
+		return nil, ir.Errf(n, "rank", "inputs of shapes %v and %v, want two matrices", a, b)
+	}
+	g := &GemmGeom{M: a[0], K: a[1], N: b[1]}
+	kb := b[0]
+	if n.Int("transA") != 0 {
+		g.M, g.K = a[1], a[0]
+	}
+	if n.Int("transB") != 0 {
+		kb, g.N = b[1], b[0]
+	}
+	if kb != g.K {
+		return nil, ir.Errf(n, "shape-mismatch", "inputs of shapes %v (transA %d) and %v (transB %d): the inner dimensions are %d and %d, want the same",
+			a, n.Int("transA"), b, n.Int("transB"), g.K, kb)
+	}
+	if c := n.Input(2); c != nil {
+		s := c.Type.Shape
+		ok := len(s) <= 2
+		for i, d := range s {
+			ok = ok && (d == 1 || d == []int{g.M, g.N}[2-len(s)+i])
+		}
+		if !ok {
+			return nil, ir.Errf(n, "bias-shape", "the bias %s (input C) has shape %v, which does not broadcast to the result's [%d %d]", c, s, g.M, g.N)
+		}
+	}
+	return g, nil
+}
+
+func evalGemm(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	g, err := GemmGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	dt := in[0].DType
+	if dt.IsFloat() {
+		return inFloat(in, gemmFloat[float32](n, g), gemmFloat[float64](n, g)), nil
+	}
+	wide := make([]*tensor.Dense, len(in))
+	for i, d := range in {
+		if d != nil {
+			wide[i] = d.Cast(tensor.F64)
+		}
+	}
+	return outs(gemmFloat[float64](n, g)(wide)[0].Cast(dt))
+}
+
+func gemmFloat[T float](n *ir.Node, g *GemmGeom) func(in []*tensor.Dense) []*tensor.Dense {
+	return func(in []*tensor.Dense) []*tensor.Dense {
+		shape := []int{g.M, g.N}
+		y := make([]T, g.M*g.N)
+		beta := T(0)
+		if c := opt(in, 2); c != nil {
+			beta = T(n.Float("beta"))
+			copy(y, tensor.As[T](expand(c, shape)))
+		}
+		ta, tb := n.Int("transA") != 0, n.Int("transB") != 0
+		lda, ldb := max(n.In[0].Type.Shape[1], 1), max(n.In[1].Type.Shape[1], 1)
+		gemm(ta, tb, g.M, g.N, g.K, T(n.Float("alpha")), tensor.As[T](in[0]), lda, tensor.As[T](in[1]), ldb, beta, y, max(g.N, 1))
+		return []*tensor.Dense{clampAct(n, tensor.Of(shape, y))}
+	}
+}

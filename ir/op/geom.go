@@ -1,0 +1,406 @@
+package op
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+)
+
+// maxExtent bounds strides, dilations, pads and kernel sizes, so that no sum
+// or product of them can overflow; real models stay far below.
+const maxExtent = 1 << 30
+
+// window is what Conv, ConvTranspose and the pooling operators share: one
+// entry a spatial dimension, outermost first, all conditions checked.
+type window struct {
+	autoPad                    string // NOTSET, VALID, SAME_UPPER or SAME_LOWER
+	kernel, strides, dilations []int
+	padBegin, padEnd           []int
+}
+
+// readWindow reads strides, dilations, pads and auto_pad for a kernel whose
+// size is known. dilations is false for operators without that attribute.
+func readWindow(n *ir.Node, kernel []int, dilations bool) (*window, error) {
+	k := len(kernel)
+	w := &window{autoPad: n.Str("auto_pad"), kernel: kernel, strides: ones(k), dilations: ones(k), padBegin: make([]int, k), padEnd: make([]int, k)}
+	switch w.autoPad {
+	case "":
+		w.autoPad = "NOTSET"
+	case "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER":
+	default:
+		return nil, ir.Errf(n, "auto-pad", "auto_pad (autopad) is %q, want NOTSET, VALID, SAME_UPPER or SAME_LOWER", w.autoPad)
+	}
+	read := func(name string, into []int) error {
+		v := n.Ints(name)
+		if v == nil {
+			return nil
+		}
+		if len(v) != k {
+			return ir.Errf(n, name, "attribute %s is %v, want %d values, one for each spatial dimension", name, v, k)
+		}
+		for _, x := range v {
+			if x < 1 || x > maxExtent {
+				return ir.Errf(n, name, "attribute %s is %v, want values from 1 to %d", name, v, maxExtent)
+			}
+		}
+		copy(into, v)
+		return nil
+	}
+	if err := read("strides", w.strides); err != nil {
+		return nil, err
+	}
+	if dilations {
+		if err := read("dilations", w.dilations); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range kernel {
+		if x < 1 || x > maxExtent {
+			return nil, ir.Errf(n, "kernel-shape", "the kernel is %v, want values from 1 to %d", kernel, maxExtent)
+		}
+	}
+	if p := n.Ints("pads"); p != nil && w.autoPad == "NOTSET" {
+		if len(p) != 2*k {
+			return nil, ir.Errf(n, "pads", "attribute pads is %v, want %d values: the begins, then the ends, of %d spatial dimensions", p, 2*k, k)
+		}
+		for _, x := range p {
+			if x < 0 {
+				d := ir.Errf(n, "pads", "attribute pads is %v: negative padding is not accepted here", p)
+				d.Hint = "crop with Slice, or with Pad, in front of the operator"
+				return nil, d
+			}
+			if x > maxExtent {
+				return nil, ir.Errf(n, "pads", "attribute pads is %v: padding is too large, at most %d", p, maxExtent)
+			}
+		}
+		copy(w.padBegin, p[:k])
+		copy(w.padEnd, p[k:])
+	}
+	return w, nil
+}
+
+// reach is the input span of the dilated kernel in dimension i.
+func (w *window) reach(i int) int { return (w.kernel[i]-1)*w.dilations[i] + 1 }
+
+// slide resolves auto_pad for the spatial input in and gives the spatial
+// output of a sliding window.
+func (w *window) slide(n *ir.Node, in []int, ceil bool) ([]int, error) {
+	out := make([]int, len(in))
+	for i, size := range in {
+		r, s := w.reach(i), w.strides[i]
+		if size < 1 {
+			return nil, ir.Errf(n, "shape", "the input has spatial shape %v, want at least 1 in each dimension", in)
+		}
+		if w.autoPad == "SAME_UPPER" || w.autoPad == "SAME_LOWER" {
+			out[i] = (size + s - 1) / s
+			w.padBegin[i], w.padEnd[i] = halves(max((out[i]-1)*s+r-size, 0), w.autoPad == "SAME_UPPER")
+			continue
+		}
+		padded := size + w.padBegin[i] + w.padEnd[i]
+		if r > padded {
+			return nil, ir.Errf(n, "kernel-shape", "the kernel %v with dilations %v spans %d in spatial dimension %d, more than the padded input shape has: %d",
+				w.kernel, w.dilations, r, i, padded)
+		}
+		out[i] = (padded-r)/s + 1
+		if ceil && (padded-r)%s != 0 && out[i]*s < size+w.padBegin[i] {
+			out[i]++ // a last window that hangs over the end, unless it would start in the end padding
+		}
+	}
+	return out, nil
+}
+
+// halves splits padding; the odd one goes to the end when upper.
+func halves(total int, upper bool) (begin, end int) {
+	if upper {
+		return total / 2, total - total/2
+	}
+	return total - total/2, total / 2
+}
+
+func ones(n int) []int {
+	o := make([]int, n)
+	for i := range o {
+		o[i] = 1
+	}
+	return o
+}
+
+// ConvGeom is the geometry of Conv and ConvTranspose with auto_pad resolved.
+// The slices hold the spatial dimensions, outermost first (H then W in 2-D).
+type ConvGeom struct {
+	N, CIn, COut, Group int
+	In, Out             []int // spatial sizes
+	Kernel              []int
+	Strides, Dilations  []int
+	PadBegin, PadEnd    []int
+	// OutputPadding is extra output at the end of each dimension, ConvTranspose
+	// only. PadBegin and PadEnd are then what is cut from the full result.
+	OutputPadding []int
+	Transposed    bool
+}
+
+// Taps is the number of kernel positions, the product of Kernel.
+func (g *ConvGeom) Taps() int { return product(g.Kernel) }
+
+// IsDepthwise reports a convolution that CMSIS-NN computes with its depthwise
+// kernels: one group per input channel, COut a multiple of CIn. (A single
+// input channel is left to the ordinary convolution.)
+func IsDepthwise(g *ConvGeom) bool {
+	return !g.Transposed && g.Group == g.CIn && g.Group > 1 && g.COut%g.CIn == 0
+}
+
+// ConvGeometry checks a Conv or ConvTranspose node against ONNX's rules and
+// gives its geometry. Every violation is an error that names the attribute.
+func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
+	x, w := n.Input(0).Type.Shape, n.Input(1).Type.Shape
+	if len(x) < 3 {
+		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, spatial...]", n.In[0], x)
+	}
+	if len(x) > 5 {
+		return nil, ir.Errf(n, "rank", "the input %s has shape %v: at most 3 spatial dimensions are supported", n.In[0], x)
+	}
+	if len(w) != len(x) {
+		return nil, ir.Errf(n, "rank", "the weights %s have shape %v, want rank %d as the input %v", n.In[1], w, len(x), x)
+	}
+	kernel := append([]int(nil), w[2:]...)
+	if ks := n.Ints("kernel_shape"); ks != nil && !sameShape(ks, kernel) {
+		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, but the weights have shape %v", ks, w)
+	}
+	win, err := readWindow(n, kernel, true)
+	if err != nil {
+		return nil, err
+	}
+	g := &ConvGeom{N: x[0], CIn: x[1], Group: n.Int("group"), In: append([]int(nil), x[2:]...), Kernel: kernel,
+		Strides: win.strides, Dilations: win.dilations, PadBegin: win.padBegin, PadEnd: win.padEnd, Transposed: n.Op.Name == "ConvTranspose"}
+	if g.Group < 1 {
+		return nil, ir.Errf(n, "group", "attribute group is %d, want at least 1", g.Group)
+	}
+	if g.CIn < 1 || g.CIn%g.Group != 0 {
+		return nil, ir.Errf(n, "group", "group %d does not divide the %d input channels", g.Group, g.CIn)
+	}
+	if g.Transposed {
+		return g, g.transposed(n, win, w)
+	}
+	g.COut = w[0]
+	if g.COut < 1 || g.COut%g.Group != 0 {
+		return nil, ir.Errf(n, "group", "group %d does not divide the %d output channels", g.Group, g.COut)
+	}
+	if w[1] != g.CIn/g.Group {
+		return nil, ir.Errf(n, "weight-shape", "the weights have shape %v: %d channels, want %d (the input's %d channels in %d groups)", w, w[1], g.CIn/g.Group, g.CIn, g.Group)
+	}
+	if g.Out, err = win.slide(n, g.In, false); err != nil {
+		return nil, err
+	}
+	return g, checkBias(n, 2, g.COut)
+}
+
+// transposed completes the geometry of a ConvTranspose. Weights are
+// [CIn, COut/group, kernel...]. Sizes follow the ONNX specification: with
+// output_shape (or auto_pad SAME) the pads follow from the output's size.
+func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) error {
+	k := len(g.Kernel)
+	if w[0] != g.CIn {
+		return ir.Errf(n, "weight-shape", "the weights have shape %v: %d input channels, the input has %d", w, w[0], g.CIn)
+	}
+	if w[1] < 1 {
+		return ir.Errf(n, "weight-shape", "the weights have shape %v: no output channels", w)
+	}
+	g.COut = w[1] * g.Group
+	g.OutputPadding = make([]int, k)
+	if op := n.Ints("output_padding"); op != nil {
+		if len(op) != k {
+			return ir.Errf(n, "output-padding", "attribute output_padding is %v, want %d values", op, k)
+		}
+		for i, p := range op {
+			if p < 0 || p >= max(g.Strides[i], g.Dilations[i]) {
+				return ir.Errf(n, "output-padding", "attribute output_padding is %v, want values from 0 to below the stride or dilation (%v, %v)", op, g.Strides, g.Dilations)
+			}
+		}
+		copy(g.OutputPadding, op)
+	}
+	shape := n.Ints("output_shape")
+	if len(shape) == k+2 { // some exporters write N and C too
+		shape = shape[2:]
+	}
+	if shape != nil && len(shape) != k {
+		return ir.Errf(n, "output-shape", "attribute output_shape is %v, want %d spatial sizes", shape, k)
+	}
+	g.Out = make([]int, k)
+	for i, in := range g.In {
+		if in < 1 || in > maxExtent {
+			return ir.Errf(n, "shape", "the input has spatial shape %v, want at least 1 in each dimension", g.In)
+		}
+		full := g.Strides[i]*(in-1) + g.OutputPadding[i] + win.reach(i)
+		switch {
+		case shape != nil:
+			g.Out[i] = shape[i]
+		case win.autoPad == "SAME_UPPER" || win.autoPad == "SAME_LOWER":
+			g.Out[i] = in * g.Strides[i]
+		default:
+			g.Out[i] = full - g.PadBegin[i] - g.PadEnd[i]
+			if g.Out[i] < 1 {
+				return ir.Errf(n, "pads", "the pads %v and %v leave no output in spatial dimension %d, where the full result has %d", g.PadBegin, g.PadEnd, i, full)
+			}
+			continue
+		}
+		if g.Out[i] < 1 {
+			return ir.Errf(n, "output-shape", "the output's spatial shape is %v, want at least 1 in each dimension", g.Out)
+		}
+		g.PadBegin[i], g.PadEnd[i] = halves(max(full-g.Out[i], 0), win.autoPad == "SAME_UPPER")
+	}
+	return checkBias(n, 2, g.COut)
+}
+
+func checkBias(n *ir.Node, i, channels int) error {
+	b := n.Input(i)
+	if b == nil {
+		return nil
+	}
+	if s := b.Type.Shape; len(s) != 1 || s[0] != channels {
+		return ir.Errf(n, "bias-shape", "the bias %s has shape %v, want [%d]: one value for each output channel", b, s, channels)
+	}
+	return nil
+}
+
+// PoolGeom is the geometry of a pooling operator with auto_pad, ceil_mode and
+// global pooling resolved. The slices hold the spatial dimensions.
+type PoolGeom struct {
+	N, C               int
+	In, Out            []int
+	Kernel             []int
+	Strides, Dilations []int
+	PadBegin, PadEnd   []int
+	CountPad           bool // AveragePool with count_include_pad
+}
+
+// Taps is the number of kernel positions.
+func (g *PoolGeom) Taps() int { return product(g.Kernel) }
+
+// Exact reports that every window lies inside the padded input: false when
+// ceil_mode gave a last window that hangs over the end.
+func (g *PoolGeom) Exact() bool {
+	for i := range g.In {
+		if (g.Out[i]-1)*g.Strides[i]+(g.Kernel[i]-1)*g.Dilations[i]+1 > g.In[i]+g.PadBegin[i]+g.PadEnd[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Padded reports any padding, or windows that hang over the end.
+func (g *PoolGeom) Padded() bool {
+	for i := range g.In {
+		if g.PadBegin[i] != 0 || g.PadEnd[i] != 0 {
+			return true
+		}
+	}
+	return !g.Exact()
+}
+
+// PoolGeometry checks an AveragePool, MaxPool, LpPool or Global*Pool node and
+// gives its geometry.
+func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
+	x := n.Input(0).Type.Shape
+	if len(x) < 3 || len(x) > 5 {
+		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, spatial...] with 1 to 3 spatial dimensions", n.In[0], x)
+	}
+	g := &PoolGeom{N: x[0], C: x[1], In: append([]int(nil), x[2:]...)}
+	k := len(g.In)
+	if isGlobalPool(n.Op) {
+		for _, d := range g.In {
+			if d < 1 {
+				return nil, ir.Errf(n, "shape", "the input has spatial shape %v, want at least 1 in each dimension", g.In)
+			}
+		}
+		g.Kernel, g.Out, g.Strides, g.Dilations = append([]int(nil), g.In...), ones(k), ones(k), ones(k)
+		g.PadBegin, g.PadEnd = make([]int, k), make([]int, k)
+		return g, nil
+	}
+	kernel := n.Ints("kernel_shape")
+	if len(kernel) != k {
+		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, want %d values for the input %v", kernel, k, x)
+	}
+	win, err := readWindow(n, kernel, true)
+	if err != nil {
+		return nil, err
+	}
+	if g.Out, err = win.slide(n, g.In, n.Int("ceil_mode") != 0); err != nil {
+		return nil, err
+	}
+	g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd = kernel, win.strides, win.dilations, win.padBegin, win.padEnd
+	g.CountPad = n.Op.Name == "AveragePool" && n.Int("count_include_pad") != 0
+	if g.CountPad || n.Op.Name == "LpPool" {
+		return g, nil
+	}
+	for i := range g.In {
+		if o, ok := emptyWindow(g, i); ok {
+			return nil, ir.Errf(n, "pads", "window %d of spatial dimension %d lies wholly in the padding (pads %v and %v, kernel %v)", o, i, g.PadBegin, g.PadEnd, g.Kernel)
+		}
+	}
+	return g, nil
+}
+
+func isGlobalPool(d *ir.OpDef) bool {
+	switch d.Name {
+	case "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool":
+		return true
+	}
+	return false
+}
+
+// emptyWindow finds a window of dimension i without any real element: one that
+// starts behind the input, or one that starts before it and steps over it.
+func emptyWindow(g *PoolGeom, i int) (int, bool) {
+	last := g.Out[i] - 1
+	if last*g.Strides[i]-g.PadBegin[i] >= g.In[i] {
+		return last, true
+	}
+	for o := 0; o <= last && o*g.Strides[i] < g.PadBegin[i]; o++ {
+		if lo, hi := g.taps(i, o); lo >= hi {
+			return o, true
+		}
+	}
+	return 0, false
+}
+
+// taps are the kernel positions [lo, hi) of window o of dimension i that fall
+// on real input elements.
+func (g *PoolGeom) taps(i, o int) (lo, hi int) {
+	return tapRange(o*g.Strides[i]-g.PadBegin[i], g.Dilations[i], g.Kernel[i], g.In[i])
+}
+
+// tapRange is the range of k with 0 <= start + k*dil < size, within [0, kernel).
+func tapRange(start, dil, kernel, size int) (lo, hi int) {
+	if start < 0 {
+		lo = (-start + dil - 1) / dil
+	}
+	hi = kernel
+	if start+(kernel-1)*dil >= size {
+		if start >= size {
+			return lo, lo
+		}
+		hi = (size-1-start)/dil + 1
+	}
+	return lo, max(lo, hi)
+}
+
+func product(s []int) int {
+	p := 1
+	for _, v := range s {
+		p *= v
+	}
+	return p
+}
+
+// pad3 puts ones (or v) in front of a list of 1 to 3 spatial values, so that
+// one three-dimensional loop serves every rank.
+func pad3(s []int, v int) [3]int {
+	r := [3]int{v, v, v}
+	copy(r[3-len(s):], s)
+	return r
+}
+
+// String is a compact description for messages and tests.
+func (g *ConvGeom) String() string {
+	return fmt.Sprintf("in %d,%d,%v out %d,%v kernel %v stride %v dilation %v pad %v,%v group %d", g.N, g.CIn, g.In, g.COut, g.Out, g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd, g.Group)
+}

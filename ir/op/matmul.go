@@ -1,0 +1,142 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// MatMul is NumPy's matmul: [..., M, K] x [..., K, N] with broadcast leading
+// dimensions; a 1-D operand is a row (left) or column (right) vector whose
+// dimension is dropped from the result. Quantised: see matmul_quant.go.
+var MatMul = def(ir.OpDef{
+	Name: "MatMul", Doc: "matrix product with broadcast batch dimensions",
+	Attrs: withAct(), MinIn: 2,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, numTypes); err != nil {
+			return nil, err
+		}
+		if err := wantSameTypes(n, 0, 1); err != nil {
+			return nil, err
+		}
+		g, err := MatMulGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(n.In[0].Type.DType, g.Shape...))
+	},
+	Eval: evalMatMul, Pattern: ir.OutFusable, MACs: matmulMACs,
+})
+
+// MatGeom is the geometry of MatMul: Batch products of [M, K] and [K, N]
+// matrices. A and B hold, for every product, which matrix of the operand it
+// reads (equal numbers where an operand is broadcast).
+type MatGeom struct {
+	Batch   []int // broadcast leading dimensions
+	M, K, N int
+	A, B    []int
+	Shape   []int // of the result
+}
+
+// MatMulGeometry checks a MatMul (or MatMulInteger) node.
+func MatMulGeometry(n *ir.Node) (*MatGeom, error) {
+	a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
+	if len(a) == 0 || len(b) == 0 {
+		return nil, ir.Errf(n, "rank", "inputs of shapes %v and %v, want rank 1 or more", a, b)
+	}
+	row, col := len(a) == 1, len(b) == 1
+	if row {
+		a = []int{1, a[0]}
+	}
+	if col {
+		b = []int{b[0], 1}
+	}
+	ra, rb := len(a), len(b)
+	if a[ra-1] != b[rb-2] {
+		return nil, ir.Errf(n, "shape-mismatch", "inputs of shapes %v and %v: the inner dimensions are %d and %d, want the same", n.In[0].Type.Shape, n.In[1].Type.Shape, a[ra-1], b[rb-2])
+	}
+	batch, err := Broadcast(n, a[:ra-2], b[:rb-2])
+	if err != nil {
+		return nil, err
+	}
+	g := &MatGeom{Batch: batch, M: a[ra-2], K: a[ra-1], N: b[rb-1]}
+	count, err := tensor.Elems(batch)
+	if err != nil {
+		return nil, ir.Errf(n, "shape", "%v", err)
+	}
+	g.A, g.B = make([]int, 0, count), make([]int, 0, count)
+	sa, sb := broadcastStrides(a[:ra-2], batch), broadcastStrides(b[:rb-2], batch)
+	for i := newIndex(batch); len(g.A) < count; i.next() {
+		g.A, g.B = append(g.A, i.dot(sa)), append(g.B, i.dot(sb))
+	}
+	g.Shape = append([]int(nil), batch...)
+	if !row {
+		g.Shape = append(g.Shape, g.M)
+	}
+	if !col {
+		g.Shape = append(g.Shape, g.N)
+	}
+	return g, nil
+}
+
+// Flat reports whether one right matrix serves every product and the left
+// matrices stand in order: then the whole is one [len(A)*M, K] x [K, N].
+func (g *MatGeom) Flat() bool {
+	for i := range g.A {
+		if g.B[i] != 0 || g.A[i] != i {
+			return false
+		}
+	}
+	return true
+}
+
+func matmulMACs(n *ir.Node) int64 {
+	g, err := MatMulGeometry(n)
+	if err != nil {
+		return 0
+	}
+	return int64(len(g.A)) * int64(g.M) * int64(g.K) * int64(g.N)
+}
+
+func evalMatMul(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	g, err := MatMulGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	if in[0].DType.IsFloat() {
+		return inFloat(in, matmulFloat[float32](n, g), matmulFloat[float64](n, g)), nil
+	}
+	a, b := in[0].Int64s(), in[1].Int64s()
+	y := tensor.New(in[0].DType, g.Shape)
+	for i := range g.A {
+		matmulInt(g, a[g.A[i]*g.M*g.K:], b[g.B[i]*g.K*g.N:], func(r, c int, acc int64) { y.SetInt((i*g.M+r)*g.N+c, acc) })
+	}
+	return outs(y)
+}
+
+// matmulInt gives every element of one integer matrix product to store.
+func matmulInt(g *MatGeom, a, b []int64, store func(r, c int, acc int64)) {
+	for r := 0; r < g.M; r++ {
+		for c := 0; c < g.N; c++ {
+			var acc int64
+			for k := 0; k < g.K; k++ {
+				acc += a[r*g.K+k] * b[k*g.N+c]
+			}
+			store(r, c, acc)
+		}
+	}
+}
+
+func matmulFloat[T float](n *ir.Node, g *MatGeom) func(in []*tensor.Dense) []*tensor.Dense {
+	return func(in []*tensor.Dense) []*tensor.Dense {
+		a, b := tensor.As[T](in[0]), tensor.As[T](in[1])
+		y := make([]T, len(g.A)*g.M*g.N)
+		if g.Flat() {
+			gemm(false, false, len(g.A)*g.M, g.N, g.K, 1, a, max(g.K, 1), b, max(g.N, 1), 0, y, max(g.N, 1))
+		} else {
+			parallel(len(g.A), func(i int) {
+				gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], max(g.K, 1), b[g.B[i]*g.K*g.N:], max(g.N, 1), 0, y[i*g.M*g.N:], max(g.N, 1))
+			})
+		}
+		return []*tensor.Dense{clampAct(n, tensor.Of(g.Shape, y))}
+	}
+}

@@ -1,0 +1,208 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Pad extends input 0 by input 1's numbers of elements at the begins, then at
+// the ends, of the axes in input 3 (all when absent); negative numbers crop.
+// Mode constant fills with input 2 (zero when absent), reflect mirrors without
+// the border element, edge repeats it, wrap continues from the other side.
+//
+// On quantised values the fill stands for a real: a fill that carries the
+// data's own quantisation is used as it is, a float one is quantised as
+// QuantizeLinear does, and an absent one is the zero point. See PadFill.
+var Pad = def(ir.OpDef{
+	Name: "Pad", Doc: "extends or crops a tensor",
+	Attrs: []ir.AttrSpec{ir.StrA("mode", "constant")}, MinIn: 2, MaxIn: 4,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		g, err := PadGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		x := n.In[0].Type
+		if f := n.Input(2); f != nil {
+			if f.Type.Elems() != 1 {
+				return nil, ir.Errf(n, "shape", "the fill value %s has shape %v, want one element", f, f.Type.Shape)
+			}
+			if x.Quant == nil && f.Type.DType != x.DType {
+				return nil, ir.Errf(n, "dtype", "the fill value %s is of type %s, the data of type %s", f, f.Type.DType, x.DType)
+			}
+		}
+		return one(ir.T(x.DType, g.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		g, err := PadGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		x := in[0]
+		y := tensor.New(x.DType, g.Shape)
+		if y.Len() == 0 {
+			return outs(y)
+		}
+		if g.Mode != "constant" {
+			return outs(takeTensor(x, g.Shape, g.sources(x.Shape)))
+		}
+		fill, err := PadFill(n, opt(in, 2))
+		if err != nil {
+			return nil, err
+		}
+		to := cellsOf(y)
+		to.fill(0, y.Len(), fill.Data, 0)
+		// the part of the input that stays, row by row
+		r := len(x.Shape)
+		if r == 0 {
+			return outs(x)
+		}
+		from, size := make([]int, r), make([]int, r)
+		for d := range from {
+			from[d] = max(-g.Begin[d], 0)
+			size[d] = min(x.Shape[d], g.Shape[d]-g.Begin[d]) - from[d]
+			if size[d] <= 0 {
+				return outs(y)
+			}
+		}
+		xs, ys := tensor.Strides(x.Shape), tensor.Strides(g.Shape)
+		row := size[r-1]
+		pos := newIndex(append(append([]int(nil), size[:r-1]...), 1))
+		for more := true; more; more = pos.next() {
+			px, py := from[r-1], from[r-1]+g.Begin[r-1]
+			for d := 0; d < r-1; d++ {
+				px += (pos.at[d] + from[d]) * xs[d]
+				py += (pos.at[d] + from[d] + g.Begin[d]) * ys[d]
+			}
+			to.copyFrom(py, x.Data, px, row)
+		}
+		return outs(y)
+	},
+	Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// PadGeom is the geometry of a Pad node: elements added (or, when negative,
+// removed) at the begin of every dimension, and the result's shape.
+type PadGeom struct {
+	Mode              string
+	Begin, End, Shape []int
+}
+
+// PadGeometry resolves and checks the inputs of a Pad node.
+func PadGeometry(n *ir.Node) (*PadGeom, error) {
+	x := n.In[0].Type.Shape
+	g := &PadGeom{Mode: n.Str("mode"), Begin: make([]int, len(x)), End: make([]int, len(x)), Shape: append([]int(nil), x...)}
+	switch g.Mode {
+	case "constant", "reflect", "edge", "wrap":
+	default:
+		return nil, ir.Errf(n, "mode", "mode is %q, want constant, reflect, edge or wrap", g.Mode)
+	}
+	pads, err := ConstInts(n, 1, "the pads")
+	if err != nil {
+		return nil, err
+	}
+	axes, err := ConstInts(n, 3, "the axes")
+	if err != nil {
+		return nil, err
+	}
+	if n.Input(3) == nil {
+		axes = ir.Identity(len(x))
+	}
+	if len(pads) != 2*len(axes) {
+		return nil, ir.Errf(n, "pads", "the pads are %v, want %d values: the begins, then the ends, of %d dimensions", pads, 2*len(axes), len(axes))
+	}
+	seen := make([]bool, len(x))
+	for i, a := range axes {
+		a, err := Axis(n, a, len(x))
+		if err != nil {
+			return nil, err
+		}
+		if seen[a] {
+			return nil, ir.Errf(n, "axis", "axes %v name dimension %d twice", axes, a)
+		}
+		seen[a] = true
+		b, e := pads[i], pads[len(axes)+i]
+		if max(b, e) > maxExtent || min(b, e) < -maxExtent {
+			return nil, ir.Errf(n, "pads", "the pads %v are too large: at most %d", pads, maxExtent)
+		}
+		g.Begin[a], g.End[a] = b, e
+		g.Shape[a] += b + e
+		if g.Shape[a] < 0 || min(b, e) < -x[a] {
+			return nil, ir.Errf(n, "pads", "the pads %v crop more than dimension %d of the input %v has", pads, a, x)
+		}
+		if g.Mode != "constant" && max(b, e) > 0 && x[a] == 0 {
+			return nil, ir.Errf(n, "pads", "mode %s cannot extend dimension %d of the input %v, which is empty", g.Mode, a, x)
+		}
+	}
+	return g, nil
+}
+
+// sources are the input offsets of every output element of the modes that
+// copy input elements.
+func (g *PadGeom) sources(x []int) []int {
+	st := tensor.Strides(x)
+	per := make([][]int, len(x))
+	for d, size := range x {
+		per[d] = make([]int, g.Shape[d])
+		for o := range per[d] {
+			per[d][o] = g.source(o-g.Begin[d], size) * st[d]
+		}
+	}
+	out := make([]int, tensor.Count(g.Shape))
+	pos := newIndex(g.Shape)
+	for i := range out {
+		for d, v := range pos.at {
+			out[i] += per[d][v]
+		}
+		pos.next()
+	}
+	return out
+}
+
+func (g *PadGeom) source(i, size int) int {
+	switch g.Mode {
+	case "edge":
+		return min(max(i, 0), size-1)
+	case "wrap":
+		return ((i % size) + size) % size
+	}
+	if size == 1 {
+		return 0
+	}
+	period := 2 * (size - 1) // reflect: 0 1 2 3 2 1 0 1 ...
+	if i = (i%period + period) % period; i >= size {
+		i = period - i
+	}
+	return i
+}
+
+// PadFill is the element, in the type of the data, with which a Pad node of
+// mode constant fills; given is the evaluated input 2, nil where absent.
+func PadFill(n *ir.Node, given *tensor.Dense) (*tensor.Dense, error) {
+	t := n.In[0].Type
+	q := t.Quant
+	if q == nil {
+		if given == nil {
+			return tensor.New(t.DType, []int{1}), nil
+		}
+		return given.Reshaped([]int{1}), nil
+	}
+	if q.PerAxis() {
+		return nil, ir.Errf(n, "quant", "the padded value %s is quantised per channel, want per tensor", n.In[0])
+	}
+	scalar := ir.Type{DType: t.DType, Shape: []int{1}, Quant: q}
+	if given == nil {
+		d := tensor.New(t.DType, []int{1})
+		d.SetInt(0, int64(q.ZeroAt(0)))
+		return d, nil
+	}
+	given = given.Reshaped([]int{1})
+	switch fq := n.In[2].Type.Quant; {
+	case fq == nil && given.DType.IsFloat():
+		return ir.QuantiseEven(given, scalar), nil
+	case fq == nil && given.DType == t.DType, fq.Equal(q):
+		return given, nil
+	case fq != nil:
+		return ir.QuantiseEven(ir.Dequantise(given, fq), scalar), nil
+	}
+	return nil, ir.Errf(n, "dtype", "the fill value %s is of type %s, want a float or %s", n.In[2], given.DType, t.DType)
+}

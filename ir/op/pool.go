@@ -1,0 +1,337 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+func poolAttrs(more ...ir.AttrSpec) []ir.AttrSpec {
+	return append([]ir.AttrSpec{ir.StrA("auto_pad", "NOTSET"), ir.IntA("ceil_mode", 0), ir.IntsA("dilations"), ir.Need(ir.IntsA("kernel_shape")), ir.IntsA("pads"), ir.IntsA("strides")}, more...)
+}
+
+// AveragePool is the mean over windows of [N, C, spatial...]. Without
+// count_include_pad the divisor counts the real elements of each window.
+var AveragePool = def(ir.OpDef{
+	Name: "AveragePool", Doc: "mean over sliding windows",
+	Attrs: withAct(poolAttrs(ir.IntA("count_include_pad", 0))...), MinIn: 1,
+	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
+})
+
+// GlobalAveragePool is the mean over all spatial dimensions, kept as ones.
+var GlobalAveragePool = def(ir.OpDef{
+	Name: "GlobalAveragePool", Doc: "mean over all spatial dimensions",
+	Attrs: withAct(), MinIn: 1,
+	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
+})
+
+// MaxPool is the maximum over windows of [N, C, spatial...]; padding never
+// wins. The optional second output holds the flat index of each maximum in the
+// whole input, with the spatial part in column-major order when storage_order
+// is 1.
+var MaxPool = def(ir.OpDef{
+	Name: "MaxPool", Doc: "maximum over sliding windows, with indices on request",
+	Attrs: withAct(poolAttrs(ir.IntA("storage_order", 0))...), MinIn: 1, MaxOut: 2,
+	Infer: inferMaxPool, Eval: evalMaxPool, Pattern: ir.OutFusable, MACs: poolMACs,
+})
+
+// GlobalMaxPool is the maximum over all spatial dimensions, kept as ones.
+var GlobalMaxPool = def(ir.OpDef{
+	Name: "GlobalMaxPool", Doc: "maximum over all spatial dimensions",
+	Attrs: withAct(), MinIn: 1,
+	Infer: inferMaxPool, Eval: evalMaxPool, Pattern: ir.OutFusable, MACs: poolMACs,
+})
+
+// LpPool is the p-norm over windows; padding counts as zero.
+var LpPool = def(ir.OpDef{
+	Name: "LpPool", Doc: "p-norm over sliding windows",
+	Attrs: poolAttrs(ir.IntA("p", 2)), MinIn: 1,
+	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
+})
+
+// GlobalLpPool is the p-norm over all spatial dimensions, kept as ones.
+var GlobalLpPool = def(ir.OpDef{
+	Name: "GlobalLpPool", Doc: "p-norm over all spatial dimensions",
+	Attrs: []ir.AttrSpec{ir.IntA("p", 2)}, MinIn: 1,
+	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
+})
+
+// MaxUnpool puts the values of input 0 at the flat positions in input 1
+// (int64) of a zero tensor, whose shape is input 2 where given.
+var MaxUnpool = def(ir.OpDef{
+	Name: "MaxUnpool", Doc: "inverse of MaxPool by its indices",
+	Attrs: []ir.AttrSpec{ir.Need(ir.IntsA("kernel_shape")), ir.IntsA("pads"), ir.IntsA("strides")}, MinIn: 2, MaxIn: 3,
+	Infer: inferMaxUnpool,
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		types, err := inferMaxUnpool(n)
+		if err != nil {
+			return nil, err
+		}
+		y := tensor.New(in[0].DType, types[0].Shape)
+		idx, size := make([]int, in[1].Len()), y.Len()
+		// indices count within the pooled input's planes; when output_shape
+		// enlarges the planes, they still count in the inferred shape
+		from, err := unpoolShape(n)
+		if err != nil {
+			return nil, err
+		}
+		fs, ts := tensor.Strides(from), tensor.Strides(y.Shape)
+		for i := range idx {
+			p := int(in[1].Int(i))
+			if p < 0 || p >= tensor.Count(from) {
+				return nil, ir.Errf(n, "index", "index %d is outside the output of %v", p, from)
+			}
+			q := 0
+			for d := range from {
+				q += p / fs[d] % from[d] * ts[d]
+			}
+			if q >= size {
+				return nil, ir.Errf(n, "index", "index %d is outside the output of %v", p, y.Shape)
+			}
+			idx[i] = q
+		}
+		cellsOf(y).put(idx, in[0].Data)
+		return outs(y)
+	},
+	Pattern: ir.Opaque, Quant: ir.QFloat,
+})
+
+func unpoolShape(n *ir.Node) ([]int, error) {
+	x := n.In[0].Type.Shape
+	if len(x) < 3 || len(x) > 5 || !sameShape(x, n.In[1].Type.Shape) {
+		return nil, ir.Errf(n, "shape", "values of shape %v with indices of shape %v, want one shape [N, C, spatial...]", x, n.In[1].Type.Shape)
+	}
+	k := len(x) - 2
+	kernel, st, pads := n.Ints("kernel_shape"), n.Ints("strides"), n.Ints("pads")
+	if st == nil {
+		st = ones(k)
+	}
+	if pads == nil {
+		pads = make([]int, 2*k)
+	}
+	if len(kernel) != k || len(st) != k || len(pads) != 2*k {
+		return nil, ir.Errf(n, "kernel-shape", "kernel_shape %v, strides %v, pads %v: want %d, %d and %d values", kernel, st, pads, k, k, 2*k)
+	}
+	out := append([]int(nil), x...)
+	for i := range kernel {
+		if kernel[i] < 1 || kernel[i] > maxExtent || st[i] < 1 || st[i] > maxExtent || pads[i] < 0 || pads[k+i] < 0 {
+			return nil, ir.Errf(n, "kernel-shape", "kernel_shape %v, strides %v, pads %v: out of range", kernel, st, pads)
+		}
+		if out[2+i] = (x[2+i]-1)*st[i] + kernel[i] - pads[i] - pads[k+i]; out[2+i] < 1 {
+			return nil, ir.Errf(n, "pads", "the pads %v leave no output", pads)
+		}
+	}
+	return out, nil
+}
+
+func inferMaxUnpool(n *ir.Node) ([]ir.Type, error) {
+	out, err := unpoolShape(n)
+	if err != nil {
+		return nil, err
+	}
+	want, err := ConstInts(n, 2, "the output shape")
+	if err != nil {
+		return nil, err
+	}
+	if want != nil {
+		if len(want) != len(out) {
+			return nil, ir.Errf(n, "shape", "output_shape is %v, want %d values", want, len(out))
+		}
+		for i := range out {
+			if want[i] < out[i] {
+				return nil, ir.Errf(n, "shape", "output_shape is %v, smaller than the %v that pooling leaves", want, out)
+			}
+		}
+		out = want
+	}
+	return one(ir.T(n.In[0].Type.DType, out...))
+}
+
+func poolMACs(n *ir.Node) int64 {
+	g, err := PoolGeometry(n)
+	if err != nil {
+		return 0
+	}
+	return int64(g.N) * int64(g.C) * int64(product(g.Out)) * int64(g.Taps())
+}
+
+func inferPool(n *ir.Node) ([]ir.Type, error) {
+	if err := wantType(n, 0, floatTypes); err != nil {
+		return nil, err
+	}
+	if hasAttr(n.Op, "p") && n.Int("p") < 1 {
+		return nil, ir.Errf(n, "p", "attribute p is %d, want at least 1", n.Int("p"))
+	}
+	g, err := PoolGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.C}, g.Out...)...))
+}
+
+func hasAttr(d *ir.OpDef, name string) bool {
+	for _, a := range d.Attrs {
+		if a.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func inferMaxPool(n *ir.Node) ([]ir.Type, error) {
+	if err := wantType(n, 0, numTypes); err != nil {
+		return nil, err
+	}
+	g, err := PoolGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	shape := append([]int{g.N, g.C}, g.Out...)
+	return []ir.Type{ir.T(n.In[0].Type.DType, shape...), ir.T(tensor.I64, shape...)}, nil
+}
+
+// poolRule folds the real elements of a window into one value; taps is the
+// divisor that the geometry gives.
+type poolRule[T float] struct {
+	init T
+	add  func(acc, x T) T
+	done func(acc T, taps int) T
+}
+
+func evalPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	g, err := PoolGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	return inFloat(in, poolFloat(n, g, poolRuleOf[float32](n)), poolFloat(n, g, poolRuleOf[float64](n))), nil
+}
+
+func poolRuleOf[T float](n *ir.Node) poolRule[T] {
+	switch n.Op.Name {
+	case "LpPool", "GlobalLpPool":
+		p := float64(n.Int("p"))
+		return poolRule[T]{
+			add:  func(acc, x T) T { return acc + T(math.Pow(math.Abs(float64(x)), p)) },
+			done: func(acc T, _ int) T { return T(math.Pow(float64(acc), 1/p)) },
+		}
+	default:
+		return poolRule[T]{
+			add:  func(acc, x T) T { return acc + x },
+			done: func(acc T, taps int) T { return acc / T(taps) },
+		}
+	}
+}
+
+func poolFloat[T float](n *ir.Node, g *PoolGeom, rule poolRule[T]) func(in []*tensor.Dense) []*tensor.Dense {
+	return func(in []*tensor.Dense) []*tensor.Dense {
+		x := tensor.As[T](in[0])
+		y := make([]T, g.N*g.C*product(g.Out))
+		g.windows(func(plane, at int, win []int, taps int) {
+			acc := rule.init
+			for _, p := range win {
+				acc = rule.add(acc, x[plane+p])
+			}
+			y[at] = rule.done(acc, taps)
+		})
+		return []*tensor.Dense{clampAct(n, tensor.Of(append([]int{g.N, g.C}, g.Out...), y))}
+	}
+}
+
+// windows calls f for every output element: plane is the offset of the
+// element's input plane, at its own offset, win the offsets within the plane
+// of the window's real elements in order, and taps the divisor of an average.
+// Planes are visited in parallel; win is only valid during the call.
+func (g *PoolGeom) windows(f func(plane, at int, win []int, taps int)) {
+	in, out := pad3(g.In, 1), pad3(g.Out, 1)
+	kn, st, dl, pb, pe := pad3(g.Kernel, 1), pad3(g.Strides, 1), pad3(g.Dilations, 1), pad3(g.PadBegin, 0), pad3(g.PadEnd, 0)
+	ip, op := product(g.In), product(g.Out)
+	type span struct{ start, lo, hi, counted int }
+	spans := [3][]span{}
+	for d := range spans {
+		spans[d] = make([]span, out[d])
+		for o := range spans[d] {
+			start := o*st[d] - pb[d]
+			lo, hi := tapRange(start, dl[d], kn[d], in[d])
+			s := span{start, lo, hi, hi - lo}
+			if g.CountPad { // padding counts, what hangs over its end does not
+				a, z := tapRange(start+pb[d], dl[d], kn[d], in[d]+pb[d]+pe[d])
+				s.counted = z - a
+			}
+			spans[d][o] = s
+		}
+	}
+	parallel(g.N*g.C, func(job int) {
+		win := make([]int, 0, g.Taps())
+		at := job * op
+		for _, z := range spans[0] {
+			for _, y := range spans[1] {
+				for _, x := range spans[2] {
+					win = win[:0]
+					for kz := z.lo; kz < z.hi; kz++ {
+						for ky := y.lo; ky < y.hi; ky++ {
+							row := ((z.start+kz*dl[0])*in[1] + y.start + ky*dl[1]) * in[2]
+							for kx := x.lo; kx < x.hi; kx++ {
+								win = append(win, row+x.start+kx*dl[2])
+							}
+						}
+					}
+					f(job*ip, at, win, z.counted*y.counted*x.counted)
+					at++
+				}
+			}
+		}
+	})
+}
+
+// evalMaxPool works on any ordered type through float64 comparisons of small
+// integers and floats; 64-bit integers are compared as integers.
+func evalMaxPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	g, err := PoolGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	x := in[0]
+	shape := append([]int{g.N, g.C}, g.Out...)
+	pick := make([]int, tensor.Count(shape))
+	greater := cellsOf(x).greater
+	if x.DType == tensor.F16 || x.DType == tensor.BF16 {
+		greater = cellsOf(x.Cast(tensor.F32)).greater
+	}
+	g.windows(func(plane, at int, win []int, _ int) {
+		best := plane + win[0]
+		for _, p := range win[1:] {
+			if greater(plane+p, best) {
+				best = plane + p
+			}
+		}
+		pick[at] = best
+	})
+	y := &tensor.Dense{DType: x.DType, Shape: shape, Data: cellsOf(x).take(pick)}
+	if x.DType.IsFloat() {
+		clampAct(n, y)
+	}
+	if len(n.Out) < 2 {
+		return outs(y)
+	}
+	idx := make([]int64, len(pick))
+	plane := product(g.In)
+	for i, p := range pick {
+		if hasAttr(n.Op, "storage_order") && n.Int("storage_order") == 1 {
+			p = p/plane*plane + columnMajor(p%plane, g.In)
+		}
+		idx[i] = int64(p)
+	}
+	return outs(y, tensor.Of(shape, idx))
+}
+
+// columnMajor converts a row-major offset of shape to a column-major one.
+func columnMajor(p int, shape []int) int {
+	q, mul := 0, product(shape)
+	for i := len(shape) - 1; i >= 0; i-- {
+		mul /= shape[i]
+		q += p % shape[i] * mul
+		p /= shape[i]
+	}
+	return q
+}

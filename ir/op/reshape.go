@@ -1,0 +1,169 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// The operators of this file change the shape only: the elements and their
+// row-major order stay. Their shape and axes inputs must be constants.
+
+// Reshape gives input 0 the shape of input 1: 0 copies the input's dimension
+// (unless allowzero is 1), one -1 is computed from the rest.
+var Reshape = def(ir.OpDef{
+	Name: "Reshape", Doc: "same elements, another shape",
+	Attrs: []ir.AttrSpec{ir.IntA("allowzero", 0)}, MinIn: 2,
+	Infer: inferReshape, Eval: evalReshape(inferReshape), Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// Flatten makes a matrix: the dimensions before axis, and those from it on.
+var Flatten = def(ir.OpDef{
+	Name: "Flatten", Doc: "same elements as a matrix",
+	Attrs: []ir.AttrSpec{ir.IntA("axis", 1)}, MinIn: 1,
+	Infer: inferFlatten, Eval: evalReshape(inferFlatten), Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// Squeeze removes the dimensions of size 1 that input 1 lists, all of them
+// when it is absent.
+var Squeeze = def(ir.OpDef{
+	Name: "Squeeze", Doc: "removes dimensions of size 1", MinIn: 1, MaxIn: 2,
+	Infer: inferSqueeze, Eval: evalReshape(inferSqueeze), Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// Unsqueeze inserts dimensions of size 1, so that they stand at the places
+// that input 1 lists.
+var Unsqueeze = def(ir.OpDef{
+	Name: "Unsqueeze", Doc: "inserts dimensions of size 1", MinIn: 2,
+	Infer: inferUnsqueeze, Eval: evalReshape(inferUnsqueeze), Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+func evalReshape(infer func(*ir.Node) ([]ir.Type, error)) func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error) {
+	return func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		t, err := infer(n)
+		if err != nil {
+			return nil, err
+		}
+		return outs(in[0].Reshaped(t[0].Shape))
+	}
+}
+
+func inferReshape(n *ir.Node) ([]ir.Type, error) {
+	x := n.In[0].Type
+	want, err := ConstInts(n, 1, "the target shape")
+	if err != nil {
+		return nil, err
+	}
+	if r := n.In[1].Type.Rank(); r != 1 {
+		return nil, ir.Errf(n, "rank", "the target shape %s has rank %d, want a vector", n.In[1], r)
+	}
+	have, err := tensor.Elems(x.Shape)
+	if err != nil {
+		return nil, ir.Errf(n, "shape", "%v", err)
+	}
+	shape := make([]int, len(want))
+	free, known := -1, 1
+	for i, d := range want {
+		switch {
+		case d == -1 && free >= 0:
+			return nil, ir.Errf(n, "shape", "the target shape %v has more than one -1", want)
+		case d == -1:
+			free = i
+			continue
+		case d < 0:
+			return nil, ir.Errf(n, "shape", "the target shape %v has a negative dimension", want)
+		case d == 0 && n.Int("allowzero") == 0:
+			if i >= len(x.Shape) {
+				return nil, ir.Errf(n, "shape", "the target shape %v copies dimension %d, which the input %v does not have", want, i, x.Shape)
+			}
+			d = x.Shape[i]
+		}
+		if d > tensor.MaxElems {
+			return nil, ir.Errf(n, "shape", "the target shape %v is too large: more than %d elements", want, tensor.MaxElems)
+		}
+		shape[i] = d
+		known = min(known*d, tensor.MaxElems+1) // the product stays small: no overflow
+	}
+	if free >= 0 {
+		if known == 0 || have%known != 0 {
+			return nil, ir.Errf(n, "shape", "the input %v (%d elements) cannot become %v: %d is no multiple of %d", x.Shape, have, want, have, known)
+		}
+		shape[free] = have / known
+	} else if known != have {
+		return nil, ir.Errf(n, "shape", "the input %v has %d elements, the target shape %v another number", x.Shape, have, want)
+	}
+	return one(ir.T(x.DType, shape...))
+}
+
+func inferFlatten(n *ir.Node) ([]ir.Type, error) {
+	x := n.In[0].Type
+	axis, r := n.Int("axis"), len(x.Shape)
+	if axis < -r || axis > r {
+		return nil, ir.Errf(n, "axis", "axis %d is out of range for rank %d", axis, r)
+	}
+	if axis < 0 {
+		axis += r
+	}
+	return one(ir.T(x.DType, product(x.Shape[:axis]), product(x.Shape[axis:])))
+}
+
+// axesInput is the set of axes in input i as flags over rank dimensions; nil
+// when the input is absent.
+func axesInput(n *ir.Node, i, rank int) ([]bool, error) {
+	axes, err := ConstInts(n, i, "the axes")
+	if err != nil || axes == nil {
+		return nil, err
+	}
+	set := make([]bool, rank)
+	for _, a := range axes {
+		a, err := Axis(n, a, rank)
+		if err != nil {
+			return nil, err
+		}
+		if set[a] {
+			return nil, ir.Errf(n, "axis", "axes %v name dimension %d twice", axes, a)
+		}
+		set[a] = true
+	}
+	return set, nil
+}
+
+func inferSqueeze(n *ir.Node) ([]ir.Type, error) {
+	x := n.In[0].Type
+	set, err := axesInput(n, 1, len(x.Shape))
+	if err != nil {
+		return nil, err
+	}
+	shape := []int{}
+	for i, d := range x.Shape {
+		switch {
+		case set == nil && d != 1, set != nil && !set[i]:
+			shape = append(shape, d)
+		case d != 1:
+			return nil, ir.Errf(n, "shape", "dimension %d of the input %v cannot be removed: it is not 1", i, x.Shape)
+		}
+	}
+	return one(ir.T(x.DType, shape...))
+}
+
+func inferUnsqueeze(n *ir.Node) ([]ir.Type, error) {
+	x := n.In[0].Type
+	if n.In[1].Const == nil {
+		_, err := ConstInts(n, 1, "the axes")
+		return nil, err
+	}
+	set, err := axesInput(n, 1, len(x.Shape)+n.In[1].Const.Len())
+	if err != nil {
+		return nil, err
+	}
+	shape := make([]int, len(set))
+	k := 0
+	for i := range shape {
+		if set[i] {
+			shape[i] = 1
+		} else {
+			shape[i] = x.Shape[k]
+			k++
+		}
+	}
+	return one(ir.T(x.DType, shape...))
+}

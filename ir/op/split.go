@@ -1,0 +1,93 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Split cuts input 0 along axis: into the sizes of input 1, or into
+// num_outputs equal parts, the last of which may be smaller. Without either
+// the number of outputs of the node decides.
+var Split = def(ir.OpDef{
+	Name: "Split", Doc: "cuts a tensor along an axis",
+	Attrs: []ir.AttrSpec{ir.IntA("axis", 0), ir.OptIntA("num_outputs")}, MinIn: 1, MaxIn: 2, MaxOut: -1,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x := n.In[0].Type
+		axis, sizes, err := SplitSizes(n)
+		if err != nil {
+			return nil, err
+		}
+		types := make([]ir.Type, len(sizes))
+		for i, k := range sizes {
+			s := append([]int(nil), x.Shape...)
+			s[axis] = k
+			types[i] = ir.T(x.DType, s...)
+		}
+		return types, nil
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x := in[0]
+		axis, sizes, err := SplitSizes(n)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]*tensor.Dense, len(sizes))
+		outer, row := product(x.Shape[:axis]), product(x.Shape[axis:])
+		at := 0
+		for i, k := range sizes {
+			s := append([]int(nil), x.Shape...)
+			s[axis] = k
+			out[i] = tensor.New(x.DType, s)
+			to, len := cellsOf(out[i]), product(s[axis:])
+			for o := 0; o < outer; o++ {
+				to.copyFrom(o*len, x.Data, o*row+at, len)
+			}
+			at += len
+		}
+		return out, nil
+	},
+	Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// SplitSizes are the axis of a Split node and the sizes of its outputs along it.
+func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
+	x := n.In[0].Type.Shape
+	if axis, err = Axis(n, n.Int("axis"), len(x)); err != nil {
+		return 0, nil, err
+	}
+	if sizes, err = ConstInts(n, 1, "the sizes of the parts"); err != nil {
+		return 0, nil, err
+	}
+	if sizes != nil {
+		sum := 0
+		for _, k := range sizes {
+			if k < 0 {
+				return 0, nil, ir.Errf(n, "split", "the sizes %v contain a negative one", sizes)
+			}
+			sum += k
+		}
+		if sum != x[axis] {
+			return 0, nil, ir.Errf(n, "split", "the sum of the sizes %v is %d, dimension %d of the input %v has %d", sizes, sum, axis, x, x[axis])
+		}
+		if len(sizes) != len(n.Out) {
+			return 0, nil, ir.Errf(n, "split", "%d sizes %v for %d outputs", len(sizes), sizes, len(n.Out))
+		}
+		return axis, sizes, nil
+	}
+	parts := len(n.Out)
+	if n.Has("num_outputs") {
+		parts = n.Int("num_outputs")
+	}
+	if parts < 1 || parts != len(n.Out) {
+		return 0, nil, ir.Errf(n, "split", "num_outputs is %d, the node has %d outputs", parts, len(n.Out))
+	}
+	each := (x[axis] + parts - 1) / parts
+	last := x[axis] - each*(parts-1)
+	if last < 0 || !n.Has("num_outputs") && last != each {
+		return 0, nil, ir.Errf(n, "split", "dimension %d of the input %v cannot be split into %d parts of %d", axis, x, parts, each)
+	}
+	for i := 0; i < parts-1; i++ {
+		sizes = append(sizes, each)
+	}
+	return axis, append(sizes, last), nil
+}

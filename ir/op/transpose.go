@@ -1,0 +1,52 @@
+package op
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Transpose permutes dimensions: output dimension i is input dimension
+// perm[i]; without perm the order is reversed.
+var Transpose = def(ir.OpDef{
+	Name: "Transpose", Doc: "permutes the dimensions",
+	Attrs: []ir.AttrSpec{ir.IntsA("perm")}, MinIn: 1,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x := n.In[0].Type
+		p, err := Perm(n)
+		if err != nil {
+			return nil, err
+		}
+		shape := make([]int, len(p))
+		for i, d := range p {
+			shape[i] = x.Shape[d]
+		}
+		return one(ir.T(x.DType, shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		p, err := Perm(n)
+		if err != nil {
+			return nil, err
+		}
+		return outs(in[0].Transpose(p))
+	},
+	Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// Perm is the permutation of a Transpose node with the default filled in.
+func Perm(n *ir.Node) ([]int, error) {
+	r := n.In[0].Type.Rank()
+	p := n.Ints("perm")
+	if p == nil {
+		p = ir.Identity(r)
+		slices.Reverse(p)
+		return p, nil
+	}
+	s := slices.Clone(p)
+	slices.Sort(s)
+	if !slices.Equal(s, ir.Identity(r)) {
+		return nil, ir.Errf(n, "perm", "attribute perm is %v, want a permutation of the %d dimensions of %v", p, r, n.In[0].Type.Shape)
+	}
+	return p, nil
+}
