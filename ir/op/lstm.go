@@ -1,0 +1,53 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// LSTM is ONNX's long short-term memory. Inputs: X, W [dirs, 4*H, input] and R
+// [dirs, 4*H, H] with the gates in the order i, o, f, c; B [dirs, 8*H] (input,
+// then recurrence biases), sequence_lens [batch] int32, initial_h, initial_c
+// [dirs, batch, H], peepholes P [dirs, 3*H] in the order i, o, f. Outputs: Y
+// [steps, dirs, batch, H], the last hidden and the last cell state [dirs,
+// batch, H]; layout 1 moves batch to the front. The activations are f, g, h.
+// On quantised values it follows the general rule (dequantise, compute in
+// float64, quantise); the integer LSTM is the nncc operator QLSTM.
+var LSTM = def(ir.OpDef{
+	Name: "LSTM", Doc: "long short-term memory",
+	Attrs: rnnAttrs(ir.IntA("input_forget", 0)), MinIn: 3, MaxIn: 8, MaxOut: 3,
+	Infer: inferRNN,
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		g, err := RNNGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		return inFloat(in, lstmFloat[float32](n, g), lstmFloat[float64](n, g)), nil
+	},
+	Pattern: ir.Opaque, MACs: rnnMACs,
+})
+
+func lstmFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
+	H := g.Hidden
+	coupled := n.Int("input_forget") != 0
+	return recur(n, g, func(s *rnnState[T]) { s.recurrentProduct(s.h, 0, 4*H) }, func(s *rnnState[T], b int, nh, nc []T) {
+		z, c := s.gates[b*4*H:][:4*H], s.c[b*H:][:H]
+		for k := range nh {
+			zi, zo, zf, zc := z[k], z[H+k], z[2*H+k], z[3*H+k]
+			if s.p != nil {
+				zi += s.p[k] * c[k]
+				zf += s.p[2*H+k] * c[k]
+			}
+			i := s.act(0, zi)
+			f := 1 - i
+			if !coupled {
+				f = s.act(0, zf)
+			}
+			nc[k] = f*c[k] + i*s.act(1, zc)
+			if s.p != nil {
+				zo += s.p[H+k] * nc[k]
+			}
+			nh[k] = s.act(0, zo) * T(g.Act(s.dir, 2)(float64(nc[k])))
+		}
+	})
+}

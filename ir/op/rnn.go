@@ -1,0 +1,333 @@
+package op
+
+import (
+	"math"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// RNNGeom is what LSTM, GRU and RNN share. Directions are numbered as in the
+// weights; Reverse[d] says that direction d runs from the last step.
+type RNNGeom struct {
+	Seq, Batch, Input, Hidden int
+	Gates                     int // 4, 3 or 1 blocks of Hidden rows in the weights
+	Reverse                   []bool
+	BatchFirst                bool // layout 1: batch before steps
+	Clip                      float64
+	acts                      []func(float64) float64 // len(Reverse) lists in a row
+	actNames                  []string
+}
+
+// Dirs is the number of directions, 1 or 2.
+func (g *RNNGeom) Dirs() int { return len(g.Reverse) }
+
+// Act is activation k (0 is f) of direction d.
+func (g *RNNGeom) Act(d, k int) func(float64) float64 { return g.acts[d*len(g.acts)/g.Dirs()+k] }
+
+// ActName is the lower-case ONNX name of activation k of direction d.
+func (g *RNNGeom) ActName(d, k int) string { return g.actNames[d*len(g.acts)/g.Dirs()+k] }
+
+// rnnKind is what differs in the shapes of the three operators.
+type rnnKind struct {
+	gates int
+	acts  []string // default activations of one direction
+	peep  int      // index of the peephole input, 0 for none
+}
+
+var rnnKinds = map[string]rnnKind{
+	"RNN":  {1, []string{"tanh"}, 0},
+	"GRU":  {3, []string{"sigmoid", "tanh"}, 0},
+	"LSTM": {4, []string{"sigmoid", "tanh", "tanh"}, 7},
+}
+
+func rnnAttrs(more ...ir.AttrSpec) []ir.AttrSpec {
+	return append([]ir.AttrSpec{ir.FloatsA("activation_alpha"), ir.FloatsA("activation_beta"), ir.StringsA("activations"), ir.OptFloatA("clip"),
+		ir.StrA("direction", "forward"), ir.OptIntA("hidden_size"), ir.IntA("layout", 0)}, more...)
+}
+
+// RNNGeometry checks an LSTM, GRU or RNN node. X is [steps, batch, input], or
+// [batch, steps, input] with layout 1.
+func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
+	k := rnnKinds[n.Op.Name]
+	for i, r := range []int{3, 3, 3} {
+		if err := wantRank(n, i, r); err != nil {
+			return nil, err
+		}
+	}
+	g := &RNNGeom{Gates: k.gates}
+	switch d := n.Str("direction"); d {
+	case "forward":
+		g.Reverse = []bool{false}
+	case "reverse":
+		g.Reverse = []bool{true}
+	case "bidirectional":
+		g.Reverse = []bool{false, true}
+	default:
+		return nil, ir.Errf(n, "direction", "direction is %q, want forward, reverse or bidirectional", d)
+	}
+	x, r := n.In[0].Type.Shape, n.In[2].Type.Shape
+	g.Seq, g.Batch, g.Input, g.Hidden = x[0], x[1], x[2], r[2]
+	switch n.Int("layout") {
+	case 0:
+	case 1:
+		g.BatchFirst, g.Seq, g.Batch = true, x[1], x[0]
+	default:
+		return nil, ir.Errf(n, "layout", "layout is %d, want 0 or 1", n.Int("layout"))
+	}
+	if n.Has("hidden_size") && n.Int("hidden_size") != g.Hidden {
+		return nil, ir.Errf(n, "hidden-size", "hidden_size is %d, the recurrence weights have shape %v", n.Int("hidden_size"), r)
+	}
+	if g.Hidden < 1 {
+		return nil, ir.Errf(n, "hidden-size", "the recurrence weights have shape %v: no hidden units", r)
+	}
+	d, rows := g.Dirs(), k.gates*g.Hidden
+	state := []int{d, g.Batch, g.Hidden}
+	if g.BatchFirst {
+		state = []int{g.Batch, d, g.Hidden}
+	}
+	want := [][]int{nil, {d, rows, g.Input}, {d, rows, g.Hidden}, {d, 2 * rows}, {g.Batch}, state, state, {d, 3 * g.Hidden}}
+	for i := 1; i < len(n.In); i++ {
+		if v := n.In[i]; v != nil && !sameShape(v.Type.Shape, want[i]) {
+			return nil, ir.Errf(n, "shape-mismatch", "input %d (%s) has shape %v, want %v", i, v, v.Type.Shape, want[i])
+		}
+	}
+	if v := n.Input(4); v != nil && v.Type.DType != tensor.I32 {
+		return nil, ir.Errf(n, "dtype", "the sequence lengths %s are of type %s, want int32", v, v.Type.DType)
+	}
+	g.Clip = math.Inf(1)
+	if n.Has("clip") {
+		if g.Clip = float64(n.Float("clip")); !(g.Clip > 0) {
+			return nil, ir.Errf(n, "clip", "clip is %v, want a positive threshold", n.Float("clip"))
+		}
+	}
+	return g, g.readActs(n, k.acts)
+}
+
+// readActs resolves the activations; alpha and beta lists are consumed in
+// order by the functions that have such a parameter.
+func (g *RNNGeom) readActs(n *ir.Node, def []string) error {
+	names := n.Strings("activations")
+	if names == nil {
+		for range g.Reverse {
+			names = append(names, def...)
+		}
+	}
+	if len(names) != len(def)*g.Dirs() {
+		return ir.Errf(n, "activations", "activations are %q, want %d names", names, len(def)*g.Dirs())
+	}
+	alphas, betas := n.Floats("activation_alpha"), n.Floats("activation_beta")
+	next := func(list *[]float32, d float64) float64 {
+		if len(*list) > 0 {
+			d = float64((*list)[0])
+			*list = (*list)[1:]
+		}
+		return d
+	}
+	for _, name := range names {
+		low := strings.ToLower(name)
+		s, ok := rnnActs[low]
+		if !ok {
+			return ir.Errf(n, "activations", "activation %q is unknown", name)
+		}
+		a, b := 0.0, 0.0
+		if s.params > 0 {
+			a = next(&alphas, s.alpha)
+		}
+		if s.params > 1 {
+			b = next(&betas, s.beta)
+		}
+		g.actNames = append(g.actNames, low)
+		g.acts = append(g.acts, func(x float64) float64 { return s.f(x, a, b) })
+	}
+	return nil
+}
+
+type rnnAct struct {
+	params      int // how many of alpha, beta it takes
+	alpha, beta float64
+	f           func(x, a, b float64) float64
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// rnnActs are the activation functions that the ONNX specification lists for
+// recurrent operators, with their default parameters.
+var rnnActs = map[string]rnnAct{
+	"relu":    {0, 0, 0, func(x, _, _ float64) float64 { return max(x, 0) }},
+	"tanh":    {0, 0, 0, func(x, _, _ float64) float64 { return math.Tanh(x) }},
+	"sigmoid": {0, 0, 0, func(x, _, _ float64) float64 { return logistic(x) }},
+	"affine":  {2, 1, 0, func(x, a, b float64) float64 { return a*x + b }},
+	"leakyrelu": {1, 0.01, 0, func(x, a, _ float64) float64 {
+		if x < 0 {
+			return a * x
+		}
+		return x
+	}},
+	"thresholdedrelu": {1, 1, 0, func(x, a, _ float64) float64 {
+		if x > a {
+			return x
+		}
+		return 0
+	}},
+	"scaledtanh":  {2, 1, 1, func(x, a, b float64) float64 { return a * math.Tanh(b*x) }},
+	"hardsigmoid": {2, 0.2, 0.5, func(x, a, b float64) float64 { return min(max(a*x+b, 0), 1) }},
+	"elu": {1, 1, 0, func(x, a, _ float64) float64 {
+		if x < 0 {
+			return a * math.Expm1(x)
+		}
+		return x
+	}},
+	"softsign": {0, 0, 0, func(x, _, _ float64) float64 { return x / (1 + math.Abs(x)) }},
+	"softplus": {0, 0, 0, func(x, _, _ float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }},
+}
+
+func inferRNN(n *ir.Node) ([]ir.Type, error) {
+	if err := wantType(n, 0, floatTypes); err != nil {
+		return nil, err
+	}
+	idx := []int{0, 1, 2, 3, 5, 6, 7}
+	if err := wantSameTypes(n, idx...); err != nil {
+		return nil, err
+	}
+	g, err := RNNGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	dt := n.In[0].Type.DType
+	y, h := []int{g.Seq, g.Dirs(), g.Batch, g.Hidden}, []int{g.Dirs(), g.Batch, g.Hidden}
+	if g.BatchFirst {
+		y, h = []int{g.Batch, g.Seq, g.Dirs(), g.Hidden}, []int{g.Batch, g.Dirs(), g.Hidden}
+	}
+	types := []ir.Type{ir.T(dt, y...), ir.T(dt, h...)}
+	if n.Op.Name == "LSTM" {
+		types = append(types, ir.T(dt, h...))
+	}
+	return types, nil
+}
+
+func rnnMACs(n *ir.Node) int64 {
+	g, err := RNNGeometry(n)
+	if err != nil {
+		return 0
+	}
+	return int64(g.Seq) * int64(g.Batch) * int64(g.Dirs()) * int64(g.Gates) * int64(g.Hidden) * int64(g.Input+g.Hidden)
+}
+
+// rnnState is one direction during evaluation: weights of this direction in
+// ONNX's layout, the input products of all steps, and the state of the batch.
+type rnnState[T float] struct {
+	g          *RNNGeom
+	dir        int
+	w, r       []T // [gates*H, input], [gates*H, H]
+	wb, rb, p  []T // biases [gates*H] each, peepholes [3*H]; nil when absent
+	pre, gates []T // x*W' of one step, and the step's working gates, [batch, gates*H]
+	h, c       []T // [batch, H]
+}
+
+// act is activation k on a clipped value.
+func (s *rnnState[T]) act(k int, x T) T {
+	v := float64(x)
+	if v > s.g.Clip {
+		v = s.g.Clip
+	} else if v < -s.g.Clip {
+		v = -s.g.Clip
+	}
+	return T(s.g.Act(s.dir, k)(v))
+}
+
+// recur runs a recurrent operator: step makes the new state of batch entry b
+// in nh and nc from s.gates, the products of this step, and the old state.
+func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step func(s *rnnState[T], b int, nh, nc []T)) func(in []*tensor.Dense) []*tensor.Dense {
+	return func(in []*tensor.Dense) []*tensor.Dense {
+		swap := func(d *tensor.Dense) *tensor.Dense {
+			if d != nil && g.BatchFirst {
+				return d.Transpose([]int{1, 0, 2})
+			}
+			return d
+		}
+		x := tensor.As[T](swap(in[0]))
+		B, H, I, D := g.Batch, g.Hidden, g.Input, g.Dirs()
+		rows := g.Gates * H
+		y := make([]T, g.Seq*D*B*H)
+		lastH, lastC := make([]T, D*B*H), make([]T, D*B*H)
+		w, r, bias := tensor.As[T](in[1]), tensor.As[T](in[2]), floats[T](opt(in, 3))
+		h0, c0, peep := floats[T](swap(opt(in, 5))), floats[T](swap(opt(in, 6))), floats[T](opt(in, 7))
+		lens := make([]int, B)
+		for b := range lens {
+			lens[b] = g.Seq
+			if d := opt(in, 4); d != nil {
+				lens[b] = min(max(int(d.Int(b)), 0), g.Seq)
+			}
+		}
+		parallel(D, func(d int) {
+			s := &rnnState[T]{g: g, dir: d, w: w[d*rows*I:][:rows*I], r: r[d*rows*H:][:rows*H], gates: make([]T, B*rows), h: make([]T, B*H), c: make([]T, B*H)}
+			if bias != nil {
+				s.wb, s.rb = bias[d*2*rows:][:rows], bias[d*2*rows+rows:][:rows]
+			}
+			if peep != nil {
+				s.p = peep[d*3*H:][:3*H]
+			}
+			if h0 != nil {
+				copy(s.h, h0[d*B*H:])
+			}
+			if c0 != nil {
+				copy(s.c, c0[d*B*H:])
+			}
+			all := make([]T, g.Seq*B*rows)
+			gemm(false, true, g.Seq*B, rows, I, 1, x, max(I, 1), s.w, max(I, 1), 0, all, rows)
+			nh, nc := make([]T, H), make([]T, H)
+			s.pre = make([]T, B*rows)
+			for t := 0; t < g.Seq; t++ {
+				for b := 0; b < B; b++ { // a reversed sequence runs back from its own last step
+					at := t
+					if g.Reverse[d] && t < lens[b] {
+						at = lens[b] - 1 - t
+					}
+					copy(s.pre[b*rows:][:rows], all[(at*B+b)*rows:])
+				}
+				prepare(s)
+				for b := 0; b < B; b++ {
+					if t >= lens[b] {
+						continue
+					}
+					step(s, b, nh, nc)
+					copy(s.h[b*H:], nh)
+					copy(s.c[b*H:], nc)
+					at := t
+					if g.Reverse[d] {
+						at = lens[b] - 1 - t
+					}
+					copy(y[((at*D+d)*B+b)*H:][:H], nh)
+				}
+			}
+			copy(lastH[d*B*H:], s.h)
+			copy(lastC[d*B*H:], s.c)
+		})
+		yd, hd, cd := tensor.Of([]int{g.Seq, D, B, H}, y), tensor.Of([]int{D, B, H}, lastH), tensor.Of([]int{D, B, H}, lastC)
+		if g.BatchFirst {
+			yd = yd.Transpose([]int{2, 0, 1, 3})
+		}
+		if n.Op.MaxOut < 3 {
+			return []*tensor.Dense{yd, swap(hd)}
+		}
+		return []*tensor.Dense{yd, swap(hd), swap(cd)}
+	}
+}
+
+// recurrentProduct is gates = pre + h*R' (+ both biases), for the rows from
+// lo to hi of the weights.
+func (s *rnnState[T]) recurrentProduct(h []T, lo, hi int) {
+	rows, H := s.g.Gates*s.g.Hidden, s.g.Hidden
+	for b := 0; b < s.g.Batch; b++ {
+		dst, src := s.gates[b*rows:][:rows], s.pre[b*rows:][:rows]
+		for i := lo; i < hi; i++ {
+			dst[i] = src[i]
+			if s.wb != nil {
+				dst[i] += s.wb[i] + s.rb[i]
+			}
+		}
+	}
+	gemm(false, true, s.g.Batch, hi-lo, H, 1, h, H, s.r[lo*H:hi*H], H, 1, s.gates[lo:], rows)
+}
