@@ -54,8 +54,14 @@ func EvalDequantised(n *Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return nil, err
 	}
 	for i := range out {
-		if i < len(n.Out) && n.Out[i].Type.Quant != nil {
-			out[i] = QuantiseAway(out[i], n.Out[i].Type)
+		if i >= len(n.Out) {
+			break
+		}
+		switch t := n.Out[i].Type; {
+		case t.Quant != nil:
+			out[i] = QuantiseAway(out[i], t)
+		case t.DType.IsFloat():
+			out[i] = out[i].Cast(t.DType)
 		}
 	}
 	return out, nil

@@ -1,0 +1,357 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+type signedNum interface {
+	~int8 | ~int16 | ~int32 | ~int64 | ~float32 | ~float64
+}
+
+type number interface {
+	signedNum | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// arithKind names the loops below.
+type arithKind uint8
+
+const (
+	kAdd arithKind = iota
+	kSub
+	kMul
+	kDiv
+	kMin
+	kMax
+)
+
+// arithLoop is the loop of one operation for one element type: integers wrap,
+// integer division truncates, minimum and maximum propagate NaN.
+func arithLoop[T number](k arithKind) func(y, a, b []T) {
+	switch k {
+	case kAdd:
+		return func(y, a, b []T) {
+			b = b[:len(y)]
+			for i, v := range a[:len(y)] {
+				y[i] = v + b[i]
+			}
+		}
+	case kSub:
+		return func(y, a, b []T) {
+			b = b[:len(y)]
+			for i, v := range a[:len(y)] {
+				y[i] = v - b[i]
+			}
+		}
+	case kMul:
+		return func(y, a, b []T) {
+			b = b[:len(y)]
+			for i, v := range a[:len(y)] {
+				y[i] = v * b[i]
+			}
+		}
+	case kDiv:
+		return func(y, a, b []T) {
+			b = b[:len(y)]
+			for i, v := range a[:len(y)] {
+				y[i] = v / b[i]
+			}
+		}
+	case kMin:
+		return func(y, a, b []T) {
+			b = b[:len(y)]
+			for i, v := range a[:len(y)] {
+				y[i] = min(v, b[i])
+			}
+		}
+	case kMax:
+		return func(y, a, b []T) {
+			b = b[:len(y)]
+			for i, v := range a[:len(y)] {
+				y[i] = max(v, b[i])
+			}
+		}
+	}
+	panic("BUG: unknown arithmetic kind")
+}
+
+// sameData makes two operands of one Go type: F16 and BF16 become float64,
+// and mixed float widths (which quantised evaluation may bring) as well.
+func sameData(a, b *tensor.Dense) (*tensor.Dense, *tensor.Dense) {
+	if a.DType != b.DType || a.DType == tensor.F16 || a.DType == tensor.BF16 {
+		return a.Cast(tensor.F64), b.Cast(tensor.F64)
+	}
+	return a, b
+}
+
+// arith computes one binary operation under broadcasting, in the type of a.
+func arith(n *ir.Node, k arithKind, a, b *tensor.Dense) (*tensor.Dense, error) {
+	out, err := Broadcast(n, a.Shape, b.Shape)
+	if err != nil {
+		return nil, err
+	}
+	dt := a.DType
+	a, b = sameData(a, b)
+	if k == kDiv && b.DType.IsInt() && tensor.Count(out) > 0 {
+		for i, c := 0, b.Len(); i < c; i++ {
+			if b.Int(i) == 0 {
+				return nil, ir.Errf(n, "divide-by-zero", "integer division by zero (element %d of the divisor)", i)
+			}
+		}
+	}
+	y := tensor.New(a.DType, out)
+	switch as := a.Data.(type) {
+	case []float32:
+		zip(out, a.Shape, b.Shape, y.Data.([]float32), as, b.Data.([]float32), arithLoop[float32](k))
+	case []float64:
+		zip(out, a.Shape, b.Shape, y.Data.([]float64), as, b.Data.([]float64), arithLoop[float64](k))
+	case []int8:
+		zip(out, a.Shape, b.Shape, y.Data.([]int8), as, b.Data.([]int8), arithLoop[int8](k))
+	case []int16:
+		zip(out, a.Shape, b.Shape, y.Data.([]int16), as, b.Data.([]int16), arithLoop[int16](k))
+	case []int32:
+		zip(out, a.Shape, b.Shape, y.Data.([]int32), as, b.Data.([]int32), arithLoop[int32](k))
+	case []int64:
+		zip(out, a.Shape, b.Shape, y.Data.([]int64), as, b.Data.([]int64), arithLoop[int64](k))
+	case []uint8:
+		zip(out, a.Shape, b.Shape, y.Data.([]uint8), as, b.Data.([]uint8), arithLoop[uint8](k))
+	case []uint16:
+		zip(out, a.Shape, b.Shape, y.Data.([]uint16), as, b.Data.([]uint16), arithLoop[uint16](k))
+	case []uint32:
+		zip(out, a.Shape, b.Shape, y.Data.([]uint32), as, b.Data.([]uint32), arithLoop[uint32](k))
+	case []uint64:
+		zip(out, a.Shape, b.Shape, y.Data.([]uint64), as, b.Data.([]uint64), arithLoop[uint64](k))
+	default:
+		panic("BUG: arithmetic on " + a.String())
+	}
+	if dt != y.DType && dt.IsFloat() {
+		return y.Cast(dt), nil
+	}
+	return y, nil
+}
+
+// binaryArith defines Add, Sub, Mul, Div.
+func binaryArith(name, doc string, k arithKind, quant ir.QuantKind, evalQ func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)) *ir.OpDef {
+	return def(ir.OpDef{
+		Name: name, Doc: doc, Attrs: withAct(), MinIn: 2, Pattern: ir.Broadcast, Quant: quant,
+		Infer: inferBinary(numTypes), EvalQ: evalQ,
+		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+			y, err := arith(n, k, in[0], in[1])
+			if err != nil {
+				return nil, err
+			}
+			return outs(clampAct(n, y))
+		},
+	})
+}
+
+// The four operations. Quantised Add and Mul are CMSIS-NN's kernels; Sub and
+// Div follow the float64 rule.
+var (
+	Add = binaryArith("Add", "a + b with broadcasting", kAdd, ir.QInt, evalAddQ)
+	Mul = binaryArith("Mul", "a * b with broadcasting", kMul, ir.QInt, evalMulQ)
+	Sub = binaryArith("Sub", "a - b with broadcasting", kSub, ir.QFloat, evalActQ)
+	Div = binaryArith("Div", "a / b with broadcasting; integers truncate", kDiv, ir.QFloat, evalActQ)
+)
+
+// foldArith defines Min, Max and Sum: any number of broadcast inputs.
+func foldArith(name, doc string, k arithKind, s typeSet, quant ir.QuantKind, evalQ func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)) *ir.OpDef {
+	return def(ir.OpDef{
+		Name: name, Doc: doc, MinIn: 1, MaxIn: -1, Pattern: ir.Broadcast, Quant: quant, EvalQ: evalQ,
+		Infer: inferBinary(s),
+		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+			y, err := foldInputs(n, k, in)
+			return []*tensor.Dense{y}, err
+		},
+	})
+}
+
+func foldInputs(n *ir.Node, k arithKind, in []*tensor.Dense) (*tensor.Dense, error) {
+	y := in[0]
+	for _, d := range in[1:] {
+		var err error
+		if y, err = arith(n, k, y, d); err != nil {
+			return nil, err
+		}
+	}
+	return y, nil
+}
+
+// The variadic operations. Quantised Min and Max with one quantisation all
+// round are CMSIS-NN's kernels.
+var (
+	Min = foldArith("Min", "least of any number of broadcast inputs", kMin, numTypes, ir.QInt, evalMinMaxQ(kMin))
+	Max = foldArith("Max", "greatest of any number of broadcast inputs", kMax, numTypes, ir.QInt, evalMinMaxQ(kMax))
+	Sum = foldArith("Sum", "sum of any number of broadcast inputs", kAdd, floatTypes, ir.QFloat, nil)
+)
+
+// Mean is the average of any number of broadcast inputs.
+var Mean = def(ir.OpDef{
+	Name: "Mean", Doc: "mean of any number of broadcast inputs", MinIn: 1, MaxIn: -1, Pattern: ir.Broadcast,
+	Infer: inferBinary(floatTypes),
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		y, err := foldInputs(n, kAdd, in)
+		if err != nil {
+			return nil, err
+		}
+		y, err = arith(n, kDiv, y, tensor.FromFloats(y.DType, nil, []float64{float64(len(in))}))
+		return []*tensor.Dense{y}, err
+	},
+})
+
+// Pow is x to the power e, in the type of x: integer powers of integers wrap
+// and those with negative exponents truncate.
+var Pow = def(ir.OpDef{
+	Name: "Pow", Doc: "x to the power e with broadcasting, in the type of x", MinIn: 2, Pattern: ir.Broadcast,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		for i := range 2 {
+			if err := wantType(n, i, numTypes); err != nil {
+				return nil, err
+			}
+		}
+		shape, err := Broadcast(n, n.In[0].Type.Shape, n.In[1].Type.Shape)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(n.In[0].Type.DType, shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x, e := in[0], in[1]
+		out, err := Broadcast(n, x.Shape, e.Shape)
+		if err != nil {
+			return nil, err
+		}
+		if x.DType.IsInt() && e.DType.IsInt() {
+			y := make([]int64, tensor.Count(out))
+			zip(out, x.Shape, e.Shape, y, x.Int64s(), e.Int64s(), func(y, a, b []int64) {
+				for i := range y {
+					y[i] = powInt(a[i], b[i])
+				}
+			})
+			return outs(tensor.Of(out, y).Cast(x.DType))
+		}
+		y := make([]float64, tensor.Count(out))
+		zip(out, x.Shape, e.Shape, y, floatsOf(x), floatsOf(e), func(y, a, b []float64) {
+			for i := range y {
+				y[i] = math.Pow(a[i], b[i])
+			}
+		})
+		return outs(fromFloats(x.DType, out, y))
+	},
+})
+
+// powInt is a to the power b modulo 2^64; a negative power truncates to 0
+// unless a is 1 or -1.
+func powInt(a, b int64) int64 {
+	if b < 0 {
+		switch {
+		case a == 1 || a == -1 && b%2 == 0:
+			return 1
+		case a == -1:
+			return -1
+		}
+		return 0
+	}
+	r := int64(1)
+	for ; b > 0; b >>= 1 {
+		if b&1 == 1 {
+			r *= a
+		}
+		a *= a
+	}
+	return r
+}
+
+// Mod is the remainder: with the sign of the divisor for integers (fmod 0),
+// with the sign of the dividend as C's fmod (fmod 1, the only one for floats).
+var Mod = def(ir.OpDef{
+	Name: "Mod", Doc: "remainder: sign of the divisor (fmod 0, integers) or of the dividend (fmod 1)",
+	Attrs: []ir.AttrSpec{ir.IntA("fmod", 0)}, MinIn: 2, Pattern: ir.Broadcast,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		t, err := inferBinary(numTypes)(n)
+		if err == nil && n.Int("fmod") == 0 && n.In[0].Type.DType.IsFloat() {
+			return nil, ir.Errf(n, "attr-value", "fmod is 0 on inputs of type %s; floats want fmod 1", n.In[0].Type.DType)
+		}
+		return t, err
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		a, b := in[0], in[1]
+		out, err := Broadcast(n, a.Shape, b.Shape)
+		if err != nil {
+			return nil, err
+		}
+		if a.DType.IsFloat() {
+			y := make([]float64, tensor.Count(out))
+			zip(out, a.Shape, b.Shape, y, floatsOf(a), floatsOf(b), func(y, a, b []float64) {
+				for i := range y {
+					y[i] = math.Mod(a[i], b[i])
+				}
+			})
+			return outs(fromFloats(a.DType, out, y))
+		}
+		bs := b.Int64s()
+		for i, v := range bs {
+			if v == 0 && tensor.Count(out) > 0 {
+				return nil, ir.Errf(n, "divide-by-zero", "remainder of a division by zero (element %d of the divisor)", i)
+			}
+		}
+		floorMod := n.Int("fmod") == 0
+		y := make([]int64, tensor.Count(out))
+		if a.DType == tensor.U64 {
+			zip(out, a.Shape, b.Shape, y, a.Int64s(), bs, func(y, a, b []int64) {
+				for i := range y {
+					y[i] = int64(uint64(a[i]) % uint64(b[i]))
+				}
+			})
+			return outs(tensor.Of(out, y).Cast(a.DType))
+		}
+		zip(out, a.Shape, b.Shape, y, a.Int64s(), bs, func(y, a, b []int64) {
+			for i := range y {
+				r := a[i] % b[i]
+				if floorMod && r != 0 && (r < 0) != (b[i] < 0) {
+					r += b[i]
+				}
+				y[i] = r
+			}
+		})
+		return outs(tensor.Of(out, y).Cast(a.DType))
+	},
+})
+
+// PRelu is x, or slope*x where x is negative; slope broadcasts to x.
+var PRelu = def(ir.OpDef{
+	Name: "PRelu", Doc: "x where x >= 0, slope*x elsewhere; slope broadcasts to x", MinIn: 2, Pattern: ir.Broadcast,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		t, err := inferBinary(signedTypes)(n)
+		if err == nil && !sameShape(t[0].Shape, n.In[0].Type.Shape) {
+			return nil, ir.Errf(n, "broadcast", "slope of shape %v does not broadcast to x of shape %v", n.In[1].Type.Shape, n.In[0].Type.Shape)
+		}
+		return t, err
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x, s := sameData(in[0], in[1])
+		y := tensor.New(x.DType, x.Shape)
+		switch xs := x.Data.(type) {
+		case []float32:
+			zip(x.Shape, x.Shape, s.Shape, y.Data.([]float32), xs, s.Data.([]float32), preluLoop[float32])
+		case []float64:
+			zip(x.Shape, x.Shape, s.Shape, y.Data.([]float64), xs, s.Data.([]float64), preluLoop[float64])
+		default:
+			v := make([]int64, x.Len())
+			zip(x.Shape, x.Shape, s.Shape, v, x.Int64s(), s.Int64s(), preluLoop[int64])
+			y = tensor.Of(x.Shape, v)
+		}
+		return outs(y.Cast(in[0].DType))
+	},
+})
+
+func preluLoop[T signedNum](y, x, s []T) {
+	for i, v := range x {
+		if v < 0 {
+			v *= s[i]
+		}
+		y[i] = v
+	}
+}

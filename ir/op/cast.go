@@ -1,0 +1,81 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// attrType is the element type that an int attribute names by its ONNX number.
+func attrType(n *ir.Node, name string, code int) (tensor.DType, error) {
+	d, ok := tensor.FromONNX(code)
+	if !ok {
+		return 0, ir.Errf(n, "dtype", "attribute %s names data type %d, which is not among those supported (float, double, float16, bfloat16, bool, integers of 4 to 64 bits)", name, code)
+	}
+	return d, nil
+}
+
+// castTo converts as ONNX Cast does: floats to integers truncate towards
+// zero, integers wrap, anything but zero is true. NaN becomes 0 and a float
+// beyond int64 the nearest end, so that every host agrees where ONNX leaves
+// the result open.
+func castTo(d *tensor.Dense, dt tensor.DType) *tensor.Dense {
+	if !d.DType.IsFloat() || !dt.IsInt() {
+		return d.Cast(dt)
+	}
+	y := tensor.New(dt, d.Shape)
+	for i, k := 0, d.Len(); i < k; i++ {
+		v := d.Float(i)
+		if dt == tensor.U64 && v >= 1<<63 {
+			y.SetFloat(i, min(v, math.Nextafter(1<<64, 0)))
+			continue
+		}
+		y.SetInt(i, ir.ClampInt(v, math.MinInt64, math.MaxInt64))
+	}
+	return y
+}
+
+// castAttrs are accepted and concern 8-bit floats only.
+var castAttrs = []ir.AttrSpec{ir.IntA("saturate", 1), ir.StrA("round_mode", "up")}
+
+// Cast converts the element type.
+var Cast = def(ir.OpDef{
+	Name: "Cast", Doc: "conversion to another element type", Attrs: append([]ir.AttrSpec{ir.Need(ir.IntA("to", 0))}, castAttrs...),
+	MinIn: 1, Pattern: ir.Elementwise,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		d, err := attrType(n, "to", n.Int("to"))
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(d, n.In[0].Type.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		d, err := attrType(n, "to", n.Int("to"))
+		if err != nil {
+			return nil, err
+		}
+		return outs(castTo(in[0], evalType(n, in[0], d)))
+	},
+})
+
+// evalType is the type in which a node that converts its input computes: the
+// declared one, or float64 where reals come in by way of a quantised value
+// and go out as reals again.
+func evalType(n *ir.Node, x *tensor.Dense, declared tensor.DType) tensor.DType {
+	if n.Quantised() && x.DType == tensor.F64 && n.Out[0].Type.Quant != nil {
+		return tensor.F64
+	}
+	return declared
+}
+
+// CastLike converts to the element type of the second input.
+var CastLike = def(ir.OpDef{
+	Name: "CastLike", Doc: "conversion to the element type of the second input", Attrs: castAttrs, MinIn: 2, Pattern: ir.Elementwise,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		return one(ir.T(n.In[1].Type.DType, n.In[0].Type.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		return outs(castTo(in[0], evalType(n, in[0], in[1].DType)))
+	},
+})

@@ -1,0 +1,73 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Clip limits x to [min, max]; both bounds are optional scalar inputs. Where
+// min is above max the result is max. Scalar holds for constant bounds only.
+var Clip = def(ir.OpDef{
+	Name: "Clip", Doc: "limits x to [min, max] (optional scalar inputs)", MinIn: 1, MaxIn: 3, Pattern: ir.Elementwise,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, numTypes); err != nil {
+			return nil, err
+		}
+		for i, what := range []string{1: "min", 2: "max"} {
+			if v := n.Input(i); i > 0 && v != nil && v.Type.Elems() != 1 {
+				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want a scalar", what, i, v, v.Type.Shape)
+			}
+		}
+		if err := wantSameTypes(n, 0, 1, 2); err != nil {
+			return nil, err
+		}
+		return one(like(n, 0))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x := in[0]
+		y := tensor.New(x.DType, x.Shape)
+		bound := func(i int) *tensor.Dense {
+			if i < len(in) {
+				return in[i]
+			}
+			return nil
+		}
+		mn, mx := bound(1), bound(2)
+		if x.DType.IsInt() {
+			lo, hi := x.DType.IntRange()
+			if mn != nil {
+				lo = mn.Int(0)
+			}
+			if mx != nil {
+				hi = mx.Int(0)
+			}
+			for i, k := 0, x.Len(); i < k; i++ {
+				y.SetInt(i, min(max(x.Int(i), lo), hi))
+			}
+			return outs(y)
+		}
+		lo, hi := negInf, posInf
+		if mn != nil {
+			lo = mn.Float(0)
+		}
+		if mx != nil {
+			hi = mx.Float(0)
+		}
+		if xs, ok := x.Data.([]float32); ok {
+			ys, l, h := y.Data.([]float32), float32(lo), float32(hi)
+			for i, v := range xs {
+				ys[i] = min(max(v, l), h)
+			}
+			return outs(y)
+		}
+		for i, k := 0, x.Len(); i < k; i++ {
+			y.SetFloat(i, min(max(x.Float(i), lo), hi))
+		}
+		return outs(y)
+	},
+	Scalar: func(n *ir.Node, x float64) float64 {
+		lo, _ := constReal(n, 1, negInf)
+		hi, _ := constReal(n, 2, posInf)
+		return min(max(x, lo), hi)
+	},
+})

@@ -1,0 +1,123 @@
+package op
+
+import (
+	"cmp"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// compareOp defines a comparison. NaN compares as unequal to everything.
+// Quantised operands are compared as the reals that they stand for.
+func compareOp(name, doc string, s typeSet, f func(c int, nan bool) bool) *ir.OpDef {
+	infer := inferBinary(s)
+	return def(ir.OpDef{
+		Name: name, Doc: doc, MinIn: 2, Pattern: ir.Broadcast,
+		Infer: func(n *ir.Node) ([]ir.Type, error) {
+			t, err := infer(n)
+			if err != nil {
+				return nil, err
+			}
+			return one(ir.T(tensor.Bool, t[0].Shape...))
+		},
+		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+			a, b := in[0], in[1]
+			out, err := Broadcast(n, a.Shape, b.Shape)
+			if err != nil {
+				return nil, err
+			}
+			y := make([]bool, tensor.Count(out))
+			switch {
+			case a.DType.IsFloat() || b.DType.IsFloat():
+				zip(out, a.Shape, b.Shape, y, floatsOf(a), floatsOf(b), compareLoop[float64](f))
+			case a.DType == tensor.U64:
+				zip(out, a.Shape, b.Shape, y, a.Data.([]uint64), b.Data.([]uint64), compareLoop[uint64](f))
+			default:
+				zip(out, a.Shape, b.Shape, y, a.Int64s(), b.Int64s(), compareLoop[int64](f))
+			}
+			return outs(tensor.Of(out, y))
+		},
+	})
+}
+
+func compareLoop[T cmp.Ordered](f func(c int, nan bool) bool) func(y []bool, a, b []T) {
+	return func(y []bool, a, b []T) {
+		for i := range y {
+			y[i] = f(cmp.Compare(a[i], b[i]), a[i] != a[i] || b[i] != b[i])
+		}
+	}
+}
+
+// The comparisons.
+var (
+	Equal          = compareOp("Equal", "a = b", anyTypes, func(c int, nan bool) bool { return c == 0 && !nan })
+	Less           = compareOp("Less", "a < b", numTypes, func(c int, nan bool) bool { return c < 0 && !nan })
+	LessOrEqual    = compareOp("LessOrEqual", "a <= b", numTypes, func(c int, nan bool) bool { return c <= 0 && !nan })
+	Greater        = compareOp("Greater", "a > b", numTypes, func(c int, nan bool) bool { return c > 0 && !nan })
+	GreaterOrEqual = compareOp("GreaterOrEqual", "a >= b", numTypes, func(c int, nan bool) bool { return c >= 0 && !nan })
+)
+
+// Where takes elements from X where the condition holds and from Y elsewhere.
+// Quantised X, Y and output share one quantisation.
+var Where = def(ir.OpDef{
+	Name: "Where", Doc: "X where the condition holds, Y elsewhere, with broadcasting", MinIn: 3, Pattern: ir.Broadcast,
+	Quant: ir.QMove, DataIn: []int{1, 2},
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, boolTypes); err != nil {
+			return nil, err
+		}
+		if err := wantSameTypes(n, 1, 2); err != nil {
+			return nil, err
+		}
+		shape, err := Broadcast(n, n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(n.In[1].Type.DType, shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		shape, err := Broadcast(n, in[0].Shape, in[1].Shape, in[2].Shape)
+		if err != nil {
+			return nil, err
+		}
+		c := expand(in[0], shape).Data.([]bool)
+		x, y := expand(in[1], shape), expand(in[2], shape)
+		out := tensor.New(x.DType, shape)
+		switch d := out.Data.(type) {
+		case []float32:
+			choose(d, c, x, y)
+		case []float64:
+			choose(d, c, x, y)
+		case []int8:
+			choose(d, c, x, y)
+		case []int16:
+			choose(d, c, x, y)
+		case []int32:
+			choose(d, c, x, y)
+		case []int64:
+			choose(d, c, x, y)
+		case []uint8:
+			choose(d, c, x, y)
+		case []uint16:
+			choose(d, c, x, y)
+		case []uint32:
+			choose(d, c, x, y)
+		case []uint64:
+			choose(d, c, x, y)
+		case []bool:
+			choose(d, c, x, y)
+		}
+		return outs(out)
+	},
+})
+
+func choose[T any](d []T, c []bool, x, y *tensor.Dense) {
+	xs, ys := x.Data.([]T), y.Data.([]T)
+	for i, t := range c {
+		if t {
+			d[i] = xs[i]
+		} else {
+			d[i] = ys[i]
+		}
+	}
+}

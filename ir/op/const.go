@@ -1,0 +1,216 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// constantValue is the tensor that the one value attribute of Constant holds.
+func constantValue(n *ir.Node) (*tensor.Dense, error) {
+	names := n.Attrs.Names()
+	if len(names) != 1 {
+		return nil, ir.Errf(n, "attr-missing", "has the attributes %v, want exactly one of value, value_float, value_floats, value_int, value_ints", names)
+	}
+	switch names[0] {
+	case "value":
+		if t := n.Tensor("value"); t != nil {
+			return t, nil
+		}
+		return nil, ir.Errf(n, "attr-value", "attribute value holds no tensor")
+	case "value_float":
+		return tensor.Scalar(n.Float("value_float")), nil
+	case "value_floats":
+		v := n.Floats("value_floats")
+		return tensor.Of([]int{len(v)}, append([]float32{}, v...)), nil
+	case "value_int":
+		return tensor.Scalar(int64(n.Int("value_int"))), nil
+	case "value_ints":
+		return tensor.Ints(n.Ints("value_ints")...), nil
+	}
+	return nil, ir.Errf(n, "dtype", "attribute %s is not supported, want value, value_float, value_floats, value_int or value_ints", names[0])
+}
+
+// Constant gives the tensor in its attribute.
+var Constant = def(ir.OpDef{
+	Name: "Constant", Doc: "a constant tensor", Pattern: ir.Opaque, Quant: ir.QNone,
+	Attrs: []ir.AttrSpec{ir.TensorA("value"), ir.OptFloatA("value_float"), ir.FloatsA("value_floats"), ir.OptIntA("value_int"), ir.IntsA("value_ints"),
+		{Name: "value_string", Kind: ir.AttrString}, ir.StringsA("value_strings")},
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		v, err := constantValue(n)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(v.DType, v.Shape...))
+	},
+	Eval: func(n *ir.Node, _ []*tensor.Dense) ([]*tensor.Dense, error) {
+		v, err := constantValue(n)
+		return []*tensor.Dense{v}, err
+	},
+})
+
+// fillValue is the one-element value of ConstantOfShape, float zero if absent.
+func fillValue(n *ir.Node) (*tensor.Dense, error) {
+	v := n.Tensor("value")
+	if v == nil {
+		return tensor.Scalar(float32(0)), nil
+	}
+	if v.Len() != 1 {
+		return nil, ir.Errf(n, "attr-value", "value has shape %v, want one element", v.Shape)
+	}
+	return v, nil
+}
+
+// ConstantOfShape fills a tensor, whose shape is the input, with one value.
+var ConstantOfShape = def(ir.OpDef{
+	Name: "ConstantOfShape", Doc: "tensor of a given shape filled with one value", Attrs: []ir.AttrSpec{ir.TensorA("value")},
+	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		shape, err := ConstInts(n, 0, "the shape")
+		if err != nil {
+			return nil, err
+		}
+		v, err := fillValue(n)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(v.DType, shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		v, err := fillValue(n)
+		if err != nil {
+			return nil, err
+		}
+		shape := make([]int, in[0].Len())
+		for i := range shape {
+			shape[i] = int(in[0].Int(i))
+		}
+		return outs(expand(v.Reshaped(nil), shape))
+	},
+})
+
+// shapeSlice is the part of the input's shape between the start and end attributes.
+func shapeSlice(n *ir.Node) []int {
+	shape := n.In[0].Type.Shape
+	clip := func(i int) int {
+		if i < 0 {
+			i += len(shape)
+		}
+		return min(max(i, 0), len(shape))
+	}
+	start, end := clip(n.Int("start")), len(shape)
+	if n.Has("end") {
+		end = clip(n.Int("end"))
+	}
+	return shape[start:max(start, end)]
+}
+
+// Shape is the shape of its input, or a piece of it.
+var Shape = def(ir.OpDef{
+	Name: "Shape", Doc: "the input's shape, from dimension start to end", Attrs: []ir.AttrSpec{ir.IntA("start", 0), ir.OptIntA("end")},
+	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) { return one(ir.T(tensor.I64, len(shapeSlice(n)))) },
+	Eval: func(n *ir.Node, _ []*tensor.Dense) ([]*tensor.Dense, error) {
+		return outs(tensor.Ints(shapeSlice(n)...))
+	},
+})
+
+// Size is the number of elements of its input.
+var Size = def(ir.OpDef{
+	Name: "Size", Doc: "the input's number of elements", MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) { return one(ir.T(tensor.I64)) },
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		return outs(tensor.Scalar(int64(in[0].Len())))
+	},
+})
+
+// rangeLen is the length of Range(start, limit, delta).
+func rangeLen(n *ir.Node, start, limit, delta *tensor.Dense) (int, error) {
+	for i, d := range []*tensor.Dense{start, limit, delta} {
+		if d.Len() != 1 {
+			return 0, ir.Errf(n, "shape", "input %d has shape %v, want a scalar", i, d.Shape)
+		}
+	}
+	if delta.Float(0) == 0 {
+		return 0, ir.Errf(n, "attr-value", "delta is 0, want a step that is not zero")
+	}
+	k := math.Ceil((limit.Float(0) - start.Float(0)) / delta.Float(0))
+	if start.DType.IsInt() { // exact where float64 is not
+		d, s := limit.Int(0)-start.Int(0), delta.Int(0)
+		k = float64(d / s)
+		if d%s != 0 && (d < 0) == (s < 0) {
+			k++
+		}
+	}
+	if k != k || k > tensor.MaxElems {
+		return 0, ir.Errf(n, "shape", "from %v to %v in steps of %v gives too many elements", start.Float(0), limit.Float(0), delta.Float(0))
+	}
+	return int(max(k, 0)), nil
+}
+
+// Range counts from start up to, but without, limit in steps of delta.
+var Range = def(ir.OpDef{
+	Name: "Range", Doc: "start, start+delta, ... below limit", MinIn: 3, Pattern: ir.Opaque, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, numTypes); err != nil {
+			return nil, err
+		}
+		if err := wantSameTypes(n, 0, 1, 2); err != nil {
+			return nil, err
+		}
+		for i, what := range []string{"start", "limit", "delta"} {
+			if n.In[i].Const == nil {
+				return nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but is computed at run time", what, i, n.In[i])
+			}
+		}
+		k, err := rangeLen(n, n.In[0].Const, n.In[1].Const, n.In[2].Const)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(n.In[0].Type.DType, k))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		k, err := rangeLen(n, in[0], in[1], in[2])
+		if err != nil {
+			return nil, err
+		}
+		y := tensor.New(in[0].DType, []int{k})
+		for i := range k {
+			if y.DType.IsInt() {
+				y.SetInt(i, in[0].Int(0)+int64(i)*in[2].Int(0))
+			} else {
+				y.SetFloat(i, in[0].Float(0)+float64(float64(i)*in[2].Float(0)))
+			}
+		}
+		return outs(y)
+	},
+})
+
+// EyeLike is a matrix of the input's shape with ones on diagonal k.
+var EyeLike = def(ir.OpDef{
+	Name: "EyeLike", Doc: "ones on diagonal k of a matrix of the input's shape", Attrs: []ir.AttrSpec{ir.OptIntA("dtype"), ir.IntA("k", 0)},
+	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantRank(n, 0, 2); err != nil {
+			return nil, err
+		}
+		d := n.In[0].Type.DType
+		if n.Has("dtype") {
+			var err error
+			if d, err = attrType(n, "dtype", n.Int("dtype")); err != nil {
+				return nil, err
+			}
+		}
+		return one(ir.T(d, n.In[0].Type.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		y := tensor.New(n.Out[0].Type.DType, in[0].Shape)
+		for r := range y.Shape[0] {
+			if c := r + n.Int("k"); c >= 0 && c < y.Shape[1] {
+				y.SetInt(r*y.Shape[1]+c, 1)
+			}
+		}
+		return outs(y)
+	},
+})

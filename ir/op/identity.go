@@ -1,0 +1,62 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+func inferLike(n *ir.Node) ([]ir.Type, error) { return one(like(n, 0)) }
+
+func evalIdentity(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) { return outs(in[0]) }
+
+func scalarIdentity(_ *ir.Node, x float64) float64 { return x }
+
+// Identity is its input.
+var Identity = def(ir.OpDef{
+	Name: "Identity", Doc: "its input, unchanged", MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QMove,
+	Infer: inferLike, Eval: evalIdentity, Scalar: scalarIdentity,
+})
+
+// Relayout is the identity whose output has another memory order than its
+// input; the order is in the output's type.
+var Relayout = def(ir.OpDef{
+	Name: "Relayout", Domain: "nncc", Doc: "identity into another memory order", MinIn: 1, Pattern: ir.Injective, Quant: ir.QMove,
+	Infer: inferLike, Eval: evalIdentity,
+})
+
+// Requantize is the identity on reals between two quantisations: it stands
+// where a producer and a consumer want different scales.
+var Requantize = def(ir.OpDef{
+	Name: "Requantize", Domain: "nncc", Doc: "identity on reals between two quantisations", MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QFloat,
+	Infer: inferLike, Eval: evalIdentity, Scalar: scalarIdentity,
+})
+
+// Dropout at inference is the identity; the optional second output, the mask
+// of what is kept, is all true. Training mode is refused.
+var Dropout = def(ir.OpDef{
+	Name: "Dropout", Doc: "identity at inference; mask of true", Attrs: []ir.AttrSpec{ir.IntA("seed", 0)},
+	MinIn: 1, MaxIn: 3, MaxOut: 2, Pattern: ir.Elementwise, Quant: ir.QMove,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if v := n.Input(2); v != nil {
+			ratio, known := constReal(n, 1, 0.5)
+			switch c := v.Const; {
+			case known && ratio == 0:
+			case c == nil:
+				return nil, ir.Errf(n, "training", "training_mode (input 2, %s) is computed at run time; want a constant false", v)
+			case c.Len() > 0 && c.Int(0) != 0:
+				return nil, ir.Errf(n, "training", "training_mode is true; export the model for inference")
+			}
+		}
+		return []ir.Type{like(n, 0), ir.T(tensor.Bool, n.In[0].Type.Shape...)}, nil
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		if len(n.Out) < 2 {
+			return outs(in[0])
+		}
+		m := make([]bool, in[0].Len())
+		for i := range m {
+			m[i] = true
+		}
+		return outs(in[0], tensor.Of(in[0].Shape, m))
+	},
+})

@@ -1,0 +1,71 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// intBinary defines a broadcast operator on bool or plain integers by its
+// function of two int64; results are wrapped to the element type.
+func intBinary(name, doc string, s typeSet, attrs []ir.AttrSpec, mk func(n *ir.Node) (func(a, b int64) int64, error)) *ir.OpDef {
+	return def(ir.OpDef{
+		Name: name, Doc: doc, Attrs: attrs, MinIn: 2, Pattern: ir.Broadcast, Quant: ir.QNone,
+		Infer: func(n *ir.Node) ([]ir.Type, error) {
+			if _, err := mk(n); err != nil {
+				return nil, err
+			}
+			return inferBinary(s)(n)
+		},
+		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+			f, err := mk(n)
+			if err != nil {
+				return nil, err
+			}
+			out, err := Broadcast(n, in[0].Shape, in[1].Shape)
+			if err != nil {
+				return nil, err
+			}
+			y := make([]int64, tensor.Count(out))
+			zip(out, in[0].Shape, in[1].Shape, y, in[0].Int64s(), in[1].Int64s(), func(y, a, b []int64) {
+				for i := range y {
+					y[i] = f(a[i], b[i])
+				}
+			})
+			return outs(tensor.Of(out, y).Cast(in[0].DType))
+		},
+	})
+}
+
+// fixed2 is the `mk` of intBinary for operators without attributes.
+func fixed2(f func(a, b int64) int64) func(*ir.Node) (func(a, b int64) int64, error) {
+	return func(*ir.Node) (func(a, b int64) int64, error) { return f, nil }
+}
+
+func bitAnd(a, b int64) int64 { return a & b }
+func bitOr(a, b int64) int64  { return a | b }
+func bitXor(a, b int64) int64 { return a ^ b }
+
+// Operations on truth values and on bits.
+var (
+	And        = intBinary("And", "logical and", boolTypes, nil, fixed2(bitAnd))
+	Or         = intBinary("Or", "logical or", boolTypes, nil, fixed2(bitOr))
+	Xor        = intBinary("Xor", "logical exclusive or", boolTypes, nil, fixed2(bitXor))
+	BitwiseAnd = intBinary("BitwiseAnd", "and of the bits of integers", intTypes, nil, fixed2(bitAnd))
+	BitwiseOr  = intBinary("BitwiseOr", "or of the bits of integers", intTypes, nil, fixed2(bitOr))
+	BitwiseXor = intBinary("BitwiseXor", "exclusive or of the bits of integers", intTypes, nil, fixed2(bitXor))
+)
+
+var unsignedTypes = typeSet{"an unsigned integer type", func(d tensor.DType) bool { return d.IsInt() && !d.IsSigned() }}
+
+// BitShift shifts unsigned integers left or right, filling with zeros.
+var BitShift = intBinary("BitShift", "shift of unsigned integers", unsignedTypes, []ir.AttrSpec{ir.Need(ir.StrA("direction", ""))},
+	func(n *ir.Node) (func(a, b int64) int64, error) {
+		switch d := n.Str("direction"); d {
+		case "LEFT":
+			return func(a, b int64) int64 { return int64(uint64(a) << min(uint64(b), 64)) }, nil
+		case "RIGHT":
+			return func(a, b int64) int64 { return int64(uint64(a) >> min(uint64(b), 64)) }, nil
+		default:
+			return nil, ir.Errf(n, "attr-value", "direction is %q, want LEFT or RIGHT", d)
+		}
+	})

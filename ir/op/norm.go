@@ -1,0 +1,391 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// BatchNormalization at inference: (x-mean)/sqrt(var+epsilon)*scale + B per
+// channel (dimension 1; a 1-D x is one sample per element, as in ONNX, where
+// the channel count is then 1).
+var BatchNormalization = def(ir.OpDef{
+	Name: "BatchNormalization", Doc: "(x-mean)/sqrt(var+epsilon)*scale + B per channel, inference form",
+	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5), ir.FloatA("momentum", 0.9), ir.IntA("training_mode", 0)},
+	MinIn: 5, Pattern: ir.Broadcast,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if n.Int("training_mode") != 0 {
+			return nil, ir.Errf(n, "training", "training_mode is 1; export the model for inference")
+		}
+		if err := wantType(n, 0, floatTypes); err != nil {
+			return nil, err
+		}
+		c, err := channels(n)
+		if err != nil {
+			return nil, err
+		}
+		for i, what := range []string{"", "scale", "B", "mean", "var"} {
+			if i == 0 {
+				continue
+			}
+			if s := n.In[i].Type.Shape; len(s) != 1 || s[0] != c {
+				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the channels of %v", what, i, n.In[i], s, c, n.In[0].Type.Shape)
+			}
+		}
+		return one(like(n, 0))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x := in[0]
+		c, inner := 1, 1
+		if len(x.Shape) > 1 {
+			c, inner = x.Shape[1], tensor.Count(x.Shape[2:])
+		}
+		mul, sub, add := make([]float64, c), in[3].Floats(), in[2].Floats()
+		for i := range mul {
+			mul[i] = in[1].Float(i) / math.Sqrt(in[4].Float(i)+float64(n.Float("epsilon")))
+		}
+		y := tensor.New(x.DType, x.Shape)
+		xs, _ := x.Data.([]float32)
+		ys, _ := y.Data.([]float32)
+		for at, k := 0, 0; at < x.Len(); at, k = at+inner, k+1 {
+			m, s, a := mul[k%c], sub[k%c], add[k%c]
+			if xs != nil {
+				dst := ys[at : at+inner]
+				for i, v := range xs[at : at+inner] {
+					dst[i] = float32(float64((float64(v)-s)*m) + a)
+				}
+				continue
+			}
+			for i := at; i < at+inner; i++ {
+				y.SetFloat(i, float64((x.Float(i)-s)*m)+a)
+			}
+		}
+		return outs(y)
+	},
+})
+
+// channels is the size of dimension 1 of input 0.
+func channels(n *ir.Node) (int, error) {
+	s := n.In[0].Type.Shape
+	switch len(s) {
+	case 0:
+		return 0, ir.Errf(n, "rank", "input 0 (%s) is a scalar, want [N, C, ...]", n.In[0])
+	case 1:
+		return 1, nil
+	}
+	return s[1], nil
+}
+
+// meanVar is the mean and the population variance of v.
+func meanVar(v []float64) (mean, variance float64) {
+	mean = sumReal(0, v) / float64(len(v))
+	for _, x := range v {
+		d := x - mean
+		variance += float64(d * d)
+	}
+	return mean, variance / float64(len(v))
+}
+
+// normalise subtracts the mean and divides by the deviation, in place.
+func normalise(v []float64, eps float64) (mean, invStd float64) {
+	mean, variance := meanVar(v)
+	invStd = 1 / math.Sqrt(variance+eps)
+	for i, x := range v {
+		v[i] = (x - mean) * invStd
+	}
+	return mean, invStd
+}
+
+// scaleBias multiplies by scale and adds bias, both read under broadcasting
+// to y's shape; bias may be nil.
+func scaleBias(shape []int, y []float64, scale, bias *tensor.Dense) {
+	s := floatsOf(expand(scale, shape))
+	for i := range y {
+		y[i] *= s[i]
+	}
+	if bias != nil {
+		b := floatsOf(expand(bias, shape))
+		for i := range y {
+			y[i] += b[i]
+		}
+	}
+}
+
+// wantBroadcastTo checks that input i broadcasts to the given shape.
+func wantBroadcastTo(n *ir.Node, i int, what string, shape []int) error {
+	v := n.Input(i)
+	if v == nil {
+		return nil
+	}
+	if s, err := Broadcast(n, v.Type.Shape, shape); err != nil || !sameShape(s, shape) {
+		return ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, which does not broadcast to %v", what, i, v, v.Type.Shape, shape)
+	}
+	return nil
+}
+
+// LayerNormalization normalises over the dimensions from axis on, then
+// multiplies by Scale and adds B. Mean and InvStdDev are optional outputs.
+var LayerNormalization = def(ir.OpDef{
+	Name: "LayerNormalization", Doc: "zero mean and unit variance over the dimensions from axis on, then Scale and B",
+	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.FloatA("epsilon", 1e-5), ir.IntA("stash_type", 1)},
+	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, floatTypes); err != nil {
+			return nil, err
+		}
+		x := n.In[0].Type
+		axis, err := Axis(n, n.Int("axis"), x.Rank())
+		if err != nil {
+			return nil, err
+		}
+		for i, what := range []string{1: "Scale", 2: "B"} {
+			if i > 0 {
+				if err := wantBroadcastTo(n, i, what, x.Shape[axis:]); err != nil {
+					return nil, err
+				}
+			}
+		}
+		stash, err := attrType(n, "stash_type", n.Int("stash_type"))
+		if err != nil {
+			return nil, err
+		}
+		stat := ir.T(stash, reducedShape(x.Shape, ir.Identity(x.Rank())[axis:], true)...)
+		return []ir.Type{like(n, 0), stat, stat}, nil
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x := in[0]
+		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		if err != nil {
+			return nil, err
+		}
+		stash, err := attrType(n, "stash_type", n.Int("stash_type"))
+		if err != nil {
+			return nil, err
+		}
+		y := x.Floats()
+		rows, size := tensor.Count(x.Shape[:axis]), tensor.Count(x.Shape[axis:])
+		mean, inv := make([]float64, rows), make([]float64, rows)
+		for r := range rows {
+			mean[r], inv[r] = normalise(y[r*size:(r+1)*size], float64(n.Float("epsilon")))
+		}
+		var bias *tensor.Dense
+		if len(in) > 2 {
+			bias = in[2]
+		}
+		scaleBias(x.Shape, y, in[1], bias)
+		stat := reducedShape(x.Shape, ir.Identity(len(x.Shape))[axis:], true)
+		return outs(fromFloats(x.DType, x.Shape, y), fromFloats(stash, stat, mean), fromFloats(stash, stat, inv))
+	},
+})
+
+// RMSNormalization divides by the root mean square over the dimensions from
+// axis on, then multiplies by scale.
+var RMSNormalization = def(ir.OpDef{
+	Name: "RMSNormalization", Doc: "x over its root mean square over the dimensions from axis on, then scale",
+	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.FloatA("epsilon", 1e-5), ir.IntA("stash_type", 1)},
+	MinIn: 2, Pattern: ir.Opaque,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, floatTypes); err != nil {
+			return nil, err
+		}
+		x := n.In[0].Type
+		axis, err := Axis(n, n.Int("axis"), x.Rank())
+		if err != nil {
+			return nil, err
+		}
+		if err := wantBroadcastTo(n, 1, "scale", x.Shape[axis:]); err != nil {
+			return nil, err
+		}
+		return one(like(n, 0))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x := in[0]
+		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		if err != nil {
+			return nil, err
+		}
+		y := x.Floats()
+		size := tensor.Count(x.Shape[axis:])
+		for at := 0; at < len(y); at += size {
+			v := y[at : at+size]
+			k := 1 / math.Sqrt(sumSquareReal(0, v)/float64(size)+float64(n.Float("epsilon")))
+			for i := range v {
+				v[i] *= k
+			}
+		}
+		scaleBias(x.Shape, y, in[1], nil)
+		return outs(fromFloats(x.DType, x.Shape, y))
+	},
+})
+
+// groupNorm normalises every group of channels of every sample and applies
+// one scale and bias per channel.
+func groupNorm(x *tensor.Dense, groups int, eps float64, scale, bias *tensor.Dense) *tensor.Dense {
+	y := x.Floats()
+	c, inner := x.Shape[1], tensor.Count(x.Shape[2:])
+	size := c / max(groups, 1) * inner
+	for at := 0; at < len(y); at += size {
+		normalise(y[at:at+size], eps)
+	}
+	for i := range y {
+		k := i / inner % c
+		y[i] = float64(y[i]*scale.Float(k)) + bias.Float(k)
+	}
+	return fromFloats(x.DType, x.Shape, y)
+}
+
+// inferGroupNorm checks [N, C, ...] with scale and bias of shape [C].
+func inferGroupNorm(n *ir.Node) ([]ir.Type, error) {
+	if err := wantType(n, 0, floatTypes); err != nil {
+		return nil, err
+	}
+	x := n.In[0].Type
+	if x.Rank() < 2 {
+		return nil, ir.Errf(n, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0], x.Shape)
+	}
+	for i, what := range []string{1: "scale", 2: "bias"} {
+		if i > 0 && !sameShape(n.In[i].Type.Shape, x.Shape[1:2]) {
+			return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the channels of %v", what, i, n.In[i], n.In[i].Type.Shape, x.Shape[1], x.Shape)
+		}
+	}
+	return one(like(n, 0))
+}
+
+// InstanceNormalization normalises every channel of every sample.
+var InstanceNormalization = def(ir.OpDef{
+	Name: "InstanceNormalization", Doc: "zero mean and unit variance per sample and channel, then scale and B",
+	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5)}, MinIn: 3, Pattern: ir.Opaque, Infer: inferGroupNorm,
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		return outs(groupNorm(in[0], in[0].Shape[1], float64(n.Float("epsilon")), in[1], in[2]))
+	},
+})
+
+// GroupNormalization normalises groups of channels of every sample.
+var GroupNormalization = def(ir.OpDef{
+	Name: "GroupNormalization", Doc: "zero mean and unit variance per sample and group of channels, then scale and bias per channel",
+	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5), ir.Need(ir.IntA("num_groups", 0)), ir.IntA("stash_type", 1)}, MinIn: 3, Pattern: ir.Opaque,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		t, err := inferGroupNorm(n)
+		if err == nil {
+			if g, c := n.Int("num_groups"), n.In[0].Type.Shape[1]; g < 1 || c%g != 0 {
+				return nil, ir.Errf(n, "attr-value", "num_groups is %d, which does not divide the %d channels", g, c)
+			}
+		}
+		return t, err
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		return outs(groupNorm(in[0], n.Int("num_groups"), float64(n.Float("epsilon")), in[1], in[2]))
+	},
+})
+
+// MeanVarianceNormalization subtracts the mean and divides by the deviation
+// over axes; 1e-9 is added to the deviation, as ONNX's function has it.
+var MeanVarianceNormalization = def(ir.OpDef{
+	Name: "MeanVarianceNormalization", Doc: "zero mean and unit variance over axes", Attrs: []ir.AttrSpec{ir.IntsA("axes")},
+	MinIn: 1, Pattern: ir.Opaque,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, floatTypes); err != nil {
+			return nil, err
+		}
+		if _, err := mvnAxes(n); err != nil {
+			return nil, err
+		}
+		return one(like(n, 0))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		axes, err := mvnAxes(n)
+		if err != nil {
+			return nil, err
+		}
+		x := in[0]
+		y := x.Floats()
+		count := 1
+		for _, a := range axes {
+			count *= x.Shape[a]
+		}
+		mean := make([]float64, tensor.Count(reducedShape(x.Shape, axes, true)))
+		sq := make([]float64, len(mean))
+		reduceRuns(x.Shape, axes, func(out, at, n int) { mean[out] = sumReal(mean[out], y[at:at+n]) })
+		for i := range mean {
+			mean[i] /= float64(count)
+		}
+		reduceRuns(x.Shape, axes, func(out, at, n int) {
+			for i := at; i < at+n; i++ {
+				y[i] -= mean[out]
+			}
+			sq[out] = sumSquareReal(sq[out], y[at:at+n])
+		})
+		reduceRuns(x.Shape, axes, func(out, at, n int) {
+			k := math.Sqrt(sq[out]/float64(count)) + 1e-9
+			for i := at; i < at+n; i++ {
+				y[i] /= k
+			}
+		})
+		return outs(fromFloats(x.DType, x.Shape, y))
+	},
+})
+
+// mvnAxes are the sorted axes, [0, 2, 3] by default.
+func mvnAxes(n *ir.Node) ([]int, error) {
+	given := []int{0, 2, 3}
+	if n.Has("axes") {
+		given = n.Ints("axes")
+	}
+	rank := n.In[0].Type.Rank()
+	mark := make([]bool, rank)
+	for _, a := range given {
+		a, err := Axis(n, a, rank)
+		if err != nil {
+			return nil, err
+		}
+		mark[a] = true
+	}
+	var axes []int
+	for a, m := range mark {
+		if m {
+			axes = append(axes, a)
+		}
+	}
+	return axes, nil
+}
+
+// LRN is local response normalisation across channels:
+// x / (bias + alpha/size * sum of squares of the size nearest channels)^beta.
+var LRN = def(ir.OpDef{
+	Name: "LRN", Doc: "local response normalisation across channels",
+	Attrs: []ir.AttrSpec{ir.FloatA("alpha", 1e-4), ir.FloatA("beta", 0.75), ir.FloatA("bias", 1), ir.Need(ir.IntA("size", 0))},
+	MinIn: 1, Pattern: ir.Opaque,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, floatTypes); err != nil {
+			return nil, err
+		}
+		if n.In[0].Type.Rank() < 2 {
+			return nil, ir.Errf(n, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0], n.In[0].Type.Shape)
+		}
+		if s := n.Int("size"); s < 1 {
+			return nil, ir.Errf(n, "attr-value", "size is %d, want at least 1", s)
+		}
+		return one(like(n, 0))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x := in[0]
+		xs := floatsOf(x)
+		y := make([]float64, len(xs))
+		size := n.Int("size")
+		alpha, beta, bias := float64(n.Float("alpha"))/float64(size), float64(n.Float("beta")), float64(n.Float("bias"))
+		l := lanesOf(x.Shape, 1)
+		l.each(func(at int) {
+			for c := range l.n {
+				sum := 0.0
+				for k := max(0, c-(size-1)/2); k <= min(l.n-1, c+size/2); k++ {
+					v := xs[at+k*l.step]
+					sum += float64(v * v)
+				}
+				i := at + c*l.step
+				y[i] = xs[i] / math.Pow(bias+float64(alpha*sum), beta)
+			}
+		})
+		return outs(fromFloats(x.DType, x.Shape, y))
+	},
+})

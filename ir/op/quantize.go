@@ -1,0 +1,252 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// scaleMap tells which element of the scale (and zero point) belongs to an
+// element of x: one for all, one per index of an axis, or one per block of
+// block_size indices along the axis.
+type scaleMap struct {
+	inner, dim   int // elements per index of the axis; indices of the axis
+	block, count int // indices per scale along the axis; scales along it
+	all          bool
+}
+
+// newScaleMap checks the scale's shape against x and the axis and block_size
+// attributes.
+func newScaleMap(n *ir.Node, x, scale []int) (scaleMap, error) {
+	block := n.Int("block_size")
+	if tensor.Count(scale) == 1 && len(scale) <= 1 && block == 0 {
+		return scaleMap{all: true}, nil
+	}
+	axis, err := Axis(n, n.Int("axis"), len(x))
+	if err != nil {
+		return scaleMap{}, err
+	}
+	m := scaleMap{inner: tensor.Count(x[axis+1:]), dim: x[axis], block: 1, count: x[axis]}
+	if block == 0 {
+		if len(scale) != 1 || scale[0] != x[axis] {
+			return m, ir.Errf(n, "shape", "scale has shape %v, want a scalar or [%d], the size of dimension %d of %v", scale, x[axis], axis, x)
+		}
+		return m, nil
+	}
+	if block < 0 {
+		return m, ir.Errf(n, "attr-value", "block_size is %d, want 0 or more", block)
+	}
+	want := append([]int{}, x...)
+	want[axis] = (x[axis] + block - 1) / block
+	if !sameShape(scale, want) {
+		return m, ir.Errf(n, "shape", "scale has shape %v, want %v: %v in blocks of %d along axis %d", scale, want, x, block, axis)
+	}
+	m.block, m.count = block, want[axis]
+	return m, nil
+}
+
+// at is the index of the scale of element i.
+func (m scaleMap) at(i int) int {
+	if m.all {
+		return 0
+	}
+	c := i / m.inner % m.dim
+	if m.block == 1 && m.count == m.dim {
+		return c
+	}
+	return (i/m.inner/m.dim*m.count+c/m.block)*m.inner + i%m.inner
+}
+
+// checkZero checks the optional zero point against the scale.
+func checkZero(n *ir.Node) error {
+	z := n.Input(2)
+	if z == nil {
+		return nil
+	}
+	if s := n.In[1].Type; tensor.Count(z.Type.Shape) != s.Elems() {
+		return ir.Errf(n, "shape", "zero point (%s) has shape %v, scale (%s) %v; want the same", z, z.Type.Shape, n.In[1], s.Shape)
+	}
+	if !z.Type.DType.IsInt() {
+		return ir.Errf(n, "dtype", "zero point (%s) is of type %s, want an integer type", z, z.Type.DType)
+	}
+	return nil
+}
+
+// quantizeType is the element type that QuantizeLinear gives.
+func quantizeType(n *ir.Node) (tensor.DType, error) {
+	code := n.Int("output_dtype")
+	switch z := n.Input(2); {
+	case code != 0:
+		d, err := attrType(n, "output_dtype", code)
+		if err != nil {
+			return 0, err
+		}
+		if z != nil && z.Type.DType != d {
+			return 0, ir.Errf(n, "dtype", "output_dtype is %s, but the zero point (%s) is of type %s", d, z, z.Type.DType)
+		}
+		if !d.IsInt() {
+			return 0, ir.Errf(n, "dtype", "output_dtype is %s, want an integer type", d)
+		}
+		return d, nil
+	case z != nil:
+		return z.Type.DType, nil
+	}
+	return tensor.U8, nil
+}
+
+var quantizeAttrs = []ir.AttrSpec{ir.IntA("axis", 1), ir.IntA("block_size", 0), ir.IntA("output_dtype", 0)}
+
+// QuantizeLinear is round(x/scale) + zero point, ties to even, saturated. The
+// division is made in float32, as ONNX Runtime does, or in float64 for double.
+var QuantizeLinear = def(ir.OpDef{
+	Name: "QuantizeLinear", Doc: "round(x/scale), ties to even, plus zero point, saturated",
+	Attrs: append([]ir.AttrSpec{ir.IntA("saturate", 1), ir.IntA("precision", 0)}, quantizeAttrs...),
+	MinIn: 2, MaxIn: 3, Pattern: ir.Elementwise, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if t := n.In[0].Type.DType; !t.IsFloat() && t != tensor.I32 {
+			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s, want a floating-point type or i32", n.In[0], t)
+		}
+		if err := wantType(n, 1, floatTypes); err != nil {
+			return nil, err
+		}
+		if _, err := newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape); err != nil {
+			return nil, err
+		}
+		if err := checkZero(n); err != nil {
+			return nil, err
+		}
+		d, err := quantizeType(n)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(d, n.In[0].Type.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x, s := in[0], in[1].Floats()
+		m, err := newScaleMap(n, x.Shape, in[1].Shape)
+		if err != nil {
+			return nil, err
+		}
+		d, err := quantizeType(n)
+		if err != nil {
+			return nil, err
+		}
+		zero := make([]int64, len(s))
+		if len(in) > 2 && in[2] != nil {
+			zero = in[2].Int64s()
+		}
+		lo, hi := d.IntRange()
+		y := tensor.New(d, x.Shape)
+		wide := x.DType == tensor.F64
+		for i, k := 0, x.Len(); i < k; i++ {
+			c := m.at(i)
+			q := x.Float(i) / s[c]
+			if !wide {
+				q = float64(float32(x.Float(i)) / float32(s[c]))
+			}
+			y.SetInt(i, ir.ClampInt(math.RoundToEven(q)+float64(zero[c]), lo, hi))
+		}
+		return outs(y)
+	},
+})
+
+// dequantizeType is the element type that DequantizeLinear gives.
+func dequantizeType(n *ir.Node) (tensor.DType, error) {
+	if code := n.Int("output_dtype"); code != 0 {
+		d, err := attrType(n, "output_dtype", code)
+		if err == nil && !d.IsFloat() {
+			return 0, ir.Errf(n, "dtype", "output_dtype is %s, want a floating-point type", d)
+		}
+		return d, err
+	}
+	return n.In[1].Type.DType, nil
+}
+
+// DequantizeLinear is (x - zero point) * scale, in the type of the scale.
+var DequantizeLinear = def(ir.OpDef{
+	Name: "DequantizeLinear", Doc: "(x - zero point) * scale", Attrs: quantizeAttrs,
+	MinIn: 2, MaxIn: 3, Pattern: ir.Elementwise, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if t := n.In[0].Type.DType; !t.IsInt() {
+			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s, want an integer type", n.In[0], t)
+		}
+		if err := wantType(n, 1, floatTypes); err != nil {
+			return nil, err
+		}
+		if z := n.Input(2); z != nil && z.Type.DType != n.In[0].Type.DType {
+			return nil, ir.Errf(n, "dtype", "zero point (%s) is of type %s, input 0 (%s) of type %s; want the same", z, z.Type.DType, n.In[0], n.In[0].Type.DType)
+		}
+		if _, err := newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape); err != nil {
+			return nil, err
+		}
+		if err := checkZero(n); err != nil {
+			return nil, err
+		}
+		d, err := dequantizeType(n)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(d, n.In[0].Type.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x, s := in[0], in[1].Floats()
+		m, err := newScaleMap(n, x.Shape, in[1].Shape)
+		if err != nil {
+			return nil, err
+		}
+		d, err := dequantizeType(n)
+		if err != nil {
+			return nil, err
+		}
+		zero := make([]int64, len(s))
+		if len(in) > 2 && in[2] != nil {
+			zero = in[2].Int64s()
+		}
+		y := tensor.New(d, x.Shape)
+		for i, k := 0, x.Len(); i < k; i++ {
+			c := m.at(i)
+			v := float64(x.Int(i) - zero[c])
+			if d == tensor.F64 {
+				y.SetFloat(i, v*s[c])
+			} else { // the difference is rounded to float32 first, as ONNX Runtime has it
+				y.SetFloat(i, float64(float32(v)*float32(s[c])))
+			}
+		}
+		return outs(y)
+	},
+})
+
+// DynamicQuantizeLinear quantises to uint8 with the scale and zero point that
+// its input's range, widened to hold zero, asks for.
+var DynamicQuantizeLinear = def(ir.OpDef{
+	Name: "DynamicQuantizeLinear", Doc: "uint8 quantisation by the input's own range; also gives scale and zero point",
+	MinIn: 1, MinOut: 3, Pattern: ir.Opaque, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if t := n.In[0].Type.DType; t != tensor.F32 {
+			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s, want f32", n.In[0], t)
+		}
+		return []ir.Type{ir.T(tensor.U8, n.In[0].Type.Shape...), ir.T(tensor.F32), ir.T(tensor.U8)}, nil
+	},
+	Eval: func(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x := in[0].Data.([]float32)
+		var lo, hi float32
+		for _, v := range x {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		scale := (hi - lo) / 255
+		zero := 0.0
+		if scale != 0 {
+			zero = math.RoundToEven(float64(min(max(-lo/scale, 0), 255)))
+		}
+		y := make([]uint8, len(x))
+		for i, v := range x {
+			q := 0.0
+			if scale != 0 {
+				q = math.RoundToEven(float64(v / scale))
+			}
+			y[i] = uint8(ir.ClampInt(q+zero, 0, 255))
+		}
+		return outs(tensor.Of(in[0].Shape, y), tensor.Scalar(scale), tensor.Scalar(uint8(zero)))
+	},
+})

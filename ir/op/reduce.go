@@ -1,0 +1,341 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// reduction is one of the Reduce* operators.
+type reduction struct {
+	name, doc string
+	types     typeSet
+	// real folds the float64 values of a run into the accumulator of one
+	// result element; integers take whole, where set. init is the result of
+	// an empty reduction before finish.
+	real    func(acc float64, v []float64) float64
+	whole   func(acc int64, v []int64) int64
+	init    func(d tensor.DType) (float64, int64)
+	finish  func(acc float64, count int) float64
+	finishI func(acc int64, count int) int64
+}
+
+// ReduceAxes are the axes that a Reduce* node reduces, in ascending order and
+// without duplicates; empty when the node is the identity (no axes and
+// noop_with_empty_axes).
+func ReduceAxes(n *ir.Node) ([]int, error) {
+	rank := n.In[0].Type.Rank()
+	given, err := ConstInts(n, 1, "the axes")
+	if err != nil {
+		return nil, err
+	}
+	if len(given) == 0 {
+		if n.Int("noop_with_empty_axes") != 0 {
+			return nil, nil
+		}
+		return ir.Identity(rank), nil
+	}
+	mark := make([]bool, rank)
+	for _, a := range given {
+		if a, err = Axis(n, a, rank); err != nil {
+			return nil, err
+		}
+		mark[a] = true
+	}
+	var axes []int
+	for a, m := range mark {
+		if m {
+			axes = append(axes, a)
+		}
+	}
+	return axes, nil
+}
+
+// reducedShape drops the axes, or leaves 1 in their place.
+func reducedShape(shape, axes []int, keep bool) []int {
+	out := []int{}
+	k := 0
+	for i, d := range shape {
+		if k < len(axes) && axes[k] == i {
+			k++
+			if !keep {
+				continue
+			}
+			d = 1
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// reduceRuns calls f(result element, input offset, run length) for the runs
+// that a reduction of the given axes folds, in input order for each result
+// element. Where the last axis is kept, runs have length 1.
+func reduceRuns(shape, axes []int, f func(out, at, n int)) {
+	st := tensor.Strides(reducedShape(shape, axes, true))
+	for _, a := range axes {
+		st[a] = 0
+	}
+	// Merge trailing reduced dimensions into the run.
+	n, last := 1, len(shape)
+	for last > 0 && st[last-1] == 0 && contains(axes, last-1) {
+		last--
+		n *= shape[last]
+	}
+	idx := make([]int, last)
+	total := tensor.Count(shape)
+	for at, out := 0, 0; at < total; at += n {
+		f(out, at, n)
+		for d := last - 1; d >= 0; d-- {
+			idx[d]++
+			out += st[d]
+			if idx[d] < shape[d] {
+				break
+			}
+			out -= idx[d] * st[d]
+			idx[d] = 0
+		}
+	}
+}
+
+func contains(s []int, x int) bool {
+	for _, v := range s {
+		if v == x {
+			return true
+		}
+	}
+	return false
+}
+
+func reduce(r reduction) *ir.OpDef {
+	return def(ir.OpDef{
+		Name: r.name, Doc: r.doc, Attrs: []ir.AttrSpec{ir.IntA("keepdims", 1), ir.IntA("noop_with_empty_axes", 0)},
+		MinIn: 1, MaxIn: 2, Pattern: ir.Reduce,
+		Infer: func(n *ir.Node) ([]ir.Type, error) {
+			if err := wantType(n, 0, r.types); err != nil {
+				return nil, err
+			}
+			axes, err := ReduceAxes(n)
+			if err != nil {
+				return nil, err
+			}
+			t := n.In[0].Type
+			return one(ir.T(t.DType, reducedShape(t.Shape, axes, n.Int("keepdims") != 0)...))
+		},
+		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+			axes, err := ReduceAxes(n)
+			if err != nil {
+				return nil, err
+			}
+			return outs(r.eval(in[0], axes, reducedShape(in[0].Shape, axes, n.Int("keepdims") != 0)))
+		},
+	})
+}
+
+func (r *reduction) eval(x *tensor.Dense, axes, shape []int) *tensor.Dense {
+	size := tensor.Count(shape)
+	count := 1
+	for _, a := range axes {
+		count *= x.Shape[a]
+	}
+	f0, i0 := r.init(x.DType)
+	if !x.DType.IsFloat() {
+		acc := make([]int64, size)
+		for i := range acc {
+			acc[i] = i0
+		}
+		xs := x.Int64s()
+		reduceRuns(x.Shape, axes, func(out, at, n int) { acc[out] = r.whole(acc[out], xs[at:at+n]) })
+		if r.finishI != nil {
+			for i, a := range acc {
+				acc[i] = r.finishI(a, count)
+			}
+		}
+		return tensor.Of(shape, acc).Cast(x.DType)
+	}
+	acc := make([]float64, size)
+	for i := range acc {
+		acc[i] = f0
+	}
+	xs := floatsOf(x)
+	reduceRuns(x.Shape, axes, func(out, at, n int) { acc[out] = r.real(acc[out], xs[at:at+n]) })
+	if r.finish != nil {
+		for i, a := range acc {
+			acc[i] = r.finish(a, count)
+		}
+	}
+	return fromFloats(x.DType, shape, acc)
+}
+
+func startAt(f float64, i int64) func(tensor.DType) (float64, int64) {
+	return func(tensor.DType) (float64, int64) { return f, i }
+}
+
+func sumReal(acc float64, v []float64) float64 {
+	for _, x := range v {
+		acc += x
+	}
+	return acc
+}
+
+func sumWhole(acc int64, v []int64) int64 {
+	for _, x := range v {
+		acc += x
+	}
+	return acc
+}
+
+func sumSquareReal(acc float64, v []float64) float64 {
+	for _, x := range v {
+		acc += float64(x * x)
+	}
+	return acc
+}
+
+func sumSquareWhole(acc int64, v []int64) int64 {
+	for _, x := range v {
+		acc += x * x
+	}
+	return acc
+}
+
+// throughReal makes a finish function for integers of one for reals.
+func throughReal(f func(float64, int) float64) func(int64, int) int64 {
+	return func(a int64, n int) int64 { return ir.ClampInt(f(float64(a), n), math.MinInt64, math.MaxInt64) }
+}
+
+func sqrtOf(a float64, _ int) float64 { return math.Sqrt(a) }
+func logOf(a float64, _ int) float64  { return math.Log(a) }
+
+// orderable are the types of which a greatest element exists.
+var orderable = typeSet{"a numeric type or bool", func(d tensor.DType) bool { return d != tensor.Invalid }}
+
+// The reductions. Floats accumulate in float64 in input order and are rounded
+// once; integers wrap.
+var (
+	ReduceSum = reduce(reduction{
+		name: "ReduceSum", doc: "sum over axes", types: numTypes,
+		real: sumReal, whole: sumWhole, init: startAt(0, 0),
+	})
+	ReduceMean = reduce(reduction{
+		name: "ReduceMean", doc: "mean over axes: sum/n", types: numTypes,
+		real: sumReal, whole: sumWhole, init: startAt(0, 0),
+		finish: func(a float64, n int) float64 { return a / float64(n) },
+		finishI: func(a int64, n int) int64 {
+			if n == 0 {
+				return 0
+			}
+			return a / int64(n)
+		},
+	})
+	ReduceMax = reduce(reduction{
+		name: "ReduceMax", doc: "maximum over axes", types: orderable,
+		real: func(acc float64, v []float64) float64 {
+			for _, x := range v {
+				acc = max(acc, x)
+			}
+			return acc
+		},
+		whole: func(acc int64, v []int64) int64 {
+			for _, x := range v {
+				acc = max(acc, x)
+			}
+			return acc
+		},
+		init: func(d tensor.DType) (float64, int64) {
+			if d.IsFloat() {
+				return negInf, 0
+			}
+			lo, _ := d.IntRange()
+			return 0, lo
+		},
+	})
+	ReduceMin = reduce(reduction{
+		name: "ReduceMin", doc: "minimum over axes", types: orderable,
+		real: func(acc float64, v []float64) float64 {
+			for _, x := range v {
+				acc = min(acc, x)
+			}
+			return acc
+		},
+		whole: func(acc int64, v []int64) int64 {
+			for _, x := range v {
+				acc = min(acc, x)
+			}
+			return acc
+		},
+		init: func(d tensor.DType) (float64, int64) {
+			if d.IsFloat() {
+				return posInf, 0
+			}
+			_, hi := d.IntRange()
+			return 0, hi
+		},
+	})
+	ReduceProd = reduce(reduction{
+		name: "ReduceProd", doc: "product over axes", types: numTypes,
+		real: func(acc float64, v []float64) float64 {
+			for _, x := range v {
+				acc *= x
+			}
+			return acc
+		},
+		whole: func(acc int64, v []int64) int64 {
+			for _, x := range v {
+				acc *= x
+			}
+			return acc
+		},
+		init: startAt(1, 1),
+	})
+	ReduceL1 = reduce(reduction{
+		name: "ReduceL1", doc: "sum of absolute values over axes", types: numTypes,
+		real: func(acc float64, v []float64) float64 {
+			for _, x := range v {
+				acc += math.Abs(x)
+			}
+			return acc
+		},
+		whole: func(acc int64, v []int64) int64 {
+			for _, x := range v {
+				acc += max(x, -x)
+			}
+			return acc
+		},
+		init: startAt(0, 0),
+	})
+	ReduceL2 = reduce(reduction{
+		name: "ReduceL2", doc: "root of the sum of squares over axes", types: numTypes,
+		real: sumSquareReal, whole: sumSquareWhole, init: startAt(0, 0), finish: sqrtOf, finishI: throughReal(sqrtOf),
+	})
+	ReduceSumSquare = reduce(reduction{
+		name: "ReduceSumSquare", doc: "sum of squares over axes", types: numTypes,
+		real: sumSquareReal, whole: sumSquareWhole, init: startAt(0, 0),
+	})
+	ReduceLogSum = reduce(reduction{
+		name: "ReduceLogSum", doc: "logarithm of the sum over axes", types: numTypes,
+		real: sumReal, whole: sumWhole, init: startAt(0, 0), finish: logOf, finishI: throughReal(logOf),
+	})
+)
+
+// ReduceLogSumExp is ln(sum exp(x)) over axes. The accumulator is the result
+// so far, so that large x do not overflow.
+var ReduceLogSumExp = reduce(reduction{
+	name: "ReduceLogSumExp", doc: "logarithm of the sum of exponentials over axes", types: floatTypes,
+	real: func(acc float64, v []float64) float64 {
+		m := acc
+		for _, x := range v {
+			m = max(m, x)
+		}
+		if math.IsInf(m, 0) || m != m {
+			return m
+		}
+		sum := math.Exp(acc - m)
+		for _, x := range v {
+			sum += math.Exp(x - m)
+		}
+		return m + math.Log(sum)
+	},
+	init: startAt(negInf, 0),
+})

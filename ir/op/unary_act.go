@@ -1,0 +1,184 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+)
+
+// Relu is max(x, 0).
+var Relu = unary(unarySpec{
+	name: "Relu", doc: "max(x, 0)", types: signedTypes,
+	real: fixed(func(x float64) float64 { return max(x, 0) }),
+	f32: func(_ *ir.Node, y, x []float32) {
+		for i, v := range x {
+			y[i] = max(v, 0)
+		}
+	},
+	integer: fixedInt(func(x int64) int64 { return max(x, 0) }),
+})
+
+// LeakyRelu is x, or alpha*x where x is negative.
+var LeakyRelu = unary(unarySpec{
+	name: "LeakyRelu", doc: "x where x >= 0, alpha*x elsewhere", types: floatTypes,
+	attrs: []ir.AttrSpec{ir.FloatA("alpha", 0.01)},
+	real: func(n *ir.Node) func(float64) float64 {
+		a := float64(n.Float("alpha"))
+		return func(x float64) float64 {
+			if x < 0 {
+				return a * x
+			}
+			return x
+		}
+	},
+	f32: func(n *ir.Node, y, x []float32) {
+		a := n.Float("alpha")
+		for i, v := range x {
+			if v < 0 {
+				v *= a
+			}
+			y[i] = v
+		}
+	},
+})
+
+// ThresholdedRelu is x where x is above alpha, else 0.
+var ThresholdedRelu = unary(unarySpec{
+	name: "ThresholdedRelu", doc: "x where x > alpha, 0 elsewhere", types: floatTypes,
+	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
+	real: func(n *ir.Node) func(float64) float64 {
+		a := float64(n.Float("alpha"))
+		return func(x float64) float64 {
+			if x > a || x != x {
+				return x
+			}
+			return 0
+		}
+	},
+})
+
+// expm1Scaled is a*(exp(x/b)-1) where x is negative and x elsewhere, times g:
+// the common form of Elu, Selu and Celu.
+func expm1Scaled(a, b, g float64) func(float64) float64 {
+	return func(x float64) float64 {
+		if x < 0 {
+			x = a * math.Expm1(x/b)
+		}
+		return g * x
+	}
+}
+
+// Elu is x, or alpha*(exp(x)-1) where x is negative.
+var Elu = unary(unarySpec{
+	name: "Elu", doc: "x where x >= 0, alpha*(exp(x)-1) elsewhere", types: floatTypes,
+	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
+	real: func(n *ir.Node) func(float64) float64 {
+		return expm1Scaled(float64(n.Float("alpha")), 1, 1)
+	},
+})
+
+// Selu is gamma times Elu.
+var Selu = unary(unarySpec{
+	name: "Selu", doc: "gamma * Elu(x)", types: floatTypes,
+	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1.67326319217681884765625), ir.FloatA("gamma", 1.05070102214813232421875)},
+	real: func(n *ir.Node) func(float64) float64 {
+		return expm1Scaled(float64(n.Float("alpha")), 1, float64(n.Float("gamma")))
+	},
+})
+
+// Celu is x, or alpha*(exp(x/alpha)-1) where x is negative.
+var Celu = unary(unarySpec{
+	name: "Celu", doc: "x where x >= 0, alpha*(exp(x/alpha)-1) elsewhere", types: floatTypes,
+	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
+	real: func(n *ir.Node) func(float64) float64 {
+		a := float64(n.Float("alpha"))
+		return expm1Scaled(a, a, 1)
+	},
+})
+
+// sigmoid is 1/(1+exp(-x)) without overflow for large |x|.
+func sigmoid(x float64) float64 {
+	if x < 0 {
+		e := math.Exp(x)
+		return e / (1 + e)
+	}
+	return 1 / (1 + math.Exp(-x))
+}
+
+// softplus is ln(1+exp(x)) without overflow.
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// Sigmoid is the logistic function.
+var Sigmoid = unary(unarySpec{name: "Sigmoid", doc: "1 / (1 + exp(-x))", types: floatTypes, real: fixed(sigmoid)})
+
+// HardSigmoid is a straight line clamped to [0, 1].
+var HardSigmoid = unary(unarySpec{
+	name: "HardSigmoid", doc: "alpha*x + beta clamped to [0, 1]", types: floatTypes,
+	attrs: []ir.AttrSpec{ir.FloatA("alpha", 0.2), ir.FloatA("beta", 0.5)},
+	real: func(n *ir.Node) func(float64) float64 {
+		a, b := float64(n.Float("alpha")), float64(n.Float("beta"))
+		return func(x float64) float64 { return min(max(float64(a*x)+b, 0), 1) }
+	},
+})
+
+// HardSwish is x times a hard sigmoid of slope 1/6.
+var HardSwish = unary(unarySpec{
+	name: "HardSwish", doc: "x * clamp(x/6 + 1/2, 0, 1)", types: floatTypes,
+	real: fixed(func(x float64) float64 { return x * min(max((x+3)/6, 0), 1) }),
+})
+
+// Swish is x * sigmoid(alpha*x), also called SiLU.
+var Swish = unary(unarySpec{
+	name: "Swish", doc: "x * sigmoid(alpha*x) (SiLU)", types: floatTypes,
+	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
+	real: func(n *ir.Node) func(float64) float64 {
+		a := float64(n.Float("alpha"))
+		return func(x float64) float64 { return x * sigmoid(a*x) }
+	},
+})
+
+// Mish is x * tanh(softplus(x)).
+var Mish = unary(unarySpec{
+	name: "Mish", doc: "x * tanh(softplus(x))", types: floatTypes,
+	real: fixed(func(x float64) float64 { return x * math.Tanh(softplus(x)) }),
+})
+
+// Softplus is ln(1 + exp(x)).
+var Softplus = unary(unarySpec{name: "Softplus", doc: "ln(1 + exp(x))", types: floatTypes, real: fixed(softplus)})
+
+// Softsign is x / (1 + |x|).
+var Softsign = unary(unarySpec{
+	name: "Softsign", doc: "x / (1 + |x|)", types: floatTypes,
+	real: fixed(func(x float64) float64 { return x / (1 + math.Abs(x)) }),
+})
+
+// Tanh is the hyperbolic tangent.
+var Tanh = unary(unarySpec{name: "Tanh", doc: "hyperbolic tangent", types: floatTypes, real: fixed(math.Tanh)})
+
+// Gelu is x times the normal distribution function, exact or by tanh.
+var Gelu = def(gelu())
+
+func gelu() ir.OpDef {
+	s := unarySpec{
+		name: "Gelu", doc: "x * Phi(x), exact (erf) or approximated by tanh", types: floatTypes,
+		attrs: []ir.AttrSpec{ir.StrA("approximate", "none")},
+		real: func(n *ir.Node) func(float64) float64 {
+			if n.Str("approximate") == "tanh" {
+				k := math.Sqrt(2 / math.Pi)
+				return func(x float64) float64 {
+					return 0.5 * x * (1 + math.Tanh(k*(x+float64(0.044715*x*x*x))))
+				}
+			}
+			return func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
+		},
+	}
+	d := s.opDef()
+	infer := d.Infer
+	d.Infer = func(n *ir.Node) ([]ir.Type, error) {
+		if a := n.Str("approximate"); a != "none" && a != "tanh" {
+			return nil, ir.Errf(n, "attr-value", "approximate is %q, want none or tanh", a)
+		}
+		return infer(n)
+	}
+	return d
+}

@@ -1,0 +1,69 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Not is logical negation.
+var Not = unary(unarySpec{
+	name: "Not", doc: "logical not", types: boolTypes,
+	real: fixed(func(x float64) float64 {
+		if x == 0 {
+			return 1
+		}
+		return 0
+	}),
+})
+
+// BitwiseNot inverts every bit of an integer.
+var BitwiseNot = def(ir.OpDef{
+	Name: "BitwiseNot", Doc: "inverts every bit", MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, intTypes); err != nil {
+			return nil, err
+		}
+		return one(like(n, 0))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		y := tensor.New(in[0].DType, in[0].Shape)
+		for i, k := 0, y.Len(); i < k; i++ {
+			y.SetInt(i, ^in[0].Int(i))
+		}
+		return outs(y)
+	},
+})
+
+// predicate defines an operator from reals to bool.
+func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(float64) bool) *ir.OpDef {
+	return def(ir.OpDef{
+		Name: name, Doc: doc, Attrs: attrs, MinIn: 1, Pattern: ir.Elementwise,
+		Infer: func(n *ir.Node) ([]ir.Type, error) {
+			if err := wantType(n, 0, floatTypes); err != nil {
+				return nil, err
+			}
+			return one(ir.T(tensor.Bool, n.In[0].Type.Shape...))
+		},
+		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+			y := make([]bool, in[0].Len())
+			f := mk(n)
+			for i := range y {
+				y[i] = f(in[0].Float(i))
+			}
+			return outs(tensor.Of(in[0].Shape, y))
+		},
+	})
+}
+
+// IsNaN tells which elements are NaN.
+var IsNaN = predicate("IsNaN", "whether x is NaN", nil, func(*ir.Node) func(float64) bool { return math.IsNaN })
+
+// IsInf tells which elements are infinite.
+var IsInf = predicate("IsInf", "whether x is infinite, of the signs asked for",
+	[]ir.AttrSpec{ir.IntA("detect_negative", 1), ir.IntA("detect_positive", 1)},
+	func(n *ir.Node) func(float64) bool {
+		neg, pos := n.Int("detect_negative") != 0, n.Int("detect_positive") != 0
+		return func(x float64) bool { return neg && x == negInf || pos && x == posInf }
+	})
