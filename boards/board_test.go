@@ -1,0 +1,309 @@
+package boards_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+)
+
+// require skips, or fails where NNCC_REQUIRE names the tool.
+func require(t *testing.T, tool, binary string) {
+	t.Helper()
+	if _, err := exec.LookPath(binary); err != nil {
+		for _, r := range strings.Split(os.Getenv("NNCC_REQUIRE"), ",") {
+			if r == tool {
+				t.Fatalf("%s is required: %v", binary, err)
+			}
+		}
+		t.Skipf("%s is not installed", binary)
+	}
+}
+
+func TestShippedBoardsLoad(t *testing.T) {
+	want := []string{"cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m33", "cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85", "host", "microbit"}
+	if got := boards.List(); strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("List() = %v, want %v", got, want)
+	}
+	for _, name := range boards.List() {
+		s, err := boards.Load(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if s.Name != name || s.Doc == "" || len(s.Toolchain.Speed) == 0 || len(s.Toolchain.Size) == 0 || s.Toolchain.Install == "" {
+			t.Errorf("%s: name %q, doc %q, toolchain %+v", name, s.Name, s.Doc, s.Toolchain)
+		}
+		if s.Core != "host" && (len(s.Memory) == 0 || !s.HasMachine()) {
+			t.Errorf("%s: memory %v, runner %+v", name, s.Memory, s.Runner)
+		}
+		if len(s.Why()) < 10 {
+			t.Errorf("%s: only %d origins", name, len(s.Why()))
+		}
+		data, err := json.Marshal(s)
+		if err != nil || !strings.Contains(string(data), `"isa":{"dsp":`) {
+			t.Errorf("%s: json %s, %v", name, data, err)
+		}
+	}
+}
+
+// The compiler's own macros have to agree with what the board says it has.
+func TestFlagsAgreeWithISA(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "trivial.c")
+	if err := os.WriteFile(src, []byte("int nncc_answer(void);\nint nncc_answer(void) { return 42; }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range boards.List() {
+		t.Run(name, func(t *testing.T) {
+			s, err := boards.Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tool := "arm-gcc"
+			if s.Core == "host" {
+				tool = "cc"
+			}
+			cc := s.Toolchain.Prefix + s.Toolchain.CC
+			require(t, tool, cc)
+			args := append(append(append([]string{}, s.Toolchain.CPU...), s.Toolchain.CFlags...), s.Toolchain.Speed...)
+			if out, err := exec.Command(cc, append(append([]string{}, args...), "-Werror", "-c", src, "-o", src+".o")...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if s.Core == "host" {
+				return
+			}
+			out, err := exec.Command(cc, append(args, "-dM", "-E", src)...).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			macros := map[string]string{}
+			for _, l := range strings.Split(string(out), "\n") {
+				if f := strings.SplitN(l, " ", 3); len(f) == 3 {
+					macros[f[1]] = f[2]
+				}
+			}
+			if got := macros["__ARM_FEATURE_DSP"] == "1"; got != s.ISA.DSP {
+				t.Errorf("compiler: dsp %t, board: %t", got, s.ISA.DSP)
+			}
+			mve := map[string]string{"": "none", "1": "int", "3": "float"}[macros["__ARM_FEATURE_MVE"]]
+			if mve != s.ISA.MVE {
+				t.Errorf("compiler: mve %s, board: %s", mve, s.ISA.MVE)
+			}
+			fpu := "none"
+			switch macros["__ARM_FP"] {
+			case "4", "6":
+				fpu = "sp"
+			case "12", "14", "0xe", "0xc":
+				fpu = "dp"
+			}
+			if fpu != s.ISA.FPU {
+				t.Errorf("compiler: fpu %s (__ARM_FP=%s), board: %s", fpu, macros["__ARM_FP"], s.ISA.FPU)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	p := filepath.Join(dir, name)
+	if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestMergeRules(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "chip.yaml", "abstract: true\ninherits: [cortex-m4]\nkernels+: [mine]\naccelerators:\n- {name: npu0, kind: npu, params: {macs: 64, rate: 0.5, wide: true, modes: [a, b], id: x1}}\n")
+	p := write(t, dir, "my.yaml", `
+doc: mine
+inherits: [./chip.yaml]
+stack: 8K                       # scalar: child wins
+toolchain:
+  cflags: [-std=c99]            # list: replaced
+  speed+: [-funroll-loops]      # appended
+  install: null                 # removed
+memory:                         # map: merged; here nothing is inherited
+  flash: {origin: 0x08000000, size: 512K, holds: [vectors, code, rodata]}
+  ram: {origin: 0x20000000, size: 128K, holds: [stack, data, arena]}
+runner: {timeout: 90s}
+`)
+	s, err := boards.Load(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Name != "my" || s.Doc != "mine" || s.Stack != 8192 || s.Core != "cortex-m4" {
+		t.Errorf("%+v", s)
+	}
+	if got := strings.Join(s.Toolchain.CFlags, " "); got != "-std=c99" {
+		t.Errorf("cflags %s", got)
+	}
+	if got := strings.Join(s.Toolchain.Speed, " "); got != "-O2 -funroll-loops" {
+		t.Errorf("speed %s", got)
+	}
+	if s.Toolchain.Install != "" {
+		t.Errorf("install %q", s.Toolchain.Install)
+	}
+	if got := strings.Join(s.Kernels, " "); got != "cmsisnn refc mine" {
+		t.Errorf("kernels %s", got)
+	}
+	if len(s.Memory) != 2 || s.Memory[0].Name != "flash" || s.Memory.Capacity("code", "rodata") != 512<<10 {
+		t.Errorf("memory %+v", s.Memory)
+	}
+	if s.Runner.Machine != "mps2-an386" || len(s.Runner.Memory) != 3 || s.Runner.Timeout == 0 {
+		t.Errorf("runner %+v", s.Runner)
+	}
+	a := s.Accelerators[0].Params
+	if a["macs"] != int64(64) || a["rate"] != 0.5 || a["wide"] != true || a["id"] != "x1" {
+		t.Errorf("params %#v", a)
+	}
+	at := map[string]boards.Origin{}
+	for _, o := range s.Why() {
+		at[o.Key] = o
+	}
+	if o := at["stack"]; o.Line != 4 || o.File != p {
+		t.Errorf("origin of stack %+v", o)
+	}
+	if o := at["runner.machine"]; o.File != "defs/machine-mps2-an386.yaml" {
+		t.Errorf("origin of runner.machine %+v", o)
+	}
+	if o := at["kernels[2]"]; !strings.HasSuffix(o.File, "chip.yaml") {
+		t.Errorf("origin of kernels[2] %+v", o)
+	}
+}
+
+func TestParentsThatDisagree(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yaml", "abstract: true\nstack: 4K\n")
+	write(t, dir, "b.yaml", "abstract: true\nstack: 8K\n")
+	p := write(t, dir, "c.yaml", "doc: x\ninherits: [cortex-m4, ./a.yaml]\n")
+	if _, err := boards.Load(p); err == nil || !strings.Contains(err.Error(), "a.yaml:2: stack: the parents disagree, 4K here and 32K in defs/family-cortex-m.yaml") {
+		t.Errorf("got %v", err)
+	}
+	p = write(t, dir, "d.yaml", "doc: x\ninherits: [cortex-m4, ./a.yaml, ./b.yaml]\nstack: 16K\n")
+	if s, err := boards.Load(p); err != nil || s.Stack != 16<<10 {
+		t.Errorf("child decides: %v %v", s, err)
+	}
+	// The same ancestor twice is no disagreement.
+	p = write(t, dir, "e.yaml", "doc: x\ninherits: [cortex-m4, core-m4, family-cortex-m]\n")
+	if _, err := boards.Load(p); err != nil {
+		t.Errorf("diamond: %v", err)
+	}
+}
+
+func TestBadDefinitions(t *testing.T) {
+	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b]\n"
+	nested := strings.Repeat("x:\n", 1)
+	for i := 1; i < 40; i++ {
+		nested += strings.Repeat(" ", i) + "x:\n"
+	}
+	m4 := "inherits: [cortex-m4]\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown key", m4 + "memroy: {}\n", "board.yaml:2: unknown key \"memroy\"; known: accelerators, core, "},
+		{"unknown nested key", m4 + "toolchain:\n  cpuu: [x]\n", "board.yaml:3: unknown key \"cpuu\" in toolchain"},
+		{"unknown key removed", m4 + "toolchain: {nope: null}\n", "unknown key \"nope\""},
+		{"append to scalar", m4 + "stack+: [1]\n", "unknown key \"stack+\""},
+		{"append of scalar", m4 + "kernels+: x\n", "board.yaml:2: kernels: want a list, found a single value"},
+		{"both forms", m4 + "kernels: [a]\nkernels+: [b]\n", "both kernels and kernels+"},
+		{"duplicate key", m4 + "stack: 1K\nstack: 2K\n", "board.yaml:3: key \"stack\" a second time; first in line 2"},
+		{"wrong kind", m4 + "toolchain: gcc\n", "toolchain: want a map, found a single value"},
+		{"bool as text", m4 + "isa: {dsp: \"true\"}\n", "want true or false"},
+		{"number as text", m4 + "doc: 12\n", "want text, found 12"},
+		{"m0 with mve", "inherits: [cortex-m0]\nisa: {mve: int}\n", "board.yaml:2: isa.mve: \"int\" is impossible on cortex-m0 (possible: none)"},
+		{"m4 with dp", m4 + "isa: {fpu: dp}\n", "\"dp\" is impossible on cortex-m4"},
+		{"unknown core", m4 + "core: cortex-m5\n", "known: cortex-m0, "},
+		{"no core", "doc: x\n", "core: missing"},
+		{"float vectors alone", "inherits: [cortex-m55]\nisa: {fpu: none}\n", "float vectors need an fpu"},
+		{"bad size", m4 + "stack: lots\n", "board.yaml:2: stack: \"lots\" is not a size"},
+		{"size overflow", m4 + "stack: 99999999999999999999G\n", "is not a size"},
+		{"odd stack", m4 + "stack: 1001\n", "multiple of 8"},
+		{"overlap", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata]}\n  b: {origin: 0x80000, size: 1M, holds: [stack, data, arena]}\n", "board.yaml:4: memory.b: overlaps region a"},
+		{"unknown content", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [cake]}\n", "\"cake\": want some of vectors"},
+		{"nowhere for the arena", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata, stack, data]}\n", "no region holds arena"},
+		{"beyond 4 GiB", m4 + "memory:\n  a: {origin: 0xffffffff, size: 1M, holds: [code]}\n", "below 4 GiB"},
+		{"region name", m4 + "memory:\n  \"a }; evil\": {origin: 0, size: 1M, holds: [code]}\n", "region's name"},
+		{"machine", m4 + "runner: {machine: \"a,b\"}\n", "not a machine"},
+		{"icount", m4 + "runner: {icount_shift: 12}\n", "1 to 10"},
+		{"host kind", m4 + "runner: {kind: host}\n", "core host only"},
+		{"timeout", m4 + "runner: {timeout: -1s}\n", "not a duration"},
+		{"abstract", m4 + "abstract: true\n", "is abstract"},
+		{"unknown parent", "inherits: [cortex-m99]\n", "board.yaml:1: inherits cortex-m99: no such board among those shipped"},
+		{"missing parent file", "inherits: [./gone.yaml]\n", "board.yaml:1: inherits "},
+		{"cycle", "inherits: [./board.yaml]\n", "goes round in a circle"},
+		{"list null", m4 + "kernels: [null]\n", "null in a list"},
+		{"anchor", m4 + "kernels: &k [refc]\n", "anchors and aliases are not accepted"},
+		{"alias bomb", bomb, "anchors and aliases are not accepted"},
+		{"merge key", m4 + "runner:\n  <<: {kind: none}\n", "merge key"},
+		{"two documents", m4 + "---\nstack: 1K\n", "a second YAML document"},
+		{"empty", "", "the file is empty"},
+		{"null", "null\n", "the file is empty"},
+		{"list", "- a\n", "a board file is a map"},
+		{"not yaml", "a: [1, 2\n", "board.yaml:"},
+		{"binary", "\x00\x01\x02", "board.yaml"},
+		{"tag", m4 + "doc: !!binary aGk=\n", "tag !!binary is not accepted"},
+		{"deep flow", "a: " + deep, "board.yaml"},
+		{"deep block", nested, "nested deeper"},
+		{"huge", m4 + "doc: " + strings.Repeat("x", 300<<10), "at most 262144"},
+		{"accelerator", m4 + "accelerators: [{kind: npu}]\n", "name and kind"},
+		{"kernels", m4 + "kernels: [refc, refc]\n", "distinct"},
+		{"own null", m4 + "doc: null\n", "doc: null"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := write(t, t.TempDir(), "board.yaml", c.text)
+			s, err := boards.Load(p)
+			if err == nil {
+				t.Fatalf("accepted: %+v", s)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+			if _, ok := err.(*boards.Error); !ok {
+				t.Errorf("error of type %T", err)
+			}
+		})
+	}
+}
+
+func TestUnknownBoard(t *testing.T) {
+	for in, want := range map[string]string{
+		"cortex-m5":                "unknown board \"cortex-m5\"; did you mean cortex-m55? Boards: cortex-m0,",
+		"cortexm4":                 "did you mean cortex-m4?",
+		"M0+":                      "did you mean cortex-m0plus?",
+		"core-m4":                  "is abstract",
+		"zzz":                      "unknown board \"zzz\" Boards:",
+		"../x":                     "no such file",
+		"none.yaml":                "none.yaml: no such file",
+		".":                        "unknown board",
+		strings.Repeat("y\n", 999): "unknown board",
+	} {
+		if _, err := boards.Load(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Load(%.20q): %v, want %s", in, err, want)
+		}
+	}
+	if _, err := boards.Load(t.TempDir() + "/"); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("folder: %v", err)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add("inherits: [cortex-m4]\nstack: 4K\n")
+	f.Add("a: &a [*a]\n")
+	f.Add("runner: {memory: {a: null}}\nkernels+: []\n")
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text string) {
+		p := filepath.Join(dir, "f.yaml")
+		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+			t.Skip()
+		}
+		if _, err := boards.Load(p); err != nil {
+			if _, ok := err.(*boards.Error); !ok {
+				t.Errorf("error of type %T: %v", err, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,269 @@
+package boards
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// check compares a file with the schema, which is Spec and its yaml tags:
+// unknown keys and wrong kinds of value are found in the file that has them,
+// also where a child would override them.
+func check(t *tree, typ reflect.Type, path string) error {
+	if t.kind == null {
+		return nil // removes an inherited value
+	}
+	want := func(k kind) error {
+		if t.kind != k {
+			return t.pos.errorf("%s: want %s, found %s", path, k, t.kind)
+		}
+		return nil
+	}
+	switch {
+	case typ == reflect.TypeFor[Regions]():
+		if err := want(dict); err != nil {
+			return err
+		}
+		for _, name := range t.keys {
+			if err := check(t.m[name], reflect.TypeFor[Region](), path+"."+name); err != nil {
+				return err
+			}
+		}
+		return nil
+	case typ.Kind() == reflect.Struct:
+		if err := want(dict); err != nil {
+			return err
+		}
+		fields := fieldsOf(typ)
+		for _, k := range t.keys {
+			v := t.m[k]
+			name, plus := strings.CutSuffix(k, "+")
+			f, ok := fields[name]
+			if !ok || (plus && f.Type.Kind() != reflect.Slice) || (plus && f.Type == reflect.TypeFor[Regions]()) {
+				return v.pos.errorf("unknown key %q%s; known: %s", k, in(path), strings.Join(names(fields), ", "))
+			}
+			if err := check(v, f.Type, dotted(path, name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case typ.Kind() == reflect.Slice:
+		if err := want(list); err != nil {
+			return err
+		}
+		for i, e := range t.items {
+			if err := check(e, typ.Elem(), fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case typ.Kind() == reflect.Map: // free form
+		return want(dict)
+	}
+	if err := want(scalar); err != nil {
+		return err
+	}
+	return decode(t, reflect.New(typ).Elem(), path)
+}
+
+// decode fills v from a checked and merged tree.
+func decode(t *tree, v reflect.Value, path string) error {
+	switch typ := v.Type(); {
+	case typ == reflect.TypeFor[Regions]():
+		var rs Regions
+		for _, name := range t.keys {
+			r := Region{Name: name}
+			if err := decode(t.m[name], reflect.ValueOf(&r).Elem(), path+"."+name); err != nil {
+				return err
+			}
+			rs = append(rs, r)
+		}
+		v.Set(reflect.ValueOf(rs))
+	case typ == reflect.TypeFor[Size]():
+		n, err := parseSize(t.text)
+		if err != nil {
+			return t.pos.errorf("%s: %v", path, err)
+		}
+		v.SetUint(n)
+	case typ == reflect.TypeFor[Addr]():
+		n, err := strconv.ParseUint(t.text, 0, 64)
+		if err != nil {
+			return t.pos.errorf("%s: %q is not an address such as 0x20000000", path, t.text)
+		}
+		v.SetUint(n)
+	case typ == reflect.TypeFor[Duration]():
+		d, err := time.ParseDuration(t.text)
+		if err != nil || d < 0 {
+			return t.pos.errorf("%s: %q is not a duration such as 90s", path, t.text)
+		}
+		v.SetInt(int64(d))
+	case typ.Kind() == reflect.Struct:
+		fields := fieldsOf(typ)
+		for _, k := range t.keys {
+			if err := decode(t.m[k], v.FieldByIndex(fields[k].Index), dotted(path, k)); err != nil {
+				return err
+			}
+		}
+	case typ.Kind() == reflect.Slice:
+		s := reflect.MakeSlice(typ, len(t.items), len(t.items))
+		for i, e := range t.items {
+			if err := decode(e, s.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return err
+			}
+		}
+		v.Set(s)
+	case typ.Kind() == reflect.Map:
+		m, err := free(t, path)
+		if err != nil {
+			return err
+		}
+		v.Set(reflect.ValueOf(m))
+	case typ.Kind() == reflect.String:
+		if t.tag != "!!str" {
+			return t.pos.errorf("%s: want text, found %s (put it in quotes)", path, t.text)
+		}
+		if strings.ContainsAny(t.text, "\x00\r") {
+			return t.pos.errorf("%s: control character in text", path)
+		}
+		v.SetString(t.text)
+	case typ.Kind() == reflect.Bool:
+		b, err := strconv.ParseBool(t.text)
+		if err != nil || t.tag != "!!bool" {
+			return t.pos.errorf("%s: want true or false, found %s", path, t.text)
+		}
+		v.SetBool(b)
+	case typ.Kind() == reflect.Int:
+		n, err := strconv.ParseInt(t.text, 0, 64)
+		if err != nil {
+			return t.pos.errorf("%s: want a whole number, found %s", path, t.text)
+		}
+		v.SetInt(n)
+	default:
+		panic(fmt.Sprintf("BUG: boards: no decoder for %v at %s", typ, path))
+	}
+	return nil
+}
+
+// free decodes the parameters of an accelerator: string, bool, int64,
+// float64, []any and map[string]any.
+func free(t *tree, path string) (any, error) {
+	switch t.kind {
+	case list:
+		out := make([]any, 0, len(t.items))
+		for i, e := range t.items {
+			v, err := free(e, fmt.Sprintf("%s[%d]", path, i))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v)
+		}
+		return out, nil
+	case dict:
+		out := make(map[string]any, len(t.keys))
+		for _, k := range t.keys {
+			if t.m[k].kind == null {
+				continue
+			}
+			v, err := free(t.m[k], path+"."+k)
+			if err != nil {
+				return nil, err
+			}
+			out[k] = v
+		}
+		return out, nil
+	}
+	switch t.tag {
+	case "!!bool":
+		return strings.EqualFold(t.text, "true"), nil
+	case "!!int":
+		n, err := strconv.ParseInt(t.text, 0, 64)
+		if err != nil {
+			return nil, t.pos.errorf("%s: %s does not fit 64 bits", path, t.text)
+		}
+		return n, nil
+	case "!!float":
+		f, err := strconv.ParseFloat(t.text, 64)
+		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+			return nil, t.pos.errorf("%s: %s is not a finite number", path, t.text)
+		}
+		return f, nil
+	}
+	return t.text, nil
+}
+
+func parseSize(s string) (uint64, error) {
+	shift, digits := 0, s
+	if n := len(s); n > 0 {
+		switch s[n-1] {
+		case 'K', 'k':
+			shift, digits = 10, s[:n-1]
+		case 'M', 'm':
+			shift, digits = 20, s[:n-1]
+		case 'G', 'g':
+			shift, digits = 30, s[:n-1]
+		}
+	}
+	n, err := strconv.ParseUint(digits, 0, 64)
+	if err != nil || n > math.MaxUint64>>shift {
+		return 0, fmt.Errorf("%q is not a size such as 65536, 512K or 4M", s)
+	}
+	return n << shift, nil
+}
+
+func fieldsOf(typ reflect.Type) map[string]reflect.StructField {
+	out := map[string]reflect.StructField{}
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		if name := f.Tag.Get("yaml"); name != "" && name != "-" {
+			out[name] = f
+		}
+	}
+	return out
+}
+
+func names(fields map[string]reflect.StructField) []string {
+	var out []string
+	for n := range fields {
+		out = append(out, n)
+	}
+	sort.Strings(out)
+	return out
+}
+
+func dotted(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func in(path string) string {
+	if path == "" {
+		return ""
+	}
+	return " in " + path
+}
+
+// origins flattens a merged tree into its values and their positions.
+func origins(t *tree, path string, out []Origin) []Origin {
+	switch t.kind {
+	case dict:
+		for _, k := range t.keys {
+			out = origins(t.m[k], dotted(path, k), out)
+		}
+	case list:
+		for i, e := range t.items {
+			out = origins(e, fmt.Sprintf("%s[%d]", path, i), out)
+		}
+		if len(t.items) == 0 {
+			out = append(out, Origin{path, "[]", t.pos.file, t.pos.line})
+		}
+	case scalar:
+		out = append(out, Origin{path, t.text, t.pos.file, t.pos.line})
+	}
+	return out
+}

@@ -1,0 +1,277 @@
+package boards
+
+import (
+	"embed"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"strings"
+)
+
+//go:embed defs/*.yaml
+var defs embed.FS
+
+// header holds the keys that belong to one file and are not inherited.
+type header struct {
+	Inherits []string `yaml:"inherits"`
+	Abstract bool     `yaml:"abstract"`
+	Name     string   `yaml:"name"`
+	Doc      string   `yaml:"doc"`
+}
+
+var ownKeys = []string{"inherits", "abstract", "name", "doc"}
+
+// Load reads a board: a name of one that is shipped with nncc (see List), or
+// the path of a YAML file, known by its suffix .yaml or .yml or by a slash.
+func Load(nameOrFile string) (*Spec, error) {
+	l := loader{done: map[string]*tree{}}
+	if isFile(nameOrFile) {
+		return l.spec(filepath.Clean(nameOrFile), false)
+	}
+	all := List()
+	for _, n := range all {
+		if n == nameOrFile {
+			return l.spec(n, true)
+		}
+	}
+	msg := "unknown board " + quote(nameOrFile)
+	if _, err := defs.ReadFile(defPath(nameOrFile)); err == nil {
+		msg = "board " + quote(nameOrFile) + " is abstract: it is a parent for boards"
+	} else if near := nearest(nameOrFile, all); near != "" {
+		msg += "; did you mean " + near + "?"
+	}
+	return nil, &Error{Msg: msg + " Boards: " + strings.Join(all, ", ") + ", or a FILE.yaml"}
+}
+
+// List names the boards shipped with nncc that are not abstract, sorted.
+func List() []string {
+	entries, err := defs.ReadDir("defs")
+	if err != nil {
+		panic("BUG: boards: embedded definitions: " + err.Error())
+	}
+	var out []string
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), ".yaml")
+		data, _ := defs.ReadFile(defPath(name))
+		t, err := parseTree(defPath(name), data)
+		if err != nil {
+			panic("BUG: boards: " + err.Error())
+		}
+		if a := t.m["abstract"]; a == nil || a.text != "true" {
+			out = append(out, name)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+func defPath(name string) string { return "defs/" + name + ".yaml" }
+
+func isFile(s string) bool {
+	return strings.HasSuffix(s, ".yaml") || strings.HasSuffix(s, ".yml") || strings.ContainsAny(s, `/\`)
+}
+
+type loader struct {
+	stack []string         // files being resolved, for cycles
+	done  map[string]*tree // resolved files, for diamonds
+	files int
+}
+
+func (l *loader) spec(ref string, shipped bool) (*Spec, error) {
+	t, h, err := l.resolve(ref, shipped, pos{})
+	if err != nil {
+		return nil, err
+	}
+	file := ref
+	if shipped {
+		file = defPath(ref)
+	}
+	if h.Abstract {
+		return nil, &Error{File: file, Msg: "the board is abstract: it is a parent for boards"}
+	}
+	if err := unresolved("", t); err != nil {
+		return nil, err
+	}
+	s := &Spec{Name: h.Name, Doc: h.Doc}
+	if s.Name == "" {
+		s.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(ref), ".yaml"), ".yml")
+	}
+	if err := decode(t, reflect.ValueOf(s).Elem(), ""); err != nil {
+		return nil, err
+	}
+	s.why = origins(t, "", nil)
+	if err := s.finish(); err != nil {
+		return nil, locate(err, t, file)
+	}
+	return s, nil
+}
+
+// resolve reads a file and lays it over its parents.
+func (l *loader) resolve(ref string, shipped bool, from pos) (*tree, header, error) {
+	var h header
+	file := ref
+	if shipped {
+		file = defPath(ref)
+	}
+	for i, f := range l.stack {
+		if f == file {
+			return nil, h, from.errorf("inheritance goes round in a circle: %s", strings.Join(append(l.stack[i:], file), " -> "))
+		}
+	}
+	if l.files++; l.files > maxFiles {
+		return nil, h, from.errorf("more than %d files are inherited", maxFiles)
+	}
+	data, err := read(file, shipped)
+	if err != nil {
+		if from.file == "" {
+			return nil, h, &Error{File: file, Msg: err.Error()}
+		}
+		return nil, h, from.errorf("inherits %s: %v", ref, err)
+	}
+	t, err := parseTree(file, data)
+	if err != nil {
+		return nil, h, err
+	}
+	head, body := newDict(t.pos), newDict(t.pos)
+	for _, k := range t.keys {
+		if own(k) {
+			head.set(k, t.m[k])
+		} else {
+			body.set(k, t.m[k])
+		}
+	}
+	if err := check(head, reflect.TypeFor[header](), ""); err != nil {
+		return nil, h, err
+	}
+	for _, k := range head.keys {
+		if head.m[k].kind == null {
+			return nil, h, head.m[k].pos.errorf("%s: null", k)
+		}
+	}
+	if err := decode(head, reflect.ValueOf(&h).Elem(), ""); err != nil {
+		return nil, h, err
+	}
+	if err := check(body, reflect.TypeFor[Spec](), ""); err != nil {
+		return nil, h, err
+	}
+	if d, ok := l.done[file]; ok {
+		return d, h, nil
+	}
+	l.stack = append(l.stack, file)
+	base := newDict(t.pos)
+	for i, p := range h.Inherits {
+		at := head.m["inherits"].items[i].pos
+		ref, emb := p, !isFile(p)
+		if !emb && !filepath.IsAbs(p) && !shipped {
+			ref = filepath.Join(filepath.Dir(file), p)
+		}
+		parent, _, err := l.resolve(ref, emb, at)
+		if err != nil {
+			return nil, h, err
+		}
+		base = join(base, parent)
+	}
+	l.stack = l.stack[:len(l.stack)-1]
+	out, err := merge(base, body)
+	if err != nil {
+		return nil, h, err
+	}
+	l.done[file] = out
+	return out, h, nil
+}
+
+func own(key string) bool {
+	for _, k := range ownKeys {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}
+
+func read(file string, shipped bool) ([]byte, error) {
+	if shipped {
+		data, err := defs.ReadFile(file)
+		if err != nil {
+			return nil, errors.New("no such board among those shipped; boards: " + strings.Join(List(), ", "))
+		}
+		return data, nil
+	}
+	st, err := os.Stat(file)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+}
+
+func quote(s string) string {
+	if len(s) > 60 {
+		s = s[:60] + "..."
+	}
+	return `"` + strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, s) + `"`
+}
+
+// nearest gives the name with the smallest edit distance, if it is a
+// plausible slip of the one asked for.
+func nearest(s string, all []string) string {
+	if len(s) > 60 {
+		return ""
+	}
+	best, bestD := "", len(s)+1
+	for _, n := range all {
+		d := 2 * distance(strings.ToLower(s), n)
+		if strings.HasPrefix(n, strings.ToLower(s)) {
+			d-- // a name cut short is likelier than a wrong letter
+		}
+		if d < bestD {
+			best, bestD = n, d
+		}
+		// m4 and cortexm4 are how people write cortex-m4.
+		if flat(s) == flat(n) || "cortex"+flat(s) == flat(n) {
+			return n
+		}
+	}
+	return best
+}
+
+func flat(s string) string {
+	s = strings.ToLower(s)
+	s = strings.ReplaceAll(s, "+", "plus")
+	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(s)
+}
+
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diag := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diag
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diag = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,373 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nncc/nncc/boards"
+)
+
+// BuildOptions change how a folder is built.
+type BuildOptions struct {
+	// CMSISInclude and CMSISLib link an installed CMSIS-NN: its headers and
+	// its library take the place of DIR/nncc/cmsis_nn.
+	CMSISInclude, CMSISLib string
+	// ExtraCFlags come after all others.
+	ExtraCFlags []string
+	// Opt is "size" (default), "speed", or flags such as "-O1".
+	Opt string
+	// Trace also builds the program that reports every step (NNCC_TRACE).
+	Trace bool
+	// Sanitize compiles for the host with the address and undefined
+	// behaviour sanitisers.
+	Sanitize bool
+	// Model, if set, replaces DIR/harness by the harness for this board, so
+	// that one emitted folder can be tried on every board.
+	Model *Model
+	// Jobs is the number of compilers at a time; 0 means one a processor.
+	Jobs int
+}
+
+// Image is a program that Run can execute. Close removes it.
+type Image struct {
+	// ELF is the program as it ships; Traced, if built, is the same with
+	// NNCC_TRACE.
+	ELF, Traced string
+	// Sizes of ELF.
+	Sizes Sizes
+
+	dir string
+}
+
+// Close removes the image's files.
+func (im *Image) Close() error {
+	if im == nil || im.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(im.dir)
+}
+
+// FitError says that a program is larger than the machine's memory.
+type FitError struct {
+	Board, Region string
+	// Missing bytes.
+	Missing uint64
+}
+
+func (e *FitError) Error() string {
+	return fmt.Sprintf("the program does not fit the memory of %s: region %s is %d bytes too small", e.Board, e.Region, e.Missing)
+}
+
+// source is one file to compile.
+type source struct {
+	dir    string // where the compiler runs
+	file   string // relative to dir, with slashes
+	origin Origin
+	traced bool // differs with NNCC_TRACE
+	object string
+}
+
+// builder holds what one Build needs.
+type builder struct {
+	spec    *boards.Spec
+	opt     BuildOptions
+	cc      string
+	tmp     string
+	dir     string
+	sources []source
+	include []string
+}
+
+// Build compiles every .c, .S and .s below dir for the board and links them.
+func Build(ctx context.Context, spec *boards.Spec, dir string, opt BuildOptions) (*Image, error) {
+	cc, err := find(spec.Toolchain.Prefix+spec.Toolchain.CC, spec.Toolchain.Install)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	for _, p := range []*string{&opt.CMSISInclude, &opt.CMSISLib} {
+		if *p == "" {
+			continue
+		}
+		if *p, err = filepath.Abs(*p); err == nil {
+			_, err = os.Stat(*p)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("installed CMSIS-NN: %w", err)
+		}
+	}
+	tmp, err := os.MkdirTemp("", "nncc-build-")
+	if err != nil {
+		return nil, err
+	}
+	im := &Image{dir: tmp}
+	b := &builder{spec: spec, opt: opt, cc: cc, tmp: tmp, dir: dir}
+	if err := b.build(ctx, im); err != nil {
+		im.Close()
+		return nil, err
+	}
+	return im, nil
+}
+
+func (b *builder) build(ctx context.Context, im *Image) error {
+	if err := b.collect(); err != nil {
+		return err
+	}
+	objects, err := b.compile(ctx, false)
+	if err != nil {
+		return err
+	}
+	im.ELF = filepath.Join(b.tmp, "program.elf")
+	if im.Sizes, err = b.link(ctx, objects, im.ELF); err != nil {
+		return err
+	}
+	if !b.opt.Trace {
+		return nil
+	}
+	if objects, err = b.compile(ctx, true); err != nil {
+		return err
+	}
+	im.Traced = filepath.Join(b.tmp, "traced.elf")
+	_, err = b.link(ctx, objects, im.Traced)
+	return err
+}
+
+// collect finds the sources and the folders that hold headers.
+func (b *builder) collect() error {
+	dirs := map[string]bool{}
+	harness := false
+	walk := func(root, skip string, origin func(rel string) Origin) error {
+		return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(root, p)
+			if err != nil {
+				return err
+			}
+			rel = filepath.ToSlash(rel)
+			if d.IsDir() {
+				if rel != "." && (strings.HasPrefix(d.Name(), ".") || rel == skip || (b.opt.CMSISLib != "" && rel == "nncc/cmsis_nn")) {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			switch filepath.Ext(rel) {
+			case ".h":
+				dirs[filepath.Dir(p)] = true
+			case ".c", ".S", ".s":
+				data, err := os.ReadFile(p)
+				if err != nil {
+					return err
+				}
+				o := origin(rel)
+				harness = harness || o == Harness
+				b.sources = append(b.sources, source{dir: root, file: rel, origin: o, traced: bytes.Contains(data, []byte("NNCC_TRACE"))})
+			}
+			return nil
+		})
+	}
+	skip := ""
+	if b.opt.Model != nil {
+		skip = HarnessDir
+		root := filepath.Join(b.tmp, "own")
+		for _, f := range HarnessFiles(b.spec, *b.opt.Model) {
+			p := filepath.Join(root, filepath.FromSlash(f.Path))
+			if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(p, f.Data, 0o644); err != nil {
+				return err
+			}
+		}
+		if err := walk(root, "", func(string) Origin { return Harness }); err != nil {
+			return err
+		}
+	}
+	err := walk(b.dir, skip, func(rel string) Origin {
+		switch {
+		case strings.HasPrefix(rel, HarnessDir+"/"):
+			return Harness
+		case strings.HasPrefix(rel, "nncc/"):
+			return Kernels
+		}
+		return ModelCode
+	})
+	if err != nil {
+		return err
+	}
+	if !harness {
+		return fmt.Errorf("%s has no %s folder; nncc writes it with the model", b.dir, HarnessDir)
+	}
+	for d := range dirs {
+		b.include = append(b.include, d)
+	}
+	sort.Strings(b.include)
+	if b.opt.CMSISInclude != "" {
+		b.include = slices.Insert(b.include, 0, b.opt.CMSISInclude)
+	}
+	return nil
+}
+
+func (b *builder) optFlags() []string {
+	switch b.opt.Opt {
+	case "", "size":
+		return b.spec.Toolchain.Size
+	case "speed":
+		return b.spec.Toolchain.Speed
+	}
+	return strings.Fields(b.opt.Opt)
+}
+
+// compile makes the objects; traced ones only for sources that differ. The
+// result is one object a source, in the order of sources.
+func (b *builder) compile(ctx context.Context, traced bool) ([]string, error) {
+	flags := append(append(append([]string{}, b.spec.RunCPU()...), b.spec.Toolchain.CFlags...), b.optFlags()...)
+	if b.opt.Sanitize {
+		if b.spec.Core != "host" {
+			return nil, errors.New("sanitisers need a host build")
+		}
+		flags = append(flags, "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+	}
+	if traced {
+		flags = append(flags, "-DNNCC_TRACE=1")
+	}
+	for _, d := range b.include {
+		flags = append(flags, "-I"+d)
+	}
+	flags = append(flags, b.opt.ExtraCFlags...)
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	jobs := b.opt.Jobs
+	if jobs <= 0 {
+		jobs = runtime.NumCPU()
+	}
+	var (
+		wg    sync.WaitGroup
+		slots = make(chan struct{}, jobs)
+		errs  = make([]error, len(b.sources))
+		out   = make([]string, len(b.sources))
+	)
+	for i := range b.sources {
+		s := &b.sources[i]
+		if traced && !s.traced {
+			out[i] = s.object
+			continue
+		}
+		// The name keeps the source's, for the linker script's patterns.
+		base := filepath.Base(s.file)
+		out[i] = filepath.Join(b.tmp, fmt.Sprintf("%04d-%s.o", i, base))
+		if traced {
+			out[i] = filepath.Join(b.tmp, fmt.Sprintf("%04d-traced-%s.o", i, base))
+		} else {
+			s.object = out[i]
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if ctx.Err() != nil {
+				return
+			}
+			text, err := start(ctx, s.dir, b.cc, append(append([]string{}, flags...), "-c", s.file, "-o", out[i])...)
+			if err != nil && ctx.Err() == nil {
+				errs[i] = b.failed("compile "+s.file, text, err)
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, context.Cause(ctx)
+}
+
+var noLibcRE = regexp.MustCompile(`fatal error: (string|stdint|stddef|math|stdio)\.h: No such file|cannot find -l(c|m)\b`)
+
+func (b *builder) failed(doing, text string, err error) error {
+	e := &ToolError{Tool: b.spec.Toolchain.Prefix + b.spec.Toolchain.CC, Output: text, Err: fmt.Errorf("%s: %w", doing, err)}
+	if noLibcRE.MatchString(text) {
+		e.Tool, e.Install = "the C library for "+e.Tool, b.spec.Toolchain.Install
+	}
+	return e
+}
+
+var overflowRE = regexp.MustCompile("region [`'](\\w+)' overflowed by (\\d+) bytes")
+
+func (b *builder) link(ctx context.Context, objects []string, elf string) (Sizes, error) {
+	mapFile := elf + ".map"
+	args := append(append([]string{}, b.spec.RunCPU()...), b.spec.Toolchain.LDFlags...)
+	args = append(args, "-Wl,-Map="+mapFile, "-o", elf)
+	if b.spec.Core == "host" {
+		if b.opt.Sanitize {
+			args = append(args, "-fsanitize=address,undefined")
+		}
+	} else {
+		size, err := objectSizes(objects, b.opt.CMSISLib)
+		if err != nil {
+			return Sizes{}, err
+		}
+		size["vectors"] = 1024
+		size["stack"] = uint64(b.spec.Stack) + handlerStack + 64
+		script := filepath.Join(b.tmp, "link.ld")
+		if err := os.WriteFile(script, linkScript(b.spec, place(machineMemory(b.spec), size)), 0o644); err != nil {
+			return Sizes{}, err
+		}
+		args = append(args, "-nostartfiles", "-T", script)
+	}
+	args = append(args, objects...)
+	if b.opt.CMSISLib != "" {
+		args = append(args, b.opt.CMSISLib)
+	}
+	args = append(args, "-lm")
+	text, err := start(ctx, b.tmp, b.cc, args...)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Sizes{}, ctx.Err()
+		}
+		if m := overflowRE.FindStringSubmatch(text); m != nil {
+			n, _ := strconv.ParseUint(m[2], 10, 64)
+			return Sizes{}, &FitError{Board: b.spec.Name + machineName(b.spec), Region: m[1], Missing: n}
+		}
+		return Sizes{}, b.failed("link", text, err)
+	}
+	f, err := os.Open(mapFile)
+	if err != nil {
+		return Sizes{}, err
+	}
+	defer f.Close()
+	origin := map[string]Origin{}
+	for i, o := range objects {
+		origin[filepath.Base(o)] = b.sources[i].origin
+	}
+	if b.opt.CMSISLib != "" {
+		origin[filepath.Base(b.opt.CMSISLib)] = Kernels
+	}
+	s, err := parseMap(f, origin)
+	s.Stack = uint64(b.spec.Stack)
+	return s, err
+}
+
+func machineName(spec *boards.Spec) string {
+	if spec.Runner.Machine == "" {
+		return ""
+	}
+	return " (QEMU " + spec.Runner.Machine + ")"
+}

@@ -1,0 +1,250 @@
+package run
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"sort"
+)
+
+// The protocol with runtime_c/port/common/harness_main.c. Both files are
+// little-endian. cases.bin:
+//
+//	magic, version, inputs, cases, bytes per case, dumps      (words)
+//	dumps x { step, offset, bytes }                            sorted by step
+//	cases x { flags, inputs x { bytes..., crc32 } }
+//
+// results.bin is a sequence of records { magic, type, index, length,
+// payload..., crc32 of all before }: hello; for each case its steps and dumps,
+// the case, its outputs; end with the number of records before it.
+const (
+	casesMagic  = 0x4343434E
+	recordMagic = 0x5243434E
+	version     = 1
+
+	recHello  = 1
+	recCase   = 2
+	recOutput = 3
+	recStep   = 4
+	recDump   = 5
+	recEnd    = 6
+
+	flagKeep  = 1
+	flagTrace = 2
+	flagStack = 4
+)
+
+// maxCases bounds cases.bin; offsets in it are 31 bits.
+const maxCases = 1 << 30
+
+// Dump asks for bytes of the arena as they are after a step (-1: before the
+// first one).
+type Dump struct {
+	Step   int
+	Offset uint32
+	Bytes  uint32
+}
+
+// encoded is a case with what the harness shall do with it.
+type encoded struct {
+	Case
+	trace, stack bool
+}
+
+func encodeCases(cases []encoded, dumps []Dump) ([]byte, error) {
+	if len(cases) == 0 {
+		return nil, fmt.Errorf("no cases to run")
+	}
+	var per uint64
+	for _, in := range cases[0].Inputs {
+		per += uint64(len(in)) + 4
+	}
+	if total := per * uint64(len(cases)); total > maxCases {
+		return nil, fmt.Errorf("%d cases of %d bytes are more than one run takes (%d bytes)", len(cases), per, maxCases)
+	}
+	le := binary.LittleEndian
+	b := make([]byte, 0, 64+12*len(dumps)+int(per+4)*len(cases))
+	for _, w := range []int{casesMagic, version, len(cases[0].Inputs), len(cases), int(per), len(dumps)} {
+		b = le.AppendUint32(b, uint32(w))
+	}
+	for _, d := range dumps {
+		b = le.AppendUint32(b, uint32(int32(d.Step)))
+		b = le.AppendUint32(b, d.Offset)
+		b = le.AppendUint32(b, d.Bytes)
+	}
+	for i, c := range cases {
+		if len(c.Inputs) != len(cases[0].Inputs) {
+			return nil, fmt.Errorf("case %d has %d inputs, case 0 has %d", i, len(c.Inputs), len(cases[0].Inputs))
+		}
+		var flags uint32
+		if c.KeepState {
+			flags |= flagKeep
+		}
+		if c.trace {
+			flags |= flagTrace
+		}
+		if c.stack {
+			flags |= flagStack
+		}
+		b = le.AppendUint32(b, flags)
+		for j, in := range c.Inputs {
+			if len(in) != len(cases[0].Inputs[j]) {
+				return nil, fmt.Errorf("case %d: input %d has %d bytes, in case 0 it has %d", i, j, len(in), len(cases[0].Inputs[j]))
+			}
+			b = append(b, in...)
+			b = le.AppendUint32(b, crc32.ChecksumIEEE(in))
+		}
+	}
+	return b, nil
+}
+
+// sortDumps orders dumps as the harness meets them and gives, for every
+// position in that order, the index in the caller's list.
+func sortDumps(dumps []Dump) ([]Dump, []int) {
+	order := make([]int, len(dumps))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(i, j int) bool { return dumps[order[i]].Step < dumps[order[j]].Step })
+	out := make([]Dump, len(dumps))
+	for i, k := range order {
+		out[i] = dumps[k]
+	}
+	return out, order
+}
+
+// rawCase is a case's records, in ticks.
+type rawCase struct {
+	status     int32
+	ticks      uint64
+	interrupts uint32
+	stack      uint32
+	exact      bool
+	outputs    [][]byte
+	steps      []rawStep
+	dumps      map[int][]byte // by position in the sorted list
+}
+
+type rawStep struct {
+	ticks      uint64
+	interrupts uint32
+}
+
+type rawResult struct {
+	arena, steps, inputs, outputs uint32
+	emptyRun, emptyStep           uint64 // ticks
+	cases                         []rawCase
+}
+
+// decodeResults checks and reads results.bin. Whatever is not exactly as
+// agreed is an error.
+func decodeResults(b []byte, cases []encoded, dumps int) (*rawResult, error) {
+	le := binary.LittleEndian
+	pos, count := 0, uint32(0)
+	next := func() (typ, index uint32, payload []byte, err error) {
+		if len(b)-pos < 20 {
+			return 0, 0, nil, fmt.Errorf("results end after %d bytes and %d records, without an end record", pos, count)
+		}
+		h := b[pos:]
+		if le.Uint32(h) != recordMagic {
+			return 0, 0, nil, fmt.Errorf("no record at byte %d of the results", pos)
+		}
+		typ, index = le.Uint32(h[4:]), le.Uint32(h[8:])
+		n := uint64(le.Uint32(h[12:]))
+		if uint64(len(h)) < 20+n {
+			return 0, 0, nil, fmt.Errorf("record %d promises %d bytes, %d are there: truncated output", count, n, len(h)-16)
+		}
+		if got, want := crc32.ChecksumIEEE(h[:16+n]), le.Uint32(h[16+n:]); got != want {
+			return 0, 0, nil, fmt.Errorf("record %d: checksum is %08x, the record says %08x", count, got, want)
+		}
+		pos += int(20 + n)
+		count++
+		return typ, index, h[16 : 16+n : 16+n], nil
+	}
+	words := func(p []byte, n int) ([]uint32, error) {
+		if len(p) != 4*n {
+			return nil, fmt.Errorf("record %d has %d bytes, want %d", count-1, len(p), 4*n)
+		}
+		w := make([]uint32, n)
+		for i := range w {
+			w[i] = le.Uint32(p[4*i:])
+		}
+		return w, nil
+	}
+	typ, _, p, err := next()
+	if err != nil {
+		return nil, err
+	}
+	w, err := words(p, 7)
+	if err != nil || typ != recHello || w[0] != version {
+		return nil, fmt.Errorf("the results do not begin with a greeting of version %d", version)
+	}
+	r := &rawResult{arena: w[1], steps: w[2], inputs: w[3], outputs: w[4], emptyRun: uint64(w[5]), emptyStep: uint64(w[6])}
+	for i := range cases {
+		c := rawCase{dumps: map[int][]byte{}}
+		for done := false; !done; {
+			typ, index, p, err := next()
+			if err != nil {
+				return nil, err
+			}
+			switch typ {
+			case recStep:
+				if w, err = words(p, 3); err != nil {
+					return nil, err
+				}
+				if int(index) != len(c.steps) {
+					return nil, fmt.Errorf("case %d: step %d is reported after %d steps", i, index, len(c.steps))
+				}
+				c.steps = append(c.steps, rawStep{uint64(w[0]) | uint64(w[1])<<32, w[2]})
+			case recDump:
+				if int64(index) >= int64(dumps) {
+					return nil, fmt.Errorf("case %d: dump %d was not asked for", i, index)
+				}
+				c.dumps[int(index)] = p
+			case recCase:
+				if w, err = words(p, 6); err != nil {
+					return nil, err
+				}
+				if int(index) != i {
+					return nil, fmt.Errorf("case %d is reported, case %d is due", index, i)
+				}
+				c.status, c.ticks, c.interrupts = int32(w[0]), uint64(w[1])|uint64(w[2])<<32, w[3]
+				c.stack, c.exact = w[4], w[5] != 0
+				done = true
+			default:
+				return nil, fmt.Errorf("case %d: unexpected record of type %d", i, typ)
+			}
+		}
+		for k := 0; k < int(r.outputs) && c.status == 0; k++ {
+			typ, index, p, err := next()
+			if err != nil {
+				return nil, err
+			}
+			if typ != recOutput || int(index) != k {
+				return nil, fmt.Errorf("case %d: output %d is due, record %d is of type %d, index %d", i, k, count-1, typ, index)
+			}
+			c.outputs = append(c.outputs, p)
+		}
+		if cases[i].trace && c.status == 0 {
+			if len(c.steps) != int(r.steps) {
+				return nil, fmt.Errorf("case %d: %d steps reported, the model has %d", i, len(c.steps), r.steps)
+			}
+			if len(c.dumps) != dumps {
+				return nil, fmt.Errorf("case %d: %d dumps came, %d were asked for (is there a step of that number?)", i, len(c.dumps), dumps)
+			}
+		}
+		r.cases = append(r.cases, c)
+	}
+	before := count
+	typ, _, p, err = next()
+	if err != nil {
+		return nil, err
+	}
+	if w, err = words(p, 1); err != nil || typ != recEnd || w[0] != before {
+		return nil, fmt.Errorf("the results do not end with an end record for %d records", before)
+	}
+	if pos != len(b) {
+		return nil, fmt.Errorf("%d bytes after the end record", len(b)-pos)
+	}
+	return r, nil
+}

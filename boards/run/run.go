@@ -1,0 +1,334 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nncc/nncc/boards"
+)
+
+// Case is one inference.
+type Case struct {
+	// Inputs as they stand in memory, in the model's order.
+	Inputs [][]byte
+	// KeepState goes on with the state the case before has left. Without it
+	// the arena is filled with rubbish and the model's reset function called.
+	KeepState bool
+}
+
+// Options of RunWith; the zero value is what Run uses.
+type Options struct {
+	// Timeout of one execution; 0 means the board's, or ten minutes.
+	Timeout time.Duration
+	// Trace lists the cases to report step by step; nil means the one with
+	// the most instructions. Only for an image built with Trace.
+	Trace []int
+	// Dumps of the arena, for every traced case.
+	Dumps []Dump
+}
+
+// DefaultTimeout is for boards that set none.
+const DefaultTimeout = 10 * time.Minute
+
+// Result is what the machine reported.
+type Result struct {
+	Cases []CaseResult
+	// Layers are the instructions of each step, of the first traced case.
+	Layers []uint64
+	// StackBytes is the most any case used, from the call of the run function
+	// down. StackExact is false where the counter's interrupts may have
+	// added to it (only with KeepState). Zero on a host.
+	StackBytes int
+	StackExact bool
+	// ArenaBytes as the program has it.
+	ArenaBytes int
+	// Console is what the program and the machine wrote.
+	Console string
+}
+
+// CaseResult is the result of one inference.
+type CaseResult struct {
+	// Outputs in the model's order; nil where Status is not 0.
+	Outputs [][]byte
+	// Status is what the model's run function returned.
+	Status int
+	// Instructions of the run function; 0 on a host.
+	Instructions uint64
+	// Layers and Dumps of a traced case; Dumps in the order of Options.Dumps.
+	Layers []uint64
+	Dumps  [][]byte
+}
+
+// Kind says how a run failed.
+type Kind string
+
+// Kinds of failure.
+const (
+	Timeout Kind = "timeout"          // no end within the time allowed
+	Fault   Kind = "fault"            // the processor trapped; the console shows its registers
+	Guard   Kind = "overrun"          // bytes beside the arena or the stack were written
+	Broken  Kind = "broken output"    // results incomplete or damaged
+	Usage   Kind = "wrong input"      // the cases do not fit the model
+	Crash   Kind = "crash"            // the machine or the program ended in another way
+	Differs Kind = "not reproducible" // the traced program computes something else
+)
+
+// Error is a run that failed: nothing of it can be trusted.
+type Error struct {
+	Kind    Kind
+	Board   string
+	Msg     string
+	Console string
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("run on %s: %s: %s", e.Board, e.Kind, e.Msg)
+	if c := strings.TrimSpace(e.Console); c != "" {
+		s += "\n" + c
+	}
+	return s
+}
+
+// Exit codes of the harness (nncc_harness.h).
+const (
+	exitUsage = 2
+	exitFault = 3
+	exitGuard = 4
+	exitIO    = 5
+)
+
+// interruptInstructions is the length of nncc_systick_handler (counter.c).
+const interruptInstructions = 12
+
+// emptyInstructions is the body of the function that an empty inference
+// calls: it stands for a run function of that length.
+const emptyInstructions = 2
+
+// Run executes the cases on the board's machine, all in one execution.
+func Run(ctx context.Context, spec *boards.Spec, im *Image, cases []Case) (*Result, error) {
+	return RunWith(ctx, spec, im, cases, Options{})
+}
+
+// RunWith is Run with options. Where the image has a traced program it is
+// executed as well, and has to give the same outputs.
+func RunWith(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, opt Options) (*Result, error) {
+	plain := make([]encoded, len(cases))
+	for i, c := range cases {
+		plain[i] = encoded{Case: c, stack: true}
+	}
+	raw, text, err := execute(ctx, spec, im.ELF, plain, nil, opt)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{Console: text, ArenaBytes: int(raw.arena), StackExact: true}
+	largest := 0
+	for i, c := range raw.cases {
+		res.Cases = append(res.Cases, CaseResult{
+			Outputs: c.outputs, Status: int(c.status),
+			Instructions: instructions(spec, c.ticks, c.interrupts, raw.emptyRun, emptyInstructions),
+		})
+		if int(c.stack) > res.StackBytes {
+			res.StackBytes = int(c.stack)
+		}
+		res.StackExact = res.StackExact && c.exact
+		if res.Cases[i].Instructions > res.Cases[largest].Instructions {
+			largest = i
+		}
+	}
+	if im.Traced == "" {
+		if len(opt.Dumps) > 0 || len(opt.Trace) > 0 {
+			return nil, errors.New("the image was built without BuildOptions.Trace")
+		}
+		return res, nil
+	}
+	trace := opt.Trace
+	if trace == nil {
+		trace = []int{largest}
+	}
+	return res, traceCases(ctx, spec, im, cases, trace, opt, res)
+}
+
+// traceCases executes the traced program on the cases asked for, and on those
+// whose state they continue, and adds what it reports to res.
+func traceCases(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, trace []int, opt Options, res *Result) error {
+	need := map[int]bool{}
+	traced := map[int]bool{}
+	for _, i := range trace {
+		if i < 0 || i >= len(cases) {
+			return fmt.Errorf("case %d is to be traced, there are %d", i, len(cases))
+		}
+		traced[i] = true
+		for need[i] = true; i > 0 && cases[i].KeepState; need[i] = true {
+			i--
+		}
+	}
+	var list []encoded
+	var index []int
+	for i, c := range cases {
+		if need[i] {
+			list = append(list, encoded{Case: c, trace: traced[i]})
+			index = append(index, i)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	dumps, order := sortDumps(opt.Dumps)
+	raw, text, err := execute(ctx, spec, im.Traced, list, dumps, opt)
+	if err != nil {
+		return err
+	}
+	res.Console += text
+	for k, c := range raw.cases {
+		i := index[k]
+		to := &res.Cases[i]
+		if to.Status != int(c.status) || len(to.Outputs) != len(c.outputs) {
+			return &Error{Differs, spec.Name, fmt.Sprintf("case %d: status %d, with tracing %d", i, to.Status, c.status), text}
+		}
+		for o := range c.outputs {
+			if !bytes.Equal(to.Outputs[o], c.outputs[o]) {
+				return &Error{Differs, spec.Name, fmt.Sprintf("case %d: output %d is not the same with tracing: the result depends on memory the model did not write", i, o), text}
+			}
+		}
+		if !list[k].trace || c.status != 0 {
+			continue
+		}
+		to.Layers = make([]uint64, len(c.steps))
+		for s, st := range c.steps {
+			to.Layers[s] = instructions(spec, st.ticks, st.interrupts, raw.emptyStep, 0)
+		}
+		to.Dumps = make([][]byte, len(dumps))
+		for p, data := range c.dumps {
+			to.Dumps[order[p]] = data
+		}
+		if res.Layers == nil {
+			res.Layers = to.Layers
+		}
+	}
+	return nil
+}
+
+// instructions turns SysTick ticks into instructions: each takes 2^shift ns.
+// empty is what measuring nothing costs, add what that nothing consisted of.
+func instructions(spec *boards.Spec, ticks uint64, interrupts uint32, empty, add uint64) uint64 {
+	if spec.Runner.Kind != "qemu" {
+		return 0
+	}
+	count := func(t uint64) uint64 {
+		den := uint64(spec.Runner.SysTickHz) << spec.Runner.IcountShift
+		hi, lo := bits.Mul64(t, 1e9)
+		lo, carry := bits.Add64(lo, den/2, 0)
+		hi += carry
+		if hi >= den {
+			return 0
+		}
+		q, _ := bits.Div64(hi, lo, den)
+		return q
+	}
+	n := count(ticks) + add
+	cost := count(empty) + uint64(interrupts)*interruptInstructions
+	if n < cost {
+		return 0
+	}
+	return n - cost
+}
+
+// execute runs one program once.
+func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded, dumps []Dump, opt Options) (*rawResult, string, error) {
+	data, err := encodeCases(cases, dumps)
+	if err != nil {
+		return nil, "", err
+	}
+	dir, err := os.MkdirTemp("", "nncc-run-")
+	if err != nil {
+		return nil, "", err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "cases.bin"), data, 0o644); err != nil {
+		return nil, "", err
+	}
+	program, args, err := command(spec, elf)
+	if err != nil {
+		return nil, "", err
+	}
+	timeout := opt.Timeout
+	if timeout == 0 {
+		timeout = time.Duration(spec.Runner.Timeout)
+	}
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	text, err := start(limited, dir, program, args...)
+	if ctx.Err() != nil {
+		return nil, text, ctx.Err()
+	}
+	if err != nil {
+		if limited.Err() != nil {
+			return nil, text, &Error{Timeout, spec.Name, fmt.Sprintf("no end after %s", timeout), text}
+		}
+		return nil, text, failure(spec, err, text)
+	}
+	out, err := os.ReadFile(filepath.Join(dir, "results.bin"))
+	if err != nil {
+		return nil, text, &Error{Broken, spec.Name, "the program ended without writing results", text}
+	}
+	raw, err := decodeResults(out, cases, len(dumps))
+	if err != nil {
+		return nil, text, &Error{Broken, spec.Name, err.Error(), text}
+	}
+	return raw, text, nil
+}
+
+// command gives the program that executes an image.
+func command(spec *boards.Spec, elf string) (string, []string, error) {
+	switch spec.Runner.Kind {
+	case "host":
+		return elf, nil, nil
+	case "qemu":
+		qemu, err := find("qemu-system-arm", spec.Runner.Install)
+		if err != nil {
+			return "", nil, err
+		}
+		return qemu, []string{"-M", spec.Runner.Machine, "-icount", "shift=" + strconv.Itoa(spec.Runner.IcountShift),
+			"-display", "none", "-monitor", "none", "-serial", "none", "-no-reboot",
+			"-semihosting-config", "enable=on,target=native", "-kernel", elf}, nil
+	}
+	return "", nil, fmt.Errorf("board %s has no machine to run on; its sources compile, but cannot be executed here", spec.Name)
+}
+
+// failure explains an exit status that is not 0.
+func failure(spec *boards.Spec, err error, text string) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return &ToolError{Tool: spec.Runner.Kind + " runner", Err: err, Output: text}
+	}
+	if sig, ok := signalled(exit); ok {
+		kind := Crash
+		if spec.Runner.Kind == "host" || strings.Contains(text, "Lockup") {
+			kind = Fault
+		}
+		return &Error{kind, spec.Name, "ended by signal: " + sig, text}
+	}
+	switch exit.ExitCode() {
+	case exitUsage:
+		return &Error{Usage, spec.Name, "the harness refused the cases", text}
+	case exitFault:
+		return &Error{Fault, spec.Name, "the processor trapped", text}
+	case exitGuard:
+		return &Error{Guard, spec.Name, "memory that does not belong to the model was written", text}
+	case exitIO:
+		return &Error{Broken, spec.Name, "results could not be written", text}
+	}
+	return &Error{Crash, spec.Name, fmt.Sprintf("exit status %d", exit.ExitCode()), text}
+}

@@ -1,0 +1,190 @@
+package run
+
+import (
+	"bufio"
+	"debug/elf"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Origin is the part of a program that a piece of code or data comes from.
+type Origin string
+
+// Origins.
+const (
+	ModelCode Origin = "model"   // the emitted model itself
+	Kernels   Origin = "kernels" // DIR/nncc, or a linked CMSIS-NN
+	Harness   Origin = "harness" // DIR/harness: test program and start-up
+	Libc      Origin = "libc"    // libc, libm, libgcc
+)
+
+// Section is a program's content in bytes by kind.
+type Section struct {
+	Text    uint64 `json:"text"`
+	ROData  uint64 `json:"rodata"`
+	Weights uint64 `json:"weights"`
+	Data    uint64 `json:"data"` // initialised: in flash and in RAM
+	BSS     uint64 `json:"bss"`
+}
+
+// Sizes splits a program by origin. Alignment gaps are not counted.
+type Sizes struct {
+	By    map[Origin]Section `json:"by"`
+	Arena uint64             `json:"arena"` // without the harness's guards
+	Stack uint64             `json:"stack"` // reserved, not used
+}
+
+// Code is what the model adds to a firmware's flash besides weights: text and
+// constants of the model and its kernels.
+func (s Sizes) Code() uint64 {
+	m, k := s.By[ModelCode], s.By[Kernels]
+	return m.Text + m.ROData + m.Data + k.Text + k.ROData + k.Data
+}
+
+// Weights of the model.
+func (s Sizes) Weights() uint64 { return s.By[ModelCode].Weights + s.By[Kernels].Weights }
+
+// isWeights says whether an input section holds weights: by its own name
+// (-fdata-sections puts the symbol's into it) or by its file's.
+func isWeights(section, file string) bool {
+	return strings.HasPrefix(section, ".weights") ||
+		strings.HasPrefix(section, ".rodata") && (strings.Contains(strings.ToLower(section), "weights") || strings.Contains(file, "weights"))
+}
+
+const storeSection = ".bss.nncc_harness_store"
+
+// guards are the bytes NNCC_HARNESS_GUARD adds on both sides of the arena.
+const guards = 2 * 64
+
+var (
+	inputRE  = regexp.MustCompile(`^ (\.\S+|COMMON)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+(\S.*)$`)
+	wrapRE   = regexp.MustCompile(`^ (\.\S+)$`)
+	restRE   = regexp.MustCompile(`^\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+(\S.*)$`)
+	memberRE = regexp.MustCompile(`^(.*\.a)\([^)]*\)$`)
+)
+
+// parseMap adds up GNU ld's map file. origin maps the base name of objects
+// and archives; all others are the C library.
+func parseMap(r io.Reader, origin map[string]Origin) (Sizes, error) {
+	s := Sizes{By: map[Origin]Section{}}
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, 1<<20)
+	begun, discard, section := false, false, ""
+	for sc.Scan() {
+		line := sc.Text()
+		if !begun {
+			begun = strings.HasPrefix(line, "Linker script and memory map")
+			continue
+		}
+		if line != "" && line[0] != ' ' {
+			discard, section = strings.HasPrefix(line, "/DISCARD/"), ""
+			continue
+		}
+		var bytes, file string
+		if m := inputRE.FindStringSubmatch(line); m != nil {
+			section, bytes, file = m[1], m[2], m[3]
+		} else if m := wrapRE.FindStringSubmatch(line); m != nil {
+			section = m[1] // a long name: the rest is on the next line
+			continue
+		} else if m := restRE.FindStringSubmatch(line); m != nil && section != "" {
+			bytes, file = m[1], m[2]
+		} else {
+			section = ""
+			continue
+		}
+		name := section
+		section = ""
+		n, err := strconv.ParseUint(bytes, 16, 64)
+		if err != nil || n == 0 || discard {
+			continue
+		}
+		s.add(name, file, n, origin)
+	}
+	if !begun && sc.Err() == nil {
+		return s, errors.New("the linker's map file has no memory map")
+	}
+	return s, sc.Err()
+}
+
+func (s *Sizes) add(section, file string, n uint64, origin map[string]Origin) {
+	if m := memberRE.FindStringSubmatch(file); m != nil {
+		file = m[1]
+	}
+	file = filepath.Base(file)
+	from, ok := origin[file]
+	if !ok {
+		from = Libc
+	}
+	if section == storeSection {
+		s.Arena = n - min(n, guards)
+		return
+	}
+	t := s.By[from]
+	switch {
+	case isWeights(section, file) && from != Libc && from != Harness:
+		t.Weights += n
+	case has(section, ".text") || has(section, ".vectors") || has(section, ".init") || has(section, ".fini"):
+		t.Text += n
+	case has(section, ".rodata") || has(section, ".ARM"):
+		if section == ".ARM.attributes" {
+			return
+		}
+		t.ROData += n
+	case has(section, ".data"):
+		t.Data += n
+	case has(section, ".bss") || section == "COMMON":
+		t.BSS += n
+	default:
+		return
+	}
+	s.By[from] = t
+}
+
+func has(section, kind string) bool { return section == kind || strings.HasPrefix(section, kind+".") }
+
+// objectSizes adds up objects before linking, by kind of content: an upper
+// bound, because the linker drops what nobody calls. The C library gets a
+// share that no libm or libgcc function set exceeds.
+func objectSizes(objects []string, lib string) (map[string]uint64, error) {
+	const libc = 64 << 10
+	size := map[string]uint64{"data": 2 << 10}
+	for _, o := range objects {
+		f, err := elf.Open(o)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range f.Sections {
+			if s.Flags&elf.SHF_ALLOC == 0 {
+				continue
+			}
+			n := s.Size + s.Addralign
+			switch {
+			case s.Name == storeSection:
+				size["arena"] += n
+			case s.Flags&elf.SHF_EXECINSTR != 0:
+				size["code"] += n
+			case isWeights(s.Name, filepath.Base(o)):
+				size["weights"] += n
+			case s.Flags&elf.SHF_WRITE != 0:
+				size["data"] += n
+			default:
+				size["rodata"] += n
+			}
+		}
+		f.Close()
+	}
+	if lib != "" {
+		st, err := os.Stat(lib)
+		if err != nil {
+			return nil, err
+		}
+		_ = st // the linker takes a few kernels of it; they are in the share
+	}
+	size["code"] += libc
+	return size, nil
+}

@@ -1,0 +1,212 @@
+package boards
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Limits of a definition. A board file is a page of text; whatever is larger
+// or deeper is a mistake or an attack.
+const (
+	maxFileBytes = 256 << 10
+	maxDepth     = 16
+	maxNodes     = 20000
+	maxFiles     = 64
+)
+
+type kind uint8
+
+const (
+	scalar kind = iota
+	null
+	list
+	dict
+)
+
+func (k kind) String() string {
+	return [...]string{"a single value", "null", "a list", "a map"}[k]
+}
+
+type pos struct {
+	file string
+	line int
+}
+
+func (p pos) errorf(format string, args ...any) error {
+	return &Error{File: p.file, Line: p.line, Msg: fmt.Sprintf(format, args...)}
+}
+
+// tree is YAML with positions: what is merged, then decoded. Trees are not
+// edited once built, so that files can share them.
+type tree struct {
+	kind  kind
+	pos   pos
+	text  string // scalar: as written
+	tag   string // scalar: !!str, !!int, !!bool, !!float
+	items []*tree
+	keys  []string // dict: order of the file
+	m     map[string]*tree
+
+	// rival is what another parent says; a child has to decide.
+	rival *tree
+}
+
+func newDict(p pos) *tree { return &tree{kind: dict, pos: p, m: map[string]*tree{}} }
+
+func (t *tree) set(key string, v *tree) {
+	if _, ok := t.m[key]; !ok {
+		t.keys = append(t.keys, key)
+	}
+	t.m[key] = v
+}
+
+func (t *tree) drop(key string) {
+	if _, ok := t.m[key]; !ok {
+		return
+	}
+	delete(t.m, key)
+	for i, k := range t.keys {
+		if k == key {
+			t.keys = append(t.keys[:i:i], t.keys[i+1:]...)
+			return
+		}
+	}
+}
+
+// parseTree reads one YAML document. Anchors, aliases and merge keys are
+// refused: inheritance does their work, and they are how small files become
+// large ones.
+func parseTree(file string, data []byte) (*tree, error) {
+	at := pos{file: file}
+	if len(data) > maxFileBytes {
+		return nil, at.errorf("the file has %d bytes; a board definition has at most %d", len(data), maxFileBytes)
+	}
+	// The YAML parser recurses over flow collections before anything here can
+	// look at depth.
+	if n := bytes.Count(data, []byte("[")) + bytes.Count(data, []byte("{")); n > maxNodes/4 {
+		return nil, at.errorf("%d opening brackets; this is not a board definition", n)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	if err := decodeNode(dec, &doc); err != nil {
+		return nil, yamlError(file, err)
+	}
+	var more yaml.Node
+	if err := decodeNode(dec, &more); err == nil {
+		return nil, pos{file, more.Line}.errorf("a second YAML document; a board file holds one")
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		return nil, at.errorf("the file is empty")
+	}
+	c := converter{file: file}
+	t, err := c.convert(doc.Content[0], 0)
+	if err != nil {
+		return nil, err
+	}
+	if t.kind == null {
+		return nil, at.errorf("the file is empty")
+	}
+	if t.kind != dict {
+		return nil, t.pos.errorf("a board file is a map of keys, this is %s", t.kind)
+	}
+	return t, nil
+}
+
+// decodeNode shields callers from panics of the YAML library on hostile text.
+func decodeNode(dec *yaml.Decoder, n *yaml.Node) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: unreadable: %v", r)
+		}
+	}()
+	return dec.Decode(n)
+}
+
+// yamlError turns "yaml: line 3: text" into an Error with that line.
+func yamlError(file string, err error) error {
+	msg := strings.TrimPrefix(err.Error(), "yaml: ")
+	var line int
+	if n, _ := fmt.Sscanf(msg, "line %d:", &line); n == 1 {
+		msg = strings.TrimSpace(msg[strings.Index(msg, ":")+1:])
+	}
+	if msg == "EOF" {
+		msg = "the file is empty"
+	}
+	return &Error{File: file, Line: line, Msg: msg}
+}
+
+type converter struct {
+	file  string
+	nodes int
+}
+
+func (c *converter) convert(n *yaml.Node, depth int) (*tree, error) {
+	at := pos{c.file, n.Line}
+	if c.nodes++; c.nodes > maxNodes {
+		return nil, at.errorf("more than %d values; this is not a board definition", maxNodes)
+	}
+	if depth > maxDepth {
+		return nil, at.errorf("nested deeper than %d levels", maxDepth)
+	}
+	if n.Anchor != "" {
+		return nil, at.errorf("anchor &%s: anchors and aliases are not accepted; use inherits", n.Anchor)
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return nil, at.errorf("alias *%s: anchors and aliases are not accepted; use inherits", n.Value)
+	case yaml.ScalarNode:
+		tag := n.ShortTag()
+		switch tag {
+		case "!!null":
+			return &tree{kind: null, pos: at}, nil
+		case "!!str", "!!int", "!!bool", "!!float", "!!timestamp":
+			return &tree{kind: scalar, pos: at, text: n.Value, tag: tag}, nil
+		}
+		return nil, at.errorf("tag %s is not accepted", tag)
+	case yaml.SequenceNode:
+		t := &tree{kind: list, pos: at}
+		for _, e := range n.Content {
+			v, err := c.convert(e, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			if v.kind == null {
+				return nil, v.pos.errorf("null in a list")
+			}
+			t.items = append(t.items, v)
+		}
+		return t, nil
+	case yaml.MappingNode:
+		t := newDict(at)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			k := n.Content[i]
+			kp := pos{c.file, k.Line}
+			if k.Kind != yaml.ScalarNode || k.Anchor != "" {
+				return nil, kp.errorf("a key has to be a plain word")
+			}
+			if k.ShortTag() == "!!merge" {
+				return nil, kp.errorf("merge key <<: use inherits")
+			}
+			if prev, ok := t.m[k.Value]; ok {
+				return nil, kp.errorf("key %q a second time; first in line %d", k.Value, prev.pos.line)
+			}
+			v, err := c.convert(n.Content[i+1], depth+1)
+			if err != nil {
+				return nil, err
+			}
+			t.set(k.Value, v)
+		}
+		for _, k := range t.keys {
+			if base, ok := strings.CutSuffix(k, "+"); ok {
+				if _, both := t.m[base]; both {
+					return nil, t.m[k].pos.errorf("both %s and %s: one replaces, the other appends", base, k)
+				}
+			}
+		}
+		return t, nil
+	}
+	return nil, at.errorf("unreadable YAML")
+}

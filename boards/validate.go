@@ -1,0 +1,220 @@
+package boards
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// coreISA says which ISA values a core can have (Arm's technical reference
+// manuals of the cores: chapters on configurable options).
+type coreISA struct {
+	dsp []bool
+	mve []string
+	fpu []string
+}
+
+var (
+	never  = []bool{false}
+	always = []bool{true}
+	option = []bool{false, true}
+	none   = []string{"none"}
+)
+
+var cores = map[string]coreISA{
+	"cortex-m0":     {never, none, none},
+	"cortex-m0plus": {never, none, none},
+	"cortex-m3":     {never, none, none},
+	"cortex-m4":     {always, none, []string{"none", "sp"}},
+	"cortex-m7":     {always, none, []string{"none", "sp", "dp"}},
+	"cortex-m33":    {option, none, []string{"none", "sp"}},
+	"cortex-m55":    {always, []string{"none", "int", "float"}, []string{"none", "dp"}},
+	"cortex-m85":    {always, []string{"none", "int", "float"}, []string{"none", "dp"}},
+	"host":          {never, none, []string{"dp"}},
+}
+
+// Content is everything a region can hold; `weights` falls back to rodata.
+var Content = []string{"vectors", "code", "rodata", "weights", "data", "arena", "stack"}
+
+// invalid is an error at a key of the merged definition.
+type invalid struct {
+	key string
+	msg string
+}
+
+func (e *invalid) Error() string { return e.key + ": " + e.msg }
+
+func badf(key, format string, args ...any) error {
+	return &invalid{key, fmt.Sprintf(format, args...)}
+}
+
+// locate gives a validation error the position of its key, or of the nearest
+// key above that some file sets.
+func locate(err error, t *tree, file string) error {
+	iv, ok := err.(*invalid)
+	if !ok {
+		return err
+	}
+	at := pos{file: file}
+	for _, part := range strings.Split(iv.key, ".") {
+		v, ok := t.m[part]
+		if !ok {
+			break
+		}
+		t, at = v, v.pos
+	}
+	return at.errorf("%s", iv.Error())
+}
+
+var (
+	nameRE    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	regionRE  = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	machineRE = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+)
+
+// finish fills defaults and checks a decoded Spec.
+func (s *Spec) finish() error {
+	if s.ISA.MVE == "" {
+		s.ISA.MVE = "none"
+	}
+	if s.ISA.FPU == "" {
+		s.ISA.FPU = "none"
+	}
+	if len(s.Memory) == 0 {
+		s.Memory = s.Runner.Memory
+	}
+	if len(s.Runner.Memory) == 0 && s.Runner.Kind == "qemu" {
+		s.Runner.Memory = s.Memory
+	}
+	if !nameRE.MatchString(s.Name) || len(s.Name) > 60 {
+		return badf("name", "%s is not a board name (letters, digits, . _ -)", quote(s.Name))
+	}
+	if err := s.checkISA(); err != nil {
+		return err
+	}
+	if s.Toolchain.CC == "" {
+		return badf("toolchain.cc", "missing: the compiler, for instance gcc")
+	}
+	if len(s.Kernels) == 0 {
+		return badf("kernels", "missing: at least [refc]")
+	}
+	for i, k := range s.Kernels {
+		if !regionRE.MatchString(k) || slices.Contains(s.Kernels[:i], k) {
+			return badf("kernels", "%s: want distinct names of kernel libraries such as cmsisnn, refc", quote(k))
+		}
+	}
+	for i, a := range s.Accelerators {
+		if !nameRE.MatchString(a.Name) || !nameRE.MatchString(a.Kind) {
+			return badf("accelerators", "entry %d: name and kind are needed", i)
+		}
+	}
+	if err := s.checkRunner(); err != nil {
+		return err
+	}
+	if s.Core == "host" {
+		return nil
+	}
+	if s.Stack < 512 || s.Stack > 64<<20 || s.Stack%8 != 0 {
+		return badf("stack", "%d bytes: want a multiple of 8 from 512 to 64M", s.Stack)
+	}
+	if err := checkRegions("memory", s.Memory); err != nil {
+		return err
+	}
+	if s.Runner.Kind == "qemu" {
+		return checkRegions("runner.memory", s.Runner.Memory)
+	}
+	return nil
+}
+
+func (s *Spec) checkISA() error {
+	c, ok := cores[s.Core]
+	if !ok {
+		var all []string
+		for n := range cores {
+			all = append(all, n)
+		}
+		sort.Strings(all)
+		if s.Core == "" {
+			return badf("core", "missing; known: %s", strings.Join(all, ", "))
+		}
+		return badf("core", "%s is unknown; known: %s", quote(s.Core), strings.Join(all, ", "))
+	}
+	if !slices.Contains(c.dsp, s.ISA.DSP) {
+		return badf("isa.dsp", "%t is impossible on %s", s.ISA.DSP, s.Core)
+	}
+	if !slices.Contains(c.mve, s.ISA.MVE) {
+		return badf("isa.mve", "%s is impossible on %s (possible: %s)", quote(s.ISA.MVE), s.Core, strings.Join(c.mve, ", "))
+	}
+	if !slices.Contains(c.fpu, s.ISA.FPU) {
+		return badf("isa.fpu", "%s is impossible on %s (possible: %s)", quote(s.ISA.FPU), s.Core, strings.Join(c.fpu, ", "))
+	}
+	if s.ISA.MVE == "float" && s.ISA.FPU == "none" {
+		return badf("isa.mve", "float vectors need an fpu")
+	}
+	return nil
+}
+
+func (s *Spec) checkRunner() error {
+	r := s.Runner
+	switch r.Kind {
+	case "none":
+		return nil
+	case "host":
+		if s.Core != "host" {
+			return badf("runner.kind", "host runs code for core host only, this is %s", s.Core)
+		}
+		return nil
+	case "qemu":
+	default:
+		return badf("runner.kind", "%s: want qemu, host or none", quote(r.Kind))
+	}
+	if s.Core == "host" {
+		return badf("runner.kind", "qemu does not run core host")
+	}
+	if !machineRE.MatchString(r.Machine) {
+		return badf("runner.machine", "%s is not a machine of QEMU", quote(r.Machine))
+	}
+	if r.IcountShift < 1 || r.IcountShift > 10 {
+		return badf("runner.icount_shift", "%d: QEMU takes 1 to 10", r.IcountShift)
+	}
+	if r.SysTickHz < 1000 || r.SysTickHz > 1e9 {
+		return badf("runner.systick_hz", "%d: want 1000 to 1000000000", r.SysTickHz)
+	}
+	return nil
+}
+
+func checkRegions(key string, rs Regions) error {
+	held := map[string]bool{}
+	for i, r := range rs {
+		k := key + "." + r.Name
+		if !regionRE.MatchString(r.Name) {
+			return badf(k, "a region's name has lower-case letters, digits and _")
+		}
+		end := uint64(r.Origin) + uint64(r.Size)
+		if r.Size == 0 || end > 1<<32 || end < uint64(r.Origin) {
+			return badf(k, "origin 0x%x and size %d do not describe memory below 4 GiB", uint64(r.Origin), uint64(r.Size))
+		}
+		if len(r.Holds) == 0 {
+			return badf(k, "holds nothing; want some of %s", strings.Join(Content, ", "))
+		}
+		for _, h := range r.Holds {
+			if !slices.Contains(Content, h) {
+				return badf(k+".holds", "%s: want some of %s", quote(h), strings.Join(Content, ", "))
+			}
+			held[h] = true
+		}
+		for _, o := range rs[:i] {
+			if uint64(r.Origin) < uint64(o.Origin)+uint64(o.Size) && uint64(o.Origin) < end {
+				return badf(k, "overlaps region %s", o.Name)
+			}
+		}
+	}
+	for _, c := range Content {
+		if !held[c] && c != "weights" {
+			return badf(key, "no region holds %s", c)
+		}
+	}
+	return nil
+}

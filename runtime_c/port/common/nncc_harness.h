@@ -1,0 +1,53 @@
+/* The contract between a model and the program that tests it.
+ *
+ * harness/model_glue.c describes the model in nncc_model; harness_main.c feeds
+ * it cases from the file cases.bin and writes what comes back to results.bin.
+ */
+#ifndef NNCC_HARNESS_H
+#define NNCC_HARNESS_H
+
+#include <stdint.h>
+
+/* Bytes before and after the arena that the model must not touch. A multiple
+ * of every alignment an arena can ask for. */
+#define NNCC_HARNESS_GUARD 64u
+
+/* Exit codes of the program; boards/run gives them their names. */
+#define NNCC_EXIT_OK 0
+#define NNCC_EXIT_USAGE 2 /* cases.bin does not fit the model, or cannot be read */
+#define NNCC_EXIT_FAULT 3 /* the processor trapped */
+#define NNCC_EXIT_GUARD 4 /* bytes beside the arena or below the stack were written */
+#define NNCC_EXIT_IO 5    /* results.bin cannot be written */
+
+typedef struct {
+    uint32_t bytes;
+    unsigned char *(*address)(void *arena);
+} nncc_harness_input;
+
+typedef struct {
+    uint32_t bytes;
+    const unsigned char *(*address)(const void *arena);
+} nncc_harness_output;
+
+typedef struct {
+    unsigned char *store;       /* guard, arena, guard */
+    uint32_t arena_bytes;
+    uint32_t steps;             /* calls of nncc_trace with step >= 0 in one inference */
+    uint32_t input_count;
+    uint32_t output_count;
+    const nncc_harness_input *inputs;
+    const nncc_harness_output *outputs;
+    int32_t (*run)(void *arena);   /* 0 is success */
+    int32_t (*reset)(void *arena); /* NULL where the model keeps no state */
+} nncc_harness_model;
+
+extern const nncc_harness_model nncc_model;
+
+/* Called by a model compiled with NNCC_TRACE: step -1 before the first step,
+ * then each step's number after it. */
+void nncc_trace(int32_t step, const void *arena);
+
+/* Runs the cases; the result is the exit code. */
+int32_t nncc_harness_main(void);
+
+#endif
