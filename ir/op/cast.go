@@ -11,7 +11,7 @@ import (
 func attrType(n *ir.Node, name string, code int) (tensor.DType, error) {
 	d, ok := tensor.FromONNX(code)
 	if !ok {
-		return 0, ir.Errf(n, "dtype", "attribute %s names data type %d, which is not among those supported (float, double, float16, bfloat16, bool, integers of 4 to 64 bits)", name, code)
+		return 0, ir.Errf(n, "dtype-unsupported", "attribute %s names data type %d, which is not among those supported (float, double, float16, bfloat16, bool, integers of 4 to 64 bits)", name, code)
 	}
 	return d, nil
 }
