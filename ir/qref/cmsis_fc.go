@@ -114,3 +114,20 @@ func BatchMatMul(p *BatchMatMulParams, left, right, out []int8) error {
 }
 
 func broadcasts(d, out int) bool { return d == out || d == 1 }
+
+// KernelSums are the values that the MVE build of CMSIS-NN wants in the context
+// buffer of a fully connected layer: for each of "cols" filter rows, the row's
+// sum (with the filter offset) times the input offset, plus the bias. They are
+// constants of the model. Source: arm_vector_sum_s8.
+func KernelSums(cols, depth int, filter []int8, inputOffset, filterOffset int32, bias []int32) []int32 {
+	sums := make([]int32, cols)
+	copy(sums, bias)
+	for j := range sums {
+		s := int32(depth) * filterOffset
+		for _, v := range filter[j*depth:][:depth] {
+			s += int32(v)
+		}
+		sums[j] += s * inputOffset
+	}
+	return sums
+}

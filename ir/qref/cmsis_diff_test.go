@@ -1,0 +1,229 @@
+package qref_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A call is one kernel invocation for testdata/cmsis_driver.c, with the bytes
+// that the Go reference computed for it.
+type call struct {
+	op    int32
+	ints  []int32
+	blobs [][]byte
+	want  []byte
+	fails bool   // the reference refused the arguments: the kernel must return an error
+	limit string // why CMSIS-NN itself must not be asked this, or ""
+	desc  string
+}
+
+// The operations of the driver, in its order.
+const (
+	opConv = iota
+	opDepthwise
+	opTransposeConv
+	opFC
+	opBatchMatMul
+	opAdd
+	opMul
+	opMinMax
+	opPool
+	opSoftmax
+	opConcat
+	opPad
+	opTranspose
+	opActivation
+	opLSTM
+	opRelu
+	opVectorSum
+)
+
+func (c *call) encode(b *bytes.Buffer) {
+	put := func(v int) { b.Write(binary.NativeEndian.AppendUint32(nil, uint32(int32(v)))) }
+	put(int(c.op))
+	put(len(c.ints))
+	for _, v := range c.ints {
+		put(int(v))
+	}
+	put(len(c.blobs))
+	for _, d := range c.blobs {
+		put(len(d))
+		b.Write(d)
+	}
+}
+
+// bytesOf reinterprets int8, int16 or int32 values as bytes.
+func bytesOf[T int8 | int16 | int32](s []T) []byte {
+	var b bytes.Buffer
+	if err := binary.Write(&b, binary.NativeEndian, s); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// required reports whether the environment demands a tool (NNCC_REQUIRE).
+func required(tool string) bool {
+	return slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), tool)
+}
+
+// buildDriver compiles the driver with the given include folders, sources and
+// libraries, or skips the test.
+func buildDriver(t *testing.T, flags []string, inputs ...string) string {
+	t.Helper()
+	cc := os.Getenv("CC")
+	if cc == "" {
+		cc = "cc"
+	}
+	path, err := exec.LookPath(cc)
+	if err != nil {
+		if required("cc") {
+			t.Fatalf("no C compiler %q: %v", cc, err)
+		}
+		t.Skipf("no C compiler %q", cc)
+	}
+	exe := filepath.Join(t.TempDir(), "driver")
+	args := append(slices.Clone(flags), "-o", exe, "testdata/cmsis_driver.c")
+	out, err := exec.Command(path, append(args, inputs...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", path, strings.Join(args, " "), err, out)
+	}
+	return exe
+}
+
+const (
+	cInclude = "../../runtime_c/include/cmsis_nn"
+	cSource  = "../../runtime_c/src/cmsis_nn"
+)
+
+var portableDriver string // built once by TestMain's first user
+
+func portable(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(cSource + "/*.c")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no kernels in %s: %v", cSource, err)
+	}
+	return buildDriver(t, []string{"-std=c99", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+		"-I" + cInclude, "-I" + cSource}, files...)
+}
+
+func library(t *testing.T) string {
+	t.Helper()
+	inc, lib := os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv("CMSIS_NN_LIB")
+	if inc == "" || lib == "" {
+		t.Skip("set CMSIS_NN_INCLUDE and CMSIS_NN_LIB to a host build of CMSIS-NN to compare with it")
+	}
+	return buildDriver(t, []string{"-std=gnu99", "-O1", "-w", "-I" + inc}, lib)
+}
+
+// compare runs the calls through a driver and checks every reply.
+func compare(t *testing.T, exe string, calls []*call) {
+	t.Helper()
+	var req, resp, stderr bytes.Buffer
+	for _, c := range calls {
+		c.encode(&req)
+	}
+	cmd := exec.Command(exe)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = &req, &resp, &stderr
+	if err := cmd.Run(); err != nil {
+		n := countReplies(resp.Bytes())
+		what := "?"
+		if n < len(calls) {
+			what = calls[n].desc
+		}
+		t.Fatalf("driver: %v in or after call %d: %s\n%s", err, n, what, stderr.String())
+	}
+	b := resp.Bytes()
+	bad := 0
+	for i, c := range calls {
+		status, n := int32(binary.NativeEndian.Uint32(b)), int(binary.NativeEndian.Uint32(b[4:]))
+		got := b[8 : 8+n]
+		b = b[8+n:]
+		var msg string
+		switch {
+		case c.fails && status == 0:
+			msg = "succeeded, but the reference refuses it"
+		case c.fails:
+		case status != 0:
+			msg = fmt.Sprintf("returned %d", status)
+		case !bytes.Equal(got, c.want):
+			j := 0
+			for j < len(got) && j < len(c.want) && got[j] == c.want[j] {
+				j++
+			}
+			msg = fmt.Sprintf("differs from byte %d of %d on: got %v, want %v", j, len(c.want),
+				got[j:min(j+8, len(got))], c.want[j:min(j+8, len(c.want))])
+		}
+		if msg != "" {
+			t.Errorf("call %d: %s\n\t%s", i, msg, c.desc)
+			if bad++; bad == 5 {
+				t.Fatal("giving up after 5 differences")
+			}
+		}
+	}
+}
+
+func countReplies(b []byte) int {
+	n := 0
+	for len(b) >= 8 {
+		l := 8 + int(binary.NativeEndian.Uint32(b[4:]))
+		if len(b) < l {
+			break
+		}
+		b = b[l:]
+		n++
+	}
+	return n
+}
+
+// cases is the number of random calls per kernel; NNCC_QREF_CASES overrides it.
+func cases() int {
+	if n, err := strconv.Atoi(os.Getenv("NNCC_QREF_CASES")); err == nil {
+		return n
+	}
+	return 2000
+}
+
+func generate(make func(*gen) *call, seed uint64, n int) []*call {
+	g := &gen{rand.New(rand.NewPCG(seed, 20))}
+	calls := make2(n, func() *call { return make(g) })
+	return calls
+}
+
+func make2(n int, f func() *call) []*call {
+	s := make([]*call, n)
+	for i := range s {
+		s[i] = f()
+	}
+	return s
+}
+
+// TestPortableC compares the Go reference with our own C kernels, built with
+// the address and undefined-behaviour sanitizers.
+func TestPortableC(t *testing.T) {
+	exe := portable(t)
+	for i, k := range kernels {
+		t.Run(k.name, func(t *testing.T) { compare(t, exe, generate(k.make, uint64(i), cases())) })
+	}
+}
+
+// TestLibrary compares the Go reference with a real CMSIS-NN. Calls that the
+// library is known to compute wrongly are left out (see the Limit functions).
+func TestLibrary(t *testing.T) {
+	exe := library(t)
+	for i, k := range kernels {
+		t.Run(k.name, func(t *testing.T) {
+			calls := slices.DeleteFunc(generate(k.make, uint64(i), cases()), func(c *call) bool { return c.limit != "" })
+			compare(t, exe, calls)
+		})
+	}
+}

@@ -1,0 +1,118 @@
+package qref
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir/fixp"
+)
+
+// LSTMGate holds the weights and scales of one gate. Weights are [hidden][size];
+// the effective biases, one per hidden unit, contain the weight sums times the
+// offset of the data (minus its zero point), and InputBias the gate's bias too.
+type LSTMGate struct {
+	InputMult, InputShift   int32
+	InputWeights            []int8
+	InputBias               []int32
+	HiddenMult, HiddenShift int32
+	HiddenWeights           []int8
+	HiddenBias              []int32
+	Act                     Activation
+}
+
+// LSTMParams describes an LSTM as arm_lstm_unidirectional_s8 takes it: int8
+// data and hidden state, gates in Q3.12 before and Q0.15 after the activation,
+// int16 cell state with 15+CellScalePower integer bits below the sign.
+type LSTMParams struct {
+	TimeMajor                           bool // [time][batch][size] in place of [batch][time][size]
+	Batch, Time, InputSize, HiddenSize  int
+	ForgetToCellMult, ForgetToCellShift int32 // forget gate times old state
+	InputToCellMult, InputToCellShift   int32 // input gate times cell gate
+	CellClip                            int32 // limit of the state's magnitude, 0 for none
+	CellScalePower                      int32 // the state's scale is 2^CellScalePower
+	OutputMult, OutputShift             int32 // output gate times tanh of the state
+	OutputOffset                        int32
+	Forget, Input, Cell, Output         LSTMGate
+}
+
+// LSTM runs all time steps. cell [Batch][HiddenSize] is the cell state and
+// hidden [Batch][HiddenSize] the hidden one; both are read first and hold the
+// final states afterwards. With a nil hidden both start at zero, as in
+// CMSIS-NN: the recurrent products of the first step, and their effective
+// biases, are then left out. Source: arm_lstm_unidirectional_s8,
+// arm_nn_lstm_step_s8.
+func LSTM(p *LSTMParams, in, out []int8, cell []int16, hidden []int8) error {
+	const name = "LSTM"
+	if p.Batch < 1 || p.Time < 1 || p.InputSize < 1 || p.HiddenSize < 1 {
+		return badArgs(name, "batch %d, time %d, input %d and hidden size %d must be positive", p.Batch, p.Time, p.InputSize, p.HiddenSize)
+	}
+	if err := firstErr(checkLen(name, "input", len(in), p.Batch*p.Time*p.InputSize), checkLen(name, "output", len(out), p.Batch*p.Time*p.HiddenSize),
+		checkLen(name, "cell state", len(cell), p.Batch*p.HiddenSize), checkOptional(name, "hidden state", len(hidden), p.Batch*p.HiddenSize)); err != nil {
+		return err
+	}
+	for _, g := range []*LSTMGate{&p.Forget, &p.Input, &p.Cell, &p.Output} {
+		if err := firstErr(checkLen(name, "input weights", len(g.InputWeights), p.HiddenSize*p.InputSize),
+			checkLen(name, "hidden weights", len(g.HiddenWeights), p.HiddenSize*p.HiddenSize),
+			checkLen(name, "input bias", len(g.InputBias), p.HiddenSize), checkLen(name, "hidden bias", len(g.HiddenBias), p.HiddenSize)); err != nil {
+			return err
+		}
+	}
+	step, next := 1, p.Time // distance of two steps of a batch, of two batches of a step
+	if p.TimeMajor {
+		step, next = p.Batch, 1
+	}
+	for b := range p.Batch {
+		state := cell[b*p.HiddenSize:][:p.HiddenSize]
+		var h []int8
+		if len(hidden) > 0 {
+			h = hidden[b*p.HiddenSize:][:p.HiddenSize]
+		} else {
+			clear(state)
+		}
+		for t := range p.Time {
+			at := b*next + t*step
+			dst := out[at*p.HiddenSize:][:p.HiddenSize]
+			lstmStep(p, in[at*p.InputSize:][:p.InputSize], h, state, dst)
+			h = dst
+		}
+		if len(hidden) > 0 {
+			copy(hidden[b*p.HiddenSize:], h)
+		}
+	}
+	return nil
+}
+
+func lstmStep(p *LSTMParams, data, hidden []int8, state []int16, out []int8) {
+	for u := range state {
+		forget := gateValue(&p.Forget, data, hidden, u)
+		input := gateValue(&p.Input, data, hidden, u)
+		update := gateValue(&p.Cell, data, hidden, u)
+		output := gateValue(&p.Output, data, hidden, u)
+		c := int32(fixp.SatS16(fixp.Requantize(forget*int32(state[u]), p.ForgetToCellMult, p.ForgetToCellShift)))
+		c += fixp.Requantize(input*update, p.InputToCellMult, p.InputToCellShift)
+		if p.CellClip > 0 {
+			c = fixp.Clamp(c, -p.CellClip, p.CellClip)
+		}
+		state[u] = fixp.SatS16(c)
+		squashed := int32(activate(state[u], p.CellScalePower+12, Tanh))
+		out[u] = quantOut(output*squashed, p.OutputMult, p.OutputShift, p.OutputOffset, math.MinInt8, math.MaxInt8)
+	}
+}
+
+// gateValue is one gate of one hidden unit in Q0.15: two scaled sums, each
+// saturated to int16 as it is added, then the activation.
+func gateValue(g *LSTMGate, data, hidden []int8, u int) int32 {
+	v := fixp.SatS16(scaledDot(data, g.InputWeights, g.InputBias, u, g.InputMult, g.InputShift))
+	if hidden != nil {
+		v = fixp.SatS16(int32(v) + scaledDot(hidden, g.HiddenWeights, g.HiddenBias, u, g.HiddenMult, g.HiddenShift))
+	}
+	return int32(activate(v, 0, g.Act))
+}
+
+func scaledDot(data, weights []int8, bias []int32, u int, mult, shift int32) int32 {
+	acc := bias[u]
+	w := weights[u*len(data):][:len(data)]
+	for i, v := range data {
+		acc += int32(v) * int32(w[i])
+	}
+	return fixp.Requantize(acc, mult, shift)
+}

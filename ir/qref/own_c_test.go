@@ -1,0 +1,327 @@
+package qref
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// The nncc_* kernels are tested through one host program that is generated
+// from the public headers: it reads calls from stdin (function number, the
+// bytes of every argument), makes each in buffers of exactly the given size
+// under the address and undefined-behaviour sanitizers, and writes back the
+// arguments that are not const.
+
+const (
+	ownInclude = "../../runtime_c/include/nncc"
+	ownSource  = "../../runtime_c/src/nncc"
+)
+
+// ownWarnings are the flags under which all C of the project is free of warnings.
+var ownWarnings = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
+
+// ownNeedTool returns the path of a tool, skips the test without it, and fails it
+// instead when NNCC_REQUIRE lists the label.
+func ownNeedTool(t testing.TB, label, tool string) string {
+	t.Helper()
+	path, err := exec.LookPath(tool)
+	if err == nil {
+		return path
+	}
+	if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), label) {
+		t.Fatalf("%s: not found, but NNCC_REQUIRE lists %s", tool, label)
+	}
+	t.Skipf("%s not found", tool)
+	return ""
+}
+
+// proto is one C prototype of the public headers.
+type proto struct {
+	status bool // returns nncc_status
+	name   string
+	args   []string // C types, in order
+}
+
+var protoPattern = regexp.MustCompile(`(?m)^(void|nncc_status) (nncc_\w+)\(([^)]*)\);`)
+
+// ownProtos reads the prototypes of all kernels, in a fixed order.
+func ownProtos(t testing.TB) []proto {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(ownInclude, "*.h"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no headers below %s (%v)", ownInclude, err)
+	}
+	var out []proto
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range protoPattern.FindAllStringSubmatch(string(text), -1) {
+			p := proto{status: m[1] == "nncc_status", name: m[2]}
+			for a := range strings.SplitSeq(m[3], ",") {
+				a = strings.TrimSpace(a)
+				p.args = append(p.args, strings.TrimSpace(a[:strings.LastIndex(a, "*")+1]))
+			}
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b proto) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+// ownSources lists the C files of the kernels.
+func ownSources(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(ownSource, "*.c"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sources below %s (%v)", ownSource, err)
+	}
+	return files
+}
+
+// driver is the running test program.
+type driver struct {
+	in     *bufio.Writer
+	out    *bufio.Reader
+	stderr *bytes.Buffer
+	protos map[string]proto
+	index  map[string]int
+}
+
+var (
+	driverOnce sync.Once
+	theDriver  *driver
+	driverErr  error
+)
+
+// ownDriver builds and starts the test program once per test run.
+func ownDriver(t testing.TB) *driver {
+	t.Helper()
+	cc := ownNeedTool(t, "cc", "gcc")
+	driverOnce.Do(func() { theDriver, driverErr = startDriver(t, cc) })
+	if driverErr != nil {
+		t.Fatal(driverErr)
+	}
+	return theDriver
+}
+
+const driverHead = `#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void get(void *p, size_t n) { if (n && fread(p, 1, n, stdin) != n) exit(0); }
+`
+
+const driverMain = `
+int main(void) {
+    for (;;) {
+        unsigned id, n, i; int size[16]; void *a[16]; int status;
+        get(&id, 4); get(&n, 4);
+        for (i = 0; i < n; i++) {
+            get(&size[i], 4);
+            a[i] = NULL;
+            if (size[i] >= 0) {
+                a[i] = malloc(size[i] ? (size_t)size[i] : 1u);
+                get(a[i], (size_t)size[i]);
+            }
+        }
+        status = calls[id].fn(a);
+        fwrite(&status, 4, 1, stdout);
+        for (i = 0; i < n; i++) {
+            if (a[i] && (calls[id].outs >> i & 1u)) fwrite(a[i], 1, (size_t)size[i], stdout);
+            free(a[i]);
+        }
+        fflush(stdout);
+    }
+}
+`
+
+func startDriver(t testing.TB, cc string) (*driver, error) {
+	protos := ownProtos(t)
+	d := &driver{stderr: &bytes.Buffer{}, protos: map[string]proto{}, index: map[string]int{}}
+	var b strings.Builder
+	b.WriteString(driverHead)
+	for _, f := range ownSources(t) {
+		fmt.Fprintf(&b, "#include %q\n", filepath.Base(f))
+	}
+	for _, h := range []string{"nncc_f32.h", "nncc_s8.h", "nncc_move.h"} {
+		fmt.Fprintf(&b, "#include %q\n", h)
+	}
+	var table strings.Builder
+	for i, p := range protos {
+		d.protos[p.name], d.index[p.name] = p, i
+		outs := 0
+		fmt.Fprintf(&b, "static int call_%s(void **a) { ", p.name)
+		if p.status {
+			b.WriteString("return (int)")
+		}
+		fmt.Fprintf(&b, "%s(", p.name)
+		for k, typ := range p.args {
+			if k > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "(%s)a[%d]", typ, k)
+			if !strings.HasPrefix(typ, "const") {
+				outs |= 1 << k
+			}
+		}
+		b.WriteString(");")
+		if !p.status {
+			b.WriteString(" return 0;")
+		}
+		b.WriteString(" }\n")
+		fmt.Fprintf(&table, "  {call_%s, %du},\n", p.name, outs)
+	}
+	fmt.Fprintf(&b, "static const struct { int (*fn)(void **); unsigned outs; } calls[] = {\n%s};\n%s", table.String(), driverMain)
+
+	dir, err := os.MkdirTemp("", "nncc-own")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) // a running program does not need its file
+	src, bin := filepath.Join(dir, "driver.c"), filepath.Join(dir, "driver")
+	if err := os.WriteFile(src, []byte(b.String()), 0o644); err != nil {
+		return nil, err
+	}
+	args := []string{"-std=c99", "-O1", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all",
+		"-I", ownInclude, "-I", ownSource, src, "-lm", "-o", bin}
+	if msg, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s %s: %v\n%s", cc, strings.Join(args, " "), err, msg)
+	}
+	cmd := exec.Command(bin)
+	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
+	cmd.Stderr = d.stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	d.in, d.out = bufio.NewWriter(in), bufio.NewReader(out)
+	return d, cmd.Start()
+}
+
+// call runs kernel name. args are in the kernel's order: nil for NULL, a
+// struct of fixed-size fields for parameters, slices for tensors; slices of
+// arguments that are not const receive the kernel's output. The result is the
+// kernel's status, 0 for void kernels.
+func (d *driver) call(t testing.TB, name string, args ...any) int32 {
+	t.Helper()
+	p, ok := d.protos[name]
+	if !ok {
+		t.Fatalf("%s: no such kernel in the headers", name)
+	}
+	if len(args) != len(p.args) {
+		t.Fatalf("%s takes %d arguments, got %d", name, len(p.args), len(args))
+	}
+	le := binary.LittleEndian
+	head := le.AppendUint32(le.AppendUint32(nil, uint32(d.index[name])), uint32(len(args)))
+	d.in.Write(head)
+	sizes := make([]int, len(args))
+	for i, a := range args {
+		if a == nil || reflect.ValueOf(a).Kind() == reflect.Slice && reflect.ValueOf(a).IsNil() {
+			d.in.Write(le.AppendUint32(nil, math.MaxUint32))
+			sizes[i] = -1
+			continue
+		}
+		raw, err := binary.Append(nil, le, a)
+		if err != nil {
+			t.Fatalf("%s: argument %d: %v", name, i, err)
+		}
+		sizes[i] = len(raw)
+		d.in.Write(le.AppendUint32(nil, uint32(len(raw))))
+		d.in.Write(raw)
+	}
+	if err := d.in.Flush(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, d.stderr)
+	}
+	var status int32
+	if err := binary.Read(d.out, le, &status); err != nil {
+		t.Fatalf("%s: the driver died: %v\nparameters %+v\n%s", name, err, args[0], d.stderr)
+	}
+	for i, a := range args {
+		if sizes[i] < 0 || strings.HasPrefix(p.args[i], "const") {
+			continue
+		}
+		raw := make([]byte, sizes[i])
+		if _, err := io.ReadFull(d.out, raw); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, d.stderr)
+		}
+		if _, err := binary.Decode(raw, le, a); err != nil {
+			t.Fatalf("%s: argument %d: %v", name, i, err)
+		}
+	}
+	return status
+}
+
+// TestOwnHeaderNames checks that every kernel lives in the file of its name,
+// which is how a generator finds the sources of a call.
+func TestOwnHeaderNames(t *testing.T) {
+	for _, p := range ownProtos(t) {
+		if _, err := os.Stat(filepath.Join(ownSource, p.name+".c")); err != nil {
+			t.Errorf("kernel %s: %v", p.name, err)
+		}
+	}
+}
+
+// TestOwnCompiles compiles every kernel alone, without warnings, on the host
+// with both compilers.
+func TestOwnCompiles(t *testing.T) {
+	for _, tool := range []string{"gcc", "clang"} {
+		t.Run(tool, func(t *testing.T) {
+			cc := ownNeedTool(t, map[string]string{"gcc": "cc", "clang": "clang"}[tool], tool)
+			args := append(slices.Clone(ownWarnings), "-fsyntax-only", "-I", ownInclude, "-I", ownSource)
+			if msg, err := exec.Command(cc, append(args, ownSources(t)...)...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, msg)
+			}
+		})
+	}
+}
+
+// ownCores are the cores whose code is checked, with their float ABI.
+var ownCores = []struct{ name, abi string }{
+	{"cortex-m0plus", "soft"}, {"cortex-m4", "hard"}, {"cortex-m7", "hard"}, {"cortex-m55", "hard"},
+}
+
+// TestOwnCrossCompiles compiles all kernels for the cores as one unit, without
+// warnings, and checks that no fused multiply-add is emitted: it would round
+// once where the reference rounds twice. GNU mode is used because only there
+// GCC contracts by default.
+func TestOwnCrossCompiles(t *testing.T) {
+	cc := ownNeedTool(t, "arm-gcc", "arm-none-eabi-gcc")
+	var unit strings.Builder
+	for _, f := range ownSources(t) {
+		fmt.Fprintf(&unit, "#include %q\n", filepath.Base(f))
+	}
+	fused := regexp.MustCompile(`\bvfn?m[as]`)
+	for _, core := range ownCores {
+		t.Run(core.name, func(t *testing.T) {
+			args := append(slices.Clone(ownWarnings), "-std=gnu11", "-Os", "-mthumb", "-mcpu="+core.name, "-mfloat-abi="+core.abi,
+				"-I", ownInclude, "-I", ownSource, "-x", "c", "-", "-S", "-o", "-")
+			cmd := exec.Command(cc, args...)
+			cmd.Stdin = strings.NewReader(unit.String())
+			var out, msg bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &msg
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%v\n%s", err, msg.Bytes())
+			}
+			if m := fused.FindString(out.String()); m != "" {
+				t.Errorf("instruction %s: contraction is on", m)
+			}
+		})
+	}
+}

@@ -1,0 +1,12 @@
+/* max(x, 0) in place. */
+#include "nncc_cmsis.h"
+
+void arm_relu_q7(int8_t *data, uint16_t size)
+{
+    int32_t i;
+
+    for (i = 0; i < size; i++)
+    {
+        data[i] = (int8_t)nncc_max(data[i], 0);
+    }
+}
