@@ -11,55 +11,50 @@ import (
 // cannot hold what remains above its current height, or when an item was passed
 // over that would have fitted below.
 
-// maxExactItems is where the exact search stops being worth its budget.
-const maxExactItems = 400
-
 type exactSearch struct {
-	p      *problem
-	limit  int64   // plans of this height or more are of no use
-	floor  []int64 // per section: height below which nothing more is placed
-	remain []int64 // per section: bytes of items not placed
-	rest   []int   // items not placed, the most promising first
-	off    []int64
-	stop   int64
-	out    bool // the budget ran out
+	p      *problem // the piece of the core that is searched
+	height int64    // that a plan may have
+	floor  []int64  // per section: height below which nothing more is placed
+	remain []int64  // per section: bytes of items not placed
+	rest   []int    // items not placed, the most promising first
+	off    []int64  // per item of the piece
+	stop   int64    // work count
 }
 
-// exact improves the best plan until none better exists or its share of the
-// budget is spent.
-func (p *problem) exact() {
-	if len(p.items) > maxExactItems || p.spent() {
-		return
+// newExact prepares the search for the given items of p.
+func (p *problem) newExact(piece []int, height, stop int64) *exactSearch {
+	sub := &problem{unit: p.unit, work: p.work}
+	for k, i := range piece {
+		it := p.items[i]
+		it.storage = k
+		sub.items = append(sub.items, it)
 	}
-	e := &exactSearch{p: p, limit: p.best, off: make([]int64, len(p.items)), stop: p.share(1, 2)}
-	e.floor = make([]int64, p.sections)
-	e.remain = slices.Clone(p.load)
+	sub.measure()
+	e := &exactSearch{p: sub, height: height, stop: stop, off: make([]int64, len(piece))}
+	e.floor = make([]int64, sub.sections)
+	e.remain = slices.Clone(sub.load)
 	area := func(a *item) int64 { return mulSat(a.size, int64(a.hi-a.lo+1)) }
-	e.rest = p.sorted(func(a, b *item) int { return cmp.Or(cmp.Compare(area(b), area(a)), cmp.Compare(b.size, a.size)) })
-	e.search(0, -1, 0)
-	if !e.out {
-		p.optimal = true
-	}
+	e.rest = sub.sorted(func(a, b *item) int { return cmp.Or(cmp.Compare(area(b), area(a)), cmp.Compare(b.size, a.size)) })
+	return e
 }
+
+func (e *exactSearch) run() verdict { return e.search(0, -1) }
 
 // search places the items of e.rest at offsets >= cursor; an item placed at the
 // cursor must have a larger index than last, so that items which stand side by
-// side are tried in one order only. top is the height so far.
-func (e *exactSearch) search(cursor int64, last int, top int64) {
+// side are tried in one order only.
+func (e *exactSearch) search(cursor int64, last int) verdict {
 	p := e.p
 	if len(e.rest) == 0 {
-		p.offer("exact search", top, e.off)
-		e.limit = p.best
-		return
+		return found
 	}
 	p.work += int64(len(e.rest) + p.sections)
 	if p.work >= e.stop {
-		e.out = true
-		return
+		return unknown
 	}
 	for s, r := range e.remain {
-		if r > 0 && max(e.floor[s], cursor)+r >= e.limit {
-			return
+		if r > 0 && max(e.floor[s], cursor)+r > e.height {
+			return impossible
 		}
 	}
 
@@ -68,7 +63,7 @@ func (e *exactSearch) search(cursor int64, last int, top int64) {
 		off int64
 	}
 	options := make([]option, 0, len(e.rest))
-	ceiling := e.limit // the lowest end of any item not placed: nothing may start above
+	ceiling := e.height // the lowest end of any item not placed: nothing may start above
 	for pos, i := range e.rest {
 		it := &p.items[i]
 		low := int64(0)
@@ -88,7 +83,7 @@ func (e *exactSearch) search(cursor int64, last int, top int64) {
 	for _, o := range options {
 		i := e.rest[o.pos]
 		it := &p.items[i]
-		if o.off >= ceiling || o.off+it.size >= e.limit {
+		if o.off >= ceiling || o.off+it.size > e.height {
 			continue
 		}
 		e.rest = slices.Delete(e.rest, o.pos, o.pos+1)
@@ -98,14 +93,15 @@ func (e *exactSearch) search(cursor int64, last int, top int64) {
 			e.remain[s] -= it.size
 		}
 		e.off[i] = o.off
-		e.search(o.off, i, max(top, o.off+it.size))
+		v := e.search(o.off, i)
 		copy(e.floor[it.lo:it.hi+1], saved)
 		for s := it.lo; s <= it.hi; s++ {
 			e.remain[s] += it.size
 		}
 		e.rest = slices.Insert(e.rest, o.pos, i)
-		if e.out || p.optimal {
-			return
+		if v != impossible {
+			return v
 		}
 	}
+	return impossible
 }

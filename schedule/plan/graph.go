@@ -51,6 +51,8 @@ type program struct {
 	reuse [][]pair  // per node: storages that can be taken over
 	value []root    // per value: storage (row = index in size) and distance
 	roots []int     // per storage: index of its root value
+
+	scratch []int64 // per node, rounded up
 }
 
 // pair of storages: out may take the place of in.
@@ -113,7 +115,6 @@ func (p *program) link(values []Value) error {
 		writer[i] = -1
 	}
 	p.prev, p.next, p.touch = make([][]int32, len(p.nodes)), make([][]int32, len(p.nodes)), make([][]int32, len(p.nodes))
-	sum := int64(0)
 	for i, n := range p.nodes {
 		before := func(j int) {
 			// Nodes come in ascending order, so a repeat is the last entry.
@@ -129,10 +130,10 @@ func (p *program) link(values []Value) error {
 				p.touch[i] = append(p.touch[i], int32(k))
 			}
 		}
-		if n.Scratch < 0 || addSat(sum, n.Scratch) > maxTotal {
-			return errorf("%s has %d bytes of scratch", n.label(i), n.Scratch)
+		if n.Scratch < 0 || n.Scratch > maxTotal-p.align {
+			return errorf("%s has %d bytes of scratch; wanted 0 to %d", n.label(i), n.Scratch, maxTotal-p.align)
 		}
-		sum += n.Scratch
+		p.scratch = append(p.scratch, roundUp(n.Scratch, p.align))
 		for _, v := range append(append([]int(nil), n.In...), n.Out...) {
 			if v < 0 || v >= len(values) {
 				return errorf("%s uses value %d; there are values 0 to %d", n.label(i), v, len(values)-1)

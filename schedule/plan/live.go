@@ -31,7 +31,7 @@ func (p *program) others(done set, k, i int32) (ran, waits bool) {
 // beyond those live before it, and how the live bytes change when it is
 // through. Both are functions of done and i alone, whatever the order was.
 func (p *program) effect(done set, i int32) (need, change int64) {
-	need = p.nodes[i].Scratch
+	need = p.scratch[i]
 	for _, k := range p.touch[i] {
 		ran, waits := p.others(done, k, i)
 		if !ran && !p.input[k] {
@@ -107,8 +107,8 @@ func (p *program) bound() int64 {
 		}
 	}
 	most = max(most, end)
-	for i, n := range p.nodes {
-		need := n.Scratch
+	for i := range p.nodes {
+		need := p.scratch[i]
 		for _, k := range p.touch[i] {
 			need += p.size[k]
 		}

@@ -1,5 +1,7 @@
 package plan
 
+import "math/bits"
+
 // local improves the order of first fit by small changes: what stands at the
 // top of the arena, or below it, moves forward in the order or changes places
 // with an item it overlaps. A change for the worse is kept now and then, more
@@ -44,7 +46,7 @@ func (p *problem) local() {
 			next[0], next[j] = next[j], next[0]
 		}
 		// The height that is still accepted shrinks to that of the current plan.
-		slack := (cur - p.bound) / 4 * (stop - p.work) / max(stop-begin, 1)
+		slack := scale((cur-p.bound)/4, max(stop-p.work, 0), max(stop-begin, 1))
 		limit := cur + p.unit
 		if slack > 0 && rng.below(4) == 0 {
 			limit += int64(rng.next() % uint64(slack))
@@ -56,6 +58,14 @@ func (p *problem) local() {
 			p.offer("local search", h, f.off)
 		}
 	}
+}
+
+// scale returns v*part/whole for non-negative v and 0 <= part <= whole, whole
+// positive, without overflow.
+func scale(v, part, whole int64) int64 {
+	hi, lo := bits.Mul64(uint64(v), uint64(part))
+	q, _ := bits.Div64(hi, lo, uint64(whole))
+	return int64(q)
 }
 
 // byOffset lists the items of the best plan from the floor up.

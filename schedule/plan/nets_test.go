@@ -1,6 +1,9 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // net builds network-shaped programs for the tests: values with sizes as
 // feature maps have them, nodes with in-place activations and scratch.
@@ -209,6 +212,32 @@ func makeNet(build func(*net), seed int) *net {
 	n := &net{rng: rng{uint64(seed)}, scratch: seed&1 != 0, inplace: seed&2 != 0}
 	build(n)
 	return n
+}
+
+// shuffle returns the nodes in another order in which they can run.
+func (n *net) shuffle() []Node {
+	written := map[int]bool{}
+	writers := map[int]bool{}
+	for _, nd := range n.nodes {
+		for _, v := range nd.Out {
+			writers[v] = true
+		}
+	}
+	rest := slices.Clone(n.nodes)
+	out := []Node{}
+	for len(rest) > 0 {
+		k := n.rng.below(len(rest))
+		ready := !slices.ContainsFunc(rest[k].In, func(v int) bool { return writers[v] && !written[v] })
+		if !ready {
+			continue
+		}
+		for _, v := range rest[k].Out {
+			written[v] = true
+		}
+		out = append(out, rest[k])
+		rest = slices.Delete(rest, k, k+1)
+	}
+	return out
 }
 
 // identity is the order 0, 1, 2, ...

@@ -123,12 +123,13 @@ func Buffers(nodes []Node, values []Value, order []int, opt Options) ([]Buffer, 
 			b.Last = last
 		}
 		if b.First < 0 { // no node names it: it lives with its storage
-			b.First, b.Last = 0, 0
+			b.First = 0
 			if u := p.users[k]; len(u) > 0 {
-				b.First, b.Last = step[u[0]], step[u[0]]
+				b.First = step[u[0]]
 			} else if !p.input[k] && !p.keep[k] {
-				b.Bytes = 0
+				b.Bytes, b.Delta = 0, 0 // nobody needs the storage
 			}
+			b.Last = max(b.Last, b.First)
 		}
 	}
 	return bufs, nil

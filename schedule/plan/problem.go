@@ -45,6 +45,23 @@ func newProblem(storages []Storage, opt Options) *problem {
 			p.items = append(p.items, item{storage: k, size: roundUp(s.Bytes, p.unit), align: s.Align, lo: s.First, hi: s.Last})
 		}
 	}
+	p.measure()
+	p.overlaps()
+
+	// Every storage in its own place: the plan to improve on.
+	p.bestOff = make([]int64, len(p.items))
+	p.method = "no reuse"
+	for i := range p.items {
+		p.bestOff[i] = roundUp(p.best, p.items[i].align)
+		p.best = p.bestOff[i] + p.items[i].size
+	}
+	p.noReuse = p.best
+	p.optimal = p.best == p.bound
+	return p
+}
+
+// measure compresses time and computes the loads and the bound.
+func (p *problem) measure() {
 	p.compress()
 	p.load = make([]int64, p.sections)
 	for i := range p.items {
@@ -59,18 +76,6 @@ func newProblem(storages []Storage, opt Options) *problem {
 		}
 		p.bound = max(p.bound, p.load[s])
 	}
-	p.overlaps()
-
-	// Every storage in its own place: the plan to improve on.
-	p.bestOff = make([]int64, len(p.items))
-	p.method = "no reuse"
-	for i := range p.items {
-		p.bestOff[i] = roundUp(p.best, p.items[i].align)
-		p.best = p.bestOff[i] + p.items[i].size
-	}
-	p.noReuse = p.best
-	p.optimal = p.best == p.bound
-	return p
 }
 
 // compress replaces steps by sections: a new section begins at a start that

@@ -51,6 +51,9 @@ type sweep struct {
 	off    []int64
 	live   []liveSpan
 	stack  []choice
+	// failed holds hashes of what was met before: a position with the live items
+	// where they are. What comes after depends on nothing else.
+	failed map[uint64]struct{}
 }
 
 // liveSpan is an occupied run of bytes and the section in which it ends to be.
@@ -150,12 +153,13 @@ func (p *problem) newSweep(kind sweepKind) *sweep {
 // run looks for a plan of at most the given height until the work count stop.
 func (s *sweep) run(height, stop int64) bool {
 	s.height = height
+	s.failed = map[uint64]struct{}{}
 	pos := 0
 	fresh := true
 	for pos < len(s.order) {
 		c := &s.stack[pos]
 		if fresh {
-			s.choices(s.order[pos], c)
+			s.choices(pos, c)
 		}
 		if c.next < len(c.places) {
 			s.off[s.order[pos]] = c.places[c.next].off
@@ -182,8 +186,9 @@ func (s *sweep) top() int64 {
 	return t
 }
 
-// choices fills c with the places for item i, best first.
-func (s *sweep) choices(i int, c *choice) {
+// choices fills c with the places for the item at a position, best first.
+func (s *sweep) choices(pos int, c *choice) {
+	i := s.order[pos]
 	p, it := s.p, &s.p.items[i]
 	s.live = s.live[:0]
 	for _, j := range s.before[i] {
@@ -192,8 +197,14 @@ func (s *sweep) choices(i int, c *choice) {
 	p.work += int64(len(s.live)) + 1
 	slices.SortFunc(s.live, func(a, b liveSpan) int { return cmp.Compare(a.off, b.off) })
 
-	const never = math.MaxInt
 	c.places, c.next = c.places[:0], 0
+	key := s.key(pos)
+	if _, ok := s.failed[key]; ok {
+		return
+	}
+	s.failed[key] = struct{}{}
+
+	const never = math.MaxInt
 	end, endHi := int64(0), never
 	for k := 0; k <= len(s.live); k++ {
 		next := liveSpan{s.height, s.height, never}
@@ -211,6 +222,17 @@ func (s *sweep) choices(i int, c *choice) {
 		end, endHi = next.end, next.hi
 	}
 	slices.SortFunc(c.places, s.rank)
+}
+
+// key hashes a position and the live items in s.live.
+func (s *sweep) key(pos int) uint64 {
+	h := rng{uint64(pos)}
+	for _, l := range s.live {
+		h.state = h.next() ^ uint64(l.off)
+		h.state = h.next() ^ uint64(l.end)
+		h.state = h.next() ^ uint64(l.hi)
+	}
+	return h.next()
 }
 
 // place describes an end of a gap whose neighbour is live until section hi.
