@@ -25,6 +25,9 @@ func EvalNode(n *Node, in []*tensor.Dense) (out []*tensor.Dense, err error) {
 		case n.Op.EvalQ != nil && n.Op.Quant != QMove:
 			return n.Op.EvalQ(n, in)
 		case n.Op.Quant == QFloat:
+			if t, ok := Table(n); ok && in[0].Len() > len(t) {
+				return []*tensor.Dense{evalTable(n, in[0], t)}, nil
+			}
 			return EvalDequantised(n, in)
 		}
 	}
