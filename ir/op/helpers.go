@@ -1,8 +1,8 @@
 package op
 
 import (
-	"math"
 	"fmt"
+	"math"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
