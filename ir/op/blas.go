@@ -9,10 +9,13 @@ import (
 
 type float interface{ float32 | float64 }
 
+// summable adds int32, whose sums wrap modulo 2^32 as an accumulator's do.
+type summable interface{ float | int32 }
+
 // gemm is c = alpha*op(a)*op(b) + beta*c with row-major matrices; op(a) is
 // m x k and op(b) is k x n. The order of summation depends on the sizes only,
 // never on the number of cores.
-func gemm[T float](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	if m == 0 || n == 0 {
 		return
 	}
@@ -33,8 +36,40 @@ func gemm[T float](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb
 	switch a := any(a).(type) {
 	case []float32:
 		gonum.Implementation{}.Sgemm(tr(ta), tr(tb), m, n, k, float32(alpha), a, lda, any(b).([]float32), ldb, float32(beta), any(c).([]float32), ldc)
+	case []int32:
+		gemmInt(ta, tb, m, n, k, int32(alpha), a, lda, any(b).([]int32), ldb, int32(beta), any(c).([]int32), ldc)
 	case []float64:
 		gonum.Implementation{}.Dgemm(tr(ta), tr(tb), m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta), any(c).([]float64), ldc)
+	}
+}
+
+func gemmInt(ta, tb bool, m, n, k int, alpha int32, a []int32, lda int, b []int32, ldb int, beta int32, c []int32, ldc int) {
+	for i := 0; i < m; i++ {
+		row := c[i*ldc:][:n]
+		for j := range row {
+			row[j] *= beta
+		}
+		for l := 0; l < k; l++ {
+			v := alpha
+			if ta {
+				v *= a[l*lda+i]
+			} else {
+				v *= a[i*lda+l]
+			}
+			if v == 0 {
+				continue
+			}
+			if tb {
+				for j := range row {
+					row[j] += v * b[j*ldb+l]
+				}
+				continue
+			}
+			src := b[l*ldb:][:n]
+			for j, x := range src {
+				row[j] += v * x
+			}
+		}
 	}
 }
 

@@ -15,6 +15,8 @@ var Conv = def(ir.OpDef{
 	MinIn: 2, MaxIn: 3,
 	Infer:   inferConv,
 	Eval:    evalConv,
+	EvalQ:   evalConvQ,
+	Quant:   ir.QInt,
 	Pattern: ir.OutFusable,
 	MACs: func(n *ir.Node) int64 {
 		g, err := ConvGeometry(n)
@@ -34,6 +36,8 @@ var ConvTranspose = def(ir.OpDef{
 	MinIn: 2, MaxIn: 3,
 	Infer:   inferConv,
 	Eval:    evalConvTranspose,
+	EvalQ:   evalConvQ,
+	Quant:   ir.QInt,
 	Pattern: ir.OutFusable,
 	MACs: func(n *ir.Node) int64 {
 		g, err := ConvGeometry(n)
@@ -76,7 +80,7 @@ func evalConv(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 func convolve[T float](n *ir.Node, g *ConvGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	return func(in []*tensor.Dense) []*tensor.Dense {
 		y := make([]T, g.N*g.COut*product(g.Out))
-		convFloat(g, tensor.As[T](in[0]), tensor.As[T](in[1]), floats[T](opt(in, 2)), y)
+		convSum(g, tensor.As[T](in[0]), tensor.As[T](in[1]), floats[T](opt(in, 2)), y)
 		return []*tensor.Dense{clampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
 	}
 }
@@ -93,7 +97,7 @@ func evalConvTranspose(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) 
 func convolveTransposed[T float](n *ir.Node, g *ConvGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	return func(in []*tensor.Dense) []*tensor.Dense {
 		y := make([]T, g.N*g.COut*product(g.Out))
-		convTransposeFloat(g, tensor.As[T](in[0]), tensor.As[T](in[1]), floats[T](opt(in, 2)), y)
+		convTransposeSum(g, tensor.As[T](in[0]), tensor.As[T](in[1]), floats[T](opt(in, 2)), y)
 		return []*tensor.Dense{clampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
 	}
 }

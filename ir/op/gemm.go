@@ -24,7 +24,7 @@ var Gemm = def(ir.OpDef{
 		}
 		return one(ir.T(n.In[0].Type.DType, g.M, g.N))
 	},
-	Eval: evalGemm, Pattern: ir.OutFusable,
+	Eval: evalGemm, EvalQ: evalGemmQ, Quant: ir.QInt, Pattern: ir.OutFusable,
 	MACs: func(n *ir.Node) int64 {
 		g, err := GemmGeometry(n)
 		if err != nil {

@@ -24,7 +24,7 @@ var MatMul = def(ir.OpDef{
 		}
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
 	},
-	Eval: evalMatMul, Pattern: ir.OutFusable, MACs: matmulMACs,
+	Eval: evalMatMul, EvalQ: evalMatMulQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: matmulMACs,
 })
 
 // MatGeom is the geometry of MatMul: Batch products of [M, K] and [K, N]

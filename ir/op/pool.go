@@ -16,14 +16,14 @@ func poolAttrs(more ...ir.AttrSpec) []ir.AttrSpec {
 var AveragePool = def(ir.OpDef{
 	Name: "AveragePool", Doc: "mean over sliding windows",
 	Attrs: withAct(poolAttrs(ir.IntA("count_include_pad", 0))...), MinIn: 1,
-	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
+	Infer: inferPool, Eval: evalPool, EvalQ: evalAveragePoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 })
 
 // GlobalAveragePool is the mean over all spatial dimensions, kept as ones.
 var GlobalAveragePool = def(ir.OpDef{
 	Name: "GlobalAveragePool", Doc: "mean over all spatial dimensions",
 	Attrs: withAct(), MinIn: 1,
-	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
+	Infer: inferPool, Eval: evalPool, EvalQ: evalAveragePoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 })
 
 // MaxPool is the maximum over windows of [N, C, spatial...]; padding never
@@ -33,14 +33,14 @@ var GlobalAveragePool = def(ir.OpDef{
 var MaxPool = def(ir.OpDef{
 	Name: "MaxPool", Doc: "maximum over sliding windows, with indices on request",
 	Attrs: withAct(poolAttrs(ir.IntA("storage_order", 0))...), MinIn: 1, MaxOut: 2,
-	Infer: inferMaxPool, Eval: evalMaxPool, Pattern: ir.OutFusable, MACs: poolMACs,
+	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 })
 
 // GlobalMaxPool is the maximum over all spatial dimensions, kept as ones.
 var GlobalMaxPool = def(ir.OpDef{
 	Name: "GlobalMaxPool", Doc: "maximum over all spatial dimensions",
 	Attrs: withAct(), MinIn: 1,
-	Infer: inferMaxPool, Eval: evalMaxPool, Pattern: ir.OutFusable, MACs: poolMACs,
+	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 })
 
 // LpPool is the p-norm over windows; padding counts as zero.

@@ -4,9 +4,9 @@ package op
 // tiles are also the units of parallel work.
 const tilePixels = 2048
 
-// convFloat computes y = conv(x, w) + b; all arrays in logical order (x
+// convSum computes y = conv(x, w) + b; all arrays in logical order (x
 // [N,C,...], w [O,I/g,...], y [N,O,...]).
-func convFloat[T float](g *ConvGeom, x, w, b, y []T) {
+func convSum[T summable](g *ConvGeom, x, w, b, y []T) {
 	in, out := product(g.In), product(g.Out)
 	ci, co := g.CIn/g.Group, g.COut/g.Group
 	if ci == 1 {
@@ -58,7 +58,7 @@ func convFloat[T float](g *ConvGeom, x, w, b, y []T) {
 
 // im2col fills col, [C*taps][hi-lo], with the input elements under every
 // kernel position for the output pixels lo to hi; zero in the padding.
-func im2col[T float](g *ConvGeom, x []T, lo, hi int, col []T) {
+func im2col[T summable](g *ConvGeom, x []T, lo, hi int, col []T) {
 	in, out := pad3(g.In, 1), pad3(g.Out, 1)
 	kn, st, dl, pb := pad3(g.Kernel, 1), pad3(g.Strides, 1), pad3(g.Dilations, 1), pad3(g.PadBegin, 0)
 	plane := in[0] * in[1] * in[2]
@@ -117,7 +117,7 @@ func outRange(start, stride, out, size int) (lo, hi int) {
 
 // convDepthwise is the direct form for one input channel a group: every
 // output channel is a sum of shifted copies of one input plane.
-func convDepthwise[T float](g *ConvGeom, x, w, b, y []T) {
+func convDepthwise[T summable](g *ConvGeom, x, w, b, y []T) {
 	in, out := pad3(g.In, 1), pad3(g.Out, 1)
 	kn, st, dl, pb := pad3(g.Kernel, 1), pad3(g.Strides, 1), pad3(g.Dilations, 1), pad3(g.PadBegin, 0)
 	ip, op, taps, mult := product(g.In), product(g.Out), g.Taps(), g.COut/g.Group
@@ -162,9 +162,9 @@ func convDepthwise[T float](g *ConvGeom, x, w, b, y []T) {
 	})
 }
 
-// convTransposeFloat computes the transposed convolution: the columns W' * x
+// convTransposeSum computes the transposed convolution: the columns W' * x
 // are added where their kernel position falls. x [N,C,...], w [C,O/g,...].
-func convTransposeFloat[T float](g *ConvGeom, x, w, b, y []T) {
+func convTransposeSum[T summable](g *ConvGeom, x, w, b, y []T) {
 	ip, op, taps := product(g.In), product(g.Out), g.Taps()
 	ci, co := g.CIn/g.Group, g.COut/g.Group
 	in, out := pad3(g.In, 1), pad3(g.Out, 1)

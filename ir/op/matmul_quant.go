@@ -1,0 +1,124 @@
+package op
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Quantised matrix products: int32 sums of (a - za) * (b - zb), starting at
+// the bias, requantised by the multiplier of s_a*s_b/s_y. These are the
+// numbers of arm_fully_connected_s8, its per-channel form, and
+// arm_batch_matmul_s8. Per tensor the two scales multiply in float32, as in
+// TFLite.
+
+// MatMulQuantParams are the integer parameters of a quantised MatMul: one
+// multiplier, or one a column where a right matrix [K, N] has a scale a column.
+// A reason that is not empty says why the integer arithmetic does not apply.
+func MatMulQuantParams(n *ir.Node) (*MACParams, string) {
+	g, err := MatMulGeometry(n)
+	if err != nil {
+		return nil, err.Error()
+	}
+	axis := -1
+	if n.In[1].Type.Rank() == 2 {
+		axis = 1
+	}
+	return macParams(n, axis, g.N, true)
+}
+
+// GemmQuantParams is MatMulQuantParams for Gemm, whose weights may be [K, N]
+// or, with transB, [N, K]. The integer arithmetic needs alpha = beta = 1, no
+// transA, and a bias with at most one value a column.
+func GemmQuantParams(n *ir.Node) (*MACParams, string) {
+	g, err := GemmGeometry(n)
+	if err != nil {
+		return nil, err.Error()
+	}
+	axis := 1
+	if n.Int("transB") != 0 {
+		axis = 0
+	}
+	switch {
+	case n.Int("transA") != 0:
+		return nil, "transA is set"
+	case n.Float("alpha") != 1:
+		return nil, fmt.Sprintf("alpha is %v, want 1", n.Float("alpha"))
+	case n.Input(2) != nil && n.Float("beta") != 1:
+		return nil, fmt.Sprintf("beta is %v, want 1", n.Float("beta"))
+	}
+	if b := n.Input(2); b != nil {
+		if s := b.Type.Shape; len(s) == 2 && s[0] != 1 {
+			return nil, fmt.Sprintf("the bias %s has shape %v, want one value a column", b, s)
+		}
+	}
+	return macParams(n, axis, g.N, true)
+}
+
+func evalGemmQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	g, err := GemmGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	p, why := GemmQuantParams(n)
+	if why != "" {
+		return evalActQ(n, in)
+	}
+	var bias []int32
+	if b := opt(in, 2); b != nil {
+		bias = tensor.As[int32](expand(b, []int{1, g.N}))
+	}
+	w := s8(in[1])
+	if n.Int("transB") == 0 {
+		w = swapInner(1, g.K, g.N, w)
+	}
+	y := make([]int8, g.M*g.N)
+	if err := p.product(g.M, g.K, g.N, s8(in[0]), w, bias, y); err != nil {
+		return nil, ir.Errf(n, "kernel", "%v", err)
+	}
+	return outs(eightBitOf(n.Out[0].Type, []int{g.M, g.N}, y))
+}
+
+func evalMatMulQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	g, err := MatMulGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	p, why := MatMulQuantParams(n)
+	if why != "" {
+		return evalActQ(n, in)
+	}
+	a, b := s8(in[0]), s8(in[1])
+	b = swapInner(len(b)/max(g.K*g.N, 1), g.K, g.N, b)
+	y := make([]int8, len(g.A)*g.M*g.N)
+	for i := range g.A {
+		err := p.product(g.M, g.K, g.N, a[g.A[i]*g.M*g.K:][:g.M*g.K], b[g.B[i]*g.K*g.N:][:g.K*g.N], nil, y[i*g.M*g.N:][:g.M*g.N])
+		if err != nil {
+			return nil, ir.Errf(n, "kernel", "%v", err)
+		}
+	}
+	return outs(eightBitOf(n.Out[0].Type, g.Shape, y))
+}
+
+// product is one matrix product, a [m][k] times b transposed [n][k].
+func (p *MACParams) product(m, k, n int, a, b []int8, bias []int32, y []int8) error {
+	if len(p.FilterOff) == 1 && m*n*k > 0 {
+		fc := &qref.FCParams{Rows: m, Depth: k, Cols: n, InputOffset: p.InOff, FilterOffset: p.FilterOff[0], OutputOffset: p.OutOff,
+			ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift}
+		return qref.FullyConnected(fc, a, b, bias, y)
+	}
+	for i := range y {
+		row, col := a[i/n*k:][:k], b[i%n*k:][:k]
+		var acc int32
+		if bias != nil {
+			acc = bias[i%n]
+		}
+		for j, v := range row {
+			acc += (int32(v) + p.InOff) * (int32(col[j]) + p.filterOff(i%n))
+		}
+		y[i] = p.requantise(acc, i%n)
+	}
+	return nil
+}
