@@ -1,0 +1,149 @@
+// Package onnx reads ONNX models: the file, its external data, and everything
+// that can be said about its validity before the graph is imported.
+//
+// A model is untrusted input. Load refuses files that are no ONNX models or would
+// take too much memory, Check reports what is wrong inside, TensorData decodes
+// constants; none of them panics on any input or reads outside the model's folder.
+package onnx
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+)
+
+// Model is a decoded model file.
+type Model struct {
+	Proto  *pb.ModelProto
+	Path   string   // as given to Load; "" for a model from memory
+	Dir    string   // folder below which external data may lie; "" allows none
+	SHA256 [32]byte // of the file
+	Limits Limits
+}
+
+// Load reads a model file. External data is looked for below the file's folder.
+func Load(path string, lim Limits) (*Model, error) {
+	lim = lim.orDefault()
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case st.IsDir():
+		return nil, fmt.Errorf("%s: is a folder; want an ONNX model file", path)
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: not a regular file; want an ONNX model file", path)
+	case st.Size() > lim.FileBytes:
+		return nil, fmt.Errorf("%s: %d bytes, the limit is %d", path, st.Size(), lim.FileBytes)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	// One byte more than allowed shows a file that grew meanwhile.
+	b := make([]byte, 0, st.Size()+1)
+	r := io.LimitReader(f, lim.FileBytes+1)
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+	}
+	if int64(len(b)) > lim.FileBytes {
+		return nil, fmt.Errorf("%s: above the limit of %d bytes", path, lim.FileBytes)
+	}
+	m, err := Parse(b, lim)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	m.Path = path
+	m.Dir = filepath.Dir(path)
+	return m, nil
+}
+
+// Parse decodes a model from memory; it has no folder for external data until
+// the caller sets Dir.
+func Parse(b []byte, lim Limits) (*Model, error) {
+	lim = lim.orDefault()
+	if len(b) == 0 {
+		return nil, errors.New("the file is empty; want an ONNX model")
+	}
+	if what := guess(b); what != "" {
+		return nil, fmt.Errorf("not an ONNX model: %s", what)
+	}
+	p := &pb.ModelProto{}
+	if err := decode(b, p, lim); err != nil {
+		return nil, err
+	}
+	return &Model{Proto: p, SHA256: sha256.Sum256(b), Limits: lim}, nil
+}
+
+// decode reads a message after its size in memory has been estimated.
+func decode(b []byte, m proto.Message, lim Limits) error {
+	if err := scanWire(b, m.ProtoReflect().Descriptor(), lim); err != nil {
+		return err
+	}
+	// scanWire bounds the depth far below this limit.
+	if err := (proto.UnmarshalOptions{RecursionLimit: 4 * maxWireDepth}).Unmarshal(b, m); err != nil {
+		return fmt.Errorf("cannot parse as ONNX protobuf: %w", err)
+	}
+	return nil
+}
+
+// guess names file kinds that people pass by mistake; they would otherwise give
+// obscure protobuf errors.
+func guess(b []byte) string {
+	has := func(at int, s string) bool { return len(b) >= at+len(s) && string(b[at:at+len(s)]) == s }
+	switch {
+	case has(0, "version https://git-lfs"):
+		return "it is a Git LFS pointer; run git lfs pull to get the model itself"
+	case has(4, "TFL3"):
+		return "it is a TensorFlow Lite model; convert it (for example with tf2onnx) first"
+	case has(4, "ORTM"):
+		return "it is in ONNX Runtime's own .ort format; pass the .onnx file it was made from"
+	case has(0, "PK\x03\x04"):
+		return "it is a ZIP archive, perhaps a PyTorch checkpoint; export it with torch.onnx.export first"
+	case has(0, "\x89HDF\r\n"):
+		return "it is an HDF5 file, perhaps a Keras model; convert it with tf2onnx first"
+	case has(0, "\x1f\x8b"):
+		return "it is compressed with gzip; unpack it first"
+	case has(0, "\x93NUMPY"):
+		return "it is a NumPy array"
+	case has(0, "<!DOCTYPE"), has(0, "<html"):
+		return "it is a web page; the download went wrong"
+	case has(0, "ir_version:"), has(0, "graph {"):
+		return "it is protobuf text; want the binary form"
+	}
+	return ""
+}
+
+// maxQuoted bounds how much of a name from a model goes into a message.
+const maxQuoted = 100
+
+// quote prints a name from a model: escaped, and cut when it is long.
+func quote(s string) string {
+	if len(s) <= maxQuoted {
+		return fmt.Sprintf("%q", s)
+	}
+	cut := maxQuoted
+	for cut > maxQuoted-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%q… (%d bytes)", s[:cut], len(s))
+}
