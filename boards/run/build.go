@@ -26,7 +26,8 @@ type BuildOptions struct {
 	CMSISInclude, CMSISLib string
 	// ExtraCFlags come after all others.
 	ExtraCFlags []string
-	// Opt is "size" (default), "speed", or flags such as "-O1".
+	// Opt is "size" (default), "speed", "balanced" (the same here), or flags
+	// such as "-O1".
 	Opt string
 	// Trace also builds the program that reports every step (NNCC_TRACE).
 	Trace bool
@@ -227,7 +228,7 @@ func (b *builder) optFlags() []string {
 	switch b.opt.Opt {
 	case "", "size":
 		return b.spec.Toolchain.Size
-	case "speed":
+	case "speed", "balanced":
 		return b.spec.Toolchain.Speed
 	}
 	return strings.Fields(b.opt.Opt)

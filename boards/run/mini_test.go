@@ -158,8 +158,10 @@ void mini_kernel_mode(int8_t *arena)
         break;
     case 8: count(250u); break;
     case 9: count(2500000u); break;
-    case 10: count(25000000u); break;
+    case 10: count(7500000u); break;
     case 11: arena[0] = (int8_t)deep(arena); break;
+    case 13: arena[0] = ((volatile int8_t *)arena)[1089]; break;
+    case 14: ((volatile uint32_t *)(void *)call)[2] = 1u; break;
     case 12: *(volatile uint32_t *)0xF0000000u = 1u; break;
     default: break;
     }

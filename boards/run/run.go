@@ -277,7 +277,7 @@ func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded
 		if limited.Err() != nil {
 			return nil, text, &Error{Timeout, spec.Name, fmt.Sprintf("no end after %s", timeout), text}
 		}
-		return nil, text, failure(spec, err, text)
+		return nil, text, failure(spec, elf, err, text)
 	}
 	out, err := os.ReadFile(filepath.Join(dir, "results.bin"))
 	if err != nil {
@@ -308,7 +308,7 @@ func command(spec *boards.Spec, elf string) (string, []string, error) {
 }
 
 // failure explains an exit status that is not 0.
-func failure(spec *boards.Spec, err error, text string) error {
+func failure(spec *boards.Spec, elf string, err error, text string) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return &ToolError{Tool: spec.Runner.Kind + " runner", Err: err, Output: text}
@@ -324,11 +324,14 @@ func failure(spec *boards.Spec, err error, text string) error {
 	case exitUsage:
 		return &Error{Usage, spec.Name, "the harness refused the cases", text}
 	case exitFault:
-		return &Error{Fault, spec.Name, "the processor trapped", text}
+		return &Error{Fault, spec.Name, "the processor trapped" + where(elf, text), text}
 	case exitGuard:
 		return &Error{Guard, spec.Name, "memory that does not belong to the model was written", text}
 	case exitIO:
 		return &Error{Broken, spec.Name, "results could not be written", text}
+	}
+	if strings.Contains(text, "unsupported machine type") {
+		return &ToolError{Tool: "qemu-system-arm", Output: text, Err: fmt.Errorf("it does not know the machine %s; a newer one does", spec.Runner.Machine)}
 	}
 	return &Error{Crash, spec.Name, fmt.Sprintf("exit status %d", exit.ExitCode()), text}
 }

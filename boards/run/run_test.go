@@ -6,7 +6,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,17 +16,47 @@ import (
 	"github.com/nncc/nncc/boards/run"
 )
 
-func build(t testing.TB, spec *boards.Spec, opt run.BuildOptions) *run.Image {
-	t.Helper()
-	if opt.Model == nil {
-		opt.Model = &miniModel
+var (
+	imagesMu sync.Mutex
+	images   = map[string]*run.Image{}
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, im := range images {
+		im.Close()
 	}
-	im, err := run.Build(context.Background(), spec, writeMini(t), opt)
+	os.Exit(code)
+}
+
+// mini builds the mini model once a board, with the traced program; on the
+// host with sanitisers.
+func mini(t testing.TB, spec *boards.Spec) *run.Image {
+	t.Helper()
+	imagesMu.Lock()
+	defer imagesMu.Unlock()
+	if im := images[spec.Name]; im != nil {
+		return im
+	}
+	im, err := run.Build(context.Background(), spec, writeMini(t), run.BuildOptions{Model: &miniModel, Trace: true, Sanitize: spec.Core == "host"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { im.Close() })
+	images[spec.Name] = im
 	return im
+}
+
+func checkSizes(t *testing.T, im *run.Image) {
+	t.Helper()
+	if im.Sizes.Arena != 1088 {
+		t.Errorf("arena %d bytes, want 1088", im.Sizes.Arena)
+	}
+	if w := im.Sizes.Weights(); w != 16 {
+		t.Errorf("weights %d bytes, want 16: %+v", w, im.Sizes)
+	}
+	if c := im.Sizes.Code(); c < 100 || c > 3000 {
+		t.Errorf("code %d bytes: %+v", c, im.Sizes)
+	}
 }
 
 // Every board with a machine computes the right bytes, counts the same
@@ -33,7 +65,7 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 	for _, name := range boards.List() {
 		t.Run(name, func(t *testing.T) {
 			spec := load(t, name)
-			im := build(t, spec, run.BuildOptions{Trace: true, Sanitize: name == "host"})
+			im := mini(t, spec)
 			cases := []run.Case{miniCase(0, 1), miniCase(0, 2), miniCase(0, 3), miniCase(8, 3)}
 			cases[2].KeepState = true
 			dumps := []run.Dump{{Step: 1, Offset: 1040, Bytes: 4}, {Step: -1, Offset: 16, Bytes: 512}, {Step: 0, Offset: 528, Bytes: 512}}
@@ -61,21 +93,13 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 					t.Errorf("case %d was not to be traced", i)
 				}
 			}
-			if name == "host" {
-				im = build(t, spec, run.BuildOptions{}) // sanitisers change sizes
-			}
-			if res.ArenaBytes != 1088 || im.Sizes.Arena != 1088 {
-				t.Errorf("arena %d, %d", res.ArenaBytes, im.Sizes.Arena)
-			}
-			if w := im.Sizes.Weights(); w != 16 {
-				t.Errorf("weights %d bytes, want 16: %+v", w, im.Sizes)
-			}
-			if c := im.Sizes.Code(); c < 100 || c > 3000 {
-				t.Errorf("code %d bytes: %+v", c, im.Sizes)
+			if res.ArenaBytes != 1088 {
+				t.Errorf("arena %d", res.ArenaBytes)
 			}
 			if name == "host" {
 				return
 			}
+			checkSizes(t, im)
 			t.Logf("instructions %d %d, layers %v, stack %d, code %d", res.Cases[0].Instructions, res.Cases[3].Instructions, res.Layers, res.StackBytes, im.Sizes.Code())
 			if n := res.Cases[0].Instructions; n < 3000 || n > 40000 {
 				t.Errorf("%d instructions", n)
@@ -95,7 +119,7 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range cases {
-				if again.Cases[i].Instructions != res.Cases[i].Instructions {
+				if again.Cases[i].Instructions != res.Cases[i].Instructions || !slices.Equal(again.Cases[i].Layers, res.Cases[i].Layers) {
 					t.Errorf("case %d: %d instructions, then %d", i, res.Cases[i].Instructions, again.Cases[i].Instructions)
 				}
 			}
@@ -104,81 +128,94 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 }
 
 // A loop of known length is counted to the instruction, also where the
-// counter wraps many times.
+// counter wraps several times, and its interrupts do not show in the stack.
 func TestCalibration(t *testing.T) {
 	for _, name := range []string{"cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "microbit"} {
 		t.Run(name, func(t *testing.T) {
 			spec := load(t, name)
-			im := build(t, spec, run.BuildOptions{Trace: true})
-			counts := func(opt run.Options, pick func(run.CaseResult) uint64) [3]uint64 {
-				res, err := run.RunWith(context.Background(), spec, im, []run.Case{miniCase(8, 1), miniCase(9, 1), miniCase(10, 1)}, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return [3]uint64{pick(res.Cases[0]), pick(res.Cases[1]), pick(res.Cases[2])}
+			res, err := run.RunWith(context.Background(), spec, mini(t, spec),
+				[]run.Case{miniCase(8, 1), miniCase(9, 1), miniCase(10, 1)}, run.Options{Trace: []int{0, 1, 2}})
+			if err != nil {
+				t.Fatal(err)
 			}
-			check := func(what string, n [3]uint64) {
-				t.Log(what, n)
-				// The loops differ by the turns; the jump table of the switch
-				// may take one branch more or less.
-				for i, turns := range []uint64{250, 2500000, 25000000} {
-					if d := int64(n[i]-n[0]) - int64(4*(turns-250)); d < -2 || d > 2 {
-						t.Errorf("%s: %d turns are off by %d instructions", what, turns, d)
-					}
+			a := res.Cases[0]
+			for i, turns := range []int64{250, 2500000, 7500000} {
+				c := res.Cases[i]
+				// The switch before the loop may take a branch more or less.
+				if d := int64(c.Instructions) - int64(a.Instructions) - 4*(turns-250); d < -2 || d > 2 {
+					t.Errorf("inference: %d turns are off by %d instructions", turns, d)
+				}
+				if d := int64(c.Layers[2]) - int64(a.Layers[2]) - 4*(turns-250); d < -2 || d > 2 {
+					t.Errorf("step: %d turns are off by %d instructions", turns, d)
 				}
 			}
-			opt := run.Options{Trace: []int{0, 1, 2}}
-			check("inference", counts(opt, func(c run.CaseResult) uint64 { return c.Instructions }))
-			check("step", counts(opt, func(c run.CaseResult) uint64 { return c.Layers[2] }))
+			if n := a.Layers[2]; n < 1002 || n > 1035 {
+				t.Errorf("a step of 1002 instructions and a switch counts %d", n)
+			}
+			if res.StackBytes > 100 || !res.StackExact {
+				t.Errorf("stack %d, exact %t", res.StackBytes, res.StackExact)
+			}
+			res, err = run.Run(context.Background(), spec, mini(t, spec), []run.Case{miniCase(11, 1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.StackBytes < 1200 || res.StackBytes > 1300 {
+				t.Errorf("a function with 1200 bytes of locals uses %d of stack", res.StackBytes)
+			}
 		})
 	}
 }
 
 func TestFailures(t *testing.T) {
-	for _, name := range []string{"host", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "microbit"} {
+	for _, name := range []string{"host", "cortex-m0plus", "cortex-m3", "cortex-m33", "cortex-m55", "microbit"} {
 		t.Run(name, func(t *testing.T) {
 			spec := load(t, name)
-			im := build(t, spec, run.BuildOptions{})
-			host := name == "host"
+			im := mini(t, spec)
+			temp := t.TempDir()
+			t.Setenv("TMPDIR", temp)
+			host, v6 := name == "host", strings.HasPrefix(spec.Core, "cortex-m0")
 			for _, c := range []struct {
 				name string
 				mode int8
 				kind run.Kind
 				says string
+				on   bool
 			}{
-				{"null call", 1, run.Fault, "PC="},
-				{"unaligned", 2, run.Fault, "PC="},
-				{"stack overflow", 3, run.Fault, "overflow"},
-				{"beyond arena", 4, run.Guard, "beyond the end"},
-				{"before arena", 5, run.Guard, "before the start"},
-				{"endless", 6, run.Timeout, "no end after"},
-				{"early exit", 7, run.Broken, "without an end record"},
-				{"bad address", 12, run.Fault, "PC="},
+				{"null call", 1, run.Fault, "return address in mini_", true},
+				{"unaligned", 2, run.Fault, "in mini_kernel_mode", v6 || host},
+				{"stack overflow", 3, run.Fault, "it overflowed", true},
+				{"beyond arena", 4, run.Guard, "beyond the end", !host},
+				{"before arena", 5, run.Guard, "before the start", !host},
+				{"beyond arena", 4, run.Fault, "AddressSanitizer", host},
+				{"read beyond arena", 13, run.Fault, "AddressSanitizer", host},
+				{"endless", 6, run.Timeout, "no end after", host || name == "cortex-m3"},
+				{"early exit", 7, run.Broken, "without an end record", true},
+				{"bad address", 12, run.Fault, "BFAR=0xf0000000", !host && !v6},
+				{"null write", 14, run.Guard, "null pointer", name == "cortex-m3" || name == "cortex-m55"},
 			} {
-				if c.name == "unaligned" && !strings.HasPrefix(spec.Core, "cortex-m0") {
-					continue // allowed on this core
-				}
-				if c.name == "bad address" && host {
+				if !c.on {
 					continue
 				}
 				t.Run(c.name, func(t *testing.T) {
 					opt := run.Options{}
 					if c.kind == run.Timeout {
-						opt.Timeout = time.Second
+						opt.Timeout = 300 * time.Millisecond
 					}
 					_, err := run.RunWith(context.Background(), spec, im, []run.Case{miniCase(0, 7), miniCase(c.mode, 7)}, opt)
 					var e *run.Error
 					if !errors.As(err, &e) {
 						t.Fatalf("got %v", err)
 					}
-					t.Log(err)
 					if e.Kind != c.kind {
-						t.Errorf("kind %q, want %q", e.Kind, c.kind)
+						t.Errorf("kind %q, want %q: %v", e.Kind, c.kind, err)
 					}
-					if !host && !strings.Contains(err.Error(), c.says) {
-						t.Errorf("no %q in the message", c.says)
+					if !strings.Contains(err.Error(), c.says) && !(host && c.kind == run.Fault) {
+						t.Errorf("no %q in: %v", c.says, err)
 					}
 				})
+			}
+			if left, _ := os.ReadDir(temp); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
 			}
 			res, err := run.Run(context.Background(), spec, im, []run.Case{miniCase(100, 1), miniCase(0, 1)})
 			if err != nil {
@@ -187,10 +224,90 @@ func TestFailures(t *testing.T) {
 			if res.Cases[0].Status != -3 || res.Cases[0].Outputs != nil || res.Cases[1].Status != 0 || res.Cases[1].Outputs == nil {
 				t.Errorf("a model that reports an error: %+v", res.Cases)
 			}
-			leftovers, _ := filepath.Glob(filepath.Join(os.TempDir(), "nncc-run-*"))
-			if len(leftovers) > 0 {
-				t.Logf("runs of others or leftovers: %v", leftovers)
+			wrong := miniCase(0, 1)
+			wrong.Inputs[1] = wrong.Inputs[1][:511]
+			var e *run.Error
+			if _, err := run.Run(context.Background(), spec, im, []run.Case{wrong}); !errors.As(err, &e) || e.Kind != run.Usage {
+				t.Errorf("an input cut short: %v", err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			if _, err := run.Run(ctx, spec, im, []run.Case{miniCase(0, 1)}); !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled: %v", err)
 			}
 		})
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	spec := load(t, "host")
+	im := mini(t, spec)
+	ctx := context.Background()
+	one := miniCase(0, 1)
+	for _, c := range []struct {
+		name  string
+		cases []run.Case
+		opt   run.Options
+		want  string
+	}{
+		{"no cases", nil, run.Options{}, "no cases"},
+		{"unequal cases", []run.Case{one, {Inputs: one.Inputs[:1]}}, run.Options{}, "case 1 has 1 inputs"},
+		{"unequal bytes", []run.Case{one, {Inputs: [][]byte{one.Inputs[0], nil}}}, run.Options{}, "input 1 has 0 bytes"},
+		{"trace nothing", []run.Case{one}, run.Options{Trace: []int{3}}, "case 3 is to be traced"},
+		{"dump outside", []run.Case{one}, run.Options{Dumps: []run.Dump{{Step: 0, Offset: 1000, Bytes: 100}}}, "outside of the arena"},
+		{"dump of no step", []run.Case{one}, run.Options{Dumps: []run.Dump{{Step: 9, Offset: 0, Bytes: 1}}}, "0 dumps came, 1 were asked for"},
+	} {
+		if _, err := run.RunWith(ctx, spec, im, c.cases, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if res, err := run.RunWith(ctx, spec, im, []run.Case{one}, run.Options{Trace: []int{}}); err != nil || res.Layers != nil {
+		t.Errorf("nothing to trace: %v", err)
+	}
+	none := *spec
+	none.Runner.Kind = "none"
+	if _, err := run.Run(ctx, &none, im, []run.Case{one}); err == nil || !strings.Contains(err.Error(), "no machine to run on") {
+		t.Errorf("board without machine: %v", err)
+	}
+}
+
+func TestMissingAndFailingTools(t *testing.T) {
+	spec := load(t, "host")
+	ctx := context.Background()
+	dir := writeMini(t)
+	var e *run.ToolError
+
+	bad := *spec
+	bad.Toolchain.CC = "no-such-compiler"
+	if _, err := run.Build(ctx, &bad, dir, run.BuildOptions{Model: &miniModel}); !errors.As(err, &e) || !strings.Contains(err.Error(), "apt-get install -y gcc") {
+		t.Errorf("missing compiler: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "broken.c"), []byte("int f(void) { return nope; }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{Model: &miniModel}); !errors.As(err, &e) || e.Install != "" || !strings.Contains(err.Error(), "broken.c:1") {
+		t.Errorf("broken source: %v", err)
+	}
+	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{}); err == nil || !strings.Contains(err.Error(), "has no harness folder") {
+		t.Errorf("no harness: %v", err)
+	}
+	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{Model: &miniModel, CMSISLib: "gone.a"}); err == nil || !strings.Contains(err.Error(), "gone.a") {
+		t.Errorf("missing library: %v", err)
+	}
+	arm := load(t, "cortex-m4")
+	im := mini(t, arm)
+	t.Setenv("PATH", t.TempDir())
+	if _, err := run.Run(ctx, arm, im, []run.Case{miniCase(0, 1)}); !errors.As(err, &e) || !strings.Contains(err.Error(), "apt-get install -y qemu-system-arm") {
+		t.Errorf("missing QEMU: %v", err)
+	}
+}
+
+func TestUnknownMachine(t *testing.T) {
+	spec := *load(t, "cortex-m4")
+	im := mini(t, &spec)
+	spec.Runner.Machine = "mps9-an999"
+	var e *run.ToolError
+	if _, err := run.Run(context.Background(), &spec, im, []run.Case{miniCase(0, 1)}); !errors.As(err, &e) || !strings.Contains(err.Error(), "does not know the machine mps9-an999") {
+		t.Errorf("got %v", err)
 	}
 }

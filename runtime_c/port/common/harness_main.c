@@ -225,6 +225,9 @@ static void guards_check(const unsigned char *store)
     if (nncc_port_stack_overflow() != 0) {
         fail(NNCC_EXIT_GUARD, "the stack overflowed: its lowest words were written");
     }
+    if (nncc_port_vectors_changed() != 0) {
+        fail(NNCC_EXIT_GUARD, "the model wrote to the exception vectors (through a null pointer?)");
+    }
 }
 
 /* ---- cases ---- */
@@ -259,6 +262,13 @@ static measurement measure(int32_t (*run)(void *), void *arena, int32_t count)
     return m;
 }
 
+static int32_t in_arena(const unsigned char *arena, const unsigned char *p, uint32_t bytes)
+{
+    const uintptr_t first = (uintptr_t)arena;
+    const uintptr_t at = (uintptr_t)p;
+    return at >= first && bytes <= nncc_model.arena_bytes && at - first <= nncc_model.arena_bytes - bytes;
+}
+
 /* The arena holds rubbish before a case, another one each time: a model that
  * reads what it has not written shows. */
 static int32_t prepare(unsigned char *arena, uint32_t seed, int32_t keep, uint32_t inputs_at)
@@ -266,9 +276,12 @@ static int32_t prepare(unsigned char *arena, uint32_t seed, int32_t keep, uint32
     uint32_t i;
     if (keep == 0) {
         uint32_t v = seed * 2654435761u + 12345u;
-        for (i = 0; i < nncc_model.arena_bytes; i++) {
+        for (i = 0; i < nncc_model.arena_bytes; i += 4u) {
+            uint32_t k;
             v = v * 1664525u + 1013904223u;
-            arena[i] = (unsigned char)(v >> 24);
+            for (k = 0; k < 4u && i + k < nncc_model.arena_bytes; k++) {
+                arena[i + k] = (unsigned char)((v >> (8u * k)) & 255u);
+            }
         }
         if (nncc_model.reset != NULL && nncc_model.reset(arena) != 0) {
             fail(NNCC_EXIT_USAGE, "the model's reset function failed");
@@ -283,8 +296,7 @@ static int32_t prepare(unsigned char *arena, uint32_t seed, int32_t keep, uint32
         uint32_t crc;
         const uint32_t size = nncc_model.inputs[i].bytes;
         unsigned char *const to = nncc_model.inputs[i].address(arena);
-        if (to < arena || size > nncc_model.arena_bytes ||
-            (uint32_t)(to - arena) > nncc_model.arena_bytes - size) {
+        if (in_arena(arena, to, size) == 0) {
             fail(NNCC_EXIT_GUARD, "an input lies outside of the arena");
             return -1;
         }
@@ -333,7 +345,12 @@ static void run_case(unsigned char *arena, uint32_t number, uint32_t flags, uint
     w[5] = (uint32_t)m.exact;
     record_words(RECORD_CASE, number, w, 6u);
     for (i = 0; i < nncc_model.output_count && m.status == 0 && h.failed == 0; i++) {
-        record(RECORD_OUTPUT, i, nncc_model.outputs[i].address(arena), nncc_model.outputs[i].bytes);
+        const unsigned char *const from = nncc_model.outputs[i].address(arena);
+        if (in_arena(arena, from, nncc_model.outputs[i].bytes) == 0) {
+            fail(NNCC_EXIT_GUARD, "an output lies outside of the arena");
+            return;
+        }
+        record(RECORD_OUTPUT, i, from, nncc_model.outputs[i].bytes);
     }
 }
 

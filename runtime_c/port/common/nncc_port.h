@@ -31,6 +31,9 @@ void nncc_port_stack_paint(void);
 uint32_t nncc_port_stack_used(uintptr_t top, int32_t *exact);
 /* 0 while the lowest words of the stack are as paint left them. */
 int32_t nncc_port_stack_overflow(void);
+/* 0 while the exception vectors are as they were: where they lie at address
+ * zero, that is where a write through a null pointer ends. */
+int32_t nncc_port_vectors_changed(void);
 
 /* Sanitisers: makes any access to the bytes an error, or allows it again. */
 void nncc_port_forbid(const void *from, uint32_t bytes);

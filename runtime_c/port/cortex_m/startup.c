@@ -12,9 +12,11 @@ typedef union {
     void (*handler)(void);
 } nncc_vector;
 
-extern const nncc_vector nncc_vectors[16];
+#define VECTORS 16
 
-__attribute__((section(".vectors"), used)) const nncc_vector nncc_vectors[16] = {
+extern const nncc_vector nncc_vectors[VECTORS];
+
+__attribute__((section(".vectors"), used)) const nncc_vector nncc_vectors[VECTORS] = {
     {.stack = nncc_ld_handler_stack_top},
     {.handler = nncc_reset_handler},
     {.handler = nncc_fault_handler}, /* NMI */
@@ -39,7 +41,7 @@ __attribute__((naked, used)) void nncc_reset_handler(void)
                    "mov sp, r0\n"
                    "ldr r0, =nncc_ld_stack_top\n"
                    "msr psp, r0\n"
-#if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__) || (__ARM_ARCH >= 8 && defined(__ARM_ARCH_ISA_THUMB) && __ARM_ARCH_ISA_THUMB == 2)
+#if __ARM_ARCH >= 8 && __ARM_ARCH_ISA_THUMB == 2
                    "ldr r0, =nncc_ld_stack_limit\n"
                    "msr psplim, r0\n"
 #endif
@@ -49,6 +51,22 @@ __attribute__((naked, used)) void nncc_reset_handler(void)
                    "bl nncc_start\n"
                    ".ltorg\n");
 }
+
+static uint32_t vectors_sum(void)
+{
+    /* Volatile: the linker's copy counts, not what the compiler knows. */
+    const volatile uint32_t *p = (const volatile uint32_t *)(uintptr_t)nncc_vectors;
+    uint32_t sum = 0u;
+    int32_t i;
+    for (i = 0; i < VECTORS; i++) {
+        sum = (sum << 1) + (sum >> 31) + p[i];
+    }
+    return sum;
+}
+
+static uint32_t vectors_at_start;
+
+int32_t nncc_port_vectors_changed(void) { return vectors_sum() != vectors_at_start; }
 
 static void enable_core(void)
 {
@@ -91,6 +109,7 @@ __attribute__((used, noreturn)) void nncc_start(void)
         *to = 0u;
     }
     enable_core();
+    vectors_at_start = vectors_sum();
     nncc_exit(nncc_harness_main());
 }
 

@@ -72,6 +72,7 @@ uint32_t nncc_port_interrupts(void) { return 0u; }
 uintptr_t nncc_port_sp(void) { return 0u; }
 void nncc_port_stack_paint(void) {}
 int32_t nncc_port_stack_overflow(void) { return 0; }
+int32_t nncc_port_vectors_changed(void) { return 0; }
 
 uint32_t nncc_port_stack_used(uintptr_t top, int32_t *exact)
 {

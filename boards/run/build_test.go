@@ -1,0 +1,243 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+)
+
+var contractFlags = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
+
+// emit writes the mini model and its harness, as the code generator does.
+func emit(t testing.TB, spec *boards.Spec) string {
+	t.Helper()
+	dir := writeMini(t)
+	for _, f := range run.HarnessFiles(spec, miniModel) {
+		p := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// The harness is as free of warnings as the contract wants the model to be.
+func TestHarnessHasNoWarnings(t *testing.T) {
+	check := func(t *testing.T, dir, cc string, flags ...string) {
+		files, err := filepath.Glob(filepath.Join(dir, "harness", "*.c"))
+		if err != nil || len(files) < 3 {
+			t.Fatal(files, err)
+		}
+		args := append(append(append([]string{}, flags...), contractFlags...), "-O2", "-fsyntax-only", "-I"+dir)
+		if out, err := exec.Command(cc, append(args, files...)...).CombinedOutput(); err != nil {
+			t.Errorf("%s %v: %v\n%s", cc, flags, err, out)
+		}
+	}
+	host, err := boards.Load("host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cc := range []string{"gcc", "clang"} {
+		t.Run(cc, func(t *testing.T) {
+			require(t, map[string]string{"gcc": "cc", "clang": "clang"}[cc], cc)
+			check(t, emit(t, host), cc)
+		})
+	}
+	// One board for each architecture.
+	for _, name := range []string{"cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33", "cortex-m55"} {
+		t.Run(name, func(t *testing.T) {
+			spec := load(t, name)
+			dir := emit(t, spec)
+			check(t, dir, "arm-none-eabi-gcc", spec.Toolchain.CPU...)
+			if _, err := exec.LookPath("clang"); err == nil {
+				check(t, dir, "clang", append([]string{"--target=arm-none-eabi"}, withoutFPUAuto(spec.Toolchain.CPU)...)...)
+			}
+		})
+	}
+}
+
+// withoutFPUAuto: clang derives the FPU from -mcpu and knows no -mfpu=auto.
+func withoutFPUAuto(flags []string) (out []string) {
+	for _, f := range flags {
+		if f != "-mfpu=auto" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// The folder as emitted is what Build takes when no Model is given, and the
+// harness is the same for the same input.
+func TestEmittedFolder(t *testing.T) {
+	for _, name := range []string{"host", "cortex-m3"} {
+		t.Run(name, func(t *testing.T) {
+			spec := load(t, name)
+			im, err := run.Build(context.Background(), spec, emit(t, spec), run.BuildOptions{Opt: "speed"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer im.Close()
+			checkSizes(t, im)
+			c := miniCase(0, 5)
+			res, err := run.Run(context.Background(), spec, im, []run.Case{c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _ := miniOutputs(c, 0)
+			if !bytes.Equal(res.Cases[0].Outputs[0], want[0]) || res.Layers != nil {
+				t.Errorf("outputs differ, or layers %v of an image without trace", res.Layers)
+			}
+			a, b := run.HarnessFiles(spec, miniModel), run.HarnessFiles(spec, miniModel)
+			for i := range a {
+				if a[i].Path != b[i].Path || !bytes.Equal(a[i].Data, b[i].Data) || !strings.HasPrefix(a[i].Path, "harness/") {
+					t.Errorf("file %d: %s, %s", i, a[i].Path, b[i].Path)
+				}
+			}
+		})
+	}
+}
+
+// An installed kernel library takes the place of DIR/nncc/cmsis_nn.
+func TestLinkedKernels(t *testing.T) {
+	spec := load(t, "cortex-m4")
+	dir, inst := writeMini(t), t.TempDir()
+	obj, lib := filepath.Join(inst, "kernel.o"), filepath.Join(inst, "libcmsis-nn.a")
+	args := append(append([]string{}, spec.Toolchain.CPU...), "-Os", "-ffunction-sections", "-c", filepath.Join(dir, "nncc", "kernel.c"), "-o", obj)
+	for _, cmd := range []*exec.Cmd{exec.Command("arm-none-eabi-gcc", args...), exec.Command("arm-none-eabi-ar", "rcs", lib, obj)} {
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	if err := os.Rename(filepath.Join(dir, "nncc", "kernel.h"), filepath.Join(inst, "kernel.h")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "nncc", "cmsis_nn"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// Our own copy must not be compiled.
+	if err := os.Rename(filepath.Join(dir, "nncc", "kernel.c"), filepath.Join(dir, "nncc", "cmsis_nn", "kernel.c")); err != nil {
+		t.Fatal(err)
+	}
+	im, err := run.Build(context.Background(), spec, dir, run.BuildOptions{Model: &miniModel, CMSISInclude: inst, CMSISLib: lib})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer im.Close()
+	if im.Sizes.By[run.Kernels].Text < 50 {
+		t.Errorf("the library's code is not counted: %+v", im.Sizes)
+	}
+	c := miniCase(0, 9)
+	res, err := run.Run(context.Background(), spec, im, []run.Case{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, _ := miniOutputs(c, 0); !bytes.Equal(res.Cases[0].Outputs[0], want[0]) {
+		t.Error("outputs differ")
+	}
+}
+
+// A model of megabytes runs on every machine that has them, and a model that
+// has no room is told how much is missing.
+func TestBigModels(t *testing.T) {
+	big := func(t *testing.T, weights, arena int) string {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"big.h": fmt.Sprintf(`#include <stdint.h>
+#define BIG_ARENA_BYTES %du
+int8_t *big_x(void *arena);
+const int8_t *big_y(const void *arena);
+int32_t big_run(void *arena);
+`, arena),
+			"big.c": fmt.Sprintf(`#include "big.h"
+extern const int8_t big_weights[%d];
+int8_t *big_x(void *arena) { return (int8_t *)arena; }
+const int8_t *big_y(const void *arena) { return (const int8_t *)arena + %d; }
+int32_t big_run(void *arena) { ((int8_t *)arena)[%d] = (int8_t)(*(int8_t *)arena + big_weights[%d]); return 0; }
+`, weights, arena-1, arena-1, weights-1),
+			"big_weights.S": `	.section .rodata.big_weights,"a"
+	.global big_weights
+big_weights:
+	.incbin "big_weights.bin"
+`,
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data := make([]byte, weights)
+		data[weights-1] = 17
+		if err := os.WriteFile(filepath.Join(dir, "big_weights.bin"), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	model := run.Model{Name: "big", Header: "big.h", ArenaMacro: "BIG_ARENA_BYTES", RunFunc: "big_run",
+		Inputs: []run.IO{{Name: "x", CFunc: "big_x", Bytes: 1}}, Outputs: []run.IO{{Name: "y", CFunc: "big_y", Bytes: 1}}}
+	for _, c := range []struct {
+		board          string
+		weights, arena int
+		missing        uint64 // at least
+	}{
+		{"cortex-m3", 6 << 20, 5 << 20, 0},
+		{"cortex-m7", 6 << 20, 5 << 20, 0},
+		{"cortex-m33", 6 << 20, 5 << 20, 0},
+		{"cortex-m55", 40 << 20, 9 << 20, 0},
+		{"cortex-m33", 20 << 20, 1 << 10, 4 << 20},
+		{"microbit", 1 << 10, 20 << 10, 4 << 10},
+	} {
+		t.Run(fmt.Sprintf("%s/%d/%d", c.board, c.weights>>10, c.arena>>10), func(t *testing.T) {
+			spec := load(t, c.board)
+			im, err := run.Build(context.Background(), spec, big(t, c.weights, c.arena), run.BuildOptions{Model: &model})
+			var fit *run.FitError
+			if c.missing > 0 {
+				if !errors.As(err, &fit) || fit.Missing < c.missing || fit.Missing > c.missing+(64<<10) {
+					t.Errorf("got %v, want at least %d bytes missing", err, c.missing)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer im.Close()
+			if im.Sizes.Weights() != uint64(c.weights) || im.Sizes.Arena != uint64(c.arena) {
+				t.Errorf("%+v", im.Sizes)
+			}
+			res, err := run.Run(context.Background(), spec, im, []run.Case{{Inputs: [][]byte{{25}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := res.Cases[0].Outputs[0][0]; got != 42 {
+				t.Errorf("got %d", got)
+			}
+		})
+	}
+}
+
+func TestGlueRefusesWhatIsNoIdentifier(t *testing.T) {
+	for _, m := range []run.Model{
+		{Header: "x.h", ArenaMacro: "A B", RunFunc: "f"},
+		{Header: "x.h\"\n#error", ArenaMacro: "A", RunFunc: "f"},
+		{Header: "x.h", ArenaMacro: "A", RunFunc: "f", Inputs: []run.IO{{CFunc: "x*/"}}},
+	} {
+		func() {
+			defer func() {
+				if r := recover(); r == nil {
+					t.Errorf("accepted %+v", m)
+				}
+			}()
+			run.Glue(m)
+		}()
+	}
+}

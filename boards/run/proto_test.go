@@ -1,0 +1,147 @@
+package run
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"strings"
+	"testing"
+)
+
+// stream builds results as the harness writes them.
+type stream struct {
+	b []byte
+	n uint32
+}
+
+func (s *stream) record(typ, index uint32, payload []byte) {
+	start := len(s.b)
+	for _, w := range []uint32{recordMagic, typ, index, uint32(len(payload))} {
+		s.b = binary.LittleEndian.AppendUint32(s.b, w)
+	}
+	s.b = append(s.b, payload...)
+	s.b = binary.LittleEndian.AppendUint32(s.b, crc32.ChecksumIEEE(s.b[start:]))
+	s.n++
+}
+
+func (s *stream) words(typ, index uint32, w ...uint32) {
+	var p []byte
+	for _, v := range w {
+		p = binary.LittleEndian.AppendUint32(p, v)
+	}
+	s.record(typ, index, p)
+}
+
+func goodResults() ([]byte, []encoded) {
+	var s stream
+	s.words(recHello, 0, version, 64, 2, 1, 1, 20, 10)
+	s.record(recDump, 0, []byte{1, 2})
+	s.words(recStep, 0, 100, 0, 0)
+	s.words(recStep, 1, 200, 1, 3)
+	s.words(recCase, 0, 0, 400, 0, 0, 96, 1)
+	s.record(recOutput, 0, []byte("abc"))
+	s.words(recCase, 1, 0xFFFFFFFF, 5, 0, 0, 80, 1)
+	s.words(recEnd, 0, s.n)
+	return s.b, []encoded{{trace: true}, {}}
+}
+
+func TestResultsThatAreNotWhole(t *testing.T) {
+	b, cases := goodResults()
+	r, err := decodeResults(b, cases, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.cases[0]; string(c.outputs[0]) != "abc" || c.steps[1].ticks != 200+1<<32 || len(c.dumps[0]) != 2 || r.cases[1].status != -1 {
+		t.Errorf("%+v", r)
+	}
+	for n := range b {
+		if _, err := decodeResults(b[:n], cases, 1); err == nil {
+			t.Errorf("the first %d bytes are accepted", n)
+		}
+	}
+	for i := range b {
+		c := append([]byte(nil), b...)
+		c[i] ^= 0x10
+		if _, err := decodeResults(c, cases, 1); err == nil {
+			t.Errorf("a flipped bit in byte %d is accepted", i)
+		}
+	}
+	if _, err := decodeResults(append(b, 0), cases, 1); err == nil {
+		t.Error("a byte too many is accepted")
+	}
+	if _, err := decodeResults(b, append(cases, encoded{}), 1); err == nil {
+		t.Error("a missing case is accepted")
+	}
+	if _, err := decodeResults(b, cases, 2); err == nil {
+		t.Error("a missing dump is accepted")
+	}
+}
+
+func FuzzResults(f *testing.F) {
+	b, cases := goodResults()
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _ = decodeResults(b, cases, 1)
+	})
+}
+
+const sampleMap = `Discarded input sections
+ .text.unused   0x0000000000000000       0x40 /t/0000-kws.c.o
+
+Linker script and memory map
+
+.vectors        0x0000000000000000       0x40
+ *(.vectors)
+ .vectors       0x0000000000000000       0x40 /t/0003-startup.c.o
+.weights        0x0000000000000040       0x30
+ .rodata.kws_weights
+                0x0000000000000040       0x20 /t/0000-kws.c.o
+ .rodata        0x0000000000000060       0x10 /t/0001-kws_weights.S.o
+.text           0x0000000000000400      0x100
+ .text.kws_run  0x0000000000000400       0x20 /t/0000-kws.c.o
+                0x0000000000000400                kws_run
+ *fill*         0x0000000000000420        0x4 
+ .text          0x0000000000000424       0x30 /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memcpy.o)
+ .text.arm_convolve_s8
+                0x0000000000000454       0x60 /opt/libcmsis-nn.a(arm_convolve_s8.o)
+.data           0x0000000020000000        0x8 load address 0x0000000000000500
+ .data._impure_ptr
+                0x0000000020000000        0x8 /usr/lib/arm-none-eabi/lib/libc.a(libc_a-impure.o)
+.arena          0x0000000020000040      0x480
+ .bss.nncc_harness_store
+                0x0000000020000040      0x480 /t/0002-model_glue.c.o
+.bss            0x0000000020000500        0x4
+ COMMON         0x0000000020000500        0x4 /t/0003-startup.c.o
+
+/DISCARD/
+ .comment       0x0000000000000000       0x20 /t/0000-kws.c.o
+ .text.gone     0x0000000000000000       0x20 /t/0000-kws.c.o
+.ARM.attributes
+                0x0000000000000000       0x2e
+ .ARM.attributes
+                0x0000000000000000       0x2e /t/0000-kws.c.o
+`
+
+func TestParseMap(t *testing.T) {
+	s, err := parseMap(strings.NewReader(sampleMap), map[string]Origin{
+		"0000-kws.c.o": ModelCode, "0001-kws_weights.S.o": ModelCode, "0002-model_glue.c.o": Harness, "0003-startup.c.o": Harness, "libcmsis-nn.a": Kernels})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[Origin]Section{
+		ModelCode: {Text: 0x20, Weights: 0x30},
+		Kernels:   {Text: 0x60},
+		Harness:   {Text: 0x40, BSS: 4},
+		Libc:      {Text: 0x30, Data: 8},
+	}
+	for o, w := range want {
+		if s.By[o] != w {
+			t.Errorf("%s: %+v, want %+v", o, s.By[o], w)
+		}
+	}
+	if len(s.By) != len(want) || s.Arena != 0x400 || s.Code() != 0x80 || s.Weights() != 0x30 {
+		t.Errorf("%+v", s)
+	}
+	if _, err := parseMap(strings.NewReader("nothing"), nil); err == nil {
+		t.Error("a file without a map is accepted")
+	}
+}
