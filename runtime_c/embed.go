@@ -1,0 +1,194 @@
+// Package runtimec holds the C sources that nncc ships with every emitted model:
+// the portable CMSIS-NN functions (include/cmsis_nn, src/cmsis_nn) and nncc's own
+// kernels (include/nncc, src/nncc). Files picks those that a model needs.
+//
+// Nothing is listed by hand: what a file defines and needs is read from its text
+// (see scan.go), so a new kernel is one .c file and a prototype in a header.
+package runtimec
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+)
+
+//go:embed include src
+var sources embed.FS
+
+// File is one C source or header of an emitted folder.
+type File struct {
+	Path string // below DIR/nncc, with forward slashes: "nncc_f32.h", "cmsis_nn/arm_softmax_s8.c"
+	Data []byte
+}
+
+// always are the headers that emitted code includes whatever it calls.
+var always = []string{"nncc.h"}
+
+// index is what the sources define and need.
+type index struct {
+	files   map[string][]byte   // by emitted path
+	defines map[string]string   // symbol -> .c file
+	needs   map[string][]string // file -> files it includes or whose symbols it uses
+}
+
+var loadIndex = sync.OnceValue(func() *index {
+	x, err := newIndex(sources)
+	if err != nil {
+		panic("BUG: runtime_c: " + err.Error())
+	}
+	return x
+})
+
+// Files returns the files that define the named functions, with everything that
+// those include or call, sorted by path. A name may also be that of a file
+// ("nncc_move.h", "cmsis_nn/arm_pad_s8.c"). An unknown name is an error. The
+// data is shared: callers must not change it.
+func Files(names ...string) ([]File, error) {
+	return loadIndex().collect(names)
+}
+
+// Functions lists every function and table that a source file defines, sorted.
+func Functions() []string {
+	x := loadIndex()
+	names := make([]string, 0, len(x.defines))
+	for n := range x.defines {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// All returns every file, sorted by path.
+func All() []File {
+	x := loadIndex()
+	var out []File
+	for p, d := range x.files {
+		out = append(out, File{p, d})
+	}
+	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+func (x *index) collect(names []string) ([]File, error) {
+	taken := map[string]bool{}
+	var queue []string
+	take := func(f string) {
+		if !taken[f] {
+			taken[f] = true
+			queue = append(queue, f)
+		}
+	}
+	for _, h := range always {
+		if _, ok := x.files[h]; ok {
+			take(h)
+		}
+	}
+	for _, n := range names {
+		f, ok := x.defines[n]
+		if !ok {
+			f = n
+		}
+		if _, ok := x.files[f]; !ok {
+			return nil, fmt.Errorf("no runtime source defines %q", n)
+		}
+		take(f)
+	}
+	for len(queue) > 0 {
+		f := queue[0]
+		queue = queue[1:]
+		for _, n := range x.needs[f] {
+			take(n)
+		}
+	}
+	out := make([]File, 0, len(taken))
+	for f := range taken {
+		out = append(out, File{f, x.files[f]})
+	}
+	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+// emittedPath maps include/FAMILY/x and src/FAMILY/x to the emitted folder: the
+// family "nncc" is its root, others are folders below.
+func emittedPath(p string) (string, bool) {
+	parts := strings.SplitN(p, "/", 3)
+	if len(parts) != 3 || !strings.HasSuffix(p, ".c") && !strings.HasSuffix(p, ".h") {
+		return "", false
+	}
+	if parts[1] == "nncc" {
+		return parts[2], true
+	}
+	return parts[1] + "/" + parts[2], true
+}
+
+func newIndex(fsys fs.FS) (*index, error) {
+	x := &index{files: map[string][]byte{}, defines: map[string]string{}, needs: map[string][]string{}}
+	scans := map[string]*scan{}
+	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		to, ok := emittedPath(p)
+		if !ok {
+			return nil
+		}
+		if _, dup := x.files[to]; dup {
+			return fmt.Errorf("%s: two files would be emitted as %s", p, to)
+		}
+		data, err := fs.ReadFile(fsys, p)
+		if err != nil {
+			return err
+		}
+		x.files[to] = data
+		s := scanC(string(data), strings.HasSuffix(p, ".h"))
+		scans[to] = s
+		for _, sym := range s.defines {
+			if other, dup := x.defines[sym]; dup {
+				return fmt.Errorf("%s and %s both define %s", other, to, sym)
+			}
+			x.defines[sym] = to
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for f, s := range scans {
+		need := map[string]bool{}
+		for _, inc := range s.includes {
+			h, ok := x.resolve(f, inc)
+			if !ok {
+				return nil, fmt.Errorf("%s includes %q, which is no runtime header", f, inc)
+			}
+			need[h] = true
+		}
+		for _, u := range s.uses {
+			if def, ok := x.defines[u]; ok {
+				need[def] = true
+			}
+		}
+		delete(need, f)
+		for n := range need {
+			x.needs[f] = append(x.needs[f], n)
+		}
+		sort.Strings(x.needs[f])
+	}
+	return x, nil
+}
+
+// resolve finds a quoted include: beside the including file, then at the root,
+// then in the CMSIS-NN folder, as the -I options of an emitted Makefile do.
+func (x *index) resolve(from, inc string) (string, bool) {
+	for _, dir := range []string{path.Dir(from), ".", "cmsis_nn"} {
+		p := path.Join(dir, inc)
+		if _, ok := x.files[p]; ok {
+			return p, true
+		}
+	}
+	return "", false
+}

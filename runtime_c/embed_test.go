@@ -1,0 +1,195 @@
+package runtimec
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func paths(t *testing.T, names ...string) []string {
+	t.Helper()
+	files, err := Files(names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range files {
+		out = append(out, f.Path)
+	}
+	return out
+}
+
+func TestFilesOfOneFunction(t *testing.T) {
+	want := []string{"cmsis_nn/arm_convolve_s8.c", "cmsis_nn/arm_convolve_wrapper_s8.c", "cmsis_nn/arm_nn_math_types.h",
+		"cmsis_nn/arm_nn_types.h", "cmsis_nn/arm_nnfunctions.h", "cmsis_nn/nncc_cmsis.h", "nncc.h"}
+	if got := paths(t, "arm_convolve_wrapper_s8"); !slices.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+	if got := paths(t, "arm_lstm_unidirectional_s8"); !slices.Contains(got, "cmsis_nn/arm_nn_activation_s16.c") {
+		t.Errorf("the LSTM lacks its activation: %v", got)
+	}
+}
+
+func TestUnknownNameIsAnError(t *testing.T) {
+	if _, err := Files("arm_convolve_wrapper_s9"); err == nil || !strings.Contains(err.Error(), "arm_convolve_wrapper_s9") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestPublicFunctionsHaveSources compares the prototypes of the CMSIS-NN header
+// with the definitions.
+func TestPublicFunctionsHaveSources(t *testing.T) {
+	data, err := sources.ReadFile("include/cmsis_nn/arm_nnfunctions.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := loadIndex()
+	n := 0
+	for _, tok := range token.FindAllString(blank(string(data), new([]string)), -1) {
+		if strings.HasPrefix(tok, "arm_") && tok != "arm_cmsis_nn_status" && tok != "arm_nn_activation_type" && tok != "arm_nn_math_types" && tok != "arm_nn_types" {
+			n++
+			if x.defines[tok] != "cmsis_nn/"+tok+".c" {
+				t.Errorf("%s is defined in %q, want a file of its name", tok, x.defines[tok])
+			}
+		}
+	}
+	if n < 40 {
+		t.Errorf("only %d prototypes found", n)
+	}
+}
+
+func TestScan(t *testing.T) {
+	s := scanC(`
+#include "a.h" /* and a "string" */
+#include <string.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+static const int local[2] = {1, 2};
+const uint8_t table[256] = {one, 2};
+typedef struct { int x; } t;
+int prototype(int a);
+static int helper(int a) { return other(a); } /* not_called(1) */
+// not_called_either();
+extern int elsewhere;
+__attribute__((noinline)) int first(const t *p)
+{
+    struct { int y; } q = {3};
+    return helper(p->x) + 'x' + table[q.y] + (int)"quoted()"[0];
+}
+#define M(x) macro_use(x, \
+    and_more)
+void second(void) { if (1) { first(0); } }
+`, false)
+	if want := []string{"table", "first", "second"}; !slices.Equal(s.defines, want) {
+		t.Errorf("defines %v, want %v", s.defines, want)
+	}
+	if !slices.Equal(s.includes, []string{"a.h"}) {
+		t.Errorf("includes %v", s.includes)
+	}
+	for _, u := range []string{"other", "helper", "macro_use", "and_more"} {
+		if !slices.Contains(s.uses, u) {
+			t.Errorf("%s is not seen as used", u)
+		}
+	}
+	for _, u := range []string{"not_called", "not_called_either", "quoted"} {
+		if slices.Contains(s.uses, u) {
+			t.Errorf("%s is seen as used", u)
+		}
+	}
+}
+
+func TestHeaderPrototypesNeedNothing(t *testing.T) {
+	x, err := newIndex(fstest.MapFS{
+		"include/nncc/h.h": {Data: []byte("void a(void);\nvoid b(void);\nstatic inline void i(void) { c(); }\n")},
+		"src/nncc/a.c":     {Data: []byte("#include \"h.h\"\nvoid a(void) { }\n")},
+		"src/nncc/b.c":     {Data: []byte("#include \"h.h\"\nvoid b(void) { a(); }\n")},
+		"src/nncc/c.c":     {Data: []byte("void c(void) { }\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := x.collect([]string{"a"})
+	if err != nil || len(files) != 3 || files[1].Path != "c.c" {
+		t.Errorf("got %v, %v", files, err)
+	}
+	if _, err := newIndex(fstest.MapFS{"src/nncc/a.c": {Data: []byte("void a(void) {}")}, "src/nncc/b.c": {Data: []byte("void a(void) {}")}}); err == nil {
+		t.Error("two definitions of one function pass")
+	}
+}
+
+// TestClosuresLink compiles every file once and checks, with nm, that for every
+// CMSIS-NN function the files that Files returns leave nothing undefined.
+func TestClosuresLink(t *testing.T) {
+	cc, nm := tool(t, "cc"), tool(t, "nm")
+	dir := t.TempDir()
+	for _, f := range All() {
+		p := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	undefined, defined := map[string][]string{}, map[string][]string{}
+	for _, f := range All() {
+		if !strings.HasSuffix(f.Path, ".c") || !strings.HasPrefix(f.Path, "cmsis_nn/") {
+			continue
+		}
+		obj := filepath.Join(dir, strings.TrimSuffix(filepath.Base(f.Path), ".c")+".o")
+		cmd := exec.Command(cc, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes",
+			"-Wmissing-prototypes", "-Werror", "-O1", "-fno-builtin", "-Icmsis_nn", "-I.", "-c", f.Path, "-o", obj)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", f.Path, err, out)
+		}
+		out, err := exec.Command(nm, "-P", "-g", obj).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+			if w := strings.Fields(l); len(w) > 1 && w[1] == "U" {
+				undefined[f.Path] = append(undefined[f.Path], w[0])
+			} else if len(w) > 1 {
+				defined[f.Path] = append(defined[f.Path], w[0])
+			}
+		}
+	}
+	libc := []string{"memcpy", "memset", "memmove"}
+	for _, fn := range Functions() {
+		if !strings.HasPrefix(fn, "arm_") {
+			continue
+		}
+		have := map[string]bool{}
+		for _, p := range paths(t, fn) {
+			for _, d := range defined[p] {
+				have[d] = true
+			}
+		}
+		for _, p := range paths(t, fn) {
+			for _, u := range undefined[p] {
+				if !have[u] && !slices.Contains(libc, u) {
+					t.Errorf("the files of %s lack %s, which %s needs", fn, u, p)
+				}
+			}
+		}
+	}
+}
+
+// tool finds a program or skips the test; NNCC_REQUIRE=cc makes that a failure.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	p, err := exec.LookPath(name)
+	if err != nil {
+		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), "cc") {
+			t.Fatalf("no %s: %v", name, err)
+		}
+		t.Skipf("no %s", name)
+	}
+	return p
+}
