@@ -80,6 +80,9 @@ func (p *TransposeConvParams) LibraryLimit() string {
 	if p.Stride.W <= 2 && p.Stride.H <= 2 && p.In.C > 16 {
 		return "" // computed as a convolution of the upscaled input
 	}
+	if p.In.H*p.Stride.H < p.Pad.H {
+		return "the kernel loses track of its rows where the padding exceeds all input rows"
+	}
 	if p.In.H*p.Stride.H-p.Pad.H > p.Out.H {
 		return "the kernel writes more rows than the output has"
 	}
