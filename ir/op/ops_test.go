@@ -211,6 +211,11 @@ func randomNode(r *rand.Rand, d *ir.OpDef) (valid bool, err error) {
 			return false, nil
 		}
 	}
+	if quantise(r, n) {
+		if _, err := ir.InferNode(n); err != nil {
+			return false, nil // refuses this combination of quantised inputs
+		}
+	}
 	out, evalErr := ir.EvalNode(n, ds[:len(n.In)])
 	if evalErr != nil {
 		if strings.Contains(evalErr.Error(), "BUG") {
@@ -224,6 +229,25 @@ func randomNode(r *rand.Rand, d *ir.OpDef) (valid bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+// quantise makes every int8 value of the node one that stands for reals, half
+// of the time.
+func quantise(r *rand.Rand, n *ir.Node) bool {
+	if r.IntN(2) == 0 || n.In == nil || n.Op.Quant == ir.QNone {
+		return false
+	}
+	q := randQuant(r)
+	for _, v := range append(slices.Clone(n.In), n.Out...) {
+		if v == nil || v.Type.DType != tensor.I8 {
+			continue
+		}
+		if n.Op.Quant != ir.QMove && r.IntN(2) == 0 {
+			q = randQuant(r)
+		}
+		v.Type = v.Type.WithQuant(tensor.I8, q)
+	}
+	return true
 }
 
 func randShape(r *rand.Rand) []int {
@@ -243,8 +267,11 @@ func randInts(r *rand.Rand) []int {
 }
 
 func randType(r *rand.Rand) tensor.DType {
-	if r.IntN(2) == 0 {
+	switch r.IntN(4) {
+	case 0:
 		return tensor.F32
+	case 1:
+		return tensor.I8
 	}
 	return []tensor.DType{tensor.F64, tensor.F16, tensor.BF16, tensor.I8, tensor.I32, tensor.I64, tensor.U8, tensor.U64, tensor.Bool}[r.IntN(9)]
 }

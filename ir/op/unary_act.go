@@ -182,3 +182,21 @@ func gelu() ir.OpDef {
 	}
 	return d
 }
+
+// Shrink is x-bias above lambd, x+bias below -lambd and 0 between.
+var Shrink = unary(unarySpec{
+	name: "Shrink", doc: "x-bias above lambd, x+bias below -lambd, 0 between", types: numTypes,
+	attrs: []ir.AttrSpec{ir.FloatA("bias", 0), ir.FloatA("lambd", 0.5)},
+	real: func(n *ir.Node) func(float64) float64 {
+		b, l := float64(n.Float("bias")), float64(n.Float("lambd"))
+		return func(x float64) float64 {
+			switch {
+			case x < -l:
+				return x + b
+			case x > l:
+				return x - b
+			}
+			return 0
+		}
+	},
+})
