@@ -1,0 +1,193 @@
+package codegen
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/lower/target"
+)
+
+// cTextLimit is the size from which weights leave C text for a binary file
+// that the assembler includes, so that they do not make compilers suffer.
+const cTextLimit = 64 << 10
+
+// fallbackLimit bounds the C text kept for compilers without .incbin.
+const fallbackLimit = 1 << 20
+
+// blob is a constant array of the emitted program.
+type blob struct {
+	Name   string
+	CType  string
+	Elems  int
+	Align  int
+	Offset int // in the binary
+	data   []byte
+	pad    int
+}
+
+// blobs collects constant arrays, equal ones once.
+type blobs struct {
+	prefix string
+	list   []*blob
+	byKey  map[string]*blob
+}
+
+func ctypeSize(t string) int {
+	switch t {
+	case "int8_t", "uint8_t":
+		return 1
+	case "int16_t", "uint16_t":
+		return 2
+	case "int64_t", "uint64_t", "double":
+		return 8
+	}
+	return 4
+}
+
+func (b *blobs) add(x *target.Blob) *blob {
+	size := ctypeSize(x.CType)
+	if len(x.Data)%size != 0 {
+		panic(fmt.Sprintf("BUG: %d bytes of %s", len(x.Data), x.CType))
+	}
+	key := x.CType + "\x00" + string(x.Data)
+	if e := b.byKey[key]; e != nil {
+		e.Align = max(e.Align, x.Align)
+		e.pad = max(e.pad, x.Pad)
+		return e
+	}
+	hint := Ident(x.Hint)
+	e := &blob{
+		Name:  fmt.Sprintf("%s_weights_%d_%s", b.prefix, len(b.list), hint),
+		CType: x.CType, Elems: len(x.Data) / size, Align: max(x.Align, size, 4), data: x.Data, pad: x.Pad,
+	}
+	b.byKey[key] = e
+	b.list = append(b.list, e)
+	return e
+}
+
+// total is the size of all arrays with padding and alignment; it also fixes
+// the offsets in the binary.
+func (b *blobs) total() int {
+	o := 0
+	for _, e := range b.list {
+		o = (o + e.Align - 1) / e.Align * e.Align
+		e.Offset = o
+		o += len(e.data) + e.pad
+	}
+	return o
+}
+
+// binary is the image that the assembler includes, a multiple of 16 bytes.
+func (b *blobs) binary() []byte {
+	n := b.total()
+	out := make([]byte, (n+15)&^15)
+	for _, e := range b.list {
+		copy(out[e.Offset:], e.data)
+	}
+	return out
+}
+
+// Len is the number of elements declared: padding in whole elements included.
+func (e *blob) Len() int {
+	s := ctypeSize(e.CType)
+	return e.Elems + (e.pad+s-1)/s
+}
+
+// Text is the initialiser, wrapped.
+func (e *blob) Text() string {
+	var b strings.Builder
+	size := ctypeSize(e.CType)
+	col := 0
+	data := append(append([]byte(nil), e.data...), make([]byte, (e.pad+size-1)/size*size)...)
+	for i := 0; i+size <= len(data); i += size {
+		s := literal(e.CType, data[i:])
+		if col > 0 && col+len(s)+2 > 116 {
+			b.WriteString(",\n    ")
+			col = 0
+		} else if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(s)
+		col += len(s) + 2
+	}
+	if b.Len() == 0 {
+		return "0"
+	}
+	return b.String()
+}
+
+func literal(ctype string, p []byte) string {
+	le := binary.LittleEndian
+	switch ctype {
+	case "int8_t":
+		return strconv.Itoa(int(int8(p[0])))
+	case "uint8_t":
+		return strconv.Itoa(int(p[0]))
+	case "int16_t":
+		return strconv.Itoa(int(int16(le.Uint16(p))))
+	case "uint16_t":
+		return strconv.Itoa(int(le.Uint16(p)))
+	case "int32_t":
+		return IntLit(int64(int32(le.Uint32(p))))
+	case "uint32_t":
+		return strconv.FormatUint(uint64(le.Uint32(p)), 10) + "u"
+	case "int64_t":
+		v := int64(le.Uint64(p))
+		if v == math.MinInt64 {
+			return "INT64_MIN"
+		}
+		return "INT64_C(" + strconv.FormatInt(v, 10) + ")"
+	case "uint64_t":
+		return "UINT64_C(" + strconv.FormatUint(le.Uint64(p), 10) + ")"
+	case "float":
+		return FloatLit(math.Float32frombits(le.Uint32(p)))
+	case "double":
+		return DoubleLit(math.Float64frombits(le.Uint64(p)))
+	}
+	panic("BUG: literal of " + ctype)
+}
+
+// IntLit is a C literal of an int32 value; INT32_MIN has no plain one.
+func IntLit(v int64) string {
+	if v == math.MinInt32 {
+		return "(-2147483647 - 1)"
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+// FloatLit is a C99 literal with exactly this float32 value.
+func FloatLit(f float32) string {
+	switch {
+	case f != f:
+		return "NAN"
+	case math.IsInf(float64(f), 1):
+		return "INFINITY"
+	case math.IsInf(float64(f), -1):
+		return "-INFINITY"
+	}
+	s := strconv.FormatFloat(float64(f), 'g', -1, 32)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s + "f"
+}
+
+// DoubleLit is a C99 literal with exactly this float64 value.
+func DoubleLit(f float64) string {
+	switch {
+	case f != f:
+		return "(double)NAN"
+	case math.IsInf(f, 1):
+		return "(double)INFINITY"
+	case math.IsInf(f, -1):
+		return "(-(double)INFINITY)"
+	}
+	s := strconv.FormatFloat(f, 'g', -1, 64)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s
+}

@@ -1,0 +1,254 @@
+package codegen
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/schedule"
+)
+
+// emitter turns the calls of a Program into C text.
+type emitter struct {
+	prefix  string
+	prog    *schedule.Program
+	blobs   blobs
+	structs []structView
+	byInit  map[string]string
+	headers map[string]bool
+	funcs   map[string]bool
+	binary  bool // weights live in one binary, addressed by offset
+}
+
+// structView is a file-scope constant struct.
+type structView struct{ Type, Name, Init string }
+
+// stepView is what a template prints for one step.
+type stepView struct {
+	Index   int
+	Func    string
+	Comment []string
+	Locals  []string
+	Calls   []callView
+	Status  bool // the step can fail
+}
+
+// callView is one call with its way of checking the result.
+type callView struct {
+	Text    string
+	Check   string // "", "cmsis", "nncc"
+	Discard bool
+}
+
+// CType is the C type of an element.
+func CType(d tensor.DType) string {
+	switch d {
+	case tensor.F32:
+		return "float"
+	case tensor.F64:
+		return "double"
+	case tensor.Bool, tensor.U4:
+		return "uint8_t"
+	case tensor.I4:
+		return "int8_t"
+	case tensor.F16, tensor.BF16:
+		return "uint16_t"
+	}
+	if d.IsSigned() {
+		return fmt.Sprintf("int%d_t", d.Bits())
+	}
+	return fmt.Sprintf("uint%d_t", d.Bits())
+}
+
+func (e *emitter) step(i int, s *schedule.Step) stepView {
+	v := stepView{Index: i, Func: fmt.Sprintf("%s_step_%d", e.prefix, i)}
+	v.Comment = stepComment(s)
+	for _, h := range s.Low.Headers {
+		e.headers[h] = true
+	}
+	for _, c := range s.Low.Calls {
+		e.funcs[c.Func] = true
+		var args []string
+		for _, a := range c.Args {
+			args = append(args, e.arg(a, s, &v))
+		}
+		cv := callView{Text: wrapCall(c.Func, args)}
+		switch c.Status {
+		case target.CMSISStatus:
+			cv.Check, v.Status = "cmsis", true
+		case target.NNCCStatus:
+			cv.Check, v.Status = "nncc", true
+		case target.Ignored:
+			cv.Discard = true
+		}
+		v.Calls = append(v.Calls, cv)
+	}
+	return v
+}
+
+func stepComment(s *schedule.Step) []string {
+	n := s.Node
+	names := strings.Join(n.Origin, ", ")
+	if names == "" {
+		names = n.Name
+	}
+	c := []string{comment(n.Op.Name + " " + names)}
+	for i, v := range n.In {
+		if v != nil && v.Const == nil {
+			c = append(c, comment(fmt.Sprintf("in %d: %s %s", i, v.Name, shortType(v.Type))))
+		}
+	}
+	for i, v := range n.Out {
+		c = append(c, comment(fmt.Sprintf("out %d: %s %s", i, v.Name, shortType(v.Type))))
+	}
+	if s.Low.Route != "" && s.Low.Route != s.Low.Kernel {
+		c = append(c, comment("runs "+s.Low.Route))
+	}
+	return c
+}
+
+func shortType(t ir.Type) string {
+	s := fmt.Sprintf("%s %v", t.DType, t.Phys())
+	if t.Order != nil && !t.SameMemory(nil) {
+		s += fmt.Sprintf(" (memory order %v of %v)", t.Order, t.Shape)
+	}
+	return s
+}
+
+func wrapCall(f string, args []string) string {
+	one := f + "(" + strings.Join(args, ", ") + ")"
+	if len(one) <= 100 {
+		return one
+	}
+	return f + "(\n            " + strings.Join(args, ",\n            ") + ")"
+}
+
+// arg is the C expression of an argument; it may add locals to the step.
+func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
+	switch a := a.(type) {
+	case target.Lit:
+		return string(a)
+	case target.Null:
+		return "NULL"
+	case target.In:
+		x := s.Node.In[a.I]
+		if x.Const != nil {
+			if a.Off != 0 {
+				panic("BUG: offset into a constant operand")
+			}
+			return e.blobRef(&target.Blob{Hint: "const", CType: CType(x.Type.DType), Data: PhysBytes(x.Const, x.Type), Align: 4}, true)
+		}
+		return e.place(x, a.Off, a.CType, true)
+	case target.Out:
+		return e.place(s.Node.Out[a.I], a.Off, a.CType, false)
+	case target.Scratch:
+		return pointer(a.CType, s.Scratch+a.Off, false)
+	case *target.Blob:
+		return e.blobRef(a, a.NoCast)
+	case *target.Struct:
+		if usesArena(a) {
+			name := fmt.Sprintf("p%d", len(v.Locals))
+			init := e.init(a.Fields, s, v)
+			v.Locals = append(v.Locals, fmt.Sprintf("const %s %s = %s;", a.Type, name, init))
+			return "&" + name
+		}
+		init := e.init(a.Fields, s, v)
+		key := a.Type + init
+		name := e.byInit[key]
+		if name == "" {
+			name = fmt.Sprintf("%s_p%d", e.prefix, len(e.structs))
+			e.byInit[key] = name
+			e.structs = append(e.structs, structView{a.Type, name, init})
+		}
+		return "&" + name
+	}
+	panic(fmt.Sprintf("BUG: argument %T", a))
+}
+
+func (e *emitter) init(fields []target.Field, s *schedule.Step, v *stepView) string {
+	var parts []string
+	for _, f := range fields {
+		var t string
+		if n, ok := f.Value.(target.Nested); ok {
+			t = e.init(n.Fields, s, v)
+		} else {
+			t = e.arg(f.Value, s, v)
+		}
+		if f.Name != "" {
+			t = "." + f.Name + " = " + t
+		}
+		parts = append(parts, t)
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// usesArena reports whether the struct holds a pointer that is no constant
+// expression at file scope.
+func usesArena(a target.Arg) bool {
+	switch a := a.(type) {
+	case target.In, target.Out, target.Scratch:
+		return true
+	case *target.Struct:
+		for _, f := range a.Fields {
+			if usesArena(f.Value) {
+				return true
+			}
+		}
+	case target.Nested:
+		for _, f := range a.Fields {
+			if usesArena(f.Value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (e *emitter) place(x *ir.Value, off int, ctype string, isConst bool) string {
+	o, ok := e.prog.Offset(x)
+	if !ok {
+		panic("BUG: no place for " + x.String())
+	}
+	return pointer(ctype, o+off, isConst)
+}
+
+func pointer(ctype string, off int, isConst bool) string {
+	if ctype == "uint8_t" {
+		return fmt.Sprintf("a + %d", off)
+	}
+	if isConst {
+		return fmt.Sprintf("(const %s *)(const void *)(a + %d)", ctype, off)
+	}
+	return fmt.Sprintf("(%s *)(void *)(a + %d)", ctype, off)
+}
+
+// blobRef names a constant array. Library structs hold pointers to non-const
+// data that they only read; those get a cast.
+func (e *emitter) blobRef(b *target.Blob, isConst bool) string {
+	x := e.blobs.add(b)
+	ref := x.Name
+	if !isConst {
+		ref = "(" + x.CType + " *)" + ref
+	}
+	return ref
+}
+
+// PhysBytes is the little-endian image of a constant in the memory order of t.
+func PhysBytes(d *tensor.Dense, t ir.Type) []byte {
+	if t.Order != nil && !t.SameMemory(nil) {
+		d = d.Transpose(t.Order)
+	}
+	return d.Bytes()
+}
+
+func sortedKeys(m map[string]bool) []string {
+	var k []string
+	for s := range m {
+		k = append(k, s)
+	}
+	sort.Strings(k)
+	return k
+}

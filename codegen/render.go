@@ -1,0 +1,84 @@
+package codegen
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+)
+
+//go:embed tmpl
+var tmplFS embed.FS
+
+// allowed are the sprig functions that templates may use: text only. Numbers
+// and decisions are made in Go, where a wrong type is an error and not zero.
+var allowed = []string{"indent", "nindent", "trim", "join", "quote", "upper", "lower", "replace", "repeat", "default", "ternary", "list", "until", "hasPrefix", "contains"}
+
+func funcs() template.FuncMap {
+	all := sprig.HermeticTxtFuncMap()
+	m := template.FuncMap{}
+	for _, n := range allowed {
+		m[n] = all[n]
+	}
+	return m
+}
+
+var templates = template.Must(template.New("").Funcs(funcs()).Option("missingkey=error").ParseFS(tmplFS, "tmpl/*.tmpl"))
+
+func render(name string, view any) ([]byte, error) {
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, name, view); err != nil {
+		return nil, fmt.Errorf("BUG: template %s: %w", name, err)
+	}
+	return tidy(b.Bytes()), nil
+}
+
+// tidy drops trailing blanks and runs of empty lines that templates leave.
+func tidy(b []byte) []byte {
+	var out []string
+	for _, l := range strings.Split(string(b), "\n") {
+		l = strings.TrimRight(l, " \t")
+		if l == "" && len(out) > 0 && out[len(out)-1] == "" {
+			continue
+		}
+		out = append(out, l)
+	}
+	return []byte(strings.Trim(strings.Join(out, "\n"), "\n") + "\n")
+}
+
+// Projects are the build systems that Generate can write.
+var Projects = []string{"make", "cmake"}
+
+func renderAll(v *modelView) ([]File, error) {
+	type job struct{ path, tmpl string }
+	jobs := []job{
+		{v.Prefix + ".h", "model.h.tmpl"},
+		{v.Prefix + ".c", "model.c.tmpl"},
+		{"README.md", "README.md.tmpl"},
+	}
+	if len(v.Weights.Blobs) > 0 {
+		jobs = append(jobs, job{v.Prefix + "_weights.h", "weights.h.tmpl"}, job{v.Prefix + "_weights.c", "weights.c.tmpl"})
+	}
+	if v.NeedsHelpers() {
+		jobs = append(jobs, job{v.Prefix + "_io.c", "io.c.tmpl"})
+	}
+	if slices.Contains(v.Projects, "make") {
+		jobs = append(jobs, job{"Makefile", "Makefile.tmpl"})
+	}
+	if slices.Contains(v.Projects, "cmake") {
+		jobs = append(jobs, job{"CMakeLists.txt", "CMakeLists.txt.tmpl"})
+	}
+	var files []File
+	for _, j := range jobs {
+		b, err := render(j.tmpl, v)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{j.path, b})
+	}
+	return files, nil
+}

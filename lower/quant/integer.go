@@ -1,0 +1,478 @@
+// Package quant brings graphs to fixed point. Quantised models come in one
+// form: float operators between DequantizeLinear and QuantizeLinear (QDQ).
+// Float models get these nodes from calibration (Insert), imported ones bring
+// them along; Integer then replaces each float operator whose inputs and
+// outputs are quantised by the same operator on integers.
+package quant
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// form is the integer value that stands for a float value.
+type form struct {
+	v *ir.Value // int8 with Quant; nil while only the quantisation is known
+	t ir.Type   // element type, shape and quantisation
+}
+
+type converter struct {
+	g *ir.Graph
+	// have: float values whose integer form exists (outputs of
+	// DequantizeLinear and of converted nodes).
+	have map[*ir.Value]form
+	// want: float values that are quantised by their only readers.
+	want map[*ir.Value]ir.Type
+	// dq are DequantizeLinear nodes made for float readers of converted values.
+	dq map[*ir.Value]*ir.Value
+	// border: DequantizeLinear nodes that read uint8 in the model: at the
+	// border of the program their input is uint8 again.
+	border map[*ir.Node]ir.Type
+}
+
+// Integer rewrites a QDQ graph to integer operators. What cannot be computed
+// on integers stays float between explicit QuantizeLinear and
+// DequantizeLinear nodes.
+func Integer(g *ir.Graph, opt Options) error {
+	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{}, border: map[*ir.Node]ir.Type{}}
+	if !opt.FloatIO {
+		if err := c.quantisedInputs(); err != nil {
+			return err
+		}
+	}
+	if err := c.integerMoves(); err != nil {
+		return err
+	}
+	c.wants()
+	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
+		if err := c.node(n); err != nil {
+			return err
+		}
+	}
+	if !opt.FloatIO {
+		if err := c.quantisedOutputs(); err != nil {
+			return err
+		}
+	}
+	g.RemoveDead()
+	return nil
+}
+
+// Options of Integer.
+type Options struct {
+	// FloatIO keeps the model's float inputs and outputs, with the conversion
+	// inside; otherwise the QuantizeLinear and DequantizeLinear nodes at the
+	// border disappear and the firmware's inputs and outputs are integers.
+	FloatIO bool
+}
+
+// quantisedOutputs lets the integers out where an output is a DequantizeLinear.
+func (c *converter) quantisedOutputs() error {
+	for i, v := range c.g.Out {
+		if v.Def == nil || v.Def.Op != op.DequantizeLinear {
+			continue
+		}
+		x := v.Def.In[0]
+		if x.Type.Quant == nil || x.Const != nil {
+			continue
+		}
+		if t, ok := c.border[v.Def]; ok {
+			u, err := c.requantize(nil, x, t)
+			if err != nil {
+				return err
+			}
+			x = u
+		}
+		c.g.Out[i] = x
+	}
+	return nil
+}
+
+// params reads the scale and zero point of a QuantizeLinear or
+// DequantizeLinear node. ok is false when they are not constant.
+func params(n *ir.Node) (t tensor.DType, q *ir.Quant, ok bool) {
+	s := n.ConstIn(1)
+	if s == nil {
+		return 0, nil, false
+	}
+	in := n.In[0].Type
+	q = &ir.Quant{Axis: -1, Scale: make([]float32, s.Len()), Zero: make([]int32, s.Len())}
+	for i := range q.Scale {
+		q.Scale[i] = float32(s.Float(i))
+		if !(q.Scale[i] > 0) || math.IsInf(float64(q.Scale[i]), 0) {
+			return 0, nil, false
+		}
+	}
+	if len(s.Shape) > 1 {
+		return 0, nil, false // blocked quantisation
+	}
+	if s.Len() > 1 {
+		q.Axis = n.Int("axis")
+		if q.Axis < 0 {
+			q.Axis += len(in.Shape)
+		}
+		if q.Axis < 0 || q.Axis >= len(in.Shape) || in.Shape[q.Axis] != s.Len() {
+			return 0, nil, false
+		}
+	}
+	if n.Op == op.DequantizeLinear {
+		t = in.DType
+	} else {
+		t = n.Out[0].Type.DType
+	}
+	if v := n.Input(2); v != nil {
+		if v.Const == nil || v.Const.Len() != s.Len() {
+			return 0, nil, false
+		}
+		for i := range q.Zero {
+			q.Zero[i] = int32(v.Const.Int(i))
+		}
+	}
+	return t, q, true
+}
+
+// signed maps uint8 quantisation to int8: q-128 with zero point z-128.
+func signed(t tensor.DType, q *ir.Quant) (tensor.DType, *ir.Quant) {
+	switch t {
+	case tensor.U8:
+		z := make([]int32, len(q.Zero))
+		for i := range z {
+			z[i] = q.Zero[i] - 128
+		}
+		return tensor.I8, &ir.Quant{Axis: q.Axis, Scale: q.Scale, Zero: z}
+	case tensor.I4:
+		return tensor.I8, q
+	case tensor.U4:
+		return tensor.I8, q
+	}
+	return t, q
+}
+
+// computable reports element types that the integer operators take for
+// activations, after signed.
+func computable(t tensor.DType) bool { return t == tensor.I8 }
+
+// wants finds the float values that are read by QuantizeLinear alone, all of
+// the same quantisation: their producers may compute on integers.
+func (c *converter) wants() {
+	for _, n := range c.g.Nodes {
+		if n.Op != op.QuantizeLinear {
+			continue
+		}
+		v := n.In[0]
+		t, q, ok := params(n)
+		if !ok || v.Const != nil || q.PerAxis() {
+			continue
+		}
+		t, q = signed(t, q)
+		if !computable(t) {
+			continue
+		}
+		c.wanted(v, v.Type.WithQuant(t, q))
+	}
+	// Backwards through operators that move data or are monotone: Conv,
+	// MaxPool, QuantizeLinear is Conv, QuantizeLinear, MaxPool.
+	for i := len(c.g.Nodes) - 1; i >= 0; i-- {
+		n := c.g.Nodes[i]
+		if !passesQuant(n) || len(n.Out) != 1 || n.Op.DataIn != nil {
+			continue
+		}
+		if t, ok := c.want[n.Out[0]]; ok {
+			if v := n.In[0]; v.Def != nil && v.Def.Op != op.DequantizeLinear && c.g.SoleUse(v) == n {
+				if _, ok := c.want[v]; !ok {
+					c.want[v] = v.Type.WithQuant(t.DType, t.Quant)
+				}
+			}
+		}
+	}
+}
+
+func (c *converter) wanted(v *ir.Value, t ir.Type) {
+	for _, u := range v.Uses() {
+		if u.Node.Op != op.QuantizeLinear || u.Index != 0 {
+			return
+		}
+		ut, q, ok := params(u.Node)
+		if !ok {
+			return
+		}
+		ut, q = signed(ut, q)
+		if ut != t.DType || !q.Equal(t.Quant) {
+			return
+		}
+	}
+	if !c.g.IsOutput(v) {
+		c.want[v] = t
+	}
+}
+
+// passesQuant are operators whose output may simply keep the quantisation of
+// input 0.
+func passesQuant(n *ir.Node) bool {
+	if n.Op == op.MaxPool && len(n.Out) == 1 {
+		return true
+	}
+	return n.Op.Quant == ir.QMove && n.Op != op.QuantizeLinear && n.Op != op.DequantizeLinear
+}
+
+// quantisedInputs lets float inputs that are only quantised come in as integers.
+func (c *converter) quantisedInputs() error {
+	for i, v := range c.g.In {
+		if !v.Type.DType.IsFloat() {
+			continue
+		}
+		if t, ok := c.soleQuant(v); ok {
+			if err := c.replaceInput(i, v, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// soleQuant is the quantised type of a float input whose readers are all the
+// same QuantizeLinear.
+func (c *converter) soleQuant(v *ir.Value) (ir.Type, bool) {
+	var t ir.Type
+	if len(v.Uses()) == 0 || c.g.IsOutput(v) {
+		return t, false
+	}
+	for k, u := range v.Uses() {
+		if u.Node.Op != op.QuantizeLinear || u.Index != 0 {
+			return t, false
+		}
+		d, q, ok := params(u.Node)
+		if !ok || q.PerAxis() || (d != tensor.I8 && d != tensor.U8) {
+			return t, false
+		}
+		if k > 0 && (d != t.DType || !q.Equal(t.Quant)) {
+			return t, false
+		}
+		t = v.Type.WithQuant(d, q)
+	}
+	return t, true
+}
+
+func (c *converter) replaceInput(i int, v *ir.Value, t ir.Type) error {
+	uses := append([]ir.Use(nil), v.Uses()...)
+	v.Type = t
+	for _, u := range uses {
+		y := u.Node.Out[0]
+		y.Type = t
+		c.g.ReplaceUses(y, v)
+		c.g.Remove(u.Node)
+	}
+	return nil
+}
+
+// node converts one node, or makes float copies of its integer inputs.
+func (c *converter) node(n *ir.Node) error {
+	switch n.Op {
+	case op.DequantizeLinear:
+		return c.dequantize(n)
+	case op.QuantizeLinear:
+		return c.quantize(n)
+	}
+	if done, err := c.integer(n); done || err != nil {
+		return err
+	}
+	return c.floatInputs(n)
+}
+
+// dequantize notes the integer form of its output: its own input, as int8.
+func (c *converter) dequantize(n *ir.Node) error {
+	t, q, ok := params(n)
+	x := n.In[0]
+	if !ok || n.Out[0].Type.DType != tensor.F32 && n.Out[0].Type.DType != tensor.F64 {
+		return nil
+	}
+	if x.Type.Quant != nil && t == x.Type.DType && !x.Type.Quant.Equal(q) {
+		return nil // reinterpreted: computed as written
+	}
+	if x.Const != nil {
+		st, sq := signed(t, q)
+		if st != tensor.I8 && st != tensor.I32 {
+			return nil
+		}
+		c.have[n.Out[0]] = form{nil, ir.Type{DType: t, Shape: x.Type.Shape, Quant: q}}
+		if st == tensor.I32 {
+			return nil
+		}
+		c.have[n.Out[0]] = form{c.constant(x, st, sq), ir.Type{DType: st, Shape: x.Type.Shape, Quant: sq}}
+		return nil
+	}
+	if q.PerAxis() {
+		return nil
+	}
+	if x.Type.Quant == nil {
+		// An integer that the graph computes or receives: give it its meaning.
+		if x.Def != nil && x.Def.Op != op.QuantizeLinear {
+			return nil
+		}
+		if t != tensor.I8 && t != tensor.U8 {
+			return nil
+		}
+		x.Type = x.Type.WithQuant(t, q)
+	}
+	if t == tensor.U8 {
+		st, sq := signed(t, q)
+		y, err := c.requantize(n, x, ir.Type{DType: st, Shape: x.Type.Shape, Quant: sq})
+		if err != nil {
+			return err
+		}
+		x, t, q = y, st, sq
+	}
+	if computable(t) {
+		c.have[n.Out[0]] = form{x, x.Type}
+	}
+	return nil
+}
+
+// constant is the int8 form of a quantised constant, made once.
+func (c *converter) constant(x *ir.Value, t tensor.DType, q *ir.Quant) *ir.Value {
+	d := x.Const
+	if d.DType != t {
+		s := tensor.New(t, d.Shape)
+		off := int64(0)
+		if d.DType == tensor.U8 {
+			off = 128
+		}
+		for i, n := 0, d.Len(); i < n; i++ {
+			s.SetInt(i, d.Int(i)-off)
+		}
+		d = s
+	}
+	v := c.g.AddConst(x.Name, d)
+	v.Type.Quant = q
+	return v
+}
+
+// requantize inserts a Requantize of x to type t before node at.
+func (c *converter) requantize(at *ir.Node, x *ir.Value, t ir.Type) (*ir.Value, error) {
+	for _, u := range x.Uses() { // one for all readers
+		if u.Node.Op == op.Requantize && u.Node.Out[0].Type.DType == t.DType && u.Node.Out[0].Type.Quant.Equal(t.Quant) {
+			return u.Node.Out[0], nil
+		}
+	}
+	r, err := c.g.InsertBefore(at, op.Requantize, x.Name+".requant", nil, 1, x)
+	if err != nil {
+		return nil, err
+	}
+	r.Out[0].Type = r.Out[0].Type.WithQuant(t.DType, t.Quant)
+	if at != nil {
+		r.Origin = at.Origin
+	}
+	return r.Out[0], nil
+}
+
+// quantize disappears when its input has an integer form; the form is
+// requantised where the two differ.
+func (c *converter) quantize(n *ir.Node) error {
+	t, q, ok := params(n)
+	if !ok {
+		return nil
+	}
+	y := n.Out[0]
+	f, have := c.have[n.In[0]]
+	if have && f.v == nil {
+		have = false // an int32 constant
+	}
+	if q.PerAxis() {
+		return nil
+	}
+	if !have {
+		if t == tensor.I8 || t == tensor.U8 {
+			y.Type = y.Type.WithQuant(t, q)
+		}
+		return nil
+	}
+	want := ir.Type{DType: t, Shape: y.Type.Shape, Quant: q}
+	v := f.v
+	if v.Type.DType == t && v.Type.Quant.Equal(q) {
+		c.g.ReplaceUses(y, v)
+		return nil
+	}
+	// A uint8 value inside the graph is carried as int8; only what is visible
+	// outside, or read as it is, becomes uint8.
+	st, sq := signed(t, q)
+	if st == tensor.I8 && t == tensor.U8 {
+		if !(v.Type.DType == st && v.Type.Quant.Equal(sq)) {
+			w, err := c.requantize(n, v, ir.Type{DType: st, Shape: want.Shape, Quant: sq})
+			if err != nil {
+				return err
+			}
+			v = w
+		}
+		for _, u := range append([]ir.Use(nil), y.Uses()...) {
+			if u.Node.Op == op.DequantizeLinear && u.Index == 0 {
+				if _, dq, ok := params(u.Node); ok && dq.Equal(q) {
+					c.have[u.Node.Out[0]] = form{v, v.Type}
+					c.border[u.Node] = want
+					c.detachDQ(u.Node, v, sq)
+				}
+			}
+		}
+		if len(y.Uses()) == 0 && !c.g.IsOutput(y) {
+			return nil
+		}
+	}
+	if t != tensor.I8 && t != tensor.U8 {
+		return nil
+	}
+	w, err := c.requantize(n, v, want)
+	if err != nil {
+		return err
+	}
+	c.g.ReplaceUses(y, w)
+	return nil
+}
+
+// detachDQ makes a DequantizeLinear of a uint8 value read its int8 form with
+// the shifted zero point.
+func (c *converter) detachDQ(n *ir.Node, v *ir.Value, q *ir.Quant) {
+	c.g.SetInput(n, 0, v)
+	z := c.g.AddConst(v.Name+".zero", tensor.Scalar(int8(q.Zero[0])))
+	c.g.SetInput(n, 2, z)
+}
+
+// floatInputs gives a node that stays float DequantizeLinear versions of
+// inputs that exist only as integers.
+func (c *converter) floatInputs(n *ir.Node) error {
+	for i, v := range n.In {
+		if v == nil {
+			continue
+		}
+		f, ok := c.have[v]
+		if !ok || f.v == nil || v.Def != nil && v.Def.Op == op.DequantizeLinear {
+			continue // a DequantizeLinear that is still there
+		}
+		w, err := c.dequantized(n, f)
+		if err != nil {
+			return err
+		}
+		c.g.SetInput(n, i, w)
+	}
+	return nil
+}
+
+func (c *converter) dequantized(at *ir.Node, f form) (*ir.Value, error) {
+	if w := c.dq[f.v]; w != nil {
+		return w, nil
+	}
+	q := f.t.Quant
+	s := c.g.AddConst(f.v.Name+".scale", tensor.Scalar(q.Scale[0]))
+	z := c.g.AddConst(f.v.Name+".zero", tensor.Scalar(int8(q.Zero[0])))
+	n, err := c.g.InsertBefore(at, op.DequantizeLinear, f.v.Name+".real", nil, 1, f.v, s, z)
+	if err != nil {
+		return nil, err
+	}
+	if f.v.Def != nil {
+		n.Origin = f.v.Def.Origin
+	}
+	c.dq[f.v] = n.Out[0]
+	return n.Out[0], nil
+}
+

@@ -1,0 +1,143 @@
+package quant
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// integerMoves brings operators that work directly on quantised integers (a
+// Reshape or MaxPool between two QLinear operators) into the QDQ form: the
+// same operator on reals between DequantizeLinear and QuantizeLinear of the
+// integers' own quantisation, which is exact since they only move data.
+func (c *converter) integerMoves() error {
+	known := c.integerQuants()
+	for _, n := range append([]*ir.Node(nil), c.g.Nodes...) {
+		if !movesIntegers(n) {
+			continue
+		}
+		q := known[n.In[0]]
+		for _, i := range n.Op.DataInputs(n) {
+			if v := n.Input(i); v == nil || known[v].Quant == nil || !known[v].Quant.Equal(q.Quant) {
+				q.Quant = nil
+			}
+		}
+		if q.Quant == nil {
+			continue
+		}
+		in := append([]*ir.Value(nil), n.In...)
+		for _, i := range n.Op.DataInputs(n) {
+			d, err := c.linear(n, op.DequantizeLinear, in[i], q)
+			if err != nil {
+				return err
+			}
+			in[i] = d
+		}
+		m, err := c.g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
+		if err != nil {
+			return err
+		}
+		m.Origin = n.Origin
+		for i, v := range n.Out {
+			y, err := c.linear(n, op.QuantizeLinear, m.Out[i], q)
+			if err != nil {
+				return err
+			}
+			known[y] = q
+			c.g.ReplaceUses(v, y)
+		}
+		c.g.Remove(n)
+	}
+	return nil
+}
+
+// movesIntegers reports a data-moving operator on int8 or uint8 data.
+func movesIntegers(n *ir.Node) bool {
+	t := n.In
+	if len(t) == 0 || t[0] == nil || n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear {
+		return false
+	}
+	d := t[0].Type.DType
+	return passesQuant(n) && (d == tensor.I8 || d == tensor.U8) && t[0].Const == nil
+}
+
+// integerQuants is the quantisation of every int8 or uint8 value: from the
+// QuantizeLinear that makes it or the DequantizeLinear that reads it, through
+// operators that move data.
+func (c *converter) integerQuants() map[*ir.Value]ir.Type {
+	known := map[*ir.Value]ir.Type{}
+	for _, n := range c.g.Nodes {
+		switch {
+		case n.Op == op.QuantizeLinear:
+			if t, q, ok := params(n); ok && !q.PerAxis() {
+				known[n.Out[0]] = ir.Type{DType: t, Quant: q}
+			}
+		case movesIntegers(n):
+			if t, ok := known[n.In[0]]; ok {
+				for _, v := range n.Out {
+					known[v] = t
+				}
+			}
+		}
+	}
+	for i := len(c.g.Nodes) - 1; i >= 0; i-- { // towards integer graph inputs
+		n := c.g.Nodes[i]
+		switch {
+		case n.Op == op.DequantizeLinear:
+			if t, q, ok := params(n); ok && !q.PerAxis() && n.In[0].Const == nil {
+				if _, ok := known[n.In[0]]; !ok {
+					known[n.In[0]] = ir.Type{DType: t, Quant: q}
+				}
+			}
+		case movesIntegers(n):
+			if t, ok := known[n.Out[0]]; ok {
+				for _, k := range n.Op.DataInputs(n) {
+					if v := n.Input(k); v != nil {
+						if _, ok := known[v]; !ok {
+							known[v] = t
+						}
+					}
+				}
+			}
+		}
+	}
+	return known
+}
+
+// linear inserts a QuantizeLinear or DequantizeLinear before node at.
+func (c *converter) linear(at *ir.Node, o *ir.OpDef, v *ir.Value, t ir.Type) (*ir.Value, error) {
+	return Linear(c.g, at, o, v, t)
+}
+
+// Linear inserts a QuantizeLinear or DequantizeLinear (o) of v before node at
+// (nil: at the end), with the element type and quantisation of t.
+func Linear(g *ir.Graph, at *ir.Node, o *ir.OpDef, v *ir.Value, t ir.Type) (*ir.Value, error) {
+	s, z, attrs := linearParams(t)
+	suffix := ".quantized"
+	if o == op.DequantizeLinear {
+		suffix = ".dequantized"
+	}
+	n, err := g.InsertBefore(at, o, v.Name+suffix, attrs, 1, v, g.AddConst(v.Name+".scale", s), g.AddConst(v.Name+".zero_point", z))
+	if err != nil {
+		return nil, err
+	}
+	if v.Def != nil {
+		n.Origin = v.Def.Origin
+	}
+	return n.Out[0], nil
+}
+
+// linearParams are scale, zero point and attributes of a Q/DQ node.
+func linearParams(t ir.Type) (s, z *tensor.Dense, a ir.Attrs) {
+	q := t.Quant
+	if !q.PerAxis() {
+		z = tensor.New(t.DType, nil)
+		z.SetInt(0, int64(q.Zero[0]))
+		return tensor.Scalar(q.Scale[0]), z, nil
+	}
+	z = tensor.New(t.DType, []int{len(q.Zero)})
+	for i, v := range q.Zero {
+		z.SetInt(i, int64(v))
+	}
+	return tensor.Of([]int{len(q.Scale)}, append([]float32(nil), q.Scale...)), z, ir.Attrs{"axis": ir.Int(q.Axis)}
+}

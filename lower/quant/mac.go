@@ -1,0 +1,136 @@
+package quant
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// weightAxis is the dimension of input 1 that counts output channels, for
+// operators that accumulate products; -1 for others.
+func weightAxis(n *ir.Node) int {
+	switch n.Op {
+	case op.Conv:
+		return 0
+	case op.ConvTranspose:
+		return 1
+	case op.Gemm:
+		if n.Int("transB") != 0 {
+			return 0
+		}
+		return 1
+	case op.MatMul:
+		return max(n.In[1].Type.Rank()-1, 0)
+	}
+	return -1
+}
+
+// mac converts Conv, ConvTranspose, Gemm and MatMul: int8 activations, int8
+// weights per tensor or per output channel, int32 bias of scale in*weight.
+func (c *converter) mac(n *ir.Node) (bool, error) {
+	t, ok := c.want[n.Out[0]]
+	if !ok {
+		return false, nil
+	}
+	x, ok := c.int8Form(n.In[0])
+	if !ok {
+		return false, nil
+	}
+	w, ok := c.have[n.In[1]]
+	if !ok || w.v == nil || w.t.DType != tensor.I8 {
+		return false, nil
+	}
+	axis := weightAxis(n)
+	if w.v.Const == nil && (n.Op != op.MatMul || w.t.Quant.PerAxis()) {
+		return false, nil // run-time weights: only MatMul has such a kernel
+	}
+	if w.t.Quant.PerAxis() && w.t.Quant.Axis != axis {
+		return false, nil
+	}
+	if n.Op == op.Gemm && (n.Float("alpha") != 1 || n.Float("beta") != 1 && n.Input(2) != nil || n.Int("transA") != 0) {
+		return false, nil
+	}
+	in := []*ir.Value{x.v, w.v}
+	if b := n.Input(2); b != nil {
+		v, ok := c.bias(n, b, x.t.Quant, w.t.Quant, channels(n, axis))
+		if !ok {
+			return false, nil
+		}
+		in = append(in, v)
+	}
+	return true, c.replace(n, in, []ir.Type{t})
+}
+
+// channels is the number of output channels.
+func channels(n *ir.Node, axis int) int {
+	k := n.In[1].Type.Shape[axis]
+	if n.Op == op.ConvTranspose {
+		k *= n.Int("group")
+	}
+	return k
+}
+
+// bias is the int32 form of a constant bias: the integers of the model where
+// its scale is in*weight, else the nearest ones.
+func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int) (*ir.Value, bool) {
+	real, raw := c.biasData(b)
+	if real == nil {
+		return nil, false
+	}
+	k := real.Len()
+	if k != out && k != 1 {
+		return nil, false
+	}
+	for i, d := range real.Shape { // a Gemm bias may be [1, N]
+		if d != 1 && i != len(real.Shape)-1 {
+			return nil, false
+		}
+	}
+	group := 1
+	if n.Op == op.ConvTranspose {
+		group = n.Int("group")
+	}
+	per := out / group
+	q := &ir.Quant{Axis: 0, Scale: make([]float32, out), Zero: make([]int32, out)}
+	d := tensor.New(tensor.I32, []int{out})
+	for i := range q.Scale {
+		s := float64(x.Scale[0]) * float64(w.ScaleAt(i%per))
+		q.Scale[i] = float32(s)
+		src := i % k
+		if raw != nil && k == out && closeTo(raw.scale(src), s) {
+			d.SetInt(i, raw.q.Int(src)-int64(raw.zero(src)))
+			continue
+		}
+		d.SetInt(i, ir.ClampInt(math.Round(real.Float(src)/s), math.MinInt32, math.MaxInt32))
+	}
+	v := c.g.AddConst(b.Name, d)
+	v.Type.Quant = q
+	return v, true
+}
+
+// rawBias is a bias as the model has it: int32 behind a DequantizeLinear.
+type rawBias struct {
+	q      *tensor.Dense
+	params *ir.Quant
+}
+
+func (r *rawBias) scale(i int) float64 { return float64(r.params.ScaleAt(i)) }
+func (r *rawBias) zero(i int) int32    { return r.params.ZeroAt(i) }
+
+// closeTo allows for exporters that multiply the scales in float32.
+func closeTo(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Abs(b) }
+
+func (c *converter) biasData(b *ir.Value) (*tensor.Dense, *rawBias) {
+	if b.Const != nil {
+		return b.Const, nil
+	}
+	if b.Def != nil && b.Def.Op == op.DequantizeLinear && b.Def.In[0].Const != nil {
+		if _, q, ok := params(b.Def); ok {
+			d := b.Def.In[0].Const
+			return ir.Dequantise(d, q), &rawBias{d, q}
+		}
+	}
+	return nil, nil
+}

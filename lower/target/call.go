@@ -1,0 +1,130 @@
+// Package target turns operators into kernel calls: a Kernel row says which
+// operator it implements, why it may refuse a node, which memory orders it
+// needs and which C calls it makes. It knows no kernel library; those are the
+// packages below it.
+package target
+
+// Arg is one argument of a C call or one field of a C struct. Offsets into
+// the arena are unknown here: the schedule resolves In, Out and Scratch.
+type Arg interface{ isArg() }
+
+type (
+	// In is a pointer to input operand I of the node plus Off bytes; for a
+	// constant operand, to its blob. CType is the element type.
+	In struct {
+		I     int
+		Off   int
+		CType string
+	}
+	// Out is a pointer to output I of the node plus Off bytes.
+	Out struct {
+		I     int
+		Off   int
+		CType string
+	}
+	// Scratch is a pointer into the step's scratch memory.
+	Scratch struct {
+		Off   int
+		CType string
+	}
+	// Blob is a constant array in flash. Equal blobs are stored once.
+	Blob struct {
+		Hint   string // what it is: "weights", "bias", "multiplier", "table"
+		CType  string // element type
+		Data   []byte // little-endian, memory order
+		Align  int    // bytes; 0: the element's own
+		Pad    int    // bytes readable behind the end (over-reading kernels)
+		NoCast bool   // the callee takes a pointer to const
+	}
+	// Struct is the address of a struct. Without arena pointers in it, it
+	// becomes one file-scope constant shared by equal ones.
+	Struct struct {
+		Type   string
+		Fields []Field
+	}
+	// Nested is a struct or array by value inside a Struct.
+	Nested struct{ Fields []Field }
+	// Lit is C text: a number or an enum.
+	Lit string
+	// Null is a null pointer.
+	Null struct{}
+)
+
+// Field is a struct field; Name is empty in arrays.
+type Field struct {
+	Name  string
+	Value Arg
+}
+
+func (In) isArg()      {}
+func (Out) isArg()     {}
+func (Scratch) isArg() {}
+func (*Blob) isArg()   {}
+func (*Struct) isArg() {}
+func (Nested) isArg()  {}
+func (Lit) isArg()     {}
+func (Null) isArg()    {}
+
+// Status says what a called function returns.
+type Status uint8
+
+const (
+	NoStatus    Status = iota // void
+	CMSISStatus               // arm_cmsis_nn_status, checked
+	NNCCStatus                // nncc_status, checked
+	Ignored                   // a value of no interest
+)
+
+// Call is one C call.
+type Call struct {
+	Func   string
+	Args   []Arg
+	Status Status
+}
+
+// Lowered is a node turned into C calls.
+type Lowered struct {
+	Kernel  string // function of the library's API
+	Route   string // inner function that will run, when the library routes
+	Library string // "cmsis-nn", "nncc" or "view"
+	Calls   []Call
+	Scratch int // bytes, 16-aligned by the schedule
+	// View: output 0 is input 0 under another type; no code at all.
+	View bool
+	// InPlace lists inputs whose storage output 0 may take when they die here.
+	InPlace []int
+	// Parts: operands that may live inside another one, so that the step
+	// needs no code when all of them do (concat, split, slices).
+	Parts []Part
+	// Headers that the calls need beyond the library's own.
+	Headers []string
+	// Dead inputs: operands that the calls never read (their content is in
+	// blobs), so that they take no arena or flash.
+	Unused []int
+}
+
+// Part places a whole operand inside another: input I inside output 0 at Off
+// (concat), or output I inside input 0 at Off (split, slice).
+type Part struct {
+	Input bool
+	I     int
+	Off   int
+}
+
+// I32 and the other helpers make literals and fields.
+func I32(v int) Lit { return Lit(itoa(v)) }
+
+// F names a field.
+func F(name string, v Arg) Field { return Field{name, v} }
+
+// FI is an integer field.
+func FI(name string, v int) Field { return Field{name, I32(v)} }
+
+// IntArray is an array initialiser.
+func IntArray(v []int) Nested {
+	n := Nested{}
+	for _, x := range v {
+		n.Fields = append(n.Fields, Field{"", I32(x)})
+	}
+	return n
+}

@@ -1,0 +1,163 @@
+package target
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/nncc/nncc/ir"
+)
+
+func itoa(v int) string { return strconv.Itoa(v) }
+
+// Core is what kernel choice needs to know about a processor.
+type Core struct {
+	MVE, DSP bool
+	FPU      bool
+	Host     bool
+}
+
+// Options are the user's wishes that bear on kernel choice.
+type Options struct {
+	Core    Core
+	Kernels string // auto, cmsis-nn, nncc, reference
+}
+
+// Reason is one ground on which a kernel refuses a node.
+type Reason struct {
+	Code string // stable rule code, e.g. CMSIS-CONV-01
+	Text string // what was found and what is wanted
+}
+
+// Rule is one condition of a kernel. Check returns "" when it holds.
+type Rule struct {
+	Code, Doc string
+	Check     func(n *ir.Node, o *Options) string
+}
+
+// Kernel is one way to compute some operators.
+type Kernel struct {
+	Name    string
+	Library string // "cmsis-nn" or "nncc"
+	Doc     string
+	Ops     []*ir.OpDef
+	Rules   []Rule
+	Layout  func(n *ir.Node) Layout
+	// Lower makes the calls. The node's values have their final memory order.
+	Lower func(n *ir.Node, o *Options) (*Lowered, error)
+}
+
+// Judge is every reason against the kernel; none means that it takes the node.
+func (k *Kernel) Judge(n *ir.Node, o *Options) []Reason {
+	var r []Reason
+	for _, rule := range k.Rules {
+		if s := rule.Check(n, o); s != "" {
+			r = append(r, Reason{rule.Code, s})
+		}
+	}
+	return r
+}
+
+// LayoutKind says what a kernel asks of the memory orders of its operands.
+type LayoutKind uint8
+
+const (
+	// Natural: every operand in logical order.
+	Natural LayoutKind = iota
+	// Same: every run-time operand of the output's rank in one and the same
+	// order, whichever it is; operands of lower rank are natural.
+	Same
+	// Fixed: the orders given.
+	Fixed
+	// ViewTranspose: output order follows from the input's by the permutation.
+	ViewTranspose
+	// ViewReshape: dimensions of size 1 come and go, or both sides natural.
+	ViewReshape
+	// AnyToAny: copies between orders (Relayout).
+	AnyToAny
+)
+
+// Layout is a kernel's demand. In and Out hold one order per operand when
+// Fixed (nil: natural).
+type Layout struct {
+	Kind    LayoutKind
+	In, Out [][]int
+	Perm    []int // ViewTranspose
+	// Prefer is the order a Same kernel likes best, nil: none.
+	Prefer []int
+}
+
+// SpatialLayout is the demand of a kernel whose input 0 and output 0 are
+// channels-last feature maps.
+func SpatialLayout(n *ir.Node) Layout {
+	l := Layout{Kind: Fixed, In: make([][]int, len(n.In)), Out: make([][]int, len(n.Out))}
+	l.In[0] = ir.NHWC(n.In[0].Type.Rank())
+	l.Out[0] = ir.NHWC(n.Out[0].Type.Rank())
+	return l
+}
+
+// Choice is the kernel taken for a node and why better ones were not.
+type Choice struct {
+	Kernel   *Kernel
+	Rejected []Rejection
+}
+
+// Rejection is one refusing kernel with its reasons.
+type Rejection struct {
+	Kernel  string
+	Library string
+	Reasons []Reason
+}
+
+// Table maps operators to kernels, best first.
+type Table map[*ir.OpDef][]*Kernel
+
+// NewTable collects libraries in order of preference.
+func NewTable(libs ...[]*Kernel) Table {
+	t := Table{}
+	for _, lib := range libs {
+		for _, k := range lib {
+			for _, op := range k.Ops {
+				t[op] = append(t[op], k)
+			}
+		}
+	}
+	return t
+}
+
+// Choose takes the first kernel without objection.
+func (t Table) Choose(n *ir.Node, o *Options) (Choice, error) {
+	var c Choice
+	for _, k := range t[n.Op] {
+		r := k.Judge(n, o)
+		if len(r) == 0 {
+			c.Kernel = k
+			return c, nil
+		}
+		c.Rejected = append(c.Rejected, Rejection{k.Name, k.Library, r})
+	}
+	msg := "no kernel implements this operator"
+	if len(c.Rejected) > 0 {
+		msg = "no kernel takes this node"
+		for _, r := range c.Rejected {
+			for _, x := range r.Reasons {
+				msg += fmt.Sprintf("; %s: %s", r.Kernel, x.Text)
+			}
+		}
+	}
+	return c, ir.Errf(n, "no-kernel", "%s (input types %s)", msg, inTypes(n))
+}
+
+func inTypes(n *ir.Node) string {
+	s := ""
+	for i, v := range n.In {
+		if i > 0 {
+			s += ", "
+		}
+		if v == nil {
+			s += "-"
+		} else {
+			s += v.Type.String()
+		}
+	}
+	return s
+}
