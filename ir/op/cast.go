@@ -79,3 +79,30 @@ var CastLike = def(ir.OpDef{
 		return outs(castTo(in[0], evalType(n, in[0], in[1].DType)))
 	},
 })
+
+// BitCast reads the same bytes as another element type of the same size.
+var BitCast = def(ir.OpDef{
+	Name: "BitCast", Doc: "the same bytes as another element type of the same size", Attrs: []ir.AttrSpec{ir.Need(ir.IntA("to", 0))},
+	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		d, err := attrType(n, "to", n.Int("to"))
+		if err != nil {
+			return nil, err
+		}
+		if t := n.In[0].Type.DType; t.Bits() != d.Bits() {
+			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s with %d bits, attribute to names %s with %d; want the same size", n.In[0], t, t.Bits(), d, d.Bits())
+		}
+		return one(ir.T(d, n.In[0].Type.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		d, err := attrType(n, "to", n.Int("to"))
+		if err != nil {
+			return nil, err
+		}
+		if d.Bits() < 8 { // one element per byte here: only the sign is read anew
+			return outs(in[0].Cast(d))
+		}
+		y, err := tensor.FromBytes(d, in[0].Shape, in[0].Bytes())
+		return []*tensor.Dense{y}, err
+	},
+})

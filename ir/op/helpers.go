@@ -1,8 +1,8 @@
 package op
 
 import (
-	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -126,6 +126,6 @@ func wantRank(n *ir.Node, i, rank int) error {
 	return nil
 }
 
-func sameShape(a, b []int) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
+func sameShape(a, b []int) bool { return slices.Equal(a, b) }
 
 var negInf, posInf = math.Inf(-1), math.Inf(1)
