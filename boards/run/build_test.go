@@ -58,6 +58,7 @@ func TestHarnessHasNoWarnings(t *testing.T) {
 	// One board for each architecture.
 	for _, name := range []string{"cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33", "cortex-m55"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			spec := load(t, name)
 			dir := emit(t, spec)
 			check(t, dir, "arm-none-eabi-gcc", spec.Toolchain.CPU...)
@@ -89,6 +90,7 @@ func TestEmittedFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer im.Close()
+			t.Logf("%+v", im.Sizes)
 			checkSizes(t, im)
 			c := miniCase(0, 5)
 			res, err := run.Run(context.Background(), spec, im, []run.Case{c})
@@ -193,11 +195,12 @@ big_weights:
 		{"cortex-m3", 6 << 20, 5 << 20, 0},
 		{"cortex-m7", 6 << 20, 5 << 20, 0},
 		{"cortex-m33", 6 << 20, 5 << 20, 0},
-		{"cortex-m55", 40 << 20, 9 << 20, 0},
-		{"cortex-m33", 20 << 20, 1 << 10, 4 << 20},
+		{"cortex-m55", 7 << 20, 5 << 20, 0},
+		{"cortex-m33", 18 << 20, 1 << 10, 2 << 20},
 		{"microbit", 1 << 10, 20 << 10, 4 << 10},
 	} {
 		t.Run(fmt.Sprintf("%s/%d/%d", c.board, c.weights>>10, c.arena>>10), func(t *testing.T) {
+			t.Parallel()
 			spec := load(t, c.board)
 			im, err := run.Build(context.Background(), spec, big(t, c.weights, c.arena), run.BuildOptions{Model: &model})
 			var fit *run.FitError

@@ -18,13 +18,15 @@ import (
 
 var (
 	imagesMu sync.Mutex
-	images   = map[string]*run.Image{}
+	images   = map[string]func() (*run.Image, error){}
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	for _, im := range images {
-		im.Close()
+	for _, image := range images {
+		if im, err := image(); err == nil {
+			im.Close()
+		}
 	}
 	os.Exit(code)
 }
@@ -34,15 +36,19 @@ func TestMain(m *testing.M) {
 func mini(t testing.TB, spec *boards.Spec) *run.Image {
 	t.Helper()
 	imagesMu.Lock()
-	defer imagesMu.Unlock()
-	if im := images[spec.Name]; im != nil {
-		return im
+	image := images[spec.Name]
+	if image == nil {
+		dir, spec := writeMini(t), *spec
+		image = sync.OnceValues(func() (*run.Image, error) {
+			return run.Build(context.Background(), &spec, dir, run.BuildOptions{Model: &miniModel, Trace: true, Sanitize: spec.Core == "host"})
+		})
+		images[spec.Name] = image
 	}
-	im, err := run.Build(context.Background(), spec, writeMini(t), run.BuildOptions{Model: &miniModel, Trace: true, Sanitize: spec.Core == "host"})
+	imagesMu.Unlock()
+	im, err := image()
 	if err != nil {
 		t.Fatal(err)
 	}
-	images[spec.Name] = im
 	return im
 }
 
@@ -64,6 +70,7 @@ func checkSizes(t *testing.T, im *run.Image) {
 func TestMiniModelOnEveryBoard(t *testing.T) {
 	for _, name := range boards.List() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			spec := load(t, name)
 			im := mini(t, spec)
 			cases := []run.Case{miniCase(0, 1), miniCase(0, 2), miniCase(0, 3), miniCase(8, 3)}
@@ -132,6 +139,7 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 func TestCalibration(t *testing.T) {
 	for _, name := range []string{"cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "microbit"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			spec := load(t, name)
 			res, err := run.RunWith(context.Background(), spec, mini(t, spec),
 				[]run.Case{miniCase(8, 1), miniCase(9, 1), miniCase(10, 1)}, run.Options{Trace: []int{0, 1, 2}})
