@@ -160,8 +160,12 @@ func TestCalibration(t *testing.T) {
 			if n := a.Layers[2]; n < 1002 || n > 1035 {
 				t.Errorf("a step of 1002 instructions and a switch counts %d", n)
 			}
-			if res.StackBytes > 100 || !res.StackExact {
-				t.Errorf("stack %d, exact %t", res.StackBytes, res.StackExact)
+			quiet, err := run.RunWith(context.Background(), spec, mini(t, spec), []run.Case{miniCase(8, 1)}, run.Options{Trace: []int{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.StackBytes != quiet.StackBytes || !res.StackExact {
+				t.Errorf("stack %d with interrupts (exact: %t), %d without", res.StackBytes, res.StackExact, quiet.StackBytes)
 			}
 			res, err = run.Run(context.Background(), spec, mini(t, spec), []run.Case{miniCase(11, 1)})
 			if err != nil {
