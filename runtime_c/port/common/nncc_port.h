@@ -18,7 +18,8 @@ void nncc_port_print_hex(uint32_t value);
 
 /* The counter: ticks since nncc_port_count(1). Each of the counter's own
  * interrupts (`interrupts` since then) costs the same number of instructions,
- * which boards/run subtracts. All zero on a host. */
+ * which boards/run subtracts. count(0) stops and keeps the number. All zero on a
+ * host. */
 void nncc_port_count(int32_t on);
 uint64_t nncc_port_ticks(void);
 uint32_t nncc_port_interrupts(void);

@@ -36,9 +36,10 @@ __attribute__((naked, used)) void nncc_systick_handler(void)
 void nncc_port_count(int32_t on)
 {
     NNCC_SYST_CSR = 0u;
-    nncc_counter.wraps = 0u;
-    nncc_counter.lowest_sp = 0xFFFFFFFFu;
     if (on != 0) {
+        /* What stands here stays after counting, for nncc_port_stack_used. */
+        nncc_counter.wraps = 0u;
+        nncc_counter.lowest_sp = 0xFFFFFFFFu;
         NNCC_SYST_RVR = RELOAD;
         NNCC_SYST_CVR = 0u;
         NNCC_SYST_CSR = 7u; /* processor clock, interrupt, on */
