@@ -11,7 +11,7 @@ import (
 
 // attributes checks a node's attributes by themselves and against the operator or
 // function; subgraphs among them are checked within s.
-func (c *checker) attributes(n *pb.NodeProto, sch *schema.Schema, fn *function, known bool, s *checkScope, at *place, depth int) {
+func (c *checker) attributes(n *pb.NodeProto, sch *schema.Schema, fn *function, s *checkScope, at *place, depth int) {
 	seen := map[string]bool{}
 	for _, a := range n.Attribute {
 		name := a.GetName()
@@ -49,7 +49,6 @@ func (c *checker) attributes(n *pb.NodeProto, sch *schema.Schema, fn *function, 
 			}
 		}
 	}
-	_ = known
 }
 
 // attrType finds the type of an attribute from the fields that are filled and

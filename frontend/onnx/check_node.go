@@ -15,8 +15,7 @@ func (c *checker) node(n *pb.NodeProto, i int, s *checkScope, declared map[strin
 		at.node = n.Output[0]
 	}
 	in := c.operands(n, s, at)
-	var sch *schema.Schema
-	fn, known := c.operator(n, s, at, &sch)
+	fn, sch := c.operator(n, s, at)
 	types := map[string]vtype{}
 	switch {
 	case fn != nil:
@@ -25,7 +24,7 @@ func (c *checker) node(n *pb.NodeProto, i int, s *checkScope, declared map[strin
 		c.arity(n, sch, at)
 		types = c.inTypes(n, sch, in, at)
 	}
-	c.attributes(n, sch, fn, known, s, at, depth)
+	c.attributes(n, sch, fn, s, at, depth)
 
 	for k, name := range n.Output {
 		if name == "" {
@@ -90,22 +89,21 @@ func (c *checker) operands(n *pb.NodeProto, s *checkScope, at *place) []*val {
 	return in
 }
 
-// operator finds what a node calls: a function of the model or a schema. known is
-// false when neither can be said to be missing or there, so that attributes are
-// only warned about.
-func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place, sch **schema.Schema) (fn *function, known bool) {
+// operator finds what a node calls: a function of the model or a schema; neither
+// where nothing is known, which is then reported.
+func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function, *schema.Schema) {
 	op, domain := n.GetOpType(), schema.Domain(n.GetDomain())
 	if op == "" {
 		at.add("no-op", "", "has no operator (op_type is empty)", "the name of an operator")
-		return nil, false
+		return nil, nil
 	}
-	if fn = c.funcs[funcID{domain, op, n.GetOverload()}]; fn != nil {
-		return fn, true
+	if fn := c.funcs[funcID{domain, op, n.GetOverload()}]; fn != nil {
+		return fn, nil
 	}
 	version, imported := s.opsets[domain]
 	if !imported {
 		at.add("domain", "", fmt.Sprintf("uses the domain %s, of which no opset is imported", quote(schema.DisplayDomain(domain))), "an opset_import for the domain")
-		return nil, false
+		return nil, nil
 	}
 	newest := int64(schema.MaxOpset(domain))
 	if newest == 0 || !schema.Closed(domain) && len(schema.Versions(domain, op)) == 0 {
@@ -114,10 +112,10 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place, sch **sche
 			c.unknown[key] = true
 			at.warn("custom-op", fmt.Sprintf("operator %s of domain %s has no definition here; its use is not checked", plain(op), quote(domain)), "")
 		}
-		return nil, false
+		return nil, nil
 	}
 	if version < 1 {
-		return nil, false // reported with the imports
+		return nil, nil // reported with the imports
 	}
 	if version > newest && schema.Closed(domain) {
 		version = newest // reported as well
@@ -133,14 +131,13 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place, sch **sche
 			want = fmt.Sprintf("an operator that ONNX defines; perhaps %s", near)
 		}
 		at.add("op", "", found, want)
-		return nil, false
+		return nil, nil
 	}
 	if f.Deprecated {
 		at.add("op", "", fmt.Sprintf("operator %s was removed in opset %d of %s", op, f.Since, schema.DisplayDomain(domain)), "its successor, or an older opset")
-		return nil, false
+		return nil, nil
 	}
-	*sch = f
-	return nil, true
+	return nil, f
 }
 
 // arity checks the number of inputs and outputs and that required ones are there.

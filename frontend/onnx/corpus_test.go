@@ -1,0 +1,149 @@
+package onnx
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// shared is the folder of measuring data beside the repository, or a skip.
+func shared(t *testing.T, parts ...string) string {
+	t.Helper()
+	p := filepath.Join(append([]string{"..", "..", "..", "shared"}, parts...)...)
+	if _, err := os.Stat(p); err != nil {
+		t.Skip("needs ../shared beside the repository: ", err)
+	}
+	return p
+}
+
+// loadAndCheck gives all messages of errors about a model file.
+func loadAndCheck(path string) []string {
+	m, err := Load(path, Limits{})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var out []string
+	for _, f := range Check(m) {
+		if f.Severity == Error {
+			out = append(out, f.Error())
+		}
+	}
+	return out
+}
+
+// TestSharedModels: valid models have no errors, and all their constants decode.
+func TestSharedModels(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(shared(t, "models"), "*.onnx"))
+	for _, f := range files {
+		for _, msg := range loadAndCheck(f) {
+			t.Errorf("%s: %s", filepath.Base(f), msg)
+		}
+		m, err := Load(f, Limits{})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, i := range m.Proto.GetGraph().GetInitializer() {
+			if _, err := m.Tensor(i); err != nil {
+				t.Errorf("%s: %v", filepath.Base(f), err)
+			}
+		}
+	}
+}
+
+// TestSharedBad: what the checker finds in malformed models is about the fault,
+// and it finds nothing in models that must compile. Faults that need shapes are
+// found later, by the importer.
+func TestSharedBad(t *testing.T) {
+	dir := shared(t, "bad")
+	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct {
+		Cases []struct {
+			File, Expect string
+			Mention      []string
+		}
+	}
+	if err := json.Unmarshal(b, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, c := range manifest.Cases {
+		msgs := loadAndCheck(filepath.Join(dir, c.File))
+		text := strings.ReplaceAll(strings.ToLower(strings.Join(msgs, "\n")), strings.ToLower(c.File), "")
+		if len(msgs) == 0 {
+			t.Logf("%-28s %s: nothing", c.File, c.Expect)
+			continue
+		}
+		found++
+		t.Logf("%-28s %s: %s", c.File, c.Expect, strings.Join(msgs, "\n    "))
+		if c.Expect == "compile" {
+			t.Errorf("%s must compile; found: %s", c.File, msgs)
+		}
+		ok := len(c.Mention) == 0
+		for _, w := range c.Mention {
+			ok = ok || strings.Contains(text, strings.ToLower(w))
+		}
+		if !ok {
+			t.Errorf("%s: %q contains none of %q", c.File, msgs, c.Mention)
+		}
+	}
+	if found < 30 {
+		t.Errorf("faults were found in %d files only", found)
+	}
+}
+
+// TestSharedBackend: the models of ONNX's own backend tests are valid, but for
+// those that use what their operator's schema does not allow.
+func TestSharedBackend(t *testing.T) {
+	f, err := os.Open(shared(t, "onnx-backend-1.23.tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, tensors := 0, 0
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch name := path.Base(h.Name); {
+		case name == "model.onnx":
+			models++
+			m, err := Parse(b, Limits{})
+			if err != nil {
+				t.Errorf("%s: %v", h.Name, err)
+				continue
+			}
+			for _, f := range Check(m) {
+				t.Errorf("%s: %s", h.Name, f.String())
+			}
+		case strings.HasSuffix(name, ".pb"):
+			if _, _, err := ParseTensor(b, Limits{}); err != nil {
+				t.Logf("%s: %v", h.Name, err)
+				continue
+			}
+			tensors++
+		}
+	}
+	t.Logf("%d models, %d tensors", models, tensors)
+}

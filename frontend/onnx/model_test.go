@@ -1,0 +1,123 @@
+package onnx
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+)
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	good := tBytes(tModel(tNode("r", "Relu", "x", ">", "y")))
+	file := func(name string, b []byte) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	m, err := Load(file("good.onnx", good), Limits{})
+	if err != nil || m.Dir != dir || m.Proto.GetGraph().GetName() != "g" || m.SHA256 == [32]byte{} {
+		t.Fatal(m, err)
+	}
+	unknown := protowire.AppendBytes(protowire.AppendTag(bytes.Clone(good), 2004, protowire.BytesType), []byte("future"))
+	if _, err := Load(file("unknown.onnx", unknown), Limits{}); err != nil {
+		t.Error("an unknown field:", err)
+	}
+
+	deep := []byte("x")
+	for range 5000 { // optional types within optional types
+		deep = protowire.AppendBytes([]byte{1<<3 | 2}, deep)
+		deep = protowire.AppendBytes([]byte{9<<3 | 2}, deep)
+	}
+	deep = protowire.AppendBytes([]byte{2<<3 | 2}, deep)  // of a value
+	deep = protowire.AppendBytes([]byte{11<<3 | 2}, deep) // which is an input
+	deep = protowire.AppendBytes([]byte{7<<3 | 2}, deep)  // of the graph
+
+	bad := []struct {
+		name string
+		b    []byte
+		want string
+	}{
+		{"empty", nil, "empty"},
+		{"half", good[:len(good)/2], "truncated"},
+		{"last byte", good[:len(good)-1], "truncated"},
+		{"zeros", append(bytes.Clone(good), make([]byte, 16)...), "tag 0"},
+		{"text", []byte("Hello, this is no model at all"), "cannot parse"},
+		{"wrong wire type", []byte{7<<3 | 0, 5}, "graph"},
+		{"lfs", []byte("version https://git-lfs.github.com/spec/v1\noid"), "git lfs pull"},
+		{"tflite", []byte("\x1c\x00\x00\x00TFL3\x14\x00"), "TensorFlow Lite"},
+		{"zip", []byte("PK\x03\x04archive"), "PyTorch"},
+		{"html", []byte("<!DOCTYPE html>"), "web page"},
+		{"deep", deep, "nested"},
+	}
+	for _, c := range bad {
+		_, err := Load(file(c.name+".onnx", c.b), Limits{})
+		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), c.name+".onnx", ""), c.want) {
+			t.Errorf("%s: %v; want %q in it", c.name, err, c.want)
+		}
+	}
+	// Every prefix of a model is refused or is a model itself; nothing panics.
+	for n := range good {
+		if m, err := Parse(good[:n], Limits{}); err == nil {
+			Check(m)
+		}
+	}
+	for _, p := range []string{dir, os.DevNull, filepath.Join(dir, "none.onnx")} {
+		if _, err := Load(p, Limits{}); err == nil {
+			t.Error(p, "was loaded")
+		}
+	}
+	if _, err := Load(filepath.Join(dir, "good.onnx"), Limits{FileBytes: 10}); err == nil || !strings.Contains(err.Error(), "limit") {
+		t.Error(err)
+	}
+}
+
+// TestMessageBomb: a file of empty messages would grow a hundredfold in memory.
+func TestMessageBomb(t *testing.T) {
+	nodes := bytes.Repeat([]byte{1<<3 | 2, 0}, 1<<20)
+	b := protowire.AppendBytes([]byte{7<<3 | 2}, nodes)
+	if _, err := Parse(b, Limits{MemoryBytes: 64 << 20}); err == nil || !strings.Contains(err.Error(), "memory") {
+		t.Error(err)
+	}
+	packed := protowire.AppendBytes([]byte{7<<3 | 2}, make([]byte, 1<<20)) // int64_data of a tensor
+	b = protowire.AppendBytes([]byte{7<<3 | 2}, protowire.AppendBytes([]byte{5<<3 | 2}, packed))
+	if _, err := Parse(b, Limits{MemoryBytes: 4 << 20}); err == nil || !strings.Contains(err.Error(), "graph.initializer[0]") {
+		t.Error(err)
+	}
+}
+
+// FuzzCheck: whatever the bytes, loading and checking end without a panic, and
+// constants of models that pass decode or say why not.
+func FuzzCheck(f *testing.F) {
+	f.Add(tBytes(tModel(tNode("r", "Relu", "x", ">", "y"))))
+	m := tModel(tWith(tNode("c", "Concat", "x", "k", ">", "y"), tInt("axis", 1)))
+	m.Graph.Initializer = []*pb.TensorProto{tFloats("k", []int64{1, 2}, 1, 2), tExternal("e", "location", "w", "offset", "4")}
+	f.Add(tBytes(m))
+	m = tModel(tWith(tNode("i", "If", "c", ">", "y"), tGraphAttr("then_branch", &pb.GraphProto{Node: []*pb.NodeProto{tNode("r", "Relu", "x", ">", "s")}, Output: []*pb.ValueInfoProto{tValue("s", 1)}})),
+		tDomain(tNode("f", "F", "x", ">", "z"), "local"))
+	m.Functions = []*pb.FunctionProto{tFunc("local", "F", []string{"a"}, []string{"b"}, tWith(tNode("s", "Softmax", "a", ">", "b"), &pb.AttributeProto{Name: proto.String("axis"), RefAttrName: proto.String("q"), Type: pb.AttributeProto_INT.Enum()}))}
+	f.Add(tBytes(m))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		lim := Limits{MemoryBytes: 16 << 20, TensorBytes: 1 << 20, Nodes: 1000, Depth: 8, Findings: 50}
+		m, err := Parse(b, lim)
+		if err != nil {
+			return
+		}
+		for _, f := range Check(m) {
+			if f.Found == "" || len(f.Error()) > 4000 {
+				t.Fatalf("message %q", f.Error())
+			}
+		}
+		for _, i := range m.Proto.GetGraph().GetInitializer() {
+			m.Tensor(i)
+		}
+	})
+}
