@@ -355,7 +355,7 @@ func TestWindowErrors(t *testing.T) {
 		{"ConvTranspose", nil, x, w, nil, "4 input channels, the input has 3"},
 		{"ConvTranspose", a{"pads": ir.Ints(9, 9, 9, 9)}, x, []int{3, 4, 3, 3}, nil, "leave no output"},
 		{"ConvTranspose", a{"output_padding": ir.Ints(1, 0)}, x, []int{3, 4, 3, 3}, nil, "output_padding"},
-		{"ConvTranspose", a{"output_shape": ir.Ints(1 << 40, 4)}, x, []int{3, 4, 3, 3}, nil, "too large"},
+		{"ConvTranspose", a{"output_shape": ir.Ints(1<<40, 4)}, x, []int{3, 4, 3, 3}, nil, "too large"},
 		{"AveragePool", a{"kernel_shape": ir.Ints(9, 1)}, x, nil, nil, "spans 9"},
 		{"AveragePool", a{"kernel_shape": ir.Ints(2)}, x, nil, nil, "kernel_shape is [2]"},
 		{"AveragePool", a{"kernel_shape": ir.Ints(2, 2), "pads": ir.Ints(2, 0, 0, 0)}, x, nil, nil, "wholly in the padding"},

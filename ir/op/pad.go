@@ -38,9 +38,8 @@ var Pad = def(ir.OpDef{
 			return nil, err
 		}
 		x := in[0]
-		y := tensor.New(x.DType, g.Shape)
-		if y.Len() == 0 {
-			return outs(y)
+		if tensor.Count(g.Shape) == 0 {
+			return outs(tensor.New(x.DType, g.Shape))
 		}
 		if g.Mode != "constant" {
 			return outs(takeTensor(x, g.Shape, g.sources(x.Shape)))
@@ -49,36 +48,99 @@ var Pad = def(ir.OpDef{
 		if err != nil {
 			return nil, err
 		}
-		to := cellsOf(y)
-		to.fill(0, y.Len(), fill.Data, 0)
-		// the part of the input that stays, row by row
-		r := len(x.Shape)
-		if r == 0 {
-			return outs(x)
-		}
-		from, size := make([]int, r), make([]int, r)
-		for d := range from {
-			from[d] = max(-g.Begin[d], 0)
-			size[d] = min(x.Shape[d], g.Shape[d]-g.Begin[d]) - from[d]
-			if size[d] <= 0 {
-				return outs(y)
-			}
-		}
-		xs, ys := tensor.Strides(x.Shape), tensor.Strides(g.Shape)
-		row := size[r-1]
-		pos := newIndex(append(append([]int(nil), size[:r-1]...), 1))
-		for more := true; more; more = pos.next() {
-			px, py := from[r-1], from[r-1]+g.Begin[r-1]
-			for d := 0; d < r-1; d++ {
-				px += (pos.at[d] + from[d]) * xs[d]
-				py += (pos.at[d] + from[d] + g.Begin[d]) * ys[d]
-			}
-			to.copyFrom(py, x.Data, px, row)
-		}
-		return outs(y)
+		return outs(g.place(x, fill))
 	},
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
+
+// place is the part of x that stays, within a tensor full of fill; the result
+// is not empty.
+func (g *PadGeom) place(x, fill *tensor.Dense) *tensor.Dense {
+	y := tensor.New(x.DType, g.Shape)
+	to := cellsOf(y)
+	to.fill(0, y.Len(), fill.Data, 0)
+	r := len(x.Shape)
+	if r == 0 {
+		return x
+	}
+	from, size := make([]int, r), make([]int, r)
+	for d := range from {
+		from[d] = max(-g.Begin[d], 0)
+		size[d] = min(x.Shape[d], g.Shape[d]-g.Begin[d]) - from[d]
+		if size[d] <= 0 {
+			return y
+		}
+	}
+	xs, ys := tensor.Strides(x.Shape), tensor.Strides(g.Shape)
+	row := size[r-1]
+	pos := newIndex(append(append([]int(nil), size[:r-1]...), 1))
+	for more := true; more; more = pos.next() {
+		px, py := from[r-1], from[r-1]+g.Begin[r-1]
+		for d := 0; d < r-1; d++ {
+			px += (pos.at[d] + from[d]) * xs[d]
+			py += (pos.at[d] + from[d] + g.Begin[d]) * ys[d]
+		}
+		to.copyFrom(py, x.Data, px, row)
+	}
+	return y
+}
+
+// CenterCropPad crops or pads the centre of the axes (all by default) to the
+// sizes in input 1; padding stands for zero.
+var CenterCropPad = def(ir.OpDef{
+	Name: "CenterCropPad", Doc: "crops or zero-pads to a size around the centre",
+	Attrs: []ir.AttrSpec{ir.IntsA("axes")}, MinIn: 2,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		g, err := centre(n)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(n.In[0].Type.DType, g.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		g, err := centre(n)
+		if err != nil {
+			return nil, err
+		}
+		if tensor.Count(g.Shape) == 0 {
+			return outs(tensor.New(in[0].DType, g.Shape))
+		}
+		return outs(g.place(in[0], zeroOf(n, in[0])))
+	},
+	Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+func centre(n *ir.Node) (*PadGeom, error) {
+	x := n.In[0].Type.Shape
+	want, err := ConstInts(n, 1, "the target shape")
+	if err != nil {
+		return nil, err
+	}
+	axes := n.Ints("axes")
+	if axes == nil {
+		axes = ir.Identity(len(x))
+	}
+	if len(want) != len(axes) {
+		return nil, ir.Errf(n, "shape", "the target shape %v has %d sizes for %d axes", want, len(want), len(axes))
+	}
+	g := &PadGeom{Mode: "constant", Begin: make([]int, len(x)), Shape: append([]int(nil), x...)}
+	for i, a := range axes {
+		a, err := Axis(n, a, len(x))
+		if err != nil {
+			return nil, err
+		}
+		if want[i] < 0 || want[i] > maxExtent {
+			return nil, ir.Errf(n, "shape", "the target shape %v is out of range", want)
+		}
+		g.Shape[a] = want[i]
+		if want[i] >= x[a] {
+			g.Begin[a] = (want[i] - x[a]) / 2
+		} else {
+			g.Begin[a] = -((x[a] - want[i]) / 2)
+		}
+	}
+	return g, nil
+}
 
 // PadGeom is the geometry of a Pad node: elements added (or, when negative,
 // removed) at the begin of every dimension, and the result's shape.
@@ -180,7 +242,7 @@ func (g *PadGeom) source(i, size int) int {
 func PadFill(n *ir.Node, given *tensor.Dense) (*tensor.Dense, error) {
 	t := n.In[0].Type
 	q := t.Quant
-	if q == nil {
+	if q == nil || given != nil && given.DType.IsFloat() && t.DType.IsFloat() {
 		if given == nil {
 			return tensor.New(t.DType, []int{1}), nil
 		}

@@ -1,0 +1,126 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// ConvInteger is the convolution of 8-bit integers with int32 results. Inputs
+// 2 and 3 are the zero points of data (one) and weights (one, or one for each
+// output channel); padding counts as the data's zero point.
+var ConvInteger = def(ir.OpDef{
+	Name: "ConvInteger", Doc: "convolution of 8-bit integers with int32 results",
+	Attrs: []ir.AttrSpec{ir.StrA("auto_pad", "NOTSET"), ir.IntsA("dilations"), ir.IntA("group", 1), ir.IntsA("kernel_shape"), ir.IntsA("pads"), ir.IntsA("strides")},
+	MinIn: 2, MaxIn: 4,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		g, err := integerConv(n)
+		if err != nil {
+			return nil, err
+		}
+		if err := zeroPoints(n, 0, 2, 1); err != nil {
+			return nil, err
+		}
+		if err := zeroPoints(n, 1, 3, g.COut); err != nil {
+			return nil, err
+		}
+		return one(ir.T(tensor.I32, append([]int{g.N, g.COut}, g.Out...)...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		g, err := integerConv(n)
+		if err != nil {
+			return nil, err
+		}
+		x := centred(in[0], opt(in, 2), in[0].Len(), 1)
+		w := centred(in[1], opt(in, 3), in[1].Len()/g.COut, g.COut)
+		y := make([]int32, g.N*g.COut*product(g.Out))
+		convSum(g, x, w, nil, y)
+		return outs(tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))
+	},
+	Pattern: ir.OutFusable, Quant: ir.QNone,
+	MACs: func(n *ir.Node) int64 {
+		g, err := integerConv(n)
+		if err != nil {
+			return 0
+		}
+		return int64(g.N) * int64(product(g.Out)) * int64(g.COut) * int64(g.CIn/g.Group) * int64(g.Taps())
+	},
+})
+
+// MatMulInteger is MatMul of 8-bit integers with int32 results. Inputs 2 and 3
+// are zero points: of the left matrix one, or one a row; of the right one, or
+// one a column.
+var MatMulInteger = def(ir.OpDef{
+	Name: "MatMulInteger", Doc: "matrix product of 8-bit integers with int32 results", MinIn: 2, MaxIn: 4,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		g, err := MatMulGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		if err := zeroPoints(n, 0, 2, g.M); err != nil {
+			return nil, err
+		}
+		if err := zeroPoints(n, 1, 3, g.N); err != nil {
+			return nil, err
+		}
+		return one(ir.T(tensor.I32, g.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		g, err := MatMulGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		a := centred(in[0], opt(in, 2), g.K, g.M)
+		b := centred(in[1], opt(in, 3), 1, g.N)
+		y := make([]int32, len(g.A)*g.M*g.N)
+		parallel(len(g.A), func(i int) {
+			gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], g.K, b[g.B[i]*g.K*g.N:], g.N, 0, y[i*g.M*g.N:], g.N)
+		})
+		return outs(tensor.Of(g.Shape, y))
+	},
+	Pattern: ir.OutFusable, Quant: ir.QNone, MACs: matmulMACs,
+})
+
+// integerConv is ConvGeometry without the bias input, whose place a zero
+// point has here.
+func integerConv(n *ir.Node) (*ConvGeom, error) {
+	bare := *n
+	bare.In = n.In[:2]
+	return ConvGeometry(&bare)
+}
+
+// zeroPoints checks 8-bit data in input i and their zero points in input z:
+// one, or count of them.
+func zeroPoints(n *ir.Node, i, z, count int) error {
+	dt := n.In[i].Type.DType
+	if dt != tensor.I8 && dt != tensor.U8 {
+		return ir.Errf(n, "dtype", "input %d (%s) is of type %s, want int8 or uint8", i, n.In[i], dt)
+	}
+	v := n.Input(z)
+	if v == nil {
+		return nil
+	}
+	if v.Type.DType != dt {
+		return ir.Errf(n, "dtype", "the zero point %s is of type %s, its data of type %s", v, v.Type.DType, dt)
+	}
+	if k := v.Type.Elems(); k != 1 && k != count {
+		return ir.Errf(n, "shape", "the zero point %s has shape %v, want one element or %d", v, v.Type.Shape, count)
+	}
+	return nil
+}
+
+// centred is d minus its zero points, which change every run elements and
+// start again after count runs.
+func centred(d, zero *tensor.Dense, run, count int) []int32 {
+	y := make([]int32, d.Len())
+	for i := range y {
+		y[i] = int32(d.Int(i))
+		switch {
+		case zero == nil:
+		case zero.Len() == 1:
+			y[i] -= int32(zero.Int(0))
+		default:
+			y[i] -= int32(zero.Int(i / run % count))
+		}
+	}
+	return y
+}

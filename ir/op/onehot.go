@@ -1,0 +1,112 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// OneHot adds a dimension of size depth (input 1) at axis, with values[1] where
+// the index (input 0) names the place and values[0] elsewhere; values is input
+// 2. Negative indices count from the end, those out of range name no place.
+var OneHot = def(ir.OpDef{
+	Name: "OneHot", Doc: "indices as one-hot vectors",
+	Attrs: []ir.AttrSpec{ir.IntA("axis", -1)}, MinIn: 3,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		axis, depth, err := oneHot(n)
+		if err != nil {
+			return nil, err
+		}
+		if s := n.In[2].Type.Shape; len(s) != 1 || s[0] != 2 {
+			return nil, ir.Errf(n, "shape", "the values %s have shape %v, want [2]: off, on", n.In[2], s)
+		}
+		x := n.In[0].Type.Shape
+		shape := append(append(append([]int(nil), x[:axis]...), depth), x[axis:]...)
+		return one(ir.T(n.In[2].Type.DType, shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		axis, depth, err := oneHot(n)
+		if err != nil {
+			return nil, err
+		}
+		x := in[0]
+		shape := append(append(append([]int(nil), x.Shape[:axis]...), depth), x.Shape[axis:]...)
+		pick := make([]int, tensor.Count(shape))
+		inner := product(x.Shape[axis:])
+		for i, k := 0, x.Len(); i < k; i++ {
+			v := int(x.Int(i))
+			if v < 0 {
+				v += depth
+			}
+			if v >= 0 && v < depth {
+				pick[(i/inner*depth+v)*inner+i%inner] = 1
+			}
+		}
+		return outs(takeTensor(in[2], shape, pick))
+	},
+	Pattern: ir.Opaque, Quant: ir.QMove, DataIn: []int{2},
+})
+
+func oneHot(n *ir.Node) (axis, depth int, err error) {
+	if axis, err = Axis(n, n.Int("axis"), n.In[0].Type.Rank()+1); err != nil {
+		return 0, 0, err
+	}
+	v, err := ConstInts(n, 1, "the depth")
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(v) != 1 || v[0] < 0 || v[0] > tensor.MaxElems {
+		return 0, 0, ir.Errf(n, "depth", "the depth is %v, want one value of 0 or more", v)
+	}
+	return axis, v[0], nil
+}
+
+// Trilu keeps the upper (or lower) triangle of the last two dimensions, from
+// diagonal k (input 1, 0 when absent) on, and zeroes the rest.
+var Trilu = def(ir.OpDef{
+	Name: "Trilu", Doc: "upper or lower triangle",
+	Attrs: []ir.AttrSpec{ir.IntA("upper", 1)}, MinIn: 1, MaxIn: 2,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x := n.In[0].Type
+		if len(x.Shape) < 2 {
+			return nil, ir.Errf(n, "rank", "the input has shape %v, want at least two dimensions", x.Shape)
+		}
+		if v := n.Input(1); v != nil && v.Type.Elems() != 1 {
+			return nil, ir.Errf(n, "shape", "k has shape %v, want one value", v.Type.Shape)
+		}
+		return one(like(n, 0))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x, k := in[0], 0
+		if d := opt(in, 1); d != nil {
+			k = int(min(max(d.Int(0), -1<<40), 1<<40))
+		}
+		y := x.Clone()
+		zero := zeroOf(n, x)
+		r := len(x.Shape)
+		rows, cols := x.Shape[r-2], x.Shape[r-1]
+		to := cellsOf(y)
+		for i := 0; i < y.Len(); i += cols {
+			row := i / cols % rows
+			// columns from row+k on are the upper triangle
+			edge := min(max(row+k, 0), cols)
+			if n.Int("upper") != 0 {
+				to.fill(i, edge, zero.Data, 0)
+			} else {
+				edge = min(max(row+k+1, 0), cols)
+				to.fill(i+edge, cols-edge, zero.Data, 0)
+			}
+		}
+		return outs(y)
+	},
+	Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// zeroOf is one element, in the type of x, that stands for zero: the zero
+// point where x holds the quantised data of input 0.
+func zeroOf(n *ir.Node, x *tensor.Dense) *tensor.Dense {
+	z := tensor.New(x.DType, []int{1})
+	if t := n.In[0].Type; t.Quant != nil && t.DType == x.DType {
+		z.SetInt(0, int64(t.Quant.ZeroAt(0)))
+	}
+	return z
+}

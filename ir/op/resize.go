@@ -1,0 +1,445 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Resize resamples input 0 by the factors in input 2 or to the sizes in input
+// 3, of all dimensions or of those in axes. Input 1 is the region that
+// tf_crop_and_resize reads. Every dimension is resampled by its own table of
+// source indices and weights (ResizeGeometry), the innermost first.
+//
+// On quantised values, mode nearest moves the integers where input and output
+// share their quantisation; otherwise the sums are taken in float64 over the
+// dequantised input and rounded once, ties away from zero.
+var Resize = def(ir.OpDef{
+	Name: "Resize", Doc: "resamples by nearest, linear or cubic interpolation",
+	Attrs: []ir.AttrSpec{ir.IntA("antialias", 0), ir.IntsA("axes"), ir.StrA("coordinate_transformation_mode", "half_pixel"), ir.FloatA("cubic_coeff_a", -0.75),
+		ir.IntA("exclude_outside", 0), ir.FloatA("extrapolation_value", 0), ir.StrA("keep_aspect_ratio_policy", "stretch"), ir.StrA("mode", "nearest"),
+		ir.StrA("nearest_mode", "round_prefer_floor")},
+	MinIn: 1, MaxIn: 4,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, numTypes); err != nil {
+			return nil, err
+		}
+		shape, _, err := resizeScales(n)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := tensor.Elems(shape); err != nil { // before tables of that size are made
+			return nil, ir.Errf(n, "shape", "the output: %v", err)
+		}
+		g, err := ResizeGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(n.In[0].Type.DType, g.Shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		g, err := ResizeGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		x := in[0]
+		if g.Nearest && !g.Crop {
+			return outs(g.pick(x))
+		}
+		if !x.DType.IsFloat() {
+			y := resample[float64](n, g)([]*tensor.Dense{x.Cast(tensor.F64)})
+			return outs(y[0].Cast(x.DType))
+		}
+		return inFloat(in[:1], resample[float32](n, g), resample[float64](n, g)), nil
+	},
+	EvalQ: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		if ResizeMoves(n) {
+			return n.Op.Eval(n, in)
+		}
+		rest := append([]*tensor.Dense{in[0]}, make([]*tensor.Dense, len(in)-1)...)
+		return ir.EvalDequantised(n, rest) // the other inputs are constants that the geometry has read
+	},
+	Pattern: ir.Opaque, Quant: ir.QInt,
+})
+
+// ResizeMoves reports a quantised Resize that only moves integers: nearest,
+// one quantisation for input and output, nothing extrapolated.
+func ResizeMoves(n *ir.Node) bool {
+	return n.Str("mode") == "nearest" && n.Str("coordinate_transformation_mode") != "tf_crop_and_resize" &&
+		n.In[0].Type.DType == n.Out[0].Type.DType && n.In[0].Type.Quant.Equal(n.Out[0].Type.Quant)
+}
+
+// ResizeGeom is the sampling of a Resize node, one table a dimension.
+type ResizeGeom struct {
+	Shape   []int
+	Axes    []ResizeAxis
+	Nearest bool // one tap each, weight 1
+	Crop    bool // some elements may take the extrapolation value
+}
+
+// ResizeAxis samples one dimension: output element o is the sum over t of
+// Weight[o*Taps+t] times input element Index[o*Taps+t]. A first index of -1
+// marks an output element outside the region: it is the extrapolation value.
+// Same marks a dimension that is copied.
+type ResizeAxis struct {
+	Taps   int
+	Index  []int
+	Weight []float64
+	Same   bool
+}
+
+// resizeScales gives the output's shape and, for every dimension, the scale:
+// output size over input size as the interpolation uses it.
+func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
+	x := n.In[0].Type.Shape
+	axes, err := resizeAxes(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	shape, scale = append([]int(nil), x...), make([]float64, len(x))
+	for i := range scale {
+		scale[i] = 1
+	}
+	given := func(i int) bool { return n.Input(i) != nil && n.In[i].Type.Elems() > 0 }
+	if given(2) == given(3) {
+		return nil, nil, ir.Errf(n, "arity", "want either scales (input 2) or sizes (input 3)")
+	}
+	which, what := 2, "the scales"
+	if given(3) {
+		which, what = 3, "the sizes"
+	}
+	d := n.In[which].Const
+	if d == nil {
+		return nil, nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but are computed at run time", what, which, n.In[which])
+	}
+	if d.Len() != len(axes) {
+		return nil, nil, ir.Errf(n, "shape", "%s have %d values, want %d", what, d.Len(), len(axes))
+	}
+	for i, a := range axes {
+		v := d.Float(i)
+		if !(v > 0 && v <= maxExtent) || x[a] < 1 {
+			return nil, nil, ir.Errf(n, "shape", "%s hold %v for dimension %d of the input %v, want a positive value", what, v, a, x)
+		}
+		if which == 3 {
+			shape[a] = int(v)
+			scale[a] = v / float64(x[a])
+			continue
+		}
+		size := math.Floor(float64(x[a]) * v)
+		if size < 1 || size > maxExtent {
+			return nil, nil, ir.Errf(n, "shape", "scale %v makes %v elements of the %d in dimension %d", v, size, x[a], a)
+		}
+		shape[a], scale[a] = int(size), v
+	}
+	policy := n.Str("keep_aspect_ratio_policy")
+	if policy == "stretch" || which == 2 || len(axes) == 0 {
+		return shape, scale, nil
+	}
+	s := scale[axes[0]]
+	for _, a := range axes {
+		switch policy {
+		case "not_larger":
+			s = min(s, scale[a])
+		case "not_smaller":
+			s = max(s, scale[a])
+		default:
+			return nil, nil, ir.Errf(n, "policy", "keep_aspect_ratio_policy is %q, want stretch, not_larger or not_smaller", policy)
+		}
+	}
+	for _, a := range axes {
+		scale[a] = s
+		if shape[a] = int(math.Floor(s*float64(x[a]) + 0.5)); shape[a] < 1 {
+			return nil, nil, ir.Errf(n, "shape", "scale %v leaves nothing of the %d elements in dimension %d", s, x[a], a)
+		}
+	}
+	return shape, scale, nil
+}
+
+func resizeAxes(n *ir.Node) ([]int, error) {
+	r := n.In[0].Type.Rank()
+	given := n.Ints("axes")
+	if given == nil {
+		return ir.Identity(r), nil
+	}
+	axes, seen := make([]int, len(given)), make([]bool, r)
+	for i, a := range given {
+		a, err := Axis(n, a, r)
+		if err != nil {
+			return nil, err
+		}
+		if seen[a] {
+			return nil, ir.Errf(n, "axis", "axes %v name dimension %d twice", given, a)
+		}
+		axes[i], seen[a] = a, true
+	}
+	return axes, nil
+}
+
+// ResizeGeometry checks a Resize node and computes its tables.
+func ResizeGeometry(n *ir.Node) (*ResizeGeom, error) {
+	shape, scale, err := resizeScales(n)
+	if err != nil {
+		return nil, err
+	}
+	x := n.In[0].Type.Shape
+	s := sampler{mode: n.Str("mode"), nearest: n.Str("nearest_mode"), coord: n.Str("coordinate_transformation_mode"),
+		a: float64(n.Float("cubic_coeff_a")), exclude: n.Int("exclude_outside") != 0, antialias: n.Int("antialias") != 0}
+	if !oneOf(s.mode, "nearest", "linear", "cubic") {
+		return nil, ir.Errf(n, "mode", "mode is %q, want nearest, linear or cubic", s.mode)
+	}
+	if !oneOf(s.coord, "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize") {
+		return nil, ir.Errf(n, "mode", "coordinate_transformation_mode is %q, which is unknown", s.coord)
+	}
+	if !oneOf(s.nearest, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil") {
+		return nil, ir.Errf(n, "mode", "nearest_mode is %q, want round_prefer_floor, round_prefer_ceil, floor or ceil", s.nearest)
+	}
+	g := &ResizeGeom{Shape: shape, Axes: make([]ResizeAxis, len(x)), Nearest: s.mode == "nearest", Crop: s.coord == "tf_crop_and_resize"}
+	var roi []float64
+	if g.Crop {
+		if n.ConstIn(1) == nil {
+			return nil, ir.Errf(n, "dynamic", "tf_crop_and_resize needs a region (input 1) that is known at compile time")
+		}
+		roi = n.ConstIn(1).Floats()
+	}
+	axes, err := resizeAxes(n)
+	if err != nil {
+		return nil, err
+	}
+	if g.Crop && len(roi) != 2*len(axes) {
+		return nil, ir.Errf(n, "shape", "the region has %d values, want %d: the starts, then the ends", len(roi), 2*len(axes))
+	}
+	for i := range g.Axes {
+		g.Axes[i] = ResizeAxis{Same: true}
+	}
+	for i, a := range axes {
+		if !g.Crop && shape[a] == x[a] && scale[a] == 1 {
+			continue
+		}
+		begin, end := 0.0, 1.0
+		if g.Crop {
+			begin, end = roi[i], roi[len(axes)+i]
+		}
+		g.Axes[a] = s.axis(x[a], shape[a], scale[a], begin, end)
+	}
+	return g, nil
+}
+
+func oneOf(s string, list ...string) bool {
+	for _, v := range list {
+		if s == v {
+			return true
+		}
+	}
+	return false
+}
+
+type sampler struct {
+	mode, nearest, coord string
+	a                    float64
+	exclude, antialias   bool
+}
+
+// source is the position in the input, in units of elements, of output o.
+func (s *sampler) source(o, in, out int, scale, begin, end float64) float64 {
+	x, size, length := float64(o), float64(in), scale*float64(in)
+	half := func() float64 { // (x+0.5)/scale - 0.5, as exact as sizes allow
+		if scale == float64(out)/size {
+			return (x+0.5)*size/float64(out) - 0.5
+		}
+		return (x+0.5)/scale - 0.5
+	}
+	switch s.coord {
+	case "align_corners":
+		if out == 1 {
+			return 0
+		}
+		return x * (size - 1) / (length - 1)
+	case "asymmetric":
+		if scale == float64(out)/size {
+			return x * size / float64(out)
+		}
+		return x / scale
+	case "tf_crop_and_resize":
+		if out == 1 {
+			return begin*(size-1) + (end-begin)*(size-1)/2
+		}
+		return begin*(size-1) + x*(end-begin)*(size-1)/(length-1)
+	case "pytorch_half_pixel":
+		if out == 1 {
+			return -0.5
+		}
+		return half()
+	case "half_pixel_symmetric":
+		return size/2*(1-float64(out)/length) + half()
+	}
+	return half()
+}
+
+// axis computes the table of one dimension. The taps lie around the element
+// left of the position; ratio, the distance from it, is in (0, 1].
+func (s *sampler) axis(in, out int, scale, begin, end float64) ResizeAxis {
+	var t ResizeAxis
+	for o := range out {
+		pos := s.source(o, in, out, scale, begin, end)
+		outside := s.coord == "tf_crop_and_resize" && (pos < 0 || pos > float64(in-1))
+		base := math.Ceil(pos) - 1
+		w, first := s.weights(pos-base, scale)
+		t.Taps = len(w)
+		sum := 0.0
+		for k := range w {
+			i := base + float64(first+k)
+			if s.exclude && (i < 0 || i > float64(in-1)) {
+				w[k] = 0
+			}
+			sum += w[k]
+		}
+		for k, v := range w {
+			i := int(min(max(base+float64(first+k), 0), float64(in-1)))
+			if s.exclude && sum != 0 {
+				v /= sum
+			}
+			if outside {
+				i = -1
+			}
+			t.Index, t.Weight = append(t.Index, i), append(t.Weight, v)
+		}
+	}
+	return t
+}
+
+// weights are the factors of consecutive input elements for a position ratio
+// behind element 0, and the number of the first of these elements.
+func (s *sampler) weights(ratio, scale float64) (w []float64, first int) {
+	down := 1.0
+	if s.antialias {
+		down = min(scale, 1)
+	}
+	switch s.mode {
+	case "nearest":
+		up := ratio == 1
+		switch s.nearest {
+		case "round_prefer_floor":
+			up = up || ratio > 0.5
+		case "round_prefer_ceil":
+			up = up || ratio >= 0.5
+		case "ceil":
+			up = true
+		}
+		if up {
+			first = 1
+		}
+		return []float64{1}, first
+	case "linear":
+		first = int(math.Floor(-1/down)) + 1
+		for i := first; i <= 1-first; i++ {
+			w = append(w, min(max(1-math.Abs((float64(i)-ratio)*down), 0), 1))
+		}
+	default:
+		first = int(math.Floor(-2/down)) + 1
+		for i := first; i <= 1-first; i++ {
+			w = append(w, s.cubic((float64(i)-ratio)*down))
+		}
+	}
+	if down < 1 {
+		sum := 0.0
+		for _, v := range w {
+			sum += v
+		}
+		for i := range w {
+			w[i] /= sum
+		}
+	}
+	return w, first
+}
+
+// cubic is Keys' convolution kernel with parameter a.
+func (s *sampler) cubic(x float64) float64 {
+	x = math.Abs(x)
+	switch {
+	case x <= 1:
+		return ((s.a+2)*x-(s.a+3))*x*x + 1
+	case x < 2:
+		return ((s.a*x-5*s.a)*x+8*s.a)*x - 4*s.a
+	}
+	return 0
+}
+
+// pick is the nearest-neighbour result, for any element type.
+func (g *ResizeGeom) pick(x *tensor.Dense) *tensor.Dense {
+	st := tensor.Strides(x.Shape)
+	idx := make([]int, tensor.Count(g.Shape))
+	pos := newIndex(g.Shape)
+	for i := range idx {
+		for d, o := range pos.at {
+			if !g.Axes[d].Same {
+				o = g.Axes[d].Index[o]
+			}
+			idx[i] += o * st[d]
+		}
+		pos.next()
+	}
+	return takeTensor(x, g.Shape, idx)
+}
+
+// resample applies the tables in the type T, innermost dimension first.
+func resample[T float](n *ir.Node, g *ResizeGeom) func(in []*tensor.Dense) []*tensor.Dense {
+	return func(in []*tensor.Dense) []*tensor.Dense {
+		x, shape := tensor.As[T](in[0]), append([]int(nil), in[0].Shape...)
+		for d := len(shape) - 1; d >= 0; d-- {
+			a := &g.Axes[d]
+			if a.Same {
+				continue
+			}
+			size, inner := shape[d], product(shape[d+1:])
+			shape[d] = g.Shape[d]
+			y := make([]T, product(shape))
+			weight := make([]T, len(a.Weight))
+			for i, w := range a.Weight {
+				weight[i] = T(w)
+			}
+			parallel(product(shape[:d]), func(o int) {
+				src, dst := x[o*size*inner:][:size*inner], y[o*shape[d]*inner:][:shape[d]*inner]
+				for p := 0; p < shape[d]; p++ {
+					row := dst[p*inner:][:inner]
+					for t := p * a.Taps; t < (p+1)*a.Taps; t++ {
+						if a.Index[t] < 0 {
+							break
+						}
+						w := weight[t]
+						for i, v := range src[a.Index[t]*inner:][:inner] {
+							row[i] += v * w
+						}
+					}
+				}
+			})
+			x = y
+		}
+		if g.Crop {
+			g.outside(x, T(n.Float("extrapolation_value")))
+		}
+		return []*tensor.Dense{tensor.Of(g.Shape, append([]T(nil), x...))}
+	}
+}
+
+// outside stores v wherever a dimension's table says so.
+func (g *ResizeGeom) outside(data any, v any) {
+	d := &tensor.Dense{Shape: g.Shape, Data: data}
+	to := cellsOf(d)
+	one := tensor.Dense{}
+	switch v := v.(type) {
+	case float32:
+		one.Data = []float32{v}
+	case float64:
+		one.Data = []float64{v}
+	}
+	pos := newIndex(g.Shape)
+	for i := range d.Len() {
+		for k, o := range pos.at {
+			if a := &g.Axes[k]; !a.Same && a.Index[o*a.Taps] < 0 {
+				to.fill(i, 1, one.Data, 0)
+			}
+		}
+		pos.next()
+	}
+}

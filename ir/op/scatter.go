@@ -1,0 +1,135 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// ScatterElements is input 0 with the elements that the indices (input 1)
+// name along axis replaced by, or combined with, those of input 2.
+var ScatterElements = def(ir.OpDef{
+	Name: "ScatterElements", Doc: "replaces elements along an axis by index",
+	Attrs: []ir.AttrSpec{ir.IntA("axis", 0), ir.StrA("reduction", "none")}, MinIn: 3,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x, i, u := n.In[0].Type, n.In[1].Type, n.In[2].Type
+		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		if err != nil {
+			return nil, err
+		}
+		if err := elementIndices(n, x.Shape, i.Shape, axis); err != nil {
+			return nil, err
+		}
+		if !sameShape(i.Shape, u.Shape) {
+			return nil, ir.Errf(n, "shape-mismatch", "indices of shape %v with updates of shape %v, want the same", i.Shape, u.Shape)
+		}
+		return scatterType(n)
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		axis, err := Axis(n, n.Int("axis"), len(in[0].Shape))
+		if err != nil {
+			return nil, err
+		}
+		at, err := elementOffsets(n, in[0].Shape, in[1], axis)
+		if err != nil {
+			return nil, err
+		}
+		return outs(scatter(n, in[0], in[2], at))
+	},
+	EvalQ: evalScatterQ, Pattern: ir.Opaque, Quant: ir.QInt, DataIn: []int{0, 2},
+})
+
+// ScatterND is input 0 with the slices at the coordinates in the last
+// dimension of input 1 replaced by, or combined with, those of input 2.
+var ScatterND = def(ir.OpDef{
+	Name: "ScatterND", Doc: "replaces slices by coordinates",
+	Attrs: []ir.AttrSpec{ir.StrA("reduction", "none")}, MinIn: 3,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x, i, u := n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape
+		if err := indexInput(n, 1); err != nil {
+			return nil, err
+		}
+		if len(x) < 1 || len(i) < 1 || i[len(i)-1] > len(x) {
+			return nil, ir.Errf(n, "shape-mismatch", "data %v with coordinates %v", x, i)
+		}
+		want := append(append([]int(nil), i[:len(i)-1]...), x[i[len(i)-1]:]...)
+		if !sameShape(u, want) {
+			return nil, ir.Errf(n, "shape-mismatch", "the updates have shape %v, want %v from the data %v and the coordinates %v", u, want, x, i)
+		}
+		return scatterType(n)
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x, idx := in[0], in[1]
+		k := idx.Shape[len(idx.Shape)-1]
+		rows, inner := product(idx.Shape[:len(idx.Shape)-1]), product(x.Shape[k:])
+		at := make([]int, 0, rows*inner)
+		for r := 0; r < rows; r++ {
+			p, err := coordinates(n, idx, r*k, x.Shape[:k])
+			if err != nil {
+				return nil, err
+			}
+			for i := range inner {
+				at = append(at, p*inner+i)
+			}
+		}
+		return outs(scatter(n, x, in[2], at))
+	},
+	EvalQ: evalScatterQ, Pattern: ir.Opaque, Quant: ir.QInt, DataIn: []int{0, 2},
+})
+
+func scatterType(n *ir.Node) ([]ir.Type, error) {
+	x, u := n.In[0].Type, n.In[2].Type
+	if x.DType != u.DType {
+		return nil, ir.Errf(n, "dtype", "the data are of type %s, the updates of type %s: they must agree", x.DType, u.DType)
+	}
+	switch r := n.Str("reduction"); r {
+	case "none":
+	case "add", "mul", "max", "min":
+		if err := wantType(n, 0, numTypes); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, ir.Errf(n, "reduction", "reduction is %q, want none, add, mul, max or min", r)
+	}
+	return one(ir.T(x.DType, x.Shape...))
+}
+
+// scatter stores element i of u in place at[i] of a copy of x, in order.
+func scatter(n *ir.Node, x, u *tensor.Dense, at []int) *tensor.Dense {
+	y := x.Clone()
+	how := n.Str("reduction")
+	switch {
+	case how == "none":
+		cellsOf(y).put(at, u.Data)
+	case x.DType.IsFloat():
+		for i, p := range at {
+			y.SetFloat(p, combine(how, y.Float(p), u.Float(i)))
+		}
+	default:
+		for i, p := range at {
+			y.SetInt(p, combine(how, y.Int(p), u.Int(i)))
+		}
+	}
+	return y
+}
+
+func combine[T float64 | int64](how string, a, b T) T {
+	switch how {
+	case "add":
+		return a + b
+	case "mul":
+		return a * b
+	case "max":
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// evalScatterQ moves integers where data, updates and result share one
+// quantisation and nothing is computed; otherwise the general rule applies.
+func evalScatterQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	q := n.Out[0].Type.Quant
+	if n.Str("reduction") == "none" && q.Equal(n.In[0].Type.Quant) && q.Equal(n.In[2].Type.Quant) {
+		return n.Op.Eval(n, in)
+	}
+	return ir.EvalDequantised(n, in)
+}

@@ -1,0 +1,142 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// ReverseSequence reverses the first lens[b] (input 1) steps of every batch
+// entry b along time_axis; batch_axis and time_axis are 0 and 1 in some order.
+var ReverseSequence = def(ir.OpDef{
+	Name: "ReverseSequence", Doc: "reverses sequences of given lengths",
+	Attrs: []ir.AttrSpec{ir.IntA("batch_axis", 1), ir.IntA("time_axis", 0)}, MinIn: 2,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x := n.In[0].Type
+		b, t := n.Int("batch_axis"), n.Int("time_axis")
+		if len(x.Shape) < 2 || b+t != 1 || b*t != 0 || b < 0 || t < 0 {
+			return nil, ir.Errf(n, "axis", "batch_axis %d and time_axis %d of an input %v, want 0 and 1 in some order", b, t, x.Shape)
+		}
+		if s := n.In[1].Type.Shape; len(s) != 1 || s[0] != x.Shape[b] {
+			return nil, ir.Errf(n, "shape-mismatch", "the lengths have shape %v, want [%d]", s, x.Shape[b])
+		}
+		return one(like(n, 0))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x := in[0]
+		ba, ta := n.Int("batch_axis"), n.Int("time_axis")
+		st, inner := tensor.Strides(x.Shape), product(x.Shape[2:])
+		y := tensor.New(x.DType, x.Shape)
+		to := cellsOf(y)
+		for b := 0; b < x.Shape[ba]; b++ {
+			l := int(in[1].Int(b))
+			if l < 0 || l > x.Shape[ta] {
+				return nil, ir.Errf(n, "index", "length %d of batch entry %d, want 0 to %d", l, b, x.Shape[ta])
+			}
+			for t := 0; t < x.Shape[ta]; t++ {
+				from := t
+				if t < l {
+					from = l - 1 - t
+				}
+				to.copyFrom(b*st[ba]+t*st[ta], x.Data, b*st[ba]+from*st[ta], inner)
+			}
+		}
+		return outs(y)
+	},
+	Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// NonZero lists the coordinates of the elements that are not zero, [rank,
+// count]. The count is only known for a constant.
+var NonZero = def(ir.OpDef{
+	Name: "NonZero", Doc: "coordinates of the elements that are not zero, of a constant", MinIn: 1,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if n.In[0].Const == nil {
+			return nil, ir.Errf(n, "dynamic", "the input %s is computed at run time, so that the size of the result is not known: only constants are supported", n.In[0])
+		}
+		return one(ir.T(tensor.I64, nonZero(n.In[0].Const).Shape...))
+	},
+	Eval:    func(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) { return outs(nonZero(in[0])) },
+	Pattern: ir.Opaque, Quant: ir.QNone,
+})
+
+func nonZero(x *tensor.Dense) *tensor.Dense {
+	at := make([][]int64, len(x.Shape))
+	pos := newIndex(x.Shape)
+	for i, k := 0, x.Len(); i < k; i++ {
+		if x.Float(i) != 0 {
+			for d, v := range pos.at {
+				at[d] = append(at[d], int64(v))
+			}
+		}
+		pos.next()
+	}
+	count, all := 0, []int64{}
+	for _, v := range at {
+		count = len(v)
+		all = append(all, v...)
+	}
+	return tensor.Of([]int{len(x.Shape), count}, all)
+}
+
+// Compress keeps the slices along axis (all elements when absent) for which
+// the condition, input 1, is true. The condition must be a constant.
+var Compress = def(ir.OpDef{
+	Name: "Compress", Doc: "slices selected by a constant condition",
+	Attrs: []ir.AttrSpec{ir.OptIntA("axis")}, MinIn: 2,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		shape, _, _, err := compress(n)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(n.In[0].Type.DType, shape...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		shape, from, keep, err := compress(n)
+		if err != nil {
+			return nil, err
+		}
+		axis := len(from) - 1
+		if n.Has("axis") {
+			if axis, err = Axis(n, n.Int("axis"), len(from)); err != nil {
+				return nil, err
+			}
+		}
+		y := tensor.New(in[0].DType, shape)
+		inner, to := product(from[axis+1:]), cellsOf(y)
+		for o := 0; o < product(from[:axis]); o++ {
+			for k, i := range keep {
+				to.copyFrom((o*len(keep)+k)*inner, in[0].Data, (o*from[axis]+i)*inner, inner)
+			}
+		}
+		return outs(y)
+	},
+	Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+// compress gives the result's shape, the shape as which the input is read,
+// and the indices that stay.
+func compress(n *ir.Node) (shape, from, keep []int, err error) {
+	cond, err := ConstInts(n, 1, "the condition")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for i, c := range cond {
+		if c != 0 {
+			keep = append(keep, i)
+		}
+	}
+	x := n.In[0].Type.Shape
+	from, axis := []int{product(x)}, 0
+	if n.Has("axis") {
+		from = x
+		if axis, err = Axis(n, n.Int("axis"), len(x)); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if len(cond) > from[axis] {
+		return nil, nil, nil, ir.Errf(n, "shape-mismatch", "the condition has %d elements, dimension %d has %d", len(cond), axis, from[axis])
+	}
+	shape = append([]int(nil), from...)
+	shape[axis] = len(keep)
+	return shape, from, keep, nil
+}

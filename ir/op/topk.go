@@ -1,0 +1,82 @@
+package op
+
+import (
+	"sort"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// TopK gives the k (input 1) largest, or smallest, elements along axis and
+// their indices. Equal elements keep the order of their indices. The results
+// are always sorted, which sorted = 0 permits.
+var TopK = def(ir.OpDef{
+	Name: "TopK", Doc: "largest or smallest elements with their indices",
+	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.IntA("largest", 1), ir.IntA("sorted", 1)}, MinIn: 2, MinOut: 1, MaxOut: 2,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, numTypes); err != nil {
+			return nil, err
+		}
+		axis, k, err := topK(n)
+		if err != nil {
+			return nil, err
+		}
+		shape := append([]int(nil), n.In[0].Type.Shape...)
+		shape[axis] = k
+		return []ir.Type{ir.T(n.In[0].Type.DType, shape...), ir.T(tensor.I64, shape...)}, nil
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		axis, k, err := topK(n)
+		if err != nil {
+			return nil, err
+		}
+		x := in[0]
+		shape := append([]int(nil), x.Shape...)
+		shape[axis] = k
+		dim, inner := x.Shape[axis], product(x.Shape[axis+1:])
+		pick, idx := make([]int, tensor.Count(shape)), tensor.New(tensor.I64, shape)
+		ids := idx.Data.([]int64)
+		greater := cellsOf(x).greater
+		if x.DType == tensor.F16 || x.DType == tensor.BF16 {
+			greater = cellsOf(x.Cast(tensor.F32)).greater
+		}
+		largest := n.Int("largest") != 0
+		order := make([]int, dim)
+		for o := 0; o < product(x.Shape[:axis]); o++ {
+			for i := 0; i < inner; i++ {
+				base := o*dim*inner + i
+				for d := range order {
+					order[d] = d
+				}
+				sort.SliceStable(order, func(a, b int) bool {
+					p, q := base+order[a]*inner, base+order[b]*inner
+					if largest {
+						return greater(p, q)
+					}
+					return greater(q, p)
+				})
+				for d := 0; d < k; d++ {
+					at := (o*k+d)*inner + i
+					pick[at], ids[at] = base+order[d]*inner, int64(order[d])
+				}
+			}
+		}
+		return outs(takeTensor(x, shape, pick), idx)
+	},
+	Pattern: ir.Opaque, Quant: ir.QMove,
+})
+
+func topK(n *ir.Node) (axis, k int, err error) {
+	x := n.In[0].Type.Shape
+	if axis, err = Axis(n, n.Int("axis"), len(x)); err != nil {
+		return 0, 0, err
+	}
+	v, err := ConstInts(n, 1, "k")
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(v) != 1 || v[0] < 0 || v[0] > x[axis] {
+		return 0, 0, ir.Errf(n, "k", "k is %v, want one value from 0 to %d, the size of dimension %d", v, x[axis], axis)
+	}
+	return axis, v[0], nil
+}
