@@ -182,7 +182,10 @@ func genConv1xN(g *gen) *call {
 	p.In, p.Filter, p.Out = qref.Dims{N: g.in(1, 2), H: 1, W: iw, C: c}, qref.Dims{N: g.in(1, 9), H: 1, W: kw, C: c}, qref.Dims{H: 1, W: ow}
 	p.Out.N, p.Out.C = p.In.N, p.Filter.N
 	p.Stride, p.Pad, p.Dilation = qref.Tile{H: 1, W: sw}, qref.Tile{W: pw}, qref.Tile{H: 1, W: 1}
-	return finishConv(g, p, 4)
+	if kw == 1 && pw == 0 {
+		return finishConv(g, p, 0) // the wrapper takes its 1x1 kernel then
+	}
+	return finishConv(g, p, g.one(0, 4))
 }
 
 func finishConv(g *gen, p *qref.ConvParams, variant int) *call {
@@ -195,12 +198,16 @@ func finishConv(g *gen, p *qref.ConvParams, variant int) *call {
 	c.ints = append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H, p.Dilation.W,
 		int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), variant)...)
 	c.limit = p.LibraryLimit(bias != nil)
+	c.mve = p.MVELimit()
 	return finish(c, qref.Conv(p, in, w, bias, out), bytesOf(out), p)
 }
 
 func genDepthwise(g *gen) *call {
 	p := &qref.DepthwiseParams{ChMult: g.one(1, 1, 1, 2, 3, 4, 8)}
 	ic := g.in(1, 20)
+	if g.chance(3) {
+		ic = g.in(120, 140) // around the block of the MVE kernel
+	}
 	if p.ChMult > 1 {
 		ic = g.in(1, 5)
 	}
@@ -265,6 +272,7 @@ func genFC(g *gen) *call {
 	out := make([]int8, p.Rows*p.Cols)
 	c := &call{op: opFC, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
 	c.ints = i32(p.Rows, p.Depth, p.Cols, int(p.InputOffset), int(p.FilterOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), per, g.IntN(2))
+	c.mve = p.MVELimit()
 	return finish(c, qref.FullyConnected(p, in, w, bias, out), bytesOf(out), p)
 }
 
@@ -417,9 +425,6 @@ func genPad(g *gen) *call {
 func genTranspose(g *gen) *call {
 	rank := g.in(1, 4)
 	perm := g.Perm(rank)
-	if rank == 2 {
-		perm = []int{1, 0} // the library does not look at the permutation here
-	}
 	shape, od := []int{1, 1, 1, 1}, []int{1, 1, 1, 1}
 	for i := range rank {
 		shape[i] = g.in(1, 9)
@@ -432,6 +437,7 @@ func genTranspose(g *gen) *call {
 	c := &call{op: opTranspose, blobs: [][]byte{bytesOf(in)}}
 	c.ints = append(append(i32(shape...), i32(od...)...), int32(rank))
 	c.ints = append(c.ints, i32(append(append([]int(nil), perm...), 0, 0, 0)[:4]...)...)
+	c.limit = qref.TransposeLibraryLimit(perm)
 	return finish(c, qref.Transpose(shape[:rank], perm, in, out), bytesOf(out), []any{shape[:rank], perm})
 }
 

@@ -15,11 +15,11 @@ func (p *ConvParams) LibraryLimit(hasBias bool) string {
 }
 
 // MVELimit reports why arm_convolve_wrapper_s8 must not be called in an MVE
-// build, where inputs of height 1 may take the 1xN kernel: for strides above 1
-// that one fails or computes the border wrongly for many paddings. The generic
-// arm_convolve_s8 may be called instead.
+// build, where inputs of height 1 may take the 1xN kernel: that one fails or
+// computes the border wrongly for many paddings, mostly with strides above 1.
+// The generic arm_convolve_s8 may be called instead.
 func (p *ConvParams) MVELimit() string {
-	if p.Stride.W == 1 || !p.takes1xN() {
+	if !p.takes1xN() {
 		return ""
 	}
 	w, k, s, pad, ow := p.In.W, p.Filter.W, p.Stride.W, p.Pad.W, p.Out.W
@@ -56,6 +56,15 @@ func (p *ConvParams) takes1xN() bool {
 		return false
 	}
 	return p.In.H == 1 && p.Dilation.W == 1 && p.Filter.H == 1 && p.Stride.W*p.In.C%4 == 0 && p.In.C == p.Filter.C
+}
+
+// MVELimit reports why arm_fully_connected_wrapper_s8 must not be called in an
+// MVE build.
+func (p *FCParams) MVELimit() string {
+	if p.FilterOffset != 0 && len(p.Mult) != 1 {
+		return "with a filter offset the MVE kernel scales four outputs by one channel's multiplier"
+	}
+	return ""
 }
 
 // LibraryLimit reports why arm_depthwise_conv_wrapper_s8 must not be called.
@@ -99,6 +108,21 @@ func MinMaxLibraryLimit(a, b Dims) string {
 	column := func(x, y Dims) bool { return x.W*x.C == 1 && x.H > 1 && y.W > 1 }
 	if column(a, b) || column(b, a) {
 		return "an input of one element a row, broadcast along the width, is stepped through at the wrong rate"
+	}
+	return ""
+}
+
+// TransposeLibraryLimit reports why arm_transpose_s8 must not be called: copy
+// instead. Two axes are exchanged without a look at the permutation, and the MVE
+// build exchanges the last two of four wherever the first two stay.
+func TransposeLibraryLimit(perm []int) string {
+	for i, p := range perm {
+		if p != i {
+			return ""
+		}
+	}
+	if len(perm) == 2 || len(perm) == 4 {
+		return "the identity is computed as an exchange of the last two axes"
 	}
 	return ""
 }
