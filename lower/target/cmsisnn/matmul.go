@@ -1,0 +1,197 @@
+package cmsisnn
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// fcShape is a Gemm or MatMul with constant right side as a fully connected
+// layer: rows x depth times depth x cols.
+type fcShape struct {
+	rows, depth, cols int
+	perm              []int // weights to [cols][depth]
+	params            *op.MACParams
+}
+
+func fcOf(n *ir.Node) (*fcShape, string) {
+	if n.Op == op.Gemm {
+		g, err := op.GemmGeometry(n)
+		if err != nil {
+			return nil, err.Error()
+		}
+		p, why := op.GemmQuantParams(n)
+		f := &fcShape{g.M, g.K, g.N, []int{1, 0}, p}
+		if n.Int("transB") != 0 {
+			f.perm = nil
+		}
+		return f, why
+	}
+	g, err := op.MatMulGeometry(n)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if r := n.In[1].Type.Rank(); r != 2 {
+		return nil, fmt.Sprintf("the right side %s has rank %d, want 2", n.In[1], r)
+	}
+	rows := g.M
+	for _, d := range g.Batch {
+		rows *= d
+	}
+	p, why := op.MatMulQuantParams(n)
+	return &fcShape{rows, g.K, g.N, []int{1, 0}, p}, why
+}
+
+// fullyConnected is arm_fully_connected_wrapper_s8.
+var fullyConnected = &target.Kernel{
+	Name: "arm_fully_connected_wrapper_s8", Library: Library, Doc: "int8 fully connected layer, per tensor or per channel",
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
+	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Natural} },
+	Rules: []target.Rule{
+		needsInt8("CMSIS-FC-01", []int{0}),
+		{Code: "CMSIS-FC-02", Doc: "weights are constant int8", Check: func(n *ir.Node, _ *target.Options) string {
+			if w := n.In[1]; w.Const == nil {
+				return fmt.Sprintf("the right side %s is computed at run time, want a constant", w)
+			} else if w.Type.DType != tensor.I8 || w.Type.Quant == nil {
+				return fmt.Sprintf("the weights %s are %s, want quantised int8", w, w.Type.DType)
+			}
+			return ""
+		}},
+		{Code: "CMSIS-FC-03", Doc: "a plain product with fixed-point scales", Check: func(n *ir.Node, _ *target.Options) string {
+			if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
+				return ""
+			}
+			_, why := fcOf(n)
+			return why
+		}},
+		{Code: "CMSIS-FC-04", Doc: "one weight zero point; 0 when scales are per channel", Check: func(n *ir.Node, _ *target.Options) string {
+			f, why := fcOf(n)
+			if why != "" || f == nil || f.params == nil {
+				return ""
+			}
+			if len(f.params.FilterOff) > 1 || f.params.FilterOff[0] != 0 && len(f.params.Mult) > 1 {
+				return fmt.Sprintf("the weights %s have zero points per channel", n.In[1])
+			}
+			return ""
+		}},
+	},
+}
+
+func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
+	f, why := fcOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	p := f.params
+	w := n.In[1].Const
+	if f.perm != nil {
+		w = w.Transpose(f.perm)
+	}
+	ws := tensor.As[int8](w)
+	bias, biasDims := biasArg(n, f.cols, false)
+	ctx := context(0, 0)
+	route := "arm_fully_connected_s8"
+	per := 0
+	if len(p.Mult) > 1 {
+		route, per = "arm_fully_connected_per_channel_s8", 1
+	}
+	if CoreISA(o.Core) == MVE {
+		// The Helium kernels want bias plus weight sums times the input offset in
+		// the context: constants of the model (arm_vector_sum_s8).
+		sums := make([]int32, f.cols)
+		for c := range sums {
+			var s int32
+			for _, v := range ws[c*f.depth : (c+1)*f.depth] {
+				s += int32(v)
+			}
+			sums[c] = (s + int32(f.depth)*p.FilterOff[0]) * p.InOff
+			if b := n.Input(2); b != nil {
+				sums[c] += int32(b.Const.Int(c % b.Const.Len()))
+			}
+		}
+		ctx = &target.Struct{Type: "cmsis_nn_context", Fields: []target.Field{
+			target.F("buf", i32Blob("sums", sums)), target.FI("size", 4*f.cols)}}
+	}
+	params := &target.Struct{Type: "cmsis_nn_fc_params", Fields: []target.Field{
+		target.FI("input_offset", int(p.InOff)), target.FI("filter_offset", int(p.FilterOff[0])), target.FI("output_offset", int(p.OutOff)),
+		target.F("activation", activation(p.ActMin, p.ActMax))}}
+	quant := &target.Struct{Type: "cmsis_nn_quant_params", Fields: []target.Field{
+		target.F("multiplier", i32Blob("multiplier", p.Mult)), target.F("shift", i32Blob("shift", p.Shift)), target.FI("is_per_channel", per)}}
+	weights := &target.Blob{Hint: "weights", CType: "int8_t", Data: w.Bytes(), Align: 4, Pad: 16, NoCast: true}
+	return calls(&target.Lowered{Route: route, Unused: []int{1, 2}}, target.Call{Func: "arm_fully_connected_wrapper_s8", Status: target.CMSISStatus,
+		Args: []target.Arg{ctx, params, quant, Dims{f.rows, 1, 1, f.depth}.arg(), i8In(0), Dims{f.depth, 1, 1, f.cols}.arg(), weights,
+			biasDims, bias, Dims{f.rows, 1, 1, f.cols}.arg(), i8Out(0)}})
+}
+
+// batchMatMul is arm_batch_matmul_s8, which wants the right side transposed:
+// the step does that into scratch first.
+var batchMatMul = &target.Kernel{
+	Name: "arm_batch_matmul_s8", Library: Library, Doc: "int8 product of two activations",
+	Ops: []*ir.OpDef{op.MatMul}, Lower: lowerBatchMatMul,
+	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Natural} },
+	Rules: []target.Rule{
+		needsInt8("CMSIS-BMM-01", []int{0, 1}),
+		{Code: "CMSIS-BMM-02", Doc: "matrices with up to two leading dimensions of equal size or 1", Check: func(n *ir.Node, _ *target.Options) string {
+			a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
+			if len(a) < 2 || len(b) < 2 || len(a) > 4 || len(b) > 4 {
+				return fmt.Sprintf("shapes %v and %v, want rank 2 to 4", a, b)
+			}
+			return ""
+		}},
+		{Code: "CMSIS-BMM-03", Doc: "fixed-point scale", Check: func(n *ir.Node, _ *target.Options) string {
+			for _, v := range []*ir.Value{n.In[0], n.In[1], n.Out[0]} {
+				if v.Type.Quant == nil {
+					return ""
+				}
+			}
+			_, why := op.MatMulQuantParams(n)
+			return why
+		}},
+	},
+}
+
+// matDims are a matrix operand's dimensions as CMSIS-NN counts them.
+func matDims(s []int) Dims {
+	d := Dims{1, 1, s[len(s)-2], s[len(s)-1]}
+	if len(s) > 2 {
+		d.H = s[len(s)-3]
+	}
+	if len(s) > 3 {
+		d.N = s[0]
+	}
+	return d
+}
+
+func lowerBatchMatMul(n *ir.Node, o *target.Options) (*target.Lowered, error) {
+	g, err := op.MatMulGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	p, why := op.MatMulQuantParams(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	left, right := matDims(n.In[0].Type.Shape), matDims(n.In[1].Type.Shape)
+	out := Dims{max(left.N, right.N), max(left.H, right.H), g.M, g.N}
+	transposed := Dims{right.N, right.H, right.C, right.W}
+	bytes := roundUp(right.N*right.H*right.W*right.C, 16)
+	sums := BatchMatMulScratch(CoreISA(o.Core), g.N)
+	lo := &target.Struct{Type: "cmsis_nn_fc_params", Fields: []target.Field{
+		target.FI("input_offset", int(p.InOff)), target.FI("filter_offset", int(p.FilterOff[0])), target.FI("output_offset", int(p.OutOff)),
+		target.F("activation", activation(p.ActMin, p.ActMax))}}
+	bmm := &target.Struct{Type: "cmsis_nn_bmm_params", Fields: []target.Field{
+		target.FI("adj_x", 0), target.FI("adj_y", 0), target.F("fc_params", target.Nested{Fields: lo.Fields})}}
+	quant := &target.Struct{Type: "cmsis_nn_per_tensor_quant_params", Fields: []target.Field{
+		target.FI("multiplier", int(p.Mult[0])), target.FI("shift", int(p.Shift[0]))}}
+	perm := &target.Struct{Type: "cmsis_nn_transpose_params", Fields: []target.Field{
+		target.FI("num_dims", 3), target.F("permutations", &target.Blob{Hint: "perm", CType: "uint32_t", Data: tensor.Of([]int{3}, []uint32{0, 2, 1}).Bytes(), Align: 4, NoCast: true})}}
+	nh := right.N * right.H
+	return calls(&target.Lowered{Kernel: "arm_batch_matmul_s8", Scratch: bytes + sums},
+		target.Call{Func: "arm_transpose_s8", Status: target.CMSISStatus,
+			Args: []target.Arg{i8In(1), target.Scratch{CType: "int8_t"}, Dims{nh, right.W, right.C, 1}.arg(), Dims{nh, right.C, right.W, 1}.arg(), perm}},
+		target.Call{Func: "arm_batch_matmul_s8", Status: target.CMSISStatus,
+			Args: []target.Arg{context(bytes, sums), bmm, quant, left.arg(), i8In(0), transposed.arg(), target.Scratch{CType: "int8_t"}, out.arg(), i8Out(0)}})
+}

@@ -1,0 +1,108 @@
+// Package cmsisnn turns int8 operators into calls of the CMSIS-NN API: one row
+// a function, with the conditions under which it computes exactly what ir/op
+// defines. The same calls run on nncc's portable sources (runtime_c/src/cmsis_nn)
+// and on an installed library.
+package cmsisnn
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// Library is the name of this kernel library in reports and board files.
+const Library = "cmsis-nn"
+
+// Kernels are the rows, in no particular order: an operator has one.
+var Kernels = []*target.Kernel{
+	convolve, depthwise, transposeConv, fullyConnected, batchMatMul, add, mul, minimum, maximum, avgPool, maxPool, softmax,
+}
+
+// CoreISA is the build of CMSIS-NN that a core gets.
+func CoreISA(c target.Core) ISA {
+	switch {
+	case c.MVE:
+		return MVE
+	case c.DSP:
+		return DSP
+	}
+	return PlainC
+}
+
+func (t Tile) arg() target.Nested {
+	return target.Nested{Fields: []target.Field{target.FI("w", t.W), target.FI("h", t.H)}}
+}
+
+func (d Dims) arg() *target.Struct {
+	return &target.Struct{Type: "cmsis_nn_dims", Fields: []target.Field{target.FI("n", d.N), target.FI("h", d.H), target.FI("w", d.W), target.FI("c", d.C)}}
+}
+
+// context is a cmsis_nn_context over size bytes of scratch from off on.
+func context(off, size int) *target.Struct {
+	var buf target.Arg = target.Null{}
+	if size > 0 {
+		buf = target.Scratch{Off: off, CType: "void"}
+	}
+	return &target.Struct{Type: "cmsis_nn_context", Fields: []target.Field{target.F("buf", buf), target.FI("size", size)}}
+}
+
+func activation(lo, hi int32) target.Nested {
+	return target.Nested{Fields: []target.Field{target.FI("min", int(lo)), target.FI("max", int(hi))}}
+}
+
+func i8In(i int) target.In   { return target.In{I: i, CType: "int8_t"} }
+func i8Out(i int) target.Out { return target.Out{I: i, CType: "int8_t"} }
+
+// i32Blob is an int32 array; MVE kernels read up to 3 elements past the end.
+func i32Blob(hint string, v []int32) *target.Blob {
+	return &target.Blob{Hint: hint, CType: "int32_t", Data: tensor.Of([]int{len(v)}, v).Bytes(), Align: 4, Pad: 12}
+}
+
+// needsInt8 is the rule that the given operands are int8 with one scale.
+func needsInt8(code string, in []int) target.Rule {
+	return target.Rule{Code: code, Doc: "activations are int8, quantised per tensor", Check: func(n *ir.Node, _ *target.Options) string {
+		for _, i := range in {
+			if v := n.Input(i); v != nil {
+				if s := int8PerTensor(v); s != "" {
+					return s
+				}
+			}
+		}
+		return int8PerTensor(n.Out[0])
+	}}
+}
+
+func int8PerTensor(v *ir.Value) string {
+	switch t := v.Type; {
+	case t.Quant == nil:
+		return fmt.Sprintf("%s is %s and not quantised, want int8", v, t.DType)
+	case t.DType != tensor.I8:
+		return fmt.Sprintf("%s is %s, want int8", v, t.DType)
+	case t.Quant.PerAxis():
+		return fmt.Sprintf("%s is quantised per channel, want per tensor", v)
+	}
+	return ""
+}
+
+func calls(l *target.Lowered, c ...target.Call) (*target.Lowered, error) {
+	l.Library = Library
+	l.Calls = c
+	if l.Kernel == "" {
+		l.Kernel = c[len(c)-1].Func
+	}
+	if l.Route == "" {
+		l.Route = l.Kernel
+	}
+	return l, nil
+}
+
+// constBytes is the int8 data of a constant in the order of perm.
+func constBytes(v *ir.Value, perm []int) []byte {
+	d := v.Const
+	if perm != nil {
+		d = d.Transpose(perm)
+	}
+	return d.Bytes()
+}
