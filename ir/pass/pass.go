@@ -16,7 +16,7 @@ import (
 type Numerics uint8
 
 const (
-	// Exact passes keep every bit of every output.
+	// Exact passes keep every value of every output (but for the sign of zeros).
 	Exact Numerics = iota
 	// Reassoc passes keep the outputs as reals; float results differ by
 	// rounding, because sums and products are taken in another order.

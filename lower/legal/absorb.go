@@ -1,0 +1,255 @@
+package legal
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+)
+
+// absorb moves Pad into the windowed operator that reads it and activations
+// into the operator that feeds them, so that neither needs a loop of its own.
+//
+//	%p = Pad(%x, {0,0,1,1,0,0,1,1})
+//	%c = Conv(%p, %w, %b)              =>  %c = Conv(%x, %w, %b) {act_max=6.0, act_min=0.0, pads=[1,1,1,1]}
+//	%r = Clip(%c, 0, 6)
+//
+// Pad (mode constant, spatial dimensions only, nothing cropped) goes
+//   - with fill 0 into Conv, whose own padding is 0;
+//   - with fill 0 into AveragePool, which then counts its padding
+//     (count_include_pad): Pad's zeros were counted as elements. Only where the
+//     pool had no padding of its own or counted it already, and no window hangs
+//     over the end;
+//   - into MaxPool, whose padding never wins, with fill -inf, or with fill 0
+//     where no element is negative, as long as each window sees an element.
+//
+// Relu, Clip with constant bounds, and Min and Max with a constant become
+// act_min and act_max of Conv, ConvTranspose, Gemm, MatMul, Add, Sub, Mul, Div
+// and the pools, when nothing else reads these; Reshape and Transpose may stand
+// between. A second activation narrows the first.
+func absorb(c *pass.Ctx, g *ir.Graph) error {
+	err := c.Each(g, func(n *ir.Node) error {
+		if is(n, "Pad") {
+			absorbPad(c, g, n)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.Each(g, func(n *ir.Node) error {
+		absorbAct(c, g, n)
+		return nil
+	})
+}
+
+// absorbPad moves a Pad into all its readers, if each can take it.
+func absorbPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	pg, err := op.PadGeometry(n)
+	y := n.Out[0]
+	if err != nil || pg.Mode != "constant" || n.Quantised() || y.Type.Rank() < 3 || g.IsOutput(y) || len(y.Uses()) == 0 {
+		return
+	}
+	if slices.Min(pg.Begin) < 0 || slices.Min(pg.End) < 0 || !allZero(pg.Begin[:2]) || !allZero(pg.End[:2]) {
+		return
+	}
+	fill := 0.0
+	if n.Input(2) != nil {
+		f, ok := scalarConst(n.In[2])
+		if !ok {
+			return
+		}
+		fill = f
+	}
+	type edit struct {
+		n     *ir.Node
+		attrs ir.Attrs
+	}
+	var edits []edit
+	for _, u := range y.Uses() {
+		if u.Index != 0 {
+			return
+		}
+		a := padInto(u.Node, n.In[0], pg, fill)
+		if a == nil {
+			return
+		}
+		edits = append(edits, edit{u.Node, a})
+	}
+	for _, e := range edits {
+		e.n.Attrs = e.attrs
+		g.SetInput(e.n, 0, n.In[0])
+		inherit(e.n, n)
+		c.Did(e.n, "absorbed %s", n)
+		reinfer(g, e.n)
+	}
+	g.Remove(n)
+}
+
+// padInto gives the attributes with which m computes on x what it computes on
+// the padded x, nil where that is impossible.
+func padInto(m *ir.Node, x *ir.Value, pg *op.PadGeom, fill float64) ir.Attrs {
+	attrs := m.Attrs.Clone()
+	var begin, end []int
+	switch {
+	case is(m, "Conv") && fill == 0:
+		g, err := op.ConvGeometry(m)
+		if err != nil {
+			return nil
+		}
+		begin, end = g.PadBegin, g.PadEnd
+	case is(m, "AveragePool") && fill == 0:
+		g, err := op.PoolGeometry(m)
+		if err != nil || g.Padded() && !g.CountPad || !g.Exact() {
+			return nil
+		}
+		begin, end = g.PadBegin, g.PadEnd
+		attrs["count_include_pad"] = ir.Int(1)
+		delete(attrs, "ceil_mode")
+	case is(m, "MaxPool") && len(m.Out) == 1 && (math.IsInf(fill, -1) || fill <= -math.MaxFloat32 || fill == 0 && neverNegative(x, 8)):
+		g, err := op.PoolGeometry(m)
+		if err != nil || !g.Exact() {
+			return nil
+		}
+		begin, end = g.PadBegin, g.PadEnd
+		delete(attrs, "ceil_mode")
+	default:
+		return nil
+	}
+	var pads []int
+	for i, b := range begin {
+		pads = append(pads, b+pg.Begin[2+i])
+	}
+	for i, e := range end {
+		pads = append(pads, e+pg.End[2+i])
+	}
+	delete(attrs, "auto_pad")
+	attrs["pads"] = ir.Ints(pads...)
+	// The edited node must be legal and give the same shape.
+	try := *m
+	try.Attrs = attrs
+	try.In = append([]*ir.Value{x}, m.In[1:]...)
+	types, err := ir.InferNode(&try)
+	if err != nil || !slices.Equal(types[0].Shape, m.Out[0].Type.Shape) {
+		return nil
+	}
+	return attrs
+}
+
+// neverNegative reports that no element of v can be below 0, looking at most
+// depth operators back.
+func neverNegative(v *ir.Value, depth int) bool {
+	d := v.Def
+	if d == nil || depth == 0 || d.Op.Domain != "" || d.Quantised() {
+		return false
+	}
+	if hasAct(d) {
+		lo, hi := op.ActBounds(d)
+		return lo >= 0 && hi >= 0
+	}
+	switch d.Op.Name {
+	case "Relu", "Sigmoid", "HardSigmoid", "Softmax", "Abs", "Exp", "Softplus", "Sqrt":
+		return true
+	case "Clip":
+		lo, ok := scalarConst(d.Input(1))
+		hi, has := scalarConst(d.Input(2))
+		return ok && lo >= 0 && (d.Input(2) == nil || has && hi >= 0)
+	case "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split", "Identity", "Dropout":
+		return neverNegative(d.In[0], depth-1)
+	case "Add", "Mul", "Concat":
+		for _, x := range d.In {
+			if k := floatConst(x); k != nil {
+				for i, n := 0, k.Len(); i < n; i++ {
+					if !(k.Float(i) >= 0) {
+						return false
+					}
+				}
+			} else if !neverNegative(x, depth-1) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// clipBounds reads n as a clamp of x to [lo, hi], infinite where open.
+func clipBounds(n *ir.Node) (x *ir.Value, lo, hi float64, ok bool) {
+	lo, hi = math.Inf(-1), math.Inf(1)
+	if n.Quantised() || len(n.Out) != 1 || !n.Out[0].Type.DType.IsFloat() {
+		return nil, 0, 0, false
+	}
+	switch {
+	case is(n, "Relu"):
+		return n.In[0], 0, hi, true
+	case is(n, "Clip"):
+		for i, b := range []*float64{1: &lo, 2: &hi} {
+			if i == 0 || n.Input(i) == nil {
+				continue
+			}
+			v, isConst := scalarConst(n.In[i])
+			if !isConst || v != v {
+				return nil, 0, 0, false
+			}
+			*b = v
+		}
+		return n.In[0], min(lo, hi), hi, true // min above max: the result is max
+	case is(n, "Min", "Max") && len(n.In) == 2:
+		for i, x := range n.In {
+			k, isConst := scalarConst(n.In[1-i])
+			if !isConst || k != k || !slices.Equal(x.Type.Shape, n.Out[0].Type.Shape) {
+				continue
+			}
+			if is(n, "Min") {
+				return x, lo, k, true
+			}
+			return x, k, hi, true
+		}
+	}
+	return nil, 0, 0, false
+}
+
+func absorbAct(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	x, lo, hi, ok := clipBounds(n)
+	if !ok || x.Const != nil {
+		return
+	}
+	p, v := x.Def, x
+	reader, sole := n, true
+	for p != nil && (isReshape(p) || is(p, "Transpose")) {
+		sole = sole && g.SoleUse(v) == reader
+		v, reader, p = p.In[0], p, p.In[0].Def
+	}
+	sole = sole && g.SoleUse(v) == reader
+	if p == nil || p.Quantised() || !canAct(p.Op) || v.Index != 0 {
+		return
+	}
+	if float64(float32(lo)) != lo || float64(float32(hi)) != hi {
+		return // bounds are float32 attributes; a double model may need more
+	}
+	oldLo, oldHi := op.ActBounds(p)
+	// clamp to [oldLo, oldHi], then to [lo, hi]
+	newLo, newHi := min(max(oldLo, lo), hi), max(min(oldHi, hi), lo)
+	if newLo != oldLo || newHi != oldHi {
+		if !sole {
+			return
+		}
+		// min and max of one kernel: keep the order of the bounds
+		newLo = min(newLo, newHi)
+		setBound(p, "act_min", newLo)
+		setBound(p, "act_max", newHi)
+	}
+	what := n.String()
+	if elide(g, n, x) {
+		inherit(p, n)
+		c.Did(p, "absorbed %s", what)
+	}
+}
+
+func setBound(n *ir.Node, name string, v float64) {
+	if !math.IsInf(v, 0) {
+		n.SetAttr(name, ir.Float(float32(v)))
+	}
+}

@@ -1,0 +1,339 @@
+package legal
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// affine is y = mul[c]*x + add[c], c being the index along one dimension of x.
+type affine struct {
+	x        *ir.Value
+	mul, add []float64
+}
+
+// shifts reports any add other than 0.
+func (a *affine) shifts() bool {
+	for _, v := range a.add {
+		if v != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// affineOf reads n as an affine map per index of dimension axis: a
+// BatchNormalization (axis 1), or Mul, Div, Add, Sub with a constant that is
+// one number or one per index, or Neg. nil when n is nothing of the kind.
+func affineOf(n *ir.Node, axis int) *affine {
+	if n.Quantised() || hasAct(n) || !n.Out[0].Type.DType.IsFloat() {
+		return nil
+	}
+	switch {
+	case is(n, "BatchNormalization"):
+		mul, add := bnConstants(n)
+		if mul == nil || axis != 1 || n.In[0].Type.Rank() < 2 {
+			return nil
+		}
+		return &affine{n.In[0], mul, add}
+	case is(n, "Neg"):
+		k := n.In[0].Type.Shape[axis]
+		return &affine{n.In[0], full(k, -1), make([]float64, k)}
+	case !is(n, "Mul", "Div", "Add", "Sub"):
+		return nil
+	}
+	x, first := n.In[0], false
+	k := perIndex(n.In[1], x, axis)
+	if k == nil {
+		x, first = n.In[1], true
+		if k = perIndex(n.In[0], x, axis); k == nil {
+			return nil
+		}
+	}
+	if x.Const != nil {
+		return nil
+	}
+	a := &affine{x: x, mul: full(len(k), 1), add: make([]float64, len(k))}
+	switch {
+	case is(n, "Mul"):
+		a.mul = k
+	case is(n, "Add"):
+		a.add = k
+	case is(n, "Sub") && first:
+		a.mul, a.add = full(len(k), -1), k
+	case is(n, "Sub"):
+		for i, v := range k {
+			a.add[i] = -v
+		}
+	case is(n, "Div") && !first:
+		for i, v := range k {
+			a.mul[i] = 1 / v
+		}
+	default:
+		return nil
+	}
+	for i := range a.mul {
+		if bad(a.mul[i]) || bad(a.add[i]) {
+			return nil
+		}
+	}
+	return a
+}
+
+func bad(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+
+func full(n int, v float64) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = v
+	}
+	return s
+}
+
+// perIndex gives one number per index of dimension axis of x when v is a float
+// constant that broadcasts to x without enlarging it and varies along axis at
+// most.
+func perIndex(v, x *ir.Value, axis int) []float64 {
+	d := floatConst(v)
+	rank := x.Type.Rank()
+	if d == nil || axis >= rank || len(d.Shape) > rank {
+		return nil
+	}
+	k := x.Type.Shape[axis]
+	for i, s := range d.Shape {
+		dim := rank - len(d.Shape) + i
+		if s != 1 && (dim != axis || s != k) {
+			return nil
+		}
+	}
+	if d.Len() == 1 {
+		return full(k, d.Float(0))
+	}
+	return d.Floats()
+}
+
+// bnConstants are c0 = scale/sqrt(var+epsilon) and c1 = B - mean*c0 of a
+// BatchNormalization, nil unless its four parameters are constants.
+func bnConstants(n *ir.Node) (c0, c1 []float64) {
+	var p [5][]float64
+	for i := 1; i < 5; i++ {
+		d := floatConst(n.In[i])
+		if d == nil {
+			return nil, nil
+		}
+		p[i] = d.Floats()
+	}
+	eps := float64(n.Float("epsilon"))
+	c0, c1 = make([]float64, len(p[1])), make([]float64, len(p[1]))
+	for i := range c0 {
+		c0[i] = p[1][i] / math.Sqrt(p[4][i]+eps)
+		c1[i] = p[2][i] - float64(p[3][i]*c0[i])
+	}
+	return c0, c1
+}
+
+// inner describes a node that multiplies by constant weights: which dimension
+// of its output counts output channels and which of input 0 input channels.
+type inner struct {
+	n       *ir.Node
+	w       *tensor.Dense
+	bias    []float64 // nil when absent; one number per output channel, or per element of [M, N] (Gemm)
+	outAxis int
+	inAxis  int
+	outs    int
+}
+
+// innerOf reads a Conv, ConvTranspose, Gemm or MatMul with constant float
+// weights (and bias); nil otherwise.
+func innerOf(n *ir.Node) *inner {
+	if n == nil || !is(n, "Conv", "ConvTranspose", "Gemm", "MatMul") || n.Quantised() {
+		return nil
+	}
+	p := &inner{n: n, w: floatConst(n.Input(1)), outAxis: 1, inAxis: 1}
+	if p.w == nil {
+		return nil
+	}
+	b := n.Input(2)
+	if b != nil && floatConst(b) == nil {
+		return nil
+	}
+	switch n.Op.Name {
+	case "Conv", "ConvTranspose":
+		p.outs = n.Out[0].Type.Shape[1]
+		if b != nil {
+			p.bias = b.Const.Floats()
+		}
+	case "Gemm":
+		if n.Int("transA") != 0 {
+			return nil
+		}
+		p.outs = n.Out[0].Type.Shape[1]
+		if b != nil {
+			p.bias = gemmBias(n)
+		}
+	case "MatMul":
+		if len(p.w.Shape) != 2 || n.In[0].Type.Rank() < 2 {
+			return nil
+		}
+		p.outAxis = n.Out[0].Type.Rank() - 1
+		p.inAxis = p.outAxis
+		p.outs = p.w.Shape[1]
+	}
+	return p
+}
+
+// gemmBias is beta*C as one number per column where rows agree, else as the
+// whole [M, N].
+func gemmBias(n *ir.Node) []float64 {
+	c, beta := n.In[2].Const, float64(n.Float("beta"))
+	m, cols := n.Out[0].Type.Shape[0], n.Out[0].Type.Shape[1]
+	rows := 1
+	if len(c.Shape) == 2 {
+		rows = c.Shape[0]
+	}
+	cn := 1
+	if len(c.Shape) > 0 {
+		cn = c.Shape[len(c.Shape)-1]
+	}
+	if rows > 1 {
+		rows = m
+	}
+	out := make([]float64, rows*cols)
+	for i := range out {
+		r, k := i/cols, i%cols
+		if cn == 1 {
+			k = 0
+		}
+		out[i] = beta * c.Float(r*cn+k)
+	}
+	return out
+}
+
+// channels calls f with every weight's position, input channel and output
+// channel.
+func (p *inner) channels(f func(at, in, out int)) {
+	s := p.w.Shape
+	switch p.n.Op.Name {
+	case "Conv": // [out, in/group, taps]
+		group := p.n.Int("group")
+		taps := product(s[2:])
+		per := s[0] / max(group, 1)
+		for o := range s[0] {
+			for i := range s[1] {
+				for t := range taps {
+					f((o*s[1]+i)*taps+t, o/per*s[1]+i, o)
+				}
+			}
+		}
+	case "ConvTranspose": // [in, out/group, taps]
+		group := p.n.Int("group")
+		taps := product(s[2:])
+		per := s[0] / max(group, 1)
+		for i := range s[0] {
+			for o := range s[1] {
+				for t := range taps {
+					f((i*s[1]+o)*taps+t, i, i/per*s[1]+o)
+				}
+			}
+		}
+	default: // [in, out], or [out, in] with transB
+		trans := is(p.n, "Gemm") && p.n.Int("transB") != 0
+		for i := range s[0] {
+			for j := range s[1] {
+				if trans {
+					f(i*s[1]+j, j, i)
+				} else {
+					f(i*s[1]+j, i, j)
+				}
+			}
+		}
+	}
+}
+
+// padded reports that outputs near the border see zeros in place of input.
+func (p *inner) padded() bool {
+	if !is(p.n, "Conv", "ConvTranspose") {
+		return false
+	}
+	g, err := op.ConvGeometry(p.n)
+	if err != nil || g.Transposed { // a transposed convolution's border sees fewer taps
+		return true
+	}
+	return !allZero(g.PadBegin) || !allZero(g.PadEnd)
+}
+
+// canShift reports that the node can take a bias.
+func (p *inner) canShift() bool {
+	return !is(p.n, "MatMul") || p.n.In[0].Type.Rank() == 2
+}
+
+// scaleOut folds y = mul*out + add into the weights and bias:
+// w' = mul*w, b' = mul*b + add.
+func (p *inner) scaleOut(g *ir.Graph, a *affine) {
+	w := p.w.Floats()
+	p.channels(func(at, _, out int) { w[at] *= a.mul[out] })
+	bias := p.bias
+	if bias != nil || a.shifts() {
+		bias = make([]float64, max(p.outs, len(p.bias)))
+		for i := range bias {
+			if p.bias != nil {
+				bias[i] = float64(a.mul[i%p.outs] * p.bias[i])
+			}
+			bias[i] += a.add[i%p.outs]
+		}
+	}
+	p.set(g, w, bias)
+}
+
+// scaleIn folds x' = mul*x + add into the weights and bias:
+// w' = mul*w, b' = b + sum of w*add, with the weights from before scaling.
+func (p *inner) scaleIn(g *ir.Graph, a *affine) {
+	w := p.w.Floats()
+	sum := make([]float64, p.outs)
+	alpha := 1.0
+	if is(p.n, "Gemm") {
+		alpha = float64(p.n.Float("alpha"))
+	}
+	p.channels(func(at, in, out int) {
+		sum[out] += float64(w[at] * a.add[in])
+		w[at] *= a.mul[in]
+	})
+	bias := p.bias
+	if bias != nil || a.shifts() {
+		bias = make([]float64, max(p.outs, len(p.bias)))
+		for i := range bias {
+			if p.bias != nil {
+				bias[i] = p.bias[i]
+			}
+			bias[i] += float64(alpha * sum[i%p.outs])
+		}
+	}
+	p.set(g, w, bias)
+}
+
+// set gives the node new weights and bias (nil: none). A MatMul that gets a
+// bias becomes a Gemm.
+func (p *inner) set(g *ir.Graph, w, bias []float64) {
+	n, dt := p.n, p.w.DType
+	g.SetInput(n, 1, g.AddConst(n.In[1].Name, tensor.FromFloats(dt, p.w.Shape, w)))
+	if bias != nil {
+		name := n.Name + "/bias"
+		if b := n.Input(2); b != nil {
+			name = b.Name
+		}
+		shape := []int{len(bias)}
+		if len(bias) != p.outs {
+			shape = n.Out[0].Type.Shape
+		}
+		if is(n, "MatMul") {
+			n.Op = op.Gemm
+		}
+		if is(n, "Gemm") {
+			delete(n.Attrs, "beta")
+		}
+		g.SetInput(n, 2, g.AddConst(name, tensor.FromFloats(dt, shape, bias)))
+	}
+	reinfer(g, n)
+}

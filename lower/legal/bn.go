@@ -1,0 +1,237 @@
+package legal
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// bnLinear writes each BatchNormalization with constant parameters as one Mul
+// and one Add, with constants of shape [C, 1, 1] (as many ones as x has
+// spatial dimensions):
+//
+//	%y = BatchNormalization(%x, %scale, %B, %mean, %var)
+//
+// becomes, with c0 = scale/sqrt(var+epsilon) and c1 = B - mean*c0,
+//
+//	%m = Mul(%x, %c0)
+//	%y = Add(%m, %c1)
+//
+// A BatchNormalization between DequantizeLinear and QuantizeLinear stays: it
+// is one quantised operator there.
+func bnLinear(c *pass.Ctx, g *ir.Graph) error {
+	return c.Each(g, func(n *ir.Node) error {
+		linearise(c, g, n)
+		return nil
+	})
+}
+
+func linearise(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if !is(n, "BatchNormalization") || n.Quantised() || betweenQDQ(g, n) {
+		return
+	}
+	c0, c1 := bnConstants(n)
+	if c0 == nil {
+		return
+	}
+	x := n.In[0]
+	shape := []int{len(c0)}
+	for i := 2; i < x.Type.Rank(); i++ {
+		shape = append(shape, 1)
+	}
+	constant := func(name string, v []float64) *ir.Value {
+		return g.AddConst(n.Name+name, tensor.FromFloats(x.Type.DType, shape, v))
+	}
+	m := insert(g, n, op.Mul, n.Name+"/mul", nil, x, constant("/c0", c0))
+	y := insert(g, n, op.Add, n.Name, nil, m, constant("/c1", c1))
+	g.ReplaceUses(n.Out[0], y)
+	c.Did(y.Def, "%s as Mul and Add", n)
+	g.Remove(n)
+}
+
+// betweenQDQ reports that n reads DequantizeLinear and that its result, or
+// that of a Relu or Clip behind it, goes into QuantizeLinear.
+func betweenQDQ(g *ir.Graph, n *ir.Node) bool {
+	if !is(n.In[0].Def, "DequantizeLinear") {
+		return false
+	}
+	u := g.SoleUse(n.Out[0])
+	if is(u, "Relu", "Clip") {
+		u = g.SoleUse(u.Out[0])
+	}
+	return is(u, "QuantizeLinear")
+}
+
+// bnFold folds affine maps per channel (BatchNormalization, and Mul, Div, Add,
+// Sub, Neg with constants, to which decomposed BatchNormalizations reduce)
+// into weights and biases.
+//
+// Into the preceding Conv, ConvTranspose, Gemm or MatMul, when its result has
+// no other reader: w' = c0*w, b' = c0*b + c1.
+//
+//	%c = Conv(%x, %w)                          %n = Conv(%x, %w', %b')
+//	%n = BatchNormalization(%c, ...)    =>     %r = Relu(%n)
+//	%r = Relu(%n)
+//
+// Between the two may stand Transpose and Reshape that keep the channels
+// apart, average pooling, and max pooling if no c0 is negative: these commute
+// with the map.
+//
+// Into the following ones, when all readers are such: w' = c0*w,
+// b' = b + sum of w*c1 over inputs and taps, with w as it was before scaling.
+// A Conv that pads is exact only if c1 is 0, for its padding is 0 and not c1;
+// so is a ConvTranspose, at whose border fewer taps add up.
+//
+// A BatchNormalization that fits nowhere is written as Mul and Add (bn-linear).
+func bnFold(c *pass.Ctx, g *ir.Graph) error {
+	for made := -1; made != c.Made(); {
+		made = c.Made()
+		err := c.Each(g, func(n *ir.Node) error {
+			if !foldBack(c, g, n) {
+				foldForward(c, g, n)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return bnLinear(c, g)
+}
+
+// foldBack folds n into the inner product in front of it.
+func foldBack(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
+	if !is(n, "BatchNormalization", "Mul", "Div", "Add", "Sub", "Neg") {
+		return false
+	}
+	for i, x := range n.In[:min(2, len(n.In))] {
+		if x == nil || x.Const != nil || i > 0 && is(n, "BatchNormalization") {
+			continue
+		}
+		axis, positive, p := producer(g, x, n)
+		if p == nil {
+			continue
+		}
+		a := affineOf(n, axis)
+		if a == nil || a.x != x || a.shifts() && !p.canShift() {
+			continue
+		}
+		if positive && !nonNegative(a.mul) {
+			continue
+		}
+		p.scaleOut(g, a)
+		c.Did(p.n, "folded %s into it", n)
+		inherit(p.n, n)
+		g.ReplaceUses(n.Out[0], x)
+		g.Remove(n)
+		return true
+	}
+	return false
+}
+
+func nonNegative(s []float64) bool {
+	for _, v := range s {
+		if v < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// producer walks up from x, which n reads, to an inner product, over nodes
+// that commute with an affine map per channel and have no other reader. It
+// gives the dimension of x that counts the product's output channels;
+// positive says that the factors must not be negative.
+func producer(g *ir.Graph, x *ir.Value, n *ir.Node) (axis int, positive bool, p *inner) {
+	var steps []*ir.Node // from x upwards
+	v, reader := x, n
+	for {
+		if g.SoleUse(v) != reader {
+			return 0, false, nil
+		}
+		d := v.Def
+		if p = innerOf(d); p != nil {
+			if hasAct(d) {
+				return 0, false, nil
+			}
+			break
+		}
+		if d == nil || d.Quantised() || hasAct(d) || len(d.Out) != 1 {
+			return 0, false, nil
+		}
+		switch {
+		case is(d, "MaxPool", "GlobalMaxPool"):
+			positive = true
+		case is(d, "AveragePool", "GlobalAveragePool"):
+			if pg, err := op.PoolGeometry(d); err != nil || pg.CountPad && pg.Padded() {
+				return 0, false, nil
+			}
+		case is(d, "Transpose"), isReshape(d):
+		default:
+			return 0, false, nil
+		}
+		steps = append(steps, d)
+		v, reader = d.In[0], d
+	}
+	axis = p.outAxis
+	for i := len(steps) - 1; i >= 0; i-- { // back down, following the channels
+		if axis = axisThrough(steps[i], axis); axis < 0 {
+			return 0, false, nil
+		}
+	}
+	return axis, positive, p
+}
+
+// axisThrough follows a dimension of d's input to its output; -1 when it does
+// not survive. Pooling keeps dimensions.
+func axisThrough(d *ir.Node, axis int) int {
+	switch {
+	case is(d, "Transpose"):
+		for i, from := range perm(d) {
+			if from == axis {
+				return i
+			}
+		}
+		return -1
+	case isReshape(d):
+		return axisBelow(d.In[0].Type.Shape, d.Out[0].Type.Shape, axis)
+	}
+	return axis
+}
+
+// foldForward folds n into all the inner products that read it.
+func foldForward(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
+	if !is(n, "BatchNormalization", "Mul", "Div", "Add", "Sub", "Neg") {
+		return false
+	}
+	y := n.Out[0]
+	if len(y.Uses()) == 0 || g.IsOutput(y) {
+		return false
+	}
+	type target struct {
+		p *inner
+		a *affine
+	}
+	var targets []target
+	for _, u := range y.Uses() {
+		p := innerOf(u.Node)
+		if u.Index != 0 || p == nil {
+			return false
+		}
+		a := affineOf(n, p.inAxis)
+		if a == nil || a.shifts() && (p.padded() || !p.canShift()) {
+			return false
+		}
+		targets = append(targets, target{p, a})
+	}
+	x := targets[0].a.x
+	for _, t := range targets {
+		t.p.scaleIn(g, t.a)
+		c.Did(t.p.n, "folded %s, which it reads, into it", n)
+		inherit(t.p.n, n)
+	}
+	g.ReplaceUses(y, x)
+	g.Remove(n)
+	return true
+}

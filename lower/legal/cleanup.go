@@ -1,0 +1,189 @@
+package legal
+
+import (
+	"crypto/sha256"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// cleanup removes what computes nothing: Identity, Dropout, casts to the same
+// type, reshapes to the same shape, transpositions that keep the order, empty
+// pads, whole slices, Concat, Split and Sum of one, factors 1 and addends 0;
+// it merges Reshape of Reshape and Transpose of Transpose, makes constants
+// with the same content one, and removes nodes that reach no output.
+//
+//	%a = Transpose(%x) {perm=[0,2,3,1]}
+//	%b = Identity(%a)                       =>  %d = Relu(%x)
+//	%c = Transpose(%b) {perm=[0,3,1,2]}
+//	%d = Relu(%c)
+func cleanup(c *pass.Ctx, g *ir.Graph) error {
+	for made := -1; made != c.Made(); {
+		made = c.Made()
+		err := c.Each(g, func(n *ir.Node) error {
+			for _, b := range n.Body {
+				if err := cleanup(c, b); err != nil {
+					return err
+				}
+			}
+			cleanNode(c, g, n)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if k := g.RemoveDead(); k > 0 {
+			c.Did(nil, "removed %d nodes that reach no output", k)
+		}
+	}
+	shareConstants(c, g)
+	return nil
+}
+
+func cleanNode(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if v := sameAs(n); v != nil && v.Type.DType == n.Out[0].Type.DType && slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) && v.Type.Quant.Equal(n.Out[0].Type.Quant) {
+		what := n.String()
+		if elide(g, n, v) {
+			c.Did(v.Def, "removed %s", what)
+		}
+		return
+	}
+	if len(n.In) == 0 || n.In[0] == nil {
+		return
+	}
+	switch d := n.In[0].Def; {
+	case is(n, "Transpose") && is(d, "Transpose"):
+		mergeTransposes(c, g, n, d)
+	case is(n, "Transpose") && !moves(n.In[0].Type.Shape, perm(n)) && !n.In[0].Type.Quant.PerAxis():
+		v := reshape(g, n, n.In[0], n.Out[0].Type.Shape, n.Name)
+		g.ReplaceUses(n.Out[0], v)
+		g.Remove(n)
+		c.Did(v.Def, "transposition of dimensions of size 1 is a reshape")
+	case isReshape(n) && isReshape(d) && !n.In[0].Type.Quant.PerAxis():
+		v := reshape(g, n, d.In[0], n.Out[0].Type.Shape, n.Name)
+		inherit(v.Def, d)
+		g.ReplaceUses(n.Out[0], v)
+		g.Remove(n)
+		c.Did(v.Def, "merged two reshapes")
+	}
+}
+
+// mergeTransposes makes n, which reads d, read d's input.
+func mergeTransposes(c *pass.Ctx, g *ir.Graph, n, d *ir.Node) {
+	p, q := perm(n), perm(d)
+	r := make([]int, len(p))
+	for i := range p {
+		r[i] = q[p[i]]
+	}
+	n.SetAttr("perm", ir.Ints(r...))
+	inherit(n, d)
+	g.SetInput(n, 0, d.In[0])
+	c.Did(n, "merged two transpositions")
+}
+
+// sameAs is the input to which output 0 of n is equal element by element, or
+// nil; the caller compares the types.
+func sameAs(n *ir.Node) *ir.Value {
+	if len(n.In) == 0 || n.In[0] == nil || n.Op.Domain != "" || hasAct(n) {
+		return nil
+	}
+	x := n.In[0]
+	whole := slices.Equal(x.Type.Shape, n.Out[0].Type.Shape)
+	switch n.Op.Name {
+	case "Identity", "Dropout", "Cast", "CastLike", "Reshape", "Flatten", "Squeeze", "Unsqueeze":
+		return x
+	case "Expand", "Tile":
+		if whole {
+			return x
+		}
+	case "Transpose":
+		if whole && !moves(x.Type.Shape, perm(n)) {
+			return x
+		}
+	case "Concat", "Sum", "Min", "Max", "Mean":
+		if len(n.In) == 1 {
+			return x
+		}
+	case "Split":
+		if len(n.Out) == 1 {
+			return x
+		}
+	case "Pad":
+		if g, err := op.PadGeometry(n); err == nil && allZero(g.Begin) && allZero(g.End) {
+			return x
+		}
+	case "Slice":
+		if g, err := op.SliceGeometry(n); err == nil && whole && allZero(g.Start) && slices.Min(append(g.Step, 1)) == 1 {
+			return x
+		}
+	case "Mul", "Add":
+		neutral := map[string]float64{"Mul": 1}[n.Op.Name]
+		for i, v := range n.In {
+			if k := n.In[1-i]; isFull(k, neutral) {
+				return v
+			}
+		}
+	case "Div", "Sub", "Pow":
+		neutral := map[string]float64{"Div": 1, "Pow": 1}[n.Op.Name]
+		if isFull(n.In[1], neutral) {
+			return x
+		}
+	}
+	return nil
+}
+
+func allZero(s []int) bool {
+	for _, v := range s {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isFull reports a constant, not quantised, of which every element is x.
+func isFull(v *ir.Value, x float64) bool {
+	if v == nil || v.Const == nil || v.Type.Quant != nil || v.Const.Len() == 0 {
+		return false
+	}
+	for i, k := 0, v.Const.Len(); i < k; i++ {
+		if v.Const.Float(i) != x {
+			return false
+		}
+	}
+	return true
+}
+
+// shareConstants makes constants of the same type and content one value.
+func shareConstants(c *pass.Ctx, g *ir.Graph) {
+	type key struct {
+		typ string
+		sum [32]byte
+	}
+	first := map[key]*ir.Value{}
+	seen := map[*ir.Value]*ir.Value{}
+	for _, n := range g.Nodes {
+		for i, v := range n.In {
+			if v == nil || v.Const == nil {
+				continue
+			}
+			w, known := seen[v]
+			if !known {
+				k := key{v.Type.String(), sha256.Sum256(v.Const.Bytes())}
+				if w = first[k]; w == nil {
+					w = v
+					first[k] = v
+				} else if !tensor.Equal(w.Const, v.Const) {
+					w = v
+				}
+				seen[v] = w
+			}
+			if w != v {
+				g.SetInput(n, i, w)
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package legal
+
+import (
+	"errors"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Folding may make a constant of this many elements out of nothing; beyond
+// that it must not be more than twice the operands, since constants live in
+// flash where a loop might have been cheaper.
+const freeElems = 1 << 16
+
+// foldMACs bounds the work of folding one node.
+const foldMACs = 1 << 30
+
+// constFold evaluates nodes whose inputs are all constant, Shape and Size of
+// values with known types (all of them), and moves Transpose, Reshape and the
+// like through DequantizeLinear of a constant, so that the integers lie as
+// they will be used. QuantizeLinear and DequantizeLinear themselves stay: they
+// say how a tensor is stored.
+//
+//	%s = Shape(%x)              const %y = {2,36}
+//	%n = Gather(%s, 0)          %r = Reshape(%x, %y)
+//	%u = Unsqueeze(%n)    =>
+//	%t = Concat(%u, -1)
+//	%r = Reshape(%x, %t)
+func constFold(c *pass.Ctx, g *ir.Graph) error {
+	return c.Each(g, func(n *ir.Node) error {
+		for _, b := range n.Body {
+			if err := constFold(c, b); err != nil {
+				return err
+			}
+		}
+		if throughDequantize(c, g, n) {
+			return nil
+		}
+		var in []*tensor.Dense
+		switch {
+		case is(n, "Shape", "Size"):
+			in = []*tensor.Dense{{DType: n.In[0].Type.DType, Shape: n.In[0].Type.Shape}} // no data: only the shape is read
+		case foldable(g, n):
+			for i := range n.In {
+				in = append(in, n.ConstIn(i))
+			}
+		default:
+			return nil
+		}
+		out, err := ir.EvalNode(n, in)
+		if err != nil {
+			var d *ir.Diag
+			if errors.As(err, &d) {
+				return err
+			}
+			panic(err.Error())
+		}
+		for i, v := range n.Out {
+			if len(v.Uses()) == 0 && !g.IsOutput(v) {
+				continue
+			}
+			w := g.AddConst(v.Name, out[i])
+			if g.IsOutput(v) {
+				w = insert(g, n, op.Identity, n.Name, nil, w)
+			}
+			g.ReplaceUses(v, w)
+		}
+		c.Did(n, "evaluated %s", n)
+		g.Remove(n)
+		return nil
+	})
+}
+
+func foldable(g *ir.Graph, n *ir.Node) bool {
+	if n.Op.Impure || n.Op.Eval == nil || len(n.Body) > 0 || n.Quantised() || is(n, "QuantizeLinear", "DequantizeLinear") {
+		return false
+	}
+	if is(n, "Identity") && g.IsOutput(n.Out[0]) {
+		return false // a constant graph output needs a copy
+	}
+	have, want := 0, 0
+	for _, v := range n.In {
+		if v == nil {
+			continue
+		}
+		if v.Const == nil {
+			return false
+		}
+		have += v.Type.Elems()
+	}
+	for _, v := range n.Out {
+		want += v.Type.Elems()
+	}
+	if n.Op.MACs != nil && n.Op.MACs(n) > foldMACs {
+		return false
+	}
+	return want <= max(freeElems, 2*have)
+}
+
+// throughDequantize moves data movement from behind DequantizeLinear of a
+// constant to the constant:
+//
+//	%f = DequantizeLinear(%q, %s, %z) {axis=0}    const %t = transposed %q
+//	%w = Transpose(%f) {perm=[1,0]}            => %w = DequantizeLinear(%t, %s, %z) {axis=1}
+func throughDequantize(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
+	if !is(n, "Transpose") && !isReshape(n) {
+		return false
+	}
+	dq := n.In[0].Def
+	if !is(dq, "DequantizeLinear") || dq.In[0].Const == nil || dq.Int("block_size") != 0 {
+		return false
+	}
+	q, axis := dq.In[0], 0
+	per := dq.In[1].Type.Elems() > 1
+	if per {
+		a, err := op.Axis(dq, dq.Int("axis"), q.Type.Rank())
+		if err != nil {
+			return false
+		}
+		axis = a
+	}
+	var d *tensor.Dense
+	if is(n, "Transpose") {
+		p := perm(n)
+		d = q.Const.Transpose(p)
+		for i, from := range p {
+			if per && from == axis {
+				axis = i
+				break
+			}
+		}
+	} else {
+		d = q.Const.Reshaped(n.Out[0].Type.Shape)
+		if per {
+			if axis = axisBelow(q.Type.Shape, d.Shape, axis); axis < 0 {
+				return false
+			}
+		}
+	}
+	attrs := dq.Attrs.Clone()
+	if per {
+		attrs["axis"] = ir.Int(axis)
+	}
+	in := append([]*ir.Value{constLike(g, q, d)}, dq.In[1:]...)
+	v := insert(g, n, op.DequantizeLinear, n.Name, attrs, in...)
+	inherit(v.Def, dq)
+	g.ReplaceUses(n.Out[0], v)
+	c.Did(v.Def, "moved %s to the constant %s", n, q)
+	g.Remove(n)
+	return true
+}
+
+// axisBelow follows dimension axis of shape from through a reshape to shape
+// to: the dimension with as many elements outside and as many inside, or -1.
+func axisBelow(from, to []int, axis int) int {
+	outer := product(from[:axis])
+	for i, d := range to {
+		if d == from[axis] && product(to[:i]) == outer && product(to[i+1:]) == product(from[axis+1:]) {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,263 @@
+package legal
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// decompose brings operators to the one form that later passes and kernels
+// look for:
+//
+//   - Sum and Mean of many become Adds (and a Mul by 1/n); Min and Max of many
+//     become chains of two. A constant operand of Add, Mul, Min, Max stands last.
+//   - Sub of a constant is Add of its negative, Div by a constant is Mul by
+//     its reciprocal, Pow by 2 is Mul with itself.
+//   - ReduceMean and ReduceMax over all spatial dimensions are GlobalAveragePool
+//     and GlobalMaxPool (and a Reshape where dimensions are dropped). Other
+//     pools stay: a pool whose kernel covers its input is the same kernel call.
+//   - Flatten, Squeeze, Unsqueeze and Reshape are Reshape with all sizes given.
+//   - Gemm is x*B + c: alpha and beta are folded into constants, c is a vector,
+//     transA becomes a Transpose; transB stays as it is. A C that differs by row
+//     is added behind.
+//   - MatMul by a constant matrix, with or without Add of a constant vector, is
+//     Gemm: [..., M, K] is reshaped to [M', K] and back.
+func decompose(c *pass.Ctx, g *ir.Graph) error {
+	return c.Each(g, func(n *ir.Node) error {
+		if n.Op.Domain != "" || len(n.Body) > 0 || n.Quantised() {
+			return nil
+		}
+		switch n.Op.Name {
+		case "Sum", "Mean", "Min", "Max":
+			variadic(c, g, n)
+		case "Add", "Mul":
+			constantLast(g, n)
+		case "Sub", "Div", "Pow":
+			byConstant(c, g, n)
+		case "ReduceMean", "ReduceMax":
+			globalPool(c, g, n)
+		case "Flatten", "Squeeze", "Unsqueeze", "Reshape":
+			plainReshape(c, g, n)
+		case "Gemm":
+			plainGemm(c, g, n)
+		case "MatMul":
+			matMulToGemm(c, g, n)
+		}
+		return nil
+	})
+}
+
+// swap replaces output 0 of n by v, which computes the same, and removes n.
+func swap(c *pass.Ctx, g *ir.Graph, n *ir.Node, v *ir.Value, what string) {
+	g.ReplaceUses(n.Out[0], v)
+	if v.Def != nil {
+		inherit(v.Def, n)
+	}
+	c.Did(v.Def, "%s: %s", n, what)
+	g.Remove(n)
+}
+
+// variadic writes an operator of many inputs as a chain of operators of two.
+func variadic(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	two := map[string]*ir.OpDef{"Sum": op.Add, "Mean": op.Add, "Min": op.Min, "Max": op.Max}[n.Op.Name]
+	if len(n.In) == 2 && two == n.Op {
+		constantLast(g, n)
+		return
+	}
+	if len(n.In) < 2 {
+		return // cleanup removes it
+	}
+	v := n.In[0]
+	for _, x := range n.In[1:] {
+		v = insert(g, n, two, n.Name, nil, v, x)
+		constantLast(g, v.Def)
+	}
+	if is(n, "Mean") {
+		k := tensor.FromFloats(v.Type.DType, nil, []float64{1 / float64(len(n.In))})
+		v = insert(g, n, op.Mul, n.Name, nil, v, g.AddConst(n.Name+"/n", k))
+	}
+	swap(c, g, n, v, "as operators of two inputs")
+}
+
+// constantLast swaps the operands of a commutative operator.
+func constantLast(g *ir.Graph, n *ir.Node) {
+	if a, b := n.In[0], n.In[1]; a.Const != nil && b.Const == nil {
+		g.SetInput(n, 0, b)
+		g.SetInput(n, 1, a)
+	}
+}
+
+// byConstant writes x - k as x + (-k), x / k as x * (1/k) and x^2 as x * x.
+func byConstant(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	k := floatConst(n.In[1])
+	if k == nil || n.In[0].Const != nil || !n.Out[0].Type.DType.IsFloat() {
+		return
+	}
+	f := k.Floats()
+	d := op.Add
+	switch n.Op.Name {
+	case "Pow":
+		if k.Len() == 1 && f[0] == 2 && slices.Equal(n.Out[0].Type.Shape, n.In[0].Type.Shape) {
+			swap(c, g, n, insert(g, n, op.Mul, n.Name, nil, n.In[0], n.In[0]), "as x*x")
+		}
+		return
+	case "Sub":
+		for i := range f {
+			f[i] = -f[i]
+		}
+	case "Div":
+		d = op.Mul
+		for i := range f {
+			if f[i] == 0 || bad(1/f[i]) {
+				return
+			}
+			f[i] = 1 / f[i]
+		}
+	}
+	v := insert(g, n, d, n.Name, n.Attrs.Clone(), n.In[0], g.AddConst(n.In[1].Name, tensor.FromFloats(k.DType, k.Shape, f)))
+	swap(c, g, n, v, "as "+d.Name)
+}
+
+// globalPool recognises the reduction of all spatial dimensions.
+func globalPool(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	x := n.In[0]
+	axes, err := op.ReduceAxes(n)
+	if err != nil || x.Type.Rank() < 3 || x.Type.Rank() > 5 || !slices.Equal(axes, ir.Identity(x.Type.Rank())[2:]) || !x.Type.DType.IsFloat() || slices.Contains(x.Type.Shape, 0) {
+		return
+	}
+	d := op.GlobalAveragePool
+	if is(n, "ReduceMax") {
+		d = op.GlobalMaxPool
+	}
+	v := insert(g, n, d, n.Name, nil, x)
+	if n.Int("keepdims") == 0 {
+		v = reshape(g, n, v, n.Out[0].Type.Shape, n.Name+"/drop")
+	}
+	swap(c, g, n, v, "as "+d.Name)
+}
+
+// plainReshape writes the operators that only change the shape as Reshape with
+// explicit sizes.
+func plainReshape(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if is(n, "Reshape") && slices.Equal(n.In[1].Const.Int64s(), tensor.Ints(n.Out[0].Type.Shape...).Int64s()) {
+		return
+	}
+	swap(c, g, n, reshape(g, n, n.In[0], n.Out[0].Type.Shape, n.Name), "as Reshape with all sizes given")
+}
+
+// plainGemm brings a Gemm to x*B + c.
+func plainGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if n.Int("transA") != 0 && !is(n.In[0].Def, "DequantizeLinear") {
+		g.SetInput(n, 0, transpose(g, n, n.In[0], []int{1, 0}, n.Name+"/A"))
+		delete(n.Attrs, "transA")
+		c.Did(n, "transA as Transpose")
+	}
+	if a := float64(n.Float("alpha")); a != 1 {
+		if b := floatConst(n.In[1]); b != nil {
+			g.SetInput(n, 1, g.AddConst(n.In[1].Name, scaled(b, a)))
+			delete(n.Attrs, "alpha")
+			c.Did(n, "alpha folded into the weights")
+		}
+	}
+	add := n.Input(2)
+	if add == nil {
+		delete(n.Attrs, "beta")
+		return
+	}
+	cols := n.Out[0].Type.Shape[1]
+	if floatConst(add) != nil {
+		if s := add.Type.Shape; n.Float("beta") == 1 && len(s) == 1 && s[0] == cols {
+			return
+		}
+		bias := gemmBias(n)
+		delete(n.Attrs, "beta")
+		if len(bias) == cols {
+			g.SetInput(n, 2, g.AddConst(add.Name, tensor.FromFloats(add.Type.DType, []int{cols}, bias)))
+			c.Did(n, "C as a vector")
+			return
+		}
+		add = g.AddConst(add.Name, tensor.FromFloats(add.Type.DType, n.Out[0].Type.Shape, bias))
+	} else if n.Float("beta") != 1 || add.Type.Rank() == 1 && add.Type.Shape[0] == cols || is(add.Def, "DequantizeLinear") {
+		return
+	}
+	// C differs by row, or is computed: add it behind the product.
+	act := ir.Attrs{}
+	for _, name := range []string{"act_min", "act_max"} {
+		if a, ok := n.Attrs[name]; ok {
+			act[name] = a
+			delete(n.Attrs, name)
+		}
+	}
+	g.SetInput(n, 2, nil)
+	y := n.Out[0]
+	sum := insert(g, next(g, n), op.Add, n.Name+"/C", act, y, add)
+	sum.Def.Origin = n.Origin
+	for _, u := range append([]ir.Use(nil), y.Uses()...) {
+		if u.Node != sum.Def {
+			g.SetInput(u.Node, u.Index, sum)
+		}
+	}
+	for i, o := range g.Out {
+		if o == y {
+			g.Out[i] = sum
+		}
+	}
+	c.Did(n, "C added behind")
+}
+
+func scaled(d *tensor.Dense, k float64) *tensor.Dense {
+	f := d.Floats()
+	for i := range f {
+		f[i] *= k
+	}
+	return tensor.FromFloats(d.DType, d.Shape, f)
+}
+
+// matMulToGemm writes x*B, and x*B + c, with constant B [K, N] and c [N] as
+// Gemm.
+func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	x, w := n.In[0], floatConst(n.In[1])
+	if w == nil || len(w.Shape) != 2 || x.Const != nil || x.Type.Rank() < 2 || slices.Contains(n.Out[0].Type.Shape, 0) || w.Shape[0] == 0 {
+		return
+	}
+	out := n.Out[0].Type.Shape
+	rows := product(out[:len(out)-1])
+	attrs := n.Attrs.Clone()
+	in := []*ir.Value{x, n.In[1]}
+	last := n
+	add := g.SoleUse(n.Out[0])
+	if is(add, "Add") && !hasAct(n) && !add.Quantised() {
+		for i, v := range add.In {
+			b := floatConst(v)
+			if b == nil || b.Len() != w.Shape[1] || product(b.Shape[:max(len(b.Shape)-1, 0)]) != 1 || len(b.Shape) == 0 ||
+				add.In[1-i] != n.Out[0] || !slices.Equal(add.Out[0].Type.Shape, out) {
+				continue
+			}
+			in = append(in, g.AddConst(v.Name, b.Reshaped([]int{w.Shape[1]})))
+			attrs = add.Attrs.Clone()
+			last = add
+			break
+		}
+	}
+	if x.Type.Rank() > 2 {
+		if is(x.Def, "DequantizeLinear") {
+			return // the reshape would come between the pair and its operator
+		}
+		in[0] = reshape(g, n, x, []int{rows, w.Shape[0]}, n.Name+"/rows")
+	}
+	v := insert(g, n, op.Gemm, n.Name, attrs, in...)
+	if x.Type.Rank() > 2 {
+		m := v.Def
+		v = reshape(g, n, v, out, n.Name+"/back")
+		inherit(m, last)
+	}
+	if last != n {
+		g.ReplaceUses(last.Out[0], v)
+		inherit(v.Def, last)
+		g.Remove(last)
+	}
+	swap(c, g, n, v, "as Gemm")
+}

@@ -1,0 +1,314 @@
+package legal
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// patterns recognises operators that exporters spell out:
+//
+//	x * sigmoid(k*x)                                   Swish (SiLU; QuickGelu with k = 1.702)
+//	x/2 * (1 + erf(x/sqrt 2))                          Gelu
+//	x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3)))  Gelu, approximate
+//	x * clip(x+3, 0, 6) / 6, x * HardSigmoid(x)        HardSwish
+//	clip(x+3, 0, 6) / 6                                HardSigmoid
+//	x * tanh(softplus(x))                              Mish
+//	(x-m) / sqrt(mean((x-m)^2) + eps) * g + b          LayerNormalization, m = mean(x) over the last dimensions
+//
+// Factors may come in any order and grouping, a division may be written for a
+// multiplication and x*x for x^2. The parts stay where something else reads
+// them.
+func patterns(c *pass.Ctx, g *ir.Graph) error {
+	list := append([]*ir.Node(nil), g.Nodes...)
+	for i := len(list) - 1; i >= 0; i-- { // from the end, so that the largest match comes first
+		n := list[i]
+		if n.Quantised() || len(n.Out) != 1 || len(n.Out[0].Uses()) == 0 && !g.IsOutput(n.Out[0]) || !n.Out[0].Type.DType.IsFloat() {
+			continue
+		}
+		c.At(n)
+		if is(n, "Mul", "Div") && !hasAct(n) && (activation(c, g, n) || layerNorm(c, g, n)) {
+			g.RemoveDead()
+		}
+	}
+	c.At(nil)
+	return nil
+}
+
+// near compares constants that exporters round differently.
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*math.Abs(b) }
+
+// term is a product: k times the values.
+type term struct {
+	k float64
+	v []*ir.Value
+}
+
+// factors multiplies out v over Mul, Div by a constant, Neg, and Pow by 2 or 3;
+// below the root only where nothing else reads the product or, with a stop
+// value, down to that.
+func factors(g *ir.Graph, v, stop *ir.Value, root bool) term {
+	n := v.Def
+	if n == nil || v == stop || hasAct(n) || !root && stop == nil && g.SoleUse(v) == nil {
+		return term{1, []*ir.Value{v}}
+	}
+	times := func(a, b term) term { return term{a.k * b.k, append(slices.Clip(a.v), b.v...)} }
+	sub := func(x *ir.Value) term {
+		if k, ok := scalarConst(x); ok {
+			return term{k, nil}
+		}
+		return factors(g, x, stop, false)
+	}
+	switch {
+	case is(n, "Mul"):
+		return times(sub(n.In[0]), sub(n.In[1]))
+	case is(n, "Neg"):
+		return times(term{-1, nil}, sub(n.In[0]))
+	case is(n, "Div"):
+		if k, ok := scalarConst(n.In[1]); ok && k != 0 {
+			return times(term{1 / k, nil}, sub(n.In[0]))
+		}
+	case is(n, "Pow"):
+		if k, ok := scalarConst(n.In[1]); ok && (k == 2 || k == 3) {
+			t := sub(n.In[0])
+			p := t
+			for i := 1.0; i < k; i++ {
+				p = times(p, t)
+			}
+			return p
+		}
+	}
+	return term{1, []*ir.Value{v}}
+}
+
+// multiple reads v as k*x.
+func multiple(g *ir.Graph, v, x *ir.Value) (k float64, ok bool) {
+	t := factors(g, v, x, true)
+	return t.k, len(t.v) == 1 && t.v[0] == x
+}
+
+// plus reads v as x + k.
+func plus(v *ir.Value) (x *ir.Value, k float64, ok bool) {
+	n := v.Def
+	if n == nil || hasAct(n) || !is(n, "Add", "Sub") {
+		return nil, 0, false
+	}
+	if k, ok := scalarConst(n.In[1]); ok {
+		if is(n, "Sub") {
+			k = -k
+		}
+		return n.In[0], k, true
+	}
+	if k, ok := scalarConst(n.In[0]); ok && is(n, "Add") {
+		return n.In[1], k, true
+	}
+	return nil, 0, false
+}
+
+// activation matches the element-wise patterns with root n.
+func activation(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
+	t := factors(g, n.Out[0], nil, true)
+	emit := func(d *ir.OpDef, attrs ir.Attrs, x *ir.Value) bool {
+		if !slices.Equal(x.Type.Shape, n.Out[0].Type.Shape) {
+			return false
+		}
+		swap(c, g, n, insert(g, n, d, n.Name, attrs, x), "is "+d.Name)
+		return true
+	}
+	if len(t.v) == 1 && near(t.k, 1.0/6) {
+		if x, ok := relu6Plus3(t.v[0]); ok {
+			return emit(op.HardSigmoid, ir.Attrs{"alpha": ir.Float(1.0 / 6), "beta": ir.Float(0.5)}, x)
+		}
+	}
+	if len(t.v) != 2 {
+		return false
+	}
+	for i, x := range t.v {
+		u := t.v[1-i]
+		d := u.Def
+		if d == nil || hasAct(d) {
+			continue
+		}
+		switch {
+		case is(d, "Sigmoid") && t.k == 1:
+			if k, ok := multiple(g, d.In[0], x); ok {
+				return emit(op.Swish, ir.Attrs{"alpha": ir.Float(float32(k))}, x)
+			}
+		case is(d, "HardSigmoid") && t.k == 1 && d.In[0] == x && near(float64(d.Float("alpha")), 1.0/6) && d.Float("beta") == 0.5:
+			return emit(op.HardSwish, nil, x)
+		case is(d, "Tanh") && t.k == 1 && is(d.In[0].Def, "Softplus") && d.In[0].Def.In[0] == x:
+			return emit(op.Mish, nil, x)
+		case near(t.k, 1.0/6):
+			if y, ok := relu6Plus3(u); ok && x == y {
+				return emit(op.HardSwish, nil, x)
+			}
+		case near(t.k, 0.5):
+			if e, one, ok := plus(u); ok && one == 1 && e.Def != nil {
+				if how := geluArg(g, e.Def, x); how != "" {
+					return emit(op.Gelu, ir.Attrs{"approximate": ir.Str(how)}, x)
+				}
+			}
+		}
+	}
+	return false
+}
+
+// relu6Plus3 reads v as clip(x+3, 0, 6).
+func relu6Plus3(v *ir.Value) (*ir.Value, bool) {
+	if v.Def == nil {
+		return nil, false
+	}
+	y, lo, hi, ok := clipBounds(v.Def)
+	if !ok || lo != 0 || hi != 6 {
+		return nil, false
+	}
+	x, k, ok := plus(y)
+	return x, ok && k == 3
+}
+
+// geluArg says which Gelu has e as its function of x: erf(x/sqrt 2) is "none",
+// tanh(sqrt(2/pi)*(x + 0.044715*x^3)) is "tanh".
+func geluArg(g *ir.Graph, e *ir.Node, x *ir.Value) string {
+	switch {
+	case is(e, "Erf"):
+		if k, ok := multiple(g, e.In[0], x); ok && near(k, math.Sqrt2/2) {
+			return "none"
+		}
+	case is(e, "Tanh"):
+		t := factors(g, e.In[0], x, true)
+		if len(t.v) != 1 || !near(t.k, math.Sqrt(2/math.Pi)) || !is(t.v[0].Def, "Add") {
+			return ""
+		}
+		for i, a := range t.v[0].Def.In {
+			if a != x {
+				continue
+			}
+			p := factors(g, t.v[0].Def.In[1-i], x, true)
+			if len(p.v) == 3 && p.v[0] == x && p.v[1] == x && p.v[2] == x && near(p.k, 0.044715) {
+				return "tanh"
+			}
+		}
+	}
+	return ""
+}
+
+// layerNorm matches (x-m)/sqrt(variance+eps) at n, takes in a scale and a bias
+// behind it, and writes LayerNormalization.
+func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
+	d, s := n.In[0].Def, n.In[1].Def
+	switch {
+	case is(n, "Div") && is(s, "Sqrt"):
+	case is(n, "Mul"):
+		if is(d, "Reciprocal", "Pow") {
+			d, s = s, d
+		}
+		if k, ok := scalarConst(inOf(s, 1)); is(s, "Reciprocal") && is(s.In[0].Def, "Sqrt") {
+			s = s.In[0].Def
+		} else if !is(s, "Pow") || !ok || k != -0.5 {
+			return false
+		}
+	default:
+		return false
+	}
+	if !is(d, "Sub") || hasAct(d) {
+		return false
+	}
+	x := d.In[0]
+	axis, ok := trailingMean(d.In[1].Def, x)
+	variance, eps, isSum := plus(s.In[0])
+	if !ok || !isSum || eps <= 0 || !slices.Equal(n.Out[0].Type.Shape, x.Type.Shape) || !is(variance.Def, "ReduceMean") {
+		return false
+	}
+	sq := variance.Def.In[0]
+	if a, ok := trailingMean(variance.Def, sq); !ok || a != axis {
+		return false
+	}
+	t := factors(g, sq, d.Out[0], true)
+	if t.k != 1 || len(t.v) != 2 || !sameDeviation(t.v[0], d) || !sameDeviation(t.v[1], d) {
+		return false
+	}
+	dims := x.Type.Shape[axis:]
+	last := n
+	scale := oneOver(g, n, dims)
+	if m := g.SoleUse(last.Out[0]); is(m, "Mul") && !hasAct(m) {
+		if k := normParam(g, m, last.Out[0], dims); k != nil {
+			scale, last = k, m
+		}
+	}
+	in := []*ir.Value{x, scale}
+	if m := g.SoleUse(last.Out[0]); is(m, "Add") && !hasAct(m) {
+		if k := normParam(g, m, last.Out[0], dims); k != nil {
+			in, last = append(in, k), m
+		}
+	}
+	y := insert(g, last, op.LayerNormalization, last.Name, ir.Attrs{"axis": ir.Int(axis - x.Type.Rank()), "epsilon": ir.Float(float32(eps))}, in...)
+	inherit(y.Def, n)
+	swap(c, g, last, y, "is LayerNormalization")
+	return true
+}
+
+// inOf is input i of a node that may be absent.
+func inOf(n *ir.Node, i int) *ir.Value {
+	if n == nil {
+		return nil
+	}
+	return n.Input(i)
+}
+
+// trailingMean reports that n is the mean of x over the dimensions from axis
+// on, kept as ones.
+func trailingMean(n *ir.Node, x *ir.Value) (axis int, ok bool) {
+	if !is(n, "ReduceMean") || n.In[0] != x || n.Int("keepdims") == 0 {
+		return 0, false
+	}
+	axes, err := op.ReduceAxes(n)
+	if err != nil || len(axes) == 0 {
+		return 0, false
+	}
+	axis = axes[0]
+	return axis, slices.Equal(axes, ir.Identity(x.Type.Rank())[axis:])
+}
+
+// sameDeviation reports that v is d's x - mean(x), or another copy of it.
+func sameDeviation(v *ir.Value, d *ir.Node) bool {
+	if v == d.Out[0] {
+		return true
+	}
+	if !is(v.Def, "Sub") || hasAct(v.Def) || v.Def.In[0] != d.In[0] {
+		return false
+	}
+	a, okA := trailingMean(v.Def.In[1].Def, d.In[0])
+	b, okB := trailingMean(d.In[1].Def, d.In[0])
+	return okA && okB && a == b
+}
+
+// oneOver is a constant of ones of the given shape.
+func oneOver(g *ir.Graph, n *ir.Node, shape []int) *ir.Value {
+	return g.AddConst(n.Name+"/ones", tensor.FromFloats(n.Out[0].Type.DType, shape, full(product(shape), 1)))
+}
+
+// normParam is the constant operand of m beside v, if it broadcasts to the
+// normalised dimensions, in their rank.
+func normParam(g *ir.Graph, m *ir.Node, v *ir.Value, dims []int) *ir.Value {
+	for i, x := range m.In {
+		k := floatConst(m.In[1-i])
+		if x != v || k == nil || !slices.Equal(m.Out[0].Type.Shape, v.Type.Shape) {
+			continue
+		}
+		s := k.Shape
+		for len(s) > len(dims) && s[0] == 1 {
+			s = s[1:]
+		}
+		if slices.Equal(s, dims) {
+			if len(s) == len(k.Shape) {
+				return m.In[1-i]
+			}
+			return g.AddConst(m.In[1-i].Name, k.Reshaped(s))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package legal_test
+
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/legal"
+)
+
+// TestRandomNetworks runs the pipeline on random networks, with the
+// interpreter before and after every pass.
+func TestRandomNetworks(t *testing.T) {
+	n := uint64(2000)
+	if testing.Short() {
+		n = 50
+	}
+	for seed := range n {
+		g := irtest.Gen(seed, tensor.F64)
+		irtest.Verify(t, g)
+		irtest.Passes(t, g, legal.Passes, 1, 2)
+		if k := irtest.Count(g, "BatchNormalization"); k > 0 {
+			t.Errorf("seed %d: %d BatchNormalization left in\n%s", seed, k, g)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package legal
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// is reports a node of one of the named ONNX operators.
+func is(n *ir.Node, names ...string) bool {
+	return n != nil && n.Op.Domain == "" && slices.Contains(names, n.Op.Name)
+}
+
+// insert adds a node with one output in front of at and gives that output.
+// The rewrite guarantees that the node is well-typed.
+func insert(g *ir.Graph, at *ir.Node, d *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
+	n, err := g.InsertBefore(at, d, name, attrs, 1, in...)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	if at != nil {
+		inherit(n, at)
+	}
+	return n.Out[0]
+}
+
+// inherit adds the origins of nodes that n replaces or takes in.
+func inherit(n *ir.Node, from ...*ir.Node) {
+	for _, m := range from {
+		for _, o := range m.Origin {
+			if !slices.Contains(n.Origin, o) {
+				n.Origin = append(slices.Clip(n.Origin), o)
+			}
+		}
+	}
+}
+
+// reinfer updates the output types of a node that was edited.
+func reinfer(g *ir.Graph, n *ir.Node) {
+	if err := g.Reinfer(n); err != nil {
+		panic("BUG: " + err.Error())
+	}
+}
+
+// constLike is a constant with the data d and the quantisation of old.
+func constLike(g *ir.Graph, old *ir.Value, d *tensor.Dense) *ir.Value {
+	v := g.AddConst(old.Name, d)
+	v.Type.Quant = old.Type.Quant
+	return v
+}
+
+// reshape gives v another shape in front of at.
+func reshape(g *ir.Graph, at *ir.Node, v *ir.Value, shape []int, name string) *ir.Value {
+	attrs := ir.Attrs{}
+	if slices.Contains(shape, 0) {
+		attrs["allowzero"] = ir.Int(1)
+	}
+	out := insert(g, at, op.Reshape, name, attrs, v, g.AddConst(name+"/shape", tensor.Ints(shape...)))
+	keepQuant(out, v)
+	return out
+}
+
+// transpose permutes v in front of at.
+func transpose(g *ir.Graph, at *ir.Node, v *ir.Value, perm []int, name string) *ir.Value {
+	out := insert(g, at, op.Transpose, name, ir.Attrs{"perm": ir.Ints(perm...)}, v)
+	keepQuant(out, v)
+	return out
+}
+
+// keepQuant copies a per-tensor quantisation through data movement.
+func keepQuant(out, v *ir.Value) {
+	if q := v.Type.Quant; q != nil {
+		if q.PerAxis() {
+			panic("BUG: moving per-axis quantised " + v.String())
+		}
+		out.Type = out.Type.WithQuant(v.Type.DType, q)
+	}
+}
+
+// elide removes n, whose output 0 is equal to v. A graph output that would
+// become an input, a constant or another output keeps the node, which then is
+// the copy that such an output needs anyway; elide then reports false.
+func elide(g *ir.Graph, n *ir.Node, v *ir.Value) bool {
+	out := n.Out[0]
+	if g.IsOutput(out) && (v.Def == nil || g.IsOutput(v)) {
+		return false
+	}
+	for _, o := range n.Out[1:] {
+		if len(o.Uses()) > 0 || g.IsOutput(o) {
+			return false
+		}
+	}
+	g.ReplaceUses(out, v)
+	if v.Def != nil {
+		inherit(v.Def, n)
+	}
+	g.Remove(n)
+	return true
+}
+
+// hasAct reports an absorbed activation.
+func hasAct(n *ir.Node) bool {
+	_, lo := n.Attrs["act_min"]
+	_, hi := n.Attrs["act_max"]
+	return lo || hi
+}
+
+// canAct reports an operator that can absorb an activation.
+func canAct(d *ir.OpDef) bool {
+	for _, a := range d.Attrs {
+		if a.Name == "act_min" {
+			return true
+		}
+	}
+	return false
+}
+
+// floatConst is the data of a constant of a float type without quantisation.
+func floatConst(v *ir.Value) *tensor.Dense {
+	if v == nil || v.Const == nil || v.Type.Quant != nil || !v.Const.DType.IsFloat() {
+		return nil
+	}
+	return v.Const
+}
+
+// scalarConst is the one element of such a constant.
+func scalarConst(v *ir.Value) (float64, bool) {
+	d := floatConst(v)
+	if d == nil || d.Len() != 1 {
+		return 0, false
+	}
+	return d.Float(0), true
+}
+
+// isReshape reports the operators that change nothing but the shape.
+func isReshape(n *ir.Node) bool { return is(n, "Reshape", "Flatten", "Squeeze", "Unsqueeze") }
+
+// moves reports whether a transposition moves data: false when the dimensions
+// other than 1 keep their order.
+func moves(shape, perm []int) bool {
+	last := -1
+	for _, p := range perm {
+		if shape[p] != 1 {
+			if p < last {
+				return true
+			}
+			last = p
+		}
+	}
+	return false
+}
+
+// perm is the permutation of a Transpose node.
+func perm(n *ir.Node) []int {
+	p, err := op.Perm(n)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return p
+}
+
+func product(s []int) int {
+	p := 1
+	for _, v := range s {
+		p *= v
+	}
+	return p
+}
+
+// ints1 is a constant vector of integers.
+func ints1(g *ir.Graph, name string, v []int) *ir.Value { return g.AddConst(name, tensor.Ints(v...)) }
