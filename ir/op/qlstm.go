@@ -1,0 +1,240 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// QLSTM is the LSTM with TFLite's integer arithmetic, one direction, the
+// activations sigmoid, tanh, tanh, no peepholes: the numbers of
+// arm_lstm_unidirectional_s8. The quantiser makes it from ONNX's LSTM; a
+// bidirectional one becomes two, with a Concat behind them.
+//
+// Inputs: X int8 [steps, batch, input]; W int8 [4*H, input] and R int8 [4*H,
+// H], gates in ONNX's order i, o, f, c; B int32 [4*H], the sum of both ONNX
+// biases, or absent; initial_h int8 [batch, H] and initial_c int16 [batch, H],
+// or absent for zeros. Outputs: Y int8 [steps, batch, H], the last hidden
+// state int8 [batch, H], the last cell state int16 [batch, H].
+//
+// Quantisation, all of it in the types: X and Y per tensor; the hidden state
+// (initial_h and the second output) as Y. W and R are symmetric, quantised
+// along dimension 0 with one scale for all rows of a gate, or per tensor; B
+// has the scales of X times W. The cell state is symmetric with scale
+// 2^cell_scale_power: the smallest power whose 32767-fold covers the states
+// (-11, that is up to 16, suits most models). Gates are Q3.12 before and Q0.15
+// after their activation. direction reverse reads and writes from the last
+// step to the first.
+var QLSTM = def(ir.OpDef{
+	Name: "QLSTM", Domain: "nncc", Doc: "LSTM with TFLite's integer arithmetic",
+	Attrs: []ir.AttrSpec{ir.Need(ir.IntA("cell_scale_power", 0)), ir.StrA("direction", "forward")}, MinIn: 3, MaxIn: 6, MaxOut: 3,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		g, err := qlstmGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		dt, cell := n.In[0].Type.DType, n.In[0].Type.DType
+		if n.In[0].Type.Quant != nil {
+			cell = tensor.I16
+		}
+		return []ir.Type{ir.T(dt, g.Seq, g.Batch, g.Hidden), ir.T(dt, g.Batch, g.Hidden), ir.T(cell, g.Batch, g.Hidden)}, nil
+	},
+	Eval:    evalQLSTMFloat,
+	EvalQ:   evalQLSTM,
+	Pattern: ir.Opaque, Quant: ir.QInt,
+	MACs: func(n *ir.Node) int64 {
+		g, err := qlstmGeometry(n)
+		if err != nil {
+			return 0
+		}
+		return int64(g.Seq) * int64(g.Batch) * 4 * int64(g.Hidden) * int64(g.Input+g.Hidden)
+	},
+})
+
+func qlstmGeometry(n *ir.Node) (*RNNGeom, error) {
+	for i, r := range []int{3, 2, 2} {
+		if err := wantRank(n, i, r); err != nil {
+			return nil, err
+		}
+	}
+	x, r := n.In[0].Type.Shape, n.In[2].Type.Shape
+	g := &RNNGeom{Seq: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Gates: 4, Clip: math.Inf(1), Reverse: []bool{false}}
+	switch d := n.Str("direction"); d {
+	case "forward":
+	case "reverse":
+		g.Reverse[0] = true
+	default:
+		return nil, ir.Errf(n, "direction", "direction is %q, want forward or reverse", d)
+	}
+	if p := n.Int("cell_scale_power"); p < -15 || p > -4 {
+		return nil, ir.Errf(n, "cell-scale", "cell_scale_power is %d, want -15 to -4", p)
+	}
+	rows, state := 4*g.Hidden, []int{g.Batch, g.Hidden}
+	for i, want := range [][]int{nil, {rows, g.Input}, {rows, g.Hidden}, {rows}, state, state} {
+		if v := n.Input(i); i > 0 && v != nil && !sameShape(v.Type.Shape, want) {
+			return nil, ir.Errf(n, "shape-mismatch", "input %d (%s) has shape %v, want %v", i, v, v.Type.Shape, want)
+		}
+	}
+	if g.Seq < 1 || g.Batch < 1 || g.Input < 1 || g.Hidden < 1 {
+		return nil, ir.Errf(n, "shape", "the input %v with %d hidden units is empty", x, g.Hidden)
+	}
+	return g, g.readActs(&ir.Node{Op: Get("", "LSTM")}, rnnKinds["LSTM"].acts)
+}
+
+// evalQLSTMFloat is the same LSTM in float: ONNX's operator on these shapes.
+func evalQLSTMFloat(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	g, err := qlstmGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	wide := make([]*tensor.Dense, 7)
+	copy(wide, in[:3])
+	if b := opt(in, 3); b != nil {
+		wide[3] = tensor.New(b.DType, []int{2 * b.Len()})
+		cellsOf(wide[3]).copyFrom(0, b.Data, 0, b.Len())
+	}
+	wide[5], wide[6] = opt(in, 4), opt(in, 5)
+	lstm := &ir.Node{Name: n.Name, Op: Get("", "LSTM")}
+	out := inFloat(wide, lstmFloat[float32](lstm, g), lstmFloat[float64](lstm, g))
+	out[0] = out[0].Reshaped([]int{g.Seq, g.Batch, g.Hidden})
+	for i := 1; i < 3; i++ {
+		out[i] = out[i].Reshaped([]int{g.Batch, g.Hidden})
+	}
+	return out, nil
+}
+
+// QLSTMParams are the arguments of arm_lstm_unidirectional_s8 for a QLSTM with
+// constant weights, as time-major data; a reason that is not empty says why
+// the types do not fit. Effective biases contain the zero points: the input
+// bias is B minus X's zero point times the row sums of W, the hidden bias
+// minus Y's zero point times the row sums of R.
+func QLSTMParams(n *ir.Node) (*qref.LSTMParams, string) {
+	if n.ConstIn(1) == nil || n.ConstIn(2) == nil || n.Input(3) != nil && n.ConstIn(3) == nil {
+		return nil, "the weights or biases are computed at run time"
+	}
+	return qlstmParams(n, n.ConstIn(1), n.ConstIn(2), n.ConstIn(3))
+}
+
+func qlstmParams(n *ir.Node, w, r, b *tensor.Dense) (*qref.LSTMParams, string) {
+	g, err := qlstmGeometry(n)
+	if err != nil {
+		return nil, err.Error()
+	}
+	x, y := n.In[0].Type, n.Out[0].Type
+	cell := math.Ldexp(1, n.Int("cell_scale_power"))
+	if why := qlstmTypes(n, float32(cell)); why != "" {
+		return nil, why
+	}
+	H := g.Hidden
+	p := &qref.LSTMParams{TimeMajor: true, Batch: g.Batch, Time: g.Seq, InputSize: g.Input, HiddenSize: H,
+		CellScalePower: int32(n.Int("cell_scale_power")), OutputOffset: y.Quant.Zero[0]}
+	const gateIn, gateOut = 1.0 / (1 << 12), 1.0 / (1 << 15)
+	p.ForgetToCellMult, p.ForgetToCellShift = fixp.QuantizeMultiplier(gateOut)
+	p.InputToCellMult, p.InputToCellShift = fixp.QuantizeMultiplier(gateOut * gateOut / cell)
+	p.OutputMult, p.OutputShift = fixp.QuantizeMultiplier(gateOut * gateOut / float64(y.Quant.Scale[0]))
+	ws, rs := w.Data.([]int8), r.Data.([]int8)
+	for k, gate := range []*qref.LSTMGate{&p.Input, &p.Output, &p.Forget, &p.Cell} {
+		gate.InputWeights, gate.HiddenWeights = ws[k*H*g.Input:][:H*g.Input], rs[k*H*H:][:H*H]
+		gate.InputMult, gate.InputShift = fixp.QuantizeMultiplier(fixp.EffectiveScaleFC(x.Quant.Scale[0], n.In[1].Type.Quant.ScaleAt(k*H), gateIn))
+		gate.HiddenMult, gate.HiddenShift = fixp.QuantizeMultiplier(fixp.EffectiveScaleFC(y.Quant.Scale[0], n.In[2].Type.Quant.ScaleAt(k*H), gateIn))
+		gate.InputBias, gate.HiddenBias = make([]int32, H), make([]int32, H)
+		for u := range H {
+			if b != nil {
+				gate.InputBias[u] = int32(b.Int(k*H + u))
+			}
+			gate.InputBias[u] -= x.Quant.Zero[0] * rowSum(gate.InputWeights, u, g.Input)
+			gate.HiddenBias[u] -= y.Quant.Zero[0] * rowSum(gate.HiddenWeights, u, H)
+		}
+	}
+	p.Cell.Act = qref.Tanh
+	return p, ""
+}
+
+func rowSum(w []int8, row, size int) (s int32) {
+	for _, v := range w[row*size:][:size] {
+		s += int32(v)
+	}
+	return s
+}
+
+// qlstmTypes checks the quantisation that the operator's description demands.
+func qlstmTypes(n *ir.Node, cell float32) string {
+	y := n.Out[0].Type
+	if !perTensorS8(n.In[0].Type) || !perTensorS8(y) {
+		return fmt.Sprintf("input and output are %s and %s, want int8 with one scale each", n.In[0].Type, y)
+	}
+	H := y.Shape[2]
+	for i := 1; i <= 2; i++ {
+		t := n.In[i].Type
+		if t.DType != tensor.I8 || t.Quant == nil || t.Quant.Axis > 0 {
+			return fmt.Sprintf("the weights %s are %s, want int8 with a scale a row or one", n.In[i], t)
+		}
+		for u := range 4 * H {
+			if t.Quant.ScaleAt(u) != t.Quant.ScaleAt(u/H*H) || t.Quant.ZeroAt(u) != 0 {
+				return fmt.Sprintf("the weights %s are not symmetric with one scale a gate (row %d)", n.In[i], u)
+			}
+		}
+	}
+	if b := n.Input(3); b != nil && b.Type.DType != tensor.I32 {
+		return fmt.Sprintf("the bias %s is of type %s, want int32", b, b.Type.DType)
+	}
+	state := func(v *ir.Value, want ir.Type) string {
+		if v != nil && (v.Type.DType != want.DType || v.Type.Quant == nil || !v.Type.Quant.Equal(want.Quant)) {
+			return fmt.Sprintf("the state %s is %s, want %s", v, v.Type, want)
+		}
+		return ""
+	}
+	hidden := ir.T(tensor.I8, n.In[0].Type.Shape[1], H).WithQuant(tensor.I8, y.Quant)
+	cells := hidden.WithQuant(tensor.I16, ir.PerTensor(cell, 0))
+	out := append(append([]*ir.Value(nil), n.Out...), nil, nil)
+	for _, why := range []string{state(n.Input(4), hidden), state(n.Input(5), cells), state(out[1], hidden), state(out[2], cells)} {
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func evalQLSTM(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	p, why := qlstmParams(n, in[1], in[2], opt(in, 3))
+	if why != "" {
+		return nil, ir.Errf(n, "quant", "%s", why)
+	}
+	x := in[0].Data.([]int8)
+	reverse := n.Str("direction") == "reverse"
+	if reverse {
+		x = reverseRows(x, p.Time)
+	}
+	size := p.Batch * p.HiddenSize
+	y, h, c := make([]int8, p.Time*size), make([]int8, size), make([]int16, size)
+	for i := range h {
+		h[i] = int8(p.OutputOffset)
+	}
+	if d := opt(in, 4); d != nil {
+		copy(h, d.Data.([]int8))
+	}
+	if d := opt(in, 5); d != nil {
+		copy(c, d.Data.([]int16))
+	}
+	if err := qref.LSTM(p, x, y, c, h); err != nil {
+		return nil, ir.Errf(n, "kernel", "%v", err)
+	}
+	if reverse {
+		y = reverseRows(y, p.Time)
+	}
+	state := []int{p.Batch, p.HiddenSize}
+	return outs(tensor.Of([]int{p.Time, p.Batch, p.HiddenSize}, y), tensor.Of(state, h), tensor.Of(state, c))
+}
+
+// reverseRows is a copy of rows equal parts in the opposite order.
+func reverseRows(x []int8, rows int) []int8 {
+	y, k := make([]int8, len(x)), len(x)/rows
+	for i := range rows {
+		copy(y[(rows-1-i)*k:][:k], x[i*k:])
+	}
+	return y
+}
