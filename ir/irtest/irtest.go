@@ -19,14 +19,19 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// reassocTol bounds max|a-b| / max|b| of an output before and after a pass
-// that changes the order of float operations. Rounding in float32 can grow
-// where large terms cancel: tests of the algebra use float64 graphs.
-func reassocTol(d tensor.DType) float64 {
+// Tol bounds max|a-b| / max|b| of an output before and after a Reassoc pass,
+// by the output's type. Rounding in float32 grows where large terms cancel and
+// over many layers: tests of the algebra use float64 graphs.
+type Tol struct{ F32, F64 float64 }
+
+// DefaultTol is used by Check and Golden.
+var DefaultTol = Tol{F32: 1e-5, F64: 1e-11}
+
+func (t Tol) of(d tensor.DType) float64 {
 	if d == tensor.F64 {
-		return 1e-11
+		return t.F64
 	}
-	return 1e-5
+	return t.F32
 }
 
 // Parse reads a graph in text form with nncc's operators and verifies it.
@@ -98,8 +103,8 @@ func Diff(a, b *tensor.Dense) float64 {
 	return num / den
 }
 
-// Same compares outputs within what numerics allows.
-func Same(got, want []*tensor.Dense, names []string, numerics pass.Numerics) error {
+// Same compares outputs: within tol, or equal when the pass is Exact.
+func Same(got, want []*tensor.Dense, names []string, numerics pass.Numerics, bound Tol) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d outputs, want %d", len(got), len(want))
 	}
@@ -111,7 +116,7 @@ func Same(got, want []*tensor.Dense, names []string, numerics pass.Numerics) err
 		switch {
 		case tensor.Equal(a, b):
 		default:
-			tol := reassocTol(b.DType)
+			tol := bound.of(b.DType)
 			if numerics == pass.Exact {
 				tol = 0 // zeros may differ in sign, NaNs in their payload
 			}
@@ -128,6 +133,11 @@ func Same(got, want []*tensor.Dense, names []string, numerics pass.Numerics) err
 // pass's Numerics. Lossy passes are only run. Inputs and outputs must keep
 // names and types.
 func Check(seeds ...uint64) func(p *pass.Pass, before, after *ir.Graph) error {
+	return CheckWithin(DefaultTol, seeds...)
+}
+
+// CheckWithin is Check with another tolerance for Reassoc passes.
+func CheckWithin(tol Tol, seeds ...uint64) func(p *pass.Pass, before, after *ir.Graph) error {
 	if len(seeds) == 0 {
 		seeds = []uint64{1}
 	}
@@ -156,7 +166,7 @@ func Check(seeds ...uint64) func(p *pass.Pass, before, after *ir.Graph) error {
 			if p.Numerics == pass.Lossy {
 				continue
 			}
-			if err := Same(got, want, before.OutNames, p.Numerics); err != nil {
+			if err := Same(got, want, before.OutNames, p.Numerics, tol); err != nil {
 				return fmt.Errorf("pass %s, seed %d: %w", p.Name, s, err)
 			}
 		}

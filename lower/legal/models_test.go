@@ -1,0 +1,156 @@
+package legal_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/legal"
+)
+
+// slow bounds the multiplications of models that are run before and after
+// every pass; larger ones are run at the end only.
+const slow = 12e6
+
+// ortTol bounds the difference of the legalised float graph from ONNX Runtime.
+const ortTol = 1e-5
+
+// TestSharedModels legalises the models of the shared test data, quantised
+// ones as well, and compares float ones with ONNX Runtime's outputs.
+func TestSharedModels(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(irtest.Shared(t, "models"), "*.onnx"))
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".onnx")
+		t.Run(name, func(t *testing.T) {
+			m, err := onnx.Load(f, onnx.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := onnx.Import(m, onnx.ImportOptions{})
+			if err != nil {
+				t.Skipf("not imported: %v", err)
+			}
+			irtest.Verify(t, g)
+			var macs int64
+			for _, n := range g.Nodes {
+				if n.Op.MACs != nil {
+					macs += n.Op.MACs(n)
+				}
+			}
+			bns := irtest.Count(g, "BatchNormalization")
+			before := g.Clone()
+			mgr := pass.Manager{Passes: legal.Passes}
+			if macs < slow && !testing.Short() {
+				mgr.Check = irtest.CheckWithin(irtest.Tol{F32: 1e-4}, 1) // noise inputs; the comparison with ONNX Runtime below is the strict one
+			}
+			c := &pass.Ctx{}
+			if err := mgr.Run(c, g); err != nil {
+				t.Fatal(err)
+			}
+			if k := irtest.Count(g, "BatchNormalization"); k > 0 {
+				t.Errorf("%d of %d BatchNormalization left", k, bns)
+			}
+			t.Logf("%d nodes became %d, %d rewrites", len(before.Nodes), len(g.Nodes), len(c.Rewrites))
+			compareGolden(t, name, before, g)
+		})
+	}
+}
+
+func compareGolden(t *testing.T, name string, before, g *ir.Graph) {
+	in, want := goldenCase(t, name, before)
+	if in == nil {
+		return
+	}
+	for i, v := range before.In {
+		if in[i].Len() != v.Type.Elems() {
+			t.Logf("golden input %d is %s, the graph wants %s", i, in[i], v.Type)
+			return
+		}
+		in[i] = in[i].Reshaped(v.Type.Shape).Cast(v.Type.DType)
+	}
+	ref, err := interp.Run(before, in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := interp.Run(g, in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quantised := irtest.Count(before, "DequantizeLinear") > 0 || strings.Contains(name, "q") && irtest.Count(before, "Conv") == 0
+	for i := range want {
+		if want[i].Len() != got[i].Len() {
+			t.Errorf("output %d: golden is %s, got %s", i, want[i], got[i])
+			continue
+		}
+		w := want[i].Reshaped(got[i].Shape)
+		d, d0 := irtest.Diff(got[i], w), irtest.Diff(ref[i], w)
+		t.Logf("output %s: %.3g from ONNX Runtime, before legalisation %.3g", before.OutNames[i], d, d0)
+		if d > ortTol && !quantised {
+			t.Errorf("output %s: %.3g from ONNX Runtime (before legalisation %.3g)", before.OutNames[i], d, d0)
+		}
+	}
+}
+
+// goldenCase reads the first golden case: a folder of .npy or one .npz.
+func goldenCase(t *testing.T, name string, g *ir.Graph) (in, out []*tensor.Dense) {
+	dir := irtest.Shared(t, "golden", name)
+	byName := map[string]*tensor.Dense{}
+	if e, err := npz.ReadFile(filepath.Join(dir, "case_0.npz"), npz.Limits{}); err == nil {
+		for _, x := range e {
+			byName[x.Name] = dense(x.Array)
+		}
+	}
+	for _, kind := range []string{"input", "output"} {
+		for i := 0; ; i++ {
+			key := fmt.Sprintf("%s_%d", kind, i)
+			d := byName[key]
+			if d == nil {
+				e, err := npz.ReadFile(filepath.Join(dir, "case_0", key+".npy"), npz.Limits{})
+				if os.IsNotExist(err) {
+					break
+				}
+				if err != nil {
+					break
+				}
+				d = dense(e[0].Array)
+			}
+			if kind == "input" {
+				in = append(in, d)
+			} else {
+				out = append(out, d)
+			}
+		}
+	}
+	if len(in) != len(g.In) || len(out) != len(g.Out) {
+		t.Logf("no golden case with %d inputs and %d outputs", len(g.In), len(g.Out))
+		return nil, nil
+	}
+	return in, out
+}
+
+func dense(a *npz.Array) *tensor.Dense {
+	switch d := a.Data.(type) {
+	case []float32:
+		return tensor.Of(a.Shape, d)
+	case []int8:
+		return tensor.Of(a.Shape, d)
+	case []uint8:
+		return tensor.Of(a.Shape, d)
+	case []int64:
+		return tensor.Of(a.Shape, d)
+	}
+	f, err := a.Float64s()
+	if err != nil {
+		panic(err)
+	}
+	return tensor.Of(a.Shape, f)
+}
