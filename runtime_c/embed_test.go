@@ -25,7 +25,8 @@ func paths(t *testing.T, names ...string) []string {
 
 func TestFilesOfOneFunction(t *testing.T) {
 	want := []string{"cmsis_nn/arm_convolve_s8.c", "cmsis_nn/arm_convolve_wrapper_s8.c", "cmsis_nn/arm_nn_math_types.h",
-		"cmsis_nn/arm_nn_types.h", "cmsis_nn/arm_nnfunctions.h", "cmsis_nn/nncc_cmsis.h", "nncc.h"}
+		"cmsis_nn/arm_nn_types.h", "cmsis_nn/arm_nnfunctions.h", "cmsis_nn/nncc_cmsis.h",
+		"cmsis_nn/nncc_cmsis_dot4.c", "cmsis_nn/nncc_cmsis_store.c", "nncc.h"}
 	if got := paths(t, "arm_convolve_wrapper_s8"); !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
@@ -125,25 +126,15 @@ func TestHeaderPrototypesNeedNothing(t *testing.T) {
 // TestClosuresLink compiles every file once and checks, with nm, that for every
 // CMSIS-NN function the files that Files returns leave nothing undefined.
 func TestClosuresLink(t *testing.T) {
-	cc, nm := tool(t, "cc"), tool(t, "nm")
-	dir := t.TempDir()
-	for _, f := range All() {
-		p := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	cc, nm := tool(t, "cc", "cc"), tool(t, "nm", "cc")
+	dir := writeAll(t)
 	undefined, defined := map[string][]string{}, map[string][]string{}
 	for _, f := range All() {
 		if !strings.HasSuffix(f.Path, ".c") || !strings.HasPrefix(f.Path, "cmsis_nn/") {
 			continue
 		}
 		obj := filepath.Join(dir, strings.TrimSuffix(filepath.Base(f.Path), ".c")+".o")
-		cmd := exec.Command(cc, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes",
-			"-Wmissing-prototypes", "-Werror", "-O1", "-fno-builtin", "-Icmsis_nn", "-I.", "-c", f.Path, "-o", obj)
+		cmd := exec.Command(cc, append(slices.Clone(warnings), "-O1", "-fno-builtin", "-c", f.Path, "-o", obj)...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", f.Path, err, out)
@@ -181,12 +172,60 @@ func TestClosuresLink(t *testing.T) {
 	}
 }
 
-// tool finds a program or skips the test; NNCC_REQUIRE=cc makes that a failure.
-func tool(t *testing.T, name string) string {
+// warnings are the contract's flags, for a folder laid out as an emitted one.
+var warnings = []string{"-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes",
+	"-Wmissing-prototypes", "-Werror", "-Icmsis_nn", "-I."}
+
+// writeAll writes every runtime file as an emitted folder holds it.
+func writeAll(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range All() {
+		p := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestNoWarnings reads every CMSIS-NN source with the compilers at hand.
+func TestNoWarnings(t *testing.T) {
+	dir := writeAll(t)
+	var files []string
+	for _, f := range All() {
+		if strings.HasPrefix(f.Path, "cmsis_nn/") && strings.HasSuffix(f.Path, ".c") {
+			files = append(files, f.Path)
+		}
+	}
+	for _, c := range []struct {
+		name, require string
+		args          []string
+	}{
+		{"clang", "clang", nil},
+		{"arm-none-eabi-gcc", "arm-gcc", []string{"-mcpu=cortex-m0plus", "-mthumb"}},
+		{"arm-none-eabi-gcc", "arm-gcc", []string{"-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"}},
+	} {
+		t.Run(c.name+strings.Join(c.args, ""), func(t *testing.T) {
+			cmd := exec.Command(tool(t, c.name, c.require), slices.Concat(warnings, c.args, []string{"-fsyntax-only"}, files)...)
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// tool finds a program or skips the test; NNCC_REQUIRE with its kind makes that
+// a failure.
+func tool(t *testing.T, name, kind string) string {
 	t.Helper()
 	p, err := exec.LookPath(name)
 	if err != nil {
-		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), "cc") {
+		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), kind) {
 			t.Fatalf("no %s: %v", name, err)
 		}
 		t.Skipf("no %s", name)

@@ -76,17 +76,14 @@ arm_cmsis_nn_status arm_convolve_s8(
 
                         for (j = 0; j < runs; j++)
                         {
-                            nncc_dot4(in, len, offset, w, at, acc);
+                            nncc_cmsis_dot4(in, len, offset, w, at, acc);
                             in += dil_x * in_c;
                             at += k_c;
                         }
                     }
-                    for (j = 0; j < block; j++)
-                    {
-                        *output_data++ =
-                            nncc_output(acc[j], quant_params->multiplier[oc + j], quant_params->shift[oc + j],
-                                        conv_params->output_offset, &conv_params->activation);
-                    }
+                    output_data =
+                        nncc_cmsis_store(acc, block, quant_params->multiplier + oc, quant_params->shift + oc, 1,
+                                         conv_params->output_offset, &conv_params->activation, output_data);
                     oc += block;
                 }
             }

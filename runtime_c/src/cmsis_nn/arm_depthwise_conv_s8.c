@@ -1,51 +1,8 @@
 /* Depthwise convolution with channel multiplier and dilation. */
-#include "nncc_cmsis.h"
+#include "nncc_cmsis_taps.h"
 
-/* The kernel taps inside the input at one output position. */
-typedef struct
-{
-    const int8_t *in; /* first tap, first channel */
-    int32_t in_dx;    /* bytes from tap to tap */
-    int32_t in_dy;    /* bytes from the end of a row of taps to the next */
-    const int8_t *filter;
-    int32_t filter_dx;
-    int32_t filter_dy;
-    int32_t rows;
-    int32_t cols;
-} taps;
-
-/* Four neighbouring channels with one filter each. */
-static inline void four_channels(const taps *t, int32_t c, int32_t offset, uint32_t acc[4])
-{
-    const int8_t *in = t->in + c;
-    const int8_t *w = t->filter + c;
-    uint32_t a0 = acc[0];
-    uint32_t a1 = acc[1];
-    uint32_t a2 = acc[2];
-    uint32_t a3 = acc[3];
-    int32_t ky, kx;
-
-    for (ky = t->rows; ky > 0; ky--)
-    {
-        for (kx = t->cols; kx > 0; kx--)
-        {
-            a0 += (uint32_t)((in[0] + offset) * w[0]);
-            a1 += (uint32_t)((in[1] + offset) * w[1]);
-            a2 += (uint32_t)((in[2] + offset) * w[2]);
-            a3 += (uint32_t)((in[3] + offset) * w[3]);
-            in += t->in_dx;
-            w += t->filter_dx;
-        }
-        in += t->in_dy;
-        w += t->filter_dy;
-    }
-    acc[0] = a0;
-    acc[1] = a1;
-    acc[2] = a2;
-    acc[3] = a3;
-}
-
-static inline uint32_t one_channel(const taps *t, int32_t in_c, int32_t out_c, int32_t offset, uint32_t acc)
+/* One channel with one filter: the rest of a row, and channel multipliers. */
+static inline uint32_t one_channel(const nncc_taps *t, int32_t in_c, int32_t out_c, int32_t offset, uint32_t acc)
 {
     const int8_t *in = t->in + in_c;
     const int8_t *w = t->filter + out_c;
@@ -98,8 +55,8 @@ arm_cmsis_nn_status arm_depthwise_conv_s8(
             for (ox = 0; ox < output_dims->w; ox++)
             {
                 const int32_t x = ox * dw_conv_params->stride.w - dw_conv_params->padding.w;
-                int32_t kx0, kx1, oc, j, block;
-                taps t;
+                int32_t kx0, kx1, oc, block;
+                nncc_taps t;
 
                 nncc_window(x, in_w, k_w, dil_x, &kx0, &kx1);
                 t.rows = ky1 - ky0;
@@ -120,24 +77,17 @@ arm_cmsis_nn_status arm_depthwise_conv_s8(
                     uint32_t acc[4];
 
                     block = (mult == 1 && out_c - oc >= 4) ? 4 : 1;
-                    for (j = 0; j < block; j++)
-                    {
-                        acc[j] = bias != NULL ? (uint32_t)bias[oc + j] : 0u;
-                    }
+                    nncc_start4(block, bias != NULL ? bias + oc : NULL, acc);
                     if (block == 4)
                     {
-                        four_channels(&t, oc, offset, acc);
+                        nncc_cmsis_taps4(&t, oc, offset, acc);
                     }
                     else
                     {
                         acc[0] = one_channel(&t, oc / mult, oc, offset, acc[0]);
                     }
-                    for (j = 0; j < block; j++)
-                    {
-                        *output++ =
-                            nncc_output(acc[j], quant_params->multiplier[oc + j], quant_params->shift[oc + j],
-                                        dw_conv_params->output_offset, &dw_conv_params->activation);
-                    }
+                    output = nncc_cmsis_store(acc, block, quant_params->multiplier + oc, quant_params->shift + oc, 1,
+                                              dw_conv_params->output_offset, &dw_conv_params->activation, output);
                 }
             }
         }

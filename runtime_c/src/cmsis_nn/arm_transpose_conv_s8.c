@@ -34,7 +34,7 @@ arm_cmsis_nn_status arm_transpose_conv_s8(
     const int32_t k_h = filter_dims->h;
     const int32_t filter_size = k_h * k_w * in_c;
     const cmsis_nn_tile stride = transpose_conv_params->stride;
-    int32_t n, oy, ox, oc, j;
+    int32_t n, oy, ox, oc;
 
     (void)ctx;
     (void)output_ctx;
@@ -67,16 +67,13 @@ arm_cmsis_nn_status arm_transpose_conv_s8(
 
                         for (kx = kx0; kx < k_w && ix >= 0; kx += stride.w, ix--)
                         {
-                            nncc_dot4(input_data + (iy * in_w + ix) * in_c, in_c, transpose_conv_params->input_offset,
+                            nncc_cmsis_dot4(input_data + (iy * in_w + ix) * in_c, in_c, transpose_conv_params->input_offset,
                                       w, (ky * k_w + kx) * in_c, acc);
                         }
                     }
-                    for (j = 0; j < block; j++)
-                    {
-                        *output_data++ = nncc_output(acc[j], quant_params->multiplier[oc + j],
-                                                     quant_params->shift[oc + j], transpose_conv_params->output_offset,
-                                                     &transpose_conv_params->activation);
-                    }
+                    output_data = nncc_cmsis_store(
+                        acc, block, quant_params->multiplier + oc, quant_params->shift + oc, 1,
+                        transpose_conv_params->output_offset, &transpose_conv_params->activation, output_data);
                 }
             }
         }

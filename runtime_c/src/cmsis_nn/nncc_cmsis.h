@@ -51,16 +51,22 @@ static inline int32_t nncc_div_pow2(int32_t v, int32_t exponent)
     }
 }
 
-/* v * multiplier * 2^(shift - 31). */
+/* v * multiplier * 2^(shift - 31) for a multiplier of 0 or more and a shift in
+ * [-31, 30]. */
 static inline int32_t nncc_requantize(int32_t v, int32_t multiplier, int32_t shift)
 {
 #ifdef CMSIS_NN_USE_SINGLE_ROUNDING
     const int64_t p = ((int64_t)v * multiplier) >> (30 - shift);
     return (int32_t)((p + 1) >> 1);
 #else
-    const uint32_t left = shift > 0 ? (uint32_t)shift : 0u;
-    const int32_t high = nncc_high_mult((int32_t)((uint32_t)v << left), multiplier);
-    return nncc_div_pow2(high, shift > 0 ? 0 : -shift);
+    if (shift >= 0)
+    {
+        return nncc_high_mult((int32_t)((uint32_t)v << shift), multiplier);
+    }
+    v = nncc_high_mult(v, multiplier);
+    /* As nncc_div_pow2. A multiplier below 2^31 never leaves INT32_MIN here. */
+    v = (int32_t)((uint32_t)v - (v < 0 ? 1u : 0u));
+    return ((v >> (-shift - 1)) + 1) >> 1;
 #endif
 }
 
@@ -81,48 +87,41 @@ static inline void nncc_window(int32_t start, int32_t extent, int32_t kernel, in
     *hi = nncc_min(kernel, (extent - start + dilation - 1) / dilation);
 }
 
-/* acc[j] += sum of (in[i] + offset) * w[j * stride_of_j][i] for up to four filter
- * rows at once; w holds their addresses. */
-static inline void nncc_dot4(const int8_t *in, int32_t len, int32_t offset, const int8_t *const w[4], int32_t at,
-                             uint32_t acc[4])
-{
-    const int8_t *const w0 = w[0] + at;
-    const int8_t *const w1 = w[1] + at;
-    const int8_t *const w2 = w[2] + at;
-    const int8_t *const w3 = w[3] + at;
-    uint32_t a0 = acc[0];
-    uint32_t a1 = acc[1];
-    uint32_t a2 = acc[2];
-    uint32_t a3 = acc[3];
-    int32_t i;
+/* acc[j] += sum over i of (in[i] + offset) * w[j][at + i], for four filter rows at
+ * once. A function of its own: the loop needs every register. */
+void nncc_cmsis_dot4(const int8_t *in, int32_t len, int32_t offset, const int8_t *const w[4], int32_t at,
+                     uint32_t acc[4]);
 
-    for (i = 0; i < len; i++)
-    {
-        const int32_t x = in[i] + offset;
-        a0 += (uint32_t)(x * w0[i]);
-        a1 += (uint32_t)(x * w1[i]);
-        a2 += (uint32_t)(x * w2[i]);
-        a3 += (uint32_t)(x * w3[i]);
-    }
-    acc[0] = a0;
-    acc[1] = a1;
-    acc[2] = a2;
-    acc[3] = a3;
-}
-
-/* Starts a block of n (1 to 4) filter rows that lie "stride" bytes apart, the
- * first one at "first": rows beyond n repeat the last, their sums are dropped. */
-static inline void nncc_block4(const int8_t *first, int32_t stride, int32_t n, const int32_t *bias, const int8_t *w[4],
-                               uint32_t acc[4])
+/* Sets n of the four sums to their bias, or to 0 where bias is NULL. */
+static inline void nncc_start4(int32_t n, const int32_t *bias, uint32_t acc[4])
 {
     int32_t j;
 
-    for (j = 0; j < 4; j++)
+    for (j = 0; j < n; j++)
     {
-        const int32_t k = nncc_min(j, n - 1);
-        w[j] = first + k * stride;
-        acc[j] = bias != NULL ? (uint32_t)bias[k] : 0u;
+        acc[j] = bias != NULL ? (uint32_t)bias[j] : 0u;
     }
+    for (; j < 4; j++)
+    {
+        acc[j] = 0u;
+    }
+}
+
+/* Writes n requantised sums and returns the place after them. Consecutive
+ * multipliers and shifts are quant_step elements apart: 1 or, for all, 0. */
+int8_t *nncc_cmsis_store(const uint32_t *acc, int32_t n, const int32_t *multiplier, const int32_t *shift,
+                         int32_t quant_step, int32_t offset, const cmsis_nn_activation *act, int8_t *out);
+
+/* Starts a block of n (1 to 4) filter rows that lie "stride" bytes apart, the
+ * first one at "first": rows beyond n repeat the first, their sums are dropped. */
+static inline void nncc_block4(const int8_t *first, int32_t stride, int32_t n, const int32_t *bias, const int8_t *w[4],
+                               uint32_t acc[4])
+{
+    w[0] = first;
+    w[1] = n > 1 ? first + stride : first;
+    w[2] = n > 2 ? first + 2 * stride : first;
+    w[3] = n > 3 ? first + 3 * stride : first;
+    nncc_start4(n, bias, acc);
 }
 
 #endif

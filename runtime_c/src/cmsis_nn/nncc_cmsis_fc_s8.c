@@ -25,14 +25,13 @@ void nncc_cmsis_fc_s8(const cmsis_nn_fc_params *params, const int32_t *multiplie
 
             block = nncc_min(4, cols - col);
             nncc_block4(w + col * depth, depth, block, bias != NULL ? bias + col : NULL, rows4, acc);
-            nncc_dot4(in, depth, params->input_offset, rows4, 0, acc);
-            for (j = 0; j < block; j++)
+            nncc_cmsis_dot4(in, depth, params->input_offset, rows4, 0, acc);
+            for (j = 0; j < 4; j++)
             {
-                const int32_t q = (col + j) * quant_step;
-
-                *out++ =
-                    nncc_output(acc[j] + common, multiplier[q], shift[q], params->output_offset, &params->activation);
+                acc[j] += common;
             }
+            out = nncc_cmsis_store(acc, block, multiplier + col * quant_step, shift + col * quant_step, quant_step,
+                                   params->output_offset, &params->activation, out);
         }
         in += depth;
     }

@@ -1,0 +1,93 @@
+package qref_test
+
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/qref"
+)
+
+// TestBadArgumentsAreErrors calls the kernels with arguments that do not fit:
+// each must answer with an error, none may panic.
+func TestBadArgumentsAreErrors(t *testing.T) {
+	one := qref.Tile{H: 1, W: 1}
+	d := qref.Dims{N: 1, H: 2, W: 2, C: 2}
+	s8 := func(n int) []int8 { return make([]int8, n) }
+	s32 := func(n int) []int32 { return make([]int32, n) }
+	conv := qref.ConvParams{In: d, Filter: qref.Dims{N: 2, H: 1, W: 1, C: 2}, Out: d, Stride: one, Dilation: one, Mult: s32(2), Shift: s32(2)}
+	if err := qref.Conv(&conv, s8(8), s8(4), nil, s8(8)); err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]func() error{
+		"conv without stride": func() error {
+			c := conv
+			c.Stride = qref.Tile{}
+			return qref.Conv(&c, s8(8), s8(4), nil, s8(8))
+		},
+		"conv groups": func() error {
+			c := conv
+			c.Filter.C = 3
+			return qref.Conv(&c, s8(8), s8(6), nil, s8(8))
+		},
+		"conv bias":  func() error { return qref.Conv(&conv, s8(8), s8(4), s32(1), s8(8)) },
+		"conv input": func() error { return qref.Conv(&conv, s8(7), s8(4), nil, s8(8)) },
+		"empty conv": func() error { return qref.Conv(&qref.ConvParams{}, nil, nil, nil, nil) },
+		"depthwise":  func() error { return qref.Depthwise(&qref.DepthwiseParams{}, nil, nil, nil, nil) },
+		"transpose conv": func() error {
+			return qref.TransposeConv(&qref.TransposeConvParams{In: d, Out: d, Filter: d, Stride: one}, s8(8), s8(8), nil, s8(8))
+		},
+		"fully connected": func() error {
+			return qref.FullyConnected(&qref.FCParams{Rows: 1, Depth: 2, Cols: 3, Mult: s32(2), Shift: s32(2)}, s8(2), s8(6), nil, s8(3))
+		},
+		"batch matmul": func() error {
+			return qref.BatchMatMul(&qref.BatchMatMulParams{Left: d, Right: qref.Dims{N: 3, H: 2, W: 2, C: 2}}, s8(8), s8(24), s8(8))
+		},
+		"add": func() error {
+			return qref.Add(&qref.AddParams{Scales: fixp.NewAddScales(1, 1, 1)}, s8(2), s8(3), s8(2))
+		},
+		"mul":     func() error { return qref.Mul(&qref.MulParams{}, s8(2), s8(2), s8(1)) },
+		"minimum": func() error { return qref.Minimum(d, qref.Dims{N: 1, H: 3, W: 1, C: 1}, s8(8), s8(3), s8(8)) },
+		"average in the padding": func() error {
+			return qref.AvgPool(&qref.PoolParams{In: d, Out: d, Kernel: one, Stride: qref.Tile{H: 4, W: 4}}, s8(8), s8(8))
+		},
+		"max pool":  func() error { return qref.MaxPool(&qref.PoolParams{In: d, Out: d, Kernel: one}, s8(8), s8(8)) },
+		"softmax":   func() error { return qref.Softmax(&qref.SoftmaxParams{Rows: 1, Size: 2, Shift: 40}, s8(2), s8(2)) },
+		"concat":    func() error { return qref.Concat(1, []int{2, 2}, [][]int8{s8(2)}, s8(4)) },
+		"pad":       func() error { return qref.Pad(d, qref.Dims{H: -1}, qref.Dims{}, 0, s8(8), s8(4)) },
+		"transpose": func() error { return qref.Transpose([]int{2, 2}, []int{0, 0}, s8(4), s8(4)) },
+		"lstm": func() error {
+			return qref.LSTM(&qref.LSTMParams{Batch: 1, Time: 1, InputSize: 1, HiddenSize: 1}, s8(1), s8(1), make([]int16, 1), nil)
+		},
+	} {
+		if f() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestLimitsKnownCases pins the library defects that were measured.
+func TestLimitsKnownCases(t *testing.T) {
+	one := qref.Tile{H: 1, W: 1}
+	conv1d := func(w, k, s, pad int) string {
+		p := qref.ConvParams{In: qref.Dims{N: 1, H: 1, W: w, C: 4}, Filter: qref.Dims{N: 4, H: 1, W: k, C: 4},
+			Out: qref.Dims{N: 1, H: 1, W: (w+2*pad-k)/s + 1, C: 4}, Stride: qref.Tile{H: 1, W: s}, Pad: qref.Tile{W: pad}, Dilation: one}
+		return p.MVELimit()
+	}
+	for _, c := range []struct {
+		w, k, s, pad int
+		ok           bool
+	}{{16, 3, 2, 1, false}, {13, 5, 2, 2, false}, {15, 3, 2, 1, true}, {16, 3, 1, 1, true}, {16, 3, 1, 0, true}} {
+		if got := conv1d(c.w, c.k, c.s, c.pad); (got == "") != c.ok {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+	tc := qref.TransposeConvParams{In: qref.Dims{N: 1, H: 4, W: 4, C: 4}, Filter: qref.Dims{N: 4, H: 1, W: 1, C: 4}, Out: qref.Dims{N: 1, H: 7, W: 7, C: 4},
+		Stride: qref.Tile{H: 2, W: 2}}
+	if tc.LibraryLimit() == "" {
+		t.Error("a kernel smaller than its stride overruns the output, but passes")
+	}
+	tc.Filter.H, tc.Filter.W, tc.Pad, tc.Out.H, tc.Out.W = 3, 3, one, 8, 8
+	if l := tc.LibraryLimit(); l != "" {
+		t.Errorf("an ordinary transposed convolution is refused: %s", l)
+	}
+}
