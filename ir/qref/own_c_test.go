@@ -278,18 +278,36 @@ func TestOwnHeaderNames(t *testing.T) {
 	}
 }
 
-// TestOwnCompiles compiles every kernel alone, without warnings, on the host
-// with both compilers.
-func TestOwnCompiles(t *testing.T) {
-	for _, tool := range []string{"gcc", "clang"} {
-		t.Run(tool, func(t *testing.T) {
-			cc := ownNeedTool(t, map[string]string{"gcc": "cc", "clang": "clang"}[tool], tool)
-			args := append(slices.Clone(ownWarnings), "-fsyntax-only", "-I", ownInclude, "-I", ownSource)
-			if msg, err := exec.Command(cc, append(args, ownSources(t)...)...).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, msg)
-			}
-		})
+// ownUnit is one translation unit of all kernels: their static names do not
+// collide, so projects may build them that way.
+func ownUnit(t testing.TB) string {
+	var unit strings.Builder
+	for _, f := range ownSources(t) {
+		fmt.Fprintf(&unit, "#include %q\n", filepath.Base(f))
 	}
+	return unit.String()
+}
+
+// TestOwnCompiles compiles the kernels on the host without warnings: every
+// file alone with GCC, all as one unit with clang.
+func TestOwnCompiles(t *testing.T) {
+	flags := append(slices.Clone(ownWarnings), "-fsyntax-only", "-I", ownInclude, "-I", ownSource)
+	t.Run("gcc", func(t *testing.T) {
+		t.Parallel()
+		cc := ownNeedTool(t, "cc", "gcc")
+		if msg, err := exec.Command(cc, append(slices.Clone(flags), ownSources(t)...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, msg)
+		}
+	})
+	t.Run("clang", func(t *testing.T) {
+		t.Parallel()
+		cc := ownNeedTool(t, "clang", "clang")
+		cmd := exec.Command(cc, append(slices.Clone(flags), "-x", "c", "-")...)
+		cmd.Stdin = strings.NewReader(ownUnit(t))
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, msg)
+		}
+	})
 }
 
 // ownCores are the cores whose code is checked, with their float ABI.
@@ -303,17 +321,15 @@ var ownCores = []struct{ name, abi string }{
 // GCC contracts by default.
 func TestOwnCrossCompiles(t *testing.T) {
 	cc := ownNeedTool(t, "arm-gcc", "arm-none-eabi-gcc")
-	var unit strings.Builder
-	for _, f := range ownSources(t) {
-		fmt.Fprintf(&unit, "#include %q\n", filepath.Base(f))
-	}
+	unit := ownUnit(t)
 	fused := regexp.MustCompile(`\bvfn?m[as]`)
 	for _, core := range ownCores {
 		t.Run(core.name, func(t *testing.T) {
+			t.Parallel()
 			args := append(slices.Clone(ownWarnings), "-std=gnu11", "-Os", "-mthumb", "-mcpu="+core.name, "-mfloat-abi="+core.abi,
 				"-I", ownInclude, "-I", ownSource, "-x", "c", "-", "-S", "-o", "-")
 			cmd := exec.Command(cc, args...)
-			cmd.Stdin = strings.NewReader(unit.String())
+			cmd.Stdin = strings.NewReader(unit)
 			var out, msg bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &msg
 			if err := cmd.Run(); err != nil {

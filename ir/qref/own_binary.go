@@ -1,0 +1,106 @@
+package qref
+
+// BinaryOp is a function of nncc_binary_s8.
+type BinaryOp int32
+
+// The functions, with the numbers of NNCC_BINARY_*.
+const (
+	BinaryAdd BinaryOp = iota
+	BinarySub
+	BinaryMul
+	BinaryDiv
+	BinaryMin
+	BinaryMax
+	BinaryPRelu // the second operand is the slope
+)
+
+// Eval is the function on real numbers, in float64.
+func (op BinaryOp) Eval(u, v float64) float64 {
+	switch op {
+	case BinaryAdd:
+		return u + v
+	case BinarySub:
+		return u - v
+	case BinaryMul:
+		return u * v
+	case BinaryDiv:
+		return u / v
+	case BinaryMin:
+		if u < v {
+			return u
+		}
+		return v
+	case BinaryMax:
+		if u > v {
+			return u
+		}
+		return v
+	}
+	if u < 0 {
+		return u * v
+	}
+	return u
+}
+
+// BinaryParams is nncc_binary_s8_params; the scales are float32 numbers.
+type BinaryParams struct {
+	AScale, BScale, OutScale float64
+	AZero, BZero, OutZero    int32
+	ActMin, ActMax           int32
+	Op                       BinaryOp
+	Bcast                    Broadcast
+}
+
+// Binary is the contract's definition of an operator with two int8 inputs,
+// clamp(round_half_away(f(a, b) / scale) + zero) in float64: nncc_binary_s8.
+func Binary(p *BinaryParams, a, b, y []int8) error {
+	if err := firstErr(p.Bcast.check("Binary", len(a), len(b), len(y)), checkClamp("Binary", p.ActMin, p.ActMax)); err != nil {
+		return err
+	}
+	p.Bcast.each(func(i, ia, ib int) {
+		v := p.Op.Eval(float64(int32(a[ia])-p.AZero)*p.AScale, float64(int32(b[ib])-p.BZero)*p.BScale)
+		y[i] = int8(roundAway(v/p.OutScale, p.OutZero, p.ActMin, p.ActMax))
+	})
+	return nil
+}
+
+// Table2Data are the constants of nncc_table2: the result for bit patterns a
+// and b is Rows[RowOf[b]*256+a].
+type Table2Data struct {
+	RowOf [256]uint8
+	Rows  []uint8
+}
+
+// BuildTable2 tabulates a function of two bit patterns. Equal rows are stored
+// once; used, if not nil, says which values the second operand can take (a
+// constant operand has few): the others share the first row.
+func BuildTable2(f func(a, b uint8) uint8, used func(b uint8) bool) *Table2Data {
+	t := &Table2Data{}
+	seen := map[[256]uint8]uint8{}
+	for b := range 256 {
+		if used != nil && !used(uint8(b)) {
+			continue
+		}
+		var row [256]uint8
+		for a := range row {
+			row[a] = f(uint8(a), uint8(b))
+		}
+		at, ok := seen[row]
+		if !ok {
+			at = uint8(len(t.Rows) / 256)
+			seen[row] = at
+			t.Rows = append(t.Rows, row[:]...)
+		}
+		t.RowOf[b] = at
+	}
+	return t
+}
+
+// Table2 applies the table to two broadcast tensors of bit patterns: nncc_table2.
+func Table2(p *Broadcast, t *Table2Data, a, b, y []uint8) error {
+	if err := p.check("Table2", len(a), len(b), len(y)); err != nil {
+		return err
+	}
+	p.each(func(i, ia, ib int) { y[i] = t.Rows[int(t.RowOf[b[ib]])*256+int(a[ia])] })
+	return nil
+}

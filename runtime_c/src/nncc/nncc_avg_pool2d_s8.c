@@ -1,0 +1,51 @@
+/* nncc_avg_pool2d_s8: int8 mean over a sliding window. */
+#include "nncc_fp.h"
+
+#include "nncc_mean.h"
+#include "nncc_pool_count.h"
+#include "nncc_s8.h"
+
+/* One output pixel: y[0..in_c). */
+static void nncc_avg_s8_pixel(const nncc_pool2d_s8_params *p, const int8_t *x, int8_t *y, int32_t y0, int32_t x0)
+{
+    int32_t count =
+        nncc_pool_count(y0, p->dilation_h, p->kernel_h, p->in_h, p->pad_top, p->pad_bottom, p->count_include_pad) *
+        nncc_pool_count(x0, p->dilation_w, p->kernel_w, p->in_w, p->pad_left, p->pad_right, p->count_include_pad);
+    int32_t ky0;
+    int32_t ky1;
+    int32_t kx0;
+    int32_t kx1;
+
+    if (count < 1) {
+        count = 1;
+    }
+    nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h, &ky0, &ky1);
+    nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w, &kx0, &kx1);
+    for (int32_t c = 0; c < p->in_c; c++) {
+        int32_t acc = 0;
+
+        for (int32_t ky = ky0; ky < ky1; ky++) {
+            for (int32_t kx = kx0; kx < kx1; kx++) {
+                acc += x[((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c + c] - p->center;
+            }
+        }
+        if (p->rescale != 0) {
+            y[c] = nncc_mean_scaled_s8(acc, p->in_scale, count, p->out_scale, p->out_zero, p->act_min, p->act_max);
+        } else {
+            y[c] = nncc_mean_s8(acc, count, p->out_zero, p->act_min, p->act_max);
+        }
+    }
+}
+
+void nncc_avg_pool2d_s8(const nncc_pool2d_s8_params *p, const int8_t *x, int8_t *y)
+{
+    for (int32_t n = 0; n < p->batch; n++) {
+        for (int32_t oy = 0; oy < p->out_h; oy++) {
+            for (int32_t ox = 0; ox < p->out_w; ox++) {
+                nncc_avg_s8_pixel(p, x, y, oy * p->stride_h - p->pad_top, ox * p->stride_w - p->pad_left);
+                y += p->in_c;
+            }
+        }
+        x += p->in_h * p->in_w * p->in_c;
+    }
+}

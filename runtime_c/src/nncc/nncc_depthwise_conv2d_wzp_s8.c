@@ -1,0 +1,54 @@
+/* nncc_depthwise_conv2d_wzp_s8: int8 depthwise convolution whose weights have zero points. */
+#include "nncc_requant.h"
+#include "nncc_s8.h"
+#include "nncc_window.h"
+
+/* One output pixel. */
+static void nncc_depthwise_wzp_pixel(const nncc_depthwise_conv2d_wzp_s8_params *p, const int8_t *x, const int8_t *w,
+                                     const int32_t *b, const int32_t *w_zero, const int32_t *mult,
+                                     const int32_t *shift, int8_t *y, int32_t y0, int32_t x0)
+{
+    const int32_t out_c = p->in_c * p->mult_c;
+    int32_t ky0;
+    int32_t ky1;
+    int32_t kx0;
+    int32_t kx1;
+    int32_t ic = 0;
+    int32_t m = 0;
+
+    nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h, &ky0, &ky1);
+    nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w, &kx0, &kx1);
+    for (int32_t c = 0; c < out_c; c++) {
+        uint32_t acc = b != NULL ? (uint32_t)b[c] : 0u;
+
+        for (int32_t ky = ky0; ky < ky1; ky++) {
+            for (int32_t kx = kx0; kx < kx1; kx++) {
+                const int32_t v =
+                    x[((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c + ic];
+
+                acc += (uint32_t)((v + p->in_offset) * (w[(ky * p->kernel_w + kx) * out_c + c] - w_zero[c]));
+            }
+        }
+        y[c] = nncc_rq_s8(acc, mult[c], shift[c], p->out_offset, p->act_min, p->act_max);
+        if (++m == p->mult_c) {
+            m = 0;
+            ic++;
+        }
+    }
+}
+
+void nncc_depthwise_conv2d_wzp_s8(const nncc_depthwise_conv2d_wzp_s8_params *p, const int8_t *x, const int8_t *w,
+                                  const int32_t *b, const int32_t *w_zero, const int32_t *mult, const int32_t *shift,
+                                  int8_t *y)
+{
+    for (int32_t n = 0; n < p->batch; n++) {
+        for (int32_t oy = 0; oy < p->out_h; oy++) {
+            for (int32_t ox = 0; ox < p->out_w; ox++) {
+                nncc_depthwise_wzp_pixel(p, x, w, b, w_zero, mult, shift, y, oy * p->stride_h - p->pad_top,
+                                         ox * p->stride_w - p->pad_left);
+                y += p->in_c * p->mult_c;
+            }
+        }
+        x += p->in_h * p->in_w * p->in_c;
+    }
+}

@@ -1,0 +1,14 @@
+/* nncc_prelu_s8: PRelu with constant slopes. */
+#include "nncc_affine.h"
+
+void nncc_prelu_s8(const nncc_prelu_s8_params *p, const int8_t *x, const nncc_affine_s8 *positive,
+                   const nncc_affine_s8 *negative, int8_t *y)
+{
+    for (int32_t r = 0; r < p->rows; r++) {
+        for (int32_t c = 0; c < p->channels; c++) {
+            y[c] = nncc_affine_apply(x[c] >= p->in_zero ? positive : &negative[c], x[c], p->act_min, p->act_max);
+        }
+        x += p->channels;
+        y += p->channels;
+    }
+}

@@ -1,0 +1,41 @@
+/* nncc_requant.h: TFLite's requantisation, as CMSIS-NN computes it with double rounding; sums wrap modulo 2^32. */
+#ifndef NNCC_REQUANT_H
+#define NNCC_REQUANT_H
+
+#include <stdint.h>
+
+/* Upper 32 bits of 2*a*b, rounded. */
+static inline int32_t nncc_rq_high_mult(int32_t a, int32_t b)
+{
+    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
+}
+
+/* v / 2^exponent, ties away from zero; more than 31 gives 0. */
+static inline int32_t nncc_rq_shift_right(int32_t v, int32_t exponent)
+{
+    int32_t mask;
+    int32_t limit;
+
+    if (exponent > 31) {
+        return 0;
+    }
+    mask = (int32_t)(((uint32_t)1 << exponent) - 1u);
+    limit = (mask >> 1) + (v < 0 ? 1 : 0);
+    return (v >> exponent) + ((v & mask) > limit ? 1 : 0);
+}
+
+/* Accumulator bits acc * mult * 2^(shift-31) with rounding after the product and after the right shift, + offset, limited to [lo, hi]. */
+static inline int8_t nncc_rq_s8(uint32_t acc, int32_t mult, int32_t shift, int32_t offset, int32_t lo, int32_t hi)
+{
+    int32_t v;
+
+    if (shift > 0) {
+        v = nncc_rq_high_mult((int32_t)(acc << shift), mult);
+    } else {
+        v = nncc_rq_shift_right(nncc_rq_high_mult((int32_t)acc, mult), -shift);
+    }
+    v = (int32_t)((uint32_t)v + (uint32_t)offset);
+    return (int8_t)(v < lo ? lo : (v > hi ? hi : v));
+}
+
+#endif /* NNCC_REQUANT_H */
