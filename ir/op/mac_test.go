@@ -321,6 +321,44 @@ func TestMoveQuantised(t *testing.T) {
 	}
 }
 
+// TestResizeQuantised: integer weights stay within a step of float64, and are
+// exact where the weights are multiples of a small fraction.
+func TestResizeQuantised(t *testing.T) {
+	r := rand.New(rand.NewSource(7))
+	for i := range 120 {
+		s := []int{1 + r.Intn(2), 1 + r.Intn(3), 1 + r.Intn(6), 1 + r.Intn(6)}[:3+i%2]
+		size := append([]int(nil), s[:2]...)
+		exact := i%3 == 0
+		for _, d := range s[2:] {
+			if exact {
+				size = append(size, 2*d)
+			} else {
+				size = append(size, 1+r.Intn(12))
+			}
+		}
+		attrs := ir.Attrs{"mode": ir.Str([]string{"linear", "nearest", "cubic"}[i/6%3]), "coordinate_transformation_mode": ir.Str([]string{"half_pixel", "asymmetric", "align_corners"}[i/2%3])}
+		exact = exact && i/2%3 != 2 && i/6%3 != 2
+		n := node(t, "Resize", attrs, 1, ir.T(tensor.I8, s...).WithQuant(tensor.I8, ir.PerTensor(0.1, 3)), nil, nil, tensor.Ints(size...))
+		setQ(n.Out[0], ir.PerTensor([]float32{0.1, 0.17}[i%2], -9))
+		x := randInt8(r, s...)
+		args := []*tensor.Dense{x, nil, nil, n.In[3].Const}
+		got, err := ir.EvalNode(n, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := ir.EvalDequantised(n, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range got[0].Len() {
+			if d := got[0].Int(k) - want[0].Int(k); d < -1 || d > 1 || exact && d != 0 {
+				t.Fatalf("case %d %v to %v %v: element %d is %d, in float64 %d", i, s, size, attrs, k, got[0].Int(k), want[0].Int(k))
+			}
+		}
+		asUint8(t, n, args, got[0])
+	}
+}
+
 func TestShapeErrors(t *testing.T) {
 	x := ir.T(tensor.F32, 2, 6)
 	type a = ir.Attrs

@@ -13,8 +13,7 @@ import (
 // source indices and weights (ResizeGeometry), the innermost first.
 //
 // On quantised values, mode nearest moves the integers where input and output
-// share their quantisation; otherwise the sums are taken in float64 over the
-// dequantised input and rounded once, ties away from zero.
+// share their quantisation; see ResizeS8 for the others.
 var Resize = def(ir.OpDef{
 	Name: "Resize", Doc: "resamples by nearest, linear or cubic interpolation",
 	Attrs: []ir.AttrSpec{ir.IntA("antialias", 0), ir.IntsA("axes"), ir.StrA("coordinate_transformation_mode", "half_pixel"), ir.FloatA("cubic_coeff_a", -0.75),
@@ -53,22 +52,9 @@ var Resize = def(ir.OpDef{
 		}
 		return inFloat(in[:1], resample[float32](n, g), resample[float64](n, g)), nil
 	},
-	EvalQ: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		if ResizeMoves(n) {
-			return n.Op.Eval(n, in)
-		}
-		rest := append([]*tensor.Dense{in[0]}, make([]*tensor.Dense, len(in)-1)...)
-		return ir.EvalDequantised(n, rest) // the other inputs are constants that the geometry has read
-	},
+	EvalQ:   evalResizeQ,
 	Pattern: ir.Opaque, Quant: ir.QInt,
 })
-
-// ResizeMoves reports a quantised Resize that only moves integers: nearest,
-// one quantisation for input and output, nothing extrapolated.
-func ResizeMoves(n *ir.Node) bool {
-	return n.Str("mode") == "nearest" && n.Str("coordinate_transformation_mode") != "tf_crop_and_resize" &&
-		n.In[0].Type.DType == n.Out[0].Type.DType && n.In[0].Type.Quant.Equal(n.Out[0].Type.Quant)
-}
 
 // ResizeGeom is the sampling of a Resize node, one table a dimension.
 type ResizeGeom struct {

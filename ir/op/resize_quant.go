@@ -1,0 +1,89 @@
+package op
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// ResizeMoves reports a quantised Resize that only moves integers: nearest,
+// one quantisation for input and output, nothing extrapolated.
+func ResizeMoves(n *ir.Node) bool {
+	return n.Str("mode") == "nearest" && n.Str("coordinate_transformation_mode") != "tf_crop_and_resize" &&
+		n.In[0].Type.DType == n.Out[0].Type.DType && n.In[0].Type.Quant.Equal(n.Out[0].Type.Quant)
+}
+
+// ResizeS8 are the arguments of nncc_resize_s8, in the terms of int8 and of
+// channels-last data, for a quantised Resize of the spatial dimensions of
+// [N, C, W] or [N, C, H, W]. Weights become integers over a common
+// denominator, exact for the usual scales; the sum is exact and rounded once,
+// ties away from zero. A reason that is not empty says why this definition
+// does not apply; the general rule of ir.EvalDequantised then does.
+func ResizeS8(n *ir.Node) (p *qref.ResizeParams, h, w *qref.ResizeAxis, why string) {
+	g, err := ResizeGeometry(n)
+	if err != nil {
+		return nil, nil, nil, err.Error()
+	}
+	x, y := n.In[0], n.Out[0]
+	for _, why := range []string{eightBit("input", x), eightBit("output", y)} {
+		if why != "" {
+			return nil, nil, nil, why
+		}
+	}
+	s := x.Type.Shape
+	if r := len(s); r < 3 || r > 4 || !g.Axes[0].Same || !g.Axes[1].Same {
+		return nil, nil, nil, fmt.Sprintf("the input has shape %v, want [N, C, W] or [N, C, H, W] with N and C kept", s)
+	}
+	w, err = g.Axes[len(s)-1].integers(s[len(s)-1])
+	if err != nil {
+		return nil, nil, nil, err.Error()
+	}
+	inH := 1
+	h, err = (&ResizeAxis{Same: true}).integers(1)
+	if len(s) == 4 {
+		inH = s[2]
+		h, err = g.Axes[2].integers(inH)
+	}
+	if err != nil {
+		return nil, nil, nil, err.Error()
+	}
+	p = &qref.ResizeParams{Batch: int32(s[0]), InH: int32(inH), InW: int32(s[len(s)-1]), Channels: int32(s[1])}
+	qp := func(t ir.Type) qref.QP { return qref.QP{Scale: t.Quant.Scale[0], Zero: t.Quant.Zero[0] - bias8(t)} }
+	p.SetAxes(h, w, qp(x.Type), qp(y.Type), float64(n.Float("extrapolation_value")))
+	return p, h, w, ""
+}
+
+// integers is the table with integer weights, of a dimension of the given size.
+func (a *ResizeAxis) integers(size int) (*qref.ResizeAxis, error) {
+	if a.Same {
+		index, weight := make([]int32, size), make([]float64, size)
+		for i := range index {
+			index[i], weight[i] = int32(i), 1
+		}
+		return qref.NewResizeAxis(1, index, weight)
+	}
+	index := make([]int32, len(a.Index))
+	for i, v := range a.Index {
+		index[i] = int32(v)
+	}
+	return qref.NewResizeAxis(a.Taps, index, a.Weight)
+}
+
+func evalResizeQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	if ResizeMoves(n) {
+		return n.Op.Eval(n, in)
+	}
+	p, h, w, why := ResizeS8(n)
+	if why != "" {
+		// the other inputs are constants that the geometry has read
+		return ir.EvalDequantised(n, append([]*tensor.Dense{in[0]}, make([]*tensor.Dense, len(in)-1)...))
+	}
+	y := make([]int8, p.Batch*p.OutH*p.OutW*p.Channels)
+	x := swapInner(int(p.Batch), int(p.Channels), int(p.InH*p.InW), s8(in[0]))
+	if err := qref.Resize(p, x, h, w, y); err != nil {
+		return nil, ir.Errf(n, "kernel", "%v", err)
+	}
+	return outs(eightBitOf(n.Out[0].Type, n.Out[0].Type.Shape, swapInner(int(p.Batch), int(p.OutH*p.OutW), int(p.Channels), y)))
+}
