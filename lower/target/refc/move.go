@@ -1,0 +1,63 @@
+package refc
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// move is a copy of a box of elements: y[yOff + i·y] = x[xOff + i·x] for every
+// index i of dims, strides in elements.
+type move struct {
+	elem       int
+	dims, x, y []int
+	xOff, yOff int
+}
+
+// merged is the same copy with as few dimensions as possible.
+func (m move) merged() move {
+	dims, st := merge(m.dims, m.x, m.y)
+	m.dims, m.x, m.y = dims, st[0], st[1]
+	return m
+}
+
+// identity: the copy changes nothing about the order of the elements.
+func (m move) identity() bool {
+	m = m.merged()
+	return len(m.dims) == 1 && m.x[0] == 1 && m.y[0] == 1 && m.xOff == 0 && m.yOff == 0
+}
+
+// dense lists whether the strides are those of a dense tensor of dims.
+func dense(dims, st []int) bool { return slices.Equal(tensor.Strides(dims), st) }
+
+// move emits the copy by the simplest kernel that can do it: whole blocks of
+// bytes, else the strided copy.
+func (l *lowering) move(m move, x, y target.Arg) {
+	m = m.merged()
+	r := len(m.dims)
+	if m.x[r-1] == 1 && m.y[r-1] == 1 && r <= 2 && m.xOff == 0 && m.yOff == 0 {
+		rows, xp, yp := 1, m.dims[r-1], m.dims[r-1]
+		if r == 2 {
+			rows, xp, yp = m.dims[0], m.x[0], m.y[0]
+		}
+		if xp >= 0 && yp >= 0 {
+			l.rows(rows, m.dims[r-1]*m.elem, xp*m.elem, yp*m.elem, x, y)
+			return
+		}
+	}
+	f := ints("elem", m.elem, "rank", r, "x_offset", m.xOff, "y_offset", m.yOff)
+	f = append(f, list("dims", m.dims), list("x_stride", m.x), list("y_stride", m.y))
+	l.call("nncc_copy_nd", params("nncc_copy_nd_params", f...), bytesOf(x), bytesOf(y))
+}
+
+// rows emits a copy of blocks of bytes.
+func (l *lowering) rows(rows, block, xPitch, yPitch int, x, y target.Arg) {
+	l.call("nncc_copy_rows", params("nncc_copy_rows_params", ints("rows", rows, "block", block, "x_pitch", xPitch, "y_pitch", yPitch)...),
+		bytesOf(x), bytesOf(y))
+}
+
+// fill emits a repetition of one element.
+func (l *lowering) fill(value *tensor.Dense, count int, y target.Arg) {
+	l.call("nncc_fill", params("nncc_fill_params", ints("elem", value.DType.Size(), "count", count)...), blob("fill", value), bytesOf(y))
+}

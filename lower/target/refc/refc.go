@@ -1,0 +1,26 @@
+// Package refc holds the rows that turn operators into calls of nncc's own C
+// kernels (runtime_c/include/nncc): float32 for everything, int8 for what
+// CMSIS-NN lacks, data movement for any element size, and views without code.
+// It is the last resort of kernel choice. See README.md.
+package refc
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/lower/target"
+)
+
+// Kernels are all rows, better ones first where several take an operator.
+var Kernels = slices.Concat(
+	viewKernels(),
+	dataKernels(),
+	quantizeKernels(),
+	[]*target.Kernel{tableRow},
+	unaryKernels(),
+	binaryKernels(),
+	convKernels(),
+	poolKernels(),
+	[]*target.Kernel{fullyConnectedRow, batchMatMulRow, gemmRow},
+	axisKernels(),
+	reduceKernels(),
+)
