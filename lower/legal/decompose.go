@@ -17,8 +17,10 @@ import (
 //   - Sub of a constant is Add of its negative, Div by a constant is Mul by
 //     its reciprocal, Pow by 2 is Mul with itself.
 //   - ReduceMean and ReduceMax over all spatial dimensions are GlobalAveragePool
-//     and GlobalMaxPool (and a Reshape where dimensions are dropped). Other
-//     pools stay: a pool whose kernel covers its input is the same kernel call.
+//     and GlobalMaxPool (and a Reshape where dimensions are dropped); these read
+//     the feature map itself where a Reshape only merges its spatial
+//     dimensions. Other pools stay: a pool whose kernel covers its input is the
+//     same kernel call.
 //   - Flatten, Squeeze, Unsqueeze and Reshape are Reshape with all sizes given.
 //   - Gemm is x*B + c: alpha and beta are folded into constants, c is a vector,
 //     transA becomes a Transpose; transB stays as it is. A C that differs by row
@@ -39,6 +41,8 @@ func decompose(c *pass.Ctx, g *ir.Graph) error {
 			byConstant(c, g, n)
 		case "ReduceMean", "ReduceMax":
 			globalPool(c, g, n)
+		case "GlobalAveragePool", "GlobalMaxPool":
+			poolSource(c, g, n)
 		case "Flatten", "Squeeze", "Unsqueeze", "Reshape":
 			plainReshape(c, g, n)
 		case "Gemm":
@@ -132,11 +136,37 @@ func globalPool(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if is(n, "ReduceMax") {
 		d = op.GlobalMaxPool
 	}
-	v := insert(g, n, d, n.Name, nil, x)
-	if n.Int("keepdims") == 0 {
+	v := insert(g, n, d, n.Name, nil, unmerged(x))
+	if !slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
 		v = reshape(g, n, v, n.Out[0].Type.Shape, n.Name+"/drop")
 	}
 	swap(c, g, n, v, "as "+d.Name)
+}
+
+// unmerged is the feature map of which x is a reshape that keeps batch and
+// channels, or x.
+func unmerged(x *ir.Value) *ir.Value {
+	for d := x.Def; isReshape(d); d = x.Def {
+		s := d.In[0].Type.Shape
+		if len(s) < 3 || len(s) > 5 || !slices.Equal(s[:2], x.Type.Shape[:2]) || d.In[0].Type.Quant != nil {
+			break
+		}
+		x = d.In[0]
+	}
+	return x
+}
+
+// poolSource lets a global pool read the feature map in front of a reshape.
+func poolSource(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	x := unmerged(n.In[0])
+	if x == n.In[0] {
+		return
+	}
+	v := insert(g, n, n.Op, n.Name, n.Attrs.Clone(), x)
+	if !slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
+		v = reshape(g, n, v, n.Out[0].Type.Shape, n.Name+"/shape")
+	}
+	swap(c, g, n, v, "reads the feature map in front of the reshape")
 }
 
 // plainReshape writes the operators that only change the shape as Reshape with

@@ -30,9 +30,22 @@ func patterns(c *pass.Ctx, g *ir.Graph) error {
 		if n.Quantised() || len(n.Out) != 1 || len(n.Out[0].Uses()) == 0 && !g.IsOutput(n.Out[0]) || !n.Out[0].Type.DType.IsFloat() {
 			continue
 		}
+		if !is(n, "Mul", "Div") || hasAct(n) {
+			continue
+		}
 		c.At(n)
-		if is(n, "Mul", "Div") && !hasAct(n) && (activation(c, g, n) || layerNorm(c, g, n)) {
+		m := activation(c, g, n)
+		if m == nil {
+			m = layerNorm(c, g, n)
+		}
+		if m != nil {
+			before := append([]*ir.Node(nil), g.Nodes...)
 			g.RemoveDead()
+			for _, d := range before { // the parts
+				if !slices.Contains(g.Nodes, d) {
+					inherit(m, d)
+				}
+			}
 		}
 	}
 	c.At(nil)
@@ -109,15 +122,17 @@ func plus(v *ir.Value) (x *ir.Value, k float64, ok bool) {
 	return nil, 0, false
 }
 
-// activation matches the element-wise patterns with root n.
-func activation(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
+// activation matches the element-wise patterns with root n and gives the node
+// that replaces them.
+func activation(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
 	t := factors(g, n.Out[0], nil, true)
-	emit := func(d *ir.OpDef, attrs ir.Attrs, x *ir.Value) bool {
+	emit := func(d *ir.OpDef, attrs ir.Attrs, x *ir.Value) *ir.Node {
 		if !slices.Equal(x.Type.Shape, n.Out[0].Type.Shape) {
-			return false
+			return nil
 		}
-		swap(c, g, n, insert(g, n, d, n.Name, attrs, x), "is "+d.Name)
-		return true
+		y := insert(g, n, d, n.Name, attrs, x)
+		swap(c, g, n, y, "is "+d.Name)
+		return y.Def
 	}
 	if len(t.v) == 1 && near(t.k, 1.0/6) {
 		if x, ok := relu6Plus3(t.v[0]); ok {
@@ -125,7 +140,7 @@ func activation(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 		}
 	}
 	if len(t.v) != 2 {
-		return false
+		return nil
 	}
 	for i, x := range t.v {
 		u := t.v[1-i]
@@ -154,7 +169,7 @@ func activation(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // relu6Plus3 reads v as clip(x+3, 0, 6).
@@ -197,8 +212,8 @@ func geluArg(g *ir.Graph, e *ir.Node, x *ir.Value) string {
 }
 
 // layerNorm matches (x-m)/sqrt(variance+eps) at n, takes in a scale and a bias
-// behind it, and writes LayerNormalization.
-func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
+// behind it, and writes LayerNormalization, which it gives.
+func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
 	d, s := n.In[0].Def, n.In[1].Def
 	switch {
 	case is(n, "Div") && is(s, "Sqrt"):
@@ -209,27 +224,27 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 		if k, ok := scalarConst(inOf(s, 1)); is(s, "Reciprocal") && is(s.In[0].Def, "Sqrt") {
 			s = s.In[0].Def
 		} else if !is(s, "Pow") || !ok || k != -0.5 {
-			return false
+			return nil
 		}
 	default:
-		return false
+		return nil
 	}
 	if !is(d, "Sub") || hasAct(d) {
-		return false
+		return nil
 	}
 	x := d.In[0]
 	axis, ok := trailingMean(d.In[1].Def, x)
 	variance, eps, isSum := plus(s.In[0])
 	if !ok || !isSum || eps <= 0 || !slices.Equal(n.Out[0].Type.Shape, x.Type.Shape) || !is(variance.Def, "ReduceMean") {
-		return false
+		return nil
 	}
 	sq := variance.Def.In[0]
 	if a, ok := trailingMean(variance.Def, sq); !ok || a != axis {
-		return false
+		return nil
 	}
 	t := factors(g, sq, d.Out[0], true)
 	if t.k != 1 || len(t.v) != 2 || !sameDeviation(t.v[0], d) || !sameDeviation(t.v[1], d) {
-		return false
+		return nil
 	}
 	dims := x.Type.Shape[axis:]
 	last := n
@@ -248,7 +263,7 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 	y := insert(g, last, op.LayerNormalization, last.Name, ir.Attrs{"axis": ir.Int(axis - x.Type.Rank()), "epsilon": ir.Float(float32(eps))}, in...)
 	inherit(y.Def, n)
 	swap(c, g, last, y, "is LayerNormalization")
-	return true
+	return y.Def
 }
 
 // inOf is input i of a node that may be absent.

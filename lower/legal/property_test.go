@@ -11,7 +11,7 @@ import (
 // TestRandomNetworks runs the pipeline on random networks, with the
 // interpreter before and after every pass.
 func TestRandomNetworks(t *testing.T) {
-	n := uint64(2000)
+	n := uint64(600)
 	if testing.Short() {
 		n = 50
 	}
@@ -23,4 +23,18 @@ func TestRandomNetworks(t *testing.T) {
 			t.Errorf("seed %d: %d BatchNormalization left in\n%s", seed, k, g)
 		}
 	}
+}
+
+// FuzzPipeline runs the pipeline, and each pass alone, on the random network
+// of a seed.
+func FuzzPipeline(f *testing.F) {
+	f.Add(uint64(1), uint8(255))
+	f.Add(uint64(2), uint8(0))
+	f.Fuzz(func(t *testing.T, seed uint64, which uint8) {
+		passes := legal.Passes
+		if int(which) < len(passes) {
+			passes = passes[which : which+1]
+		}
+		irtest.Passes(t, irtest.Gen(seed, tensor.F64), passes, seed)
+	})
 }
