@@ -3,4 +3,7 @@
 
 #include "nncc_unary_f32.h"
 
-NNCC_UNARY_F32(nncc_asin_f32, asinf(v))
+void nncc_asin_f32(const nncc_unary_params *p, const float *x, float *y)
+{
+    NNCC_UNARY_F32(asinf(v));
+}

@@ -10,6 +10,7 @@ static void nncc_depthwise_pixel(const nncc_depthwise_conv2d_params *p, const fl
                                  float *y, int32_t y0, int32_t x0)
 {
     const int32_t out_c = p->in_c * p->mult;
+    const int32_t step = p->dilation_w * p->in_c;
     int32_t ky0;
     int32_t ky1;
     int32_t kx0;
@@ -29,15 +30,21 @@ static void nncc_depthwise_pixel(const nncc_depthwise_conv2d_params *p, const fl
             int32_t xi = ((y0 + ky * p->dilation_h) * p->in_w + x0 + kx0 * p->dilation_w) * p->in_c + ic;
             int32_t wi = (ky * p->kernel_w + kx0) * out_c + oc;
 
-            for (int32_t kx = kx0; kx < kx1; kx++) {
-                acc[0] += x[xi] * w[wi];
-                if (lanes == 4) {
+            if (lanes == 4) {
+                for (int32_t kx = kx0; kx < kx1; kx++) {
+                    acc[0] += x[xi] * w[wi];
                     acc[1] += x[xi + 1] * w[wi + 1];
                     acc[2] += x[xi + 2] * w[wi + 2];
                     acc[3] += x[xi + 3] * w[wi + 3];
+                    xi += step;
+                    wi += out_c;
                 }
-                xi += p->dilation_w * p->in_c;
-                wi += out_c;
+            } else {
+                for (int32_t kx = kx0; kx < kx1; kx++) {
+                    acc[0] += x[xi] * w[wi];
+                    xi += step;
+                    wi += out_c;
+                }
             }
         }
         for (int32_t j = 0; j < lanes; j++, oc++) {

@@ -3,4 +3,8 @@
 
 #include "nncc_quantize_f32.h"
 
-NNCC_DEQUANTIZE(nncc_dequantize_s8_f32, int8_t)
+void nncc_dequantize_s8_f32(const nncc_quantize_params *p, const int8_t *x, const float *scale, const int32_t *zero,
+                            float *y)
+{
+    NNCC_DEQUANTIZE();
+}

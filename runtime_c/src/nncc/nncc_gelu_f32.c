@@ -3,4 +3,7 @@
 
 #include "nncc_unary_f32.h"
 
-NNCC_UNARY_F32(nncc_gelu_f32, 0.5f * v * (1.0f + erff(v * 0.70710678f)))
+void nncc_gelu_f32(const nncc_unary_params *p, const float *x, float *y)
+{
+    NNCC_UNARY_F32(0.5f * v * (1.0f + erff(v * 0.70710678f)));
+}

@@ -3,4 +3,7 @@
 
 #include "nncc_unary_f32.h"
 
-NNCC_UNARY_F32(nncc_hard_sigmoid_f32, fmaxf(0.0f, fminf(1.0f, p->alpha * v + p->beta)))
+void nncc_hard_sigmoid_f32(const nncc_unary_params *p, const float *x, float *y)
+{
+    NNCC_UNARY_F32(fmaxf(0.0f, fminf(1.0f, p->alpha * v + p->beta)));
+}

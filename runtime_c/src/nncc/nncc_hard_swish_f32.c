@@ -3,4 +3,7 @@
 
 #include "nncc_unary_f32.h"
 
-NNCC_UNARY_F32(nncc_hard_swish_f32, v * fmaxf(0.0f, fminf(1.0f, v / 6.0f + 0.5f)))
+void nncc_hard_swish_f32(const nncc_unary_params *p, const float *x, float *y)
+{
+    NNCC_UNARY_F32(v * fmaxf(0.0f, fminf(1.0f, v / 6.0f + 0.5f)));
+}

@@ -4,4 +4,7 @@
 #include "nncc_bcast.h"
 #include "nncc_f32.h"
 
-NNCC_BINARY(nncc_less_f32, float, uint8_t, u < v ? 1u : 0u)
+void nncc_less_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y)
+{
+    NNCC_BINARY(float, u < v ? 1u : 0u);
+}

@@ -4,4 +4,7 @@
 #include "nncc_bcast.h"
 #include "nncc_f32.h"
 
-NNCC_BINARY(nncc_max_f32, float, float, u != u ? u : (u > v ? u : v))
+void nncc_max_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y)
+{
+    NNCC_BINARY(float, u != u ? u : (u > v ? u : v));
+}

@@ -3,4 +3,7 @@
 
 #include "nncc_unary_f32.h"
 
-NNCC_UNARY_F32(nncc_neg_f32, -v)
+void nncc_neg_f32(const nncc_unary_params *p, const float *x, float *y)
+{
+    NNCC_UNARY_F32(-v);
+}

@@ -2,4 +2,7 @@
 #include "nncc_bcast.h"
 #include "nncc_move.h"
 
-NNCC_BINARY(nncc_or_bool, uint8_t, uint8_t, (uint8_t)(u | v))
+void nncc_or_bool(const nncc_bcast_params *p, const uint8_t *a, const uint8_t *b, uint8_t *y)
+{
+    NNCC_BINARY(uint8_t, (uint8_t)(u | v));
+}

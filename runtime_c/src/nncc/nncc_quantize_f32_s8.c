@@ -3,4 +3,8 @@
 
 #include "nncc_quantize_f32.h"
 
-NNCC_QUANTIZE(nncc_quantize_f32_s8, int8_t, -128, 127)
+void nncc_quantize_f32_s8(const nncc_quantize_params *p, const float *x, const float *scale, const int32_t *zero,
+                          int8_t *y)
+{
+    NNCC_QUANTIZE(int8_t, -128, 127);
+}

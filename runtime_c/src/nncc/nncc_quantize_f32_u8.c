@@ -3,4 +3,8 @@
 
 #include "nncc_quantize_f32.h"
 
-NNCC_QUANTIZE(nncc_quantize_f32_u8, uint8_t, 0, 255)
+void nncc_quantize_f32_u8(const nncc_quantize_params *p, const float *x, const float *scale, const int32_t *zero,
+                          uint8_t *y)
+{
+    NNCC_QUANTIZE(uint8_t, 0, 255);
+}

@@ -3,4 +3,7 @@
 
 #include "nncc_reduce_f32.h"
 
-NNCC_REDUCE_F32(nncc_reduce_max_f32, v, s != s ? s : (s > v ? s : v), s)
+void nncc_reduce_max_f32(const nncc_axis_params *p, const float *x, float *y)
+{
+    NNCC_REDUCE_F32(v, s != s ? s : (s > v ? s : v), s);
+}

@@ -3,4 +3,7 @@
 
 #include "nncc_reduce_f32.h"
 
-NNCC_REDUCE_F32(nncc_reduce_mean_f32, 0.0f, s + v, s / n)
+void nncc_reduce_mean_f32(const nncc_axis_params *p, const float *x, float *y)
+{
+    NNCC_REDUCE_F32(0.0f, s + v, s / (float)p->axis);
+}

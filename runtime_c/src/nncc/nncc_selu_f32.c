@@ -3,4 +3,7 @@
 
 #include "nncc_unary_f32.h"
 
-NNCC_UNARY_F32(nncc_selu_f32, p->beta * (v < 0.0f ? p->alpha * expm1f(v) : v))
+void nncc_selu_f32(const nncc_unary_params *p, const float *x, float *y)
+{
+    NNCC_UNARY_F32(p->beta * (v < 0.0f ? p->alpha * expm1f(v) : v));
+}

@@ -3,4 +3,7 @@
 
 #include "nncc_unary_f32.h"
 
-NNCC_UNARY_F32(nncc_sqrt_f32, sqrtf(v))
+void nncc_sqrt_f32(const nncc_unary_params *p, const float *x, float *y)
+{
+    NNCC_UNARY_F32(sqrtf(v));
+}

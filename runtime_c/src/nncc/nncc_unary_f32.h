@@ -4,17 +4,16 @@
 
 #include "nncc_f32.h"
 
-/* Defines kernel fn: y = expr, a function of v, the input element, and of p->alpha, p->beta. */
-#define NNCC_UNARY_F32(fn, expr)                                       \
-    void fn(const nncc_unary_params *p, const float *x, float *y)      \
-    {                                                                  \
-        const int32_t n = p->count;                                    \
-                                                                       \
-        for (int32_t i = 0; i < n; i++) {                              \
-            const float v = x[i];                                      \
-                                                                       \
-            y[i] = (expr);                                             \
-        }                                                              \
-    }
+/* Body of a kernel f(p, x, y): y = expr, a function of v, the input element, and of p->alpha, p->beta. */
+#define NNCC_UNARY_F32(expr)                \
+    do {                                    \
+        const int32_t n = p->count;         \
+                                            \
+        for (int32_t i = 0; i < n; i++) {   \
+            const float v = x[i];           \
+                                            \
+            y[i] = (expr);                  \
+        }                                   \
+    } while (0)
 
 #endif /* NNCC_UNARY_F32_H */
