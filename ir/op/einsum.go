@@ -63,6 +63,9 @@ type EinsumGeom struct {
 	Strides    [][]int
 }
 
+// maxEinsum bounds the steps of a summation, so that none runs for hours.
+const maxEinsum = 1 << 34
+
 // EinsumGeometry parses and checks the equation of an Einsum node. The
 // dimensions behind "..." are named by digits internally.
 func EinsumGeometry(n *ir.Node) (*EinsumGeom, error) {
@@ -154,6 +157,12 @@ func EinsumGeometry(n *ir.Node) (*EinsumGeom, error) {
 		if c := order[i]; strings.IndexByte(right, c) < 0 {
 			loops += string(c)
 			g.Sum = append(g.Sum, size[c])
+		}
+	}
+	steps := 1
+	for _, d := range append(append([]int(nil), g.Shape...), g.Sum...) {
+		if steps *= d; steps > maxEinsum {
+			return bad("more than %d products: too large", maxEinsum)
 		}
 	}
 	for i, t := range terms {

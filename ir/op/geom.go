@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // maxExtent bounds strides, dilations, pads and kernel sizes, so that no sum
@@ -328,6 +329,12 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 		return nil, err
 	}
 	g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd = kernel, win.strides, win.dilations, win.padBegin, win.padEnd
+	// before anything is done for every window or tap of a hostile model
+	for i, size := range [][]int{kernel, g.Out} {
+		if _, err := tensor.Elems(size); err != nil {
+			return nil, ir.Errf(n, "shape", "%s: %v", []string{"the kernel", "the output"}[i], err)
+		}
+	}
 	g.CountPad = n.Op.Name == "AveragePool" && n.Int("count_include_pad") != 0
 	if g.CountPad || n.Op.Name == "LpPool" {
 		return g, nil

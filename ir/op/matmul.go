@@ -37,6 +37,9 @@ type MatGeom struct {
 	Shape   []int // of the result
 }
 
+// maxProducts bounds the batch, and with it the memory that a geometry takes.
+const maxProducts = 1 << 20
+
 // MatMulGeometry checks a MatMul (or MatMulInteger) node.
 func MatMulGeometry(n *ir.Node) (*MatGeom, error) {
 	a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
@@ -60,8 +63,8 @@ func MatMulGeometry(n *ir.Node) (*MatGeom, error) {
 	}
 	g := &MatGeom{Batch: batch, M: a[ra-2], K: a[ra-1], N: b[rb-1]}
 	count, err := tensor.Elems(batch)
-	if err != nil {
-		return nil, ir.Errf(n, "shape", "%v", err)
+	if err != nil || count > maxProducts {
+		return nil, ir.Errf(n, "shape", "the batch dimensions %v are too large: more than %d matrix products", batch, maxProducts)
 	}
 	g.A, g.B = make([]int, 0, count), make([]int, 0, count)
 	sa, sb := broadcastStrides(a[:ra-2], batch), broadcastStrides(b[:rb-2], batch)

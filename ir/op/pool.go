@@ -262,7 +262,7 @@ func (g *PoolGeom) windows(f func(plane, at int, win []int, taps int)) {
 		}
 	}
 	parallel(g.N*g.C, func(job int) {
-		win := make([]int, 0, g.Taps())
+		win := make([]int, 0, min(g.Taps(), ip))
 		at := job * op
 		for _, z := range spans[0] {
 			for _, y := range spans[1] {
