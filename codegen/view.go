@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/target"
 	runtimec "github.com/nncc/nncc/runtime_c"
 	"github.com/nncc/nncc/schedule"

@@ -36,7 +36,7 @@ type converter struct {
 // Integer rewrites a QDQ graph to integer operators. What cannot be computed
 // on integers stays float between explicit QuantizeLinear and
 // DequantizeLinear nodes.
-func Integer(g *ir.Graph, opt Options) error {
+func Integer(g *ir.Graph, opt IntegerOptions) error {
 	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{}, border: map[*ir.Node]ir.Type{}}
 	if !opt.FloatIO {
 		if err := c.quantisedInputs(); err != nil {
@@ -61,8 +61,8 @@ func Integer(g *ir.Graph, opt Options) error {
 	return nil
 }
 
-// Options of Integer.
-type Options struct {
+// IntegerOptions of Integer.
+type IntegerOptions struct {
 	// FloatIO keeps the model's float inputs and outputs, with the conversion
 	// inside; otherwise the QuantizeLinear and DequantizeLinear nodes at the
 	// border disappear and the firmware's inputs and outputs are integers.

@@ -1,0 +1,141 @@
+package driver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+func readNpy(path string) (*tensor.Dense, error) {
+	a, err := npz.ReadNpyFile(path, npz.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return npz.ToTensor(a)
+}
+
+// readInputs reads --input flags for the inputs of g: NAME=FILE.npy, FILE.npy
+// in graph order, or one .npz with the inputs' names (or input_0, input_1...).
+func readInputs(args []string, names []string) ([]*tensor.Dense, error) {
+	out := make([]*tensor.Dense, len(names))
+	next := 0
+	for _, a := range args {
+		name, file := "", a
+		if k, v, ok := strings.Cut(a, "="); ok && slices.Contains(names, k) {
+			name, file = k, v
+		} else if ok && !exists(a) {
+			return nil, &InputError{fmt.Errorf("--input %s: the model has no input %q; inputs: %s", a, k, strings.Join(names, ", "))}
+		}
+		if strings.HasSuffix(file, ".npz") {
+			es, err := npz.ReadNpzFile(file, npz.Limits{})
+			if err != nil {
+				return nil, &InputError{err}
+			}
+			for i, n := range names {
+				for _, e := range es {
+					if e.Name == n || e.Name == fmt.Sprintf("input_%d", i) {
+						if out[i], err = npz.ToTensor(e.Array); err != nil {
+							return nil, &InputError{err}
+						}
+					}
+				}
+			}
+			continue
+		}
+		d, err := readNpy(file)
+		if err != nil {
+			return nil, &InputError{fmt.Errorf("--input %s: %w", a, err)}
+		}
+		i := slices.Index(names, name)
+		if name == "" {
+			for next < len(out) && out[next] != nil {
+				next++
+			}
+			if next == len(out) {
+				return nil, &InputError{fmt.Errorf("--input %s: the model has only %d inputs (%s)", a, len(names), strings.Join(names, ", "))}
+			}
+			i = next
+		}
+		out[i] = d
+	}
+	var missing []string
+	for i, d := range out {
+		if d == nil {
+			missing = append(missing, names[i])
+		}
+	}
+	if len(missing) > 0 {
+		return nil, &InputError{fmt.Errorf("no --input for %s", strings.Join(missing, ", "))}
+	}
+	return out, nil
+}
+
+func exists(p string) bool { _, err := os.Stat(p); return err == nil }
+
+// firmwareInput brings user data to the type of a firmware input: floats are
+// quantised as ONNX QuantizeLinear does, data of the firmware's type pass.
+func firmwareInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
+	t := v.Type
+	if d.Len() != t.Elems() || len(d.Shape) > 0 && !slices.Equal(d.Shape, t.Shape) && !squeezedEqual(d.Shape, t.Shape) {
+		return nil, &InputError{fmt.Errorf("input %s has shape %v, got %v", v.Name, t.Shape, d.Shape)}
+	}
+	d = d.Reshaped(t.Shape)
+	switch {
+	case d.DType == t.DType:
+		return d, nil
+	case t.Quant != nil && d.DType.IsFloat():
+		return ir.QuantiseEven(d.Cast(tensor.F32), t), nil
+	case t.Quant == nil && t.DType.IsFloat() && d.DType.IsFloat(), t.Quant == nil && !t.DType.IsFloat():
+		return d.Cast(t.DType), nil
+	}
+	return nil, &InputError{fmt.Errorf("input %s is of type %s, got %s: want that or float", v.Name, t.DType, d.DType)}
+}
+
+// squeezedEqual compares shapes without dimensions of size 1.
+func squeezedEqual(a, b []int) bool {
+	f := func(s []int) (o []int) {
+		for _, d := range s {
+			if d != 1 {
+				o = append(o, d)
+			}
+		}
+		return
+	}
+	return slices.Equal(f(a), f(b))
+}
+
+// dequantised is a firmware output as float32 where it stands for reals.
+func dequantised(d *tensor.Dense, t ir.Type) *tensor.Dense {
+	if t.Quant == nil {
+		return d
+	}
+	out := tensor.New(tensor.F32, d.Shape)
+	y := out.Data.([]float32)
+	for i := range y {
+		y[i] = float32(d.Int(i)-int64(t.Quant.ZeroAt(0))) * t.Quant.ScaleAt(0)
+	}
+	return out
+}
+
+// writeOutputs writes output_0.npy, output_1.npy, ... into dir.
+func writeOutputs(dir string, outs []*tensor.Dense) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for i, d := range outs {
+		a, err := npz.FromTensor(d)
+		if err != nil {
+			return err
+		}
+		if err := npz.WriteNpyFile(filepath.Join(dir, fmt.Sprintf("output_%d.npy", i)), a); err != nil {
+			return err
+		}
+	}
+	return nil
+}

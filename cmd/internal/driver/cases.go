@@ -1,0 +1,238 @@
+package driver
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+)
+
+// inputCase is one inference of verify.
+type inputCase struct {
+	source string
+	inputs []*tensor.Dense // of the firmware's types
+	golden []*tensor.Dense // stored outputs, or nil
+}
+
+// cases are the inferences that verify runs: --golden, --input, else
+// calibration samples first and seeded ones up to --cases.
+func (c *Config) cases(o *Compiled) ([]inputCase, error) {
+	g := o.Lowered.Graph
+	if c.Golden != "" {
+		return goldenCases(c.Golden, g)
+	}
+	if len(c.Inputs) > 0 {
+		in, err := readInputs(c.Inputs, inputNames(g))
+		if err != nil {
+			return nil, err
+		}
+		in, err = firmwareInputs(in, g)
+		return []inputCase{{source: "--input", inputs: in}}, err
+	}
+	var out []inputCase
+	if len(c.Calib) > 0 {
+		q, err := c.samples(o.Float)
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range q {
+			if len(out) == c.Cases {
+				break
+			}
+			in, err := firmwareInputs(s, g)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, inputCase{source: fmt.Sprintf("calibration sample %d", i), inputs: in})
+		}
+	}
+	for i := len(out); i < c.Cases; i++ {
+		r := rand.New(rand.NewPCG(uint64(i), 20))
+		var in []*tensor.Dense
+		for _, v := range g.In {
+			in = append(in, seeded(r, v.Type))
+		}
+		out = append(out, inputCase{source: fmt.Sprintf("seed %d", i), inputs: in})
+	}
+	return out, nil
+}
+
+func inputNames(g *ir.Graph) []string {
+	var s []string
+	for _, v := range g.In {
+		s = append(s, v.Name)
+	}
+	return s
+}
+
+func firmwareInputs(in []*tensor.Dense, g *ir.Graph) ([]*tensor.Dense, error) {
+	out := make([]*tensor.Dense, len(in))
+	for i, d := range in {
+		x, err := firmwareInput(d, g.In[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = x
+	}
+	return out, nil
+}
+
+// seeded is a random input: the whole range of 8-bit integers, standard normal
+// floats, small non-negative wide integers (they may be indices).
+func seeded(r *rand.Rand, t ir.Type) *tensor.Dense {
+	d := tensor.New(t.DType, t.Shape)
+	for i, n := 0, d.Len(); i < n; i++ {
+		switch {
+		case t.DType.IsFloat():
+			d.SetFloat(i, r.NormFloat64())
+		case t.DType.Size() == 1 || t.DType == tensor.I16 || t.DType == tensor.U16:
+			lo, hi := t.DType.IntRange()
+			d.SetInt(i, lo+r.Int64N(hi-lo+1))
+		default:
+			d.SetInt(i, r.Int64N(2))
+		}
+	}
+	return d
+}
+
+// goldenCases reads input_<i> and output_<i> from a .npz file, a folder of
+// .npy files, or a folder of such folders and files.
+func goldenCases(path string, g *ir.Graph) ([]inputCase, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	var units []string
+	switch {
+	case !st.IsDir():
+		units = []string{path}
+	case exists(filepath.Join(path, "input_0.npy")):
+		units = []string{path}
+	default:
+		es, err := os.ReadDir(path)
+		if err != nil {
+			return nil, &InputError{err}
+		}
+		for _, e := range es {
+			p := filepath.Join(path, e.Name())
+			if e.IsDir() && exists(filepath.Join(p, "input_0.npy")) || strings.HasPrefix(e.Name(), "case") && strings.HasSuffix(e.Name(), ".npz") {
+				units = append(units, p)
+			}
+		}
+		sort.Strings(units)
+	}
+	if len(units) == 0 {
+		return nil, &InputError{fmt.Errorf("--golden %s: no input_0.npy, no folders with one, no case*.npz", path)}
+	}
+	var out []inputCase
+	for _, u := range units {
+		get, err := reader(u)
+		if err != nil {
+			return nil, &InputError{err}
+		}
+		k := inputCase{source: filepath.Base(u)}
+		for i, v := range g.In {
+			d, err := get(fmt.Sprintf("input_%d", i))
+			if err != nil {
+				return nil, &InputError{err}
+			}
+			if d == nil {
+				return nil, &InputError{fmt.Errorf("%s: no input_%d (%s)", u, i, v.Name)}
+			}
+			x, err := firmwareInput(d, v)
+			if err != nil {
+				return nil, err
+			}
+			k.inputs = append(k.inputs, x)
+		}
+		found := false
+		for i := range g.Out {
+			d, err := get(fmt.Sprintf("output_%d", i))
+			if err != nil {
+				return nil, &InputError{err}
+			}
+			k.golden = append(k.golden, d)
+			found = found || d != nil
+		}
+		if !found {
+			return nil, &InputError{fmt.Errorf("%s: no output_0", u)}
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+// reader gives arrays of a .npz file or a folder by name; nil for absent ones.
+func reader(path string) (func(string) (*tensor.Dense, error), error) {
+	if !strings.HasSuffix(path, ".npz") {
+		return func(name string) (*tensor.Dense, error) {
+			p := filepath.Join(path, name+".npy")
+			if !exists(p) {
+				return nil, nil
+			}
+			return readNpy(p)
+		}, nil
+	}
+	es, err := npz.ReadNpzFile(path, npz.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return func(name string) (*tensor.Dense, error) {
+		for _, e := range es {
+			if e.Name == name {
+				return npz.ToTensor(e.Array)
+			}
+		}
+		return nil, nil
+	}, nil
+}
+
+// RunModel is the verb run: the float model, or with --board the program.
+func (c *Config) RunModel(dir string) error {
+	if c.Board == "" {
+		return c.runFloat(dir)
+	}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	spec, err := c.board()
+	if err != nil {
+		return err
+	}
+	_, g, err := c.load(nil)
+	if err != nil {
+		return err
+	}
+	opt, err := c.lowerOptions(spec, g)
+	if err != nil {
+		return err
+	}
+	res, err := lower.Run(g, opt)
+	if err != nil {
+		return &InputError{err}
+	}
+	in, err := readInputs(c.Inputs, inputNames(res.Graph))
+	if err != nil {
+		return err
+	}
+	if in, err = firmwareInputs(in, res.Graph); err != nil {
+		return err
+	}
+	outs, err := interpret(res.Graph, in)
+	if err != nil {
+		return err
+	}
+	if c.Dequantize {
+		for i := range outs {
+			outs[i] = dequantised(outs[i], res.Graph.Out[i].Type)
+		}
+	}
+	return writeOutputs(dir, outs)
+}

@@ -1,0 +1,241 @@
+package driver
+
+import (
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/schedule"
+)
+
+// Compiled is a model on its way to firmware, with everything decided.
+type Compiled struct {
+	Config  *Config
+	Board   *boards.Spec
+	Model   *onnx.Model
+	Float   *ir.Graph // as imported
+	Lowered *lower.Result
+	Program *schedule.Program
+	Info    *codegen.Info
+	Files   []codegen.File
+	Harness run.Model
+	Report  *Report
+}
+
+// Compile does everything but write files.
+func (c *Config) Compile() (*Compiled, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	prefix, err := c.prefix()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := c.board()
+	if err != nil {
+		return nil, err
+	}
+	c.note("reading %s", filepath.Base(c.Model))
+	m, g, err := c.load(nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.lower(m, g, spec, prefix)
+}
+
+// core is what kernel choice needs to know about the board.
+func core(s *boards.Spec) target.Core {
+	return target.Core{MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.Core == "host"}
+}
+
+// lowerOptions are the options of the middle end.
+func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
+	o := lower.Options{
+		Precision: c.Precision, Legalize: c.Legalize == "on", FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
+		Target: target.Options{Core: core(spec), Kernels: c.Kernels}, Libraries: spec.Kernels, Dump: c.dump(),
+	}
+	if c.Precision != "float32" && !lower.Quantised(g) {
+		q, err := c.quantOptions(g)
+		if err != nil {
+			return o, err
+		}
+		o.Quant = q
+	}
+	return o, nil
+}
+
+// quantOptions reads the calibration data.
+func (c *Config) quantOptions(g *ir.Graph) (quant.Options, error) {
+	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Equalize: c.Equalize}
+	var err error
+	if c.FixedWeights != "" {
+		if q.FixedWeights, err = quant.ParseFixedPoint(c.FixedWeights); err != nil {
+			return q, usage("--fixed-point-weights %s: %v", c.FixedWeights, err)
+		}
+	}
+	if c.FixedActs != "" {
+		if q.FixedActivations, err = quant.ParseFixedPoint(c.FixedActs); err != nil {
+			return q, usage("--fixed-point-activations %s: %v", c.FixedActs, err)
+		}
+	}
+	if len(c.Calib) == 0 {
+		q.Samples, q.Synthetic = quant.SyntheticSamples(g), true
+		c.warn("no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown")
+		return q, nil
+	}
+	if q.Samples, err = quant.ReadSamples(g, c.Calib); err != nil {
+		return q, &InputError{err}
+	}
+	return q, nil
+}
+
+func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix string) (*Compiled, error) {
+	out := &Compiled{Config: c, Board: spec, Model: m, Float: g.Clone()}
+	opt, err := c.lowerOptions(spec, g)
+	if err != nil {
+		return nil, err
+	}
+	c.note("lowering for %s", spec.Name)
+	if out.Lowered, err = lower.Run(g, opt); err != nil {
+		return nil, &InputError{err}
+	}
+	for _, w := range out.Lowered.Warnings {
+		c.warn(w)
+	}
+	c.note("scheduling")
+	if out.Program, err = schedule.Build(out.Lowered.Graph, out.Lowered.Low); err != nil {
+		return nil, err
+	}
+	if spec.Runner.StandsIn != "" {
+		c.warn(spec.Runner.StandsIn)
+	}
+	out.memoryWarnings()
+	c.note("generating C")
+	sum := hex.EncodeToString(m.SHA256[:])
+	optFlags := spec.Toolchain.Speed
+	if c.Optimize == "size" {
+		optFlags = spec.Toolchain.Size
+	}
+	cflags := append(append([]string(nil), optFlags...), spec.Toolchain.CFlags...)
+	files, info, err := codegen.Generate(out.Program, codegen.Options{
+		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: spec.Name,
+		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC, AR: spec.Toolchain.Prefix + "ar",
+		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.warnings,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Files, out.Info = files, info
+	out.Harness = harnessModel(info)
+	for _, f := range run.HarnessFiles(spec, out.Harness) {
+		out.Files = append(out.Files, codegen.File{Path: f.Path, Data: f.Data})
+	}
+	out.Report = newReport(out)
+	if c.Strict && len(c.warnings) > 0 {
+		return nil, &InputError{fmt.Errorf("--strict: %s", strings.Join(c.warnings, "\n--strict: "))}
+	}
+	return out, nil
+}
+
+func harnessModel(i *codegen.Info) run.Model {
+	m := run.Model{Name: i.Prefix, Header: i.Prefix + ".h", ArenaMacro: i.ArenaMacro, RunFunc: i.Prefix + "_run", Steps: i.StepNames}
+	for _, x := range i.Inputs {
+		m.Inputs = append(m.Inputs, run.IO{Name: x.Name, CFunc: i.Prefix + "_" + x.CName, Bytes: x.Bytes})
+	}
+	for _, x := range i.Outputs {
+		m.Outputs = append(m.Outputs, run.IO{Name: x.Name, CFunc: i.Prefix + "_" + x.CName, Bytes: x.Bytes})
+	}
+	return m
+}
+
+// memoryWarnings compares the arena with the board's memories.
+func (o *Compiled) memoryWarnings() {
+	if len(o.Board.Memory) == 0 {
+		return
+	}
+	if have := o.Board.Memory.Capacity("arena"); have > 0 && uint64(o.Program.ArenaBytes) > have {
+		o.Config.warn(fmt.Sprintf("the arena needs %d bytes, %s has %d for it: %d bytes are missing", o.Program.ArenaBytes, o.Board.Name, have, uint64(o.Program.ArenaBytes)-have))
+	}
+}
+
+// dump writes the graph after every stage, when asked to.
+func (c *Config) dump() func(string, *ir.Graph) error {
+	if c.DumpIR == "" {
+		return nil
+	}
+	return func(name string, g *ir.Graph) error {
+		if err := os.MkdirAll(c.DumpIR, 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(c.DumpIR, name+".ir"), []byte(g.String()), 0o666); err != nil {
+			return err
+		}
+		b, err := exportBytes(g)
+		if err != nil {
+			c.warn(fmt.Sprintf("--dump-ir: %s.onnx: %v", name, err))
+			return nil
+		}
+		return os.WriteFile(filepath.Join(c.DumpIR, name+".onnx"), b, 0o666)
+	}
+}
+
+// gates checks --max-*; nil when all hold.
+func (o *Compiled) gates() error {
+	c := o.Config
+	var why []string
+	if c.MaxSegments >= 0 && len(o.Report.Segments) > c.MaxSegments {
+		why = append(why, fmt.Sprintf("--max-segments %d: the program has %d segments, cut by %s", c.MaxSegments, len(o.Report.Segments), o.Report.cuts()))
+	}
+	if n := o.Report.computeFallback(); c.MaxFallback >= 0 && n > c.MaxFallback {
+		why = append(why, fmt.Sprintf("--max-fallback %d: %d nodes run outside the accelerator: %s", c.MaxFallback, n, o.Report.cuts()))
+	}
+	ram, err := parseBytes("max-ram", c.MaxRAM)
+	if err != nil {
+		return err
+	}
+	if ram >= 0 && o.Program.ArenaBytes > ram {
+		why = append(why, fmt.Sprintf("--max-ram %d: the arena needs %d bytes, %d too many; the largest step is %s", ram, o.Program.ArenaBytes, o.Program.ArenaBytes-ram, o.peakStep()))
+	}
+	flash, err := parseBytes("max-flash", c.MaxFlash)
+	if err != nil {
+		return err
+	}
+	if flash >= 0 {
+		if n, err := o.flashBytes(); err != nil {
+			return err
+		} else if n > flash {
+			why = append(why, fmt.Sprintf("--max-flash %d: code, constants and weights need %d bytes, %d too many; weights are %d", flash, n, n-flash, o.Info.WeightBytes))
+		}
+	}
+	if len(why) > 0 {
+		return &GateError{why}
+	}
+	return nil
+}
+
+// peakStep names the step with the most live bytes.
+func (o *Compiled) peakStep() string {
+	best, name := -1, ""
+	for i, s := range o.Program.Steps {
+		n := 0
+		for _, b := range o.Program.Buffers {
+			if b.AliasOf < 0 && b.First <= i && i <= b.Last {
+				n += (b.Bytes + 15) &^ 15
+			}
+		}
+		if n > best {
+			best, name = n, s.Name
+		}
+	}
+	return fmt.Sprintf("%s (%d bytes live)", name, best)
+}

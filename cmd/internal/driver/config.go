@@ -1,0 +1,235 @@
+// Package driver is the way from a model file to firmware, reports and
+// verdicts: what the verbs of the command line share.
+package driver
+
+import (
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/codegen"
+)
+
+// Version of nncc; part of the emitted files, so that the same version gives
+// the same bytes.
+const Version = "0.1.0"
+
+// Config is what the user asked for.
+type Config struct {
+	Model string // path
+	Board string
+	Out   string
+	Name  string
+
+	Calib        []string
+	CalibMethod  string
+	BiasCorrect  bool
+	Equalize     bool
+	Precision    string
+	FixedWeights string
+	FixedActs    string
+	Dims         []string
+	Set          []string
+	IO           string // quantized, float
+	IOLayout     string // onnx, native
+	Legalize     string // on, off
+	Kernels      string
+	Optimize     string
+	CMSISInclude string
+	CMSISLib     string
+	MaxSegments  int // -1: no gate
+	MaxFallback  int
+	MaxRAM       string
+	MaxFlash     string
+	DumpIR       string
+	Project      string
+	Functions    []string
+	Strict       bool
+	Note         func(string) // progress and remarks; may be nil
+	Inputs       []string
+	Cases        int
+	Golden       string
+	Tolerance    float64
+	Layers       bool
+	Dequantize   bool
+	JSON         bool
+	KeepGoing    bool
+	warnings     []string
+}
+
+func (c *Config) note(format string, args ...any) {
+	if c.Note != nil {
+		c.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *Config) warn(s string) {
+	for _, w := range c.warnings {
+		if w == s {
+			return
+		}
+	}
+	c.warnings = append(c.warnings, s)
+}
+
+// UsageError is a wrong flag or combination of flags: exit status 2.
+type UsageError struct{ Msg string }
+
+func (e *UsageError) Error() string { return e.Msg }
+
+// InputError is a bad model, board or data file: exit status 2.
+type InputError struct{ Err error }
+
+func (e *InputError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *InputError) Unwrap() error { return e.Err }
+
+// GateError says which gates were exceeded: exit status 3.
+type GateError struct{ Reasons []string }
+
+func (e *GateError) Error() string { return strings.Join(e.Reasons, "\n") }
+
+func usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+
+func oneOf(flag, v string, allowed ...string) error {
+	for _, a := range allowed {
+		if v == a {
+			return nil
+		}
+	}
+	return usage("--%s %s: want one of %s", flag, v, strings.Join(allowed, ", "))
+}
+
+// Check validates flags that do not depend on the model.
+func (c *Config) Check() error {
+	for _, f := range []struct {
+		name, v string
+		allowed []string
+	}{
+		{"calib-method", c.CalibMethod, []string{"minmax", "percentile", "mse", "entropy"}},
+		{"precision", c.Precision, []string{"auto", "int8", "float32"}},
+		{"io", c.IO, []string{"quantized", "float"}},
+		{"io-layout", c.IOLayout, []string{"onnx", "native"}},
+		{"legalize", c.Legalize, []string{"on", "off"}},
+		{"kernels", c.Kernels, []string{"auto", "cmsis-nn", "nncc", "reference"}},
+		{"optimize", c.Optimize, []string{"speed", "size", "balanced"}},
+	} {
+		if err := oneOf(f.name, f.v, f.allowed...); err != nil {
+			return err
+		}
+	}
+	if (c.CMSISInclude == "") != (c.CMSISLib == "") {
+		return usage("--cmsis-nn-include and --cmsis-nn-lib go together")
+	}
+	for _, p := range c.projects() {
+		switch p {
+		case "make", "cmake":
+		case "zephyr", "cmsis-pack", "arduino":
+			return usage("--project %s: not available in this version; want make, cmake", p)
+		default:
+			return usage("--project %s: unknown; want make, cmake", p)
+		}
+	}
+	return nil
+}
+
+func (c *Config) projects() []string {
+	var out []string
+	for _, p := range strings.Split(c.Project, ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+// prefix is the C prefix of the model.
+func (c *Config) prefix() (string, error) {
+	if c.Name != "" {
+		p := codegen.Prefix(c.Name)
+		if p != c.Name {
+			return "", usage("--name %s: not usable as a C prefix, it would become %s", c.Name, p)
+		}
+		return p, nil
+	}
+	return codegen.Prefix(modelName(c.Model)), nil
+}
+
+func modelName(path string) string {
+	b := filepath.Base(path)
+	return strings.TrimSuffix(b, filepath.Ext(b))
+}
+
+// outDir is the output folder.
+func (c *Config) outDir() string {
+	if c.Out != "" {
+		return c.Out
+	}
+	return modelName(c.Model) + "-" + modelName(c.Board)
+}
+
+// board loads the target.
+func (c *Config) board() (*boards.Spec, error) {
+	if c.Board == "" {
+		return nil, usage("--board is missing; boards: %s, or a .yaml file", strings.Join(boards.List(), ", "))
+	}
+	s, err := boards.Load(c.Board)
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	return s, nil
+}
+
+// parseBytes reads 34000, 64K, 2M.
+func parseBytes(flag, s string) (int, error) {
+	if s == "" {
+		return -1, nil
+	}
+	t, mul := strings.ToUpper(s), 1
+	switch {
+	case strings.HasSuffix(t, "K"):
+		t, mul = t[:len(t)-1], 1<<10
+	case strings.HasSuffix(t, "M"):
+		t, mul = t[:len(t)-1], 1<<20
+	}
+	n, err := strconv.Atoi(t)
+	if err != nil || n < 0 || n > 1<<40/mul {
+		return 0, usage("--%s %s: want a number of bytes, such as 65536 or 64K", flag, s)
+	}
+	return n * mul, nil
+}
+
+// pairs splits NAME=VALUE flags.
+func pairs(flag string, list []string) (map[string]string, error) {
+	m := map[string]string{}
+	for _, s := range list {
+		k, v, ok := strings.Cut(s, "=")
+		if !ok || k == "" || v == "" {
+			return nil, usage("--%s %s: want NAME=VALUE", flag, s)
+		}
+		m[k] = v
+	}
+	return m, nil
+}
+
+// dims are the pinned symbolic dimensions.
+func (c *Config) dims() (map[string]int, error) {
+	p, err := pairs("dim", c.Dims)
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]int{}
+	for k, v := range p {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > 1<<28 {
+			return nil, usage("--dim %s=%s: want a positive integer", k, v)
+		}
+		m[k] = n
+	}
+	return m, nil
+}

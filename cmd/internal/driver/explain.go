@@ -1,0 +1,143 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+)
+
+// Explain prints a row for every step: shape, MACs, where it runs, and why
+// better kernels refused it.
+func (o *Compiled) Explain() string {
+	var b strings.Builder
+	r := o.Report
+	fmt.Fprintf(&b, "%s for %s, %s\n", r.Model.Name, r.Board, r.Precision)
+	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
+	var total int64
+	for i, s := range o.Program.Steps {
+		l := r.Layers[i]
+		total += l.MACs
+		kernel := l.Kernel
+		if l.Route != "" && l.Route != l.Kernel {
+			kernel += " -> " + l.Route
+		}
+		where := s.Low.Library
+		if where == "nncc" {
+			where = "portable C"
+		}
+		rows = append(rows, []string{fmt.Sprint(i), l.Name, l.Op, outputs(s.Node), fmt.Sprint(l.MACs), where, kernel})
+	}
+	b.WriteString(table(rows))
+	fmt.Fprintf(&b, "%d steps, %d MACs, arena %d bytes (lower bound %d), weights %d bytes\n", len(r.Layers), total, r.Memory.ArenaBytes, r.Memory.LowerBoundBytes, r.Memory.WeightsBytes)
+	first := true
+	for _, s := range o.Program.Steps {
+		if s.Low.Library == "cmsis-nn" {
+			continue
+		}
+		for _, x := range s.Choice.Rejected {
+			if first {
+				b.WriteString("\nRefused by a better kernel:\n")
+				first = false
+			}
+			for _, y := range x.Reasons {
+				fmt.Fprintf(&b, "  %s (%s): %s [%s]: %s\n", s.Name, s.Node.Op.Name, x.Kernel, y.Code, y.Text)
+			}
+		}
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	return b.String()
+}
+
+func outputs(n *ir.Node) string {
+	var s []string
+	for _, v := range n.Out {
+		s = append(s, fmt.Sprintf("%s%v", v.Type.DType, v.Type.Shape))
+	}
+	return strings.Join(s, " ")
+}
+
+// table aligns columns; numbers on the right.
+func table(rows [][]string) string {
+	width := make([]int, len(rows[0]))
+	for _, r := range rows {
+		for i, c := range r {
+			width[i] = max(width[i], len([]rune(c)))
+		}
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		for i, c := range r {
+			pad := strings.Repeat(" ", width[i]-len([]rune(c)))
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			if rows[0][i] == "MACs" || rows[0][i] == "#" || rows[0][i] == "instructions" {
+				b.WriteString(pad + c)
+			} else if i == len(r)-1 {
+				b.WriteString(c)
+			} else {
+				b.WriteString(c + pad)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Table is the layout of all tables on the command line: header row first.
+func Table(rows [][]string) string { return table(rows) }
+
+// CheckModel is the verb check: every finding about the model.
+func (c *Config) CheckModel() ([]onnx.Finding, error) {
+	m, err := onnx.Load(c.Model, onnx.Limits{})
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	fs := onnx.Check(m)
+	if onnx.Errors(fs) > 0 {
+		return fs, nil
+	}
+	// Shapes, types and values: what the importer finds.
+	if _, err := c.importModel(m, nil); err != nil {
+		errs, ok := err.(onnx.ImportErrors)
+		if !ok {
+			return nil, err
+		}
+		for _, e := range errs {
+			f := onnx.Finding{Severity: onnx.Error, Code: "import", Found: e.Error()}
+			if d, ok := e.(*ir.Diag); ok {
+				f.Code, f.Where, f.Found, f.Want = d.Code, d.Node, d.Msg, d.Hint
+			}
+			fs = append(fs, f)
+		}
+	}
+	return fs, nil
+}
+
+// flashBytes builds the program and gives code, constants and weights.
+func (o *Compiled) flashBytes() (int, error) {
+	dir, err := os.MkdirTemp("", "nncc-build-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	if err := writeFiles(dir, o.Files); err != nil {
+		return 0, err
+	}
+	im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{CMSISInclude: o.Config.CMSISInclude, CMSISLib: o.Config.CMSISLib, Opt: o.Config.buildOpt()})
+	if err != nil {
+		return 0, err
+	}
+	defer im.Close()
+	return int(im.Sizes.Code() + im.Sizes.Weights()), nil
+}
+
+// Gates checks --max-segments and the other limits.
+func (o *Compiled) Gates() error { return o.gates() }

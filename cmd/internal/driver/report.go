@@ -1,0 +1,318 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/schedule"
+)
+
+// ReportSchema is the version of report.json; fields are only ever added.
+const ReportSchema = 1
+
+// Report is report.json. Its fields are part of nncc's interface.
+type Report struct {
+	Schema      int               `json:"schema"`
+	Generator   string            `json:"generator"`
+	Version     string            `json:"version"`
+	Model       ReportModel       `json:"model"`
+	Board       string            `json:"board"`
+	Precision   string            `json:"precision"`
+	Inputs      []ReportIO        `json:"inputs"`
+	Outputs     []ReportIO        `json:"outputs"`
+	Segments    []ReportSegment   `json:"segments"`
+	Fallback    []ReportFallback  `json:"fallback"`
+	Layers      []ReportLayer     `json:"layers"`
+	Rejections  []ReportRejection `json:"rejections"`
+	Alignment   []struct{}        `json:"alignment"`
+	Fusion      []struct{}        `json:"fusion"`
+	Memory      ReportMemory      `json:"memory"`
+	Code        *ReportCode       `json:"code,omitempty"`
+	Calibration *quant.Report     `json:"calibration,omitempty"`
+	Warnings    []string          `json:"warnings"`
+	Files       []string          `json:"files"`
+}
+
+// ReportModel identifies the input.
+type ReportModel struct {
+	Name     string         `json:"name"`
+	SHA256   string         `json:"sha256"`
+	Producer string         `json:"producer"`
+	Opset    map[string]int `json:"opset"`
+}
+
+// ReportIO is an input or output.
+type ReportIO struct {
+	Name      string   `json:"name"`
+	CName     string   `json:"c_name"`
+	DType     string   `json:"dtype"`
+	Shape     []int    `json:"shape"`
+	Layout    string   `json:"layout"`
+	Scale     *float32 `json:"scale,omitempty"`
+	ZeroPoint *int32   `json:"zero_point,omitempty"`
+	Bytes     int      `json:"bytes"`
+}
+
+// ReportSegment is a run of layers on an accelerator or accelerated library.
+type ReportSegment struct {
+	ID          int      `json:"id"`
+	Accelerator string   `json:"accelerator"`
+	File        string   `json:"file,omitempty"`
+	Nodes       []string `json:"nodes"`
+	MACs        int64    `json:"macs"`
+}
+
+// ReportFallback is a node outside the segments.
+type ReportFallback struct {
+	Node    string   `json:"node"`
+	Op      string   `json:"op"`
+	MACs    int64    `json:"macs"`
+	Role    string   `json:"role"` // compute or restore
+	Reasons []string `json:"reasons"`
+}
+
+// ReportLayer is one step of the program.
+type ReportLayer struct {
+	Name         string   `json:"name"`
+	Op           string   `json:"op"`
+	Kernel       string   `json:"kernel"`
+	Route        string   `json:"route"`
+	ONNXNodes    []string `json:"onnx_nodes"`
+	MACs         int64    `json:"macs"`
+	In           []string `json:"in"`
+	Out          []string `json:"out"`
+	ScratchBytes int      `json:"scratch_bytes"`
+	WeightBytes  int      `json:"weight_bytes"`
+	Instructions *uint64  `json:"instructions,omitempty"`
+}
+
+// ReportRejection is a node that a better kernel refused.
+type ReportRejection struct {
+	Node    string         `json:"node"`
+	Op      string         `json:"op"`
+	Target  string         `json:"target"`
+	Reasons []ReportReason `json:"reasons"`
+}
+
+// ReportReason is one ground of a refusal.
+type ReportReason struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// ReportMemory is where the arena goes.
+type ReportMemory struct {
+	ArenaBytes      int            `json:"arena_bytes"`
+	LowerBoundBytes int            `json:"arena_lower_bound_bytes"`
+	OrderOptimal    bool           `json:"order_optimal"`
+	IOBytes         int            `json:"io_bytes"`
+	ScratchBytes    int            `json:"scratch_bytes"`
+	WeightsBytes    int            `json:"weights_bytes"`
+	Regions         []ReportRegion `json:"regions"`
+	Buffers         []ReportBuffer `json:"buffers"`
+}
+
+// ReportRegion is a memory of the board.
+type ReportRegion struct {
+	Name  string   `json:"name"`
+	Bytes uint64   `json:"bytes"`
+	Holds []string `json:"holds"`
+}
+
+// ReportBuffer is a place in the arena; alias_of names the buffer in whose
+// storage it lies.
+type ReportBuffer struct {
+	Name    string `json:"name"`
+	Offset  int    `json:"offset"`
+	Bytes   int    `json:"bytes"`
+	First   int    `json:"first"`
+	Last    int    `json:"last"`
+	AliasOf string `json:"alias_of,omitempty"`
+}
+
+// ReportCode is known after a build.
+type ReportCode struct {
+	TextBytes   uint64 `json:"text_bytes"`
+	RODataBytes uint64 `json:"rodata_bytes"`
+	StackBytes  int    `json:"stack_bytes"`
+}
+
+func newReport(o *Compiled) *Report {
+	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name, Precision: o.Lowered.Precision,
+		Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{}, Rejections: []ReportRejection{},
+		Alignment: []struct{}{}, Fusion: []struct{}{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...)}
+	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]), Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
+	for _, s := range o.Model.Proto.GetOpsetImport() {
+		d := s.GetDomain()
+		if d == "" {
+			d = "ai.onnx"
+		}
+		r.Model.Opset[d] = int(s.GetVersion())
+	}
+	native := o.Config.IOLayout == "native"
+	for _, x := range o.Info.Inputs {
+		r.Inputs = append(r.Inputs, reportIO(x.Name, x.CName, x.Type, native))
+	}
+	for _, x := range o.Info.Outputs {
+		r.Outputs = append(r.Outputs, reportIO(x.Name, x.CName, x.Type, native))
+	}
+	for i, s := range o.Program.Steps {
+		r.layer(s, o.Info.StepBlobs[i])
+	}
+	r.memory(o)
+	for _, f := range o.Files {
+		r.Files = append(r.Files, f.Path)
+	}
+	r.Files = append(r.Files, "report.json")
+	slices.Sort(r.Files)
+	return r
+}
+
+func reportIO(name, cname string, t ir.Type, native bool) ReportIO {
+	x := ReportIO{Name: name, CName: cname, DType: t.DType.ONNXName(), Shape: append([]int{}, t.Shape...), Layout: "onnx", Bytes: t.Bytes()}
+	if t.Order != nil && !t.SameMemory(nil) {
+		x.Layout = "NHWC"
+	}
+	if t.Quant != nil && !t.Quant.PerAxis() {
+		s, z := t.Quant.Scale[0], t.Quant.Zero[0]
+		x.Scale, x.ZeroPoint = &s, &z
+	}
+	return x
+}
+
+func macs(n *ir.Node) int64 {
+	if n.Op.MACs == nil {
+		return 0
+	}
+	return n.Op.MACs(n)
+}
+
+func (r *Report) layer(s *schedule.Step, weights int) {
+	n := s.Node
+	l := ReportLayer{Name: s.Name, Op: n.Op.Name, Kernel: s.Low.Kernel, Route: s.Low.Route, ONNXNodes: append([]string{}, n.Origin...),
+		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: s.Low.Scratch, WeightBytes: weights}
+	for _, v := range n.In {
+		if v != nil && v.Const == nil {
+			l.In = append(l.In, v.Type.String())
+		}
+	}
+	for _, v := range n.Out {
+		l.Out = append(l.Out, v.Type.String())
+	}
+	r.Layers = append(r.Layers, l)
+	if s.Low.Library == "cmsis-nn" {
+		// A segment is a run of steps on the accelerated library.
+		k := len(r.Segments) - 1
+		if k < 0 || len(r.Layers) > 1 && r.Layers[len(r.Layers)-2].library(r) != r.Segments[k].ID {
+			r.Segments = append(r.Segments, ReportSegment{ID: k + 1, Accelerator: "cmsis-nn", Nodes: []string{}})
+			k++
+		}
+		r.Segments[k].Nodes = append(r.Segments[k].Nodes, s.Name)
+		r.Segments[k].MACs += l.MACs
+	} else {
+		f := ReportFallback{Node: s.Name, Op: n.Op.Name, MACs: l.MACs, Role: "compute", Reasons: []string{}}
+		for _, x := range s.Choice.Rejected {
+			for _, y := range x.Reasons {
+				f.Reasons = append(f.Reasons, x.Kernel+": "+y.Text)
+			}
+		}
+		if len(f.Reasons) == 0 {
+			f.Reasons = append(f.Reasons, "CMSIS-NN has no kernel for "+n.Op.Name+" on "+typeWord(n))
+		}
+		r.Fallback = append(r.Fallback, f)
+	}
+	for _, x := range s.Choice.Rejected {
+		r.Rejections = append(r.Rejections, rejection(s.Name, n, x))
+	}
+}
+
+// library is the id of the segment that the layer belongs to, -1 for none.
+func (l *ReportLayer) library(r *Report) int {
+	for i := len(r.Segments) - 1; i >= 0; i-- {
+		if s := r.Segments[i]; len(s.Nodes) > 0 && s.Nodes[len(s.Nodes)-1] == l.Name {
+			return s.ID
+		}
+	}
+	return -1
+}
+
+func typeWord(n *ir.Node) string {
+	if len(n.Out) > 0 {
+		return n.Out[0].Type.DType.ONNXName()
+	}
+	return "these types"
+}
+
+func rejection(name string, n *ir.Node, x target.Rejection) ReportRejection {
+	j := ReportRejection{Node: name, Op: n.Op.Name, Target: x.Library + "/" + x.Kernel, Reasons: []ReportReason{}}
+	for _, y := range x.Reasons {
+		j.Reasons = append(j.Reasons, ReportReason{y.Code, y.Text})
+	}
+	return j
+}
+
+func (r *Report) memory(o *Compiled) {
+	p := o.Program
+	r.Memory = ReportMemory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal, IOBytes: p.IOBytes,
+		ScratchBytes: p.ScratchBytes, WeightsBytes: o.Info.WeightBytes, Regions: []ReportRegion{}, Buffers: []ReportBuffer{}}
+	for _, m := range o.Board.Memory {
+		r.Memory.Regions = append(r.Memory.Regions, ReportRegion{m.Name, uint64(m.Size), m.Holds})
+	}
+	for _, b := range p.Buffers {
+		x := ReportBuffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last}
+		if b.AliasOf >= 0 {
+			x.AliasOf = p.Buffers[b.AliasOf].Name
+		}
+		if b.Bytes > 0 {
+			r.Memory.Buffers = append(r.Memory.Buffers, x)
+		}
+	}
+}
+
+func (r *Report) computeFallback() int {
+	n := 0
+	for _, f := range r.Fallback {
+		if f.Role == "compute" {
+			n++
+		}
+	}
+	return n
+}
+
+// cuts names the nodes outside the segments.
+func (r *Report) cuts() string {
+	var s []string
+	for i, f := range r.Fallback {
+		if i == 8 {
+			s = append(s, "...")
+			break
+		}
+		why := ""
+		if len(f.Reasons) > 0 {
+			why = " (" + f.Reasons[0] + ")"
+		}
+		s = append(s, f.Op+" "+f.Node+why)
+	}
+	return strings.Join(s, "; ")
+}
+
+// JSON is the report as it is written: indented, ending in a line break.
+func (r *Report) JSON() []byte { return toJSON(r) }
+
+func toJSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("BUG: report: " + err.Error())
+	}
+	return b.Bytes()
+}

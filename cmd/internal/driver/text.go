@@ -1,0 +1,121 @@
+package driver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Warnings are the remarks collected so far.
+func (c *Config) Warnings() []string { return c.warnings }
+
+// OutDir is the folder that Write should fill.
+func (o *Compiled) OutDir() string { return o.Config.outDir() }
+
+// Text is the verdict for people.
+func (v *Verdict) Text() string {
+	var b strings.Builder
+	if v.Failure != "" {
+		fmt.Fprintf(&b, "FAILED on %s: %s\n", v.Board, v.Failure)
+	}
+	rows := [][]string{{"output", "elements", "mismatches", "max |diff|", "allowed"}}
+	for _, o := range v.Outputs {
+		allowed := "bit for bit"
+		if o.UlpBound > 0 {
+			allowed = fmt.Sprintf("%g ulp of the largest", o.UlpBound)
+		}
+		rows = append(rows, []string{o.Name, fmt.Sprint(o.Elements), fmt.Sprint(o.Mismatches), fmt.Sprintf("%.3g", o.MaxAbsDiff), allowed})
+	}
+	for _, o := range v.Golden {
+		rows = append(rows, []string{o.Name + " (golden)", fmt.Sprint(o.Elements), fmt.Sprint(o.Mismatches), fmt.Sprintf("%.3g", o.MaxAbsDiff), fmt.Sprintf("%g", o.Tolerance)})
+	}
+	b.WriteString(table(rows))
+	if v.Instructions > 0 {
+		rows = [][]string{{"layer", "kernel", "instructions"}}
+		for _, l := range v.Layers {
+			rows = append(rows, []string{l.Name, l.Route, fmt.Sprint(l.Instructions)})
+		}
+		b.WriteString(table(rows))
+		fmt.Fprintf(&b, "%d instructions an inference, stack %d bytes, arena %d bytes, code %v bytes, weights %v bytes\n",
+			v.Instructions, v.StackBytes, v.RAM["arena_bytes"], v.Flash["code_bytes"], v.Flash["weights_bytes"])
+	}
+	if w := v.FirstWrong; w != nil {
+		fmt.Fprintf(&b, "first layer that differs: %s (value %s): %d elements, largest difference %.3g\n", w.Name, w.Value, w.Mismatches, w.MaxAbsDiff)
+	}
+	verdict := "equal to the reference interpreter"
+	if v.Mismatches > 0 {
+		verdict = "DIFFERENT"
+	}
+	fmt.Fprintf(&b, "%s: %d cases, %d mismatches: %s\n", v.Board, v.Cases, v.Mismatches, verdict)
+	return b.String()
+}
+
+// Describe adds shapes and MACs of the layers, for profile.
+func (v *Verdict) Describe(o *Compiled) {
+	for i := range v.Layers {
+		v.Layers[i].MACs = o.Report.Layers[i].MACs
+		v.Layers[i].WeightBytes = o.Report.Layers[i].WeightBytes
+		v.Layers[i].MovedBytes = movedBytes(o, i)
+	}
+	v.Model = filepath.Base(o.Config.Model)
+}
+
+// movedBytes are the activations that a step reads and writes.
+func movedBytes(o *Compiled, i int) int {
+	n := 0
+	s := o.Program.Steps[i]
+	for _, x := range s.Node.In {
+		if x != nil && x.Const == nil {
+			n += x.Type.Bytes()
+		}
+	}
+	for _, x := range s.Node.Out {
+		n += x.Type.Bytes()
+	}
+	return n
+}
+
+// ProfileText is one profile, or two beside each other.
+func ProfileText(vs []*Verdict) string {
+	var b strings.Builder
+	for _, v := range vs {
+		fmt.Fprintf(&b, "%s on %s\n", v.Model, v.Board)
+		rows := [][]string{{"#", "layer", "kernel", "MACs", "instructions", "per MAC", "bytes moved", "weights"}}
+		for i, l := range v.Layers {
+			per := ""
+			if l.MACs > 0 {
+				per = fmt.Sprintf("%.2f", float64(l.Instructions)/float64(l.MACs))
+			}
+			rows = append(rows, []string{fmt.Sprint(i), l.Name, l.Route, fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per, fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)})
+		}
+		b.WriteString(table(rows))
+		fmt.Fprintf(&b, "total %d instructions, arena %d bytes, %d mismatches\n\n", v.Instructions, v.RAM["arena_bytes"], v.Mismatches)
+	}
+	if len(vs) == 2 && vs[0].Instructions > 0 {
+		a, c := float64(vs[0].Instructions), float64(vs[1].Instructions)
+		fmt.Fprintf(&b, "after / before: %.3f instructions (%+.0f)\n", c/a, c-a)
+	}
+	return b.String()
+}
+
+// WriteFile replaces a file atomically.
+func WriteFile(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".nncc-")
+	if err != nil {
+		return &InputError{err}
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Chmod(f.Name(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

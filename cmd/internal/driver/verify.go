@@ -1,0 +1,348 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// UlpBound is how far a float output may be from the reference interpreter,
+// in units in the last place of the output's largest magnitude: the order of
+// sums and the C library's functions differ.
+const UlpBound = 64
+
+// Verdict is the result of verify; it marshals to the contract's JSON.
+type Verdict struct {
+	Model        string           `json:"model,omitempty"`
+	Board        string           `json:"board"`
+	Cases        int              `json:"cases"`
+	Mismatches   int              `json:"mismatches"`
+	Outputs      []OutputVerdict  `json:"outputs"`
+	Golden       []OutputVerdict  `json:"golden,omitempty"`
+	Instructions uint64           `json:"instructions"`
+	Layers       []LayerVerdict   `json:"layers"`
+	StackBytes   int              `json:"stack_bytes"`
+	Flash        map[string]any   `json:"flash"`
+	RAM          map[string]int   `json:"ram"`
+	Failure      string           `json:"failure,omitempty"`
+	Warnings     []string         `json:"warnings"`
+	ByCase       []CaseVerdict    `json:"by_case"`
+	FirstWrong   *LayerDifference `json:"first_wrong_layer,omitempty"`
+}
+
+// CaseVerdict is one inference.
+type CaseVerdict struct {
+	Source       string `json:"source"`
+	Instructions uint64 `json:"instructions"`
+	Mismatches   int    `json:"mismatches"`
+}
+
+// OutputVerdict compares one output over all cases.
+type OutputVerdict struct {
+	Name       string  `json:"name"`
+	Elements   int     `json:"elements"`
+	Mismatches int     `json:"mismatches"`
+	MaxAbsDiff float64 `json:"max_abs_diff"`
+	UlpBound   float64 `json:"ulp_bound"`
+	Tolerance  float64 `json:"tolerance,omitempty"`
+}
+
+// LayerVerdict is one step with its cost.
+type LayerVerdict struct {
+	Name         string `json:"name"`
+	Kernel       string `json:"kernel"`
+	Route        string `json:"route"`
+	Instructions uint64 `json:"instructions"`
+	MACs         int64  `json:"macs,omitempty"`
+	WeightBytes  int    `json:"weight_bytes,omitempty"`
+	MovedBytes   int    `json:"moved_bytes,omitempty"`
+}
+
+// LayerDifference is the first step whose result differs (--layers).
+type LayerDifference struct {
+	Name       string  `json:"name"`
+	Value      string  `json:"value"`
+	Mismatches int     `json:"mismatches"`
+	MaxAbsDiff float64 `json:"max_abs_diff"`
+}
+
+// Verify compiles, builds, runs on the board's machine and compares every
+// output with the reference interpreter. The verdict is nil when it did not
+// come to a comparison.
+func (c *Config) Verify(ctx context.Context) (*Verdict, error) {
+	o, err := c.Compile()
+	if err != nil {
+		return nil, err
+	}
+	return o.Verify(ctx)
+}
+
+// Verify is Config.Verify on a compiled model. It completes the report.
+func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
+	c := o.Config
+	if !o.Board.HasMachine() {
+		return nil, &InputError{fmt.Errorf("board %s has no machine to run on", o.Board.Name)}
+	}
+	cases, err := c.cases(o)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "nncc-verify-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := writeFiles(dir, o.Files); err != nil {
+		return nil, err
+	}
+	c.note("building for %s", o.Board.Name)
+	im, err := run.Build(ctx, o.Board, dir, run.BuildOptions{CMSISInclude: c.CMSISInclude, CMSISLib: c.CMSISLib, Trace: true, Opt: c.buildOpt()})
+	if err != nil {
+		return nil, err
+	}
+	defer im.Close()
+	v := &Verdict{Board: o.Board.Name, Cases: len(cases), Warnings: append([]string{}, c.warnings...), Outputs: []OutputVerdict{}, Layers: []LayerVerdict{}}
+	v.sizes(o, im)
+	var in []run.Case
+	for _, k := range cases {
+		in = append(in, run.Case{Inputs: memory(k.inputs, o.Lowered.Graph.In)})
+	}
+	opt := run.Options{}
+	if c.Layers {
+		opt.Trace = []int{0}
+		opt.Dumps = o.dumps()
+	}
+	c.note("running %d cases on %s", len(cases), o.Board.Runner.Machine)
+	res, err := run.RunWith(ctx, o.Board, im, in, opt)
+	if err != nil {
+		var re *run.Error
+		if errors.As(err, &re) {
+			v.Failure = re.Error()
+			v.Mismatches = max(v.Mismatches, 1)
+			return v, nil
+		}
+		return nil, err
+	}
+	v.StackBytes = res.StackBytes
+	o.Report.Code = &ReportCode{TextBytes: im.Sizes.By[run.ModelCode].Text + im.Sizes.By[run.Kernels].Text,
+		RODataBytes: im.Sizes.By[run.ModelCode].ROData + im.Sizes.By[run.Kernels].ROData, StackBytes: res.StackBytes}
+	for i, s := range o.Program.Steps {
+		l := LayerVerdict{Name: s.Name, Kernel: s.Low.Kernel, Route: s.Low.Route}
+		if i < len(res.Layers) {
+			l.Instructions = res.Layers[i]
+			n := res.Layers[i]
+			o.Report.Layers[i].Instructions = &n
+		}
+		v.Layers = append(v.Layers, l)
+	}
+	return v, o.compare(v, cases, res)
+}
+
+func (c *Config) buildOpt() string {
+	if c.Optimize == "size" {
+		return "size"
+	}
+	return "speed"
+}
+
+func (v *Verdict) sizes(o *Compiled, im *run.Image) {
+	s := im.Sizes
+	v.Flash = map[string]any{"code_bytes": s.Code(), "weights_bytes": s.Weights(), "by_origin": s.By}
+	v.RAM = map[string]int{"arena_bytes": o.Program.ArenaBytes, "io_bytes": o.Program.IOBytes, "scratch_bytes": o.Program.ScratchBytes}
+}
+
+// compare fills the verdict.
+func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error {
+	g := o.Lowered.Graph
+	for i, x := range g.Out {
+		ov := OutputVerdict{Name: g.OutNames[i]}
+		if x.Type.DType.IsFloat() {
+			ov.UlpBound = UlpBound
+		}
+		v.Outputs = append(v.Outputs, ov)
+	}
+	for k, r := range res.Cases {
+		cv := CaseVerdict{Source: cases[k].source, Instructions: r.Instructions}
+		if r.Status != 0 {
+			v.Failure = fmt.Sprintf("case %d: %s_run returned %d", k, o.Info.Prefix, r.Status)
+			v.Mismatches++
+			continue
+		}
+		v.Instructions = max(v.Instructions, r.Instructions)
+		want, err := interp.Run(g, cases[k].inputs, nil)
+		if err != nil {
+			return err
+		}
+		for i, x := range g.Out {
+			got, err := fromMemory(r.Outputs[i], x.Type)
+			if err != nil {
+				return err
+			}
+			n, diff := differ(got, want[i])
+			ov := &v.Outputs[i]
+			ov.Elements += got.Len()
+			ov.Mismatches += n
+			ov.MaxAbsDiff = max(ov.MaxAbsDiff, diff)
+			cv.Mismatches += n
+			v.Mismatches += n
+			if gold := cases[k].golden; gold != nil {
+				o.compareGolden(v, i, got, x.Type, gold)
+			}
+		}
+		v.ByCase = append(v.ByCase, cv)
+		if o.Config.Layers && k == 0 && r.Dumps != nil {
+			if v.FirstWrong, err = o.firstWrong(cases[0].inputs, r.Dumps); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// compareGolden compares with stored outputs within --tolerance.
+func (o *Compiled) compareGolden(v *Verdict, i int, got *tensor.Dense, t ir.Type, gold []*tensor.Dense) {
+	if v.Golden == nil {
+		for _, n := range o.Lowered.Graph.OutNames {
+			v.Golden = append(v.Golden, OutputVerdict{Name: n, Tolerance: o.Config.Tolerance})
+		}
+	}
+	if i >= len(gold) || gold[i] == nil {
+		return
+	}
+	gv, w := &v.Golden[i], gold[i]
+	if w.DType.IsFloat() {
+		got = dequantised(got, t)
+	}
+	if w.Len() != got.Len() {
+		gv.Mismatches += w.Len()
+		v.Mismatches += w.Len()
+		return
+	}
+	for k := 0; k < w.Len(); k++ {
+		d := math.Abs(got.Float(k) - w.Float(k))
+		gv.MaxAbsDiff = max(gv.MaxAbsDiff, d)
+		if !(d <= o.Config.Tolerance) {
+			gv.Mismatches++
+			v.Mismatches++
+		}
+	}
+	gv.Elements += w.Len()
+}
+
+// differ counts elements that differ: all bits for integers, beyond UlpBound
+// for floats.
+func differ(got, want *tensor.Dense) (n int, diff float64) {
+	limit := 0.0
+	if want.DType.IsFloat() {
+		top := 0.0
+		for i := 0; i < want.Len(); i++ {
+			if a := math.Abs(want.Float(i)); a > top && !math.IsInf(a, 0) {
+				top = a
+			}
+		}
+		limit = UlpBound * top * epsilon(want.DType)
+	}
+	for i := 0; i < want.Len(); i++ {
+		a, b := got.Float(i), want.Float(i)
+		if !want.DType.IsFloat() {
+			if got.Int(i) == want.Int(i) {
+				continue
+			}
+		} else if a == b || a != a && b != b {
+			continue
+		}
+		d := math.Abs(a - b)
+		if !(d <= limit) {
+			n++
+		}
+		if d > diff || d != d {
+			diff = d
+		}
+	}
+	return n, diff
+}
+
+func epsilon(d tensor.DType) float64 {
+	switch d {
+	case tensor.F64:
+		return 0x1p-52
+	case tensor.F16:
+		return 0x1p-10
+	case tensor.BF16:
+		return 0x1p-7
+	}
+	return 0x1p-23
+}
+
+// memory are inputs as they stand in the arena.
+func memory(in []*tensor.Dense, vs []*ir.Value) [][]byte {
+	var out [][]byte
+	for i, d := range in {
+		out = append(out, physBytes(d, vs[i].Type))
+	}
+	return out
+}
+
+func physBytes(d *tensor.Dense, t ir.Type) []byte {
+	if t.Order != nil && !t.SameMemory(nil) {
+		d = d.Transpose(t.Order)
+	}
+	return d.Bytes()
+}
+
+// fromMemory reads a value as it stands in the arena back into logical order.
+func fromMemory(b []byte, t ir.Type) (*tensor.Dense, error) {
+	if t.Order == nil || t.SameMemory(nil) {
+		return tensor.FromBytes(t.DType, t.Shape, b)
+	}
+	d, err := tensor.FromBytes(t.DType, t.Phys(), b)
+	if err != nil {
+		return nil, err
+	}
+	inv := make([]int, len(t.Order))
+	for i, x := range t.Order {
+		inv[x] = i
+	}
+	return d.Transpose(inv), nil
+}
+
+// dumps asks for every step's output in the arena.
+func (o *Compiled) dumps() []run.Dump {
+	var d []run.Dump
+	for i, s := range o.Program.Steps {
+		for _, v := range s.Node.Out {
+			off, _ := o.Program.Offset(v)
+			d = append(d, run.Dump{Step: i, Offset: off, Bytes: v.Type.Bytes()})
+		}
+	}
+	return d
+}
+
+// firstWrong finds the first step whose output differs from the interpreter's.
+func (o *Compiled) firstWrong(in []*tensor.Dense, dumps [][]byte) (*LayerDifference, error) {
+	want := map[*ir.Value]*tensor.Dense{}
+	if _, err := interp.Run(o.Lowered.Graph, in, func(v *ir.Value, d *tensor.Dense) { want[v] = d }); err != nil {
+		return nil, err
+	}
+	k := 0
+	for _, s := range o.Program.Steps {
+		for _, v := range s.Node.Out {
+			got, err := fromMemory(dumps[k], v.Type)
+			if err != nil {
+				return nil, err
+			}
+			k++
+			if n, diff := differ(got, want[v]); n > 0 {
+				return &LayerDifference{s.Name, v.Name, n, diff}, nil
+			}
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/frontend/onnx"
+)
+
+// model takes the one positional argument.
+func (c *cli) model(args []string) error {
+	switch len(args) {
+	case 0:
+		return &driver.UsageError{Msg: "no model given; usage: nncc [verb] [flags] MODEL.onnx (nncc -h shows more)"}
+	case 1:
+		c.cfg.Model = args[0]
+	default:
+		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args), strings.Join(args, " "))}
+	}
+	c.progress = newProgress(c.err)
+	c.cfg.Note = c.progress.say
+	return nil
+}
+
+func (c *cli) json(v any) error {
+	e := json.NewEncoder(c.out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+func (c *cli) warnings(ws []string) {
+	c.progress.done()
+	for _, w := range ws {
+		fmt.Fprintf(c.err, "nncc: warning: %s\n", w)
+	}
+}
+
+func (c *cli) compile(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	o, err := c.cfg.Compile()
+	if err != nil {
+		return err
+	}
+	c.warnings(o.Report.Warnings)
+	gate := o.Gates()
+	if _, ok := gate.(*driver.GateError); gate != nil && !ok {
+		return gate
+	}
+	dir := o.OutDir()
+	if err := o.Write(dir); err != nil {
+		return err
+	}
+	if c.cfg.JSON {
+		if err := c.json(o.Report); err != nil {
+			return err
+		}
+		return gate
+	}
+	m := o.Report.Memory
+	fmt.Fprintf(c.out, "%s: %d steps for %s (%s), arena %d bytes (lower bound %d), weights %d bytes\n", dir, len(o.Report.Layers), o.Report.Board, o.Report.Precision, m.ArenaBytes, m.LowerBoundBytes, m.WeightsBytes)
+	return gate
+}
+
+func (c *cli) verify(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	o, err := c.cfg.Compile()
+	if err != nil {
+		return err
+	}
+	c.warnings(o.Report.Warnings)
+	v, err := o.Verify(c.ctx)
+	if err != nil {
+		return err
+	}
+	gate := o.Gates()
+	if c.cfg.Out != "" {
+		if err := o.Write(c.cfg.Out); err != nil {
+			return err
+		}
+	}
+	c.progress.done()
+	if v.Mismatches > 0 {
+		c.status = exitDiffer
+	}
+	if c.cfg.JSON {
+		if err := c.json(v); err != nil {
+			return err
+		}
+		return gate
+	}
+	fmt.Fprint(c.out, v.Text())
+	return gate
+}
+
+func (c *cli) run(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	dir := c.cfg.Out
+	if dir == "" {
+		dir = "."
+	}
+	if err := c.cfg.RunModel(dir); err != nil {
+		return err
+	}
+	c.warnings(c.cfg.Warnings())
+	return nil
+}
+
+func (c *cli) check(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	fs, err := c.cfg.CheckModel()
+	if err != nil {
+		return err
+	}
+	c.progress.done()
+	if onnx.Errors(fs) > 0 {
+		c.status = exitUsage
+	}
+	if c.cfg.JSON {
+		if fs == nil {
+			fs = []onnx.Finding{}
+		}
+		return c.json(fs)
+	}
+	for i := range fs {
+		fmt.Fprintln(c.out, fs[i].String())
+	}
+	if len(fs) == 0 {
+		fmt.Fprintf(c.out, "%s: no findings\n", c.cfg.Model)
+	}
+	return nil
+}
+
+func (c *cli) explain(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	o, err := c.cfg.Compile()
+	if err != nil {
+		return err
+	}
+	c.progress.done()
+	if c.cfg.JSON {
+		return c.json(o.Report)
+	}
+	fmt.Fprint(c.out, o.Explain())
+	return o.Gates()
+}
+
+func (c *cli) legalize(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	l, err := c.cfg.LegalizeModel(c.only)
+	if err != nil {
+		return err
+	}
+	return c.writeModel(l, "-legal.onnx")
+}
+
+func (c *cli) quantize(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	l, err := c.cfg.QuantizeModel()
+	if err != nil {
+		return err
+	}
+	return c.writeModel(l, "-int8.onnx")
+}
+
+// writeModel writes a rewritten model and says what was done to it.
+func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
+	c.warnings(l.Warnings)
+	path := c.cfg.Out
+	if path == "" {
+		path = strings.TrimSuffix(c.cfg.Model, ".onnx") + suffix
+	}
+	if !c.reportOnly {
+		if err := driver.WriteFile(path, l.Model); err != nil {
+			return err
+		}
+	}
+	if c.cfg.JSON {
+		return c.json(l)
+	}
+	fmt.Fprint(c.out, l.Text())
+	if !c.reportOnly {
+		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", path, len(l.Model))
+	}
+	return nil
+}
+
+func (c *cli) profile(args []string) error {
+	if len(args) == 0 || len(args) > 2 {
+		return &driver.UsageError{Msg: "want one model, or two to compare"}
+	}
+	var vs []*driver.Verdict
+	for _, a := range args {
+		if _, err := os.Stat(a); err != nil {
+			return err
+		}
+		cfg := c.cfg
+		c2 := *c
+		c2.cfg = cfg
+		if err := c2.model([]string{a}); err != nil {
+			return err
+		}
+		o, err := c2.cfg.Compile()
+		if err != nil {
+			return err
+		}
+		v, err := o.Verify(c.ctx)
+		c2.progress.done()
+		if err != nil {
+			return err
+		}
+		v.Describe(o)
+		vs = append(vs, v)
+		if v.Mismatches > 0 {
+			c.status = exitDiffer
+		}
+	}
+	if c.cfg.JSON {
+		return c.json(vs)
+	}
+	fmt.Fprint(c.out, driver.ProfileText(vs))
+	return nil
+}

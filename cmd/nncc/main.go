@@ -1,0 +1,199 @@
+// nncc compiles ONNX models to C firmware for microcontrollers.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir/pass"
+)
+
+// Exit statuses of the contract.
+const (
+	exitOK     = 0
+	exitDiffer = 1
+	exitUsage  = 2
+	exitGate   = 3
+	exitTool   = 4
+	exitBug    = 70
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// Main runs one command and gives its exit status. Results go to out,
+// everything else to errw.
+func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
+	c := &cli{out: out, err: errw, ctx: ctx}
+	defer func() {
+		if r := recover(); r != nil {
+			code = c.bug(fmt.Sprint(r), string(debug.Stack()), nil)
+		}
+	}()
+	verb, rest := splitVerb(args)
+	v := verbs[verb]
+	fs := pflag.NewFlagSet("nncc "+verb, pflag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.SortFlags = true
+	c.fs = fs
+	help := fs.BoolP("help", "h", false, "show help")
+	v.flags(c, fs)
+	if err := fs.Parse(doubleDash(rest, fs)); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			fmt.Fprint(out, v.help(verb, fs))
+			return exitOK
+		}
+		return c.fail(later(err, verb))
+	}
+	if *help {
+		fmt.Fprint(out, v.help(verb, fs))
+		return exitOK
+	}
+	return c.fail(v.run(c, fs.Args()))
+}
+
+// cli is one invocation.
+type cli struct {
+	ctx        context.Context
+	cfg        driver.Config
+	fs         *pflag.FlagSet
+	out, err   io.Writer
+	status     int // set by a verb that ends without an error, but not with 0
+	progress   *progress
+	only       []string
+	reportOnly bool
+}
+
+// splitVerb takes the verb from the front; without one it is compile.
+func splitVerb(args []string) (string, []string) {
+	if len(args) > 0 {
+		if _, ok := verbs[args[0]]; ok {
+			return args[0], args[1:]
+		}
+		if args[0] == "help" {
+			if len(args) > 1 {
+				if _, ok := verbs[args[1]]; ok {
+					return args[1], []string{"--help"}
+				}
+			}
+			return "compile", []string{"--help"}
+		}
+	}
+	return "compile", args
+}
+
+// doubleDash accepts a single dash before a long flag name.
+func doubleDash(args []string, fs *pflag.FlagSet) []string {
+	out := make([]string, len(args))
+	copy(out, args)
+	for i, a := range out {
+		if a == "--" {
+			break
+		}
+		if len(a) > 2 && a[0] == '-' && a[1] != '-' {
+			name, _, _ := strings.Cut(a[1:], "=")
+			if fs.Lookup(name) != nil || laterFlags[name] || len(name) > 2 && !strings.ContainsAny(name[:1], "0123456789.") {
+				out[i] = "-" + a
+			}
+		}
+	}
+	return out
+}
+
+// laterFlags are flags of the contract that this version does not have yet.
+var laterFlags = map[string]bool{
+	"weights": true, "layers-config": true, "sensitivity": true, "align": true, "fuse": true, "pad-input": true,
+	"functions": true, "state": true, "stream": true, "outputs": true,
+}
+
+func later(err error, verb string) error {
+	if s := err.Error(); strings.HasPrefix(s, "unknown flag: --") {
+		name := strings.TrimPrefix(s, "unknown flag: --")
+		if laterFlags[name] {
+			return &driver.UsageError{Msg: "--" + name + " is not available in this version of nncc"}
+		}
+		return &driver.UsageError{Msg: fmt.Sprintf("unknown flag --%s; `nncc %s -h` lists the flags", name, verb)}
+	}
+	return &driver.UsageError{Msg: err.Error()}
+}
+
+// fail prints an error and gives the exit status for it.
+func (c *cli) fail(err error) int {
+	c.progress.done()
+	if err == nil {
+		return c.status
+	}
+	var (
+		use  *driver.UsageError
+		in   *driver.InputError
+		gate *driver.GateError
+		tool *run.ToolError
+		rerr *run.Error
+		fit  *run.FitError
+		bug  *pass.Bug
+	)
+	switch {
+	case errors.As(err, &bug):
+		return c.bug(bug.Msg, bug.Stack, bug)
+	case strings.Contains(err.Error(), "BUG:"):
+		return c.bug(err.Error(), "", nil)
+	case errors.As(err, &tool):
+		fmt.Fprintf(c.err, "nncc: error: %v\n", err)
+		return exitTool
+	case errors.As(err, &gate):
+		for _, r := range gate.Reasons {
+			fmt.Fprintf(c.err, "nncc: gate: %s\n", r)
+		}
+		return exitGate
+	case errors.As(err, &rerr):
+		fmt.Fprintf(c.err, "nncc: error: %v\n", err)
+		return exitDiffer
+	case errors.As(err, &use), errors.As(err, &in), errors.As(err, &fit):
+	}
+	for _, l := range strings.Split(err.Error(), "\n") {
+		fmt.Fprintf(c.err, "nncc: error: %s\n", l)
+	}
+	return exitUsage
+}
+
+// bug reports a fault of nncc itself, with what is needed to reproduce it.
+func (c *cli) bug(msg, stack string, b *pass.Bug) int {
+	c.progress.done()
+	fmt.Fprintf(c.err, "nncc: BUG: %s\n", strings.TrimPrefix(msg, "BUG: "))
+	text := "nncc " + driver.Version + "\narguments: " + strings.Join(os.Args[1:], " ") + "\n" + msg + "\n"
+	if b != nil {
+		fmt.Fprintf(c.err, "nncc: %s\n", firstLine(b.Error()))
+		if b.Before != nil {
+			text += b.Before.String()
+		}
+	}
+	text += stack
+	f, err := os.CreateTemp("", "nncc-bug-*.txt")
+	if err == nil {
+		_, err = f.WriteString(text)
+		f.Close()
+	}
+	if err == nil {
+		fmt.Fprintf(c.err, "nncc: this is a fault of nncc, not of your model; %s has what a report needs\n", f.Name())
+	}
+	return exitBug
+}
+
+func firstLine(s string) string {
+	l, _, _ := strings.Cut(s, "\n")
+	return l
+}

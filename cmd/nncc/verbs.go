@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nncc/nncc/cmd/internal/driver"
+)
+
+// verb is one command.
+type verb struct {
+	args    string // after the flags, for help
+	doc     string
+	example string
+	flags   func(c *cli, fs *pflag.FlagSet)
+	run     func(c *cli, args []string) error
+}
+
+var verbs map[string]*verb
+
+func init() {
+	verbs = map[string]*verb{
+		"compile":  {"MODEL.onnx", "compile a model to a folder of C sources with report.json (the default verb)", "nncc -board cortex-m55 --calib samples.npz model.onnx", compileFlags, (*cli).compile},
+		"verify":   {"MODEL.onnx", "compile, build, run on the board's QEMU machine, compare with the reference interpreter bit for bit", "nncc verify -board cortex-m55 --golden tests/golden model.onnx", verifyFlags, (*cli).verify},
+		"run":      {"MODEL.onnx", "run the reference interpreter: the float model, or with --board the program that would be emitted", "nncc run --input image.npy --out result model.onnx", runFlags, (*cli).run},
+		"check":    {"MODEL.onnx", "is this a valid ONNX model? lists all findings", "nncc check model.onnx", checkFlags, (*cli).check},
+		"explain":  {"MODEL.onnx", "a row per node: shape, MACs, where it runs, why better kernels refused it", "nncc explain -board cortex-m4 model.onnx", compileFlags, (*cli).explain},
+		"legalize": {"MODEL.onnx", "write the legalised float graph as ONNX", "nncc legalize --only bn-fold model.onnx --out folded.onnx", legalizeFlags, (*cli).legalize},
+		"quantize": {"MODEL.onnx", "write the quantised graph as QDQ ONNX that ONNX Runtime runs", "nncc quantize --calib samples.npz model.onnx --out model_int8.onnx", quantizeFlags, (*cli).quantize},
+		"profile":  {"MODEL.onnx [OTHER.onnx]", "instructions, MACs and bytes per layer under QEMU; two models give before and after", "nncc profile -board cortex-m4 model.onnx", verifyFlags, (*cli).profile},
+		"boards":   {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
+		"ops":      {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
+		"passes":   {"", "list the passes in order", "nncc passes", tableFlags, (*cli).passes},
+		"kernels":  {"", "list the kernels with the conditions under which they apply", "nncc kernels --json", tableFlags, (*cli).kernels},
+		"surgery":  {"", "", "", tableFlags, notYet("surgery")},
+		"lm":       {"", "", "", tableFlags, notYet("lm")},
+	}
+}
+
+func notYet(name string) func(c *cli, args []string) error {
+	return func(*cli, []string) error {
+		return &driver.UsageError{Msg: "nncc " + name + " is not available in this version"}
+	}
+}
+
+// help shows an example first, then the verb, then its flags.
+func (v *verb) help(name string, fs *pflag.FlagSet) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Example:\n  %s\n\nUsage:\n  nncc", v.example)
+	if name != "compile" {
+		b.WriteString(" " + name)
+	}
+	fmt.Fprintf(&b, " [flags] %s\n\n%s\n", v.args, sentence(v.doc))
+	if name == "compile" {
+		b.WriteString("\nVerbs (nncc VERB -h shows each):\n")
+		var names []string
+		for n, x := range verbs {
+			if x.doc != "" {
+				names = append(names, n)
+			}
+		}
+		sort.Strings(names)
+		for _, n := range names {
+			fmt.Fprintf(&b, "  %-9s %s\n", n, verbs[n].doc)
+		}
+	}
+	fmt.Fprintf(&b, "\nFlags:\n%s\nExit status: 0 done, 1 verification found a difference, 2 bad usage or input, 3 a gate was exceeded,\n4 a tool is missing or failed, 70 a bug in nncc.\n", fs.FlagUsages())
+	return b.String()
+}
+
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+func commonFlags(c *cli, fs *pflag.FlagSet) {
+	f := &c.cfg
+	fs.StringVar(&f.Board, "board", "", "target `NAME or FILE.yaml`; `nncc boards` lists them")
+	fs.StringVar(&f.Out, "out", "", "output `DIR` (or file)")
+	fs.StringVar(&f.Name, "name", "", "C prefix (default: the model's file name)")
+	fs.StringArrayVar(&f.Calib, "calib", nil, "calibration inputs: `PATH` of a .npy, .npz or folder (repeatable)")
+	fs.StringVar(&f.CalibMethod, "calib-method", "mse", "minmax, percentile, mse or entropy")
+	fs.BoolVar(&f.BiasCorrect, "bias-correction", false, "correct the mean error of every channel")
+	fs.BoolVar(&f.Equalize, "equalize", false, "equalise channel ranges across layers")
+	fs.StringVar(&f.Precision, "precision", "auto", "auto (what a quantised model says, else int8), int8 or float32")
+	fs.StringVar(&f.FixedWeights, "fixed-point-weights", "", "nnabla's converter: `n=8,sign=1,delta=auto-pow2`")
+	fs.StringVar(&f.FixedActs, "fixed-point-activations", "", "nnabla's converter: `n=8,sign=0,delta=X`")
+	fs.StringArrayVar(&f.Dims, "dim", nil, "pin a symbolic dimension: `NAME=N` (repeatable)")
+	fs.StringArrayVar(&f.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE` (repeatable)")
+	fs.IntVar(&f.MaxSegments, "max-segments", -1, "gate: at most `N` accelerator segments")
+	fs.IntVar(&f.MaxFallback, "max-fallback", -1, "gate: at most `N` compute nodes outside the segments")
+	fs.StringVar(&f.MaxRAM, "max-ram", "", "gate: arena `BYTES`")
+	fs.StringVar(&f.MaxFlash, "max-flash", "", "gate: `BYTES` of code, constants and weights")
+	fs.StringVar(&f.Legalize, "legalize", "on", "on or off: rewrites of the float graph")
+	fs.StringVar(&f.Kernels, "kernels", "auto", "auto, cmsis-nn, nncc or reference: which kernels may be chosen")
+	fs.StringVar(&f.Optimize, "optimize", "speed", "speed, size or balanced")
+	fs.StringVar(&f.CMSISInclude, "cmsis-nn-include", "", "include `DIR` of an installed CMSIS-NN to link")
+	fs.StringVar(&f.CMSISLib, "cmsis-nn-lib", "", "library `FILE` of an installed CMSIS-NN")
+	fs.StringVar(&f.IO, "io", "quantized", "quantized or float inputs and outputs")
+	fs.StringVar(&f.IOLayout, "io-layout", "onnx", "onnx or native (NHWC) memory order of rank-4 inputs and outputs")
+	fs.StringVar(&f.DumpIR, "dump-ir", "", "write the graph after every pass to `DIR`, as text and ONNX")
+	fs.StringVar(&f.Project, "project", "make,cmake", "project files to write")
+	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")
+	f.Cases, f.Tolerance = 3, 0
+}
+
+func compileFlags(c *cli, fs *pflag.FlagSet) {
+	commonFlags(c, fs)
+	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
+}
+
+func verifyFlags(c *cli, fs *pflag.FlagSet) {
+	commonFlags(c, fs)
+	f := &c.cfg
+	fs.StringArrayVar(&f.Inputs, "input", nil, "`NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
+	fs.IntVar(&f.Cases, "cases", 3, "seeded inputs to try, calibration samples first")
+	fs.StringVar(&f.Golden, "golden", "", "`DIR or FILE.npz` of stored inputs and outputs to compare with, too")
+	fs.Float64Var(&f.Tolerance, "tolerance", 0, "largest difference from --golden outputs")
+	fs.BoolVar(&f.Layers, "layers", false, "compare every layer and show the first that differs")
+	fs.BoolVar(&f.JSON, "json", false, "print JSON")
+}
+
+func runFlags(c *cli, fs *pflag.FlagSet) {
+	commonFlags(c, fs)
+	fs.StringArrayVar(&c.cfg.Inputs, "input", nil, "`NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
+	fs.BoolVar(&c.cfg.Dequantize, "dequantize", false, "write outputs as float")
+}
+
+func checkFlags(c *cli, fs *pflag.FlagSet) {
+	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
+	fs.StringArrayVar(&c.cfg.Dims, "dim", nil, "pin a symbolic dimension: `NAME=N` (repeatable)")
+	fs.StringArrayVar(&c.cfg.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE` (repeatable)")
+}
+
+func tableFlags(c *cli, fs *pflag.FlagSet) {
+	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
+}
+
+func legalizeFlags(c *cli, fs *pflag.FlagSet) {
+	commonFlags(c, fs)
+	fs.StringSliceVar(&c.only, "only", nil, "run only these passes: `NAME,...` (`nncc passes` lists them)")
+	fs.BoolVar(&c.reportOnly, "report-only", false, "write nothing, only report")
+	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
+}
+
+func quantizeFlags(c *cli, fs *pflag.FlagSet) {
+	commonFlags(c, fs)
+	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
+}

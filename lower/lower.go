@@ -1,0 +1,279 @@
+// Package lower takes an imported graph to kernel calls: float legalisation,
+// fixed point, memory orders, kernel choice. pipeline.go has the passes in
+// order; every stage can be dumped.
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/schedule"
+)
+
+// Precisions are the values of --precision that Run takes.
+var Precisions = []string{"auto", "int8", "float32"}
+
+// Options of Run.
+type Options struct {
+	Precision string // auto, int8, float32
+	Legalize  bool
+	FloatIO   bool // inputs and outputs stay float
+	NativeIO  bool // rank-4 inputs and outputs in the kernels' own order
+	Target    target.Options
+	Libraries []string // kernel libraries, best first: cmsisnn, refc
+	Quant     quant.Options
+	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
+	Dump func(name string, g *ir.Graph) error
+}
+
+// Result is a graph ready for the schedule, with what was decided on the way.
+type Result struct {
+	Graph       *ir.Graph // final: types, orders and quantisation fixed
+	Legal       *ir.Graph // legalised float graph
+	QDQ         *ir.Graph // with QuantizeLinear and DequantizeLinear nodes; nil in float32
+	Low         map[*ir.Node]schedule.Lowering
+	Precision   string // int8 or float32
+	Warnings    []string
+	Rewrites    []pass.Rewrite
+	Calibration *quant.Report // nil unless this run quantised the model
+}
+
+// Quantised reports a graph that carries its own quantisation.
+func Quantised(g *ir.Graph) bool {
+	for _, n := range g.Nodes {
+		if n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear {
+			return true
+		}
+	}
+	return false
+}
+
+// Run lowers g, which it consumes.
+func Run(g *ir.Graph, o Options) (*Result, error) {
+	r := &Result{}
+	d := &dumper{dump: o.Dump}
+	if err := d.stage("import", g); err != nil {
+		return nil, err
+	}
+	if err := Legalise(g, o, r, d); err != nil {
+		return nil, err
+	}
+	if err := fixedPoint(g, o, r, d); err != nil {
+		return nil, err
+	}
+	if err := ownOutputs(g); err != nil {
+		return nil, err
+	}
+	if err := r.kernels(g, o, d); err != nil {
+		return nil, err
+	}
+	r.Graph = g
+	return r, nil
+}
+
+// dumper numbers the stages.
+type dumper struct {
+	dump func(name string, g *ir.Graph) error
+	n    int
+}
+
+func (d *dumper) stage(name string, g *ir.Graph) error {
+	d.n++
+	if errs := g.Verify(); len(errs) > 0 {
+		return &pass.Bug{Pass: name, Msg: "left an invalid graph: " + errs[0].Error(), Before: g}
+	}
+	if d.dump == nil {
+		return nil
+	}
+	return d.dump(fmt.Sprintf("%02d-%s", d.n-1, name), g)
+}
+
+// Legalise runs the float pipeline on g.
+func Legalise(g *ir.Graph, o Options, r *Result, d *dumper) error {
+	if d == nil {
+		d = &dumper{dump: o.Dump}
+	}
+	m := &pass.Manager{Passes: FloatPasses(o.Legalize)}
+	m.Dump = func(step int, p *pass.Pass, g *ir.Graph) error {
+		if p == nil {
+			return nil
+		}
+		return d.stage(p.Name, g)
+	}
+	c := &pass.Ctx{}
+	if err := m.Run(c, g); err != nil {
+		return err
+	}
+	for _, w := range c.Warnings {
+		r.Warnings = append(r.Warnings, w.Error())
+	}
+	r.Rewrites = c.Rewrites
+	r.Legal = g.Clone()
+	return nil
+}
+
+func fixedPoint(g *ir.Graph, o Options, r *Result, d *dumper) error {
+	own := Quantised(g)
+	r.Precision = "int8"
+	if o.Precision == "float32" {
+		r.Precision = "float32"
+		if own {
+			if err := foldDequantize(g); err != nil {
+				return err
+			}
+		}
+		return d.stage("float32", g)
+	}
+	if !own {
+		rep, err := quant.Insert(g, o.Quant)
+		if err != nil {
+			return err
+		}
+		r.Calibration = rep
+	}
+	r.QDQ = g.Clone()
+	if err := d.stage("qdq", g); err != nil {
+		return err
+	}
+	if err := quant.Integer(g, quant.IntegerOptions{FloatIO: o.FloatIO}); err != nil {
+		return err
+	}
+	return d.stage("integer", g)
+}
+
+// foldDequantize makes float constants of quantised ones, for float32.
+func foldDequantize(g *ir.Graph) error {
+	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
+		if n.Op != op.DequantizeLinear || n.In[0].Const == nil {
+			continue
+		}
+		in := make([]*tensor.Dense, len(n.In))
+		for i, v := range n.In {
+			if v != nil {
+				in[i] = v.Const
+			}
+		}
+		out, err := ir.EvalNode(n, in)
+		if err != nil {
+			return err
+		}
+		g.ReplaceUses(n.Out[0], g.AddConst(n.Out[0].Name, out[0]))
+		g.Remove(n)
+	}
+	return nil
+}
+
+// ownOutputs gives every output a value of its own that a node computes: a
+// constant, an input or one value under two names is copied.
+func ownOutputs(g *ir.Graph) error {
+	seen := map[*ir.Value]bool{}
+	for i, v := range g.Out {
+		root := v
+		for root.Def != nil && isView(root.Def) {
+			root = root.Def.In[0]
+		}
+		if root.Def != nil && !seen[root] {
+			seen[root] = true
+			continue
+		}
+		n, err := g.InsertBefore(nil, op.Identity, g.OutNames[i]+".copy", nil, 1, v)
+		if err != nil {
+			return err
+		}
+		n.Out[0].Type = v.Type
+		g.Out[i] = n.Out[0]
+	}
+	return nil
+}
+
+func isView(n *ir.Node) bool {
+	return n.Op == op.Reshape || n.Op == op.Transpose || n.Op == op.Flatten || n.Op == op.Squeeze || n.Op == op.Unsqueeze
+}
+
+// kernels chooses a kernel for every node, gives values their memory orders
+// and makes the calls. Errors of all nodes are collected.
+func (r *Result) kernels(g *ir.Graph, o Options, d *dumper) error {
+	table, err := Table(o.Libraries, o.Target)
+	if err != nil {
+		return err
+	}
+	choices := map[*ir.Node]target.Choice{}
+	var errs Errors
+	choose := func(n *ir.Node) target.Choice {
+		c, ok := choices[n]
+		if !ok {
+			var err error
+			if c, err = table.Choose(n, &o.Target); err != nil {
+				errs = append(errs, err)
+				c.Kernel = unsupported
+			}
+			choices[n] = c
+		}
+		return c
+	}
+	for _, n := range g.Nodes {
+		choose(n)
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	rules := func(n *ir.Node) target.Layout {
+		k := choose(n).Kernel
+		if k.Layout == nil {
+			return target.Layout{Kind: target.Natural}
+		}
+		return k.Layout(n)
+	}
+	if err := layout.Assign(g, rules, layout.Options{NativeIO: o.NativeIO}); err != nil {
+		return err
+	}
+	if err := d.stage("layout", g); err != nil {
+		return err
+	}
+	r.Low = map[*ir.Node]schedule.Lowering{}
+	for _, n := range g.Nodes {
+		c := choose(n)
+		if len(errs) > 0 {
+			continue
+		}
+		l, err := c.Kernel.Lower(n, &o.Target)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		r.Low[n] = schedule.Lowering{Low: l, Choice: c}
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	return nil
+}
+
+var unsupported = &target.Kernel{Name: "none", Library: "none"}
+
+// Errors are all the nodes that could not be lowered.
+type Errors []error
+
+func (e Errors) Error() string {
+	s := ""
+	for i, x := range e {
+		if i == 20 {
+			return s + fmt.Sprintf("\nand %d more", len(e)-i)
+		}
+		if i > 0 {
+			s += "\n"
+		}
+		s += x.Error()
+	}
+	return s
+}
+
+// Unwrap lets errors.As find the single ones.
+func (e Errors) Unwrap() []error { return slices.Clone(e) }

@@ -1,0 +1,66 @@
+package lower
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn"
+	"github.com/nncc/nncc/lower/target/refc"
+)
+
+// required are the float passes that later stages rely on: they run with
+// --legalize off, too.
+var required = map[string]bool{"const-fold": true, "cleanup": true, "decompose": true, "conv1d": true}
+
+// FloatPasses is the float pipeline in order.
+func FloatPasses(legalize bool) []pass.Pass {
+	if legalize {
+		return legal.Passes
+	}
+	var out []pass.Pass
+	for _, p := range legal.Passes {
+		if required[p.Name] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// libraries are the kernel libraries by the name that board files use. An
+// accelerator adds its rows here.
+var libraries = map[string][]*target.Kernel{
+	"cmsisnn": cmsisnn.Kernels,
+	"refc":    refc.Kernels,
+}
+
+// Table is the kernels of the given libraries, best first, narrowed by
+// --kernels.
+func Table(names []string, o target.Options) (target.Table, error) {
+	var libs [][]*target.Kernel
+	for _, n := range names {
+		l, ok := libraries[n]
+		if !ok {
+			var known []string
+			for k := range libraries {
+				known = append(known, k)
+			}
+			return nil, fmt.Errorf("kernel library %q is unknown; known: %s", n, strings.Join(known, ", "))
+		}
+		if n == "cmsisnn" && o.Kernels == "reference" {
+			continue
+		}
+		libs = append(libs, l)
+	}
+	return target.NewTable(libs...), nil
+}
+
+// AllPasses are the passes in order, for `nncc passes`.
+func AllPasses() []pass.Pass { return legal.Passes }
+
+// AllKernels are the kernel rows of every library, best first.
+func AllKernels() []*target.Kernel {
+	return append(append([]*target.Kernel{}, cmsisnn.Kernels...), refc.Kernels...)
+}
