@@ -165,6 +165,21 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 		}
 		return "&" + name
 	}
+	if a, ok := a.(*target.Array); ok {
+		var f []target.Field
+		for _, x := range a.Elems {
+			f = append(f, target.Field{Value: x})
+		}
+		init := e.init(f, s, v)
+		key := a.Type + "[]" + init
+		name := e.byInit[key]
+		if name == "" {
+			name = fmt.Sprintf("%s_p%d", e.prefix, len(e.structs))
+			e.byInit[key] = name
+			e.structs = append(e.structs, structView{a.Type, name + "[]", init})
+		}
+		return name
+	}
 	panic(fmt.Sprintf("BUG: argument %T", a))
 }
 

@@ -218,6 +218,8 @@ func argBlobBytes(a target.Arg, s *schedule.Step) int {
 		if c := s.Node.In[a.I].Const; c != nil {
 			return s.Node.In[a.I].Type.Bytes()
 		}
+	case *target.Array:
+		return len(a.Elems) * a.Bytes
 	case *target.Struct:
 		n := 0
 		for _, f := range a.Fields {

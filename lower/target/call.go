@@ -42,6 +42,13 @@ type (
 		Type   string
 		Fields []Field
 	}
+	// Array is a constant array of structs in flash, Elems elements of Bytes
+	// bytes each; equal ones are stored once.
+	Array struct {
+		Type  string
+		Elems []Nested
+		Bytes int
+	}
 	// Nested is a struct or array by value inside a Struct.
 	Nested struct{ Fields []Field }
 	// Lit is C text: a number or an enum.
@@ -61,6 +68,7 @@ func (Out) isArg()     {}
 func (Scratch) isArg() {}
 func (*Blob) isArg()   {}
 func (*Struct) isArg() {}
+func (*Array) isArg()  {}
 func (Nested) isArg()  {}
 func (Lit) isArg()     {}
 func (Null) isArg()    {}
