@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower"
@@ -74,9 +75,12 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	return o, nil
 }
 
+// syntheticSamples is how many seeded inputs stand in for --calib.
+const syntheticSamples = 8
+
 // quantOptions reads the calibration data.
-func (c *Config) quantOptions(g *ir.Graph) (quant.Options, error) {
-	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Equalize: c.Equalize}
+func (c *Config) quantOptions(g *ir.Graph) (quant.Calibration, error) {
+	q := quant.Calibration{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Equalize: c.Equalize}
 	var err error
 	if c.FixedWeights != "" {
 		if q.FixedWeights, err = quant.ParseFixedPoint(c.FixedWeights); err != nil {
@@ -89,11 +93,16 @@ func (c *Config) quantOptions(g *ir.Graph) (quant.Options, error) {
 		}
 	}
 	if len(c.Calib) == 0 {
-		q.Samples, q.Synthetic = quant.SyntheticSamples(g), true
+		q.Samples, q.Source = quant.SyntheticSamples(g.In, syntheticSamples, 1), "synthetic"
 		c.warn("no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown")
 		return q, nil
 	}
-	if q.Samples, err = quant.ReadSamples(g, c.Calib); err != nil {
+	var names []string // without folders: the report does not depend on where things lie
+	for _, p := range c.Calib {
+		names = append(names, filepath.Base(p))
+	}
+	q.Source = strings.Join(names, ", ")
+	if q.Samples, err = quant.ReadSamples(c.Calib, g.In, npz.Limits{}); err != nil {
 		return q, &InputError{err}
 	}
 	return q, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -70,7 +71,7 @@ func (c *Config) runFloat(dir string) error {
 
 // samples are the calibration samples, one tensor for every input of g.
 func (c *Config) samples(g *ir.Graph) ([][]*tensor.Dense, error) {
-	s, err := quant.ReadSamples(g, c.Calib)
+	s, err := quant.ReadSamples(c.Calib, g.In, npz.Limits{})
 	if err != nil {
 		return nil, &InputError{err}
 	}
