@@ -235,4 +235,3 @@ func argBlobBytes(a target.Arg, s *schedule.Step) int {
 	}
 	return 0
 }
-

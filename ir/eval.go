@@ -106,6 +106,9 @@ func quantise(d *tensor.Dense, t Type, round func(float64) float64) *tensor.Dens
 		} else {
 			r = round(x / float64(s))
 		}
+		if r != r { // not a number counts as zero, as in the C kernels
+			r = 0
+		}
 		out.SetInt(i, ClampInt(r+float64(t.Quant.ZeroAt(c)), lo, hi))
 	}
 	return out

@@ -145,6 +145,9 @@ var QuantizeLinear = def(ir.OpDef{
 			if !wide {
 				q = float64(float32(x.Float(i)) / float32(s[c]))
 			}
+			if q != q { // not a number counts as zero, as in the C kernels
+				q = 0
+			}
 			y.SetInt(i, ir.ClampInt(math.RoundToEven(q)+float64(zero[c]), lo, hi))
 		}
 		return outs(y)
