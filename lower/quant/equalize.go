@@ -1,0 +1,5 @@
+package quant
+
+import "github.com/nncc/nncc/ir"
+
+func equalize(g *ir.Graph) {}

@@ -1,0 +1,309 @@
+package quant
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Sample is one set of inputs of a graph, in graph order.
+type Sample []*tensor.Dense
+
+// Options say how Insert quantises a float graph.
+type Options struct {
+	// Method is one of Methods; "" is MSE.
+	Method string
+	// Percentile is the share of elements that the method of that name keeps
+	// within the range, in percent; 0 is 99.99.
+	Percentile float64
+	// Samples are inputs that are typical of the task; at least one.
+	Samples []Sample
+	// Source names them in the report: the paths of files, or "synthetic".
+	Source string
+	// BiasCorrection makes the mean output of every channel of every
+	// convolution and matrix product what it is in float.
+	BiasCorrection bool
+	// Equalize evens out the ranges of channels between consecutive layers
+	// before anything else.
+	Equalize bool
+	// FixedWeights and FixedActivations ask for fixed-point numbers instead of
+	// calibrated integers; see fixedpoint.go. Where either is set, nothing else
+	// is quantised.
+	FixedWeights, FixedActivations *FixedPoint
+	// Keep, when set, is asked for every node that could be quantised; nodes
+	// for which it is true stay float.
+	Keep func(n *ir.Node) bool
+}
+
+// calibrator is the state of one Insert.
+type calibrator struct {
+	g     *ir.Graph
+	opt   Options
+	rules map[*ir.Node]rule
+	// values are the run-time float values that get a Q/DQ pair, in graph order.
+	values []*ir.Value
+	obs    *observer
+	params map[*ir.Value]affine
+	// weights remembers the DequantizeLinear nodes of constants.
+	weights map[weightKey]*ir.Value
+}
+
+// Insert puts QuantizeLinear and DequantizeLinear nodes into a legalised float
+// graph, so that Integer makes every operator with an integer form an integer
+// operator. Weights become int8 per output channel, symmetric; activations
+// int8 with one scale and zero point, from the ranges seen on the samples;
+// biases int32. The graph computes in float what the integers stand for.
+func Insert(g *ir.Graph, opt Options) (*Report, error) {
+	if opt.Method == "" {
+		opt.Method = MSE
+	}
+	if !slices.Contains(Methods, opt.Method) {
+		return nil, &ir.Diag{Code: "calibration-method", Node: "calibration method " + opt.Method, Msg: fmt.Sprintf("is unknown; want one of %v", Methods)}
+	}
+	if opt.Percentile == 0 {
+		opt.Percentile = 99.99
+	}
+	if !(opt.Percentile > 50 && opt.Percentile <= 100) {
+		return nil, &ir.Diag{Code: "calibration-percentile", Node: "calibration", Msg: fmt.Sprintf("the percentile is %g, want above 50 and at most 100", opt.Percentile)}
+	}
+	if err := checkSamples(g.In, opt.Samples); err != nil {
+		return nil, err
+	}
+	c := &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
+	before := g.Clone()
+	if opt.FixedWeights != nil || opt.FixedActivations != nil {
+		if err := c.fixedPoint(); err != nil {
+			return nil, err
+		}
+		return c.report(before)
+	}
+	if opt.Equalize {
+		equalize(g)
+	}
+	c.plan()
+	if len(c.values) > 0 {
+		if err := c.observe(); err != nil {
+			return nil, err
+		}
+		c.choose()
+		if err := c.insert(); err != nil {
+			return nil, err
+		}
+		if opt.BiasCorrection {
+			if err := c.correctBiases(before); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c.report(before)
+}
+
+// plan decides which nodes are quantised and which values get a Q/DQ pair.
+func (c *calibrator) plan() {
+	c.rules = map[*ir.Node]rule{}
+	for _, n := range c.g.Nodes {
+		if r, ok := ruleFor(n); ok && (c.opt.Keep == nil || !c.opt.Keep(n)) {
+			c.rules[n] = r
+		}
+	}
+	c.dropIdle()
+	seen := map[*ir.Value]bool{}
+	add := func(v *ir.Value) {
+		if v.Const == nil && !seen[v] {
+			seen[v] = true
+			c.values = append(c.values, v)
+		}
+	}
+	for _, n := range c.g.Nodes {
+		r, ok := c.rules[n]
+		if !ok {
+			continue
+		}
+		for _, i := range r.in {
+			add(n.In[i])
+		}
+		for _, v := range n.Out {
+			add(v)
+		}
+	}
+}
+
+// dropIdle takes back the quantisation of data movement that no quantised
+// computation is connected to: integers would gain nothing there.
+func (c *calibrator) dropIdle() {
+	busy := map[*ir.Node]bool{}
+	var visit func(n *ir.Node)
+	visit = func(n *ir.Node) {
+		r, ok := c.rules[n]
+		if !ok || busy[n] {
+			return
+		}
+		busy[n] = true
+		if r.passive {
+			for _, i := range r.in {
+				if d := n.In[i].Def; d != nil {
+					visit(d)
+				}
+			}
+			for _, v := range n.Out {
+				for _, u := range v.Uses() {
+					visit(u.Node)
+				}
+			}
+		}
+	}
+	for _, n := range c.g.Nodes {
+		r, ok := c.rules[n]
+		if !ok || r.passive {
+			continue
+		}
+		busy[n] = true
+		for _, i := range r.in {
+			if d := n.In[i].Def; d != nil && !busy[d] {
+				visit(d)
+			}
+		}
+		for _, v := range n.Out {
+			for _, u := range v.Uses() {
+				visit(u.Node)
+			}
+		}
+	}
+	for n := range c.rules {
+		if !busy[n] {
+			delete(c.rules, n)
+		}
+	}
+}
+
+// observe runs the float graph on the samples.
+func (c *calibrator) observe() error {
+	c.obs = &observer{g: c.g, samples: c.opt.Samples, stats: make(map[*ir.Value]*stats, len(c.values))}
+	for _, v := range c.values {
+		c.obs.stats[v] = &stats{}
+	}
+	if err := c.obs.ranges(); err != nil {
+		return err
+	}
+	if c.opt.Method == MinMax {
+		return nil
+	}
+	return c.obs.histograms()
+}
+
+// choose gives every value its scale and zero point.
+func (c *calibrator) choose() {
+	list := c.share().collect()
+	parallelEach(len(list), func(i int) {
+		k := list[i]
+		if k.fixed != nil {
+			k.params = affineFrom(k.fixed)
+			return
+		}
+		k.params = c.rangeOf(k)
+	})
+	for _, k := range list {
+		for _, v := range k.members {
+			c.params[v] = k.params
+		}
+	}
+	c.raiseScales(list)
+}
+
+// rangeOf is the quantisation of a group by the chosen method.
+func (c *calibrator) rangeOf(k *group) affine {
+	lo, hi := c.bounds(k.members)
+	if c.opt.Method == MinMax || hi <= lo {
+		return affineOf(lo, hi)
+	}
+	if c.opt.Method == MSE {
+		if f := c.through(k); f != nil {
+			return search(lo, hi, f)
+		}
+	}
+	var x, w []float64
+	zeros := 0.0
+	own := k.weigher(c.rules)
+	for _, v := range own {
+		s := c.obs.stats[v]
+		px, pw := s.points()
+		x, w = append(x, px...), append(w, pw...)
+		if s.count > 0 {
+			zeros += float64(s.zeros) / float64(s.count)
+		}
+	}
+	if len(x) == 0 {
+		return affineOf(lo, hi)
+	}
+	switch c.opt.Method {
+	case Percentile:
+		return affineOf(percentile(x, w, zeros, c.opt.Percentile/100))
+	case Entropy:
+		return search(lo, hi, divergence(x, w, lo, hi))
+	}
+	return search(lo, hi, squaredError(x, w))
+}
+
+// insert adds the Q/DQ pairs of activations, weights and biases.
+func (c *calibrator) insert() error {
+	for _, n := range slices.Clone(c.g.Nodes) {
+		if r, ok := c.rules[n]; ok {
+			if err := c.constants(n, r); err != nil {
+				return err
+			}
+		}
+	}
+	for _, v := range c.values {
+		if err := c.pair(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pair quantises one run-time value. Where a quantised node or the caller makes
+// it, every reader gets the quantised value, so that the integers need not
+// exist in float; of other values only quantised nodes do.
+func (c *calibrator) pair(v *ir.Value) error {
+	at := c.after(v)
+	t := v.Type.WithQuant(tensor.I8, c.params[v].quant())
+	uses := slices.Clone(v.Uses())
+	q, err := Linear(c.g, at, op.QuantizeLinear, v, t)
+	if err != nil {
+		return err
+	}
+	d, err := Linear(c.g, at, op.DequantizeLinear, q, t)
+	if err != nil {
+		return err
+	}
+	_, quantised := c.rules[v.Def]
+	all := v.Def == nil || quantised
+	for _, u := range uses {
+		if r, ok := c.rules[u.Node]; all || ok && slices.Contains(r.in, u.Index) {
+			c.g.SetInput(u.Node, u.Index, d)
+		}
+	}
+	if quantised {
+		for i, o := range c.g.Out {
+			if o == v {
+				c.g.Out[i] = d
+			}
+		}
+	}
+	return nil
+}
+
+// after is the node in front of which something that reads v can stand.
+func (c *calibrator) after(v *ir.Value) *ir.Node {
+	if v.Def == nil {
+		return c.g.Nodes[0]
+	}
+	i := slices.Index(c.g.Nodes, v.Def) + 1
+	if i < len(c.g.Nodes) {
+		return c.g.Nodes[i]
+	}
+	return nil
+}

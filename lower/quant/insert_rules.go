@@ -1,0 +1,189 @@
+package quant
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// rule tells which operands of a node are quantised and how.
+type rule struct {
+	// in are the inputs that carry activations: int8 with one scale each.
+	in []int
+	// weight and bias are the inputs of a multiply-accumulate operator that are
+	// constant parameters; -1 where there is none.
+	weight, bias int
+	// share: all inputs in `in` and all outputs have one quantisation.
+	share bool
+	// join: as share, but an input may be requantised instead (Concat).
+	join bool
+	// fixed is the output quantisation that the kernel or TFLite prescribes.
+	fixed *ir.Quant
+	// passive operators move data: they are quantised for the sake of their
+	// neighbours only.
+	passive bool
+}
+
+// ruleFor tells how n is quantised; ok is false for operators that stay float.
+// Integer turns exactly these nodes into integer operators, given Q/DQ pairs on
+// the operands that the rule names.
+func ruleFor(n *ir.Node) (r rule, ok bool) {
+	r = rule{weight: -1, bias: -1}
+	if n.Op.Quant == ir.QNone || n.Op.Impure || len(n.Body) > 0 || len(n.Out) == 0 || n.Quantised() {
+		return r, false
+	}
+	for _, v := range n.Out {
+		if v.Type.DType != tensor.F32 || v.Type.Elems() == 0 {
+			return r, false
+		}
+	}
+	switch {
+	case weightAxis(n) >= 0:
+		ok = macRule(n, &r)
+	case n.Op.Quant == ir.QMove:
+		r.share, r.passive = true, true
+		ok = moveRule(n, &r)
+	default:
+		ok = computeRule(n, &r)
+	}
+	if !ok {
+		return r, false
+	}
+	live := false // something must be computed at run time
+	for _, i := range r.in {
+		v := n.Input(i)
+		if v == nil || v.Type.DType != tensor.F32 {
+			return r, false
+		}
+		live = live || v.Const == nil
+	}
+	return r, live
+}
+
+// macRule covers Conv, ConvTranspose, Gemm and MatMul in the forms that have
+// integer kernels: constant weights, or a MatMul of two run-time matrices.
+func macRule(n *ir.Node, r *rule) bool {
+	r.in = []int{0}
+	axis := weightAxis(n)
+	w, b := n.In[1], n.Input(2)
+	switch {
+	case w.Type.DType != tensor.F32:
+		return false
+	case w.Const != nil:
+		r.weight = 1
+	case n.Op == op.MatMul:
+		r.in = []int{0, 1}
+		return true
+	default:
+		return false
+	}
+	if n.Op == op.Gemm && (n.Float("alpha") != 1 || n.Float("beta") != 1 && b != nil || n.Int("transA") != 0) {
+		return false
+	}
+	if (n.Op == op.Conv || n.Op == op.ConvTranspose) && n.In[0].Type.Rank() > 4 {
+		return false
+	}
+	if b == nil {
+		return true
+	}
+	if b.Const == nil || b.Type.DType != tensor.F32 {
+		return false
+	}
+	for i, d := range b.Type.Shape {
+		if d != 1 && i != len(b.Type.Shape)-1 {
+			return false
+		}
+	}
+	r.bias = 2
+	k := b.Const.Len()
+	return k == 1 || k == channels(n, axis)
+}
+
+// moveRule covers operators through which integers pass unchanged.
+func moveRule(n *ir.Node, r *rule) bool {
+	switch n.Op {
+	case op.OneHot, op.Relayout:
+		return false
+	}
+	r.join = n.Op == op.Concat
+	for _, i := range n.Op.DataInputs(n) {
+		v := n.Input(i)
+		if v == nil {
+			continue
+		}
+		if v.Const != nil && n.Op.DataIn != nil {
+			continue // Integer gives it the quantisation of the others
+		}
+		r.in = append(r.in, i)
+	}
+	return len(r.in) > 0
+}
+
+// scalarOut are output quantisations that do not depend on data: those of
+// TFLite, whose ranges are the functions' own.
+var scalarOut = map[*ir.OpDef]*ir.Quant{
+	op.Softmax:    ir.PerTensor(1.0/256, -128),
+	op.Sigmoid:    ir.PerTensor(1.0/256, -128),
+	op.Tanh:       ir.PerTensor(1.0/128, 0),
+	op.LogSoftmax: ir.PerTensor(16.0/256, 127),
+}
+
+// normalisations keep their parameters in float.
+var normalisations = []*ir.OpDef{op.LayerNormalization, op.InstanceNormalization, op.GroupNormalization, op.BatchNormalization}
+
+// computeRule covers the other operators with an integer form.
+func computeRule(n *ir.Node, r *rule) bool {
+	r.fixed = scalarOut[n.Op]
+	one := len(n.Out) == 1
+	switch n.Op {
+	case op.Add, op.Mul, op.Sub, op.Div:
+		r.in = []int{0, 1}
+	case op.Min, op.Max:
+		r.share = true
+		for i, v := range n.In {
+			if v.Const == nil {
+				r.in = append(r.in, i)
+			}
+		}
+	case op.PRelu, op.Pow:
+		r.in = []int{0}
+		return n.In[1].Const != nil
+	case op.Softmax, op.LogSoftmax:
+		r.in = []int{0}
+	case op.AveragePool, op.GlobalAveragePool, op.MaxPool, op.GlobalMaxPool:
+		r.in, r.share = []int{0}, true
+		return one && n.In[0].Type.Rank() <= 4
+	case op.Resize:
+		r.in = []int{0}
+		r.share = n.Str("mode") != "cubic"
+	case op.Get("", "ReduceMean"), op.Get("", "ReduceSum"):
+		r.in = []int{0}
+	case op.Get("", "ReduceMax"), op.Get("", "ReduceMin"):
+		r.in, r.share = []int{0}, true
+	default:
+		r.in = []int{0}
+		if !slices.Contains(normalisations, n.Op) && (n.Op.Scalar == nil || n.Op.Quant != ir.QFloat) {
+			return false
+		}
+		for _, v := range n.In[1:] {
+			if v != nil && v.Const == nil {
+				return false
+			}
+		}
+	}
+	return one
+}
+
+// padFill is the constant that a Pad writes, 0 where it has none.
+func padFill(n *ir.Node) float64 {
+	if n.Op != op.Pad || n.ConstIn(2) == nil || n.ConstIn(2).Len() != 1 {
+		return 0
+	}
+	if f := n.ConstIn(2).Float(0); math.Abs(f) < 1e30 {
+		return f
+	}
+	return 0
+}

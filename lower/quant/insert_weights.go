@@ -1,0 +1,248 @@
+package quant
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// weightKey identifies a quantised form of a constant.
+type weightKey struct {
+	v *ir.Value
+	q string
+}
+
+// maxAcc bounds accumulators and biases: half of what int32 holds, so that
+// neither their sum nor the rounding of requantisation can overflow.
+const maxAcc = 1 << 30
+
+// constants quantises the parameters of n and its constant operands.
+func (c *calibrator) constants(n *ir.Node, r rule) error {
+	if r.weight >= 0 {
+		w := n.In[r.weight]
+		q := c.weightQuant(n, r)
+		d, err := c.constant(n, w, w.Type.WithQuant(tensor.I8, q), math.RoundToEven)
+		if err != nil {
+			return err
+		}
+		c.g.SetInput(n, r.weight, d)
+		if r.bias >= 0 {
+			if err := c.setBias(n, r.bias, n.In[r.bias].Const.Floats(), q); err != nil {
+				return err
+			}
+		}
+	}
+	for _, i := range r.in {
+		v := n.In[i]
+		if v.Const == nil {
+			continue
+		}
+		t := v.Type.WithQuant(tensor.I8, constQuant(v.Const))
+		d, err := c.constant(n, v, t, math.RoundToEven)
+		if err != nil {
+			return err
+		}
+		c.g.SetInput(n, i, d)
+	}
+	return nil
+}
+
+// constQuant represents a constant operand: exactly where it holds one value
+// besides zero, else by its range.
+func constQuant(d *tensor.Dense) *ir.Quant {
+	if k, ok := exactInt8(d); ok && float64(k.q.Scale[0]) >= minScale {
+		return k.q
+	}
+	lo, hi := 0.0, 0.0
+	for i, k := 0, d.Len(); i < k; i++ {
+		if f := d.Float(i); f-f == 0 {
+			lo, hi = min(lo, f), max(hi, f)
+		}
+	}
+	return affineOf(lo, hi).quant()
+}
+
+// constant is the DequantizeLinear of v's integers with the type t, made once.
+func (c *calibrator) constant(at *ir.Node, v *ir.Value, t ir.Type, round func(float64) float64) (*ir.Value, error) {
+	key := weightKey{v, fmt.Sprint(t.DType, *t.Quant)}
+	if d := c.weights[key]; d != nil && slices.Index(c.g.Nodes, d.Def) < slices.Index(c.g.Nodes, at) {
+		return d, nil
+	}
+	k := c.g.AddConst(v.Name+".quantized", quantiseConst(v.Const, t, round))
+	d, err := Linear(c.g, at, op.DequantizeLinear, k, t)
+	if err != nil {
+		return nil, err
+	}
+	c.weights[key] = d
+	return d, nil
+}
+
+// quantiseConst rounds a float constant to the integers of t; symmetric int8
+// weights stay within ±127.
+func quantiseConst(d *tensor.Dense, t ir.Type, round func(float64) float64) *tensor.Dense {
+	out := tensor.New(t.DType, d.Shape)
+	lo, hi := t.DType.IntRange()
+	if t.Quant.PerAxis() || t.Quant.Zero[0] == 0 {
+		lo = -hi
+	}
+	inner, dim := 1, 1
+	if t.Quant.PerAxis() {
+		inner, dim = tensor.Strides(d.Shape)[t.Quant.Axis], d.Shape[t.Quant.Axis]
+	}
+	for i, n := 0, d.Len(); i < n; i++ {
+		ch := i / inner % dim
+		q := round(d.Float(i)/float64(t.Quant.ScaleAt(ch))) + float64(t.Quant.ZeroAt(ch))
+		out.SetInt(i, ir.ClampInt(q, lo, hi))
+	}
+	return out
+}
+
+// weightQuant chooses the scales of constant weights: per output channel
+// where the kernel can, symmetric, floored so that neither the int32 bias
+// overflows nor the multiplier of the requantisation vanishes.
+func (c *calibrator) weightQuant(n *ir.Node, r rule) *ir.Quant {
+	w := n.In[r.weight]
+	axis := weightAxis(n)
+	if n.Op == op.MatMul && w.Type.Rank() != 2 {
+		axis = -1
+	}
+	peak := channelPeaks(w.Const, axis)
+	x, y := c.params[n.In[0]].scale, c.params[n.Out[0]].scale
+	if d := n.In[0].Const; d != nil {
+		x = float64(constQuant(d).Scale[0])
+	}
+	q := &ir.Quant{Axis: axis, Scale: make([]float32, len(peak)), Zero: make([]int32, len(peak))}
+	for i, p := range peak {
+		s := p / 127
+		// below this a product of int8 numbers is less than 2^-10 of a step of
+		// the output
+		s = max(s, y/x*0x1p-24, minScale)
+		if r.bias >= 0 {
+			s = max(s, biasPeak(n, r, i, len(peak))/(x*maxAcc))
+		}
+		q.Scale[i] = float32(s)
+	}
+	return q
+}
+
+// channelPeaks is the largest magnitude of every channel along axis (-1: of
+// the whole tensor).
+func channelPeaks(d *tensor.Dense, axis int) []float64 {
+	inner, dim := 1, 1
+	if axis >= 0 {
+		inner, dim = tensor.Strides(d.Shape)[axis], d.Shape[axis]
+	}
+	peak := make([]float64, dim)
+	for i, n := 0, d.Len(); i < n; i++ {
+		ch := 0
+		if axis >= 0 {
+			ch = i / inner % dim
+		}
+		if a := math.Abs(d.Float(i)); a <= math.MaxFloat32 {
+			peak[ch] = max(peak[ch], a)
+		}
+	}
+	return peak
+}
+
+// biasPeak is the largest bias of the output channels that use scale i of k.
+func biasPeak(n *ir.Node, r rule, i, k int) float64 {
+	b := n.In[r.bias].Const
+	peak := 0.0
+	for ch := 0; ch < b.Len(); ch++ {
+		if b.Len() == 1 || k == 1 || ch%k == i {
+			peak = max(peak, math.Abs(b.Float(ch)))
+		}
+	}
+	return peak
+}
+
+// setBias makes input i of n the int32 form of the reals b: scale input times
+// weights, a bias for every output channel.
+func (c *calibrator) setBias(n *ir.Node, i int, b []float64, w *ir.Quant) error {
+	x := c.params[n.In[0]].quant()
+	if d := n.In[0].Const; d != nil {
+		x = constQuant(d)
+	} else if d := n.In[0].Def; c.params[n.In[0]].scale == 0 && d != nil && d.Op == op.DequantizeLinear {
+		_, x, _ = params(d)
+	}
+	out := channels(n, weightAxis(n))
+	q := &ir.Quant{Axis: 0, Scale: make([]float32, out), Zero: make([]int32, out)}
+	d := tensor.New(tensor.I32, []int{out})
+	for ch := range out {
+		s := float64(x.Scale[0]) * float64(w.ScaleAt(ch%len(w.Scale)))
+		q.Scale[ch] = float32(s)
+		d.SetInt(ch, ir.ClampInt(math.Round(b[ch%len(b)]/s), -maxAcc, maxAcc))
+	}
+	name := n.Name + ".bias"
+	if old := n.Input(i); old != nil {
+		name = old.Name
+	}
+	k := c.g.AddConst(name+".quantized", d)
+	v, err := Linear(c.g, n, op.DequantizeLinear, k, ir.Type{DType: tensor.I32, Shape: d.Shape, Quant: q})
+	if err != nil {
+		return err
+	}
+	c.g.SetInput(n, i, v)
+	return nil
+}
+
+// raiseScales widens the output range of multiply-accumulate operators whose
+// sums could overflow int32 when the requantisation shifts them left: that is
+// where the range seen is narrow beside what the operator can produce.
+func (c *calibrator) raiseScales(list []*group) {
+	of := map[*ir.Value]*group{}
+	for _, k := range list {
+		for _, v := range k.members {
+			of[v] = k
+		}
+	}
+	for _, n := range c.g.Nodes {
+		r, ok := c.rules[n]
+		if !ok || r.fixed != nil || len(n.Out) == 0 {
+			continue
+		}
+		y := n.Out[0]
+		least := c.leastScale(n, r)
+		k := of[y]
+		if least <= k.params.scale || k.fixed != nil {
+			continue
+		}
+		k.params.scale = float64(float32(least))
+		for _, v := range k.members {
+			c.params[v] = k.params
+		}
+	}
+}
+
+// leastScale is the smallest output scale for which the integer arithmetic of
+// n cannot overflow.
+func (c *calibrator) leastScale(n *ir.Node, r rule) float64 {
+	in := func(i int) float64 {
+		if d := n.In[i].Const; d != nil {
+			return float64(constQuant(d).Scale[0])
+		}
+		return c.params[n.In[i]].scale
+	}
+	switch {
+	case r.weight >= 0:
+		w := n.In[r.weight].Const
+		axis := weightAxis(n)
+		peak := slices.Max(channelPeaks(w, axis))
+		depth := float64(w.Len() / max(w.Shape[axis], 1))
+		// |acc| <= depth*127*255; acc*2^shift must stay below 2^30
+		return in(0) * peak / 127 * depth * 127 * 255 / maxAcc
+	case weightAxis(n) >= 0: // two run-time matrices
+		a := n.In[0].Type.Shape
+		return in(0) * in(1) * float64(a[len(a)-1]) * 255 * 255 / maxAcc
+	case n.Op == op.Mul:
+		return in(0) * in(1) * 0x1p-13
+	case n.Op == op.Add:
+		return max(in(0), in(1)) * 0x1p-16
+	}
+	return 0
+}

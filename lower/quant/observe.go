@@ -1,0 +1,207 @@
+package quant
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// exactElems is how many elements of a value, over all samples, are kept as
+// they are; of larger values a histogram is kept.
+const exactElems = 1 << 14
+
+// histBins is the number of bins of a histogram: 16 for a step of a range
+// that is clipped to a half.
+const histBins = 8192
+
+// stats is what calibration knows about one float value.
+type stats struct {
+	lo, hi float64 // of all finite elements
+	count  int64
+	// exact holds the elements in sample order, nil when there are too many.
+	exact []float32
+	// hist counts elements in histBins equal bins over [lo, hi]; zeros are
+	// counted apart, since any quantisation represents them.
+	hist  []int64
+	zeros int64
+}
+
+// observer collects stats over the samples. Results do not depend on the
+// number of workers: samples are merged in their order.
+type observer struct {
+	g       *ir.Graph
+	samples []Sample
+	stats   map[*ir.Value]*stats
+}
+
+// forSamples calls f for every sample on all cores and returns the error of
+// the first sample that has one.
+func forSamples(n int, f func(worker, i int) error) error {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	errs := make([]error, n)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				errs[i] = f(w, i)
+			}
+		}()
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("calibration sample %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// ranges fills lo, hi, count and exact of every watched value.
+func (o *observer) ranges() error {
+	type part struct {
+		lo, hi float64
+		n      int64
+		data   []float32
+	}
+	parts := make([]map[*ir.Value]part, len(o.samples))
+	err := forSamples(len(o.samples), func(_, i int) error {
+		m := make(map[*ir.Value]part, len(o.stats))
+		parts[i] = m
+		var bad error
+		_, err := interp.Run(o.g, o.samples[i], func(v *ir.Value, d *tensor.Dense) {
+			if o.stats[v] == nil {
+				return
+			}
+			x := tensor.As[float32](d)
+			p := part{lo: math.Inf(1), hi: math.Inf(-1), n: int64(len(x))}
+			for _, f := range x {
+				e := float64(f)
+				if e-e != 0 {
+					if e != e && bad == nil {
+						bad = &ir.Diag{Code: "calibration-nan", Node: "value " + v.Name, Msg: "is not a number", Hint: "check the calibration data and the float model"}
+					}
+					continue // infinities (masks) saturate
+				}
+				p.lo, p.hi = min(p.lo, e), max(p.hi, e)
+			}
+			if len(x)*len(o.samples) <= exactElems {
+				p.data = x
+			}
+			m[v] = p
+		})
+		if err == nil {
+			err = bad
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for v, s := range o.stats {
+		s.lo, s.hi = math.Inf(1), math.Inf(-1)
+		for _, m := range parts {
+			p := m[v]
+			s.lo, s.hi = min(s.lo, p.lo), max(s.hi, p.hi)
+			s.count += p.n
+			s.exact = append(s.exact, p.data...)
+		}
+		if s.lo > s.hi {
+			s.lo, s.hi = 0, 0
+		}
+	}
+	return nil
+}
+
+// histograms fills hist of the values that have no exact elements.
+func (o *observer) histograms() error {
+	workers := min(runtime.GOMAXPROCS(0), len(o.samples))
+	type counts struct {
+		hist  []int64
+		zeros int64
+	}
+	acc := make([]map[*ir.Value]*counts, workers)
+	need := false
+	for w := range acc {
+		acc[w] = map[*ir.Value]*counts{}
+		for v, s := range o.stats {
+			if s.exact == nil && s.hi > s.lo {
+				acc[w][v] = &counts{hist: make([]int64, histBins)}
+				need = true
+			}
+		}
+	}
+	if !need {
+		return nil
+	}
+	err := forSamples(len(o.samples), func(w, i int) error {
+		_, err := interp.Run(o.g, o.samples[i], func(v *ir.Value, d *tensor.Dense) {
+			c := acc[w][v]
+			if c == nil {
+				return
+			}
+			s := o.stats[v]
+			k := histBins / (s.hi - s.lo)
+			for _, f := range tensor.As[float32](d) {
+				e := float64(f)
+				switch {
+				case e == 0:
+					c.zeros++
+				case e-e == 0:
+					c.hist[min(int((e-s.lo)*k), histBins-1)]++
+				}
+			}
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for v, s := range o.stats { // integer sums: any order gives the same
+		for w := range acc {
+			c := acc[w][v]
+			if c == nil {
+				continue
+			}
+			if s.hist == nil {
+				s.hist = make([]int64, histBins)
+			}
+			for i, n := range c.hist {
+				s.hist[i] += n
+			}
+			s.zeros += c.zeros
+		}
+	}
+	return nil
+}
+
+// points are the elements as (value, weight) pairs with the sum of weights 1.
+func (s *stats) points() (x, w []float64) {
+	if s.count == 0 {
+		return nil, nil
+	}
+	one := 1 / float64(s.count)
+	if s.exact != nil {
+		for _, f := range s.exact {
+			if e := float64(f); e-e == 0 && e != 0 {
+				x, w = append(x, e), append(w, one)
+			}
+		}
+		return x, w
+	}
+	width := (s.hi - s.lo) / histBins
+	for i, n := range s.hist {
+		if n > 0 {
+			x, w = append(x, s.lo+(float64(i)+0.5)*width), append(w, float64(n)*one)
+		}
+	}
+	return x, w
+}

@@ -1,0 +1,149 @@
+package quant
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/nncc/nncc/ir"
+)
+
+// The calibration methods.
+const (
+	MinMax     = "minmax"     // the whole range seen
+	Percentile = "percentile" // all but a fraction of the elements
+	MSE        = "mse"        // the range of the least squared error, rounding and clipping
+	Entropy    = "entropy"    // the range of the least Kullback-Leibler divergence
+)
+
+// Methods lists them, the default first.
+var Methods = []string{MSE, MinMax, Percentile, Entropy}
+
+// minScale keeps products of two scales representable in float32.
+const minScale = 0x1p-60
+
+// affine is an int8 quantisation under search: real = scale*(q-zero).
+type affine struct {
+	scale float64
+	zero  float64
+}
+
+// affineOf covers [lo, hi], widened to hold zero, with 256 steps; zero is
+// exact, and lies at -128 or 127 where the range begins or ends there.
+func affineOf(lo, hi float64) affine {
+	lo, hi = min(lo, 0), max(hi, 0)
+	s := float64(float32((hi - lo) / 255))
+	if !(s > 0) {
+		return affine{1.0 / 128, 0}
+	}
+	s = max(s, minScale)
+	return affine{s, min(max(math.Round(-128-lo/s), -128), 127)}
+}
+
+func (a affine) quant() *ir.Quant { return ir.PerTensor(float32(a.scale), int32(a.zero)) }
+
+func affineFrom(q *ir.Quant) affine {
+	return affine{float64(q.Scale[0]), float64(q.Zero[0])}
+}
+
+// lo and hi are the reals that -128 and 127 stand for.
+func (a affine) lo() float64 { return (-128 - a.zero) * a.scale }
+func (a affine) hi() float64 { return (127 - a.zero) * a.scale }
+
+// apply is x quantised and dequantised.
+func (a affine) apply(x float64) float64 {
+	q := math.RoundToEven(x/a.scale) + a.zero
+	return (min(max(q, -128), 127) - a.zero) * a.scale
+}
+
+// cost is the expected error of a quantisation.
+type cost func(a affine) float64
+
+// squaredError weighs the squared error of every point.
+func squaredError(x, w []float64) cost {
+	return func(a affine) float64 {
+		inv, lo, hi, sum := 1/a.scale, -128-a.zero, 127-a.zero, 0.0
+		for i, v := range x {
+			t := v * inv
+			e := t - min(max(math.RoundToEven(t), lo), hi)
+			sum += w[i] * e * e
+		}
+		return sum * a.scale * a.scale
+	}
+}
+
+// search finds the range with the least cost: both ends are moved inwards in
+// turn, in steps that become finer.
+func search(lo, hi float64, c cost) affine {
+	lo, hi = min(lo, 0), max(hi, 0)
+	fullLo, fullHi := lo, hi
+	best := affineOf(lo, hi)
+	least := c(best)
+	try := func(l, h float64) {
+		if l > 0 || h < 0 || l < fullLo*1.02 || h > fullHi*1.02 || h-l <= 0 {
+			return
+		}
+		a := affineOf(l, h)
+		if e := c(a); e < least {
+			best, least, lo, hi = a, e, l, h
+		}
+	}
+	for f := 1.0; f > 0.02; f -= 1.0 / 64 { // both ends together
+		try(fullLo*f, fullHi*f)
+	}
+	for _, step := range []float64{1.0 / 16, 1.0 / 48, 1.0 / 144, 1.0 / 432} {
+		for range 3 {
+			l, h := lo, hi
+			for k := -8.0; k <= 8; k++ {
+				if k != 0 {
+					try(l, h+k*step*h)
+				}
+			}
+			l, h = lo, hi
+			for k := -8.0; k <= 8; k++ {
+				if k != 0 {
+					try(l+k*step*l, h)
+				}
+			}
+			if l == lo && h == hi {
+				break
+			}
+		}
+	}
+	return best
+}
+
+// percentile leaves out the given share of elements, half at each end.
+func percentile(x, w []float64, zeros, keep float64) (lo, hi float64) {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	sort.Slice(order, func(a, b int) bool { return x[order[a]] < x[order[b]] })
+	total := zeros
+	for _, v := range w {
+		total += v
+	}
+	cut := total * (1 - keep) / 2
+	sum := 0.0
+	for _, i := range order {
+		if x[i] > 0 {
+			break
+		}
+		if sum += w[i]; sum > cut {
+			lo = x[i]
+			break
+		}
+	}
+	sum = 0
+	for _, i := range slices.Backward(order) {
+		if x[i] < 0 {
+			break
+		}
+		if sum += w[i]; sum > cut {
+			hi = x[i]
+			break
+		}
+	}
+	return lo, hi
+}

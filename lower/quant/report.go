@@ -1,0 +1,162 @@
+package quant
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Report is what calibration found and what it cost.
+type Report struct {
+	Source  string        `json:"source"` // files, or "synthetic"
+	Method  string        `json:"method"`
+	Samples int           `json:"samples"`
+	SQNR    float64       `json:"sqnr_db"` // of the worst output
+	Layers  []LayerReport `json:"per_layer"`
+}
+
+// LayerReport is one quantised value.
+type LayerReport struct {
+	Name  string    `json:"name"`  // the ONNX value
+	Layer string    `json:"layer"` // the ONNX node that makes it; empty for inputs
+	Op    string    `json:"op"`
+	Range []float64 `json:"range"` // reals that the lowest and highest integer stand for
+	Scale float64   `json:"scale"`
+	Zero  int       `json:"zero_point"`
+	// SQNR is the signal-to-noise ratio against the float model, with the
+	// errors of all layers before, in dB.
+	SQNR float64 `json:"sqnr_db"`
+}
+
+// maxDB stands for no error at all.
+const maxDB = 120
+
+// reportSamples bounds how many samples the ratios are measured on.
+const reportSamples = 16
+
+// noise sums signal and error energy.
+type noise struct{ signal, err float64 }
+
+func (n *noise) add(want, got *tensor.Dense) {
+	if w, ok := want.Data.([]float32); ok {
+		if g, ok := got.Data.([]float32); ok {
+			for i, v := range w {
+				e := float64(v) - float64(g[i])
+				n.signal += float64(v) * float64(v)
+				n.err += e * e
+			}
+			return
+		}
+	}
+	for i, k := 0, want.Len(); i < k; i++ {
+		v := want.Float(i)
+		e := v - got.Float(i)
+		n.signal += v * v
+		n.err += e * e
+	}
+}
+
+func (n *noise) db() float64 {
+	switch {
+	case !(n.err > 0):
+		return maxDB
+	case n.signal == 0:
+		return -maxDB
+	}
+	return min(max(10*math.Log10(n.signal/n.err), -maxDB), maxDB)
+}
+
+// report measures the quantised graph against the float one.
+func (c *calibrator) report(before *ir.Graph) (*Report, error) {
+	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples)}
+	// The float value and its dequantised form.
+	pairs := map[*ir.Value]string{} // of the quantised graph to names in before
+	var order []*ir.Value
+	for _, n := range c.g.Nodes {
+		if n.Op != op.DequantizeLinear || n.In[0].Def == nil || n.In[0].Def.Op != op.QuantizeLinear {
+			continue
+		}
+		x := n.In[0].Def.In[0]
+		_, q, ok := params(n)
+		if !ok {
+			continue
+		}
+		pairs[n.Out[0]] = x.Name
+		order = append(order, n.Out[0])
+		lo, hi := n.In[0].Type.DType.IntRange()
+		l := LayerReport{Name: x.Name, Op: "Input", Scale: float64(q.Scale[0]), Zero: int(q.Zero[0]),
+			Range: []float64{float64(int32(lo)-q.Zero[0]) * float64(q.Scale[0]), float64(int32(hi)-q.Zero[0]) * float64(q.Scale[0])}}
+		if x.Def != nil {
+			l.Layer, l.Op = x.Def.Name, x.Def.Op.Name
+			if len(x.Def.Origin) > 0 {
+				l.Layer = x.Def.Origin[0]
+			}
+		}
+		r.Layers = append(r.Layers, l)
+	}
+	n := min(len(c.opt.Samples), reportSamples)
+	type result struct {
+		layers []noise
+		outs   []noise
+	}
+	results := make([]result, n)
+	err := forSamples(n, func(_, i int) error {
+		in := c.opt.Samples[i*len(c.opt.Samples)/n]
+		want := map[string]*tensor.Dense{}
+		keep := map[string]bool{}
+		for _, name := range pairs {
+			keep[name] = true
+		}
+		ref, err := interp.Run(before, in, func(v *ir.Value, d *tensor.Dense) {
+			if keep[v.Name] {
+				want[v.Name] = d
+			}
+		})
+		if err != nil {
+			return err
+		}
+		at := make(map[*ir.Value]int, len(order))
+		for k, v := range order {
+			at[v] = k
+		}
+		res := result{make([]noise, len(order)), make([]noise, len(ref))}
+		got, err := interp.Run(c.g, in, func(v *ir.Value, d *tensor.Dense) {
+			if k, ok := at[v]; ok {
+				if w := want[pairs[v]]; w != nil {
+					res.layers[k].add(w, d)
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		for k := range ref {
+			res.outs[k].add(ref[k], got[k])
+		}
+		results[i] = res
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	sum := func(get func(r result) noise) float64 {
+		var t noise
+		for _, x := range results {
+			v := get(x)
+			t.signal += v.signal
+			t.err += v.err
+		}
+		return t.db()
+	}
+	for k := range r.Layers {
+		r.Layers[k].SQNR = sum(func(x result) noise { return x.layers[k] })
+	}
+	r.SQNR = maxDB
+	for k := range c.g.Out {
+		r.SQNR = min(r.SQNR, sum(func(x result) noise { return x.outs[k] }))
+	}
+	return r, nil
+}

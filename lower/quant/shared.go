@@ -1,0 +1,200 @@
+package quant
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+)
+
+// group is a set of values that have one quantisation.
+type group struct {
+	members []*ir.Value // in the order of the graph
+	fixed   *ir.Quant   // prescribed by a member's producer
+	params  affine
+}
+
+// groups joins values into groups (union-find).
+type groups struct {
+	parent map[*ir.Value]*ir.Value
+	fixed  map[*ir.Value]*ir.Quant // of a root
+	list   []*ir.Value             // values in the order in which they were added
+}
+
+func newGroups() *groups {
+	return &groups{parent: map[*ir.Value]*ir.Value{}, fixed: map[*ir.Value]*ir.Quant{}}
+}
+
+func (g *groups) add(v *ir.Value) {
+	if g.parent[v] == nil {
+		g.parent[v] = v
+		g.list = append(g.list, v)
+	}
+}
+
+func (g *groups) root(v *ir.Value) *ir.Value {
+	for g.parent[v] != v {
+		g.parent[v] = g.parent[g.parent[v]]
+		v = g.parent[v]
+	}
+	return v
+}
+
+// fix prescribes the quantisation of v's group; false when another one is
+// prescribed already.
+func (g *groups) fix(v *ir.Value, q *ir.Quant) bool {
+	r := g.root(v)
+	if f := g.fixed[r]; f != nil {
+		return f.Equal(q)
+	}
+	g.fixed[r] = q
+	return true
+}
+
+// union joins the groups of a and b, unless different quantisations are
+// prescribed for them.
+func (g *groups) union(a, b *ir.Value) bool {
+	a, b = g.root(a), g.root(b)
+	if a == b {
+		return true
+	}
+	fa, fb := g.fixed[a], g.fixed[b]
+	if fa != nil && fb != nil && !fa.Equal(fb) {
+		return false
+	}
+	g.parent[b] = a
+	if fa == nil {
+		g.fixed[a] = fb
+	}
+	return true
+}
+
+// collect gives the groups in the order of their first members.
+func (g *groups) collect() []*group {
+	byRoot := map[*ir.Value]*group{}
+	var out []*group
+	for _, v := range g.list {
+		r := g.root(v)
+		k := byRoot[r]
+		if k == nil {
+			k = &group{fixed: g.fixed[r]}
+			byRoot[r] = k
+			out = append(out, k)
+		}
+		k.members = append(k.members, v)
+	}
+	return out
+}
+
+// joinRatio is how much wider the range of a Concat's output may be than that
+// of an input with other readers, for the input to take the output's
+// quantisation. Beyond it these readers would lose more than a bit, and the
+// input is requantised on its way into the Concat.
+const joinRatio = 2
+
+// share makes the groups of the quantised nodes: first those that kernels
+// insist on, then prescribed outputs, then Concat's inputs where sharing does
+// no harm.
+func (c *calibrator) share() *groups {
+	g := newGroups()
+	for _, v := range c.values {
+		g.add(v)
+	}
+	each := func(f func(n *ir.Node, r rule)) {
+		for _, n := range c.g.Nodes {
+			if r, ok := c.rules[n]; ok {
+				f(n, r)
+			}
+		}
+	}
+	each(func(n *ir.Node, r rule) {
+		if r.fixed != nil {
+			g.fix(n.Out[0], r.fixed)
+		}
+	})
+	each(func(n *ir.Node, r rule) {
+		if !r.share || r.join {
+			return
+		}
+		for _, v := range n.Out {
+			for _, i := range r.in {
+				if n.In[i].Const == nil {
+					g.union(v, n.In[i])
+				}
+			}
+		}
+	})
+	each(func(n *ir.Node, r rule) {
+		if !r.join {
+			return
+		}
+		out := n.Out[0]
+		for _, i := range r.in {
+			v := n.In[i]
+			if v.Const != nil || c.g.SoleUse(v) != n && !c.near(v, out) || g.fixed[g.root(v)] != nil && !c.sameFixed(g, n, r) {
+				continue
+			}
+			g.union(out, v)
+		}
+	})
+	return g
+}
+
+// near reports that the range of out is not much wider than that of v.
+func (c *calibrator) near(v, out *ir.Value) bool {
+	a, b := c.obs.stats[v], c.obs.stats[out]
+	return b.hi-b.lo <= joinRatio*(a.hi-a.lo)
+}
+
+// sameFixed reports that one quantisation is prescribed for all inputs of a
+// Concat: only then does its output take it.
+func (c *calibrator) sameFixed(g *groups, n *ir.Node, r rule) bool {
+	var q *ir.Quant
+	for _, i := range r.in {
+		v := n.In[i]
+		if v.Const != nil {
+			return false
+		}
+		f := g.fixed[g.root(v)]
+		if f == nil || q != nil && !q.Equal(f) {
+			return false
+		}
+		q = f
+	}
+	return q != nil
+}
+
+// weigher are values that say how much an error in a group matters: those
+// that are no copies of others.
+func (k *group) weigher(rules map[*ir.Node]rule) []*ir.Value {
+	var own []*ir.Value
+	for _, v := range k.members {
+		if n := v.Def; n != nil {
+			if r, ok := rules[n]; ok && r.passive && slices.ContainsFunc(r.in, func(i int) bool { return slices.Contains(k.members, n.In[i]) }) {
+				continue
+			}
+		}
+		own = append(own, v)
+	}
+	if len(own) == 0 {
+		return k.members
+	}
+	return own
+}
+
+// bounds is the range of the elements of values, with what a Pad writes.
+func (c *calibrator) bounds(vs []*ir.Value) (lo, hi float64) {
+	for _, v := range vs {
+		s := c.obs.stats[v]
+		lo, hi = min(lo, s.lo), max(hi, s.hi)
+		if v.Def != nil && v.Def.Op == op.Pad {
+			f := padFill(v.Def)
+			lo, hi = min(lo, f), max(hi, f)
+		}
+	}
+	if math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+		return 0, 0
+	}
+	return lo, hi
+}
