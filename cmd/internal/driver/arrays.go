@@ -129,11 +129,7 @@ func writeOutputs(dir string, outs []*tensor.Dense) error {
 		return err
 	}
 	for i, d := range outs {
-		a, err := npz.FromTensor(d)
-		if err != nil {
-			return err
-		}
-		if err := npz.WriteNpyFile(filepath.Join(dir, fmt.Sprintf("output_%d.npy", i)), a); err != nil {
+		if err := npz.WriteNpyFile(filepath.Join(dir, fmt.Sprintf("output_%d.npy", i)), npz.FromTensor(d)); err != nil {
 			return err
 		}
 	}

@@ -319,7 +319,7 @@ func (o *Compiled) dumps() []run.Dump {
 	for i, s := range o.Program.Steps {
 		for _, v := range s.Node.Out {
 			off, _ := o.Program.Offset(v)
-			d = append(d, run.Dump{Step: i, Offset: off, Bytes: v.Type.Bytes()})
+			d = append(d, run.Dump{Step: i, Offset: uint32(off), Bytes: uint32(v.Type.Bytes())})
 		}
 	}
 	return d
