@@ -28,7 +28,7 @@ type Options struct {
 	NativeIO  bool // rank-4 inputs and outputs in the kernels' own order
 	Target    target.Options
 	Libraries []string // kernel libraries, best first: cmsisnn, refc
-	Quant     quant.Calibration
+	Quant     quant.Options
 	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
 	Dump func(name string, g *ir.Graph) error
 }

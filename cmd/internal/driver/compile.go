@@ -79,8 +79,8 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 const syntheticSamples = 8
 
 // quantOptions reads the calibration data.
-func (c *Config) quantOptions(g *ir.Graph) (quant.Calibration, error) {
-	q := quant.Calibration{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Equalize: c.Equalize}
+func (c *Config) quantOptions(g *ir.Graph) (quant.Options, error) {
+	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Equalize: c.Equalize}
 	var err error
 	if c.FixedWeights != "" {
 		if q.FixedWeights, err = quant.ParseFixedPoint(c.FixedWeights); err != nil {
