@@ -53,6 +53,7 @@ func ownNeedTool(t testing.TB, label, tool string) string {
 type proto struct {
 	status bool // returns nncc_status
 	name   string
+	header string   // file that declares it
 	args   []string // C types, in order
 }
 
@@ -72,7 +73,7 @@ func ownProtos(t testing.TB) []proto {
 			t.Fatal(err)
 		}
 		for _, m := range protoPattern.FindAllStringSubmatch(string(text), -1) {
-			p := proto{status: m[1] == "nncc_status", name: m[2]}
+			p := proto{status: m[1] == "nncc_status", name: m[2], header: f}
 			for a := range strings.SplitSeq(m[3], ",") {
 				a = strings.TrimSpace(a)
 				p.args = append(p.args, strings.TrimSpace(a[:strings.LastIndex(a, "*")+1]))
@@ -188,6 +189,17 @@ func startDriver(t testing.TB, cc string) (*driver, error) {
 	}
 	fmt.Fprintf(&b, "static const struct { int (*fn)(void **); unsigned outs; } calls[] = {\n%s};\n%s", table.String(), driverMain)
 
+	// NNCC_OWN_DRIVER_SOURCE names a file to which the program is written, and
+	// NNCC_OWN_DRIVER a command that runs it elsewhere (QEMU, a board): to test
+	// the kernels as compiled for a core.
+	if to := os.Getenv("NNCC_OWN_DRIVER_SOURCE"); to != "" {
+		if err := os.WriteFile(to, []byte(b.String()), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	if run := strings.Fields(os.Getenv("NNCC_OWN_DRIVER")); len(run) > 0 {
+		return d, d.start(exec.Command(run[0], run[1:]...))
+	}
 	dir, err := os.MkdirTemp("", "nncc-own")
 	if err != nil {
 		return nil, err
@@ -204,17 +216,22 @@ func startDriver(t testing.TB, cc string) (*driver, error) {
 	}
 	cmd := exec.Command(bin)
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
+	return d, d.start(cmd)
+}
+
+// start runs the program and connects its input and output.
+func (d *driver) start(cmd *exec.Cmd) error {
 	cmd.Stderr = d.stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d.in, d.out = bufio.NewWriter(in), bufio.NewReader(out)
-	return d, cmd.Start()
+	return cmd.Start()
 }
 
 // call runs kernel name. args are in the kernel's order: nil for NULL, a
@@ -271,13 +288,18 @@ func (d *driver) call(t testing.TB, name string, args ...any) int32 {
 }
 
 // TestOwnHeaderNames checks that every kernel lives in the file of its name,
-// and that the runtime finds it there.
+// that the runtime finds it there, and that <math.h> is left to float kernels.
 func TestOwnHeaderNames(t *testing.T) {
 	for _, p := range ownProtos(t) {
 		files, err := runtimec.Files(p.name)
 		if err != nil {
 			t.Errorf("kernel %s: %v", p.name, err)
 			continue
+		}
+		for _, f := range files {
+			if strings.Contains(string(f.Data), "<math.h>") && !strings.HasSuffix(p.header, "_f32.h") {
+				t.Errorf("kernel %s needs %s, which includes <math.h>", p.name, f.Path)
+			}
 		}
 		if !slices.ContainsFunc(files, func(f runtimec.File) bool { return f.Path == p.name+".c" }) {
 			t.Errorf("kernel %s is not in a file of its name", p.name)
