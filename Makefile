@@ -1,0 +1,55 @@
+# make demo and make test need Debian 12 (or a relative of it), Go, git and make;
+# what else they use they install with apt where they run as root.
+
+GO     ?= go
+BOARD  ?= cortex-m55
+OUT    ?= out/digits-$(BOARD)
+FUZZTIME ?= 20s
+
+SETUP  := cmd/nncc/examples/setup.sh
+DIGITS := cmd/nncc/examples/digits
+MODEL  := $(DIGITS)/digits.onnx
+CALIB  := --calib $(DIGITS)/digits_calib.npz
+
+# The tools whose absence makes tests fail instead of being skipped.
+REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake
+
+.PHONY: demo build test lint bench fuzz clean
+
+# From an ONNX file to firmware that QEMU has proved right, and how good it is.
+demo:
+	@$(SETUP) demo
+	$(GO) build -o nncc ./cmd/nncc
+	./nncc -board $(BOARD) $(CALIB) --out $(OUT) $(MODEL)
+	./nncc verify -board $(BOARD) $(CALIB) --cases 8 $(MODEL)
+	./nncc verify -board $(BOARD) $(CALIB) --golden $(DIGITS)/golden --tolerance 0.05 $(MODEL)
+	$(GO) run ./$(DIGITS)/eval --board $(BOARD)
+
+build:
+	$(GO) build -o nncc ./cmd/nncc
+
+# Every test, with none skipped for want of a tool.
+test:
+	@$(SETUP) test
+	@$(MAKE) --no-print-directory lint
+	NNCC_REQUIRE=$(REQUIRE) $(GO) test -p 2 -timeout 60m ./...
+
+lint:
+	@echo "gofmt -l ."
+	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w):"; echo "$$bad"; exit 1; fi
+	$(GO) vet ./...
+
+bench:
+	$(GO) test -p 1 -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+# Every fuzz target for $(FUZZTIME); what they find lands in testdata/fuzz.
+fuzz:
+	@grep -rlE --include='*_test.go' '^func Fuzz' . | while read -r file; do \
+	  for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
+	    echo "$$(dirname "$$file") $$target"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null || exit 1; \
+	  done; \
+	done
+
+clean:
+	rm -rf nncc out

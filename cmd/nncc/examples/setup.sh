@@ -1,0 +1,64 @@
+#!/bin/sh
+# Installs what "make demo" or "make test" needs and this machine lacks, with
+# apt, and says so. Does nothing where everything is there.
+#
+#   setup.sh demo|test
+set -eu
+
+# One line for each need: the level that needs it, how to see that it is there,
+# and the Debian package that brings it.
+needs() {
+	cat <<-END
+		demo	command -v arm-none-eabi-gcc	gcc-arm-none-eabi
+		demo	has_newlib	libnewlib-arm-none-eabi
+		demo	command -v qemu-system-arm	qemu-system-arm
+		test	command -v gcc	gcc
+		test	test -e /usr/include/stdlib.h	libc6-dev
+		test	command -v clang	clang
+		test	command -v cmake	cmake
+		test	command -v protoc	protobuf-compiler
+		test	dpkg -s libonnx-testdata	libonnx-testdata
+	END
+}
+
+has_newlib() {
+	f=$(arm-none-eabi-gcc -print-file-name=libc.a) && test "$f" != libc.a
+}
+
+level=${1-}
+case $level in
+demo | test) ;;
+*)
+	echo "usage: $0 demo|test" >&2
+	exit 2
+	;;
+esac
+
+if ! command -v go >/dev/null; then
+	echo "setup: Go is not in PATH; nncc needs the version in go.mod or a newer one (https://go.dev/dl)" >&2
+	exit 1
+fi
+
+missing=$(needs | while IFS='	' read -r at check package; do
+	if [ "$at" = demo ] || [ "$level" = test ]; then
+		eval "$check" >/dev/null 2>&1 || printf '%s ' "$package"
+	fi
+done)
+[ -n "$missing" ] || exit 0
+
+install="apt-get -o Acquire::Retries=3 install -y --no-install-recommends $missing"
+if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
+	echo "setup: missing: $missing" >&2
+	echo "setup: as root on Debian or Ubuntu: apt-get update && $install" >&2
+	exit 1
+fi
+echo "setup: installing with apt: $missing"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { apt-get -o Acquire::Retries=3 update && $install; } >"$log" 2>&1; then
+	cat "$log" >&2
+	echo "setup: apt failed" >&2
+	exit 1
+fi
+echo "setup: done"
