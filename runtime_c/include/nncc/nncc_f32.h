@@ -267,7 +267,7 @@ typedef struct {
 /*
  * Recurrent layer (ONNX LSTM, GRU, RNN, layout 0). D = 2 directions if bidirectional, else 1. act holds for each
  * direction f, g, h (LSTM), f, g (GRU) or f (RNN) at [3*direction...]. clip limits the inputs of activations to
- * [-clip, clip]; 0: none. Unused fields of an operator are ignored.
+ * [-clip, clip], except that of the LSTM's h (as ONNX Runtime has it); 0: none. Unused fields of an operator are ignored.
  */
 typedef struct {
     int32_t seq, batch, in_n, hidden;
@@ -391,6 +391,30 @@ void nncc_tanh_f32(const nncc_unary_params *p, const float *x, float *y); /* hyp
 void nncc_asinh_f32(const nncc_unary_params *p, const float *x, float *y); /* inverse hyperbolic sine */
 void nncc_acosh_f32(const nncc_unary_params *p, const float *x, float *y); /* inverse hyperbolic cosine */
 void nncc_atanh_f32(const nncc_unary_params *p, const float *x, float *y); /* inverse hyperbolic tangent */
+
+/* ---- element types ------------------------------------------------------------------------------------------------- */
+
+/* Element types of nncc_cast; bool is one byte, 0 or 1. */
+#define NNCC_TYPE_BOOL 0
+#define NNCC_TYPE_S8 1
+#define NNCC_TYPE_U8 2
+#define NNCC_TYPE_S16 3
+#define NNCC_TYPE_U16 4
+#define NNCC_TYPE_S32 5
+#define NNCC_TYPE_U32 6
+#define NNCC_TYPE_S64 7
+#define NNCC_TYPE_F32 8
+
+typedef struct {
+    int32_t count;
+    int32_t from, to;
+} nncc_cast_params;
+
+/*
+ * ONNX Cast: floats lose their fraction (NaN gives 0, values beyond int64 its nearest end), integers wrap, anything
+ * but zero is true. x [count] of type from, y [count] of type to.
+ */
+void nncc_cast(const nncc_cast_params *p, const void *x, void *y);
 
 #ifdef __cplusplus
 }

@@ -29,7 +29,7 @@ static void nncc_lstm_step(const nncc_rnn_params *p, const nncc_rnn_act *act, co
         if (peephole != NULL) {
             o += peephole[n + j] * c[j];
         }
-        h[j] = nncc_rnn_activate(p, &act[0], o) * nncc_rnn_activate(p, &act[2], c[j]);
+        h[j] = nncc_rnn_activate(p, &act[0], o) * nncc_rnn_function(&act[2], c[j]);
     }
 }
 

@@ -35,9 +35,11 @@ void nncc_rnn_gates(const nncc_rnn_params *p, int32_t rows, const float *x, cons
 
 float nncc_rnn_activate(const nncc_rnn_params *p, const nncc_rnn_act *act, float v)
 {
-    if (p->clip > 0.0f) {
-        v = nncc_clamp_f32(v, -p->clip, p->clip);
-    }
+    return nncc_rnn_function(act, p->clip > 0.0f ? nncc_clamp_f32(v, -p->clip, p->clip) : v);
+}
+
+float nncc_rnn_function(const nncc_rnn_act *act, float v)
+{
     switch (act->kind) {
     case NNCC_RNN_SIGMOID:
         return 1.0f / (1.0f + expf(-v));

@@ -14,6 +14,9 @@ void nncc_rnn_gates(const nncc_rnn_params *p, int32_t rows, const float *x, cons
 /* Activation `act` of v, limited to [-clip, clip] before where clip > 0. */
 float nncc_rnn_activate(const nncc_rnn_params *p, const nncc_rnn_act *act, float v);
 
+/* Activation `act` of v as it is. */
+float nncc_rnn_function(const nncc_rnn_act *act, float v);
+
 /* Copies n floats, or sets them to zero where `from` is NULL; does nothing where `to` is NULL. */
 void nncc_rnn_copy(float *to, const float *from, int32_t n);
 
