@@ -18,6 +18,7 @@ type RNNGeom struct {
 	Clip                      float64
 	acts                      []func(float64) float64 // len(Reverse) lists in a row
 	actNames                  []string
+	actParams                 [][2]float64 // alpha, beta
 }
 
 // Dirs is the number of directions, 1 or 2.
@@ -28,6 +29,12 @@ func (g *RNNGeom) Act(d, k int) func(float64) float64 { return g.acts[d*len(g.ac
 
 // ActName is the lower-case ONNX name of activation k of direction d.
 func (g *RNNGeom) ActName(d, k int) string { return g.actNames[d*len(g.acts)/g.Dirs()+k] }
+
+// ActParams are alpha and beta of activation k of direction d.
+func (g *RNNGeom) ActParams(d, k int) (alpha, beta float64) {
+	p := g.actParams[d*len(g.acts)/g.Dirs()+k]
+	return p[0], p[1]
+}
 
 // rnnKind is what differs in the shapes of the three operators.
 type rnnKind struct {
@@ -139,6 +146,7 @@ func (g *RNNGeom) readActs(n *ir.Node, def []string) error {
 			b = next(&betas, s.beta)
 		}
 		g.actNames = append(g.actNames, low)
+		g.actParams = append(g.actParams, [2]float64{a, b})
 		g.acts = append(g.acts, func(x float64) float64 { return s.f(x, a, b) })
 	}
 	return nil

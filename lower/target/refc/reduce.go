@@ -54,10 +54,13 @@ type reduction struct {
 // reduced brings the input of a reduction into the form [outer, axis, inner]:
 // as it lies where the reduced dimensions are one piece of memory, else
 // through a copy that puts them last.
-func (l *lowering) reduced(axes []int) reduction {
+func (l *lowering) reduced(axes []int) reduction { return l.reducedFrom(l.in(0), axes) }
+
+// reducedFrom is reduced for memory src with shape and order of input 0.
+func (l *lowering) reducedFrom(src target.Arg, axes []int) reduction {
 	g := groups(l.n, axes)
 	pieces := 0
-	r := reduction{x: l.in(0), outer: 1, axis: 1, inner: 1}
+	r := reduction{x: src, outer: 1, axis: 1, inner: 1}
 	for _, x := range g {
 		switch {
 		case x.reduced:
@@ -84,7 +87,7 @@ func (l *lowering) reduced(axes []int) reduction {
 	order := append(kept, gone...)
 	dims := permuted(t.Shape, order)
 	s := l.scratch(t.DType, t.Elems())
-	l.move(move{elem: t.DType.Size(), dims: dims, x: permuted(strides(t), order), y: tensor.Strides(dims)}, bytesOf(l.in(0)), bytesOf(s))
+	l.move(move{elem: t.DType.Size(), dims: dims, x: permuted(strides(t), order), y: tensor.Strides(dims)}, bytesOf(src), bytesOf(s))
 	return reduction{s, r.outer * r.inner, r.axis, 1}
 }
 

@@ -23,4 +23,9 @@ var Kernels = slices.Concat(
 	[]*target.Kernel{fullyConnectedRow, batchMatMulRow, gemmRow},
 	axisKernels(),
 	reduceKernels(),
+	normKernels(),
+	resizeKernels(),
+	spaceKernels(),
+	indexKernels(),
+	rnnKernels(),
 )
