@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -51,11 +52,7 @@ func reorderFlatten(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		rows[i] = i%ch*pos + i/ch
 	}
 	for _, r := range readers {
-		axis := 0
-		if is(r, "Gemm") && r.Int("transB") != 0 {
-			axis = 1
-		}
-		g.SetInput(r, 1, constLike(g, r.In[1], take(r.In[1].Const, axis, rows)))
+		g.SetInput(r, 1, permuted(g, r, r.In[1], rowAxis(r), rows))
 		c.Did(r, "rows of the weights permuted, so that %s takes channels last", n)
 	}
 	p := append([]int{0}, append(ir.Identity(rank)[2:], 1)...)
@@ -63,19 +60,20 @@ func reorderFlatten(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	v := reshape(g, n, t, y.Type.Shape, n.Name)
 	g.ReplaceUses(y, v)
 	g.Remove(n)
+	g.RemoveDead() // weights behind DequantizeLinear were copied
 }
 
 // spatial reports that v comes from a convolution or a pool, over operators
 // that keep the feature map's order.
 func spatial(v *ir.Value, depth int) bool {
 	d := v.Def
-	if d == nil || depth == 0 || d.Op.Domain != "" {
+	if d == nil || depth == 0 {
 		return false
 	}
 	switch {
 	case is(d, "Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "Resize", "DepthToSpace", "SpaceToDepth"):
 		return true
-	case d.Op.Pattern == ir.Elementwise, is(d, "BatchNormalization", "Pad", "Slice", "Split"):
+	case elementwise(d), is(d, "BatchNormalization", "Pad", "Slice", "Split"):
 		return spatial(d.In[0], depth-1)
 	case d.Op.Pattern == ir.Broadcast, is(d, "Concat"):
 		for _, x := range d.In {
@@ -102,16 +100,14 @@ func flatReaders(g *ir.Graph, v *ir.Value, depth int) []*ir.Node {
 	for _, u := range v.Uses() {
 		n := u.Node
 		switch {
-		case is(n, "QuantizeLinear", "DequantizeLinear") && n.In[1].Type.Elems() > 1:
-			return nil
-		case u.Index == 0 && n.Op.Pattern == ir.Elementwise && len(n.Out) == 1 && n.Op.Domain == "":
+		case u.Index == 0 && elementwise(n):
 			more := flatReaders(g, n.Out[0], depth-1)
 			if more == nil {
 				return nil
 			}
 			out = append(out, more...)
-		case u.Index == 0 && is(n, "Gemm", "MatMul") && n.In[1].Const != nil && n.In[1].Type.Rank() == 2 &&
-			!(is(n, "Gemm") && n.Int("transA") != 0) && rowsFree(n):
+		case u.Index == 0 && is(n, "Gemm", "MatMul") && n.In[1].Type.Rank() == 2 && !(is(n, "Gemm") && n.Int("transA") != 0) &&
+			permutable(n.In[1], rowAxis(n)):
 			out = append(out, n)
 		default:
 			return nil
@@ -120,14 +116,54 @@ func flatReaders(g *ir.Graph, v *ir.Value, depth int) []*ir.Node {
 	return out
 }
 
-// rowsFree reports that the quantisation of the weights, if any, does not vary
-// along the rows to permute.
-func rowsFree(n *ir.Node) bool {
-	q := n.In[1].Type.Quant
-	if !q.PerAxis() {
-		return true
+// elementwise reports an operator that treats all elements of input 0 alike,
+// so that their order does not matter to it.
+func elementwise(n *ir.Node) bool {
+	if n.Op.Pattern != ir.Elementwise || len(n.Out) != 1 || n.In[0].Type.Quant.PerAxis() || n.Out[0].Type.Quant.PerAxis() {
+		return false
 	}
-	return (is(n, "Gemm") && n.Int("transB") != 0) == (q.Axis == 0)
+	return !is(n, "QuantizeLinear", "DequantizeLinear") || n.In[1].Type.Elems() == 1
+}
+
+// rowAxis is the dimension of a product's weights along which it adds up.
+func rowAxis(n *ir.Node) int {
+	if is(n, "Gemm") && n.Int("transB") != 0 {
+		return 1
+	}
+	return 0
+}
+
+// permutable reports weights that are constant, or a constant behind
+// QuantizeLinear and DequantizeLinear, with scales that do not vary along axis.
+func permutable(v *ir.Value, axis int) bool {
+	if v.Const != nil {
+		return !v.Type.Quant.PerAxis() || v.Type.Quant.Axis != axis
+	}
+	d := v.Def
+	if !is(d, "QuantizeLinear", "DequantizeLinear") || d.Int("block_size") != 0 {
+		return false
+	}
+	if d.In[1].Type.Elems() > 1 {
+		if a, err := op.Axis(d, d.Int("axis"), v.Type.Rank()); err != nil || a == axis {
+			return false
+		}
+	}
+	return permutable(d.In[0], axis)
+}
+
+// permuted is v with its indices along axis permuted, made in front of at.
+func permuted(g *ir.Graph, at *ir.Node, v *ir.Value, axis int, idx []int) *ir.Value {
+	if v.Const != nil {
+		return constLike(g, v, take(v.Const, axis, idx))
+	}
+	d := v.Def
+	in := append([]*ir.Value{permuted(g, at, d.In[0], axis, idx)}, d.In[1:]...)
+	n, err := g.InsertBefore(at, d.Op, d.Name, d.Attrs.Clone(), 1, in...)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	n.Origin = d.Origin
+	return n.Out[0]
 }
 
 // take picks indices along an axis of a matrix.

@@ -1,0 +1,63 @@
+package irtest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// TestGen: random networks are valid, run, and survive the text form.
+func TestGen(t *testing.T) {
+	ops := map[string]bool{}
+	for seed := range uint64(200) {
+		g := Gen(seed, tensor.F32)
+		Verify(t, g)
+		s := g.String()
+		if s != Gen(seed, tensor.F32).String() {
+			t.Fatalf("seed %d: not the same graph twice", seed)
+		}
+		h, err := ir.Parse(s, op.Get)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.String() != s {
+			t.Fatalf("seed %d changes in the text form", seed)
+		}
+		a, b := Run(t, g, Inputs(g, seed)), Run(t, h, Inputs(h, seed))
+		if err := Same(b, a, g.OutNames, pass.Reassoc, DefaultTol); err != nil {
+			t.Fatalf("seed %d: the parsed graph computes something else: %v", seed, err)
+		}
+		for _, n := range g.Nodes {
+			ops[n.Op.Name] = true
+		}
+	}
+	for _, name := range []string{"Conv", "ConvTranspose", "BatchNormalization", "MaxPool", "AveragePool", "Pad", "Slice", "Concat", "Add", "Gemm", "MatMul", "ReduceMean", "Transpose", "Dropout"} {
+		if !ops[name] {
+			t.Errorf("no network has a %s", name)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range []struct {
+		a, b []float64
+		want float64
+	}{
+		{[]float64{1, 2}, []float64{1, 2}, 0},
+		{[]float64{1, 2.5}, []float64{1, 2}, 0.25},
+		{[]float64{0.5}, []float64{0}, 0.5},
+		{[]float64{nan, inf, 1}, []float64{nan, inf, 1}, 0},
+		{[]float64{nan, 1}, []float64{0, 1}, inf},
+		{[]float64{inf}, []float64{1}, inf},
+	} {
+		n := []int{len(c.a)}
+		if d := Diff(tensor.Of(n, c.a), tensor.Of(n, c.b)); d != c.want {
+			t.Errorf("Diff(%v, %v) = %v, want %v", c.a, c.b, d, c.want)
+		}
+	}
+}
