@@ -225,3 +225,57 @@ func TestOwnUnaryF32(t *testing.T) {
 		}
 	}
 }
+
+// castKind is an element type of nncc_cast: how Go's types see it.
+type castKind struct {
+	code  int32
+	make  func(n int) any
+	store func(data any, i int, v float64) // v is a whole number or the type is float
+	load  func(data any, i int) float64
+}
+
+func castKindOf[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | float32](code int32) castKind {
+	return castKind{code, func(n int) any { return make([]T, n) },
+		func(d any, i int, v float64) { d.([]T)[i] = T(v) },
+		func(d any, i int) float64 { return float64(d.([]T)[i]) }}
+}
+
+func TestOwnCast(t *testing.T) {
+	d := ownDriver(t)
+	r := ownRand(12)
+	boolean := castKindOf[uint8](0)
+	boolean.store = func(d any, i int, v float64) { d.([]uint8)[i] = uint8(boolInt(v != 0)) }
+	kinds := []castKind{boolean, castKindOf[int8](1), castKindOf[uint8](2), castKindOf[int16](3), castKindOf[uint16](4),
+		castKindOf[int32](5), castKindOf[uint32](6), castKindOf[int64](7), castKindOf[float32](8)}
+	const n = 40
+	for _, from := range kinds {
+		for _, to := range kinds {
+			x, y, want := from.make(n), to.make(n), to.make(n)
+			for i := range n { // what both types hold, so that Go's conversions are defined
+				v := float64(r.IntN(128))
+				if from.code == 8 && to.code != 0 {
+					v += r.Float64()
+				}
+				from.store(x, i, v)
+				to.store(want, i, math.Trunc(from.load(x, i)))
+				if to.code == 8 {
+					to.store(want, i, from.load(x, i))
+				}
+			}
+			d.call(t, "nncc_cast", [3]int32{n, from.code, to.code}, x, y)
+			for i := range n {
+				if to.load(y, i) != to.load(want, i) {
+					t.Fatalf("cast %d to %d: %v gives %v, want %v", from.code, to.code, from.load(x, i), to.load(y, i), to.load(want, i))
+				}
+			}
+		}
+	}
+	// The open cases: wrapping, saturation, NaN, truth of a fraction.
+	y8, y64, yb := make([]int8, 2), make([]int64, 4), make([]uint8, 3)
+	d.call(t, "nncc_cast", [3]int32{2, 5, 1}, []int32{300, -129}, y8)
+	d.call(t, "nncc_cast", [3]int32{4, 8, 7}, []float32{float32(math.NaN()), inf32, -1e30, -2.75}, y64)
+	d.call(t, "nncc_cast", [3]int32{3, 8, 0}, []float32{0.25, 0, -1e-20}, yb)
+	if y8[0] != 44 || y8[1] != 127 || y64[0] != 0 || y64[1] != math.MaxInt64 || y64[2] != math.MinInt64 || y64[3] != -2 || yb[0] != 1 || yb[1] != 0 || yb[2] != 1 {
+		t.Errorf("casts give %v, %v, %v", y8, y64, yb)
+	}
+}
