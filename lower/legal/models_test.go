@@ -2,7 +2,6 @@ package legal_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,7 +84,6 @@ func compareGolden(t *testing.T, name string, before, g *ir.Graph) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	quantised := irtest.Count(before, "DequantizeLinear") > 0 || strings.Contains(name, "q") && irtest.Count(before, "Conv") == 0
 	for i := range want {
 		if want[i].Len() != got[i].Len() {
 			t.Errorf("output %d: golden is %s, got %s", i, want[i], got[i])
@@ -94,7 +92,9 @@ func compareGolden(t *testing.T, name string, before, g *ir.Graph) {
 		w := want[i].Reshaped(got[i].Shape)
 		d, d0 := irtest.Diff(got[i], w), irtest.Diff(ref[i], w)
 		t.Logf("output %s: %.3g from ONNX Runtime, before legalisation %.3g", before.OutNames[i], d, d0)
-		if d > ortTol && !quantised {
+		// What quantised models differ by is the interpreter's matter: the passes
+		// add nothing to it.
+		if d > max(ortTol, d0) {
 			t.Errorf("output %s: %.3g from ONNX Runtime (before legalisation %.3g)", before.OutNames[i], d, d0)
 		}
 	}
@@ -115,11 +115,8 @@ func goldenCase(t *testing.T, name string, g *ir.Graph) (in, out []*tensor.Dense
 			d := byName[key]
 			if d == nil {
 				e, err := npz.ReadFile(filepath.Join(dir, "case_0", key+".npy"), npz.Limits{})
-				if os.IsNotExist(err) {
-					break
-				}
 				if err != nil {
-					break
+					break // there are no more
 				}
 				d = dense(e[0].Array)
 			}
