@@ -33,6 +33,12 @@ func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, 
 		}
 		return blas.NoTrans
 	}
+	if _, ints := any(a).([]int32); tb && !ints {
+		// gonum's dot product peels to the memory alignment of its operands, so
+		// that equal inputs may differ in the last bit from run to run; its
+		// product with an untransposed right side adds rows, always alike.
+		b, ldb, tb = transposed(k, n, b, ldb), n, false
+	}
 	switch a := any(a).(type) {
 	case []float32:
 		gonum.Implementation{}.Sgemm(tr(ta), tr(tb), m, n, k, float32(alpha), a, lda, any(b).([]float32), ldb, float32(beta), any(c).([]float32), ldc)
@@ -41,6 +47,22 @@ func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, 
 	case []float64:
 		gonum.Implementation{}.Dgemm(tr(ta), tr(tb), m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta), any(c).([]float64), ldc)
 	}
+}
+
+// transposed is the k x n matrix whose transpose, n x k, b holds.
+func transposed[T summable](k, n int, b []T, ldb int) []T {
+	const tile = 32
+	out := make([]T, k*n)
+	for j0 := 0; j0 < n; j0 += tile {
+		for i0 := 0; i0 < k; i0 += tile {
+			for j := j0; j < min(j0+tile, n); j++ {
+				for i := i0; i < min(i0+tile, k); i++ {
+					out[i*n+j] = b[j*ldb+i]
+				}
+			}
+		}
+	}
+	return out
 }
 
 func gemmInt(ta, tb bool, m, n, k int, alpha int32, a []int32, lda int, b []int32, ldb int, beta int32, c []int32, ldc int) {
