@@ -1,5 +1,88 @@
 package quant
 
-import "github.com/nncc/nncc/ir"
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
 
-func (c *calibrator) correctBiases(before *ir.Graph) error { return nil }
+// correctBiases shifts the biases of convolutions and matrix products, in
+// order, so that the mean of every output channel over the samples is that of
+// the float model, with the quantised inputs that the layer really gets.
+// Source: Nagel et al., "Data-Free Quantization Through Weight Equalization
+// and Bias Correction" (2019), the empirical form.
+func (c *calibrator) correctBiases(before *ir.Graph) error {
+	return runLockstep(before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) error {
+		r, ok := c.rules[nq]
+		if !ok || r.weight < 0 || nq.Op == op.MatMul {
+			return nil
+		}
+		want, err := l.channelMeans(linearPart(nf), l.envF)
+		if err != nil {
+			return err
+		}
+		got, err := l.channelMeans(linearPart(nq), l.envQ)
+		if err != nil {
+			return err
+		}
+		_, w, ok := params(nq.In[r.weight].Def)
+		if !ok {
+			return nil
+		}
+		b := make([]float64, len(want))
+		if old := nf.Input(2); old != nil {
+			k := old.Const.Floats()
+			for i := range b {
+				b[i] = k[i%len(k)]
+			}
+		}
+		for i := range b {
+			b[i] += want[i] - got[i]
+		}
+		return c.resetBias(l, nq, b, w)
+	})
+}
+
+// resetBias replaces the bias of a node that lockstep is about to evaluate.
+func (c *calibrator) resetBias(l *lockstep, n *ir.Node, b []float64, w *ir.Quant) error {
+	if err := c.setBias(n, 2, b, w); err != nil {
+		return err
+	}
+	return l.refresh(n.In[2].Def)
+}
+
+// channelMeans is the mean of every output channel over samples and positions.
+func (l *lockstep) channelMeans(n *ir.Node, env []map[*ir.Value]*tensor.Dense) ([]float64, error) {
+	out, err := l.eval(n, env)
+	if err != nil {
+		return nil, err
+	}
+	shape := n.Out[0].Type.Shape
+	axis := channelAxis(n)
+	inner, dim := tensor.Strides(shape)[axis], shape[axis]
+	sum := make([]float64, dim)
+	for _, o := range out {
+		x := tensor.As[float32](o[0])
+		for at, ch := 0, 0; at < len(x); at, ch = at+inner, ch+1 {
+			t := 0.0
+			for _, v := range x[at : at+inner] {
+				t += float64(v)
+			}
+			sum[ch%dim] += t
+		}
+	}
+	count := float64(len(out)) * float64(tensor.Count(shape)) / float64(dim)
+	for i := range sum {
+		sum[i] /= count
+	}
+	return sum, nil
+}
+
+// channelAxis is the dimension of the output of a multiply-accumulate operator
+// that counts channels.
+func channelAxis(n *ir.Node) int {
+	if n.Op == op.Conv || n.Op == op.ConvTranspose {
+		return 1
+	}
+	return n.Out[0].Type.Rank() - 1
+}
