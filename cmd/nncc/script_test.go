@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"nncc": func() { os.Exit(Main(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs testdata/script: what a user types, and what it must print.
+// $EXAMPLES is the folder of the shipped models; the conditions [arm-gcc] and
+// [qemu] tell whether tools are there (NNCC_REQUIRE makes them a must).
+func TestScripts(t *testing.T) {
+	examples, err := filepath.Abs("examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := map[string]string{"arm-gcc": "arm-none-eabi-gcc", "qemu": "qemu-system-arm", "cc": "gcc", "clang": "clang", "cmake": "cmake"}
+	for name, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil && strings.Contains(","+os.Getenv("NNCC_REQUIRE")+",", ","+name+",") {
+			t.Fatalf("NNCC_REQUIRE lists %s, but %s is not installed", name, tool)
+		}
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("EXAMPLES", examples)
+			e.Setenv("TMPDIR", e.WorkDir)
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if tool, ok := tools[cond]; ok {
+				_, err := exec.LookPath(tool)
+				return err == nil, nil
+			}
+			return false, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": status,
+		},
+	})
+}
+
+// status N COMMAND... runs a command that must end with exit status N.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	if e, ok := err.(*exec.ExitError); ok {
+		got = e.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if want := args[0]; want != itoa(got) {
+		ts.Fatalf("exit status %d, want %s\nstdout: %s\nstderr: %s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+func itoa(n int) string {
+	if n >= 10 {
+		return itoa(n/10) + string(rune('0'+n%10))
+	}
+	return string(rune('0' + n))
+}
