@@ -129,7 +129,7 @@ func wantBroadcastTo(n *ir.Node, i int, what string, shape []int) error {
 var LayerNormalization = def(ir.OpDef{
 	Name: "LayerNormalization", Doc: "zero mean and unit variance over the dimensions from axis on, then Scale and B",
 	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.FloatA("epsilon", 1e-5), ir.IntA("stash_type", 1)},
-	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque,
+	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque, EvalQ: evalLayerNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
 			return nil, err
@@ -255,7 +255,7 @@ func inferGroupNorm(n *ir.Node) ([]ir.Type, error) {
 // InstanceNormalization normalises every channel of every sample.
 var InstanceNormalization = def(ir.OpDef{
 	Name: "InstanceNormalization", Doc: "zero mean and unit variance per sample and channel, then scale and B",
-	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5)}, MinIn: 3, Pattern: ir.Opaque, Infer: inferGroupNorm,
+	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5)}, MinIn: 3, Pattern: ir.Opaque, Infer: inferGroupNorm, EvalQ: evalGroupNormQ,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return outs(groupNorm(in[0], in[0].Shape[1], float64(n.Float("epsilon")), in[1], in[2]))
 	},
@@ -264,7 +264,7 @@ var InstanceNormalization = def(ir.OpDef{
 // GroupNormalization normalises groups of channels of every sample.
 var GroupNormalization = def(ir.OpDef{
 	Name: "GroupNormalization", Doc: "zero mean and unit variance per sample and group of channels, then scale and bias per channel",
-	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5), ir.Need(ir.IntA("num_groups", 0)), ir.IntA("stash_type", 1)}, MinIn: 3, Pattern: ir.Opaque,
+	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5), ir.Need(ir.IntA("num_groups", 0)), ir.IntA("stash_type", 1)}, MinIn: 3, Pattern: ir.Opaque, EvalQ: evalGroupNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		t, err := inferGroupNorm(n)
 		if err == nil {
