@@ -45,7 +45,7 @@ func (c *checker) attributes(n *pb.NodeProto, sch *schema.Schema, fn *function, 
 	if fn != nil {
 		for _, name := range fn.proto.Attribute {
 			if !seen[name] {
-				at.add("attribute", "", fmt.Sprintf("lacks the attribute %s", quote(name)), fn.label+" has no default for it")
+				at.warn("attribute", fmt.Sprintf("lacks the attribute %s", quote(name)), "a value: "+fn.label+" has no default for it")
 			}
 		}
 	}

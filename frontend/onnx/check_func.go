@@ -37,27 +37,39 @@ func (f *function) wantAttrs() string {
 	return "one of " + strings.Join(names, ", ")
 }
 
-// functions indexes the model's functions.
-func (c *checker) functions() {
+// newFunction gathers what calls of a function need to know.
+func newFunction(p *pb.FunctionProto) *function {
+	f := &function{id: funcID{schema.Domain(p.GetDomain()), p.GetName(), p.GetOverload()}, proto: p, attrs: map[string]bool{}}
+	f.label = fmt.Sprintf("function %s", quote(strings.TrimPrefix(p.GetDomain()+"."+p.GetName(), ".")))
+	for _, a := range p.Attribute {
+		f.attrs[a] = true
+	}
+	for _, a := range p.AttributeProto {
+		f.attrs[a.GetName()] = true
+	}
+	return f
+}
+
+// functions indexes the functions of libraries and of the model, which come before.
+func (c *checker) functions(libs []*pb.FunctionProto) {
 	c.funcs = map[funcID]*function{}
+	for _, p := range libs {
+		f := newFunction(p)
+		c.funcs[f.id] = f
+	}
+	own := map[funcID]bool{}
 	for i, p := range c.m.Proto.Functions {
-		id := funcID{schema.Domain(p.GetDomain()), p.GetName(), p.GetOverload()}
-		f := &function{id: id, proto: p, label: fmt.Sprintf("function %s", quote(strings.TrimPrefix(p.GetDomain()+"."+p.GetName(), "."))), attrs: map[string]bool{}}
+		f := newFunction(p)
 		if p.GetName() == "" {
 			c.add(Finding{Code: "function", Where: fmt.Sprintf("function %d", i), Found: "has no name", Want: "a name"})
 			continue
 		}
-		if c.funcs[id] != nil {
+		if own[f.id] {
 			c.add(Finding{Code: "function", Where: f.label, Found: "is defined twice (same domain, name and overload)", Want: "each function once"})
 			continue
 		}
-		c.funcs[id] = f
-		for _, a := range p.Attribute {
-			f.attrs[a] = true
-		}
-		for _, a := range p.AttributeProto {
-			f.attrs[a.GetName()] = true
-		}
+		own[f.id] = true
+		c.funcs[f.id] = f
 	}
 }
 

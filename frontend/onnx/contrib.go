@@ -2,7 +2,7 @@ package onnx
 
 import (
 	"math"
-	"strconv"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -11,12 +11,14 @@ import (
 
 // contrib are the operators that compute on quantised tensors (QOperator
 // form): QLinearConv and QLinearMatMul of the standard, and the com.microsoft
-// family as ONNX Runtime's quantiser writes it. Each becomes the float
-// operator between DequantizeLinear and QuantizeLinear nodes, the one form in
-// which quantised models are compiled (lower/quant).
+// family as ONNX Runtime's quantiser writes it; and the float operators that
+// its optimiser puts together. The quantised ones become the float operator
+// between DequantizeLinear and QuantizeLinear nodes, the one form in which
+// quantised models are compiled (lower/quant).
 var contrib = map[opKey]upgrader{
 	{"", "QLinearConv"}:                           qLinearConv,
 	{"", "QLinearMatMul"}:                         qLinearMatMul,
+	{"com.microsoft", "QLinearConv"}:              qLinearConv,
 	{"com.microsoft", "QLinearAdd"}:               qLinearBinary("Add"),
 	{"com.microsoft", "QLinearMul"}:               qLinearBinary("Mul"),
 	{"com.microsoft", "QLinearAveragePool"}:       qLinearUnary("AveragePool"),
@@ -24,29 +26,43 @@ var contrib = map[opKey]upgrader{
 	{"com.microsoft", "QLinearSigmoid"}:           qLinearUnary("Sigmoid"),
 	{"com.microsoft", "QLinearLeakyRelu"}:         qLinearUnary("LeakyRelu"),
 	{"com.microsoft", "QLinearSoftmax"}:           qLinearUnary("Softmax"),
-	{"com.microsoft", "QLinearReduceMean"}:        qLinearReduce,
+	{"com.microsoft", "QLinearReduceMean"}:        qLinearUnary("ReduceMean"),
 	{"com.microsoft", "QLinearConcat"}:            qLinearConcat,
 	{"com.microsoft", "QLinearWhere"}:             qLinearWhere,
 	{"com.microsoft", "QGemm"}:                    qGemm,
-	{"com.microsoft", "QuantizeLinear"}:           standard("QuantizeLinear"),
-	{"com.microsoft", "DequantizeLinear"}:         standard("DequantizeLinear"),
-	{"com.microsoft", "FusedConv"}:                fusedConv,
-	{"com.microsoft", "FusedGemm"}:                fusedConv,
-	{"com.microsoft", "FusedMatMul"}:              fusedMatMul,
+	{"com.microsoft", "QuantizeLinear"}:           quantizeLinear,
+	{"com.microsoft", "DequantizeLinear"}:         quantizeLinear,
+	{"com.microsoft", "DynamicQuantizeMatMul"}:    dynamicQuantizeMatMul,
+	{"com.microsoft", "MatMulIntegerToFloat"}:     matMulIntegerToFloat,
+	{"com.microsoft", "MulInteger"}:               mulInteger,
+	{"com.microsoft", "ReduceSumInteger"}:         reduceSumInteger,
+
+	{"com.microsoft", "FusedConv"}:                        fused("Conv", false),
+	{"com.microsoft", "NhwcConv"}:                         fused("Conv", true),
+	{"com.microsoft", "NhwcFusedConv"}:                    fused("Conv", true),
+	{"com.microsoft", "NhwcMaxPool"}:                      fused("MaxPool", true),
+	{"com.microsoft", "FusedGemm"}:                        fused("Gemm", false),
+	{"com.microsoft", "FusedMatMul"}:                      fusedMatMul,
+	{"com.microsoft", "TransposeMatMul"}:                  fusedMatMul,
+	{"com.microsoft", "FusedMatMulActivation"}:            fusedMatMul,
+	{"com.microsoft", "Gelu"}:                             renamed("Gelu"),
+	{"com.microsoft", "BiasGelu"}:                         biasGelu("none"),
+	{"com.microsoft", "FastGelu"}:                         biasGelu("tanh"),
+	{"com.microsoft", "QuickGelu"}:                        quickGelu,
+	{"com.microsoft", "BiasAdd"}:                          biasAdd,
+	{"com.microsoft", "SkipLayerNormalization"}:           skipNorm,
+	{"com.microsoft", "SkipSimplifiedLayerNormalization"}: skipNorm,
 }
 
-func standard(name string) upgrader { return renamed(name) }
-
-// arity checks the number of inputs and that the first need are there.
-func (c *nodeCtx) arity(need, most int) error {
+// arity checks the number of inputs, pads the list to most, and requires the
+// inputs below need except those that optional lists.
+func (c *nodeCtx) arity(need, most int, optional ...int) error {
 	if len(c.in) < need || len(c.in) > most {
 		return c.errf("arity", "has %d inputs, want %d to %d", len(c.in), need, most)
 	}
-	for i := 0; i < need; i++ {
-		if c.in[i] == nil && i != need-1 {
-			if i%3 != 2 { // zero points may be left out
-				return c.errf("arity", "input %d is missing", i)
-			}
+	for i, v := range c.in[:need] {
+		if v == nil && !slices.Contains(optional, i) {
+			return c.errf("arity", "input %d is missing", i)
 		}
 	}
 	for len(c.in) < most {
@@ -55,367 +71,283 @@ func (c *nodeCtx) arity(need, most int) error {
 	return nil
 }
 
-// dq is DequantizeLinear(x, scale, zero point), along axis where the scale is a vector.
-func (c *nodeCtx) dq(suffix string, x, s, z *ir.Value, axis int) (*ir.Value, error) {
-	if x == nil || s == nil {
-		return nil, c.errf("arity", "a quantised operand or its scale is missing")
+// swapped is a transposed view: the last two dimensions exchanged.
+func (c *nodeCtx) swapped(suffix string, x *ir.Value) (*ir.Value, error) {
+	r := x.Type.Rank()
+	perm := ir.Identity(r)
+	if r >= 2 {
+		perm[r-1], perm[r-2] = perm[r-2], perm[r-1]
 	}
-	attrs := ir.Attrs{}
-	if s.Type.Elems() > 1 {
-		attrs["axis"] = ir.Int(axis)
-	} else {
-		s, z = c.scalar(s), c.scalar(z)
-	}
-	return c.sub(op.DequantizeLinear, suffix, attrs, x, s, z)
+	return c.sub(op.Transpose, suffix, ir.Attrs{"perm": ir.Ints(perm...)}, x)
 }
 
-// scalar views a one-element constant of shape [1] as rank 0.
-func (c *nodeCtx) scalar(v *ir.Value) *ir.Value {
-	if v == nil || v.Const == nil || v.Type.Rank() == 0 || v.Const.Len() != 1 {
-		return v
+// channelsFirst and channelsLast move the channels of an image.
+func (c *nodeCtx) channelsFirst(suffix string, x *ir.Value) (*ir.Value, error) {
+	r := x.Type.Rank()
+	if r < 3 {
+		return nil, c.errf("rank", "an operand has shape %v, want [N, spatial..., C]", x.Type.Shape)
 	}
-	return c.im.g.AddConst(v.Name, v.Const.Reshaped(nil))
+	perm := append([]int{0, r - 1}, ir.Identity(r - 1)[1:]...)
+	return c.sub(op.Transpose, suffix, ir.Attrs{"perm": ir.Ints(perm...)}, x)
 }
 
-// q ends an expansion: QuantizeLinear under the node's own output name.
-func (c *nodeCtx) q(y, s, z *ir.Value) ([]*ir.Value, error) {
-	if s == nil {
-		return nil, c.errf("arity", "the scale of the output is missing")
-	}
-	return c.build(op.QuantizeLinear, ir.Attrs{}, 1, y, c.scalar(s), c.scalar(z))
+func (c *nodeCtx) channelsLast(suffix string, x *ir.Value) (*ir.Value, error) {
+	return c.sub(op.Transpose, suffix, ir.Attrs{"perm": ir.Ints(ir.NHWC(x.Type.Rank())...)}, x)
 }
 
-func qLinearConv(c *nodeCtx) ([]*ir.Value, error) {
-	if err := c.arity(8, 9); err != nil {
-		return nil, err
-	}
-	x, err := c.dq(".x", c.in[0], c.in[1], c.in[2], 1)
-	if err != nil {
-		return nil, err
-	}
-	w, err := c.dq(".w", c.in[3], c.in[4], c.in[5], 0)
-	if err != nil {
-		return nil, err
-	}
-	args := []*ir.Value{x, w}
-	if c.in[8] != nil {
-		b, err := c.bias(c.in[8], c.in[1], c.in[4])
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, b)
-	}
-	y, err := c.sub(op.Conv, ".conv", c.attrs, args...)
-	if err != nil {
-		return nil, err
-	}
-	return c.q(y, c.in[6], c.in[7])
-}
-
-// bias is an int32 bias behind a DequantizeLinear of scale x*w.
-func (c *nodeCtx) bias(b, xs, ws *ir.Value) (*ir.Value, error) {
-	if xs.Const == nil || ws.Const == nil {
-		return nil, c.errf("scale-dynamic", "the scales must be constant (known at compile time)")
-	}
-	s := make([]float32, ws.Const.Len())
-	for i := range s {
-		s[i] = float32(xs.Const.Float(0)) * float32(ws.Const.Float(i))
-	}
-	shape := []int{len(s)}
-	if len(s) == 1 {
-		shape = nil
-	}
-	return c.dq(".b", b, c.constant(".bias_scale", tensor.Of(shape, s)), nil, 0)
-}
-
-func qLinearMatMul(c *nodeCtx) ([]*ir.Value, error) {
-	if err := c.arity(8, 8); err != nil {
-		return nil, err
-	}
-	a, err := c.dq(".a", c.in[0], c.in[1], c.in[2], 0)
-	if err != nil {
-		return nil, err
-	}
-	b, err := c.dq(".b", c.in[3], c.in[4], c.in[5], c.in[3].Type.Rank()-1)
-	if err != nil {
-		return nil, err
-	}
-	y, err := c.sub(op.MatMul, ".matmul", nil, a, b)
-	if err != nil {
-		return nil, err
-	}
-	return c.q(y, c.in[6], c.in[7])
-}
-
-func qLinearBinary(name string) upgrader {
+// fused is Conv, Gemm or MaxPool with an activation and, for Conv, a tensor to
+// add, as ONNX Runtime's optimiser writes it; with the channels last on request.
+func fused(name string, nhwc bool) upgrader {
 	return func(c *nodeCtx) ([]*ir.Value, error) {
-		if err := c.arity(7, 8); err != nil {
-			return nil, err
-		}
-		a, err := c.dq(".a", c.in[0], c.in[1], c.in[2], 0)
+		act, err := c.takeActivation()
 		if err != nil {
 			return nil, err
 		}
-		b, err := c.dq(".b", c.in[3], c.in[4], c.in[5], 0)
-		if err != nil {
-			return nil, err
+		in := c.in
+		var sum *ir.Value
+		if name == "Conv" && len(in) == 4 {
+			in, sum = in[:3:3], in[3]
 		}
-		y, err := c.sub(op.Get("", name), "."+name, nil, a, b)
-		if err != nil {
-			return nil, err
+		if len(in) == 0 || in[0] == nil {
+			return nil, c.errf("arity", "input 0 is missing")
 		}
-		return c.q(y, c.in[6], c.in[7])
-	}
-}
-
-func qLinearUnary(name string) upgrader {
-	return func(c *nodeCtx) ([]*ir.Value, error) {
-		if err := c.arity(4, 5); err != nil {
-			return nil, err
-		}
-		x, err := c.dq(".x", c.in[0], c.in[1], c.in[2], 0)
-		if err != nil {
-			return nil, err
-		}
-		if a, ok := c.attrs["channels_last"]; ok {
-			if a.Int != 0 {
-				return nil, c.errf("channels-last", "channels_last = 1 is not supported; want 0")
+		if nhwc {
+			x, err := c.channelsFirst(".nchw", in[0])
+			if err != nil {
+				return nil, err
 			}
-			delete(c.attrs, "channels_last")
+			in = append([]*ir.Value{x}, in[1:]...)
 		}
-		if name == "Softmax" {
-			return c.qSoftmax(x)
-		}
-		y, err := c.sub(op.Get("", name), "."+name, c.attrs, x)
+		y, err := c.sub(op.Get("", name), ".base", c.attrs, in...)
 		if err != nil {
 			return nil, err
 		}
-		return c.q(y, c.in[3], c.in[4])
-	}
-}
-
-// qSoftmax: attribute opset says whether the old meaning of axis holds.
-func (c *nodeCtx) qSoftmax(x *ir.Value) ([]*ir.Value, error) {
-	axis, version := -1, 13
-	if a, ok := c.attrs["opset"]; ok {
-		version = int(a.Int)
-	}
-	if a, ok := c.attrs["axis"]; ok {
-		axis = int(a.Int)
-	} else if version < 13 {
-		axis = 1
-	}
-	rank := x.Type.Rank()
-	last := axis == -1 || axis == rank-1
-	if version < 13 && !last {
-		return nil, c.errf("axis", "axis %d with the meaning of opset %d is not supported; want the last axis", axis, version)
-	}
-	y, err := c.sub(op.Get("", "Softmax"), ".Softmax", ir.Attrs{"axis": ir.Int(axis)}, x)
-	if err != nil {
-		return nil, err
-	}
-	return c.q(y, c.in[3], c.in[4])
-}
-
-func qLinearReduce(c *nodeCtx) ([]*ir.Value, error) {
-	if err := c.arity(4, 5); err != nil {
-		return nil, err
-	}
-	x, err := c.dq(".x", c.in[0], c.in[1], c.in[2], 0)
-	if err != nil {
-		return nil, err
-	}
-	args := []*ir.Value{x}
-	if a, ok := c.attrs["axes"]; ok {
-		args = append(args, c.constant(".axes", ints64(a.Ints)))
-		delete(c.attrs, "axes")
-	}
-	y, err := c.sub(op.Get("", "ReduceMean"), ".mean", c.attrs, args...)
-	if err != nil {
-		return nil, err
-	}
-	return c.q(y, c.in[3], c.in[4])
-}
-
-func qLinearConcat(c *nodeCtx) ([]*ir.Value, error) {
-	if len(c.in) < 5 || (len(c.in)-2)%3 != 0 {
-		return nil, c.errf("arity", "has %d inputs, want output scale and zero point, then three for every operand", len(c.in))
-	}
-	var args []*ir.Value
-	for i := 2; i < len(c.in); i += 3 {
-		x, err := c.dq("."+strconv.Itoa(i), c.in[i], c.in[i+1], c.in[i+2], 0)
-		if err != nil {
-			return nil, err
+		if nhwc {
+			if y, err = c.channelsLast(".nhwc", y); err != nil {
+				return nil, err
+			}
 		}
-		args = append(args, x)
-	}
-	y, err := c.sub(op.Get("", "Concat"), ".concat", c.attrs, args...)
-	if err != nil {
-		return nil, err
-	}
-	return c.q(y, c.in[0], c.in[1])
-}
-
-func qLinearWhere(c *nodeCtx) ([]*ir.Value, error) {
-	if err := c.arity(9, 9); err != nil {
-		return nil, err
-	}
-	a, err := c.dq(".a", c.in[1], c.in[2], c.in[3], 0)
-	if err != nil {
-		return nil, err
-	}
-	b, err := c.dq(".b", c.in[4], c.in[5], c.in[6], 0)
-	if err != nil {
-		return nil, err
-	}
-	y, err := c.sub(op.Get("", "Where"), ".where", nil, c.in[0], a, b)
-	if err != nil {
-		return nil, err
-	}
-	return c.q(y, c.in[7], c.in[8])
-}
-
-// qGemm: (A, sA, zA, B, sB, zB, C int32 of scale alpha*sA*sB, sY, zY); without
-// an output scale the result is float.
-func qGemm(c *nodeCtx) ([]*ir.Value, error) {
-	if err := c.arity(6, 9); err != nil {
-		return nil, err
-	}
-	alpha := float32(1)
-	if a, ok := c.attrs["alpha"]; ok {
-		alpha = a.Float
-	}
-	if alpha != 1 {
-		return nil, c.errf("alpha", "alpha is %v; want 1", alpha)
-	}
-	delete(c.attrs, "alpha")
-	axis := 1
-	if a, ok := c.attrs["transB"]; ok && a.Int != 0 {
-		axis = 0
-	}
-	a, err := c.dq(".a", c.in[0], c.in[1], c.in[2], 0)
-	if err != nil {
-		return nil, err
-	}
-	b, err := c.dq(".b", c.in[3], c.in[4], c.in[5], axis)
-	if err != nil {
-		return nil, err
-	}
-	args := []*ir.Value{a, b}
-	if c.in[6] != nil {
-		bias, err := c.bias(c.in[6], c.in[1], c.in[4])
-		if err != nil {
-			return nil, err
+		if sum != nil {
+			if y, err = c.sub(op.Add, ".sum", nil, y, sum); err != nil {
+				return nil, err
+			}
 		}
-		args = append(args, bias)
+		return act(y)
 	}
-	if c.in[7] == nil {
-		return c.build(op.Gemm, c.attrs, 1, args...)
-	}
-	y, err := c.sub(op.Gemm, ".gemm", c.attrs, args...)
+}
+
+// takeActivation reads the attributes of a fused activation and gives what ends
+// the expansion: the activation under the node's own name.
+func (c *nodeCtx) takeActivation() (func(y *ir.Value) ([]*ir.Value, error), error) {
+	act, err := c.takeStr("activation", "")
 	if err != nil {
 		return nil, err
 	}
-	return c.q(y, c.in[7], c.in[8])
-}
-
-// fusedConv is Conv or Gemm with an activation, as ONNX Runtime's optimiser writes it.
-func fusedConv(c *nodeCtx) ([]*ir.Value, error) {
-	act, params := "", []float32(nil)
-	if a, ok := c.attrs["activation"]; ok {
-		act = a.String
-	}
-	if a, ok := c.attrs["activation_params"]; ok {
+	var params []float32 // alpha, beta, gamma; NaN where not given
+	if a, ok := c.take("activation_params"); ok {
 		params = a.Floats
 	}
-	for _, k := range []string{"activation", "activation_params", "activation_alpha", "activation_beta", "activation_gamma"} {
-		delete(c.attrs, k)
-	}
-	base := op.Conv
-	if c.p.GetOpType() == "FusedGemm" {
-		base = op.Gemm
-	}
-	in := c.in
-	var sum *ir.Value
-	if base == op.Conv && len(in) == 4 {
-		in, sum = in[:3], in[3]
-	}
-	y, err := c.sub(base, ".base", c.attrs, in...)
-	if err != nil {
-		return nil, err
-	}
-	if sum != nil {
-		if y, err = c.sub(op.Get("", "Add"), ".sum", nil, y, sum); err != nil {
-			return nil, err
+	for i, k := range []string{"activation_alpha", "activation_beta", "activation_gamma"} {
+		if a, ok := c.take(k); ok {
+			for len(params) <= i {
+				params = append(params, float32(math.NaN()))
+			}
+			params[i] = a.Float
 		}
 	}
+	axis, hasAxis := c.take("activation_axis")
 	at := func(i int, def float32) float32 {
-		if i < len(params) {
+		if i < len(params) && params[i] == params[i] {
 			return params[i]
 		}
 		return def
 	}
-	switch act {
-	case "":
-		return c.build(op.Get("", "Identity"), ir.Attrs{}, 1, y)
-	case "Relu", "Tanh", "Sigmoid":
-		return c.build(op.Get("", act), ir.Attrs{}, 1, y)
-	case "LeakyRelu":
-		return c.build(op.Get("", act), ir.Attrs{"alpha": ir.Float(at(0, 0.01))}, 1, y)
-	case "HardSigmoid":
-		return c.build(op.Get("", act), ir.Attrs{"alpha": ir.Float(at(0, 0.2)), "beta": ir.Float(at(1, 0.5))}, 1, y)
-	case "Clip":
-		return c.build(op.Get("", "Clip"), ir.Attrs{}, 1, y,
-			c.constant(".min", floatLike(y, float64(at(0, -math.MaxFloat32)))), c.constant(".max", floatLike(y, float64(at(1, math.MaxFloat32)))))
-	}
-	return nil, c.errf("activation", "activation %s is not supported; want Relu, Tanh, Sigmoid, LeakyRelu, HardSigmoid or Clip", quote(act))
+	return func(y *ir.Value) ([]*ir.Value, error) {
+		switch act {
+		case "":
+			return c.build(op.Identity, nil, 1, y)
+		case "Relu", "Tanh", "Sigmoid":
+			return c.build(op.Get("", act), nil, 1, y)
+		case "LeakyRelu":
+			return c.build(op.Get("", act), ir.Attrs{"alpha": ir.Float(at(0, 0.01))}, 1, y)
+		case "HardSigmoid":
+			return c.build(op.Get("", act), ir.Attrs{"alpha": ir.Float(at(0, 0.2)), "beta": ir.Float(at(1, 0.5))}, 1, y)
+		case "Softmax":
+			attrs := ir.Attrs{}
+			if hasAxis {
+				attrs["axis"] = axis
+			}
+			return c.build(op.Get("", act), attrs, 1, y)
+		case "Clip":
+			return c.build(op.Clip, nil, 1, y,
+				c.constant(".min", floatLike(y, float64(at(0, -math.MaxFloat32)))), c.constant(".max", floatLike(y, float64(at(1, math.MaxFloat32)))))
+		}
+		return nil, c.errf("activation", "activation %s is not supported; want Relu, Tanh, Sigmoid, LeakyRelu, HardSigmoid, Softmax or Clip", quote(act))
+	}, nil
 }
 
-// fusedMatMul is MatMul with transposed operands and a factor.
+// fusedMatMul is MatMul with transposed operands, a factor and an activation.
 func fusedMatMul(c *nodeCtx) ([]*ir.Value, error) {
 	if err := c.arity(2, 2); err != nil {
 		return nil, err
 	}
-	for i, k := range []string{"transA", "transB"} {
-		if a, ok := c.attrs[k]; ok && a.Int != 0 {
-			r := c.in[i].Type.Rank()
-			perm := ir.Identity(r)
-			if r >= 2 {
-				perm[r-1], perm[r-2] = perm[r-2], perm[r-1]
-			}
-			v, err := c.sub(op.Get("", "Transpose"), "."+k, ir.Attrs{"perm": ir.Ints(perm...)}, c.in[i])
-			if err != nil {
+	act, err := c.takeActivation()
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range []string{"A", "B"} {
+		batch, err := c.takeInt("transBatch"+k, 0)
+		if err != nil {
+			return nil, err
+		}
+		if batch != 0 {
+			return nil, c.errf("trans-batch", "transBatch%s = 1 is not supported; want 0", k)
+		}
+		trans, err := c.takeInt("trans"+k, 0)
+		if err != nil {
+			return nil, err
+		}
+		if trans != 0 {
+			if c.in[i], err = c.swapped(".trans"+k, c.in[i]); err != nil {
 				return nil, err
 			}
-			c.in[i] = v
 		}
 	}
-	alpha := float32(1)
-	if a, ok := c.attrs["alpha"]; ok {
-		alpha = a.Float
-	}
-	if alpha == 1 {
-		return c.build(op.MatMul, ir.Attrs{}, 1, c.in...)
+	alpha, err := c.takeFloat("alpha", 1)
+	if err != nil {
+		return nil, err
 	}
 	y, err := c.sub(op.MatMul, ".matmul", nil, c.in...)
 	if err != nil {
 		return nil, err
 	}
-	return c.build(op.Get("", "Mul"), ir.Attrs{}, 1, y, c.constant(".alpha", floatLike(y, float64(alpha))))
+	if alpha != 1 {
+		if y, err = c.sub(op.Mul, ".scaled", nil, y, c.constant(".alpha", floatLike(y, float64(alpha)))); err != nil {
+			return nil, err
+		}
+	}
+	return act(y)
 }
 
-// stack joins the per-iteration values of a Loop's scan output on a new first
-// dimension.
-func (c *nodeCtx) stack(vs []*ir.Value, k int) (*ir.Value, error) {
-	var parts []*ir.Value
-	for i, v := range vs {
-		shape := append([]int{1}, v.Type.Shape...)
-		s := "." + strconv.Itoa(k) + "." + strconv.Itoa(i)
-		w, err := c.sub(op.Get("", "Reshape"), s, nil, v, c.constant(s+".shape", tensor.Ints(shape...)))
+// biasGelu is Gelu(A + B); FastGelu's bias is optional.
+func biasGelu(approximate string) upgrader {
+	return func(c *nodeCtx) ([]*ir.Value, error) {
+		if err := c.arity(1, 2); err != nil {
+			return nil, err
+		}
+		x := c.in[0]
+		if c.in[1] != nil {
+			var err error
+			if x, err = c.sub(op.Add, ".biased", nil, x, c.in[1]); err != nil {
+				return nil, err
+			}
+		}
+		return c.build(op.Get("", "Gelu"), ir.Attrs{"approximate": ir.Str(approximate)}, 1, x)
+	}
+}
+
+// quickGelu is x * sigmoid(alpha * x).
+func quickGelu(c *nodeCtx) ([]*ir.Value, error) {
+	if err := c.arity(1, 1); err != nil {
+		return nil, err
+	}
+	alpha, err := c.takeFloat("alpha", 1.702)
+	if err != nil {
+		return nil, err
+	}
+	return c.build(op.Get("", "Swish"), ir.Attrs{"alpha": ir.Float(alpha)}, 1, c.in[0])
+}
+
+// biasAdd is X + bias + skip.
+func biasAdd(c *nodeCtx) ([]*ir.Value, error) {
+	if err := c.arity(3, 3); err != nil {
+		return nil, err
+	}
+	y, err := c.sub(op.Add, ".biased", nil, c.in[0], c.in[1])
+	if err != nil {
+		return nil, err
+	}
+	return c.build(op.Add, nil, 1, y, c.in[2])
+}
+
+// skipNorm is LayerNormalization(input + skip [+ bias]), or RMSNormalization
+// in the simplified form; output 3 is the sum.
+func skipNorm(c *nodeCtx) ([]*ir.Value, error) {
+	simple := c.p.GetOpType() == "SkipSimplifiedLayerNormalization"
+	if err := c.arity(3, 5); err != nil {
+		return nil, err
+	}
+	gamma, beta, bias := c.in[2], c.in[3], c.in[4]
+	if simple {
+		beta, bias = nil, c.in[3]
+	}
+	eps, err := c.takeFloat("epsilon", 1e-12)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := c.sub(op.Add, ".skip", nil, c.in[0], c.in[1])
+	if err != nil {
+		return nil, err
+	}
+	if bias != nil {
+		if sum, err = c.sub(op.Add, ".biased", nil, sum, bias); err != nil {
+			return nil, err
+		}
+	}
+	attrs := ir.Attrs{"axis": ir.Int(-1), "epsilon": ir.Float(eps)}
+	var y []*ir.Value
+	if simple {
+		y, err = c.build(op.Get("", "RMSNormalization"), attrs, 1, sum, gamma)
+	} else {
+		y, err = c.build(op.Get("", "LayerNormalization"), attrs, 1, sum, gamma, beta)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []*ir.Value{y[0], nil, nil, sum}, nil
+}
+
+// mulInteger is (A - A_zero_point) * (B - B_zero_point) in int32.
+func mulInteger(c *nodeCtx) ([]*ir.Value, error) {
+	if err := c.arity(3, 4, 1); err != nil {
+		return nil, err
+	}
+	var side [2]*ir.Value
+	for i := range side {
+		s := []string{".a", ".b"}[i]
+		x, err := c.int32(s, c.in[2*i])
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, w)
+		if z := c.in[2*i+1]; z != nil {
+			if z, err = c.int32(s+"_zero", z); err != nil {
+				return nil, err
+			}
+			if x, err = c.sub(op.Sub, s+"_centred", nil, x, z); err != nil {
+				return nil, err
+			}
+		}
+		side[i] = x
 	}
-	return c.sub(op.Get("", "Concat"), ".scan"+strconv.Itoa(k), ir.Attrs{"axis": ir.Int(0)}, parts...)
+	return c.build(op.Mul, nil, 1, side[0], side[1])
+}
+
+// reduceSumInteger sums in int32.
+func reduceSumInteger(c *nodeCtx) ([]*ir.Value, error) {
+	if err := c.arity(1, 1); err != nil {
+		return nil, err
+	}
+	axes, err := c.takeInts("axes")
+	if err != nil {
+		return nil, err
+	}
+	x, err := c.int32(".wide", c.in[0])
+	if err != nil {
+		return nil, err
+	}
+	return c.build(op.Get("", "ReduceSum"), c.attrs, 1, x, c.constant(".axes", ints64(axes)))
+}
+
+func (c *nodeCtx) int32(suffix string, x *ir.Value) (*ir.Value, error) {
+	return c.sub(op.Get("", "Cast"), suffix, ir.Attrs{"to": ir.Int(tensor.I32.ONNXCode())}, x)
 }

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
-	"github.com/nncc/nncc/ir"
 )
 
 // maxInline bounds functions within functions.
@@ -16,28 +15,45 @@ const maxInline = 32
 // call inlines a model-local or library function: its nodes, with the call's
 // inputs and attributes in place of the formal ones.
 func (im *importer) call(c *nodeCtx, f *pb.FunctionProto) error {
+	label := quote(strings.TrimPrefix(f.GetDomain()+"."+f.GetName(), "."))
 	key := funcKey(f.GetDomain(), f.GetName(), f.GetOverload())
-	if slices.Contains(im.inline, key) || len(im.inline) >= maxInline {
-		return c.errf("function-recursion", "function %s calls itself, directly or through others: recursion cannot be expanded", quote(f.GetName()))
+	if slices.Contains(im.inline, key) {
+		return c.errf("function-recursion", "function %s calls itself, directly or through others: recursion cannot be expanded", label)
+	}
+	if len(im.inline) >= maxInline {
+		return c.errf("function-depth", "function %s: functions call each other more than %d deep", label, maxInline)
 	}
 	im.inline = append(im.inline, key)
 	defer func() { im.inline = im.inline[:len(im.inline)-1] }()
 
+	if len(c.in) > len(f.GetInput()) {
+		return c.errf("arity", "has %d inputs, function %s takes %d", len(c.in), label, len(f.GetInput()))
+	}
+	if len(c.p.GetOutput()) > len(f.GetOutput()) {
+		return c.errf("arity", "has %d outputs, function %s gives %d", len(c.p.GetOutput()), label, len(f.GetOutput()))
+	}
 	given := map[string]*pb.AttributeProto{}
 	for _, a := range f.GetAttributeProto() {
 		given[a.GetName()] = a // defaults
 	}
 	for _, a := range c.p.GetAttribute() {
+		if _, ok := given[a.GetName()]; !ok && !slices.Contains(f.GetAttribute(), a.GetName()) {
+			return c.errf("attr-unknown", "attribute %s is unknown to function %s", quote(a.GetName()), label)
+		}
 		given[a.GetName()] = a
 	}
-	inner := newScope(nil, c.name+"/")
+	inner := newScope(nil, shorten(c.name)+"/")
 	for i, name := range f.GetInput() {
-		if i < len(c.in) && c.in[i] != nil {
-			inner.values[name] = c.in[i]
+		e := &entry{}
+		if i < len(c.in) {
+			e.v = c.in[i] // nil where the call leaves it out
 		}
+		inner.values[name] = e
 	}
-	if len(c.in) > len(f.GetInput()) {
-		return c.errf("arity", "has %d inputs, function %s takes %d", len(c.in), quote(f.GetName()), len(f.GetInput()))
+	for i, name := range f.GetOutput() {
+		if i < len(c.p.GetOutput()) {
+			inner.names[name] = c.scope.valueName(c.p.GetOutput()[i])
+		}
 	}
 	opsets := map[string]int{}
 	for _, o := range f.GetOpsetImport() {
@@ -46,64 +62,59 @@ func (im *importer) call(c *nodeCtx, f *pb.FunctionProto) error {
 	if len(opsets) == 0 {
 		opsets = c.opsets
 	}
-	before := len(im.errs)
-	for i, n := range f.GetNode() {
-		n, err := substitute(n, given)
-		if err != nil {
-			return c.errf("function-attr", "in function %s: %v", quote(f.GetName()), err)
+	var used []string
+	for i, name := range f.GetOutput() {
+		if i < len(c.p.GetOutput()) && c.p.GetOutput()[i] != "" {
+			used = append(used, name)
 		}
-		// Inputs of the function that the call leaves out are absent inside, too.
-		n = dropAbsent(n, f, inner)
-		im.body([]*pb.NodeProto{named(n, i)}, inner, opsets)
 	}
-	if len(im.errs) > before {
+	nodes := make([]*pb.NodeProto, len(f.GetNode()))
+	for i, n := range f.GetNode() {
+		nodes[i] = substitute(n, given)
+	}
+	before := len(im.errs)
+	im.body(nodes, needed(nodes, used), inner, opsets)
+	if len(im.errs) > before || im.tooMany {
 		return errPoisoned
 	}
-	out := make([]*ir.Value, len(f.GetOutput()))
 	for i, name := range f.GetOutput() {
-		v, ok := inner.find(name)
-		if !ok {
-			return c.errf("function-output", "function %s does not produce its output %s", quote(f.GetName()), quote(name))
+		if i >= len(c.p.GetOutput()) || c.p.GetOutput()[i] == "" {
+			continue
 		}
-		if v == nil {
-			return errPoisoned
+		outer := c.p.GetOutput()[i]
+		if _, dup := c.scope.values[outer]; dup {
+			return c.errf("ssa", "output %s is already the name of another value", quote(outer))
 		}
-		out[i] = v
+		v, err := im.read(inner, name)
+		switch {
+		case err == errMissing || err == nil && v == nil:
+			return c.errf("function-output", "function %s does not produce its output %s", label, quote(name))
+		case err != nil:
+			return err
+		}
+		c.scope.set(outer, v)
 	}
-	return c.bindOutputs(out)
+	return nil
 }
 
-// named gives nodes without a name one from their place in the function.
-func named(n *pb.NodeProto, i int) *pb.NodeProto {
-	if n.GetName() == "" {
-		n = proto.Clone(n).(*pb.NodeProto)
-		s := nodeName(n, i)
-		n.Name = &s
-	}
-	return n
-}
-
-// substitute replaces references to the function's attributes by the call's.
-// An attribute that the call leaves out and that has no default disappears.
-func substitute(n *pb.NodeProto, given map[string]*pb.AttributeProto) (*pb.NodeProto, error) {
-	refs := false
-	for _, a := range n.GetAttribute() {
-		refs = refs || a.GetRefAttrName() != "" || a.GetG() != nil
-	}
-	if !refs {
-		return n, nil
+// substitute replaces references to the function's attributes by the call's,
+// in subgraphs too. An attribute that refers to one which the call leaves out
+// and which has no default disappears.
+func substitute(n *pb.NodeProto, given map[string]*pb.AttributeProto) *pb.NodeProto {
+	if !refers(n) {
+		return n
 	}
 	n = proto.Clone(n).(*pb.NodeProto)
+	inGraph := func(g *pb.GraphProto) {
+		for i, m := range g.GetNode() {
+			g.Node[i] = substitute(m, given)
+		}
+	}
 	var attrs []*pb.AttributeProto
 	for _, a := range n.GetAttribute() {
-		if g := a.GetG(); g != nil {
-			for i, inner := range g.GetNode() {
-				s, err := substitute(inner, given)
-				if err != nil {
-					return nil, err
-				}
-				g.Node[i] = s
-			}
+		inGraph(a.GetG())
+		for _, g := range a.GetGraphs() {
+			inGraph(g)
 		}
 		if a.GetRefAttrName() == "" {
 			attrs = append(attrs, a)
@@ -111,37 +122,30 @@ func substitute(n *pb.NodeProto, given map[string]*pb.AttributeProto) (*pb.NodeP
 		}
 		if v := given[a.GetRefAttrName()]; v != nil {
 			v = proto.Clone(v).(*pb.AttributeProto)
-			name := a.GetName()
-			v.Name = &name
+			v.Name = proto.String(a.GetName())
 			attrs = append(attrs, v)
 		}
 	}
 	n.Attribute = attrs
-	return n, nil
-}
-
-// dropAbsent blanks references to formal inputs that the call did not give.
-func dropAbsent(n *pb.NodeProto, f *pb.FunctionProto, s *scope) *pb.NodeProto {
-	absent := func(name string) bool {
-		return name != "" && slices.Contains(f.GetInput(), name) && s.values[name] == nil
-	}
-	if !slices.ContainsFunc(n.GetInput(), absent) {
-		return n
-	}
-	n = proto.Clone(n).(*pb.NodeProto)
-	for i, name := range n.Input {
-		if absent(name) {
-			n.Input[i] = ""
-		}
-	}
 	return n
 }
 
-// Functions lists the model-local functions, as domain::name.
-func (m *Model) Functions() []string {
-	var s []string
-	for _, f := range m.Proto.GetFunctions() {
-		s = append(s, strings.TrimPrefix(f.GetDomain()+"::"+f.GetName(), "::"))
+// refers reports whether a node, or one in its subgraphs, refers to an
+// attribute of a function.
+func refers(n *pb.NodeProto) bool {
+	for _, a := range n.GetAttribute() {
+		if a.GetRefAttrName() != "" {
+			return true
+		}
+		graphs := a.GetGraphs()
+		if a.GetG() != nil {
+			graphs = append([]*pb.GraphProto{a.GetG()}, graphs...)
+		}
+		for _, g := range graphs {
+			if slices.ContainsFunc(g.GetNode(), refers) {
+				return true
+			}
+		}
 	}
-	return s
+	return false
 }

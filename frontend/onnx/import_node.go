@@ -17,7 +17,6 @@ type nodeCtx struct {
 	p      *pb.NodeProto
 	name   string
 	opset  int // version of the node's own domain
-	onnx   int // version of ai.onnx, for expansions into standard operators
 	in     []*ir.Value
 	attrs  ir.Attrs
 	scope  *scope
@@ -25,7 +24,11 @@ type nodeCtx struct {
 }
 
 func (c *nodeCtx) errf(code, format string, args ...any) error {
-	return &ir.Diag{Code: code, Node: c.p.GetOpType() + " " + strconv.Quote(c.name), Msg: fmt.Sprintf(format, args...)}
+	name := c.p.GetOpType()
+	if d := domain(c.p.GetDomain()); d != "" {
+		name = d + "." + name
+	}
+	return &ir.Diag{Code: code, Node: plain(name) + " " + quote(c.name), Msg: fmt.Sprintf(format, args...)}
 }
 
 // nodeName is the name of a node, or one made from its operator and place.
@@ -36,32 +39,57 @@ func nodeName(n *pb.NodeProto, i int) string {
 	return n.GetOpType() + "_" + strconv.Itoa(i)
 }
 
-func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string]int) error {
-	dom := domain(n.GetDomain())
-	c := &nodeCtx{im: im, p: n, name: s.prefix + nodeName(n, index), scope: s, opsets: opsets, onnx: opsets[""]}
-	var ok bool
-	if c.opset, ok = opsets[dom]; !ok {
-		c.opset = 1
-		if dom == "" {
-			return c.errf("opset", "the model imports no opset of the standard domain")
-		}
-	}
-	for _, name := range n.GetInput() {
-		if name == "" {
-			c.in = append(c.in, nil)
+// body imports the live nodes in order; a node whose inputs failed is passed over.
+func (im *importer) body(nodes []*pb.NodeProto, live []bool, s *scope, opsets map[string]int) {
+	for i, n := range nodes {
+		if !live[i] || im.tooMany {
 			continue
 		}
-		v, ok := s.find(name)
-		if !ok {
-			return c.errf("input-missing", "input %s is produced by no node, input or initializer before it", quote(name))
+		im.nodes++
+		if most := im.m.Limits.orDefault().Nodes; im.nodes > most {
+			im.tooMany = true
+			im.report(&ir.Diag{Code: "too-many-nodes", Node: "graph", Msg: fmt.Sprintf("too many nodes: more than %d with functions and loops expanded", most)})
+			return
 		}
-		if v == nil {
-			return errPoisoned
+		if err := im.node(n, i, s, opsets); err != nil {
+			if err != errPoisoned {
+				im.report(err)
+			}
+			s.poison(n.GetOutput(), errPoisoned)
+		}
+	}
+}
+
+func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string]int) error {
+	dom := domain(n.GetDomain())
+	c := &nodeCtx{im: im, p: n, name: joinName(s.prefix, nodeName(n, index)), scope: s, opsets: opsets}
+	var poisoned error
+	for i, name := range n.GetInput() {
+		var v *ir.Value
+		if name != "" {
+			var err error
+			switch v, err = im.read(s, name); err {
+			case nil:
+			case errMissing:
+				return c.errf("input-missing", "input %d is %s, which no node, input or initializer before it produces", i, quote(name))
+			default:
+				poisoned = err
+			}
 		}
 		c.in = append(c.in, v)
 	}
+	if poisoned != nil {
+		return poisoned
+	}
 	if f := im.funcs[funcKey(dom, n.GetOpType(), n.GetOverload())]; f != nil {
 		return im.call(c, f)
+	}
+	var ok bool
+	if c.opset, ok = opsets[dom]; !ok {
+		if dom == "" {
+			return c.errf("opset", "the model imports no opset of the standard domain")
+		}
+		c.opset = 1
 	}
 	if err := c.readAttrs(); err != nil {
 		return err
@@ -81,18 +109,21 @@ func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string
 
 type opKey struct{ domain, name string }
 
+// bindOutputs names the results. One that an expansion does not give is an
+// error for whatever reads it.
 func (c *nodeCtx) bindOutputs(out []*ir.Value) error {
 	for i, name := range c.p.GetOutput() {
 		if name == "" {
 			continue
 		}
-		if i >= len(out) || out[i] == nil {
-			return c.errf("outputs", "output %d (%s) is not supported", i, quote(name))
-		}
 		if _, dup := c.scope.values[name]; dup {
 			return c.errf("ssa", "output %s is already the name of another value", quote(name))
 		}
-		c.scope.values[name] = out[i]
+		if i >= len(out) || out[i] == nil {
+			c.scope.fail(name, c.errf("outputs", "output %d (%s) is not supported, but something reads it", i, quote(name)))
+			continue
+		}
+		c.scope.set(name, out[i])
 	}
 	return nil
 }
@@ -113,8 +144,34 @@ func (c *nodeCtx) readAttrs() error {
 	return nil
 }
 
+// attrKind is the type of an attribute: as stated, or (IR version 1) by the
+// field that is filled.
+func attrKind(a *pb.AttributeProto) pb.AttributeProto_AttributeType {
+	switch {
+	case a.GetType() != pb.AttributeProto_UNDEFINED:
+		return a.GetType()
+	case a.F != nil:
+		return pb.AttributeProto_FLOAT
+	case a.I != nil:
+		return pb.AttributeProto_INT
+	case a.S != nil:
+		return pb.AttributeProto_STRING
+	case a.T != nil:
+		return pb.AttributeProto_TENSOR
+	case a.G != nil:
+		return pb.AttributeProto_GRAPH
+	case len(a.Floats) > 0:
+		return pb.AttributeProto_FLOATS
+	case len(a.Ints) > 0:
+		return pb.AttributeProto_INTS
+	case len(a.Strings) > 0:
+		return pb.AttributeProto_STRINGS
+	}
+	return pb.AttributeProto_UNDEFINED
+}
+
 func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
-	switch a.GetType() {
+	switch k := attrKind(a); k {
 	case pb.AttributeProto_INT:
 		return ir.Attr{Kind: ir.AttrInt, Int: a.GetI()}, true, nil
 	case pb.AttributeProto_FLOAT:
@@ -132,7 +189,10 @@ func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
 		}
 		return ir.Attr{Kind: ir.AttrStrings, Strings: s}, true, nil
 	case pb.AttributeProto_TENSOR:
-		d, err := im.m.Tensor(a.GetT())
+		if a.GetT() == nil {
+			return ir.Attr{}, false, fmt.Errorf("holds no tensor")
+		}
+		d, err := im.tensor(a.GetT())
 		if err != nil {
 			return ir.Attr{}, false, err
 		}
@@ -140,56 +200,128 @@ func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
 	case pb.AttributeProto_GRAPH, pb.AttributeProto_GRAPHS:
 		return ir.Attr{}, false, nil
 	case pb.AttributeProto_SPARSE_TENSOR, pb.AttributeProto_SPARSE_TENSORS:
-		return ir.Attr{}, false, fmt.Errorf("sparse tensors are not supported")
+		return ir.Attr{}, false, fmt.Errorf("sparse tensors are not supported; want a dense tensor")
+	default:
+		return ir.Attr{}, false, fmt.Errorf("values of type %s are not supported", schema.AttrType(k))
 	}
-	return ir.Attr{}, false, fmt.Errorf("type %v is not supported", a.GetType())
+}
+
+// take removes an attribute that an expansion has dealt with.
+func (c *nodeCtx) take(name string) (ir.Attr, bool) {
+	a, ok := c.attrs[name]
+	delete(c.attrs, name)
+	return a, ok
+}
+
+// takeInt, takeFloat and takeStr are take with the kind checked and a default.
+func (c *nodeCtx) takeInt(name string, def int64) (int64, error) {
+	a, ok := c.take(name)
+	if !ok {
+		return def, nil
+	}
+	return a.Int, c.kind(name, a, ir.AttrInt, "an integer")
+}
+
+func (c *nodeCtx) takeFloat(name string, def float32) (float32, error) {
+	a, ok := c.take(name)
+	if !ok {
+		return def, nil
+	}
+	return a.Float, c.kind(name, a, ir.AttrFloat, "a float")
+}
+
+func (c *nodeCtx) takeStr(name, def string) (string, error) {
+	a, ok := c.take(name)
+	if !ok {
+		return def, nil
+	}
+	return a.String, c.kind(name, a, ir.AttrString, "a string")
+}
+
+// takeInts is nil where the attribute is absent.
+func (c *nodeCtx) takeInts(name string) ([]int64, error) {
+	a, ok := c.take(name)
+	if !ok {
+		return nil, nil
+	}
+	return append([]int64{}, a.Ints...), c.kind(name, a, ir.AttrInts, "a list of integers")
+}
+
+func (c *nodeCtx) kind(name string, a ir.Attr, k ir.AttrKind, want string) error {
+	if a.Kind != k {
+		return c.errf("attr-kind", "attribute %s has the wrong type, want %s", quote(name), want)
+	}
+	return nil
 }
 
 // plain is the node as the operator of the same name.
 func (c *nodeCtx) plain() ([]*ir.Value, error) {
 	o := op.Get(domain(c.p.GetDomain()), c.p.GetOpType())
 	if o == nil {
-		if d := c.p.GetDomain(); d == "com.microsoft" || d == "" {
-			o = op.Get("", c.p.GetOpType()) // contributed before it was standard
-		}
-	}
-	if o == nil {
 		return nil, c.unsupported()
 	}
-	return c.build(o, c.attrs, len(c.p.GetOutput()), c.in...)
+	nout := len(c.p.GetOutput())
+	if o.MaxOut >= 0 {
+		nout = min(nout, o.MaxOut)
+	}
+	return c.build(o, c.attrs, nout, c.in...)
 }
 
 func (c *nodeCtx) unsupported() error {
 	d := domain(c.p.GetDomain())
+	name := plain(c.p.GetOpType())
 	if schema.Lookup(d, c.p.GetOpType(), int64(c.opset)) == nil {
 		if d == "" {
-			return c.errf("op-unknown", "ONNX opset %d has no operator %s", c.opset, c.p.GetOpType())
+			return c.errf("op-unknown", "ONNX opset %d has no operator %s", c.opset, name)
 		}
-		return c.errf("op-custom", "operator %s of domain %s is unknown; define it by an ONNX function (in the model, or in a file given with --functions)", c.p.GetOpType(), quote(d))
+		return c.errf("op-custom", "operator %s of domain %s is unknown; define it by an ONNX function (in the model, or in a file given with --functions)", name, quote(d))
 	}
-	return c.errf("op-unsupported", "operator %s is not supported", c.p.GetOpType())
+	return c.errf("op-unsupported", "operator %s is not supported; replace it in the model, or define it by an ONNX function in a file given with --functions", name)
 }
 
 // build adds a node for operator o, folds it when everything is known, and
-// returns its outputs.
+// returns its outputs, which carry the ONNX node's names.
 func (c *nodeCtx) build(o *ir.OpDef, attrs ir.Attrs, nout int, in ...*ir.Value) ([]*ir.Value, error) {
+	names := make([]string, max(nout, o.MinOut))
+	for i := range names {
+		if i < len(c.p.GetOutput()) {
+			names[i] = c.scope.valueName(c.p.GetOutput()[i])
+		}
+		if names[i] == "" {
+			names[i] = c.name + "." + strconv.Itoa(i)
+		}
+	}
+	return c.add(o, c.name, names, attrs, in)
+}
+
+// sub is build for the inner nodes of an expansion: one output, own name.
+func (c *nodeCtx) sub(o *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Value) (*ir.Value, error) {
+	name := shorten(c.name) + suffix
+	out, err := c.add(o, name, []string{name}, attrs, in)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+func (c *nodeCtx) add(o *ir.OpDef, name string, names []string, attrs ir.Attrs, in []*ir.Value) ([]*ir.Value, error) {
+	if o == nil {
+		return nil, c.errf("op-unsupported", "needs an operator that is not supported")
+	}
+	if attrs == nil {
+		attrs = ir.Attrs{}
+	}
 	if err := c.checkAttrs(o, attrs); err != nil {
 		return nil, err
 	}
 	for len(in) > 0 && in[len(in)-1] == nil {
 		in = in[:len(in)-1]
 	}
-	n := &ir.Node{Name: c.name, Op: o, Attrs: attrs, In: in, Origin: []string{c.name}, Out: make([]*ir.Value, max(nout, 1))}
-	names := make([]string, len(n.Out))
 	for i := range names {
-		if i < len(c.p.GetOutput()) {
-			names[i] = c.p.GetOutput()[i]
-		}
-		if names[i] == "" {
-			names[i] = c.name + "." + strconv.Itoa(i)
-		}
+		names[i] = c.im.unique(names[i])
 	}
-	if out, ok, err := c.im.fold(n, names); ok || err != nil {
+	n := &ir.Node{Name: name, Op: o, Attrs: attrs, In: in, Origin: []string{c.name}, Out: make([]*ir.Value, len(names))}
+	if out, ok, err := c.im.foldNode(n, names); ok || err != nil {
 		return out, err
 	}
 	if err := c.im.g.AddNode(n, names); err != nil {
@@ -198,29 +330,13 @@ func (c *nodeCtx) build(o *ir.OpDef, attrs ir.Attrs, nout int, in ...*ir.Value) 
 	return n.Out, nil
 }
 
-// sub is build for the inner nodes of an expansion: one output, own name.
-func (c *nodeCtx) sub(o *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Value) (*ir.Value, error) {
-	if attrs == nil {
-		attrs = ir.Attrs{}
-	}
-	n := &ir.Node{Name: c.name + suffix, Op: o, Attrs: attrs, In: in, Origin: []string{c.name}, Out: make([]*ir.Value, 1)}
-	names := []string{c.name + suffix}
-	if out, ok, err := c.im.fold(n, names); ok || err != nil {
-		if err != nil {
-			return nil, err
-		}
-		return out[0], nil
-	}
-	if err := c.im.g.AddNode(n, names); err != nil {
-		return nil, err
-	}
-	return n.Out[0], nil
-}
-
 // constant adds a constant that an expansion needs.
 func (c *nodeCtx) constant(suffix string, d *tensor.Dense) *ir.Value {
-	return c.im.g.AddConst(c.name+suffix, d)
+	return c.im.addConst(shorten(c.name)+suffix, d)
 }
+
+// withoutMeaning are attributes of the standard that do not change results here.
+var withoutMeaning = map[string]bool{"Range.stash_type": true}
 
 // checkAttrs refuses attributes that the operator does not have.
 func (c *nodeCtx) checkAttrs(o *ir.OpDef, attrs ir.Attrs) error {
@@ -229,63 +345,13 @@ func (c *nodeCtx) checkAttrs(o *ir.OpDef, attrs ir.Attrs) error {
 		for _, s := range o.Attrs {
 			known = known || s.Name == name
 		}
-		if known {
-			continue
+		switch {
+		case known:
+		case withoutMeaning[o.Name+"."+name]:
+			delete(attrs, name)
+		default:
+			return c.errf("attr-unknown", "attribute %s is not supported for %s of opset %d", quote(name), o.Name, c.opset)
 		}
-		sc := schema.Lookup(domain(c.p.GetDomain()), c.p.GetOpType(), int64(c.opset))
-		if sc != nil {
-			for _, a := range sc.Attrs {
-				if a.Name == name {
-					known = true
-				}
-			}
-			if !known {
-				return c.errf("attr-unknown", "attribute %s is not defined for this operator in opset %d", quote(name), c.opset)
-			}
-		}
-		// A standard attribute without meaning for the result.
-		delete(attrs, name)
 	}
 	return nil
-}
-
-// fold evaluates a node whose inputs are all constants, and Shape and Size of
-// any value: shapes are static here.
-func (im *importer) fold(n *ir.Node, names []string) ([]*ir.Value, bool, error) {
-	in := make([]*tensor.Dense, len(n.In))
-	shapeOnly := n.Op == op.Shape || n.Op == op.Size
-	for i, v := range n.In {
-		switch {
-		case v == nil:
-		case v.Const != nil:
-			in[i] = v.Const
-		case shapeOnly:
-			in[i] = &tensor.Dense{DType: v.Type.DType, Shape: v.Type.Shape}
-		default:
-			return nil, false, nil
-		}
-	}
-	if n.Op.Impure || n.Op.Eval == nil || len(n.Body) > 0 || n.Op == op.DequantizeLinear {
-		return nil, false, nil // a DequantizeLinear of constants says how they are quantised
-	}
-	types, err := ir.InferNode(n)
-	if err != nil {
-		return nil, false, err
-	}
-	for i := range n.Out {
-		if k, err := tensor.Elems(types[i].Shape); err != nil || k > maxFoldElems {
-			return nil, false, ir.Errf(n, "fold-large", "would compute a constant of shape %v: too large, more memory than any target has", types[i].Shape)
-		}
-	}
-	out, err := ir.EvalNode(n, in)
-	if err != nil {
-		return nil, false, err
-	}
-	vs := make([]*ir.Value, len(n.Out))
-	for i := range vs {
-		if i < len(out) && out[i] != nil {
-			vs[i] = im.g.AddConst(names[i], out[i])
-		}
-	}
-	return vs, true, nil
 }

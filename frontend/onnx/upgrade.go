@@ -12,31 +12,34 @@ import (
 type upgrader func(c *nodeCtx) ([]*ir.Value, error)
 
 // upgraders are the operators whose older versions differ from the newest in
-// more than what they accept; every other operator is taken as it is. The
-// facts are in ONNX's change log of operator versions. It is filled by init to
-// avoid an initialisation cycle through Import.
+// more than what they accept, and those that are expanded; every other operator
+// is taken as it is. The facts are in ONNX's change log of operator versions.
+// It is filled by init to avoid an initialisation cycle through Import.
 var upgraders map[opKey]upgrader
 
 func init() {
 	upgraders = map[opKey]upgrader{
-		{"", "Squeeze"}:    axesToInput(13, "axes"),
-		{"", "Unsqueeze"}:  axesToInput(13, "axes"),
-		{"", "ReduceSum"}:  axesToInput(13, "axes"),
-		{"", "Split"}:      axesToInput(13, "split"),
-		{"", "Clip"}:       clipBounds,
-		{"", "Slice"}:      sliceInputs,
-		{"", "Pad"}:        padInputs,
-		{"", "TopK"}:       topK,
-		{"", "Upsample"}:   upsample,
-		{"", "Resize"}:     resize,
-		{"", "Softmax"}:    coerced,
-		{"", "LogSoftmax"}: coerced,
-		{"", "Hardmax"}:    coerced,
-		{"", "Dropout"}:    dropout,
-		{"", "Scatter"}:    renamed("ScatterElements"),
-		{"", "Constant"}:   constant,
-		{"", "If"}:         ifConst,
-		{"", "Loop"}:       loopConst,
+		{"", "Squeeze"}:          axesToInput(13, "axes"),
+		{"", "Unsqueeze"}:        axesToInput(13, "axes"),
+		{"", "ReduceSum"}:        axesToInput(13, "axes"),
+		{"", "Split"}:            axesToInput(13, "split"),
+		{"", "Clip"}:             clipBounds,
+		{"", "Slice"}:            sliceInputs,
+		{"", "Pad"}:              padInputs,
+		{"", "TopK"}:             topK,
+		{"", "Upsample"}:         upsample,
+		{"", "Resize"}:           resize,
+		{"", "Softmax"}:          coerced,
+		{"", "LogSoftmax"}:       coerced,
+		{"", "Hardmax"}:          coerced,
+		{"", "Dropout"}:          dropout,
+		{"", "Scatter"}:          renamed("ScatterElements"),
+		{"", "Constant"}:         constant,
+		{"", "If"}:               ifElse,
+		{"", "Loop"}:             loop,
+		{"", "Scan"}:             scan,
+		{"", "QuantizeLinear"}:   quantizeLinear,
+		{"", "DequantizeLinear"}: quantizeLinear,
 
 		{"", "BatchNormalization"}: batchNorm,
 		{"", "GroupNormalization"}: groupNorm,
@@ -49,17 +52,27 @@ func init() {
 	}
 }
 
+// oneInput checks that a node of an old opset has its only input.
+func (c *nodeCtx) oneInput() error {
+	if len(c.in) != 1 || c.in[0] == nil {
+		return c.errf("arity", "has %d inputs, want 1 in opset %d", len(c.in), c.opset)
+	}
+	return nil
+}
+
 // axesToInput: until opset since, input 1 was an attribute of integers.
 func axesToInput(since int, name string) upgrader {
 	return func(c *nodeCtx) ([]*ir.Value, error) {
 		if c.opset < since {
-			if a, ok := c.attrs[name]; ok {
-				in := c.in
-				if len(in) > 1 {
-					return nil, c.errf("arity", "has %d inputs, want 1 in opset %d", len(in), c.opset)
-				}
-				c.in = append(in[:1:1], c.constant("."+name, ints64(a.Ints)))
-				delete(c.attrs, name)
+			if err := c.oneInput(); err != nil {
+				return nil, err
+			}
+			v, err := c.takeInts(name)
+			if err != nil {
+				return nil, err
+			}
+			if v != nil {
+				c.in = append(c.in[:1:1], c.constant("."+name, ints64(v)))
 			}
 		}
 		return c.plain()
@@ -68,6 +81,7 @@ func axesToInput(since int, name string) upgrader {
 
 func ints64(v []int64) *tensor.Dense { return tensor.Of([]int{len(v)}, append([]int64{}, v...)) }
 
+// renamed takes a node for the standard operator of another name.
 func renamed(name string) upgrader {
 	return func(c *nodeCtx) ([]*ir.Value, error) {
 		return c.build(op.Get("", name), c.attrs, len(c.p.GetOutput()), c.in...)
@@ -79,18 +93,28 @@ func floatLike(v *ir.Value, x float64) *tensor.Dense {
 	return tensor.FromFloats(v.Type.DType, nil, []float64{x})
 }
 
-// clipBounds: min and max were attributes until opset 11.
+// clipBounds: min and max were attributes until opset 11, where the lowest and
+// highest float stood for no bound.
 func clipBounds(c *nodeCtx) ([]*ir.Value, error) {
-	if c.opset < 11 && len(c.in) >= 1 && c.in[0] != nil {
+	if c.opset < 11 {
+		if err := c.oneInput(); err != nil {
+			return nil, err
+		}
+		lo, err := c.takeFloat("min", -math.MaxFloat32)
+		if err != nil {
+			return nil, err
+		}
+		hi, err := c.takeFloat("max", math.MaxFloat32)
+		if err != nil {
+			return nil, err
+		}
 		in := []*ir.Value{c.in[0], nil, nil}
-		if a, ok := c.attrs["min"]; ok && a.Float > -math.MaxFloat32 {
-			in[1] = c.constant(".min", floatLike(c.in[0], float64(a.Float)))
+		if lo > -math.MaxFloat32 {
+			in[1] = c.constant(".min", floatLike(c.in[0], float64(lo)))
 		}
-		if a, ok := c.attrs["max"]; ok && a.Float < math.MaxFloat32 {
-			in[2] = c.constant(".max", floatLike(c.in[0], float64(a.Float)))
+		if hi < math.MaxFloat32 {
+			in[2] = c.constant(".max", floatLike(c.in[0], float64(hi)))
 		}
-		delete(c.attrs, "min")
-		delete(c.attrs, "max")
 		c.in = in
 	}
 	return c.plain()
@@ -98,13 +122,20 @@ func clipBounds(c *nodeCtx) ([]*ir.Value, error) {
 
 // sliceInputs: starts, ends and axes were attributes until opset 10.
 func sliceInputs(c *nodeCtx) ([]*ir.Value, error) {
-	if c.opset < 10 && len(c.in) == 1 {
+	if c.opset < 10 {
+		if err := c.oneInput(); err != nil {
+			return nil, err
+		}
 		in := []*ir.Value{c.in[0]}
 		for _, name := range []string{"starts", "ends", "axes"} {
-			if a, ok := c.attrs[name]; ok {
-				in = append(in, c.constant("."+name, ints64(a.Ints)))
+			v, err := c.takeInts(name)
+			if err != nil {
+				return nil, err
 			}
-			delete(c.attrs, name)
+			if v == nil && name == "axes" {
+				break
+			}
+			in = append(in, c.constant("."+name, ints64(v)))
 		}
 		c.in = in
 	}
@@ -113,35 +144,52 @@ func sliceInputs(c *nodeCtx) ([]*ir.Value, error) {
 
 // padInputs: pads and value were attributes until opset 11.
 func padInputs(c *nodeCtx) ([]*ir.Value, error) {
-	if c.opset < 11 && len(c.in) == 1 && c.in[0] != nil {
-		in := []*ir.Value{c.in[0], c.constant(".pads", ints64(c.attrs["pads"].Ints))}
-		if a, ok := c.attrs["value"]; ok {
-			in = append(in, c.constant(".value", floatLike(c.in[0], float64(a.Float))))
+	if c.opset < 11 {
+		if err := c.oneInput(); err != nil {
+			return nil, err
 		}
-		delete(c.attrs, "pads")
-		delete(c.attrs, "value")
-		c.in = in
+		pads, err := c.takeInts("pads")
+		if err != nil {
+			return nil, err
+		}
+		value, err := c.takeFloat("value", 0)
+		if err != nil {
+			return nil, err
+		}
+		c.in = []*ir.Value{c.in[0], c.constant(".pads", ints64(pads))}
+		if value != 0 {
+			c.in = append(c.in, c.constant(".value", floatLike(c.in[0], float64(value))))
+		}
 	}
 	return c.plain()
 }
 
 // topK: k was an attribute until opset 10.
 func topK(c *nodeCtx) ([]*ir.Value, error) {
-	if a, ok := c.attrs["k"]; ok && c.opset < 10 && len(c.in) == 1 {
-		c.in = append(c.in[:1:1], c.constant(".k", tensor.Of([]int{1}, []int64{a.Int})))
-		delete(c.attrs, "k")
+	if c.opset < 10 {
+		if err := c.oneInput(); err != nil {
+			return nil, err
+		}
+		k, err := c.takeInt("k", 0)
+		if err != nil {
+			return nil, err
+		}
+		c.in = append(c.in[:1:1], c.constant(".k", tensor.Of([]int{1}, []int64{k})))
 	}
 	return c.plain()
 }
 
-// upsample is Resize with asymmetric coordinates and floor rounding. Scales
-// were an attribute in opset 7 and an input in opset 9.
+// upsample is Resize with the rules of opset 10. Scales were an attribute in
+// opset 7 and an input in opset 9.
 func upsample(c *nodeCtx) ([]*ir.Value, error) {
-	if len(c.in) < 1 {
+	if len(c.in) < 1 || c.in[0] == nil {
 		return nil, c.errf("arity", "has no input")
 	}
 	var scales *ir.Value
-	if a, ok := c.attrs["scales"]; ok {
+	if a, ok := c.take("scales"); ok {
+		if err := c.kind("scales", a, ir.AttrFloats, "a list of floats"); err != nil {
+			return nil, err
+		}
 		scales = c.constant(".scales", tensor.Of([]int{len(a.Floats)}, append([]float32{}, a.Floats...)))
 	} else if len(c.in) > 1 {
 		scales = c.in[1]
@@ -149,58 +197,83 @@ func upsample(c *nodeCtx) ([]*ir.Value, error) {
 	if scales == nil {
 		return nil, c.errf("arity", "has no scales")
 	}
-	mode := "nearest"
-	if a, ok := c.attrs["mode"]; ok {
-		mode = a.String
-	}
-	attrs := ir.Attrs{"mode": ir.Str(mode), "coordinate_transformation_mode": ir.Str("asymmetric"), "nearest_mode": ir.Str("floor")}
-	return c.build(op.Get("", "Resize"), attrs, 1, c.in[0], nil, scales)
+	return c.resize10(c.in[0], scales)
 }
 
-// resize in opset 10 had (X, scales), asymmetric coordinates, floor rounding.
+// resize in opset 10 had (X, scales).
 func resize(c *nodeCtx) ([]*ir.Value, error) {
-	if c.opset < 11 && len(c.in) == 2 {
-		c.in = []*ir.Value{c.in[0], nil, c.in[1]}
-		c.attrs["coordinate_transformation_mode"] = ir.Str("asymmetric")
-		c.attrs["nearest_mode"] = ir.Str("floor")
+	if c.opset < 11 {
+		if len(c.in) != 2 || c.in[0] == nil || c.in[1] == nil {
+			return nil, c.errf("arity", "has %d inputs, want 2 in opset %d", len(c.in), c.opset)
+		}
+		return c.resize10(c.in[0], c.in[1])
 	}
 	return c.plain()
+}
+
+// resize10 resamples as Upsample and Resize did until opset 10: asymmetric
+// coordinates; mode nearest takes the source element below where a dimension
+// grows and the one above where it shrinks.
+func (c *nodeCtx) resize10(x, scales *ir.Value) ([]*ir.Value, error) {
+	mode, err := c.takeStr("mode", "nearest")
+	if err != nil {
+		return nil, err
+	}
+	resize := op.Get("", "Resize")
+	attrs := func(nearest string) ir.Attrs {
+		return ir.Attrs{"mode": ir.Str(mode), "coordinate_transformation_mode": ir.Str("asymmetric"), "nearest_mode": ir.Str(nearest)}
+	}
+	if mode != "nearest" || scales.Const == nil {
+		return c.build(resize, attrs("floor"), 1, x, nil, scales)
+	}
+	n := scales.Const.Len()
+	down, up := make([]float32, n), make([]float32, n)
+	shrinks, grows := false, false
+	for i := range n {
+		s := float32(scales.Const.Float(i))
+		down[i], up[i] = min(s, 1), max(s, 1)
+		shrinks, grows = shrinks || s < 1, grows || s > 1
+	}
+	switch {
+	case !shrinks:
+		return c.build(resize, attrs("floor"), 1, x, nil, scales)
+	case !grows:
+		return c.build(resize, attrs("ceil"), 1, x, nil, scales)
+	}
+	y, err := c.sub(resize, ".down", attrs("ceil"), x, nil, c.constant(".down_scales", tensor.Of([]int{n}, down)))
+	if err != nil {
+		return nil, err
+	}
+	return c.build(resize, attrs("floor"), 1, y, nil, c.constant(".up_scales", tensor.Of([]int{n}, up)))
 }
 
 // coerced: until opset 13 Softmax and its kin worked on the input flattened to
 // two dimensions at axis (default 1). The same as today's when axis is the last
 // dimension, or all dimensions behind it have size 1.
 func coerced(c *nodeCtx) ([]*ir.Value, error) {
-	if c.opset >= 13 || len(c.in) != 1 || c.in[0] == nil {
+	if c.opset >= 13 {
 		return c.plain()
 	}
-	axis := 1
-	if a, ok := c.attrs["axis"]; ok {
-		axis = int(a.Int)
+	if err := c.oneInput(); err != nil {
+		return nil, err
+	}
+	a, err := c.takeInt("axis", 1)
+	if err != nil {
+		return nil, err
 	}
 	shape := c.in[0].Type.Shape
 	rank := len(shape)
+	if a < int64(-rank) || a > int64(rank) {
+		return nil, c.errf("axis", "axis %d is out of range for rank %d", a, rank)
+	}
+	axis := int(a)
 	if axis < 0 {
 		axis += rank
 	}
-	if axis < 0 || axis > rank {
-		return nil, c.errf("axis", "axis %d is out of range for rank %d", axis, rank)
-	}
-	tail := 1
-	for _, d := range shape[min(axis+1, rank):] {
-		tail *= d
-	}
-	if axis < rank && tail == 1 {
+	outer, inner := tensor.Count(shape[:axis]), tensor.Count(shape[axis:])
+	if axis < rank && tensor.Count(shape[axis+1:]) == 1 {
 		c.attrs["axis"] = ir.Int(axis)
 		return c.plain()
-	}
-	outer, inner := 1, 1
-	for i, d := range shape {
-		if i < axis {
-			outer *= d
-		} else {
-			inner *= d
-		}
 	}
 	flat, err := c.sub(op.Get("", "Reshape"), ".flat", nil, c.in[0], c.constant(".flat_shape", tensor.Ints(outer, inner)))
 	if err != nil {
@@ -213,69 +286,74 @@ func coerced(c *nodeCtx) ([]*ir.Value, error) {
 	return c.build(op.Get("", "Reshape"), ir.Attrs{}, 1, y, c.constant(".shape", tensor.Ints(shape...)))
 }
 
-// dropout does nothing in inference; ratio was an attribute until opset 12.
+// dropout does nothing in inference; ratio was an attribute until opset 12, and
+// the mask had the input's type until opset 10.
 func dropout(c *nodeCtx) ([]*ir.Value, error) {
 	if len(c.in) < 1 || c.in[0] == nil {
 		return nil, c.errf("arity", "has no input")
 	}
-	if len(c.in) > 2 && c.in[2] != nil && (c.in[2].Const == nil || c.in[2].Const.Int(0) != 0) {
-		return nil, c.errf("training", "runs in training mode, which nncc does not support; export the model for inference")
+	if c.opset < 12 {
+		c.in = c.in[:1]
+		delete(c.attrs, "ratio")
 	}
-	if len(c.p.GetOutput()) < 2 || c.p.GetOutput()[1] == "" {
-		return c.build(op.Get("", "Identity"), ir.Attrs{}, 1, c.in[0])
+	if len(c.p.GetOutput()) > 1 && c.p.GetOutput()[1] != "" {
+		out, err := c.plain()
+		if err != nil || c.opset >= 10 || len(out) < 2 {
+			return out, err
+		}
+		out[1], err = c.sub(op.Get("", "Cast"), ".mask", ir.Attrs{"to": ir.Int(c.in[0].Type.DType.ONNXCode())}, out[1])
+		return out, err
 	}
-	return c.build(op.Get("", "Dropout"), ir.Attrs{}, 2, c.in[0])
+	n := &ir.Node{Name: c.name, Op: op.Get("", "Dropout"), Attrs: c.attrs, In: c.in, Out: make([]*ir.Value, 1)}
+	if _, err := ir.InferNode(n); err != nil { // training mode and the like
+		return nil, err
+	}
+	return c.build(op.Identity, nil, 1, c.in[0])
 }
 
 // constant gives its tensor a name of the graph.
 func constant(c *nodeCtx) ([]*ir.Value, error) {
-	if len(c.p.GetAttribute()) == 1 && c.p.GetAttribute()[0].GetName() == "sparse_value" {
-		return nil, c.errf("sparse", "sparse tensors are not supported")
-	}
-	return c.plain()
-}
-
-// batchNorm of older opsets had attributes and outputs for training.
-func batchNorm(c *nodeCtx) ([]*ir.Value, error) {
-	delete(c.attrs, "spatial")
-	delete(c.attrs, "is_test")
-	if c.opset < 14 {
-		delete(c.attrs, "momentum")
-	}
-	if len(c.in) == 5 && c.in[4] != nil && c.in[4].Const != nil {
-		for i, d := 0, c.in[4].Const; i < d.Len(); i++ {
-			eps := 1e-5
-			if a, ok := c.attrs["epsilon"]; ok {
-				eps = float64(a.Float)
-			}
-			if v := d.Float(i); !(v+eps > 0) {
-				return nil, c.errf("bn-variance", "variance %v of channel %d (input %s) plus epsilon %v is not positive: the result is NaN", v, i, quote(c.p.GetInput()[4]), eps)
-			}
+	for _, a := range c.p.GetAttribute() {
+		if n := a.GetName(); n == "value_string" || n == "value_strings" {
+			return nil, c.errf("dtype", "holds text (%s), which has no place in firmware that computes with numbers", n)
 		}
 	}
 	return c.plain()
 }
 
-// groupNorm until opset 21 had scale and bias per group.
-func groupNorm(c *nodeCtx) ([]*ir.Value, error) {
-	if c.opset < 21 && len(c.in) == 3 && c.in[0] != nil && c.in[0].Type.Rank() > 1 {
-		channels := c.in[0].Type.Shape[1]
-		for _, i := range []int{1, 2} {
-			v := c.in[i]
-			if v == nil || v.Type.Rank() != 1 || v.Type.Shape[0] == channels || v.Type.Shape[0] == 0 || channels%v.Type.Shape[0] != 0 {
-				continue
-			}
-			groups := v.Type.Shape[0]
-			idx := make([]int, channels)
-			for k := range idx {
-				idx[k] = k / (channels / groups)
-			}
-			w, err := c.sub(op.Get("", "Gather"), ".per_channel"+string(rune('0'+i)), ir.Attrs{"axis": ir.Int(0)}, v, c.constant(".group_index", tensor.Ints(idx...)))
-			if err != nil {
-				return nil, err
-			}
-			c.in[i] = w
+// quantizeLinear checks the scale of a QuantizeLinear or DequantizeLinear: a
+// number that is finite and not negative, and no input of the model. Scales
+// that the model computes (dynamic quantisation) are left to run time.
+func quantizeLinear(c *nodeCtx) ([]*ir.Value, error) {
+	if err := c.checkScale(1); err != nil {
+		return nil, err
+	}
+	name := c.p.GetOpType()
+	return c.build(op.Get("", name), c.attrs, 1, c.in...)
+}
+
+// checkScale checks the scale in input i.
+func (c *nodeCtx) checkScale(i int) error {
+	if i >= len(c.in) || c.in[i] == nil {
+		return nil // the arity is checked elsewhere
+	}
+	s, name := c.in[i], ""
+	if i < len(c.p.GetInput()) {
+		name = " " + quote(c.p.GetInput()[i])
+	}
+	if s.IsInput() {
+		return c.errf("scale-dynamic", "the scale%s is an input of the model, want a constant (bind it with --set)", name)
+	}
+	if s.Const == nil {
+		return nil
+	}
+	for k := range s.Const.Len() {
+		switch v := s.Const.Float(k); {
+		case v != v || math.IsInf(v, 0):
+			return c.errf("scale-value", "the scale%s holds %v at index %d, want a finite number", name, v, k)
+		case v < 0:
+			return c.errf("scale-value", "the scale%s holds %v at index %d, want a positive number", name, v, k)
 		}
 	}
-	return c.plain()
+	return nil
 }
