@@ -16,6 +16,7 @@ var Passes = []pass.Pass{
 	{Name: "bn-linear", Doc: "BatchNormalization as one Mul and one Add", Numerics: pass.Reassoc, Optional: true, Run: bnLinear},
 	{Name: "conv1d", Doc: "1-D convolutions and pools in two dimensions", Numerics: pass.Reassoc, Optional: true, Run: conv1d},
 	{Name: "cleanup", Doc: "remove identities, no-ops, doubles and dead code", Optional: true, Run: cleanup},
+	{Name: "channel-conv", Doc: "a scale and shift per channel as a 1x1 depthwise convolution", Numerics: pass.Reassoc, Optional: true, Run: channelConv},
 	{Name: "absorb", Doc: "Pad into windowed operators, Relu and Clip into the operators that feed them", Numerics: pass.Exact, Optional: true, Run: absorb},
 	{Name: "flatten-order", Doc: "permute Gemm weights so that channels-last feature maps are flattened without a copy", Numerics: pass.Reassoc, Optional: true, Run: flattenOrder},
 }
