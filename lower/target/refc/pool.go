@@ -47,10 +47,7 @@ func poolKernels() []*target.Kernel {
 	// Global pooling reduces all of space at once, in any number of dimensions.
 	global := func(_ *lowering, g *op.PoolGeom) *target.Struct { return axisParams(g.N, product(g.In), g.C) }
 	globalNorm := func(l *lowering, g *op.PoolGeom) *target.Struct {
-		flat := *g
-		flat.In, flat.Kernel = []int{product(g.In)}, []int{product(g.In)}
-		flat.Out, flat.Strides, flat.Dilations, flat.PadBegin, flat.PadEnd = []int{1}, []int{1}, []int{1}, []int{0}, []int{0}
-		return norm(l, &flat)
+		return norm(l, flatSpace(g))
 	}
 	flat := []cond{upTo2D}
 	return []*target.Kernel{

@@ -28,4 +28,6 @@ var Kernels = slices.Concat(
 	spaceKernels(),
 	indexKernels(),
 	rnnKernels(),
+	macS8Kernels(),
+	axisS8Kernels(),
 )
