@@ -219,11 +219,6 @@ func (c *calibrator) rangeOf(k *group) affine {
 	if c.opt.Method == MinMax || hi <= lo {
 		return affineOf(lo, hi)
 	}
-	if c.opt.Method == MSE {
-		if f := c.through(k); f != nil {
-			return search(lo, hi, f)
-		}
-	}
 	var x, w []float64
 	zeros := 0.0
 	own := k.weigher(c.rules)

@@ -18,6 +18,8 @@ type rule struct {
 	weight, bias int
 	// share: all inputs in `in` and all outputs have one quantisation.
 	share bool
+	// narrows: as share, unless the output's range is much narrower (averages).
+	narrows bool
 	// join: as share, but an input may be requantised instead (Concat).
 	join bool
 	// fixed is the output quantisation that the kernel or TFLite prescribes.
@@ -155,6 +157,7 @@ func computeRule(n *ir.Node, r *rule) bool {
 		r.in = []int{0}
 	case op.AveragePool, op.GlobalAveragePool, op.MaxPool, op.GlobalMaxPool:
 		r.in, r.share = []int{0}, true
+		r.narrows = n.Op == op.AveragePool || n.Op == op.GlobalAveragePool
 		return one && n.In[0].Type.Rank() <= 4
 	case op.Resize:
 		r.in = []int{0}

@@ -160,6 +160,9 @@ type variant struct {
 
 func variants(s []quant.Sample) []variant {
 	var out []variant
+	if v := os.Getenv("QVAR"); v != "" {
+		return []variant{{v, quant.Options{Method: v, Samples: s, BiasCorrection: os.Getenv("QBC") != ""}}}
+	}
 	for _, m := range quant.Methods {
 		out = append(out, variant{m, quant.Options{Method: m, Samples: s}})
 	}
@@ -189,7 +192,12 @@ func TestSharedModels(t *testing.T) {
 					continue
 				}
 				start := time.Now()
-				q, _ := quantised(t, g, o.c)
+				q, rep := quantised(t, g, o.c)
+				if only != "" && o.name == os.Getenv("QREP") {
+					for _, l := range rep.Layers {
+						t.Logf("%-46.46s %-10s [%9.4g %9.4g] %.4g %d  %.1f dB", l.Name, l.Op, l.Range[0], l.Range[1], l.Scale, l.Zero, l.SQNR)
+					}
+				}
 				took := time.Since(start)
 				refs, gots := make([][]float64, len(g.Out)), make([][]float64, len(g.Out))
 				for k := 0; ; k++ {
@@ -214,7 +222,7 @@ func TestSharedModels(t *testing.T) {
 						fl++
 					}
 				}
-				t.Logf("%-14s%s dB; float nodes %d of %d (%v)", o.name, s, fl, len(q.Nodes), took.Round(time.Millisecond))
+				t.Logf("%-10.10s %-14s%s dB; float nodes %d of %d (%v)", name, o.name, s, fl, len(q.Nodes), took.Round(time.Millisecond))
 			}
 		})
 	}

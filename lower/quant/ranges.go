@@ -2,8 +2,11 @@ package quant
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"sort"
+	"sync"
+	"sync/atomic"
 
 	"github.com/nncc/nncc/ir"
 )
@@ -146,4 +149,20 @@ func percentile(x, w []float64, zeros, keep float64) (lo, hi float64) {
 		}
 	}
 	return lo, hi
+}
+
+// parallelEach calls f(0) ... f(n-1) on all cores.
+func parallelEach(n int, f func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		}()
+	}
+	wg.Wait()
 }

@@ -87,11 +87,17 @@ func (g *groups) collect() []*group {
 	return out
 }
 
-// joinRatio is how much wider the range of a Concat's output may be than that
-// of an input with other readers, for the input to take the output's
-// quantisation. Beyond it these readers would lose more than a bit, and the
-// input is requantised on its way into the Concat.
-const joinRatio = 2
+// bitRatio is how much wider one range may be than another for both values to
+// have one quantisation where that is a choice; beyond it the narrower one
+// would lose more than a bit.
+//
+//   - An input of a Concat that others read too is otherwise requantised on
+//     its way into the Concat.
+//   - An average pool otherwise has an output scale of its own: averages of
+//     whole feature maps have a much narrower range than the map, and the other
+//     kernel costs little on their few elements (CMSIS-NN's wants equal
+//     scales).
+const bitRatio = 2
 
 // share makes the groups of the quantised nodes: first those that kernels
 // insist on, then prescribed outputs, then Concat's inputs where sharing does
@@ -114,7 +120,7 @@ func (c *calibrator) share() *groups {
 		}
 	})
 	each(func(n *ir.Node, r rule) {
-		if !r.share || r.join {
+		if !r.share || r.join || r.narrows && !c.near(n.Out[0], n.In[0], bitRatio) {
 			return
 		}
 		for _, v := range n.Out {
@@ -132,7 +138,7 @@ func (c *calibrator) share() *groups {
 		out := n.Out[0]
 		for _, i := range r.in {
 			v := n.In[i]
-			if v.Const != nil || c.g.SoleUse(v) != n && !c.near(v, out) || g.fixed[g.root(v)] != nil && !c.sameFixed(g, n, r) {
+			if v.Const != nil || c.g.SoleUse(v) != n && !c.near(v, out, bitRatio) || g.fixed[g.root(v)] != nil && !c.sameFixed(g, n, r) {
 				continue
 			}
 			g.union(out, v)
@@ -141,10 +147,10 @@ func (c *calibrator) share() *groups {
 	return g
 }
 
-// near reports that the range of out is not much wider than that of v.
-func (c *calibrator) near(v, out *ir.Value) bool {
-	a, b := c.obs.stats[v], c.obs.stats[out]
-	return b.hi-b.lo <= joinRatio*(a.hi-a.lo)
+// near reports that the range of wide is at most ratio times that of v.
+func (c *calibrator) near(v, wide *ir.Value, ratio float64) bool {
+	a, b := c.obs.stats[v], c.obs.stats[wide]
+	return b.hi-b.lo <= ratio*(a.hi-a.lo)
 }
 
 // sameFixed reports that one quantisation is prescribed for all inputs of a
