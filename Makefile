@@ -25,7 +25,7 @@ demo:
 	$(GO) build -o nncc ./cmd/nncc
 	./nncc -board $(BOARD) $(CALIB) --out $(OUT) $(MODEL)
 	./nncc verify -board $(BOARD) $(CALIB) --cases 8 $(MODEL)
-	./nncc verify -board $(BOARD) $(CALIB) --golden $(DIGITS)/golden --tolerance 0.05 $(MODEL)
+	./nncc verify -board $(BOARD) $(CALIB) --golden $(DIGITS)/golden --tolerance 0.02 $(MODEL)
 	$(GO) run ./$(DIGITS)/eval --board $(BOARD)
 
 build:
