@@ -36,6 +36,8 @@ type kase struct {
 	in []*tensor.Dense
 	// kernel, when set, is the row that the last node must be lowered by.
 	kernel string
+	// route, when set, is the function that the last node must call.
+	route string
 }
 
 // defaultTol is a few ulp of the largest output.
@@ -141,7 +143,17 @@ func (k kase) build(t testing.TB, i int) *model {
 	if errs := g.Verify(); len(errs) > 0 {
 		t.Fatalf("%s: after layout: %v\n%s", k.name, errs, g)
 	}
-	p, err := schedule.Build(g, lowered(t, k.name, g))
+	low := lowered(t, k.name, g)
+	if k.route != "" {
+		found := false
+		for n, l := range low {
+			found = found || n.Op == m.graph.Nodes[len(m.graph.Nodes)-1].Op && l.Low.Kernel == k.route
+		}
+		if !found {
+			t.Errorf("%s: no node calls %s", k.name, k.route)
+		}
+	}
+	p, err := schedule.Build(g, low)
 	if err != nil {
 		t.Fatalf("%s: schedule: %v\n%s", k.name, err, g)
 	}

@@ -30,4 +30,5 @@ var Kernels = slices.Concat(
 	rnnKernels(),
 	macS8Kernels(),
 	axisS8Kernels(),
+	[]*target.Kernel{channelRow, pairRow, constRow},
 )

@@ -88,3 +88,58 @@ func TestAxisS8(t *testing.T) {
 	add("", "i8[2,4,3,3] q(0.05:-3)", "i8[2,4,3,3] q(0.02:1)", sb, "GroupNormalization(%x, %s, %b) {num_groups=2}")
 	runCases(t, cases)
 }
+
+func TestBinaryS8(t *testing.T) {
+	var cases []kase
+	add := func(order string, ins []string, consts, out, node, kernel string) {
+		cases = append(cases, kase{name: fmt.Sprint(node, ins, consts, order), order: order, src: qnode(ins, consts, out, node), route: kernel})
+	}
+	a, full := "i8[2,3,4,5] q(0.05:-3)", "i8[2,3,4,5] q(0.11:4)"
+	for _, order := range []string{"", "nhwc", "2013"} {
+		for _, b := range []string{"i8[2,3,4,5] q(0.07:2)", "i8[3,1,1] q(0.07:2)", "i8[2,1,4,1] q(0.07:2)", "i8[1] q(0.07:2)"} {
+			in := []string{a, b}
+			add(order, in, "", full, "Sub(%x, %y)", "nncc_sum_s8")
+			add(order, in, "", full, "Sub(%x, %y) {act_min=0.0}", "nncc_sum_s8")
+			add(order, in, "", full, "Div(%x, %y)", "nncc_div_s8")
+			add(order, in, "", full, "Div(%x, %y) {act_max=2.0}", "nncc_div_s8")
+			add(order, in, "", full, "Add(%x, %y)", "arm_elementwise_add_s8")
+			add(order, in, "", full, "Mul(%x, %y) {act_min=0.0}", "arm_elementwise_mul_s8")
+			add(order, in, "", full, "Min(%x, %y)", "nncc_binary_s8")
+			add(order, in, "", full, "Max(%x, %y)", "nncc_binary_s8")
+			add(order, in, "", full, "PRelu(%x, %y)", "nncc_binary_s8")
+			add(order, in, "", full, "Sum(%x, %y)", "nncc_sum_s8")
+			add(order, in, "", full, "Mean(%x, %y)", "nncc_sum_s8")
+			for _, c := range []string{"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"} {
+				add(order, in, "", "bool[2,3,4,5]", c+"(%x, %y)", "")
+			}
+		}
+		k := "const %k : i8[2,3,4,5] q(0.06:1) = rand 8"
+		add(order, []string{a}, k, full, "Sub(%x, %k)", "nncc_sum_s8")
+		add(order, []string{a}, k, full, "Sub(%k, %x)", "nncc_sum_s8")
+		add(order, []string{a}, k, full, "Div(%k, %x)", "nncc_div_s8")
+		add(order, []string{a}, "const %k : f32[4,5] = {0.5,1,2,3,0.5,1,2,3,0.5,1,2,3,0.5,1,2,3,0.5,1,2,-3}", full, "Div(%x, %k)", "nncc_table2")
+		add(order, []string{a}, "const %k : f32[4,5] = rand 3", full, "Pow(%x, %k)", "nncc_table2")
+		add(order, []string{a}, "const %k : f32[2,3,1,1] = rand 3", full, "Add(%x, %k)", "nncc_table2")
+		add(order, []string{"i8[2,3,4,5] q(0.05:-3)", "i8[3,1,1] q(0.05:-3)", "i8[5] q(0.05:-3)"}, "", "i8[2,3,4,5] q(0.05:-3)", "Max(%x, %y, %z)", "nncc_binary_s8")
+		add(order, []string{"u8[2,3,4,5] q(0.05:100)"}, "const %k : f32[2,3,1,1] = rand 3", full, "Sub(%k, %x)", "nncc_table2")
+	}
+	add("", []string{a, "i8[2,3,4,5] q(0.01:-100)"}, "", full, "Pow(%x, %y)", "nncc_table2")
+	add("", []string{"i8[2,3,4,5] q(0.05:0)", "i8[2,3,4,5] q(0.05:0)"}, "", "i8[2,3,4,5] q(0.05:0)", "Div(%x, %y)", "nncc_div_s8")
+	ch := "const %k : f32[3,1,1] = {0.7,-1.3,0.05}"
+	for _, op := range []string{"Add(%x, %k)", "Sub(%x, %k)", "Sub(%k, %x)", "Mul(%x, %k)", "Div(%x, %k)"} {
+		add("", []string{a}, ch, full, op, "nncc_scale_shift_s8")
+	}
+	add("", []string{a}, ch, full, "PRelu(%x, %k)", "nncc_prelu_s8")
+	add("", []string{"i8[2,3,4,5] q(0.05:-128)"}, ch, full, "PRelu(%x, %k)", "nncc_prelu_s8")
+	add("", []string{"i8[2,3,4,5] q(0.05:127)"}, ch, full, "PRelu(%x, %k)", "nncc_prelu_s8")
+	add("", []string{a}, ch, full, "Min(%x, %k)", "nncc_table2")
+	add("", []string{a}, ch, "bool[2,3,4,5]", "Less(%x, %k)", "nncc_table2")
+	add("", []string{a}, "const %k : i8[3,1,1] q(0.02:-9) = rand 3", full, "Mul(%x, %k)", "")
+	add("", []string{a}, "const %k : i8[3,1,1] q(0.02:-9) = rand 3", full, "Add(%x, %k)", "")
+	add("", []string{a}, "const %k : f32[5] = rand 3", full, "Mul(%x, %k)", "nncc_scale_shift_s8")
+	add("", []string{"i8[4,6] q(0.05:-3)"}, "const %k : f32[6] = rand 3", "i8[4,6] q(0.11:4)", "Add(%x, %k)", "nncc_scale_shift_s8")
+	bn := "const %s : f32[3] = rand 1\nconst %b : f32[3] = rand 2\nconst %m : f32[3] = rand 3\nconst %v : f32[3] = {0.5,1.5,2.0}"
+	add("", []string{a}, bn, full, "BatchNormalization(%x, %s, %b, %m, %v)", "nncc_scale_shift_s8")
+	add("", []string{"i8[5,3] q(0.05:-3)"}, bn, "i8[5,3] q(0.11:4)", "BatchNormalization(%x, %s, %b, %m, %v)", "nncc_scale_shift_s8")
+	runCases(t, cases)
+}
