@@ -143,3 +143,28 @@ func TestRecurrentF32(t *testing.T) {
 	)
 	runCases(t, cases)
 }
+
+func TestCast(t *testing.T) {
+	codes := map[string]int{"f32": 1, "u8": 2, "i8": 3, "u16": 4, "i16": 5, "i32": 6, "i64": 7, "bool": 9, "u32": 12}
+	var cases []kase
+	for _, from := range []string{"f32", "u8", "i8", "u16", "i16", "i32", "i64", "bool", "u32"} {
+		for _, to := range []string{"f32", "u8", "i8", "u16", "i16", "i32", "i64", "bool", "u32"} {
+			cases = append(cases, kase{name: from + " to " + to, order: "nhwc", src: one([]string{from + "[2,3,4,5]"}, "", fmt.Sprintf("Cast(%%x) {to=%d}", codes[to]))})
+		}
+	}
+	cases = append(cases,
+		kase{name: "cast like", src: one([]string{"f32[2,3,4]", "i32[7]"}, "", "CastLike(%x, %y)")},
+		kase{name: "argmax to float", src: "in %x : f32[2,5]\n%a = ArgMax(%x) {axis=1}\n%b = Cast(%a) {to=1}\nout \"b\" = %b"})
+	runCases(t, cases)
+}
+
+// TestNotInPlace: an operand that is part of the other one is read again.
+func TestNotInPlace(t *testing.T) {
+	slice := "const %s : i64[1] = {0}\nconst %e : i64[1] = {1}\n"
+	runCases(t, []kase{
+		{name: "slice", src: "in %i : f32[4,8]\n" + slice + "%x = Neg(%i)\n%y = Slice(%x, %s, %e)\n%o = Add(%x, %y)\nout \"o\" = %o"},
+		{name: "concat", src: "in %i : f32[1,8]\n%a = Neg(%i)\n%b = Exp(%i)\n%x = Concat(%a, %b) {axis=0}\n%o = Sub(%x, %a)\nout \"o\" = %o"},
+		{name: "transpose", src: "in %i : f32[4,4]\n%x = Neg(%i)\n%y = Transpose(%x)\n%o = Sub(%x, %y)\nout \"o\" = %o"},
+		{name: "gather", src: "in %i : i8[4,8] q(0.1:0)\nconst %k : i64[] = {0}\n%x : i8[4,8] q(0.1:0) = Relu(%i)\n%y : i8[8] q(0.1:0) = Gather(%x, %k)\n%o : i8[4,8] q(0.2:0) = Sub(%x, %y)\nout \"o\" = %o"},
+	})
+}

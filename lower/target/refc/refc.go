@@ -15,7 +15,7 @@ var Kernels = slices.Concat(
 	viewKernels(),
 	dataKernels(),
 	quantizeKernels(),
-	[]*target.Kernel{tableRow},
+	[]*target.Kernel{tableRow, castRow},
 	unaryKernels(),
 	binaryKernels(),
 	convKernels(),
