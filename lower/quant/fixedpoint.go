@@ -1,6 +1,346 @@
 package quant
 
-// FixedPoint x
-type FixedPoint struct{}
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 
-func (c *calibrator) fixedPoint() error { return nil }
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// FixedPoint is a fixed-point number format as nnabla's converters have it:
+//
+//	q(x) = clip(sign(x) * floor(|x|/delta + 1/2) * delta)
+//
+// within ±(2^(n-1)-1)*delta when signed, [0, (2^n-1)*delta] when not. All of it
+// is computed in float32. Source: nnabla, F.fixed_point_quantize and the graph
+// converters FixedPointWeightConverter and FixedPointActivationConverter.
+type FixedPoint struct {
+	// N is the number of bits, 2 to 16; 0 is 8.
+	N int
+	// Sign tells signed from unsigned formats; SignDefault is signed for
+	// weights and unsigned for activations.
+	Sign Sign
+	// Delta is the step. 0 takes the power of two that covers the largest
+	// magnitude of each tensor: 2^ceil(log2(max|x|/m)) with m the largest code.
+	Delta float64
+	// Floor rounds the exponent of that power down instead, which saturates
+	// the largest elements.
+	Floor bool
+}
+
+// Sign of a fixed-point format.
+type Sign uint8
+
+// The values of Sign.
+const (
+	SignDefault Sign = iota
+	Signed
+	Unsigned
+)
+
+// ParseFixedPoint reads "n=8,sign=1,delta=auto-pow2" in any order. delta is a
+// positive number, auto-pow2 or auto-pow2-floor; everything may be left out.
+func ParseFixedPoint(s string) (*FixedPoint, error) {
+	f := &FixedPoint{}
+	seen := map[string]bool{}
+	for _, part := range strings.Split(s, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		key, val, ok := strings.Cut(part, "=")
+		if !ok {
+			return nil, fmt.Errorf("%q is not of the form key=value; want for example n=8,sign=1,delta=auto-pow2", part)
+		}
+		if seen[key] {
+			return nil, fmt.Errorf("%s is given twice", key)
+		}
+		seen[key] = true
+		switch key {
+		case "n":
+			n, err := strconv.Atoi(val)
+			if err != nil || n < 2 || n > 16 {
+				return nil, fmt.Errorf("n is %q, want a number of bits from 2 to 16", val)
+			}
+			f.N = n
+		case "sign":
+			switch strings.ToLower(val) {
+			case "1", "true":
+				f.Sign = Signed
+			case "0", "false":
+				f.Sign = Unsigned
+			default:
+				return nil, fmt.Errorf("sign is %q, want 0 or 1", val)
+			}
+		case "delta":
+			switch val {
+			case "auto-pow2":
+			case "auto-pow2-floor":
+				f.Floor = true
+			default:
+				d, err := strconv.ParseFloat(val, 64)
+				if err != nil || !(d >= minDelta && d <= maxDelta) {
+					return nil, fmt.Errorf("delta is %q, want a step from %g to %g, auto-pow2 or auto-pow2-floor", val, minDelta, maxDelta)
+				}
+				f.Delta = d
+			}
+		default:
+			return nil, fmt.Errorf("unknown key %q; want n, sign or delta", key)
+		}
+	}
+	return f, nil
+}
+
+// Steps whose products with codes and with each other stay normal in float32.
+const (
+	minDelta = 0x1p-60
+	maxDelta = 0x1p60
+)
+
+// format is a FixedPoint with everything decided for one tensor.
+type format struct {
+	dtype  tensor.DType
+	lo, hi float32 // codes
+	delta  float32
+}
+
+func (f *FixedPoint) signed(def bool) bool {
+	return f.Sign == Signed || f.Sign == SignDefault && def
+}
+
+// format decides the step for a tensor whose largest magnitude is peak.
+func (f *FixedPoint) format(signed bool, peak float64) format {
+	n := f.N
+	if n == 0 {
+		n = 8
+	}
+	var k format
+	if signed {
+		k.hi = float32(int(1)<<(n-1) - 1)
+		k.lo, k.dtype = -k.hi, tensor.I8
+		if n > 8 {
+			k.dtype = tensor.I16
+		}
+	} else {
+		k.hi, k.dtype = float32(int(1)<<n-1), tensor.U8
+		if n > 8 {
+			k.dtype = tensor.U16
+		}
+	}
+	delta := f.Delta
+	if delta == 0 {
+		delta = powerOfTwo(peak/float64(k.hi), f.Floor)
+	}
+	k.delta = float32(delta)
+	return k
+}
+
+// powerOfTwo is the least power of two that is at least x, or with floor the
+// greatest that is at most x; 1 for 0.
+func powerOfTwo(x float64, floor bool) float64 {
+	if !(x > 0) {
+		return 1
+	}
+	frac, exp := math.Frexp(min(x, maxDelta)) // x = frac * 2^exp, frac in [1/2, 1)
+	if floor || frac == 0.5 {
+		exp--
+	}
+	return min(max(math.Ldexp(1, exp), minDelta), maxDelta)
+}
+
+// code is sign(x)*floor(|x|/delta + 1/2), clipped, in float32.
+func (k format) code(x float32) float32 {
+	a := x
+	if a < 0 {
+		a = -a
+	}
+	q := float32(math.Floor(float64(float32(a/k.delta) + 0.5)))
+	if x < 0 {
+		q = -q
+	}
+	return min(max(q, k.lo), k.hi)
+}
+
+func (k format) quant() *ir.Quant { return ir.PerTensor(k.delta, 0) }
+
+// fixedPoint quantises weights and activations as asked for, and nothing else.
+func (c *calibrator) fixedPoint() error {
+	c.rules = map[*ir.Node]rule{}
+	if f := c.opt.FixedWeights; f != nil {
+		for _, n := range slices.Clone(c.g.Nodes) {
+			if err := c.fixedWeights(n, f); err != nil {
+				return err
+			}
+		}
+	}
+	if f := c.opt.FixedActivations; f != nil {
+		return c.fixedActivations(f)
+	}
+	return nil
+}
+
+// fixedWeights gives the constant weights and biases of a multiply-accumulate
+// operator fixed-point values, each tensor with its own step when it is
+// automatic: an initialiser of integers and a DequantizeLinear with scale
+// delta and zero point 0.
+func (c *calibrator) fixedWeights(n *ir.Node, f *FixedPoint) error {
+	if weightAxis(n) < 0 || n.Quantised() {
+		return nil
+	}
+	for i := 1; i < len(n.In) && i <= 2; i++ {
+		v := n.In[i]
+		if v == nil || v.Const == nil || v.Const.DType != tensor.F32 {
+			continue
+		}
+		k := f.format(f.signed(true), slices.Max(channelPeaks(v.Const, -1)))
+		t := v.Type.WithQuant(k.dtype, k.quant())
+		key := weightKey{v, fmt.Sprint("fixed", k)}
+		d := c.weights[key]
+		if d == nil || slices.Index(c.g.Nodes, d.Def) > slices.Index(c.g.Nodes, n) {
+			q := tensor.New(k.dtype, v.Const.Shape)
+			for e, x := range tensor.As[float32](v.Const) {
+				q.SetInt(e, int64(k.code(x)))
+			}
+			var err error
+			if d, err = Linear(c.g, n, op.DequantizeLinear, c.g.AddConst(v.Name+".quantized", q), t); err != nil {
+				return err
+			}
+			c.weights[key] = d
+		}
+		c.g.SetInput(n, i, d)
+	}
+	return nil
+}
+
+// activations are operators whose outputs nnabla's activation converter
+// quantises; true for those that never give a negative number.
+var activations = map[*ir.OpDef]bool{
+	op.Relu: true, op.Sigmoid: true, op.HardSigmoid: true, op.Clip: false, op.Tanh: false, op.LeakyRelu: false, op.PRelu: false,
+	op.Get("", "Elu"): false, op.Get("", "Selu"): false, op.Get("", "Celu"): false, op.Get("", "Gelu"): false, op.Get("", "HardSwish"): false,
+	op.Get("", "Swish"): false, op.Get("", "Mish"): false, op.Get("", "Softplus"): true, op.Get("", "Softsign"): false, op.ThresholdedRelu: false,
+}
+
+// activates reports a node that is an activation function or has absorbed
+// one; positive that its output is never negative.
+func activates(n *ir.Node) (positive, ok bool) {
+	if n.Quantised() || len(n.Out) != 1 || n.Out[0].Type.DType != tensor.F32 {
+		return false, false
+	}
+	positive, ok = activations[n.Op]
+	if n.Op == op.Clip {
+		if lo := n.ConstIn(1); lo != nil && lo.Float(0) >= 0 {
+			positive = true
+		}
+		return positive, ok
+	}
+	if canAct(n.Op) && (n.Has("act_min") || n.Has("act_max")) {
+		lo, _ := op.ActBounds(n)
+		return lo >= 0, true
+	}
+	return positive, ok
+}
+
+func canAct(d *ir.OpDef) bool {
+	return slices.ContainsFunc(d.Attrs, func(a ir.AttrSpec) bool { return a.Name == "act_min" })
+}
+
+// fixedActivations puts a Q/DQ pair behind every activation, whose own part in
+// an unsigned format (x below 0 becomes 0) stays where it was. An unsigned
+// format is not for activations that give negative numbers: these stay float.
+//
+// QuantizeLinear rounds a value exactly between two codes to the even one, the
+// formula away from zero; Options.SpellRounding writes the formula out.
+func (c *calibrator) fixedActivations(f *FixedPoint) error {
+	signed := f.signed(false)
+	var list []*ir.Node
+	c.obs = &observer{g: c.g, samples: c.opt.Samples, stats: map[*ir.Value]*stats{}}
+	for _, n := range c.g.Nodes {
+		if positive, ok := activates(n); ok && (signed || positive) {
+			list = append(list, n)
+			c.obs.stats[n.Out[0]] = &stats{}
+		}
+	}
+	if f.Delta == 0 && len(list) > 0 {
+		if err := c.obs.ranges(); err != nil {
+			return err
+		}
+	}
+	for _, n := range list {
+		s := c.obs.stats[n.Out[0]]
+		if err := c.fixedActivation(n, f.format(signed, max(-s.lo, s.hi))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fixedActivation quantises the output of n.
+func (c *calibrator) fixedActivation(n *ir.Node, k format) error {
+	v := n.Out[0]
+	readers := slices.Clone(v.Uses())
+	isOut := c.g.IsOutput(v)
+	at := c.after(v)
+	lo, hi := k.dtype.IntRange()
+	x := v
+	insert := func(o *ir.OpDef, in ...*ir.Value) error {
+		m, err := c.g.InsertBefore(at, o, v.Name+"."+strings.ToLower(o.Name), nil, 1, in...)
+		if err != nil {
+			return err
+		}
+		m.Origin, x = n.Origin, m.Out[0]
+		return nil
+	}
+	scalar := func(name string, f float32) *ir.Value { return c.g.AddConst(v.Name+"."+name, tensor.Scalar(f)) }
+	if float32(hi) != k.hi || k.lo < 0 && float32(lo) != k.lo {
+		// Codes that the element type has and the format lacks.
+		if err := insert(op.Clip, x, scalar("least", k.lo*k.delta), scalar("most", k.hi*k.delta)); err != nil {
+			return err
+		}
+	}
+	if c.opt.SpellRounding {
+		a := x
+		steps := []func() error{
+			func() error { return insert(op.Get("", "Abs"), a) },
+			func() error { return insert(op.Div, x, scalar("delta", k.delta)) },
+			func() error { return insert(op.Add, x, scalar("half", 0.5)) },
+			func() error { return insert(op.Get("", "Floor"), x) },
+			func() error { return insert(op.Mul, x, scalar("delta", k.delta)) },
+		}
+		if k.lo < 0 {
+			var mag *ir.Value
+			steps = append(steps, func() error { mag = x; return insert(op.Get("", "Sign"), a) }, func() error { return insert(op.Mul, x, mag) })
+		} else {
+			steps = append([]func() error{func() error { return insert(op.Relu, a) }}, steps[1:]...)
+		}
+		for _, f := range steps {
+			if err := f(); err != nil {
+				return err
+			}
+		}
+	}
+	t := v.Type.WithQuant(k.dtype, k.quant())
+	q, err := Linear(c.g, at, op.QuantizeLinear, x, t)
+	if err != nil {
+		return err
+	}
+	d, err := Linear(c.g, at, op.DequantizeLinear, q, t)
+	if err != nil {
+		return err
+	}
+	for _, u := range readers {
+		c.g.SetInput(u.Node, u.Index, d)
+	}
+	if isOut {
+		for i, o := range c.g.Out {
+			if o == v {
+				c.g.Out[i] = d
+			}
+		}
+	}
+	return nil
+}

@@ -33,6 +33,10 @@ type Options struct {
 	// calibrated integers; see fixedpoint.go. Where either is set, nothing else
 	// is quantised.
 	FixedWeights, FixedActivations *FixedPoint
+	// SpellRounding writes the rounding of fixed-point activations out in float
+	// operators, so that ties go away from zero as in nnabla; it cannot become
+	// integer arithmetic then.
+	SpellRounding bool
 	// Keep, when set, is asked for every node that could be quantised; nodes
 	// for which it is true stay float.
 	Keep func(n *ir.Node) bool
@@ -75,13 +79,16 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 	c := &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
 	before := g.Clone()
 	if opt.FixedWeights != nil || opt.FixedActivations != nil {
+		c.opt.Method = FixedPointMethod
 		if err := c.fixedPoint(); err != nil {
 			return nil, err
 		}
 		return c.report(before)
 	}
 	if opt.Equalize {
-		equalize(g)
+		if err := equalize(g, opt.Samples); err != nil {
+			return nil, err
+		}
 	}
 	c.plan()
 	if len(c.values) > 0 {

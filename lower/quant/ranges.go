@@ -19,6 +19,9 @@ const (
 	Entropy    = "entropy"    // the range of the least Kullback-Leibler divergence
 )
 
+// FixedPointMethod is what the report says of fixed-point formats.
+const FixedPointMethod = "fixed-point"
+
 // Methods lists them, the default first.
 var Methods = []string{MSE, MinMax, Percentile, Entropy}
 
