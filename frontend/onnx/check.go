@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nncc/nncc/frontend/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 )
@@ -14,11 +15,11 @@ import (
 // order, dangling inputs), operators, arity, attributes and element types against
 // the operator schemas, constants and their external data, subgraphs, functions.
 // All findings are reported, in the order of the file, up to Limits.Findings.
-// libs are functions beside the model's own that define custom operators; calls
-// of them are checked, they themselves are not (LoadFunctions does that).
+// libs are functions beside the model's own and those that nncc ships; calls of
+// them are checked, they themselves are not (LoadFunctions does that).
 func Check(m *Model, libs ...*pb.FunctionProto) []Finding {
 	c := &checker{m: m, lim: m.Limits.orDefault(), ir: m.Proto.GetIrVersion(), unknown: map[string]bool{}}
-	c.functions(libs)
+	c.functions(append(functions.Default(), libs...))
 	c.header()
 	if m.Proto.Graph == nil {
 		c.add(Finding{Code: "no-graph", Where: "the model", Found: "has no graph", Want: "a ModelProto with a graph"})

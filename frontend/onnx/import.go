@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nncc/nncc/frontend/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -20,8 +21,8 @@ type ImportOptions struct {
 	Shapes map[string][]int
 	// Set binds inputs to constants.
 	Set map[string]*tensor.Dense
-	// Functions are libraries of operator definitions beside the model's own;
-	// later ones take precedence, the model's own before all.
+	// Functions are libraries of operator definitions beside the model's own
+	// and those that nncc ships: the model's come first, then the later of these.
 	Functions []*pb.FunctionProto
 	// Note receives remarks such as a batch dimension pinned to 1; may be nil.
 	Note func(string)
@@ -86,7 +87,7 @@ func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	if v, ok := im.opsets[""]; ok && v < minOpset {
 		return nil, ImportErrors{&ir.Diag{Code: "opset", Node: "the model", Msg: fmt.Sprintf("imports opset %d; opsets from %d on are read", v, minOpset), Hint: "convert it with onnx.version_converter"}}
 	}
-	for _, f := range opt.Functions {
+	for _, f := range append(functions.Default(), opt.Functions...) {
 		im.funcs[funcKey(f.GetDomain(), f.GetName(), f.GetOverload())] = f
 	}
 	for _, f := range m.Proto.GetFunctions() {

@@ -32,6 +32,21 @@ type Model struct {
 // Load reads a model file. External data is looked for below the file's folder.
 func Load(path string, lim Limits) (*Model, error) {
 	lim = lim.orDefault()
+	b, err := readFile(path, lim)
+	if err != nil {
+		return nil, err
+	}
+	m, err := Parse(b, lim)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	m.Path = path
+	m.Dir = filepath.Dir(path)
+	return m, nil
+}
+
+// readFile reads a regular file of at most Limits.FileBytes.
+func readFile(path string, lim Limits) ([]byte, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -68,13 +83,7 @@ func Load(path string, lim Limits) (*Model, error) {
 	if int64(len(b)) > lim.FileBytes {
 		return nil, fmt.Errorf("%s: above the limit of %d bytes", path, lim.FileBytes)
 	}
-	m, err := Parse(b, lim)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	m.Path = path
-	m.Dir = filepath.Dir(path)
-	return m, nil
+	return b, nil
 }
 
 // Parse decodes a model from memory; it has no folder for external data until

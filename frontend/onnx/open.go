@@ -1,16 +1,11 @@
 package onnx
 
-import (
-	"github.com/nncc/nncc/frontend/functions"
-	"github.com/nncc/nncc/frontend/onnx/pb"
-	"github.com/nncc/nncc/ir"
-)
+import "github.com/nncc/nncc/ir"
 
 // Open loads a model file, checks it and imports it: Load, Check and Import in
 // one. The errors that Check and Import find come back as ImportErrors, all of
 // them; Check's warnings go to opt.Note. The model is returned as soon as the
-// file could be decoded, also beside an error. The functions that nncc ships
-// define custom operators unless the model or opt.Functions do.
+// file could be decoded, also beside an error.
 func Open(path string, lim Limits, opt ImportOptions) (*Model, *ir.Graph, error) {
 	m, err := Load(path, lim)
 	if err != nil {
@@ -22,7 +17,6 @@ func Open(path string, lim Limits, opt ImportOptions) (*Model, *ir.Graph, error)
 
 // OpenModel is Open for a model that is loaded.
 func OpenModel(m *Model, opt ImportOptions) (*ir.Graph, error) {
-	opt.Functions = append(append([]*pb.FunctionProto{}, functions.Default()...), opt.Functions...)
 	var errs ImportErrors
 	for _, f := range Check(m, opt.Functions...) {
 		switch {
