@@ -95,30 +95,29 @@ func gemmInt(ta, tb bool, m, n, k int, alpha int32, a []int32, lda int, b []int3
 	}
 }
 
-// inFloat runs f32 or f64 on in, by the type of in[0]; 16-bit floats go
-// through float32 and back.
-func inFloat(in []*tensor.Dense, f32, f64 func(in []*tensor.Dense) []*tensor.Dense) []*tensor.Dense {
-	switch dt := in[0].DType; dt {
-	case tensor.F64:
+// inFloat runs f64 on in, widened, and rounds the results once to the type of
+// in[0]. A reference should not depend on the order of its sums: rounded once,
+// values that lie on the edge between two quantisation steps fall to the same
+// side as with the fused multiply-adds of other runtimes.
+func inFloat(in []*tensor.Dense, f64 func(in []*tensor.Dense) []*tensor.Dense) []*tensor.Dense {
+	dt := in[0].DType
+	if dt == tensor.F64 {
 		return f64(in)
-	case tensor.F32:
-		return f32(in)
-	default:
-		wide := make([]*tensor.Dense, len(in))
-		for i, d := range in {
-			if d != nil && d.DType.IsFloat() {
-				d = d.Cast(tensor.F32)
-			}
-			wide[i] = d
-		}
-		out := f32(wide)
-		for i, d := range out {
-			if d != nil && d.DType == tensor.F32 {
-				out[i] = d.Cast(dt)
-			}
-		}
-		return out
 	}
+	wide := make([]*tensor.Dense, len(in))
+	for i, d := range in {
+		if d != nil && d.DType.IsFloat() {
+			d = d.Cast(tensor.F64)
+		}
+		wide[i] = d
+	}
+	out := f64(wide)
+	for i, d := range out {
+		if d != nil && d.DType == tensor.F64 {
+			out[i] = d.Cast(dt)
+		}
+	}
+	return out
 }
 
 // floats is the typed data of an optional tensor; nil when it is absent.

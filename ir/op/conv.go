@@ -73,7 +73,7 @@ func evalConv(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := inFloat(in, convolve[float32](n, g), convolve[float64](n, g))
+	out := inFloat(in, convolve[float64](n, g))
 	return out, nil
 }
 
@@ -90,7 +90,7 @@ func evalConvTranspose(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := inFloat(in, convolveTransposed[float32](n, g), convolveTransposed[float64](n, g))
+	out := inFloat(in, convolveTransposed[float64](n, g))
 	return out, nil
 }
 

@@ -75,7 +75,7 @@ func evalGemm(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	dt := in[0].DType
 	if dt.IsFloat() {
-		return inFloat(in, gemmFloat[float32](n, g), gemmFloat[float64](n, g)), nil
+		return inFloat(in, gemmFloat[float64](n, g)), nil
 	}
 	wide := make([]*tensor.Dense, len(in))
 	for i, d := range in {

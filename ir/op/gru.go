@@ -19,7 +19,7 @@ var GRU = def(ir.OpDef{
 		if err != nil {
 			return nil, err
 		}
-		return inFloat(in, gruFloat[float32](n, g), gruFloat[float64](n, g)), nil
+		return inFloat(in, gruFloat[float64](n, g)), nil
 	},
 	Pattern: ir.Opaque, MACs: rnnMACs,
 })
@@ -73,7 +73,7 @@ var RNN = def(ir.OpDef{
 		if err != nil {
 			return nil, err
 		}
-		return inFloat(in, rnnFloat[float32](n, g), rnnFloat[float64](n, g)), nil
+		return inFloat(in, rnnFloat[float64](n, g)), nil
 	},
 	Pattern: ir.Opaque, MACs: rnnMACs,
 })

@@ -22,7 +22,7 @@ var LSTM = def(ir.OpDef{
 		if err != nil {
 			return nil, err
 		}
-		return inFloat(in, lstmFloat[float32](n, g), lstmFloat[float64](n, g)), nil
+		return inFloat(in, lstmFloat[float64](n, g)), nil
 	},
 	Pattern: ir.Opaque, MACs: rnnMACs,
 })

@@ -106,7 +106,7 @@ func evalMatMul(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return nil, err
 	}
 	if in[0].DType.IsFloat() {
-		return inFloat(in, matmulFloat[float32](n, g), matmulFloat[float64](n, g)), nil
+		return inFloat(in, matmulFloat[float64](n, g)), nil
 	}
 	a, b := in[0].Int64s(), in[1].Int64s()
 	y := tensor.New(in[0].DType, g.Shape)

@@ -204,7 +204,7 @@ func evalPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inFloat(in, poolFloat(n, g, poolRuleOf[float32](n)), poolFloat(n, g, poolRuleOf[float64](n))), nil
+	return inFloat(in, poolFloat(n, g, poolRuleOf[float64](n))), nil
 }
 
 func poolRuleOf[T float](n *ir.Node) poolRule[T] {

@@ -99,7 +99,7 @@ func evalQLSTMFloat(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	wide[5], wide[6] = opt(in, 4), opt(in, 5)
 	lstm := &ir.Node{Name: n.Name, Op: Get("", "LSTM")}
-	out := inFloat(wide, lstmFloat[float32](lstm, g), lstmFloat[float64](lstm, g))
+	out := inFloat(wide, lstmFloat[float64](lstm, g))
 	out[0] = out[0].Reshaped([]int{g.Seq, g.Batch, g.Hidden})
 	for i := 1; i < 3; i++ {
 		out[i] = out[i].Reshaped([]int{g.Batch, g.Hidden})

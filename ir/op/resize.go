@@ -50,7 +50,7 @@ var Resize = def(ir.OpDef{
 			y := resample[float64](n, g)([]*tensor.Dense{x.Cast(tensor.F64)})
 			return outs(y[0].Cast(x.DType))
 		}
-		return inFloat(in[:1], resample[float32](n, g), resample[float64](n, g)), nil
+		return inFloat(in[:1], resample[float64](n, g)), nil
 	},
 	EvalQ:   evalResizeQ,
 	Pattern: ir.Opaque, Quant: ir.QInt,

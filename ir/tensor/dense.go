@@ -348,6 +348,22 @@ func (d *Dense) Cast(dt DType) *Dense {
 		return d
 	}
 	out := New(dt, d.Shape)
+	switch s := d.Data.(type) {
+	case []float32:
+		if dt == F64 {
+			for i, o := 0, out.Data.([]float64); i < len(s); i++ {
+				o[i] = float64(s[i])
+			}
+			return out
+		}
+	case []float64:
+		if dt == F32 {
+			for i, o := 0, out.Data.([]float32); i < len(s); i++ {
+				o[i] = float32(s[i])
+			}
+			return out
+		}
+	}
 	if (d.DType.IsInt() || d.DType == Bool) && !dt.IsFloat() {
 		for i, n := 0, d.Len(); i < n; i++ {
 			out.SetInt(i, d.Int(i))
