@@ -117,7 +117,7 @@ func doubleDash(args []string, fs *pflag.FlagSet) []string {
 // laterFlags are flags of the contract that this version does not have yet.
 var laterFlags = map[string]bool{
 	"weights": true, "layers-config": true, "sensitivity": true, "align": true, "fuse": true, "pad-input": true,
-	"functions": true, "state": true, "stream": true, "outputs": true,
+	"state": true, "stream": true, "outputs": true,
 }
 
 func later(err error, verb string) error {

@@ -92,6 +92,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.FixedActs, "fixed-point-activations", "", "nnabla's converter: `n=8,sign=0,delta=X`")
 	fs.StringArrayVar(&f.Dims, "dim", nil, "pin a symbolic dimension: `NAME=N` (repeatable)")
 	fs.StringArrayVar(&f.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE` (repeatable)")
+	fs.StringArrayVar(&f.Functions, "functions", nil, "`FILE` of ONNX functions for custom operators, ONNX or ONNX text (repeatable)")
 	fs.IntVar(&f.MaxSegments, "max-segments", -1, "gate: at most `N` accelerator segments")
 	fs.IntVar(&f.MaxFallback, "max-fallback", -1, "gate: at most `N` compute nodes outside the segments")
 	fs.StringVar(&f.MaxRAM, "max-ram", "", "gate: arena `BYTES`")
@@ -132,6 +133,7 @@ func runFlags(c *cli, fs *pflag.FlagSet) {
 }
 
 func checkFlags(c *cli, fs *pflag.FlagSet) {
+	fs.StringArrayVar(&c.cfg.Functions, "functions", nil, "`FILE` of ONNX functions for custom operators (repeatable)")
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
 	fs.StringArrayVar(&c.cfg.Dims, "dim", nil, "pin a symbolic dimension: `NAME=N` (repeatable)")
 	fs.StringArrayVar(&c.cfg.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE` (repeatable)")

@@ -125,9 +125,6 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	if out.Program, err = schedule.Build(out.Lowered.Graph, out.Lowered.Low); err != nil {
 		return nil, err
 	}
-	if spec.Runner.StandsIn != "" {
-		c.warn(spec.Runner.StandsIn)
-	}
 	out.memoryWarnings()
 	c.note("generating C")
 	sum := hex.EncodeToString(m.SHA256[:])

@@ -14,17 +14,6 @@ func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
 	if err != nil {
 		return nil, nil, &InputError{err}
 	}
-	var bad onnx.ImportErrors
-	for _, f := range onnx.Check(m) {
-		if f.Severity == onnx.Error {
-			bad = append(bad, &f)
-		} else {
-			c.warn(f.Error())
-		}
-	}
-	if len(bad) > 0 {
-		return nil, nil, &InputError{bad}
-	}
 	g, err := c.importModel(m, shapes)
 	if err != nil {
 		return nil, nil, &InputError{err}
@@ -49,7 +38,14 @@ func (c *Config) importModel(m *onnx.Model, shapes map[string][]int) (*ir.Graph,
 		}
 		opt.Set[k] = d
 	}
-	return onnx.Import(m, opt)
+	for _, f := range c.Functions {
+		fs, err := onnx.LoadFunctions(f, onnx.Limits{})
+		if err != nil {
+			return nil, err
+		}
+		opt.Functions = append(opt.Functions, fs...)
+	}
+	return onnx.OpenModel(m, opt)
 }
 
 // constant reads the VALUE of --set: a number, or a .npy file.

@@ -47,6 +47,9 @@ func (v *Verdict) Text() string {
 	if v.Mismatches > 0 {
 		verdict = "DIFFERENT"
 	}
+	if v.StandsIn != "" {
+		fmt.Fprintf(&b, "note: %s\n", v.StandsIn)
+	}
 	fmt.Fprintf(&b, "%s: %d cases, %d mismatches: %s\n", v.Board, v.Cases, v.Mismatches, verdict)
 	return b.String()
 }

@@ -1,0 +1,125 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"sort"
+	"testing"
+
+	"github.com/nncc/nncc/boards/run"
+)
+
+var update = flag.Bool("update", false, "tighten testdata/ratchet.json")
+
+// figures are what a program costs; smaller is better.
+type figures struct {
+	Arena        int    `json:"arena_bytes"`
+	Code         uint64 `json:"code_bytes,omitempty"`
+	Instructions uint64 `json:"instructions,omitempty"`
+}
+
+// TestRatchet holds arena, code and instructions of the shipped model (and of
+// the reference models where they are) at what was reached before: a figure may
+// only fall, and -update writes the smaller one down. Compilers differ between
+// Debian releases, so code and instructions have 2 % of room.
+func TestRatchet(t *testing.T) {
+	path := filepath.Join("testdata", "ratchet.json")
+	want := map[string]figures{}
+	if b, err := os.ReadFile(path); err == nil {
+		if err := json.Unmarshal(b, &want); err != nil {
+			t.Fatal(err)
+		}
+	}
+	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
+	got := map[string]figures{}
+	for _, board := range []string{"cortex-m0plus", "cortex-m4", "cortex-m55"} {
+		c := config(filepath.Join(digits, "digits.onnx"), board)
+		c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
+		measure(t, got, "digits@"+board, c, true)
+	}
+	dir := filepath.Join("..", "..", "..", "..", "shared")
+	for _, name := range []string{"kws_int8", "ic_int8", "vww_int8", "hello_world_int8"} {
+		if m := filepath.Join(dir, "models", name+".onnx"); exists(m) {
+			measure(t, got, name+"@cortex-m55", config(m, "cortex-m55"), name != "vww_int8")
+			measure(t, got, name+"@cortex-m0plus", config(m, "cortex-m0plus"), false)
+		}
+	}
+	var names []string
+	for n := range got {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	tighter := false
+	for _, n := range names {
+		g, w := got[n], want[n]
+		if w == (figures{}) {
+			if !*update {
+				t.Errorf("%s is not in the ratchet: run with -update", n)
+			}
+			want[n], tighter = g, true
+			continue
+		}
+		if g.Arena > w.Arena {
+			t.Errorf("%s: arena %d bytes, was %d", n, g.Arena, w.Arena)
+		}
+		if g.Code > w.Code+w.Code/50 {
+			t.Errorf("%s: code %d bytes, was %d", n, g.Code, w.Code)
+		}
+		if g.Instructions > w.Instructions+w.Instructions/50 {
+			t.Errorf("%s: %d instructions, were %d", n, g.Instructions, w.Instructions)
+		}
+		m := figures{min(g.Arena, w.Arena), w.Code, w.Instructions}
+		if g.Code > 0 {
+			m.Code = min(g.Code, w.Code)
+		}
+		if g.Instructions > 0 {
+			m.Instructions = min(g.Instructions, w.Instructions)
+		}
+		if m != w {
+			want[n], tighter = m, true
+		}
+	}
+	if *update && tighter && !t.Failed() {
+		if err := os.WriteFile(path, toJSON(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func measure(t *testing.T, got map[string]figures, key string, c *Config, execute bool) {
+	t.Helper()
+	o, err := c.Compile()
+	if err != nil {
+		t.Fatalf("%s: %v", key, err)
+	}
+	f := figures{Arena: o.Program.ArenaBytes}
+	if execute {
+		im := buildSize(t, o)
+		f.Code = im.Sizes.Code()
+		c.Cases = 1
+		cases, err := c.cases(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: memory(cases[0].inputs, o.Lowered.Graph.In)}})
+		require(t, err)
+		f.Instructions = res.Cases[0].Instructions
+	}
+	got[key] = f
+}
+
+// buildSize builds for size, as code bytes are compared.
+func buildSize(t *testing.T, o *Compiled) *run.Image {
+	t.Helper()
+	dir := t.TempDir()
+	if err := writeFiles(dir, o.Files); err != nil {
+		t.Fatal(err)
+	}
+	im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Opt: "size"})
+	require(t, err)
+	t.Cleanup(func() { im.Close() })
+	return im
+}
