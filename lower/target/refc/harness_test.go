@@ -235,16 +235,20 @@ func runCases(t *testing.T, cases []kase) {
 	src.WriteString("    return 0;\n}\n")
 	write("main.c", src.Bytes())
 	write("kernels.c", kernels.Bytes())
-	flags := strings.Fields("-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror " +
-		"-O1 -fsanitize=address,undefined -fno-sanitize-recover=all -ffp-contract=off -I. -Inncc -Inncc/cmsis_nn")
-	args := append([]string{"-std=c11"}, flags...) // C11 for aligned_alloc in main only
-	cmd := exec.Command(cc, append(args, "main.c", "kernels.c", "-lm", "-o", "run")...)
-	cmd.Dir = dir
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("compiling: %v\n%s", err, head(msg))
+	const warn = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror -O0 -ffp-contract=off -I. -Inncc -Inncc/cmsis_nn "
+	const sanitize = "-fsanitize=address,undefined -fno-sanitize-recover=all "
+	gcc := func(args string) {
+		cmd := exec.Command(cc, strings.Fields(args)...)
+		cmd.Dir = dir
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("gcc %s: %v\n%s", args, err, head(msg))
+		}
 	}
+	gcc(warn + "-std=c11 -c main.c") // models only pass pointers on; C11 for aligned_alloc
+	gcc(warn + sanitize + "-std=c99 -c kernels.c")
+	gcc(sanitize + "main.o kernels.o -lm -o run")
 	var out, msg bytes.Buffer
-	cmd = exec.Command(filepath.Join(dir, "run"))
+	cmd := exec.Command(filepath.Join(dir, "run"))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &stdin, &out, &msg
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
 	if err := cmd.Run(); err != nil {

@@ -98,6 +98,9 @@ func TestBinaryS8(t *testing.T) {
 	for _, order := range []string{"", "nhwc", "2013"} {
 		for _, b := range []string{"i8[2,3,4,5] q(0.07:2)", "i8[3,1,1] q(0.07:2)", "i8[2,1,4,1] q(0.07:2)", "i8[1] q(0.07:2)"} {
 			in := []string{a, b}
+			if order == "2013" && b != "i8[3,1,1] q(0.07:2)" {
+				continue // tables are searched for every case: a sample will do
+			}
 			add(order, in, "", full, "Sub(%x, %y)", "nncc_sum_s8")
 			add(order, in, "", full, "Sub(%x, %y) {act_min=0.0}", "nncc_sum_s8")
 			add(order, in, "", full, "Div(%x, %y)", "nncc_div_s8")
@@ -110,6 +113,9 @@ func TestBinaryS8(t *testing.T) {
 			add(order, in, "", full, "Sum(%x, %y)", "nncc_sum_s8")
 			add(order, in, "", full, "Mean(%x, %y)", "nncc_sum_s8")
 			for _, c := range []string{"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"} {
+				if order != "" {
+					break
+				}
 				add(order, in, "", "bool[2,3,4,5]", c+"(%x, %y)", "")
 			}
 		}
