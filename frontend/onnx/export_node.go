@@ -3,6 +3,7 @@ package onnx
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -234,6 +235,9 @@ func (w *graphWriter) append(domain, name string, attrs ir.Attrs, in, out []stri
 
 // isDefault reports an attribute that says what would hold without it.
 func isDefault(name, attr string, a ir.Attr) bool {
+	if attr == "dilations" {
+		return !slices.ContainsFunc(a.Ints, func(d int64) bool { return d != 1 })
+	}
 	d := op.Get("", name)
 	if d == nil {
 		return false

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
@@ -19,6 +20,7 @@ var exporters map[string]func(*outNode)
 
 func init() {
 	exporters = map[string]func(*outNode){
+		"Conv":               (*outNode).window,
 		"Split":              (*outNode).split,
 		"Pad":                (*outNode).pad,
 		"Resize":             (*outNode).resize,
@@ -382,4 +384,17 @@ func (x *outNode) qlstm() {
 			x.emit("Reshape", nil, []string{out[i], x.constant(s+"_shape", tensor.Ints(x.n.Out[i].Type.Shape...))}, []string{s})
 		}
 	}
+}
+
+// window writes the padding of auto_pad SAME as numbers where there is
+// dilation: ONNX Runtime refuses to compute it then.
+func (x *outNode) window() {
+	if a, ok := x.attrs["auto_pad"]; ok && strings.HasPrefix(a.String, "SAME") {
+		dilated := slices.ContainsFunc(x.attrs["dilations"].Ints, func(d int64) bool { return d != 1 })
+		if g, err := op.ConvGeometry(x.n); dilated && err == nil {
+			x.attrs["pads"] = ir.Ints(append(append([]int{}, g.PadBegin...), g.PadEnd...)...)
+			delete(x.attrs, "auto_pad")
+		}
+	}
+	x.plain()
 }

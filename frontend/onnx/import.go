@@ -42,8 +42,8 @@ func (e ImportErrors) Error() string {
 // Unwrap lets errors.As find the single ones.
 func (e ImportErrors) Unwrap() []error { return e }
 
-// minOpset is the oldest opset that is read: before it, broadcasting was a
-// matter of attributes and many operators had training modes.
+// minOpset is the oldest opset of which every operator is read: before it,
+// broadcasting was a matter of attributes and many operators had training modes.
 const minOpset = 7
 
 // maxReported bounds how many errors one import lists.
@@ -83,9 +83,6 @@ func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	}
 	for _, o := range m.Proto.GetOpsetImport() {
 		im.opsets[domain(o.GetDomain())] = int(o.GetVersion())
-	}
-	if v, ok := im.opsets[""]; ok && v < minOpset {
-		return nil, ImportErrors{&ir.Diag{Code: "opset", Node: "the model", Msg: fmt.Sprintf("imports opset %d; opsets from %d on are read", v, minOpset), Hint: "convert it with onnx.version_converter"}}
 	}
 	for _, f := range append(functions.Default(), opt.Functions...) {
 		im.funcs[funcKey(f.GetDomain(), f.GetName(), f.GetOverload())] = f

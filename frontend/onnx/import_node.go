@@ -91,6 +91,9 @@ func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string
 		}
 		c.opset = 1
 	}
+	if dom == "" && c.opset < minOpset && schema.Lookup("", n.GetOpType(), int64(c.opset)) != schema.Lookup("", n.GetOpType(), minOpset) {
+		return c.errf("opset", "operator %s of opset %d is not supported, its form changed until opset %d; want opset %d or newer (onnx.version_converter converts models)", plain(n.GetOpType()), c.opset, minOpset, minOpset)
+	}
 	if err := c.readAttrs(); err != nil {
 		return err
 	}
