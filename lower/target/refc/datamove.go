@@ -147,12 +147,8 @@ var padRow = &target.Kernel{
 	},
 }
 
-// mergePad joins dimensions that are not padded with the one before them,
-// whose padding then counts whole blocks. Only edge-like modes need the padded
-// dimension itself, so blocks are joined to the right of it when nothing else
-// is padded: elements of a block move together in every mode only if the
-// kernel sees them as one element, which it does not; so only neighbours that
-// are both unpadded are joined.
+// mergePad drops dimensions of size 1 and joins neighbours of which neither is
+// padded.
 func mergePad(in, out, before []int) (i, o, b []int) {
 	for d := range in {
 		if in[d] == 1 && out[d] == 1 {

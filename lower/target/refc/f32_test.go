@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/tensor"
 )
 
 // one is a graph of one node with inputs %x, %y, ... of the given types.
@@ -192,6 +190,3 @@ func TestAxisF32(t *testing.T) {
 	cases = append(cases, kase{name: "noop", src: one(f32("[2,3,4]"), "", "ReduceSum(%x) {noop_with_empty_axes=1}")})
 	runCases(t, cases)
 }
-
-var _ = ir.NHWC
-var _ = tensor.F32

@@ -1,8 +1,6 @@
 package refc
 
 import (
-	"slices"
-
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
 )
@@ -27,9 +25,6 @@ func (m move) identity() bool {
 	m = m.merged()
 	return len(m.dims) == 1 && m.x[0] == 1 && m.y[0] == 1 && m.xOff == 0 && m.yOff == 0
 }
-
-// dense lists whether the strides are those of a dense tensor of dims.
-func dense(dims, st []int) bool { return slices.Equal(tensor.Strides(dims), st) }
 
 // move emits the copy by the simplest kernel that can do it: whole blocks of
 // bytes, else the strided copy.
