@@ -125,6 +125,9 @@ func fixedPoint(g *ir.Graph, o Options, r *Result, d *dumper) error {
 	if o.Precision == "float32" {
 		r.Precision = "float32"
 		if own {
+			if err := quant.MovesOnReals(g); err != nil {
+				return err
+			}
 			if err := foldDequantize(g); err != nil {
 				return err
 			}

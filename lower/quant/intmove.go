@@ -51,6 +51,11 @@ func (c *converter) integerMoves() error {
 	return nil
 }
 
+// MovesOnReals runs that rewrite alone, for programs that stay float.
+func MovesOnReals(g *ir.Graph) error {
+	return (&converter{g: g}).integerMoves()
+}
+
 // movesIntegers reports a data-moving operator on int8 or uint8 data.
 func movesIntegers(n *ir.Node) bool {
 	t := n.In
