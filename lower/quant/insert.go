@@ -77,6 +77,7 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 		return nil, err
 	}
 	c := &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
+	g.RemoveDead()
 	before := g.Clone()
 	if opt.FixedWeights != nil || opt.FixedActivations != nil {
 		c.opt.Method = FixedPointMethod
@@ -117,6 +118,12 @@ func (c *calibrator) plan() {
 		}
 	}
 	c.dropIdle()
+	c.collect()
+}
+
+// collect lists the values that get a Q/DQ pair.
+func (c *calibrator) collect() {
+	c.values = nil
 	seen := map[*ir.Value]bool{}
 	add := func(v *ir.Value) {
 		if v.Const == nil && !seen[v] {
@@ -133,7 +140,9 @@ func (c *calibrator) plan() {
 			add(n.In[i])
 		}
 		for _, v := range n.Out {
-			add(v)
+			if len(v.Uses()) > 0 || c.g.IsOutput(v) {
+				add(v)
+			}
 		}
 	}
 }
@@ -203,6 +212,7 @@ func (c *calibrator) observe() error {
 
 // choose gives every value its scale and zero point.
 func (c *calibrator) choose() {
+	c.floatTails()
 	list := c.share().collect()
 	parallelEach(len(list), func(i int) {
 		k := list[i]

@@ -13,6 +13,8 @@ import (
 type rule struct {
 	// in are the inputs that carry activations: int8 with one scale each.
 	in []int
+	// params are further constant inputs quantised by gateQuant (LSTM).
+	params []int
 	// weight and bias are the inputs of a multiply-accumulate operator that are
 	// constant parameters; -1 where there is none.
 	weight, bias int
@@ -43,6 +45,9 @@ func ruleFor(n *ir.Node) (r rule, ok bool) {
 		}
 	}
 	switch {
+	case n.Op == op.LSTM:
+		r.in, r.params = []int{0}, []int{1, 2}
+		ok = n.ConstIn(1) != nil && n.ConstIn(2) != nil && (n.Input(3) == nil || n.ConstIn(3) != nil) && integerLSTM(n)
 	case weightAxis(n) >= 0:
 		ok = macRule(n, &r)
 	case n.Op.Quant == ir.QMove:

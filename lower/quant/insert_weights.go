@@ -36,6 +36,14 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 			}
 		}
 	}
+	for _, i := range r.params {
+		v := n.In[i]
+		d, err := c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const)), math.RoundToEven)
+		if err != nil {
+			return err
+		}
+		c.g.SetInput(n, i, d)
+	}
 	for _, i := range r.in {
 		v := n.In[i]
 		if v.Const == nil {

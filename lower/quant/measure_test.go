@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -161,7 +162,8 @@ type variant struct {
 func variants(s []quant.Sample) []variant {
 	var out []variant
 	if v := os.Getenv("QVAR"); v != "" {
-		return []variant{{v, quant.Options{Method: v, Samples: s, BiasCorrection: os.Getenv("QBC") != ""}}}
+		p, _ := strconv.ParseFloat(os.Getenv("QPCT"), 64)
+		return []variant{{v, quant.Options{Method: v, Samples: s, BiasCorrection: os.Getenv("QBC") != "", Percentile: p}}}
 	}
 	for _, m := range quant.Methods {
 		out = append(out, variant{m, quant.Options{Method: m, Samples: s}})

@@ -17,6 +17,9 @@ func (c *converter) integer(n *ir.Node) (bool, error) {
 	if weightAxis(n) >= 0 {
 		return c.mac(n)
 	}
+	if n.Op == op.LSTM {
+		return c.lstm(n)
+	}
 	if n.Op == op.ArgMax || n.Op == op.ArgMin {
 		if f, ok := c.int8Form(n.In[0]); ok {
 			return true, c.replace(n, []*ir.Value{f.v}, nil)

@@ -55,6 +55,9 @@ func (g *groups) fix(v *ir.Value, q *ir.Quant) bool {
 // union joins the groups of a and b, unless different quantisations are
 // prescribed for them.
 func (g *groups) union(a, b *ir.Value) bool {
+	if g.parent[a] == nil || g.parent[b] == nil {
+		return true // nobody reads one of them
+	}
 	a, b = g.root(a), g.root(b)
 	if a == b {
 		return true
@@ -99,6 +102,70 @@ func (g *groups) collect() []*group {
 //     scales).
 const bitRatio = 2
 
+// tailRatio is how much the ranges of a Concat's inputs may differ where the
+// result is only for the caller. Beyond it (5 of 8 bits) the narrow ones would
+// be lost: box coordinates beside probabilities in a detector's output.
+const tailRatio = 32
+
+// floatTails takes back the quantisation of Concats whose inputs have such
+// different ranges that one scale would destroy the narrow ones, and whose
+// result leaves the graph or is read in float: they join the reals instead.
+func (c *calibrator) floatTails() {
+	changed := false
+	for _, n := range slices.Backward(c.g.Nodes) {
+		if r, ok := c.rules[n]; ok && r.join && c.spread(n, r) > tailRatio {
+			if tail := c.tail(n); tail != nil {
+				changed = true
+				for _, m := range tail {
+					delete(c.rules, m)
+				}
+			}
+		}
+	}
+	if changed {
+		c.collect()
+	}
+}
+
+// tail is n with everything that its result goes through on its way to graph
+// outputs and float operators; nil when a quantised computation reads it.
+func (c *calibrator) tail(n *ir.Node) []*ir.Node {
+	nodes := []*ir.Node{n}
+	for _, v := range n.Out {
+		for _, u := range v.Uses() {
+			r, ok := c.rules[u.Node]
+			if !ok {
+				continue
+			}
+			if !r.passive {
+				return nil
+			}
+			more := c.tail(u.Node)
+			if more == nil {
+				return nil
+			}
+			nodes = append(nodes, more...)
+		}
+	}
+	return nodes
+}
+
+// spread is the ratio of the widest range of n's inputs to the narrowest one
+// that is not empty.
+func (c *calibrator) spread(n *ir.Node, r rule) float64 {
+	least, most := math.Inf(1), 0.0
+	for _, i := range r.in {
+		s := c.obs.stats[n.In[i]]
+		if s == nil {
+			continue
+		}
+		if w := max(s.hi, 0) - min(s.lo, 0); w > 0 {
+			least, most = min(least, w), max(most, w)
+		}
+	}
+	return most / least
+}
+
 // share makes the groups of the quantised nodes: first those that kernels
 // insist on, then prescribed outputs, then Concat's inputs where sharing does
 // no harm.
@@ -115,7 +182,7 @@ func (c *calibrator) share() *groups {
 		}
 	}
 	each(func(n *ir.Node, r rule) {
-		if r.fixed != nil {
+		if r.fixed != nil && g.parent[n.Out[0]] != nil {
 			g.fix(n.Out[0], r.fixed)
 		}
 	})
@@ -128,6 +195,13 @@ func (c *calibrator) share() *groups {
 				if n.In[i].Const == nil {
 					g.union(v, n.In[i])
 				}
+			}
+		}
+	})
+	each(func(n *ir.Node, r rule) { // the outputs of an LSTM are one state
+		for _, v := range n.Out[1:] {
+			if g.parent[n.Out[0]] != nil {
+				g.union(n.Out[0], v)
 			}
 		}
 	})
