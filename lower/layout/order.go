@@ -1,15 +1,13 @@
 package layout
 
-import (
-	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/tensor"
-)
-
-func constInts(v []int) *tensor.Dense { return tensor.Ints(v...) }
+import "github.com/nncc/nncc/ir"
 
 // transposeForward is the memory order of Transpose(x, perm) when x stays
 // where it is: input dimension perm[i] is output dimension i.
 func transposeForward(in, perm []int) []int {
+	if in == nil {
+		in = ir.Identity(len(perm))
+	}
 	inv := make([]int, len(perm))
 	for i, p := range perm {
 		inv[p] = i
@@ -33,44 +31,107 @@ func transposeBack(out, perm []int) []int {
 	return in
 }
 
-// reshapeOrder is the memory order of a reshaped value that stays where it
-// is. It exists when memory is in logical order (then the result's is, too),
-// or when only dimensions of size 1 come or go.
+// reshapeOrder is the memory order of a value that stays where it is while its
+// shape becomes shape. Both shapes fall apart into the smallest groups of
+// neighbouring dimensions with equal products:
+//
+//	[1,6,4,5] -> [1,2,3,20]    groups {6}->{2,3} and {4,5}->{20}
+//
+// and the order exists when every group lies in memory in one piece, its
+// dimensions in logical order: here for the orders 0123 and 0231 (the result
+// is 0123 and 0312), not for 0132. Dimensions of size 1 are nowhere.
 func reshapeOrder(t ir.Type, shape []int) ([]int, bool) {
-	if t.SameMemory(nil) {
+	if t.SameMemory(nil) || t.Elems() == 0 {
 		return nil, true
 	}
-	var from, to []int // dimensions larger than 1
-	for i, d := range t.Shape {
-		if d != 1 {
-			from = append(from, i)
+	groupOf := make([]int, len(t.Shape)) // of an input dimension; -1: of size 1
+	var outs [][]int                     // per group: its output dimensions
+	var size []int                       // per group: how many input dimensions
+	for i, j := 0, 0; ; {
+		for i < len(t.Shape) && t.Shape[i] == 1 {
+			groupOf[i] = -1
+			i++
 		}
-	}
-	for i, d := range shape {
-		if d != 1 {
-			to = append(to, i)
+		for j < len(shape) && shape[j] == 1 {
+			j++
 		}
-	}
-	if len(from) != len(to) {
-		return nil, false
-	}
-	m := map[int]int{}
-	for k := range from {
-		if t.Shape[from[k]] != shape[to[k]] {
-			return nil, false
+		if i == len(t.Shape) || j == len(shape) {
+			break
 		}
-		m[from[k]] = to[k]
+		g := len(outs)
+		outs, size = append(outs, nil), append(size, 0)
+		for a, b := 1, 1; a != b || size[g] == 0; {
+			if a <= b {
+				if i == len(t.Shape) {
+					return nil, false
+				}
+				groupOf[i] = g
+				if t.Shape[i] == 1 {
+					groupOf[i] = -1
+				} else {
+					size[g]++
+				}
+				a *= t.Shape[i]
+				i++
+			} else {
+				if j == len(shape) {
+					return nil, false
+				}
+				if shape[j] != 1 {
+					outs[g] = append(outs[g], j)
+				}
+				b *= shape[j]
+				j++
+			}
+		}
 	}
 	var order []int
-	for i, d := range shape { // unit dimensions first: their place does not matter
+	for i, d := range shape { // their place does not matter
 		if d == 1 {
 			order = append(order, i)
 		}
 	}
+	group, left, last := -1, 0, -1
 	for _, d := range t.OrderOrIdentity() {
-		if t.Shape[d] != 1 {
-			order = append(order, m[d])
+		g := groupOf[d]
+		if g < 0 {
+			continue
+		}
+		switch {
+		case left == 0:
+			group, left = g, size[g]
+			order = append(order, outs[g]...)
+		case g != group || d < last:
+			return nil, false
+		}
+		left, last = left-1, d
+	}
+	return order, len(order) == len(shape)
+}
+
+// sameMemory reports whether two orders (nil: logical) put every element of a
+// value of the given shape in the same place. It is Type.SameMemory without
+// allocations.
+func sameMemory(shape, a, b []int) bool {
+	at := func(o []int, i int) int {
+		if o == nil {
+			return i
+		}
+		return o[i]
+	}
+	n := len(shape)
+	for i, j := 0, 0; ; i, j = i+1, j+1 {
+		for i < n && shape[at(a, i)] == 1 {
+			i++
+		}
+		for j < n && shape[at(b, j)] == 1 {
+			j++
+		}
+		if i == n || j == n {
+			return i == n && j == n
+		}
+		if at(a, i) != at(b, j) {
+			return false
 		}
 	}
-	return order, true
 }

@@ -1,0 +1,380 @@
+package layout
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// plan is the graph as the search for orders sees it: values by number, and a
+// free choice at some nodes. All else follows from the choices.
+type plan struct {
+	nodes  []node
+	values []*ir.Value
+	index  map[*ir.Value]int
+	def    []int   // per value: node that computes it, -1 for inputs
+	users  [][]int // per value: nodes that read it
+	isOut  []bool  // per value: graph output
+	native bool
+
+	picks []pick  // per node
+	input [][]int // per graph input: its order
+
+	order  [][]int   // per value, by eval
+	copies [][][]int // per value, by eval: the other orders it is wanted in
+	need   []need    // of the node looked at last
+	work   int       // nodes looked at
+}
+
+// node of a plan. In and out are value numbers, -1 where there is none.
+type node struct {
+	n       *ir.Node
+	l       target.Layout
+	in, out []int
+}
+
+// pick is the choice at a node: the order of all operands at a Same kernel;
+// the order that the input is brought into at a ViewReshape (set false: the
+// one it has, if the reshaped value can stay where it is, else the logical
+// one).
+type pick struct {
+	set   bool
+	order []int
+}
+
+// need is the order in which a node wants an operand.
+type need struct {
+	any   bool
+	order []int
+}
+
+// copyCost stands for the call and the loop of a copy: of two plans that copy
+// equally many bytes the one with fewer copies is better.
+const copyCost = 64
+
+func newPlan(g *ir.Graph, demand map[*ir.Node]target.Layout, opt Options) *plan {
+	p := &plan{index: map[*ir.Value]int{}, native: opt.NativeIO}
+	add := func(v *ir.Value, def int) {
+		p.index[v] = len(p.values)
+		p.values = append(p.values, v)
+		p.def = append(p.def, def)
+	}
+	for _, v := range g.In {
+		add(v, -1)
+	}
+	p.input = make([][]int, len(g.In))
+	for k, n := range g.Nodes {
+		for _, v := range n.Out {
+			add(v, k)
+		}
+	}
+	p.users = make([][]int, len(p.values))
+	for k, n := range g.Nodes {
+		x := node{n: n, l: demand[n]}
+		for _, v := range n.In {
+			i, ok := p.index[v]
+			if !ok { // absent or constant
+				i = -1
+			} else if u := p.users[i]; len(u) == 0 || u[len(u)-1] != k {
+				p.users[i] = append(u, k)
+			}
+			x.in = append(x.in, i)
+		}
+		for _, v := range n.Out {
+			x.out = append(x.out, p.index[v])
+		}
+		p.nodes = append(p.nodes, x)
+	}
+	p.isOut = make([]bool, len(p.values))
+	for _, v := range g.Out {
+		if i, ok := p.index[v]; ok {
+			p.isOut[i] = true
+		}
+	}
+	p.picks = make([]pick, len(p.nodes))
+	p.order, p.copies = make([][]int, len(p.values)), make([][][]int, len(p.values))
+	return p
+}
+
+func (p *plan) shape(v int) []int { return p.values[v].Type.Shape }
+func (p *plan) rank(v int) int    { return len(p.values[v].Type.Shape) }
+
+// freeIO reports whether a value at the border may lie channels last.
+func (p *plan) freeIO(v *ir.Value) bool { return p.native && v.Type.Rank() == 4 }
+
+// outNeed is the order that a graph output must have, given the one it has.
+func (p *plan) outNeed(v *ir.Value) []int {
+	if p.freeIO(v) && v.Type.SameMemory(ir.NHWC(4)) {
+		return v.Type.Order
+	}
+	return nil
+}
+
+// needs is what node k wants of its operands, by the picks and the orders of
+// the operands so far. The result is valid until the next call.
+func (p *plan) needs(k int) []need {
+	x := &p.nodes[k]
+	p.need = p.need[:0]
+	for i, v := range x.in {
+		var w need
+		switch x.l.Kind {
+		case target.Fixed:
+			w.order = at(x.l.In, i)
+		case target.Same:
+			if v >= 0 && p.rank(v) == p.rank(x.out[0]) {
+				w.order = p.picks[k].order
+			}
+		case target.ViewTranspose, target.AnyToAny:
+			w.any = true
+		case target.ViewReshape:
+			switch {
+			case i > 0 || v < 0:
+			case p.picks[k].set:
+				w.order = p.picks[k].order
+			default:
+				_, w.any = reshapeOrder(p.values[v].Type.WithOrder(p.order[v]), p.shape(x.out[0]))
+			}
+		}
+		p.need = append(p.need, w)
+	}
+	return p.need
+}
+
+// results sets the orders of the outputs of node k.
+func (p *plan) results(k int) {
+	x := &p.nodes[k]
+	in := func() []int { // order of operand 0 as the node gets it
+		if len(x.in) == 0 || x.in[0] < 0 {
+			return nil
+		}
+		if w := p.need[0]; !w.any {
+			return w.order
+		}
+		return p.order[x.in[0]]
+	}
+	for i, v := range x.out {
+		var o []int
+		switch x.l.Kind {
+		case target.Fixed:
+			o = at(x.l.Out, i)
+		case target.Same:
+			if c := p.picks[k].order; len(c) == p.rank(v) {
+				o = c
+			}
+		case target.ViewTranspose:
+			o = transposeForward(in(), x.l.Perm)
+		case target.ViewReshape:
+			var ok bool
+			if o, ok = reshapeOrder(x.n.In[0].Type.WithOrder(in()), p.shape(v)); !ok {
+				panic("BUG: layout of " + x.n.String() + " moves elements")
+			}
+		case target.AnyToAny:
+			o = p.values[v].Type.Order
+		}
+		p.order[v] = o
+	}
+}
+
+func at(s [][]int, i int) []int {
+	if i < len(s) {
+		return s[i]
+	}
+	return nil
+}
+
+// eval sets order and copies by the picks, and returns the bytes copied plus
+// copyCost for every copy.
+func (p *plan) eval() int {
+	for i := range p.values {
+		p.copies[i] = p.copies[i][:0]
+	}
+	for i, o := range p.input {
+		p.order[i] = o
+	}
+	cost := 0
+	want := func(v int, o []int) {
+		s := p.shape(v)
+		if sameMemory(s, p.order[v], o) {
+			return
+		}
+		for _, c := range p.copies[v] {
+			if sameMemory(s, c, o) {
+				return
+			}
+		}
+		p.copies[v] = append(p.copies[v], o)
+		cost += p.values[v].Type.Bytes() + copyCost
+	}
+	for k := range p.nodes {
+		for i, w := range p.needs(k) {
+			if v := p.nodes[k].in[i]; v >= 0 && !w.any {
+				want(v, w.order)
+			}
+		}
+		p.results(k)
+	}
+	for v, out := range p.isOut {
+		if out && !(p.freeIO(p.values[v]) && sameMemory(p.shape(v), p.order[v], ir.NHWC(4))) {
+			want(v, nil)
+		}
+	}
+	p.work += len(p.nodes)
+	return cost
+}
+
+// start makes the first picks: going backwards, every Same kernel takes the
+// order that most readers of its results want; going forwards, one that nobody
+// wants anything of takes the order of its largest operand.
+func (p *plan) start() {
+	type vote struct {
+		order []int
+		count int
+	}
+	votes := make([][]vote, len(p.values))
+	wish := func(v int, o []int) {
+		if v < 0 {
+			return
+		}
+		for i := range votes[v] {
+			if sameMemory(p.shape(v), votes[v][i].order, o) {
+				votes[v][i].count++
+				return
+			}
+		}
+		votes[v] = append(votes[v], vote{o, 1})
+	}
+	wanted := func(v int) ([]int, bool) {
+		best := vote{}
+		for _, w := range votes[v] {
+			if w.count > best.count {
+				best = w
+			}
+		}
+		return best.order, best.count > 0
+	}
+	for v, out := range p.isOut {
+		if out && !p.freeIO(p.values[v]) {
+			wish(v, nil)
+		}
+	}
+	for k := len(p.nodes) - 1; k >= 0; k-- {
+		x := &p.nodes[k]
+		o, ok := wanted(x.out[0])
+		switch x.l.Kind {
+		case target.Same:
+			if x.l.Prefer != nil {
+				o, ok = x.l.Prefer, true
+			}
+			p.picks[k] = pick{ok, o}
+			for _, v := range x.in {
+				if ok && v >= 0 && p.rank(v) == p.rank(x.out[0]) {
+					wish(v, o)
+				}
+			}
+		case target.Fixed:
+			for i, v := range x.in {
+				wish(v, at(x.l.In, i))
+			}
+		case target.Natural:
+			for _, v := range x.in {
+				wish(v, nil)
+			}
+		case target.ViewTranspose:
+			if ok {
+				wish(x.in[0], transposeBack(o, x.l.Perm))
+			}
+		case target.ViewReshape:
+			if v := x.in[0]; ok && v >= 0 {
+				if b, ok := reshapeOrder(p.values[x.out[0]].Type.WithOrder(o), p.shape(v)); ok {
+					wish(v, b)
+				}
+			}
+		}
+	}
+	for i := range p.input {
+		if o, ok := wanted(i); ok && p.freeIO(p.values[i]) && sameMemory(p.shape(i), o, ir.NHWC(4)) {
+			p.input[i] = ir.NHWC(4)
+		}
+	}
+	for i, o := range p.input {
+		p.order[i] = o
+	}
+	for k := range p.nodes {
+		x := &p.nodes[k]
+		if x.l.Kind == target.Same && !p.picks[k].set {
+			most := -1
+			for _, v := range x.in {
+				if v >= 0 && p.rank(v) == p.rank(x.out[0]) && p.values[v].Type.Bytes() > most {
+					most = p.values[v].Type.Bytes()
+					p.picks[k] = pick{true, p.order[v]}
+				}
+			}
+		}
+		p.needs(k)
+		p.results(k)
+	}
+}
+
+// candidates are the orders worth trying at node k: those of its operands, of
+// its results' readers, the logical one and channels last.
+func (p *plan) candidates(k int) [][]int {
+	x := &p.nodes[k]
+	var list [][]int
+	add := func(o []int, rank int) {
+		if o == nil {
+			o = ir.Identity(rank)
+		}
+		if len(o) == rank && !slices.ContainsFunc(list, func(c []int) bool { return slices.Equal(c, o) }) {
+			list = append(list, o)
+		}
+	}
+	var back func(v int, to func(o []int), depth int)
+	back = func(v int, to func(o []int), depth int) { // what readers of v want
+		for _, o := range p.copies[v] {
+			to(o)
+		}
+		if depth == 0 {
+			return
+		}
+		for _, u := range p.users[v] {
+			y := &p.nodes[u]
+			switch y.l.Kind {
+			case target.ViewTranspose:
+				back(y.out[0], func(o []int) { to(transposeBack(o, y.l.Perm)) }, depth-1)
+			case target.ViewReshape:
+				back(y.out[0], func(o []int) {
+					if b, ok := reshapeOrder(p.values[y.out[0]].Type.WithOrder(o), p.shape(v)); ok {
+						to(b)
+					}
+				}, depth-1)
+			}
+		}
+	}
+	const depth = 6
+	switch x.l.Kind {
+	case target.Same:
+		rank := p.rank(x.out[0])
+		for _, v := range x.in {
+			if v >= 0 && p.rank(v) == rank {
+				add(p.order[v], rank)
+			}
+		}
+		for _, v := range x.out {
+			if p.rank(v) == rank {
+				back(v, func(o []int) { add(o, rank) }, depth)
+			}
+		}
+		add(nil, rank)
+		add(ir.NHWC(rank), rank)
+		if x.l.Prefer != nil {
+			add(x.l.Prefer, rank)
+		}
+	case target.ViewReshape:
+		if v := x.in[0]; v >= 0 {
+			back(v, func(o []int) { add(o, p.rank(v)) }, depth)
+			add(nil, p.rank(v))
+		}
+	}
+	return list
+}
