@@ -149,10 +149,14 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 	case *target.Blob:
 		return e.blobRef(a, a.NoCast)
 	case *target.Struct:
-		if usesArena(a) {
+		if a.Mutable || usesArena(a) {
 			name := fmt.Sprintf("p%d", len(v.Locals))
 			init := e.init(a.Fields, s, v)
-			v.Locals = append(v.Locals, fmt.Sprintf("const %s %s = %s;", a.Type, name, init))
+			kind := "const "
+			if a.Mutable {
+				kind = ""
+			}
+			v.Locals = append(v.Locals, fmt.Sprintf("%s%s %s = %s;", kind, a.Type, name, init))
 			return "&" + name
 		}
 		init := e.init(a.Fields, s, v)

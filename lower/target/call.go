@@ -39,8 +39,9 @@ type (
 	// Struct is the address of a struct. Without arena pointers in it, it
 	// becomes one file-scope constant shared by equal ones.
 	Struct struct {
-		Type   string
-		Fields []Field
+		Type    string
+		Fields  []Field
+		Mutable bool // the callee takes a pointer to non-const: a variable of the step
 	}
 	// Array is a constant array of structs in flash, Elems elements of Bytes
 	// bytes each; equal ones are stored once.

@@ -126,11 +126,14 @@ func lowerConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if ref.MVELimit() != "" && isa == MVE {
 		fn, route, size = "arm_convolve_s8", "arm_convolve_s8", ConvGenericScratch(isa, in, filter)
 	}
-	bias, biasDims := biasArg(n, g.COut, ref.LibraryLimit(n.Input(2) != nil) != "")
+	bias, biasDims := biasArg(n, g.COut)
 	weights := &target.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], weightPerm(len(g.In))), Align: 4, Pad: 16, NoCast: true}
 	args := []target.Arg{context(0, size), params, perChannel(p), in.arg(), i8In(0), filter.arg(), weights, biasDims, bias}
 	if fn == "arm_convolve_s8" {
 		args = append(args, target.Null{}) // no upscaling
+	}
+	if s := ref.LibraryLimit(true); s != "" {
+		panic("BUG: " + s)
 	}
 	args = append(args, out.arg(), i8Out(0))
 	return calls(&target.Lowered{Kernel: fn, Route: route, Scratch: size, Unused: []int{1, 2}}, target.Call{Func: fn, Args: args, Status: target.CMSISStatus})
@@ -151,25 +154,19 @@ func perChannel(p *op.MACParams) *target.Struct {
 		target.F("multiplier", i32Blob("multiplier", p.Mult)), target.F("shift", i32Blob("shift", p.Shift))}}
 }
 
-// biasArg is the bias and its dimensions; zeros stands in for an absent bias
-// where the library needs one.
-func biasArg(n *ir.Node, channels int, zeros bool) (target.Arg, *target.Struct) {
-	dims := Dims{1, 1, 1, channels}.arg()
+// biasArg is the bias and its dimensions. Zeros stand in for an absent bias:
+// grouped convolutions, and the MVE depthwise kernel above 124 channels, step
+// through the pointer even where it is NULL (qref's LibraryLimit of both).
+func biasArg(n *ir.Node, channels int) (target.Arg, *target.Struct) {
+	v := make([]int32, channels)
 	if b := n.Input(2); b != nil {
-		v := make([]int32, channels)
 		for i := range v {
 			v[i] = int32(b.Const.Int(i % b.Const.Len()))
 		}
-		x := i32Blob("bias", v)
-		x.NoCast = true
-		return x, dims
 	}
-	if zeros {
-		x := i32Blob("bias", make([]int32, channels))
-		x.NoCast = true
-		return x, dims
-	}
-	return target.Null{}, dims
+	x := i32Blob("bias", v)
+	x.NoCast = true
+	return x, Dims{1, 1, 1, channels}.arg()
 }
 
 // convRoute is the inner function that arm_convolve_wrapper_s8 calls
@@ -187,7 +184,8 @@ func convRoute(isa ISA, in, filter Dims, stride, pad, dil Tile) string {
 	return "arm_convolve_s8"
 }
 
-// depthwise is arm_depthwise_conv_wrapper_s8.
+// depthwise is arm_depthwise_conv_wrapper_s8, or arm_depthwise_conv_s8 where
+// the wrapper's kernel for 3x3 windows reads too far.
 var depthwise = &target.Kernel{
 	Name: "arm_depthwise_conv_wrapper_s8", Library: Library, Doc: "int8 depthwise convolution with multiplier",
 	Ops: []*ir.OpDef{op.Conv}, Rules: convRules("CMSIS-DW", true), Layout: target.SpatialLayout, Lower: lowerDepthwise,
@@ -210,14 +208,20 @@ func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	params := &target.Struct{Type: "cmsis_nn_dw_conv_params", Fields: []target.Field{
 		target.FI("input_offset", int(p.InOff)), target.FI("output_offset", int(p.OutOff)), target.FI("ch_mult", g.COut/g.CIn),
 		target.F("stride", stride.arg()), target.F("padding", pad.arg()), target.F("dilation", dil.arg()), target.F("activation", activation(p.ActMin, p.ActMax))}}
-	bias, biasDims := biasArg(n, g.COut, false)
+	bias, biasDims := biasArg(n, g.COut)
 	perm := []int{1} // [C*m][1](H)W -> [1](H)W[C*m]
 	for d := range g.In {
 		perm = append(perm, 2+d)
 	}
 	weights := &target.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], append(perm, 0)), Align: 4, Pad: 16, NoCast: true}
-	return calls(&target.Lowered{Route: depthwiseRoute(isa, g, in, filter, pad, dil), Scratch: size, Unused: []int{1, 2}},
-		target.Call{Func: "arm_depthwise_conv_wrapper_s8", Status: target.CMSISStatus,
+	fn, route := "arm_depthwise_conv_wrapper_s8", depthwiseRoute(isa, g, in, filter, pad, dil)
+	ref := &qref.DepthwiseParams{In: qref.Dims(in), Filter: qref.Dims(filter), Out: qref.Dims(out), ChMult: g.COut / g.CIn,
+		Stride: qref.Tile(stride), Pad: qref.Tile(pad), Dilation: qref.Tile(dil)}
+	if isa != MVE && ref.LibraryLimit(true) != "" {
+		fn, route, size = "arm_depthwise_conv_s8", "arm_depthwise_conv_s8", 0
+	}
+	return calls(&target.Lowered{Route: route, Scratch: size, Unused: []int{1, 2}},
+		target.Call{Func: fn, Status: target.CMSISStatus,
 			Args: []target.Arg{context(0, size), params, perChannel(p), in.arg(), i8In(0), filter.arg(), weights, biasDims, bias, out.arg(), i8Out(0)}})
 }
 
@@ -230,68 +234,4 @@ func depthwiseRoute(isa ISA, g *op.ConvGeom, in, filter Dims, pad, dil Tile) str
 		return "arm_depthwise_conv_s8_opt"
 	}
 	return "arm_depthwise_conv_s8"
-}
-
-// transposeConv is arm_transpose_conv_wrapper_s8.
-var transposeConv = &target.Kernel{
-	Name: "arm_transpose_conv_wrapper_s8", Library: Library, Doc: "int8 transposed convolution",
-	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: target.SpatialLayout, Lower: lowerTransposeConv,
-	Rules: append(macRules("CMSIS-TCONV", op.ConvQuantParams), spatialRule("CMSIS-TCONV-05", convSpatial),
-		target.Rule{Code: "CMSIS-TCONV-06", Doc: "one group, no dilation", Check: func(n *ir.Node, _ *target.Options) string {
-			g, err := op.ConvGeometry(n)
-			switch {
-			case err != nil:
-			case g.Group != 1:
-				return fmt.Sprintf("group is %d, want 1", g.Group)
-			case geom2(g.Dilations, 1) != Tile{1, 1}:
-				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
-			}
-			return ""
-		}},
-		target.Rule{Code: "CMSIS-TCONV-07", Doc: "a geometry that the library computes rightly", Check: func(n *ir.Node, _ *target.Options) string {
-			g, err := op.ConvGeometry(n)
-			if err != nil || len(g.In) > 2 || g.Group != 1 {
-				return ""
-			}
-			return transposeParams(g).LibraryLimit()
-		}}),
-}
-
-func transposeParams(g *op.ConvGeom) *qref.TransposeConvParams {
-	in, out, filter := feature(g.N, g.CIn, g.In), feature(g.N, g.COut, g.Out), feature(g.COut, g.CIn, g.Kernel)
-	return &qref.TransposeConvParams{In: qref.Dims(in), Filter: qref.Dims(filter), Out: qref.Dims(out),
-		Stride: qref.Tile(geom2(g.Strides, 1)), Pad: qref.Tile(geom2(g.PadBegin, 0))}
-}
-
-func lowerTransposeConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	p, why := op.ConvQuantParams(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	isa := CoreISA(o.Core)
-	in, out, filter := feature(g.N, g.CIn, g.In), feature(g.N, g.COut, g.Out), feature(g.COut, g.CIn, g.Kernel)
-	stride, pad := geom2(g.Strides, 1), geom2(g.PadBegin, 0)
-	size, reversed := TransposeConvScratch(isa, in, filter, out, stride)
-	off := roundUp(size, 16)
-	params := &target.Struct{Type: "cmsis_nn_transpose_conv_params", Fields: []target.Field{
-		target.FI("input_offset", int(p.InOff)), target.FI("output_offset", int(p.OutOff)),
-		target.F("stride", stride.arg()), target.F("padding", pad.arg()), target.F("padding_offsets", Tile{}.arg()),
-		target.F("dilation", Tile{1, 1}.arg()), target.F("activation", activation(p.ActMin, p.ActMax))}}
-	bias, biasDims := biasArg(n, g.COut, false)
-	perm := []int{1} // IO(H)W -> O(H)WI
-	for d := range g.In {
-		perm = append(perm, 2+d)
-	}
-	weights := &target.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], append(perm, 0)), Align: 4, Pad: 16, NoCast: true}
-	route := "arm_transpose_conv_s8"
-	if reversed > 0 {
-		route = "arm_convolve_s8 (reversed filter)"
-	}
-	return calls(&target.Lowered{Route: route, Scratch: off + reversed, Unused: []int{1, 2}},
-		target.Call{Func: "arm_transpose_conv_wrapper_s8", Status: target.CMSISStatus,
-			Args: []target.Arg{context(0, size), context(off, reversed), params, perChannel(p), in.arg(), i8In(0), filter.arg(), weights, biasDims, bias, out.arg(), i8Out(0)}})
 }

@@ -6,20 +6,27 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
 )
 
 func same(*ir.Node) target.Layout { return target.Layout{Kind: target.Same} }
 
-// sameShapes: the vector kernels do not broadcast. A constant operand is
+// expandUpTo is how many bytes of flash the array of a broadcast constant may
+// take; above it a kernel that repeats the constant is the better one.
+const expandUpTo = 1024
+
+// sameShapes: the vector kernels do not broadcast. A small constant operand is
 // expanded at compile time.
 func sameShapes(code string) target.Rule {
-	return target.Rule{Code: code, Doc: "operands of the output's shape (constants are expanded)", Check: func(n *ir.Node, _ *target.Options) string {
+	return target.Rule{Code: code, Doc: "operands of the output's shape (small constants are expanded)", Check: func(n *ir.Node, _ *target.Options) string {
+		out := n.Out[0].Type
 		for _, v := range n.In {
-			if v.Const == nil && !slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
-				return fmt.Sprintf("%s has shape %v and is broadcast to %v at run time", v, v.Type.Shape, n.Out[0].Type.Shape)
+			switch {
+			case v.Const == nil && !slices.Equal(v.Type.Shape, out.Shape):
+				return fmt.Sprintf("%s has shape %v and is broadcast to %v at run time", v, v.Type.Shape, out.Shape)
+			case v.Const != nil && v.Const.Len() != out.Elems() && out.Elems() > expandUpTo:
+				return fmt.Sprintf("the constant %s of %d elements would take %d bytes of flash in the shape of the result, want at most %d", v, v.Const.Len(), out.Elems(), expandUpTo)
 			}
 		}
 		return ""
@@ -104,40 +111,6 @@ var mul = &target.Kernel{
 	},
 }
 
-func minMax(name, code, doc string, o *ir.OpDef) *target.Kernel {
-	return &target.Kernel{
-		Name: name, Library: Library, Doc: doc, Ops: []*ir.OpDef{o}, Layout: same,
-		Rules: []target.Rule{
-			{Code: code + "-01", Doc: "two operands", Check: func(n *ir.Node, _ *target.Options) string {
-				if len(n.In) != 2 {
-					return fmt.Sprintf("%d operands, want 2", len(n.In))
-				}
-				return ""
-			}},
-			{Code: code + "-02", Doc: "int8 with one quantisation for operands and result", Check: func(n *ir.Node, _ *target.Options) string {
-				if s := int8PerTensor(n.Out[0]); s != "" {
-					return s
-				}
-				if !op.MinMaxKernel(n) {
-					return "operands and result differ in scale or zero point"
-				}
-				return ""
-			}},
-			sameShapes(code + "-03"),
-		},
-		Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-			d := Dims{1, 1, 1, n.Out[0].Type.Elems()}
-			return calls(&target.Lowered{InPlace: inPlace(n), Unused: constants(n)}, target.Call{Func: name, Status: target.CMSISStatus,
-				Args: []target.Arg{context(0, 0), vector(n, 0), d.arg(), vector(n, 1), d.arg(), i8Out(0), d.arg()}})
-		},
-	}
-}
-
-var (
-	minimum = minMax("arm_minimum_s8", "CMSIS-MIN", "int8 minimum", op.Min)
-	maximum = minMax("arm_maximum_s8", "CMSIS-MAX", "int8 maximum", op.Max)
-)
-
 // softmax is arm_softmax_s8 on rows: the axis must be innermost in memory.
 var softmax = &target.Kernel{
 	Name: "arm_softmax_s8", Library: Library, Doc: "int8 softmax over the innermost axis", Ops: []*ir.OpDef{op.Softmax},
@@ -180,70 +153,3 @@ var softmax = &target.Kernel{
 			i8In(0), target.I32(t.Elems() / max(size, 1)), target.I32(size), target.I32(int(mult)), target.I32(int(shift)), target.I32(int(diffMin)), i8Out(0)}})
 	},
 }
-
-func poolRules(code string) []target.Rule {
-	return []target.Rule{
-		needsInt8(code+"-01", []int{0}),
-		{Code: code + "-02", Doc: "one quantisation, padding that does not count", Check: func(n *ir.Node, _ *target.Options) string {
-			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-				return ""
-			}
-			_, _, why := op.PoolQuantClamp(n)
-			return why
-		}},
-		spatialRule(code+"-03", func(n *ir.Node) ([]int, error) {
-			g, err := op.PoolGeometry(n)
-			if err != nil {
-				return nil, err
-			}
-			return g.In, nil
-		}),
-		{Code: code + "-04", Doc: "no dilation, no indices", Check: func(n *ir.Node, _ *target.Options) string {
-			g, err := op.PoolGeometry(n)
-			switch {
-			case err != nil:
-			case len(n.Out) > 1:
-				return "the indices of the maxima are wanted"
-			case geom2(g.Dilations, 1) != Tile{1, 1}:
-				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
-			}
-			return ""
-		}},
-		{Code: code + "-05", Doc: "every window touches the input", Check: func(n *ir.Node, _ *target.Options) string {
-			g, err := op.PoolGeometry(n)
-			if err != nil || len(g.In) > 2 {
-				return ""
-			}
-			return poolRef(g).MaxPoolLibraryLimit()
-		}},
-	}
-}
-
-func poolRef(g *op.PoolGeom) *qref.PoolParams {
-	return &qref.PoolParams{In: qref.Dims(feature(g.N, g.C, g.In)), Out: qref.Dims(feature(g.N, g.C, g.Out)), Kernel: qref.Tile(geom2(g.Kernel, 1)),
-		Stride: qref.Tile(geom2(g.Strides, 1)), Pad: qref.Tile(geom2(g.PadBegin, 0))}
-}
-
-func pool(name, code, doc string, scratch func(isa ISA, c int) int, ops ...*ir.OpDef) *target.Kernel {
-	return &target.Kernel{
-		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: target.SpatialLayout, Rules: poolRules(code),
-		Lower: func(n *ir.Node, o *target.Options) (*target.Lowered, error) {
-			g, err := op.PoolGeometry(n)
-			if err != nil {
-				return nil, err
-			}
-			lo, hi, _ := op.PoolQuantClamp(n)
-			size := scratch(CoreISA(o.Core), g.C)
-			kernel := geom2(g.Kernel, 1)
-			params := &target.Struct{Type: "cmsis_nn_pool_params", Fields: []target.Field{
-				target.F("stride", geom2(g.Strides, 1).arg()), target.F("padding", geom2(g.PadBegin, 0).arg()), target.F("activation", activation(lo, hi))}}
-			return calls(&target.Lowered{Scratch: size}, target.Call{Func: name, Status: target.CMSISStatus, Args: []target.Arg{
-				context(0, size), params, feature(g.N, g.C, g.In).arg(), i8In(0), Dims{1, kernel.H, kernel.W, 1}.arg(), feature(g.N, g.C, g.Out).arg(), i8Out(0)}})
-		},
-	}
-}
-
-var (
-	avgPool = pool("arm_avgpool_s8", "CMSIS-AVG", "int8 average pooling", AvgPoolScratch, op.AveragePool, op.GlobalAveragePool)
-	maxPool = pool("arm_max_pool_s8", "CMSIS-MAXP", "int8 max pooling", func(ISA, int) int { return 0 }, op.MaxPool, op.GlobalMaxPool)
-)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
 )
@@ -67,15 +68,28 @@ var fullyConnected = &target.Kernel{
 			_, why := fcOf(n)
 			return why
 		}},
-		{Code: "CMSIS-FC-04", Doc: "one weight zero point; 0 when scales are per channel", Check: func(n *ir.Node, _ *target.Options) string {
-			f, why := fcOf(n)
-			if why != "" || f == nil || f.params == nil {
+		{Code: "CMSIS-FC-04", Doc: "one zero point for all weights", Check: func(n *ir.Node, _ *target.Options) string {
+			if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return ""
 			}
-			if len(f.params.FilterOff) > 1 || f.params.FilterOff[0] != 0 && len(f.params.Mult) > 1 {
-				return fmt.Sprintf("the weights %s have zero points per channel", n.In[1])
+			f, why := fcOf(n)
+			if why != "" {
+				return ""
+			}
+			if len(f.params.FilterOff) > 1 {
+				return fmt.Sprintf("the weights %s have a zero point for each channel, want one", n.In[1])
 			}
 			return ""
+		}},
+		{Code: "CMSIS-FC-05", Doc: "with Helium: weight zero point 0 where scales are per channel", Check: func(n *ir.Node, o *target.Options) string {
+			if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil || CoreISA(o.Core) != MVE {
+				return ""
+			}
+			f, why := fcOf(n)
+			if why != "" || len(f.params.FilterOff) > 1 {
+				return ""
+			}
+			return (&qref.FCParams{FilterOffset: f.params.FilterOff[0], Mult: f.params.Mult}).MVELimit()
 		}},
 	},
 }
@@ -90,8 +104,10 @@ func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if f.perm != nil {
 		w = w.Transpose(f.perm)
 	}
-	ws := tensor.As[int8](w)
-	bias, biasDims := biasArg(n, f.cols, false)
+	bias, biasDims := biasArg(n, f.cols)
+	if n.Input(2) == nil {
+		bias = target.Null{}
+	}
 	ctx := context(0, 0)
 	route := "arm_fully_connected_s8"
 	per := 0
@@ -101,17 +117,14 @@ func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if CoreISA(o.Core) == MVE {
 		// The Helium kernels want bias plus weight sums times the input offset in
 		// the context: constants of the model (arm_vector_sum_s8).
-		sums := make([]int32, f.cols)
-		for c := range sums {
-			var s int32
-			for _, v := range ws[c*f.depth : (c+1)*f.depth] {
-				s += int32(v)
-			}
-			sums[c] = (s + int32(f.depth)*p.FilterOff[0]) * p.InOff
-			if b := n.Input(2); b != nil {
-				sums[c] += int32(b.Const.Int(c % b.Const.Len()))
+		var b []int32
+		if v := n.Input(2); v != nil {
+			b = make([]int32, f.cols)
+			for i := range b {
+				b[i] = int32(v.Const.Int(i % v.Const.Len()))
 			}
 		}
+		sums := qref.KernelSums(f.cols, f.depth, tensor.As[int8](w), p.InOff, p.FilterOff[0], b)
 		ctx = &target.Struct{Type: "cmsis_nn_context", Fields: []target.Field{
 			target.F("buf", i32Blob("sums", sums)), target.FI("size", 4*f.cols)}}
 	}
@@ -186,12 +199,8 @@ func lowerBatchMatMul(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 		target.FI("adj_x", 0), target.FI("adj_y", 0), target.F("fc_params", target.Nested{Fields: lo.Fields})}}
 	quant := &target.Struct{Type: "cmsis_nn_per_tensor_quant_params", Fields: []target.Field{
 		target.FI("multiplier", int(p.Mult[0])), target.FI("shift", int(p.Shift[0]))}}
-	perm := &target.Struct{Type: "cmsis_nn_transpose_params", Fields: []target.Field{
-		target.FI("num_dims", 3), target.F("permutations", &target.Blob{Hint: "perm", CType: "uint32_t", Data: tensor.Of([]int{3}, []uint32{0, 2, 1}).Bytes(), Align: 4, NoCast: true})}}
-	nh := right.N * right.H
 	return calls(&target.Lowered{Kernel: "arm_batch_matmul_s8", Scratch: bytes + sums},
-		target.Call{Func: "arm_transpose_s8", Status: target.CMSISStatus,
-			Args: []target.Arg{i8In(1), target.Scratch{CType: "int8_t"}, Dims{nh, right.W, right.C, 1}.arg(), Dims{nh, right.C, right.W, 1}.arg(), perm}},
+		transpose(CoreISA(o.Core), i8In(1), target.Scratch{CType: "int8_t"}, []int{right.N * right.H, right.W, right.C}, []int{0, 2, 1}),
 		target.Call{Func: "arm_batch_matmul_s8", Status: target.CMSISStatus,
 			Args: []target.Arg{context(bytes, sums), bmm, quant, left.arg(), i8In(0), transposed.arg(), target.Scratch{CType: "int8_t"}, out.arg(), i8Out(0)}})
 }

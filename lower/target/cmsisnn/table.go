@@ -15,9 +15,10 @@ import (
 // Library is the name of this kernel library in reports and board files.
 const Library = "cmsis-nn"
 
-// Kernels are the rows, in no particular order: an operator has one.
+// Kernels are the rows; where an operator has several, the better one first.
 var Kernels = []*target.Kernel{
-	convolve, depthwise, transposeConv, fullyConnected, batchMatMul, add, mul, minimum, maximum, avgPool, maxPool, softmax,
+	convolve, depthwise, transposeConv, upscaledConv, fullyConnected, batchMatMul, add, mul, minimum, maximum, avgPool, maxPool, softmax,
+	concat, padding, relayout, lstm,
 }
 
 // CoreISA is the build of CMSIS-NN that a core gets.
@@ -62,7 +63,7 @@ func i32Blob(hint string, v []int32) *target.Blob {
 
 // needsInt8 is the rule that the given operands are int8 with one scale.
 func needsInt8(code string, in []int) target.Rule {
-	return target.Rule{Code: code, Doc: "activations are int8, quantised per tensor", Check: func(n *ir.Node, _ *target.Options) string {
+	return target.Rule{Code: code, Doc: "activations are int8, quantised per tensor, not empty", Check: func(n *ir.Node, _ *target.Options) string {
 		for _, i := range in {
 			if v := n.Input(i); v != nil {
 				if s := int8PerTensor(v); s != "" {
@@ -82,6 +83,8 @@ func int8PerTensor(v *ir.Value) string {
 		return fmt.Sprintf("%s is %s, want int8", v, t.DType)
 	case t.Quant.PerAxis():
 		return fmt.Sprintf("%s is quantised per channel, want per tensor", v)
+	case t.Elems() == 0:
+		return fmt.Sprintf("%s is empty (shape %v)", v, t.Shape)
 	}
 	return ""
 }

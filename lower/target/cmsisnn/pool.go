@@ -1,0 +1,82 @@
+package cmsisnn
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/lower/target"
+)
+
+func poolRules(code string) []target.Rule {
+	return []target.Rule{
+		needsInt8(code+"-01", []int{0}),
+		{Code: code + "-02", Doc: "one quantisation, padding that does not count", Check: func(n *ir.Node, _ *target.Options) string {
+			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
+				return ""
+			}
+			_, _, why := op.PoolQuantClamp(n)
+			return why
+		}},
+		spatialRule(code+"-03", func(n *ir.Node) ([]int, error) {
+			g, err := op.PoolGeometry(n)
+			if err != nil {
+				return nil, err
+			}
+			return g.In, nil
+		}),
+		{Code: code + "-04", Doc: "no dilation, no indices", Check: func(n *ir.Node, _ *target.Options) string {
+			g, err := op.PoolGeometry(n)
+			switch {
+			case err != nil:
+			case len(n.Out) > 1:
+				return "the indices of the maxima are wanted"
+			case geom2(g.Dilations, 1) != Tile{1, 1}:
+				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
+			}
+			return ""
+		}},
+		// arm_max_pool_s8 leaves such an output unset, arm_avgpool_s8 returns
+		// ARM_CMSIS_NN_ARG_ERROR.
+		{Code: code + "-05", Doc: "every window touches the input", Check: func(n *ir.Node, _ *target.Options) string {
+			g, err := op.PoolGeometry(n)
+			if err != nil || len(g.In) > 2 {
+				return ""
+			}
+			if poolRef(g).MaxPoolLibraryLimit() != "" {
+				return "a window lies wholly in the padding, which the library does not compute"
+			}
+			return ""
+		}},
+	}
+}
+
+func poolRef(g *op.PoolGeom) *qref.PoolParams {
+	return &qref.PoolParams{In: qref.Dims(feature(g.N, g.C, g.In)), Out: qref.Dims(feature(g.N, g.C, g.Out)), Kernel: qref.Tile(geom2(g.Kernel, 1)),
+		Stride: qref.Tile(geom2(g.Strides, 1)), Pad: qref.Tile(geom2(g.PadBegin, 0))}
+}
+
+func pool(name, code, doc string, scratch func(isa ISA, c int) int, ops ...*ir.OpDef) *target.Kernel {
+	return &target.Kernel{
+		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: target.SpatialLayout, Rules: poolRules(code),
+		Lower: func(n *ir.Node, o *target.Options) (*target.Lowered, error) {
+			g, err := op.PoolGeometry(n)
+			if err != nil {
+				return nil, err
+			}
+			lo, hi, _ := op.PoolQuantClamp(n)
+			size := scratch(CoreISA(o.Core), g.C)
+			kernel := geom2(g.Kernel, 1)
+			params := &target.Struct{Type: "cmsis_nn_pool_params", Fields: []target.Field{
+				target.F("stride", geom2(g.Strides, 1).arg()), target.F("padding", geom2(g.PadBegin, 0).arg()), target.F("activation", activation(lo, hi))}}
+			return calls(&target.Lowered{Scratch: size}, target.Call{Func: name, Status: target.CMSISStatus, Args: []target.Arg{
+				context(0, size), params, feature(g.N, g.C, g.In).arg(), i8In(0), Dims{1, kernel.H, kernel.W, 1}.arg(), feature(g.N, g.C, g.Out).arg(), i8Out(0)}})
+		},
+	}
+}
+
+var (
+	avgPool = pool("arm_avgpool_s8", "CMSIS-AVG", "int8 average pooling", AvgPoolScratch, op.AveragePool, op.GlobalAveragePool)
+	maxPool = pool("arm_max_pool_s8", "CMSIS-MAXP", "int8 max pooling", func(ISA, int) int { return 0 }, op.MaxPool, op.GlobalMaxPool)
+)
