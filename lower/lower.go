@@ -207,6 +207,9 @@ func (r *Result) kernels(g *ir.Graph, o Options, d *dumper) error {
 	if err != nil {
 		return err
 	}
+	if err := r.floatFallback(g, table, o); err != nil {
+		return err
+	}
 	choices := map[*ir.Node]target.Choice{}
 	var errs Errors
 	choose := func(n *ir.Node) target.Choice {
@@ -257,6 +260,45 @@ func (r *Result) kernels(g *ir.Graph, o Options, d *dumper) error {
 		return errs
 	}
 	return nil
+}
+
+// floatFallback takes quantised nodes that no kernel computes on integers back
+// to float, when a kernel does them there.
+func (r *Result) floatFallback(g *ir.Graph, table target.Table, o Options) error {
+	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
+		if !n.Quantised() || n.Op.Quant == ir.QNone {
+			continue
+		}
+		if _, err := table.Choose(n, &o.Target); err == nil {
+			continue
+		}
+		name := n.String()
+		trial := g.Clone()
+		if !floatWorks(trial, n.ID, table, o) {
+			continue // the reasons against the integer form are reported
+		}
+		if _, err := quant.ToFloat(g, n); err != nil {
+			return err
+		}
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s has no int8 kernel: it is computed in float between DequantizeLinear and QuantizeLinear", name))
+	}
+	return nil
+}
+
+// floatWorks tries the float form of a node on a copy of the graph.
+func floatWorks(g *ir.Graph, id int, table target.Table, o Options) bool {
+	for _, n := range g.Nodes {
+		if n.ID != id {
+			continue
+		}
+		m, err := quant.ToFloat(g, n)
+		if err != nil {
+			return false
+		}
+		_, err = table.Choose(m, &o.Target)
+		return err == nil
+	}
+	return false
 }
 
 var unsupported = &target.Kernel{Name: "none", Library: "none"}
