@@ -42,6 +42,35 @@ func Parse(text string) ([]*pb.FunctionProto, error) {
 	return out, nil
 }
 
+// ParseModel reads a model in ONNX's text syntax: a graph, then functions, each
+// with a header in front:
+//
+//	<
+//	  ir_version: 8,
+//	  opset_import: ["" : 17]
+//	>
+//	name (float[1,4] x) => (float[1,4] y) <float[4] w = {1, 2, 3, 4}>
+//	{
+//	  y = Add (x, w)
+//	}
+//
+// As in Parse, only the syntax is checked.
+func ParseModel(text string) (*pb.ModelProto, error) {
+	p := &parser{lex: lexer{text: text}}
+	p.advance()
+	m := &pb.ModelProto{}
+	p.want("<")
+	p.list(">", func() { p.modelHeader(m) })
+	m.Graph = p.graph(p.name("the name of the graph"))
+	for p.err == nil && p.tok.kind != end {
+		m.Functions = append(m.Functions, p.function())
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return m, nil
+}
+
 // parser keeps the first error; after it, every token is the end.
 type parser struct {
 	lex   lexer
@@ -136,29 +165,67 @@ func (p *parser) formal() string { return p.valueInfo().GetName() }
 func (p *parser) header(f *pb.FunctionProto) {
 	key := p.name("a keyword such as domain")
 	p.want(":")
-	text := func() *string {
-		if p.tok.kind != str {
-			p.fail("found %s, want text in quotes", p.tok)
-		}
-		return proto.String(p.advance().text)
-	}
 	switch key {
 	case "domain":
-		f.Domain = text()
+		f.Domain = p.text()
 	case "overload":
-		f.Overload = text()
+		f.Overload = p.text()
 	case "doc_string":
-		f.DocString = text()
+		f.DocString = p.text()
 	case "opset_import":
-		p.want("[")
-		p.list("]", func() {
-			d := text()
-			p.want(":")
-			f.OpsetImport = append(f.OpsetImport, &pb.OperatorSetIdProto{Domain: d, Version: proto.Int64(p.integer())})
-		})
+		f.OpsetImport = p.opsets()
 	default:
 		p.fail("the keyword %s is unknown here; want domain, opset_import, overload or doc_string", key)
 	}
+}
+
+// modelHeader is one line of what stands before a graph.
+func (p *parser) modelHeader(m *pb.ModelProto) {
+	key := p.name("a keyword such as ir_version")
+	p.want(":")
+	switch key {
+	case "ir_version":
+		m.IrVersion = proto.Int64(p.integer())
+	case "model_version":
+		m.ModelVersion = proto.Int64(p.integer())
+	case "producer_name":
+		m.ProducerName = p.text()
+	case "producer_version":
+		m.ProducerVersion = p.text()
+	case "domain":
+		m.Domain = p.text()
+	case "doc_string":
+		m.DocString = p.text()
+	case "opset_import":
+		m.OpsetImport = p.opsets()
+	case "metadata_props":
+		p.want("[")
+		p.list("]", func() {
+			k := p.text()
+			p.want(":")
+			m.MetadataProps = append(m.MetadataProps, &pb.StringStringEntryProto{Key: k, Value: p.text()})
+		})
+	default:
+		p.fail("the keyword %s is unknown here; want ir_version, opset_import, producer_name, producer_version, model_version, domain, doc_string or metadata_props", key)
+	}
+}
+
+func (p *parser) text() *string {
+	if p.tok.kind != str {
+		p.fail("found %s, want text in quotes", p.tok)
+	}
+	return proto.String(p.advance().text)
+}
+
+// opsets is a list of domains with versions: ["" : 17, "my.domain" : 1].
+func (p *parser) opsets() (out []*pb.OperatorSetIdProto) {
+	p.want("[")
+	p.list("]", func() {
+		d := p.text()
+		p.want(":")
+		out = append(out, &pb.OperatorSetIdProto{Domain: d, Version: proto.Int64(p.integer())})
+	})
+	return out
 }
 
 // parameter is an attribute of a function: a name, or an attribute with its

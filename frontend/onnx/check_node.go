@@ -133,6 +133,11 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 		at.add("op", "", found, want)
 		return nil, nil
 	}
+	if f.Deprecated && f == schema.Versions(domain, op)[0] {
+		// Defined and deprecated at once, with a successor of the same name.
+		at.warn("op", fmt.Sprintf("operator %s-%d is deprecated", op, f.Since), "the newer form of the operator")
+		return nil, nil
+	}
 	if f.Deprecated {
 		at.add("op", "", fmt.Sprintf("operator %s was removed in opset %d of %s", op, f.Since, schema.DisplayDomain(domain)), "its successor, or an older opset")
 		return nil, nil

@@ -30,6 +30,9 @@ func LoadFunctions(path string, lim Limits) ([]*pb.FunctionProto, error) {
 func parseFunctions(b []byte, lim Limits) ([]*pb.FunctionProto, error) {
 	var fs []*pb.FunctionProto
 	if isText(b) {
+		if len(b) > maxText {
+			return nil, fmt.Errorf("text of %d bytes, at most %d are read", len(b), maxText)
+		}
 		var err error
 		if fs, err = functions.Parse(string(b)); err != nil {
 			return nil, err

@@ -101,7 +101,7 @@ func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	im.inputs(gp, s)
 	live := im.liveNodes(gp)
 	if dead := count0(live); dead > 0 {
-		im.opt.Note(fmt.Sprintf("%d nodes whose results nothing reads are left out", dead))
+		im.opt.Note(fmt.Sprintf("nodes whose results nothing reads are left out: %d", dead))
 	}
 	im.body(gp.GetNode(), live, s, im.opsets)
 	im.outputs(gp, s)
@@ -189,7 +189,7 @@ func (im *importer) outputs(gp *pb.GraphProto, s *scope) {
 		case v == nil:
 			panic("BUG: an absent value in the main graph")
 		default:
-			im.checkDeclared("output "+quote(vi.GetName())+" is declared", vi, v)
+			im.checkDeclared("output "+quote(vi.GetName()), vi, v)
 			im.g.AddOutput(vi.GetName(), v)
 		}
 	}
@@ -199,7 +199,7 @@ func (im *importer) outputs(gp *pb.GraphProto, s *scope) {
 func (im *importer) checkValueInfo(gp *pb.GraphProto, s *scope) {
 	for _, vi := range gp.GetValueInfo() {
 		if e, ok := s.values[vi.GetName()]; ok && e.v != nil && e.v.Def != nil {
-			im.checkDeclared("value_info says that "+quote(vi.GetName())+" is", vi, e.v)
+			im.checkDeclared("value_info of "+quote(vi.GetName()), vi, e.v)
 		}
 	}
 }
@@ -226,6 +226,6 @@ func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Valu
 				decl = append(decl, fmt.Sprint(d.GetDimValue()))
 			}
 		}
-		im.opt.Note(fmt.Sprintf("%s with shape [%s], but its shape is %v: the declaration is ignored", what, strings.Join(decl, ","), v.Type.Shape))
+		im.opt.Note(fmt.Sprintf("%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what, strings.Join(decl, ","), v.Type.Shape))
 	}
 }

@@ -7,6 +7,7 @@
 package onnx
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
 
@@ -86,8 +88,11 @@ func readFile(path string, lim Limits) ([]byte, error) {
 	return b, nil
 }
 
-// Parse decodes a model from memory; it has no folder for external data until
-// the caller sets Dir.
+// maxText bounds models in ONNX's text syntax, in bytes: they are written by hand.
+const maxText = 16 << 20
+
+// Parse decodes a model from memory, in the binary form or in ONNX's text syntax;
+// it has no folder for external data until the caller sets Dir.
 func Parse(b []byte, lim Limits) (*Model, error) {
 	lim = lim.orDefault()
 	if len(b) == 0 {
@@ -97,7 +102,15 @@ func Parse(b []byte, lim Limits) (*Model, error) {
 		return nil, fmt.Errorf("not an ONNX model: %s", what)
 	}
 	p := &pb.ModelProto{}
-	if err := decode(b, p, lim); err != nil {
+	if isText(b) && bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("<")) {
+		if len(b) > maxText {
+			return nil, fmt.Errorf("text of %d bytes; models in ONNX's text syntax may have %d, want the binary form", len(b), maxText)
+		}
+		var err error
+		if p, err = functions.ParseModel(string(b)); err != nil {
+			return nil, fmt.Errorf("cannot parse as ONNX text: %w", err)
+		}
+	} else if err := decode(b, p, lim); err != nil {
 		return nil, err
 	}
 	return &Model{Proto: p, SHA256: sha256.Sum256(b), Limits: lim}, nil

@@ -301,8 +301,8 @@ func dropout(c *nodeCtx) ([]*ir.Value, error) {
 		if err != nil || c.opset >= 10 || len(out) < 2 {
 			return out, err
 		}
-		out[1], err = c.sub(op.Get("", "Cast"), ".mask", ir.Attrs{"to": ir.Int(c.in[0].Type.DType.ONNXCode())}, out[1])
-		return out, err
+		mask, err := c.sub(op.Get("", "Cast"), ".mask", ir.Attrs{"to": ir.Int(c.in[0].Type.DType.ONNXCode())}, out[1])
+		return []*ir.Value{out[0], mask}, err
 	}
 	n := &ir.Node{Name: c.name, Op: op.Get("", "Dropout"), Attrs: c.attrs, In: c.in, Out: make([]*ir.Value, 1)}
 	if _, err := ir.InferNode(n); err != nil { // training mode and the like

@@ -1,0 +1,305 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Symbolic dimensions: pinned by the user, bound by given shapes, taken for a
+// batch, or refused.
+func TestDims(t *testing.T) {
+	const two = `(float[N,3] a, float[3,N] b, float[N,T] c) => (float y, float z) { y = MatMul (a, b) z = Identity (c) }`
+	for _, c := range []struct {
+		name, text string
+		opt        ImportOptions
+		want       string // shapes of the inputs, or part of the error
+		notes      string
+	}{
+		{"batch wherever it stands", two, ImportOptions{Dims: map[string]int{"T": 5}}, "[1 3] [3 1] [1 5]", `dimension "N" (the first of input "a", "c") is dynamic: taken for a batch and pinned to 1; --dim N=N`},
+		{"pinned", two, ImportOptions{Dims: map[string]int{"T": 5, "N": 2}}, "[2 3] [3 2] [2 5]", ""},
+		{"by place", two, ImportOptions{Dims: map[string]int{"c.1": 4, "N": 2}}, "[2 3] [3 2] [2 4]", ""},
+		{"left open", two, ImportOptions{}, `input "c": dimension 1 ("T") is dynamic, want a size known at compile time (pin it with --dim T=N)`, ""},
+		{"given shapes", two, ImportOptions{Shapes: map[string][]int{"a": {4, 3}, "b": {3, 4}, "c": {4, 7}}}, "[4 3] [3 4] [4 7]", ""},
+		{"given shape of one", two, ImportOptions{Shapes: map[string][]int{"a": {4, 3}}, Dims: map[string]int{"T": 1}}, "[4 3] [3 4] [4 1]", ""},
+		{"given shapes disagree", two, ImportOptions{Shapes: map[string][]int{"a": {4, 3}, "b": {3, 5}, "c": {4, 7}}}, `input "b": is given with shape [3 5], but dimension 1 ("N") is 4`, ""},
+		{"given shape against a number", two, ImportOptions{Shapes: map[string][]int{"a": {4, 4}, "c": {4, 7}}}, `input "a": is given with shape [4 4], but dimension 1 (3) is 3`, ""},
+		{"given rank", two, ImportOptions{Shapes: map[string][]int{"a": {4}}}, `has rank 2`, ""},
+		{"unknown name", two, ImportOptions{Dims: map[string]int{"M": 5, "T": 1}}, "--dim M: the model has no such dimension (symbolic dimensions are N, T)", ""},
+		{"negative", two, ImportOptions{Dims: map[string]int{"T": -5}}, "--dim T: the size is -5", ""},
+		{"unnamed batch", `(float[?,2] x) => (float y) { y = Relu (x) }`, ImportOptions{}, "[1 2]", `"x.0"`},
+		{"another batch size", `(float[1,2] x) => (float y) { y = Relu (x) }`, ImportOptions{Dims: map[string]int{"x.0": 3}}, "[3 2]", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var notes []string
+			c.opt.Note = func(s string) { notes = append(notes, s) }
+			g, err := OpenModel(textModel(t, 13, c.text), c.opt)
+			got := ""
+			if err != nil {
+				got = err.Error()
+				if !strings.Contains(got, c.want) {
+					t.Errorf("error %q, want %q", got, c.want)
+				}
+				return
+			}
+			for _, v := range g.In {
+				got += fmt.Sprint(v.Type.Shape, " ")
+			}
+			if got = strings.TrimSpace(got); got != c.want {
+				t.Errorf("shapes %s, want %s", got, c.want)
+			}
+			if s := strings.Join(notes, "\n"); !strings.Contains(s, c.notes) || (c.notes == "") != (s == "") {
+				t.Errorf("notes %q, want %q", s, c.notes)
+			}
+		})
+	}
+}
+
+// Inputs bound to constants; initializers that are listed as inputs.
+func TestSet(t *testing.T) {
+	m := textModel(t, 13, `(float[2] x, int64[] k, float[2] w) => (float y) <float[2] w = {1, 2}> { a = Mul (x, w) f = Cast <to = 1> (k) y = Add (a, f) }`)
+	run := func(set map[string]*tensor.Dense) []float64 {
+		g := open(t, m, ImportOptions{Set: set})
+		in := []*tensor.Dense{tensor.Of([]int{2}, []float32{10, 20})}
+		for _, v := range g.In[1:] {
+			in = append(in, tensor.New(v.Type.DType, v.Type.Shape))
+		}
+		return irtest.Run(t, g, in)[0].Floats()
+	}
+	if g := open(t, m, ImportOptions{}); len(g.In) != 2 {
+		t.Errorf("inputs %v", g.In)
+	}
+	if got := run(map[string]*tensor.Dense{"k": tensor.Scalar(int64(3))}); !slices.Equal(got, []float64{13, 43}) {
+		t.Errorf("k = 3 gives %v", got)
+	}
+	if got := run(map[string]*tensor.Dense{"k": tensor.Scalar(3.0), "w": tensor.Scalar(2.0)}); !slices.Equal(got, []float64{23, 43}) {
+		t.Errorf("w = 2 gives %v", got)
+	}
+	for name, want := range map[string]string{"q": `inputs are "x", "k", "w"`, "x": "has 3 elements, the input needs 2"} {
+		_, err := Import(m, ImportOptions{Set: map[string]*tensor.Dense{name: tensor.Ints(1, 2, 3)}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--set %s: error %v", name, err)
+		}
+	}
+}
+
+// All errors are reported, each once, without those that follow from others;
+// what nothing reads does no harm.
+func TestImportErrors(t *testing.T) {
+	_, err := OpenModel(textModel(t, 13, `(float[2,3] x, float[2] w) => (float y, float z) {
+	  a = MatMul (x, x)
+	  b = Relu (a)
+	  c = Concat <axis = 0> (b, w)
+	  d = Concat <axis = 5> (x, x)
+	  y = Add (c, d)
+	  z = Add (x, w)
+	  dead = NonMaxSuppression (x, x)
+	}`), ImportOptions{})
+	var errs ImportErrors
+	if !errors.As(err, &errs) || len(errs) != 3 {
+		t.Fatalf("errors %v", err)
+	}
+	for i, want := range []string{`MatMul "MatMul_0": inputs of shapes [2 3] and [2 3]`, `Concat "Concat_3"`, `Add "Add_5"`} {
+		if !strings.HasPrefix(errs[i].Error(), want) {
+			t.Errorf("error %d is %v, want %s", i, errs[i], want)
+		}
+	}
+}
+
+// Single faults that only an importer sees.
+func TestImportFaults(t *testing.T) {
+	x := "(float[2] x) => (float y) "
+	for _, c := range []struct {
+		name  string
+		opset int
+		text  string
+		want  string
+	}{
+		{"custom operator", 13, x + `{ y = local.Odd (x) }`, `local.Odd "Odd_0": operator Odd of domain "local" is unknown; define it by an ONNX function`},
+		{"operator without meaning here", 13, x + `{ y = Bernoulli (x) }`, "Bernoulli"},
+		{"old opset", 6, x + `{ y = Add <broadcast = 1, axis = 0> (x, x) }`, "opset 7 or newer"},
+		{"same form in old opsets", 6, `(bool[2] x) => (bool y) { y = Not (x) }`, ""},
+		{"run-time scale", 13, `(float[2] x, float[] s) => (uint8 y) { y = QuantizeLinear (x, s) }`, `the scale "s" is an input of the model`},
+		{"infinite scale", 13, `(float[2] x) => (uint8 y) { s = Constant <value = float {inf}> () y = QuantizeLinear (x, s) }`, `the scale "s" holds +Inf`},
+		{"negative scale", 13, `(int8[2] x) => (float y) { s = Constant <value = float {-1}> () y = DequantizeLinear (x, s) }`, "want a positive number"},
+		{"computed scale", 13, x + `{ s = ReduceMax <keepdims = 0> (x) q = QuantizeLinear (x, s) y = DequantizeLinear (q, s) }`, ""},
+		{"an output that inference does not give", 13, `(float[1,2,2] x) => (float m) { s = Constant <value_floats = [1.0, 1.0]> () y, m = LayerNormalization (x, s) }`, ""},
+		{"outputs that nothing reads", 17, `(float[1,2,2] x) => (float y) { s = Constant <value_floats = [1.0, 1.0]> () y, m, d = LayerNormalization (x, s) }`, ""},
+		{"branches of different shapes", 13, x + `{ s = ReduceSum <keepdims = 0> (x) c = Cast <to = 9> (s) y = If (c) <then_branch = a () => (p) { p = Concat <axis = 0> (x, x) }, else_branch = b () => (p) { p = Neg (x) }> }`, "in one branch"},
+		{"trip count at run time", 13, `(float[2] x, int64[] n) => (float y) { y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`, `the trip count of this Loop ("n") is not known`},
+		{"endless loop", 13, x + `{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Identity (v) }> }`, "more than 4096 times"},
+		{"condition at run time", 13, x + `{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (d, w) { s = ReduceSum <keepdims = 0> (v) d = Cast <to = 9> (s) w = Add (v, v) }> }`, "computes its condition at run time"},
+		{"no trips, results of every trip", 13, x + `{ n = Constant <value_int = 0> () l, y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v, v) u = Neg (v) }> }`, "runs 0 times"},
+		{"text", 13, `(float[2] x) => (string y) { k = Constant <value_string = "a"> () y = Identity (k) }`, "text"},
+		{"sequence input of an unsupported kind", 13, `(float16[2] x, complex64[1] c) => (float16 y) { y = Relu (x) }`, "complex64"},
+		{"batch transposition", 13, `(float[2,2,2] x) => (float y) { y = com.microsoft.FusedMatMul <transBatchA = 1> (x, x) }`, "transBatchA"},
+		{"unknown activation", 13, `(float[2,2] x) => (float y) { y = com.microsoft.FusedGemm <activation = "Boom"> (x, x) }`, `activation "Boom"`},
+		{"large fold stays a node", 13, `(float[1] x) => (float y) { s = Constant <value_ints = [50000000]> () k = ConstantOfShape (s) m = ReduceSum (k) y = Add (x, m) }`, ""},
+		{"huge constant", 13, `(float[1] x) => (float y) { s = Constant <value_ints = [100000, 100000]> () k = ConstantOfShape (s) m = ReduceSum (k) y = Add (x, m) }`, "too large"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := OpenModel(textModel(t, c.opset, c.text), ImportOptions{})
+			switch {
+			case c.want == "" && c.name == "an output that inference does not give":
+				if err == nil {
+					t.Error("no error")
+				}
+			case c.want == "":
+				if err != nil {
+					t.Error(err)
+				}
+			case err == nil:
+				t.Errorf("no error, want %q", c.want)
+			case !strings.Contains(err.Error(), c.want):
+				t.Errorf("error %q, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Bombs in few bytes end with an error before they hurt.
+func TestImportBombs(t *testing.T) {
+	// 30 functions, each calling the next twice.
+	var b strings.Builder
+	b.WriteString(`(float[2] x) => (float y) { y = local.F0 (x) }`)
+	for i := range 30 {
+		fmt.Fprintf(&b, "\n<domain: \"local\", opset_import: [\"\" : 13, \"local\" : 1]> F%d (a) => (c) { b = local.F%d (a) c = local.F%d (b) }", i, i+1, i+1)
+	}
+	b.WriteString("\n<domain: \"local\", opset_import: [\"\" : 13]> F30 (a) => (c) { c = Relu (a) }")
+	functions := b.String()
+	// Loops within loops.
+	loops := `(float[2] x) => (float y) { n = Constant <value_int = 4000> () y = Loop (n, "", x) <body = o (int64 i, bool c, float v) => (c, w) { w = Loop (n, "", v) <body = p (int64 j, bool d, float s) => (d, u) { u = Add (s, s) }> }> }`
+	// A chain of multiplications of constants.
+	b.Reset()
+	b.WriteString(`(float[1] x) => (float y) { s = Constant <value_ints = [1000, 1000]> () a0 = ConstantOfShape (s)`)
+	for i := range 2000 {
+		fmt.Fprintf(&b, " a%d = MatMul (a%d, a%d)", i+1, i, i)
+	}
+	b.WriteString(" r = ReduceSum (a2000) y = Add (x, r) }")
+	folds := b.String()
+	// Nested conditions at run time, both branches again a condition.
+	nest := "p = Relu (x)"
+	for i := range 40 {
+		nest = fmt.Sprintf("p = If (c) <then_branch = t () => (q%d) { %s q%d = Neg (p) }, else_branch = e () => (q%d) { %s q%d = Abs (p) }>", i, nest, i, i, nest, i)
+		if len(nest) > 1<<18 {
+			break
+		}
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"functions": {functions, "too many nodes"},
+		"loops":     {loops, "too many nodes"},
+		"folds":     {folds, ""},
+		"branches":  {`(float[2] x, bool[] c) => (float y) { ` + nest + ` y = Identity (p) }`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := Parse(fmt.Appendf(nil, `<ir_version: 8, opset_import: ["" : 13, "local" : 1]> g %s`, c.text), Limits{Nodes: 20000})
+			if err == nil {
+				_, err = OpenModel(m, ImportOptions{})
+			}
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("error %.300v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Long names are not repeated by functions and loops.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("n", 1<<16)
+	m := textModel(t, 13, fmt.Sprintf(`(float[2] x) => (float y) { n = Constant <value_int = 3000> () [%s] y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`, long))
+	g := open(t, m, ImportOptions{})
+	size := 0
+	for _, n := range g.Nodes {
+		size += len(n.Name) + len(n.Out[0].Name)
+	}
+	if size > 4<<20 {
+		t.Errorf("names of %d bytes", size)
+	}
+	// Names of the model itself stay as they are.
+	if g.Nodes[0].Op.Name != "Add" || len(g.In[0].Name) != 1 {
+		t.Errorf("%s", g.Nodes[0])
+	}
+}
+
+// Libraries come as text or as a binary model; their faults are named.
+func TestLoadFunctions(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, b []byte) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	text := `<domain: "my", opset_import: ["" : 13]> Twice (a) => (b) { b = Add (a, a) }`
+	lib := textModel(t, 13, "(float[1] x) => (float y) { y = Relu (x) }\n"+text).Proto
+	model := textModel(t, 13, `(float[2] x) => (float y) { y = my.Twice (x) }`)
+	model.Proto.OpsetImport = append(model.Proto.OpsetImport, &pb.OperatorSetIdProto{Domain: proto.String("my"), Version: proto.Int64(1)})
+	for _, p := range []string{write("f.txt", []byte(text)), write("f.onnx", tBytes(lib))} {
+		fs, err := LoadFunctions(p, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := open(t, model, ImportOptions{Functions: fs, Note: func(s string) { t.Error(s) }})
+		if g.Nodes[0].Op.Name != "Add" {
+			t.Errorf("%s", g)
+		}
+	}
+	for _, c := range []struct{ text, want string }{
+		{`<opset_import: ["" : 13]> F (a) => (b) { b = Add (a) }`, "has 1 inputs"},
+		{`<domain: "d", opset_import: ["" : 13, "d" : 1]> F (a) => (b) { b = d.F (a) }`, "calls itself"},
+		{`<domain: "d", opset_import: ["" : 13]> F (a) => (b, c) { b = Relu (a) }`, "has no producer"},
+		{"F (a) => (b) {", "line 1, column 15"},
+		{"", "empty"},
+	} {
+		_, err := LoadFunctions(write("bad.txt", []byte(c.text)), Limits{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: error %v, want %q", c.text, err, c.want)
+		}
+	}
+	if _, err := LoadFunctions(filepath.Join(dir, "absent"), Limits{}); err == nil {
+		t.Error("no error for an absent file")
+	}
+	if fs := CheckFunctions(lib.Functions, Limits{}); len(fs) > 0 {
+		t.Error(fs)
+	}
+}
+
+// Names of values and nodes are those of the model; results of control flow and
+// functions carry the outer name.
+func TestNames(t *testing.T) {
+	g := open(t, textModel(t, 13, `(float[2] x) => (float y) {
+	  c = Constant <value = bool {1}> ()
+	  [branch] mid = If (c) <then_branch = a () => (inner) { [neg] inner = Neg (x) }, else_branch = b () => (inner) { inner = Abs (x) }>
+	  [last] y = Relu (mid)
+	}`), ImportOptions{})
+	var got []string
+	for _, n := range g.Nodes {
+		got = append(got, n.Origin[0]+">"+n.Out[0].Name)
+	}
+	if s := strings.Join(got, " "); s != "branch/neg>mid last>y" {
+		t.Errorf("names %s", s)
+	}
+}
+
+// A model from memory cannot reach files.
+func TestNoFolder(t *testing.T) {
+	m := textModel(t, 13, `(float[4] x) => (float y) { y = Add (x, k) }`)
+	m.Proto.Graph.Initializer = append(m.Proto.Graph.Initializer, tExternal("k", "location", "w.bin"))
+	if _, err := OpenModel(m, ImportOptions{}); err == nil || !strings.Contains(err.Error(), "external") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := Import(m, ImportOptions{}); err == nil {
+		t.Error("imported")
+	}
+}

@@ -1,0 +1,249 @@
+package onnx
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// textModel is a model of an opset from the text of its graph and functions.
+func textModel(t testing.TB, opset int, text string) *Model {
+	t.Helper()
+	m, err := Parse(fmt.Appendf(nil, `<ir_version: 8, opset_import: ["" : %d, "com.microsoft" : 1, "local" : 1, "com.sigmastar" : 1, "darknet" : 1]> g %s`, opset, text), Limits{})
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return m
+}
+
+// open checks and imports a model, which must be right.
+func open(t testing.TB, m *Model, opt ImportOptions) *ir.Graph {
+	t.Helper()
+	g, err := OpenModel(m, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	irtest.Verify(t, g)
+	return g
+}
+
+// newest is the opset in which the expected forms are written.
+const newest = 23
+
+// Nodes of old opsets mean what the newest form beside them says.
+func TestUpgrades(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		opset  int
+		sig    string // inputs and outputs
+		old    string
+		newest string
+	}{
+		{"Squeeze-1", 7, "(float[1,3,1] x) => (float y)", `y = Squeeze <axes = [0, 2]> (x)`, `a = Constant <value_ints = [0, 2]> () y = Squeeze (x, a)`},
+		{"Squeeze-11, all", 11, "(float[1,3,1] x) => (float y)", `y = Squeeze (x)`, `y = Squeeze (x)`},
+		{"Unsqueeze-1", 8, "(float[3] x) => (float y)", `y = Unsqueeze <axes = [0, 2]> (x)`, `a = Constant <value_ints = [0, 2]> () y = Unsqueeze (x, a)`},
+		{"ReduceSum-11", 12, "(float[2,3] x) => (float y)", `y = ReduceSum <axes = [1], keepdims = 0> (x)`, `a = Constant <value_ints = [1]> () y = ReduceSum <keepdims = 0> (x, a)`},
+		{"ReduceMean-13", 17, "(float[2,3] x) => (float y)", `y = ReduceMean <axes = [-1]> (x)`, `a = Constant <value_ints = [-1]> () y = ReduceMean (x, a)`},
+		{"ReduceMax-1, all", 7, "(float[2,3] x) => (float y)", `y = ReduceMax <keepdims = 0> (x)`, `y = ReduceMax <keepdims = 0> (x)`},
+		{"Split-2", 7, "(float[5] x) => (float y, float z)", `y, z = Split <split = [2, 3]> (x)`, `a = Constant <value_ints = [2, 3]> () y, z = Split (x, a)`},
+		{"Split-2, even", 7, "(float[2,4] x) => (float y, float z)", `y, z = Split <axis = 1> (x)`, `y, z = Split <axis = 1, num_outputs = 2> (x)`},
+		{"Clip-6", 10, "(float[4] x) => (float y)", `y = Clip <min = -0.5, max = 0.5> (x)`, `a = Constant <value_float = -0.5> () b = Constant <value_float = 0.5> () y = Clip (x, a, b)`},
+		{"Clip-6, one bound", 7, "(float[4] x) => (float y)", `y = Clip <max = 0.0> (x)`, `b = Constant <value_float = 0.0> () y = Clip (x, "", b)`},
+		{"Slice-1", 9, "(float[4,5] x) => (float y)", `y = Slice <starts = [1, -3], ends = [3, 100], axes = [0, 1]> (x)`,
+			`s = Constant <value_ints = [1, -3]> () e = Constant <value_ints = [3, 100]> () a = Constant <value_ints = [0, 1]> () y = Slice (x, s, e, a)`},
+		{"Slice-1, no axes", 7, "(float[4,5] x) => (float y)", `y = Slice <starts = [1], ends = [3]> (x)`, `s = Constant <value_ints = [1]> () e = Constant <value_ints = [3]> () y = Slice (x, s, e)`},
+		{"Pad-2", 10, "(float[2,2] x) => (float y)", `y = Pad <pads = [0, 1, 1, 0], value = 2.5> (x)`, `p = Constant <value_ints = [0, 1, 1, 0]> () v = Constant <value_float = 2.5> () y = Pad (x, p, v)`},
+		{"Pad-2, reflect", 7, "(float[3,3] x) => (float y)", `y = Pad <pads = [0, 1, 1, 0], mode = "reflect"> (x)`, `p = Constant <value_ints = [0, 1, 1, 0]> () y = Pad <mode = "reflect"> (x, p)`},
+		{"TopK-1", 9, "(float[2,5] x) => (float y, int64 z)", `y, z = TopK <k = 2, axis = 1> (x)`, `k = Constant <value_ints = [2]> () y, z = TopK <axis = 1> (x, k)`},
+		{"Upsample-7", 7, "(float[1,1,2,3] x) => (float y)", `y = Upsample <scales = [1.0, 1.0, 2.0, 3.0]> (x)`,
+			`s = Constant <value_floats = [1.0, 1.0, 2.0, 3.0]> () y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, "", s)`},
+		{"Upsample-9, linear", 9, "(float[1,1,2,3] x) => (float y)", `s = Constant <value = float[4] {1, 1, 2, 2}> () y = Upsample <mode = "linear"> (x, s)`,
+			`s = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> () y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (x, "", s)`},
+		{"Resize-10, smaller", 10, "(float[1,1,4,6] x) => (float y)", `s = Constant <value = float[4] {1, 1, 0.6, 0.6}> () y = Resize (x, s)`,
+			`s = Constant <value_floats = [1.0, 1.0, 0.6, 0.6]> () y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "ceil"> (x, "", s)`},
+		{"Resize-10, both ways", 10, "(float[1,1,4,6] x) => (float y)", `s = Constant <value = float[4] {1, 1, 0.6, 2}> () y = Resize (x, s)`,
+			`r = Constant <value_floats = [1.0, 1.0, 0.6, 1.0]> () a = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "ceil"> (x, "", r)
+			 s = Constant <value_floats = [1.0, 1.0, 1.0, 2.0]> () y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (a, "", s)`},
+		{"Softmax-1", 11, "(float[2,3,4] x) => (float y)", `y = Softmax (x)`,
+			`f = Constant <value_ints = [2, 12]> () r = Reshape (x, f) s = Softmax <axis = 1> (r) b = Constant <value_ints = [2, 3, 4]> () y = Reshape (s, b)`},
+		{"Softmax-11, last axis", 12, "(float[2,3,4] x) => (float y)", `y = Softmax <axis = -1> (x)`, `y = Softmax <axis = 2> (x)`},
+		{"Softmax-11, ones behind", 12, "(float[2,3,1,1] x) => (float y)", `y = Softmax <axis = 1> (x)`, `y = Softmax <axis = 1> (x)`},
+		{"LogSoftmax-1, all", 7, "(float[2,3] x) => (float y)", `y = LogSoftmax <axis = 0> (x)`,
+			`f = Constant <value_ints = [1, 6]> () r = Reshape (x, f) s = LogSoftmax <axis = 1> (r) b = Constant <value_ints = [2, 3]> () y = Reshape (s, b)`},
+		{"Hardmax-1", 7, "(float[2,3,2] x) => (float y)", `y = Hardmax <axis = 2> (x)`, `y = Hardmax <axis = 2> (x)`},
+		{"Dropout-7", 7, "(float[3] x) => (float y, float m)", `y, m = Dropout <ratio = 0.3> (x)`, `y = Identity (x) o = Sub (x, x) c = Constant <value_float = 1.0> () m = Add (o, c)`},
+		{"Dropout-10", 11, "(float[3] x) => (float y, bool m)", `y, m = Dropout <ratio = 0.3> (x)`, `y = Identity (x) m = Equal (x, x)`},
+		{"Dropout-12", 13, "(float[3] x) => (float y)", `r = Constant <value_float = 0.3> () n = Constant <value = bool {0}> () y = Dropout (x, r, n)`, `y = Identity (x)`},
+		{"Scatter-9", 10, "(float[1,5] x) => (float y)", `i = Constant <value = int64[1,2] {1, 3}> () u = Constant <value = float[1,2] {7, 8}> () y = Scatter <axis = 1> (x, i, u)`,
+			`i = Constant <value = int64[1,2] {1, 3}> () u = Constant <value = float[1,2] {7, 8}> () y = ScatterElements <axis = 1> (x, i, u)`},
+		{"BatchNormalization-7", 8, "(float[2,3,2] x) => (float y)", `s = Constant <value = float[3] {1, 2, 3}> () v = Constant <value = float[3] {0.5, 1, 2}> () y, m, n, o, p = BatchNormalization <momentum = 0.8, epsilon = 0.01> (x, s, s, s, v)`,
+			`s = Constant <value = float[3] {1, 2, 3}> () v = Constant <value = float[3] {0.5, 1, 2}> () y = BatchNormalization <epsilon = 0.01> (x, s, s, s, v)`},
+		{"BatchNormalization-7, not spatial", 7, "(float[2,3,2] x) => (float y)", `s = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () y = BatchNormalization <spatial = 0> (x, s, s, s, s)`,
+			`s = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () e = Constant <value_float = 1e-5> () v = Add (s, e) d = Sqrt (v) f = Div (s, d) c = Sub (x, s) z = Mul (c, f) y = Add (z, s)`},
+		{"GroupNormalization-18", 18, "(float[1,4,2] x) => (float y)", `s = Constant <value = float[2] {1, 2}> () b = Constant <value = float[2] {3, 4}> () y = GroupNormalization <num_groups = 2> (x, s, b)`,
+			`s = Constant <value = float[4] {1, 1, 2, 2}> () b = Constant <value = float[4] {3, 3, 4, 4}> () y = GroupNormalization <num_groups = 2> (x, s, b)`},
+		{"Gemm-7", 7, "(float[2,3] x) => (float y)", `w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> () y = Gemm (x, w, b)`,
+			`w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> () y = Gemm (x, w, b)`},
+		{"Cast-6", 7, "(float[3] x) => (int32 y)", `y = Cast <to = 6> (x)`, `y = Cast <to = 6> (x)`},
+		{"MaxPool-8, column major", 8, "(float[1,1,4,4] x) => (float y, int64 z)", `y, z = MaxPool <kernel_shape = [2, 2], storage_order = 1> (x)`, `y, z = MaxPool <kernel_shape = [2, 2], storage_order = 1> (x)`},
+		{"AveragePool-7", 7, "(float[1,1,4,4] x) => (float y)", `y = AveragePool <kernel_shape = [2, 2], pads = [1, 1, 0, 0], count_include_pad = 1> (x)`,
+			`y = AveragePool <kernel_shape = [2, 2], pads = [1, 1, 0, 0], count_include_pad = 1> (x)`},
+		{"Constant kinds", 13, "(float[2] x) => (float y)", `a = Constant <value_float = 2.0> () b = Constant <value_floats = [1.0, 3.0]> () i = Constant <value_int = 1> () j = Constant <value_ints = [0, 1]> ()
+			k = Cast <to = 1> (i) l = Cast <to = 1> (j) m = Add (a, b) n = Add (k, l) o = Mul (m, n) y = Mul (x, o)`, `b = Constant <value_floats = [3.0, 10.0]> () y = Mul (x, b)`},
+		{"shape chain", 13, "(float[2,3,4] x) => (float y)", `s = Shape (x) i = Constant <value = int64 {0}> () n = Gather (s, i) a = Constant <value_ints = [0]> () u = Unsqueeze (n, a) m = Constant <value_ints = [-1]> ()
+			t = Concat <axis = 0> (u, m) y = Reshape (x, t)`, `t = Constant <value_ints = [2, 12]> () y = Reshape (x, t)`},
+		{"Gelu of com.microsoft", 13, "(float[4] x) => (float y)", `y = com.microsoft.Gelu (x)`, `y = Gelu (x)`},
+		{"BiasGelu", 13, "(float[4] x) => (float y)", `b = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () y = com.microsoft.BiasGelu (x, b)`, `b = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () a = Add (x, b) y = Gelu (a)`},
+		{"FastGelu", 13, "(float[4] x) => (float y)", `y = com.microsoft.FastGelu (x)`, `y = Gelu <approximate = "tanh"> (x)`},
+		{"QuickGelu", 13, "(float[4] x) => (float y)", `y = com.microsoft.QuickGelu (x)`, `c = Constant <value_float = 1.702> () a = Mul (x, c) s = Sigmoid (a) y = Mul (x, s)`},
+		{"FusedMatMul", 13, "(float[3,2] x) => (float y)", `y = com.microsoft.FusedMatMul <transA = 1, alpha = 0.5> (x, x)`, `t = Transpose <perm = [1, 0]> (x) m = MatMul (t, x) c = Constant <value_float = 0.5> () y = Mul (m, c)`},
+		{"FusedConv", 13, "(float[1,1,3,3] x) => (float y)", `w = Constant <value = float[1,1,2,2] {1, 2, 3, 4}> () y = com.microsoft.FusedConv <activation = "Clip", activation_params = [0.0, 1.0]> (x, w)`,
+			`w = Constant <value = float[1,1,2,2] {1, 2, 3, 4}> () c = Conv (x, w) a = Constant <value_float = 0.0> () b = Constant <value_float = 1.0> () y = Clip (c, a, b)`},
+		{"FusedGemm", 13, "(float[2,2] x) => (float y)", `y = com.microsoft.FusedGemm <activation = "LeakyRelu", activation_alpha = 0.3, transB = 1> (x, x)`, `g = Gemm <transB = 1> (x, x) y = LeakyRelu <alpha = 0.3> (g)`},
+		{"SkipLayerNormalization", 13, "(float[2,4] x) => (float y, float s)", `g = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () y, "", "", s = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (x, x, g, g)`,
+			`g = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () s = Add (x, x) y = LayerNormalization <epsilon = 0.01> (s, g, g)`},
+		{"MatMulIntegerToFloat", 13, "(int8[2,3] x) => (float y)", `w = Constant <value = int8[3,2] {1, -2, 3, 4, -5, 6}> () s = Constant <value_float = 0.5> () t = Constant <value_floats = [0.25, 0.125]> () y = com.microsoft.MatMulIntegerToFloat (x, w, s, t)`,
+			`f = Cast <to = 1> (x) w = Constant <value = float[3,2] {0.125, -0.125, 0.375, 0.25, -0.625, 0.375}> () y = MatMul (f, w)`},
+		{"QLinearAdd", 13, "(int8[4] x) => (int8 y)", `s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () r = Constant <value_float = 1.0> () n = Constant <value = int8 {0}> () y = com.microsoft.QLinearAdd (x, s, z, x, r, n, r, n)`,
+			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () r = Constant <value_float = 1.0> () n = Constant <value = int8 {0}> () a = DequantizeLinear (x, s, z) b = DequantizeLinear (x, r, n) c = Add (a, b) y = QuantizeLinear (c, r, n)`},
+		{"QLinearAveragePool, channels last", 13, "(int8[1,2,2,3] x) => (int8 y)", `s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () y = com.microsoft.QLinearAveragePool <kernel_shape = [2, 2], channels_last = 1> (x, s, z, s, z)`,
+			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () a = DequantizeLinear (x, s, z) b = Transpose <perm = [0, 3, 1, 2]> (a) c = AveragePool <kernel_shape = [2, 2]> (b) d = Transpose <perm = [0, 2, 3, 1]> (c) y = QuantizeLinear (d, s, z)`},
+		{"MulInteger", 13, "(uint8[4] x) => (int32 y)", `z = Constant <value = uint8 {3}> () y = com.microsoft.MulInteger (x, z, x)`, `a = Cast <to = 6> (x) c = Constant <value = int32 {3}> () b = Sub (a, c) y = Mul (b, a)`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := open(t, textModel(t, c.opset, c.sig+" {"+c.old+"}"), ImportOptions{})
+			b := open(t, textModel(t, newest, c.sig+" {"+c.newest+"}"), ImportOptions{})
+			in := irtest.Inputs(a, 5)
+			got, want := irtest.Run(t, a, in), irtest.Run(t, b, in)
+			for i := range want {
+				if got[i].DType != want[i].DType || !slices.Equal(got[i].Shape, want[i].Shape) {
+					t.Errorf("output %d is %s, want %s", i, got[i], want[i])
+				} else if d := worst(got[i], want[i]); d > 1e-6 {
+					t.Errorf("output %d differs by %.3g: %v, want %v", i, d, got[i].Floats(), want[i].Floats())
+				}
+			}
+		})
+	}
+}
+
+// Control flow that is known at compile time disappears; a condition that is not
+// selects between the results.
+func TestControlFlow(t *testing.T) {
+	const x = "(float[2] x) => (float y) "
+	for _, c := range []struct {
+		name, text string
+		want       func(x []float64) []float64
+		nodes      int // of the graph
+	}{
+		{"If, then", x + `{ c = Constant <value = bool {1}> () y = If (c) <then_branch = a () => (p) { p = Add (x, x) }, else_branch = b () => (p) { p = Neg (x) }> }`,
+			func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1]} }, 1},
+		{"If, else, captured twice", x + `{ c = Constant <value = bool[1] {0}> () d = Neg (x) y = If (c) <then_branch = a () => (p) { p = Add (x, x) },
+			else_branch = b () => (p) { k = Constant <value = bool {1}> () p = If (k) <then_branch = e () => (q) { q = Mul (d, x) }, else_branch = f () => (q) { q = Identity (x) }> }> }`,
+			func(x []float64) []float64 { return []float64{-x[0] * x[0], -x[1] * x[1]} }, 2},
+		{"If, an outer value as result", x + `{ c = Constant <value = bool {1}> () d = Neg (x) y = If (c) <then_branch = a () => (d) { }, else_branch = b () => (x) { }> }`,
+			func(x []float64) []float64 { return []float64{-x[0], -x[1]} }, 1},
+		{"If at run time", x + `{ z = Constant <value_float = 0.0> () s = ReduceSum <keepdims = 0> (x) c = Greater (s, z)
+			y = If (c) <then_branch = a () => (p) { p = Add (x, x) }, else_branch = b () => (p) { p = Neg (x) }> }`,
+			func(x []float64) []float64 {
+				if x[0]+x[1] > 0 {
+					return []float64{2 * x[0], 2 * x[1]}
+				}
+				return []float64{-x[0], -x[1]}
+			}, 5},
+		{"Loop by count", x + `{ n = Constant <value_int = 3> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { f = Cast <to = 1> (i) w = Add (v, f) }> }`,
+			func(x []float64) []float64 { return []float64{x[0] + 3, x[1] + 3} }, 3},
+		{"Loop by condition", x + `{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (d, w) { k = Constant <value_int = 1> () d = Less (i, k) w = Add (v, v) }> }`,
+			func(x []float64) []float64 { return []float64{4 * x[0], 4 * x[1]} }, 2},
+		{"Loop with results of every trip", `(float[2] x) => (float y) { n = Constant <value_int = 2> () l, s = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v, x) u = Identity (w) }> 
+			f = Constant <value_ints = [4]> () y = Reshape (s, f) }`,
+			func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 3 * x[0], 3 * x[1]} }, 8},
+		{"Loop that never runs", x + `{ n = Constant <value_int = 0> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`,
+			func(x []float64) []float64 { return x }, 0},
+		{"Scan", x + `{ z = Constant <value = float {1}> () l, y = Scan (z, x) <num_scan_inputs = 1, body = b (float s, float e) => (t, u) { t = Mul (s, e) u = Identity (t) }> }`,
+			func(x []float64) []float64 { return []float64{x[0], x[0] * x[1]} }, 9},
+		{"Scan, backwards", x + `{ z = Constant <value = float {0}> () l, y = Scan (z, x) <num_scan_inputs = 1, scan_input_directions = [1], scan_output_directions = [1], body = b (float s, float e) => (t, u) { t = Add (s, e) u = Identity (t) }> }`,
+			func(x []float64) []float64 { return []float64{x[0] + x[1], x[1]} }, 9},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := open(t, textModel(t, 13, c.text), ImportOptions{})
+			for _, v := range [][]float64{{1.5, 2}, {-3, 1}} {
+				out := irtest.Run(t, g, []*tensor.Dense{tensor.FromFloats(tensor.F32, []int{2}, v)})
+				if got, want := out[0].Floats(), c.want(v); !slices.Equal(got, want) {
+					t.Errorf("of %v: %v, want %v", v, got, want)
+				}
+			}
+			if len(g.Nodes) != c.nodes {
+				t.Errorf("%d nodes, want %d:\n%s", len(g.Nodes), c.nodes, g)
+			}
+		})
+	}
+}
+
+// Functions are expanded: attributes, defaults, absent inputs, nesting, their
+// own opsets, subgraphs; names say where a node came from.
+func TestFunctions(t *testing.T) {
+	m := textModel(t, 13, `(float[2] x) => (float y, float z) {
+	  [call] y = local.Scaled <by = 3.0> (x)
+	  z = local.Scaled <by = 2.0> (y, x)
+	}
+	<domain: "local", opset_import: ["" : 9, "local" : 1]>
+	Scaled <by, most: float = 100.0> (a, b) => (c) {
+	  f = Constant <value = float {1}> ()
+	  s = local.Sum <flag = 0> (a, b)
+	  k = local.Value <v: float = @by> ()
+	  t = Mul (s, k)
+	  c = Clip <min = -100.0, max: float = @most> (t)
+	}
+	<domain: "local", opset_import: ["" : 13]>
+	Value <v> () => (k) { k = Constant <value_float: float = @v> () }
+	<domain: "local", opset_import: ["" : 13, "local" : 1]>
+	Sum <flag> (a, b) => (c) {
+	  i = Constant <value_int: int = @flag> ()
+	  j = Cast <to = 9> (i)
+	  c = If (j) <then_branch = p () => (d) { d = Neg (a) }, else_branch = q () => (d) { d = Sum (a) }>
+	}`)
+	g := open(t, m, ImportOptions{})
+	out := irtest.Run(t, g, []*tensor.Dense{tensor.FromFloats(tensor.F32, []int{2}, []float64{1, 50})})
+	if got := out[0].Floats(); !slices.Equal(got, []float64{3, 100}) {
+		t.Errorf("y is %v", got)
+	}
+	if got := out[1].Floats(); !slices.Equal(got, []float64{6, 100}) {
+		t.Errorf("z is %v", got)
+	}
+	if g.Nodes[1].Origin[0] != "call/Mul_3" || g.Out[0].Name != "y" {
+		t.Errorf("names %q, %s", g.Nodes[1].Origin, g.Out[0])
+	}
+}
+
+// The shipped library: both orders of Reorg, and the way back.
+func TestReorg(t *testing.T) {
+	sig := "(float[2,4,4,6] x) => (float y, float z, float d)"
+	g := open(t, textModel(t, 13, sig+` {
+	  y = com.sigmastar.Reorg <stride = 2> (x)
+	  z = com.sigmastar.Reorg <stride = 2, reverse = 1> (y)
+	  d = darknet.Reorg <stride = 2> (x)
+	}`), ImportOptions{})
+	w := open(t, textModel(t, 13, sig+` {
+	  y = SpaceToDepth <blocksize = 2> (x)
+	  z = Identity (x)
+	  a = Constant <value_ints = [2, 1, 4, 2, 6, 2]> ()
+	  b = Reshape (x, a)
+	  c = Transpose <perm = [0, 3, 5, 1, 2, 4]> (b)
+	  e = Constant <value_ints = [2, 16, 2, 3]> ()
+	  d = Reshape (c, e)
+	}`), ImportOptions{})
+	if irtest.Count(g, "If") > 0 || irtest.Count(g, "Shape") > 0 {
+		t.Errorf("not folded:\n%s", g)
+	}
+	in := irtest.Inputs(g, 1)
+	got, want := irtest.Run(t, g, in), irtest.Run(t, w, in)
+	for i := range want {
+		if !tensor.Equal(got[i], want[i]) {
+			t.Errorf("%s differs", g.OutNames[i])
+		}
+	}
+}
