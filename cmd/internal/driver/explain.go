@@ -40,6 +40,9 @@ func (o *Compiled) Explain() string {
 			continue
 		}
 		for _, x := range s.Choice.Rejected {
+			if x.Library == s.Low.Library {
+				continue
+			}
 			if first {
 				b.WriteString("\nRefused by a better kernel:\n")
 				first = false

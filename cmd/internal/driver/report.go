@@ -219,6 +219,9 @@ func (r *Report) layer(s *schedule.Step, weights int) {
 	} else {
 		f := ReportFallback{Node: s.Name, Op: n.Op.Name, MACs: l.MACs, Role: "compute", Reasons: []string{}}
 		for _, x := range s.Choice.Rejected {
+			if x.Library == s.Low.Library {
+				continue
+			}
 			for _, y := range x.Reasons {
 				f.Reasons = append(f.Reasons, x.Kernel+": "+y.Text)
 			}
@@ -229,6 +232,9 @@ func (r *Report) layer(s *schedule.Step, weights int) {
 		r.Fallback = append(r.Fallback, f)
 	}
 	for _, x := range s.Choice.Rejected {
+		if x.Library == s.Low.Library {
+			continue // another kernel of the same library took the node
+		}
 		r.Rejections = append(r.Rejections, rejection(s.Name, n, x))
 	}
 }
