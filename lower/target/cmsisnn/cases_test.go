@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func (b *builder) quant() *ir.Quant {
 
 func (b *builder) input(q *ir.Quant, shape ...int) *ir.Value {
 	b.n++
-	return b.g.AddInput(fmt.Sprintf("%s_i%d", b.name, b.n), ir.T(tensor.I8, shape...).WithQuant(tensor.I8, q))
+	return b.g.AddInput(fmt.Sprintf("%s_i%d", b.name, b.n), ir.T(tensor.I8, slices.Clone(shape)...).WithQuant(tensor.I8, q))
 }
 
 // bytes are random int8 data.
@@ -56,7 +57,7 @@ func (b *builder) bytes(shape ...int) *tensor.Dense {
 	for i := range v {
 		v[i] = int8(b.in(-128, 127))
 	}
-	return tensor.Of(shape, v)
+	return tensor.Of(slices.Clone(shape), v)
 }
 
 func (b *builder) constant(q *ir.Quant, d *tensor.Dense) *ir.Value {

@@ -37,18 +37,6 @@ func poolRules(code string) []target.Rule {
 			}
 			return ""
 		}},
-		// arm_max_pool_s8 leaves such an output unset, arm_avgpool_s8 returns
-		// ARM_CMSIS_NN_ARG_ERROR.
-		{Code: code + "-05", Doc: "every window touches the input", Check: func(n *ir.Node, _ *target.Options) string {
-			g, err := op.PoolGeometry(n)
-			if err != nil || len(g.In) > 2 {
-				return ""
-			}
-			if poolRef(g).MaxPoolLibraryLimit() != "" {
-				return "a window lies wholly in the padding, which the library does not compute"
-			}
-			return ""
-		}},
 	}
 }
 
@@ -64,6 +52,11 @@ func pool(name, code, doc string, scratch func(isa ISA, c int) int, ops ...*ir.O
 			g, err := op.PoolGeometry(n)
 			if err != nil {
 				return nil, err
+			}
+			// arm_max_pool_s8 leaves such an output unset, arm_avgpool_s8 returns
+			// an error; op.PoolGeometry has refused it.
+			if s := poolRef(g).MaxPoolLibraryLimit(); s != "" {
+				return nil, ir.Errf(n, "kernel", "%s", s)
 			}
 			lo, hi, _ := op.PoolQuantClamp(n)
 			size := scratch(CoreISA(o.Core), g.C)

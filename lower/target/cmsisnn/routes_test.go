@@ -1,0 +1,128 @@
+package cmsisnn_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/lower/target"
+)
+
+var (
+	plainC = target.Core{}
+	dsp    = target.Core{DSP: true}
+	helium = target.Core{DSP: true, MVE: true}
+)
+
+// TestRoutes: the function called and the inner one that runs on each core,
+// and the way round what the library computes wrongly.
+func TestRoutes(t *testing.T) {
+	conv := func(x, w, out, attrs string) string {
+		return fmt.Sprintf("in %%x : i8[%s] A\nconst %%w : i8[%s] W = rand 1\n%%o : i8[%s] O = Conv(%%x, %%w) {%s}", x, w, out, attrs)
+	}
+	up := func(x, w, out, attrs string) string {
+		return fmt.Sprintf("in %%x : i8[%s] A\nconst %%w : i8[%s] W = rand 1\n%%o : i8[%s] O = ConvTranspose(%%x, %%w) {%s}", x, w, out, attrs)
+	}
+	for _, c := range []struct {
+		name, src   string
+		core        target.Core
+		call, inner string
+	}{
+		{"1x1", conv("1,4,5,5", "3,4,1,1", "1,3,5,5", ""), dsp, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8_fast"},
+		{"1x1 strided", conv("1,4,5,5", "3,4,1,1", "1,3,3,3", "strides=[2,2]"), plainC, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8"},
+		{"1x1 grouped", conv("1,4,5,5", "4,2,1,1", "1,4,5,5", "group=2"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8"},
+		{"3x3", conv("1,4,5,5", "3,4,3,3", "1,3,3,3", ""), helium, "arm_convolve_wrapper_s8", "arm_convolve_s8"},
+		{"1xN", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), helium, "arm_convolve_wrapper_s8", "arm_convolve_1_x_n_s8"},
+		{"1xN without Helium", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8"},
+		{"1xN that fails", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), helium, "arm_convolve_s8", "arm_convolve_s8"},
+		{"1xN that is wrong", conv("1,4,13", "3,4,5", "1,3,7", "pads=[2,2], strides=[2]"), helium, "arm_convolve_s8", "arm_convolve_s8"},
+		{"1xN that would fail", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8"},
+		{"depthwise 3x3", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), dsp, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_3x3_s8"},
+		{"depthwise 3x3 Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt"},
+		{"depthwise 3x3 that reads too far", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), plainC, "arm_depthwise_conv_s8", "arm_depthwise_conv_s8"},
+		{"the same with Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt"},
+		{"depthwise multiplier", conv("1,4,5,5", "8,1,3,3", "1,8,3,3", "group=4"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8"},
+		{"transposed", up("1,4,5,5", "4,3,3,3", "1,3,7,7", ""), helium, "arm_transpose_conv_wrapper_s8", "arm_transpose_conv_s8"},
+		{"transposed, deep", up("1,20,5,5", "20,3,3,3", "1,3,11,11", "strides=[2,2]"), dsp, "arm_transpose_conv_wrapper_s8", "arm_convolve_s8"},
+		{"transposed, grouped", up("1,4,5,5", "4,2,3,3", "1,4,7,7", "group=2"), dsp, "arm_convolve_s8", "arm_convolve_s8"},
+		{"product", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)", helium, "arm_fully_connected_wrapper_s8", "arm_fully_connected_s8"},
+		{"product per channel", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:0,0.3:0) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)", dsp,
+			"arm_fully_connected_wrapper_s8", "arm_fully_connected_per_channel_s8"},
+	} {
+		n := last(t, c.src)
+		opt := &target.Options{Core: c.core}
+		choice, err := table.Choose(n, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := choice.Kernel.Lower(n, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := l.Calls[len(l.Calls)-1]
+		if call.Func != c.call || l.Kernel != c.call || l.Route != c.inner {
+			t.Errorf("%s: %s (kernel %s) runs %s, want %s and %s", c.name, call.Func, l.Kernel, l.Route, c.call, c.inner)
+		}
+		if n.Op.Name == "Conv" || n.Op.Name == "ConvTranspose" {
+			for _, a := range call.Args {
+				if b, ok := a.(*target.Blob); ok && b.Hint == "bias" {
+					call.Func = ""
+				}
+			}
+			if call.Func != "" {
+				t.Errorf("%s: no bias; the library needs zeros", c.name)
+			}
+		}
+	}
+}
+
+// TestConcatViews: an axis with nothing in front of it in memory lets inputs
+// live inside the output; other ones are copied.
+func TestConcatViews(t *testing.T) {
+	for _, c := range []struct {
+		shape, out string
+		axis       int
+		order      []int
+		parts      []int // offsets
+		fn         string
+	}{
+		{"1,4,5,6", "1,8,5,6", 1, nil, []int{0, 120}, "arm_concatenation_s8_w"},
+		{"1,4,5,6", "1,8,5,6", 1, []int{0, 2, 3, 1}, nil, "arm_concatenation_s8_x"},
+		{"1,4,5,6", "1,4,10,6", 2, []int{0, 2, 3, 1}, []int{0, 120}, "arm_concatenation_s8_w"},
+		{"2,4,5,6", "2,4,10,6", 2, nil, nil, "arm_concatenation_s8_y"},
+		{"2,4,5,6", "2,8,5,6", 1, nil, nil, "arm_concatenation_s8_z"},
+		{"2,4,5,6", "4,4,5,6", 0, nil, []int{0, 240}, "arm_concatenation_s8_w"},
+		{"2,3,4,5,6", "2,3,8,5,6", 2, nil, nil, "arm_concatenation_s8_y"},
+	} {
+		n := last(t, fmt.Sprintf("in %%x : i8[%s] A\nin %%y : i8[%s] A\n%%o : i8[%s] A = Concat(%%x, %%y) {axis=%d}", c.shape, c.shape, c.out, c.axis))
+		for _, v := range append(n.In, n.Out...) {
+			v.Type.Order = c.order
+		}
+		choice, err := table.Choose(n, &target.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := choice.Kernel.Lower(n, &target.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var at []int
+		for i, p := range l.Parts {
+			if !p.Input || p.I != i {
+				t.Errorf("part %+v", p)
+			}
+			at = append(at, p.Off)
+		}
+		if fmt.Sprint(at) != fmt.Sprint(c.parts) || l.Calls[1].Func != c.fn {
+			t.Errorf("%s axis %d order %v: parts at %v by %s, want %v by %s", c.shape, c.axis, c.order, at, l.Calls[1].Func, c.parts, c.fn)
+		}
+	}
+}
+
+// last is the last node of a graph with the result %o.
+func last(t *testing.T, src string) *ir.Node {
+	t.Helper()
+	g := irtest.Parse(t, "graph \"g\" {\n"+quants.Replace(src)+"\nout \"o\" = %o\n}")
+	return g.Nodes[len(g.Nodes)-1]
+}
