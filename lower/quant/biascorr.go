@@ -29,7 +29,7 @@ func (c *calibrator) correctBiases(before *ir.Graph) error {
 		if !ok {
 			return nil
 		}
-		b := make([]float64, len(want))
+		b := make([]float64, len(want[0]))
 		if old := nf.Input(2); old != nil {
 			k := old.Const.Floats()
 			for i := range b {
@@ -37,7 +37,7 @@ func (c *calibrator) correctBiases(before *ir.Graph) error {
 			}
 		}
 		for i := range b {
-			b[i] += want[i] - got[i]
+			b[i] += shift(want, got, i)
 		}
 		return c.resetBias(l, nq, b, w)
 	})
@@ -51,8 +51,9 @@ func (c *calibrator) resetBias(l *lockstep, n *ir.Node, b []float64, w *ir.Quant
 	return l.refresh(n.In[2].Def)
 }
 
-// channelMeans is the mean of every output channel over samples and positions.
-func (l *lockstep) channelMeans(n *ir.Node, env []map[*ir.Value]*tensor.Dense) ([]float64, error) {
+// channelMeans is the mean of every output channel over positions, for every
+// sample.
+func (l *lockstep) channelMeans(n *ir.Node, env []map[*ir.Value]*tensor.Dense) ([][]float64, error) {
 	out, err := l.eval(n, env)
 	if err != nil {
 		return nil, err
@@ -60,22 +61,39 @@ func (l *lockstep) channelMeans(n *ir.Node, env []map[*ir.Value]*tensor.Dense) (
 	shape := n.Out[0].Type.Shape
 	axis := channelAxis(n)
 	inner, dim := tensor.Strides(shape)[axis], shape[axis]
-	sum := make([]float64, dim)
-	for _, o := range out {
+	count := float64(tensor.Count(shape)) / float64(dim)
+	means := make([][]float64, len(out))
+	for s, o := range out {
+		means[s] = make([]float64, dim)
 		x := tensor.As[float32](o[0])
 		for at, ch := 0, 0; at < len(x); at, ch = at+inner, ch+1 {
 			t := 0.0
 			for _, v := range x[at : at+inner] {
 				t += float64(v)
 			}
-			sum[ch%dim] += t
+			means[s][ch%dim] += t / count
 		}
 	}
-	count := float64(len(out)) * float64(tensor.Count(shape)) / float64(dim)
-	for i := range sum {
-		sum[i] /= count
+	return means, nil
+}
+
+// shift is what channel ch lacks on average: the mean difference over the
+// samples, drawn towards 0 as far as the samples disagree about it.
+func shift(want, got [][]float64, ch int) float64 {
+	n := float64(len(want))
+	mean, spread := 0.0, 0.0
+	for s := range want {
+		mean += (want[s][ch] - got[s][ch]) / n
 	}
-	return sum, nil
+	for s := range want {
+		d := want[s][ch] - got[s][ch] - mean
+		spread += d * d
+	}
+	if n < 2 || mean == 0 {
+		return mean
+	}
+	spread /= n * (n - 1) // variance of the mean
+	return mean * mean * mean / (mean*mean + spread)
 }
 
 // channelAxis is the dimension of the output of a multiply-accumulate operator

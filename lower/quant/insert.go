@@ -78,9 +78,9 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 	}
 	c := &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
 	g.RemoveDead()
-	before := g.Clone()
 	if opt.FixedWeights != nil || opt.FixedActivations != nil {
 		c.opt.Method = FixedPointMethod
+		before := g.Clone()
 		if err := c.fixedPoint(); err != nil {
 			return nil, err
 		}
@@ -91,12 +91,16 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 			return nil, err
 		}
 	}
+	before := g.Clone() // after equalisation: its values are those that are quantised
 	c.plan()
 	if len(c.values) > 0 {
 		if err := c.observe(); err != nil {
 			return nil, err
 		}
 		c.choose()
+		if err := c.cellStates(); err != nil {
+			return nil, err
+		}
 		if err := c.insert(); err != nil {
 			return nil, err
 		}
@@ -204,6 +208,7 @@ func (c *calibrator) observe() error {
 	if err := c.obs.ranges(); err != nil {
 		return err
 	}
+	c.unmask()
 	if c.opt.Method == MinMax {
 		return nil
 	}

@@ -49,6 +49,9 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 		if v.Const == nil {
 			continue
 		}
+		if d := c.clipMask(n, v.Const); d != v.Const {
+			v = c.g.AddConst(v.Name, d)
+		}
 		t := v.Type.WithQuant(tensor.I8, constQuant(v.Const))
 		d, err := c.constant(n, v, t, math.RoundToEven)
 		if err != nil {
@@ -119,10 +122,7 @@ func (c *calibrator) weightQuant(n *ir.Node, r rule) *ir.Quant {
 		axis = -1
 	}
 	peak := channelPeaks(w.Const, axis)
-	x, y := c.params[n.In[0]].scale, c.params[n.Out[0]].scale
-	if d := n.In[0].Const; d != nil {
-		x = float64(constQuant(d).Scale[0])
-	}
+	x, y := c.inputQuant(n, 0).scale, c.params[n.Out[0]].scale
 	q := &ir.Quant{Axis: axis, Scale: make([]float32, len(peak)), Zero: make([]int32, len(peak))}
 	for i, p := range peak {
 		s := p / 127
@@ -135,6 +135,24 @@ func (c *calibrator) weightQuant(n *ir.Node, r rule) *ir.Quant {
 		q.Scale[i] = float32(s)
 	}
 	return q
+}
+
+// inputQuant is the quantisation of input i of n, a value that gets a Q/DQ
+// pair or a constant, before or after the nodes are inserted.
+func (c *calibrator) inputQuant(n *ir.Node, i int) affine {
+	v := n.In[i]
+	if v.Const != nil {
+		return affineFrom(constQuant(c.clipMask(n, v.Const)))
+	}
+	if a, ok := c.params[v]; ok {
+		return a
+	}
+	if v.Def != nil && v.Def.Op == op.DequantizeLinear {
+		if _, q, ok := params(v.Def); ok && !q.PerAxis() {
+			return affineFrom(q)
+		}
+	}
+	panic("BUG: " + v.String() + " has no quantisation")
 }
 
 // channelPeaks is the largest magnitude of every channel along axis (-1: of
@@ -172,12 +190,7 @@ func biasPeak(n *ir.Node, r rule, i, k int) float64 {
 // setBias makes input i of n the int32 form of the reals b: scale input times
 // weights, a bias for every output channel.
 func (c *calibrator) setBias(n *ir.Node, i int, b []float64, w *ir.Quant) error {
-	x := c.params[n.In[0]].quant()
-	if d := n.In[0].Const; d != nil {
-		x = constQuant(d)
-	} else if d := n.In[0].Def; c.params[n.In[0]].scale == 0 && d != nil && d.Op == op.DequantizeLinear {
-		_, x, _ = params(d)
-	}
+	x := c.inputQuant(n, 0).quant()
 	out := channels(n, weightAxis(n))
 	q := &ir.Quant{Axis: 0, Scale: make([]float32, out), Zero: make([]int32, out)}
 	d := tensor.New(tensor.I32, []int{out})
@@ -215,9 +228,12 @@ func (c *calibrator) raiseScales(list []*group) {
 			continue
 		}
 		y := n.Out[0]
-		least := c.leastScale(n, r)
 		k := of[y]
-		if least <= k.params.scale || k.fixed != nil {
+		if k == nil || k.fixed != nil {
+			continue
+		}
+		least := c.leastScale(n, r)
+		if least <= k.params.scale {
 			continue
 		}
 		k.params.scale = float64(float32(least))
@@ -231,10 +247,7 @@ func (c *calibrator) raiseScales(list []*group) {
 // n cannot overflow.
 func (c *calibrator) leastScale(n *ir.Node, r rule) float64 {
 	in := func(i int) float64 {
-		if d := n.In[i].Const; d != nil {
-			return float64(constQuant(d).Scale[0])
-		}
-		return c.params[n.In[i]].scale
+		return c.inputQuant(n, i).scale
 	}
 	switch {
 	case r.weight >= 0:

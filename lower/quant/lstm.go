@@ -8,8 +8,9 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// maxCellSteps bounds the cell states that the int16 cell state covers. A
-// state grows by less than 1 a step, so short sequences need less.
+// maxCellSteps bounds the cell states that the int16 cell state covers where
+// no calibration tells (see lstm_cell.go). A state grows by less than 1 a step,
+// so short sequences need less.
 const maxCellSteps = 64
 
 // integerLSTM reports an LSTM that QLSTM computes: constant weights, default
@@ -27,18 +28,8 @@ func integerLSTM(n *ir.Node) bool {
 			}
 		}
 	}
-	for i := 4; i < len(n.In); i++ {
-		v := n.In[i]
-		if v == nil {
-			continue
-		}
-		zero := v.Const != nil && (i == 5 || i == 6)
-		for e := 0; zero && e < v.Const.Len(); e++ {
-			zero = v.Const.Float(e) == 0
-		}
-		if !zero {
-			return false
-		}
+	if n.Input(4) != nil || n.Input(7) != nil || !zeroState(n.Input(5)) || !zeroState(n.Input(6)) {
+		return false
 	}
 	return len(n.Out) < 3 || len(n.Out[2].Uses()) == 0
 }
@@ -60,8 +51,12 @@ func gateQuant(w *tensor.Dense) *ir.Quant {
 	return q
 }
 
-// cellPower is the exponent of the cell state's scale for sequences of a length.
-func cellPower(steps int) int {
+// cellPower is the exponent of the cell state's scale: what calibration found,
+// else what covers sequences of this length.
+func cellPower(n *ir.Node, steps int) int {
+	if p, ok := notedCellPower(n); ok {
+		return p
+	}
 	cover := math.Ceil(math.Log2(float64(min(max(steps, 1), maxCellSteps))))
 	return int(cover) - 15
 }
@@ -119,7 +114,7 @@ func (c *converter) lstm(n *ir.Node) (bool, error) {
 		if d > 0 {
 			name += ".reverse"
 		}
-		m, err := c.g.InsertBefore(n, op.QLSTM, name, ir.Attrs{"cell_scale_power": ir.Int(cellPower(g.Seq)), "direction": ir.Str(dir)}, 2, in...)
+		m, err := c.g.InsertBefore(n, op.QLSTM, name, ir.Attrs{"cell_scale_power": ir.Int(cellPower(n, g.Seq)), "direction": ir.Str(dir)}, 2, in...)
 		if err != nil {
 			return false, err
 		}

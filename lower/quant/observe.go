@@ -20,10 +20,17 @@ const exactElems = 1 << 14
 // that is clipped to a half.
 const histBins = 8192
 
+// maskBelow separates numbers from marks of "not this one".
+const maskBelow = -1e4
+
 // stats is what calibration knows about one float value.
 type stats struct {
 	lo, hi float64 // of all finite elements
 	count  int64
+	// open is lo without the elements below maskBelow, masked that there are
+	// some: attention masks write -inf or a huge negative number.
+	open   float64
+	masked bool
 	// exact holds the elements in sample order, nil when there are too many.
 	exact []float32
 	// hist counts elements in histBins equal bins over [lo, hi]; zeros are
@@ -68,9 +75,10 @@ func forSamples(n int, f func(worker, i int) error) error {
 // ranges fills lo, hi, count and exact of every watched value.
 func (o *observer) ranges() error {
 	type part struct {
-		lo, hi float64
-		n      int64
-		data   []float32
+		lo, hi, open float64
+		n            int64
+		masked       bool
+		data         []float32
 	}
 	parts := make([]map[*ir.Value]part, len(o.samples))
 	err := forSamples(len(o.samples), func(_, i int) error {
@@ -82,9 +90,14 @@ func (o *observer) ranges() error {
 				return
 			}
 			x := tensor.As[float32](d)
-			p := part{lo: math.Inf(1), hi: math.Inf(-1), n: int64(len(x))}
+			p := part{lo: math.Inf(1), hi: math.Inf(-1), open: math.Inf(1), n: int64(len(x))}
 			for _, f := range x {
 				e := float64(f)
+				if e < maskBelow {
+					p.masked = true
+				} else {
+					p.open = min(p.open, e)
+				}
 				if e-e != 0 {
 					if e != e && bad == nil {
 						bad = &ir.Diag{Code: "calibration-nan", Node: "value " + v.Name, Msg: "is not a number", Hint: "check the calibration data and the float model"}
@@ -107,10 +120,11 @@ func (o *observer) ranges() error {
 		return err
 	}
 	for v, s := range o.stats {
-		s.lo, s.hi = math.Inf(1), math.Inf(-1)
+		s.lo, s.hi, s.open = math.Inf(1), math.Inf(-1), math.Inf(1)
 		for _, m := range parts {
 			p := m[v]
-			s.lo, s.hi = min(s.lo, p.lo), max(s.hi, p.hi)
+			s.lo, s.hi, s.open = min(s.lo, p.lo), max(s.hi, p.hi), min(s.open, p.open)
+			s.masked = s.masked || p.masked
 			s.count += p.n
 			s.exact = append(s.exact, p.data...)
 		}
@@ -156,7 +170,7 @@ func (o *observer) histograms() error {
 				case e == 0:
 					c.zeros++
 				case e-e == 0:
-					c.hist[min(int((e-s.lo)*k), histBins-1)]++
+					c.hist[min(max(int((e-s.lo)*k), 0), histBins-1)]++
 				}
 			}
 		})
@@ -192,7 +206,7 @@ func (s *stats) points() (x, w []float64) {
 	if s.exact != nil {
 		for _, f := range s.exact {
 			if e := float64(f); e-e == 0 && e != 0 {
-				x, w = append(x, e), append(w, one)
+				x, w = append(x, max(e, s.lo)), append(w, one)
 			}
 		}
 		return x, w

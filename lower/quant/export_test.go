@@ -1,0 +1,4 @@
+package quant
+
+// EqualizeForTest is equalize.
+var EqualizeForTest = equalize
