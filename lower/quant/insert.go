@@ -101,6 +101,9 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 		if err := c.cellStates(); err != nil {
 			return nil, err
 		}
+		if err := c.cellStates(); err != nil {
+			return nil, err
+		}
 		if err := c.insert(); err != nil {
 			return nil, err
 		}
