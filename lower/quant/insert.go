@@ -101,9 +101,6 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 		if err := c.cellStates(); err != nil {
 			return nil, err
 		}
-		if err := c.cellStates(); err != nil {
-			return nil, err
-		}
 		if err := c.insert(); err != nil {
 			return nil, err
 		}
