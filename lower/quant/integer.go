@@ -475,4 +475,3 @@ func (c *converter) dequantized(at *ir.Node, f form) (*ir.Value, error) {
 	c.dq[f.v] = n.Out[0]
 	return n.Out[0], nil
 }
-
