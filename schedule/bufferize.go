@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule/plan"
 )
 
@@ -9,20 +10,29 @@ import (
 type builder struct {
 	g      *ir.Graph
 	low    map[*ir.Node]Lowering
-	parts  bool
+	parts  func(*ir.Node) bool // whether a node may vanish by its Parts
 	values []plan.Value
 	of     []*ir.Value
 	index  map[*ir.Value]int
+	place  []place    // per value: the storage it lies in
+	within [][]int    // per storage (number of its root value): the values in it
 	nodes  []*ir.Node // those that become steps
 	silent map[*ir.Node]bool
 }
 
-func newBuilder(g *ir.Graph, low map[*ir.Node]Lowering, parts bool) *builder {
+// place of a value: the value whose storage it shares (itself, where it has
+// its own) and the distance from its start in bytes.
+type place struct{ root, delta int }
+
+func newBuilder(g *ir.Graph, low map[*ir.Node]Lowering, parts func(*ir.Node) bool) *builder {
 	b := &builder{g: g, low: low, parts: parts, index: map[*ir.Value]int{}, silent: map[*ir.Node]bool{}}
 	add := func(v *ir.Value, input bool) {
-		b.index[v] = len(b.values)
+		i := len(b.values)
+		b.index[v] = i
 		b.of = append(b.of, v)
 		b.values = append(b.values, plan.Value{Name: v.Name, Bytes: int64(v.Type.Bytes()), AliasOf: -1, Input: input})
+		b.place = append(b.place, place{root: i})
+		b.within = append(b.within, []int{i})
 	}
 	for _, v := range g.In {
 		add(v, true)
@@ -46,61 +56,93 @@ func (b *builder) alias() {
 		l := b.low[n].Low
 		switch {
 		case l.View:
-			b.set(n.Out[0], n.In[0], 0)
+			b.move(b.index[n.Out[0]], b.index[n.In[0]], 0)
 			b.silent[n] = true
-		case b.parts && len(l.Parts) > 0:
-			b.aliasParts(n)
+		case len(l.Parts) > 0 && b.parts(n) && b.fits(n):
+			for _, p := range l.Parts {
+				if p.Input {
+					v, to := b.index[n.In[p.I]], b.index[n.Out[0]]
+					if r := b.place[v].root; r != b.place[to].root { // the storage of v moves as a whole
+						b.move(r, to, p.Off-b.place[v].delta)
+					}
+				} else {
+					b.move(b.index[n.Out[p.I]], b.index[n.In[0]], p.Off)
+				}
+			}
+			b.silent[n] = true
 		}
 	}
 }
 
-func (b *builder) set(v, root *ir.Value, delta int) {
-	x := &b.values[b.index[v]]
-	x.AliasOf, x.Delta = b.index[root], int64(delta)
+// move puts the storage of value v, its root, into that of value to, delta
+// bytes after the start of to.
+func (b *builder) move(v, to, delta int) {
+	b.values[v].AliasOf, b.values[v].Delta = to, int64(delta)
+	at := b.place[to]
+	for _, w := range b.within[v] {
+		b.place[w] = place{at.root, at.delta + delta + b.place[w].delta}
+	}
+	b.within[at.root] = append(b.within[at.root], b.within[v]...)
+	b.within[v] = nil
 }
 
-// aliasParts lets concat and split vanish when every operand can be a part.
-// Pieces of split always can (a piece that is a graph output stays where it
-// is). For concat, an input must have been produced by a step of its own, for
-// this concat alone.
-func (b *builder) aliasParts(n *ir.Node) {
-	l := b.low[n].Low
-	for _, p := range l.Parts {
+// fits reports whether a node's operands can lie inside each other as its
+// Parts say, so that it needs no code.
+//
+// Pieces of a split can. An input of a concat takes its whole storage along:
+// everything in it must fall inside the result, without overlap with the
+// storages of other inputs. (Two pieces of one split that are
+// joined again in their order move together.) Storages that the caller writes
+// stay: inputs are aligned for DMA. Those that he reads move by multiples of
+// Align only.
+func (b *builder) fits(n *ir.Node) bool {
+	type span struct{ lo, hi int }
+	taken := map[int]span{} // by root, in bytes of the result
+	for _, p := range b.low[n].Low.Parts {
 		if !p.Input {
 			continue
 		}
 		v := n.In[p.I]
-		if v.Const != nil || v.IsInput() || b.g.IsOutput(v) || b.values[b.index[v]].AliasOf >= 0 {
-			return
+		if v.Const != nil {
+			return false
 		}
-		for k, w := range n.In { // the same value twice cannot lie in two places
-			if k != p.I && w == v {
-				return
+		i := b.index[v]
+		r := b.place[i].root
+		at := p.Off - b.place[i].delta // where the storage begins in the result
+		s := span{at, at}
+		for _, w := range b.within[r] {
+			d := at + b.place[w].delta
+			if b.values[w].Input || b.values[w].Output && d%Align != 0 {
+				return false
+			}
+			s.hi = max(s.hi, d+int(b.values[w].Bytes))
+		}
+		if s.lo < 0 || s.hi > n.Out[0].Type.Bytes() {
+			return false
+		}
+		if have, ok := taken[r]; ok {
+			if have != s {
+				return false
+			}
+			continue
+		}
+		for _, o := range taken {
+			if s.lo < o.hi && o.lo < s.hi {
+				return false
 			}
 		}
-		if b.hasAliases(v) {
-			return
-		}
+		taken[r] = s
 	}
-	for _, p := range l.Parts {
-		if p.Input {
-			b.set(n.In[p.I], n.Out[0], p.Off)
-		} else {
-			b.set(n.Out[p.I], n.In[0], p.Off)
-		}
-	}
-	b.silent[n] = true
+	return true
 }
 
-// hasAliases reports whether another view lies in v's storage already.
-func (b *builder) hasAliases(v *ir.Value) bool {
-	i := b.index[v]
-	for _, x := range b.values {
-		if x.AliasOf == i {
-			return true
-		}
+// unused are the operands that the calls of a node do not read.
+func unused(l *target.Lowered) map[int]bool {
+	m := map[int]bool{}
+	for _, i := range l.Unused {
+		m[i] = true
 	}
-	return false
+	return m
 }
 
 // steps are the nodes with code, with their uses seen through silent nodes:
@@ -112,49 +154,33 @@ func (b *builder) steps() []plan.Node {
 	var out []plan.Node
 	for _, n := range b.g.Nodes {
 		l := b.low[n].Low
-		if b.silent[n] {
-			var src []int
-			var w []int
-			for _, v := range n.In {
-				if v == nil || v.Const != nil {
-					continue
-				}
-				w = append(w, writers[v]...)
-				if r, ok := reads[v]; ok {
-					src = append(src, r...)
-				} else {
-					src = append(src, b.index[v])
-				}
-			}
-			for _, v := range n.Out {
-				writers[v], reads[v] = w, src
-			}
-			continue
-		}
-		k := len(out)
-		x := plan.Node{Name: stepName(n), Scratch: int64(l.Scratch)}
-		unused := map[int]bool{}
-		for _, i := range l.Unused {
-			unused[i] = true
-		}
+		idle := unused(l)
+		var src, after []int
 		for i, v := range n.In {
-			if v == nil || v.Const != nil || unused[i] {
+			if v == nil || v.Const != nil || idle[i] {
 				continue
 			}
 			if r, ok := reads[v]; ok {
-				x.In = append(x.In, r...)
+				src = append(src, r...)
 			} else {
-				x.In = append(x.In, b.index[v])
+				src = append(src, b.index[v])
 			}
-			x.After = append(x.After, writers[v]...)
+			after = append(after, writers[v]...)
 		}
+		if b.silent[n] {
+			for _, v := range n.Out {
+				writers[v], reads[v] = after, src
+			}
+			continue
+		}
+		x := plan.Node{Name: stepName(n), Scratch: int64(l.Scratch), In: src, After: after}
 		for _, v := range n.Out {
 			x.Out = append(x.Out, b.index[v])
-			writers[v] = []int{k}
+			writers[v] = []int{len(out)}
 		}
 		for _, i := range l.InPlace {
-			if v := n.Input(i); v != nil && v.Const == nil && len(n.Out) > 0 {
-				x.InPlace = append(x.InPlace, plan.InPlace{Out: b.index[n.Out[0]], In: b.index[v]})
+			if b.mayOverwrite(n, i) {
+				x.InPlace = append(x.InPlace, plan.InPlace{Out: b.index[n.Out[0]], In: b.index[n.In[i]]})
 			}
 		}
 		out = append(out, x)
@@ -167,4 +193,25 @@ func (b *builder) steps() []plan.Node {
 		}
 	}
 	return out
+}
+
+// mayOverwrite reports whether output 0 of n may take the bytes of input i,
+// whose kernel allows it: not while another operand, a slice of input i for
+// example, lies in the same bytes and is read for later elements.
+func (b *builder) mayOverwrite(n *ir.Node, i int) bool {
+	v := n.Input(i)
+	if v == nil || v.Const != nil || len(n.Out) == 0 || v.Type.Bytes() != n.Out[0].Type.Bytes() {
+		return false
+	}
+	at, size := b.place[b.index[v]], v.Type.Bytes()
+	for j, w := range n.In {
+		if j == i || w == nil || w == v || w.Const != nil {
+			continue
+		}
+		o := b.place[b.index[w]]
+		if o.root == at.root && o.delta < at.delta+size && at.delta < o.delta+w.Type.Bytes() {
+			return false
+		}
+	}
+	return true
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/schedule/plan"
 )
 
 // Align is the alignment of the arena and of every storage in it, in bytes.
@@ -20,6 +19,9 @@ type Program struct {
 	Inputs  []IO
 	Outputs []IO
 	Steps   []*Step
+	// Silent are the nodes without code, in graph order: views, and concats and
+	// splits whose operands lie inside each other.
+	Silent  []*Step
 	Buffers []Buffer
 	// ArenaBytes holds everything: activations, scratch, inputs and outputs.
 	ArenaBytes int
@@ -50,13 +52,15 @@ type Step struct {
 }
 
 // Buffer is a place in the arena. AliasOf is the index of the buffer in whose
-// storage it lies, or -1.
+// storage it lies, or -1. First and Last are the steps between which its bytes
+// are needed, both inclusive; for a buffer with storage of its own, those
+// between which any buffer in the storage is.
 type Buffer struct {
 	Name        string
 	Value       *ir.Value // nil: scratch
 	Offset      int
 	Bytes       int
-	First, Last int // steps, inclusive
+	First, Last int
 	AliasOf     int
 }
 
@@ -75,90 +79,8 @@ type Lowering struct {
 	Choice target.Choice
 }
 
-// Build orders the nodes of g, decides which operands share storage, and
-// places everything. low has an entry per node.
-func Build(g *ir.Graph, low map[*ir.Node]Lowering) (*Program, error) {
-	// Views of parts (concat, split) save copies, but keep the whole storage
-	// alive for longer: take whichever arrangement needs less memory.
-	best, err := build(g, low, true)
-	if err != nil {
-		return nil, err
-	}
-	if best.hasParts(low) {
-		if plain, err := build(g, low, false); err == nil && plain.ArenaBytes < best.ArenaBytes {
-			best = plain
-		}
-	}
-	return best, nil
-}
-
-func (p *Program) hasParts(low map[*ir.Node]Lowering) bool {
-	for _, l := range low {
-		if len(l.Low.Parts) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func build(g *ir.Graph, low map[*ir.Node]Lowering, parts bool) (*Program, error) {
-	b := newBuilder(g, low, parts)
-	b.alias()
-	nodes := b.steps()
-	opt := plan.Options{Align: Align}
-	order, stats, err := plan.Order(nodes, b.values, opt)
-	if err != nil {
-		return nil, fmt.Errorf("BUG: ordering %s: %w", g.Name, err)
-	}
-	bufs, err := plan.Buffers(nodes, b.values, order, opt)
-	if err != nil {
-		return nil, fmt.Errorf("BUG: buffers of %s: %w", g.Name, err)
-	}
-	res, err := plan.Place(bufs, opt)
-	if err != nil {
-		return nil, fmt.Errorf("BUG: placing %s: %w", g.Name, err)
-	}
-	p := &Program{Name: g.Name, ArenaBytes: max(int(res.Total), Align), LowerBound: int(res.LowerBound), PeakOptimal: stats.Optimal, index: b.index}
-	for i, x := range bufs {
-		buf := Buffer{Name: x.Name, Offset: int(res.Offsets[i]), Bytes: int(x.Bytes), First: x.First, Last: x.Last, AliasOf: x.AliasOf}
-		if i < len(b.values) {
-			buf.Value = b.of[i]
-		} else {
-			p.ScratchBytes = max(p.ScratchBytes, buf.Bytes)
-		}
-		p.Buffers = append(p.Buffers, buf)
-	}
-	for i, x := range bufs {
-		if x.AliasOf < 0 && x.Bytes > 0 { // a storage lives as long as any of its views
-			st := res.Storages[res.StorageOf[i]]
-			buf := &p.Buffers[i]
-			buf.Bytes, buf.First, buf.Last = max(buf.Bytes, int(st.Bytes)), st.First, st.Last
-		}
-	}
-	scratch := len(b.values)
-	for _, k := range order {
-		n := b.nodes[k]
-		s := &Step{Name: stepName(n), Node: n, Low: low[n].Low, Choice: low[n].Choice}
-		if s.Low.Scratch > 0 {
-			s.Scratch = p.Buffers[scratch].Offset
-			scratch++
-		}
-		p.Steps = append(p.Steps, s)
-	}
-	for _, v := range g.In {
-		o, _ := p.Offset(v)
-		p.Inputs = append(p.Inputs, IO{v.Name, v, o})
-		p.IOBytes += v.Type.Bytes()
-	}
-	for i, v := range g.Out {
-		o, ok := p.Offset(v)
-		if !ok {
-			return nil, fmt.Errorf("BUG: output %s has no place", g.OutNames[i])
-		}
-		p.Outputs = append(p.Outputs, IO{g.OutNames[i], v, o})
-		p.IOBytes += v.Type.Bytes()
-	}
-	return p, nil
+func newStep(n *ir.Node, low map[*ir.Node]Lowering) *Step {
+	return &Step{Name: stepName(n), Node: n, Low: low[n].Low, Choice: low[n].Choice}
 }
 
 func stepName(n *ir.Node) string {
@@ -167,3 +89,20 @@ func stepName(n *ir.Node) string {
 	}
 	return n.Name
 }
+
+// operands are the run-time values that the code of a step reads.
+func (s *Step) operands() []*ir.Value {
+	idle := unused(s.Low)
+	var out []*ir.Value
+	for i, v := range s.Node.In {
+		if v != nil && v.Const == nil && !idle[i] {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// overlap reports whether two runs of bytes share any.
+func overlap(a, na, b, nb int) bool { return a < b+nb && b < a+na && na > 0 && nb > 0 }
+
+func bug(format string, args ...any) error { return fmt.Errorf("BUG: schedule: "+format, args...) }

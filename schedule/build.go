@@ -1,0 +1,148 @@
+package schedule
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/schedule/plan"
+)
+
+// maxTrials bounds how many concats and splits are tried one by one, and
+// maxTrialNodes in graphs of which size: each trial plans the whole program.
+const (
+	maxTrials     = 12
+	maxTrialNodes = 400
+)
+
+// Build orders the nodes of g, decides which operands share storage, and
+// places everything. low has an entry per node.
+//
+// Concats and splits that are views save copies, but keep their whole storage
+// alive for longer, and its parts cannot be overwritten in place. So they are
+// views except where a copy makes the arena smaller.
+func Build(g *ir.Graph, low map[*ir.Node]Lowering) (*Program, error) {
+	copied := map[*ir.Node]bool{} // that could be views and are not
+	try := func() (*Program, error) {
+		return build(g, low, func(n *ir.Node) bool { return !copied[n] })
+	}
+	best, err := try()
+	if err != nil {
+		return nil, err
+	}
+	var views []*ir.Node
+	for _, s := range best.Silent {
+		if len(s.Low.Parts) > 0 {
+			views = append(views, s.Node)
+		}
+	}
+	if len(views) > 0 {
+		for _, n := range views {
+			copied[n] = true
+		}
+		p, err := try()
+		if err != nil {
+			return nil, err
+		}
+		if p.ArenaBytes < best.ArenaBytes {
+			best = p
+		} else {
+			clear(copied)
+		}
+		// One by one; with all copied, going back to views is worth it where it
+		// costs nothing.
+		if len(views) > 1 && len(views) <= maxTrials && len(g.Nodes) <= maxTrialNodes {
+			for _, n := range views {
+				was := copied[n]
+				copied[n] = !was
+				p, err := try()
+				if err != nil {
+					return nil, err
+				}
+				if p.ArenaBytes < best.ArenaBytes || was && p.ArenaBytes == best.ArenaBytes {
+					best = p
+				} else {
+					copied[n] = was
+				}
+			}
+		}
+	}
+	if err := best.Verify(); err != nil {
+		return nil, err
+	}
+	return best, nil
+}
+
+func build(g *ir.Graph, low map[*ir.Node]Lowering, parts func(*ir.Node) bool) (*Program, error) {
+	b := newBuilder(g, low, parts)
+	b.alias()
+	nodes := b.steps()
+	order, bufs, res, stats, err := plan.Schedule(nodes, b.values, plan.Options{Align: Align})
+	if err != nil {
+		return nil, fmt.Errorf("BUG: schedule of %s: %w", g.Name, err)
+	}
+	p := &Program{Name: g.Name, ArenaBytes: max(int(res.Total), Align), LowerBound: int(res.LowerBound), PeakOptimal: stats.Optimal, index: b.index}
+	for i, x := range bufs {
+		buf := Buffer{Name: x.Name, Offset: int(res.Offsets[i]), Bytes: int(x.Bytes), First: x.First, Last: x.Last, AliasOf: x.AliasOf}
+		if i < len(b.values) {
+			buf.Value = b.of[i]
+		} else {
+			p.ScratchBytes = max(p.ScratchBytes, buf.Bytes)
+		}
+		p.Buffers = append(p.Buffers, buf)
+	}
+	scratch := len(b.values)
+	for _, k := range order {
+		s := newStep(b.nodes[k], low)
+		if s.Low.Scratch > 0 {
+			s.Scratch = p.Buffers[scratch].Offset
+			scratch++
+		}
+		p.Steps = append(p.Steps, s)
+	}
+	for _, n := range g.Nodes {
+		if b.silent[n] {
+			p.Silent = append(p.Silent, newStep(n, low))
+		}
+	}
+	if err := p.border(g); err != nil {
+		return nil, err
+	}
+	p.ranges(bufs, res)
+	return p, nil
+}
+
+// border fills inputs and outputs.
+func (p *Program) border(g *ir.Graph) error {
+	for _, v := range g.In {
+		o, _ := p.Offset(v)
+		p.Inputs = append(p.Inputs, IO{v.Name, v, o})
+		p.IOBytes += v.Type.Bytes()
+	}
+	for i, v := range g.Out {
+		o, ok := p.Offset(v)
+		if !ok {
+			return bug("output %s has no place", g.OutNames[i])
+		}
+		p.Outputs = append(p.Outputs, IO{g.OutNames[i], v, o})
+		p.IOBytes += v.Type.Bytes()
+	}
+	return nil
+}
+
+// ranges sets the steps between which buffers are needed: for one with storage
+// of its own those of the storage, as planned; for the others their own.
+func (p *Program) ranges(bufs []plan.Buffer, res plan.Result) {
+	live := p.liveness()
+	for i, x := range bufs {
+		buf := &p.Buffers[i]
+		switch {
+		case x.Bytes == 0:
+		case x.AliasOf < 0:
+			st := res.Storages[res.StorageOf[i]]
+			buf.Bytes, buf.First, buf.Last = max(buf.Bytes, int(st.Bytes)), st.First, st.Last
+		default:
+			r := live[buf.Value]
+			buf.First, buf.Last = max(r.first, 0), max(min(r.last, len(p.Steps)-1), r.first, 0)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package schedule_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/schedule"
+)
+
+var table = func() target.Table {
+	t, err := lower.Table([]string{"cmsisnn", "refc"}, target.Options{Kernels: "auto"})
+	if err != nil {
+		panic(err)
+	}
+	return t
+}()
+
+// lowered gives every node of a graph its kernel, without any pass before: what
+// stands in the text is what is scheduled.
+func lowered(t testing.TB, src string) (*ir.Graph, map[*ir.Node]schedule.Lowering) {
+	t.Helper()
+	g := irtest.Parse(t, "graph \"g\" {"+src+"\n}")
+	choose := func(n *ir.Node) target.Choice {
+		c, err := table.Choose(n, &target.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	rules := func(n *ir.Node) target.Layout {
+		if c := choose(n); c.Kernel.Layout != nil {
+			return c.Kernel.Layout(n)
+		}
+		return target.Layout{}
+	}
+	if err := layout.Assign(g, rules, layout.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	low := map[*ir.Node]schedule.Lowering{}
+	for _, n := range g.Nodes {
+		c := choose(n)
+		l, err := c.Kernel.Lower(n, &target.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		low[n] = schedule.Lowering{Low: l, Choice: c}
+	}
+	return g, low
+}
+
+// replayed runs a program on seeded inputs and compares it with the
+// interpreter, bit for bit.
+func replayed(g *ir.Graph, p *schedule.Program, seeds ...uint64) error {
+	for _, seed := range seeds {
+		in := irtest.Inputs(g, seed)
+		want, err := interp.Run(g, in, nil)
+		if err != nil {
+			return err
+		}
+		got, err := p.Replay(in)
+		if err != nil {
+			return err
+		}
+		for i := range want {
+			if !slices.Equal(got[i].Bytes(), want[i].Bytes()) {
+				return fmt.Errorf("seed %d: output %s differs from the interpreter's", seed, g.OutNames[i])
+			}
+		}
+	}
+	return nil
+}
+
+// built schedules a graph and puts the program through all checks.
+func built(t testing.TB, g *ir.Graph, low map[*ir.Node]schedule.Lowering) *schedule.Program {
+	t.Helper()
+	p, err := schedule.Build(g, low)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, g)
+	}
+	if err := p.Verify(); err != nil {
+		t.Fatalf("%v\n%s", err, p)
+	}
+	if err := replayed(g, p, 1, 2); err != nil {
+		t.Fatalf("%v\n%s", err, p)
+	}
+	return p
+}
+
+// compile takes an imported graph through the whole lowering.
+func compile(g *ir.Graph, o lower.Options) (*lower.Result, error) {
+	o.Legalize, o.Libraries, o.Target.Kernels = true, []string{"cmsisnn", "refc"}, "auto"
+	if o.Precision != "float32" && !lower.Quantised(g) {
+		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(g.In, 1, 1)}
+	}
+	return lower.Run(g, o)
+}
+
+// load imports a model of the shared test data; nil where the importer cannot.
+func load(t testing.TB, file string) *ir.Graph {
+	t.Helper()
+	m, err := onnx.Load(file, onnx.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := onnx.Import(m, onnx.ImportOptions{})
+	if err != nil {
+		t.Skipf("not imported: %v", err)
+	}
+	return g
+}
+
+// bound adds up the live storages of a program's buffers as a reader of the
+// report does.
+func bound(p *schedule.Program) int {
+	most := 0
+	for k := range max(len(p.Steps), 1) {
+		n := 0
+		for _, b := range p.Buffers {
+			if b.AliasOf < 0 && b.First <= k && k <= b.Last {
+				n += (b.Bytes + 15) &^ 15
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}

@@ -1,0 +1,100 @@
+package schedule_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/schedule"
+)
+
+// arena checks size and bound of a program.
+func arena(t testing.TB, p *schedule.Program) {
+	t.Helper()
+	if b := bound(p); b != p.LowerBound {
+		t.Errorf("the buffers add up to %d live bytes, the lower bound is %d\n%s", b, p.LowerBound, p)
+	}
+	if p.ArenaBytes*100 > p.LowerBound*102 && p.ArenaBytes > schedule.Align {
+		t.Errorf("arena %d, lower bound %d\n%s", p.ArenaBytes, p.LowerBound, p)
+	}
+}
+
+// TestRandom compiles random networks for cores with different scratch memory
+// and replays them.
+func TestRandom(t *testing.T) {
+	n := uint64(80)
+	if testing.Short() {
+		n = 20
+	}
+	cores := []target.Core{{}, {DSP: true}, {DSP: true, MVE: true, FPU: true}, {Host: true}}
+	failed := uint64(0)
+	for seed := range n {
+		g := irtest.Gen(seed, tensor.F32)
+		o := lower.Options{Precision: []string{"float32", "int8"}[seed/4%2], FloatIO: seed%5 == 0, NativeIO: seed%3 == 0}
+		o.Target.Core = cores[seed%4]
+		r, err := compile(g, o)
+		if err != nil {
+			t.Logf("seed %d: %v", seed, err)
+			failed++
+			continue
+		}
+		p := built(t, r.Graph, r.Low)
+		arena(t, p)
+	}
+	if failed*10 > n {
+		t.Errorf("%d of %d networks have a node without a kernel", failed, n)
+	}
+}
+
+// macs of a graph, to leave out what takes long in the interpreter.
+func macs(g *ir.Graph) (n int64) {
+	for _, x := range g.Nodes {
+		if x.Op.MACs != nil {
+			n += x.Op.MACs(x)
+		}
+	}
+	return n
+}
+
+// TestSharedModels schedules real networks for a core with and one without
+// vector instructions, and replays them.
+func TestSharedModels(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(irtest.Shared(t, "models"), "*.onnx"))
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".onnx")
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("short")
+			}
+			g := load(t, f)
+			precision := "float32"
+			if lower.Quantised(g) {
+				precision = "int8"
+			}
+			slow := macs(g) > 10e6
+			for _, core := range []target.Core{{}, {DSP: true, MVE: true, FPU: true}} {
+				r, err := compile(g.Clone(), lower.Options{Precision: precision, Target: target.Options{Core: core}})
+				if err != nil {
+					t.Skipf("not lowered: %v", err)
+				}
+				p, err := schedule.Build(r.Graph, r.Low)
+				if err != nil {
+					t.Fatal(err)
+				}
+				arena(t, p)
+				t.Logf("%d steps, %d without code, arena %d, bound %d (optimal %v)", len(p.Steps), len(p.Silent), p.ArenaBytes, p.LowerBound, p.PeakOptimal)
+				if slow {
+					continue
+				}
+				if err := replayed(r.Graph, p, 1); err != nil {
+					t.Errorf("%v\n%s", err, p)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+)
+
+// Verify checks a program by itself, however it was planned: everything lies
+// in the arena and is aligned, views lie where their operands are, inputs and
+// outputs are where the program says, no step writes bytes that are still
+// needed, and operands are overwritten in place only where the kernel allows
+// it. The first fault found is returned.
+func (p *Program) Verify() error {
+	if p.ArenaBytes%Align != 0 || p.ArenaBytes < p.LowerBound {
+		return bug("arena of %d bytes, lower bound %d", p.ArenaBytes, p.LowerBound)
+	}
+	for i, b := range p.Buffers {
+		if b.Offset < 0 || b.Offset+b.Bytes > p.ArenaBytes {
+			return bug("buffer %s, %d bytes at %d, leaves the arena of %d bytes", b.Name, b.Bytes, b.Offset, p.ArenaBytes)
+		}
+		if b.AliasOf < 0 && b.Offset%Align != 0 {
+			return bug("buffer %s at %d is not aligned to %d", b.Name, b.Offset, Align)
+		}
+		if v := b.Value; v != nil && b.Offset%v.Type.DType.Size() != 0 {
+			return bug("%s at %d: its elements are of %d bytes", v, b.Offset, v.Type.DType.Size())
+		}
+		if b.AliasOf >= 0 && b.Bytes > 0 {
+			r := i
+			for p.Buffers[r].AliasOf >= 0 {
+				r = p.Buffers[r].AliasOf
+			}
+			if o := p.Buffers[r]; b.Offset < o.Offset || b.Offset+b.Bytes > o.Offset+o.Bytes {
+				return bug("%s, %d bytes at %d, is not inside %s, %d bytes at %d", b.Name, b.Bytes, b.Offset, o.Name, o.Bytes, o.Offset)
+			}
+		}
+	}
+	for _, x := range slices.Concat(p.Inputs, p.Outputs) {
+		if o, ok := p.Offset(x.Value); !ok || o != x.Offset {
+			return bug("%s is at %d, the program says %d", x.Name, o, x.Offset)
+		}
+	}
+	if err := p.verifyViews(); err != nil {
+		return err
+	}
+	live := p.liveness()
+	if err := p.verifySteps(live); err != nil {
+		return err
+	}
+	return p.verifyShared(live)
+}
+
+func (p *Program) at(v *ir.Value) int {
+	o, _ := p.Offset(v)
+	return o
+}
+
+// verifyViews: nodes without code have their results where their operands are.
+func (p *Program) verifyViews() error {
+	for _, s := range p.Silent {
+		n := s.Node
+		if s.Low.View {
+			if p.at(n.Out[0]) != p.at(n.In[0]) || n.Out[0].Type.Bytes() != n.In[0].Type.Bytes() {
+				return bug("view %s: %s at %d, %s at %d", n, n.In[0], p.at(n.In[0]), n.Out[0], p.at(n.Out[0]))
+			}
+			continue
+		}
+		parts, bytes := 0, 0
+		for _, x := range s.Low.Parts {
+			part, whole := n.Out[0], n.In[0]
+			if x.Input {
+				part, whole = n.In[x.I], n.Out[0]
+				parts += part.Type.Bytes()
+				bytes = whole.Type.Bytes()
+			} else {
+				part = n.Out[x.I]
+			}
+			if p.at(part) != p.at(whole)+x.Off || x.Off+part.Type.Bytes() > whole.Type.Bytes() {
+				return bug("%s without code: %s at %d, want %d bytes behind %s at %d", n, part, p.at(part), x.Off, whole, p.at(whole))
+			}
+		}
+		if parts != bytes {
+			return bug("%s without code: its parts have %d bytes of %d", n, parts, bytes)
+		}
+	}
+	return nil
+}
+
+// verifySteps: a step runs after what it reads was written, its scratch is
+// nobody's, and its results touch none of its operands without leave.
+func (p *Program) verifySteps(live map[*ir.Value]*lifetime) error {
+	for k, s := range p.Steps {
+		n := s.Node
+		for _, v := range s.operands() {
+			l := live[v]
+			if l == nil {
+				return bug("%s reads %s, which nobody writes", n, v)
+			}
+			for _, w := range l.own {
+				if live[w].first >= k {
+					return bug("step %d, %s, reads %s, which step %d writes", k, n, w, live[w].first)
+				}
+			}
+		}
+		for i, y := range n.Out {
+			for j, w := range n.Out[:i] {
+				if overlap(p.at(y), y.Type.Bytes(), p.at(w), w.Type.Bytes()) {
+					return bug("%s: outputs %d and %d overlap", n, j, i)
+				}
+			}
+			if s.Low.Scratch > 0 && overlap(p.at(y), y.Type.Bytes(), s.Scratch, s.Low.Scratch) {
+				return bug("%s: output %s overlaps the scratch memory", n, y)
+			}
+			over := p.overwritten(s, i)
+			for _, v := range s.operands() {
+				if v != over && overlap(p.at(y), y.Type.Bytes(), p.at(v), v.Type.Bytes()) {
+					return bug("%s: output %s at %d overlaps operand %s at %d", n, y, p.at(y), v, p.at(v))
+				}
+			}
+		}
+		if s.Low.Scratch == 0 {
+			continue
+		}
+		if s.Scratch%Align != 0 || s.Scratch+s.Low.Scratch > p.ArenaBytes {
+			return bug("%s: %d bytes of scratch at %d", n, s.Low.Scratch, s.Scratch)
+		}
+		for v, l := range live {
+			if len(l.own) == 1 && l.own[0] == v && l.first <= k && k <= l.last && overlap(p.at(v), v.Type.Bytes(), s.Scratch, s.Low.Scratch) {
+				return bug("%s: the scratch memory at %d overlaps %s at %d", n, s.Scratch, v, p.at(v))
+			}
+		}
+	}
+	return nil
+}
+
+// overwritten is the operand whose place output i of a step takes with the
+// kernel's leave, nil when it takes none.
+func (p *Program) overwritten(s *Step, i int) *ir.Value {
+	if i > 0 {
+		return nil
+	}
+	y := s.Node.Out[0]
+	for _, j := range s.Low.InPlace {
+		if v := s.Node.Input(j); v != nil && v.Const == nil && p.at(v) == p.at(y) && v.Type.Bytes() == y.Type.Bytes() {
+			return v
+		}
+	}
+	return nil
+}
+
+// verifyShared: values that steps or the caller write share no byte while both
+// are needed. A value written over one that its step reads last is the
+// business of verifySteps.
+func (p *Program) verifyShared(live map[*ir.Value]*lifetime) error {
+	var list []*ir.Value
+	for v, l := range live {
+		if len(l.own) == 1 && l.own[0] == v && v.Type.Bytes() > 0 {
+			list = append(list, v)
+		}
+	}
+	slices.SortFunc(list, func(a, b *ir.Value) int {
+		if d := live[a].first - live[b].first; d != 0 {
+			return d
+		}
+		return p.index[a] - p.index[b]
+	})
+	var active []*ir.Value
+	for _, v := range list {
+		first := live[v].first
+		active = slices.DeleteFunc(active, func(w *ir.Value) bool {
+			// At the same step w is read and v written: no conflict beyond
+			// what verifySteps finds, unless the step writes both.
+			return live[w].last < first || live[w].last == first && live[w].first < first
+		})
+		for _, w := range active {
+			if overlap(p.at(v), v.Type.Bytes(), p.at(w), w.Type.Bytes()) {
+				return bug("%s at %d (steps %d to %d) and %s at %d (steps %d to %d) share bytes",
+					w, p.at(w), live[w].first, live[w].last, v, p.at(v), first, live[v].last)
+			}
+		}
+		active = append(active, v)
+	}
+	return nil
+}
