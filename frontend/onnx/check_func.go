@@ -108,8 +108,8 @@ func (c *checker) functionBodies() {
 				}
 			}
 		}
-		for i, n := range p.Node {
-			c.node(n, i, s, nil, 0)
+		for _, i := range c.order(p.Node, s) {
+			c.node(p.Node[i], i, s, nil, 0)
 		}
 		for i, o := range p.Output {
 			if s.vals[o] == nil {

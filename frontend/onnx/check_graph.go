@@ -79,10 +79,27 @@ func (c *checker) graph(g *pb.GraphProto, s *checkScope, depth int) {
 		}
 	}
 	declared := declaredTypes(g)
-	for i, n := range g.Node {
-		c.node(n, i, s, declared, depth)
+	for _, i := range c.order(g.Node, s) {
+		c.node(g.Node[i], i, s, declared, depth)
 	}
 	c.outputs(g, s, main)
+}
+
+// order is the order in which to look at nodes: theirs, or where that is not
+// topological, as ONNX wants it, one that is. Cycles are found by the nodes.
+func (c *checker) order(nodes []*pb.NodeProto, s *checkScope) []int {
+	order := topological(nodes)
+	if order == nil {
+		order = make([]int, len(nodes))
+		for i := range order {
+			order[i] = i
+		}
+		return order
+	}
+	at, by, _ := firstEarly(nodes, makers(nodes))
+	p := &place{c: c, where: s.in(nodeLabel(nodes[at], at)), node: nodes[at].GetName()}
+	p.warn("order", fmt.Sprintf("stands before %s, which makes what it reads", nodeLabel(nodes[by], by)), "nodes in topological order")
+	return order
 }
 
 func (c *checker) inputs(g *pb.GraphProto, s *checkScope, main bool) {

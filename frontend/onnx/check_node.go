@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
@@ -13,6 +14,11 @@ func (c *checker) node(n *pb.NodeProto, i int, s *checkScope, declared map[strin
 	at := &place{c: c, where: s.in(label), node: n.GetName()}
 	if at.node == "" && len(n.Output) > 0 {
 		at.node = n.Output[0]
+	}
+	for _, text := range []string{n.GetName(), n.GetOpType(), n.GetDomain()} {
+		if !utf8.ValidString(text) {
+			at.add("name", "", fmt.Sprintf("the name %s is not valid UTF-8", quote(text)), "")
+		}
 	}
 	in := c.operands(n, s, at)
 	fn, sch := c.operator(n, s, at)

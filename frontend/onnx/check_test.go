@@ -78,7 +78,7 @@ func TestCheckFindings(t *testing.T) {
 		}), []string{`name|"x\xff" is not valid UTF-8`}},
 		{"long name", g(func(g *pb.GraphProto) { g.Node[0].Input[0] = long }), []string{"input-missing|(5000 bytes)"}},
 		{"dangling", g(func(g *pb.GraphProto) { g.Node[0].Input[0] = "zz" }), []string{`input-missing|node "r" (Relu): input 0 is "zz"`}},
-		{"order", tModel(tNode("b", "Relu", "t", ">", "y"), tNode("a", "Relu", "x", ">", "t")), []string{`order|node "b" (Relu): reads "t" before node "a" (Relu)`}},
+		{"order", tModel(tNode("b", "Relu", "t", ">", "y"), tNode("a", "Relu", "x", ">", "t")), []string{`order|node "b" (Relu): stands before node "a" (Relu), which makes what it reads`}},
 		{"cycle", tModel(tNode("a", "Add", "x", "y", ">", "y")), []string{`order|reads "y"`}},
 		{"output defined twice", tModel(tNode("a", "Relu", "x", ">", "y"), tNode("b", "Relu", "x", ">", "y")), []string{`not-ssa|node "b" (Relu): defines "y", which node "a" (Relu) has defined`}},
 		{"all at once", tModel(tNode("a", "Reluu", "x", ">", "t"), tNode("b", "Conv", "x", ">", "u"), tNode("", "Relu", "nix", ">", "v")),

@@ -56,9 +56,13 @@ func (w *graphWriter) writeNode(n *ir.Node) {
 		real, name string
 	}
 	var quantise []after
+	needed := n.Op.MinOut
+	if sch := schema.Lookup(n.Op.Domain, n.Op.Name, int64(w.opset)); sch != nil {
+		needed = max(needed, sch.MinOut)
+	}
 	for i, v := range n.Out {
 		name := w.name(v)
-		if i >= n.Op.MinOut && len(v.Uses()) == 0 && !w.g.IsOutput(v) && n.Op.MaxOut >= 0 {
+		if i >= needed && len(v.Uses()) == 0 && !w.g.IsOutput(v) && n.Op.MaxOut >= 0 {
 			x.out = append(x.out, "") // optional and not read
 			continue
 		}
@@ -192,6 +196,10 @@ func (w *graphWriter) emit(name string, attrs ir.Attrs, in, out []string) {
 			w.cannot("operator %s has no attribute %s", name, k)
 		}
 	}
+	for len(out) < sch.MinOut { // outputs that the IR leaves out
+		out = append(out, w.unique(out[0]+"_unused"))
+	}
+	bound := map[string]tensor.DType{} // by type variable
 	check := func(what string, names []string, param func(int) *schema.Param) {
 		for i, s := range names {
 			p := param(i)
@@ -199,12 +207,22 @@ func (w *graphWriter) emit(name string, attrs ir.Attrs, in, out []string) {
 				continue
 			}
 			t, ok := w.types[s]
-			if !ok {
+			if !ok && what == "output" {
+				continue
+			} else if !ok {
 				panic("BUG: export: " + s + " has no type")
 			}
-			if set, _ := sch.Allowed(p); !set.HasTensor(int32(t.DType.ONNXCode())) {
+			set, variable := sch.Allowed(p)
+			if !set.HasTensor(int32(t.DType.ONNXCode())) {
 				w.cannot("operator %s does not take %s as %s %d (%s)", name, t.DType.ONNXName(), what, i, p.Name)
 			}
+			if variable == "" || p.Opt == schema.Mixed {
+				continue
+			}
+			if old, ok := bound[variable]; ok && old != t.DType {
+				w.cannot("operator %s wants one type for its operands; %s %d (%s) is %s, another %s", name, what, i, p.Name, t.DType.ONNXName(), old.ONNXName())
+			}
+			bound[variable] = t.DType
 		}
 	}
 	check("input", in, sch.Input)

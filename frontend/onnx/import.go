@@ -61,7 +61,7 @@ type importer struct {
 	tooMany bool
 	fold    foldBudget
 	taken   map[string]int // how often a name was given to a value
-	live    map[*pb.GraphProto][]bool
+	live    map[*pb.GraphProto]liveNodes
 	tensors map[*pb.TensorProto]*tensor.Dense
 	symbols map[string]int // symbolic dimensions and their sizes
 }
@@ -73,7 +73,7 @@ type importer struct {
 // found to be right only as far as messages go: it never panics.
 func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	im := &importer{m: m, opt: opt, opsets: map[string]int{}, funcs: map[string]*pb.FunctionProto{}, taken: map[string]int{},
-		fold: newFoldBudget(), live: map[*pb.GraphProto][]bool{}, tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
+		fold: newFoldBudget(), live: map[*pb.GraphProto]liveNodes{}, tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
 	if im.opt.Note == nil {
 		im.opt.Note = func(string) {}
 	}
@@ -100,10 +100,10 @@ func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	im.initializers(gp, s)
 	im.inputs(gp, s)
 	live := im.liveNodes(gp)
-	if dead := count0(live); dead > 0 {
+	if dead := len(gp.GetNode()) - len(live); dead > 0 {
 		im.opt.Note(fmt.Sprintf("nodes whose results nothing reads are left out: %d", dead))
 	}
-	im.body(gp.GetNode(), live, s, im.opsets)
+	im.body(live, s, im.opsets)
 	im.outputs(gp, s)
 	if len(im.errs) > 0 {
 		return nil, im.errs

@@ -73,7 +73,7 @@ func (im *importer) call(c *nodeCtx, f *pb.FunctionProto) error {
 		nodes[i] = substitute(n, given)
 	}
 	before := len(im.errs)
-	im.body(nodes, needed(nodes, used), inner, opsets)
+	im.body(needed(nodes, used), inner, opsets)
 	if len(im.errs) > before || im.tooMany {
 		return errPoisoned
 	}

@@ -3,6 +3,7 @@ package onnx
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
@@ -39,11 +40,11 @@ func nodeName(n *pb.NodeProto, i int) string {
 	return n.GetOpType() + "_" + strconv.Itoa(i)
 }
 
-// body imports the live nodes in order; a node whose inputs failed is passed over.
-func (im *importer) body(nodes []*pb.NodeProto, live []bool, s *scope, opsets map[string]int) {
-	for i, n := range nodes {
-		if !live[i] || im.tooMany {
-			continue
+// body imports nodes in order; one whose inputs failed is passed over.
+func (im *importer) body(nodes liveNodes, s *scope, opsets map[string]int) {
+	for _, n := range nodes {
+		if im.tooMany {
+			return
 		}
 		im.nodes++
 		if most := im.m.Limits.orDefault().Nodes; im.nodes > most {
@@ -51,11 +52,11 @@ func (im *importer) body(nodes []*pb.NodeProto, live []bool, s *scope, opsets ma
 			im.report(&ir.Diag{Code: "too-many-nodes", Node: "graph", Msg: fmt.Sprintf("too many nodes: more than %d with functions and loops expanded", most)})
 			return
 		}
-		if err := im.node(n, i, s, opsets); err != nil {
+		if err := im.node(n.p, n.index, s, opsets); err != nil {
 			if err != errPoisoned {
 				im.report(err)
 			}
-			s.poison(n.GetOutput(), errPoisoned)
+			s.poison(n.p.GetOutput(), errPoisoned)
 		}
 	}
 }
@@ -105,9 +106,25 @@ func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string
 		out, err = c.plain()
 	}
 	if err != nil {
-		return err
+		return c.hint(err)
 	}
 	return c.bindOutputs(out)
+}
+
+// hint tells how to give a value at compile time that is an input of the model.
+func (c *nodeCtx) hint(err error) error {
+	d, ok := err.(*ir.Diag)
+	if !ok || d.Code != "dynamic" || d.Hint != "" {
+		return err
+	}
+	for _, v := range c.in {
+		if v != nil && v.IsInput() && strings.Contains(d.Msg, v.String()) {
+			h := *d
+			h.Hint = "it is an input of the model; bind it with --set " + v.Name + "=VALUE"
+			return &h
+		}
+	}
+	return err
 }
 
 type opKey struct{ domain, name string }

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
@@ -104,22 +105,35 @@ func (im *importer) read(s *scope, name string) (*ir.Value, error) {
 	return nil, errMissing
 }
 
-// needed marks the nodes from which one of the outputs is reached. The nodes
-// are in topological order.
-func needed(nodes []*pb.NodeProto, outputs []string) []bool {
+// liveNode is a node that is needed; index is its place in the file, by which
+// nodes without a name are called.
+type liveNode struct {
+	p     *pb.NodeProto
+	index int
+}
+
+type liveNodes []liveNode
+
+// needed are the nodes from which one of the outputs is reached, in
+// topological order.
+func needed(nodes []*pb.NodeProto, outputs []string) liveNodes {
+	order := topological(nodes)
 	want := make(map[string]bool, len(nodes))
 	for _, o := range outputs {
 		want[o] = true
 	}
-	live := make([]bool, len(nodes))
+	var live liveNodes
 	for i := len(nodes) - 1; i >= 0; i-- {
-		for _, o := range nodes[i].GetOutput() {
-			live[i] = live[i] || o != "" && want[o]
+		k := i
+		if order != nil {
+			k = order[i]
 		}
-		if live[i] {
-			reads(nodes[i], want)
+		if slices.ContainsFunc(nodes[k].GetOutput(), func(o string) bool { return o != "" && want[o] }) {
+			reads(nodes[k], want)
+			live = append(live, liveNode{nodes[k], k})
 		}
 	}
+	slices.Reverse(live)
 	return live
 }
 
@@ -145,7 +159,7 @@ func reads(n *pb.NodeProto, want map[string]bool) {
 }
 
 // liveNodes is needed for a graph, computed once: loops import theirs often.
-func (im *importer) liveNodes(g *pb.GraphProto) []bool {
+func (im *importer) liveNodes(g *pb.GraphProto) liveNodes {
 	live, ok := im.live[g]
 	if !ok {
 		var outs []string
@@ -156,14 +170,4 @@ func (im *importer) liveNodes(g *pb.GraphProto) []bool {
 		im.live[g] = live
 	}
 	return live
-}
-
-func count0(b []bool) int {
-	n := 0
-	for _, x := range b {
-		if !x {
-			n++
-		}
-	}
-	return n
 }

@@ -292,6 +292,35 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// Nodes in another than topological order are brought into one, with a note.
+func TestOrder(t *testing.T) {
+	note := ""
+	g := open(t, textModel(t, 13, `(float[2] x) => (float y) {
+	  y = Mul (b, a)
+	  b = If (c) <then_branch = t () => (p) { p = Neg (a) }, else_branch = e () => (p) { p = Abs (a) }>
+	  a = Relu (x)
+	  c = Constant <value = bool {1}> ()
+	}`), ImportOptions{Note: func(s string) { note += s }})
+	if out := irtest.Run(t, g, []*tensor.Dense{tensor.Of([]int{2}, []float32{2, -1})})[0].Floats(); out[0] != -4 {
+		t.Errorf("y is %v", out)
+	}
+	if !strings.Contains(note, `stands before node 1 (If, makes "b"), which makes what it reads`) {
+		t.Errorf("note %q", note)
+	}
+	_, err := OpenModel(textModel(t, 13, `(float[2] x) => (float y) { y = Mul (a, x) a = Relu (b) b = Neg (a) }`), ImportOptions{})
+	if err == nil || !strings.Contains(err.Error(), "cycle") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What must be known at compile time and is an input says how to bind it.
+func TestHint(t *testing.T) {
+	_, err := OpenModel(textModel(t, 13, `(float[2] x, int64[1] s) => (float y) { y = Reshape (x, s) }`), ImportOptions{})
+	if err == nil || !strings.Contains(err.Error(), "bind it with --set s=VALUE") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // A model from memory cannot reach files.
 func TestNoFolder(t *testing.T) {
 	m := textModel(t, 13, `(float[4] x) => (float y) { y = Add (x, k) }`)

@@ -44,7 +44,7 @@ func (c *nodeCtx) inlineGraph(g *pb.GraphProto, prefix string, in []*ir.Value, n
 	for i, vi := range g.GetInput() {
 		s.set(vi.GetName(), in[i])
 	}
-	c.im.body(g.GetNode(), c.im.liveNodes(g), s, c.opsets)
+	c.im.body(c.im.liveNodes(g), s, c.opsets)
 	if len(c.im.errs) > before || c.im.tooMany {
 		return nil, errPoisoned
 	}
