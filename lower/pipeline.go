@@ -13,7 +13,7 @@ import (
 
 // required are the float passes that later stages rely on: they run with
 // --legalize off, too.
-var required = map[string]bool{"const-fold": true, "cleanup": true, "decompose": true, "conv1d": true}
+var required = map[string]bool{"const-fold": true, "cleanup": true, "integer-mac": true, "decompose": true, "conv1d": true}
 
 // FloatPasses is the float pipeline in order.
 func FloatPasses(legalize bool) []pass.Pass {

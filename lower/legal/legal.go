@@ -11,6 +11,7 @@ var Passes = []pass.Pass{
 	{Name: "cleanup", Doc: "remove identities, no-ops, doubles and dead code", Optional: true, Run: cleanup},
 	{Name: "patterns", Doc: "recognise spelt-out Swish, Gelu, HardSwish, HardSigmoid, Mish, LayerNormalization", Numerics: pass.Reassoc, Optional: true, Run: patterns},
 	{Name: "transpose", Doc: "cancel and merge transpositions across operators", Optional: true, Run: transposes, Numerics: pass.Reassoc},
+	{Name: "integer-mac", Doc: "ConvInteger and MatMulInteger as float operators where that is exact", Optional: true, Run: integerMAC},
 	{Name: "decompose", Doc: "one form for sums, means, reshapes, global pools, Gemm and MatMul", Numerics: pass.Reassoc, Optional: true, Run: decompose},
 	{Name: "bn-fold", Doc: "fold BatchNormalization and other maps per channel into weights and biases", Numerics: pass.Reassoc, Optional: true, Run: bnFold},
 	{Name: "bn-linear", Doc: "BatchNormalization as one Mul and one Add", Numerics: pass.Reassoc, Optional: true, Run: bnLinear},

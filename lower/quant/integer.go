@@ -58,7 +58,7 @@ func Integer(g *ir.Graph, opt IntegerOptions) error {
 		}
 	}
 	g.RemoveDead()
-	return nil
+	return foldConstants(g)
 }
 
 // IntegerOptions of Integer.
@@ -245,7 +245,7 @@ func (c *converter) soleQuant(v *ir.Value) (ir.Type, bool) {
 			return t, false
 		}
 		d, q, ok := params(u.Node)
-		if !ok || q.PerAxis() || (d != tensor.I8 && d != tensor.U8) {
+		if !ok || q.PerAxis() || (d != tensor.I8 && d != tensor.U8) || !c.onlyReal(u.Node.Out[0]) {
 			return t, false
 		}
 		if k > 0 && (d != t.DType || !q.Equal(t.Quant)) {
@@ -384,7 +384,7 @@ func (c *converter) quantize(n *ir.Node) error {
 		return nil
 	}
 	if !have {
-		if t == tensor.I8 || t == tensor.U8 {
+		if (t == tensor.I8 || t == tensor.U8) && c.onlyReal(y) {
 			y.Type = y.Type.WithQuant(t, q)
 		}
 		return nil
@@ -428,6 +428,17 @@ func (c *converter) quantize(n *ir.Node) error {
 	}
 	c.g.ReplaceUses(y, w)
 	return nil
+}
+
+// onlyReal reports that nothing computes on the integers of y as such: a Cast
+// or ConvInteger reads numbers, not what they stand for.
+func (c *converter) onlyReal(y *ir.Value) bool {
+	for _, u := range y.Uses() {
+		if u.Node.Op != op.DequantizeLinear && !movesIntegers(u.Node) {
+			return false
+		}
+	}
+	return true
 }
 
 // detachDQ makes a DequantizeLinear of a uint8 value read its int8 form with

@@ -211,9 +211,7 @@ func TestSharedModelsOnHost(t *testing.T) {
 
 // unsupported are reference models that do not compile yet, with the reason.
 // One that does fails the test until its line goes.
-var unsupported = map[string]string{
-	"mnist-8-dynquant": "quantised at run time: ConvInteger and MatMulInteger have no C yet",
-}
+var unsupported = map[string]string{}
 
 // BenchmarkCompile is the time and memory of a whole compilation.
 func BenchmarkCompile(b *testing.B) {
