@@ -128,8 +128,10 @@ func (f *FixedPoint) format(signed bool, peak float64) format {
 		}
 	} else {
 		k.hi, k.dtype = float32(int(1)<<n-1), tensor.U8
-		if n > 8 {
+		if n == 16 {
 			k.dtype = tensor.U16
+		} else if n > 8 {
+			k.dtype = tensor.I16 // holds the codes, and has kernels
 		}
 	}
 	delta := f.Delta
@@ -296,7 +298,7 @@ func (c *calibrator) fixedActivation(n *ir.Node, k format) error {
 		return nil
 	}
 	scalar := func(name string, f float32) *ir.Value { return c.g.AddConst(v.Name+"."+name, tensor.Scalar(f)) }
-	if float32(hi) != k.hi || k.lo < 0 && float32(lo) != k.lo {
+	if float32(hi) != k.hi || float32(lo) != k.lo {
 		// Codes that the element type has and the format lacks.
 		if err := insert(op.Clip, x, scalar("least", k.lo*k.delta), scalar("most", k.hi*k.delta)); err != nil {
 			return err

@@ -71,7 +71,7 @@ func (n *noise) db() float64 {
 
 // report measures the quantised graph against the float one.
 func (c *calibrator) report(before *ir.Graph) (*Report, error) {
-	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples)}
+	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Layers: []LayerReport{}}
 	// The float value and its dequantised form.
 	pairs := map[*ir.Value]string{} // of the quantised graph to names in before
 	var order []*ir.Value
