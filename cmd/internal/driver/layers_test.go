@@ -14,13 +14,13 @@ import (
 // only, and of its own line where it stands behind them. Packages that end in
 // /... stand for everything below.
 const layers = `
-ir/tensor ir/fixp boards runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan
+ir/tensor ir/fixp boards runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/target/mla/lm
 frontend/npz ir ir/qref
 ir/op
 ir/interp ir/pass
 ir/irtest
 frontend/functions frontend/onnx lower/target
-lower/layout lower/legal lower/quant lower/target/cmsisnn lower/target/refc
+lower/layout lower/legal lower/legal4d lower/quant lower/surgery lower/target/cmsisnn lower/target/refc lower/target/mla
 schedule
 lower
 codegen boards/run

@@ -1,0 +1,125 @@
+package partition
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// random is a seeded DAG of n nodes.
+func random(r *rand.Rand, n int) []Node {
+	g := make([]Node, n)
+	for i := range g {
+		g[i].Accel = r.IntN(3) > 0
+		g[i].Work = r.Int64N(1000)
+		for p := 0; p < i; p++ {
+			if r.IntN(4) == 0 || p == i-1 && r.IntN(2) == 0 {
+				g[i].Preds = append(g[i].Preds, p)
+			}
+		}
+	}
+	return g
+}
+
+// fewest tries every assignment of the accelerator's nodes to k segments.
+func fewest(g []Node) int {
+	var on []int
+	for i, n := range g {
+		if n.Accel {
+			on = append(on, i)
+		}
+	}
+	if len(on) == 0 {
+		return 0
+	}
+	for k := 1; ; k++ {
+		seg := make([]int, len(g))
+		for i := range seg {
+			seg[i] = None
+		}
+		var try func(j int) bool
+		try = func(j int) bool {
+			if j == len(on) {
+				return Convex(g, seg)
+			}
+			for s := 0; s < k; s++ {
+				seg[on[j]] = s
+				if try(j + 1) {
+					return true
+				}
+			}
+			return false
+		}
+		if try(0) {
+			return k
+		}
+	}
+}
+
+// TestMinimalAgainstBruteForce: convex, complete and of the smallest number.
+func TestMinimalAgainstBruteForce(t *testing.T) {
+	for seed := uint64(0); seed < 300; seed++ {
+		r := rand.New(rand.NewPCG(seed, 1))
+		g := random(r, 2+r.IntN(8))
+		seg, n := Cut(g, Options{})
+		for i, s := range seg {
+			if (s != None) != g[i].Accel || s >= n {
+				t.Fatalf("seed %d: node %d is in segment %d of %d", seed, i, s, n)
+			}
+		}
+		if !Convex(g, seg) {
+			t.Fatalf("seed %d: not convex: %v in %+v", seed, seg, g)
+		}
+		if want := fewest(g); n != want {
+			t.Fatalf("seed %d: %d segments, want %d", seed, n, want)
+		}
+	}
+}
+
+// TestConvexOnLargeGraphs: validity where brute force cannot go.
+func TestConvexOnLargeGraphs(t *testing.T) {
+	for seed := uint64(0); seed < 50; seed++ {
+		r := rand.New(rand.NewPCG(seed, 2))
+		g := random(r, 200)
+		if seg, _ := Cut(g, Options{MinWork: r.Int64N(3000)}); !Convex(g, seg) {
+			t.Fatalf("seed %d: not convex", seed)
+		}
+	}
+}
+
+// TestGreedyWouldBeWrong: growing the first segment along everything that
+// touches it closes a cycle through the CPU.
+//
+//	0 (MLA) -> 1 (CPU) -> 2 (MLA)
+//	0 ------------------> 2
+func TestGreedyWouldBeWrong(t *testing.T) {
+	g := []Node{{Accel: true}, {Preds: []int{0}}, {Preds: []int{0, 1}, Accel: true}}
+	if Convex(g, []int{0, None, 0}) {
+		t.Error("a segment around a CPU node passes for convex")
+	}
+	if seg, n := Cut(g, Options{}); n != 2 || seg[0] == seg[2] {
+		t.Errorf("segments %v", seg)
+	}
+	// Two branches with a CPU node each share two segments, not four.
+	g = []Node{
+		{Accel: true}, {Preds: []int{0}}, {Preds: []int{1}, Accel: true},
+		{Accel: true}, {Preds: []int{3}}, {Preds: []int{4}, Accel: true},
+	}
+	if seg, n := Cut(g, Options{}); n != 2 {
+		t.Errorf("segments %v", seg)
+	}
+}
+
+// TestIslands: a segment that is not worth its transfers goes to the CPU where
+// that saves one; the only segment stays.
+func TestIslands(t *testing.T) {
+	g := []Node{{Accel: true, Work: 1000}, {Preds: []int{0}}, {Preds: []int{1}, Accel: true, Work: 3}}
+	if seg, n := Cut(g, Options{MinWork: 10}); n != 1 || seg[2] != None || seg[0] != 0 {
+		t.Errorf("segments %v", seg)
+	}
+	if _, n := Cut(g, Options{MinWork: 2}); n != 2 {
+		t.Errorf("%d segments, want 2", n)
+	}
+	if _, n := Cut([]Node{{Accel: true, Work: 1}}, Options{MinWork: 10}); n != 1 {
+		t.Error("the only segment was dropped")
+	}
+}
