@@ -480,6 +480,29 @@ func reordered(b *builder) {
 	n.Out[0].Type.Order = order
 }
 
+// clip has bounds on both sides of the range, in and out of it.
+func clip(b *builder) {
+	q := b.quant()
+	x := b.disguised(b.input(q, b.in(1, 3), b.in(1, 5), b.in(1, 5), b.in(1, 5)))
+	if b.chance(30) {
+		b.node("Relu", nil, q, x)
+		return
+	}
+	in := []*ir.Value{x, nil, nil}
+	span := float64(q.Scale[0]) * 200
+	lo := b.Float64() * span
+	if b.chance(70) {
+		in[1] = b.constant(nil, tensor.Scalar(float32(-lo)))
+	}
+	if b.chance(70) {
+		in[2] = b.constant(nil, tensor.Scalar(float32(b.Float64()*span-lo/2)))
+	}
+	for in[len(in)-1] == nil {
+		in = in[:len(in)-1]
+	}
+	b.node("Clip", nil, q, in...)
+}
+
 func lstm(b *builder) {
 	T, B, I, H := b.in(1, 5), b.in(1, 3), b.in(1, 20), b.in(1, 9)
 	q := ir.PerTensor(1.0/128, int32(b.in(-20, 20)))
@@ -532,7 +555,7 @@ var generators = []struct {
 	{"arm_transpose_conv_wrapper_s8", transposedConv}, {"arm_convolve_s8", upscaled}, {"arm_fully_connected_wrapper_s8", gemm}, {"arm_fully_connected_wrapper_s8", matmulConst},
 	{"arm_batch_matmul_s8", matmul}, {"arm_elementwise_add_s8", add}, {"arm_elementwise_mul_s8", mul}, {"arm_minimum_s8", minMax("Min")}, {"arm_maximum_s8", minMax("Max")},
 	{"arm_avgpool_s8", pool("AveragePool")}, {"arm_avgpool_s8", pool("GlobalAveragePool")}, {"arm_max_pool_s8", pool("MaxPool")}, {"arm_max_pool_s8", pool("GlobalMaxPool")},
-	{"arm_softmax_s8", softmax}, {"arm_concatenation_s8", concat}, {"arm_pad_s8", pad}, {"arm_transpose_s8", reordered}, {"arm_lstm_unidirectional_s8", lstm},
+	{"arm_softmax_s8", softmax}, {"arm_concatenation_s8", concat}, {"arm_pad_s8", pad}, {"arm_transpose_s8", reordered}, {"arm_maximum_s8", clip}, {"arm_lstm_unidirectional_s8", lstm},
 }
 
 // layers are count random layers of every generator.

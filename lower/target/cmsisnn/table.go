@@ -18,7 +18,7 @@ const Library = "cmsis-nn"
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = []*target.Kernel{
 	convolve, depthwise, transposeConv, upscaledConv, fullyConnected, batchMatMul, add, mul, minimum, maximum, avgPool, maxPool, softmax,
-	concat, padding, relayout, lstm,
+	concat, padding, relayout, clip, lstm,
 }
 
 // CoreISA is the build of CMSIS-NN that a core gets.
