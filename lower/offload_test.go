@@ -1,0 +1,45 @@
+package lower_test
+
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+)
+
+// TestOffloadKeepsResults: whatever set of nodes goes to the accelerator, the
+// graph stays valid and computes the same bits.
+func TestOffloadKeepsResults(t *testing.T) {
+	for seed := uint64(1); seed <= 60; seed++ {
+		g := irtest.Gen(seed, tensor.F32)
+		in := irtest.Inputs(g, seed)
+		want, err := interp.Run(g, in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := uint64(0)
+		segs, err := lower.Offload(g, "mla", func(n *ir.Node) bool { k++; return (k*seed)%4 != 0 }, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		irtest.Verify(t, g)
+		for i, s := range segs {
+			irtest.Verify(t, s.Body[0])
+			if s.Int("id") != i {
+				t.Errorf("seed %d: segment %d is called %d", seed, i, s.Int("id"))
+			}
+		}
+		got, err := interp.Run(g, in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if !tensor.Equal(want[i], got[i]) {
+				t.Fatalf("seed %d: output %d differs", seed, i)
+			}
+		}
+	}
+}
