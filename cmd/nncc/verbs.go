@@ -79,35 +79,35 @@ func sentence(s string) string {
 }
 
 func commonFlags(c *cli, fs *pflag.FlagSet) {
+	c.cfg = driver.Defaults()
 	f := &c.cfg
 	fs.StringVar(&f.Board, "board", "", "target `NAME or FILE.yaml`; `nncc boards` lists them")
 	fs.StringVar(&f.Out, "out", "", "output `DIR` (or file)")
 	fs.StringVar(&f.Name, "name", "", "C prefix (default: the model's file name)")
 	fs.StringArrayVar(&f.Calib, "calib", nil, "calibration inputs: `PATH` of a .npy, .npz or folder (repeatable)")
-	fs.StringVar(&f.CalibMethod, "calib-method", "mse", "minmax, percentile, mse or entropy")
-	fs.BoolVar(&f.BiasCorrect, "bias-correction", false, "correct the mean error of every channel")
+	fs.StringVar(&f.CalibMethod, "calib-method", f.CalibMethod, "minmax, percentile, mse or entropy")
+	fs.BoolVar(&f.BiasCorrect, "bias-correction", f.BiasCorrect, "correct the mean error of every channel (--bias-correction=false: do not)")
 	fs.BoolVar(&f.Equalize, "equalize", false, "equalise channel ranges across layers")
-	fs.StringVar(&f.Precision, "precision", "auto", "auto (what a quantised model says, else int8), int8 or float32")
+	fs.StringVar(&f.Precision, "precision", f.Precision, "auto (what a quantised model says, else int8), int8 or float32")
 	fs.StringVar(&f.FixedWeights, "fixed-point-weights", "", "nnabla's converter: `n=8,sign=1,delta=auto-pow2`")
 	fs.StringVar(&f.FixedActs, "fixed-point-activations", "", "nnabla's converter: `n=8,sign=0,delta=X`")
 	fs.StringArrayVar(&f.Dims, "dim", nil, "pin a symbolic dimension: `NAME=N` (repeatable)")
 	fs.StringArrayVar(&f.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE` (repeatable)")
 	fs.StringArrayVar(&f.Functions, "functions", nil, "`FILE` of ONNX functions for custom operators, ONNX or ONNX text (repeatable)")
-	fs.IntVar(&f.MaxSegments, "max-segments", -1, "gate: at most `N` accelerator segments")
-	fs.IntVar(&f.MaxFallback, "max-fallback", -1, "gate: at most `N` compute nodes outside the segments")
+	fs.IntVar(&f.MaxSegments, "max-segments", f.MaxSegments, "gate: at most `N` accelerator segments")
+	fs.IntVar(&f.MaxFallback, "max-fallback", f.MaxFallback, "gate: at most `N` compute nodes outside the segments")
 	fs.StringVar(&f.MaxRAM, "max-ram", "", "gate: arena `BYTES`")
 	fs.StringVar(&f.MaxFlash, "max-flash", "", "gate: `BYTES` of code, constants and weights")
-	fs.StringVar(&f.Legalize, "legalize", "on", "on or off: rewrites of the float graph")
-	fs.StringVar(&f.Kernels, "kernels", "auto", "auto, cmsis-nn, nncc or reference: which kernels may be chosen")
-	fs.StringVar(&f.Optimize, "optimize", "speed", "speed, size or balanced")
+	fs.StringVar(&f.Legalize, "legalize", f.Legalize, "on or off: rewrites of the float graph")
+	fs.StringVar(&f.Kernels, "kernels", f.Kernels, "auto, cmsis-nn, nncc or reference: which kernels may be chosen")
+	fs.StringVar(&f.Optimize, "optimize", f.Optimize, "speed, size or balanced")
 	fs.StringVar(&f.CMSISInclude, "cmsis-nn-include", "", "include `DIR` of an installed CMSIS-NN to link")
 	fs.StringVar(&f.CMSISLib, "cmsis-nn-lib", "", "library `FILE` of an installed CMSIS-NN")
-	fs.StringVar(&f.IO, "io", "quantized", "quantized or float inputs and outputs")
-	fs.StringVar(&f.IOLayout, "io-layout", "onnx", "onnx or native (NHWC) memory order of rank-4 inputs and outputs")
+	fs.StringVar(&f.IO, "io", f.IO, "quantized or float inputs and outputs")
+	fs.StringVar(&f.IOLayout, "io-layout", f.IOLayout, "onnx or native (NHWC) memory order of rank-4 inputs and outputs")
 	fs.StringVar(&f.DumpIR, "dump-ir", "", "write the graph after every pass to `DIR`, as text and ONNX")
-	fs.StringVar(&f.Project, "project", "make,cmake", "project files to write")
+	fs.StringVar(&f.Project, "project", f.Project, "project files to write")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")
-	f.Cases, f.Tolerance = 3, 0
 }
 
 func compileFlags(c *cli, fs *pflag.FlagSet) {

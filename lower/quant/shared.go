@@ -96,11 +96,13 @@ func (g *groups) collect() []*group {
 //
 //   - An input of a Concat that others read too is otherwise requantised on
 //     its way into the Concat.
-//   - An average pool otherwise has an output scale of its own: averages of
-//     whole feature maps have a much narrower range than the map, and the other
-//     kernel costs little on their few elements (CMSIS-NN's wants equal
-//     scales).
 const bitRatio = 2
+
+// averageRatio is the same for average pools. CMSIS-NN's kernel wants equal
+// scales, as TFLite does; averages of whole feature maps can have a range so
+// much narrower than the map's that sharing would leave them a few bits. Then
+// they have a scale of their own, and another kernel.
+const averageRatio = 4
 
 // tailRatio is how much the ranges of a Concat's inputs may differ where the
 // result is only for the caller. Beyond it (5 of 8 bits) the narrow ones would
@@ -187,7 +189,7 @@ func (c *calibrator) share() *groups {
 		}
 	})
 	each(func(n *ir.Node, r rule) {
-		if !r.share || r.join || r.narrows && !c.near(n.Out[0], n.In[0], bitRatio) {
+		if !r.share || r.join || r.narrows && !c.near(n.Out[0], n.In[0], averageRatio) {
 			return
 		}
 		for _, v := range n.Out {

@@ -60,6 +60,12 @@ type Config struct {
 	warnings     []string
 }
 
+// Defaults is what the command line gives without further flags.
+func Defaults() Config {
+	return Config{CalibMethod: "mse", BiasCorrect: true, Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on", Kernels: "auto",
+		Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
+}
+
 func (c *Config) note(format string, args ...any) {
 	if c.Note != nil {
 		c.Note(fmt.Sprintf(format, args...))

@@ -88,6 +88,9 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Halves are rounded away from zero in fixed point; QuantizeLinear would
+	// round them to even, so the model spells the rounding out.
+	q.SpellRounding = q.FixedActivations != nil
 	res := &lower.Result{}
 	if err := lower.Legalise(g, lower.Options{Legalize: c.Legalize == "on", Target: target.Options{}}, res, nil); err != nil {
 		return nil, err

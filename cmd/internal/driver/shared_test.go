@@ -24,10 +24,10 @@ func shared(t *testing.T) string {
 	return p
 }
 
-// config is what the command line gives without further flags.
 func config(model, board string) *Config {
-	return &Config{Model: model, Board: board, CalibMethod: "mse", Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on",
-		Kernels: "auto", Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
+	c := Defaults()
+	c.Model, c.Board = model, board
+	return &c
 }
 
 func compileShared(t *testing.T, dir, name, board string, change func(*Config)) *Compiled {

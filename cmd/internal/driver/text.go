@@ -34,7 +34,7 @@ func (v *Verdict) Text() string {
 	if v.Instructions > 0 {
 		rows = [][]string{{"layer", "kernel", "instructions"}}
 		for _, l := range v.Layers {
-			rows = append(rows, []string{l.Name, l.Route, fmt.Sprint(l.Instructions)})
+			rows = append(rows, []string{l.Name, l.inner(), fmt.Sprint(l.Instructions)})
 		}
 		b.WriteString(table(rows))
 		fmt.Fprintf(&b, "%d instructions an inference, stack %d bytes, arena %d bytes, code %v bytes, weights %v bytes\n",
@@ -52,6 +52,14 @@ func (v *Verdict) Text() string {
 	}
 	fmt.Fprintf(&b, "%s: %d cases, %d mismatches: %s\n", v.Board, v.Cases, v.Mismatches, verdict)
 	return b.String()
+}
+
+// inner is the function that does the work.
+func (l *LayerVerdict) inner() string {
+	if l.Route != "" {
+		return l.Route
+	}
+	return l.Kernel
 }
 
 // Describe adds shapes and MACs of the layers, for profile.
@@ -90,7 +98,7 @@ func ProfileText(vs []*Verdict) string {
 			if l.MACs > 0 {
 				per = fmt.Sprintf("%.2f", float64(l.Instructions)/float64(l.MACs))
 			}
-			rows = append(rows, []string{fmt.Sprint(i), l.Name, l.Route, fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per, fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)})
+			rows = append(rows, []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per, fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)})
 		}
 		b.WriteString(table(rows))
 		fmt.Fprintf(&b, "total %d instructions, arena %d bytes, %d mismatches\n\n", v.Instructions, v.RAM["arena_bytes"], v.Mismatches)

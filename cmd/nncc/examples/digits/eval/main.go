@@ -67,10 +67,8 @@ func run(dir, board string, n int) error {
 // quantised compiles the model as "nncc -board BOARD --calib CALIB MODEL" does
 // and gives the emitted program's arithmetic.
 func quantised(model, calib, board string) (digits.Classifier, error) {
-	c := driver.Config{
-		Model: model, Board: board, Calib: []string{calib}, CalibMethod: "mse", Precision: "auto", IO: "quantized", IOLayout: "onnx",
-		Legalize: "on", Kernels: "auto", Optimize: "speed", Project: "make", MaxSegments: -1, MaxFallback: -1,
-	}
+	c := driver.Defaults()
+	c.Model, c.Board, c.Calib = model, board, []string{calib}
 	o, err := c.Compile()
 	if err != nil {
 		return nil, err
