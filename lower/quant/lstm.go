@@ -100,6 +100,10 @@ func (c *converter) lstm(n *ir.Node) (bool, error) {
 			return false, nil
 		}
 	}
+	outs := 1 // Y; the last hidden state only where it is read
+	if len(n.Out) > 1 && len(n.Out[1].Uses()) > 0 {
+		outs = 2
+	}
 	var y, yh []*ir.Value
 	for d := range g.Dirs() {
 		in := []*ir.Value{x.v, c.direction(w, d), c.direction(r, d)}
@@ -114,7 +118,7 @@ func (c *converter) lstm(n *ir.Node) (bool, error) {
 		if d > 0 {
 			name += ".reverse"
 		}
-		m, err := c.g.InsertBefore(n, op.QLSTM, name, ir.Attrs{"cell_scale_power": ir.Int(cellPower(n, g.Seq)), "direction": ir.Str(dir)}, 2, in...)
+		m, err := c.g.InsertBefore(n, op.QLSTM, name, ir.Attrs{"cell_scale_power": ir.Int(cellPower(n, g.Seq)), "direction": ir.Str(dir)}, outs, in...)
 		if err != nil {
 			return false, err
 		}
@@ -128,7 +132,7 @@ func (c *converter) lstm(n *ir.Node) (bool, error) {
 			if k == 1 {
 				shape = []int{1, g.Batch, g.Hidden}
 			}
-			if k >= len(n.Out) || len(n.Out[k].Uses()) == 0 {
+			if k >= outs || len(n.Out[k].Uses()) == 0 {
 				continue
 			}
 			s, err := c.g.InsertBefore(n, op.Reshape, m.Out[k].Name+".shaped", nil, 1, m.Out[k], c.g.AddConst(m.Out[k].Name+".shape", tensor.Ints(shape...)))
