@@ -26,8 +26,16 @@ func (c *nodeCtx) dqAt(suffix string, i, axis int) (*ir.Value, error) {
 
 func (c *nodeCtx) dq(suffix string, x, s, z *ir.Value, axis int) (*ir.Value, error) {
 	attrs := ir.Attrs{}
-	if s.Type.Elems() > 1 {
+	if n := s.Type.Elems(); n > 1 {
 		attrs["axis"] = ir.Int(axis)
+		if z != nil && z.Const != nil && z.Const.Len() == 1 {
+			// One zero point for all channels, which DequantizeLinear wants n times.
+			all := tensor.New(z.Const.DType, []int{n})
+			for i := range n {
+				all.SetInt(i, z.Const.Int(0))
+			}
+			z = c.constant(suffix+"_zero", all)
+		}
 	} else {
 		s, z = c.scalar(s), c.scalar(z)
 	}

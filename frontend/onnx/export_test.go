@@ -73,6 +73,10 @@ func TestExportGenerated(t *testing.T) {
 		q.add(t, g.Name, b, g, in, want, 1e-4)
 	}
 	q.run(t)
+	for seed := range uint64(10) {
+		exported(t, irtest.Gen(seed, tensor.F64), ExportOptions{}, 0)
+		exported(t, irtest.Gen(seed, tensor.F32), ExportOptions{Opset: 22}, 0)
+	}
 }
 
 // Real models survive import, export and import.
