@@ -83,6 +83,9 @@ func TestRatchet(t *testing.T) {
 		}
 	}
 	if *update && tighter && !t.Failed() {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(path, toJSON(want), 0o666); err != nil {
 			t.Fatal(err)
 		}
