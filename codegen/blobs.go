@@ -14,8 +14,10 @@ import (
 // that the assembler includes, so that they do not make compilers suffer.
 const cTextLimit = 64 << 10
 
-// fallbackLimit bounds the C text kept for compilers without .incbin.
-const fallbackLimit = 1 << 20
+// fallbackLimit bounds the constant data that are also written as C text, about
+// four times as long, for compilers without .incbin. Above it they take the
+// binary through their linker.
+const fallbackLimit = 256 << 10
 
 // blob is a constant array of the emitted program.
 type blob struct {
@@ -90,10 +92,11 @@ func (b *blobs) binary() []byte {
 	return out
 }
 
-// Len is the number of elements declared: padding in whole elements included.
+// Len is the number of elements declared: padding in whole elements included,
+// at least one.
 func (e *blob) Len() int {
 	s := ctypeSize(e.CType)
-	return e.Elems + (e.pad+s-1)/s
+	return max(1, e.Elems+(e.pad+s-1)/s)
 }
 
 // Text is the initialiser, wrapped.

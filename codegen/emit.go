@@ -34,6 +34,7 @@ type stepView struct {
 	Locals  []string
 	Calls   []callView
 	Status  bool // the step can fail
+	Idle    bool // nothing is in the arena
 }
 
 // callView is one call with its way of checking the result.
@@ -86,6 +87,7 @@ func (e *emitter) step(i int, s *schedule.Step) stepView {
 		}
 		v.Calls = append(v.Calls, cv)
 	}
+	v.Idle = !strings.Contains(fmt.Sprint(v.Locals, v.Calls), "a + ")
 	return v
 }
 
@@ -111,9 +113,9 @@ func stepComment(s *schedule.Step) []string {
 }
 
 func shortType(t ir.Type) string {
-	s := fmt.Sprintf("%s %v", t.DType, t.Phys())
-	if t.Order != nil && !t.SameMemory(nil) {
-		s += fmt.Sprintf(" (memory order %v of %v)", t.Order, t.Shape)
+	s := fmt.Sprintf("%s [%s]", t.DType.ONNXName(), list(t.Phys()))
+	if !t.SameMemory(nil) {
+		s += fmt.Sprintf(" (dimensions %s of [%s])", list(t.Order), list(t.Shape))
 	}
 	return s
 }
@@ -150,8 +152,8 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 		return e.blobRef(a, a.NoCast)
 	case *target.Struct:
 		if a.Mutable || usesArena(a) {
+			init := e.init(a.Fields, s, v) // may declare locals of its own
 			name := fmt.Sprintf("p%d", len(v.Locals))
-			init := e.init(a.Fields, s, v)
 			kind := "const "
 			if a.Mutable {
 				kind = ""
@@ -168,10 +170,12 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 			e.structs = append(e.structs, structView{a.Type, name, init})
 		}
 		return "&" + name
-	}
-	if a, ok := a.(*target.Array); ok {
+	case *target.Array:
 		var f []target.Field
 		for _, x := range a.Elems {
+			if usesArena(x) {
+				panic("BUG: an array of " + a.Type + " points into the arena")
+			}
 			f = append(f, target.Field{Value: x})
 		}
 		init := e.init(f, s, v)
@@ -188,6 +192,9 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 }
 
 func (e *emitter) init(fields []target.Field, s *schedule.Step, v *stepView) string {
+	if len(fields) == 0 { // C99 has no empty initialisers
+		return "{0}"
+	}
 	var parts []string
 	for _, f := range fields {
 		var t string
@@ -204,13 +211,16 @@ func (e *emitter) init(fields []target.Field, s *schedule.Step, v *stepView) str
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// usesArena reports whether the struct holds a pointer that is no constant
-// expression at file scope.
+// usesArena reports whether a struct holds a pointer that is no constant
+// expression at file scope: into the arena, or to a variable of the step.
 func usesArena(a target.Arg) bool {
 	switch a := a.(type) {
 	case target.In, target.Out, target.Scratch:
 		return true
 	case *target.Struct:
+		if a.Mutable {
+			return true
+		}
 		for _, f := range a.Fields {
 			if usesArena(f.Value) {
 				return true
@@ -234,8 +244,11 @@ func (e *emitter) place(x *ir.Value, off int, ctype string, isConst bool) string
 	return pointer(ctype, o+off, isConst)
 }
 
+// pointer is the address of a place in the arena as the callee wants it. Casts
+// to other types than bytes go through void *: the arena and all offsets are
+// aligned, which -Wcast-align cannot know.
 func pointer(ctype string, off int, isConst bool) string {
-	if ctype == "uint8_t" {
+	if ctype == "uint8_t" || ctype == "void" {
 		return fmt.Sprintf("a + %d", off)
 	}
 	if isConst {

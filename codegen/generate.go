@@ -5,12 +5,13 @@ package codegen
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/tensor"
 	runtimec "github.com/nncc/nncc/runtime_c"
 	"github.com/nncc/nncc/schedule"
 )
@@ -30,13 +31,21 @@ type Options struct {
 	Board    string
 	CPUFlags []string // compiler flags of the board's core
 	CFlags   []string // other default flags
-	CC       string   // default compiler
-	AR       string
+	CC, AR   string   // default tools of the Makefile; "" for cc and ar
 	NativeIO bool
-	Stateful bool // model has recurrent state: emit <name>_reset
-	Projects []string
+	Projects []string // build files, see Projects
 	Notes    []string // for the README: warnings
-	// Float inputs keep their name as given by the user of --io float.
+}
+
+// printable is o with every text that comes from outside made safe for
+// comments: model and node names can be anything.
+func (o Options) printable() Options {
+	o.Source, o.SHA256, o.Version, o.Board = comment(o.Source), comment(o.SHA256), comment(o.Version), comment(o.Board)
+	o.Notes = slices.Clone(o.Notes)
+	for i, n := range o.Notes {
+		o.Notes[i] = strings.Join(strings.FieldsFunc(n, func(r rune) bool { return r < 32 || r == 127 }), " ")
+	}
+	return o
 }
 
 // Info is what the report and the harness need to know about the output.
@@ -61,27 +70,30 @@ type IOInfo struct {
 
 // Generate prints the program.
 func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
+	if o.Prefix != Prefix(o.Prefix) {
+		return nil, nil, fmt.Errorf("BUG: %q is no C prefix", o.Prefix)
+	}
+	o = o.printable()
+	o.CC, o.AR = cmp.Or(o.CC, "cc"), cmp.Or(o.AR, "ar")
+	if !slices.ContainsFunc(o.CFlags, func(f string) bool { return strings.HasPrefix(f, "-O") }) {
+		o.CFlags = append([]string{"-O2"}, o.CFlags...)
+	}
 	e := &emitter{prefix: o.Prefix, prog: p, byInit: map[string]string{}, headers: map[string]bool{}, funcs: map[string]bool{}}
 	e.blobs = blobs{prefix: o.Prefix, byKey: map[string]*blob{}}
 	info := &Info{Prefix: o.Prefix, ArenaMacro: strings.ToUpper(o.Prefix) + "_ARENA_BYTES"}
-	v := &modelView{Options: o, Upper: strings.ToUpper(o.Prefix), Arena: p.ArenaBytes, Align: schedule.Align}
-	info.Inputs, info.Outputs = ioInfo(p)
+	v := &modelView{Options: o, Upper: strings.ToUpper(o.Prefix), Arena: p.ArenaBytes, Align: schedule.Align, Target: cmakeTarget(o.Prefix)}
+	info.Inputs, info.Outputs = ioInfo(p, o.Prefix)
 	for i, s := range p.Steps {
 		v.Steps = append(v.Steps, e.step(i, s))
 		info.StepNames = append(info.StepNames, s.Name)
 		info.StepBlobs = append(info.StepBlobs, stepBlobBytes(s))
 	}
-	for _, s := range v.Steps {
-		for _, c := range s.Calls {
-			v.UsesCMSIS = v.UsesCMSIS || c.Check == "cmsis"
-		}
-	}
 	v.Structs = e.structs
 	for _, x := range info.Inputs {
-		v.Inputs = append(v.Inputs, newIOView(x, o))
+		v.Inputs = append(v.Inputs, newIOView(x, o.Prefix, true))
 	}
 	for _, x := range info.Outputs {
-		v.Outputs = append(v.Outputs, newIOView(x, o))
+		v.Outputs = append(v.Outputs, newIOView(x, o.Prefix, false))
 	}
 	info.WeightBytes = e.blobs.total()
 	info.WeightBinary = info.WeightBytes > cTextLimit
@@ -113,7 +125,7 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	return files, info, nil
 }
 
-func ioInfo(p *schedule.Program) (in, out []IOInfo) {
+func ioInfo(p *schedule.Program, prefix string) (in, out []IOInfo) {
 	var names []string
 	for _, x := range p.Inputs {
 		names = append(names, x.Name)
@@ -121,7 +133,7 @@ func ioInfo(p *schedule.Program) (in, out []IOInfo) {
 	for _, x := range p.Outputs {
 		names = append(names, x.Name)
 	}
-	c := ioNames(names)
+	c := ioNames(prefix, names)
 	mk := func(k int, x schedule.IO) IOInfo {
 		return IOInfo{Name: x.Name, CName: c[k], Upper: strings.ToUpper(c[k]), CType: CType(x.Value.Type.DType), Type: x.Value.Type, Bytes: x.Value.Type.Bytes(), Offset: x.Offset}
 	}
@@ -160,10 +172,3 @@ func byteText(b []byte) []byte {
 	out.WriteByte('\n')
 	return out.Bytes()
 }
-
-// Physical reports the shape in memory and whether it differs from the
-// logical one.
-func physical(t ir.Type) ([]int, bool) { return t.Phys(), t.Order != nil && !t.SameMemory(nil) }
-
-// dtypeRange is the integer range of a C type for the quantising helpers.
-func dtypeRange(d tensor.DType) (lo, hi int64) { return d.IntRange() }

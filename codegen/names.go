@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -28,15 +29,21 @@ func Ident(s string) string {
 	return b.String()
 }
 
-// reservedPrefix are file or symbol names that a model's prefix must not take:
-// its header would hide a system header, or its functions those of a library.
+// reservedPrefix are names that a model's prefix must not take, in lower case:
+// keywords; headers of the C library, of compilers and of what those include
+// (the emitted folder is on the include path, so that <name>.h would hide
+// them); files of the emitted folder.
 var reservedPrefix = words(`
-	stdint stddef string math stdlib stdio limits float assert errno signal setjmp stdarg stdbool time ctype
-	locale complex fenv inttypes iso646 tgmath wchar wctype
-	nncc nncc_f32 nncc_s8 nncc_move nncc_fp nncc_harness main
-	arm arm_nn arm_nnfunctions arm_nn_types arm_nn_math_types arm_mve arm_acle cmsis_gcc
 	auto break case char const continue default do double else enum extern for goto if inline int long register
-	restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm`)
+	restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm main
+	assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
+	stdbit stdbool stdckdint stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype
+	alloca ansidecl byteswap cdefs endian features fcntl float128 getopt ieeefp intrinsics lock machine malloc memory
+	newlib pthread reent sched strings unistd xlocale yvals ycheck
+	cmsis nncc arm makefile readme`)
+
+// reservedStart are the beginnings of the names of our runtime and of CMSIS.
+var reservedStart = []string{"nncc_", "arm_", "cmsis_"}
 
 func words(s string) map[string]bool {
 	m := map[string]bool{}
@@ -56,42 +63,70 @@ func Prefix(name string) string {
 	if p[0] >= '0' && p[0] <= '9' || p[0] == '_' {
 		p = "m" + p
 	}
-	if reservedPrefix[strings.ToLower(p)] {
+	low := strings.ToLower(p)
+	bad := reservedPrefix[low]
+	for _, s := range reservedStart {
+		bad = bad || strings.HasPrefix(low, s)
+	}
+	if bad && !strings.HasSuffix(p, "_model") {
 		p += "_model"
 	}
 	return p
 }
 
-// ioNames gives every input and output a C name. Two names are apart when all
-// identifiers and macros derived from them are, in upper case too.
-func ioNames(names []string) []string {
-	taken := map[string]bool{}
-	derived := func(c string) []string {
-		u := strings.ToUpper(c)
-		d := []string{"f:" + c, "f:quantize_" + c, "f:dequantize_" + c, "f:load_" + c, "f:store_" + c}
-		for _, s := range []string{"BYTES", "ELEMS", "RANK", "SHAPE", "SCALE", "ZERO_POINT", "LAYOUT", "OFFSET", "ALIGN"} {
-			d = append(d, "m:"+u+"_"+s)
-		}
-		return d
+// ownNames are what a model's files define besides the names derived from
+// inputs and outputs, without prefix: %P and %U stand for it in both cases.
+var ownNames = regexp.MustCompile(`^(%P_(run|reset|step_\d+|p\d+|weights_bin|weights_\d+_.*|io_round|io_quantise)|%U_(ARENA_BYTES|ARENA_ALIGN|H|TRACE|ALIGNED|WEIGHTS_H))$`)
+
+// weightName are names of ownNames that stay so whatever is put behind them.
+var weightName = regexp.MustCompile(`^weights_\d+_`)
+
+// libraryTypes are identifiers with an underscore that <stdint.h> and
+// <stddef.h> define: a model "int8" with an input "t" would meet one.
+var libraryTypes = regexp.MustCompile(`^(u?int(8|16|32|64|ptr|max|_least\d+|_fast\d+)|size|ptrdiff|wchar|max_align)_t$`)
+
+// derived are all identifiers that stand for an input or output called c.
+func derived(prefix, c string) []string {
+	d := []string{prefix + "_" + c}
+	for _, s := range []string{"quantize", "dequantize", "load", "store"} {
+		d = append(d, prefix+"_"+s+"_"+c)
 	}
-	for _, r := range []string{"f:run", "f:reset", "f:step", "f:weights", "m:ARENA_BYTES", "m:ARENA_ALIGN", "m:H", "m:TRACE"} {
-		taken[r] = true
+	for _, s := range []string{"BYTES", "ELEMS", "RANK", "SHAPE", "SCALE", "ZERO_POINT"} {
+		d = append(d, strings.ToUpper(prefix+"_"+c)+"_"+s)
+	}
+	return d
+}
+
+// ioNames gives every input and output a C name. Two names are apart when all
+// identifiers and macros derived from them are.
+func ioNames(prefix string, names []string) []string {
+	taken := map[string]bool{}
+	free := func(c string) bool {
+		for _, d := range derived(prefix, c) {
+			own := false
+			if s, ok := strings.CutPrefix(d, prefix); ok {
+				own = ownNames.MatchString("%P" + s)
+			}
+			if s, ok := strings.CutPrefix(d, strings.ToUpper(prefix)); ok {
+				own = own || ownNames.MatchString("%U"+s)
+			}
+			if own || taken[d] || libraryTypes.MatchString(d) {
+				return false
+			}
+		}
+		return true
 	}
 	out := make([]string, len(names))
 	for i, n := range names {
 		base := Ident(n)
-		c := base
-	search:
-		for k := 2; ; k++ {
-			for _, d := range derived(c) {
-				if taken[d] {
-					c = base + "_" + strconv.Itoa(k)
-					continue search
-				}
-			}
-			break
+		if weightName.MatchString(base) {
+			base = "x_" + base
 		}
-		for _, d := range derived(c) {
+		c := base
+		for k := 2; !free(c); k++ {
+			c = base + "_" + strconv.Itoa(k)
+		}
+		for _, d := range derived(prefix, c) {
 			taken[d] = true
 		}
 		out[i] = c
@@ -99,24 +134,26 @@ func ioNames(names []string) []string {
 	return out
 }
 
-// comment makes text from a model safe inside a C comment: printable ASCII,
-// nothing that ends or nests a comment, no line breaks, no backslash.
+// comment makes text from a model safe inside a C comment, a Makefile or CMake
+// comment and Markdown: printable ASCII on one line, nothing that ends or nests
+// a comment, no backslash, no trigraph.
 func comment(s string) string {
 	var b strings.Builder
+	last := byte(0)
 	for _, r := range s {
-		switch {
-		case b.Len() > 120:
-			return b.String() + "..."
-		case r < 32 || r > 126 || r == '\\':
-			b.WriteByte('?')
-		case r == '/' || r == '*':
-			if l := b.Len(); l > 0 && (b.String()[l-1] == '/' || b.String()[l-1] == '*') {
-				b.WriteByte(' ')
-			}
-			b.WriteRune(r)
-		default:
-			b.WriteRune(r)
+		if b.Len() > 120 {
+			b.WriteString("...")
+			break
 		}
+		c := byte('_')
+		if r >= 32 && r <= 126 && r != '\\' {
+			c = byte(r)
+		}
+		if (c == '/' || c == '*') && (last == '/' || last == '*') || c == '?' && last == '?' {
+			b.WriteByte(' ')
+		}
+		b.WriteByte(c)
+		last = c
 	}
 	return b.String()
 }

@@ -1,9 +1,14 @@
 package codegen
 
 import (
+	"bytes"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/target"
 	runtimec "github.com/nncc/nncc/runtime_c"
 	"github.com/nncc/nncc/schedule"
@@ -22,9 +27,8 @@ type modelView struct {
 	Weights   weightView
 	Headers   []string
 	Runtime   runtimeView
-	UsesCMSIS bool
 	NeedsMath bool
-	// RunNeedsStatus: at least one step can fail.
+	Target    string // in CMake
 }
 
 // RunNeedsStatus reports whether any step returns a status.
@@ -39,8 +43,8 @@ func (v *modelView) RunNeedsStatus() bool {
 
 // NeedsHelpers reports whether any input or output has float or layout helpers.
 func (v *modelView) NeedsHelpers() bool {
-	for _, x := range append(append([]ioView(nil), v.Inputs...), v.Outputs...) {
-		if x.Quantised || x.Permuted {
+	for _, x := range slices.Concat(v.Inputs, v.Outputs) {
+		if len(x.Helpers) > 0 {
 			return true
 		}
 	}
@@ -50,75 +54,156 @@ func (v *modelView) NeedsHelpers() bool {
 // NeedsQuantise reports whether an input has a quantising helper.
 func (v *modelView) NeedsQuantise() bool {
 	for _, x := range v.Inputs {
-		if x.Quantised {
+		if x.Quantised && x.Elems > 0 {
 			return true
 		}
 	}
 	return false
 }
 
+// cmakeTargets are names that CMake keeps for itself.
+var cmakeTargets = words(`all all_build clean depend edit_cache help install list_install_components package
+	package_source preinstall rebuild_cache run_tests test zero_check experimental nightly continuous none interface`)
+
+// cmakeTarget is the name of the library in CMake.
+func cmakeTarget(prefix string) string {
+	if cmakeTargets[strings.ToLower(prefix)] {
+		return prefix + "_model"
+	}
+	return prefix
+}
+
 // ioView is an input or output of the header and its helpers.
 type ioView struct {
-	CName, Upper, CType  string
-	Comment              string
-	Offset, Bytes, Elems int
-	Rank                 int
-	Shape                string // initialiser of the logical shape
-	Layout               string // text: the memory order
-	Quantised            bool
-	Scale, Zero          string
-	Lo, Hi               string
-	Pointer              string // expression on uint8_t *a
-	ConstPointer         string
-	// Permuted: memory order differs from the logical one (--io-layout native).
-	Permuted bool
-	Dims     []permDim
+	CName, CType       string
+	Macro              string // PREFIX_NAME, in front of _BYTES and the others
+	Proto              string // of the function that gives the place
+	Comment            string
+	Bytes, Elems, Rank int
+	Shape              string // initialiser of the logical shape
+	Layout             string // text: the memory order
+	Permuted           bool   // memory order differs from the logical one
+	Quantised          bool   // one scale: float helpers
+	Scale, Zero        string
+	Pointer            string // expression on void *arena
+	Helpers            []helperView
 }
 
-// permDim is one loop of the layout helpers, outermost first in logical order.
-type permDim struct {
-	Var    string
-	Size   int
-	Stride int // in memory, elements
+// helperView is a C function of the io file.
+type helperView struct {
+	Doc, Proto string
+	Body       []string
 }
 
-func newIOView(x IOInfo, o Options) ioView {
+func newIOView(x IOInfo, prefix string, input bool) ioView {
 	t := x.Type
-	v := ioView{CName: x.CName, Upper: x.Upper, CType: x.CType, Offset: x.Offset, Bytes: x.Bytes, Elems: t.Elems(), Rank: t.Rank()}
-	v.Comment = comment(fmt.Sprintf("%s: %s%v", x.Name, t.DType, t.Shape))
-	var dims []string
-	for _, d := range t.Shape {
-		dims = append(dims, fmt.Sprint(d))
-	}
-	v.Shape = "{" + strings.Join(dims, ", ") + "}"
-	if len(dims) == 0 {
+	v := ioView{CName: x.CName, CType: x.CType, Macro: strings.ToUpper(prefix) + "_" + x.Upper, Bytes: x.Bytes, Elems: t.Elems(), Rank: t.Rank()}
+	v.Comment = comment(fmt.Sprintf("%s: %s [%s]", x.Name, t.DType.ONNXName(), list(t.Shape)))
+	v.Shape = "{" + list(t.Shape) + "}"
+	if t.Rank() == 0 { // C has no empty initialisers; RANK tells the difference
 		v.Shape = "{1}"
 	}
-	phys, permuted := physical(t)
-	v.Permuted = permuted
 	v.Layout = "as in the ONNX model"
-	if permuted {
-		v.Layout = fmt.Sprintf("NOT the ONNX order: memory holds dimensions %v (NHWC), that is %v", t.Order, phys)
-		stride := map[int]int{}
-		s := 1
-		for i := len(phys) - 1; i >= 0; i-- {
-			stride[t.Order[i]] = s
-			s *= phys[i]
+	if v.Permuted = !t.SameMemory(nil); v.Permuted {
+		name := ""
+		if t.SameMemory(ir.NHWC(t.Rank())) {
+			name = ", channels last (NHWC)"
 		}
-		for d, n := range t.Shape {
-			v.Dims = append(v.Dims, permDim{fmt.Sprintf("i%d", d), n, stride[d]})
+		v.Layout = fmt.Sprintf("NOT the ONNX order%s: memory holds dimensions %s, that is [%s]", name, list(t.Order), list(t.Phys()))
+	}
+	v.Proto = fmt.Sprintf("const %s *%s_%s(const void *arena)", x.CType, prefix, x.CName)
+	if input {
+		v.Proto = fmt.Sprintf("%s *%s_%s(void *arena)", x.CType, prefix, x.CName)
+	}
+	v.Pointer = cast(x.CType, x.Offset, !input)
+	var lo, hi int64
+	if q := t.Quant; q != nil && q.Axis < 0 {
+		if lo, hi = t.DType.IntRange(); hi <= math.MaxInt32 {
+			v.Quantised = true
+			v.Scale = FloatLit(q.Scale[0])
+			v.Zero = IntLit(int64(q.Zero[0]))
 		}
 	}
-	if t.Quant != nil && t.Quant.Axis < 0 {
-		v.Quantised = true
-		v.Scale = FloatLit(t.Quant.Scale[0])
-		v.Zero = IntLit(int64(t.Quant.Zero[0]))
-		lo, hi := dtypeRange(t.DType)
-		v.Lo, v.Hi = IntLit(lo), IntLit(hi)
-	}
-	v.Pointer = cast(x.CType, x.Offset, false)
-	v.ConstPointer = cast(x.CType, x.Offset, true)
+	v.helpers(t, prefix, input, IntLit(lo), IntLit(hi))
 	return v
+}
+
+// list is numbers with commas.
+func list(v []int) string {
+	s := make([]string, len(v))
+	for i, x := range v {
+		s[i] = strconv.Itoa(x)
+	}
+	return strings.Join(s, ", ")
+}
+
+// helpers writes the functions that convert from and to reals and ONNX order.
+func (v *ioView) helpers(t ir.Type, prefix string, input bool, lo, hi string) {
+	add := func(verb, doc, elem, line string) {
+		arena, values, own := "const void *arena", elem+" *values", "const "+v.CType+" *const q"
+		if input {
+			arena, values, own = "void *arena", "const "+elem+" *values", v.CType+" *const q"
+		}
+		h := helperView{Doc: doc, Proto: fmt.Sprintf("void %s_%s_%s(%s, %s)", prefix, verb, v.CName, arena, values)}
+		if v.Elems == 0 {
+			h.Body = []string{"    NNCC_UNUSED(arena); /* no elements */", "    NNCC_UNUSED(values);"}
+		} else {
+			h.Body = append([]string{fmt.Sprintf("    %s = %s_%s(arena);", own, prefix, v.CName)}, loops(t, line)...)
+		}
+		v.Helpers = append(v.Helpers, h)
+	}
+	if v.Quantised && input {
+		add("quantize", "Writes the input from reals, ONNX order: round half to even of value / scale, plus zero point, saturated.", "float",
+			fmt.Sprintf("q[@m] = (%s)%s_io_quantise(values[@k], %s_SCALE, %s_ZERO_POINT, %s, %s);", v.CType, prefix, v.Macro, v.Macro, lo, hi))
+	}
+	if v.Permuted && input {
+		add("load", "Writes the input from the same elements in ONNX order.", v.CType, "q[@m] = values[@k];")
+	}
+	if v.Quantised && !input {
+		wide := "int32_t"
+		if t.DType.Bits() > 16 {
+			wide = "int64_t"
+		}
+		add("dequantize", "Gives the output as reals, ONNX order: (value - zero point) * scale.", "float",
+			fmt.Sprintf("values[@k] = (float)((%s)q[@m] - %s_ZERO_POINT) * %s_SCALE;", wide, v.Macro, v.Macro))
+	}
+	if v.Permuted && !input {
+		add("store", "Gives the output's elements in ONNX order.", v.CType, "values[@k] = q[@m];")
+	}
+}
+
+// loops is a loop over all elements in logical order around line, in which @m
+// is the index in memory and @k that in logical order.
+func loops(t ir.Type, line string) []string {
+	if t.SameMemory(nil) {
+		line = strings.NewReplacer("@m", "i", "@k", "i").Replace(line)
+		return []string{"    size_t i;", fmt.Sprintf("    for (i = 0; i < %du; i++) {", t.Elems()), "        " + line, "    }"}
+	}
+	stride := make([]int, t.Rank())
+	for i, s := t.Rank()-1, 1; i >= 0; i-- {
+		stride[t.Order[i]] = s
+		s *= t.Shape[t.Order[i]]
+	}
+	var vars, index, open, end []string
+	indent := "    "
+	for d, n := range t.Shape {
+		if n == 1 {
+			continue
+		}
+		x := fmt.Sprintf("i%d", d)
+		vars = append(vars, x)
+		at := x
+		if stride[d] > 1 {
+			at = fmt.Sprintf("%s * %du", x, stride[d])
+		}
+		index = append(index, at)
+		open = append(open, fmt.Sprintf("%sfor (%s = 0; %s < %du; %s++) {", indent, x, x, n, x))
+		end = append([]string{indent + "}"}, end...)
+		indent += "    "
+	}
+	line = strings.NewReplacer("@m", strings.Join(index, " + "), "@k", "k++").Replace(line)
+	out := []string{"    size_t k = 0;", "    size_t " + strings.Join(vars, ", ") + ";"}
+	return append(append(append(out, open...), indent+line), end...)
 }
 
 func cast(ctype string, off int, isConst bool) string {
@@ -172,12 +257,14 @@ func (v weightView) NeedsMath() bool {
 type runtimeView struct {
 	Own     []string // sources below nncc/ that are always compiled
 	CMSIS   []string // our sources of the CMSIS-NN functions
+	Math    bool     // some source includes <math.h>
 	headers []string
 }
 
 func newRuntimeView(files []runtimec.File) runtimeView {
 	var v runtimeView
 	for _, f := range files {
+		v.Math = v.Math || bytes.Contains(f.Data, []byte("#include <math.h>"))
 		switch {
 		case strings.HasSuffix(f.Path, ".h"):
 			v.headers = append(v.headers, f.Path)

@@ -1,0 +1,263 @@
+package codegen_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// sources are the emitted C files of the models, below nncc/ or not.
+func sources(ms []*model, kernels bool) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, m := range ms {
+		for _, f := range m.files {
+			if strings.HasSuffix(f.Path, ".c") && strings.HasPrefix(f.Path, "nncc/") == kernels && !seen[f.Path] {
+				seen[f.Path] = true
+				out = append(out, f.Path)
+			}
+		}
+	}
+	return out
+}
+
+// TestWarnings compiles what is emitted for all models, in one folder.
+func TestWarnings(t *testing.T) {
+	dir := t.TempDir()
+	var ms []*model
+	for _, m := range models() {
+		ms = append(ms, m.generate(t))
+		m.write(t, dir)
+	}
+	files := sources(ms, false)
+	for _, c := range []struct{ name, label, cc, flags string }{
+		{"gcc-O2", "cc", "gcc", "-O2"},
+		{"gcc-Os-trace", "cc", "gcc", "-Os -DNNCC_TRACE -Wcast-align -Wundef"},
+		{"clang-O2", "clang", "clang", "-O2"},
+		{"m0plus", "arm-gcc", "arm-none-eabi-gcc", "-Os -mcpu=cortex-m0plus -mthumb"},
+		{"m4", "arm-gcc", "arm-none-eabi-gcc", "-O2 -mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard"},
+		{"m55", "arm-gcc", "arm-none-eabi-gcc", "-O2 -mcpu=cortex-m55 -mthumb -mfloat-abi=hard"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cc := tool(t, c.label, c.cc)
+			at := t.TempDir() // objects are named after the sources
+			args := append(slices.Clone(warnings), strings.Fields(c.flags)...)
+			for _, i := range []string{"", "nncc", "nncc/cmsis_nn"} {
+				args = append(args, "-I"+filepath.Join(dir, i))
+			}
+			args = append(args, "-c")
+			for _, f := range files {
+				args = append(args, filepath.Join(dir, f))
+			}
+			run(t, at, cc, args...)
+		})
+	}
+}
+
+// TestHeaderIsCPlusPlus: all headers together, in C++.
+func TestHeaderIsCPlusPlus(t *testing.T) {
+	dir := t.TempDir()
+	var src bytes.Buffer
+	for _, m := range models() {
+		m.generate(t).write(t, dir)
+		fmt.Fprintf(&src, "#include \"%s.h\"\n", m.prefix)
+	}
+	src.WriteString("int main() { return plain_run(nullptr) == NNCC_ERR_NULL ? 0 : 1; }\n")
+	if err := os.WriteFile(filepath.Join(dir, "main.cpp"), src.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cc := tool(t, "cc", "g++")
+	run(t, dir, cc, append(strings.Fields("-std=c++11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fsyntax-only main.cpp"), includes...)...)
+}
+
+const mainHead = `#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void get(void *p, size_t n) { if (n > 0 && fread(p, 1, n, stdin) != n) { exit(3); } }
+static void put(const void *p, size_t n) { if (n > 0) { (void)fwrite(p, 1, n, stdout); } }
+static void status(nncc_status s) { const int32_t i = (int32_t)s; put(&i, 4); }
+`
+
+// driver writes C that feeds a model from stdin and writes what it gives:
+// status for no arena and for a misaligned one; the input memory after the
+// quantising helpers; status of a run; outputs, as they are and as reals.
+func driver(m *model) string {
+	var b strings.Builder
+	p := func(format string, args ...any) { fmt.Fprintf(&b, "    "+format+"\n", args...) }
+	p("a = aligned_alloc(16, %s_ARENA_BYTES + 16u);", strings.ToUpper(m.prefix))
+	p("memset(a, 0xa5, %s_ARENA_BYTES + 16u);", strings.ToUpper(m.prefix))
+	p("status(%s_run(NULL));", m.prefix)
+	p("status(%s_run(a + 1));", m.prefix)
+	p("status(%s_run(a + 8));", m.prefix)
+	p("put(a, 16);")
+	for _, x := range m.info.Inputs {
+		if x.Type.Quant == nil {
+			continue
+		}
+		p("v = malloc(4u * %s_%s_ELEMS + 1u); get(v, 4u * %s_%s_ELEMS);", strings.ToUpper(m.prefix), x.Upper, strings.ToUpper(m.prefix), x.Upper)
+		p("%s_quantize_%s(a, v); free(v);", m.prefix, x.CName)
+		p("put(%s_%s(a), %d);", m.prefix, x.CName, x.Bytes)
+	}
+	for _, x := range m.info.Inputs {
+		if x.Type.SameMemory(nil) {
+			p("get(%s_%s(a), %d);", m.prefix, x.CName, x.Bytes)
+		} else {
+			p("v = malloc(%d); get(v, %d); %s_load_%s(a, (const %s *)v); free(v);", x.Bytes, x.Bytes, m.prefix, x.CName, x.CType)
+		}
+	}
+	p("status(%s_run(a));", m.prefix)
+	for _, x := range m.info.Outputs {
+		if x.Type.SameMemory(nil) {
+			p("put(%s_%s(a), %d);", m.prefix, x.CName, x.Bytes)
+		} else {
+			p("v = malloc(%d); %s_store_%s(a, (%s *)v); put(v, %d); free(v);", x.Bytes, m.prefix, x.CName, x.CType, x.Bytes)
+		}
+		if x.Type.Quant != nil {
+			p("v = malloc(4u * %s_%s_ELEMS + 1u); %s_dequantize_%s(a, v);", strings.ToUpper(m.prefix), x.Upper, m.prefix, x.CName)
+			p("put(v, 4u * %s_%s_ELEMS); free(v);", strings.ToUpper(m.prefix), x.Upper)
+		}
+	}
+	p("for (i = 0; i < 16; i++) { if (a[%s_ARENA_BYTES + i] != 0xa5) { exit(4); } }", strings.ToUpper(m.prefix))
+	p("free(a);")
+	return b.String()
+}
+
+// reals are values that quantise to everything from one end of the range to
+// the other and beyond, halves among them.
+func reals(t ir.Type) []float32 {
+	s, z := t.Quant.Scale[0], t.Quant.Zero[0]
+	special := []float32{0, 0.5, 1.5, -0.5, -1.5, 2.5, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e30, -1e30, 0.49999997, 8388609.5, 2147483520, -2147483648, 2147483648}
+	v := make([]float32, t.Elems())
+	for i := range v {
+		if i < len(special) && len(v) > len(special) {
+			v[i] = special[i] * s
+		} else {
+			v[i] = (float32(i)*1.25 - 100 - float32(z)) * s
+		}
+		if i >= len(special) && i%3 == 0 {
+			v[i] = (float32(i%40) + 0.5) * s
+		}
+	}
+	return v
+}
+
+func bytesOf(v []float32) []byte {
+	var b []byte
+	for _, f := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
+	}
+	return b
+}
+
+// TestRun builds all models into one program with the sanitizers, and compares
+// outputs with the interpreter and helpers with the definition of Quantize- and
+// DequantizeLinear.
+func TestRun(t *testing.T) {
+	cc := tool(t, "cc", "gcc")
+	dir := t.TempDir()
+	var ms []*model
+	var src, stdin bytes.Buffer
+	for _, m := range models() {
+		ms = append(ms, m.generate(t))
+		m.write(t, dir)
+		fmt.Fprintf(&src, "#include \"%s.h\"\n", m.prefix)
+	}
+	src.WriteString(mainHead)
+	src.WriteString("int main(void)\n{\n    uint8_t *a;\n    void *v;\n    int i;\n")
+	for k, m := range ms {
+		src.WriteString(driver(m))
+		for _, x := range m.info.Inputs {
+			if x.Type.Quant != nil {
+				stdin.Write(bytesOf(reals(x.Type)))
+			}
+		}
+		for _, d := range irtest.Inputs(m.graph, uint64(k)+1) {
+			stdin.Write(d.Bytes())
+		}
+	}
+	src.WriteString("    return 0;\n}\n")
+	if err := os.WriteFile(filepath.Join(dir, "main.c"), src.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args := slices.Concat(strings.Fields("-std=c11 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -ffp-contract=off"), includes,
+		[]string{"main.c"}, sources(ms, false), sources(ms, true), []string{"-lm", "-o", "run"})
+	run(t, dir, cc, args...)
+	c := exec.Command(filepath.Join(dir, "run"))
+	var out, msg bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = &stdin, &out, &msg
+	c.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, msg.String())
+	}
+	for k, m := range ms {
+		m.compare(t, uint64(k)+1, &out)
+	}
+	if out.Len() != 0 {
+		t.Errorf("%d bytes too many", out.Len())
+	}
+}
+
+// compare reads what driver's code wrote.
+func (m *model) compare(t *testing.T, seed uint64, out *bytes.Buffer) {
+	t.Helper()
+	status := func(what string, want int) {
+		if got := int(binary.LittleEndian.Uint32(out.Next(4))); got != want {
+			t.Errorf("%s: status %d %s, want %d", m.prefix, got, what, want)
+		}
+	}
+	status("without an arena", 1)
+	status("with a misaligned arena", 2)
+	status("with an arena aligned to 8 only", 2)
+	if got := out.Next(16); !bytes.Equal(got, bytes.Repeat([]byte{0xa5}, 16)) {
+		t.Errorf("%s: a refused run wrote into the arena", m.prefix)
+	}
+	tensorOf := func(ty ir.Type) *tensor.Dense {
+		d, err := tensor.FromBytes(ty.DType, ty.Shape, out.Next(ty.Bytes()))
+		if err != nil {
+			t.Fatalf("%s: %v", m.prefix, err)
+		}
+		return d
+	}
+	for _, x := range m.info.Inputs {
+		if x.Type.Quant == nil {
+			continue
+		}
+		want := ir.QuantiseEven(tensor.Of(x.Type.Shape, reals(x.Type)), x.Type)
+		if got := out.Next(x.Bytes); !bytes.Equal(got, want.Transpose(x.Type.OrderOrIdentity()).Bytes()) {
+			t.Errorf("%s: quantize_%s gives %v, want %v", m.prefix, x.CName, got, want.Bytes())
+		}
+	}
+	status("of the run", 0)
+	for i, want := range irtest.Run(t, m.graph, irtest.Inputs(m.graph, seed)) {
+		x := m.info.Outputs[i]
+		got := tensorOf(x.Type)
+		switch {
+		case x.Type.DType.IsFloat():
+			if d := irtest.Diff(got, want); d > 1e-6 {
+				t.Errorf("%s: output %s differs by %g", m.prefix, x.Name, d)
+			}
+		case !bytes.Equal(got.Bytes(), want.Bytes()):
+			t.Errorf("%s: output %s is %v, want %v", m.prefix, x.Name, got.Int64s(), want.Int64s())
+		}
+		if q := x.Type.Quant; q != nil {
+			for k := range want.Len() {
+				f := math.Float32frombits(binary.LittleEndian.Uint32(out.Next(4)))
+				if w := float32(got.Int(k)-int64(q.Zero[0])) * q.Scale[0]; f != w {
+					t.Errorf("%s: dequantize_%s: element %d is %v, want %v", m.prefix, x.CName, k, f, w)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package codegen_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/schedule"
+)
+
+var table = func() target.Table {
+	t, err := lower.Table([]string{"cmsisnn", "refc"}, target.Options{Kernels: "auto"})
+	if err != nil {
+		panic(err)
+	}
+	return t
+}()
+
+// model is a small graph on its way to C.
+type model struct {
+	prefix string
+	src    string // body of the graph's text
+	native bool
+	opt    codegen.Options
+
+	graph *ir.Graph
+	prog  *schedule.Program
+	info  *codegen.Info
+	files []codegen.File
+}
+
+// generate takes the graph through layout, kernels and schedule; no pass
+// changes it before.
+func (m *model) generate(t testing.TB) *model {
+	t.Helper()
+	g := irtest.Parse(t, "graph \"g\" {"+m.src+"\n}")
+	choose := func(n *ir.Node) *target.Kernel {
+		c, err := table.Choose(n, &target.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Kernel
+	}
+	rules := func(n *ir.Node) target.Layout {
+		if k := choose(n); k.Layout != nil {
+			return k.Layout(n)
+		}
+		return target.Layout{}
+	}
+	if err := layout.Assign(g, rules, layout.Options{NativeIO: m.native}); err != nil {
+		t.Fatal(err)
+	}
+	low := map[*ir.Node]schedule.Lowering{}
+	for _, n := range g.Nodes {
+		l, err := choose(n).Lower(n, &target.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		low[n] = schedule.Lowering{Low: l}
+	}
+	var err error
+	if m.prog, err = schedule.Build(g, low); err != nil {
+		t.Fatal(err)
+	}
+	o := m.opt
+	o.Prefix = m.prefix
+	if o.Source == "" {
+		o.Source = m.prefix + ".onnx"
+	}
+	if o.Board == "" {
+		o.Board, o.Version = "host", "test"
+	}
+	if o.Projects == nil {
+		o.Projects = codegen.Projects
+	}
+	if m.files, m.info, err = codegen.Generate(m.prog, o); err != nil {
+		t.Fatal(err)
+	}
+	m.graph = g
+	return m
+}
+
+// file is the text of an emitted file, "" when there is none.
+func (m *model) file(name string) string {
+	for _, f := range m.files {
+		if f.Path == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+func (m *model) write(t testing.TB, dir string) {
+	t.Helper()
+	for _, f := range m.files {
+		p := filepath.Join(dir, f.Path)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tool is the path of a program; without it the test is skipped, or fails when
+// NNCC_REQUIRE lists the label.
+func tool(t testing.TB, label, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), label) {
+		t.Fatalf("%s: not found, but NNCC_REQUIRE lists %s", name, label)
+	}
+	t.Skipf("%s not found", name)
+	return ""
+}
+
+// run runs a command in dir and returns its output; a failure fails the test.
+func run(t testing.TB, dir, name string, args ...string) string {
+	t.Helper()
+	out, err := try(dir, name, args...)
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out[:min(len(out), 4000)])
+	}
+	return out
+}
+
+func try(dir, name string, args ...string) (string, error) {
+	var out bytes.Buffer
+	c := exec.Command(name, args...)
+	c.Dir, c.Stdout, c.Stderr = dir, &out, &out
+	err := c.Run()
+	return out.String(), err
+}
+
+// warnings are the flags under which emitted C has none.
+var warnings = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
+
+var includes = strings.Fields("-I. -Inncc -Inncc/cmsis_nn")
+
+// models are small networks that show every form the emitted C can have.
+func models() []*model {
+	const conv = `
+		const %w : f32[4,3,3,3] = rand 1
+		%c = Conv(%x, %w)
+		%s = Sigmoid(%c)`
+	const qconv = `
+		const %w : i8[4,3,3,3] q(axis=0,0.01:0,0.02:0,0.015:0,0.0125:0) = rand 1
+		const %b : i32[4] q(axis=0,0.0005:0,0.001:0,0.00075:0,0.000625:0) = {100,-200,300,-400}
+		%c : i8[1,4,4,4] q(0.1:3) = Conv(%x, %w, %b)`
+	return []*model{
+		{prefix: "plain", src: `
+			in %x : f32[1,3,6,6]` + conv + `
+			out "y" = %s`},
+		{prefix: "native", native: true, src: `
+			in %x : f32[1,3,6,6]` + conv + `
+			out "y" = %s`},
+		{prefix: "quantised", src: `
+			in %x : i8[1,3,6,6] q(0.05:-7)` + qconv + `
+			out "y" = %c`},
+		{prefix: "qnative", native: true, src: `
+			in %x : i8[1,3,6,6] q(0.05:-7)` + qconv + `
+			out "y" = %c`},
+		{prefix: "noweights", src: `
+			in %x : f32[2,3]
+			in %z : f32[2,3]
+			%y = Add(%x, %z)
+			out "y" = %y`},
+		{prefix: "nosteps", src: `
+			in %x : f32[2,3]
+			const %s : i64[1] = {6}
+			%y = Reshape(%x, %s)
+			out "y" = %y`},
+		{prefix: "scalars", src: `
+			in %x : f32[]
+			in %z : f32[]
+			const %k : f32[] = {-1.17549435e-38}
+			%y = Mul(%x, %z)
+			%v = Add(%y, %k)
+			out "y" = %y
+			out "v" = %v`},
+		{prefix: "empty", src: `
+			in %x : i8[0,3] q(0.5:1)
+			in %z : f32[2]
+			%y = Relu(%z)
+			out "y" = %y`},
+		{prefix: "types", src: `
+			in %a : bool[5]
+			in %b : i64[3]
+			in %c : f16[4]
+			in %d : u8[4] q(0.5:128)
+			in %e : i16[4] q(0.001:0)
+			in %f : f64[2]
+			in %h : i32[3] q(0.25:-5)
+			%na = Identity(%a)
+			%nb = Identity(%b)
+			%nc = Identity(%c)
+			%nd : u8[4] q(0.5:128) = Identity(%d)
+			%ne : i16[4] q(0.001:0) = Identity(%e)
+			%nf = Identity(%f)
+			%nh : i32[3] q(0.25:-5) = Identity(%h)
+			out "na" = %na
+			out "nb" = %nb
+			out "nc" = %nc
+			out "nd" = %nd
+			out "ne" = %ne
+			out "nf" = %nf
+			out "nh" = %nh`},
+		{prefix: "constants", src: `
+			in %x : f32[6]
+			const %k : f32[6] = {inf,-inf,nan,1e-45,-0.0,3.4028235e38}
+			const %l : i64[3] = {-9223372036854775808,9223372036854775807,0}
+			const %m : i32[2] = {-2147483648,2147483647}
+			const %n : f64[2] = {1e-308,-1e308}
+			const %o : u8[2] = {0,255}
+			%y = Add(%x, %k)
+			%a = Identity(%l)
+			%b = Identity(%m)
+			%c = Identity(%n)
+			%d = Identity(%o)
+			out "y" = %y
+			out "a" = %a
+			out "b" = %b
+			out "c" = %c
+			out "d" = %d`},
+		{prefix: "hostile", opt: codegen.Options{Source: "*/ int evil; /* ??/\n\\", Board: "a*/b", Notes: []string{"line\none `x` */"}}, src: `
+			in %"*/ #error x /*" : f32[2]
+			in %"??/" : f32[2]
+			in %"tail\\" : f32[2]
+			in %"memcpy" : f32[2]
+			in %"run" : f32[2]
+			in %"step_0" : f32[2]
+			in %"p0" : f32[2]
+			in %"weights_0_const" : f32[2]
+			in %"int" : f32[2]
+			in %"a.b" : f32[2]
+			in %"a_b" : f32[2]
+			in %"A_B" : f32[2]
+			in %"9\"\n" : f32[2]
+			in %"größe 世界" : f32[2]
+			in %"quantize_a" : f32[2]
+			const %k : f32[2] = {1,2}
+			%t = Sum(%"*/ #error x /*", %"??/", %"tail\\", %"memcpy", %"run", %"step_0", %"p0", %"weights_0_const", %"int", %"a.b", %"a_b", %"A_B", %"9\"\n", %"größe 世界", %"quantize_a") name "*/ evil(); /*" from "??/", "*/\n"
+			%y = Mul(%t, %k)
+			out "*/" = %y`},
+	}
+}

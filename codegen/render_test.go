@@ -1,0 +1,104 @@
+package codegen
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+	"text/template/parse"
+
+	"github.com/Masterminds/sprig/v3"
+)
+
+// TestFunctions: templates print; the functions they use are text functions of
+// the allow-list (numbers are made in Go, where a wrong type is an error), and
+// comparisons on the values of a view.
+func TestFunctions(t *testing.T) {
+	want := strings.Fields("indent nindent trim join quote upper lower replace repeat default ternary list until hasPrefix contains")
+	if !slices.Equal(allowed, want) {
+		t.Errorf("the allow-list is %q, want %q", allowed, want)
+	}
+	all := sprig.HermeticTxtFuncMap()
+	have := funcs()
+	if len(have) != len(allowed) {
+		t.Errorf("%d functions, want %d", len(have), len(allowed))
+	}
+	for n, f := range have {
+		if f == nil || all[n] == nil {
+			t.Errorf("sprig has no %s", n)
+		}
+	}
+	ok := append(slices.Clone(allowed), "eq", "not", "and", "or")
+	for _, tm := range templates.Templates() {
+		if tm.Tree == nil {
+			continue
+		}
+		eachNode(tm.Tree.Root, func(n parse.Node) {
+			if f, is := n.(*parse.IdentifierNode); is && !slices.Contains(ok, f.Ident) {
+				t.Errorf("%s uses %s", tm.Name(), f.Ident)
+			}
+		})
+	}
+	if _, err := template.New("").Funcs(funcs()).Parse(`{{add 1 2}}`); err == nil {
+		t.Error("a function outside the list is known")
+	}
+}
+
+// eachNode visits a template's tree.
+func eachNode(n parse.Node, f func(parse.Node)) {
+	f(n)
+	list := func(l *parse.ListNode) {
+		if l != nil {
+			for _, x := range l.Nodes {
+				eachNode(x, f)
+			}
+		}
+	}
+	pipe := func(p *parse.PipeNode) {
+		if p != nil {
+			eachNode(p, f)
+		}
+	}
+	switch n := n.(type) {
+	case *parse.ListNode:
+		list(n)
+	case *parse.ActionNode:
+		pipe(n.Pipe)
+	case *parse.IfNode:
+		pipe(n.Pipe)
+		list(n.List)
+		list(n.ElseList)
+	case *parse.RangeNode:
+		pipe(n.Pipe)
+		list(n.List)
+		list(n.ElseList)
+	case *parse.WithNode:
+		pipe(n.Pipe)
+		list(n.List)
+		list(n.ElseList)
+	case *parse.TemplateNode:
+		pipe(n.Pipe)
+	case *parse.PipeNode:
+		for _, c := range n.Cmds {
+			eachNode(c, f)
+		}
+	case *parse.CommandNode:
+		for _, a := range n.Args {
+			eachNode(a, f)
+		}
+	}
+}
+
+// TestMissingKey: a view without a field that a template prints is an error,
+// not an empty text.
+func TestMissingKey(t *testing.T) {
+	if _, err := render("model.h.tmpl", map[string]any{"Prefix": "x"}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestTidy(t *testing.T) {
+	if got := string(tidy([]byte("\n\na  \n\n\n\nb\t\n\n"))); got != "a\n\nb\n" {
+		t.Errorf("%q", got)
+	}
+}
