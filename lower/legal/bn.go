@@ -83,7 +83,8 @@ func betweenQDQ(g *ir.Graph, n *ir.Node) bool {
 // A Conv that pads is exact only if c1 is 0, for its padding is 0 and not c1;
 // so is a ConvTranspose, at whose border fewer taps add up.
 //
-// A BatchNormalization that fits nowhere is written as Mul and Add (bn-linear).
+// A BatchNormalization that fits nowhere becomes a 1x1 depthwise convolution of
+// its feature map (see channelConv), or Mul and Add where it has none.
 func bnFold(c *pass.Ctx, g *ir.Graph) error {
 	for made := -1; made != c.Made(); {
 		made = c.Made()
@@ -97,7 +98,32 @@ func bnFold(c *pass.Ctx, g *ir.Graph) error {
 			return err
 		}
 	}
+	if err := c.Each(g, func(n *ir.Node) error {
+		depthwiseBN(c, g, n)
+		return nil
+	}); err != nil {
+		return err
+	}
 	return bnLinear(c, g)
+}
+
+// depthwiseBN writes a BatchNormalization of [N, C, H, W] as a Conv of C groups.
+func depthwiseBN(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if !is(n, "BatchNormalization") || n.Quantised() || n.In[0].Type.Rank() != 4 || betweenQDQ(g, n) {
+		return
+	}
+	c0, c1 := bnConstants(n)
+	if len(c0) < 2 {
+		return
+	}
+	x := n.In[0]
+	dt := x.Type.DType
+	y := insert(g, n, op.Conv, n.Name, ir.Attrs{"group": ir.Int(len(c0))}, x,
+		g.AddConst(n.Name+".weight", tensor.FromFloats(dt, []int{len(c0), 1, 1, 1}, c0)),
+		g.AddConst(n.Name+".bias", tensor.FromFloats(dt, []int{len(c0)}, c1)))
+	g.ReplaceUses(n.Out[0], y)
+	c.Did(y.Def, "%s as a depthwise convolution", n)
+	g.Remove(n)
 }
 
 // foldBack folds n into the inner product in front of it.
