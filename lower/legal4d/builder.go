@@ -1,0 +1,260 @@
+package legal4d
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// rep is a tensor of the graph being rewritten, as it stands in the new graph.
+type rep struct {
+	shape []int
+	dt    tensor.DType
+	konst *tensor.Dense // a constant
+	whole *ir.Value     // the tensor in its logical shape, where that exists
+	parts []*part       // nil until somebody wants them
+}
+
+// builder makes the new graph.
+type builder struct {
+	old, g *ir.Graph
+	env    map[*ir.Value]*rep
+	mixing map[*ir.Value]bool
+	left   []Left
+	cur    *ir.Node             // node being rewritten
+	memo   map[string]*ir.Value // data movement made so far
+	consts map[string]*ir.Value
+}
+
+// errNo is why an operator keeps its logical form.
+type errNo struct{ why string }
+
+func (e *errNo) Error() string { return e.why }
+
+func no(format string, args ...any) error { return &errNo{fmt.Sprintf(format, args...)} }
+
+func (b *builder) name(suffix string) string {
+	if b.cur == nil {
+		return suffix
+	}
+	if suffix == "" {
+		return b.cur.Name
+	}
+	return b.cur.Name + "/" + suffix
+}
+
+// emit adds a node with one output; on constants it is evaluated at once.
+func (b *builder) emit(d *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Value) (*ir.Value, error) {
+	n, err := b.g.Add(d, b.name(suffix), attrs, 1, in...)
+	if err != nil {
+		return nil, err
+	}
+	if b.cur != nil {
+		n.Origin = b.cur.Origin
+	}
+	data := make([]*tensor.Dense, len(n.In))
+	for i, v := range n.In {
+		if v != nil && v.Const == nil {
+			return n.Out[0], nil
+		}
+		if v != nil {
+			data[i] = v.Const
+		}
+	}
+	out, err := ir.EvalNode(n, data)
+	if err != nil {
+		return nil, err
+	}
+	name := n.Out[0].Name
+	b.g.Remove(n)
+	return b.g.AddConst(name, out[0]), nil
+}
+
+// move is emit for data movement by constant ints: the same movement of the
+// same value is made once.
+func (b *builder) move(d *ir.OpDef, suffix string, attrs ir.Attrs, v *ir.Value, ints ...[]int) (*ir.Value, error) {
+	key := fmt.Sprint(d.Name, v.ID, ints)
+	for _, k := range attrs.Names() {
+		key += fmt.Sprint(k, attrs[k].Int, attrs[k].Ints, attrs[k].String)
+	}
+	if w := b.memo[key]; w != nil {
+		return w, nil
+	}
+	in := []*ir.Value{v}
+	for _, x := range ints {
+		in = append(in, b.ints(x))
+	}
+	w, err := b.emit(d, suffix, attrs, in...)
+	if err != nil {
+		return nil, err
+	}
+	w.Type = w.Type.WithQuant(v.Type.DType, v.Type.Quant)
+	b.memo[key] = w
+	return w, nil
+}
+
+func (b *builder) ints(x []int) *ir.Value {
+	key := fmt.Sprint(x)
+	v := b.consts[key]
+	if v == nil {
+		v = b.g.AddConst(b.name("ints"), tensor.Ints(x...))
+		b.consts[key] = v
+	}
+	return v
+}
+
+func (b *builder) reshape(v *ir.Value, shape []int) (*ir.Value, error) {
+	if slices.Equal(v.Type.Shape, shape) {
+		return v, nil
+	}
+	return b.move(op.Reshape, "reshape", nil, v, shape)
+}
+
+func (b *builder) transpose(v *ir.Value, perm []int) (*ir.Value, error) {
+	if slices.Equal(perm, ir.Identity(len(perm))) {
+		return v, nil
+	}
+	return b.move(op.Transpose, "transpose", ir.Attrs{"perm": ir.Ints(perm...)}, v)
+}
+
+// slice reads [lo, hi) in steps along one axis.
+func (b *builder) slice(v *ir.Value, axis, lo, hi, step int) (*ir.Value, error) {
+	if lo == 0 && hi == v.Type.Shape[axis] && step == 1 {
+		return v, nil
+	}
+	return b.move(op.Slice, "slice", nil, v, []int{lo}, []int{hi}, []int{axis}, []int{step})
+}
+
+func (b *builder) concat(axis int, vs []*ir.Value) (*ir.Value, error) {
+	if len(vs) == 1 {
+		return vs[0], nil
+	}
+	v, err := b.emit(op.Concat, "concat", ir.Attrs{"axis": ir.Int(axis)}, vs...)
+	if err == nil {
+		v.Type = v.Type.WithQuant(vs[0].Type.DType, vs[0].Type.Quant)
+	}
+	return v, err
+}
+
+// of is the rep of a value of the old graph.
+func (b *builder) of(v *ir.Value) *rep {
+	r := b.env[v]
+	if r == nil {
+		if v.Const == nil {
+			panic("BUG: " + v.String() + " is read before it is rewritten")
+		}
+		r = &rep{shape: v.Type.Shape, dt: v.Type.DType, konst: v.Const}
+		r.whole = b.g.AddConst(v.Name, v.Const)
+		r.whole.Type = v.Type
+		b.env[v] = r
+	}
+	return r
+}
+
+// get gives the parts of a tensor.
+func (b *builder) get(r *rep) ([]*part, error) {
+	if r.parts == nil {
+		if tensor.Count(r.shape) == 0 {
+			return nil, no("the tensor %v has no elements", r.shape)
+		}
+		p := initial(r.shape)
+		v, err := b.reshape(r.whole, p.shape())
+		if err != nil {
+			return nil, err
+		}
+		p.val = v
+		r.parts = []*part{p}
+	}
+	return r.parts, nil
+}
+
+// logical gives the tensor in its logical shape.
+func (b *builder) logical(r *rep) (*ir.Value, error) {
+	if r.whole != nil {
+		return r.whole, nil
+	}
+	prefer := func(int) int { return axC }
+	if len(r.shape) == 4 {
+		prefer = func(d int) int { return d }
+	} else if len(r.shape) == 3 {
+		prefer = func(d int) int { return []int{axN, axC, axW}[d] }
+	}
+	parts := r.parts
+	for d := range r.shape {
+		if len(parts) > 1 {
+			if m, err := b.mergeAlong(parts, d, prefer(d)); err == nil {
+				parts = m
+			}
+		}
+	}
+	if len(parts) > 1 {
+		v, err := assemble(b, r.parts, r.shape)
+		if err != nil {
+			return nil, err
+		}
+		r.whole = v
+		return v, nil
+	}
+	p := parts[0]
+	t := initial(r.shape)
+	var want [4][]int
+	for d := range r.shape {
+		as := p.atomsOf(d)
+		if len(as) > 0 {
+			x, _ := t.axisOf(t.dims[d][0].atoms[0])
+			want[x] = append(want[x], as...)
+		}
+	}
+	q, err := b.relayout(p, want)
+	if err != nil {
+		return nil, err
+	}
+	v, err := b.reshape(q.val, r.shape)
+	if err != nil {
+		return nil, err
+	}
+	r.whole = v
+	if len(r.shape) == 4 {
+		q.normalise()
+		r.parts = []*part{q}
+	}
+	return v, nil
+}
+
+// arrange lays a constant out so that it broadcasts to a part of a tensor of
+// the given logical shape.
+func (b *builder) arrange(d *tensor.Dense, rank int, p *part) *ir.Value {
+	if d.Len() == 1 {
+		return b.g.AddConst(b.name("const"), d.Reshaped([]int{1, 1, 1, 1}))
+	}
+	st := make([]int, rank)
+	own := tensor.Strides(d.Shape)
+	for i := range own {
+		if d.Shape[i] != 1 {
+			st[rank-len(own)+i] = own[i]
+		}
+	}
+	atom, base := p.strides(st)
+	shape := make([]int, 4)
+	var dims, strides []int
+	for x, as := range p.axes {
+		varies := false
+		for _, a := range as {
+			varies = varies || atom[a] != 0
+		}
+		shape[x] = 1
+		if varies {
+			shape[x] = p.count(as)
+			for _, a := range as {
+				dims, strides = append(dims, p.size[a]), append(strides, atom[a])
+			}
+		}
+	}
+	// where a dimension is broadcast its offset must not count: strides are 0
+	out := tensor.New(d.DType, dims)
+	tensor.Gather(out, d, dims, strides, base)
+	return b.g.AddConst(b.name("const"), out.Reshaped(shape))
+}

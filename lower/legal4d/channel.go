@@ -1,0 +1,312 @@
+package legal4d
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// maxHeads bounds the slices into which a dimension outside of the one wanted
+// on C is cut; beyond that it is moved off C.
+const maxHeads = 64
+
+// wholeParts joins pieces until each covers all of the dimensions.
+func (b *builder) wholeParts(v *ir.Value, dims ...int) ([]*part, error) {
+	ps, err := b.parts(v)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range dims {
+		covered := true
+		for _, p := range ps {
+			covered = covered && p.whole(d)
+		}
+		if covered {
+			continue
+		}
+		if ps, err = b.mergeAlong(ps, d, axC); err != nil {
+			return nil, err
+		}
+		for _, p := range ps {
+			if !p.whole(d) {
+				return nil, no("the pieces of dimension %d cannot be joined", d)
+			}
+		}
+	}
+	return ps, nil
+}
+
+// toChannels brings dimensions to C, alone and in logical order: what else
+// lies on C further out is cut into slices when there are few, or moved to H.
+func (b *builder) toChannels(p *part, dims ...int) ([]*part, error) {
+	var own []int
+	for _, d := range dims {
+		own = append(own, p.atomsOf(d)...)
+	}
+	if slices.Equal(p.axes[axC], own) {
+		return []*part{p}, nil
+	}
+	if k := len(p.axes[axC]) - len(own); k > 0 && len(own) > 0 && slices.Equal(p.axes[axC][k:], own) && p.count(p.axes[axC][:k]) <= maxHeads {
+		ps := []*part{p}
+		for range k {
+			var next []*part
+			for _, q := range ps {
+				u, err := b.unroll(q, q.axes[axC][0])
+				if err != nil {
+					return nil, err
+				}
+				next = append(next, u...)
+			}
+			ps = next
+		}
+		return ps, nil
+	}
+	var want [4][]int
+	for x, as := range p.axes {
+		for _, a := range as {
+			if slices.Contains(own, a) {
+				continue
+			}
+			y := x
+			if x == axC {
+				if y = axH; len(p.axes[axH]) > 0 && len(without(p.axes[axW], own)) == 0 {
+					y = axW
+				}
+			}
+			want[y] = append(want[y], a)
+		}
+	}
+	want[axC] = own
+	q, err := b.relayout(p, want)
+	if err != nil {
+		return nil, err
+	}
+	return []*part{q}, nil
+}
+
+func without(as, drop []int) []int {
+	var out []int
+	for _, a := range as {
+		if !slices.Contains(drop, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// lanes computes an operator along one dimension, on C.
+func lanes(b *builder, n *ir.Node) ([]*rep, error) {
+	rank := n.In[0].Type.Rank()
+	def := -1
+	arg := n.Op.Name == "ArgMax" || n.Op.Name == "ArgMin"
+	if arg {
+		def = 0
+	}
+	d := def
+	if n.Has("axis") {
+		d = n.Int("axis")
+	}
+	if d < 0 {
+		d += rank
+	}
+	ps, err := b.wholeParts(n.In[0], d)
+	if err != nil {
+		return nil, err
+	}
+	var out []*part
+	for _, p := range ps {
+		qs, err := b.toChannels(p, d)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range qs {
+			q = q.clone()
+			attrs := n.Attrs.Clone()
+			attrs["axis"] = ir.Int(1)
+			if arg {
+				attrs["keepdims"] = ir.Int(1)
+			}
+			if q.val, err = b.emit(n.Op, "", attrs, q.val); err != nil {
+				return nil, err
+			}
+			if arg {
+				q.axes[axC] = nil
+				q.dims[d] = nil
+				if n.Int("keepdims") == 0 {
+					q.dims = slices.Delete(q.dims, d, d+1)
+				}
+			}
+			out = append(out, q)
+		}
+	}
+	return result(n, out), nil
+}
+
+// layerNorm normalises the trailing dimensions, on C. ONNX's operator works on
+// trailing dimensions only: it stands between two transpositions that put C
+// last, which in a channels-last memory move nothing.
+func layerNorm(b *builder, n *ir.Node) ([]*rep, error) {
+	for _, v := range n.Out[1:] {
+		if len(v.Uses()) > 0 || b.old.IsOutput(v) {
+			return nil, no("its mean or deviation is read")
+		}
+	}
+	x := n.In[0].Type.Shape
+	axis := n.Int("axis")
+	if axis < 0 {
+		axis += len(x)
+	}
+	dims := ir.Identity(len(x))[axis:]
+	params := make([]*ir.Value, 0, 2)
+	for _, v := range n.In[1:] {
+		if v == nil || v.Const == nil {
+			return nil, no("a parameter is not constant")
+		}
+		d := v.Const
+		if d.Len() == 1 {
+			params = append(params, b.g.AddConst(v.Name, d.Reshaped([]int{1})))
+			continue
+		}
+		if d.Len() != tensor.Count(x[axis:]) {
+			return nil, no("a parameter is broadcast")
+		}
+		params = append(params, b.g.AddConst(v.Name, d.Reshaped([]int{d.Len()})))
+	}
+	ps, err := b.wholeParts(n.In[0], dims...)
+	if err != nil {
+		return nil, err
+	}
+	var out []*part
+	for _, p := range ps {
+		qs, err := b.toChannels(p, dims...)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range qs {
+			q = q.clone()
+			v, err := b.transpose(q.val, []int{0, 2, 3, 1})
+			if err != nil {
+				return nil, err
+			}
+			attrs := n.Attrs.Clone()
+			attrs["axis"] = ir.Int(-1)
+			if v, err = b.emit(n.Op, "", attrs, append([]*ir.Value{v}, params...)...); err != nil {
+				return nil, err
+			}
+			if q.val, err = b.transpose(v, []int{0, 3, 1, 2}); err != nil {
+				return nil, err
+			}
+			out = append(out, q)
+		}
+	}
+	return result(n, out), nil
+}
+
+// reduces folds dimensions: those on H and W by the operator itself (the mean
+// over all of both is GlobalAveragePool), a sum or mean over C as a 1x1
+// convolution with equal weights, since accelerators reduce in space only.
+func reduces(b *builder, n *ir.Node) ([]*rep, error) {
+	axes, err := op.ReduceAxes(n)
+	if err != nil {
+		return nil, err
+	}
+	if len(axes) == 0 || !n.Out[0].Type.DType.IsFloat() {
+		return nil, no("it reduces nothing, or integers")
+	}
+	ps, err := b.wholeParts(n.In[0], axes...)
+	if err != nil {
+		return nil, err
+	}
+	var out []*part
+	for _, p := range ps {
+		q, err := b.reduce(n, p.clone(), axes)
+		if err != nil {
+			return nil, err
+		}
+		for i := len(axes) - 1; i >= 0; i-- {
+			q.dims[axes[i]] = nil
+			if n.Int("keepdims") == 0 {
+				q.dims = slices.Delete(q.dims, axes[i], axes[i]+1)
+			}
+		}
+		out = append(out, q)
+	}
+	return result(n, out), nil
+}
+
+func (b *builder) reduce(n *ir.Node, p *part, axes []int) (*part, error) {
+	var own []int
+	for _, d := range axes {
+		own = append(own, p.atomsOf(d)...)
+	}
+	var err error
+	mixed := false
+	for _, as := range p.axes {
+		rest := without(as, own)
+		mixed = mixed || len(rest) > 0 && len(rest) < len(as)
+	}
+	if mixed || len(without(p.axes[axN], own)) < len(p.axes[axN]) {
+		var want [4][]int
+		for x, as := range p.axes {
+			if x == axW {
+				x = axH
+			}
+			want[x] = append(want[x], without(as, own)...)
+		}
+		want[axW] = own
+		if p, err = b.relayout(p, want); err != nil {
+			return nil, err
+		}
+	}
+	on := func(x int) bool { return len(p.axes[x]) > 0 && slices.Contains(own, p.axes[x][0]) }
+	v := p.val
+	dt := v.Type.DType
+	if on(axC) {
+		k := v.Type.Shape[1]
+		switch n.Op.Name {
+		case "ReduceMean", "ReduceSum":
+			w := 1.0
+			if n.Op.Name == "ReduceMean" {
+				w = 1 / float64(k)
+			}
+			ws := make([]float64, k)
+			for i := range ws {
+				ws[i] = w
+			}
+			v, err = b.emit(op.Conv, "channels", nil, v, b.g.AddConst(b.name("weight"), tensor.FromFloats(dt, []int{1, k, 1, 1}, ws)))
+		default:
+			v, err = b.emit(n.Op, "channels", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints([]int{1}))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var space []int
+	for _, x := range []int{axH, axW} {
+		if on(x) {
+			space = append(space, x)
+		}
+	}
+	if len(space) > 0 {
+		all := (on(axH) || v.Type.Shape[2] == 1) && (on(axW) || v.Type.Shape[3] == 1)
+		switch {
+		case all && n.Op.Name == "ReduceMean":
+			v, err = b.emit(op.GlobalAveragePool, "", nil, v)
+		case all && n.Op.Name == "ReduceMax":
+			v, err = b.emit(op.GlobalMaxPool, "", nil, v)
+		default:
+			v, err = b.emit(n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	q := p.clone()
+	q.val = v
+	for x := range q.axes {
+		q.axes[x] = without(q.axes[x], own)
+	}
+	return q, nil
+}

@@ -1,0 +1,335 @@
+package legal4d
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// gemm is x*B + c with constants: a convolution. transA and a C that differs
+// by row or is computed keep their logical form (the float passes remove both).
+func gemm(b *builder, n *ir.Node) ([]*rep, error) {
+	w := n.ConstIn(1)
+	if w == nil || n.Int("transA") != 0 {
+		return nil, no("the second factor of the Gemm is not constant, or the first is transposed")
+	}
+	if n.Int("transB") == 0 {
+		w = w.Transpose([]int{1, 0})
+	}
+	w = scale(w, float64(n.Float("alpha")))
+	var bias *tensor.Dense
+	if v := n.Input(2); v != nil {
+		m := w.Shape[0]
+		d := v.Const
+		if d == nil || d.Len() != 1 && (d.Len() != m || d.Shape[len(d.Shape)-1] != m) {
+			return nil, no("C of the Gemm is not one constant per column")
+		}
+		f := make([]float64, m)
+		for i := range f {
+			f[i] = d.Float(i%d.Len()) * float64(n.Float("beta"))
+		}
+		bias = tensor.FromFloats(d.DType, []int{m}, f)
+	}
+	return b.product(n, 1, w, bias)
+}
+
+func scale(d *tensor.Dense, k float64) *tensor.Dense {
+	if k == 1 {
+		return d
+	}
+	f := d.Floats()
+	for i := range f {
+		f[i] *= k
+	}
+	return tensor.FromFloats(d.DType, d.Shape, f)
+}
+
+// matMul with a constant factor is a convolution, otherwise a product of
+// matrices on H and W.
+func matMul(b *builder, n *ir.Node) ([]*rep, error) {
+	x, y := n.In[0], n.In[1]
+	switch {
+	case y.Const != nil && len(y.Const.Shape) == 2 && x.Const == nil:
+		return b.product(n, x.Type.Rank()-1, y.Const.Transpose([]int{1, 0}), nil)
+	case x.Const != nil && len(x.Const.Shape) == 2 && y.Const == nil && y.Type.Rank() >= 2:
+		return b.product(n, y.Type.Rank()-2, x.Const, nil)
+	}
+	return batched(b, n)
+}
+
+// pointwise reports a 1x1 convolution that mixes channels only.
+func pointwise(n *ir.Node) bool {
+	if n.In[0].Type.Rank() != 4 || n.In[1].Const == nil || n.Int("group") != 1 || n.Input(2) != nil && n.In[2].Const == nil {
+		return false
+	}
+	g, err := op.ConvGeometry(n)
+	return err == nil && g.Taps() == 1 && slices.Equal(n.Out[0].Type.Shape[2:], n.In[0].Type.Shape[2:])
+}
+
+// conv keeps a convolution on a feature map, and applies a 1x1 convolution to
+// tensors in pieces or other layouts as a product.
+func conv(b *builder, n *ir.Node) ([]*rep, error) {
+	r := b.of(n.In[0])
+	if r.konst != nil || !pointwise(n) || r.whole != nil {
+		return nil, no("it is a convolution")
+	}
+	ps, err := b.get(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(ps) == 1 && slices.Equal(ps[0].shape(), r.shape) {
+		return nil, no("it is a convolution")
+	}
+	w := n.In[1].Const
+	return b.product(n, 1, w.Reshaped([]int{w.Shape[0], w.Shape[1]}), n.ConstIn(2))
+}
+
+// product contracts dimension kd of a tensor with the constant w [M, K], as a
+// convolution:
+//
+//	K on C:                 1x1, the rows stay on H and W
+//	K on C and all of H, W: the kernel is the feature map
+//	otherwise K is moved to C first
+func (b *builder) product(n *ir.Node, kd int, w, bias *tensor.Dense) ([]*rep, error) {
+	if !w.DType.IsFloat() {
+		return nil, no("the factors are integers")
+	}
+	x := n.In[0]
+	if x.Const != nil {
+		x = n.In[1]
+	}
+	if slices.Contains(w.Shape, 0) || tensor.Count(x.Type.Shape) == 0 {
+		return nil, no("the product is empty")
+	}
+	ps, err := b.wholeParts(x, kd)
+	if err != nil {
+		return nil, err
+	}
+	var out []*part
+	for _, p := range ps {
+		own := p.atomsOf(kd)
+		fits := len(without(p.axes[axC], own)) == 0 && len(without(p.axes[axN], own)) == len(p.axes[axN])
+		for _, as := range p.axes[axH:] {
+			rest := len(without(as, own))
+			fits = fits && (rest == 0 || rest == len(as))
+		}
+		if len(p.axes[axC]) == 0 && len(own) > 0 && tensor.Count(p.shape()) > p.count(own) {
+			fits = false // rows beside a kernel on one channel
+		}
+		if !fits {
+			qs, err := b.moveToChannels(p, kd)
+			if err != nil {
+				return nil, err
+			}
+			p = qs
+			own = p.atomsOf(kd)
+		}
+		q, err := b.convolve(n, p.clone(), kd, own, w, bias)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, q)
+	}
+	return result(n, out), nil
+}
+
+// moveToChannels is toChannels without slices: a product of rows that lie on C
+// moves them to H.
+func (b *builder) moveToChannels(p *part, kd int) (*part, error) {
+	own := p.atomsOf(kd)
+	var want [4][]int
+	for x, as := range p.axes {
+		rest := without(as, own)
+		if x == axC {
+			x = axH
+			if len(without(p.axes[axH], own)) > 0 && len(without(p.axes[axW], own)) == 0 {
+				x = axW
+			}
+		}
+		want[x] = append(want[x], rest...)
+	}
+	want[axC] = own
+	return b.relayout(p, want)
+}
+
+func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, w, bias *tensor.Dense) (*part, error) {
+	m, k := w.Shape[0], w.Shape[1]
+	// where index k of the matrix lies in [C, H, W]
+	one := make([]int, len(p.dims))
+	one[kd] = 1
+	atom, _ := p.strides(one)
+	kernel := []int{1, 1, 1}
+	dims, st := []int{m}, []int{k}
+	for i, x := range []int{axC, axH, axW} {
+		if len(p.axes[x]) > 0 && slices.Contains(own, p.axes[x][0]) {
+			kernel[i] = p.count(p.axes[x])
+			for _, a := range p.axes[x] {
+				dims, st = append(dims, p.size[a]), append(st, atom[a])
+			}
+		}
+	}
+	wd := tensor.New(w.DType, dims)
+	tensor.Gather(wd, w, dims, st, 0)
+	in := []*ir.Value{p.val, b.g.AddConst(b.name("weight"), wd.Reshaped([]int{m, kernel[0], kernel[1], kernel[2]}))}
+	if bias != nil {
+		in = append(in, b.g.AddConst(b.name("bias"), bias))
+	}
+	attrs := ir.Attrs{"kernel_shape": ir.Ints(kernel[1], kernel[2])}
+	for _, name := range []string{"act_min", "act_max"} {
+		if a, ok := n.Attrs[name]; ok {
+			attrs[name] = a
+		}
+	}
+	v, err := b.emit(op.Conv, "", attrs, in...)
+	if err != nil {
+		return nil, err
+	}
+	for x := range p.axes {
+		p.axes[x] = without(p.axes[x], own)
+	}
+	p.dims[kd] = nil
+	if m > 1 {
+		a := p.newAtom(m)
+		p.axes[axC] = append([]int{a}, p.axes[axC]...)
+		p.dims[kd] = []digit{{m, 0, []int{a}}}
+	}
+	p.val = v
+	return p, nil
+}
+
+// batched is a product of two computed tensors: [.., M, K] * [.., K, N]. Every
+// index of the batch dimensions (heads) becomes a product of its own on
+// [1, 1, M, K] and [1, 1, K, N]; where these would be too many, the batch lies
+// on C.
+func batched(b *builder, n *ir.Node) ([]*rep, error) {
+	x, y := n.In[0], n.In[1]
+	rx, ry := x.Type.Rank(), y.Type.Rank()
+	if rx < 2 || ry < 2 || !n.Out[0].Type.DType.IsFloat() || tensor.Count(n.Out[0].Type.Shape) == 0 || tensor.Count(x.Type.Shape) == 0 {
+		return nil, no("a factor is a vector, or integers are multiplied")
+	}
+	rank := n.Out[0].Type.Rank()
+	px, err := b.wholeParts(x, rx-1)
+	if err != nil {
+		return nil, err
+	}
+	py, err := b.wholeParts(y, ry-2)
+	if err != nil {
+		return nil, err
+	}
+	heads := tensor.Count(n.Out[0].Type.Shape[:rank-2])
+	if px, err = b.heads(px, rank, heads <= maxUnroll/4); err != nil {
+		return nil, err
+	}
+	if py, err = b.heads(py, rank, heads <= maxUnroll/4); err != nil {
+		return nil, err
+	}
+	var out []*part
+	for _, p := range px {
+		for _, q := range py {
+			o, err := b.matrices(n, p.clone(), q.clone(), rank)
+			if err != nil {
+				return nil, err
+			}
+			if o != nil {
+				out = append(out, o)
+			}
+		}
+	}
+	return result(n, out), nil
+}
+
+// heads lifts parts to the given rank and cuts their batch dimensions into
+// single indices.
+func (b *builder) heads(ps []*part, rank int, cut bool) ([]*part, error) {
+	var out []*part
+	for _, p := range ps {
+		p = p.clone()
+		p.dims = slices.Concat(make([][]digit, rank-len(p.dims)), p.dims)
+		work := []*part{p}
+		for len(work) > 0 {
+			q := work[0]
+			work = work[1:]
+			atom := -1
+			for d := range rank - 2 {
+				for _, a := range q.atomsOf(d) {
+					// the outermost on its axis first: its slices are contiguous
+					if _, pos := q.axisOf(a); atom < 0 || pos == 0 {
+						atom = a
+					}
+				}
+			}
+			if atom < 0 || !cut {
+				q.normalise()
+				out = append(out, q)
+				continue
+			}
+			u, err := b.unroll(q, atom)
+			if err != nil {
+				return nil, err
+			}
+			work = append(u, work...)
+		}
+	}
+	return out, nil
+}
+
+// matrices multiplies two parts whose batch dimensions meet; nil when they are
+// of different batches.
+func (b *builder) matrices(n *ir.Node, p, q *part, rank int) (*part, error) {
+	var batchP, batchQ []int
+	for d := range rank - 2 {
+		if len(p.dims[d]) == 0 || len(q.dims[d]) == 0 {
+			if len(p.atomsOf(d))+len(q.atomsOf(d)) > 0 {
+				return nil, no("a batch is broadcast")
+			}
+			continue
+		}
+		if !alignDigits([]*part{p, q}, d) || len(p.dims[d]) != len(q.dims[d]) {
+			return nil, no("the batches of the factors are cut differently")
+		}
+		for j := range p.dims[d] {
+			pd, qd := &p.dims[d][j], &q.dims[d][j]
+			if pd.start+p.len(*pd) <= qd.start || qd.start+q.len(*qd) <= pd.start {
+				return nil, nil
+			}
+			if pd.start != qd.start || p.len(*pd) != q.len(*qd) || !refine(p, pd, q, qd) {
+				return nil, no("the batches of the factors are cut differently")
+			}
+			batchP, batchQ = append(batchP, pd.atoms...), append(batchQ, qd.atoms...)
+		}
+	}
+	mp, nq := p.atomsOf(rank-2), q.atomsOf(rank-1)
+	p2, err := b.relayout(p, [4][]int{axC: batchP, axH: mp, axW: p.atomsOf(rank - 1)})
+	if err != nil {
+		return nil, err
+	}
+	q2, err := b.relayout(q, [4][]int{axC: batchQ, axH: q.atomsOf(rank - 2), axW: nq})
+	if err != nil {
+		return nil, err
+	}
+	v, err := b.emit(n.Op, "", n.Attrs.Clone(), p2.val, q2.val)
+	if err != nil {
+		return nil, err
+	}
+	o := p2.clone()
+	o.val = v
+	o.axes[axW] = nil
+	o.dims[rank-1] = nil
+	for _, d := range q2.dims[rank-1] {
+		nd := digit{d.n, d.start, nil}
+		for _, a := range d.atoms {
+			na := o.newAtom(q2.size[a])
+			nd.atoms = append(nd.atoms, na)
+			o.axes[axW] = append(o.axes[axW], na)
+		}
+		o.dims[rank-1] = append(o.dims[rank-1], nd)
+	}
+	for d := range rank - 2 { // a batch that p broadcasts is q's
+		if len(o.dims[d]) == 0 {
+			o.dims[d] = cloneDigits(q2.dims[d])
+		}
+	}
+	return o, nil
+}

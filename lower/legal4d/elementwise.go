@@ -1,0 +1,284 @@
+package legal4d
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// narrowChannels is the number of channels up to which pieces that lie on C are
+// joined before element-wise work on the way to the outputs: an accelerator
+// pads channels, so that many thin tensors cost more than one.
+const narrowChannels = 16
+
+// elementwise applies the operator to each part. Operands in pieces are cut to
+// common pieces, operands in another layout are moved to that of the largest,
+// constants are laid out at compile time.
+func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
+	shape := n.Out[0].Type.Shape
+	if tensor.Count(shape) == 0 {
+		return nil, no("the tensor %v has no elements", shape)
+	}
+	data := make([][]*part, len(n.In)) // nil: a constant, or absent
+	first := -1
+	for i, v := range n.In {
+		if v == nil || v.Const != nil {
+			continue
+		}
+		if i > 0 && (n.Op.Name == "Clip" || n.Op.Name == "CastLike") {
+			return nil, no("a bound is not constant")
+		}
+		ps, err := b.parts(v)
+		if err != nil {
+			return nil, err
+		}
+		lifted := make([]*part, len(ps))
+		for k, p := range ps { // to the rank of the output
+			q := p.clone()
+			q.dims = slices.Concat(make([][]digit, len(shape)-len(q.dims)), q.dims)
+			lifted[k] = q
+		}
+		if !b.mixing[n.Out[0]] {
+			lifted = b.joinNarrow(lifted)
+		}
+		data[i] = lifted
+		if first < 0 {
+			first = i
+		}
+	}
+	if first < 0 {
+		return nil, no("all operands are constant")
+	}
+	tuples := [][]*part{make([]*part, len(n.In))}
+	for i := range n.In {
+		if data[i] == nil {
+			continue
+		}
+		var next [][]*part
+		for _, t := range tuples {
+			for _, p := range data[i] {
+				r, err := b.meet(t, i, p)
+				if err != nil {
+					return nil, err
+				}
+				next = append(next, r...)
+			}
+		}
+		tuples = next
+	}
+	var out []*part
+	for _, t := range tuples {
+		p, err := b.apply(n, t)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return result(n, out), nil
+}
+
+// joinNarrow joins pieces along dimensions that lie on C.
+func (b *builder) joinNarrow(ps []*part) []*part {
+	if len(ps) == 1 {
+		return ps
+	}
+	for d := range ps[0].dims {
+		thin := true
+		for _, p := range ps {
+			thin = thin && p.count(p.axes[axC]) < narrowChannels
+			for _, a := range p.atomsOf(d) {
+				x, _ := p.axisOf(a)
+				thin = thin && x == axC
+			}
+		}
+		if thin {
+			if m, err := b.mergeAlong(ps, d, axC); err == nil {
+				ps = m
+			}
+		}
+	}
+	return ps
+}
+
+// meet restricts the operands of t and p, operand i, to what they have in
+// common.
+func (b *builder) meet(t []*part, i int, p *part) ([][]*part, error) {
+	for k, q := range t {
+		if q == nil {
+			continue
+		}
+		q, p = q.clone(), p.clone()
+		for d := range p.dims {
+			if len(q.dims[d]) == 0 || len(p.dims[d]) == 0 {
+				continue // broadcast
+			}
+			if !alignDigits([]*part{q, p}, d) {
+				return nil, no("operands are cut into pieces that do not fit")
+			}
+			for j := range p.dims[d] {
+				pd, qd := p.dims[d][j], q.dims[d][j]
+				lo, hi := max(pd.start, qd.start), min(pd.start+p.len(pd), qd.start+q.len(qd))
+				if lo >= hi {
+					return nil, nil
+				}
+				if lo > pd.start || hi < pd.start+p.len(pd) {
+					ps, err := b.narrow(p, d, j, lo-pd.start, hi-pd.start)
+					if err != nil {
+						return nil, err
+					}
+					return b.meetAll([][]*part{t}, i, ps)
+				}
+				if lo > qd.start || hi < qd.start+q.len(qd) {
+					qs, err := b.narrow(q, d, j, lo-qd.start, hi-qd.start)
+					if err != nil {
+						return nil, err
+					}
+					var ts [][]*part
+					for _, q := range qs {
+						u := slices.Clone(t)
+						u[k] = q
+						ts = append(ts, u)
+					}
+					return b.meetAll(ts, i, []*part{p})
+				}
+			}
+		}
+	}
+	u := slices.Clone(t)
+	u[i] = p
+	return [][]*part{u}, nil
+}
+
+func (b *builder) meetAll(ts [][]*part, i int, ps []*part) ([][]*part, error) {
+	var out [][]*part
+	for _, t := range ts {
+		for _, p := range ps {
+			q := p.clone()
+			q.normalise()
+			r, err := b.meet(t, i, q)
+			if err != nil {
+				return nil, err
+			}
+			if out = append(out, r...); len(out) > maxUnroll {
+				return nil, no("more than %d pieces", maxUnroll)
+			}
+		}
+	}
+	return out, nil
+}
+
+// apply emits the operator for operands that cover the same box.
+func (b *builder) apply(n *ir.Node, t []*part) (*part, error) {
+	var base *part
+	for _, p := range t {
+		if p != nil && (base == nil || len(p.size) > 0 && p.val.Type.Elems() > base.val.Type.Elems()) {
+			base = p
+		}
+	}
+	o := base.clone()
+	for i := range t { // cloned: refine changes them
+		if t[i] != nil {
+			if t[i] == base {
+				t[i] = o.clone()
+			} else {
+				t[i] = t[i].clone()
+			}
+		}
+	}
+	// Dimensions that base broadcasts come from the others.
+	rank := len(o.dims)
+	for d := range rank {
+		if len(o.dims[d]) > 0 {
+			continue
+		}
+		for _, p := range t {
+			if p == nil || len(p.dims[d]) == 0 {
+				continue
+			}
+			for _, dg := range p.dims[d] {
+				nd := digit{dg.n, dg.start, nil}
+				for _, a := range dg.atoms {
+					na := o.newAtom(p.size[a])
+					nd.atoms = append(nd.atoms, na)
+					x := axW
+					for _, y := range []int{axW, axH, axC} {
+						if len(o.axes[y]) == 0 {
+							x = y
+							break
+						}
+					}
+					o.axes[x] = append(o.axes[x], na)
+				}
+				o.dims[d] = append(o.dims[d], nd)
+			}
+			break
+		}
+	}
+	// common atoms first: refining may split atoms of o
+	for range 2 {
+		for _, p := range t {
+			if p == nil {
+				continue
+			}
+			for d := range rank {
+				if len(p.dims[d]) == 0 {
+					continue
+				}
+				if !alignDigits([]*part{o, p}, d) || len(o.dims[d]) != len(p.dims[d]) {
+					return nil, no("operands are cut into pieces that do not fit")
+				}
+				for j := range p.dims[d] {
+					if !refine(o, &o.dims[d][j], p, &p.dims[d][j]) {
+						return nil, no("the dimensions of operands factor differently")
+					}
+				}
+			}
+		}
+	}
+	in := make([]*ir.Value, len(n.In))
+	for i, v := range n.In {
+		switch {
+		case v == nil:
+		case t[i] != nil:
+			p := t[i]
+			to := map[int]int{}
+			for d := range rank {
+				for j := range p.dims[d] {
+					for k, a := range p.dims[d][j].atoms {
+						to[o.dims[d][j].atoms[k]] = a
+					}
+				}
+			}
+			var want [4][]int
+			for x, as := range o.axes {
+				for _, a := range as {
+					if w, ok := to[a]; ok {
+						want[x] = append(want[x], w)
+					}
+				}
+				if len(want[x]) > 0 && len(want[x]) < len(as) {
+					return nil, no("an operand is broadcast along a part of an axis")
+				}
+			}
+			q, err := b.relayout(p, want)
+			if err != nil {
+				return nil, err
+			}
+			in[i] = q.val
+		case i > 0 && n.Op.Name == "Clip", n.Op.Name == "CastLike":
+			in[i] = b.of(v).whole
+		default:
+			in[i] = b.arrange(v.Const, rank, o)
+		}
+	}
+	v, err := b.emit(n.Op, "", n.Attrs.Clone(), in...)
+	if err != nil {
+		return nil, err
+	}
+	if want := o.shape(); !slices.Equal(v.Type.Shape, want) {
+		return nil, no("a constant operand is larger than the others")
+	}
+	o.val = v
+	return o, nil
+}

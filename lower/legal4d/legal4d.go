@@ -1,0 +1,288 @@
+// Package legal4d rewrites a float graph so that it consists of 4-D NCHW
+// tensors, as accelerators want them, and puts what only rebuilds the original
+// outputs into a graph of its own. See README.md.
+package legal4d
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/legal"
+)
+
+// Options of Run.
+type Options struct {
+	// AsIs takes the graph as it is; otherwise the float passes on which the
+	// rewrites build run first, on the copy.
+	AsIs bool
+}
+
+// Left is a node that is not on 4-D tensors, and why.
+type Left struct {
+	Node, Op string
+	Origin   []string // ONNX nodes
+	Reason   string
+}
+
+// Output says how an output of the original graph is rebuilt.
+type Output struct {
+	Name  string `json:"name"`
+	Shape []int  `json:"shape"`
+	// From are the native outputs that are read, in their order.
+	From []string `json:"from"`
+	// Steps in order; the last makes the output. Without steps the output is
+	// the native one.
+	Steps []Step `json:"steps"`
+}
+
+// Step is one movement of data: reshape, transpose or concat. Inputs name
+// native outputs, constants or results of earlier steps.
+type Step struct {
+	Op     string   `json:"op"`
+	Inputs []string `json:"inputs"`
+	Result string   `json:"result"`
+	Shape  []int    `json:"shape"`          // of the result
+	Perm   []int    `json:"perm,omitempty"` // transpose: dimension i of the result is perm[i] of the input
+	Axis   *int     `json:"axis,omitempty"` // concat
+}
+
+// Result of Run.
+type Result struct {
+	// Native computes the native outputs: 4-D where Left does not say otherwise.
+	// An original output that is one native tensor keeps its name.
+	Native *ir.Graph
+	// Restore rebuilds the original outputs by data movement. Its inputs are
+	// called as the native outputs.
+	Restore *ir.Graph
+	// Outputs describes Restore, by original output, for --outputs native.
+	Outputs  []Output
+	Left     []Left
+	Rewrites []pass.Rewrite
+}
+
+// Prepare are the float passes that Run runs first.
+func Prepare() []pass.Pass {
+	ps, err := pass.Select(legal.Passes, "const-fold", "cleanup", "patterns", "transpose", "decompose", "bn-fold", "bn-linear", "conv1d", "cleanup")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return ps
+}
+
+// Run rewrites a float graph, which it leaves alone. Feeding the native
+// outputs to Restore gives the original outputs: bit for bit where data was
+// only moved, up to rounding where sums were taken in another order. What has
+// no 4-D form stays, with a reason in Left.
+func Run(g *ir.Graph, opt Options) (*Result, error) {
+	g = g.Clone()
+	r := &Result{}
+	if !opt.AsIs {
+		c := &pass.Ctx{}
+		if err := (&pass.Manager{Passes: Prepare()}).Run(c, g); err != nil {
+			return nil, err
+		}
+		r.Rewrites = c.Rewrites
+	}
+	b := &builder{old: g, g: ir.New(g.Name), env: map[*ir.Value]*rep{}, memo: map[string]*ir.Value{}, consts: map[string]*ir.Value{}}
+	b.findMixing()
+	for _, v := range g.In {
+		w := b.g.AddInput(v.Name, v.Type)
+		b.env[v] = &rep{shape: v.Type.Shape, dt: v.Type.DType, whole: w}
+	}
+	for _, n := range g.Nodes {
+		if err := b.node(n); err != nil {
+			return nil, err
+		}
+	}
+	b.cur = nil
+	if err := b.outputs(r); err != nil {
+		return nil, err
+	}
+	c := &pass.Ctx{}
+	after := []pass.Pass{
+		{Name: "conv-slices", Run: convSlices, Numerics: pass.Reassoc},
+		*legal.Find("cleanup"),
+	}
+	if err := (&pass.Manager{Passes: after}).Run(c, r.Native); err != nil {
+		return nil, err
+	}
+	if err := (&pass.Manager{Passes: after[1:]}).Run(&pass.Ctx{}, r.Restore); err != nil {
+		return nil, err
+	}
+	r.Rewrites = append(r.Rewrites, c.Rewrites...)
+	alive := map[string]bool{}
+	for _, n := range r.Native.Nodes {
+		alive[n.Name] = true
+	}
+	for _, l := range b.left {
+		if alive[l.Node] {
+			r.Left = append(r.Left, l)
+		}
+	}
+	r.describe()
+	return r, nil
+}
+
+// outputs splits the graph at the native outputs.
+func (b *builder) outputs(r *Result) error {
+	r.Native, r.Restore = b.g, ir.New(b.old.Name+"_restore")
+	rb := &builder{g: r.Restore, memo: map[string]*ir.Value{}, consts: map[string]*ir.Value{}}
+	native := map[*ir.Value]*ir.Value{} // value of Native -> input of Restore
+	taken := map[string]bool{}
+	for _, s := range b.old.OutNames {
+		taken[s] = true
+	}
+	use := func(v *ir.Value, name string, own bool) *ir.Value {
+		if w := native[v]; w != nil {
+			return w
+		}
+		if v.Const != nil {
+			w := r.Restore.AddConst(name, v.Const)
+			w.Type = v.Type
+			native[v] = w
+			return w
+		}
+		for k := 0; !own && taken[name]; k++ {
+			name = fmt.Sprintf("%s.%d", name, k)
+		}
+		taken[name] = true
+		b.g.AddOutput(name, v)
+		w := r.Restore.AddInput(name, v.Type)
+		native[v] = w
+		return w
+	}
+	for i, o := range b.old.Out {
+		name := b.old.OutNames[i]
+		x := b.of(o)
+		if x.parts == nil || x.whole != nil && len(x.shape) == 4 && x.whole.Const == nil {
+			r.Restore.AddOutput(name, use(x.whole, name, true))
+			continue
+		}
+		ps := slices.Clone(x.parts)
+		slices.SortStableFunc(ps, func(p, q *part) int { return slices.Compare(p.origin(), q.origin()) })
+		for k, p := range ps {
+			p = p.clone()
+			as := name
+			if len(ps) > 1 {
+				as = fmt.Sprintf("%s.%d", name, k)
+			}
+			p.val = use(p.val, as, len(ps) == 1)
+			ps[k] = p
+		}
+		rb.cur = &ir.Node{Name: name}
+		v, err := assemble(rb, ps, x.shape)
+		if err != nil {
+			return err
+		}
+		r.Restore.AddOutput(name, v)
+	}
+	b.g.RemoveDead()
+	r.Restore.RemoveDead()
+	return nil
+}
+
+// origin is the first index of a part along each logical dimension.
+func (p *part) origin() []int {
+	out := make([]int, len(p.dims))
+	for k, ds := range p.dims {
+		for _, d := range ds {
+			out[k] = out[k]*d.n + d.start
+		}
+	}
+	return out
+}
+
+// Original is the native graph with the restoring nodes behind it: the
+// original function on 4-D tensors. restore holds the nodes that came from
+// Restore.
+func (r *Result) Original() (g *ir.Graph, restore map[*ir.Node]bool, err error) {
+	g = r.Native.Clone()
+	at := map[*ir.Value]*ir.Value{}
+	for _, v := range r.Restore.In {
+		i := slices.Index(g.OutNames, v.Name)
+		if i < 0 {
+			panic("BUG: " + v.Name + " is no native output")
+		}
+		at[v] = g.Out[i]
+	}
+	g.Out, g.OutNames = nil, nil
+	val := func(v *ir.Value) *ir.Value {
+		if at[v] == nil {
+			w := g.AddConst(v.Name, v.Const)
+			w.Type = v.Type
+			at[v] = w
+		}
+		return at[v]
+	}
+	restore = map[*ir.Node]bool{}
+	for _, n := range r.Restore.Nodes {
+		m := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Out: make([]*ir.Value, len(n.Out)), Origin: n.Origin}
+		var names []string
+		for _, v := range n.In {
+			m.In = append(m.In, val(v))
+		}
+		for _, v := range n.Out {
+			names = append(names, v.Name)
+		}
+		if err := g.AddNode(m, names); err != nil {
+			return nil, nil, err
+		}
+		restore[m] = true
+		for i, v := range n.Out {
+			at[v] = m.Out[i]
+		}
+	}
+	for i, v := range r.Restore.Out {
+		g.AddOutput(r.Restore.OutNames[i], val(v))
+	}
+	return g, restore, nil
+}
+
+// describe fills Outputs from Restore.
+func (r *Result) describe() {
+	for i, v := range r.Restore.Out {
+		o := Output{Name: r.Restore.OutNames[i], Shape: v.Type.Shape, From: []string{}, Steps: []Step{}}
+		need := map[*ir.Value]bool{v: true}
+		var nodes []*ir.Node
+		for k := len(r.Restore.Nodes) - 1; k >= 0; k-- {
+			if n := r.Restore.Nodes[k]; need[n.Out[0]] {
+				nodes = append(nodes, n)
+				for _, x := range n.In {
+					need[x] = true
+				}
+			}
+		}
+		for _, x := range r.Restore.In {
+			if need[x] {
+				o.From = append(o.From, x.Name)
+			}
+		}
+		slices.Reverse(nodes)
+		for _, n := range nodes {
+			s := Step{Result: n.Out[0].Name, Shape: n.Out[0].Type.Shape}
+			if n.Out[0] == v {
+				s.Result = o.Name
+			}
+			switch n.Op.Name {
+			case "Transpose":
+				s.Op, s.Perm = "transpose", n.Ints("perm")
+			case "Concat":
+				axis := n.Int("axis")
+				s.Op, s.Axis = "concat", &axis
+			case "Reshape":
+				s.Op = "reshape"
+			default:
+				s.Op = n.Op.Name
+			}
+			for k, x := range n.In {
+				if s.Op != "reshape" || k == 0 {
+					s.Inputs = append(s.Inputs, x.Name)
+				}
+			}
+			o.Steps = append(o.Steps, s)
+		}
+		r.Outputs = append(r.Outputs, o)
+	}
+}

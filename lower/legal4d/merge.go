@@ -1,0 +1,558 @@
+package legal4d
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+)
+
+// maxUnroll bounds the slices that one operator may cause.
+const maxUnroll = 4096
+
+// alignDigits splits the digits of a dimension so that all parts have the same
+// radices there, as far as their ranges allow; parts whose dimension has no
+// digits (broadcast) do not count.
+func alignDigits(parts []*part, dim int) bool {
+	var cuts []int
+	for _, p := range parts {
+		w := 1
+		for i := len(p.dims[dim]) - 1; i > 0; i-- {
+			w *= p.dims[dim][i].n
+			if !slices.Contains(cuts, w) {
+				cuts = append(cuts, w)
+			}
+		}
+	}
+	slices.Sort(cuts)
+	for _, p := range parts {
+		for _, c := range cuts {
+			w := 1
+			for i := len(p.dims[dim]) - 1; i >= 0; i-- {
+				if w*p.dims[dim][i].n > c {
+					if c%w != 0 {
+						return false
+					}
+					ds, ok := p.splitDigit(p.dims[dim], i, c/w)
+					if !ok {
+						return false
+					}
+					p.dims[dim] = ds
+					break
+				}
+				w *= p.dims[dim][i].n
+				if w == c {
+					break
+				}
+			}
+		}
+	}
+	return true
+}
+
+// refine splits the atoms of a digit of p and one of q, which cover the same
+// range, so that they correspond one to one.
+func refine(p *part, pd *digit, q *part, qd *digit) bool {
+	i, j := len(pd.atoms)-1, len(qd.atoms)-1
+	for i >= 0 && j >= 0 {
+		a, c := pd.atoms[i], qd.atoms[j]
+		switch sa, sc := p.size[a], q.size[c]; {
+		case sa == sc:
+		case sa > sc && sa%sc == 0:
+			p.split(a, sc)
+			i++ // the inner of the two
+			continue
+		case sc > sa && sc%sa == 0:
+			q.split(c, sa)
+			j++
+			continue
+		default:
+			return false
+		}
+		i--
+		j--
+	}
+	return i < 0 && j < 0
+}
+
+// narrow restricts digit j of a dimension to [lo, hi) of the part's range
+// there. Slices that are not contiguous on their axis are unrolled: the result
+// may be several parts.
+func (b *builder) narrow(p *part, dim, j, lo, hi int) ([]*part, error) {
+	d := p.dims[dim][j]
+	if lo == 0 && hi == p.len(d) {
+		return []*part{p}, nil
+	}
+	if len(d.atoms) == 0 || lo >= hi {
+		panic(fmt.Sprintf("BUG: narrowing %v to [%d, %d)", d, lo, hi))
+	}
+	first := d.atoms[0]
+	inner := p.count(d.atoms[1:])
+	switch {
+	case lo%inner == 0 && hi%inner == 0:
+		return b.narrowAtom(p, dim, j, first, lo/inner, hi/inner)
+	case lo/inner == (hi-1)/inner:
+		row := lo / inner
+		ps, err := b.narrowAtom(p, dim, j, first, row, row+1)
+		if err != nil {
+			return nil, err
+		}
+		var out []*part
+		for _, q := range ps {
+			k := findDigit(q, dim, d.start+row*inner, inner)
+			if k < 0 {
+				return nil, no("a slice of dimension %d does not fit its layout", dim)
+			}
+			r, err := b.narrow(q, dim, k, lo-row*inner, hi-row*inner)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, r...)
+		}
+		return out, nil
+	}
+	// several rows: the pieces before, within and behind whole rows
+	var out []*part
+	for _, r := range [][2]int{{lo, min(hi, (lo+inner-1)/inner*inner)}, {(lo + inner - 1) / inner * inner, hi / inner * inner}, {max(hi/inner*inner, (lo+inner-1)/inner*inner), hi}} {
+		if r[0] >= r[1] {
+			continue
+		}
+		q, err := b.narrow(p.clone(), dim, j, r[0], r[1])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, q...)
+	}
+	return out, nil
+}
+
+// findDigit is the digit with the given range.
+func findDigit(p *part, dim, start, length int) int {
+	for k, d := range p.dims[dim] {
+		if d.start == start && p.len(d) == length {
+			return k
+		}
+	}
+	return -1
+}
+
+// narrowAtom restricts the first atom of a digit.
+func (b *builder) narrowAtom(p *part, dim, j, atom, lo, hi int) ([]*part, error) {
+	if lo == 0 && hi == p.size[atom] {
+		return []*part{p}, nil
+	}
+	x, pos := p.axisOf(atom)
+	outer, inner := p.count(p.axes[x][:pos]), p.count(p.axes[x][pos+1:])
+	if outer > 1 {
+		return b.unrollThen(p, p.axes[x][0], dim, j, atom, lo, hi)
+	}
+	v, err := b.slice(p.val, x, lo*inner, hi*inner, 1)
+	if err != nil {
+		return nil, err
+	}
+	q := p.clone()
+	q.val = v
+	d := &q.dims[dim][j]
+	d.start += lo * q.count(d.atoms[1:])
+	if hi-lo == 1 {
+		d.atoms = d.atoms[1:]
+		q.axes[x] = slices.Delete(q.axes[x], pos, pos+1)
+	} else {
+		q.size[atom] = hi - lo
+	}
+	return []*part{q}, nil
+}
+
+// unrollThen cuts the part along another atom first, which lies further out on
+// the same axis.
+func (b *builder) unrollThen(p *part, outer int, dim, j, atom, lo, hi int) ([]*part, error) {
+	ps, err := b.unroll(p, outer)
+	if err != nil {
+		return nil, err
+	}
+	var out []*part
+	inner := p.count(p.dims[dim][j].atoms[1:])
+	for _, q := range ps {
+		// digits may have been cut by unrolling: find the one that begins with atom
+		k := slices.IndexFunc(q.dims[dim], func(d digit) bool { return len(d.atoms) > 0 && d.atoms[0] == atom })
+		if k < 0 || q.count(q.dims[dim][k].atoms[1:]) != inner {
+			return nil, no("a slice of dimension %d runs across its layout", dim)
+		}
+		r, err := b.narrowAtom(q, dim, k, atom, lo, hi)
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, r...); len(out) > maxUnroll {
+			return nil, no("more than %d slices", maxUnroll)
+		}
+	}
+	return out, nil
+}
+
+// unroll makes one part of every index of an atom; atom numbers stay. The
+// digits of the results are not normalised.
+func (b *builder) unroll(p *part, atom int) ([]*part, error) {
+	p = p.clone()
+	dim, j := -1, -1
+	for k := range p.dims {
+		for i := range p.dims[k] {
+			at := slices.Index(p.dims[k][i].atoms, atom)
+			if at < 0 {
+				continue
+			}
+			dim, j = k, i
+			if at > 0 { // make it the first atom of its digit
+				ds, ok := p.splitDigit(p.dims[k], i, p.count(p.dims[k][i].atoms[at:]))
+				if !ok {
+					return nil, no("dimension %d cannot be cut into slices", k)
+				}
+				p.dims[k] = ds
+				j = i + 1
+			}
+		}
+	}
+	if dim < 0 {
+		panic("BUG: unrolling an atom that is not there")
+	}
+	// one digit for the atom alone, so that fixing it leaves a range
+	if d := p.dims[dim][j]; len(d.atoms) > 1 && p.full(d) {
+		ds, ok := p.splitDigit(p.dims[dim], j, p.count(d.atoms[1:]))
+		if !ok {
+			return nil, no("dimension %d cannot be cut into slices", dim)
+		}
+		p.dims[dim] = ds
+	}
+	var out []*part
+	for i := range p.size[atom] {
+		q, err := b.narrowAtom(p, dim, j, atom, i, i+1)
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, q...); len(out) > maxUnroll {
+			return nil, no("more than %d slices", maxUnroll)
+		}
+	}
+	return out, nil
+}
+
+// signature names what a part covers, but for one digit.
+func signature(p *part, dim, j int) string {
+	s := ""
+	for k, ds := range p.dims {
+		for i, d := range ds {
+			if k == dim && i == j {
+				s += fmt.Sprint(k, ":", i, ":", d.n, ":any ")
+			} else {
+				s += fmt.Sprint(k, ":", i, ":", d.n, ":", d.start, "+", p.len(d), " ")
+			}
+		}
+	}
+	return s
+}
+
+// mergeAlong joins parts that differ along one dimension only, by Concat on
+// the axis where the dimension lies; prefer is that axis where it lies nowhere
+// or on several.
+func (b *builder) mergeAlong(parts []*part, dim, prefer int) ([]*part, error) {
+	if len(parts) == 1 {
+		return parts, nil
+	}
+	ps := make([]*part, len(parts))
+	for i, p := range parts {
+		ps[i] = p.clone()
+	}
+	for k := range ps[0].dims {
+		if !alignDigits(ps, k) {
+			return nil, no("the pieces of dimension %d do not fit together", k)
+		}
+	}
+	for j := len(ps[0].dims[dim]) - 1; j >= 0; j-- {
+		groups := map[string][]*part{}
+		var order []string
+		for _, p := range ps {
+			s := signature(p, dim, j)
+			if groups[s] == nil {
+				order = append(order, s)
+			}
+			groups[s] = append(groups[s], p)
+		}
+		var out []*part
+		for _, s := range order {
+			m, err := b.mergeDigit(groups[s], dim, j, prefer)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, m...)
+		}
+		ps = out
+	}
+	for _, p := range ps {
+		p.normalise()
+	}
+	return ps, nil
+}
+
+// mergeDigit joins parts that differ in one digit only, where their ranges
+// follow each other.
+func (b *builder) mergeDigit(ps []*part, dim, j, prefer int) ([]*part, error) {
+	if len(ps) == 1 {
+		return ps, nil
+	}
+	slices.SortStableFunc(ps, func(p, q *part) int { return p.dims[dim][j].start - q.dims[dim][j].start })
+	for i := 1; i < len(ps); i++ {
+		if d := ps[i-1].dims[dim][j]; d.start+ps[i-1].len(d) != ps[i].dims[dim][j].start {
+			return ps, nil
+		}
+	}
+	base := ps[0]
+	for _, p := range ps { // the largest decides on the layout
+		if p.val.Type.Elems() > base.val.Type.Elems() {
+			base = p
+		}
+	}
+	x := mergeAxis(ps, dim, j, prefer)
+	total := 0
+	var vals []*ir.Value
+	var first *part
+	for _, p := range ps {
+		want, err := likeBase(p, base, dim, j)
+		if err != nil {
+			return nil, err
+		}
+		want[x] = slices.Concat(p.dims[dim][j].atoms, want[x])
+		q, err := b.relayout(p, want)
+		if err != nil {
+			return nil, err
+		}
+		vals = append(vals, q.val)
+		total += p.len(p.dims[dim][j])
+		if p == base {
+			first = q
+		}
+	}
+	v, err := b.concat(x, vals)
+	if err != nil {
+		return nil, err
+	}
+	m := first.clone()
+	d := &m.dims[dim][j]
+	k := len(d.atoms)
+	a := m.newAtom(total)
+	m.axes[x] = slices.Concat([]int{a}, m.axes[x][k:])
+	d.atoms, d.start = []int{a}, ps[0].dims[dim][j].start
+	m.val = v
+	return []*part{m}, nil
+}
+
+// mergeAxis is the axis on which parts are joined.
+func mergeAxis(ps []*part, dim, j, prefer int) int {
+	axis := -1
+	for _, p := range ps {
+		for _, a := range p.dims[dim][j].atoms {
+			switch x, _ := p.axisOf(a); {
+			case axis < 0:
+				axis = x
+			case axis != x && axis != axC && x != axC: // on H and W
+				axis = axW
+			case axis != x:
+				return prefer
+			}
+		}
+	}
+	if axis < 0 {
+		return prefer
+	}
+	return axis
+}
+
+// likeBase gives the axes of base, without the atoms of one digit, in the
+// atoms of p.
+func likeBase(p, base *part, dim, j int) (want [4][]int, err error) {
+	if p == base {
+		for x := range p.axes {
+			for _, a := range p.axes[x] {
+				if !slices.Contains(p.dims[dim][j].atoms, a) {
+					want[x] = append(want[x], a)
+				}
+			}
+		}
+		return want, nil
+	}
+	bq := base.clone()
+	to := map[int]int{}
+	for k := range p.dims {
+		for i := range p.dims[k] {
+			if k == dim && i == j {
+				continue
+			}
+			if !refine(p, &p.dims[k][i], bq, &bq.dims[k][i]) {
+				return want, no("the pieces of dimension %d have different layouts", dim)
+			}
+			for n, a := range p.dims[k][i].atoms {
+				to[bq.dims[k][i].atoms[n]] = a
+			}
+		}
+	}
+	for x := range bq.axes {
+		for _, a := range bq.axes[x] {
+			if t, ok := to[a]; ok {
+				want[x] = append(want[x], t)
+			}
+		}
+	}
+	return want, nil
+}
+
+// mergeAll tries to make one part of a tensor.
+func (b *builder) mergeAll(parts []*part, prefer func(dim int) int) []*part {
+	if len(parts) > 1 {
+		for d := range parts[0].dims {
+			if m, err := b.mergeAlong(parts, d, prefer(d)); err == nil {
+				parts = m
+			}
+		}
+	}
+	return parts
+}
+
+// assemble rebuilds a tensor in its logical shape from parts by data movement
+// of any rank: this is what the restoring graph does.
+func assemble(b *builder, parts []*part, shape []int) (*ir.Value, error) {
+	ps := make([]*part, len(parts))
+	for i, p := range parts {
+		ps[i] = p.clone()
+	}
+	for k := range shape {
+		if !alignDigits(ps, k) {
+			return nil, no("the pieces of dimension %d do not fit together", k)
+		}
+	}
+	// every digit becomes a dimension
+	type box struct {
+		v     *ir.Value
+		start []int
+		shape []int
+	}
+	var boxes []box
+	for _, p := range ps {
+		var atoms, src, lo, size []int
+		for _, ds := range p.dims {
+			for _, d := range ds {
+				atoms = append(atoms, d.atoms...)
+				lo, size = append(lo, d.start), append(size, p.len(d))
+			}
+		}
+		src = slices.Concat(p.axes[:]...)
+		runs := runsOf(src, atoms)
+		order := slices.Clone(runs)
+		slices.SortFunc(order, func(x, y []int) int { return slices.Index(atoms, x[0]) - slices.Index(atoms, y[0]) })
+		var rs, perm []int
+		for _, r := range runs {
+			rs = append(rs, p.count(r))
+		}
+		for _, r := range order {
+			perm = append(perm, slices.IndexFunc(runs, func(x []int) bool { return x[0] == r[0] }))
+		}
+		v := p.val
+		var err error
+		if !slices.Equal(perm, ir.Identity(len(perm))) {
+			if v, err = b.reshape(v, rs); err != nil {
+				return nil, err
+			}
+			if v, err = b.transpose(v, perm); err != nil {
+				return nil, err
+			}
+		}
+		boxes = append(boxes, box{v, lo, size})
+	}
+	var digits []int // logical dimension of every digit
+	for k, ds := range ps[0].dims {
+		for range ds {
+			digits = append(digits, k)
+		}
+	}
+	logicalShape := func(size []int) ([]int, bool) {
+		s := make([]int, len(shape))
+		for k := range s {
+			s[k] = 1
+		}
+		for i, n := range size {
+			s[digits[i]] *= n
+		}
+		return s, true
+	}
+	ndigits := make([]int, len(shape))
+	for _, k := range digits {
+		ndigits[k]++
+	}
+	plain := slices.Max(append(ndigits, 0)) <= 1 // one digit a dimension: boxes have the logical rank
+	axisOf := func(i int) int {
+		if plain {
+			return digits[i]
+		}
+		return i
+	}
+	shaped := func(x box) (*ir.Value, error) {
+		if plain {
+			s, _ := logicalShape(x.shape)
+			return b.reshape(x.v, s)
+		}
+		return b.reshape(x.v, x.shape)
+	}
+	var join func(bs []box, from int) (*ir.Value, []int, error)
+	join = func(bs []box, from int) (*ir.Value, []int, error) {
+		if len(bs) == 1 {
+			v, err := shaped(bs[0])
+			return v, bs[0].shape, err
+		}
+		for i := range digits {
+			groups := cutGroups(len(bs), func(k int) (int, int) { return bs[k].start[i], bs[k].start[i] + bs[k].shape[i] })
+			if len(groups) < 2 {
+				continue
+			}
+			var vs []*ir.Value
+			var size []int
+			sum := 0
+			for _, g := range groups {
+				var sub []box
+				for _, k := range g {
+					sub = append(sub, bs[k])
+				}
+				v, s, err := join(sub, i)
+				if err != nil {
+					return nil, nil, err
+				}
+				vs = append(vs, v)
+				size = slices.Clone(s)
+				sum += s[i]
+			}
+			size[i] = sum
+			v, err := b.emit(op.Concat, "concat", ir.Attrs{"axis": ir.Int(axisOf(i))}, vs...)
+			return v, size, err
+		}
+		return nil, nil, no("the pieces do not fit together")
+	}
+	v, _, err := join(boxes, 0)
+	if err != nil {
+		return nil, err
+	}
+	return b.reshape(v, shape)
+}
+
+// cutGroups sorts intervals into groups between which none crosses.
+func cutGroups(n int, at func(k int) (lo, hi int)) [][]int {
+	idx := ir.Identity(n)
+	slices.SortStableFunc(idx, func(x, y int) int { a, _ := at(x); c, _ := at(y); return a - c })
+	var groups [][]int
+	end := -1
+	for _, k := range idx {
+		lo, hi := at(k)
+		if lo >= end {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], k)
+		end = max(end, hi)
+	}
+	return groups
+}

@@ -1,0 +1,110 @@
+package legal4d
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// strides that an accelerator's transposed convolution has.
+var deconvStrides = []int{1, 2, 4, 8, 16}
+
+// convTranspose writes a transposed convolution along W whose stride an
+// accelerator lacks as a convolution with a channel per phase, whose results
+// interleave along W:
+//
+//	y[s*m + r] = sum over j of x[m-j] * w[s*j + r]   (before cropping by pads)
+//
+// Preconditions: rank 4, group 1, no dilation, kernel and stride 1 along H.
+func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
+	keep := no("it is a transposed convolution")
+	g, err := op.ConvGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	x, w := n.In[0].Type.Shape, n.ConstIn(1)
+	if len(x) != 4 || w == nil || !w.DType.IsFloat() || n.Int("group") != 1 || w.Shape[2] != 1 || x[2] != 1 || n.Input(2) != nil && n.In[2].Const == nil {
+		return nil, keep
+	}
+	stride, dil := n.Ints("strides"), n.Ints("dilations")
+	if len(stride) != 2 || stride[0] != 1 || slices.Contains(deconvStrides, stride[1]) || len(dil) > 0 && (dil[0] != 1 || dil[1] != 1) || n.Out[0].Type.Shape[2] != 1 {
+		return nil, keep
+	}
+	s, k := stride[1], w.Shape[3]
+	cin, cout, l := w.Shape[0], w.Shape[1], x[3]
+	taps := (k + s - 1) / s
+	out := n.Out[0].Type.Shape[3]
+	begin := g.PadBegin[1]
+	m := (begin + out + s - 1) / s // blocks of s outputs
+	m = max(m, 1)
+	// x padded by taps-1 in front, so that block i sees x[i-taps+1 .. i]
+	after := m - l
+	f := make([]float64, s*cout*cin*taps)
+	for r := range s {
+		for o := range cout {
+			for c := range cin {
+				for j := range taps {
+					if at := s*j + r; at < k {
+						f[((r*cout+o)*cin+c)*taps+taps-1-j] = w.Float((c*cout+o)*k + at)
+					}
+				}
+			}
+		}
+	}
+	src, err := b.logical(b.of(n.In[0]))
+	if err != nil {
+		return nil, err
+	}
+	if after < 0 { // outputs cropped beyond the last input
+		if src, err = b.slice(src, axW, 0, m, 1); err != nil {
+			return nil, err
+		}
+		after = 0
+	}
+	in := []*ir.Value{src, b.g.AddConst(b.name("weight"), tensor.FromFloats(w.DType, []int{s * cout, cin, 1, taps}, f))}
+	if d := n.ConstIn(2); d != nil {
+		bias := make([]float64, s*cout)
+		for i := range bias {
+			bias[i] = d.Float(i % cout)
+		}
+		in = append(in, b.g.AddConst(b.name("bias"), tensor.FromFloats(d.DType, []int{s * cout}, bias)))
+	}
+	attrs := ir.Attrs{"kernel_shape": ir.Ints(1, taps), "pads": ir.Ints(0, taps-1, 0, after)}
+	for _, name := range []string{"act_min", "act_max"} {
+		if a, ok := n.Attrs[name]; ok {
+			attrs[name] = a
+		}
+	}
+	v, err := b.emit(op.Conv, "phases", attrs, in...)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{dims: make([][]digit, 4), val: v}
+	atom := func(size int) []int {
+		if size == 1 {
+			return nil
+		}
+		return []int{p.newAtom(size)}
+	}
+	n0, r, o, i := atom(x[0]), atom(s), atom(cout), atom(m)
+	p.axes = [4][]int{n0, slices.Concat(r, o), nil, i}
+	dim := func(size int, as ...int) []digit {
+		if size == 1 {
+			return nil
+		}
+		return []digit{{size, 0, as}}
+	}
+	p.dims = [][]digit{dim(x[0], n0...), dim(cout, o...), nil, dim(m*s, slices.Concat(i, r)...)}
+	q, err := b.relayout(p, [4][]int{n0, o, nil, slices.Concat(i, r)})
+	if err != nil {
+		return nil, err
+	}
+	q.normalise()
+	ps, err := b.take([]*part{q}, 3, begin, begin+out)
+	if err != nil {
+		return nil, err
+	}
+	return result(n, ps), nil
+}

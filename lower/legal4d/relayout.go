@@ -1,0 +1,211 @@
+package legal4d
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+)
+
+// relayout moves the atoms of a part to other places on the axes, in 4-D:
+//   - by Reshape where the order of the data stays,
+//   - by one Transpose where axes trade places,
+//   - by SpaceToDepth or DepthToSpace where blocks of H and W meet C,
+//   - by Reshape, Transpose, Reshape where three runs of atoms trade places,
+//   - by several of these otherwise: any order is reached by moving one run
+//     after the other to the front, which is [X, a, Y] -> [a, X, Y].
+//
+// The batch stays on N where it lies there before and after.
+func (b *builder) relayout(p *part, want [4][]int) (*part, error) {
+	q := p.clone()
+	q.axes = want
+	for x := range q.axes {
+		q.axes[x] = slices.Clone(want[x])
+	}
+	src, dst := slices.Concat(p.axes[:]...), slices.Concat(want[:]...)
+	if len(src) != len(dst) {
+		panic("BUG: relayout loses atoms")
+	}
+	v, err := b.moveAtoms(p, want, src, dst)
+	if err != nil {
+		return nil, err
+	}
+	q.val, err = b.reshape(v, q.shape())
+	return q, err
+}
+
+func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) (*ir.Value, error) {
+	if slices.Equal(src, dst) {
+		return p.val, nil
+	}
+	for _, perm := range perms {
+		ok := true
+		for x := range want {
+			ok = ok && slices.Equal(want[x], p.axes[perm[x]])
+		}
+		if ok {
+			return b.transpose(p.val, perm)
+		}
+	}
+	if v, err := b.blocks(p, want); v != nil || err != nil {
+		return v, err
+	}
+	batch := 0
+	if slices.Equal(p.axes[axN], want[axN]) {
+		batch = len(want[axN])
+	}
+	n := p.count(dst[:batch])
+	runs := runsOf(src[batch:], dst[batch:])
+	shape := func(r ...[]int) []int {
+		s := []int{n}
+		for _, as := range r {
+			s = append(s, p.count(as))
+		}
+		for len(s) < 4 {
+			s = append(s, 1)
+		}
+		return s
+	}
+	v := p.val
+	var err error
+	if len(runs) <= 3 {
+		// runs in the order of src; the order wanted is that of dst
+		if v, err = b.reshape(v, shape(runs...)); err != nil {
+			return nil, err
+		}
+		order := slices.Clone(runs)
+		slices.SortFunc(order, func(x, y []int) int { return slices.Index(dst, x[0]) - slices.Index(dst, y[0]) })
+		// a run that is an axis of its own goes there at once
+		perm := []int{0, 0, 0, 0}
+		used := []bool{true, false, false, false}
+		free := []int{}
+		for k := len(runs) + 1; k < 4; k++ {
+			free = append(free, k)
+		}
+		exact := true
+		for x := axC; x <= axW; x++ {
+			i := slices.IndexFunc(runs, func(r []int) bool { return slices.Equal(r, want[x]) })
+			switch {
+			case i >= 0:
+				perm[x] = i + 1
+				used[i+1] = true
+			case len(want[x]) == 0 && len(free) > 0:
+				perm[x], free = free[0], free[1:]
+				used[perm[x]] = true
+			default:
+				exact = false
+			}
+		}
+		if exact && !slices.Contains(used, false) {
+			return b.transpose(v, perm)
+		}
+		perm = []int{0}
+		for _, r := range order {
+			perm = append(perm, 1+slices.IndexFunc(runs, func(x []int) bool { return x[0] == r[0] }))
+		}
+		for len(perm) < 4 {
+			perm = append(perm, len(perm))
+		}
+		return b.transpose(v, perm)
+	}
+	seq := slices.Clone(runs)
+	order := slices.Clone(runs)
+	slices.SortFunc(order, func(x, y []int) int { return slices.Index(dst, y[0]) - slices.Index(dst, x[0]) })
+	for _, r := range order { // the last run of dst first
+		i := slices.IndexFunc(seq, func(x []int) bool { return x[0] == r[0] })
+		if i == 0 {
+			continue
+		}
+		x, y := slices.Concat(seq[:i]...), slices.Concat(seq[i+1:]...)
+		if v, err = b.reshape(v, shape(x, r, y)); err != nil {
+			return nil, err
+		}
+		if v, err = b.transpose(v, []int{0, 2, 1, 3}); err != nil {
+			return nil, err
+		}
+		seq = slices.Concat([][]int{r}, seq[:i], seq[i+1:])
+	}
+	return v, nil
+}
+
+// perms are the permutations of four axes, those first that keep N.
+var perms = func() [][]int {
+	var out [][]int
+	for a := range 4 {
+		for b := range 4 {
+			for c := range 4 {
+				if d := 6 - a - b - c; a != b && a != c && b != c && d != a && d != b && d != c && d >= 0 && d < 4 {
+					out = append(out, []int{a, b, c, d})
+				}
+			}
+		}
+	}
+	return out
+}()
+
+// runsOf cuts src into the longest runs that stay together in dst.
+func runsOf(src, dst []int) [][]int {
+	var runs [][]int
+	for i, a := range src {
+		if i > 0 {
+			if k := slices.Index(dst, src[i-1]); k+1 < len(dst) && dst[k+1] == a {
+				runs[len(runs)-1] = append(runs[len(runs)-1], a)
+				continue
+			}
+		}
+		runs = append(runs, []int{a})
+	}
+	return runs
+}
+
+// blocks writes a movement of square blocks between H, W and C:
+//
+//	C, (h r), (w r)  ->  (r r C), h, w   SpaceToDepth
+//	(r r C), h, w    ->  C, (h r), (w r) DepthToSpace, mode DCR
+//	(C r r), h, w    ->  C, (h r), (w r) DepthToSpace, mode CRD
+//
+// SpaceToDepth is followed by a permutation of C where that is wanted. nil
+// where the movement is of another kind.
+func (b *builder) blocks(p *part, want [4][]int) (*ir.Value, error) {
+	if !slices.Equal(p.axes[axN], want[axN]) {
+		return nil, nil
+	}
+	tails := func(from, to [4][]int) (h, w int, ok bool) {
+		fh, fw := from[axH], from[axW]
+		lh, lw := len(fh)-1, len(fw)-1
+		if lh < 0 || lw < 0 || !slices.Equal(fh[:lh], to[axH]) || !slices.Equal(fw[:lw], to[axW]) || p.size[fh[lh]] != p.size[fw[lw]] {
+			return 0, 0, false
+		}
+		return fh[lh], fw[lw], true
+	}
+	if h, w, ok := tails(p.axes, want); ok {
+		v, err := b.move(op.SpaceToDepth, "space_to_depth", ir.Attrs{"blocksize": ir.Int(p.size[h])}, p.val)
+		if err != nil {
+			return nil, err
+		}
+		q := p.clone()
+		q.val, q.axes = v, want
+		q.axes[axC] = slices.Concat([]int{h, w}, p.axes[axC])
+		if slices.Equal(q.axes[axC], want[axC]) {
+			return v, nil
+		}
+		q, err = b.relayout(q, want)
+		if err != nil {
+			return nil, err
+		}
+		return q.val, nil
+	}
+	if h, w, ok := tails(want, p.axes); ok {
+		mode := ""
+		switch {
+		case slices.Equal(p.axes[axC], slices.Concat([]int{h, w}, want[axC])):
+			mode = "DCR"
+		case slices.Equal(p.axes[axC], slices.Concat(want[axC], []int{h, w})):
+			mode = "CRD"
+		default:
+			return nil, nil
+		}
+		return b.move(op.DepthToSpace, "depth_to_space_"+mode, ir.Attrs{"blocksize": ir.Int(p.size[h]), "mode": ir.Str(mode)}, p.val)
+	}
+	return nil, nil
+}

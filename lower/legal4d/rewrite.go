@@ -1,0 +1,480 @@
+package legal4d
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// rewriter gives the outputs of a node in the new graph.
+type rewriter func(b *builder, n *ir.Node) ([]*rep, error)
+
+// rewriters by operator. What is not here keeps its logical form; so does a
+// node that its rewriter refuses.
+var rewriters map[string]rewriter
+
+func init() {
+	rewriters = map[string]rewriter{
+		"Identity": same, "Dropout": same,
+		"Reshape": reshapes, "Flatten": reshapes, "Squeeze": reshapes, "Unsqueeze": reshapes,
+		"Transpose": transposes, "Concat": concats, "Slice": slicesOf, "Split": splits, "Gather": gathers,
+		"Expand":  expands,
+		"Softmax": lanes, "LogSoftmax": lanes, "Hardmax": lanes, "ArgMax": lanes, "ArgMin": lanes,
+		"LayerNormalization": layerNorm, "RMSNormalization": layerNorm,
+		"ReduceMean": reduces, "ReduceSum": reduces, "ReduceMax": reduces, "ReduceMin": reduces,
+		"Gemm": gemm, "MatMul": matMul, "Conv": conv, "ConvTranspose": convTranspose,
+	}
+}
+
+// isElementwise reports operators of which every output element comes from the
+// elements in the same place, up to broadcasting.
+func isElementwise(n *ir.Node) bool {
+	if n.Op.Domain != "" || len(n.Out) != 1 {
+		return false
+	}
+	switch n.Op.Name {
+	case "QuantizeLinear", "DequantizeLinear", "BitCast", "Identity", "Dropout":
+		return false
+	case "PRelu", "Where":
+		return true
+	}
+	return n.Op.Pattern == ir.Elementwise || n.Op.Pattern == ir.Broadcast
+}
+
+// node rewrites one node.
+func (b *builder) node(n *ir.Node) error {
+	b.cur = n
+	f := rewriters[n.Op.Name]
+	if n.Op.Domain != "" {
+		f = nil
+	}
+	if f == nil && isElementwise(n) {
+		f = elementwise
+	}
+	why := "the operator " + n.Op.Name + " has no form on 4-D tensors of its own"
+	if n.Quantised() {
+		f, why = nil, "the node computes on quantised values"
+	}
+	if f != nil {
+		out, err := f(b, n)
+		if err == nil {
+			for i, v := range n.Out {
+				if out[i] != nil {
+					b.env[v] = out[i]
+				}
+			}
+			return nil
+		}
+		var e *errNo
+		if !errors.As(err, &e) {
+			return err
+		}
+		why = e.why
+	}
+	if !fourD(n) {
+		b.left = append(b.left, Left{Node: n.Name, Op: n.Op.Name, Origin: n.Origin, Reason: why})
+	}
+	return b.keep(n)
+}
+
+// fourD reports a node whose run-time operands all have rank 4.
+func fourD(n *ir.Node) bool {
+	for _, v := range append(slices.Clone(n.In), n.Out...) {
+		if v != nil && v.Const == nil && v.Type.Rank() != 4 {
+			return false
+		}
+	}
+	return true
+}
+
+// keep copies a node as it is, on logical tensors.
+func (b *builder) keep(n *ir.Node) error {
+	m := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Out: make([]*ir.Value, len(n.Out)), Origin: n.Origin}
+	for _, body := range n.Body {
+		m.Body = append(m.Body, body.Clone())
+	}
+	for _, v := range n.In {
+		if v == nil {
+			m.In = append(m.In, nil)
+			continue
+		}
+		w, err := b.logical(b.of(v))
+		if err != nil {
+			return err
+		}
+		m.In = append(m.In, w)
+	}
+	var names []string
+	for _, v := range n.Out {
+		names = append(names, v.Name)
+	}
+	if err := b.g.AddNode(m, names); err != nil {
+		return err
+	}
+	for i, v := range n.Out {
+		m.Out[i].Type = v.Type
+		b.env[v] = &rep{shape: v.Type.Shape, dt: v.Type.DType, whole: m.Out[i]}
+	}
+	return nil
+}
+
+// findMixing marks the values of which every element may meet every other
+// before the outputs are reached: parts of such a tensor are joined early. The
+// others, on their way to the outputs only, stay apart.
+func (b *builder) findMixing() {
+	b.mixing = map[*ir.Value]bool{}
+	for i := len(b.old.Nodes) - 1; i >= 0; i-- {
+		n := b.old.Nodes[i]
+		m := mixes(n)
+		for _, v := range n.Out {
+			m = m || b.mixing[v]
+		}
+		if m {
+			for _, v := range n.In {
+				if v != nil {
+					b.mixing[v] = true
+				}
+			}
+		}
+	}
+}
+
+func mixes(n *ir.Node) bool {
+	switch n.Op.Name {
+	case "Conv":
+		return !pointwise(n)
+	case "MatMul":
+		return n.In[1].Const == nil && n.In[0].Const == nil
+	case "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LpPool", "Resize", "InstanceNormalization", "GroupNormalization", "GridSample", "DepthToSpace", "SpaceToDepth", "Einsum":
+		return true
+	case "ReduceMean", "ReduceMax", "ReduceSum":
+		axes, err := op.ReduceAxes(n)
+		return err == nil && n.In[0].Type.Rank() == 4 && slices.Equal(axes, []int{2, 3})
+	}
+	return false
+}
+
+func (b *builder) parts(v *ir.Value) ([]*part, error) { return b.get(b.of(v)) }
+
+// result is a rep of output 0 of n made of parts.
+func result(n *ir.Node, parts []*part) []*rep { return []*rep{made(n.Out[0], parts)} }
+
+func made(v *ir.Value, parts []*part) *rep {
+	for _, p := range parts {
+		p.normalise()
+	}
+	return &rep{shape: v.Type.Shape, dt: v.Type.DType, parts: parts}
+}
+
+func same(b *builder, n *ir.Node) ([]*rep, error) {
+	out := make([]*rep, len(n.Out))
+	out[0] = b.of(n.In[0])
+	for _, v := range n.Out[1:] {
+		if len(v.Uses()) > 0 || b.old.IsOutput(v) {
+			return nil, no("its mask is read")
+		}
+	}
+	return out, nil
+}
+
+func reshapes(b *builder, n *ir.Node) ([]*rep, error) {
+	return b.view(n, func(p *part) (*part, bool) { return p.reshaped(n.Out[0].Type.Shape) })
+}
+
+func transposes(b *builder, n *ir.Node) ([]*rep, error) {
+	perm, err := op.Perm(n)
+	if err != nil {
+		return nil, err
+	}
+	return b.view(n, func(p *part) (*part, bool) { return p.transposed(perm), true })
+}
+
+// view changes the maps of the parts.
+func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) ([]*rep, error) {
+	ps, err := b.parts(n.In[0])
+	if err != nil {
+		return nil, err
+	}
+	for try := 0; ; try++ {
+		var out []*part
+		for _, p := range ps {
+			if q, ok := f(p); ok {
+				out = append(out, q)
+			}
+		}
+		if len(out) == len(ps) {
+			return result(n, out), nil
+		}
+		if try > 0 || len(ps) == 1 {
+			return nil, no("the reshape from %v to %v takes dimensions apart that do not factor", n.In[0].Type.Shape, n.Out[0].Type.Shape)
+		}
+		if ps = b.mergeAll(ps, func(int) int { return axW }); len(ps) > 1 {
+			return nil, no("the reshape from %v to %v cuts across pieces", n.In[0].Type.Shape, n.Out[0].Type.Shape)
+		}
+	}
+}
+
+// concats puts the parts of all inputs side by side; nothing is moved unless
+// the whole tensor is needed soon.
+func concats(b *builder, n *ir.Node) ([]*rep, error) {
+	axis := n.Int("axis")
+	if axis < 0 {
+		axis += len(n.Out[0].Type.Shape)
+	}
+	total := n.Out[0].Type.Shape[axis]
+	var all []*part
+	at := 0
+	for _, v := range n.In {
+		if v.Type.Shape[axis] == 0 {
+			continue
+		}
+		ps, err := b.parts(v)
+		if err != nil {
+			return nil, err
+		}
+		one := func(ps []*part) ([]*part, bool) {
+			var out []*part
+			for _, p := range ps {
+				q := p.clone()
+				q.normalise()
+				var d digit
+				switch len(q.dims[axis]) {
+				case 0:
+					d = digit{1, 0, nil}
+				case 1:
+					d = q.dims[axis][0]
+				default:
+					return nil, false
+				}
+				q.dims[axis] = []digit{{total, at + d.start, d.atoms}}
+				out = append(out, q)
+			}
+			return out, true
+		}
+		out, ok := one(ps)
+		if !ok {
+			m, err := b.mergeAlong(ps, axis, axW)
+			if err != nil {
+				return nil, err
+			}
+			if out, ok = one(m); !ok {
+				return nil, no("the pieces of dimension %d are interleaved", axis)
+			}
+		}
+		all = append(all, out...)
+		at += v.Type.Shape[axis]
+	}
+	r := made(n.Out[0], all)
+	if b.mixing[n.Out[0]] {
+		prefer := axC
+		if len(r.shape) == 4 {
+			prefer = axis
+		} else if axis > 1 {
+			prefer = axW
+		}
+		if m, err := b.mergeAlong(r.parts, axis, prefer); err == nil {
+			r.parts = m
+		}
+	}
+	return []*rep{r}, nil
+}
+
+// take is [lo, hi) of one dimension of a tensor.
+func (b *builder) take(ps []*part, dim, lo, hi int) ([]*part, error) {
+	var out []*part
+	for _, p := range ps {
+		q := p.clone()
+		q.normalise()
+		ds := q.dims[dim]
+		if len(ds) == 0 {
+			out = append(out, q)
+			continue
+		}
+		if len(ds) > 1 {
+			return nil, no("the pieces of dimension %d are interleaved", dim)
+		}
+		d := ds[0]
+		a, z := max(lo, d.start), min(hi, d.start+q.len(d))
+		if a >= z {
+			continue
+		}
+		rs, err := b.narrow(q, dim, 0, a-d.start, z-d.start)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rs {
+			r = r.clone()
+			r.normalise()
+			if len(r.dims[dim]) != 1 {
+				return nil, no("a slice of dimension %d leaves interleaved pieces", dim)
+			}
+			d := &r.dims[dim][0]
+			d.start -= lo
+			d.n = hi - lo
+			r.normalise()
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// takeOf is take of a value; where its pieces are interleaved it joins them.
+func (b *builder) takeOf(v *ir.Value, dim, lo, hi int) ([]*part, error) {
+	ps, err := b.parts(v)
+	if err != nil {
+		return nil, err
+	}
+	out, err := b.take(ps, dim, lo, hi)
+	if err == nil || len(ps) == 1 {
+		return out, err
+	}
+	m, err := b.mergeAlong(ps, dim, axW)
+	if err != nil {
+		return nil, err
+	}
+	return b.take(m, dim, lo, hi)
+}
+
+func slicesOf(b *builder, n *ir.Node) ([]*rep, error) {
+	g, err := op.SliceGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	if tensor.Count(g.Shape) == 0 {
+		return nil, no("the slice is empty")
+	}
+	r := b.of(n.In[0])
+	ps, err := b.get(r)
+	if err != nil {
+		return nil, err
+	}
+	for d, k := range g.Shape {
+		switch {
+		case g.Step[d] == 1 || k == 1:
+			if ps, err = b.take(ps, d, g.Start[d], g.Start[d]+k); err != nil {
+				if d > 0 || len(b.of(n.In[0]).parts) == 1 {
+					return nil, err
+				}
+				if ps, err = b.takeOf(n.In[0], d, g.Start[d], g.Start[d]+k); err != nil {
+					return nil, err
+				}
+			}
+		case g.Step[d] > 1:
+			if ps, err = b.strided(ps, d, g.Start[d], g.Step[d], k); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, no("the slice steps backwards")
+		}
+	}
+	return result(n, ps), nil
+}
+
+// strided is every step-th index of a dimension that lies alone on an axis.
+func (b *builder) strided(ps []*part, dim, start, step, count int) ([]*part, error) {
+	if len(ps) != 1 {
+		return nil, no("a strided slice of pieces")
+	}
+	p := ps[0].clone()
+	as := p.atomsOf(dim)
+	if len(as) == 0 || !p.whole(dim) {
+		return nil, no("a strided slice of pieces")
+	}
+	x, _ := p.axisOf(as[0])
+	if !slices.Equal(p.axes[x], as) {
+		return nil, no("a strided slice of a dimension that shares its axis")
+	}
+	v, err := b.slice(p.val, x, start, start+step*(count-1)+1, step)
+	if err != nil {
+		return nil, err
+	}
+	p.val = v
+	a := p.newAtom(count)
+	p.axes[x] = []int{a}
+	p.dims[dim] = []digit{{count, 0, []int{a}}}
+	return []*part{p}, nil
+}
+
+func splits(b *builder, n *ir.Node) ([]*rep, error) {
+	axis, sizes, err := op.SplitSizes(n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*rep, len(sizes))
+	at := 0
+	for i, k := range sizes {
+		if k == 0 {
+			return nil, no("a piece is empty")
+		}
+		if v := n.Out[i]; len(v.Uses()) > 0 || b.old.IsOutput(v) {
+			ps, err := b.takeOf(n.In[0], axis, at, at+k)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = made(v, ps)
+		}
+		at += k
+	}
+	return out, nil
+}
+
+// gathers takes constant indices: a run of them is a slice, others are slices
+// side by side.
+func gathers(b *builder, n *ir.Node) ([]*rep, error) {
+	idx := n.ConstIn(1)
+	x := n.In[0].Type.Shape
+	axis := n.Int("axis")
+	if axis < 0 {
+		axis += len(x)
+	}
+	if idx == nil || len(idx.Shape) > 1 || n.In[0].Const != nil || idx.Len() == 0 {
+		return nil, no("the indices of the Gather are not a constant of rank 0 or 1")
+	}
+	var all []*part
+	for i := 0; i < idx.Len(); {
+		at := int(idx.Int(i))
+		if at < 0 {
+			at += x[axis]
+		}
+		if at < 0 || at >= x[axis] {
+			return nil, no("an index of the Gather is outside of the dimension")
+		}
+		k := 1
+		for i+k < idx.Len() && idx.Int(i+k) == int64(at+k) {
+			k++
+		}
+		ps, err := b.takeOf(n.In[0], axis, at, at+k)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range ps {
+			q := p.clone()
+			d := digit{n: 1}
+			if len(q.dims[axis]) == 1 {
+				d = q.dims[axis][0]
+			}
+			if idx.Len() > 1 {
+				q.dims[axis] = []digit{{idx.Len(), i + d.start, d.atoms}}
+			}
+			all = append(all, q)
+		}
+		i += k
+	}
+	if len(idx.Shape) == 0 {
+		for _, p := range all {
+			p.dims = slices.Delete(p.dims, axis, axis+1)
+		}
+	}
+	return result(n, all), nil
+}
+
+// expands broadcasts where nothing changes but dimensions of size 1 in front.
+func expands(b *builder, n *ir.Node) ([]*rep, error) {
+	if tensor.Count(n.In[0].Type.Shape) != tensor.Count(n.Out[0].Type.Shape) {
+		return nil, no("it repeats data")
+	}
+	return reshapes(b, n)
+}
