@@ -79,11 +79,19 @@ func (b *builder) toChannels(p *part, dims ...int) ([]*part, error) {
 		}
 	}
 	want[axC] = own
+	settle(&want)
 	q, err := b.relayout(p, want)
 	if err != nil {
 		return nil, err
 	}
 	return []*part{q}, nil
+}
+
+// settle puts what lies on H alone on W: rows of matrices lie there everywhere.
+func settle(axes *[4][]int) {
+	if len(axes[axW]) == 0 {
+		axes[axH], axes[axW] = nil, axes[axH]
+	}
 }
 
 func without(as, drop []int) []int {

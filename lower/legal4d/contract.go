@@ -151,6 +151,7 @@ func (b *builder) moveToChannels(p *part, kd int) (*part, error) {
 		want[x] = append(want[x], rest...)
 	}
 	want[axC] = own
+	settle(&want)
 	return b.relayout(p, want)
 }
 

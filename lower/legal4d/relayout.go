@@ -1,6 +1,7 @@
 package legal4d
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -12,8 +13,7 @@ import (
 //   - by one Transpose where axes trade places,
 //   - by SpaceToDepth or DepthToSpace where blocks of H and W meet C,
 //   - by Reshape, Transpose, Reshape where three runs of atoms trade places,
-//   - by several of these otherwise: any order is reached by moving one run
-//     after the other to the front, which is [X, a, Y] -> [a, X, Y].
+//   - by several of these otherwise, as few as there can be.
 //
 // The batch stays on N where it lies there before and after.
 func (b *builder) relayout(p *part, want [4][]int) (*part, error) {
@@ -108,24 +108,91 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) (*ir.Value, 
 		}
 		return b.transpose(v, perm)
 	}
-	seq := slices.Clone(runs)
-	order := slices.Clone(runs)
-	slices.SortFunc(order, func(x, y []int) int { return slices.Index(dst, y[0]) - slices.Index(dst, x[0]) })
-	for _, r := range order { // the last run of dst first
-		i := slices.IndexFunc(seq, func(x []int) bool { return x[0] == r[0] })
-		if i == 0 {
-			continue
-		}
-		x, y := slices.Concat(seq[:i]...), slices.Concat(seq[i+1:]...)
-		if v, err = b.reshape(v, shape(x, r, y)); err != nil {
+	for _, st := range route(runs, dst) {
+		if v, err = b.reshape(v, shape(slices.Concat(st.blocks[0]...), slices.Concat(st.blocks[1]...), slices.Concat(st.blocks[2]...))); err != nil {
 			return nil, err
 		}
-		if v, err = b.transpose(v, []int{0, 2, 1, 3}); err != nil {
+		if v, err = b.transpose(v, []int{0, 1 + st.perm[0], 1 + st.perm[1], 1 + st.perm[2]}); err != nil {
 			return nil, err
 		}
-		seq = slices.Concat([][]int{r}, seq[:i], seq[i+1:])
 	}
 	return v, nil
+}
+
+// step permutes three blocks of runs; block i of the result is blocks[perm[i]].
+type step struct {
+	blocks [3][][]int
+	perm   [3]int
+}
+
+// maxSearch is the number of runs up to which the shortest route is searched
+// for (its factorial bounds the states).
+const maxSearch = 6
+
+// route finds permutations of three blocks that bring runs to the order of
+// dst: the fewest by breadth-first search, or for many runs one after the
+// other to the front.
+func route(runs [][]int, dst []int) []step {
+	n := len(runs)
+	goal := make([]int, n) // run numbers in the order of dst
+	for i := range goal {
+		goal[i] = i
+	}
+	slices.SortFunc(goal, func(x, y int) int { return slices.Index(dst, runs[x][0]) - slices.Index(dst, runs[y][0]) })
+	mk := func(seq []int, i, j int, perm [3]int) step {
+		st := step{perm: perm}
+		for k, part := range [][]int{seq[:i], seq[i:j], seq[j:]} {
+			for _, r := range part {
+				st.blocks[k] = append(st.blocks[k], runs[r])
+			}
+		}
+		return st
+	}
+	after := func(seq []int, i, j int, perm [3]int) []int {
+		part := [3][]int{seq[:i], seq[i:j], seq[j:]}
+		return slices.Concat(part[perm[0]], part[perm[1]], part[perm[2]])
+	}
+	if n > maxSearch {
+		var out []step
+		seq := ir.Identity(n)
+		for k := n - 1; k >= 0; k-- {
+			if i := slices.Index(seq, goal[k]); i > 0 {
+				out = append(out, mk(seq, i, i+1, [3]int{1, 0, 2}))
+				seq = after(seq, i, i+1, [3]int{1, 0, 2})
+			}
+		}
+		return out
+	}
+	type state struct {
+		seq  []int
+		from int // state before
+		st   step
+	}
+	queue := []state{{seq: ir.Identity(n), from: -1}}
+	seen := map[string]bool{fmt.Sprint(queue[0].seq): true}
+	for at := 0; at < len(queue); at++ {
+		if slices.Equal(queue[at].seq, goal) {
+			var out []step
+			for k := at; queue[k].from >= 0; k = queue[k].from {
+				out = append(out, queue[k].st)
+			}
+			slices.Reverse(out)
+			return out
+		}
+		seq := queue[at].seq
+		for i := 0; i < n; i++ {
+			for j := i + 1; j <= n; j++ {
+				for _, perm := range [][3]int{{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+					next := after(seq, i, j, perm)
+					if key := fmt.Sprint(next); !seen[key] {
+						seen[key] = true
+						queue = append(queue, state{next, at, mk(seq, i, j, perm)})
+					}
+				}
+			}
+		}
+	}
+	panic("BUG: no route between two orders of the same runs")
 }
 
 // perms are the permutations of four axes, those first that keep N.
