@@ -164,14 +164,95 @@ func bytesOf(v []float32) []byte {
 // TestRun builds all models into one program with the sanitizers, and compares
 // outputs with the interpreter and helpers with the definition of Quantize- and
 // DequantizeLinear.
-func TestRun(t *testing.T) {
+func TestRun(t *testing.T) { runAll(t, 1e-6, models()) }
+
+// TestRandom does the same with random networks and with graphs of views and
+// odd memory orders: places and orders must be the kernels', not only the
+// interpreter's.
+func TestRandom(t *testing.T) {
+	var ms []*model
+	for seed := range uint64(24) {
+		m := &model{prefix: fmt.Sprintf("r%d", seed), net: irtest.Gen(seed, tensor.F32), precision: []string{"float32", "int8"}[seed%2], native: seed%3 == 0}
+		if m.precision == "int8" && irtest.Count(m.net, "ConvTranspose") > 0 {
+			m.precision = "float32"
+		}
+		ms = append(ms, m)
+	}
+	for i, src := range orders {
+		ms = append(ms, &model{prefix: fmt.Sprintf("o%d", i), src: src, native: i%2 == 0})
+	}
+	runAll(t, 1e-4, ms)
+}
+
+// orders are graphs in which memory orders other than the two usual ones, views
+// of reshaped values, and parts of storages appear.
+var orders = []string{`
+		in %x : f32[1,6,4,4]
+		const %w : f32[6,6,1,1] = rand 1
+		const %s : i64[5] = {1,2,3,4,4}
+		const %b : i64[4] = {1,6,4,4}
+		%c = Conv(%x, %w)
+		%r = Reshape(%c, %s)
+		%t = Transpose(%r) {perm=[0,2,1,3,4]}
+		%u = Reshape(%t, %b)
+		%y = Conv(%u, %w)
+		out "y" = %y`, `
+		in %x : f32[1,6,4,4]
+		const %w : f32[6,6,1,1] = rand 1
+		const %k : f32[1,6,16] = rand 3
+		const %s : i64[3] = {1,6,16}
+		const %b : i64[4] = {1,6,4,4}
+		%c = Conv(%x, %w)
+		%r = Reshape(%c, %s)
+		%a = Softmax(%r) {axis=1}
+		%m = Mul(%a, %k)
+		%e = ReduceMax(%m) {axes=[1]}
+		%f = Sub(%m, %e)
+		%t = Transpose(%f) {perm=[2,0,1]}
+		%g = Tanh(%t)
+		%h = Transpose(%g) {perm=[1,2,0]}
+		%d = Reshape(%h, %b)
+		%y = Conv(%d, %w)
+		out "y" = %y
+		out "g" = %g`, `
+		in %x : f32[2,3,4,5]
+		const %p : i64[8] = {0,1,0,2,1,0,2,0}
+		const %i : i64[2] = {2,0}
+		const %one : i64[1] = {1}
+		const %three : i64[1] = {3}
+		const %two : i64[1] = {2}
+		%t = Transpose(%x) {perm=[2,0,3,1]}
+		%a = Pad(%t, %p)
+		%b = Slice(%a, %one, %three, %two)
+		%c = Gather(%b, %i) {axis=3}
+		%d, %e = Split(%c) {axis=3}
+		%f = Concat(%e, %d, %e) {axis=1}
+		%g = Transpose(%f) {perm=[1,3,0,2]}
+		%h = Relu(%g)
+		%y = ReduceMean(%h) {axes=[2]}
+		out "y" = %y
+		out "f" = %f`, `
+		in %x : f32[4,4]
+		const %z : i64[1] = {0}
+		const %one : i64[1] = {1}
+		%r = Sigmoid(%x)
+		%a = Slice(%r, %z, %one, %z)
+		%b = Sub(%r, %a)
+		%c, %d = Split(%b) {axis=0}
+		%e = Tanh(%d)
+		%f = Concat(%c, %e) {axis=0}
+		%g = Concat(%f, %b) {axis=0}
+		out "g" = %g`,
+}
+
+// runAll compiles models into one program, runs it and compares. tol bounds
+// max|a-b| / max|b| of float outputs.
+func runAll(t *testing.T, tol float64, ms []*model) {
 	cc := tool(t, "cc", "gcc")
 	dir := t.TempDir()
-	var ms []*model
 	var src, stdin bytes.Buffer
-	for _, m := range models() {
-		ms = append(ms, m.generate(t))
-		m.write(t, dir)
+	for _, m := range ms {
+		m.generate(t).write(t, dir)
 		fmt.Fprintf(&src, "#include \"%s.h\"\n", m.prefix)
 	}
 	src.WriteString(mainHead)
@@ -202,7 +283,7 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%v\n%s", err, msg.String())
 	}
 	for k, m := range ms {
-		m.compare(t, uint64(k)+1, &out)
+		m.compare(t, uint64(k)+1, tol, &out)
 	}
 	if out.Len() != 0 {
 		t.Errorf("%d bytes too many", out.Len())
@@ -210,7 +291,7 @@ func TestRun(t *testing.T) {
 }
 
 // compare reads what driver's code wrote.
-func (m *model) compare(t *testing.T, seed uint64, out *bytes.Buffer) {
+func (m *model) compare(t *testing.T, seed uint64, tol float64, out *bytes.Buffer) {
 	t.Helper()
 	status := func(what string, want int) {
 		if got := int(binary.LittleEndian.Uint32(out.Next(4))); got != want {
@@ -245,7 +326,7 @@ func (m *model) compare(t *testing.T, seed uint64, out *bytes.Buffer) {
 		got := tensorOf(x.Type)
 		switch {
 		case x.Type.DType.IsFloat():
-			if d := irtest.Diff(got, want); d > 1e-6 {
+			if d := irtest.Diff(got, want); d > tol {
 				t.Errorf("%s: output %s differs by %g", m.prefix, x.Name, d)
 			}
 		case !bytes.Equal(got.Bytes(), want.Bytes()):

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule"
 )
@@ -33,16 +34,63 @@ type model struct {
 	native bool
 	opt    codegen.Options
 
+	// net, when set, is taken instead of src, through all passes in the given
+	// precision.
+	net       *ir.Graph
+	precision string
+
 	graph *ir.Graph
 	prog  *schedule.Program
 	info  *codegen.Info
 	files []codegen.File
 }
 
-// generate takes the graph through layout, kernels and schedule; no pass
-// changes it before.
+// generate takes the graph through layout, kernels and schedule to files; no
+// pass changes src before.
 func (m *model) generate(t testing.TB) *model {
 	t.Helper()
+	if m.net != nil {
+		m.lower(t)
+	} else {
+		m.schedule(t)
+	}
+	o := m.opt
+	o.Prefix = m.prefix
+	if o.Source == "" {
+		o.Source = m.prefix + ".onnx"
+	}
+	if o.Board == "" {
+		o.Board, o.Version = "host", "test"
+	}
+	if o.Projects == nil {
+		o.Projects = codegen.Projects
+	}
+	var err error
+	if m.files, m.info, err = codegen.Generate(m.prog, o); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// lower takes net through the whole pipeline.
+func (m *model) lower(t testing.TB) {
+	o := lower.Options{Precision: m.precision, Legalize: true, NativeIO: m.native, Libraries: []string{"cmsisnn", "refc"}}
+	o.Target.Kernels = "auto"
+	if m.precision != "float32" {
+		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(m.net.In, 1, 1)}
+	}
+	r, err := lower.Run(m.net, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.graph = r.Graph
+	if m.prog, err = schedule.Build(r.Graph, r.Low); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// schedule gives the nodes of src kernels, orders and places.
+func (m *model) schedule(t testing.TB) {
 	g := irtest.Parse(t, "graph \"g\" {"+m.src+"\n}")
 	choose := func(n *ir.Node) *target.Kernel {
 		c, err := table.Choose(n, &target.Options{})
@@ -72,22 +120,7 @@ func (m *model) generate(t testing.TB) *model {
 	if m.prog, err = schedule.Build(g, low); err != nil {
 		t.Fatal(err)
 	}
-	o := m.opt
-	o.Prefix = m.prefix
-	if o.Source == "" {
-		o.Source = m.prefix + ".onnx"
-	}
-	if o.Board == "" {
-		o.Board, o.Version = "host", "test"
-	}
-	if o.Projects == nil {
-		o.Projects = codegen.Projects
-	}
-	if m.files, m.info, err = codegen.Generate(m.prog, o); err != nil {
-		t.Fatal(err)
-	}
 	m.graph = g
-	return m
 }
 
 // file is the text of an emitted file, "" when there is none.

@@ -43,14 +43,15 @@ func Build(g *ir.Graph, low map[*ir.Node]Lowering) (*Program, error) {
 		if err != nil {
 			return nil, err
 		}
+		same := p.ArenaBytes == best.ArenaBytes
 		if p.ArenaBytes < best.ArenaBytes {
 			best = p
 		} else {
 			clear(copied)
 		}
-		// One by one; with all copied, going back to views is worth it where it
-		// costs nothing.
-		if len(views) > 1 && len(views) <= maxTrials && len(g.Nodes) <= maxTrialNodes {
+		// Where it matters, one by one; with all copied, going back to views is
+		// worth it where it costs nothing.
+		if !same && len(views) > 1 && len(views) <= maxTrials && len(g.Nodes) <= maxTrialNodes {
 			for _, n := range views {
 				was := copied[n]
 				copied[n] = !was
