@@ -25,7 +25,7 @@ func require(t *testing.T, tool, binary string) {
 }
 
 func TestShippedBoardsLoad(t *testing.T) {
-	want := []string{"cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m33", "cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85", "host", "microbit"}
+	want := []string{"cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m33", "cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85", "host", "microbit", "mla-host", "mla-m55"}
 	if got := boards.List(); strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("List() = %v, want %v", got, want)
 	}
