@@ -125,6 +125,11 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	if out.Program, err = schedule.Build(out.Lowered.Graph, out.Lowered.Low); err != nil {
 		return nil, err
 	}
+	if c.DumpIR != "" {
+		if err := os.WriteFile(filepath.Join(c.DumpIR, "program.txt"), []byte(out.Program.String()), 0o666); err != nil {
+			return nil, err
+		}
+	}
 	out.memoryWarnings()
 	c.note("generating C")
 	sum := hex.EncodeToString(m.SHA256[:])
@@ -186,7 +191,7 @@ func (c *Config) dump() func(string, *ir.Graph) error {
 		if err := os.WriteFile(filepath.Join(c.DumpIR, name+".ir"), []byte(g.String()), 0o666); err != nil {
 			return err
 		}
-		b, err := exportBytes(g)
+		b, err := exportBytes(g, true)
 		if err != nil {
 			c.warn(fmt.Sprintf("--dump-ir: %s.onnx: %v", name, err))
 			return nil

@@ -188,6 +188,9 @@ func (c *Config) board() (*boards.Spec, error) {
 	if err != nil {
 		return nil, &InputError{err}
 	}
+	if len(s.Accelerators) > 0 {
+		return nil, usage("board %s has an accelerator (%s), which this version of nncc cannot compile for", s.Name, s.Accelerators[0].Kind)
+	}
 	return s, nil
 }
 

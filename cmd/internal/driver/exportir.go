@@ -5,9 +5,10 @@ import (
 	"github.com/nncc/nncc/ir"
 )
 
-// exportBytes is the graph as an ONNX file.
-func exportBytes(g *ir.Graph) ([]byte, error) {
-	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "nncc " + Version})
+// exportBytes is the graph as an ONNX file. custom lets operators of nncc's own
+// that have no ONNX form through, under their own domain: for looking at dumps.
+func exportBytes(g *ir.Graph, custom bool) ([]byte, error) {
+	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "nncc", Version: Version, Custom: custom})
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (c *Config) LegalizeModel(only []string) (*Rewritten, error) {
 	r.Rewrites = append(r.Rewrites, ctx.Rewrites...)
 	r.nodes[1] = len(g.Nodes)
 	r.Warnings = append([]string{}, c.warnings...)
-	if r.Model, err = exportBytes(g); err != nil {
+	if r.Model, err = exportBytes(g, false); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -104,7 +104,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	r.Rewrites = append(r.Rewrites, res.Rewrites...)
 	r.nodes[1] = len(g.Nodes)
 	r.Warnings = append([]string{}, c.warnings...)
-	if r.Model, err = exportBytes(g); err != nil {
+	if r.Model, err = exportBytes(g, false); err != nil {
 		return nil, err
 	}
 	return r, nil
