@@ -248,6 +248,21 @@ func (b *builder) heads(ps []*part, rank int, cut bool) ([]*part, error) {
 	for _, p := range ps {
 		p = p.clone()
 		p.dims = slices.Concat(make([][]digit, rank-len(p.dims)), p.dims)
+		var batch []int
+		for d := range rank - 2 {
+			batch = append(batch, p.atomsOf(d)...)
+		}
+		for _, as := range p.axes { // slices must not cut what is multiplied
+			k := len(without(as, batch))
+			if k > 0 && k < len(as) && len(without(as[:len(as)-k], batch)) > 0 {
+				q, err := b.relayout(p, [4][]int{axC: batch, axH: p.atomsOf(rank - 2), axW: p.atomsOf(rank - 1)})
+				if err != nil {
+					return nil, err
+				}
+				p = q
+				break
+			}
+		}
 		work := []*part{p}
 		for len(work) > 0 {
 			q := work[0]

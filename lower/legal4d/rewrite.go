@@ -2,6 +2,7 @@ package legal4d
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -163,8 +164,13 @@ func (b *builder) parts(v *ir.Value) ([]*part, error) { return b.get(b.of(v)) }
 func result(n *ir.Node, parts []*part) []*rep { return []*rep{made(n.Out[0], parts)} }
 
 func made(v *ir.Value, parts []*part) *rep {
+	k := 0
 	for _, p := range parts {
 		p.normalise()
+		k += p.count(slices.Concat(p.axes[:]...))
+	}
+	if k != v.Type.Elems() {
+		panic(fmt.Sprintf("BUG: the parts of %s hold %d elements of %v", v, k, v.Type.Shape))
 	}
 	return &rep{shape: v.Type.Shape, dt: v.Type.DType, parts: parts}
 }
