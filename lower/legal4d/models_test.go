@@ -113,7 +113,7 @@ func TestModels(t *testing.T) {
 				fmt.Println(brief(r.Native))
 				fmt.Println(brief(r.Restore))
 			}
-			nf := notFour(r.Native)
+			nf := append(notFour(r.Native), refused(r.Native)...)
 			for _, s := range nf {
 				if c.fourD {
 					t.Errorf("not 4-D: %s", s)

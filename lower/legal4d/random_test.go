@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target/mla"
 )
 
 // maker builds test graphs node by node.
@@ -135,7 +136,19 @@ func (m *maker) check(exact bool) (notIn4D []string) {
 			m.t.Fatalf("output %d differs by %g\nbefore\n%s\nafter\n%s\n%s", i, d, brief(m.g), brief(r.Native), brief(r.Restore))
 		}
 	}
-	return append(notFour(r.Native), leftOf(r.Left)...)
+	return append(append(notFour(r.Native), leftOf(r.Left)...), refused(r.Native)...)
+}
+
+// refused are the nodes that the accelerator does not take, for other reasons
+// than rank and batch, with what it says.
+func refused(g *ir.Graph) []string {
+	var out []string
+	for _, n := range g.Nodes {
+		for _, r := range mla.Judge(n, mla.Defaults()) {
+			out = append(out, fmt.Sprintf("%s: %s: %s", n, r.Code, r.Text))
+		}
+	}
+	return out
 }
 
 func leftOf[T any](l []T) []string {
