@@ -283,6 +283,36 @@ func TestConcat(t *testing.T) {
 	}
 }
 
+// TestResizeScales: Resize is an integer operator whether it is given factors,
+// as PyTorch writes them, or sizes; the factors are no operand with a scale.
+func TestResizeScales(t *testing.T) {
+	for _, mode := range []string{"nearest", "linear"} {
+		for _, factors := range [][]float32{{1, 1, 2, 2}, {1, 1, 2, 3}, {1, 1, 1, 1}, {1, 1, 1.5, 0.5}, nil} {
+			b := newBuilder(t, 1)
+			x := b.g.AddInput("x", ir.T(tensor.F32, 1, 4, 8, 8))
+			in := []*ir.Value{b.conv(x, 4, 1, 1, nil), nil, nil, nil}
+			if factors != nil {
+				in = in[:3]
+				in[2] = b.g.AddConst("factors", tensor.Of([]int{4}, factors))
+			} else {
+				in[3] = b.g.AddConst("sizes", tensor.Ints(1, 4, 16, 12))
+			}
+			b.g.AddOutput("y", b.conv(b.add("Resize", ir.Attrs{"mode": ir.Str(mode)}, in...), 4, 1, 1, nil))
+			s := samples(b.g, 4, 1)
+			q, _ := quantised(t, b.g, quant.Options{Samples: s})
+			for _, n := range q.Nodes {
+				if !n.Quantised() {
+					t.Errorf("%s %v: %s stays float\n%s", mode, factors, n, q)
+				}
+			}
+			want, got := irtest.Run(t, b.g, s[0])[0].Floats(), runInteger(t, q, s[0])[0].Floats()
+			if db := ratio(want, got); db < 24 {
+				t.Errorf("%s %v: %.1f dB", mode, factors, db)
+			}
+		}
+	}
+}
+
 // TestFloatTail: an output that joins very different ranges is joined in float.
 func TestFloatTail(t *testing.T) {
 	b := newBuilder(t, 1)

@@ -118,7 +118,7 @@ func (c *converter) free(n *ir.Node) (bool, error) {
 	in := append([]*ir.Value(nil), n.In...)
 	quantised := false
 	for i, v := range n.In {
-		if v == nil {
+		if v == nil || i > 0 && n.Op == op.Resize { // region, scales and sizes say where to sample
 			continue
 		}
 		if f, ok := c.int8Form(v); ok {
