@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/lower/layout"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/mla"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -29,6 +30,8 @@ type Options struct {
 	Target    target.Options
 	Libraries []string // kernel libraries, best first: cmsisnn, refc
 	Quant     quant.Options
+	// MLA, when set, are the limits of the board's accelerator.
+	MLA *mla.Limits
 	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
 	Dump func(name string, g *ir.Graph) error
 }
@@ -43,6 +46,9 @@ type Result struct {
 	Warnings    []string
 	Rewrites    []pass.Rewrite
 	Calibration *quant.Report // nil unless this run quantised the model
+	Segments    []*ir.Node    // what runs on the accelerator, in order
+	Refused     []Refusal     // what it does not take
+	restore     map[*ir.Node]bool
 }
 
 // Quantised reports a graph that carries its own quantisation.
@@ -62,14 +68,35 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if err := d.stage("import", g); err != nil {
 		return nil, err
 	}
-	if err := Legalise(g, o, r, d); err != nil {
+	var restore *ir.Graph
+	if o.MLA != nil && o.Legalize && !Quantised(g) {
+		var err error
+		if g, restore, err = fourD(g, r, d); err != nil {
+			return nil, err
+		}
+	} else if err := Legalise(g, o, r, d); err != nil {
 		return nil, err
 	}
 	if err := fixedPoint(g, o, r, d); err != nil {
 		return nil, err
 	}
+	var restoring map[*ir.Node]bool
+	if restore != nil {
+		var err error
+		if restoring, err = attachRestore(g, restore); err != nil {
+			return nil, err
+		}
+	}
 	if err := ownOutputs(g); err != nil {
 		return nil, err
+	}
+	if o.MLA != nil {
+		if err := r.offload(g, *o.MLA, restoring); err != nil {
+			return nil, err
+		}
+		if err := d.stage("segments", g); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.kernels(g, o, d); err != nil {
 		return nil, err

@@ -1,0 +1,184 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/legal4d"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/mla"
+)
+
+// Refusal is a node that the accelerator does not take.
+type Refusal struct {
+	Node    *ir.Node
+	Reasons []target.Reason
+}
+
+// fourD legalises g for an accelerator: every value 4-D where that is
+// possible. It returns the graph with native outputs and the graph that
+// rebuilds the original ones.
+func fourD(g *ir.Graph, r *Result, d *dumper) (native, restore *ir.Graph, err error) {
+	res, err := legal4d.Run(g, legal4d.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, l := range res.Left {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s %q stays without a 4-D form: %s", l.Op, l.Node, l.Reason))
+	}
+	ps, err := pass.Select(legal.Passes, "absorb", "cleanup")
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &pass.Ctx{}
+	if err := (&pass.Manager{Passes: ps}).Run(c, res.Native); err != nil {
+		return nil, nil, err
+	}
+	r.Rewrites = append(append(r.Rewrites, res.Rewrites...), c.Rewrites...)
+	if err := d.stage("4d", res.Native); err != nil {
+		return nil, nil, err
+	}
+	if err := d.stage("restore", res.Restore); err != nil {
+		return nil, nil, err
+	}
+	r.Legal = res.Native.Clone()
+	return res.Native, res.Restore, nil
+}
+
+// attachRestore continues an integer graph with native outputs by the graph
+// that rebuilds the original ones, and returns the nodes that do so. Data moves
+// as integers while all parts have one quantisation; parts that differ are
+// dequantised, and the output is float.
+func attachRestore(g, restore *ir.Graph) (map[*ir.Node]bool, error) {
+	made := map[*ir.Node]bool{}
+	env := map[*ir.Value]*ir.Value{}
+	if len(restore.In) != len(g.Out) {
+		return nil, fmt.Errorf("BUG: %d native outputs, %d are restored", len(g.Out), len(restore.In))
+	}
+	byName := map[string]*ir.Value{}
+	for i, n := range g.OutNames {
+		byName[n] = g.Out[i]
+	}
+	for _, v := range restore.In {
+		w := byName[v.Name]
+		if w == nil {
+			return nil, fmt.Errorf("BUG: no native output %s", v.Name)
+		}
+		env[v] = w
+	}
+	get := func(v *ir.Value) *ir.Value {
+		if v == nil {
+			return nil
+		}
+		if env[v] == nil {
+			env[v] = g.AddConst(v.Name, v.Const)
+		}
+		return env[v]
+	}
+	for _, n := range restore.Nodes {
+		in := make([]*ir.Value, len(n.In))
+		for i, v := range n.In {
+			in[i] = get(v)
+		}
+		q, quantised := oneQuant(n, in)
+		if !quantised {
+			for i, v := range in {
+				if v == nil || v.Type.Quant == nil {
+					continue
+				}
+				w, err := quant.Linear(g, nil, op.DequantizeLinear, v, v.Type)
+				if err != nil {
+					return nil, err
+				}
+				made[w.Def] = true
+				in[i] = w
+			}
+		}
+		m, err := g.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
+		if err != nil {
+			return nil, err
+		}
+		m.Origin = n.Origin
+		made[m] = true
+		for i, v := range n.Out {
+			if quantised {
+				m.Out[i].Type = m.Out[i].Type.WithQuant(q.DType, q.Quant)
+			}
+			env[v] = m.Out[i]
+		}
+	}
+	g.Out, g.OutNames = nil, nil
+	for i, v := range restore.Out {
+		g.AddOutput(restore.OutNames[i], get(v))
+	}
+	return made, nil
+}
+
+// oneQuant is the quantisation that all data inputs of a moving operator share.
+func oneQuant(n *ir.Node, in []*ir.Value) (ir.Type, bool) {
+	var t ir.Type
+	if n.Op.Quant != ir.QMove {
+		return t, false
+	}
+	data := n.Op.DataInputs(n)
+	for _, i := range data {
+		v := in[i]
+		if v == nil || v.Type.Quant == nil || v.Const != nil {
+			return t, false
+		}
+		if t.Quant == nil {
+			t = v.Type
+		} else if t.DType != v.Type.DType || !t.Quant.Equal(v.Type.Quant) {
+			return t, false
+		}
+	}
+	return t, t.Quant != nil
+}
+
+// offload cuts g for the accelerator and notes what it refused.
+func (r *Result) offload(g *ir.Graph, lim mla.Limits, restore map[*ir.Node]bool) error {
+	segments, err := Offload(g, mla.Kind, func(n *ir.Node) bool {
+		if restore[n] {
+			return false
+		}
+		why := mla.JudgeInteger(n, lim)
+		if len(why) > 0 {
+			r.Refused = append(r.Refused, Refusal{n, why})
+		}
+		return len(why) == 0
+	}, int64(lim.MinWork))
+	if err != nil {
+		return err
+	}
+	r.Segments = segments
+	r.restore = restore
+	return nil
+}
+
+// Restores reports whether a node only rebuilds original outputs or brings
+// inputs and outputs into the memory order of the border.
+func (r *Result) Restores(n *ir.Node) bool {
+	if r.restore[n] {
+		return true
+	}
+	if len(r.Segments) == 0 || n.Op == op.Segment {
+		return false
+	}
+	moves := n.Op == op.Relayout || n.Op == op.Identity || n.Op == op.Requantize && n.Out[0].Type.DType != n.In[0].Type.DType
+	return moves && (n.In[0].IsInput() || n.In[0].Def != nil && n.In[0].Def.Op == op.Segment || r.restore[n.In[0].Def]) || n.Op == op.DequantizeLinear && r.borders(n)
+}
+
+// borders reports a conversion whose readers all restore.
+func (r *Result) borders(n *ir.Node) bool {
+	for _, u := range n.Out[0].Uses() {
+		if !r.restore[u.Node] {
+			return false
+		}
+	}
+	return n.Out[0].Type.DType != tensor.I8
+}
