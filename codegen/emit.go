@@ -20,6 +20,7 @@ type emitter struct {
 	byInit  map[string]string
 	headers map[string]bool
 	funcs   map[string]bool
+	images  []imageView
 	binary  bool // weights live in one binary, addressed by offset
 }
 
@@ -148,6 +149,8 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 		return e.place(s.Node.Out[a.I], a.Off, a.CType, false)
 	case target.Scratch:
 		return pointer(a.CType, s.Scratch+a.Off, false)
+	case *target.Image:
+		return e.image(a)
 	case *target.Blob:
 		return e.blobRef(a, a.NoCast)
 	case *target.Struct:
@@ -283,4 +286,13 @@ func sortedKeys(m map[string]bool) []string {
 	}
 	sort.Strings(k)
 	return k
+}
+
+// image names a file that is linked as it is.
+func (e *emitter) image(a *target.Image) string {
+	k := len(e.images)
+	v := imageView{Name: fmt.Sprintf("%s_image_%d", e.prefix, k), File: fmt.Sprintf("%s_%d.%s", e.prefix, k, a.Ext), data: a.Data}
+	v.Fallback = len(a.Data) <= fallbackLimit
+	e.images = append(e.images, v)
+	return v.Name
 }

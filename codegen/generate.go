@@ -59,6 +59,7 @@ type Info struct {
 	Functions    []string
 	ArenaMacro   string
 	WeightBinary bool
+	Images       []string // files linked as they are: accelerator programs, in step order
 }
 
 // IOInfo names one input or output in C.
@@ -97,6 +98,11 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	}
 	info.WeightBytes = e.blobs.total()
 	info.WeightBinary = info.WeightBytes > cTextLimit
+	v.Images = e.images
+	for _, x := range e.images {
+		info.WeightBytes += len(x.data)
+		info.Images = append(info.Images, x.File)
+	}
 	v.Weights = weightsView(&e.blobs, info.WeightBinary)
 	info.Functions = sortedKeys(e.funcs)
 	runtime, err := runtimec.Files(info.Functions...)
@@ -116,6 +122,12 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 		files = append(files, File{o.Prefix + "_weights.bin", e.blobs.binary()})
 		if info.WeightBytes <= fallbackLimit {
 			files = append(files, File{o.Prefix + "_weights.inc", byteText(e.blobs.binary())})
+		}
+	}
+	for _, x := range e.images {
+		files = append(files, File{x.File, x.data})
+		if x.Fallback {
+			files = append(files, File{x.Inc(), byteText(x.data)})
 		}
 	}
 	for _, f := range runtime {

@@ -63,6 +63,9 @@ func renderAll(v *modelView) ([]File, error) {
 	if len(v.Weights.Blobs) > 0 {
 		jobs = append(jobs, job{v.Prefix + "_weights.h", "weights.h.tmpl"}, job{v.Prefix + "_weights.c", "weights.c.tmpl"})
 	}
+	if len(v.Images) > 0 {
+		jobs = append(jobs, job{v.Prefix + "_images.h", "images.h.tmpl"}, job{v.Prefix + "_images.c", "images.c.tmpl"})
+	}
 	if v.NeedsHelpers() {
 		jobs = append(jobs, job{v.Prefix + "_io.c", "io.c.tmpl"})
 	}

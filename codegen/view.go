@@ -25,6 +25,7 @@ type modelView struct {
 	Steps     []stepView
 	Structs   []structView
 	Weights   weightView
+	Images    []imageView
 	Headers   []string
 	Runtime   runtimeView
 	NeedsMath bool
@@ -72,6 +73,19 @@ func cmakeTarget(prefix string) string {
 	}
 	return prefix
 }
+
+// imageView is a file that the assembler includes.
+type imageView struct {
+	Name, File string
+	Fallback   bool // a C version for compilers without .incbin is there
+	data       []byte
+}
+
+// Bytes is the size of the file.
+func (v imageView) Bytes() int { return len(v.data) }
+
+// Inc is the file of the C version.
+func (v imageView) Inc() string { return v.File + ".inc" }
 
 // ioView is an input or output of the header and its helpers.
 type ioView struct {

@@ -36,6 +36,12 @@ type (
 		Pad    int    // bytes readable behind the end (over-reading kernels)
 		NoCast bool   // the callee takes a pointer to const
 	}
+	// Image is a pointer to a file that is emitted beside the sources and
+	// linked as it is: the program of an accelerator. Ext is its extension.
+	Image struct {
+		Ext  string
+		Data []byte
+	}
 	// Struct is the address of a struct. Without arena pointers in it, it
 	// becomes one file-scope constant shared by equal ones.
 	Struct struct {
@@ -68,6 +74,7 @@ func (In) isArg()      {}
 func (Out) isArg()     {}
 func (Scratch) isArg() {}
 func (*Blob) isArg()   {}
+func (*Image) isArg()  {}
 func (*Struct) isArg() {}
 func (*Array) isArg()  {}
 func (Nested) isArg()  {}
