@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/mla"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -64,6 +65,17 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	o := lower.Options{
 		Precision: c.Precision, Legalize: c.Legalize == "on", FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
 		Target: target.Options{Core: core(spec), Kernels: c.Kernels}, Libraries: spec.Kernels, Dump: c.dump(),
+	}
+	if len(spec.Accelerators) > 0 {
+		a := spec.Accelerators[0]
+		if a.Kind != mla.Kind {
+			return o, &InputError{fmt.Errorf("board %s: accelerator %s is of kind %q, which nncc does not know; known: %s", spec.Name, a.Name, a.Kind, mla.Kind)}
+		}
+		lim, err := mla.ParseLimits(a.Params)
+		if err != nil {
+			return o, &InputError{fmt.Errorf("board %s: accelerator %s: %w", spec.Name, a.Name, err)}
+		}
+		o.MLA = &lim
 	}
 	if c.Precision != "float32" && !lower.Quantised(g) {
 		q, err := c.quantOptions(g)

@@ -166,6 +166,11 @@ func newReport(o *Compiled) *Report {
 	for i, s := range o.Program.Steps {
 		r.layer(s, o.Info.StepBlobs[i])
 	}
+	if len(o.Board.Accelerators) > 0 {
+		r.accelerated(o)
+	} else {
+		r.libraries(o)
+	}
 	r.memory(o)
 	for _, f := range o.Files {
 		r.Files = append(r.Files, f.Path)
@@ -207,46 +212,45 @@ func (r *Report) layer(s *schedule.Step, weights int) {
 		l.Out = append(l.Out, v.Type.String())
 	}
 	r.Layers = append(r.Layers, l)
-	if s.Low.Library == "cmsis-nn" {
-		// A segment is a run of steps on the accelerated library.
-		k := len(r.Segments) - 1
-		if k < 0 || len(r.Layers) > 1 && r.Layers[len(r.Layers)-2].library(r) != r.Segments[k].ID {
-			r.Segments = append(r.Segments, ReportSegment{ID: k + 1, Accelerator: "cmsis-nn", Nodes: []string{}})
-			k++
-		}
-		r.Segments[k].Nodes = append(r.Segments[k].Nodes, s.Name)
-		r.Segments[k].MACs += l.MACs
-	} else {
-		f := ReportFallback{Node: s.Name, Op: n.Op.Name, MACs: l.MACs, Role: "compute", Reasons: []string{}}
-		for _, x := range s.Choice.Rejected {
-			if x.Library == s.Low.Library {
-				continue
-			}
-			for _, y := range x.Reasons {
-				f.Reasons = append(f.Reasons, x.Kernel+": "+y.Text)
-			}
-		}
-		if len(f.Reasons) == 0 {
-			f.Reasons = append(f.Reasons, "CMSIS-NN has no kernel for "+n.Op.Name+" on "+typeWord(n))
-		}
-		r.Fallback = append(r.Fallback, f)
-	}
-	for _, x := range s.Choice.Rejected {
-		if x.Library == s.Low.Library {
-			continue // another kernel of the same library took the node
-		}
-		r.Rejections = append(r.Rejections, rejection(s.Name, n, x))
-	}
 }
 
-// library is the id of the segment that the layer belongs to, -1 for none.
-func (l *ReportLayer) library(r *Report) int {
-	for i := len(r.Segments) - 1; i >= 0; i-- {
-		if s := r.Segments[i]; len(s.Nodes) > 0 && s.Nodes[len(s.Nodes)-1] == l.Name {
-			return s.ID
+// libraries fills segments, fallback and rejections of a Cortex-M board:
+// segments are the runs of CMSIS-NN layers.
+func (r *Report) libraries(o *Compiled) {
+	inSegment := false
+	for i, s := range o.Program.Steps {
+		n, l := s.Node, &r.Layers[i]
+		if s.Low.Library == "cmsis-nn" {
+			if !inSegment {
+				r.Segments = append(r.Segments, ReportSegment{ID: len(r.Segments), Accelerator: "cmsis-nn", Nodes: []string{}})
+			}
+			x := &r.Segments[len(r.Segments)-1]
+			x.Nodes = append(x.Nodes, s.Name)
+			x.MACs += l.MACs
+			inSegment = true
+		} else {
+			inSegment = false
+			f := ReportFallback{Node: s.Name, Op: n.Op.Name, MACs: l.MACs, Role: "compute", Reasons: []string{}}
+			for _, x := range s.Choice.Rejected {
+				if x.Library == s.Low.Library {
+					continue
+				}
+				for _, y := range x.Reasons {
+					f.Reasons = append(f.Reasons, x.Kernel+": "+y.Text)
+				}
+			}
+			if len(f.Reasons) == 0 {
+				f.Reasons = append(f.Reasons, "CMSIS-NN has no kernel for "+n.Op.Name+" on "+typeWord(n))
+			}
+			r.Fallback = append(r.Fallback, f)
+		}
+		for _, x := range s.Choice.Rejected {
+			if x.Library == s.Low.Library {
+				continue // another kernel of the same library took the node
+			}
+			r.Rejections = append(r.Rejections, rejection(s.Name, n, x))
 		}
 	}
-	return -1
 }
 
 func typeWord(n *ir.Node) string {

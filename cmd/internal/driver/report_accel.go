@@ -1,0 +1,58 @@
+package driver
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// accelerated fills segments, fallback and rejections of a board with an
+// accelerator. Fallback counts nodes, also those without code of their own.
+func (r *Report) accelerated(o *Compiled) {
+	kind := o.Board.Accelerators[0].Kind
+	for k, n := range o.Lowered.Segments {
+		s := ReportSegment{ID: n.Int("id"), Accelerator: kind, Nodes: []string{}, MACs: macs(n)}
+		if k < len(o.Info.Images) {
+			s.File = o.Info.Images[k]
+		}
+		for _, m := range n.Body[0].Nodes {
+			s.Nodes = append(s.Nodes, nodeName(m))
+		}
+		r.Segments = append(r.Segments, s)
+	}
+	refused := map[*ir.Node][]target.Reason{}
+	for _, x := range o.Lowered.Refused {
+		refused[x.Node] = x.Reasons
+		j := ReportRejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: kind, Reasons: []ReportReason{}}
+		for _, y := range x.Reasons {
+			j.Reasons = append(j.Reasons, ReportReason{y.Code, y.Text})
+		}
+		r.Rejections = append(r.Rejections, j)
+	}
+	for _, n := range o.Lowered.Graph.Nodes {
+		if n.Op == op.Segment {
+			continue
+		}
+		f := ReportFallback{Node: nodeName(n), Op: n.Op.Name, MACs: macs(n), Role: "compute", Reasons: []string{}}
+		why, no := refused[n]
+		switch {
+		case no:
+			for _, y := range why {
+				f.Reasons = append(f.Reasons, y.Text)
+			}
+		case o.Lowered.Restores(n):
+			f.Role = "restore"
+			f.Reasons = append(f.Reasons, "rebuilds original inputs and outputs around the accelerator")
+		default:
+			f.Reasons = append(f.Reasons, "a segment for it would cost more in transfers than it saves")
+		}
+		r.Fallback = append(r.Fallback, f)
+	}
+}
+
+func nodeName(n *ir.Node) string {
+	if len(n.Origin) > 0 && n.Origin[0] != "" {
+		return n.Origin[0]
+	}
+	return n.Name
+}
