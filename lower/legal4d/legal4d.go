@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/legal"
 )
@@ -85,6 +86,11 @@ func Run(g *ir.Graph, opt Options) (*Result, error) {
 		}
 		r.Rewrites = c.Rewrites
 	}
+	c := &pass.Ctx{}
+	if err := (&pass.Manager{Passes: Substitutes}).Run(c, g); err != nil {
+		return nil, err
+	}
+	r.Rewrites = append(r.Rewrites, c.Rewrites...)
 	b := &builder{old: g, g: ir.New(g.Name), env: map[*ir.Value]*rep{}, memo: map[string]*ir.Value{}, consts: map[string]*ir.Value{}}
 	b.findMixing()
 	for _, v := range g.In {
@@ -100,7 +106,7 @@ func Run(g *ir.Graph, opt Options) (*Result, error) {
 	if err := b.outputs(r); err != nil {
 		return nil, err
 	}
-	c := &pass.Ctx{}
+	c = &pass.Ctx{}
 	after := []pass.Pass{
 		{Name: "conv-slices", Run: convSlices, Numerics: pass.Reassoc},
 		*legal.Find("cleanup"),
@@ -238,6 +244,18 @@ func (r *Result) Original() (g *ir.Graph, restore map[*ir.Node]bool, err error) 
 		g.AddOutput(r.Restore.OutNames[i], val(v))
 	}
 	return g, restore, nil
+}
+
+// Entry are the nodes of Native that only bring inputs of another rank to 4-D:
+// views of memory that the host makes.
+func (r *Result) Entry() map[*ir.Node]bool {
+	out := map[*ir.Node]bool{}
+	for _, n := range r.Native.Nodes {
+		if x := n.Input(0); n.Op == op.Reshape && x.IsInput() && x.Type.Rank() != 4 {
+			out[n] = true
+		}
+	}
+	return out
 }
 
 // describe fills Outputs from Restore.

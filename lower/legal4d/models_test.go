@@ -32,7 +32,8 @@ func must(t testing.TB, g *ir.Graph) *legal4d.Result {
 	t.Helper()
 	r, err := legal4d.Run(g, legal4d.Options{})
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, brief(g))
+		text := brief(g)
+		t.Fatalf("%v in\n%s", err, text[:min(len(text), 5000)])
 	}
 	irtest.Verify(t, r.Native)
 	irtest.Verify(t, r.Restore)

@@ -348,6 +348,22 @@ func initial(shape []int) *part {
 	return p
 }
 
+// onChannels is the embedding of a whole tensor without a batch: the last two
+// dimensions on H and W, all others on C.
+func onChannels(shape []int) *part {
+	p := &part{dims: make([][]digit, len(shape))}
+	for k, n := range shape {
+		if n == 1 {
+			continue
+		}
+		a := p.newAtom(n)
+		p.dims[k] = []digit{{n, 0, []int{a}}}
+		x := max(axC, 4-len(shape)+k)
+		p.axes[x] = append(p.axes[x], a)
+	}
+	return p
+}
+
 // strides gives, for every atom, by how much its index moves a row-major
 // tensor whose dimension k has the stride st[k], and the offset of the part.
 func (p *part) strides(st []int) (atom []int, base int) {

@@ -204,7 +204,7 @@ func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) ([]*rep, error) 
 	if err != nil {
 		return nil, err
 	}
-	for try := 0; ; try++ {
+	for try := range 2 {
 		var out []*part
 		for _, p := range ps {
 			if q, ok := f(p); ok {
@@ -214,13 +214,29 @@ func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) ([]*rep, error) 
 		if len(out) == len(ps) {
 			return result(n, out), nil
 		}
-		if try > 0 || len(ps) == 1 {
-			return nil, no("the reshape from %v to %v takes dimensions apart that do not factor", n.In[0].Type.Shape, n.Out[0].Type.Shape)
-		}
-		if ps = b.mergeAll(ps, func(int) int { return axW }); len(ps) > 1 {
-			return nil, no("the reshape from %v to %v cuts across pieces", n.In[0].Type.Shape, n.Out[0].Type.Shape)
+		if try == 0 && len(ps) > 1 {
+			ps = b.mergeAll(ps, func(int) int { return axW })
 		}
 	}
+	if len(ps) > 1 {
+		return nil, no("the reshape from %v to %v cuts across pieces", n.In[0].Type.Shape, n.Out[0].Type.Shape)
+	}
+	// The dimensions do not factor: bring the data to their logical order and
+	// see them under the new shape.
+	p := ps[0]
+	var row [4][]int
+	for d := range p.dims {
+		row[axC] = append(row[axC], p.atomsOf(d)...)
+	}
+	q, err := b.relayout(p, row)
+	if err != nil {
+		return nil, err
+	}
+	o := onChannels(n.Out[0].Type.Shape)
+	if o.val, err = b.reshape(q.val, o.shape()); err != nil {
+		return nil, err
+	}
+	return result(n, []*part{o}), nil
 }
 
 // concats puts the parts of all inputs side by side; nothing is moved unless

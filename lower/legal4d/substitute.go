@@ -1,0 +1,287 @@
+package legal4d
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Substitutes write operators that accelerators lack in operators that they
+// have. Run applies them before it lays tensors out, so that the reshapes and
+// transpositions that they add cost nothing where the layout absorbs them.
+var Substitutes = []pass.Pass{
+	{Name: "einsum", Doc: "Einsum of two factors as Transpose, Reshape, MatMul", Numerics: pass.Reassoc, Optional: true, Run: each(einsum)},
+	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Optional: true, Run: each(vectors)},
+	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg in simpler operators", Numerics: pass.Reassoc, Optional: true, Run: each(spellOut)},
+	{Name: "pool-ceil", Doc: "ceil_mode of pools as explicit pads; uncounted pads of AveragePool as a factor", Numerics: pass.Reassoc, Optional: true, Run: each(pools)},
+}
+
+// substitution gives the value that replaces output 0 of n, nil for none.
+type substitution func(s *sub, n *ir.Node) *ir.Value
+
+func each(f substitution) func(c *pass.Ctx, g *ir.Graph) error {
+	return func(c *pass.Ctx, g *ir.Graph) error {
+		return c.Each(g, func(n *ir.Node) error {
+			if n.Op.Domain != "" || n.Quantised() || len(n.Out) != 1 || n.Has("act_min") || n.Has("act_max") {
+				return nil
+			}
+			s := &sub{g: g, n: n}
+			v := f(s, n)
+			if s.err != nil {
+				return s.err
+			}
+			if v == nil {
+				return nil
+			}
+			g.ReplaceUses(n.Out[0], v)
+			c.Did(v.Def, "%s in other operators", n)
+			g.Remove(n)
+			return nil
+		})
+	}
+}
+
+// sub inserts nodes in front of one.
+type sub struct {
+	g   *ir.Graph
+	n   *ir.Node
+	err error
+}
+
+func (s *sub) op(d *ir.OpDef, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
+	if s.err != nil {
+		return s.n.Out[0]
+	}
+	m, err := s.g.InsertBefore(s.n, d, s.n.Name, attrs, 1, in...)
+	if err != nil {
+		s.err = err
+		return s.n.Out[0]
+	}
+	m.Origin = s.n.Origin
+	return m.Out[0]
+}
+
+func (s *sub) k(x float64) *ir.Value {
+	return s.g.AddConst(s.n.Name+"/k", tensor.FromFloats(s.n.Out[0].Type.DType, nil, []float64{x}))
+}
+
+func (s *sub) reshape(v *ir.Value, shape []int) *ir.Value {
+	if slices.Equal(v.Type.Shape, shape) {
+		return v
+	}
+	return s.op(op.Reshape, nil, v, s.g.AddConst(s.n.Name+"/shape", tensor.Ints(shape...)))
+}
+
+func (s *sub) transpose(v *ir.Value, perm []int) *ir.Value {
+	if slices.Equal(perm, ir.Identity(len(perm))) {
+		return v
+	}
+	return s.op(op.Transpose, ir.Attrs{"perm": ir.Ints(perm...)}, v)
+}
+
+// einsum handles two factors, letters only, none of them twice in a term:
+//
+//	"bhid,bhjd->bhij": batch bh (in all three), rows i, columns j, summed d
+//	= MatMul(x as [b, h, i, d], y as [b, h, d, j])
+func einsum(s *sub, n *ir.Node) *ir.Value {
+	if n.Op.Name != "Einsum" || len(n.In) != 2 {
+		return nil
+	}
+	eq := strings.ReplaceAll(n.Str("equation"), " ", "")
+	lhs, out, ok := strings.Cut(eq, "->")
+	x, y, two := strings.Cut(lhs, ",")
+	if !ok || !two || strings.Contains(eq, ".") || slices.Contains(n.Out[0].Type.Shape, 0) {
+		return nil
+	}
+	size := map[rune]int{}
+	for i, t := range []string{x, y, out} {
+		seen := map[rune]bool{}
+		for k, r := range t {
+			if seen[r] {
+				return nil
+			}
+			seen[r] = true
+			if i < 2 {
+				d := n.In[i].Type.Shape[k]
+				if old, ok := size[r]; ok && old != d {
+					return nil
+				}
+				size[r] = d
+			}
+		}
+	}
+	has := func(t string, r rune) bool { return strings.ContainsRune(t, r) }
+	var batch, rows, cols, sum []rune
+	for _, r := range out {
+		switch {
+		case has(x, r) && has(y, r):
+			batch = append(batch, r)
+		case has(x, r):
+			rows = append(rows, r)
+		case has(y, r):
+			cols = append(cols, r)
+		}
+	}
+	for _, r := range x {
+		if has(y, r) && !has(out, r) {
+			sum = append(sum, r)
+		} else if !has(out, r) {
+			return nil // summed in one factor only
+		}
+	}
+	for _, r := range y {
+		if !has(x, r) && !has(out, r) {
+			return nil
+		}
+	}
+	count := func(t []rune) int {
+		k := 1
+		for _, r := range t {
+			k *= size[r]
+		}
+		return k
+	}
+	arrange := func(v *ir.Value, term string, a, b []rune) *ir.Value {
+		var perm, shape []int
+		for _, r := range slices.Concat(batch, a, b) {
+			perm = append(perm, strings.IndexRune(term, r))
+		}
+		for _, r := range batch {
+			shape = append(shape, size[r])
+		}
+		return s.reshape(s.transpose(v, perm), append(shape, count(a), count(b)))
+	}
+	v := s.op(op.MatMul, nil, arrange(n.In[0], x, rows, sum), arrange(n.In[1], y, sum, cols))
+	var shape, perm []int
+	order := slices.Concat(batch, rows, cols)
+	for _, r := range order {
+		shape = append(shape, size[r])
+	}
+	for _, r := range out {
+		perm = append(perm, slices.Index(order, r))
+	}
+	if s.err != nil {
+		return nil
+	}
+	return s.transpose(s.reshape(v, shape), perm)
+}
+
+// vectors gives a vector operand of MatMul the dimension that it lacks.
+func vectors(s *sub, n *ir.Node) *ir.Value {
+	if n.Op.Name != "MatMul" {
+		return nil
+	}
+	x, y := n.In[0], n.In[1]
+	if x.Type.Rank() > 1 && y.Type.Rank() > 1 || x.Type.Elems() == 0 || y.Type.Elems() == 0 || n.Out[0].Type.Elems() == 0 {
+		return nil
+	}
+	if x.Type.Rank() == 1 {
+		x = s.reshape(x, []int{1, x.Type.Shape[0]})
+	}
+	if y.Type.Rank() == 1 {
+		y = s.reshape(y, []int{y.Type.Shape[0], 1})
+	}
+	v := s.op(op.MatMul, nil, x, y)
+	if s.err != nil {
+		return nil
+	}
+	return s.reshape(v, n.Out[0].Type.Shape)
+}
+
+// spellOut writes
+//
+//	Gelu, tanh   x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3)))
+//	Mish         x * tanh(softplus(x))
+//	Neg          x * -1
+func spellOut(s *sub, n *ir.Node) *ir.Value {
+	if !n.Out[0].Type.DType.IsFloat() {
+		return nil
+	}
+	x := n.In
+	switch n.Op.Name {
+	case "Gelu":
+		if n.Str("approximate") != "tanh" {
+			return nil
+		}
+		cube := s.op(op.Mul, nil, s.op(op.Pow, nil, x[0], s.k(3)), s.k(0.044715))
+		th := s.op(op.Tanh, nil, s.op(op.Mul, nil, s.op(op.Add, nil, x[0], cube), s.k(math.Sqrt(2/math.Pi))))
+		return s.op(op.Mul, nil, s.op(op.Mul, nil, x[0], s.k(0.5)), s.op(op.Add, nil, th, s.k(1)))
+	case "Mish":
+		return s.op(op.Mul, nil, x[0], s.op(op.Tanh, nil, s.op(op.Softplus, nil, x[0])))
+	case "Neg":
+		return s.op(op.Mul, nil, x[0], s.k(-1))
+	}
+	return nil
+}
+
+// pools makes the rounding up of a pool's size explicit pads (a maximum does
+// not see them), and counts the pads of an AveragePool, undone by a constant
+// factor per place: window / counted taps.
+func pools(s *sub, n *ir.Node) *ir.Value {
+	if n.Op.Name != "MaxPool" && n.Op.Name != "AveragePool" || n.In[0].Type.Rank() != 4 {
+		return nil
+	}
+	g, err := op.PoolGeometry(n)
+	if err != nil {
+		return nil
+	}
+	x, y := n.In[0].Type.Shape[2:], n.Out[0].Type.Shape[2:]
+	avg := n.Op.Name == "AveragePool"
+	begin, end := make([]int, 2), make([]int, 2)
+	padded := false
+	for i := range 2 {
+		reach := (g.Kernel[i]-1)*g.Dilations[i] + 1
+		begin[i] = g.PadBegin[i]
+		end[i] = max(0, (y[i]-1)*g.Strides[i]+reach-x[i]-begin[i])
+		padded = padded || begin[i] > 0 || end[i] > 0
+		if begin[i] >= reach || end[i] >= reach {
+			return nil
+		}
+	}
+	ceil := n.Int("ceil_mode") != 0
+	counted := avg && n.Int("count_include_pad") != 0
+	if avg && (counted && !(ceil && g.Exact()) || !counted && !padded && !ceil) || !avg && !ceil {
+		return nil
+	}
+	attrs := n.Attrs.Clone()
+	delete(attrs, "auto_pad")
+	attrs["ceil_mode"] = ir.Int(0)
+	attrs["pads"] = ir.Ints(begin[0], begin[1], end[0], end[1])
+	if !avg || counted || !padded {
+		v := s.op(n.Op, attrs, n.In[0])
+		if s.err == nil && slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
+			return v
+		}
+		return nil
+	}
+	attrs["count_include_pad"] = ir.Int(1)
+	v := s.op(n.Op, attrs, n.In[0])
+	if s.err != nil || !slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
+		return nil
+	}
+	taps := func(i, o int) int {
+		k := 0
+		for t := range g.Kernel[i] {
+			if at := o*g.Strides[i] - begin[i] + t*g.Dilations[i]; at >= 0 && at < x[i] {
+				k++
+			}
+		}
+		return k
+	}
+	f := make([]float64, 0, y[0]*y[1])
+	for r := range y[0] {
+		for c := range y[1] {
+			k := taps(0, r) * taps(1, c)
+			if k == 0 {
+				return nil
+			}
+			f = append(f, float64(g.Kernel[0]*g.Kernel[1])/float64(k))
+		}
+	}
+	return s.op(op.Mul, nil, v, s.g.AddConst(n.Name+"/count", tensor.FromFloats(v.Type.DType, []int{1, 1, y[0], y[1]}, f)))
+}
