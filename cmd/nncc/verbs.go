@@ -35,7 +35,7 @@ func init() {
 		"ops":      {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
 		"passes":   {"", "list the passes in order", "nncc passes", tableFlags, (*cli).passes},
 		"kernels":  {"", "list the kernels with the conditions under which they apply", "nncc kernels --json", tableFlags, (*cli).kernels},
-		"surgery":  {"", "", "", tableFlags, notYet("surgery")},
+		"surgery":  {"[MODEL.onnx]", "apply a YAML script of graph edits, check the result, compare it with the model as it was, save it", "nncc surgery -f steps.yaml model.onnx --out edited.onnx", surgeryFlags, (*cli).surgery},
 		"lm":       {"", "", "", tableFlags, notYet("lm")},
 	}
 }

@@ -33,7 +33,7 @@ var bare = map[string]string{
 	"github.com/dave/jennifer":       "cmd/nnccgen",
 	"github.com/spf13/pflag":         "cmd",
 	"github.com/Masterminds/sprig":   "codegen",
-	"google.golang.org/protobuf":     "frontend cmd/nncc/examples",
+	"google.golang.org/protobuf":     "frontend lower/surgery cmd/nncc/examples",
 	"github.com/schollz/progressbar": "cmd",
 }
 

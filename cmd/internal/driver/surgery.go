@@ -1,0 +1,188 @@
+package driver
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/surgery"
+)
+
+// Surgical is what a script of graph edits did: the answer of nncc surgery.
+type Surgical struct {
+	Model    string             `json:"model"`
+	SHA256   string             `json:"sha256"` // of the model before
+	Script   string             `json:"script"`
+	Nodes    [2]int             `json:"nodes"` // before and after
+	Steps    []surgery.Did      `json:"steps"`
+	Verified []surgery.Verified `json:"verified"`
+	Files    []string           `json:"files"` // beside the result
+	Warnings []string           `json:"warnings"`
+	// Differs: a comparison found a difference; nothing is to be written.
+	Differs error `json:"-"`
+
+	model []byte
+	extra []surgery.File
+}
+
+// Surgery runs a script of graph edits on the model, or on the one that the
+// script names. A comparison that fails leaves Differs set.
+func (c *Config) Surgery(script string) (*Surgical, error) {
+	if script == "" {
+		return nil, usage("no script given: nncc surgery -f steps.yaml MODEL.onnx --out X.onnx (nncc surgery --steps lists the steps)")
+	}
+	sc, err := surgery.LoadScript(script)
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	if c.Model == "" {
+		if sc.Model == "" {
+			return nil, usage("no model given: neither on the command line nor in %s (model:)", script)
+		}
+		c.Model = sc.Model
+		if !filepath.IsAbs(c.Model) {
+			c.Model = filepath.Join(sc.Dir, c.Model)
+		}
+	}
+	loaded, err := onnx.Load(c.Model, onnx.Limits{})
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	m, err := surgery.New(loaded)
+	if err != nil {
+		return nil, &InputError{fmt.Errorf("%s: %w", c.Model, err)}
+	}
+	opt, err := c.surgeryOptions(m)
+	if err != nil {
+		return nil, err
+	}
+	s := &Surgical{Model: c.Model, SHA256: hex.EncodeToString(loaded.SHA256[:]), Script: script}
+	res, err := sc.Run(m, opt)
+	s.Nodes[0] = len(m.Proto.Graph.Node)
+	s.Steps = append([]surgery.Did{}, res.Steps...)
+	s.Verified = append([]surgery.Verified{}, res.Verified...)
+	s.Warnings = append([]string{}, res.Warnings...)
+	s.Files = []string{}
+	var differ *surgery.DifferError
+	switch {
+	case errors.As(err, &differ):
+		s.Differs = err
+		return s, nil
+	case err != nil:
+		return nil, &InputError{err}
+	}
+	s.Nodes[1] = len(res.Model.Proto.Graph.Node)
+	s.extra = res.Files
+	for _, f := range res.Files {
+		s.Files = append(s.Files, f.Path)
+	}
+	if s.model, err = res.Model.Bytes(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (c *Config) surgeryOptions(m *surgery.Model) (surgery.RunOptions, error) {
+	opt := surgery.RunOptions{Count: c.Cases, Note: func(s string) { c.note("%s", s) }}
+	if c.Cases < 1 || c.Cases > 10_000 {
+		return opt, usage("--cases %d: want 1 to 10000", c.Cases)
+	}
+	var err error
+	if opt.Dims, err = c.dims(); err != nil {
+		return opt, err
+	}
+	for _, f := range c.Functions {
+		fs, err := onnx.LoadFunctions(f, onnx.Limits{})
+		if err != nil {
+			return opt, &InputError{err}
+		}
+		opt.Functions = append(opt.Functions, fs...)
+	}
+	if len(c.Inputs) > 0 {
+		names := m.InputNames()
+		in, err := readInputs(c.Inputs, names)
+		if err != nil {
+			return opt, err
+		}
+		one := map[string]*tensor.Dense{}
+		for i, n := range names {
+			one[n] = in[i]
+		}
+		opt.Cases = append(opt.Cases, one)
+	}
+	return opt, nil
+}
+
+// Write puts the result at path and the other files beside it: all of them, or
+// none where one cannot be written.
+func (s *Surgical) Write(path string) error {
+	type pending struct{ tmp, to string }
+	var files []pending
+	defer func() {
+		for _, f := range files {
+			os.Remove(f.tmp)
+		}
+	}()
+	dir := filepath.Dir(path)
+	for _, f := range append([]surgery.File{{Path: filepath.Base(path), Data: s.model}}, s.extra...) {
+		to := filepath.Join(dir, f.Path)
+		if to == filepath.Clean(path) && f.Path != filepath.Base(path) {
+			return &InputError{fmt.Errorf("file %s of a save step is that of the result", f.Path)}
+		}
+		if st, err := os.Stat(to); err == nil && st.IsDir() {
+			return &InputError{fmt.Errorf("%s is a folder; want a file", to)}
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			return &InputError{err}
+		}
+		tmp := filepath.Join(filepath.Dir(to), ".nncc-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(len(files)))
+		files = append(files, pending{tmp, to})
+		if err := os.WriteFile(tmp, f.Data, 0o644); err != nil {
+			return &InputError{err}
+		}
+	}
+	for _, f := range files {
+		if err := os.Rename(f.tmp, f.to); err != nil {
+			return &InputError{err}
+		}
+	}
+	return nil
+}
+
+// Bytes is the size of the result.
+func (s *Surgical) Bytes() int { return len(s.model) }
+
+// Text lists what was done and compared.
+func (s *Surgical) Text() string {
+	var b strings.Builder
+	for _, d := range s.Steps {
+		fmt.Fprintf(&b, "%-6s %s: %s\n", d.Path, d.Step, d.Text)
+	}
+	if s.Differs == nil {
+		fmt.Fprintf(&b, "%d nodes before, %d after\n", s.Nodes[0], s.Nodes[1])
+	}
+	if len(s.Verified) > 0 {
+		rows := [][]string{{"output", "against", "shape", "elements", "min diff", "max diff", "max |diff|", "relative", "beyond", "allowed"}}
+		for _, v := range s.Verified {
+			for _, o := range v.Outputs {
+				rows = append(rows, []string{o.Name, v.Against, strings.ReplaceAll(fmt.Sprint(o.Shape), " ", ","), strconv.Itoa(o.Elements * v.Cases), short(o.Min), short(o.Max), short(o.MaxAbs), short(o.Relative), strconv.Itoa(o.Mismatches), v.Wanted})
+			}
+		}
+		b.WriteString(table(rows))
+	}
+	return b.String()
+}
+
+func short(x float64) string {
+	if math.Abs(x) == math.MaxFloat64 {
+		return "no number"
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}

@@ -1,0 +1,253 @@
+package surgery
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// NodeSpec describes a new node. Attribute values are int, int64, float64,
+// bool, string, *tensor.Dense, *pb.TensorProto, or lists of the former ([]any,
+// []int, []int64, []float64, []string); the operator's schema says what an
+// integer without a point stands for.
+type NodeSpec struct {
+	Op, Domain, Name string
+	Inputs, Outputs  []string
+	Attributes       map[string]any
+}
+
+// MakeNode makes a node (not yet part of the graph) with the attributes that
+// the operator has in the model's opset.
+func (m *Model) MakeNode(s NodeSpec) (*pb.NodeProto, error) {
+	if s.Op == "" {
+		return nil, fmt.Errorf("a new node has no op")
+	}
+	n := &pb.NodeProto{OpType: proto.String(s.Op), Input: slices.Clone(s.Inputs), Output: slices.Clone(s.Outputs)}
+	if s.Domain != "" {
+		n.Domain = proto.String(s.Domain)
+	}
+	if s.Name != "" {
+		n.Name = proto.String(s.Name)
+	}
+	for _, k := range sortedKeys(s.Attributes) {
+		if err := m.SetAttribute(n, k, s.Attributes[k]); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// Attribute finds an attribute of a node by name; nil where it has none.
+func Attribute(n *pb.NodeProto, name string) *pb.AttributeProto {
+	for _, a := range n.Attribute {
+		if a.GetName() == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// SetAttribute gives an attribute a value, by its name: one that is there is
+// replaced, the others stay what they are. See NodeSpec for values. The
+// operator must have such an attribute, where its schema is known.
+func (m *Model) SetAttribute(n *pb.NodeProto, name string, value any) error {
+	var want schema.AttrType
+	if sch := schema.Lookup(n.GetDomain(), n.GetOpType(), m.Opset(n.GetDomain())); sch != nil && !sch.Deprecated {
+		a := sch.Attr(name)
+		if a == nil && schema.Domain(n.GetDomain()) == "" {
+			var have []string
+			for i := range sch.Attrs {
+				have = append(have, sch.Attrs[i].Name)
+			}
+			return nodeErr(n, "has no attribute %s in opset %d; attributes of %s: %s%s", quote(name), m.Opset(n.GetDomain()), n.GetOpType(), quoted(have), near(name, have))
+		}
+		if a != nil {
+			want = a.Type
+		}
+	}
+	a, err := makeAttr(name, value, want)
+	if err != nil {
+		return nodeErr(n, "attribute %s: %v", quote(name), err)
+	}
+	m.Touch()
+	if i := slices.IndexFunc(n.Attribute, func(x *pb.AttributeProto) bool { return x.GetName() == name }); i >= 0 {
+		n.Attribute[i] = a
+		return nil
+	}
+	n.Attribute = append(n.Attribute, a)
+	return nil
+}
+
+// RemoveAttribute deletes an attribute by name; an error where there is none.
+func (m *Model) RemoveAttribute(n *pb.NodeProto, name string) error {
+	i := slices.IndexFunc(n.Attribute, func(x *pb.AttributeProto) bool { return x.GetName() == name })
+	if i < 0 {
+		var have []string
+		for _, a := range n.Attribute {
+			have = append(have, a.GetName())
+		}
+		return nodeErr(n, "has no attribute %s to remove; it has: %s", quote(name), quoted(have))
+	}
+	m.Touch()
+	n.Attribute = slices.Delete(n.Attribute, i, i+1)
+	return nil
+}
+
+// makeAttr builds an attribute; want is the type in the schema, 0 if unknown.
+func makeAttr(name string, v any, want schema.AttrType) (*pb.AttributeProto, error) {
+	a := &pb.AttributeProto{Name: proto.String(name)}
+	switch x := v.(type) {
+	case int:
+		v = int64(x)
+	case bool:
+		v = int64(0)
+		if x {
+			v = int64(1)
+		}
+	case *tensor.Dense:
+		v = TensorProto("", x)
+	case []int:
+		v = toList(x)
+	case []int64:
+		v = toList(x)
+	case []float64:
+		v = toList(x)
+	case []string:
+		v = toList(x)
+	}
+	switch x := v.(type) {
+	case int64:
+		if want == schema.Float {
+			return a, setFloat(a, float64(x))
+		}
+		a.Type, a.I = pb.AttributeProto_INT.Enum(), proto.Int64(x)
+	case float64:
+		if want == schema.Int && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			a.Type, a.I = pb.AttributeProto_INT.Enum(), proto.Int64(int64(x))
+			break
+		}
+		return a, check(a, want, setFloat(a, x))
+	case string:
+		if want == schema.Int { // a data type: Cast's to
+			dt, err := ElemType(x)
+			if err != nil {
+				return nil, fmt.Errorf("found %s; want an integer, or the name of an element type", quote(x))
+			}
+			a.Type, a.I = pb.AttributeProto_INT.Enum(), proto.Int64(int64(dt))
+			break
+		}
+		a.Type, a.S = pb.AttributeProto_STRING.Enum(), []byte(x)
+	case *pb.TensorProto:
+		a.Type, a.T = pb.AttributeProto_TENSOR.Enum(), proto.Clone(x).(*pb.TensorProto)
+	case []any:
+		if err := setList(a, x, want); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("a value of type %T cannot be an attribute; want a number, text, a tensor or a list", v)
+	}
+	return a, check(a, want, nil)
+}
+
+func toList[T any](x []T) []any {
+	l := make([]any, len(x))
+	for i, v := range x {
+		l[i] = v
+	}
+	return l
+}
+
+// check compares the type that a value got with the schema's.
+func check(a *pb.AttributeProto, want schema.AttrType, err error) error {
+	if err == nil && want != 0 && schema.AttrType(a.GetType()) != want {
+		return fmt.Errorf("found a value of type %s; want %s", schema.AttrType(a.GetType()), want)
+	}
+	return err
+}
+
+func setFloat(a *pb.AttributeProto, x float64) error {
+	f := float32(x)
+	if math.IsInf(float64(f), 0) && !math.IsInf(x, 0) {
+		return fmt.Errorf("%g is beyond the range of a 32-bit float", x)
+	}
+	a.Type, a.F = pb.AttributeProto_FLOAT.Enum(), proto.Float32(f)
+	return nil
+}
+
+// setList fills INTS, FLOATS or STRINGS; an empty list is what the schema wants,
+// else INTS.
+func setList(a *pb.AttributeProto, list []any, want schema.AttrType) error {
+	ints, floats, texts := true, true, true
+	for i, v := range list {
+		switch x := v.(type) {
+		case int:
+			list[i] = int64(x)
+			texts = false
+		case int64:
+			texts = false
+		case bool:
+			list[i] = int64(0)
+			if x {
+				list[i] = int64(1)
+			}
+			texts = false
+		case float64:
+			ints = ints && x == math.Trunc(x) && want == schema.Ints
+			texts = false
+		case string:
+			ints, floats = false, false
+		default:
+			return fmt.Errorf("element %d of the list is a %T; want numbers or text", i, v)
+		}
+	}
+	switch {
+	case texts && (len(list) > 0 || want == schema.Strings):
+		a.Type = pb.AttributeProto_STRINGS.Enum()
+		for _, v := range list {
+			a.Strings = append(a.Strings, []byte(v.(string)))
+		}
+	case ints && want != schema.Floats:
+		a.Type = pb.AttributeProto_INTS.Enum()
+		for _, v := range list {
+			switch x := v.(type) {
+			case int64:
+				a.Ints = append(a.Ints, x)
+			case float64:
+				a.Ints = append(a.Ints, int64(x))
+			}
+		}
+	case floats:
+		a.Type = pb.AttributeProto_FLOATS.Enum()
+		for _, v := range list {
+			x, ok := v.(float64)
+			if !ok {
+				x = float64(v.(int64))
+			}
+			a.Floats = append(a.Floats, float32(x))
+		}
+	default:
+		return fmt.Errorf("a list of text and numbers; want one kind")
+	}
+	return nil
+}
+
+// attrInt, attrFloat and attrInts read attributes with their defaults.
+func attrInt(n *pb.NodeProto, name string, def int64) int64 {
+	if a := Attribute(n, name); a != nil {
+		return a.GetI()
+	}
+	return def
+}
+
+func attrFloat(n *pb.NodeProto, name string, def float32) float32 {
+	if a := Attribute(n, name); a != nil {
+		return a.GetF()
+	}
+	return def
+}

@@ -1,0 +1,236 @@
+package surgery
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// InsertTransposePair puts a Transpose in front of input 0 of a node and
+// another behind output 0, so that the node works in another order of
+// dimensions.
+func (m *Model) InsertTransposePair(n *pb.NodeProto, before, after []int) error {
+	rank := -1
+	if t, ok := m.Shapes().Type(at(n.Input, 0)); ok {
+		rank = len(t.Shape)
+	}
+	for i, p := range [][]int{before, after} {
+		r := rank
+		if r < 0 || i == 1 {
+			r = len(p)
+		}
+		if err := checkPerm(p, r); err != nil {
+			return nodeErr(n, "%s: %v", [...]string{"before", "after"}[i], err)
+		}
+	}
+	make_ := func(suffix string, p []int) (*pb.NodeProto, error) {
+		return m.MakeNode(NodeSpec{Op: "Transpose", Name: m.UniqueNode(n.GetName() + suffix), Attributes: map[string]any{"perm": p}})
+	}
+	t, err := make_("/transpose_before", before)
+	if err != nil {
+		return err
+	}
+	if err := m.InsertBefore(n, 0, t, 0); err != nil {
+		return err
+	}
+	if t, err = make_("/transpose_after", after); err != nil {
+		return err
+	}
+	return m.InsertAfter(n.Output[0], t, 0)
+}
+
+// Cut says how InsertSlices cuts a value along an axis: into Sizes; or into
+// Count pieces of Size, of equal shares where Size is 0, or into as many pieces
+// of Size as there are where Count is 0.
+type Cut struct {
+	Axis        int
+	Sizes       []int
+	Count, Size int
+}
+
+// sizes are the pieces for a value.
+func (m *Model) sizes(value string, c Cut) (axis int, sizes []int, err error) {
+	t, known := m.Shapes().Type(value)
+	axis, total := c.Axis, -1
+	if known {
+		if axis, err = normAxis(c.Axis, len(t.Shape)); err != nil {
+			return 0, nil, fmt.Errorf("value %s of shape %s: %w", quote(value), ShapeText(t.Shape), err)
+		}
+		total = int(t.Shape[axis].Size)
+	}
+	sizes = c.Sizes
+	if sizes == nil {
+		count, each := c.Count, c.Size
+		if (count == 0 || each == 0) && total < 0 {
+			return 0, nil, fmt.Errorf("%w; give both count and size of the pieces", m.noShape(value))
+		}
+		switch {
+		case count == 0 && each > 0 && total%each == 0:
+			count = total / each
+		case each == 0 && count > 0 && total%count == 0:
+			each = total / count
+		case count == 0 || each == 0:
+			return 0, nil, fmt.Errorf("value %s of shape %s: axis %d cannot be cut into equal pieces (count %d, size %d); give sizes", quote(value), ShapeText(t.Shape), axis, count, each)
+		}
+		if count < 1 || count > 1<<16 {
+			return 0, nil, fmt.Errorf("value %s is to be cut into %d pieces; want 1 to 65536", quote(value), count)
+		}
+		for range count {
+			sizes = append(sizes, each)
+		}
+	}
+	sum := 0
+	for _, s := range sizes {
+		if s < 1 || s > tensor.MaxElems {
+			return 0, nil, fmt.Errorf("value %s: a piece of size %d; want at least 1", quote(value), s)
+		}
+		sum += s
+	}
+	if total >= 0 && sum > total {
+		return 0, nil, fmt.Errorf("value %s of shape %s: axis %d has %d places, the pieces %v take %d", quote(value), ShapeText(t.Shape), axis, total, sizes, sum)
+	}
+	return axis, sizes, nil
+}
+
+// InsertSlices adds one Slice after another of a value and gives the names of
+// their results: those given, or the value's with _slice_0, _slice_1, ... Its
+// readers stay.
+func (m *Model) InsertSlices(value string, c Cut, outputs []string) ([]string, error) {
+	if err := m.wantValue(value); err != nil {
+		return nil, err
+	}
+	axis, sizes, err := m.sizes(value, c)
+	if err != nil {
+		return nil, err
+	}
+	if outputs != nil && len(outputs) != len(sizes) {
+		return nil, fmt.Errorf("value %s is cut into %d pieces, but %d outputs are named", quote(value), len(sizes), len(outputs))
+	}
+	var out []string
+	from := 0
+	for i, s := range sizes {
+		o := value + "_slice_" + strconv.Itoa(i)
+		if outputs != nil {
+			o = outputs[i]
+		} else {
+			o = m.UniqueValue(o)
+		}
+		n, err := m.sliceNode(value, o, axis, from, from+s)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.AddNode(n); err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+		from += s
+	}
+	return out, nil
+}
+
+// sliceNode is a Slice in the form of the model's opset.
+func (m *Model) sliceNode(value, out string, axis, from, to int) (*pb.NodeProto, error) {
+	s := NodeSpec{Op: "Slice", Name: m.UniqueNode(out + "/Slice"), Inputs: []string{value}, Outputs: []string{out}}
+	if m.Opset("") < 10 {
+		s.Attributes = map[string]any{"starts": []int{from}, "ends": []int{to}, "axes": []int{axis}}
+		return m.MakeNode(s)
+	}
+	for _, x := range []struct {
+		what string
+		v    int
+	}{{"starts", from}, {"ends", to}, {"axes", axis}, {"steps", 1}} {
+		s.Inputs = append(s.Inputs, m.shared(x.what, x.v))
+	}
+	return m.MakeNode(s)
+}
+
+// shared is a constant of one int64, made once for all who need that number.
+func (m *Model) shared(what string, v int) string {
+	name := "surgery_" + what + "_" + strconv.Itoa(v)
+	if t := m.initializer(name); t != nil {
+		if d, err := m.Constant(name); err == nil && tensor.Equal(d, tensor.Ints(v)) {
+			return name
+		}
+	}
+	return m.constant(name, tensor.Ints(v))
+}
+
+// InsertConcat adds a Concat of values along an axis under a name (empty: made
+// up) and gives its result. With to, input index of that node reads it.
+func (m *Model) InsertConcat(values []string, axis int, name, output string, to *pb.NodeProto, index int) (string, error) {
+	if len(values) == 0 {
+		return "", fmt.Errorf("a Concat of no values")
+	}
+	for _, v := range values {
+		if err := m.wantValue(v); err != nil {
+			return "", err
+		}
+	}
+	base := values[0]
+	if to != nil {
+		base = to.GetName()
+	}
+	if name == "" {
+		name = m.UniqueNode(base + "/Concat")
+	}
+	spec := NodeSpec{Op: "Concat", Name: name, Inputs: values, Attributes: map[string]any{"axis": axis}}
+	if output != "" {
+		spec.Outputs = []string{output}
+	}
+	n, err := m.MakeNode(spec)
+	if err != nil {
+		return "", err
+	}
+	if err := m.AddNode(n); err != nil {
+		return "", err
+	}
+	if to != nil {
+		return n.Output[0], m.Connect(n.Output[0], to, index)
+	}
+	return n.Output[0], nil
+}
+
+// InsertSlicesConcat cuts a value into pieces along one axis and joins them
+// along another, which is a Reshape that an accelerator without Reshape can do:
+// rows of a map [N,C,H,W] cut along H and joined along W give [N,C,1,H·W]. The
+// node before reads the result where it read the value; nil: everybody does.
+func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *pb.NodeProto, outputs string) (string, error) {
+	if err := m.wantValue(value); err != nil {
+		return "", err
+	}
+	readers := m.Consumers(value)
+	if before != nil {
+		var mine []Use
+		for _, u := range readers {
+			if u.Node == before {
+				mine = append(mine, u)
+			}
+		}
+		if len(mine) == 0 {
+			return "", nodeErr(before, "does not read %s; its inputs are %s", quote(value), quoted(before.Input))
+		}
+		readers = mine
+	}
+	if m.IsOutput(value) {
+		return "", fmt.Errorf("%s is a graph output; give the node that makes it another output first (change_output)", quote(value))
+	}
+	parts, err := m.InsertSlices(value, c, nil)
+	if err != nil {
+		return "", err
+	}
+	joined, err := m.InsertConcat(parts, concatAxis, m.UniqueNode(value+"/Concat"), outputs, nil, 0)
+	if err != nil {
+		return "", err
+	}
+	for _, u := range readers {
+		if u.Index >= 0 {
+			u.Node.Input[u.Index] = joined
+		} else {
+			renameInner(u.Node, value, joined)
+		}
+	}
+	m.Touch()
+	return joined, m.Sort()
+}

@@ -1,0 +1,330 @@
+package surgery
+
+import (
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+)
+
+// AddNode adds a node at the end of the list, or in front of the first node that
+// reads its results. Nothing is re-wired. Outputs without a name, or none at all where the
+// operator must have one, get the name of the node with _output_0 behind it.
+func (m *Model) AddNode(n *pb.NodeProto) error {
+	m.name(n)
+	for _, o := range n.Output {
+		if o == "" {
+			continue
+		}
+		if err := m.freeValue(o); err != nil {
+			return nodeErr(n, "%v", err)
+		}
+	}
+	m.place(n)
+	return m.Sort()
+}
+
+// name fills in the names that a new node lacks.
+func (m *Model) name(n *pb.NodeProto) {
+	if n.GetName() == "" {
+		base := n.GetOpType()
+		if len(n.Output) > 0 && n.Output[0] != "" {
+			base = n.Output[0] + "/" + base
+		}
+		n.Name = proto.String(m.UniqueNode(base))
+	}
+	if len(n.Output) == 0 {
+		n.Output = []string{""}
+	}
+	if n.Output[0] == "" {
+		n.Output[0] = m.UniqueValue(n.GetName() + "_output_0")
+	}
+}
+
+// place adds a node at the end of the list; Sort then brings it in front of the
+// first node that reads it. Nodes that are added one after the other so stay in
+// that order.
+func (m *Model) place(n *pb.NodeProto) {
+	m.Touch()
+	m.graph().Node = append(m.graph().Node, n)
+}
+
+// placeBefore inserts nodes in front of another.
+func (m *Model) placeBefore(at *pb.NodeProto, nodes ...*pb.NodeProto) {
+	m.Touch()
+	g := m.graph()
+	i := slices.Index(g.Node, at)
+	if i < 0 {
+		i = len(g.Node)
+	}
+	g.Node = slices.Insert(g.Node, i, nodes...)
+}
+
+// InsertAfter puts a node onto a value: input number in of n reads the value,
+// and everything that read the value reads the first output of n instead. Of a
+// graph output, n becomes the producer under the output's own name, and the
+// value in front of it gets another name.
+func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) error {
+	if err := m.wantValue(value); err != nil {
+		return err
+	}
+	p := m.Producer(value)
+	if m.IsOutput(value) {
+		if p == nil {
+			return fmt.Errorf("%s is both an input and an output of the graph; give the output a name of its own first", quote(value))
+		}
+		inside := m.UniqueValue(value + "_inner")
+		n.Input = setAt(n.Input, in, inside)
+		if len(n.Output) == 0 {
+			n.Output = []string{""}
+		}
+		n.Output[0] = value
+		m.name(n)
+		renameOutput(p, value, inside)
+		m.placeBefore(p, n)
+		return m.Sort()
+	}
+	n.Input = setAt(n.Input, in, value)
+	if err := m.AddNode(n); err != nil {
+		return err
+	}
+	m.rewire(value, n.Output[0], n)
+	return m.Sort()
+}
+
+// InsertBefore puts a node onto one edge: input number in of n reads what
+// input index of at read, and that one reads the first output of n instead.
+func (m *Model) InsertBefore(at *pb.NodeProto, index int, n *pb.NodeProto, in int) error {
+	if index < 0 || index >= len(at.Input) || at.Input[index] == "" {
+		return nodeErr(at, "has no input %d; its inputs are %s", index, quoted(at.Input))
+	}
+	n.Input = setAt(n.Input, in, at.Input[index])
+	if err := m.AddNode(n); err != nil {
+		return err
+	}
+	at.Input[index] = n.Output[0]
+	m.Touch()
+	return m.Sort()
+}
+
+// setAt stores s at place i of a list that may be too short.
+func setAt(list []string, i int, s string) []string {
+	for len(list) <= i {
+		list = append(list, "")
+	}
+	list[i] = s
+	return list
+}
+
+// Connect makes input index of a node read a value.
+func (m *Model) Connect(value string, to *pb.NodeProto, index int) error {
+	if err := m.wantValue(value); err != nil {
+		return err
+	}
+	if index < 0 || index > len(to.Input)+8 {
+		return nodeErr(to, "has no input %d; it has %d inputs", index, len(to.Input))
+	}
+	to.Input = setAt(to.Input, index, value)
+	m.Touch()
+	return m.Sort()
+}
+
+// ChangeOutput gives an output of a node another name. With follow, readers of
+// the old name follow; without, they are left for other edits to serve. Graph
+// outputs keep their names: this is how a node becomes the producer of one.
+func (m *Model) ChangeOutput(n *pb.NodeProto, index int, name string, follow bool) error {
+	if index < 0 || index >= len(n.Output) {
+		return nodeErr(n, "has no output %d; its outputs are %s", index, quoted(n.Output))
+	}
+	if name == "" {
+		return nodeErr(n, "the new name of output %d is empty", index)
+	}
+	old := n.Output[index]
+	if old == name {
+		return nil
+	}
+	if p := m.Producer(name); p != nil {
+		return nodeErr(n, "output %d cannot be called %s, which %s makes; remove that first", index, quote(name), label(p))
+	}
+	if m.known(name) {
+		return nodeErr(n, "output %d cannot be called %s, which is a graph input or initializer", index, quote(name))
+	}
+	n.Output[index] = name
+	m.Touch()
+	if follow && old != "" {
+		m.rewire(old, name, nil)
+	}
+	return m.Sort()
+}
+
+// RemoveOptions of Remove.
+type RemoveOptions struct {
+	// Input is the input whose value the readers of a removed node get: -1 for
+	// the only one that is no constant.
+	Input int
+	// Only deletes and re-wires nothing; readers and graph outputs are left for
+	// other edits to serve.
+	Only bool
+}
+
+// Remove deletes nodes. All readers of their results, subgraphs and graph
+// outputs included, get the value that the node read; a graph output keeps its
+// name (where two would become one value, an Identity stays in between).
+// Constants that only removed nodes read go, too.
+func (m *Model) Remove(nodes []*pb.NodeProto, opt RemoveOptions) error {
+	var orphans []string
+	for _, n := range nodes {
+		if !slices.Contains(m.graph().Node, n) {
+			return nodeErr(n, "is not in the graph (removed twice?)")
+		}
+		orphans = append(orphans, reads(n)...)
+		if opt.Only {
+			m.delete(n)
+			continue
+		}
+		if err := m.bypass(n, opt.Input); err != nil {
+			return err
+		}
+	}
+	m.dropConstants(orphans)
+	return m.Sort()
+}
+
+func (m *Model) delete(n *pb.NodeProto) {
+	m.Touch()
+	g := m.graph()
+	if i := slices.Index(g.Node, n); i >= 0 {
+		g.Node = slices.Delete(g.Node, i, i+1)
+	}
+}
+
+// bypass deletes a node and connects its readers to its input.
+func (m *Model) bypass(n *pb.NodeProto, input int) error {
+	used := ""
+	for _, o := range n.Output {
+		if o == "" || !m.IsOutput(o) && len(m.Consumers(o)) == 0 {
+			continue
+		}
+		if used != "" {
+			return nodeErr(n, "has several outputs that are read (%s, %s); nothing can stand in for all of them (only: true removes it without re-wiring)", quote(used), quote(o))
+		}
+		used = o
+	}
+	if used == "" {
+		m.delete(n)
+		return nil
+	}
+	k, err := m.dataInput(n, input)
+	if err != nil {
+		return err
+	}
+	src := n.Input[k]
+	if !m.IsOutput(used) {
+		m.delete(n)
+		m.rewire(used, src, nil)
+		return nil
+	}
+	p := m.Producer(src)
+	if p == nil || m.IsOutput(src) {
+		// An interface at both ends: a name for each must stay.
+		m.placeBefore(n, &pb.NodeProto{OpType: proto.String("Identity"), Name: proto.String(m.UniqueNode(n.GetName() + "/Identity")), Input: []string{src}, Output: []string{used}})
+		m.delete(n)
+		return nil
+	}
+	m.delete(n)
+	m.rewire(src, used, nil)
+	renameOutput(p, src, used)
+	return nil
+}
+
+// dataInput is the input that stands in for a removed node's output.
+func (m *Model) dataInput(n *pb.NodeProto, input int) (int, error) {
+	if input >= 0 {
+		if input >= len(n.Input) || n.Input[input] == "" {
+			return 0, nodeErr(n, "has no input %d; its inputs are %s", input, quoted(n.Input))
+		}
+		return input, nil
+	}
+	var data []int
+	for i, s := range n.Input {
+		if s != "" && !m.isConstant(s) {
+			data = append(data, i)
+		}
+	}
+	switch {
+	case len(data) == 1:
+		return data[0], nil
+	case len(data) == 0 && len(n.Input) == 1:
+		return 0, nil
+	case len(data) == 0:
+		return 0, nodeErr(n, "reads only constants, but something reads its result; say which input stands in for it (input: N), or only: true")
+	}
+	return 0, nodeErr(n, "reads %d values that are no constants (%s); say which one stands in for its result (input: N), or only: true", len(data), quoted(n.Input))
+}
+
+// dropConstants deletes those of the named values that are initializers or
+// Constant nodes and that nothing reads.
+func (m *Model) dropConstants(values []string) {
+	slices.Sort(values)
+	for _, s := range slices.Compact(values) {
+		if s == "" || m.IsOutput(s) || len(m.Consumers(s)) > 0 {
+			continue
+		}
+		if p := m.Producer(s); p != nil && p.GetOpType() == "Constant" {
+			m.delete(p)
+		} else if p == nil && m.IsInitializer(s) {
+			m.deleteInitializer(s)
+		}
+	}
+}
+
+// Replace puts new nodes in the place of old ones. Whatever others still read
+// of the old nodes must be made by the new ones; a last new node without
+// outputs makes the one value that is needed.
+func (m *Model) Replace(old, new []*pb.NodeProto) error {
+	if len(old) == 0 || len(new) == 0 {
+		return fmt.Errorf("replacing %d nodes by %d; want at least one of each", len(old), len(new))
+	}
+	var need, orphans []string
+	for _, n := range old {
+		orphans = append(orphans, reads(n)...)
+		for _, o := range n.Output {
+			outside := m.IsOutput(o)
+			for _, u := range m.Consumers(o) {
+				outside = outside || !slices.Contains(old, u.Node)
+			}
+			if o != "" && outside {
+				need = append(need, o)
+			}
+		}
+	}
+	at := old[0]
+	i := slices.Index(m.graph().Node, at)
+	for _, n := range old {
+		m.delete(n)
+	}
+	made := map[string]bool{}
+	for k, n := range new {
+		if k == len(new)-1 && len(n.Output) == 0 && len(need) == 1 {
+			n.Output = []string{need[0]}
+		}
+		m.name(n)
+		for _, o := range n.Output {
+			if o != "" && m.known(o) {
+				return nodeErr(n, "%v", m.freeValue(o))
+			}
+			made[o] = true
+		}
+		m.Touch()
+		m.graph().Node = slices.Insert(m.graph().Node, min(i+k, len(m.graph().Node)), n)
+	}
+	for _, s := range need {
+		if !made[s] {
+			return nodeErr(at, "replacing it leaves %s without a producer, which is still needed; name it as an output of a new node", quote(s))
+		}
+	}
+	m.dropConstants(orphans)
+	return m.Sort()
+}

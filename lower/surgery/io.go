@@ -1,0 +1,292 @@
+package surgery
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+)
+
+// Dim is one dimension of a declared shape: a size, a symbol, or (the zero
+// Symbol with Size -1) unknown.
+type Dim struct {
+	Size   int64 // -1 when it is not fixed
+	Symbol string
+}
+
+// Fixed is a shape of sizes.
+func Fixed(sizes ...int64) []Dim {
+	s := make([]Dim, len(sizes))
+	for i, d := range sizes {
+		s[i] = Dim{Size: d}
+	}
+	return s
+}
+
+func ints(shape []int) []Dim {
+	s := make([]Dim, len(shape))
+	for i, d := range shape {
+		s[i] = Dim{Size: int64(d)}
+	}
+	return s
+}
+
+func (d Dim) String() string {
+	switch {
+	case d.Size >= 0:
+		return strconv.FormatInt(d.Size, 10)
+	case d.Symbol != "":
+		return d.Symbol
+	}
+	return "?"
+}
+
+// ShapeText prints a shape as [1,3,N,?].
+func ShapeText(s []Dim) string {
+	t := make([]string, len(s))
+	for i, d := range s {
+		t[i] = d.String()
+	}
+	return "[" + strings.Join(t, ",") + "]"
+}
+
+// tensorType is a declaration; a nil shape leaves the rank open.
+func tensorType(dt int32, shape []Dim) *pb.TypeProto {
+	t := &pb.TypeProto_Tensor{ElemType: proto.Int32(dt)}
+	if shape != nil {
+		t.Shape = &pb.TensorShapeProto{}
+		for _, d := range shape {
+			x := &pb.TensorShapeProto_Dimension{}
+			switch {
+			case d.Size >= 0:
+				x.Value = &pb.TensorShapeProto_Dimension_DimValue{DimValue: d.Size}
+			case d.Symbol != "":
+				x.Value = &pb.TensorShapeProto_Dimension_DimParam{DimParam: d.Symbol}
+			}
+			t.Shape.Dim = append(t.Shape.Dim, x)
+		}
+	}
+	return &pb.TypeProto{Value: &pb.TypeProto_TensorType{TensorType: t}}
+}
+
+// declared is a tensor's declared type; ok is false without element type,
+// shape is nil without a shape.
+func declared(v *pb.ValueInfoProto) (dt int32, shape []Dim, ok bool) {
+	t := v.GetType().GetTensorType()
+	if t.GetElemType() == 0 {
+		return 0, nil, false
+	}
+	if t.Shape == nil {
+		return t.GetElemType(), nil, true
+	}
+	shape = []Dim{}
+	for _, d := range t.Shape.Dim {
+		x := Dim{Size: -1, Symbol: d.GetDimParam()}
+		if v, fixed := d.Value.(*pb.TensorShapeProto_Dimension_DimValue); fixed {
+			x.Size = v.DimValue
+		}
+		shape = append(shape, x)
+	}
+	return t.GetElemType(), shape, true
+}
+
+// IOShape is the declared element type and shape of a graph input or output;
+// the shape is nil where it is not declared.
+func (m *Model) IOShape(name string) (elemType int32, shape []Dim, err error) {
+	v := m.input(name)
+	if v == nil {
+		v = m.output(name)
+	}
+	if v == nil {
+		return 0, nil, m.noIO(name)
+	}
+	dt, s, _ := declared(v)
+	return dt, s, nil
+}
+
+func (m *Model) noIO(name string) error {
+	all := append(m.InputNames(), m.OutputNames()...)
+	return fmt.Errorf("the graph has no input or output %s%s; inputs: %s; outputs: %s", quote(name), near(name, all), quoted(m.InputNames()), quoted(m.OutputNames()))
+}
+
+// SetIOShape declares another shape, and with elemType not 0 another element
+// type, for a graph input or output.
+func (m *Model) SetIOShape(name string, elemType int32, shape []Dim) error {
+	found := false
+	for _, v := range []*pb.ValueInfoProto{m.input(name), m.output(name)} {
+		if v == nil {
+			continue
+		}
+		found = true
+		dt, _, _ := declared(v)
+		if elemType != 0 {
+			dt = elemType
+		}
+		if dt == 0 {
+			return fmt.Errorf("%s has no element type; say which (dtype)", quote(name))
+		}
+		v.Type = tensorType(dt, shape)
+	}
+	if !found {
+		return m.noIO(name)
+	}
+	m.Touch()
+	return nil
+}
+
+// AddInput adds a graph input of any element type.
+func (m *Model) AddInput(name string, elemType int32, shape []Dim) error {
+	if err := m.freeValue(name); err != nil {
+		return err
+	}
+	if elemType == 0 || shape == nil {
+		return fmt.Errorf("input %s needs an element type and a shape", quote(name))
+	}
+	m.Touch()
+	m.graph().Input = append(m.graph().Input, &pb.ValueInfoProto{Name: proto.String(name), Type: tensorType(elemType, shape)})
+	return nil
+}
+
+// AddOutput makes a value a graph output. Element type and shape come from
+// inference where elemType is 0 or shape nil.
+func (m *Model) AddOutput(name string, elemType int32, shape []Dim) error {
+	if m.IsOutput(name) {
+		return fmt.Errorf("%s is an output already", quote(name))
+	}
+	if err := m.wantValue(name); err != nil {
+		return err
+	}
+	if elemType == 0 || shape == nil {
+		if t, ok := m.Shapes().Type(name); ok {
+			if elemType == 0 {
+				elemType = t.Elem
+			}
+			if shape == nil {
+				shape = t.Shape
+			}
+		}
+	}
+	v := &pb.ValueInfoProto{Name: proto.String(name)}
+	if elemType != 0 {
+		v.Type = tensorType(elemType, shape)
+	}
+	m.Touch()
+	m.graph().Output = append(m.graph().Output, v)
+	return nil
+}
+
+// RemoveOutputs takes values out of the graph outputs; the nodes stay until
+// Prune. One output must remain.
+func (m *Model) RemoveOutputs(list []string) error {
+	for _, s := range list {
+		if !m.IsOutput(s) {
+			return fmt.Errorf("the graph has no output %s%s; outputs: %s", quote(s), near(s, m.OutputNames()), quoted(m.OutputNames()))
+		}
+	}
+	left := slices.DeleteFunc(slices.Clone(m.graph().Output), func(v *pb.ValueInfoProto) bool { return slices.Contains(list, v.GetName()) })
+	m.Touch()
+	m.graph().Output = left
+	return nil
+}
+
+// KeepOutputs keeps only these graph outputs, in the given order.
+func (m *Model) KeepOutputs(list []string) error {
+	var left []*pb.ValueInfoProto
+	for i, s := range list {
+		v := m.output(s)
+		if v == nil {
+			return fmt.Errorf("the graph has no output %s%s; outputs: %s", quote(s), near(s, m.OutputNames()), quoted(m.OutputNames()))
+		}
+		if slices.Contains(list[:i], s) {
+			return fmt.Errorf("output %s is listed twice", quote(s))
+		}
+		left = append(left, v)
+	}
+	if len(left) == 0 {
+		return fmt.Errorf("no output is to be kept; want at least one")
+	}
+	m.Touch()
+	m.graph().Output = left
+	return nil
+}
+
+// RemoveInputs takes graph inputs away; an error, and nothing removed, where
+// something reads one, unless only is set: then a later edit is to serve the
+// readers.
+func (m *Model) RemoveInputs(list []string, only bool) error {
+	for _, s := range list {
+		if m.input(s) == nil {
+			return fmt.Errorf("the graph has no input %s%s; inputs: %s", quote(s), near(s, m.InputNames()), quoted(m.InputNames()))
+		}
+		if u := m.Consumers(s); len(u) > 0 && !only && !m.IsInitializer(s) {
+			return fmt.Errorf("input %s is read by %s; remove or re-wire that first (only: true removes it all the same, for an initializer to take its place)", quote(s), label(u[0].Node))
+		}
+	}
+	m.Touch()
+	g := m.graph()
+	g.Input = slices.DeleteFunc(g.Input, func(v *pb.ValueInfoProto) bool { return slices.Contains(list, v.GetName()) })
+	return nil
+}
+
+// PinDims gives symbolic dimensions of the interface fixed sizes, in the file:
+// by their symbol, or by place as "input.axis".
+func (m *Model) PinDims(dims map[string]int64) error {
+	used := map[string]bool{}
+	have := map[string]bool{}
+	for _, list := range [][]*pb.ValueInfoProto{m.graph().Input, m.graph().Output, m.graph().ValueInfo} {
+		for _, v := range list {
+			dt, shape, ok := declared(v)
+			if !ok || shape == nil {
+				continue
+			}
+			for i, d := range shape {
+				at := v.GetName() + "." + strconv.Itoa(i)
+				if d.Size >= 0 {
+					continue
+				}
+				key := at
+				if d.Symbol != "" {
+					key = d.Symbol
+				}
+				have[key] = true
+				for _, k := range []string{at, key} {
+					if n, ok := dims[k]; ok {
+						shape[i] = Dim{Size: n}
+						used[k] = true
+						break
+					}
+				}
+			}
+			v.Type = tensorType(dt, shape)
+		}
+	}
+	for _, k := range sortedKeys(dims) {
+		if !used[k] {
+			return fmt.Errorf("the model has no symbolic dimension %s; it has: %s", quote(k), quoted(sortedKeys(have)))
+		}
+	}
+	m.Touch()
+	return nil
+}
+
+// openDims are the names of the inputs' dimensions without a size: the symbol,
+// and the place as "input.axis".
+func (m *Model) openDims() []string {
+	names := map[string]bool{}
+	for _, v := range m.graph().Input {
+		_, shape, _ := declared(v)
+		for i, d := range shape {
+			if d.Size < 0 {
+				names[v.GetName()+"."+strconv.Itoa(i)] = true
+				if d.Symbol != "" {
+					names[d.Symbol] = true
+				}
+			}
+		}
+	}
+	return sortedKeys(names)
+}

@@ -1,0 +1,368 @@
+package surgery
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// StepError says which step of a script failed, where it stands and why.
+type StepError struct {
+	Script string // name of the file
+	Path   string // "3", or "3.2" for the second step of a loop, with the round
+	Step   string // name of the step
+	Line   int
+	Err    error
+}
+
+func (e *StepError) Error() string {
+	return fmt.Sprintf("%s:%d: step %s (%s): %v", e.Script, e.Line, e.Path, e.Step, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// DifferError is a comparison that found a difference.
+type DifferError struct{ Comparison *Comparison }
+
+func (e *DifferError) Error() string {
+	c := e.Comparison
+	var s []string
+	for _, d := range c.Outputs {
+		if d.Mismatches > 0 {
+			s = append(s, fmt.Sprintf("output %s: %d of %d values differ in %d cases, by up to %.3g (%.3g of the largest value)", quote(d.Name), d.Mismatches, d.Elements*c.Cases, c.Cases, d.MaxAbs, d.Relative))
+		}
+	}
+	return fmt.Sprintf("%s; wanted %s", strings.Join(s, "; "), c.Wanted)
+}
+
+// RunOptions of Script.Run.
+type RunOptions struct {
+	// Cases are given inputs of the original model, for comparisons with it.
+	Cases []map[string]*tensor.Dense
+	// Count is how many cases a comparison runs that does not say; 0 is 3.
+	Count int
+	// Dims pins symbolic dimensions for comparisons, beside the script's dims.
+	Dims map[string]int
+	// Functions define custom operators.
+	Functions []*pb.FunctionProto
+	Limits    onnx.Limits
+	// Note receives what the steps do, one line each; may be nil.
+	Note func(string)
+}
+
+// Did is what a step did.
+type Did struct {
+	Path string `json:"path"`
+	Step string `json:"step"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// Verified is one comparison of a run.
+type Verified struct {
+	Path    string `json:"path"`    // of the step; "end" for the last one
+	Against string `json:"against"` // what was compared with
+	*Comparison
+}
+
+// File is a model that a save step writes beside the result.
+type File struct {
+	Path string // relative, within the folder of the result
+	Data []byte
+}
+
+// Result of a script.
+type Result struct {
+	Model    *Model
+	Steps    []Did
+	Verified []Verified
+	Files    []File
+	Warnings []string
+}
+
+// entry is a model of a run with the one that it is compared with.
+type entry struct {
+	m, ref  *Model
+	refName string
+	edited  bool // since the last comparison
+}
+
+type session struct {
+	script   *Script
+	opt      RunOptions
+	models   map[string]*entry
+	at       string // name of the current model
+	original *Model
+	res      *Result
+	executed int
+	path     string // of the running step
+	line     int
+	vars     map[string]*yaml.Node
+}
+
+// mainName is the name of the model that a script begins with.
+const mainName = "original"
+
+func (s *session) cur() *entry { return s.models[s.at] }
+
+// Run applies the script to a model, which stays as it is; infers shapes,
+// checks and compares the result, unless the script compared it itself after
+// its last edit. A comparison that finds a difference gives a DifferError, in a
+// StepError; the Result is there beside it.
+func (sc *Script) Run(m *Model, opt RunOptions) (*Result, error) {
+	s := &session{script: sc, opt: opt, models: map[string]*entry{}, at: mainName, res: &Result{}}
+	m = m.Clone()
+	m.Functions = append(slices.Clone(m.Functions), opt.Functions...)
+	m.Dims = map[string]int{}
+	for _, d := range []map[string]int{sc.dims, opt.Dims} {
+		for k, v := range d {
+			m.Dims[k] = v
+		}
+	}
+	for _, k := range sortedKeys(m.Dims) {
+		if open := m.openDims(); !slices.Contains(open, k) {
+			return s.res, fmt.Errorf("%s: dims: the model has no symbolic dimension %s%s; it has: %s", sc.Name, quote(k), near(k, open), quoted(open))
+		}
+	}
+	s.original = m
+	s.models[mainName] = &entry{m: m.Clone(), ref: m, refName: mainName}
+	if err := s.steps(sc.steps, sc.vars, ""); err != nil {
+		return s.res, err
+	}
+	return s.res, s.end()
+}
+
+// steps runs a list; prefix is the path of the loop around.
+func (s *session) steps(list []*yaml.Node, vars map[string]*yaml.Node, prefix string) error {
+	for i, n := range list {
+		key, args, err := stepOf(n)
+		path := fmt.Sprintf("%s%d", prefix, i+1)
+		fail := func(err error) error {
+			if _, ok := err.(*StepError); ok {
+				return err
+			}
+			return &StepError{s.script.Name, path, key.Value, key.Line, err}
+		}
+		if err != nil {
+			panic("BUG: surgery: a step was not checked: " + err.Error())
+		}
+		if s.executed++; s.executed > maxExecuted {
+			return fail(fmt.Errorf("more than %d steps; want fewer rounds", maxExecuted))
+		}
+		if key.Value == "for_each" {
+			rounds, body, err := s.iterations(args, vars)
+			if err != nil {
+				return fail(err)
+			}
+			for k, r := range rounds {
+				if err := s.steps(body, r, fmt.Sprintf("%s[%d].", path, k+1)); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if args, err = expandArgs(args, vars); err != nil {
+			return fail(err)
+		}
+		s.path, s.line, s.vars = path, key.Line, vars
+		def := stepTable()[key.Value]
+		if !def.reads {
+			s.cur().edited = true
+		}
+		text, err := def.run(s, args)
+		if err != nil {
+			return fail(err)
+		}
+		s.did(key.Value, text)
+	}
+	return nil
+}
+
+func (s *session) did(step, text string) {
+	s.res.Steps = append(s.res.Steps, Did{s.path, step, s.line, text})
+	if s.opt.Note != nil {
+		s.opt.Note(fmt.Sprintf("step %s (%s): %s", s.path, step, text))
+	}
+}
+
+func (s *session) warn(format string, args ...any) {
+	s.res.Warnings = append(s.res.Warnings, fmt.Sprintf(format, args...))
+}
+
+// end makes a valid file of the current model and compares it.
+func (s *session) end() error {
+	s.path = "end"
+	e := s.cur()
+	fail := func(what string, line int, err error) error {
+		return &StepError{s.script.Name, "end", what, line, err}
+	}
+	if err := s.seal(e); err != nil {
+		return fail("check", 1, err)
+	}
+	s.res.Model = e.m
+	switch v := s.script.verify; {
+	case v != nil:
+		s.line, s.vars = v.Line, s.script.vars
+		args, err := expandArgs(v, s.vars)
+		if err == nil {
+			_, err = stepTable()["verify"].run(s, args)
+		}
+		if err != nil {
+			return fail("verify", v.Line, err)
+		}
+	case !s.script.off && e.edited:
+		opt := CompareOptions{RTol: defaultRTol, Reshape: true, Partial: true, Cases: s.casesFor(e.ref), Count: s.count(0)}
+		c, err := Compare(e.m, e.ref, opt)
+		if err != nil {
+			s.warn("the result is not compared with %s: %v", e.refName, err)
+			return nil
+		}
+		s.res.Verified = append(s.res.Verified, Verified{s.path, e.refName, c})
+		if len(c.Missing) > 0 {
+			s.warn("outputs of %s that nothing was compared with: %s", e.refName, quoted(c.Missing))
+		}
+		if !c.OK() {
+			return fail("verify", 1, &DifferError{c})
+		}
+	}
+	return nil
+}
+
+// defaultRTol is the tolerance of a comparison that does not say: what
+// reordered float32 arithmetic may differ by.
+const defaultRTol = 1e-5
+
+func (s *session) count(n int) int {
+	if n == 0 {
+		n = s.opt.Count
+	}
+	if n == 0 {
+		n = 3
+	}
+	return n
+}
+
+// casesFor are the given inputs where the reference is the original model, or
+// has the same inputs.
+func (s *session) casesFor(ref *Model) []map[string]*tensor.Dense {
+	if ref == s.original || len(s.opt.Cases) > 0 && !slices.ContainsFunc(ref.InputNames(), func(n string) bool { return s.opt.Cases[0][n] == nil }) {
+		return s.opt.Cases
+	}
+	return nil
+}
+
+// seal infers shapes anew and checks a model.
+func (s *session) seal(e *entry) error {
+	changed, err := e.m.InferShapes()
+	if err != nil {
+		return err
+	}
+	for _, c := range changed {
+		s.warn("%s: the declaration was brought up to date", c)
+	}
+	for _, u := range e.m.Shapes().Unknown {
+		s.warn("no shapes behind %v", u)
+	}
+	return e.m.Checked()
+}
+
+// stepDef is a kind of step.
+type stepDef struct {
+	name, doc, example string
+	args               reflect.Type
+	reads              bool // does not edit
+	check              func(args *yaml.Node, depth int) error
+	run                func(s *session, args *yaml.Node) (string, error)
+}
+
+// def makes a step whose arguments are a T.
+func def[T any](name, doc, example string, run func(s *session, a *T) (string, error)) *stepDef {
+	return &stepDef{
+		name: name, doc: doc, example: example, args: reflect.TypeFor[T](),
+		check: func(n *yaml.Node, depth int) error { return checkKeys(n, reflect.TypeFor[T]()) },
+		run: func(s *session, n *yaml.Node) (string, error) {
+			var a T
+			if err := strict(n, &a); err != nil {
+				return "", err
+			}
+			return run(s, &a)
+		},
+	}
+}
+
+// reading marks a step that edits nothing.
+func reading(d *stepDef) *stepDef {
+	d.reads = true
+	return d
+}
+
+var (
+	tableOnce sync.Once
+	table     map[string]*stepDef
+)
+
+// stepTable is the steps by name.
+func stepTable() map[string]*stepDef {
+	tableOnce.Do(func() {
+		table = map[string]*stepDef{}
+		for _, d := range allSteps() {
+			if table[d.name] != nil {
+				panic("BUG: surgery: two steps are called " + d.name)
+			}
+			table[d.name] = d
+		}
+	})
+	return table
+}
+
+func allSteps() []*stepDef {
+	loop := &stepDef{name: "for_each", doc: "repeat steps: over lists of values (let), or over nodes (regex groups with names are variables)",
+		example: `for_each: {let: {i: [0, 1, 2]}, steps: [{remove: {nodes: "/head.${i}/Reshape"}}]}`,
+		args:    reflect.TypeFor[forEach](), check: checkLoop}
+	return slices.Concat(nodeSteps(), rewriteSteps(), ioSteps(), initSteps(), modelSteps(), []*stepDef{loop})
+}
+
+// StepInfo describes a kind of step for people.
+type StepInfo struct {
+	Name    string   `json:"name"`
+	Doc     string   `json:"doc"`
+	Keys    []string `json:"keys"`
+	Example string   `json:"example"`
+}
+
+// StepTable lists all steps in the order of the documentation.
+func StepTable() []StepInfo {
+	var out []StepInfo
+	for _, d := range allSteps() {
+		out = append(out, StepInfo{d.name, d.doc, keysOf(d.args), d.example})
+	}
+	return out
+}
+
+// StepNames lists the names of all steps.
+func StepNames() []string {
+	var s []string
+	for _, d := range allSteps() {
+		s = append(s, d.name)
+	}
+	return s
+}
+
+// localPath is a path for writing: it must stay within the folder of the
+// result.
+func localPath(p string) (string, error) {
+	if p == "" || !filepath.IsLocal(filepath.FromSlash(p)) {
+		return "", fmt.Errorf("file %s: want a relative path within the folder of the result", quote(p))
+	}
+	return filepath.Clean(filepath.FromSlash(p)), nil
+}

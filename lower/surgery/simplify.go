@@ -1,0 +1,254 @@
+package surgery
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+)
+
+// maxGrow bounds what folding adds to a file: a result may be as large as the
+// constants it is made of, or this.
+const maxGrow = 1 << 20
+
+// Simplified says what Simplify did.
+type Simplified struct {
+	Folded   int // nodes computed before time
+	Bypassed int // nodes that do nothing
+	Pruned   int // nodes and constants that nothing reads
+}
+
+// Simplify computes what can be computed from constants, takes out nodes that
+// do nothing, joins neighbouring Transposes and Reshapes, and deletes what
+// nothing reads. Graph inputs and outputs stay.
+func (m *Model) Simplify() (Simplified, error) {
+	var total Simplified
+	for range 64 {
+		var s Simplified
+		// Nodes that do nothing go first: constants behind them keep their names.
+		s.Bypassed = m.bypassNoOps() + m.join()
+		s.Folded = m.fold()
+		nodes, inits := m.Prune()
+		s.Pruned = len(nodes) + len(inits)
+		total.Folded += s.Folded
+		total.Bypassed += s.Bypassed
+		total.Pruned += s.Pruned
+		if s == (Simplified{}) {
+			break
+		}
+	}
+	return total, m.Sort()
+}
+
+// Prune deletes nodes from which no graph output is reached, and constants that
+// nothing reads; it gives their names.
+func (m *Model) Prune() (nodes, inits []string) {
+	g := m.graph()
+	want := map[string]bool{}
+	for _, v := range g.Output {
+		want[v.GetName()] = true
+	}
+	live := make([]bool, len(g.Node))
+	for changed := true; changed; {
+		changed = false
+		for i := len(g.Node) - 1; i >= 0; i-- {
+			n := g.Node[i]
+			if live[i] || !slices.ContainsFunc(n.Output, func(o string) bool { return o != "" && want[o] }) {
+				continue
+			}
+			live[i], changed = true, true
+			for _, s := range reads(n) {
+				want[s] = true
+			}
+		}
+	}
+	var kept []*pb.NodeProto
+	gone := map[string]bool{}
+	for i, n := range g.Node {
+		if live[i] {
+			kept = append(kept, n)
+			continue
+		}
+		nodes = append(nodes, n.GetName())
+		for _, o := range n.Output {
+			gone[o] = true
+		}
+	}
+	g.Node = kept
+	g.ValueInfo = slices.DeleteFunc(g.ValueInfo, func(v *pb.ValueInfoProto) bool { return gone[v.GetName()] })
+	m.Touch()
+	return nodes, m.RemoveUnusedInitializers()
+}
+
+// fold makes initializers of what nodes compute from constants.
+func (m *Model) fold() int {
+	s := m.Shapes()
+	count := 0
+	for _, n := range slices.Clone(m.graph().Node) {
+		if !m.foldable(n, s) {
+			continue
+		}
+		for _, o := range n.Output {
+			if o != "" {
+				m.graph().Initializer = append(m.graph().Initializer, TensorProto(o, s.Const(o)))
+			}
+		}
+		m.delete(n)
+		count++
+	}
+	return count
+}
+
+func (m *Model) foldable(n *pb.NodeProto, s *Shapes) bool {
+	in, out := 0, 0
+	for _, x := range n.Input {
+		if d := s.Const(x); d != nil {
+			in += len(d.Bytes())
+		}
+	}
+	any := false
+	for _, o := range n.Output {
+		if o == "" {
+			continue
+		}
+		d := s.Const(o)
+		if d == nil || m.IsOutput(o) {
+			return false
+		}
+		out += len(d.Bytes())
+		any = true
+	}
+	return any && (out <= max(in, maxGrow) || n.GetOpType() == "Constant")
+}
+
+// bypassNoOps takes out nodes whose result is their input.
+func (m *Model) bypassNoOps() int {
+	count := 0
+	for _, n := range slices.Clone(m.graph().Node) {
+		if n.GetDomain() != "" && n.GetDomain() != "ai.onnx" || len(n.Output) == 0 || len(n.Input) == 0 {
+			continue
+		}
+		if !m.noOp(n, m.Shapes()) || m.IsOutput(n.Output[0]) && (m.IsOutput(n.Input[0]) || m.Producer(n.Input[0]) == nil) {
+			continue
+		}
+		types := m.types
+		if m.bypass(n, 0) == nil {
+			count++
+			// Renaming aside, no other value has changed.
+			if m.types == nil && !m.IsOutput(n.Output[0]) {
+				m.types = types
+			}
+		}
+	}
+	return count
+}
+
+func (m *Model) noOp(n *pb.NodeProto, s *Shapes) bool {
+	in, ok1 := s.Static(n.Input[0])
+	out, ok2 := s.Static(n.Output[0])
+	same := ok1 && ok2 && slices.Equal(in, out)
+	all := func(i int, f func(int64) bool) bool {
+		if i >= len(n.Input) || n.Input[i] == "" {
+			return false
+		}
+		d := s.Const(n.Input[i])
+		return d != nil && !slices.ContainsFunc(d.Int64s(), func(v int64) bool { return !f(v) })
+	}
+	switch n.GetOpType() {
+	case "Identity":
+		return true
+	case "Dropout":
+		training := len(n.Input) > 2 && n.Input[2] != "" && !all(2, func(v int64) bool { return v == 0 })
+		return !training && m.Opset("") >= 7 && (len(n.Output) == 1 || n.Output[1] == "" || len(m.Consumers(n.Output[1])) == 0 && !m.IsOutput(n.Output[1]))
+	case "Cast":
+		a, ok1 := s.Type(n.Input[0])
+		b, ok2 := s.Type(n.Output[0])
+		return ok1 && ok2 && a.Elem == b.Elem
+	case "Reshape", "Expand", "Flatten", "Squeeze", "Unsqueeze", "Tile":
+		return same
+	case "Slice":
+		if m.Opset("") < 10 {
+			return same
+		}
+		return same && (len(n.Input) < 5 || n.Input[4] == "" || all(4, func(v int64) bool { return v > 0 }))
+	case "Pad":
+		return same && all(1, func(v int64) bool { return v == 0 })
+	case "Concat", "Sum", "Max", "Min", "Mean":
+		return len(n.Input) == 1
+	case "Transpose":
+		return ok1 && slices.Equal(perm(n, len(in)), identity(len(in)))
+	}
+	return false
+}
+
+// perm is the permutation of a Transpose of a value of some rank.
+func perm(n *pb.NodeProto, rank int) []int {
+	if a := Attribute(n, "perm"); a != nil {
+		p := make([]int, len(a.Ints))
+		for i, v := range a.Ints {
+			p[i] = int(v)
+		}
+		return p
+	}
+	p := identity(rank)
+	slices.Reverse(p)
+	return p
+}
+
+func identity(n int) []int {
+	p := make([]int, n)
+	for i := range p {
+		p[i] = i
+	}
+	return p
+}
+
+// join lets the second of two Transposes, or of two Reshapes, do the work of
+// both.
+func (m *Model) join() int {
+	count := 0
+	for _, n := range m.graph().Node {
+		if len(n.Input) == 0 || n.GetDomain() != "" {
+			continue
+		}
+		p := m.Producer(n.Input[0])
+		if p == nil || p.GetOpType() != n.GetOpType() || p.GetDomain() != "" || len(p.Input) == 0 {
+			continue
+		}
+		s := m.Shapes()
+		switch n.GetOpType() {
+		case "Transpose":
+			in, ok1 := s.Static(p.Input[0])
+			_, ok2 := s.Static(n.Output[0]) // so both permutations are valid
+			if !ok1 || !ok2 {
+				continue
+			}
+			first, second := perm(p, len(in)), perm(n, len(in))
+			both := make([]int64, len(in))
+			for i, k := range second {
+				both[i] = int64(first[k])
+			}
+			n.Attribute = slices.DeleteFunc(n.Attribute, func(a *pb.AttributeProto) bool { return a.GetName() == "perm" })
+			n.Attribute = append(n.Attribute, &pb.AttributeProto{Name: proto.String("perm"), Type: pb.AttributeProto_INTS.Enum(), Ints: both})
+		case "Reshape":
+			d := s.Const(at(n.Input, 1))
+			if d == nil || slices.Contains(d.Int64s(), 0) {
+				continue
+			}
+		default:
+			continue
+		}
+		n.Input[0] = p.Input[0]
+		m.Touch()
+		count++
+	}
+	return count
+}
+
+func at(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
+}

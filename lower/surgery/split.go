@@ -1,0 +1,529 @@
+package surgery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+)
+
+// Extract is the part of the model between values, as a model of its own: the
+// nodes from which outputs are computed when inputs are given, with the
+// constants they read. The model itself stays.
+func (m *Model) Extract(inputs, outputs []string) (*Model, error) {
+	if len(outputs) == 0 {
+		return nil, fmt.Errorf("a part needs outputs")
+	}
+	for i, s := range slices.Concat(inputs, outputs) {
+		if err := m.wantValue(s); err != nil {
+			return nil, err
+		}
+		list, what := inputs, "input"
+		if i >= len(inputs) {
+			list, what = outputs, "output"
+			i -= len(inputs)
+		}
+		if slices.Contains(list[:i], s) {
+			return nil, fmt.Errorf("%s %s is listed twice", what, quote(s))
+		}
+	}
+	used, live, err := m.reach(inputs, outputs)
+	if err != nil {
+		return nil, err
+	}
+	p := m.Clone()
+	g := p.graph()
+	old := m.graph()
+	g.Node = nil
+	for i, n := range old.Node {
+		if live[i] {
+			g.Node = append(g.Node, proto.Clone(n).(*pb.NodeProto))
+		}
+	}
+	given := map[string]bool{}
+	for _, s := range inputs {
+		given[s] = true
+	}
+	g.Initializer = slices.DeleteFunc(g.Initializer, func(t *pb.TensorProto) bool { return !used[t.GetName()] || given[t.GetName()] })
+	g.SparseInitializer = slices.DeleteFunc(g.SparseInitializer, func(t *pb.SparseTensorProto) bool { return !used[t.GetValues().GetName()] })
+	g.ValueInfo = slices.DeleteFunc(g.ValueInfo, func(v *pb.ValueInfoProto) bool {
+		return !used[v.GetName()] || given[v.GetName()] || slices.Contains(outputs, v.GetName())
+	})
+	g.Input = nil
+	for _, s := range inputs {
+		v, err := m.describe(s)
+		if err != nil {
+			return nil, fmt.Errorf("input %s of a part: %w", quote(s), err)
+		}
+		g.Input = append(g.Input, v)
+	}
+	for _, v := range old.Input { // IR version 3 lists initializers
+		if p.IsInitializer(v.GetName()) {
+			g.Input = append(g.Input, proto.Clone(v).(*pb.ValueInfoProto))
+		}
+	}
+	g.Output = nil
+	for _, s := range outputs {
+		v, err := m.describe(s)
+		if err != nil {
+			v = &pb.ValueInfoProto{Name: proto.String(s)}
+		}
+		g.Output = append(g.Output, v)
+	}
+	return p, nil
+}
+
+// reach walks from outputs back to inputs.
+func (m *Model) reach(inputs, outputs []string) (used map[string]bool, live []bool, err error) {
+	g := m.graph()
+	by := map[string]int{}
+	for i, n := range g.Node {
+		for _, o := range n.Output {
+			if o != "" {
+				by[o] = i
+			}
+		}
+	}
+	stop := map[string]bool{}
+	for _, s := range inputs {
+		stop[s] = true
+	}
+	used, live = map[string]bool{}, make([]bool, len(g.Node))
+	todo := slices.Clone(outputs)
+	var missing []string
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if s == "" || used[s] {
+			continue
+		}
+		used[s] = true
+		if stop[s] {
+			continue
+		}
+		i, made := by[s]
+		switch {
+		case made && !live[i]:
+			live[i] = true
+			todo = append(todo, reads(g.Node[i])...)
+		case !made && m.IsInput(s):
+			missing = append(missing, s)
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return nil, nil, fmt.Errorf("the outputs %s also depend on %s, which are not among the inputs %s", quoted(outputs), quoted(missing), quoted(inputs))
+	}
+	for _, s := range inputs {
+		if !used[s] {
+			return nil, nil, fmt.Errorf("none of the outputs %s depends on input %s", quoted(outputs), quote(s))
+		}
+	}
+	return used, live, nil
+}
+
+// describe is the declaration of a value for an interface: as the file has it
+// for inputs and outputs, else inferred.
+func (m *Model) describe(value string) (*pb.ValueInfoProto, error) {
+	for _, v := range []*pb.ValueInfoProto{m.input(value), m.output(value)} {
+		if _, shape, ok := declared(v); ok && shape != nil {
+			return proto.Clone(v).(*pb.ValueInfoProto), nil
+		}
+	}
+	if t, ok := m.Shapes().Type(value); ok {
+		return &pb.ValueInfoProto{Name: proto.String(value), Type: tensorType(t.Elem, t.Shape)}, nil
+	}
+	if v := valueInfo(m.graph().ValueInfo, value); v != nil {
+		if _, shape, ok := declared(v); ok && shape != nil {
+			return proto.Clone(v).(*pb.ValueInfoProto), nil
+		}
+	}
+	return nil, m.noShape(value)
+}
+
+// Part is one piece of Split.
+type Part struct {
+	Name            string
+	Inputs, Outputs []string
+}
+
+// Split cuts the model into parts. Every input of a part is an input of the
+// model or an output of another part, and every output of the model is an
+// output of a part: so that the parts together compute what the model does.
+func (m *Model) Split(parts []Part) ([]*Model, error) {
+	var outs []string
+	for _, p := range parts {
+		outs = append(outs, p.Outputs...)
+	}
+	var models []*Model
+	for i, p := range parts {
+		if p.Name == "" || slices.ContainsFunc(parts[:i], func(q Part) bool { return q.Name == p.Name }) {
+			return nil, fmt.Errorf("part %d has the name %s; want names that differ", i, quote(p.Name))
+		}
+		for _, s := range p.Inputs {
+			if !m.IsInput(s) && !slices.Contains(outs, s) {
+				return nil, fmt.Errorf("part %s: input %s is neither an input of the model nor an output of another part%s", quote(p.Name), quote(s), near(s, append(m.InputNames(), outs...)))
+			}
+		}
+		x, err := m.Extract(p.Inputs, p.Outputs)
+		if err != nil {
+			return nil, fmt.Errorf("part %s: %w", quote(p.Name), err)
+		}
+		models = append(models, x)
+	}
+	for _, s := range m.OutputNames() {
+		if !slices.Contains(outs, s) {
+			return nil, fmt.Errorf("output %s of the model is no output of any part; the parts give %s", quote(s), quoted(outs))
+		}
+	}
+	return models, nil
+}
+
+// MergeOptions of Merge.
+type MergeOptions struct {
+	// Names of the models, for messages; may be nil.
+	Names []string
+	// Prefixes go in front of the names of each model's nodes, inner values and
+	// constants; nil or "" for none.
+	Prefixes []string
+	// Connect maps outputs of earlier models to inputs of later ones, beside
+	// those that have the same name.
+	Connect map[string]string
+	// Outputs are the graph outputs of the result, in order; nil: every output
+	// that no model reads.
+	Outputs []string
+}
+
+// Merge puts models behind each other. Inputs that nothing is connected to stay
+// inputs; one of the same name and type is shared. Constants of the same name
+// and content are shared; other inner names that collide get a number.
+func Merge(models []*Model, opt MergeOptions) (*Model, error) {
+	if len(models) < 2 {
+		return nil, fmt.Errorf("merging %d models; want at least two", len(models))
+	}
+	title := func(i int) string {
+		if i < len(opt.Names) {
+			return "model " + quote(opt.Names[i])
+		}
+		return fmt.Sprintf("model %d", i+1)
+	}
+	if len(opt.Prefixes) > 0 && len(opt.Prefixes) != len(models) {
+		return nil, fmt.Errorf("%d prefixes for %d models; want one for each", len(opt.Prefixes), len(models))
+	}
+	mg := &merger{connected: map[string]bool{}, done: map[string]bool{}}
+	for i, x := range models {
+		c := x.Clone()
+		if _, err := c.InferShapes(); err != nil { // edits may have outdated the outputs' declarations
+			return nil, fmt.Errorf("%s: %w", title(i), err)
+		}
+		if len(opt.Prefixes) > 0 {
+			c.prefix(opt.Prefixes[i])
+		}
+		var err error
+		if mg.m == nil {
+			mg.m = c
+			mg.outputs = append(mg.outputs, c.graph().Output...)
+		} else {
+			err = mg.add(c, opt.Connect)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", title(i), err)
+		}
+	}
+	for _, o := range sortedKeys(opt.Connect) {
+		if !mg.done[o] {
+			return nil, fmt.Errorf("connection %s → %s was not made: no model has such an output with a later model that has such an input", quote(o), quote(opt.Connect[o]))
+		}
+	}
+	if err := mg.finish(opt.Outputs); err != nil {
+		return nil, err
+	}
+	return mg.m, mg.m.Sort()
+}
+
+type merger struct {
+	m         *Model
+	outputs   []*pb.ValueInfoProto // of all models so far
+	connected map[string]bool      // those that a model reads
+	done      map[string]bool      // connections of the caller that were made
+}
+
+func (g *merger) add(c *Model, connect map[string]string) error {
+	if err := g.header(c); err != nil {
+		return err
+	}
+	res, src := g.m.graph(), c.graph()
+	from := map[string]string{} // input of c → output that feeds it
+	for _, in := range c.InputNames() {
+		for _, o := range g.outputs {
+			if connect[o.GetName()] == in {
+				from[in] = o.GetName()
+				g.done[o.GetName()] = true
+			}
+		}
+		if _, ok := from[in]; !ok && valueInfo(g.outputs, in) != nil {
+			from[in] = in
+		}
+		if o := from[in]; o != "" {
+			if err := compatible(valueInfo(g.outputs, o), c.input(in)); err != nil {
+				return fmt.Errorf("connecting output %s to input %s: %w", quote(o), quote(in), err)
+			}
+		}
+	}
+	if err := g.collisions(c, from); err != nil {
+		return err
+	}
+	for _, in := range sortedKeys(from) {
+		o := from[in]
+		g.connected[o] = true
+		src.Input = slices.DeleteFunc(src.Input, func(v *pb.ValueInfoProto) bool { return v.GetName() == in })
+		if o != in {
+			c.renameValue(in, o)
+		}
+	}
+	res.Node = append(res.Node, src.Node...)
+	for _, t := range src.Initializer {
+		if !g.m.IsInitializer(t.GetName()) {
+			res.Initializer = append(res.Initializer, t)
+		}
+	}
+	res.SparseInitializer = append(res.SparseInitializer, src.SparseInitializer...)
+	for _, v := range src.Input {
+		if g.m.input(v.GetName()) == nil {
+			res.Input = append(res.Input, v)
+		}
+	}
+	res.ValueInfo = append(res.ValueInfo, src.ValueInfo...)
+	res.QuantizationAnnotation = append(res.QuantizationAnnotation, src.QuantizationAnnotation...)
+	for _, v := range src.Output {
+		if valueInfo(g.outputs, v.GetName()) == nil {
+			g.outputs = append(g.outputs, v)
+		}
+	}
+	g.m.Touch()
+	return nil
+}
+
+// header merges versions, operator sets and functions.
+func (g *merger) header(c *Model) error {
+	p, q := g.m.Proto, c.Proto
+	if q.GetIrVersion() > p.GetIrVersion() {
+		p.IrVersion = q.IrVersion
+	}
+	for _, o := range q.OpsetImport {
+		switch old := g.m.Opset(o.GetDomain()); old {
+		case o.GetVersion():
+		case 0:
+			p.OpsetImport = append(p.OpsetImport, o)
+		default:
+			return fmt.Errorf("imports opset %d of domain %s, the models before it import %d; bring them to one version (set_version)", o.GetVersion(), quote(o.GetDomain()), old)
+		}
+	}
+	for _, f := range q.Functions {
+		known := false
+		for _, h := range p.Functions {
+			if h.GetDomain() == f.GetDomain() && h.GetName() == f.GetName() && h.GetOverload() == f.GetOverload() {
+				if !proto.Equal(f, h) {
+					return fmt.Errorf("function %s is defined differently by a model before it", quote(f.GetDomain()+"."+f.GetName()))
+				}
+				known = true
+			}
+		}
+		if !known {
+			p.Functions = append(p.Functions, f)
+		}
+	}
+	return nil
+}
+
+// collisions renames what c and the result both have.
+func (g *merger) collisions(c *Model, from map[string]string) error {
+	taken, nodes := map[string]bool{"": true}, map[string]bool{"": true}
+	for _, s := range slices.Concat(g.m.valueNames(), c.valueNames()) {
+		taken[s] = true
+	}
+	mine := map[string]bool{}
+	for _, s := range g.m.valueNames() {
+		mine[s] = true
+	}
+	for _, n := range slices.Concat(g.m.graph().Node, c.graph().Node) {
+		nodes[n.GetName()] = true
+	}
+	rename := map[string]string{}
+	for _, s := range c.valueNames() {
+		if _, wired := from[s]; wired || !mine[s] {
+			continue
+		}
+		in, both := c.input(s), g.m.input(s)
+		a, b := c.initializer(s), g.m.initializer(s)
+		switch {
+		case a != nil && b != nil:
+			x, err := contents(a)
+			if err != nil {
+				return err
+			}
+			if y, err := contents(b); err != nil || x == y {
+				continue
+			}
+		case in != nil && both != nil:
+			if err := compatible(both, in); err != nil {
+				return fmt.Errorf("input %s is also an input of a model before it: %w", quote(s), err)
+			}
+			continue
+		case in != nil:
+			return fmt.Errorf("input %s is the name of an inner value of a model before it; rename one of them, or give prefixes", quote(s))
+		case c.IsOutput(s):
+			return fmt.Errorf("output %s exists in a model before it; rename one of them (rename)", quote(s))
+		}
+		rename[s] = number(taken, s)
+		taken[rename[s]] = true
+	}
+	c.renameAll(func(s string) string {
+		if r, ok := rename[s]; ok {
+			return r
+		}
+		return s
+	})
+	have := map[string]bool{}
+	for _, n := range g.m.graph().Node {
+		have[n.GetName()] = true
+	}
+	for _, n := range c.graph().Node {
+		if n.GetName() != "" && have[n.GetName()] {
+			n.Name = proto.String(number(nodes, n.GetName()))
+			nodes[n.GetName()] = true
+		}
+	}
+	return nil
+}
+
+// finish chooses the graph outputs.
+func (g *merger) finish(want []string) error {
+	var outs []*pb.ValueInfoProto
+	if want == nil {
+		for _, v := range g.outputs {
+			if !g.connected[v.GetName()] {
+				outs = append(outs, v)
+			}
+		}
+		if len(outs) == 0 {
+			return fmt.Errorf("every output is read by another model; say which are outputs of the result (outputs)")
+		}
+	}
+	for _, s := range want {
+		v := valueInfo(g.outputs, s)
+		if v == nil {
+			return fmt.Errorf("output %s is an output of none of the models; they have %s", quote(s), quoted(names(g.outputs)))
+		}
+		outs = append(outs, v)
+	}
+	g.m.graph().Output = outs
+	g.m.Touch()
+	return nil
+}
+
+// compatible compares the declarations of two ends of a connection, as far as
+// both say something.
+func compatible(a, b *pb.ValueInfoProto) error {
+	x, s, ok1 := declared(a)
+	y, t, ok2 := declared(b)
+	if !ok1 || !ok2 {
+		return nil
+	}
+	if x != y {
+		return fmt.Errorf("element types %s and %s differ", elemName(x), elemName(y))
+	}
+	if s == nil || t == nil {
+		return nil
+	}
+	bad := len(s) != len(t)
+	for i := 0; !bad && i < len(s); i++ {
+		bad = s[i].Size >= 0 && t[i].Size >= 0 && s[i].Size != t[i].Size
+	}
+	if bad {
+		return fmt.Errorf("shapes %s and %s differ", ShapeText(s), ShapeText(t))
+	}
+	return nil
+}
+
+// prefix renames everything but graph inputs and outputs.
+func (m *Model) prefix(p string) {
+	if p == "" {
+		return
+	}
+	g := m.graph()
+	keep := map[string]bool{"": true}
+	for _, s := range slices.Concat(m.InputNames(), m.OutputNames()) {
+		keep[s] = true
+	}
+	mine := map[string]bool{}
+	for _, s := range m.valueNames() {
+		mine[s] = true
+	}
+	m.renameAll(func(s string) string {
+		if keep[s] || !mine[s] || strings.HasPrefix(s, p) {
+			return s
+		}
+		return p + s
+	})
+	for _, n := range g.Node {
+		if n.GetName() != "" && !strings.HasPrefix(n.GetName(), p) {
+			n.Name = proto.String(p + n.GetName())
+		}
+	}
+}
+
+// renameAll renames values of the main graph, in one go.
+func (m *Model) renameAll(f func(string) string) {
+	g := m.graph()
+	for _, list := range [][]*pb.ValueInfoProto{g.Input, g.Output, g.ValueInfo} {
+		for _, v := range list {
+			v.Name = proto.String(f(v.GetName()))
+		}
+	}
+	for _, t := range g.Initializer {
+		t.Name = proto.String(f(t.GetName()))
+	}
+	for _, t := range g.SparseInitializer {
+		t.Values.Name = proto.String(f(t.GetValues().GetName()))
+	}
+	for _, a := range g.QuantizationAnnotation {
+		a.TensorName = proto.String(f(a.GetTensorName()))
+		for _, e := range a.QuantParameterTensorNames {
+			e.Value = proto.String(f(e.GetValue()))
+		}
+	}
+	for _, n := range g.Node {
+		for _, list := range [][]string{n.Input, n.Output} {
+			for i, s := range list {
+				list[i] = f(s)
+			}
+		}
+		renameCaptured(n, f)
+	}
+	m.Touch()
+}
+
+// renameCaptured renames what subgraphs read of the graph around.
+func renameCaptured(n *pb.NodeProto, f func(string) string) {
+	for _, g := range subgraphs(n) {
+		h := func(s string) string {
+			if defines(g, s) {
+				return s
+			}
+			return f(s)
+		}
+		for _, o := range g.Output {
+			o.Name = proto.String(h(o.GetName()))
+		}
+		for _, k := range g.Node {
+			for i, s := range k.Input {
+				k.Input[i] = h(s)
+			}
+			renameCaptured(k, h)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+// Package surgery edits ONNX models by hand: what `nncc surgery` does from a
+// YAML script, and the same as a Go API.
+//
+// It works on the ModelProto, not on nncc's own graphs: names, order,
+// operators and attributes that nncc does not know stay as the file has them,
+// which is what people see in Netron. The graphs of package ir serve where
+// something must be computed: shapes, constants, outputs to compare.
+//
+// Edits keep three promises: every reader of a value follows when the value is
+// replaced, readers in subgraphs and graph outputs included; nodes stay in
+// topological order; an edit that fails has changed nothing that a caller may
+// rely on and says which node it was, what was found and what is wanted.
+package surgery
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/onnx/schema"
+)
+
+// Model is an ONNX model being edited. Proto may be changed directly; Touch
+// must then be called before the next method.
+type Model struct {
+	Proto *pb.ModelProto
+	// Functions are definitions of custom operators beside the model's own and
+	// those that nncc ships; inference and verification expand them.
+	Functions []*pb.FunctionProto
+	// Dims pins symbolic dimensions where outputs are computed (Run, Compare).
+	Dims map[string]int
+
+	lim   onnx.Limits
+	types *Shapes // of the graph as it is now; nil: not computed
+}
+
+// Load reads a model file. External data become part of the model, so that it
+// can be written anywhere.
+func Load(path string, lim onnx.Limits) (*Model, error) {
+	m, err := onnx.Load(path, lim)
+	if err != nil {
+		return nil, err
+	}
+	s, err := New(m)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// New edits a loaded model; the loaded one is not changed.
+func New(m *onnx.Model) (*Model, error) {
+	if m.Proto.GetGraph() == nil {
+		return nil, fmt.Errorf("the model has no graph; want a ModelProto with a graph")
+	}
+	s := &Model{Proto: proto.Clone(m.Proto).(*pb.ModelProto), lim: m.Limits}
+	if err := s.internalise(m.Dir); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Clone is an independent copy.
+func (m *Model) Clone() *Model {
+	c := *m
+	c.Proto = proto.Clone(m.Proto).(*pb.ModelProto)
+	c.types = nil
+	return &c
+}
+
+// Touch says that Proto was changed from outside.
+func (m *Model) Touch() { m.types = nil }
+
+// Bytes is the model as a file: the same for the same model.
+func (m *Model) Bytes() ([]byte, error) { return onnx.Marshal(m.Proto) }
+
+// loaded is the model as the frontend takes it.
+func (m *Model) loaded(p *pb.ModelProto) *onnx.Model { return &onnx.Model{Proto: p, Limits: m.lim} }
+
+func (m *Model) graph() *pb.GraphProto { return m.Proto.Graph }
+
+// Check lists everything that is wrong with the model.
+func (m *Model) Check() []onnx.Finding { return onnx.Check(m.loaded(m.Proto), m.Functions...) }
+
+// Opset is the version of an operator domain ("" is ai.onnx) that the model
+// imports, 0 when it imports none.
+func (m *Model) Opset(domain string) int64 {
+	for _, o := range m.Proto.OpsetImport {
+		if schema.Domain(o.GetDomain()) == schema.Domain(domain) {
+			return o.GetVersion()
+		}
+	}
+	return 0
+}
+
+// maxQuoted bounds how much of a name goes into a message.
+const maxQuoted = 100
+
+// quote prints a name from a model or script: escaped, and cut when it is long.
+func quote(s string) string {
+	if len(s) > maxQuoted {
+		return strconv.Quote(strings.ToValidUTF8(s[:maxQuoted], "")) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// label names a node in messages: by its name, or by its first output.
+func label(n *pb.NodeProto) string {
+	op := n.GetOpType()
+	if d := schema.Domain(n.GetDomain()); d != "" {
+		op = d + "." + op
+	}
+	if len(op) > maxQuoted {
+		op = op[:maxQuoted] + "…"
+	}
+	if n.GetName() != "" {
+		return fmt.Sprintf("node %s (%s)", quote(n.GetName()), op)
+	}
+	for _, o := range n.Output {
+		if o != "" {
+			return fmt.Sprintf("the node without a name that makes %s (%s)", quote(o), op)
+		}
+	}
+	return fmt.Sprintf("a node without name and outputs (%s)", op)
+}
+
+// nodeErr is an error about a node.
+func nodeErr(n *pb.NodeProto, format string, args ...any) error {
+	return fmt.Errorf("%s: %s", label(n), fmt.Sprintf(format, args...))
+}
+
+// quoted lists names for a message, the first ones of many.
+func quoted(names []string) string {
+	const most = 12
+	var q []string
+	for i, n := range names {
+		if i == most {
+			q = append(q, fmt.Sprintf("… (%d in all)", len(names)))
+			break
+		}
+		q = append(q, quote(n))
+	}
+	return strings.Join(q, ", ")
+}
+
+// near suggests a name that was perhaps meant: "" or `; did you mean "x"?`.
+func near(name string, all []string) string {
+	best, least := "", len(name)/3+2
+	for _, a := range all {
+		if strings.EqualFold(a, name) || strings.Trim(a, "/") == strings.Trim(name, "/") {
+			best = a
+			break
+		}
+		if d := distance(a, name, least); d < least {
+			best, least = a, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + quote(best) + "?"
+}
+
+// distance is the edit distance of a and b, or limit where it is not below it.
+func distance(a, b string, limit int) int {
+	if len(a) > 256 || len(b) > 256 || len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diag := row[0]
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			d := diag
+			if a[i-1] != b[j-1] {
+				d++
+			}
+			diag = row[j]
+			row[j] = min(d, row[j]+1, row[j-1]+1)
+			least = min(least, row[j])
+		}
+		if least >= limit {
+			return limit
+		}
+	}
+	return min(row[len(b)], limit)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	k := make([]string, 0, len(m))
+	for s := range m {
+		k = append(k, s)
+	}
+	slices.Sort(k)
+	return k
+}

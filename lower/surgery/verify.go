@@ -1,0 +1,437 @@
+package surgery
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// CompareOptions of Compare and Cascade.
+type CompareOptions struct {
+	// Cases are given inputs, by the reference's input names. Seeded ones follow
+	// until there are Count (at least one case is run).
+	Cases []map[string]*tensor.Dense
+	Count int
+	Seed  uint64
+	// Equal wants every bit equal; else max|got − reference| may be
+	// ATol + RTol · max|reference|, of each output and case.
+	Equal      bool
+	ATol, RTol float64
+	// Inputs and Outputs map names of the model to those of the reference;
+	// names that are not listed stand for themselves.
+	Inputs, Outputs map[string]string
+	// Reshape compares tensors of different shapes in row-major order when they
+	// have as many elements.
+	Reshape bool
+	// Partial allows outputs of the reference that nothing is compared with.
+	Partial bool
+}
+
+// OutputDiff is the comparison of one output over all cases.
+type OutputDiff struct {
+	Name       string  `json:"name"`
+	Reference  string  `json:"reference"`
+	Shape      []int   `json:"shape"`
+	Elements   int     `json:"elements"`   // of one case
+	Min        float64 `json:"min"`        // of got − reference
+	Max        float64 `json:"max"`        // of got − reference
+	MaxAbs     float64 `json:"max_abs"`    // of got − reference
+	Relative   float64 `json:"relative"`   // max|got − reference| / max|reference|, the largest of a case
+	Mismatches int     `json:"mismatches"` // elements beyond the tolerance, or with other bits
+}
+
+// Comparison is the verdict of Compare.
+type Comparison struct {
+	Cases   int          `json:"cases"`
+	Outputs []OutputDiff `json:"outputs"`
+	// Missing are outputs of the reference that nothing was compared with.
+	Missing    []string `json:"missing,omitempty"`
+	Mismatches int      `json:"mismatches"`
+	Wanted     string   `json:"wanted"` // the criterion in words
+}
+
+// OK reports that everything was as wanted.
+func (c *Comparison) OK() bool { return c.Mismatches == 0 }
+
+// engine runs a model with the reference interpreter.
+type engine struct {
+	g *ir.Graph
+}
+
+func (m *Model) engine(shapes map[string][]int) (*engine, error) {
+	dims := map[string]int{}
+	for _, k := range m.openDims() { // a part has not all that the model has
+		if n, ok := m.Dims[k]; ok {
+			dims[k] = n
+		}
+	}
+	g, err := onnx.OpenModel(m.loaded(m.Proto), onnx.ImportOptions{Dims: dims, Shapes: shapes, Functions: m.Functions})
+	if err != nil {
+		return nil, err
+	}
+	return &engine{g}, nil
+}
+
+func (e *engine) inputs() []string {
+	var s []string
+	for _, v := range e.g.In {
+		s = append(s, v.Name)
+	}
+	return s
+}
+
+// run computes the outputs from inputs by name.
+func (e *engine) run(in map[string]*tensor.Dense) (map[string]*tensor.Dense, error) {
+	var list []*tensor.Dense
+	for _, v := range e.g.In {
+		d := in[v.Name]
+		if d == nil {
+			return nil, fmt.Errorf("input %s is not given; inputs: %s", quote(v.Name), quoted(e.inputs()))
+		}
+		if d.DType != v.Type.DType || !slices.Equal(d.Shape, v.Type.Shape) {
+			return nil, fmt.Errorf("input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(), d.Shape, v.Type.DType.ONNXName(), v.Type.Shape)
+		}
+		list = append(list, d)
+	}
+	outs, err := interp.Run(e.g, list, nil)
+	if err != nil {
+		return nil, err
+	}
+	res := map[string]*tensor.Dense{}
+	for i, d := range outs {
+		res[e.g.OutNames[i]] = d
+	}
+	return res, nil
+}
+
+// Run computes the model's outputs by name with the reference interpreter.
+// Symbolic dimensions are taken from Dims and from the inputs.
+func (m *Model) Run(inputs map[string]*tensor.Dense) (map[string]*tensor.Dense, error) {
+	shapes := map[string][]int{}
+	for k, d := range inputs {
+		shapes[k] = d.Shape
+	}
+	e, err := m.engine(shapes)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range sortedKeys(inputs) {
+		if !slices.Contains(e.inputs(), k) {
+			return nil, fmt.Errorf("the model has no input %s%s; inputs: %s", quote(k), near(k, e.inputs()), quoted(e.inputs()))
+		}
+	}
+	return e.run(inputs)
+}
+
+// Seeded are inputs for the graph: standard normal floats, 8-bit integers over
+// their whole range, 0 and 1 for wider ones, which may be indices.
+func (e *engine) seeded(seed uint64) map[string]*tensor.Dense {
+	r := rand.New(rand.NewPCG(seed, 20))
+	in := map[string]*tensor.Dense{}
+	for _, v := range e.g.In {
+		d := tensor.New(v.Type.DType, v.Type.Shape)
+		for i, n := 0, d.Len(); i < n; i++ {
+			switch {
+			case d.DType.IsFloat():
+				d.SetFloat(i, r.NormFloat64())
+			case d.DType.Bits() <= 8 && d.DType != tensor.Bool:
+				lo, hi := d.DType.IntRange()
+				d.SetInt(i, lo+r.Int64N(hi-lo+1))
+			default:
+				d.SetInt(i, r.Int64N(2))
+			}
+		}
+		in[v.Name] = d
+	}
+	return in
+}
+
+// cases are the inputs to compare with: given ones, then seeded ones.
+func (o *CompareOptions) cases(ref *engine) []map[string]*tensor.Dense {
+	list := slices.Clone(o.Cases)
+	for i := len(list); i < max(o.Count, 1); i++ {
+		list = append(list, ref.seeded(o.Seed+uint64(i)))
+	}
+	return list
+}
+
+func (o *CompareOptions) shapes() map[string][]int {
+	if len(o.Cases) == 0 {
+		return nil
+	}
+	s := map[string][]int{}
+	for k, d := range o.Cases[0] {
+		s[k] = d.Shape
+	}
+	return s
+}
+
+func (o *CompareOptions) wanted() string {
+	if o.Equal {
+		return "bit for bit"
+	}
+	switch {
+	case o.RTol == 0:
+		return fmt.Sprintf("at most %g", o.ATol)
+	case o.ATol == 0:
+		return fmt.Sprintf("at most %g of the largest value", o.RTol)
+	}
+	return fmt.Sprintf("at most %g + %g of the largest value", o.ATol, o.RTol)
+}
+
+// Compare runs a model and its reference on the same inputs and compares the
+// outputs.
+func Compare(got, ref *Model, opt CompareOptions) (*Comparison, error) {
+	r, err := ref.engine(opt.shapes())
+	if err != nil {
+		return nil, fmt.Errorf("the reference cannot be run: %w", err)
+	}
+	g, err := got.engine(got.symbolicShapes(opt.shapes(), opt.Inputs))
+	if err != nil {
+		return nil, fmt.Errorf("the edited model cannot be run: %w", err)
+	}
+	c := &Comparison{Wanted: opt.wanted()}
+	diffs, err := opt.pairs(c, g, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range opt.cases(r) {
+		want, err := r.run(in)
+		if err != nil {
+			return nil, fmt.Errorf("the reference cannot be run: %w", err)
+		}
+		mine, err := opt.feed(g, in)
+		if err != nil {
+			return nil, err
+		}
+		have, err := g.run(mine)
+		if err != nil {
+			return nil, fmt.Errorf("the edited model cannot be run: %w", err)
+		}
+		c.Cases++
+		for i := range diffs {
+			d := &diffs[i]
+			if err := d.add(have[d.Name], want[d.Reference], &opt); err != nil {
+				return nil, err
+			}
+		}
+	}
+	c.close(diffs)
+	return c, nil
+}
+
+func (c *Comparison) close(diffs []OutputDiff) {
+	c.Outputs = diffs
+	for _, d := range diffs {
+		c.Mismatches += d.Mismatches
+	}
+}
+
+// symbolicShapes are the given shapes, by the reference's names, of those inputs
+// that have symbolic dimensions.
+func (m *Model) symbolicShapes(shapes map[string][]int, inputs map[string]string) map[string][]int {
+	out := map[string][]int{}
+	for _, name := range m.InputNames() {
+		from, ok := inputs[name]
+		if !ok {
+			from = name
+		}
+		_, decl, _ := declared(m.input(name))
+		if s, ok := shapes[from]; ok && len(s) == len(decl) && slices.ContainsFunc(decl, func(d Dim) bool { return d.Size < 0 }) {
+			out[name] = s
+		}
+	}
+	return out
+}
+
+// pairs finds which output is compared with which.
+func (o *CompareOptions) pairs(c *Comparison, g, r *engine) ([]OutputDiff, error) {
+	var diffs []OutputDiff
+	compared := map[string]bool{}
+	for _, k := range sortedKeys(o.Outputs) {
+		if !slices.Contains(g.g.OutNames, k) {
+			return nil, fmt.Errorf("the edited model has no output %s%s; outputs: %s", quote(k), near(k, g.g.OutNames), quoted(g.g.OutNames))
+		}
+		if v := o.Outputs[k]; !slices.Contains(r.g.OutNames, v) {
+			return nil, fmt.Errorf("the reference has no output %s%s; outputs: %s", quote(v), near(v, r.g.OutNames), quoted(r.g.OutNames))
+		}
+	}
+	for _, name := range g.g.OutNames {
+		to, ok := o.Outputs[name]
+		if !ok {
+			to = name
+		}
+		if slices.Contains(r.g.OutNames, to) {
+			diffs = append(diffs, OutputDiff{Name: name, Reference: to, Min: math.Inf(1), Max: math.Inf(-1)})
+			compared[to] = true
+		}
+	}
+	for _, name := range r.g.OutNames {
+		if !compared[name] {
+			c.Missing = append(c.Missing, name)
+		}
+	}
+	if len(c.Missing) > 0 && (!o.Partial || len(diffs) == 0) {
+		return nil, fmt.Errorf("nothing to compare output %s of the reference with; the edited model has %s (outputs: maps names, restore: rebuilds the original ones, partial: true leaves them out)", quoted(c.Missing), quoted(g.g.OutNames))
+	}
+	return diffs, nil
+}
+
+// feed picks the model's inputs from those of the reference.
+func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) (map[string]*tensor.Dense, error) {
+	out := map[string]*tensor.Dense{}
+	for _, v := range g.g.In {
+		from, ok := o.Inputs[v.Name]
+		if !ok {
+			from = v.Name
+		}
+		d := in[from]
+		if d == nil {
+			return nil, fmt.Errorf("input %s of the edited model is no input of the reference, which has %s (inputs: maps names)", quote(v.Name), quoted(sortedKeys(in)))
+		}
+		if !slices.Equal(d.Shape, v.Type.Shape) {
+			if !o.Reshape || d.Len() != v.Type.Elems() {
+				return nil, fmt.Errorf("input %s has shape %v, the reference's %v (reshape: true takes them in row-major order)", quote(v.Name), v.Type.Shape, d.Shape)
+			}
+			d = d.Reshaped(v.Type.Shape)
+		}
+		out[v.Name] = d
+	}
+	return out, nil
+}
+
+// add compares one case.
+func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) error {
+	if got == nil || want == nil {
+		panic("BUG: surgery: an output is missing")
+	}
+	if got.DType != want.DType {
+		return fmt.Errorf("output %s is of type %s, the reference's %s of type %s", quote(d.Name), got.DType.ONNXName(), quote(d.Reference), want.DType.ONNXName())
+	}
+	if !slices.Equal(got.Shape, want.Shape) && (!opt.Reshape || got.Len() != want.Len()) {
+		return fmt.Errorf("output %s has shape %v, the reference's %s has %v (restore: brings it back; reshape: true compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)
+	}
+	d.Shape, d.Elements = got.Shape, want.Len()
+	largest := 0.0
+	for i := range d.Elements {
+		if x := math.Abs(want.Float(i)); !math.IsInf(x, 0) && x > largest {
+			largest = x
+		}
+	}
+	bound := opt.ATol + opt.RTol*largest
+	x, y := got.Bytes(), want.Bytes()
+	size := 0
+	if d.Elements > 0 {
+		size = len(x) / d.Elements
+	}
+	worst := 0.0
+	for i := range d.Elements {
+		same := string(x[i*size:(i+1)*size]) == string(y[i*size:(i+1)*size])
+		a, b := got.Float(i), want.Float(i)
+		diff := a - b
+		if same || a != a && b != b || a == b {
+			diff = 0
+		} else if diff != diff || math.IsInf(diff, 0) {
+			diff = math.MaxFloat64 // one is no number
+		}
+		d.Min, d.Max = min(d.Min, diff), max(d.Max, diff)
+		worst = max(worst, math.Abs(diff))
+		if opt.Equal && !same || !opt.Equal && math.Abs(diff) > bound {
+			d.Mismatches++
+		}
+	}
+	if d.Elements == 0 {
+		d.Min, d.Max = 0, 0
+	}
+	d.MaxAbs = max(d.MaxAbs, worst)
+	rel := worst
+	if largest > 0 {
+		rel = worst / largest
+	}
+	d.Relative = max(d.Relative, rel)
+	return nil
+}
+
+// Cascade runs parts one after the other, each with what the model's inputs and
+// the parts before give, and compares the outputs with those of the whole.
+func Cascade(whole *Model, parts []*Model, names []string, opt CompareOptions) (*Comparison, error) {
+	w, err := whole.engine(opt.shapes())
+	if err != nil {
+		return nil, fmt.Errorf("the whole model cannot be run: %w", err)
+	}
+	var es []*engine
+	for i, p := range parts {
+		e, err := p.engine(nil)
+		if err != nil {
+			return nil, fmt.Errorf("part %s cannot be run: %w", quote(names[i]), err)
+		}
+		es = append(es, e)
+	}
+	c := &Comparison{Wanted: opt.wanted()}
+	var diffs []OutputDiff
+	for _, o := range w.g.OutNames {
+		diffs = append(diffs, OutputDiff{Name: o, Reference: o, Min: math.Inf(1), Max: math.Inf(-1)})
+	}
+	for _, in := range opt.cases(w) {
+		want, err := w.run(in)
+		if err != nil {
+			return nil, fmt.Errorf("the whole model cannot be run: %w", err)
+		}
+		env, err := cascade(es, names, in)
+		if err != nil {
+			return nil, err
+		}
+		c.Cases++
+		for i := range diffs {
+			d := &diffs[i]
+			if env[d.Name] == nil {
+				return nil, fmt.Errorf("no part gives output %s of the whole model", quote(d.Name))
+			}
+			if err := d.add(env[d.Name], want[d.Reference], &opt); err != nil {
+				return nil, err
+			}
+		}
+	}
+	c.close(diffs)
+	return c, nil
+}
+
+// cascade runs every part as soon as its inputs are there.
+func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) (map[string]*tensor.Dense, error) {
+	env := map[string]*tensor.Dense{}
+	for k, d := range in {
+		env[k] = d
+	}
+	done := make([]bool, len(parts))
+	for range parts {
+		for i, e := range parts {
+			if done[i] || slices.ContainsFunc(e.inputs(), func(s string) bool { return env[s] == nil }) {
+				continue
+			}
+			out, err := e.run(env)
+			if err != nil {
+				return nil, fmt.Errorf("part %s: %w", quote(names[i]), err)
+			}
+			for k, d := range out {
+				env[k] = d
+			}
+			done[i] = true
+		}
+	}
+	for i, e := range parts {
+		if !done[i] {
+			for _, s := range e.inputs() {
+				if env[s] == nil {
+					return nil, fmt.Errorf("part %s reads %s, which neither the model's inputs nor another part give", quote(names[i]), quote(s))
+				}
+			}
+		}
+	}
+	return env, nil
+}
