@@ -107,6 +107,9 @@ func (b *builder) product(n *ir.Node, kd int, w, bias *tensor.Dense) ([]*rep, er
 	if err != nil {
 		return nil, err
 	}
+	if b.mixing[n.Out[0]] { // rows in pieces (windows) are one product again
+		ps = b.mergeAll(ps, func(int) int { return axW })
+	}
 	var out []*part
 	for _, p := range ps {
 		own := p.atomsOf(kd)

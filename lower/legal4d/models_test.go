@@ -14,7 +14,9 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
 )
 
@@ -161,6 +163,23 @@ func TestModels(t *testing.T) {
 						t.Errorf("output %d: %.3g from the golden output (original %.3g)", i, d, irtest.Diff(ref[i], want[i].Reshaped(got[i].Shape)))
 					}
 				}
+			}
+			// behind the whole float pipeline it gives the same
+			h := g.Clone()
+			if err := (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, h); err != nil {
+				t.Fatal(err)
+			}
+			r2, err := legal4d.Run(h, legal4d.Options{AsIs: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, d := range runBoth(t, r2, in) {
+				if d := irtest.Diff(d, ref[i]); d > 1e-5 {
+					t.Errorf("behind the float pipeline: output %d: %.3g", i, d)
+				}
+			}
+			if c.fourD && len(notFour(r2.Native)) > 0 {
+				t.Errorf("behind the float pipeline, not 4-D: %v", notFour(r2.Native))
 			}
 			// the native graph compiles again: rewriting it changes nothing
 			if c.fourD {

@@ -102,7 +102,7 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 		return nil, err
 	}
 	q.normalise()
-	ps, err := b.take([]*part{q}, 3, begin, begin+out)
+	ps, err := b.take([]*part{q}, 3, begin, begin+out, false)
 	if err != nil {
 		return nil, err
 	}

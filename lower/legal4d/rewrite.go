@@ -56,6 +56,9 @@ func (b *builder) node(n *ir.Node) error {
 		f = elementwise
 	}
 	why := "the operator " + n.Op.Name + " has no form on 4-D tensors of its own"
+	if integers(n) {
+		f, why = nil, "it computes on integers"
+	}
 	if n.Quantised() {
 		f, why = nil, "the node computes on quantised values"
 	}
@@ -79,6 +82,16 @@ func (b *builder) node(n *ir.Node) error {
 		b.left = append(b.left, Left{Node: n.Name, Op: n.Op.Name, Origin: n.Origin, Reason: why})
 	}
 	return b.keep(n)
+}
+
+// integers reports a node without any float: positions and sizes, for the host.
+func integers(n *ir.Node) bool {
+	for _, v := range append(slices.Clone(n.In), n.Out...) {
+		if v != nil && (v.Type.DType.IsFloat() || v.Type.DType == tensor.Bool || v.Type.Quant != nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // fourD reports a node whose run-time operands all have rank 4.
@@ -151,7 +164,9 @@ func mixes(n *ir.Node) bool {
 		return n.In[1].Const == nil && n.In[0].Const == nil
 	case "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LpPool", "Resize", "InstanceNormalization", "GroupNormalization", "GridSample", "DepthToSpace", "SpaceToDepth", "Einsum":
 		return true
-	case "ReduceMean", "ReduceMax", "ReduceSum":
+	case "ReduceMean":
+		return true
+	case "ReduceMax", "ReduceSum":
 		axes, err := op.ReduceAxes(n)
 		return err == nil && n.In[0].Type.Rank() == 4 && slices.Equal(axes, []int{2, 3})
 	}
@@ -304,8 +319,10 @@ func concats(b *builder, n *ir.Node) ([]*rep, error) {
 	return []*rep{r}, nil
 }
 
-// take is [lo, hi) of one dimension of a tensor.
-func (b *builder) take(ps []*part, dim, lo, hi int) ([]*part, error) {
+// take is [lo, hi) of one dimension of a tensor. A slice that is scattered over
+// its axis is cut into contiguous pieces; tidy brings the dimension together
+// first instead, for tensors that are needed whole later.
+func (b *builder) take(ps []*part, dim, lo, hi int, tidy bool) ([]*part, error) {
 	var out []*part
 	for _, p := range ps {
 		q := p.clone()
@@ -324,6 +341,13 @@ func (b *builder) take(ps []*part, dim, lo, hi int) ([]*part, error) {
 			continue
 		}
 		rs, err := b.narrow(q, dim, 0, a-d.start, z-d.start)
+		if tidy && (err != nil || len(rs) > 1) {
+			if q, err = b.gather(q, dim); err != nil {
+				return nil, err
+			}
+			q.normalise()
+			rs, err = b.narrow(q, dim, 0, a-d.start, z-d.start)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -343,13 +367,39 @@ func (b *builder) take(ps []*part, dim, lo, hi int) ([]*part, error) {
 	return out, nil
 }
 
+// gather brings the atoms of a dimension together: on C where some lie there,
+// else on H; what shares space with it goes to W.
+func (b *builder) gather(p *part, dim int) (*part, error) {
+	own := p.atomsOf(dim)
+	onC := len(without(p.axes[axC], own)) < len(p.axes[axC])
+	want := [4][]int{axN: without(p.axes[axN], own)}
+	var space []int
+	for d := range p.dims { // in logical order
+		for _, a := range p.atomsOf(d) {
+			switch x, _ := p.axisOf(a); {
+			case d == dim || x == axN:
+			case x == axC && !onC:
+				want[axC] = append(want[axC], a)
+			default:
+				space = append(space, a)
+			}
+		}
+	}
+	if onC {
+		want[axC], want[axW] = own, space
+	} else {
+		want[axH], want[axW] = own, space
+	}
+	return b.relayout(p, want)
+}
+
 // takeOf is take of a value; where its pieces are interleaved it joins them.
-func (b *builder) takeOf(v *ir.Value, dim, lo, hi int) ([]*part, error) {
+func (b *builder) takeOf(v *ir.Value, dim, lo, hi int, tidy bool) ([]*part, error) {
 	ps, err := b.parts(v)
 	if err != nil {
 		return nil, err
 	}
-	out, err := b.take(ps, dim, lo, hi)
+	out, err := b.take(ps, dim, lo, hi, tidy)
 	if err == nil || len(ps) == 1 {
 		return out, err
 	}
@@ -357,7 +407,7 @@ func (b *builder) takeOf(v *ir.Value, dim, lo, hi int) ([]*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.take(m, dim, lo, hi)
+	return b.take(m, dim, lo, hi, tidy)
 }
 
 func slicesOf(b *builder, n *ir.Node) ([]*rep, error) {
@@ -373,41 +423,77 @@ func slicesOf(b *builder, n *ir.Node) ([]*rep, error) {
 	if err != nil {
 		return nil, err
 	}
+	shape := slices.Clone(n.In[0].Type.Shape)
+	tidy := b.mixing[n.Out[0]]
 	for d, k := range g.Shape {
 		switch {
 		case g.Step[d] == 1 || k == 1:
-			if ps, err = b.take(ps, d, g.Start[d], g.Start[d]+k); err != nil {
+			if ps, err = b.take(ps, d, g.Start[d], g.Start[d]+k, tidy); err != nil {
 				if d > 0 || len(b.of(n.In[0]).parts) == 1 {
 					return nil, err
 				}
-				if ps, err = b.takeOf(n.In[0], d, g.Start[d], g.Start[d]+k); err != nil {
+				if ps, err = b.takeOf(n.In[0], d, g.Start[d], g.Start[d]+k, tidy); err != nil {
 					return nil, err
 				}
 			}
 		case g.Step[d] > 1:
-			if ps, err = b.strided(ps, d, g.Start[d], g.Step[d], k); err != nil {
+			if ps, err = b.strided(ps, shape, d, g.Start[d], g.Step[d], k, tidy); err != nil {
 				return nil, err
 			}
 		default:
 			return nil, no("the slice steps backwards")
 		}
+		shape[d] = k
 	}
 	return result(n, ps), nil
 }
 
-// strided is every step-th index of a dimension that lies alone on an axis.
-func (b *builder) strided(ps []*part, dim, start, step, count int) ([]*part, error) {
-	if len(ps) != 1 {
+// strided is every step-th index of a dimension. Where step divides it, it is
+// one index of the inner of two dimensions, [n/step, step]; else the dimension
+// is brought to an axis of its own.
+func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, tidy bool) ([]*part, error) {
+	if shape[dim]%step == 0 {
+		two := slices.Concat(shape[:dim], []int{shape[dim] / step, step}, shape[dim+1:])
+		var out []*part
+		for _, p := range ps {
+			if q, ok := p.reshaped(two); ok {
+				out = append(out, q)
+			}
+		}
+		if len(out) == len(ps) {
+			out, err := b.take(out, dim+1, start%step, start%step+1, tidy)
+			if err == nil {
+				for _, p := range out {
+					p.dims = slices.Delete(p.dims, dim+1, dim+2)
+				}
+				return b.take(out, dim, start/step, start/step+count, tidy)
+			}
+		}
+	}
+	ps = b.mergeAll(ps, func(int) int { return axW })
+	if len(ps) != 1 || !ps[0].whole(dim) {
 		return nil, no("a strided slice of pieces")
 	}
 	p := ps[0].clone()
 	as := p.atomsOf(dim)
-	if len(as) == 0 || !p.whole(dim) {
-		return nil, no("a strided slice of pieces")
+	if len(as) == 0 {
+		return nil, no("a strided slice of nothing")
 	}
 	x, _ := p.axisOf(as[0])
 	if !slices.Equal(p.axes[x], as) {
-		return nil, no("a strided slice of a dimension that shares its axis")
+		var want [4][]int
+		for y, on := range p.axes {
+			if y == axW {
+				y = axH
+			}
+			want[y] = append(want[y], without(on, as)...)
+		}
+		want[axW] = as
+		q, err := b.relayout(p, want)
+		if err != nil {
+			return nil, err
+		}
+		p, x = q, axW
 	}
 	v, err := b.slice(p.val, x, start, start+step*(count-1)+1, step)
 	if err != nil {
@@ -432,7 +518,7 @@ func splits(b *builder, n *ir.Node) ([]*rep, error) {
 			return nil, no("a piece is empty")
 		}
 		if v := n.Out[i]; len(v.Uses()) > 0 || b.old.IsOutput(v) {
-			ps, err := b.takeOf(n.In[0], axis, at, at+k)
+			ps, err := b.takeOf(n.In[0], axis, at, at+k, b.mixing[v])
 			if err != nil {
 				return nil, err
 			}
@@ -468,7 +554,7 @@ func gathers(b *builder, n *ir.Node) ([]*rep, error) {
 		for i+k < idx.Len() && idx.Int(i+k) == int64(at+k) {
 			k++
 		}
-		ps, err := b.takeOf(n.In[0], axis, at, at+k)
+		ps, err := b.takeOf(n.In[0], axis, at, at+k, b.mixing[n.Out[0]])
 		if err != nil {
 			return nil, err
 		}
