@@ -17,7 +17,8 @@ import (
 var Substitutes = []pass.Pass{
 	{Name: "einsum", Doc: "Einsum of two factors as Transpose, Reshape, MatMul", Numerics: pass.Reassoc, Optional: true, Run: each(einsum)},
 	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Optional: true, Run: each(vectors)},
-	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg in simpler operators", Numerics: pass.Reassoc, Optional: true, Run: each(spellOut)},
+	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min and Max with a number in simpler operators", Numerics: pass.Reassoc, Optional: true, Run: each(spellOut)},
+	{Name: "norms", Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization on 4-D", Numerics: pass.Reassoc, Optional: true, Run: each(norms)},
 	{Name: "pool-ceil", Doc: "ceil_mode of pools as explicit pads; uncounted pads of AveragePool as a factor", Numerics: pass.Reassoc, Optional: true, Run: each(pools)},
 }
 
@@ -198,6 +199,9 @@ func vectors(s *sub, n *ir.Node) *ir.Value {
 //	Gelu, tanh   x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3)))
 //	Mish         x * tanh(softplus(x))
 //	Neg          x * -1
+//	Abs          relu(x) + relu(-x)
+//	ReduceMin    -max(-x)
+//	Max, Min     Clip, where the other operand is one number
 func spellOut(s *sub, n *ir.Node) *ir.Value {
 	if !n.Out[0].Type.DType.IsFloat() {
 		return nil
@@ -215,6 +219,69 @@ func spellOut(s *sub, n *ir.Node) *ir.Value {
 		return s.op(op.Mul, nil, x[0], s.op(op.Tanh, nil, s.op(op.Softplus, nil, x[0])))
 	case "Neg":
 		return s.op(op.Mul, nil, x[0], s.k(-1))
+	case "Abs":
+		return s.op(op.Add, nil, s.op(op.Relu, nil, x[0]), s.op(op.Relu, nil, s.op(op.Mul, nil, x[0], s.k(-1))))
+	case "ReduceMin":
+		in := append([]*ir.Value{s.op(op.Mul, nil, x[0], s.k(-1))}, x[1:]...)
+		return s.op(op.Mul, nil, s.op(op.ReduceMax, n.Attrs.Clone(), in...), s.k(-1))
+	case "Max", "Min":
+		if len(x) != 2 {
+			return nil
+		}
+		for i, v := range x {
+			o := x[1-i]
+			if v.Const == nil || v.Const.Len() != 1 || o.Const != nil || !slices.Equal(o.Type.Shape, n.Out[0].Type.Shape) {
+				continue
+			}
+			bound := s.g.AddConst(v.Name, v.Const.Reshaped(nil))
+			if n.Op.Name == "Max" {
+				return s.op(op.Clip, nil, o, bound)
+			}
+			return s.op(op.Clip, nil, o, nil, bound)
+		}
+	}
+	return nil
+}
+
+// norms writes
+//
+//	RMSNormalization       x * (mean(x^2) + eps)^-0.5 * scale
+//	LogSoftmax             z - log(sum(exp(z))), z = x - max(x)
+//	InstanceNormalization  of [N, C, ...] on [N, C, 1, ...]
+func norms(s *sub, n *ir.Node) *ir.Value {
+	x := n.In[0]
+	rank := x.Type.Rank()
+	if !n.Out[0].Type.DType.IsFloat() || x.Type.Elems() == 0 {
+		return nil
+	}
+	axis := -1
+	if n.Op.Name != "InstanceNormalization" && n.Has("axis") {
+		axis = n.Int("axis")
+	}
+	if axis < 0 {
+		axis += rank
+	}
+	keep := ir.Attrs{"keepdims": ir.Int(1)}
+	switch n.Op.Name {
+	case "RMSNormalization":
+		axes := s.g.AddConst(n.Name+"/axes", tensor.Ints(ir.Identity(rank)[axis:]...))
+		mean := s.op(op.ReduceMean, keep, s.op(op.Mul, nil, x, x), axes)
+		r := s.op(op.Pow, nil, s.op(op.Add, nil, mean, s.k(float64(n.Float("epsilon")))), s.k(-0.5))
+		return s.op(op.Mul, nil, s.op(op.Mul, nil, x, r), n.In[1])
+	case "LogSoftmax":
+		axes := s.g.AddConst(n.Name+"/axes", tensor.Ints(axis))
+		z := s.op(op.Sub, nil, x, s.op(op.ReduceMax, keep, x, axes))
+		return s.op(op.Sub, nil, z, s.op(op.Log, nil, s.op(op.ReduceSum, keep, s.op(op.Exp, nil, z), axes)))
+	case "InstanceNormalization":
+		if rank < 3 || rank == 4 {
+			return nil
+		}
+		sh := x.Type.Shape
+		v := s.op(n.Op, n.Attrs.Clone(), append([]*ir.Value{s.reshape(x, []int{sh[0], sh[1], 1, tensor.Count(sh[2:])})}, n.In[1:]...)...)
+		if s.err != nil {
+			return nil
+		}
+		return s.reshape(v, sh)
 	}
 	return nil
 }

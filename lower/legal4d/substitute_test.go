@@ -45,6 +45,16 @@ func TestSubstitutes(t *testing.T) {
 	x = m.op(op.Mish, nil, x)
 	x = m.op(op.AveragePool, ir.Attrs{"kernel_shape": ir.Ints(3, 3), "pads": ir.Ints(1, 1, 1, 1)}, x)
 	m.out(m.op(op.Neg, nil, x))
+	m.out(m.op(op.Abs, nil, x))
+	m.out(m.op(op.Max, nil, m.k(0.1), x))
+	m.out(m.op(op.Min, nil, x, m.k(0.1)))
+	m.out(m.op(op.LogSoftmax, ir.Attrs{"axis": ir.Int(1)}, x))
+	m.out(m.op(op.ReduceMin, ir.Attrs{"keepdims": ir.Int(0)}, x, m.ints(1)))
+	s := x.Type.Shape
+	y := m.transpose(m.reshape(x, 1, s[1], s[2]*s[3]), 0, 2, 1)
+	m.out(m.op(op.RMSNormalization, nil, y, m.c(s[1])))
+	g := m.op(op.InstanceNormalization, nil, m.reshape(x, 1, 2, s[1]/2*s[2]*s[3]), m.c(2), m.c(2))
+	m.out(m.op(op.Mul, nil, m.reshape(g, s...), m.c(s[1], 1, 1)))
 	m.all4D()
 
 	for _, d := range []*ir.OpDef{op.MaxPool, op.AveragePool} {
