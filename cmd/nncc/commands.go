@@ -162,7 +162,16 @@ func (c *cli) legalize(args []string) error {
 	if err := c.model(args); err != nil {
 		return err
 	}
-	l, err := c.cfg.LegalizeModel(c.only)
+	if c.outputs != "" && len(c.only) > 0 {
+		return &driver.UsageError{Msg: "--outputs rewrites the whole model; it does not go with --only"}
+	}
+	var l *driver.Rewritten
+	var err error
+	if c.outputs != "" {
+		l, err = c.cfg.Legalize4D(c.outputs)
+	} else {
+		l, err = c.cfg.LegalizeModel(c.only)
+	}
 	if err != nil {
 		return err
 	}
@@ -189,6 +198,12 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 	}
 	if !c.reportOnly {
 		if err := driver.WriteFile(path, l.Model); err != nil {
+			return err
+		}
+	}
+	if l.Native != nil && !c.reportOnly {
+		// How the original outputs are rebuilt from the accelerator's.
+		if err := driver.WriteFile(path+".json", driver.JSON(l.Native)); err != nil {
 			return err
 		}
 	}

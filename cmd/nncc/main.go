@@ -75,6 +75,7 @@ type cli struct {
 	status     int // set by a verb that ends without an error, but not with 0
 	progress   *progress
 	only       []string
+	outputs    string
 	reportOnly bool
 }
 
@@ -117,7 +118,7 @@ func doubleDash(args []string, fs *pflag.FlagSet) []string {
 // laterFlags are flags of the contract that this version does not have yet.
 var laterFlags = map[string]bool{
 	"weights": true, "layers-config": true, "sensitivity": true, "align": true, "fuse": true, "pad-input": true,
-	"state": true, "stream": true, "outputs": true,
+	"state": true, "stream": true,
 }
 
 func later(err error, verb string) error {

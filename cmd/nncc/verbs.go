@@ -146,6 +146,7 @@ func tableFlags(c *cli, fs *pflag.FlagSet) {
 func legalizeFlags(c *cli, fs *pflag.FlagSet) {
 	commonFlags(c, fs)
 	fs.StringSliceVar(&c.only, "only", nil, "run only these passes: `NAME,...` (`nncc passes` lists them)")
+	fs.StringVar(&c.outputs, "outputs", "", "4-D form for accelerators: `native` (their outputs, and FILE.json that says how the original ones are rebuilt) or original")
 	fs.BoolVar(&c.reportOnly, "report-only", false, "write nothing, only report")
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
 }

@@ -316,6 +316,9 @@ func (r *Report) cuts() string {
 // JSON is the report as it is written: indented, ending in a line break.
 func (r *Report) JSON() []byte { return toJSON(r) }
 
+// JSON is the form of all JSON files: indented, ending in a line break.
+func JSON(v any) []byte { return toJSON(v) }
+
 func toJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
