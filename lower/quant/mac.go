@@ -54,6 +54,8 @@ func (c *converter) mac(n *ir.Node) (bool, error) {
 	}
 	in := []*ir.Value{x.v, w.v}
 	if b := n.Input(2); b != nil {
+		w = c.roomForBias(n, b, x.t.Quant, w, axis)
+		in[1] = w.v
 		v, ok := c.bias(n, b, x.t.Quant, w.t.Quant, channels(n, axis))
 		if !ok {
 			return false, nil
@@ -108,6 +110,53 @@ func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int) (*ir.
 	v := c.g.AddConst(b.Name, d)
 	v.Type.Quant = q
 	return v, true
+}
+
+// maxBias leaves as much of an int32 accumulator to the products as to the bias.
+const maxBias = 1 << 30
+
+// roomForBias widens the weight scales of channels whose float bias has no
+// int32 of scale in*weight. Dead channels, with all weights next to nothing,
+// have a scale to match but keep the bias of the BatchNormalization that was
+// folded into them. Their weights are rounded to multiples of the wider scale,
+// which is a 2^30th of the bias; the others keep their integers.
+func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, axis int) form {
+	real, raw := c.biasData(b)
+	if real == nil || w.v.Const == nil || real.Len() == 0 {
+		return w
+	}
+	per := n.In[1].Type.Shape[axis]
+	q := &ir.Quant{Axis: axis, Scale: make([]float32, per), Zero: make([]int32, per)}
+	for i := range per {
+		q.Scale[i], q.Zero[i] = w.t.Quant.ScaleAt(i), w.t.Quant.ZeroAt(i)
+	}
+	wider := false
+	for i := range channels(n, axis) {
+		if k := i % real.Len(); raw != nil && closeTo(raw.scale(k), float64(x.Scale[0])*float64(w.t.Quant.ScaleAt(i%per))) {
+			continue // the model's own int32
+		}
+		need := math.Abs(real.Float(i%real.Len())) / (float64(x.Scale[0]) * maxBias)
+		if s := &q.Scale[i%per]; need > float64(*s) && need < math.MaxFloat32/2 {
+			*s, wider = math.Nextafter32(float32(need), math.MaxFloat32), true
+		}
+	}
+	if !wider {
+		return w
+	}
+	d := tensor.New(tensor.I8, w.v.Type.Shape)
+	inner := 1
+	for _, k := range w.v.Type.Shape[axis+1:] {
+		inner *= k
+	}
+	for i := range d.Len() {
+		k := i / inner % per
+		z := float64(q.Zero[k])
+		v := (float64(w.v.Const.Int(i)) - z) * float64(w.t.Quant.ScaleAt(k)) / float64(q.Scale[k])
+		d.SetInt(i, ir.ClampInt(math.Round(v)+z, math.MinInt8, math.MaxInt8))
+	}
+	v := c.g.AddConst(w.v.Name, d)
+	v.Type.Quant = q
+	return form{v, v.Type}
 }
 
 // rawBias is a bias as the model has it: int32 behind a DequantizeLinear.

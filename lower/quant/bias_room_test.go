@@ -1,0 +1,93 @@
+package quant_test
+
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// qdqConv is a Conv of a model quantised elsewhere: per-channel weights, or one
+// scale for all, and a float bias.
+func qdqConv(t *testing.T, scales, bias []float32, name string, group int) *ir.Graph {
+	t.Helper()
+	b := newBuilder(t, 5)
+	c := len(bias)
+	per := c
+	shape := []int{c, 3, 1, 1}
+	axis := 0
+	if name == "ConvTranspose" {
+		per, shape, axis = c/group, []int{3 * group, c / group, 1, 1}, 1
+	} else {
+		shape[1] = 3
+	}
+	x := b.g.AddInput("x", ir.T(tensor.F32, 1, 3*group, 4, 4))
+	scalar := func(f float32) *ir.Value { return b.g.AddConst("s", tensor.Scalar(f)) }
+	pair := func(v *ir.Value, s float32) *ir.Value {
+		z := b.g.AddConst("z", tensor.Scalar(int8(3)))
+		return b.add("DequantizeLinear", nil, b.add("QuantizeLinear", nil, v, scalar(s), z), scalar(s), z)
+	}
+	w := tensor.New(tensor.I8, shape)
+	for i := range w.Len() {
+		w.SetInt(i, int64(b.r.IntN(255)-127))
+	}
+	var ws *ir.Value
+	if len(scales) == 1 {
+		ws = scalar(scales[0])
+	} else {
+		ws = b.g.AddConst("ws", tensor.Of([]int{per}, scales))
+	}
+	wf := b.add("DequantizeLinear", ir.Attrs{"axis": ir.Int(axis)}, b.g.AddConst("w", w), ws)
+	y := b.add(name, ir.Attrs{"group": ir.Int(group)}, pair(x, 0.02), wf, b.g.AddConst("b", tensor.Of([]int{c}, bias)))
+	b.g.AddOutput("y", pair(y, 0.05))
+	irtest.Verify(t, b.g)
+	return b.g
+}
+
+// TestRoomForBias: a float bias beyond int32 at the scale of its products is
+// kept; channels whose bias fits keep the model's weights.
+func TestRoomForBias(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		scales, bias []float32
+		group        int
+		kept         []bool // output channels whose weights must not change
+	}{
+		{"Conv", []float32{1e-12, 0.004, 1e-9, 0.003}, []float32{5, -3, -2.5, 0.2}, 1, []bool{false, true, false, true}},
+		{"Conv", []float32{1e-12}, []float32{5, -3, 0, 0.2}, 1, []bool{false, false, true, false}},
+		{"Conv", []float32{0.004}, []float32{5, -3, 0, 0.2}, 1, []bool{true, true, true, true}},
+		{"ConvTranspose", []float32{1e-12, 0.004}, []float32{5, -3, -2.5, 0.2}, 2, nil},
+	} {
+		g := qdqConv(t, c.scales, c.bias, c.name, c.group)
+		q := g.Clone()
+		if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		irtest.Verify(t, q)
+		for _, n := range q.Nodes {
+			if !n.Quantised() {
+				t.Errorf("%s %v: %s stays float", c.name, c.scales, n)
+			}
+			for i, kept := range c.kept {
+				if n.Op != op.Conv {
+					continue
+				}
+				s := n.In[1].Type.Quant.ScaleAt(i)
+				if had := c.scales[i%len(c.scales)]; kept && s != had || !kept && s <= had {
+					t.Errorf("%s %v: channel %d has scale %g, had %g", c.name, c.scales, i, s, had)
+				}
+			}
+		}
+		in := samples(g, 1, 9)[0]
+		want, got := irtest.Run(t, g, in)[0], runInteger(t, q, in)[0]
+		for i := range want.Len() {
+			if d := want.Float(i) - got.Float(i); d > 0.0501 || d < -0.0501 {
+				t.Errorf("%s %v: element %d is %g, want %g", c.name, c.scales, i, got.Float(i), want.Float(i))
+				break
+			}
+		}
+	}
+}
