@@ -373,6 +373,17 @@ func TestKeeps(t *testing.T) {
 	}
 	m.out(m.linear(out[0], 3))
 	m.check(false)
+	topk := newMaker(t, 10)
+	y := topk.transpose(topk.reshape(topk.conv(topk.in(1, 3, 4, 4), 6, 3, 1), 1, 6, 16), 0, 2, 1)
+	score := topk.op(op.ReduceMax, ir.Attrs{"keepdims": ir.Int(0)}, topk.op(op.Sigmoid, nil, topk.slice(y, 2, 4, 6, 1)), topk.ints(2))
+	best, err := topk.try(op.TopK, nil, 2, score, topk.ints(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := topk.op(op.Expand, nil, topk.reshape(best[1], 1, 5, 1), topk.ints(1, 5, 4))
+	topk.out(topk.op(op.GatherElements, ir.Attrs{"axis": ir.Int(1)}, topk.slice(y, 2, 0, 4, 1), index))
+	topk.out(best[0])
+	topk.check(false)
 	r, err := legal4d.Run(m.g, legal4d.Options{})
 	if err != nil {
 		t.Fatal(err)

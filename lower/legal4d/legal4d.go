@@ -178,6 +178,9 @@ func (b *builder) outputs(r *Result) error {
 			ps[k] = p
 		}
 		rb.cur = &ir.Node{Name: name}
+		if o.Def != nil {
+			rb.cur.Origin = o.Def.Origin
+		}
 		v, err := assemble(rb, ps, x.shape)
 		if err != nil {
 			return err

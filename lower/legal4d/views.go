@@ -1,0 +1,406 @@
+package legal4d
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+func same(b *builder, n *ir.Node) ([]*rep, error) {
+	out := make([]*rep, len(n.Out))
+	out[0] = b.of(n.In[0])
+	for _, v := range n.Out[1:] {
+		if len(v.Uses()) > 0 || b.old.IsOutput(v) {
+			return nil, no("its mask is read")
+		}
+	}
+	return out, nil
+}
+
+func reshapes(b *builder, n *ir.Node) ([]*rep, error) {
+	return b.view(n, func(p *part) (*part, bool) { return p.reshaped(n.Out[0].Type.Shape) })
+}
+
+func transposes(b *builder, n *ir.Node) ([]*rep, error) {
+	perm, err := op.Perm(n)
+	if err != nil {
+		return nil, err
+	}
+	return b.view(n, func(p *part) (*part, bool) { return p.transposed(perm), true })
+}
+
+// view changes the maps of the parts.
+func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) ([]*rep, error) {
+	ps, err := b.parts(n.In[0])
+	if err != nil {
+		return nil, err
+	}
+	for try := range 2 {
+		var out []*part
+		for _, p := range ps {
+			if q, ok := f(p); ok {
+				out = append(out, q)
+			}
+		}
+		if len(out) == len(ps) {
+			return result(n, out), nil
+		}
+		if try == 0 && len(ps) > 1 {
+			ps = b.mergeAll(ps, func(int) int { return axW })
+		}
+	}
+	if len(ps) > 1 {
+		return nil, no("the reshape from %v to %v cuts across pieces", n.In[0].Type.Shape, n.Out[0].Type.Shape)
+	}
+	// The dimensions do not factor: bring the data to their logical order and
+	// see them under the new shape.
+	p := ps[0]
+	var row [4][]int
+	for d := range p.dims {
+		row[axC] = append(row[axC], p.atomsOf(d)...)
+	}
+	q, err := b.relayout(p, row)
+	if err != nil {
+		return nil, err
+	}
+	o := onChannels(n.Out[0].Type.Shape)
+	if o.val, err = b.reshape(q.val, o.shape()); err != nil {
+		return nil, err
+	}
+	return result(n, []*part{o}), nil
+}
+
+// concats puts the parts of all inputs side by side; nothing is moved unless
+// the whole tensor is needed soon.
+func concats(b *builder, n *ir.Node) ([]*rep, error) {
+	axis := n.Int("axis")
+	if axis < 0 {
+		axis += len(n.Out[0].Type.Shape)
+	}
+	total := n.Out[0].Type.Shape[axis]
+	var all []*part
+	at := 0
+	for _, v := range n.In {
+		if v.Type.Shape[axis] == 0 {
+			continue
+		}
+		ps, err := b.parts(v)
+		if err != nil {
+			return nil, err
+		}
+		one := func(ps []*part) ([]*part, bool) {
+			var out []*part
+			for _, p := range ps {
+				q := p.clone()
+				q.normalise()
+				var d digit
+				switch len(q.dims[axis]) {
+				case 0:
+					d = digit{1, 0, nil}
+				case 1:
+					d = q.dims[axis][0]
+				default:
+					return nil, false
+				}
+				q.dims[axis] = []digit{{total, at + d.start, d.atoms}}
+				out = append(out, q)
+			}
+			return out, true
+		}
+		out, ok := one(ps)
+		if !ok {
+			m, err := b.mergeAlong(ps, axis, axW)
+			if err != nil {
+				return nil, err
+			}
+			if out, ok = one(m); !ok {
+				return nil, no("the pieces of dimension %d are interleaved", axis)
+			}
+		}
+		all = append(all, out...)
+		at += v.Type.Shape[axis]
+	}
+	r := made(n.Out[0], all)
+	if b.mixing[n.Out[0]] {
+		prefer := axC
+		if len(r.shape) == 4 {
+			prefer = axis
+		} else if axis > 1 {
+			prefer = axW
+		}
+		if m, err := b.mergeAlong(r.parts, axis, prefer); err == nil {
+			r.parts = m
+		}
+	}
+	return []*rep{r}, nil
+}
+
+// take is [lo, hi) of one dimension of a tensor. A slice that is scattered over
+// its axis is cut into contiguous pieces; tidy brings the dimension together
+// first instead, for tensors that are needed whole later.
+func (b *builder) take(ps []*part, dim, lo, hi int, tidy bool) ([]*part, error) {
+	var out []*part
+	for _, p := range ps {
+		q := p.clone()
+		q.normalise()
+		ds := q.dims[dim]
+		if len(ds) == 0 {
+			out = append(out, q)
+			continue
+		}
+		if len(ds) > 1 {
+			return nil, no("the pieces of dimension %d are interleaved", dim)
+		}
+		d := ds[0]
+		a, z := max(lo, d.start), min(hi, d.start+q.len(d))
+		if a >= z {
+			continue
+		}
+		rs, err := b.narrow(q, dim, 0, a-d.start, z-d.start)
+		if tidy && (err != nil || len(rs) > 1) {
+			if q, err = b.gather(q, dim); err != nil {
+				return nil, err
+			}
+			q.normalise()
+			rs, err = b.narrow(q, dim, 0, a-d.start, z-d.start)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rs {
+			r = r.clone()
+			r.normalise()
+			if len(r.dims[dim]) != 1 {
+				return nil, no("a slice of dimension %d leaves interleaved pieces", dim)
+			}
+			d := &r.dims[dim][0]
+			d.start -= lo
+			d.n = hi - lo
+			r.normalise()
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// gather brings the atoms of a dimension together: on C where some lie there,
+// else on H; what shares space with it goes to W.
+func (b *builder) gather(p *part, dim int) (*part, error) {
+	own := p.atomsOf(dim)
+	onC := len(without(p.axes[axC], own)) < len(p.axes[axC])
+	want := [4][]int{axN: without(p.axes[axN], own)}
+	var space []int
+	for d := range p.dims { // in logical order
+		for _, a := range p.atomsOf(d) {
+			switch x, _ := p.axisOf(a); {
+			case d == dim || x == axN:
+			case x == axC && !onC:
+				want[axC] = append(want[axC], a)
+			default:
+				space = append(space, a)
+			}
+		}
+	}
+	if onC {
+		want[axC], want[axW] = own, space
+	} else {
+		want[axH], want[axW] = own, space
+	}
+	return b.relayout(p, want)
+}
+
+// takeOf is take of a value; where its pieces are interleaved it joins them.
+func (b *builder) takeOf(v *ir.Value, dim, lo, hi int, tidy bool) ([]*part, error) {
+	ps, err := b.parts(v)
+	if err != nil {
+		return nil, err
+	}
+	out, err := b.take(ps, dim, lo, hi, tidy)
+	if err == nil || len(ps) == 1 {
+		return out, err
+	}
+	m, err := b.mergeAlong(ps, dim, axW)
+	if err != nil {
+		return nil, err
+	}
+	return b.take(m, dim, lo, hi, tidy)
+}
+
+func slicesOf(b *builder, n *ir.Node) ([]*rep, error) {
+	g, err := op.SliceGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	if tensor.Count(g.Shape) == 0 {
+		return nil, no("the slice is empty")
+	}
+	r := b.of(n.In[0])
+	ps, err := b.get(r)
+	if err != nil {
+		return nil, err
+	}
+	shape := slices.Clone(n.In[0].Type.Shape)
+	tidy := b.mixing[n.Out[0]]
+	for d, k := range g.Shape {
+		switch {
+		case g.Step[d] == 1 || k == 1:
+			if ps, err = b.take(ps, d, g.Start[d], g.Start[d]+k, tidy); err != nil {
+				if d > 0 || len(b.of(n.In[0]).parts) == 1 {
+					return nil, err
+				}
+				if ps, err = b.takeOf(n.In[0], d, g.Start[d], g.Start[d]+k, tidy); err != nil {
+					return nil, err
+				}
+			}
+		case g.Step[d] > 1:
+			if ps, err = b.strided(ps, shape, d, g.Start[d], g.Step[d], k, tidy); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, no("the slice steps backwards")
+		}
+		shape[d] = k
+	}
+	return result(n, ps), nil
+}
+
+// strided is every step-th index of a dimension. Where step divides it, it is
+// one index of the inner of two dimensions, [n/step, step]; else the dimension
+// is brought to an axis of its own.
+func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, tidy bool) ([]*part, error) {
+	if shape[dim]%step == 0 {
+		two := slices.Concat(shape[:dim], []int{shape[dim] / step, step}, shape[dim+1:])
+		var out []*part
+		for _, p := range ps {
+			if q, ok := p.reshaped(two); ok {
+				out = append(out, q)
+			}
+		}
+		if len(out) == len(ps) {
+			out, err := b.take(out, dim+1, start%step, start%step+1, tidy)
+			if err == nil {
+				for _, p := range out {
+					p.dims = slices.Delete(p.dims, dim+1, dim+2)
+				}
+				return b.take(out, dim, start/step, start/step+count, tidy)
+			}
+		}
+	}
+	ps = b.mergeAll(ps, func(int) int { return axW })
+	if len(ps) != 1 || !ps[0].whole(dim) {
+		return nil, no("a strided slice of pieces")
+	}
+	p := ps[0].clone()
+	as := p.atomsOf(dim)
+	if len(as) == 0 {
+		return nil, no("a strided slice of nothing")
+	}
+	x, _ := p.axisOf(as[0])
+	if !slices.Equal(p.axes[x], as) {
+		var want [4][]int
+		for y, on := range p.axes {
+			if y == axW {
+				y = axH
+			}
+			want[y] = append(want[y], without(on, as)...)
+		}
+		want[axW] = as
+		q, err := b.relayout(p, want)
+		if err != nil {
+			return nil, err
+		}
+		p, x = q, axW
+	}
+	v, err := b.slice(p.val, x, start, start+step*(count-1)+1, step)
+	if err != nil {
+		return nil, err
+	}
+	p.val = v
+	a := p.newAtom(count)
+	p.axes[x] = []int{a}
+	p.dims[dim] = []digit{{count, 0, []int{a}}}
+	return []*part{p}, nil
+}
+
+func splits(b *builder, n *ir.Node) ([]*rep, error) {
+	axis, sizes, err := op.SplitSizes(n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*rep, len(sizes))
+	at := 0
+	for i, k := range sizes {
+		if k == 0 {
+			return nil, no("a piece is empty")
+		}
+		if v := n.Out[i]; len(v.Uses()) > 0 || b.old.IsOutput(v) {
+			ps, err := b.takeOf(n.In[0], axis, at, at+k, b.mixing[v])
+			if err != nil {
+				return nil, err
+			}
+			out[i] = made(v, ps)
+		}
+		at += k
+	}
+	return out, nil
+}
+
+// gathers takes constant indices: a run of them is a slice, others are slices
+// side by side.
+func gathers(b *builder, n *ir.Node) ([]*rep, error) {
+	idx := n.ConstIn(1)
+	x := n.In[0].Type.Shape
+	axis := n.Int("axis")
+	if axis < 0 {
+		axis += len(x)
+	}
+	if idx == nil || len(idx.Shape) > 1 || n.In[0].Const != nil || idx.Len() == 0 {
+		return nil, no("the indices of the Gather are not a constant of rank 0 or 1")
+	}
+	var all []*part
+	for i := 0; i < idx.Len(); {
+		at := int(idx.Int(i))
+		if at < 0 {
+			at += x[axis]
+		}
+		if at < 0 || at >= x[axis] {
+			return nil, no("an index of the Gather is outside of the dimension")
+		}
+		k := 1
+		for i+k < idx.Len() && idx.Int(i+k) == int64(at+k) {
+			k++
+		}
+		ps, err := b.takeOf(n.In[0], axis, at, at+k, b.mixing[n.Out[0]])
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range ps {
+			q := p.clone()
+			d := digit{n: 1}
+			if len(q.dims[axis]) == 1 {
+				d = q.dims[axis][0]
+			}
+			if idx.Len() > 1 {
+				q.dims[axis] = []digit{{idx.Len(), i + d.start, d.atoms}}
+			}
+			all = append(all, q)
+		}
+		i += k
+	}
+	if len(idx.Shape) == 0 {
+		for _, p := range all {
+			p.dims = slices.Delete(p.dims, axis, axis+1)
+		}
+	}
+	return result(n, all), nil
+}
+
+// expands broadcasts where nothing changes but dimensions of size 1 in front.
+func expands(b *builder, n *ir.Node) ([]*rep, error) {
+	if tensor.Count(n.In[0].Type.Shape) != tensor.Count(n.Out[0].Type.Shape) {
+		return nil, no("it repeats data")
+	}
+	return reshapes(b, n)
+}
