@@ -19,6 +19,7 @@ var Substitutes = []pass.Pass{
 	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Optional: true, Run: each(vectors)},
 	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min and Max with a number in simpler operators", Numerics: pass.Reassoc, Optional: true, Run: each(spellOut)},
 	{Name: "norms", Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization on 4-D", Numerics: pass.Reassoc, Optional: true, Run: each(norms)},
+	{Name: "pad", Doc: "Pad of rank 1 to 3 on 4-D", Numerics: pass.Exact, Optional: true, Run: each(lowPad)},
 	{Name: "pool-ceil", Doc: "ceil_mode of pools as explicit pads; uncounted pads of AveragePool as a factor", Numerics: pass.Reassoc, Optional: true, Run: each(pools)},
 }
 
@@ -284,6 +285,34 @@ func norms(s *sub, n *ir.Node) *ir.Value {
 		return s.reshape(v, sh)
 	}
 	return nil
+}
+
+// lowPad pads [N, C, L] as [N, C, 1, L], [N, L] as [N, 1, 1, L].
+func lowPad(s *sub, n *ir.Node) *ir.Value {
+	x := n.In[0]
+	rank := x.Type.Rank()
+	if n.Op.Name != "Pad" || rank == 0 || rank > 3 || x.Const != nil || x.Type.Elems() == 0 {
+		return nil
+	}
+	g, err := op.PadGeometry(n)
+	if err != nil {
+		return nil
+	}
+	at := [][]int{1: {3}, 2: {0, 3}, 3: {0, 1, 3}}[rank]
+	shape, pads := []int{1, 1, 1, 1}, make([]int, 8)
+	for d, to := range at {
+		shape[to] = x.Type.Shape[d]
+		pads[to], pads[4+to] = g.Begin[d], g.End[d]
+	}
+	in := []*ir.Value{s.reshape(x, shape), s.g.AddConst(n.Name+"/pads", tensor.Ints(pads...))}
+	if len(n.In) > 2 && n.In[2] != nil {
+		in = append(in, n.In[2])
+	}
+	v := s.op(op.Pad, n.Attrs.Clone(), in...)
+	if s.err != nil {
+		return nil
+	}
+	return s.reshape(v, n.Out[0].Type.Shape)
 }
 
 // pools makes the rounding up of a pool's size explicit pads (a maximum does

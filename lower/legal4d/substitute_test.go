@@ -77,6 +77,24 @@ func TestSubstitutes(t *testing.T) {
 	}
 }
 
+func TestMovement(t *testing.T) {
+	m := newMaker(t, 760)
+	x := m.op(op.Relu, nil, m.in(1, 3, 4, 5))
+	y := m.reshape(x, 1, 12, 5)
+	m.out(m.op(op.Pad, nil, y, m.ints(0, 0, 2, 0, 0, 1)))
+	m.out(m.op(op.Expand, nil, m.reshape(m.op(op.ReduceMax, nil, x, m.ints(2, 3)), 1, 3, 1), m.ints(1, 3, 7)))
+	m.all4D()
+	for _, keep := range []int{0, 1} {
+		for _, axis := range []int{1, 2, 3} {
+			m := newMaker(t, 770)
+			x := m.conv(m.in(1, 3, 4, 5), 6, 3, 1)
+			m.out(m.op(op.ArgMax, ir.Attrs{"axis": ir.Int(axis), "keepdims": ir.Int(keep)}, x))
+			m.out(m.op(op.ArgMax, ir.Attrs{"axis": ir.Int(-1), "keepdims": ir.Int(keep)}, m.transpose(m.reshape(x, 1, 6, 20), 0, 2, 1)))
+			m.all4D()
+		}
+	}
+}
+
 // TestDescribe: the JSON tells all that is needed to rebuild the outputs.
 func TestDescribe(t *testing.T) {
 	m := newMaker(t, 800)

@@ -397,10 +397,45 @@ func gathers(b *builder, n *ir.Node) ([]*rep, error) {
 	return result(n, all), nil
 }
 
-// expands broadcasts where nothing changes but dimensions of size 1 in front.
+// expands repeats data along axes of which nothing else makes use.
 func expands(b *builder, n *ir.Node) ([]*rep, error) {
-	if tensor.Count(n.In[0].Type.Shape) != tensor.Count(n.Out[0].Type.Shape) {
-		return nil, no("it repeats data")
+	x, shape := n.In[0].Type.Shape, n.Out[0].Type.Shape
+	if tensor.Count(x) == tensor.Count(shape) {
+		return reshapes(b, n)
 	}
-	return reshapes(b, n)
+	ps, err := b.parts(n.In[0])
+	if err != nil {
+		return nil, err
+	}
+	if tensor.Count(shape) == 0 {
+		return nil, no("the result is empty")
+	}
+	lead := len(shape) - len(x)
+	var out []*part
+	for _, p := range ps {
+		q := p.clone()
+		q.dims = slices.Concat(make([][]digit, lead), q.dims)
+		for d, k := range shape {
+			if k == 1 || d >= lead && x[d-lead] != 1 {
+				continue
+			}
+			axis := -1
+			for _, y := range []int{axC, axH, axW} {
+				if len(q.axes[y]) == 0 {
+					axis = y
+				}
+			}
+			if axis < 0 {
+				return nil, no("there is no free axis to repeat along")
+			}
+			a := q.newAtom(k)
+			q.axes[axis] = []int{a}
+			q.dims[d] = []digit{{k, 0, []int{a}}}
+		}
+		if q.val, err = b.emit(op.Expand, "", nil, q.val, b.ints(q.shape())); err != nil {
+			return nil, err
+		}
+		out = append(out, q)
+	}
+	return result(n, out), nil
 }
