@@ -271,11 +271,11 @@ func TestBadDefinitions(t *testing.T) {
 
 func TestUnknownBoard(t *testing.T) {
 	for in, want := range map[string]string{
-		"cortex-m5":                "unknown board \"cortex-m5\"; did you mean cortex-m55? Boards: cortex-m0,",
+		"cortex-m5":                "unknown board \"cortex-m5\"; did you mean cortex-m55? boards: cortex-m0,",
 		"cortexm4":                 "did you mean cortex-m4?",
 		"M0+":                      "did you mean cortex-m0plus?",
 		"core-m4":                  "is abstract",
-		"zzz":                      "unknown board \"zzz\" Boards:",
+		"zzz":                      "unknown board \"zzz\"; boards:",
 		"../x":                     "no such file",
 		"none.yaml":                "none.yaml: no such file",
 		".":                        "unknown board",

@@ -39,11 +39,13 @@ func Load(nameOrFile string) (*Spec, error) {
 	}
 	msg := "unknown board " + quote(nameOrFile)
 	if _, err := defs.ReadFile(defPath(nameOrFile)); err == nil {
-		msg = "board " + quote(nameOrFile) + " is abstract: it is a parent for boards"
+		msg = "board " + quote(nameOrFile) + " is abstract: it is a parent for boards;"
 	} else if near := nearest(nameOrFile, all); near != "" {
 		msg += "; did you mean " + near + "?"
+	} else {
+		msg += ";"
 	}
-	return nil, &Error{Msg: msg + " Boards: " + strings.Join(all, ", ") + ", or a FILE.yaml"}
+	return nil, &Error{Msg: msg + " boards: " + strings.Join(all, ", ") + ", or a FILE.yaml"}
 }
 
 // List names the boards shipped with nncc that are not abstract, sorted.

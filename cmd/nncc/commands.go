@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
@@ -112,6 +113,10 @@ func (c *cli) run(args []string) error {
 		return err
 	}
 	c.warnings(c.cfg.Warnings())
+	c.progress.done()
+	for _, l := range c.cfg.Written {
+		fmt.Fprintln(c.out, l)
+	}
 	return nil
 }
 
@@ -194,7 +199,7 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 	c.warnings(l.Warnings)
 	path := c.cfg.Out
 	if path == "" {
-		path = strings.TrimSuffix(c.cfg.Model, ".onnx") + suffix
+		path = strings.TrimSuffix(filepath.Base(c.cfg.Model), ".onnx") + suffix // here, as compile: models may lie where nobody writes
 	}
 	if !c.reportOnly {
 		if err := driver.WriteFile(path, l.Model); err != nil {

@@ -85,6 +85,9 @@ func splitVerb(args []string) (string, []string) {
 		if _, ok := verbs[args[0]]; ok {
 			return args[0], args[1:]
 		}
+		if args[0] == "--version" || args[0] == "-version" {
+			return "version", args[1:]
+		}
 		if args[0] == "help" {
 			if len(args) > 1 {
 				if _, ok := verbs[args[1]]; ok {

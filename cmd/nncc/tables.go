@@ -62,6 +62,18 @@ func (c *cli) boards(args []string) error {
 	return c.table(all, rows)
 }
 
+// version prints the version that emitted files and reports carry.
+func (c *cli) version(args []string) error {
+	if err := noArgs(args); err != nil {
+		return err
+	}
+	if c.cfg.JSON {
+		return c.json(map[string]string{"version": driver.Version})
+	}
+	fmt.Fprintln(c.out, "nncc "+driver.Version)
+	return nil
+}
+
 type opRow struct {
 	Name    string   `json:"name"`
 	Domain  string   `json:"domain"`
@@ -129,27 +141,47 @@ func (c *cli) kernels(args []string) error {
 		return err
 	}
 	var all []kernelRow
-	rows := [][]string{{"kernel", "library", "operators", "applies when"}}
 	for _, k := range lower.AllKernels() {
 		r := kernelRow{Name: k.Name, Library: k.Library, Doc: k.Doc}
 		for _, o := range k.Ops {
 			r.Ops = append(r.Ops, o.Name)
 		}
-		for i, x := range k.Rules {
+		for _, x := range k.Rules {
 			r.Rules = append(r.Rules, struct {
 				Code string `json:"code"`
 				Doc  string `json:"doc"`
 			}{x.Code, x.Doc})
-			first := []string{"", "", ""}
-			if i == 0 {
-				first = []string{k.Name, k.Library, strings.Join(r.Ops, " ")}
-			}
-			rows = append(rows, append(first, x.Code+": "+x.Doc))
-		}
-		if len(k.Rules) == 0 {
-			rows = append(rows, []string{k.Name, k.Library, strings.Join(r.Ops, " "), "always"})
 		}
 		all = append(all, r)
 	}
-	return c.table(all, rows)
+	if c.cfg.JSON {
+		return c.json(all)
+	}
+	// Some take fifty operators: a block each, not a row.
+	for i, r := range all {
+		if i > 0 {
+			fmt.Fprintln(c.out)
+		}
+		fmt.Fprintf(c.out, "%s (%s): %s\n", r.Name, r.Library, r.Doc)
+		for _, l := range wrap("for "+strings.Join(r.Ops, ", "), 110) {
+			fmt.Fprintf(c.out, "  %s\n", l)
+		}
+		for _, x := range r.Rules {
+			fmt.Fprintf(c.out, "  %s: %s\n", x.Code, x.Doc)
+		}
+	}
+	return nil
+}
+
+// wrap breaks text at spaces into lines of at most n characters.
+func wrap(text string, n int) []string {
+	var out []string
+	for _, w := range strings.Fields(text) {
+		if k := len(out) - 1; k >= 0 && len(out[k])+1+len(w) <= n {
+			out[k] += " " + w
+		} else {
+			out = append(out, w)
+		}
+	}
+	return out
 }

@@ -34,6 +34,7 @@ func init() {
 		"boards":   {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
 		"ops":      {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
 		"passes":   {"", "list the passes in order", "nncc passes", tableFlags, (*cli).passes},
+		"version":  {"", "print the version", "nncc version", tableFlags, (*cli).version},
 		"kernels":  {"", "list the kernels with the conditions under which they apply", "nncc kernels --json", tableFlags, (*cli).kernels},
 		"surgery":  {"[MODEL.onnx]", "apply a YAML script of graph edits, check the result, compare it with the model as it was, save it", "nncc surgery -f steps.yaml model.onnx --out edited.onnx", surgeryFlags, (*cli).surgery},
 		"lm":       {"", "", "", tableFlags, notYet("lm")},

@@ -123,15 +123,17 @@ func dequantised(d *tensor.Dense, t ir.Type) *tensor.Dense {
 	return out
 }
 
-// writeOutputs writes output_0.npy, output_1.npy, ... into dir.
-func writeOutputs(dir string, outs []*tensor.Dense) error {
+// writeOutputs writes output_0.npy, output_1.npy, ... into dir and notes them.
+func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, g *ir.Graph) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	for i, d := range outs {
-		if err := npz.WriteNpyFile(filepath.Join(dir, fmt.Sprintf("output_%d.npy", i)), npz.FromTensor(d)); err != nil {
+		path := filepath.Join(dir, fmt.Sprintf("output_%d.npy", i))
+		if err := npz.WriteNpyFile(path, npz.FromTensor(d)); err != nil {
 			return err
 		}
+		c.Written = append(c.Written, fmt.Sprintf("wrote %s: %s, %s%v", path, g.OutNames[i], d.DType, d.Shape))
 	}
 	return nil
 }

@@ -234,5 +234,5 @@ func (c *Config) RunModel(dir string) error {
 			outs[i] = dequantised(outs[i], res.Graph.Out[i].Type)
 		}
 	}
-	return writeOutputs(dir, outs)
+	return c.writeOutputs(dir, outs, res.Graph)
 }

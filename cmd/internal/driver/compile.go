@@ -217,7 +217,7 @@ func (o *Compiled) gates() error {
 	c := o.Config
 	var why []string
 	if c.MaxSegments >= 0 && len(o.Report.Segments) > c.MaxSegments {
-		why = append(why, fmt.Sprintf("--max-segments %d: the program has %d segments, cut by %s", c.MaxSegments, len(o.Report.Segments), o.Report.cuts()))
+		why = append(why, fmt.Sprintf("--max-segments %d: %s", c.MaxSegments, o.Report.segments()))
 	}
 	if n := o.Report.computeFallback(); c.MaxFallback >= 0 && n > c.MaxFallback {
 		why = append(why, fmt.Sprintf("--max-fallback %d: %d nodes run outside the accelerator: %s", c.MaxFallback, n, o.Report.cuts()))

@@ -4,6 +4,7 @@ package driver
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"sort"
 	"strconv"
@@ -25,6 +26,7 @@ type Config struct {
 	Name  string
 
 	Calib        []string
+	Written      []string // what RunModel wrote, a line each
 	CalibMethod  string
 	BiasCorrect  bool
 	Equalize     bool
@@ -126,6 +128,11 @@ func (c *Config) Check() error {
 	} {
 		if err := oneOf(f.name, f.v, f.allowed...); err != nil {
 			return err
+		}
+	}
+	for _, p := range c.Calib { // also where a quantised model has no use for them
+		if _, err := os.Stat(p); err != nil {
+			return &InputError{fmt.Errorf("calibration %s: %w", p, err)}
 		}
 	}
 	if (c.CMSISInclude == "") != (c.CMSISLib == "") {

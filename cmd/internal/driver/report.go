@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -296,7 +297,19 @@ func (r *Report) computeFallback() int {
 	return n
 }
 
-// cuts names the nodes outside the segments.
+// segments counts them and names what cuts them.
+func (r *Report) segments() string {
+	s := fmt.Sprintf("the program has %d segments", len(r.Segments))
+	if len(r.Segments) == 1 {
+		s = "the program has 1 segment"
+	}
+	if c := r.cuts(); c != "" {
+		s += ", cut by " + c
+	}
+	return s
+}
+
+// cuts are the nodes outside the segments, each with a reason.
 func (r *Report) cuts() string {
 	var s []string
 	for i, f := range r.Fallback {

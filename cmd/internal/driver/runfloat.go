@@ -66,7 +66,7 @@ func (c *Config) runFloat(dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeOutputs(dir, outs)
+	return c.writeOutputs(dir, outs, g)
 }
 
 // samples are the calibration samples, one tensor for every input of g.
