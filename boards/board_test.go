@@ -269,6 +269,18 @@ func TestBadDefinitions(t *testing.T) {
 	}
 }
 
+// TestOneParent: a single parent may stand without brackets.
+func TestOneParent(t *testing.T) {
+	p := write(t, t.TempDir(), "one.yaml", "name: mine\ninherits: cortex-m4\n")
+	s, err := boards.Load(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Name != "mine" || s.Core != "cortex-m4" {
+		t.Errorf("name %s, core %s", s.Name, s.Core)
+	}
+}
+
 func TestUnknownBoard(t *testing.T) {
 	for in, want := range map[string]string{
 		"cortex-m5":                "unknown board \"cortex-m5\"; did you mean cortex-m55? boards: cortex-m0,",

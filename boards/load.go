@@ -140,7 +140,11 @@ func (l *loader) resolve(ref string, shipped bool, from pos) (*tree, header, err
 	head, body := newDict(t.pos), newDict(t.pos)
 	for _, k := range t.keys {
 		if own(k) {
-			head.set(k, t.m[k])
+			v := t.m[k]
+			if k == "inherits" && v.kind == scalar { // one parent needs no brackets
+				v = &tree{kind: list, pos: v.pos, items: []*tree{v}}
+			}
+			head.set(k, v)
 		} else {
 			body.set(k, t.m[k])
 		}

@@ -158,6 +158,9 @@ func goldenCases(path string, g *ir.Graph) ([]inputCase, error) {
 			if err != nil {
 				return nil, &InputError{err}
 			}
+			if d != nil && d.Len() != g.Out[i].Type.Elems() {
+				return nil, &InputError{fmt.Errorf("%s: output_%d has shape %v, the model's output %s has %v", u, i, d.Shape, g.OutNames[i], g.Out[i].Type.Shape)}
+			}
 			k.golden = append(k.golden, d)
 			found = found || d != nil
 		}
