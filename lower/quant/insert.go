@@ -108,6 +108,7 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 			if err := c.correctBiases(before); err != nil {
 				return nil, err
 			}
+			g.RemoveDead() // the biases that were corrected
 		}
 	}
 	return c.report(before)

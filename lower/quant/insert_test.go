@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,6 +151,15 @@ func TestRandomGraphs(t *testing.T) {
 		g := randomNet(t, seed)
 		s := samples(g, 6, seed)
 		o := quant.Options{Samples: s, Method: quant.Methods[seed%2], BiasCorrection: seed%3 == 0, Equalize: seed%5 == 0}
+		qdq := g.Clone()
+		if _, err := quant.Insert(qdq, o); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range qdq.Nodes { // quantize writes this graph
+			if used := func(v *ir.Value) bool { return len(v.Uses()) > 0 || qdq.IsOutput(v) }; !slices.ContainsFunc(n.Out, used) {
+				t.Errorf("seed %d: nothing reads %s", seed, n)
+			}
+		}
 		q, r := quantised(t, g, o)
 		for _, n := range q.Nodes {
 			if !n.Quantised() {
