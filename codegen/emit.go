@@ -81,6 +81,8 @@ func (e *emitter) step(i int, s *schedule.Step) stepView {
 		switch c.Status {
 		case target.CMSISStatus:
 			cv.Check, v.Status = "cmsis", true
+		case target.MLAStatus:
+			cv.Check, v.Status = "mla", true
 		case target.NNCCStatus:
 			cv.Check, v.Status = "nncc", true
 		case target.Ignored:
@@ -176,12 +178,14 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 	case *target.Array:
 		var f []target.Field
 		for _, x := range a.Elems {
-			if usesArena(x) {
-				panic("BUG: an array of " + a.Type + " points into the arena")
-			}
 			f = append(f, target.Field{Value: x})
 		}
 		init := e.init(f, s, v)
+		if usesArena(a) {
+			name := fmt.Sprintf("p%d", len(v.Locals))
+			v.Locals = append(v.Locals, fmt.Sprintf("const %s %s[] = %s;", a.Type, name, init))
+			return name
+		}
 		key := a.Type + "[]" + init
 		name := e.byInit[key]
 		if name == "" {
@@ -232,6 +236,12 @@ func usesArena(a target.Arg) bool {
 	case target.Nested:
 		for _, f := range a.Fields {
 			if usesArena(f.Value) {
+				return true
+			}
+		}
+	case *target.Array:
+		for _, x := range a.Elems {
+			if usesArena(x) {
 				return true
 			}
 		}

@@ -6,6 +6,7 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -175,7 +176,26 @@ func fixedPoint(g *ir.Graph, o Options, r *Result, d *dumper) error {
 	if err := quant.Integer(g, quant.IntegerOptions{FloatIO: o.FloatIO}); err != nil {
 		return err
 	}
+	r.floatNodes(g)
 	return d.stage("integer", g)
+}
+
+// floatNodes warns of what an int8 program computes in float.
+func (r *Result) floatNodes(g *ir.Graph) {
+	var names []string
+	for _, n := range g.Nodes {
+		if len(n.Out) == 0 || !n.Out[0].Type.DType.IsFloat() || n.Op == op.DequantizeLinear || n.Op.Quant == ir.QMove || n.Quantised() {
+			continue
+		}
+		names = append(names, n.String())
+	}
+	if k := len(names); k > 0 {
+		more := ""
+		if k > 4 {
+			names, more = names[:4], ", ..."
+		}
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d nodes are computed in float, without an int8 form: %s%s", k, strings.Join(names, ", "), more))
+	}
 }
 
 // foldDequantize makes float constants of quantised ones, for float32.
@@ -233,6 +253,10 @@ func (r *Result) kernels(g *ir.Graph, o Options, d *dumper) error {
 	table, err := Table(o.Libraries, o.Target)
 	if err != nil {
 		return err
+	}
+	if o.MLA != nil {
+		k := segmentKernel(*o.MLA)
+		table[op.Segment] = []*target.Kernel{k}
 	}
 	if err := r.floatFallback(g, table, o); err != nil {
 		return err

@@ -35,6 +35,9 @@ func (c *cli) json(v any) error {
 
 func (c *cli) warnings(ws []string) {
 	c.progress.done()
+	for _, n := range c.cfg.Notes() {
+		fmt.Fprintf(c.err, "nncc: note: %s\n", n)
+	}
 	for _, w := range ws {
 		fmt.Fprintf(c.err, "nncc: warning: %s\n", w)
 	}

@@ -108,6 +108,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.IOLayout, "io-layout", f.IOLayout, "onnx or native (NHWC) memory order of rank-4 inputs and outputs")
 	fs.StringVar(&f.DumpIR, "dump-ir", "", "write the graph after every pass to `DIR`, as text and ONNX")
 	fs.StringVar(&f.Project, "project", f.Project, "project files to write")
+	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer and show the first that differs")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")
 }
 
@@ -123,7 +124,6 @@ func verifyFlags(c *cli, fs *pflag.FlagSet) {
 	fs.IntVar(&f.Cases, "cases", 3, "seeded inputs to try, calibration samples first")
 	fs.StringVar(&f.Golden, "golden", "", "`DIR or FILE.npz` of stored inputs and outputs to compare with, too")
 	fs.Float64Var(&f.Tolerance, "tolerance", 0, "largest difference from --golden outputs")
-	fs.BoolVar(&f.Layers, "layers", false, "compare every layer and show the first that differs")
 	fs.BoolVar(&f.JSON, "json", false, "print JSON")
 }
 

@@ -41,10 +41,10 @@ type Pass struct {
 
 // Rewrite is one change that a pass made, for reports and dumps.
 type Rewrite struct {
-	Pass string
-	Node string   // the node that stays
-	From []string // ONNX nodes that it came from
-	What string
+	Pass string   `json:"pass"`
+	Node string   `json:"node"` // the node that stays
+	From []string `json:"from"` // ONNX nodes that it came from
+	What string   `json:"what"`
 }
 
 // Ctx is what a pass sees besides the graph. The zero value is ready for use.

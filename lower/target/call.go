@@ -88,6 +88,7 @@ const (
 	NoStatus    Status = iota // void
 	CMSISStatus               // arm_cmsis_nn_status, checked
 	NNCCStatus                // nncc_status, checked
+	MLAStatus                 // mla_status, checked
 	Ignored                   // a value of no interest
 )
 

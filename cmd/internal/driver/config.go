@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -60,6 +61,7 @@ type Config struct {
 	JSON         bool
 	KeepGoing    bool
 	warnings     []string
+	notes        []string
 }
 
 // Defaults is what the command line gives without further flags.
@@ -82,6 +84,19 @@ func (c *Config) warn(s string) {
 	}
 	c.warnings = append(c.warnings, s)
 }
+
+// remark takes what the importer has to say. That a batch dimension is pinned
+// to 1 is a note: nothing is wrong with such a model.
+func (c *Config) remark(s string) {
+	if !strings.Contains(s, "taken for a batch") {
+		c.warn(s)
+	} else if !slices.Contains(c.notes, s) {
+		c.notes = append(c.notes, s)
+	}
+}
+
+// Notes are remarks that are no warnings.
+func (c *Config) Notes() []string { return c.notes }
 
 // UsageError is a wrong flag or combination of flags: exit status 2.
 type UsageError struct{ Msg string }
@@ -194,9 +209,6 @@ func (c *Config) board() (*boards.Spec, error) {
 	s, err := boards.Load(c.Board)
 	if err != nil {
 		return nil, &InputError{err}
-	}
-	if len(s.Accelerators) > 0 {
-		return nil, usage("board %s has an accelerator (%s), which this version of nncc cannot compile for", s.Name, s.Accelerators[0].Kind)
 	}
 	return s, nil
 }

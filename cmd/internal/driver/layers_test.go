@@ -20,8 +20,9 @@ ir/op
 ir/interp ir/pass
 ir/irtest
 frontend/functions frontend/onnx lower/target
-lower/layout lower/legal lower/legal4d lower/quant lower/surgery lower/target/cmsisnn lower/target/refc lower/target/mla
+lower/layout lower/legal lower/legal4d lower/quant lower/surgery lower/target/cmsisnn lower/target/refc
 schedule
+lower/target/mla
 lower
 codegen boards/run
 cmd/internal/driver

@@ -30,7 +30,7 @@ func (c *Config) importModel(m *onnx.Model, shapes map[string][]int) (*ir.Graph,
 	if err != nil {
 		return nil, err
 	}
-	opt := onnx.ImportOptions{Dims: dims, Shapes: shapes, Set: map[string]*tensor.Dense{}, Note: c.warn}
+	opt := onnx.ImportOptions{Dims: dims, Shapes: shapes, Set: map[string]*tensor.Dense{}, Note: c.remark}
 	for k, v := range set {
 		d, err := constant(k, v)
 		if err != nil {

@@ -38,6 +38,7 @@ type Report struct {
 	Code        *ReportCode       `json:"code,omitempty"`
 	Calibration *quant.Report     `json:"calibration,omitempty"`
 	Warnings    []string          `json:"warnings"`
+	Notes       []string          `json:"notes"`
 	Files       []string          `json:"files"`
 }
 
@@ -148,7 +149,7 @@ type ReportCode struct {
 func newReport(o *Compiled) *Report {
 	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name, Precision: o.Lowered.Precision,
 		Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{}, Rejections: []ReportRejection{},
-		Alignment: []struct{}{}, Fusion: []struct{}{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...)}
+		Alignment: []struct{}{}, Fusion: []struct{}{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...), Notes: append([]string{}, o.Config.notes...)}
 	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]), Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
 	for _, s := range o.Model.Proto.GetOpsetImport() {
 		d := s.GetDomain()

@@ -22,6 +22,9 @@ func (v *Verdict) Text() string {
 	rows := [][]string{{"output", "elements", "mismatches", "max |diff|", "allowed"}}
 	for _, o := range v.Outputs {
 		allowed := "bit for bit"
+		if o.StepBound > 0 {
+			allowed = "1 step (behind a float layer)"
+		}
 		if o.UlpBound > 0 {
 			allowed = fmt.Sprintf("%g ulp of the largest", o.UlpBound)
 		}

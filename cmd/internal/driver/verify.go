@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -53,7 +54,10 @@ type OutputVerdict struct {
 	Mismatches int     `json:"mismatches"`
 	MaxAbsDiff float64 `json:"max_abs_diff"`
 	UlpBound   float64 `json:"ulp_bound"`
-	Tolerance  float64 `json:"tolerance,omitempty"`
+	// StepBound is 1 for integers that are quantised from a float layer: a
+	// value on the edge between two steps may fall to either side.
+	StepBound int     `json:"step_bound,omitempty"`
+	Tolerance float64 `json:"tolerance,omitempty"`
 }
 
 // LayerVerdict is one step with its cost.
@@ -168,6 +172,8 @@ func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error
 		ov := OutputVerdict{Name: g.OutNames[i]}
 		if x.Type.DType.IsFloat() {
 			ov.UlpBound = UlpBound
+		} else if fromFloat(x) {
+			ov.StepBound = 1
 		}
 		v.Outputs = append(v.Outputs, ov)
 	}
@@ -188,8 +194,8 @@ func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error
 			if err != nil {
 				return err
 			}
-			n, diff := differ(got, want[i])
 			ov := &v.Outputs[i]
+			n, diff := differ(got, want[i], ov.StepBound)
 			ov.Elements += got.Len()
 			ov.Mismatches += n
 			ov.MaxAbsDiff = max(ov.MaxAbsDiff, diff)
@@ -241,8 +247,8 @@ func (o *Compiled) compareGolden(v *Verdict, i int, got *tensor.Dense, t ir.Type
 
 // differ counts elements that differ: all bits for integers, beyond UlpBound
 // for floats.
-func differ(got, want *tensor.Dense) (n int, diff float64) {
-	limit := 0.0
+func differ(got, want *tensor.Dense, steps int) (n int, diff float64) {
+	limit := float64(steps)
 	if want.DType.IsFloat() {
 		top := 0.0
 		for i := 0; i < want.Len(); i++ {
@@ -270,6 +276,31 @@ func differ(got, want *tensor.Dense) (n int, diff float64) {
 		}
 	}
 	return n, diff
+}
+
+// fromFloat reports an integer value that depends on arithmetic in float: all
+// else is compared bit for bit.
+func fromFloat(v *ir.Value) bool {
+	seen := map[*ir.Value]bool{}
+	var walk func(v *ir.Value) bool
+	walk = func(v *ir.Value) bool {
+		if v == nil || v.Def == nil || seen[v] {
+			return false
+		}
+		seen[v] = true
+		for _, o := range v.Def.Out {
+			if o.Type.DType.IsFloat() && v.Def.Op != op.DequantizeLinear && v.Def.Op.Quant != ir.QMove {
+				return true
+			}
+		}
+		for _, x := range v.Def.In {
+			if walk(x) {
+				return true
+			}
+		}
+		return false
+	}
+	return v.Type.DType.IsInt() && walk(v)
 }
 
 func epsilon(d tensor.DType) float64 {
@@ -342,7 +373,11 @@ func (o *Compiled) firstWrong(in []*tensor.Dense, dumps [][]byte) (*LayerDiffere
 				return nil, err
 			}
 			k++
-			if n, diff := differ(got, want[v]); n > 0 {
+			steps := 0
+			if fromFloat(v) {
+				steps = 1
+			}
+			if n, diff := differ(got, want[v], steps); n > 0 {
 				return &LayerDifference{s.Name, v.Name, n, diff}, nil
 			}
 		}

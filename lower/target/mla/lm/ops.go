@@ -1,0 +1,187 @@
+package lm
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Opcode names an operation. Numbers are part of the format: new ones go to
+// the end, none is ever used again.
+type Opcode uint16
+
+// The opcodes; Ops has their operands and parameters.
+const (
+	Conv2D Opcode = iota + 1
+	Depthwise
+	MatMul
+	Add
+	Mul
+	AvgPool
+	MaxPool
+	Softmax
+	LayerNorm
+	GroupNorm
+	Table256
+	Table2
+	Xor80
+	ScaleShift
+	PRelu
+	Sum
+	Div
+	Binary
+	CopyND
+	CopyRows
+	Fill
+	Pad
+	ResizeNearest
+	Resize
+	Gather
+	ReduceSum
+	ReduceMax
+	ReduceMin
+	ArgMax
+	ArgMin
+	Where
+)
+
+func (o Opcode) String() string {
+	if x := InfoOf(o); x != nil {
+		return x.Name
+	}
+	return fmt.Sprintf("op(%d)", uint16(o))
+}
+
+// OperandInfo describes an operand of an opcode.
+type OperandInfo struct {
+	Name     string
+	Out      bool // written; others are read
+	Const    bool // in the weights
+	Optional bool
+}
+
+// Kind of a parameter.
+type Kind uint8
+
+// Int is one word, Float64 two, List MaxDims words.
+const (
+	Int Kind = iota
+	Float64
+	List
+)
+
+// Words is the number of parameter words that the kind takes.
+func (k Kind) Words() int { return [...]int{1, 2, MaxDims}[k] }
+
+// FieldInfo describes a parameter.
+type FieldInfo struct {
+	Name string
+	Kind Kind
+}
+
+// OpInfo is the row of an opcode.
+type OpInfo struct {
+	Op       Opcode
+	Name     string
+	Doc      string
+	Operands []OperandInfo
+	Fields   []FieldInfo
+	Words    int  // of all parameters
+	InPlace  bool // the output may be where an input is, exactly
+	check    func(k *checker)
+}
+
+// InfoOf is the row of an opcode, or nil.
+func InfoOf(o Opcode) *OpInfo {
+	if o < 1 || int(o) > len(table) {
+		return nil
+	}
+	return &table[o-1]
+}
+
+// Ops are all opcodes in the order of their numbers.
+func Ops() []OpInfo { return append([]OpInfo(nil), table...) }
+
+// Parameters that several opcodes share. bcast is the iteration space of two
+// operands: rank, sizes, and for each operand the step in elements (0 repeats).
+const (
+	bcastFields = "rank dims:8 a_stride:8 b_stride:8"
+	clampFields = "act_min act_max"
+	poolFields  = "in_scale:d out_scale:d batch in_h in_w in_c out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w " +
+		"pad_top pad_left pad_bottom pad_right count_include_pad center out_zero rescale " + clampFields
+	axisFields = "outer axis inner"
+)
+
+// table is filled by init: the checks refer to it through their segment.
+var table []OpInfo
+
+func init() {
+	rows := []struct {
+		op        Opcode
+		name, doc string
+		operands  string // ">": written, "!": constant, "?": optional
+		fields    string
+		inPlace   bool
+		check     func(k *checker)
+	}{
+		{Conv2D, "CONV2D", "int8 convolution with groups, dilation, and input elements spread apart (transposed convolution)", "x w! bias!? mult! shift! >y",
+			"batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left spread_h spread_w groups in_offset out_offset " + clampFields, false, checkConv2D},
+		{Depthwise, "DEPTHWISE", "int8 depthwise convolution with channel multiplier", "x w! bias!? mult! shift! >y",
+			"batch in_h in_w in_c out_h out_w mult_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left in_offset out_offset " + clampFields, false, checkDepthwise},
+		{MatMul, "MATMUL", "int8 matrix products of strided operands", "a b bias!? mult! shift! >y",
+			"batch0 batch1 m k n a_batch0 a_batch1 a_m a_k b_batch0 b_batch1 b_k b_n y_batch0 y_batch1 y_m y_n per_column a_offset b_offset out_offset " + clampFields, false, checkMatMul},
+		{Add, "ADD", "int8 sum of two tensors with scales of their own", "a b >y",
+			bcastFields + " offset1 mult1 shift1 offset2 mult2 shift2 left_shift out_offset out_mult out_shift " + clampFields, true, checkAdd},
+		{Mul, "MUL", "int8 product of two tensors", "a b >y", bcastFields + " offset1 offset2 out_offset mult shift " + clampFields, true, checkMul},
+		{AvgPool, "AVG_POOL", "int8 mean over a window", "x >y", poolFields, false, checkAvgPool},
+		{MaxPool, "MAX_POOL", "int8 maximum over a window", "x >y", poolFields, false, checkMaxPool},
+		{Softmax, "SOFTMAX", "int8 softmax along one dimension", "x >y", axisFields + " mult shift diff_min", true, checkSoftmax},
+		{LayerNorm, "LAYER_NORM", "int8 normalisation of rows", "x scale! bias!? >y", "in_scale:d out_scale:d epsilon:d rows len in_zero out_zero " + clampFields, true, checkLayerNorm},
+		{GroupNorm, "GROUP_NORM", "int8 normalisation of groups of channels", "x scale! bias! >y", "in_scale:d out_scale:d epsilon:d batch spatial channels groups in_zero out_zero " + clampFields, true, checkGroupNorm},
+		{Table256, "TABLE256", "any function of an 8-bit tensor", "x table! >y", "count", true, checkTable256},
+		{Table2, "TABLE2", "any function of two 8-bit tensors", "a b row_of! rows! >y", bcastFields, true, checkTable2},
+		{Xor80, "XOR80", "int8 to uint8 and back", "x >y", "count", true, checkXor80},
+		{ScaleShift, "SCALE_SHIFT", "a linear function per channel", "x affine! >y", "rows channels " + clampFields, true, checkScaleShift},
+		{PRelu, "PRELU", "two linear functions, the second per channel", "x positive! negative! >y", "rows channels in_zero " + clampFields, true, checkPRelu},
+		{Sum, "SUM", "a function of the sum of two tables", "a b table_a! table_b! >y", bcastFields + " shift " + clampFields, true, checkSum},
+		{Div, "DIV", "int8 quotient by reciprocals", "a b reciprocal! >y", bcastFields + " a_zero out_zero " + clampFields, true, checkDiv},
+		{Binary, "BINARY", "int8 arithmetic by its definition in double", "a b >y", "a_scale:d b_scale:d out_scale:d a_zero b_zero out_zero " + clampFields + " op " + bcastFields, true, checkBinary},
+		{CopyND, "COPY_ND", "strided copy of a box", "x >y", "elem rank x_offset y_offset dims:8 x_stride:8 y_stride:8", false, checkCopyND},
+		{CopyRows, "COPY_ROWS", "copy of blocks of bytes", "x >y", "rows block x_pitch y_pitch", false, checkCopyRows},
+		{Fill, "FILL", "repetition of one element", "value >y", "elem count", false, checkFill},
+		{Pad, "PAD", "padding and cropping", "x value? >y", "elem rank mode in_dims:8 out_dims:8 before:8", false, checkPad},
+		{ResizeNearest, "RESIZE_NEAREST", "pixels picked by index", "x index_h! index_w! outside!? >y", "batch in_h in_w out_h out_w pixel", false, checkResizeNearest},
+		{Resize, "RESIZE", "int8 resampling with integer weights", "x index_h! weight_h! index_w! weight_w! >y",
+			"in_scale:d out_scale:d batch in_h in_w channels out_h out_w taps_h taps_w den in_zero out_zero rescale outside", false, checkResize},
+		{Gather, "GATHER", "blocks picked by index", "x indices >y", "outer axis block count index_bytes", false, checkGather},
+		{ReduceSum, "REDUCE_SUM", "int8 sum or mean along one dimension", "x >y", "in_scale:d out_scale:d outer axis inner divisor in_zero out_zero rescale " + clampFields, false, checkReduceSum},
+		{ReduceMax, "REDUCE_MAX", "int8 maximum along one dimension", "x >y", axisFields, false, checkReduce},
+		{ReduceMin, "REDUCE_MIN", "int8 minimum along one dimension", "x >y", axisFields, false, checkReduce},
+		{ArgMax, "ARG_MAX", "position of the int8 maximum, as int64", "x >y", axisFields + " select_last", false, checkArg},
+		{ArgMin, "ARG_MIN", "position of the int8 minimum, as int64", "x >y", axisFields + " select_last", false, checkArg},
+		{Where, "WHERE", "choice between two tensors", "c a b >y", "elem rank dims:8 c_stride:8 a_stride:8 b_stride:8", false, checkWhere},
+	}
+	for i, r := range rows {
+		if int(r.op) != i+1 {
+			panic("BUG: opcode " + r.name + " stands at the wrong place")
+		}
+		x := OpInfo{Op: r.op, Name: r.name, Doc: r.doc, InPlace: r.inPlace, check: r.check}
+		for _, s := range strings.Fields(r.operands) {
+			name := strings.Trim(s, ">!?")
+			x.Operands = append(x.Operands, OperandInfo{name, strings.Contains(s, ">"), strings.Contains(s, "!"), strings.Contains(s, "?")})
+		}
+		for _, s := range strings.Fields(r.fields) {
+			name, kind, _ := strings.Cut(s, ":")
+			f := FieldInfo{Name: name}
+			switch kind {
+			case "d":
+				f.Kind = Float64
+			case strconv.Itoa(MaxDims):
+				f.Kind = List
+			}
+			x.Fields = append(x.Fields, f)
+			x.Words += f.Kind.Words()
+		}
+		table = append(table, x)
+	}
+}

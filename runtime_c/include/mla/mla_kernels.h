@@ -1,0 +1,104 @@
+/*
+ * mla_kernels.h: the operations of the MLA's simulator that nncc_s8.h does not have. All are int8, with the arithmetic of
+ * CMSIS-NN and TensorFlow Lite: int32 sums that wrap, requantised by mult * 2^(shift - 31) with double rounding, the zero
+ * point added, clamped. Offsets of inputs are minus their zero points. Shapes were checked before; every dimension is at
+ * least 1.
+ */
+#ifndef MLA_KERNELS_H
+#define MLA_KERNELS_H
+
+#include "nncc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Convolution. Tap (ky, kx) of output (oy, ox) reads position (oy*stride_h - pad_top + ky*dilation_h, and likewise in the
+ * other direction) of the input spread by spread_h and spread_w: element i of the input lies at position i*spread, the
+ * positions between hold the input's zero point. spread 1 is an ordinary convolution, above 1 a transposed one.
+ */
+typedef struct {
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w, out_c;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left;
+    int32_t spread_h, spread_w;
+    int32_t groups;
+    int32_t in_offset, out_offset;
+    int32_t act_min, act_max;
+} mla_conv2d_params;
+
+/*
+ * x [batch,in_h,in_w,in_c], w [out_c,kernel_h,kernel_w,in_c/groups], b [out_c] or NULL, mult and shift [out_c],
+ * y [batch,out_h,out_w,out_c].
+ */
+void mla_conv2d(const mla_conv2d_params *p, const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *mult,
+                const int32_t *shift, int8_t *y);
+
+/* Depthwise convolution: in_c*mult_c output channels. */
+typedef struct {
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w, mult_c;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left;
+    int32_t in_offset, out_offset;
+    int32_t act_min, act_max;
+} mla_depthwise_params;
+
+/* As above; w [kernel_h,kernel_w,in_c*mult_c], the rest [in_c*mult_c]. */
+void mla_depthwise(const mla_depthwise_params *p, const int8_t *x, const int8_t *w, const int32_t *b,
+                   const int32_t *mult, const int32_t *shift, int8_t *y);
+
+/*
+ * batch0*batch1 products of [m,k] and [k,n]. The steps say how far apart neighbours lie in memory along batch0, batch1 and
+ * the two dimensions of the matrix; a step of 0 uses a matrix again. per_column: mult and shift have n elements, else one.
+ */
+typedef struct {
+    int32_t batch0, batch1, m, k, n;
+    int32_t a_step[4]; /* batch0, batch1, m, k */
+    int32_t b_step[4]; /* batch0, batch1, k, n */
+    int32_t y_step[4]; /* batch0, batch1, m, n */
+    int32_t per_column;
+    int32_t a_offset, b_offset, out_offset;
+    int32_t act_min, act_max;
+} mla_matmul_params;
+
+/* bias [n] or NULL. */
+void mla_matmul(const mla_matmul_params *p, const int8_t *a, const int8_t *b, const int32_t *bias, const int32_t *mult,
+                const int32_t *shift, int8_t *y);
+
+/*
+ * Sum: both operands with their offsets are shifted left by left_shift, scaled by their multipliers, added, and scaled to
+ * the output. In place where the operand is not broadcast.
+ */
+typedef struct {
+    nncc_bcast_params bcast;
+    int32_t offset1, mult1, shift1;
+    int32_t offset2, mult2, shift2;
+    int32_t left_shift;
+    int32_t out_offset, out_mult, out_shift;
+    int32_t act_min, act_max;
+} mla_add_params;
+
+void mla_add(const mla_add_params *p, const int8_t *a, const int8_t *b, int8_t *y);
+
+/* Product, scaled to the output. In place where the operand is not broadcast. */
+typedef struct {
+    nncc_bcast_params bcast;
+    int32_t offset1, offset2;
+    int32_t out_offset, mult, shift;
+    int32_t act_min, act_max;
+} mla_mul_params;
+
+void mla_mul(const mla_mul_params *p, const int8_t *a, const int8_t *b, int8_t *y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MLA_KERNELS_H */
