@@ -349,6 +349,12 @@ func (m *Model) InferShapes() (changed []string, err error) {
 		}
 		dt, shape, had := declared(v)
 		if had && dt == t.Elem && shape != nil && agree(shape, t.Shape) {
+			for i, d := range t.Shape {
+				if d.Size >= 0 || d.Symbol != "" {
+					shape[i] = d
+				}
+			}
+			v.Type = tensorType(dt, shape)
 			continue
 		}
 		v.Type = tensorType(t.Elem, t.Shape)
@@ -359,14 +365,13 @@ func (m *Model) InferShapes() (changed []string, err error) {
 	return changed, nil
 }
 
-// agree compares shapes; an open dimension agrees with any size, so that
-// symbols in the file are kept.
+// agree compares shapes; an open dimension agrees with any size.
 func agree(decl, is []Dim) bool {
 	if len(decl) != len(is) {
 		return false
 	}
 	for i, d := range decl {
-		if d.Size >= 0 && d.Size != is[i].Size {
+		if d.Size >= 0 && d.Size != is[i].Size && is[i].Size >= 0 {
 			return false
 		}
 	}

@@ -105,6 +105,9 @@ func ioSteps() []*stepDef {
 				}
 				// The model that it is compared with is looked at with these sizes, too.
 				ref := s.cur().ref.Clone()
+				if ref.Dims == nil {
+					ref.Dims = map[string]int{}
+				}
 				for k, v := range dims {
 					ref.Dims[k] = int(v)
 				}
@@ -113,6 +116,9 @@ func ioSteps() []*stepDef {
 				}
 				for k := range dims {
 					delete(s.cur().m.Dims, k)
+				}
+				if s.cur().ref == s.original {
+					s.original = ref
 				}
 				s.cur().ref = ref
 				return fmt.Sprintf("pinned %s", quoted(sortedKeys(dims))), nil

@@ -14,6 +14,7 @@ package surgery
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +70,7 @@ func New(m *onnx.Model) (*Model, error) {
 func (m *Model) Clone() *Model {
 	c := *m
 	c.Proto = proto.Clone(m.Proto).(*pb.ModelProto)
+	c.Dims = maps.Clone(m.Dims)
 	c.types = nil
 	return &c
 }

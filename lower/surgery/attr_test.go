@@ -1,0 +1,102 @@
+package surgery
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+func ir4() *tensor.Dense { return tensor.Ints(1, 4) }
+
+// Observed elsewhere: the first attribute is overwritten, whatever name is given.
+func TestSetAttributeByName(t *testing.T) {
+	b := build(t, 17)
+	x := b.input("x", 1, 2, 8, 8)
+	w := b.weights("w", 4, 2, 3, 3)
+	b.node("Conv", "/conv", in(x, w), attrs{"dilations": []int{1, 1}, "kernel_shape": []int{3, 3}, "pads": []int{1, 1, 1, 1}, "strides": []int{1, 1}})
+	m := b.output("/conv_output_0")
+	n := node(t, m, "/conv")
+	must(t, m.SetAttribute(n, "strides", []int{2, 2}))
+	must(t, m.SetAttribute(n, "group", 1))
+	want := map[string][]int64{"dilations": {1, 1}, "kernel_shape": {3, 3}, "pads": {1, 1, 1, 1}, "strides": {2, 2}}
+	for k, v := range want {
+		if a := Attribute(n, k); a == nil || !equalInts(a.Ints, v) {
+			t.Errorf("%s is %v, want %v", k, a, v)
+		}
+	}
+	if len(n.Attribute) != 5 || Attribute(n, "group").GetI() != 1 {
+		t.Errorf("attributes %v", n.Attribute)
+	}
+	must(t, m.RemoveAttribute(n, "dilations"))
+	if Attribute(n, "dilations") != nil || len(n.Attribute) != 4 {
+		t.Errorf("attributes %v", n.Attribute)
+	}
+	wantErr(t, m.RemoveAttribute(n, "dilations"), "/conv", `no attribute "dilations"`, "kernel_shape")
+	wantErr(t, m.SetAttribute(n, "stride", []int{1, 1}), "/conv", `no attribute "stride"`, `did you mean "strides"?`)
+	wantErr(t, m.SetAttribute(n, "strides", "two"), "STRING", "want INTS")
+	valid(t, m)
+}
+
+func equalInts(a, b []int64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestAttributeTypes(t *testing.T) {
+	m := build(t, 17).m
+	node := func(op, domain string) *pb.NodeProto {
+		return &pb.NodeProto{OpType: proto.String(op), Domain: proto.String(domain)}
+	}
+	for _, c := range []struct {
+		op, domain, name string
+		v                any
+		want             pb.AttributeProto_AttributeType
+	}{
+		{"LeakyRelu", "", "alpha", 1, pb.AttributeProto_FLOAT}, // by the schema
+		{"Cast", "", "to", "float16", pb.AttributeProto_INT},
+		{"Gemm", "", "transB", true, pb.AttributeProto_INT},
+		{"Constant", "", "value", tensor.Ints(1), pb.AttributeProto_TENSOR},
+		{"Constant", "", "value_floats", []int{1, 2}, pb.AttributeProto_FLOATS},
+		{"Einsum", "", "equation", "ab->ba", pb.AttributeProto_STRING},
+		{"Op", "my.own", "k", 1, pb.AttributeProto_INT}, // by the value
+		{"Op", "my.own", "k", 1.5, pb.AttributeProto_FLOAT},
+		{"Op", "my.own", "k", "s", pb.AttributeProto_STRING},
+		{"Op", "my.own", "k", []any{int64(1), 2.5}, pb.AttributeProto_FLOATS},
+		{"Op", "my.own", "k", []string{"a"}, pb.AttributeProto_STRINGS},
+		{"Op", "my.own", "k", []any{}, pb.AttributeProto_INTS},
+	} {
+		n := node(c.op, c.domain)
+		if err := m.SetAttribute(n, c.name, c.v); err != nil {
+			t.Errorf("%s.%s: %v", c.op, c.name, err)
+		} else if got := n.Attribute[0].GetType(); got != c.want {
+			t.Errorf("%s.%s = %v: type %v, want %v", c.op, c.name, c.v, got, c.want)
+		}
+	}
+	if n := node("Cast", ""); m.SetAttribute(n, "to", "float16") != nil || n.Attribute[0].GetI() != 10 {
+		t.Errorf("to is %v", n.Attribute)
+	}
+	for _, c := range []struct {
+		op, name string
+		v        any
+		says     string
+	}{
+		{"LeakyRelu", "alpha", 1e300, "beyond the range"},
+		{"Cast", "to", "flot", "element type"},
+		{"Transpose", "perm", []any{1.5}, "want INTS"},
+		{"Transpose", "perm", []any{int64(1), "a"}, "one kind"},
+		{"Transpose", "perm", map[string]int{}, "cannot be an attribute"},
+		{"Gemm", "transB", 0.5, "want INT"},
+	} {
+		wantErr(t, m.SetAttribute(node(c.op, ""), c.name, c.v), c.says)
+	}
+}

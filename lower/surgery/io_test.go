@@ -1,0 +1,114 @@
+package surgery
+
+import (
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+func TestOutputs(t *testing.T) {
+	m := parse(t, chain)
+	must(t, m.AddOutput("c", 0, nil))
+	dt, shape, err := m.IOShape("c")
+	must(t, err)
+	if dt != 1 || ShapeText(shape) != "[1,4]" {
+		t.Errorf("output c is %s%s", elemName(dt), ShapeText(shape))
+	}
+	wantErr(t, m.AddOutput("c", 0, nil), "is an output already")
+	wantErr(t, m.AddOutput("nix", 0, nil), `no value "nix"`)
+	wantErr(t, m.RemoveOutputs(in("y", "w")), `no output "w"`, `"y", "z", "c"`)
+	must(t, m.RemoveOutputs(in("y")))
+	must(t, m.KeepOutputs(in("c", "z")))
+	if !slices.Equal(m.OutputNames(), in("c", "z")) {
+		t.Errorf("outputs %v", m.OutputNames())
+	}
+	wantErr(t, m.KeepOutputs(in("c", "c")), "listed twice")
+	wantErr(t, m.KeepOutputs(nil), "at least one")
+	nodes, _ := m.Prune()
+	if len(nodes) != 1 {
+		t.Errorf("pruned %v", nodes)
+	}
+	same(t, m, parse(t, chain), 0, func(o *CompareOptions) {
+		o.Partial = true
+		o.Outputs = map[string]string{"c": "y"}
+		o.Equal = false
+		o.ATol = 100
+	})
+}
+
+func TestInputs(t *testing.T) {
+	m := parse(t, chain)
+	wantErr(t, m.RemoveInputs(in("x"), false), `input "x" is read by`, "Relu")
+	wantErr(t, m.RemoveInputs(in("q"), false), `no input "q"`)
+	wantErr(t, m.AddInput("a", 1, Fixed(1)), "is taken")
+	wantErr(t, m.AddInput("q", 0, Fixed(1)), "element type")
+	must(t, m.AddInput("q", 10, []Dim{{Size: -1, Symbol: "N"}}))
+	must(t, m.RemoveInputs(in("q"), false))
+	// A constant takes the place of an input.
+	must(t, m.RemoveInputs(in("x"), true))
+	must(t, m.AddInitializer(TensorProto("x", tensor.Of([]int{1, 4}, []float32{1, -2, 3, 4}))))
+	valid(t, m)
+	out, err := m.Run(nil)
+	must(t, err)
+	if got := out["y"].Floats(); !slices.Equal(got, []float64{0, 0, 0, 0}) {
+		t.Errorf("y = %v", got)
+	}
+}
+
+// IR version 3 lists initializers among the inputs.
+func TestInitializersAsInputs(t *testing.T) {
+	b := build(t, 8)
+	b.m.Proto.IrVersion = proto.Int64(3)
+	x := b.input("x", 1, 4)
+	b.weights("w", 1, 4)
+	b.m.graph().Input = append(b.m.graph().Input, b.m.graph().Input[0])
+	b.m.graph().Input[1] = proto.CloneOf(b.m.graph().Input[0])
+	b.m.graph().Input[1].Name = proto.String("w")
+	m := b.output(b.node("Add", "/add", in(x, "w"), nil))
+	if !slices.Equal(m.InputNames(), in("x")) {
+		t.Errorf("inputs %v", m.InputNames())
+	}
+	must(t, m.ConvertInitializer("w", "", func(d *tensor.Dense) (*tensor.Dense, error) { return TransposeReshape(d, nil, []int{4}) }))
+	valid(t, m)
+	part, err := m.Extract(in("x"), in("/add_output_0"))
+	must(t, err)
+	same(t, part, m, 0)
+	must(t, m.Connect("x", node(t, m, "/add"), 1))
+	if gone := m.RemoveUnusedInitializers(); len(gone) != 1 || len(m.graph().Input) != 1 {
+		t.Errorf("removed %v, inputs %v", gone, names(m.graph().Input))
+	}
+	valid(t, m)
+}
+
+func TestIOShape(t *testing.T) {
+	m := parse(t, "g (float[N,4] x) => (float[N,4] y) { y = Relu (x) }")
+	must(t, m.SetIOShape("x", 0, Fixed(2, 2)))
+	_, s, err := m.IOShape("x")
+	must(t, err)
+	if ShapeText(s) != "[2,2]" {
+		t.Errorf("%s", ShapeText(s))
+	}
+	_, _, err = m.IOShape("q")
+	wantErr(t, err, `no input or output "q"`, `inputs: "x"`)
+	wantErr(t, m.SetIOShape("q", 0, nil), "no input or output")
+	changed, err := m.InferShapes()
+	must(t, err)
+	if len(changed) != 1 {
+		t.Errorf("changed %v", changed)
+	}
+}
+
+func TestPinDims(t *testing.T) {
+	m := parse(t, "g (float[N,H,4] x) => (float[N,H,4] y) { y = Relu (x) }")
+	wantErr(t, m.Clone().PinDims(map[string]int64{"M": 1}), `no symbolic dimension "M"`, `"H", "N"`)
+	must(t, m.PinDims(map[string]int64{"N": 1, "x.1": 7}))
+	_, s, _ := m.IOShape("x")
+	_, u, _ := m.IOShape("y")
+	if ShapeText(s) != "[1,7,4]" || ShapeText(u) != "[1,H,4]" {
+		t.Errorf("x %s, y %s", ShapeText(s), ShapeText(u))
+	}
+	valid(t, m)
+}
