@@ -84,19 +84,22 @@ func (m *Model) Prune() (nodes, inits []string) {
 // fold makes initializers of what nodes compute from constants.
 func (m *Model) fold() int {
 	s := m.Shapes()
-	count := 0
-	for _, n := range slices.Clone(m.graph().Node) {
+	g := m.graph()
+	var kept []*pb.NodeProto
+	for _, n := range g.Node {
 		if !m.foldable(n, s) {
+			kept = append(kept, n)
 			continue
 		}
 		for _, o := range n.Output {
 			if o != "" {
-				m.graph().Initializer = append(m.graph().Initializer, TensorProto(o, s.Const(o)))
+				g.Initializer = append(g.Initializer, TensorProto(o, s.Const(o)))
 			}
 		}
-		m.delete(n)
-		count++
 	}
+	count := len(g.Node) - len(kept)
+	g.Node = kept
+	m.Touch()
 	return count
 }
 
@@ -239,8 +242,7 @@ func (m *Model) join() int {
 		default:
 			continue
 		}
-		n.Input[0] = p.Input[0]
-		m.Touch()
+		n.Input[0] = p.Input[0] // no value has another type now
 		count++
 	}
 	return count

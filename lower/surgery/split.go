@@ -220,7 +220,7 @@ func Merge(models []*Model, opt MergeOptions) (*Model, error) {
 			return nil, fmt.Errorf("%s: %w", title(i), err)
 		}
 		if len(opt.Prefixes) > 0 {
-			c.prefix(opt.Prefixes[i])
+			c.Prefix(opt.Prefixes[i])
 		}
 		var err error
 		if mg.m == nil {
@@ -449,8 +449,9 @@ func compatible(a, b *pb.ValueInfoProto) error {
 	return nil
 }
 
-// prefix renames everything but graph inputs and outputs.
-func (m *Model) prefix(p string) {
+// Prefix puts a prefix in front of the names of nodes, inner values and
+// constants that do not have it; graph inputs and outputs keep theirs.
+func (m *Model) Prefix(p string) {
 	if p == "" {
 		return
 	}

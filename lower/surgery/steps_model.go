@@ -77,6 +77,9 @@ func modelSteps() []*stepDef {
 		Opset  int64  `yaml:"opset"`
 		Domain string `yaml:"domain"`
 	}
+	type prefix struct {
+		Prefix string `yaml:"prefix"`
+	}
 	type nothing struct{}
 	return []*stepDef{
 		def("extract", "keep the part of the model between values; the result is compared with the same part of the model as it was; as: a name, the model stays beside it",
@@ -171,6 +174,15 @@ func modelSteps() []*stepDef {
 				}
 				s.cur().edited = true
 				return text, nil
+			}),
+		def("prefix_names", "put a prefix in front of the names of nodes, inner values and constants; graph inputs and outputs keep theirs",
+			`prefix_names: {prefix: "encoder/"}`,
+			func(s *session, a *prefix) (string, error) {
+				if a.Prefix == "" {
+					return "", errors.New("no prefix is given")
+				}
+				s.cur().m.Prefix(a.Prefix)
+				return quote(a.Prefix), nil
 			}),
 		reading(def("load", "read another model beside the current one",
 			`load: {file: tail.onnx, as: tail}`,

@@ -307,6 +307,9 @@ type constArg struct {
 	Random *uint64   `yaml:"random"`
 }
 
+// maxMade bounds the constants that a script makes out of nothing, in elements.
+const maxMade = 1 << 25
+
 // make builds the constant under a name. dir is the script's folder.
 func (a *constArg) make(name, dir string) (*pb.TensorProto, error) {
 	given := 0
@@ -319,8 +322,10 @@ func (a *constArg) make(name, dir string) (*pb.TensorProto, error) {
 		return nil, fmt.Errorf("constant %s: %d of value, npy and random are given; want one of them", quote(name), given)
 	}
 	if a.Shape != nil {
-		if _, err := tensor.Elems(a.Shape); err != nil {
+		if n, err := tensor.Elems(a.Shape); err != nil {
 			return nil, fmt.Errorf("constant %s: %w", quote(name), err)
+		} else if n > maxMade {
+			return nil, fmt.Errorf("constant %s: shape %v is too large: %d elements; a script may make %d", quote(name), a.Shape, n, maxMade)
 		}
 	}
 	var dt tensor.DType
