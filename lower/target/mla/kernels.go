@@ -141,7 +141,7 @@ func lowerConvTranspose(n *ir.Node, _ *target.Options) (*target.Lowered, error) 
 	// Output o reads spread position o + tap*dilation - (dilation*(kernel-1) - pad).
 	f := fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.CIn, "out_h", oh, "out_w", ow, "out_c", g.COut, "kernel_h", kh, "kernel_w", kw,
 		"stride_h", 1, "stride_w", 1, "dilation_h", dh, "dilation_w", dw, "pad_top", dh*(kh-1)-ph, "pad_left", dw*(kw-1)-pw, "spread_h", sh, "spread_w", sw,
-		"groups", g.Group, "in_offset", int(p.InOff), "out_offset", int(p.OutOff), "act_min", int(p.ActMin), "act_max", int(p.ActMax))
+		"transposed", 1, "groups", g.Group, "in_offset", int(p.InOff), "out_offset", int(p.OutOff), "act_min", int(p.ActMin), "act_max", int(p.ActMax))
 	return call(&target.Lowered{Unused: []int{1, 2}}, "mla_conv2d", f, i8In(0), blob("weights", "int8_t", turned(n.In[1].Const, g)), biasArg(n, g.COut),
 		blob("multiplier", "int32_t", p.Mult), blob("shift", "int32_t", p.Shift), i8Out)
 }

@@ -70,7 +70,7 @@
  *
  * CONV2D: x w! bias!? mult! shift! >y
  *     batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top
- *     pad_left spread_h spread_w groups in_offset out_offset act_min act_max
+ *     pad_left spread_h spread_w transposed groups in_offset out_offset act_min act_max
  * DEPTHWISE: x w! bias!? mult! shift! >y
  *     batch in_h in_w in_c out_h out_w mult_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top
  *     pad_left in_offset out_offset act_min act_max

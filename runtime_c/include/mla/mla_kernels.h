@@ -16,7 +16,7 @@ extern "C" {
 /*
  * Convolution. Tap (ky, kx) of output (oy, ox) reads position (oy*stride_h - pad_top + ky*dilation_h, and likewise in the
  * other direction) of the input spread by spread_h and spread_w: element i of the input lies at position i*spread, the
- * positions between hold the input's zero point. spread 1 is an ordinary convolution, above 1 a transposed one.
+ * positions between hold the input's zero point. `transposed` says how to count the work, nothing else.
  */
 typedef struct {
     int32_t batch, in_h, in_w, in_c;
@@ -26,6 +26,7 @@ typedef struct {
     int32_t dilation_h, dilation_w;
     int32_t pad_top, pad_left;
     int32_t spread_h, spread_w;
+    int32_t transposed;
     int32_t groups;
     int32_t in_offset, out_offset;
     int32_t act_min, act_max;

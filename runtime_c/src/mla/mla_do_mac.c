@@ -47,6 +47,7 @@ void mla_do_conv2d(mla_command *c)
     p.pad_left = mla_in(c, -MLA_MAX_DIM, MLA_MAX_DIM);
     p.spread_h = mla_dim(c);
     p.spread_w = mla_dim(c);
+    p.transposed = mla_in(c, 0, 1);
     p.groups = mla_dim(c);
     p.in_offset = mla_offset(c);
     p.out_offset = mla_byte(c);
@@ -66,7 +67,7 @@ void mla_do_conv2d(mla_command *c)
     y = (int8_t *)mla_write(c, out, 1);
     c->cost = mla_product(out, taps + 1u);
     c->macs = mla_product(out, taps);
-    if (p.spread_h > 1 || p.spread_w > 1) {
+    if (p.transposed != 0) {
         c->macs = mla_product(mla_product4(p.batch, p.in_h, p.in_w, p.in_c),
                               mla_product3(p.out_c / p.groups, p.kernel_h, p.kernel_w));
     }

@@ -3,7 +3,7 @@
 
 /* Operands, parameter words, which operands are constant, which may be absent, whether in place, the function. */
 static const mla_operation mla_operations[] = {
-    {6, 22, 0x1e, 0x04, 0, mla_do_conv2d}, /* CONV2D */
+    {6, 23, 0x1e, 0x04, 0, mla_do_conv2d}, /* CONV2D */
     {6, 19, 0x1e, 0x04, 0, mla_do_depthwise}, /* DEPTHWISE */
     {6, 23, 0x1c, 0x04, 0, mla_do_matmul}, /* MATMUL */
     {3, 37, 0x00, 0x00, 1, mla_do_add}, /* ADD */

@@ -28,7 +28,7 @@ func checkConv2D(k *checker) {
 	outH, outW, outC := k.dim("out_h"), k.dim("out_w"), k.dim("out_c")
 	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"), k.dim("dilation_h"), k.dim("dilation_w")
 	pt, pl := k.in("pad_top", -maxDim, maxDim), k.in("pad_left", -maxDim, maxDim)
-	spreadH, spreadW, groups := k.dim("spread_h"), k.dim("spread_w"), k.dim("groups")
+	spreadH, spreadW, transposed, groups := k.dim("spread_h"), k.dim("spread_w"), k.flag("transposed"), k.dim("groups")
 	k.offset("in_offset")
 	k.byte8("out_offset")
 	k.clamp()
@@ -47,7 +47,7 @@ func checkConv2D(k *checker) {
 	k.all(macY, out, 1)
 	k.cost = mul(out, taps+1)
 	k.macs = mul(out, taps)
-	if spreadH*spreadW > 1 {
+	if transposed != 0 { // as ONNX counts it: every input element times every tap
 		k.macs = u(batch, inH, inW, inC, outC/groups, kh, kw)
 	}
 }

@@ -125,7 +125,7 @@ func init() {
 		check     func(k *checker)
 	}{
 		{Conv2D, "CONV2D", "int8 convolution with groups, dilation, and input elements spread apart (transposed convolution)", "x w! bias!? mult! shift! >y",
-			"batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left spread_h spread_w groups in_offset out_offset " + clampFields, false, checkConv2D},
+			"batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left spread_h spread_w transposed groups in_offset out_offset " + clampFields, false, checkConv2D},
 		{Depthwise, "DEPTHWISE", "int8 depthwise convolution with channel multiplier", "x w! bias!? mult! shift! >y",
 			"batch in_h in_w in_c out_h out_w mult_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left in_offset out_offset " + clampFields, false, checkDepthwise},
 		{MatMul, "MATMUL", "int8 matrix products of strided operands", "a b bias!? mult! shift! >y",
