@@ -37,13 +37,7 @@ func init() {
 		"version":  {"", "print the version", "nncc version", tableFlags, (*cli).version},
 		"kernels":  {"", "list the kernels with the conditions under which they apply", "nncc kernels --json", tableFlags, (*cli).kernels},
 		"surgery":  {"[MODEL.onnx]", "apply a YAML script of graph edits, check the result, compare it with the model as it was, save it", "nncc surgery -f steps.yaml model.onnx --out edited.onnx", surgeryFlags, (*cli).surgery},
-		"lm":       {"", "", "", tableFlags, notYet("lm")},
-	}
-}
-
-func notYet(name string) func(c *cli, args []string) error {
-	return func(*cli, []string) error {
-		return &driver.UsageError{Msg: "nncc " + name + " is not available in this version"}
+		"lm":       {"FILE.lm", "print an MLA segment file: tensors, commands, memory", "nncc lm model_segment_0.lm", tableFlags, (*cli).lm},
 	}
 }
 

@@ -22,10 +22,10 @@ func (s *Segment) String() string {
 	w.Flush()
 	b.WriteByte('\n')
 	w = tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "command\toperation\toperands\tparameters\tnode")
+	fmt.Fprintln(w, "command\toperation\tnode\toperands\tparameters")
 	for i := range s.Commands {
 		c := &s.Commands[i]
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", i, c.Op, c.operandText(), c.paramText(), printable(c.Name))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", i, c.Op, printable(c.Name), c.operandText(), c.paramText())
 	}
 	w.Flush()
 	return b.String()
