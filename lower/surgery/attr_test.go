@@ -100,3 +100,39 @@ func TestAttributeTypes(t *testing.T) {
 		wantErr(t, m.SetAttribute(node(c.op, ""), c.name, c.v), c.says)
 	}
 }
+
+// Attributes as scripts write them.
+func TestAttributesInScripts(t *testing.T) {
+	m := parse(t, chain)
+	res, err := run(t, m, `
+steps:
+  - replace:
+      nodes: {output: a}
+      with: [{op: LeakyRelu, inputs: [$], attributes: {alpha: 1}}]
+  - add_nodes:
+      nodes:
+        - {op: Constant, outputs: [k], attributes: {value: {value: [1.5, 2], dtype: double}}}
+        - {op: Constant, outputs: [l], attributes: {value_ints: [1, 2]}}
+        - {op: Constant, outputs: [m], attributes: {value_floats: [1, 2.5]}}
+        - {op: Mystery, domain: x.y, name: odd, inputs: [k, null, l], outputs: [n, o], attributes: {flag: true, names: [a, b], ratio: .5}}
+  - set_attributes: {nodes: odd, set: {ratio: 2, mode: fast}, remove: [flag]}
+verify: off
+`, RunOptions{})
+	must(t, err)
+	n := node(t, res.Model, "odd")
+	if len(n.Input) != 3 || n.Input[1] != "" || Attribute(n, "flag") != nil || string(Attribute(n, "mode").S) != "fast" || Attribute(n, "ratio").GetI() != 2 || len(Attribute(n, "names").Strings) != 2 {
+		t.Errorf("%v", n)
+	}
+	k, err := res.Model.Constant("k")
+	must(t, err)
+	if k.DType != tensor.F64 || k.Float(0) != 1.5 {
+		t.Errorf("%v", k)
+	}
+	for attr, says := range map[string]string{
+		"perm: [[1]]": "found a list; want a number or text", "perm: [1, {value: 1}]": "found a mapping", "perm: .nan": "is no number",
+		"perm: {valu: 1}": "unknown key", "perm: {value: 1}": "TENSOR; want INTS", "perm: 99999999999999999999": "",
+	} {
+		_, err := run(t, m, "steps: [{insert_after: {value: a, new: {op: Transpose, attributes: {"+attr+"}}}}]", RunOptions{})
+		wantErr(t, err, "step 1 (insert_after)", `attribute "perm"`, says)
+	}
+}

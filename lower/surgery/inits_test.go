@@ -257,3 +257,39 @@ func TestExternalDataBecomePartOfTheModel(t *testing.T) {
 	_, err = Load(filepath.Join(dir, "m.onnx"), onnx.Limits{})
 	wantErr(t, err, "m.onnx", "w.bin")
 }
+
+// Constants stand in many forms.
+func TestConstantForms(t *testing.T) {
+	b := build(t, 17)
+	x := b.input("x", 1, 2)
+	for name, a := range map[string]attrs{
+		"int": {"value_int": 7}, "ints": {"value_ints": []int{7, 8}}, "float": {"value_float": 7}, "floats": {"value_floats": []int{7, 8}},
+		"tensor": {"value": tensor.Ints(7)},
+	} {
+		b.node("Constant", "/"+name, nil, a, name)
+	}
+	b.node("Identity", "/id", in("floats"), nil, "behind")
+	m := b.output(b.node("Add", "/add", in(x, "behind"), nil))
+	for name, want := range map[string]string{"int": "i64[] [7]", "ints": "i64[2] [7 8]", "float": "f32[] [7]", "floats": "f32[2] [7 8]", "tensor": "i64[1] [7]", "behind": "f32[2] [7 8]"} {
+		d, err := m.Constant(name)
+		must(t, err)
+		if got := fmt.Sprint(d, d.Floats()); got != want && got != want[:len(want)-4]+" "+want[len(want)-4:] {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	for name, says := range map[string]string{"/add_output_0": "computed by node \"/add\"", "x": "graph input", "q": "no value"} {
+		_, err := m.Constant(name)
+		wantErr(t, err, says)
+	}
+	// In place: the node becomes an initializer.
+	ref := m.Clone()
+	must(t, m.ConvertInitializer("floats", "", func(d *tensor.Dense) (*tensor.Dense, error) { return TransposeReshape(d, nil, []int{1, 2}) }))
+	if !m.IsInitializer("floats") || len(m.Find(Query{Output: "floats"})) != 0 {
+		t.Error("floats must be an initializer now")
+	}
+	same(t, m, ref, 0)
+	wantErr(t, m.SetInitializer(TensorProto("x", tensor.Ints(1))), "is no initializer")
+	wantErr(t, m.SetInitializer(TensorProto("qq", tensor.Ints(1))), "no value")
+	must(t, m.AddInitializer(StringTensor("names", []int{2}, in("a", "b"))))
+	valid(t, m)
+}

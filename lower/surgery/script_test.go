@@ -51,6 +51,8 @@ func TestScriptErrors(t *testing.T) {
 		{"steps: [}", "did not find expected node content"},
 		{"steps: []\n---\nsteps: []", "more than one document"},
 		{"vars: {a-b: 1}", `variable "a-b": names are letters`},
+		{"steps: [{remove_inputs: {names: [x, null]}}]", "an entry of the list is empty"},
+		{"steps: [null]", "an entry of the list is empty"},
 		{"verify: 3", `verify: found "3"; want a mapping, or off`},
 		{"verify: {rtl: 1}", `unknown key "rtl"; did you mean "rtol"?`},
 		{"steps: [{for_each: {steps: [simplify: ]}}]", "want let (lists of values) or nodes"},

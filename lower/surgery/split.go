@@ -352,6 +352,10 @@ func (g *merger) collisions(c *Model, from map[string]string) error {
 	for _, n := range slices.Concat(g.m.graph().Node, c.graph().Node) {
 		nodes[n.GetName()] = true
 	}
+	innerNames(g.m.graph(), mine)
+	innerNames(g.m.graph(), taken)
+	innerNames(c.graph(), taken)
+	uniquifyInner(c.graph(), mine, taken)
 	rename := map[string]string{}
 	for _, s := range c.valueNames() {
 		if _, wired := from[s]; wired || !mine[s] {
@@ -506,6 +510,33 @@ func (m *Model) renameAll(f func(string) string) {
 		renameCaptured(n, f)
 	}
 	m.Touch()
+}
+
+// uniquifyInner renames what subgraphs define under a name of another model.
+func uniquifyInner(g *pb.GraphProto, others, taken map[string]bool) {
+	for _, n := range g.Node {
+		for _, s := range subgraphs(n) {
+			var own []string
+			for _, v := range s.Input {
+				own = append(own, v.GetName())
+			}
+			for _, t := range s.Initializer {
+				own = append(own, t.GetName())
+			}
+			for _, k := range s.Node {
+				own = append(own, k.Output...)
+			}
+			for _, name := range own {
+				if name == "" || !others[name] {
+					continue
+				}
+				fresh := number(taken, name)
+				taken[fresh] = true
+				(&Model{Proto: &pb.ModelProto{Graph: s}}).renameValue(name, fresh)
+			}
+			uniquifyInner(s, others, taken)
+		}
+	}
 }
 
 // renameCaptured renames what subgraphs read of the graph around.

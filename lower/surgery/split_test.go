@@ -1,12 +1,16 @@
 package surgery
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/functions"
+	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -254,5 +258,105 @@ steps:
 	must(t, err)
 	if len(res.Verified) != 1 || res.Verified[0].Against == mainName || !res.Verified[0].OK() {
 		t.Errorf("%+v", res.Verified)
+	}
+}
+
+// Subgraphs keep their meaning when models are merged and prefixed, and no name
+// is defined twice.
+func TestMergeSubgraphs(t *testing.T) {
+	mk := func(x, y string) *Model {
+		m := parse(t, `g (bool[1] c, float[4] x) => (float[4] y)
+		{
+		  a = Relu (x)
+		  y = If (c) <then_branch = g1 () => (float[4] p) { p = Neg (a) }, else_branch = g2 () => (float[4] q) { r = Abs (a) q = Add (r, r) }>
+		}`)
+		must(t, m.RenameValue("x", x))
+		must(t, m.RenameValue("y", y))
+		return m
+	}
+	a, b := mk("x", "m"), mk("m", "y")
+	for _, prefixes := range [][]string{nil, in("a/", "b/"), in("", "p")} {
+		m, err := Merge([]*Model{a, b}, MergeOptions{Prefixes: prefixes})
+		must(t, err)
+		valid(t, m)
+		for _, f := range m.Check() {
+			t.Errorf("%v: %v", prefixes, f)
+		}
+		c, err := Cascade(m, []*Model{a, b}, in("a", "b"), CompareOptions{Equal: true, Count: 4})
+		must(t, err)
+		if !c.OK() {
+			t.Errorf("%v: %v", prefixes, &DifferError{c})
+		}
+	}
+}
+
+func TestMergeFunctions(t *testing.T) {
+	mk := func(body, x, y string) *Model {
+		fs, err := functions.Parse(`<domain: "my.own", opset_import: ["" : 17]> Twice (x) => (y) { ` + body + ` }`)
+		must(t, err)
+		m := parse(t, "g (float[4] x) => (float[4] y) { y = my.own.Twice (x) }")
+		m.Proto.Functions = fs
+		must(t, m.SetVersion(0, "my.own", 1))
+		must(t, m.RenameValue("x", x))
+		must(t, m.RenameValue("y", y))
+		return m
+	}
+	a := mk("y = Add (x, x)", "x", "m")
+	m, err := Merge([]*Model{a, mk("y = Add (x, x)", "m", "y")}, MergeOptions{})
+	must(t, err)
+	valid(t, m)
+	if len(m.Proto.Functions) != 1 {
+		t.Errorf("%d functions", len(m.Proto.Functions))
+	}
+	out, err := m.Run(map[string]*tensor.Dense{"x": tensor.Of([]int{4}, []float32{1, 2, 3, 4})})
+	must(t, err)
+	if !slices.Equal(out["y"].Floats(), []float64{4, 8, 12, 16}) {
+		t.Errorf("%v", out["y"].Floats())
+	}
+	_, err = Merge([]*Model{a, mk("y = Mul (x, x)", "m", "y")}, MergeOptions{})
+	wantErr(t, err, "model 2", `function "my.own.Twice" is defined differently`)
+	// A library beside the models serves, too.
+	a.Functions, a.Proto.Functions = a.Proto.Functions, nil
+	valid(t, a)
+	if got, ok := a.Shapes().Type("m"); !ok || got.String() != "float[4]" {
+		t.Errorf("m is %v", got)
+	}
+}
+
+// Models and data from files.
+func TestLoadAndData(t *testing.T) {
+	dir := t.TempDir()
+	m := two(t)
+	parts, err := m.Split(twoParts)
+	must(t, err)
+	b, err := parts[1].Bytes()
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "tail.onnx"), b, 0o666))
+	x := ir.Rand(3, tensor.F32, []int{1, 4})
+	must(t, npz.WriteNpyFile(filepath.Join(dir, "x.npy"), npz.FromTensor(x)))
+	must(t, npz.WriteNpzFile(filepath.Join(dir, "x.npz"), []npz.Entry{{Name: "x", Array: npz.FromTensor(x)}, {Name: "other", Array: npz.FromTensor(x)}}))
+	sc, err := ParseScript("s.yaml", dir, []byte(`
+steps:
+  - extract: {inputs: [x], outputs: [l, r], as: head}
+  - load: {file: tail.onnx, as: tail}
+  - verify_split: {parts: [head, tail], equal: true, data: [x=x.npy], cases: 1}
+  - prefix_names: {prefix: "head/"}
+  - merge: {models: [head, tail]}
+verify: {equal: true, data: [x.npz], cases: 1}
+`))
+	must(t, err)
+	res, err := sc.Run(m, RunOptions{})
+	must(t, err)
+	if len(res.Verified) != 2 || res.Verified[0].Cases != 1 || res.Verified[1].Cases != 1 {
+		t.Errorf("%+v", res.Verified)
+	}
+	if res.Model.Producer("head/a") == nil {
+		t.Errorf("%s", text(res.Model))
+	}
+	for data, says := range map[string]string{"y=x.npy": `nothing for input "x"`, "x=none.npy": "none.npy", "none.npz": "none.npz", "x.npy": "x.npy"} {
+		sc, err := ParseScript("s.yaml", dir, []byte("steps: [{verify: {data: ["+data+"]}}]"))
+		must(t, err)
+		_, err = sc.Run(m, RunOptions{})
+		wantErr(t, err, "s.yaml:1: step 1 (verify)", says)
 	}
 }

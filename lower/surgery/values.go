@@ -1,0 +1,330 @@
+package surgery
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// constArg is a constant: values, a file, or seeded.
+type constArg struct {
+	Value  yaml.Node `yaml:"value"`
+	DType  string    `yaml:"dtype"`
+	Shape  []int     `yaml:"shape"`
+	Npy    string    `yaml:"npy"`
+	Random *uint64   `yaml:"random"`
+}
+
+// maxMade bounds the constants that a script makes out of nothing, in elements.
+const maxMade = 1 << 25
+
+// make builds the constant under a name. dir is the script's folder.
+func (a *constArg) make(name, dir string) (*pb.TensorProto, error) {
+	given := 0
+	for _, b := range []bool{!a.Value.IsZero(), a.Npy != "", a.Random != nil} {
+		if b {
+			given++
+		}
+	}
+	if given != 1 {
+		return nil, fmt.Errorf("constant %s: %d of value, npy and random are given; want one of them", quote(name), given)
+	}
+	if a.Shape != nil {
+		if n, err := tensor.Elems(a.Shape); err != nil {
+			return nil, fmt.Errorf("constant %s: %w", quote(name), err)
+		} else if n > maxMade {
+			return nil, fmt.Errorf("constant %s: shape %v is too large: %d elements; a script may make %d", quote(name), a.Shape, n, maxMade)
+		}
+	}
+	var dt tensor.DType
+	if a.DType != "" {
+		num, err := ElemType(a.DType)
+		if err != nil {
+			return nil, fmt.Errorf("constant %s: %w", quote(name), err)
+		}
+		if num == int32(pb.TensorProto_STRING) {
+			return a.texts(name)
+		}
+		var ok bool
+		if dt, ok = tensor.FromONNX(int(num)); !ok {
+			return nil, fmt.Errorf("constant %s: values of type %s cannot be written here; want a type of numbers, bool or string", quote(name), elemName(num))
+		}
+	}
+	d, err := a.data(dt, dir)
+	if err != nil {
+		return nil, fmt.Errorf("constant %s: %w", quote(name), err)
+	}
+	return TensorProto(name, d), nil
+}
+
+func (a *constArg) data(dt tensor.DType, dir string) (*tensor.Dense, error) {
+	switch {
+	case a.Npy != "":
+		path := a.Npy
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		x, err := npz.ReadNpyFile(path, npz.Limits{})
+		if err != nil {
+			return nil, err
+		}
+		d, err := npz.ToTensor(x)
+		if err != nil {
+			return nil, err
+		}
+		if dt != tensor.Invalid {
+			d = d.Cast(dt)
+		}
+		if a.Shape != nil {
+			return TransposeReshape(d, nil, a.Shape)
+		}
+		return d, nil
+	case a.Random != nil:
+		if dt == tensor.Invalid {
+			dt = tensor.F32
+		}
+		return ir.Rand(*a.Random, dt, a.Shape), nil
+	}
+	vals, shape, kind, err := numbers(&a.Value)
+	if err != nil {
+		return nil, err
+	}
+	if dt == tensor.Invalid {
+		dt = kind
+	}
+	if a.Shape != nil {
+		n, _ := tensor.Elems(a.Shape)
+		if len(vals) != n && len(vals) != 1 {
+			return nil, fmt.Errorf("%d values for shape %v", len(vals), a.Shape)
+		}
+		shape = a.Shape
+	}
+	if len(vals) == 0 {
+		return tensor.New(dt, shape), nil
+	}
+	return filled(dt, shape, vals)
+}
+
+func (a *constArg) texts(name string) (*pb.TensorProto, error) {
+	if a.Value.IsZero() {
+		return nil, fmt.Errorf("constant %s of text needs value", quote(name))
+	}
+	var list []string
+	var one string
+	if a.Value.Kind == yaml.ScalarNode && a.Value.Decode(&one) == nil {
+		return StringTensor(name, a.Shape, []string{one}), nil
+	}
+	if err := a.Value.Decode(&list); err != nil {
+		return nil, fmt.Errorf("constant %s: %w", quote(name), tidy(err))
+	}
+	shape := a.Shape
+	if shape == nil {
+		shape = []int{len(list)}
+	}
+	if n, err := tensor.Elems(shape); err != nil || n != len(list) {
+		return nil, fmt.Errorf("constant %s: %d texts for shape %v", quote(name), len(list), shape)
+	}
+	return StringTensor(name, shape, list), nil
+}
+
+// numbers reads a number, or lists of lists of numbers of one shape; whole
+// numbers make int64, others float, true and false bool.
+func numbers(n *yaml.Node) (vals []float64, shape []int, dt tensor.DType, err error) {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		switch n.Tag {
+		case "!!int":
+			v, err := strconv.ParseInt(n.Value, 0, 64)
+			if err != nil || v > 1<<53 || v < -1<<53 {
+				return nil, nil, 0, lineErr(n, "%s is too large to be written here; put it into a .npy file", n.Value)
+			}
+			return []float64{float64(v)}, nil, tensor.I64, nil
+		case "!!float":
+			var v float64
+			if err := n.Decode(&v); err != nil {
+				return nil, nil, 0, tidy(err)
+			}
+			return []float64{v}, nil, tensor.F32, nil
+		case "!!bool":
+			var v bool
+			if err := n.Decode(&v); err != nil {
+				return nil, nil, 0, tidy(err)
+			}
+			if v {
+				return []float64{1}, nil, tensor.Bool, nil
+			}
+			return []float64{0}, nil, tensor.Bool, nil
+		}
+	case yaml.SequenceNode:
+		if len(n.Content) == 0 {
+			return nil, []int{0}, tensor.F32, nil
+		}
+		var inner []int
+		for i, c := range n.Content {
+			v, s, t, err := numbers(c)
+			if err != nil {
+				return nil, nil, 0, err
+			}
+			switch {
+			case i == 0:
+				inner, dt = s, t
+			case !slices.Equal(s, inner):
+				return nil, nil, 0, lineErr(c, "this element has shape %v, those before it %v", s, inner)
+			case t != dt && (t == tensor.Bool || dt == tensor.Bool):
+				return nil, nil, 0, lineErr(c, "numbers and true or false in one list")
+			case t == tensor.F32:
+				dt = t
+			}
+			vals = append(vals, v...)
+		}
+		return vals, append([]int{len(n.Content)}, inner...), dt, nil
+	}
+	return nil, nil, 0, lineErr(n, "found %s; want a number or lists of numbers", kindText(n))
+}
+
+// newNode describes a node to be made.
+type newNode struct {
+	Op         string               `yaml:"op"`
+	Domain     string               `yaml:"domain"`
+	Name       string               `yaml:"name"`
+	Inputs     inputList            `yaml:"inputs"`
+	Outputs    []string             `yaml:"outputs"`
+	Attributes map[string]yaml.Node `yaml:"attributes"`
+}
+
+// inputArg is a value by name, or a constant written in place.
+type inputArg struct {
+	name  string
+	value *constArg
+}
+
+// inputList is the inputs of a new node.
+type inputList []inputArg
+
+// UnmarshalYAML reads a list; package yaml would pass over null by itself.
+func (l *inputList) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.SequenceNode {
+		return lineErr(n, "found %s; want a list of inputs", kindText(n))
+	}
+	*l = make([]inputArg, len(n.Content))
+	for i, c := range n.Content {
+		if err := (*l)[i].read(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read takes a name or a mapping; null is an input left out.
+func (a *inputArg) read(n *yaml.Node) error {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
+	case n.Kind == yaml.ScalarNode:
+		a.name = n.Value
+	case n.Kind == yaml.MappingNode:
+		a.value = &constArg{}
+		return strict(n, a.value)
+	default:
+		return lineErr(n, "found %s; want the name of a value, a constant {value: ...}, or null", kindText(n))
+	}
+	return nil
+}
+
+// make builds the node and adds the constants written in place to the model.
+// stream is the place of the input called $, -1 without.
+func (a *newNode) make(m *Model, dir string) (n *pb.NodeProto, stream int, err error) {
+	s := NodeSpec{Op: a.Op, Domain: a.Domain, Name: a.Name, Outputs: a.Outputs, Attributes: map[string]any{}}
+	if s.Name != "" && len(m.Find(Query{Name: s.Name})) > 0 {
+		return nil, 0, fmt.Errorf("a node is called %s already", quote(s.Name))
+	}
+	for _, k := range sortedKeys(a.Attributes) {
+		v := a.Attributes[k]
+		if s.Attributes[k], err = attrValue(&v, dir); err != nil {
+			return nil, 0, fmt.Errorf("attribute %s: %w", quote(k), err)
+		}
+	}
+	if n, err = m.MakeNode(s); err != nil {
+		return nil, 0, err
+	}
+	stream = -1
+	for i, in := range a.Inputs {
+		name := in.name
+		switch {
+		case name == "$":
+			stream, name = i, ""
+		case in.value != nil:
+			base := a.Name
+			if base == "" {
+				base = a.Op
+			}
+			name = m.UniqueValue(fmt.Sprintf("%s_const_%d", base, i))
+			t, err := in.value.make(name, dir)
+			if err != nil {
+				return nil, 0, err
+			}
+			if err := m.AddInitializer(t); err != nil {
+				return nil, 0, err
+			}
+		}
+		n.Input = append(n.Input, name)
+	}
+	return n, stream, nil
+}
+
+// attrValue reads a number, text, a list of them, or {value: ..., dtype: ...}
+// for a tensor.
+func attrValue(n *yaml.Node, dir string) (any, error) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		var c constArg
+		if err := strict(n, &c); err != nil {
+			return nil, err
+		}
+		return c.make("", dir)
+	case yaml.SequenceNode:
+		list := []any{}
+		for _, c := range n.Content {
+			if c.Kind != yaml.ScalarNode {
+				return nil, lineErr(c, "found %s; want a number or text", kindText(c))
+			}
+			v, err := attrValue(c, dir)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		return list, nil
+	case yaml.ScalarNode:
+		switch n.Tag {
+		case "!!int":
+			v, err := strconv.ParseInt(n.Value, 0, 64)
+			if err != nil {
+				return nil, lineErr(n, "%s is no 64-bit integer", n.Value)
+			}
+			return v, nil
+		case "!!float":
+			var v float64
+			if err := n.Decode(&v); err != nil || math.IsNaN(v) {
+				return nil, lineErr(n, "%s is no number", n.Value)
+			}
+			return v, nil
+		case "!!bool":
+			var v bool
+			err := n.Decode(&v)
+			return v, tidy(err)
+		case "!!null":
+			return nil, lineErr(n, "no value")
+		}
+		return n.Value, nil
+	}
+	return nil, lineErr(n, "found %s; want a number, text, a list or {value: ...}", kindText(n))
+}
