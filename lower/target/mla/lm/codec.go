@@ -155,75 +155,82 @@ func appendCommand(b []byte, c *Command, names *nameTable) []byte {
 // Decode reads and validates a file. It never needs more than a few times the
 // file's size in memory.
 func Decode(file []byte) (*Segment, error) {
+	s := &Segment{}
+	if err := Scan(file, s); err != nil {
+		return nil, err
+	}
+	if err := s.Validate(); err != nil {
+		return nil, bad("%v", err)
+	}
+	return s, nil
+}
+
+// Scan reads a file into s and checks its form only: what tensors and commands
+// say may be nonsense. For tools that look at damaged files.
+func Scan(file []byte, s *Segment) error {
 	if len(file) < headerBytes {
-		return nil, bad("%d bytes, a header has %d", len(file), headerBytes)
+		return bad("%d bytes, a header has %d", len(file), headerBytes)
 	}
 	if string(file[:4]) != magic {
-		return nil, bad("begins with %q, want %q", file[:4], magic)
+		return bad("begins with %q, want %q", file[:4], magic)
 	}
 	if major, minor := le.Uint16(file[4:]), le.Uint16(file[6:]); major != Major || minor > Minor {
-		return nil, bad("version %d.%d, this nncc reads %d.0 to %d.%d", major, minor, Major, Major, Minor)
+		return bad("version %d.%d, this nncc reads %d.0 to %d.%d", major, minor, Major, Major, Minor)
 	}
 	head := bytes.Clone(file[:headerBytes])
 	want := le.Uint32(head[offCRC:])
 	le.PutUint32(head[offCRC:], 0)
 	if got := crc32.ChecksumIEEE(head); got != want {
-		return nil, bad("checksum of the header is %08x, want %08x", got, want)
+		return bad("checksum of the header is %08x, want %08x", got, want)
 	}
 	if n := le.Uint32(head[8:]); n != headerBytes {
-		return nil, bad("a header of %d bytes, want %d", n, headerBytes)
+		return bad("a header of %d bytes, want %d", n, headerBytes)
 	}
 	if n := le.Uint32(head[16:]); int64(n) != int64(len(file)) || n%Align != 0 || n > MaxBytes {
-		return nil, bad("%d bytes, the header says %d", len(file), n)
+		return bad("%d bytes, the header says %d", len(file), n)
 	}
 	sec, err := sections(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if zeroes := bytes.Trim(head[108:], "\x00"); len(zeroes) > 0 {
-		return nil, bad("the end of the header is not zero")
+		return bad("the end of the header is not zero")
 	}
 	tensors, commands := le.Uint32(head[24:]), le.Uint32(head[28:])
 	if uint64(len(sec[secTensors])) != uint64(tensors)*tensorBytes || tensors > MaxTensors {
-		return nil, bad("%d tensors in a table of %d bytes", tensors, len(sec[secTensors]))
+		return bad("%d tensors in a table of %d bytes", tensors, len(sec[secTensors]))
 	}
 	if uint64(commands)*commandBytes > uint64(len(sec[secCommands])) || commands > MaxCommands {
-		return nil, bad("%d commands in a stream of %d bytes", commands, len(sec[secCommands]))
+		return bad("%d commands in a stream of %d bytes", commands, len(sec[secCommands]))
 	}
 	names := sec[secNames]
 	if len(names) == 0 || names[len(names)-1] != 0 {
-		return nil, bad("the names do not end with a zero byte")
+		return bad("the names do not end with a zero byte")
 	}
-	s := &Segment{Memory: int(le.Uint32(head[20:])), MACs: le.Uint64(head[88:]), Work: le.Uint64(head[96:])}
+	*s = Segment{Memory: int(le.Uint32(head[20:])), MACs: le.Uint64(head[88:]), Work: le.Uint64(head[96:])}
 	if s.Name, err = nameAt(names, le.Uint32(head[104:])); err != nil {
-		return nil, err
+		return err
 	}
 	s.Tensors = make([]Tensor, tensors)
 	for i := range s.Tensors {
 		if err := s.Tensors[i].decode(sec[secTensors][i*tensorBytes:][:tensorBytes], names, sec[secWeights]); err != nil {
-			return nil, bad("tensor %d: %v", i, text(err))
+			return bad("tensor %d: %v", i, text(err))
 		}
 	}
 	s.Commands = make([]Command, commands)
 	rest := sec[secCommands]
 	for i := range s.Commands {
 		if rest, err = s.Commands[i].decode(rest, names); err != nil {
-			return nil, bad("command %d: %v", i, text(err))
+			return bad("command %d: %v", i, text(err))
 		}
 	}
 	if len(rest) > 0 {
-		return nil, bad("%d bytes behind the last command", len(rest))
+		return bad("%d bytes behind the last command", len(rest))
 	}
 	if in, out := le.Uint32(head[32:]), le.Uint32(head[36:]); int(in) != len(s.Inputs()) || int(out) != len(s.Outputs()) {
-		return nil, bad("the header names %d inputs and %d outputs, the tensor table has %d and %d", in, out, len(s.Inputs()), len(s.Outputs()))
+		return bad("the header names %d inputs and %d outputs, the tensor table has %d and %d", in, out, len(s.Inputs()), len(s.Outputs()))
 	}
-	if err := s.Validate(); err != nil {
-		return nil, bad("%v", err)
-	}
-	if _, err := s.weights(); err != nil {
-		return nil, bad("%v", err)
-	}
-	return s, nil
+	return nil
 }
 
 // text is the message of an error without the package's prefix.

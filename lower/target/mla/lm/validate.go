@@ -1,9 +1,9 @@
 package lm
 
 import (
+	"bytes"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Count sets MACs and Work from the commands; it fails on an invalid one.
@@ -95,26 +95,25 @@ func (s *Segment) tensor(t *Tensor) error {
 	return nil
 }
 
-// sections are the places of the weights: Const tensors in the order of their
-// offsets must not overlap.
+// weights is the section of that name. Const tensors may share bytes of it, as
+// long as they agree on them.
 func (s *Segment) weights() ([]byte, error) {
-	var list []*Tensor
 	size := 0
 	for i := range s.Tensors {
 		if t := &s.Tensors[i]; t.Role == Const {
-			list = append(list, t)
 			size = max(size, t.Offset+len(t.Data))
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *Tensor) int { return a.Offset - b.Offset })
 	out := make([]byte, roundUp(size))
-	end := 0
-	for _, t := range list {
-		if t.Offset < end {
-			return nil, fmt.Errorf("constant %s begins inside another one", t.Name)
+	for i := range s.Tensors {
+		if t := &s.Tensors[i]; t.Role == Const {
+			copy(out[t.Offset:], t.Data)
 		}
-		end = t.Offset + len(t.Data)
-		copy(out[t.Offset:], t.Data)
+	}
+	for i := range s.Tensors {
+		if t := &s.Tensors[i]; t.Role == Const && !bytes.Equal(out[t.Offset:t.Offset+len(t.Data)], t.Data) {
+			return nil, fmt.Errorf("constant %s lies on another one with other content", t.Name)
+		}
 	}
 	return out, nil
 }
