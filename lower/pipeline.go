@@ -2,12 +2,14 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/lower/target/cmsisnn"
+	"github.com/nncc/nncc/lower/target/mla"
 	"github.com/nncc/nncc/lower/target/refc"
 )
 
@@ -60,7 +62,8 @@ func Table(names []string, o target.Options) (target.Table, error) {
 // AllPasses are the passes in order, for `nncc passes`.
 func AllPasses() []pass.Pass { return legal.Passes }
 
-// AllKernels are the kernel rows of every library, best first.
+// AllKernels are the kernel rows of every library, best first, and the operators
+// of the accelerators with their rules.
 func AllKernels() []*target.Kernel {
-	return append(append([]*target.Kernel{}, cmsisnn.Kernels...), refc.Kernels...)
+	return slices.Concat(cmsisnn.Kernels, refc.Kernels, mla.Rows(mla.Defaults()))
 }

@@ -192,12 +192,13 @@ func writeAll(t *testing.T) string {
 	return dir
 }
 
-// TestNoWarnings reads every CMSIS-NN source with the compilers at hand.
+// TestNoWarnings reads every source of CMSIS-NN and the MLA with the compilers
+// at hand.
 func TestNoWarnings(t *testing.T) {
 	dir := writeAll(t)
 	var files []string
 	for _, f := range All() {
-		if strings.HasPrefix(f.Path, "cmsis_nn/") && strings.HasSuffix(f.Path, ".c") {
+		if (strings.HasPrefix(f.Path, "cmsis_nn/") || strings.HasPrefix(f.Path, "mla/")) && strings.HasSuffix(f.Path, ".c") {
 			files = append(files, f.Path)
 		}
 	}

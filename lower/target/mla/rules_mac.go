@@ -44,7 +44,7 @@ var macRules = []Rule{
 			what string
 			n    int
 		}{{"Input", g.CIn}, {"Output", g.COut}} {
-			if x.n%l.ChannelAlign != 0 {
+			if x.n%max(l.ChannelAlign, 1) != 0 {
 				out = append(out, fmt.Sprintf("%s has %d channels, want a multiple of %d", x.what, x.n, l.ChannelAlign))
 			}
 		}

@@ -98,11 +98,17 @@ int main(void)
 }
 `
 
+// simDir is where the programs are, once they were built.
+var simDir string
+
+// simulator builds the programs, all of whose C is compiled with the contract's
+// flags and the sanitizers, and gives their folder.
 var simulator = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "mla-sim")
 	if err != nil {
 		return "", err
 	}
+	simDir = dir
 	files, err := runtimec.Files("mla_run_segment", "mla_open")
 	if err != nil {
 		return dir, err
@@ -126,9 +132,12 @@ var simulator = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(simMain), 0o644); err != nil {
 		return dir, err
 	}
+	if err := os.WriteFile(filepath.Join(dir, "api.c"), []byte(apiMain), 0o644); err != nil {
+		return dir, err
+	}
 	const warn = "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror "
 	const sanitize = "-O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Imla -Icmsis_nn "
-	for _, args := range []string{warn + sanitize + "-c all.c", sanitize + "-std=gnu99 main.c all.o -lm -o sim"} {
+	for _, args := range []string{warn + sanitize + "-c all.c", sanitize + "-std=gnu99 main.c all.o -lm -o sim", sanitize + "-std=gnu11 api.c all.o -lm -o api"} {
 		cmd := exec.Command("gcc", strings.Fields(args)...)
 		cmd.Dir = dir
 		if msg, err := cmd.CombinedOutput(); err != nil {
@@ -140,8 +149,8 @@ var simulator = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, _ := simulator(); dir != "" {
-		os.RemoveAll(dir)
+	if simDir != "" {
+		os.RemoveAll(simDir)
 	}
 	os.Exit(code)
 }
@@ -198,6 +207,15 @@ func compiled(t testing.TB, name string, g *ir.Graph, seed uint64) *kase {
 	}
 	if k.file, err = lm.Encode(k.seg); err != nil {
 		t.Fatalf("%s: %v", name, err)
+	}
+	if seed%8 == 0 { // the same bytes again
+		seg, err := mla.Compile(g, mla.Defaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := lm.Encode(seg); err != nil || !bytes.Equal(b, k.file) {
+			t.Fatalf("%s: not the same file twice (%v)", name, err)
+		}
 	}
 	return k
 }
@@ -266,6 +284,8 @@ func compare(t *testing.T, cases []*kase) {
 		t.Errorf("%d bytes of answers are left", out.Len())
 	}
 }
+
+func itoa(v int) string { return fmt.Sprint(v) }
 
 func sortedKeys[T any](m map[string]T) []string {
 	var k []string

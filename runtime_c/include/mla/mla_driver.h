@@ -42,7 +42,8 @@ typedef enum {
     MLA_ERR_COMMAND = 10,  /* a command with an unknown operation, or outside of its tensors or limits */
     MLA_ERR_MEMORY = 11,   /* the memory given is smaller than the segment needs */
     MLA_ERR_IO = 12,       /* number or size of inputs or outputs differ from the segment's */
-    MLA_ERR_RUN = 13       /* a command failed while it ran: an index computed at run time is out of range */
+    MLA_ERR_RUN = 13,      /* a command failed while it ran: an index computed at run time is out of range */
+    MLA_ERR_HOST = 14      /* the host stores numbers in another byte order than the file */
 } mla_status;
 
 /* An input of a submission, in the segment's order, type and memory order. */

@@ -42,6 +42,14 @@ mla_status mla_open(mla_device *device, void *memory, size_t memory_bytes)
     return MLA_OK;
 }
 
+/* Constants are used in place, so the host's byte order must be the file's. */
+static int32_t mla_little_endian(void)
+{
+    const uint32_t one = 1;
+
+    return *(const uint8_t *)&one == 1u;
+}
+
 /* The device's program as mla_load has checked it. */
 static mla_status mla_program(const mla_device *device, mla_image *m)
 {
@@ -63,6 +71,9 @@ mla_status mla_load(mla_device *device, const void *image, size_t image_bytes)
         return MLA_ERR_STATE;
     }
     device->state = MLA_STATE_OPEN;
+    if (mla_little_endian() == 0) {
+        return MLA_ERR_HOST;
+    }
     if (mla_aligned(image) == 0) {
         return MLA_ERR_ALIGN;
     }
