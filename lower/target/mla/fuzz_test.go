@@ -150,8 +150,11 @@ func TestDamagedFiles(t *testing.T) {
 		s := le.Uint32(out[4*i:])
 		status[s]++
 		_, err := lm.Decode(b)
-		// 11: more memory than the test gives; 13: an index computed at run time was out of range
-		if (err == nil) != (s == 0 || s == 11 || s == 13) {
+		if s == 11 { // more memory than the test gives: nothing else was looked at
+			continue
+		}
+		// 13: an index computed at run time was out of range
+		if (err == nil) != (s == 0 || s == 13) {
 			path := filepath.Join(os.TempDir(), fmt.Sprintf("mla-damaged-%d.lm", i))
 			os.WriteFile(path, b, 0o644)
 			t.Errorf("file %d (written to %s): the simulator says %d, nncc: %v", i, path, s, err)

@@ -21,6 +21,12 @@ func integer(t testing.TB, g *ir.Graph) *ir.Graph {
 	if err := m.Run(&pass.Ctx{}, g); err != nil {
 		t.Fatal(err)
 	}
+	return quantised(t, g)
+}
+
+// quantised takes a float graph to integers as it is.
+func quantised(t testing.TB, g *ir.Graph) *ir.Graph {
+	t.Helper()
 	if _, err := quant.Insert(g, quant.Options{Samples: []quant.Sample{irtest.Inputs(g, 99)}, Method: quant.MinMax}); err != nil {
 		t.Fatal(err)
 	}
@@ -138,4 +144,32 @@ func TestCompileRefuses(t *testing.T) {
 			t.Errorf("error %q, want one with %q", err, want)
 		}
 	}
+}
+
+// TestAcceptedFloats: what the rules accept of float graphs is still accepted
+// after quantisation, and runs.
+func TestAcceptedFloats(t *testing.T) {
+	var list []*kase
+	for i, c := range cases {
+		if c.goodNode == "" || !strings.Contains(c.goodDecl, "f32") || strings.Contains(c.goodDecl, "-0.5") { // roots of negative samples
+			continue
+		}
+		node := c.goodNode
+		if !strings.HasPrefix(node, "%") {
+			node = "%o = " + node
+		}
+		end := "%z = HardSwish(%o)\nout \"z\" = %z" // data that is only moved would stay float
+		if strings.Contains(node, "ArgMax") {
+			node, end = strings.Replace(node, "%x", "%y", 1), "out \"o\" = %o"
+			c.goodDecl += "%y = HardSwish(%x)"
+		}
+		g := quantised(t, parse(t, c.goodDecl+"\n"+node+"\n"+end))
+		for _, n := range g.Nodes {
+			for _, r := range mla.JudgeInteger(n, mla.Defaults()) {
+				t.Errorf("%s, %s: %s: %s", c.code, node, n, r.Text)
+			}
+		}
+		list = append(list, compiled(t, c.code, g, uint64(i)))
+	}
+	compare(t, list)
 }
