@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/lower/prune"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/lower/target/mla"
@@ -33,13 +34,19 @@ type Options struct {
 	Quant     quant.Options
 	// MLA, when set, are the limits of the board's accelerator.
 	MLA *mla.Limits
+	// DeadChannels removes channels that are constant for every input or that
+	// nobody reads.
+	DeadChannels bool
 	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
 	Dump func(name string, g *ir.Graph) error
 }
 
 // Result is a graph ready for the schedule, with what was decided on the way.
 type Result struct {
-	Graph       *ir.Graph // final: types, orders and quantisation fixed
+	Graph *ir.Graph // final: types, orders and quantisation fixed
+	// Reference computes what Graph must compute bit for bit: the graph as it
+	// was before anything was rearranged for speed or size.
+	Reference   *ir.Graph
 	Legal       *ir.Graph // legalised float graph
 	QDQ         *ir.Graph // with QuantizeLinear and DequantizeLinear nodes; nil in float32
 	Low         map[*ir.Node]schedule.Lowering
@@ -47,6 +54,7 @@ type Result struct {
 	Warnings    []string
 	Rewrites    []pass.Rewrite
 	Calibration *quant.Report // nil unless this run quantised the model
+	Pruned      []prune.Cut   // values that lost channels
 	Segments    []*ir.Node    // what runs on the accelerator, in order
 	Refused     []Refusal     // what it does not take
 	restore     map[*ir.Node]bool
@@ -99,7 +107,26 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	if err := r.kernels(g, o, d); err != nil {
+	table, err := o.table()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.floatFallback(g, table, o); err != nil {
+		return nil, err
+	}
+	r.Reference = g.Clone()
+	if o.DeadChannels && o.MLA == nil {
+		if r.Pruned, err = prune.Run(g); err != nil {
+			return nil, err
+		}
+		if err := ownOutputs(g); err != nil { // of outputs that turned out constant
+			return nil, err
+		}
+		if err := d.stage("dead-channels", g); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.kernels(g, table, o, d); err != nil {
 		return nil, err
 	}
 	r.Graph = g
@@ -247,20 +274,18 @@ func isView(n *ir.Node) bool {
 	return n.Op == op.Reshape || n.Op == op.Transpose || n.Op == op.Flatten || n.Op == op.Squeeze || n.Op == op.Unsqueeze
 }
 
+// table is the kernels to choose from.
+func (o *Options) table() (target.Table, error) {
+	table, err := Table(o.Libraries, o.Target)
+	if err == nil && o.MLA != nil {
+		table[op.Segment] = []*target.Kernel{segmentKernel(*o.MLA)}
+	}
+	return table, err
+}
+
 // kernels chooses a kernel for every node, gives values their memory orders
 // and makes the calls. Errors of all nodes are collected.
-func (r *Result) kernels(g *ir.Graph, o Options, d *dumper) error {
-	table, err := Table(o.Libraries, o.Target)
-	if err != nil {
-		return err
-	}
-	if o.MLA != nil {
-		k := segmentKernel(*o.MLA)
-		table[op.Segment] = []*target.Kernel{k}
-	}
-	if err := r.floatFallback(g, table, o); err != nil {
-		return err
-	}
+func (r *Result) kernels(g *ir.Graph, table target.Table, o Options, d *dumper) error {
 	choices := map[*ir.Node]target.Choice{}
 	var errs Errors
 	choose := func(n *ir.Node) target.Choice {

@@ -119,7 +119,7 @@ func convExact(g *ConvGeom, p *MACParams, x, w []int8, bias []int32) []int8 {
 			co := g.COut / g.Group
 			c = i/(co*taps)/(g.CIn/g.Group)*co + i/taps%co
 		}
-		ws[i] = int32(v) + p.filterOff(c)
+		ws[i] = int32(v) + p.FilterOffset(c)
 	}
 	out := product(g.Out)
 	acc := make([]int32, g.N*g.COut*out)
@@ -130,7 +130,7 @@ func convExact(g *ConvGeom, p *MACParams, x, w []int8, bias []int32) []int8 {
 	}
 	y := make([]int8, len(acc))
 	for i, a := range acc {
-		y[i] = p.requantise(a, i/out%g.COut)
+		y[i] = p.Requantise(a, i/out%g.COut)
 	}
 	return y
 }

@@ -33,15 +33,16 @@ func (p *MACParams) Symmetric() bool {
 	return true
 }
 
-func (p *MACParams) filterOff(c int) int32 {
+// FilterOffset is minus the zero point of the weights of output channel c.
+func (p *MACParams) FilterOffset(c int) int32 {
 	if len(p.FilterOff) == 1 {
 		return p.FilterOff[0]
 	}
 	return p.FilterOff[c]
 }
 
-// requantise turns the accumulator of output channel c into an int8 value.
-func (p *MACParams) requantise(acc int32, c int) int8 {
+// Requantise turns the accumulator of output channel c into an int8 value.
+func (p *MACParams) Requantise(acc int32, c int) int8 {
 	if len(p.Mult) == 1 {
 		c = 0
 	}

@@ -116,9 +116,9 @@ func (p *MACParams) product(m, k, n int, a, b []int8, bias []int32, y []int8) er
 			acc = bias[i%n]
 		}
 		for j, v := range row {
-			acc += (int32(v) + p.InOff) * (int32(col[j]) + p.filterOff(i%n))
+			acc += (int32(v) + p.InOff) * (int32(col[j]) + p.FilterOffset(i%n))
 		}
-		y[i] = p.requantise(acc, i%n)
+		y[i] = p.Requantise(acc, i%n)
 	}
 	return nil
 }

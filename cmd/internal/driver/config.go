@@ -39,6 +39,7 @@ type Config struct {
 	IO           string // quantized, float
 	IOLayout     string // onnx, native
 	Legalize     string // on, off
+	DeadChannels string // on, off
 	Kernels      string
 	Optimize     string
 	CMSISInclude string
@@ -66,7 +67,7 @@ type Config struct {
 
 // Defaults is what the command line gives without further flags.
 func Defaults() Config {
-	return Config{CalibMethod: "mse", BiasCorrect: true, Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on", Kernels: "auto",
+	return Config{CalibMethod: "mse", BiasCorrect: true, Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Kernels: "auto",
 		Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
 }
 
@@ -138,6 +139,7 @@ func (c *Config) Check() error {
 		{"io", c.IO, []string{"quantized", "float"}},
 		{"io-layout", c.IOLayout, []string{"onnx", "native"}},
 		{"legalize", c.Legalize, []string{"on", "off"}},
+		{"dead-channels", c.DeadChannels, []string{"on", "off"}},
 		{"kernels", c.Kernels, []string{"auto", "cmsis-nn", "nncc", "reference"}},
 		{"optimize", c.Optimize, []string{"speed", "size", "balanced"}},
 	} {

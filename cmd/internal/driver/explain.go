@@ -34,6 +34,12 @@ func (o *Compiled) Explain() string {
 	}
 	b.WriteString(table(rows))
 	fmt.Fprintf(&b, "%d steps, %d MACs, arena %d bytes (lower bound %d), weights %d bytes\n", len(r.Layers), total, r.Memory.ArenaBytes, r.Memory.LowerBoundBytes, r.Memory.WeightsBytes)
+	for i, c := range o.Lowered.Pruned {
+		if i == 0 {
+			b.WriteString("\nDead channels (the same for every input, or read by nobody):\n")
+		}
+		fmt.Fprintf(&b, "  %s\n", c)
+	}
 	for _, x := range o.Lowered.Refused {
 		for _, y := range x.Reasons {
 			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n", nodeName(x.Node), strings.ToUpper(o.Board.Accelerators[0].Kind), y.Text, y.Code)

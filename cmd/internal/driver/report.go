@@ -34,6 +34,7 @@ type Report struct {
 	Rejections  []ReportRejection `json:"rejections"`
 	Alignment   []struct{}        `json:"alignment"`
 	Fusion      []struct{}        `json:"fusion"`
+	DeadChannel []ReportDead      `json:"dead_channels"`
 	Memory      ReportMemory      `json:"memory"`
 	Code        *ReportCode       `json:"code,omitempty"`
 	Calibration *quant.Report     `json:"calibration,omitempty"`
@@ -109,6 +110,15 @@ type ReportReason struct {
 	Text string `json:"text"`
 }
 
+// ReportDead is a node whose result lost channels that are the same for every
+// input or that nobody reads; all of them: the result is a constant.
+type ReportDead struct {
+	Node     string `json:"node"`
+	Channels int    `json:"channels"`
+	Removed  int    `json:"removed"`
+	Constant int    `json:"constant"`
+}
+
 // ReportMemory is where the arena goes.
 type ReportMemory struct {
 	ArenaBytes      int            `json:"arena_bytes"`
@@ -149,7 +159,7 @@ type ReportCode struct {
 func newReport(o *Compiled) *Report {
 	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name, Precision: o.Lowered.Precision,
 		Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{}, Rejections: []ReportRejection{},
-		Alignment: []struct{}{}, Fusion: []struct{}{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...), Notes: append([]string{}, o.Config.notes...)}
+		Alignment: []struct{}{}, Fusion: []struct{}{}, DeadChannel: []ReportDead{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...), Notes: append([]string{}, o.Config.notes...)}
 	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]), Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
 	for _, s := range o.Model.Proto.GetOpsetImport() {
 		d := s.GetDomain()
@@ -167,6 +177,9 @@ func newReport(o *Compiled) *Report {
 	}
 	for i, s := range o.Program.Steps {
 		r.layer(s, o.Info.StepBlobs[i])
+	}
+	for _, c := range o.Lowered.Pruned {
+		r.DeadChannel = append(r.DeadChannel, ReportDead{Node: c.Node, Channels: c.Before, Removed: c.Before - c.After, Constant: c.Constant})
 	}
 	if len(o.Board.Accelerators) > 0 {
 		r.accelerated(o)

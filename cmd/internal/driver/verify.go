@@ -185,7 +185,7 @@ func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error
 			continue
 		}
 		v.Instructions = max(v.Instructions, r.Instructions)
-		want, err := interp.Run(g, cases[k].inputs, nil)
+		want, err := interp.Run(o.Lowered.Reference, cases[k].inputs, nil)
 		if err != nil {
 			return err
 		}

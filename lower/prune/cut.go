@@ -1,0 +1,278 @@
+package prune
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// foldConstants replaces values that are the same for every input, and what
+// is computed from nothing else.
+func foldConstants(g *ir.Graph, r map[*ir.Value][]Range) ([]Cut, error) {
+	var cuts []Cut
+	for _, n := range slices.Clone(g.Nodes) {
+		if len(n.Out) != 1 {
+			continue
+		}
+		v := n.Out[0]
+		d := constant(n, r[v])
+		if d == nil {
+			continue
+		}
+		if !isReshape(n) {
+			cuts = append(cuts, newCut(n, channels(v.Type), 0, channels(v.Type)))
+		}
+		c := g.AddConst(v.Name, d)
+		c.Type = v.Type
+		g.ReplaceUses(v, c)
+	}
+	g.RemoveDead()
+	return cuts, nil
+}
+
+// constant is the one value that the node's output can have, nil when there
+// are more.
+func constant(n *ir.Node, r []Range) *tensor.Dense {
+	t := n.Out[0].Type
+	if r != nil && t.Elems() <= maxElems && !slices.ContainsFunc(r, func(x Range) bool { return !x.constant() }) {
+		return filled(t, r, false)
+	}
+	if !n.Quantised() || n.Op.Impure || dataInputs(n) > 0 || t.Elems() > maxElems {
+		return nil
+	}
+	return evaluate(n, nil)
+}
+
+// cutter rewrites nodes for the channels that stay.
+type cutter struct {
+	g    *ir.Graph
+	r    map[*ir.Value][]Range
+	keep map[*ir.Value][]int // absent: all channels
+}
+
+// cut removes the channels that are not needed. Nodes are rewritten in order,
+// so that shapes can be inferred from what stands above.
+func cut(g *ir.Graph, r map[*ir.Value][]Range, m needs) ([]Cut, error) {
+	c := &cutter{g: g, r: r, keep: map[*ir.Value][]int{}}
+	forms := map[*ir.Node]*product{}
+	var cuts []Cut
+	for _, n := range g.Nodes {
+		forms[n] = productOf(n)
+		for _, v := range n.Out {
+			k := kept(m[v])
+			if k == nil {
+				continue
+			}
+			c.keep[v] = k
+			if forms[n] != nil {
+				dead := 0
+				for _, x := range r[v] {
+					if x.constant() {
+						dead++
+					}
+				}
+				cuts = append(cuts, newCut(n, channels(v.Type), len(k), dead))
+			}
+		}
+	}
+	for _, n := range g.Nodes {
+		if !c.touched(n) {
+			continue
+		}
+		if f := forms[n]; f != nil {
+			c.product(f)
+		} else {
+			c.other(n)
+		}
+		if err := g.Reinfer(n); err != nil {
+			return nil, err
+		}
+	}
+	return cuts, nil
+}
+
+// kept lists the channels that stay; nil when all do.
+func kept(need []bool) []int {
+	var k []int
+	for c, b := range need {
+		if b {
+			k = append(k, c)
+		}
+	}
+	if len(k) == len(need) {
+		return nil
+	}
+	return k
+}
+
+func (c *cutter) touched(n *ir.Node) bool {
+	has := func(v *ir.Value) bool { return c.keep[v] != nil }
+	return slices.ContainsFunc(n.In, has) || slices.ContainsFunc(n.Out, has)
+}
+
+// of is the list of channels of v that stay, all of them where nothing is cut.
+func (c *cutter) of(v *ir.Value, count int) []int {
+	if k := c.keep[v]; k != nil {
+		return k
+	}
+	return ir.Identity(count)
+}
+
+// product rewrites weights and bias. Input channels that go and are read add
+// their constant to the bias; sums wrap like the kernel's.
+func (c *cutter) product(f *product) {
+	n := f.n
+	outs := c.of(n.Out[0], f.out)
+	ins := c.of(n.In[0], f.in)
+	if f.depthwise() { // weights [out][1][taps]: the outputs say it all
+		ins = []int{0}
+		n.Attrs = maps.Clone(n.Attrs)
+		n.Attrs["group"] = ir.Int(len(c.of(n.In[0], f.in)))
+	}
+	b := tensor.New(tensor.I32, []int{len(outs)})
+	for i, o := range outs {
+		b.SetInt(i, int64(f.bias[o]+c.folded(f, o, ins)))
+	}
+	q := &ir.Quant{Axis: 0, Scale: make([]float32, len(outs)), Zero: make([]int32, len(outs))}
+	for i, o := range outs {
+		q.Scale[i] = n.In[0].Type.Quant.Scale[0] * f.weightsQ.ScaleAt(o)
+	}
+	if n.Input(2) != nil || slices.ContainsFunc(b.Int64s(), func(v int64) bool { return v != 0 }) {
+		name := n.Name + ".bias"
+		if v := n.Input(2); v != nil {
+			name = v.Name
+		}
+		v := c.g.AddConst(name, b)
+		v.Type.Quant = q
+		c.g.SetInput(n, 2, v)
+	}
+	c.weights(f, ins, outs)
+}
+
+// folded is what the input channels that are not in ins add to output o.
+func (c *cutter) folded(f *product, o int, ins []int) int32 {
+	x := f.n.In[0]
+	if f.group > 1 || c.keep[x] == nil {
+		return 0
+	}
+	var sum int32
+	stays := make([]bool, f.in)
+	for _, i := range ins {
+		stays[i] = true
+	}
+	for i := range f.in {
+		if stays[i] || !f.reads(o, i) {
+			continue
+		}
+		code := c.r[x][i].Lo - x.Type.Quant.Zero[0]
+		for t := range f.taps {
+			sum += int32(f.weight(o, i, t)) * code
+		}
+	}
+	return sum
+}
+
+// weights keeps the given channels of the weights.
+func (c *cutter) weights(f *product, ins, outs []int) {
+	old := f.n.In[1]
+	shape := slices.Clone(old.Type.Shape)
+	outAt, inAt := 0, 1
+	if f.inMajor {
+		outAt, inAt = 1, 0
+	}
+	shape[outAt], shape[inAt] = len(outs), len(ins)
+	d := tensor.New(f.w.DType, shape)
+	k, per := 0, f.in/f.group
+	move := func(o, i int) {
+		from := (o*per + i) * f.taps
+		if f.inMajor {
+			from = i*f.out + o
+		}
+		for t := range f.taps {
+			d.SetInt(k, f.w.Int(from+t))
+			k++
+		}
+	}
+	if f.inMajor {
+		for _, i := range ins {
+			for _, o := range outs {
+				move(o, i)
+			}
+		}
+	} else {
+		for _, o := range outs {
+			for _, i := range ins {
+				move(o, i)
+			}
+		}
+	}
+	v := c.g.AddConst(old.Name, d)
+	v.Type.Quant = subset(f.weightsQ, outs)
+	c.g.SetInput(f.n, 1, v)
+}
+
+// subset is the quantisation of the channels given.
+func subset(q *ir.Quant, channels []int) *ir.Quant {
+	if !q.PerAxis() {
+		return q
+	}
+	s := &ir.Quant{Axis: q.Axis}
+	for _, c := range channels {
+		s.Scale, s.Zero = append(s.Scale, q.Scale[c]), append(s.Zero, q.Zero[c])
+	}
+	return s
+}
+
+// other rewrites what a node knows of its channels beside its inputs: the
+// shape of a Reshape, constant operands with a value per channel.
+func (c *cutter) other(n *ir.Node) {
+	keep := c.keep[n.Out[0]]
+	if keep == nil {
+		return
+	}
+	y := n.Out[0].Type
+	if n.Op == op.Reshape {
+		shape := slices.Clone(y.Shape)
+		shape[1] = len(keep)
+		c.g.SetInput(n, 1, c.g.AddConst(n.In[1].Name, tensor.Ints(shape...)))
+		n.Attrs = maps.Clone(n.Attrs)
+		delete(n.Attrs, "allowzero")
+		return
+	}
+	for i, v := range n.In {
+		if v == nil || v.Const == nil {
+			continue
+		}
+		axis := v.Type.Rank() - y.Rank() + 1
+		if axis < 0 || v.Type.Shape[axis] != y.Shape[1] {
+			continue
+		}
+		w := c.g.AddConst(v.Name, slice(v.Const, axis, keep))
+		w.Type.Quant = v.Type.Quant
+		if q := v.Type.Quant; q.PerAxis() && q.Axis == axis {
+			w.Type.Quant = subset(q, keep)
+		}
+		c.g.SetInput(n, i, w)
+	}
+}
+
+// slice keeps the given indices of a dimension.
+func slice(d *tensor.Dense, axis int, keep []int) *tensor.Dense {
+	shape := slices.Clone(d.Shape)
+	outer, inner, size := tensor.Count(shape[:axis]), tensor.Count(shape[axis+1:]), shape[axis]
+	shape[axis] = len(keep)
+	y := tensor.New(d.DType, shape)
+	k := 0
+	for o := range outer {
+		for _, c := range keep {
+			for i := range inner {
+				y.SetInt(k, d.Int((o*size+c)*inner+i))
+				k++
+			}
+		}
+	}
+	return y
+}

@@ -1,0 +1,241 @@
+package prune_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/prune"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// quantised is a seeded random network on integers.
+func quantised(t *testing.T, seed uint64) *ir.Graph {
+	t.Helper()
+	g := irtest.Gen(seed, tensor.F32)
+	if err := lower.Legalise(g, lower.Options{Legalize: true}, &lower.Result{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 4, seed), Source: "synthetic", Method: "minmax"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// kill makes random channels of sums constant by biases far out, or weightless.
+func kill(g *ir.Graph, r *rand.Rand) {
+	for _, n := range g.Nodes {
+		b, w := n.ConstIn(2), n.ConstIn(1)
+		if n.Op != op.Conv && n.Op != op.Gemm || b == nil || w == nil || b.DType != tensor.I32 {
+			continue
+		}
+		d, e := b.Clone(), w.Clone()
+		per := w.Len() / max(b.Len(), 1)
+		for c := range b.Len() {
+			switch r.IntN(6) {
+			case 0, 1:
+				d.SetInt(c, -1<<26)
+			case 2:
+				d.SetInt(c, 1<<26)
+			case 3:
+				if n.Op == op.Conv {
+					for i := range per {
+						e.SetInt(c*per+i, 0)
+					}
+				}
+			}
+		}
+		bv, wv := g.AddConst(n.In[2].Name, d), g.AddConst(n.In[1].Name, e)
+		bv.Type.Quant, wv.Type.Quant = n.In[2].Type.Quant, n.In[1].Type.Quant
+		g.SetInput(n, 2, bv)
+		g.SetInput(n, 1, wv)
+	}
+}
+
+// TestRandom prunes random networks with dead channels: outputs stay the same
+// bit for bit, no channel has a code that the pass ruled out.
+func TestRandom(t *testing.T) {
+	removed, whole := 0, 0
+	for seed := range uint64(150) {
+		g := quantised(t, seed)
+		kill(g, rand.New(rand.NewPCG(seed, 7)))
+		before := g.Clone()
+		cuts, err := prune.Run(g)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, before)
+		}
+		irtest.Verify(t, g)
+		for _, c := range cuts {
+			if c.After == 0 {
+				whole++
+			}
+			removed += c.Before - c.After
+		}
+		for k := range uint64(3) {
+			in := irtest.Inputs(before, seed*3+k)
+			want, got := irtest.Run(t, before, in), irtest.Run(t, g, in)
+			for i := range want {
+				if !tensor.Equal(want[i], got[i]) {
+					t.Fatalf("seed %d: output %d differs\nbefore %s\nafter %s\n%v", seed, i, before, g, cuts)
+				}
+			}
+		}
+	}
+	if removed < 500 || whole < 20 {
+		t.Errorf("only %d channels and %d whole values removed: the test shows nothing", removed, whole)
+	}
+}
+
+// TestRangesHold: no run shows a code outside its interval, and on layers that
+// inputs reach directly the ends are codes that some input gives.
+func TestRangesHold(t *testing.T) {
+	for seed := range uint64(60) {
+		g := quantised(t, seed)
+		kill(g, rand.New(rand.NewPCG(seed, 7)))
+		r := prune.Ranges(g)
+		for k := range uint64(4) {
+			in := irtest.Inputs(g, seed*5+k)
+			if k == 3 { // extremes
+				p := rand.New(rand.NewPCG(seed, 9))
+				for _, d := range in {
+					lo, hi := d.DType.IntRange()
+					for i := range d.Len() {
+						if d.DType.IsInt() {
+							d.SetInt(i, []int64{lo, hi}[p.IntN(2)])
+						}
+					}
+				}
+			}
+			_, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) {
+				x := r[v]
+				for i := 0; x != nil && i < d.Len(); i++ {
+					c := i / tensor.Count(d.Shape[2:]) % d.Shape[1]
+					if q := int32(d.Int(i)); q < x[c].Lo || q > x[c].Hi {
+						t.Fatalf("seed %d: %s channel %d has code %d outside %v\n%s", seed, v, c, q, x[c], g)
+					}
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// conv is a graph of one convolution of one channel with 3x3 weights of 1.
+func conv(bias int, pads string) string {
+	size := "2,2"
+	if pads != "[0,0,0,0]" {
+		size = "4,4"
+	}
+	return fmt.Sprintf(`graph "g" {
+  in %%x : i8[1,1,4,4] q(1:0)
+  const %%w : i8[1,1,3,3] q(1:0) = splat 1
+  const %%b : i32[1] = {%d}
+  %%c : i8[1,1,%s] q(1:-128) = Conv(%%x, %%w, %%b) {pads=%s}
+  const %%v : i8[2,1,1,1] q(1:0) = {3,-2}
+  %%y : i8[1,2,%s] q(8:0) = Conv(%%c, %%v)
+  out "y" = %%y
+}`, bias, size, pads, size)
+}
+
+// TestBorders: nine taps of at most 127 and at least -128 decide exactly at
+// which bias the channel is constant; at a border there are fewer of them.
+func TestBorders(t *testing.T) {
+	for _, c := range []struct {
+		bias  int
+		pads  string
+		fixed bool
+	}{
+		{-9 * 127, "[0,0,0,0]", true}, // at most 0, clamped to the zero point
+		{-9*127 + 1, "[0,0,0,0]", false},
+		{-9 * 127, "[1,1,1,1]", true},
+		{255 + 9*128, "[0,0,0,0]", true}, // at least 255
+		{255 + 9*128 - 1, "[0,0,0,0]", false},
+		{255 + 9*128, "[1,1,1,1]", true},
+	} {
+		g := irtest.Parse(t, conv(c.bias, c.pads))
+		before := g.Clone()
+		if _, err := prune.Run(g); err != nil {
+			t.Fatal(err)
+		}
+		if fixed := len(g.Nodes) == 0; fixed != c.fixed {
+			t.Errorf("bias %d, pads %s: constant is %v, want %v\n%s", c.bias, c.pads, fixed, c.fixed, g)
+		}
+		in := irtest.Inputs(before, 1)
+		if !tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]) {
+			t.Errorf("bias %d, pads %s: the output changed", c.bias, c.pads)
+		}
+	}
+}
+
+// TestPaddedReader: a constant other than the zero point is no constant addend
+// where the reader pads; the zero point is.
+func TestPaddedReader(t *testing.T) {
+	for _, c := range []struct {
+		bias int // of the dead channel
+		left int // channels after
+	}{{-100000, 1}, {100000, 2}} {
+		g := irtest.Parse(t, fmt.Sprintf(`graph "g" {
+  in %%x : i8[1,1,4,4] q(1:0)
+  const %%w : i8[2,1,1,1] q(1:0) = splat 1
+  const %%b : i32[2] = {0,%d}
+  %%c : i8[1,2,4,4] q(1:-128) = Conv(%%x, %%w, %%b)
+  const %%v : i8[1,2,3,3] q(1:0) = splat 1
+  %%y : i8[1,1,4,4] q(64:0) = Conv(%%c, %%v) {pads=[1,1,1,1]}
+  out "y" = %%y
+}`, c.bias))
+		before := g.Clone()
+		if _, err := prune.Run(g); err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Nodes[0].Out[0].Type.Shape[1]; got != c.left {
+			t.Errorf("bias %d: %d channels left, want %d\n%s", c.bias, got, c.left, g)
+		}
+		in := irtest.Inputs(before, 3)
+		if !tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]) {
+			t.Errorf("bias %d: the output changed", c.bias)
+		}
+	}
+}
+
+// TestTied: a depthwise convolution and a residual Add lose a channel only
+// together with what they are computed from, and not while somebody reads it.
+func TestTied(t *testing.T) {
+	src := `graph "g" {
+  in %x : i8[1,1,4,4] q(1:0)
+  const %w : i8[3,1,1,1] q(1:0) = splat 1
+  const %b : i32[3] = {0,-100000,5}
+  %c : i8[1,3,4,4] q(1:-128) = Conv(%x, %w, %b)
+  const %d : i8[3,1,3,3] q(1:0) = splat 1
+  %e : i8[1,3,4,4] q(4:-128) = Conv(%c, %d) {group=3, pads=[1,1,1,1]}
+  %s : i8[1,3,4,4] q(4:-128) = Add(%e, %c)
+  const %v : i8[2,3,1,1] q(1:0) = {1,2,3,4,5,6}
+  %y : i8[1,2,4,4] q(8:0) = Conv(%s, %v)
+  out "y" = %y
+}`
+	g := irtest.Parse(t, src)
+	if _, err := prune.Run(g); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range g.Nodes[:3] {
+		if got := n.Out[0].Type.Shape[1]; got != 2 {
+			t.Errorf("%s has %d channels, want 2", n, got)
+		}
+	}
+	g = irtest.Parse(t, strings.Replace(src, `out "y" = %y`, "out \"y\" = %y\n  out \"c\" = %c", 1))
+	cuts, err := prune.Run(g)
+	if err != nil || len(cuts) != 0 {
+		t.Errorf("channels of a graph output went: %v, %v", cuts, err)
+	}
+}
