@@ -63,18 +63,27 @@ type AddScales struct {
 	Mult1, Shift1     int32 // first input
 	Mult2, Shift2     int32 // second input
 	OutMult, OutShift int32
-	LeftShift         int32 // always AddLeftShift
+	LeftShift         int32 // AddLeftShift, or Add16LeftShift
 }
+
+// Add16LeftShift is the same for int16.
+const Add16LeftShift = 15
 
 // NewAddScales derives the parameters of an int8 addition from the three
 // scales. Source: tflite add, PrepareInt8 (twice the larger input scale).
-func NewAddScales(in1, in2, out float32) AddScales {
+func NewAddScales(in1, in2, out float32) AddScales { return addScales(in1, in2, out, AddLeftShift) }
+
+// NewAddScales16 derives the parameters of an int16 addition: those of int8
+// with a smaller left shift. Source: tflite add, PrepareGeneric.
+func NewAddScales16(in1, in2, out float32) AddScales { return addScales(in1, in2, out, Add16LeftShift) }
+
+func addScales(in1, in2, out float32, left int32) AddScales {
 	twice := 2 * float64(max(in1, in2))
 	var a AddScales
-	a.LeftShift = AddLeftShift
+	a.LeftShift = left
 	a.Mult1, a.Shift1 = QuantizeMultiplier(float64(in1) / twice)
 	a.Mult2, a.Shift2 = QuantizeMultiplier(float64(in2) / twice)
-	a.OutMult, a.OutShift = QuantizeMultiplier(twice / (float64(int64(1)<<AddLeftShift) * float64(out)))
+	a.OutMult, a.OutShift = QuantizeMultiplier(twice / (float64(int64(1)<<left) * float64(out)))
 	return a
 }
 
@@ -90,6 +99,13 @@ func SoftmaxScale(beta, inScale float32) (mult, shift, diffMin int32) {
 	mult, shift = QuantizeMultiplier(real)
 	radius := float64(1<<softmaxIntegerBits-1) * float64(int64(1)<<(31-softmaxIntegerBits)) / math.Ldexp(1, int(shift))
 	return mult, shift, -int32(math.Floor(radius))
+}
+
+// Softmax16Scale derives the parameters of arm_softmax_s16 from beta and the
+// input scale: differences in steps of 10/65535, the resolution of its table.
+// Source: tflite SoftmaxPrepare for int16.
+func Softmax16Scale(beta, inScale float32) (mult, shift int32) {
+	return QuantizeMultiplier(float64(beta) * float64(inScale) / (10.0 / 65535.0))
 }
 
 // RoundHalfEven rounds to the nearest integer, ties to even: the rounding of

@@ -4,16 +4,23 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
 )
 
-// kernels lists the random call generator of every kernel.
-var kernels = []struct {
+// kernel is one kernel with its generator of random calls.
+type kernel struct {
 	name string
 	make func(*gen) *call
-}{
+}
+
+// allKernels are all of them; new ones go to the end, since their place is their seed.
+var allKernels = slices.Concat(kernels, kernels16, kernels4)
+
+// kernels are the int8 kernels.
+var kernels = []kernel{
 	{"Conv", genConv}, {"Conv1xN", genConv1xN}, {"Depthwise", genDepthwise}, {"TransposeConv", genTransposeConv},
 	{"FullyConnected", genFC}, {"BatchMatMul", genBatchMatMul}, {"Add", genAdd}, {"Mul", genMul},
 	{"MinMax", genMinMax}, {"Pool", genPool}, {"Softmax", genSoftmax}, {"Concat", genConcat}, {"Pad", genPad},
@@ -344,9 +351,9 @@ func genPool(g *gen) *call {
 	p.Kernel, p.Stride, p.Pad = qref.Tile{H: kh, W: kw}, qref.Tile{H: sh, W: sw}, qref.Tile{H: ph, W: pw}
 	p.ActMin, p.ActMax = g.act()
 	in, out := g.s8(p.In.Size()), make([]int8, p.Out.Size())
-	f, isMax := qref.AvgPool, g.IntN(2)
+	f, isMax := qref.AvgPool[int8], g.IntN(2)
 	if isMax == 1 {
-		f = qref.MaxPool
+		f = qref.MaxPool[int8]
 	}
 	c := &call{op: opPool, blobs: [][]byte{bytesOf(in)}, ints: append(dimInts(p.In, p.Out), i32(kh, kw, sh, sw, ph, pw, int(p.ActMin), int(p.ActMax), isMax)...)}
 	if isMax == 1 {

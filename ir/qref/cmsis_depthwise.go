@@ -20,16 +20,7 @@ type DepthwiseParams struct {
 // numbers.
 func Depthwise(p *DepthwiseParams, in, filter []int8, bias []int32, out []int8) error {
 	const name = "Depthwise"
-	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "filter", p.Filter), checkDims(name, "output", p.Out),
-		checkSteps(name, p.Stride, p.Dilation)); err != nil {
-		return err
-	}
-	if p.ChMult < 1 || p.In.C*p.ChMult != p.Out.C || p.Filter.C != p.Out.C || p.Filter.N != 1 || p.In.N != p.Out.N {
-		return badArgs(name, "input %v, filter %v and multiplier %d give no output %v", p.In, p.Filter, p.ChMult, p.Out)
-	}
-	if err := firstErr(checkLen(name, "input", len(in), p.In.Size()), checkLen(name, "filter", len(filter), p.Filter.Size()),
-		checkOptional(name, "bias", len(bias), p.Out.C), checkLen(name, "output", len(out), p.Out.Size()),
-		checkLen(name, "multiplier", len(p.Mult), p.Out.C), checkLen(name, "shift", len(p.Shift), p.Out.C)); err != nil {
+	if err := checkDepthwise(name, p, len(in), len(filter), len(bias), len(out)); err != nil {
 		return err
 	}
 	ic, oc := p.In.C, p.Out.C
@@ -77,4 +68,17 @@ func macEach(acc []int32, src, w []int8, offset int32) {
 	for i := range acc {
 		acc[i] += (int32(src[i]) + offset) * int32(w[i])
 	}
+}
+
+func checkDepthwise(name string, p *DepthwiseParams, in, filter, bias, out int) error {
+	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "filter", p.Filter), checkDims(name, "output", p.Out),
+		checkSteps(name, p.Stride, p.Dilation)); err != nil {
+		return err
+	}
+	if p.ChMult < 1 || p.In.C*p.ChMult != p.Out.C || p.Filter.C != p.Out.C || p.Filter.N != 1 || p.In.N != p.Out.N {
+		return badArgs(name, "input %v, filter %v and multiplier %d give no output %v", p.In, p.Filter, p.ChMult, p.Out)
+	}
+	return firstErr(checkLen(name, "input", in, p.In.Size()), checkLen(name, "filter", filter, p.Filter.Size()),
+		checkOptional(name, "bias", bias, p.Out.C), checkLen(name, "output", out, p.Out.Size()),
+		checkLen(name, "multiplier", len(p.Mult), p.Out.C), checkLen(name, "shift", len(p.Shift), p.Out.C))
 }

@@ -46,6 +46,17 @@ const (
 	opLSTM
 	opRelu
 	opVectorSum
+	opConv16
+	opDepthwise16
+	opFC16
+	opBatchMatMul16
+	opAdd16
+	opMul16
+	opPool16
+	opSoftmax16
+	opConv4
+	opDepthwise4
+	opFC4
 )
 
 func (c *call) encode(b *bytes.Buffer) {
@@ -62,8 +73,8 @@ func (c *call) encode(b *bytes.Buffer) {
 	}
 }
 
-// bytesOf reinterprets int8, int16 or int32 values as bytes.
-func bytesOf[T int8 | int16 | int32](s []T) []byte {
+// bytesOf reinterprets integers as bytes.
+func bytesOf[T int8 | uint8 | int16 | int32 | int64](s []T) []byte {
 	var b bytes.Buffer
 	if err := binary.Write(&b, binary.NativeEndian, s); err != nil {
 		panic(err)
@@ -212,7 +223,7 @@ func generate(make func(*gen) *call, seed uint64, n int) []*call {
 // the address and undefined-behaviour sanitizers.
 func TestPortableC(t *testing.T) {
 	exe := portable(t)
-	for i, k := range kernels {
+	for i, k := range allKernels {
 		t.Run(k.name, func(t *testing.T) { compare(t, exe, generate(k.make, uint64(i), cases())) })
 	}
 }
@@ -222,7 +233,7 @@ func TestPortableC(t *testing.T) {
 func TestLibrary(t *testing.T) {
 	exe := library(t)
 	mve := os.Getenv("CMSIS_NN_ISA") == "mve"
-	for i, k := range kernels {
+	for i, k := range allKernels {
 		t.Run(k.name, func(t *testing.T) {
 			calls := slices.DeleteFunc(generate(k.make, uint64(i), cases()), func(c *call) bool { return c.limit != "" || mve && c.mve != "" })
 			compare(t, exe, calls)

@@ -17,19 +17,22 @@ type FCParams struct {
 // and bias [Cols] (nil for none). Source: arm_fully_connected_s8 and
 // arm_fully_connected_per_channel_s8.
 func FullyConnected(p *FCParams, in, filter []int8, bias []int32, out []int8) error {
-	const name = "FullyConnected"
+	if err := checkFC("FullyConnected", p, len(in), len(filter), len(bias), len(out)); err != nil {
+		return err
+	}
+	matMul(p, in, filter, bias, out)
+	return nil
+}
+
+func checkFC(name string, p *FCParams, in, filter, bias, out int) error {
 	if p.Rows < 1 || p.Depth < 1 || p.Cols < 1 {
 		return badArgs(name, "rows %d, depth %d and outputs %d must be positive", p.Rows, p.Depth, p.Cols)
 	}
 	if len(p.Mult) != len(p.Shift) || len(p.Mult) != 1 && len(p.Mult) != p.Cols {
 		return badArgs(name, "%d multipliers and %d shifts, want 1 or %d of each", len(p.Mult), len(p.Shift), p.Cols)
 	}
-	if err := firstErr(checkLen(name, "input", len(in), p.Rows*p.Depth), checkLen(name, "filter", len(filter), p.Cols*p.Depth),
-		checkOptional(name, "bias", len(bias), p.Cols), checkLen(name, "output", len(out), p.Rows*p.Cols)); err != nil {
-		return err
-	}
-	matMul(p, in, filter, bias, out)
-	return nil
+	return firstErr(checkLen(name, "input", in, p.Rows*p.Depth), checkLen(name, "filter", filter, p.Cols*p.Depth),
+		checkOptional(name, "bias", bias, p.Cols), checkLen(name, "output", out, p.Rows*p.Cols))
 }
 
 // matMul is FullyConnected on checked arguments.
@@ -87,7 +90,18 @@ func (p *BatchMatMulParams) OutDims() Dims {
 
 // BatchMatMul multiplies two batches of matrices. Source: arm_batch_matmul_s8.
 func BatchMatMul(p *BatchMatMulParams, left, right, out []int8) error {
-	const name = "BatchMatMul"
+	if err := p.check("BatchMatMul", len(left), len(right), len(out)); err != nil {
+		return err
+	}
+	fc := FCParams{Rows: p.Left.W, Depth: p.Left.C, Cols: p.Right.W, InputOffset: p.LeftOffset, FilterOffset: p.RightOffset,
+		OutputOffset: p.OutputOffset, ActMin: p.ActMin, ActMax: p.ActMax, Mult: []int32{p.Mult}, Shift: []int32{p.Shift}}
+	return p.each(func(l, r, o int) error {
+		matMul(&fc, left[l:][:fc.Rows*fc.Depth], right[r:][:fc.Cols*fc.Depth], nil, out[o:][:fc.Rows*fc.Cols])
+		return nil
+	})
+}
+
+func (p *BatchMatMulParams) check(name string, left, right, out int) error {
 	if err := firstErr(checkDims(name, "left input", p.Left), checkDims(name, "right input", p.Right)); err != nil {
 		return err
 	}
@@ -95,19 +109,21 @@ func BatchMatMul(p *BatchMatMulParams, left, right, out []int8) error {
 	if p.Left.C != p.Right.C || !broadcasts(p.Left.N, o.N) || !broadcasts(p.Left.H, o.H) || !broadcasts(p.Right.N, o.N) || !broadcasts(p.Right.H, o.H) {
 		return badArgs(name, "left %v and transposed right %v do not fit", p.Left, p.Right)
 	}
-	if err := firstErr(checkLen(name, "left input", len(left), p.Left.Size()), checkLen(name, "right input", len(right), p.Right.Size()),
-		checkLen(name, "output", len(out), o.Size())); err != nil {
-		return err
-	}
-	fc := FCParams{Rows: p.Left.W, Depth: p.Left.C, Cols: p.Right.W, InputOffset: p.LeftOffset, FilterOffset: p.RightOffset,
-		OutputOffset: p.OutputOffset, ActMin: p.ActMin, ActMax: p.ActMax, Mult: []int32{p.Mult}, Shift: []int32{p.Shift}}
+	return firstErr(checkLen(name, "left input", left, p.Left.Size()), checkLen(name, "right input", right, p.Right.Size()),
+		checkLen(name, "output", out, o.Size()))
+}
+
+// each calls f with the offsets of the matrices of every product.
+func (p *BatchMatMulParams) each(f func(left, right, out int) error) error {
+	o := p.OutDims()
 	ls, rs := p.Left.W*p.Left.C, p.Right.W*p.Right.C
+	at := 0
 	for n := range o.N {
 		for h := range o.H {
-			l := left[(n%p.Left.N*p.Left.H+h%p.Left.H)*ls:][:ls]
-			r := right[(n%p.Right.N*p.Right.H+h%p.Right.H)*rs:][:rs]
-			matMul(&fc, l, r, nil, out[:fc.Rows*fc.Cols])
-			out = out[fc.Rows*fc.Cols:]
+			if err := f((n%p.Left.N*p.Left.H+h%p.Left.H)*ls, (n%p.Right.N*p.Right.H+h%p.Right.H)*rs, at); err != nil {
+				return err
+			}
+			at += o.W * o.C
 		}
 	}
 	return nil

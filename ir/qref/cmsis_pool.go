@@ -6,8 +6,8 @@ import (
 	"github.com/nncc/nncc/ir/fixp"
 )
 
-// PoolParams describes an int8 pooling, as arm_avgpool_s8 and arm_max_pool_s8
-// take it. Asymmetric pads and ceil mode are expressed by Pad (above, left) and
+// PoolParams describes an int8 or int16 pooling, as arm_avgpool_s8, arm_max_pool_s8
+// and their s16 forms take it. Asymmetric pads and ceil mode are expressed by Pad (above, left) and
 // the explicit output dimensions.
 type PoolParams struct {
 	In, Out        Dims
@@ -46,8 +46,8 @@ func (p *PoolParams) each(f func(img int, y0, y1, x0, x1, pixel int) error) erro
 // AvgPool averages the elements of each window that lie inside the input, ties
 // away from zero; zero points do not enter (input and output share their
 // scale). A window wholly outside the input is an error, as it is for
-// arm_avgpool_s8.
-func AvgPool(p *PoolParams, in, out []int8) error {
+// arm_avgpool_s8 and arm_avgpool_s16.
+func AvgPool[T int8 | int16](p *PoolParams, in, out []T) error {
 	const name = "AvgPool"
 	if err := p.check(name, len(in), len(out)); err != nil {
 		return err
@@ -76,7 +76,7 @@ func AvgPool(p *PoolParams, in, out []int8) error {
 			} else {
 				s = (s - count/2) / count
 			}
-			dst[i] = int8(fixp.Clamp(s, p.ActMin, p.ActMax))
+			dst[i] = T(fixp.Clamp(s, p.ActMin, p.ActMax))
 		}
 		return nil
 	})
@@ -84,8 +84,8 @@ func AvgPool(p *PoolParams, in, out []int8) error {
 
 // MaxPool takes the largest element of each window that lies inside the input.
 // A window wholly in the padding gives the clamp's minimum (CMSIS-NN leaves such
-// output unwritten; no valid model has one). Source: arm_max_pool_s8.
-func MaxPool(p *PoolParams, in, out []int8) error {
+// output unwritten; no valid model has one). Source: arm_max_pool_s8, arm_max_pool_s16.
+func MaxPool[T int8 | int16](p *PoolParams, in, out []T) error {
 	const name = "MaxPool"
 	if err := p.check(name, len(in), len(out)); err != nil {
 		return err
@@ -94,7 +94,7 @@ func MaxPool(p *PoolParams, in, out []int8) error {
 	return p.each(func(img, y0, y1, x0, x1, pixel int) error {
 		dst := out[pixel*c:][:c]
 		for i := range dst {
-			dst[i] = math.MinInt8
+			dst[i] = lowest[T]()
 		}
 		for y := y0; y < y1; y++ {
 			for x := x0; x < x1; x++ {
@@ -104,8 +104,17 @@ func MaxPool(p *PoolParams, in, out []int8) error {
 			}
 		}
 		for i, v := range dst {
-			dst[i] = int8(fixp.Clamp(int32(v), p.ActMin, p.ActMax))
+			dst[i] = T(fixp.Clamp(int32(v), p.ActMin, p.ActMax))
 		}
 		return nil
 	})
+}
+
+// lowest is the smallest value of an integer type.
+func lowest[T int8 | int16]() T {
+	var v T
+	if _, ok := any(v).(int8); ok {
+		return any(int8(math.MinInt8)).(T)
+	}
+	return any(int16(math.MinInt16)).(T)
 }

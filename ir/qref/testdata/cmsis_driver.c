@@ -542,12 +542,16 @@ static void run_vector_sum(void)
     free(out);
 }
 
+#include "cmsis_driver_16_4.h"
+
 int main(int argc, char **argv)
 {
     static void (*const ops[])(void) = {run_conv,   run_depthwise, run_transpose_conv, run_fc,         run_batch_matmul,
                                         run_add,    run_mul,       run_min_max,        run_pool,       run_softmax,
                                         run_concat, run_pad,       run_transpose,      run_activation, run_lstm,
-                                        run_relu,   run_vector_sum};
+                                        run_relu,   run_vector_sum, run_conv_s16,      run_depthwise_s16,
+                                        run_fc_s16, run_batch_matmul_s16, run_add_s16, run_mul_s16,
+                                        run_pool_s16, run_softmax_s16, run_conv_s4,    run_depthwise_s4, run_fc_s4};
     int32_t op, n, i;
 
     in_file = argc > 2 ? fopen(argv[1], "rb") : stdin;

@@ -207,6 +207,111 @@ arm_cmsis_nn_status arm_nn_activation_s16(
     const int16_t *input, int16_t *output, const int32_t size, const int32_t left_shift,
     const arm_nn_activation_type type);
 
+/* int16 data and int8 filters ("16x8"): zero points are 0, the offsets of the
+ * parameter structs are not used. Sums are exact, of 64 bits with an int64 bias;
+ * with an int32 bias (cmsis_nn_bias_data) they wrap and are requantised as int8
+ * ones are. No groups but those of the depthwise convolution. */
+arm_cmsis_nn_status arm_convolve_wrapper_s16(
+    const cmsis_nn_context *ctx, const cmsis_nn_conv_params *conv_params,
+    const cmsis_nn_per_channel_quant_params *quant_params, const cmsis_nn_dims *input_dims,
+    const int16_t *input_data, const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+    const cmsis_nn_dims *bias_dims, const cmsis_nn_bias_data *bias_data, const cmsis_nn_dims *output_dims,
+    int16_t *output_data);
+int32_t arm_convolve_wrapper_s16_get_buffer_size(
+    const cmsis_nn_conv_params *conv_params, const cmsis_nn_dims *input_dims,
+    const cmsis_nn_dims *filter_dims, const cmsis_nn_dims *output_dims);
+arm_cmsis_nn_status arm_convolve_s16(
+    const cmsis_nn_context *ctx, const cmsis_nn_conv_params *conv_params,
+    const cmsis_nn_per_channel_quant_params *quant_params, const cmsis_nn_dims *input_dims,
+    const int16_t *input_data, const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+    const cmsis_nn_dims *bias_dims, const cmsis_nn_bias_data *bias_data, const cmsis_nn_dims *output_dims,
+    int16_t *output_data);
+arm_cmsis_nn_status arm_depthwise_conv_wrapper_s16(
+    const cmsis_nn_context *ctx, const cmsis_nn_dw_conv_params *dw_conv_params,
+    const cmsis_nn_per_channel_quant_params *quant_params, const cmsis_nn_dims *input_dims,
+    const int16_t *input_data, const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+    const cmsis_nn_dims *bias_dims, const int64_t *bias_data, const cmsis_nn_dims *output_dims,
+    int16_t *output_data);
+int32_t arm_depthwise_conv_wrapper_s16_get_buffer_size(
+    const cmsis_nn_dw_conv_params *dw_conv_params, const cmsis_nn_dims *input_dims,
+    const cmsis_nn_dims *filter_dims, const cmsis_nn_dims *output_dims);
+arm_cmsis_nn_status arm_depthwise_conv_s16(
+    const cmsis_nn_context *ctx, const cmsis_nn_dw_conv_params *dw_conv_params,
+    const cmsis_nn_per_channel_quant_params *quant_params, const cmsis_nn_dims *input_dims,
+    const int16_t *input_data, const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+    const cmsis_nn_dims *bias_dims, const int64_t *bias_data, const cmsis_nn_dims *output_dims,
+    int16_t *output_data);
+arm_cmsis_nn_status arm_fully_connected_s16(
+    const cmsis_nn_context *ctx, const cmsis_nn_fc_params *fc_params,
+    const cmsis_nn_per_tensor_quant_params *quant_params, const cmsis_nn_dims *input_dims,
+    const int16_t *input_data, const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+    const cmsis_nn_dims *bias_dims, const int64_t *bias_data, const cmsis_nn_dims *output_dims,
+    int16_t *output_data);
+arm_cmsis_nn_status arm_batch_matmul_s16(
+    const cmsis_nn_context *ctx, const cmsis_nn_bmm_params *bmm_params,
+    const cmsis_nn_per_tensor_quant_params *quant_params, const cmsis_nn_dims *input_lhs_dims,
+    const int16_t *input_lhs, const cmsis_nn_dims *input_rhs_dims, const int16_t *input_rhs,
+    const cmsis_nn_dims *output_dims, int16_t *output);
+arm_cmsis_nn_status arm_elementwise_add_s16(
+    const int16_t *input_1_vect, const int16_t *input_2_vect, const int32_t input_1_offset,
+    const int32_t input_1_mult, const int32_t input_1_shift, const int32_t input_2_offset,
+    const int32_t input_2_mult, const int32_t input_2_shift, const int32_t left_shift, int16_t *output,
+    const int32_t out_offset, const int32_t out_mult, const int32_t out_shift,
+    const int32_t out_activation_min, const int32_t out_activation_max, const int32_t block_size);
+arm_cmsis_nn_status arm_elementwise_mul_s16(
+    const int16_t *input_1_vect, const int16_t *input_2_vect, const int32_t input_1_offset,
+    const int32_t input_2_offset, int16_t *output, const int32_t out_offset, const int32_t out_mult,
+    const int32_t out_shift, const int32_t out_activation_min, const int32_t out_activation_max,
+    const int32_t block_size);
+arm_cmsis_nn_status arm_avgpool_s16(
+    const cmsis_nn_context *ctx, const cmsis_nn_pool_params *pool_params, const cmsis_nn_dims *input_dims,
+    const int16_t *input_data, const cmsis_nn_dims *filter_dims, const cmsis_nn_dims *output_dims,
+    int16_t *output_data);
+int32_t arm_avgpool_s16_get_buffer_size(const int dim_dst_width, const int ch_src);
+arm_cmsis_nn_status arm_max_pool_s16(
+    const cmsis_nn_context *ctx, const cmsis_nn_pool_params *pool_params, const cmsis_nn_dims *input_dims,
+    const int16_t *input_data, const cmsis_nn_dims *filter_dims, const cmsis_nn_dims *output_dims,
+    int16_t *output_data);
+/* Softmax over rows of up to 65536 elements, output scale 1/32768; mult and shift
+ * bring differences to steps of 10/65535. */
+arm_cmsis_nn_status arm_softmax_s16(
+    const int16_t *input, const int32_t num_rows, const int32_t row_size, const int32_t mult,
+    const int32_t shift, const cmsis_nn_softmax_lut_s16 *softmax_params, int16_t *output);
+
+/* int8 data and int4 filters, two weights a byte, the first one in the low half,
+ * without gaps between rows. Results are those of the int8 functions; no groups. */
+arm_cmsis_nn_status arm_convolve_wrapper_s4(
+    const cmsis_nn_context *ctx, const cmsis_nn_conv_params *conv_params,
+    const cmsis_nn_per_channel_quant_params *quant_params, const cmsis_nn_dims *input_dims,
+    const int8_t *input_data, const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+    const cmsis_nn_dims *bias_dims, const int32_t *bias_data, const cmsis_nn_dims *output_dims,
+    int8_t *output_data);
+int32_t arm_convolve_wrapper_s4_get_buffer_size(
+    const cmsis_nn_conv_params *conv_params, const cmsis_nn_dims *input_dims,
+    const cmsis_nn_dims *filter_dims, const cmsis_nn_dims *output_dims);
+arm_cmsis_nn_status arm_convolve_s4(
+    const cmsis_nn_context *ctx, const cmsis_nn_conv_params *conv_params,
+    const cmsis_nn_per_channel_quant_params *quant_params, const cmsis_nn_dims *input_dims,
+    const int8_t *input_data, const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+    const cmsis_nn_dims *bias_dims, const int32_t *bias_data, const cmsis_nn_dims *output_dims,
+    int8_t *output_data);
+int32_t arm_convolve_s4_get_buffer_size(const cmsis_nn_dims *input_dims, const cmsis_nn_dims *filter_dims);
+arm_cmsis_nn_status arm_depthwise_conv_wrapper_s4(
+    const cmsis_nn_context *ctx, const cmsis_nn_dw_conv_params *dw_conv_params,
+    const cmsis_nn_per_channel_quant_params *quant_params, const cmsis_nn_dims *input_dims,
+    const int8_t *input_data, const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+    const cmsis_nn_dims *bias_dims, const int32_t *bias_data, const cmsis_nn_dims *output_dims,
+    int8_t *output_data);
+int32_t arm_depthwise_conv_wrapper_s4_get_buffer_size(
+    const cmsis_nn_dw_conv_params *dw_conv_params, const cmsis_nn_dims *input_dims,
+    const cmsis_nn_dims *filter_dims, const cmsis_nn_dims *output_dims);
+arm_cmsis_nn_status arm_fully_connected_s4(
+    const cmsis_nn_context *ctx, const cmsis_nn_fc_params *fc_params,
+    const cmsis_nn_per_tensor_quant_params *quant_params, const cmsis_nn_dims *input_dims,
+    const int8_t *input_data, const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+    const cmsis_nn_dims *bias_dims, const int32_t *bias_data, const cmsis_nn_dims *output_dims,
+    int8_t *output_data);
+
 #ifdef __cplusplus
 }
 #endif

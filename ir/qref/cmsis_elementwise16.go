@@ -1,0 +1,30 @@
+package qref
+
+import "github.com/nncc/nncc/ir/fixp"
+
+// Add16 adds two int16 tensors of the same shape: both are shifted left by 15,
+// brought to a common scale, added and scaled down. Source: arm_elementwise_add_s16.
+func Add16(p *AddParams, a, b, out []int16) error {
+	if err := firstErr(checkLen("Add16", "second input", len(b), len(a)), checkLen("Add16", "output", len(out), len(a))); err != nil {
+		return err
+	}
+	s := &p.Scales
+	for i, v := range a {
+		x := fixp.Requantize(int32(v)<<uint(s.LeftShift), s.Mult1, s.Shift1)
+		y := fixp.Requantize(int32(b[i])<<uint(s.LeftShift), s.Mult2, s.Shift2)
+		out[i] = int16(fixp.Clamp(fixp.Requantize(x+y, s.OutMult, s.OutShift), p.ActMin, p.ActMax))
+	}
+	return nil
+}
+
+// Mul16 multiplies two int16 tensors of the same shape element by element.
+// Source: arm_elementwise_mul_s16.
+func Mul16(p *MulParams, a, b, out []int16) error {
+	if err := firstErr(checkLen("Mul16", "second input", len(b), len(a)), checkLen("Mul16", "output", len(out), len(a))); err != nil {
+		return err
+	}
+	for i, v := range a {
+		out[i] = int16(fixp.Clamp(fixp.Requantize(int32(v)*int32(b[i]), p.Mult, p.Shift), p.ActMin, p.ActMax))
+	}
+	return nil
+}
