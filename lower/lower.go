@@ -304,7 +304,7 @@ func (r *Result) kernels(g *ir.Graph, table target.Table, o Options, d *dumper) 
 		choose(n)
 	}
 	if len(errs) > 0 {
-		return errs
+		return &Unplaced{Errors: errs, Graph: g, Choices: choices, Refused: r.Refused, Precision: r.Precision}
 	}
 	rules := func(n *ir.Node) target.Layout {
 		k := choose(n).Kernel
@@ -377,7 +377,21 @@ func floatWorks(g *ir.Graph, id int, table target.Table, o Options) bool {
 	return false
 }
 
+// unsupported stands for the kernel of a node that has none.
 var unsupported = &target.Kernel{Name: "none", Library: "none"}
+
+// Placed reports a choice that has a kernel.
+func Placed(c target.Choice) bool { return c.Kernel != unsupported }
+
+// Unplaced says which nodes of a graph no kernel takes (one error each), and
+// what became of the others.
+type Unplaced struct {
+	Errors
+	Graph     *ir.Graph
+	Choices   map[*ir.Node]target.Choice // Kernel "none" where there is no kernel
+	Refused   []Refusal
+	Precision string
+}
 
 // Errors are all the nodes that could not be lowered.
 type Errors []error

@@ -56,6 +56,8 @@ func (c *cli) compile(args []string) error {
 	if _, ok := gate.(*driver.GateError); gate != nil && !ok {
 		return gate
 	}
+	// The folder is written also beyond a gate: it is whole, and its report.json
+	// is what a CI job shows.
 	dir := o.OutDir()
 	if err := o.Write(dir); err != nil {
 		return err
@@ -85,22 +87,27 @@ func (c *cli) verify(args []string) error {
 		return err
 	}
 	gate := o.Gates()
+	if _, ok := gate.(*driver.GateError); gate != nil && !ok {
+		return gate
+	}
 	if c.cfg.Out != "" {
 		if err := o.Write(c.cfg.Out); err != nil {
 			return err
 		}
 	}
 	c.progress.done()
-	if v.Mismatches > 0 {
-		c.status = exitDiffer
-	}
 	if c.cfg.JSON {
 		if err := c.json(v); err != nil {
 			return err
 		}
-		return gate
+	} else {
+		fmt.Fprint(c.out, v.Text())
 	}
-	fmt.Fprint(c.out, v.Text())
+	if v.Mismatches > 0 { // weighs more than a gate
+		c.gate(gate)
+		c.status = exitDiffer
+		return nil
+	}
 	return gate
 }
 
@@ -108,11 +115,7 @@ func (c *cli) run(args []string) error {
 	if err := c.model(args); err != nil {
 		return err
 	}
-	dir := c.cfg.Out
-	if dir == "" {
-		dir = "."
-	}
-	if err := c.cfg.RunModel(dir); err != nil {
+	if err := c.cfg.RunModel(); err != nil {
 		return err
 	}
 	c.warnings(c.cfg.Warnings())
@@ -156,11 +159,24 @@ func (c *cli) explain(args []string) error {
 	}
 	o, err := c.cfg.Compile()
 	if err != nil {
+		if r := c.cfg.Refusals(err); r != nil {
+			c.progress.done()
+			if c.cfg.JSON {
+				if e := c.json(r); e != nil {
+					return e
+				}
+			} else {
+				fmt.Fprint(c.out, r.Text())
+			}
+		}
 		return err
 	}
 	c.progress.done()
 	if c.cfg.JSON {
-		return c.json(o.Report)
+		if err := c.json(o.Report); err != nil {
+			return err
+		}
+		return o.Gates()
 	}
 	fmt.Fprint(c.out, o.Explain())
 	return o.Gates()
@@ -170,16 +186,10 @@ func (c *cli) legalize(args []string) error {
 	if err := c.model(args); err != nil {
 		return err
 	}
-	if c.outputs != "" && len(c.only) > 0 {
-		return &driver.UsageError{Msg: "--outputs rewrites the whole model; it does not go with --only"}
+	if c.outputs == "" && c.fs.Changed("outputs") {
+		return &driver.UsageError{Msg: "--outputs: want native or original"}
 	}
-	var l *driver.Rewritten
-	var err error
-	if c.outputs != "" {
-		l, err = c.cfg.Legalize4D(c.outputs)
-	} else {
-		l, err = c.cfg.LegalizeModel(c.only)
-	}
+	l, err := c.cfg.LegalizeModel(c.only, c.outputs)
 	if err != nil {
 		return err
 	}
@@ -204,14 +214,13 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 	if path == "" {
 		path = strings.TrimSuffix(filepath.Base(c.cfg.Model), ".onnx") + suffix // here, as compile: models may lie where nobody writes
 	}
-	if !c.reportOnly {
-		if err := driver.WriteFile(path, l.Model); err != nil {
-			return err
-		}
+	if l.Differs != nil {
+		c.status = exitDiffer
+		fmt.Fprintf(c.err, "nncc: %v\nnncc: nothing is written\n", l.Differs)
 	}
-	if l.Native != nil && !c.reportOnly {
-		// How the original outputs are rebuilt from the accelerator's.
-		if err := driver.WriteFile(path+".json", driver.JSON(l.Native)); err != nil {
+	write := !c.reportOnly && l.Differs == nil
+	if write {
+		if err := l.Write(path); err != nil {
 			return err
 		}
 	}
@@ -219,8 +228,11 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 		return c.json(l)
 	}
 	fmt.Fprint(c.out, l.Text())
-	if !c.reportOnly {
+	if write {
 		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", path, len(l.Model))
+	}
+	if write && l.Native != nil {
+		fmt.Fprintf(c.out, "its outputs are the accelerator's; %s.json says how the original ones follow (--outputs original appends the nodes that do it)\n", path)
 	}
 	return nil
 }

@@ -159,9 +159,7 @@ func (c *cli) fail(err error) int {
 		fmt.Fprintf(c.err, "nncc: error: %v\n", err)
 		return exitTool
 	case errors.As(err, &gate):
-		for _, r := range gate.Reasons {
-			fmt.Fprintf(c.err, "nncc: gate: %s\n", r)
-		}
+		c.gate(gate)
 		return exitGate
 	case errors.As(err, &rerr):
 		fmt.Fprintf(c.err, "nncc: error: %v\n", err)
@@ -172,6 +170,16 @@ func (c *cli) fail(err error) int {
 		fmt.Fprintf(c.err, "nncc: error: %s\n", l)
 	}
 	return exitUsage
+}
+
+// gate says which gates were exceeded, if any.
+func (c *cli) gate(err error) {
+	var g *driver.GateError
+	if errors.As(err, &g) {
+		for _, r := range g.Reasons {
+			fmt.Fprintf(c.err, "nncc: gate: %s\n", r)
+		}
+	}
 }
 
 // bug reports a fault of nncc itself, with what is needed to reproduce it.

@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 )
 
 func TestMain(m *testing.M) {
@@ -47,6 +51,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status,
+			"onnx":   writeONNX,
 		},
 	})
 }
@@ -66,6 +71,21 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if want := args[0]; want != itoa(got) {
 		ts.Fatalf("exit status %d, want %s\nstdout: %s\nstderr: %s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
 	}
+}
+
+// writeONNX IR FILE writes a graph in its text form (ir/README.md) as ONNX:
+// small models stand in the scripts that use them.
+func writeONNX(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: onnx graph.ir model.onnx")
+	}
+	g, err := ir.Parse(ts.ReadFile(args[0]), op.Get)
+	ts.Check(err)
+	m, err := onnx.Export(g, onnx.ExportOptions{})
+	ts.Check(err)
+	b, err := onnx.Marshal(m)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o666))
 }
 
 func itoa(n int) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -13,7 +14,7 @@ import (
 func surgeryFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringP("file", "f", "", "the script: `FILE.yaml`")
 	fs.Bool("steps", false, "list the steps that a script may have")
-	fs.StringVar(&c.cfg.Out, "out", "", "`FILE.onnx` to write (default: the model's name with -surgery)")
+	fs.StringVar(&c.cfg.Out, "out", "", "`FILE.onnx` to write (default: the model's name with -surgery, in the current folder)")
 	fs.StringArrayVar(&c.cfg.Inputs, "input", nil, "inputs to compare with: `NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
 	fs.IntVar(&c.cfg.Cases, "cases", 3, "inputs that a comparison runs, seeded ones behind those given")
 	fs.StringArrayVar(&c.cfg.Dims, "dim", nil, "size of a symbolic dimension in comparisons: `NAME=N` (repeatable)")
@@ -42,7 +43,7 @@ func (c *cli) surgery(args []string) error {
 	c.warnings(s.Warnings)
 	path := c.cfg.Out
 	if path == "" {
-		path = strings.TrimSuffix(c.cfg.Model, ".onnx") + "-surgery.onnx"
+		path = strings.TrimSuffix(filepath.Base(c.cfg.Model), ".onnx") + "-surgery.onnx" // here, as legalize
 	}
 	if s.Differs == nil {
 		if err := s.Write(path); err != nil {

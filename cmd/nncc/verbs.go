@@ -28,7 +28,7 @@ func init() {
 		"run":      {"MODEL.onnx", "run the reference interpreter: the float model, or with --board the program that would be emitted", "nncc run --input image.npy --out result model.onnx", runFlags, (*cli).run},
 		"check":    {"MODEL.onnx", "is this a valid ONNX model? lists all findings", "nncc check model.onnx", checkFlags, (*cli).check},
 		"explain":  {"MODEL.onnx", "a row per node: shape, MACs, where it runs, why better kernels refused it", "nncc explain -board cortex-m4 model.onnx", compileFlags, (*cli).explain},
-		"legalize": {"MODEL.onnx", "write the legalised float graph as ONNX", "nncc legalize --only bn-fold model.onnx --out folded.onnx", legalizeFlags, (*cli).legalize},
+		"legalize": {"MODEL.onnx", "write the legalised float graph as ONNX, compared with the model as it was", "nncc legalize --outputs native model.onnx --out model_4d.onnx", legalizeFlags, (*cli).legalize},
 		"quantize": {"MODEL.onnx", "write the quantised graph as QDQ ONNX that ONNX Runtime runs", "nncc quantize --calib samples.npz model.onnx --out model_int8.onnx", quantizeFlags, (*cli).quantize},
 		"profile":  {"MODEL.onnx [OTHER.onnx]", "instructions, MACs and bytes per layer under QEMU; two models give before and after", "nncc profile -board cortex-m4 model.onnx", verifyFlags, (*cli).profile},
 		"boards":   {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
@@ -77,7 +77,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	c.cfg = driver.Defaults()
 	f := &c.cfg
 	fs.StringVar(&f.Board, "board", "", "target `NAME or FILE.yaml`; `nncc boards` lists them")
-	fs.StringVar(&f.Out, "out", "", "output `DIR` (or file)")
+	fs.StringVar(&f.Out, "out", "", "output `DIR` (or file); a folder that nncc did not write must be empty")
 	fs.StringVar(&f.Name, "name", "", "C prefix (default: the model's file name)")
 	fs.StringArrayVar(&f.Calib, "calib", nil, "calibration inputs: `PATH` of a .npy, .npz or folder (repeatable)")
 	fs.StringVar(&f.CalibMethod, "calib-method", f.CalibMethod, "minmax, percentile, mse or entropy")
@@ -87,9 +87,9 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.FixedWeights, "fixed-point-weights", "", "nnabla's converter: `n=8,sign=1,delta=auto-pow2`")
 	fs.StringVar(&f.FixedActs, "fixed-point-activations", "", "nnabla's converter: `n=8,sign=0,delta=X`")
 	fs.StringArrayVar(&f.Dims, "dim", nil, "pin a symbolic dimension: `NAME=N` (repeatable)")
-	fs.StringArrayVar(&f.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE` (repeatable)")
+	fs.StringArrayVar(&f.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE`, a number, numbers with commas, or a .npy file (repeatable)")
 	fs.StringArrayVar(&f.Functions, "functions", nil, "`FILE` of ONNX functions for custom operators, ONNX or ONNX text (repeatable)")
-	fs.IntVar(&f.MaxSegments, "max-segments", f.MaxSegments, "gate: at most `N` accelerator segments")
+	fs.IntVar(&f.MaxSegments, "max-segments", f.MaxSegments, "gate: at most `N` accelerator segments; a gate that is exceeded is exit status 3, the folder is written all the same")
 	fs.IntVar(&f.MaxFallback, "max-fallback", f.MaxFallback, "gate: at most `N` compute nodes outside the segments")
 	fs.StringVar(&f.MaxRAM, "max-ram", "", "gate: arena `BYTES`")
 	fs.StringVar(&f.MaxFlash, "max-flash", "", "gate: `BYTES` of code, constants and weights")
@@ -142,7 +142,8 @@ func tableFlags(c *cli, fs *pflag.FlagSet) {
 func legalizeFlags(c *cli, fs *pflag.FlagSet) {
 	commonFlags(c, fs)
 	fs.StringSliceVar(&c.only, "only", nil, "run only these passes: `NAME,...` (`nncc passes` lists them)")
-	fs.StringVar(&c.outputs, "outputs", "", "4-D form for accelerators: `native` (their outputs, and FILE.json that says how the original ones are rebuilt) or original")
+	fs.StringVar(&c.outputs, "outputs", "", "`FORM` on 4-D tensors: native (the accelerator's outputs, and FILE.json that says how the original ones are rebuilt; the default) or original. Without it, --only, --legalize off, a board without an accelerator and quantised models keep the model's ranks and outputs")
+	fs.StringArrayVar(&c.cfg.Inputs, "input", nil, "inputs to compare with, beside seeded ones: `NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
 	fs.BoolVar(&c.reportOnly, "report-only", false, "write nothing, only report")
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
 }

@@ -3,6 +3,7 @@ package onnx
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +70,13 @@ func inputNames(gp *pb.GraphProto) []string {
 func bind(name string, d *tensor.Dense, t ir.Type) (*tensor.Dense, error) {
 	c := d.Cast(t.DType)
 	want := t.Elems()
+	if d.DType.IsFloat() && !t.DType.IsFloat() {
+		for i := range d.Len() {
+			if x := d.Float(i); x != math.Trunc(x) {
+				return nil, &ir.Diag{Code: "set-type", Node: "--set " + name, Msg: fmt.Sprintf("is %g, the input is of type %s", x, t.DType.ONNXName())}
+			}
+		}
+	}
 	switch {
 	case c.Len() == want:
 		return c.Reshaped(t.Shape), nil

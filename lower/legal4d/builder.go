@@ -26,6 +26,7 @@ type builder struct {
 	left   []Left
 	cur    *ir.Node             // node being rewritten
 	memo   map[string]*ir.Value // data movement made so far
+	math   bool                 // sums are taken in another order, or may be
 	consts map[string]*ir.Value
 }
 

@@ -106,6 +106,7 @@ func without(as, drop []int) []int {
 
 // lanes computes an operator along one dimension, on C.
 func lanes(b *builder, n *ir.Node) ([]*rep, error) {
+	b.math = true
 	rank := n.In[0].Type.Rank()
 	def := -1
 	arg := n.Op.Name == "ArgMax" || n.Op.Name == "ArgMin"
@@ -156,6 +157,7 @@ func lanes(b *builder, n *ir.Node) ([]*rep, error) {
 // trailing dimensions only: it stands between two transpositions that put C
 // last, which in a channels-last memory move nothing.
 func layerNorm(b *builder, n *ir.Node) ([]*rep, error) {
+	b.math = true
 	for _, v := range n.Out[1:] {
 		if len(v.Uses()) > 0 || b.old.IsOutput(v) {
 			return nil, no("its mean or deviation is read")
@@ -245,6 +247,7 @@ func reduces(b *builder, n *ir.Node) ([]*rep, error) {
 }
 
 func (b *builder) reduce(n *ir.Node, p *part, axes []int) (*part, error) {
+	b.math = true
 	var own []int
 	for _, d := range axes {
 		own = append(own, p.atomsOf(d)...)

@@ -159,6 +159,7 @@ func (b *builder) moveToChannels(p *part, kd int) (*part, error) {
 }
 
 func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, w, bias *tensor.Dense) (*part, error) {
+	b.math = true
 	m, k := w.Shape[0], w.Shape[1]
 	// where index k of the matrix lies in [C, H, W]
 	one := make([]int, len(p.dims))
@@ -328,6 +329,7 @@ func (b *builder) matrices(n *ir.Node, p, q *part, rank int) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.math = true
 	v, err := b.emit(n.Op, "", n.Attrs.Clone(), p2.val, q2.val)
 	if err != nil {
 		return nil, err

@@ -61,6 +61,9 @@ type Result struct {
 	Outputs  []Output
 	Left     []Left
 	Rewrites []pass.Rewrite
+	// Moved: beside Rewrites only data was moved, and operators that compute
+	// element by element; no sum was touched.
+	Moved bool
 }
 
 // Prepare are the float passes that Run runs first.
@@ -103,6 +106,7 @@ func Run(g *ir.Graph, opt Options) (*Result, error) {
 		}
 	}
 	b.cur = nil
+	r.Moved = !b.math
 	if err := b.outputs(r); err != nil {
 		return nil, err
 	}

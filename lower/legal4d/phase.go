@@ -32,6 +32,7 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 	if len(stride) != 2 || stride[0] != 1 || slices.Contains(deconvStrides, stride[1]) || len(dil) > 0 && (dil[0] != 1 || dil[1] != 1) || n.Out[0].Type.Shape[2] != 1 {
 		return nil, keep
 	}
+	b.math = true
 	s, k := stride[1], w.Shape[3]
 	cin, cout, l := w.Shape[0], w.Shape[1], x[3]
 	taps := (k + s - 1) / s

@@ -2,6 +2,7 @@ package target
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/nncc/nncc/ir"
@@ -124,6 +125,14 @@ func NewTable(libs ...[]*Kernel) Table {
 	return t
 }
 
+// Nearest are the refusals with the fewest reasons first: what stands between a
+// node and its nearest kernel is what a user wants to read first.
+func (c Choice) Nearest() []Rejection {
+	rs := slices.Clone(c.Rejected)
+	slices.SortStableFunc(rs, func(a, b Rejection) int { return len(a.Reasons) - len(b.Reasons) })
+	return rs
+}
+
 // Choose takes the first kernel without objection.
 func (t Table) Choose(n *ir.Node, o *Options) (Choice, error) {
 	var c Choice
@@ -138,7 +147,7 @@ func (t Table) Choose(n *ir.Node, o *Options) (Choice, error) {
 	msg := "no kernel implements this operator"
 	if len(c.Rejected) > 0 {
 		msg = "no kernel takes this node"
-		for _, r := range c.Rejected {
+		for _, r := range c.Nearest() {
 			for _, x := range r.Reasons {
 				msg += fmt.Sprintf("; %s: %s", r.Kernel, x.Text)
 			}

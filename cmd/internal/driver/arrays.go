@@ -1,12 +1,14 @@
 package driver
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -123,17 +125,38 @@ func dequantised(d *tensor.Dense, t ir.Type) *tensor.Dense {
 	return out
 }
 
-// writeOutputs writes output_0.npy, output_1.npy, ... into dir and notes them.
+// runReport is run.json beside the outputs of a run: what they are.
+type runReport struct {
+	Generator string      `json:"generator"`
+	Version   string      `json:"version"`
+	Model     string      `json:"model"`
+	Board     string      `json:"board,omitempty"`
+	Outputs   []runOutput `json:"outputs"`
+	Files     []string    `json:"files"`
+}
+
+type runOutput struct {
+	File  string `json:"file"`
+	Name  string `json:"name"`
+	DType string `json:"dtype"`
+	Shape []int  `json:"shape"`
+}
+
+// writeOutputs writes output_0.npy, output_1.npy, ... and run.json as the
+// folder dir and notes them.
 func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, g *ir.Graph) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
+	r := runReport{Generator: "nncc", Version: Version, Model: filepath.Base(c.Model), Board: c.Board, Outputs: []runOutput{}, Files: []string{runManifest}}
+	var files []codegen.File
 	for i, d := range outs {
-		path := filepath.Join(dir, fmt.Sprintf("output_%d.npy", i))
-		if err := npz.WriteNpyFile(path, npz.FromTensor(d)); err != nil {
+		name := fmt.Sprintf("output_%d.npy", i)
+		var b bytes.Buffer
+		if err := npz.WriteNpy(&b, npz.FromTensor(d)); err != nil {
 			return err
 		}
-		c.Written = append(c.Written, fmt.Sprintf("wrote %s: %s, %s%v", path, g.OutNames[i], d.DType, d.Shape))
+		files = append(files, codegen.File{Path: name, Data: b.Bytes()})
+		r.Outputs = append(r.Outputs, runOutput{name, g.OutNames[i], d.DType.ONNXName(), append([]int{}, d.Shape...)})
+		r.Files = append(r.Files, name)
+		c.Written = append(c.Written, fmt.Sprintf("wrote %s: %s, %s%v", filepath.Join(dir, name), g.OutNames[i], d.DType, d.Shape))
 	}
-	return nil
+	return writeFolder(dir, runManifest, append(files, codegen.File{Path: runManifest, Data: toJSON(r)}))
 }

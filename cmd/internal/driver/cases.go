@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -197,8 +198,16 @@ func reader(path string) (func(string) (*tensor.Dense, error), error) {
 	}, nil
 }
 
-// RunModel is the verb run: the float model, or with --board the program.
-func (c *Config) RunModel(dir string) error {
+// RunModel is the verb run: the float model, or with --board the program. The
+// outputs become the folder --out, by default one called after the model.
+func (c *Config) RunModel() error {
+	dir := c.Out
+	if dir == "" {
+		dir = modelName(c.Model) + "-outputs"
+	}
+	if _, err := ours(dir, runManifest); err != nil {
+		return err // before any work
+	}
 	if c.Board == "" {
 		return c.runFloat(dir)
 	}
@@ -213,13 +222,9 @@ func (c *Config) RunModel(dir string) error {
 	if err != nil {
 		return err
 	}
-	opt, err := c.lowerOptions(spec, g)
+	res, err := c.program(g, spec)
 	if err != nil {
 		return err
-	}
-	res, err := lower.Run(g, opt)
-	if err != nil {
-		return &InputError{err}
 	}
 	in, err := readInputs(c.Inputs, inputNames(res.Graph))
 	if err != nil {
@@ -238,4 +243,26 @@ func (c *Config) RunModel(dir string) error {
 		}
 	}
 	return c.writeOutputs(dir, outs, res.Graph)
+}
+
+// program is the graph that would be emitted for a board.
+func (c *Config) program(g *ir.Graph, spec *boards.Spec) (res *lower.Result, err error) {
+	opt, err := c.lowerOptions(spec, g)
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.openDump()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if e := d.close(); err == nil {
+			err = e
+		}
+	}()
+	opt.Dump = d.stages()
+	if res, err = lower.Run(g, opt); err != nil {
+		return nil, &InputError{err}
+	}
+	return res, nil
 }

@@ -3,7 +3,6 @@ package driver
 import (
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -35,7 +34,7 @@ type Compiled struct {
 }
 
 // Compile does everything but write files.
-func (c *Config) Compile() (*Compiled, error) {
+func (c *Config) Compile() (out *Compiled, err error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -52,7 +51,16 @@ func (c *Config) Compile() (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.lower(m, g, spec, prefix)
+	d, err := c.openDump()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if e := d.close(); err == nil {
+			err = e
+		}
+	}()
+	return c.lower(m, g, spec, prefix, d)
 }
 
 // core is what kernel choice needs to know about the board.
@@ -64,7 +72,7 @@ func core(s *boards.Spec) target.Core {
 func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
 	o := lower.Options{
 		Precision: c.Precision, Legalize: c.Legalize == "on", DeadChannels: c.DeadChannels == "on", FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
-		Target: target.Options{Core: core(spec), Kernels: c.Kernels}, Libraries: spec.Kernels, Dump: c.dump(),
+		Target: target.Options{Core: core(spec), Kernels: c.Kernels}, Libraries: spec.Kernels,
 	}
 	if len(spec.Accelerators) > 0 {
 		a := spec.Accelerators[0]
@@ -120,12 +128,13 @@ func (c *Config) quantOptions(g *ir.Graph) (quant.Options, error) {
 	return q, nil
 }
 
-func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix string) (*Compiled, error) {
+func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix string, d *dump) (*Compiled, error) {
 	out := &Compiled{Config: c, Board: spec, Model: m, Float: g.Clone()}
 	opt, err := c.lowerOptions(spec, g)
 	if err != nil {
 		return nil, err
 	}
+	opt.Dump = d.stages()
 	c.note("lowering for %s", spec.Name)
 	if out.Lowered, err = lower.Run(g, opt); err != nil {
 		return nil, &InputError{err}
@@ -137,10 +146,8 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	if out.Program, err = schedule.Build(out.Lowered.Graph, out.Lowered.Low); err != nil {
 		return nil, err
 	}
-	if c.DumpIR != "" {
-		if err := os.WriteFile(filepath.Join(c.DumpIR, "program.txt"), []byte(out.Program.String()), 0o666); err != nil {
-			return nil, err
-		}
+	if err := d.program(out.Program.String()); err != nil {
+		return nil, err
 	}
 	out.memoryWarnings()
 	c.note("generating C")
@@ -188,27 +195,6 @@ func (o *Compiled) memoryWarnings() {
 	}
 	if have := o.Board.Memory.Capacity("arena"); have > 0 && uint64(o.Program.ArenaBytes) > have {
 		o.Config.warn(fmt.Sprintf("the arena needs %d bytes, %s has %d for it: %d bytes are missing", o.Program.ArenaBytes, o.Board.Name, have, uint64(o.Program.ArenaBytes)-have))
-	}
-}
-
-// dump writes the graph after every stage, when asked to.
-func (c *Config) dump() func(string, *ir.Graph) error {
-	if c.DumpIR == "" {
-		return nil
-	}
-	return func(name string, g *ir.Graph) error {
-		if err := os.MkdirAll(c.DumpIR, 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(c.DumpIR, name+".ir"), []byte(g.String()), 0o666); err != nil {
-			return err
-		}
-		b, err := exportBytes(g, true)
-		if err != nil {
-			c.warn(fmt.Sprintf("--dump-ir: %s.onnx: %v", name, err))
-			return nil
-		}
-		return os.WriteFile(filepath.Join(c.DumpIR, name+".onnx"), b, 0o666)
 	}
 }
 

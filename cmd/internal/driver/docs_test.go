@@ -14,8 +14,66 @@ import (
 // relative path next to the document.
 var codeSpan = regexp.MustCompile("`([A-Za-z0-9_.][A-Za-z0-9_./-]*)`")
 
+// pathTables are the headings of table columns whose entries are files and
+// folders beside the document, or from the root.
+var pathTables = regexp.MustCompile(`^\|\s*(folder|files?|package|script|file or folder)\s*\|`)
+
+// tablePaths are the paths in the first column of such tables of a document:
+// every code span of a row, a_*.go being a pattern.
+func tablePaths(doc string) []string {
+	var out []string
+	in := false
+	for _, line := range strings.Split(doc, "\n") {
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			in = false
+		case pathTables.MatchString(line):
+			in = true
+		case in:
+			first, _, _ := strings.Cut(line[1:], "|")
+			for _, m := range tableSpan.FindAllStringSubmatch(first, -1) {
+				out = append(out, m[1])
+			}
+		}
+	}
+	return out
+}
+
+var tableSpan = regexp.MustCompile("`([^`]+)`")
+
+// missingTablePaths are those that exist neither beside the document nor from
+// the root.
+func missingTablePaths(root, folder, doc string) []string {
+	var out []string
+	for _, name := range tablePaths(doc) {
+		found := false
+		for _, base := range []string{folder, root} {
+			m, err := filepath.Glob(filepath.Join(base, filepath.FromSlash(strings.TrimSuffix(name, "/"))))
+			found = found || err == nil && len(m) > 0
+		}
+		if !found {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// TestTablePaths: the check itself finds a row about what is not there.
+func TestTablePaths(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []string{"here", "a_1.go"} {
+		if err := os.WriteFile(filepath.Join(dir, n), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doc := "| folder | what |\n| --- | --- |\n| `here/`, `gone/` | `not looked at` |\n| `a_*.go` | |\n\n| name |\n| --- |\n| `other` |\n"
+	if got := missingTablePaths(t.TempDir(), dir, doc); len(got) != 1 || got[0] != "gone/" {
+		t.Errorf("missing: %q, want gone/", got)
+	}
+}
+
 // TestDocsNamePathsThatExist keeps documentation true: a path named in any
-// README exists.
+// README exists, and so does everything that a table of files or folders lists.
 func TestDocsNamePathsThatExist(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	top := map[string]bool{}
@@ -44,6 +102,9 @@ func TestDocsNamePathsThatExist(t *testing.T) {
 		b, err := os.ReadFile(p)
 		if err != nil {
 			return err
+		}
+		for _, name := range missingTablePaths(root, filepath.Dir(p), string(b)) {
+			t.Errorf("%s has a table row for `%s`, which does not exist", strings.TrimPrefix(p, root+"/"), name)
 		}
 		for _, m := range codeSpan.FindAllStringSubmatch(string(b), -1) {
 			name := strings.TrimSuffix(m[1], "/")

@@ -26,11 +26,7 @@ func (o *Compiled) Explain() string {
 		if l.Route != "" && l.Route != l.Kernel {
 			kernel += " -> " + l.Route
 		}
-		where := s.Low.Library
-		if where == "nncc" {
-			where = "portable C"
-		}
-		rows = append(rows, []string{fmt.Sprint(i), l.Name, l.Op, outputs(s.Node), fmt.Sprint(l.MACs), where, kernel})
+		rows = append(rows, []string{fmt.Sprint(i), l.Name, l.Op, strings.Join(outTypes(s.Node), " "), fmt.Sprint(l.MACs), library(s.Low.Library), kernel})
 	}
 	b.WriteString(table(rows))
 	fmt.Fprintf(&b, "%d steps, %d MACs, arena %d bytes (lower bound %d), weights %d bytes\n", len(r.Layers), total, r.Memory.ArenaBytes, r.Memory.LowerBoundBytes, r.Memory.WeightsBytes)
@@ -69,12 +65,21 @@ func (o *Compiled) Explain() string {
 	return b.String()
 }
 
-func outputs(n *ir.Node) string {
+// library is how tables call a kernel library.
+func library(name string) string {
+	if name == "nncc" {
+		return "portable C"
+	}
+	return name
+}
+
+// outTypes are element types and shapes of the outputs of a node.
+func outTypes(n *ir.Node) []string {
 	var s []string
 	for _, v := range n.Out {
 		s = append(s, fmt.Sprintf("%s%v", v.Type.DType, v.Type.Shape))
 	}
-	return strings.Join(s, " ")
+	return s
 }
 
 // table aligns columns; numbers on the right.

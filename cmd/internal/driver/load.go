@@ -2,6 +2,7 @@ package driver
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
@@ -48,17 +49,42 @@ func (c *Config) importModel(m *onnx.Model, shapes map[string][]int) (*ir.Graph,
 	return onnx.OpenModel(m, opt)
 }
 
-// constant reads the VALUE of --set: a number, or a .npy file.
+// constant reads the VALUE of --set: a number, which fills the input, numbers
+// with commas between them, or a .npy file. The importer brings it to the
+// input's type and checks its shape.
 func constant(name, v string) (*tensor.Dense, error) {
-	if i, err := strconv.ParseInt(v, 10, 64); err == nil {
-		return tensor.Scalar(i), nil
-	}
-	if f, err := strconv.ParseFloat(v, 64); err == nil {
-		return tensor.Scalar(f), nil
+	if d := numbers(v); d != nil {
+		return d, nil
 	}
 	d, err := readNpy(v)
 	if err != nil {
-		return nil, usage("--set %s=%s: want a number or a .npy file (%v)", name, v, err)
+		return nil, usage("--set %s=%s: want a number, numbers with commas between them, or a .npy file (%v)", name, v, err)
 	}
 	return d, nil
+}
+
+// numbers reads 3, 0.5 or 1,2,3; nil for anything else. They are integers
+// unless one is not.
+func numbers(v string) *tensor.Dense {
+	var ints []int64
+	var floats []float64
+	for _, s := range strings.Split(v, ",") {
+		s = strings.TrimSpace(s)
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return nil
+		}
+		floats = append(floats, f)
+		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+			ints = append(ints, i)
+		}
+	}
+	shape := []int{len(floats)}
+	if len(floats) == 1 {
+		shape = nil
+	}
+	if len(ints) == len(floats) {
+		return tensor.Of(shape, ints)
+	}
+	return tensor.Of(shape, floats)
 }

@@ -3,7 +3,9 @@ package driver
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/mla"
 )
 
 // accelerated fills segments, fallback and rejections of a board with an
@@ -23,11 +25,7 @@ func (r *Report) accelerated(o *Compiled) {
 	refused := map[*ir.Node][]target.Reason{}
 	for _, x := range o.Lowered.Refused {
 		refused[x.Node] = x.Reasons
-		j := ReportRejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: kind, Reasons: []ReportReason{}}
-		for _, y := range x.Reasons {
-			j.Reasons = append(j.Reasons, ReportReason{y.Code, y.Text})
-		}
-		r.Rejections = append(r.Rejections, j)
+		r.Rejections = append(r.Rejections, refusal(x))
 	}
 	for _, n := range o.Lowered.Graph.Nodes {
 		if n.Op == op.Segment {
@@ -48,6 +46,15 @@ func (r *Report) accelerated(o *Compiled) {
 		}
 		r.Fallback = append(r.Fallback, f)
 	}
+}
+
+// refusal is a node that the accelerator does not take.
+func refusal(x lower.Refusal) ReportRejection {
+	j := ReportRejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: mla.Kind, Reasons: []ReportReason{}}
+	for _, y := range x.Reasons {
+		j.Reasons = append(j.Reasons, ReportReason{y.Code, y.Text})
+	}
+	return j
 }
 
 func nodeName(n *ir.Node) string {

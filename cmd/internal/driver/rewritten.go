@@ -2,14 +2,11 @@ package driver
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"strings"
 
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
-
 	"github.com/nncc/nncc/ir/pass"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
@@ -31,16 +28,20 @@ type Rewritten struct {
 	Left []legal4d.Left `json:"left,omitempty"`
 	// Differences compare the rewritten model with the original.
 	Differences []Difference `json:"differences,omitempty"`
-	nodes       [2]int
+	// Differs is set where a difference is larger than the rewrites explain;
+	// nothing is to be written then.
+	Differs error `json:"-"`
+	nodes   [2]int
 }
 
-// Difference compares one output over the inputs tried.
-type Difference struct {
-	Output string  `json:"output"`
-	Min    float64 `json:"min"` // of rewritten minus original
-	Max    float64 `json:"max"`
-	// Relative is the largest magnitude of the difference over that of the output.
-	Relative float64 `json:"relative"`
+// Write puts the model at path and, where its outputs are an accelerator's, the
+// description of how the original ones are rebuilt at path.json: both or none.
+func (r *Rewritten) Write(path string) error {
+	files := []codegen.File{{Path: path, Data: r.Model}}
+	if r.Native != nil {
+		files = append(files, codegen.File{Path: path + ".json", Data: toJSON(r.Native)})
+	}
+	return replaceFiles(files)
 }
 
 // Text lists the rewrites.
@@ -53,82 +54,63 @@ func (r *Rewritten) Text() string {
 		fmt.Fprintf(&b, "not 4-D: %s %s: %s\n", l.Op, l.Node, l.Reason)
 	}
 	for _, d := range r.Differences {
-		fmt.Fprintf(&b, "output %s: difference to the original from %.3g to %.3g, %.2g of the largest value\n", d.Output, d.Min, d.Max, d.Relative)
+		b.WriteString(d.String() + "\n")
 	}
 	fmt.Fprintf(&b, "%d nodes before, %d after\n", r.nodes[0], r.nodes[1])
 	return b.String()
 }
 
-// LegalizeModel runs the float passes (all, or those named) and exports.
-func (c *Config) LegalizeModel(only []string) (*Rewritten, error) {
+// LegalizeModel writes the rewritten float model, compared with the model as it was.
+//
+// outputs chooses the form: native is on 4-D tensors with an accelerator's own
+// outputs, original has the nodes that rebuild the original outputs behind
+// them. Without a choice (""), the form is that of what the model is for: with
+// passes named (only), with --legalize off, for a board without an accelerator
+// and for a quantised model it keeps its ranks and outputs; else it is native.
+func (c *Config) LegalizeModel(only []string, outputs string) (*Rewritten, error) {
+	if outputs != "" {
+		if err := oneOf("outputs", outputs, "native", "original"); err != nil {
+			return nil, err
+		}
+		if len(only) > 0 {
+			return nil, usage("--outputs %s rewrites the whole model; it does not go with --only", outputs)
+		}
+	}
 	if err := c.Check(); err != nil {
 		return nil, err
+	}
+	accel := true
+	if c.Board != "" {
+		spec, err := c.board()
+		if err != nil {
+			return nil, err
+		}
+		accel = len(spec.Accelerators) > 0
 	}
 	_, g, err := c.load(nil)
 	if err != nil {
 		return nil, err
+	}
+	if outputs == "" && len(only) == 0 && accel && c.Legalize == "on" && !lower.Quantised(g) {
+		outputs = "native"
 	}
 	r := &Rewritten{Rewrites: []pass.Rewrite{}}
 	r.nodes[0] = len(g.Nodes)
-	passes := lower.FloatPasses(c.Legalize == "on")
-	if len(only) > 0 {
-		if passes, err = pass.Select(legal.Passes, only...); err != nil {
-			return nil, &UsageError{err.Error()}
-		}
+	var out, whole *ir.Graph
+	exact := false
+	if outputs == "" {
+		out, exact, err = c.legalRanks(g.Clone(), only, r)
+		whole = out
+	} else {
+		out, whole, exact, err = c.legal4D(g, outputs, r)
 	}
-	for _, p := range passes {
-		r.Passes = append(r.Passes, p.Name)
-	}
-	ctx := &pass.Ctx{}
-	if err := (&pass.Manager{Passes: passes}).Run(ctx, g); err != nil {
-		return nil, err
-	}
-	for _, w := range ctx.Warnings {
-		c.warn(w.Error())
-	}
-	r.Rewrites = append(r.Rewrites, ctx.Rewrites...)
-	r.nodes[1] = len(g.Nodes)
-	r.Warnings = append([]string{}, c.warnings...)
-	if r.Model, err = exportBytes(g, false); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// Legalize4D writes the model on 4-D tensors: with the accelerator's own
-// outputs (native) or with the original ones rebuilt, and compares both with
-// the original on seeded inputs.
-func (c *Config) Legalize4D(outputs string) (*Rewritten, error) {
-	if err := oneOf("outputs", outputs, "native", "original"); err != nil {
-		return nil, err
-	}
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	_, g, err := c.load(nil)
 	if err != nil {
 		return nil, err
 	}
-	if lower.Quantised(g) {
-		return nil, &InputError{fmt.Errorf("%s is quantised: the 4-D rewrites take float models", c.Model)}
-	}
-	res, err := legal4d.Run(g, legal4d.Options{})
-	if err != nil {
+	r.nodes[1] = len(out.Nodes)
+	if r.Differences, r.Differs, err = c.compare(g, whole, exact); err != nil {
 		return nil, err
 	}
-	whole, _, err := res.Original()
-	if err != nil {
-		return nil, err
-	}
-	r := &Rewritten{Passes: []string{"legal4d"}, Rewrites: append([]pass.Rewrite{}, res.Rewrites...), Left: res.Left}
-	if r.Differences, err = differences(g, whole); err != nil {
-		return nil, err
-	}
-	out := whole
-	if outputs == "native" {
-		out, r.Native = res.Native, res.Outputs
-	}
-	r.nodes = [2]int{len(g.Nodes), len(out.Nodes)}
 	r.Warnings = append([]string{}, c.warnings...)
 	if r.Model, err = exportBytes(out, false); err != nil {
 		return nil, err
@@ -136,41 +118,59 @@ func (c *Config) Legalize4D(outputs string) (*Rewritten, error) {
 	return r, nil
 }
 
-// triedInputs is how many seeded inputs two models are compared on.
-const triedInputs = 3
+// legalRanks runs the float passes (all, or those named) on g. exact: only data
+// was moved.
+func (c *Config) legalRanks(g *ir.Graph, only []string, r *Rewritten) (_ *ir.Graph, exact bool, err error) {
+	passes := lower.FloatPasses(c.Legalize == "on")
+	if len(only) > 0 {
+		if passes, err = pass.Select(legal.Passes, only...); err != nil {
+			return nil, false, &UsageError{err.Error()}
+		}
+	}
+	for _, p := range passes {
+		r.Passes = append(r.Passes, p.Name)
+	}
+	ctx := &pass.Ctx{}
+	if err := (&pass.Manager{Passes: passes}).Run(ctx, g); err != nil {
+		return nil, false, err
+	}
+	for _, w := range ctx.Warnings {
+		c.warn(w.Error())
+	}
+	r.Rewrites = append(r.Rewrites, ctx.Rewrites...)
+	return g, exactRewrites(ctx.Rewrites), nil
+}
 
-// differences runs two float graphs with the same inputs and outputs.
-func differences(a, b *ir.Graph) ([]Difference, error) {
-	out := make([]Difference, len(a.Out))
-	top := make([]float64, len(a.Out))
-	for k := 0; k < triedInputs; k++ {
-		r := rand.New(rand.NewPCG(uint64(k), 4))
-		var in []*tensor.Dense
-		for _, v := range a.In {
-			in = append(in, seeded(r, v.Type))
-		}
-		x, err := interpret(a, in)
-		if err != nil {
-			return nil, err
-		}
-		y, err := interpret(b, in)
-		if err != nil {
-			return nil, err
-		}
-		for i := range x {
-			d := &out[i]
-			d.Output = a.OutNames[i]
-			for e, n := 0, x[i].Len(); e < n; e++ {
-				u, v := x[i].Float(e), y[i].Float(e)
-				d.Min, d.Max = min(d.Min, v-u), max(d.Max, v-u)
-				top[i] = max(top[i], math.Abs(u))
-			}
+// exactRewrites: all of them were made by passes that keep every bit.
+func exactRewrites(rs []pass.Rewrite) bool {
+	for _, w := range rs {
+		if p := legal.Find(w.Pass); p == nil || p.Numerics != pass.Exact {
+			return false
 		}
 	}
-	for i := range out {
-		out[i].Relative = max(-out[i].Min, out[i].Max) / max(top[i], 1e-30)
+	return true
+}
+
+// legal4D brings g to 4-D: out is the form asked for, whole that with the
+// original outputs.
+func (c *Config) legal4D(g *ir.Graph, outputs string, r *Rewritten) (out, whole *ir.Graph, exact bool, err error) {
+	if lower.Quantised(g) {
+		return nil, nil, false, &InputError{fmt.Errorf("%s is quantised: --outputs %s takes float models; without it a quantised model is written on its own ranks", c.Model, outputs)}
 	}
-	return out, nil
+	res, err := legal4d.Run(g, legal4d.Options{})
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if whole, _, err = res.Original(); err != nil {
+		return nil, nil, false, err
+	}
+	r.Passes, r.Left = []string{"legal4d"}, res.Left
+	r.Rewrites = append(r.Rewrites, res.Rewrites...)
+	out = whole
+	if outputs == "native" {
+		out, r.Native = res.Native, res.Outputs
+	}
+	return out, whole, res.Moved && exactRewrites(res.Rewrites), nil
 }
 
 // QuantizeModel legalises, quantises and exports the QDQ graph.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/surgery"
@@ -123,37 +123,15 @@ func (c *Config) surgeryOptions(m *surgery.Model) (surgery.RunOptions, error) {
 // Write puts the result at path and the other files beside it: all of them, or
 // none where one cannot be written.
 func (s *Surgical) Write(path string) error {
-	type pending struct{ tmp, to string }
-	var files []pending
-	defer func() {
-		for _, f := range files {
-			os.Remove(f.tmp)
-		}
-	}()
-	dir := filepath.Dir(path)
-	for _, f := range append([]surgery.File{{Path: filepath.Base(path), Data: s.model}}, s.extra...) {
-		to := filepath.Join(dir, f.Path)
-		if to == filepath.Clean(path) && f.Path != filepath.Base(path) {
+	files := []codegen.File{{Path: path, Data: s.model}}
+	for _, f := range s.extra {
+		to := filepath.Join(filepath.Dir(path), f.Path)
+		if to == filepath.Clean(path) {
 			return &InputError{fmt.Errorf("file %s of a save step is that of the result", f.Path)}
 		}
-		if st, err := os.Stat(to); err == nil && st.IsDir() {
-			return &InputError{fmt.Errorf("%s is a folder; want a file", to)}
-		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			return &InputError{err}
-		}
-		tmp := filepath.Join(filepath.Dir(to), ".nncc-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(len(files)))
-		files = append(files, pending{tmp, to})
-		if err := os.WriteFile(tmp, f.Data, 0o644); err != nil {
-			return &InputError{err}
-		}
+		files = append(files, codegen.File{Path: to, Data: f.Data})
 	}
-	for _, f := range files {
-		if err := os.Rename(f.tmp, f.to); err != nil {
-			return &InputError{err}
-		}
-	}
-	return nil
+	return replaceFiles(files)
 }
 
 // Bytes is the size of the result.

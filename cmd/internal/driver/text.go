@@ -2,7 +2,6 @@ package driver
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -111,25 +110,4 @@ func ProfileText(vs []*Verdict) string {
 		fmt.Fprintf(&b, "after / before: %.3f instructions (%+.0f)\n", c/a, c-a)
 	}
 	return b.String()
-}
-
-// WriteFile replaces a file atomically.
-func WriteFile(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".nncc-")
-	if err != nil {
-		return &InputError{err}
-	}
-	defer os.Remove(f.Name())
-	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Chmod(f.Name(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

@@ -1,0 +1,69 @@
+package driver
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir"
+)
+
+// dump is the folder of --dump-ir: the graph after every stage, as text and as
+// ONNX. It appears when lowering ends, also when that fails: then it holds the
+// stages that were reached. A nil dump takes everything and writes nothing.
+type dump struct {
+	*folder
+	warn func(string)
+}
+
+func (c *Config) openDump() (*dump, error) {
+	if c.DumpIR == "" {
+		return nil, nil
+	}
+	f, err := newFolder(c.DumpIR, dumpManifest)
+	if err != nil {
+		return nil, err
+	}
+	return &dump{f, c.warn}, nil
+}
+
+// stages is the callback of the middle end, nil where nothing is dumped.
+func (d *dump) stages() func(string, *ir.Graph) error {
+	if d == nil {
+		return nil
+	}
+	return func(name string, g *ir.Graph) error {
+		if err := d.add(codegen.File{Path: name + ".ir", Data: []byte(g.String())}); err != nil {
+			return err
+		}
+		b, err := exportBytes(g, true)
+		if err != nil {
+			d.warn(fmt.Sprintf("--dump-ir: %s.onnx: %v", name, err))
+			return nil
+		}
+		return d.add(codegen.File{Path: name + ".onnx", Data: b})
+	}
+}
+
+func (d *dump) program(text string) error {
+	if d == nil {
+		return nil
+	}
+	return d.add(codegen.File{Path: "program.txt", Data: []byte(text)})
+}
+
+// close puts the folder in its place.
+func (d *dump) close() error {
+	if d == nil {
+		return nil
+	}
+	defer d.discard()
+	m := struct {
+		Generator string   `json:"generator"`
+		Version   string   `json:"version"`
+		Files     []string `json:"files"`
+	}{"nncc", Version, append(d.files, dumpManifest)}
+	if err := d.add(codegen.File{Path: dumpManifest, Data: toJSON(m)}); err != nil {
+		return err
+	}
+	return d.commit()
+}

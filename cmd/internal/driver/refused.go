@@ -1,0 +1,173 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/surgery"
+)
+
+// Refusals is what explain prints for a model that does not compile because of
+// some of its nodes: every node as far as it got, and all reasons. Its keys are
+// those of report.json.
+type Refusals struct {
+	Model      ReportModel       `json:"model"`
+	Board      string            `json:"board"`
+	Precision  string            `json:"precision,omitempty"`
+	Layers     []RefusedLayer    `json:"layers"`
+	Rejections []ReportRejection `json:"rejections"`
+}
+
+// RefusedLayer is a node and where it would run; kernel "none" where nothing
+// takes it, "" where the model could not be imported and that is not known.
+type RefusedLayer struct {
+	Name   string   `json:"name"`
+	Op     string   `json:"op"`
+	Out    []string `json:"out"`
+	MACs   *int64   `json:"macs,omitempty"` // absent where the model could not be imported
+	Target string   `json:"target"`
+	Kernel string   `json:"kernel"`
+}
+
+// Refusals explains an error of Compile; nil where it is not about nodes.
+func (c *Config) Refusals(err error) *Refusals {
+	r := &Refusals{Model: ReportModel{Name: filepath.Base(c.Model)}, Board: c.Board, Layers: []RefusedLayer{}, Rejections: []ReportRejection{}}
+	var un *lower.Unplaced
+	var im onnx.ImportErrors
+	switch {
+	case errors.As(err, &un):
+		r.unplaced(un)
+	case errors.As(err, &im):
+		m, err := onnx.Load(c.Model, onnx.Limits{})
+		if err != nil || len(m.Proto.GetGraph().GetNode()) == 0 {
+			return nil
+		}
+		r.unread(m, im)
+	default:
+		return nil
+	}
+	return r
+}
+
+// unplaced takes the rows from the graph in which some nodes have no kernel.
+func (r *Refusals) unplaced(un *lower.Unplaced) {
+	r.Precision = un.Precision
+	row := func(n *ir.Node, where, kernel string) {
+		k := macs(n)
+		r.Layers = append(r.Layers, RefusedLayer{nodeName(n), n.Op.Name, outTypes(n), &k, where, kernel})
+	}
+	for _, n := range un.Graph.Nodes {
+		ch := un.Choices[n]
+		switch {
+		case n.Op == op.Segment:
+			for _, m := range n.Body[0].Nodes {
+				row(m, n.Str("accelerator"), "mla_run_segment")
+			}
+		case lower.Placed(ch):
+			row(n, library(ch.Kernel.Library), ch.Kernel.Name)
+		default:
+			row(n, "nowhere", "none")
+			for _, x := range ch.Nearest() {
+				r.Rejections = append(r.Rejections, rejection(nodeName(n), n, x))
+			}
+			if len(ch.Rejected) == 0 {
+				r.Rejections = append(r.Rejections, ReportRejection{nodeName(n), n.Op.Name, r.Board, []ReportReason{{"no-kernel", "no kernel implements this operator"}}})
+			}
+		}
+	}
+	for _, x := range un.Refused {
+		r.Rejections = append(r.Rejections, refusal(x))
+	}
+}
+
+// unread takes the rows from the file: nodes whose operator or shapes nncc does
+// not accept have no place in a graph, and those behind them no known shape.
+func (r *Refusals) unread(m *onnx.Model, im onnx.ImportErrors) {
+	var shapes *surgery.Shapes
+	if s, err := surgery.New(m); err == nil {
+		shapes = s.Shapes()
+	}
+	said := map[string][]ReportReason{} // by what the errors call the place
+	about := map[string]*pb.NodeProto{}
+	for _, n := range m.Proto.Graph.Node {
+		for _, name := range append([]string{n.GetName()}, n.Output...) { // nodes without a name go by an output
+			if name != "" {
+				about[n.GetOpType()+" "+strconv.Quote(name)] = n
+				about[n.GetDomain()+"."+n.GetOpType()+" "+strconv.Quote(name)] = n
+			}
+		}
+	}
+	bad := map[*pb.NodeProto]bool{}
+	var order []string
+	for _, e := range im {
+		where, x := "", ReportReason{"import", e.Error()}
+		var d *ir.Diag
+		var f *onnx.Finding
+		switch {
+		case errors.As(e, &d):
+			where, x = d.Node, ReportReason{d.Code, strings.TrimPrefix(e.Error(), d.Node+": ")}
+		case errors.As(e, &f):
+			where, x = f.Where, ReportReason{f.Code, strings.TrimPrefix(e.Error(), f.Where+": ")}
+		}
+		if said[where] == nil {
+			order = append(order, where)
+		}
+		bad[about[where]] = true
+		said[where] = append(said[where], x)
+	}
+	for _, n := range m.Proto.Graph.Node {
+		l := RefusedLayer{Name: n.GetName(), Op: n.GetOpType(), Target: "not imported"}
+		if bad[n] {
+			l.Target, l.Kernel = "nowhere", "none"
+		}
+		for _, o := range n.Output {
+			if o == "" {
+				continue
+			}
+			t := "?"
+			if shapes != nil {
+				if v, ok := shapes.Type(o); ok {
+					t = v.String()
+				}
+			}
+			l.Out = append(l.Out, t)
+		}
+		r.Layers = append(r.Layers, l)
+	}
+	for _, w := range order {
+		x := ReportRejection{Node: w, Target: "nncc", Reasons: said[w]}
+		if n := about[w]; n != nil {
+			x.Node, x.Op = n.GetName(), n.GetOpType()
+		}
+		r.Rejections = append(r.Rejections, x)
+	}
+}
+
+// Text is the table with the reasons behind it.
+func (r *Refusals) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s for %s: does not compile\n", r.Model.Name, r.Board)
+	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
+	for i, l := range r.Layers {
+		macs := "?"
+		if l.MACs != nil {
+			macs = fmt.Sprint(*l.MACs)
+		}
+		rows = append(rows, []string{fmt.Sprint(i), l.Name, l.Op, strings.Join(l.Out, " "), macs, l.Target, l.Kernel})
+	}
+	b.WriteString(table(rows))
+	for _, x := range r.Rejections {
+		for _, y := range x.Reasons {
+			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n", x.Node, x.Target, y.Text, y.Code)
+		}
+	}
+	return b.String()
+}
