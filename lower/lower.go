@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/layout"
 	"github.com/nncc/nncc/lower/prune"
 	"github.com/nncc/nncc/lower/quant"
@@ -37,6 +38,7 @@ type Options struct {
 	// DeadChannels removes channels that are constant for every input or that
 	// nobody reads.
 	DeadChannels bool
+	Fuse         bool // compute neighbours together where a kernel does
 	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
 	Dump func(name string, g *ir.Graph) error
 }
@@ -55,6 +57,7 @@ type Result struct {
 	Rewrites    []pass.Rewrite
 	Calibration *quant.Report // nil unless this run quantised the model
 	Pruned      []prune.Cut   // values that lost channels
+	Fusions     []fuse.Fusion // nodes that became one
 	Segments    []*ir.Node    // what runs on the accelerator, in order
 	Refused     []Refusal     // what it does not take
 	restore     map[*ir.Node]bool
@@ -123,6 +126,14 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 			return nil, err
 		}
 		if err := d.stage("dead-channels", g); err != nil {
+			return nil, err
+		}
+	}
+	if o.Fuse && o.MLA == nil {
+		if r.Fusions, err = fused(g, table, o); err != nil {
+			return nil, err
+		}
+		if err := d.stage("fuse", g); err != nil {
 			return nil, err
 		}
 	}
@@ -272,6 +283,22 @@ func ownOutputs(g *ir.Graph) error {
 
 func isView(n *ir.Node) bool {
 	return n.Op == op.Reshape || n.Op == op.Transpose || n.Op == op.Flatten || n.Op == op.Squeeze || n.Op == op.Unsqueeze
+}
+
+// fused computes neighbours together: functions of one value by one table, and
+// what a kernel takes into its store loop.
+func fused(g *ir.Graph, table target.Table, o Options) ([]fuse.Fusion, error) {
+	done, err := fuse.Collapse(g)
+	if err != nil {
+		return nil, err
+	}
+	more, err := fuse.Kernels(g, func(n *ir.Node) string {
+		if c, err := table.Choose(n, &o.Target); err == nil {
+			return c.Kernel.Name
+		}
+		return ""
+	})
+	return append(done, more...), err
 }
 
 // table is the kernels to choose from.

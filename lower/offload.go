@@ -54,74 +54,13 @@ func Offload(g *ir.Graph, accelerator string, accel func(n *ir.Node) bool, minWo
 // extract replaces nodes of g by one Segment node, at the end of the list: the
 // caller sorts.
 func extract(g *ir.Graph, nodes []*ir.Node, id int, accelerator string) (*ir.Node, error) {
-	inside := map[*ir.Node]bool{}
-	for _, n := range nodes {
-		inside[n] = true
+	attrs := ir.Attrs{"id": ir.Int(id), "accelerator": ir.Str(accelerator)}
+	seg, results, err := ir.Outline(g, nodes, op.Segment, fmt.Sprintf("%s_%d", accelerator, id), attrs)
+	if err != nil {
+		return nil, err
 	}
-	body := ir.New(fmt.Sprintf("segment_%d", id))
-	seg := &ir.Node{Name: fmt.Sprintf("%s_%d", accelerator, id), Op: op.Segment, Body: []*ir.Graph{body},
-		Attrs: ir.Attrs{"id": ir.Int(id), "accelerator": ir.Str(accelerator)}}
-	env := map[*ir.Value]*ir.Value{}
-	value := func(v *ir.Value) *ir.Value {
-		if v == nil {
-			return nil
-		}
-		if w := env[v]; w != nil {
-			return w
-		}
-		var w *ir.Value
-		if v.Const != nil {
-			w = body.AddConst(v.Name, v.Const)
-			w.Type = v.Type
-		} else {
-			w = body.AddInput(v.Name, v.Type)
-			seg.In = append(seg.In, v)
-		}
-		env[v] = w
-		return w
+	for _, v := range seg.Out {
+		v.Name += ".segment"
 	}
-	var outs []*ir.Value
-	var names []string
-	for _, n := range nodes {
-		in := make([]*ir.Value, len(n.In))
-		for i, v := range n.In {
-			in[i] = value(v)
-		}
-		m, err := body.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
-		if err != nil {
-			return nil, fmt.Errorf("BUG: moving %s into a segment: %w", n, err)
-		}
-		m.Origin = n.Origin
-		seg.Origin = append(seg.Origin, n.Origin...)
-		for i, v := range n.Out {
-			m.Out[i].Type = v.Type
-			env[v] = m.Out[i]
-			if g.IsOutput(v) || usedOutside(v, inside) {
-				outs = append(outs, v)
-				names = append(names, v.Name+".segment")
-				body.AddOutput(v.Name, m.Out[i])
-			}
-		}
-	}
-	seg.Out = make([]*ir.Value, len(outs))
-	if err := g.AddNode(seg, names); err != nil {
-		return nil, fmt.Errorf("BUG: segment %d: %w", id, err)
-	}
-	for i, v := range outs {
-		seg.Out[i].Type = v.Type
-		g.ReplaceUses(v, seg.Out[i])
-	}
-	for i := len(nodes) - 1; i >= 0; i-- {
-		g.Remove(nodes[i])
-	}
-	return seg, nil
-}
-
-func usedOutside(v *ir.Value, inside map[*ir.Node]bool) bool {
-	for _, u := range v.Uses() {
-		if !inside[u.Node] {
-			return true
-		}
-	}
-	return false
+	return seg, g.Replace(seg, nodes, results)
 }

@@ -462,6 +462,22 @@ func gather[T any](dst, src []T, shape, strides []int, base int) {
 	}
 }
 
+// Uniform is the one value that all elements have, as a vector of one; false
+// when they differ or there are none.
+func (d *Dense) Uniform() (*Dense, bool) {
+	if d.Len() == 0 {
+		return nil, false
+	}
+	b, s := d.Bytes(), d.DType.Size()
+	for i := s; i < len(b); i++ {
+		if b[i] != b[i-s] {
+			return nil, false
+		}
+	}
+	v, err := FromBytes(d.DType, []int{1}, b[:s])
+	return v, err == nil
+}
+
 // Equal reports the same type, shape and bits.
 func Equal(a, b *Dense) bool {
 	if a.DType != b.DType || len(a.Shape) != len(b.Shape) {

@@ -71,7 +71,8 @@ func core(s *boards.Spec) target.Core {
 // lowerOptions are the options of the middle end.
 func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
 	o := lower.Options{
-		Precision: c.Precision, Legalize: c.Legalize == "on", DeadChannels: c.DeadChannels == "on", FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
+		Precision: c.Precision, Legalize: c.Legalize == "on", DeadChannels: c.DeadChannels == "on", Fuse: c.Fuse == "on",
+		FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
 		Target: target.Options{Core: core(spec), Kernels: c.Kernels}, Libraries: spec.Kernels,
 	}
 	if len(spec.Accelerators) > 0 {

@@ -40,6 +40,7 @@ type Config struct {
 	IOLayout     string // onnx, native
 	Legalize     string // on, off
 	DeadChannels string // on, off
+	Fuse         string // on, off
 	Kernels      string
 	Optimize     string
 	CMSISInclude string
@@ -67,7 +68,7 @@ type Config struct {
 
 // Defaults is what the command line gives without further flags.
 func Defaults() Config {
-	return Config{CalibMethod: "mse", BiasCorrect: true, Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Kernels: "auto",
+	return Config{CalibMethod: "mse", BiasCorrect: true, Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Fuse: "on", Kernels: "auto",
 		Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
 }
 
@@ -140,6 +141,7 @@ func (c *Config) Check() error {
 		{"io-layout", c.IOLayout, []string{"onnx", "native"}},
 		{"legalize", c.Legalize, []string{"on", "off"}},
 		{"dead-channels", c.DeadChannels, []string{"on", "off"}},
+		{"fuse", c.Fuse, []string{"on", "off"}},
 		{"kernels", c.Kernels, []string{"auto", "cmsis-nn", "nncc", "reference"}},
 		{"optimize", c.Optimize, []string{"speed", "size", "balanced"}},
 	} {

@@ -30,6 +30,16 @@ func (o *Compiled) Explain() string {
 	}
 	b.WriteString(table(rows))
 	fmt.Fprintf(&b, "%d steps, %d MACs, arena %d bytes (lower bound %d), weights %d bytes\n", len(r.Layers), total, r.Memory.ArenaBytes, r.Memory.LowerBoundBytes, r.Memory.WeightsBytes)
+	for i, f := range o.Lowered.Fusions {
+		if i == 0 {
+			b.WriteString("\nComputed together:\n")
+		}
+		by := f.Kernel
+		if f.Kind == "table" {
+			by = "one table"
+		}
+		fmt.Fprintf(&b, "  %s by %s\n", strings.Join(f.Nodes, " + "), by)
+	}
 	for i, c := range o.Lowered.Pruned {
 		if i == 0 {
 			b.WriteString("\nDead channels (the same for every input, or read by nobody):\n")

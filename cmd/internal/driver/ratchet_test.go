@@ -17,14 +17,16 @@ var update = flag.Bool("update", false, "tighten testdata/ratchet.json")
 // figures are what a program costs; smaller is better.
 type figures struct {
 	Arena        int    `json:"arena_bytes"`
-	Code         uint64 `json:"code_bytes,omitempty"`
+	Flash        uint64 `json:"flash_bytes,omitempty"` // code, constants, weights
 	Instructions uint64 `json:"instructions,omitempty"`
 }
 
-// TestRatchet holds arena, code and instructions of the shipped model (and of
+// TestRatchet holds arena, flash and instructions of the shipped model (and of
 // the reference models where they are) at what was reached before: a figure may
 // only fall, and -update writes the smaller one down. Compilers differ between
-// Debian releases, so code and instructions have 2 % of room.
+// Debian releases, so flash and instructions have 2 % of room. Where
+// a kernel buys instructions with flash on purpose, the figure is raised by hand
+// and the commit says so.
 func TestRatchet(t *testing.T) {
 	path := filepath.Join("testdata", "ratchet.json")
 	want := map[string]figures{}
@@ -65,15 +67,15 @@ func TestRatchet(t *testing.T) {
 		if g.Arena > w.Arena {
 			t.Errorf("%s: arena %d bytes, was %d", n, g.Arena, w.Arena)
 		}
-		if g.Code > w.Code+w.Code/50 {
-			t.Errorf("%s: code %d bytes, was %d", n, g.Code, w.Code)
+		if w.Flash > 0 && g.Flash > w.Flash+w.Flash/50 {
+			t.Errorf("%s: flash %d bytes, was %d", n, g.Flash, w.Flash)
 		}
 		if g.Instructions > w.Instructions+w.Instructions/50 {
 			t.Errorf("%s: %d instructions, were %d", n, g.Instructions, w.Instructions)
 		}
-		m := figures{min(g.Arena, w.Arena), w.Code, w.Instructions}
-		if g.Code > 0 {
-			m.Code = min(g.Code, w.Code)
+		m := figures{min(g.Arena, w.Arena), w.Flash, w.Instructions}
+		if g.Flash > 0 && (w.Flash == 0 || g.Flash < w.Flash) {
+			m.Flash = g.Flash
 		}
 		if g.Instructions > 0 {
 			m.Instructions = min(g.Instructions, w.Instructions)
@@ -101,7 +103,7 @@ func measure(t *testing.T, got map[string]figures, key string, c *Config, execut
 	f := figures{Arena: o.Program.ArenaBytes}
 	if execute {
 		im := buildSize(t, o)
-		f.Code = im.Sizes.Code()
+		f.Flash = im.Sizes.Code() + im.Sizes.Weights()
 		c.Cases = 1
 		cases, err := c.cases(o)
 		if err != nil {

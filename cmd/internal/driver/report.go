@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule"
@@ -33,7 +34,7 @@ type Report struct {
 	Layers      []ReportLayer     `json:"layers"`
 	Rejections  []ReportRejection `json:"rejections"`
 	Alignment   []struct{}        `json:"alignment"`
-	Fusion      []struct{}        `json:"fusion"`
+	Fusion      []ReportFusion    `json:"fusion"`
 	DeadChannel []ReportDead      `json:"dead_channels"`
 	Memory      ReportMemory      `json:"memory"`
 	Code        *ReportCode       `json:"code,omitempty"`
@@ -110,6 +111,15 @@ type ReportReason struct {
 	Text string `json:"text"`
 }
 
+// ReportFusion is a group of nodes that are computed as one: by a table of
+// results, or by a kernel that does the rest in its store loop.
+type ReportFusion struct {
+	Kind   string   `json:"kind"` // table or kernel
+	Node   string   `json:"node"` // the node that stands for the group
+	Nodes  []string `json:"nodes"`
+	Kernel string   `json:"kernel,omitempty"`
+}
+
 // ReportDead is a node whose result lost channels that are the same for every
 // input or that nobody reads; all of them: the result is a constant.
 type ReportDead struct {
@@ -159,7 +169,7 @@ type ReportCode struct {
 func newReport(o *Compiled) *Report {
 	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name, Precision: o.Lowered.Precision,
 		Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{}, Rejections: []ReportRejection{},
-		Alignment: []struct{}{}, Fusion: []struct{}{}, DeadChannel: []ReportDead{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...), Notes: append([]string{}, o.Config.notes...)}
+		Alignment: []struct{}{}, Fusion: []ReportFusion{}, DeadChannel: []ReportDead{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...), Notes: append([]string{}, o.Config.notes...)}
 	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]), Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
 	for _, s := range o.Model.Proto.GetOpsetImport() {
 		d := s.GetDomain()
@@ -177,6 +187,9 @@ func newReport(o *Compiled) *Report {
 	}
 	for i, s := range o.Program.Steps {
 		r.layer(s, o.Info.StepBlobs[i])
+	}
+	for _, f := range o.Lowered.Fusions {
+		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel})
 	}
 	for _, c := range o.Lowered.Pruned {
 		r.DeadChannel = append(r.DeadChannel, ReportDead{Node: c.Node, Channels: c.Before, Removed: c.Before - c.After, Constant: c.Constant})
@@ -214,9 +227,21 @@ func macs(n *ir.Node) int64 {
 	return n.Op.MACs(n)
 }
 
+// opName is the operator of a node, of all its parts for a fused one.
+func opName(n *ir.Node) string {
+	if n.Op != op.Fused {
+		return n.Op.Name
+	}
+	var s []string
+	for _, m := range n.Body[0].Nodes {
+		s = append(s, m.Op.Name)
+	}
+	return strings.Join(s, "+")
+}
+
 func (r *Report) layer(s *schedule.Step, weights int) {
 	n := s.Node
-	l := ReportLayer{Name: s.Name, Op: n.Op.Name, Kernel: s.Low.Kernel, Route: s.Low.Route, ONNXNodes: append([]string{}, n.Origin...),
+	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Low.Kernel, Route: s.Low.Route, ONNXNodes: append([]string{}, n.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: s.Low.Scratch, WeightBytes: weights}
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {

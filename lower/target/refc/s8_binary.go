@@ -18,7 +18,7 @@ var constRow = &target.Kernel{
 		if len(n.In) != 2 {
 			return fmt.Sprintf("%d inputs, want 2", len(n.In))
 		}
-		k, why := runInput(n)
+		k, why := target.RunInput(n)
 		if why != "" {
 			return why
 		}
@@ -37,7 +37,7 @@ var constRow = &target.Kernel{
 }
 
 func lowerConst(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-	k, _ := runInput(n)
+	k, _ := target.RunInput(n)
 	rows, index, err := constTable(n, k)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func lowerPair(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernelS8(n) {
 		return l.expanded()
 	}
-	k, why := runInput(n)
+	k, why := target.RunInput(n)
 	isConst := why == ""
 	if isConst {
 		if rows, _, err := constTable(n, k); err == nil && len(rows) <= fewValues {

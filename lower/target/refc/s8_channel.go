@@ -23,7 +23,7 @@ func channelDim(n *ir.Node) (int, string) {
 	if n.Op == op.BatchNormalization {
 		return min(1, out.Rank()-1), ""
 	}
-	k, why := runInput(n)
+	k, why := target.RunInput(n)
 	switch {
 	case why != "":
 		return -1, why
@@ -71,7 +71,7 @@ func channelRows(n *ir.Node) (x int, rows [][]byte, index []int, err error) {
 		rows, index, err = normTable(n)
 		return 0, rows, index, err
 	}
-	k, why := runInput(n)
+	k, why := target.RunInput(n)
 	if why != "" {
 		return 0, nil, nil, ir.Errf(n, "no-kernel", "%s", why)
 	}
@@ -212,11 +212,11 @@ var channelRow = &target.Kernel{
 // have one scale.
 var byteEnds = cond{"8-bit data with one scale", func(n *ir.Node) string {
 	for i, v := range n.In {
-		if v != nil && v.Const == nil && (!byteType(v.Type.DType) || v.Type.Quant.PerAxis()) {
+		if v != nil && v.Const == nil && (!target.ByteType(v.Type.DType) || v.Type.Quant.PerAxis()) {
 			return fmt.Sprintf("input %d is %s, want 8 bits and one scale", i, short(v.Type))
 		}
 	}
-	if t := n.Out[0].Type; !byteType(t.DType) || t.Quant.PerAxis() {
+	if t := n.Out[0].Type; !target.ByteType(t.DType) || t.Quant.PerAxis() {
 		return fmt.Sprintf("the output is %s, want 8 bits and one scale", short(t))
 	}
 	if !n.Quantised() {

@@ -5,51 +5,12 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
 )
 
 // Constants of the integer kernels are derived from what the interpreter
 // computes: the node is evaluated on every value that its operands can take,
 // and a kernel is used only where it gives the same for all of them.
-
-// allBytes are n repetitions of the 256 bit patterns as elements of type d.
-func allBytes(d tensor.DType, n int) *tensor.Dense {
-	b := make([]byte, 256*n)
-	for i := range b {
-		b[i] = byte(i)
-		if d == tensor.Bool {
-			b[i] &= 1
-		}
-	}
-	t, err := tensor.FromBytes(d, []int{len(b)}, b)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	return t
-}
-
-// probe evaluates n on other data: in holds one tensor an input, of the
-// element types of the node's inputs; parameters are those of constants.
-func probe(n *ir.Node, in []*tensor.Dense, shape []int) (*tensor.Dense, error) {
-	p := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: make([]*ir.Value, len(n.In)), Origin: n.Origin}
-	for i, v := range n.In {
-		if v == nil {
-			continue
-		}
-		p.In[i] = &ir.Value{Name: v.Name, Type: v.Type.WithShape(in[i].Shape)}
-		if v.Const != nil {
-			p.In[i].Const = in[i]
-		}
-	}
-	p.Out = []*ir.Value{{Name: n.Out[0].Name, Type: n.Out[0].Type.WithShape(shape), Def: p}}
-	out, err := ir.EvalNode(p, in)
-	if err != nil {
-		return nil, err
-	}
-	if out[0].Len() != tensor.Count(shape) || out[0].DType != n.Out[0].Type.DType {
-		return nil, fmt.Errorf("the result is no element-wise function of the inputs")
-	}
-	return out[0], nil
-}
 
 // repeated is element k of d, count times, as a vector.
 func repeated(d *tensor.Dense, k, count int) []byte {
@@ -78,7 +39,7 @@ func pairTable(n *ir.Node) ([]byte, error) {
 		}
 		in[i] = d
 	}
-	y, err := probe(n, in, []int{size})
+	y, err := target.Probe(n, in, []int{size})
 	if err != nil {
 		return nil, err
 	}
@@ -113,11 +74,11 @@ func constTable(n *ir.Node, k int) (rows [][]byte, index []int, err error) {
 		cs = append(cs, repeated(c, i, 256)...)
 	}
 	in := make([]*tensor.Dense, 2)
-	in[k] = allBytes(n.In[k].Type.DType, len(values))
+	in[k] = target.AllBytes(n.In[k].Type.DType, len(values))
 	if in[1-k], err = tensor.FromBytes(c.DType, []int{256 * len(values)}, cs); err != nil {
 		return nil, nil, err
 	}
-	y, err := probe(n, in, []int{256 * len(values)})
+	y, err := target.Probe(n, in, []int{256 * len(values)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,7 +100,7 @@ func normTable(n *ir.Node) (rows [][]byte, index []int, err error) {
 	if in[0], err = tensor.FromBytes(n.In[0].Type.DType, []int{256, channels}, b); err != nil {
 		return nil, nil, err
 	}
-	y, err := probe(n, in, []int{256, channels})
+	y, err := target.Probe(n, in, []int{256, channels})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
 )
 
@@ -17,7 +16,7 @@ import (
 var tableOps = []string{
 	"Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor",
 	"Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mish", "Neg", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid",
-	"Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "nncc.Requantize", "Not", "IsNaN", "IsInf",
+	"Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "nncc.Requantize", "nncc.Lookup", "Not", "IsNaN", "IsInf",
 	"BitwiseNot", "Cast",
 	"Add", "Sub", "Mul", "Div", "Pow", "PRelu", "Min", "Max", "Sum", "Mean", "Mod", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
 	"And", "Or", "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor",
@@ -40,94 +39,23 @@ func named(names []string) []*ir.OpDef {
 	return out
 }
 
-// byteType: an element type of one byte.
-func byteType(d tensor.DType) bool { return d == tensor.I8 || d == tensor.U8 || d == tensor.Bool }
-
-// runInput is the one input computed at run time.
-func runInput(n *ir.Node) (int, string) {
-	k := -1
-	for i, v := range n.In {
-		switch {
-		case v == nil:
-		case v.Const == nil && k >= 0:
-			return 0, fmt.Sprintf("inputs %d and %d are both computed at run time, want one", k, i)
-		case v.Const == nil:
-			k = i
-		}
-	}
-	if k < 0 {
-		return 0, "every input is constant, want one computed at run time"
-	}
-	return k, ""
-}
-
-// uniform is the one value that all elements of a constant have.
-func uniform(d *tensor.Dense) (*tensor.Dense, bool) {
-	if d.Len() == 0 {
-		return nil, false
-	}
-	b, s := d.Bytes(), d.DType.Size()
-	for i := s; i < len(b); i++ {
-		if b[i] != b[i-s] {
-			return nil, false
-		}
-	}
-	v, err := tensor.FromBytes(d.DType, []int{1}, b[:s])
-	return v, err == nil
-}
-
-// table evaluates the node on all values of its one run-time input, in the
-// order of their bit patterns; otherwise the reason why that is impossible.
-func table(n *ir.Node) ([]byte, string) {
-	k, why := runInput(n)
-	if why != "" {
-		return nil, why
-	}
-	x, y := n.In[k].Type, n.Out[0].Type
-	switch {
-	case !byteType(x.DType) || x.Quant.PerAxis():
-		return nil, fmt.Sprintf("input %d is %s, want one byte an element and one scale", k, short(x))
-	case !byteType(y.DType) || y.Quant.PerAxis():
-		return nil, fmt.Sprintf("the output is %s, want one byte an element and one scale", short(y))
-	}
-	in := make([]*tensor.Dense, len(n.In))
-	for i, v := range n.In {
-		switch {
-		case v == nil:
-		case i == k:
-			in[i] = allBytes(x.DType, 1)
-		default:
-			c, ok := uniform(v.Const)
-			if !ok {
-				return nil, fmt.Sprintf("constant %s holds different values, want one for all elements", v)
-			}
-			in[i] = c
-		}
-	}
-	out, err := probe(n, in, []int{256})
-	if err != nil {
-		return nil, err.Error()
-	}
-	return out.Bytes(), ""
-}
-
 var tableRow = &target.Kernel{
 	Name: "nncc_table256", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results", Ops: named(tableOps),
 	Rules: rules("NNCC-TABLE", nonEmpty, oneOutput, cond{"a function of one 8-bit value", func(n *ir.Node) string {
-		if _, why := table(n); why != "" {
+		if _, why := target.TableOf(n); why != "" {
 			return why
 		}
-		if k, _ := runInput(n); n.In[k].Type.Elems() != n.Out[0].Type.Elems() {
+		if k, _ := target.RunInput(n); n.In[k].Type.Elems() != n.Out[0].Type.Elems() {
 			return fmt.Sprintf("input %d of shape %v is broadcast to %v, want the shape of the output", k, n.In[k].Type.Shape, n.Out[0].Type.Shape)
 		}
 		return ""
 	}}), Layout: same,
 	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-		t, why := table(n)
+		t, why := target.TableOf(n)
 		if why != "" {
 			return nil, ir.Errf(n, "no-kernel", "%s", why)
 		}
-		k, _ := runInput(n)
+		k, _ := target.RunInput(n)
 		l := start(n, "nncc_table256")
 		b := &target.Blob{Hint: "table", CType: "uint8_t", Data: t, NoCast: true}
 		l.call("nncc_table256", params("nncc_count_params", target.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(k)), b, bytesOf(l.out(0)))

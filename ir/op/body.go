@@ -14,34 +14,43 @@ var Segment = def(ir.OpDef{
 	Name: "Segment", Domain: "nncc", Doc: "a part of the graph that an accelerator runs as one",
 	Attrs: []ir.AttrSpec{ir.IntA("id", 0), ir.StrA("accelerator", "")},
 	MaxIn: -1, MaxOut: -1, Pattern: ir.Opaque, Quant: ir.QInt,
-	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if len(n.Body) != 1 {
-			return nil, ir.Errf(n, "body", "has %d bodies, want 1", len(n.Body))
-		}
-		b := n.Body[0]
-		if len(b.In) != len(n.In) {
-			return nil, ir.Errf(n, "body", "the body has %d inputs, the node %d", len(b.In), len(n.In))
-		}
-		var out []ir.Type
-		for _, v := range b.Out {
-			out = append(out, v.Type.WithOrder(nil))
-		}
-		return out, nil
-	},
-	Eval:  evalSegment,
-	EvalQ: evalSegment,
-	MACs: func(n *ir.Node) int64 {
-		var sum int64
-		for _, m := range n.Body[0].Nodes {
-			if m.Op.MACs != nil {
-				sum += m.Op.MACs(m)
-			}
-		}
-		return sum
-	},
+	Infer: inferBody, Eval: evalBody, EvalQ: evalBody, MACs: bodyMACs,
 })
 
-func evalSegment(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+// Fused is a part of the graph that one kernel of the CPU computes, without
+// its inner values ever being in memory. Body and types are as in Segment.
+var Fused = def(ir.OpDef{
+	Name: "Fused", Domain: "nncc", Doc: "a part of the graph that one kernel computes",
+	MaxIn: -1, MaxOut: 1, Pattern: ir.Opaque, Quant: ir.QInt,
+	Infer: inferBody, Eval: evalBody, EvalQ: evalBody, MACs: bodyMACs,
+})
+
+func inferBody(n *ir.Node) ([]ir.Type, error) {
+	if len(n.Body) != 1 {
+		return nil, ir.Errf(n, "body", "has %d bodies, want 1", len(n.Body))
+	}
+	b := n.Body[0]
+	if len(b.In) != len(n.In) {
+		return nil, ir.Errf(n, "body", "the body has %d inputs, the node %d", len(b.In), len(n.In))
+	}
+	var out []ir.Type
+	for _, v := range b.Out {
+		out = append(out, v.Type.WithOrder(nil))
+	}
+	return out, nil
+}
+
+func bodyMACs(n *ir.Node) int64 {
+	var sum int64
+	for _, m := range n.Body[0].Nodes {
+		if m.Op.MACs != nil {
+			sum += m.Op.MACs(m)
+		}
+	}
+	return sum
+}
+
+func evalBody(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	b := n.Body[0]
 	env := map[*ir.Value]*tensor.Dense{}
 	for i, v := range b.In {

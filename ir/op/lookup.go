@@ -1,0 +1,34 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Lookup is a function of one 8-bit value written out: entry i of the constant
+// input 1 is the result for the bit pattern i. Element-wise operators on
+// quantised values that follow one another become one Lookup.
+var Lookup = def(ir.OpDef{
+	Name: "Lookup", Domain: "nncc", Doc: "a function of one 8-bit value as 256 results", MinIn: 2, Pattern: ir.Elementwise, Quant: ir.QInt,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x, t := n.In[0].Type, n.In[1]
+		if x.DType.Size() != 1 || x.DType.Bits() != 8 {
+			return nil, ir.Errf(n, "dtype", "the input %s is %s, want 8 bits an element", n.In[0], x.DType)
+		}
+		if t.Const == nil || t.Type.Elems() != 256 || t.Type.DType.Size() != 1 {
+			return nil, ir.Errf(n, "table", "the table %s is %s, want 256 constants of one byte", t, t.Type)
+		}
+		return []ir.Type{ir.T(t.Type.DType, x.Shape...)}, nil
+	},
+	Eval: evalLookup, EvalQ: evalLookup,
+})
+
+func evalLookup(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	table, x := in[1].Bytes(), in[0].Bytes()
+	y := make([]byte, len(x))
+	for i, v := range x {
+		y[i] = table[v]
+	}
+	d, err := tensor.FromBytes(in[1].DType, in[0].Shape, y)
+	return []*tensor.Dense{d}, err
+}

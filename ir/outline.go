@@ -1,0 +1,94 @@
+package ir
+
+import "fmt"
+
+// Outline builds a node of the given operator whose body is a copy of nodes,
+// which stand in graph order and form a convex part of g. The body's inputs
+// are the values from outside that the part reads (constants are copied into
+// the body), in order of first use; its outputs are those that are read
+// outside or leave the graph. Nothing of g changes: the node is detached, and
+// Replace puts it into the graph. The second result are the values that its
+// outputs stand for.
+func Outline(g *Graph, nodes []*Node, op *OpDef, name string, attrs Attrs) (*Node, []*Value, error) {
+	inside := map[*Node]bool{}
+	for _, n := range nodes {
+		inside[n] = true
+	}
+	body := New(name)
+	out := &Node{Name: name, Op: op, Body: []*Graph{body}, Attrs: attrs}
+	env := map[*Value]*Value{}
+	value := func(v *Value) *Value {
+		if v == nil {
+			return nil
+		}
+		if w := env[v]; w != nil {
+			return w
+		}
+		var w *Value
+		if v.Const != nil {
+			w = body.AddConst(v.Name, v.Const)
+			w.Type = v.Type
+		} else {
+			w = body.AddInput(v.Name, v.Type)
+			out.In = append(out.In, v)
+		}
+		env[v] = w
+		return w
+	}
+	var results []*Value
+	for _, n := range nodes {
+		in := make([]*Value, len(n.In))
+		for i, v := range n.In {
+			in[i] = value(v)
+		}
+		m, err := body.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
+		if err != nil {
+			return nil, nil, fmt.Errorf("BUG: moving %s into %s: %w", n, name, err)
+		}
+		m.Origin = n.Origin
+		out.Origin = append(out.Origin, n.Origin...)
+		for i, v := range n.Out {
+			m.Out[i].Type = v.Type
+			env[v] = m.Out[i]
+			if g.IsOutput(v) || readOutside(v, inside) {
+				results = append(results, v)
+				body.AddOutput(v.Name, m.Out[i])
+			}
+		}
+	}
+	for i, v := range results {
+		out.Out = append(out.Out, &Value{Name: v.Name, Type: v.Type, Def: out, Index: i})
+	}
+	return out, results, nil
+}
+
+func readOutside(v *Value, inside map[*Node]bool) bool {
+	for _, u := range v.uses {
+		if !inside[u.Node] {
+			return true
+		}
+	}
+	return false
+}
+
+// Replace puts an outlined node into g in place of the nodes that it was made
+// from, at the end of the list: the caller sorts.
+func (g *Graph) Replace(n *Node, nodes []*Node, results []*Value) error {
+	names := make([]string, len(results))
+	types := make([]Type, len(results))
+	for i, v := range results {
+		names[i], types[i] = n.Out[i].Name, v.Type
+	}
+	n.Out = make([]*Value, len(results))
+	if err := g.AddNode(n, names); err != nil {
+		return fmt.Errorf("BUG: %s: %w", n.Name, err)
+	}
+	for i, v := range results {
+		n.Out[i].Type = types[i]
+		g.ReplaceUses(v, n.Out[i])
+	}
+	for i := len(nodes) - 1; i >= 0; i-- {
+		g.Remove(nodes[i])
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+// Package fuse finds what can be computed together and makes it so where a
+// kernel exists: parts of the graph that compute one 8-bit value from one
+// other become a table, convolutions and the like take what follows them into
+// their store loop.
+package fuse
+
+// Fusion is nodes that became one.
+type Fusion struct {
+	Kind   string   // table, kernel
+	Anchor string   // the node that stands for all
+	Nodes  []string // all of them, in order
+	Kernel string   // what computes them, where a kernel does
+}

@@ -1,0 +1,238 @@
+package fuse_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/fuse"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// TestGroups has the textbook cases of fusion by dominator tree.
+func TestGroups(t *testing.T) {
+	const head = `graph "g" {
+  in %x : f32[1,4,8,8]
+  const %w : f32[4,4,1,1] = rand 1
+  const %b : f32[4,1,1] = rand 2
+`
+	for _, c := range []struct{ name, nodes, want string }{
+		{"conv, bias, relu", `%c = Conv(%x, %w)
+  %a = Add(%c, %b)
+  %y = Relu(%a)`, "c+a+y"},
+		{"residual diamond", `%c = Conv(%x, %w)
+  %s = Sigmoid(%c)
+  %m = Mul(%c, %s)
+  %y = Relu(%m)`, "c+s+m+y"},
+		{"a second convolution on one path", `%c = Conv(%x, %w)
+  %d = Conv(%c, %w)
+  %a = Add(%c, %d)
+  %y = Relu(%a)`, "c d+a+y"},
+		{"convolutions side by side: one anchor a group", `%c = Conv(%x, %w)
+  %d = Conv(%x, %w)
+  %y = Add(%c, %d)`, "c+y d"},
+		{"chain of element-wise nodes", `%a = Sigmoid(%x)
+  %b2 = Add(%a, %b)
+  %y = Tanh(%b2)`, "a+b2+y"},
+		{"element-wise into data movement", `%a = Sigmoid(%x)
+  %t = Transpose(%a) {perm=[0,2,3,1]}
+  %y = Tanh(%t)`, "a+t+y"},
+		{"data movement waits for the convolution", `%c = Conv(%x, %w)
+  %t = Transpose(%c) {perm=[0,2,3,1]}
+  %y = Tanh(%t)`, "c t+y"},
+		{"element-wise into a reduction", `%a = Sigmoid(%x)
+  %y = ReduceSum(%a)`, "a+y"},
+		{"a reduction starts nothing", `%a = ReduceSum(%x)
+  %y = Sigmoid(%a)`, "a y"},
+		{"softmax is opaque", `%a = Sigmoid(%x)
+  %s = Softmax(%a)
+  %y = Tanh(%s)`, "a s y"},
+	} {
+		g := irtest.Parse(t, head+"  "+c.nodes+"\n  out \"y\" = %y\n}")
+		var got []string
+		for _, group := range fuse.Groups(g) {
+			var names []string
+			for _, n := range group.Nodes {
+				names = append(names, n.Name)
+			}
+			got = append(got, strings.Join(names, "+"))
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s: groups %q, want %q", c.name, s, c.want)
+		}
+	}
+}
+
+// TestOutputsStay: a value that leaves the graph is in memory, so that nothing
+// is fused across it.
+func TestOutputsStay(t *testing.T) {
+	g := irtest.Parse(t, `graph "g" {
+  in %x : f32[1,4,8,8]
+  const %w : f32[4,4,1,1] = rand 1
+  %c = Conv(%x, %w)
+  %y = Relu(%c)
+  out "c" = %c
+  out "y" = %y
+}`)
+	if got := len(fuse.Groups(g)); got != 2 {
+		t.Errorf("%d groups, want 2", got)
+	}
+}
+
+// elementwise is a random graph of 8-bit element-wise nodes, some of whose
+// inner values leave it.
+func elementwise(r *rand.Rand) *ir.Graph {
+	g := ir.New("g")
+	quant := func(v *ir.Value) *ir.Value {
+		v.Type = v.Type.WithQuant(tensor.I8, ir.PerTensor(float32(r.Float64()*0.05+0.001), int32(r.IntN(100)-50)))
+		return v
+	}
+	values := []*ir.Value{quant(g.AddInput("x", ir.T(tensor.I8, 1, 3, 4))), quant(g.AddInput("z", ir.T(tensor.I8, 1, 3, 4)))}
+	pick := func() *ir.Value { return values[max(0, len(values)-1-r.IntN(4))] }
+	for i := range 3 + r.IntN(8) {
+		name := fmt.Sprintf("n%d", i)
+		var n *ir.Node
+		var err error
+		switch k := r.IntN(8); k {
+		case 0, 1, 2:
+			n, err = g.Add([]*ir.OpDef{op.Get("", "Sigmoid"), op.Get("", "Tanh"), op.Get("", "HardSwish")}[k], name, nil, 1, pick())
+		case 3, 4:
+			n, err = g.Add([]*ir.OpDef{op.Mul, op.Add}[k-3], name, nil, 1, pick(), pick())
+		case 5:
+			c := quant(g.AddConst(name+".c", tensor.Of([]int{1}, []int8{int8(r.IntN(256) - 128)})))
+			n, err = g.Add(op.Mul, name, nil, 1, pick(), c)
+		case 6:
+			n, err = g.Add(op.Requantize, name, nil, 1, pick())
+		default:
+			n, err = g.Add(op.Sub, name, nil, 1, pick(), pick())
+		}
+		if err != nil {
+			panic(err)
+		}
+		values = append(values, quant(n.Out[0]))
+	}
+	g.AddOutput("y", values[len(values)-1])
+	if r.IntN(3) == 0 {
+		g.AddOutput("mid", values[len(values)/2])
+	}
+	g.RemoveDead()
+	return g
+}
+
+// TestCollapse: results stay the same bit for bit, and much becomes tables.
+func TestCollapse(t *testing.T) {
+	tables, gone := 0, 0
+	for seed := range uint64(400) {
+		g := elementwise(rand.New(rand.NewPCG(seed, 1)))
+		before := g.Clone()
+		done, err := fuse.Collapse(g)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, before)
+		}
+		irtest.Verify(t, g)
+		tables += len(done)
+		gone += len(before.Nodes) - len(g.Nodes)
+		if len(g.Nodes) > len(before.Nodes) {
+			t.Errorf("seed %d: more nodes than before\n%s\n%s", seed, before, g)
+		}
+		in := irtest.Inputs(before, seed)
+		want, got := irtest.Run(t, before, in), irtest.Run(t, g, in)
+		for i := range want {
+			if !tensor.Equal(want[i], got[i]) {
+				t.Fatalf("seed %d: output %d changed\n%s\n%s", seed, i, before, g)
+			}
+		}
+		for _, n := range g.Nodes { // nothing that could still collapse is left
+			if n.Op == op.Lookup && n.In[0].Def != nil && n.In[0].Def.Op == op.Lookup && g.SoleUse(n.In[0]) == n {
+				t.Errorf("seed %d: table of a table\n%s", seed, g)
+			}
+		}
+	}
+	if tables < 200 || gone < 300 {
+		t.Errorf("only %d tables for %d nodes: the test shows nothing", tables, gone)
+	}
+}
+
+// TestCollapseWhole: a chain around a diamond of one input is one table.
+func TestCollapseWhole(t *testing.T) {
+	g := irtest.Parse(t, `graph "g" {
+  in %x : i8[1,3] q(0.05:3)
+  %s : i8[1,3] q(0.004:-128) = Sigmoid(%x)
+  %m : i8[1,3] q(0.04:-100) = Mul(%x, %s)
+  %a : i8[1,3] q(0.08:-90) = Add(%m, %x)
+  %y : i8[1,3] q(0.01:0) = Tanh(%a)
+  out "y" = %y
+}`)
+	done, err := fuse.Collapse(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(g.Nodes) != 1 || len(done) != 1 || !slices.Equal(done[0].Nodes, []string{"s", "m", "a", "y"}) {
+		t.Errorf("%v left\n%s", done, g)
+	}
+}
+
+// TestKernels: what a kernel takes becomes one node with the same results;
+// what it refuses stays.
+func TestKernels(t *testing.T) {
+	src := `graph "g" {
+  in %x : i8[1,2,4,4] q(0.05:3)
+  const %w : i8[3,2,1,1] q(0.01:0) = rand 3
+  const %b : i32[3] q(0.0005:0) = {10,-20,30}
+  %d : i8[1,3,4,4] q(0.04:-7) = Conv(%x, %w)
+  %c : i8[1,3,4,4] q(0.04:-7) = Conv(%x, %w, %b)
+  %s : i8[1,3,4,4] q(0.03:-100) = Swish(%c)
+  %y : i8[1,3,4,4] q(0.05:1) = Add(%d, %s)
+  out "y" = %y
+}`
+	for _, c := range []struct {
+		name string
+		take func(c *target.Chain) bool
+		want string
+	}{
+		{"tables", func(c *target.Chain) bool { return c.Table != nil && c.Add == nil }, "Fused(Conv,Swish) Conv Add"},
+		{"sums", func(c *target.Chain) bool { return c.Add != nil && c.Table == nil }, "Conv Swish Fused(Conv,Add)"},
+		{"both", func(c *target.Chain) bool { return true }, "Fused(Conv,Swish) Fused(Conv,Add)"},
+		{"none", func(c *target.Chain) bool { return false }, "Conv Swish Conv Add"},
+	} {
+		g := irtest.Parse(t, src)
+		before := g.Clone()
+		if _, err := fuse.Kernels(g, func(n *ir.Node) string {
+			if x := target.ChainOf(n); x != nil && c.take(x) {
+				return "kernel"
+			}
+			return ""
+		}); err != nil {
+			t.Fatal(err)
+		}
+		irtest.Verify(t, g)
+		var got []string
+		for _, n := range g.Nodes {
+			s := n.Op.Name
+			if n.Op == op.Fused {
+				var inner []string
+				for _, m := range n.Body[0].Nodes {
+					inner = append(inner, m.Op.Name)
+				}
+				s += "(" + strings.Join(inner, ",") + ")"
+			}
+			got = append(got, s)
+		}
+		slices.Sort(got)
+		want := strings.Fields(c.want)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v\n%s", c.name, got, want, g)
+		}
+		in := irtest.Inputs(before, 5)
+		if !tensor.Equal(irtest.Run(t, before, in)[0], irtest.Run(t, g, in)[0]) {
+			t.Errorf("%s: the output changed", c.name)
+		}
+	}
+}

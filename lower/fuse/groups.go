@@ -1,0 +1,183 @@
+package fuse
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+)
+
+// Group is a set of nodes that could be computed together: all paths between
+// any two of them stay inside.
+type Group struct {
+	Nodes  []*ir.Node // in graph order
+	Anchor *ir.Node   // the convolution-like node or reduction among them, or nil
+	Kind   ir.Pattern // the most restrictive pattern in the group
+}
+
+// Groups partitions the nodes of g by operator pattern kinds and
+// post-dominators, in the three phases of TVM's FuseOps: convolution-like
+// nodes take the element-wise operators that follow them, residual diamonds
+// included; then element-wise and injective chains join; concatenations, the
+// tuples of TVM's third phase, are injective nodes with several inputs here.
+// Rules: src/relax/analysis/graph_partitioner.cc.
+func Groups(g *ir.Graph) []Group {
+	p := &partitioner{tree: postDominators(g), index: map[*ir.Node]int{}, nodes: g.Nodes}
+	for i, n := range g.Nodes {
+		p.index[n] = i
+		r := &set{pattern: n.Op.Pattern, size: 1}
+		if r.pattern == ir.OutFusable {
+			r.anchor = n
+		}
+		p.sets = append(p.sets, r)
+	}
+	for phase := range 2 {
+		for i := range g.Nodes {
+			p.step(i, phase)
+		}
+	}
+	return p.groups()
+}
+
+// maxDepth bounds the nodes of a group, as relax.FuseOps.max_depth does.
+const maxDepth = 256
+
+// set is an element of the union-find forest of groups.
+type set struct {
+	parent  *set
+	pattern ir.Pattern
+	anchor  *ir.Node
+	size    int
+}
+
+func (s *set) root() *set {
+	for s.parent != nil {
+		s = s.parent
+	}
+	return s
+}
+
+type partitioner struct {
+	nodes []*ir.Node
+	index map[*ir.Node]int
+	sets  []*set
+	tree  []dominator
+}
+
+// step tries to fuse node i with its post-dominator, everything between
+// included.
+func (p *partitioner) step(i, phase int) {
+	dom := p.tree[i]
+	kind := p.sets[i].root().pattern
+	if kind == ir.Opaque || dom.node < 0 || p.sets[i].root() == p.sets[dom.node].root() {
+		return
+	}
+	if p.count(i, dom.node) > maxDepth {
+		return
+	}
+	var inner, sink func(k ir.Pattern) bool
+	switch {
+	case kind == ir.OutFusable:
+		// what follows is element-wise on the same shape, or broadcasts into it
+		if phase != 0 || dom.pattern != ir.Elementwise {
+			return
+		}
+		inner = func(k ir.Pattern) bool { return k <= ir.Broadcast }
+		sink = inner
+	case kind <= ir.Broadcast:
+		if dom.pattern > ir.Injective && dom.pattern != ir.Reduce {
+			return
+		}
+		inner = func(k ir.Pattern) bool { return k <= ir.Injective }
+		sink = func(k ir.Pattern) bool { return k <= ir.OutFusable }
+	case kind == ir.Injective:
+		if phase != 1 {
+			return
+		}
+		inner = func(k ir.Pattern) bool { return k <= ir.Injective }
+		sink = inner
+	default:
+		return
+	}
+	if p.pathHolds(i, dom.node, inner, sink) {
+		p.commit(i, dom.node)
+	}
+}
+
+// between are the nodes on all paths from i to its post-dominator, i included,
+// the dominator not.
+func (p *partitioner) between(i, dom int) []int {
+	seen := map[int]bool{}
+	var list []int
+	var visit func(k int)
+	visit = func(k int) {
+		if k == dom || seen[k] {
+			return
+		}
+		seen[k] = true
+		list = append(list, k)
+		for _, v := range p.nodes[k].Out {
+			for _, u := range v.Uses() {
+				visit(p.index[u.Node])
+			}
+		}
+	}
+	visit(i)
+	slices.Sort(list)
+	return list
+}
+
+func (p *partitioner) count(i, dom int) int {
+	n := p.sets[dom].root().size
+	seen := map[*set]bool{p.sets[dom].root(): true}
+	for _, k := range p.between(i, dom) {
+		if r := p.sets[k].root(); !seen[r] {
+			seen[r] = true
+			n += r.size
+		}
+	}
+	return n
+}
+
+// pathHolds asks the patterns of the groups that the nodes are in by now.
+func (p *partitioner) pathHolds(i, dom int, inner, sink func(ir.Pattern) bool) bool {
+	for _, k := range p.between(i, dom) {
+		if k != i && !inner(p.sets[k].root().pattern) {
+			return false
+		}
+	}
+	return sink(p.sets[dom].root().pattern)
+}
+
+// commit merges into the dominator's group. Two anchors never meet: the rules
+// of step let none pass.
+func (p *partitioner) commit(i, dom int) {
+	into := p.sets[dom].root()
+	for _, k := range p.between(i, dom) {
+		r := p.sets[k].root()
+		if r == into {
+			continue
+		}
+		r.parent = into
+		into.size += r.size
+		if r.anchor != nil {
+			into.anchor = r.anchor
+		}
+		into.pattern = max(into.pattern, r.pattern)
+	}
+}
+
+func (p *partitioner) groups() []Group {
+	at := map[*set]int{}
+	var out []Group
+	for i, n := range p.nodes {
+		r := p.sets[i].root()
+		k, ok := at[r]
+		if !ok {
+			k = len(out)
+			at[r] = k
+			out = append(out, Group{Anchor: r.anchor, Kind: r.pattern})
+		}
+		out[k].Nodes = append(out[k].Nodes, n)
+	}
+	return out
+}
