@@ -17,7 +17,7 @@ CALIB  := --calib $(DIGITS)/digits_calib.npz
 # The tools whose absence makes tests fail instead of being skipped.
 REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake
 
-.PHONY: demo build test lint bench fuzz clean
+.PHONY: demo build test conformance lint bench fuzz clean
 
 # From an ONNX file to firmware that QEMU has proved right, and how good it is.
 demo:
@@ -36,6 +36,12 @@ test:
 	@$(SETUP) test
 	@$(MAKE) --no-print-directory lint
 	NNCC_REQUIRE=$(REQUIRE) $(GO) test -p 2 -timeout 60m ./...
+
+# ONNX's own tests through the interpreter and, as emitted C, on the host and
+# under QEMU; UPDATE=1 writes what passes now into the ratchet and SUPPORT.md.
+conformance:
+	@$(SETUP) test
+	NNCC_CONFORMANCE=all NNCC_REQUIRE=$(REQUIRE) $(GO) test -count=1 -timeout 120m -v -run 'TestConformance|TestSupport' ./cmd/internal/conform $(if $(UPDATE),-update)
 
 lint:
 	@echo "gofmt -l ."

@@ -21,11 +21,21 @@ type emitter struct {
 	headers map[string]bool
 	funcs   map[string]bool
 	images  []imageView
+	code    []codeView
+	byBody  map[string]string
 	binary  bool // weights live in one binary, addressed by offset
 }
 
 // structView is a file-scope constant struct.
 type structView struct{ Type, Name, Init string }
+
+// codeView is a function that was written for a node.
+type codeView struct {
+	Name   string
+	Params []string
+	Body   string
+	Status bool
+}
 
 // stepView is what a template prints for one step.
 type stepView struct {
@@ -46,24 +56,7 @@ type callView struct {
 }
 
 // CType is the C type of an element.
-func CType(d tensor.DType) string {
-	switch d {
-	case tensor.F32:
-		return "float"
-	case tensor.F64:
-		return "double"
-	case tensor.Bool, tensor.U4:
-		return "uint8_t"
-	case tensor.I4:
-		return "int8_t"
-	case tensor.F16, tensor.BF16:
-		return "uint16_t"
-	}
-	if d.IsSigned() {
-		return fmt.Sprintf("int%d_t", d.Bits())
-	}
-	return fmt.Sprintf("uint%d_t", d.Bits())
-}
+func CType(d tensor.DType) string { return target.CType(d) }
 
 func (e *emitter) step(i int, s *schedule.Step) stepView {
 	v := stepView{Index: i, Func: fmt.Sprintf("%s_step_%d", e.prefix, i)}
@@ -72,12 +65,17 @@ func (e *emitter) step(i int, s *schedule.Step) stepView {
 		e.headers[h] = true
 	}
 	for _, c := range s.Low.Calls {
-		e.funcs[c.Func] = true
+		fn := c.Func
+		if c.Code != nil {
+			fn = e.function(c.Code, c.Status == target.NNCCStatus)
+		} else {
+			e.funcs[fn] = true
+		}
 		var args []string
 		for _, a := range c.Args {
 			args = append(args, e.arg(a, s, &v))
 		}
-		cv := callView{Text: wrapCall(c.Func, args)}
+		cv := callView{Text: wrapCall(fn, args)}
 		switch c.Status {
 		case target.CMSISStatus:
 			cv.Check, v.Status = "cmsis", true
@@ -92,6 +90,22 @@ func (e *emitter) step(i int, s *schedule.Step) stepView {
 	}
 	v.Idle = !strings.Contains(fmt.Sprint(v.Locals, v.Calls), "a + ")
 	return v
+}
+
+// function names a function that was written for a node; equal ones are one.
+func (e *emitter) function(c *target.Code, status bool) string {
+	for _, u := range c.Uses {
+		e.funcs[u] = true
+	}
+	e.headers[c.Header] = true
+	key := fmt.Sprint(c.Hint, c.Params, c.Body, status)
+	if name, ok := e.byBody[key]; ok {
+		return name
+	}
+	name := fmt.Sprintf("%s_%s_%d", e.prefix, c.Hint, len(e.code))
+	e.byBody[key] = name
+	e.code = append(e.code, codeView{name, c.Params, c.Body, status})
+	return name
 }
 
 func stepComment(s *schedule.Step) []string {

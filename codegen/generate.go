@@ -69,6 +69,9 @@ type IOInfo struct {
 	Bytes, Offset             int
 }
 
+// loopsHeader is what functions that are written for a node include.
+const loopsHeader = "nncc_loops.h"
+
 // Generate prints the program.
 func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	if o.Prefix != Prefix(o.Prefix) {
@@ -79,7 +82,7 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	if !slices.ContainsFunc(o.CFlags, func(f string) bool { return strings.HasPrefix(f, "-O") }) {
 		o.CFlags = append([]string{"-O2"}, o.CFlags...)
 	}
-	e := &emitter{prefix: o.Prefix, prog: p, byInit: map[string]string{}, headers: map[string]bool{}, funcs: map[string]bool{}}
+	e := &emitter{prefix: o.Prefix, prog: p, byInit: map[string]string{}, byBody: map[string]string{}, headers: map[string]bool{}, funcs: map[string]bool{}}
 	e.blobs = blobs{prefix: o.Prefix, byKey: map[string]*blob{}}
 	info := &Info{Prefix: o.Prefix, ArenaMacro: strings.ToUpper(o.Prefix) + "_ARENA_BYTES"}
 	v := &modelView{Options: o, Upper: strings.ToUpper(o.Prefix), Arena: p.ArenaBytes, Align: schedule.Align, Target: cmakeTarget(o.Prefix)}
@@ -89,7 +92,7 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 		info.StepNames = append(info.StepNames, s.Name)
 		info.StepBlobs = append(info.StepBlobs, stepBlobBytes(s))
 	}
-	v.Structs = e.structs
+	v.Structs, v.Code = e.structs, e.code
 	for _, x := range info.Inputs {
 		v.Inputs = append(v.Inputs, newIOView(x, o.Prefix, true))
 	}
@@ -105,7 +108,11 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	}
 	v.Weights = weightsView(&e.blobs, info.WeightBinary)
 	info.Functions = sortedKeys(e.funcs)
-	runtime, err := runtimec.Files(info.Functions...)
+	wanted := slices.Clone(info.Functions)
+	if e.headers[loopsHeader] {
+		wanted = append(wanted, loopsHeader)
+	}
+	runtime, err := runtimec.Files(wanted...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("BUG: runtime sources: %w", err)
 	}

@@ -24,6 +24,7 @@ type modelView struct {
 	Outputs   []ioView
 	Steps     []stepView
 	Structs   []structView
+	Code      []codeView
 	Weights   weightView
 	Images    []imageView
 	Headers   []string

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/lower/target/cmsisnn"
+	"github.com/nncc/nncc/lower/target/loops"
 	"github.com/nncc/nncc/lower/target/mla"
 	"github.com/nncc/nncc/lower/target/refc"
 )
@@ -35,7 +36,7 @@ func FloatPasses(legalize bool) []pass.Pass {
 // accelerator adds its rows here.
 var libraries = map[string][]*target.Kernel{
 	"cmsisnn": cmsisnn.Kernels,
-	"refc":    refc.Kernels,
+	"refc":    slices.Concat(refc.Kernels, loops.Kernels),
 }
 
 // Table is the kernels of the given libraries, best first, narrowed by
@@ -65,5 +66,5 @@ func AllPasses() []pass.Pass { return legal.Passes }
 // AllKernels are the kernel rows of every library, best first, and the operators
 // of the accelerators with their rules.
 func AllKernels() []*target.Kernel {
-	return slices.Concat(cmsisnn.Kernels, refc.Kernels, mla.Rows(mla.Defaults()))
+	return slices.Concat(cmsisnn.Kernels, refc.Kernels, loops.Kernels, mla.Rows(mla.Defaults()))
 }

@@ -92,11 +92,16 @@ func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string
 		}
 		c.opset = 1
 	}
-	if dom == "" && c.opset < minOpset && schema.Lookup("", n.GetOpType(), int64(c.opset)) != schema.Lookup("", n.GetOpType(), minOpset) {
+	if dom == "" && c.opset < minOpset && schema.Lookup("", n.GetOpType(), int64(c.opset)) != schema.Lookup("", n.GetOpType(), minOpset) && veteran[n.GetOpType()] == nil {
 		return c.errf("opset", "operator %s of opset %d is not supported, its form changed until opset %d; want opset %d or newer (onnx.version_converter converts models)", plain(n.GetOpType()), c.opset, minOpset, minOpset)
 	}
 	if err := c.readAttrs(); err != nil {
 		return err
+	}
+	if up := veteran[n.GetOpType()]; up != nil && dom == "" && c.opset < minOpset {
+		if err := up(c); err != nil {
+			return err
+		}
 	}
 	var out []*ir.Value
 	var err error
@@ -111,20 +116,61 @@ func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string
 	return c.bindOutputs(out)
 }
 
-// hint tells how to give a value at compile time that is an input of the model.
+// hint tells how to give a value at compile time that depends on inputs of the
+// model: those must be bound.
 func (c *nodeCtx) hint(err error) error {
 	d, ok := err.(*ir.Diag)
 	if !ok || d.Code != "dynamic" || d.Hint != "" {
 		return err
 	}
 	for _, v := range c.in {
-		if v != nil && v.IsInput() && strings.Contains(d.Msg, v.String()) {
-			h := *d
-			h.Hint = "it is an input of the model; bind it with --set " + v.Name + "=VALUE"
-			return &h
+		if v != nil && strings.Contains(d.Msg, v.String()) {
+			if hint := bindHint(v); hint != "" {
+				h := *d
+				h.Hint = hint
+				return &h
+			}
 		}
 	}
 	return err
+}
+
+// dynamicf is an error about value v, which is wanted at compile time.
+func (c *nodeCtx) dynamicf(code string, v *ir.Value, format string, args ...any) error {
+	d := c.errf(code, format, args...).(*ir.Diag)
+	d.Hint = bindHint(v)
+	return d
+}
+
+// bindHint says which inputs of the model a value depends on, and how to bind
+// them; "" where it depends on none.
+func bindHint(v *ir.Value) string {
+	var flags []string
+	seen := map[*ir.Value]bool{}
+	var walk func(v *ir.Value)
+	walk = func(v *ir.Value) {
+		if v == nil || v.Const != nil || seen[v] {
+			return
+		}
+		seen[v] = true
+		if v.IsInput() {
+			flags = append(flags, "--set "+v.Name+"=VALUE")
+			return
+		}
+		if v.Def != nil {
+			for _, w := range v.Def.In {
+				walk(w)
+			}
+		}
+	}
+	walk(v)
+	switch {
+	case len(flags) == 0:
+		return ""
+	case v.IsInput():
+		return "it is an input of the model; bind it with " + flags[0]
+	}
+	return "it depends on inputs of the model; bind them with " + strings.Join(flags, " ")
 }
 
 type opKey struct{ domain, name string }

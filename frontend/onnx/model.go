@@ -169,3 +169,19 @@ func quote(s string) string {
 	}
 	return fmt.Sprintf("%q… (%d bytes)", s[:cut], len(s))
 }
+
+// Inputs are the names of the inputs that the caller of the model gives:
+// those without an initializer, in order.
+func (m *Model) Inputs() []string {
+	given := map[string]bool{}
+	for _, t := range m.Proto.GetGraph().GetInitializer() {
+		given[t.GetName()] = true
+	}
+	var names []string
+	for _, v := range m.Proto.GetGraph().GetInput() {
+		if !given[v.GetName()] {
+			names = append(names, v.GetName())
+		}
+	}
+	return names
+}

@@ -342,7 +342,7 @@ func (c *nodeCtx) checkScale(i int) error {
 		name = " " + quote(c.p.GetInput()[i])
 	}
 	if s.IsInput() {
-		return c.errf("scale-dynamic", "the scale%s is an input of the model, want a constant (bind it with --set)", name)
+		return c.dynamicf("scale-dynamic", s, "the scale%s is an input of the model, want a constant (bind it with --set)", name)
 	}
 	if s.Const == nil {
 		return nil

@@ -145,14 +145,14 @@ func loop(c *nodeCtx) ([]*ir.Value, error) {
 	trips := int64(1<<63 - 1)
 	if in[0] != nil {
 		if in[0].Const == nil || in[0].Const.Len() != 1 {
-			return nil, c.errf("flow-dynamic", "the trip count of this Loop (%s) is not known at compile time; only constant trip counts are supported", quote(c.p.GetInput()[0]))
+			return nil, c.dynamicf("flow-dynamic", in[0], "the trip count of this Loop (%s) is not known at compile time; only constant trip counts are supported", quote(c.p.GetInput()[0]))
 		}
 		trips = in[0].Const.Int(0)
 	}
 	cond := int64(1)
 	if in[1] != nil {
 		if in[1].Const == nil || in[1].Const.Len() != 1 {
-			return nil, c.errf("flow-dynamic", "the condition of this Loop (%s) is computed at run time; only conditions known at compile time are supported", quote(c.p.GetInput()[1]))
+			return nil, c.dynamicf("flow-dynamic", in[1], "the condition of this Loop (%s) is computed at run time; only conditions known at compile time are supported", quote(c.p.GetInput()[1]))
 		}
 		cond = in[1].Const.Int(0)
 	}
@@ -176,7 +176,7 @@ func loop(c *nodeCtx) ([]*ir.Value, error) {
 			return nil, err
 		}
 		if out[0].Const == nil || out[0].Const.Len() != 1 {
-			return nil, c.errf("flow-dynamic", "the body of this Loop computes its condition at run time; only conditions known at compile time are supported")
+			return nil, c.dynamicf("flow-dynamic", out[0], "the body of this Loop computes its condition at run time; only conditions known at compile time are supported")
 		}
 		cond = out[0].Const.Int(0)
 		carried = out[1 : 1+len(carried)]

@@ -184,7 +184,7 @@ func ResizeGeometry(n *ir.Node) (*ResizeGeom, error) {
 	var roi []float64
 	if g.Crop {
 		if n.ConstIn(1) == nil {
-			return nil, ir.Errf(n, "dynamic", "tf_crop_and_resize needs a region (input 1) that is known at compile time")
+			return nil, ir.Errf(n, "dynamic", "tf_crop_and_resize needs a region (input 1, %s) that is known at compile time", n.Input(1))
 		}
 		roi = n.ConstIn(1).Floats()
 	}

@@ -92,11 +92,23 @@ const (
 	Ignored                   // a value of no interest
 )
 
-// Call is one C call.
+// Call is one C call: of a library's function, or of one written for the node.
 type Call struct {
 	Func   string
 	Args   []Arg
 	Status Status
+	Code   *Code // the function, when Func is empty
+}
+
+// Code is a C function that is written for a node: code generation names it,
+// and prints equal ones once. It returns nncc_status where the call has
+// NNCCStatus, else nothing.
+type Code struct {
+	Hint   string   // part of its name: what it does
+	Params []string // declarations, one an argument: "const float *x0"
+	Body   string   // statements
+	Uses   []string // functions of the runtime that the body calls
+	Header string   // of the runtime, with what the body needs
 }
 
 // Lowered is a node turned into C calls.

@@ -249,3 +249,17 @@ func (o *Compiled) peakStep() string {
 	}
 	return fmt.Sprintf("%s (%d bytes live)", name, best)
 }
+
+// CompileGraph is Compile for a graph that was imported before, which it
+// consumes,
+// from model m.
+func (c *Config) CompileGraph(m *onnx.Model, g *ir.Graph, spec *boards.Spec) (*Compiled, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	prefix, err := c.prefix()
+	if err != nil {
+		return nil, err
+	}
+	return c.lower(m, g, spec, prefix)
+}

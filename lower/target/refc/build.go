@@ -2,7 +2,6 @@ package refc
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -124,23 +123,7 @@ func bytesOf(a target.Arg) target.Arg {
 }
 
 // ctype is the C type of an element.
-func ctype(d tensor.DType) string {
-	switch {
-	case d == tensor.F32:
-		return "float"
-	case d == tensor.F64:
-		return "double"
-	case d == tensor.Bool || d == tensor.U4:
-		return "uint8_t"
-	case d == tensor.I4:
-		return "int8_t"
-	case d.IsFloat():
-		return "uint16_t"
-	case d.IsSigned():
-		return fmt.Sprintf("int%d_t", d.Bits())
-	}
-	return fmt.Sprintf("uint%d_t", d.Bits())
-}
+func ctype(d tensor.DType) string { return target.CType(d) }
 
 func blob(hint string, d *tensor.Dense) *target.Blob {
 	return &target.Blob{Hint: hint, CType: ctype(d.DType), Data: d.Bytes(), NoCast: true}

@@ -25,7 +25,8 @@ typedef enum {
     NNCC_ERR_NULL = 1,    /* a required pointer is NULL */
     NNCC_ERR_ALIGN = 2,   /* the arena is not aligned to <NAME>_ARENA_ALIGN */
     NNCC_ERR_KERNEL = 3,  /* a library kernel refused its arguments */
-    NNCC_ERR_INDEX = 4    /* an index tensor (Gather, Scatter) points outside its data */
+    NNCC_ERR_INDEX = 4,   /* an index tensor (Gather, Scatter) points outside its data */
+    NNCC_ERR_DIVIDE = 5   /* an integer was divided by zero */
 } nncc_status;
 
 /* Largest tensor rank of kernels that take explicit dimension lists. */

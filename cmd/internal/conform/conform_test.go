@@ -1,0 +1,181 @@
+package conform
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what passes now into the ratchet and frontend/SUPPORT.md")
+
+const root = "../../.."
+
+// sample is every how manyth test is built and run in a plain go test.
+var sample = map[string]int{"host": 23, "cortex-m55": 41}
+
+// TestConformance runs ONNX's own tests against the ratchet: all of them
+// through interpreter and compiler, a sample built and run on the host and a
+// Cortex-M55. With NNCC_CONFORMANCE=all, every one on every target (make
+// conformance); NNCC_CONFORMANCE_TARGETS limits those, NNCC_CONFORMANCE_ONLY
+// takes the tests whose name contains a text.
+func TestConformance(t *testing.T) {
+	set := Find(root)
+	if set == "" {
+		t.Skip("no ONNX backend tests: neither ../shared/onnx-backend-*.tar.gz nor Debian's libonnx-testdata")
+	}
+	tests, err := Read(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if only := os.Getenv("NNCC_CONFORMANCE_ONLY"); only != "" {
+		tests = slices.DeleteFunc(tests, func(x *Test) bool { return !strings.Contains(x.ID(), only) })
+	}
+	p := Plan{Targets: Targets, Note: func(s string) { t.Log(s) }}
+	if os.Getenv("NNCC_CONFORMANCE") != "all" {
+		p.Targets = []string{Interpreter, "host", "cortex-m55"}
+		p.Pick = func(i int, board string) bool { return i%sample[board] == 0 }
+	}
+	if s := os.Getenv("NNCC_CONFORMANCE_TARGETS"); s != "" {
+		p.Targets = strings.Split(s, ",")
+	}
+	require(t, &p)
+	outcomes, err := Run(context.Background(), tests, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", SetName(set)+".ratchet")
+	r, err := ReadRatchet(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, loose := r.Check(outcomes)
+	for _, s := range wrong {
+		t.Error(s)
+	}
+	if !*update {
+		for _, s := range loose {
+			t.Errorf("%s (run make conformance UPDATE=1)", s)
+		}
+	} else if err := os.WriteFile(path, r.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range outcomes {
+		for _, target := range p.Targets {
+			if why := o.Failed[target]; why != "" && o.Outside == "" {
+				t.Logf("%s: %s: %s", o.ID, target, why)
+				break
+			}
+		}
+	}
+	for _, target := range p.Targets {
+		tried, passed := 0, 0
+		for _, o := range outcomes {
+			if o.Outside == "" && slices.Contains(o.Tried, target) {
+				tried++
+				if o.Passed(target) {
+					passed++
+				}
+			}
+		}
+		t.Logf("%s: %d of %d pass", target, passed, tried)
+	}
+}
+
+// require leaves out targets whose tools are missing, unless NNCC_REQUIRE
+// lists them.
+func require(t *testing.T, p *Plan) {
+	for target, tool := range map[string][2]string{"host": {"gcc", "cc"}, "cortex-m55": {"arm-none-eabi-gcc", "arm-gcc"}, "cortex-m0plus": {"arm-none-eabi-gcc", "arm-gcc"}} {
+		_, err := exec.LookPath(tool[0])
+		if _, noQEMU := exec.LookPath("qemu-system-arm"); target != "host" && noQEMU != nil {
+			err = noQEMU
+		}
+		if err == nil {
+			continue
+		}
+		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), tool[1]) {
+			t.Fatalf("%v, but NNCC_REQUIRE lists %s", err, tool[1])
+		}
+		t.Logf("%s is left out: %v", target, err)
+		p.Targets = slices.DeleteFunc(slices.Clone(p.Targets), func(s string) bool { return s == target })
+	}
+}
+
+// TestSupport holds frontend/SUPPORT.md to the ratchets.
+func TestSupport(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("testdata", "*.ratchet"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no ratchets", err)
+	}
+	sets := map[string]Ratchet{}
+	for _, p := range paths {
+		r, err := ReadRatchet(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(b, r.Bytes()) {
+			t.Errorf("%s is not as it would be written", p)
+		}
+		sets[strings.TrimSuffix(filepath.Base(p), ".ratchet")] = r
+	}
+	path := filepath.Join(root, "frontend", "SUPPORT.md")
+	want := Support(sets)
+	if *update {
+		if err := os.WriteFile(path, want, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, _ := os.ReadFile(path); !bytes.Equal(have, want) {
+		t.Errorf("%s does not agree with the ratchets: run make conformance UPDATE=1", path)
+	}
+}
+
+// TestRatchet is the rule: what passes may not fail, what is listed as
+// unsupported may not pass.
+func TestRatchet(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.ratchet")
+	text := `# What every test has reached; see ratchet.go. Written by: make conformance UPDATE=1
+node/a pass
+node/b unsupported: no such operator
+node/c pass, with k and n known at compile time, but not host: crashed; not cortex-m55: too large: by 3
+node/d outside: "x" is a Sequence
+`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := ReadRatchet(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(r.Bytes()); got != text {
+		t.Fatalf("read and written:\n%s", got)
+	}
+	ran := func(id string, failed ...string) *Outcome {
+		o := &Outcome{ID: id, Tried: []string{Interpreter, "host"}, Failed: map[string]string{}}
+		for _, f := range failed {
+			o.Failed[f] = "broken"
+		}
+		return o
+	}
+	c := ran("node/c")
+	c.Bound = []string{"k", "n"}
+	wrong, loose := r.Check([]*Outcome{ran("node/a", "host"), ran("node/b"), c})
+	if len(wrong) != 1 || !strings.Contains(wrong[0], "node/a fails on host: broken") {
+		t.Errorf("wrong: %q", wrong)
+	}
+	if len(loose) != 3 { // b on two targets, c on the host
+		t.Errorf("loose: %q", loose)
+	}
+	if s := r["node/c"].String(); s != "pass, with k and n known at compile time, but not cortex-m55: too large: by 3" {
+		t.Errorf("tightened: %s", s)
+	}
+}

@@ -1,0 +1,8 @@
+package loops
+
+import (
+	"slices"
+)
+
+// Kernels are all rows.
+var Kernels = slices.Concat(elementRows())

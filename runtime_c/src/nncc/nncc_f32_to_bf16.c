@@ -1,0 +1,14 @@
+/* nncc_f32_to_bf16: float as bfloat16 bits, to nearest even; NaN stays NaN. */
+#include "nncc_loops.h"
+
+#include <string.h>
+
+uint16_t nncc_f32_to_bf16(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) {
+        return (uint16_t)((bits >> 16) | 0x40u);
+    }
+    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}

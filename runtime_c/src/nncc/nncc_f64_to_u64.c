@@ -1,0 +1,10 @@
+/* nncc_f64_to_u64: towards zero, too large ones clamped, negative ones modulo 2^64; NaN becomes 0. */
+#include "nncc_loops.h"
+
+uint64_t nncc_f64_to_u64(double v)
+{
+    if (v >= 9223372036854775808.0) {
+        return v >= 18446744073709549568.0 ? 18446744073709549568u : (uint64_t)v;
+    }
+    return (uint64_t)nncc_f64_to_i64(v);
+}

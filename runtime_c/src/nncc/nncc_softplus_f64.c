@@ -1,0 +1,7 @@
+/* nncc_softplus_f64: ln(1 + exp(v)) without overflow. */
+#include "nncc_loops.h"
+
+double nncc_softplus_f64(double v)
+{
+    return nncc_max_f64(v, 0.0) + log1p(exp(-fabs(v)));
+}
