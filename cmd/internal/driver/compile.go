@@ -261,5 +261,5 @@ func (c *Config) CompileGraph(m *onnx.Model, g *ir.Graph, spec *boards.Spec) (*C
 	if err != nil {
 		return nil, err
 	}
-	return c.lower(m, g, spec, prefix)
+	return c.lower(m, g, spec, prefix, nil)
 }
