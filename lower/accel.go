@@ -23,13 +23,23 @@ type Refusal struct {
 // fourD legalises g for an accelerator: every value 4-D where that is
 // possible. It returns the graph with native outputs and the graph that
 // rebuilds the original ones.
-func fourD(g *ir.Graph, r *Result, d *dumper) (native, restore *ir.Graph, err error) {
-	res, err := legal4d.Run(g, legal4d.Options{})
+//
+// An integer graph keeps every number: it is rewritten after quantisation, where
+// its weights and scales are known.
+func fourD(g *ir.Graph, r *Result, d *dumper, integer bool) (native, restore *ir.Graph, err error) {
+	res, err := legal4d.Run(g, legal4d.Options{Integer: integer})
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, l := range res.Left {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s %q stays without a 4-D form: %s", l.Op, l.Node, l.Reason))
+	}
+	if integer {
+		r.Rewrites = append(r.Rewrites, res.Rewrites...)
+		if err := d.stage("4d", res.Native); err != nil {
+			return nil, nil, err
+		}
+		return res.Native, res.Restore, d.stage("restore", res.Restore)
 	}
 	ps, err := pass.Select(legal.Passes, "absorb", "cleanup")
 	if err != nil {
@@ -86,7 +96,7 @@ func attachRestore(g, restore *ir.Graph) (map[*ir.Node]bool, error) {
 			in[i] = get(v)
 		}
 		q, quantised := oneQuant(n, in)
-		if !quantised {
+		if !quantised && n.Op != op.DequantizeLinear {
 			for i, v := range in {
 				if v == nil || v.Type.Quant == nil {
 					continue
@@ -140,8 +150,44 @@ func oneQuant(n *ir.Node, in []*ir.Value) (ir.Type, bool) {
 	return t, t.Quant != nil
 }
 
-// offload cuts g for the accelerator and notes what it refused.
+// borders adds to restore what the accelerator does not take and what only
+// brings inputs to it or outputs back: conversions between floats and integers
+// and data movement with nothing but the graph's inputs in front of it, or
+// nothing but its outputs behind it.
+func borders(g *ir.Graph, lim mla.Limits, restore map[*ir.Node]bool) {
+	carries := func(n *ir.Node) bool {
+		moves := n.Op.Quant == ir.QMove || n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.Requantize
+		return moves && !restore[n] && len(mla.JudgeInteger(n, lim)) > 0
+	}
+	for _, n := range g.Nodes {
+		ready := carries(n)
+		for i, v := range n.In {
+			ready = ready && (v == nil || v.Const != nil || v.IsInput() || i == 0 && v.Def != nil && restore[v.Def])
+		}
+		if ready {
+			restore[n] = true
+		}
+	}
+	for i := len(g.Nodes) - 1; i >= 0; i-- {
+		n := g.Nodes[i]
+		last := carries(n)
+		for _, v := range n.Out {
+			for _, u := range v.Uses() {
+				last = last && restore[u.Node]
+			}
+		}
+		if last {
+			restore[n] = true
+		}
+	}
+}
+
+// offload cuts g for the accelerator and notes what it refused. restore is nil
+// for graphs that were not brought to 4-D: there every refusal cuts.
 func (r *Result) offload(g *ir.Graph, lim mla.Limits, restore map[*ir.Node]bool) error {
+	if restore != nil {
+		borders(g, lim, restore)
+	}
 	segments, err := Offload(g, mla.Kind, func(n *ir.Node) bool {
 		if restore[n] {
 			return false

@@ -81,9 +81,10 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		return nil, err
 	}
 	var restore *ir.Graph
-	if o.MLA != nil && o.Legalize && !Quantised(g) {
+	own := Quantised(g)
+	if o.MLA != nil && o.Legalize && !own {
 		var err error
-		if g, restore, err = fourD(g, r, d); err != nil {
+		if g, restore, err = fourD(g, r, d, false); err != nil {
 			return nil, err
 		}
 	} else if err := Legalise(g, o, r, d); err != nil {
@@ -91,6 +92,12 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	}
 	if err := fixedPoint(g, o, r, d); err != nil {
 		return nil, err
+	}
+	if o.MLA != nil && o.Legalize && own && r.Precision == "int8" {
+		var err error
+		if g, restore, err = fourD(g, r, d, true); err != nil {
+			return nil, err
+		}
 	}
 	var restoring map[*ir.Node]bool
 	if restore != nil {

@@ -11,7 +11,9 @@ import (
 // depthwise convolution, see conv_quant.go.
 var Conv = def(ir.OpDef{
 	Name: "Conv", Doc: "convolution in 1 to 3 dimensions, with groups and dilation",
-	Attrs: withAct(ir.StrA("auto_pad", "NOTSET"), ir.IntsA("dilations"), ir.IntA("group", 1), ir.IntsA("kernel_shape"), ir.IntsA("pads"), ir.IntsA("strides")),
+	// fc_scale is nncc's own: quantised per tensor, the scales of data and weights
+	// multiply in float32, as those of the Gemm or MatMul that the Conv was.
+	Attrs: withAct(ir.StrA("auto_pad", "NOTSET"), ir.IntsA("dilations"), ir.IntA("fc_scale", 0), ir.IntA("group", 1), ir.IntsA("kernel_shape"), ir.IntsA("pads"), ir.IntsA("strides")),
 	MinIn: 2, MaxIn: 3,
 	Infer:   inferConv,
 	Eval:    evalConv,

@@ -130,7 +130,7 @@ func macParams(n *ir.Node, axis, channels int, fc bool) (*MACParams, string) {
 	for c := range count {
 		s := wq.Scale[c%len(wq.Scale)]
 		eff := fixp.EffectiveScale(xq.Scale[0], s, yq.Scale[0])
-		if count == 1 && fc {
+		if count == 1 && fc || !wq.PerAxis() && n.Op.Name == "Conv" && n.Int("fc_scale") != 0 {
 			eff = fixp.EffectiveScaleFC(xq.Scale[0], s, yq.Scale[0])
 		}
 		if !(eff > 0) || math.IsInf(eff, 0) || eff >= 1<<30 {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/op"
 )
 
 // assemble rebuilds a tensor in its logical shape from parts by data movement
@@ -119,7 +118,7 @@ func assemble(b *builder, parts []*part, shape []int) (*ir.Value, error) {
 				sum += s[i]
 			}
 			size[i] = sum
-			v, err := b.emit(op.Concat, "concat", ir.Attrs{"axis": ir.Int(axisOf(i))}, vs...)
+			v, err := b.concat(axisOf(i), vs)
 			return v, size, err
 		}
 		return nil, nil, no("the pieces do not fit together")

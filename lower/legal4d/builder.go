@@ -49,9 +49,17 @@ func (b *builder) name(suffix string) string {
 
 // emit adds a node with one output; on constants it is evaluated at once.
 func (b *builder) emit(d *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Value) (*ir.Value, error) {
+	return b.emitAs(ir.Type{}, d, suffix, attrs, in...)
+}
+
+// emitAs is emit for a result with the quantisation of t, if it has one.
+func (b *builder) emitAs(t ir.Type, d *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Value) (*ir.Value, error) {
 	n, err := b.g.Add(d, b.name(suffix), attrs, 1, in...)
 	if err != nil {
 		return nil, err
+	}
+	if t.Quant != nil {
+		n.Out[0].Type = n.Out[0].Type.WithQuant(t.DType, t.Quant)
 	}
 	if b.cur != nil {
 		n.Origin = b.cur.Origin
@@ -71,7 +79,14 @@ func (b *builder) emit(d *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Val
 	}
 	name := n.Out[0].Name
 	b.g.Remove(n)
-	return b.g.AddConst(name, out[0]), nil
+	return b.constant(name, out[0], n.Out[0].Type.Quant), nil
+}
+
+// constant is a constant with a quantisation, or none.
+func (b *builder) constant(name string, d *tensor.Dense, q *ir.Quant) *ir.Value {
+	v := b.g.AddConst(name, d)
+	v.Type.Quant = q
+	return v
 }
 
 // move is emit for data movement by constant ints: the same movement of the
@@ -88,11 +103,10 @@ func (b *builder) move(d *ir.OpDef, suffix string, attrs ir.Attrs, v *ir.Value, 
 	for _, x := range ints {
 		in = append(in, b.ints(x))
 	}
-	w, err := b.emit(d, suffix, attrs, in...)
+	w, err := b.emitAs(v.Type, d, suffix, attrs, in...)
 	if err != nil {
 		return nil, err
 	}
-	w.Type = w.Type.WithQuant(v.Type.DType, v.Type.Quant)
 	b.memo[key] = w
 	return w, nil
 }
@@ -133,11 +147,7 @@ func (b *builder) concat(axis int, vs []*ir.Value) (*ir.Value, error) {
 	if len(vs) == 1 {
 		return vs[0], nil
 	}
-	v, err := b.emit(op.Concat, "concat", ir.Attrs{"axis": ir.Int(axis)}, vs...)
-	if err == nil {
-		v.Type = v.Type.WithQuant(vs[0].Type.DType, vs[0].Type.Quant)
-	}
-	return v, err
+	return b.emitAs(vs[0].Type, op.Concat, "concat", ir.Attrs{"axis": ir.Int(axis)}, vs...)
 }
 
 // of is the rep of a value of the old graph.
@@ -226,10 +236,11 @@ func (b *builder) logical(r *rep) (*ir.Value, error) {
 }
 
 // arrange lays a constant out so that it broadcasts to a part of a tensor of
-// the given logical shape.
-func (b *builder) arrange(d *tensor.Dense, rank int, p *part) *ir.Value {
+// the given logical shape. Its quantisation must be per tensor.
+func (b *builder) arrange(v *ir.Value, rank int, p *part) *ir.Value {
+	d := v.Const
 	if d.Len() == 1 {
-		return b.g.AddConst(b.name("const"), d.Reshaped([]int{1, 1, 1, 1}))
+		return b.constant(b.name("const"), d.Reshaped([]int{1, 1, 1, 1}), v.Type.Quant)
 	}
 	st := make([]int, rank)
 	own := tensor.Strides(d.Shape)
@@ -257,5 +268,5 @@ func (b *builder) arrange(d *tensor.Dense, rank int, p *part) *ir.Value {
 	// where a dimension is broadcast its offset must not count: strides are 0
 	out := tensor.New(d.DType, dims)
 	tensor.Gather(out, d, dims, strides, base)
-	return b.g.AddConst(b.name("const"), out.Reshaped(shape))
+	return b.constant(b.name("const"), out.Reshaped(shape), v.Type.Quant)
 }

@@ -137,7 +137,7 @@ func lanes(b *builder, n *ir.Node) ([]*rep, error) {
 			if arg {
 				attrs["keepdims"] = ir.Int(1)
 			}
-			if q.val, err = b.emit(n.Op, "", attrs, q.val); err != nil {
+			if q.val, err = b.emitAs(n.Out[0].Type, n.Op, "", attrs, q.val); err != nil {
 				return nil, err
 			}
 			if arg {
@@ -174,15 +174,18 @@ func layerNorm(b *builder, n *ir.Node) ([]*rep, error) {
 		if v == nil || v.Const == nil {
 			return nil, no("a parameter is not constant")
 		}
-		d := v.Const
+		d, q := v.Const, v.Type.Quant
+		if q != nil && q.PerAxis() {
+			return nil, no("a parameter is quantised per channel")
+		}
 		if d.Len() == 1 {
-			params = append(params, b.g.AddConst(v.Name, d.Reshaped([]int{1})))
+			params = append(params, b.constant(v.Name, d.Reshaped([]int{1}), q))
 			continue
 		}
 		if d.Len() != tensor.Count(x[axis:]) {
 			return nil, no("a parameter is broadcast")
 		}
-		params = append(params, b.g.AddConst(v.Name, d.Reshaped([]int{d.Len()})))
+		params = append(params, b.constant(v.Name, d.Reshaped([]int{d.Len()}), q))
 	}
 	ps, err := b.wholeParts(n.In[0], dims...)
 	if err != nil {
@@ -202,7 +205,7 @@ func layerNorm(b *builder, n *ir.Node) ([]*rep, error) {
 			}
 			attrs := n.Attrs.Clone()
 			attrs["axis"] = ir.Int(-1)
-			if v, err = b.emit(n.Op, "", attrs, append([]*ir.Value{v}, params...)...); err != nil {
+			if v, err = b.emitAs(n.Out[0].Type, n.Op, "", attrs, append([]*ir.Value{v}, params...)...); err != nil {
 				return nil, err
 			}
 			if q.val, err = b.transpose(v, []int{0, 3, 1, 2}); err != nil {
@@ -222,7 +225,7 @@ func reduces(b *builder, n *ir.Node) ([]*rep, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(axes) == 0 || !n.Out[0].Type.DType.IsFloat() {
+	if len(axes) == 0 || !real(n.Out[0]) {
 		return nil, no("it reduces nothing, or integers")
 	}
 	ps, err := b.wholeParts(n.In[0], axes...)
@@ -258,6 +261,10 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) (*part, error) {
 		rest := without(as, own)
 		mixed = mixed || len(rest) > 0 && len(rest) < len(as)
 	}
+	quantised := n.Out[0].Type.Quant != nil
+	// Other operators round integers at another place: those reduce in space, by
+	// the operator itself.
+	mixed = mixed || quantised && len(without(p.axes[axC], own)) < len(p.axes[axC])
 	if mixed || len(without(p.axes[axN], own)) < len(p.axes[axN]) {
 		var want [4][]int
 		for x, as := range p.axes {
@@ -303,6 +310,8 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) (*part, error) {
 	if len(space) > 0 {
 		all := (on(axH) || v.Type.Shape[2] == 1) && (on(axW) || v.Type.Shape[3] == 1)
 		switch {
+		case quantised:
+			v, err = b.emitAs(n.Out[0].Type, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
 		case all && n.Op.Name == "ReduceMean":
 			v, err = b.emit(op.GlobalAveragePool, "", nil, v)
 		case all && n.Op.Name == "ReduceMax":

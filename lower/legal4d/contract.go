@@ -8,6 +8,15 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// factor is a constant right side of a product, [M, K]: what a convolution has
+// as weights, with its bias [M].
+type factor struct {
+	w, bias   *tensor.Dense
+	wq, biasq *ir.Quant // nil for floats; wq is per tensor or along M
+	// fc: the scales multiply as those of a fully connected layer.
+	fc bool
+}
+
 // gemm is x*B + c with constants: a convolution. transA and a C that differs
 // by row or is computed keep their logical form (the float passes remove both).
 func gemm(b *builder, n *ir.Node) ([]*rep, error) {
@@ -15,24 +24,40 @@ func gemm(b *builder, n *ir.Node) ([]*rep, error) {
 	if w == nil || n.Int("transA") != 0 {
 		return nil, no("the second factor of the Gemm is not constant, or the first is transposed")
 	}
-	if n.Int("transB") == 0 {
-		w = w.Transpose([]int{1, 0})
+	f := &factor{w: w, wq: n.In[1].Type.Quant, fc: true}
+	if n.Quantised() {
+		if _, why := op.GemmQuantParams(n); why != "" {
+			return nil, no("%s", why)
+		}
 	}
-	w = scale(w, float64(n.Float("alpha")))
-	var bias *tensor.Dense
+	if n.Int("transB") == 0 {
+		f.transpose()
+	}
+	f.w = scale(f.w, float64(n.Float("alpha")))
 	if v := n.Input(2); v != nil {
-		m := w.Shape[0]
+		m := f.w.Shape[0]
 		d := v.Const
 		if d == nil || d.Len() != 1 && (d.Len() != m || d.Shape[len(d.Shape)-1] != m) {
 			return nil, no("C of the Gemm is not one constant per column")
 		}
-		f := make([]float64, m)
-		for i := range f {
-			f[i] = d.Float(i%d.Len()) * float64(n.Float("beta"))
+		x := make([]float64, m)
+		for i := range x {
+			x[i] = d.Float(i%d.Len()) * float64(n.Float("beta"))
 		}
-		bias = tensor.FromFloats(d.DType, []int{m}, f)
+		f.bias = tensor.FromFloats(d.DType, []int{m}, x)
+		if f.biasq = v.Type.Quant; f.biasq != nil && f.biasq.PerAxis() {
+			f.biasq = &ir.Quant{Axis: 0, Scale: f.biasq.Scale, Zero: f.biasq.Zero}
+		}
 	}
-	return b.product(n, 1, w, bias)
+	return b.product(n, 1, f)
+}
+
+// transpose turns [K, M] into [M, K].
+func (f *factor) transpose() {
+	f.w = f.w.Transpose([]int{1, 0})
+	if f.wq != nil && f.wq.PerAxis() {
+		f.wq = &ir.Quant{Axis: 1 - f.wq.Axis, Scale: f.wq.Scale, Zero: f.wq.Zero}
+	}
 }
 
 func scale(d *tensor.Dense, k float64) *tensor.Dense {
@@ -49,12 +74,19 @@ func scale(d *tensor.Dense, k float64) *tensor.Dense {
 // matMul with a constant factor is a convolution, otherwise a product of
 // matrices on H and W.
 func matMul(b *builder, n *ir.Node) ([]*rep, error) {
+	if n.Quantised() {
+		if _, why := op.MatMulQuantParams(n); why != "" {
+			return nil, no("%s", why)
+		}
+	}
 	x, y := n.In[0], n.In[1]
 	switch {
 	case y.Const != nil && len(y.Const.Shape) == 2 && x.Const == nil:
-		return b.product(n, x.Type.Rank()-1, y.Const.Transpose([]int{1, 0}), nil)
+		f := &factor{w: y.Const, wq: y.Type.Quant, fc: true}
+		f.transpose()
+		return b.product(n, x.Type.Rank()-1, f)
 	case x.Const != nil && len(x.Const.Shape) == 2 && y.Const == nil && y.Type.Rank() >= 2:
-		return b.product(n, y.Type.Rank()-2, x.Const, nil)
+		return b.product(n, y.Type.Rank()-2, &factor{w: x.Const, wq: x.Type.Quant, fc: true})
 	}
 	return batched(b, n)
 }
@@ -83,17 +115,30 @@ func conv(b *builder, n *ir.Node) ([]*rep, error) {
 		return nil, no("it is a convolution")
 	}
 	w := n.In[1].Const
-	return b.product(n, 1, w.Reshaped([]int{w.Shape[0], w.Shape[1]}), n.ConstIn(2))
+	f := &factor{w: w.Reshaped([]int{w.Shape[0], w.Shape[1]}), wq: n.In[1].Type.Quant, fc: n.Int("fc_scale") != 0}
+	if v := n.Input(2); v != nil {
+		f.bias, f.biasq = v.Const, v.Type.Quant
+	}
+	if n.Quantised() {
+		if _, why := op.ConvQuantParams(n); why != "" {
+			return nil, no("%s", why)
+		}
+	}
+	return b.product(n, 1, f)
 }
 
-// product contracts dimension kd of a tensor with the constant w [M, K], as a
+// product contracts dimension kd of a tensor with a constant factor, as a
 // convolution:
 //
 //	K on C:                 1x1, the rows stay on H and W
 //	K on C and all of H, W: the kernel is the feature map
 //	otherwise K is moved to C first
-func (b *builder) product(n *ir.Node, kd int, w, bias *tensor.Dense) ([]*rep, error) {
-	if !w.DType.IsFloat() {
+//
+// On quantised values it is exact: int32 sums do not depend on their order, and
+// fc_scale keeps the multiplier.
+func (b *builder) product(n *ir.Node, kd int, f *factor) ([]*rep, error) {
+	w := f.w
+	if !w.DType.IsFloat() && f.wq == nil {
 		return nil, no("the factors are integers")
 	}
 	x := n.In[0]
@@ -129,7 +174,7 @@ func (b *builder) product(n *ir.Node, kd int, w, bias *tensor.Dense) ([]*rep, er
 			p = qs
 			own = p.atomsOf(kd)
 		}
-		q, err := b.convolve(n, p.clone(), kd, own, w, bias)
+		q, err := b.convolve(n, p.clone(), kd, own, f)
 		if err != nil {
 			return nil, err
 		}
@@ -158,8 +203,12 @@ func (b *builder) moveToChannels(p *part, kd int) (*part, error) {
 	return b.relayout(p, want)
 }
 
-func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, w, bias *tensor.Dense) (*part, error) {
+func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) (*part, error) {
 	b.math = true
+	w, wq := f.w, f.wq
+	if wq != nil && len(wq.Scale) == 1 {
+		wq = &ir.Quant{Axis: -1, Scale: wq.Scale, Zero: wq.Zero}
+	}
 	m, k := w.Shape[0], w.Shape[1]
 	// where index k of the matrix lies in [C, H, W]
 	one := make([]int, len(p.dims))
@@ -177,17 +226,20 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, w, bias *tens
 	}
 	wd := tensor.New(w.DType, dims)
 	tensor.Gather(wd, w, dims, st, 0)
-	in := []*ir.Value{p.val, b.g.AddConst(b.name("weight"), wd.Reshaped([]int{m, kernel[0], kernel[1], kernel[2]}))}
-	if bias != nil {
-		in = append(in, b.g.AddConst(b.name("bias"), bias))
+	in := []*ir.Value{p.val, b.constant(b.name("weight"), wd.Reshaped([]int{m, kernel[0], kernel[1], kernel[2]}), wq)}
+	if f.bias != nil {
+		in = append(in, b.constant(b.name("bias"), f.bias, f.biasq))
 	}
 	attrs := ir.Attrs{"kernel_shape": ir.Ints(kernel[1], kernel[2])}
+	if f.fc && wq != nil && !wq.PerAxis() {
+		attrs["fc_scale"] = ir.Int(1)
+	}
 	for _, name := range []string{"act_min", "act_max"} {
 		if a, ok := n.Attrs[name]; ok {
 			attrs[name] = a
 		}
 	}
-	v, err := b.emit(op.Conv, "", attrs, in...)
+	v, err := b.emitAs(n.Out[0].Type, op.Conv, "", attrs, in...)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +263,7 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, w, bias *tens
 func batched(b *builder, n *ir.Node) ([]*rep, error) {
 	x, y := n.In[0], n.In[1]
 	rx, ry := x.Type.Rank(), y.Type.Rank()
-	if rx < 2 || ry < 2 || !n.Out[0].Type.DType.IsFloat() || tensor.Count(n.Out[0].Type.Shape) == 0 || tensor.Count(x.Type.Shape) == 0 {
+	if rx < 2 || ry < 2 || !real(n.Out[0]) || tensor.Count(n.Out[0].Type.Shape) == 0 || tensor.Count(x.Type.Shape) == 0 {
 		return nil, no("a factor is a vector, or integers are multiplied")
 	}
 	rank := n.Out[0].Type.Rank()
@@ -330,7 +382,7 @@ func (b *builder) matrices(n *ir.Node, p, q *part, rank int) (*part, error) {
 		return nil, err
 	}
 	b.math = true
-	v, err := b.emit(n.Op, "", n.Attrs.Clone(), p2.val, q2.val)
+	v, err := b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), p2.val, q2.val)
 	if err != nil {
 		return nil, err
 	}

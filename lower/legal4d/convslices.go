@@ -17,10 +17,11 @@ import (
 //
 // Preconditions: constant weights, group 1, nothing reads the convolution but
 // slices of step 1 along C that do not overlap. The work does not grow, the
-// copies go, and each piece has quantisation parameters of its own.
+// copies go, and each piece of a float graph gets quantisation parameters of its
+// own. On quantised values it is exact.
 func convSlices(c *pass.Ctx, g *ir.Graph) error {
 	return c.Each(g, func(n *ir.Node) error {
-		if n.Op != op.Conv || n.Quantised() || n.In[1].Const == nil || n.Int("group") != 1 || g.IsOutput(n.Out[0]) || len(n.Out[0].Uses()) == 0 || n.Out[0].Type.Rank() != 4 {
+		if n.Op != op.Conv || n.In[1].Const == nil || n.Int("group") != 1 || g.IsOutput(n.Out[0]) || len(n.Out[0].Uses()) == 0 || n.Out[0].Type.Rank() != 4 {
 			return nil
 		}
 		if n.Input(2) != nil && n.In[2].Const == nil {
@@ -61,10 +62,17 @@ func convSlices(c *pass.Ctx, g *ir.Graph) error {
 			tensor.Gather(out, d, s, st, lo*st[0])
 			return out
 		}
+		part := func(v *ir.Value, lo, hi int) *ir.Value {
+			w := g.AddConst(v.Name, rows(v.Const, lo, hi))
+			if w.Type.Quant = v.Type.Quant; w.Type.Quant != nil && w.Type.Quant.PerAxis() {
+				w.Type.Quant = &ir.Quant{Axis: 0, Scale: v.Type.Quant.Scale[lo:hi], Zero: v.Type.Quant.Zero[lo:hi]}
+			}
+			return w
+		}
 		for _, k := range cuts {
-			in := []*ir.Value{n.In[0], g.AddConst(n.In[1].Name, rows(n.In[1].Const, k.lo, k.hi))}
+			in := []*ir.Value{n.In[0], part(n.In[1], k.lo, k.hi)}
 			if n.Input(2) != nil {
-				in = append(in, g.AddConst(n.In[2].Name, rows(n.In[2].Const, k.lo, k.hi)))
+				in = append(in, part(n.In[2], k.lo, k.hi))
 			}
 			// in the place of the convolution, where its input is defined
 			m, err := g.InsertBefore(n, op.Conv, n.Name, n.Attrs.Clone(), 1, in...)
@@ -72,6 +80,7 @@ func convSlices(c *pass.Ctx, g *ir.Graph) error {
 				return err
 			}
 			m.Origin = slices.Clone(n.Origin)
+			m.Out[0].Type = m.Out[0].Type.WithQuant(n.Out[0].Type.DType, n.Out[0].Type.Quant)
 			g.ReplaceUses(k.n.Out[0], m.Out[0])
 			c.Did(m, "channels %d to %d of %s as a convolution of their own", k.lo, k.hi, n)
 			g.Remove(k.n)

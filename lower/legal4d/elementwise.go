@@ -24,10 +24,13 @@ func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
 	first := -1
 	for i, v := range n.In {
 		if v == nil || v.Const != nil {
+			if v != nil && v.Type.Quant != nil && v.Type.Quant.PerAxis() || asWhole(n, i) && v.Const.Len() > 1 {
+				return nil, no("the constant %s is quantised per channel", v.Name)
+			}
 			continue
 		}
-		if i > 0 && (n.Op.Name == "Clip" || n.Op.Name == "CastLike") {
-			return nil, no("a bound is not constant")
+		if asWhole(n, i) {
+			return nil, no("input %d (%s) is not constant", i, v.Name)
 		}
 		ps, err := b.parts(v)
 		if err != nil {
@@ -76,6 +79,16 @@ func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
 		out = append(out, p)
 	}
 	return result(n, out), nil
+}
+
+// asWhole reports inputs of element-wise operators that are parameters: they
+// stay as they are.
+func asWhole(n *ir.Node, i int) bool {
+	switch n.Op.Name {
+	case "Clip", "QuantizeLinear", "DequantizeLinear", "CastLike":
+		return i > 0
+	}
+	return false
 }
 
 // joinNarrow joins pieces along dimensions that lie on C.
@@ -266,13 +279,13 @@ func (b *builder) apply(n *ir.Node, t []*part) (*part, error) {
 				return nil, err
 			}
 			in[i] = q.val
-		case i > 0 && n.Op.Name == "Clip", n.Op.Name == "CastLike":
+		case asWhole(n, i):
 			in[i] = b.of(v).whole
 		default:
-			in[i] = b.arrange(v.Const, rank, o)
+			in[i] = b.arrange(v, rank, o)
 		}
 	}
-	v, err := b.emit(n.Op, "", n.Attrs.Clone(), in...)
+	v, err := b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,9 @@ type Options struct {
 	// AsIs takes the graph as it is; otherwise the float passes on which the
 	// rewrites build run first, on the copy.
 	AsIs bool
+	// Integer takes a graph on quantised values, as lower/quant makes it, as it
+	// is. Only rewrites that are exact on integers are made.
+	Integer bool
 }
 
 // Left is a node that is not on 4-D tensors, and why.
@@ -82,7 +85,7 @@ func Prepare() []pass.Pass {
 func Run(g *ir.Graph, opt Options) (*Result, error) {
 	g = g.Clone()
 	r := &Result{}
-	if !opt.AsIs {
+	if !opt.AsIs && !opt.Integer {
 		c := &pass.Ctx{}
 		if err := (&pass.Manager{Passes: Prepare()}).Run(c, g); err != nil {
 			return nil, err
@@ -90,8 +93,10 @@ func Run(g *ir.Graph, opt Options) (*Result, error) {
 		r.Rewrites = c.Rewrites
 	}
 	c := &pass.Ctx{}
-	if err := (&pass.Manager{Passes: Substitutes}).Run(c, g); err != nil {
-		return nil, err
+	if !opt.Integer {
+		if err := (&pass.Manager{Passes: Substitutes}).Run(c, g); err != nil {
+			return nil, err
+		}
 	}
 	r.Rewrites = append(r.Rewrites, c.Rewrites...)
 	b := &builder{old: g, g: ir.New(g.Name), env: map[*ir.Value]*rep{}, memo: map[string]*ir.Value{}, consts: map[string]*ir.Value{}}
@@ -144,15 +149,33 @@ func (b *builder) outputs(r *Result) error {
 	for _, s := range b.old.OutNames {
 		taken[s] = true
 	}
-	use := func(v *ir.Value, name string, own bool) *ir.Value {
+	var use func(v *ir.Value, name string, own bool) (*ir.Value, error)
+	use = func(v *ir.Value, name string, own bool) (*ir.Value, error) {
 		if w := native[v]; w != nil {
-			return w
+			return w, nil
+		}
+		if n := v.Def; n != nil && n.Op == op.DequantizeLinear && n.Input(0).Const == nil && n.ConstIn(1) != nil && !b.g.IsOutput(v) {
+			// Integers leave the accelerator; what they stand for is the host's to say.
+			w, err := use(n.In[0], name, own)
+			if err != nil {
+				return nil, err
+			}
+			in := []*ir.Value{w}
+			for _, c := range n.In[1:] {
+				if c != nil {
+					c = r.Restore.AddConst(c.Name, c.Const)
+				}
+				in = append(in, c)
+			}
+			w, err = rb.emit(n.Op, "real", n.Attrs.Clone(), in...)
+			native[v] = w
+			return w, err
 		}
 		if v.Const != nil {
 			w := r.Restore.AddConst(name, v.Const)
 			w.Type = v.Type
 			native[v] = w
-			return w
+			return w, nil
 		}
 		for k := 0; !own && taken[name]; k++ {
 			name = fmt.Sprintf("%s.%d", name, k)
@@ -161,13 +184,21 @@ func (b *builder) outputs(r *Result) error {
 		b.g.AddOutput(name, v)
 		w := r.Restore.AddInput(name, v.Type)
 		native[v] = w
-		return w
+		return w, nil
 	}
 	for i, o := range b.old.Out {
 		name := b.old.OutNames[i]
+		rb.cur = &ir.Node{Name: name}
+		if o.Def != nil {
+			rb.cur.Origin = o.Def.Origin
+		}
 		x := b.of(o)
 		if x.parts == nil || x.whole != nil && len(x.shape) == 4 && x.whole.Const == nil {
-			r.Restore.AddOutput(name, use(x.whole, name, true))
+			v, err := use(x.whole, name, true)
+			if err != nil {
+				return err
+			}
+			r.Restore.AddOutput(name, v)
 			continue
 		}
 		ps := slices.Clone(x.parts)
@@ -178,12 +209,11 @@ func (b *builder) outputs(r *Result) error {
 			if len(ps) > 1 {
 				as = fmt.Sprintf("%s.%d", name, k)
 			}
-			p.val = use(p.val, as, len(ps) == 1)
+			var err error
+			if p.val, err = use(p.val, as, len(ps) == 1); err != nil {
+				return err
+			}
 			ps[k] = p
-		}
-		rb.cur = &ir.Node{Name: name}
-		if o.Def != nil {
-			rb.cur.Origin = o.Def.Origin
 		}
 		v, err := assemble(rb, ps, x.shape)
 		if err != nil {

@@ -17,16 +17,18 @@ import (
 type maker struct {
 	t    testing.TB
 	g    *ir.Graph
+	dt   tensor.DType
 	seed uint64
 	n    int
 }
 
+// newMaker makes graphs in float64, in which rounding is far below any error.
 func newMaker(t testing.TB, seed uint64) *maker {
-	return &maker{t: t, g: ir.New(fmt.Sprintf("g%d", seed)), seed: seed * 7919}
+	return &maker{t: t, g: ir.New(fmt.Sprintf("g%d", seed)), dt: tensor.F64, seed: seed * 7919}
 }
 
 func (m *maker) in(shape ...int) *ir.Value {
-	return m.g.AddInput(fmt.Sprintf("x%d", len(m.g.In)), ir.T(tensor.F64, shape...))
+	return m.g.AddInput(fmt.Sprintf("x%d", len(m.g.In)), ir.T(m.dt, shape...))
 }
 
 func (m *maker) try(d *ir.OpDef, attrs ir.Attrs, nout int, in ...*ir.Value) ([]*ir.Value, error) {
@@ -51,11 +53,11 @@ func (m *maker) op(d *ir.OpDef, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
 // c is a seeded constant.
 func (m *maker) c(shape ...int) *ir.Value {
 	m.seed++
-	return m.g.AddConst(fmt.Sprintf("c%d", m.seed), ir.Rand(m.seed, tensor.F64, shape))
+	return m.g.AddConst(fmt.Sprintf("c%d", m.seed), ir.Rand(m.seed, m.dt, shape))
 }
 
 func (m *maker) k(x float64) *ir.Value {
-	return m.g.AddConst("k", tensor.FromFloats(tensor.F64, nil, []float64{x}))
+	return m.g.AddConst("k", tensor.FromFloats(m.dt, nil, []float64{x}))
 }
 
 func (m *maker) ints(v ...int) *ir.Value { return m.g.AddConst("i", tensor.Ints(v...)) }
@@ -294,8 +296,11 @@ func randomStep(m *maker, r *rand.Rand, vs []*ir.Value, exact bool) *ir.Value {
 }
 
 func randomGraph(t testing.TB, seed uint64, exact bool) *maker {
+	return newMaker(t, seed).random(seed, exact)
+}
+
+func (m *maker) random(seed uint64, exact bool) *maker {
 	r := rand.New(rand.NewPCG(seed, 4))
-	m := newMaker(t, seed)
 	dims := []int{1, 2, 3, 4, 6, 8}
 	shape := []int{1}
 	for range 1 + r.IntN(4) {
@@ -343,7 +348,7 @@ func TestRandomGraphs(t *testing.T) {
 // TestRandomNetworks: what exporters write for convolutional networks.
 func TestRandomNetworks(t *testing.T) {
 	for seed := range uint64(150) {
-		m := &maker{t: t, g: irtest.Gen(seed, tensor.F64), seed: seed}
+		m := &maker{t: t, g: irtest.Gen(seed, tensor.F64), dt: tensor.F64, seed: seed}
 		m.check(false)
 	}
 }

@@ -33,13 +33,16 @@ func init() {
 // isElementwise reports operators of which every output element comes from the
 // elements in the same place, up to broadcasting.
 func isElementwise(n *ir.Node) bool {
+	if n.Op == op.Requantize {
+		return true
+	}
 	if n.Op.Domain != "" || len(n.Out) != 1 {
 		return false
 	}
 	switch n.Op.Name {
-	case "QuantizeLinear", "DequantizeLinear", "BitCast", "Identity", "Dropout":
+	case "BitCast", "Identity", "Dropout":
 		return false
-	case "PRelu", "Where":
+	case "PRelu", "Where", "QuantizeLinear", "DequantizeLinear":
 		return true
 	}
 	return n.Op.Pattern == ir.Elementwise || n.Op.Pattern == ir.Broadcast
@@ -58,9 +61,6 @@ func (b *builder) node(n *ir.Node) error {
 	why := "the operator " + n.Op.Name + " has no form on 4-D tensors of its own"
 	if integers(n) {
 		f, why = nil, "it computes on integers"
-	}
-	if n.Quantised() {
-		f, why = nil, "the node computes on quantised values"
 	}
 	if f != nil {
 		out, err := f(b, n)
@@ -83,6 +83,9 @@ func (b *builder) node(n *ir.Node) error {
 	}
 	return b.keep(n)
 }
+
+// real reports a value that stands for reals: floats or quantised integers.
+func real(v *ir.Value) bool { return v.Type.DType.IsFloat() || v.Type.Quant != nil }
 
 // integers reports a node without any float: positions and sizes, for the host.
 func integers(n *ir.Node) bool {

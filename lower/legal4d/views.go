@@ -432,7 +432,7 @@ func expands(b *builder, n *ir.Node) ([]*rep, error) {
 			q.axes[axis] = []int{a}
 			q.dims[d] = []digit{{k, 0, []int{a}}}
 		}
-		if q.val, err = b.emit(op.Expand, "", nil, q.val, b.ints(q.shape())); err != nil {
+		if q.val, err = b.emitAs(q.val.Type, op.Expand, "", nil, q.val, b.ints(q.shape())); err != nil {
 			return nil, err
 		}
 		out = append(out, q)

@@ -348,17 +348,23 @@ func (r *Report) segments() string {
 	return s
 }
 
-// cuts are the nodes outside the segments, each with a reason.
+// namedCuts bounds the nodes that a gate names.
+const namedCuts = 8
+
+// cuts are the nodes that compute outside the segments, each with its reasons.
 func (r *Report) cuts() string {
 	var s []string
-	for i, f := range r.Fallback {
-		if i == 8 {
-			s = append(s, "...")
+	for _, f := range r.Fallback {
+		if f.Role != "compute" {
+			continue
+		}
+		if len(s) == namedCuts {
+			s = append(s, fmt.Sprintf("and %d more", r.computeFallback()-namedCuts))
 			break
 		}
 		why := ""
 		if len(f.Reasons) > 0 {
-			why = " (" + f.Reasons[0] + ")"
+			why = " (" + strings.Join(f.Reasons, ", ") + ")"
 		}
 		s = append(s, f.Op+" "+f.Node+why)
 	}

@@ -1,0 +1,157 @@
+package legal4d_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/legal4d"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/target/mla"
+)
+
+// integerGraph quantises a float graph; nil where that is not possible.
+// perTensor gives the weights of products one scale each, as many exporters do:
+// there the multiplier of a Gemm is not that of a Conv.
+func integerGraph(t testing.TB, g *ir.Graph, perTensor bool) *ir.Graph {
+	t.Helper()
+	g = g.Clone()
+	if err := (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, g); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 3, 1), Method: quant.MinMax}); err != nil {
+		return nil
+	}
+	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if perTensor {
+		for _, n := range g.Nodes {
+			if n.Op != op.Gemm && n.Op != op.MatMul && n.Op != op.Conv {
+				continue
+			}
+			if q := n.In[1].Type.Quant; q != nil && n.In[1].Const != nil {
+				w := g.AddConst(n.In[1].Name, n.In[1].Const)
+				w.Type.Quant = ir.PerTensor(q.Scale[0], 0)
+				g.SetInput(n, 1, w)
+			}
+			if b := n.Input(2); b != nil && b.Const != nil {
+				c := g.AddConst(b.Name, b.Const)
+				g.SetInput(n, 2, c)
+			}
+		}
+	}
+	irtest.Verify(t, g)
+	return g
+}
+
+// checkInteger rewrites an integer graph and compares bit for bit; it gives the
+// nodes that are not 4-D or not the accelerator's.
+func checkInteger(t testing.TB, g *ir.Graph, seed uint64) []string {
+	t.Helper()
+	in := irtest.Inputs(g, seed)
+	want := irtest.Run(t, g, in)
+	r, err := legal4d.Run(g, legal4d.Options{Integer: true})
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, brief(g))
+	}
+	irtest.Verify(t, r.Native)
+	irtest.Verify(t, r.Restore)
+	got := runBoth(t, r, in)
+	for i := range want {
+		if !slices.Equal(got[i].Shape, want[i].Shape) || !tensor.Equal(got[i], want[i]) {
+			t.Fatalf("output %d differs\nbefore\n%s\nafter\n%s\n%s", i, brief(g), brief(r.Native), brief(r.Restore))
+		}
+	}
+	var out []string
+	entry := r.Entry()
+	for _, n := range r.Native.Nodes {
+		if entry[n] {
+			continue
+		}
+		for _, v := range n.Out {
+			if v.Type.Rank() != 4 || v.Type.Shape[0] != 1 {
+				out = append(out, n.String()+" gives "+v.Type.String())
+			}
+		}
+		for _, why := range mla.JudgeInteger(n, mla.Defaults()) {
+			out = append(out, n.String()+": "+why.Text)
+		}
+	}
+	return out
+}
+
+// TestIntegerGraphs: on quantised values the rewrites are exact, for random
+// graphs with everything that the float rewrites know.
+func TestIntegerGraphs(t *testing.T) {
+	n := uint64(500)
+	if testing.Short() {
+		n = 60
+	}
+	run, clean := 0, 0
+	for seed := range n {
+		m := newMaker(t, seed)
+		m.dt = tensor.F32 // what quantised models compute in
+		g := integerGraph(t, m.random(seed, false).g, seed%2 == 0)
+		if g == nil {
+			continue
+		}
+		run++
+		if len(checkInteger(t, g, seed)) == 0 {
+			clean++
+		}
+	}
+	t.Logf("%d graphs, %d all on the accelerator", run, clean)
+	if run < int(n)*3/4 || clean < run*3/4 {
+		t.Errorf("of %d graphs %d could be quantised and %d are all 4-D: this tests too little", n, run, clean)
+	}
+}
+
+// TestIntegerHeads: quantised networks with the heads of classifiers, detectors
+// and transformers become all 4-D.
+func TestIntegerHeads(t *testing.T) {
+	for name, build := range map[string]func(m *maker){
+		"classifier": func(m *maker) {
+			x := m.conv(m.in(1, 3, 8, 8), 6, 3, 2)
+			x = m.op(op.Relu, nil, m.linear(m.reshape(x, 1, 96), 12))
+			m.out(m.softmax(m.linear(x, 5), 1))
+		},
+		"lanes": func(m *maker) {
+			x := m.conv(m.in(1, 3, 6, 10), 4, 3, 2)
+			x = m.linear(m.op(op.Relu, nil, m.linear(m.reshape(x, 1, 60), 16)), 70)
+			m.out(m.reshape(m.slice(x, 1, 0, 40, 1), 1, 5, 4, 2))
+			m.out(m.reshape(m.slice(x, 1, 40, 70, 1), 1, 5, 3, 2))
+		},
+		"transformer": func(m *maker) {
+			x := m.conv(m.in(1, 3, 8, 8), 12, 3, 4)
+			x = m.transpose(m.reshape(x, 1, 12, 4), 0, 2, 1)
+			x = m.op(op.Add, nil, m.concat(1, m.c(1, 1, 12), x), m.c(1, 5, 12))
+			x = m.block(x, 3, "split", nil)
+			m.out(m.linear(m.take(x, 1, 0), 4))
+		},
+		"boxes": func(m *maker) {
+			x := m.conv(m.in(1, 3, 8, 8), 8, 3, 1)
+			y := m.conv(x, 8, 3, 2)
+			a, b := m.reshape(x, 1, 8, 64), m.reshape(y, 1, 8, 16)
+			m.out(m.concat(2, a, b))
+		},
+	} {
+		for _, perTensor := range []bool{false, true} {
+			m := newMaker(t, 11)
+			m.dt = tensor.F32
+			build(m)
+			g := integerGraph(t, m.g, perTensor)
+			if g == nil {
+				t.Fatalf("%s: not quantised", name)
+			}
+			for _, s := range checkInteger(t, g, 3) {
+				t.Errorf("%s: %s", name, s)
+			}
+		}
+	}
+}
