@@ -23,9 +23,12 @@ func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
 	data := make([][]*part, len(n.In)) // nil: a constant, or absent
 	first := -1
 	for i, v := range n.In {
-		if v == nil || v.Const != nil {
-			if v != nil && v.Type.Quant != nil && v.Type.Quant.PerAxis() || asWhole(n, i) && v.Const.Len() > 1 {
-				return nil, no("the constant %s is quantised per channel", v.Name)
+		if v == nil {
+			continue
+		}
+		if v.Const != nil {
+			if q := v.Type.Quant; q != nil && q.PerAxis() || asWhole(n, i) && v.Const.Len() > 1 {
+				return nil, no("the constant %s holds a value per channel", v.Name)
 			}
 			continue
 		}
