@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/layout"
 	"github.com/nncc/nncc/lower/prune"
@@ -39,6 +40,10 @@ type Options struct {
 	// nobody reads.
 	DeadChannels bool
 	Fuse         bool // compute neighbours together where a kernel does
+	// Align pads channels: auto, always or never ("" is never); PadInput allows
+	// it to add channels to inputs.
+	Align    string
+	PadInput bool
 	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
 	Dump func(name string, g *ir.Graph) error
 }
@@ -58,6 +63,7 @@ type Result struct {
 	Calibration *quant.Report // nil unless this run quantised the model
 	Pruned      []prune.Cut   // values that lost channels
 	Fusions     []fuse.Fusion // nodes that became one
+	Aligned     *align.Result // the alignment of channel counts; nil on accelerators
 	Segments    []*ir.Node    // what runs on the accelerator, in order
 	Refused     []Refusal     // what it does not take
 	restore     map[*ir.Node]bool
@@ -80,6 +86,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if err := d.stage("import", g); err != nil {
 		return nil, err
 	}
+	spelt := spelledOut(g)
 	var restore *ir.Graph
 	own := Quantised(g)
 	if o.MLA != nil && o.Legalize && !own {
@@ -133,6 +140,11 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 			return nil, err
 		}
 		if err := d.stage("dead-channels", g); err != nil {
+			return nil, err
+		}
+	}
+	if o.MLA == nil {
+		if err := r.align(g, o, spelt, d); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/lower/target/cmsisnn"
@@ -61,7 +62,9 @@ func Table(names []string, o target.Options) (target.Table, error) {
 }
 
 // AllPasses are the passes in order, for `nncc passes`.
-func AllPasses() []pass.Pass { return legal.Passes }
+func AllPasses() []pass.Pass {
+	return append(slices.Clone(legal.Passes), AlignPass(align.Options{}, nil))
+}
 
 // AllKernels are the kernel rows of every library, best first, and the operators
 // of the accelerators with their rules.

@@ -120,7 +120,7 @@ func doubleDash(args []string, fs *pflag.FlagSet) []string {
 
 // laterFlags are flags of the contract that this version does not have yet.
 var laterFlags = map[string]bool{
-	"weights": true, "layers-config": true, "sensitivity": true, "align": true, "pad-input": true,
+	"weights": true, "layers-config": true, "sensitivity": true,
 	"state": true, "stream": true,
 }
 

@@ -97,6 +97,8 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.Fuse, "fuse", f.Fuse, "on or off: neighbours computed together, by one table or in a kernel's store loop")
 	fs.StringVar(&f.Legalize, "legalize", f.Legalize, "on or off: rewrites of the float graph")
 	fs.StringVar(&f.Kernels, "kernels", f.Kernels, "auto, cmsis-nn, nncc or reference: which kernels may be chosen")
+	fs.StringVar(&f.Align, "align", f.Align, "auto, always or never: pad channels to multiples that kernels like; auto only where it pays")
+	fs.BoolVar(&f.PadInput, "pad-input", false, "--align may add channels to inputs; the firmware's input then has them, too")
 	fs.StringVar(&f.Optimize, "optimize", f.Optimize, "speed, size or balanced")
 	fs.StringVar(&f.CMSISInclude, "cmsis-nn-include", "", "include `DIR` of an installed CMSIS-NN to link")
 	fs.StringVar(&f.CMSISLib, "cmsis-nn-lib", "", "library `FILE` of an installed CMSIS-NN")

@@ -71,9 +71,12 @@ func core(s *boards.Spec) target.Core {
 // lowerOptions are the options of the middle end.
 func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
 	o := lower.Options{
-		Precision: c.Precision, Legalize: c.Legalize == "on", DeadChannels: c.DeadChannels == "on", Fuse: c.Fuse == "on",
+		Precision: c.Precision, Legalize: c.Legalize == "on", DeadChannels: c.DeadChannels == "on", Fuse: c.Fuse == "on", Align: c.Align, PadInput: c.PadInput,
 		FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
 		Target: target.Options{Core: core(spec), Kernels: c.Kernels}, Libraries: spec.Kernels,
+	}
+	if c.PadInput {
+		return o, usage("--pad-input is available for legalize only in this version of nncc")
 	}
 	if len(spec.Accelerators) > 0 {
 		a := spec.Accelerators[0]

@@ -42,6 +42,8 @@ type Config struct {
 	DeadChannels string // on, off
 	Fuse         string // on, off
 	Kernels      string
+	Align        string // auto, always, never
+	PadInput     bool   // channels of inputs may be padded, too
 	Optimize     string
 	CMSISInclude string
 	CMSISLib     string
@@ -68,7 +70,7 @@ type Config struct {
 
 // Defaults is what the command line gives without further flags.
 func Defaults() Config {
-	return Config{CalibMethod: "mse", BiasCorrect: true, Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Fuse: "on", Kernels: "auto",
+	return Config{CalibMethod: "mse", BiasCorrect: true, Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Fuse: "on", Kernels: "auto", Align: "auto",
 		Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
 }
 
@@ -143,6 +145,7 @@ func (c *Config) Check() error {
 		{"dead-channels", c.DeadChannels, []string{"on", "off"}},
 		{"fuse", c.Fuse, []string{"on", "off"}},
 		{"kernels", c.Kernels, []string{"auto", "cmsis-nn", "nncc", "reference"}},
+		{"align", c.Align, []string{"auto", "always", "never"}},
 		{"optimize", c.Optimize, []string{"speed", "size", "balanced"}},
 	} {
 		if err := oneOf(f.name, f.v, f.allowed...); err != nil {

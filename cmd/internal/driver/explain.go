@@ -46,6 +46,9 @@ func (o *Compiled) Explain() string {
 		}
 		fmt.Fprintf(&b, "  %s\n", c)
 	}
+	if rows := o.Report.Alignment; len(rows) > 0 {
+		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Config.Align + "):\n" + alignmentText(rows))
+	}
 	for _, x := range o.Lowered.Refused {
 		for _, y := range x.Reasons {
 			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n", nodeName(x.Node), strings.ToUpper(o.Board.Accelerators[0].Kind), y.Text, y.Code)

@@ -19,7 +19,7 @@ frontend/npz ir ir/qref
 ir/op
 ir/interp ir/pass
 ir/irtest
-frontend/functions frontend/onnx lower/target
+frontend/functions frontend/onnx lower/align lower/target
 lower/layout lower/legal lower/fuse lower/legal4d lower/prune lower/quant lower/surgery lower/target/cmsisnn lower/target/loops lower/target/refc
 schedule
 lower/target/mla

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule"
@@ -33,7 +34,7 @@ type Report struct {
 	Fallback    []ReportFallback  `json:"fallback"`
 	Layers      []ReportLayer     `json:"layers"`
 	Rejections  []ReportRejection `json:"rejections"`
-	Alignment   []struct{}        `json:"alignment"`
+	Alignment   []align.Row       `json:"alignment"`
 	Fusion      []ReportFusion    `json:"fusion"`
 	DeadChannel []ReportDead      `json:"dead_channels"`
 	Memory      ReportMemory      `json:"memory"`
@@ -169,7 +170,7 @@ type ReportCode struct {
 func newReport(o *Compiled) *Report {
 	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name, Precision: o.Lowered.Precision,
 		Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{}, Rejections: []ReportRejection{},
-		Alignment: []struct{}{}, Fusion: []ReportFusion{}, DeadChannel: []ReportDead{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...), Notes: append([]string{}, o.Config.notes...)}
+		Alignment: []align.Row{}, Fusion: []ReportFusion{}, DeadChannel: []ReportDead{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...), Notes: append([]string{}, o.Config.notes...)}
 	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]), Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
 	for _, s := range o.Model.Proto.GetOpsetImport() {
 		d := s.GetDomain()
@@ -193,6 +194,9 @@ func newReport(o *Compiled) *Report {
 	}
 	for _, c := range o.Lowered.Pruned {
 		r.DeadChannel = append(r.DeadChannel, ReportDead{Node: c.Node, Channels: c.Before, Removed: c.Before - c.After, Constant: c.Constant})
+	}
+	if a := o.Lowered.Aligned; a != nil {
+		r.Alignment = append(r.Alignment, a.Rows...)
 	}
 	if len(o.Board.Accelerators) > 0 {
 		r.accelerated(o)

@@ -2,12 +2,14 @@ package driver
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/quant"
@@ -26,6 +28,8 @@ type Rewritten struct {
 	Native []legal4d.Output `json:"outputs,omitempty"`
 	// Left are nodes that have no 4-D form.
 	Left []legal4d.Left `json:"left,omitempty"`
+	// Alignment is the table of the alignment repair (--only align).
+	Alignment []align.Row `json:"alignment,omitempty"`
 	// Differences compare the rewritten model with the original.
 	Differences []Difference `json:"differences,omitempty"`
 	// Differs is set where a difference is larger than the rewrites explain;
@@ -47,7 +51,13 @@ func (r *Rewritten) Write(path string) error {
 // Text lists the rewrites.
 func (r *Rewritten) Text() string {
 	var b strings.Builder
+	if slices.Contains(r.Passes, "align") {
+		b.WriteString(alignmentText(r.Alignment))
+	}
 	for _, w := range r.Rewrites {
+		if w.Pass == "align" {
+			continue // in the table
+		}
 		fmt.Fprintf(&b, "%s: %s: %s\n", w.Pass, w.Node, w.What)
 	}
 	for _, l := range r.Left {
@@ -122,8 +132,9 @@ func (c *Config) LegalizeModel(only []string, outputs string) (*Rewritten, error
 // was moved.
 func (c *Config) legalRanks(g *ir.Graph, only []string, r *Rewritten) (_ *ir.Graph, exact bool, err error) {
 	passes := lower.FloatPasses(c.Legalize == "on")
+	aligned := &align.Result{}
 	if len(only) > 0 {
-		if passes, err = pass.Select(legal.Passes, only...); err != nil {
+		if passes, err = lower.Select(c.alignOptions(only), aligned, only...); err != nil {
 			return nil, false, &UsageError{err.Error()}
 		}
 	}
@@ -137,6 +148,7 @@ func (c *Config) legalRanks(g *ir.Graph, only []string, r *Rewritten) (_ *ir.Gra
 	for _, w := range ctx.Warnings {
 		c.warn(w.Error())
 	}
+	r.Alignment = aligned.Rows
 	r.Rewrites = append(r.Rewrites, ctx.Rewrites...)
 	return g, exactRewrites(ctx.Rewrites), nil
 }

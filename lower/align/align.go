@@ -1,0 +1,192 @@
+package align
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+)
+
+// Modes of Options.
+const (
+	Auto   = "auto"   // pad where it pays
+	Always = "always" // pad whatever can be padded
+	Never  = "never"
+)
+
+// Options of Run.
+type Options struct {
+	Mode string
+	// PadInput allows channels of graph inputs to be added.
+	PadInput bool
+	// HardCoded reports a Reshape whose target shape the model spells out; nil:
+	// all of them. Others follow their input.
+	HardCoded func(n *ir.Node) bool
+	// Price is asked in mode Auto.
+	Price Pricer
+}
+
+// Result says what was found and done.
+type Result struct {
+	Rows []Row
+	// Inputs are the graph inputs that got more channels, with the number that
+	// they had.
+	Inputs map[string]int
+	Padded int // dims that were padded
+}
+
+// Run finds the axes of g that are no multiples of four, decides which to pad
+// and pads them. Results of the graph do not change.
+func Run(g *ir.Graph, o Options) (*Result, error) {
+	r := &Result{Rows: []Row{}, Inputs: map[string]int{}}
+	if o.Mode == Never {
+		return r, nil
+	}
+	a := analyse(g, &o)
+	needs := a.needs()
+	for _, gr := range groups(needs) {
+		rows := a.decide(gr)
+		r.Rows = append(r.Rows, rows...)
+	}
+	r.order(needs)
+	for _, v := range g.In {
+		if x := a.values[v]; grown(x) {
+			r.Inputs[v.Name] = x[channelAxis(v)].size()
+		}
+	}
+	return r, a.apply()
+}
+
+// decide plans one group and gives its rows.
+func (a *analysis) decide(g *group) []Row {
+	held := g.freeze()
+	gain, why, pads := 0.0, "", true
+	if a.opt.Mode == Auto {
+		gain, why, pads = a.pays(g)
+		if !pads {
+			for _, d := range g.dims {
+				d.pad = 0
+			}
+		}
+	}
+	var rows []Row
+	for _, d := range g.needs {
+		if !d.violated() {
+			continue
+		}
+		r := Row{Node: nodeName(d.n), Op: d.op, Constraint: d.constraint, Current: d.x.size(), Target: d.target(), Source: d.source}
+		r.Class, r.Status = a.class(d), Patched
+		switch l, no := held[d]; {
+		case no:
+			r.Class, r.Status, r.Reason, r.Code = Locked, Locked, l.Text, l.Code
+		case !pads:
+			r.Status, r.Reason, r.Gain = Kept, why, gain
+		default:
+			r.Target, r.Gain, r.Reason = d.x.padded(), gain, why
+			if why == "" {
+				r.Reason = a.reason(d)
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// layers are the nodes with weights on a dim that the need's axis shares.
+func (a *analysis) layers(d *need) []string {
+	mine := map[*dim]bool{}
+	for _, t := range d.x.leaves() {
+		mine[t.d] = true
+	}
+	var out []string
+	for _, n := range a.g.Nodes {
+		touches := false
+		for i := range n.In {
+			if v := n.Input(i); v == nil || v.Const == nil || n.Op.Name == "DequantizeLinear" {
+				continue
+			}
+			for _, x := range a.in(n, i) {
+				touches = touches || slices.ContainsFunc(x.leaves(), func(t token) bool { return mine[t.d] })
+			}
+		}
+		if n.Op.Name == "Conv" && len(n.In) > 0 { // weights behind DequantizeLinear
+			for _, x := range [][]axis{a.in(n, 0)[1:2], a.out(n, 0)[1:2]} {
+				touches = touches || slices.ContainsFunc(x[0].leaves(), func(t token) bool { return mine[t.d] })
+			}
+		}
+		if s := nodeName(n); touches && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// class is FREE when only the need's own layer has weights on the dimension.
+func (a *analysis) class(d *need) string {
+	if len(a.layers(d)) > 1 {
+		return Coupled
+	}
+	return Free
+}
+
+func (a *analysis) reason(d *need) string {
+	l := slices.DeleteFunc(a.layers(d), func(s string) bool { return s == nodeName(d.n) })
+	if len(l) == 0 {
+		return "no other layer has weights on this dimension"
+	}
+	if len(l) > 6 {
+		l = append(l[:6:6], "...")
+	}
+	return fmt.Sprintf("padded together with %s", strings.Join(l, ", "))
+}
+
+// order sorts rows as the seed of this table has them: what was patched, what
+// was kept, what is locked, each in the order of the nodes.
+func (r *Result) order(needs []*need) {
+	at := map[string]int{}
+	for i, d := range needs {
+		at[nodeName(d.n)+"\x00"+d.constraint] = i
+	}
+	status := map[string]int{Patched: 0, Kept: 1, Locked: 2}
+	slices.SortStableFunc(r.Rows, func(x, y Row) int {
+		if s := status[x.Status] - status[y.Status]; s != 0 {
+			return s
+		}
+		return at[x.Node+"\x00"+x.Constraint] - at[y.Node+"\x00"+y.Constraint]
+	})
+	for _, w := range r.Rows {
+		if w.Status == Patched {
+			r.Padded++
+		}
+	}
+}
+
+// Table shows rows for people.
+func Table(list []Row) string {
+	rows := [][]string{{"Node", "Op", "Constraint", "Current", "Target", "Status"}}
+	for _, w := range list {
+		rows = append(rows, []string{w.Node, w.Op, w.Constraint, fmt.Sprint(w.Current), fmt.Sprint(w.Target), w.Status})
+	}
+	width := make([]int, len(rows[0]))
+	for _, w := range rows {
+		for i, c := range w {
+			width[i] = max(width[i], len(c))
+		}
+	}
+	var b strings.Builder
+	for k, w := range rows {
+		line := ""
+		for i, c := range w {
+			if i > 0 {
+				line += " | "
+			}
+			line += fmt.Sprintf("%-*s", width[i], c)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		if k == 0 {
+			b.WriteString(strings.Repeat("-", len(line)) + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,156 @@
+package align
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+)
+
+// analysis knows, for every tensor of a graph, which dims its axes consist of.
+// A constant is a tensor of its own at every place where it is read, so that
+// sharing a constant ties nothing together.
+type analysis struct {
+	space
+	g      *ir.Graph
+	opt    *Options
+	values map[*ir.Value][]axis
+	consts map[ir.Use][]axis
+	fills  map[*ir.Value]fill
+	// wants are conditions on what new elements hold, asked at the end.
+	wants []want
+}
+
+// analyse couples the dims of g by what its operators mean.
+func analyse(g *ir.Graph, opt *Options) *analysis {
+	a := &analysis{g: g, opt: opt, values: map[*ir.Value][]axis{}, consts: map[ir.Use][]axis{}, fills: map[*ir.Value]fill{}}
+	for _, v := range g.In {
+		a.values[v] = a.fresh(v)
+		for i, x := range a.values[v] {
+			if !opt.PadInput || i != channelAxis(v) {
+				x.lock(Lock{"graph-input", v.Name, fmt.Sprintf("%s is a graph input: its size is part of the model's interface", v)})
+			}
+		}
+	}
+	for _, n := range g.Nodes {
+		for i, v := range n.In {
+			if v != nil && v.Const != nil {
+				a.consts[ir.Use{Node: n, Index: i}] = a.fresh(v)
+			}
+		}
+		for _, v := range n.Out {
+			a.values[v] = a.fresh(v)
+		}
+		a.rule(n)
+	}
+	for i, v := range g.Out {
+		for _, x := range a.values[v] {
+			x.lock(Lock{"graph-output", g.OutNames[i], fmt.Sprintf("%%%s is a graph output: its size is part of the model's interface", g.OutNames[i])})
+		}
+	}
+	a.checkFills()
+	return a
+}
+
+// channelAxis is where a feature map has its channels, -1 without.
+func channelAxis(v *ir.Value) int {
+	if v.Type.Rank() < 3 {
+		return -1
+	}
+	return 1
+}
+
+func (a *analysis) fresh(v *ir.Value) []axis {
+	var out []axis
+	for _, d := range v.Type.Shape {
+		out = append(out, a.space.axis(d))
+	}
+	return out
+}
+
+// in are the axes of input i, nil when absent.
+func (a *analysis) in(n *ir.Node, i int) []axis {
+	switch v := n.Input(i); {
+	case v == nil:
+		return nil
+	case v.Const != nil:
+		return a.consts[ir.Use{Node: n, Index: i}]
+	default:
+		return a.values[v]
+	}
+}
+
+func (a *analysis) out(n *ir.Node, i int) []axis {
+	if i >= len(n.Out) {
+		return nil
+	}
+	return a.values[n.Out[i]]
+}
+
+// rule applies the meaning of n's operator to the dims of its operands.
+func (a *analysis) rule(n *ir.Node) {
+	f := rules[n.Op.Name]
+	switch {
+	case len(n.Body) > 0:
+		f = nil
+	case f != nil:
+	case n.Op.Pattern == ir.Elementwise:
+		f = elementwise
+	case n.Op.Pattern == ir.Broadcast:
+		f = broadcast
+	}
+	if f == nil {
+		a.lockAll(n, "operator", "%s fixes the size of its operands", n.Op.Name)
+		return
+	}
+	f(a, n)
+	a.fillOf(n)
+}
+
+// lockAll fixes every axis of every operand.
+func (a *analysis) lockAll(n *ir.Node, code, format string, args ...any) {
+	l := lockAt(n, code, format, args...)
+	for i := range n.In {
+		for _, x := range a.in(n, i) {
+			x.lock(l)
+		}
+	}
+	for i := range n.Out {
+		for _, x := range a.out(n, i) {
+			x.lock(l)
+		}
+	}
+}
+
+func lockAt(n *ir.Node, code, format string, args ...any) Lock {
+	return Lock{code, nodeName(n), fmt.Sprintf(format, args...)}
+}
+
+// nodeName is the name in the ONNX model.
+func nodeName(n *ir.Node) string {
+	if len(n.Origin) > 0 && n.Origin[0] != "" {
+		return n.Origin[0]
+	}
+	return n.Name
+}
+
+// same unifies two axes at n.
+func (a *analysis) same(n *ir.Node, x, y axis) {
+	a.unify(x, y, lockAt(n, "coupling", "%s joins dimensions that cannot grow together", n.Op.Name))
+}
+
+// sameAxes unifies all axes of two operands of one shape.
+func (a *analysis) sameAxes(n *ir.Node, x, y []axis) {
+	for i := range x {
+		a.same(n, x[i], y[i])
+	}
+}
+
+// axisOf is an attribute that counts dimensions of operand 0.
+func axisOf(n *ir.Node, name string) int {
+	x, err := op.Axis(n, n.Int(name), n.In[0].Type.Rank())
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return x
+}

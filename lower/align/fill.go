@@ -1,0 +1,282 @@
+package align
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+)
+
+// fill is what the new elements of a tensor hold: one known real, some finite
+// reals, or anything (infinities and NaN included, which zero weights would
+// not silence).
+type fill struct {
+	kind  fillKind
+	value float64
+}
+
+type fillKind uint8
+
+const (
+	wild fillKind = iota
+	finite
+	known
+)
+
+var zeros = fill{known, 0}
+
+func (f fill) zero() bool { return f.kind == known && f.value == 0 }
+
+// want is a condition under which axis x may grow at node n: the new elements
+// of the operands zero hold 0; or those of one of a pair hold 0 while those of
+// the other are finite.
+type want struct {
+	n    *ir.Node
+	x    axis
+	zero []int
+	pair [2]int
+}
+
+// contract couples a dimension that n sums over: products of new elements must
+// vanish.
+func (a *analysis) contract(n *ir.Node, i int, x axis, j int, _ axis) {
+	a.wants = append(a.wants, want{n: n, x: x, pair: [2]int{i, j}})
+}
+
+// checkFills locks the axes whose wants do not hold.
+func (a *analysis) checkFills() {
+	for _, w := range a.wants {
+		if !w.x.free() {
+			continue
+		}
+		ok := true
+		if w.zero != nil {
+			for _, i := range w.zero {
+				ok = ok && a.fillIn(w.n, i).zero()
+			}
+		} else {
+			p, q := a.fillIn(w.n, w.pair[0]), a.fillIn(w.n, w.pair[1])
+			ok = p.zero() && q.kind != wild || q.zero() && p.kind != wild
+		}
+		if !ok {
+			w.x.lock(lockAt(w.n, "content", "%s would add up new elements that are not zero", w.n.Op.Name))
+		}
+	}
+}
+
+// fillIn is what new elements of an operand hold. New elements of constants are
+// 0 but for the roles in constFill.
+func (a *analysis) fillIn(n *ir.Node, i int) fill {
+	v := n.Input(i)
+	switch {
+	case v == nil:
+		return zeros
+	case v.Const != nil:
+		switch r := constFill(n, i); r {
+		case fillZero:
+			return zeros
+		case fillOne:
+			return fill{known, 1}
+		}
+		return fill{finite, 0}
+	}
+	if f, ok := a.fills[v]; ok {
+		return f
+	}
+	return zeros // a padded graph input: defined so
+}
+
+// fillOf works out what new elements of n's outputs hold.
+func (a *analysis) fillOf(n *ir.Node) {
+	f := a.outFill(n)
+	for _, v := range n.Out {
+		g := f
+		if g.kind == known && n.Has("act_min") {
+			g.value = math.Max(g.value, float64(n.Float("act_min")))
+		}
+		if g.kind == known && n.Has("act_max") {
+			g.value = math.Min(g.value, float64(n.Float("act_max")))
+		}
+		if g.kind == known && (math.IsNaN(g.value) || math.IsInf(g.value, 0)) {
+			g = fill{}
+		}
+		if v.Type.Quant != nil {
+			switch {
+			case g.kind == wild:
+				g = fill{finite, 0}
+			case g.kind == known && g.value != 0:
+				g = fill{finite, 0} // rounded
+			}
+		}
+		a.fills[v] = g
+	}
+}
+
+func (a *analysis) outFill(n *ir.Node) fill {
+	x := a.fillIn(n, 0)
+	switch n.Op.Name {
+	case "Conv", "ConvTranspose", "Gemm", "MatMul":
+		if f := a.fillIn(n, 1); !f.zero() && !x.zero() {
+			return fill{finite, 0}
+		}
+		if b := n.Input(2); b != nil && (b.Const == nil || b.Type.Elems() == 1 && n.Out[0].Type.Shape[1] > 1) {
+			return fill{finite, 0}
+		}
+		return zeros
+	case "BatchNormalization", "InstanceNormalization":
+		if n.Input(1).Const != nil && x.kind != wild {
+			return zeros // scale and bias are 0
+		}
+		return fill{finite, 0}
+	case "MaxPool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Relayout", "Slice", "Split",
+		"Expand", "Tile", "Gather", "SpaceToDepth", "DepthToSpace", "ReduceMean", "ReduceMax", "ReduceMin":
+		return x
+	case "Pad":
+		if n.Input(2) == nil {
+			return x // channels that are padded at their border get zeros there, too
+		}
+		return x.join(fill{finite, 0})
+	case "AveragePool", "LpPool", "GlobalLpPool", "Resize", "ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd", "CumSum":
+		if x.zero() {
+			return zeros
+		}
+		return x.join(fill{finite, 1})
+	case "Softmax", "LogSoftmax", "Hardmax", "LayerNormalization", "RMSNormalization", "ArgMax", "ArgMin":
+		return x.join(fill{finite, 1})
+	case "Concat":
+		for i := 1; i < len(n.In); i++ {
+			x = x.join(a.fillIn(n, i))
+		}
+		return x
+	case "Dropout", "Identity", "Cast", "QuantizeLinear", "DequantizeLinear", "Requantize":
+		return x
+	case "Clip":
+		if x.kind == known { // its bounds may be anything
+			if lo, hi := n.ConstIn(1), n.ConstIn(2); (n.Input(1) == nil || lo != nil) && (n.Input(2) == nil || hi != nil) {
+				if lo != nil {
+					x.value = math.Max(x.value, lo.Float(0))
+				}
+				if hi != nil {
+					x.value = math.Min(x.value, hi.Float(0))
+				}
+				return x
+			}
+		}
+		return x.join(fill{finite, 0})
+	}
+	if n.Op.Pattern == ir.Elementwise && x.kind == known && n.Op.Scalar != nil {
+		return fill{known, n.Op.Scalar(n, x.value)}
+	}
+	if n.Op.Pattern == ir.Broadcast {
+		return a.broadcastFill(n)
+	}
+	if bounded[n.Op.Name] && x.kind != wild {
+		return fill{finite, 0}
+	}
+	return fill{}
+}
+
+// bounded functions of finite values are finite.
+var bounded = map[string]bool{"Relu": true, "LeakyRelu": true, "Sigmoid": true, "Tanh": true, "HardSigmoid": true, "HardSwish": true, "Abs": true, "Neg": true,
+	"Erf": true, "Floor": true, "Ceil": true, "Round": true, "Sign": true, "Swish": true, "Gelu": true, "Elu": true, "Selu": true, "Celu": true, "Softplus": true,
+	"Softsign": true, "ThresholdedRelu": true, "Shrink": true, "Sin": true, "Cos": true, "Mish": true}
+
+// join is what holds for either.
+func (f fill) join(g fill) fill {
+	switch {
+	case f == g:
+		return f
+	case f.kind == wild || g.kind == wild:
+		return fill{}
+	}
+	return fill{finite, 0}
+}
+
+// broadcastFill: an operand that is stretched along a growing axis meets new
+// elements with its own data.
+func (a *analysis) broadcastFill(n *ir.Node) fill {
+	var f []fill
+	for i, v := range n.In {
+		if v == nil {
+			continue
+		}
+		x := a.fillIn(n, i)
+		if a.stretched(n, i) {
+			x = fill{finite, 0}
+			if v.Const != nil && v.Const.Len() == 1 {
+				x = fill{known, v.Const.Float(0)}
+				if v.Type.Quant != nil {
+					x = fill{finite, 0}
+				}
+			}
+		}
+		f = append(f, x)
+	}
+	if len(f) == 0 {
+		return fill{}
+	}
+	out := f[0]
+	for _, y := range f[1:] {
+		x := out
+		out = fill{}
+		both := x.kind == known && y.kind == known
+		switch n.Op.Name {
+		case "Add", "Sum":
+			out = combine(x, y, x.value+y.value)
+		case "Sub":
+			out = combine(x, y, x.value-y.value)
+		case "Mul":
+			out = combine(x, y, x.value*y.value)
+			if x.zero() && y.kind != wild || y.zero() && x.kind != wild {
+				out = zeros
+			}
+		case "Min":
+			out = combine(x, y, math.Min(x.value, y.value))
+		case "Max":
+			out = combine(x, y, math.Max(x.value, y.value))
+		case "Div":
+			if both && y.value != 0 {
+				out = fill{known, x.value / y.value}
+			} else if y.kind == known && y.value != 0 && x.kind == finite {
+				out = fill{finite, 0}
+			}
+		case "PRelu":
+			if x.zero() && y.kind != wild {
+				out = zeros
+			} else {
+				out = combine(x, y, math.NaN())
+			}
+		case "Pow":
+			if both {
+				out = fill{known, math.Pow(x.value, y.value)}
+			}
+		case "Where", "Mean", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor":
+			if x.kind != wild && y.kind != wild {
+				out = fill{finite, 0}
+			}
+		}
+	}
+	return out
+}
+
+func combine(x, y fill, v float64) fill {
+	switch {
+	case x.kind == wild || y.kind == wild:
+		return fill{}
+	case x.kind == known && y.kind == known && v == v:
+		return fill{known, v}
+	}
+	return fill{finite, 0}
+}
+
+// stretched reports an operand of size 1 along an axis of the result that may
+// grow.
+func (a *analysis) stretched(n *ir.Node, i int) bool {
+	x, y := n.In[i].Type.Shape, a.out(n, 0)
+	for d := range y {
+		k := d - len(y) + len(x)
+		if y[d].size() > 1 && y[d].free() && (k < 0 || x[k] == 1) {
+			return true
+		}
+	}
+	return false
+}

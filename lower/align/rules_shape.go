@@ -1,0 +1,210 @@
+package align
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+)
+
+func transpose(a *analysis, n *ir.Node) {
+	p, err := op.Perm(n)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	x, y := a.in(n, 0), a.out(n, 0)
+	for i, d := range p {
+		a.same(n, y[i], x[d])
+	}
+}
+
+// concat: the result's axis is the operands' one after the other.
+func concat(a *analysis, n *ir.Node) {
+	k, y := axisOf(n, "axis"), a.out(n, 0)
+	var row axis
+	for i := range n.In {
+		x := a.in(n, i)
+		for d := range x {
+			if d != k {
+				a.same(n, x[d], y[d])
+			}
+		}
+		row = append(row, x[k]...)
+	}
+	a.same(n, y[k], row)
+}
+
+// split is the converse; its sizes are rewritten.
+func split(a *analysis, n *ir.Node) {
+	k, _, err := op.SplitSizes(n)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	x := a.in(n, 0)
+	var row axis
+	for i := range n.Out {
+		y := a.out(n, i)
+		for d := range x {
+			if d != k {
+				a.same(n, x[d], y[d])
+			}
+		}
+		row = append(row, y[k]...)
+	}
+	a.same(n, x[k], row)
+}
+
+// slice: what it leaves out is a dim on either side; bounds are rewritten.
+func slice(a *analysis, n *ir.Node) {
+	g, err := op.SliceGeometry(n)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	x, y := a.in(n, 0), a.out(n, 0)
+	for d := range x {
+		from, size := g.Start[d], x[d].size()
+		if g.Step[d] != 1 || g.Shape[d] == 0 {
+			l := lockAt(n, "slice", "Slice takes every %d. element of this dimension", g.Step[d])
+			x[d].lock(l)
+			y[d].lock(l)
+			continue
+		}
+		var row axis
+		if from > 0 {
+			row = append(row, token{a.space.dim(from), 1})
+		}
+		row = append(row, y[d]...)
+		if rest := size - from - g.Shape[d]; rest > 0 {
+			row = append(row, token{a.space.dim(rest), 1})
+		}
+		a.same(n, x[d], row)
+	}
+}
+
+// pad adds constant elements: dims of their own that stay as they are.
+func pad(a *analysis, n *ir.Node) {
+	g, err := op.PadGeometry(n)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	x, y := a.in(n, 0), a.out(n, 0)
+	for d := range x {
+		b, e := g.Begin[d], g.End[d]
+		if b < 0 || e < 0 || (b > 0 || e > 0) && g.Mode != "constant" {
+			l := lockAt(n, "pad", "Pad (%s, %d and %d elements) depends on this dimension's border", g.Mode, b, e)
+			x[d].lock(l)
+			y[d].lock(l)
+			continue
+		}
+		l := lockAt(n, "pad", "Pad adds %d and %d elements", b, e)
+		row := slices.Clone(x[d])
+		if b > 0 {
+			row = append(a.fixed(b, l), row...)
+		}
+		if e > 0 {
+			row = append(row, a.fixed(e, l)...)
+		}
+		a.same(n, y[d], row)
+	}
+	for i := 1; i < len(n.In); i++ {
+		for _, p := range a.in(n, i) {
+			p.lock(lockAt(n, "pad", "the operands of Pad keep their size"))
+		}
+	}
+}
+
+func (a *analysis) fixed(size int, l Lock) axis {
+	x := a.space.axis(size)
+	x.lock(l)
+	return x
+}
+
+// expand: sizes in its target shape are fixed, ones in it are not sizes.
+func expand(a *analysis, n *ir.Node) {
+	x, y := a.in(n, 0), a.out(n, 0)
+	want, err := op.ConstInts(n, 1, "the target shape")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	for i, w := range want {
+		if w != 1 {
+			y[len(y)-len(want)+i].lock(lockAt(n, "reshape", "Expand has %v in its constant target shape", want))
+		}
+	}
+	a.stretch(n, x, y)
+}
+
+func tile(a *analysis, n *ir.Node) {
+	rep, err := op.ConstInts(n, 1, "the repeats")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	x, y := a.in(n, 0), a.out(n, 0)
+	for i, r := range rep {
+		a.grouped(n, y[i], x[i], r)
+	}
+}
+
+// gather picks along one axis.
+func gather(a *analysis, n *ir.Node) {
+	k, x, y := axisOf(n, "axis"), a.in(n, 0), a.out(n, 0)
+	idx := a.in(n, 1)
+	l := lockAt(n, "gather", "Gather picks elements of this dimension by number")
+	x[k].lock(l)
+	for d := range x {
+		switch {
+		case d < k:
+			a.same(n, x[d], y[d])
+		case d > k:
+			a.same(n, x[d], y[d-1+len(idx)])
+		}
+	}
+	for i := range idx {
+		a.same(n, idx[i], y[k+i])
+		idx[i].lock(l)
+	}
+}
+
+// spaceToDepth repeats the channels for every pixel of a block (DCR), or has
+// the block innermost (CRD).
+func spaceToDepth(a *analysis, n *ir.Node) { a.blocks(n, a.in(n, 0), a.out(n, 0)) }
+func depthToSpace(a *analysis, n *ir.Node) { a.blocks(n, a.out(n, 0), a.in(n, 0)) }
+
+func (a *analysis) blocks(n *ir.Node, shallow, deep []axis) {
+	b := n.Int("blocksize") * n.Int("blocksize")
+	a.same(n, shallow[0], deep[0])
+	if n.Str("mode") == "CRD" {
+		a.same(n, deep[1], shallow[1].times(b))
+	} else {
+		a.grouped(n, deep[1], shallow[1], b)
+	}
+	a.spatial(n, shallow)
+	a.spatial(n, deep)
+}
+
+func unsqueeze(a *analysis, n *ir.Node) { a.ones(n, a.in(n, 0), a.out(n, 0)) }
+func squeeze(a *analysis, n *ir.Node)   { a.ones(n, a.out(n, 0), a.in(n, 0)) }
+
+// ones: wide has the axes of narrow with axes of size 1 in between.
+func (a *analysis) ones(n *ir.Node, narrow, wide []axis) {
+	axes, err := op.ConstInts(n, 1, "the axes")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	named := make([]bool, len(wide))
+	for _, k := range axes {
+		if k < 0 {
+			k += len(wide)
+		}
+		named[k] = true
+	}
+	k := 0
+	for i, w := range wide {
+		if named[i] || axes == nil && w.size() == 1 {
+			w.lock(lockAt(n, "reshape", "%s takes it to be 1", n.Op.Name))
+			continue
+		}
+		a.same(n, narrow[k], w)
+		k++
+	}
+}
