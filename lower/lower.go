@@ -44,6 +44,7 @@ type Options struct {
 	// it to add channels to inputs.
 	Align    string
 	PadInput bool
+	MaxRAM   int // bytes of arena to stay below if that can be; 0: whatever is fastest
 	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
 	Dump func(name string, g *ir.Graph) error
 }
@@ -64,6 +65,7 @@ type Result struct {
 	Pruned      []prune.Cut   // values that lost channels
 	Fusions     []fuse.Fusion // nodes that became one
 	Aligned     *align.Result // the alignment of channel counts; nil on accelerators
+	Patched     *Patched      // first layers in stripes; nil: none
 	Segments    []*ir.Node    // what runs on the accelerator, in order
 	Refused     []Refusal     // what it does not take
 	restore     map[*ir.Node]bool
@@ -148,19 +150,34 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	if o.Fuse && o.MLA == nil {
-		if r.Fusions, err = fused(g, table, o); err != nil {
-			return nil, err
-		}
-		if err := d.stage("fuse", g); err != nil {
-			return nil, err
-		}
+	var spare *ir.Graph
+	if o.MaxRAM > 0 && o.MLA == nil {
+		spare = g.Clone()
 	}
-	if err := r.kernels(g, table, o, d); err != nil {
+	if err := r.finish(g, table, o, d); err != nil {
 		return nil, err
 	}
-	r.Graph = g
+	if spare != nil {
+		if err := r.fit(spare, table, o, d); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
+}
+
+// finish takes the graph that will run to kernel calls.
+func (r *Result) finish(g *ir.Graph, table target.Table, o Options, d *dumper) error {
+	if o.Fuse && o.MLA == nil {
+		var err error
+		if r.Fusions, err = fused(g, table, o); err != nil {
+			return err
+		}
+		if err := d.stage("fuse", g); err != nil {
+			return err
+		}
+	}
+	r.Graph = g
+	return r.kernels(g, table, o, d)
 }
 
 // dumper numbers the stages.

@@ -10,30 +10,39 @@ import (
 // backwards). Negative starts and ends count from the end; all are clamped.
 var Slice = def(ir.OpDef{
 	Name: "Slice", Doc: "reads a strided part of a tensor", MinIn: 3, MaxIn: 5,
-	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g, err := SliceGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		return one(ir.T(n.In[0].Type.DType, g.Shape...))
-	},
-	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := SliceGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		y := tensor.New(in[0].DType, g.Shape)
-		st := tensor.Strides(in[0].Shape)
-		base := 0
-		for i := range st {
-			base += st[i] * g.Start[i]
-			st[i] *= g.Step[i]
-		}
-		tensor.Gather(y, in[0], g.Shape, st, base)
-		return outs(y)
-	},
-	Pattern: ir.Injective, Quant: ir.QMove,
+	Infer: inferSlice, Eval: evalSlice, Pattern: ir.Injective, Quant: ir.QMove,
 })
+
+// Crop is a Slice that copies into the memory order that its output's type
+// has, whatever the input's is.
+var Crop = def(ir.OpDef{
+	Name: "Crop", Domain: "nncc", Doc: "Slice into another memory order", MinIn: 3, MaxIn: 5,
+	Infer: inferSlice, Eval: evalSlice, Pattern: ir.Injective, Quant: ir.QMove,
+})
+
+func inferSlice(n *ir.Node) ([]ir.Type, error) {
+	g, err := SliceGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	return one(ir.T(n.In[0].Type.DType, g.Shape...))
+}
+
+func evalSlice(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	g, err := SliceGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	y := tensor.New(in[0].DType, g.Shape)
+	st := tensor.Strides(in[0].Shape)
+	base := 0
+	for i := range st {
+		base += st[i] * g.Start[i]
+		st[i] *= g.Step[i]
+	}
+	tensor.Gather(y, in[0], g.Shape, st, base)
+	return outs(y)
+}
 
 // SliceGeom says, for every dimension of a Slice node's input, where reading
 // starts, its step, and how many elements are read.

@@ -78,6 +78,11 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if c.PadInput {
 		return o, usage("--pad-input is available for legalize only in this version of nncc")
 	}
+	ram, err := parseBytes("max-ram", c.MaxRAM)
+	if err != nil {
+		return o, err
+	}
+	o.MaxRAM = max(ram, 0)
 	if len(spec.Accelerators) > 0 {
 		a := spec.Accelerators[0]
 		if a.Kind != mla.Kind {

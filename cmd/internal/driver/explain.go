@@ -30,6 +30,10 @@ func (o *Compiled) Explain() string {
 	}
 	b.WriteString(table(rows))
 	fmt.Fprintf(&b, "%d steps, %d MACs, arena %d bytes (lower bound %d), weights %d bytes\n", len(r.Layers), total, r.Memory.ArenaBytes, r.Memory.LowerBoundBytes, r.Memory.WeightsBytes)
+	if x := o.Lowered.Patched; x != nil {
+		fmt.Fprintf(&b, "for --max-ram, %s to %s run in %d stripes: arena %d bytes instead of %d, %d MACs more\n", x.Nodes[0], x.Nodes[len(x.Nodes)-1], x.Stripes,
+			r.Memory.ArenaBytes, x.WholeBytes, x.ExtraMACs)
+	}
 	for i, f := range o.Lowered.Fusions {
 		if i == 0 {
 			b.WriteString("\nComputed together:\n")

@@ -140,6 +140,16 @@ type ReportMemory struct {
 	WeightsBytes    int            `json:"weights_bytes"`
 	Regions         []ReportRegion `json:"regions"`
 	Buffers         []ReportBuffer `json:"buffers"`
+	Patch           *ReportPatch   `json:"patch,omitempty"`
+}
+
+// ReportPatch is the first layers computed in stripes for --max-ram.
+type ReportPatch struct {
+	Nodes           []string `json:"nodes"`
+	Stripes         int      `json:"stripes"`
+	MACs            int64    `json:"macs"`
+	ExtraMACs       int64    `json:"extra_macs"`
+	WholeArenaBytes int      `json:"whole_arena_bytes"` // without stripes
 }
 
 // ReportRegion is a memory of the board.
@@ -316,6 +326,9 @@ func (r *Report) memory(o *Compiled) {
 	p := o.Program
 	r.Memory = ReportMemory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal, IOBytes: p.IOBytes,
 		ScratchBytes: p.ScratchBytes, WeightsBytes: o.Info.WeightBytes, Regions: []ReportRegion{}, Buffers: []ReportBuffer{}}
+	if x := o.Lowered.Patched; x != nil {
+		r.Memory.Patch = &ReportPatch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs, WholeArenaBytes: x.WholeBytes}
+	}
 	for _, m := range o.Board.Memory {
 		r.Memory.Regions = append(r.Memory.Regions, ReportRegion{m.Name, uint64(m.Size), m.Holds})
 	}

@@ -83,27 +83,36 @@ var splitRow = &target.Kernel{
 var sliceRow = &target.Kernel{
 	Name: "nncc_copy_nd", Library: "nncc", Doc: "strided slices, any element type", Ops: []*ir.OpDef{op.Slice},
 	Rules: rules("NNCC-SLICE", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 2, 3, 4)), Layout: same,
-	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-		g, err := op.SliceGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		x, y := n.In[0].Type, n.Out[0].Type
-		st := strides(x)
-		m := move{elem: y.DType.Size(), dims: y.Phys()}
-		for d := range st {
-			m.xOff += g.Start[d] * st[d]
-			st[d] *= g.Step[d]
-		}
-		m.x, m.y = permuted(st, y.OrderOrIdentity()), tensor.Strides(m.dims)
-		l := start(n, "nncc_copy_nd")
-		l.low.Unused = unusedTail(n)
-		if f := m.merged(); len(f.dims) == 1 && (f.x[0] == 1 || f.dims[0] == 1) && n.In[0].Const == nil {
-			l.low.Parts = []target.Part{{I: 0, Off: m.xOff * m.elem}}
-		}
-		l.strided(m)
-		return l.done()
-	},
+	Lower: sliced,
+}
+
+// cropRow is sliceRow between different memory orders.
+var cropRow = &target.Kernel{
+	Name: "nncc_copy_nd", Library: "nncc", Doc: "strided slices into another memory order", Ops: []*ir.OpDef{op.Crop},
+	Rules:  rules("NNCC-CROP", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 2, 3, 4)),
+	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.AnyToAny} }, Lower: sliced,
+}
+
+func sliced(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	g, err := op.SliceGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	x, y := n.In[0].Type, n.Out[0].Type
+	st := strides(x)
+	m := move{elem: y.DType.Size(), dims: y.Phys()}
+	for d := range st {
+		m.xOff += g.Start[d] * st[d]
+		st[d] *= g.Step[d]
+	}
+	m.x, m.y = permuted(st, y.OrderOrIdentity()), tensor.Strides(m.dims)
+	l := start(n, "nncc_copy_nd")
+	l.low.Unused = unusedTail(n)
+	if f := m.merged(); n.Op == op.Slice && len(f.dims) == 1 && (f.x[0] == 1 || f.dims[0] == 1) && n.In[0].Const == nil {
+		l.low.Parts = []target.Part{{I: 0, Off: m.xOff * m.elem}}
+	}
+	l.strided(m)
+	return l.done()
 }
 
 // strided moves input 0 to output 0; the offset of the source becomes part of
@@ -203,5 +212,5 @@ func (l *lowering) padValue() (target.Arg, error) {
 }
 
 func dataKernels() []*target.Kernel {
-	return []*target.Kernel{concatRow, splitRow, sliceRow, padRow}
+	return []*target.Kernel{concatRow, splitRow, sliceRow, cropRow, padRow}
 }
