@@ -24,7 +24,8 @@ type QuantKind uint8
 
 const (
 	// QFloat: clamp(round_half_away(f(dequantised input in float64)/s)+zp);
-	// Eval is run in float64 when there is no EvalQ.
+	// Eval is run in float64 when there is no EvalQ. Curved functions of one
+	// int16 value are interpolated (see Curve).
 	QFloat QuantKind = iota
 	// QMove: the integers pass through unchanged, so that inputs that carry
 	// data and outputs must share one quantisation; Eval runs on the integers.
@@ -64,6 +65,10 @@ type OpDef struct {
 	DataIn []int
 	// Scalar is the float64 function of an element-wise unary operator.
 	Scalar func(n *Node, x float64) float64
+	// Straight marks a Scalar that is a straight line below 0 and one above it,
+	// apart from limits: exact on int16 values, where other functions are
+	// interpolated (see Curve).
+	Straight bool
 	// MACs of one evaluation; nil counts none.
 	MACs func(n *Node) int64
 	// Impure operators (random generators) are never folded.

@@ -7,13 +7,8 @@ import "github.com/nncc/nncc/ir/tensor"
 // lowest. ok is false for nodes that are not a function of one 8-bit value
 // with one scale. The entries are exactly what EvalNode computes.
 func Table(n *Node) (entries []int64, ok bool) {
-	if n.Op.Scalar == nil || n.Op.Quant != QFloat || n.Op.EvalQ != nil || len(n.Out) != 1 {
+	if !scalarNode(n) {
 		return nil, false
-	}
-	for _, v := range n.In[1:] {
-		if v != nil && v.Const == nil {
-			return nil, false
-		}
 	}
 	x, y := n.In[0].Type, n.Out[0].Type
 	if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || x.DType != tensor.I8 && x.DType != tensor.U8 {

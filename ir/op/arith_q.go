@@ -28,9 +28,9 @@ func AddParamsS8(n *ir.Node) *qref.AddParams {
 	return p
 }
 
-// MulParamsS8 are the arguments of arm_elementwise_mul_s8 for a node that
-// BinaryKernelS8 accepts.
-func MulParamsS8(n *ir.Node) *qref.MulParams {
+// MulParams are the arguments of arm_elementwise_mul_s8 or arm_elementwise_mul_s16
+// for a node that BinaryKernelS8 or BinaryKernel16 accepts.
+func MulParams(n *ir.Node) *qref.MulParams {
 	a, b, o := n.In[0].Type.Quant, n.In[1].Type.Quant, n.Out[0].Type.Quant
 	p := &qref.MulParams{Offset1: -a.Zero[0], Offset2: -b.Zero[0], OutputOffset: o.Zero[0]}
 	p.Mult, p.Shift = fixp.QuantizeMultiplier(fixp.EffectiveScale(a.Scale[0], b.Scale[0], o.Scale[0]))
@@ -38,15 +38,42 @@ func MulParamsS8(n *ir.Node) *qref.MulParams {
 	return p
 }
 
+// BinaryKernel16 is BinaryKernelS8 for int16: CMSIS-NN has the kernel, and no
+// sum or product of it overflows.
+func BinaryKernel16(n *ir.Node) bool {
+	if len(n.In) != 2 || !Sixteen(n) || sixteenBit("", n.In[1]) != "" {
+		return false
+	}
+	if n.Op.Name == "Add" {
+		return AddParams16(n).Scales.OutShift <= 0
+	}
+	return MulParams(n).Shift <= 0
+}
+
+// AddParams16 are the arguments of arm_elementwise_add_s16.
+func AddParams16(n *ir.Node) *qref.AddParams {
+	p := &qref.AddParams{Scales: fixp.NewAddScales16(n.In[0].Type.Quant.Scale[0], n.In[1].Type.Quant.Scale[0], n.Out[0].Type.Quant.Scale[0])}
+	p.ActMin, p.ActMax = ActRange(n, n.Out[0].Type)
+	return p
+}
+
 // zipS8 runs a kernel on two int8 operands brought to the result's shape.
 func zipS8(n *ir.Node, in []*tensor.Dense, kernel func(a, b, out []int8) error) ([]*tensor.Dense, error) {
+	return zipKernel(n, in, tensor.I8, kernel)
+}
+
+func zip16(n *ir.Node, in []*tensor.Dense, kernel func(a, b, out []int16) error) ([]*tensor.Dense, error) {
+	return zipKernel(n, in, tensor.I16, kernel)
+}
+
+func zipKernel[T int8 | int16](n *ir.Node, in []*tensor.Dense, d tensor.DType, kernel func(a, b, out []T) error) ([]*tensor.Dense, error) {
 	shape, err := Broadcast(n, in[0].Shape, in[1].Shape)
 	if err != nil {
 		return nil, err
 	}
-	y := tensor.New(tensor.I8, shape)
+	y := tensor.New(d, shape)
 	a, b := expand(in[0], shape), expand(in[1], shape)
-	if err := kernel(a.Data.([]int8), b.Data.([]int8), y.Data.([]int8)); err != nil {
+	if err := kernel(a.Data.([]T), b.Data.([]T), y.Data.([]T)); err != nil {
 		return nil, ir.Errf(n, "kernel", "%v", err)
 	}
 	return outs(y)
@@ -55,6 +82,10 @@ func zipS8(n *ir.Node, in []*tensor.Dense, kernel func(a, b, out []int8) error) 
 // evalAddQ is arm_elementwise_add_s8 with TFLite's parameters: both operands
 // are shifted left by 20 and scaled to twice the larger input scale.
 func evalAddQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	if BinaryKernel16(n) {
+		p := AddParams16(n)
+		return zip16(n, in, func(a, b, out []int16) error { return qref.Add16(p, a, b, out) })
+	}
 	if !BinaryKernelS8(n) {
 		return evalActQ(n, in)
 	}
@@ -64,10 +95,14 @@ func evalAddQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 
 // evalMulQ is arm_elementwise_mul_s8 with the multiplier sa*sb/so.
 func evalMulQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	if BinaryKernel16(n) {
+		p := MulParams(n)
+		return zip16(n, in, func(a, b, out []int16) error { return qref.Mul16(p, a, b, out) })
+	}
 	if !BinaryKernelS8(n) {
 		return evalActQ(n, in)
 	}
-	p := MulParamsS8(n)
+	p := MulParams(n)
 	return zipS8(n, in, func(a, b, out []int8) error { return qref.Mul(p, a, b, out) })
 }
 

@@ -9,8 +9,8 @@ import (
 
 type float interface{ float32 | float64 }
 
-// summable adds int32, whose sums wrap modulo 2^32 as an accumulator's do.
-type summable interface{ float | int32 }
+// summable adds integers, whose sums wrap as an accumulator's do.
+type summable interface{ float | int32 | int64 }
 
 // gemm is c = alpha*op(a)*op(b) + beta*c with row-major matrices; op(a) is
 // m x k and op(b) is k x n. The order of summation depends on the sizes only,
@@ -33,7 +33,7 @@ func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, 
 		}
 		return blas.NoTrans
 	}
-	if _, ints := any(a).([]int32); tb && !ints {
+	if tb && T(1)/T(2) != 0 {
 		// gonum's dot product peels to the memory alignment of its operands, so
 		// that equal inputs may differ in the last bit from run to run; its
 		// product with an untransposed right side adds rows, always alike.
@@ -44,6 +44,8 @@ func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, 
 		gonum.Implementation{}.Sgemm(tr(ta), tr(tb), m, n, k, float32(alpha), a, lda, any(b).([]float32), ldb, float32(beta), any(c).([]float32), ldc)
 	case []int32:
 		gemmInt(ta, tb, m, n, k, int32(alpha), a, lda, any(b).([]int32), ldb, int32(beta), any(c).([]int32), ldc)
+	case []int64:
+		gemmInt(ta, tb, m, n, k, int64(alpha), a, lda, any(b).([]int64), ldb, int64(beta), any(c).([]int64), ldc)
 	case []float64:
 		gonum.Implementation{}.Dgemm(tr(ta), tr(tb), m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta), any(c).([]float64), ldc)
 	}
@@ -65,7 +67,7 @@ func transposed[T summable](k, n int, b []T, ldb int) []T {
 	return out
 }
 
-func gemmInt(ta, tb bool, m, n, k int, alpha int32, a []int32, lda int, b []int32, ldb int, beta int32, c []int32, ldc int) {
+func gemmInt[T int32 | int64](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	for i := 0; i < m; i++ {
 		row := c[i*ldc:][:n]
 		for j := range row {

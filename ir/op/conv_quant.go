@@ -12,8 +12,8 @@ import (
 // clamped by ActRange. Where CMSIS-NN has the kernel the sums are those of
 // arm_convolve_s8, arm_depthwise_conv_s8 and arm_transpose_conv_s8; the same
 // definition covers three dimensions, grouped and dilated ConvTranspose, and
-// weights with zero points. Anything else (16-bit types, a bias of another
-// scale) follows the general rule of ir.EvalDequantised.
+// weights with zero points. For int16 data see mac16.go. Anything else (a bias of
+// another scale) follows the general rule of ir.EvalDequantised.
 
 // ConvQuantParams are the integer parameters of a quantised Conv or
 // ConvTranspose, with one multiplier for every output channel. A reason that
@@ -33,6 +33,9 @@ func evalConvQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	g, err := ConvGeometry(n)
 	if err != nil {
 		return nil, err
+	}
+	if p, why := Conv16Params(n); why == "" {
+		return evalConv16(n, g, p, in)
 	}
 	p, why := ConvQuantParams(n)
 	if why != "" {
@@ -72,23 +75,33 @@ func nhwc(n, c int, spatial []int) qref.Dims {
 	return qref.Dims{N: n, H: t.H, W: t.W, C: c}
 }
 
-func convS8(g *ConvGeom, p *MACParams, x, w []int8, bias []int32) ([]int8, error) {
-	c := &qref.ConvParams{
+// conv are the parameters of an ordinary convolution, without the sums.
+func (p *MACParams) conv(g *ConvGeom) *qref.ConvParams {
+	return &qref.ConvParams{
 		In: nhwc(g.N, g.CIn, g.In), Filter: nhwc(g.COut, g.CIn/g.Group, g.Kernel), Out: nhwc(g.N, g.COut, g.Out),
 		Stride: hw(g.Strides, 1), Pad: hw(g.PadBegin, 0), Dilation: hw(g.Dilations, 1),
 		InputOffset: p.InOff, OutputOffset: p.OutOff, ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift,
 	}
+}
+
+// depthwise is conv for a depthwise convolution.
+func (p *MACParams) depthwise(g *ConvGeom) *qref.DepthwiseParams {
+	return &qref.DepthwiseParams{
+		In: nhwc(g.N, g.CIn, g.In), Filter: nhwc(1, g.COut, g.Kernel), Out: nhwc(g.N, g.COut, g.Out), ChMult: g.COut / g.CIn,
+		Stride: hw(g.Strides, 1), Pad: hw(g.PadBegin, 0), Dilation: hw(g.Dilations, 1),
+		InputOffset: p.InOff, OutputOffset: p.OutOff, ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift,
+	}
+}
+
+func convS8(g *ConvGeom, p *MACParams, x, w []int8, bias []int32) ([]int8, error) {
+	c := p.conv(g)
 	y := make([]int8, c.Out.Size())
 	err := qref.Conv(c, swapInner(g.N, g.CIn, product(g.In), x), swapInner(g.COut, g.CIn/g.Group, g.Taps(), w), bias, y)
 	return swapInner(g.N, product(g.Out), g.COut, y), err
 }
 
 func depthwiseS8(g *ConvGeom, p *MACParams, x, w []int8, bias []int32) ([]int8, error) {
-	c := &qref.DepthwiseParams{
-		In: nhwc(g.N, g.CIn, g.In), Filter: nhwc(1, g.COut, g.Kernel), Out: nhwc(g.N, g.COut, g.Out), ChMult: g.COut / g.CIn,
-		Stride: hw(g.Strides, 1), Pad: hw(g.PadBegin, 0), Dilation: hw(g.Dilations, 1),
-		InputOffset: p.InOff, OutputOffset: p.OutOff, ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift,
-	}
+	c := p.depthwise(g)
 	y := make([]int8, c.Out.Size())
 	err := qref.Depthwise(c, swapInner(g.N, g.CIn, product(g.In), x), swapInner(1, g.COut, g.Taps(), w), bias, y)
 	return swapInner(g.N, product(g.Out), g.COut, y), err

@@ -122,21 +122,8 @@ func macParams(n *ir.Node, axis, channels int, fc bool) (*MACParams, string) {
 	p.ActMin, p.ActMax = ActRange(n, y.Type)
 	p.ActMin -= bias8(y.Type)
 	p.ActMax -= bias8(y.Type)
-	count := channels
-	if fc && !wq.PerAxis() {
-		count = 1
-	}
-	p.Mult, p.Shift = make([]int32, count), make([]int32, count)
-	for c := range count {
-		s := wq.Scale[c%len(wq.Scale)]
-		eff := fixp.EffectiveScale(xq.Scale[0], s, yq.Scale[0])
-		if count == 1 && fc || !wq.PerAxis() && n.Op.Name == "Conv" && n.Int("fc_scale") != 0 {
-			eff = fixp.EffectiveScaleFC(xq.Scale[0], s, yq.Scale[0])
-		}
-		if !(eff > 0) || math.IsInf(eff, 0) || eff >= 1<<30 {
-			return nil, fmt.Sprintf("the scale %g of the products has no fixed-point form", eff)
-		}
-		p.Mult[c], p.Shift[c] = fixp.QuantizeMultiplier(eff)
+	if why := p.scales(n, channels, fc); why != "" {
+		return nil, why
 	}
 	p.FilterOff = []int32{bias8(w.Type) - wq.Zero[0]}
 	for c := range channels {
@@ -165,6 +152,11 @@ func biasWhy(n *ir.Node, xs float32, wq *ir.Quant) string {
 	if b.Type.DType != tensor.I32 {
 		return fmt.Sprintf("the bias %s is of type %s, want int32", b, b.Type.DType)
 	}
+	return biasScaleWhy(b, xs, wq)
+}
+
+// biasScaleWhy checks that a bias that names scales has those of the products.
+func biasScaleWhy(b *ir.Value, xs float32, wq *ir.Quant) string {
 	q := b.Type.Quant
 	if q == nil {
 		return ""

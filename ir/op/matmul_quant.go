@@ -41,26 +41,37 @@ func GemmQuantParams(n *ir.Node) (*MACParams, string) {
 	if n.Int("transB") != 0 {
 		axis = 0
 	}
+	if why := plainGemm(n); why != "" {
+		return nil, why
+	}
+	return macParams(n, axis, g.N, true)
+}
+
+// plainGemm is the reason why a Gemm is no product plus bias.
+func plainGemm(n *ir.Node) string {
 	switch {
 	case n.Int("transA") != 0:
-		return nil, "transA is set"
+		return "transA is set"
 	case n.Float("alpha") != 1:
-		return nil, fmt.Sprintf("alpha is %v, want 1", n.Float("alpha"))
+		return fmt.Sprintf("alpha is %v, want 1", n.Float("alpha"))
 	case n.Input(2) != nil && n.Float("beta") != 1:
-		return nil, fmt.Sprintf("beta is %v, want 1", n.Float("beta"))
+		return fmt.Sprintf("beta is %v, want 1", n.Float("beta"))
 	}
 	if b := n.Input(2); b != nil {
 		if s := b.Type.Shape; len(s) == 2 && s[0] != 1 {
-			return nil, fmt.Sprintf("the bias %s has shape %v, want one value a column", b, s)
+			return fmt.Sprintf("the bias %s has shape %v, want one value a column", b, s)
 		}
 	}
-	return macParams(n, axis, g.N, true)
+	return ""
 }
 
 func evalGemmQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	g, err := GemmGeometry(n)
 	if err != nil {
 		return nil, err
+	}
+	if p, why := Gemm16Params(n); why == "" {
+		return evalGemm16(n, g, p, in)
 	}
 	p, why := GemmQuantParams(n)
 	if why != "" {
@@ -86,6 +97,9 @@ func evalMatMulQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p, why := MatMul16Params(n); why == "" {
+		return evalMatMul16(n, g, p, in)
+	}
 	p, why := MatMulQuantParams(n)
 	if why != "" {
 		return evalActQ(n, in)
@@ -102,12 +116,17 @@ func evalMatMulQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	return outs(eightBitOf(n.Out[0].Type, g.Shape, y))
 }
 
+// fc are the parameters of a product of [m][k] and [n][k], with one zero point
+// for all weights.
+func (p *MACParams) fc(m, k, n int) *qref.FCParams {
+	return &qref.FCParams{Rows: m, Depth: k, Cols: n, InputOffset: p.InOff, FilterOffset: p.FilterOff[0], OutputOffset: p.OutOff,
+		ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift}
+}
+
 // product is one matrix product, a [m][k] times b transposed [n][k].
 func (p *MACParams) product(m, k, n int, a, b []int8, bias []int32, y []int8) error {
 	if len(p.FilterOff) == 1 && m*n*k > 0 {
-		fc := &qref.FCParams{Rows: m, Depth: k, Cols: n, InputOffset: p.InOff, FilterOffset: p.FilterOff[0], OutputOffset: p.OutOff,
-			ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift}
-		return qref.FullyConnected(fc, a, b, bias, y)
+		return qref.FullyConnected(p.fc(m, k, n), a, b, bias, y)
 	}
 	for i := range y {
 		row, col := a[i/n*k:][:k], b[i%n*k:][:k]

@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/qref"
@@ -10,7 +11,7 @@ import (
 
 // PoolQuantClamp reports whether a quantised AveragePool, MaxPool or global
 // pool computes on the integers, as CMSIS-NN's pooling does, and gives its
-// clamp in the terms of int8. That needs 8-bit input and output with the same
+// clamp in the terms of int8, or of int16 where Sixteen holds. That needs input and output with the same
 // scale and zero point, and no padding that counts as zero. The average is the
 // sum of the int8 values divided by the number of real elements, ties away
 // from zero. Any other pooling follows the general rule of
@@ -21,10 +22,14 @@ func PoolQuantClamp(n *ir.Node) (lo, hi int32, why string) {
 		return 0, 0, err.Error()
 	}
 	x, y := n.In[0], n.Out[0]
-	for _, why := range []string{eightBit("input", x), eightBit("output", y)} {
-		if why != "" {
-			return 0, 0, why
+	if !Sixteen(n) {
+		for _, why := range []string{eightBit("input", x), eightBit("output", y)} {
+			if why != "" {
+				return 0, 0, why
+			}
 		}
+	} else if k := product(g.Kernel); k > math.MaxUint16 {
+		return 0, 0, fmt.Sprintf("windows of %d elements, want at most %d of int16", k, math.MaxUint16)
 	}
 	if x.Type.DType != y.Type.DType || !x.Type.Quant.Equal(y.Type.Quant) {
 		return 0, 0, fmt.Sprintf("input and output differ in scale or zero point: %s and %s", x.Type, y.Type)
@@ -52,28 +57,38 @@ func evalAveragePoolQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := s8(in[0])
-	y := make([]int8, g.N*g.C*product(g.Out))
+	if Sixteen(n) {
+		y, err := averagePool(n, g, lo, hi, in[0].Data.([]int16))
+		return []*tensor.Dense{tensor.Of(n.Out[0].Type.Shape, y)}, err
+	}
+	y, err := averagePool(n, g, lo, hi, s8(in[0]))
+	if err != nil {
+		return nil, err
+	}
+	return outs(eightBitOf(n.Out[0].Type, append([]int{g.N, g.C}, g.Out...), y))
+}
+
+func averagePool[T int8 | int16](n *ir.Node, g *PoolGeom, lo, hi int32, x []T) ([]T, error) {
+	y := make([]T, g.N*g.C*product(g.Out))
 	if g.plain2D() {
 		if err := qref.AvgPool(g.params(lo, hi), swapInner(g.N, g.C, product(g.In), x), y); err != nil {
 			return nil, ir.Errf(n, "kernel", "%v", err)
 		}
-		y = swapInner(g.N, product(g.Out), g.C, y)
-	} else {
-		g.windows(func(plane, at int, win []int, _ int) {
-			var sum int32
-			for _, p := range win {
-				sum += int32(x[plane+p])
-			}
-			count := int32(len(win))
-			half := count / 2
-			if sum <= 0 {
-				half = -half
-			}
-			y[at] = int8(min(max((sum+half)/count, lo), hi))
-		})
+		return swapInner(g.N, product(g.Out), g.C, y), nil
 	}
-	return outs(eightBitOf(n.Out[0].Type, append([]int{g.N, g.C}, g.Out...), y))
+	g.windows(func(plane, at int, win []int, _ int) {
+		var sum int32
+		for _, p := range win {
+			sum += int32(x[plane+p])
+		}
+		count := int32(len(win))
+		half := count / 2
+		if sum <= 0 {
+			half = -half
+		}
+		y[at] = T(min(max((sum+half)/count, lo), hi))
+	})
+	return y, nil
 }
 
 func evalMaxPoolQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -85,7 +100,7 @@ func evalMaxPoolQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.plain2D() && len(n.Out) == 1 {
+	if g.plain2D() && len(n.Out) == 1 && !Sixteen(n) {
 		y := make([]int8, g.N*g.C*product(g.Out))
 		if err := qref.MaxPool(g.params(lo, hi), swapInner(g.N, g.C, product(g.In), s8(in[0])), y); err != nil {
 			return nil, ir.Errf(n, "kernel", "%v", err)

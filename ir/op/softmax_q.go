@@ -1,6 +1,8 @@
 package op
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
@@ -44,34 +46,72 @@ func softmaxRequantised(n *ir.Node, y *tensor.Dense) *tensor.Dense {
 
 func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	x := in[0]
-	mult, shift, diffMin, ok := SoftmaxRescaled(n)
-	if !ok || x.Len() == 0 {
-		return ir.EvalDequantised(n, in)
-	}
 	axis, err := Axis(n, n.Int("axis"), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
-	l := lanesOf(x.Shape, axis)
-	xs, y := x.Data.([]int8), tensor.New(tensor.I8, x.Shape)
-	ys := y.Data.([]int8)
-	row, res := make([]int8, l.n), make([]int8, l.n)
-	p := &qref.SoftmaxParams{Rows: 1, Size: l.n, Mult: mult, Shift: shift, DiffMin: diffMin}
-	if l.step == 1 {
-		p.Rows = l.outer
-		err := qref.Softmax(p, xs, ys)
-		return []*tensor.Dense{softmaxRequantised(n, y)}, err
+	if mult, shift, why := SoftmaxKernel16(n); why == "" && x.Len() > 0 {
+		y := tensor.New(tensor.I16, x.Shape)
+		return []*tensor.Dense{y}, softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int16), y.Data.([]int16), func(rows, size int, x, y []int16) error {
+			return qref.Softmax16(&qref.Softmax16Params{Rows: rows, Size: size, Mult: mult, Shift: shift}, x, y)
+		})
 	}
+	mult, shift, diffMin, ok := SoftmaxRescaled(n)
+	if !ok || x.Len() == 0 {
+		return ir.EvalDequantised(n, in)
+	}
+	y := tensor.New(tensor.I8, x.Shape)
+	err = softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int8), y.Data.([]int8), func(rows, size int, x, y []int8) error {
+		return qref.Softmax(&qref.SoftmaxParams{Rows: rows, Size: size, Mult: mult, Shift: shift, DiffMin: diffMin}, x, y)
+	})
+	return []*tensor.Dense{softmaxRequantised(n, y)}, err
+}
+
+// softmaxLanes calls a kernel that works on rows for every lane.
+func softmaxLanes[T int8 | int16](l lanes, x, y []T, kernel func(rows, size int, x, y []T) error) error {
+	if l.step == 1 {
+		return kernel(l.outer, l.n, x, y)
+	}
+	row, res := make([]T, l.n), make([]T, l.n)
+	var err error
 	l.each(func(at int) {
 		for i := range row {
-			row[i] = xs[at+i*l.step]
+			row[i] = x[at+i*l.step]
 		}
-		if e := qref.Softmax(p, row, res); e != nil {
+		if e := kernel(1, l.n, row, res); e != nil {
 			err = e
 		}
 		for i := range res {
-			ys[at+i*l.step] = res[i]
+			y[at+i*l.step] = res[i]
 		}
 	})
-	return []*tensor.Dense{softmaxRequantised(n, y)}, err
+	return err
+}
+
+// Softmax16Scale is the output scale of arm_softmax_s16; its zero point is 0.
+const Softmax16Scale = 1.0 / 32768
+
+// SoftmaxKernel16 gives the parameters of arm_softmax_s16 for an int16 Softmax
+// with an output scale of 1/32768, or the reason why it is not that kernel.
+func SoftmaxKernel16(n *ir.Node) (mult, shift int32, why string) {
+	for _, why := range []string{sixteenBit("input", n.In[0]), sixteenBit("output", n.Out[0])} {
+		if why != "" {
+			return 0, 0, why
+		}
+	}
+	axis, err := Axis(n, n.Int("axis"), n.In[0].Type.Rank())
+	if err != nil {
+		return 0, 0, err.Error()
+	}
+	x, y := n.In[0].Type, n.Out[0].Type
+	mult, shift = fixp.Softmax16Scale(1, x.Quant.Scale[0])
+	switch {
+	case y.Quant.Scale[0] != Softmax16Scale:
+		return 0, 0, fmt.Sprintf("the output has scale %v, want 1/32768", y.Quant.Scale[0])
+	case shift > 14:
+		return 0, 0, fmt.Sprintf("the input's scale %v is too large: differences overflow", x.Quant.Scale[0])
+	case x.Shape[axis] > 1<<16:
+		return 0, 0, fmt.Sprintf("rows of %d elements, want at most 65536", x.Shape[axis])
+	}
+	return mult, shift, ""
 }

@@ -15,6 +15,8 @@ type unarySpec struct {
 	real func(n *ir.Node) func(float64) float64
 	// f32, where set, is a tight loop with the same results as real for float32.
 	f32 func(n *ir.Node, y, x []float32)
+	// straight is OpDef.Straight.
+	straight bool
 	// integer, where set, is the exact function on plain integers.
 	integer func(n *ir.Node) func(int64) int64
 }
@@ -35,7 +37,7 @@ func (s unarySpec) opDef() ir.OpDef {
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			return outs(s.eval(n, in[0]))
 		},
-		Scalar: func(n *ir.Node, x float64) float64 { return s.real(n)(x) },
+		Scalar: func(n *ir.Node, x float64) float64 { return s.real(n)(x) }, Straight: s.straight,
 	}
 }
 

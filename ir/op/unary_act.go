@@ -8,7 +8,7 @@ import (
 
 // Relu is max(x, 0).
 var Relu = unary(unarySpec{
-	name: "Relu", doc: "max(x, 0)", types: signedTypes,
+	name: "Relu", straight: true, doc: "max(x, 0)", types: signedTypes,
 	real: fixed(func(x float64) float64 { return max(x, 0) }),
 	f32: func(_ *ir.Node, y, x []float32) {
 		for i, v := range x {
@@ -20,7 +20,7 @@ var Relu = unary(unarySpec{
 
 // LeakyRelu is x, or alpha*x where x is negative.
 var LeakyRelu = unary(unarySpec{
-	name: "LeakyRelu", doc: "x where x >= 0, alpha*x elsewhere", types: floatTypes,
+	name: "LeakyRelu", straight: true, doc: "x where x >= 0, alpha*x elsewhere", types: floatTypes,
 	attrs: []ir.AttrSpec{ir.FloatA("alpha", 0.01)},
 	real: func(n *ir.Node) func(float64) float64 {
 		a := float64(n.Float("alpha"))
@@ -113,7 +113,7 @@ var Sigmoid = unary(unarySpec{name: "Sigmoid", doc: "1 / (1 + exp(-x))", types: 
 
 // HardSigmoid is a straight line clamped to [0, 1].
 var HardSigmoid = unary(unarySpec{
-	name: "HardSigmoid", doc: "alpha*x + beta clamped to [0, 1]", types: floatTypes,
+	name: "HardSigmoid", straight: true, doc: "alpha*x + beta clamped to [0, 1]", types: floatTypes,
 	attrs: []ir.AttrSpec{ir.FloatA("alpha", 0.2), ir.FloatA("beta", 0.5)},
 	real: func(n *ir.Node) func(float64) float64 {
 		a, b := float64(n.Float("alpha")), float64(n.Float("beta"))

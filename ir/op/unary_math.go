@@ -37,14 +37,14 @@ var (
 
 // Neg is -x; integers wrap.
 var Neg = unary(unarySpec{
-	name: "Neg", doc: "-x", types: signedTypes,
+	name: "Neg", straight: true, doc: "-x", types: signedTypes,
 	real:    fixed(func(x float64) float64 { return -x }),
 	integer: fixedInt(func(x int64) int64 { return -x }),
 })
 
 // Abs is |x|.
 var Abs = unary(unarySpec{
-	name: "Abs", doc: "|x|", types: numTypes,
+	name: "Abs", straight: true, doc: "|x|", types: numTypes,
 	real: fixed(math.Abs),
 	integer: fixedInt(func(x int64) int64 {
 		return max(x, -x)

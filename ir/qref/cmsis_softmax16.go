@@ -6,48 +6,11 @@ import (
 	"github.com/nncc/nncc/ir/fixp"
 )
 
-// Curve16Len is the number of points of an interpolated int16 function: one
-// for every 128 inputs, and one after the last.
-const Curve16Len = 513
-
-// Curve16 is a function of an int16 value as straight lines between points.
-type Curve16 [Curve16Len]int16
-
-// At is the function's value, the fraction rounded to the nearest, halves up.
-func (c *Curve16) At(v int16) int16 {
-	i := 256 + int(v>>7)
-	base := int32(c[i])
-	slope := int32(int16(int32(c[i+1]) - base)) // as the kernels have it
-	return int16(base + int32(int16((slope*int32(v&0x7f)+64)>>7)))
-}
-
-// NewCurve16 samples y = f(v) for the int16 values v = -32768, -32640, ...,
-// 32768, in steps of the output. A point is moved by half the error that the
-// line would have in the middle of its interval, so that curvature errs to
-// both sides. Source: tflite LUTPopulate for int16.
-func NewCurve16(f func(v float64) float64) *Curve16 {
-	var c Curve16
-	at := func(i, half int) float64 { return f(float64(-32768 + i*128 + half*64)) }
-	clamp := func(x float64) int16 {
-		if x != x {
-			x = 0
-		}
-		return int16(min(max(x, math.MinInt16), math.MaxInt16))
-	}
-	for i := range Curve16Len - 1 {
-		here, next := math.Round(at(i, 0)), at(i+1, 0)
-		line := math.Round((next + here) / 2)
-		c[i] = clamp(here - math.Round((line-math.Round(at(i, 1)))/2))
-	}
-	c[Curve16Len-1] = clamp(math.Round(at(Curve16Len-1, 0)))
-	return &c
-}
-
 // The tables of arm_softmax_s16: exp(x) for x in [-10, 0], and 1/(1+x) for x
 // in [0, 1], both with results in Q0.15.
 var (
-	SoftmaxExp16        = NewCurve16(func(v float64) float64 { return math.Exp((v-math.MaxInt16)*10/65535) * (1 << 15) })
-	SoftmaxReciprocal16 = NewCurve16(func(v float64) float64 { return (1 << 15) / (1 + (v+1<<15)/65535) })
+	SoftmaxExp16        = fixp.NewCurve16(func(v float64) float64 { return math.Exp((v-math.MaxInt16)*10/65535) * (1 << 15) })
+	SoftmaxReciprocal16 = fixp.NewCurve16(func(v float64) float64 { return (1 << 15) / (1 + (v+1<<15)/65535) })
 )
 
 // Softmax16Params describes an int16 softmax over the last axis. Mult and

@@ -62,6 +62,32 @@ func ReduceSum(p *ReduceParams, x, y []int8) error {
 	return nil
 }
 
+// ReduceSum16 is nncc_reduce_sum_s16: sums and means of int16 values along an
+// axis of at most 8192.
+func ReduceSum16(p *ReduceParams, x, y []int16) error {
+	const name = "ReduceSum16"
+	a := &AxisParams{p.Outer, p.Axis, p.Inner}
+	if err := a.check(name, len(x), len(y), int(p.Outer*p.Inner)); err != nil {
+		return err
+	}
+	if p.Divisor < 1 || p.Axis > MaxReduce16 {
+		return badArgs(name, "divisor %d, axis %d, want at least 1 and at most %d", p.Divisor, p.Axis, MaxReduce16)
+	}
+	a.each(func(line, at int) {
+		var acc int32
+		for k := range int(p.Axis) {
+			acc += int32(x[at+k*int(p.Inner)]) - p.InZero
+		}
+		v := float64(acc) * p.InScale
+		v /= float64(p.Divisor)
+		y[line] = int16(roundAway(v/p.OutScale, p.OutZero, p.ActMin, p.ActMax))
+	})
+	return nil
+}
+
+// MaxReduce16 is so many int16 values as have an exact sum of reals in float64.
+const MaxReduce16 = 8192
+
 // ReduceMax is nncc_reduce_max_s8; input and output have one quantisation.
 func ReduceMax(p *AxisParams, x, y []int8) error {
 	return reduceOrder("ReduceMax", p, x, y, func(a, b int8) int8 { return max(a, b) })

@@ -51,15 +51,21 @@ type BinaryParams struct {
 	Bcast                    Broadcast
 }
 
-// Binary is the contract's definition of an operator with two int8 inputs,
-// clamp(round_half_away(f(a, b) / scale) + zero) in float64: nncc_binary_s8.
-func Binary(p *BinaryParams, a, b, y []int8) error {
-	if err := firstErr(p.Bcast.check("Binary", len(a), len(b), len(y)), checkClamp("Binary", p.ActMin, p.ActMax)); err != nil {
+// Binary is the contract's definition of an operator with two int8 or int16
+// inputs, clamp(round_half_away(f(a, b) / scale) + zero) in float64:
+// nncc_binary_s8, nncc_binary_s16.
+func Binary[T int8 | int16](p *BinaryParams, a, b, y []T) error {
+	if err := p.Bcast.check("Binary", len(a), len(b), len(y)); err != nil {
 		return err
+	}
+	if _, ok := any(y).([]int8); ok {
+		if err := checkClamp("Binary", p.ActMin, p.ActMax); err != nil {
+			return err
+		}
 	}
 	p.Bcast.each(func(i, ia, ib int) {
 		v := p.Op.Eval(float64(int32(a[ia])-p.AZero)*p.AScale, float64(int32(b[ib])-p.BZero)*p.BScale)
-		y[i] = int8(roundAway(v/p.OutScale, p.OutZero, p.ActMin, p.ActMax))
+		y[i] = T(roundAway(v/p.OutScale, p.OutZero, p.ActMin, p.ActMax))
 	})
 	return nil
 }

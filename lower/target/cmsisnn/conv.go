@@ -32,7 +32,7 @@ func macRules(code string, params func(n *ir.Node) (*op.MACParams, string)) []ta
 			if w.Const == nil {
 				return fmt.Sprintf("the weights %s are computed at run time, want a constant", w)
 			}
-			if w.Type.DType != tensor.I8 || w.Type.Quant == nil {
+			if w.Type.DType != tensor.I8 && w.Type.DType != tensor.I4 || w.Type.Quant == nil {
 				return fmt.Sprintf("the weights %s are %s, want quantised int8", w, w.Type.DType)
 			}
 			if b := n.Input(2); b != nil && b.Const == nil {

@@ -48,11 +48,15 @@ func binaryRule(code string) target.Rule {
 // arrays of the output's size.
 func vector(n *ir.Node, i int) target.Arg {
 	v := n.In[i]
+	ctype := "int8_t"
+	if v.Type.DType == tensor.I16 {
+		ctype = "int16_t"
+	}
 	if v.Const == nil {
-		return i8In(i)
+		return target.In{I: i, CType: ctype}
 	}
 	t := n.Out[0].Type
-	d := tensor.New(tensor.I8, t.Shape)
+	d := tensor.New(v.Type.DType, t.Shape)
 	st := make([]int, len(t.Shape))
 	cs := tensor.Strides(v.Const.Shape)
 	for k, dim := range v.Const.Shape {
@@ -61,7 +65,7 @@ func vector(n *ir.Node, i int) target.Arg {
 		}
 	}
 	tensor.Gather(d, v.Const, t.Shape, st, 0)
-	return &target.Blob{Hint: "operand", CType: "int8_t", Data: d.Transpose(t.OrderOrIdentity()).Bytes(), Align: 4, NoCast: true}
+	return &target.Blob{Hint: "operand", CType: ctype, Data: d.Transpose(t.OrderOrIdentity()).Bytes(), Align: 4, NoCast: true}
 }
 
 func inPlace(n *ir.Node) []int {
@@ -103,7 +107,7 @@ var mul = &target.Kernel{
 	Name: "arm_elementwise_mul_s8", Library: Library, Doc: "int8 multiplication", Ops: []*ir.OpDef{op.Mul}, Layout: same,
 	Rules: []target.Rule{binaryRule("CMSIS-MUL-01"), sameShapes("CMSIS-MUL-02")},
 	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-		p := op.MulParamsS8(n)
+		p := op.MulParams(n)
 		a := func(v int32) target.Arg { return target.I32(int(v)) }
 		return calls(&target.Lowered{InPlace: inPlace(n), Unused: constants(n)}, target.Call{Func: "arm_elementwise_mul_s8", Status: target.CMSISStatus,
 			Args: []target.Arg{vector(n, 0), vector(n, 1), a(p.Offset1), a(p.Offset2), i8Out(0), a(p.OutputOffset), a(p.Mult), a(p.Shift),

@@ -18,13 +18,16 @@ type fcShape struct {
 	params            *op.MACParams
 }
 
-func fcOf(n *ir.Node) (*fcShape, string) {
+func fcOf(n *ir.Node) (*fcShape, string) { return fcWith(n, op.GemmQuantParams, op.MatMulQuantParams) }
+
+// fcWith is the shape of a layer with the parameters that the functions give.
+func fcWith(n *ir.Node, gemm, matmul func(n *ir.Node) (*op.MACParams, string)) (*fcShape, string) {
 	if n.Op == op.Gemm {
 		g, err := op.GemmGeometry(n)
 		if err != nil {
 			return nil, err.Error()
 		}
-		p, why := op.GemmQuantParams(n)
+		p, why := gemm(n)
 		f := &fcShape{g.M, g.K, g.N, []int{1, 0}, p}
 		if n.Int("transB") != 0 {
 			f.perm = nil
@@ -42,7 +45,7 @@ func fcOf(n *ir.Node) (*fcShape, string) {
 	for _, d := range g.Batch {
 		rows *= d
 	}
-	p, why := op.MatMulQuantParams(n)
+	p, why := matmul(n)
 	return &fcShape{rows, g.K, g.N, []int{1, 0}, p}, why
 }
 
@@ -56,7 +59,7 @@ var fullyConnected = &target.Kernel{
 		{Code: "CMSIS-FC-02", Doc: "weights are constant int8", Check: func(n *ir.Node, _ *target.Options) string {
 			if w := n.In[1]; w.Const == nil {
 				return fmt.Sprintf("the right side %s is computed at run time, want a constant", w)
-			} else if w.Type.DType != tensor.I8 || w.Type.Quant == nil {
+			} else if w.Type.DType != tensor.I8 && w.Type.DType != tensor.I4 || w.Type.Quant == nil {
 				return fmt.Sprintf("the weights %s are %s, want quantised int8", w, w.Type.DType)
 			}
 			return ""
@@ -147,13 +150,7 @@ var batchMatMul = &target.Kernel{
 	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Natural} },
 	Rules: []target.Rule{
 		needsInt8("CMSIS-BMM-01", []int{0, 1}),
-		{Code: "CMSIS-BMM-02", Doc: "matrices with up to two leading dimensions of equal size or 1", Check: func(n *ir.Node, _ *target.Options) string {
-			a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
-			if len(a) < 2 || len(b) < 2 || len(a) > 4 || len(b) > 4 {
-				return fmt.Sprintf("shapes %v and %v, want rank 2 to 4", a, b)
-			}
-			return ""
-		}},
+		matrixRanks("CMSIS-BMM-02"),
 		{Code: "CMSIS-BMM-03", Doc: "fixed-point scale", Check: func(n *ir.Node, _ *target.Options) string {
 			for _, v := range []*ir.Value{n.In[0], n.In[1], n.Out[0]} {
 				if v.Type.Quant == nil {
@@ -164,6 +161,16 @@ var batchMatMul = &target.Kernel{
 			return why
 		}},
 	},
+}
+
+func matrixRanks(code string) target.Rule {
+	return target.Rule{Code: code, Doc: "matrices with up to two leading dimensions of equal size or 1", Check: func(n *ir.Node, _ *target.Options) string {
+		a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
+		if len(a) < 2 || len(b) < 2 || len(a) > 4 || len(b) > 4 {
+			return fmt.Sprintf("shapes %v and %v, want rank 2 to 4", a, b)
+		}
+		return ""
+	}}
 }
 
 // matDims are a matrix operand's dimensions as CMSIS-NN counts them.

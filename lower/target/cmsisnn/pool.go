@@ -9,9 +9,9 @@ import (
 	"github.com/nncc/nncc/lower/target"
 )
 
-func poolRules(code string) []target.Rule {
+func poolRules(code string, data target.Rule) []target.Rule {
 	return []target.Rule{
-		needsInt8(code+"-01", []int{0}),
+		data,
 		{Code: code + "-02", Doc: "one quantisation, padding that does not count", Check: func(n *ir.Node, _ *target.Options) string {
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return ""
@@ -46,8 +46,14 @@ func poolRef(g *op.PoolGeom) *qref.PoolParams {
 }
 
 func pool(name, code, doc string, scratch func(isa ISA, c int) int, ops ...*ir.OpDef) *target.Kernel {
+	return poolOf(name, code, doc, "int8_t", needsInt8(code+"-01", []int{0}), scratch, ops...)
+}
+
+// poolOf is a pooling function for elements of a C type; data is the rule that
+// the operands are of it.
+func poolOf(name, code, doc, ctype string, data target.Rule, scratch func(isa ISA, c int) int, ops ...*ir.OpDef) *target.Kernel {
 	return &target.Kernel{
-		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: target.SpatialLayout, Rules: poolRules(code),
+		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: target.SpatialLayout, Rules: poolRules(code, data),
 		Lower: func(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 			g, err := op.PoolGeometry(n)
 			if err != nil {
@@ -64,7 +70,8 @@ func pool(name, code, doc string, scratch func(isa ISA, c int) int, ops ...*ir.O
 			params := &target.Struct{Type: "cmsis_nn_pool_params", Fields: []target.Field{
 				target.F("stride", geom2(g.Strides, 1).arg()), target.F("padding", geom2(g.PadBegin, 0).arg()), target.F("activation", activation(lo, hi))}}
 			return calls(&target.Lowered{Scratch: size}, target.Call{Func: name, Status: target.CMSISStatus, Args: []target.Arg{
-				context(0, size), params, feature(g.N, g.C, g.In).arg(), i8In(0), Dims{1, kernel.H, kernel.W, 1}.arg(), feature(g.N, g.C, g.Out).arg(), i8Out(0)}})
+				context(0, size), params, feature(g.N, g.C, g.In).arg(), target.In{I: 0, CType: ctype}, Dims{1, kernel.H, kernel.W, 1}.arg(),
+				feature(g.N, g.C, g.Out).arg(), target.Out{I: 0, CType: ctype}}})
 		},
 	}
 }

@@ -1,4 +1,4 @@
-// Package cmsisnn turns int8 operators into calls of the CMSIS-NN API: one row
+// Package cmsisnn turns int8 and int16 operators into calls of the CMSIS-NN API: one row
 // a function, with the conditions under which it computes exactly what ir/op
 // defines. The same calls run on nncc's portable sources (runtime_c/src/cmsis_nn)
 // and on an installed library.
@@ -17,8 +17,10 @@ const Library = "cmsis-nn"
 
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = []*target.Kernel{
+	convolve4, depthwise4, fullyConnected4,
 	convolve, depthwise, transposeConv, upscaledConv, fullyConnected, batchMatMul, add, mul, minimum, maximum, avgPool, maxPool, softmax,
 	concat, padding, relayout, clip, lstm,
+	convolve16, depthwise16, fullyConnected16, batchMatMul16, add16, mul16, avgPool16, maxPool16, softmax16,
 }
 
 // CoreISA is the build of CMSIS-NN that a core gets.

@@ -295,7 +295,7 @@ func pairRow(fn string, d *ir.OpDef) *target.Kernel {
 					"shift2", int(s.Shift2), "left_shift", int(s.LeftShift), "out_offset", int(p.OutputOffset), "out_mult", int(s.OutMult), "out_shift", int(s.OutShift),
 					"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
 			} else {
-				p := op.MulParamsS8(n)
+				p := op.MulParams(n)
 				f = append(f, fields("offset1", int(p.Offset1), "offset2", int(p.Offset2), "out_offset", int(p.OutputOffset), "mult", int(p.Mult), "shift", int(p.Shift),
 					"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
 			}

@@ -31,4 +31,5 @@ var Kernels = slices.Concat(
 	macS8Kernels(),
 	axisS8Kernels(),
 	[]*target.Kernel{channelRow, pairRow, constRow},
+	[]*target.Kernel{linesRow, curveRow, pair16Row, reduceSum16Row, conv16Row, tconv16Row},
 )

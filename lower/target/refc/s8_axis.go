@@ -46,12 +46,17 @@ func (l *lowering) requantiseInPlace(x *ir.Quant) {
 var reduceSumS8Row = &target.Kernel{
 	Name: "nncc_reduce_sum_s8", Library: "nncc", Doc: "int8 sum and mean over axes", Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
 	Rules: rules("NNCC-REDUCESUM-S8", int8Ends, nonEmpty, rankUpTo(maxDims), constant(1)), Layout: reduceLayout,
-	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	Lower: lowerReduceSum("nncc_reduce_sum_s8"),
+}
+
+// lowerReduceSum makes the call of a function for sums and means.
+func lowerReduceSum(fn string) func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	return func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		axes, err := op.ReduceAxes(n)
 		if err != nil {
 			return nil, err
 		}
-		l := start(n, "nncc_reduce_sum_s8")
+		l := start(n, fn)
 		r := l.reduced(axes)
 		divisor := 1
 		if n.Op == op.ReduceMean {
@@ -59,9 +64,9 @@ var reduceSumS8Row = &target.Kernel{
 		}
 		f := append(scaleFields(n), ints("outer", r.outer, "axis", r.axis, "inner", r.inner, "divisor", divisor,
 			"in_zero", zeroIn(n), "out_zero", zeroOut(n), "rescale", 1)...)
-		l.call("nncc_reduce_sum_s8", params("nncc_reduce_s8_params", append(f, clampFields(n)...)...), r.x, l.out(0))
+		l.call(fn, params("nncc_reduce_s8_params", append(f, clampFields(n)...)...), r.x, l.out(0))
 		return l.done()
-	},
+	}
 }
 
 func reduceOrderS8Row(fn, code string, d *ir.OpDef) *target.Kernel {

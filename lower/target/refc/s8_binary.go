@@ -158,12 +158,16 @@ func lowerPair(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 
 // binary emits the definition in double.
 func (l *lowering) binary(o qref.BinaryOp, space target.Field, clamp []target.Field, a, b, y target.Arg) {
+	l.binaryBy("nncc_binary_s8", o, space, clamp, a, b, y)
+}
+
+func (l *lowering) binaryBy(fn string, o qref.BinaryOp, space target.Field, clamp []target.Field, a, b, y target.Arg) {
 	names := []string{"NNCC_BINARY_ADD", "NNCC_BINARY_SUB", "NNCC_BINARY_MUL", "NNCC_BINARY_DIV", "NNCC_BINARY_MIN", "NNCC_BINARY_MAX", "NNCC_BINARY_PRELU"}
 	n := l.n
 	f := append(scaleFields(n)[1:], target.F("a_scale", f64(float64(n.In[0].Type.Quant.Scale[0]))), target.F("b_scale", f64(float64(n.In[1].Type.Quant.Scale[0]))))
 	f = append(f, ints("a_zero", zeroIn(n), "b_zero", int(n.In[1].Type.Quant.Zero[0]), "out_zero", zeroOut(n))...)
 	f = append(append(f, clamp...), target.F("op", target.Lit(names[o])), space)
-	l.call("nncc_binary_s8", params("nncc_binary_s8_params", f...), a, b, y)
+	l.call(fn, params("nncc_binary_s8_params", f...), a, b, y)
 }
 
 // minMaxChain folds any number of inputs of one quantisation.
@@ -270,7 +274,7 @@ func (l *lowering) expanded() (*target.Lowered, error) {
 	for i := range args {
 		o := l.broadcast(i, out)
 		dims := out.Phys()
-		m := move{elem: 1, dims: dims, x: o.strides, y: tensor.Strides(dims)}
+		m := move{elem: out.DType.Size(), dims: dims, x: o.strides, y: tensor.Strides(dims)}
 		switch {
 		case n.In[i].Const != nil:
 			order := out.OrderOrIdentity()
@@ -280,20 +284,24 @@ func (l *lowering) expanded() (*target.Lowered, error) {
 			args[i] = o.arg
 			l.inPlace(i)
 		default:
-			s := l.scratch(tensor.I8, out.Elems())
+			s := l.scratch(out.DType, out.Elems())
 			l.move(m, o.arg, s)
 			args[i] = s
 		}
 	}
+	suffix := "_" + quantTypes[out.DType]
 	if n.Op == op.Add {
 		p := op.AddParamsS8(n)
+		if out.DType == tensor.I16 {
+			p = op.AddParams16(n)
+		}
 		s := p.Scales
-		l.cmsis("arm_elementwise_add_s8", args[0], args[1], i32(p.Offset1), i32(s.Mult1), i32(s.Shift1), i32(p.Offset2), i32(s.Mult2), i32(s.Shift2), i32(s.LeftShift),
+		l.cmsis("arm_elementwise_add"+suffix, args[0], args[1], i32(p.Offset1), i32(s.Mult1), i32(s.Shift1), i32(p.Offset2), i32(s.Mult2), i32(s.Shift2), i32(s.LeftShift),
 			l.out(0), i32(p.OutputOffset), i32(s.OutMult), i32(s.OutShift), i32(p.ActMin), i32(p.ActMax), target.I32(out.Elems()))
 		return l.done()
 	}
-	p := op.MulParamsS8(n)
-	l.cmsis("arm_elementwise_mul_s8", args[0], args[1], i32(p.Offset1), i32(p.Offset2), l.out(0), i32(p.OutputOffset), i32(p.Mult), i32(p.Shift),
+	p := op.MulParams(n)
+	l.cmsis("arm_elementwise_mul"+suffix, args[0], args[1], i32(p.Offset1), i32(p.Offset2), l.out(0), i32(p.OutputOffset), i32(p.Mult), i32(p.Shift),
 		i32(p.ActMin), i32(p.ActMax), target.I32(out.Elems()))
 	return l.done()
 }

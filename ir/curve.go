@@ -1,0 +1,66 @@
+package ir
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Curve is a quantised node of one int16 input and an int16 output, both of
+// zero point 0, as straight lines between 513 points of its function: the
+// definition of such nodes (TFLite's int16 look-up tables), but for operators
+// marked Straight, whose results are exact. ok is false for other nodes.
+func Curve(n *Node) (c *fixp.Curve16, ok bool) {
+	if n.Op.Straight || !scalarNode(n) || !int16Zero(n.In[0].Type) || !int16Zero(n.Out[0].Type) {
+		return nil, false
+	}
+	x, y := float64(n.In[0].Type.Quant.Scale[0]), float64(n.Out[0].Type.Quant.Scale[0])
+	return fixp.NewCurve16(func(v float64) float64 { return n.Op.Scalar(n, v*x) / y }), true
+}
+
+// CurveError is the largest difference, in steps of the output, between the
+// interpolated function of a node that Curve accepts and the exact one.
+func CurveError(n *Node) float64 {
+	c, ok := Curve(n)
+	if !ok {
+		return 0
+	}
+	x, y := float64(n.In[0].Type.Quant.Scale[0]), float64(n.Out[0].Type.Quant.Scale[0])
+	worst := 0.0
+	for v := math.MinInt16; v <= math.MaxInt16; v++ {
+		exact := n.Op.Scalar(n, float64(v)*x) / y
+		exact = min(max(exact, math.MinInt16), math.MaxInt16)
+		if exact != exact {
+			exact = 0
+		}
+		worst = max(worst, math.Abs(exact-float64(c.At(int16(v)))))
+	}
+	return worst
+}
+
+func int16Zero(t Type) bool {
+	return t.DType == tensor.I16 && t.Quant != nil && !t.Quant.PerAxis() && t.Quant.Zero[0] == 0
+}
+
+// scalarNode reports a quantised node that is a function of its first input.
+func scalarNode(n *Node) bool {
+	if n.Op.Scalar == nil || n.Op.Quant != QFloat || n.Op.EvalQ != nil || len(n.Out) != 1 {
+		return false
+	}
+	for _, v := range n.In[1:] {
+		if v != nil && v.Const == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func evalCurve(x *tensor.Dense, c *fixp.Curve16) *tensor.Dense {
+	y := tensor.New(tensor.I16, x.Shape)
+	ys := y.Data.([]int16)
+	for i, v := range x.Data.([]int16) {
+		ys[i] = c.At(v)
+	}
+	return y
+}

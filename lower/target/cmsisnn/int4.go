@@ -1,0 +1,115 @@
+package cmsisnn
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// int8 data and int4 weights, two a byte. Where these rows refuse, the int8
+// rows take the weights a byte each.
+
+func conv8Why(n *ir.Node, _ *target.Options) string {
+	p, why := op.ConvQuantParams(n)
+	if why == "" && !p.Symmetric() {
+		why = "the weights have zero points, want 0"
+	}
+	return why
+}
+
+// convolve4 is arm_convolve_wrapper_s4, or arm_convolve_s4 where the wrapper's
+// 1xN route fails with Helium.
+var convolve4 = &target.Kernel{
+	Name: "arm_convolve_wrapper_s4", Library: Library, Doc: "int8 convolution with packed int4 weights and dilation",
+	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout,
+	Rules: []target.Rule{needsInt8("CMSIS-CONV4-01", []int{0}), constWeights("CMSIS-CONV4-02", tensor.I4),
+		agrees("CMSIS-CONV4-03", "symmetric weights, scales with a fixed-point form, a bias that counts their product", conv8Why),
+		spatialRule("CMSIS-CONV4-04", convSpatial),
+		{Code: "CMSIS-CONV4-05", Doc: "no groups", Check: convolve16.Rules[4].Check}},
+	Lower: func(n *ir.Node, o *target.Options) (*target.Lowered, error) {
+		g, err := op.ConvGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		p, why := op.ConvQuantParams(n)
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		return lowerConv4(n, convWindow(g), p, CoreISA(o.Core))
+	},
+}
+
+func lowerConv4(n *ir.Node, w *window, p *op.MACParams, isa ISA) (*target.Lowered, error) {
+	fn, route, size := "arm_convolve_wrapper_s4", Conv4Route(isa, w.in, w.filter, w.stride, w.pad, w.dil), Conv4Scratch(isa, w.in, w.filter, w.out, w.stride, w.pad, w.dil)
+	if isa == MVE && w.conv().MVE4Limit() != "" {
+		fn, route, size = "arm_convolve_s4", "arm_convolve_s4", conv4GenericScratch(isa, w.in, w.filter)
+	}
+	bias, _ := biasArg(n, w.out.C)
+	return calls(&target.Lowered{Kernel: fn, Route: route, Scratch: size, Unused: []int{1, 2}},
+		w.call(fn, size, p, "int8_t", weights4(arranged(n.In[1], w.perm)), bias))
+}
+
+// depthwise4 is arm_depthwise_conv_wrapper_s4 where the library computes it right.
+var depthwise4 = &target.Kernel{
+	Name: "arm_depthwise_conv_wrapper_s4", Library: Library, Doc: "int8 depthwise convolution with packed int4 weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout,
+	Rules: []target.Rule{needsInt8("CMSIS-DW4-01", []int{0}), constWeights("CMSIS-DW4-02", tensor.I4),
+		agrees("CMSIS-DW4-03", "symmetric weights, scales with a fixed-point form, a bias that counts their product", conv8Why),
+		spatialRule("CMSIS-DW4-04", convSpatial), onlyDepthwise("CMSIS-DW4-05"),
+		{Code: "CMSIS-DW4-06", Doc: "a case that the library's kernels compute right", Check: func(n *ir.Node, o *target.Options) string {
+			g, err := op.ConvGeometry(n)
+			if err != nil || len(g.In) > 2 || !op.IsDepthwise(g) {
+				return ""
+			}
+			ref := depthwiseWindow(g).depthwise()
+			if why := ref.Library4Limit(); why != "" || CoreISA(o.Core) != MVE {
+				return why
+			}
+			return ref.MVE4Limit()
+		}}},
+	Lower: func(n *ir.Node, o *target.Options) (*target.Lowered, error) {
+		g, err := op.ConvGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		p, why := op.ConvQuantParams(n)
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		w := depthwiseWindow(g)
+		route, size := "arm_depthwise_conv_s4", 0
+		if w.mult == 1 && w.in.N == 1 && w.dil == (Tile{1, 1}) {
+			route, size = "arm_depthwise_conv_s4_opt", Depthwise4Scratch(CoreISA(o.Core), w.in, w.filter)
+		}
+		bias, _ := biasArg(n, w.out.C)
+		return calls(&target.Lowered{Route: route, Scratch: size, Unused: []int{1, 2}},
+			w.call("arm_depthwise_conv_wrapper_s4", size, p, "int8_t", weights4(arranged(n.In[1], w.perm)), bias))
+	},
+}
+
+// fullyConnected4 is arm_fully_connected_s4 with one scale, else
+// arm_convolve_wrapper_s4 on a map of one column.
+var fullyConnected4 = &target.Kernel{
+	Name: "arm_fully_connected_s4", Library: Library, Doc: "int8 fully connected layer with packed int4 weights; with a scale an output channel, as a convolution of one pixel",
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Natural} },
+	Rules: []target.Rule{needsInt8("CMSIS-FC4-01", []int{0}), constWeights("CMSIS-FC4-02", tensor.I4),
+		agrees("CMSIS-FC4-03", "a plain product with fixed-point scales and symmetric weights", func(n *ir.Node, _ *target.Options) string {
+			f, why := fcOf(n)
+			if why == "" && !f.params.Symmetric() {
+				why = "the weights have zero points, want 0"
+			}
+			return why
+		})},
+	Lower: func(n *ir.Node, o *target.Options) (*target.Lowered, error) {
+		f, why := fcOf(n)
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		if len(f.params.Mult) > 1 {
+			return lowerConv4(n, rowsWindow(f), f.params, CoreISA(o.Core))
+		}
+		bias, _ := biasArg(n, f.cols)
+		return calls(&target.Lowered{Unused: []int{1, 2}}, f.call("arm_fully_connected_s4", "int8_t", weights4(arranged(n.In[1], f.perm)), bias))
+	},
+}

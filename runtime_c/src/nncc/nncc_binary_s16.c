@@ -1,0 +1,16 @@
+/* nncc_binary_s16: quantised int16 arithmetic by its definition, in double. */
+#include "nncc_fp.h"
+
+#include "nncc_bcast_s8.h"
+#include "nncc_binary.h"
+#include "nncc_round.h"
+#include "nncc_s16.h"
+
+void nncc_binary_s16(const nncc_binary_s8_params *p, const int16_t *a, const int16_t *b, int16_t *y)
+{
+    double s;
+
+    NNCC_FOR_PAIRS(&p->bcast, int16_t, a, b,
+                   s = nncc_binary_f64(p->op, (double)(u - p->a_zero) * p->a_scale, (double)(v - p->b_zero) * p->b_scale);
+                   *y++ = (int16_t)nncc_round_away(s / p->out_scale, p->out_zero, p->act_min, p->act_max));
+}
