@@ -546,11 +546,14 @@ func lstm(b *builder) {
 	b.output(n.Out...)
 }
 
-// generators are all rows with what makes layers for them.
-var generators = []struct {
+// generator makes layers for a row.
+type generator struct {
 	row   string
 	build func(b *builder)
-}{
+}
+
+// generators are all rows with what makes layers for them.
+var generators = []generator{
 	{"arm_convolve_wrapper_s8", conv}, {"arm_convolve_wrapper_s8", conv1xN}, {"arm_depthwise_conv_wrapper_s8", depthwise}, {"arm_depthwise_conv_wrapper_s8", depthwise3x3},
 	{"arm_transpose_conv_wrapper_s8", transposedConv}, {"arm_convolve_s8", upscaled}, {"arm_fully_connected_wrapper_s8", gemm}, {"arm_fully_connected_wrapper_s8", matmulConst},
 	{"arm_batch_matmul_s8", matmul}, {"arm_elementwise_add_s8", add}, {"arm_elementwise_mul_s8", mul}, {"arm_minimum_s8", minMax("Min")}, {"arm_maximum_s8", minMax("Max")},
@@ -561,7 +564,7 @@ var generators = []struct {
 // layers are count random layers of every generator.
 func layers(count int, seed uint64) []layer {
 	var out []layer
-	for i, g := range generators {
+	for i, g := range slices.Concat(generators, kinds16) {
 		for k := range count {
 			out = append(out, layer{name: fmt.Sprintf("l%d_%d", i, k), seed: seed + uint64(1000*i+k), build: g.build, row: g.row})
 		}

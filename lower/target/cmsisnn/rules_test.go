@@ -1,6 +1,7 @@
 package cmsisnn_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,13 +10,16 @@ import (
 	"github.com/nncc/nncc/lower/target/cmsisnn"
 )
 
-// refused has, for every rule, a layer that breaks it; the last node is judged.
-// A, W, B and O stand for quantisations (see quants).
-var refused = []struct {
+// refusal is a layer that a rule refuses.
+type refusal struct {
 	code, src string
 	mve       bool
 	order     []int // of the result
-}{
+}
+
+// refused has, for every rule, a layer that breaks it; the last node is judged.
+// A, W, B and O stand for quantisations (see quants).
+var refused = []refusal{
 	{code: "CMSIS-CONV-01", src: "in %x : f32[1,2,5,5]\nconst %w : i8[3,2,3,3] W = rand 1\n%o = Conv(%x, %w)"},
 	{code: "CMSIS-CONV-01", src: "in %x : i8[0,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\n%o : i8[0,3,3,3] O = Conv(%x, %w)"},
 	{code: "CMSIS-CONV-02", src: "in %x : i8[1,2,5,5] A\nin %w : i8[3,2,3,3] W\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
@@ -90,12 +94,12 @@ var refused = []struct {
 	{code: "CMSIS-LSTM-02", src: "in %x : i8[2,1,3] A\nconst %w : i8[8,3] q(0.25:1) = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
 }
 
-var quants = strings.NewReplacer("] A", "] q(0.5:3)", "] W", "] q(0.25:0)", "] B", "] q(0.125:0)", "] O", "] q(2.0:-5)")
+var quants = strings.NewReplacer("] A", "] q(0.5:3)", "] W", "] q(0.25:0)", "] B", "] q(0.125:0)", "] O", "] q(2.0:-5)", "] S", "] q(0.0625:0)")
 
 // TestRules: every rule refuses one layer and lets another one pass.
 func TestRules(t *testing.T) {
 	refuses, passes := map[string]bool{}, map[string]bool{}
-	for _, c := range refused {
+	for _, c := range slices.Concat(refused, refused16) {
 		n := last(t, c.src)
 		if c.order != nil {
 			n.Out[0].Type.Order = c.order

@@ -95,7 +95,7 @@ func lines(n *ir.Node) (*qref.LinesParams, string) {
 			in[i+1] = v.Const
 		}
 	}
-	out, err := probe(n, in, all.Shape)
+	out, err := target.Probe(n, in, all.Shape)
 	if err != nil {
 		return nil, err.Error()
 	}

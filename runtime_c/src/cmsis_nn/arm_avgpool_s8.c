@@ -1,6 +1,7 @@
 /* Average over the part of an int8 window that lies inside the input. */
 #define NNCC_ELEM int8_t
-#include "nncc_cmsis_pool.h"
+#define NNCC_POOL nncc_avgpool_s8
+#include "nncc_cmsis_avgpool.h"
 
 arm_cmsis_nn_status arm_avgpool_s8(
     const cmsis_nn_context *ctx, const cmsis_nn_pool_params *pool_params, const cmsis_nn_dims *input_dims,
@@ -8,5 +9,5 @@ arm_cmsis_nn_status arm_avgpool_s8(
     int8_t *output_data)
 {
     (void)ctx;
-    return nncc_avgpool(pool_params, input_dims, input_data, filter_dims, output_dims, output_data);
+    return nncc_avgpool_s8(pool_params, input_dims, input_data, filter_dims, output_dims, output_data);
 }

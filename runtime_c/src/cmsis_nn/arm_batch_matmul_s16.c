@@ -1,7 +1,7 @@
 /* Products of two batches of int16 matrices, the right ones transposed. */
 #include "nncc_cmsis_s16.h"
 
-static int64_t dot(const int16_t *a, const int16_t *b, int32_t len)
+static int64_t dot_s16(const int16_t *a, const int16_t *b, int32_t len)
 {
     int64_t sum = 0;
 
@@ -40,7 +40,7 @@ arm_cmsis_nn_status arm_batch_matmul_s16(
             {
                 for (c = 0; c < cols; c++)
                 {
-                    *output++ = nncc_output_s64(dot(left + r * depth, right + c * depth, depth), quant_params->multiplier,
+                    *output++ = nncc_output_s64(dot_s16(left + r * depth, right + c * depth, depth), quant_params->multiplier,
                                                 quant_params->shift, &bmm_params->fc_params.activation);
                 }
             }

@@ -2,7 +2,7 @@
 #include "nncc_cmsis_s16.h"
 
 /* The output of channel c from its sum of products, by either kind of bias. */
-static inline int16_t finish(const cmsis_nn_bias_data *bias, const cmsis_nn_per_channel_quant_params *quant,
+static inline int16_t conv_s16_output(const cmsis_nn_bias_data *bias, const cmsis_nn_per_channel_quant_params *quant,
                              const cmsis_nn_activation *act, int32_t c, int64_t acc)
 {
     if (bias->is_int32_bias)
@@ -78,7 +78,7 @@ arm_cmsis_nn_status arm_convolve_s16(
                     }
                     for (j = 0; j < block; j++)
                     {
-                        *output_data++ = finish(bias_data, quant_params, &conv_params->activation, oc + j, acc[j]);
+                        *output_data++ = conv_s16_output(bias_data, quant_params, &conv_params->activation, oc + j, acc[j]);
                     }
                 }
             }

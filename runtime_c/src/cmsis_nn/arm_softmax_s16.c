@@ -2,7 +2,7 @@
 #include "nncc_cmsis_softmax.h"
 
 /* The value at v of straight lines between 513 points, 128 inputs apart. */
-static inline int16_t interpolate(const int16_t *table, int32_t v)
+static inline int16_t softmax_interpolate(const int16_t *table, int32_t v)
 {
     const int16_t *p = table + 256 + (v >> 7);
     const int16_t slope = (int16_t)(p[1] - p[0]);
@@ -35,14 +35,14 @@ arm_cmsis_nn_status arm_softmax_s16(
         {
             const int32_t d = nncc_add(nncc_requantize(input[i] - top, mult, shift), NN_Q15_MAX);
 
-            const int32_t e = interpolate(softmax_params->exp_lut, nncc_min(nncc_max(d, NN_Q15_MIN), NN_Q15_MAX));
+            const int32_t e = softmax_interpolate(softmax_params->exp_lut, nncc_min(nncc_max(d, NN_Q15_MIN), NN_Q15_MAX));
 
             output[i] = (int16_t)e;
             sum += (uint32_t)e;
         }
         headroom = nncc_leading_zeros(sum);
         /* sum scaled to [1, 2) with 16 bits behind the point, less 1.5 */
-        scale = interpolate(softmax_params->one_by_one_lut,
+        scale = softmax_interpolate(softmax_params->one_by_one_lut,
                             (int16_t)((int32_t)(((sum << (headroom - 1)) + (1u << 13)) >> 14) - 98304));
         for (i = 0; i < row_size; i++)
         {
