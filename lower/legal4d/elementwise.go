@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -27,7 +28,7 @@ func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
 			continue
 		}
 		if v.Const != nil {
-			if q := v.Type.Quant; q != nil && q.PerAxis() || asWhole(n, i) && v.Const.Len() > 1 {
+			if q := v.Type.Quant; q != nil && q.PerAxis() || v.Const.Len() > 1 && (n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear) {
 				return nil, no("the constant %s holds a value per channel", v.Name)
 			}
 			continue

@@ -18,7 +18,7 @@ ir/tensor ir/fixp boards runtime_c runtime_c/port frontend/onnx/pb frontend/onnx
 frontend/npz ir ir/qref
 ir/op
 ir/interp ir/pass
-ir/irtest
+ir/irtest ir/irtest/ort
 frontend/functions frontend/onnx lower/align lower/target
 lower/layout lower/legal lower/fuse lower/legal4d lower/patch lower/prune lower/quant lower/surgery lower/target/cmsisnn lower/target/loops lower/target/refc
 schedule

@@ -1,0 +1,135 @@
+package driver
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir/irtest/ort"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// mlaModels are the reference models that must become one segment.
+var mlaModels = []string{"ufld_tiny", "ufld_full", "yolov8seg_tiny", "vit_tiny_decomp", "vit_tiny_ln17", "reorg_tiny_custom"}
+
+// TestLegalizedModels: the 4-D form with the original outputs gives in ONNX
+// Runtime what the original model gives there (the golden outputs); the one with
+// native outputs has 4-D activations only and compiles to one segment.
+func TestLegalizedModels(t *testing.T) {
+	dir := shared(t)
+	var jobs []ort.Job
+	var want [][]*tensor.Dense
+	for _, name := range mlaModels {
+		model := filepath.Join(dir, "models", name+".onnx")
+		for _, outputs := range []string{"native", "original"} {
+			r, err := config(model, "").LegalizeModel(nil, outputs)
+			if err != nil || r.Differs != nil {
+				t.Fatalf("%s: %v, %v", name, err, r.Differs)
+			}
+			m, err := onnx.Parse(r.Model, onnx.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range onnx.Check(m) {
+				t.Errorf("%s, %s outputs: %s", name, outputs, &f)
+			}
+			if outputs == "original" {
+				in, out := golden(t, filepath.Join(dir, "golden", name))
+				j := ort.Job{Name: name, Model: r.Model}
+				for i, vi := range m.Proto.GetGraph().GetInput() {
+					j.Inputs = append(j.Inputs, ort.Tensor{Name: vi.GetName(), Data: in[i]})
+				}
+				jobs, want = append(jobs, j), append(want, out)
+				continue
+			}
+			if len(r.Left) > 0 {
+				t.Errorf("%s: without a 4-D form: %v", name, r.Left)
+			}
+			g, err := onnx.OpenModel(m, onnx.ImportOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range g.Nodes {
+				for _, v := range n.Out {
+					if v.Const == nil && v.Type.Rank() != 4 {
+						t.Errorf("%s: %s gives %s", name, n, v.Type)
+					}
+				}
+			}
+			path := filepath.Join(t.TempDir(), name+".onnx")
+			if err := os.WriteFile(path, r.Model, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			c := config(path, "mla-m55")
+			c.CalibMethod, c.BiasCorrect = "minmax", false // quick: numbers do not matter here
+			o, err := c.Compile()
+			if err != nil {
+				t.Fatalf("%s: the native form: %v", name, err)
+			}
+			if len(o.Report.Segments) != 1 || o.Report.computeFallback() != 0 {
+				t.Errorf("%s: the native form has %s", name, o.Report.segments())
+			}
+		}
+	}
+	if ort.Modules() == "" {
+		t.Skip("ONNX Runtime is not asked: NNCC_ORT does not name a node_modules with onnxruntime-node")
+	}
+	for i, r := range ort.Run(t, jobs) {
+		if r.Err != "" || len(r.Outputs) != len(want[i]) {
+			t.Errorf("%s: %d outputs, want %d: %s", jobs[i].Name, len(r.Outputs), len(want[i]), r.Err)
+			continue
+		}
+		for k, o := range r.Outputs {
+			if d := relative(o.Data, want[i][k]); !(d <= maxRelative) || fmt.Sprint(o.Data.Shape) != fmt.Sprint(want[i][k].Shape) {
+				t.Errorf("%s, output %s %v: %g from the original in ONNX Runtime, want at most %g", jobs[i].Name, o.Name, o.Data.Shape, d, maxRelative)
+			} else {
+				t.Logf("%s, output %s: %.2g of the largest value", jobs[i].Name, o.Name, d)
+			}
+		}
+	}
+}
+
+// relative is max|a-b| / max|b|.
+func relative(a, b *tensor.Dense) float64 {
+	if a.Len() != b.Len() {
+		return math.Inf(1)
+	}
+	worst, top := 0.0, 0.0
+	for i := range b.Len() {
+		worst, top = max(worst, math.Abs(a.Float(i)-b.Float(i))), max(top, math.Abs(b.Float(i)))
+	}
+	return worst / max(top, math.SmallestNonzeroFloat32)
+}
+
+// golden is the first case of a model: a folder of .npy files or one .npz.
+func golden(t *testing.T, dir string) (in, out []*tensor.Dense) {
+	t.Helper()
+	unit := filepath.Join(dir, "case_0")
+	if !exists(unit) {
+		unit += ".npz"
+	}
+	get, err := reader(unit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(stem string) (ds []*tensor.Dense) {
+		for {
+			d, err := get(fmt.Sprintf("%s_%d", stem, len(ds)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d == nil {
+				return ds
+			}
+			ds = append(ds, d)
+		}
+	}
+	in, out = read("input"), read("output")
+	if len(in) == 0 || len(out) == 0 {
+		t.Fatalf("%s: no golden case", dir)
+	}
+	return in, out
+}
