@@ -6,41 +6,54 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// correctBiases shifts the biases of convolutions and matrix products, in
-// order, so that the mean of every output channel over the samples is that of
-// the float model, with the quantised inputs that the layer really gets.
-// Source: Nagel et al., "Data-Free Quantization Through Weight Equalization
-// and Bias Correction" (2019), the empirical form.
-func (c *calibrator) correctBiases(before *ir.Graph) error {
+// refine improves weights and biases of convolutions and matrix products, in
+// order, with the quantised inputs that each layer really gets.
+func (c *calibrator) refine(before *ir.Graph) error {
 	return runLockstep(before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) error {
 		r, ok := c.rules[nq]
-		if !ok || r.weight < 0 || nq.Op == op.MatMul {
+		if !ok || r.weight < 0 {
 			return nil
 		}
-		want, err := l.channelMeans(linearPart(nf), l.envF)
-		if err != nil {
-			return err
-		}
-		got, err := l.channelMeans(linearPart(nq), l.envQ)
-		if err != nil {
-			return err
-		}
-		_, w, ok := params(nq.In[r.weight].Def)
-		if !ok {
-			return nil
-		}
-		b := make([]float64, len(want[0]))
-		if old := nf.Input(2); old != nil {
-			k := old.Const.Floats()
-			for i := range b {
-				b[i] = k[i%len(k)]
+		if c.opt.Rounding == Adaptive {
+			if err := c.adapt(l, nf, nq, r); err != nil {
+				return err
 			}
 		}
-		for i := range b {
-			b[i] += shift(want, got, i)
+		if !c.opt.BiasCorrection || nq.Op == op.MatMul {
+			return nil
 		}
-		return c.resetBias(l, nq, b, w)
+		return c.correctBias(l, nf, nq, r)
 	})
+}
+
+// correctBias shifts the biases of a layer so that the mean of every output
+// channel over the samples is that of the float model.
+// Source: Nagel et al., "Data-Free Quantization Through Weight Equalization
+// and Bias Correction" (2019), the empirical form.
+func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, r rule) error {
+	want, err := l.channelMeans(linearPart(nf), l.envF)
+	if err != nil {
+		return err
+	}
+	got, err := l.channelMeans(linearPart(nq), l.envQ)
+	if err != nil {
+		return err
+	}
+	_, w, ok := params(nq.In[r.weight].Def)
+	if !ok {
+		return nil
+	}
+	b := make([]float64, len(want[0]))
+	if old := nf.Input(2); old != nil {
+		k := old.Const.Floats()
+		for i := range b {
+			b[i] = k[i%len(k)]
+		}
+	}
+	for i := range b {
+		b[i] += shift(want, got, i)
+	}
+	return c.resetBias(l, nq, b, w)
 }
 
 // resetBias replaces the bias of a node that lockstep is about to evaluate.

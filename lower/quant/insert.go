@@ -26,6 +26,8 @@ type Options struct {
 	// BiasCorrection makes the mean output of every channel of every
 	// convolution and matrix product what it is in float.
 	BiasCorrection bool
+	// Rounding is one of Roundings; "" is Nearest.
+	Rounding string
 	// Equalize evens out the ranges of channels between consecutive layers
 	// before anything else.
 	Equalize bool
@@ -53,6 +55,8 @@ type calibrator struct {
 	params map[*ir.Value]affine
 	// weights remembers the DequantizeLinear nodes of constants.
 	weights map[weightKey]*ir.Value
+	// adapted counts the layers whose weights are not rounded to the nearest.
+	adapted int
 }
 
 // Insert puts QuantizeLinear and DequantizeLinear nodes into a legalised float
@@ -67,6 +71,12 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 	if !slices.Contains(Methods, opt.Method) {
 		return nil, &ir.Diag{Code: "calibration-method", Node: "calibration method " + opt.Method, Msg: fmt.Sprintf("is unknown; want one of %v", Methods)}
 	}
+	if opt.Rounding == "" {
+		opt.Rounding = Nearest
+	}
+	if !slices.Contains(Roundings, opt.Rounding) {
+		return nil, &ir.Diag{Code: "calibration-rounding", Node: "weight rounding " + opt.Rounding, Msg: fmt.Sprintf("is unknown; want one of %v", Roundings)}
+	}
 	if opt.Percentile == 0 {
 		opt.Percentile = 99.99
 	}
@@ -79,7 +89,7 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 	c := &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
 	g.RemoveDead()
 	if opt.FixedWeights != nil || opt.FixedActivations != nil {
-		c.opt.Method = FixedPointMethod
+		c.opt.Method, c.opt.Rounding = FixedPointMethod, Nearest
 		before := g.Clone()
 		if err := c.fixedPoint(); err != nil {
 			return nil, err
@@ -104,11 +114,11 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 		if err := c.insert(); err != nil {
 			return nil, err
 		}
-		if opt.BiasCorrection {
-			if err := c.correctBiases(before); err != nil {
+		if opt.BiasCorrection || opt.Rounding == Adaptive {
+			if err := c.refine(before); err != nil {
 				return nil, err
 			}
-			g.RemoveDead() // the biases that were corrected
+			g.RemoveDead() // what was replaced
 		}
 	}
 	return c.report(before)

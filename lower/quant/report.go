@@ -11,11 +11,14 @@ import (
 
 // Report is what calibration found and what it cost.
 type Report struct {
-	Source  string        `json:"source"` // files, or "synthetic"
-	Method  string        `json:"method"`
-	Samples int           `json:"samples"`
-	SQNR    float64       `json:"sqnr_db"` // of the worst output
-	Layers  []LayerReport `json:"per_layer"`
+	Source  string `json:"source"` // files, or "synthetic"
+	Method  string `json:"method"`
+	Samples int    `json:"samples"`
+	// Rounding of weights, and the layers in which it differs from the nearest.
+	Rounding string        `json:"weight_rounding"`
+	Adapted  int           `json:"adapted_layers"`
+	SQNR     float64       `json:"sqnr_db"` // of the worst output
+	Layers   []LayerReport `json:"per_layer"`
 }
 
 // LayerReport is one quantised value.
@@ -71,7 +74,7 @@ func (n *noise) db() float64 {
 
 // report measures the quantised graph against the float one.
 func (c *calibrator) report(before *ir.Graph) (*Report, error) {
-	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Layers: []LayerReport{}}
+	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Rounding: c.opt.Rounding, Adapted: c.adapted, Layers: []LayerReport{}}
 	// The float value and its dequantised form.
 	pairs := map[*ir.Value]string{} // of the quantised graph to names in before
 	var order []*ir.Value

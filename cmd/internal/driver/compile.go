@@ -109,7 +109,7 @@ const syntheticSamples = 8
 
 // quantOptions reads the calibration data.
 func (c *Config) quantOptions(g *ir.Graph) (quant.Options, error) {
-	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Equalize: c.Equalize}
+	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize}
 	var err error
 	if c.FixedWeights != "" {
 		if q.FixedWeights, err = quant.ParseFixedPoint(c.FixedWeights); err != nil {
@@ -123,6 +123,7 @@ func (c *Config) quantOptions(g *ir.Graph) (quant.Options, error) {
 	}
 	if len(c.Calib) == 0 {
 		q.Samples, q.Source = quant.SyntheticSamples(g.In, syntheticSamples, 1), "synthetic"
+		q.Rounding = quant.Nearest // made-up inputs say nothing about how inputs depend on each other
 		c.warn("no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown")
 		return q, nil
 	}

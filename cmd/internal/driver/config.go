@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/lower/quant"
 )
 
 // Version of nncc; part of the emitted files, so that the same version gives
@@ -30,6 +31,7 @@ type Config struct {
 	Written      []string // what RunModel wrote, a line each
 	CalibMethod  string
 	BiasCorrect  bool
+	Rounding     string
 	Equalize     bool
 	Precision    string
 	FixedWeights string
@@ -70,7 +72,7 @@ type Config struct {
 
 // Defaults is what the command line gives without further flags.
 func Defaults() Config {
-	return Config{CalibMethod: "mse", BiasCorrect: true, Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Fuse: "on", Kernels: "auto", Align: "auto",
+	return Config{CalibMethod: "mse", BiasCorrect: true, Rounding: quant.Adaptive, Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Fuse: "on", Kernels: "auto", Align: "auto",
 		Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
 }
 
@@ -138,6 +140,7 @@ func (c *Config) Check() error {
 		allowed []string
 	}{
 		{"calib-method", c.CalibMethod, []string{"minmax", "percentile", "mse", "entropy"}},
+		{"weight-rounding", c.Rounding, quant.Roundings},
 		{"precision", c.Precision, []string{"auto", "int8", "float32"}},
 		{"io", c.IO, []string{"quantized", "float"}},
 		{"io-layout", c.IOLayout, []string{"onnx", "native"}},
