@@ -53,6 +53,7 @@ type Info struct {
 	Prefix       string
 	Inputs       []IOInfo
 	Outputs      []IOInfo
+	States       []StateInfo // inputs and outputs that only runs see
 	WeightBytes  int
 	StepNames    []string
 	StepBlobs    []int // constant bytes that a step refers to (shared ones counted at every user)
@@ -67,6 +68,14 @@ type IOInfo struct {
 	Name, CName, Upper, CType string
 	Type                      ir.Type
 	Bytes, Offset             int
+}
+
+// StateInfo is recurrent state: what a run leaves in an output is what the next
+// one finds as an input.
+type StateInfo struct {
+	In, Out string // ONNX names
+	Type    ir.Type
+	Bytes   int
 }
 
 // loopsHeader is what functions that are written for a node include.
@@ -87,6 +96,11 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	info := &Info{Prefix: o.Prefix, ArenaMacro: strings.ToUpper(o.Prefix) + "_ARENA_BYTES"}
 	v := &modelView{Options: o, Upper: strings.ToUpper(o.Prefix), Arena: p.ArenaBytes, Align: schedule.Align, Target: cmakeTarget(o.Prefix)}
 	info.Inputs, info.Outputs = ioInfo(p, o.Prefix)
+	for _, x := range p.States {
+		t := x.In.Value.Type
+		info.States = append(info.States, StateInfo{x.In.Name, x.Out.Name, t, t.Bytes()})
+		v.States = append(v.States, newStateView(x))
+	}
 	for i, s := range p.Steps {
 		v.Steps = append(v.Steps, e.step(i, s))
 		info.StepNames = append(info.StepNames, s.Name)
@@ -145,22 +159,20 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 }
 
 func ioInfo(p *schedule.Program, prefix string) (in, out []IOInfo) {
+	ins, outs := p.Visible()
 	var names []string
-	for _, x := range p.Inputs {
-		names = append(names, x.Name)
-	}
-	for _, x := range p.Outputs {
+	for _, x := range slices.Concat(ins, outs) {
 		names = append(names, x.Name)
 	}
 	c := ioNames(prefix, names)
 	mk := func(k int, x schedule.IO) IOInfo {
 		return IOInfo{Name: x.Name, CName: c[k], Upper: strings.ToUpper(c[k]), CType: CType(x.Value.Type.DType), Type: x.Value.Type, Bytes: x.Value.Type.Bytes(), Offset: x.Offset}
 	}
-	for i, x := range p.Inputs {
+	for i, x := range ins {
 		in = append(in, mk(i, x))
 	}
-	for i, x := range p.Outputs {
-		out = append(out, mk(len(p.Inputs)+i, x))
+	for i, x := range outs {
+		out = append(out, mk(len(ins)+i, x))
 	}
 	return in, out
 }

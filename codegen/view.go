@@ -22,6 +22,7 @@ type modelView struct {
 	Align     int
 	Inputs    []ioView
 	Outputs   []ioView
+	States    []stateView
 	Steps     []stepView
 	Structs   []structView
 	Code      []codeView
@@ -108,6 +109,22 @@ type ioView struct {
 type helperView struct {
 	Doc, Proto string
 	Body       []string
+}
+
+// stateView is state that one run hands to the next.
+type stateView struct {
+	Comment        string
+	In, Out, Bytes int
+	Fill           string // every byte of zero
+}
+
+func newStateView(x schedule.State) stateView {
+	t := x.In.Value.Type
+	v := stateView{Comment: comment(fmt.Sprintf("%s becomes %s", x.Out.Name, x.In.Name)), In: x.In.Offset, Out: x.Out.Offset, Bytes: t.Bytes(), Fill: "0"}
+	if q := t.Quant; q != nil && t.DType.Size() == 1 {
+		v.Fill = IntLit(int64(q.Zero[0]))
+	}
+	return v
 }
 
 func newIOView(x IOInfo, prefix string, input bool) ioView {

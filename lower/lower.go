@@ -44,7 +44,8 @@ type Options struct {
 	// it to add channels to inputs.
 	Align    string
 	PadInput bool
-	MaxRAM   int // bytes of arena to stay below if that can be; 0: whatever is fastest
+	MaxRAM   int   // bytes of arena to stay below if that can be; 0: whatever is fastest
+	Ties     []Tie // recurrent state
 	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
 	Dump func(name string, g *ir.Graph) error
 }
@@ -61,13 +62,14 @@ type Result struct {
 	Precision   string // int8 or float32
 	Warnings    []string
 	Rewrites    []pass.Rewrite
-	Calibration *quant.Report // nil unless this run quantised the model
-	Pruned      []prune.Cut   // values that lost channels
-	Fusions     []fuse.Fusion // nodes that became one
-	Aligned     *align.Result // the alignment of channel counts; nil on accelerators
-	Patched     *Patched      // first layers in stripes; nil: none
-	Segments    []*ir.Node    // what runs on the accelerator, in order
-	Refused     []Refusal     // what it does not take
+	Calibration *quant.Report  // nil unless this run quantised the model
+	Pruned      []prune.Cut    // values that lost channels
+	Fusions     []fuse.Fusion  // nodes that became one
+	Aligned     *align.Result  // the alignment of channel counts; nil on accelerators
+	Patched     *Patched       // first layers in stripes; nil: none
+	States      []schedule.Tie // recurrent state
+	Segments    []*ir.Node     // what runs on the accelerator, in order
+	Refused     []Refusal      // what it does not take
 	restore     map[*ir.Node]bool
 }
 
@@ -91,26 +93,30 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	spelt := spelledOut(g)
 	var restore *ir.Graph
 	own := Quantised(g)
+	var err error
 	if o.MLA != nil && o.Legalize && !own {
-		var err error
 		if g, restore, err = fourD(g, r, d, false); err != nil {
 			return nil, err
 		}
 	} else if err := Legalise(g, o, r, d); err != nil {
 		return nil, err
 	}
+	if o.Quant.Ties, err = indices(g, o.Ties); err != nil {
+		return nil, err
+	}
 	if err := fixedPoint(g, o, r, d); err != nil {
 		return nil, err
 	}
+	if err := handOver(g, o.Ties); err != nil {
+		return nil, err
+	}
 	if o.MLA != nil && o.Legalize && own && r.Precision == "int8" {
-		var err error
 		if g, restore, err = fourD(g, r, d, true); err != nil {
 			return nil, err
 		}
 	}
 	var restoring map[*ir.Node]bool
 	if restore != nil {
-		var err error
 		if restoring, err = attachRestore(g, restore); err != nil {
 			return nil, err
 		}
@@ -177,7 +183,12 @@ func (r *Result) finish(g *ir.Graph, table target.Table, o Options, d *dumper) e
 		}
 	}
 	r.Graph = g
-	return r.kernels(g, table, o, d)
+	if err := r.kernels(g, table, o, d); err != nil {
+		return err
+	}
+	var err error
+	r.States, err = r.states(o.Ties)
+	return err
 }
 
 // dumper numbers the stages.

@@ -24,7 +24,7 @@ const maxTries = 24
 // is does not: g is the graph before kernels were chosen. Where nothing fits,
 // the smallest arena stays, and the gate reports it.
 func (r *Result) fit(g *ir.Graph, table target.Table, o Options, d *dumper) error {
-	p, err := schedule.Build(r.Graph, r.Low)
+	p, err := schedule.Build(r.Graph, r.Low, r.States...)
 	if err != nil || p.ArenaBytes <= o.MaxRAM {
 		return err
 	}
@@ -39,7 +39,7 @@ func (r *Result) fit(g *ir.Graph, table target.Table, o Options, d *dumper) erro
 		if err := try.finish(h, table, o, &dumper{}); err != nil {
 			return err
 		}
-		if p, err = schedule.Build(try.Graph, try.Low); err != nil {
+		if p, err = schedule.Build(try.Graph, try.Low, try.States...); err != nil {
 			return err
 		}
 		if p.ArenaBytes >= best {

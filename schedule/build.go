@@ -20,10 +20,12 @@ const (
 // Concats and splits that are views save copies, but keep their whole storage
 // alive for longer, and its parts cannot be overwritten in place. So they are
 // views except where a copy makes the arena smaller.
-func Build(g *ir.Graph, low map[*ir.Node]Lowering) (*Program, error) {
+//
+// ties are the outputs that a run hands to the next one as inputs.
+func Build(g *ir.Graph, low map[*ir.Node]Lowering, ties ...Tie) (*Program, error) {
 	copied := map[*ir.Node]bool{} // that could be views and are not
 	try := func() (*Program, error) {
-		return build(g, low, func(n *ir.Node) bool { return !copied[n] })
+		return build(g, low, ties, func(n *ir.Node) bool { return !copied[n] })
 	}
 	best, err := try()
 	if err != nil {
@@ -73,8 +75,11 @@ func Build(g *ir.Graph, low map[*ir.Node]Lowering) (*Program, error) {
 	return best, nil
 }
 
-func build(g *ir.Graph, low map[*ir.Node]Lowering, parts func(*ir.Node) bool) (*Program, error) {
+func build(g *ir.Graph, low map[*ir.Node]Lowering, ties []Tie, parts func(*ir.Node) bool) (*Program, error) {
 	b := newBuilder(g, low, parts)
+	for _, t := range ties {
+		b.values[b.index[t.In]].Output = true
+	}
 	b.alias()
 	nodes := b.steps()
 	order, bufs, res, stats, err := plan.Schedule(nodes, b.values, plan.Options{Align: Align})
@@ -106,6 +111,9 @@ func build(g *ir.Graph, low map[*ir.Node]Lowering, parts func(*ir.Node) bool) (*
 		}
 	}
 	if err := p.border(g); err != nil {
+		return nil, err
+	}
+	if err := p.states(ties); err != nil {
 		return nil, err
 	}
 	p.ranges(bufs, res)

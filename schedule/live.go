@@ -53,5 +53,8 @@ func (p *Program) liveness() map[*ir.Value]*lifetime {
 	for _, x := range p.Outputs {
 		read(x.Value, len(p.Steps))
 	}
+	for _, x := range p.States {
+		read(x.In.Value, len(p.Steps))
+	}
 	return live
 }

@@ -18,6 +18,7 @@ type Program struct {
 	Name    string
 	Inputs  []IO
 	Outputs []IO
+	States  []State // inputs and outputs that the caller does not see
 	Steps   []*Step
 	// Silent are the nodes without code, in graph order: views, and concats and
 	// splits whose operands lie inside each other.

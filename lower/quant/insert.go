@@ -39,10 +39,16 @@ type Options struct {
 	// operators, so that ties go away from zero as in nnabla; it cannot become
 	// integer arithmetic then.
 	SpellRounding bool
+	// Ties are outputs that the next run gets as inputs, by index: both have one
+	// quantisation, so that handing them on loses nothing.
+	Ties []Tie
 	// Keep, when set, is asked for every node that could be quantised; nodes
 	// for which it is true stay float.
 	Keep func(n *ir.Node) bool
 }
+
+// Tie is an output of the graph and the input that it becomes in the next run.
+type Tie struct{ Out, In int }
 
 // calibrator is the state of one Insert.
 type calibrator struct {

@@ -200,6 +200,9 @@ func (c *calibrator) share() *groups {
 			}
 		}
 	})
+	for _, t := range c.opt.Ties {
+		g.union(c.g.Out[t.Out], c.g.In[t.In])
+	}
 	each(func(n *ir.Node, r rule) { // the outputs of an LSTM are one state
 		for _, v := range n.Out[1:] {
 			if g.parent[n.Out[0]] != nil {

@@ -144,7 +144,7 @@ type runOutput struct {
 
 // writeOutputs writes output_0.npy, output_1.npy, ... and run.json as the
 // folder dir and notes them.
-func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, g *ir.Graph) error {
+func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string) error {
 	r := runReport{Generator: "nncc", Version: Version, Model: filepath.Base(c.Model), Board: c.Board, Outputs: []runOutput{}, Files: []string{runManifest}}
 	var files []codegen.File
 	for i, d := range outs {
@@ -154,9 +154,9 @@ func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, g *ir.Graph) err
 			return err
 		}
 		files = append(files, codegen.File{Path: name, Data: b.Bytes()})
-		r.Outputs = append(r.Outputs, runOutput{name, g.OutNames[i], d.DType.ONNXName(), append([]int{}, d.Shape...)})
+		r.Outputs = append(r.Outputs, runOutput{name, names[i], d.DType.ONNXName(), append([]int{}, d.Shape...)})
 		r.Files = append(r.Files, name)
-		c.Written = append(c.Written, fmt.Sprintf("wrote %s: %s, %s%v", filepath.Join(dir, name), g.OutNames[i], d.DType, d.Shape))
+		c.Written = append(c.Written, fmt.Sprintf("wrote %s: %s, %s%v", filepath.Join(dir, name), names[i], d.DType, d.Shape))
 	}
 	return writeFolder(dir, runManifest, append(files, codegen.File{Path: runManifest, Data: toJSON(r)}))
 }

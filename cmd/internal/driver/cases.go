@@ -25,21 +25,21 @@ type inputCase struct {
 // cases are the inferences that verify runs: --golden, --input, else
 // calibration samples first and seeded ones up to --cases.
 func (c *Config) cases(o *Compiled) ([]inputCase, error) {
-	g := o.Lowered.Graph
+	ins := o.recurrence().inputs()
 	if c.Golden != "" {
-		return goldenCases(c.Golden, g)
+		return goldenCases(c.Golden, o.recurrence())
 	}
 	if len(c.Inputs) > 0 {
-		in, err := readInputs(c.Inputs, inputNames(g))
+		in, err := readInputs(c.Inputs, inputNames(ins))
 		if err != nil {
 			return nil, err
 		}
-		in, err = firmwareInputs(in, g)
+		in, err = firmwareInputs(in, ins)
 		return []inputCase{{source: "--input", inputs: in}}, err
 	}
 	var out []inputCase
 	if len(c.Calib) > 0 {
-		q, err := c.samples(o.Float)
+		q, err := c.samples(newRecurrence(o.Float, o.ties).inputs())
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (c *Config) cases(o *Compiled) ([]inputCase, error) {
 			if len(out) == c.Cases {
 				break
 			}
-			in, err := firmwareInputs(s, g)
+			in, err := firmwareInputs(s, ins)
 			if err != nil {
 				return nil, err
 			}
@@ -57,7 +57,7 @@ func (c *Config) cases(o *Compiled) ([]inputCase, error) {
 	for i := len(out); i < c.Cases; i++ {
 		r := rand.New(rand.NewPCG(uint64(i), 20))
 		var in []*tensor.Dense
-		for _, v := range g.In {
+		for _, v := range ins {
 			in = append(in, seeded(r, v.Type))
 		}
 		out = append(out, inputCase{source: fmt.Sprintf("seed %d", i), inputs: in})
@@ -65,18 +65,18 @@ func (c *Config) cases(o *Compiled) ([]inputCase, error) {
 	return out, nil
 }
 
-func inputNames(g *ir.Graph) []string {
+func inputNames(in []*ir.Value) []string {
 	var s []string
-	for _, v := range g.In {
+	for _, v := range in {
 		s = append(s, v.Name)
 	}
 	return s
 }
 
-func firmwareInputs(in []*tensor.Dense, g *ir.Graph) ([]*tensor.Dense, error) {
+func firmwareInputs(in []*tensor.Dense, vs []*ir.Value) ([]*tensor.Dense, error) {
 	out := make([]*tensor.Dense, len(in))
 	for i, d := range in {
-		x, err := firmwareInput(d, g.In[i])
+		x, err := firmwareInput(d, vs[i])
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func seeded(r *rand.Rand, t ir.Type) *tensor.Dense {
 
 // goldenCases reads input_<i> and output_<i> from a .npz file, a folder of
 // .npy files, or a folder of such folders and files.
-func goldenCases(path string, g *ir.Graph) ([]inputCase, error) {
+func goldenCases(path string, r *recurrence) ([]inputCase, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, &InputError{err}
@@ -139,7 +139,7 @@ func goldenCases(path string, g *ir.Graph) ([]inputCase, error) {
 			return nil, &InputError{err}
 		}
 		k := inputCase{source: filepath.Base(u)}
-		for i, v := range g.In {
+		for i, v := range r.inputs() {
 			d, err := get(fmt.Sprintf("input_%d", i))
 			if err != nil {
 				return nil, &InputError{err}
@@ -154,13 +154,13 @@ func goldenCases(path string, g *ir.Graph) ([]inputCase, error) {
 			k.inputs = append(k.inputs, x)
 		}
 		found := false
-		for i := range g.Out {
+		for i, o := range r.outputs() {
 			d, err := get(fmt.Sprintf("output_%d", i))
 			if err != nil {
 				return nil, &InputError{err}
 			}
-			if d != nil && d.Len() != g.Out[i].Type.Elems() {
-				return nil, &InputError{fmt.Errorf("%s: output_%d has shape %v, the model's output %s has %v", u, i, d.Shape, g.OutNames[i], g.Out[i].Type.Shape)}
+			if t := r.g.Out[o].Type; d != nil && d.Len() != t.Elems() {
+				return nil, &InputError{fmt.Errorf("%s: output_%d has shape %v, the model's output %s has %v", u, i, d.Shape, r.g.OutNames[o], t.Shape)}
 			}
 			k.golden = append(k.golden, d)
 			found = found || d != nil
@@ -226,23 +226,25 @@ func (c *Config) RunModel() error {
 	if err != nil {
 		return err
 	}
-	in, err := readInputs(c.Inputs, inputNames(res.Graph))
+	ties, err := c.ties(res.Graph)
 	if err != nil {
 		return err
 	}
-	if in, err = firmwareInputs(in, res.Graph); err != nil {
-		return err
-	}
-	outs, err := interpret(res.Graph, in)
+	r := newRecurrence(res.Graph, ties)
+	in, err := readInputs(c.Inputs, inputNames(r.inputs()))
 	if err != nil {
 		return err
 	}
-	if c.Dequantize {
-		for i := range outs {
-			outs[i] = dequantised(outs[i], res.Graph.Out[i].Type)
+	outs, names, err := r.run(in, firmwareInput, func(d *tensor.Dense, t ir.Type) *tensor.Dense {
+		if c.Dequantize {
+			return dequantised(d, t)
 		}
+		return d
+	})
+	if err != nil {
+		return err
 	}
-	return c.writeOutputs(dir, outs, res.Graph)
+	return c.writeOutputs(dir, outs, names)
 }
 
 // program is the graph that would be emitted for a board.

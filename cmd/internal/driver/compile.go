@@ -9,7 +9,6 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
-	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower"
@@ -31,6 +30,7 @@ type Compiled struct {
 	Files   []codegen.File
 	Harness run.Model
 	Report  *Report
+	ties    []lower.Tie
 }
 
 // Compile does everything but write files.
@@ -83,6 +83,12 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		return o, err
 	}
 	o.MaxRAM = max(ram, 0)
+	if o.Ties, err = c.ties(g); err != nil {
+		return o, err
+	}
+	if len(o.Ties) > 0 && (o.NativeIO || len(spec.Accelerators) > 0) {
+		return o, usage("--state: not together with --io-layout native or a board with an accelerator (%s)", spec.Name)
+	}
 	if len(spec.Accelerators) > 0 {
 		a := spec.Accelerators[0]
 		if a.Kind != mla.Kind {
@@ -95,7 +101,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		o.MLA = &lim
 	}
 	if c.Precision != "float32" && !lower.Quantised(g) {
-		q, err := c.quantOptions(g)
+		q, err := c.quantOptions(g, o.Ties)
 		if err != nil {
 			return o, err
 		}
@@ -108,7 +114,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 const syntheticSamples = 8
 
 // quantOptions reads the calibration data.
-func (c *Config) quantOptions(g *ir.Graph) (quant.Options, error) {
+func (c *Config) quantOptions(g *ir.Graph, ties []lower.Tie) (quant.Options, error) {
 	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize}
 	var err error
 	if c.FixedWeights != "" {
@@ -122,7 +128,11 @@ func (c *Config) quantOptions(g *ir.Graph) (quant.Options, error) {
 		}
 	}
 	if len(c.Calib) == 0 {
-		q.Samples, q.Source = quant.SyntheticSamples(g.In, syntheticSamples, 1), "synthetic"
+		r := newRecurrence(g, ties)
+		if q.Samples, err = r.sequence(quant.SyntheticSamples(r.inputs(), syntheticSamples, 1)); err != nil {
+			return q, &InputError{err}
+		}
+		q.Source = "synthetic"
 		q.Rounding = quant.Nearest // made-up inputs say nothing about how inputs depend on each other
 		c.warn("no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown")
 		return q, nil
@@ -132,7 +142,7 @@ func (c *Config) quantOptions(g *ir.Graph) (quant.Options, error) {
 		names = append(names, filepath.Base(p))
 	}
 	q.Source = strings.Join(names, ", ")
-	if q.Samples, err = quant.ReadSamples(c.Calib, g.In, npz.Limits{}); err != nil {
+	if q.Samples, err = c.calibration(g, ties); err != nil {
 		return q, &InputError{err}
 	}
 	return q, nil
@@ -145,6 +155,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 		return nil, err
 	}
 	opt.Dump = d.stages()
+	out.ties = opt.Ties
 	c.note("lowering for %s", spec.Name)
 	if out.Lowered, err = lower.Run(g, opt); err != nil {
 		return nil, &InputError{err}
@@ -153,7 +164,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 		c.warn(w)
 	}
 	c.note("scheduling")
-	if out.Program, err = schedule.Build(out.Lowered.Graph, out.Lowered.Low); err != nil {
+	if out.Program, err = schedule.Build(out.Lowered.Graph, out.Lowered.Low, out.Lowered.States...); err != nil {
 		return nil, err
 	}
 	if err := d.program(out.Program.String()); err != nil {
@@ -189,6 +200,9 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 
 func harnessModel(i *codegen.Info) run.Model {
 	m := run.Model{Name: i.Prefix, Header: i.Prefix + ".h", ArenaMacro: i.ArenaMacro, RunFunc: i.Prefix + "_run", Steps: i.StepNames}
+	if len(i.States) > 0 {
+		m.ResetFunc = i.Prefix + "_reset"
+	}
 	for _, x := range i.Inputs {
 		m.Inputs = append(m.Inputs, run.IO{Name: x.Name, CFunc: i.Prefix + "_" + x.CName, Bytes: x.Bytes})
 	}

@@ -38,11 +38,12 @@ type Config struct {
 	FixedActs    string
 	Dims         []string
 	Set          []string
-	IO           string // quantized, float
-	IOLayout     string // onnx, native
-	Legalize     string // on, off
-	DeadChannels string // on, off
-	Fuse         string // on, off
+	IO           string   // quantized, float
+	IOLayout     string   // onnx, native
+	Legalize     string   // on, off
+	DeadChannels string   // on, off
+	Fuse         string   // on, off
+	States       []string // OUT=IN, or auto
 	Kernels      string
 	Align        string // auto, always, never
 	PadInput     bool   // channels of inputs may be padded, too

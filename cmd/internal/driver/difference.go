@@ -45,11 +45,11 @@ const (
 func (c *Config) compare(a, b *ir.Graph, exact bool) (ds []Difference, differs, err error) {
 	var cases [][]*tensor.Dense
 	if len(c.Inputs) > 0 {
-		in, err := readInputs(c.Inputs, inputNames(a))
+		in, err := readInputs(c.Inputs, inputNames(a.In))
 		if err != nil {
 			return nil, nil, err
 		}
-		if in, err = firmwareInputs(in, a); err != nil {
+		if in, err = firmwareInputs(in, a.In); err != nil {
 			return nil, nil, err
 		}
 		cases = append(cases, in)

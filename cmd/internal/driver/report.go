@@ -30,6 +30,7 @@ type Report struct {
 	Precision   string            `json:"precision"`
 	Inputs      []ReportIO        `json:"inputs"`
 	Outputs     []ReportIO        `json:"outputs"`
+	States      []ReportState     `json:"states"`
 	Segments    []ReportSegment   `json:"segments"`
 	Fallback    []ReportFallback  `json:"fallback"`
 	Layers      []ReportLayer     `json:"layers"`
@@ -63,6 +64,16 @@ type ReportIO struct {
 	Scale     *float32 `json:"scale,omitempty"`
 	ZeroPoint *int32   `json:"zero_point,omitempty"`
 	Bytes     int      `json:"bytes"`
+}
+
+// ReportState is recurrent state: what a run leaves in an output and the next
+// one finds as an input. Neither is part of the C interface.
+type ReportState struct {
+	Input  string `json:"input"`
+	Output string `json:"output"`
+	DType  string `json:"dtype"`
+	Shape  []int  `json:"shape"`
+	Bytes  int    `json:"bytes"`
 }
 
 // ReportSegment is a run of layers on an accelerator or accelerated library.
@@ -179,7 +190,7 @@ type ReportCode struct {
 
 func newReport(o *Compiled) *Report {
 	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name, Precision: o.Lowered.Precision,
-		Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{}, Rejections: []ReportRejection{},
+		States: []ReportState{}, Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{}, Rejections: []ReportRejection{},
 		Alignment: []align.Row{}, Fusion: []ReportFusion{}, DeadChannel: []ReportDead{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...), Notes: append([]string{}, o.Config.notes...)}
 	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]), Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
 	for _, s := range o.Model.Proto.GetOpsetImport() {
@@ -195,6 +206,9 @@ func newReport(o *Compiled) *Report {
 	}
 	for _, x := range o.Info.Outputs {
 		r.Outputs = append(r.Outputs, reportIO(x.Name, x.CName, x.Type, native))
+	}
+	for _, x := range o.Info.States {
+		r.States = append(r.States, ReportState{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...), x.Bytes})
 	}
 	for i, s := range o.Program.Steps {
 		r.layer(s, o.Info.StepBlobs[i])

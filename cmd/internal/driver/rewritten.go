@@ -202,7 +202,11 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	if lower.Quantised(g) {
 		return nil, &InputError{fmt.Errorf("%s is quantised already", c.Model)}
 	}
-	q, err := c.quantOptions(g)
+	ties, err := c.ties(g)
+	if err != nil {
+		return nil, err
+	}
+	q, err := c.quantOptions(g, ties)
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,9 @@ func (c *Config) runFloat(dir string) error {
 			names = append(names, vi.GetName())
 		}
 	}
+	if len(c.States) > 0 {
+		return c.runFloatSteps(dir)
+	}
 	in, err := readInputs(c.Inputs, names)
 	if err != nil {
 		return err
@@ -50,28 +53,34 @@ func (c *Config) runFloat(dir string) error {
 		return err
 	}
 	for i, v := range g.In {
-		d := in[i]
-		if d.DType != v.Type.DType {
-			if d.DType.IsFloat() != v.Type.DType.IsFloat() {
-				return &InputError{fmt.Errorf("input %s is of type %s, got %s", v.Name, v.Type.DType.ONNXName(), d.DType.ONNXName())}
-			}
-			d = d.Cast(v.Type.DType)
+		if in[i], err = floatInput(in[i], v); err != nil {
+			return err
 		}
-		if !slices.Equal(d.Shape, v.Type.Shape) {
-			return &InputError{fmt.Errorf("input %s has shape %v, got %v", v.Name, v.Type.Shape, d.Shape)}
-		}
-		in[i] = d
 	}
 	outs, err := interpret(g, in)
 	if err != nil {
 		return err
 	}
-	return c.writeOutputs(dir, outs, g)
+	return c.writeOutputs(dir, outs, g.OutNames)
 }
 
-// samples are the calibration samples, one tensor for every input of g.
-func (c *Config) samples(g *ir.Graph) ([][]*tensor.Dense, error) {
-	s, err := quant.ReadSamples(c.Calib, g.In, npz.Limits{})
+// floatInput brings user data to the type of an input of the float model.
+func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
+	if d.DType != v.Type.DType {
+		if d.DType.IsFloat() != v.Type.DType.IsFloat() {
+			return nil, &InputError{fmt.Errorf("input %s is of type %s, got %s", v.Name, v.Type.DType.ONNXName(), d.DType.ONNXName())}
+		}
+		d = d.Cast(v.Type.DType)
+	}
+	if !slices.Equal(d.Shape, v.Type.Shape) {
+		return nil, &InputError{fmt.Errorf("input %s has shape %v, got %v", v.Name, v.Type.Shape, d.Shape)}
+	}
+	return d, nil
+}
+
+// samples are the calibration samples, one tensor for every input.
+func (c *Config) samples(in []*ir.Value) ([][]*tensor.Dense, error) {
+	s, err := quant.ReadSamples(c.Calib, in, npz.Limits{})
 	if err != nil {
 		return nil, &InputError{err}
 	}

@@ -118,8 +118,9 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	v.sizes(o, im)
 	v.StandsIn = o.Board.Runner.StandsIn
 	var in []run.Case
-	for _, k := range cases {
-		in = append(in, run.Case{Inputs: memory(k.inputs, o.Lowered.Graph.In)})
+	ins := newRecurrence(o.Lowered.Graph, o.ties).inputs()
+	for i, k := range cases { // with state, cases are the steps of one sequence
+		in = append(in, run.Case{Inputs: memory(k.inputs, ins), KeepState: i > 0 && len(o.ties) > 0})
 	}
 	opt := run.Options{}
 	if c.Layers {
@@ -168,7 +169,10 @@ func (v *Verdict) sizes(o *Compiled, im *run.Image) {
 // compare fills the verdict.
 func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error {
 	g := o.Lowered.Graph
-	for i, x := range g.Out {
+	reference := o.recurrence()
+	visible := reference.outputs()
+	for _, i := range visible {
+		x := g.Out[i]
 		ov := OutputVerdict{Name: g.OutNames[i]}
 		if x.Type.DType.IsFloat() {
 			ov.UlpBound = UlpBound
@@ -185,17 +189,18 @@ func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error
 			continue
 		}
 		v.Instructions = max(v.Instructions, r.Instructions)
-		want, err := interp.Run(o.Lowered.Reference, cases[k].inputs, nil)
+		want, err := reference.step(cases[k].inputs)
 		if err != nil {
 			return err
 		}
-		for i, x := range g.Out {
+		for i, at := range visible {
+			x := g.Out[at]
 			got, err := fromMemory(r.Outputs[i], x.Type)
 			if err != nil {
 				return err
 			}
 			ov := &v.Outputs[i]
-			n, diff := differ(got, want[i], ov.StepBound)
+			n, diff := differ(got, want[at], ov.StepBound)
 			ov.Elements += got.Len()
 			ov.Mismatches += n
 			ov.MaxAbsDiff = max(ov.MaxAbsDiff, diff)
@@ -218,8 +223,8 @@ func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error
 // compareGolden compares with stored outputs within --tolerance.
 func (o *Compiled) compareGolden(v *Verdict, i int, got *tensor.Dense, t ir.Type, gold []*tensor.Dense) {
 	if v.Golden == nil {
-		for _, n := range o.Lowered.Graph.OutNames {
-			v.Golden = append(v.Golden, OutputVerdict{Name: n, Tolerance: o.Config.Tolerance})
+		for _, x := range v.Outputs {
+			v.Golden = append(v.Golden, OutputVerdict{Name: x.Name, Tolerance: o.Config.Tolerance})
 		}
 	}
 	if i >= len(gold) || gold[i] == nil {
@@ -362,7 +367,7 @@ func (o *Compiled) dumps() []run.Dump {
 // firstWrong finds the first step whose output differs from the interpreter's.
 func (o *Compiled) firstWrong(in []*tensor.Dense, dumps [][]byte) (*LayerDifference, error) {
 	want := map[*ir.Value]*tensor.Dense{}
-	if _, err := interp.Run(o.Lowered.Graph, in, func(v *ir.Value, d *tensor.Dense) { want[v] = d }); err != nil {
+	if _, err := interp.Run(o.Lowered.Graph, newRecurrence(o.Lowered.Graph, o.ties).full(in), func(v *ir.Value, d *tensor.Dense) { want[v] = d }); err != nil {
 		return nil, err
 	}
 	k := 0

@@ -1,0 +1,301 @@
+package driver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// ties reads --state: OUT=IN, or auto for the names that exporters use.
+func (c *Config) ties(g *ir.Graph) ([]lower.Tie, error) {
+	var out []lower.Tie
+	var wrong []string
+	for _, s := range c.States {
+		if s == "auto" {
+			found := namedTies(g)
+			if len(found) == 0 {
+				wrong = append(wrong, fmt.Sprintf("--state auto: no output is named after an input of its type (x and xN, x_out, x_next, new_x; x_in and x_out; past_x and present_x); inputs: %s; outputs: %s",
+					strings.Join(inputNames(g.In), ", "), strings.Join(g.OutNames, ", ")))
+			}
+			out = append(out, found...)
+			continue
+		}
+		t, why := readTie(g, s)
+		if why != "" {
+			wrong = append(wrong, "--state "+s+": "+why)
+			continue
+		}
+		for _, o := range out {
+			if o.In == t.In || o.Out == t.Out {
+				wrong = append(wrong, fmt.Sprintf("--state %s: %s=%s is there already", s, o.Out, o.In))
+			}
+		}
+		out = append(out, t)
+	}
+	if len(out) == len(g.In) && len(out) > 0 && len(wrong) == 0 && len(g.Out) == len(out) {
+		wrong = append(wrong, "--state: nothing is left that could be read or written: every input and output is state")
+	}
+	if len(wrong) > 0 {
+		return nil, &UsageError{Msg: strings.Join(wrong, "\n")}
+	}
+	return out, nil
+}
+
+// readTie reads OUT=IN; names may hold equals signs themselves.
+func readTie(g *ir.Graph, s string) (lower.Tie, string) {
+	for i := range s {
+		if s[i] != '=' {
+			continue
+		}
+		o := slices.Index(g.OutNames, s[:i])
+		k := slices.IndexFunc(g.In, func(v *ir.Value) bool { return v.Name == s[i+1:] })
+		if o < 0 || k < 0 {
+			continue
+		}
+		if a, b := g.Out[o].Type, g.In[k].Type; a.DType != b.DType || !slices.Equal(a.Shape, b.Shape) {
+			return lower.Tie{}, fmt.Sprintf("output %s is %s%v, input %s is %s%v; want one type and shape", s[:i], a.DType, a.Shape, s[i+1:], b.DType, b.Shape)
+		}
+		return lower.Tie{Out: s[:i], In: s[i+1:]}, ""
+	}
+	return lower.Tie{}, fmt.Sprintf("want OUTPUT=INPUT; outputs: %s; inputs: %s", strings.Join(g.OutNames, ", "), strings.Join(inputNames(g.In), ", "))
+}
+
+// namedTies pairs outputs with inputs of the same type by the names that
+// exporters give recurrent state.
+func namedTies(g *ir.Graph) []lower.Tie {
+	var out []lower.Tie
+	for _, v := range g.In {
+		x := v.Name
+		names := []string{x + "N", x + "n", x + "_n", x + "_out", x + "_next", x + "_new", "new_" + x, "next_" + x, x + "_o"}
+		for _, cut := range [][2]string{{"_in", "_out"}, {"_i", "_o"}, {"_prev", ""}, {"_prev", "_next"}, {"_0", "_n"}, {"0", "n"}, {"0", "N"}} {
+			if s, ok := strings.CutSuffix(x, cut[0]); ok {
+				names = append(names, s+cut[1])
+			}
+		}
+		for _, cut := range [][2]string{{"past_", "present_"}, {"past.", "present."}, {"past_key_values.", "present."}, {"prev_", ""}, {"in_", "out_"}, {"input_", "output_"}} {
+			if s, ok := strings.CutPrefix(x, cut[0]); ok {
+				names = append(names, cut[1]+s)
+			}
+		}
+		for i, n := range g.OutNames {
+			t := g.Out[i].Type
+			if slices.Contains(names, n) && t.DType == v.Type.DType && slices.Equal(t.Shape, v.Type.Shape) {
+				out = append(out, lower.Tie{Out: n, In: x})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// recurrence runs a graph one step after the other: state goes from outputs to
+// inputs, the caller sees the rest.
+type recurrence struct {
+	g       *ir.Graph
+	in, out []int // of every tie
+	state   []*tensor.Dense
+}
+
+func newRecurrence(g *ir.Graph, ties []lower.Tie) *recurrence {
+	r := &recurrence{g: g}
+	for _, t := range ties {
+		r.in = append(r.in, slices.IndexFunc(g.In, func(v *ir.Value) bool { return v.Name == t.In }))
+		r.out = append(r.out, slices.Index(g.OutNames, t.Out))
+	}
+	r.reset()
+	return r
+}
+
+// reset makes the state zero.
+func (r *recurrence) reset() {
+	r.state = nil
+	for _, i := range r.in {
+		t := r.g.In[i].Type
+		d := tensor.New(t.DType, t.Shape)
+		if t.Quant != nil {
+			for k := range d.Len() {
+				d.SetInt(k, int64(t.Quant.ZeroAt(0)))
+			}
+		}
+		r.state = append(r.state, d)
+	}
+}
+
+// inputs are those that the caller gives.
+func (r *recurrence) inputs() []*ir.Value {
+	var vs []*ir.Value
+	for i, v := range r.g.In {
+		if !slices.Contains(r.in, i) {
+			vs = append(vs, v)
+		}
+	}
+	return vs
+}
+
+// outputs are the indices of those that the caller sees.
+func (r *recurrence) outputs() []int {
+	var is []int
+	for i := range r.g.Out {
+		if !slices.Contains(r.out, i) {
+			is = append(is, i)
+		}
+	}
+	return is
+}
+
+// full completes the caller's inputs by the state.
+func (r *recurrence) full(in []*tensor.Dense) []*tensor.Dense {
+	var all []*tensor.Dense
+	k := 0
+	for i := range r.g.In {
+		if t := slices.Index(r.in, i); t >= 0 {
+			all = append(all, r.state[t])
+			continue
+		}
+		all = append(all, in[k])
+		k++
+	}
+	return all
+}
+
+// step is one run: all outputs of the graph, and the state moves on.
+func (r *recurrence) step(in []*tensor.Dense) ([]*tensor.Dense, error) {
+	outs, err := interp.Run(r.g, r.full(in), nil)
+	if err != nil {
+		return nil, err
+	}
+	for t, i := range r.out {
+		r.state[t] = outs[i]
+	}
+	return outs, nil
+}
+
+// calibration are samples for all inputs of a float graph with state: those of
+// the files where they hold the state, too; else the files' samples are one
+// sequence that starts from zero, and the state is what the float model makes of
+// it.
+func (c *Config) calibration(g *ir.Graph, ties []lower.Tie) ([]quant.Sample, error) {
+	if len(ties) == 0 {
+		return quant.ReadSamples(c.Calib, g.In, npz.Limits{})
+	}
+	if s, err := quant.ReadSamples(c.Calib, g.In, npz.Limits{}); err == nil {
+		return s, nil
+	}
+	r := newRecurrence(g, ties)
+	s, err := quant.ReadSamples(c.Calib, r.inputs(), npz.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return r.sequence(s)
+}
+
+// sequence runs samples of the caller's inputs one after the other and gives
+// them with the state that each step found.
+func (r *recurrence) sequence(s []quant.Sample) ([]quant.Sample, error) {
+	var out []quant.Sample
+	for _, x := range s {
+		out = append(out, r.full(x))
+		if _, err := r.step(x); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// recurrence runs the program that verify compares with.
+func (o *Compiled) recurrence() *recurrence { return newRecurrence(o.Lowered.Reference, o.ties) }
+
+// run takes one step, or, with state, one for every index of a first axis that
+// the inputs have beyond the model's: the outputs then have it, too. to brings
+// an input to its type, from an output to what is written.
+func (r *recurrence) run(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error), from func(d *tensor.Dense, t ir.Type) *tensor.Dense) ([]*tensor.Dense, []string, error) {
+	steps, vs := -1, r.inputs()
+	for i, d := range in {
+		if len(r.in) == 0 || len(d.Shape) != vs[i].Type.Rank()+1 {
+			continue
+		}
+		if steps >= 0 && steps != d.Shape[0] {
+			return nil, nil, &InputError{fmt.Errorf("input %s has %d steps, another input %d", vs[i].Name, d.Shape[0], steps)}
+		}
+		steps = d.Shape[0]
+	}
+	var names []string
+	for _, i := range r.outputs() {
+		names = append(names, r.g.OutNames[i])
+	}
+	all := make([]*tensor.Dense, len(names))
+	for k := range max(steps, 1) {
+		var now []*tensor.Dense
+		for i, d := range in {
+			if steps >= 0 && len(d.Shape) == vs[i].Type.Rank()+1 {
+				d = part(d, k)
+			}
+			x, err := to(d, vs[i])
+			if err != nil {
+				return nil, nil, err
+			}
+			now = append(now, x)
+		}
+		outs, err := r.step(now)
+		if err != nil {
+			return nil, nil, err
+		}
+		for j, i := range r.outputs() {
+			y := from(outs[i], r.g.Out[i].Type)
+			if steps < 0 {
+				all[j] = y
+				continue
+			}
+			if all[j] == nil {
+				all[j] = tensor.New(y.DType, append([]int{steps}, y.Shape...))
+			}
+			n := y.Len()
+			for e := range n {
+				if y.DType.IsFloat() {
+					all[j].SetFloat(k*n+e, y.Float(e))
+				} else {
+					all[j].SetInt(k*n+e, y.Int(e))
+				}
+			}
+		}
+	}
+	return all, names, nil
+}
+
+// part is index k of the first axis.
+func part(d *tensor.Dense, k int) *tensor.Dense {
+	shape := d.Shape[1:]
+	n := tensor.Count(shape)
+	y := tensor.New(d.DType, shape)
+	tensor.Gather(y, d, []int{n}, []int{1}, k*n)
+	return y
+}
+
+// runFloatSteps interprets a float model with state.
+func (c *Config) runFloatSteps(dir string) error {
+	_, g, err := c.load(nil)
+	if err != nil {
+		return err
+	}
+	ties, err := c.ties(g)
+	if err != nil {
+		return err
+	}
+	r := newRecurrence(g, ties)
+	in, err := readInputs(c.Inputs, inputNames(r.inputs()))
+	if err != nil {
+		return err
+	}
+	outs, names, err := r.run(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense { return d })
+	if err != nil {
+		return err
+	}
+	return c.writeOutputs(dir, outs, names)
+}
