@@ -150,6 +150,9 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 	switch a := a.(type) {
 	case target.Lit:
 		return string(a)
+	case target.Func:
+		e.funcs[string(a)] = true
+		return string(a)
 	case target.Null:
 		return "NULL"
 	case target.In:

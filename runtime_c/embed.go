@@ -148,7 +148,8 @@ func newIndex(fsys fs.FS) (*index, error) {
 		s := scanC(string(data), strings.HasSuffix(p, ".h"))
 		scans[to] = s
 		for _, sym := range s.defines {
-			if other, dup := x.defines[sym]; dup {
+			// One file may define it twice, in branches of the preprocessor.
+			if other, dup := x.defines[sym]; dup && other != to {
 				return fmt.Errorf("%s and %s both define %s", other, to, sym)
 			}
 			x.defines[sym] = to

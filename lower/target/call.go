@@ -60,6 +60,8 @@ type (
 	Nested struct{ Fields []Field }
 	// Lit is C text: a number or an enum.
 	Lit string
+	// Func is a pointer to a kernel that the called function calls.
+	Func string
 	// Null is a null pointer.
 	Null struct{}
 )
@@ -79,6 +81,7 @@ func (*Struct) isArg() {}
 func (*Array) isArg()  {}
 func (Nested) isArg()  {}
 func (Lit) isArg()     {}
+func (Func) isArg()    {}
 func (Null) isArg()    {}
 
 // Status says what a called function returns.

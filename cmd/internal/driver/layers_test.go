@@ -14,13 +14,13 @@ import (
 // only, and of its own line where it stands behind them. Packages that end in
 // /... stand for everything below.
 const layers = `
-ir/tensor ir/fixp boards runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/target/mla/lm
+ir/tensor ir/fixp lower/target/pack boards runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/target/mla/lm
 frontend/npz ir ir/qref
 ir/op
 ir/interp ir/pass
 ir/irtest ir/irtest/ort
 frontend/functions frontend/onnx lower/align lower/target
-lower/layout lower/legal lower/fuse lower/legal4d lower/patch lower/prune lower/quant lower/surgery lower/target/cmsisnn lower/target/loops lower/target/refc
+lower/layout lower/legal lower/fuse lower/legal4d lower/patch lower/prune lower/quant lower/surgery lower/target/cmsisnn lower/target/helium lower/target/loops lower/target/refc
 schedule
 lower/target/mla
 lower

@@ -54,9 +54,14 @@ var fullyConnected = &target.Kernel{
 	Name: "arm_fully_connected_wrapper_s8", Library: Library, Doc: "int8 fully connected layer, per tensor or per channel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
 	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Natural} },
-	Rules: []target.Rule{
-		needsInt8("CMSIS-FC-01", []int{0}),
-		{Code: "CMSIS-FC-02", Doc: "weights are constant int8", Check: func(n *ir.Node, _ *target.Options) string {
+	Rules:  append(fcRules("CMSIS-FC"), fcPerChannel),
+}
+
+// fcRules are the conditions on a fully connected layer.
+func fcRules(code string) []target.Rule {
+	return []target.Rule{
+		needsInt8(code+"-01", []int{0}),
+		{Code: code + "-02", Doc: "weights are constant int8", Check: func(n *ir.Node, _ *target.Options) string {
 			if w := n.In[1]; w.Const == nil {
 				return fmt.Sprintf("the right side %s is computed at run time, want a constant", w)
 			} else if w.Type.DType != tensor.I8 && w.Type.DType != tensor.I4 || w.Type.Quant == nil {
@@ -64,14 +69,14 @@ var fullyConnected = &target.Kernel{
 			}
 			return ""
 		}},
-		{Code: "CMSIS-FC-03", Doc: "a plain product with fixed-point scales", Check: func(n *ir.Node, _ *target.Options) string {
+		{Code: code + "-03", Doc: "a plain product with fixed-point scales", Check: func(n *ir.Node, _ *target.Options) string {
 			if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return ""
 			}
 			_, why := fcOf(n)
 			return why
 		}},
-		{Code: "CMSIS-FC-04", Doc: "one zero point for all weights", Check: func(n *ir.Node, _ *target.Options) string {
+		{Code: code + "-04", Doc: "one zero point for all weights", Check: func(n *ir.Node, _ *target.Options) string {
 			if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return ""
 			}
@@ -84,18 +89,20 @@ var fullyConnected = &target.Kernel{
 			}
 			return ""
 		}},
-		{Code: "CMSIS-FC-05", Doc: "with Helium: weight zero point 0 where scales are per channel", Check: func(n *ir.Node, o *target.Options) string {
-			if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil || CoreISA(o.Core) != MVE {
-				return ""
-			}
-			f, why := fcOf(n)
-			if why != "" || len(f.params.FilterOff) > 1 {
-				return ""
-			}
-			return (&qref.FCParams{FilterOffset: f.params.FilterOff[0], Mult: f.params.Mult}).MVELimit()
-		}},
-	},
+	}
 }
+
+// fcPerChannel: what the Helium kernel gets wrong is not asked of it.
+var fcPerChannel = target.Rule{Code: "CMSIS-FC-05", Doc: "with Helium: weight zero point 0 where scales are per channel", Check: func(n *ir.Node, o *target.Options) string {
+	if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil || CoreISA(o.Core) != MVE {
+		return ""
+	}
+	f, why := fcOf(n)
+	if why != "" || len(f.params.FilterOff) > 1 {
+		return ""
+	}
+	return (&qref.FCParams{FilterOffset: f.params.FilterOff[0], Mult: f.params.Mult}).MVELimit()
+}}
 
 func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	f, why := fcOf(n)

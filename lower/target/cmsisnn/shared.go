@@ -1,0 +1,54 @@
+package cmsisnn
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// What libraries of own kernels for the same operators share with this one:
+// the conditions of CMSIS-NN's arithmetic, which they reproduce, and the
+// geometry in two dimensions.
+
+// ConvRules are the conditions on an int8 convolution under codes that begin
+// with code.
+func ConvRules(code string, depthwise bool) []target.Rule { return convRules(code, depthwise) }
+
+// FCRules are the conditions on a fully connected layer.
+func FCRules(code string) []target.Rule { return fcRules(code) }
+
+// PoolRules are the conditions on pooling.
+func PoolRules(code string) []target.Rule { return poolRules(code) }
+
+// Spatial gives a list for one or two spatial dimensions as height and width,
+// v for a height that is not there.
+func Spatial(s []int, v int) Tile { return geom2(s, v) }
+
+// WeightPerm turns convolution weights OI(H)W into O(H)WI.
+func WeightPerm(spatial int) []int { return weightPerm(spatial) }
+
+// FCShape is a Gemm or MatMul with constant right side: rows x depth times
+// depth x cols.
+type FCShape struct {
+	Rows, Depth, Cols int
+	Params            *op.MACParams
+	perm              []int
+}
+
+// FullyConnected gives the shape of such a node, or why it is none.
+func FullyConnected(n *ir.Node) (*FCShape, string) {
+	f, why := fcOf(n)
+	if f == nil {
+		return nil, why
+	}
+	return &FCShape{f.rows, f.depth, f.cols, f.params, f.perm}, why
+}
+
+// Weights are the constant weights as [cols][depth].
+func (f *FCShape) Weights(n *ir.Node) *tensor.Dense {
+	if f.perm == nil {
+		return n.In[1].Const
+	}
+	return n.In[1].Const.Transpose(f.perm)
+}

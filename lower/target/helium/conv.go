@@ -1,0 +1,113 @@
+package helium
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn"
+)
+
+// convolution is a Conv node in the terms of the kernels.
+type convolution struct {
+	g              *op.ConvGeom
+	in, out        cmsisnn.Tile
+	kernel, stride cmsisnn.Tile
+	pad, dil       cmsisnn.Tile
+	l              *layer // rows in the order [KH][KW][CI/groups]
+}
+
+func convOf(n *ir.Node) (*convolution, string) {
+	g, err := op.ConvGeometry(n)
+	if err != nil {
+		return nil, err.Error()
+	}
+	p, why := op.ConvQuantParams(n)
+	if why != "" {
+		return nil, why
+	}
+	return &convolution{
+		g: g, in: cmsisnn.Spatial(g.In, 1), out: cmsisnn.Spatial(g.Out, 1), kernel: cmsisnn.Spatial(g.Kernel, 1), stride: cmsisnn.Spatial(g.Strides, 1),
+		pad: cmsisnn.Spatial(g.PadBegin, 0), dil: cmsisnn.Spatial(g.Dilations, 1),
+		l: layerOf(n, n.In[1].Const.Transpose(cmsisnn.WeightPerm(len(g.In))), g.COut, p),
+	}, ""
+}
+
+// pixels is the number of output pixels of all images.
+func (c *convolution) pixels() int { return c.g.N * c.out.H * c.out.W }
+
+// pointwise: every output pixel is a product of one input pixel.
+func (c *convolution) pointwise() bool {
+	return c.kernel == cmsisnn.Tile{H: 1, W: 1} && c.stride == c.kernel && c.in == c.out && c.pad == cmsisnn.Tile{} && c.g.Group == 1
+}
+
+// convRule asks about a convolution whose operands are as they must be.
+func convRule(code, doc string, check func(c *convolution) string) target.Rule {
+	return target.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, _ *target.Options) string {
+		if !constant(n) {
+			return ""
+		}
+		c, why := convOf(n)
+		if why != "" {
+			return "" // another rule says so
+		}
+		return check(c)
+	}}
+}
+
+// conv computes any convolution by dot products: of the pixels themselves
+// where they lie as the kernels want them, else of patches in scratch.
+var conv = &target.Kernel{
+	Name: "nncc_helium_conv_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerConv,
+	Rules: join(onHelium("HELIUM-CONV-00"), cmsisnn.ConvRules("HELIUM-CONV", false),
+		convRule("HELIUM-CONV-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() })),
+}
+
+// patchBytes is about how much scratch a convolution may take for patches.
+const patchBytes = 1536
+
+func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	c, why := convOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	g := c.g
+	depth := len(c.l.rows[0])
+	vectors := roundUp(depth, vector) / vector
+	one := c.pixels() == 1
+	fn, want := c.l.dot(vectors)
+	if one {
+		fn, want = "nncc_helium_rows_s8", vectors
+	}
+	if c.pointwise() && (one || depth == vector*want) {
+		return own(&target.Lowered{Unused: []int{1, 2}}, c.l.rowsCall(fn, depth, want, c.pixels()))
+	}
+	block := 1
+	if !one {
+		block = max(2, min(patchBytes/(vector*want), 16, c.pixels())&^1)
+	}
+	if block == 1 {
+		depth = vector * want // patches are whole vectors
+	}
+	per := g.COut / g.Group
+	var b []byte
+	for k := range g.Group {
+		b = append(b, c.l.part(k*per, per).records(want)...)
+	}
+	f := func(name string, v int) target.Field { return target.FI(name, v) }
+	params := &target.Struct{Type: "nncc_helium_conv", Fields: []target.Field{
+		target.F("mac", target.Nested{Fields: c.l.mac(g.COut, per, depth, want)}),
+		f("batch", g.N), f("in_h", c.in.H), f("in_w", c.in.W), f("in_c", g.CIn), f("out_h", c.out.H), f("out_w", c.out.W), f("groups", g.Group),
+		f("kernel_h", c.kernel.H), f("kernel_w", c.kernel.W), f("stride_h", c.stride.H), f("stride_w", c.stride.W),
+		f("dilation_h", c.dil.H), f("dilation_w", c.dil.W), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)), f("block", block)}}
+	return own(&target.Lowered{Route: fn, Scratch: block * vector * want, Unused: []int{1, 2}}, target.Call{Func: "nncc_helium_conv_s8", Args: []target.Arg{
+		params, i8In(0), packed(b), i8Scratch(0), i8Out(0), target.Func(fn)}})
+}
+
+// rowsCall multiplies rows of inputs, one after the other in memory, with all
+// channels.
+func (l *layer) rowsCall(fn string, depth, vectors, rows int) target.Call {
+	return target.Call{Func: fn, Args: []target.Arg{
+		&target.Struct{Type: "nncc_helium_mac", Fields: l.mac(len(l.rows), len(l.rows), depth, vectors)},
+		i8In(0), packed(l.records(vectors)), i8Out(0), target.I32(rows)}}
+}

@@ -1,0 +1,91 @@
+package helium
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn"
+)
+
+// lanes are the channels that the depthwise kernels take at a time.
+const lanes = 8
+
+// pairs are the taps of a 3x3 kernel whose products are added in 16 bits.
+var pairs3x3 = [][2]int{{2, 1}, {0, 5}, {4, 3}, {8, 7}}
+
+// depthwise3x3 is a depthwise convolution with a 3x3 kernel.
+var depthwise3x3 = &target.Kernel{
+	Name: "nncc_helium_depthwise3x3_s8", Library: Library, Doc: "int8 depthwise convolution 3x3 with a channel multiplier, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerDepthwise3x3,
+	Rules: join(onHelium("HELIUM-DW3-00"), cmsisnn.ConvRules("HELIUM-DW3", true),
+		convRule("HELIUM-DW3-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
+		convRule("HELIUM-DW3-08", "kernel 3x3, horizontal stride 1 or 2, no dilation", func(c *convolution) string {
+			if c.kernel != (cmsisnn.Tile{H: 3, W: 3}) || c.stride.W > 2 || c.dil != (cmsisnn.Tile{H: 1, W: 1}) {
+				return fmt.Sprintf("kernel %v with strides %v and dilations %v, want 3x3, 1 or 2 and 1", c.g.Kernel, c.g.Strides, c.g.Dilations)
+			}
+			return ""
+		}),
+		convRule("HELIUM-DW3-09", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(pairs3x3) })),
+}
+
+// pairsFit: -128 * -128 twice is the one sum of two products beyond int16.
+func (l *layer) pairsFit(pairs [][2]int) string {
+	for c, w := range l.rows {
+		for _, p := range pairs {
+			if w[p[0]] == -128 && w[p[1]] == -128 {
+				return fmt.Sprintf("channel %d: the weights of taps %d and %d are both -128, want one above", c, p[0], p[1])
+			}
+		}
+	}
+	return ""
+}
+
+// blocks packs the rows in records of eight channels: bias, multiplier and
+// shift with the even channels first, then eight weights for every tap.
+func (l *layer) blocks() []byte {
+	var b []byte
+	n := len(l.rows)
+	for at := 0; at < n; at += lanes {
+		var head [3 * lanes]int32
+		for i := 0; i < lanes && at+i < n; i++ {
+			k := i/2 + i%2*lanes/2
+			head[k], head[lanes+k], head[2*lanes+k] = l.channel(at + i)
+		}
+		b = words(b, head[:]...)
+		for tap := range l.rows[0] {
+			for i := range lanes {
+				x := byte(0)
+				if at+i < n {
+					x = byte(l.rows[at+i][tap])
+				}
+				b = append(b, x)
+			}
+		}
+		for len(b)%vector != 0 {
+			b = append(b, 0)
+		}
+	}
+	return b
+}
+
+func lowerDepthwise3x3(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	c, why := convOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	relu := ""
+	if c.l.relu() {
+		relu = "_relu"
+	}
+	f := func(name string, v int) target.Field { return target.FI(name, v) }
+	params := &target.Struct{Type: "nncc_helium_depthwise", Fields: []target.Field{
+		f("batch", c.g.N), f("in_h", c.in.H), f("in_w", c.in.W), f("in_c", c.g.CIn), f("out_h", c.out.H), f("out_w", c.out.W),
+		f("multiplier", c.g.COut/c.g.CIn), f("stride_h", c.stride.H), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
+		f("zero", int(c.l.p.OutOff)), f("act_min", int(c.l.p.ActMin)), f("act_max", int(c.l.p.ActMax))}}
+	width := (c.out.W-1)*c.stride.W + c.kernel.W
+	return own(&target.Lowered{Scratch: 2 * lanes * (c.stride.H + c.kernel.H) * width, Unused: []int{1, 2}}, target.Call{
+		Func: fmt.Sprintf("nncc_helium_depthwise3x3_%d%s_s8", c.stride.W, relu),
+		Args: []target.Arg{params, i8In(0), packed(c.l.blocks()), target.Scratch{CType: "int16_t"}, i8Out(0)}})
+}

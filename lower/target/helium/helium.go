@@ -1,0 +1,51 @@
+// Package helium holds the rows of nncc's own int8 kernels for cores with
+// Helium (runtime_c/src/helium): weights are packed in the order of their
+// loads, input offsets folded into the biases at compile time. See README.md.
+package helium
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// Library is the name of this kernel library in reports; board files call it helium.
+const Library = "nncc"
+
+// Kernels are the rows; where an operator has several, the better one first.
+var Kernels = []*target.Kernel{conv, depthwise3x3, fullyConnected, avgPool, maxPool}
+
+// onHelium keeps the rows to the cores that they are written for.
+func onHelium(code string) target.Rule {
+	return target.Rule{Code: code, Doc: "a core with Helium", Check: func(_ *ir.Node, o *target.Options) string {
+		if !o.Core.MVE {
+			return "the core has no Helium"
+		}
+		return ""
+	}}
+}
+
+// join makes one list of rules.
+func join(first target.Rule, most []target.Rule, last ...target.Rule) []target.Rule {
+	r := append([]target.Rule{first}, most...)
+	return append(r, last...)
+}
+
+// own completes a lowering that calls a kernel of this library.
+func own(l *target.Lowered, c target.Call) (*target.Lowered, error) {
+	l.Library = Library
+	l.Calls = []target.Call{c}
+	l.Kernel = c.Func
+	l.Headers = append(l.Headers, "helium/nncc_helium.h")
+	return l, nil
+}
+
+func i8In(i int) target.In           { return target.In{I: i, CType: "int8_t"} }
+func i8Out(i int) target.Out         { return target.Out{I: i, CType: "int8_t"} }
+func i8Scratch(o int) target.Scratch { return target.Scratch{Off: o, CType: "int8_t"} }
+
+// packed is the constant array of packed weights.
+func packed(b []byte) *target.Blob {
+	return &target.Blob{Hint: "packed", CType: "int8_t", Data: b, Align: vector}
+}
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }

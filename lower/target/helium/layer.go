@@ -1,0 +1,152 @@
+package helium
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/pack"
+)
+
+// vector is the size of a vector register in bytes.
+const vector = 16
+
+// layer is a product with constant weights: a row of int8 for every output
+// channel, in the order in which the kernel meets the inputs.
+type layer struct {
+	rows [][]int8
+	bias []int32 // nil: none
+	p    *op.MACParams
+}
+
+func layerOf(n *ir.Node, w *tensor.Dense, channels int, p *op.MACParams) *layer {
+	l := &layer{p: p, rows: make([][]int8, channels)}
+	v := tensor.As[int8](w)
+	for c := range l.rows {
+		l.rows[c] = v[c*len(v)/channels : (c+1)*len(v)/channels]
+	}
+	if b := n.Input(2); b != nil {
+		l.bias = make([]int32, channels)
+		for c := range l.bias {
+			l.bias[c] = int32(b.Const.Int(c % b.Const.Len()))
+		}
+	}
+	return l
+}
+
+// channel gives the start of the sum, the multiplier and the shift of a channel.
+func (l *layer) channel(c int) (start, mult, shift int32) {
+	if l.bias != nil {
+		start = l.bias[c]
+	}
+	start = int32(pack.Bias(l.rows[c], l.p.InOff, start)) // sums wrap, here and on the core
+	if len(l.p.Mult) == 1 {
+		c = 0
+	}
+	mult, shift = l.p.Mult[c], l.p.Shift[c]
+	if mult == 0 && shift > -1 {
+		shift = -1 // a product of 0 may be shifted as it pleases the kernel
+	}
+	return start, mult, shift
+}
+
+// shifts is the rule of the kernels' requantisation.
+func (l *layer) shifts() string {
+	for c := range l.rows {
+		if _, _, s := l.channel(c); s > -1 || s < -31 {
+			return fmt.Sprintf("channel %d is requantised by a shift of %d, want 1 to 31 to the right: an effective scale below 0.5", c, s)
+		}
+	}
+	return ""
+}
+
+// relu: no value below the zero point survives the clamp.
+func (l *layer) relu() bool { return l.p.ActMin >= l.p.OutOff }
+
+// words appends 32-bit words.
+func words(b []byte, v ...int32) []byte { return append(b, pack.Words(v)...) }
+
+// records packs the rows for the kernels nncc_helium_dot* (nncc_helium.h) in
+// records of four channels and rows of the given number of vectors.
+func (l *layer) records(vectors int) []byte {
+	var b []byte
+	n := len(l.rows)
+	for at := 0; at < n; at += 4 {
+		first := at
+		if at+4 > n {
+			first = max(n-4, 0)
+		}
+		var head [12]int32
+		for i := 0; i < 4 && first+i < n; i++ {
+			head[i], head[4+i], head[8+i] = l.channel(first + i)
+		}
+		b = words(b, head[:]...)
+		for v := range vectors {
+			for c := first; c < first+4; c++ {
+				for k := v * vector; k < (v+1)*vector; k++ {
+					x := byte(0)
+					if c < n && k < len(l.rows[c]) {
+						x = byte(l.rows[c][k])
+					}
+					b = append(b, x)
+				}
+			}
+		}
+	}
+	return b
+}
+
+// part are n channels of the layer from first on.
+func (l *layer) part(first, n int) *layer {
+	x := &layer{rows: l.rows[first:][:n], p: l.p}
+	if l.bias != nil {
+		x.bias = l.bias[first:][:n]
+	}
+	if len(l.p.Mult) > 1 {
+		p := *l.p
+		p.Mult, p.Shift = p.Mult[first:][:n], p.Shift[first:][:n]
+		x.p = &p
+	}
+	return x
+}
+
+// mac is nncc_helium_mac.
+func (l *layer) mac(pitch, channels, depth, vectors int) []target.Field {
+	return []target.Field{
+		target.FI("pitch", pitch), target.FI("zero", int(l.p.OutOff)), target.FI("act_min", int(l.p.ActMin)), target.FI("act_max", int(l.p.ActMax)),
+		target.FI("channels", channels), target.FI("vectors", vectors), target.FI("tail", depth-(roundUp(depth, vector)-vector)),
+	}
+}
+
+// unrolled is the longest row in vectors that a kernel takes without a loop.
+const unrolled = 9
+
+// dot names the kernel for rows of at least the given number of vectors, and
+// how many vectors it wants.
+func (l *layer) dot(vectors int) (fn string, want int) {
+	if vectors <= unrolled {
+		relu := ""
+		if l.relu() {
+			relu = "_relu"
+		}
+		return fmt.Sprintf("nncc_helium_dot%d%s_s8", vectors, relu), vectors
+	}
+	by := 5
+	for _, n := range []int{4, 3} {
+		if roundUp(vectors, n) < roundUp(vectors, by) {
+			by = n
+		}
+	}
+	return fmt.Sprintf("nncc_helium_dot_by%d_s8", by), roundUp(vectors, by)
+}
+
+// constant reports operands that a rule may look into.
+func constant(n *ir.Node) bool {
+	if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.In[1].Const == nil || n.In[1].Type.DType != tensor.I8 || n.Out[0].Type.Quant == nil {
+		return false
+	}
+	b := n.Input(2)
+	return b == nil || b.Const != nil
+}

@@ -1,0 +1,57 @@
+package helium
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn"
+)
+
+// fullyConnected takes layers with several rows of whole vectors through the
+// kernels of pointwise convolutions.
+var fullyConnected = &target.Kernel{
+	Name: "nncc_helium_rows_s8", Library: Library, Doc: "int8 fully connected layer, per tensor or per channel, packed weights",
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
+	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Natural} },
+	Rules: join(onHelium("HELIUM-FC-00"), cmsisnn.FCRules("HELIUM-FC"),
+		fcRule("HELIUM-FC-05", "weights are symmetric: zero point 0", func(n *ir.Node, s *cmsisnn.FCShape) string {
+			if !s.Params.Symmetric() {
+				return fmt.Sprintf("the weights %s have zero point %d, want 0", n.In[1], -s.Params.FilterOff[0])
+			}
+			return ""
+		}),
+		fcRule("HELIUM-FC-06", "requantisation shifts to the right", func(n *ir.Node, s *cmsisnn.FCShape) string {
+			return layerOf(n, s.Weights(n), s.Cols, s.Params).shifts()
+		})),
+}
+
+func fcRule(code, doc string, check func(n *ir.Node, s *cmsisnn.FCShape) string) target.Rule {
+	return target.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, _ *target.Options) string {
+		if !constant(n) {
+			return ""
+		}
+		s, why := cmsisnn.FullyConnected(n)
+		if why != "" {
+			return "" // another rule says so
+		}
+		return check(n, s)
+	}}
+}
+
+func lowerFC(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	s, why := cmsisnn.FullyConnected(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	l := layerOf(n, s.Weights(n), s.Cols, s.Params)
+	vectors := roundUp(s.Depth, vector) / vector
+	fn, want := "nncc_helium_rows_s8", vectors
+	if s.Rows > 1 && s.Depth%vector == 0 {
+		if f, v := l.dot(vectors); v == vectors {
+			fn, want = f, v
+		}
+	}
+	return own(&target.Lowered{Unused: []int{1, 2}}, l.rowsCall(fn, s.Depth, want, s.Rows))
+}

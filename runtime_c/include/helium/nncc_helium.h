@@ -1,0 +1,162 @@
+/*
+ * nncc_helium.h: int8 kernels for cores with Helium (M-profile vector extension). Results are those of CMSIS-NN and of
+ * TensorFlow Lite, bit for bit: requantisation rounds twice. Every kernel also has a portable body with the same results.
+ *
+ * What the compiler prepares ("packed" arguments, lower/target/helium): weights in the order in which they are loaded, rows
+ * filled up with zeros to whole 16-byte vectors, and beside them the bias with the input offset times the weight sum added, the
+ * Q31 multipliers and the shifts. All shifts are to the right, by 1 to 31. Packed data is 16-byte aligned, little-endian.
+ *
+ * Records of nncc_helium_dot*: one for every 4 output channels: int32 bias[4], multiplier[4], shift[4] (negative), then for
+ * every vector of 16 inputs the weights of channel 0, 1, 2, 3. Where the channels are no multiple of 4, the last record
+ * holds the last 4 channels (which are computed twice); with fewer than 4 channels in all, zeros follow.
+ */
+#ifndef NNCC_HELIUM_H
+#define NNCC_HELIUM_H
+
+#include "nncc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The store loop of dot products: y[p * pitch + c] = clamp(requantise(acc) + zero, act_min, act_max). */
+typedef struct {
+    int32_t pitch;    /* bytes from an output pixel to the next */
+    int32_t zero;     /* output zero point */
+    int32_t act_min;
+    int32_t act_max;
+    int32_t channels; /* output channels */
+    int32_t vectors;  /* 16-byte vectors in an input row */
+    int32_t tail;     /* bytes of the last of them, 1 to 16 */
+} nncc_helium_mac;
+
+/*
+ * Dot products of every row with every output channel: a pointwise convolution, the rows being the pixels of a channels-last
+ * map, or a fully connected layer with several rows. x: rows of 16 * vectors bytes, one after the other. rows is at least 2.
+ * A record is used for two rows at a time: 4 channels x 2 rows accumulate in 8 registers, so 16 * 8 MACs take 6 loads and 8
+ * VMLADAVA. The numbers in the names are the vectors of a row, all unrolled; the kernels without a number take the vectors
+ * by the 3, 4 or 5 of their name. "relu" kernels are for act_min >= zero, where the rounding of negative values does not show.
+ *
+ * Per 8 outputs and v vectors: 6v loads, 8v MACs, 2 stores, 4 moves from accumulators, 14 (relu: 10) vector operations of the
+ * requantisation, 5 others; 64 input channels: 0.154 instructions a MAC (relu), of which 0.05 loads, 0.004 stores, 0.0625 MACs.
+ */
+typedef void nncc_helium_dot_fn(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows);
+
+nncc_helium_dot_fn nncc_helium_dot1_s8, nncc_helium_dot1_relu_s8;
+nncc_helium_dot_fn nncc_helium_dot2_s8, nncc_helium_dot2_relu_s8;
+nncc_helium_dot_fn nncc_helium_dot3_s8, nncc_helium_dot3_relu_s8;
+nncc_helium_dot_fn nncc_helium_dot4_s8, nncc_helium_dot4_relu_s8;
+nncc_helium_dot_fn nncc_helium_dot5_s8, nncc_helium_dot5_relu_s8;
+nncc_helium_dot_fn nncc_helium_dot6_s8, nncc_helium_dot6_relu_s8;
+nncc_helium_dot_fn nncc_helium_dot7_s8, nncc_helium_dot7_relu_s8;
+nncc_helium_dot_fn nncc_helium_dot8_s8, nncc_helium_dot8_relu_s8;
+nncc_helium_dot_fn nncc_helium_dot9_s8, nncc_helium_dot9_relu_s8;
+nncc_helium_dot_fn nncc_helium_dot_by3_s8, nncc_helium_dot_by4_s8, nncc_helium_dot_by5_s8;
+
+/*
+ * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output pixel.
+ * x: rows of depth = 16 * (vectors - 1) + tail bytes, the last vector is loaded under a predicate. rows is at least 1.
+ *
+ * Per 4 outputs and v vectors: 5v loads, 4v MACs, v others: 0.156 instructions a MAC, of which 0.078 loads, 0.0625 MACs.
+ */
+nncc_helium_dot_fn nncc_helium_rows_s8;
+
+/*
+ * Convolution, channels last, any stride, dilation, padding and groups. The patches of `block` output pixels at a time are
+ * written one after the other into scratch (the input's zero point where they stick out; whole vectors, what lies behind the
+ * patch meets weights of zero) and go through `dot`. No patch of the whole image is ever held: with 32 output channels, writing
+ * a patch is 3 to 8 % of the instructions. scratch: block * 16 * mac.vectors + 16 bytes, 16-byte aligned. mac.channels are
+ * those of one group; block is even, or 1 with nncc_helium_rows_s8. packed: the records of one group after the other's.
+ */
+typedef struct {
+    nncc_helium_mac mac;
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;     /* of all groups */
+    int32_t out_h;
+    int32_t out_w;
+    int32_t groups;
+    int32_t kernel_h;
+    int32_t kernel_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t in_zero;  /* the input's zero point */
+    int32_t block;
+} nncc_helium_conv;
+
+void nncc_helium_conv_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
+                         nncc_helium_dot_fn *dot);
+
+/*
+ * Depthwise convolution 3x3 without dilation, channels last, any padding; the number in the name is the horizontal stride. For 8
+ * channels at a time the rows of the input that two rows of the output need are widened to 16 bits in scratch, with the
+ * zero point around them; then every load is contiguous and no border is special. Output channel c reads input channel
+ * c / multiplier. scratch: 16 * (stride_h + 3) * ((out_w - 1) * stride_w + 3) bytes, 16-byte aligned.
+ *
+ * packed: a record of 176 bytes for every 8 channels: int32 bias[8], multiplier[8], shift[8], each with the even channels
+ * first, then int8 weights[9][8], and 8 zeros. Products are added by twos in 16 bits, taps in the order right to left, top to
+ * bottom: (0,2)+(0,1), (0,0)+(1,2), (1,1)+(1,0), (2,2)+(2,1), (2,0); so in no pair both weights may be -128.
+ *
+ * Per 16 outputs (2 rows x 8 channels): 37 loads, 2 stores, 18 multiplications, 8 + 16 additions, 20 widenings, 16 (relu) or 24 for
+ * the requantisation, 7 others; and 4 for every 8 inputs of the next two rows: 0.9 instructions a MAC (relu, stride 1), of
+ * which 0.29 loads, 0.04 stores, 0.125 MACs.
+ */
+typedef struct {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t multiplier; /* output channels of an input channel */
+    int32_t stride_h;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t in_zero;
+    int32_t zero;       /* output zero point */
+    int32_t act_min;
+    int32_t act_max;
+} nncc_helium_depthwise;
+
+typedef void nncc_helium_depthwise_fn(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int16_t *scratch, int8_t *y);
+
+nncc_helium_depthwise_fn nncc_helium_depthwise3x3_1_s8, nncc_helium_depthwise3x3_1_relu_s8;
+nncc_helium_depthwise_fn nncc_helium_depthwise3x3_2_s8, nncc_helium_depthwise3x3_2_relu_s8;
+
+/*
+ * Pooling over windows that are cut to the image, channels last. The average is the sum divided by the elements of the cut
+ * window, ties away from zero; a window has less than 4080 elements, and at least one. The division is a multiplication by
+ * 2^31 / count, rounded up, which is exact for such counts. Every cut window has an element.
+ *
+ * Per input element: average 0.25 loads, 0.125 additions (8 channels a vector), maximum 0.06 loads, 0.06 maxima (16 channels).
+ */
+typedef struct {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t channels;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t kernel_h;
+    int32_t kernel_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t act_min;
+    int32_t act_max;
+} nncc_helium_pool;
+
+void nncc_helium_avg_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y);
+void nncc_helium_max_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NNCC_HELIUM_H */

@@ -1,0 +1,79 @@
+/* nncc_helium_max_pool_s8: max pooling, 16 channels at a time. */
+#include "nncc_helium_window.h"
+
+#if NNCC_HELIUM_MVE
+
+/* The maxima of the first `lanes` of 16 channels from w->x + c on. */
+static inline void nncc_pool_max(const nncc_helium_pool *p, const nncc_window *w, int32_t c, int32_t lanes, int8_t *y)
+{
+    NNCC_REG(const int8_t *, x, "r0", w->x + c);
+    NNCC_REG(const int8_t *, row, "r1", w->x + c);
+    NNCC_REG(int32_t, runs, "r2", w->runs);
+    NNCC_REG(int32_t, length, "r3", w->length);
+    NNCC_REG(int32_t, step, "r4", w->step);
+    NNCC_REG(int32_t, pitch, "r5", p->channels);
+    NNCC_REG(int32_t, n, "r6", lanes);
+    NNCC_REG(int8_t *, to, "r8", y);
+    NNCC_REG(int32_t, lo, "r9", p->act_min);
+    NNCC_REG(int32_t, hi, "r10", p->act_max);
+
+    __asm volatile("vctp.8 %[n]\n\t"
+                   "vdup.8 q0, %[lo]\n\t"
+                   "vdup.8 q2, %[hi]\n"
+                   "1:\n\t"
+                   "dls lr, %[length]\n"
+                   "2:\n\t"
+                   "vpst\n\t"
+                   "vldrbt.8 q1, [%[x]]\n\t"
+                   "add %[x], %[x], %[pitch]\n\t"
+                   "vmax.s8 q0, q0, q1\n\t"
+                   "le lr, 2b\n\t"
+                   "add %[row], %[row], %[step]\n\t"
+                   "mov %[x], %[row]\n\t"
+                   "subs %[runs], %[runs], #1\n\t"
+                   "bne 1b\n\t"
+                   "vmin.s8 q0, q0, q2\n\t"
+                   "vpst\n\t"
+                   "vstrbt.8 q0, [%[y]]\n\t"
+                   : [x] "+r"(x), [row] "+r"(row), [runs] "+r"(runs)
+                   : [length] "r"(length), [step] "r"(step), [pitch] "r"(pitch), [n] "r"(n), [y] "r"(to), [lo] "r"(lo), [hi] "r"(hi)
+                   : "q0", "q1", "q2", "lr", "cc", "memory");
+}
+
+static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, int8_t *y)
+{
+    int32_t c;
+
+    for (c = 0; c < p->channels; c += NNCC_HELIUM_BYTES) {
+        nncc_pool_max(p, w, c, p->channels - c < NNCC_HELIUM_BYTES ? p->channels - c : NNCC_HELIUM_BYTES, y + c);
+    }
+}
+
+#else
+
+static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, int8_t *y)
+{
+    int32_t c;
+    int32_t r;
+    int32_t i;
+
+    for (c = 0; c < p->channels; c++) {
+        int32_t v = p->act_min;
+
+        for (r = 0; r < w->runs; r++) {
+            for (i = 0; i < w->length; i++) {
+                int32_t e = w->x[r * w->step + i * p->channels + c];
+
+                v = e > v ? e : v;
+            }
+        }
+        y[c] = (int8_t)(v > p->act_max ? p->act_max : v);
+    }
+}
+
+#endif
+
+void nncc_helium_max_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y)
+{
+    nncc_pool(p, x, y);
+}
