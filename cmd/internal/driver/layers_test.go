@@ -25,6 +25,7 @@ schedule
 lower/target/mla
 lower
 codegen boards/run
+lower/target/kerneltest
 cmd/internal/driver
 cmd/...
 `

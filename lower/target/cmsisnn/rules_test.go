@@ -123,10 +123,10 @@ func TestRules(t *testing.T) {
 	for _, core := range []target.Core{{}, {MVE: true}} {
 		for _, l := range layers(3, 30) {
 			g := ir.New("g")
-			l.add(t, g)
+			l.Add(t, g)
 			n := g.Nodes[len(g.Nodes)-1]
 			for _, k := range cmsisnn.Kernels {
-				if k.Name == l.row && hasOp(k, n) && len(k.Judge(n, &target.Options{Core: core})) == 0 {
+				if k.Name == l.Row && hasOp(k, n) && len(k.Judge(n, &target.Options{Core: core})) == 0 {
 					for _, r := range k.Rules {
 						passes[r.Code] = true
 					}

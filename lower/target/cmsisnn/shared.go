@@ -19,7 +19,7 @@ func ConvRules(code string, depthwise bool) []target.Rule { return convRules(cod
 func FCRules(code string) []target.Rule { return fcRules(code) }
 
 // PoolRules are the conditions on pooling.
-func PoolRules(code string) []target.Rule { return poolRules(code) }
+func PoolRules(code string) []target.Rule { return poolRules(code, needsInt8(code+"-01", []int{0})) }
 
 // Spatial gives a list for one or two spatial dimensions as height and width,
 // v for a height that is not there.

@@ -1,0 +1,229 @@
+package helium_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn"
+	"github.com/nncc/nncc/lower/target/helium"
+	"github.com/nncc/nncc/lower/target/kerneltest"
+	"github.com/nncc/nncc/lower/target/refc"
+)
+
+var (
+	table = target.NewTable(helium.Kernels, cmsisnn.Kernels, refc.Kernels)
+	core  = target.Core{DSP: true, MVE: true, FPU: true}
+)
+
+type builder = kerneltest.Builder
+
+// channels are counts around the widths of vectors and records.
+func channels(b *builder, hi int) int {
+	if b.Chance(50) {
+		return b.In(1, hi)
+	}
+	return min(hi, b.One(1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 24, 31, 32, 33, 48, 64, 65))
+}
+
+// output is a quantisation for sums of depth products: mostly one that uses the
+// range, now and then one that saturates or one that leaves nothing.
+func output(b *builder, x, w *ir.Quant, depth int) *ir.Quant {
+	q := b.AccQuant(x, w, depth)
+	if b.Chance(20) {
+		q.Scale[0] *= float32(math.Exp2(float64(b.In(-3, 12))))
+	}
+	if b.Chance(20) {
+		q.Zero[0] = int32(b.One(-128, 127))
+	}
+	return q
+}
+
+// extreme sometimes makes the data of weights or bias as large as they can be.
+func extreme(b *builder, v *ir.Value) *ir.Value {
+	if !b.Chance(10) {
+		return v
+	}
+	lo, hi := -127, 127
+	if d, ok := v.Const.Data.([]int8); ok {
+		for i := range d {
+			d[i] = int8(b.One(lo, hi))
+		}
+	}
+	return v
+}
+
+func convolution(b *builder, rank, group, ci, co int, kernel []int, hi int) {
+	size := b.Sizes(rank, hi)
+	xq := b.Quant()
+	if b.Chance(20) {
+		xq.Zero[0] = int32(b.One(-128, 127))
+	}
+	x := b.Input(xq, kerneltest.Shape(b.One(1, 1, 1, 2, 3), ci, size)...)
+	w := extreme(b, b.Weights(b.Chance(70), 0, kerneltest.Shape(co, ci/group, kernel)...))
+	in := []*ir.Value{x, w}
+	if b.Chance(60) {
+		in = append(in, b.Bias(xq, w.Type.Quant, co))
+	}
+	a := b.SpatialAttrs(size, kernel, true)
+	a["group"] = ir.Int(group)
+	depth := ci / group
+	for _, k := range kernel {
+		depth *= k
+	}
+	b.Node("Conv", b.Clamp(a), output(b, xq, w.Type.Quant, depth), in...)
+}
+
+func square(rank, k int) []int {
+	s := make([]int, rank)
+	for i := range s {
+		s[i] = k
+	}
+	return s
+}
+
+// pointwise has rows of every number of vectors.
+func pointwise(b *builder) {
+	ci := channels(b, 80)
+	if b.Chance(60) {
+		ci = 16 * b.In(1, 20)
+	}
+	xq := b.Quant()
+	x := b.Input(xq, b.One(1, 1, 2), ci, b.In(1, 6), b.In(1, 6))
+	w := extreme(b, b.Weights(b.Chance(70), 0, channels(b, 40), ci, 1, 1))
+	in := []*ir.Value{x, w}
+	if b.Chance(70) {
+		in = append(in, b.Bias(xq, w.Type.Quant, w.Type.Shape[0]))
+	}
+	b.Node("Conv", b.Clamp(ir.Attrs{}), output(b, xq, w.Type.Quant, ci), in...)
+}
+
+func conv(b *builder) {
+	rank := b.One(1, 2, 2, 2)
+	kernel := make([]int, rank)
+	for d := range kernel {
+		kernel[d] = b.One(1, 2, 3, 3, 4, 5)
+	}
+	convolution(b, rank, 1, channels(b, 40), channels(b, 40), kernel, 9)
+}
+
+func grouped(b *builder) {
+	group := b.In(2, 4)
+	convolution(b, 2, group, group*b.In(2, 20), group*b.In(1, 9), square(2, b.One(1, 3, 3, 5)), 8)
+}
+
+func depthwise3x3(b *builder) {
+	c := max(2, channels(b, 40))
+	convolution(b, 2, c, c, c*b.One(1, 1, 1, 2, 3), square(2, 3), 10)
+}
+
+func gemm(b *builder) {
+	m, k, n := b.One(1, 1, 2, 3, 5), b.In(1, 100), channels(b, 40)
+	if b.Chance(50) {
+		k = 16 * b.In(1, 24)
+	}
+	xq := b.Quant()
+	x, w := b.Input(xq, m, k), extreme(b, b.Weights(b.Chance(50), 0, n, k))
+	in := []*ir.Value{x, w}
+	if b.Chance(60) {
+		in = append(in, b.Bias(xq, w.Type.Quant, n))
+	}
+	b.Node("Gemm", b.Clamp(ir.Attrs{"transB": ir.Int(1)}), output(b, xq, w.Type.Quant, k), in...)
+}
+
+func pool(name string) func(b *builder) {
+	return func(b *builder) {
+		q := b.Quant()
+		rank := b.One(1, 2, 2)
+		size, kernel := b.Sizes(rank, 12), make([]int, rank)
+		if b.Chance(10) {
+			size[0] = b.In(200, 400)
+		}
+		st, pads := make([]int, rank), make([]int, 2*rank)
+		for d := range kernel {
+			kernel[d] = b.In(1, min(b.One(4, 4, 300), size[d]))
+			st[d] = b.In(1, kernel[d])
+			pads[d], pads[rank+d] = b.In(0, kernel[d]-1), b.In(0, kernel[d]-1)
+		}
+		x := b.Input(q, kerneltest.Shape(b.One(1, 1, 2), channels(b, 40), size)...)
+		b.Node(name, b.Clamp(ir.Attrs{"kernel_shape": kerneltest.Ints(kernel...), "strides": kerneltest.Ints(st...), "pads": kerneltest.Ints(pads...)}), q, x)
+	}
+}
+
+// generators are all rows with what makes layers for them.
+var generators = []struct {
+	row   string
+	build func(b *builder)
+}{
+	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_s8", depthwise3x3},
+	{"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
+}
+
+// layers are count random layers of every generator.
+func layers(count int, seed uint64) []kerneltest.Layer {
+	var out []kerneltest.Layer
+	for i, g := range generators {
+		for k := range count {
+			out = append(out, kerneltest.Layer{Name: fmt.Sprintf("l%d_%d", i, k), Seed: seed + uint64(100_000*i+k), Build: g.build, Row: g.row})
+		}
+	}
+	return out
+}
+
+// rounds is how often the sample of layers is drawn: NNCC_KERNEL_ROUNDS, else once.
+func rounds(t *testing.T) int {
+	v := os.Getenv("NNCC_KERNEL_ROUNDS")
+	if v == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		t.Fatalf("NNCC_KERNEL_ROUNDS=%q, want a number from 1 on", v)
+	}
+	return n
+}
+
+// TestHost runs the portable bodies under the sanitizers.
+func TestHost(t *testing.T) {
+	for r := range rounds(t) {
+		ls := layers(12, uint64(1+1_000_000*r))
+		ms := kerneltest.Separate(t, table, ls, core)
+		taken := map[string]int{}
+		for i, m := range ms {
+			if m.Rows[ls[i].Row] > 0 {
+				taken[ls[i].Row]++
+			}
+		}
+		for _, k := range helium.Kernels {
+			if taken[k.Name] == 0 {
+				t.Errorf("no layer was taken by %s", k.Name)
+			}
+		}
+		t.Logf("layers by row: %v", taken)
+		kerneltest.RunHost(t, ms, "", "")
+	}
+}
+
+// TestBoard runs the vector bodies, many layers side by side in one program.
+func TestBoard(t *testing.T) {
+	kerneltest.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	kerneltest.Tool(t, "qemu", "qemu-system-arm")
+	spec, err := boards.Load("cortex-m55")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := range rounds(t) {
+		g := ir.New("layers")
+		for _, l := range layers(12, uint64(9+1_000_000*r)) {
+			l.Add(t, g)
+		}
+		m := kerneltest.Compile(t, table, "layers", g, core, uint64(3+r))
+		m.RunBoard(t, spec, run.BuildOptions{})
+	}
+}
