@@ -63,8 +63,9 @@ var conv = &target.Kernel{
 		convRule("HELIUM-CONV-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() })),
 }
 
-// patchBytes is about how much scratch a convolution may take for patches.
-const patchBytes = 1536
+// patchBytes is about how much scratch a convolution may take for patches: more
+// saves a few instructions and costs arena.
+const patchBytes = 896
 
 func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)

@@ -70,6 +70,16 @@ func (l *layer) blocks() []byte {
 	return b
 }
 
+// inPlace: rows of the output may take the place of rows of the input of the
+// same size, which are in scratch by then: the kernel brings in the row below
+// the window before it writes.
+func (c *convolution) inPlace() []int {
+	if c.g.COut == c.g.CIn && c.in == c.out && c.stride == (cmsisnn.Tile{H: 1, W: 1}) && c.pad.H < c.kernel.H {
+		return []int{0}
+	}
+	return nil
+}
+
 func lowerDepthwise3x3(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
@@ -85,7 +95,7 @@ func lowerDepthwise3x3(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		f("multiplier", c.g.COut/c.g.CIn), f("stride_h", c.stride.H), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
 		f("zero", int(c.l.p.OutOff)), f("act_min", int(c.l.p.ActMin)), f("act_max", int(c.l.p.ActMax))}}
 	width := (c.out.W-1)*c.stride.W + c.kernel.W
-	return own(&target.Lowered{Scratch: 2 * lanes * (c.stride.H + c.kernel.H) * width, Unused: []int{1, 2}}, target.Call{
+	return own(&target.Lowered{Scratch: 2 * lanes * (c.stride.H + c.kernel.H) * width, Unused: []int{1, 2}, InPlace: c.inPlace()}, target.Call{
 		Func: fmt.Sprintf("nncc_helium_depthwise3x3_%d%s_s8", c.stride.W, relu),
 		Args: []target.Arg{params, i8In(0), packed(c.l.blocks()), target.Scratch{CType: "int16_t"}, i8Out(0)}})
 }
