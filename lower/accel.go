@@ -206,6 +206,34 @@ func (r *Result) offload(g *ir.Graph, lim mla.Limits, restore map[*ir.Node]bool)
 	return nil
 }
 
+// inFloat carries over what the accelerator said of a node to the float one
+// that took its place, and says the same of the conversions around that.
+func (r *Result) inFloat(n, m *ir.Node) {
+	for i := range r.Refused {
+		if r.Refused[i].Node != n {
+			continue
+		}
+		r.Refused[i].Node = m
+		around := func(c *ir.Node) {
+			why := target.Reason{Code: "MLA-FLOAT", Text: fmt.Sprintf("Converts for %s, which is computed in float", m)}
+			r.Refused = append(r.Refused, Refusal{c, []target.Reason{why}})
+		}
+		for _, v := range m.In {
+			if v != nil && v.Def != nil && v.Def.Op == op.DequantizeLinear {
+				around(v.Def)
+			}
+		}
+		for _, v := range m.Out {
+			for _, u := range v.Uses() {
+				if u.Node.Op == op.QuantizeLinear {
+					around(u.Node)
+				}
+			}
+		}
+		return
+	}
+}
+
 // Restores reports whether a node only rebuilds original outputs or brings
 // inputs and outputs into the memory order of the border.
 func (r *Result) Restores(n *ir.Node) bool {

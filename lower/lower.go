@@ -427,9 +427,11 @@ func (r *Result) floatFallback(g *ir.Graph, table target.Table, o Options) error
 		if !floatWorks(trial, n.ID, table, o) {
 			continue // the reasons against the integer form are reported
 		}
-		if _, err := quant.ToFloat(g, n); err != nil {
+		m, err := quant.ToFloat(g, n)
+		if err != nil {
 			return err
 		}
+		r.inFloat(n, m)
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s has no int8 kernel: it is computed in float between DequantizeLinear and QuantizeLinear", name))
 	}
 	return nil

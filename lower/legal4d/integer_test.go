@@ -134,6 +134,10 @@ func TestIntegerHeads(t *testing.T) {
 			x = m.block(x, 3, "split", nil)
 			m.out(m.linear(m.take(x, 1, 0), 4))
 		},
+		"upsampler": func(m *maker) {
+			x := m.op(op.ConvTranspose, ir.Attrs{"strides": ir.Ints(1, 5), "pads": ir.Ints(0, 3, 0, 3)}, m.in(1, 4, 1, 9), m.c(4, 6, 1, 10), m.c(6))
+			m.out(m.op(op.Tanh, nil, x))
+		},
 		"boxes": func(m *maker) {
 			x := m.conv(m.in(1, 3, 8, 8), 8, 3, 1)
 			y := m.conv(x, 8, 3, 2)

@@ -17,7 +17,8 @@ var deconvStrides = []int{1, 2, 4, 8, 16}
 //
 //	y[s*m + r] = sum over j of x[m-j] * w[s*j + r]   (before cropping by pads)
 //
-// Preconditions: rank 4, group 1, no dilation, kernel and stride 1 along H.
+// Preconditions: rank 4, group 1, no dilation, kernel and stride 1 along H;
+// quantised weights are symmetric, so that the taps that a phase lacks are 0.
 func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 	keep := no("it is a transposed convolution")
 	g, err := op.ConvGeometry(n)
@@ -25,12 +26,18 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 		return nil, err
 	}
 	x, w := n.In[0].Type.Shape, n.ConstIn(1)
-	if len(x) != 4 || w == nil || !w.DType.IsFloat() || n.Int("group") != 1 || w.Shape[2] != 1 || x[2] != 1 || n.Input(2) != nil && n.In[2].Const == nil {
+	wq := n.In[1].Type.Quant
+	if len(x) != 4 || w == nil || !w.DType.IsFloat() && wq == nil || n.Int("group") != 1 || w.Shape[2] != 1 || x[2] != 1 || n.Input(2) != nil && n.In[2].Const == nil {
 		return nil, keep
 	}
 	stride, dil := n.Ints("strides"), n.Ints("dilations")
 	if len(stride) != 2 || stride[0] != 1 || slices.Contains(deconvStrides, stride[1]) || len(dil) > 0 && (dil[0] != 1 || dil[1] != 1) || n.Out[0].Type.Shape[2] != 1 {
 		return nil, keep
+	}
+	if wq != nil {
+		if p, why := op.ConvQuantParams(n); why != "" || !p.Symmetric() {
+			return nil, keep
+		}
 	}
 	b.math = true
 	s, k := stride[1], w.Shape[3]
@@ -64,13 +71,13 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 		}
 		after = 0
 	}
-	in := []*ir.Value{src, b.g.AddConst(b.name("weight"), tensor.FromFloats(w.DType, []int{s * cout, cin, 1, taps}, f))}
+	in := []*ir.Value{src, b.constant(b.name("weight"), tensor.FromFloats(w.DType, []int{s * cout, cin, 1, taps}, f), perPhase(wq, s))}
 	if d := n.ConstIn(2); d != nil {
 		bias := make([]float64, s*cout)
 		for i := range bias {
 			bias[i] = d.Float(i % cout)
 		}
-		in = append(in, b.g.AddConst(b.name("bias"), tensor.FromFloats(d.DType, []int{s * cout}, bias)))
+		in = append(in, b.constant(b.name("bias"), tensor.FromFloats(d.DType, []int{s * cout}, bias), perPhase(n.In[2].Type.Quant, s)))
 	}
 	attrs := ir.Attrs{"kernel_shape": ir.Ints(1, taps), "pads": ir.Ints(0, taps-1, 0, after)}
 	for _, name := range []string{"act_min", "act_max"} {
@@ -78,7 +85,7 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 			attrs[name] = a
 		}
 	}
-	v, err := b.emit(op.Conv, "phases", attrs, in...)
+	v, err := b.emitAs(n.Out[0].Type, op.Conv, "phases", attrs, in...)
 	if err != nil {
 		return nil, err
 	}
@@ -108,4 +115,12 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 		return nil, err
 	}
 	return result(n, ps), nil
+}
+
+// perPhase repeats the scales of output channels for every phase.
+func perPhase(q *ir.Quant, phases int) *ir.Quant {
+	if q == nil || !q.PerAxis() {
+		return q
+	}
+	return &ir.Quant{Axis: 0, Scale: slices.Repeat(q.Scale, phases), Zero: slices.Repeat(q.Zero, phases)}
 }
