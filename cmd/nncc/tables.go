@@ -125,54 +125,6 @@ func (c *cli) passes(args []string) error {
 	return c.table(all, rows)
 }
 
-type kernelRow struct {
-	Name    string   `json:"name"`
-	Library string   `json:"library"`
-	Doc     string   `json:"doc"`
-	Ops     []string `json:"ops"`
-	Rules   []struct {
-		Code string `json:"code"`
-		Doc  string `json:"doc"`
-	} `json:"rules"`
-}
-
-func (c *cli) kernels(args []string) error {
-	if err := noArgs(args); err != nil {
-		return err
-	}
-	var all []kernelRow
-	for _, k := range lower.AllKernels() {
-		r := kernelRow{Name: k.Name, Library: k.Library, Doc: k.Doc}
-		for _, o := range k.Ops {
-			r.Ops = append(r.Ops, o.Name)
-		}
-		for _, x := range k.Rules {
-			r.Rules = append(r.Rules, struct {
-				Code string `json:"code"`
-				Doc  string `json:"doc"`
-			}{x.Code, x.Doc})
-		}
-		all = append(all, r)
-	}
-	if c.cfg.JSON {
-		return c.json(all)
-	}
-	// Some take fifty operators: a block each, not a row.
-	for i, r := range all {
-		if i > 0 {
-			fmt.Fprintln(c.out)
-		}
-		fmt.Fprintf(c.out, "%s (%s): %s\n", r.Name, r.Library, r.Doc)
-		for _, l := range wrap("for "+strings.Join(r.Ops, ", "), 110) {
-			fmt.Fprintf(c.out, "  %s\n", l)
-		}
-		for _, x := range r.Rules {
-			fmt.Fprintf(c.out, "  %s: %s\n", x.Code, x.Doc)
-		}
-	}
-	return nil
-}
-
 // wrap breaks text at spaces into lines of at most n characters.
 func wrap(text string, n int) []string {
 	var out []string

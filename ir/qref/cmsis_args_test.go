@@ -64,30 +64,3 @@ func TestBadArgumentsAreErrors(t *testing.T) {
 		}
 	}
 }
-
-// TestLimitsKnownCases pins the library defects that were measured.
-func TestLimitsKnownCases(t *testing.T) {
-	one := qref.Tile{H: 1, W: 1}
-	conv1d := func(w, k, s, pad int) string {
-		p := qref.ConvParams{In: qref.Dims{N: 1, H: 1, W: w, C: 4}, Filter: qref.Dims{N: 4, H: 1, W: k, C: 4},
-			Out: qref.Dims{N: 1, H: 1, W: (w+2*pad-k)/s + 1, C: 4}, Stride: qref.Tile{H: 1, W: s}, Pad: qref.Tile{W: pad}, Dilation: one}
-		return p.MVELimit()
-	}
-	for _, c := range []struct {
-		w, k, s, pad int
-		ok           bool
-	}{{16, 3, 2, 1, false}, {13, 5, 2, 2, false}, {15, 3, 2, 1, true}, {16, 3, 1, 1, true}, {16, 3, 1, 0, true}} {
-		if got := conv1d(c.w, c.k, c.s, c.pad); (got == "") != c.ok {
-			t.Errorf("%+v: %q", c, got)
-		}
-	}
-	tc := qref.TransposeConvParams{In: qref.Dims{N: 1, H: 4, W: 4, C: 4}, Filter: qref.Dims{N: 4, H: 1, W: 1, C: 4}, Out: qref.Dims{N: 1, H: 7, W: 7, C: 4},
-		Stride: qref.Tile{H: 2, W: 2}}
-	if tc.LibraryLimit() == "" {
-		t.Error("a kernel smaller than its stride overruns the output, but passes")
-	}
-	tc.Filter.H, tc.Filter.W, tc.Pad, tc.Out.H, tc.Out.W = 3, 3, one, 8, 8
-	if l := tc.LibraryLimit(); l != "" {
-		t.Errorf("an ordinary transposed convolution is refused: %s", l)
-	}
-}

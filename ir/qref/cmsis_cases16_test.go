@@ -240,7 +240,7 @@ func genPool16(g *gen) *call {
 	}
 	c := &call{op: opPool16, blobs: [][]byte{bytesOf(in)}, ints: append(dimInts(p.In, p.Out), i32(kh, kw, sh, sw, ph, pw, int(p.ActMin), int(p.ActMax), isMax)...)}
 	if isMax == 1 {
-		c.limit = p.MaxPoolLibraryLimit()
+		c.asks("arm_max_pool_s8", window(p.In, qref.Dims{N: 1, H: p.Kernel.H, W: p.Kernel.W, C: 1}, p.Out, p.Stride, p.Pad, qref.Tile{H: 1, W: 1}, true))
 	}
 	return finish(c, f(p, in, out), bytesOf(out), p)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
 )
 
 // kernel is one kernel with its generator of random calls.
@@ -25,6 +26,14 @@ var kernels = []kernel{
 	{"FullyConnected", genFC}, {"BatchMatMul", genBatchMatMul}, {"Add", genAdd}, {"Mul", genMul},
 	{"MinMax", genMinMax}, {"Pool", genPool}, {"Softmax", genSoftmax}, {"Concat", genConcat}, {"Pad", genPad},
 	{"Transpose", genTranspose}, {"Activation", genActivation}, {"LSTM", genLSTM}, {"Relu", genRelu}, {"VectorSum", genVectorSum},
+}
+
+// asks says which function of the library the call goes to, and with what.
+func (c *call) asks(fn string, q kb.Query) { c.fn, c.query = fn, &q }
+
+// window is what the knowledge base is asked about a convolution or pooling.
+func window(in, filter, out qref.Dims, stride, pad, dilation qref.Tile, bias bool) kb.Query {
+	return kb.Query{In: kb.Dims(in), Filter: kb.Dims(filter), Out: kb.Dims(out), Stride: kb.Tile(stride), Pad: kb.Tile(pad), Dilation: kb.Tile(dilation), HasBias: bias}
 }
 
 // gen draws the arguments of one call.
@@ -204,8 +213,7 @@ func finishConv(g *gen, p *qref.ConvParams, variant int) *call {
 	c := &call{op: opConv, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
 	c.ints = append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H, p.Dilation.W,
 		int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), variant)...)
-	c.limit = p.LibraryLimit(bias != nil)
-	c.mve = p.MVELimit()
+	c.asks("arm_convolve_wrapper_s8", window(p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, bias != nil))
 	return finish(c, qref.Conv(p, in, w, bias, out), bytesOf(out), p)
 }
 
@@ -232,7 +240,9 @@ func genDepthwise(g *gen) *call {
 	c := &call{op: opDepthwise, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
 	c.ints = append(dimInts(p.In, p.Filter, p.Out), i32(sh, sw, ph, pw, dh, dw, int(p.InputOffset), int(p.OutputOffset),
 		int(p.ActMin), int(p.ActMax), p.ChMult, g.IntN(2))...)
-	c.limit = p.LibraryLimit(bias != nil)
+	q := window(p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, bias != nil)
+	q.ChMult = p.ChMult
+	c.asks("arm_depthwise_conv_wrapper_s8", q)
 	return finish(c, qref.Depthwise(p, in, w, bias, out), bytesOf(out), p)
 }
 
@@ -262,7 +272,7 @@ func genTransposeConv(g *gen) *call {
 	c := &call{op: opTransposeConv, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
 	c.ints = append(dimInts(p.In, p.Filter, p.Out), i32(sh, sw, ph, pw, 1, 1, int(p.InputOffset), int(p.OutputOffset),
 		int(p.ActMin), int(p.ActMax), 0)...)
-	c.limit = p.LibraryLimit()
+	c.asks("arm_transpose_conv_wrapper_s8", window(p.In, p.Filter, p.Out, p.Stride, p.Pad, qref.Tile{H: 1, W: 1}, bias != nil))
 	return finish(c, qref.TransposeConv(p, in, w, bias, out), bytesOf(out), p)
 }
 
@@ -279,7 +289,7 @@ func genFC(g *gen) *call {
 	out := make([]int8, p.Rows*p.Cols)
 	c := &call{op: opFC, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
 	c.ints = i32(p.Rows, p.Depth, p.Cols, int(p.InputOffset), int(p.FilterOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), per, g.IntN(2))
-	c.mve = p.MVELimit()
+	c.asks("arm_fully_connected_wrapper_s8", kb.Query{FilterOff: int(p.FilterOffset), PerChannel: per == 1, HasBias: bias != nil})
 	return finish(c, qref.FullyConnected(p, in, w, bias, out), bytesOf(out), p)
 }
 
@@ -338,7 +348,7 @@ func genMinMax(g *gen) *call {
 		f = qref.Maximum
 	}
 	c := &call{op: opMinMax, blobs: [][]byte{bytesOf(a), bytesOf(b)}, ints: append(dimInts(ad, bd, o), int32(isMax))}
-	c.limit = qref.MinMaxLibraryLimit(ad, bd)
+	c.asks("arm_maximum_s8", kb.Query{In: kb.Dims(ad), Filter: kb.Dims(bd)})
 	return finish(c, f(ad, bd, a, b, out), bytesOf(out), []qref.Dims{ad, bd})
 }
 
@@ -357,7 +367,7 @@ func genPool(g *gen) *call {
 	}
 	c := &call{op: opPool, blobs: [][]byte{bytesOf(in)}, ints: append(dimInts(p.In, p.Out), i32(kh, kw, sh, sw, ph, pw, int(p.ActMin), int(p.ActMax), isMax)...)}
 	if isMax == 1 {
-		c.limit = p.MaxPoolLibraryLimit()
+		c.asks("arm_max_pool_s8", window(p.In, qref.Dims{N: 1, H: kh, W: kw, C: 1}, p.Out, p.Stride, p.Pad, qref.Tile{H: 1, W: 1}, true))
 	}
 	return finish(c, f(p, in, out), bytesOf(out), p)
 }
@@ -444,7 +454,7 @@ func genTranspose(g *gen) *call {
 	c := &call{op: opTranspose, blobs: [][]byte{bytesOf(in)}}
 	c.ints = append(append(i32(shape...), i32(od...)...), int32(rank))
 	c.ints = append(c.ints, i32(append(append([]int(nil), perm...), 0, 0, 0)[:4]...)...)
-	c.limit = qref.TransposeLibraryLimit(perm)
+	c.asks("arm_transpose_s8", kb.Query{Rank: rank, Identity: slices.IsSorted(perm)})
 	return finish(c, qref.Transpose(shape[:rank], perm, in, out), bytesOf(out), []any{shape[:rank], perm})
 }
 

@@ -1,6 +1,10 @@
 package qref
 
-import "math"
+import (
+	"math"
+
+	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
+)
 
 // runColumns is MAX_COL_COUNT: so many products the int16 kernels of CMSIS-NN
 // sum up in 32 bits before they go on in 64.
@@ -15,14 +19,17 @@ func (p *DepthwiseParams) FastDepthwise16() bool {
 // Library16Limit reports why arm_convolve_wrapper_s16 must not be called with
 // an int64 bias. mve tells the build.
 func (p *ConvParams) Library16Limit(filter []int8, mve bool) string {
+	build := kb.DSP
+	if mve {
+		build = kb.MVE
+	}
+	if s := defects("arm_convolve_wrapper_s16", build, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, 1); s != "" {
+		return s
+	}
 	cols := p.Filter.H * p.Filter.W * p.Filter.C
 	switch {
-	case p.In.C != p.Filter.C:
-		return "the int16 kernel has no groups"
 	case mve:
 		return overflow16(filter, cols, min(cols, runColumns))
-	case cols > runColumns && cols%4 != 0 && p.Out.C%2 != 0:
-		return "the DSP kernel counts some columns twice for the last of an odd number of channels, above 512 columns that are no multiple of 4"
 	case p.Out.H*p.Out.W%2 != 0: // the last output pixel is summed up in 32 bits
 		return overflow16(filter, cols, cols)
 	}
@@ -54,53 +61,32 @@ func overflow16(filter []int8, cols, first int) string {
 
 // Library16Limit reports why arm_depthwise_conv_wrapper_s16 must not be called.
 func (p *DepthwiseParams) Library16Limit() string {
-	if !p.FastDepthwise16() {
-		return ""
-	}
-	outside := func(in, out, k, s, pad int) bool { return pad > k || (out-1)*s-pad > in }
-	if outside(p.In.H, p.Out.H, p.Filter.H, p.Stride.H, p.Pad.H) {
-		return "the DSP kernel clears rows beyond its buffer for windows far in the padding: call arm_depthwise_conv_s16"
-	}
-	return ""
+	return defects("arm_depthwise_conv_wrapper_s16", kb.DSP, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, p.ChMult)
 }
 
 // MVE4Limit reports why arm_convolve_wrapper_s4 must not be called in an MVE
-// build, whose 1xN kernel refuses many paddings instead of turning to the
-// generic arm_convolve_s4; that one may be called. Source: arm_convolve_1_x_n_s4.
+// build.
 func (p *ConvParams) MVE4Limit() string {
-	if !p.takes1xN() {
-		return ""
-	}
-	s, pad := p.Stride.W, p.Pad.W
-	total := (p.Out.W-1)*s + p.Filter.W - p.In.W
-	odd := total % 2
-	left, right := 0, 0
-	if pad+odd != 0 {
-		right = max(1, (pad+odd+s-1)/s)
-	}
-	if pad != 0 {
-		left = max(1, (pad+s-1)/s)
-	}
-	if 2*pad+odd != total || left+right > p.Out.W {
-		return "the 1xN kernel fails for this padding: call arm_convolve_s4"
-	}
-	return ""
+	return defects("arm_convolve_wrapper_s4", kb.MVE, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, 1)
 }
 
 // Library4Limit reports why arm_depthwise_conv_wrapper_s4 must not be called.
 func (p *DepthwiseParams) Library4Limit() string {
-	if p.ChMult == 1 && (p.In.N == 1 && p.Dilation == (Tile{1, 1}) || p.In.C%2 == 0) {
-		return ""
-	}
-	return "the generic kernel loses its place in the packed filter of an odd number of channels or with a channel multiplier"
+	return defects("arm_depthwise_conv_wrapper_s4", kb.DSP, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, p.ChMult)
 }
 
 // MVE4Limit reports why arm_depthwise_conv_wrapper_s4 must not be called in an
-// MVE build: GCC 12 makes "all lanes" of the constant mask with which its kernel
-// unpacks the filter, so that libraries built with it are wrong.
+// MVE build.
 func (p *DepthwiseParams) MVE4Limit() string {
-	if p.ChMult == 1 && p.In.N == 1 && p.Dilation == (Tile{1, 1}) {
-		return "GCC 12 compiles the MVE kernel wrongly"
+	return defects("arm_depthwise_conv_wrapper_s4", kb.MVE, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, p.ChMult)
+}
+
+// defects is what the knowledge base has against a call that has a bias.
+func defects(fn string, build kb.Build, in, filter, out Dims, stride, pad, dilation Tile, chMult int) string {
+	q := &kb.Query{Build: build, In: kb.Dims(in), Filter: kb.Dims(filter), Out: kb.Dims(out), Stride: kb.Tile(stride), Pad: kb.Tile(pad),
+		Dilation: kb.Tile(dilation), ChMult: chMult, HasBias: true}
+	for _, d := range kb.Defects(fn, q) {
+		return d.Says
 	}
 	return ""
 }

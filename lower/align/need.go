@@ -5,7 +5,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
 )
 
 // need is a multiple that a kernel library asks of an axis: a row of the table
@@ -76,15 +76,18 @@ func opensDefect(g *op.ConvGeom, cin int) string {
 		}
 		return s[0], s[1]
 	}
-	p := qref.ConvParams{}
-	p.In.N, p.In.C, p.Filter.C, p.Out.N, p.Out.C = g.N, cin, cin, g.N, g.COut
-	p.In.H, p.In.W = two(g.In, 1)
-	p.Out.H, p.Out.W = two(g.Out, 1)
-	p.Filter.H, p.Filter.W = two(g.Kernel, 1)
-	p.Stride.H, p.Stride.W = two(g.Strides, 1)
-	p.Pad.H, p.Pad.W = two(g.PadBegin, 0)
-	p.Dilation.H, p.Dilation.W = two(g.Dilations, 1)
-	return p.MVELimit()
+	q := kb.Query{Build: kb.MVE, HasBias: true}
+	q.In.N, q.In.C, q.Filter.N, q.Filter.C, q.Out.N, q.Out.C = g.N, cin, g.COut, cin, g.N, g.COut
+	q.In.H, q.In.W = two(g.In, 1)
+	q.Out.H, q.Out.W = two(g.Out, 1)
+	q.Filter.H, q.Filter.W = two(g.Kernel, 1)
+	q.Stride.H, q.Stride.W = two(g.Strides, 1)
+	q.Pad.H, q.Pad.W = two(g.PadBegin, 0)
+	q.Dilation.H, q.Dilation.W = two(g.Dilations, 1)
+	for _, d := range kb.Defects("arm_convolve_wrapper_s8", &q) {
+		return d.Says
+	}
+	return ""
 }
 
 // Row is one line of the table: an axis that is not the multiple that its

@@ -116,11 +116,13 @@ type Code struct {
 
 // Lowered is a node turned into C calls.
 type Lowered struct {
-	Kernel  string // function of the library's API
-	Route   string // inner function that will run, when the library routes
-	Library string // "cmsis-nn", "nncc" or "view"
-	Calls   []Call
-	Scratch int // bytes, 16-aligned by the schedule
+	Kernel string // function of the library's API
+	Route  string // inner function that will run, when the library routes
+	// RouteReason says why no better inner function runs, "" where none was missed.
+	RouteReason string
+	Library     string // "cmsis-nn", "nncc" or "view"
+	Calls       []Call
+	Scratch     int // bytes, 16-aligned by the schedule
 	// View: output 0 is input 0 under another type; no code at all.
 	View bool
 	// InPlace lists inputs whose storage output 0 may take when they die here.

@@ -53,6 +53,13 @@ func (o *Compiled) Explain() string {
 	if rows := o.Report.Alignment; len(rows) > 0 {
 		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Config.Align + "):\n" + alignmentText(rows))
 	}
+	heading := "\nWhy no better function of the library runs:\n"
+	for i, s := range o.Program.Steps {
+		if s.Low.RouteReason != "" {
+			fmt.Fprintf(&b, "%s  %s: %s\n", heading, r.Layers[i].Name, s.Low.RouteReason)
+			heading = ""
+		}
+	}
 	for _, x := range o.Lowered.Refused {
 		for _, y := range x.Reasons {
 			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n", nodeName(x.Node), strings.ToUpper(o.Board.Accelerators[0].Kind), y.Text, y.Code)

@@ -100,6 +100,7 @@ type ReportLayer struct {
 	Op           string   `json:"op"`
 	Kernel       string   `json:"kernel"`
 	Route        string   `json:"route"`
+	RouteReason  string   `json:"route_reason,omitempty"` // why no better function of the library runs
 	ONNXNodes    []string `json:"onnx_nodes"`
 	MACs         int64    `json:"macs"`
 	In           []string `json:"in"`
@@ -269,7 +270,7 @@ func opName(n *ir.Node) string {
 
 func (r *Report) layer(s *schedule.Step, weights int) {
 	n := s.Node
-	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Low.Kernel, Route: s.Low.Route, ONNXNodes: append([]string{}, n.Origin...),
+	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Low.Kernel, Route: s.Low.Route, RouteReason: s.Low.RouteReason, ONNXNodes: append([]string{}, n.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: s.Low.Scratch, WeightBytes: weights}
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {

@@ -5,9 +5,9 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
 )
 
 // geom2 gives 1-D geometry as 2-D with height 1; 3-D is refused by rule.
@@ -96,11 +96,33 @@ func convRules(code string, depthwise bool) []target.Rule {
 	}})
 }
 
-// convolve is arm_convolve_wrapper_s8, or arm_convolve_s8 where the wrapper's
-// 1xN route computes wrongly on Helium.
+// rightly is the rule that the library computes a convolution rightly.
+func rightly(code string, depthwise bool) target.Rule {
+	return target.Rule{Code: code, Doc: "a geometry that the library computes rightly", Check: func(n *ir.Node, o *target.Options) string {
+		g, err := op.ConvGeometry(n)
+		if err != nil || len(g.In) > 2 || op.IsDepthwise(g) != depthwise {
+			return ""
+		}
+		names, q := convQuery(g, o.Core)
+		_, why := route(q, names...)
+		return why
+	}}
+}
+
+// convQuery is what to ask about a convolution, and the functions that
+// compute it, best first.
+func convQuery(g *op.ConvGeom, core target.Core) ([]string, *kb.Query) {
+	if op.IsDepthwise(g) {
+		return []string{"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8"}, depthwiseWindow(g).query(core)
+	}
+	return []string{"arm_convolve_wrapper_s8", "arm_convolve_s8"}, convWindow(g).query(core)
+}
+
+// convolve is arm_convolve_wrapper_s8, or arm_convolve_s8 where the knowledge
+// base has something against the kernel that the wrapper would run.
 var convolve = &target.Kernel{
 	Name: "arm_convolve_wrapper_s8", Library: Library, Doc: "int8 convolution with groups and dilation",
-	Ops: []*ir.OpDef{op.Conv}, Rules: convRules("CMSIS-CONV", false), Layout: target.SpatialLayout, Lower: lowerConv,
+	Ops: []*ir.OpDef{op.Conv}, Rules: append(convRules("CMSIS-CONV", false), rightly("CMSIS-CONV-07", false)), Layout: target.SpatialLayout, Lower: lowerConv,
 }
 
 func lowerConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
@@ -112,31 +134,21 @@ func lowerConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	isa := CoreISA(o.Core)
-	in, out := feature(g.N, g.CIn, g.In), feature(g.N, g.COut, g.Out)
-	filter := feature(g.COut, g.CIn/g.Group, g.Kernel)
-	stride, pad, dil := geom2(g.Strides, 1), geom2(g.PadBegin, 0), geom2(g.Dilations, 1)
-	params := &target.Struct{Type: "cmsis_nn_conv_params", Fields: []target.Field{
-		target.FI("input_offset", int(p.InOff)), target.FI("output_offset", int(p.OutOff)),
-		target.F("stride", stride.arg()), target.F("padding", pad.arg()), target.F("dilation", dil.arg()), target.F("activation", activation(p.ActMin, p.ActMax))}}
-	ref := &qref.ConvParams{In: qref.Dims{N: in.N, H: in.H, W: in.W, C: in.C}, Filter: qref.Dims{N: filter.N, H: filter.H, W: filter.W, C: filter.C},
-		Out: qref.Dims{N: out.N, H: out.H, W: out.W, C: out.C}, Stride: qref.Tile(stride), Pad: qref.Tile(pad), Dilation: qref.Tile(dil)}
-	route := convRoute(isa, in, filter, stride, pad, dil)
-	fn, size := "arm_convolve_wrapper_s8", ConvScratch(isa, in, filter, out, stride, pad, dil)
-	if ref.MVELimit() != "" && isa == MVE {
-		fn, route, size = "arm_convolve_s8", "arm_convolve_s8", ConvGenericScratch(isa, in, filter)
+	names, q := convQuery(g, o.Core)
+	r, why := route(q, names...)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
+	w := convWindow(g)
 	bias, biasDims := biasArg(n, g.COut)
-	weights := &target.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], weightPerm(len(g.In))), Align: 4, Pad: 16, NoCast: true}
-	args := []target.Arg{context(0, size), params, perChannel(p), in.arg(), i8In(0), filter.arg(), weights, biasDims, bias}
-	if fn == "arm_convolve_s8" {
+	weights := &target.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], w.perm), Align: 4, Pad: 16, NoCast: true}
+	args := []target.Arg{context(0, r.Scratch), w.params(p), perChannel(p), w.in.arg(), i8In(0), w.filter.arg(), weights, biasDims, bias}
+	if r.Func == "arm_convolve_s8" {
 		args = append(args, target.Null{}) // no upscaling
 	}
-	if s := ref.LibraryLimit(true); s != "" {
-		panic("BUG: " + s)
-	}
-	args = append(args, out.arg(), i8Out(0))
-	return calls(&target.Lowered{Kernel: fn, Route: route, Scratch: size, Unused: []int{1, 2}}, target.Call{Func: fn, Args: args, Status: target.CMSISStatus})
+	args = append(args, w.out.arg(), i8Out(0))
+	return calls(&target.Lowered{Kernel: r.Func, Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
+		target.Call{Func: r.Func, Args: args, Status: target.CMSISStatus})
 }
 
 // weightPerm turns OI(H)W into O(H)WI.
@@ -156,7 +168,7 @@ func perChannel(p *op.MACParams) *target.Struct {
 
 // biasArg is the bias and its dimensions. Zeros stand in for an absent bias:
 // grouped convolutions, and the MVE depthwise kernel above 124 channels, step
-// through the pointer even where it is NULL (qref's LibraryLimit of both).
+// through the pointer even where it is NULL (X-C8-4 and X-D8-2 of the knowledge base).
 func biasArg(n *ir.Node, channels int) (target.Arg, *target.Struct) {
 	v := make([]int32, channels)
 	if b := n.Input(2); b != nil {
@@ -169,26 +181,10 @@ func biasArg(n *ir.Node, channels int) (target.Arg, *target.Struct) {
 	return x, Dims{1, 1, 1, channels}.arg()
 }
 
-// convRoute is the inner function that arm_convolve_wrapper_s8 calls
-// (arm_convolve_wrapper_s8.c, arm_nn_is_convolve_* in arm_nnsupportfunctions.h).
-func convRoute(isa ISA, in, filter Dims, stride, pad, dil Tile) string {
-	switch {
-	case pad == Tile{} && filter.H == 1 && filter.W == 1 && dil == Tile{1, 1} && in.C == filter.C:
-		if stride == (Tile{1, 1}) {
-			return "arm_convolve_1x1_s8_fast"
-		}
-		return "arm_convolve_1x1_s8"
-	case isa == MVE && in.H == 1 && filter.H == 1 && dil.W == 1 && stride.W*in.C%4 == 0 && in.C == filter.C:
-		return "arm_convolve_1_x_n_s8"
-	}
-	return "arm_convolve_s8"
-}
-
-// depthwise is arm_depthwise_conv_wrapper_s8, or arm_depthwise_conv_s8 where
-// the wrapper's kernel for 3x3 windows reads too far.
+// depthwise is arm_depthwise_conv_wrapper_s8, or arm_depthwise_conv_s8, likewise.
 var depthwise = &target.Kernel{
 	Name: "arm_depthwise_conv_wrapper_s8", Library: Library, Doc: "int8 depthwise convolution with multiplier",
-	Ops: []*ir.OpDef{op.Conv}, Rules: convRules("CMSIS-DW", true), Layout: target.SpatialLayout, Lower: lowerDepthwise,
+	Ops: []*ir.OpDef{op.Conv}, Rules: append(convRules("CMSIS-DW", true), rightly("CMSIS-DW-07", true)), Layout: target.SpatialLayout, Lower: lowerDepthwise,
 }
 
 func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
@@ -200,38 +196,15 @@ func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	isa := CoreISA(o.Core)
-	in, out := feature(g.N, g.CIn, g.In), feature(g.N, g.COut, g.Out)
-	filter := feature(1, g.COut, g.Kernel)
-	stride, pad, dil := geom2(g.Strides, 1), geom2(g.PadBegin, 0), geom2(g.Dilations, 1)
-	size := DepthwiseScratch(isa, in, filter, out, stride, pad, dil)
-	params := &target.Struct{Type: "cmsis_nn_dw_conv_params", Fields: []target.Field{
-		target.FI("input_offset", int(p.InOff)), target.FI("output_offset", int(p.OutOff)), target.FI("ch_mult", g.COut/g.CIn),
-		target.F("stride", stride.arg()), target.F("padding", pad.arg()), target.F("dilation", dil.arg()), target.F("activation", activation(p.ActMin, p.ActMax))}}
+	names, q := convQuery(g, o.Core)
+	r, why := route(q, names...)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	w := depthwiseWindow(g)
 	bias, biasDims := biasArg(n, g.COut)
-	perm := []int{1} // [C*m][1](H)W -> [1](H)W[C*m]
-	for d := range g.In {
-		perm = append(perm, 2+d)
-	}
-	weights := &target.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], append(perm, 0)), Align: 4, Pad: 16, NoCast: true}
-	fn, route := "arm_depthwise_conv_wrapper_s8", depthwiseRoute(isa, g, in, filter, pad, dil)
-	ref := &qref.DepthwiseParams{In: qref.Dims(in), Filter: qref.Dims(filter), Out: qref.Dims(out), ChMult: g.COut / g.CIn,
-		Stride: qref.Tile(stride), Pad: qref.Tile(pad), Dilation: qref.Tile(dil)}
-	if isa != MVE && ref.LibraryLimit(true) != "" {
-		fn, route, size = "arm_depthwise_conv_s8", "arm_depthwise_conv_s8", 0
-	}
-	return calls(&target.Lowered{Route: route, Scratch: size, Unused: []int{1, 2}},
-		target.Call{Func: fn, Status: target.CMSISStatus,
-			Args: []target.Arg{context(0, size), params, perChannel(p), in.arg(), i8In(0), filter.arg(), weights, biasDims, bias, out.arg(), i8Out(0)}})
-}
-
-// depthwiseRoute is the inner function of arm_depthwise_conv_wrapper_s8.
-func depthwiseRoute(isa ISA, g *op.ConvGeom, in, filter Dims, pad, dil Tile) string {
-	if g.COut == g.CIn && in.N == 1 && dil == (Tile{1, 1}) {
-		if isa != MVE && filter.W == 3 && filter.H == 3 && pad.H <= 1 && pad.W <= 1 {
-			return "arm_depthwise_conv_3x3_s8"
-		}
-		return "arm_depthwise_conv_s8_opt"
-	}
-	return "arm_depthwise_conv_s8"
+	weights := &target.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], w.perm), Align: 4, Pad: 16, NoCast: true}
+	return calls(&target.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
+		target.Call{Func: r.Func, Status: target.CMSISStatus, Args: []target.Arg{context(0, r.Scratch), w.params(p), perChannel(p), w.in.arg(), i8In(0),
+			w.filter.arg(), weights, biasDims, bias, w.out.arg(), i8Out(0)}})
 }

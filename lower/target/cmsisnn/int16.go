@@ -131,9 +131,12 @@ var convolve16 = &target.Kernel{
 			return nil, ir.Errf(n, "kernel", "%s", why)
 		}
 		w := convWindow(g)
-		size := Conv16Scratch(CoreISA(o.Core), w.in, w.filter)
-		return calls(&target.Lowered{Route: "arm_convolve_s16", Scratch: size, Unused: []int{1, 2}},
-			w.call("arm_convolve_wrapper_s16", size, p, "int16_t", weights8(arranged(n.In[1], w.perm)), biasData(n, g.COut)))
+		r, why := route(w.query(o.Core), "arm_convolve_wrapper_s16")
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		return calls(&target.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
+			w.call(r.Func, r.Scratch, p, "int16_t", weights8(arranged(n.In[1], w.perm)), biasData(n, g.COut)))
 	},
 }
 
@@ -155,19 +158,12 @@ var depthwise16 = &target.Kernel{
 			return nil, ir.Errf(n, "kernel", "%s", why)
 		}
 		w := depthwiseWindow(g)
-		isa := CoreISA(o.Core)
-		fn, route, size := "arm_depthwise_conv_wrapper_s16", "arm_depthwise_conv_s16", 0
-		switch ref := w.depthwise(); {
-		case ref.Library16Limit() != "":
-			fn = "arm_depthwise_conv_s16"
-		case ref.FastDepthwise16():
-			size = Depthwise16Scratch(isa, w.in, w.filter)
-			if isa != PlainC {
-				route = "arm_depthwise_conv_fast_s16"
-			}
+		r, why := route(w.query(o.Core), "arm_depthwise_conv_wrapper_s16", "arm_depthwise_conv_s16")
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
 		}
-		return calls(&target.Lowered{Route: route, Scratch: size, Unused: []int{1, 2}},
-			w.call(fn, size, p, "int16_t", weights8(arranged(n.In[1], w.perm)), bias64(n, g.COut)))
+		return calls(&target.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
+			w.call(r.Func, r.Scratch, p, "int16_t", weights8(arranged(n.In[1], w.perm)), bias64(n, g.COut)))
 	},
 }
 
@@ -213,9 +209,12 @@ var fullyConnected16 = &target.Kernel{
 		weights := weights8(arranged(n.In[1], f.perm))
 		if len(p.Mult) > 1 {
 			w := rowsWindow(f)
-			size := Conv16Scratch(CoreISA(o.Core), w.in, w.filter)
-			return calls(&target.Lowered{Route: "arm_convolve_s16", Scratch: size, Unused: []int{1, 2}},
-				w.call("arm_convolve_wrapper_s16", size, p, "int16_t", weights, biasData(n, f.cols)))
+			r, why := route(w.query(o.Core), "arm_convolve_wrapper_s16")
+			if why != "" {
+				return nil, ir.Errf(n, "kernel", "%s", why)
+			}
+			return calls(&target.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
+				w.call(r.Func, r.Scratch, p, "int16_t", weights, biasData(n, f.cols)))
 		}
 		return calls(&target.Lowered{Unused: []int{1, 2}}, f.call("arm_fully_connected_s16", "int16_t", weights, bias64(n, f.cols)))
 	},

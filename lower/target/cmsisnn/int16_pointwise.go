@@ -48,8 +48,8 @@ var (
 		p := op.MulParams(n)
 		return []int32{0, 0}, []int32{0, p.Mult, p.Shift, p.ActMin, p.ActMax}
 	})
-	avgPool16 = poolOf("arm_avgpool_s16", "CMSIS-AVG16", "int16 average pooling", "int16_t", needsInt16("CMSIS-AVG16-01", []int{0}), AvgPoolScratch, op.AveragePool, op.GlobalAveragePool)
-	maxPool16 = poolOf("arm_max_pool_s16", "CMSIS-MAXP16", "int16 max pooling", "int16_t", needsInt16("CMSIS-MAXP16-01", []int{0}), func(ISA, int) int { return 0 }, op.MaxPool, op.GlobalMaxPool)
+	avgPool16 = poolOf("arm_avgpool_s16", "CMSIS-AVG16", "int16 average pooling", "int16_t", needsInt16("CMSIS-AVG16-01", []int{0}), op.AveragePool, op.GlobalAveragePool)
+	maxPool16 = poolOf("arm_max_pool_s16", "CMSIS-MAXP16", "int16 max pooling", "int16_t", needsInt16("CMSIS-MAXP16-01", []int{0}), op.MaxPool, op.GlobalMaxPool)
 )
 
 // softmax16 is arm_softmax_s16 on rows: the axis must be innermost in memory.

@@ -26,7 +26,15 @@ var convolve4 = &target.Kernel{
 	Rules: []target.Rule{needsInt8("CMSIS-CONV4-01", []int{0}), constWeights("CMSIS-CONV4-02", tensor.I4),
 		agrees("CMSIS-CONV4-03", "symmetric weights, scales with a fixed-point form, a bias that counts their product", conv8Why),
 		spatialRule("CMSIS-CONV4-04", convSpatial),
-		{Code: "CMSIS-CONV4-05", Doc: "no groups", Check: convolve16.Rules[4].Check}},
+		{Code: "CMSIS-CONV4-05", Doc: "no groups", Check: convolve16.Rules[4].Check},
+		{Code: "CMSIS-CONV4-06", Doc: "a geometry that the library computes rightly", Check: func(n *ir.Node, o *target.Options) string {
+			g, err := op.ConvGeometry(n)
+			if err != nil || len(g.In) > 2 || g.Group != 1 {
+				return ""
+			}
+			_, why := route(convWindow(g).query(o.Core), "arm_convolve_wrapper_s4", "arm_convolve_s4")
+			return why
+		}}},
 	Lower: func(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 		g, err := op.ConvGeometry(n)
 		if err != nil {
@@ -36,18 +44,18 @@ var convolve4 = &target.Kernel{
 		if why != "" {
 			return nil, ir.Errf(n, "kernel", "%s", why)
 		}
-		return lowerConv4(n, convWindow(g), p, CoreISA(o.Core))
+		return lowerConv4(n, convWindow(g), p, o.Core)
 	},
 }
 
-func lowerConv4(n *ir.Node, w *window, p *op.MACParams, isa ISA) (*target.Lowered, error) {
-	fn, route, size := "arm_convolve_wrapper_s4", Conv4Route(isa, w.in, w.filter, w.stride, w.pad, w.dil), Conv4Scratch(isa, w.in, w.filter, w.out, w.stride, w.pad, w.dil)
-	if isa == MVE && w.conv().MVE4Limit() != "" {
-		fn, route, size = "arm_convolve_s4", "arm_convolve_s4", conv4GenericScratch(isa, w.in, w.filter)
+func lowerConv4(n *ir.Node, w *window, p *op.MACParams, core target.Core) (*target.Lowered, error) {
+	r, why := route(w.query(core), "arm_convolve_wrapper_s4", "arm_convolve_s4")
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
 	bias, _ := biasArg(n, w.out.C)
-	return calls(&target.Lowered{Kernel: fn, Route: route, Scratch: size, Unused: []int{1, 2}},
-		w.call(fn, size, p, "int8_t", weights4(arranged(n.In[1], w.perm)), bias))
+	return calls(&target.Lowered{Kernel: r.Func, Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
+		w.call(r.Func, r.Scratch, p, "int8_t", weights4(arranged(n.In[1], w.perm)), bias))
 }
 
 // depthwise4 is arm_depthwise_conv_wrapper_s4 where the library computes it right.
@@ -62,11 +70,8 @@ var depthwise4 = &target.Kernel{
 			if err != nil || len(g.In) > 2 || !op.IsDepthwise(g) {
 				return ""
 			}
-			ref := depthwiseWindow(g).depthwise()
-			if why := ref.Library4Limit(); why != "" || CoreISA(o.Core) != MVE {
-				return why
-			}
-			return ref.MVE4Limit()
+			_, why := route(depthwiseWindow(g).query(o.Core), "arm_depthwise_conv_wrapper_s4")
+			return why
 		}}},
 	Lower: func(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 		g, err := op.ConvGeometry(n)
@@ -78,13 +83,13 @@ var depthwise4 = &target.Kernel{
 			return nil, ir.Errf(n, "kernel", "%s", why)
 		}
 		w := depthwiseWindow(g)
-		route, size := "arm_depthwise_conv_s4", 0
-		if w.mult == 1 && w.in.N == 1 && w.dil == (Tile{1, 1}) {
-			route, size = "arm_depthwise_conv_s4_opt", Depthwise4Scratch(CoreISA(o.Core), w.in, w.filter)
+		r, why := route(w.query(o.Core), "arm_depthwise_conv_wrapper_s4")
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
 		}
 		bias, _ := biasArg(n, w.out.C)
-		return calls(&target.Lowered{Route: route, Scratch: size, Unused: []int{1, 2}},
-			w.call("arm_depthwise_conv_wrapper_s4", size, p, "int8_t", weights4(arranged(n.In[1], w.perm)), bias))
+		return calls(&target.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
+			w.call(r.Func, r.Scratch, p, "int8_t", weights4(arranged(n.In[1], w.perm)), bias))
 	},
 }
 
@@ -107,7 +112,7 @@ var fullyConnected4 = &target.Kernel{
 			return nil, ir.Errf(n, "kernel", "%s", why)
 		}
 		if len(f.params.Mult) > 1 {
-			return lowerConv4(n, rowsWindow(f), f.params, CoreISA(o.Core))
+			return lowerConv4(n, rowsWindow(f), f.params, o.Core)
 		}
 		bias, _ := biasArg(n, f.cols)
 		return calls(&target.Lowered{Unused: []int{1, 2}}, f.call("arm_fully_connected_s4", "int8_t", weights4(arranged(n.In[1], f.perm)), bias))

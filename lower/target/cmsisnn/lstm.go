@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
 )
 
 // lstm is arm_lstm_unidirectional_s8, time major. The kernel knows one
@@ -50,7 +51,7 @@ func lowerLSTM(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		return s
 	}
 	size := p.Batch * p.HiddenSize
-	temp := LSTMScratch(p.Batch, p.HiddenSize)
+	temp := kb.Size("arm_lstm_unidirectional_s8", &kb.Query{Build: PlainC, In: kb.Dims{N: p.Batch}, Out: kb.Dims{C: p.HiddenSize}})
 	temp1, temp2 := scratch(temp, "void"), scratch(temp, "void")
 
 	var list []target.Call

@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
 )
 
 // fcShape is a Gemm or MatMul with constant right side as a fully connected
@@ -92,17 +93,25 @@ func fcRules(code string) []target.Rule {
 	}
 }
 
-// fcPerChannel: what the Helium kernel gets wrong is not asked of it.
-var fcPerChannel = target.Rule{Code: "CMSIS-FC-05", Doc: "with Helium: weight zero point 0 where scales are per channel", Check: func(n *ir.Node, o *target.Options) string {
-	if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil || CoreISA(o.Core) != MVE {
+// fcPerChannel: what the library's kernel gets wrong is not asked of it.
+var fcPerChannel = target.Rule{Code: "CMSIS-FC-05", Doc: "zero points that the library computes rightly: with Helium 0 for weights with scales per channel", Check: func(n *ir.Node, o *target.Options) string {
+	if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 		return ""
 	}
 	f, why := fcOf(n)
 	if why != "" || len(f.params.FilterOff) > 1 {
 		return ""
 	}
-	return (&qref.FCParams{FilterOffset: f.params.FilterOff[0], Mult: f.params.Mult}).MVELimit()
+	_, why = route(f.query(o.Core), "arm_fully_connected_wrapper_s8")
+	return why
 }}
+
+// query is what the knowledge base is asked about the product.
+func (f *fcShape) query(core target.Core) *kb.Query {
+	p := f.params
+	return &kb.Query{Build: CoreISA(core), In: kb.Dims{N: f.rows, H: 1, W: 1, C: f.depth}, Filter: kb.Dims{N: f.depth, H: 1, W: 1, C: f.cols},
+		Out: kb.Dims{N: f.rows, H: 1, W: 1, C: f.cols}, InOff: int(p.InOff), FilterOff: int(p.FilterOff[0]), OutOff: int(p.OutOff), PerChannel: len(p.Mult) > 1, HasBias: true}
+}
 
 func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	f, why := fcOf(n)
@@ -119,10 +128,14 @@ func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 		bias = target.Null{}
 	}
 	ctx := context(0, 0)
-	route := "arm_fully_connected_s8"
+	q := f.query(o.Core)
+	r, why := route(q, "arm_fully_connected_wrapper_s8")
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
 	per := 0
-	if len(p.Mult) > 1 {
-		route, per = "arm_fully_connected_per_channel_s8", 1
+	if q.PerChannel {
+		per = 1
 	}
 	if CoreISA(o.Core) == MVE {
 		// The Helium kernels want bias plus weight sums times the input offset in
@@ -136,7 +149,7 @@ func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 		}
 		sums := qref.KernelSums(f.cols, f.depth, tensor.As[int8](w), p.InOff, p.FilterOff[0], b)
 		ctx = &target.Struct{Type: "cmsis_nn_context", Fields: []target.Field{
-			target.F("buf", i32Blob("sums", sums)), target.FI("size", 4*f.cols)}}
+			target.F("buf", i32Blob("sums", sums)), target.FI("size", r.Scratch)}}
 	}
 	params := &target.Struct{Type: "cmsis_nn_fc_params", Fields: []target.Field{
 		target.FI("input_offset", int(p.InOff)), target.FI("filter_offset", int(p.FilterOff[0])), target.FI("output_offset", int(p.OutOff)),
@@ -144,7 +157,7 @@ func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	quant := &target.Struct{Type: "cmsis_nn_quant_params", Fields: []target.Field{
 		target.F("multiplier", i32Blob("multiplier", p.Mult)), target.F("shift", i32Blob("shift", p.Shift)), target.FI("is_per_channel", per)}}
 	weights := &target.Blob{Hint: "weights", CType: "int8_t", Data: w.Bytes(), Align: 4, Pad: 16, NoCast: true}
-	return calls(&target.Lowered{Route: route, Unused: []int{1, 2}}, target.Call{Func: "arm_fully_connected_wrapper_s8", Status: target.CMSISStatus,
+	return calls(&target.Lowered{Route: r.Inner, RouteReason: r.Why, Unused: []int{1, 2}}, target.Call{Func: "arm_fully_connected_wrapper_s8", Status: target.CMSISStatus,
 		Args: []target.Arg{ctx, params, quant, Dims{f.rows, 1, 1, f.depth}.arg(), i8In(0), Dims{f.depth, 1, 1, f.cols}.arg(), weights,
 			biasDims, bias, Dims{f.rows, 1, 1, f.cols}.arg(), i8Out(0)}})
 }
@@ -205,7 +218,7 @@ func lowerBatchMatMul(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	out := Dims{max(left.N, right.N), max(left.H, right.H), g.M, g.N}
 	transposed := Dims{right.N, right.H, right.C, right.W}
 	bytes := roundUp(right.N*right.H*right.W*right.C, 16)
-	sums := BatchMatMulScratch(CoreISA(o.Core), g.N)
+	sums := kb.Size("arm_batch_matmul_s8", &kb.Query{Build: CoreISA(o.Core), Filter: kb.Dims{C: g.N}})
 	lo := &target.Struct{Type: "cmsis_nn_fc_params", Fields: []target.Field{
 		target.FI("input_offset", int(p.InOff)), target.FI("filter_offset", int(p.FilterOff[0])), target.FI("output_offset", int(p.OutOff)),
 		target.F("activation", activation(p.ActMin, p.ActMax))}}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
 )
 
 var (
@@ -85,7 +85,7 @@ func lowerMinMax(n *ir.Node, name string) (*target.Lowered, error) {
 		for i := range d {
 			d[i] = dims(s, i)
 		}
-		if qref.MinMaxLibraryLimit(qref.Dims(d[0]), qref.Dims(d[1])) != "" {
+		if misstepped(name, d[0], d[1]) {
 			for i := range d { // rows as batches: with height 1 the kernel steps rightly
 				d[i].N, d[i].H = d[i].H, 1
 			}
@@ -95,7 +95,7 @@ func lowerMinMax(n *ir.Node, name string) (*target.Lowered, error) {
 		return target.Call{Func: name, Status: target.CMSISStatus, Args: []target.Arg{context(0, 0),
 			pairOperand(n, 0, order, at[0]), d[0].arg(), pairOperand(n, 1, order, at[1]), d[1].arg(), out, d[2].arg()}}
 	}
-	if len(spans) < 4 || qref.MinMaxLibraryLimit(qref.Dims(dims(spans, 0)), qref.Dims(dims(spans, 1))) == "" {
+	if len(spans) < 4 || !misstepped(name, dims(spans, 0), dims(spans, 1)) {
 		return calls(l, call(spans, [3]int{}))
 	}
 	// All four dimensions are in use: a call for each of the outermost one.
@@ -111,6 +111,11 @@ func lowerMinMax(n *ir.Node, name string) (*target.Lowered, error) {
 		list = append(list, call(rest, [3]int{k * step[0], k * step[1], k * step[2]}))
 	}
 	return calls(l, list...)
+}
+
+// misstepped reports operands that the kernel steps through at the wrong rate.
+func misstepped(name string, a, b Dims) bool {
+	return len(kb.Defects(name, &kb.Query{Build: PlainC, In: kb.Dims(a), Filter: kb.Dims(b)})) > 0
 }
 
 // pairSpans are the dimensions of the result with neighbours joined over which

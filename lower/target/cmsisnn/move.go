@@ -6,9 +6,9 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
 )
 
 // Data movement. Dimensions are counted in memory order here, and neighbours
@@ -304,7 +304,7 @@ const (
 // move. The form (number of dimensions) is the one with the best loop: the
 // exchange of the last two axes has one of its own, with two dimensions on
 // every core and with four in the MVE build, where neither is larger than it
-// can count. See qref.TransposeLibraryLimit for what must not be asked.
+// can count.
 func transpose(isa ISA, x, y target.Arg, size, perm []int) target.Call {
 	quick := func(rows, cols int) bool {
 		return rows <= quickAxis && cols <= quickAxis && (isa != MVE || cols <= quickColumns)
@@ -317,8 +317,9 @@ func transpose(isa ISA, x, y target.Arg, size, perm []int) target.Call {
 	case slices.Equal(perm, []int{0, 1, 3, 2}) && isa == MVE && !quick(size[2], size[3]):
 		size, perm = []int{size[0] * size[1], size[2], size[3]}, []int{0, 2, 1}
 	}
-	if s := qref.TransposeLibraryLimit(perm); s != "" {
-		panic("BUG: " + s)
+	identity := slices.Equal(perm, ir.Identity(len(perm)))
+	if bad := kb.Defects("arm_transpose_s8", &kb.Query{Build: isa, Rank: len(perm), Identity: identity}); len(bad) > 0 {
+		panic("BUG: " + bad[0].Says)
 	}
 	in, out := Dims{1, 1, 1, 1}, Dims{1, 1, 1, 1}
 	set := func(d *Dims, i, v int) { *[]*int{&d.N, &d.H, &d.W, &d.C}[i] = v }

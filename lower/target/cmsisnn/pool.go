@@ -5,7 +5,6 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/target"
 )
 
@@ -40,18 +39,13 @@ func poolRules(code string, data target.Rule) []target.Rule {
 	}
 }
 
-func poolRef(g *op.PoolGeom) *qref.PoolParams {
-	return &qref.PoolParams{In: qref.Dims(feature(g.N, g.C, g.In)), Out: qref.Dims(feature(g.N, g.C, g.Out)), Kernel: qref.Tile(geom2(g.Kernel, 1)),
-		Stride: qref.Tile(geom2(g.Strides, 1)), Pad: qref.Tile(geom2(g.PadBegin, 0))}
-}
-
-func pool(name, code, doc string, scratch func(isa ISA, c int) int, ops ...*ir.OpDef) *target.Kernel {
-	return poolOf(name, code, doc, "int8_t", needsInt8(code+"-01", []int{0}), scratch, ops...)
+func pool(name, code, doc string, ops ...*ir.OpDef) *target.Kernel {
+	return poolOf(name, code, doc, "int8_t", needsInt8(code+"-01", []int{0}), ops...)
 }
 
 // poolOf is a pooling function for elements of a C type; data is the rule that
 // the operands are of it.
-func poolOf(name, code, doc, ctype string, data target.Rule, scratch func(isa ISA, c int) int, ops ...*ir.OpDef) *target.Kernel {
+func poolOf(name, code, doc, ctype string, data target.Rule, ops ...*ir.OpDef) *target.Kernel {
 	return &target.Kernel{
 		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: target.SpatialLayout, Rules: poolRules(code, data),
 		Lower: func(n *ir.Node, o *target.Options) (*target.Lowered, error) {
@@ -59,24 +53,23 @@ func poolOf(name, code, doc, ctype string, data target.Rule, scratch func(isa IS
 			if err != nil {
 				return nil, err
 			}
-			// arm_max_pool_s8 leaves such an output unset, arm_avgpool_s8 returns
-			// an error; op.PoolGeometry has refused it.
-			if s := poolRef(g).MaxPoolLibraryLimit(); s != "" {
-				return nil, ir.Errf(n, "kernel", "%s", s)
+			w := &window{in: feature(g.N, g.C, g.In), out: feature(g.N, g.C, g.Out), filter: feature(1, 1, g.Kernel),
+				stride: geom2(g.Strides, 1), pad: geom2(g.PadBegin, 0), dil: Tile{1, 1}}
+			// What speaks against it op.PoolGeometry has refused.
+			r, why := route(w.query(o.Core), name)
+			if why != "" {
+				return nil, ir.Errf(n, "kernel", "%s", why)
 			}
 			lo, hi, _ := op.PoolQuantClamp(n)
-			size := scratch(CoreISA(o.Core), g.C)
-			kernel := geom2(g.Kernel, 1)
 			params := &target.Struct{Type: "cmsis_nn_pool_params", Fields: []target.Field{
-				target.F("stride", geom2(g.Strides, 1).arg()), target.F("padding", geom2(g.PadBegin, 0).arg()), target.F("activation", activation(lo, hi))}}
-			return calls(&target.Lowered{Scratch: size}, target.Call{Func: name, Status: target.CMSISStatus, Args: []target.Arg{
-				context(0, size), params, feature(g.N, g.C, g.In).arg(), target.In{I: 0, CType: ctype}, Dims{1, kernel.H, kernel.W, 1}.arg(),
-				feature(g.N, g.C, g.Out).arg(), target.Out{I: 0, CType: ctype}}})
+				target.F("stride", w.stride.arg()), target.F("padding", w.pad.arg()), target.F("activation", activation(lo, hi))}}
+			return calls(&target.Lowered{Scratch: r.Scratch}, target.Call{Func: name, Status: target.CMSISStatus, Args: []target.Arg{
+				context(0, r.Scratch), params, w.in.arg(), target.In{I: 0, CType: ctype}, w.filter.arg(), w.out.arg(), target.Out{I: 0, CType: ctype}}})
 		},
 	}
 }
 
 var (
-	avgPool = pool("arm_avgpool_s8", "CMSIS-AVG", "int8 average pooling", AvgPoolScratch, op.AveragePool, op.GlobalAveragePool)
-	maxPool = pool("arm_max_pool_s8", "CMSIS-MAXP", "int8 max pooling", func(ISA, int) int { return 0 }, op.MaxPool, op.GlobalMaxPool)
+	avgPool = pool("arm_avgpool_s8", "CMSIS-AVG", "int8 average pooling", op.AveragePool, op.GlobalAveragePool)
+	maxPool = pool("arm_max_pool_s8", "CMSIS-MAXP", "int8 max pooling", op.MaxPool, op.GlobalMaxPool)
 )

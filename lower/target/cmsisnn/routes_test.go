@@ -2,6 +2,7 @@ package cmsisnn_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
@@ -28,27 +29,32 @@ func TestRoutes(t *testing.T) {
 		name, src   string
 		core        target.Core
 		call, inner string
+		why         string // part of the reason
 	}{
-		{"1x1", conv("1,4,5,5", "3,4,1,1", "1,3,5,5", ""), dsp, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8_fast"},
-		{"1x1 strided", conv("1,4,5,5", "3,4,1,1", "1,3,3,3", "strides=[2,2]"), plainC, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8"},
-		{"1x1 grouped", conv("1,4,5,5", "4,2,1,1", "1,4,5,5", "group=2"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8"},
-		{"3x3", conv("1,4,5,5", "3,4,3,3", "1,3,3,3", ""), helium, "arm_convolve_wrapper_s8", "arm_convolve_s8"},
-		{"1xN", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), helium, "arm_convolve_wrapper_s8", "arm_convolve_1_x_n_s8"},
-		{"1xN without Helium", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8"},
-		{"1xN that fails", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), helium, "arm_convolve_s8", "arm_convolve_s8"},
-		{"1xN that is wrong", conv("1,4,13", "3,4,5", "1,3,7", "pads=[2,2], strides=[2]"), helium, "arm_convolve_s8", "arm_convolve_s8"},
-		{"1xN that would fail", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8"},
-		{"depthwise 3x3", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), dsp, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_3x3_s8"},
-		{"depthwise 3x3 Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt"},
-		{"depthwise 3x3 that reads too far", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), plainC, "arm_depthwise_conv_s8", "arm_depthwise_conv_s8"},
-		{"the same with Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt"},
-		{"depthwise multiplier", conv("1,4,5,5", "8,1,3,3", "1,8,3,3", "group=4"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8"},
-		{"transposed", up("1,4,5,5", "4,3,3,3", "1,3,7,7", ""), helium, "arm_transpose_conv_wrapper_s8", "arm_transpose_conv_s8"},
-		{"transposed, deep", up("1,20,5,5", "20,3,3,3", "1,3,11,11", "strides=[2,2]"), dsp, "arm_transpose_conv_wrapper_s8", "arm_convolve_s8"},
-		{"transposed, grouped", up("1,4,5,5", "4,2,3,3", "1,4,7,7", "group=2"), dsp, "arm_convolve_s8", "arm_convolve_s8"},
-		{"product", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)", helium, "arm_fully_connected_wrapper_s8", "arm_fully_connected_s8"},
+		{"1x1", conv("1,4,5,5", "3,4,1,1", "1,3,5,5", ""), dsp, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8_fast", ""},
+		{"1x1 strided", conv("1,4,5,5", "3,4,1,1", "1,3,3,3", "strides=[2,2]"), plainC, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8", "instead of arm_convolve_1x1_s8_fast: stride.w is 2, wanted 1"},
+		{"1x1 of one row", conv("1,4,1,9", "3,4,1,1", "1,3,1,9", "strides=[2,1]"), plainC, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8_fast", ""},
+		{"Nx1 of one column", conv("1,4,16,1", "3,4,3,1", "1,3,16,1", "pads=[1,0,1,0]"), helium, "arm_convolve_wrapper_s8", "arm_convolve_1_x_n_s8", ""},
+		{"1x1 grouped", conv("1,4,5,5", "4,2,1,1", "1,4,5,5", "group=2"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8", "in.c is 4, wanted filter.c = 2"},
+		{"3x3", conv("1,4,5,5", "3,4,3,3", "1,3,3,3", ""), helium, "arm_convolve_wrapper_s8", "arm_convolve_s8", ""},
+		{"1xN", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), helium, "arm_convolve_wrapper_s8", "arm_convolve_1_x_n_s8", ""},
+		{"1xN without Helium", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8", ""},
+		{"1xN that fails", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), helium, "arm_convolve_s8", "arm_convolve_s8", "[X-C8-1]"},
+		{"1xN that is wrong", conv("1,4,13", "3,4,5", "1,3,7", "pads=[2,2], strides=[2]"), helium, "arm_convolve_s8", "arm_convolve_s8", "instead of arm_convolve_1_x_n_s8: the 1xN kernel computes the last columns from the wrong inputs [X-C8-3]"},
+		{"1xN that would fail", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8", ""},
+		{"depthwise 3x3", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), dsp, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_3x3_s8", ""},
+		{"depthwise 3x3 Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt", ""},
+		{"depthwise 3x3 that reads too far", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), plainC, "arm_depthwise_conv_s8", "arm_depthwise_conv_s8", "instead of arm_depthwise_conv_3x3_s8: the 3x3 kernel reads beyond the row"},
+		{"the same with Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt", ""},
+		{"depthwise multiplier", conv("1,4,5,5", "8,1,3,3", "1,8,3,3", "group=4"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8", "ch_mult is 2, wanted 1"},
+		{"transposed", up("1,4,5,5", "4,3,3,3", "1,3,7,7", ""), helium, "arm_transpose_conv_wrapper_s8", "arm_transpose_conv_s8", ""},
+		{"transposed, padding no multiple of the stride", up("1,4,5,5", "4,3,3,3", "1,3,9,9", "strides=[2,2], pads=[1,1,1,1]"), dsp, "nncc_copy_nd", "arm_transpose_conv_s8",
+			"1 rows more are computed and dropped: arm_transpose_conv_s8: the kernel put rows into the wrong places"},
+		{"transposed, deep", up("1,20,5,5", "20,3,3,3", "1,3,11,11", "strides=[2,2]"), dsp, "arm_transpose_conv_wrapper_s8", "arm_convolve_s8", ""},
+		{"transposed, grouped", up("1,4,5,5", "4,2,3,3", "1,4,7,7", "group=2"), dsp, "arm_convolve_s8", "arm_convolve_s8", ""},
+		{"product", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)", helium, "arm_fully_connected_wrapper_s8", "arm_fully_connected_s8", ""},
 		{"product per channel", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:0,0.3:0) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)", dsp,
-			"arm_fully_connected_wrapper_s8", "arm_fully_connected_per_channel_s8"},
+			"arm_fully_connected_wrapper_s8", "arm_fully_connected_per_channel_s8", ""},
 	} {
 		n := last(t, c.src)
 		opt := &target.Options{Core: c.core}
@@ -61,8 +67,14 @@ func TestRoutes(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := l.Calls[len(l.Calls)-1]
-		if call.Func != c.call || l.Kernel != c.call || l.Route != c.inner {
+		if call.Func != c.call || call.Func != "nncc_copy_nd" && l.Kernel != c.call || l.Route != c.inner {
 			t.Errorf("%s: %s (kernel %s) runs %s, want %s and %s", c.name, call.Func, l.Kernel, l.Route, c.call, c.inner)
+		}
+		if !strings.Contains(l.RouteReason, c.why) || c.why == "" && l.RouteReason != "" {
+			t.Errorf("%s: route because of %q, want %q", c.name, l.RouteReason, c.why)
+		}
+		if call.Func == "nncc_copy_nd" {
+			continue
 		}
 		if n.Op.Name == "Conv" || n.Op.Name == "ConvTranspose" {
 			for _, a := range call.Args {

@@ -43,6 +43,7 @@ var refused16 = []refusal{
 	{code: "CMSIS-CONV4-03", src: "in %x : i8[1,2,5,5] A\nconst %w : i4[3,2,1,1] q(0.25:1) = rand 1\n%o : i8[1,3,5,5] O = Conv(%x, %w)"},
 	{code: "CMSIS-CONV4-04", src: "in %x : i8[1,2,5,5,5] A\nconst %w : i4[3,2,1,1,1] W = rand 1\n%o : i8[1,3,5,5,5] O = Conv(%x, %w)"},
 	{code: "CMSIS-CONV4-05", src: "in %x : i8[1,4,5,5] A\nconst %w : i4[4,2,1,1] W = rand 1\n%o : i8[1,4,5,5] O = Conv(%x, %w) {group=2}"},
+	{code: "CMSIS-CONV4-06", src: "in %x : i8[1,2,70000] A\nconst %w : i4[3,2,3] W = rand 1\n%o : i8[1,3,69998] O = Conv(%x, %w)"},
 	{code: "CMSIS-DW4-01", src: "in %x : i16[1,2,5,5] S\nconst %w : i4[2,1,1,1] W = rand 1\n%o : i16[1,2,5,5] S = Conv(%x, %w) {group=2}"},
 	{code: "CMSIS-DW4-02", src: "in %x : i8[1,2,5,5] A\nconst %w : i8[2,1,1,1] W = rand 1\n%o : i8[1,2,5,5] O = Conv(%x, %w) {group=2}"},
 	{code: "CMSIS-DW4-03", src: "in %x : i8[1,2,5,5] A\nconst %w : i4[2,1,1,1] q(0.25:1) = rand 1\n%o : i8[1,2,5,5] O = Conv(%x, %w) {group=2}"},

@@ -23,17 +23,6 @@ var Kernels = []*target.Kernel{
 	convolve16, depthwise16, fullyConnected16, batchMatMul16, add16, mul16, avgPool16, maxPool16, softmax16,
 }
 
-// CoreISA is the build of CMSIS-NN that a core gets.
-func CoreISA(c target.Core) ISA {
-	switch {
-	case c.MVE:
-		return MVE
-	case c.DSP:
-		return DSP
-	}
-	return PlainC
-}
-
 func (t Tile) arg() target.Nested {
 	return target.Nested{Fields: []target.Field{target.FI("w", t.W), target.FI("h", t.H)}}
 }

@@ -5,9 +5,9 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
 )
 
 // transposeConv is arm_transpose_conv_wrapper_s8.
@@ -26,19 +26,46 @@ var transposeConv = &target.Kernel{
 			}
 			return ""
 		}},
-		target.Rule{Code: "CMSIS-TCONV-07", Doc: "a geometry that the library computes rightly", Check: func(n *ir.Node, _ *target.Options) string {
+		target.Rule{Code: "CMSIS-TCONV-07", Doc: "a geometry that the library computes rightly", Check: func(n *ir.Node, o *target.Options) string {
 			g, err := op.ConvGeometry(n)
 			if err != nil || len(g.In) > 2 || g.Group != 1 {
 				return ""
 			}
-			return transposeParams(g).LibraryLimit()
+			_, why := transposeRoute(g, o.Core)
+			return why
 		}}),
 }
 
-func transposeParams(g *op.ConvGeom) *qref.TransposeConvParams {
-	in, out, filter := feature(g.N, g.CIn, g.In), feature(g.N, g.COut, g.Out), feature(g.COut, g.CIn, g.Kernel)
-	return &qref.TransposeConvParams{In: qref.Dims(in), Filter: qref.Dims(filter), Out: qref.Dims(out),
-		Stride: qref.Tile(geom2(g.Strides, 1)), Pad: qref.Tile(geom2(g.PadBegin, 0))}
+// transposed is a way to compute a transposed convolution by the library: cut
+// rows at the top of the result are dropped.
+type transposed struct {
+	window
+	routed
+	asked *kb.Query
+	cut   int
+}
+
+// transposeRoute is the library's kernel for the layer, or the reasons against
+// it. Where older revisions misplace rows because the vertical padding is no
+// multiple of the stride, less padding and a higher result avoid that.
+func transposeRoute(g *op.ConvGeom, core target.Core) (transposed, string) {
+	t := transposed{window: window{in: feature(g.N, g.CIn, g.In), out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn, g.Kernel),
+		stride: geom2(g.Strides, 1), pad: geom2(g.PadBegin, 0), dil: Tile{1, 1}}}
+	t.canonical()
+	ask := func() (why string) {
+		t.asked = t.query(core)
+		t.routed, why = route(t.asked, "arm_transpose_conv_wrapper_s8")
+		return why
+	}
+	why := ask()
+	if rest := t.pad.H % t.stride.H; why != "" && rest != 0 {
+		t.cut, t.pad.H, t.out.H = rest, t.pad.H-rest, t.out.H+rest
+		first := why
+		if why = ask(); why == "" {
+			t.Why = fmt.Sprintf("%d rows more are computed and dropped: %s", rest, first)
+		}
+	}
+	return t, why
 }
 
 func lowerTransposeConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
@@ -50,28 +77,44 @@ func lowerTransposeConv(n *ir.Node, o *target.Options) (*target.Lowered, error) 
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	isa := CoreISA(o.Core)
-	in, out, filter := feature(g.N, g.CIn, g.In), feature(g.N, g.COut, g.Out), feature(g.COut, g.CIn, g.Kernel)
-	stride, pad := geom2(g.Strides, 1), geom2(g.PadBegin, 0)
-	size, reversed := TransposeConvScratch(isa, in, filter, out, stride)
-	off := roundUp(size, 16)
+	t, why := transposeRoute(g, o.Core)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	low := &target.Lowered{Kernel: "arm_transpose_conv_wrapper_s8", Route: t.Inner, RouteReason: t.Why, Unused: []int{1, 2}}
+	reversed := kb.Size("arm_transpose_conv_s8_get_reverse_conv_buffer_size", t.asked)
+	off := roundUp(t.Scratch, 16)
+	low.Scratch = off + reversed
 	params := &target.Struct{Type: "cmsis_nn_transpose_conv_params", Fields: []target.Field{
 		target.FI("input_offset", int(p.InOff)), target.FI("output_offset", int(p.OutOff)),
-		target.F("stride", stride.arg()), target.F("padding", pad.arg()), target.F("padding_offsets", Tile{}.arg()),
-		target.F("dilation", Tile{1, 1}.arg()), target.F("activation", activation(p.ActMin, p.ActMax))}}
+		target.F("stride", t.stride.arg()), target.F("padding", t.pad.arg()), target.F("padding_offsets", Tile{}.arg()),
+		target.F("dilation", t.dil.arg()), target.F("activation", activation(p.ActMin, p.ActMax))}}
 	bias, biasDims := biasArg(n, g.COut)
 	perm := []int{1} // IO(H)W -> O(H)WI
 	for d := range g.In {
 		perm = append(perm, 2+d)
 	}
 	weights := &target.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], append(perm, 0)), Align: 4, Pad: 16, NoCast: true}
-	route := "arm_transpose_conv_s8"
-	if reversed > 0 {
-		route = "arm_convolve_s8" // of the upscaled input, with the filter reversed
+	out := target.Arg(i8Out(0))
+	var list []target.Call
+	if t.cut > 0 {
+		row := t.out.W * t.out.C
+		image := target.Scratch{Off: roundUp(low.Scratch, 16), CType: "int8_t"}
+		low.Scratch = image.Off + t.out.N*t.out.H*row
+		out = image
+		list = append(list, rowsBelow(t.out.N, t.cut*row, t.out.H*row, image, i8Out(0)))
 	}
-	return calls(&target.Lowered{Route: route, Scratch: off + reversed, Unused: []int{1, 2}},
-		target.Call{Func: "arm_transpose_conv_wrapper_s8", Status: target.CMSISStatus,
-			Args: []target.Arg{context(0, size), context(off, reversed), params, perChannel(p), in.arg(), i8In(0), filter.arg(), weights, biasDims, bias, out.arg(), i8Out(0)}})
+	list = append([]target.Call{{Func: "arm_transpose_conv_wrapper_s8", Status: target.CMSISStatus,
+		Args: []target.Arg{context(0, t.Scratch), context(off, reversed), params, perChannel(p), t.in.arg(), i8In(0), t.filter.arg(), weights, biasDims, bias, t.out.arg(), out}}}, list...)
+	return calls(low, list...)
+}
+
+// rowsBelow copies what lies from cut on in each of n blocks of the given size.
+func rowsBelow(n, cut, size int, x, y target.Arg) target.Call {
+	return target.Call{Func: "nncc_copy_nd", Args: []target.Arg{
+		&target.Struct{Type: "nncc_copy_nd_params", Fields: []target.Field{target.FI("elem", 1), target.FI("rank", 2), target.FI("x_offset", cut), target.FI("y_offset", 0),
+			target.F("dims", target.IntArray([]int{n, size - cut})), target.F("x_stride", target.IntArray([]int{size, 1})), target.F("y_stride", target.IntArray([]int{size - cut, 1}))}},
+		x, y}}
 }
 
 // upscaledConv is ConvTranspose by its definition, for what the library's own
@@ -82,7 +125,23 @@ func lowerTransposeConv(n *ir.Node, o *target.Options) (*target.Lowered, error) 
 var upscaledConv = &target.Kernel{
 	Name: "arm_convolve_s8", Library: Library, Doc: "int8 transposed convolution with groups and dilation, as a convolution of the spread input",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: target.SpatialLayout, Lower: lowerUpscaledConv,
-	Rules: append(macRules("CMSIS-UPCONV", op.ConvQuantParams), spatialRule("CMSIS-UPCONV-05", convSpatial)),
+	Rules: append(macRules("CMSIS-UPCONV", op.ConvQuantParams), spatialRule("CMSIS-UPCONV-05", convSpatial),
+		target.Rule{Code: "CMSIS-UPCONV-06", Doc: "dimensions that the library can count", Check: func(n *ir.Node, o *target.Options) string {
+			g, err := op.ConvGeometry(n)
+			if err != nil || len(g.In) > 2 {
+				return ""
+			}
+			_, why := route(spreadWindow(g).query(o.Core), "arm_convolve_s8")
+			return why
+		}}),
+}
+
+// spreadWindow is the convolution over the spread input: output o reads
+// positions o, o+d, ... o+d*(k-1).
+func spreadWindow(g *op.ConvGeom) *window {
+	w := &window{out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn/g.Group, g.Kernel), stride: Tile{1, 1}, dil: geom2(g.Dilations, 1)}
+	w.in = Dims{g.N, w.out.H + w.dil.H*(w.filter.H-1), w.out.W + w.dil.W*(w.filter.W-1), g.CIn}
+	return w
 }
 
 func lowerUpscaledConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
@@ -94,14 +153,17 @@ func lowerUpscaledConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	in, out, filter := feature(g.N, g.CIn, g.In), feature(g.N, g.COut, g.Out), feature(g.COut, g.CIn/g.Group, g.Kernel)
-	stride, pad, dil := geom2(g.Strides, 1), geom2(g.PadBegin, 0), geom2(g.Dilations, 1)
-	// Output o reads spread positions o, o+d, ... o+d*(k-1); input element i
-	// lies at i*s + d*(k-1) - pad.
-	spread := Dims{in.N, out.H + dil.H*(filter.H-1), out.W + dil.W*(filter.W-1), in.C}
+	w := spreadWindow(g)
+	r, why := route(w.query(o.Core), "arm_convolve_s8")
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	in, out, filter, spread := feature(g.N, g.CIn, g.In), w.out, w.filter, w.in
+	stride, pad, dil := geom2(g.Strides, 1), geom2(g.PadBegin, 0), w.dil
+	// Input element i lies at i*s + d*(k-1) - pad.
 	y0, rows := placed(in.H, stride.H, dil.H*(filter.H-1)-pad.H, spread.H)
 	x0, cols := placed(in.W, stride.W, dil.W*(filter.W-1)-pad.W, spread.W)
-	size := ConvGenericScratch(CoreISA(o.Core), spread, filter)
+	size := r.Scratch
 	off := roundUp(size, 16)
 	image := target.Scratch{Off: off, CType: "int8_t"}
 	area := spread.N * spread.H * spread.W * spread.C

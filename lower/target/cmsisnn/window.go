@@ -6,9 +6,10 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
 )
 
-// window is a convolution as the int16 and int4 functions take it.
+// window is a convolution or pooling in two dimensions.
 type window struct {
 	in, filter, out  Dims
 	stride, pad, dil Tile
@@ -18,20 +19,53 @@ type window struct {
 
 // convWindow is the window of a Conv node.
 func convWindow(g *op.ConvGeom) *window {
-	return &window{in: feature(g.N, g.CIn, g.In), filter: feature(g.COut, g.CIn/g.Group, g.Kernel), out: feature(g.N, g.COut, g.Out),
+	w := &window{in: feature(g.N, g.CIn, g.In), filter: feature(g.COut, g.CIn/g.Group, g.Kernel), out: feature(g.N, g.COut, g.Out),
 		stride: geom2(g.Strides, 1), pad: geom2(g.PadBegin, 0), dil: geom2(g.Dilations, 1), perm: weightPerm(len(g.In))}
+	w.canonical()
+	return w
 }
 
 // depthwiseWindow is the window of a depthwise Conv node.
 func depthwiseWindow(g *op.ConvGeom) *window {
 	w := convWindow(g)
-	w.filter, w.mult = feature(1, g.COut, g.Kernel), g.COut/g.CIn
+	w.filter.N, w.filter.C, w.mult = 1, g.COut, g.COut/g.CIn
 	w.perm = []int{1} // [C*m][1](H)W -> [1](H)W[C*m]
 	for d := range g.In {
 		w.perm = append(w.perm, 2+d)
 	}
 	w.perm = append(w.perm, 0)
 	return w
+}
+
+// canonical brings the window into the form that the library's tests for fast
+// kernels recognise: what a single row or column makes meaningless is 1, and a
+// convolution along H of a single column runs along W, in the same memory.
+func (w *window) canonical() {
+	if w.in.W == 1 && w.filter.W == 1 && w.out.W == 1 && w.pad.W == 0 && w.in.H > 1 {
+		for _, d := range []*Dims{&w.in, &w.filter, &w.out} {
+			d.H, d.W = d.W, d.H
+		}
+		for _, t := range []*Tile{&w.stride, &w.pad, &w.dil} {
+			t.H, t.W = t.W, t.H
+		}
+	}
+	axis := func(in, k, out, pad int, stride, dilation *int) {
+		if k == 1 {
+			*dilation = 1
+		}
+		if in == 1 && k == 1 && out == 1 && pad == 0 {
+			*stride = 1
+		}
+	}
+	axis(w.in.H, w.filter.H, w.out.H, w.pad.H, &w.stride.H, &w.dil.H)
+	axis(w.in.W, w.filter.W, w.out.W, w.pad.W, &w.stride.W, &w.dil.W)
+}
+
+// query is what the knowledge base is asked about the window. Biases are
+// always given (see biasArg).
+func (w *window) query(core target.Core) *kb.Query {
+	return &kb.Query{Build: CoreISA(core), In: kb.Dims(w.in), Filter: kb.Dims(w.filter), Out: kb.Dims(w.out),
+		Stride: kb.Tile(w.stride), Pad: kb.Tile(w.pad), Dilation: kb.Tile(w.dil), ChMult: w.mult, HasBias: true}
 }
 
 // rowsWindow is a fully connected layer as a convolution of one pixel: for
@@ -54,14 +88,9 @@ func (w *window) params(p *op.MACParams) *target.Struct {
 	return s
 }
 
-// conv and depthwise are the windows as the references take them.
+// conv is the window as the reference takes it.
 func (w *window) conv() *qref.ConvParams {
 	return &qref.ConvParams{In: qref.Dims(w.in), Filter: qref.Dims(w.filter), Out: qref.Dims(w.out),
-		Stride: qref.Tile(w.stride), Pad: qref.Tile(w.pad), Dilation: qref.Tile(w.dil)}
-}
-
-func (w *window) depthwise() *qref.DepthwiseParams {
-	return &qref.DepthwiseParams{In: qref.Dims(w.in), Filter: qref.Dims(w.filter), Out: qref.Dims(w.out), ChMult: w.mult,
 		Stride: qref.Tile(w.stride), Pad: qref.Tile(w.pad), Dilation: qref.Tile(w.dil)}
 }
 
