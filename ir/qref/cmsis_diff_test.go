@@ -23,7 +23,7 @@ type call struct {
 	ints  []int32
 	blobs [][]byte
 	want  []byte
-	fails bool // the reference refused the arguments: the kernel must return an error
+	fails bool   // the reference refused the arguments: the kernel must return an error
 	limit string // why CMSIS-NN must not be asked this, beyond what the knowledge base says
 	mve   string // the same for its MVE build
 	desc  string

@@ -33,6 +33,7 @@ type Model struct {
 	types  []ir.Type // of the outputs
 	arena  int
 	Rows   map[string]int // kernels chosen
+	Routes map[string]int // inner functions that run
 }
 
 // Compile takes a graph, which it consumes, to C for a core with the kernels of
@@ -40,7 +41,7 @@ type Model struct {
 func Compile(t testing.TB, table target.Table, prefix string, g *ir.Graph, core target.Core, seed uint64) *Model {
 	t.Helper()
 	irtest.Verify(t, g)
-	m := &Model{prefix: prefix, graph: g.Clone(), in: irtest.Inputs(g, seed), Rows: map[string]int{}}
+	m := &Model{prefix: prefix, graph: g.Clone(), in: irtest.Inputs(g, seed), Rows: map[string]int{}, Routes: map[string]int{}}
 	opt := &target.Options{Core: core}
 	choose := func(n *ir.Node) target.Choice {
 		c, err := table.Choose(n, opt)
@@ -67,6 +68,7 @@ func Compile(t testing.TB, table target.Table, prefix string, g *ir.Graph, core 
 			t.Fatalf("%s: %s: %v\n%s", prefix, c.Kernel.Name, err, g)
 		}
 		m.Rows[c.Kernel.Name]++
+		m.Routes[l.Route]++
 		low[n] = schedule.Lowering{Low: l, Choice: c}
 	}
 	p, err := schedule.Build(g, low)
