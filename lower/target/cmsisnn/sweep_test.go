@@ -136,4 +136,3 @@ func TestConv1DRoutes(t *testing.T) {
 		}
 	}
 }
-
