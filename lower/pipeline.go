@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/lower/target/cmsisnn"
+	"github.com/nncc/nncc/lower/target/dsp"
 	"github.com/nncc/nncc/lower/target/helium"
 	"github.com/nncc/nncc/lower/target/loops"
 	"github.com/nncc/nncc/lower/target/mla"
@@ -38,14 +39,15 @@ func FloatPasses(legalize bool) []pass.Pass {
 // accelerator adds its rows here.
 var libraries = map[string][]*target.Kernel{
 	"cmsisnn": cmsisnn.Kernels,
+	"dsp":     dsp.Kernels,
 	"helium":  helium.Kernels,
 	"refc":    slices.Concat(refc.Kernels, loops.Kernels),
 }
 
 // skip are the libraries that --kernels leaves out.
 var skip = map[string]map[string]bool{
-	"cmsis-nn":  {"helium": true},
-	"reference": {"helium": true, "cmsisnn": true},
+	"cmsis-nn":  {"dsp": true, "helium": true},
+	"reference": {"dsp": true, "helium": true, "cmsisnn": true},
 }
 
 // Table is the kernels of the given libraries, best first, narrowed by
@@ -77,5 +79,5 @@ func AllPasses() []pass.Pass {
 // AllKernels are the kernel rows of every library, best first, and the operators
 // of the accelerators with their rules.
 func AllKernels() []*target.Kernel {
-	return slices.Concat(helium.Kernels, cmsisnn.Kernels, refc.Kernels, loops.Kernels, mla.Rows(mla.Defaults()))
+	return slices.Concat(dsp.Kernels, helium.Kernels, cmsisnn.Kernels, refc.Kernels, loops.Kernels, mla.Rows(mla.Defaults()))
 }

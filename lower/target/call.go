@@ -120,7 +120,7 @@ type Lowered struct {
 	Route  string // inner function that will run, when the library routes
 	// RouteReason says why no better inner function runs, "" where none was missed.
 	RouteReason string
-	Library     string // "cmsis-nn", "nncc" or "view"
+	Library     string // that of the kernel, or "view"
 	Calls       []Call
 	Scratch     int // bytes, 16-aligned by the schedule
 	// View: output 0 is input 0 under another type; no code at all.

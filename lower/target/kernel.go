@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nncc/nncc/ir"
 )
@@ -38,13 +39,19 @@ type Rule struct {
 // Kernel is one way to compute some operators.
 type Kernel struct {
 	Name    string
-	Library string // "cmsis-nn" or "nncc"
+	Library string // "cmsis-nn", "nncc", or "nncc-" and an instruction set
 	Doc     string
 	Ops     []*ir.OpDef
 	Rules   []Rule
 	Layout  func(n *ir.Node) Layout
 	// Lower makes the calls. The node's values have their final memory order.
 	Lower func(n *ir.Node, o *Options) (*Lowered, error)
+}
+
+// Tuned reports a library of int8 kernels for an instruction set. Their layers
+// are the segments of a Cortex-M program; the others are its fallback.
+func Tuned(library string) bool {
+	return library == "cmsis-nn" || strings.HasPrefix(library, "nncc-")
 }
 
 // Judge is every reason against the kernel; none means that it takes the node.

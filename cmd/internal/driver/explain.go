@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/target"
 )
 
 // Explain prints a row for every step: shape, MACs, where it runs, and why
@@ -67,7 +68,7 @@ func (o *Compiled) Explain() string {
 	}
 	first := true
 	for _, s := range o.Program.Steps {
-		if s.Low.Library == "cmsis-nn" {
+		if target.Tuned(s.Low.Library) {
 			continue
 		}
 		for _, x := range s.Choice.Rejected {

@@ -284,16 +284,19 @@ func (r *Report) layer(s *schedule.Step, weights int) {
 }
 
 // libraries fills segments, fallback and rejections of a Cortex-M board:
-// segments are the runs of CMSIS-NN layers.
+// segments are the runs of layers by CMSIS-NN and nncc's kernels for the core.
 func (r *Report) libraries(o *Compiled) {
 	inSegment := false
 	for i, s := range o.Program.Steps {
 		n, l := s.Node, &r.Layers[i]
-		if s.Low.Library == "cmsis-nn" {
+		if target.Tuned(s.Low.Library) {
 			if !inSegment {
-				r.Segments = append(r.Segments, ReportSegment{ID: len(r.Segments), Accelerator: "cmsis-nn", Nodes: []string{}})
+				r.Segments = append(r.Segments, ReportSegment{ID: len(r.Segments), Accelerator: s.Low.Library, Nodes: []string{}})
 			}
 			x := &r.Segments[len(r.Segments)-1]
+			if !slices.Contains(strings.Split(x.Accelerator, "+"), s.Low.Library) {
+				x.Accelerator += "+" + s.Low.Library
+			}
 			x.Nodes = append(x.Nodes, s.Name)
 			x.MACs += l.MACs
 			inSegment = true

@@ -21,6 +21,19 @@ func FCRules(code string) []target.Rule { return fcRules(code) }
 // PoolRules are the conditions on pooling.
 func PoolRules(code string) []target.Rule { return poolRules(code, needsInt8(code+"-01", []int{0})) }
 
+// AddRules are the conditions on an addition.
+func AddRules(code string) []target.Rule {
+	return []target.Rule{binaryRule(code + "-01"), sameShapes(code + "-02")}
+}
+
+// Operand is operand i of an element-wise operator in the memory order of the
+// output; constants become arrays of the output's size.
+func Operand(n *ir.Node, i int) target.Arg { return vector(n, i) }
+
+// Permutation is what a Relayout does to its input's dimensions in memory
+// order, neighbours that stay together joined.
+func Permutation(n *ir.Node) (size, perm []int) { return permutation(n) }
+
 // Spatial gives a list for one or two spatial dimensions as height and width,
 // v for a height that is not there.
 func Spatial(s []int, v int) Tile { return geom2(s, v) }

@@ -9,7 +9,7 @@ import (
 )
 
 // Library is the name of this kernel library in reports; board files call it helium.
-const Library = "nncc"
+const Library = "nncc-helium"
 
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = []*target.Kernel{conv, depthwise3x3, fullyConnected, avgPool, maxPool}

@@ -1,0 +1,233 @@
+package dsp
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn"
+)
+
+// convolution is a Conv node in the terms of the kernels.
+type convolution struct {
+	g              *op.ConvGeom
+	in, out        cmsisnn.Tile
+	kernel, stride cmsisnn.Tile
+	pad, dil       cmsisnn.Tile
+	border         bool // some window reaches into the padding
+	l              layer
+}
+
+func convOf(n *ir.Node) (*convolution, string) {
+	g, err := op.ConvGeometry(n)
+	if err != nil {
+		return nil, err.Error()
+	}
+	p, why := op.ConvQuantParams(n)
+	if why != "" {
+		return nil, why
+	}
+	c := &convolution{g: g, in: cmsisnn.Spatial(g.In, 1), out: cmsisnn.Spatial(g.Out, 1), kernel: cmsisnn.Spatial(g.Kernel, 1),
+		stride: cmsisnn.Spatial(g.Strides, 1), pad: cmsisnn.Spatial(g.PadBegin, 0), dil: cmsisnn.Spatial(g.Dilations, 1)}
+	s := c.span()
+	c.border = c.pad.H > 0 || c.pad.W > 0 || (c.out.H-1)*c.stride.H+s.H > c.in.H || (c.out.W-1)*c.stride.W+s.W > c.in.W
+	c.l = layer{rows: rows(n.In[1].Const.Transpose(cmsisnn.WeightPerm(len(g.In))), g.COut), bias: constBias(n), p: p}
+	return c, ""
+}
+
+// span is the extent of a window in the input.
+func (c *convolution) span() cmsisnn.Tile {
+	return cmsisnn.Tile{H: (c.kernel.H-1)*c.dil.H + 1, W: (c.kernel.W-1)*c.dil.W + 1}
+}
+
+// rows cuts constant int8 weights into n rows.
+func rows(d *tensor.Dense, n int) [][]int8 {
+	w := tensor.As[int8](d)
+	out := make([][]int8, n)
+	for i := range out {
+		out[i] = w[i*len(w)/n : (i+1)*len(w)/n]
+	}
+	return out
+}
+
+func constBias(n *ir.Node) []int32 {
+	b := n.Input(2)
+	if b == nil {
+		return nil
+	}
+	v := make([]int32, b.Const.Len())
+	for i := range v {
+		v[i] = int32(b.Const.Int(i))
+	}
+	return v
+}
+
+// depth is the number of input channels that an output channel reads.
+func (c *convolution) depth() int { return c.g.CIn / c.g.Group }
+
+// order is the order in which nncc_dsp_conv_s8 gathers a window.
+func (c *convolution) order() []int {
+	var o []int
+	run := c.depth()
+	if c.dil.W == 1 && c.g.Group == 1 {
+		run *= c.kernel.W
+	}
+	for at := 0; at < len(c.l.rows[0]); at += run {
+		o = append(o, runOrder(at, run)...)
+	}
+	return o
+}
+
+// weights packs every channel group, all alike.
+func (c *convolution) weights() (matrix, string) {
+	order := c.order()
+	per := c.g.COut / c.g.Group
+	parts := make([]matrix, c.g.Group)
+	wide := false
+	for k := range parts {
+		var why string
+		if parts[k], why = c.l.part(k*per, per).matrix(order, false); why != "" {
+			return matrix{}, why
+		}
+		wide = wide || parts[k].wide
+	}
+	all := matrix{wide: wide}
+	for k, p := range parts {
+		if wide && !p.wide {
+			p, _ = c.l.part(k*per, per).matrix(order, true)
+		}
+		all.words = append(all.words, p.words...)
+		all.group = p.group
+	}
+	return all, ""
+}
+
+// part are n channels of the layer.
+func (l *layer) part(first, n int) *layer {
+	x := layer{rows: l.rows[first:][:n], p: l.p}
+	if len(l.bias) > 0 {
+		x.bias = make([]int32, n)
+		for i := range x.bias {
+			x.bias[i] = l.bias[(first+i)%len(l.bias)]
+		}
+	}
+	if len(l.p.Mult) > 1 {
+		p := *l.p
+		p.Mult, p.Shift = p.Mult[first:][:n], p.Shift[first:][:n]
+		x.p = &p
+	}
+	return &x
+}
+
+// exact is the rule that every channel's requantisation is one multiplication.
+func exact(code string, try func(n *ir.Node) string) target.Rule {
+	return target.Rule{Code: code, Doc: "every channel is requantised exactly by one multiplication", Check: func(n *ir.Node, o *target.Options) string {
+		if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.In[1].Const == nil || n.In[1].Type.DType != tensor.I8 || n.Out[0].Type.Quant == nil {
+			return ""
+		}
+		if b := n.Input(2); b != nil && b.Const == nil {
+			return ""
+		}
+		return try(n)
+	}}
+}
+
+var conv = &target.Kernel{
+	Name: "nncc_dsp_conv_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerConv,
+	Rules: join(onDSP("DSP-CONV-00"), cmsisnn.ConvRules("DSP-CONV", false), exact("DSP-CONV-07", func(n *ir.Node) string {
+		c, why := convOf(n)
+		if why == "" {
+			_, why = c.weights()
+		}
+		return why
+	})),
+}
+
+func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	c, why := convOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	w, why := c.weights()
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	g := c.g
+	pairs := len(c.order()) / 2
+	if c.kernel == (cmsisnn.Tile{H: 1, W: 1}) && c.stride == c.kernel && !c.border && g.Group == 1 {
+		return lowerRows(n, &c.l, g.N*c.out.H*c.out.W, pairs, w, false)
+	}
+	ring := cmsisnn.Tile{}
+	extra := 0
+	if c.border {
+		extra = (g.CIn + 3) &^ 3
+		if c.depth()%4 != 0 {
+			ring = cmsisnn.Tile{H: c.span().H + c.stride.H, W: (c.out.W-1)*c.stride.W + c.span().W}
+			extra = (ring.H*ring.W*g.CIn + 3) &^ 3
+		}
+	}
+	f := fields("batches", g.N, "in_h", c.in.H, "in_w", c.in.W, "in_c", g.CIn, "out_h", c.out.H, "out_w", c.out.W, "out_c", g.COut,
+		"kernel_h", c.kernel.H, "kernel_w", c.kernel.W, "stride_h", c.stride.H, "stride_w", c.stride.W, "pad_h", c.pad.H, "pad_w", c.pad.W,
+		"dil_h", c.dil.H, "dil_w", c.dil.W, "groups", g.Group, "border", flag(c.border), "ring_rows", ring.H, "ring_w", ring.W,
+		"pairs", pairs, "group_words", w.group, "pad", -int(c.l.p.InOff))
+	f = append(f, clampOf(c.l.p).fields()...)
+	return own(&target.Lowered{Scratch: 8*pairs + extra, Unused: []int{1, 2}}, target.Call{Func: "nncc_dsp_conv_s8", Args: []target.Arg{
+		&target.Struct{Type: "nncc_dsp_conv_params", Fields: f}, target.Func("nncc_dsp_mat2" + w.suffix()), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+}
+
+// lowerRows calls a kernel that multiplies rows of inputs, one or two at a time.
+func lowerRows(n *ir.Node, l *layer, count, pairs int, w matrix, single bool) (*target.Lowered, error) {
+	fn, mat, scratch := "nncc_dsp_pointwise_s8", "nncc_dsp_mat2", 8*pairs
+	if single {
+		fn, mat, scratch = "nncc_dsp_fully_connected_s8", "nncc_dsp_mat1", 4*pairs
+	}
+	f := fields("rows", count, "in_c", len(l.rows[0]), "out_c", len(l.rows), "pairs", pairs, "group_words", w.group)
+	f = append(f, clampOf(l.p).fields()...)
+	return own(&target.Lowered{Scratch: scratch, Unused: []int{1, 2}}, target.Call{Func: fn, Args: []target.Arg{
+		&target.Struct{Type: "nncc_dsp_rows_params", Fields: f}, target.Func(mat + w.suffix()), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+}
+
+// fullyConnected takes layers with several rows through the 1x1 kernel.
+var fullyConnected = &target.Kernel{
+	Name: "nncc_dsp_fully_connected_s8", Library: Library, Doc: "int8 fully connected layer, packed weights",
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
+	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Natural} },
+	Rules: join(onDSP("DSP-FC-00"), cmsisnn.FCRules("DSP-FC"), exact("DSP-FC-06", func(n *ir.Node) string {
+		l, _, why := fcOf(n)
+		if why == "" {
+			_, why = l.matrix(runOrder(0, len(l.rows[0])), false)
+		}
+		return why
+	})),
+}
+
+// fcOf is the layer and its number of rows of inputs.
+func fcOf(n *ir.Node) (*layer, int, string) {
+	s, why := cmsisnn.FullyConnected(n)
+	if why != "" {
+		return nil, 0, why
+	}
+	if !s.Params.Symmetric() {
+		return nil, 0, fmt.Sprintf("the weights %s have zero point %d, want 0", n.In[1], -s.Params.FilterOff[0])
+	}
+	return &layer{rows: rows(s.Weights(n), s.Cols), bias: constBias(n), p: s.Params}, s.Rows, ""
+}
+
+func lowerFC(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	l, count, why := fcOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	order := runOrder(0, len(l.rows[0]))
+	for count == 1 && len(order)%8 != 0 {
+		order = append(order, -1)
+	}
+	w, why := l.matrix(order, false)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	return lowerRows(n, l, count, len(order)/2, w, count == 1)
+}

@@ -1,0 +1,61 @@
+// Package dsp holds the rows of nncc's own int8 kernels for cores with the DSP
+// extension (runtime_c/src/dsp): weights are packed and input offsets folded at
+// compile time, requantisation is proven per channel. See README.md.
+package dsp
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// Library is the name of this kernel library in reports; board files call it dsp.
+const Library = "nncc-dsp"
+
+// Kernels are the rows; where an operator has several, the better one first.
+var Kernels = []*target.Kernel{conv, depthwise, fullyConnected, add, avgPool, maxPool, relayout}
+
+// onDSP keeps the rows to the cores that they are written for.
+func onDSP(code string) []target.Rule {
+	return []target.Rule{{Code: code, Doc: "a core with the DSP extension and without Helium", Check: func(_ *ir.Node, o *target.Options) string {
+		if !o.Core.DSP || o.Core.MVE {
+			return "the core has no DSP extension, or it has Helium"
+		}
+		return ""
+	}}}
+}
+
+// join makes one list of rules and lists of rules.
+func join(first []target.Rule, more ...any) []target.Rule {
+	out := first
+	for _, m := range more {
+		switch m := m.(type) {
+		case target.Rule:
+			out = append(out, m)
+		case []target.Rule:
+			out = append(out, m...)
+		}
+	}
+	return out
+}
+
+// own completes a lowering that calls a kernel of this library.
+func own(l *target.Lowered, c ...target.Call) *target.Lowered {
+	l.Library = Library
+	l.Calls = c
+	l.Kernel = c[len(c)-1].Func
+	l.Headers = append(l.Headers, "dsp/nncc_dsp.h")
+	return l
+}
+
+// fields makes integer fields of "name", value pairs.
+func fields(pairs ...any) []target.Field {
+	var f []target.Field
+	for i := 0; i < len(pairs); i += 2 {
+		f = append(f, target.FI(pairs[i].(string), pairs[i+1].(int)))
+	}
+	return f
+}
+
+func i8In(i int) target.In             { return target.In{I: i, CType: "int8_t"} }
+func i8Out(i int) target.Out           { return target.Out{I: i, CType: "int8_t"} }
+func scratch32(off int) target.Scratch { return target.Scratch{Off: off, CType: "int32_t"} }

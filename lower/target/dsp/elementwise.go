@@ -1,0 +1,129 @@
+package dsp
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn"
+	"github.com/nncc/nncc/lower/target/pack"
+)
+
+// add looks both operands up in tables of twice their scaled values.
+var add = &target.Kernel{
+	Name: "nncc_dsp_add_s8", Library: Library, Doc: "int8 addition by two tables of 256 words", Ops: []*ir.OpDef{op.Add},
+	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Same} },
+	Rules: join(onDSP("DSP-ADD-00"), cmsisnn.AddRules("DSP-ADD"),
+		target.Rule{Code: "DSP-ADD-03", Doc: "enough elements for two tables, exact in one multiplication", Check: func(n *ir.Node, _ *target.Options) string {
+			if !op.BinaryKernelS8(n) {
+				return ""
+			}
+			if e := n.Out[0].Type.Elems(); e < addElems {
+				return fmt.Sprintf("%d elements, want at least %d for tables of 2 KiB", e, addElems)
+			}
+			_, _, _, why := addTables(n)
+			return why
+		}}),
+	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+		a, b, s, why := addTables(n)
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		p := op.AddParamsS8(n)
+		f := fields("count", n.Out[0].Type.Elems(), "m", int(s.M), "c", int(s.C), "s", int(s.S))
+		f = append(f, clampOf(&op.MACParams{ActMin: p.ActMin, ActMax: p.ActMax}).bounds()...)
+		l := &target.Lowered{}
+		for i, v := range n.In {
+			if v.Const == nil {
+				l.InPlace = append(l.InPlace, i)
+			} else {
+				l.Unused = append(l.Unused, i)
+			}
+		}
+		return own(l, target.Call{Func: "nncc_dsp_add_s8", Args: []target.Arg{&target.Struct{Type: "nncc_dsp_add_params", Fields: f},
+			cmsisnn.Operand(n, 0), cmsisnn.Operand(n, 1), table(a), table(b), i8Out(0)}}), nil
+	},
+}
+
+// addElems is the size from which two tables of 2 KiB are worth their flash.
+const addElems = 1024
+
+func table(v []int32) *target.Blob {
+	return &target.Blob{Hint: "table", CType: "int32_t", Data: pack.Words(v), Align: 4, NoCast: true}
+}
+
+// addTables are the scaled operands for every byte and the scale of the sum.
+// The kernel's values are twice an accumulator, so they are doubled; where an
+// accumulator would not be a sum that OneMultiply covers, the reason is given.
+func addTables(n *ir.Node) (a, b []int32, s pack.Scale, why string) {
+	p := op.AddParamsS8(n)
+	q := p.Scales
+	a, b = make([]int32, 256), make([]int32, 256)
+	var lo, hi int64
+	fill := func(t []int32, offset, mult, shift int32) {
+		l, h := int64(0), int64(0)
+		for i := range t {
+			v := fixp.Requantize((int32(int8(i))+offset)<<uint(q.LeftShift), mult, shift)
+			t[i] = 2 * v
+			if i == 0 {
+				l, h = int64(v), int64(v)
+			}
+			l, h = min(l, int64(v)), max(h, int64(v))
+		}
+		lo, hi = lo+l, hi+h
+	}
+	fill(a, p.Offset1, q.Mult1, q.Shift1)
+	fill(b, p.Offset2, q.Mult2, q.Shift2)
+	s, why = pack.OneMultiply(q.OutMult, q.OutShift, lo, hi, p.OutputOffset-p.ActMin)
+	return a, b, s, why
+}
+
+// relayout exchanges two blocks of dimensions.
+var relayout = &target.Kernel{
+	Name: "nncc_dsp_transpose_s8", Library: Library, Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
+	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.AnyToAny} },
+	Rules: join(onDSP("DSP-TRANS-00"),
+		target.Rule{Code: "DSP-TRANS-01", Doc: "8-bit data computed at run time", Check: func(n *ir.Node, _ *target.Options) string {
+			v := n.In[0]
+			if d := v.Type.DType; d != tensor.I8 && d != tensor.U8 {
+				return fmt.Sprintf("%s is %s, want int8 or uint8", v, d)
+			}
+			if v.Const != nil {
+				return fmt.Sprintf("%s is constant", v)
+			}
+			return ""
+		}},
+		target.Rule{Code: "DSP-TRANS-02", Doc: "two runs of dimensions change places, the rest stays in front", Check: func(n *ir.Node, _ *target.Options) string {
+			if _, ok := exchange(n); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
+				return fmt.Sprintf("from order %v to %v", n.In[0].Type.OrderOrIdentity(), n.Out[0].Type.OrderOrIdentity())
+			}
+			return ""
+		}}),
+	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
+			return &target.Lowered{Kernel: "view", Library: "view", View: true}, nil
+		}
+		d, ok := exchange(n)
+		if !ok {
+			return nil, ir.Errf(n, "kernel", "no exchange of two runs of dimensions")
+		}
+		return own(&target.Lowered{}, target.Call{Func: "nncc_dsp_transpose_s8", Args: []target.Arg{
+			&target.Struct{Type: "nncc_dsp_transpose_params", Fields: fields("batches", d[0], "rows", d[1], "cols", d[2])}, i8In(0), i8Out(0)}}), nil
+	},
+}
+
+// exchange are the batches, rows and columns of a Relayout that transposes
+// matrices.
+func exchange(n *ir.Node) ([3]int, bool) {
+	size, perm := cmsisnn.Permutation(n)
+	switch {
+	case len(perm) == 2 && perm[0] == 1:
+		return [3]int{1, size[0], size[1]}, true
+	case len(perm) == 3 && perm[0] == 0 && perm[1] == 2:
+		return [3]int{size[0], size[1], size[2]}, true
+	}
+	return [3]int{}, false
+}

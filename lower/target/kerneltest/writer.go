@@ -1,0 +1,200 @@
+package kerneltest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+)
+
+// Writer writes random layers as IR text: inputs, constants and one operator
+// each, all results outputs.
+type Writer struct {
+	*rand.Rand
+	text strings.Builder
+	outs []string
+	n    int
+}
+
+// NewWriter starts a graph of layers.
+func NewWriter(seed uint64) *Writer {
+	return &Writer{Rand: rand.New(rand.NewPCG(seed, 77))}
+}
+
+// In is a number in [lo, hi], One one of v, Chance true in pct of 100 cases.
+func (b *Writer) In(lo, hi int) int   { return lo + b.IntN(hi-lo+1) }
+func (b *Writer) One(v ...int) int    { return v[b.IntN(len(v))] }
+func (b *Writer) Chance(pct int) bool { return b.IntN(100) < pct }
+
+// Graph parses what was written.
+func (b *Writer) Graph(t testing.TB) *ir.Graph {
+	t.Helper()
+	text := "graph \"layers\" {\n" + b.text.String()
+	for _, o := range b.outs {
+		text += fmt.Sprintf("out %q = %%%s\n", o, o)
+	}
+	g, err := ir.Parse(text+"}\n", op.Get)
+	if err != nil {
+		t.Fatalf("%v\n%.4000s", err, text)
+	}
+	return g
+}
+
+// Zero is a zero point, often an extreme one.
+func (b *Writer) Zero() int { return b.One(-128, -128, 127, 0, b.In(-128, 127)) }
+
+// commas is comma separated.
+func commas(v ...int) string {
+	s := make([]string, len(v))
+	for i, x := range v {
+		s[i] = fmt.Sprint(x)
+	}
+	return strings.Join(s, ",")
+}
+
+// act is an absorbed activation: none, Relu, Relu6 or a clamp of both sides.
+func (b *Writer) act(scale float64) string {
+	switch b.IntN(5) {
+	case 0, 1:
+		return ", act_min=0.0"
+	case 2:
+		return fmt.Sprintf(", act_min=0.0, act_max=%f", scale*float64(b.In(1, 300)))
+	case 3:
+		return fmt.Sprintf(", act_min=%f, act_max=%f", -scale*float64(b.In(0, 100)), scale*float64(b.In(0, 100)))
+	}
+	return ""
+}
+
+// ConvCase is a convolution; zero fields are drawn.
+type ConvCase struct {
+	Batch, CIn, COut, Group int
+	Size, Kernel            []int
+	Stride, Dil             []int
+	Pads                    []int // begin..., end...; nil: drawn
+	Plain                   bool  // Relu on zero point -128, as networks have it
+}
+
+// Conv writes a convolution.
+func (b *Writer) Conv(c ConvCase) {
+	b.n++
+	n, rank := b.n, len(c.Size)
+	out := make([]int, rank)
+	depth := c.CIn / c.Group
+	if c.Pads == nil {
+		c.Pads = make([]int, 2*rank)
+		for d := range rank {
+			if b.Chance(60) {
+				c.Pads[d], c.Pads[rank+d] = b.In(0, (c.Kernel[d]-1)*c.Dil[d]), b.In(0, (c.Kernel[d]-1)*c.Dil[d])
+			}
+		}
+	}
+	for d := range rank {
+		span := (c.Kernel[d]-1)*c.Dil[d] + 1
+		for c.Size[d]+c.Pads[d]+c.Pads[rank+d] < span {
+			c.Pads[b.One(d, rank+d)]++
+		}
+		out[d] = (c.Size[d]+c.Pads[d]+c.Pads[rank+d]-span)/c.Stride[d] + 1
+		depth *= c.Kernel[d]
+	}
+	xs := 0.01 + 0.1*b.Float64()
+	ws, wq := b.weightScales(c.COut)
+	ys := xs * ws * math.Sqrt(float64(depth)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
+	act, yz, xz := b.act(ys), b.Zero(), b.Zero()
+	if c.Plain {
+		act, yz, xz = ", act_min=0.0", -128, -128
+	}
+	bias, biasArg := "", ""
+	if b.Chance(70) {
+		v := make([]int, c.COut)
+		for i := range v {
+			v[i] = b.In(-4000, 4000)
+		}
+		bias, biasArg = fmt.Sprintf("const %%b%d : i32[%d] = {%s}\n", n, c.COut, commas(v...)), fmt.Sprintf(", %%b%d", n)
+	}
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d,%s] q(%g:%d)\nconst %%w%d : i8[%d,%d,%s] %s = rand %d\n%s", n, c.Batch, c.CIn, commas(c.Size...), float32(xs), xz,
+		n, c.COut, c.CIn/c.Group, commas(c.Kernel...), wq, b.In(1, 1<<30), bias)
+	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d,%s] q(%g:%d) = Conv(%%x%d, %%w%d%s) {group=%d, strides=[%s], dilations=[%s], pads=[%s]%s}\n", n, c.Batch, c.COut, commas(out...),
+		float32(ys), yz, n, n, biasArg, c.Group, commas(c.Stride...), commas(c.Dil...), commas(c.Pads...), act)
+	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+}
+
+// weightScales are a typical weight scale and the quantisation of n channels;
+// some channels have scales far from it.
+func (b *Writer) weightScales(n int) (float64, string) {
+	s := 0.002 + 0.01*b.Float64()
+	if b.Chance(30) {
+		return s, fmt.Sprintf("q(%g:0)", float32(s))
+	}
+	var q []string
+	for range n {
+		x := s * (0.4 + 1.2*b.Float64())
+		if b.Chance(4) {
+			x *= math.Pow(2, -20*b.Float64())
+		}
+		q = append(q, fmt.Sprintf("%g:0", float32(x)))
+	}
+	return s, "q(axis=0," + strings.Join(q, ",") + ")"
+}
+
+// Gemm writes a fully connected layer with weights [n,k].
+func (b *Writer) Gemm(m, k, n int) {
+	b.n++
+	i := b.n
+	xs := 0.01 + 0.1*b.Float64()
+	ws, wq := b.weightScales(n)
+	ys := xs * ws * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
+	v := make([]int, n)
+	for c := range v {
+		v[c] = b.In(-9000, 9000)
+	}
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\nconst %%w%d : i8[%d,%d] %s = rand %d\nconst %%b%d : i32[%d] = {%s}\n", i, m, k, float32(xs), b.Zero(),
+		i, n, k, wq, b.In(1, 1<<30), i, n, commas(v...))
+	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d] q(%g:%d) = Gemm(%%x%d, %%w%d, %%b%d) {transB=1%s}\n", i, m, n, float32(ys), b.Zero(), i, i, i, b.act(ys))
+	b.outs = append(b.outs, fmt.Sprintf("y%d", i))
+}
+
+// Add writes an addition of two activations.
+func (b *Writer) Add(shape ...int) {
+	b.n++
+	n, s := b.n, commas(shape...)
+	x, y := 0.01+0.1*b.Float64(), 0.01+0.1*b.Float64()
+	z := (x + y) * (0.2 + b.Float64())
+	act := strings.TrimPrefix(b.act(z), ", ")
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(%g:%d)\nin %%v%d : i8[%s] q(%g:%d)\n%%y%d : i8[%s] q(%g:%d) = Add(%%x%d, %%v%d) {%s}\n", n, s, float32(x), b.Zero(),
+		n, s, float32(y), b.Zero(), n, s, float32(z), b.Zero(), n, n, act)
+	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+}
+
+// Pool writes a pooling of kind MaxPool or AveragePool.
+func (b *Writer) Pool(kind string, batch, channels int, size, kernel, stride []int) {
+	b.n++
+	n, rank := b.n, len(size)
+	out, pads := make([]int, rank), make([]int, 2*rank)
+	for d := range rank {
+		pads[d], pads[rank+d] = b.In(0, kernel[d]-1), b.In(0, kernel[d]-1)
+		out[d] = (size[d]+pads[d]+pads[rank+d]-kernel[d])/stride[d] + 1
+		if (out[d]-1)*stride[d]-pads[d] >= size[d] { // a window in the padding alone
+			pads[rank+d] = 0
+			out[d] = (size[d]+pads[d]-kernel[d])/stride[d] + 1
+		}
+	}
+	q := fmt.Sprintf("q(%g:%d)", float32(0.01+b.Float64()), b.Zero())
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d,%s] %s\n%%y%d : i8[%d,%d,%s] %s = %s(%%x%d) {kernel_shape=[%s], strides=[%s], pads=[%s]%s}\n", n, batch, channels, commas(size...), q,
+		n, batch, channels, commas(out...), q, kind, n, commas(kernel...), commas(stride...), commas(pads...), b.act(0.05))
+	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+}
+
+// Relayout writes a change of memory order from the logical one.
+func (b *Writer) Relayout(shape, order []int) {
+	b.n++
+	at := make([]string, len(order))
+	for i, d := range order {
+		at[i] = fmt.Sprint(d)
+	}
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(0.5:3)\n%%y%d : i8[%s]@%s q(0.5:3) = nncc.Relayout(%%x%d)\n", b.n, commas(shape...), b.n, commas(shape...), strings.Join(at, "."), b.n)
+	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
+}

@@ -1,0 +1,42 @@
+package pack
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nncc/nncc/ir/fixp"
+)
+
+// Every Scale equals the two-step requantisation at every accumulator of a
+// random range, and most scales of networks have one.
+func TestOneMultiply(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	found, tried := 0, 4000
+	for range tried {
+		mult := int32(1<<30) + r.Int32N(1<<30)
+		if r.IntN(20) == 0 {
+			mult = []int32{1 << 30, 1<<31 - 1}[r.IntN(2)]
+		}
+		shift, offset := -int32(r.IntN(31)), int32(r.IntN(256))
+		if r.IntN(2) == 0 {
+			offset -= 128
+		}
+		lo, hi := -r.Int64N(1<<uint(r.IntN(20))), r.Int64N(1<<uint(r.IntN(20)))
+		s, why := OneMultiply(mult, shift, lo, hi, offset)
+		if why != "" {
+			continue
+		}
+		found++
+		step := max(1, (hi-lo)/5000)
+		for v := lo; v <= hi; v += 1 + r.Int64N(step) {
+			want := int64(fixp.Requantize(int32(v), mult, shift)) + int64(offset)
+			if got := s.Apply(v); got != want {
+				t.Fatalf("mult %d shift %d offset %d, sum %d in [%d,%d]: %+v gives %d, want %d", mult, shift, offset, v, lo, hi, s, got, want)
+			}
+		}
+	}
+	if found < tried/2 {
+		t.Errorf("only %d of %d have a scale", found, tried)
+	}
+	t.Logf("%d of %d", found, tried)
+}

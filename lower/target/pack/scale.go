@@ -1,0 +1,81 @@
+package pack
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nncc/nncc/ir/fixp"
+)
+
+// Scale are the numbers of a requantisation in one multiplication:
+//
+//	((2*v*M + 1<<31) >> 32 + C - (1 if v < 0)) >> S
+//
+// The product with its rounding is the rounding doubling high multiplication
+// of TensorFlow Lite; half a step of the following shift stands in C, and the
+// correction for negative sums makes its ties go away from zero, as
+// fixp.DivideByPowerOfTwo does. Without the correction only negative ties come
+// out one higher.
+type Scale struct{ M, C, S int32 }
+
+// Apply is what a kernel computes.
+func (s Scale) Apply(v int64) int64 {
+	r := (2*v*int64(s.M)+1<<31)>>32 + int64(s.C)
+	if v < 0 {
+		r--
+	}
+	return r >> uint(s.S)
+}
+
+// OneMultiply gives the Scale that equals fixp.Requantize(v, mult, shift) +
+// offset for every accumulator v in [lo, hi]. The intermediate values fit 32
+// bits and the results 16. Where there is none, the reason says why.
+func OneMultiply(mult, shift int32, lo, hi int64, offset int32) (Scale, string) {
+	ref := func(v int64) int64 { return int64(fixp.Requantize(int32(v), mult, shift)) + int64(offset) }
+	if 2*lo < math.MinInt32 || 2*hi > math.MaxInt32 {
+		return Scale{}, fmt.Sprintf("sums reach from %d to %d, want at most 31 bits", lo, hi)
+	}
+	if a, b := ref(lo), ref(hi); a < math.MinInt16 || b > math.MaxInt16 {
+		return Scale{}, fmt.Sprintf("results reach from %d to %d before they saturate, want 16 bits", a, b)
+	}
+	if mult == 0 || shift >= 0 && ref(lo) == ref(hi) {
+		return Scale{0, 2*int32(ref(lo)) + 1, 1}, ""
+	}
+	s := -shift
+	if s < 1 {
+		return Scale{}, fmt.Sprintf("the scale %.3g is not below 0.5", math.Ldexp(float64(mult), int(shift)-31))
+	}
+	// Large shifts leave no room for the offset: a shorter multiplier does, where
+	// it gives the same results.
+	for d := int32(0); d < s; d++ {
+		t := Scale{int32((int64(mult) + int64(1)<<uint(d)>>1) >> uint(d)), 0, s - d}
+		if t.S > 30 {
+			continue
+		}
+		c := int64(1)<<uint(t.S-1) + int64(offset)<<uint(t.S)
+		top := (2*max(hi, -lo)*int64(t.M))>>32 + 2 + max(c, -c)
+		if top > math.MaxInt32 {
+			continue
+		}
+		t.C = int32(c)
+		if d == 0 || same(t.Apply, ref, lo, hi) {
+			return t, ""
+		}
+		return Scale{}, fmt.Sprintf("no multiplier with room for offset %d gives the results of shift %d", offset, s)
+	}
+	return Scale{}, fmt.Sprintf("no multiplier has room for offset %d beside shift %d", offset, s)
+}
+
+// same compares two monotone functions over every integer of [lo, hi]: where
+// both agree at the ends of an interval and do not change, they agree inside.
+func same(f, g func(int64) int64, lo, hi int64) bool {
+	flo, fhi := f(lo), f(hi)
+	if flo != g(lo) || fhi != g(hi) {
+		return false
+	}
+	if flo == fhi || hi-lo <= 1 {
+		return true
+	}
+	mid := lo + (hi-lo)/2
+	return same(f, g, lo, mid) && same(f, g, mid, hi)
+}

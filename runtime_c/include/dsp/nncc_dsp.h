@@ -1,0 +1,197 @@
+/*
+ * nncc_dsp.h: int8 kernels for cores with the DSP extension (Cortex-M4, M7, M33), results bit for bit those of CMSIS-NN.
+ *
+ * nncc prepares the weights when it compiles the model: the input offset is folded into the bias, weights are packed for
+ * SMLAD, and every channel has three numbers {m, c, s} that scale twice its accumulator v by
+ *     ((2 * v * m + 2^31) >> 32) + c - (v < 0)) >> s
+ * which is the double rounding of TensorFlow Lite for multiplier m and a shift to the right by s, with output offset and
+ * rounding in c (nncc proves it for the reachable v). Each kernel has a body in assembly, chosen by __ARM_FEATURE_DSP with
+ * GCC, Clang or Arm Compiler 6, and a portable one with the same results. Words are read at any address: int8 tensors
+ * need no alignment, but packed weights and scratch are aligned to 4 bytes.
+ * Tensors are NHWC and dense; the general conventions of nncc.h hold.
+ */
+#ifndef NNCC_DSP_H
+#define NNCC_DSP_H
+
+#include "nncc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- matrix products: convolutions and fully connected layers ------------------------------------------------------ */
+
+/*
+ * Four output channels are a group, two inputs a pair. Packed weights hold, per group, 4 start values, the weights of
+ * every pair, and {m, c, s} of each channel. Narrow weights are 2 words a pair: the word of channels 0 and 1 (2 and 3)
+ * holds 256 * w1 + w0 for both inputs, so that one SMLAD adds x * (256 * w1 + w0) and another one, after SXTB16, x * w0;
+ * the start values are b0 and 256 * b1 + b0. Wide weights are 4 words a pair, a channel each, weights and start values
+ * doubled. Where the channels are no multiple of 4, the first two groups overlap.
+ */
+typedef struct {
+    int32_t groups;     /* of four output channels */
+    int32_t pairs;      /* of inputs of a channel, at least 1 */
+    int32_t y_step;     /* bytes from the outputs of a pixel to those of the next one */
+    int32_t positive;   /* clamp is [-128, 127] and the zero point -128: no sign correction */
+    uint32_t low;       /* lower bound of the clamp, in each byte */
+    uint32_t cap;       /* 255 - (upper - lower bound), in each byte */
+} nncc_dsp_mat_params;
+
+/*
+ * n bytes of two pixels become words x[k][pixel]: four bytes b0..b3 the pairs (b0, b2) and (b1, b3), a rest of one byte
+ * (b0, 0), of two (b0, b1), of three (b0, b2) and (b1, 0). Returns the place behind the last word.
+ */
+int32_t *nncc_dsp_widen2(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
+
+/* A product of widened inputs and packed weights. */
+typedef void nncc_dsp_mat(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+
+/*
+ * Two pixels: x [pairs][2 pixels] words of two int16 each, w packed, y [4 * groups] at y and y + y_step (which may be 0).
+ * Writes words at any address. Narrow and wide weights.
+ */
+void nncc_dsp_mat2_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_mat2_wide_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+
+/* One pixel: x [pairs], pairs a multiple of 4. */
+void nncc_dsp_mat1_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_mat1_wide_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+
+/* Convolution, any stride, dilation and padding; scratch as nncc_dsp_conv_params says. */
+typedef struct {
+    int32_t batches, in_h, in_w, in_c;
+    int32_t out_h, out_w, out_c;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_h, pad_w;     /* above and left */
+    int32_t dil_h, dil_w;
+    int32_t groups;           /* of channels that do not mix */
+    int32_t border;           /* some window reaches into the padding */
+    int32_t ring_rows;        /* > 0: input rows are copied with their padding into a ring of so many rows */
+    int32_t ring_w;           /* pixels of such a row */
+    int32_t pairs;            /* words of packed inputs of a pixel */
+    int32_t group_words;      /* of packed weights of four channels */
+    int32_t pad;              /* value of the padding: the input's zero point */
+    int32_t positive;
+    uint32_t low, cap;        /* as in nncc_dsp_mat_params */
+} nncc_dsp_conv_params;
+
+/*
+ * x [batches,in_h,in_w,in_c], w packed for each channel group, y [batches,out_h,out_w,out_c]; scratch: 2 * pairs words, then
+ * ring_rows * ring_w * in_c bytes, or, with a border and no ring, in_c bytes (rounded up to words).
+ */
+void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w, int8_t *y,
+                      int32_t *scratch);
+
+/* A matrix times packed weights: 1x1 convolutions of adjacent pixels, fully connected layers with several rows. */
+typedef struct {
+    int32_t rows, in_c, out_c;
+    int32_t pairs, group_words, positive;
+    uint32_t low, cap;
+} nncc_dsp_rows_params;
+
+/* x [rows,in_c], y [rows,out_c]; mat takes two pixels; scratch 2 * pairs words. */
+void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w, int8_t *y,
+                           int32_t *scratch);
+
+/* The same for few rows, each by itself; mat takes one pixel; scratch pairs words, pairs a multiple of 4. */
+void nncc_dsp_fully_connected_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w,
+                                 int8_t *y, int32_t *scratch);
+
+/* ---- depthwise convolutions ---------------------------------------------------------------------------------------- */
+
+/* Four channels are a group; where their number is no multiple of 4 the last two groups overlap. At least 4 channels. */
+typedef struct {
+    int32_t batches, in_h, in_w, channels;
+    int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_h, pad_w;     /* above and left */
+    int32_t dil_h, dil_w;
+    int32_t pad;              /* value of the padding: the input's zero point */
+    int32_t positive;         /* as in nncc_dsp_mat_params */
+    uint32_t low, cap;
+} nncc_dsp_depthwise_params;
+
+/*
+ * 3x3 windows side by side (stride and dilation 1). w holds per channel, weights doubled, for each column of the window the
+ * words (w0, w1) and (w1, w2), then the start value of twice the sum and {m, c, s}, the output without low;
+ * scratch 8 * (out_w + 2) words.
+ */
+void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, const int8_t *x, const int32_t *w, int8_t *y,
+                               int32_t *scratch);
+
+/*
+ * Any window. w holds per group 4 start values (of twice the sum), for every tap the words (w0, w2) and (w1, w3) of its
+ * channels, doubled, and {m, c, s} of each channel, the output above low; scratch 2 * taps words, then taps * channels
+ * bytes, for taps = kernel_h * kernel_w.
+ */
+void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, const int8_t *x, const int32_t *w, int8_t *y,
+                           int32_t *scratch);
+
+/* Inner functions of the two. */
+typedef struct {
+    int32_t columns;          /* outputs in a row */
+    int32_t step;             /* bytes from an output to the one right of it */
+    int32_t down;             /* bytes to the one below; 0: there is none, both go to the same place */
+} nncc_dsp_rows3_params;
+
+/*
+ * Two output rows of four channels: x [columns + 2][4 channels][2] words of two rows each, the upper pair first (even) or
+ * second (odd).
+ */
+void nncc_dsp_rows3_even_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_rows3_odd_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+
+typedef struct {
+    int32_t taps;
+    int32_t groups;           /* of four channels */
+    uint32_t low, cap;
+} nncc_dsp_taps_params;
+
+/* One pixel of a depthwise layer: tap t of channel c is x[offsets[t] + c]; w packed, y [4 * groups]. */
+void nncc_dsp_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
+
+/* ---- element-wise, pooling, order ---------------------------------------------------------------------------------- */
+
+/* y[i] becomes at least the lower bound and at most the upper one: low and cap as in nncc_dsp_mat_params. In place only. */
+void nncc_dsp_clamp_s8(int32_t count, uint32_t low, uint32_t cap, int8_t *y);
+
+/* Scale of a sum of two table values, which are twice the scaled inputs; outputs count from low. */
+typedef struct {
+    int32_t count;
+    int32_t m, c, s;
+    uint32_t low, cap;
+} nncc_dsp_add_params;
+
+/* y = scale(ta[a] + tb[b]), tables in the order of the bytes 0..255. y may be a or b. */
+void nncc_dsp_add_s8(const nncc_dsp_add_params *p, const int8_t *a, const int8_t *b, const int32_t *ta, const int32_t *tb,
+                     int8_t *y);
+
+/* Windows are cut to the input; every window has an element there. */
+typedef struct {
+    int32_t batches, in_h, in_w, channels;
+    int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_h, pad_w;     /* above and left */
+    uint32_t low, cap;
+} nncc_dsp_pool_params;
+
+/* The mean of the window's elements, ties away from zero; x [batches,in_h,in_w,channels], y [batches,out_h,out_w,channels]. */
+void nncc_dsp_avg_pool_s8(const nncc_dsp_pool_params *p, const int8_t *x, int8_t *y);
+/* The largest of them. */
+void nncc_dsp_max_pool_s8(const nncc_dsp_pool_params *p, const int8_t *x, int8_t *y);
+
+typedef struct {
+    int32_t batches, rows, cols;
+} nncc_dsp_transpose_params;
+
+/* x [batches,rows,cols] bytes, y [batches,cols,rows]. */
+void nncc_dsp_transpose_s8(const nncc_dsp_transpose_params *p, const int8_t *x, int8_t *y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NNCC_DSP_H */

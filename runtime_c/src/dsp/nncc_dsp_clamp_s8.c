@@ -1,0 +1,25 @@
+/* nncc_dsp_clamp_s8: the clamp of an activation over an output that only saturates; 9 instructions for 4 elements. */
+#include "nncc_dsp_core.h"
+
+void nncc_dsp_clamp_s8(int32_t count, uint32_t low, uint32_t cap, int8_t *y)
+{
+    const int32_t base = nncc_dsp_byte((int32_t)(low & 255u));
+
+#if NNCC_DSP_ASM
+    const uint32_t below = low ^ 0x80808080u;
+
+    for (; count >= 4; count -= 4) {
+        uint32_t v;
+
+        __asm volatile("ldr %[v], [%[y]]\n eor %[v], %[v], #0x80808080\n uqsub8 %[v], %[v], %[b]\n uqadd8 %[v], %[v], %[c]\n"
+                       "uqsub8 %[v], %[v], %[c]\n uadd8 %[v], %[v], %[l]\n str %[v], [%[y]], #4\n"
+                       : [v] "=&r"(v), [y] "+r"(y)
+                       : [b] "r"(below), [c] "r"(cap), [l] "r"(low)
+                       : "memory");
+    }
+#endif
+    for (; count > 0; count--) {
+        *y = nncc_dsp_clamp(*y - base, low, cap);
+        y++;
+    }
+}

@@ -1,0 +1,180 @@
+/*
+ * nncc_dsp_conv_s8: the windows of two output pixels are widened side by side and multiplied by all output channels.
+ *
+ * A window is a list of runs of bytes: a kernel row of all its pixels, or one tap where dilation or groups part it. Windows
+ * that reach into the padding take their taps one by one, padding from a constant pixel; that needs runs of whole words.
+ * Otherwise input rows are copied, padding included, into a ring that holds the rows of two output rows.
+ */
+#include "nncc_dsp_channels.h"
+
+/* Where the windows of an image are read: rows behind each other, or a ring of them. */
+typedef struct {
+    const int8_t *base;
+    int32_t row_bytes;
+    int32_t rows;             /* of the ring; 0: no ring */
+    int32_t row_end, col_end; /* windows that begin before these end inside the image */
+} source;
+
+/* An output pixel: its position, and the first row and column of its window in the source. */
+typedef struct {
+    int32_t oy, ox, row, col;
+} window;
+
+/* The first window of an image. */
+static void first(const nncc_dsp_conv_params *p, const source *s, window *v)
+{
+    v->oy = 0;
+    v->ox = 0;
+    v->row = s->rows > 0 ? 0 : -p->pad_h;
+    v->col = s->rows > 0 ? 0 : -p->pad_w;
+}
+
+static void next(const nncc_dsp_conv_params *p, const source *s, window *v)
+{
+    v->ox++;
+    v->col += p->stride_w;
+    if (v->ox == p->out_w) {
+        v->ox = 0;
+        v->col = s->rows > 0 ? 0 : -p->pad_w;
+        v->oy++;
+        v->row += p->stride_h;
+        if (s->rows > 0 && v->row >= s->rows) { /* a stride is at most the ring */
+            v->row -= s->rows;
+        }
+    }
+}
+
+static int inside(const source *s, const window *v)
+{
+    return v->row >= 0 && v->col >= 0 && v->row < s->row_end && v->col < s->col_end;
+}
+
+/* Windows whose taps all lie in the source. */
+static void gather(const nncc_dsp_conv_params *p, const source *s, const window *a, const window *b, int32_t channel, int32_t *x)
+{
+    const int32_t depth = p->in_c / p->groups;
+    const int32_t whole = p->dil_w == 1 && p->groups == 1;
+    const int32_t runs = whole ? 1 : p->kernel_w;
+    const int32_t length = whole ? p->kernel_w * depth : depth;
+    const int32_t step = p->dil_w * p->in_c;
+    int32_t ra = a->row, rb = b->row;
+
+    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+        const int8_t *pa = s->base + ra * s->row_bytes + a->col * p->in_c + channel;
+        const int8_t *pb = s->base + rb * s->row_bytes + b->col * p->in_c + channel;
+
+        for (int32_t r = 0; r < runs; r++) {
+            x = nncc_dsp_widen2(pa, pb, length, x);
+            pa += step;
+            pb += step;
+        }
+        ra += p->dil_h;
+        rb += p->dil_h;
+        if (s->rows > 0) {
+            ra = ra >= s->rows ? ra - s->rows : ra;
+            rb = rb >= s->rows ? rb - s->rows : rb;
+        }
+    }
+}
+
+static const int8_t *tap(const nncc_dsp_conv_params *p, const int8_t *x, const int8_t *pad, int32_t row, int32_t col)
+{
+    if (row < 0 || row >= p->in_h || col < 0 || col >= p->in_w) {
+        return pad;
+    }
+    return x + (row * p->in_w + col) * p->in_c;
+}
+
+/* Windows with taps in the padding. */
+static void gather_border(const nncc_dsp_conv_params *p, const int8_t *x, const int8_t *pad, const window *a, const window *b,
+                          int32_t channel, int32_t *to)
+{
+    const int32_t depth = p->in_c / p->groups;
+
+    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+        for (int32_t kx = 0; kx < p->kernel_w; kx++) {
+            const int32_t dy = ky * p->dil_h, dx = kx * p->dil_w;
+
+            to = nncc_dsp_widen2(tap(p, x, pad, a->row + dy, a->col + dx) + channel,
+                                 tap(p, x, pad, b->row + dy, b->col + dx) + channel, depth, to);
+        }
+    }
+}
+
+/* Copies padded rows [from, to) of the image into the ring; row 0 is the first one of the padding. */
+static void fill_ring(const nncc_dsp_conv_params *p, const int8_t *x, int8_t *ring, int32_t from, int32_t to)
+{
+    const int32_t bytes = p->ring_w * p->in_c, left = p->pad_w * p->in_c;
+    int32_t middle = p->in_w * p->in_c;
+
+    if (middle > bytes - left) {
+        middle = bytes - left;
+    }
+    for (; from < to; from++) {
+        int8_t *row = ring + (from % p->ring_rows) * bytes;
+        const int32_t iy = from - p->pad_h;
+
+        if (iy < 0 || iy >= p->in_h || middle <= 0) {
+            memset(row, p->pad, (size_t)bytes);
+            continue;
+        }
+        memset(row, p->pad, (size_t)left);
+        memcpy(row + left, x + iy * p->in_w * p->in_c, (size_t)middle);
+        memset(row + left + middle, p->pad, (size_t)(bytes - left - middle));
+    }
+}
+
+void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w, int8_t *y,
+                      int32_t *scratch)
+{
+    const int32_t pixels = p->out_h * p->out_w, depth = p->in_c / p->groups, out_depth = p->out_c / p->groups;
+    const int32_t span = (p->kernel_h - 1) * p->dil_h + 1;
+    const int32_t w_group = ((out_depth + 3) >> 2) * p->group_words;
+    int8_t *const extra = (int8_t *)(scratch + 2 * p->pairs);
+    nncc_dsp_mat_params m = {0, p->pairs, p->out_c, p->positive, p->low, p->cap};
+    source s = {x, p->in_w * p->in_c, p->ring_rows, p->in_h - (p->kernel_h - 1) * p->dil_h,
+                p->in_w - (p->kernel_w - 1) * p->dil_w};
+
+    if (p->border && p->ring_rows == 0) {
+        memset(extra, p->pad, (size_t)p->in_c);
+    }
+    for (int32_t n = 0; n < p->batches; n++) {
+        window a, b;
+        int32_t filled = 0;
+
+        s.base = x;
+        if (p->ring_rows > 0) {
+            s.base = extra;
+            s.row_bytes = p->ring_w * p->in_c;
+        }
+        m.y_step = p->out_c;
+        first(p, &s, &a);
+        for (int32_t i = 0; i < pixels; i += 2) {
+            b = a;
+            if (i + 1 < pixels) {
+                next(p, &s, &b);
+            } else {
+                m.y_step = 0; /* the last odd pixel is computed twice */
+            }
+            if (p->ring_rows > 0 && filled < b.oy * p->stride_h + span) {
+                const int32_t end = b.oy * p->stride_h + span, begin = a.oy * p->stride_h;
+
+                fill_ring(p, x, extra, filled < begin ? begin : filled, end);
+                filled = end;
+            }
+            for (int32_t g = 0; g < p->groups; g++) {
+                if (!p->border || p->ring_rows > 0 || (inside(&s, &a) && inside(&s, &b))) {
+                    gather(p, &s, &a, &b, g * depth, scratch);
+                } else {
+                    gather_border(p, x, extra, &a, &b, g * depth, scratch);
+                }
+                nncc_dsp_channels2(mat, &m, out_depth, p->group_words, scratch, w + g * w_group, y + g * out_depth);
+            }
+            a = b;
+            next(p, &s, &a);
+            y += 2 * p->out_c;
+        }
+        y -= (pixels & 1) * p->out_c;
+        x += p->in_h * p->in_w * p->in_c;
+    }
+}

@@ -1,0 +1,116 @@
+/* nncc_dsp_core.h: what the DSP kernels share. NNCC_DSP_ASM chooses the bodies in assembly. */
+#ifndef NNCC_DSP_CORE_H
+#define NNCC_DSP_CORE_H
+
+#include <string.h>
+#include "nncc_dsp.h"
+
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__) && !defined(NNCC_DSP_PORTABLE)
+#define NNCC_DSP_ASM 1
+#else
+#define NNCC_DSP_ASM 0
+#endif
+
+#if NNCC_DSP_ASM
+/* A function whose body is assembly alone; its parameters are read from the registers of the calling convention. */
+#define NNCC_DSP_NAKED __attribute__((naked))
+#define NNCC_DSP_ARG __attribute__((unused))
+#endif
+
+/* Lower and upper half of a word, signed. */
+static inline int32_t nncc_dsp_lo(int32_t w)
+{
+    const int32_t v = w & 0xffff;
+
+    return v >= 0x8000 ? v - 0x10000 : v;
+}
+
+static inline int32_t nncc_dsp_hi(int32_t w)
+{
+    return nncc_dsp_lo((int32_t)((uint32_t)w >> 16));
+}
+
+/* Two int16 as a word. */
+static inline int32_t nncc_dsp_pair(int32_t lo, int32_t hi)
+{
+    return (int32_t)(((uint32_t)lo & 0xffffu) | ((uint32_t)hi << 16));
+}
+
+/* Twice an accumulator, scaled by {m, c, s}; fix is 1 where negative values need the sign correction. */
+static inline int32_t nncc_dsp_scale(int32_t twice, const int32_t *mcs, int32_t fix)
+{
+    const int64_t offset = (int64_t)mcs[1] - (twice < 0 ? fix : 0);
+    const int64_t sum = (int64_t)twice * mcs[0] + offset * 0x100000000LL + 0x80000000LL;
+
+    return (int32_t)(sum >> 32) >> mcs[2];
+}
+
+/* The signed value of a byte. */
+static inline int8_t nncc_dsp_byte(int32_t v)
+{
+    v &= 255;
+    return (int8_t)(v >= 128 ? v - 256 : v);
+}
+
+/* An output above the lower bound as a byte between low and low + 255 - cap. */
+static inline int8_t nncc_dsp_clamp(int32_t v, uint32_t low, uint32_t cap)
+{
+    const int32_t top = 255 - (int32_t)(cap & 255u);
+
+    if (v < 0) {
+        v = 0;
+    }
+    if (v > top) {
+        v = top;
+    }
+    return nncc_dsp_byte(v + (int32_t)(low & 255u));
+}
+
+/* Four bytes at any address. */
+static inline int32_t nncc_dsp_load4(const int8_t *x)
+{
+    int32_t w;
+
+    memcpy(&w, x, sizeof w);
+    return w;
+}
+
+#if !NNCC_DSP_ASM
+/* The matrix products in C: x [pairs][pixels], wide or narrow weights. */
+static inline void nncc_dsp_products(const nncc_dsp_mat_params *p, const int32_t *x, int32_t pixels, int32_t wide,
+                                     const int32_t *w, int8_t *y)
+{
+    const int32_t fix = p->positive ? 0 : 1, words = wide ? 4 : 2;
+
+    for (int32_t g = 0; g < p->groups; g++) {
+        const int32_t *const weights = w + 4;
+        const int32_t *const mcs = weights + words * p->pairs;
+
+        for (int32_t px = pixels - 1; px >= 0; px--) {
+            for (int32_t c = 0; c < 4; c++) {
+                /* An odd channel's narrow sum is the difference of two, exact modulo 2^32. */
+                uint32_t sum = (uint32_t)w[c], even = (uint32_t)w[c & 2];
+                int32_t twice;
+
+                for (int32_t k = 0; k < p->pairs; k++) {
+                    const int32_t v = x[pixels * k + px], h = weights[words * k + (wide ? c : c / 2)];
+                    const int32_t a = nncc_dsp_lo(h), b = nncc_dsp_hi(h);
+
+                    sum += (uint32_t)(nncc_dsp_lo(v) * a) + (uint32_t)(nncc_dsp_hi(v) * b);
+                    even += (uint32_t)(nncc_dsp_lo(v) * nncc_dsp_byte(a)) + (uint32_t)(nncc_dsp_hi(v) * nncc_dsp_byte(b));
+                }
+                if (wide) {
+                    twice = (int32_t)sum;
+                } else {
+                    twice = (c & 1) ? (int32_t)(sum - even) >> 7 : (int32_t)(2u * even);
+                }
+                y[px * p->y_step + c] = nncc_dsp_clamp(nncc_dsp_scale(twice, mcs + 3 * c, fix), p->low, p->cap);
+            }
+        }
+        w = mcs + 12;
+        y += 4;
+    }
+}
+#endif
+
+#endif /* NNCC_DSP_CORE_H */

@@ -1,0 +1,63 @@
+/* nncc_dsp_fully_connected_s8: a row of inputs is widened once and multiplied by all weights. */
+#include "nncc_dsp_core.h"
+
+/* n bytes become [pairs] words in the order of nncc_dsp_widen2, zeros behind them. */
+static void widen1(const int8_t *x, int32_t n, int32_t pairs, int32_t *to)
+{
+    int32_t *const end = to + pairs;
+
+    for (; n >= 4; n -= 4) {
+#if NNCC_DSP_ASM
+        int32_t a, b;
+
+        __asm volatile("ldr %[a], [%[x]], #4\n sxtb16 %[b], %[a], ror #8\n sxtb16 %[a], %[a]\n strd %[a], %[b], [%[to]], #8\n"
+                       : [x] "+r"(x), [to] "+r"(to), [a] "=&r"(a), [b] "=&r"(b)
+                       :
+                       : "memory");
+#else
+        *to++ = nncc_dsp_pair(x[0], x[2]);
+        *to++ = nncc_dsp_pair(x[1], x[3]);
+        x += 4;
+#endif
+    }
+    if (n == 3) {
+        *to++ = nncc_dsp_pair(x[0], x[2]);
+        *to++ = nncc_dsp_pair(x[1], 0);
+    } else if (n > 0) {
+        *to++ = nncc_dsp_pair(x[0], n > 1 ? x[1] : 0);
+    }
+    while (to < end) {
+        *to++ = 0;
+    }
+}
+
+void nncc_dsp_fully_connected_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w,
+                                 int8_t *y, int32_t *scratch)
+{
+    const int32_t rest = p->out_c & 3;
+    nncc_dsp_mat_params m = {0, p->pairs, 0, p->positive, p->low, p->cap};
+
+    for (int32_t row = 0; row < p->rows; row++) {
+        const int32_t *weights = w;
+        int8_t *to = y;
+
+        widen1(x, p->in_c, p->pairs, scratch);
+        if (rest != 0) {
+            int8_t first[4];
+
+            m.groups = 1;
+            mat(&m, scratch, weights, first);
+            for (int32_t c = 0; c < rest; c++) {
+                to[c] = first[c];
+            }
+            weights += p->out_c < 4 ? 0 : p->group_words;
+            to += rest;
+        }
+        if (p->out_c >= 4) {
+            m.groups = p->out_c >> 2;
+            mat(&m, scratch, weights, to);
+        }
+        x += p->in_c;
+        y += p->out_c;
+    }
+}
