@@ -63,9 +63,47 @@ var conv = &target.Kernel{
 		convRule("HELIUM-CONV-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() })),
 }
 
-// patchBytes is about how much scratch a convolution may take for patches: more
-// saves a few instructions and costs arena.
-const patchBytes = 896
+// scratchBytes is about how much scratch a convolution may take: more saves a
+// few instructions and costs arena.
+const scratchBytes = 1024
+
+// piece is about what it takes to copy n bytes of a row (nncc_helium_copy.h).
+func piece(n int) int {
+	if n <= vector {
+		return 6
+	}
+	return 9 + 3*roundUp(n, vector)/vector
+}
+
+// depth is the number of input channels that an output channel reads.
+func (c *convolution) depth() int { return c.g.CIn / c.g.Group }
+
+// shared: neighbouring pixels have columns in common, and to copy those once
+// takes less than to copy a patch for each pixel.
+func (c *convolution) shared() bool {
+	if c.dil.W != 1 || c.out.W == 1 {
+		return false
+	}
+	patch := c.kernel.H * piece(c.kernel.W*c.depth())
+	if c.g.Group > 1 {
+		patch = c.kernel.H * c.kernel.W * piece(c.depth())
+	}
+	return c.stride.W*c.kernel.H*piece(c.depth()) < patch
+}
+
+// columns puts the weights [KH][KW][CI] of every row in the order [KW][KH][CI].
+func (c *convolution) columns() {
+	d := c.depth()
+	for i, w := range c.l.rows {
+		v := make([]int8, 0, len(w))
+		for x := range c.kernel.W {
+			for y := range c.kernel.H {
+				v = append(v, w[(y*c.kernel.W+x)*d:][:d]...)
+			}
+		}
+		c.l.rows[i] = v
+	}
+}
 
 func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
@@ -74,34 +112,40 @@ func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	}
 	g := c.g
 	depth := len(c.l.rows[0])
-	vectors := roundUp(depth, vector) / vector
-	one := c.pixels() == 1
-	fn, want := c.l.dot(vectors)
-	if one {
-		fn, want = "nncc_helium_rows_s8", vectors
+	fn, vectors := c.l.dot(roundUp(depth, vector) / vector)
+	if c.pointwise() && vectors*vector < depth+vector {
+		return own(&target.Lowered{Unused: []int{1, 2}}, c.l.rowsCall(fn, depth, vectors, c.pixels()))
 	}
-	if c.pointwise() && (one || depth == vector*want) {
-		return own(&target.Lowered{Unused: []int{1, 2}}, c.l.rowsCall(fn, depth, want, c.pixels()))
+	shared, patch := 0, vector*vectors
+	step, rest := patch, 0
+	block := min(scratchBytes/patch, 16, c.out.H*c.out.W)
+	if c.shared() {
+		c.columns()
+		shared, step = 1, c.stride.W*c.kernel.H*c.depth()
+		rest = patch - step // of the last pixel
+		block = min((scratchBytes-rest)/step, c.out.W)
+		if b := c.out.W; block < b { // blocks of about the same size
+			block = max(2, block)
+			block = roundUp((b+roundUp(b, block)/block-1)/(roundUp(b, block)/block), 2)
+		}
 	}
-	block := 1
-	if !one {
-		block = max(2, min(patchBytes/(vector*want), 16, c.pixels())&^1)
-	}
-	if block == 1 {
-		depth = vector * want // patches are whole vectors
+	if block = max(block, min(2, c.out.H*c.out.W)); block < c.out.H*c.out.W && shared == 0 {
+		block &^= 1
 	}
 	per := g.COut / g.Group
 	var b []byte
 	for k := range g.Group {
-		b = append(b, c.l.part(k*per, per).records(want)...)
+		b = append(b, c.l.part(k*per, per).records(vectors)...)
 	}
 	f := func(name string, v int) target.Field { return target.FI(name, v) }
+	mac := c.l.mac(g.COut, per, patch, step, vectors)
 	params := &target.Struct{Type: "nncc_helium_conv", Fields: []target.Field{
-		target.F("mac", target.Nested{Fields: c.l.mac(g.COut, per, depth, want)}),
+		target.F("mac", target.Nested{Fields: mac}),
 		f("batch", g.N), f("in_h", c.in.H), f("in_w", c.in.W), f("in_c", g.CIn), f("out_h", c.out.H), f("out_w", c.out.W), f("groups", g.Group),
 		f("kernel_h", c.kernel.H), f("kernel_w", c.kernel.W), f("stride_h", c.stride.H), f("stride_w", c.stride.W),
-		f("dilation_h", c.dil.H), f("dilation_w", c.dil.W), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)), f("block", block)}}
-	return own(&target.Lowered{Route: fn, Scratch: block * vector * want, Unused: []int{1, 2}}, target.Call{Func: "nncc_helium_conv_s8", Args: []target.Arg{
+		f("dilation_h", c.dil.H), f("dilation_w", c.dil.W), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
+		f("block", block), f("shared", shared)}}
+	return own(&target.Lowered{Route: fn, Scratch: block*step + rest, Unused: []int{1, 2}}, target.Call{Func: "nncc_helium_conv_s8", Args: []target.Arg{
 		params, i8In(0), packed(b), i8Scratch(0), i8Out(0), target.Func(fn)}})
 }
 
@@ -109,6 +153,6 @@ func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 // channels.
 func (l *layer) rowsCall(fn string, depth, vectors, rows int) target.Call {
 	return target.Call{Func: fn, Args: []target.Arg{
-		&target.Struct{Type: "nncc_helium_mac", Fields: l.mac(len(l.rows), len(l.rows), depth, vectors)},
+		&target.Struct{Type: "nncc_helium_mac", Fields: l.mac(len(l.rows), len(l.rows), depth, depth, vectors)},
 		i8In(0), packed(l.records(vectors)), i8Out(0), target.I32(rows)}}
 }

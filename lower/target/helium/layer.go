@@ -112,11 +112,14 @@ func (l *layer) part(first, n int) *layer {
 	return x
 }
 
-// mac is nncc_helium_mac.
-func (l *layer) mac(pitch, channels, depth, vectors int) []target.Field {
+// mac is nncc_helium_mac for rows of depth bytes, step bytes apart, of which
+// the input has no more behind the last one.
+func (l *layer) mac(pitch, channels, depth, step, vectors int) []target.Field {
+	single := (vectors*vector - depth + step - 1) / step
 	return []target.Field{
 		target.FI("pitch", pitch), target.FI("zero", int(l.p.OutOff)), target.FI("act_min", int(l.p.ActMin)), target.FI("act_max", int(l.p.ActMax)),
-		target.FI("channels", channels), target.FI("vectors", vectors), target.FI("tail", depth-(roundUp(depth, vector)-vector)),
+		target.FI("channels", channels), target.FI("step", step), target.FI("vectors", vectors),
+		target.FI("tail", depth-(roundUp(depth, vector)-vector)), target.FI("single", single),
 	}
 }
 

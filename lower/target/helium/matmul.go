@@ -47,11 +47,11 @@ func lowerFC(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	}
 	l := layerOf(n, s.Weights(n), s.Cols, s.Params)
 	vectors := roundUp(s.Depth, vector) / vector
-	fn, want := "nncc_helium_rows_s8", vectors
-	if s.Rows > 1 && s.Depth%vector == 0 {
+	fn := "nncc_helium_rows_s8"
+	if s.Rows > 1 {
 		if f, v := l.dot(vectors); v == vectors {
-			fn, want = f, v
+			fn = f
 		}
 	}
-	return own(&target.Lowered{Unused: []int{1, 2}}, l.rowsCall(fn, s.Depth, want, s.Rows))
+	return own(&target.Lowered{Unused: []int{1, 2}}, l.rowsCall(fn, s.Depth, vectors, s.Rows))
 }

@@ -26,19 +26,23 @@ typedef struct {
     int32_t act_min;
     int32_t act_max;
     int32_t channels; /* output channels */
-    int32_t vectors;  /* 16-byte vectors in an input row */
-    int32_t tail;     /* bytes of the last of them, 1 to 16 */
+    int32_t step;     /* bytes from an input row to the next; rows may overlap */
+    int32_t vectors;  /* 16-byte vectors in an input row, the last one with `tail` bytes that count, 1 to 16 */
+    int32_t tail;
+    int32_t single;   /* last rows behind whose end a whole last vector would not be readable */
 } nncc_helium_mac;
 
 /*
  * Dot products of every row with every output channel: a pointwise convolution, the rows being the pixels of a channels-last
- * map, or a fully connected layer with several rows. x: rows of 16 * vectors bytes, one after the other. rows is at least 2.
+ * map, or a fully connected layer with several rows. x: rows of 16 * (vectors - 1) + tail bytes, step bytes apart; what follows in the
+ * last vector, the next rows, meets weights of zero.
  * A record is used for two rows at a time: 4 channels x 2 rows accumulate in 8 registers, so 16 * 8 MACs take 6 loads and 8
  * VMLADAVA. The numbers in the names are the vectors of a row, all unrolled; the kernels without a number take the vectors
  * by the 3, 4 or 5 of their name. "relu" kernels are for act_min >= zero, where the rounding of negative values does not show.
  *
- * Per 8 outputs and v vectors: 6v loads, 8v MACs, 2 stores, 4 moves from accumulators, 14 (relu: 10) vector operations of the
- * requantisation, 5 others; 64 input channels: 0.154 instructions a MAC (relu), of which 0.05 loads, 0.004 stores, 0.0625 MACs.
+ * Per 8 outputs and v vectors: 6v + 2 loads, 8v MACs, 2 stores, 4 moves from accumulators, 16 (relu: 12) vector operations of the
+ * requantisation, 6 others; 64 input channels: 0.160 instructions a MAC (relu), of which 0.05 loads, 0.004 stores, 0.0625 MACs.
+ * An odd last row and the `single` last ones go through nncc_helium_rows_s8.
  */
 typedef void nncc_helium_dot_fn(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows);
 
@@ -55,18 +59,24 @@ nncc_helium_dot_fn nncc_helium_dot_by3_s8, nncc_helium_dot_by4_s8, nncc_helium_d
 
 /*
  * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output pixel.
- * x: rows of depth = 16 * (vectors - 1) + tail bytes, the last vector is loaded under a predicate. rows is at least 1.
+ * The last vector of a row is loaded under a predicate. rows is at least 1, `single` is not looked at.
  *
  * Per 4 outputs and v vectors: 5v loads, 4v MACs, v others: 0.156 instructions a MAC, of which 0.078 loads, 0.0625 MACs.
  */
 nncc_helium_dot_fn nncc_helium_rows_s8;
 
 /*
- * Convolution, channels last, any stride, dilation, padding and groups. The patches of `block` output pixels at a time are
- * written one after the other into scratch (the input's zero point where they stick out; whole vectors, what lies behind the
- * patch meets weights of zero) and go through `dot`. No patch of the whole image is ever held: with 32 output channels, writing
- * a patch is 3 to 8 % of the instructions. scratch: block * 16 * mac.vectors + 16 bytes, 16-byte aligned. mac.channels are
- * those of one group; block is even, or 1 with nncc_helium_rows_s8. packed: the records of one group after the other's.
+ * Convolution, channels last, any stride, dilation, padding and groups. What `block` output pixels at a time need is copied into
+ * scratch, the input's zero point where they stick out, and goes through `dot`; no patch of the whole image is ever held. Where
+ * neighbours overlap (`shared`), columns of kernel_h taps are copied, a pixel's patch is kernel_w of them, and the weights are in
+ * the order [KW][KH][I]: every input is copied kernel_h / stride_h times only. Otherwise patches [KH][KW][I] are copied one by
+ * one. What lies behind a patch in its last vector meets weights of zero.
+ *
+ * scratch, 16-byte aligned: shared, ((block - 1) * stride_w + kernel_w) * kernel_h * I bytes and what the last vector has more; else
+ * block * mac.step. mac.channels are those of one group, mac.single is 0. packed: the records of one group after the other's.
+ *
+ * A piece of up to 16 bytes takes 6 instructions, longer ones 9 and 3 for every 16 bytes: 3x3 with 16 -> 16 channels and stride 1,
+ * 3 pieces a pixel, spends about 7 % of its instructions on copies, with 64 channels 2 %.
  */
 typedef struct {
     nncc_helium_mac mac;
@@ -87,6 +97,7 @@ typedef struct {
     int32_t pad_left;
     int32_t in_zero;  /* the input's zero point */
     int32_t block;
+    int32_t shared;
 } nncc_helium_conv;
 
 void nncc_helium_conv_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,

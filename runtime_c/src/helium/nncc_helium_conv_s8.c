@@ -1,14 +1,6 @@
-/* nncc_helium_conv_s8: convolution by patches of a few pixels. */
+/* nncc_helium_conv_s8: convolution by the patches, or the shared columns, of a few pixels. */
 #include "nncc_helium_copy.h"
 #include "nncc_helium_record.h"
-
-/* Where a patch begins: an image of the batch, the first channel of a group, and its upper left corner. */
-typedef struct {
-    const int8_t *image;
-    int32_t channels;
-    int32_t top;
-    int32_t left;
-} nncc_patch;
 
 /* The taps of one dimension that meet the image: [first, last). */
 typedef struct {
@@ -25,83 +17,149 @@ static inline nncc_taps nncc_patch_taps(int32_t start, int32_t taps, int32_t dil
     return t;
 }
 
-/*
- * Rows of taps that are neighbours in memory are copied as one run, otherwise one column of taps after the other. What sticks
- * out is filled beforehand.
- */
-static void nncc_patch_write(const nncc_helium_conv *p, const nncc_patch *a, int8_t *to)
-{
-    nncc_taps y = nncc_patch_taps(a->top, p->kernel_h, p->dilation_h, p->in_h);
-    nncc_taps x = nncc_patch_taps(a->left, p->kernel_w, p->dilation_w, p->in_w);
-    int32_t c = a->channels;
-    int32_t pitch = p->in_w * p->in_c;
-    const int8_t *from;
-    nncc_rows r;
+/* A row of output pixels of one group. */
+typedef struct {
+    const int8_t *row; /* of the input at the first tap inside, first channel of the group */
+    nncc_taps y;
+    int32_t channels;  /* of the group */
+    int32_t spread;    /* from the first column of a patch to the last */
+} nncc_band;
 
-    r.from_step = p->dilation_h * pitch;
-    r.to_step = p->kernel_w * c;
-    r.rows = y.last - y.first;
-    if (r.rows < p->kernel_h || x.last - x.first < p->kernel_w) {
-        nncc_helium_fill(to, p->in_zero, p->kernel_h * r.to_step);
-        if (r.rows <= 0 || x.last <= x.first) {
-            return;
+/*
+ * Copies `count` pieces of n bytes from every row of the band; what the next row of taps writes lies `height` bytes further. Rows and
+ * pieces are two loops, of which the longer one is inside.
+ */
+static void nncc_band_copy(const nncc_helium_conv *p, const nncc_band *b, int32_t column, int8_t *to, int32_t height, const nncc_pieces *a)
+{
+    const int8_t *from = b->row + column * p->in_c;
+    nncc_pieces rows;
+    nncc_pieces inner = *a;
+    int32_t k;
+
+    rows.from_step = p->dilation_h * p->in_w * p->in_c;
+    rows.to_step = height;
+    rows.count = b->y.last - b->y.first;
+    to += b->y.first * height;
+    if (a->count < rows.count) {
+        inner = rows;
+        inner.n = a->n;
+        rows = *a;
+    }
+    for (k = rows.count; k > 0; k--) {
+        nncc_helium_gather(to, from, &inner);
+        from += rows.from_step;
+        to += rows.to_step;
+    }
+}
+
+/* Columns of kernel_h taps, one after the other, that neighbouring pixels share. */
+static void nncc_write_columns(const nncc_helium_conv *p, const nncc_band *b, int32_t left, int32_t columns, int8_t *to)
+{
+    int32_t first = left < 0 ? -left : 0;
+    int32_t last = left + columns > p->in_w ? p->in_w - left : columns;
+    nncc_pieces a;
+
+    if (first < last) {
+        a.n = b->channels;
+        a.from_step = p->in_c;
+        a.to_step = p->kernel_h * b->channels;
+        a.count = last - first;
+        nncc_band_copy(p, b, left + first, to + first * a.to_step, b->channels, &a);
+    }
+}
+
+/* A patch [kernel_h][kernel_w][channels] for each of n pixels. */
+static void nncc_write_patches(const nncc_helium_conv *p, const nncc_band *b, int32_t left, int32_t n, int8_t *to)
+{
+    int32_t c = b->channels;
+    int32_t height = p->kernel_w * c;
+    nncc_pieces a;
+    int32_t i;
+
+    a.from_step = p->stride_w * p->in_c;
+    a.to_step = p->mac.step;
+    for (i = 0; i < n; i += a.count) {
+        int32_t at = left + i * p->stride_w;
+        nncc_taps x = nncc_patch_taps(at, p->kernel_w, p->dilation_w, p->in_w);
+
+        a.count = 1;
+        if (x.last - x.first == p->kernel_w) { /* and so have the next ones */
+            int32_t inside = (p->in_w - 1 - b->spread - at) / p->stride_w + 1;
+
+            a.count = inside < n - i ? inside : n - i;
         }
+        if (p->groups == 1 && p->dilation_w == 1) { /* the taps of a row are neighbours in memory */
+            a.n = (x.last - x.first) * c;
+            if (a.n > 0) {
+                nncc_band_copy(p, b, at + x.first, to + x.first * c, height, &a);
+            }
+        } else {
+            a.n = c;
+            for (; x.first < x.last; x.first++) {
+                nncc_band_copy(p, b, at + x.first * p->dilation_w, to + x.first * c, height, &a);
+            }
+        }
+        to += a.count * a.to_step;
     }
-    from = a->image + (a->top + y.first * p->dilation_h) * pitch + (a->left + x.first * p->dilation_w) * p->in_c;
-    to += y.first * r.to_step + x.first * c;
-    if (c == p->in_c && p->dilation_w == 1) {
-        r.n = (x.last - x.first) * c;
-        nncc_helium_gather(to, from, &r);
-        return;
+}
+
+/* n pixels whose first one has its left side at input column `left`. What sticks out is filled beforehand. */
+static void nncc_write(const nncc_helium_conv *p, const nncc_band *b, int32_t left, int32_t n, int8_t *to)
+{
+    int32_t columns = (n - 1) * p->stride_w + p->kernel_w;
+
+    if (left < 0 || left + (n - 1) * p->stride_w + b->spread >= p->in_w || b->y.last - b->y.first < p->kernel_h) {
+        nncc_helium_fill(to, p->in_zero, p->shared != 0 ? columns * p->kernel_h * b->channels : n * p->mac.step);
     }
-    r.n = c;
-    for (; x.first < x.last; x.first++) {
-        nncc_helium_gather(to, from, &r);
-        from += p->dilation_w * p->in_c;
-        to += c;
+    if (p->shared != 0) {
+        nncc_write_columns(p, b, left, columns, to);
+    } else {
+        nncc_write_patches(p, b, left, n, to);
+    }
+}
+
+/* One image for one group; y is the group's first output channel. */
+static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, const int8_t *image, const int8_t *packed, int8_t *scratch, int8_t *y,
+                            nncc_helium_dot_fn *dot)
+{
+    int32_t held = 0;
+    int32_t oy;
+
+    for (oy = 0; oy < p->out_h; oy++) {
+        int32_t top = oy * p->stride_h - p->pad_top;
+        int32_t ox = 0;
+
+        b->y = nncc_patch_taps(top, p->kernel_h, p->dilation_h, p->in_h);
+        b->row = image + (top + b->y.first * p->dilation_h) * p->in_w * p->in_c;
+        while (ox < p->out_w) {
+            int32_t n = p->block - held < p->out_w - ox ? p->block - held : p->out_w - ox;
+
+            nncc_write(p, b, ox * p->stride_w - p->pad_left, n, scratch + held * p->mac.step);
+            held += n;
+            ox += n;
+            if (held == p->block || p->shared != 0 || (oy == p->out_h - 1 && ox == p->out_w)) {
+                dot(&p->mac, scratch, packed, y, held);
+                y += held * p->mac.pitch;
+                held = 0;
+            }
+        }
     }
 }
 
 void nncc_helium_conv_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
                          nncc_helium_dot_fn *dot)
 {
-    int32_t row = NNCC_HELIUM_BYTES * p->mac.vectors;
-    int32_t records = (p->mac.channels + 3) / 4 * nncc_record_bytes(p->mac.vectors);
-    int32_t pixels = p->batch * p->out_h * p->out_w;
+    nncc_band b;
     int32_t g;
+    int32_t n;
 
+    b.channels = p->in_c / p->groups;
+    b.spread = (p->kernel_w - 1) * p->dilation_w;
     for (g = 0; g < p->groups; g++) {
-        nncc_patch a;
-        int32_t ox = 0;
-        int32_t oy = 0;
-        int32_t held = 0;
-        int32_t i;
-
-        a.channels = p->in_c / p->groups;
-        a.image = x + g * a.channels;
-        for (i = 0; i < pixels; i++) {
-            if (held == 0 && i == pixels - 1 && p->block > 1) {
-                /* The kernel wants two rows: the pixel before, still in the last place, is computed again. */
-                nncc_helium_copy(scratch, scratch + (p->block - 1) * row, row);
-                held = 1;
-            }
-            a.top = oy * p->stride_h - p->pad_top;
-            a.left = ox * p->stride_w - p->pad_left;
-            nncc_patch_write(p, &a, scratch + held * row);
-            held++;
-            if (++ox == p->out_w) {
-                ox = 0;
-                if (++oy == p->out_h) {
-                    oy = 0;
-                    a.image += p->in_h * p->in_w * p->in_c;
-                }
-            }
-            if (held == p->block || i == pixels - 1) {
-                dot(&p->mac, scratch, packed, y + (i + 1 - held) * p->mac.pitch, held);
-                held = 0;
-            }
+        for (n = 0; n < p->batch; n++) {
+            nncc_conv_image(p, &b, x + n * p->in_h * p->in_w * p->in_c + g * b.channels, packed, scratch,
+                            y + n * p->out_h * p->out_w * p->mac.pitch + g * p->mac.channels, dot);
         }
-        packed += records;
-        y += p->mac.channels;
+        packed += (p->mac.channels + 3) / 4 * nncc_record_bytes(p->mac.vectors);
     }
 }

@@ -44,20 +44,20 @@ static inline void nncc_helium_fill(int8_t *to, int32_t v, int32_t n)
 #endif
 }
 
-/* What nncc_helium_gather copies: rows of n bytes; n and rows are at least 1. */
+/* What nncc_helium_gather copies: `count` pieces of n bytes; both are at least 1. */
 typedef struct {
     int32_t n;
-    int32_t from_step; /* bytes from a row to the next */
+    int32_t from_step; /* bytes from a piece to the next */
     int32_t to_step;
-    int32_t rows;
-} nncc_rows;
+    int32_t count;
+} nncc_pieces;
 
-static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc_rows *r)
+static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc_pieces *a)
 {
 #if NNCC_HELIUM_MVE
-    if (r->n <= NNCC_HELIUM_BYTES) {
+    if (a->n <= NNCC_HELIUM_BYTES) {
         __asm volatile("vctp.8 %[n]\n\t"
-                       "dls lr, %[rows]\n"
+                       "dls lr, %[count]\n"
                        "1:\n\t"
                        "vpstt\n\t"
                        "vldrbt.8 q0, [%[from]]\n\t"
@@ -66,15 +66,15 @@ static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc
                        "add %[to], %[to], %[to_step]\n\t"
                        "le lr, 1b\n\t"
                        : [to] "+r"(to), [from] "+r"(from)
-                       : [n] "r"(r->n), [rows] "r"(r->rows), [from_step] "r"(r->from_step), [to_step] "r"(r->to_step)
+                       : [n] "r"(a->n), [count] "r"(a->count), [from_step] "r"(a->from_step), [to_step] "r"(a->to_step)
                        : "q0", "lr", "cc", "memory");
     } else {
         NNCC_REG(int8_t *, y, "r0", to);
         NNCC_REG(const int8_t *, x, "r1", from);
-        NNCC_REG(int32_t, rows, "r4", r->rows);
-        NNCC_REG(int32_t, n, "r5", r->n);
-        NNCC_REG(int32_t, from_step, "r6", r->from_step);
-        NNCC_REG(int32_t, to_step, "r8", r->to_step);
+        NNCC_REG(int32_t, count, "r4", a->count);
+        NNCC_REG(int32_t, n, "r5", a->n);
+        NNCC_REG(int32_t, from_step, "r6", a->from_step);
+        NNCC_REG(int32_t, to_step, "r8", a->to_step);
 
         __asm volatile("1:\n\t"
                        "mov r2, %[from]\n\t"
@@ -86,17 +86,17 @@ static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc
                        "letp lr, 2b\n\t"
                        "add %[from], %[from], %[from_step]\n\t"
                        "add %[to], %[to], %[to_step]\n\t"
-                       "subs %[rows], %[rows], #1\n\t"
+                       "subs %[count], %[count], #1\n\t"
                        "bne 1b\n\t"
-                       : [to] "+r"(y), [from] "+r"(x), [rows] "+r"(rows)
+                       : [to] "+r"(y), [from] "+r"(x), [count] "+r"(count)
                        : [n] "r"(n), [from_step] "r"(from_step), [to_step] "r"(to_step)
                        : "r2", "r3", "q0", "lr", "cc", "memory");
     }
 #else
     int32_t i;
 
-    for (i = 0; i < r->rows; i++) {
-        memcpy(to + i * r->to_step, from + i * r->from_step, (size_t)r->n);
+    for (i = 0; i < a->count; i++) {
+        memcpy(to + i * a->to_step, from + i * a->from_step, (size_t)a->n);
     }
 #endif
 }

@@ -5,5 +5,5 @@
 
 void nncc_helium_dot6_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows)
 {
-    nncc_dot(p, x, packed, y, rows);
+    nncc_dot_rows(p, x, packed, y, rows);
 }

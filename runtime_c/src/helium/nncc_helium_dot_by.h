@@ -16,11 +16,11 @@ typedef struct {
     int32_t act_min; /* 8 */
     int32_t act_max; /* 12 */
     int32_t more;    /* 16: turns of the loop after the first NNCC_DOT_BY vectors */
-    int32_t row;     /* 20: bytes of a row */
-    int32_t weights; /* 24: bytes of the weights of a record */
+    int32_t weights; /* 20: bytes of the weights of a record */
+    int32_t next;    /* 24: bytes from behind a row to the next but one */
     int8_t *y;       /* 28 */
     int32_t pairs;   /* 32 */
-} nncc_dot_frame;
+} nncc_dot_loop;
 
 #define NNCC_DOT_STEP(op)                                                                                                          \
     "vldrb.8 q0,[%[x0]],#16\nvldrb.8 q1,[%[x1]],#16\n"                                                                     \
@@ -37,54 +37,52 @@ typedef struct {
 #define NNCC_DOT_REST NNCC_DOT_MORE NNCC_DOT_MORE NNCC_DOT_MORE NNCC_DOT_MORE
 #endif
 
-static void nncc_dot_pairs(const nncc_helium_mac *p, const int8_t *x, const int8_t *record, int8_t *y, int32_t pairs)
+static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
 {
-    nncc_dot_frame f;
+    nncc_dot_loop loop;
     NNCC_REG(const int8_t *, x0, "r1", x);
     NNCC_REG(const int8_t *, w, "r3", record);
-    NNCC_REG(const int8_t *, x1, "r5", x + NNCC_HELIUM_BYTES * p->vectors);
+    NNCC_REG(const int8_t *, x1, "r5", x + f->step);
     NNCC_REG(int32_t, turns, "r9", 0);
-    NNCC_REG(nncc_dot_frame *, frame, "r11", &f);
+    NNCC_REG(nncc_dot_loop *, frame, "r11", &loop);
 
-    f.pitch = p->pitch;
-    f.zero = p->zero;
-    f.act_min = p->act_min;
-    f.act_max = p->act_max;
-    f.more = p->vectors / NNCC_DOT_BY - 1;
-    f.row = NNCC_HELIUM_BYTES * p->vectors;
-    f.weights = 4 * NNCC_HELIUM_BYTES * p->vectors;
-    f.y = y;
-    f.pairs = pairs;
+    loop.pitch = f->pitch;
+    loop.zero = f->zero;
+    loop.act_min = f->act_min;
+    loop.act_max = f->act_max;
+    loop.more = f->vectors / NNCC_DOT_BY - 1;
+    loop.weights = 4 * NNCC_HELIUM_BYTES * f->vectors;
+    loop.next = f->step2 - NNCC_HELIUM_BYTES * f->vectors;
+    loop.y = y;
+    loop.pairs = f->pairs;
     __asm volatile("vldrw.32 q5,[%[w]],#16\n"
                    "vldrw.32 q6,[%[w]],#16\n"
                    "vldrw.32 q7,[%[w]],#16\n"
-                   "ldrd r0, r2, [%[f], #8]\n"
-                   "vdup.32 q3, r0\n"
-                   "vdup.32 q4, r2\n"
+                   NNCC_DOT_CLAMP
                    "1:\n"
-                   "ldr %[k], [%[f], #16]\n"
+                   "ldr %[k],[%[f],#16]\n"
                    NNCC_DOT_STEP("vmladav.s8") NNCC_DOT_REST
                    "2:\n"
                    NNCC_DOT_MORE NNCC_DOT_REST
-                   "subs %[k], %[k], #1\n"
+                   "subs %[k],%[k],#1\n"
                    "bne 2b\n"
                    NNCC_DOT_COLLECT
-                   "ldrd r0, r2, [%[f]]\n"
-                   "ldrd r8, r10, [%[f], #20]\n"
-                   "ldrd r4, r6, [%[f], #28]\n"
-                   "sub %[w], %[w], r10\n"
-                   "mov %[x0], %[x1]\n"
-                   "add %[x1], %[x1], r8\n"
-                   "vadd.i32 q0, q0, q5\n"
-                   "vadd.i32 q1, q1, q5\n"
+                   "ldrd r0,r2,[%[f]]\n"
+                   "ldrd r8,r10,[%[f],#20]\n"
+                   "ldrd r4,r6,[%[f],#28]\n"
+                   "sub %[w],%[w],r8\n"
+                   "add %[x0],%[x0],r10\n"
+                   "add %[x1],%[x1],r10\n"
+                   "vadd.i32 q0,q0,q5\n"
+                   "vadd.i32 q1,q1,q5\n"
                    NNCC_DOT_REQUANTISE(q0, NNCC_ROUND_ALL, q2)
                    NNCC_DOT_REQUANTISE(q1, NNCC_ROUND_ALL, q2)
-                   "vstrb.32 q0, [r4]\n"
-                   "add r4, r4, r0\n"
-                   "vstrb.32 q1, [r4]\n"
-                   "add r4, r4, r0\n"
-                   "subs r6, r6, #1\n"
-                   "strd r4, r6, [%[f], #28]\n"
+                   "vstrb.32 q0,[r4]\n"
+                   "add r4,r4,r0\n"
+                   "vstrb.32 q1,[r4]\n"
+                   "add r4,r4,r0\n"
+                   "subs r6,r6,#1\n"
+                   "strd r4,r6,[%[f],#28]\n"
                    "bne 1b\n"
                    : [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(w), [k] "+r"(turns)
                    : [f] "r"(frame)

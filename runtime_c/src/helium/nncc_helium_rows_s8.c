@@ -36,7 +36,7 @@ static void nncc_row4(const nncc_helium_mac *p, const int8_t *x, const int8_t *r
                    NNCC_ROW_MACS
                    "le lr, 1b\n"
                    "2:\n\t"
-                   "ldr r8, [%[p], #24]\n\t"
+                   "ldr r8, [%[p], #28]\n\t"
                    "vctp.8 r8\n\t"
                    "vpst\n\t"
                    "vldrbt.8 q0, [%[x]]\n\t"
@@ -90,7 +90,7 @@ void nncc_helium_rows_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t
         if (c < p->channels && c > 0) {
             nncc_row4(p, x, record, y + p->channels - 4);
         }
-        x += NNCC_HELIUM_BYTES * (p->vectors - 1) + p->tail;
+        x += p->step;
         y += p->pitch;
     }
 }
