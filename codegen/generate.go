@@ -99,7 +99,7 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	for _, x := range p.States {
 		t := x.In.Value.Type
 		info.States = append(info.States, StateInfo{x.In.Name, x.Out.Name, t, t.Bytes()})
-		v.States = append(v.States, newStateView(x))
+		v.States = append(v.States, e.state(x))
 	}
 	for i, s := range p.Steps {
 		v.Steps = append(v.Steps, e.step(i, s))

@@ -116,13 +116,21 @@ type stateView struct {
 	Comment        string
 	In, Out, Bytes int
 	Fill           string // every byte of zero
+	Init           string // constant that it begins with; "": zero
 }
 
-func newStateView(x schedule.State) stateView {
+func (e *emitter) state(x schedule.State) stateView {
 	t := x.In.Value.Type
 	v := stateView{Comment: comment(fmt.Sprintf("%s becomes %s", x.Out.Name, x.In.Name)), In: x.In.Offset, Out: x.Out.Offset, Bytes: t.Bytes(), Fill: "0"}
 	if q := t.Quant; q != nil && t.DType.Size() == 1 {
 		v.Fill = IntLit(int64(q.Zero[0]))
+	}
+	if n := len(x.Init); n > 0 {
+		if bytes.Count(x.Init, x.Init[:1]) == n {
+			v.Fill = IntLit(int64(x.Init[0]))
+		} else {
+			v.Init = e.blobs.add(&target.Blob{Hint: "state", CType: "uint8_t", Data: x.Init}).Name
+		}
 	}
 	return v
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/lower/layout"
 	"github.com/nncc/nncc/lower/prune"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/stream"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/lower/target/mla"
 	"github.com/nncc/nncc/schedule"
@@ -44,8 +45,9 @@ type Options struct {
 	// it to add channels to inputs.
 	Align    string
 	PadInput bool
-	MaxRAM   int   // bytes of arena to stay below if that can be; 0: whatever is fastest
-	Ties     []Tie // recurrent state
+	MaxRAM   int             // bytes of arena to stay below if that can be; 0: whatever is fastest
+	Ties     []Tie           // recurrent state
+	Stream   *stream.Options // feed a few frames at a time; nil: whole windows
 	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
 	Dump func(name string, g *ir.Graph) error
 }
@@ -62,14 +64,17 @@ type Result struct {
 	Precision   string // int8 or float32
 	Warnings    []string
 	Rewrites    []pass.Rewrite
-	Calibration *quant.Report  // nil unless this run quantised the model
-	Pruned      []prune.Cut    // values that lost channels
-	Fusions     []fuse.Fusion  // nodes that became one
-	Aligned     *align.Result  // the alignment of channel counts; nil on accelerators
-	Patched     *Patched       // first layers in stripes; nil: none
-	States      []schedule.Tie // recurrent state
-	Segments    []*ir.Node     // what runs on the accelerator, in order
-	Refused     []Refusal      // what it does not take
+	Calibration *quant.Report   // nil unless this run quantised the model
+	Pruned      []prune.Cut     // values that lost channels
+	Fusions     []fuse.Fusion   // nodes that became one
+	Aligned     *align.Result   // the alignment of channel counts; nil on accelerators
+	Patched     *Patched        // first layers in stripes; nil: none
+	States      []schedule.Tie  // recurrent state
+	Ties        []Tie           // by name
+	Streamed    *stream.Result  // nil: whole windows
+	Slides      *stream.Options // with the frames of a step
+	Segments    []*ir.Node      // what runs on the accelerator, in order
+	Refused     []Refusal       // what it does not take
 	restore     map[*ir.Node]bool
 }
 
@@ -160,6 +165,15 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if o.MaxRAM > 0 && o.MLA == nil {
 		spare = g.Clone()
 	}
+	r.Ties = slices.Clone(o.Ties)
+	if o.Stream != nil {
+		if g, err = r.stream(g, *o.Stream, d); err != nil {
+			return nil, err
+		}
+		if spare != nil {
+			spare = g.Clone()
+		}
+	}
 	if err := r.finish(g, table, o, d); err != nil {
 		return nil, err
 	}
@@ -187,7 +201,7 @@ func (r *Result) finish(g *ir.Graph, table target.Table, o Options, d *dumper) e
 		return err
 	}
 	var err error
-	r.States, err = r.states(o.Ties)
+	r.States, err = r.states(r.Ties)
 	return err
 }
 
@@ -387,7 +401,7 @@ func (r *Result) kernels(g *ir.Graph, table target.Table, o Options, d *dumper) 
 		}
 		return k.Layout(n)
 	}
-	if err := layout.Assign(g, rules, layout.Options{NativeIO: o.NativeIO}); err != nil {
+	if err := layout.Assign(g, rules, layout.Options{NativeIO: o.NativeIO, Inner: r.inner(g)}); err != nil {
 		return err
 	}
 	if err := d.stage("layout", g); err != nil {

@@ -5,13 +5,18 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/stream"
 	"github.com/nncc/nncc/schedule"
 )
 
 // Tie names recurrent state: the output that a run hands to the next one as an
 // input.
-type Tie struct{ Out, In string }
+type Tie struct {
+	Out, In string
+	Init    *tensor.Dense // what In holds before the first run; nil: zero
+}
 
 // indices are the places of ties among the outputs and inputs of g.
 func indices(g *ir.Graph, ties []Tie) ([]quant.Tie, error) {
@@ -79,8 +84,44 @@ func (r *Result) states(ties []Tie) ([]schedule.Tie, error) {
 		return nil, err
 	}
 	var out []schedule.Tie
-	for _, t := range at {
-		out = append(out, schedule.Tie{In: r.Graph.In[t.In], Out: r.Graph.Out[t.Out]})
+	for i, t := range at {
+		out = append(out, schedule.Tie{In: r.Graph.In[t.In], Out: r.Graph.Out[t.Out], Init: ties[i].Init})
 	}
 	return out, nil
+}
+
+// inner are the inputs and outputs that hold state.
+func (r *Result) inner(g *ir.Graph) map[*ir.Value]bool {
+	m := map[*ir.Value]bool{}
+	for _, t := range r.Ties {
+		for _, v := range g.In {
+			if v.Name == t.In {
+				m[v] = true
+			}
+		}
+		for i, v := range g.Out {
+			if g.OutNames[i] == t.Out {
+				m[v] = true
+			}
+		}
+	}
+	return m
+}
+
+// stream gives the form of g that is fed a few frames at a time.
+func (r *Result) stream(g *ir.Graph, o stream.Options, d *dumper) (*ir.Graph, error) {
+	s, err := stream.Apply(g, o)
+	if err != nil {
+		return nil, err
+	}
+	r.Streamed = s
+	o.Hop = s.Hop
+	r.Slides = &o
+	for _, x := range s.States {
+		r.Ties = append(r.Ties, Tie{Out: x.Out, In: x.In, Init: x.Init})
+	}
+	if err := ownOutputs(s.Graph); err != nil {
+		return nil, err
+	}
+	return s.Graph, d.stage("stream", s.Graph)
 }

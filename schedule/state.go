@@ -1,14 +1,23 @@
 package schedule
 
-import "github.com/nncc/nncc/ir"
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
 
 // Tie is recurrent state: what one run leaves in the graph output Out is what
 // the next one finds in the graph input In. Both have one type. The place of
 // In belongs to it for ever; after the last step Out is copied there.
-type Tie struct{ In, Out *ir.Value }
+type Tie struct {
+	In, Out *ir.Value
+	Init    *tensor.Dense // what In holds before the first run; nil: zero
+}
 
 // State is a Tie with its places.
-type State struct{ In, Out IO }
+type State struct {
+	In, Out IO
+	Init    []byte // in memory order; nil: zero
+}
 
 // states fills Program.States.
 func (p *Program) states(ties []Tie) error {
@@ -29,7 +38,11 @@ func (p *Program) states(ties []Tie) error {
 		if t.In.Type.Bytes() != t.Out.Type.Bytes() || t.In.Type.DType != t.Out.Type.DType || !t.In.Type.SameMemory(t.Out.Type.Order) {
 			return bug("state %s is %s, %s is %s", t.In, t.In.Type, t.Out, t.Out.Type)
 		}
-		p.States = append(p.States, State{in, out})
+		s := State{In: in, Out: out}
+		if t.Init != nil {
+			s.Init = memory(t.Init, t.In.Type)
+		}
+		p.States = append(p.States, s)
 	}
 	return nil
 }

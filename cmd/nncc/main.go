@@ -121,7 +121,6 @@ func doubleDash(args []string, fs *pflag.FlagSet) []string {
 // laterFlags are flags of the contract that this version does not have yet.
 var laterFlags = map[string]bool{
 	"weights": true, "layers-config": true, "sensitivity": true,
-	"stream": true,
 }
 
 func later(err error, verb string) error {

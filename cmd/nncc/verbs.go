@@ -96,6 +96,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.MaxFlash, "max-flash", "", "gate: `BYTES` of code, constants and weights")
 	fs.StringVar(&f.DeadChannels, "dead-channels", f.DeadChannels, "on or off: removal of channels that are constant for every input or that nobody reads")
 	fs.StringArrayVar(&f.States, "state", nil, "OUTPUT=INPUT: recurrent state, kept in the arena; auto: by name (repeatable)")
+	fs.StringVar(&f.Stream, "stream", "", "[INPUT=]AXIS[:FRAMES]: the input is a window along AXIS, fed FRAMES new frames a step (default: as few as the strides allow)")
 	fs.StringVar(&f.Fuse, "fuse", f.Fuse, "on or off: neighbours computed together, by one table or in a kernel's store loop")
 	fs.StringVar(&f.Legalize, "legalize", f.Legalize, "on or off: rewrites of the float graph")
 	fs.StringVar(&f.Kernels, "kernels", f.Kernels, "auto, cmsis-nn, nncc or reference: which kernels may be chosen")

@@ -19,6 +19,9 @@ type Options struct {
 	// NativeIO lets rank-4 inputs and outputs lie channels last where that
 	// saves a copy.
 	NativeIO bool
+	// Inner are inputs and outputs that only runs see: those of rank 4 lie
+	// channels last.
+	Inner map[*ir.Value]bool
 }
 
 // Assign sets the Order of every value of g and inserts Relayout nodes.

@@ -17,6 +17,7 @@ type plan struct {
 	users  [][]int // per value: nodes that read it
 	isOut  []bool  // per value: graph output
 	native bool
+	inner  map[*ir.Value]bool
 
 	picks []pick  // per node
 	input [][]int // per graph input: its order
@@ -54,7 +55,7 @@ type need struct {
 const copyCost = 64
 
 func newPlan(g *ir.Graph, demand map[*ir.Node]target.Layout, opt Options) *plan {
-	p := &plan{index: map[*ir.Value]int{}, native: opt.NativeIO}
+	p := &plan{index: map[*ir.Value]int{}, native: opt.NativeIO, inner: opt.Inner}
 	add := func(v *ir.Value, def int) {
 		p.index[v] = len(p.values)
 		p.values = append(p.values, v)
@@ -64,6 +65,9 @@ func newPlan(g *ir.Graph, demand map[*ir.Node]target.Layout, opt Options) *plan 
 		add(v, -1)
 	}
 	p.input = make([][]int, len(g.In))
+	for i, v := range g.In {
+		p.input[i] = p.border(v)
+	}
 	for k, n := range g.Nodes {
 		for _, v := range n.Out {
 			add(v, k)
@@ -101,10 +105,21 @@ func (p *plan) shape(v int) []int { return p.values[v].Type.Shape }
 func (p *plan) rank(v int) int    { return len(p.values[v].Type.Shape) }
 
 // freeIO reports whether a value at the border may lie channels last.
-func (p *plan) freeIO(v *ir.Value) bool { return p.native && v.Type.Rank() == 4 }
+func (p *plan) freeIO(v *ir.Value) bool { return p.native && v.Type.Rank() == 4 && !p.inner[v] }
+
+// border is the order of a value at the border that has no choice.
+func (p *plan) border(v *ir.Value) []int {
+	if p.inner[v] && v.Type.Rank() == 4 {
+		return ir.NHWC(4)
+	}
+	return nil
+}
 
 // outNeed is the order that a graph output must have, given the one it has.
 func (p *plan) outNeed(v *ir.Value) []int {
+	if o := p.border(v); o != nil {
+		return o
+	}
 	if p.freeIO(v) && v.Type.SameMemory(ir.NHWC(4)) {
 		return v.Type.Order
 	}
@@ -216,7 +231,7 @@ func (p *plan) eval() int {
 	}
 	for v, out := range p.isOut {
 		if out && !(p.freeIO(p.values[v]) && sameMemory(p.shape(v), p.order[v], ir.NHWC(4))) {
-			want(v, nil)
+			want(v, p.border(p.values[v]))
 		}
 	}
 	p.work += len(p.nodes)
@@ -255,7 +270,7 @@ func (p *plan) start() {
 	}
 	for v, out := range p.isOut {
 		if out && !p.freeIO(p.values[v]) {
-			wish(v, nil)
+			wish(v, p.border(p.values[v]))
 		}
 	}
 	for k := len(p.nodes) - 1; k >= 0; k-- {

@@ -25,9 +25,9 @@ type inputCase struct {
 // cases are the inferences that verify runs: --golden, --input, else
 // calibration samples first and seeded ones up to --cases.
 func (c *Config) cases(o *Compiled) ([]inputCase, error) {
-	ins := o.recurrence().inputs()
+	ins := o.ports().inputs()
 	if c.Golden != "" {
-		return goldenCases(c.Golden, o.recurrence())
+		return goldenCases(c.Golden, o.ports())
 	}
 	if len(c.Inputs) > 0 {
 		in, err := readInputs(c.Inputs, inputNames(ins))
@@ -39,9 +39,12 @@ func (c *Config) cases(o *Compiled) ([]inputCase, error) {
 	}
 	var out []inputCase
 	if len(c.Calib) > 0 {
-		q, err := c.samples(newRecurrence(o.Float, o.ties).inputs())
+		q, err := c.samples(newRecurrence(o.Float, o.tied()).inputs())
 		if err != nil {
 			return nil, err
+		}
+		if s := o.Lowered.Streamed; s != nil {
+			q = o.frames(q)
 		}
 		for i, s := range q {
 			if len(out) == c.Cases {
@@ -226,11 +229,7 @@ func (c *Config) RunModel() error {
 	if err != nil {
 		return err
 	}
-	ties, err := c.ties(res.Graph)
-	if err != nil {
-		return err
-	}
-	r := newRecurrence(res.Graph, ties)
+	r := newRecurrence(res.Graph, res.Ties)
 	in, err := readInputs(c.Inputs, inputNames(r.inputs()))
 	if err != nil {
 		return err

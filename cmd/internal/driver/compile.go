@@ -30,7 +30,6 @@ type Compiled struct {
 	Files   []codegen.File
 	Harness run.Model
 	Report  *Report
-	ties    []lower.Tie
 }
 
 // Compile does everything but write files.
@@ -86,8 +85,11 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if o.Ties, err = c.ties(g); err != nil {
 		return o, err
 	}
-	if len(o.Ties) > 0 && (o.NativeIO || len(spec.Accelerators) > 0) {
-		return o, usage("--state: not together with --io-layout native or a board with an accelerator (%s)", spec.Name)
+	if o.Stream, err = c.stream(g, o.Ties); err != nil {
+		return o, err
+	}
+	if (len(o.Ties) > 0 || o.Stream != nil) && (o.NativeIO || len(spec.Accelerators) > 0) {
+		return o, usage("--state and --stream: not together with --io-layout native or a board with an accelerator (%s)", spec.Name)
 	}
 	if len(spec.Accelerators) > 0 {
 		a := spec.Accelerators[0]
@@ -155,7 +157,6 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 		return nil, err
 	}
 	opt.Dump = d.stages()
-	out.ties = opt.Ties
 	c.note("lowering for %s", spec.Name)
 	if out.Lowered, err = lower.Run(g, opt); err != nil {
 		return nil, &InputError{err}

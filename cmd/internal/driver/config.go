@@ -44,6 +44,7 @@ type Config struct {
 	DeadChannels string   // on, off
 	Fuse         string   // on, off
 	States       []string // OUT=IN, or auto
+	Stream       string   // [INPUT=]AXIS[:HOP]
 	Kernels      string
 	Align        string // auto, always, never
 	PadInput     bool   // channels of inputs may be padded, too

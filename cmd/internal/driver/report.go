@@ -31,6 +31,7 @@ type Report struct {
 	Inputs      []ReportIO        `json:"inputs"`
 	Outputs     []ReportIO        `json:"outputs"`
 	States      []ReportState     `json:"states"`
+	Stream      *ReportStream     `json:"stream,omitempty"`
 	Segments    []ReportSegment   `json:"segments"`
 	Fallback    []ReportFallback  `json:"fallback"`
 	Layers      []ReportLayer     `json:"layers"`
@@ -74,6 +75,16 @@ type ReportState struct {
 	DType  string `json:"dtype"`
 	Shape  []int  `json:"shape"`
 	Bytes  int    `json:"bytes"`
+}
+
+// ReportStream is a window that the firmware is fed a few frames at a time.
+type ReportStream struct {
+	Input    string `json:"input"`
+	Axis     int    `json:"axis"`
+	Window   int    `json:"window"`
+	Frames   int    `json:"frames"` // a step
+	MACs     int64  `json:"macs"`   // of a whole window
+	StepMACs int64  `json:"step_macs"`
 }
 
 // ReportSegment is a run of layers on an accelerator or accelerated library.
@@ -210,6 +221,10 @@ func newReport(o *Compiled) *Report {
 	}
 	for _, x := range o.Info.States {
 		r.States = append(r.States, ReportState{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...), x.Bytes})
+	}
+	if x := o.Lowered.Streamed; x != nil {
+		at := o.Lowered.Slides
+		r.Stream = &ReportStream{Input: o.Lowered.Reference.In[at.Input].Name, Axis: at.Axis, Window: x.Window, Frames: x.Hop, MACs: x.MACs, StepMACs: x.StepMACs}
 	}
 	for i, s := range o.Program.Steps {
 		r.layer(s, o.Info.StepBlobs[i])

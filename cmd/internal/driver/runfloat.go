@@ -37,7 +37,7 @@ func (c *Config) runFloat(dir string) error {
 			names = append(names, vi.GetName())
 		}
 	}
-	if len(c.States) > 0 {
+	if len(c.States) > 0 || c.Stream != "" {
 		return c.runFloatSteps(dir)
 	}
 	in, err := readInputs(c.Inputs, names)

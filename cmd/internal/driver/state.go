@@ -3,6 +3,7 @@ package driver
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nncc/nncc/frontend/npz"
@@ -11,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/stream"
 )
 
 // ties reads --state: OUT=IN, or auto for the names that exporters use.
@@ -100,12 +102,16 @@ func namedTies(g *ir.Graph) []lower.Tie {
 type recurrence struct {
 	g       *ir.Graph
 	in, out []int // of every tie
+	init    []*tensor.Dense
 	state   []*tensor.Dense
+	slide   *stream.Options // the input that is fed a few frames at a time
+	window  *tensor.Dense   // all frames of it
 }
 
 func newRecurrence(g *ir.Graph, ties []lower.Tie) *recurrence {
 	r := &recurrence{g: g}
 	for _, t := range ties {
+		r.init = append(r.init, t.Init)
 		r.in = append(r.in, slices.IndexFunc(g.In, func(v *ir.Value) bool { return v.Name == t.In }))
 		r.out = append(r.out, slices.Index(g.OutNames, t.Out))
 	}
@@ -113,26 +119,52 @@ func newRecurrence(g *ir.Graph, ties []lower.Tie) *recurrence {
 	return r
 }
 
-// reset makes the state zero.
+// sliding is a recurrence whose graph wants whole windows of an input, of
+// which the caller gives the newest frames.
+func sliding(g *ir.Graph, ties []lower.Tie, o *stream.Options) *recurrence {
+	r := newRecurrence(g, ties)
+	r.slide = o
+	r.reset()
+	return r
+}
+
+// reset makes the state what it is before the first step, the window zero.
 func (r *recurrence) reset() {
 	r.state = nil
-	for _, i := range r.in {
-		t := r.g.In[i].Type
-		d := tensor.New(t.DType, t.Shape)
-		if t.Quant != nil {
-			for k := range d.Len() {
-				d.SetInt(k, int64(t.Quant.ZeroAt(0)))
-			}
+	for k, i := range r.in {
+		d := r.init[k]
+		if d == nil {
+			d = zero(r.g.In[i].Type)
 		}
 		r.state = append(r.state, d)
 	}
+	if r.slide != nil {
+		r.window = zero(r.g.In[r.slide.Input].Type)
+	}
+}
+
+// zero is a tensor that stands for zeros.
+func zero(t ir.Type) *tensor.Dense {
+	d := tensor.New(t.DType, t.Shape)
+	if t.Quant != nil {
+		for k := range d.Len() {
+			d.SetInt(k, int64(t.Quant.ZeroAt(0)))
+		}
+	}
+	return d
 }
 
 // inputs are those that the caller gives.
 func (r *recurrence) inputs() []*ir.Value {
 	var vs []*ir.Value
 	for i, v := range r.g.In {
-		if !slices.Contains(r.in, i) {
+		switch {
+		case slices.Contains(r.in, i):
+		case r.slide != nil && r.slide.Input == i:
+			shape := slices.Clone(v.Type.Shape)
+			shape[r.slide.Axis] = r.slide.Hop
+			vs = append(vs, &ir.Value{Name: v.Name, Type: v.Type.WithShape(shape)})
+		default:
 			vs = append(vs, v)
 		}
 	}
@@ -167,6 +199,15 @@ func (r *recurrence) full(in []*tensor.Dense) []*tensor.Dense {
 
 // step is one run: all outputs of the graph, and the state moves on.
 func (r *recurrence) step(in []*tensor.Dense) ([]*tensor.Dense, error) {
+	if r.slide != nil {
+		in = slices.Clone(in)
+		for k, v := range r.inputs() {
+			if v.Name == r.g.In[r.slide.Input].Name {
+				r.window = shifted(r.window, in[k], r.slide.Axis)
+				in[k] = r.window
+			}
+		}
+	}
 	outs, err := interp.Run(r.g, r.full(in), nil)
 	if err != nil {
 		return nil, err
@@ -209,8 +250,101 @@ func (r *recurrence) sequence(s []quant.Sample) ([]quant.Sample, error) {
 	return out, nil
 }
 
-// recurrence runs the program that verify compares with.
-func (o *Compiled) recurrence() *recurrence { return newRecurrence(o.Lowered.Reference, o.ties) }
+// recurrence runs the program that verify compares with: on whole windows,
+// where the firmware is fed a few frames at a time.
+func (o *Compiled) recurrence() *recurrence {
+	return sliding(o.Lowered.Reference, o.tied(), o.Lowered.Slides)
+}
+
+// ports are the inputs and outputs of the firmware.
+func (o *Compiled) ports() *recurrence { return newRecurrence(o.Lowered.Graph, o.Lowered.Ties) }
+
+// tied is the state that the user named, without that of --stream.
+func (o *Compiled) tied() []lower.Tie {
+	t := o.Lowered.Ties
+	if s := o.Lowered.Streamed; s != nil {
+		t = t[:len(t)-len(s.States)]
+	}
+	return t
+}
+
+// frames cuts samples of whole windows into steps.
+func (o *Compiled) frames(samples [][]*tensor.Dense) [][]*tensor.Dense {
+	var out [][]*tensor.Dense
+	s := o.Lowered.Slides
+	for _, x := range samples {
+		for at := 0; at+s.Hop <= x[s.Input].Shape[s.Axis]; at += s.Hop {
+			y := slices.Clone(x)
+			y[s.Input] = rows(x[s.Input], s.Axis, at, at+s.Hop)
+			out = append(out, y)
+		}
+	}
+	return out
+}
+
+// rows are indices lo to hi of a dimension.
+func rows(d *tensor.Dense, axis, lo, hi int) *tensor.Dense {
+	shape := slices.Clone(d.Shape)
+	shape[axis] = hi - lo
+	st := tensor.Strides(d.Shape)
+	y := tensor.New(d.DType, shape)
+	tensor.Gather(y, d, shape, st, lo*st[axis])
+	return y
+}
+
+// shifted is a window with frames appended and as many dropped in front.
+func shifted(window, frames *tensor.Dense, axis int) *tensor.Dense {
+	y := tensor.New(window.DType, window.Shape)
+	n, hop, inner := window.Shape[axis], frames.Shape[axis], tensor.Count(window.Shape[axis+1:])
+	for i := range y.Len() {
+		k := i / inner % n
+		src, at := window, i+hop*inner
+		if k >= n-hop {
+			src, at = frames, (i/inner/n*hop+k-(n-hop))*inner+i%inner
+		}
+		if y.DType.IsFloat() {
+			y.SetFloat(i, src.Float(at))
+		} else {
+			y.SetInt(i, src.Int(at))
+		}
+	}
+	return y
+}
+
+// stream reads --stream [INPUT=]AXIS[:HOP].
+func (c *Config) stream(g *ir.Graph, ties []lower.Tie) (*stream.Options, error) {
+	if c.Stream == "" {
+		return nil, nil
+	}
+	s, o := c.Stream, &stream.Options{}
+	if i := strings.LastIndex(s, "="); i >= 0 {
+		o.Input = slices.IndexFunc(g.In, func(v *ir.Value) bool { return v.Name == s[:i] })
+		if o.Input < 0 {
+			return nil, usage("--stream %s: there is no input %s; inputs: %s", c.Stream, s[:i], strings.Join(inputNames(g.In), ", "))
+		}
+		s = s[i+1:]
+	} else {
+		free := newRecurrence(g, ties).inputs()
+		if len(free) != 1 {
+			return nil, usage("--stream %s: the model has %d inputs (%s); want INPUT=AXIS", c.Stream, len(free), strings.Join(inputNames(free), ", "))
+		}
+		o.Input = slices.Index(g.In, free[0])
+	}
+	axis, hop, given := strings.Cut(s, ":")
+	var err error
+	if o.Axis, err = strconv.Atoi(axis); err != nil {
+		return nil, usage("--stream %s: want [INPUT=]AXIS[:FRAMES], with a dimension of the input and, if you like, the new frames of a step", c.Stream)
+	}
+	if o.Axis < 0 {
+		o.Axis += g.In[o.Input].Type.Rank()
+	}
+	if given {
+		if o.Hop, err = strconv.Atoi(hop); err != nil || o.Hop < 1 {
+			return nil, usage("--stream %s: %q new frames; want a positive number", c.Stream, hop)
+		}
+	}
+	return o, nil
+}
 
 // run takes one step, or, with state, one for every index of a first axis that
 // the inputs have beyond the model's: the outputs then have it, too. to brings
@@ -218,7 +352,7 @@ func (o *Compiled) recurrence() *recurrence { return newRecurrence(o.Lowered.Ref
 func (r *recurrence) run(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error), from func(d *tensor.Dense, t ir.Type) *tensor.Dense) ([]*tensor.Dense, []string, error) {
 	steps, vs := -1, r.inputs()
 	for i, d := range in {
-		if len(r.in) == 0 || len(d.Shape) != vs[i].Type.Rank()+1 {
+		if len(r.in) == 0 && r.slide == nil || len(d.Shape) != vs[i].Type.Rank()+1 {
 			continue
 		}
 		if steps >= 0 && steps != d.Shape[0] {
@@ -288,7 +422,18 @@ func (c *Config) runFloatSteps(dir string) error {
 	if err != nil {
 		return err
 	}
-	r := newRecurrence(g, ties)
+	o, err := c.stream(g, ties)
+	if err != nil {
+		return err
+	}
+	if o != nil {
+		res, err := stream.Apply(g, *o) // only to check it, and for the frames of a step
+		if err != nil {
+			return &InputError{err}
+		}
+		o.Hop = res.Hop
+	}
+	r := sliding(g, ties, o)
 	in, err := readInputs(c.Inputs, inputNames(r.inputs()))
 	if err != nil {
 		return err

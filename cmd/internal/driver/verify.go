@@ -118,9 +118,9 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	v.sizes(o, im)
 	v.StandsIn = o.Board.Runner.StandsIn
 	var in []run.Case
-	ins := newRecurrence(o.Lowered.Graph, o.ties).inputs()
+	ins := o.ports().inputs()
 	for i, k := range cases { // with state, cases are the steps of one sequence
-		in = append(in, run.Case{Inputs: memory(k.inputs, ins), KeepState: i > 0 && len(o.ties) > 0})
+		in = append(in, run.Case{Inputs: memory(k.inputs, ins), KeepState: i > 0 && len(o.Lowered.Ties) > 0})
 	}
 	opt := run.Options{}
 	if c.Layers {
@@ -170,7 +170,7 @@ func (v *Verdict) sizes(o *Compiled, im *run.Image) {
 func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error {
 	g := o.Lowered.Graph
 	reference := o.recurrence()
-	visible := reference.outputs()
+	visible, theirs := o.ports().outputs(), reference.outputs()
 	for _, i := range visible {
 		x := g.Out[i]
 		ov := OutputVerdict{Name: g.OutNames[i]}
@@ -200,7 +200,7 @@ func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error
 				return err
 			}
 			ov := &v.Outputs[i]
-			n, diff := differ(got, want[at], ov.StepBound)
+			n, diff := differ(got, want[theirs[i]], ov.StepBound)
 			ov.Elements += got.Len()
 			ov.Mismatches += n
 			ov.MaxAbsDiff = max(ov.MaxAbsDiff, diff)
@@ -367,7 +367,7 @@ func (o *Compiled) dumps() []run.Dump {
 // firstWrong finds the first step whose output differs from the interpreter's.
 func (o *Compiled) firstWrong(in []*tensor.Dense, dumps [][]byte) (*LayerDifference, error) {
 	want := map[*ir.Value]*tensor.Dense{}
-	if _, err := interp.Run(o.Lowered.Graph, newRecurrence(o.Lowered.Graph, o.ties).full(in), func(v *ir.Value, d *tensor.Dense) { want[v] = d }); err != nil {
+	if _, err := interp.Run(o.Lowered.Graph, o.ports().full(in), func(v *ir.Value, d *tensor.Dense) { want[v] = d }); err != nil {
 		return nil, err
 	}
 	k := 0

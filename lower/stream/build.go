@@ -1,0 +1,297 @@
+package stream
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// piece is some rows of a value of g, as a value of h.
+type piece struct {
+	lo, hi int
+	v      *ir.Value
+}
+
+// build writes the streaming graph.
+func (b *builder) build() error {
+	for i, v := range b.g.In {
+		t := v.Type
+		if i == b.o.Input {
+			t = shape(t, b.o.Axis, b.o.Hop)
+		}
+		w := b.h.AddInput(v.Name, t)
+		if i == b.o.Input {
+			b.pieces[v] = []piece{{v.Type.Shape[b.o.Axis] - b.o.Hop, v.Type.Shape[b.o.Axis], w}}
+		} else {
+			b.whole[v] = w
+		}
+	}
+	if err := b.remember(b.g.In[b.o.Input]); err != nil {
+		return err
+	}
+	for _, n := range b.g.Nodes {
+		if err := b.node(n); err != nil {
+			return err
+		}
+	}
+	for i, v := range b.g.Out {
+		w, err := b.all(v)
+		if err != nil {
+			return err
+		}
+		b.h.AddOutput(b.g.OutNames[i], w)
+	}
+	for v := range b.valuesInOrder() {
+		if err := b.hand(v); err != nil {
+			return err
+		}
+	}
+	b.h.RemoveDead()
+	return nil
+}
+
+// valuesInOrder are the values of g.
+func (b *builder) valuesInOrder() func(yield func(*ir.Value) bool) {
+	return func(yield func(*ir.Value) bool) {
+		for _, v := range b.g.In {
+			if !yield(v) {
+				return
+			}
+		}
+		for _, n := range b.g.Nodes {
+			for _, v := range n.Out {
+				if !yield(v) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// remember makes the input that holds the rows of v from the step before.
+func (b *builder) remember(v *ir.Value) error {
+	if b.flows[v] == nil {
+		return nil
+	}
+	lo, hi := b.kept(v)
+	if lo >= hi {
+		return nil
+	}
+	f := b.flows[v]
+	name := fmt.Sprintf("%s.kept", v.Name)
+	w := b.h.AddInput(name, shape(v.Type, f.axis, hi-lo))
+	b.pieces[v] = append(b.pieces[v], piece{lo, hi, w})
+	d := b.zero[v]
+	if d == nil {
+		return fmt.Errorf("BUG: stream: no value of %s for an empty window", v)
+	}
+	b.states = append(b.states, State{In: w.Name, Out: w.Name + ".next", Init: slice(d, f.axis, lo+f.hop, hi+f.hop)})
+	return nil
+}
+
+// hand makes the output that the next step finds as its input.
+func (b *builder) hand(v *ir.Value) error {
+	if b.flows[v] == nil {
+		return nil
+	}
+	lo, hi := b.kept(v)
+	if lo >= hi {
+		return nil
+	}
+	f := b.flows[v]
+	w, err := b.rows(v, lo+f.hop, hi+f.hop)
+	if err != nil {
+		return err
+	}
+	for _, p := range b.pieces[v] {
+		if p.lo == lo && p.hi == hi {
+			b.h.AddOutput(p.v.Name+".next", w)
+			return nil
+		}
+	}
+	return fmt.Errorf("BUG: stream: the rows of %s are not kept", v)
+}
+
+// node copies a node: for the rows at both ends, or as it is.
+func (b *builder) node(n *ir.Node) error {
+	var y *flow
+	if len(n.Out) == 1 {
+		y = b.flows[n.Out[0]]
+	}
+	if y == nil {
+		in := make([]*ir.Value, len(n.In))
+		for i, v := range n.In {
+			w, err := b.all(v)
+			if err != nil {
+				return err
+			}
+			in[i] = w
+		}
+		m, err := b.h.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
+		if err != nil {
+			return fmt.Errorf("BUG: stream: %w", err)
+		}
+		m.Origin = n.Origin
+		for i, v := range n.Out {
+			m.Out[i].Type = v.Type.WithOrder(nil)
+			b.whole[v] = m.Out[i]
+		}
+		return nil
+	}
+	v := n.Out[0]
+	for _, r := range y.anew() {
+		w, err := b.part(n, y, r[0], r[1])
+		if err != nil {
+			return err
+		}
+		b.pieces[v] = append(b.pieces[v], piece{r[0], r[1], w})
+	}
+	return b.remember(v)
+}
+
+// part computes rows lo to hi of a node's result.
+func (b *builder) part(n *ir.Node, y *flow, lo, hi int) (*ir.Value, error) {
+	in := make([]*ir.Value, len(n.In))
+	attrs := maps.Clone(n.Attrs)
+	t := n.Out[0].Type
+	for i, v := range n.In {
+		f := b.flows[v]
+		if v == nil || f == nil {
+			w, err := b.all(v)
+			if err != nil {
+				return nil, err
+			}
+			in[i] = w
+			continue
+		}
+		from, to, above, below := rowsOf(n, f, lo, hi)
+		w, err := b.rows(v, from, to)
+		if err != nil {
+			return nil, err
+		}
+		in[i] = w
+		if windowed(n) {
+			if attrs == nil {
+				attrs = ir.Attrs{}
+			}
+			attrs["pads"] = ir.Ints(pads(n, f.axis, above, below)...)
+			delete(attrs, "auto_pad")
+		}
+	}
+	o := n.Op
+	if isReshape(n) {
+		o, attrs = op.Reshape, nil
+		in = []*ir.Value{in[0], b.h.AddConst(n.Name+".shape", tensor.Ints(shape(t, y.axis, hi-lo).Shape...))}
+	}
+	name := n.Name
+	if len(y.anew()) > 1 && lo == 0 {
+		name += ".head"
+	}
+	m, err := b.h.Add(o, name, attrs, 1, in...)
+	if err != nil {
+		return nil, fmt.Errorf("BUG: stream: %w", err)
+	}
+	if got := m.Out[0].Type.Shape; got[y.axis] != hi-lo {
+		return nil, fmt.Errorf("BUG: stream: %s gives %v, want %d rows", n, got, hi-lo)
+	}
+	m.Origin = n.Origin
+	m.Out[0].Type = shape(t, y.axis, hi-lo)
+	return m.Out[0], nil
+}
+
+// pads are the paddings of a window with those along one dimension replaced.
+func pads(n *ir.Node, axis, above, below int) []int {
+	var begin, end []int
+	if n.Op == op.Conv {
+		g, _ := op.ConvGeometry(n)
+		begin, end = slices.Clone(g.PadBegin), slices.Clone(g.PadEnd)
+	} else {
+		g, _ := op.PoolGeometry(n)
+		begin, end = slices.Clone(g.PadBegin), slices.Clone(g.PadEnd)
+	}
+	begin[axis-2], end[axis-2] = above, below
+	return append(begin, end...)
+}
+
+// all is the whole of a value: its rows together, or a constant.
+func (b *builder) all(v *ir.Value) (*ir.Value, error) {
+	switch {
+	case v == nil:
+		return nil, nil
+	case v.Const != nil:
+		w := b.fresh[v]
+		if w == nil {
+			w = b.h.AddConst(v.Name, v.Const)
+			w.Type = v.Type
+			b.fresh[v] = w
+		}
+		return w, nil
+	case b.whole[v] != nil:
+		return b.whole[v], nil
+	}
+	w, err := b.rows(v, 0, b.flows[v].rows)
+	b.whole[v] = w
+	return w, err
+}
+
+// rows are rows lo to hi of a value that shifts, from the pieces there are.
+func (b *builder) rows(v *ir.Value, lo, hi int) (*ir.Value, error) {
+	axis := b.flows[v].axis
+	list := slices.Clone(b.pieces[v])
+	slices.SortFunc(list, func(a, b piece) int { return a.lo - b.lo })
+	var parts []*ir.Value
+	at := lo
+	for _, p := range list {
+		from, to := max(at, p.lo), min(hi, p.hi)
+		if from != at || from >= to {
+			continue
+		}
+		w := p.v
+		if to-from < p.hi-p.lo {
+			c := func(k int) *ir.Value { return b.h.AddConst(w.Name+".rows", tensor.Ints(k)) }
+			n, err := b.h.Add(op.Slice, fmt.Sprintf("%s.rows", w.Name), nil, 1, w, c(from-p.lo), c(to-p.lo), c(axis))
+			if err != nil {
+				return nil, fmt.Errorf("BUG: stream: %w", err)
+			}
+			n.Out[0].Type = shape(v.Type, axis, to-from)
+			n.Origin = origin(v)
+			w = n.Out[0]
+		}
+		parts = append(parts, w)
+		at = to
+	}
+	if at != hi {
+		return nil, fmt.Errorf("BUG: stream: rows %d to %d of %s: there are %v", lo, hi, v, list)
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	n, err := b.h.Add(op.Concat, v.Name+".window", ir.Attrs{"axis": ir.Int(axis)}, 1, parts...)
+	if err != nil {
+		return nil, fmt.Errorf("BUG: stream: %w", err)
+	}
+	n.Out[0].Type = shape(v.Type, axis, hi-lo)
+	n.Origin = origin(v)
+	return n.Out[0], nil
+}
+
+func origin(v *ir.Value) []string {
+	if v.Def == nil {
+		return nil
+	}
+	return v.Def.Origin
+}
+
+// slice is rows lo to hi of a tensor.
+func slice(d *tensor.Dense, axis, lo, hi int) *tensor.Dense {
+	s := slices.Clone(d.Shape)
+	s[axis] = hi - lo
+	st := tensor.Strides(d.Shape)
+	y := tensor.New(d.DType, s)
+	tensor.Gather(y, d, s, st, lo*st[axis])
+	return y
+}

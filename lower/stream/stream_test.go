@@ -1,0 +1,147 @@
+package stream_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/stream"
+)
+
+// rows copies rows lo to hi of a dimension.
+func rows(d *tensor.Dense, axis, lo, hi int) *tensor.Dense {
+	s := slices.Clone(d.Shape)
+	s[axis] = hi - lo
+	st := tensor.Strides(d.Shape)
+	y := tensor.New(d.DType, s)
+	tensor.Gather(y, d, s, st, lo*st[axis])
+	return y
+}
+
+// join puts b behind a.
+func join(a, b *tensor.Dense, axis int) *tensor.Dense {
+	s := slices.Clone(a.Shape)
+	s[axis] += b.Shape[axis]
+	y := tensor.New(a.DType, s)
+	for i := range y.Len() {
+		at := i / tensor.Count(s[axis+1:]) % s[axis]
+		src, k := a, at
+		if at >= a.Shape[axis] {
+			src, k = b, at-a.Shape[axis]
+		}
+		inner := tensor.Count(s[axis+1:])
+		outer := i / inner / s[axis]
+		y.SetFloat(i, src.Float((outer*src.Shape[axis]+k)*inner+i%inner))
+	}
+	return y
+}
+
+// fed runs the streaming form step by step beside the whole window.
+func fed(t *testing.T, g *ir.Graph, r *stream.Result, axis, steps int, seed uint64) {
+	t.Helper()
+	state := map[string]*tensor.Dense{}
+	for _, s := range r.States {
+		state[s.In] = s.Init
+	}
+	x := g.In[0].Type
+	window := tensor.New(x.DType, x.Shape)
+	for k := range steps {
+		s := slices.Clone(x.Shape)
+		s[axis] = r.Hop
+		frames := ir.Rand(seed*100+uint64(k)+1, x.DType, s)
+		window = join(rows(window, axis, r.Hop, r.Window), frames, axis)
+		want := irtest.Run(t, g, []*tensor.Dense{window})
+		var in []*tensor.Dense
+		for _, v := range r.Graph.In {
+			if d := state[v.Name]; d != nil {
+				in = append(in, d)
+			} else {
+				in = append(in, frames)
+			}
+		}
+		got := irtest.Run(t, r.Graph, in)
+		for i, name := range r.Graph.OutNames {
+			if i < len(want) {
+				if !tensor.Equal(want[i], got[i]) {
+					t.Fatalf("seed %d step %d: output %s differs from that of the whole window\n%s\n%s", seed, k, name, g, r.Graph)
+				}
+				continue
+			}
+			state[strings.TrimSuffix(name, ".next")] = got[i]
+		}
+	}
+}
+
+// TestRandom: random networks with and without padding, on either axis, give
+// step by step what they give for the whole window.
+func TestRandom(t *testing.T) {
+	streamed, less := 0, 0
+	for seed := range uint64(160) {
+		g := irtest.Gen(seed, tensor.F64)
+		for axis := 2; axis < g.In[0].Type.Rank(); axis++ {
+			r, err := stream.Apply(g, stream.Options{Axis: axis})
+			if err != nil {
+				continue
+			}
+			irtest.Verify(t, r.Graph)
+			streamed++
+			if r.StepMACs < r.MACs {
+				less++
+			}
+			fed(t, g, r, axis, 2*r.Window/r.Hop+2, seed)
+		}
+	}
+	if streamed < 60 || less < 40 {
+		t.Errorf("only %d networks stream, %d with less work", streamed, less)
+	}
+}
+
+// TestSmall has a network whose work and states can be told by hand.
+func TestSmall(t *testing.T) {
+	const src = `graph "g" {
+  in %x : f64[1,2,20]
+  const %w : f64[3,2,5] = rand 1
+  const %v : f64[4,3,3] = rand 2
+  %a = Conv(%x, %w)
+  %r = Relu(%a)
+  %b = Conv(%r, %v) {strides=[2]}
+  %y = GlobalAveragePool(%b)
+  out "y" = %y
+}`
+	g := irtest.Parse(t, src)
+	r, err := stream.Apply(g, stream.Options{Axis: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// stride 2: two frames a step; two rows of the first layer, one of the second
+	if r.Hop != 2 || r.Window != 20 {
+		t.Errorf("%d frames of %d a step, want 2 of 20", r.Hop, r.Window)
+	}
+	kept := map[string]int{}
+	for _, s := range r.States {
+		kept[s.In] = s.Init.Shape[2]
+	}
+	// a window of 5 needs 4 old rows; the one of 3 begins 4 rows before the end (the
+	// 16 rows leave one over), 2 of them new; the pool all 7 rows but the new one
+	for name, n := range map[string]int{"x.kept": 4, "r.kept": 2, "b.kept": 6} {
+		if kept[name] != n {
+			t.Errorf("%s has %d rows, want %d (%v)", name, kept[name], n, kept)
+		}
+	}
+	first, second := int64(2*3*2*5), int64(1*4*3*3)
+	if r.StepMACs < first+second || r.StepMACs > first+second+7*4 {
+		t.Errorf("%d products a step, want %d and the pool's", r.StepMACs, first+second)
+	}
+	fed(t, g, r, 2, 15, 1)
+
+	_, err = stream.Apply(g, stream.Options{Axis: 2, Hop: 3})
+	if err == nil || !strings.Contains(err.Error(), "multiple of 2 frames") {
+		t.Errorf("3 frames at a stride of 2: %v", err)
+	}
+	if _, err = stream.Apply(g, stream.Options{Axis: 2, Hop: 20}); err == nil {
+		t.Error("a step of the whole window is accepted")
+	}
+}
