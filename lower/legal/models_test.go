@@ -1,18 +1,15 @@
 package legal_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/pass"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/legal"
 )
 
@@ -65,7 +62,7 @@ func TestSharedModels(t *testing.T) {
 }
 
 func compareGolden(t *testing.T, name string, before, g *ir.Graph) {
-	in, want := goldenCase(t, name, before)
+	in, want := irtest.GoldenCase(t, name, before)
 	if in == nil {
 		return
 	}
@@ -98,56 +95,4 @@ func compareGolden(t *testing.T, name string, before, g *ir.Graph) {
 			t.Errorf("output %s: %.3g from ONNX Runtime (before legalisation %.3g)", before.OutNames[i], d, d0)
 		}
 	}
-}
-
-// goldenCase reads the first golden case: a folder of .npy or one .npz.
-func goldenCase(t *testing.T, name string, g *ir.Graph) (in, out []*tensor.Dense) {
-	dir := irtest.Shared(t, "golden", name)
-	byName := map[string]*tensor.Dense{}
-	if e, err := npz.ReadFile(filepath.Join(dir, "case_0.npz"), npz.Limits{}); err == nil {
-		for _, x := range e {
-			byName[x.Name] = dense(x.Array)
-		}
-	}
-	for _, kind := range []string{"input", "output"} {
-		for i := 0; ; i++ {
-			key := fmt.Sprintf("%s_%d", kind, i)
-			d := byName[key]
-			if d == nil {
-				e, err := npz.ReadFile(filepath.Join(dir, "case_0", key+".npy"), npz.Limits{})
-				if err != nil {
-					break // there are no more
-				}
-				d = dense(e[0].Array)
-			}
-			if kind == "input" {
-				in = append(in, d)
-			} else {
-				out = append(out, d)
-			}
-		}
-	}
-	if len(in) != len(g.In) || len(out) != len(g.Out) {
-		t.Logf("no golden case with %d inputs and %d outputs", len(g.In), len(g.Out))
-		return nil, nil
-	}
-	return in, out
-}
-
-func dense(a *npz.Array) *tensor.Dense {
-	switch d := a.Data.(type) {
-	case []float32:
-		return tensor.Of(a.Shape, d)
-	case []int8:
-		return tensor.Of(a.Shape, d)
-	case []uint8:
-		return tensor.Of(a.Shape, d)
-	case []int64:
-		return tensor.Of(a.Shape, d)
-	}
-	f, err := a.Float64s()
-	if err != nil {
-		panic(err)
-	}
-	return tensor.Of(a.Shape, f)
 }

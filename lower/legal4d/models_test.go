@@ -3,12 +3,10 @@ package legal4d_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -134,7 +132,7 @@ func TestModels(t *testing.T) {
 					t.Errorf("native outputs %v, want %v", got, c.outputs)
 				}
 			}
-			in, want := goldenCase(t, c.name, g)
+			in, want := irtest.GoldenCase(t, c.name, g)
 			if in == nil {
 				in = irtest.Inputs(g, 1)
 			}
@@ -190,54 +188,4 @@ func TestModels(t *testing.T) {
 			}
 		})
 	}
-}
-
-// goldenCase reads the first golden case: a folder of .npy or one .npz.
-func goldenCase(t *testing.T, name string, g *ir.Graph) (in, out []*tensor.Dense) {
-	dir := irtest.Shared(t, "golden", name)
-	byName := map[string]*tensor.Dense{}
-	if e, err := npz.ReadFile(filepath.Join(dir, "case_0.npz"), npz.Limits{}); err == nil {
-		for _, x := range e {
-			byName[x.Name] = dense(x.Array)
-		}
-	}
-	for _, kind := range []string{"input", "output"} {
-		for i := 0; ; i++ {
-			key := fmt.Sprintf("%s_%d", kind, i)
-			d := byName[key]
-			if d == nil {
-				e, err := npz.ReadFile(filepath.Join(dir, "case_0", key+".npy"), npz.Limits{})
-				if err != nil {
-					break // there are no more
-				}
-				d = dense(e[0].Array)
-			}
-			if kind == "input" {
-				in = append(in, d)
-			} else {
-				out = append(out, d)
-			}
-		}
-	}
-	if len(in) != len(g.In) || len(out) != len(g.Out) {
-		return nil, nil
-	}
-	for i, v := range g.In {
-		if in[i].Len() != v.Type.Elems() {
-			return nil, nil
-		}
-		in[i] = in[i].Reshaped(v.Type.Shape).Cast(v.Type.DType)
-	}
-	return in, out
-}
-
-func dense(a *npz.Array) *tensor.Dense {
-	if d, ok := a.Data.([]float32); ok {
-		return tensor.Of(a.Shape, d)
-	}
-	f, err := a.Float64s()
-	if err != nil {
-		panic(err)
-	}
-	return tensor.FromFloats(tensor.F32, a.Shape, f)
 }

@@ -247,23 +247,18 @@ func (c *Config) RunModel() error {
 }
 
 // program is the graph that would be emitted for a board.
-func (c *Config) program(g *ir.Graph, spec *boards.Spec) (res *lower.Result, err error) {
+func (c *Config) program(g *ir.Graph, spec *boards.Spec) (*lower.Result, error) {
 	opt, err := c.lowerOptions(spec, g)
 	if err != nil {
 		return nil, err
 	}
-	d, err := c.openDump()
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if e := d.close(); err == nil {
-			err = e
+	var res *lower.Result
+	err = c.dumping(func(d *dump) error {
+		opt.Dump = d.stages()
+		if res, err = lower.Run(g, opt); err != nil {
+			return &InputError{err}
 		}
-	}()
-	opt.Dump = d.stages()
-	if res, err = lower.Run(g, opt); err != nil {
-		return nil, &InputError{err}
-	}
-	return res, nil
+		return nil
+	})
+	return res, err
 }

@@ -33,7 +33,7 @@ type Compiled struct {
 }
 
 // Compile does everything but write files.
-func (c *Config) Compile() (out *Compiled, err error) {
+func (c *Config) Compile() (*Compiled, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -50,16 +50,12 @@ func (c *Config) Compile() (out *Compiled, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := c.openDump()
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if e := d.close(); err == nil {
-			err = e
-		}
-	}()
-	return c.lower(m, g, spec, prefix, d)
+	var out *Compiled
+	err = c.dumping(func(d *dump) error {
+		out, err = c.lower(m, g, spec, prefix, d)
+		return err
+	})
+	return out, err
 }
 
 // core is what kernel choice needs to know about the board.

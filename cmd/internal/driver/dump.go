@@ -26,6 +26,21 @@ func (c *Config) openDump() (*dump, error) {
 	return &dump{f, c.warn}, nil
 }
 
+// dumping runs f with a dump that is put in its place behind f, also when that
+// fails.
+func (c *Config) dumping(f func(d *dump) error) (err error) {
+	d, err := c.openDump()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := d.close(); err == nil {
+			err = e
+		}
+	}()
+	return f(d)
+}
+
 // stages is the callback of the middle end, nil where nothing is dumped.
 func (d *dump) stages() func(string, *ir.Graph) error {
 	if d == nil {
