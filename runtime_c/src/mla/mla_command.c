@@ -34,6 +34,13 @@ int32_t mla_dim(mla_command *c)
     return mla_in(c, 1, MLA_MAX_DIM);
 }
 
+void mla_dims(mla_command *c, int32_t *const *sizes, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        *sizes[i] = mla_dim(c);
+    }
+}
+
 int32_t mla_byte(mla_command *c)
 {
     return mla_in(c, -128, 127);

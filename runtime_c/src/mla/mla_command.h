@@ -117,6 +117,18 @@ int32_t mla_in(mla_command *c, int32_t lo, int32_t hi);
 /* A size: 1 to MLA_MAX_DIM. */
 int32_t mla_dim(mla_command *c);
 
+/* The next n words, each as mla_dim, into the places given. */
+void mla_dims(mla_command *c, int32_t *const *sizes, uint32_t n);
+
+#define MLA_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+
+/* Where the sizes of a convolution go, in their order in the file; channels is the place of the seventh. */
+#define MLA_WINDOW_SIZES(p, channels)                                                                                  \
+    {                                                                                                                  \
+        &(p).batch, &(p).in_h, &(p).in_w, &(p).in_c, &(p).out_h, &(p).out_w, (channels), &(p).kernel_h, &(p).kernel_w, \
+            &(p).stride_h, &(p).stride_w, &(p).dilation_h, &(p).dilation_w                                             \
+    }
+
 /* A zero point or another int8 number. */
 int32_t mla_byte(mla_command *c);
 

@@ -5,6 +5,8 @@
 static void mla_pool(mla_command *c, void (*kernel)(const nncc_pool2d_s8_params *, const int8_t *, int8_t *))
 {
     nncc_pool2d_s8_params p;
+    int32_t *const sizes[] = {&p.batch, &p.in_h, &p.in_w, &p.in_c, &p.out_h, &p.out_w, &p.kernel_h,
+                              &p.kernel_w, &p.stride_h, &p.stride_w, &p.dilation_h, &p.dilation_w};
     const int8_t *x;
     int8_t *y;
     uint64_t out;
@@ -12,18 +14,7 @@ static void mla_pool(mla_command *c, void (*kernel)(const nncc_pool2d_s8_params 
 
     p.in_scale = mla_f64(c);
     p.out_scale = mla_f64(c);
-    p.batch = mla_dim(c);
-    p.in_h = mla_dim(c);
-    p.in_w = mla_dim(c);
-    p.in_c = mla_dim(c);
-    p.out_h = mla_dim(c);
-    p.out_w = mla_dim(c);
-    p.kernel_h = mla_dim(c);
-    p.kernel_w = mla_dim(c);
-    p.stride_h = mla_dim(c);
-    p.stride_w = mla_dim(c);
-    p.dilation_h = mla_dim(c);
-    p.dilation_w = mla_dim(c);
+    mla_dims(c, sizes, MLA_COUNT(sizes));
     p.pad_top = mla_in(c, 0, MLA_MAX_DIM);
     p.pad_left = mla_in(c, 0, MLA_MAX_DIM);
     p.pad_bottom = mla_in(c, 0, MLA_MAX_DIM);

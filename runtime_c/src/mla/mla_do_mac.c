@@ -23,6 +23,7 @@ static mla_quant mla_channels(mla_command *c, uint64_t bias, uint64_t n)
 void mla_do_conv2d(mla_command *c)
 {
     mla_conv2d_params p;
+    int32_t *const sizes[] = MLA_WINDOW_SIZES(p, &p.out_c);
     const int8_t *x;
     const int8_t *w;
     int8_t *y;
@@ -30,19 +31,7 @@ void mla_do_conv2d(mla_command *c)
     uint64_t taps;
     uint64_t out;
 
-    p.batch = mla_dim(c);
-    p.in_h = mla_dim(c);
-    p.in_w = mla_dim(c);
-    p.in_c = mla_dim(c);
-    p.out_h = mla_dim(c);
-    p.out_w = mla_dim(c);
-    p.out_c = mla_dim(c);
-    p.kernel_h = mla_dim(c);
-    p.kernel_w = mla_dim(c);
-    p.stride_h = mla_dim(c);
-    p.stride_w = mla_dim(c);
-    p.dilation_h = mla_dim(c);
-    p.dilation_w = mla_dim(c);
+    mla_dims(c, sizes, MLA_COUNT(sizes));
     p.pad_top = mla_in(c, -MLA_MAX_DIM, MLA_MAX_DIM);
     p.pad_left = mla_in(c, -MLA_MAX_DIM, MLA_MAX_DIM);
     p.spread_h = mla_dim(c);
@@ -79,6 +68,7 @@ void mla_do_conv2d(mla_command *c)
 void mla_do_depthwise(mla_command *c)
 {
     mla_depthwise_params p;
+    int32_t *const sizes[] = MLA_WINDOW_SIZES(p, &p.mult_c);
     const int8_t *x;
     const int8_t *w;
     int8_t *y;
@@ -87,19 +77,7 @@ void mla_do_depthwise(mla_command *c)
     uint64_t taps;
     uint64_t out;
 
-    p.batch = mla_dim(c);
-    p.in_h = mla_dim(c);
-    p.in_w = mla_dim(c);
-    p.in_c = mla_dim(c);
-    p.out_h = mla_dim(c);
-    p.out_w = mla_dim(c);
-    p.mult_c = mla_dim(c);
-    p.kernel_h = mla_dim(c);
-    p.kernel_w = mla_dim(c);
-    p.stride_h = mla_dim(c);
-    p.stride_w = mla_dim(c);
-    p.dilation_h = mla_dim(c);
-    p.dilation_w = mla_dim(c);
+    mla_dims(c, sizes, MLA_COUNT(sizes));
     p.pad_top = mla_in(c, -MLA_MAX_DIM, MLA_MAX_DIM);
     p.pad_left = mla_in(c, -MLA_MAX_DIM, MLA_MAX_DIM);
     p.in_offset = mla_offset(c);
@@ -144,6 +122,7 @@ static mla_space mla_space4(int32_t a, int32_t b, int32_t m, int32_t n)
 void mla_do_matmul(mla_command *c)
 {
     mla_matmul_params p;
+    int32_t *const sizes[] = {&p.batch0, &p.batch1, &p.m, &p.k, &p.n};
     const int8_t *a;
     const int8_t *b;
     int8_t *y;
@@ -152,11 +131,7 @@ void mla_do_matmul(mla_command *c)
     mla_space sb;
     mla_space sy;
 
-    p.batch0 = mla_dim(c);
-    p.batch1 = mla_dim(c);
-    p.m = mla_dim(c);
-    p.k = mla_dim(c);
-    p.n = mla_dim(c);
+    mla_dims(c, sizes, MLA_COUNT(sizes));
     mla_steps4(c, p.a_step);
     mla_steps4(c, p.b_step);
     mla_steps4(c, p.y_step);
