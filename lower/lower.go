@@ -109,7 +109,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if o.Quant.Ties, err = indices(g, o.Ties); err != nil {
 		return nil, err
 	}
-	if err := fixedPoint(g, o, r, d); err != nil {
+	if g, err = fixedPoint(g, o, r, d); err != nil {
 		return nil, err
 	}
 	if err := handOver(g, o.Ties); err != nil {
@@ -246,37 +246,36 @@ func Legalise(g *ir.Graph, o Options, r *Result, d *dumper) error {
 	return nil
 }
 
-func fixedPoint(g *ir.Graph, o Options, r *Result, d *dumper) error {
+func fixedPoint(g *ir.Graph, o Options, r *Result, d *dumper) (*ir.Graph, error) {
 	own := Quantised(g)
 	r.Precision = "int8"
 	if o.Precision == "float32" {
 		r.Precision = "float32"
 		if own {
 			if err := quant.MovesOnReals(g); err != nil {
-				return err
+				return nil, err
 			}
 			if err := foldDequantize(g); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return d.stage("float32", g)
+		return g, d.stage("float32", g)
 	}
 	if !own {
-		rep, err := quant.Insert(g, o.Quant)
-		if err != nil {
-			return err
+		var err error
+		if g, err = r.calibrate(g, o); err != nil {
+			return nil, err
 		}
-		r.Calibration = rep
 	}
 	r.QDQ = g.Clone()
 	if err := d.stage("qdq", g); err != nil {
-		return err
+		return nil, err
 	}
 	if err := quant.Integer(g, quant.IntegerOptions{FloatIO: o.FloatIO}); err != nil {
-		return err
+		return nil, err
 	}
 	r.floatNodes(g)
-	return d.stage("integer", g)
+	return g, d.stage("integer", g)
 }
 
 // floatNodes warns of what an int8 program computes in float.
@@ -285,6 +284,9 @@ func (r *Result) floatNodes(g *ir.Graph) {
 	for _, n := range g.Nodes {
 		if len(n.Out) == 0 || !n.Out[0].Type.DType.IsFloat() || n.Op == op.DequantizeLinear || n.Op.Quant == ir.QMove || n.Quantised() {
 			continue
+		}
+		if n.Out[0].Type.DType == tensor.BF16 || n.In[0] != nil && n.In[0].Type.DType == tensor.BF16 {
+			continue // the accelerator's own format
 		}
 		names = append(names, n.String())
 	}

@@ -84,7 +84,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.BoolVar(&f.BiasCorrect, "bias-correction", f.BiasCorrect, "correct the mean error of every channel (--bias-correction=false: do not)")
 	fs.StringVar(&f.Rounding, "weight-rounding", f.Rounding, "nearest, or adaptive: for the least error on the calibration data")
 	fs.BoolVar(&f.Equalize, "equalize", false, "equalise channel ranges across layers")
-	fs.StringVar(&f.Precision, "precision", f.Precision, "auto (what a quantised model says, else int8), int8 or float32")
+	fs.StringVar(&f.Precision, "precision", f.Precision, "auto (what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough), int8 or float32")
 	fs.StringVar(&f.FixedWeights, "fixed-point-weights", "", "nnabla's converter: `n=8,sign=1,delta=auto-pow2`")
 	fs.StringVar(&f.FixedActs, "fixed-point-activations", "", "nnabla's converter: `n=8,sign=0,delta=X`")
 	fs.StringArrayVar(&f.Dims, "dim", nil, "pin a symbolic dimension: `NAME=N` (repeatable)")

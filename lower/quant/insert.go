@@ -42,6 +42,9 @@ type Options struct {
 	// Ties are outputs that the next run gets as inputs, by index: both have one
 	// quantisation, so that handing them on loses nothing.
 	Ties []Tie
+	// Inputs asks for int8 inputs of the graph also where only nodes that stay
+	// float read them.
+	Inputs bool
 	// Keep, when set, is asked for every node that could be quantised; nodes
 	// for which it is true stay float.
 	Keep func(n *ir.Node) bool
@@ -150,6 +153,13 @@ func (c *calibrator) collect() {
 		if v.Const == nil && !seen[v] {
 			seen[v] = true
 			c.values = append(c.values, v)
+		}
+	}
+	if c.opt.Inputs {
+		for _, v := range c.g.In {
+			if v.Type.DType == tensor.F32 && v.Type.Elems() > 0 && len(v.Uses()) > 0 {
+				add(v)
+			}
 		}
 	}
 	for _, n := range c.g.Nodes {

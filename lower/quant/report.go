@@ -15,9 +15,13 @@ type Report struct {
 	Method  string `json:"method"`
 	Samples int    `json:"samples"`
 	// Rounding of weights, and the layers in which it differs from the nearest.
-	Rounding string        `json:"weight_rounding"`
-	Adapted  int           `json:"adapted_layers"`
-	SQNR     float64       `json:"sqnr_db"` // of the worst output
+	Rounding string  `json:"weight_rounding"`
+	Adapted  int     `json:"adapted_layers"`
+	SQNR     float64 `json:"sqnr_db"` // of the worst output
+	// BF16 are the nodes that run in bfloat16, since int8 alone would give
+	// Int8SQNR.
+	BF16     []string      `json:"bf16_nodes,omitempty"`
+	Int8SQNR float64       `json:"int8_sqnr_db,omitempty"`
 	Layers   []LayerReport `json:"per_layer"`
 }
 
@@ -162,4 +166,40 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		r.SQNR = min(r.SQNR, sum(func(x result) noise { return x.outs[k] }))
 	}
 	return r, nil
+}
+
+// Measure is the signal-to-noise ratio of the worst output of a graph against
+// another of the same inputs and outputs, on samples.
+func Measure(want, got *ir.Graph, samples []Sample) (float64, error) {
+	n := min(len(samples), reportSamples)
+	outs := make([][]noise, n)
+	err := forSamples(n, func(_, i int) error {
+		in := samples[i*len(samples)/n]
+		w, err := interp.Run(want, in, nil)
+		if err != nil {
+			return err
+		}
+		g, err := interp.Run(got, in, nil)
+		if err != nil {
+			return err
+		}
+		outs[i] = make([]noise, len(w))
+		for k := range w {
+			outs[i][k].add(w[k], g[k])
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	worst := float64(maxDB)
+	for k := range want.Out {
+		var t noise
+		for _, o := range outs {
+			t.signal += o[k].signal
+			t.err += o[k].err
+		}
+		worst = min(worst, t.db())
+	}
+	return worst, nil
 }

@@ -57,6 +57,14 @@ var forms = map[string]form{
 	"nncc_argmax_s8":               {lm.ArgMax, []string{"p", "x", "y"}},
 	"nncc_argmin_s8":               {lm.ArgMin, []string{"p", "x", "y"}},
 	"nncc_where":                   {lm.Where, []string{"p", "c", "a", "b", "y"}},
+	"mla_conv2d_bf16":              {lm.Conv2DBF16, []string{"p", "x", "w", "bias", "y"}},
+	"mla_max_pool2d_bf16":          {lm.MaxPoolBF16, []string{"p", "x", "y"}},
+	"mla_binary_bf16":              {lm.BinaryBF16, []string{"p", "a", "b", "y"}},
+	"mla_table_bf16":               {lm.TableBF16, []string{"p", "x", "table", "y"}},
+	"mla_f32_to_bf16":              {lm.ToBF16, []string{"p", "x", "y"}},
+	"mla_bf16_to_f32":              {lm.FromBF16, []string{"p", "x", "y"}},
+	"nncc_quantize_f32_s8":         {lm.Quantize, []string{"p", "x", "scale", "zero", "y"}},
+	"nncc_dequantize_s8_f32":       {lm.Dequantize, []string{"p", "x", "scale", "zero", "y"}},
 }
 
 // enums are the symbols that stand for numbers in parameter structs.
@@ -270,7 +278,7 @@ func (w *writer) operand(s *schedule.Step, a target.Arg) (lm.Operand, error) {
 	return lm.Operand{}, fmt.Errorf("argument %T has no form in a segment file", a)
 }
 
-var ctypes = map[string]lm.DType{"int8_t": lm.I8, "uint8_t": lm.U8, "int16_t": lm.I16, "int32_t": lm.I32, "uint32_t": lm.U32, "int64_t": lm.I64, "double": lm.F64}
+var ctypes = map[string]lm.DType{"int8_t": lm.I8, "uint8_t": lm.U8, "int16_t": lm.I16, "int32_t": lm.I32, "uint32_t": lm.U32, "int64_t": lm.I64, "double": lm.F64, "float": lm.F32, bf16Type: lm.BF16, "uint16_t": lm.BF16}
 
 // affine are linear functions as the kernel reads them: bias, mult, shift.
 func affine(a *target.Array) ([]byte, error) {

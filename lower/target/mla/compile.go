@@ -195,7 +195,7 @@ func canonical(t ir.Type) ir.Type {
 }
 
 var dtypes = map[tensor.DType]lm.DType{tensor.I8: lm.I8, tensor.U8: lm.U8, tensor.Bool: lm.U8, tensor.I16: lm.I16, tensor.I32: lm.I32, tensor.U32: lm.U32,
-	tensor.I64: lm.I64, tensor.F64: lm.F64}
+	tensor.I64: lm.I64, tensor.F64: lm.F64, tensor.BF16: lm.BF16, tensor.F32: lm.F32}
 
 func dtypeOf(t ir.Type) (lm.DType, error) {
 	d, ok := dtypes[t.DType]

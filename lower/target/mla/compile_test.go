@@ -137,6 +137,34 @@ func nodes() map[string]string {
 	add("Tile", []string{x}, "const %s : i64[4]={1,2,1,3}", "i8[1,12,7,15] q(0.05:-3)", "Tile(%x, %s)")
 	add("Trilu", []string{x}, "", "i8[1,6,7,5] q(0.05:-3)", "Trilu(%x)")
 	add("Where", []string{"bool[1,6,7,5]", x, "i8[1,1,7,1] q(0.05:-3)"}, "", x, "Where(%x, %y, %z)")
+
+	h := "bf16[1,6,7,5]"
+	hw := func(shape string) string { return "const %w : bf16" + shape + " = rand 5\n" }
+	hb := func(n int) string { return fmt.Sprintf("const %%b : bf16[%d] = rand 6\n", n) }
+	add("bf16 conv", []string{h}, hw("[4,6,3,3]")+hb(4), "bf16[1,4,7,5]", "Conv(%x, %w, %b) {pads=[1,1,1,1], act_min=0.0}")
+	add("bf16 conv strided", []string{"bf16[2,6,7,5]"}, hw("[4,3,3,2]")+hb(4), "bf16[2,4,3,2]", "Conv(%x, %w, %b) {strides=[2,3], pads=[0,1,0,0], group=2, act_max=0.5}")
+	add("bf16 conv dilated", []string{h}, hw("[4,6,3,2]"), "bf16[1,4,3,3]", "Conv(%x, %w) {dilations=[2,2]}")
+	add("bf16 depthwise", []string{h}, hw("[12,1,3,3]")+hb(12), "bf16[1,12,4,3]", "Conv(%x, %w, %b) {group=6, strides=[2,2], pads=[1,1,1,1]}")
+	add("bf16 deconv", []string{h}, hw("[6,4,3,3]")+hb(4), "bf16[1,4,14,10]", "ConvTranspose(%x, %w, %b) {strides=[2,2], pads=[1,1,0,0]}")
+	add("bf16 deconv groups", []string{h}, hw("[6,2,3,2]")+hb(4), "bf16[1,4,15,10]", "ConvTranspose(%x, %w, %b) {strides=[2,2], group=2}")
+	add("bf16 MaxPool", []string{h}, "", "bf16[1,6,4,3]", "MaxPool(%x) {kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], act_max=0.4}")
+	for _, op := range []string{"Add", "Sub", "Mul"} {
+		add("bf16 "+op, []string{h, h}, "", h, op+"(%x, %y) {act_min=-0.5, act_max=0.5}")
+		add("bf16 channels "+op, []string{h, "bf16[1,6,1,1]"}, "", h, op+"(%x, %y)")
+		add("bf16 constant "+op, []string{h}, "const %c : bf16[1,6,1,1] = rand 4", h, op+"(%c, %x)")
+	}
+	for _, op := range []string{"Relu", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu", "Elu", "Gelu", "Erf", "Exp", "Swish", "Identity"} {
+		add("bf16 "+op, []string{h}, "", h, op+"(%x)")
+	}
+	add("bf16 Concat", []string{h, h}, "", "bf16[1,12,7,5]", "Concat(%x, %y) {axis=1}")
+	add("bf16 Slice", []string{h}, sl(1, 5, 1, 2), "bf16[1,2,7,5]", "Slice(%x, %s, %e, %a, %p)")
+	add("bf16 Transpose", []string{h}, "", "bf16[1,5,6,7]", "Transpose(%x) {perm=[0,3,1,2]}")
+	add("bf16 Resize nearest", []string{h}, "const %s : f32[4]={1,1,2,3}", "bf16[1,6,14,15]", "Resize(%x, -, %s) {mode=\"nearest\"}")
+	add("to bf16", []string{"f32[1,6,7,5]"}, "", h, "Cast(%x) {to=16}")
+	add("from bf16", []string{h}, "", "f32[1,6,7,5]", "Cast(%x) {to=1}")
+	border := "const %s : f32[] = {0.03}\nconst %z : i8[] = {-7}"
+	add("quantise", []string{"f32[1,6,7,5]"}, border, "i8[1,6,7,5] q(0.03:-7)", "QuantizeLinear(%x, %s, %z)")
+	add("dequantise", []string{"i8[1,6,7,5] q(0.03:-7)"}, border, "f32[1,6,7,5]", "DequantizeLinear(%x, %s, %z)")
 	m["Dropout"] = "in %x : " + x + "\n%o : " + x + ", %m : bool[1,6,7,5] = Dropout(%x)\nout \"o\" = %o\nout \"m\" = %m"
 	return m
 }

@@ -19,7 +19,7 @@ import (
 // lowerTable is the choice of rows for a segment.
 var lowerTable = target.NewTable(lowerRows, refc.Kernels)
 
-var lowerRows = []*target.Kernel{convTransposeRow, matMulRow, addRow, mulRow}
+var lowerRows = append([]*target.Kernel{convTransposeRow, matMulRow, addRow, mulRow}, bf16Rows...)
 
 var plainOptions = &target.Options{Kernels: "reference"}
 
@@ -256,38 +256,7 @@ func pairRow(fn string, d *ir.OpDef) *target.Kernel {
 			return ""
 		}),
 		Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-			l := &target.Lowered{Unused: constants(n)}
-			out := n.Out[0].Type
-			order := out.OrderOrIdentity()
-			var st [2][]int
-			var args [2]target.Arg
-			for i, v := range n.In {
-				shape := padLeft(v.Type.Shape, out.Rank())
-				t := v.Type.WithShape(shape)
-				if v.Const != nil {
-					t.Order = out.Order
-					args[i] = &target.Blob{Hint: "const", CType: "int8_t", Data: v.Const.Reshaped(shape).Transpose(order).Bytes()}
-				} else {
-					if v.Type.Rank() == out.Rank() {
-						t.Order = v.Type.Order
-					}
-					args[i] = i8In(i)
-				}
-				full := strides(t)
-				for _, d := range order {
-					if shape[d] == 1 {
-						st[i] = append(st[i], 0)
-					} else {
-						st[i] = append(st[i], full[d])
-					}
-				}
-				if v.Const == nil && slices.Equal(shape, out.Shape) && t.SameMemory(out.Order) {
-					l.InPlace = append(l.InPlace, i)
-				}
-			}
-			dims, a, b := merge(out.Phys(), st[0], st[1])
-			list := func(name string, v []int) target.Field { return target.F(name, target.IntArray(v)) }
-			f := append(fields("rank", len(dims)), list("dims", dims), list("a_stride", a), list("b_stride", b))
+			l, f, args := pairOperands(n, "int8_t")
 			if d == op.Add {
 				p := op.AddParamsS8(n)
 				s := p.Scales
@@ -302,6 +271,44 @@ func pairRow(fn string, d *ir.OpDef) *target.Kernel {
 			return call(l, fn, f, args[0], args[1], i8Out)
 		},
 	}
+}
+
+// pairOperands are the iteration space of two operands with broadcasting, and
+// the operands, of elements of a C type; constants lie in the result's order.
+func pairOperands(n *ir.Node, ctype string) (*target.Lowered, []target.Field, [2]target.Arg) {
+	l := &target.Lowered{Unused: constants(n)}
+	out := n.Out[0].Type
+	order := out.OrderOrIdentity()
+	var st [2][]int
+	var args [2]target.Arg
+	for i, v := range n.In {
+		shape := padLeft(v.Type.Shape, out.Rank())
+		t := v.Type.WithShape(shape)
+		if v.Const != nil {
+			t.Order = out.Order
+			args[i] = &target.Blob{Hint: "const", CType: ctype, Data: v.Const.Reshaped(shape).Transpose(order).Bytes()}
+		} else {
+			if v.Type.Rank() == out.Rank() {
+				t.Order = v.Type.Order
+			}
+			args[i] = target.In{I: i, CType: ctype}
+		}
+		full := strides(t)
+		for _, d := range order {
+			if shape[d] == 1 {
+				st[i] = append(st[i], 0)
+			} else {
+				st[i] = append(st[i], full[d])
+			}
+		}
+		if v.Const == nil && slices.Equal(shape, out.Shape) && t.SameMemory(out.Order) {
+			l.InPlace = append(l.InPlace, i)
+		}
+	}
+	dims, a, b := merge(out.Phys(), st[0], st[1])
+	list := func(name string, v []int) target.Field { return target.F(name, target.IntArray(v)) }
+	f := append(fields("rank", len(dims)), list("dims", dims), list("a_stride", a), list("b_stride", b))
+	return l, f, args
 }
 
 // strides are the distances in elements along every logical dimension.

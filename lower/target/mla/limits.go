@@ -27,6 +27,7 @@ type Limits struct {
 	ChannelAlign           int // channels of Conv and ConvTranspose are multiples of this
 	MemoryBytes            int // working memory of a segment, 0: any
 	MinWork                int // MACs from which a segment of its own pays for its transfers
+	BF16                   int // 1: it also computes in bfloat16
 }
 
 // Defaults are the limits of the facts that the rules stand on; what no source
@@ -70,6 +71,7 @@ func (l *Limits) fields() []field {
 		{name: "channel_align", doc: "channels of Conv and ConvTranspose are multiples of this", low: 1, one: &l.ChannelAlign},
 		{name: "memory_bytes", doc: "working memory of a segment, 0: any", one: &l.MemoryBytes},
 		{name: "min_work", doc: "MACs from which a segment of its own pays", one: &l.MinWork},
+		{name: "bf16", doc: "1: convolutions, sums, products and functions also run in bfloat16", one: &l.BF16},
 	}
 }
 

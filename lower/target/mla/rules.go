@@ -77,11 +77,13 @@ var rules = slices.Concat([]Rule{
 			return fmt.Sprintf("Batch of %s is %d, at most %d", v.Name, v.Type.Shape[0], l.MaxBatch)
 		})
 	}},
-	{Code: "MLA-DTYPE", Doc: "activations are int8, or float32 that is quantised later", Check: func(n *ir.Node, _ *Limits) []string {
+	{Code: "MLA-DTYPE", Doc: "activations are int8, bfloat16 where the board has it, or float32 that is quantised later", Check: func(n *ir.Node, l *Limits) []string {
 		return activations(n, func(v *ir.Value) string {
 			t := v.Type
 			switch {
 			case t.Quant == nil && t.DType.IsFloat() && t.DType != tensor.F16 && t.DType != tensor.BF16:
+				return ""
+			case t.Quant == nil && t.DType == tensor.BF16 && l.BF16 != 0:
 				return ""
 			case t.Quant == nil:
 				return fmt.Sprintf("%s is %s, want int8", v.Name, t.DType.ONNXName())
@@ -180,7 +182,13 @@ func Judge(n *ir.Node, lim Limits) []target.Reason {
 // JudgeInteger is Judge for the graph that will be compiled: activations that
 // are still float are a reason, too.
 func JudgeInteger(n *ir.Node, lim Limits) []target.Reason {
+	if bridges(n, lim) {
+		return nil
+	}
 	out := Judge(n, lim)
+	if len(out) == 0 && n.Out[0].Type.DType == tensor.BF16 && TakesBF16(n, lim) {
+		return nil
+	}
 	for _, s := range activations(n, func(v *ir.Value) string {
 		if v.Type.Quant == nil && v.Type.DType.IsFloat() {
 			return fmt.Sprintf("%s is %s and was not quantised, want int8", v.Name, v.Type.DType.ONNXName())

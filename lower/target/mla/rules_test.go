@@ -223,7 +223,7 @@ func TestParseLimits(t *testing.T) {
 			t.Errorf("%v is accepted", bad)
 		}
 	}
-	if len(mla.Params()) != 11 {
+	if len(mla.Params()) != 12 {
 		t.Errorf("%d parameters documented", len(mla.Params()))
 	}
 }

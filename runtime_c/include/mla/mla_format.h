@@ -30,7 +30,7 @@
 #define MLA_FORMAT_H
 
 #define MLA_MAJOR 1
-#define MLA_MINOR 0
+#define MLA_MINOR 1
 
 #define MLA_HEADER_BYTES 128
 #define MLA_TENSOR_BYTES 64
@@ -56,6 +56,8 @@
 #define MLA_I64 6
 #define MLA_F64 7
 #define MLA_AFFINE 8
+#define MLA_BF16 9
+#define MLA_F32 10
 
 /* Roles. */
 #define MLA_INPUT 1
@@ -136,6 +138,24 @@
  *     outer axis inner select_last
  * WHERE: c a b >y
  *     elem rank dims:8 c_stride:8 a_stride:8 b_stride:8
+ * CONV2D_BF16: x w! bias!? >y
+ *     act_min:d act_max:d batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h
+ *     dilation_w pad_top pad_left spread_h spread_w transposed groups
+ * MAX_POOL_BF16: x >y
+ *     act_min:d act_max:d batch in_h in_w in_c out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w
+ *     pad_top pad_left
+ * BINARY_BF16: a b >y
+ *     act_min:d act_max:d op rank dims:8 a_stride:8 b_stride:8
+ * TABLE_BF16: x table! >y
+ *     count
+ * TO_BF16: x >y
+ *     count
+ * FROM_BF16: x >y
+ *     count
+ * QUANTIZE: x scale! zero! >y
+ *     outer axis inner
+ * DEQUANTIZE: x scale! zero! >y
+ *     outer axis inner
  */
 #define MLA_OP_CONV2D 1
 #define MLA_OP_DEPTHWISE 2
@@ -168,6 +188,14 @@
 #define MLA_OP_ARG_MAX 29
 #define MLA_OP_ARG_MIN 30
 #define MLA_OP_WHERE 31
+#define MLA_OP_CONV2D_BF16 32
+#define MLA_OP_MAX_POOL_BF16 33
+#define MLA_OP_BINARY_BF16 34
+#define MLA_OP_TABLE_BF16 35
+#define MLA_OP_TO_BF16 36
+#define MLA_OP_FROM_BF16 37
+#define MLA_OP_QUANTIZE 38
+#define MLA_OP_DEQUANTIZE 39
 
 
 #endif /* MLA_FORMAT_H */

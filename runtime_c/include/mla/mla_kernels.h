@@ -1,5 +1,5 @@
 /*
- * mla_kernels.h: the operations of the MLA's simulator that nncc_s8.h does not have. All are int8, with the arithmetic of
+ * mla_kernels.h: the operations of the MLA's simulator that nncc_s8.h does not have. Those of int8 have the arithmetic of
  * CMSIS-NN and TensorFlow Lite: int32 sums that wrap, requantised by mult * 2^(shift - 31) with double rounding, the zero
  * point added, clamped. Offsets of inputs are minus their zero points. Shapes were checked before; every dimension is at
  * least 1.
@@ -7,7 +7,7 @@
 #ifndef MLA_KERNELS_H
 #define MLA_KERNELS_H
 
-#include "nncc.h"
+#include "nncc_s8.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -97,6 +97,61 @@ typedef struct {
 } mla_mul_params;
 
 void mla_mul(const mla_mul_params *p, const int8_t *a, const int8_t *b, int8_t *y);
+
+/*
+ * ---- bfloat16: sums and products in double, rounded by way of float to the nearest, ties to even. act_min and act_max
+ * bound the result before that.
+ */
+
+/* Convolution; positions as in mla_conv2d, those between the spread elements hold zero. */
+typedef struct {
+    double act_min, act_max;
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w, out_c;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left;
+    int32_t spread_h, spread_w;
+    int32_t transposed;
+    int32_t groups;
+} mla_conv2d_bf16_params;
+
+/* x, w, y as in mla_conv2d; b [out_c] or NULL. */
+void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const uint16_t *w, const uint16_t *b,
+                     uint16_t *y);
+
+/* Maximum over windows; x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. A window without elements gives -inf. */
+typedef struct {
+    double act_min, act_max;
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left;
+} mla_pool2d_bf16_params;
+
+void mla_max_pool2d_bf16(const mla_pool2d_bf16_params *p, const uint16_t *x, uint16_t *y);
+
+/* Sum, difference or product. In place where the operand is not broadcast. */
+#define MLA_BF16_ADD 0
+#define MLA_BF16_SUB 1
+#define MLA_BF16_MUL 2
+
+typedef struct {
+    double act_min, act_max;
+    int32_t op;
+    nncc_bcast_params bcast;
+} mla_binary_bf16_params;
+
+void mla_binary_bf16(const mla_binary_bf16_params *p, const uint16_t *a, const uint16_t *b, uint16_t *y);
+
+/* Any function: table [65536] by the bits of the element. In place. */
+void mla_table_bf16(const nncc_count_params *p, const uint16_t *x, const uint16_t *table, uint16_t *y);
+
+void mla_f32_to_bf16(const nncc_count_params *p, const float *x, uint16_t *y);
+void mla_bf16_to_f32(const nncc_count_params *p, const uint16_t *x, float *y);
 
 #ifdef __cplusplus
 }

@@ -233,5 +233,13 @@ void mla_do_reduce_min(mla_command *c);
 void mla_do_arg_max(mla_command *c);
 void mla_do_arg_min(mla_command *c);
 void mla_do_where(mla_command *c);
+void mla_do_conv2d_bf16(mla_command *c);
+void mla_do_max_pool_bf16(mla_command *c);
+void mla_do_binary_bf16(mla_command *c);
+void mla_do_table_bf16(mla_command *c);
+void mla_do_to_bf16(mla_command *c);
+void mla_do_from_bf16(mla_command *c);
+void mla_do_quantize(mla_command *c);
+void mla_do_dequantize(mla_command *c);
 
 #endif /* MLA_COMMAND_H */

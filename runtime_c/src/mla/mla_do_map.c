@@ -3,14 +3,14 @@
 #include "mla_kernels.h"
 #include "nncc_s8.h"
 
-/* The iteration space of operands 0 and 1, and the result. */
+/* The iteration space of operands 0 and 1, and the result, elements of size bytes. */
 typedef struct {
     nncc_bcast_params bcast;
     const void *a, *b;
     void *y;
 } mla_pair;
 
-static void mla_read_pair(mla_command *c, mla_pair *p)
+static void mla_read_pair(mla_command *c, mla_pair *p, uint32_t size)
 {
     mla_space s;
 
@@ -21,9 +21,9 @@ static void mla_read_pair(mla_command *c, mla_pair *p)
     }
     mla_list(c, p->bcast.a_stride);
     mla_list(c, p->bcast.b_stride);
-    p->a = mla_read_steps(c, 0, &s, p->bcast.a_stride, 0, 1);
-    p->b = mla_read_steps(c, 1, &s, p->bcast.b_stride, 0, 1);
-    p->y = mla_write(c, s.count, 1);
+    p->a = mla_read_steps(c, 0, &s, p->bcast.a_stride, 0, size);
+    p->b = mla_read_steps(c, 1, &s, p->bcast.b_stride, 0, size);
+    p->y = mla_write(c, s.count, size);
     c->cost = s.count;
 }
 
@@ -32,7 +32,7 @@ void mla_do_add(mla_command *c)
     mla_add_params p;
     mla_pair t;
 
-    mla_read_pair(c, &t);
+    mla_read_pair(c, &t, 1);
     p.bcast = t.bcast;
     p.offset1 = mla_offset(c);
     p.mult1 = mla_any(c);
@@ -55,7 +55,7 @@ void mla_do_mul(mla_command *c)
     mla_mul_params p;
     mla_pair t;
 
-    mla_read_pair(c, &t);
+    mla_read_pair(c, &t, 1);
     p.bcast = t.bcast;
     p.offset1 = mla_offset(c);
     p.offset2 = mla_offset(c);
@@ -65,6 +65,21 @@ void mla_do_mul(mla_command *c)
     mla_clamp(c, &p.act_min, &p.act_max);
     if (mla_ready(c) != 0) {
         mla_mul(&p, (const int8_t *)t.a, (const int8_t *)t.b, (int8_t *)t.y);
+    }
+}
+
+void mla_do_binary_bf16(mla_command *c)
+{
+    mla_binary_bf16_params p;
+    mla_pair t;
+
+    p.act_min = mla_f64(c);
+    p.act_max = mla_f64(c);
+    p.op = mla_in(c, MLA_BF16_ADD, MLA_BF16_MUL);
+    mla_read_pair(c, &t, 2);
+    p.bcast = t.bcast;
+    if (mla_ready(c) != 0) {
+        mla_binary_bf16(&p, (const uint16_t *)t.a, (const uint16_t *)t.b, (uint16_t *)t.y);
     }
 }
 
@@ -92,7 +107,7 @@ void mla_do_table2(mla_command *c)
     const uint8_t *rows;
     uint32_t most = 0;
 
-    mla_read_pair(c, &t);
+    mla_read_pair(c, &t, 1);
     row_of = (const uint8_t *)mla_read(c, 2, 256, 1);
     for (int32_t i = 0; row_of != NULL && i < 256; i++) {
         most = row_of[i] > most ? row_of[i] : most;
@@ -186,7 +201,7 @@ void mla_do_sum(mla_command *c)
     const int32_t *table_a;
     const int32_t *table_b;
 
-    mla_read_pair(c, &t);
+    mla_read_pair(c, &t, 1);
     p.bcast = t.bcast;
     p.shift = mla_in(c, 0, 31);
     mla_clamp(c, &p.act_min, &p.act_max);
@@ -203,7 +218,7 @@ void mla_do_div(mla_command *c)
     mla_pair t;
     const uint32_t *r;
 
-    mla_read_pair(c, &t);
+    mla_read_pair(c, &t, 1);
     p.bcast = t.bcast;
     p.a_zero = mla_byte(c);
     p.out_zero = mla_byte(c);
@@ -232,7 +247,7 @@ void mla_do_binary(mla_command *c)
     p.out_zero = mla_byte(c);
     mla_clamp(c, &p.act_min, &p.act_max);
     p.op = mla_in(c, NNCC_BINARY_ADD, NNCC_BINARY_PRELU);
-    mla_read_pair(c, &t);
+    mla_read_pair(c, &t, 1);
     p.bcast = t.bcast;
     if (mla_ready(c) != 0) {
         nncc_binary_s8(&p, (const int8_t *)t.a, (const int8_t *)t.b, (int8_t *)t.y);

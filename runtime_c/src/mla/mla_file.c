@@ -120,7 +120,7 @@ mla_status mla_check_sums(const uint8_t *file)
 /* Bytes of an element, 0 for a type that does not exist. */
 static uint32_t mla_type_bytes(uint32_t type)
 {
-    static const uint8_t bytes[] = {0, 1, 1, 2, 4, 4, 8, 8, 16};
+    static const uint8_t bytes[] = {0, 1, 1, 2, 4, 4, 8, 8, 16, 2, 4};
 
     return type < sizeof bytes ? bytes[type] : 0u;
 }

@@ -34,6 +34,14 @@ static const mla_operation mla_operations[] = {
     {2, 4, 0x00, 0x00, 0, mla_do_arg_max}, /* ARG_MAX */
     {2, 4, 0x00, 0x00, 0, mla_do_arg_min}, /* ARG_MIN */
     {4, 34, 0x00, 0x00, 0, mla_do_where}, /* WHERE */
+    {4, 23, 0x06, 0x04, 0, mla_do_conv2d_bf16}, /* CONV2D_BF16 */
+    {2, 18, 0x00, 0x00, 0, mla_do_max_pool_bf16}, /* MAX_POOL_BF16 */
+    {3, 30, 0x00, 0x00, 1, mla_do_binary_bf16}, /* BINARY_BF16 */
+    {3, 1, 0x02, 0x00, 1, mla_do_table_bf16}, /* TABLE_BF16 */
+    {2, 1, 0x00, 0x00, 0, mla_do_to_bf16}, /* TO_BF16 */
+    {2, 1, 0x00, 0x00, 0, mla_do_from_bf16}, /* FROM_BF16 */
+    {4, 3, 0x06, 0x00, 0, mla_do_quantize}, /* QUANTIZE */
+    {4, 3, 0x06, 0x00, 0, mla_do_dequantize}, /* DEQUANTIZE */
 };
 
 const mla_operation *mla_operation_of(uint32_t opcode)

@@ -23,33 +23,43 @@ func (k *checker) channels(n uint64) {
 	k.shifts(macShift, n)
 }
 
-func checkConv2D(k *checker) {
+// convolution reads the shape of a convolution and claims input and weights, of
+// elements of size bytes; ok is false where its groups make no sense.
+func (k *checker) convolution(size uint64) (outC, out uint64, ok bool) {
 	batch, inH, inW, inC := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("in_c")
-	outH, outW, outC := k.dim("out_h"), k.dim("out_w"), k.dim("out_c")
+	outH, outW, channels := k.dim("out_h"), k.dim("out_w"), k.dim("out_c")
 	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"), k.dim("dilation_h"), k.dim("dilation_w")
 	pt, pl := k.in("pad_top", -maxDim, maxDim), k.in("pad_left", -maxDim, maxDim)
 	spreadH, spreadW, transposed, groups := k.dim("spread_h"), k.dim("spread_w"), k.flag("transposed"), k.dim("groups")
-	k.offset("in_offset")
-	k.byte8("out_offset")
-	k.clamp()
-	if inC%groups != 0 || outC%groups != 0 {
-		k.want(false, "%d groups of %d and %d channels", groups, inC, outC)
-		return
+	if inC%groups != 0 || channels%groups != 0 {
+		k.want(false, "%d groups of %d and %d channels", groups, inC, channels)
+		return 0, 0, false
 	}
 	k.axis(outH, sh, pt, kh, dh)
 	k.axis(outW, sw, pl, kw, dw)
 	k.want(u(inH, spreadH) <= maxReach && u(inW, spreadW) <= maxReach, "spread by %d and %d is too large", spreadH, spreadW)
 	taps := u(kh, kw, inC/groups)
-	k.all(macX, u(batch, inH, inW, inC), 1)
-	k.all(macW, mul(uint64(outC), taps), 1)
-	k.channels(uint64(outC))
-	out := u(batch, outH, outW, outC)
-	k.all(macY, out, 1)
+	k.all(macX, u(batch, inH, inW, inC), size)
+	k.all(macW, mul(uint64(channels), taps), size)
+	out = u(batch, outH, outW, channels)
 	k.cost = mul(out, taps+1)
 	k.macs = mul(out, taps)
 	if transposed != 0 { // as ONNX counts it: every input element times every tap
-		k.macs = u(batch, inH, inW, inC, outC/groups, kh, kw)
+		k.macs = u(batch, inH, inW, inC, channels/groups, kh, kw)
 	}
+	return uint64(channels), out, true
+}
+
+func checkConv2D(k *checker) {
+	outC, out, ok := k.convolution(1)
+	k.offset("in_offset")
+	k.byte8("out_offset")
+	k.clamp()
+	if !ok {
+		return
+	}
+	k.channels(outC)
+	k.all(macY, out, 1)
 }
 
 func checkDepthwise(k *checker) {
@@ -103,10 +113,13 @@ func checkMatMul(k *checker) {
 
 // pair reads an iteration space for operands 0 and 1, and claims them and as
 // many elements of the output, operand y.
-func (k *checker) pair(y int, size uint64) {
+func (k *checker) pair(y int, size uint64) { k.pairOf(1, y, size) }
+
+// pairOf is pair for operands of elements of in bytes.
+func (k *checker) pairOf(in uint64, y int, size uint64) {
 	s := k.space()
-	k.steps(0, s, 0, 1)
-	k.steps(1, s, 0, 1)
+	k.steps(0, s, 0, in)
+	k.steps(1, s, 0, in)
 	k.all(y, s.count, size)
 	k.cost = s.count
 }

@@ -92,7 +92,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	text := sample().String()
-	for _, want := range []string{`segment "seg", format 1.0`, "memory 64 bytes, weights 288 bytes, 0 MACs, 80 steps", "[1,2,2,4] NHWC", "0.5:-3",
+	for _, want := range []string{`segment "seg", format 1.1`, "memory 64 bytes, weights 288 bytes, 0 MACs, 80 steps", "[1,2,2,4] NHWC", "0.5:-3",
 		"x=#0 table=#2 y=#0  count=16", "y=#1+4", "epsilon=NaN", `"out\nput"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
@@ -137,7 +137,7 @@ func TestDecodeRefuses(t *testing.T) {
 	good := encoded(t, sample())
 	for want, edit := range map[string]func(b []byte) []byte{
 		"begins with":             func(b []byte) []byte { b[0] = 'X'; return b },
-		"version 2.0":             func(b []byte) []byte { b[4] = 2; return b },
+		"version 2.1":             func(b []byte) []byte { b[4] = 2; return b },
 		"version 1.9":             func(b []byte) []byte { b[6] = 9; return b },
 		"checksum of the header":  func(b []byte) []byte { b[20]++; return b },
 		"checksum of the weights": func(b []byte) []byte { b[le.Uint32(b[64:])+3] ^= 1; return b },

@@ -43,6 +43,14 @@ const (
 	ArgMax
 	ArgMin
 	Where
+	Conv2DBF16
+	MaxPoolBF16
+	BinaryBF16
+	TableBF16
+	ToBF16
+	FromBF16
+	Quantize
+	Dequantize
 )
 
 func (o Opcode) String() string {
@@ -109,7 +117,8 @@ const (
 	clampFields = "act_min act_max"
 	poolFields  = "in_scale:d out_scale:d batch in_h in_w in_c out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w " +
 		"pad_top pad_left pad_bottom pad_right count_include_pad center out_zero rescale " + clampFields
-	axisFields = "outer axis inner"
+	axisFields  = "outer axis inner"
+	boundFields = "act_min:d act_max:d "
 )
 
 // table is filled by init: the checks refer to it through their segment.
@@ -160,6 +169,16 @@ func init() {
 		{ArgMax, "ARG_MAX", "position of the int8 maximum, as int64", "x >y", axisFields + " select_last", false, checkArg},
 		{ArgMin, "ARG_MIN", "position of the int8 minimum, as int64", "x >y", axisFields + " select_last", false, checkArg},
 		{Where, "WHERE", "choice between two tensors", "c a b >y", "elem rank dims:8 c_stride:8 a_stride:8 b_stride:8", false, checkWhere},
+		{Conv2DBF16, "CONV2D_BF16", "bfloat16 convolution, like CONV2D", "x w! bias!? >y",
+			boundFields + "batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left spread_h spread_w transposed groups", false, checkConv2DBF16},
+		{MaxPoolBF16, "MAX_POOL_BF16", "bfloat16 maximum over a window", "x >y",
+			boundFields + "batch in_h in_w in_c out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left", false, checkMaxPoolBF16},
+		{BinaryBF16, "BINARY_BF16", "bfloat16 sum, difference or product", "a b >y", boundFields + "op " + bcastFields, true, checkBinaryBF16},
+		{TableBF16, "TABLE_BF16", "any function of a bfloat16 tensor", "x table! >y", "count", true, checkTableBF16},
+		{ToBF16, "TO_BF16", "float32 to bfloat16", "x >y", "count", false, checkToBF16},
+		{FromBF16, "FROM_BF16", "bfloat16 to float32", "x >y", "count", false, checkFromBF16},
+		{Quantize, "QUANTIZE", "float32 to int8", "x scale! zero! >y", "outer axis inner", false, checkQuantize},
+		{Dequantize, "DEQUANTIZE", "int8 to float32", "x scale! zero! >y", "outer axis inner", false, checkDequantize},
 	}
 	for i, r := range rows {
 		if int(r.op) != i+1 {

@@ -1,0 +1,184 @@
+package mla
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// ONNX numbers of element types.
+const (
+	onnxF32  = 1
+	onnxBF16 = 16
+)
+
+// TakesBF16 reports whether the MLA would compute a float node in bfloat16:
+// what it takes at all (Judge), where there is an operation for it. Data
+// movement is among these.
+func TakesBF16(n *ir.Node, lim Limits) bool {
+	if lim.BF16 == 0 || len(n.In) == 0 || n.In[0] == nil || len(Judge(n, lim)) > 0 {
+		return false
+	}
+	values := n.Out
+	for _, i := range dataIndices(n) {
+		values = append(values, n.In[i])
+	}
+	for _, v := range values {
+		if t := v.Type; t.Quant != nil || t.DType != tensor.F32 && t.DType != tensor.BF16 {
+			return false
+		}
+	}
+	if dataMovement(n) {
+		return n.Op != op.Resize || n.Str("mode") == "nearest"
+	}
+	return slices.Contains(bf16Computes, n.Op) && noBF16Form(n) == ""
+}
+
+// bf16Computes are the operators that compute in bfloat16.
+var bf16Computes = append([]*ir.OpDef{op.Conv, op.ConvTranspose, op.MaxPool, op.Add, op.Sub, op.Mul}, scalars()...)
+
+// dataMovement reports operators that bring elements to other places as they
+// are.
+func dataMovement(n *ir.Node) bool {
+	return n.Op == op.Resize || n.Op.Quant == ir.QMove && n.Op != op.QuantizeLinear && n.Op != op.DequantizeLinear
+}
+
+// dataIndices are the inputs that hold data.
+func dataIndices(n *ir.Node) []int {
+	switch n.Op {
+	case op.Conv, op.ConvTranspose, op.Add, op.Sub, op.Mul:
+		var out []int
+		for i, v := range n.In {
+			if v != nil {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	if n.Op == op.Pad && n.Input(2) != nil {
+		return []int{0, 2} // and what it writes
+	}
+	if n.Op.Quant == ir.QMove {
+		return n.Op.DataInputs(n)
+	}
+	return []int{0}
+}
+
+// bridges reports the conversions between the formats of a segment: to and from
+// bfloat16, and what lies between that and int8.
+func bridges(n *ir.Node, lim Limits) bool {
+	if lim.BF16 == 0 || len(n.Out) != 1 || n.Out[0].Type.Rank() != 4 || n.Out[0].Type.Elems() == 0 {
+		return false
+	}
+	narrowing := func(m *ir.Node) bool {
+		return m != nil && m.Op == op.Cast && m.In[0].Type.DType == tensor.F32 && m.Out[0].Type.DType == tensor.BF16
+	}
+	widening := func(m *ir.Node) bool {
+		return m != nil && m.Op == op.Cast && m.In[0].Type.DType == tensor.BF16 && m.Out[0].Type.DType == tensor.F32
+	}
+	x, y := n.In[0].Type, n.Out[0].Type
+	switch n.Op {
+	case op.Cast:
+		return narrowing(n) || widening(n)
+	case op.DequantizeLinear:
+		for _, u := range n.Out[0].Uses() {
+			if !narrowing(u.Node) {
+				return false
+			}
+		}
+		return x.DType == tensor.I8 && n.ConstIn(1) != nil && n.ConstIn(1).Len() == 1 && len(n.Out[0].Uses()) > 0
+	case op.QuantizeLinear:
+		return widening(n.In[0].Def) && y.DType == tensor.I8 && n.ConstIn(1) != nil && n.ConstIn(1).Len() == 1
+	}
+	return false
+}
+
+// Bfloat16 turns the float nodes that take chooses, all of which TakesBF16, into
+// nodes on bfloat16, with conversions where others meet them.
+func Bfloat16(g *ir.Graph, take func(n *ir.Node) bool) error {
+	chosen := map[*ir.Node]bool{}
+	for _, n := range g.Nodes {
+		chosen[n] = take(n)
+	}
+	narrow := map[*ir.Value]*ir.Value{} // float32 to bfloat16
+	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
+		if !chosen[n] {
+			continue
+		}
+		for _, i := range dataIndices(n) {
+			v := n.In[i]
+			if v.Def != nil && chosen[v.Def] {
+				continue
+			}
+			w := narrow[v]
+			if w == nil {
+				if v.Const != nil {
+					w = g.AddConst(v.Name+".bf16", v.Const.Cast(tensor.BF16))
+				} else {
+					c, err := g.InsertBefore(n, op.Cast, v.Name+".bf16", ir.Attrs{"to": ir.Int(onnxBF16)}, 1, v)
+					if err != nil {
+						return err
+					}
+					c.Origin = n.Origin
+					w = c.Out[0]
+				}
+				narrow[v] = w
+			}
+			g.SetInput(n, i, w)
+		}
+		for _, v := range n.Out {
+			v.Type.DType = tensor.BF16
+		}
+	}
+	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
+		if !chosen[n] {
+			continue
+		}
+		for _, v := range n.Out {
+			if err := widen(g, n, v, chosen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// widen gives the readers of v that are not chosen, and the caller, its float32
+// form.
+func widen(g *ir.Graph, n *ir.Node, v *ir.Value, chosen map[*ir.Node]bool) error {
+	var others []ir.Use
+	for _, u := range v.Uses() {
+		if !chosen[u.Node] {
+			others = append(others, u)
+		}
+	}
+	if len(others) == 0 && !g.IsOutput(v) {
+		return nil
+	}
+	c, err := g.InsertBefore(after(g, n), op.Cast, v.Name+".f32", ir.Attrs{"to": ir.Int(onnxF32)}, 1, v)
+	if err != nil {
+		return err
+	}
+	c.Origin = n.Origin
+	for _, u := range others {
+		g.SetInput(u.Node, u.Index, c.Out[0])
+	}
+	for i, o := range g.Out {
+		if o == v {
+			g.Out[i] = c.Out[0]
+		}
+	}
+	return nil
+}
+
+// after is the node that follows n, nil at the end.
+func after(g *ir.Graph, n *ir.Node) *ir.Node {
+	for i, m := range g.Nodes {
+		if m == n && i+1 < len(g.Nodes) {
+			return g.Nodes[i+1]
+		}
+	}
+	return nil
+}

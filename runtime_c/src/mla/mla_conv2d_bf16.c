@@ -1,0 +1,55 @@
+/* mla_conv2d_bf16: convolution of bfloat16, summed in double. */
+#include "mla_bf16.h"
+#include "mla_kernels.h"
+#include "nncc_window.h"
+
+/* The sum of output channel k at the pixel whose tap (0, 0) lies at spread position (y0, x0). */
+static double mla_sum_bf16(const mla_conv2d_bf16_params *p, int32_t y0, int32_t x0, int32_t k, const uint16_t *x,
+                           const uint16_t *w)
+{
+    const int32_t cin = p->in_c / p->groups;
+    const int32_t first = k / (p->out_c / p->groups) * cin;
+    int32_t ky0;
+    int32_t ky1;
+    int32_t kx0;
+    int32_t kx1;
+    double sum = 0.0;
+
+    nncc_window(y0, p->dilation_h, p->kernel_h, (p->in_h - 1) * p->spread_h + 1, &ky0, &ky1);
+    nncc_window(x0, p->dilation_w, p->kernel_w, (p->in_w - 1) * p->spread_w + 1, &kx0, &kx1);
+    for (int32_t ky = ky0; ky < ky1; ky++) {
+        const int32_t py = y0 + ky * p->dilation_h;
+
+        for (int32_t kx = kx0; kx < kx1; kx++) {
+            const int32_t px = x0 + kx * p->dilation_w;
+            const uint16_t *row = x + (py / p->spread_h * p->in_w + px / p->spread_w) * p->in_c + first;
+            const uint16_t *taps = w + ((k * p->kernel_h + ky) * p->kernel_w + kx) * cin;
+
+            if (py % p->spread_h != 0 || px % p->spread_w != 0) {
+                continue;
+            }
+            for (int32_t c = 0; c < cin; c++) {
+                sum += mla_from_bf16(row[c]) * mla_from_bf16(taps[c]);
+            }
+        }
+    }
+    return sum;
+}
+
+void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const uint16_t *w, const uint16_t *b,
+                     uint16_t *y)
+{
+    for (int32_t n = 0; n < p->batch; n++) {
+        for (int32_t oy = 0; oy < p->out_h; oy++) {
+            for (int32_t ox = 0; ox < p->out_w; ox++) {
+                for (int32_t k = 0; k < p->out_c; k++) {
+                    double v = mla_sum_bf16(p, oy * p->stride_h - p->pad_top, ox * p->stride_w - p->pad_left, k, x, w);
+
+                    v += b != NULL ? mla_from_bf16(b[k]) : 0.0;
+                    *y++ = mla_to_bf16(mla_within(v, p->act_min, p->act_max));
+                }
+            }
+        }
+        x += p->in_h * p->in_w * p->in_c;
+    }
+}
