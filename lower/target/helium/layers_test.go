@@ -137,6 +137,24 @@ func gemm(b *builder) {
 	b.Node("Gemm", b.Clamp(ir.Attrs{"transB": ir.Int(1)}), output(b, xq, w.Type.Quant, k), in...)
 }
 
+// add has scales at random, and equal ones with ties in every other result.
+func add(b *builder) {
+	qa, qb := b.Quant(), b.Quant()
+	if b.Chance(30) {
+		qb.Scale[0] = qa.Scale[0]
+	}
+	q := ir.PerTensor(qa.Scale[0]+qb.Scale[0]*float32(b.One(0, 1)), int32(b.In(-128, 127)))
+	if b.Chance(20) {
+		q.Scale[0] *= float32(math.Exp2(float64(b.In(-2, 8))))
+	}
+	s := []int{1, b.In(1, 5), b.In(1, 4), b.In(1, 30)}
+	x, y := b.Input(qa, s...), b.Input(qb, s...)
+	if b.Chance(20) {
+		y = b.Constant(qb, b.Bytes(s[3]))
+	}
+	b.Node("Add", b.Clamp(ir.Attrs{}), q, x, y)
+}
+
 func pool(name string) func(b *builder) {
 	return func(b *builder) {
 		q := b.Quant()
@@ -163,6 +181,7 @@ var generators = []struct {
 }{
 	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_s8", depthwise3x3},
 	{"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
+	{"nncc_helium_add_s8", add},
 }
 
 // layers are count random layers of every generator.

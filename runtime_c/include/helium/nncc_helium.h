@@ -166,6 +166,55 @@ typedef struct {
 void nncc_helium_avg_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y);
 void nncc_helium_max_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y);
 
+/*
+ * A function of two inputs that is linear before it is rounded (Add, Sub), with v = a * x + b * y + c:
+ *   nncc_helium_sum_s8       v >> shift, towards minus infinity; the output zero point and the half step are in c
+ *   nncc_helium_sum_away_s8  v / 2^shift, ties away from zero, + zero
+ * clamped to [act_min, act_max]. nncc has proven for all 65,536 pairs of inputs that the result is that of the operator; v fits 32
+ * bits. out may be x or y.
+ *
+ * Per 4 elements: 2 loads, 1 store, 2 MACs, 1 (away: 4) for the shift, 2 for the clamp, 1 other: 2.25 (3) instructions an element.
+ */
+typedef struct {
+    int32_t n;
+    int32_t a;
+    int32_t b;
+    int32_t c;
+    int32_t shift;
+    int32_t zero;
+    int32_t act_min;
+    int32_t act_max;
+} nncc_helium_sum;
+
+void nncc_helium_sum_s8(const nncc_helium_sum *p, const int8_t *x, const int8_t *y, int8_t *out);
+void nncc_helium_sum_away_s8(const nncc_helium_sum *p, const int8_t *x, const int8_t *y, int8_t *out);
+
+/*
+ * Addition with TensorFlow Lite's three roundings, for what nncc_helium_sum_s8 cannot give: x_mult / 2^x_shift of (x + x_offset) *
+ * x_unit, the same of y, the sum of both by mult / 2^shift, plus zero, clamped. Shifts are 1 to 31 to the right. out may be x or y.
+ *
+ * Per 4 elements: 2 loads, 1 store, 3 multiplications, 2 MACs, 11 for roundings and sums, 2 for the clamp, 1 other: 5.5 instructions
+ * an element.
+ */
+typedef struct {
+    int32_t n;
+    int32_t x_unit;
+    int32_t x_offset; /* times x_unit */
+    int32_t x_mult;
+    int32_t x_shift;
+    int32_t y_unit;
+    int32_t y_offset; /* times y_unit */
+    int32_t y_mult;
+    int32_t y_shift;
+    int32_t mult;
+    int32_t shift;
+    int32_t zero;
+    int32_t act_min;
+    int32_t act_max;
+} nncc_helium_add;
+
+void nncc_helium_add_s8(const nncc_helium_add *p, const int8_t *x, const int8_t *y, int8_t *out);
+
 #ifdef __cplusplus
 }
 #endif
