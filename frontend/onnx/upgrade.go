@@ -47,6 +47,9 @@ func init() {
 	for _, r := range []string{"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"} {
 		upgraders[opKey{"", r}] = axesToInput(18, "axes")
 	}
+	for name, f := range expansions() {
+		upgraders[opKey{"", name}] = expansion(f)
+	}
 	for k, u := range contrib {
 		upgraders[k] = u
 	}
