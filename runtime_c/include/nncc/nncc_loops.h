@@ -55,6 +55,14 @@ int64_t nncc_pow_i64(int64_t a, int64_t b);
 double nncc_sigmoid_f64(double v);
 double nncc_softplus_f64(double v);
 
+/* ---- sampling --------------------------------------------------------------------------------------------------- */
+
+/* v mirrored at lo and hi until it lies between them; lo where they are one. */
+double nncc_reflect_f64(double v, double lo, double hi);
+
+/* Weight of a sample at distance v with the cubic's coefficient a. */
+double nncc_cubic_f64(double v, double a);
+
 #ifdef __cplusplus
 }
 #endif
