@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -14,7 +15,9 @@ func expansions() map[string]func(e *composer) []*ir.Value {
 		"Attention": attention, "LinearAttention": linearAttention, "CausalConvWithState": causalConv, "RotaryEmbedding": rotary, "SwiGLU": swiglu,
 		"NegativeLogLikelihoodLoss": nllLoss, "SoftmaxCrossEntropyLoss": crossEntropy, "AffineGrid": affineGrid, "TensorScatter": tensorScatter,
 		"CenterCropPad": centerCropPad, "DFT": dft, "STFT": stft, "HannWindow": window(0.5, 0.5, 0), "HammingWindow": window(25.0/46, 21.0/46, 0),
-		"BlackmanWindow": window(0.42, 0.5, 0.08), "OptionalHasElement": hasElement, "OptionalGetElement": getElement,
+		"BlackmanWindow": window(0.42, 0.5, 0.08), "MelWeightMatrix": melWeights, "Unique": unique,
+		"RandomUniform": random(false, false), "RandomNormal": random(false, true), "RandomUniformLike": random(true, false), "RandomNormalLike": random(true, true),
+		"Bernoulli": bernoulli, "Multinomial": multinomial, "OptionalHasElement": hasElement, "OptionalGetElement": getElement,
 	}
 }
 
@@ -222,4 +225,75 @@ func hasElement(e *composer) []*ir.Value {
 // getElement of a tensor is the tensor.
 func getElement(e *composer) []*ir.Value {
 	return []*ir.Value{e.do("Identity", nil, e.need(0, -1))}
+}
+
+// unique of a constant has the size that the constant asks for; of anything
+// else it has room for all.
+func unique(e *composer) []*ir.Value {
+	x := e.need(0, -1)
+	n := &ir.Node{Name: e.name, Op: op.Get("", "Unique"), Attrs: e.attrs, In: []*ir.Value{x}}
+	if x.Const != nil {
+		if _, err := ir.InferNode(n); err != nil {
+			e.fail(err)
+		}
+		e.want(x.Const.Len() <= 1<<13, "shape", "the constant has %d elements, at most %d are compared at compile time", x.Const.Len(), 1<<13)
+		out, err := op.UniqueOf(n, x.Const)
+		e.fail(err)
+		var vs []*ir.Value
+		for _, d := range out {
+			vs = append(vs, e.data(d))
+		}
+		return vs
+	}
+	out, err := e.build(n.Op, e.attrs, max(len(e.p.GetOutput()), 1), x)
+	e.fail(err)
+	return out
+}
+
+// melWeights is the matrix [spectrum bins, mel bins] of triangles on the mel
+// scale, from constants.
+func melWeights(e *composer) []*ir.Value {
+	bins, length, rate := e.known(0, "the number of mel bins"), e.known(1, "the transform's length"), e.known(2, "the sample rate")
+	edge := func(i int) float64 {
+		v := e.need(i, -1)
+		if v.Const == nil {
+			e.fail(e.dynamicf("dynamic", v, "the edge (input %d, %s) must be known at compile time", i, v))
+		}
+		e.want(v.Const.Len() == 1, "shape", "the edge (input %d) has shape %v, want one value", i, v.Type.Shape)
+		return v.Const.Float(0)
+	}
+	lo, hi := edge(3), edge(4)
+	code := e.int("output_datatype", 1)
+	d, ok := tensor.FromONNX(code)
+	e.want(ok && (d.IsFloat() || d.IsInt()), "dtype", "output_datatype is %d, want a numeric type", code)
+	e.want(len(bins) == 1 && len(length) == 1 && len(rate) == 1 && bins[0] >= 1 && bins[0] <= 1<<14 && length[0] >= 1 && length[0] <= 1<<20 && rate[0] >= 1 && lo >= 0 && hi >= lo,
+		"attr-value", "%v mel bins, length %v, rate %v, edges %v and %v: out of range", bins, length, rate, lo, hi)
+	rows := length[0]/2 + 1
+	e.want(rows <= maxSignal/bins[0], "shape", "a matrix of %d by %d is too large", rows, bins[0])
+	mel := func(f float64) float64 { return 2595 * math.Log10(1+f/700) }
+	low, step := mel(lo), (mel(hi)-mel(lo))/float64(bins[0]+2)
+	at := make([]int, bins[0]+2) // spectrum bins of the triangles' corners
+	for i := range at {
+		f := 700 * (math.Pow(10, (low+float64(i)*step)/2595) - 1)
+		at[i] = int(float64(length[0]+1) * f / float64(rate[0]))
+	}
+	m := make([]float64, rows*bins[0])
+	put := func(r, c int, v float64) {
+		if r >= 0 && r < rows {
+			m[r*bins[0]+c] = v
+		}
+	}
+	for i := range bins[0] {
+		a, b, c := at[i], at[i+1], at[i+2]
+		if b == a {
+			put(b, i, 1)
+		}
+		for j := a; j <= b && b > a && j < rows; j++ {
+			put(j, i, float64(j-a)/float64(b-a))
+		}
+		for j := b; j < c && j < rows; j++ {
+			put(j, i, float64(c-j)/float64(c-b))
+		}
+	}
+	return []*ir.Value{e.data(tensor.FromFloats(d, []int{rows, bins[0]}, m))}
 }

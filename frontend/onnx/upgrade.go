@@ -50,6 +50,9 @@ func init() {
 	for name, f := range expansions() {
 		upgraders[opKey{"", name}] = expansion(f)
 	}
+	for name, f := range mlExpansions() {
+		upgraders[opKey{mlDomain, name}] = expansion(f)
+	}
 	for k, u := range contrib {
 		upgraders[k] = u
 	}
@@ -298,6 +301,14 @@ func dropout(c *nodeCtx) ([]*ir.Value, error) {
 	if c.opset < 12 {
 		c.in = c.in[:1]
 		delete(c.attrs, "ratio")
+	}
+	if len(c.in) > 2 && c.in[2] != nil {
+		if v := c.in[2]; v.Const == nil {
+			return nil, c.dynamicf("dynamic", v, "training_mode (input 2, %s) is computed at run time; want a constant false", v)
+		}
+		if v := c.in[1]; v != nil && v.Const == nil && c.in[2].Const.Len() == 1 && c.in[2].Const.Int(0) != 0 {
+			return nil, c.dynamicf("dynamic", v, "the ratio (input 1, %s) is computed at run time, in training mode; want a constant 0", v)
+		}
 	}
 	if len(c.p.GetOutput()) > 1 && c.p.GetOutput()[1] != "" {
 		out, err := c.plain()

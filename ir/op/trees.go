@@ -1,0 +1,181 @@
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// TreeEnsemble sums, averages or picks the extremes of the leaves that the
+// rows of [N, features] reach in decision trees: [N, n_targets]. Nodes compare
+// a feature with a split; membership nodes look it up in a set of values.
+var TreeEnsemble = def(ir.OpDef{
+	Name: "TreeEnsemble", Domain: "ai.onnx.ml", Doc: "leaves of decision trees, aggregated per target",
+	Attrs: []ir.AttrSpec{ir.IntA("aggregate_function", 1), ir.Need(ir.IntsA("leaf_targetids")), ir.Need(ir.TensorA("leaf_weights")), ir.TensorA("membership_values"),
+		ir.IntA("n_targets", 0), ir.Need(ir.IntsA("nodes_falseleafs")), ir.Need(ir.IntsA("nodes_falsenodeids")), ir.Need(ir.IntsA("nodes_featureids")),
+		ir.TensorA("nodes_hitrates"), ir.IntsA("nodes_missing_value_tracks_true"), ir.Need(ir.TensorA("nodes_modes")), ir.Need(ir.TensorA("nodes_splits")),
+		ir.Need(ir.IntsA("nodes_trueleafs")), ir.Need(ir.IntsA("nodes_truenodeids")), ir.Need(ir.IntsA("tree_roots"))},
+	MinIn: 1, Quant: ir.QNone, Pattern: ir.Opaque,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := wantType(n, 0, floatTypes); err != nil {
+			return nil, err
+		}
+		if err := wantRank(n, 0, 2); err != nil {
+			return nil, err
+		}
+		f, err := Forest(n)
+		if err != nil {
+			return nil, err
+		}
+		return one(ir.T(n.In[0].Type.DType, n.In[0].Type.Shape[0], f.Targets))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		f, err := Forest(n)
+		if err != nil {
+			return nil, err
+		}
+		x := floatsOf(in[0])
+		rows, features := in[0].Shape[0], in[0].Shape[1]
+		y := make([]float64, rows*f.Targets)
+		for r := range rows {
+			out := y[r*f.Targets : (r+1)*f.Targets]
+			seen := make([]bool, f.Targets)
+			for _, root := range f.Roots {
+				leaf, ok := f.walk(root, x[r*features:(r+1)*features])
+				if !ok {
+					return nil, ir.Errf(n, "tree", "the tree with root %d has a cycle", root)
+				}
+				t, w := f.LeafTarget[leaf], f.LeafWeight[leaf]
+				switch {
+				case f.Aggregate < 2 || !seen[t]:
+					out[t] += w
+				case f.Aggregate == 2:
+					out[t] = min(out[t], w)
+				default:
+					out[t] = max(out[t], w)
+				}
+				seen[t] = true
+			}
+			if f.Aggregate == 0 && len(f.Roots) > 0 {
+				for t := range out {
+					out[t] /= float64(len(f.Roots))
+				}
+			}
+		}
+		return outs(tensor.FromFloats(in[0].DType, []int{rows, f.Targets}, y))
+	},
+})
+
+// TreeForest is the table of a TreeEnsemble. A child is a node where it is not
+// negative, else leaf -1-child.
+type TreeForest struct {
+	Feature, True, False []int
+	Mode                 []int // 0 <=, 1 <, 2 >=, 3 >, 4 =, 5 !=, 6 member
+	Split                []float64
+	MissingTrue          []bool
+	SetFrom, SetTo       []int // members of a node of mode 6
+	Members              []float64
+	LeafTarget           []int
+	LeafWeight           []float64
+	Roots                []int
+	Targets, Aggregate   int // 0 average, 1 sum, 2 minimum, 3 maximum
+}
+
+// Forest reads and checks the attributes of a TreeEnsemble.
+func Forest(n *ir.Node) (*TreeForest, error) {
+	f := &TreeForest{Feature: n.Ints("nodes_featureids"), LeafTarget: n.Ints("leaf_targetids"), Targets: n.Int("n_targets"), Aggregate: n.Int("aggregate_function")}
+	bad := func(format string, args ...any) (*TreeForest, error) {
+		return nil, ir.Errf(n, "tree", format, args...)
+	}
+	k := len(f.Feature)
+	modes, splits, weights := n.Tensor("nodes_modes"), n.Tensor("nodes_splits"), n.Tensor("leaf_weights")
+	yes, no, yesLeaf, noLeaf := n.Ints("nodes_truenodeids"), n.Ints("nodes_falsenodeids"), n.Ints("nodes_trueleafs"), n.Ints("nodes_falseleafs")
+	missing := n.Ints("nodes_missing_value_tracks_true")
+	if k == 0 || modes.Len() != k || splits.Len() != k || len(yes) != k || len(no) != k || len(yesLeaf) != k || len(noLeaf) != k || missing != nil && len(missing) != k {
+		return bad("the nodes_ attributes have different lengths, want %d values, one a node, each", k)
+	}
+	if len(f.LeafTarget) == 0 || weights.Len() != len(f.LeafTarget) || f.Targets < 1 || f.Targets > maxGrams || f.Aggregate < 0 || f.Aggregate > 3 {
+		return bad("%d leaves with %d weights, %d targets, aggregate function %d: out of range", len(f.LeafTarget), weights.Len(), f.Targets, f.Aggregate)
+	}
+	for _, t := range f.LeafTarget {
+		if t < 0 || t >= f.Targets {
+			return bad("leaf target %d, want 0 to %d", t, f.Targets-1)
+		}
+	}
+	f.LeafWeight, f.Split = weights.Floats(), splits.Floats()
+	if m := n.Tensor("membership_values"); m != nil {
+		f.Members = m.Floats()
+	}
+	width, set := n.In[0].Type.Shape[1], 0
+	child := func(id, leaf int) (int, bool) {
+		if leaf != 0 {
+			return -1 - id, id >= 0 && id < len(f.LeafTarget)
+		}
+		return id, id >= 0 && id < k
+	}
+	f.True, f.False, f.Mode = make([]int, k), make([]int, k), make([]int, k)
+	f.SetFrom, f.SetTo, f.MissingTrue = make([]int, k), make([]int, k), make([]bool, k)
+	for i := range k {
+		var a, b bool
+		f.True[i], a = child(yes[i], yesLeaf[i])
+		f.False[i], b = child(no[i], noLeaf[i])
+		f.Mode[i] = int(modes.Int(i))
+		f.MissingTrue[i] = missing != nil && missing[i] != 0
+		if !a || !b || f.Mode[i] < 0 || f.Mode[i] > 6 || f.Feature[i] < 0 || f.Feature[i] >= width {
+			return bad("node %d: mode %d, feature %d of %d, children %d and %d: out of range", i, f.Mode[i], f.Feature[i], width, yes[i], no[i])
+		}
+		if f.Mode[i] != 6 {
+			continue
+		}
+		f.SetFrom[i] = set
+		for set < len(f.Members) && !math.IsNaN(f.Members[set]) {
+			set++
+		}
+		f.SetTo[i] = set
+		set = min(set+1, len(f.Members))
+	}
+	for _, r := range n.Ints("tree_roots") {
+		if r < 0 || r >= k {
+			return bad("tree root %d, want 0 to %d", r, k-1)
+		}
+		f.Roots = append(f.Roots, r)
+	}
+	return f, nil
+}
+
+// walk goes from a node to a leaf; false when it meets no leaf in as many
+// steps as there are nodes.
+func (f *TreeForest) walk(i int, x []float64) (leaf int, ok bool) {
+	for range f.Feature {
+		v, s := x[f.Feature[i]], f.Split[i]
+		yes := false
+		switch f.Mode[i] {
+		case 0:
+			yes = v <= s
+		case 1:
+			yes = v < s
+		case 2:
+			yes = v >= s
+		case 3:
+			yes = v > s
+		case 4:
+			yes = v == s
+		case 5:
+			yes = v != s
+		default:
+			for _, m := range f.Members[f.SetFrom[i]:f.SetTo[i]] {
+				yes = yes || v == m
+			}
+		}
+		if yes || f.MissingTrue[i] && v != v {
+			i = f.True[i]
+		} else {
+			i = f.False[i]
+		}
+		if i < 0 {
+			return -1 - i, true
+		}
+	}
+	return 0, false
+}
