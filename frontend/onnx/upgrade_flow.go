@@ -206,7 +206,7 @@ func loop(c *nodeCtx) ([]*ir.Value, error) {
 // scan unrolls a Scan: the body once for every slice of its scan inputs.
 func scan(c *nodeCtx) ([]*ir.Value, error) {
 	if c.opset < 9 {
-		return nil, c.errf("op-unsupported", "Scan of opset 8 (with a batch axis) is not supported; export with opset 9 or newer")
+		return expansion(batchedScan)(c)
 	}
 	g, err := c.graphAttr("body")
 	if err != nil {

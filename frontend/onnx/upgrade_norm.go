@@ -18,6 +18,9 @@ func batchNorm(c *nodeCtx) ([]*ir.Value, error) {
 			return nil, err
 		}
 	}
+	if a, ok := c.attrs["training_mode"]; ok && a.Kind == ir.AttrInt && a.Int != 0 && c.opset >= 14 {
+		return expansion(trainingNorm)(c)
+	}
 	delete(c.attrs, "momentum") // of the running statistics
 	if len(c.in) == 5 && c.in[4] != nil && c.in[4].Const != nil {
 		eps := float32(1e-5)
@@ -100,4 +103,31 @@ func groupNorm(c *nodeCtx) ([]*ir.Value, error) {
 		}
 	}
 	return c.plain()
+}
+
+// trainingNorm is BatchNormalization with the statistics of the batch itself,
+// and the running ones updated with them.
+func trainingNorm(e *composer) []*ir.Value {
+	x := e.need(0, -1)
+	e.int("training_mode", 0)
+	momentum := e.float("momentum", 0.9)
+	e.want(x.Type.Rank() >= 2, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", x, x.Type.Shape)
+	var axes []int
+	for d := range x.Type.Shape {
+		if d != 1 {
+			axes = append(axes, d)
+		}
+	}
+	channels := x.Type.Shape[1]
+	mean := e.do("ReduceMean", nil, x, e.ints(axes...))
+	centred := e.do("Sub", nil, x, mean)
+	variance := e.do("ReduceMean", nil, e.do("Mul", nil, centred, centred), e.ints(axes...))
+	mean, variance = e.reshape(mean, channels), e.reshape(variance, channels)
+	update := func(i int, now *ir.Value) *ir.Value {
+		old := e.need(i, 1)
+		return e.do("Add", nil, e.do("Mul", nil, old, e.num(old, momentum)), e.do("Mul", nil, now, e.num(now, 1-momentum)))
+	}
+	out, err := e.build(op.BatchNormalization, e.attrs, 1, x, e.need(1, 1), e.need(2, 1), mean, variance)
+	e.fail(err)
+	return []*ir.Value{out[0], update(3, mean), update(4, variance)}
 }
