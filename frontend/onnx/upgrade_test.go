@@ -13,7 +13,7 @@ import (
 // textModel is a model of an opset from the text of its graph and functions.
 func textModel(t testing.TB, opset int, text string) *Model {
 	t.Helper()
-	m, err := Parse(fmt.Appendf(nil, `<ir_version: 8, opset_import: ["" : %d, "com.microsoft" : 1, "local" : 1, "com.sigmastar" : 1, "darknet" : 1]> g %s`, opset, text), Limits{})
+	m, err := Parse(fmt.Appendf(nil, `<ir_version: 8, opset_import: ["" : %d, "com.microsoft" : 1, "ai.onnx.ml" : 3, "local" : 1, "com.sigmastar" : 1, "darknet" : 1]> g %s`, opset, text), Limits{})
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -43,6 +43,28 @@ func TestUpgrades(t *testing.T) {
 		old    string
 		newest string
 	}{
+		{"Add-6 along an axis", 6, "(float[2,3,4] x) => (float y)", `b = Constant <value = float[3] {1, 2, 3}> () y = Add <broadcast = 1, axis = 1> (x, b)`,
+			`b = Constant <value = float[3,1] {1, 2, 3}> () y = Add (x, b)`},
+		{"PRelu-6, per channel", 6, "(float[1,3,4] x) => (float y)", `s = Constant <value = float[3] {0.1, 0.2, 0.3}> () y = PRelu (x, s)`, `s = Constant <value = float[3,1] {0.1, 0.2, 0.3}> () y = PRelu (x, s)`},
+		{"Gemm-6", 6, "(float[2,3] x) => (float y)", `w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> () y = Gemm <broadcast = 1> (x, w, b)`,
+			`w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> () y = Gemm (x, w, b)`},
+		{"Reshape-1", 4, "(float[2,3] x) => (float y)", `y = Reshape <shape = [3, 2]> (x)`, `s = Constant <value_ints = [3, 2]> () y = Reshape (x, s)`},
+		{"Scaler", 13, "(float[2,2] x) => (float y)", `y = ai.onnx.ml.Scaler <offset = [1.0, 2.0], scale = [2.0, 3.0]> (x)`,
+			`o = Constant <value_floats = [1.0, 2.0]> () s = Constant <value_floats = [2.0, 3.0]> () a = Sub (x, o) y = Mul (a, s)`},
+		{"Normalizer", 13, "(float[2,3] x) => (float y)", `y = ai.onnx.ml.Normalizer <norm = "L2"> (x)`, `y = LpNormalization <p = 2> (x)`},
+		{"LinearRegressor", 13, "(float[2,3] x) => (float y)", `y = ai.onnx.ml.LinearRegressor <coefficients = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], intercepts = [0.5, -0.5], targets = 2> (x)`,
+			`w = Constant <value = float[2,3] {1, 2, 3, 4, 5, 6}> () b = Constant <value_floats = [0.5, -0.5]> () y = Gemm <transB = 1> (x, w, b)`},
+		{"LinearClassifier", 13, "(float[2,2] x) => (int64 y, float p)", `y, p = ai.onnx.ml.LinearClassifier <coefficients = [1.0, 2.0, 3.0, -4.0, 5.0, 6.0], intercepts = [0.5, -0.5, 0.0], classlabels_ints = [7, 8, 9], post_transform = "SOFTMAX"> (x)`,
+			`w = Constant <value = float[3,2] {1, 2, 3, -4, 5, 6}> () b = Constant <value_floats = [0.5, -0.5, 0.0]> () s = Gemm <transB = 1> (x, w, b) m = ArgMax <axis = 1, keepdims = 0> (s) l = Constant <value_ints = [7, 8, 9]> () y = Gather (l, m) p = Softmax (s)`},
+		{"LabelEncoder", 13, "(float[4] x) => (int64 y)", `r = Round (x) y = ai.onnx.ml.LabelEncoder <keys_floats = [0.0, 1.0], values_int64s = [5, 6], default_int64 = -3> (r)`,
+			`r = Round (x) a = Constant <value_float = 0.0> () b = Constant <value_float = 1.0> () p = Equal (r, a) q = Equal (r, b) u = Constant <value_int = 5> () v = Constant <value_int = 6> () d = Constant <value_int = -3> () w = Where (q, v, d) y = Where (p, u, w)`},
+		{"SVMRegressor, linear kernel", 13, "(float[2,2] x) => (float y)", `y = ai.onnx.ml.SVMRegressor <kernel_type = "LINEAR", support_vectors = [1.0, 2.0, 3.0, 4.0], coefficients = [0.5, -1.0], n_supports = 2, rho = [0.25]> (x)`,
+			`w = Constant <value = float[2,1] {-2.5, -3}> () b = Constant <value_float = 0.25> () m = MatMul (x, w) y = Add (m, b)`},
+		{"TreeEnsembleRegressor", 13, "(float[5,2] x) => (float y)", `y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [1, 0, 0], nodes_values = [0.5, 0.0, 0.0],
+			nodes_modes = ["BRANCH_LT", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 0], target_weights = [3.0, 4.0], base_values = [1.0], n_targets = 1> (x)`,
+			`i = Constant <value_int = 1> () f = Gather <axis = 1> (x, i) s = Constant <value_float = 0.5> () c = Less (f, s) a = Constant <value_float = 4.0> () b = Constant <value_float = 5.0> () w = Where (c, a, b) n = Constant <value_ints = [5, 1]> () y = Reshape (w, n)`},
+		{"DFT and back", 20, "(float[1,6,2] x) => (float y)", `f = DFT (x) y = DFT <inverse = 1> (f)`, `y = Identity (x)`},
+		{"real DFT and back", 20, "(float[1,7,1] x) => (float y)", `f = DFT <onesided = 1> (x) n = Constant <value_int = 7> () y = DFT <onesided = 1, inverse = 1> (f, n)`, `y = Identity (x)`},
 		{"Squeeze-1", 7, "(float[1,3,1] x) => (float y)", `y = Squeeze <axes = [0, 2]> (x)`, `a = Constant <value_ints = [0, 2]> () y = Squeeze (x, a)`},
 		{"Squeeze-11, all", 11, "(float[1,3,1] x) => (float y)", `y = Squeeze (x)`, `y = Squeeze (x)`},
 		{"Unsqueeze-1", 8, "(float[3] x) => (float y)", `y = Unsqueeze <axes = [0, 2]> (x)`, `a = Constant <value_ints = [0, 2]> () y = Unsqueeze (x, a)`},

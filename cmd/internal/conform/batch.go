@@ -29,9 +29,9 @@ type Built struct {
 // machine, as long as its memories hold them.
 const (
 	maxCases   = 100
-	maxIO      = 256 << 10 // bytes of all inputs and outputs together
-	maxWeights = 256 << 10
-	unitCases  = 25 // cases in one translation unit
+	maxIO      = 640 << 10 // bytes of all inputs and outputs together
+	maxWeights = 384 << 10
+	unitCases  = 50 // cases in one translation unit
 )
 
 // ioBytes are the inputs and outputs of a case in memory.

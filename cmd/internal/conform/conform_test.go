@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ var sample = map[string]int{"host": 23, "cortex-m55": 41}
 // through interpreter and compiler, a sample built and run on the host and a
 // Cortex-M55. With NNCC_CONFORMANCE=all, every one on every target (make
 // conformance); NNCC_CONFORMANCE_TARGETS limits those, NNCC_CONFORMANCE_ONLY
-// takes the tests whose name contains a text.
+// takes the tests whose name matches a regular expression.
 func TestConformance(t *testing.T) {
 	set := Find(root)
 	if set == "" {
@@ -34,7 +35,7 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	if only := os.Getenv("NNCC_CONFORMANCE_ONLY"); only != "" {
-		tests = slices.DeleteFunc(tests, func(x *Test) bool { return !strings.Contains(x.ID(), only) })
+		tests = slices.DeleteFunc(tests, func(x *Test) bool { return !regexp.MustCompile(only).MatchString(x.ID()) })
 	}
 	p := Plan{Targets: Targets, Note: func(s string) { t.Log(s) }}
 	if os.Getenv("NNCC_CONFORMANCE") != "all" {

@@ -150,15 +150,15 @@ func regions(f *fn) error {
 	}
 	f.loop("r", n.In[1].Type.Shape[0])
 	f.index("b", idx, "r", s[0])
-	for k, v := range []string{"x1", "ya", "x2", "yb"} {
+	for k, v := range []string{"left", "top", "right", "bottom"} {
 		f.line("const double %s = %s * %s - %s;", v, load(rois, fmt.Sprintf("r * 4 + %d", k)), scale, shift)
 	}
 	least := "-(double)INFINITY"
 	if !half {
 		least = "1.0"
 	}
-	f.line("const double bw = fmax(x2 - x1, %s) / %d.0;", least, ow)
-	f.line("const double bh = fmax(yb - ya, %s) / %d.0;", least, oh)
+	f.line("const double bw = fmax(right - left, %s) / %d.0;", least, ow)
+	f.line("const double bh = fmax(bottom - top, %s) / %d.0;", least, oh)
 	if k := n.Int("sampling_ratio"); k > 0 {
 		f.line("const int32_t gh = %d, gw = %d;", k, k)
 	} else {
@@ -170,20 +170,20 @@ func regions(f *fn) error {
 	f.line("const int64_t plane = (b * %d + c) * %d;", C, H*W)
 	f.line("double acc = 0.0;")
 	f.loop("s", "gh * gw")
-	f.line("double py = ya + (double)(p / %d) * bh + ((double)(s / gw) + 0.5) * bh / (double)gh;", ow)
-	f.line("double px = x1 + (double)(p %% %d) * bw + ((double)(s %% gw) + 0.5) * bw / (double)gw;", ow)
+	f.line("double py = top + (double)(p / %d) * bh + ((double)(s / gw) + 0.5) * bh / (double)gh;", ow)
+	f.line("double px = left + (double)(p %% %d) * bw + ((double)(s %% gw) + 0.5) * bw / (double)gw;", ow)
 	f.line("double v = 0.0;")
 	f.open("if (py >= -1.0 && py <= %d.0 && px >= -1.0 && px <= %d.0)", H, W)
 	f.line("py = fmax(py, 0.0);")
 	f.line("px = fmax(px, 0.0);")
-	f.line("const int32_t y0 = py < %d.0 ? (int32_t)py : %d;", H-1, H-1)
-	f.line("const int32_t x0 = px < %d.0 ? (int32_t)px : %d;", W-1, W-1)
-	f.line("const int32_t y1 = y0 < %d ? y0 + 1 : y0;", H-1)
-	f.line("const int32_t xn = x0 < %d ? x0 + 1 : x0;", W-1)
-	f.line("const double ly = y0 < %d ? py - (double)y0 : 0.0;", H-1)
-	f.line("const double lx = x0 < %d ? px - (double)x0 : 0.0;", W-1)
+	f.line("const int32_t ra = py < %d.0 ? (int32_t)py : %d;", H-1, H-1)
+	f.line("const int32_t ca = px < %d.0 ? (int32_t)px : %d;", W-1, W-1)
+	f.line("const int32_t rb = ra < %d ? ra + 1 : ra;", H-1)
+	f.line("const int32_t cb = ca < %d ? ca + 1 : ca;", W-1)
+	f.line("const double ly = ra < %d ? py - (double)ra : 0.0;", H-1)
+	f.line("const double lx = ca < %d ? px - (double)ca : 0.0;", W-1)
 	for k := range 4 {
-		row, col := []string{"y0", "y1"}[k/2], []string{"x0", "xn"}[k%2]
+		row, col := []string{"ra", "rb"}[k/2], []string{"ca", "cb"}[k%2]
 		wy, wx := []string{"(1.0 - ly)", "ly"}[k/2], []string{"(1.0 - lx)", "lx"}[k%2]
 		term := fmt.Sprintf("%s * %s * %s", wy, wx, load(x, fmt.Sprintf("plane + %s * %d + %s", row, W, col)))
 		switch {
