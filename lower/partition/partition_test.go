@@ -20,6 +20,44 @@ func random(r *rand.Rand, n int) []Node {
 	return g
 }
 
+// acyclic is the definition of a valid cut, told otherwise than Convex does:
+// with each segment drawn together into one node, the graph has no cycle.
+func acyclic(g []Node, seg []int) bool {
+	name := func(i int) int { // segments are -1, -2, ...
+		if seg[i] == None {
+			return i
+		}
+		return -1 - seg[i]
+	}
+	edges := map[[2]int]bool{}
+	left := map[int]bool{}
+	for i, n := range g {
+		left[name(i)] = true
+		for _, p := range n.Preds {
+			if a, b := name(p), name(i); a != b {
+				edges[[2]int{a, b}] = true
+			}
+		}
+	}
+	for len(left) > 0 {
+		free := -1 << 30
+		for v := range left {
+			ok := true
+			for e := range edges {
+				ok = ok && (e[1] != v || !left[e[0]])
+			}
+			if ok {
+				free = v
+			}
+		}
+		if free == -1<<30 {
+			return false
+		}
+		delete(left, free)
+	}
+	return true
+}
+
 // fewest tries every assignment of the accelerator's nodes to k segments.
 func fewest(g []Node) int {
 	var on []int
@@ -39,7 +77,7 @@ func fewest(g []Node) int {
 		var try func(j int) bool
 		try = func(j int) bool {
 			if j == len(on) {
-				return Convex(g, seg)
+				return acyclic(g, seg)
 			}
 			for s := 0; s < k; s++ {
 				seg[on[j]] = s
@@ -66,8 +104,20 @@ func TestMinimalAgainstBruteForce(t *testing.T) {
 				t.Fatalf("seed %d: node %d is in segment %d of %d", seed, i, s, n)
 			}
 		}
-		if !Convex(g, seg) {
+		if !Convex(g, seg) || !acyclic(g, seg) {
 			t.Fatalf("seed %d: not convex: %v in %+v", seed, seg, g)
+		}
+		// Whatever else Convex accepts has no cycle either.
+		for range 20 {
+			other := make([]int, len(g))
+			for i := range other {
+				if other[i] = None; g[i].Accel {
+					other[i] = r.IntN(3)
+				}
+			}
+			if Convex(g, other) && !acyclic(g, other) {
+				t.Fatalf("seed %d: %v passes for convex in %+v", seed, other, g)
+			}
 		}
 		if want := fewest(g); n != want {
 			t.Fatalf("seed %d: %d segments, want %d", seed, n, want)

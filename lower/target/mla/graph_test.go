@@ -39,7 +39,7 @@ func quantised(t testing.TB, g *ir.Graph) *ir.Graph {
 // TestRandomNetworks: whole networks, of any rank, as a segment each.
 func TestRandomNetworks(t *testing.T) {
 	var cases []*kase
-	for seed := range uint64(40) {
+	for seed := range uint64(200) {
 		g := integer(t, irtest.Gen(seed, tensor.F32))
 		float := false
 		for _, n := range g.Nodes {
@@ -52,7 +52,7 @@ func TestRandomNetworks(t *testing.T) {
 		}
 		cases = append(cases, compiled(t, fmt.Sprint("network ", seed), g, seed))
 	}
-	if len(cases) < 25 {
+	if len(cases) < 125 {
 		t.Errorf("only %d networks became integers", len(cases))
 	}
 	compare(t, cases)
