@@ -35,6 +35,8 @@ type Options struct {
 	NativeIO bool
 	Projects []string // build files, see Projects
 	Notes    []string // for the README: warnings
+	// InputNotes are remarks on inputs, by name, for the header.
+	InputNotes map[string]string
 }
 
 // printable is o with every text that comes from outside made safe for
@@ -108,7 +110,11 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	}
 	v.Structs, v.Code = e.structs, e.code
 	for _, x := range info.Inputs {
-		v.Inputs = append(v.Inputs, newIOView(x, o.Prefix, true))
+		io := newIOView(x, o.Prefix, true)
+		if s := o.InputNotes[x.Name]; s != "" {
+			io.Comment += "; " + comment(s)
+		}
+		v.Inputs = append(v.Inputs, io)
 	}
 	for _, x := range info.Outputs {
 		v.Outputs = append(v.Outputs, newIOView(x, o.Prefix, false))

@@ -48,6 +48,9 @@ type Options struct {
 	MaxRAM   int             // bytes of arena to stay below if that can be; 0: whatever is fastest
 	Ties     []Tie           // recurrent state
 	Stream   *stream.Options // feed a few frames at a time; nil: whole windows
+	// Installed: the program will be linked with an installed CMSIS-NN; its
+	// kernels have costs of their own.
+	Installed bool
 	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
 	Dump func(name string, g *ir.Graph) error
 }
@@ -157,7 +160,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		}
 	}
 	if o.MLA == nil {
-		if err := r.align(g, o, spelt, d); err != nil {
+		if err := r.align(g, table, o, spelt, d); err != nil {
 			return nil, err
 		}
 	}

@@ -256,6 +256,9 @@ func (c *cli) profile(args []string) error {
 		if err != nil {
 			return err
 		}
+		if n := len(o.Report.DeadChannel); n > 0 && len(args) == 2 {
+			fmt.Fprintf(c.err, "nncc: note: %s: dead channels of %d values were removed, padding among them; --dead-channels off --align never measures the model as it is\n", a, n)
+		}
 		v, err := o.Verify(c.ctx)
 		c2.progress.done()
 		if err != nil {

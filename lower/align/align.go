@@ -25,6 +25,13 @@ type Options struct {
 	HardCoded func(n *ir.Node) bool
 	// Price is asked in mode Auto.
 	Price Pricer
+	// Copy prices copying a value of shape in into one with more channels; nil:
+	// no copies are made.
+	Copy func(in, out []int) Price
+	// Chosen, when set, are the rows of another graph of the same model, as
+	// compiled: what was padded there is padded here to the same sizes, and
+	// nothing else.
+	Chosen []Row
 }
 
 // Result says what was found and done.
@@ -45,9 +52,24 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	}
 	a := analyse(g, &o)
 	needs := a.needs()
-	for _, gr := range groups(needs) {
-		rows := a.decide(gr)
-		r.Rows = append(r.Rows, rows...)
+	if o.Chosen != nil {
+		choose(needs, o.Chosen)
+	}
+	all, held := groups(needs), map[*group]map[*need]Lock{}
+	for _, gr := range all {
+		held[gr] = gr.freeze()
+	}
+	var best *optimiser
+	if o.Mode == Auto && o.Price != nil {
+		best = a.optimise(all, held)
+	}
+	for _, gr := range all {
+		r.Rows = append(r.Rows, a.rows(gr, held[gr], best)...)
+	}
+	var copies []wide
+	if best != nil && o.Copy != nil {
+		copies = a.copies(needs)
+		r.copied(copies)
 	}
 	r.order(needs)
 	for _, v := range g.In {
@@ -55,35 +77,90 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 			r.Inputs[v.Name] = x[channelAxis(v)].size()
 		}
 	}
-	return r, a.apply()
+	if err := a.apply(); err != nil {
+		return nil, err
+	}
+	for _, w := range copies {
+		if err := a.insert(w); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
-// decide plans one group and gives its rows.
-func (a *analysis) decide(g *group) []Row {
-	held := g.freeze()
-	gain, why, pads := 0.0, "", true
-	if a.opt.Mode == Auto {
-		gain, why, pads = a.pays(g)
-		if !pads {
-			for _, d := range g.dims {
-				d.pad = 0
+// copied changes the rows of the layers that get a copy in front.
+func (r *Result) copied(copies []wide) {
+	for _, w := range copies {
+		for i := range r.Rows {
+			if row := &r.Rows[i]; row.Node+" "+row.Constraint == w.d.key() {
+				row.Status, row.Target, row.Gain, row.Reason = Copied, w.channels, w.saves, w.why
 			}
+		}
+	}
+}
+
+// choose asks for the sizes of other rows, and for no change elsewhere.
+func choose(needs []*need, rows []Row) {
+	size := map[string]int{}
+	for i := range rows {
+		if r := &rows[i]; r.Status == Patched {
+			size[r.Node+" "+r.Constraint] = r.Target
+		}
+	}
+	for _, d := range needs {
+		if d.exactly = size[d.key()]; d.exactly == 0 {
+			d.exactly = d.x.size()
+		}
+		d.blocked = nil // nncc's own choice avoids the defect
+	}
+}
+
+// chosen is the row of the need in Options.Chosen.
+func (a *analysis) chosen(d *need) *Row {
+	for i := range a.opt.Chosen {
+		if r := &a.opt.Chosen[i]; r.Node+" "+r.Constraint == d.key() {
+			return r
+		}
+	}
+	return nil
+}
+
+// rows are the lines of one group.
+func (a *analysis) rows(g *group, held map[*need]Lock, best *optimiser) []Row {
+	gain, why, pads := 0.0, "", true
+	if a.opt.Mode == Auto && a.opt.Chosen == nil {
+		pads, why = false, "costs are unknown"
+		if best == nil {
+			g.clear()
+		} else if pads = slices.ContainsFunc(g.dims, func(d *dim) bool { return d.pad > 0 }); pads {
+			gain, why = best.gain(g)
+		} else {
+			why = best.why[g]
 		}
 	}
 	var rows []Row
 	for _, d := range g.needs {
-		if !d.violated() {
+		grows := d.x.padded() != d.x.size()
+		if !d.violated() && (!grows || a.opt.Mode == Always) {
 			continue
 		}
 		r := Row{Node: nodeName(d.n), Op: d.op, Constraint: d.constraint, Current: d.x.size(), Target: d.target(), Source: d.source}
-		r.Class, r.Status = a.class(d), Patched
+		r.Class, r.Status, r.Gain, r.Reason = a.class(d), Patched, gain, why
 		switch l, no := held[d]; {
 		case no:
-			r.Class, r.Status, r.Reason, r.Code = Locked, Locked, l.Text, l.Code
-		case !pads:
-			r.Status, r.Reason, r.Gain = Kept, why, gain
+			r.Class, r.Status, r.Gain, r.Reason, r.Code = Locked, Locked, 0, l.Text, l.Code
+		case !pads || !grows && a.opt.Chosen == nil:
+			r.Status = Kept
+		case a.opt.Chosen != nil && a.chosen(d) != nil:
+			w := a.chosen(d)
+			r.Gain, r.Reason = w.Gain, w.Reason
+			if r.Status = Kept; grows {
+				r.Status, r.Target = Patched, d.x.padded()
+			}
+		case !grows:
+			r.Status, r.Reason = Kept, "the compiled program does not pad it"
 		default:
-			r.Target, r.Gain, r.Reason = d.x.padded(), gain, why
+			r.Target = d.x.padded()
 			if why == "" {
 				r.Reason = a.reason(d)
 			}
@@ -146,14 +223,14 @@ func (a *analysis) reason(d *need) string {
 func (r *Result) order(needs []*need) {
 	at := map[string]int{}
 	for i, d := range needs {
-		at[nodeName(d.n)+"\x00"+d.constraint] = i
+		at[d.key()] = i
 	}
-	status := map[string]int{Patched: 0, Kept: 1, Locked: 2}
+	status := map[string]int{Patched: 0, Copied: 1, Kept: 2, Locked: 3}
 	slices.SortStableFunc(r.Rows, func(x, y Row) int {
 		if s := status[x.Status] - status[y.Status]; s != 0 {
 			return s
 		}
-		return at[x.Node+"\x00"+x.Constraint] - at[y.Node+"\x00"+y.Constraint]
+		return at[x.Node+" "+x.Constraint] - at[y.Node+" "+y.Constraint]
 	})
 	for _, w := range r.Rows {
 		if w.Status == Patched {

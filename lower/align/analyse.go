@@ -49,6 +49,12 @@ func analyse(g *ir.Graph, opt *Options) *analysis {
 		}
 	}
 	a.checkFills()
+	for _, v := range g.In { // channels may only be added behind the model's own
+		if k := channelAxis(v); opt.PadInput && k >= 0 {
+			l := a.values[v][k].leaves()
+			l[:len(l)-1].lock(Lock{"graph-input", v.Name, fmt.Sprintf("%s is a graph input: only behind its last channel others can be added", v)})
+		}
+	}
 	return a
 }
 

@@ -82,7 +82,7 @@ func (a *analysis) fillIn(n *ir.Node, i int) fill {
 	if f, ok := a.fills[v]; ok {
 		return f
 	}
-	return zeros // a padded graph input: defined so
+	return fill{finite, 0} // a padded graph input: whatever the user writes there
 }
 
 // fillOf works out what new elements of n's outputs hold.

@@ -18,9 +18,28 @@ type need struct {
 	source     string
 	x          axis
 	blocked    *Lock // reaching the multiple would do harm
+	exactly    int   // the size that was chosen elsewhere; 0: any multiple
 }
 
 func (d *need) violated() bool { return d.x.size()%d.multiple != 0 }
+
+// met reports an axis that the plan gives what is asked.
+func (d *need) met() bool {
+	if d.exactly > 0 {
+		return d.x.padded() == d.exactly
+	}
+	return d.x.padded()%d.multiple == 0
+}
+
+// unmet is met without padding, denied.
+func (d *need) unmet() bool {
+	if d.exactly > 0 {
+		return d.x.size() != d.exactly
+	}
+	return d.violated()
+}
+
+func (d *need) key() string { return nodeName(d.n) + " " + d.constraint }
 
 func (d *need) target() int { return (d.x.size() + d.multiple - 1) / d.multiple * d.multiple }
 
@@ -99,7 +118,7 @@ type Row struct {
 	Current    int     `json:"current"`
 	Target     int     `json:"target"`
 	Class      string  `json:"class"`  // FREE, COUPLED, LOCKED
-	Status     string  `json:"status"` // PATCHED, KEPT (it would not pay), LOCKED
+	Status     string  `json:"status"` // PATCHED, COPIED (widened by a copy in front), KEPT (it would not pay), LOCKED
 	Reason     string  `json:"reason"`
 	Code       string  `json:"code,omitempty"`
 	Gain       float64 `json:"gain"` // instructions that padding its group saves an inference; negative: that it costs

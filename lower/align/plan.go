@@ -64,13 +64,13 @@ func (g *group) freeze() map[*need]Lock {
 		// there are none, all that are violated.
 		var take []*need
 		for _, d := range open {
-			if d.violated() && (d.blocked != nil || d.locked() != nil) {
+			if d.unmet() && (d.blocked != nil || d.locked() != nil) {
 				take = append(take, d)
 			}
 		}
 		if len(take) == 0 {
 			for _, d := range open {
-				if d.violated() {
+				if d.unmet() {
 					take = append(take, d)
 				}
 			}
@@ -131,10 +131,10 @@ const solveSteps = 100_000
 func (g *group) solve(needs []*need) bool {
 	most := 1
 	for _, d := range needs {
-		if d.blocked != nil && d.violated() {
+		if d.blocked != nil && d.unmet() {
 			return false
 		}
-		most = max(most, d.multiple)
+		most = max(most, d.multiple, d.exactly-d.x.size()+1)
 	}
 	var free []*dim
 	for _, d := range g.dims {
@@ -162,7 +162,7 @@ func (g *group) solve(needs []*need) bool {
 		due[last] = append(due[last], d)
 	}
 	met := func(ds []*need) bool {
-		return !slices.ContainsFunc(ds, func(d *need) bool { return d.x.padded()%d.multiple != 0 })
+		return !slices.ContainsFunc(ds, func(d *need) bool { return !d.met() })
 	}
 	if !met(due[len(free)]) {
 		// A need without a free dim cannot be met; one that holds already must

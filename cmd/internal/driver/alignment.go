@@ -5,15 +5,38 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
 )
 
-// alignOptions are the options of the repair of ONNX models.
-func (c *Config) alignOptions(only []string) align.Options {
-	if slices.Contains(only, "align") && c.Align == align.Auto && c.Board == "" {
-		c.warn("--align auto decides by what kernels cost on a board: without --board nothing is padded (--align always pads by the rule)")
+// alignOptions are the options of the repair of ONNX models. What pays is
+// decided where it is known: on the program that would be emitted for the board.
+func (c *Config) alignOptions(g *ir.Graph, only []string) (align.Options, error) {
+	o := align.Options{Mode: c.Align, PadInput: c.PadInput}
+	if !slices.Contains(only, "align") || c.Align != align.Auto {
+		return o, nil
 	}
-	return align.Options{Mode: c.Align, PadInput: c.PadInput}
+	if c.Board == "" {
+		c.warn("--align auto decides by what kernels cost on a board: without --board nothing is padded (--align always pads by the rule)")
+		return o, nil
+	}
+	spec, err := c.board()
+	if err != nil {
+		return o, err
+	}
+	if len(spec.Accelerators) > 0 {
+		return o, usage("--align auto knows no costs of the accelerator of %s; want --align always, or another board", spec.Name)
+	}
+	d := *c // its remarks are about a program that is not written
+	d.DeadChannels, d.DumpIR, d.Note = "off", "", nil
+	res, err := d.program(g.Clone(), spec)
+	if err != nil {
+		return o, err
+	}
+	o.Chosen = append([]align.Row{}, res.Aligned.Rows...)
+	return o, nil
 }
 
 // alignmentText is the table of the alignment repair with the reasons below.
@@ -30,4 +53,62 @@ func alignmentText(rows []align.Row) string {
 		fmt.Fprintf(&b, "    %s %s\n", w.Node, w.Constraint)
 	}
 	return b.String()
+}
+
+// ISA is the instruction set that prices go by: mve, dsp or c.
+func (o *Compiled) ISA() string { return lower.ISA(core(o.Board)) }
+
+// inputNotes say in the header which inputs have more channels than the model's.
+func (o *Compiled) inputNotes() map[string]string {
+	if o.Lowered.Aligned == nil {
+		return nil
+	}
+	m := map[string]string{}
+	for name, n := range o.Lowered.Aligned.Inputs {
+		m[name] = fmt.Sprintf("the model has %d channels; those behind them are padding (--pad-input), any values will do", n)
+	}
+	return m
+}
+
+// widened are inputs of the model as the program takes them: where --pad-input
+// added channels, these get values that would show if they mattered.
+func widened(in []*tensor.Dense, as []*ir.Value) []*tensor.Dense {
+	out := slices.Clone(in)
+	for i, d := range in {
+		to := as[i].Type.Shape
+		if slices.Equal(d.Shape, to) {
+			continue
+		}
+		x := tensor.New(d.DType, to)
+		from, wide := tensor.Strides(d.Shape), tensor.Strides(to)
+		for e, n := 0, x.Len(); e < n; e++ {
+			at, inside := 0, true
+			for k := range to {
+				c := e / wide[k] % to[k]
+				inside = inside && c < d.Shape[k]
+				at += c * from[k]
+			}
+			switch {
+			case inside && d.DType.IsFloat():
+				x.SetFloat(e, d.Float(at))
+			case inside:
+				x.SetInt(e, d.Int(at))
+			case d.DType.IsFloat():
+				x.SetFloat(e, float64(e%7)-3)
+			default:
+				x.SetInt(e, int64(e*37%100))
+			}
+		}
+		out[i] = x
+	}
+	return out
+}
+
+// modelInterface is the graph whose inputs users feed: that of the program, but
+// without the channels that --pad-input adds.
+func modelInterface(r *lower.Result) *ir.Graph {
+	if r.Aligned != nil && len(r.Aligned.Inputs) > 0 {
+		return r.Reference
+	}
+	return r.Graph
 }

@@ -25,7 +25,7 @@ type inputCase struct {
 // cases are the inferences that verify runs: --golden, --input, else
 // calibration samples first and seeded ones up to --cases.
 func (c *Config) cases(o *Compiled) ([]inputCase, error) {
-	ins := o.ports().inputs()
+	ins := newRecurrence(modelInterface(o.Lowered), o.Lowered.Ties).inputs()
 	if c.Golden != "" {
 		return goldenCases(c.Golden, o.ports())
 	}
@@ -229,7 +229,7 @@ func (c *Config) RunModel() error {
 	if err != nil {
 		return err
 	}
-	r := newRecurrence(res.Graph, res.Ties)
+	r := newRecurrence(modelInterface(res), res.Ties)
 	in, err := readInputs(c.Inputs, inputNames(r.inputs()))
 	if err != nil {
 		return err

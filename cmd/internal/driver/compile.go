@@ -66,12 +66,9 @@ func core(s *boards.Spec) target.Core {
 // lowerOptions are the options of the middle end.
 func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
 	o := lower.Options{
-		Precision: c.Precision, Legalize: c.Legalize == "on", DeadChannels: c.DeadChannels == "on", Fuse: c.Fuse == "on", Align: c.Align, PadInput: c.PadInput,
+		Precision: c.Precision, Legalize: c.Legalize == "on", DeadChannels: c.DeadChannels == "on", Fuse: c.Fuse == "on", Align: c.Align, PadInput: c.PadInput, Installed: c.CMSISLib != "",
 		FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
 		Target: target.Options{Core: core(spec), Kernels: c.Kernels}, Libraries: spec.Kernels,
-	}
-	if c.PadInput {
-		return o, usage("--pad-input is available for legalize only in this version of nncc")
 	}
 	ram, err := parseBytes("max-ram", c.MaxRAM)
 	if err != nil {
@@ -86,6 +83,9 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	}
 	if (len(o.Ties) > 0 || o.Stream != nil) && (o.NativeIO || len(spec.Accelerators) > 0) {
 		return o, usage("--state and --stream: not together with --io-layout native or a board with an accelerator (%s)", spec.Name)
+	}
+	if (len(o.Ties) > 0 || o.Stream != nil) && o.PadInput {
+		return o, usage("--pad-input: not together with --state or --stream, whose inputs are part of the program's state")
 	}
 	if len(spec.Accelerators) > 0 {
 		a := spec.Accelerators[0]
@@ -178,7 +178,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	files, info, err := codegen.Generate(out.Program, codegen.Options{
 		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: spec.Name,
 		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC, AR: spec.Toolchain.Prefix + "ar",
-		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.warnings,
+		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.warnings, InputNotes: out.inputNotes(),
 	})
 	if err != nil {
 		return nil, err

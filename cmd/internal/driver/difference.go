@@ -96,7 +96,7 @@ func differences(a, b *ir.Graph, cases [][]*tensor.Dense) ([]Difference, error) 
 		if err != nil {
 			return nil, err
 		}
-		y, err := interpret(b, in)
+		y, err := interpret(b, widened(in, b.In))
 		if err != nil {
 			return nil, err
 		}

@@ -65,6 +65,9 @@ type ReportIO struct {
 	Scale     *float32 `json:"scale,omitempty"`
 	ZeroPoint *int32   `json:"zero_point,omitempty"`
 	Bytes     int      `json:"bytes"`
+	// PaddedFrom is how many channels the model has where --pad-input added
+	// some: they come last, and what they hold does not matter.
+	PaddedFrom int `json:"padded_from,omitempty"`
 }
 
 // ReportState is recurrent state: what a run leaves in an output and the next
@@ -214,7 +217,11 @@ func newReport(o *Compiled) *Report {
 	}
 	native := o.Config.IOLayout == "native"
 	for _, x := range o.Info.Inputs {
-		r.Inputs = append(r.Inputs, reportIO(x.Name, x.CName, x.Type, native))
+		in := reportIO(x.Name, x.CName, x.Type, native)
+		if a := o.Lowered.Aligned; a != nil {
+			in.PaddedFrom = a.Inputs[x.Name]
+		}
+		r.Inputs = append(r.Inputs, in)
 	}
 	for _, x := range o.Info.Outputs {
 		r.Outputs = append(r.Outputs, reportIO(x.Name, x.CName, x.Type, native))

@@ -134,7 +134,11 @@ func (c *Config) legalRanks(g *ir.Graph, only []string, r *Rewritten) (_ *ir.Gra
 	passes := lower.FloatPasses(c.Legalize == "on")
 	aligned := &align.Result{}
 	if len(only) > 0 {
-		if passes, err = lower.Select(c.alignOptions(only), aligned, only...); err != nil {
+		opt, err := c.alignOptions(g, only)
+		if err != nil {
+			return nil, false, err
+		}
+		if passes, err = lower.Select(opt, aligned, only...); err != nil {
 			return nil, false, &UsageError{err.Error()}
 		}
 	}

@@ -106,8 +106,37 @@ func ProfileText(vs []*Verdict) string {
 		fmt.Fprintf(&b, "total %d instructions, arena %d bytes, %d mismatches\n\n", v.Instructions, v.RAM["arena_bytes"], v.Mismatches)
 	}
 	if len(vs) == 2 && vs[0].Instructions > 0 {
+		b.WriteString(beforeAfter(vs[0], vs[1]))
 		a, c := float64(vs[0].Instructions), float64(vs[1].Instructions)
 		fmt.Fprintf(&b, "after / before: %.3f instructions (%+.0f)\n", c/a, c-a)
 	}
 	return b.String()
+}
+
+// beforeAfter has a row for every layer of two programs, matched by the names of
+// the nodes that they come from.
+func beforeAfter(x, y *Verdict) string {
+	rows := [][]string{{"node", "before", "after", "delta", "kernel"}}
+	used := make([]bool, len(y.Layers))
+	for i := range x.Layers {
+		l := &x.Layers[i]
+		row := []string{l.Name, fmt.Sprint(l.Instructions), "-", fmt.Sprintf("%+d", -int64(l.Instructions)), l.inner()}
+		for k := range y.Layers {
+			if m := &y.Layers[k]; !used[k] && m.Name == l.Name {
+				used[k] = true
+				row[2], row[3] = fmt.Sprint(m.Instructions), fmt.Sprintf("%+d", int64(m.Instructions)-int64(l.Instructions))
+				if m.inner() != l.inner() {
+					row[4] += " -> " + m.inner()
+				}
+				break
+			}
+		}
+		rows = append(rows, row)
+	}
+	for k := range y.Layers {
+		if m := &y.Layers[k]; !used[k] {
+			rows = append(rows, []string{m.Name, "-", fmt.Sprint(m.Instructions), fmt.Sprintf("%+d", int64(m.Instructions)), m.inner()})
+		}
+	}
+	return table(rows)
 }

@@ -120,7 +120,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	var in []run.Case
 	ins := o.ports().inputs()
 	for i, k := range cases { // with state, cases are the steps of one sequence
-		in = append(in, run.Case{Inputs: memory(k.inputs, ins), KeepState: i > 0 && len(o.Lowered.Ties) > 0})
+		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins), KeepState: i > 0 && len(o.Lowered.Ties) > 0})
 	}
 	opt := run.Options{}
 	if c.Layers {
@@ -367,7 +367,8 @@ func (o *Compiled) dumps() []run.Dump {
 // firstWrong finds the first step whose output differs from the interpreter's.
 func (o *Compiled) firstWrong(in []*tensor.Dense, dumps [][]byte) (*LayerDifference, error) {
 	want := map[*ir.Value]*tensor.Dense{}
-	if _, err := interp.Run(o.Lowered.Graph, o.ports().full(in), func(v *ir.Value, d *tensor.Dense) { want[v] = d }); err != nil {
+	in = widened(o.ports().full(in), o.Lowered.Graph.In)
+	if _, err := interp.Run(o.Lowered.Graph, in, func(v *ir.Value, d *tensor.Dense) { want[v] = d }); err != nil {
 		return nil, err
 	}
 	k := 0

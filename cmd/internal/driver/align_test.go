@@ -1,0 +1,160 @@
+package driver
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/align"
+)
+
+// odd1D is a network in one dimension with 3 and 6 channels.
+const odd1D = `graph "odd" {
+  in %x : f32[1,3,96]
+  const %w0 : f32[6,3,9] = rand 1
+  const %w1 : f32[16,6,9] = rand 2
+  const %w2 : f32[6,16,5] = rand 3
+  const %w3 : f32[16,6,9] = rand 4
+  const %w4 : f32[4,16] = rand 5
+  %a = Conv(%x, %w0) {pads=[4,4]} name "a"
+  %ra = Relu(%a)
+  %b = Conv(%ra, %w1) {pads=[4,4]} name "b"
+  %rb = Relu(%b)
+  %c = Conv(%rb, %w2) {pads=[2,2]} name "c"
+  %rc = Relu(%c)
+  %d = Conv(%rc, %w3) {pads=[4,4]} name "d"
+  %gap = GlobalAveragePool(%d)
+  %flat = Flatten(%gap)
+  %y = Gemm(%flat, %w4) {transB=1} name "fc"
+  out "y" = %y
+}`
+
+func modelFile(t *testing.T, src string) string {
+	t.Helper()
+	g, err := ir.Parse(src, op.Get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := onnx.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// installed links the CMSIS-NN that the environment names for a board, or skips.
+func installed(t *testing.T, c *Config, variable string) {
+	t.Helper()
+	c.CMSISInclude, c.CMSISLib, c.Kernels = os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv(variable), "cmsis-nn"
+	if c.CMSISInclude == "" || c.CMSISLib == "" {
+		t.Skipf("CMSIS_NN_INCLUDE and %s do not name an installed CMSIS-NN", variable)
+	}
+}
+
+// TestAlignPays: on Helium with an installed CMSIS-NN, auto makes no layer
+// slower and the network a fifth faster, with the same results.
+func TestAlignPays(t *testing.T) {
+	path := modelFile(t, odd1D)
+	run := func(mode string) *Verdict {
+		c := config(path, "cortex-m55")
+		installed(t, c, "CMSIS_NN_LIB_M55")
+		c.Align, c.Cases = mode, 1
+		v, err := c.Verify(context.Background())
+		require(t, err)
+		if v.Mismatches > 0 {
+			t.Fatalf("--align %s: %d mismatches: %s", mode, v.Mismatches, v.Failure)
+		}
+		return v
+	}
+	never, auto := run("never"), run("auto")
+	slower(t, never, auto)
+	if float64(auto.Instructions) > 0.8*float64(never.Instructions) {
+		t.Errorf("%d instructions become %d, want a fifth less", never.Instructions, auto.Instructions)
+	}
+}
+
+// slower fails for layers that take more instructions than before.
+func slower(t *testing.T, before, after *Verdict) {
+	t.Helper()
+	was := map[string]uint64{}
+	for _, l := range before.Layers {
+		was[l.Name] = l.Instructions
+	}
+	for _, l := range after.Layers {
+		// Data may be aligned otherwise, which moves copies by some instructions.
+		if b, ok := was[l.Name]; ok && float64(l.Instructions) > 1.003*float64(b)+4 {
+			t.Errorf("%s (%s): %d instructions become %d", l.Name, l.inner(), b, l.Instructions)
+		}
+	}
+	if after.Instructions > before.Instructions {
+		t.Errorf("%d instructions become %d", before.Instructions, after.Instructions)
+	}
+}
+
+// TestAutoNeverSlower measures reference models before and after, with nncc's
+// kernels and with an installed CMSIS-NN.
+func TestAutoNeverSlower(t *testing.T) {
+	if os.Getenv("NNCC_ALIGN_SLOW") == "" {
+		t.Skip("set NNCC_ALIGN_SLOW to measure reference models on cortex-m55, m4 and m3 before and after --align auto")
+	}
+	dir := shared(t)
+	for _, b := range []struct{ board, variable string }{{"cortex-m55", "CMSIS_NN_LIB_M55"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}, {"cortex-m3", "CMSIS_NN_LIB_M3"}} {
+		for _, name := range []string{"oddch_tiny", "kws_int8", "ic_int8"} {
+			for _, lib := range []bool{false, true} {
+				t.Run(b.board+"/"+name, func(t *testing.T) {
+					var vs [2]*Verdict
+					for i, mode := range []string{"never", "auto"} {
+						c := config(filepath.Join(dir, "models", name+".onnx"), b.board)
+						if lib {
+							installed(t, c, b.variable)
+						}
+						if p := filepath.Join(dir, "calib", name+".npz"); exists(p) {
+							c.Calib = []string{p}
+						}
+						c.Align, c.Cases = mode, 1
+						var err error
+						vs[i], err = c.Verify(context.Background())
+						require(t, err)
+						if vs[i].Mismatches > 0 {
+							t.Fatalf("%d mismatches", vs[i].Mismatches)
+						}
+					}
+					slower(t, vs[0], vs[1])
+					t.Logf("%s on %s, installed library: %v: %d instructions become %d", name, b.board, lib, vs[0].Instructions, vs[1].Instructions)
+				})
+			}
+		}
+	}
+}
+
+// TestPadInput: the firmware's input has the added channels, says so, and its
+// results do not depend on what they hold.
+func TestPadInput(t *testing.T) {
+	c := config(modelFile(t, odd1D), "host")
+	c.Align, c.PadInput, c.Cases = align.Always, true, 2
+	o, err := c.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := o.Report.Inputs[0]
+	if in.PaddedFrom != 3 || in.Shape[1] != 4 {
+		t.Errorf("input %+v", in)
+	}
+	v, err := o.Verify(context.Background())
+	require(t, err)
+	if v.Mismatches > 0 {
+		t.Errorf("%d mismatches", v.Mismatches)
+	}
+}

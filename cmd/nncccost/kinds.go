@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/cost"
+)
+
+// kind is a sort of layer with a seeded source of shapes.
+type kind struct {
+	name string
+	draw func(r *rand.Rand) cost.Shape
+	add  func(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error)
+}
+
+// channels are drawn small often, and beside multiples of four and 16.
+func channels(r *rand.Rand) int {
+	if r.IntN(3) == 0 {
+		return 1 + r.IntN(8)
+	}
+	return []int{3, 4, 5, 6, 7, 8, 10, 12, 13, 15, 16, 17, 20, 24, 31, 32, 40, 48, 64}[r.IntN(19)]
+}
+
+// window completes a shape with input size, kernel, stride and padding.
+func window(r *rand.Rand, s cost.Shape, h, w, kh, kw, stride int) cost.Shape {
+	s.N, s.IH, s.IW, s.KH, s.KW, s.SH, s.SW, s.DH, s.DW = 1, h, w, kh, kw, stride, stride, 1, 1
+	if r.IntN(3) > 0 {
+		s.PH, s.PW = (kh-1)/2, (kw-1)/2
+	}
+	s.OH, s.OW = (h+2*s.PH-kh)/s.SH+1, (w+2*s.PW-kw)/s.SW+1
+	return s
+}
+
+func conv(r *rand.Rand) cost.Shape { return cost.Shape{C: channels(r), OC: channels(r), Groups: 1} }
+
+var kinds = []kind{
+	{"conv3x3", func(r *rand.Rand) cost.Shape {
+		k := []int{2, 3, 3, 3, 5}[r.IntN(5)]
+		return window(r, conv(r), 5+r.IntN(6), 5+r.IntN(6), k, k, 1+r.IntN(4)/3)
+	}, addConv},
+	{"conv1x1", func(r *rand.Rand) cost.Shape {
+		return window(r, conv(r), 2+r.IntN(9), 2+r.IntN(9), 1, 1, 1+r.IntN(4)/3)
+	}, addConv},
+	{"conv1d", func(r *rand.Rand) cost.Shape { return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1) }, addConv},
+	{"conv1d strided", func(r *rand.Rand) cost.Shape {
+		s := window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1)
+		s.SW = 2 + r.IntN(3)
+		s.OW = (s.IW+2*s.PW-s.KW)/s.SW + 1
+		return s
+	}, addConv},
+	{"depthwise", func(r *rand.Rand) cost.Shape {
+		k := []int{3, 3, 3, 2, 5}[r.IntN(5)]
+		c := channels(r) + 1
+		return window(r, cost.Shape{C: c, OC: c, Groups: c}, 5+r.IntN(8), 5+r.IntN(8), k, k, 1+r.IntN(4)/3)
+	}, addConv},
+	{"gemm", func(r *rand.Rand) cost.Shape {
+		return cost.Shape{N: 1, IH: 1, IW: 1, C: 1 + r.IntN(300), OH: 1, OW: 1, OC: 1 + r.IntN(80), KH: 1, KW: 1, SH: 1, SW: 1, DH: 1, DW: 1, Groups: 1}
+	}, addGemm},
+	{"maxpool", func(r *rand.Rand) cost.Shape { return pool(r) }, addPool(op.MaxPool)},
+	{"avgpool", func(r *rand.Rand) cost.Shape { return pool(r) }, addPool(op.AveragePool)},
+	{"pad", func(r *rand.Rand) cost.Shape {
+		s := elementwise(channels(r))
+		s.IW = 4 + r.IntN(300)
+		s.OW, s.OC = s.IW, (s.C/4+1+r.IntN(2))*4
+		return s
+	}, addPad},
+	{"add", func(r *rand.Rand) cost.Shape {
+		return elementwise(channels(r) * (1 + r.IntN(200)))
+	}, addAdd},
+}
+
+// elementwise layers count elements as channels of one pixel.
+func elementwise(n int) cost.Shape {
+	return cost.Shape{N: 1, IH: 1, IW: 1, C: n, OH: 1, OW: 1, OC: n, KH: 1, KW: 1, SH: 1, SW: 1, DH: 1, DW: 1, Groups: n}
+}
+
+func pool(r *rand.Rand) cost.Shape {
+	c := channels(r)
+	k := 2 + r.IntN(2)
+	h, w, kh := 4+r.IntN(8), 4+r.IntN(8), k
+	if r.IntN(3) == 0 {
+		h, kh = 1, 1
+	}
+	s := window(r, cost.Shape{C: c, OC: c, Groups: c}, h, w, kh, k, 1)
+	s.SH, s.SW = min(kh, 2), 2
+	if r.IntN(4) == 0 { // the whole map
+		s.KH, s.KW, s.PH, s.PW = h, w, 0, 0
+	}
+	s.OH, s.OW = (s.IH+2*s.PH-s.KH)/s.SH+1, (s.IW+2*s.PW-s.KW)/s.SW+1
+	return s
+}
+
+func addConv(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
+	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C, s.IH, s.IW))
+	w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{s.OC, s.C / s.Groups, s.KH, s.KW}))
+	b := g.AddConst("b"+name, ir.Rand(seed+1, tensor.F32, []int{s.OC}))
+	return g.Add(op.Conv, name, ir.Attrs{"group": ir.Int(s.Groups), "strides": ir.Ints(s.SH, s.SW), "pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x, w, b)
+}
+
+func addGemm(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
+	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C))
+	w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{s.OC, s.C}))
+	b := g.AddConst("b"+name, ir.Rand(seed+1, tensor.F32, []int{s.OC}))
+	return g.Add(op.Gemm, name, ir.Attrs{"transB": ir.Int(1)}, 1, x, w, b)
+}
+
+func addPool(d *ir.OpDef) func(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
+	return func(g *ir.Graph, name string, s cost.Shape, _ uint64) (*ir.Node, error) {
+		x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C, s.IH, s.IW))
+		return g.Add(d, name, ir.Attrs{"kernel_shape": ir.Ints(s.KH, s.KW), "strides": ir.Ints(s.SH, s.SW), "pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x)
+	}
+}
+
+func addAdd(g *ir.Graph, name string, s cost.Shape, _ uint64) (*ir.Node, error) {
+	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C))
+	y := g.AddInput("y"+name, ir.T(tensor.F32, 1, s.C))
+	return g.Add(op.Add, name, nil, 1, x, y)
+}
+
+// write makes a model of n layers side by side and gives their shapes by name.
+func (k kind) write(path string, n int) (map[string]cost.Shape, error) {
+	r := rand.New(rand.NewPCG(uint64(len(k.name)), 77))
+	g, shapes := ir.New("layers"), map[string]cost.Shape{}
+	for i := 0; i < n; {
+		s := k.draw(r)
+		if s.OH < 1 || s.OW < 1 || s.OH*s.OW*s.OC*s.KH*s.KW*s.C/s.Groups > 400_000 {
+			continue
+		}
+		name := fmt.Sprintf("L%d", i)
+		node, err := k.add(g, name, s, uint64(i)*7+3)
+		if err != nil {
+			return nil, err
+		}
+		node.Origin = []string{name}
+		out := node.Out[0]
+		if u := out.Uses(); len(u) > 0 {
+			out = u[0].Node.Out[0]
+		}
+		g.AddOutput("out"+name, out)
+		shapes[name] = s
+		i++
+	}
+	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "nncccost"})
+	if err != nil {
+		return nil, err
+	}
+	b, err := onnx.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return shapes, os.WriteFile(path, b, 0o644)
+}
+
+// addPad adds channels behind those of a map.
+func addPad(g *ir.Graph, name string, s cost.Shape, _ uint64) (*ir.Node, error) {
+	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C, 1, s.IW))
+	n, err := g.Add(op.Pad, name, ir.Attrs{"mode": ir.Str("constant")}, 1, x, g.AddConst("pads"+name, tensor.Ints(0, 0, 0, 0, 0, s.OC-s.C, 0, 0)))
+	if err != nil {
+		return nil, err
+	}
+	// Alone it would not be quantised.
+	_, err = g.Add(op.Conv, name+".after", nil, 1, n.Out[0], g.AddConst("w"+name, ir.Rand(1, tensor.F32, []int{1, s.OC, 1, 1})))
+	return n, err
+}
