@@ -130,7 +130,7 @@ verify: off
 	}
 	for attr, says := range map[string]string{
 		"perm: [[1]]": "found a list; want a number or text", "perm: [1, {value: 1}]": "found a mapping", "perm: .nan": "is no number",
-		"perm: {valu: 1}": "unknown key", "perm: {value: 1}": "TENSOR; want INTS", "perm: 99999999999999999999": "",
+		"perm: {valu: 1}": "unknown key", "perm: {value: 1}": "TENSOR; want INTS", "perm: 99999999999999999999": "FLOAT; want INTS",
 	} {
 		_, err := run(t, m, "steps: [{insert_after: {value: a, new: {op: Transpose, attributes: {"+attr+"}}}}]", RunOptions{})
 		wantErr(t, err, "step 1 (insert_after)", `attribute "perm"`, says)
