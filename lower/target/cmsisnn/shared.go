@@ -1,6 +1,8 @@
 package cmsisnn
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -64,4 +66,40 @@ func (f *FCShape) Weights(n *ir.Node) *tensor.Dense {
 		return n.In[1].Const
 	}
 	return n.In[1].Const.Transpose(f.perm)
+}
+
+// Exchange are the batches, rows and columns of a Relayout that transposes
+// matrices.
+func Exchange(n *ir.Node) (batches, rows, cols int, ok bool) {
+	size, perm := permutation(n)
+	switch {
+	case len(perm) == 2 && perm[0] == 1:
+		return 1, size[0], size[1], true
+	case len(perm) == 3 && perm[0] == 0 && perm[1] == 2:
+		return size[0], size[1], size[2], true
+	}
+	return 0, 0, 0, false
+}
+
+// ExchangeRules are the conditions on such a Relayout of bytes, or on one that
+// moves nothing.
+func ExchangeRules(code string) []target.Rule {
+	return []target.Rule{
+		{Code: code + "-01", Doc: "8-bit data computed at run time", Check: func(n *ir.Node, _ *target.Options) string {
+			v := n.In[0]
+			if d := v.Type.DType; d != tensor.I8 && d != tensor.U8 {
+				return fmt.Sprintf("%s is %s, want int8 or uint8", v, d)
+			}
+			if v.Const != nil {
+				return fmt.Sprintf("%s is constant", v)
+			}
+			return ""
+		}},
+		{Code: code + "-02", Doc: "two runs of dimensions change places, the rest stays in front", Check: func(n *ir.Node, _ *target.Options) string {
+			if _, _, _, ok := Exchange(n); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
+				return fmt.Sprintf("from order %v to %v", n.In[0].Type.OrderOrIdentity(), n.Out[0].Type.OrderOrIdentity())
+			}
+			return ""
+		}},
+	}
 }

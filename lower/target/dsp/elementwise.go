@@ -6,7 +6,6 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/lower/target/cmsisnn"
 	"github.com/nncc/nncc/lower/target/pack"
@@ -85,45 +84,16 @@ func addTables(n *ir.Node) (a, b []int32, s pack.Scale, why string) {
 var relayout = &target.Kernel{
 	Name: "nncc_dsp_transpose_s8", Library: Library, Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
 	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.AnyToAny} },
-	Rules: join(onDSP("DSP-TRANS-00"),
-		target.Rule{Code: "DSP-TRANS-01", Doc: "8-bit data computed at run time", Check: func(n *ir.Node, _ *target.Options) string {
-			v := n.In[0]
-			if d := v.Type.DType; d != tensor.I8 && d != tensor.U8 {
-				return fmt.Sprintf("%s is %s, want int8 or uint8", v, d)
-			}
-			if v.Const != nil {
-				return fmt.Sprintf("%s is constant", v)
-			}
-			return ""
-		}},
-		target.Rule{Code: "DSP-TRANS-02", Doc: "two runs of dimensions change places, the rest stays in front", Check: func(n *ir.Node, _ *target.Options) string {
-			if _, ok := exchange(n); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
-				return fmt.Sprintf("from order %v to %v", n.In[0].Type.OrderOrIdentity(), n.Out[0].Type.OrderOrIdentity())
-			}
-			return ""
-		}}),
+	Rules:  join(onDSP("DSP-TRANS-00"), cmsisnn.ExchangeRules("DSP-TRANS")),
 	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 			return &target.Lowered{Kernel: "view", Library: "view", View: true}, nil
 		}
-		d, ok := exchange(n)
+		batches, rows, cols, ok := cmsisnn.Exchange(n)
 		if !ok {
 			return nil, ir.Errf(n, "kernel", "no exchange of two runs of dimensions")
 		}
 		return own(&target.Lowered{}, target.Call{Func: "nncc_dsp_transpose_s8", Args: []target.Arg{
-			&target.Struct{Type: "nncc_dsp_transpose_params", Fields: fields("batches", d[0], "rows", d[1], "cols", d[2])}, i8In(0), i8Out(0)}}), nil
+			&target.Struct{Type: "nncc_dsp_transpose_params", Fields: fields("batches", batches, "rows", rows, "cols", cols)}, i8In(0), i8Out(0)}}), nil
 	},
-}
-
-// exchange are the batches, rows and columns of a Relayout that transposes
-// matrices.
-func exchange(n *ir.Node) ([3]int, bool) {
-	size, perm := cmsisnn.Permutation(n)
-	switch {
-	case len(perm) == 2 && perm[0] == 1:
-		return [3]int{1, size[0], size[1]}, true
-	case len(perm) == 3 && perm[0] == 0 && perm[1] == 2:
-		return [3]int{size[0], size[1], size[2]}, true
-	}
-	return [3]int{}, false
 }

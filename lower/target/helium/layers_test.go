@@ -155,6 +155,23 @@ func add(b *builder) {
 	b.Node("Add", b.Clamp(ir.Attrs{}), q, x, y)
 }
 
+// reordered exchanges channels and pixels, and sometimes more.
+func reordered(b *builder) {
+	s := []int{b.In(1, 3), b.One(1, 3, 5, 17, 18, 40), b.In(1, 9), b.In(1, 30)}
+	order := ir.NHWC(4)
+	if b.Chance(30) {
+		order = b.Perm(4)
+	}
+	q := b.Quant()
+	x := b.Input(q, s...)
+	n := b.Node("nncc.Relayout", nil, q, x)
+	n.Out[0].Type.Order = order
+	if b.Chance(40) { // and back
+		m := b.Inner("nncc.Relayout", nil, q, n.Out[0])
+		b.Output(m.Out...)
+	}
+}
+
 func pool(name string) func(b *builder) {
 	return func(b *builder) {
 		q := b.Quant()
@@ -181,7 +198,7 @@ var generators = []struct {
 }{
 	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_s8", depthwise3x3},
 	{"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
-	{"nncc_helium_add_s8", add},
+	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered},
 }
 
 // layers are count random layers of every generator.

@@ -215,6 +215,19 @@ typedef struct {
 
 void nncc_helium_add_s8(const nncc_helium_add *p, const int8_t *x, const int8_t *y, int8_t *out);
 
+/*
+ * y[n][c][r] = x[n][r][c], bytes: a change between channels first and channels last. The longer axis goes 16 bytes at a time (8 where
+ * the shorter one has more than 17): contiguous on one side, bytes `shorter axis` apart on the other, where a core takes a beat
+ * an element; byte by byte it is a load, a store and their addresses. 4 instructions for 16 (8) elements, one load and one store.
+ */
+typedef struct {
+    int32_t batches;
+    int32_t rows;
+    int32_t cols;
+} nncc_helium_transpose;
+
+void nncc_helium_transpose_s8(const nncc_helium_transpose *p, const int8_t *x, int8_t *y);
+
 #ifdef __cplusplus
 }
 #endif
