@@ -18,6 +18,7 @@ var Kernels = slices.Concat(
 	[]*target.Kernel{tableRow, castRow},
 	unaryKernels(),
 	binaryKernels(),
+	lanesKernels(),
 	convKernels(),
 	poolKernels(),
 	[]*target.Kernel{fullyConnectedRow, batchMatMulRow, gemmRow},

@@ -38,6 +38,14 @@ typedef struct {
  */
 void nncc_conv2d_f32(const nncc_conv2d_params *p, const float *x, const float *w, const float *b, float *y);
 
+/*
+ * The same sums with output channels in the lanes of vectors (Helium; portable elsewhere). packed: for each group, records of
+ * 16 output channels, then of 4, the last one filled up with zeros; a record of n: bias [n] (zero where there is none), then weights
+ * [kernel_h,kernel_w,in_c/groups,n]. Helium, 16 channels and one input: 5 loads, 4 multiplications, 4 additions, 1 other
+ * for 16 MACs; with 4 channels 2, 1, 1 and 1 for 4.
+ */
+void nncc_conv2d_lanes_f32(const nncc_conv2d_params *p, const float *x, const float *packed, float *y);
+
 /* Depthwise 2-D convolution; the output has in_c*mult channels, channel c reads input channel c/mult. */
 typedef struct {
     int32_t batch, in_h, in_w, in_c;
@@ -55,6 +63,9 @@ typedef struct {
  */
 void nncc_depthwise_conv2d_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *w, const float *b,
                                float *y);
+
+/* The same with channels in the lanes of vectors, mult = 1. packed: records of 16 channels, then of 4: bias [n], weights [kernel_h,kernel_w,n]. */
+void nncc_depthwise_conv2d_lanes_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *packed, float *y);
 
 /*
  * 2-D transposed convolution (ONNX ConvTranspose). Input pixel i meets tap k at output i*stride + k*dilation - pad;
