@@ -233,6 +233,9 @@ func quote(s string) string {
 	}, s) + `"`
 }
 
+// Nearest gives the one of several names that was probably meant, "" where none is near.
+func Nearest(s string, all []string) string { return nearest(s, all) }
+
 // nearest gives the name with the smallest edit distance, if it is a
 // plausible slip of the one asked for.
 func nearest(s string, all []string) string {

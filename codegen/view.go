@@ -330,7 +330,7 @@ func (v runtimeView) headersFor(e *emitter) []string {
 	}
 	for _, h := range v.headers {
 		switch h {
-		case "nncc_f32.h", "nncc_s8.h", "nncc_move.h":
+		case "nncc_f32.h", "nncc_s8.h", "nncc_s16.h", "nncc_move.h":
 			want[h] = true
 		}
 	}

@@ -24,11 +24,11 @@ import (
 )
 
 // Precisions are the values of --precision that Run takes.
-var Precisions = []string{"auto", "int8", "float32"}
+var Precisions = []string{"auto", "int8", "int16x8", "float32"}
 
 // Options of Run.
 type Options struct {
-	Precision string // auto, int8, float32
+	Precision string // auto, int8, int16x8, float32; the layers' own are in Quant
 	Legalize  bool
 	FloatIO   bool // inputs and outputs stay float
 	NativeIO  bool // rank-4 inputs and outputs in the kernels' own order
@@ -64,7 +64,7 @@ type Result struct {
 	Legal       *ir.Graph // legalised float graph
 	QDQ         *ir.Graph // with QuantizeLinear and DequantizeLinear nodes; nil in float32
 	Low         map[*ir.Node]schedule.Lowering
-	Precision   string // int8 or float32
+	Precision   string // of the layers: int8, int16x8, int4, mixed or float32
 	Warnings    []string
 	Rewrites    []pass.Rewrite
 	Calibration *quant.Report   // nil unless this run quantised the model
@@ -118,7 +118,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if err := handOver(g, o.Ties); err != nil {
 		return nil, err
 	}
-	if o.MLA != nil && o.Legalize && own && r.Precision == "int8" {
+	if o.MLA != nil && o.Legalize && own && r.Precision != "float32" {
 		if g, restore, err = fourD(g, r, d, true); err != nil {
 			return nil, err
 		}
@@ -277,11 +277,12 @@ func fixedPoint(g *ir.Graph, o Options, r *Result, d *dumper) (*ir.Graph, error)
 	if err := quant.Integer(g, quant.IntegerOptions{FloatIO: o.FloatIO}); err != nil {
 		return nil, err
 	}
+	r.Precision = precisionOf(g)
 	r.floatNodes(g)
 	return g, d.stage("integer", g)
 }
 
-// floatNodes warns of what an int8 program computes in float.
+// floatNodes warns of what an integer program computes in float.
 func (r *Result) floatNodes(g *ir.Graph) {
 	var names []string
 	for _, n := range g.Nodes {
@@ -298,7 +299,7 @@ func (r *Result) floatNodes(g *ir.Graph) {
 		if k > 4 {
 			names, more = names[:4], ", ..."
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d nodes are computed in float, without an int8 form: %s%s", k, strings.Join(names, ", "), more))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d nodes are computed in float, without an integer form: %s%s", k, strings.Join(names, ", "), more))
 	}
 }
 
@@ -451,7 +452,7 @@ func (r *Result) floatFallback(g *ir.Graph, table target.Table, o Options) error
 			return err
 		}
 		r.inFloat(n, m)
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s has no int8 kernel: it is computed in float between DequantizeLinear and QuantizeLinear", name))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s has no integer kernel: it is computed in float between DequantizeLinear and QuantizeLinear", name))
 	}
 	return nil
 }

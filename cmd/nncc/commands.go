@@ -196,6 +196,23 @@ func (c *cli) legalize(args []string) error {
 	return c.writeModel(l, "-legal.onnx")
 }
 
+// sensitivity takes the place of a verb when its flag is set.
+func (c *cli) sensitivity(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	r, err := c.cfg.RankLayers()
+	if err != nil {
+		return err
+	}
+	c.warnings(c.cfg.Warnings())
+	if c.cfg.JSON {
+		return c.json(r)
+	}
+	fmt.Fprint(c.out, r.Text())
+	return nil
+}
+
 func (c *cli) quantize(args []string) error {
 	if err := c.model(args); err != nil {
 		return err
@@ -204,7 +221,7 @@ func (c *cli) quantize(args []string) error {
 	if err != nil {
 		return err
 	}
-	return c.writeModel(l, "-int8.onnx")
+	return c.writeModel(l, "-"+l.Precision+".onnx")
 }
 
 // writeModel writes a rewritten model and says what was done to it.

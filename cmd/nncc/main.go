@@ -57,11 +57,14 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 			fmt.Fprint(out, v.help(verb, fs))
 			return exitOK
 		}
-		return c.fail(later(err, verb))
+		return c.fail(flagError(err, verb))
 	}
 	if *help {
 		fmt.Fprint(out, v.help(verb, fs))
 		return exitOK
+	}
+	if c.cfg.Sensitivity {
+		return c.fail(c.sensitivity(fs.Args()))
 	}
 	return c.fail(v.run(c, fs.Args()))
 }
@@ -110,7 +113,7 @@ func doubleDash(args []string, fs *pflag.FlagSet) []string {
 		}
 		if len(a) > 2 && a[0] == '-' && a[1] != '-' {
 			name, _, _ := strings.Cut(a[1:], "=")
-			if fs.Lookup(name) != nil || laterFlags[name] || len(name) > 2 && !strings.ContainsAny(name[:1], "0123456789.") {
+			if fs.Lookup(name) != nil || len(name) > 2 && !strings.ContainsAny(name[:1], "0123456789.") {
 				out[i] = "-" + a
 			}
 		}
@@ -118,17 +121,10 @@ func doubleDash(args []string, fs *pflag.FlagSet) []string {
 	return out
 }
 
-// laterFlags are flags of the contract that this version does not have yet.
-var laterFlags = map[string]bool{
-	"weights": true, "layers-config": true, "sensitivity": true,
-}
-
-func later(err error, verb string) error {
+// flagError says what is wrong with the flags.
+func flagError(err error, verb string) error {
 	if s := err.Error(); strings.HasPrefix(s, "unknown flag: --") {
 		name := strings.TrimPrefix(s, "unknown flag: --")
-		if laterFlags[name] {
-			return &driver.UsageError{Msg: "--" + name + " is not available in this version of nncc"}
-		}
 		return &driver.UsageError{Msg: fmt.Sprintf("unknown flag --%s; `nncc %s -h` lists the flags", name, verb)}
 	}
 	return &driver.UsageError{Msg: err.Error()}

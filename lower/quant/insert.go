@@ -45,6 +45,9 @@ type Options struct {
 	// Inputs asks for int8 inputs of the graph also where only nodes that stay
 	// float read them.
 	Inputs bool
+	// Layer, when set, is asked for the precision of every node that could be
+	// quantised (Float: none); otherwise all are Int8.
+	Layer func(n *ir.Node) Layer
 	// Keep, when set, is asked for every node that could be quantised; nodes
 	// for which it is true stay float.
 	Keep func(n *ir.Node) bool
@@ -58,6 +61,7 @@ type calibrator struct {
 	g     *ir.Graph
 	opt   Options
 	rules map[*ir.Node]rule
+	layer map[*ir.Node]Layer // precision of the nodes that have rules
 	// values are the run-time float values that get a Q/DQ pair, in graph order.
 	values []*ir.Value
 	obs    *observer
@@ -72,7 +76,7 @@ type calibrator struct {
 // graph, so that Integer makes every operator with an integer form an integer
 // operator. Weights become int8 per output channel, symmetric; activations
 // int8 with one scale and zero point, from the ranges seen on the samples;
-// biases int32. The graph computes in float what the integers stand for.
+// biases int32; see Options.Layer for others. The graph computes in float what the integers stand for.
 func Insert(g *ir.Graph, opt Options) (*Report, error) {
 	if opt.Method == "" {
 		opt.Method = MSE
@@ -136,11 +140,7 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 // plan decides which nodes are quantised and which values get a Q/DQ pair.
 func (c *calibrator) plan() {
 	c.rules = map[*ir.Node]rule{}
-	for _, n := range c.g.Nodes {
-		if r, ok := ruleFor(n); ok && (c.opt.Keep == nil || !c.opt.Keep(n)) {
-			c.rules[n] = r
-		}
-	}
+	c.assignLayers()
 	c.dropIdle()
 	c.collect()
 }
@@ -263,8 +263,15 @@ func (c *calibrator) choose() {
 }
 
 // rangeOf is the quantisation of a group by the chosen method.
-func (c *calibrator) rangeOf(k *group) affine {
+func (c *calibrator) rangeOf(k *group) affine { return c.rangeFor(k, c.dataType(k.members[0])) }
+
+// rangeFor is rangeOf in an element type. The range of int16 has room for all
+// that was seen: clipping would win nothing.
+func (c *calibrator) rangeFor(k *group, t tensor.DType) affine {
 	lo, hi := c.bounds(k.members)
+	if t == tensor.I16 {
+		return symmetric16(lo, hi)
+	}
 	if c.opt.Method == MinMax || hi <= lo {
 		return affineOf(lo, hi)
 	}
@@ -313,7 +320,13 @@ func (c *calibrator) insert() error {
 // exist in float; of other values only quantised nodes do.
 func (c *calibrator) pair(v *ir.Value) error {
 	at := c.after(v)
-	t := v.Type.WithQuant(tensor.I8, c.params[v].quant())
+	t := v.Type.WithQuant(c.dataType(v), c.params[v].quant())
+	edges := map[*ir.Node]ir.Type{} // before anything is inserted
+	for _, u := range v.Uses() {
+		if r, ok := c.rules[u.Node]; ok && slices.Contains(r.in, u.Index) && c.layer[u.Node].Data != t.DType {
+			edges[u.Node] = c.edge(u.Node, r, v)
+		}
+	}
 	uses := slices.Clone(v.Uses())
 	q, err := Linear(c.g, at, op.QuantizeLinear, v, t)
 	if err != nil {
@@ -326,8 +339,16 @@ func (c *calibrator) pair(v *ir.Value) error {
 	_, quantised := c.rules[v.Def]
 	all := v.Def == nil || quantised
 	for _, u := range uses {
-		if r, ok := c.rules[u.Node]; all || ok && slices.Contains(r.in, u.Index) {
-			c.g.SetInput(u.Node, u.Index, d)
+		r, ok := c.rules[u.Node]
+		reads := ok && slices.Contains(r.in, u.Index)
+		w := d
+		if e, ok := edges[u.Node]; ok && reads {
+			if w, err = c.converted(at, d, e); err != nil {
+				return err
+			}
+		}
+		if all || reads {
+			c.g.SetInput(u.Node, u.Index, w)
 		}
 	}
 	if quantised {

@@ -25,7 +25,7 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 	if r.weight >= 0 {
 		w := n.In[r.weight]
 		q := c.weightQuant(n, r)
-		d, err := c.constant(n, w, w.Type.WithQuant(tensor.I8, q), math.RoundToEven)
+		d, err := c.constant(n, w, w.Type.WithQuant(c.layer[n].Weights, q), math.RoundToEven)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 		if d := c.clipMask(n, v.Const); d != v.Const {
 			v = c.g.AddConst(v.Name, d)
 		}
-		t := v.Type.WithQuant(tensor.I8, constQuant(v.Const))
+		t := v.Type.WithQuant(c.layer[n].Data, constQuant(v.Const, c.layer[n].Data))
 		d, err := c.constant(n, v, t, math.RoundToEven)
 		if err != nil {
 			return err
@@ -64,8 +64,8 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 
 // constQuant represents a constant operand: exactly where it holds one value
 // besides zero, else by its range.
-func constQuant(d *tensor.Dense) *ir.Quant {
-	if k, ok := exactInt8(d); ok && float64(k.q.Scale[0]) >= minScale {
+func constQuant(d *tensor.Dense, t tensor.DType) *ir.Quant {
+	if k, ok := exactInt8(d); ok && t == tensor.I8 && float64(k.q.Scale[0]) >= minScale {
 		return k.q
 	}
 	lo, hi := 0.0, 0.0
@@ -73,6 +73,9 @@ func constQuant(d *tensor.Dense) *ir.Quant {
 		if f := d.Float(i); f-f == 0 {
 			lo, hi = min(lo, f), max(hi, f)
 		}
+	}
+	if t == tensor.I16 {
+		return symmetric16(lo, hi).quant()
 	}
 	return affineOf(lo, hi).quant()
 }
@@ -122,14 +125,24 @@ func (c *calibrator) weightQuant(n *ir.Node, r rule) *ir.Quant {
 		axis = -1
 	}
 	peak := channelPeaks(w.Const, axis)
+	l := c.layer[n]
+	if l.Data == tensor.I16 && axis >= 0 && oneScale(n, peak) {
+		axis, peak = -1, []float64{slices.Max(peak)}
+	}
 	x, y := c.inputQuant(n, 0).scale, c.params[n.Out[0]].scale
 	q := &ir.Quant{Axis: axis, Scale: make([]float32, len(peak)), Zero: make([]int32, len(peak))}
 	for i, p := range peak {
 		s := p / 127
-		// below this a product of int8 numbers is less than 2^-10 of a step of
-		// the output
-		s = max(s, y/x*0x1p-24, minScale)
-		if r.bias >= 0 {
+		if l.Weights == tensor.I4 {
+			s = int4Scale(w.Const, axis, i, p)
+		}
+		// below this a product is less than 2^-10 of a step of the output
+		if l.Data == tensor.I16 {
+			s = max(s, y/x*0x1p-32, minScale)
+		} else {
+			s = max(s, y/x*0x1p-24, minScale)
+		}
+		if r.bias >= 0 && l.Data != tensor.I16 {
 			s = max(s, biasPeak(n, r, i, len(peak))/(x*maxAcc))
 		}
 		q.Scale[i] = float32(s)
@@ -142,10 +155,10 @@ func (c *calibrator) weightQuant(n *ir.Node, r rule) *ir.Quant {
 func (c *calibrator) inputQuant(n *ir.Node, i int) affine {
 	v := n.In[i]
 	if v.Const != nil {
-		return affineFrom(constQuant(c.clipMask(n, v.Const)))
+		return affineFrom(constQuant(c.clipMask(n, v.Const), c.layer[n].Data))
 	}
-	if a, ok := c.params[v]; ok {
-		return a
+	if _, ok := c.params[v]; ok {
+		return affineFrom(c.edge(n, c.rules[n], v).Quant)
 	}
 	if v.Def != nil && v.Def.Op == op.DequantizeLinear {
 		if _, q, ok := params(v.Def); ok && !q.PerAxis() {
@@ -196,6 +209,9 @@ func (c *calibrator) setBias(n *ir.Node, i int, b []float64, w *ir.Quant) error 
 	d := tensor.New(tensor.I32, []int{out})
 	for ch := range out {
 		s := float64(x.Scale[0]) * float64(w.ScaleAt(ch%len(w.Scale)))
+		if c.layer[n].Data == tensor.I16 {
+			s = wideBias(b[ch%len(b)], s)
+		}
 		q.Scale[ch] = float32(s)
 		d.SetInt(ch, ir.ClampInt(math.Round(b[ch%len(b)]/s), -maxAcc, maxAcc))
 	}
@@ -248,6 +264,9 @@ func (c *calibrator) raiseScales(list []*group) {
 func (c *calibrator) leastScale(n *ir.Node, r rule) float64 {
 	in := func(i int) float64 {
 		return c.inputQuant(n, i).scale
+	}
+	if c.layer[n].Data == tensor.I16 {
+		return c.leastScale16(n, r, in)
 	}
 	switch {
 	case r.weight >= 0:

@@ -134,7 +134,8 @@ func params(n *ir.Node) (t tensor.DType, q *ir.Quant, ok bool) {
 	return t, q, true
 }
 
-// signed maps uint8 quantisation to int8: q-128 with zero point z-128.
+// signed maps uint8 quantisation to int8, q-128 with zero point z-128, and
+// uint4 to int4.
 func signed(t tensor.DType, q *ir.Quant) (tensor.DType, *ir.Quant) {
 	switch t {
 	case tensor.U8:
@@ -143,17 +144,24 @@ func signed(t tensor.DType, q *ir.Quant) (tensor.DType, *ir.Quant) {
 			z[i] = q.Zero[i] - 128
 		}
 		return tensor.I8, &ir.Quant{Axis: q.Axis, Scale: q.Scale, Zero: z}
-	case tensor.I4:
-		return tensor.I8, q
 	case tensor.U4:
-		return tensor.I8, q
+		z := make([]int32, len(q.Zero))
+		for i := range z {
+			z[i] = q.Zero[i] - 8
+		}
+		return tensor.I4, &ir.Quant{Axis: q.Axis, Scale: q.Scale, Zero: z}
 	}
 	return t, q
 }
 
-// computable reports element types that the integer operators take for
-// activations, after signed.
-func computable(t tensor.DType) bool { return t == tensor.I8 }
+// computable reports quantisations that the integer operators take for
+// activations, after signed: int8, and int16 with zero point 0.
+func computable(t tensor.DType, q *ir.Quant) bool {
+	return t == tensor.I8 || t == tensor.I16 && !q.PerAxis() && q.Zero[0] == 0
+}
+
+// storable reports element types of quantised activations that programs hold.
+func storable(t tensor.DType) bool { return t == tensor.I8 || t == tensor.U8 || t == tensor.I16 }
 
 // wants finds the float values that are read by QuantizeLinear alone, all of
 // the same quantisation: their producers may compute on integers.
@@ -168,7 +176,7 @@ func (c *converter) wants() {
 			continue
 		}
 		t, q = signed(t, q)
-		if !computable(t) {
+		if !computable(t, q) {
 			continue
 		}
 		c.wanted(v, v.Type.WithQuant(t, q))
@@ -245,7 +253,7 @@ func (c *converter) soleQuant(v *ir.Value) (ir.Type, bool) {
 			return t, false
 		}
 		d, q, ok := params(u.Node)
-		if !ok || q.PerAxis() || (d != tensor.I8 && d != tensor.U8) || !c.onlyReal(u.Node.Out[0]) {
+		if !ok || q.PerAxis() || !storable(d) || !c.onlyReal(u.Node.Out[0]) {
 			return t, false
 		}
 		if k > 0 && (d != t.DType || !q.Equal(t.Quant)) {
@@ -294,7 +302,10 @@ func (c *converter) dequantize(n *ir.Node) error {
 	}
 	if x.Const != nil {
 		st, sq := signed(t, q)
-		if st != tensor.I8 && st != tensor.I32 {
+		if st == tensor.I4 && !c.packs(n.Out[0], sq) {
+			st = tensor.I8 // a byte each
+		}
+		if st != tensor.I8 && st != tensor.I4 && st != tensor.I16 && st != tensor.I32 {
 			return nil
 		}
 		c.have[n.Out[0]] = form{nil, ir.Type{DType: t, Shape: x.Type.Shape, Quant: q}}
@@ -312,7 +323,7 @@ func (c *converter) dequantize(n *ir.Node) error {
 		if x.Def != nil && x.Def.Op != op.QuantizeLinear {
 			return nil
 		}
-		if t != tensor.I8 && t != tensor.U8 {
+		if !storable(t) {
 			return nil
 		}
 		x.Type = x.Type.WithQuant(t, q)
@@ -325,21 +336,38 @@ func (c *converter) dequantize(n *ir.Node) error {
 		}
 		x, t, q = y, st, sq
 	}
-	if computable(t) {
+	if computable(t, q) {
 		c.have[n.Out[0]] = form{x, x.Type}
 	}
 	return nil
 }
 
-// constant is the int8 form of a quantised constant, made once.
+// packs reports that v is read as weights alone, by operators that take int4.
+func (c *converter) packs(v *ir.Value, q *ir.Quant) bool {
+	for _, z := range q.Zero {
+		if z != 0 {
+			return false
+		}
+	}
+	for _, u := range v.Uses() {
+		switch u.Node.Op {
+		case op.Conv, op.Gemm, op.MatMul:
+			if u.Index != 1 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// constant is the signed form of a quantised constant, made once.
 func (c *converter) constant(x *ir.Value, t tensor.DType, q *ir.Quant) *ir.Value {
 	d := x.Const
 	if d.DType != t {
 		s := tensor.New(t, d.Shape)
-		off := int64(0)
-		if d.DType == tensor.U8 {
-			off = 128
-		}
+		off := map[tensor.DType]int64{tensor.U8: 128, tensor.U4: 8}[d.DType]
 		for i, n := 0, d.Len(); i < n; i++ {
 			s.SetInt(i, d.Int(i)-off)
 		}
@@ -384,7 +412,7 @@ func (c *converter) quantize(n *ir.Node) error {
 		return nil
 	}
 	if !have {
-		if (t == tensor.I8 || t == tensor.U8) && c.onlyReal(y) {
+		if storable(t) && c.onlyReal(y) {
 			y.Type = y.Type.WithQuant(t, q)
 		}
 		return nil
@@ -419,7 +447,7 @@ func (c *converter) quantize(n *ir.Node) error {
 			return nil
 		}
 	}
-	if t != tensor.I8 && t != tensor.U8 {
+	if !storable(t) {
 		return nil
 	}
 	w, err := c.requantize(n, v, want)
@@ -473,10 +501,8 @@ func (c *converter) dequantized(at *ir.Node, f form) (*ir.Value, error) {
 	if w := c.dq[f.v]; w != nil {
 		return w, nil
 	}
-	q := f.t.Quant
-	s := c.g.AddConst(f.v.Name+".scale", tensor.Scalar(q.Scale[0]))
-	z := c.g.AddConst(f.v.Name+".zero", tensor.Scalar(int8(q.Zero[0])))
-	n, err := c.g.InsertBefore(at, op.DequantizeLinear, f.v.Name+".real", nil, 1, f.v, s, z)
+	s, z, attrs := linearParams(f.t)
+	n, err := c.g.InsertBefore(at, op.DequantizeLinear, f.v.Name+".real", attrs, 1, f.v, c.g.AddConst(f.v.Name+".scale", s), c.g.AddConst(f.v.Name+".zero", z))
 	if err != nil {
 		return nil, err
 	}

@@ -56,14 +56,14 @@ func MovesOnReals(g *ir.Graph) error {
 	return (&converter{g: g}).integerMoves()
 }
 
-// movesIntegers reports a data-moving operator on int8 or uint8 data.
+// movesIntegers reports a data-moving operator on quantised data.
 func movesIntegers(n *ir.Node) bool {
 	t := n.In
 	if len(t) == 0 || t[0] == nil || n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear {
 		return false
 	}
 	d := t[0].Type.DType
-	return passesQuant(n) && (d == tensor.I8 || d == tensor.U8) && t[0].Const == nil
+	return passesQuant(n) && storable(d) && t[0].Const == nil
 }
 
 // integerQuants is the quantisation of every int8 or uint8 value: from the

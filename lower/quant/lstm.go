@@ -67,8 +67,8 @@ func (c *converter) lstm(n *ir.Node) (bool, error) {
 	if !integerLSTM(n) {
 		return false, nil
 	}
-	x, ok := c.int8Form(n.In[0])
-	if !ok {
+	x, ok := c.intForm(n.In[0])
+	if !ok || x.t.DType != tensor.I8 {
 		return false, nil
 	}
 	var t ir.Type

@@ -27,20 +27,25 @@ func weightAxis(n *ir.Node) int {
 	return -1
 }
 
-// mac converts Conv, ConvTranspose, Gemm and MatMul: int8 activations, int8
-// weights per tensor or per output channel, int32 bias of scale in*weight.
+// mac converts Conv, ConvTranspose, Gemm and MatMul: int8 activations, int8 or
+// int4 weights per tensor or per output channel, int32 bias of scale in*weight;
+// or int16 activations and an int64 bias.
 func (c *converter) mac(n *ir.Node) (bool, error) {
 	t, ok := c.want[n.Out[0]]
 	if !ok {
 		return false, nil
 	}
-	x, ok := c.int8Form(n.In[0])
+	x, ok := c.intForm(n.In[0])
 	if !ok {
 		return false, nil
 	}
 	w, ok := c.have[n.In[1]]
-	if !ok || w.v == nil || w.t.DType != tensor.I8 {
+	if !ok || w.v == nil {
 		return false, nil
+	}
+	wide := x.t.DType == tensor.I16 || t.DType == tensor.I16
+	if w.t.DType == tensor.I16 && (w.v.Const != nil || !computable(w.t.DType, w.t.Quant)) {
+		return false, nil // 16-bit weights have no kernel
 	}
 	axis := weightAxis(n)
 	if w.v.Const == nil && (n.Op != op.MatMul || w.t.Quant.PerAxis()) {
@@ -52,17 +57,32 @@ func (c *converter) mac(n *ir.Node) (bool, error) {
 	if n.Op == op.Gemm && (n.Float("alpha") != 1 || n.Float("beta") != 1 && n.Input(2) != nil || n.Int("transA") != 0) {
 		return false, nil
 	}
+	if wide && w.v.Const != nil && !symmetricWeights(w.t.Quant) {
+		return false, nil // the int16 kernels have no weight zero points
+	}
+	var err error
+	if wide {
+		if x, err = c.widened(n, x); err == nil && w.v.Const == nil {
+			w, err = c.widened(n, w)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
 	in := []*ir.Value{x.v, w.v}
 	if b := n.Input(2); b != nil {
-		w = c.roomForBias(n, b, x.t.Quant, w, axis)
-		in[1] = w.v
-		v, ok := c.bias(n, b, x.t.Quant, w.t.Quant, channels(n, axis))
+		bias := tensor.I64
+		if !wide {
+			w = c.roomForBias(n, b, x.t.Quant, w, axis)
+			in[1], bias = w.v, tensor.I32
+		}
+		v, ok := c.bias(n, b, x.t.Quant, w.t.Quant, channels(n, axis), bias)
 		if !ok {
 			return false, nil
 		}
 		in = append(in, v)
 	}
-	return true, c.replace(n, in, []ir.Type{t})
+	return c.finish(n, in, t)
 }
 
 // channels is the number of output channels.
@@ -74,9 +94,9 @@ func channels(n *ir.Node, axis int) int {
 	return k
 }
 
-// bias is the int32 form of a constant bias: the integers of the model where
-// its scale is in*weight, else the nearest ones.
-func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int) (*ir.Value, bool) {
+// bias is the int32 or int64 form of a constant bias: the integers of the model
+// where its scale is in*weight, else the nearest ones.
+func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int, t tensor.DType) (*ir.Value, bool) {
 	real, raw := c.biasData(b)
 	if real == nil {
 		return nil, false
@@ -96,7 +116,11 @@ func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int) (*ir.
 	}
 	per := out / group
 	q := &ir.Quant{Axis: 0, Scale: make([]float32, out), Zero: make([]int32, out)}
-	d := tensor.New(tensor.I32, []int{out})
+	d := tensor.New(t, []int{out})
+	lo, hi := int64(math.MinInt32), int64(math.MaxInt32)
+	if t == tensor.I64 {
+		lo, hi = -maxBias64, maxBias64
+	}
 	for i := range q.Scale {
 		s := float64(x.Scale[0]) * float64(w.ScaleAt(i%per))
 		q.Scale[i] = float32(s)
@@ -105,7 +129,7 @@ func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int) (*ir.
 			d.SetInt(i, raw.q.Int(src)-int64(raw.zero(src)))
 			continue
 		}
-		d.SetInt(i, ir.ClampInt(math.Round(real.Float(src)/s), math.MinInt32, math.MaxInt32))
+		d.SetInt(i, ir.ClampInt(math.Round(real.Float(src)/s), lo, hi))
 	}
 	v := c.g.AddConst(b.Name, d)
 	v.Type.Quant = q
@@ -143,7 +167,8 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 	if !wider {
 		return w
 	}
-	d := tensor.New(tensor.I8, w.v.Type.Shape)
+	d := tensor.New(w.t.DType, w.v.Type.Shape)
+	least, most := w.t.DType.IntRange()
 	inner := 1
 	for _, k := range w.v.Type.Shape[axis+1:] {
 		inner *= k
@@ -152,7 +177,7 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 		k := i / inner % per
 		z := float64(q.Zero[k])
 		v := (float64(w.v.Const.Int(i)) - z) * float64(w.t.Quant.ScaleAt(k)) / float64(q.Scale[k])
-		d.SetInt(i, ir.ClampInt(math.Round(v)+z, math.MinInt8, math.MaxInt8))
+		d.SetInt(i, ir.ClampInt(math.Round(v)+z, least, most))
 	}
 	v := c.g.AddConst(w.v.Name, d)
 	v.Type.Quant = q

@@ -21,7 +21,7 @@ func (c *converter) integer(n *ir.Node) (bool, error) {
 		return c.lstm(n)
 	}
 	if n.Op == op.ArgMax || n.Op == op.ArgMin {
-		if f, ok := c.int8Form(n.In[0]); ok {
+		if f, ok := c.intForm(n.In[0]); ok && f.t.DType == tensor.I8 {
 			return true, c.replace(n, []*ir.Value{f.v}, nil)
 		}
 		return false, nil
@@ -38,14 +38,15 @@ func (c *converter) integer(n *ir.Node) (bool, error) {
 	return c.free(n)
 }
 
-func (c *converter) int8Form(v *ir.Value) (form, bool) {
+// intForm is the int8 or int16 form of an activation.
+func (c *converter) intForm(v *ir.Value) (form, bool) {
 	f, ok := c.have[v]
-	return f, ok && f.v != nil && f.t.DType == tensor.I8 && !f.t.Quant.PerAxis()
+	return f, ok && f.v != nil && computable(f.t.DType, f.t.Quant) && !f.t.Quant.PerAxis()
 }
 
 // moves: one data input, outputs keep its quantisation.
 func (c *converter) moves(n *ir.Node) (bool, error) {
-	f, ok := c.int8Form(n.In[0])
+	f, ok := c.intForm(n.In[0])
 	if !ok {
 		return false, nil
 	}
@@ -74,10 +75,10 @@ func (c *converter) shared(n *ir.Node) (bool, error) {
 		if v == nil {
 			continue
 		}
-		if f, ok := c.int8Form(v); ok {
+		if f, ok := c.intForm(v); ok {
 			if !wanted {
 				t, wanted = f.t, true
-			} else if _, w := c.want[n.Out[0]]; !w && !f.t.Quant.Equal(t.Quant) {
+			} else if _, w := c.want[n.Out[0]]; !w && (f.t.DType != t.DType || !f.t.Quant.Equal(t.Quant)) {
 				return false, nil
 			}
 			in[i] = f.v
@@ -93,10 +94,10 @@ func (c *converter) shared(n *ir.Node) (bool, error) {
 		switch {
 		case v == nil:
 		case v.Const != nil && v.Type.Quant == nil:
-			q := v.Type.WithQuant(tensor.I8, t.Quant)
+			q := v.Type.WithQuant(t.DType, t.Quant)
 			in[i] = c.g.AddConst(v.Name, ir.QuantiseAway(v.Const, q))
 			in[i].Type.Quant = t.Quant
-		case !v.Type.Quant.Equal(t.Quant):
+		case v.Type.DType != t.DType || !v.Type.Quant.Equal(t.Quant):
 			w, err := c.requantize(n, v, v.Type.WithQuant(t.DType, t.Quant))
 			if err != nil {
 				return false, err
@@ -121,7 +122,7 @@ func (c *converter) free(n *ir.Node) (bool, error) {
 		if v == nil || i > 0 && n.Op == op.Resize { // region, scales and sizes say where to sample
 			continue
 		}
-		if f, ok := c.int8Form(v); ok {
+		if f, ok := c.intForm(v); ok {
 			in[i], quantised = f.v, true
 			continue
 		}
@@ -143,7 +144,7 @@ func (c *converter) free(n *ir.Node) (bool, error) {
 	if !quantised {
 		return false, nil
 	}
-	return true, c.replace(n, in, []ir.Type{t})
+	return c.finish(n, in, t)
 }
 
 type int8Const struct {

@@ -88,7 +88,7 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		}
 		x := n.In[0].Def.In[0]
 		_, q, ok := params(n)
-		if !ok {
+		if !ok || x.Def != nil && x.Def.Op == op.DequantizeLinear { // a change of precision
 			continue
 		}
 		pairs[n.Out[0]] = x.Name

@@ -80,7 +80,7 @@ func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
 		return nil
 	}
 	c.adapted++
-	v, err := Linear(c.g, nq, op.DequantizeLinear, c.g.AddConst(deq.In[0].Name, k), deq.Out[0].Type.WithQuant(tensor.I8, q))
+	v, err := Linear(c.g, nq, op.DequantizeLinear, c.g.AddConst(deq.In[0].Name, k), deq.Out[0].Type.WithQuant(k.DType, q))
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,8 @@ func roundChannel(k, w *tensor.Dense, h symmetric, r *rounder, p *product, g, o 
 		v[i] = w.Float(at) / s
 		was[i] = v[i] - float64(k.Int(at))
 	}
-	z := r.round(v)
+	_, most := k.DType.IntRange()
+	z := r.round(v, float64(most))
 	now := make([]float64, p.depth)
 	for i := range v {
 		now[i] = v[i] - z[i]
@@ -193,14 +194,14 @@ func newRounder(h symmetric) *rounder {
 	return r
 }
 
-// round gives integers in ±127 for weights in units of their scale.
-func (r *rounder) round(w []float64) []float64 {
+// round gives integers in ±most for weights in units of their scale.
+func (r *rounder) round(w []float64, most float64) []float64 {
 	v, z := make([]float64, len(w)), make([]float64, len(w))
 	for i, k := range r.order {
 		v[i] = w[k]
 	}
 	for i, k := range r.order {
-		z[k] = min(max(math.RoundToEven(v[i]), -127), 127)
+		z[k] = min(max(math.RoundToEven(v[i]), -most), most)
 		axpy((z[k]-v[i])/r.u[i][i], r.u[i][i+1:], v[i+1:])
 	}
 	return z

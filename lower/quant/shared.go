@@ -6,6 +6,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // group is a set of values that have one quantisation.
@@ -189,12 +190,13 @@ func (c *calibrator) share() *groups {
 		}
 	})
 	each(func(n *ir.Node, r rule) {
-		if !r.share || r.join || r.narrows && !c.near(n.Out[0], n.In[0], averageRatio) {
+		wide := c.layer[n].Data == tensor.I16 // 16 bits lose nothing by a wider range
+		if !r.share || r.join || r.narrows && !wide && !c.near(n.Out[0], n.In[0], averageRatio) {
 			return
 		}
 		for _, v := range n.Out {
 			for _, i := range r.in {
-				if n.In[i].Const == nil {
+				if n.In[i].Const == nil && c.dataType(n.In[i]) == c.layer[n].Data {
 					g.union(v, n.In[i])
 				}
 			}
@@ -217,7 +219,7 @@ func (c *calibrator) share() *groups {
 		out := n.Out[0]
 		for _, i := range r.in {
 			v := n.In[i]
-			if v.Const != nil || c.g.SoleUse(v) != n && !c.near(v, out, bitRatio) || g.fixed[g.root(v)] != nil && !c.sameFixed(g, n, r) {
+			if v.Const != nil || c.dataType(v) != c.layer[n].Data || c.g.SoleUse(v) != n && !c.near(v, out, bitRatio) || g.fixed[g.root(v)] != nil && !c.sameFixed(g, n, r) {
 				continue
 			}
 			g.union(out, v)

@@ -258,7 +258,7 @@ func (c *Config) program(g *ir.Graph, spec *boards.Spec) (*lower.Result, error) 
 		if res, err = lower.Run(g, opt); err != nil {
 			return &InputError{err}
 		}
-		return nil
+		return c.layersDone()
 	})
 	return res, err
 }

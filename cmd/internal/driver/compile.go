@@ -98,7 +98,14 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		}
 		o.MLA = &lim
 	}
-	if c.Precision != "float32" && !lower.Quantised(g) {
+	if lower.Quantised(g) {
+		if err := c.precisionIsFixed(); err != nil {
+			return o, err
+		}
+	} else if c.Precision != "float32" || c.LayersConfig != "" {
+		if c.LayersConfig != "" {
+			o.Precision = "auto" // layer by layer
+		}
 		q, err := c.quantOptions(g, o.Ties)
 		if err != nil {
 			return o, err
@@ -115,6 +122,9 @@ const syntheticSamples = 8
 func (c *Config) quantOptions(g *ir.Graph, ties []lower.Tie) (quant.Options, error) {
 	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize}
 	var err error
+	if q.Layer, err = c.layerPrecision(g); err != nil {
+		return q, err
+	}
 	if c.FixedWeights != "" {
 		if q.FixedWeights, err = quant.ParseFixedPoint(c.FixedWeights); err != nil {
 			return q, usage("--fixed-point-weights %s: %v", c.FixedWeights, err)
@@ -156,6 +166,9 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	c.note("lowering for %s", spec.Name)
 	if out.Lowered, err = lower.Run(g, opt); err != nil {
 		return nil, &InputError{err}
+	}
+	if err := c.layersDone(); err != nil {
+		return nil, err
 	}
 	for _, w := range out.Lowered.Warnings {
 		c.warn(w)

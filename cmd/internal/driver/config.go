@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -34,6 +35,9 @@ type Config struct {
 	Rounding     string
 	Equalize     bool
 	Precision    string
+	Weights      string // int8, int4
+	LayersConfig string // path
+	Sensitivity  bool
 	FixedWeights string
 	FixedActs    string
 	Dims         []string
@@ -68,13 +72,14 @@ type Config struct {
 	Dequantize   bool
 	JSON         bool
 	KeepGoing    bool
+	layers       *layersFile // --layers-config, once read
 	warnings     []string
 	notes        []string
 }
 
 // Defaults is what the command line gives without further flags.
 func Defaults() Config {
-	return Config{CalibMethod: "mse", BiasCorrect: true, Rounding: quant.Adaptive, Precision: "auto", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Fuse: "on", Kernels: "auto", Align: "auto",
+	return Config{CalibMethod: "mse", BiasCorrect: true, Rounding: quant.Adaptive, Precision: "auto", Weights: "int8", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Fuse: "on", Kernels: "auto", Align: "auto",
 		Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
 }
 
@@ -143,7 +148,8 @@ func (c *Config) Check() error {
 	}{
 		{"calib-method", c.CalibMethod, []string{"minmax", "percentile", "mse", "entropy"}},
 		{"weight-rounding", c.Rounding, quant.Roundings},
-		{"precision", c.Precision, []string{"auto", "int8", "float32"}},
+		{"precision", c.Precision, lower.Precisions},
+		{"weights", c.Weights, []string{"int8", "int4"}},
 		{"io", c.IO, []string{"quantized", "float"}},
 		{"io-layout", c.IOLayout, []string{"onnx", "native"}},
 		{"legalize", c.Legalize, []string{"on", "off"}},
@@ -161,6 +167,9 @@ func (c *Config) Check() error {
 		if _, err := os.Stat(p); err != nil {
 			return &InputError{fmt.Errorf("calibration %s: %w", p, err)}
 		}
+	}
+	if err := c.checkPrecision(); err != nil {
+		return err
 	}
 	if (c.CMSISInclude == "") != (c.CMSISLib == "") {
 		return usage("--cmsis-nn-include and --cmsis-nn-lib go together")

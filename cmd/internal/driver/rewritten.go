@@ -22,6 +22,7 @@ type Rewritten struct {
 	Passes      []string       `json:"passes"`
 	Rewrites    []pass.Rewrite `json:"rewrites"`
 	Calibration *quant.Report  `json:"calibration,omitempty"`
+	Precision   string         `json:"precision,omitempty"` // of a quantised model
 	Warnings    []string       `json:"warnings"`
 	// Native describes how original outputs follow from the model's own, where
 	// these are an accelerator's (--outputs native).
@@ -194,7 +195,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	if c.Precision == "float32" {
+	if c.Precision == "float32" && c.LayersConfig == "" {
 		return nil, usage("quantize --precision float32: there is nothing to quantise")
 	}
 	_, g, err := c.load(nil)
@@ -225,6 +226,12 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 		c.warn(w)
 	}
 	if r.Calibration, err = quant.Insert(g, q); err != nil {
+		return nil, err
+	}
+	if err := c.layersDone(); err != nil {
+		return nil, err
+	}
+	if r.Precision, err = lower.PrecisionOfQDQ(g); err != nil {
 		return nil, err
 	}
 	r.Rewrites = append(r.Rewrites, res.Rewrites...)

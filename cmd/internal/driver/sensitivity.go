@@ -1,0 +1,69 @@
+package driver
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// Sensitivity ranks the layers of a float model by what their quantisation costs.
+type Sensitivity struct {
+	Samples int               `json:"samples"`
+	Layers  []quant.LayerCost `json:"layers"`
+	// All is the signal-to-noise ratio with every layer quantised, in dB.
+	All float64 `json:"all_sqnr_db"`
+}
+
+// RankLayers quantises one layer of the model at a time (--sensitivity).
+func (c *Config) RankLayers() (*Sensitivity, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	if c.Precision == "float32" && c.LayersConfig == "" {
+		return nil, usage("--sensitivity ranks quantised layers; it does not go with --precision float32")
+	}
+	_, g, err := c.load(nil)
+	if err != nil {
+		return nil, err
+	}
+	if lower.Quantised(g) {
+		return nil, c.precisionIsFixed()
+	}
+	ties, err := c.ties(g)
+	if err != nil {
+		return nil, err
+	}
+	q, err := c.quantOptions(g, ties)
+	if err != nil {
+		return nil, err
+	}
+	if err := lower.Legalise(g, lower.Options{Legalize: c.Legalize == "on"}, &lower.Result{}, nil); err != nil {
+		return nil, err
+	}
+	s := &Sensitivity{Samples: len(q.Samples)}
+	if s.Layers, err = quant.Sensitivity(g, q, func(done, all int) { c.note("layer %d of %d", done+1, all) }); err != nil {
+		return nil, err
+	}
+	r, err := quant.Insert(g, q)
+	if err != nil {
+		return nil, err
+	}
+	s.All = r.SQNR
+	return s, c.layersDone()
+}
+
+// Text is the table.
+func (s *Sensitivity) Text() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SNR dB\tlayer\top\tprecision")
+	for _, l := range s.Layers {
+		fmt.Fprintf(w, "%.1f\t%s\t%s\t%s\n", l.SQNR, l.Name, l.Op, l.Precision)
+	}
+	fmt.Fprintf(w, "%.1f\tall of them\t\t\n", s.All)
+	w.Flush()
+	return b.String()
+}

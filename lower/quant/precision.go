@@ -1,0 +1,274 @@
+package quant
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Layer is the precision of one node: the element type of its activations and
+// of its constant weights. The zero value is float.
+type Layer struct {
+	Data    tensor.DType // I8 or I16
+	Weights tensor.DType // I8, or with data of 8 bits I4
+}
+
+// The precisions of layers.
+var (
+	Float   = Layer{}
+	Int8    = Layer{tensor.I8, tensor.I8}
+	Int16x8 = Layer{tensor.I16, tensor.I8}
+	Int4    = Layer{tensor.I8, tensor.I4}
+)
+
+// layerNames are the precisions by the names of --layers-config.
+var layerNames = map[string]Layer{"int8": Int8, "int16x8": Int16x8, "int4": Int4, "float32": Float}
+
+func (l Layer) String() string {
+	for s, x := range layerNames {
+		if x == l {
+			return s
+		}
+	}
+	return fmt.Sprintf("%s data, %s weights", l.Data, l.Weights)
+}
+
+// ParseLayer is the precision of a name.
+func ParseLayer(name string) (Layer, bool) {
+	l, ok := layerNames[name]
+	return l, ok
+}
+
+// LayerNames are the names of the precisions.
+func LayerNames() []string { return slices.Sorted(maps.Keys(layerNames)) }
+
+// TakesInt4 and TakesInt16 report nodes of a legalised float graph that can
+// have that precision.
+func TakesInt4(n *ir.Node) bool {
+	r, ok := ruleFor(n)
+	return ok && takesInt4(n, r)
+}
+
+// TakesInt16: see TakesInt4.
+func TakesInt16(n *ir.Node) bool {
+	r, ok := ruleFor(n)
+	return ok && takesInt16(n, r)
+}
+
+// follows reports operators whose inputs and outputs have one quantisation:
+// they have the precision of what they read.
+func (r *rule) follows() bool { return r.passive || r.share || r.join }
+
+// assignLayers gives every node that can be quantised its precision. Operators
+// without an int16 form stay float beside int16 ones.
+func (c *calibrator) assignLayers() {
+	c.layer = map[*ir.Node]Layer{}
+	for _, n := range c.g.Nodes {
+		r, ok := ruleFor(n)
+		if !ok || c.opt.Keep != nil && c.opt.Keep(n) {
+			continue
+		}
+		l := c.followed(n, r)
+		if l == Float {
+			l = Int8
+			if c.opt.Layer != nil {
+				l = c.opt.Layer(n)
+			}
+		}
+		if l.Weights == tensor.I4 && !takesInt4(n, r) {
+			l.Weights = tensor.I8
+		}
+		if l == Float || l.Data == tensor.I16 && !takesInt16(n, r) {
+			continue
+		}
+		if l.Data == tensor.I16 {
+			r.fixed = fixed16[n.Op]
+		}
+		c.rules[n], c.layer[n] = r, l
+	}
+}
+
+// followed is the widest precision of the quantised producers of the inputs of
+// a node that follows them; Float where there are none.
+func (c *calibrator) followed(n *ir.Node, r rule) Layer {
+	found := Float
+	if !r.follows() {
+		return found
+	}
+	for _, i := range r.in {
+		if d := n.In[i].Def; d != nil {
+			if x, ok := c.layer[d]; ok && (found == Float || x.Data == tensor.I16) {
+				found = Layer{x.Data, tensor.I8}
+			}
+		}
+	}
+	return found
+}
+
+// fixed16 are output quantisations of int16 operators that do not depend on
+// data.
+var fixed16 = map[*ir.OpDef]*ir.Quant{
+	op.Softmax: ir.PerTensor(op.Softmax16Scale, 0), op.Sigmoid: ir.PerTensor(1.0/32768, 0), op.Tanh: ir.PerTensor(1.0/32768, 0),
+}
+
+// takesInt4 reports operators that have kernels for packed weights.
+func takesInt4(n *ir.Node, r rule) bool {
+	if r.weight < 0 {
+		return false
+	}
+	switch n.Op {
+	case op.Conv:
+		g, err := op.ConvGeometry(n)
+		return err == nil && len(g.In) <= 2 && (g.Group == 1 || op.IsDepthwise(g))
+	case op.Gemm, op.MatMul:
+		return n.In[1].Type.Rank() == 2
+	}
+	return false
+}
+
+// takesInt16 reports operators that have an int16 form.
+func takesInt16(n *ir.Node, r rule) bool {
+	switch n.Op {
+	case op.Conv, op.ConvTranspose, op.Gemm, op.MatMul, op.Add, op.Mul, op.Sub, op.Div, op.Min, op.Max, op.Softmax,
+		op.ReduceMean, op.ReduceSum, op.GlobalAveragePool:
+		return true
+	case op.MaxPool, op.GlobalMaxPool, op.AveragePool:
+		g, err := op.PoolGeometry(n)
+		return err == nil && len(g.In) <= 2 && !slices.ContainsFunc(g.Dilations, func(d int) bool { return d != 1 }) && !(g.CountPad && g.Padded())
+	case op.Resize:
+		return n.Str("mode") == "nearest" && n.Str("coordinate_transformation_mode") != "tf_crop_and_resize"
+	}
+	return r.passive || n.Op.Scalar != nil
+}
+
+// dataType is the element type in which v is quantised: that of the node that
+// makes it, else the widest that a reader asks for.
+func (c *calibrator) dataType(v *ir.Value) tensor.DType {
+	if v.Def != nil {
+		if _, ok := c.rules[v.Def]; ok {
+			return c.layer[v.Def].Data
+		}
+	}
+	t := tensor.I8
+	for _, u := range v.Uses() {
+		if r, ok := c.rules[u.Node]; ok && slices.Contains(r.in, u.Index) && c.layer[u.Node].Data == tensor.I16 {
+			t = tensor.I16
+		}
+	}
+	return t
+}
+
+// symmetric16 covers [lo, hi] with the steps of int16 around 0.
+func symmetric16(lo, hi float64) affine {
+	peak := max(-lo, hi, 0)
+	if !(peak > 0) || math.IsInf(peak, 0) {
+		return affine{1.0 / 32768, 0}
+	}
+	return affine{max(float64(float32(peak/math.MaxInt16)), minScale), 0}
+}
+
+// edge is the quantisation in which node n reads run-time value v: v's own, or
+// where v has another element type one that n's inputs need: that of its
+// output where all have one quantisation, for int16 one that holds the int8
+// value exactly, for int8 one for v's range.
+func (c *calibrator) edge(n *ir.Node, r rule, v *ir.Value) ir.Type {
+	t, own := c.layer[n].Data, c.dataType(v)
+	switch {
+	case t == own:
+		return v.Type.WithQuant(t, c.params[v].quant())
+	case r.follows():
+		return v.Type.WithQuant(t, c.params[n.Out[0]].quant())
+	case t == tensor.I16:
+		return v.Type.WithQuant(t, ir.PerTensor(float32(c.params[v].scale/128), 0))
+	}
+	return v.Type.WithQuant(t, c.rangeFor(&group{members: []*ir.Value{v}}, t).quant())
+}
+
+// converted is d, a dequantised value, quantised once more as t; made once.
+func (c *calibrator) converted(at *ir.Node, d *ir.Value, t ir.Type) (*ir.Value, error) {
+	key := weightKey{d, fmt.Sprint(t.DType, *t.Quant)}
+	if v := c.weights[key]; v != nil {
+		return v, nil
+	}
+	q, err := Linear(c.g, at, op.QuantizeLinear, d, t)
+	if err != nil {
+		return nil, err
+	}
+	v, err := Linear(c.g, at, op.DequantizeLinear, q, t)
+	c.weights[key] = v
+	return v, err
+}
+
+// wideBias is a scale for the int32 form of int16's 64-bit biases: the least
+// power of two times s for which b fits.
+func wideBias(b, s float64) float64 {
+	for math.Abs(b)/s > maxAcc && s < math.MaxFloat32/4 {
+		s *= 2
+	}
+	return s
+}
+
+// int4Scale is the scale of the least squared error for int4 weights: the
+// largest ones may be clipped where the others gain more.
+func int4Scale(w *tensor.Dense, axis, ch int, peak float64) float64 {
+	inner, dim := 1, 1
+	if axis >= 0 {
+		inner, dim = tensor.Strides(w.Shape)[axis], w.Shape[axis]
+	}
+	best, least := peak/7, math.Inf(1)
+	for f := 1.0; f > 0.4; f -= 1.0 / 64 {
+		s, sum := peak*f/7, 0.0
+		for i, k := 0, w.Len(); i < k; i++ {
+			if axis >= 0 && i/inner%dim != ch {
+				continue
+			}
+			v := w.Float(i)
+			e := v - s*min(max(math.RoundToEven(v/s), -7), 7)
+			sum += e * e
+		}
+		if sum < least {
+			best, least = s, sum
+		}
+	}
+	return best
+}
+
+// oneScale reports that a fully connected layer loses at most a bit when all
+// its channels take the largest one's scale: then CMSIS-NN's int16 kernel for
+// these layers can be called, which has one multiplier.
+func oneScale(n *ir.Node, peak []float64) bool {
+	if n.Op != op.Gemm && n.Op != op.MatMul {
+		return false
+	}
+	sum := 0.0
+	for _, p := range peak {
+		sum += p * p
+	}
+	most := slices.Max(peak)
+	return most*most*float64(len(peak)) <= bitRatio*bitRatio*sum
+}
+
+// leastScale16 is leastScale for int16 data: 64-bit sums whose requantised
+// value is taken in 32 bits, sums and products that are never shifted left.
+func (c *calibrator) leastScale16(n *ir.Node, r rule, in func(i int) float64) float64 {
+	switch {
+	case r.weight >= 0:
+		w := n.In[r.weight].Const
+		axis := weightAxis(n)
+		depth := float64(w.Len() / max(w.Shape[axis], 1))
+		return in(0) * slices.Max(channelPeaks(w, axis)) / 127 * depth * 127 * 32768 / maxAcc
+	case weightAxis(n) >= 0:
+		a := n.In[0].Type.Shape
+		return in(0) * in(1) * float64(a[len(a)-1])
+	case n.Op == op.Mul:
+		return in(0) * in(1) * (1 + 0x1p-20)
+	case n.Op == op.Add:
+		return max(in(0), in(1)) * 0x1p-14 * (1 + 0x1p-20)
+	}
+	return 0
+}

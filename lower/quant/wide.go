@@ -1,0 +1,100 @@
+package quant
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Where a node meets int8 and int16, it computes in int16: int8 operands are
+// widened, which is exact, and an int8 result is narrowed behind it.
+
+// maxBias64 is the largest bias whose requantisation cannot overflow 64 bits,
+// with as much room for the products.
+const maxBias64 = 1 << 46
+
+// maxCurveError bounds, in steps of an int16 output, by how much an
+// interpolated function may miss the real one; beyond it the function is
+// computed in float.
+const maxCurveError = 16
+
+// wideType is an int16 quantisation that holds every value of an int8 one.
+func wideType(t ir.Type) ir.Type {
+	return t.WithQuant(tensor.I16, ir.PerTensor(t.Quant.Scale[0]/128, 0))
+}
+
+// widened is the int16 form of an operand.
+func (c *converter) widened(at *ir.Node, f form) (form, error) {
+	if f.t.DType == tensor.I16 {
+		return f, nil
+	}
+	t := wideType(f.t)
+	if d := f.v.Const; d != nil {
+		w := tensor.New(tensor.I16, d.Shape)
+		for i := range d.Len() {
+			w.SetInt(i, (d.Int(i)-int64(f.t.Quant.Zero[0]))*128)
+		}
+		v := c.g.AddConst(f.v.Name+".wide", w)
+		v.Type.Quant = t.Quant
+		return form{v, v.Type}, nil
+	}
+	v, err := c.requantize(at, f.v, t)
+	if err != nil {
+		return form{}, err
+	}
+	return form{v, v.Type}, nil
+}
+
+// finish replaces n by the same operator on integers with a result of type t.
+func (c *converter) finish(n *ir.Node, in []*ir.Value, t ir.Type) (bool, error) {
+	if t.DType == tensor.I8 && !wideOperand(in) {
+		return true, c.replace(n, in, []ir.Type{t})
+	}
+	for i, v := range in {
+		if v == nil || v.Type.Quant == nil || v.Type.DType != tensor.I8 || v.Type.Quant.PerAxis() || weightAxis(n) >= 0 && i == 1 {
+			continue
+		}
+		f, err := c.widened(n, form{v, v.Type})
+		if err != nil {
+			return false, err
+		}
+		in[i] = f.v
+	}
+	out := t
+	if t.DType == tensor.I8 {
+		out = wideType(t)
+	}
+	if !interpolates(n, in, out) {
+		return false, nil
+	}
+	if err := c.replace(n, in, []ir.Type{out}); err != nil || t.DType == tensor.I16 {
+		return true, err
+	}
+	w, err := c.requantize(n, c.have[n.Out[0]].v, t)
+	c.have[n.Out[0]] = form{w, t}
+	return true, err
+}
+
+func wideOperand(in []*ir.Value) bool {
+	for _, v := range in {
+		if v != nil && v.Type.Quant != nil && v.Type.DType == tensor.I16 {
+			return true
+		}
+	}
+	return false
+}
+
+// interpolates reports that n on int16 is no interpolated function, or one that
+// comes close enough to the real one.
+func interpolates(n *ir.Node, in []*ir.Value, out ir.Type) bool {
+	trial := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: in, Out: []*ir.Value{{Name: n.Out[0].Name, Type: out}}}
+	return ir.CurveError(trial) <= maxCurveError
+}
+
+func symmetricWeights(q *ir.Quant) bool {
+	for _, z := range q.Zero {
+		if z != 0 {
+			return false
+		}
+	}
+	return true
+}
