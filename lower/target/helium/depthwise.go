@@ -2,6 +2,7 @@ package helium
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -12,7 +13,7 @@ import (
 // lanes are the channels that the depthwise kernels take at a time.
 const lanes = 8
 
-// pairs are the taps of a 3x3 kernel whose products are added in 16 bits.
+// pairs3x3 are the taps of a 3x3 kernel whose products are added in 16 bits.
 var pairs3x3 = [][2]int{{2, 1}, {0, 5}, {4, 3}, {8, 7}}
 
 // depthwise3x3 is a depthwise convolution with a 3x3 kernel.
@@ -83,6 +84,19 @@ func (c *convolution) inPlace() []int {
 	return nil
 }
 
+// fields are those of nncc_helium_depthwise.
+func (c *convolution) fields() []target.Field {
+	f := func(name string, v int) target.Field { return target.FI(name, v) }
+	return []target.Field{
+		f("batch", c.g.N), f("in_h", c.in.H), f("in_w", c.in.W), f("in_c", c.g.CIn), f("out_h", c.out.H), f("out_w", c.out.W),
+		f("multiplier", c.g.COut/c.g.CIn), f("stride_h", c.stride.H), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
+		f("zero", int(c.l.p.OutOff)), f("act_min", int(c.l.p.ActMin)), f("act_max", int(c.l.p.ActMax))}
+}
+
+// width is the number of input columns, padding included, that a row of the
+// output needs.
+func (c *convolution) width() int { return (c.out.W-1)*c.stride.W + (c.kernel.W-1)*c.dil.W + 1 }
+
 func lowerDepthwise3x3(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
@@ -92,13 +106,50 @@ func lowerDepthwise3x3(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	if c.l.relu() {
 		relu = "_relu"
 	}
-	f := func(name string, v int) target.Field { return target.FI(name, v) }
-	params := &target.Struct{Type: "nncc_helium_depthwise", Fields: []target.Field{
-		f("batch", c.g.N), f("in_h", c.in.H), f("in_w", c.in.W), f("in_c", c.g.CIn), f("out_h", c.out.H), f("out_w", c.out.W),
-		f("multiplier", c.g.COut/c.g.CIn), f("stride_h", c.stride.H), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
-		f("zero", int(c.l.p.OutOff)), f("act_min", int(c.l.p.ActMin)), f("act_max", int(c.l.p.ActMax))}}
-	width := (c.out.W-1)*c.stride.W + c.kernel.W
-	return own(&target.Lowered{Scratch: 2 * lanes * (c.stride.H + c.kernel.H) * width, Unused: []int{1, 2}, InPlace: c.inPlace()}, target.Call{
+	return own(&target.Lowered{Scratch: 2 * lanes * (c.stride.H + c.kernel.H) * c.width(), Unused: []int{1, 2}, InPlace: c.inPlace()}, target.Call{
 		Func: fmt.Sprintf("nncc_helium_depthwise3x3_%d%s_s8", c.stride.W, relu),
-		Args: []target.Arg{params, i8In(0), packed(c.l.blocks()), target.Scratch{CType: "int16_t"}, i8Out(0)}})
+		Args: []target.Arg{&target.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.blocks()), target.Scratch{CType: "int16_t"}, i8Out(0)}})
+}
+
+// depthwise is a depthwise convolution with any kernel.
+var depthwise = &target.Kernel{
+	Name: "nncc_helium_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerDepthwise,
+	Rules: join(onHelium("HELIUM-DW-00"), cmsisnn.ConvRules("HELIUM-DW", true),
+		convRule("HELIUM-DW-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
+		convRule("HELIUM-DW-08", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.rows[0]))) })),
+}
+
+// inOrder are taps by twos; a last odd one has no partner.
+func inOrder(taps int) [][2]int {
+	var p [][2]int
+	for t := 0; t+1 < taps; t += 2 {
+		p = append(p, [2]int{t, t + 1})
+	}
+	return p
+}
+
+func lowerDepthwise(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	c, why := convOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	var offsets []int32
+	for y := range c.kernel.H {
+		for x := range c.kernel.W {
+			offsets = append(offsets, int32(2*lanes*(y*c.width()+x*c.dil.W)))
+		}
+	}
+	if len(offsets)%2 != 0 {
+		offsets = append(offsets, 0)
+		for i, w := range c.l.rows {
+			c.l.rows[i] = append(slices.Clone(w), 0)
+		}
+	}
+	params := &target.Struct{Type: "nncc_helium_taps", Fields: []target.Field{
+		target.F("at", target.Nested{Fields: c.fields()}), target.FI("kernel_h", c.kernel.H), target.FI("dilation_h", c.dil.H),
+		target.FI("stride_w", c.stride.W), target.FI("width", c.width()), target.FI("taps", len(offsets))}}
+	table := &target.Blob{Hint: "offsets", CType: "int32_t", Data: words(nil, offsets...), Align: 4}
+	return own(&target.Lowered{Scratch: 2 * lanes * c.kernel.H * c.width(), Unused: []int{1, 2}}, target.Call{Func: "nncc_helium_depthwise_s8", Args: []target.Arg{
+		params, i8In(0), packed(c.l.blocks()), table, target.Scratch{CType: "int16_t"}, i8Out(0)}})
 }

@@ -118,9 +118,34 @@ func grouped(b *builder) {
 	convolution(b, 2, group, group*b.In(2, 20), group*b.In(1, 9), square(2, b.One(1, 3, 3, 5)), 8)
 }
 
-func depthwise3x3(b *builder) {
+func depthwise(b *builder) {
 	c := max(2, channels(b, 40))
-	convolution(b, 2, c, c, c*b.One(1, 1, 1, 2, 3), square(2, 3), 10)
+	rank := b.One(1, 2, 2)
+	kernel := square(rank, b.In(2, 5))
+	kernel[0] = b.One(1, 3, kernel[0])
+	convolution(b, rank, c, c, c*b.One(1, 1, 1, 2, 3), kernel, 9)
+}
+
+// depthwise3x3 has no dilation and strides of 1 and 2; now and then a tap of -128.
+func depthwise3x3(b *builder) {
+	c, h, w := max(2, channels(b, 40)), b.In(1, 11), b.In(1, 11)
+	xq := b.Quant()
+	if b.Chance(20) {
+		xq.Zero[0] = int32(b.One(-128, 127))
+	}
+	x, f := b.Input(xq, b.One(1, 1, 2), c, h, w), extreme(b, b.Weights(true, 0, c*b.One(1, 1, 1, 2), 1, 3, 3))
+	if b.Chance(95) {
+		for i, v := range f.Const.Data.([]int8) {
+			f.Const.Data.([]int8)[i] = max(v, -127)
+		}
+	}
+	in := []*ir.Value{x, f}
+	if b.Chance(60) {
+		in = append(in, b.Bias(xq, f.Type.Quant, f.Type.Shape[0]))
+	}
+	pads := kerneltest.Ints(b.In(1, 2), b.In(1, 2), b.In(1, 2), b.In(1, 2))
+	b.Node("Conv", b.Clamp(ir.Attrs{"group": ir.Int(c), "strides": kerneltest.Ints(b.One(1, 1, 2, 3), b.One(1, 1, 2)), "pads": pads}),
+		output(b, xq, f.Type.Quant, 9), in...)
 }
 
 func gemm(b *builder) {
@@ -196,7 +221,7 @@ var generators = []struct {
 	row   string
 	build func(b *builder)
 }{
-	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_s8", depthwise3x3},
+	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
 	{"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
 	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered},
 }
@@ -212,23 +237,28 @@ func layers(count int, seed uint64) []kerneltest.Layer {
 	return out
 }
 
-// rounds is how often the sample of layers is drawn: NNCC_KERNEL_ROUNDS, else once.
-func rounds(t *testing.T) int {
-	v := os.Getenv("NNCC_KERNEL_ROUNDS")
-	if v == "" {
-		return 1
+// rounds are programs of layers of every kind: NNCC_KERNEL_LAYERS says how many
+// of a kind in all, else a sample.
+func rounds(t *testing.T, seed uint64) [][]kerneltest.Layer {
+	const sample, program = 12, 25
+	n := sample
+	if v := os.Getenv("NNCC_KERNEL_LAYERS"); v != "" {
+		var err error
+		if n, err = strconv.Atoi(v); err != nil || n < 1 {
+			t.Fatalf("NNCC_KERNEL_LAYERS=%q, want a number from 1 on", v)
+		}
 	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 {
-		t.Fatalf("NNCC_KERNEL_ROUNDS=%q, want a number from 1 on", v)
+	var r [][]kerneltest.Layer
+	for ; n > 0; n -= program {
+		r = append(r, layers(min(n, program), seed))
+		seed += 10_000_000
 	}
-	return n
+	return r
 }
 
 // TestHost runs the portable bodies under the sanitizers.
 func TestHost(t *testing.T) {
-	for r := range rounds(t) {
-		ls := layers(12, uint64(1+1_000_000*r))
+	for _, ls := range rounds(t, 1) {
 		ms := kerneltest.Separate(t, table, ls, core)
 		taken := map[string]int{}
 		for i, m := range ms {
@@ -254,9 +284,9 @@ func TestBoard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r := range rounds(t) {
+	for r, ls := range rounds(t, 9) {
 		g := ir.New("layers")
-		for _, l := range layers(12, uint64(9+1_000_000*r)) {
+		for _, l := range ls {
 			l.Add(t, g)
 		}
 		m := kerneltest.Compile(t, table, "layers", g, core, uint64(3+r))

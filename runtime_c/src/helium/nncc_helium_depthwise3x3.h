@@ -5,11 +5,10 @@
 #ifndef NNCC_HELIUM_DEPTHWISE3X3_H
 #define NNCC_HELIUM_DEPTHWISE3X3_H
 
-#include "nncc_helium_widen.h"
+#include "nncc_helium_depthwise.h"
 
-/* Bytes of a record of 8 channels, and of its bias, multipliers and shifts. */
+/* Bytes of a record of 8 channels. */
 #define NNCC_DW_RECORD 176
-#define NNCC_DW_HEAD 96
 
 /* Three rows of the input for each of two rows of the output, and what the inner loop stores. */
 typedef struct {
@@ -118,27 +117,6 @@ static void nncc_dw_pixels(const nncc_dw_rows *f, const int8_t *record, int8_t *
 }
 
 #endif
-
-/* A block of up to 8 output channels from `first` on. */
-typedef struct {
-    int32_t first;
-    int32_t lanes;
-    int32_t width;  /* vectors of a row in scratch */
-    int32_t inside; /* those of them that lie in the image */
-} nncc_dw_block;
-
-/* Row iy of the image, which may be outside, between the columns of padding that are there already. */
-static inline void nncc_dw_fill(const nncc_helium_depthwise *p, const nncc_dw_block *b, const int8_t *image, int32_t iy, int16_t *to)
-{
-    to += NNCC_HELIUM_LANES * p->pad_left;
-    if (iy < 0 || iy >= p->in_h) {
-        nncc_widen_fill(to, p->in_zero, b->inside);
-    } else if (p->multiplier == 1) {
-        nncc_widen(to, image + iy * p->in_w * p->in_c + b->first, p->in_c, b->lanes, b->inside);
-    } else {
-        nncc_widen_repeat(to, image + iy * p->in_w * p->in_c, p->in_c, b->first, p->multiplier, b->lanes, b->inside);
-    }
-}
 
 /* All rows of one image for a block; y is its first output channel. */
 static inline void nncc_dw_image(const nncc_helium_depthwise *p, const nncc_dw_block *b, nncc_dw_rows *f, const int8_t *image,
