@@ -254,6 +254,23 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 	return nil
 }
 
+// besideLibrary measures the same model with the linked library's kernels
+// wherever it has one.
+func (c *cli) besideLibrary(v *driver.Verdict) error {
+	c.cfg.Kernels = "cmsis-nn"
+	o, err := c.cfg.Compile()
+	if err != nil {
+		return err
+	}
+	w, err := o.Verify(c.ctx)
+	c.progress.done()
+	if err != nil {
+		return err
+	}
+	v.Beside(w)
+	return nil
+}
+
 func (c *cli) profile(args []string) error {
 	if len(args) == 0 || len(args) > 2 {
 		return &driver.UsageError{Msg: "want one model, or two to compare"}
@@ -282,6 +299,11 @@ func (c *cli) profile(args []string) error {
 			return err
 		}
 		v.Describe(o)
+		if c2.cfg.CMSISLib != "" && c2.cfg.Kernels == "auto" {
+			if err := c2.besideLibrary(v); err != nil {
+				return err
+			}
+		}
 		vs = append(vs, v)
 		if v.Mismatches > 0 {
 			c.status = exitDiffer

@@ -94,7 +94,7 @@ func TestRatchet(t *testing.T) {
 	}
 }
 
-func measure(t *testing.T, got map[string]figures, key string, c *Config, execute bool) {
+func measure(t testing.TB, got map[string]figures, key string, c *Config, execute bool) {
 	t.Helper()
 	o, err := c.Compile()
 	if err != nil {
@@ -117,7 +117,7 @@ func measure(t *testing.T, got map[string]figures, key string, c *Config, execut
 }
 
 // buildSize builds for size, as code bytes are compared.
-func buildSize(t *testing.T, o *Compiled) *run.Image {
+func buildSize(t testing.TB, o *Compiled) *run.Image {
 	t.Helper()
 	dir := t.TempDir()
 	if err := writeFiles(dir, o.Files); err != nil {

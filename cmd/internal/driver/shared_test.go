@@ -46,7 +46,7 @@ func compileShared(t *testing.T, dir, name, board string, change func(*Config)) 
 	return o
 }
 
-func require(t *testing.T, err error) {
+func require(t testing.TB, err error) {
 	t.Helper()
 	if _, ok := err.(*run.ToolError); ok && !strings.Contains(os.Getenv("NNCC_REQUIRE"), "cc") {
 		t.Skip(err)

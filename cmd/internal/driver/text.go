@@ -94,15 +94,26 @@ func ProfileText(vs []*Verdict) string {
 	var b strings.Builder
 	for _, v := range vs {
 		fmt.Fprintf(&b, "%s on %s\n", v.Model, v.Board)
-		rows := [][]string{{"#", "layer", "kernel", "MACs", "instructions", "per MAC", "bytes moved", "weights"}}
+		head := []string{"#", "layer", "kernel", "MACs", "instructions", "per MAC", "bytes moved", "weights"}
+		if v.Library != nil {
+			head = append(head, "CMSIS-NN", "ratio")
+		}
+		rows := [][]string{head}
 		for i, l := range v.Layers {
 			per := ""
 			if l.MACs > 0 {
 				per = fmt.Sprintf("%.2f", float64(l.Instructions)/float64(l.MACs))
 			}
-			rows = append(rows, []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per, fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)})
+			row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per, fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)}
+			if x := l.Library; x != nil {
+				row = append(row, fmt.Sprint(*x), ratio(l.Instructions, *x))
+			}
+			rows = append(rows, row)
 		}
 		b.WriteString(table(rows))
+		if x := v.Library; x != nil {
+			fmt.Fprintf(&b, "CMSIS-NN linked, for the same layers: %d instructions, ratio %s\n", *x, ratio(v.Instructions, *x))
+		}
 		fmt.Fprintf(&b, "total %d instructions, arena %d bytes, %d mismatches\n\n", v.Instructions, v.RAM["arena_bytes"], v.Mismatches)
 	}
 	if len(vs) == 2 && vs[0].Instructions > 0 {
@@ -111,6 +122,29 @@ func ProfileText(vs []*Verdict) string {
 		fmt.Fprintf(&b, "after / before: %.3f instructions (%+.0f)\n", c/a, c-a)
 	}
 	return b.String()
+}
+
+func ratio(a, b uint64) string {
+	if b == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", float64(a)/float64(b))
+}
+
+// Beside puts the instructions of another program beside those of the layers
+// of the same name: what the linked library takes for them.
+func (v *Verdict) Beside(library *Verdict) {
+	v.Library = &library.Instructions
+	used := make([]bool, len(library.Layers))
+	for i := range v.Layers {
+		for k, m := range library.Layers {
+			if !used[k] && m.Name == v.Layers[i].Name {
+				used[k] = true
+				v.Layers[i].Library = &library.Layers[k].Instructions
+				break
+			}
+		}
+	}
 }
 
 // beforeAfter has a row for every layer of two programs, matched by the names of

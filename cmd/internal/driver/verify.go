@@ -38,6 +38,7 @@ type Verdict struct {
 	Warnings     []string         `json:"warnings"`
 	ByCase       []CaseVerdict    `json:"by_case"`
 	FirstWrong   *LayerDifference `json:"first_wrong_layer,omitempty"`
+	Library      *uint64          `json:"cmsis_nn_instructions,omitempty"`
 }
 
 // CaseVerdict is one inference.
@@ -69,6 +70,8 @@ type LayerVerdict struct {
 	MACs         int64  `json:"macs,omitempty"`
 	WeightBytes  int    `json:"weight_bytes,omitempty"`
 	MovedBytes   int    `json:"moved_bytes,omitempty"`
+	// Library is what the linked CMSIS-NN takes for the layer; only in profile.
+	Library *uint64 `json:"cmsis_nn_instructions,omitempty"`
 }
 
 // LayerDifference is the first step whose result differs (--layers).
