@@ -1,18 +1,15 @@
 package dsp_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/lower/target/dsp"
+	"github.com/nncc/nncc/lower/target/kerneltest"
 )
 
 // refused has a layer for every rule that it breaks.
-var refused = []struct{ code, src string }{
+var refused = []kerneltest.Refused{
 	{"DSP-CONV-01", "in %x : u8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\n%o : u8[1,3,3,3] O = Conv(%x, %w)"},
 	{"DSP-CONV-02", "in %x : i8[1,2,5,5] A\nin %w : i8[3,2,3,3] W\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
 	{"DSP-CONV-03", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\nconst %b : i32[3] q(0.3:0) = {1,2,3}\n%o : i8[1,3,3,3] O = Conv(%x, %w, %b)"},
@@ -49,44 +46,8 @@ var refused = []struct{ code, src string }{
 	{"DSP-TRANS-02", "in %x : i8[2,3,4,5] A\n%o : i8[2,3,4,5]@3.1.0.2 A = nncc.Relayout(%x)"},
 }
 
-// quants are the quantisations that the letters stand for.
-var quants = strings.NewReplacer(" A\n", " q(0.5:3)\n", " A =", " q(0.5:3) =", " W\n", " q(0.01:0)\n", " W =", " q(0.01:0) =", " O =", " q(0.7:-5) =")
-
 // TestRules: every rule refuses a layer of the list; a row refuses every layer
 // on a core that it is not for.
 func TestRules(t *testing.T) {
-	seen := map[string]bool{}
-	for _, c := range refused {
-		g, err := ir.Parse("graph \"g\" {\n"+quants.Replace(c.src)+"\nout \"o\" = %o\n}", op.Get)
-		if err != nil {
-			t.Fatalf("%s: %v", c.code, err)
-		}
-		n := g.Nodes[len(g.Nodes)-1]
-		found := false
-		for _, k := range dsp.Kernels {
-			if !slices.Contains(k.Ops, n.Op) {
-				continue
-			}
-			for _, r := range k.Judge(n, &core) {
-				found = found || r.Code == c.code
-			}
-		}
-		if !found {
-			t.Errorf("%s does not refuse %s", c.code, c.src)
-		}
-		seen[c.code] = true
-	}
-	for _, k := range dsp.Kernels {
-		for i, r := range k.Rules {
-			if i == 0 {
-				for _, other := range []target.Core{{}, {DSP: true, MVE: true}} {
-					if r.Check(nil, &target.Options{Core: other}) == "" {
-						t.Errorf("%s takes %+v", k.Name, other)
-					}
-				}
-			} else if !seen[r.Code] {
-				t.Errorf("%s has no layer", r.Code)
-			}
-		}
-	}
+	kerneltest.Rules(t, dsp.Kernels, &core, refused, target.Core{}, target.Core{DSP: true, MVE: true})
 }
