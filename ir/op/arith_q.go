@@ -22,7 +22,7 @@ func BinaryKernelS8(n *ir.Node) bool {
 // BinaryKernelS8 accepts.
 func AddParamsS8(n *ir.Node) *qref.AddParams {
 	a, b, o := n.In[0].Type.Quant, n.In[1].Type.Quant, n.Out[0].Type.Quant
-	p := &qref.AddParams{Offset1: -a.Zero[0], Offset2: -b.Zero[0], OutputOffset: o.Zero[0]}
+	p := &qref.AddParams{Offset1: -a.Zero[0], Offset2: -b.Zero[0], OutputOffset: o.Zero[0], Rounding: Rounding(n)}
 	p.Scales = fixp.NewAddScales(a.Scale[0], b.Scale[0], o.Scale[0])
 	p.ActMin, p.ActMax = ActRange(n, n.Out[0].Type)
 	return p
@@ -32,7 +32,7 @@ func AddParamsS8(n *ir.Node) *qref.AddParams {
 // for a node that BinaryKernelS8 or BinaryKernel16 accepts.
 func MulParams(n *ir.Node) *qref.MulParams {
 	a, b, o := n.In[0].Type.Quant, n.In[1].Type.Quant, n.Out[0].Type.Quant
-	p := &qref.MulParams{Offset1: -a.Zero[0], Offset2: -b.Zero[0], OutputOffset: o.Zero[0]}
+	p := &qref.MulParams{Offset1: -a.Zero[0], Offset2: -b.Zero[0], OutputOffset: o.Zero[0], Rounding: Rounding(n)}
 	p.Mult, p.Shift = fixp.QuantizeMultiplier(fixp.EffectiveScale(a.Scale[0], b.Scale[0], o.Scale[0]))
 	p.ActMin, p.ActMax = ActRange(n, n.Out[0].Type)
 	return p
@@ -52,7 +52,7 @@ func BinaryKernel16(n *ir.Node) bool {
 
 // AddParams16 are the arguments of arm_elementwise_add_s16.
 func AddParams16(n *ir.Node) *qref.AddParams {
-	p := &qref.AddParams{Scales: fixp.NewAddScales16(n.In[0].Type.Quant.Scale[0], n.In[1].Type.Quant.Scale[0], n.Out[0].Type.Quant.Scale[0])}
+	p := &qref.AddParams{Scales: fixp.NewAddScales16(n.In[0].Type.Quant.Scale[0], n.In[1].Type.Quant.Scale[0], n.Out[0].Type.Quant.Scale[0]), Rounding: Rounding(n)}
 	p.ActMin, p.ActMax = ActRange(n, n.Out[0].Type)
 	return p
 }

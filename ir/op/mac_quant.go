@@ -21,6 +21,7 @@ type MACParams struct {
 	// Mult and Shift hold an element for every output channel, or a single one
 	// for a fully connected layer or matrix product quantised per tensor.
 	Mult, Shift []int32
+	Rounding    fixp.Rounding // of the kernel that computes the node
 }
 
 // Symmetric reports weights whose zero points are all 0.
@@ -46,7 +47,7 @@ func (p *MACParams) Requantise(acc int32, c int) int8 {
 	if len(p.Mult) == 1 {
 		c = 0
 	}
-	return int8(fixp.Clamp(fixp.Requantize(acc, p.Mult[c], p.Shift[c])+p.OutOff, p.ActMin, p.ActMax))
+	return int8(fixp.Clamp(p.Rounding.Requantize(acc, p.Mult[c], p.Shift[c])+p.OutOff, p.ActMin, p.ActMax))
 }
 
 // eightBit reports int8 and uint8 with one scale; the reason why not otherwise.
@@ -118,7 +119,7 @@ func macParams(n *ir.Node, axis, channels int, fc bool) (*MACParams, string) {
 		return nil, fmt.Sprintf("the weights %s are quantised along dimension %d, want one scale, or one an output channel", w, wq.Axis)
 	}
 	xq, yq := x.Type.Quant, y.Type.Quant
-	p := &MACParams{InOff: bias8(x.Type) - xq.Zero[0], OutOff: yq.Zero[0] - bias8(y.Type)}
+	p := &MACParams{InOff: bias8(x.Type) - xq.Zero[0], OutOff: yq.Zero[0] - bias8(y.Type), Rounding: Rounding(n)}
 	p.ActMin, p.ActMax = ActRange(n, y.Type)
 	p.ActMin -= bias8(y.Type)
 	p.ActMax -= bias8(y.Type)

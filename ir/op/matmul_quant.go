@@ -120,7 +120,7 @@ func evalMatMulQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 // for all weights.
 func (p *MACParams) fc(m, k, n int) *qref.FCParams {
 	return &qref.FCParams{Rows: m, Depth: k, Cols: n, InputOffset: p.InOff, FilterOffset: p.FilterOff[0], OutputOffset: p.OutOff,
-		ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift}
+		ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift, Rounding: p.Rounding}
 }
 
 // product is one matrix product, a [m][k] times b transposed [n][k].

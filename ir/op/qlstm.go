@@ -131,7 +131,7 @@ func qlstmParams(n *ir.Node, w, r, b *tensor.Dense) (*qref.LSTMParams, string) {
 	}
 	H := g.Hidden
 	p := &qref.LSTMParams{TimeMajor: true, Batch: g.Batch, Time: g.Seq, InputSize: g.Input, HiddenSize: H,
-		CellScalePower: int32(n.Int("cell_scale_power")), OutputOffset: y.Quant.Zero[0]}
+		CellScalePower: int32(n.Int("cell_scale_power")), OutputOffset: y.Quant.Zero[0], Rounding: Rounding(n)}
 	const gateIn, gateOut = 1.0 / (1 << 12), 1.0 / (1 << 15)
 	p.ForgetToCellMult, p.ForgetToCellShift = fixp.QuantizeMultiplier(gateOut)
 	p.InputToCellMult, p.InputToCellShift = fixp.QuantizeMultiplier(gateOut * gateOut / cell)

@@ -53,7 +53,7 @@ func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if mult, shift, why := SoftmaxKernel16(n); why == "" && x.Len() > 0 {
 		y := tensor.New(tensor.I16, x.Shape)
 		return []*tensor.Dense{y}, softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int16), y.Data.([]int16), func(rows, size int, x, y []int16) error {
-			return qref.Softmax16(&qref.Softmax16Params{Rows: rows, Size: size, Mult: mult, Shift: shift}, x, y)
+			return qref.Softmax16(&qref.Softmax16Params{Rows: rows, Size: size, Mult: mult, Shift: shift, Rounding: Rounding(n)}, x, y)
 		})
 	}
 	mult, shift, diffMin, ok := SoftmaxRescaled(n)

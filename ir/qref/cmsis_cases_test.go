@@ -31,13 +31,23 @@ var kernels = []kernel{
 // asks says which function of the library the call goes to, and with what.
 func (c *call) asks(fn string, q kb.Query) { c.fn, c.query = fn, &q }
 
+// asked is the query for a build of the library.
+func (c *call) asked(build kb.Build) *kb.Query {
+	q := *c.query
+	q.Build = build
+	return &q
+}
+
 // window is what the knowledge base is asked about a convolution or pooling.
 func window(in, filter, out qref.Dims, stride, pad, dilation qref.Tile, bias bool) kb.Query {
 	return kb.Query{In: kb.Dims(in), Filter: kb.Dims(filter), Out: kb.Dims(out), Stride: kb.Tile(stride), Pad: kb.Tile(pad), Dilation: kb.Tile(dilation), HasBias: bias}
 }
 
 // gen draws the arguments of one call.
-type gen struct{ *rand.Rand }
+type gen struct {
+	*rand.Rand
+	rounding fixp.Rounding // of the library
+}
 
 // in draws from [lo, hi].
 func (g *gen) in(lo, hi int) int { return lo + g.IntN(hi-lo+1) }
@@ -207,6 +217,7 @@ func genConv1xN(g *gen) *call {
 func finishConv(g *gen, p *qref.ConvParams, variant int) *call {
 	p.InputOffset, p.OutputOffset = g.offset(), g.zero()
 	p.ActMin, p.ActMax = g.act()
+	p.Rounding = g.rounding
 	p.Mult, p.Shift = g.scales(p.Out.C, p.Filter.H*p.Filter.W*p.Filter.C)
 	in, w, bias := g.s8(p.In.Size()), g.s8(p.Filter.Size()), g.bias(p.Out.C)
 	out := make([]int8, p.Out.Size())
@@ -234,6 +245,7 @@ func genDepthwise(g *gen) *call {
 	p.Stride, p.Pad, p.Dilation = qref.Tile{H: sh, W: sw}, qref.Tile{H: ph, W: pw}, qref.Tile{H: dh, W: dw}
 	p.InputOffset, p.OutputOffset = g.offset(), g.zero()
 	p.ActMin, p.ActMax = g.act()
+	p.Rounding = g.rounding
 	p.Mult, p.Shift = g.scales(oc, kh*kw)
 	in, w, bias := g.s8(p.In.Size()), g.s8(p.Filter.Size()), g.bias(oc)
 	out := make([]int8, p.Out.Size())
@@ -266,6 +278,7 @@ func genTransposeConv(g *gen) *call {
 	p.Stride, p.Pad = qref.Tile{H: sh, W: sw}, qref.Tile{H: ph, W: pw}
 	p.InputOffset, p.OutputOffset = g.offset(), g.zero()
 	p.ActMin, p.ActMax = g.act()
+	p.Rounding = g.rounding
 	p.Mult, p.Shift = g.scales(oc, kh*kw*ic)
 	in, w, bias := g.s8(p.In.Size()), g.s8(p.Filter.Size()), g.bias(oc)
 	out := make([]int8, p.Out.Size())
@@ -283,6 +296,7 @@ func genFC(g *gen) *call {
 		p.FilterOffset = g.offset()
 	}
 	p.ActMin, p.ActMax = g.act()
+	p.Rounding = g.rounding
 	per := g.IntN(2)
 	p.Mult, p.Shift = g.scales(1+per*(p.Cols-1), p.Depth)
 	in, w, bias := g.s8(p.Rows*p.Depth), g.s8(p.Cols*p.Depth), g.bias(p.Cols)
@@ -301,6 +315,7 @@ func genBatchMatMul(g *gen) *call {
 		p.RightOffset = g.offset()
 	}
 	p.ActMin, p.ActMax = g.act()
+	p.Rounding = g.rounding
 	p.Mult, p.Shift = g.scale(depth)
 	o := p.OutDims()
 	l, r, out := g.s8(p.Left.Size()), g.s8(p.Right.Size()), make([]int8, o.Size())
@@ -312,6 +327,7 @@ func genBatchMatMul(g *gen) *call {
 func genAdd(g *gen) *call {
 	p := &qref.AddParams{Offset1: g.offset(), Offset2: g.offset(), OutputOffset: g.zero()}
 	p.ActMin, p.ActMax = g.act()
+	p.Rounding = g.rounding
 	scale := func() float32 { return float32(math.Exp2(g.Float64()*12 - 9)) }
 	p.Scales = fixp.NewAddScales(scale(), scale(), scale())
 	n := g.in(1, 300)
@@ -325,6 +341,7 @@ func genAdd(g *gen) *call {
 func genMul(g *gen) *call {
 	p := &qref.MulParams{Offset1: g.offset(), Offset2: g.offset(), OutputOffset: g.zero()}
 	p.ActMin, p.ActMax = g.act()
+	p.Rounding = g.rounding
 	p.Mult, p.Shift = g.scale(1)
 	n := g.in(1, 300)
 	a, b, out := g.s8(n), g.s8(n), make([]int8, n)
@@ -477,6 +494,7 @@ func genActivation(g *gen) *call {
 
 func genLSTM(g *gen) *call {
 	p := &qref.LSTMParams{TimeMajor: g.chance(50), Batch: g.in(1, 3), Time: g.in(1, 5), InputSize: g.in(1, 20), HiddenSize: g.in(1, 12)}
+	p.Rounding = g.rounding
 	p.ForgetToCellMult, p.ForgetToCellShift = int32(1<<30+g.IntN(1<<30)), int32(-g.in(14, 15))
 	p.InputToCellMult, p.InputToCellShift = int32(1<<30+g.IntN(1<<30)), int32(-g.in(14, 18))
 	p.CellClip = int32(g.one(0, 32767, g.in(1, 32767)))

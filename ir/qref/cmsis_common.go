@@ -118,13 +118,13 @@ func dot1(x []int32, w []int8, a int32) int32 {
 }
 
 // quantOut is the end of every kernel: requantise, add the output offset, clamp.
-func quantOut(acc, mult, shift, offset, lo, hi int32) int8 {
-	return int8(fixp.Clamp(fixp.Requantize(acc, mult, shift)+offset, lo, hi))
+func quantOut(r fixp.Rounding, acc, mult, shift, offset, lo, hi int32) int8 {
+	return int8(fixp.Clamp(r.Requantize(acc, mult, shift)+offset, lo, hi))
 }
 
 // matRow computes one row of a product: out[j] = quantised bias[j] + sum of
 // x[i]*w[j*len(x)+i]. step is 1 where mult and shift are per output, else 0.
-func matRow(x []int32, w []int8, bias []int32, mult, shift []int32, step int, offset, lo, hi int32, out []int8) {
+func matRow(r fixp.Rounding, x []int32, w []int8, bias []int32, mult, shift []int32, step int, offset, lo, hi int32, out []int8) {
 	k := len(x)
 	j := 0
 	for ; j+4 <= len(out); j += 4 {
@@ -135,10 +135,10 @@ func matRow(x []int32, w []int8, bias []int32, mult, shift []int32, step int, of
 		o := j * k
 		a, b, c, d = dot4(x, w[o:], w[o+k:], w[o+2*k:], w[o+3*k:], a, b, c, d)
 		q := j * step
-		out[j] = quantOut(a, mult[q], shift[q], offset, lo, hi)
-		out[j+1] = quantOut(b, mult[q+step], shift[q+step], offset, lo, hi)
-		out[j+2] = quantOut(c, mult[q+2*step], shift[q+2*step], offset, lo, hi)
-		out[j+3] = quantOut(d, mult[q+3*step], shift[q+3*step], offset, lo, hi)
+		out[j] = quantOut(r, a, mult[q], shift[q], offset, lo, hi)
+		out[j+1] = quantOut(r, b, mult[q+step], shift[q+step], offset, lo, hi)
+		out[j+2] = quantOut(r, c, mult[q+2*step], shift[q+2*step], offset, lo, hi)
+		out[j+3] = quantOut(r, d, mult[q+3*step], shift[q+3*step], offset, lo, hi)
 	}
 	for ; j < len(out); j++ {
 		var a int32
@@ -146,7 +146,7 @@ func matRow(x []int32, w []int8, bias []int32, mult, shift []int32, step int, of
 			a = bias[j]
 		}
 		a = dot1(x, w[j*k:], a)
-		out[j] = quantOut(a, mult[j*step], shift[j*step], offset, lo, hi)
+		out[j] = quantOut(r, a, mult[j*step], shift[j*step], offset, lo, hi)
 	}
 }
 

@@ -1,5 +1,7 @@
 package qref
 
+import "github.com/nncc/nncc/ir/fixp"
+
 // ConvParams describes an int8 convolution, as arm_convolve_wrapper_s8 takes it.
 type ConvParams struct {
 	In, Filter, Out Dims // Filter {N: output channels, H, W, C: input channels per group}
@@ -11,6 +13,7 @@ type ConvParams struct {
 	ActMin, ActMax  int32 // clamp of the quantised output
 	// Mult and Shift hold one element per output channel, see fixp.QuantizeMultiplier.
 	Mult, Shift []int32
+	Rounding    fixp.Rounding // of the library: twice unless it was built otherwise
 }
 
 // Conv computes a convolution with groups and dilation. in, filter and out are
@@ -49,7 +52,7 @@ func Conv(p *ConvParams, in, filter []int8, bias []int32, out []int8) error {
 						}
 					}
 					oc := g * gc
-					matRow(col, filter[oc*k:], tail(bias, oc), p.Mult[oc:], p.Shift[oc:], 1,
+					matRow(p.Rounding, col, filter[oc*k:], tail(bias, oc), p.Mult[oc:], p.Shift[oc:], 1,
 						p.OutputOffset, p.ActMin, p.ActMax, pixel[oc:oc+gc])
 				}
 			}

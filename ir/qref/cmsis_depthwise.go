@@ -1,5 +1,7 @@
 package qref
 
+import "github.com/nncc/nncc/ir/fixp"
+
 // DepthwiseParams describes an int8 depthwise convolution, as
 // arm_depthwise_conv_wrapper_s8 takes it.
 type DepthwiseParams struct {
@@ -11,7 +13,8 @@ type DepthwiseParams struct {
 	InputOffset     int32 // minus the input zero point
 	OutputOffset    int32 // the output zero point
 	ActMin, ActMax  int32
-	Mult, Shift     []int32 // one element per output channel
+	Mult, Shift     []int32       // one element per output channel
+	Rounding        fixp.Rounding // of the library: twice unless it was built otherwise
 }
 
 // Depthwise computes a depthwise convolution with channel multiplier and
@@ -54,7 +57,7 @@ func Depthwise(p *DepthwiseParams, in, filter []int8, bias []int32, out []int8) 
 				}
 				dst := out[(row*p.Out.W+ox)*oc:][:oc]
 				for c, a := range acc {
-					dst[c] = quantOut(a, p.Mult[c], p.Shift[c], p.OutputOffset, p.ActMin, p.ActMax)
+					dst[c] = quantOut(p.Rounding, a, p.Mult[c], p.Shift[c], p.OutputOffset, p.ActMin, p.ActMax)
 				}
 			}
 		}

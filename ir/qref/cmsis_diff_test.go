@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
 )
 
@@ -120,14 +121,14 @@ const (
 	cSource  = "../../runtime_c/src/cmsis_nn"
 )
 
-func portable(t *testing.T) string {
+func portable(t *testing.T, flags ...string) string {
 	t.Helper()
 	files, err := filepath.Glob(cSource + "/*.c")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no kernels in %s: %v", cSource, err)
 	}
-	return buildDriver(t, []string{"-std=c99", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-		"-I" + cInclude, "-I" + cSource}, files...)
+	return buildDriver(t, append([]string{"-std=c99", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+		"-I" + cInclude, "-I" + cSource}, flags...), files...)
 }
 
 // library builds the driver with a real CMSIS-NN. CMSIS_NN_DRIVER may name a
@@ -214,8 +215,8 @@ func cases() int {
 	return 2000
 }
 
-func generate(make func(*gen) *call, seed uint64, n int) []*call {
-	g := &gen{rand.New(rand.NewPCG(seed, 20))}
+func generate(make func(*gen) *call, seed uint64, n int, r fixp.Rounding) []*call {
+	g := &gen{rand.New(rand.NewPCG(seed, 20)), r}
 	var calls []*call
 	for range n {
 		calls = append(calls, make(g))
@@ -228,8 +229,35 @@ func generate(make func(*gen) *call, seed uint64, n int) []*call {
 func TestPortableC(t *testing.T) {
 	exe := portable(t)
 	for i, k := range allKernels {
-		t.Run(k.name, func(t *testing.T) { compare(t, exe, generate(k.make, uint64(i), cases())) })
+		t.Run(k.name, func(t *testing.T) { compare(t, exe, generate(k.make, uint64(i), cases(), fixp.DoubleRounding)) })
 	}
+}
+
+// TestSingleRounding compares the reference for one rounding with our kernels
+// built so and, where CMSIS_NN_INCLUDE and CMSIS_NN_LIB_SINGLE name one, with a
+// host build of CMSIS-NN with CMSIS_NN_USE_SINGLE_ROUNDING.
+func TestSingleRounding(t *testing.T) {
+	run := func(t *testing.T, exe string, library bool) {
+		for i, k := range kernels {
+			t.Run(k.name, func(t *testing.T) {
+				calls := generate(k.make, uint64(i), cases()/4, fixp.SingleRounding)
+				if library {
+					calls = slices.DeleteFunc(calls, func(c *call) bool {
+						return c.limit != "" || c.fn != "" && len(kb.Defects(c.fn, c.asked(kb.PlainC))) > 0
+					})
+				}
+				compare(t, exe, calls)
+			})
+		}
+	}
+	t.Run("portable", func(t *testing.T) { run(t, portable(t, "-DCMSIS_NN_USE_SINGLE_ROUNDING"), false) })
+	t.Run("library", func(t *testing.T) {
+		inc, lib := os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv("CMSIS_NN_LIB_SINGLE")
+		if inc == "" || lib == "" {
+			t.Skip("set CMSIS_NN_INCLUDE and CMSIS_NN_LIB_SINGLE to a host build of CMSIS-NN with CMSIS_NN_USE_SINGLE_ROUNDING")
+		}
+		run(t, buildDriver(t, []string{"-std=gnu99", "-O1", "-w", "-I" + inc}, lib), true)
+	})
 }
 
 // TestLibrary compares the Go reference with a real CMSIS-NN. Calls that the
@@ -245,15 +273,14 @@ func TestLibrary(t *testing.T) {
 	}
 	for i, k := range allKernels {
 		t.Run(k.name, func(t *testing.T) {
-			calls := slices.DeleteFunc(generate(k.make, uint64(i), cases()), func(c *call) bool {
+			calls := slices.DeleteFunc(generate(k.make, uint64(i), cases(), fixp.DoubleRounding), func(c *call) bool {
 				if c.limit != "" || build == kb.MVE && c.mve != "" {
 					return true
 				}
 				if c.fn == "" {
 					return false
 				}
-				c.query.Build = build
-				return len(kb.Defects(c.fn, c.query)) > 0
+				return len(kb.Defects(c.fn, c.asked(build))) > 0
 			})
 			compare(t, exe, calls)
 		})

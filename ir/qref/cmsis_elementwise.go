@@ -8,6 +8,7 @@ type AddParams struct {
 	OutputOffset     int32
 	Scales           fixp.AddScales // see fixp.NewAddScales
 	ActMin, ActMax   int32
+	Rounding         fixp.Rounding // of the library: twice unless it was built otherwise
 }
 
 // Add adds two tensors of the same shape element by element: both inputs are
@@ -22,11 +23,11 @@ func Add(p *AddParams, a, b, out []int8) error {
 	var ta, tb [256]int32
 	for i := range ta {
 		v := int32(int8(i))
-		ta[i] = fixp.Requantize((v+p.Offset1)<<uint(s.LeftShift), s.Mult1, s.Shift1)
-		tb[i] = fixp.Requantize((v+p.Offset2)<<uint(s.LeftShift), s.Mult2, s.Shift2)
+		ta[i] = p.Rounding.Requantize((v+p.Offset1)<<uint(s.LeftShift), s.Mult1, s.Shift1)
+		tb[i] = p.Rounding.Requantize((v+p.Offset2)<<uint(s.LeftShift), s.Mult2, s.Shift2)
 	}
 	for i, v := range a {
-		out[i] = quantOut(ta[uint8(v)]+tb[uint8(b[i])], s.OutMult, s.OutShift, p.OutputOffset, p.ActMin, p.ActMax)
+		out[i] = quantOut(p.Rounding, ta[uint8(v)]+tb[uint8(b[i])], s.OutMult, s.OutShift, p.OutputOffset, p.ActMin, p.ActMax)
 	}
 	return nil
 }
@@ -37,6 +38,7 @@ type MulParams struct {
 	OutputOffset     int32
 	Mult, Shift      int32 // of scale1*scale2/outputScale
 	ActMin, ActMax   int32
+	Rounding         fixp.Rounding // of the library: twice unless it was built otherwise
 }
 
 // Mul multiplies two tensors of the same shape element by element.
@@ -47,7 +49,7 @@ func Mul(p *MulParams, a, b, out []int8) error {
 	}
 	for i, v := range a {
 		prod := (int32(v) + p.Offset1) * (int32(b[i]) + p.Offset2)
-		out[i] = quantOut(prod, p.Mult, p.Shift, p.OutputOffset, p.ActMin, p.ActMax)
+		out[i] = quantOut(p.Rounding, prod, p.Mult, p.Shift, p.OutputOffset, p.ActMin, p.ActMax)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ func Add16(p *AddParams, a, b, out []int16) error {
 	}
 	s := &p.Scales
 	for i, v := range a {
-		x := fixp.Requantize(int32(v)<<uint(s.LeftShift), s.Mult1, s.Shift1)
-		y := fixp.Requantize(int32(b[i])<<uint(s.LeftShift), s.Mult2, s.Shift2)
-		out[i] = int16(fixp.Clamp(fixp.Requantize(x+y, s.OutMult, s.OutShift), p.ActMin, p.ActMax))
+		x := p.Rounding.Requantize(int32(v)<<uint(s.LeftShift), s.Mult1, s.Shift1)
+		y := p.Rounding.Requantize(int32(b[i])<<uint(s.LeftShift), s.Mult2, s.Shift2)
+		out[i] = int16(fixp.Clamp(p.Rounding.Requantize(x+y, s.OutMult, s.OutShift), p.ActMin, p.ActMax))
 	}
 	return nil
 }
@@ -24,7 +24,7 @@ func Mul16(p *MulParams, a, b, out []int16) error {
 		return err
 	}
 	for i, v := range a {
-		out[i] = int16(fixp.Clamp(fixp.Requantize(int32(v)*int32(b[i]), p.Mult, p.Shift), p.ActMin, p.ActMax))
+		out[i] = int16(fixp.Clamp(p.Rounding.Requantize(int32(v)*int32(b[i]), p.Mult, p.Shift), p.ActMin, p.ActMax))
 	}
 	return nil
 }

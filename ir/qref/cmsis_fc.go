@@ -1,5 +1,7 @@
 package qref
 
+import "github.com/nncc/nncc/ir/fixp"
+
 // FCParams describes an int8 fully connected layer, as
 // arm_fully_connected_wrapper_s8 takes it.
 type FCParams struct {
@@ -10,7 +12,8 @@ type FCParams struct {
 	FilterOffset   int32 // minus the filter zero point
 	OutputOffset   int32
 	ActMin, ActMax int32
-	Mult, Shift    []int32 // one element, or Cols of them for per-channel quantisation
+	Mult, Shift    []int32       // one element, or Cols of them for per-channel quantisation
+	Rounding       fixp.Rounding // of the library: twice unless it was built otherwise
 }
 
 // FullyConnected computes out[r][j] from in [Rows][Depth], filter [Cols][Depth]
@@ -66,7 +69,7 @@ func matMul(p *FCParams, in, filter []int8, bias []int32, out []int8) {
 				}
 				b = folded
 			}
-			matRow(x, filter, b, p.Mult, p.Shift, step, p.OutputOffset, p.ActMin, p.ActMax, out[r*p.Cols:(r+1)*p.Cols])
+			matRow(p.Rounding, x, filter, b, p.Mult, p.Shift, step, p.OutputOffset, p.ActMin, p.ActMax, out[r*p.Cols:(r+1)*p.Cols])
 		}
 	})
 }
@@ -81,6 +84,7 @@ type BatchMatMulParams struct {
 	OutputOffset   int32
 	ActMin, ActMax int32
 	Mult, Shift    int32
+	Rounding       fixp.Rounding // of the library: twice unless it was built otherwise
 }
 
 // OutDims are the dimensions of the product: {N, H, rows, columns}.
@@ -94,7 +98,7 @@ func BatchMatMul(p *BatchMatMulParams, left, right, out []int8) error {
 		return err
 	}
 	fc := FCParams{Rows: p.Left.W, Depth: p.Left.C, Cols: p.Right.W, InputOffset: p.LeftOffset, FilterOffset: p.RightOffset,
-		OutputOffset: p.OutputOffset, ActMin: p.ActMin, ActMax: p.ActMax, Mult: []int32{p.Mult}, Shift: []int32{p.Shift}}
+		OutputOffset: p.OutputOffset, ActMin: p.ActMin, ActMax: p.ActMax, Mult: []int32{p.Mult}, Shift: []int32{p.Shift}, Rounding: p.Rounding}
 	return p.each(func(l, r, o int) error {
 		matMul(&fc, left[l:][:fc.Rows*fc.Depth], right[r:][:fc.Cols*fc.Depth], nil, out[o:][:fc.Rows*fc.Cols])
 		return nil

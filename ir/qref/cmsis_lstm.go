@@ -32,6 +32,7 @@ type LSTMParams struct {
 	OutputMult, OutputShift             int32 // output gate times tanh of the state
 	OutputOffset                        int32
 	Forget, Input, Cell, Output         LSTMGate
+	Rounding                            fixp.Rounding // of the library: twice unless it was built otherwise
 }
 
 // LSTM runs all time steps. cell [Batch][HiddenSize] is the cell state and
@@ -83,36 +84,36 @@ func LSTM(p *LSTMParams, in, out []int8, cell []int16, hidden []int8) error {
 
 func lstmStep(p *LSTMParams, data, hidden []int8, state []int16, out []int8) {
 	for u := range state {
-		forget := gateValue(&p.Forget, data, hidden, u)
-		input := gateValue(&p.Input, data, hidden, u)
-		update := gateValue(&p.Cell, data, hidden, u)
-		output := gateValue(&p.Output, data, hidden, u)
-		c := int32(fixp.SatS16(fixp.Requantize(forget*int32(state[u]), p.ForgetToCellMult, p.ForgetToCellShift)))
-		c += fixp.Requantize(input*update, p.InputToCellMult, p.InputToCellShift)
+		forget := gateValue(p.Rounding, &p.Forget, data, hidden, u)
+		input := gateValue(p.Rounding, &p.Input, data, hidden, u)
+		update := gateValue(p.Rounding, &p.Cell, data, hidden, u)
+		output := gateValue(p.Rounding, &p.Output, data, hidden, u)
+		c := int32(fixp.SatS16(p.Rounding.Requantize(forget*int32(state[u]), p.ForgetToCellMult, p.ForgetToCellShift)))
+		c += p.Rounding.Requantize(input*update, p.InputToCellMult, p.InputToCellShift)
 		if p.CellClip > 0 {
 			c = fixp.Clamp(c, -p.CellClip, p.CellClip)
 		}
 		state[u] = fixp.SatS16(c)
 		squashed := int32(activate(state[u], p.CellScalePower+12, Tanh))
-		out[u] = quantOut(output*squashed, p.OutputMult, p.OutputShift, p.OutputOffset, math.MinInt8, math.MaxInt8)
+		out[u] = quantOut(p.Rounding, output*squashed, p.OutputMult, p.OutputShift, p.OutputOffset, math.MinInt8, math.MaxInt8)
 	}
 }
 
 // gateValue is one gate of one hidden unit in Q0.15: two scaled sums, each
 // saturated to int16 as it is added, then the activation.
-func gateValue(g *LSTMGate, data, hidden []int8, u int) int32 {
-	v := fixp.SatS16(scaledDot(data, g.InputWeights, g.InputBias, u, g.InputMult, g.InputShift))
+func gateValue(r fixp.Rounding, g *LSTMGate, data, hidden []int8, u int) int32 {
+	v := fixp.SatS16(scaledDot(r, data, g.InputWeights, g.InputBias, u, g.InputMult, g.InputShift))
 	if hidden != nil {
-		v = fixp.SatS16(int32(v) + scaledDot(hidden, g.HiddenWeights, g.HiddenBias, u, g.HiddenMult, g.HiddenShift))
+		v = fixp.SatS16(int32(v) + scaledDot(r, hidden, g.HiddenWeights, g.HiddenBias, u, g.HiddenMult, g.HiddenShift))
 	}
 	return int32(activate(v, 0, g.Act))
 }
 
-func scaledDot(data, weights []int8, bias []int32, u int, mult, shift int32) int32 {
+func scaledDot(r fixp.Rounding, data, weights []int8, bias []int32, u int, mult, shift int32) int32 {
 	acc := bias[u]
 	w := weights[u*len(data):][:len(data)]
 	for i, v := range data {
 		acc += int32(v) * int32(w[i])
 	}
-	return fixp.Requantize(acc, mult, shift)
+	return r.Requantize(acc, mult, shift)
 }

@@ -18,6 +18,7 @@ var (
 type Softmax16Params struct {
 	Rows, Size  int
 	Mult, Shift int32
+	Rounding    fixp.Rounding // of the library: twice unless it was built otherwise
 }
 
 // Softmax16 computes an int16 softmax with output scale 1/32768 and zero point
@@ -38,7 +39,7 @@ func Softmax16(p *Softmax16Params, in, out []int16) error {
 		}
 		var sum int32
 		for i, v := range row {
-			d := fixp.Requantize(int32(v)-int32(top), p.Mult, p.Shift) + math.MaxInt16
+			d := p.Rounding.Requantize(int32(v)-int32(top), p.Mult, p.Shift) + math.MaxInt16
 			y[i] = SoftmaxExp16.At(fixp.SatS16(d))
 			sum += int32(y[i])
 		}

@@ -1,5 +1,7 @@
 package qref
 
+import "github.com/nncc/nncc/ir/fixp"
+
 // TransposeConvParams describes an int8 transposed convolution, as
 // arm_transpose_conv_wrapper_s8 takes it. Dilation and groups are 1.
 type TransposeConvParams struct {
@@ -9,7 +11,8 @@ type TransposeConvParams struct {
 	InputOffset     int32
 	OutputOffset    int32
 	ActMin, ActMax  int32
-	Mult, Shift     []int32 // one element per output channel
+	Mult, Shift     []int32       // one element per output channel
+	Rounding        fixp.Rounding // of the library: twice unless it was built otherwise
 }
 
 // TransposeConv computes a transposed convolution: input pixel (y, x) adds to
@@ -60,7 +63,7 @@ func TransposeConv(p *TransposeConvParams, in, filter []int8, bias []int32, out 
 				}
 				dst := out[(row*p.Out.W+ox)*oc:][:oc]
 				for c, a := range acc {
-					dst[c] = quantOut(a, p.Mult[c], p.Shift[c], p.OutputOffset, p.ActMin, p.ActMax)
+					dst[c] = quantOut(p.Rounding, a, p.Mult[c], p.Shift[c], p.OutputOffset, p.ActMin, p.ActMax)
 				}
 			}
 		}

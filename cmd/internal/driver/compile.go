@@ -30,6 +30,8 @@ type Compiled struct {
 	Files   []codegen.File
 	Harness run.Model
 	Report  *Report
+	// Rounding is how the linked CMSIS-NN requantises, "" before it was asked.
+	Rounding string
 }
 
 // Compile does everything but write files.

@@ -253,7 +253,7 @@ func (r *recurrence) sequence(s []quant.Sample) ([]quant.Sample, error) {
 // recurrence runs the program that verify compares with: on whole windows,
 // where the firmware is fed a few frames at a time.
 func (o *Compiled) recurrence() *recurrence {
-	return sliding(o.Lowered.Reference, o.tied(), o.Lowered.Slides)
+	return sliding(o.reference(), o.tied(), o.Lowered.Slides)
 }
 
 // ports are the inputs and outputs of the firmware.

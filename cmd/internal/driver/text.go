@@ -52,6 +52,9 @@ func (v *Verdict) Text() string {
 	if v.StandsIn != "" {
 		fmt.Fprintf(&b, "note: %s\n", v.StandsIn)
 	}
+	if v.Rounding == "single" {
+		b.WriteString("note: this CMSIS-NN was built with CMSIS_NN_USE_SINGLE_ROUNDING; the interpreter rounds once in its layers, results may be a step from TensorFlow Lite's\n")
+	}
 	fmt.Fprintf(&b, "%s: %d cases, %d mismatches: %s\n", v.Board, v.Cases, v.Mismatches, verdict)
 	return b.String()
 }

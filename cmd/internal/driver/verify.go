@@ -27,6 +27,7 @@ type Verdict struct {
 	StandsIn     string           `json:"stands_in,omitempty"` // another machine ran the code: which, and what that cannot show
 	Cases        int              `json:"cases"`
 	Mismatches   int              `json:"mismatches"`
+	Rounding     string           `json:"rounding,omitempty"` // of the installed CMSIS-NN that was linked: double or single
 	Outputs      []OutputVerdict  `json:"outputs"`
 	Golden       []OutputVerdict  `json:"golden,omitempty"`
 	Instructions uint64           `json:"instructions"`
@@ -117,7 +118,10 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 		return nil, err
 	}
 	defer im.Close()
-	v := &Verdict{Board: o.Board.Name, Cases: len(cases), Warnings: append([]string{}, c.warnings...), Outputs: []OutputVerdict{}, Layers: []LayerVerdict{}}
+	if err := o.mirror(ctx); err != nil {
+		return nil, err
+	}
+	v := &Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases), Warnings: append([]string{}, c.warnings...), Outputs: []OutputVerdict{}, Layers: []LayerVerdict{}}
 	v.sizes(o, im)
 	v.StandsIn = o.Board.Runner.StandsIn
 	var in []run.Case

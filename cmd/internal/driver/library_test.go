@@ -1,0 +1,108 @@
+package driver
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// TestRoundingPairs: the numbers of the probe tell the two roundings apart.
+func TestRoundingPairs(t *testing.T) {
+	p, a, b := roundingPairs()
+	once, twice := make([]int8, len(a)), make([]int8, len(a))
+	if err := qref.Mul(&p, a, b, twice); err != nil {
+		t.Fatal(err)
+	}
+	p.Rounding = fixp.SingleRounding
+	if err := qref.Mul(&p, a, b, once); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i := range once {
+		if once[i] != twice[i] {
+			n++
+		}
+	}
+	if n < 4 {
+		t.Errorf("%d of %d products differ, want more to tell from", n, len(a))
+	}
+}
+
+// TestLinkedLibrary verifies the shipped model with an installed CMSIS-NN on
+// every core that the environment names one for, also with builds that round
+// once: these are recognised, and the interpreter follows them.
+func TestLinkedLibrary(t *testing.T) {
+	inc := os.Getenv("CMSIS_NN_INCLUDE")
+	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
+	for _, b := range []struct{ board, env, rounding string }{
+		{"cortex-m0plus", "CMSIS_NN_LIB_M0PLUS", "double"}, {"cortex-m3", "CMSIS_NN_LIB_M3", "double"}, {"cortex-m4", "CMSIS_NN_LIB_M4", "double"},
+		{"cortex-m7", "CMSIS_NN_LIB_M7", "double"}, {"cortex-m33", "CMSIS_NN_LIB_M33", "double"}, {"cortex-m55", "CMSIS_NN_LIB_M55", "double"},
+		{"host", "CMSIS_NN_LIB", "double"}, {"host", "CMSIS_NN_LIB_SINGLE", "single"},
+		{"cortex-m4", "CMSIS_NN_LIB_M4_SINGLE", "single"}, {"cortex-m55", "CMSIS_NN_LIB_M55_SINGLE", "single"},
+	} {
+		t.Run(b.env, func(t *testing.T) {
+			lib := os.Getenv(b.env)
+			if inc == "" || lib == "" {
+				t.Skipf("set CMSIS_NN_INCLUDE and %s to a build of CMSIS-NN for %s (%s rounding)", b.env, b.board, b.rounding)
+			}
+			if b.board != "host" {
+				for _, tool := range []string{"arm-none-eabi-gcc", "qemu-system-arm"} {
+					if _, err := exec.LookPath(tool); err != nil {
+						t.Skip(err)
+					}
+				}
+			}
+			c := Defaults()
+			c.Model, c.Board, c.Calib = filepath.Join(digits, "digits.onnx"), b.board, []string{filepath.Join(digits, "digits_calib.npz")}
+			c.CMSISInclude, c.CMSISLib, c.Kernels, c.Cases = inc, lib, "cmsis-nn", 4
+			o, err := c.Compile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := o.Verify(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Mismatches != 0 || v.Failure != "" || v.Rounding != b.rounding {
+				t.Errorf("%d mismatches, %q rounding %s, want %s", v.Mismatches, v.Failure, v.Rounding, b.rounding)
+			}
+			if b.rounding == "single" {
+				differs(t, o)
+			}
+		})
+	}
+}
+
+// differs checks that one rounding changes some value of the model: else
+// nothing was shown.
+func differs(t *testing.T, o *Compiled) {
+	t.Helper()
+	g := o.Lowered.Graph
+	cases, err := o.Config.cases(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := func() (all [][]byte) {
+		if _, err := interp.Run(g, cases[0].inputs, func(_ *ir.Value, d *tensor.Dense) { all = append(all, d.Bytes()) }); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	once := values()
+	for _, n := range g.Nodes {
+		op.SetRounding(n, fixp.DoubleRounding)
+	}
+	if slices.EqualFunc(once, values(), slices.Equal[[]byte]) {
+		t.Error("no value of the model depends on the rounding")
+	}
+}
