@@ -19,7 +19,7 @@ const leastSQNR = 20
 // to 8 bits, cannot be calibrated away.
 func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 	q := o.Quant
-	mixed := o.MLA != nil && o.MLA.BF16 != 0 && o.Precision != "int8" && q.Source != quant.SyntheticSource &&
+	mixed := o.MLA != nil && o.MLA.BF16 != 0 && o.Precision == "auto" && q.Layer == nil && q.Source != quant.SyntheticSource &&
 		q.FixedWeights == nil && q.FixedActivations == nil && len(q.Ties) == 0
 	if !mixed {
 		rep, err := quant.Insert(g, q)
@@ -41,6 +41,7 @@ func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 		chosen[n.ID] = mla.TakesBF16(n, *o.MLA)
 		return chosen[n.ID]
 	}
+	q.Half = func(n *ir.Node) bool { return chosen[n.ID] }
 	float := g.Clone()
 	finer, err := quant.Insert(g, q)
 	if err != nil {

@@ -55,7 +55,11 @@ func inferConv(n *ir.Node) ([]ir.Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := floatInputs(n, 0, 1, 2); err != nil {
+	typed := []int{0, 1, 2}
+	if b := n.Input(2); b != nil && b.Type.DType == tensor.F32 && n.In[0].Type.DType == tensor.BF16 {
+		typed = typed[:2] // sums of bfloat16 products are wider than that: so may the bias be
+	}
+	if err := floatInputs(n, typed...); err != nil {
 		return nil, err
 	}
 	return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.COut}, g.Out...)...))

@@ -11,6 +11,9 @@ import (
 func (c *calibrator) refine(before *ir.Graph) error {
 	return runLockstep(before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) error {
 		r, ok := c.rules[nq]
+		if !ok && c.opt.Rounding == Adaptive && c.opt.Half != nil && c.opt.Half(nf) {
+			c.adaptHalf(l, nf, nq)
+		}
 		if !ok || r.weight < 0 {
 			return nil
 		}

@@ -51,6 +51,9 @@ type Options struct {
 	// Keep, when set, is asked for every node that could be quantised; nodes
 	// for which it is true stay float.
 	Keep func(n *ir.Node) bool
+	// Half says which of these nodes run in bfloat16: their weights are rounded
+	// to that as Rounding says.
+	Half func(n *ir.Node) bool
 }
 
 // Tie is an output of the graph and the input that it becomes in the next run.

@@ -49,27 +49,25 @@ func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
 	if !ok {
 		return nil
 	}
-	x := make([][]float32, len(l.envQ))
-	for s := range x {
-		x[s] = tensor.As[float32](l.envQ[s][nq.In[0]])
-	}
-	at := positions(p, len(x))
+	k := deq.In[0].Const.Clone()
+	_, most := k.DType.IntRange()
+	nearest := func(f float64) float64 { return min(max(math.RoundToEven(f), -float64(most)), float64(most)) }
+	gained := make([]int, p.groups)
 	// What a bias can make up for is no error.
 	centred := c.opt.BiasCorrection && nq.Op != op.MatMul
-	k := deq.In[0].Const.Clone()
-	gained := make([]int, p.groups)
-	parallelEach(p.groups, func(g int) {
-		h := gram(p.columns(x, g, at, centred))
-		order := newRounder(h)
-		if order == nil {
+	l.eachChannel(nq, p, centred, func(g, o int, h symmetric, r *rounder) {
+		s := float64(q.ScaleAt(p.scale(g, o) % len(q.Scale)))
+		v, old := make([]float64, p.depth), make([]float64, p.depth)
+		for i := range v {
+			v[i], old[i] = w.Float(p.weight(g, o, i))/s, float64(k.Int(p.weight(g, o, i)))
+		}
+		z, ok := r.improve(h, v, old, nearest)
+		if !ok {
 			return
 		}
-		better := make([]bool, p.outs)
-		parallelEach(p.outs, func(o int) { better[o] = roundChannel(k, w, h, order, p, g, o, q) })
-		for _, b := range better {
-			if b {
-				gained[g]++
-			}
+		gained[g]++
+		for i := range z {
+			k.SetInt(p.weight(g, o, i), int64(z[i]))
 		}
 	})
 	n := 0
@@ -86,6 +84,63 @@ func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
 	}
 	c.g.SetInput(nq, r.weight, v)
 	return l.refresh(v.Def)
+}
+
+// adaptHalf rounds the weights of a convolution that runs in bfloat16 to that
+// format, in the same way. Its bias is left alone, so that means count as well.
+func (c *calibrator) adaptHalf(l *lockstep, nf, nq *ir.Node) {
+	w, p := nq.ConstIn(1), productOf(nf)
+	if nq.Op != op.Conv && nq.Op != op.ConvTranspose || w == nil || p == nil || p.depth < 2 || p.depth > maxDepth {
+		return
+	}
+	k := w.Cast(tensor.BF16).Cast(tensor.F32)
+	l.eachChannel(nq, p, false, func(g, o int, h symmetric, r *rounder) {
+		v, old := make([]float64, p.depth), make([]float64, p.depth)
+		for i := range v {
+			v[i], old[i] = w.Float(p.weight(g, o, i)), k.Float(p.weight(g, o, i))
+		}
+		if z, ok := r.improve(h, v, old, toBF16); ok {
+			for i := range z {
+				k.SetFloat(p.weight(g, o, i), z[i])
+			}
+		}
+	})
+	c.g.SetInput(nq, 1, c.g.AddConst(nq.In[1].Name+".bf16", k))
+	c.adapted++
+}
+
+// toBF16 is the nearest number of bfloat16.
+func toBF16(f float64) float64 {
+	return float64(math.Float32frombits(uint32(tensor.F32ToBF16(float32(f))) << 16))
+}
+
+// eachChannel calls f for every output channel of n, with the scalar products of
+// the inputs of its weights on the samples; calls for one group are in order.
+func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool, f func(g, o int, h symmetric, r *rounder)) {
+	x := make([][]float32, len(l.envQ))
+	for s := range x {
+		x[s] = tensor.As[float32](l.envQ[s][n.In[0]])
+	}
+	at := positions(p, len(x))
+	parallelEach(p.groups, func(g int) {
+		h := gram(p.columns(x, g, at, centred))
+		if r := newRounder(h); r != nil {
+			for o := range p.outs {
+				f(g, o, h, r)
+			}
+		}
+	})
+}
+
+// improve rounds weights v to a format; ok is false where the error is not less
+// than that of old.
+func (r *rounder) improve(h symmetric, v, old []float64, to func(float64) float64) (z []float64, ok bool) {
+	z = r.round(v, to)
+	was, now := make([]float64, len(v)), make([]float64, len(v))
+	for i := range v {
+		was[i], now[i] = v[i]-old[i], v[i]-z[i]
+	}
+	return z, h.form(now) < h.form(was)
 }
 
 // positions are the places of every sample's output that a layer is looked at:
@@ -120,31 +175,6 @@ func (p *product) columns(x [][]float32, g int, at []int, centred bool) [][]floa
 		cols[k] = col
 	})
 	return cols
-}
-
-// roundChannel rounds the weights of output o of group g into k, where that is
-// better than what is there.
-func roundChannel(k, w *tensor.Dense, h symmetric, r *rounder, p *product, g, o int, q *ir.Quant) bool {
-	v, was := make([]float64, p.depth), make([]float64, p.depth)
-	for i := range v {
-		at := p.weight(g, o, i)
-		s := float64(q.ScaleAt(p.scale(g, o) % len(q.Scale)))
-		v[i] = w.Float(at) / s
-		was[i] = v[i] - float64(k.Int(at))
-	}
-	_, most := k.DType.IntRange()
-	z := r.round(v, float64(most))
-	now := make([]float64, p.depth)
-	for i := range v {
-		now[i] = v[i] - z[i]
-	}
-	if !(h.form(now) < h.form(was)) {
-		return false
-	}
-	for i := range z {
-		k.SetInt(p.weight(g, o, i), int64(z[i]))
-	}
-	return true
 }
 
 // rounder knows how an error in one weight is best made up for by others.
@@ -194,14 +224,14 @@ func newRounder(h symmetric) *rounder {
 	return r
 }
 
-// round gives integers in ±most for weights in units of their scale.
-func (r *rounder) round(w []float64, most float64) []float64 {
+// round gives the weights w as numbers of a format, by its rounding.
+func (r *rounder) round(w []float64, to func(float64) float64) []float64 {
 	v, z := make([]float64, len(w)), make([]float64, len(w))
 	for i, k := range r.order {
 		v[i] = w[k]
 	}
 	for i, k := range r.order {
-		z[k] = min(max(math.RoundToEven(v[i]), -most), most)
+		z[k] = to(v[i])
 		axpy((z[k]-v[i])/r.u[i][i], r.u[i][i+1:], v[i+1:])
 	}
 	return z

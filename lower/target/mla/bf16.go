@@ -49,13 +49,7 @@ func dataMovement(n *ir.Node) bool {
 func dataIndices(n *ir.Node) []int {
 	switch n.Op {
 	case op.Conv, op.ConvTranspose, op.Add, op.Sub, op.Mul:
-		var out []int
-		for i, v := range n.In {
-			if v != nil {
-				out = append(out, i)
-			}
-		}
-		return out
+		return []int{0, 1} // a bias stays float32
 	}
 	if n.Op == op.Pad && n.Input(2) != nil {
 		return []int{0, 2} // and what it writes

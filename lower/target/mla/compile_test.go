@@ -140,7 +140,7 @@ func nodes() map[string]string {
 
 	h := "bf16[1,6,7,5]"
 	hw := func(shape string) string { return "const %w : bf16" + shape + " = rand 5\n" }
-	hb := func(n int) string { return fmt.Sprintf("const %%b : bf16[%d] = rand 6\n", n) }
+	hb := func(n int) string { return fmt.Sprintf("const %%b : f32[%d] = rand 6\n", n) }
 	add("bf16 conv", []string{h}, hw("[4,6,3,3]")+hb(4), "bf16[1,4,7,5]", "Conv(%x, %w, %b) {pads=[1,1,1,1], act_min=0.0}")
 	add("bf16 conv strided", []string{"bf16[2,6,7,5]"}, hw("[4,3,3,2]")+hb(4), "bf16[2,4,3,2]", "Conv(%x, %w, %b) {strides=[2,3], pads=[0,1,0,0], group=2, act_max=0.5}")
 	add("bf16 conv dilated", []string{h}, hw("[4,6,3,2]"), "bf16[1,4,3,3]", "Conv(%x, %w) {dilations=[2,2]}")

@@ -129,11 +129,11 @@ func lowerConvBF16(n *ir.Node) (*target.Lowered, error) {
 	}
 	var bias target.Arg = target.Null{}
 	if b := n.Input(2); b != nil {
-		d := tensor.New(tensor.BF16, []int{g.COut})
-		for i := range d.Len() {
-			d.SetFloat(i, b.Const.Float(i%b.Const.Len()))
+		v := make([]float32, g.COut)
+		for i := range v {
+			v[i] = float32(b.Const.Float(i % b.Const.Len()))
 		}
-		bias = bf16Blob("bias", d)
+		bias = blob("bias", "float", v)
 	}
 	return call(&target.Lowered{Unused: constants(n)}, "mla_conv2d_bf16", f, bf16In(0), bf16Blob("weights", tapsFirst(n.In[1].Const, g)), bias, bf16Out)
 }

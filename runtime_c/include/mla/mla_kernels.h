@@ -118,7 +118,7 @@ typedef struct {
 } mla_conv2d_bf16_params;
 
 /* x, w, y as in mla_conv2d; b [out_c] or NULL. */
-void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const uint16_t *w, const uint16_t *b,
+void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const uint16_t *w, const float *b,
                      uint16_t *y);
 
 /* Maximum over windows; x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. A window without elements gives -inf. */

@@ -36,7 +36,7 @@ static double mla_sum_bf16(const mla_conv2d_bf16_params *p, int32_t y0, int32_t 
     return sum;
 }
 
-void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const uint16_t *w, const uint16_t *b,
+void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const uint16_t *w, const float *b,
                      uint16_t *y)
 {
     for (int32_t n = 0; n < p->batch; n++) {
@@ -45,7 +45,7 @@ void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const u
                 for (int32_t k = 0; k < p->out_c; k++) {
                     double v = mla_sum_bf16(p, oy * p->stride_h - p->pad_top, ox * p->stride_w - p->pad_left, k, x, w);
 
-                    v += b != NULL ? mla_from_bf16(b[k]) : 0.0;
+                    v += b != NULL ? (double)b[k] : 0.0;
                     *y++ = mla_to_bf16(mla_within(v, p->act_min, p->act_max));
                 }
             }

@@ -6,28 +6,17 @@
 void mla_do_conv2d_bf16(mla_command *c)
 {
     mla_conv2d_bf16_params p;
+    int32_t *const sizes[] = MLA_WINDOW_SIZES(p, &p.out_c);
     const uint16_t *x;
     const uint16_t *w;
-    const uint16_t *b;
+    const float *b;
     uint16_t *y;
     uint64_t taps;
     uint64_t out;
 
     p.act_min = mla_f64(c);
     p.act_max = mla_f64(c);
-    p.batch = mla_dim(c);
-    p.in_h = mla_dim(c);
-    p.in_w = mla_dim(c);
-    p.in_c = mla_dim(c);
-    p.out_h = mla_dim(c);
-    p.out_w = mla_dim(c);
-    p.out_c = mla_dim(c);
-    p.kernel_h = mla_dim(c);
-    p.kernel_w = mla_dim(c);
-    p.stride_h = mla_dim(c);
-    p.stride_w = mla_dim(c);
-    p.dilation_h = mla_dim(c);
-    p.dilation_w = mla_dim(c);
+    mla_dims(c, sizes, MLA_COUNT(sizes));
     p.pad_top = mla_in(c, -MLA_MAX_DIM, MLA_MAX_DIM);
     p.pad_left = mla_in(c, -MLA_MAX_DIM, MLA_MAX_DIM);
     p.spread_h = mla_dim(c);
@@ -45,7 +34,7 @@ void mla_do_conv2d_bf16(mla_command *c)
     out = mla_product4(p.batch, p.out_h, p.out_w, p.out_c);
     x = (const uint16_t *)mla_read(c, 0, mla_product4(p.batch, p.in_h, p.in_w, p.in_c), 2);
     w = (const uint16_t *)mla_read(c, 1, mla_product((uint64_t)p.out_c, taps), 2);
-    b = mla_has(c, 2) != 0 ? (const uint16_t *)mla_read(c, 2, (uint64_t)p.out_c, 2) : NULL;
+    b = mla_has(c, 2) != 0 ? (const float *)mla_read(c, 2, (uint64_t)p.out_c, 4) : NULL;
     y = (uint16_t *)mla_write(c, out, 2);
     c->cost = mla_product(out, taps + 1u);
     c->macs = mla_product(out, taps);
@@ -61,6 +50,8 @@ void mla_do_conv2d_bf16(mla_command *c)
 void mla_do_max_pool_bf16(mla_command *c)
 {
     mla_pool2d_bf16_params p;
+    int32_t *const sizes[] = {&p.batch, &p.in_h, &p.in_w, &p.in_c, &p.out_h, &p.out_w, &p.kernel_h,
+                              &p.kernel_w, &p.stride_h, &p.stride_w, &p.dilation_h, &p.dilation_w};
     const uint16_t *x;
     uint16_t *y;
     uint64_t out;
@@ -68,18 +59,7 @@ void mla_do_max_pool_bf16(mla_command *c)
 
     p.act_min = mla_f64(c);
     p.act_max = mla_f64(c);
-    p.batch = mla_dim(c);
-    p.in_h = mla_dim(c);
-    p.in_w = mla_dim(c);
-    p.in_c = mla_dim(c);
-    p.out_h = mla_dim(c);
-    p.out_w = mla_dim(c);
-    p.kernel_h = mla_dim(c);
-    p.kernel_w = mla_dim(c);
-    p.stride_h = mla_dim(c);
-    p.stride_w = mla_dim(c);
-    p.dilation_h = mla_dim(c);
-    p.dilation_w = mla_dim(c);
+    mla_dims(c, sizes, MLA_COUNT(sizes));
     p.pad_top = mla_in(c, 0, MLA_MAX_DIM);
     p.pad_left = mla_in(c, 0, MLA_MAX_DIM);
     mla_window_ok(c, p.out_h, p.stride_h, p.pad_top, p.kernel_h, p.dilation_h);

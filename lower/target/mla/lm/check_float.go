@@ -15,7 +15,7 @@ func checkConv2DBF16(k *checker) {
 		return
 	}
 	if k.has(2) {
-		k.all(2, outC, 2)
+		k.all(2, outC, 4)
 	}
 	k.all(3, out, 2)
 }
