@@ -68,35 +68,35 @@ func constBias(n *ir.Node) []int32 {
 func (c *convolution) depth() int { return c.g.CIn / c.g.Group }
 
 // order is the order in which nncc_dsp_conv_s8 gathers a window.
-func (c *convolution) order() []int {
+func (c *convolution) order(f form) []int {
 	var o []int
 	run := c.depth()
 	if c.dil.W == 1 && c.g.Group == 1 {
 		run *= c.kernel.W
 	}
 	for at := 0; at < len(c.l.rows[0]); at += run {
-		o = append(o, runOrder(at, run)...)
+		o = append(o, f.order(at, run)...)
 	}
 	return o
 }
 
 // weights packs every channel group, all alike.
-func (c *convolution) weights() (matrix, string) {
-	order := c.order()
+func (c *convolution) weights(core target.Core) (matrix, string) {
+	f := formFor(core)
+	order := c.order(f)
 	per := c.g.COut / c.g.Group
 	parts := make([]matrix, c.g.Group)
-	wide := false
 	for k := range parts {
 		var why string
-		if parts[k], why = c.l.part(k*per, per).matrix(order, false); why != "" {
+		if parts[k], why = c.l.part(k*per, per).matrix(order, f); why != "" {
 			return matrix{}, why
 		}
-		wide = wide || parts[k].wide
+		f = max(f, parts[k].form)
 	}
-	all := matrix{wide: wide}
+	all := matrix{form: f}
 	for k, p := range parts {
-		if wide && !p.wide {
-			p, _ = c.l.part(k*per, per).matrix(order, true)
+		if p.form != f {
+			p, _ = c.l.part(k*per, per).matrix(order, f)
 		}
 		all.words = append(all.words, p.words...)
 		all.group = p.group
@@ -122,7 +122,7 @@ func (l *layer) part(first, n int) *layer {
 }
 
 // exact is the rule that every channel's requantisation is one multiplication.
-func exact(code string, try func(n *ir.Node) string) target.Rule {
+func exact(code string, try func(n *ir.Node, core target.Core) string) target.Rule {
 	return target.Rule{Code: code, Doc: "every channel is requantised exactly by one multiplication", Check: func(n *ir.Node, o *target.Options) string {
 		if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.In[1].Const == nil || n.In[1].Type.DType != tensor.I8 || n.Out[0].Type.Quant == nil {
 			return ""
@@ -130,33 +130,33 @@ func exact(code string, try func(n *ir.Node) string) target.Rule {
 		if b := n.Input(2); b != nil && b.Const == nil {
 			return ""
 		}
-		return try(n)
+		return try(n, o.Core)
 	}}
 }
 
 var conv = &target.Kernel{
 	Name: "nncc_dsp_conv_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerConv,
-	Rules: join(onDSP("DSP-CONV-00"), cmsisnn.ConvRules("DSP-CONV", false), exact("DSP-CONV-07", func(n *ir.Node) string {
+	Rules: join(noHelium("DSP-CONV-00"), cmsisnn.ConvRules("DSP-CONV", false), exact("DSP-CONV-07", func(n *ir.Node, core target.Core) string {
 		c, why := convOf(n)
 		if why == "" {
-			_, why = c.weights()
+			_, why = c.weights(core)
 		}
 		return why
 	})),
 }
 
-func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+func lowerConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	w, why := c.weights()
+	w, why := c.weights(o.Core)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
 	g := c.g
-	pairs := len(c.order()) / 2
+	pairs := w.form.words(c.order(w.form))
 	if c.kernel == (cmsisnn.Tile{H: 1, W: 1}) && c.stride == c.kernel && !c.border && g.Group == 1 {
 		return lowerRows(n, &c.l, g.N*c.out.H*c.out.W, pairs, w, false)
 	}
@@ -175,19 +175,20 @@ func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		"pairs", pairs, "group_words", w.group, "pad", -int(c.l.p.InOff))
 	f = append(f, clampOf(c.l.p).fields()...)
 	return own(&target.Lowered{Scratch: 8*pairs + extra, Unused: []int{1, 2}}, target.Call{Func: "nncc_dsp_conv_s8", Args: []target.Arg{
-		&target.Struct{Type: "nncc_dsp_conv_params", Fields: f}, target.Func("nncc_dsp_mat2" + w.suffix()), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+		&target.Struct{Type: "nncc_dsp_conv_params", Fields: f}, w.form.widen(), w.form.mat2(), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
 }
 
 // lowerRows calls a kernel that multiplies rows of inputs, one or two at a time.
 func lowerRows(n *ir.Node, l *layer, count, pairs int, w matrix, single bool) (*target.Lowered, error) {
-	fn, mat, scratch := "nncc_dsp_pointwise_s8", "nncc_dsp_mat2", 8*pairs
-	if single {
-		fn, mat, scratch = "nncc_dsp_fully_connected_s8", "nncc_dsp_mat1", 4*pairs
-	}
 	f := fields("rows", count, "in_c", len(l.rows[0]), "out_c", len(l.rows), "pairs", pairs, "group_words", w.group)
 	f = append(f, clampOf(l.p).fields()...)
-	return own(&target.Lowered{Scratch: scratch, Unused: []int{1, 2}}, target.Call{Func: fn, Args: []target.Arg{
-		&target.Struct{Type: "nncc_dsp_rows_params", Fields: f}, target.Func(mat + w.suffix()), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+	p := &target.Struct{Type: "nncc_dsp_rows_params", Fields: f}
+	if single {
+		return own(&target.Lowered{Scratch: 4 * pairs, Unused: []int{1, 2}}, target.Call{Func: "nncc_dsp_fully_connected_s8", Args: []target.Arg{
+			p, target.Func("nncc_dsp_mat1" + w.form.suffix()), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+	}
+	return own(&target.Lowered{Scratch: 8 * pairs, Unused: []int{1, 2}}, target.Call{Func: "nncc_dsp_pointwise_s8", Args: []target.Arg{
+		p, w.form.widen(), w.form.mat2(), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
 }
 
 // fullyConnected takes layers with several rows through the 1x1 kernel.
@@ -195,10 +196,15 @@ var fullyConnected = &target.Kernel{
 	Name: "nncc_dsp_fully_connected_s8", Library: Library, Doc: "int8 fully connected layer, packed weights",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
 	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Natural} },
-	Rules: join(onDSP("DSP-FC-00"), cmsisnn.FCRules("DSP-FC"), exact("DSP-FC-06", func(n *ir.Node) string {
-		l, _, why := fcOf(n)
-		if why == "" {
-			_, why = l.matrix(runOrder(0, len(l.rows[0])), false)
+	Rules: join(noHelium("DSP-FC-00"), cmsisnn.FCRules("DSP-FC"), exact("DSP-FC-06", func(n *ir.Node, core target.Core) string {
+		l, count, why := fcOf(n)
+		f := formFor(core)
+		switch {
+		case why != "":
+		case f == plain && count == 1:
+			why = "one row of inputs on a core without the DSP extension, want two"
+		default:
+			_, why = l.matrix(f.order(0, len(l.rows[0])), f)
 		}
 		return why
 	})),
@@ -216,18 +222,19 @@ func fcOf(n *ir.Node) (*layer, int, string) {
 	return &layer{rows: rows(s.Weights(n), s.Cols), bias: constBias(n), p: s.Params}, s.Rows, ""
 }
 
-func lowerFC(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	l, count, why := fcOf(n)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	order := runOrder(0, len(l.rows[0]))
+	f := formFor(o.Core)
+	order := f.order(0, len(l.rows[0]))
 	for count == 1 && len(order)%8 != 0 {
 		order = append(order, -1)
 	}
-	w, why := l.matrix(order, false)
+	w, why := l.matrix(order, f)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	return lowerRows(n, l, count, len(order)/2, w, count == 1)
+	return lowerRows(n, l, count, f.words(order), w, count == 1)
 }

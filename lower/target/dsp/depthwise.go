@@ -14,7 +14,7 @@ import (
 var depthwise = &target.Kernel{
 	Name: "nncc_dsp_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerDepthwise,
-	Rules: join(onDSP("DSP-DW-00"), cmsisnn.ConvRules("DSP-DW", true),
+	Rules: join(noHelium("DSP-DW-00"), cmsisnn.ConvRules("DSP-DW", true),
 		target.Rule{Code: "DSP-DW-07", Doc: "one output channel an input channel, at least four", Check: func(n *ir.Node, _ *target.Options) string {
 			g, err := op.ConvGeometry(n)
 			switch {
@@ -26,7 +26,7 @@ var depthwise = &target.Kernel{
 			}
 			return ""
 		}},
-		exact("DSP-DW-08", func(n *ir.Node) string {
+		exact("DSP-DW-08", func(n *ir.Node, _ target.Core) string {
 			c, why := convOf(n)
 			if why != "" {
 				return why
@@ -46,30 +46,37 @@ func (c *convolution) adjacent() bool {
 	return c.kernel == three && c.stride == one && c.dil == one
 }
 
-func lowerDepthwise(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
 	taps := c.kernel.H * c.kernel.W
 	fn, size, pack := "nncc_dsp_depthwise_s8", 8*taps+taps*c.g.CIn, (*layer).taps
-	if c.adjacent() {
-		fn, size, pack = "nncc_dsp_depthwise_3x3_s8", 32*(c.out.W+2), (*layer).columns3
+	inner := []target.Arg{target.Func("nncc_dsp_taps_s8")}
+	switch {
+	case !o.Core.DSP:
+		inner, pack = []target.Arg{target.Func("nncc_plain_taps_s8")}, (*layer).plainTaps
+	case c.adjacent():
+		fn, size, pack, inner = "nncc_dsp_depthwise_3x3_s8", 32*(c.out.W+2), (*layer).columns3, nil
 	}
 	var w []int32
+	group := 0
 	for at := range fours(c.g.CIn) {
 		x, why := pack(&c.l, at)
 		if why != "" {
 			return nil, ir.Errf(n, "kernel", "%s", why)
 		}
 		w = append(w, x...)
+		group = len(x)
 	}
 	f := fields("batches", c.g.N, "in_h", c.in.H, "in_w", c.in.W, "channels", c.g.CIn, "out_h", c.out.H, "out_w", c.out.W,
 		"kernel_h", c.kernel.H, "kernel_w", c.kernel.W, "stride_h", c.stride.H, "stride_w", c.stride.W, "pad_h", c.pad.H, "pad_w", c.pad.W,
-		"dil_h", c.dil.H, "dil_w", c.dil.W, "pad", -int(c.l.p.InOff))
+		"dil_h", c.dil.H, "dil_w", c.dil.W, "pad", -int(c.l.p.InOff), "group_words", group)
 	f = append(f, clampOf(c.l.p).fields()...)
-	return own(&target.Lowered{Scratch: size, Unused: []int{1, 2}}, target.Call{Func: fn, Args: []target.Arg{
-		&target.Struct{Type: "nncc_dsp_depthwise_params", Fields: f}, i8In(0), packed(w), i8Out(0), scratch32(0)}}), nil
+	args := append([]target.Arg{&target.Struct{Type: "nncc_dsp_depthwise_params", Fields: f}}, inner...)
+	return own(&target.Lowered{Scratch: size, Unused: []int{1, 2}}, target.Call{Func: fn,
+		Args: append(args, i8In(0), packed(w), i8Out(0), scratch32(0))}), nil
 }
 
 // fours are the first channels of the groups of four that cover n channels;
@@ -100,6 +107,24 @@ func (l *layer) taps(first int) ([]int32, string) {
 	w := l.rows[first:]
 	for t := range w[0] {
 		words = append(words, halves(w[0][t], w[2][t]), halves(w[1][t], w[3][t]))
+	}
+	return append(append(start, words...), scale...), ""
+}
+
+// plainTaps packs four channels for nncc_plain_taps_s8.
+func (l *layer) plainTaps(first int) ([]int32, string) {
+	var start, words, scale []int32
+	var g [4]scaled
+	for i := range g {
+		var why string
+		if g[i], why = l.channel(first+i, l.p.ActMin); why != "" {
+			return nil, why
+		}
+		start = append(start, int32(g[i].start))
+		scale = append(scale, g[i].s.M, g[i].s.C, g[i].s.S)
+	}
+	for t := range g[0].row {
+		words = append(words, byteWord(&g, t))
 	}
 	return append(append(start, words...), scale...), ""
 }

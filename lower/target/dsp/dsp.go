@@ -24,6 +24,16 @@ func onDSP(code string) []target.Rule {
 	}}}
 }
 
+// noHelium is the rule of rows that also serve cores without the DSP extension.
+func noHelium(code string) []target.Rule {
+	return []target.Rule{{Code: code, Doc: "a core without Helium", Check: func(_ *ir.Node, o *target.Options) string {
+		if o.Core.MVE {
+			return "the core has Helium"
+		}
+		return ""
+	}}}
+}
+
 // join makes one list of rules and lists of rules.
 func join(first []target.Rule, more ...any) []target.Rule {
 	out := first

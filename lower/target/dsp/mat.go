@@ -88,25 +88,16 @@ const oddLimit = 1 << 23
 // matrix are packed weights and the kernel that takes them.
 type matrix struct {
 	words []int32
-	wide  bool
+	form  form
 	group int // words of four channels
-}
-
-// suffix names the kernels for wide weights.
-func (m matrix) suffix() string {
-	if m.wide {
-		return "_wide_s8"
-	}
-	return "_s8"
 }
 
 // matrix packs the rows of the layer for nncc_dsp_mat*: order gives the input
 // of every half word, -1 for none, two a pair. Narrow weights take half the
-// flash; where a sum or a pair of weights does not fit, they are wide, or where
-// the caller wants it.
-func (l *layer) matrix(order []int, wide bool) (matrix, string) {
+// flash; where a sum or a pair of weights does not fit, they are wide.
+func (l *layer) matrix(order []int, f form) (matrix, string) {
 	var groups [][4]scaled
-	m := matrix{wide: wide}
+	m := matrix{form: f}
 	n := len(l.rows)
 	for first := 0; first < n; {
 		var g [4]scaled
@@ -119,7 +110,14 @@ func (l *layer) matrix(order []int, wide bool) (matrix, string) {
 				return m, why
 			}
 		}
-		m.wide = m.wide || !narrow(&g[0], &g[1]) || !narrow(&g[2], &g[3])
+		if f == narrow && !(share(&g[0], &g[1]) && share(&g[2], &g[3])) {
+			m.form = wide
+		}
+		for i := range g {
+			if why := g[i].bytes(order); f == plain && why != "" {
+				return m, fmt.Sprintf("channel %d: %s", first+i, why)
+			}
+		}
 		groups = append(groups, g)
 		if first == 0 && n%4 != 0 {
 			first = n % 4
@@ -134,9 +132,23 @@ func (l *layer) matrix(order []int, wide bool) (matrix, string) {
 	return m, ""
 }
 
-// narrow reports whether two channels can share words: the second sum in 24
+// bytes says why the channel's weights cannot be multiplied two inputs at a
+// time in 32 bits, as the Thumb-1 kernel does.
+func (c *scaled) bytes(order []int) string {
+	if c.lo < -1<<29 || c.hi >= 1<<29 {
+		return fmt.Sprintf("sums reach from %d to %d, want 30 bits", c.lo, c.hi)
+	}
+	for k := 0; k < len(order); k += 2 {
+		if at(c, order[k]) == math.MinInt8 && at(c, order[k+1]) == math.MinInt8 {
+			return "two weights in a row are -128, their products do not fit 16 bits"
+		}
+	}
+	return ""
+}
+
+// share reports whether two channels can share words: the second sum in 24
 // bits, 256*w1 + w0 in 16.
-func narrow(even, odd *scaled) bool {
+func share(even, odd *scaled) bool {
 	if odd.lo < -oddLimit || odd.hi >= oddLimit {
 		return false
 	}
@@ -153,19 +165,22 @@ func (m *matrix) pack(groups [][4]scaled, order []int) {
 		for i := range g {
 			v := g[i].start
 			switch {
-			case m.wide:
+			case m.form == wide:
 				v *= 2
-			case i%2 == 1:
+			case m.form == narrow && i%2 == 1:
 				v = 256*v + g[i-1].start
 			}
 			m.words = append(m.words, int32(v))
 		}
 		for k := 0; k < len(order); k += 2 {
-			if m.wide {
+			switch m.form {
+			case wide:
 				for i := range g {
 					m.words = append(m.words, 2*at(&g[i], order[k])&0xffff|2*at(&g[i], order[k+1])<<16)
 				}
-			} else {
+			case plain:
+				m.words = append(m.words, byteWord(&g, order[k]), byteWord(&g, order[k+1]))
+			default:
 				m.words = append(m.words, pairWord(&g[0], &g[1], order[k:]), pairWord(&g[2], &g[3], order[k:]))
 			}
 		}
@@ -180,6 +195,15 @@ func (m *matrix) pack(groups [][4]scaled, order []int) {
 func pairWord(even, odd *scaled, order []int) int32 {
 	half := func(k int) int32 { return 256*at(odd, k) + at(even, k) }
 	return half(order[0])&0xffff | half(order[1])<<16
+}
+
+// byteWord holds the weights of four channels for one input.
+func byteWord(g *[4]scaled, k int) int32 {
+	w := int32(0)
+	for i := range g {
+		w |= at(&g[i], k) & 0xff << (8 * i)
+	}
+	return w
 }
 
 func at(c *scaled, k int) int32 {
@@ -203,6 +227,18 @@ func runOrder(at, n int) []int {
 		o = append(o, at, at+1)
 	case 3:
 		o = append(o, at, at+2, at+1, -1)
+	}
+	return o
+}
+
+// bytesOrder is runOrder for nncc_plain_widen2.
+func bytesOrder(at, n int) []int {
+	var o []int
+	for i := range n {
+		o = append(o, at+i)
+	}
+	if n%2 == 1 {
+		o = append(o, -1)
 	}
 	return o
 }

@@ -1,5 +1,6 @@
 /*
- * nncc_dsp.h: int8 kernels for cores with the DSP extension (Cortex-M4, M7, M33), results bit for bit those of CMSIS-NN.
+ * nncc_dsp.h: int8 kernels for cores with the DSP extension (Cortex-M4, M7, M33) and, as nncc_plain_*, inner functions for
+ * cores without, results bit for bit those of CMSIS-NN.
  *
  * nncc prepares the weights when it compiles the model: the input offset is folded into the bias, weights are packed for
  * SMLAD, and every channel has three numbers {m, c, s} that scale twice its accumulator v by
@@ -43,6 +44,9 @@ typedef struct {
  */
 int32_t *nncc_dsp_widen2(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
 
+/* A widening of two pixels' bytes for a product. */
+typedef int32_t *nncc_dsp_widen(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
+
 /* A product of widened inputs and packed weights. */
 typedef void nncc_dsp_mat(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
 
@@ -56,6 +60,16 @@ void nncc_dsp_mat2_wide_s8(const nncc_dsp_mat_params *p, const int32_t *x, const
 /* One pixel: x [pairs], pairs a multiple of 4. */
 void nncc_dsp_mat1_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
 void nncc_dsp_mat1_wide_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+
+/*
+ * For cores without the DSP extension: x [inputs][2 pixels] (one word of both where there is no assembly), every run of bytes
+ * with a zero behind it where their number is odd. Packed weights hold, per group, 4 start values, 4 bytes an input, and
+ * {m, c, s} of each channel; p->pairs counts inputs. No byte is read or written but by itself.
+ */
+int32_t *nncc_plain_widen2(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
+/* Where both pixels share words: the first one's sum of one channel, the other one's in *second; inputs is even. */
+int32_t nncc_plain_products_s8(const int32_t *x, const int8_t *w, int32_t inputs, int32_t *second);
+void nncc_plain_mat2_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
 
 /* Convolution, any stride, dilation and padding; scratch as nncc_dsp_conv_params says. */
 typedef struct {
@@ -80,8 +94,8 @@ typedef struct {
  * x [batches,in_h,in_w,in_c], w packed for each channel group, y [batches,out_h,out_w,out_c]; scratch: 2 * pairs words, then
  * ring_rows * ring_w * in_c bytes, or, with a border and no ring, in_c bytes (rounded up to words).
  */
-void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w, int8_t *y,
-                      int32_t *scratch);
+void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x,
+                      const int32_t *w, int8_t *y, int32_t *scratch);
 
 /* A matrix times packed weights: 1x1 convolutions of adjacent pixels, fully connected layers with several rows. */
 typedef struct {
@@ -91,8 +105,8 @@ typedef struct {
 } nncc_dsp_rows_params;
 
 /* x [rows,in_c], y [rows,out_c]; mat takes two pixels; scratch 2 * pairs words. */
-void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w, int8_t *y,
-                           int32_t *scratch);
+void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x,
+                           const int32_t *w, int8_t *y, int32_t *scratch);
 
 /* The same for few rows, each by itself; mat takes one pixel; scratch pairs words, pairs a multiple of 4. */
 void nncc_dsp_fully_connected_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w,
@@ -109,6 +123,7 @@ typedef struct {
     int32_t pad_h, pad_w;     /* above and left */
     int32_t dil_h, dil_w;
     int32_t pad;              /* value of the padding: the input's zero point */
+    int32_t group_words;      /* of packed weights of four channels */
     int32_t positive;         /* as in nncc_dsp_mat_params */
     uint32_t low, cap;
 } nncc_dsp_depthwise_params;
@@ -121,15 +136,27 @@ typedef struct {
 void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, const int8_t *x, const int32_t *w, int8_t *y,
                                int32_t *scratch);
 
+typedef struct {
+    int32_t taps;
+    int32_t groups;           /* of four channels */
+    uint32_t low, cap;
+} nncc_dsp_taps_params;
+
+/* One pixel of a depthwise layer: tap t of channel c is x[offsets[t] + c]; w packed, y [4 * groups]. */
+typedef void nncc_dsp_taps(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
+void nncc_dsp_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
+/* The same for cores without the DSP extension: w holds 4 bytes a tap, not doubled, start values neither. */
+void nncc_plain_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
+
 /*
  * Any window. w holds per group 4 start values (of twice the sum), for every tap the words (w0, w2) and (w1, w3) of its
  * channels, doubled, and {m, c, s} of each channel, the output above low; scratch 2 * taps words, then taps * channels
  * bytes, for taps = kernel_h * kernel_w.
  */
-void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, const int8_t *x, const int32_t *w, int8_t *y,
-                           int32_t *scratch);
+void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_taps *fn, const int8_t *x, const int32_t *w,
+                           int8_t *y, int32_t *scratch);
 
-/* Inner functions of the two. */
+/* Inner functions of the 3x3 kernel. */
 typedef struct {
     int32_t columns;          /* outputs in a row */
     int32_t step;             /* bytes from an output to the one right of it */
@@ -142,15 +169,6 @@ typedef struct {
  */
 void nncc_dsp_rows3_even_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
 void nncc_dsp_rows3_odd_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-
-typedef struct {
-    int32_t taps;
-    int32_t groups;           /* of four channels */
-    uint32_t low, cap;
-} nncc_dsp_taps_params;
-
-/* One pixel of a depthwise layer: tap t of channel c is x[offsets[t] + c]; w packed, y [4 * groups]. */
-void nncc_dsp_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
 
 /* ---- element-wise, pooling, order ---------------------------------------------------------------------------------- */
 

@@ -50,7 +50,8 @@ static int inside(const source *s, const window *v)
 }
 
 /* Windows whose taps all lie in the source. */
-static void gather(const nncc_dsp_conv_params *p, const source *s, const window *a, const window *b, int32_t channel, int32_t *x)
+static void gather(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, const source *s, const window *a, const window *b,
+                   int32_t channel, int32_t *x)
 {
     const int32_t depth = p->in_c / p->groups;
     const int32_t whole = p->dil_w == 1 && p->groups == 1;
@@ -64,7 +65,7 @@ static void gather(const nncc_dsp_conv_params *p, const source *s, const window 
         const int8_t *pb = s->base + rb * s->row_bytes + b->col * p->in_c + channel;
 
         for (int32_t r = 0; r < runs; r++) {
-            x = nncc_dsp_widen2(pa, pb, length, x);
+            x = widen(pa, pb, length, x);
             pa += step;
             pb += step;
         }
@@ -86,8 +87,8 @@ static const int8_t *tap(const nncc_dsp_conv_params *p, const int8_t *x, const i
 }
 
 /* Windows with taps in the padding. */
-static void gather_border(const nncc_dsp_conv_params *p, const int8_t *x, const int8_t *pad, const window *a, const window *b,
-                          int32_t channel, int32_t *to)
+static void gather_border(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, const int8_t *x, const int8_t *pad,
+                          const window *a, const window *b, int32_t channel, int32_t *to)
 {
     const int32_t depth = p->in_c / p->groups;
 
@@ -95,8 +96,8 @@ static void gather_border(const nncc_dsp_conv_params *p, const int8_t *x, const 
         for (int32_t kx = 0; kx < p->kernel_w; kx++) {
             const int32_t dy = ky * p->dil_h, dx = kx * p->dil_w;
 
-            to = nncc_dsp_widen2(tap(p, x, pad, a->row + dy, a->col + dx) + channel,
-                                 tap(p, x, pad, b->row + dy, b->col + dx) + channel, depth, to);
+            to = widen(tap(p, x, pad, a->row + dy, a->col + dx) + channel,
+                       tap(p, x, pad, b->row + dy, b->col + dx) + channel, depth, to);
         }
     }
 }
@@ -124,8 +125,8 @@ static void fill_ring(const nncc_dsp_conv_params *p, const int8_t *x, int8_t *ri
     }
 }
 
-void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w, int8_t *y,
-                      int32_t *scratch)
+void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x,
+                      const int32_t *w, int8_t *y, int32_t *scratch)
 {
     const int32_t pixels = p->out_h * p->out_w, depth = p->in_c / p->groups, out_depth = p->out_c / p->groups;
     const int32_t span = (p->kernel_h - 1) * p->dil_h + 1;
@@ -164,9 +165,9 @@ void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_mat *mat, const in
             }
             for (int32_t g = 0; g < p->groups; g++) {
                 if (!p->border || p->ring_rows > 0 || (inside(&s, &a) && inside(&s, &b))) {
-                    gather(p, &s, &a, &b, g * depth, scratch);
+                    gather(p, widen, &s, &a, &b, g * depth, scratch);
                 } else {
-                    gather_border(p, x, extra, &a, &b, g * depth, scratch);
+                    gather_border(p, widen, x, extra, &a, &b, g * depth, scratch);
                 }
                 nncc_dsp_channels2(mat, &m, out_depth, p->group_words, scratch, w + g * w_group, y + g * out_depth);
             }

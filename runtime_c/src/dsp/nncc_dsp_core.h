@@ -11,7 +11,13 @@
 #define NNCC_DSP_ASM 0
 #endif
 
-#if NNCC_DSP_ASM
+#if defined(__thumb2__) && defined(__GNUC__) && !defined(NNCC_DSP_PORTABLE)
+#define NNCC_PLAIN_ASM 1
+#else
+#define NNCC_PLAIN_ASM 0
+#endif
+
+#if NNCC_PLAIN_ASM
 /* A function whose body is assembly alone; its parameters are read from the registers of the calling convention. */
 #define NNCC_DSP_NAKED __attribute__((naked))
 #define NNCC_DSP_ARG __attribute__((unused))
@@ -20,9 +26,7 @@
 /* Lower and upper half of a word, signed. */
 static inline int32_t nncc_dsp_lo(int32_t w)
 {
-    const int32_t v = w & 0xffff;
-
-    return v >= 0x8000 ? v - 0x10000 : v;
+    return (int16_t)(uint16_t)((uint32_t)w & 0xffffu);
 }
 
 static inline int32_t nncc_dsp_hi(int32_t w)
@@ -45,23 +49,27 @@ static inline int32_t nncc_dsp_scale(int32_t twice, const int32_t *mcs, int32_t 
     return (int32_t)(sum >> 32) >> mcs[2];
 }
 
+/* The same in products of 32 bits, for |twice| < 2^30 and any fix. */
+static inline int32_t nncc_plain_scale(int32_t twice, const int32_t *mcs)
+{
+    const int32_t m_hi = mcs[0] >> 16, m_lo = mcs[0] & 0xffff, v_hi = twice >> 16, v_lo = twice & 0xffff;
+    const uint32_t mid = (uint32_t)v_lo * (uint32_t)m_hi + (((uint32_t)v_lo * (uint32_t)m_lo) >> 16);
+    const int32_t low = v_hi * m_lo + (int32_t)(mid & 0xffffu) + 0x8000;
+
+    return (v_hi * m_hi + (int32_t)(mid >> 16) + (low >> 16) + mcs[1] + (twice >> 31)) >> mcs[2];
+}
+
 /* The signed value of a byte. */
 static inline int8_t nncc_dsp_byte(int32_t v)
 {
-    v &= 255;
-    return (int8_t)(v >= 128 ? v - 256 : v);
+    return (int8_t)(uint8_t)((uint32_t)v & 255u);
 }
 
 /* An output above the lower bound as a byte between low and low + 255 - cap. */
 static inline int8_t nncc_dsp_clamp(int32_t v, uint32_t low, uint32_t cap)
 {
-    const int32_t top = 255 - (int32_t)(cap & 255u);
-
-    if (v < 0) {
-        v = 0;
-    }
-    if (v > top) {
-        v = top;
+    if ((uint32_t)v > 255u - (cap & 255u)) {
+        v = v < 0 ? 0 : 255 - (int32_t)(cap & 255u);
     }
     return nncc_dsp_byte(v + (int32_t)(low & 255u));
 }

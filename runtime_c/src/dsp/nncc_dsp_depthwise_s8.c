@@ -46,19 +46,22 @@ static void copy_window(const nncc_dsp_depthwise_params *p, const int8_t *x, int
 }
 
 /* All channels of a pixel; the last two groups overlap where the channels are no multiple of four. */
-static void pixel(nncc_dsp_taps_params *t, int32_t channels, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y)
+static void pixel(const nncc_dsp_depthwise_params *p, nncc_dsp_taps *fn, nncc_dsp_taps_params *t, const int32_t *offsets,
+                  const int32_t *w, const int8_t *x, int8_t *y)
 {
+    const int32_t channels = p->channels;
+
     t->groups = channels >> 2;
-    nncc_dsp_taps_s8(t, offsets, w, x, y);
+    fn(t, offsets, w, x, y);
     if ((channels & 3) != 0) {
-        w += t->groups * (16 + 2 * t->taps);
+        w += t->groups * p->group_words;
         t->groups = 1;
-        nncc_dsp_taps_s8(t, offsets, w, x + channels - 4, y + channels - 4);
+        fn(t, offsets, w, x + channels - 4, y + channels - 4);
     }
 }
 
-void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, const int8_t *x, const int32_t *w, int8_t *y,
-                           int32_t *scratch)
+void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_taps *fn, const int8_t *x, const int32_t *w,
+                           int8_t *y, int32_t *scratch)
 {
     const int32_t taps = p->kernel_h * p->kernel_w;
     const int32_t row_end = p->in_h - (p->kernel_h - 1) * p->dil_h, col_end = p->in_w - (p->kernel_w - 1) * p->dil_w;
@@ -75,10 +78,10 @@ void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, const int8_t *x, 
 
             for (int32_t ox = 0; ox < p->out_w; ox++) {
                 if (row >= 0 && row < row_end && col >= 0 && col < col_end) {
-                    pixel(&t, p->channels, scratch, w, x + (row * p->in_w + col) * p->channels, y);
+                    pixel(p, fn, &t, scratch, w, x + (row * p->in_w + col) * p->channels, y);
                 } else {
                     copy_window(p, x, row, col, window);
-                    pixel(&t, p->channels, copied, w, window, y);
+                    pixel(p, fn, &t, copied, w, window, y);
                 }
                 col += p->stride_w;
                 y += p->channels;

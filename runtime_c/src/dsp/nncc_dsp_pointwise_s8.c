@@ -1,8 +1,8 @@
 /* nncc_dsp_pointwise_s8: rows of a matrix, two at a time; a last odd row is computed twice into the same place. */
 #include "nncc_dsp_channels.h"
 
-void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w, int8_t *y,
-                           int32_t *scratch)
+void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x,
+                           const int32_t *w, int8_t *y, int32_t *scratch)
 {
     nncc_dsp_mat_params m = {0, p->pairs, p->out_c, p->positive, p->low, p->cap};
     int32_t in_step = p->in_c;
@@ -12,7 +12,7 @@ void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, con
             m.y_step = 0;
             in_step = 0;
         }
-        (void)nncc_dsp_widen2(x, x + in_step, p->in_c, scratch);
+        (void)widen(x, x + in_step, p->in_c, scratch);
         nncc_dsp_channels2(mat, &m, p->out_c, p->group_words, scratch, w, y);
         x += 2 * p->in_c;
         y += 2 * p->out_c;

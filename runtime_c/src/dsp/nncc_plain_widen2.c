@@ -1,0 +1,21 @@
+/* nncc_plain_widen2: bytes of two pixels as words, for cores without the DSP extension. */
+#include "nncc_dsp_core.h"
+
+int32_t *nncc_plain_widen2(const int8_t *a, const int8_t *b, int32_t n, int32_t *x)
+{
+    for (int32_t i = 0; i < n; i++) {
+#if NNCC_PLAIN_ASM
+        *x++ = a[i];
+        *x++ = b[i];
+#else
+        *x++ = b[i] * 0x10000 + a[i];
+#endif
+    }
+    if ((n & 1) != 0) {
+        *x++ = 0;
+#if NNCC_PLAIN_ASM
+        *x++ = 0;
+#endif
+    }
+    return x;
+}
