@@ -9,11 +9,13 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/target"
 )
 
-// Explain prints a row for every step: shape, MACs, where it runs, and why
-// better kernels refused it.
+// Explain prints a row for every node: shape, MACs, where it runs, and why
+// better kernels refused it. Rows of one step of the program have its number;
+// nodes without code of their own have none.
 func (o *Compiled) Explain() string {
 	var b strings.Builder
 	r := o.Report
@@ -27,7 +29,25 @@ func (o *Compiled) Explain() string {
 		if l.Route != "" && l.Route != l.Kernel {
 			kernel += " -> " + l.Route
 		}
-		rows = append(rows, []string{fmt.Sprint(i), l.Name, l.Op, strings.Join(outTypes(s.Node), " "), fmt.Sprint(l.MACs), library(s.Low.Library), kernel})
+		row := func(name string, n *ir.Node, macs int64, kernel string) {
+			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "), fmt.Sprint(macs), library(s.Low.Library), kernel})
+		}
+		if s.Node.Op == op.Segment {
+			for _, n := range s.Node.Body[0].Nodes {
+				row(nodeName(n), n, macs(n), fmt.Sprintf("segment %d", s.Node.Int("id")))
+			}
+			continue
+		}
+		row(l.Name, s.Node, l.MACs, kernel)
+	}
+	coded := map[*ir.Node]bool{}
+	for _, s := range o.Program.Steps {
+		coded[s.Node] = true
+	}
+	for _, n := range o.Lowered.Graph.Nodes {
+		if isView(n) && !coded[n] {
+			rows = append(rows, []string{"-", nodeName(n), n.Op.Name, strings.Join(outTypes(n), " "), "0", "nothing", "another view of the same memory"})
+		}
 	}
 	b.WriteString(table(rows))
 	fmt.Fprintf(&b, "%d steps, %d MACs, arena %d bytes (lower bound %d), weights %d bytes\n", len(r.Layers), total, r.Memory.ArenaBytes, r.Memory.LowerBoundBytes, r.Memory.WeightsBytes)
@@ -88,6 +108,15 @@ func (o *Compiled) Explain() string {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}
 	return b.String()
+}
+
+// isView reports operators that may be no code at all.
+func isView(n *ir.Node) bool {
+	switch n.Op {
+	case op.Reshape, op.Transpose, op.Flatten, op.Squeeze, op.Unsqueeze, op.Concat, op.Split, op.Slice, op.BitCast:
+		return true
+	}
+	return false
 }
 
 // library is how tables call a kernel library.

@@ -69,7 +69,7 @@ func (r *Refusals) unplaced(un *lower.Unplaced) {
 		switch {
 		case n.Op == op.Segment:
 			for _, m := range n.Body[0].Nodes {
-				row(m, n.Str("accelerator"), "mla_run_segment")
+				row(m, n.Str("accelerator"), fmt.Sprintf("segment %d", n.Int("id")))
 			}
 		case lower.Placed(ch):
 			row(n, library(ch.Kernel.Library), ch.Kernel.Name)
