@@ -39,7 +39,7 @@ type RefusedLayer struct {
 
 // Refusals explains an error of Compile; nil where it is not about nodes.
 func (c *Config) Refusals(err error) *Refusals {
-	r := &Refusals{Model: ReportModel{Name: filepath.Base(c.Model)}, Board: c.Board, Layers: []RefusedLayer{}, Rejections: []ReportRejection{}}
+	r := &Refusals{Model: ReportModel{Name: filepath.Base(c.Model)}, Board: modelName(c.Board), Layers: []RefusedLayer{}, Rejections: []ReportRejection{}}
 	var un *lower.Unplaced
 	var im onnx.ImportErrors
 	switch {
