@@ -33,7 +33,7 @@ func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, 
 		}
 		return blas.NoTrans
 	}
-	if tb && T(1)/T(2) != 0 {
+	if half := T(1) / T(2); tb && half != 0 { // floats
 		// gonum's dot product peels to the memory alignment of its operands, so
 		// that equal inputs may differ in the last bit from run to run; its
 		// product with an untransposed right side adds rows, always alike.
