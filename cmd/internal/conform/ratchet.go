@@ -22,6 +22,9 @@ import (
 // until its line goes: -update writes what is better than before.
 type Ratchet map[string]*Entry
 
+// notTried stands for targets that no run has included.
+const notTried = "not tried"
+
 // Entry is one line.
 type Entry struct {
 	Outside string
@@ -122,7 +125,7 @@ func (r Ratchet) Check(outcomes []*Outcome) (wrong, loose []string) {
 		if e == nil {
 			e = &Entry{Failed: map[string]string{}}
 			for _, t := range Targets {
-				e.Failed[t] = "not tried"
+				e.Failed[t] = notTried
 			}
 			r[o.ID] = e
 			loose = append(loose, o.ID+" is new")
@@ -139,6 +142,12 @@ func (r Ratchet) Check(outcomes []*Outcome) (wrong, loose []string) {
 		for _, t := range o.Tried {
 			now, before := o.Failed[t], e.Failed[t]
 			switch {
+			case before == notTried: // nothing is known yet
+				if now == "" {
+					delete(e.Failed, t)
+				} else {
+					e.Failed[t] = now
+				}
 			case now == "" && before != "":
 				loose = append(loose, fmt.Sprintf("%s passes on %s, but its line says: %s", o.ID, t, before))
 				delete(e.Failed, t)
