@@ -144,7 +144,7 @@ func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		f("batch", g.N), f("in_h", c.in.H), f("in_w", c.in.W), f("in_c", g.CIn), f("out_h", c.out.H), f("out_w", c.out.W), f("groups", g.Group),
 		f("kernel_h", c.kernel.H), f("kernel_w", c.kernel.W), f("stride_h", c.stride.H), f("stride_w", c.stride.W),
 		f("dilation_h", c.dil.H), f("dilation_w", c.dil.W), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
-		f("block", block), f("shared", shared)}}
+		f("block", block), f("shared", shared), target.F("table", target.Null{})}}
 	return own(&target.Lowered{Route: fn, Scratch: block*step + rest, Unused: []int{1, 2}}, target.Call{Func: "nncc_helium_conv_s8", Args: []target.Arg{
 		params, i8In(0), packed(b), i8Scratch(0), i8Out(0), target.Func(fn)}})
 }

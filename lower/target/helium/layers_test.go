@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/lower/target/cmsisnn"
 	"github.com/nncc/nncc/lower/target/helium"
@@ -216,6 +217,36 @@ func pool(name string) func(b *builder) {
 	}
 }
 
+// looked is a function of one value.
+func looked(b *builder) {
+	x := b.Input(b.Quant(), b.In(1, 3), b.In(1, 40), b.In(1, 9))
+	b.Node([]string{"Swish", "Sigmoid", "HardSwish", "nncc.Requantize"}[b.IntN(4)], nil, b.Quant(), x)
+}
+
+// mapped is a convolution, pointwise or not, with a function of each result in
+// one node.
+func mapped(b *builder) {
+	kernel := square(2, b.One(1, 1, 2, 3, 3))
+	ci, co := channels(b, 40), channels(b, 40)
+	size := []int{kernel[0] + b.In(0, 9), kernel[1] + b.In(0, 30)}
+	xq := b.Quant()
+	x, w := b.Input(xq, b.One(1, 1, 2), ci, size[0], size[1]), b.Weights(true, 0, co, ci, kernel[0], kernel[1])
+	a := ir.Attrs{}
+	if kernel[0] > 1 {
+		a["pads"] = kerneltest.Ints(b.In(0, 1), b.In(0, 1), b.In(0, 1), b.In(0, 1))
+		a["strides"] = kerneltest.Ints(b.One(1, 1, 2), b.One(1, 1, 2))
+	}
+	n := b.Inner("Conv", a, output(b, xq, w.Type.Quant, ci*kernel[0]*kernel[1]), x, w)
+	m := b.Node("Swish", nil, b.Quant(), n.Out[0])
+	f, results, err := ir.Outline(b.G, []*ir.Node{n, m}, op.Fused, m.Name+".fused", nil)
+	if err == nil {
+		err = b.G.Replace(f, []*ir.Node{n, m}, results)
+	}
+	if err != nil {
+		b.T.Fatal(err)
+	}
+}
+
 // generators are all rows with what makes layers for them.
 var generators = []struct {
 	row   string
@@ -223,7 +254,7 @@ var generators = []struct {
 }{
 	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
 	{"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
-	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered},
+	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_table_s8", looked}, {"nncc_helium_mapped_s8", mapped},
 }
 
 // layers are count random layers of every generator.

@@ -36,7 +36,7 @@ func notInt16(t ir.Type) string {
 }
 
 // lineOps are operators marked Straight.
-var lineOps = named([]string{"Abs", "Clip", "HardSigmoid", "LeakyRelu", "Neg", "Relu", "nncc.Requantize"})
+var lineOps = target.Named([]string{"Abs", "Clip", "HardSigmoid", "LeakyRelu", "Neg", "Relu", "nncc.Requantize"})
 
 // lineKernels: the kernel for an input and an output type.
 var lineKernels = map[[2]tensor.DType]string{
@@ -115,7 +115,7 @@ func lines(n *ir.Node) (*qref.LinesParams, string) {
 
 // curveRow interpolates the other functions of one int16 tensor.
 var curveRow = &target.Kernel{
-	Name: "nncc_curve_s16", Library: "nncc", Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: named([]string{
+	Name: "nncc_curve_s16", Library: "nncc", Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: target.Named([]string{
 		"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSwish", "Log", "Mish",
 		"Reciprocal", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu"}),
 	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0), cond{"a function of one tensor", func(n *ir.Node) string {

@@ -4,43 +4,14 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/target"
 )
 
 // Operators on one 8-bit value become tables: the node itself is evaluated on
 // all 256 inputs, so that emitted code and interpreter cannot differ.
 
-// tableOps are element-wise operators; with several inputs, all but one must
-// be constants that hold a single value.
-var tableOps = []string{
-	"Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor",
-	"Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mish", "Neg", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid",
-	"Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "nncc.Requantize", "nncc.Lookup", "Not", "IsNaN", "IsInf",
-	"BitwiseNot", "Cast",
-	"Add", "Sub", "Mul", "Div", "Pow", "PRelu", "Min", "Max", "Sum", "Mean", "Mod", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
-	"And", "Or", "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor",
-}
-
-// named are operators by name, in the form "Name" or "domain.Name".
-func named(names []string) []*ir.OpDef {
-	var out []*ir.OpDef
-	for _, s := range names {
-		domain := ""
-		if len(s) > 5 && s[:5] == "nncc." {
-			domain, s = "nncc", s[5:]
-		}
-		d := op.Get(domain, s)
-		if d == nil {
-			panic("BUG: no operator " + s)
-		}
-		out = append(out, d)
-	}
-	return out
-}
-
 var tableRow = &target.Kernel{
-	Name: "nncc_table256", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results", Ops: named(tableOps),
+	Name: "nncc_table256", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results", Ops: target.TableOps(),
 	Rules: rules("NNCC-TABLE", nonEmpty, oneOutput, cond{"a function of one 8-bit value", func(n *ir.Node) string {
 		if _, why := target.TableOf(n); why != "" {
 			return why

@@ -122,6 +122,7 @@ static void nncc_write(const nncc_helium_conv *p, const nncc_band *b, int32_t le
 static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, const int8_t *image, const int8_t *packed, int8_t *scratch, int8_t *y,
                             nncc_helium_dot_fn *dot)
 {
+    int8_t *done = y;
     int32_t held = 0;
     int32_t oy;
 
@@ -142,6 +143,10 @@ static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, const int8_
                 y += held * p->mac.pitch;
                 held = 0;
             }
+        }
+        if (p->table != NULL) { /* what this row has finished */
+            nncc_helium_table_s8(done, p->table, done, (int32_t)(y - done));
+            done = y;
         }
     }
 }

@@ -1,0 +1,91 @@
+package helium
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// table is any function of one 8-bit value, 16 look-ups at a time.
+var table = &target.Kernel{
+	Name: "nncc_helium_table_s8", Library: Library, Doc: "any function of one 8-bit tensor, by a table of 256 results", Ops: target.TableOps(),
+	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Same} },
+	Rules: []target.Rule{onHelium("HELIUM-TABLE-00"), {Code: "HELIUM-TABLE-01", Doc: "a function of one 8-bit value, for every element", Check: func(n *ir.Node, _ *target.Options) string {
+		if len(n.Out) != 1 {
+			return fmt.Sprintf("%d results, want 1", len(n.Out))
+		}
+		if _, why := target.TableOf(n); why != "" {
+			return why
+		}
+		if k, _ := target.RunInput(n); n.In[k].Type.Elems() != n.Out[0].Type.Elems() || n.Out[0].Type.Elems() == 0 {
+			return fmt.Sprintf("the input has %d elements, the result %d; want as many, and some", n.In[k].Type.Elems(), n.Out[0].Type.Elems())
+		}
+		return ""
+	}}},
+	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+		t, why := target.TableOf(n)
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		k, _ := target.RunInput(n)
+		l := &target.Lowered{InPlace: []int{k}}
+		for i := range n.In {
+			if i != k {
+				l.Unused = append(l.Unused, i)
+			}
+		}
+		return own(l, target.Call{Func: "nncc_helium_table_s8", Args: []target.Arg{i8In(k), lookup(t), i8Out(0), target.I32(n.Out[0].Type.Elems())}})
+	},
+}
+
+// lookup is a table of 256 results by bit pattern.
+func lookup(t []byte) *target.Blob {
+	return &target.Blob{Hint: "table", CType: "int8_t", Data: t, NoCast: true}
+}
+
+// mapped is a convolution or matrix product with a function of each value
+// behind it, which becomes a table in the store loop.
+var mapped = &target.Kernel{
+	Name: "nncc_helium_mapped_s8", Library: Library, Doc: "int8 convolution with a function of each result, by a table in the store loop",
+	Ops: []*ir.OpDef{op.Fused}, Layout: target.SpatialLayout, Lower: lowerMapped,
+	Rules: []target.Rule{onHelium("HELIUM-MAPPED-00"), {Code: "HELIUM-MAPPED-01", Doc: "a convolution of one group and a function of one value", Check: func(n *ir.Node, o *target.Options) string {
+		c := target.ChainOf(n)
+		switch {
+		case c == nil || c.Main.Op != op.Conv || c.Table == nil || c.Add != nil:
+			return "the parts are no convolution with a function of its result behind it"
+		case c.Main.Int("group") != 1:
+			return fmt.Sprintf("%d groups, want 1", c.Main.Int("group"))
+		case n.In[0].Type.Rank() != n.Out[0].Type.Rank():
+			return "ranks differ"
+		}
+		for _, r := range conv.Judge(c.Main, o) {
+			return r.Text
+		}
+		return ""
+	}}},
+}
+
+func lowerMapped(n *ir.Node, o *target.Options) (*target.Lowered, error) {
+	c := target.ChainOf(n)
+	l, err := lowerConv(c.Main, o)
+	if err != nil {
+		return nil, err
+	}
+	l.Unused = nil // weights are the body's own
+	call := &l.Calls[0]
+	if call.Func != "nncc_helium_conv_s8" { // the products of the pixels themselves
+		call.Args = append(call.Args, target.Func(call.Func), lookup(c.Table))
+		l.Route = call.Func
+		call.Func, l.Kernel = "nncc_helium_dot_table_s8", "nncc_helium_dot_table_s8"
+		return l, nil
+	}
+	p := call.Args[0].(*target.Struct)
+	for i := range p.Fields {
+		if p.Fields[i].Name == "table" {
+			p.Fields[i].Value = lookup(c.Table)
+		}
+	}
+	return l, nil
+}
