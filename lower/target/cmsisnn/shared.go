@@ -15,10 +15,30 @@ import (
 
 // ConvRules are the conditions on an int8 convolution under codes that begin
 // with code.
-func ConvRules(code string, depthwise bool) []target.Rule { return convRules(code, depthwise) }
+func ConvRules(code string, depthwise bool) []target.Rule {
+	return leavePacked(convRules(code, depthwise), func(n *ir.Node, o *target.Options) bool {
+		// int4 depthwise filters are a byte each with Helium anyway
+		return !depthwise || CoreISA(o.Core) != MVE
+	})
+}
 
 // FCRules are the conditions on a fully connected layer.
-func FCRules(code string) []target.Rule { return fcRules(code) }
+func FCRules(code string) []target.Rule {
+	return leavePacked(fcRules(code), func(*ir.Node, *target.Options) bool { return true })
+}
+
+// leavePacked makes the rule about weights refuse int4 ones where "when" says
+// so: CMSIS-NN's functions read them packed, other kernels would take a byte each.
+func leavePacked(rules []target.Rule, when func(n *ir.Node, o *target.Options) bool) []target.Rule {
+	check := rules[1].Check
+	rules[1].Check = func(n *ir.Node, o *target.Options) string {
+		if w := n.In[1]; w.Type.DType == tensor.I4 && when(n, o) {
+			return fmt.Sprintf("the weights %s are int4, want a byte each", w)
+		}
+		return check(n, o)
+	}
+	return rules
+}
 
 // PoolRules are the conditions on pooling.
 func PoolRules(code string) []target.Rule { return poolRules(code, needsInt8(code+"-01", []int{0})) }
