@@ -205,6 +205,9 @@ func (c *Config) layerPrecision(g *ir.Graph) (func(n *ir.Node) quant.Layer, erro
 	base := c.baseLayer()
 	c.layers = nil
 	if c.LayersConfig == "" {
+		if base == quant.Int8 {
+			return nil, nil // and a target with a wider format may choose
+		}
 		return func(*ir.Node) quant.Layer { return base }, nil
 	}
 	var names []string
