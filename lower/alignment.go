@@ -73,7 +73,10 @@ func (r *Result) align(g *ir.Graph, table target.Table, o Options, spelt map[str
 		return slices.ContainsFunc(n.Origin, func(s string) bool { return spelt[s] })
 	}}
 	if o.Precision != "float32" {
-		opt.Price, opt.Copy = pricer(table, &o), copyPricer(&o)
+		opt.Price = pricer(table, &o)
+		if o.Stream == nil { // which steps over layers frame by frame, but not over copies between them
+			opt.Copy = copyPricer(&o)
+		}
 	}
 	if opt.Mode == "" {
 		opt.Mode = align.Never
