@@ -128,6 +128,7 @@ func RunHost(t *testing.T, models []*Model, include, lib string) {
 	seen := map[string]bool{}
 	var alone []string // sources that are compiled one by one, the others as one file
 	src.WriteString(mainHead)
+	kernels.WriteString("typedef int nncc_not_empty; /* ISO C wants a declaration */\n")
 	for _, m := range models {
 		for _, f := range m.files {
 			cmsis := strings.HasPrefix(f.Path, "nncc/cmsis_nn/")

@@ -118,37 +118,50 @@ static void nncc_dw_pixels(const nncc_dw_rows *f, const int8_t *record, int8_t *
 
 #endif
 
+/* The row in scratch `size` elements further on, in a ring that ends at `end`. */
+static inline int16_t *nncc_dw_next(int16_t *row, int32_t size, int16_t *scratch, const int16_t *end)
+{
+    return row + size == end ? scratch : row + size;
+}
+
 /* All rows of one image for a block; y is its first output channel. */
 static inline void nncc_dw_image(const nncc_helium_depthwise *p, const nncc_dw_block *b, nncc_dw_rows *f, const int8_t *image,
                                  const int8_t *record, int16_t *scratch, int8_t *y)
 {
-    int32_t held = p->stride_h + 3;
     int32_t size = NNCC_HELIUM_LANES * b->width;
-    int32_t next = 0; /* the next row to bring in, counted from the padding */
-    int32_t slot = 0; /* where to */
+    int32_t ring = (p->stride_h + 3) * size;
+    int32_t line = p->out_w * f->pitch;
+    const int16_t *end = scratch + ring;
+    int16_t *to = scratch; /* where the next row goes */
+    int32_t next = 0;      /* its number, counted from the padding */
+    int32_t base = 0;      /* the first row of the window */
     int32_t oy;
     int32_t k;
 
-    nncc_widen_fill(scratch, p->in_zero, held * b->width);
+    nncc_widen_fill(scratch, p->in_zero, (p->stride_h + 3) * b->width);
     for (oy = 0; oy < p->out_h; oy += 2) {
         int32_t step = oy + 1 < p->out_h ? p->stride_h : 0;
-        int32_t base = oy * p->stride_h;
+        int16_t *row;
 
         for (; next < base + step + 3; next++) {
             if (next >= base && b->inside > 0) {
-                nncc_dw_fill(p, b, image, next - p->pad_top, scratch + slot * size);
+                nncc_dw_fill(p, b, image, next - p->pad_top, to);
             }
-            slot = slot + 1 == held ? 0 : slot + 1;
+            to = nncc_dw_next(to, size, scratch, end);
         }
+        row = to - scratch < (step + 3) * size ? to + ring - (step + 3) * size : to - (step + 3) * size;
         for (k = 0; k < 3; k++) {
-            int32_t back = slot - (step + 3) + k;
-
-            back = back < 0 ? back + held : back;
-            f->row[k] = scratch + back * size;
-            back = back + step >= held ? back + step - held : back + step;
-            f->row[3 + k] = scratch + back * size;
+            f->row[k] = row;
+            row = nncc_dw_next(row, size, scratch, end);
         }
-        nncc_dw_pixels(f, record, y + oy * p->out_w * f->pitch, y + (oy + (step > 0 ? 1 : 0)) * p->out_w * f->pitch, p->out_w);
+        row = to - scratch < 3 * size ? to + ring - 3 * size : to - 3 * size;
+        for (k = 3; k < 6; k++) {
+            f->row[k] = row;
+            row = nncc_dw_next(row, size, scratch, end);
+        }
+        nncc_dw_pixels(f, record, y, y + (step > 0 ? line : 0), p->out_w);
+        y += 2 * line;
+        base += 2 * p->stride_h;
     }
 }
 
