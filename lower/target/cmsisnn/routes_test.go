@@ -33,6 +33,8 @@ func TestRoutes(t *testing.T) {
 	}{
 		{"1x1", conv("1,4,5,5", "3,4,1,1", "1,3,5,5", ""), dsp, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8_fast", ""},
 		{"1x1 strided", conv("1,4,5,5", "3,4,1,1", "1,3,3,3", "strides=[2,2]"), plainC, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8", "instead of arm_convolve_1x1_s8_fast: stride.w is 2, wanted 1"},
+		{"1x1 with padding behind the end", conv("1,4,5,5", "3,4,1,1", "1,3,3,4", "strides=[2,2], pads=[0,0,0,2]"), dsp, "arm_convolve_s8", "arm_convolve_s8",
+			"instead of arm_convolve_1x1_s8: the 1x1 kernel knows no padding"},
 		{"1x1 of one row", conv("1,4,1,9", "3,4,1,1", "1,3,1,9", "strides=[2,1]"), plainC, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8_fast", ""},
 		{"Nx1 of one column", conv("1,4,16,1", "3,4,3,1", "1,3,16,1", "pads=[1,0,1,0]"), helium, "arm_convolve_wrapper_s8", "arm_convolve_1_x_n_s8", ""},
 		{"1x1 grouped", conv("1,4,5,5", "4,2,1,1", "1,4,5,5", "group=2"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8", "in.c is 4, wanted filter.c = 2"},

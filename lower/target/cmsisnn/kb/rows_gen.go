@@ -407,9 +407,21 @@ func table() []Row {
 		{ID: "X-C8-6", Kind: Defect, Function: "arm_convolve_1_x_n_s8", Builds: MVE, WhenText: "right + middle + left != out.w", When: []Term{
 			{Text: "right + middle + left != out.w", Left: func(q *Query) int { return q.right() + q.middle() + q.left() }, LeftText: "right + middle + left", Op: "!=", Right: func(q *Query) int { return q.Out.W }, RightText: "out.w"},
 		}, Value: "wrong", Until: "20c92149 2024-02-23", Says: "the 1xN kernel did not turn to the general one where the output is narrower than its borders", Source: "Source/ConvolutionFunctions/arm_convolve_1_x_n_s8.c:99-113"},
+		{ID: "X-C8-7", Kind: Defect, Function: "arm_convolve_1x1_s8", Builds: All, WhenText: "(out.w-1)*stride.w >= in.w || (out.h-1)*stride.h >= in.h", When: []Term{
+			{Text: "(out.w-1)*stride.w >= in.w || (out.h-1)*stride.h >= in.h", Is: func(q *Query) bool { return (q.Out.W-1)*q.Stride.W >= q.In.W || (q.Out.H-1)*q.Stride.H >= q.In.H }},
+		}, Value: "wrong", Says: "the 1x1 kernel knows no padding: outputs that lie in it on the right or below are taken from other pixels", Source: "Source/ConvolutionFunctions/arm_convolve_1x1_s8.c:65-110"},
+		{ID: "X-C8-8", Kind: Defect, Function: "arm_convolve_1x1_s8_fast", Builds: All, WhenText: "(out.w-1)*stride.w >= in.w || (out.h-1)*stride.h >= in.h", When: []Term{
+			{Text: "(out.w-1)*stride.w >= in.w || (out.h-1)*stride.h >= in.h", Is: func(q *Query) bool { return (q.Out.W-1)*q.Stride.W >= q.In.W || (q.Out.H-1)*q.Stride.H >= q.In.H }},
+		}, Value: "wrong", Says: "the 1x1 kernel knows no padding: outputs that lie in it on the right or below are taken from other pixels", Source: "Source/ConvolutionFunctions/arm_convolve_1x1_s8_fast.c:71-73"},
 		{ID: "X-C4-1", Kind: Defect, Function: "arm_convolve_1_x_n_s4", Builds: MVE, WhenText: "2*pad.w + odd != total || right + middle + left != out.w", When: []Term{
 			{Text: "2*pad.w + odd != total || right + middle + left != out.w", Is: func(q *Query) bool { return 2*q.Pad.W+q.odd() != q.total() || q.right()+q.middle()+q.left() != q.Out.W }},
 		}, Value: "fails", Says: "the 1xN kernel returns an error instead of turning to a general one", Source: "Source/ConvolutionFunctions/arm_convolve_1_x_n_s4.c:84-96"},
+		{ID: "X-C4-2", Kind: Defect, Function: "arm_convolve_1x1_s4", Builds: All, WhenText: "(out.w-1)*stride.w >= in.w || (out.h-1)*stride.h >= in.h", When: []Term{
+			{Text: "(out.w-1)*stride.w >= in.w || (out.h-1)*stride.h >= in.h", Is: func(q *Query) bool { return (q.Out.W-1)*q.Stride.W >= q.In.W || (q.Out.H-1)*q.Stride.H >= q.In.H }},
+		}, Value: "wrong", Says: "the 1x1 kernel knows no padding: outputs that lie in it on the right or below are taken from other pixels", Source: "Source/ConvolutionFunctions/arm_convolve_1x1_s4.c:65-100"},
+		{ID: "X-C4-3", Kind: Defect, Function: "arm_convolve_1x1_s4_fast", Builds: All, WhenText: "(out.w-1)*stride.w >= in.w || (out.h-1)*stride.h >= in.h", When: []Term{
+			{Text: "(out.w-1)*stride.w >= in.w || (out.h-1)*stride.h >= in.h", Is: func(q *Query) bool { return (q.Out.W-1)*q.Stride.W >= q.In.W || (q.Out.H-1)*q.Stride.H >= q.In.H }},
+		}, Value: "wrong", Says: "the 1x1 kernel knows no padding: outputs that lie in it on the right or below are taken from other pixels", Source: "Source/ConvolutionFunctions/arm_convolve_1x1_s4_fast.c:62-90"},
 		{ID: "X-D4-1", Kind: Defect, Function: "arm_depthwise_conv_s4", Builds: All, WhenText: "ch_mult != 1 || in.c%2 != 0", When: []Term{
 			{Text: "ch_mult != 1 || in.c%2 != 0", Is: func(q *Query) bool { return q.ChMult != 1 || q.In.C%2 != 0 }},
 		}, Value: "wrong", Says: "the general kernel loses its place in the packed filter of an odd number of channels or with a channel multiplier", Source: "Source/ConvolutionFunctions/arm_depthwise_conv_s4.c:48-200"},
