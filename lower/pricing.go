@@ -2,6 +2,7 @@ package lower
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -64,7 +65,7 @@ func withoutOnes(s []int) []int {
 // compute it; false for layers that no model covers.
 func priced(n *ir.Node, k *target.Kernel, in, out [][]int, core target.Core) (cost.Shape, string, bool) {
 	none := cost.Shape{}
-	if k.Library != cmsisnn.Library {
+	if k.Library != cmsisnn.Library || !strings.HasSuffix(k.Name, "_s8") { // 16-bit activations and int4 weights have costs of their own
 		return none, "", false
 	}
 	switch n.Op {
