@@ -95,7 +95,7 @@ func TestONNXRuntime(t *testing.T) {
 	}
 	list := filepath.Join(dir, "jobs.json")
 	write(t, list, b)
-	cmd := exec.Command("node", filepath.Join("..", "..", "frontend", "onnx", "testdata", "ort.js"), list)
+	cmd := exec.Command("node", filepath.Join("..", "..", "ir", "irtest", "ort", "ort.js"), list)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
 	out, err := cmd.Output()
 	if err != nil {
