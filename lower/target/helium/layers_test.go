@@ -217,12 +217,6 @@ func pool(name string) func(b *builder) {
 	}
 }
 
-// looked is a function of one value.
-func looked(b *builder) {
-	x := b.Input(b.Quant(), b.In(1, 3), b.In(1, 40), b.In(1, 9))
-	b.Node([]string{"Swish", "Sigmoid", "HardSwish", "nncc.Requantize"}[b.IntN(4)], nil, b.Quant(), x)
-}
-
 // mapped is a convolution, pointwise or not, with a function of each result in
 // one node.
 func mapped(b *builder) {
@@ -254,7 +248,7 @@ var generators = []struct {
 }{
 	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
 	{"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
-	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_table_s8", looked}, {"nncc_helium_mapped_s8", mapped},
+	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_mapped_s8", mapped},
 }
 
 // layers are count random layers of every generator.

@@ -53,8 +53,6 @@ var refused = []kerneltest.Refused{
 	{"HELIUM-MAXP-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = MaxPool(%x) {kernel_shape=[2,2,2]}"},
 	{"HELIUM-MAXP-04", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,3,3] A = MaxPool(%x) {kernel_shape=[2,2], dilations=[2,2]}"},
 	{"HELIUM-AVG-05", "in %x : i8[1,2,64,64] A\n%o : i8[1,2,1,1] A = GlobalAveragePool(%x)"},
-	{"HELIUM-TABLE-01", "in %x : f32[2,5]\n%o = Sigmoid(%x)"},
-	{"HELIUM-TABLE-01", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] O = Mul(%x, %y)"},
 	{"HELIUM-MAPPED-01", "in %x : i8[2,5] A\n%o : i8[2,5] O = nncc.Fused(%x) body \"b\" {\nin %x : i8[2,5] A\n%a : i8[2,5] A = Sigmoid(%x)\n%o : i8[2,5] O = Tanh(%a)\nout \"o\" = %o\n}"},
 	{"HELIUM-TRANS-01", "in %x : f32[2,5]\n%o : f32[2,5]@1.0 = nncc.Relayout(%x)"},
 	{"HELIUM-TRANS-02", "in %x : i8[2,3,4,5] A\n%o : i8[2,3,4,5]@3.1.0.2 A = nncc.Relayout(%x)"},

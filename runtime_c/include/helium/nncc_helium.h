@@ -65,15 +65,12 @@ nncc_helium_dot_fn nncc_helium_dot_by3_s8, nncc_helium_dot_by4_s8, nncc_helium_d
  */
 nncc_helium_dot_fn nncc_helium_rows_s8;
 
-/* y[i] = table[x[i] as uint8_t] for n values; y may be x. 4 instructions for 16 values, one of them a gather. */
-void nncc_helium_table_s8(const int8_t *x, const int8_t *table, int8_t *y, int32_t n);
-
 /*
  * nncc_helium_dot* with a function of one value behind it: `dot` takes some rows, the table their results, and so on. p->single is at
  * most 32, pitch is the number of channels.
  */
 void nncc_helium_dot_table_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows,
-                              nncc_helium_dot_fn *dot, const int8_t *table);
+                              nncc_helium_dot_fn *dot, const uint8_t *table);
 
 /*
  * Convolution, channels last, any stride, dilation, padding and groups. What `block` output pixels at a time need is copied into
@@ -108,7 +105,7 @@ typedef struct {
     int32_t in_zero;  /* the input's zero point */
     int32_t block;
     int32_t shared;
-    const int8_t *table; /* NULL, or 256 results by the bit pattern of the sums' values; groups is then 1 */
+    const uint8_t *table; /* NULL, or 256 results by the bit pattern of the sums' values; groups is then 1 */
 } nncc_helium_conv;
 
 void nncc_helium_conv_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,

@@ -1,5 +1,6 @@
 /* nncc_helium_conv_s8: convolution by the patches, or the shared columns, of a few pixels. */
 #include "nncc_helium_copy.h"
+#include "nncc_helium_map.h"
 #include "nncc_helium_record.h"
 
 /* The taps of one dimension that meet the image: [first, last). */
@@ -145,7 +146,7 @@ static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, const int8_
             }
         }
         if (p->table != NULL) { /* what this row has finished */
-            nncc_helium_table_s8(done, p->table, done, (int32_t)(y - done));
+            nncc_helium_map(done, p->table, (int32_t)(y - done));
             done = y;
         }
     }

@@ -1,12 +1,12 @@
 /* nncc_helium_dot_table_s8: dot products whose results go through a table, a few rows at a time. */
-#include "nncc_helium_core.h"
+#include "nncc_helium_map.h"
 
 /* Bytes of results that are still at hand when they are looked up, and the least number of rows. */
 #define NNCC_TABLE_BYTES 4096
 #define NNCC_TABLE_ROWS 32
 
 void nncc_helium_dot_table_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows,
-                              nncc_helium_dot_fn *dot, const int8_t *table)
+                              nncc_helium_dot_fn *dot, const uint8_t *table)
 {
     const int32_t fit = NNCC_TABLE_BYTES / p->pitch & ~1;
     const int32_t most = fit > NNCC_TABLE_ROWS ? fit : NNCC_TABLE_ROWS;
@@ -17,7 +17,7 @@ void nncc_helium_dot_table_s8(const nncc_helium_mac *p, const int8_t *x, const i
 
         part.single = n == rows ? p->single : 0;
         dot(&part, x, packed, y, n);
-        nncc_helium_table_s8(y, table, y, n * p->pitch);
+        nncc_helium_map(y, table, n * p->pitch);
         x += n * p->step;
         y += n * p->pitch;
         rows -= n;

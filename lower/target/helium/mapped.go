@@ -8,41 +8,9 @@ import (
 	"github.com/nncc/nncc/lower/target"
 )
 
-// table is any function of one 8-bit value, 16 look-ups at a time.
-var table = &target.Kernel{
-	Name: "nncc_helium_table_s8", Library: Library, Doc: "any function of one 8-bit tensor, by a table of 256 results", Ops: target.TableOps(),
-	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Same} },
-	Rules: []target.Rule{onHelium("HELIUM-TABLE-00"), {Code: "HELIUM-TABLE-01", Doc: "a function of one 8-bit value, for every element", Check: func(n *ir.Node, _ *target.Options) string {
-		if len(n.Out) != 1 {
-			return fmt.Sprintf("%d results, want 1", len(n.Out))
-		}
-		if _, why := target.TableOf(n); why != "" {
-			return why
-		}
-		if k, _ := target.RunInput(n); n.In[k].Type.Elems() != n.Out[0].Type.Elems() || n.Out[0].Type.Elems() == 0 {
-			return fmt.Sprintf("the input has %d elements, the result %d; want as many, and some", n.In[k].Type.Elems(), n.Out[0].Type.Elems())
-		}
-		return ""
-	}}},
-	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-		t, why := target.TableOf(n)
-		if why != "" {
-			return nil, ir.Errf(n, "kernel", "%s", why)
-		}
-		k, _ := target.RunInput(n)
-		l := &target.Lowered{InPlace: []int{k}}
-		for i := range n.In {
-			if i != k {
-				l.Unused = append(l.Unused, i)
-			}
-		}
-		return own(l, target.Call{Func: "nncc_helium_table_s8", Args: []target.Arg{i8In(k), lookup(t), i8Out(0), target.I32(n.Out[0].Type.Elems())}})
-	},
-}
-
 // lookup is a table of 256 results by bit pattern.
 func lookup(t []byte) *target.Blob {
-	return &target.Blob{Hint: "table", CType: "int8_t", Data: t, NoCast: true}
+	return &target.Blob{Hint: "table", CType: "uint8_t", Data: t, NoCast: true}
 }
 
 // mapped is a convolution or matrix product with a function of each value

@@ -1,0 +1,17 @@
+/* nncc_helium_map.h: results that go through a table before they leave. */
+#ifndef NNCC_HELIUM_MAP_H
+#define NNCC_HELIUM_MAP_H
+
+#include "nncc_helium_core.h"
+
+#include "nncc_s8.h"
+
+static inline void nncc_helium_map(int8_t *y, const uint8_t *table, int32_t n)
+{
+    nncc_count_params p;
+
+    p.count = n;
+    nncc_table256(&p, (const uint8_t *)y, table, (uint8_t *)y);
+}
+
+#endif /* NNCC_HELIUM_MAP_H */
