@@ -148,7 +148,7 @@ runner: {timeout: 90s}
 	if s.Toolchain.Install != "" {
 		t.Errorf("install %q", s.Toolchain.Install)
 	}
-	if got := strings.Join(s.Kernels, " "); got != "cmsisnn refc mine" {
+	if got := strings.Join(s.Kernels, " "); got != "dsp cmsisnn refc mine" {
 		t.Errorf("kernels %s", got)
 	}
 	if len(s.Memory) != 2 || s.Memory[0].Name != "flash" || s.Memory.Capacity("code", "rodata") != 512<<10 {
@@ -171,8 +171,8 @@ runner: {timeout: 90s}
 	if o := at["runner.machine"]; o.File != "defs/machine-mps2-an386.yaml" {
 		t.Errorf("origin of runner.machine %+v", o)
 	}
-	if o := at["kernels[2]"]; !strings.HasSuffix(o.File, "chip.yaml") {
-		t.Errorf("origin of kernels[2] %+v", o)
+	if o := at["kernels[3]"]; !strings.HasSuffix(o.File, "chip.yaml") {
+		t.Errorf("origin of kernels[3] %+v", o)
 	}
 }
 

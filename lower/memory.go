@@ -18,7 +18,7 @@ type Patched struct {
 }
 
 // maxTries bounds the programs that are planned in search of one that fits.
-const maxTries = 24
+const maxTries = 96
 
 // fit looks for the cheapest way to stay below MaxRAM, when the program as it
 // is does not: g is the graph before kernels were chosen. Where nothing fits,

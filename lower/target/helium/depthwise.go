@@ -97,10 +97,13 @@ func (c *convolution) fields() []target.Field {
 // output needs.
 func (c *convolution) width() int { return (c.out.W-1)*c.stride.W + (c.kernel.W-1)*c.dil.W + 1 }
 
-func lowerDepthwise3x3(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+func lowerDepthwise3x3(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	if c.out.H == 1 && c.l.pairsFit(inOrder(len(c.l.rows[0]))) == "" {
+		return lowerDepthwise(n, o) // rows that come in ahead would only cost scratch
 	}
 	relu := ""
 	if c.l.relu() {
