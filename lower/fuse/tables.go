@@ -19,7 +19,15 @@ func Collapse(g *ir.Graph) ([]Fusion, error) {
 	c := &collapser{g: g, base: map[*ir.Value]*ir.Value{}, parts: map[*ir.Node][]string{}}
 	for changed := true; changed; { // a table can leave another one with a single reader
 		changed = false
-		for _, n := range slices.Clone(g.Nodes) {
+		clear(c.base)
+		for _, n := range g.Nodes {
+			if tabular(n) {
+				if x := c.source(n); x != nil {
+					c.base[n.Out[0]] = x
+				}
+			}
+		}
+		for _, n := range slices.Backward(slices.Clone(g.Nodes)) { // so that a chain becomes a table once
 			made, err := c.node(n)
 			if err != nil {
 				return nil, err
@@ -51,16 +59,27 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 		return false, nil
 	}
 	y := n.Out[0]
-	x := c.source(n)
+	x := c.base[y]
 	if x == nil {
 		return false, nil
 	}
-	c.base[y] = x
 	two := c.distinct(n) > 1
-	for x.Def != nil && c.base[x] != nil && !c.g.IsOutput(x) && c.private(x, n) {
-		x = c.base[x]
-	}
 	part := c.between(x, n)
+	in := map[*ir.Node]bool{}
+	for _, m := range part {
+		in[m] = true
+	}
+	for inner := c.private(part[:len(part)-1], in); inner && c.read(x, in) && c.base[x] != nil; {
+		more := c.between(c.base[x], x.Def)
+		for _, m := range more {
+			in[m] = true
+		}
+		if !c.private(more, in) {
+			break
+		}
+		x = c.base[x]
+		part = append(more, part...)
+	}
 	if len(part) == 1 && !two {
 		return false, nil
 	}
@@ -72,6 +91,7 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	seen := map[string]bool{}
 	for _, k := range part {
 		if inner := c.parts[k]; inner != nil {
 			c.parts[m] = append(c.parts[m], inner...)
@@ -79,7 +99,8 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 			c.parts[m] = append(c.parts[m], k.Name)
 		}
 		for _, o := range k.Origin {
-			if !slices.Contains(m.Origin, o) {
+			if !seen[o] {
+				seen[o] = true
 				m.Origin = append(m.Origin, o)
 			}
 		}
@@ -132,6 +153,9 @@ func (c *collapser) chain(v *ir.Value) []*ir.Value {
 
 // source is the nearest value from which all operands of n can be computed.
 func (c *collapser) source(n *ir.Node) *ir.Value {
+	if c.distinct(n) == 1 {
+		return n.In[slices.IndexFunc(n.In, func(v *ir.Value) bool { return v != nil && v.Const == nil })]
+	}
 	var common []*ir.Value
 	first := true
 	for _, v := range n.In {
@@ -161,31 +185,31 @@ func (c *collapser) distinct(n *ir.Node) int {
 	return len(seen)
 }
 
-// private reports that v is only read by what n is computed from, so that it
-// need not exist once n is a table.
-func (c *collapser) private(v *ir.Value, n *ir.Node) bool {
-	part := c.between(v, n)
-	for _, u := range v.Uses() {
-		if !slices.Contains(part, u.Node) {
-			return false
-		}
-	}
-	for _, m := range part {
-		if m != n && (c.g.IsOutput(m.Out[0]) || slices.ContainsFunc(m.Out[0].Uses(), func(u ir.Use) bool { return !slices.Contains(part, u.Node) })) {
+// private reports that the results of nodes are read by nodes of the set only.
+func (c *collapser) private(nodes []*ir.Node, in map[*ir.Node]bool) bool {
+	for _, m := range nodes {
+		if !c.read(m.Out[0], in) {
 			return false
 		}
 	}
 	return true
 }
 
+// read reports that only nodes of the set read v.
+func (c *collapser) read(v *ir.Value, in map[*ir.Node]bool) bool {
+	return !c.g.IsOutput(v) && !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return !in[u.Node] })
+}
+
 // between are the nodes from x to n, in graph order.
 func (c *collapser) between(x *ir.Value, n *ir.Node) []*ir.Node {
 	var part []*ir.Node
+	seen := map[*ir.Node]bool{}
 	var visit func(m *ir.Node)
 	visit = func(m *ir.Node) {
-		if slices.Contains(part, m) {
+		if seen[m] {
 			return
 		}
+		seen[m] = true
 		for _, v := range m.In {
 			if v != nil && v != x && v.Def != nil {
 				visit(v.Def)
