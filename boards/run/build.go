@@ -49,7 +49,8 @@ type Image struct {
 	// Sizes of ELF.
 	Sizes Sizes
 
-	dir string
+	harness []span // of Traced
+	dir     string
 }
 
 // Close removes the image's files.
@@ -143,7 +144,8 @@ func (b *builder) build(ctx context.Context, im *Image) error {
 		return err
 	}
 	im.Traced = filepath.Join(b.tmp, "traced.elf")
-	_, err = b.link(ctx, objects, im.Traced)
+	traced, err := b.link(ctx, objects, im.Traced)
+	im.harness = traced.harness
 	return err
 }
 

@@ -159,6 +159,7 @@ void mini_kernel_mode(int8_t *arena)
     case 8: count(250u); break;
     case 9: count(2500000u); break;
     case 10: count(7500000u); break;
+    case 15: count(1250u); break;
     case 11: arena[0] = (int8_t)deep(arena); break;
     case 13: arena[0] = ((volatile int8_t *)arena)[1089]; break;
     case 14: ((volatile uint32_t *)(void *)call)[2] = 1u; break;

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/bits"
 	"os"
 	"os/exec"
@@ -34,6 +35,8 @@ type Options struct {
 	Trace []int
 	// Dumps of the arena, for every traced case.
 	Dumps []Dump
+
+	flow *flow // reads the machine's log of executed blocks
 }
 
 // DefaultTimeout is for boards that set none.
@@ -160,27 +163,9 @@ func RunWith(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, op
 // traceCases executes the traced program on the cases asked for, and on those
 // whose state they continue, and adds what it reports to res.
 func traceCases(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, trace []int, opt Options, res *Result) error {
-	need := map[int]bool{}
-	traced := map[int]bool{}
-	for _, i := range trace {
-		if i < 0 || i >= len(cases) {
-			return fmt.Errorf("case %d is to be traced, there are %d", i, len(cases))
-		}
-		traced[i] = true
-		for need[i] = true; i > 0 && cases[i].KeepState; need[i] = true {
-			i--
-		}
-	}
-	var list []encoded
-	var index []int
-	for i, c := range cases {
-		if need[i] {
-			list = append(list, encoded{Case: c, trace: traced[i]})
-			index = append(index, i)
-		}
-	}
-	if len(list) == 0 {
-		return nil
+	list, index, err := traceList(cases, trace)
+	if err != nil || len(list) == 0 {
+		return err
 	}
 	dumps, order := sortDumps(opt.Dumps)
 	raw, text, err := execute(ctx, spec, im.Traced, list, dumps, opt)
@@ -215,6 +200,29 @@ func traceCases(ctx context.Context, spec *boards.Spec, im *Image, cases []Case,
 		}
 	}
 	return nil
+}
+
+// traceList are the cases to execute so that those to trace find the state that
+// they continue, and their places among the cases.
+func traceList(cases []Case, trace []int) (list []encoded, index []int, err error) {
+	need := map[int]bool{}
+	traced := map[int]bool{}
+	for _, i := range trace {
+		if i < 0 || i >= len(cases) {
+			return nil, nil, fmt.Errorf("case %d is to be traced, there are %d", i, len(cases))
+		}
+		traced[i] = true
+		for need[i] = true; i > 0 && cases[i].KeepState; need[i] = true {
+			i--
+		}
+	}
+	for i, c := range cases {
+		if need[i] {
+			list = append(list, encoded{Case: c, trace: traced[i]})
+			index = append(index, i)
+		}
+	}
+	return list, index, nil
 }
 
 // instructions turns SysTick ticks into instructions: each takes 2^shift ns.
@@ -269,7 +277,14 @@ func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	text, err := start(limited, dir, program, args...)
+	var log io.Writer
+	if opt.flow != nil {
+		log, args = opt.flow, append(args, flowArgs...)
+	}
+	text, err := startTo(limited, log, dir, program, args...)
+	if opt.flow != nil {
+		text += opt.flow.console.String()
+	}
 	if ctx.Err() != nil {
 		return nil, text, ctx.Err()
 	}

@@ -37,7 +37,12 @@ type Sizes struct {
 	By    map[Origin]Section `json:"by"`
 	Arena uint64             `json:"arena"` // without the harness's guards
 	Stack uint64             `json:"stack"` // reserved, not used
+
+	harness []span // where the code of the harness lies
 }
+
+// span are addresses from start to before end.
+type span struct{ start, end uint32 }
 
 // Code is what the model adds to a firmware's flash besides weights: text and
 // constants of the model and its kernels.
@@ -62,9 +67,9 @@ const storeSection = ".bss.nncc_harness_store"
 const guards = 2 * 64
 
 var (
-	inputRE  = regexp.MustCompile(`^ (\.\S+|COMMON)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+(\S.*)$`)
+	inputRE  = regexp.MustCompile(`^ (\.\S+|COMMON)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+(\S.*)$`)
 	wrapRE   = regexp.MustCompile(`^ (\.\S+)$`)
-	restRE   = regexp.MustCompile(`^\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+(\S.*)$`)
+	restRE   = regexp.MustCompile(`^\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+(\S.*)$`)
 	memberRE = regexp.MustCompile(`^(.*\.a)\([^)]*\)$`)
 )
 
@@ -85,14 +90,14 @@ func parseMap(r io.Reader, origin map[string]Origin) (Sizes, error) {
 			discard, section = strings.HasPrefix(line, "/DISCARD/"), ""
 			continue
 		}
-		var bytes, file string
+		var at, bytes, file string
 		if m := inputRE.FindStringSubmatch(line); m != nil {
-			section, bytes, file = m[1], m[2], m[3]
+			section, at, bytes, file = m[1], m[2], m[3], m[4]
 		} else if m := wrapRE.FindStringSubmatch(line); m != nil {
 			section = m[1] // a long name: the rest is on the next line
 			continue
 		} else if m := restRE.FindStringSubmatch(line); m != nil && section != "" {
-			bytes, file = m[1], m[2]
+			at, bytes, file = m[1], m[2], m[3]
 		} else {
 			section = ""
 			continue
@@ -103,7 +108,11 @@ func parseMap(r io.Reader, origin map[string]Origin) (Sizes, error) {
 		if err != nil || n == 0 || discard {
 			continue
 		}
-		s.add(name, file, n, origin)
+		from := originOf(file, origin)
+		s.add(name, file, n, from)
+		if start, err := strconv.ParseUint(at, 16, 32); err == nil && from == Harness && has(name, ".text") {
+			s.harness = append(s.harness, span{uint32(start), uint32(start + n)})
+		}
 	}
 	if !begun && sc.Err() == nil {
 		return s, errors.New("the linker's map file has no memory map")
@@ -111,15 +120,22 @@ func parseMap(r io.Reader, origin map[string]Origin) (Sizes, error) {
 	return s, sc.Err()
 }
 
-func (s *Sizes) add(section, file string, n uint64, origin map[string]Origin) {
+// originOf is where an object or a member of an archive comes from.
+func originOf(file string, origin map[string]Origin) Origin {
+	if m := memberRE.FindStringSubmatch(file); m != nil {
+		file = m[1]
+	}
+	if from, ok := origin[filepath.Base(file)]; ok {
+		return from
+	}
+	return Libc
+}
+
+func (s *Sizes) add(section, file string, n uint64, from Origin) {
 	if m := memberRE.FindStringSubmatch(file); m != nil {
 		file = m[1]
 	}
 	file = filepath.Base(file)
-	from, ok := origin[file]
-	if !ok {
-		from = Libc
-	}
 	if section == storeSection {
 		s.Arena = n - min(n, guards)
 		return

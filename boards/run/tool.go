@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -95,10 +96,19 @@ func (c *console) String() string {
 // start runs a program to its end in dir, in a process group of its own that
 // does not outlive the call or the context.
 func start(ctx context.Context, dir, program string, args ...string) (out string, err error) {
+	return startTo(ctx, nil, dir, program, args...)
+}
+
+// startTo is start with a reader of what the program writes to its standard
+// error; nil: it goes where standard output goes.
+func startTo(ctx context.Context, stderr io.Writer, dir, program string, args ...string) (out string, err error) {
 	var c console
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = &c, &c
+	if stderr != nil {
+		cmd.Stderr = stderr
+	}
 	// Messages of the tools are read, so they have to be in English. What a
 	// sanitiser finds ends the program like a trap.
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "LANGUAGE=",

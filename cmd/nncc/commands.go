@@ -262,7 +262,7 @@ func (c *cli) besideLibrary(v *driver.Verdict) error {
 	if err != nil {
 		return err
 	}
-	w, err := o.Verify(c.ctx)
+	w, err := o.Profile(c.ctx)
 	c.progress.done()
 	if err != nil {
 		return err
@@ -293,12 +293,11 @@ func (c *cli) profile(args []string) error {
 		if n := len(o.Report.DeadChannel); n > 0 && len(args) == 2 {
 			fmt.Fprintf(c.err, "nncc: note: %s: dead channels of %d values were removed, padding among them; --dead-channels off --align never measures the model as it is\n", a, n)
 		}
-		v, err := o.Verify(c.ctx)
+		v, err := o.Profile(c.ctx)
 		c2.progress.done()
 		if err != nil {
 			return err
 		}
-		v.Describe(o)
 		if c2.cfg.CMSISLib != "" && c2.cfg.Kernels == "auto" {
 			if err := c2.besideLibrary(v); err != nil {
 				return err

@@ -30,7 +30,7 @@ func init() {
 		"explain":  {"MODEL.onnx", "a row per node: shape, MACs, where it runs, why better kernels refused it", "nncc explain -board cortex-m4 model.onnx", compileFlags, (*cli).explain},
 		"legalize": {"MODEL.onnx", "write the legalised float graph as ONNX, compared with the model as it was", "nncc legalize --outputs native model.onnx --out model_4d.onnx", legalizeFlags, (*cli).legalize},
 		"quantize": {"MODEL.onnx", "write the quantised graph as QDQ ONNX that ONNX Runtime runs", "nncc quantize --calib samples.npz model.onnx --out model_int8.onnx", quantizeFlags, (*cli).quantize},
-		"profile":  {"MODEL.onnx [OTHER.onnx]", "instructions, MACs and bytes per layer under QEMU; two models give before and after", "nncc profile -board cortex-m4 model.onnx", verifyFlags, (*cli).profile},
+		"profile":  {"MODEL.onnx [OTHER.onnx]", "instructions, estimated cycles, MACs and bytes per layer under QEMU; two models give before and after", "nncc profile -board cortex-m4 model.onnx", verifyFlags, (*cli).profile},
 		"boards":   {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
 		"ops":      {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
 		"passes":   {"", "list the passes in order", "nncc passes", tableFlags, (*cli).passes},

@@ -31,7 +31,8 @@ type Compiled struct {
 	Harness run.Model
 	Report  *Report
 	// Rounding is how the linked CMSIS-NN requantises, "" before it was asked.
-	Rounding string
+	Rounding  string
+	profiling bool // Verify also estimates cycles
 }
 
 // Compile does everything but write files.

@@ -40,6 +40,12 @@ type Verdict struct {
 	ByCase       []CaseVerdict    `json:"by_case"`
 	FirstWrong   *LayerDifference `json:"first_wrong_layer,omitempty"`
 	Library      *uint64          `json:"cmsis_nn_instructions,omitempty"`
+	// Cycles of the largest case, estimated; only in profile. CyclesBasis says
+	// how, CyclesMissing why there are none.
+	Cycles        int    `json:"estimated_cycles,omitempty"`
+	CyclesBasis   string `json:"cycles_basis,omitempty"`
+	CyclesMissing string `json:"cycles_missing,omitempty"`
+	LibraryCycles int    `json:"cmsis_nn_estimated_cycles,omitempty"`
 }
 
 // CaseVerdict is one inference.
@@ -64,15 +70,18 @@ type OutputVerdict struct {
 
 // LayerVerdict is one step with its cost.
 type LayerVerdict struct {
-	Name         string `json:"name"`
-	Kernel       string `json:"kernel"`
-	Route        string `json:"route"`
-	Instructions uint64 `json:"instructions"`
-	MACs         int64  `json:"macs,omitempty"`
-	WeightBytes  int    `json:"weight_bytes,omitempty"`
-	MovedBytes   int    `json:"moved_bytes,omitempty"`
+	Name         string  `json:"name"`
+	Kernel       string  `json:"kernel"`
+	Route        string  `json:"route"`
+	Instructions uint64  `json:"instructions"`
+	MACs         int64   `json:"macs,omitempty"`
+	WeightBytes  int     `json:"weight_bytes,omitempty"`
+	MovedBytes   int     `json:"moved_bytes,omitempty"`
+	PerMAC       float64 `json:"instructions_per_mac,omitempty"`
+	*LayerCycles
 	// Library is what the linked CMSIS-NN takes for the layer; only in profile.
-	Library *uint64 `json:"cmsis_nn_instructions,omitempty"`
+	Library       *uint64 `json:"cmsis_nn_instructions,omitempty"`
+	LibraryCycles *int    `json:"cmsis_nn_estimated_cycles,omitempty"`
 }
 
 // LayerDifference is the first step whose result differs (--layers).
@@ -156,6 +165,9 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 			o.Report.Layers[i].Instructions = &n
 		}
 		v.Layers = append(v.Layers, l)
+	}
+	if o.profiling {
+		o.cycles(ctx, v, im, in, res)
 	}
 	return v, o.compare(v, cases, res)
 }

@@ -1,0 +1,63 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestProfile: the instructions that are followed block by block are those that
+// the counter finds, layer by layer, and cycles are of their order; a core
+// without a table says so.
+func TestProfile(t *testing.T) {
+	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
+	for _, board := range []string{"cortex-m4", "cortex-m55", "cortex-m7"} {
+		c := config(filepath.Join(digits, "digits.onnx"), board)
+		c.Calib, c.Cases = []string{filepath.Join(digits, "digits_calib.npz")}, 1
+		o, err := c.Compile()
+		require(t, err)
+		v, err := o.Profile(context.Background())
+		require(t, err)
+		if v.Mismatches > 0 {
+			t.Fatalf("%s: %d mismatches", board, v.Mismatches)
+		}
+		text := ProfileText([]*Verdict{v})
+		if board == "cortex-m7" {
+			if v.Cycles != 0 || !strings.Contains(text, "no estimate of cycles: there is no table of cycles for cortex-m7") {
+				t.Errorf("%s: %d cycles, text %s", board, v.Cycles, text)
+			}
+			continue
+		}
+		sum := 0
+		for _, l := range v.Layers {
+			if l.LayerCycles == nil {
+				t.Fatalf("%s: %s has no cycles: %s", board, l.Name, v.CyclesMissing)
+			}
+			n := 0
+			for _, k := range l.Classes {
+				n += k
+			}
+			if d := n - int(l.Instructions); d < -8 || d > 8 {
+				t.Errorf("%s: %s: %d instructions were followed, %d counted", board, l.Name, n, l.Instructions)
+			}
+			if per := float64(l.LayerCycles.Cycles) / float64(n); per < 0.8 || per > 2.5 {
+				t.Errorf("%s: %s: %.2f cycles an instruction", board, l.Name, per)
+			}
+			sum += l.LayerCycles.Cycles
+		}
+		if sum != v.Cycles || !strings.Contains(text, "est. cycles") || !strings.Contains(v.CyclesBasis, "estimated") {
+			t.Errorf("%s: layers take %d cycles together, the model %d (%s)", board, sum, v.Cycles, v.CyclesBasis)
+		}
+		var back struct {
+			Layers []struct {
+				Cycles int            `json:"estimated_cycles"`
+				Class  map[string]int `json:"classes"`
+			} `json:"layers"`
+		}
+		if err := json.Unmarshal(JSON(v), &back); err != nil || back.Layers[0].Cycles != v.Layers[0].LayerCycles.Cycles || back.Layers[0].Class["load"] == 0 {
+			t.Errorf("%s: JSON has %+v (%v)", board, back.Layers[0], err)
+		}
+	}
+}
