@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -153,6 +154,15 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 	case target.Func:
 		e.funcs[string(a)] = true
 		return string(a)
+	case target.Pitch:
+		x := s.Node.Out[a.I:]
+		if !a.Output {
+			x = s.Node.In[a.I:]
+		}
+		if n := e.prog.Pitch(x[0]); n > 0 {
+			return strconv.Itoa(n)
+		}
+		return strconv.Itoa(a.Row)
 	case target.Null:
 		return "NULL"
 	case target.In:

@@ -21,8 +21,9 @@ type builder struct {
 }
 
 // place of a value: the value whose storage it shares (itself, where it has
-// its own) and the distance from its start in bytes.
-type place struct{ root, delta int }
+// its own), the distance from its start in bytes, and where it lies there in
+// rows, their size and distance.
+type place struct{ root, delta, row, pitch int }
 
 func newBuilder(g *ir.Graph, low map[*ir.Node]Lowering, parts func(*ir.Node) bool) *builder {
 	b := &builder{g: g, low: low, parts: parts, index: map[*ir.Value]int{}, silent: map[*ir.Node]bool{}}
@@ -51,14 +52,24 @@ func newBuilder(g *ir.Graph, low map[*ir.Node]Lowering, parts func(*ir.Node) boo
 }
 
 // alias places views inside other storages and marks the steps that vanish.
+// Splits into rows come last: where their pieces were put decides where their
+// operand can be.
 func (b *builder) alias() {
+	var splits []*ir.Node
 	for _, n := range b.g.Nodes {
 		l := b.low[n].Low
 		switch {
 		case l.View:
 			b.move(b.index[n.Out[0]], b.index[n.In[0]], 0)
 			b.silent[n] = true
-		case len(l.Parts) > 0 && b.parts(n) && b.fits(n):
+		case len(l.Parts) == 0 || !b.parts(n):
+		case l.Parts[0].Row > 0:
+			if l.Parts[0].Input {
+				b.silent[n] = b.joinRows(n, l.Parts)
+			} else {
+				splits = append(splits, n)
+			}
+		case b.fits(n):
 			for _, p := range l.Parts {
 				if p.Input {
 					v, to := b.index[n.In[p.I]], b.index[n.Out[0]]
@@ -72,6 +83,9 @@ func (b *builder) alias() {
 			b.silent[n] = true
 		}
 	}
+	for _, n := range splits {
+		b.silent[n] = b.splitRows(n, b.low[n].Low.Parts)
+	}
 }
 
 // move puts the storage of value v, its root, into that of value to, delta
@@ -80,7 +94,9 @@ func (b *builder) move(v, to, delta int) {
 	b.values[v].AliasOf, b.values[v].Delta = to, int64(delta)
 	at := b.place[to]
 	for _, w := range b.within[v] {
-		b.place[w] = place{at.root, at.delta + delta + b.place[w].delta}
+		x := b.place[w]
+		x.root, x.delta = at.root, at.delta+delta+x.delta
+		b.place[w] = x
 	}
 	b.within[at.root] = append(b.within[at.root], b.within[v]...)
 	b.within[v] = nil
@@ -100,6 +116,9 @@ func (b *builder) fits(n *ir.Node) bool {
 	taken := map[int]span{} // by root, in bytes of the result
 	for _, p := range b.low[n].Low.Parts {
 		if !p.Input {
+			if b.place[b.index[n.In[0]]].pitch > 0 {
+				return false
+			}
 			continue
 		}
 		v := n.In[p.I]
@@ -107,6 +126,9 @@ func (b *builder) fits(n *ir.Node) bool {
 			return false
 		}
 		i := b.index[v]
+		if b.place[i].pitch > 0 {
+			return false
+		}
 		r := b.place[i].root
 		at := p.Off - b.place[i].delta // where the storage begins in the result
 		s := span{at, at}
@@ -204,6 +226,9 @@ func (b *builder) mayOverwrite(n *ir.Node, i int) bool {
 		return false
 	}
 	at, size := b.place[b.index[v]], v.Type.Bytes()
+	if at.pitch > 0 || b.place[b.index[n.Out[0]]].pitch > 0 {
+		return false
+	}
 	for j, w := range n.In {
 		if j == i || w == nil || w == v || w.Const != nil {
 			continue

@@ -90,7 +90,7 @@ func build(g *ir.Graph, low map[*ir.Node]Lowering, ties []Tie, parts func(*ir.No
 	for i, x := range bufs {
 		buf := Buffer{Name: x.Name, Offset: int(res.Offsets[i]), Bytes: int(x.Bytes), First: x.First, Last: x.Last, AliasOf: x.AliasOf}
 		if i < len(b.values) {
-			buf.Value = b.of[i]
+			buf.Value, buf.Row, buf.Pitch = b.of[i], b.place[i].row, b.place[i].pitch
 		} else {
 			p.ScratchBytes = max(p.ScratchBytes, buf.Bytes)
 		}

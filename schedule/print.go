@@ -84,6 +84,9 @@ func (p *Program) String() string {
 		if x.AliasOf >= 0 {
 			fmt.Fprintf(&b, ", in %s", p.Buffers[x.AliasOf].Value)
 		}
+		if x.Pitch > 0 {
+			fmt.Fprintf(&b, ", rows of %d bytes, %d apart", x.Row, x.Pitch)
+		}
 		b.WriteByte('\n')
 	}
 	return b.String()

@@ -55,7 +55,8 @@ type Step struct {
 // Buffer is a place in the arena. AliasOf is the index of the buffer in whose
 // storage it lies, or -1. First and Last are the steps between which its bytes
 // are needed, both inclusive; for a buffer with storage of its own, those
-// between which any buffer in the storage is.
+// between which any buffer in the storage is. Where Pitch is not 0, the Bytes lie
+// in rows of Row bytes at that distance.
 type Buffer struct {
 	Name        string
 	Value       *ir.Value // nil: scratch
@@ -63,6 +64,7 @@ type Buffer struct {
 	Bytes       int
 	First, Last int
 	AliasOf     int
+	Row, Pitch  int
 }
 
 // Offset is the place of a run-time value in the arena.

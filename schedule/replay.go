@@ -28,7 +28,7 @@ func (p *Program) Replay(inputs []*tensor.Dense) ([]*tensor.Dense, error) {
 		if d.DType != t.DType || d.Len() != t.Elems() {
 			return nil, fmt.Errorf("input %s: got %s, want %s", x.Name, d, t)
 		}
-		r.write(x.Offset, d.Reshaped(t.Shape), t)
+		r.write(x.Value, d.Reshaped(t.Shape))
 	}
 	for k, s := range p.Steps {
 		if err := r.step(k, s); err != nil {
@@ -37,7 +37,7 @@ func (p *Program) Replay(inputs []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	var out []*tensor.Dense
 	for _, x := range p.Outputs {
-		d, err := r.read(x.Offset, x.Value.Type)
+		d, err := r.read(x.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -62,8 +62,12 @@ func (r *replay) poison(at, n int) {
 	}
 }
 
-func (r *replay) write(at int, d *tensor.Dense, t ir.Type) {
-	copy(r.arena[at:], memory(d, t))
+func (r *replay) write(v *ir.Value, d *tensor.Dense) {
+	b := memory(d, v.Type)
+	r.p.extent(v).runs(func(at, n int) {
+		copy(r.arena[at:at+n], b)
+		b = b[n:]
+	})
 }
 
 // memory is the image of a tensor in the memory order of its type.
@@ -74,9 +78,10 @@ func memory(d *tensor.Dense, t ir.Type) []byte {
 	return d.Bytes()
 }
 
-// read is the tensor at an offset, brought to logical order.
-func (r *replay) read(at int, t ir.Type) (*tensor.Dense, error) {
-	d, err := tensor.FromBytes(t.DType, t.Phys(), r.arena[at:at+t.Bytes()])
+// read is the tensor at the place of a value, brought to logical order.
+func (r *replay) read(v *ir.Value) (*tensor.Dense, error) {
+	t := v.Type
+	d, err := tensor.FromBytes(t.DType, t.Phys(), r.p.extent(v).gather(r.arena))
 	if err != nil || t.Order == nil {
 		return d, err
 	}
@@ -99,12 +104,11 @@ func (r *replay) step(k int, s *Step) error {
 			if in[i] = v.Const; v.Const != nil {
 				continue
 			}
-			at, ok := r.p.Offset(v)
-			if !ok {
+			if _, ok := r.p.Offset(v); !ok {
 				return bug("%s: operand %s has no place", n, v)
 			}
 			var err error
-			if in[i], err = r.read(at, v.Type); err != nil {
+			if in[i], err = r.read(v); err != nil {
 				return fmt.Errorf("%s: %s: %w", n, v, err)
 			}
 		}
@@ -119,7 +123,7 @@ func (r *replay) step(k int, s *Step) error {
 		return err
 	}
 	for _, v := range n.Out {
-		r.poison(r.p.at(v), v.Type.Bytes())
+		r.p.extent(v).runs(r.poison)
 	}
 	if err := fetch(func(v *ir.Value) bool { return v != over }); err != nil {
 		return err
@@ -129,7 +133,7 @@ func (r *replay) step(k int, s *Step) error {
 		return err
 	}
 	for i, v := range n.Out {
-		r.write(r.p.at(v), out[i], v.Type)
+		r.write(v, out[i])
 	}
 	if s.Low.Scratch > 0 {
 		r.poison(s.Scratch, s.Low.Scratch)
@@ -143,10 +147,11 @@ func (r *replay) clean(k int) {
 	needed := make([]bool, len(r.arena))
 	for v, l := range r.live {
 		if len(l.own) == 1 && l.own[0] == v && l.first <= k && k < l.last {
-			at := r.p.at(v)
-			for i := range v.Type.Bytes() {
-				needed[at+i] = true
-			}
+			r.p.extent(v).runs(func(at, n int) {
+				for i := range n {
+					needed[at+i] = true
+				}
+			})
 		}
 	}
 	for i := range needed {

@@ -1,9 +1,11 @@
 package schedule
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/target"
 )
 
 // Verify checks a program by itself, however it was planned: everything lies
@@ -16,7 +18,8 @@ func (p *Program) Verify() error {
 		return bug("arena of %d bytes, lower bound %d", p.ArenaBytes, p.LowerBound)
 	}
 	for i, b := range p.Buffers {
-		if b.Offset < 0 || b.Offset+b.Bytes > p.ArenaBytes {
+		end := extent{b.Offset, b.Bytes, b.Row, b.Pitch}.end()
+		if b.Offset < 0 || end > p.ArenaBytes {
 			return bug("buffer %s, %d bytes at %d, leaves the arena of %d bytes", b.Name, b.Bytes, b.Offset, p.ArenaBytes)
 		}
 		if b.AliasOf < 0 && b.Offset%Align != 0 {
@@ -30,7 +33,7 @@ func (p *Program) Verify() error {
 			for p.Buffers[r].AliasOf >= 0 {
 				r = p.Buffers[r].AliasOf
 			}
-			if o := p.Buffers[r]; b.Offset < o.Offset || b.Offset+b.Bytes > o.Offset+o.Bytes {
+			if o := p.Buffers[r]; b.Offset < o.Offset || end > o.Offset+o.Bytes {
 				return bug("%s, %d bytes at %d, is not inside %s, %d bytes at %d", b.Name, b.Bytes, b.Offset, o.Name, o.Bytes, o.Offset)
 			}
 		}
@@ -60,7 +63,7 @@ func (p *Program) verifyViews() error {
 	for _, s := range p.Silent {
 		n := s.Node
 		if s.Low.View {
-			if p.at(n.Out[0]) != p.at(n.In[0]) || n.Out[0].Type.Bytes() != n.In[0].Type.Bytes() {
+			if p.extent(n.Out[0]) != p.extent(n.In[0]) {
 				return bug("view %s: %s at %d, %s at %d", n, n.In[0], p.at(n.In[0]), n.Out[0], p.at(n.Out[0]))
 			}
 			continue
@@ -75,13 +78,30 @@ func (p *Program) verifyViews() error {
 			} else {
 				part = n.Out[x.I]
 			}
-			if p.at(part) != p.at(whole)+x.Off || x.Off+part.Type.Bytes() > whole.Type.Bytes() {
-				return bug("%s without code: %s at %d, want %d bytes behind %s at %d", n, part, p.at(part), x.Off, whole, p.at(whole))
+			if err := p.verifyPart(x, part, whole); err != nil {
+				return fmt.Errorf("%w: %s without code", err, n)
 			}
 		}
 		if parts != bytes {
 			return bug("%s without code: its parts have %d bytes of %d", n, parts, bytes)
 		}
+	}
+	return nil
+}
+
+// verifyPart: a part lies inside the whole where its node says.
+func (p *Program) verifyPart(x target.Part, part, whole *ir.Value) error {
+	at, in := p.extent(part), p.extent(whole)
+	want := extent{in.at + x.Off, part.Type.Bytes(), x.Row, x.Pitch}
+	switch {
+	case in.pitch == 0:
+	case in.row != x.Pitch:
+		return bug("%s in rows of %d bytes, want %d", whole, in.row, x.Pitch)
+	default:
+		want.pitch = in.pitch
+	}
+	if at != want || at.end() > in.end() {
+		return bug("%s is at %+v, want %+v in %s at %+v", part, at, want, whole, in)
 	}
 	return nil
 }
@@ -102,18 +122,28 @@ func (p *Program) verifySteps(live map[*ir.Value]*lifetime) error {
 				}
 			}
 		}
+		for i, v := range n.In {
+			if v != nil && v.Const == nil && !slices.Contains(s.Low.Unused, i) {
+				if e := p.extent(v); e.pitch > 0 && !takesRows(s.Low, false, i, e.row) {
+					return bug("%s reads %s, which lies in rows of %d bytes", n, v, e.row)
+				}
+			}
+		}
 		for i, y := range n.Out {
+			if e := p.extent(y); e.pitch > 0 && !takesRows(s.Low, true, i, e.row) {
+				return bug("%s writes %s, which lies in rows of %d bytes", n, y, e.row)
+			}
 			for j, w := range n.Out[:i] {
-				if overlap(p.at(y), y.Type.Bytes(), p.at(w), w.Type.Bytes()) {
+				if p.extent(y).meets(p.extent(w)) {
 					return bug("%s: outputs %d and %d overlap", n, j, i)
 				}
 			}
-			if s.Low.Scratch > 0 && overlap(p.at(y), y.Type.Bytes(), s.Scratch, s.Low.Scratch) {
+			if s.Low.Scratch > 0 && p.extent(y).meets(extent{at: s.Scratch, bytes: s.Low.Scratch}) {
 				return bug("%s: output %s overlaps the scratch memory", n, y)
 			}
 			over := p.overwritten(s, i)
 			for _, v := range s.operands() {
-				if v != over && overlap(p.at(y), y.Type.Bytes(), p.at(v), v.Type.Bytes()) {
+				if v != over && p.extent(y).meets(p.extent(v)) {
 					return bug("%s: output %s at %d overlaps operand %s at %d", n, y, p.at(y), v, p.at(v))
 				}
 			}
@@ -125,7 +155,7 @@ func (p *Program) verifySteps(live map[*ir.Value]*lifetime) error {
 			return bug("%s: %d bytes of scratch at %d", n, s.Low.Scratch, s.Scratch)
 		}
 		for v, l := range live {
-			if len(l.own) == 1 && l.own[0] == v && l.first <= k && k <= l.last && overlap(p.at(v), v.Type.Bytes(), s.Scratch, s.Low.Scratch) {
+			if len(l.own) == 1 && l.own[0] == v && l.first <= k && k <= l.last && p.extent(v).meets(extent{at: s.Scratch, bytes: s.Low.Scratch}) {
 				return bug("%s: the scratch memory at %d overlaps %s at %d", n, s.Scratch, v, p.at(v))
 			}
 		}
@@ -141,7 +171,7 @@ func (p *Program) overwritten(s *Step, i int) *ir.Value {
 	}
 	y := s.Node.Out[0]
 	for _, j := range s.Low.InPlace {
-		if v := s.Node.Input(j); v != nil && v.Const == nil && p.at(v) == p.at(y) && v.Type.Bytes() == y.Type.Bytes() {
+		if v := s.Node.Input(j); v != nil && v.Const == nil && p.extent(v) == p.extent(y) {
 			return v
 		}
 	}
@@ -173,7 +203,7 @@ func (p *Program) verifyShared(live map[*ir.Value]*lifetime) error {
 			return live[w].last < first || live[w].last == first && live[w].first < first
 		})
 		for _, w := range active {
-			if overlap(p.at(v), v.Type.Bytes(), p.at(w), w.Type.Bytes()) {
+			if p.extent(v).meets(p.extent(w)) {
 				return bug("%s at %d (steps %d to %d) and %s at %d (steps %d to %d) share bytes",
 					w, p.at(w), live[w].first, live[w].last, v, p.at(v), first, live[v].last)
 			}

@@ -64,6 +64,14 @@ type (
 	Func string
 	// Null is a null pointer.
 	Null struct{}
+	// Pitch is the distance in bytes between the rows of an operand that
+	// Lowered.Rows lists: those of input I, or of output I, as the schedule
+	// placed it.
+	Pitch struct {
+		Output bool
+		I      int
+		Row    int // bytes of a row: the distance where they are neighbours
+	}
 )
 
 // Field is a struct field; Name is empty in arrays.
@@ -83,6 +91,7 @@ func (Nested) isArg()  {}
 func (Lit) isArg()     {}
 func (Func) isArg()    {}
 func (Null) isArg()    {}
+func (Pitch) isArg()   {}
 
 // Status says what a called function returns.
 type Status uint8
@@ -130,6 +139,9 @@ type Lowered struct {
 	// Parts: operands that may live inside another one, so that the step
 	// needs no code when all of them do (concat, split, slices).
 	Parts []Part
+	// Rows: operands that the calls read or write row by row, so that the
+	// rows may lie apart, inside a larger tensor.
+	Rows []Rows
 	// Headers that the calls need beyond the library's own.
 	Headers []string
 	// Dead inputs: operands that the calls never read (their content is in
@@ -138,11 +150,21 @@ type Lowered struct {
 }
 
 // Part places a whole operand inside another: input I inside output 0 at Off
-// (concat), or output I inside input 0 at Off (split, slice).
+// (concat), or output I inside input 0 at Off (split, slice). Where Row is not
+// 0, it lies there in rows of Row bytes, one in every row of Pitch bytes of the
+// other: some channels of every pixel.
 type Part struct {
-	Input bool
-	I     int
-	Off   int
+	Input      bool
+	I          int
+	Off        int
+	Row, Pitch int
+}
+
+// Rows is an operand in rows of Bytes bytes, input I or output I.
+type Rows struct {
+	Output bool
+	I      int
+	Bytes  int
 }
 
 // I32 and the other helpers make literals and fields.

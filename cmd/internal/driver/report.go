@@ -194,6 +194,9 @@ type ReportBuffer struct {
 	First   int    `json:"first"`
 	Last    int    `json:"last"`
 	AliasOf string `json:"alias_of,omitempty"`
+	// of a buffer that lies in rows inside a wider one
+	RowBytes   int `json:"row_bytes,omitempty"`
+	PitchBytes int `json:"pitch_bytes,omitempty"`
 }
 
 // ReportCode is known after a build.
@@ -373,7 +376,7 @@ func (r *Report) memory(o *Compiled) {
 		r.Memory.Regions = append(r.Memory.Regions, ReportRegion{m.Name, uint64(m.Size), m.Holds})
 	}
 	for _, b := range p.Buffers {
-		x := ReportBuffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last}
+		x := ReportBuffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last, RowBytes: b.Row, PitchBytes: b.Pitch}
 		if b.AliasOf >= 0 {
 			x.AliasOf = p.Buffers[b.AliasOf].Name
 		}

@@ -377,7 +377,7 @@ func (o *Compiled) dumps() []run.Dump {
 	for i, s := range o.Program.Steps {
 		for _, v := range s.Node.Out {
 			off, _ := o.Program.Offset(v)
-			d = append(d, run.Dump{Step: i, Offset: uint32(off), Bytes: uint32(v.Type.Bytes())})
+			d = append(d, run.Dump{Step: i, Offset: uint32(off), Bytes: uint32(o.Program.Span(v))})
 		}
 	}
 	return d
@@ -393,7 +393,7 @@ func (o *Compiled) firstWrong(in []*tensor.Dense, dumps [][]byte) (*LayerDiffere
 	k := 0
 	for _, s := range o.Program.Steps {
 		for _, v := range s.Node.Out {
-			got, err := fromMemory(dumps[k], v.Type)
+			got, err := fromMemory(o.Program.Gather(v, dumps[k]), v.Type)
 			if err != nil {
 				return nil, err
 			}

@@ -110,9 +110,11 @@ func lowerConcat(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 			args = append(args, target.I32(t.Shape[axis]))
 		}
 		list = append(list, target.Call{Func: fn, Args: append(args, target.I32(at))})
-		if outer == 1 {
-			l.Parts = append(l.Parts, target.Part{Input: true, I: i, Off: at * inner})
+		part := target.Part{Input: true, I: i, Off: at * inner}
+		if outer > 1 {
+			part.Row, part.Pitch = size*inner, t.Shape[axis]*inner
 		}
+		l.Parts = append(l.Parts, part)
 		at += size
 	}
 	return calls(l, list...)

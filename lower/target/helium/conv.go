@@ -114,7 +114,7 @@ func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	depth := len(c.l.rows[0])
 	fn, vectors := c.l.dot(roundUp(depth, vector) / vector)
 	if c.pointwise() && vectors*vector < depth+vector {
-		return own(&target.Lowered{Unused: []int{1, 2}}, c.l.rowsCall(fn, depth, vectors, c.pixels()))
+		return c.l.products(fn, depth, vectors, c.pixels())
 	}
 	shared, patch := 0, vector*vectors
 	step, rest := patch, 0
@@ -138,21 +138,24 @@ func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		b = append(b, c.l.part(k*per, per).records(vectors)...)
 	}
 	f := func(name string, v int) target.Field { return target.FI(name, v) }
-	mac := c.l.mac(g.COut, per, patch, step, vectors)
+	in, inR := inRows(g.CIn)
+	out, outR := outRows(g.COut)
+	mac := c.l.mac(out, per, patch, step, vectors, target.I32(step))
 	params := &target.Struct{Type: "nncc_helium_conv", Fields: []target.Field{
 		target.F("mac", target.Nested{Fields: mac}),
-		f("batch", g.N), f("in_h", c.in.H), f("in_w", c.in.W), f("in_c", g.CIn), f("out_h", c.out.H), f("out_w", c.out.W), f("groups", g.Group),
+		f("batch", g.N), f("in_h", c.in.H), f("in_w", c.in.W), target.F("in_pitch", in), f("depth", c.depth()), f("out_h", c.out.H), f("out_w", c.out.W), f("groups", g.Group),
 		f("kernel_h", c.kernel.H), f("kernel_w", c.kernel.W), f("stride_h", c.stride.H), f("stride_w", c.stride.W),
 		f("dilation_h", c.dil.H), f("dilation_w", c.dil.W), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
 		f("block", block), f("shared", shared), target.F("table", target.Null{})}}
-	return own(&target.Lowered{Route: fn, Scratch: block*step + rest, Unused: []int{1, 2}}, target.Call{Func: "nncc_helium_conv_s8", Args: []target.Arg{
+	return own(&target.Lowered{Route: fn, Scratch: block*step + rest, Unused: []int{1, 2}, Rows: []target.Rows{inR, outR}}, target.Call{Func: "nncc_helium_conv_s8", Args: []target.Arg{
 		params, i8In(0), packed(b), i8Scratch(0), i8Out(0), target.Func(fn)}})
 }
 
-// rowsCall multiplies rows of inputs, one after the other in memory, with all
-// channels.
-func (l *layer) rowsCall(fn string, depth, vectors, rows int) target.Call {
-	return target.Call{Func: fn, Args: []target.Arg{
-		&target.Struct{Type: "nncc_helium_mac", Fields: l.mac(len(l.rows), len(l.rows), depth, depth, vectors)},
-		i8In(0), packed(l.records(vectors)), i8Out(0), target.I32(rows)}}
+// products multiplies rows of inputs with all channels.
+func (l *layer) products(fn string, depth, vectors, rows int) (*target.Lowered, error) {
+	in, inR := inRows(depth)
+	out, outR := outRows(len(l.rows))
+	return own(&target.Lowered{Unused: []int{1, 2}, Rows: []target.Rows{inR, outR}}, target.Call{Func: fn, Args: []target.Arg{
+		&target.Struct{Type: "nncc_helium_mac", Fields: l.mac(out, len(l.rows), depth, depth, vectors, in)},
+		i8In(0), packed(l.records(vectors)), i8Out(0), target.I32(rows)}})
 }

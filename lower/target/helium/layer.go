@@ -112,15 +112,22 @@ func (l *layer) part(first, n int) *layer {
 	return x
 }
 
-// mac is nncc_helium_mac for rows of depth bytes, step bytes apart, of which
-// the input has no more behind the last one.
-func (l *layer) mac(pitch, channels, depth, step, vectors int) []target.Field {
+// mac is nncc_helium_mac for rows of depth bytes, at least step bytes apart (or
+// so far), of which the input has no more behind the last one.
+func (l *layer) mac(pitch target.Arg, channels, depth, step, vectors int, apart target.Arg) []target.Field {
 	single := (vectors*vector - depth + step - 1) / step
 	return []target.Field{
-		target.FI("pitch", pitch), target.FI("zero", int(l.p.OutOff)), target.FI("act_min", int(l.p.ActMin)), target.FI("act_max", int(l.p.ActMax)),
-		target.FI("channels", channels), target.FI("step", step), target.FI("vectors", vectors),
+		target.F("pitch", pitch), target.FI("zero", int(l.p.OutOff)), target.FI("act_min", int(l.p.ActMin)), target.FI("act_max", int(l.p.ActMax)),
+		target.FI("channels", channels), target.F("step", apart), target.FI("vectors", vectors),
 		target.FI("tail", depth-(roundUp(depth, vector)-vector)), target.FI("single", single),
 	}
+}
+
+// inRows and outRows are input 0 and output 0 in rows of n bytes: the channels
+// of a pixel.
+func inRows(n int) (target.Pitch, target.Rows) { return target.Pitch{Row: n}, target.Rows{Bytes: n} }
+func outRows(n int) (target.Pitch, target.Rows) {
+	return target.Pitch{Output: true, Row: n}, target.Rows{Output: true, Bytes: n}
 }
 
 // unrolled is the longest row in vectors that a kernel takes without a loop.

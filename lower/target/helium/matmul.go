@@ -53,5 +53,5 @@ func lowerFC(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 			fn = f
 		}
 	}
-	return own(&target.Lowered{Unused: []int{1, 2}}, l.rowsCall(fn, s.Depth, vectors, s.Rows))
+	return l.products(fn, s.Depth, vectors, s.Rows)
 }

@@ -32,14 +32,20 @@ var concatRow = &target.Kernel{
 			if v.Const != nil {
 				x = blob("const", arrange(v.Const, v.Type.Shape, out.OrderOrIdentity()))
 			}
-			l.rows(outer, block, block, size*inner, x, l.outAt(0, off))
-			if outer == 1 {
-				l.low.Parts = append(l.low.Parts, target.Part{Input: true, I: i, Off: off})
-			}
+			l.blocks(outer, block, l.pitch(false, i, block), l.pitch(true, 0, size*inner), x, l.outAt(0, off))
+			l.low.Parts = append(l.low.Parts, part(true, i, off, outer, block, size*inner))
 			off += block
 		}
 		return l.done()
 	},
+}
+
+// part is operand i as one block in each of `outer` rows of another one.
+func part(input bool, i, off, outer, block, row int) target.Part {
+	if outer == 1 {
+		return target.Part{Input: input, I: i, Off: off}
+	}
+	return target.Part{Input: input, I: i, Off: off, Row: block, Pitch: row}
 }
 
 // nonEmptyOut: empty inputs are passed over, an empty result has no code.
@@ -68,9 +74,9 @@ var splitRow = &target.Kernel{
 		off := 0
 		for i, k := range sizes {
 			if i < len(n.Out) {
-				l.rows(outer, k*inner, size*inner, k*inner, l.inAt(0, off), l.out(i))
-				if outer == 1 && n.In[0].Const == nil {
-					l.low.Parts = append(l.low.Parts, target.Part{I: i, Off: off})
+				l.blocks(outer, k*inner, l.pitch(false, 0, size*inner), l.pitch(true, i, k*inner), l.inAt(0, off), l.out(i))
+				if n.In[0].Const == nil {
+					l.low.Parts = append(l.low.Parts, part(false, i, off, outer, k*inner, size*inner))
 				}
 			}
 			off += k * inner

@@ -1,6 +1,8 @@
 package refc
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
 )
@@ -48,8 +50,25 @@ func (l *lowering) move(m move, x, y target.Arg) {
 
 // rows emits a copy of blocks of bytes.
 func (l *lowering) rows(rows, block, xPitch, yPitch int, x, y target.Arg) {
-	l.call("nncc_copy_rows", params("nncc_copy_rows_params", ints("rows", rows, "block", block, "x_pitch", xPitch, "y_pitch", yPitch)...),
-		bytesOf(x), bytesOf(y))
+	l.blocks(rows, block, target.I32(xPitch), target.I32(yPitch), x, y)
+}
+
+func (l *lowering) blocks(rows, block int, xPitch, yPitch target.Arg, x, y target.Arg) {
+	f := append(ints("rows", rows, "block", block), target.F("x_pitch", xPitch), target.F("y_pitch", yPitch))
+	l.call("nncc_copy_rows", params("nncc_copy_rows_params", f...), bytesOf(x), bytesOf(y))
+}
+
+// pitch is the distance between the rows of an operand, which may then lie
+// apart: of input i, or output i, row bytes each.
+func (l *lowering) pitch(output bool, i, row int) target.Arg {
+	if !output && l.n.In[i].Const != nil {
+		return target.I32(row)
+	}
+	r := target.Rows{Output: output, I: i, Bytes: row}
+	if !slices.Contains(l.low.Rows, r) {
+		l.low.Rows = append(l.low.Rows, r)
+	}
+	return target.Pitch{Output: output, I: i, Row: row}
 }
 
 // fill emits a repetition of one element.

@@ -90,7 +90,8 @@ typedef struct {
     int32_t batch;
     int32_t in_h;
     int32_t in_w;
-    int32_t in_c;     /* of all groups */
+    int32_t in_pitch; /* bytes from an input pixel to the next */
+    int32_t depth;    /* input channels of a group */
     int32_t out_h;
     int32_t out_w;
     int32_t groups;

@@ -32,12 +32,12 @@ typedef struct {
  */
 static void nncc_band_copy(const nncc_helium_conv *p, const nncc_band *b, int32_t column, int8_t *to, int32_t height, const nncc_pieces *a)
 {
-    const int8_t *from = b->row + column * p->in_c;
+    const int8_t *from = b->row + column * p->in_pitch;
     nncc_pieces rows;
     nncc_pieces inner = *a;
     int32_t k;
 
-    rows.from_step = p->dilation_h * p->in_w * p->in_c;
+    rows.from_step = p->dilation_h * p->in_w * p->in_pitch;
     rows.to_step = height;
     rows.count = b->y.last - b->y.first;
     to += b->y.first * height;
@@ -62,7 +62,7 @@ static void nncc_write_columns(const nncc_helium_conv *p, const nncc_band *b, in
 
     if (first < last) {
         a.n = b->channels;
-        a.from_step = p->in_c;
+        a.from_step = p->in_pitch;
         a.to_step = p->kernel_h * b->channels;
         a.count = last - first;
         nncc_band_copy(p, b, left + first, to + first * a.to_step, b->channels, &a);
@@ -77,7 +77,7 @@ static void nncc_write_patches(const nncc_helium_conv *p, const nncc_band *b, in
     nncc_pieces a;
     int32_t i;
 
-    a.from_step = p->stride_w * p->in_c;
+    a.from_step = p->stride_w * p->in_pitch;
     a.to_step = p->mac.step;
     for (i = 0; i < n; i += a.count) {
         int32_t at = left + i * p->stride_w;
@@ -89,7 +89,7 @@ static void nncc_write_patches(const nncc_helium_conv *p, const nncc_band *b, in
 
             a.count = inside < n - i ? inside : n - i;
         }
-        if (p->groups == 1 && p->dilation_w == 1) { /* the taps of a row are neighbours in memory */
+        if (p->in_pitch == c && p->dilation_w == 1) { /* the taps of a row are neighbours in memory */
             a.n = (x.last - x.first) * c;
             if (a.n > 0) {
                 nncc_band_copy(p, b, at + x.first, to + x.first * c, height, &a);
@@ -132,7 +132,7 @@ static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, const int8_
         int32_t ox = 0;
 
         b->y = nncc_patch_taps(top, p->kernel_h, p->dilation_h, p->in_h);
-        b->row = image + (top + b->y.first * p->dilation_h) * p->in_w * p->in_c;
+        b->row = image + (top + b->y.first * p->dilation_h) * p->in_w * p->in_pitch;
         while (ox < p->out_w) {
             int32_t n = p->block - held < p->out_w - ox ? p->block - held : p->out_w - ox;
 
@@ -146,7 +146,7 @@ static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, const int8_
             }
         }
         if (p->table != NULL) { /* what this row has finished */
-            nncc_helium_map(done, p->table, (int32_t)(y - done));
+            nncc_helium_map_rows(done, p->table, &p->mac, (int32_t)(y - done));
             done = y;
         }
     }
@@ -159,11 +159,11 @@ void nncc_helium_conv_s8(const nncc_helium_conv *p, const int8_t *x, const int8_
     int32_t g;
     int32_t n;
 
-    b.channels = p->in_c / p->groups;
+    b.channels = p->depth;
     b.spread = (p->kernel_w - 1) * p->dilation_w;
     for (g = 0; g < p->groups; g++) {
         for (n = 0; n < p->batch; n++) {
-            nncc_conv_image(p, &b, x + n * p->in_h * p->in_w * p->in_c + g * b.channels, packed, scratch,
+            nncc_conv_image(p, &b, x + n * p->in_h * p->in_w * p->in_pitch + g * b.channels, packed, scratch,
                             y + n * p->out_h * p->out_w * p->mac.pitch + g * p->mac.channels, dot);
         }
         packed += (p->mac.channels + 3) / 4 * nncc_record_bytes(p->mac.vectors);

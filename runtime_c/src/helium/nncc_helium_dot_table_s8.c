@@ -17,7 +17,7 @@ void nncc_helium_dot_table_s8(const nncc_helium_mac *p, const int8_t *x, const i
 
         part.single = n == rows ? p->single : 0;
         dot(&part, x, packed, y, n);
-        nncc_helium_map(y, table, n * p->pitch);
+        nncc_helium_map_rows(y, table, p, n * p->pitch);
         x += n * p->step;
         y += n * p->pitch;
         rows -= n;
