@@ -174,20 +174,37 @@ func lowerConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 		"dil_h", c.dil.H, "dil_w", c.dil.W, "groups", g.Group, "border", flag(c.border), "ring_rows", ring.H, "ring_w", ring.W,
 		"pairs", pairs, "group_words", w.group, "pad", -int(c.l.p.InOff))
 	f = append(f, clampOf(c.l.p).fields()...)
-	return own(&target.Lowered{Scratch: 8*pairs + extra, Unused: []int{1, 2}}, target.Call{Func: "nncc_dsp_conv_s8", Args: []target.Arg{
+	l := &target.Lowered{Scratch: 8*pairs + extra, Unused: []int{1, 2}}
+	// A kernel row is one run of bytes; cut at the pixels it keeps the order of whole words only.
+	f = append(f, pitches(l, g.CIn, g.COut, c.depth()%4 == 0 || ring.H > 0 || c.kernel.W == 1)...)
+	return own(l, target.Call{Func: "nncc_dsp_conv_s8", Args: []target.Arg{
 		&target.Struct{Type: "nncc_dsp_conv_params", Fields: f}, w.form.widen(), w.form.mat2(), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+}
+
+// pitches are the distances of pixels (or rows) of in and out bytes, which may
+// lie apart; those of the input where free.
+func pitches(l *target.Lowered, in, out int, free bool) []target.Field {
+	x, y := target.Arg(target.I32(in)), target.Pitch{Output: true, Row: out}
+	l.Rows = append(l.Rows, target.Rows{Output: true, Bytes: out})
+	if free {
+		x = target.Pitch{Row: in}
+		l.Rows = append(l.Rows, target.Rows{Bytes: in})
+	}
+	return []target.Field{target.F("in_pitch", x), target.F("out_pitch", y)}
 }
 
 // lowerRows calls a kernel that multiplies rows of inputs, one or two at a time.
 func lowerRows(n *ir.Node, l *layer, count, pairs int, w matrix, single bool) (*target.Lowered, error) {
 	f := fields("rows", count, "in_c", len(l.rows[0]), "out_c", len(l.rows), "pairs", pairs, "group_words", w.group)
 	f = append(f, clampOf(l.p).fields()...)
-	p := &target.Struct{Type: "nncc_dsp_rows_params", Fields: f}
+	low := &target.Lowered{Scratch: 8 * pairs, Unused: []int{1, 2}}
+	p := &target.Struct{Type: "nncc_dsp_rows_params", Fields: append(f, pitches(low, len(l.rows[0]), len(l.rows), true)...)}
 	if single {
-		return own(&target.Lowered{Scratch: 4 * pairs, Unused: []int{1, 2}}, target.Call{Func: "nncc_dsp_fully_connected_s8", Args: []target.Arg{
+		low.Scratch = 4 * pairs
+		return own(low, target.Call{Func: "nncc_dsp_fully_connected_s8", Args: []target.Arg{
 			p, target.Func("nncc_dsp_mat1" + w.form.suffix()), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
 	}
-	return own(&target.Lowered{Scratch: 8 * pairs, Unused: []int{1, 2}}, target.Call{Func: "nncc_dsp_pointwise_s8", Args: []target.Arg{
+	return own(low, target.Call{Func: "nncc_dsp_pointwise_s8", Args: []target.Arg{
 		p, w.form.widen(), w.form.mat2(), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
 }
 

@@ -75,6 +75,9 @@ void nncc_plain_mat2_s8(const nncc_dsp_mat_params *p, const int32_t *x, const in
 typedef struct {
     int32_t batches, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
+    int32_t in_pitch;         /* bytes from an input pixel to the next; not in_c only where that is a multiple of 4 a group,
+                                 with a ring, or where kernel_w is 1 */
+    int32_t out_pitch;        /* bytes from an output pixel to the next */
     int32_t kernel_h, kernel_w;
     int32_t stride_h, stride_w;
     int32_t pad_h, pad_w;     /* above and left */
@@ -100,6 +103,7 @@ void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc
 /* A matrix times packed weights: 1x1 convolutions of adjacent pixels, fully connected layers with several rows. */
 typedef struct {
     int32_t rows, in_c, out_c;
+    int32_t in_pitch, out_pitch; /* bytes from a row to the next */
     int32_t pairs, group_words, positive;
     uint32_t low, cap;
 } nncc_dsp_rows_params;

@@ -10,6 +10,7 @@
 /* Where the windows of an image are read: rows behind each other, or a ring of them. */
 typedef struct {
     const int8_t *base;
+    int32_t pitch;            /* bytes from a pixel to the next */
     int32_t row_bytes;
     int32_t rows;             /* of the ring; 0: no ring */
     int32_t row_end, col_end; /* windows that begin before these end inside the image */
@@ -54,15 +55,15 @@ static void gather(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, const s
                    int32_t channel, int32_t *x)
 {
     const int32_t depth = p->in_c / p->groups;
-    const int32_t whole = p->dil_w == 1 && p->groups == 1;
+    const int32_t whole = p->dil_w == 1 && s->pitch == depth;
     const int32_t runs = whole ? 1 : p->kernel_w;
     const int32_t length = whole ? p->kernel_w * depth : depth;
-    const int32_t step = p->dil_w * p->in_c;
+    const int32_t step = p->dil_w * s->pitch;
     int32_t ra = a->row, rb = b->row;
 
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const int8_t *pa = s->base + ra * s->row_bytes + a->col * p->in_c + channel;
-        const int8_t *pb = s->base + rb * s->row_bytes + b->col * p->in_c + channel;
+        const int8_t *pa = s->base + ra * s->row_bytes + a->col * s->pitch + channel;
+        const int8_t *pb = s->base + rb * s->row_bytes + b->col * s->pitch + channel;
 
         for (int32_t r = 0; r < runs; r++) {
             x = widen(pa, pb, length, x);
@@ -83,7 +84,7 @@ static const int8_t *tap(const nncc_dsp_conv_params *p, const int8_t *x, const i
     if (row < 0 || row >= p->in_h || col < 0 || col >= p->in_w) {
         return pad;
     }
-    return x + (row * p->in_w + col) * p->in_c;
+    return x + (row * p->in_w + col) * p->in_pitch;
 }
 
 /* Windows with taps in the padding. */
@@ -120,7 +121,13 @@ static void fill_ring(const nncc_dsp_conv_params *p, const int8_t *x, int8_t *ri
             continue;
         }
         memset(row, p->pad, (size_t)left);
-        memcpy(row + left, x + iy * p->in_w * p->in_c, (size_t)middle);
+        if (p->in_pitch == p->in_c) {
+            memcpy(row + left, x + iy * p->in_w * p->in_c, (size_t)middle);
+        } else {
+            for (int32_t at = 0; at < middle; at += p->in_c) {
+                memcpy(row + left + at, x + (iy * p->in_w + at / p->in_c) * p->in_pitch, (size_t)p->in_c);
+            }
+        }
         memset(row + left + middle, p->pad, (size_t)(bytes - left - middle));
     }
 }
@@ -132,8 +139,8 @@ void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc
     const int32_t span = (p->kernel_h - 1) * p->dil_h + 1;
     const int32_t w_group = ((out_depth + 3) >> 2) * p->group_words;
     int8_t *const extra = (int8_t *)(scratch + 2 * p->pairs);
-    nncc_dsp_mat_params m = {0, p->pairs, p->out_c, p->positive, p->low, p->cap};
-    source s = {x, p->in_w * p->in_c, p->ring_rows, p->in_h - (p->kernel_h - 1) * p->dil_h,
+    nncc_dsp_mat_params m = {0, p->pairs, p->out_pitch, p->positive, p->low, p->cap};
+    source s = {x, p->in_pitch, p->in_w * p->in_pitch, p->ring_rows, p->in_h - (p->kernel_h - 1) * p->dil_h,
                 p->in_w - (p->kernel_w - 1) * p->dil_w};
 
     if (p->border && p->ring_rows == 0) {
@@ -146,9 +153,10 @@ void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc
         s.base = x;
         if (p->ring_rows > 0) {
             s.base = extra;
+            s.pitch = p->in_c;
             s.row_bytes = p->ring_w * p->in_c;
         }
-        m.y_step = p->out_c;
+        m.y_step = p->out_pitch;
         first(p, &s, &a);
         for (int32_t i = 0; i < pixels; i += 2) {
             b = a;
@@ -173,9 +181,9 @@ void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc
             }
             a = b;
             next(p, &s, &a);
-            y += 2 * p->out_c;
+            y += 2 * p->out_pitch;
         }
-        y -= (pixels & 1) * p->out_c;
-        x += p->in_h * p->in_w * p->in_c;
+        y -= (pixels & 1) * p->out_pitch;
+        x += p->in_h * p->in_w * p->in_pitch;
     }
 }

@@ -57,7 +57,7 @@ void nncc_dsp_fully_connected_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *ma
             m.groups = p->out_c >> 2;
             mat(&m, scratch, weights, to);
         }
-        x += p->in_c;
-        y += p->out_c;
+        x += p->in_pitch;
+        y += p->out_pitch;
     }
 }

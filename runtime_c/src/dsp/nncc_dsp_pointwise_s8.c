@@ -4,8 +4,8 @@
 void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x,
                            const int32_t *w, int8_t *y, int32_t *scratch)
 {
-    nncc_dsp_mat_params m = {0, p->pairs, p->out_c, p->positive, p->low, p->cap};
-    int32_t in_step = p->in_c;
+    nncc_dsp_mat_params m = {0, p->pairs, p->out_pitch, p->positive, p->low, p->cap};
+    int32_t in_step = p->in_pitch;
 
     for (int32_t row = 0; row < p->rows; row += 2) {
         if (row + 1 == p->rows) {
@@ -14,7 +14,7 @@ void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_widen *widen,
         }
         (void)widen(x, x + in_step, p->in_c, scratch);
         nncc_dsp_channels2(mat, &m, p->out_c, p->group_words, scratch, w, y);
-        x += 2 * p->in_c;
-        y += 2 * p->out_c;
+        x += 2 * p->in_pitch;
+        y += 2 * p->out_pitch;
     }
 }
