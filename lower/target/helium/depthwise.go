@@ -13,22 +13,71 @@ import (
 // lanes are the channels that the depthwise kernels take at a time.
 const lanes = 8
 
+// patches is a depthwise convolution with a 3x3 kernel and strides of 1.
+var patches = &target.Kernel{
+	Name: "nncc_helium_depthwise3x3_1_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, strides 1, with a channel multiplier, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerPatches,
+	Rules: join(onHelium("HELIUM-DW31-00"), cmsisnn.ConvRules("HELIUM-DW31", true),
+		convRule("HELIUM-DW31-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
+		convRule("HELIUM-DW31-08", "kernel 3x3, strides 1, no dilation, at most 2 columns of padding, several rows of output", func(c *convolution) string {
+			one := cmsisnn.Tile{H: 1, W: 1}
+			if c.kernel != (cmsisnn.Tile{H: 3, W: 3}) || c.stride != one || c.dil != one || c.pad.W > 2 || c.out.H == 1 {
+				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d rows of output, want 3x3, 1, 1, up to 2 columns and several",
+					c.g.Kernel, c.g.Strides, c.g.Dilations, c.g.PadBegin, c.out.H)
+			}
+			return ""
+		})),
+}
+
+// patchRecords packs the rows in records of four channels: bias, multiplier
+// and shift, then for each channel 4x4 taps, columns first, the last ones 0.
+func (l *layer) patchRecords() []byte {
+	var b []byte
+	n := len(l.rows)
+	for at := 0; at < n; at += 4 {
+		var head [12]int32
+		var taps [4 * vector]byte
+		for i := 0; i < 4 && at+i < n; i++ {
+			head[i], head[4+i], head[8+i] = l.channel(at + i)
+			for k, w := range l.rows[at+i] {
+				taps[vector*i+k%3*4+k/3] = byte(w)
+			}
+		}
+		b = append(words(b, head[:]...), taps[:]...)
+	}
+	return b
+}
+
+func lowerPatches(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	c, why := convOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	fn := "nncc_helium_depthwise3x3_1_s8"
+	if c.l.p.ActMin == c.l.p.OutOff {
+		fn = "nncc_helium_depthwise3x3_1_relu_s8"
+	}
+	scratch := 6*vector + vector*c.in.W + 4*vector*(roundUp(c.out.W, 2)+2)
+	return own(&target.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()}, target.Call{Func: fn, Args: []target.Arg{
+		&target.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.patchRecords()), i8Scratch(0), i8Out(0)}})
+}
+
 // pairs3x3 are the taps of a 3x3 kernel whose products are added in 16 bits.
 var pairs3x3 = [][2]int{{2, 1}, {0, 5}, {4, 3}, {8, 7}}
 
-// depthwise3x3 is a depthwise convolution with a 3x3 kernel.
+// depthwise3x3 is a depthwise convolution with a 3x3 kernel that steps by two.
 var depthwise3x3 = &target.Kernel{
-	Name: "nncc_helium_depthwise3x3_s8", Library: Library, Doc: "int8 depthwise convolution 3x3 with a channel multiplier, packed weights",
+	Name: "nncc_helium_depthwise3x3_2_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, horizontal stride 2, with a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerDepthwise3x3,
-	Rules: join(onHelium("HELIUM-DW3-00"), cmsisnn.ConvRules("HELIUM-DW3", true),
-		convRule("HELIUM-DW3-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
-		convRule("HELIUM-DW3-08", "kernel 3x3, horizontal stride 1 or 2, no dilation", func(c *convolution) string {
-			if c.kernel != (cmsisnn.Tile{H: 3, W: 3}) || c.stride.W > 2 || c.dil != (cmsisnn.Tile{H: 1, W: 1}) {
-				return fmt.Sprintf("kernel %v with strides %v and dilations %v, want 3x3, 1 or 2 and 1", c.g.Kernel, c.g.Strides, c.g.Dilations)
+	Rules: join(onHelium("HELIUM-DW32-00"), cmsisnn.ConvRules("HELIUM-DW32", true),
+		convRule("HELIUM-DW32-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
+		convRule("HELIUM-DW32-08", "kernel 3x3, horizontal stride 2, no dilation", func(c *convolution) string {
+			if c.kernel != (cmsisnn.Tile{H: 3, W: 3}) || c.stride.W != 2 || c.dil != (cmsisnn.Tile{H: 1, W: 1}) {
+				return fmt.Sprintf("kernel %v with strides %v and dilations %v, want 3x3, 2 and 1", c.g.Kernel, c.g.Strides, c.g.Dilations)
 			}
 			return ""
 		}),
-		convRule("HELIUM-DW3-09", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(pairs3x3) })),
+		convRule("HELIUM-DW32-09", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(pairs3x3) })),
 }
 
 // pairsFit: -128 * -128 twice is the one sum of two products beyond int16.
@@ -74,11 +123,11 @@ func (l *layer) blocks() []byte {
 	return b
 }
 
-// inPlace: rows of the output may take the place of rows of the input of the
-// same size, which are in scratch by then: the kernel brings in the row below
-// the window before it writes.
+// inPlace: two rows of the output may take the place of rows of the input of
+// the same size, which are in scratch by then. The next two need the last
+// three of the window again, of which only the first is kept.
 func (c *convolution) inPlace() []int {
-	if c.g.COut == c.g.CIn && c.in == c.out && c.stride == (cmsisnn.Tile{H: 1, W: 1}) && c.pad.H < c.kernel.H {
+	if c.g.COut == c.g.CIn && c.in == c.out && c.pad.H <= 1 {
 		return []int{0}
 	}
 	return nil
@@ -109,8 +158,8 @@ func lowerDepthwise3x3(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if c.l.relu() {
 		relu = "_relu"
 	}
-	return own(&target.Lowered{Scratch: 2 * lanes * (c.stride.H + c.kernel.H) * c.width(), Unused: []int{1, 2}, InPlace: c.inPlace()}, target.Call{
-		Func: fmt.Sprintf("nncc_helium_depthwise3x3_%d%s_s8", c.stride.W, relu),
+	return own(&target.Lowered{Scratch: 2 * lanes * (c.stride.H + c.kernel.H) * c.width(), Unused: []int{1, 2}}, target.Call{
+		Func: fmt.Sprintf("nncc_helium_depthwise3x3_2%s_s8", relu),
 		Args: []target.Arg{&target.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.blocks()), target.Scratch{CType: "int16_t"}, i8Out(0)}})
 }
 

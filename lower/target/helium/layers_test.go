@@ -246,7 +246,7 @@ var generators = []struct {
 	row   string
 	build func(b *builder)
 }{
-	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
+	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_1_s8", depthwise3x3}, {"nncc_helium_depthwise3x3_2_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
 	{"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
 	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_mapped_s8", mapped},
 }

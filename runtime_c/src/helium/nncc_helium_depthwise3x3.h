@@ -1,12 +1,14 @@
 /*
- * nncc_helium_depthwise3x3.h: the body of nncc_helium_depthwise3x3_*_s8: 8 channels x 2 output rows at a time. An including file
- * defines NNCC_DW_STRIDE (1 or 2, horizontal) and NNCC_DW_ROUND (NNCC_ROUND_ALL or, for act_min >= zero, NNCC_ROUND_RELU).
+ * nncc_helium_depthwise3x3.h: the body of nncc_helium_depthwise3x3_2*_s8: 8 channels x 2 output rows at a time. An including file
+ * defines NNCC_DW_ROUND (NNCC_ROUND_ALL or, for act_min >= zero, NNCC_ROUND_RELU).
  */
 #ifndef NNCC_HELIUM_DEPTHWISE3X3_H
 #define NNCC_HELIUM_DEPTHWISE3X3_H
 
 #include "nncc_helium_depthwise.h"
 
+/* The horizontal one. */
+#define NNCC_DW_STRIDE 2
 /* Bytes of a record of 8 channels. */
 #define NNCC_DW_RECORD 176
 

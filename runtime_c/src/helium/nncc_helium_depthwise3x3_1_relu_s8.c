@@ -1,9 +1,9 @@
-/* nncc_helium_depthwise3x3_1_relu_s8: depthwise convolution 3x3, horizontal stride 1, act_min >= zero. */
-#define NNCC_DW_STRIDE 1
-#define NNCC_DW_ROUND NNCC_ROUND_RELU
-#include "nncc_helium_depthwise3x3.h"
+/* nncc_helium_depthwise3x3_1_relu_s8: depthwise convolution 3x3, strides 1, act_min the zero point. */
+#define NNCC_PATCH_ROUND NNCC_ROUND_RELU
+#define NNCC_PATCH_RELU 1
+#include "nncc_helium_patches.h"
 
-void nncc_helium_depthwise3x3_1_relu_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int16_t *scratch, int8_t *y)
+void nncc_helium_depthwise3x3_1_relu_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y)
 {
-    nncc_dw(p, x, packed, scratch, y);
+    nncc_patch_depthwise(p, x, packed, scratch, y);
 }

@@ -1,5 +1,4 @@
 /* nncc_helium_depthwise3x3_2_s8: depthwise convolution 3x3, horizontal stride 2. */
-#define NNCC_DW_STRIDE 2
 #define NNCC_DW_ROUND NNCC_ROUND_ALL
 #include "nncc_helium_depthwise3x3.h"
 
