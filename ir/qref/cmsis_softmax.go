@@ -28,6 +28,17 @@ func SoftmaxS16(p *SoftmaxParams, in []int8, out []int16) error {
 	return softmaxRows("SoftmaxS16", p, in, len(out), 15, math.MinInt16, math.MaxInt16, func(i int, v int32) { out[i] = int16(v) })
 }
 
+// SoftmaxTerms are the exponentials (Q0.31) of all values that may lie below
+// the largest one of their row, the largest difference first; 0 beyond diffMin.
+func SoftmaxTerms(mult, shift, diffMin int32) (terms [256]int32) {
+	for d := range int32(256) {
+		if -d >= diffMin {
+			terms[255-d] = fixp.ExpOnNegativeValues(fixp.DoublingHighMult(-d<<uint(shift), mult))
+		}
+	}
+	return terms
+}
+
 func softmaxRows(name string, p *SoftmaxParams, in []int8, outLen int, unitBits, lo, hi int32, put func(i int, v int32)) error {
 	if p.Rows < 1 || p.Size < 1 || p.Shift < 0 || p.Shift > 31 {
 		return badArgs(name, "rows %d and size %d must be positive, shift %d in [0, 31]", p.Rows, p.Size, p.Shift)
@@ -35,11 +46,7 @@ func softmaxRows(name string, p *SoftmaxParams, in []int8, outLen int, unitBits,
 	if err := firstErr(checkLen(name, "input", len(in), p.Rows*p.Size), checkLen(name, "output", outLen, p.Rows*p.Size)); err != nil {
 		return err
 	}
-	// The terms depend on the difference alone: at most 256 of them.
-	var terms [256]int32
-	for d := range terms {
-		terms[d] = fixp.ExpOnNegativeValues(fixp.DoublingHighMult(-int32(d)<<uint(p.Shift), p.Mult))
-	}
+	terms := SoftmaxTerms(p.Mult, p.Shift, p.DiffMin)
 	for r := range p.Rows {
 		row := in[r*p.Size:][:p.Size]
 		top := row[0]
@@ -48,9 +55,7 @@ func softmaxRows(name string, p *SoftmaxParams, in []int8, outLen int, unitBits,
 		}
 		var sum int32
 		for _, v := range row {
-			if d := int32(v) - int32(top); d >= p.DiffMin {
-				sum += fixp.DivideByPowerOfTwo(terms[-d], softmaxAccumBits)
-			}
+			sum += fixp.DivideByPowerOfTwo(terms[255+int32(v)-int32(top)], softmaxAccumBits)
 		}
 		headroom := fixp.LeadingZeros(sum)
 		var norm int32
@@ -60,11 +65,8 @@ func softmaxRows(name string, p *SoftmaxParams, in []int8, outLen int, unitBits,
 		scale := fixp.OneOverOnePlusX(norm + math.MinInt32)
 		shift := softmaxAccumBits - headroom + unitBits
 		for i, v := range row {
-			q := lo
-			if d := int32(v) - int32(top); d >= p.DiffMin {
-				q = fixp.Clamp(fixp.DivideByPowerOfTwo(fixp.DoublingHighMult(scale, terms[-d]), shift)+lo, lo, hi)
-			}
-			put(r*p.Size+i, q)
+			term := terms[255+int32(v)-int32(top)]
+			put(r*p.Size+i, fixp.Clamp(fixp.DivideByPowerOfTwo(fixp.DoublingHighMult(scale, term), shift)+lo, lo, hi))
 		}
 	}
 	return nil

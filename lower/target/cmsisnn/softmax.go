@@ -8,27 +8,29 @@ import (
 	"github.com/nncc/nncc/lower/target"
 )
 
-// softmax is arm_softmax_s8 on rows: the axis must be innermost in memory.
-var softmax = &target.Kernel{
-	Name: "arm_softmax_s8", Library: Library, Doc: "int8 softmax over the innermost axis", Ops: []*ir.OpDef{op.Softmax},
-	Layout: func(n *ir.Node) target.Layout {
-		rank := n.Out[0].Type.Rank()
-		axis, err := op.Axis(n, n.Int("axis"), rank)
-		if err != nil || axis == rank-1 {
-			return target.Layout{Kind: target.Natural}
+// Innermost is the layout of kernels that work on rows along the node's axis,
+// which must be innermost in memory.
+func Innermost(n *ir.Node) target.Layout {
+	rank := n.Out[0].Type.Rank()
+	axis, err := op.Axis(n, n.Int("axis"), rank)
+	if err != nil || axis == rank-1 {
+		return target.Layout{Kind: target.Natural}
+	}
+	var order []int
+	for d := 0; d < rank; d++ {
+		if d != axis {
+			order = append(order, d)
 		}
-		var order []int
-		for d := 0; d < rank; d++ {
-			if d != axis {
-				order = append(order, d)
-			}
-		}
-		order = append(order, axis)
-		return target.Layout{Kind: target.Fixed, In: [][]int{order}, Out: [][]int{order}}
-	},
-	Rules: []target.Rule{
-		needsInt8("CMSIS-SMAX-01", []int{0}),
-		{Code: "CMSIS-SMAX-02", Doc: "output scale 1/256, zero point -128; a representable input scale", Check: func(n *ir.Node, _ *target.Options) string {
+	}
+	order = append(order, axis)
+	return target.Layout{Kind: target.Fixed, In: [][]int{order}, Out: [][]int{order}}
+}
+
+// SoftmaxRules are those of int8 softmax kernels over the innermost axis.
+func SoftmaxRules(code string) []target.Rule {
+	return []target.Rule{
+		needsInt8(code+"-01", []int{0}),
+		{Code: code + "-02", Doc: "output scale 1/256, zero point -128; a representable input scale", Check: func(n *ir.Node, _ *target.Options) string {
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return ""
 			}
@@ -37,16 +39,31 @@ var softmax = &target.Kernel{
 			}
 			return ""
 		}},
-	},
+	}
+}
+
+// SoftmaxRows are the rows of a softmax and their length.
+func SoftmaxRows(n *ir.Node) (rows, size int, err error) {
+	t := n.Out[0].Type
+	axis, err := op.Axis(n, n.Int("axis"), t.Rank())
+	if err != nil {
+		return 0, 0, err
+	}
+	size = t.Shape[axis]
+	return t.Elems() / max(size, 1), size, nil
+}
+
+// softmax is arm_softmax_s8.
+var softmax = &target.Kernel{
+	Name: "arm_softmax_s8", Library: Library, Doc: "int8 softmax over the innermost axis", Ops: []*ir.OpDef{op.Softmax},
+	Layout: Innermost, Rules: SoftmaxRules("CMSIS-SMAX"),
 	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-		t := n.Out[0].Type
-		axis, err := op.Axis(n, n.Int("axis"), t.Rank())
+		rows, size, err := SoftmaxRows(n)
 		if err != nil {
 			return nil, err
 		}
-		size := t.Shape[axis]
 		mult, shift, diffMin, _ := op.SoftmaxKernel(n)
 		return calls(&target.Lowered{}, target.Call{Func: "arm_softmax_s8", Args: []target.Arg{
-			i8In(0), target.I32(t.Elems() / max(size, 1)), target.I32(size), target.I32(int(mult)), target.I32(int(shift)), target.I32(int(diffMin)), i8Out(0)}})
+			i8In(0), target.I32(rows), target.I32(size), target.I32(int(mult)), target.I32(int(shift)), target.I32(int(diffMin)), i8Out(0)}})
 	},
 }

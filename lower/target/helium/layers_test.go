@@ -217,6 +217,19 @@ func pool(name string) func(b *builder) {
 	}
 }
 
+// softmax has long rows and short ones, and scales from flat to steep.
+func softmax(b *builder) {
+	size := b.One(1, 2, 3, 4, 5, 16, 17, b.In(6, 300))
+	q := ir.PerTensor(float32(math.Exp2(float64(b.In(-9, 1)))*(0.5+b.Float64())), int32(b.In(-128, 127)))
+	s := []int{b.In(1, 3), 256/size + b.In(1, 4), size}
+	a := ir.Attrs{"axis": ir.Int(-1)}
+	if b.Chance(30) {
+		s[1], s[2] = s[2], s[1]
+		a["axis"] = ir.Int(1)
+	}
+	b.Node("Softmax", a, ir.PerTensor(op.SoftmaxScale, op.SoftmaxZero), b.Input(q, s...))
+}
+
 // mapped is a convolution, pointwise or not, with a function of each result in
 // one node.
 func mapped(b *builder) {
@@ -248,7 +261,7 @@ var generators = []struct {
 }{
 	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_1_s8", depthwise3x3}, {"nncc_helium_depthwise3x3_2_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
 	{"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
-	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_mapped_s8", mapped},
+	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax}, {"nncc_helium_mapped_s8", mapped},
 }
 
 // layers are count random layers of every generator.

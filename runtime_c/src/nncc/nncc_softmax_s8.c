@@ -1,20 +1,9 @@
 /* nncc_softmax_s8: int8 softmax along any axis, in gemmlowp's fixed-point arithmetic as arm_softmax_s8. */
-#include "nncc_requant.h"
+#include "nncc_reciprocal.h"
 #include "nncc_s8.h"
 
 /* Fraction bits that the sum of exponentials gives up for range. */
 #define NNCC_SOFTMAX_SUM_BITS 12
-
-/* v * 2^exponent, saturated. */
-static int32_t nncc_softmax_shift_left(int32_t v, int32_t exponent)
-{
-    const int32_t limit = (int32_t)(((uint32_t)1 << (31 - exponent)) - 1u);
-
-    if (v > limit) {
-        return INT32_MAX;
-    }
-    return v < -limit ? INT32_MIN : (int32_t)((uint32_t)v << exponent);
-}
 
 /* exp(v) as Q0.31 for v <= 0 in Q5.26. */
 static int32_t nncc_softmax_exp(int32_t v)
@@ -41,21 +30,6 @@ static int32_t nncc_softmax_exp(int32_t v)
         }
     }
     return r;
-}
-
-/* 1 / (1 + v) as Q0.31 for v in [0, 1) in Q0.31: three Newton steps. */
-static int32_t nncc_softmax_reciprocal(int32_t v)
-{
-    const int64_t sum = (int64_t)v + INT32_MAX;
-    const int32_t half = (int32_t)((sum + (sum >= 0 ? 1 : -1)) / 2);
-    int32_t x = 1515870810 + nncc_rq_high_mult(half, -1010580540);
-
-    for (int32_t i = 0; i < 3; i++) {
-        const int32_t e = ((int32_t)1 << 29) - nncc_rq_high_mult(half, x);
-
-        x += nncc_softmax_shift_left(nncc_rq_high_mult(x, e), 2);
-    }
-    return nncc_softmax_shift_left(x, 1);
 }
 
 /* The exponential of a difference of two elements. */
@@ -86,7 +60,7 @@ static void nncc_softmax_line(const nncc_softmax_s8_params *p, const int8_t *x, 
     while (room < 32 && ((uint32_t)sum & ((uint32_t)0x80000000u >> room)) == 0u) {
         room++;
     }
-    scale = nncc_softmax_reciprocal((int32_t)((sum > 0 ? (uint32_t)sum << room : 0u) ^ 0x80000000u));
+    scale = nncc_reciprocal((uint32_t)sum << room);
     for (int32_t k = 0; k < span; k += p->inner) {
         int32_t v = -128;
 

@@ -1,0 +1,107 @@
+/* nncc_helium_softmax_s8: softmax of rows of int8 values, exponentials by a table. */
+#include "nncc_helium_core.h"
+
+#include "nncc_reciprocal.h"
+
+/* Fraction bits that the sum of exponentials gives up for range: an exponential of 0 counts 2^19. */
+#define NNCC_SOFTMAX_SUM_BITS 12
+
+/* The terms of a row, and their sum. */
+static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t *table, int32_t *terms)
+{
+#if NNCC_HELIUM_MVE
+    NNCC_REG(const int8_t *, x, "r0", row);
+    NNCC_REG(int32_t, n, "r1", size);
+    NNCC_REG(const int32_t *, tab, "r3", table);
+    NNCC_REG(int32_t *, to, "r5", terms);
+    NNCC_REG(int32_t, sum, "r2", 0);
+
+    __asm volatile("mov r6, %[x]\n\t"
+                   "mvn r4, #127\n\t"
+                   "dlstp.8 lr, %[n]\n"
+                   "1:\n\t"
+                   "vldrb.8 q0, [%[x]], #16\n\t"
+                   "vmaxv.s8 r4, q0\n\t"
+                   "letp lr, 1b\n\t"
+                   "rsb r4, r4, #255\n\t"
+                   "dlstp.32 lr, %[n]\n"
+                   "2:\n\t"
+                   "vldrb.s32 q0, [r6], #4\n\t"
+                   "vadd.i32 q0, q0, r4\n\t"
+                   "vldrw.u32 q1, [%[tab], q0, uxtw #2]\n\t"
+                   "vstrw.32 q1, [%[to]], #16\n\t"
+                   "vrshr.s32 q1, q1, #12\n\t"
+                   "vaddva.u32 %[sum], q1\n\t"
+                   "letp lr, 2b\n\t"
+                   : [x] "+r"(x), [to] "+r"(to), [sum] "+r"(sum)
+                   : [n] "r"(n), [tab] "r"(tab)
+                   : "r4", "r6", "lr", "q0", "q1", "cc", "memory");
+    return sum;
+#else
+    int32_t top = row[0];
+    int32_t sum = 0;
+    int32_t i;
+
+    for (i = 1; i < size; i++) {
+        top = row[i] > top ? row[i] : top;
+    }
+    for (i = 0; i < size; i++) {
+        terms[i] = table[row[i] - top + 255];
+        sum += nncc_rq_shift_right(terms[i], NNCC_SOFTMAX_SUM_BITS);
+    }
+    return sum;
+#endif
+}
+
+/* y = terms * scale / 2^shift - 128 */
+static void nncc_softmax_shares(const int32_t *terms, int32_t size, int32_t scale, int32_t shift, int8_t *y)
+{
+#if NNCC_HELIUM_MVE
+    NNCC_REG(int8_t *, to, "r0", y);
+    NNCC_REG(const int32_t *, x, "r1", terms);
+    NNCC_REG(int32_t, by, "r2", scale);
+    NNCC_REG(int32_t, down, "r3", -shift);
+    NNCC_REG(int32_t, n, "r4", size);
+
+    __asm volatile("mov r5, #127\n\t"
+                   "vdup.32 q1, r5\n\t"
+                   "mvn r5, #127\n\t"
+                   "dlstp.32 lr, %[n]\n"
+                   "1:\n\t"
+                   "vldrw.32 q0, [%[x]], #16\n\t"
+                   "vqrdmulh.s32 q0, q0, %[by]\n\t"
+                   "vrshl.s32 q0, %[down]\n\t"
+                   "vadd.i32 q0, q0, r5\n\t"
+                   "vmin.s32 q0, q0, q1\n\t"
+                   "vstrb.32 q0, [%[to]], #4\n\t"
+                   "letp lr, 1b\n\t"
+                   : [x] "+r"(x), [to] "+r"(to)
+                   : [n] "r"(n), [by] "r"(by), [down] "r"(down)
+                   : "r5", "lr", "q0", "q1", "cc", "memory");
+#else
+    int32_t i;
+
+    for (i = 0; i < size; i++) {
+        int32_t v = nncc_rq_shift_right(nncc_rq_high_mult(terms[i], scale), shift) - 128;
+
+        y[i] = (int8_t)(v > 127 ? 127 : v);
+    }
+#endif
+}
+
+void nncc_helium_softmax_s8(const nncc_helium_softmax *p, const int8_t *x, const int32_t *table, int32_t *scratch, int8_t *y)
+{
+    int32_t r;
+
+    for (r = 0; r < p->rows; r++) {
+        const uint32_t sum = (uint32_t)nncc_softmax_terms(x, p->size, table, scratch);
+        int32_t room = 0;
+
+        while ((sum << room & 0x80000000u) == 0u) {
+            room++;
+        }
+        nncc_softmax_shares(scratch, p->size, nncc_reciprocal(sum << room), NNCC_SOFTMAX_SUM_BITS + 23 - room, y);
+        x += p->size;
+        y += p->size;
+    }
+}

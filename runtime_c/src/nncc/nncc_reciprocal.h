@@ -1,0 +1,20 @@
+/* nncc_reciprocal.h: the reciprocal of gemmlowp's softmax. */
+#ifndef NNCC_RECIPROCAL_H
+#define NNCC_RECIPROCAL_H
+
+#include "nncc_requant.h"
+
+/* 1 / v as Q0.31 for v in [1, 2), given times 2^31: 48/17 - 32/17 of the half, in Q2.29, and three Newton steps. */
+static inline int32_t nncc_reciprocal(uint32_t v)
+{
+    const int32_t half = (int32_t)(v >> 1);
+    int32_t x = 1515870810 + nncc_rq_high_mult(half, -1010580540);
+    int32_t i;
+
+    for (i = 0; i < 3; i++) {
+        x += 4 * nncc_rq_high_mult(x, ((int32_t)1 << 29) - nncc_rq_high_mult(half, x));
+    }
+    return x < ((int32_t)1 << 30) ? 2 * x : INT32_MAX;
+}
+
+#endif /* NNCC_RECIPROCAL_H */
