@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -21,17 +22,25 @@ import (
 
 // Exit statuses of the contract.
 const (
-	exitOK     = 0
-	exitDiffer = 1
-	exitUsage  = 2
-	exitGate   = 3
-	exitTool   = 4
-	exitBug    = 70
+	exitOK          = 0
+	exitDiffer      = 1
+	exitUsage       = 2
+	exitGate        = 3
+	exitTool        = 4
+	exitBug         = 70
+	exitInterrupted = 130
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	// The first signal ends compilers and emulators that run, and cleans up; what
+	// nncc itself computes does not look at the context: there, the second one,
+	// or a moment, ends it.
+	context.AfterFunc(ctx, func() {
+		stop()
+		time.Sleep(2 * time.Second)
+		os.Exit(exitInterrupted)
+	})
 	os.Exit(Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

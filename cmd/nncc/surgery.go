@@ -20,6 +20,7 @@ func surgeryFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringArrayVar(&c.cfg.Dims, "dim", nil, "size of a symbolic dimension in comparisons: `NAME=N` (repeatable)")
 	fs.StringArrayVar(&c.cfg.Functions, "functions", nil, "`FILE` of ONNX functions for custom operators (repeatable)")
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
+	limitFlag(c, fs)
 }
 
 func (c *cli) surgery(args []string) error {

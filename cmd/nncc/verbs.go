@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/frontend/onnx"
 )
 
 // verb is one command.
@@ -114,6 +115,12 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.Project, "project", f.Project, "project files to write")
 	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer and show the first that differs")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")
+	limitFlag(c, fs)
+}
+
+// limitFlag raises the bounds that protect against hostile models.
+func limitFlag(c *cli, fs *pflag.FlagSet) {
+	fs.Func("limit", "`NAME=N` raises (or lowers) a bound on what a model may ask for; N may end in K, M or G (repeatable):\n"+onnx.LimitsDoc(), c.cfg.Limits.Set)
 }
 
 func compileFlags(c *cli, fs *pflag.FlagSet) {
@@ -142,6 +149,7 @@ func checkFlags(c *cli, fs *pflag.FlagSet) {
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
 	fs.StringArrayVar(&c.cfg.Dims, "dim", nil, "pin a symbolic dimension: `NAME=N` (repeatable)")
 	fs.StringArrayVar(&c.cfg.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE` (repeatable)")
+	limitFlag(c, fs)
 }
 
 func tableFlags(c *cli, fs *pflag.FlagSet) {

@@ -30,7 +30,7 @@ func Check(m *Model, libs ...*pb.FunctionProto) []Finding {
 	root := &checkScope{c: c, label: "the graph", vals: map[string]*val{}, opsets: c.opsets}
 	c.graph(g, root, 0)
 	if c.nodes > c.lim.Nodes {
-		c.add(Finding{Code: "too-many-nodes", Where: "the model", Found: fmt.Sprintf("too many nodes: %d", c.nodes), Want: fmt.Sprintf("at most %d", c.lim.Nodes)})
+		c.add(Finding{Code: "too-many-nodes", Where: "the model", Found: fmt.Sprintf("too many nodes: %d", c.nodes), Want: fmt.Sprintf("at most %d; %s", c.lim.Nodes, raise("nodes"))})
 	} else {
 		c.expansion(g)
 	}

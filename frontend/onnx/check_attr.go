@@ -163,7 +163,7 @@ func (c *checker) attrValue(a *pb.AttributeProto, s *checkScope, at *place, dept
 	}
 	for _, g := range graphs {
 		if depth+1 > c.lim.Depth {
-			at.add("depth", "", fmt.Sprintf("subgraphs are nested more than %d deep", c.lim.Depth), "less nesting")
+			at.add("depth", "", fmt.Sprintf("subgraphs are nested more than %d deep", c.lim.Depth), "less nesting; "+raise("depth"))
 			return
 		}
 		sub := &checkScope{c: c, up: s, label: fmt.Sprintf("%s of %s", plain(a.GetName()), shortPlace(at)), vals: map[string]*val{}, opsets: s.opsets, fn: s.fn}

@@ -152,7 +152,7 @@ func linearAttention(e *composer) []*ir.Value {
 	e.int("chunk_size", 64) // how others divide the work
 	n, steps := q.Type.Shape[0], q.Type.Shape[1]
 	e.want(hq > 0 && hk > 0 && hq%hk == 0, "attr-value", "q_num_heads is %d and kv_num_heads %d, want a multiple of a positive number", hq, hk)
-	e.want(steps >= 1 && steps <= maxTrips, "flow-trips", "%d positions, want 1 to %d, which are unrolled", steps, maxTrips)
+	e.want(steps >= 1 && steps <= e.im.lim.Trips, "flow-trips", "%d positions, want 1 to %d, which are unrolled; %s", steps, e.im.lim.Trips, raise("trips"))
 	dt := q.Type.DType
 	part := func(x *ir.Value, heads int, what string) *ir.Value {
 		s := x.Type.Shape

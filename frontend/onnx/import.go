@@ -51,6 +51,7 @@ const maxReported = 20
 
 type importer struct {
 	m       *Model
+	lim     Limits
 	g       *ir.Graph
 	opt     ImportOptions
 	opsets  map[string]int // of the model, by domain
@@ -63,6 +64,7 @@ type importer struct {
 	taken   map[string]int // how often a name was given to a value
 	live    map[*pb.GraphProto]liveNodes
 	tensors map[*pb.TensorProto]*tensor.Dense
+	decoded int64          // bytes of these
 	symbols map[string]int // symbolic dimensions and their sizes
 }
 
@@ -72,8 +74,9 @@ type importer struct {
 // that is wrong, not the first problem only. Import relies on what Check has
 // found to be right only as far as messages go: it never panics.
 func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
-	im := &importer{m: m, opt: opt, opsets: map[string]int{}, funcs: map[string]*pb.FunctionProto{}, taken: map[string]int{},
-		fold: newFoldBudget(), live: map[*pb.GraphProto]liveNodes{}, tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
+	lim := m.Limits.orDefault()
+	im := &importer{m: m, lim: lim, opt: opt, opsets: map[string]int{}, funcs: map[string]*pb.FunctionProto{}, taken: map[string]int{},
+		fold: foldBudget{lim.FoldWork, lim.FoldBytes}, live: map[*pb.GraphProto]liveNodes{}, tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
 	if im.opt.Note == nil {
 		im.opt.Note = func(string) {}
 	}
@@ -110,6 +113,9 @@ func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	}
 	im.checkValueInfo(gp, s)
 	im.g.RemoveDead()
+	if im.checkSizes(); len(im.errs) > 0 {
+		return nil, im.errs
+	}
 	return im.g, nil
 }
 
@@ -152,10 +158,15 @@ func (im *importer) tensor(t *pb.TensorProto) (*tensor.Dense, error) {
 		return d, nil
 	}
 	d, err := im.m.Tensor(t)
-	if err == nil {
-		im.tensors[t] = d
+	if err != nil {
+		return nil, err
 	}
-	return d, err
+	// Many constants may share one external file: the model's size says nothing.
+	if im.decoded += int64(d.Len() * d.DType.Size()); im.decoded > im.lim.MemoryBytes {
+		return nil, &ir.Diag{Code: "too-large", Node: "constant " + quote(t.GetName()), Msg: fmt.Sprintf("too large: the constants up to this one have more than %d bytes", im.lim.MemoryBytes), Hint: raise("memory")}
+	}
+	im.tensors[t] = d
+	return d, nil
 }
 
 // addConst adds a constant under a name like the given one.

@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -13,18 +15,12 @@ type foldBudget struct {
 	bytes int64 // of results
 }
 
-const (
-	maxFoldWork  = 1 << 28
-	maxFoldBytes = 256 << 20
-	// smallFold are shapes, axes and the like: what other nodes need to know at
-	// compile time is folded whatever else there was.
-	smallFold = 4096
-)
-
-func newFoldBudget() foldBudget { return foldBudget{maxFoldWork, maxFoldBytes} }
+// smallFold are shapes, axes and the like: what other nodes need to know at
+// compile time is folded whatever else there was.
+const smallFold = 4096
 
 // foldNode evaluates a node whose inputs are all constants, and Shape and Size
-// of any value: shapes are static here. What would cost too much stays a node.
+// of any value: shapes are static here. What would cost too much is an error.
 // A DequantizeLinear stays, too: it says how its constant is quantised.
 func (im *importer) foldNode(n *ir.Node, names []string) ([]*ir.Value, bool, error) {
 	if n.Op.Impure || n.Op.Eval == nil || len(n.Body) > 0 || n.Op == op.DequantizeLinear {
@@ -62,8 +58,12 @@ func (im *importer) foldNode(n *ir.Node, names []string) ([]*ir.Value, bool, err
 		work += n.Op.MACs(n) / 4
 	}
 	if work > smallFold && (work > im.fold.work || bytes > im.fold.bytes) {
-		n.Out = make([]*ir.Value, len(names))
-		return nil, false, nil
+		which := "fold-work"
+		if bytes > im.fold.bytes {
+			which = "fold-bytes"
+		}
+		return nil, false, &ir.Diag{Code: "too-large", Node: n.String(), Hint: raise(which),
+			Msg: fmt.Sprintf("too large to be computed at compile time: all its inputs are constants, and its result takes %d bytes of memory and %d elements and multiplications, where %d and %d are left", bytes, work, im.fold.bytes, im.fold.work)}
 	}
 	im.fold.work -= work
 	im.fold.bytes -= bytes

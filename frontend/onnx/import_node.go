@@ -47,9 +47,13 @@ func (im *importer) body(nodes liveNodes, s *scope, opsets map[string]int) {
 			return
 		}
 		im.nodes++
-		if most := im.m.Limits.orDefault().Nodes; im.nodes > most {
+		if most := im.lim.Nodes; im.nodes > most {
 			im.tooMany = true
-			im.report(&ir.Diag{Code: "too-many-nodes", Node: "graph", Msg: fmt.Sprintf("too many nodes: more than %d with functions and loops expanded", most)})
+			where := "graph"
+			if s.prefix != "" {
+				where = "graph, in " + quote(strings.TrimSuffix(s.prefix, "/"))
+			}
+			im.report(&ir.Diag{Code: "too-many-nodes", Node: where, Msg: fmt.Sprintf("too many nodes: more than %d with functions and loops expanded", most), Hint: raise("nodes")})
 			return
 		}
 		if err := im.node(n.p, n.index, s, opsets); err != nil {

@@ -213,7 +213,7 @@ func TestImportBombs(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"functions": {functions, "too many nodes"},
 		"loops":     {loops, "too many nodes"},
-		"folds":     {folds, ""},
+		"folds":     {folds, "limit fold-work"},
 		"branches":  {`(float[2] x, bool[] c) => (float y) { ` + nest + ` y = Identity (p) }`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

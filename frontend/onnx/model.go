@@ -59,7 +59,7 @@ func readFile(path string, lim Limits) ([]byte, error) {
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a regular file; want an ONNX model file", path)
 	case st.Size() > lim.FileBytes:
-		return nil, fmt.Errorf("%s: %d bytes, the limit is %d", path, st.Size(), lim.FileBytes)
+		return nil, fmt.Errorf("%s: too large: %d bytes, the limit is %d; %s", path, st.Size(), lim.FileBytes, raise("file"))
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -83,7 +83,7 @@ func readFile(path string, lim Limits) ([]byte, error) {
 		}
 	}
 	if int64(len(b)) > lim.FileBytes {
-		return nil, fmt.Errorf("%s: above the limit of %d bytes", path, lim.FileBytes)
+		return nil, fmt.Errorf("%s: too large: above the limit of %d bytes; %s", path, lim.FileBytes, raise("file"))
 	}
 	return b, nil
 }

@@ -44,7 +44,7 @@ func count(dims []int64, bits int, maxBytes int64) (int64, error) {
 	n := int64(1)
 	for _, d := range dims {
 		if d > maxElems/n {
-			return 0, fmt.Errorf("the shape %s is too large; the limit is %d elements of this type", dimsText(dims), maxElems)
+			return 0, fmt.Errorf("the shape %s is too large; the limit is %d elements of this type; %s", dimsText(dims), maxElems, raise("tensor"))
 		}
 		n *= d
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// maxTrips bounds the iterations of a Loop or Scan that are unrolled.
-const maxTrips = 4096
-
 // graphAttr is the subgraph in an attribute.
 func (c *nodeCtx) graphAttr(name string) (*pb.GraphProto, error) {
 	for _, a := range c.p.GetAttribute() {
@@ -28,7 +25,7 @@ func (c *nodeCtx) graphAttr(name string) (*pb.GraphProto, error) {
 // outside (nil: their own names behind prefix).
 func (c *nodeCtx) inlineGraph(g *pb.GraphProto, prefix string, in []*ir.Value, names []string) ([]*ir.Value, error) {
 	s := newScope(c.scope, shorten(prefix))
-	if most := c.im.m.Limits.orDefault().Depth; s.depth > most {
+	if most := c.im.lim.Depth; s.depth > most {
 		return nil, c.errf("nesting", "subgraphs are nested deeper than %d", most)
 	}
 	if len(g.GetInput()) > len(in) {
@@ -167,8 +164,8 @@ func loop(c *nodeCtx) ([]*ir.Value, error) {
 		return nil, c.errf("arity", "the body of this Loop has %d outputs, want at least %d", len(g.GetOutput()), 1+len(carried))
 	}
 	for t := int64(0); t < trips && cond != 0; t++ {
-		if t == maxTrips {
-			return nil, c.errf("flow-trips", "this Loop runs more than %d times, the most that is unrolled", maxTrips)
+		if t == int64(c.im.lim.Trips) {
+			return nil, c.errf("flow-trips", "this Loop runs more than %d times, the most that is unrolled; %s", c.im.lim.Trips, raise("trips"))
 		}
 		args := append([]*ir.Value{c.constant(".iteration", tensor.Scalar(t)), c.constant(".condition", tensor.Scalar(true))}, carried...)
 		out, err := c.inlineGraph(g, c.name+"/"+strconv.FormatInt(t, 10)+"/", args, nil)
@@ -262,8 +259,8 @@ func scan(c *nodeCtx) ([]*ir.Value, error) {
 		}
 		trips = n
 	}
-	if trips > maxTrips {
-		return nil, c.errf("flow-trips", "this Scan runs %d times, more than the %d that are unrolled", trips, maxTrips)
+	if trips > c.im.lim.Trips {
+		return nil, c.errf("flow-trips", "this Scan runs %d times, more than the %d that are unrolled; %s", trips, c.im.lim.Trips, raise("trips"))
 	}
 	state := c.in[:states:states]
 	scans := make([][]*ir.Value, nout)

@@ -31,7 +31,7 @@ func batchedScan(e *composer) []*ir.Value {
 			steps = v.Type.Shape[1]
 		}
 	}
-	e.want(batch >= 1 && steps >= 1 && steps <= maxTrips/batch, "flow-trips", "%d samples of %d steps, want 1 to %d in all, which are unrolled", batch, steps, maxTrips)
+	e.want(batch >= 1 && steps >= 1 && steps <= e.im.lim.Trips/batch, "flow-trips", "%d samples of %d steps, want 1 to %d in all, which are unrolled; %s", batch, steps, e.im.lim.Trips, raise("trips"))
 	outs := make([][]*ir.Value, len(g.GetOutput())) // per output: one value a sample
 	part := func(v *ir.Value, axis, at int) *ir.Value {
 		shape := append(append([]int{}, v.Type.Shape[:axis]...), v.Type.Shape[axis+1:]...)

@@ -111,7 +111,7 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 			s.memory += int64(n + size) // kept as an unknown field
 		}
 		if s.memory > s.limit {
-			return fmt.Errorf("too large: decoding the file would take more than the limit of %d bytes of memory (reached in %s at byte %d)", s.limit, at, base+i)
+			return fmt.Errorf("too large: decoding the file would take more than the limit of %d bytes of memory (reached in %s at byte %d); %s", s.limit, at, base+i, raise("memory"))
 		}
 		i += n + size
 	}

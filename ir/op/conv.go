@@ -25,7 +25,7 @@ var Conv = def(ir.OpDef{
 		if err != nil {
 			return 0
 		}
-		return int64(g.N) * int64(product(g.Out)) * int64(g.COut) * int64(g.CIn/g.Group) * int64(g.Taps())
+		return work(g.N, product(g.Out), g.COut, g.CIn/g.Group, g.Taps())
 	},
 })
 
@@ -46,7 +46,7 @@ var ConvTranspose = def(ir.OpDef{
 		if err != nil {
 			return 0
 		}
-		return int64(g.N) * int64(product(g.In)) * int64(g.CIn) * int64(g.COut/g.Group) * int64(g.Taps())
+		return work(g.N, product(g.In), g.CIn, g.COut/g.Group, g.Taps())
 	},
 })
 

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"math"
+
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
@@ -395,6 +397,23 @@ func product(s []int) int {
 	p := 1
 	for _, v := range s {
 		p *= v
+	}
+	return p
+}
+
+// work is a product of sizes that stays at the largest number where it would
+// overflow: what an operator costs, for attributes that no memory bounds.
+func work(s ...int) int64 {
+	p := int64(1)
+	for _, v := range s {
+		switch {
+		case v <= 0:
+			return 0
+		case p > math.MaxInt64/int64(v):
+			p = math.MaxInt64
+		default:
+			p *= int64(v)
+		}
 	}
 	return p
 }

@@ -19,6 +19,13 @@ var NonMaxSuppression = def(ir.OpDef{
 		}
 		return one(ir.T(tensor.I64, g.Batch*g.Classes*g.Most, 3))
 	},
+	MACs: func(n *ir.Node) int64 { // every box selected is the best of all, and its overlap with those before it takes some eight multiplications
+		g, err := NMSGeometry(n)
+		if err != nil {
+			return 0
+		}
+		return work(g.Batch, g.Classes, g.Most, g.Boxes+8*g.Most)
+	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g, err := NMSGeometry(n)
 		if err != nil {

@@ -368,6 +368,7 @@ var LRN = def(ir.OpDef{
 		}
 		return one(like(n, 0))
 	},
+	MACs: func(n *ir.Node) int64 { return work(n.In[0].Type.Elems(), min(n.Int("size"), n.In[0].Type.Shape[1])) },
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
 		xs := floatsOf(x)

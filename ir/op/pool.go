@@ -153,7 +153,7 @@ func poolMACs(n *ir.Node) int64 {
 	if err != nil {
 		return 0
 	}
-	return int64(g.N) * int64(g.C) * int64(product(g.Out)) * int64(g.Taps())
+	return work(append([]int{g.N, g.C, product(g.Out)}, g.Kernel...)...)
 }
 
 func inferPool(n *ir.Node) ([]ir.Type, error) {

@@ -72,6 +72,27 @@ func forSamples(n int, f func(worker, i int) error) error {
 	return nil
 }
 
+// notANumber says what is behind a value with elements that are no numbers.
+func notANumber(v *ir.Value) error {
+	d := &ir.Diag{Code: "calibration-nan", Node: "input " + v.Name, Msg: "value " + v.Name + " is not a number (NaN)", Hint: "check the calibration data and the float model"}
+	if v.Def == nil {
+		return d
+	}
+	d.Node = v.Def.String()
+	for i, x := range v.Def.In {
+		if x == nil || x.Const == nil || !x.Const.DType.IsFloat() {
+			continue
+		}
+		for k := range x.Const.Len() {
+			if f := x.Const.Float(k); f-f != 0 {
+				d.Hint = fmt.Sprintf("its constant %s (input %d) has %v at element %d; want finite numbers", x.Name, i, f, k)
+				return d
+			}
+		}
+	}
+	return d
+}
+
 // ranges fills lo, hi, count and exact of every watched value.
 func (o *observer) ranges() error {
 	type part struct {
@@ -100,7 +121,7 @@ func (o *observer) ranges() error {
 				}
 				if e-e != 0 {
 					if e != e && bad == nil {
-						bad = &ir.Diag{Code: "calibration-nan", Node: "value " + v.Name, Msg: "is not a number", Hint: "check the calibration data and the float model"}
+						bad = notANumber(v)
 					}
 					continue // infinities (masks) saturate
 				}

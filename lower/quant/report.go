@@ -44,13 +44,17 @@ const maxDB = 120
 // reportSamples bounds how many samples the ratios are measured on.
 const reportSamples = 16
 
-// noise sums signal and error energy.
+// noise sums signal and error energy, of finite elements: infinite ones
+// saturate, and have no ratio.
 type noise struct{ signal, err float64 }
 
 func (n *noise) add(want, got *tensor.Dense) {
 	if w, ok := want.Data.([]float32); ok {
 		if g, ok := got.Data.([]float32); ok {
 			for i, v := range w {
+				if v-v != 0 {
+					continue
+				}
 				e := float64(v) - float64(g[i])
 				n.signal += float64(v) * float64(v)
 				n.err += e * e
@@ -60,6 +64,9 @@ func (n *noise) add(want, got *tensor.Dense) {
 	}
 	for i, k := 0, want.Len(); i < k; i++ {
 		v := want.Float(i)
+		if v-v != 0 {
+			continue
+		}
 		e := v - got.Float(i)
 		n.signal += v * v
 		n.err += e * e

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -62,6 +63,7 @@ type Config struct {
 	DumpIR       string
 	Project      string
 	Functions    []string
+	Limits       onnx.Limits // what a model may ask for
 	Strict       bool
 	Note         func(string) // progress and remarks; may be nil
 	Inputs       []string

@@ -169,7 +169,7 @@ func Table(rows [][]string) string { return table(rows) }
 
 // CheckModel is the verb check: every finding about the model.
 func (c *Config) CheckModel() ([]onnx.Finding, error) {
-	m, err := onnx.Load(c.Model, onnx.Limits{})
+	m, err := onnx.Load(c.Model, c.Limits)
 	if err != nil {
 		return nil, &InputError{err}
 	}

@@ -11,7 +11,7 @@ import (
 
 // load reads and imports the model. shapes (by input name) may be nil.
 func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
-	m, err := onnx.Load(c.Model, onnx.Limits{})
+	m, err := onnx.Load(c.Model, c.Limits)
 	if err != nil {
 		return nil, nil, &InputError{err}
 	}
@@ -40,7 +40,7 @@ func (c *Config) importModel(m *onnx.Model, shapes map[string][]int) (*ir.Graph,
 		opt.Set[k] = d
 	}
 	for _, f := range c.Functions {
-		fs, err := onnx.LoadFunctions(f, onnx.Limits{})
+		fs, err := onnx.LoadFunctions(f, c.Limits)
 		if err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ func (c *Config) Refusals(err error) *Refusals {
 	case errors.As(err, &un):
 		r.unplaced(un)
 	case errors.As(err, &im):
-		m, err := onnx.Load(c.Model, onnx.Limits{})
+		m, err := onnx.Load(c.Model, c.Limits)
 		if err != nil || len(m.Proto.GetGraph().GetNode()) == 0 {
 			return nil
 		}

@@ -19,7 +19,7 @@ func interpret(g *ir.Graph, in []*tensor.Dense) ([]*tensor.Dense, error) {
 // runFloat interprets the model as it is; symbolic dimensions are taken from
 // the inputs' shapes.
 func (c *Config) runFloat(dir string) error {
-	m, err := onnx.Load(c.Model, onnx.Limits{})
+	m, err := onnx.Load(c.Model, c.Limits)
 	if err != nil {
 		return &InputError{err}
 	}

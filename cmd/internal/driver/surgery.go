@@ -51,7 +51,7 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 			c.Model = filepath.Join(sc.Dir, c.Model)
 		}
 	}
-	loaded, err := onnx.Load(c.Model, onnx.Limits{})
+	loaded, err := onnx.Load(c.Model, c.Limits)
 	if err != nil {
 		return nil, &InputError{err}
 	}
@@ -99,7 +99,7 @@ func (c *Config) surgeryOptions(m *surgery.Model) (surgery.RunOptions, error) {
 		return opt, err
 	}
 	for _, f := range c.Functions {
-		fs, err := onnx.LoadFunctions(f, onnx.Limits{})
+		fs, err := onnx.LoadFunctions(f, c.Limits)
 		if err != nil {
 			return opt, &InputError{err}
 		}

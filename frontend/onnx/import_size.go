@@ -1,0 +1,48 @@
+package onnx
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nncc/nncc/ir"
+)
+
+// checkSizes refuses graphs that no microcontroller runs and that calibration
+// and the interpreter would take hours and gigabytes for: values of too many
+// elements, and too much work in all. It names every such value, and the
+// nodes with the most work.
+func (im *importer) checkSizes() {
+	large := func(where, what string, v *ir.Value) {
+		if n := int64(v.Type.Elems()); n > im.lim.Elements {
+			im.report(&ir.Diag{Code: "too-large", Node: where, Hint: raise("elements"),
+				Msg: fmt.Sprintf("too large: %s has shape %v, %d elements, more than %d", what, v.Type.Shape, n, im.lim.Elements)})
+		}
+	}
+	for _, v := range im.g.In {
+		large("input "+quote(v.Name), "it", v)
+	}
+	sum, most := int64(0), int64(-1)
+	var worst *ir.Node
+	for _, n := range im.g.Nodes {
+		work := int64(0)
+		if n.Op.MACs != nil {
+			work = max(0, n.Op.MACs(n))
+		}
+		for i, v := range n.Out {
+			if v != nil {
+				large(n.String(), fmt.Sprintf("output %d", i), v)
+				work += int64(v.Type.Elems())
+			}
+		}
+		if sum += work; sum < 0 {
+			sum = math.MaxInt64
+		}
+		if work > most {
+			most, worst = work, n
+		}
+	}
+	if sum > im.lim.Work {
+		im.report(&ir.Diag{Code: "too-large", Node: worst.String(), Hint: raise("work"),
+			Msg: fmt.Sprintf("too large: one inference takes %d elements and multiplications, more than %d; most of them, %d, are this node's", sum, im.lim.Work, most)})
+	}
+}
