@@ -86,6 +86,26 @@ func (p *Program) Gather(v *ir.Value, span []byte) []byte {
 	return e.gather(span)
 }
 
+// inRows is the lowering of a step for the places of its operands.
+func (p *Program) inRows(s *Step) *target.Lowered {
+	l := s.Low
+	if l.RowCalls == nil {
+		return l
+	}
+	for _, r := range l.Rows {
+		v := s.Node.Out
+		if !r.Output {
+			v = s.Node.In
+		}
+		if p.Pitch(v[r.I]) > 0 {
+			c := *l
+			c.Calls, c.Kernel = l.RowCalls, l.RowCalls[len(l.RowCalls)-1].Func
+			return &c
+		}
+	}
+	return l
+}
+
 // takesRows reports whether the calls of a step take an operand, input i or
 // output i, in rows of the given size.
 func takesRows(l *target.Lowered, output bool, i, row int) bool {

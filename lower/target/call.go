@@ -142,6 +142,9 @@ type Lowered struct {
 	// Rows: operands that the calls read or write row by row, so that the
 	// rows may lie apart, inside a larger tensor.
 	Rows []Rows
+	// RowCalls are made in place of Calls where rows of an operand lie apart;
+	// nil: the same calls.
+	RowCalls []Call
 	// Headers that the calls need beyond the library's own.
 	Headers []string
 	// Dead inputs: operands that the calls never read (their content is in

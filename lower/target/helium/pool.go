@@ -24,10 +24,12 @@ func pool(fn, code, doc string, last []target.Rule, ops ...*ir.OpDef) *target.Ke
 			in, out, kernel := cmsisnn.Spatial(g.In, 1), cmsisnn.Spatial(g.Out, 1), cmsisnn.Spatial(g.Kernel, 1)
 			stride, pad := cmsisnn.Spatial(g.Strides, 1), cmsisnn.Spatial(g.PadBegin, 0)
 			f := func(name string, v int) target.Field { return target.FI(name, v) }
-			return own(&target.Lowered{}, target.Call{Func: fn, Args: []target.Arg{&target.Struct{Type: "nncc_helium_pool", Fields: []target.Field{
+			x, xr := inRows(g.C)
+			y, yr := outRows(g.C)
+			return own(&target.Lowered{Rows: []target.Rows{xr, yr}}, target.Call{Func: fn, Args: []target.Arg{&target.Struct{Type: "nncc_helium_pool", Fields: []target.Field{
 				f("batch", g.N), f("in_h", in.H), f("in_w", in.W), f("channels", g.C), f("out_h", out.H), f("out_w", out.W),
 				f("kernel_h", kernel.H), f("kernel_w", kernel.W), f("stride_h", stride.H), f("stride_w", stride.W), f("pad_top", pad.H), f("pad_left", pad.W),
-				f("act_min", int(lo)), f("act_max", int(hi))}}, i8In(0), i8Out(0)}})
+				f("act_min", int(lo)), f("act_max", int(hi)), target.F("in_pitch", x), target.F("out_pitch", y)}}, i8In(0), i8Out(0)}})
 		},
 		Rules: join(onHelium(code+"-00"), cmsisnn.PoolRules(code), last...),
 	}

@@ -3,6 +3,7 @@ package helium
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
@@ -181,5 +182,30 @@ func lowerAdd(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 			f("mult", int64(p.Scales.OutMult)), f("shift", -int64(p.Scales.OutShift)), f("zero", int64(p.OutputOffset)))
 	}
 	params.Fields = append(params.Fields, clamp...)
+	if params.Type == "nncc_helium_sum" {
+		sumRows(low, n, fn, params.Fields)
+	}
 	return own(low, target.Call{Func: fn, Args: []target.Arg{params, cmsisnn.Operand(n, 0), cmsisnn.Operand(n, 1), i8Out(0)}})
+}
+
+// sumRows offers a sum row by row to operands whose channels lie apart.
+func sumRows(low *target.Lowered, n *ir.Node, fn string, fields []target.Field) {
+	t := n.Out[0].Type
+	if t.Rank() < 2 {
+		return
+	}
+	row := t.Phys()[t.Rank()-1]
+	for _, v := range n.In {
+		if v.Const != nil || v.Type.Rank() != t.Rank() || v.Type.Phys()[t.Rank()-1] != row || v.Type.Elems() != t.Elems() {
+			return
+		}
+	}
+	of := slices.Clone(fields)
+	of[0] = target.FI("n", row)
+	call := target.Call{Func: "nncc_helium_sum_rows_s8", Args: []target.Arg{&target.Struct{Type: "nncc_helium_sum_rows", Fields: []target.Field{
+		target.F("sum", target.Nested{Fields: of}), target.FI("rows", t.Elems()/row), target.F("x_pitch", target.Pitch{Row: row}),
+		target.F("y_pitch", target.Pitch{I: 1, Row: row}), target.F("out_pitch", target.Pitch{Output: true, Row: row})}},
+		target.Func(fn), i8In(0), i8In(1), i8Out(0)}}
+	low.RowCalls = []target.Call{call}
+	low.Rows = []target.Rows{{Bytes: row}, {I: 1, Bytes: row}, {Output: true, Bytes: row}}
 }

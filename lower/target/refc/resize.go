@@ -107,7 +107,8 @@ func resizeNearest(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		}
 		outside = blob("outside", tensor.FromFloats(x.DType, []int{len(pixel)}, pixel))
 	}
-	f = append(f, target.FI("pixel", x.Shape[1]*x.DType.Size()))
+	pixel := x.Shape[1] * x.DType.Size()
+	f = append(f, target.FI("pixel", pixel), target.F("x_pitch", l.pitch(false, 0, pixel)), target.F("y_pitch", l.pitch(true, 0, pixel)))
 	l.call("nncc_resize_nearest", params("nncc_resize_nearest_params", f...), bytesOf(l.in(0)), intBlob("index", h.index), intBlob("index", w.index), outside, bytesOf(l.out(0)))
 	return l.done()
 }

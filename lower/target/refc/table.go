@@ -31,6 +31,22 @@ var tableRow = &target.Kernel{
 		b := &target.Blob{Hint: "table", CType: "uint8_t", Data: t, NoCast: true}
 		l.call("nncc_table256", params("nncc_count_params", target.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(k)), b, bytesOf(l.out(0)))
 		l.inPlace(k)
+		l.tableRows(k, b)
 		return l.done()
 	},
+}
+
+// tableRows offers the look-up row by row to operands whose channels lie apart.
+func (l *lowering) tableRows(k int, table *target.Blob) {
+	x, y := l.n.In[k].Type, l.n.Out[0].Type
+	if y.Rank() < 2 || x.Rank() != y.Rank() {
+		return
+	}
+	row := y.Phys()[y.Rank()-1]
+	if row == y.Elems() || x.Phys()[x.Rank()-1] != row {
+		return
+	}
+	f := append(ints("rows", y.Elems()/row, "count", row), target.F("x_pitch", l.pitch(false, k, row)), target.F("y_pitch", l.pitch(true, 0, row)))
+	l.low.RowCalls = []target.Call{{Func: "nncc_table256_rows", Args: []target.Arg{
+		params("nncc_table_rows_params", f...), bytesOf(l.in(k)), table, bytesOf(l.out(0))}}}
 }

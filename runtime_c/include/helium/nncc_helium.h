@@ -200,6 +200,8 @@ typedef struct {
     int32_t pad_left;
     int32_t act_min;
     int32_t act_max;
+    int32_t in_pitch;  /* bytes from an input pixel to the next */
+    int32_t out_pitch;
 } nncc_helium_pool;
 
 void nncc_helium_avg_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y);
@@ -225,8 +227,20 @@ typedef struct {
     int32_t act_max;
 } nncc_helium_sum;
 
-void nncc_helium_sum_s8(const nncc_helium_sum *p, const int8_t *x, const int8_t *y, int8_t *out);
-void nncc_helium_sum_away_s8(const nncc_helium_sum *p, const int8_t *x, const int8_t *y, int8_t *out);
+typedef void nncc_helium_sum_fn(const nncc_helium_sum *p, const int8_t *x, const int8_t *y, int8_t *out);
+
+nncc_helium_sum_fn nncc_helium_sum_s8, nncc_helium_sum_away_s8;
+
+/* The same for rows of sum.n elements that lie apart: pitches are bytes from a row to the next. */
+typedef struct {
+    nncc_helium_sum sum;
+    int32_t rows;
+    int32_t x_pitch;
+    int32_t y_pitch;
+    int32_t out_pitch;
+} nncc_helium_sum_rows;
+
+void nncc_helium_sum_rows_s8(const nncc_helium_sum_rows *p, nncc_helium_sum_fn *fn, const int8_t *x, const int8_t *y, int8_t *out);
 
 /*
  * Addition with TensorFlow Lite's three roundings, for what nncc_helium_sum_s8 cannot give: x_mult / 2^x_shift of (x + x_offset) *

@@ -95,6 +95,7 @@ typedef struct {
     int32_t batch, in_h, in_w;
     int32_t out_h, out_w;
     int32_t pixel;
+    int32_t x_pitch, y_pitch; /* bytes from a pixel to the next */
 } nncc_resize_nearest_params;
 
 /* x [batch,in_h,in_w] pixels, index_h [out_h], index_w [out_w], y [batch,out_h,out_w] pixels. */

@@ -57,6 +57,14 @@ typedef struct {
  */
 void nncc_table256(const nncc_count_params *p, const void *x, const void *table, void *y);
 
+/* The same for rows of `count` elements, x_pitch and y_pitch bytes apart. */
+typedef struct {
+    int32_t rows, count;
+    int32_t x_pitch, y_pitch;
+} nncc_table_rows_params;
+
+void nncc_table256_rows(const nncc_table_rows_params *p, const void *x, const void *table, void *y);
+
 /* y = x ^ 0x80: int8 to uint8 and back with the zero point moved by 128, the real values unchanged. In place. */
 void nncc_xor80(const nncc_count_params *p, const void *x, void *y);
 

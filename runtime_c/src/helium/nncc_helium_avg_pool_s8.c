@@ -100,8 +100,8 @@ static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, in
             for (i = w->length; i > 0; i -= NNCC_POOL_CHUNK) {
                 int32_t n = i < NNCC_POOL_CHUNK ? i : NNCC_POOL_CHUNK;
 
-                nncc_pool_add(sum, x, p->channels, lanes, n);
-                x += n * p->channels;
+                nncc_pool_add(sum, x, p->in_pitch, lanes, n);
+                x += n * p->in_pitch;
             }
         }
         nncc_pool_divide(p, sum, count, scale, lanes, y + c);
@@ -122,7 +122,7 @@ static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, in
 
         for (r = 0; r < w->runs; r++) {
             for (i = 0; i < w->length; i++) {
-                sum += w->x[r * w->step + i * p->channels + c];
+                sum += w->x[r * w->step + i * p->in_pitch + c];
             }
         }
         sum = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;

@@ -11,7 +11,7 @@ static inline void nncc_pool_max(const nncc_helium_pool *p, const nncc_window *w
     NNCC_REG(int32_t, runs, "r2", w->runs);
     NNCC_REG(int32_t, length, "r3", w->length);
     NNCC_REG(int32_t, step, "r4", w->step);
-    NNCC_REG(int32_t, pitch, "r5", p->channels);
+    NNCC_REG(int32_t, pitch, "r5", p->in_pitch);
     NNCC_REG(int32_t, n, "r6", lanes);
     NNCC_REG(int8_t *, to, "r8", y);
     NNCC_REG(int32_t, lo, "r9", p->act_min);
@@ -62,7 +62,7 @@ static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, in
 
         for (r = 0; r < w->runs; r++) {
             for (i = 0; i < w->length; i++) {
-                int32_t e = w->x[r * w->step + i * p->channels + c];
+                int32_t e = w->x[r * w->step + i * p->in_pitch + c];
 
                 v = e > v ? e : v;
             }

@@ -31,16 +31,16 @@ static inline void nncc_pool_image(const nncc_helium_pool *p, const int8_t *x, i
             nncc_window w;
 
             x0 = x0 < 0 ? 0 : x0;
-            w.x = x + (y0 * p->in_w + x0) * p->channels;
+            w.x = x + (y0 * p->in_w + x0) * p->in_pitch;
             w.runs = y1 - y0;
             w.length = x1 - x0;
-            w.step = p->in_w * p->channels;
+            w.step = p->in_w * p->in_pitch;
             if (w.length == p->in_w) { /* whole rows are one run */
                 w.length *= w.runs;
                 w.runs = 1;
             }
             nncc_pool_window(p, &w, y);
-            y += p->channels;
+            y += p->out_pitch;
         }
     }
 }
@@ -51,8 +51,8 @@ static inline void nncc_pool(const nncc_helium_pool *p, const int8_t *x, int8_t 
 
     for (n = 0; n < p->batch; n++) {
         nncc_pool_image(p, x, y);
-        x += p->in_h * p->in_w * p->channels;
-        y += p->out_h * p->out_w * p->channels;
+        x += p->in_h * p->in_w * p->in_pitch;
+        y += p->out_h * p->out_w * p->out_pitch;
     }
 }
 

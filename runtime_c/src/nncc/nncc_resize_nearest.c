@@ -15,10 +15,10 @@ void nncc_resize_nearest(const nncc_resize_nearest_params *p, const void *x, con
                 const int32_t iy = index_h[oy];
                 const int32_t ix = index_w[ox];
 
-                memcpy(to, iy < 0 || ix < 0 ? outside : from + (iy * p->in_w + ix) * p->pixel, (size_t)p->pixel);
-                to += p->pixel;
+                memcpy(to, iy < 0 || ix < 0 ? outside : from + (iy * p->in_w + ix) * p->x_pitch, (size_t)p->pixel);
+                to += p->y_pitch;
             }
         }
-        from += p->in_h * p->in_w * p->pixel;
+        from += p->in_h * p->in_w * p->x_pitch;
     }
 }
