@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -16,7 +15,8 @@ func mlExpansions() map[string]func(e *composer) []*ir.Value {
 	return map[string]func(e *composer) []*ir.Value{
 		"Binarizer": binarizer, "ArrayFeatureExtractor": featureExtractor, "Scaler": scaler, "Normalizer": normalizer, "Imputer": imputer,
 		"LinearRegressor": linearRegressor, "LinearClassifier": linearClassifier, "LabelEncoder": labelEncoder, "OneHotEncoder": oneHotEncoder,
-		"FeatureVectorizer": featureVectorizer, "SVMRegressor": svmRegressor, "TreeEnsemble": treeEnsemble, "TreeEnsembleRegressor": treeRegressor,
+		"FeatureVectorizer": featureVectorizer, "SVMRegressor": svmRegressor, "SVMClassifier": svmClassifier,
+		"TreeEnsemble": treeEnsemble, "TreeEnsembleRegressor": treeRegressor, "TreeEnsembleClassifier": treeClassifier,
 	}
 }
 
@@ -129,32 +129,89 @@ func (e *composer) linear(targets int) *ir.Value {
 	return y
 }
 
-// transformed applies a post_transform to scores.
+// postTransforms are the values of post_transform, in TreeEnsemble's order.
+var postTransforms = []string{"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"}
+
+func (e *composer) postTransform() string { return e.str("post_transform", "NONE", postTransforms...) }
+
+// transformed applies a post_transform to [N, scores] as ONNX Runtime does: for
+// a single score there is PROBIT only.
 func (e *composer) transformed(y *ir.Value, how string) *ir.Value {
+	last := ir.Attrs{"axis": ir.Int(-1)}
+	if y.Type.Shape[y.Type.Rank()-1] == 1 && how != "PROBIT" {
+		return y
+	}
 	switch how {
+	case "PROBIT":
+		return e.probit(y)
 	case "LOGISTIC":
 		return e.do("Sigmoid", nil, y)
 	case "SOFTMAX":
-		return e.do("Softmax", ir.Attrs{"axis": ir.Int(-1)}, y)
+		return e.do("Softmax", last, y)
 	case "SOFTMAX_ZERO": // zeros stay, and take no part
 		zero := e.do("Equal", nil, y, e.num(y, 0))
-		soft := e.do("Softmax", ir.Attrs{"axis": ir.Int(-1)}, e.do("Where", nil, zero, e.num(y, math.Inf(-1)), y))
+		soft := e.do("Softmax", last, e.do("Where", nil, zero, e.num(y, math.Inf(-1)), y))
 		return e.do("Where", nil, zero, e.num(y, 0), soft)
 	}
-	e.want(how == "NONE" || how == "", "attr-value", "post_transform is %q, want NONE, LOGISTIC, SOFTMAX or SOFTMAX_ZERO", how)
 	return y
 }
 
+// probit is the inverse of the normal distribution, sqrt(2) erfinv(2 y - 1), by
+// Winitzki's approximation of erfinv, which ONNX's and ONNX Runtime's are.
+func (e *composer) probit(y *ir.Value) *ir.Value {
+	const a = 0.147
+	x := e.do("Sub", nil, e.do("Mul", nil, y, e.num(y, 2)), e.num(y, 1))
+	log := e.do("Log", nil, e.do("Sub", nil, e.num(y, 1), e.do("Mul", nil, x, x)))
+	v := e.do("Add", nil, e.do("Mul", nil, log, e.num(y, 0.5)), e.num(y, 2/(3.14159*a)))
+	w := e.do("Sqrt", nil, e.do("Sub", nil, e.do("Mul", nil, v, v), e.do("Mul", nil, log, e.num(y, 1/a))))
+	root := e.do("Sqrt", nil, e.do("Sub", nil, w, v))
+	return e.do("Mul", nil, e.do("Mul", nil, e.do("Sign", nil, x), root), e.num(y, math.Sqrt2))
+}
+
+// secondClass makes the scores of two classes of one, [N, 1], which is the
+// second's: 1 - s and s, or -s and s where weights have both signs. LOGISTIC is
+// the only transform that means something then.
+func (e *composer) secondClass(s *ir.Value, both bool, how string) *ir.Value {
+	e.want(how != "PROBIT", "attr-value", "post_transform is PROBIT, which is not defined for one score of two classes; want NONE or LOGISTIC")
+	rest := e.do("Neg", nil, s)
+	switch {
+	case how == "LOGISTIC":
+		rest, s = e.do("Sigmoid", nil, rest), e.do("Sigmoid", nil, s)
+	case !both:
+		rest = e.do("Sub", nil, e.num(s, 1), s)
+	}
+	return e.concat(1, rest, s)
+}
+
+// labels are the classes of a classifier, which must be numbers.
+func (e *composer) labels(ints, text string) *ir.Value {
+	e.text(text)
+	v := e.intList(ints)
+	e.want(len(v) > 0, "attr-missing", "attribute %s is missing", ints)
+	return e.data(ints64(v))
+}
+
+// best is the label of the highest score of every row, the first of equals.
+func (e *composer) best(labels, scores *ir.Value) *ir.Value {
+	return e.do("Gather", nil, labels, e.do("ArgMax", ir.Attrs{"axis": ir.Int(1), "keepdims": ir.Int(0)}, scores))
+}
+
+// above is the second of two labels for rows whose score, [N, 1], exceeds a
+// bound, else the first.
+func (e *composer) above(labels, score *ir.Value, bound float64) *ir.Value {
+	over := e.do("Greater", nil, e.reshape(score, score.Type.Shape[0]), e.num(score, bound))
+	return e.do("Gather", nil, labels, e.cast(over, tensor.I64))
+}
+
 func linearRegressor(e *composer) []*ir.Value {
-	how, targets := e.str("post_transform", "NONE"), e.int("targets", 1)
+	how, targets := e.postTransform(), e.int("targets", 1)
 	return []*ir.Value{e.transformed(e.linear(targets), how)}
 }
 
 // linearClassifier gives the class with the highest score, and the scores.
 // With one score for two classes, the second is taken where it is positive.
 func linearClassifier(e *composer) []*ir.Value {
-	e.text("classlabels_strings")
-	how, labels := e.str("post_transform", "NONE"), e.intList("classlabels_ints")
+	labels, how := e.labels("classlabels_ints", "classlabels_strings"), e.postTransform()
 	e.int("multi_class", 0)
 	w := e.attrs["coefficients"].Floats
 	x := e.need(0, -1)
@@ -163,19 +220,12 @@ func linearClassifier(e *composer) []*ir.Value {
 		features = max(x.Type.Shape[r-1], 1)
 	}
 	scores := e.linear(len(w) / features)
-	names := e.data(ints64(labels))
-	if len(labels) == 2 && scores.Type.Shape[1] == 1 {
-		pick := e.cast(e.do("Greater", nil, e.reshape(scores, scores.Type.Shape[0]), e.num(scores, 0)), tensor.I64)
-		p := e.transformed(scores, how)
-		rest := e.do("Neg", nil, p)
-		if how == "LOGISTIC" {
-			rest = e.do("Sub", nil, e.num(p, 1), p)
-		}
-		return []*ir.Value{e.do("Gather", nil, names, pick), e.concat(1, rest, p)}
+	n := labels.Type.Elems()
+	if n == 2 && scores.Type.Shape[1] == 1 {
+		return []*ir.Value{e.above(labels, scores, 0), e.secondClass(scores, false, how)}
 	}
-	e.want(len(labels) == scores.Type.Shape[1], "attr-value", "%d labels for %d scores", len(labels), scores.Type.Shape[1])
-	pick := e.do("ArgMax", ir.Attrs{"axis": ir.Int(1), "keepdims": ir.Int(0)}, scores)
-	return []*ir.Value{e.do("Gather", nil, names, pick), e.transformed(scores, how)}
+	e.want(n == scores.Type.Shape[1], "attr-value", "%d labels for %d scores", n, scores.Type.Shape[1])
+	return []*ir.Value{e.best(labels, scores), e.transformed(scores, how)}
 }
 
 // matches compares every element with a list: [..., len].
@@ -241,136 +291,4 @@ func featureVectorizer(e *composer) []*ir.Value {
 	}
 	e.want(len(parts) > 0, "arity", "has no input")
 	return []*ir.Value{e.concat(-1, parts...)}
-}
-
-// svmRegressor sums the kernels of a row and the support vectors, weighted.
-func svmRegressor(e *composer) []*ir.Value {
-	x := e.cast(e.need(0, 2), tensor.F32)
-	kernel := e.str("kernel_type", "LINEAR", "LINEAR", "POLY", "RBF", "SIGMOID")
-	params, rho, coef := e.floatList("kernel_params"), e.floatList("rho"), e.floatList("coefficients")
-	vectors, count := e.floatList("support_vectors"), e.int("n_supports", 0)
-	how, oneClass := e.str("post_transform", "NONE"), e.int("one_class", 0) != 0
-	features := x.Type.Shape[1]
-	if count == 0 { // a linear model without support vectors
-		count, vectors, coef, kernel = 1, coef, []float32{1}, "LINEAR"
-	}
-	for len(params) < 3 {
-		params = append(params, 0)
-	}
-	e.want(len(rho) >= 1 && features > 0 && len(vectors) == count*features && len(coef) == count, "attr-value", "%d values of %d support vectors for %d features, %d coefficients, %d rho", len(vectors), count, features, len(coef), len(rho))
-	sv := e.transpose(e.reshape(e.vector(vectors), count, features), 1, 0)
-	gamma, coef0, degree := e.num(x, float64(params[0])), e.num(x, float64(params[1])), e.num(x, float64(params[2]))
-	k := e.do("MatMul", nil, x, sv)
-	switch kernel {
-	case "POLY":
-		k = e.do("Pow", nil, e.do("Add", nil, e.do("Mul", nil, k, gamma), coef0), degree)
-	case "SIGMOID":
-		k = e.do("Tanh", nil, e.do("Add", nil, e.do("Mul", nil, k, gamma), coef0))
-	case "RBF": // |x|^2 + |v|^2 - 2 x v
-		xx := e.do("ReduceSumSquare", nil, x, e.ints(1))
-		vv := e.do("ReduceSumSquare", nil, sv, e.ints(0))
-		d := e.do("Sub", nil, e.do("Add", nil, xx, vv), e.do("Mul", nil, k, e.num(x, 2)))
-		k = e.do("Exp", nil, e.do("Neg", nil, e.do("Mul", nil, d, gamma)))
-	}
-	y := e.do("Add", nil, e.do("MatMul", nil, k, e.reshape(e.vector(coef), count, 1)), e.num(x, float64(rho[0])))
-	if oneClass {
-		y = e.do("Where", nil, e.do("Greater", nil, y, e.num(x, 0)), e.num(x, 1), e.num(x, -1))
-	}
-	return []*ir.Value{e.transformed(y, how)}
-}
-
-// trees adds the TreeEnsemble node.
-func (e *composer) trees(attrs ir.Attrs, x *ir.Value) *ir.Value {
-	out, err := e.build(op.TreeEnsemble, attrs, 1, x)
-	e.fail(err)
-	return out[0]
-}
-
-func treeEnsemble(e *composer) []*ir.Value {
-	how := e.int("post_transform", 0)
-	names := []string{"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"}
-	e.want(how >= 0 && how < len(names), "attr-value", "post_transform is %d, want 0 to 3", how)
-	return []*ir.Value{e.transformed(e.trees(e.attrs, e.need(0, 2)), names[how])}
-}
-
-// treeRegressor brings the lists of TreeEnsembleRegressor, with nodes by tree
-// and number and leaves among them, into the form of TreeEnsemble.
-func treeRegressor(e *composer) []*ir.Value {
-	x := e.cast(e.need(0, 2), tensor.F32)
-	how := e.str("post_transform", "NONE")
-	agg := slices.Index([]string{"AVERAGE", "SUM", "MIN", "MAX"}, e.str("aggregate_function", "SUM", "AVERAGE", "SUM", "MIN", "MAX"))
-	targets, base := e.int("n_targets", 1), e.floatList("base_values")
-	tree, node := e.intList("nodes_treeids"), e.intList("nodes_nodeids")
-	yes, no, feature := e.intList("nodes_truenodeids"), e.intList("nodes_falsenodeids"), e.intList("nodes_featureids")
-	values, missing := e.floatList("nodes_values"), e.intList("nodes_missing_value_tracks_true")
-	modes, _ := e.take("nodes_modes")
-	leafTree, leafNode, leafTarget, weights := e.intList("target_treeids"), e.intList("target_nodeids"), e.intList("target_ids"), e.floatList("target_weights")
-	delete(e.attrs, "nodes_hitrates")
-	k := len(tree)
-	e.want(k > 0 && len(node) == k && len(yes) == k && len(no) == k && len(feature) == k && len(values) == k && len(modes.Strings) == k && (missing == nil || len(missing) == k),
-		"tree", "the nodes_ attributes have different lengths, want %d values each", k)
-	e.want(len(leafTree) == len(weights) && len(leafNode) == len(weights) && len(leafTarget) == len(weights), "tree", "the target_ attributes have different lengths")
-	type key struct{ tree, node int64 }
-	branch, leaf := map[key]int{}, map[key]int{}
-	for i, t := range leafTree {
-		_, twice := leaf[key{t, leafNode[i]}]
-		e.want(!twice, "tree", "node %d of tree %d has more than one target", leafNode[i], t)
-		leaf[key{t, leafNode[i]}] = i
-	}
-	var at []int
-	codes := []string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"}
-	for i := range k {
-		if modes.Strings[i] != "LEAF" {
-			branch[key{tree[i], node[i]}] = len(at)
-			at = append(at, i)
-		}
-	}
-	e.want(len(at) > 0, "tree", "the trees have no branches")
-	var mode []uint8
-	var split []float32
-	var ids [6][]int // features, true, false, true leaf, false leaf, missing
-	reached := map[key]bool{}
-	child := func(i int, id int64) (int, int) {
-		c := key{tree[i], id}
-		reached[c] = true
-		if b, ok := branch[c]; ok {
-			return b, 0
-		}
-		l, ok := leaf[c]
-		e.want(ok, "tree", "node %d of tree %d is neither a branch nor a leaf with a target", id, tree[i])
-		return l, 1
-	}
-	for _, i := range at {
-		m := slices.Index(codes, modes.Strings[i])
-		e.want(m >= 0, "tree", "mode %q of node %d, want one of %q or LEAF", modes.Strings[i], i, codes)
-		mode, split = append(mode, uint8(m)), append(split, values[i])
-		t, tl := child(i, yes[i])
-		f, fl := child(i, no[i])
-		miss := 0
-		if missing != nil {
-			miss = int(missing[i])
-		}
-		for j, v := range []int{int(feature[i]), t, f, tl, fl, miss} {
-			ids[j] = append(ids[j], v)
-		}
-	}
-	var roots []int
-	for k, i := range at {
-		if !reached[key{tree[i], node[i]}] {
-			roots = append(roots, k)
-		}
-	}
-	var target []int
-	for _, t := range leafTarget {
-		target = append(target, int(t))
-	}
-	list := func(v []float32) *tensor.Dense { return tensor.Of([]int{len(v)}, slices.Clone(v)) }
-	y := e.trees(ir.Attrs{"aggregate_function": ir.Int(agg), "n_targets": ir.Int(targets), "leaf_targetids": ir.Ints(target...), "leaf_weights": ir.Tens(list(weights)),
-		"nodes_featureids": ir.Ints(ids[0]...), "nodes_truenodeids": ir.Ints(ids[1]...), "nodes_falsenodeids": ir.Ints(ids[2]...), "nodes_trueleafs": ir.Ints(ids[3]...),
-		"nodes_falseleafs": ir.Ints(ids[4]...), "nodes_missing_value_tracks_true": ir.Ints(ids[5]...), "nodes_modes": ir.Tens(tensor.Of([]int{len(mode)}, mode)),
-		"nodes_splits": ir.Tens(list(split)), "tree_roots": ir.Ints(roots...)}, x)
-	if base != nil {
-		y = e.do("Add", nil, y, e.vector(base))
-	}
-	return []*ir.Value{e.transformed(y, how)}
 }

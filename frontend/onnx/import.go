@@ -50,22 +50,23 @@ const minOpset = 7
 const maxReported = 20
 
 type importer struct {
-	m       *Model
-	lim     Limits
-	g       *ir.Graph
-	opt     ImportOptions
-	opsets  map[string]int // of the model, by domain
-	funcs   map[string]*pb.FunctionProto
-	inline  []string // functions being expanded, outermost first
-	errs    ImportErrors
-	nodes   int
-	tooMany bool
-	fold    foldBudget
-	taken   map[string]int // how often a name was given to a value
-	live    map[*pb.GraphProto]liveNodes
-	tensors map[*pb.TensorProto]*tensor.Dense
-	decoded int64          // bytes of these
-	symbols map[string]int // symbolic dimensions and their sizes
+	m         *Model
+	lim       Limits
+	g         *ir.Graph
+	opt       ImportOptions
+	opsets    map[string]int // of the model, by domain
+	funcs     map[string]*pb.FunctionProto
+	inline    []string // functions being expanded, outermost first
+	errs      ImportErrors
+	nodes     int
+	tooMany   bool
+	fold      foldBudget
+	taken     map[string]int // how often a name was given to a value
+	live      map[*pb.GraphProto]liveNodes
+	tensors   map[*pb.TensorProto]*tensor.Dense
+	decoded   int64          // bytes of these
+	sequenced int            // lengths of all sequences
+	symbols   map[string]int // symbolic dimensions and their sizes
 }
 
 // Import turns a model into a graph in the newest operators' form, with shapes

@@ -22,6 +22,8 @@ type nodeCtx struct {
 	attrs  ir.Attrs
 	scope  *scope
 	opsets map[string]int
+	seqs   map[int]sequence // inputs that are sequences
+	outSeq *sequence        // output 0, where it is one
 }
 
 func (c *nodeCtx) errf(code, format string, args ...any) error {
@@ -73,9 +75,16 @@ func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string
 		var v *ir.Value
 		if name != "" {
 			var err error
-			switch v, err = im.read(s, name); err {
-			case nil:
-			case errMissing:
+			v, err = im.read(s, name)
+			seq, isSequence := err.(sequenceRead)
+			switch {
+			case err == nil:
+			case isSequence:
+				if c.seqs == nil {
+					c.seqs = map[int]sequence{}
+				}
+				c.seqs[i] = seq.seq
+			case err == errMissing:
 				return c.errf("input-missing", "input %d is %s, which no node, input or initializer before it produces", i, quote(name))
 			default:
 				poisoned = err
@@ -85,6 +94,9 @@ func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string
 	}
 	if poisoned != nil {
 		return poisoned
+	}
+	if err := c.takesSequences(); err != nil {
+		return err
 	}
 	if f := im.funcs[funcKey(dom, n.GetOpType(), n.GetOverload())]; f != nil {
 		return im.call(c, f)
@@ -188,6 +200,10 @@ func (c *nodeCtx) bindOutputs(out []*ir.Value) error {
 		}
 		if _, dup := c.scope.values[name]; dup {
 			return c.errf("ssa", "output %s is already the name of another value", quote(name))
+		}
+		if i == 0 && c.outSeq != nil {
+			c.scope.values[name] = &entry{seq: c.outSeq}
+			continue
 		}
 		if i >= len(out) || out[i] == nil {
 			c.scope.fail(name, c.errf("outputs", "output %d (%s) is not supported, but something reads it", i, quote(name)))

@@ -9,11 +9,12 @@ import (
 	"github.com/nncc/nncc/ir"
 )
 
-// entry is what a name stands for: a value; or nothing (an input of a function
-// that the call leaves out, both fields nil); or an error, which is reported
+// entry is what a name stands for: a value; or a sequence of them; or nothing (an
+// input of a function that the call leaves out, all fields nil); or an error, which is reported
 // only when something reads the name.
 type entry struct {
 	v   *ir.Value
+	seq *sequence
 	err error
 }
 
@@ -99,6 +100,9 @@ func (im *importer) read(s *scope, name string) (*ir.Value, error) {
 		if err := e.err; err != nil {
 			e.err = errPoisoned
 			return nil, err
+		}
+		if e.seq != nil {
+			return nil, newSequenceRead(name, *e.seq)
 		}
 		return e.v, nil
 	}

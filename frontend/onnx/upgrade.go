@@ -38,6 +38,7 @@ func init() {
 		{"", "If"}:               ifElse,
 		{"", "Loop"}:             loop,
 		{"", "Scan"}:             scan,
+		{"", "Identity"}:         identity,
 		{"", "QuantizeLinear"}:   quantizeLinear,
 		{"", "DequantizeLinear"}: quantizeLinear,
 
@@ -48,6 +49,9 @@ func init() {
 		upgraders[opKey{"", r}] = axesToInput(18, "axes")
 	}
 	for name, f := range expansions() {
+		upgraders[opKey{"", name}] = expansion(f)
+	}
+	for name, f := range sequenceExpansions() {
 		upgraders[opKey{"", name}] = expansion(f)
 	}
 	for name, f := range mlExpansions() {

@@ -17,6 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected parts of golden files")
 
+// Updating reports whether stored results are to be rewritten (-update).
+func Updating() bool { return *update }
+
 // Golden runs every txtar file that matches pattern as a subtest. A file has,
 // after lines of comment, of which one names the passes,
 //

@@ -211,6 +211,12 @@ func poolRuleOf[T float](n *ir.Node) poolRule[T] {
 	switch n.Op.Name {
 	case "LpPool", "GlobalLpPool":
 		p := float64(n.Int("p"))
+		if p == 2 { // as emitted C computes it
+			return poolRule[T]{
+				add:  func(acc, x T) T { return acc + x*x },
+				done: func(acc T, _ int) T { return T(math.Sqrt(float64(acc))) },
+			}
+		}
 		return poolRule[T]{
 			add:  func(acc, x T) T { return acc + T(math.Pow(math.Abs(float64(x)), p)) },
 			done: func(acc T, _ int) T { return T(math.Pow(float64(acc), 1/p)) },

@@ -10,9 +10,11 @@ import (
 // TreeEnsemble sums, averages or picks the extremes of the leaves that the
 // rows of [N, features] reach in decision trees: [N, n_targets]. Nodes compare
 // a feature with a split; membership nodes look it up in a set of values.
+// leaf_follows is nncc's own: where it is not 0, the next leaf belongs to the
+// same place of the tree, with a target of its own.
 var TreeEnsemble = def(ir.OpDef{
 	Name: "TreeEnsemble", Domain: "ai.onnx.ml", Doc: "leaves of decision trees, aggregated per target",
-	Attrs: []ir.AttrSpec{ir.IntA("aggregate_function", 1), ir.Need(ir.IntsA("leaf_targetids")), ir.Need(ir.TensorA("leaf_weights")), ir.TensorA("membership_values"),
+	Attrs: []ir.AttrSpec{ir.IntA("aggregate_function", 1), ir.Need(ir.IntsA("leaf_targetids")), ir.Need(ir.TensorA("leaf_weights")), ir.IntsA("leaf_follows"), ir.TensorA("membership_values"),
 		ir.IntA("n_targets", 0), ir.Need(ir.IntsA("nodes_falseleafs")), ir.Need(ir.IntsA("nodes_falsenodeids")), ir.Need(ir.IntsA("nodes_featureids")),
 		ir.TensorA("nodes_hitrates"), ir.IntsA("nodes_missing_value_tracks_true"), ir.Need(ir.TensorA("nodes_modes")), ir.Need(ir.TensorA("nodes_splits")),
 		ir.Need(ir.IntsA("nodes_trueleafs")), ir.Need(ir.IntsA("nodes_truenodeids")), ir.Need(ir.IntsA("tree_roots"))},
@@ -46,16 +48,18 @@ var TreeEnsemble = def(ir.OpDef{
 				if !ok {
 					return nil, ir.Errf(n, "tree", "the tree with root %d has a cycle", root)
 				}
-				t, w := f.LeafTarget[leaf], f.LeafWeight[leaf]
-				switch {
-				case f.Aggregate < 2 || !seen[t]:
-					out[t] += w
-				case f.Aggregate == 2:
-					out[t] = min(out[t], w)
-				default:
-					out[t] = max(out[t], w)
+				for more := true; more; leaf++ {
+					t, w := f.LeafTarget[leaf], f.LeafWeight[leaf]
+					switch {
+					case f.Aggregate < 2 || !seen[t]:
+						out[t] += w
+					case f.Aggregate == 2:
+						out[t] = min(out[t], w)
+					default:
+						out[t] = max(out[t], w)
+					}
+					seen[t], more = true, f.Follows[leaf]
 				}
-				seen[t] = true
 			}
 			if f.Aggregate == 0 && len(f.Roots) > 0 {
 				for t := range out {
@@ -78,6 +82,8 @@ type TreeForest struct {
 	Members              []float64
 	LeafTarget           []int
 	LeafWeight           []float64
+	Follows              []bool // the next leaf is at the same place
+	HasFollows           bool
 	Roots                []int
 	Targets, Aggregate   int // 0 average, 1 sum, 2 minimum, 3 maximum
 }
@@ -103,7 +109,16 @@ func Forest(n *ir.Node) (*TreeForest, error) {
 			return bad("leaf target %d, want 0 to %d", t, f.Targets-1)
 		}
 	}
-	f.LeafWeight, f.Split = weights.Floats(), splits.Floats()
+	f.LeafWeight, f.Split, f.Follows = weights.Floats(), splits.Floats(), make([]bool, len(f.LeafTarget))
+	if follows := n.Ints("leaf_follows"); follows != nil {
+		if len(follows) != len(f.LeafTarget) || follows[len(follows)-1] != 0 {
+			return bad("leaf_follows has %d values for %d leaves, want one each, 0 for the last", len(follows), len(f.LeafTarget))
+		}
+		for i, v := range follows {
+			f.Follows[i] = v != 0
+		}
+		f.HasFollows = true
+	}
 	if m := n.Tensor("membership_values"); m != nil {
 		f.Members = m.Floats()
 	}

@@ -3,7 +3,7 @@ package conform
 import (
 	"bytes"
 	"context"
-	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,20 +11,23 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write what passes now into the ratchet and frontend/SUPPORT.md")
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/ort"
+)
 
 const root = "../../.."
 
 // sample is every how manyth test is built and run in a plain go test.
-var sample = map[string]int{"host": 23, "cortex-m55": 41}
+var sample = map[string]int{"host": 23, "cortex-m55": 41, "cortex-m0plus": 89}
 
 // TestConformance runs ONNX's own tests against the ratchet: all of them
-// through interpreter and compiler, a sample built and run on the host and a
-// Cortex-M55. With NNCC_CONFORMANCE=all, every one on every target (make
-// conformance); NNCC_CONFORMANCE_TARGETS limits those, NNCC_CONFORMANCE_ONLY
-// takes the tests whose name matches a regular expression.
+// through interpreter and compiler, a sample built and run on the host, a
+// Cortex-M55 and a Cortex-M0+. With NNCC_CONFORMANCE=all, every one on every
+// target (make conformance); NNCC_CONFORMANCE_TARGETS limits those,
+// NNCC_CONFORMANCE_ONLY takes the tests whose name matches a regular expression.
 func TestConformance(t *testing.T) {
 	set := Find(root)
 	if set == "" {
@@ -39,7 +42,6 @@ func TestConformance(t *testing.T) {
 	}
 	p := Plan{Targets: Targets, Note: func(s string) { t.Log(s) }}
 	if os.Getenv("NNCC_CONFORMANCE") != "all" {
-		p.Targets = []string{Interpreter, "host", "cortex-m55"}
 		p.Pick = func(i int, board string) bool { return i%sample[board] == 0 }
 	}
 	if s := os.Getenv("NNCC_CONFORMANCE_TARGETS"); s != "" {
@@ -59,7 +61,7 @@ func TestConformance(t *testing.T) {
 	for _, s := range wrong {
 		t.Error(s)
 	}
-	if !*update {
+	if !irtest.Updating() {
 		for _, s := range loose {
 			t.Errorf("%s (run make conformance UPDATE=1)", s)
 		}
@@ -130,7 +132,7 @@ func TestSupport(t *testing.T) {
 	}
 	path := filepath.Join(root, "frontend", "SUPPORT.md")
 	want := Support(sets)
-	if *update {
+	if irtest.Updating() {
 		if err := os.WriteFile(path, want, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -167,9 +169,21 @@ node/d outside: "x" is a Sequence
 		}
 		return o
 	}
+	gone, found := ran("node/a"), ran("node/d")
+	gone.Outside = "x"
+	wrong, loose := r.Check([]*Outcome{gone, found})
+	if len(wrong) != 1 || !strings.Contains(wrong[0], "node/a is no longer in scope: x") || len(loose) != 1 || !strings.Contains(loose[0], "node/d is in scope") {
+		t.Errorf("wrong: %q, loose: %q", wrong, loose)
+	}
+	if s := r["node/d"].String(); s != "pass, but not cortex-m55: not tried; not cortex-m0plus: not tried" {
+		t.Errorf("found again: %s", s)
+	}
+	if r, err = ReadRatchet(path); err != nil {
+		t.Fatal(err)
+	}
 	c := ran("node/c")
 	c.Bound = []string{"k", "n"}
-	wrong, loose := r.Check([]*Outcome{ran("node/a", "host"), ran("node/b"), c})
+	wrong, loose = r.Check([]*Outcome{ran("node/a", "host"), ran("node/b"), c})
 	if len(wrong) != 1 || !strings.Contains(wrong[0], "node/a fails on host: broken") {
 		t.Errorf("wrong: %q", wrong)
 	}
@@ -178,5 +192,63 @@ node/d outside: "x" is a Sequence
 	}
 	if s := r["node/c"].String(); s != "pass, with k and n known at compile time, but not cortex-m55: too large: by 3" {
 		t.Errorf("tightened: %s", s)
+	}
+}
+
+// TestVectors takes the stored vectors of the importer's tests (operators of
+// ai.onnx.ml, old versions of operators) through emitted C on the host: what
+// the interpreter makes of them.
+func TestVectors(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "frontend/onnx/testdata/vectors/*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no vectors", err)
+	}
+	p := Plan{Targets: []string{"host"}}
+	if require(t, &p); len(p.Targets) == 0 {
+		t.Skip("no compiler")
+	}
+	var cases []*Case
+	for _, file := range files {
+		for _, v := range ort.ReadVectors(t, file) {
+			m, err := onnx.Parse(v.Source(), onnx.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := &Case{Test: &Test{Folder: filepath.Base(file), Name: v.Name}, Model: m}
+			if c.Graph, err = onnx.OpenModel(m, onnx.ImportOptions{}); err != nil {
+				t.Fatalf("%s: %v", c.ID(), err)
+			}
+			c.Args = irtest.Inputs(c.Graph, 5)
+			c.Want = irtest.Run(t, c.Graph, c.Args)
+			cases = append(cases, c)
+		}
+	}
+	compare(t, cases)
+}
+
+// compare builds and runs cases on the host.
+func compare(t *testing.T, cases []*Case) {
+	t.Helper()
+	spec, err := boards.Load("host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var built []*Built
+	for i, c := range cases {
+		prefix := fmt.Sprintf("v%04d", i)
+		o, err := c.Compile(spec, prefix)
+		if err != nil {
+			t.Errorf("%s: %v", c.ID(), err)
+			continue
+		}
+		built = append(built, &Built{c, prefix, o})
+	}
+	err = runBatches(context.Background(), spec, Batches(built), nil, func(b *Built, err error) {
+		if err != nil {
+			t.Errorf("%s: %v", b.Case.ID(), err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -81,6 +81,15 @@ func ReadRatchet(path string) (Ratchet, error) {
 	return r, nil
 }
 
+// unknown is the entry of a test that no target has tried.
+func unknown() *Entry {
+	e := &Entry{Failed: map[string]string{}}
+	for _, t := range Targets {
+		e.Failed[t] = notTried
+	}
+	return e
+}
+
 func (e *Entry) String() string {
 	switch {
 	case e.Outside != "":
@@ -123,18 +132,22 @@ func (r Ratchet) Check(outcomes []*Outcome) (wrong, loose []string) {
 	for _, o := range outcomes {
 		e := r[o.ID]
 		if e == nil {
-			e = &Entry{Failed: map[string]string{}}
-			for _, t := range Targets {
-				e.Failed[t] = notTried
-			}
+			e = unknown()
+			e.Outside = o.Outside
 			r[o.ID] = e
 			loose = append(loose, o.ID+" is new")
 		}
-		if o.Outside != "" {
+		switch {
+		case o.Outside != "":
+			if e.Outside == "" {
+				wrong = append(wrong, fmt.Sprintf("%s is no longer in scope: %s", o.ID, o.Outside))
+			}
 			e.Outside = o.Outside
 			continue
+		case e.Outside != "":
+			loose = append(loose, o.ID+" is in scope, but its line says outside: "+e.Outside)
+			*e = *unknown()
 		}
-		e.Outside = ""
 		if e.Passed(Interpreter) && len(e.Bound) > 0 && len(o.Bound) < len(e.Bound) {
 			loose = append(loose, o.ID+" needs fewer inputs at compile time")
 		}

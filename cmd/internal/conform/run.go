@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
@@ -107,24 +110,48 @@ func runBoard(ctx context.Context, board string, cases []*Case, out []*Outcome, 
 			built = append(built, &Built{c, prefix, o})
 		}
 	}
-	batches := Batches(built)
-	for k, b := range batches {
-		if p.Note != nil {
-			p.Note(fmt.Sprintf("%s: image %d of %d, %d cases", board, k+1, len(batches), len(b)))
+	return runBatches(ctx, spec, Batches(built), p.Note, func(b *Built, err error) {
+		o := outcome[b.Case]
+		o.Tried = append(o.Tried, board)
+		var fit *run.FitError
+		if errors.As(err, &fit) {
+			o.Failed[board] = fmt.Sprintf("too large: region %s is %d bytes too small", fit.Region, fit.Missing)
+		} else if err != nil {
+			o.Failed[board] = reason(err)
 		}
-		err := RunBatch(ctx, spec, b, func(b *Built, err error) {
-			o := outcome[b.Case]
-			o.Tried = append(o.Tried, board)
-			var fit *run.FitError
-			if errors.As(err, &fit) {
-				o.Failed[board] = fmt.Sprintf("too large: region %s is %d bytes too small", fit.Region, fit.Missing)
-			} else if err != nil {
-				o.Failed[board] = reason(err)
+	})
+}
+
+// runBatches runs images, as many at a time as there are cores; note and report
+// are called by one at a time. The error is the first of the tools.
+func runBatches(ctx context.Context, spec *boards.Spec, batches [][]*Built, note func(string), report func(b *Built, err error)) error {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var failed error
+	done := 0
+	free := make(chan bool, runtime.GOMAXPROCS(0))
+	for _, b := range batches {
+		free <- true
+		wg.Add(1)
+		go func() {
+			defer func() { <-free; wg.Done() }()
+			start := time.Now()
+			err := RunBatch(ctx, spec, b, func(b *Built, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				report(b, err)
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			if failed == nil {
+				failed = err
 			}
-		})
-		if err != nil {
-			return err
-		}
+			done++
+			if note != nil {
+				note(fmt.Sprintf("%s: image %d of %d, %d cases from %s, %.1f s", spec.Name, done, len(batches), len(b), b[0].Case.ID(), time.Since(start).Seconds()))
+			}
+		}()
 	}
-	return nil
+	wg.Wait()
+	return failed
 }

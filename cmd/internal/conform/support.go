@@ -17,8 +17,8 @@ func Support(sets map[string]Ratchet) []byte {
 
 Generated from the ratchets in ` + "`cmd/internal/conform/testdata`" + ` by ` + "`make conformance UPDATE=1`" + `; do not edit.
 
-Every test is a model with inputs and outputs. "In scope" are those with tensors of numbers and bools only: no text, sequences,
-optionals, floats of 8 bits and less, 2-bit integers, or preview operators. Passing means the stored outputs: integers and bools exactly, floats within
+Every test is a model with inputs and outputs. "In scope" are those whose inputs and outputs are tensors of numbers and bools (no text, sequences,
+optionals, floats of 8 bits and less, 2-bit integers) and which import no preview domain. Passing means the stored outputs: integers and bools exactly, floats within
 1e-3 (relative), float16 and bfloat16 within two steps; in C as it is emitted, built and run, on Cortex-M under QEMU.
 `)
 	var names []string

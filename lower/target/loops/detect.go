@@ -228,94 +228,10 @@ func nGrams(f *fn) error {
 	return nil
 }
 
-// trees writes TreeEnsemble: the nodes are tables, every tree is a walk of at
-// most as many steps as there are nodes.
-func trees(f *fn) error {
-	n := f.n
-	g, err := op.Forest(n)
-	if err != nil {
-		return err
-	}
-	ints := func(name string, v []int) ref {
-		w := make([]int32, len(v))
-		for i, e := range v {
-			w[i] = int32(e)
-		}
-		return f.table(name, tensor.Of([]int{len(w)}, w))
-	}
-	reals := func(name string, v []float64) ref { return f.table(name, tensor.Of([]int{len(v)}, v)) }
-	x, y := f.in(0), f.out(0)
-	var flags []int
-	members := false
-	for i, m := range g.Mode {
-		if g.MissingTrue[i] {
-			m += 8
-		}
-		members = members || g.Mode[i] == 6
-		flags = append(flags, m)
-	}
-	feature, mode, split := ints("feature", g.Feature), ints("mode", flags), reals("split", g.Split)
-	yes, no, root := ints("yes", g.True), ints("no", g.False), ints("root", g.Roots)
-	target, weight := ints("target", g.LeafTarget), reals("weight", g.LeafWeight)
-	acc, seen := f.scratch("acc", tensor.F64, g.Targets), f.scratch("seen", tensor.U8, g.Targets)
-	rows, width := n.In[0].Type.Shape[0], n.In[0].Type.Shape[1]
-	f.loop("r", rows)
-	f.loop("t", g.Targets)
-	f.line("%s[t] = 0.0;", acc.name)
-	f.line("%s[t] = 0;", seen.name)
-	f.close()
-	f.loop("k", len(g.Roots))
-	f.line("int32_t i = %s[k];", root.name)
-	f.open("for (int32_t step = 0; step < %d && i >= 0; step++)", len(g.Feature))
-	f.line("const double v = %s;", load(x, fmt.Sprintf("r * %d + %s[i]", width, feature.name)))
-	f.line("const double s = %s[i];", split.name)
-	f.line("int32_t go = 0;")
-	f.open("switch (%s[i] & 7)", mode.name)
-	for m, c := range []string{"v <= s", "v < s", "v >= s", "v > s", "v == s", "v != s"} {
-		f.line("case %d: go = %s ? 1 : 0; break;", m, c)
-	}
-	if members {
-		from, to, set := ints("from", g.SetFrom), ints("to", g.SetTo), reals("members", g.Members)
-		f.open("default:")
-		f.open("for (int32_t m = %s[i]; m < %s[i]; m++)", from.name, to.name)
-		f.line("go |= v == %s[m] ? 1 : 0;", set.name)
-		f.close()
-		f.line("break;")
-		f.close()
-	} else {
-		f.line("default: break;")
-	}
-	f.close()
-	f.line("i = (go != 0 || (%s[i] >= 8 && isnan(v))) ? %s[i] : %s[i];", mode.name, yes.name, no.name)
-	f.close()
-	f.check("i < 0", "NNCC_ERR_INDEX")
-	f.line("const int32_t t = %s[-1 - i];", target.name)
-	f.line("const double w = %s[-1 - i];", weight.name)
-	switch g.Aggregate {
-	case 0, 1:
-		f.line("%s[t] += w;", acc.name)
-	case 2:
-		f.line("%s[t] = (%s[t] == 0 || w < %s[t]) ? w : %s[t];", acc.name, seen.name, acc.name, acc.name)
-	default:
-		f.line("%s[t] = (%s[t] == 0 || w > %s[t]) ? w : %s[t];", acc.name, seen.name, acc.name, acc.name)
-	}
-	f.line("%s[t] = 1;", seen.name)
-	f.close()
-	f.loop("t", g.Targets)
-	v := acc.name + "[t]"
-	if g.Aggregate == 0 {
-		v += fmt.Sprintf(" / %d.0", len(g.Roots))
-	}
-	f.store(y, fmt.Sprintf("r * %d + t", g.Targets), v)
-	f.closeTo(1)
-	return nil
-}
-
 func detectRows() []*target.Kernel {
 	return []*target.Kernel{
 		row("nms", "boxes with the highest scores that do not overlap", suppress, known(2), op.NonMaxSuppression),
 		row("unique", "different slices with indices and counts", unique, nil, op.Unique),
 		row("ngrams", "counts of n-grams", nGrams, nil, op.TfIdfVectorizer),
-		row("trees", "decision trees", trees, nil, op.TreeEnsemble),
 	}
 }

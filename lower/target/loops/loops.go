@@ -5,4 +5,4 @@ import (
 )
 
 // Kernels are all rows.
-var Kernels = slices.Concat(elementRows(), reduceRows(), normRows(), matrixRows(), windowRows(), moveRows(), sampleRows(), quantRows(), detectRows(), imageRows())
+var Kernels = slices.Concat(elementRows(), reduceRows(), normRows(), matrixRows(), windowRows(), moveRows(), sampleRows(), quantRows(), detectRows(), classicalRows(), imageRows())

@@ -170,9 +170,17 @@ func pool(f *fn) error {
 	case op.LpPool, op.GlobalLpPool:
 		f.line("double acc = 0.0;")
 		v := load(x, window(""))
-		f.line("acc += pow(fabs(%s), %d.0);", v, n.Int("p"))
+		term, root := fmt.Sprintf("pow(fabs(v), %d.0)", n.Int("p")), fmt.Sprintf("pow(acc, 1.0 / %d.0)", n.Int("p"))
+		switch n.Int("p") { // what the usual norms need no pow for, which is slow without hardware
+		case 1:
+			term, root = "fabs(v)", "acc"
+		case 2:
+			term, root = "v * v", "sqrt(acc)"
+		}
+		f.line("const double v = %s;", v)
+		f.line("acc += %s;", term)
 		f.closeTo(depth)
-		f.store(y, at, fmt.Sprintf("pow(acc, 1.0 / %d.0)", n.Int("p")))
+		f.store(y, at, root)
 	default:
 		f.line("int32_t best = -1;")
 		f.line("const int32_t at = %s;", at)
