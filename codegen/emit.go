@@ -155,11 +155,11 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 		e.funcs[string(a)] = true
 		return string(a)
 	case target.Pitch:
-		x := s.Node.Out[a.I:]
-		if !a.Output {
-			x = s.Node.In[a.I:]
+		operands := s.Node.In
+		if a.Output {
+			operands = s.Node.Out
 		}
-		if n := e.prog.Pitch(x[0]); n > 0 {
+		if n := e.prog.Pitch(operands[a.I]); n > 0 {
 			return strconv.Itoa(n)
 		}
 		return strconv.Itoa(a.Row)
