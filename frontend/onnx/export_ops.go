@@ -167,6 +167,9 @@ func (x *outNode) resize() {
 	if a, ok := x.attrs["coordinate_transformation_mode"]; ok && a.String == "half_pixel_symmetric" && x.opset < 19 {
 		x.cannot("Resize has no half_pixel_symmetric coordinates")
 		return
+	} else if ok && a.String == "tf_half_pixel_for_nn" && x.opset != 11 && x.opset != 12 {
+		x.cannot("Resize has tf_half_pixel_for_nn coordinates in opset 11 only")
+		return
 	}
 	if x.opset < 18 && x.n.Has("axes") {
 		shape := x.n.In[0].Type.Shape

@@ -174,7 +174,7 @@ func ResizeGeometry(n *ir.Node) (*ResizeGeom, error) {
 	if !oneOf(s.mode, "nearest", "linear", "cubic") {
 		return nil, ir.Errf(n, "mode", "mode is %q, want nearest, linear or cubic", s.mode)
 	}
-	if !oneOf(s.coord, "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize") {
+	if !oneOf(s.coord, "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn") {
 		return nil, ir.Errf(n, "mode", "coordinate_transformation_mode is %q, which is unknown", s.coord)
 	}
 	if !oneOf(s.nearest, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil") {
@@ -256,6 +256,8 @@ func (s *sampler) source(o, in, out int, scale, begin, end float64) float64 {
 			return -0.5
 		}
 		return half()
+	case "tf_half_pixel_for_nn": // of opset 11 only
+		return half() + 0.5
 	case "half_pixel_symmetric":
 		return size/2*(1-float64(out)/length) + half()
 	}

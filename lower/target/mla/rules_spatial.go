@@ -112,10 +112,10 @@ var spatialRules = []Rule{
 		}
 		return nil
 	}},
-	{Code: "MLA-RESIZE-COORDINATES", Doc: "Resize is not tf_crop_and_resize, and half_pixel where it is linear", Ops: []*ir.OpDef{op.Resize}, Check: func(n *ir.Node, _ *Limits) []string {
+	{Code: "MLA-RESIZE-COORDINATES", Doc: "Resize is not tf_crop_and_resize or tf_half_pixel_for_nn, and half_pixel where it is linear", Ops: []*ir.OpDef{op.Resize}, Check: func(n *ir.Node, _ *Limits) []string {
 		c := n.Str("coordinate_transformation_mode")
 		switch {
-		case c == "tf_crop_and_resize":
+		case c == "tf_crop_and_resize" || c == "tf_half_pixel_for_nn":
 			return say("Resize coordinates are %s, which the MLA has not", c)
 		case n.Str("mode") == "linear" && c != "half_pixel":
 			return say("Resize coordinates are %s, want half_pixel for mode linear", c)
