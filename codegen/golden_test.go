@@ -1,7 +1,6 @@
 package codegen_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,13 +11,14 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir/irtest"
 )
 
 // TestGolden compares emitted files with those of testdata/*.txtar: a graph as
 // "in.ir" (its body), then the files that matter. With -update they are
 // rewritten. "native" in the comment lets inputs lie channels last.
 func TestGolden(t *testing.T) {
-	update := flag.Lookup("update").Value.String() == "true"
+	update := irtest.Update()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files (%v)", err)

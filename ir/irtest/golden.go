@@ -15,7 +15,10 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 )
 
-var update = flag.Bool("update", false, "rewrite the expected parts of golden files")
+var update = flag.Bool("update", false, "write what tests get: expected parts of golden files, ratchets")
+
+// Update reports whether a test shall write down what it gets (-update).
+func Update() bool { return *update }
 
 // Updating reports whether stored results are to be rewritten (-update).
 func Updating() bool { return *update }

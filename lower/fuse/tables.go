@@ -223,7 +223,7 @@ func (c *collapser) between(x *ir.Value, n *ir.Node) []*ir.Node {
 
 // evaluate runs the nodes on all 256 bit patterns of x.
 func evaluate(part []*ir.Node, x, y *ir.Value) (*tensor.Dense, error) {
-	shape := []int{1, 256}
+	shape := []int{256, 1} // one channel, as parameters per channel are one number
 	g := ir.New("table")
 	env := map[*ir.Value]*ir.Value{x: g.AddInput("x", x.Type.WithShape(shape))}
 	for _, n := range part {

@@ -3,16 +3,14 @@ package driver
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"sort"
 	"testing"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest"
 )
-
-var update = flag.Bool("update", false, "tighten testdata/ratchet.json")
 
 // figures are what a program costs; smaller is better.
 type figures struct {
@@ -58,7 +56,7 @@ func TestRatchet(t *testing.T) {
 	for _, n := range names {
 		g, w := got[n], want[n]
 		if w == (figures{}) {
-			if !*update {
+			if !irtest.Update() {
 				t.Errorf("%s is not in the ratchet: run with -update", n)
 			}
 			want[n], tighter = g, true
@@ -84,7 +82,7 @@ func TestRatchet(t *testing.T) {
 			want[n], tighter = m, true
 		}
 	}
-	if *update && tighter && !t.Failed() {
+	if irtest.Update() && tighter && !t.Failed() {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
 		}

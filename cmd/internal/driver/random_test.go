@@ -1,0 +1,188 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// flagChoices are the flags that a random compilation turns. The first choice
+// of each is the plain one.
+var flagChoices = []struct {
+	name    string
+	set     func(c *Config, v string)
+	numeric bool // changes the numbers of the program, by design
+	choices []string
+}{
+	{"board", func(c *Config, v string) { c.Board = v }, false, []string{"host", "cortex-m55", "cortex-m4", "cortex-m0plus"}},
+	{"precision", func(c *Config, v string) { c.Precision = v }, true, []string{"auto", "int16x8", "float32"}},
+	{"weights", func(c *Config, v string) { c.Weights = v }, true, []string{"int8", "int4"}},
+	{"io", func(c *Config, v string) { c.IO = v }, true, []string{"quantized", "float"}},
+	{"io-layout", func(c *Config, v string) { c.IOLayout = v }, true, []string{"onnx", "native"}},
+	{"legalize", func(c *Config, v string) { c.Legalize = v }, true, []string{"on", "off"}},
+	{"equalize", func(c *Config, v string) { c.Equalize = v == "on" }, true, []string{"off", "on"}},
+	{"calib-method", func(c *Config, v string) { c.CalibMethod = v }, true, []string{"minmax", "mse", "percentile", "entropy"}},
+	{"kernels", func(c *Config, v string) { c.Kernels = v }, true, []string{"reference", "auto", "cmsis-nn", "nncc"}},
+	{"fuse", func(c *Config, v string) { c.Fuse = v }, false, []string{"off", "on"}},
+	{"dead-channels", func(c *Config, v string) { c.DeadChannels = v }, false, []string{"off", "on"}},
+	{"align", func(c *Config, v string) { c.Align = v }, false, []string{"never", "auto", "always"}},
+	{"optimize", func(c *Config, v string) { c.Optimize = v }, false, []string{"speed", "size", "balanced"}},
+	{"max-ram", func(c *Config, v string) { c.MaxRAM = v }, false, []string{"", "1K", "4K"}},
+}
+
+// randomConfig turns flags by the digits of a number. plain is the same
+// program by the plainest way: what changes its numbers stays, what only may
+// change how they are computed is off.
+func randomConfig(flags uint64) (c, plain *Config, text string) {
+	a, b := Defaults(), Defaults()
+	for _, f := range flagChoices {
+		n := uint64(len(f.choices))
+		v := f.choices[flags%n]
+		flags /= n
+		f.set(&a, v)
+		if f.numeric {
+			f.set(&b, v)
+		} else {
+			f.set(&b, f.choices[0])
+		}
+		text += fmt.Sprintf(" --%s=%s", f.name, v)
+	}
+	a.Cases, a.Name, b.Name = 2, "net", "net"
+	return &a, &b, text
+}
+
+// compileRandom compiles the random network of a seed as the flags say.
+func compileRandom(t *testing.T, seed uint64, c *Config) *Compiled {
+	t.Helper()
+	b, err := exportBytes(irtest.Gen(seed, tensor.F32), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := onnx.Parse(b, onnx.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := boards.Load(c.Board)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.CompileGraph(m, g, spec)
+	var fault *pass.Bug
+	if errors.As(err, &fault) || err != nil && strings.Contains(err.Error(), "BUG") {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Skip(err) // a reason that a user can act on
+	}
+	return o
+}
+
+// checkRandom is the whole way from a model to C, on a random network with
+// random flags: the interpreter gives the same outputs for the program as for
+// the plainest one, bit for bit where it is quantised, and so does the emitted
+// C, which is built with the sanitizers where withC says so.
+func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
+	c, plain, text := randomConfig(flags)
+	defer func() {
+		if t.Failed() {
+			t.Logf("seed %d, flags %d:%s", seed, flags, text)
+		}
+	}()
+	o := compileRandom(t, seed, c)
+	ref := compileRandom(t, seed, plain)
+	cases, err := c.cases(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, x := range cases {
+		got, err := interp.Run(o.Lowered.Graph, x.inputs, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := interp.Run(ref.Lowered.Graph, x.inputs, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if n, diff := differ(got[i], want[i], 0); n > 0 {
+				t.Errorf("case %d, output %d: %d of %d elements differ from the plain program, by up to %v", k, i, n, want[i].Len(), diff)
+			}
+		}
+	}
+	if !withC || t.Failed() {
+		return
+	}
+	host, err := boards.Load("host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "nncc-random-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := writeFiles(dir, o.Files); err != nil {
+		t.Fatal(err)
+	}
+	im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0", Model: &o.Harness, Jobs: 1})
+	require(t, err)
+	defer im.Close()
+	var in []run.Case
+	for _, k := range cases {
+		in = append(in, run.Case{Inputs: memory(k.inputs, o.Lowered.Graph.In)})
+	}
+	res, err := run.Run(context.Background(), host, im, in)
+	require(t, err)
+	v := &Verdict{}
+	if err := o.compare(v, cases, res); err != nil {
+		t.Fatal(err)
+	}
+	if v.Mismatches > 0 || v.Failure != "" {
+		t.Errorf("the emitted C differs: %s\n%s", v.Failure, v.Text())
+	}
+}
+
+// TestRandomPrograms: a sample of FuzzCompile; one in eight goes through the C
+// compiler. NNCC_RANDOM=N tries N.
+func TestRandomPrograms(t *testing.T) {
+	n := 40
+	if v := os.Getenv("NNCC_RANDOM"); v != "" {
+		var err error
+		if n, err = strconv.Atoi(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range [][2]uint64{
+		{41, 6260705749512347485}, // BatchNormalization behind Flatten in a table
+	} {
+		t.Run(fmt.Sprint("found/", x[0]), func(t *testing.T) { checkRandom(t, x[0], x[1], true) })
+	}
+	for k := range uint64(n) {
+		t.Run(fmt.Sprint(k), func(t *testing.T) { checkRandom(t, k, k*0x9e3779b97f4a7c15, k%8 == 0) })
+	}
+}
+
+// FuzzCompile: no random network and no flags make a program that computes
+// other numbers.
+func FuzzCompile(f *testing.F) {
+	for k := range uint64(8) {
+		f.Add(k, k*0x9e3779b97f4a7c15)
+	}
+	f.Fuzz(func(t *testing.T, seed, flags uint64) { checkRandom(t, seed, flags, seed%16 == 0) })
+}
