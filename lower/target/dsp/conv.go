@@ -105,20 +105,29 @@ func (c *convolution) weights(core target.Core) (matrix, string) {
 }
 
 // part are n channels of the layer.
-func (l *layer) part(first, n int) *layer {
-	x := layer{rows: l.rows[first:][:n], p: l.p}
-	if len(l.bias) > 0 {
-		x.bias = make([]int32, n)
-		for i := range x.bias {
-			x.bias[i] = l.bias[(first+i)%len(l.bias)]
-		}
-	}
-	if len(l.p.Mult) > 1 {
-		p := *l.p
-		p.Mult, p.Shift = p.Mult[first:][:n], p.Shift[first:][:n]
+func (l *layer) part(first, n int) *layer { return l.pick(first, 1, n) }
+
+// every are the channels k, k + step, ...
+func (l *layer) every(k, step int) *layer { return l.pick(k, step, len(l.rows)/step) }
+
+// pick are n channels of the layer, step apart.
+func (l *layer) pick(first, step, n int) *layer {
+	x := &layer{p: l.p}
+	p := *l.p
+	if len(p.Mult) > 1 {
+		p.Mult, p.Shift = nil, nil
 		x.p = &p
 	}
-	return &x
+	for c := first; len(x.rows) < n; c += step {
+		x.rows = append(x.rows, l.rows[c])
+		if len(l.bias) > 0 {
+			x.bias = append(x.bias, l.bias[c%len(l.bias)])
+		}
+		if len(l.p.Mult) > 1 {
+			p.Mult, p.Shift = append(p.Mult, l.p.Mult[c]), append(p.Shift, l.p.Shift[c])
+		}
+	}
+	return x
 }
 
 // exact is the rule that every channel's requantisation is one multiplication.
@@ -151,15 +160,15 @@ func lowerConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
+	g := c.g
+	if c.kernel == (cmsisnn.Tile{H: 1, W: 1}) && c.stride == c.kernel && !c.border && g.Group == 1 {
+		return lowerRows(n, &c.l, g.N*c.out.H*c.out.W, o.Core)
+	}
 	w, why := c.weights(o.Core)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	g := c.g
 	pairs := w.form.words(c.order(w.form))
-	if c.kernel == (cmsisnn.Tile{H: 1, W: 1}) && c.stride == c.kernel && !c.border && g.Group == 1 {
-		return lowerRows(n, &c.l, g.N*c.out.H*c.out.W, pairs, w, false)
-	}
 	ring := cmsisnn.Tile{}
 	extra := 0
 	if c.border {
@@ -193,19 +202,34 @@ func pitches(l *target.Lowered, in, out int, free bool) []target.Field {
 	return []target.Field{target.F("in_pitch", x), target.F("out_pitch", y)}
 }
 
-// lowerRows calls a kernel that multiplies rows of inputs, one or two at a time.
-func lowerRows(n *ir.Node, l *layer, count, pairs int, w matrix, single bool) (*target.Lowered, error) {
-	f := fields("rows", count, "in_c", len(l.rows[0]), "out_c", len(l.rows), "pairs", pairs, "group_words", w.group)
-	f = append(f, clampOf(l.p).fields()...)
-	low := &target.Lowered{Scratch: 8 * pairs, Unused: []int{1, 2}}
-	p := &target.Struct{Type: "nncc_dsp_rows_params", Fields: append(f, pitches(low, len(l.rows[0]), len(l.rows), true)...)}
-	if single {
-		low.Scratch = 4 * pairs
-		return own(low, target.Call{Func: "nncc_dsp_fully_connected_s8", Args: []target.Arg{
-			p, target.Func("nncc_dsp_mat1" + w.form.suffix()), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+// lowerRows calls a kernel that multiplies rows of inputs, two at a time or a
+// single one.
+func lowerRows(n *ir.Node, l *layer, count int, core target.Core) (*target.Lowered, error) {
+	f := formFor(core)
+	order := f.order(0, len(l.rows[0]))
+	if count == 1 {
+		order = f.rowOrder(len(l.rows[0]))
 	}
-	return own(low, target.Call{Func: "nncc_dsp_pointwise_s8", Args: []target.Arg{
-		p, w.form.widen(), w.form.mat2(), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+	w, why := l.matrix(order, f)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	pairs := f.words(order)
+	low := &target.Lowered{Unused: []int{1, 2}}
+	fs := fields("rows", count, "in_c", len(l.rows[0]), "out_c", len(l.rows), "pairs", pairs, "group_words", w.group)
+	fs = append(fs, clampOf(l.p).fields()...)
+	p := &target.Struct{Type: "nncc_dsp_rows_params", Fields: append(fs, pitches(low, len(l.rows[0]), len(l.rows), true)...)}
+	switch {
+	case count > 1:
+		low.Scratch = 8 * pairs
+		return own(low, target.Call{Func: "nncc_dsp_pointwise_s8", Args: []target.Arg{
+			p, w.form.widen(), w.form.mat2(), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+	case f == plain:
+		return own(low, target.Call{Func: "nncc_plain_fully_connected_s8", Args: []target.Arg{p, i8In(0), packed(w.words), i8Out(0)}}), nil
+	}
+	low.Scratch = 4 * pairs
+	return own(low, target.Call{Func: "nncc_dsp_fully_connected_s8", Args: []target.Arg{
+		p, target.Func("nncc_dsp_mat1" + w.form.suffix()), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
 }
 
 // fullyConnected takes layers with several rows through the 1x1 kernel.
@@ -214,13 +238,9 @@ var fullyConnected = &target.Kernel{
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
 	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Natural} },
 	Rules: join(noHelium("DSP-FC-00"), cmsisnn.FCRules("DSP-FC"), exact("DSP-FC-06", func(n *ir.Node, core target.Core) string {
-		l, count, why := fcOf(n)
-		f := formFor(core)
-		switch {
-		case why != "":
-		case f == plain && count == 1:
-			why = "one row of inputs on a core without the DSP extension, want two"
-		default:
+		l, _, why := fcOf(n)
+		if why == "" {
+			f := formFor(core)
 			_, why = l.matrix(f.order(0, len(l.rows[0])), f)
 		}
 		return why
@@ -244,14 +264,5 @@ func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	f := formFor(o.Core)
-	order := f.order(0, len(l.rows[0]))
-	for count == 1 && len(order)%8 != 0 {
-		order = append(order, -1)
-	}
-	w, why := l.matrix(order, f)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	return lowerRows(n, l, count, f.words(order), w, count == 1)
+	return lowerRows(n, l, count, o.Core)
 }

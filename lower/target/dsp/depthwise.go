@@ -9,30 +9,29 @@ import (
 	"github.com/nncc/nncc/lower/target/cmsisnn"
 )
 
-// depthwise is a depthwise convolution without multiplier: 3x3 windows side by
-// side have a kernel of their own.
+// depthwise is a depthwise convolution: 3x3 windows side by side have a kernel
+// of their own.
 var depthwise = &target.Kernel{
 	Name: "nncc_dsp_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerDepthwise,
 	Rules: join(noHelium("DSP-DW-00"), cmsisnn.ConvRules("DSP-DW", true),
-		target.Rule{Code: "DSP-DW-07", Doc: "one output channel an input channel, at least four", Check: func(n *ir.Node, _ *target.Options) string {
-			g, err := op.ConvGeometry(n)
-			switch {
-			case err != nil:
-			case g.COut != g.CIn:
-				return fmt.Sprintf("%d output channels from %d, want as many", g.COut, g.CIn)
-			case g.CIn < 4:
-				return fmt.Sprintf("%d channels, want at least 4", g.CIn)
+		target.Rule{Code: "DSP-DW-07", Doc: "at least two output channels", Check: func(n *ir.Node, _ *target.Options) string {
+			if g, err := op.ConvGeometry(n); err == nil && g.COut < 2 {
+				return fmt.Sprintf("%d channels, want at least 2", g.COut)
 			}
 			return ""
 		}},
-		exact("DSP-DW-08", func(n *ir.Node, _ target.Core) string {
+		exact("DSP-DW-08", func(n *ir.Node, core target.Core) string {
 			c, why := convOf(n)
 			if why != "" {
 				return why
 			}
 			for i := range c.l.rows {
-				if _, why := c.l.channel(i, c.l.p.ActMin); why != "" {
+				x, why := c.l.channel(i, c.l.p.ActMin)
+				if why == "" && !core.DSP {
+					why = x.reach()
+				}
+				if why != "" {
 					return why
 				}
 			}
@@ -43,7 +42,7 @@ var depthwise = &target.Kernel{
 // adjacent reports the geometry of nncc_dsp_depthwise_3x3_s8.
 func (c *convolution) adjacent() bool {
 	three, one := cmsisnn.Tile{H: 3, W: 3}, cmsisnn.Tile{H: 1, W: 1}
-	return c.kernel == three && c.stride == one && c.dil == one
+	return c.kernel == three && c.stride == one && c.dil == one && c.g.COut == c.g.CIn && c.g.CIn >= 4
 }
 
 func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
@@ -52,7 +51,14 @@ func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
 	taps := c.kernel.H * c.kernel.W
-	fn, size, pack := "nncc_dsp_depthwise_s8", 8*taps+taps*c.g.CIn, (*layer).taps
+	padBytes := max(4, (c.g.CIn+3)&^3)
+	fn, size, pack := "nncc_dsp_depthwise_s8", 8*taps+padBytes, (*layer).taps
+	if c.g.COut > c.g.CIn || c.g.CIn < 4 {
+		size += padBytes
+	}
+	if c.g.CIn < 4 {
+		size += taps*c.g.CIn + 3
+	}
 	inner := []target.Arg{target.Func("nncc_dsp_taps_s8")}
 	switch {
 	case !o.Core.DSP:
@@ -62,29 +68,34 @@ func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	}
 	var w []int32
 	group := 0
-	for at := range fours(c.g.CIn) {
-		x, why := pack(&c.l, at)
-		if why != "" {
-			return nil, ir.Errf(n, "kernel", "%s", why)
+	times := c.g.COut / c.g.CIn
+	for k := range times {
+		l := c.l.every(k, times)
+		for at := range fours(c.g.CIn) {
+			x, why := pack(l, at)
+			if why != "" {
+				return nil, ir.Errf(n, "kernel", "%s", why)
+			}
+			w = append(w, x...)
+			group = len(x)
 		}
-		w = append(w, x...)
-		group = len(x)
 	}
-	f := fields("batches", c.g.N, "in_h", c.in.H, "in_w", c.in.W, "channels", c.g.CIn, "out_h", c.out.H, "out_w", c.out.W,
+	f := fields("batches", c.g.N, "in_h", c.in.H, "in_w", c.in.W, "in_c", c.g.CIn, "channels", c.g.COut, "out_h", c.out.H, "out_w", c.out.W,
 		"kernel_h", c.kernel.H, "kernel_w", c.kernel.W, "stride_h", c.stride.H, "stride_w", c.stride.W, "pad_h", c.pad.H, "pad_w", c.pad.W,
-		"dil_h", c.dil.H, "dil_w", c.dil.W, "pad", -int(c.l.p.InOff), "group_words", group)
-	f = append(f, clampOf(c.l.p).fields()...)
+		"dil_h", c.dil.H, "dil_w", c.dil.W, "pad", -int(c.l.p.InOff), "pad_bytes", padBytes, "group_words", group)
+	f = append(f, clampOf(c.l.p).bounds()...)
 	args := append([]target.Arg{&target.Struct{Type: "nncc_dsp_depthwise_params", Fields: f}}, inner...)
 	return own(&target.Lowered{Scratch: size, Unused: []int{1, 2}}, target.Call{Func: fn,
 		Args: append(args, i8In(0), packed(w), i8Out(0), scratch32(0))}), nil
 }
 
 // fours are the first channels of the groups of four that cover n channels;
-// the last two overlap where n is no multiple of 4.
+// the last two overlap where n is no multiple of 4. The only one of fewer
+// channels is filled up with nothing.
 func fours(n int) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		for c := 0; c < n; c += 4 {
-			if !yield(min(c, n-4)) {
+			if !yield(max(0, min(c, n-4))) {
 				return
 			}
 		}
@@ -93,40 +104,39 @@ func fours(n int) func(yield func(int) bool) {
 
 func halves(lo, hi int8) int32 { return 2*int32(lo)&0xffff | 2*int32(hi)<<16 }
 
+// four are channels ready for a kernel whose outputs count from the clamp's
+// lower bound, nothing behind the last one; head are their start values,
+// doubled or not, and tail their scales.
+func (l *layer) four(first int, times int64) (g [4]scaled, head, tail []int32, why string) {
+	for i := range g {
+		if first+i < len(l.rows) {
+			if g[i], why = l.channel(first+i, l.p.ActMin); why != "" {
+				return g, nil, nil, why
+			}
+		}
+		head = append(head, int32(times*g[i].start))
+		tail = append(tail, g[i].s.M, g[i].s.C, g[i].s.S)
+	}
+	return g, head, tail, ""
+}
+
 // taps packs four channels for nncc_dsp_taps_s8.
 func (l *layer) taps(first int) ([]int32, string) {
-	var start, words, scale []int32
-	for c := first; c < first+4; c++ {
-		x, why := l.channel(c, l.p.ActMin)
-		if why != "" {
-			return nil, why
-		}
-		start = append(start, int32(2*x.start))
-		scale = append(scale, x.s.M, x.s.C, x.s.S)
+	g, words, scale, why := l.four(first, 2)
+	for t := range g[0].row {
+		w := func(i int) int8 { return int8(at(&g[i], t)) }
+		words = append(words, halves(w(0), w(2)), halves(w(1), w(3)))
 	}
-	w := l.rows[first:]
-	for t := range w[0] {
-		words = append(words, halves(w[0][t], w[2][t]), halves(w[1][t], w[3][t]))
-	}
-	return append(append(start, words...), scale...), ""
+	return append(words, scale...), why
 }
 
 // plainTaps packs four channels for nncc_plain_taps_s8.
 func (l *layer) plainTaps(first int) ([]int32, string) {
-	var start, words, scale []int32
-	var g [4]scaled
-	for i := range g {
-		var why string
-		if g[i], why = l.channel(first+i, l.p.ActMin); why != "" {
-			return nil, why
-		}
-		start = append(start, int32(g[i].start))
-		scale = append(scale, g[i].s.M, g[i].s.C, g[i].s.S)
-	}
+	g, words, scale, why := l.four(first, 1)
 	for t := range g[0].row {
 		words = append(words, byteWord(&g, t))
 	}
-	return append(append(start, words...), scale...), ""
+	return append(words, scale...), why
 }
 
 // columns3 packs four channels for nncc_dsp_rows3_*_s8.

@@ -49,7 +49,7 @@ func pointwise(b *kerneltest.Writer) {
 func depthwise(b *kerneltest.Writer) {
 	c, rank := b.One(2, 3, 4, 5, 6, 7, 8, 11, 16), b.One(1, 2, 2, 2)
 	k := b.One(1, 2, 3, 3, 5)
-	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c * b.One(1, 1, 1, 1, 2), Group: c, Size: draw(rank, func() int { return b.In(1, 8) }),
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c * b.One(1, 1, 1, 1, 2, 3), Group: c, Size: draw(rank, func() int { return b.In(1, 8) }),
 		Kernel: draw(rank, func() int { return b.One(k, k, k, 1) }), Stride: draw(rank, func() int { return b.One(1, 2, 3) }),
 		Dil: draw(rank, func() int { return b.One(1, 1, 1, 2) })})
 }
@@ -72,7 +72,7 @@ func pool(kind string) func(b *kerneltest.Writer) {
 		for d := range kernel {
 			kernel[d] = b.In(1, size[d])
 		}
-		b.Pool(kind, b.One(1, 2), b.One(1, 3, 4, 6, 8, 13), size, kernel, draw(rank, func() int { return b.In(1, 4) }))
+		b.Pool(kind, b.One(1, 2), b.One(1, 3, 4, 6, 8, 13), size, kernel, draw(rank, func() int { return b.In(1, 4) }), nil)
 	}
 }
 
@@ -138,12 +138,12 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestBoards runs the assembly under QEMU: cortex-m4 and cortex-m3 always, the
-// other cores with NNCC_KERNEL_LAYERS.
+// TestBoards runs the assembly under QEMU: cortex-m4, m3 and m0plus always, the
+// others with NNCC_KERNEL_LAYERS.
 func TestBoards(t *testing.T) {
-	names := []string{"cortex-m4", "cortex-m3"}
+	names := []string{"cortex-m4", "cortex-m3", "cortex-m0plus"}
 	if os.Getenv("NNCC_KERNEL_LAYERS") != "" {
-		names = append(names, "cortex-m7", "cortex-m33", "cortex-m0plus")
+		names = append(names, "cortex-m7", "cortex-m33")
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {

@@ -42,6 +42,18 @@ func (f form) mat2() target.Func {
 	return target.Func("nncc_dsp_mat2" + f.suffix())
 }
 
+// rowOrder is the order of n inputs for kernels of one pixel.
+func (f form) rowOrder(n int) []int {
+	o := f.order(0, n)
+	if f == plain {
+		return o[:n]
+	}
+	for len(o)%8 != 0 {
+		o = append(o, -1)
+	}
+	return o
+}
+
 // order is the order in which n bytes from at on are widened.
 func (f form) order(at, n int) []int {
 	if f == plain {

@@ -132,13 +132,21 @@ func (l *layer) matrix(order []int, f form) (matrix, string) {
 	return m, ""
 }
 
-// bytes says why the channel's weights cannot be multiplied two inputs at a
-// time in 32 bits, as the Thumb-1 kernel does.
-func (c *scaled) bytes(order []int) string {
+// reach says why the channel's sums cannot be scaled by parts of 16 bits.
+func (c *scaled) reach() string {
 	if c.lo < -1<<29 || c.hi >= 1<<29 {
 		return fmt.Sprintf("sums reach from %d to %d, want 30 bits", c.lo, c.hi)
 	}
-	for k := 0; k < len(order); k += 2 {
+	return ""
+}
+
+// bytes says why the channel's weights cannot be multiplied two inputs at a
+// time in 32 bits, as the Thumb-1 kernel does.
+func (c *scaled) bytes(order []int) string {
+	if why := c.reach(); why != "" {
+		return why
+	}
+	for k := 0; k+1 < len(order); k += 2 {
 		if at(c, order[k]) == math.MinInt8 && at(c, order[k+1]) == math.MinInt8 {
 			return "two weights in a row are -128, their products do not fit 16 bits"
 		}
@@ -172,14 +180,15 @@ func (m *matrix) pack(groups [][4]scaled, order []int) {
 			}
 			m.words = append(m.words, int32(v))
 		}
-		for k := 0; k < len(order); k += 2 {
-			switch m.form {
-			case wide:
+		for k := 0; k < len(order); k++ {
+			switch {
+			case m.form == plain:
+				m.words = append(m.words, byteWord(&g, order[k]))
+			case k%2 == 1: // with the input before it
+			case m.form == wide:
 				for i := range g {
 					m.words = append(m.words, 2*at(&g[i], order[k])&0xffff|2*at(&g[i], order[k+1])<<16)
 				}
-			case plain:
-				m.words = append(m.words, byteWord(&g, order[k]), byteWord(&g, order[k+1]))
 			default:
 				m.words = append(m.words, pairWord(&g[0], &g[1], order[k:]), pairWord(&g[2], &g[3], order[k:]))
 			}

@@ -169,13 +169,35 @@ func (b *Writer) Add(shape ...int) {
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
 
-// Pool writes a pooling of kind MaxPool or AveragePool.
-func (b *Writer) Pool(kind string, batch, channels int, size, kernel, stride []int) {
+// Mul writes a product of two activations.
+func (b *Writer) Mul(shape ...int) {
+	b.n++
+	n, s := b.n, commas(shape...)
+	x, y := 0.01+0.1*b.Float64(), 0.01+0.1*b.Float64()
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(%g:%d)\nin %%v%d : i8[%s] q(%g:%d)\n%%y%d : i8[%s] q(%g:%d) = Mul(%%x%d, %%v%d)\n", n, s, float32(x), b.Zero(),
+		n, s, float32(y), b.Zero(), n, s, float32(x*y*float64(b.In(30, 100))), b.Zero(), n, n)
+	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+}
+
+// Softmax writes a softmax of rows.
+func (b *Writer) Softmax(rows, size int) {
+	b.n++
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\n%%y%d : i8[%d,%d] q(0.00390625:-128) = Softmax(%%x%d)\n", b.n, rows, size, float32(0.02+0.1*b.Float64()), b.Zero(), b.n, rows, size, b.n)
+	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
+}
+
+// Pool writes a pooling of kind MaxPool or AveragePool; pads nil: drawn.
+func (b *Writer) Pool(kind string, batch, channels int, size, kernel, stride, pads []int) {
 	b.n++
 	n, rank := b.n, len(size)
-	out, pads := make([]int, rank), make([]int, 2*rank)
+	out, drawn := make([]int, rank), pads == nil
+	if drawn {
+		pads = make([]int, 2*rank)
+	}
 	for d := range rank {
-		pads[d], pads[rank+d] = b.In(0, kernel[d]-1), b.In(0, kernel[d]-1)
+		if drawn {
+			pads[d], pads[rank+d] = b.In(0, kernel[d]-1), b.In(0, kernel[d]-1)
+		}
 		out[d] = (size[d]+pads[d]+pads[rank+d]-kernel[d])/stride[d] + 1
 		if (out[d]-1)*stride[d]-pads[d] >= size[d] { // a window in the padding alone
 			pads[rank+d] = 0

@@ -36,6 +36,7 @@ typedef struct {
     int32_t positive;   /* clamp is [-128, 127] and the zero point -128: no sign correction */
     uint32_t low;       /* lower bound of the clamp, in each byte */
     uint32_t cap;       /* 255 - (upper - lower bound), in each byte */
+    int32_t lanes;      /* channels that are wanted of a single group: kernels may leave the others as they are */
 } nncc_dsp_mat_params;
 
 /*
@@ -48,28 +49,28 @@ int32_t *nncc_dsp_widen2(const int8_t *a, const int8_t *b, int32_t n, int32_t *x
 typedef int32_t *nncc_dsp_widen(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
 
 /* A product of widened inputs and packed weights. */
-typedef void nncc_dsp_mat(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+typedef void nncc_dsp_mat(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
 
 /*
  * Two pixels: x [pairs][2 pixels] words of two int16 each, w packed, y [4 * groups] at y and y + y_step (which may be 0).
  * Writes words at any address. Narrow and wide weights.
  */
-void nncc_dsp_mat2_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_mat2_wide_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_mat2_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_dsp_mat2_wide_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
 
 /* One pixel: x [pairs], pairs a multiple of 4. */
-void nncc_dsp_mat1_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_mat1_wide_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_mat1_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_dsp_mat1_wide_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
 
 /*
- * For cores without the DSP extension: x [inputs][2 pixels] (one word of both where there is no assembly), every run of bytes
- * with a zero behind it where their number is odd. Packed weights hold, per group, 4 start values, 4 bytes an input, and
- * {m, c, s} of each channel; p->pairs counts inputs. No byte is read or written but by itself.
+ * For cores without the DSP extension: x [inputs][2 pixels] (one word of both for Thumb-1), every run of bytes with a zero
+ * behind it where their number is odd. Packed weights hold, per group, 4 start values, 4 bytes an input, and {m, c, s} of
+ * each channel; p->pairs counts inputs. No byte is read or written but by itself.
  */
 int32_t *nncc_plain_widen2(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
-/* Where both pixels share words: the first one's sum of one channel, the other one's in *second; inputs is even. */
-int32_t nncc_plain_products_s8(const int32_t *x, const int8_t *w, int32_t inputs, int32_t *second);
-void nncc_plain_mat2_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_plain_mat2_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+/* One pixel: x [inputs] bytes, any number. */
+void nncc_plain_mat1_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
 
 /* Convolution, any stride, dilation and padding; scratch as nncc_dsp_conv_params says. */
 typedef struct {
@@ -115,25 +116,31 @@ void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_widen *widen,
 /* The same for few rows, each by itself; mat takes one pixel; scratch pairs words, pairs a multiple of 4. */
 void nncc_dsp_fully_connected_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w,
                                  int8_t *y, int32_t *scratch);
+/* For cores without the DSP extension. */
+void nncc_plain_fully_connected_s8(const nncc_dsp_rows_params *p, const int8_t *x, const int32_t *w, int8_t *y);
 
 /* ---- depthwise convolutions ---------------------------------------------------------------------------------------- */
 
-/* Four channels are a group; where their number is no multiple of 4 the last two groups overlap. At least 4 channels. */
+/*
+ * Four channels are a group; where their number is no multiple of 4 the last two groups overlap. Fewer than four are one group
+ * with zeros.
+ */
 typedef struct {
-    int32_t batches, in_h, in_w, channels;
+    int32_t batches, in_h, in_w;
+    int32_t in_c, channels;   /* channels: of the output, a multiple of in_c */
     int32_t out_h, out_w;
     int32_t kernel_h, kernel_w;
     int32_t stride_h, stride_w;
     int32_t pad_h, pad_w;     /* above and left */
     int32_t dil_h, dil_w;
     int32_t pad;              /* value of the padding: the input's zero point */
+    int32_t pad_bytes;        /* of a pixel of it: in_c, at least 4, whole words */
     int32_t group_words;      /* of packed weights of four channels */
-    int32_t positive;         /* as in nncc_dsp_mat_params */
-    uint32_t low, cap;
+    uint32_t low, cap;        /* as in nncc_dsp_mat_params */
 } nncc_dsp_depthwise_params;
 
 /*
- * 3x3 windows side by side (stride and dilation 1). w holds per channel, weights doubled, for each column of the window the
+ * 3x3 windows side by side (stride and dilation 1), in_c == channels >= 4. w holds per channel, weights doubled, for each column of the window the
  * words (w0, w1) and (w1, w2), then the start value of twice the sum and {m, c, s}, the output without low;
  * scratch 8 * (out_w + 2) words.
  */
@@ -141,12 +148,13 @@ void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, const int8_t 
                                int32_t *scratch);
 
 typedef struct {
-    int32_t taps;
-    int32_t groups;           /* of four channels */
+    int32_t taps;             /* at least 1 */
+    int32_t channels;         /* at least 4 */
     uint32_t low, cap;
+    int32_t lanes;            /* as in nncc_dsp_mat_params */
 } nncc_dsp_taps_params;
 
-/* One pixel of a depthwise layer: tap t of channel c is x[offsets[t] + c]; w packed, y [4 * groups]. */
+/* One pixel of a depthwise layer: tap t of channel c is x[offsets[t] + c]; w packed, y [channels]. */
 typedef void nncc_dsp_taps(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
 void nncc_dsp_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
 /* The same for cores without the DSP extension: w holds 4 bytes a tap, not doubled, start values neither. */
@@ -154,8 +162,9 @@ void nncc_plain_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, c
 
 /*
  * Any window. w holds per group 4 start values (of twice the sum), for every tap the words (w0, w2) and (w1, w3) of its
- * channels, doubled, and {m, c, s} of each channel, the output above low; scratch 2 * taps words, then taps * channels
- * bytes, for taps = kernel_h * kernel_w.
+ * channels, doubled, and {m, c, s} of each channel, the output above low. The groups are of the first outputs of all input
+ * channels, then of the second ones. scratch, in one array with x: 2 * taps words, for taps = kernel_h * kernel_w, then
+ * pad_bytes, with more channels than in_c or fewer than 4 as many again, with fewer than 4 also taps * in_c + 3 bytes.
  */
 void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_taps *fn, const int8_t *x, const int32_t *w,
                            int8_t *y, int32_t *scratch);

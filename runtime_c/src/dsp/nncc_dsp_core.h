@@ -17,7 +17,13 @@
 #define NNCC_PLAIN_ASM 0
 #endif
 
-#if NNCC_PLAIN_ASM
+#if defined(__thumb__) && !defined(__thumb2__) && defined(__GNUC__) && !defined(NNCC_DSP_PORTABLE)
+#define NNCC_THUMB1_ASM 1
+#else
+#define NNCC_THUMB1_ASM 0
+#endif
+
+#if NNCC_PLAIN_ASM || NNCC_THUMB1_ASM
 /* A function whose body is assembly alone; its parameters are read from the registers of the calling convention. */
 #define NNCC_DSP_NAKED __attribute__((naked))
 #define NNCC_DSP_ARG __attribute__((unused))
@@ -74,6 +80,12 @@ static inline int8_t nncc_dsp_clamp(int32_t v, uint32_t low, uint32_t cap)
     return nncc_dsp_byte(v + (int32_t)(low & 255u));
 }
 
+/* The first channel of the group of four that begins at i or, the last one, overlaps the group before. */
+static inline int32_t nncc_dsp_group(int32_t i, int32_t channels)
+{
+    return i + 4 > channels ? channels - 4 : i;
+}
+
 /* Four bytes at any address. */
 static inline int32_t nncc_dsp_load4(const int8_t *x)
 {
@@ -85,9 +97,10 @@ static inline int32_t nncc_dsp_load4(const int8_t *x)
 
 #if !NNCC_DSP_ASM
 /* The matrix products in C: x [pairs][pixels], wide or narrow weights. */
-static inline void nncc_dsp_products(const nncc_dsp_mat_params *p, const int32_t *x, int32_t pixels, int32_t wide,
+static inline void nncc_dsp_products(const nncc_dsp_mat_params *p, const void *words_of_x, int32_t pixels, int32_t wide,
                                      const int32_t *w, int8_t *y)
 {
+    const int32_t *const x = words_of_x;
     const int32_t fix = p->positive ? 0 : 1, words = wide ? 4 : 2;
 
     for (int32_t g = 0; g < p->groups; g++) {
@@ -113,6 +126,34 @@ static inline void nncc_dsp_products(const nncc_dsp_mat_params *p, const int32_t
                     twice = (c & 1) ? (int32_t)(sum - even) >> 7 : (int32_t)(2u * even);
                 }
                 y[px * p->y_step + c] = nncc_dsp_clamp(nncc_dsp_scale(twice, mcs + 3 * c, fix), p->low, p->cap);
+            }
+        }
+        w = mcs + 12;
+        y += 4;
+    }
+}
+#endif
+
+#if !NNCC_PLAIN_ASM && !NNCC_THUMB1_ASM
+/* The matrix products of nncc_plain_mat*_s8 in C: x [inputs][2 pixels] words, or bytes of one pixel. */
+static inline void nncc_plain_products(const nncc_dsp_mat_params *p, const void *x, int32_t pixels, int32_t y_step, const int32_t *w,
+                                       int8_t *y)
+{
+    const int32_t *const words = x;
+    const int8_t *const bytes = x;
+
+    for (int32_t g = 0; g < p->groups; g++) {
+        const int8_t *const weights = (const int8_t *)(w + 4);
+        const int32_t *const mcs = w + 4 + p->pairs;
+
+        for (int32_t px = pixels - 1; px >= 0; px--) {
+            for (int32_t c = 0; c < 4; c++) {
+                int32_t sum = w[c];
+
+                for (int32_t k = 0; k < p->pairs; k++) {
+                    sum += (pixels == 1 ? bytes[k] : words[2 * k + px]) * weights[4 * k + c];
+                }
+                y[px * y_step + c] = nncc_dsp_clamp(nncc_plain_scale(2 * sum, mcs + 3 * c), p->low, p->cap);
             }
         }
         w = mcs + 12;

@@ -1,10 +1,10 @@
 /*
- * nncc_dsp_depthwise_s8: pixel by pixel, the taps by their offsets from the window. Windows that reach into the padding are
- * copied first, with the padding.
+ * nncc_dsp_depthwise_s8: pixel by pixel, the taps by their offsets from the window. Taps in the padding are those of a
+ * constant pixel. Where input channels have several outputs, the first ones of all are computed, then the second ones.
  */
 #include "nncc_dsp_core.h"
 
-/* Offsets of the taps of a window: rows and columns apart by so many bytes. */
+/* Offsets of taps that are rows and columns apart by so many bytes. */
 static void fill_offsets(const nncc_dsp_depthwise_params *p, int32_t row, int32_t col, int32_t *offsets)
 {
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
@@ -14,79 +14,92 @@ static void fill_offsets(const nncc_dsp_depthwise_params *p, int32_t row, int32_
     }
 }
 
-static void copy_pixel(const int8_t *x, int32_t n, int8_t *to)
+/* Offsets from x of the window at (row, col); padding lies in the same array. */
+static void border_offsets(const nncc_dsp_depthwise_params *p, const int8_t *x, const int8_t *pad, int32_t row, int32_t col,
+                           int32_t *offsets)
 {
-    int32_t i = 0;
+    const int32_t outside = (int32_t)((intptr_t)pad - (intptr_t)x);
+    const int32_t step = p->dil_w * p->in_c;
 
-    for (; i + 4 <= n; i += 4) {
-        memcpy(to + i, x + i, 4);
-    }
-    for (; i < n; i++) {
-        to[i] = x[i];
-    }
-}
-
-/* The taps of the window at (row, col), one behind the other. */
-static void copy_window(const nncc_dsp_depthwise_params *p, const int8_t *x, int32_t row, int32_t col, int8_t *to)
-{
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const int32_t y = row + ky * p->dil_h;
+        const int32_t in = row >= 0 && row < p->in_h;
+        int32_t i = col, at = (row * p->in_w + col) * p->in_c;
 
         for (int32_t kx = 0; kx < p->kernel_w; kx++) {
-            const int32_t i = col + kx * p->dil_w;
-
-            if (y < 0 || y >= p->in_h || i < 0 || i >= p->in_w) {
-                memset(to, p->pad, (size_t)p->channels);
-            } else {
-                copy_pixel(x + (y * p->in_w + i) * p->channels, p->channels, to);
-            }
-            to += p->channels;
+            *offsets++ = in && i >= 0 && i < p->in_w ? at : outside;
+            i += p->dil_w;
+            at += step;
         }
+        row += p->dil_h;
     }
 }
 
-/* All channels of a pixel; the last two groups overlap where the channels are no multiple of four. */
-static void pixel(const nncc_dsp_depthwise_params *p, nncc_dsp_taps *fn, nncc_dsp_taps_params *t, const int32_t *offsets,
-                  const int32_t *w, const int8_t *x, int8_t *y)
+/* The taps one behind the other: fewer channels than a word has, at the end of the tensor. */
+static void copy_window(const nncc_dsp_depthwise_params *p, const int8_t *x, int32_t *offsets, int8_t *to)
 {
-    const int32_t channels = p->channels;
+    int32_t at = 0;
 
-    t->groups = channels >> 2;
-    fn(t, offsets, w, x, y);
-    if ((channels & 3) != 0) {
-        w += t->groups * p->group_words;
-        t->groups = 1;
-        fn(t, offsets, w, x + channels - 4, y + channels - 4);
+    for (int32_t *const end = offsets + p->kernel_h * p->kernel_w; offsets < end; offsets++) {
+        const int8_t *from = x + *offsets;
+
+        *offsets = at;
+        for (int32_t c = p->in_c; c > 0; c--) {
+            to[at++] = *from++;
+        }
     }
 }
 
 void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_taps *fn, const int8_t *x, const int32_t *w,
                            int8_t *y, int32_t *scratch)
 {
-    const int32_t taps = p->kernel_h * p->kernel_w;
+    const int32_t taps = p->kernel_h * p->kernel_w, in_c = p->in_c, times = p->channels / in_c;
     const int32_t row_end = p->in_h - (p->kernel_h - 1) * p->dil_h, col_end = p->in_w - (p->kernel_w - 1) * p->dil_w;
-    nncc_dsp_taps_params t = {taps, 0, p->low, p->cap};
-    int32_t *const copied = scratch + taps;
-    int8_t *const window = (int8_t *)(copied + taps);
+    const nncc_dsp_taps_params t = {taps, in_c < 4 ? 4 : in_c, p->low, p->cap, in_c < 4 ? in_c : 4};
+    int32_t *const others = scratch + taps; /* offsets of windows that reach into the padding */
+    int8_t *const pad = (int8_t *)(others + taps), *const few = pad + p->pad_bytes, *const window = few + p->pad_bytes;
 
-    fill_offsets(p, p->dil_h * p->in_w * p->channels, p->dil_w * p->channels, scratch);
-    fill_offsets(p, p->kernel_w * p->channels, p->channels, copied);
-    for (int32_t n = 0; n < p->batches; n++) {
+    fill_offsets(p, p->dil_h * p->in_w * in_c, p->dil_w * in_c, scratch);
+    memset(pad, p->pad, (size_t)p->pad_bytes);
+    for (int32_t n = 1; n <= p->batches; n++) {
+        int32_t row = -p->pad_h;
+
         for (int32_t oy = 0; oy < p->out_h; oy++) {
-            const int32_t row = oy * p->stride_h - p->pad_h;
             int32_t col = -p->pad_w;
 
             for (int32_t ox = 0; ox < p->out_w; ox++) {
-                if (row >= 0 && row < row_end && col >= 0 && col < col_end) {
-                    pixel(p, fn, &t, scratch, w, x + (row * p->in_w + col) * p->channels, y);
+                const int32_t *offsets = scratch, *weights = w;
+                const int8_t *from = x + (row * p->in_w + col) * in_c;
+
+                if (row < 0 || row >= row_end || col < 0 || col >= col_end) {
+                    border_offsets(p, x, pad, row, col, others);
+                    offsets = others;
+                    from = x;
+                }
+                if (in_c < 4 && n == p->batches && row + 1 >= row_end && col + 1 >= col_end) {
+                    border_offsets(p, x, pad, row, col, others);
+                    copy_window(p, x, others, window);
+                    offsets = others;
+                    from = window;
+                }
+                if (times == 1 && in_c >= 4) {
+                    fn(&t, offsets, weights, from, y);
                 } else {
-                    copy_window(p, x, row, col, window);
-                    pixel(p, fn, &t, copied, w, window, y);
+                    for (int8_t *first = y; first < y + times; first++) {
+                        int8_t *to = first;
+
+                        fn(&t, offsets, weights, from, few);
+                        weights += p->group_words * ((in_c + 3) >> 2);
+                        for (int32_t c = 0; c < in_c; c++) {
+                            *to = few[c];
+                            to += times;
+                        }
+                    }
                 }
                 col += p->stride_w;
                 y += p->channels;
             }
+            row += p->stride_h;
         }
-        x += p->in_h * p->in_w * p->channels;
+        x += p->in_h * p->in_w * in_c;
     }
 }

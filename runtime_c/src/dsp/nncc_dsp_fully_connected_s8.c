@@ -1,11 +1,23 @@
 /* nncc_dsp_fully_connected_s8: a row of inputs is widened once and multiplied by all weights. */
-#include "nncc_dsp_core.h"
+#include "nncc_dsp_channels.h"
 
 /* n bytes become [pairs] words in the order of nncc_dsp_widen2, zeros behind them. */
 static void widen1(const int8_t *x, int32_t n, int32_t pairs, int32_t *to)
 {
     int32_t *const end = to + pairs;
 
+#if NNCC_DSP_ASM
+    for (; n >= 16; n -= 16) {
+        int32_t a, b, c, d;
+
+        __asm volatile(".rept 2\n ldr %[a], [%[x]], #4\n ldr %[c], [%[x]], #4\n"
+                       "sxtb16 %[b], %[a], ror #8\n sxtb16 %[a], %[a]\n sxtb16 %[d], %[c], ror #8\n sxtb16 %[c], %[c]\n"
+                       "strd %[a], %[b], [%[to]], #8\n strd %[c], %[d], [%[to]], #8\n.endr\n"
+                       : [x] "+r"(x), [to] "+r"(to), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d)
+                       :
+                       : "memory");
+    }
+#endif
     for (; n >= 4; n -= 4) {
 #if NNCC_DSP_ASM
         int32_t a, b;
@@ -34,29 +46,11 @@ static void widen1(const int8_t *x, int32_t n, int32_t pairs, int32_t *to)
 void nncc_dsp_fully_connected_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w,
                                  int8_t *y, int32_t *scratch)
 {
-    const int32_t rest = p->out_c & 3;
-    nncc_dsp_mat_params m = {0, p->pairs, 0, p->positive, p->low, p->cap};
+    nncc_dsp_mat_params m = {0, p->pairs, 0, p->positive, p->low, p->cap, 4};
 
     for (int32_t row = 0; row < p->rows; row++) {
-        const int32_t *weights = w;
-        int8_t *to = y;
-
         widen1(x, p->in_c, p->pairs, scratch);
-        if (rest != 0) {
-            int8_t first[4];
-
-            m.groups = 1;
-            mat(&m, scratch, weights, first);
-            for (int32_t c = 0; c < rest; c++) {
-                to[c] = first[c];
-            }
-            weights += p->out_c < 4 ? 0 : p->group_words;
-            to += rest;
-        }
-        if (p->out_c >= 4) {
-            m.groups = p->out_c >> 2;
-            mat(&m, scratch, weights, to);
-        }
+        nncc_dsp_channels1(mat, &m, p->out_c, p->group_words, scratch, w, y);
         x += p->in_pitch;
         y += p->out_pitch;
     }

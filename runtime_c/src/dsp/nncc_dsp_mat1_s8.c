@@ -17,7 +17,7 @@
 #define NNCC_EVEN(a) "lsl " a ", " a ", #1\n"
 #define NNCC_ODD(a) "asr " a ", " a ", #7\n"
 
-NNCC_DSP_NAKED void nncc_dsp_mat1_s8(NNCC_DSP_ARG const nncc_dsp_mat_params *p, NNCC_DSP_ARG const int32_t *x,
+NNCC_DSP_NAKED void nncc_dsp_mat1_s8(NNCC_DSP_ARG const nncc_dsp_mat_params *p, NNCC_DSP_ARG const void *x,
                                      NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG int8_t *y)
 {
     __asm volatile(NNCC_MAT1(NNCC_EIGHT, "27", "3", NNCC_PART, NNCC_EVEN, NNCC_ODD));
@@ -25,7 +25,7 @@ NNCC_DSP_NAKED void nncc_dsp_mat1_s8(NNCC_DSP_ARG const nncc_dsp_mat_params *p, 
 
 #else
 
-void nncc_dsp_mat1_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y)
+void nncc_dsp_mat1_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y)
 {
     nncc_dsp_products(p, x, 1, 0, w, y);
 }

@@ -13,7 +13,7 @@
 #define NNCC_EIGHT "ldm r0!, {r6, r7, r8, r9}\n" NNCC_FOUR("r6") NNCC_FOUR("r7") NNCC_FOUR("r8") NNCC_FOUR("r9")
 #define NNCC_KEEP(a) ""
 
-NNCC_DSP_NAKED void nncc_dsp_mat1_wide_s8(NNCC_DSP_ARG const nncc_dsp_mat_params *p, NNCC_DSP_ARG const int32_t *x,
+NNCC_DSP_NAKED void nncc_dsp_mat1_wide_s8(NNCC_DSP_ARG const nncc_dsp_mat_params *p, NNCC_DSP_ARG const void *x,
                                           NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG int8_t *y)
 {
     __asm volatile(NNCC_MAT1(NNCC_EIGHT, "21", "4", "", NNCC_KEEP, NNCC_KEEP));
@@ -21,7 +21,7 @@ NNCC_DSP_NAKED void nncc_dsp_mat1_wide_s8(NNCC_DSP_ARG const nncc_dsp_mat_params
 
 #else
 
-void nncc_dsp_mat1_wide_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y)
+void nncc_dsp_mat1_wide_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y)
 {
     nncc_dsp_products(p, x, 1, 1, w, y);
 }

@@ -20,7 +20,7 @@
     "smlad r9, r11, lr, r9\n"
 #define NNCC_KEEP(a)
 
-NNCC_DSP_NAKED void nncc_dsp_mat2_wide_s8(NNCC_DSP_ARG const nncc_dsp_mat_params *p, NNCC_DSP_ARG const int32_t *x,
+NNCC_DSP_NAKED void nncc_dsp_mat2_wide_s8(NNCC_DSP_ARG const nncc_dsp_mat_params *p, NNCC_DSP_ARG const void *x,
                                           NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG int8_t *y)
 {
     __asm volatile(NNCC_MAT2(NNCC_PAIR, "44", "4", "", NNCC_KEEP, NNCC_KEEP));
@@ -28,7 +28,7 @@ NNCC_DSP_NAKED void nncc_dsp_mat2_wide_s8(NNCC_DSP_ARG const nncc_dsp_mat_params
 
 #else
 
-void nncc_dsp_mat2_wide_s8(const nncc_dsp_mat_params *p, const int32_t *x, const int32_t *w, int8_t *y)
+void nncc_dsp_mat2_wide_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y)
 {
     nncc_dsp_products(p, x, 2, 1, w, y);
 }

@@ -61,27 +61,5 @@ static void window_max(const nncc_dsp_pool_params *p, const int8_t *x, int32_t r
 
 void nncc_dsp_max_pool_s8(const nncc_dsp_pool_params *p, const int8_t *x, int8_t *y)
 {
-    const int32_t pixels = p->out_h * p->out_w * p->channels;
-
-    for (int32_t n = 0; n < p->batches; n++) {
-        int8_t *to = y;
-
-        for (int32_t oy = 0; oy < p->out_h; oy++) {
-            int32_t y0, y1;
-
-            nncc_dsp_cut(oy * p->stride_h - p->pad_h, p->kernel_h, p->in_h, &y0, &y1);
-            for (int32_t ox = 0; ox < p->out_w; ox++) {
-                int32_t x0, x1;
-
-                nncc_dsp_cut(ox * p->stride_w - p->pad_w, p->kernel_w, p->in_w, &x0, &x1);
-                window_max(p, x + (y0 * p->in_w + x0) * p->channels, y1 - y0, x1 - x0, to);
-                to += p->channels;
-            }
-        }
-        if (p->cap != 0) {
-            nncc_dsp_clamp_s8(pixels, p->low, p->cap, y);
-        }
-        x += p->in_h * p->in_w * p->channels;
-        y += pixels;
-    }
+    nncc_dsp_pool_windows(p, window_max, x, y);
 }

@@ -4,16 +4,16 @@
 int32_t *nncc_plain_widen2(const int8_t *a, const int8_t *b, int32_t n, int32_t *x)
 {
     for (int32_t i = 0; i < n; i++) {
-#if NNCC_PLAIN_ASM
+#if NNCC_THUMB1_ASM
+        *x++ = b[i] * 0x10000 + a[i];
+#else
         *x++ = a[i];
         *x++ = b[i];
-#else
-        *x++ = b[i] * 0x10000 + a[i];
 #endif
     }
     if ((n & 1) != 0) {
         *x++ = 0;
-#if NNCC_PLAIN_ASM
+#if !NNCC_THUMB1_ASM
         *x++ = 0;
 #endif
     }
