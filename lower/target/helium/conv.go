@@ -105,20 +105,44 @@ func (c *convolution) columns() {
 	}
 }
 
+// convFunc copies patches; other convolutions are dot products of the pixels.
+const convFunc = "nncc_helium_conv_s8"
+
 func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
+	out, outR := outRows(c.g.COut)
+	call, inR, scratch, _ := c.call(out)
+	l := &target.Lowered{Scratch: scratch, Unused: []int{1, 2}, Rows: []target.Rows{inR, outR}}
+	if call.Func == convFunc {
+		l.Route = string(call.Args[5].(target.Func))
+	}
+	return own(l, call)
+}
+
+// single is the number of last pixels of a pointwise convolution that have no
+// whole last vector behind their beginning (nncc_helium_mac).
+func (c *convolution) single() int {
+	depth := len(c.l.rows[0])
+	return (roundUp(depth, vector) - 1) / depth
+}
+
+// call is the kernel's, for rows of the output that are so far apart, with the
+// rows of the input, the bytes of scratch that it wants and, where patches go
+// there, how many of them at a time.
+func (c *convolution) call(out target.Arg) (call target.Call, rows target.Rows, scratch, block int) {
 	g := c.g
 	depth := len(c.l.rows[0])
 	fn, vectors := c.l.dot(roundUp(depth, vector) / vector)
 	if c.pointwise() && vectors*vector < depth+vector {
-		return c.l.products(fn, depth, vectors, c.pixels())
+		call, rows = c.l.products(fn, depth, vectors, c.pixels(), out)
+		return call, rows, 0, 0
 	}
 	shared, patch := 0, vector*vectors
 	step, rest := patch, 0
-	block := min(scratchBytes/patch, 16, c.out.H*c.out.W)
+	block = min(scratchBytes/patch, 16, c.out.H*c.out.W)
 	if c.shared() {
 		c.columns()
 		shared, step = 1, c.stride.W*c.kernel.H*c.depth()
@@ -138,8 +162,7 @@ func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		b = append(b, c.l.part(k*per, per).records(vectors)...)
 	}
 	f := func(name string, v int) target.Field { return target.FI(name, v) }
-	in, inR := inRows(g.CIn)
-	out, outR := outRows(g.COut)
+	in, rows := inRows(g.CIn)
 	mac := c.l.mac(out, per, patch, step, vectors, target.I32(step))
 	params := &target.Struct{Type: "nncc_helium_conv", Fields: []target.Field{
 		target.F("mac", target.Nested{Fields: mac}),
@@ -147,15 +170,14 @@ func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		f("kernel_h", c.kernel.H), f("kernel_w", c.kernel.W), f("stride_h", c.stride.H), f("stride_w", c.stride.W),
 		f("dilation_h", c.dil.H), f("dilation_w", c.dil.W), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
 		f("block", block), f("shared", shared), target.F("table", target.Null{})}}
-	return own(&target.Lowered{Route: fn, Scratch: block*step + rest, Unused: []int{1, 2}, Rows: []target.Rows{inR, outR}}, target.Call{Func: "nncc_helium_conv_s8", Args: []target.Arg{
-		params, i8In(0), packed(b), i8Scratch(0), i8Out(0), target.Func(fn)}})
+	return target.Call{Func: convFunc, Args: []target.Arg{params, i8In(0), packed(b), i8Scratch(0), i8Out(0), target.Func(fn)}}, rows, block*step + rest, block
 }
 
-// products multiplies rows of inputs with all channels.
-func (l *layer) products(fn string, depth, vectors, rows int) (*target.Lowered, error) {
+// products multiplies rows of inputs with all channels; the rows of the output
+// are so far apart.
+func (l *layer) products(fn string, depth, vectors, rows int, out target.Arg) (target.Call, target.Rows) {
 	in, inR := inRows(depth)
-	out, outR := outRows(len(l.rows))
-	return own(&target.Lowered{Unused: []int{1, 2}, Rows: []target.Rows{inR, outR}}, target.Call{Func: fn, Args: []target.Arg{
+	return target.Call{Func: fn, Args: []target.Arg{
 		&target.Struct{Type: "nncc_helium_mac", Fields: l.mac(out, len(l.rows), depth, depth, vectors, in)},
-		i8In(0), packed(l.records(vectors)), i8Out(0), target.I32(rows)}})
+		i8In(0), packed(l.records(vectors)), i8Out(0), target.I32(rows)}}, inR
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -230,9 +231,8 @@ func softmax(b *builder) {
 	b.Node("Softmax", a, ir.PerTensor(op.SoftmaxScale, op.SoftmaxZero), b.Input(q, s...))
 }
 
-// mapped is a convolution, pointwise or not, with a function of each result in
-// one node.
-func mapped(b *builder) {
+// plainConv is a convolution, pointwise or not, whose result stays inside.
+func plainConv(b *builder) *ir.Node {
 	kernel := square(2, b.One(1, 1, 2, 3, 3))
 	ci, co := channels(b, 40), channels(b, 40)
 	size := []int{kernel[0] + b.In(0, 9), kernel[1] + b.In(0, 30)}
@@ -243,8 +243,11 @@ func mapped(b *builder) {
 		a["pads"] = kerneltest.Ints(b.In(0, 1), b.In(0, 1), b.In(0, 1), b.In(0, 1))
 		a["strides"] = kerneltest.Ints(b.One(1, 1, 2), b.One(1, 1, 2))
 	}
-	n := b.Inner("Conv", a, output(b, xq, w.Type.Quant, ci*kernel[0]*kernel[1]), x, w)
-	m := b.Node("Swish", nil, b.Quant(), n.Out[0])
+	return b.Inner("Conv", a, output(b, xq, w.Type.Quant, ci*kernel[0]*kernel[1]), x, w)
+}
+
+// fuse makes one node of two.
+func fuse(b *builder, n, m *ir.Node) {
 	f, results, err := ir.Outline(b.G, []*ir.Node{n, m}, op.Fused, m.Name+".fused", nil)
 	if err == nil {
 		err = b.G.Replace(f, []*ir.Node{n, m}, results)
@@ -254,6 +257,40 @@ func mapped(b *builder) {
 	}
 }
 
+// mapped is a convolution with a function of each result.
+func mapped(b *builder) {
+	n := plainConv(b)
+	fuse(b, n, b.Node("Swish", nil, b.Quant(), n.Out[0]))
+}
+
+// residual is a convolution with an addition of another tensor, on either
+// side, now and then of the convolution's own input.
+func residual(b *builder) {
+	n := plainConv(b)
+	r, other := n.Out[0], n.In[0]
+	if !slices.Equal(other.Type.Shape, r.Type.Shape) || b.Chance(30) {
+		other = b.Input(b.Quant(), r.Type.Shape...)
+	}
+	sum := other.Type.Quant.Scale[0] + r.Type.Quant.Scale[0]*float32(b.One(0, 1))
+	in := []*ir.Value{r, other}
+	if b.Chance(50) {
+		in[0], in[1] = in[1], in[0]
+	}
+	m := b.Node("Add", b.Clamp(ir.Attrs{}), ir.PerTensor(sum, int32(b.In(-128, 127))), in...)
+	if k, err := table.Choose(detached(b, n, m), &target.Options{Core: core}); err == nil && k.Kernel.Library == helium.Library {
+		fuse(b, n, m) // or there is no linear form
+	}
+}
+
+// detached is the node that fuse would make.
+func detached(b *builder, n, m *ir.Node) *ir.Node {
+	f, _, err := ir.Outline(b.G, []*ir.Node{n, m}, op.Fused, "detached", nil)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	return f
+}
+
 // generators are all rows with what makes layers for them.
 var generators = []struct {
 	row   string
@@ -261,7 +298,7 @@ var generators = []struct {
 }{
 	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_1_s8", depthwise3x3}, {"nncc_helium_depthwise3x3_2_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
 	{"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
-	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax}, {"nncc_helium_mapped_s8", mapped},
+	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax}, {"nncc_helium_mapped_s8", mapped}, {"nncc_helium_residual_s8", residual},
 }
 
 // layers are count random layers of every generator.

@@ -53,5 +53,7 @@ func lowerFC(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 			fn = f
 		}
 	}
-	return l.products(fn, s.Depth, vectors, s.Rows)
+	out, outR := outRows(s.Cols)
+	call, inR := l.products(fn, s.Depth, vectors, s.Rows, out)
+	return own(&target.Lowered{Unused: []int{1, 2}, Rows: []target.Rows{inR, outR}}, call)
 }

@@ -3,7 +3,6 @@ package helium
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
@@ -12,11 +11,28 @@ import (
 	"github.com/nncc/nncc/lower/target/cmsisnn"
 )
 
-// linear is v = a*x + b*y + c over 2^shift: rounded down, or, where away is
-// set, ties away from zero, and zero added.
+// linear is nncc_helium_sum: v = a*x + b*y + c over 2^shift, rounded down by
+// fn nncc_helium_sum_s8; with ties away from zero, and zero added, by
+// nncc_helium_sum_away_s8; with multipliers by nncc_helium_sum_fine_s8.
 type linear struct {
+	fn                   string
 	a, b, c, shift, zero int64
-	away                 bool
+	bMult, mult          int64
+	swapped              bool // x is the second operand, y the first
+	lo, hi               int8
+}
+
+const (
+	sumDown = "nncc_helium_sum_s8"
+	sumAway = "nncc_helium_sum_away_s8"
+	sumFine = "nncc_helium_sum_fine_s8"
+)
+
+// fields are those of nncc_helium_sum.
+func (l *linear) fields() []target.Field {
+	f := func(name string, v int64) target.Field { return target.FI(name, int(v)) }
+	return []target.Field{f("a", l.a), f("b", l.b), f("c", l.c), f("shift", l.shift), f("zero", l.zero), f("b_mult", l.bMult), f("mult", l.mult),
+		f("act_min", int64(l.lo)), f("act_max", int64(l.hi))}
 }
 
 // results holds the wanted one for every pair of int8 values, x first.
@@ -36,12 +52,12 @@ func linearSum(ra, rb float64, offX, offY, zero int64, lo, hi int8, want *result
 		unit := math.Exp2(float64(shift))
 		a, b := int64(math.Round(ra*unit)), int64(math.Round(rb*unit))
 		for _, d := range [][2]int64{{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, -1}, {1, -1}, {-1, 1}} {
-			l := linear{a: a + d[0], b: b + d[1], shift: shift}
-			if l.down(lo, hi, want) {
+			l := linear{fn: sumDown, a: a + d[0], b: b + d[1], shift: shift, lo: lo, hi: hi}
+			if l.down(want) {
 				return l, true
 			}
-			l.c, l.zero, l.away = l.a*offX+l.b*offY, zero, true
-			if l.gives(lo, hi, want) {
+			l.fn, l.c, l.zero = sumAway, l.a*offX+l.b*offY, zero
+			if l.gives(want) {
 				return l, true
 			}
 		}
@@ -49,36 +65,70 @@ func linearSum(ra, rb float64, offX, offY, zero int64, lo, hi int8, want *result
 	return linear{}, false
 }
 
-// down looks for a c with which rounding down gives the results: every pair
-// bounds it from both sides.
-func (l *linear) down(lo, hi int8, want *results) bool {
-	least, most := int64(math.MinInt32), int64(math.MaxInt32)
+// down looks for a c with which rounding down gives the results.
+func (l *linear) down(want *results) bool {
+	return l.center(want, func(x, y int64) int64 { return l.a*x + l.b*y }, func(w int64) int64 { return w << l.shift }) && l.fits()
+}
+
+// center looks for a c so that sum(x, y) + c lies from least(w) to least(w+1) - 1
+// for every pair with the result w, which bounds c from both sides; clamped
+// results bound it from one.
+func (l *linear) center(want *results, sum func(x, y int64) int64, least func(w int64) int64) bool {
+	var from [257]int64
+	for i := range from {
+		from[i] = least(int64(i) - 128)
+	}
+	lo, hi := int64(math.MinInt32), int64(math.MaxInt32)
 	for x := range int64(256) {
 		for y := range int64(256) {
 			w := want[x][y]
-			v := l.a*(x-128) + l.b*(y-128)
-			if w > lo {
-				least = max(least, int64(w)<<l.shift-v)
+			v := sum(x-128, y-128)
+			if w > l.lo {
+				lo = max(lo, from[int(w)+128]-v)
 			}
-			if w < hi {
-				most = min(most, (int64(w)+1)<<l.shift-1-v)
+			if w < l.hi {
+				hi = min(hi, from[int(w)+129]-1-v)
 			}
 		}
-		if least > most {
+		if lo > hi {
 			return false
 		}
 	}
-	l.c = least + (most-least)/2
-	return l.fits()
+	l.c = lo + (hi-lo)/2
+	return true
 }
 
+// fineSum finds the form with multipliers for TensorFlow Lite's addition of x
+// and y, the former with the larger scale, which counts half exactly.
+func fineSum(p *fixp.AddScales, multX, shiftX, multY, shiftY int32, lo, hi int8, want *results) (linear, bool) {
+	down, out := int64(p.LeftShift)+int64(shiftY), -int64(p.OutShift)
+	if multX != 1<<30 || shiftX != 0 || down < 0 || down > 22 || out < 0 || out > 24 || p.OutMult == 0 {
+		return linear{}, false
+	}
+	l := linear{fn: sumFine, a: 1 << uint(p.LeftShift-1), b: 1 << uint(down), bMult: int64(multY), mult: int64(p.OutMult), shift: out, lo: lo, hi: hi}
+	var shares [256]int64
+	for y := range shares {
+		shares[y] = int64(fixp.DoublingHighMult(int32(l.b)*int32(y-128), multY))
+	}
+	// the least v whose product, rounded, is w << shift
+	least := func(w int64) int64 {
+		k := w<<uint(out+31) - 1<<30
+		return (k + l.mult - 1 - mod(k+l.mult-1, l.mult)) / l.mult
+	}
+	ok := l.center(want, func(x, y int64) int64 { return l.a*x + shares[y+128] }, least)
+	return l, ok && 128*l.a+max(shares[255], -shares[0])+max(l.c, -l.c) < 1<<31
+}
+
+// mod is the remainder towards minus infinity.
+func mod(a, b int64) int64 { return ((a % b) + b) % b }
+
 // gives compares the form with ties away from zero.
-func (l *linear) gives(lo, hi int8, want *results) bool {
+func (l *linear) gives(want *results) bool {
 	for x := range int64(256) {
 		for y := range int64(256) {
 			v := int32(l.a*(x-128) + l.b*(y-128) + l.c)
 			r := int64(fixp.DivideByPowerOfTwo(v, int32(l.shift))) + l.zero
-			if int8(min(max(r, int64(lo)), int64(hi))) != want[x][y] {
+			if int8(min(max(r, int64(l.lo)), int64(l.hi))) != want[x][y] {
 				return false
 			}
 		}
@@ -91,25 +141,43 @@ func (l *linear) fits() bool {
 	return 128*(max(l.a, -l.a)+max(l.b, -l.b))+max(l.c, -l.c) < 1<<30
 }
 
-// addition is the linear form of an int8 Add.
-func addition(n *ir.Node) (linear, bool) {
+// addition is the linear form of an int8 Add. Its x is operand `first`.
+func addition(n *ir.Node, first int) (linear, bool) {
 	p := op.AddParamsS8(n)
 	s := p.Scales
-	var ta, tb [256]int32
-	for i := range int32(256) {
-		ta[i] = fixp.Requantize((i-128+p.Offset1)<<uint(s.LeftShift), s.Mult1, s.Shift1)
-		tb[i] = fixp.Requantize((i-128+p.Offset2)<<uint(s.LeftShift), s.Mult2, s.Shift2)
+	type side struct {
+		offset, mult, shift int32
+		terms               [256]int32
+		ratio               float64
 	}
-	var want results
-	for x := range ta {
-		for y := range tb {
-			v := fixp.Requantize(ta[x]+tb[y], s.OutMult, s.OutShift) + p.OutputOffset
-			want[x][y] = int8(fixp.Clamp(v, p.ActMin, p.ActMax))
+	x, y := &side{offset: p.Offset1, mult: s.Mult1, shift: s.Shift1}, &side{offset: p.Offset2, mult: s.Mult2, shift: s.Shift2}
+	for k, o := range []*side{x, y} {
+		o.ratio = float64(n.In[k].Type.Quant.Scale[0]) / float64(n.Out[0].Type.Quant.Scale[0])
+		for i := range o.terms {
+			o.terms[i] = fixp.Requantize((int32(i)-128+o.offset)<<uint(s.LeftShift), o.mult, o.shift)
 		}
 	}
-	out := float64(n.Out[0].Type.Quant.Scale[0])
-	return linearSum(float64(n.In[0].Type.Quant.Scale[0])/out, float64(n.In[1].Type.Quant.Scale[0])/out,
-		int64(p.Offset1), int64(p.Offset2), int64(p.OutputOffset), int8(p.ActMin), int8(p.ActMax), &want)
+	if first == 1 {
+		x, y = y, x
+	}
+	var want, turned results
+	for i := range x.terms {
+		for k := range y.terms {
+			v := fixp.Requantize(x.terms[i]+y.terms[k], s.OutMult, s.OutShift) + p.OutputOffset
+			want[i][k] = int8(fixp.Clamp(v, p.ActMin, p.ActMax))
+			turned[k][i] = want[i][k]
+		}
+	}
+	lo, hi := int8(p.ActMin), int8(p.ActMax)
+	if l, ok := linearSum(x.ratio, y.ratio, int64(x.offset), int64(y.offset), int64(p.OutputOffset), lo, hi, &want); ok {
+		return l, true
+	}
+	if l, ok := fineSum(&s, x.mult, x.shift, y.mult, y.shift, lo, hi, &want); ok {
+		return l, true
+	}
+	l, ok := fineSum(&s, y.mult, y.shift, x.mult, x.shift, lo, hi, &turned)
+	l.swapped = true
+	return l, ok
 }
 
 // operand is an input of the kernel with three roundings: times unit, which
@@ -164,32 +232,26 @@ func lowerAdd(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 			low.Unused = append(low.Unused, i)
 		}
 	}
-	f := func(name string, v int64) target.Field { return target.FI(name, int(v)) }
-	clamp := []target.Field{f("act_min", int64(p.ActMin)), f("act_max", int64(p.ActMax))}
-	params := &target.Struct{Fields: []target.Field{f("n", int64(n.Out[0].Type.Elems()))}}
-	fn := "nncc_helium_add_s8"
-	if l, ok := addition(n); ok {
-		fn, params.Type = "nncc_helium_sum_s8", "nncc_helium_sum"
-		if l.away {
-			fn = "nncc_helium_sum_away_s8"
+	x, y := cmsisnn.Operand(n, 0), cmsisnn.Operand(n, 1)
+	if l, ok := addition(n, 0); ok {
+		if l.swapped {
+			x, y = y, x
 		}
-		params.Fields = append(params.Fields, f("a", l.a), f("b", l.b), f("c", l.c), f("shift", l.shift), f("zero", l.zero))
-	} else {
-		params.Type = "nncc_helium_add"
-		x, y, _ := threeRoundings(&p.Scales, p.Offset1, p.Offset2)
-		params.Fields = append(params.Fields, f("x_unit", x.unit), f("x_offset", x.offset), f("x_mult", x.mult), f("x_shift", x.shift),
-			f("y_unit", y.unit), f("y_offset", y.offset), f("y_mult", y.mult), f("y_shift", y.shift),
-			f("mult", int64(p.Scales.OutMult)), f("shift", -int64(p.Scales.OutShift)), f("zero", int64(p.OutputOffset)))
+		sumRows(low, n, &l)
+		return own(low, target.Call{Func: l.fn, Args: []target.Arg{&target.Struct{Type: "nncc_helium_sum", Fields: l.fields()}, x, y, i8Out(0),
+			target.I32(n.Out[0].Type.Elems())}})
 	}
-	params.Fields = append(params.Fields, clamp...)
-	if params.Type == "nncc_helium_sum" {
-		sumRows(low, n, fn, params.Fields)
-	}
-	return own(low, target.Call{Func: fn, Args: []target.Arg{params, cmsisnn.Operand(n, 0), cmsisnn.Operand(n, 1), i8Out(0)}})
+	f := func(name string, v int64) target.Field { return target.FI(name, int(v)) }
+	a, b, _ := threeRoundings(&p.Scales, p.Offset1, p.Offset2)
+	return own(low, target.Call{Func: "nncc_helium_add_s8", Args: []target.Arg{&target.Struct{Type: "nncc_helium_add", Fields: []target.Field{
+		f("n", int64(n.Out[0].Type.Elems())), f("x_unit", a.unit), f("x_offset", a.offset), f("x_mult", a.mult), f("x_shift", a.shift),
+		f("y_unit", b.unit), f("y_offset", b.offset), f("y_mult", b.mult), f("y_shift", b.shift),
+		f("mult", int64(p.Scales.OutMult)), f("shift", -int64(p.Scales.OutShift)), f("zero", int64(p.OutputOffset)),
+		f("act_min", int64(p.ActMin)), f("act_max", int64(p.ActMax))}}, x, y, i8Out(0)}})
 }
 
 // sumRows offers a sum row by row to operands whose channels lie apart.
-func sumRows(low *target.Lowered, n *ir.Node, fn string, fields []target.Field) {
+func sumRows(low *target.Lowered, n *ir.Node, l *linear) {
 	t := n.Out[0].Type
 	if t.Rank() < 2 {
 		return
@@ -200,12 +262,14 @@ func sumRows(low *target.Lowered, n *ir.Node, fn string, fields []target.Field) 
 			return
 		}
 	}
-	of := slices.Clone(fields)
-	of[0] = target.FI("n", row)
+	x, y := 0, 1
+	if l.swapped {
+		x, y = y, x
+	}
 	call := target.Call{Func: "nncc_helium_sum_rows_s8", Args: []target.Arg{&target.Struct{Type: "nncc_helium_sum_rows", Fields: []target.Field{
-		target.F("sum", target.Nested{Fields: of}), target.FI("rows", t.Elems()/row), target.F("x_pitch", target.Pitch{Row: row}),
-		target.F("y_pitch", target.Pitch{I: 1, Row: row}), target.F("out_pitch", target.Pitch{Output: true, Row: row})}},
-		target.Func(fn), i8In(0), i8In(1), i8Out(0)}}
+		target.F("sum", target.Nested{Fields: l.fields()}), target.FI("n", row), target.FI("rows", t.Elems()/row), target.F("x_pitch", target.Pitch{I: x, Row: row}),
+		target.F("y_pitch", target.Pitch{I: y, Row: row}), target.F("out_pitch", target.Pitch{Output: true, Row: row})}},
+		target.Func(l.fn), i8In(x), i8In(y), i8Out(0)}}
 	low.RowCalls = []target.Call{call}
 	low.Rows = []target.Rows{{Bytes: row}, {I: 1, Bytes: row}, {Output: true, Bytes: row}}
 }

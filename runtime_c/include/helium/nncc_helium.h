@@ -66,11 +66,64 @@ nncc_helium_dot_fn nncc_helium_dot_by3_s8, nncc_helium_dot_by4_s8, nncc_helium_d
 nncc_helium_dot_fn nncc_helium_rows_s8;
 
 /*
+ * A function of two inputs that is linear before it is rounded (Add, Sub):
+ *   nncc_helium_sum_s8       (a * x + b * y + c) >> shift, towards minus infinity; the output zero point and the half step are in c
+ *   nncc_helium_sum_away_s8  (a * x + b * y + c) / 2^shift, ties away from zero, + zero
+ *   nncc_helium_sum_fine_s8  (a * x + b * y * b_mult + c) * mult >> shift, multipliers in Q31 with rounding, for more precision
+ * clamped to [act_min, act_max]. nncc has proven for all 65,536 pairs of inputs that the result is that of the operator; no sum
+ * leaves 32 bits. out may be x or y.
+ *
+ * Per 4 elements: 2 loads, 1 store, 2 (fine: 4) multiplications, 1 (away: 4, fine: 2) for shift and sum, 2 for the clamp, 1 other:
+ * 2.25 (away, fine: 3) instructions an element.
+ */
+typedef struct {
+    int32_t a;
+    int32_t b;
+    int32_t c;
+    int32_t shift;
+    int32_t zero;
+    int32_t b_mult;
+    int32_t mult;
+    int32_t act_min;
+    int32_t act_max;
+} nncc_helium_sum;
+
+typedef void nncc_helium_sum_fn(const nncc_helium_sum *p, const int8_t *x, const int8_t *y, int8_t *out, int32_t n);
+
+nncc_helium_sum_fn nncc_helium_sum_s8, nncc_helium_sum_away_s8, nncc_helium_sum_fine_s8;
+
+/* The same for rows of n elements that lie apart: pitches are bytes from a row to the next. */
+typedef struct {
+    nncc_helium_sum sum;
+    int32_t n;
+    int32_t rows;
+    int32_t x_pitch;
+    int32_t y_pitch;
+    int32_t out_pitch;
+} nncc_helium_sum_rows;
+
+void nncc_helium_sum_rows_s8(const nncc_helium_sum_rows *p, nncc_helium_sum_fn *fn, const int8_t *x, const int8_t *y, int8_t *out);
+
+/*
  * nncc_helium_dot* with a function of one value behind it: `dot` takes some rows, the table their results, and so on. p->single is at
  * most 32, pitch is the number of channels.
  */
 void nncc_helium_dot_table_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows,
                               nncc_helium_dot_fn *dot, const uint8_t *table);
+
+/*
+ * What a layer's results are added to before they leave: y = fn(results, other), where `other` has the shape of y and may be y. mac.pitch is the number of channels. Results wait in scratch, `pixels` of them: the sum in a loop of its own takes 18
+ * instructions for 8 results and spares the tensor in between; as part of the store it would take as many, since neither clamp nor zero
+ * points fit into registers beside the accumulators.
+ */
+typedef struct {
+    nncc_helium_sum sum;
+    int32_t swapped; /* y = fn(other, results) */
+    int32_t pixels; /* of results in scratch; nncc_helium_dot_sum_s8: even, and mac.single more */
+} nncc_helium_residual;
+
+void nncc_helium_dot_sum_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y, int32_t rows,
+                            nncc_helium_dot_fn *dot, const nncc_helium_residual *r, const int8_t *other, nncc_helium_sum_fn *fn);
 
 /*
  * Convolution, channels last, any stride, dilation, padding and groups. What `block` output pixels at a time need is copied into
@@ -111,6 +164,10 @@ typedef struct {
 
 void nncc_helium_conv_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
                          nncc_helium_dot_fn *dot);
+
+/* The same for one group, followed by the sum with `other`. r->pixels is at least `block`; the results lie in `wait`. */
+void nncc_helium_conv_sum_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *wait, int8_t *y,
+                             nncc_helium_dot_fn *dot, const nncc_helium_residual *r, const int8_t *other, nncc_helium_sum_fn *fn);
 
 /*
  * Depthwise convolution 3x3 without dilation, channels last, any padding of up to 2 columns; the number in the name is the horizontal
@@ -208,42 +265,7 @@ void nncc_helium_avg_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t 
 void nncc_helium_max_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y);
 
 /*
- * A function of two inputs that is linear before it is rounded (Add, Sub), with v = a * x + b * y + c:
- *   nncc_helium_sum_s8       v >> shift, towards minus infinity; the output zero point and the half step are in c
- *   nncc_helium_sum_away_s8  v / 2^shift, ties away from zero, + zero
- * clamped to [act_min, act_max]. nncc has proven for all 65,536 pairs of inputs that the result is that of the operator; v fits 32
- * bits. out may be x or y.
- *
- * Per 4 elements: 2 loads, 1 store, 2 MACs, 1 (away: 4) for the shift, 2 for the clamp, 1 other: 2.25 (3) instructions an element.
- */
-typedef struct {
-    int32_t n;
-    int32_t a;
-    int32_t b;
-    int32_t c;
-    int32_t shift;
-    int32_t zero;
-    int32_t act_min;
-    int32_t act_max;
-} nncc_helium_sum;
-
-typedef void nncc_helium_sum_fn(const nncc_helium_sum *p, const int8_t *x, const int8_t *y, int8_t *out);
-
-nncc_helium_sum_fn nncc_helium_sum_s8, nncc_helium_sum_away_s8;
-
-/* The same for rows of sum.n elements that lie apart: pitches are bytes from a row to the next. */
-typedef struct {
-    nncc_helium_sum sum;
-    int32_t rows;
-    int32_t x_pitch;
-    int32_t y_pitch;
-    int32_t out_pitch;
-} nncc_helium_sum_rows;
-
-void nncc_helium_sum_rows_s8(const nncc_helium_sum_rows *p, nncc_helium_sum_fn *fn, const int8_t *x, const int8_t *y, int8_t *out);
-
-/*
- * Addition with TensorFlow Lite's three roundings, for what nncc_helium_sum_s8 cannot give: x_mult / 2^x_shift of (x + x_offset) *
+ * Addition with TensorFlow Lite's three roundings, for what no nncc_helium_sum* can give: x_mult / 2^x_shift of (x + x_offset) *
  * x_unit, the same of y, the sum of both by mult / 2^shift, plus zero, clamped. Shifts are 1 to 31 to the right. out may be x or y.
  *
  * Per 4 elements: 2 loads, 1 store, 3 multiplications, 2 MACs, 11 for roundings and sums, 2 for the clamp, 1 other: 5.5 instructions

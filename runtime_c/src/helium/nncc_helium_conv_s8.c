@@ -119,9 +119,45 @@ static void nncc_write(const nncc_helium_conv *p, const nncc_band *b, int32_t le
     }
 }
 
+/* Where results go: to y, or to `wait` and from there with `other` to y. */
+typedef struct {
+    const nncc_helium_residual *r; /* NULL: none */
+    int8_t *wait;
+    const int8_t *other;
+    nncc_helium_sum_fn *fn;
+    int32_t ready; /* pixels that wait */
+} nncc_after;
+
+/* Adds what waits; the place behind it in y. */
+static inline int8_t *nncc_flush(nncc_after *a, int32_t pitch, int8_t *y)
+{
+    const int32_t n = a->ready * pitch;
+
+    a->fn(&a->r->sum, a->r->swapped != 0 ? a->other : a->wait, a->r->swapped != 0 ? a->wait : a->other, y, n);
+    a->other += n;
+    a->ready = 0;
+    return y + n;
+}
+
+/* The dot products of the n pixels in scratch; the place behind what has reached y. */
+static int8_t *nncc_conv_dots(const nncc_helium_conv *p, nncc_after *a, const int8_t *packed, const int8_t *scratch, int8_t *y, int32_t n,
+                              nncc_helium_dot_fn *dot)
+{
+    if (a->r == NULL) {
+        dot(&p->mac, scratch, packed, y, n);
+        return y + n * p->mac.pitch;
+    }
+    if (a->ready + n > a->r->pixels) {
+        y = nncc_flush(a, p->mac.pitch, y);
+    }
+    dot(&p->mac, scratch, packed, a->wait + a->ready * p->mac.pitch, n);
+    a->ready += n;
+    return y;
+}
+
 /* One image for one group; y is the group's first output channel. */
-static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, const int8_t *image, const int8_t *packed, int8_t *scratch, int8_t *y,
-                            nncc_helium_dot_fn *dot)
+static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, nncc_after *a, const int8_t *image, const int8_t *packed, int8_t *scratch,
+                            int8_t *y, nncc_helium_dot_fn *dot)
 {
     int8_t *done = y;
     int32_t held = 0;
@@ -140,8 +176,7 @@ static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, const int8_
             held += n;
             ox += n;
             if (held == p->block || p->shared != 0 || (oy == p->out_h - 1 && ox == p->out_w)) {
-                dot(&p->mac, scratch, packed, y, held);
-                y += held * p->mac.pitch;
+                y = nncc_conv_dots(p, a, packed, scratch, y, held, dot);
                 held = 0;
             }
         }
@@ -150,10 +185,13 @@ static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, const int8_
             done = y;
         }
     }
+    if (a->r != NULL) {
+        (void)nncc_flush(a, p->mac.pitch, y);
+    }
 }
 
-void nncc_helium_conv_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
-                         nncc_helium_dot_fn *dot)
+static inline void nncc_conv(const nncc_helium_conv *p, nncc_after *a, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
+                             nncc_helium_dot_fn *dot)
 {
     nncc_band b;
     int32_t g;
@@ -163,9 +201,25 @@ void nncc_helium_conv_s8(const nncc_helium_conv *p, const int8_t *x, const int8_
     b.spread = (p->kernel_w - 1) * p->dilation_w;
     for (g = 0; g < p->groups; g++) {
         for (n = 0; n < p->batch; n++) {
-            nncc_conv_image(p, &b, x + n * p->in_h * p->in_w * p->in_pitch + g * b.channels, packed, scratch,
+            nncc_conv_image(p, &b, a, x + n * p->in_h * p->in_w * p->in_pitch + g * b.channels, packed, scratch,
                             y + n * p->out_h * p->out_w * p->mac.pitch + g * p->mac.channels, dot);
         }
         packed += (p->mac.channels + 3) / 4 * nncc_record_bytes(p->mac.vectors);
     }
+}
+
+void nncc_helium_conv_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
+                         nncc_helium_dot_fn *dot)
+{
+    nncc_after a = {NULL, NULL, NULL, NULL, 0};
+
+    nncc_conv(p, &a, x, packed, scratch, y, dot);
+}
+
+void nncc_helium_conv_sum_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *wait, int8_t *y,
+                             nncc_helium_dot_fn *dot, const nncc_helium_residual *r, const int8_t *other, nncc_helium_sum_fn *fn)
+{
+    nncc_after a = {r, wait, other, fn, 0};
+
+    nncc_conv(p, &a, x, packed, scratch, y, dot);
 }

@@ -6,7 +6,7 @@ void nncc_helium_sum_rows_s8(const nncc_helium_sum_rows *p, nncc_helium_sum_fn *
     int32_t r;
 
     for (r = 0; r < p->rows; r++) {
-        fn(&p->sum, x, y, out);
+        fn(&p->sum, x, y, out, p->n);
         x += p->x_pitch;
         y += p->y_pitch;
         out += p->out_pitch;

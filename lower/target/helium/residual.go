@@ -1,0 +1,84 @@
+package helium
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// residual is a convolution whose result is added to another tensor before it
+// reaches memory. The sum may take the place of that tensor.
+var residual = &target.Kernel{
+	Name: "nncc_helium_residual_s8", Library: Library, Doc: "int8 convolution, its result added to another tensor a few pixels at a time",
+	Ops: []*ir.OpDef{op.Fused}, Layout: residualLayout, Lower: lowerResidual,
+	Rules: []target.Rule{onHelium("HELIUM-RESIDUAL-00"), fusedRule("HELIUM-RESIDUAL-01", "a convolution of one group and an addition that has a linear form", func(c *target.Chain, o *target.Options) string {
+		switch {
+		case c.Table != nil || c.Add == nil:
+			return "the parts are no convolution with an addition behind it"
+		case c.Add.In[0].Const != nil || c.Add.In[1].Const != nil:
+			return "the other operand is constant, want one computed at run time"
+		}
+		for _, r := range add.Judge(c.Add, o) {
+			return r.Text
+		}
+		if _, ok := addition(c.Add, resultOperand(c)); !ok {
+			return "no linear form gives the results of the addition for all pairs of values"
+		}
+		return ""
+	})},
+}
+
+// resultOperand is the operand of the addition that the convolution computes.
+func resultOperand(c *target.Chain) int {
+	if c.Swapped {
+		return 1
+	}
+	return 0
+}
+
+// residualLayout has the other operand in the order of the output, too.
+func residualLayout(n *ir.Node) target.Layout {
+	l := target.SpatialLayout(n)
+	if c := target.ChainOf(n); c != nil && c.Add != nil {
+		l.In[c.AddIn] = l.Out[0]
+	}
+	return l
+}
+
+// waiting is about how many bytes of results wait for their addition.
+const waiting = 256
+
+func lowerResidual(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+	c := target.ChainOf(n)
+	v, why := convOf(c.Main)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	sum, _ := addition(c.Add, resultOperand(c))
+	call, rows, scratch, block := v.call(target.I32(v.g.COut))
+	swapped, pixels := 0, max(block, waiting/v.g.COut)
+	if sum.swapped {
+		swapped = 1
+	}
+	wait := roundUp(scratch, vector)
+	params := call.Args[0]
+	l := &target.Lowered{Rows: []target.Rows{rows}}
+	if direct := call.Func != convFunc; direct { // the products of the pixels themselves
+		pixels = max(2, waiting/v.g.COut&^1)
+		l.Route, l.Scratch = call.Func, (pixels+v.single())*v.g.COut
+		call.Args = []target.Arg{params, call.Args[1], call.Args[2], i8Scratch(0), call.Args[3], call.Args[4], target.Func(call.Func)}
+		call.Func = "nncc_helium_dot_sum_s8"
+	} else {
+		dot := call.Args[5].(target.Func)
+		l.Route, l.Scratch = string(dot), wait+pixels*v.g.COut
+		call.Args = []target.Arg{params, call.Args[1], call.Args[2], i8Scratch(0), i8Scratch(wait), call.Args[4], dot}
+		call.Func = "nncc_helium_conv_sum_s8"
+	}
+	call.Args = append(call.Args, &target.Struct{Type: "nncc_helium_residual", Fields: []target.Field{
+		target.F("sum", target.Nested{Fields: sum.fields()}), target.FI("swapped", swapped), target.FI("pixels", pixels)}},
+		i8In(c.AddIn), target.Func(sum.fn))
+	if n.In[c.AddIn] != n.In[0] { // which the convolution reads
+		l.InPlace = []int{c.AddIn}
+	}
+	return own(l, call)
+}

@@ -1,0 +1,20 @@
+/* nncc_helium_dot_sum_s8: dot products that are added to something, a few rows at a time. */
+#include "nncc_helium_core.h"
+
+void nncc_helium_dot_sum_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y, int32_t rows,
+                            nncc_helium_dot_fn *dot, const nncc_helium_residual *r, const int8_t *other, nncc_helium_sum_fn *fn)
+{
+    nncc_helium_mac part = *p;
+
+    while (rows > 0) {
+        const int32_t n = rows <= r->pixels + p->single ? rows : r->pixels; /* the last part has all single rows */
+
+        part.single = n == rows ? p->single : 0;
+        dot(&part, x, packed, scratch, n);
+        fn(&r->sum, r->swapped != 0 ? other : scratch, r->swapped != 0 ? scratch : other, y, n * p->pitch);
+        x += n * p->step;
+        y += n * p->pitch;
+        other += n * p->pitch;
+        rows -= n;
+    }
+}
