@@ -246,11 +246,11 @@ func plainConv(b *builder) *ir.Node {
 	return b.Inner("Conv", a, output(b, xq, w.Type.Quant, ci*kernel[0]*kernel[1]), x, w)
 }
 
-// fuse makes one node of two.
-func fuse(b *builder, n, m *ir.Node) {
-	f, results, err := ir.Outline(b.G, []*ir.Node{n, m}, op.Fused, m.Name+".fused", nil)
+// fuse makes one node of several.
+func fuse(b *builder, nodes ...*ir.Node) {
+	f, results, err := ir.Outline(b.G, nodes, op.Fused, nodes[len(nodes)-1].Name+".fused", nil)
 	if err == nil {
-		err = b.G.Replace(f, []*ir.Node{n, m}, results)
+		err = b.G.Replace(f, nodes, results)
 	}
 	if err != nil {
 		b.T.Fatal(err)
@@ -263,11 +263,15 @@ func mapped(b *builder) {
 	fuse(b, n, b.Node("Swish", nil, b.Quant(), n.Out[0]))
 }
 
-// residual is a convolution with an addition of another tensor, on either
-// side, now and then of the convolution's own input.
+// residual is a convolution, or a function of one, and an addition of another
+// tensor, on either side, now and then of the convolution's own input.
 func residual(b *builder) {
-	n := plainConv(b)
-	r, other := n.Out[0], n.In[0]
+	nodes := []*ir.Node{plainConv(b)}
+	other := nodes[0].In[0]
+	if b.Chance(30) {
+		nodes = append(nodes, b.Inner("Swish", nil, b.Quant(), nodes[0].Out[0]))
+	}
+	r := nodes[len(nodes)-1].Out[0]
 	if !slices.Equal(other.Type.Shape, r.Type.Shape) || b.Chance(30) {
 		other = b.Input(b.Quant(), r.Type.Shape...)
 	}
@@ -276,19 +280,14 @@ func residual(b *builder) {
 	if b.Chance(50) {
 		in[0], in[1] = in[1], in[0]
 	}
-	m := b.Node("Add", b.Clamp(ir.Attrs{}), ir.PerTensor(sum, int32(b.In(-128, 127))), in...)
-	if k, err := table.Choose(detached(b, n, m), &target.Options{Core: core}); err == nil && k.Kernel.Library == helium.Library {
-		fuse(b, n, m) // or there is no linear form
-	}
-}
-
-// detached is the node that fuse would make.
-func detached(b *builder, n, m *ir.Node) *ir.Node {
-	f, _, err := ir.Outline(b.G, []*ir.Node{n, m}, op.Fused, "detached", nil)
+	nodes = append(nodes, b.Node("Add", b.Clamp(ir.Attrs{}), ir.PerTensor(sum, int32(b.In(-128, 127))), in...))
+	f, _, err := ir.Outline(b.G, nodes, op.Fused, "detached", nil)
 	if err != nil {
 		b.T.Fatal(err)
 	}
-	return f
+	if _, err := table.Choose(f, &target.Options{Core: core}); err == nil { // else the addition has no linear form
+		fuse(b, nodes...)
+	}
 }
 
 // generators are all rows with what makes layers for them.

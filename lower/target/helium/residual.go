@@ -6,15 +6,15 @@ import (
 	"github.com/nncc/nncc/lower/target"
 )
 
-// residual is a convolution whose result is added to another tensor before it
-// reaches memory. The sum may take the place of that tensor.
+// residual is a convolution whose result, or a function of it, is added to
+// another tensor before it reaches memory. The sum may take the place of that tensor.
 var residual = &target.Kernel{
-	Name: "nncc_helium_residual_s8", Library: Library, Doc: "int8 convolution, its result added to another tensor a few pixels at a time",
+	Name: "nncc_helium_residual_s8", Library: Library, Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
 	Ops: []*ir.OpDef{op.Fused}, Layout: residualLayout, Lower: lowerResidual,
-	Rules: []target.Rule{onHelium("HELIUM-RESIDUAL-00"), fusedRule("HELIUM-RESIDUAL-01", "a convolution of one group and an addition that has a linear form", func(c *target.Chain, o *target.Options) string {
+	Rules: []target.Rule{onHelium("HELIUM-RESIDUAL-00"), fusedRule("HELIUM-RESIDUAL-01", "a convolution of one group, perhaps a function of its result, and an addition that has a linear form", func(c *target.Chain, o *target.Options) string {
 		switch {
-		case c.Table != nil || c.Add == nil:
-			return "the parts are no convolution with an addition behind it"
+		case c.Add == nil:
+			return "no addition stands at the end"
 		case c.Add.In[0].Const != nil || c.Add.In[1].Const != nil:
 			return "the other operand is constant, want one computed at run time"
 		}
@@ -62,7 +62,15 @@ func lowerResidual(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	}
 	wait := roundUp(scratch, vector)
 	params := call.Args[0]
-	l := &target.Lowered{Rows: []target.Rows{rows}}
+	table := target.Arg(target.Null{})
+	if c.Table != nil {
+		table = lookup(c.Table)
+	}
+	out, outR := outRows(v.g.COut)
+	l := &target.Lowered{Rows: []target.Rows{rows, outR, {I: c.AddIn, Bytes: v.g.COut}}}
+	if c.AddIn == 0 {
+		l.Rows = l.Rows[:2]
+	}
 	if direct := call.Func != convFunc; direct { // the products of the pixels themselves
 		pixels = max(2, waiting/v.g.COut&^1)
 		l.Route, l.Scratch = call.Func, (pixels+v.single())*v.g.COut
@@ -75,9 +83,10 @@ func lowerResidual(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		call.Func = "nncc_helium_conv_sum_s8"
 	}
 	call.Args = append(call.Args, &target.Struct{Type: "nncc_helium_residual", Fields: []target.Field{
-		target.F("sum", target.Nested{Fields: sum.fields()}), target.FI("swapped", swapped), target.FI("pixels", pixels)}},
+		target.F("sum", target.Nested{Fields: sum.fields()}), target.FI("swapped", swapped), target.F("pitch", out),
+		target.F("other_pitch", target.Pitch{I: c.AddIn, Row: v.g.COut}), target.F("table", table), target.FI("pixels", pixels)}},
 		i8In(c.AddIn), target.Func(sum.fn))
-	if n.In[c.AddIn] != n.In[0] { // which the convolution reads
+	if c.AddIn != 0 { // which the convolution reads
 		l.InPlace = []int{c.AddIn}
 	}
 	return own(l, call)

@@ -118,8 +118,11 @@ void nncc_helium_dot_table_s8(const nncc_helium_mac *p, const int8_t *x, const i
  */
 typedef struct {
     nncc_helium_sum sum;
-    int32_t swapped; /* y = fn(other, results) */
-    int32_t pixels; /* of results in scratch; nncc_helium_dot_sum_s8: even, and mac.single more */
+    int32_t swapped;     /* y = fn(other, results) */
+    int32_t pitch;       /* bytes from a pixel of y to the next */
+    int32_t other_pitch;
+    const uint8_t *table; /* NULL, or 256 values by the bit pattern of the results, which are added in their place */
+    int32_t pixels;      /* of results in scratch; nncc_helium_dot_sum_s8: even, and mac.single more */
 } nncc_helium_residual;
 
 void nncc_helium_dot_sum_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y, int32_t rows,

@@ -1,7 +1,7 @@
 /* nncc_helium_conv_s8: convolution by the patches, or the shared columns, of a few pixels. */
 #include "nncc_helium_copy.h"
-#include "nncc_helium_map.h"
 #include "nncc_helium_record.h"
+#include "nncc_helium_residual.h"
 
 /* The taps of one dimension that meet the image: [first, last). */
 typedef struct {
@@ -129,14 +129,14 @@ typedef struct {
 } nncc_after;
 
 /* Adds what waits; the place behind it in y. */
-static inline int8_t *nncc_flush(nncc_after *a, int32_t pitch, int8_t *y)
+static inline int8_t *nncc_flush(nncc_after *a, int32_t channels, int8_t *y)
 {
-    const int32_t n = a->ready * pitch;
+    const int32_t n = a->ready;
 
-    a->fn(&a->r->sum, a->r->swapped != 0 ? a->other : a->wait, a->r->swapped != 0 ? a->wait : a->other, y, n);
-    a->other += n;
+    nncc_residual_flush(a->r, a->fn, channels, a->wait, a->other, y, n);
+    a->other += n * a->r->other_pitch;
     a->ready = 0;
-    return y + n;
+    return y + n * a->r->pitch;
 }
 
 /* The dot products of the n pixels in scratch; the place behind what has reached y. */
@@ -193,6 +193,7 @@ static void nncc_conv_image(const nncc_helium_conv *p, nncc_band *b, nncc_after 
 static inline void nncc_conv(const nncc_helium_conv *p, nncc_after *a, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
                              nncc_helium_dot_fn *dot)
 {
+    const int32_t pitch = a->r == NULL ? p->mac.pitch : a->r->pitch;
     nncc_band b;
     int32_t g;
     int32_t n;
@@ -202,7 +203,7 @@ static inline void nncc_conv(const nncc_helium_conv *p, nncc_after *a, const int
     for (g = 0; g < p->groups; g++) {
         for (n = 0; n < p->batch; n++) {
             nncc_conv_image(p, &b, a, x + n * p->in_h * p->in_w * p->in_pitch + g * b.channels, packed, scratch,
-                            y + n * p->out_h * p->out_w * p->mac.pitch + g * p->mac.channels, dot);
+                            y + n * p->out_h * p->out_w * pitch + g * p->mac.channels, dot);
         }
         packed += (p->mac.channels + 3) / 4 * nncc_record_bytes(p->mac.vectors);
     }

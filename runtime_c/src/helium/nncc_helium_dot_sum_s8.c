@@ -1,5 +1,5 @@
 /* nncc_helium_dot_sum_s8: dot products that are added to something, a few rows at a time. */
-#include "nncc_helium_core.h"
+#include "nncc_helium_residual.h"
 
 void nncc_helium_dot_sum_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y, int32_t rows,
                             nncc_helium_dot_fn *dot, const nncc_helium_residual *r, const int8_t *other, nncc_helium_sum_fn *fn)
@@ -11,10 +11,10 @@ void nncc_helium_dot_sum_s8(const nncc_helium_mac *p, const int8_t *x, const int
 
         part.single = n == rows ? p->single : 0;
         dot(&part, x, packed, scratch, n);
-        fn(&r->sum, r->swapped != 0 ? other : scratch, r->swapped != 0 ? scratch : other, y, n * p->pitch);
+        nncc_residual_flush(r, fn, p->pitch, scratch, other, y, n);
         x += n * p->step;
-        y += n * p->pitch;
-        other += n * p->pitch;
+        y += n * r->pitch;
+        other += n * r->other_pitch;
         rows -= n;
     }
 }

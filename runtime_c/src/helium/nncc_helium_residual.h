@@ -1,0 +1,37 @@
+/* nncc_helium_residual.h: results that wait for their addition. */
+#ifndef NNCC_HELIUM_RESIDUAL_H
+#define NNCC_HELIUM_RESIDUAL_H
+
+#include "nncc_helium_map.h"
+
+/* Adds n elements, one after the other in memory. */
+static inline void nncc_residual_run(const nncc_helium_residual *r, nncc_helium_sum_fn *fn, const int8_t *wait, const int8_t *other, int8_t *y,
+                                     int32_t n)
+{
+    if (r->swapped != 0) {
+        fn(&r->sum, other, wait, y, n);
+    } else {
+        fn(&r->sum, wait, other, y, n);
+    }
+}
+
+/* Brings the results of some pixels, which lie in `wait`, to y. */
+static inline void nncc_residual_flush(const nncc_helium_residual *r, nncc_helium_sum_fn *fn, int32_t channels, int8_t *wait,
+                                       const int8_t *other, int8_t *y, int32_t pixels)
+{
+    if (r->table != NULL) {
+        nncc_helium_map(wait, r->table, pixels * channels);
+    }
+    if (r->pitch == channels && r->other_pitch == channels) {
+        nncc_residual_run(r, fn, wait, other, y, pixels * channels);
+        return;
+    }
+    for (; pixels > 0; pixels--) {
+        nncc_residual_run(r, fn, wait, other, y, channels);
+        wait += channels;
+        other += r->other_pitch;
+        y += r->pitch;
+    }
+}
+
+#endif /* NNCC_HELIUM_RESIDUAL_H */
