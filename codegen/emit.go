@@ -14,17 +14,18 @@ import (
 
 // emitter turns the calls of a Program into C text.
 type emitter struct {
-	prefix  string
-	prog    *schedule.Program
-	blobs   blobs
-	structs []structView
-	byInit  map[string]string
-	headers map[string]bool
-	funcs   map[string]bool
-	images  []imageView
-	code    []codeView
-	byBody  map[string]string
-	binary  bool // weights live in one binary, addressed by offset
+	prefix      string
+	prog        *schedule.Program
+	blobs       blobs
+	structs     []structView
+	byInit      map[string]string
+	headers     map[string]bool
+	codeHeaders map[string]bool // those that functions written for nodes need: files of their own where nothing is called
+	funcs       map[string]bool
+	images      []imageView
+	code        []codeView
+	byBody      map[string]string
+	binary      bool // weights live in one binary, addressed by offset
 }
 
 // structView is a file-scope constant struct.
@@ -98,7 +99,9 @@ func (e *emitter) function(c *target.Code, status bool) string {
 	for _, u := range c.Uses {
 		e.funcs[u] = true
 	}
-	e.headers[c.Header] = true
+	for _, h := range c.Headers {
+		e.headers[h], e.codeHeaders[h] = true, true
+	}
 	key := fmt.Sprint(c.Hint, c.Params, c.Body, status)
 	if name, ok := e.byBody[key]; ok {
 		return name

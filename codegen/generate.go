@@ -80,9 +80,6 @@ type StateInfo struct {
 	Bytes   int
 }
 
-// loopsHeader is what functions that are written for a node include.
-const loopsHeader = "nncc_loops.h"
-
 // Generate prints the program.
 func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	if o.Prefix != Prefix(o.Prefix) {
@@ -93,7 +90,7 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	if !slices.ContainsFunc(o.CFlags, func(f string) bool { return strings.HasPrefix(f, "-O") }) {
 		o.CFlags = append([]string{"-O2"}, o.CFlags...)
 	}
-	e := &emitter{prefix: o.Prefix, prog: p, byInit: map[string]string{}, byBody: map[string]string{}, headers: map[string]bool{}, funcs: map[string]bool{}}
+	e := &emitter{prefix: o.Prefix, prog: p, byInit: map[string]string{}, byBody: map[string]string{}, headers: map[string]bool{}, codeHeaders: map[string]bool{}, funcs: map[string]bool{}}
 	e.blobs = blobs{prefix: o.Prefix, byKey: map[string]*blob{}}
 	info := &Info{Prefix: o.Prefix, ArenaMacro: strings.ToUpper(o.Prefix) + "_ARENA_BYTES"}
 	v := &modelView{Options: o, Upper: strings.ToUpper(o.Prefix), Arena: p.ArenaBytes, Align: schedule.Align, Target: cmakeTarget(o.Prefix)}
@@ -129,9 +126,7 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	v.Weights = weightsView(&e.blobs, info.WeightBinary)
 	info.Functions = sortedKeys(e.funcs)
 	wanted := slices.Clone(info.Functions)
-	if e.headers[loopsHeader] {
-		wanted = append(wanted, loopsHeader)
-	}
+	wanted = append(wanted, sortedKeys(e.codeHeaders)...)
 	runtime, err := runtimec.Files(wanted...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("BUG: runtime sources: %w", err)

@@ -352,22 +352,6 @@ func isView(n *ir.Node) bool {
 	return n.Op == op.Reshape || n.Op == op.Transpose || n.Op == op.Flatten || n.Op == op.Squeeze || n.Op == op.Unsqueeze
 }
 
-// fused computes neighbours together: functions of one value by one table, and
-// what a kernel takes into its store loop.
-func fused(g *ir.Graph, table target.Table, o Options) ([]fuse.Fusion, error) {
-	done, err := fuse.Collapse(g)
-	if err != nil {
-		return nil, err
-	}
-	more, err := fuse.Kernels(g, func(n *ir.Node) string {
-		if c, err := table.Choose(n, &o.Target); err == nil {
-			return c.Kernel.Name
-		}
-		return ""
-	})
-	return append(done, more...), err
-}
-
 // table is the kernels to choose from.
 func (o *Options) table() (target.Table, error) {
 	table, err := Table(o.Libraries, o.Target)

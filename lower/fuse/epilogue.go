@@ -8,8 +8,9 @@ import (
 	"github.com/nncc/nncc/ir/op"
 )
 
-// Taker says which kernel computes a detached Fused node; "" when none does.
-type Taker func(n *ir.Node) string
+// Taker says which kernel computes a detached Fused node of the given nodes;
+// "" when none does, or none to advantage, and why not.
+type Taker func(n *ir.Node, parts []*ir.Node) (kernel, why string)
 
 // Kernels replaces groups by Fused nodes where a kernel takes them: the anchor
 // with as many of the nodes behind it as possible. What no kernel takes stays
@@ -21,15 +22,21 @@ func Kernels(g *ir.Graph, take Taker) ([]Fusion, error) {
 			continue
 		}
 		chain := behind(group)
+		kept := ""
 		for k := len(chain); k > 1; k-- {
-			f, err := fused(g, chain[:k], take)
+			f, why, err := fused(g, chain[:k], take)
 			if err != nil {
 				return nil, err
 			}
 			if f != nil {
+				f.Kind, kept = "kernel", ""
 				done = append(done, *f)
 				break
 			}
+			kept = why
+		}
+		if kept != "" {
+			done = append(done, Fusion{Kind: "none", Anchor: group.Anchor.Name, Nodes: names(chain), Why: kept})
 		}
 	}
 	if !g.Sort() {
@@ -53,22 +60,27 @@ func behind(group Group) []*ir.Node {
 }
 
 // fused replaces nodes by one when they have one result and a kernel takes it.
-func fused(g *ir.Graph, nodes []*ir.Node, take Taker) (*Fusion, error) {
+func fused(g *ir.Graph, nodes []*ir.Node, take Taker) (*Fusion, string, error) {
 	last := nodes[len(nodes)-1]
 	n, results, err := ir.Outline(g, nodes, op.Fused, last.Name, nil)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if len(results) != 1 || results[0] != last.Out[0] {
-		return nil, nil
+		return nil, "a value in between is read elsewhere", nil
 	}
-	kernel := take(n)
+	kernel, why := take(n, nodes)
 	if kernel == "" {
-		return nil, nil
+		return nil, why, nil
 	}
-	f := &Fusion{Kind: "kernel", Anchor: last.Name, Kernel: kernel}
+	f := &Fusion{Anchor: last.Name, Kernel: kernel, Nodes: names(nodes)}
+	return f, "", g.Replace(n, nodes, results)
+}
+
+func names(nodes []*ir.Node) []string {
+	var s []string
 	for _, m := range nodes {
-		f.Nodes = append(f.Nodes, m.Name)
+		s = append(s, m.Name)
 	}
-	return f, g.Replace(n, nodes, results)
+	return s
 }

@@ -1,13 +1,14 @@
 // Package fuse finds what can be computed together and makes it so where a
 // kernel exists: parts of the graph that compute one 8-bit value from one
 // other become a table, convolutions and the like take what follows them into
-// their store loop.
+// their store loop, and element-wise nodes that remain become one loop.
 package fuse
 
-// Fusion is nodes that became one.
+// Fusion is nodes that became one, or that could have and did not.
 type Fusion struct {
-	Kind   string   // table, kernel
+	Kind   string   // table, kernel, loop; none: they stay as they are
 	Anchor string   // the node that stands for all
 	Nodes  []string // all of them, in order
 	Kernel string   // what computes them, where a kernel does
+	Why    string   // why they stay, where Kind is none
 }

@@ -203,11 +203,11 @@ func TestKernels(t *testing.T) {
 	} {
 		g := irtest.Parse(t, src)
 		before := g.Clone()
-		if _, err := fuse.Kernels(g, func(n *ir.Node) string {
+		if _, err := fuse.Kernels(g, func(n *ir.Node, _ []*ir.Node) (string, string) {
 			if x := target.ChainOf(n); x != nil && c.take(x) {
-				return "kernel"
+				return "kernel", ""
 			}
-			return ""
+			return "", "not this one"
 		}); err != nil {
 			t.Fatal(err)
 		}

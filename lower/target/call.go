@@ -116,11 +116,11 @@ type Call struct {
 // and prints equal ones once. It returns nncc_status where the call has
 // NNCCStatus, else nothing.
 type Code struct {
-	Hint   string   // part of its name: what it does
-	Params []string // declarations, one an argument: "const float *x0"
-	Body   string   // statements
-	Uses   []string // functions of the runtime that the body calls
-	Header string   // of the runtime, with what the body needs
+	Hint    string   // part of its name: what it does
+	Params  []string // declarations, one an argument: "const float *x0"
+	Body    string   // statements
+	Uses    []string // functions of the runtime that the body calls
+	Headers []string // of the runtime, with what the body needs
 }
 
 // Lowered is a node turned into C calls.

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/target"
 )
 
@@ -55,16 +56,7 @@ func (o *Compiled) Explain() string {
 		fmt.Fprintf(&b, "for --max-ram, %s to %s run in %d stripes: arena %d bytes instead of %d, %d MACs more\n", x.Nodes[0], x.Nodes[len(x.Nodes)-1], x.Stripes,
 			r.Memory.ArenaBytes, x.WholeBytes, x.ExtraMACs)
 	}
-	for i, f := range o.Lowered.Fusions {
-		if i == 0 {
-			b.WriteString("\nComputed together:\n")
-		}
-		by := f.Kernel
-		if f.Kind == "table" {
-			by = "one table"
-		}
-		fmt.Fprintf(&b, "  %s by %s\n", strings.Join(f.Nodes, " + "), by)
-	}
+	b.WriteString(fusionText(o.Lowered.Fusions))
 	for i, c := range o.Lowered.Pruned {
 		if i == 0 {
 			b.WriteString("\nDead channels (the same for every input, or read by nobody):\n")
@@ -214,3 +206,27 @@ func (o *Compiled) flashBytes() (int, error) {
 
 // Gates checks --max-segments and the other limits.
 func (o *Compiled) Gates() error { return o.gates() }
+
+// fusionText lists the groups that became one, and those that could have.
+func fusionText(fs []fuse.Fusion) string {
+	var together, apart strings.Builder
+	for _, f := range fs {
+		nodes := strings.Join(f.Nodes, " + ")
+		switch f.Kind {
+		case "none":
+			fmt.Fprintf(&apart, "  %s: %s\n", nodes, f.Why)
+		case "table":
+			fmt.Fprintf(&together, "  %s by one table\n", nodes)
+		default:
+			fmt.Fprintf(&together, "  %s by %s\n", nodes, f.Kernel)
+		}
+	}
+	s := ""
+	if together.Len() > 0 {
+		s += "\nComputed together:\n" + together.String()
+	}
+	if apart.Len() > 0 {
+		s += "\nCould be computed together, and are not:\n" + apart.String()
+	}
+	return s
+}

@@ -139,12 +139,14 @@ type ReportReason struct {
 }
 
 // ReportFusion is a group of nodes that are computed as one: by a table of
-// results, or by a kernel that does the rest in its store loop.
+// results, by a kernel that does the rest in its store loop, or by one loop;
+// or that could be, with the reason why they are not.
 type ReportFusion struct {
-	Kind   string   `json:"kind"` // table or kernel
+	Kind   string   `json:"kind"` // table, kernel, loop or none
 	Node   string   `json:"node"` // the node that stands for the group
 	Nodes  []string `json:"nodes"`
 	Kernel string   `json:"kernel,omitempty"`
+	Reason string   `json:"reason,omitempty"` // of none
 }
 
 // ReportDead is a node whose result lost channels that are the same for every
@@ -240,7 +242,7 @@ func newReport(o *Compiled) *Report {
 		r.layer(s, o.Info.StepBlobs[i])
 	}
 	for _, f := range o.Lowered.Fusions {
-		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel})
+		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel, Reason: f.Why})
 	}
 	for _, c := range o.Lowered.Pruned {
 		r.DeadChannel = append(r.DeadChannel, ReportDead{Node: c.Node, Channels: c.Before, Removed: c.Before - c.After, Constant: c.Constant})

@@ -188,18 +188,26 @@ func fromReal(d tensor.DType, v string) string {
 	return "nncc_f64_to_i64(" + v + ")"
 }
 
+// fromClass is a value of one element type's class in that of another.
+func fromClass(from, to tensor.DType, v string) string {
+	switch a, b := classOf(from), classOf(to); {
+	case a == real:
+		return fromReal(to, v)
+	case a != b:
+		return "(" + b.wide() + ")" + v
+	}
+	return v
+}
+
 // convert writes Cast and CastLike.
 func convert(f *fn) error {
 	x, y := f.in(0), f.out(0)
 	yi, xi := f.elements(0)
 	v := load(x, xi[0])
-	switch from, to := classOf(x.t), classOf(y.t); {
-	case from == real:
-		v = fromReal(y.t, v)
-	case to == real:
+	if classOf(x.t) != real && classOf(y.t) == real {
 		v = loadReal(x, xi[0])
-	case from != to:
-		v = "(" + to.wide() + ")" + v
+	} else {
+		v = fromClass(x.t, y.t, v)
 	}
 	f.store(y, yi, v)
 	f.closeTo(1)
@@ -263,26 +271,41 @@ var onIntegers = map[*ir.OpDef]string{
 	op.Relu: "a > 0 ? a : 0", op.Not: "a == 0 ? 1 : 0", op.BitwiseNot: "~a",
 }
 
+// ofIntegers reports a function that has a form of its own on elements of type d.
+func ofIntegers(n *ir.Node, d tensor.DType) bool { return onIntegers[n.Op] != "" && classOf(d) != real }
+
+// argument is the class in which a function takes its argument.
+func argument(n *ir.Node, d tensor.DType) class {
+	if ofIntegers(n, d) {
+		return classOf(d)
+	}
+	return real
+}
+
+// unaryExpr is the function of one element a of type d, in the class of the result.
+func unaryExpr(n *ir.Node, d tensor.DType) string {
+	switch y := n.Out[0].Type.DType; {
+	case ofIntegers(n, d) && classOf(d) == large:
+		return map[*ir.OpDef]string{op.Abs: "a", op.Sign: "a > 0 ? 1u : 0u", op.BitwiseNot: "~a"}[n.Op]
+	case ofIntegers(n, d):
+		return onIntegers[n.Op]
+	case y != tensor.Bool && !y.IsFloat():
+		return fromReal(y, function(n))
+	}
+	return function(n)
+}
+
 // unary writes a function of one element.
 func unary(f *fn) error {
 	n := f.n
 	x, y := f.in(0), f.out(0)
 	yi, xi := f.elements(0)
-	c := classOf(x.t)
-	if e, ok := onIntegers[n.Op]; ok && c != real {
-		if c == large {
-			e = map[*ir.OpDef]string{op.Abs: "a", op.Sign: "a > 0 ? 1u : 0u", op.BitwiseNot: "~a"}[n.Op]
-		}
-		f.line("const %s a = %s;", c.wide(), load(x, xi[0]))
-		f.store(y, yi, e)
-	} else {
-		f.line("const double a = %s;", loadReal(x, xi[0]))
-		v := function(n)
-		if y.t != tensor.Bool && !y.t.IsFloat() {
-			v = fromReal(y.t, v)
-		}
-		f.store(y, yi, v)
+	a := loadReal(x, xi[0])
+	if ofIntegers(n, x.t) {
+		a = load(x, xi[0])
 	}
+	f.line("const %s a = %s;", argument(n, x.t).wide(), a)
+	f.store(y, yi, unaryExpr(n, x.t))
 	f.closeTo(1)
 	return nil
 }

@@ -272,7 +272,7 @@ func (f *fn) done(hint string) (*target.Lowered, error) {
 	used := map[string]bool{}
 	var uses []string
 	for _, w := range word.FindAllString(body, -1) {
-		if !used[w] && strings.HasPrefix(w, "nncc_") && w != "nncc_status" {
+		if !used[w] && strings.HasPrefix(w, "nncc_") && w != "nncc_status" && !inHeader(w) {
 			uses = append(uses, w)
 		}
 		used[w] = true
@@ -294,10 +294,15 @@ func (f *fn) done(hint string) (*target.Lowered, error) {
 	if len(f.params) == 0 {
 		f.params = []string{"void"}
 	}
-	c.Code = &target.Code{Hint: hint, Params: f.params, Body: head + body, Uses: uses, Header: "nncc_loops.h"}
+	c.Code = &target.Code{Hint: hint, Params: f.params, Body: head + body, Uses: uses, Headers: []string{"nncc_loops.h"}}
 	f.low.Kernel = "loops_" + hint
 	f.low.Calls = append(f.low.Calls, c)
 	return f.low, nil
+}
+
+// inHeader reports an inline function of the headers of single elements.
+func inHeader(name string) bool {
+	return strings.HasPrefix(name, "nncc_el_") || name == "nncc_round_even"
 }
 
 func ctype(d tensor.DType) string { return target.CType(d) }

@@ -2,7 +2,10 @@ package loops
 
 import (
 	"slices"
+
+	"github.com/nncc/nncc/lower/target"
 )
 
 // Kernels are all rows.
-var Kernels = slices.Concat(elementRows(), reduceRows(), normRows(), matrixRows(), windowRows(), moveRows(), sampleRows(), quantRows(), detectRows(), classicalRows(), imageRows())
+var Kernels = slices.Concat(elementRows(), reduceRows(), normRows(), matrixRows(), windowRows(), moveRows(), sampleRows(), quantRows(), detectRows(), classicalRows(), imageRows(),
+	[]*target.Kernel{Fused})

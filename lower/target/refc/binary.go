@@ -66,46 +66,12 @@ func (l *lowering) mayOverwrite(ops ...operand) {
 		}
 		safe := true
 		for k, w := range l.n.In[:len(ops)] {
-			safe = safe && (ops[k].whole || !mayShare(v, w))
+			safe = safe && (ops[k].whole || !target.MayShare(v, w))
 		}
 		if safe {
 			l.inPlace(i)
 		}
 	}
-}
-
-// viewOps are operators whose result may lie in the storage of an input, or
-// the other way round.
-var viewOps = map[*ir.OpDef]bool{op.Reshape: true, op.Flatten: true, op.Squeeze: true, op.Unsqueeze: true, op.Transpose: true, op.BitCast: true,
-	op.Relayout: true, op.Slice: true, op.Split: true, op.Gather: true, op.Concat: true}
-
-// mayShare reports that two values could share storage through views.
-func mayShare(a, b *ir.Value) bool {
-	seen := map[*ir.Value]bool{}
-	var walk func(v *ir.Value, mark bool) bool
-	walk = func(v *ir.Value, mark bool) bool {
-		if v == nil || v.Const != nil {
-			return false
-		}
-		if mark {
-			if seen[v] {
-				return false
-			}
-			seen[v] = true
-		} else if seen[v] {
-			return true
-		}
-		if v.Def != nil && viewOps[v.Def.Op] {
-			for _, w := range v.Def.In {
-				if walk(w, mark) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	walk(a, true)
-	return walk(b, false)
 }
 
 // clampF32 applies the absorbed activation of a float32 node to output 0.

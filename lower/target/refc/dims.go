@@ -4,71 +4,17 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
 )
 
-// Shapes stay logical up to here. The functions of this file turn them into
-// what C sees: for every logical dimension the distance in memory, and lists
-// of dimensions in memory order with neighbours merged.
-
-// strides are the distances, in elements, of neighbours along every logical
-// dimension of a value, under its own memory order.
-func strides(t ir.Type) []int {
-	st := make([]int, t.Rank())
-	n := 1
-	o := t.OrderOrIdentity()
-	for k := len(o) - 1; k >= 0; k-- {
-		st[o[k]] = n
-		n *= t.Shape[o[k]]
-	}
-	return st
-}
-
-// permuted is v read in the given order: v[order[0]], v[order[1]], ...
-func permuted(v, order []int) []int {
-	out := make([]int, len(order))
-	for k, d := range order {
-		out[k] = v[d]
-	}
-	return out
-}
-
-// merge drops dimensions of size 1 and joins neighbours over which every
-// stride list steps alike, so that loops are few and long. It never returns
-// an empty list.
-func merge(dims []int, st ...[]int) ([]int, [][]int) {
-	out := []int{}
-	res := make([][]int, len(st))
-	for d, n := range dims {
-		if n == 1 {
-			continue
-		}
-		if k := len(out) - 1; k >= 0 {
-			joined := true
-			for i := range st {
-				joined = joined && res[i][k] == st[i][d]*n
-			}
-			if joined {
-				out[k] *= n
-				for i := range st {
-					res[i][k] = st[i][d]
-				}
-				continue
-			}
-		}
-		out = append(out, n)
-		for i := range st {
-			res[i] = append(res[i], st[i][d])
-		}
-	}
-	if len(out) == 0 {
-		out = []int{1}
-		for i := range res {
-			res[i] = []int{1}
-		}
-	}
-	return out, res
-}
+// Short names of what turns logical shapes into what C sees.
+var (
+	strides  = target.Strides
+	permuted = target.Permuted
+	merge    = target.MergeDims
+	padLeft  = target.PadLeft
+	arrange  = target.Arrange
+)
 
 // position is the place of logical dimension d in the memory order of t.
 func position(t ir.Type, d int) int { return slices.Index(t.OrderOrIdentity(), d) }
@@ -87,24 +33,4 @@ func product(s []int) int {
 		n *= d
 	}
 	return n
-}
-
-// padLeft puts ones in front of a shape until it has the rank.
-func padLeft(shape []int, rank int) []int {
-	out := make([]int, rank)
-	for i := range out {
-		out[i] = 1
-	}
-	copy(out[rank-len(shape):], shape)
-	return out
-}
-
-// arrange gives the constant d another shape, then a permutation of its
-// dimensions: the form in which a kernel reads it.
-func arrange(d *tensor.Dense, shape, perm []int) *tensor.Dense {
-	d = d.Reshaped(shape)
-	if perm == nil || slices.Equal(perm, ir.Identity(len(perm))) {
-		return d
-	}
-	return d.Transpose(perm)
 }

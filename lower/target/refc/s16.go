@@ -57,11 +57,11 @@ var linesRow = &target.Kernel{
 		if lineKernels[[2]tensor.DType{n.In[0].Type.DType, n.Out[0].Type.DType}] == "" || n.In[0].Type.Quant.PerAxis() || n.Out[0].Type.Quant.PerAxis() {
 			return ""
 		}
-		_, why := lines(n)
+		_, why := target.Lines(n)
 		return why
 	}}), Layout: same,
 	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-		p, why := lines(n)
+		p, why := target.Lines(n)
 		if why != "" {
 			return nil, ir.Errf(n, "no-kernel", "%s", why)
 		}
@@ -79,39 +79,6 @@ var linesRow = &target.Kernel{
 }
 
 func i64(v int64) target.Lit { return target.Lit(fmt.Sprintf("INT64_C(%d)", v)) }
-
-// lines are the constants for a node, or why there are none.
-func lines(n *ir.Node) (*qref.LinesParams, string) {
-	x, y := n.In[0].Type, n.Out[0].Type
-	lo, hi := x.DType.IntRange()
-	all := tensor.New(x.DType, []int{int(hi - lo + 1)})
-	for i := range all.Len() {
-		all.SetInt(i, lo+int64(i))
-	}
-	in := make([]*tensor.Dense, len(n.In))
-	in[0] = all
-	for i, v := range n.In[1:] {
-		if v != nil {
-			in[i+1] = v.Const
-		}
-	}
-	out, err := target.Probe(n, in, all.Shape)
-	if err != nil {
-		return nil, err.Error()
-	}
-	want := make([]int32, out.Len())
-	for i := range want {
-		want[i] = int32(out.Int(i))
-	}
-	sx, sy, zero := float64(x.Quant.Scale[0]), float64(y.Quant.Scale[0]), x.Quant.Zero[0]
-	p, ok := qref.BuildLines(int32(lo), zero, y.Quant.Zero[0], want, func(d int32) float64 {
-		return n.Op.Scalar(n, float64(d)*sx) / sy
-	})
-	if !ok {
-		return nil, "no two straight lines give the defined results for all inputs"
-	}
-	return p, ""
-}
 
 // curveRow interpolates the other functions of one int16 tensor.
 var curveRow = &target.Kernel{

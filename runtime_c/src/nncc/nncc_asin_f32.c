@@ -5,5 +5,5 @@
 
 void nncc_asin_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(asinf(v));
+    NNCC_UNARY_F32(nncc_el_asin_f32(v));
 }

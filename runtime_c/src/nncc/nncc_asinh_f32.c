@@ -5,5 +5,5 @@
 
 void nncc_asinh_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(asinhf(v));
+    NNCC_UNARY_F32(nncc_el_asinh_f32(v));
 }

@@ -5,5 +5,5 @@
 
 void nncc_clip_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(v < p->alpha ? p->alpha : (v > p->beta ? p->beta : v));
+    NNCC_UNARY_F32(nncc_el_clip_f32(v, p->alpha, p->beta));
 }

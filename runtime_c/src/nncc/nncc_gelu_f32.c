@@ -5,5 +5,5 @@
 
 void nncc_gelu_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(0.5f * v * (1.0f + erff(v * 0.70710678f)));
+    NNCC_UNARY_F32(nncc_el_gelu_f32(v));
 }

@@ -5,5 +5,5 @@
 
 void nncc_gelu_tanh_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(0.5f * v * (1.0f + tanhf(0.79788456f * (v + 0.044715f * v * v * v))));
+    NNCC_UNARY_F32(nncc_el_gelu_tanh_f32(v));
 }

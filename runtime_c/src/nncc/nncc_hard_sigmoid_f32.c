@@ -5,5 +5,5 @@
 
 void nncc_hard_sigmoid_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(fmaxf(0.0f, fminf(1.0f, p->alpha * v + p->beta)));
+    NNCC_UNARY_F32(nncc_el_hard_sigmoid_f32(v, p->alpha, p->beta));
 }

@@ -5,5 +5,5 @@
 
 void nncc_hard_swish_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(v * fmaxf(0.0f, fminf(1.0f, v / 6.0f + 0.5f)));
+    NNCC_UNARY_F32(nncc_el_hard_swish_f32(v));
 }

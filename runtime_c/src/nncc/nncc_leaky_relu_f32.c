@@ -5,5 +5,5 @@
 
 void nncc_leaky_relu_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(v < 0.0f ? p->alpha * v : v);
+    NNCC_UNARY_F32(nncc_el_leaky_relu_f32(v, p->alpha));
 }

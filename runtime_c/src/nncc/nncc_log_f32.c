@@ -5,5 +5,5 @@
 
 void nncc_log_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(logf(v));
+    NNCC_UNARY_F32(nncc_el_log_f32(v));
 }

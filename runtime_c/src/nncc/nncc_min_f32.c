@@ -2,9 +2,10 @@
 #include "nncc_fp.h"
 
 #include "nncc_bcast.h"
+#include "nncc_element_f32.h"
 #include "nncc_f32.h"
 
 void nncc_min_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y)
 {
-    NNCC_BINARY(float, u != u ? u : (u < v ? u : v));
+    NNCC_BINARY(float, nncc_el_min_f32(u, v));
 }

@@ -5,5 +5,5 @@
 
 void nncc_mish_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(v * tanhf(fmaxf(v, 0.0f) + log1pf(expf(-fabsf(v)))));
+    NNCC_UNARY_F32(nncc_el_mish_f32(v));
 }

@@ -24,17 +24,20 @@ static inline int32_t nncc_rq_shift_right(int32_t v, int32_t exponent)
     return (v >> exponent) + ((v & mask) > limit ? 1 : 0);
 }
 
-/* Accumulator bits acc * mult * 2^(shift-31) with rounding after the product and after the right shift, + offset, limited to [lo, hi]. */
+/* v * mult * 2^(shift-31), rounded after the product and after the right shift. */
+static inline int32_t nncc_rq(int32_t v, int32_t mult, int32_t shift)
+{
+    if (shift > 0) {
+        return nncc_rq_high_mult((int32_t)((uint32_t)v << shift), mult);
+    }
+    return nncc_rq_shift_right(nncc_rq_high_mult(v, mult), -shift);
+}
+
+/* Accumulator bits acc, requantised, + offset, limited to [lo, hi]. */
 static inline int8_t nncc_rq_s8(uint32_t acc, int32_t mult, int32_t shift, int32_t offset, int32_t lo, int32_t hi)
 {
-    int32_t v;
+    const int32_t v = (int32_t)((uint32_t)nncc_rq((int32_t)acc, mult, shift) + (uint32_t)offset);
 
-    if (shift > 0) {
-        v = nncc_rq_high_mult((int32_t)(acc << shift), mult);
-    } else {
-        v = nncc_rq_shift_right(nncc_rq_high_mult((int32_t)acc, mult), -shift);
-    }
-    v = (int32_t)((uint32_t)v + (uint32_t)offset);
     return (int8_t)(v < lo ? lo : (v > hi ? hi : v));
 }
 

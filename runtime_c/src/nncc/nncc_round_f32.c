@@ -5,5 +5,5 @@
 
 void nncc_round_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(rintf(v));
+    NNCC_UNARY_F32(nncc_el_round_f32(v));
 }

@@ -5,5 +5,5 @@
 
 void nncc_selu_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(p->beta * (v < 0.0f ? p->alpha * expm1f(v) : v));
+    NNCC_UNARY_F32(nncc_el_selu_f32(v, p->alpha, p->beta));
 }

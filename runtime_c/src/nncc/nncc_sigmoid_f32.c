@@ -5,5 +5,5 @@
 
 void nncc_sigmoid_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(1.0f / (1.0f + expf(-v)));
+    NNCC_UNARY_F32(nncc_el_sigmoid_f32(v));
 }

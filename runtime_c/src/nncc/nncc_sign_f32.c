@@ -5,5 +5,5 @@
 
 void nncc_sign_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(v > 0.0f ? 1.0f : (v < 0.0f ? -1.0f : v));
+    NNCC_UNARY_F32(nncc_el_sign_f32(v));
 }

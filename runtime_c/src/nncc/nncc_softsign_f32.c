@@ -5,5 +5,5 @@
 
 void nncc_softsign_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(v / (1.0f + fabsf(v)));
+    NNCC_UNARY_F32(nncc_el_softsign_f32(v));
 }

@@ -5,5 +5,5 @@
 
 void nncc_swish_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(v / (1.0f + expf(-(p->alpha * v))));
+    NNCC_UNARY_F32(nncc_el_swish_f32(v, p->alpha));
 }

@@ -5,5 +5,5 @@
 
 void nncc_thresholded_relu_f32(const nncc_unary_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(v > p->alpha ? v : 0.0f);
+    NNCC_UNARY_F32(nncc_el_thresholded_relu_f32(v, p->alpha));
 }

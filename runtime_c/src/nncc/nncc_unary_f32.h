@@ -2,6 +2,7 @@
 #ifndef NNCC_UNARY_F32_H
 #define NNCC_UNARY_F32_H
 
+#include "nncc_element_f32.h"
 #include "nncc_f32.h"
 
 /* Body of a kernel f(p, x, y): y = expr, a function of v, the input element, and of p->alpha, p->beta. */

@@ -1,0 +1,106 @@
+package fuse
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+)
+
+// Fits says why a node cannot be part of a loop over single elements, ""
+// when it can.
+type Fits func(n *ir.Node) string
+
+// Loops replaces what remains of groups by Fused nodes that are computed in
+// one loop: element-wise nodes of one shape whose results only each other
+// read, up to one that is needed in memory. take says whether such a loop pays.
+func Loops(g *ir.Graph, fits Fits, take Taker) ([]Fusion, error) {
+	var done []Fusion
+	for _, group := range Groups(g) {
+		if len(group.Nodes) < 2 {
+			continue
+		}
+		l := &looper{g: g, group: group, gone: map[*ir.Node]bool{}, why: map[*ir.Node]string{}}
+		for _, n := range group.Nodes {
+			if l.why[n] = inLoop(n); l.why[n] == "" {
+				l.why[n] = fits(n)
+			}
+		}
+		for _, sink := range slices.Backward(group.Nodes) {
+			if l.gone[sink] || inLoop(sink) != "" {
+				continue
+			}
+			part, refused := l.upstream(sink)
+			if len(part) < 2 {
+				if refused != nil {
+					done = append(done, *refused)
+				}
+				continue
+			}
+			for _, n := range part { // taken or refused: not again as a part of something smaller
+				l.gone[n] = true
+			}
+			f, why, err := fused(g, part, take)
+			if err != nil {
+				return nil, err
+			}
+			if f != nil {
+				f.Kind = "loop"
+			} else {
+				f = &Fusion{Kind: "none", Anchor: sink.Name, Nodes: names(part), Why: why}
+			}
+			done = append(done, *f)
+		}
+	}
+	if !g.Sort() {
+		return nil, fmt.Errorf("BUG: a fused group closes a cycle")
+	}
+	return done, nil
+}
+
+// looper looks for loops in a group.
+type looper struct {
+	g     *ir.Graph
+	group Group
+	gone  map[*ir.Node]bool
+	why   map[*ir.Node]string // what keeps a node out of loops
+}
+
+// upstream are the nodes of the group that end in sink, and in it alone: in
+// graph order, sink last. Where nothing is left because of a node that has no
+// place in a loop, refused says so.
+func (l *looper) upstream(sink *ir.Node) (part []*ir.Node, refused *Fusion) {
+	in := map[*ir.Node]bool{}
+	for _, n := range slices.Backward(l.group.Nodes) {
+		switch {
+		case n != sink && (l.gone[n] || !l.readBy(n, in) || !slices.Equal(n.Out[0].Type.Shape, sink.Out[0].Type.Shape) || inLoop(n) != ""):
+		case l.why[n] != "" && n == sink:
+			return nil, nil // the nodes before it are sinks of their own
+		case l.why[n] != "":
+			if refused == nil {
+				refused = &Fusion{Kind: "none", Anchor: sink.Name, Nodes: []string{n.Name, sink.Name}, Why: l.why[n]}
+			}
+		default:
+			in[n] = true
+			part = append(part, n)
+		}
+	}
+	slices.Reverse(part)
+	return part, refused
+}
+
+// readBy reports that only nodes of the set read the result of n.
+func (l *looper) readBy(n *ir.Node, in map[*ir.Node]bool) bool {
+	return !l.g.IsOutput(n.Out[0]) && !slices.ContainsFunc(n.Out[0].Uses(), func(u ir.Use) bool { return !in[u.Node] })
+}
+
+// inLoop says why a loop over the elements of its result does not compute n
+// once for every one of them, "" when it does: it is element-wise. A value of
+// fewer elements than the sink's would be computed again and again; it gets a
+// step of its own.
+func inLoop(n *ir.Node) string {
+	if n.Op.Pattern > ir.Broadcast || len(n.Out) != 1 || len(n.Body) > 0 || n.Op.Impure || n.Out[0].Type.Elems() == 0 {
+		return "the operator is not element-wise"
+	}
+	return ""
+}
