@@ -12,7 +12,7 @@ import (
 // definition of such nodes (TFLite's int16 look-up tables), but for operators
 // marked Straight, whose results are exact. ok is false for other nodes.
 func Curve(n *Node) (c *fixp.Curve16, ok bool) {
-	if n.Op.Straight || !scalarNode(n) || !int16Zero(n.In[0].Type) || !int16Zero(n.Out[0].Type) {
+	if n.Op.Straight || !scalarNode(n) || !Int16Zero(n.In[0].Type) || !Int16Zero(n.Out[0].Type) {
 		return nil, false
 	}
 	x, y := float64(n.In[0].Type.Quant.Scale[0]), float64(n.Out[0].Type.Quant.Scale[0])
@@ -39,7 +39,8 @@ func CurveError(n *Node) float64 {
 	return worst
 }
 
-func int16Zero(t Type) bool {
+// Int16Zero reports int16 with one scale and zero point 0.
+func Int16Zero(t Type) bool {
 	return t.DType == tensor.I16 && t.Quant != nil && !t.Quant.PerAxis() && t.Quant.Zero[0] == 0
 }
 

@@ -69,7 +69,7 @@ type Result struct {
 	Rewrites    []pass.Rewrite
 	Calibration *quant.Report   // nil unless this run quantised the model
 	Pruned      []prune.Cut     // values that lost channels
-	Fusions     []fuse.Fusion   // nodes that became one
+	Fusions     []fuse.Fusion   // nodes that became one, or could have
 	Aligned     *align.Result   // the alignment of channel counts; nil on accelerators
 	Patched     *Patched        // first layers in stripes; nil: none
 	States      []schedule.Tie  // recurrent state
@@ -78,6 +78,7 @@ type Result struct {
 	Slides      *stream.Options // with the frames of a step
 	Segments    []*ir.Node      // what runs on the accelerator, in order
 	Refused     []Refusal       // what it does not take
+	curves      []fuse.Fusion   // int16 functions that became one
 	restore     map[*ir.Node]bool
 }
 
@@ -147,6 +148,14 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if err := r.floatFallback(g, table, o); err != nil {
 		return nil, err
 	}
+	if o.MLA == nil {
+		if r.curves, err = fuse.Curves(g); err != nil {
+			return nil, err
+		}
+		if err := d.stage("curves", g); err != nil {
+			return nil, err
+		}
+	}
 	r.Reference = g.Clone()
 	if o.DeadChannels && o.MLA == nil {
 		if r.Pruned, err = prune.Run(g); err != nil {
@@ -190,11 +199,13 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 
 // finish takes the graph that will run to kernel calls.
 func (r *Result) finish(g *ir.Graph, table target.Table, o Options, d *dumper) error {
+	r.Fusions = slices.Clone(r.curves)
 	if o.Fuse && o.MLA == nil {
-		var err error
-		if r.Fusions, err = fused(g, table, o); err != nil {
+		more, err := fused(g, table, o)
+		if err != nil {
 			return err
 		}
+		r.Fusions = append(r.Fusions, more...)
 		if err := d.stage("fuse", g); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -31,4 +32,32 @@ func evalLookup(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	d, err := tensor.FromBytes(in[1].DType, in[0].Shape, y)
 	return []*tensor.Dense{d}, err
+}
+
+// Curve is a function of one int16 value as straight lines between the 513
+// points of the constant input 1 (fixp.Curve16). Element-wise operators on
+// int16 values that follow one another become one Curve.
+var Curve = def(ir.OpDef{
+	Name: "Curve", Domain: "nncc", Doc: "a function of one int16 value, interpolated between 513 points", MinIn: 2, Pattern: ir.Elementwise, Quant: ir.QInt,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		x, p := n.In[0].Type, n.In[1]
+		if x.DType != tensor.I16 {
+			return nil, ir.Errf(n, "dtype", "the input %s is %s, want int16", n.In[0], x.DType)
+		}
+		if p.Const == nil || p.Type.Elems() != fixp.Curve16Len || p.Type.DType != tensor.I16 {
+			return nil, ir.Errf(n, "points", "the points %s are %s, want %d int16 constants", p, p.Type, fixp.Curve16Len)
+		}
+		return []ir.Type{ir.T(tensor.I16, x.Shape...)}, nil
+	},
+	Eval: evalPoints, EvalQ: evalPoints,
+})
+
+func evalPoints(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	c := fixp.Curve16(in[1].Data.([]int16))
+	y := tensor.New(tensor.I16, in[0].Shape)
+	ys := y.Data.([]int16)
+	for i, v := range in[0].Data.([]int16) {
+		ys[i] = c.At(v)
+	}
+	return []*tensor.Dense{y}, nil
 }

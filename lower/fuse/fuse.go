@@ -6,9 +6,12 @@ package fuse
 
 // Fusion is nodes that became one, or that could have and did not.
 type Fusion struct {
-	Kind   string   // table, kernel, loop; none: they stay as they are
+	Kind   string   // table, curve, kernel, loop; none: they stay as they are
 	Anchor string   // the node that stands for all
 	Nodes  []string // all of them, in order
 	Kernel string   // what computes them, where a kernel does
 	Why    string   // why they stay, where Kind is none
+	// Error is how far a curve is from the exact function at most, in steps of
+	// the result, and Apart how far the separate nodes are.
+	Error, Apart float64
 }

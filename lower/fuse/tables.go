@@ -1,61 +1,98 @@
 package fuse
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target"
 )
 
 // Collapse turns every part of the graph that computes one 8-bit value from
 // one other element by element into a Lookup: chains, and diamonds such as
-// x*sigmoid(x). The 256 entries are what the interpreter gives for the nodes
-// that go, each with its own rounding, so results stay the same bit for bit.
-// Values in between that somebody else reads stay as they are.
+// x*sigmoid(x). Values in between may be of any type: float32 between
+// DequantizeLinear and QuantizeLinear, truth values. The 256 entries are what
+// the interpreter gives for the nodes that go, each with its own rounding, so
+// results stay the same bit for bit. Values in between that somebody else
+// reads stay as they are.
 func Collapse(g *ir.Graph) ([]Fusion, error) {
-	c := &collapser{g: g, base: map[*ir.Value]*ir.Value{}, parts: map[*ir.Node][]string{}}
-	for changed := true; changed; { // a table can leave another one with a single reader
+	c := newCollapser(g)
+	c.end = byteValue
+	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error) {
+		table, err := evaluate(part, x, n.Out[0], target.AllBytes(x.Type.DType, 1))
+		if err != nil { // a division by zero, say: the nodes report it when it happens
+			return nil, nil
+		}
+		return g.InsertBefore(n, op.Lookup, n.Name, nil, 1, x, g.AddConst(n.Name+".table", table))
+	}
+	if err := c.run(); err != nil {
+		return nil, err
+	}
+	return c.made(func(n *ir.Node, f *Fusion) { f.Kind = "table" }), nil
+}
+
+// collapser finds the parts of a graph that are a function of one value, and
+// replaces each by a node.
+type collapser struct {
+	g *ir.Graph
+	// end reports the values at which a part may begin and end.
+	end func(v *ir.Value) bool
+	// make puts a node before n that computes the part, which ends in n, from
+	// x; nil where there is none.
+	make func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error)
+	// base is the one value that a node's result is computed from.
+	base map[*ir.Value]*ir.Value
+	// parts are the names of the nodes that went into a new one.
+	parts map[*ir.Node][]string
+	// kept are nodes whose parts were refused.
+	kept map[*ir.Node]bool
+}
+
+func newCollapser(g *ir.Graph) *collapser {
+	return &collapser{g: g, base: map[*ir.Value]*ir.Value{}, parts: map[*ir.Node][]string{}, kept: map[*ir.Node]bool{}}
+}
+
+func (c *collapser) run() error {
+	for changed := true; changed; { // a new node can leave another one with a single reader
 		changed = false
 		clear(c.base)
-		for _, n := range g.Nodes {
-			if tabular(n) {
+		for _, n := range c.g.Nodes {
+			if elementwise(n) {
 				if x := c.source(n); x != nil {
 					c.base[n.Out[0]] = x
 				}
 			}
 		}
-		for _, n := range slices.Backward(slices.Clone(g.Nodes)) { // so that a chain becomes a table once
+		for _, n := range slices.Backward(slices.Clone(c.g.Nodes)) { // so that a chain becomes one node at once
 			made, err := c.node(n)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			changed = changed || made
 		}
 	}
-	var done []Fusion
-	for _, n := range g.Nodes {
-		if p := c.parts[n]; p != nil {
-			done = append(done, Fusion{Kind: "table", Anchor: n.Name, Nodes: p})
-		}
-	}
-	return done, nil
+	return nil
 }
 
-type collapser struct {
-	g *ir.Graph
-	// base is the one value that a tabular node's result is computed from.
-	base map[*ir.Value]*ir.Value
-	// parts are the names of the nodes that went into a table.
-	parts map[*ir.Node][]string
+// made lists the new nodes, with what describe adds.
+func (c *collapser) made(describe func(n *ir.Node, f *Fusion)) []Fusion {
+	var done []Fusion
+	for _, n := range c.g.Nodes {
+		if p := c.parts[n]; p != nil {
+			f := Fusion{Anchor: n.Name, Nodes: p}
+			describe(n, &f)
+			done = append(done, f)
+		}
+	}
+	return done
 }
 
 // node replaces n when it, with what only it reads, is a function of one value
 // that takes more than one node today.
 func (c *collapser) node(n *ir.Node) (bool, error) {
-	if !tabular(n) || len(n.Out[0].Uses()) == 0 && !c.g.IsOutput(n.Out[0]) {
+	if c.kept[n] || !elementwise(n) || !c.end(n.Out[0]) || len(n.Out[0].Uses()) == 0 && !c.g.IsOutput(n.Out[0]) {
 		return false, nil
 	}
 	y := n.Out[0]
@@ -63,11 +100,15 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 	if x == nil {
 		return false, nil
 	}
-	two := c.distinct(n) > 1
 	part := c.between(x, n)
 	in := map[*ir.Node]bool{}
 	for _, m := range part {
 		in[m] = true
+	}
+	var from *ir.Value // the farthest value so far at which the part may begin
+	var whole []*ir.Node
+	if c.end(x) {
+		from, whole = x, part
 	}
 	for inner := c.private(part[:len(part)-1], in); inner && c.read(x, in) && c.base[x] != nil; {
 		more := c.between(c.base[x], x.Def)
@@ -79,20 +120,20 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 		}
 		x = c.base[x]
 		part = append(more, part...)
+		if c.end(x) {
+			from, whole = x, part
+		}
 	}
-	if len(part) == 1 && !two {
+	if from == nil || len(whole) == 1 && c.distinct(n) == 1 {
 		return false, nil
 	}
-	table, err := evaluate(part, x, y)
-	if err != nil {
-		return false, fmt.Errorf("BUG: the table of %s: %w", n, err)
-	}
-	m, err := c.g.InsertBefore(n, op.Lookup, n.Name, nil, 1, x, c.g.AddConst(n.Name+".table", table))
-	if err != nil {
+	m, err := c.make(n, whole, from)
+	if err != nil || m == nil {
+		c.kept[n] = true
 		return false, err
 	}
 	seen := map[string]bool{}
-	for _, k := range part {
+	for _, k := range whole {
 		if inner := c.parts[k]; inner != nil {
 			c.parts[m] = append(c.parts[m], inner...)
 		} else {
@@ -107,28 +148,29 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 	}
 	m.Out[0].Type = y.Type
 	c.g.ReplaceUses(y, m.Out[0])
-	c.base[m.Out[0]] = x
+	c.base[m.Out[0]] = from
 	c.g.RemoveDead() // so that what only the old nodes read counts as private
 	return true, nil
 }
 
-// tabular reports element-wise nodes on 8-bit values with one scale each,
-// whose other operands are one constant for all elements.
-func tabular(n *ir.Node) bool {
-	if len(n.Out) != 1 || n.Op.Pattern > ir.Broadcast || n.Op.Impure || len(n.Body) > 0 || !byteValue(n.Out[0]) {
+// elementwise reports nodes that compute each element of one result from the
+// same element of their operands, other operands being one constant for all
+// elements.
+func elementwise(n *ir.Node) bool {
+	if len(n.Out) != 1 || n.Op.Pattern > ir.Broadcast || n.Op.Impure || len(n.Body) > 0 || !oneScale(n.Out[0]) {
 		return false
 	}
 	run := 0
 	for i, v := range n.In {
 		switch {
 		case v == nil:
-		case n.Op == op.Lookup && i == 1:
+		case n.Op == op.Lookup && i == 1 || n.Op == op.Curve && i == 1:
 		case v.Const != nil:
 			if _, ok := v.Const.Uniform(); !ok {
 				return false
 			}
 		default:
-			if !byteValue(v) || !slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
+			if !oneScale(v) || !slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
 				return false
 			}
 			run++
@@ -136,6 +178,9 @@ func tabular(n *ir.Node) bool {
 	}
 	return run > 0
 }
+
+// oneScale: every element stands for a number in the same way.
+func oneScale(v *ir.Value) bool { return !v.Type.Quant.PerAxis() && v.Type.Elems() > 0 }
 
 func byteValue(v *ir.Value) bool {
 	t := v.Type
@@ -221,9 +266,9 @@ func (c *collapser) between(x *ir.Value, n *ir.Node) []*ir.Node {
 	return part
 }
 
-// evaluate runs the nodes on all 256 bit patterns of x.
-func evaluate(part []*ir.Node, x, y *ir.Value) (*tensor.Dense, error) {
-	shape := []int{256, 1} // one channel, as parameters per channel are one number
+// evaluate runs the nodes on all of codes, as elements of x.
+func evaluate(part []*ir.Node, x, y *ir.Value, codes *tensor.Dense) (*tensor.Dense, error) {
+	shape := []int{codes.Len(), 1} // one channel, as parameters per channel are one number
 	g := ir.New("table")
 	env := map[*ir.Value]*ir.Value{x: g.AddInput("x", x.Type.WithShape(shape))}
 	for _, n := range part {
@@ -234,11 +279,7 @@ func evaluate(part []*ir.Node, x, y *ir.Value) (*tensor.Dense, error) {
 			case v.Const == nil:
 				in[i] = env[v]
 			default:
-				d := v.Const
-				if n.Op != op.Lookup {
-					d, _ = d.Uniform()
-				}
-				in[i] = g.AddConst(v.Name, d)
+				in[i] = g.AddConst(v.Name, scalarConst(n, v))
 				in[i].Type.Quant = v.Type.Quant
 			}
 		}
@@ -250,17 +291,18 @@ func evaluate(part []*ir.Node, x, y *ir.Value) (*tensor.Dense, error) {
 		env[n.Out[0]] = m.Out[0]
 	}
 	g.AddOutput("y", env[y])
-	codes := make([]byte, 256)
-	for i := range codes {
-		codes[i] = byte(i)
-	}
-	in, err := tensor.FromBytes(x.Type.DType, shape, codes)
+	out, err := interp.Run(g, []*tensor.Dense{codes.Reshaped(shape)}, nil)
 	if err != nil {
 		return nil, err
 	}
-	out, err := interp.Run(g, []*tensor.Dense{in}, nil)
-	if err != nil {
-		return nil, err
+	return out[0].Reshaped([]int{codes.Len()}), nil
+}
+
+// scalarConst is the one value of a constant operand; tables stay whole.
+func scalarConst(n *ir.Node, v *ir.Value) *tensor.Dense {
+	if n.Op == op.Lookup || n.Op == op.Curve {
+		return v.Const
 	}
-	return out[0].Reshaped([]int{256}), nil
+	d, _ := v.Const.Uniform()
+	return d
 }

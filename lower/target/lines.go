@@ -2,9 +2,21 @@ package target
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
+
+// CurveOf are the points of an interpolated function of one int16 value: of a
+// Curve its own, of other nodes those that define them (ir.Curve).
+func CurveOf(n *ir.Node) (c *fixp.Curve16, ok bool) {
+	if n.Op == op.Curve {
+		points := fixp.Curve16(n.In[1].Const.Data.([]int16))
+		return &points, true
+	}
+	return ir.Curve(n)
+}
 
 // Lines are the constants by which a straight function of one int16 or int8
 // value (Relu, LeakyRelu, a change of scale) is two lines, proven for every

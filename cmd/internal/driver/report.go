@@ -139,14 +139,18 @@ type ReportReason struct {
 }
 
 // ReportFusion is a group of nodes that are computed as one: by a table of
-// results, by a kernel that does the rest in its store loop, or by one loop;
+// results, by an interpolated curve, by a kernel that does the rest in its store loop, or by one loop;
 // or that could be, with the reason why they are not.
 type ReportFusion struct {
-	Kind   string   `json:"kind"` // table, kernel, loop or none
+	Kind   string   `json:"kind"` // table, curve, kernel, loop or none
 	Node   string   `json:"node"` // the node that stands for the group
 	Nodes  []string `json:"nodes"`
 	Kernel string   `json:"kernel,omitempty"`
 	Reason string   `json:"reason,omitempty"` // of none
+	// Of a curve: the largest distance from the exact function over all inputs,
+	// in steps of the result, and that of the separate nodes.
+	MaxError      float64 `json:"max_error_steps,omitempty"`
+	SeparateError float64 `json:"separate_max_error_steps,omitempty"`
 }
 
 // ReportDead is a node whose result lost channels that are the same for every
@@ -242,7 +246,7 @@ func newReport(o *Compiled) *Report {
 		r.layer(s, o.Info.StepBlobs[i])
 	}
 	for _, f := range o.Lowered.Fusions {
-		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel, Reason: f.Why})
+		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel, Reason: f.Why, MaxError: f.Error, SeparateError: f.Apart})
 	}
 	for _, c := range o.Lowered.Pruned {
 		r.DeadChannel = append(r.DeadChannel, ReportDead{Node: c.Node, Channels: c.Before, Removed: c.Before - c.After, Constant: c.Constant})

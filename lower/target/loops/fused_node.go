@@ -347,7 +347,7 @@ func (w *fuser) looked(n *ir.Node, k int) error {
 
 // curve is a function of one int16 value between 513 points.
 func (w *fuser) curve(n *ir.Node) bool {
-	c, ok := ir.Curve(n)
+	c, ok := target.CurveOf(n)
 	if !ok {
 		return false
 	}

@@ -84,18 +84,18 @@ func i64(v int64) target.Lit { return target.Lit(fmt.Sprintf("INT64_C(%d)", v)) 
 var curveRow = &target.Kernel{
 	Name: "nncc_curve_s16", Library: "nncc", Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: target.Named([]string{
 		"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSwish", "Log", "Mish",
-		"Reciprocal", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu"}),
+		"Reciprocal", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "nncc.Curve"}),
 	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0), cond{"a function of one tensor", func(n *ir.Node) string {
 		if notInt16(n.In[0].Type) != "" || notInt16(n.Out[0].Type) != "" {
 			return ""
 		}
-		if _, ok := ir.Curve(n); !ok {
+		if _, ok := target.CurveOf(n); !ok {
 			return "the node has further inputs that are computed at run time"
 		}
 		return ""
 	}}), Layout: same,
 	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-		c, _ := ir.Curve(n)
+		c, _ := target.CurveOf(n)
 		l := start(n, "nncc_curve_s16")
 		l.low.Unused = unusedTail(n)
 		l.call("nncc_curve_s16", params("nncc_count_params", target.FI("count", n.Out[0].Type.Elems())), l.in(0), blob("curve", tensor.Of([]int{len(c)}, c[:])), l.out(0))

@@ -1,0 +1,137 @@
+package fuse
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Curves turns parts of the graph that compute one int16 value from one other,
+// element by element, into one interpolated function each (nncc.Curve), as
+// functions of one int16 value are defined (ir.Curve).
+//
+// Unlike a table of all results, a curve is not what the separate nodes give:
+// they interpolate and round one after the other, it does once. It is used only
+// where it is as good: over all 65,536 inputs, its largest distance from the
+// exact function of the part must not exceed that of the nodes by more than
+// slack. So this belongs to what an int16 program computes, like the curves of single
+// nodes, and happens before the graph is kept as the reference; whether later
+// passes run changes no bit.
+func Curves(g *ir.Graph) ([]Fusion, error) {
+	c := newCollapser(g)
+	c.end = func(v *ir.Value) bool { return ir.Int16Zero(v.Type) && oneScale(v) }
+	errors := map[*ir.Node][2]float64{}
+	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error) {
+		points, curve, nodes := curveOf(part, x, n.Out[0])
+		if points == nil {
+			return nil, nil
+		}
+		m, err := g.InsertBefore(n, op.Curve, n.Name, nil, 1, x, g.AddConst(n.Name+".curve", tensor.Of([]int{len(points)}, points[:])))
+		if err == nil {
+			errors[m] = [2]float64{curve, nodes}
+		}
+		return m, err
+	}
+	if err := c.run(); err != nil {
+		return nil, err
+	}
+	return c.made(func(n *ir.Node, f *Fusion) { f.Kind, f.Error, f.Apart = "curve", errors[n][0], errors[n][1] }), nil
+}
+
+// slack is what a curve may be farther from the exact function than the nodes
+// that it replaces, in steps of the result: one rounding.
+const slack = 0.5
+
+// curveOf is the curve of a part with its largest error and that of the nodes,
+// in steps of the result; nil where the nodes are clearly nearer to the exact function.
+func curveOf(part []*ir.Node, x, y *ir.Value) (points *fixp.Curve16, curve, nodes float64) {
+	const size = 1 << 16
+	codes, reals := tensor.New(tensor.I16, []int{size}), make([]float64, size+1)
+	step := float64(x.Type.Quant.Scale[0])
+	for i := range reals { // one more than there are codes: where the last line ends
+		v := i - size/2
+		if i < size {
+			codes.SetInt(i, int64(v))
+		}
+		reals[i] = float64(v) * step
+	}
+	apart, err := evaluate(part, x, y, codes)
+	if err != nil {
+		return nil, 0, 0
+	}
+	exact := exactly(part, x, y, reals)
+	if exact == nil {
+		return nil, 0, 0
+	}
+	out := float64(y.Type.Quant.Scale[0])
+	for i := range exact {
+		exact[i] /= out
+	}
+	points = fixp.NewCurve16(func(v float64) float64 { return exact[int(v)+size/2] })
+	for i := range size {
+		e := min(max(exact[i], math.MinInt16), math.MaxInt16)
+		curve = max(curve, math.Abs(e-float64(points.At(int16(i-size/2)))))
+		nodes = max(nodes, math.Abs(e-float64(apart.Int(i))))
+	}
+	if !(curve <= nodes+slack) {
+		return nil, 0, 0
+	}
+	return points, curve, nodes
+}
+
+// exactly computes the nodes on reals in float64, without rounding: a value in
+// between has no steps, but the ends of its type. nil where an operator cannot.
+func exactly(part []*ir.Node, x, y *ir.Value, reals []float64) []float64 {
+	env := map[*ir.Value]*tensor.Dense{x: tensor.Of([]int{len(reals), 1}, reals)}
+	for _, n := range part {
+		in := make([]*tensor.Dense, len(n.In))
+		for i, v := range n.In {
+			switch {
+			case v == nil:
+			case v.Const == nil:
+				in[i] = env[v]
+			case v.Type.Quant != nil:
+				in[i] = ir.Dequantise(scalarConst(n, v), v.Type.Quant)
+			case v.Type.DType.IsFloat():
+				in[i] = scalarConst(n, v).Cast(tensor.F64)
+			default:
+				in[i] = scalarConst(n, v)
+			}
+		}
+		t := n.Out[0].Type
+		var out *tensor.Dense
+		switch {
+		case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.Requantize:
+			out = in[0]
+		case n.Op == op.Curve || n.Op.Eval == nil || t.Quant == nil && !t.DType.IsFloat():
+			return nil
+		default:
+			r, err := n.Op.Eval(n, in)
+			if err != nil || len(r) != 1 || r[0].DType != tensor.F64 {
+				return nil
+			}
+			out = r[0]
+		}
+		if t.Quant != nil {
+			lo, hi := t.DType.IntRange()
+			out = limited(out, float64(lo-int64(t.Quant.Zero[0]))*float64(t.Quant.Scale[0]), float64(hi-int64(t.Quant.Zero[0]))*float64(t.Quant.Scale[0]))
+		}
+		env[n.Out[0]] = out
+	}
+	return env[y].Floats()
+}
+
+func limited(d *tensor.Dense, lo, hi float64) *tensor.Dense {
+	v := d.Floats()
+	out := make([]float64, len(v))
+	for i, x := range v {
+		if x == x { // not a number stays that, and becomes 0 in the end
+			x = min(max(x, lo), hi)
+		}
+		out[i] = x
+	}
+	return tensor.Of(d.Shape, out)
+}
