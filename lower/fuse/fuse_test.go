@@ -50,6 +50,27 @@ func TestGroups(t *testing.T) {
   %y = ReduceSum(%a)`, "a+y"},
 		{"a reduction starts nothing", `%a = ReduceSum(%x)
   %y = Sigmoid(%a)`, "a y"},
+		{"an element-wise producer joins the convolution's group at the sum", `%c = Conv(%x, %w)
+  %a = Sigmoid(%x)
+  %y = Add(%c, %a)`, "c+a+y"},
+		{"a producer alone does not join a convolution", `%a = Sigmoid(%x)
+  %y = Conv(%a, %w)`, "a y"},
+		{"a convolution that is broadcast stays", `%c = GlobalAveragePool(%x)
+  %d = Conv(%c, %w)
+  %y = Mul(%x, %d)`, "c d y"},
+		{"data movement into a reduction", `%t = Transpose(%x) {perm=[0,2,3,1]}
+  %y = ReduceSum(%t)`, "t y"},
+		{"a reduction on a path of the diamond", `%a = Sigmoid(%x)
+  %m = ReduceMean(%a)
+  %y = Sub(%a, %m)`, "a m y"},
+		{"a concatenation is data movement of several inputs", `%a = Relu(%x)
+  %t = Tanh(%x)
+  %y = Concat(%a, %t) {axis=1}`, "a+t+y"},
+		{"two anchors never meet, whichever comes first", `%c = Conv(%x, %w)
+  %s = Sigmoid(%c)
+  %d = Conv(%s, %w)
+  %r = Relu(%d)
+  %y = Mul(%r, %x)`, "c+s d+r+y"},
 		{"softmax is opaque", `%a = Sigmoid(%x)
   %s = Softmax(%a)
   %y = Tanh(%s)`, "a s y"},
@@ -66,6 +87,23 @@ func TestGroups(t *testing.T) {
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s: groups %q, want %q", c.name, s, c.want)
 		}
+	}
+}
+
+// TestDepth: no group has more nodes than TVM's FuseOps lets one have.
+func TestDepth(t *testing.T) {
+	g := ir.New("g")
+	v := g.AddInput("x", ir.T(tensor.F32, 4))
+	for i := range 600 {
+		v = must(g.Add(op.Relu, fmt.Sprintf("n%d", i), nil, 1, v))
+	}
+	g.AddOutput("y", v)
+	groups, most := fuse.Groups(g), 0
+	for _, x := range groups {
+		most = max(most, len(x.Nodes))
+	}
+	if most > 256 || len(groups) > 8 {
+		t.Errorf("%d groups, the largest of %d nodes: want some of at most 256", len(groups), most)
 	}
 }
 

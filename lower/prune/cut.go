@@ -13,12 +13,13 @@ import (
 // is computed from nothing else.
 func foldConstants(g *ir.Graph, r map[*ir.Value][]Range) ([]Cut, error) {
 	var cuts []Cut
+	folded := map[*ir.Value]bool{}
 	for _, n := range slices.Clone(g.Nodes) {
 		if len(n.Out) != 1 {
 			continue
 		}
 		v := n.Out[0]
-		d := constant(n, r[v])
+		d := constant(n, r[v], slices.ContainsFunc(n.In, func(x *ir.Value) bool { return folded[x] }))
 		if d == nil {
 			continue
 		}
@@ -27,6 +28,7 @@ func foldConstants(g *ir.Graph, r map[*ir.Value][]Range) ([]Cut, error) {
 		}
 		c := g.AddConst(v.Name, d)
 		c.Type = v.Type
+		folded[c] = true
 		g.ReplaceUses(v, c)
 	}
 	g.RemoveDead()
@@ -34,13 +36,14 @@ func foldConstants(g *ir.Graph, r map[*ir.Value][]Range) ([]Cut, error) {
 }
 
 // constant is the one value that the node's output can have, nil when there
-// are more.
-func constant(n *ir.Node, r []Range) *tensor.Dense {
+// are more. Nodes on plain numbers were folded before the graph was quantised,
+// but for those below a value that has only now turned out constant.
+func constant(n *ir.Node, r []Range, below bool) *tensor.Dense {
 	t := n.Out[0].Type
 	if r != nil && t.Elems() <= maxElems && !slices.ContainsFunc(r, func(x Range) bool { return !x.constant() }) {
 		return filled(t, r, false)
 	}
-	if !n.Quantised() || n.Op.Impure || dataInputs(n) > 0 || t.Elems() > maxElems {
+	if !n.Quantised() && !below || n.Op.Impure || dataInputs(n) > 0 || t.Elems() > maxElems {
 		return nil
 	}
 	return evaluate(n, nil)

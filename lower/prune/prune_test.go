@@ -149,6 +149,53 @@ func conv(bias int, pads string) string {
 }`, bias, size, pads, size)
 }
 
+// TestConstantSubgraph: what is the same for every input goes with everything
+// that leads to it and all that is computed from it alone, floats included;
+// its constant stays where it meets something else.
+func TestConstantSubgraph(t *testing.T) {
+	g := irtest.Parse(t, `graph "g" {
+  in %x : i8[1,2,4,4] q(0.05:3)
+  const %w : i8[3,2,3,3] q(0.01:0) = rand 3
+  const %b : i32[3] q(0.0005:0) = {-67108864,-67108864,67108864}
+  const %f : f32[] = {0.03}
+  const %z : i8[] = {-100}
+  %c : i8[1,3,2,2] q(0.04:-7) = Conv(%x, %w, %b)
+  %s : i8[1,3,2,2] q(0.03:-100) = Swish(%c)
+  %m : i8[1,3,2,2] q(0.03:-100) = MaxPool(%s) {kernel_shape=[1,1]}
+  %d = DequantizeLinear(%m, %f, %z)
+  %e = Exp(%d)
+  %p : i8[1,2,2,2] q(0.05:3) = MaxPool(%x) {kernel_shape=[2,2], strides=[2,2]}
+  const %p0 : i8[1,2,1,1] q(0.02:0) = {5,-9}
+  const %q : i8[1,2,1,1] q(0.02:0) = {0,0}
+  %k : i8[1,2,1,1] q(0.05:3) = Mul(%p0, %q)
+  %y : i8[1,2,2,2] q(0.1:0) = Add(%p, %k)
+  out "e" = %e
+  out "y" = %y
+}`)
+	before := g.Clone()
+	cuts, err := prune.Run(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	irtest.Verify(t, g)
+	var left []string
+	for _, n := range g.Nodes {
+		left = append(left, n.Op.Name)
+	}
+	if got := strings.Join(left, " "); got != "MaxPool Add" || len(cuts) == 0 {
+		t.Errorf("left %q, want MaxPool and Add\n%s", got, g)
+	}
+	for seed := range uint64(4) {
+		in := irtest.Inputs(before, seed)
+		want, got := irtest.Run(t, before, in), irtest.Run(t, g, in)
+		for i := range want {
+			if !tensor.Equal(want[i], got[i]) {
+				t.Errorf("output %d changed", i)
+			}
+		}
+	}
+}
+
 // TestBorders: nine taps of at most 127 and at least -128 decide exactly at
 // which bias the channel is constant; at a border there are fewer of them.
 func TestBorders(t *testing.T) {
