@@ -48,6 +48,9 @@ func (l *layer) patchRecords() []byte {
 	return b
 }
 
+// patchSpan are the output columns that go through scratch at a time.
+const patchSpan = 24
+
 func lowerPatches(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
@@ -57,7 +60,7 @@ func lowerPatches(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	if c.l.p.ActMin == c.l.p.OutOff {
 		fn = "nncc_helium_depthwise3x3_1_relu_s8"
 	}
-	scratch := 6*vector + vector*c.in.W + 4*vector*(roundUp(c.out.W, 2)+2)
+	scratch := 6*vector + vector*c.in.W + 4*vector*(min(roundUp(c.out.W, 2), patchSpan)+2)
 	return own(&target.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()}, target.Call{Func: fn, Args: []target.Arg{
 		&target.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.patchRecords()), i8Scratch(0), i8Out(0)}})
 }

@@ -131,6 +131,9 @@ func depthwise(b *builder) {
 // depthwise3x3 has no dilation and strides of 1 and 2; now and then a tap of -128.
 func depthwise3x3(b *builder) {
 	c, h, w := max(2, channels(b, 40)), b.In(1, 11), b.In(1, 11)
+	if b.Chance(20) {
+		w = b.In(20, 60) // more than goes through scratch at a time
+	}
 	xq := b.Quant()
 	if b.Chance(20) {
 		xq.Zero[0] = int32(b.One(-128, 127))

@@ -179,7 +179,7 @@ void nncc_helium_conv_sum_s8(const nncc_helium_conv *p, const int8_t *x, const i
  * _1, both strides 1: four rows of 16 channels are interleaved in scratch (VST4) and, four columns at a time, put in the order
  * [channel][column][row]: 16 bytes that give 2x2 outputs of a channel by 4 VMLADAV. The output may take the place of the input. packed:
  * records of 112 bytes for every 4 channels: int32 bias[4], multiplier[4], shift[4], then for each channel 16 bytes of weights [4][4],
- * columns first, the last ones 0. scratch, 16-byte aligned: 96 + 16 * in_w + 64 * (out_w rounded up to even + 2) bytes.
+ * columns first, the last ones 0. scratch, 16-byte aligned: 96 + 16 * in_w + 64 * (out_w rounded up to even, at most 24, + 2) bytes.
  * Per 4 channels x 4 outputs: 21 loads, 8 stores, 16 MACs, 4 shifts, 8 moves from accumulators, 12 + 9 (relu) or 12 + 20 for the
  * requantisation, 15 others, and 7 for the interleaving (2 loads, 2 stores): 0.64 instructions a MAC (relu), of which 0.16 loads, 0.1
  * stores, 0.11 MACs.

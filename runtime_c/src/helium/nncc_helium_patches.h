@@ -18,6 +18,9 @@
 /* A patch of 4 channels, and what the last load of a second column has behind it. */
 #define NNCC_PATCH_BYTES 80
 
+/* Columns of the output that go through scratch at a time. */
+#define NNCC_PATCH_SPAN 24
+
 /* Where columns come from: rows 1 to 3 of the window; row 0 is the `kept` one, whose place row 2 takes. */
 typedef struct {
     const int8_t *row[3];
@@ -257,52 +260,95 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
 
 #endif
 
-/* Scratch, but for `inside`. */
+/* Scratch, but for the counts. */
 typedef struct {
     int32_t inside;  /* columns in the image, at least 1 */
+    int32_t span;    /* output columns at a time, even */
+    int32_t fresh;   /* columns of padding are to be written */
     int8_t *outside; /* 16 times the input's zero point */
     int8_t *patch;
     int8_t *kept;    /* [in_w][16], the row above the next one */
-    int8_t *columns; /* [columns][16][4] */
+    int8_t *columns; /* [span + 2][16][4] */
 } nncc_patch_scratch;
 
-/* Rows iy, iy + 1 and iy + 2 below the kept one, zero points where they are outside. */
-static inline void nncc_patch_bring(const nncc_helium_depthwise *p, const nncc_patch_scratch *s, nncc_columns *a, const int8_t *image,
-                                    int32_t iy)
+/* Rows iy, iy + 1 and iy + 2 below the kept one from their first column on; zero points where they are outside. */
+static inline void nncc_patch_window(const nncc_helium_depthwise *p, const nncc_patch_scratch *s, nncc_columns *a, const int8_t *image, int32_t iy)
 {
-    int8_t *to = s->columns + p->pad_left * NNCC_COLUMN_BYTES;
     int32_t r;
 
     for (r = 0; r < 3; r++, iy++) {
         a->step[r] = iy >= 0 && iy < p->in_h ? p->in_c : 0;
         a->row[r] = a->step[r] != 0 ? image + iy * p->in_w * p->in_c : s->outside;
     }
+    a->kept = s->kept;
+}
+
+/* Columns first to last - 1, counted from the padding; `to` is the place of the first. Those in the image are the next ones of `a`. */
+static inline void nncc_patch_bring(const nncc_helium_depthwise *p, const nncc_patch_scratch *s, nncc_columns *a, int32_t first, int32_t last,
+                                    int8_t *to)
+{
+    const int32_t right = p->pad_left + s->inside;
+    const int32_t from = first > p->pad_left ? first : (last < p->pad_left ? last : p->pad_left);
+    const int32_t end = last < right ? last : (from > right ? from : right);
+
+    if (s->fresh != 0) {
+        nncc_helium_fill(to, p->in_zero, (from - first) * NNCC_COLUMN_BYTES);
+        nncc_helium_fill(to + (end - first) * NNCC_COLUMN_BYTES, p->in_zero, (last - end) * NNCC_COLUMN_BYTES);
+    }
+    a->n = end - from;
+    if (a->n <= 0) {
+        return;
+    }
     if (p->multiplier == 1) {
-        nncc_write_columns(a, to);
+        nncc_write_columns(a, to + (from - first) * NNCC_COLUMN_BYTES);
     } else {
-        nncc_columns_each(a, to);
+        nncc_columns_each(a, to + (from - first) * NNCC_COLUMN_BYTES);
+    }
+    if (end < right) {
+        int32_t r;
+
+        for (r = 0; r < 3; r++) {
+            a->row[r] += a->n * a->step[r];
+        }
+        a->kept += a->n * NNCC_COLUMN_CHANNELS;
     }
 }
 
-/* All rows of one image for a block; y is its first output channel. */
-static inline void nncc_patch_image(const nncc_helium_depthwise *p, const nncc_patch_scratch *s, nncc_patches *f, nncc_columns *a,
+/* All rows of one image for a block of up to 16 channels; y is its first output channel. */
+static inline void nncc_patch_image(const nncc_helium_depthwise *p, nncc_patch_scratch *s, nncc_patches *f, nncc_columns *a,
                                     const int8_t *image, const int8_t *packed, int8_t *y)
 {
     int32_t line = p->out_w * f->pitch;
     int32_t oy;
+    int32_t ox;
 
     nncc_helium_fill(s->kept, p->in_zero, p->in_w * NNCC_COLUMN_CHANNELS);
+    s->fresh = 1;
     if (p->pad_top == 0) { /* the first row is kept before there are columns with it */
-        nncc_patch_bring(p, s, a, image, -1);
+        nncc_patch_window(p, s, a, image, -1);
+        for (ox = p->pad_left; ox < p->pad_left + s->inside; ox += s->span) {
+            nncc_patch_bring(p, s, a, ox, ox + s->span, s->columns);
+        }
     }
     for (oy = 0; oy < p->out_h; oy += 2) {
-        nncc_patch_bring(p, s, a, image, oy + 1 - p->pad_top);
+        nncc_patch_window(p, s, a, image, oy + 1 - p->pad_top);
         f->line = oy + 1 < p->out_h ? line : 0;
-        f->y = y;
-        f->columns = s->columns;
-        f->end = s->columns + p->out_w / 2 * (2 * NNCC_COLUMN_BYTES);
-        f->lanes = a->lanes;
-        nncc_patch_rows(f, packed, s->patch);
+        for (ox = 0; ox < p->out_w; ox += s->span) {
+            const int32_t n = p->out_w - ox < s->span ? p->out_w - ox : s->span;
+            const int32_t have = ox > 0 ? 2 : 0; /* columns that the span before has left */
+
+            if (have > 0) {
+                nncc_helium_copy(s->columns, s->columns + s->span * NNCC_COLUMN_BYTES, 2 * NNCC_COLUMN_BYTES);
+            }
+            nncc_patch_bring(p, s, a, ox + have, ox + n + 2, s->columns + have * NNCC_COLUMN_BYTES);
+            f->y = y + ox * f->pitch;
+            f->columns = s->columns;
+            f->end = s->columns + n / 2 * (2 * NNCC_COLUMN_BYTES);
+            f->odd = n % 2;
+            f->lanes = a->lanes;
+            nncc_patch_rows(f, packed, s->patch);
+        }
+        s->fresh = p->out_w > s->span ? 1 : 0; /* or the padding is there */
         y += 2 * line;
     }
 }
@@ -311,29 +357,25 @@ static inline void nncc_patch_depthwise(const nncc_helium_depthwise *p, const in
                                         int8_t *y)
 {
     const int32_t channels = p->in_c * p->multiplier;
-    const int32_t width = p->out_w + p->out_w % 2 + 2;
     nncc_patch_scratch s;
     nncc_patches f;
     nncc_columns a;
     int32_t n;
 
     s.inside = p->out_w + 2 - p->pad_left < p->in_w ? p->out_w + 2 - p->pad_left : p->in_w;
+    s.span = p->out_w < NNCC_PATCH_SPAN ? p->out_w + p->out_w % 2 : NNCC_PATCH_SPAN;
     s.outside = scratch;
     s.patch = s.outside + NNCC_HELIUM_BYTES;
     s.kept = s.patch + NNCC_PATCH_BYTES;
     s.columns = s.kept + p->in_w * NNCC_COLUMN_CHANNELS;
     nncc_helium_fill(s.outside, p->in_zero, NNCC_HELIUM_BYTES);
-    nncc_helium_fill(s.columns, p->in_zero, width * NNCC_COLUMN_BYTES);
     f.pitch = channels;
-    f.odd = p->out_w % 2;
     f.zero = p->zero;
     f.act_min = p->act_min;
     f.act_max = p->act_max;
     memset(f.lo, (int)(uint8_t)p->act_min, sizeof f.lo);
     memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_PATCH_RELU ? p->zero : 0)), sizeof f.hi);
-    a.kept = s.kept;
     a.multiplier = p->multiplier;
-    a.n = s.inside;
     for (a.first = 0; a.first < channels; a.first += NNCC_COLUMN_CHANNELS) {
         a.lanes = channels - a.first < NNCC_COLUMN_CHANNELS ? channels - a.first : NNCC_COLUMN_CHANNELS;
         for (n = 0; n < p->batch; n++) {
