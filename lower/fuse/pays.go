@@ -47,6 +47,7 @@ var alone = map[string]rate{
 	"nncc_curve_s16":          {13, 13, 12},
 	"nncc_lines_s16":          {35, 35, 29},
 	"nncc_binary_s16":         {760, 760, 60},
+	"nncc_scale_shift_s8":     {35, 35, 31},
 	"nncc_where":              {50, 40, 40},
 	"nncc_cast":               {20, 20, 20},
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/pass"
@@ -66,7 +67,13 @@ func randomConfig(flags uint64) (c, plain *Config, text string) {
 // compileRandom compiles the random network of a seed as the flags say.
 func compileRandom(t *testing.T, seed uint64, c *Config) *Compiled {
 	t.Helper()
-	b, err := exportBytes(irtest.Gen(seed, tensor.F32), false)
+	return compileNet(t, irtest.Gen(seed, tensor.F32), c)
+}
+
+// compileNet compiles a float graph as if it came from a model file.
+func compileNet(t *testing.T, net *ir.Graph, c *Config) *Compiled {
+	t.Helper()
+	b, err := exportBytes(net, false)
 	if err != nil {
 		t.Fatal(err)
 	}

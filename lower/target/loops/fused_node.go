@@ -227,8 +227,8 @@ func (w *fuser) quantised(n *ir.Node) error {
 	if op.Rounding(n) != fixp.DoubleRounding {
 		return fmt.Errorf("the linked CMSIS-NN rounds once, and this loop twice")
 	}
-	if k, why := target.RunInput(n); why == "" && target.ByteType(n.In[k].Type.DType) && target.ByteType(n.Out[0].Type.DType) {
-		return w.looked(n, k)
+	if table, why := target.TableOf(n); why == "" {
+		return w.looked(n, table)
 	}
 	if len(n.In) > 0 && n.In[0].Type.DType == tensor.I16 && n.Out[0].Type.DType == tensor.I16 && w.curve(n) {
 		return nil
@@ -323,11 +323,8 @@ func (w *fuser) result(n *ir.Node, acc string, reach int64, mult, shift, zero, l
 }
 
 // looked is a function of one 8-bit value: the table of its results.
-func (w *fuser) looked(n *ir.Node, k int) error {
-	t, why := target.TableOf(n)
-	if why != "" {
-		return fmt.Errorf("%s", why)
-	}
+func (w *fuser) looked(n *ir.Node, t []byte) error {
+	k, _ := target.RunInput(n)
 	x, err := w.operand(n.In[k])
 	if err != nil {
 		return err
