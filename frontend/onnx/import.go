@@ -50,17 +50,19 @@ const minOpset = 7
 const maxReported = 20
 
 type importer struct {
-	m         *Model
-	lim       Limits
-	g         *ir.Graph
-	opt       ImportOptions
-	opsets    map[string]int // of the model, by domain
-	funcs     map[string]*pb.FunctionProto
-	inline    []string // functions being expanded, outermost first
-	errs      ImportErrors
-	nodes     int
-	tooMany   bool
-	fold      foldBudget
+	m       *Model
+	lim     Limits
+	g       *ir.Graph
+	opt     ImportOptions
+	opsets  map[string]int // of the model, by domain
+	funcs   map[string]*pb.FunctionProto
+	inline  []string // functions being expanded, outermost first
+	errs    ImportErrors
+	nodes   int
+	tooMany bool
+	fold    foldBudget
+	// selected are the If nodes of which both branches are computed.
+	selected  []string
 	taken     map[string]int // how often a name was given to a value
 	live      map[*pb.GraphProto]liveNodes
 	tensors   map[*pb.TensorProto]*tensor.Dense
@@ -108,6 +110,7 @@ func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 		im.opt.Note(fmt.Sprintf("nodes whose results nothing reads are left out: %d", dead))
 	}
 	im.body(live, s, im.opsets)
+	im.noteSelected()
 	im.outputs(gp, s)
 	if len(im.errs) > 0 {
 		return nil, im.errs

@@ -3,6 +3,7 @@ package onnx
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
@@ -109,7 +110,7 @@ func ifElse(c *nodeCtx) ([]*ir.Value, error) {
 			return nil, err
 		}
 	}
-	c.im.opt.Note(fmt.Sprintf("If %s: the condition is computed at run time; both branches are computed and the result is selected", quote(c.name)))
+	c.im.selected = append(c.im.selected, c.name)
 	out := make([]*ir.Value, len(c.p.GetOutput()))
 	for i := range out {
 		if c.p.GetOutput()[i] == "" {
@@ -126,6 +127,22 @@ func ifElse(c *nodeCtx) ([]*ir.Value, error) {
 		out[i] = v[0]
 	}
 	return out, nil
+}
+
+// noteSelected says once which conditions are computed at run time: nested
+// ones may be thousands.
+func (im *importer) noteSelected() {
+	const named = 3
+	var names []string
+	for _, n := range im.selected[:min(named, len(im.selected))] {
+		names = append(names, quote(n))
+	}
+	if more := len(im.selected) - named; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	if len(names) > 0 {
+		im.opt.Note(fmt.Sprintf("If %s: the condition is computed at run time; both branches are computed and the result is selected", strings.Join(names, ", ")))
+	}
 }
 
 // loop unrolls a Loop whose trips are known at compile time: by a constant trip

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/fuse"
@@ -165,7 +166,15 @@ func (c *Config) CheckModel() ([]onnx.Finding, error) {
 	if err != nil {
 		return nil, &InputError{err}
 	}
-	fs := onnx.Check(m)
+	var libs []*pb.FunctionProto
+	for _, f := range c.Functions {
+		more, err := onnx.LoadFunctions(f, c.Limits)
+		if err != nil {
+			return nil, &InputError{err}
+		}
+		libs = append(libs, more...)
+	}
+	fs := onnx.Check(m, libs...)
 	if onnx.Errors(fs) > 0 {
 		return fs, nil
 	}

@@ -3,7 +3,6 @@ package driver
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -56,11 +55,8 @@ func TestLinkedLibrary(t *testing.T) {
 				t.Skipf("set CMSIS_NN_INCLUDE and %s to a build of CMSIS-NN for %s (%s rounding)", b.env, b.board, b.rounding)
 			}
 			if b.board != "host" {
-				for _, tool := range []string{"arm-none-eabi-gcc", "qemu-system-arm"} {
-					if _, err := exec.LookPath(tool); err != nil {
-						t.Skip(err)
-					}
-				}
+				needTool(t, "arm-gcc", "arm-none-eabi-gcc")
+				needTool(t, "qemu", "qemu-system-arm")
 			}
 			c := Defaults()
 			c.Model, c.Board, c.Calib = filepath.Join(digits, "digits.onnx"), b.board, []string{filepath.Join(digits, "digits_calib.npz")}

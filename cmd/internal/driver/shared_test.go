@@ -3,7 +3,9 @@ package driver
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +46,19 @@ func compileShared(t *testing.T, dir, name, board string, change func(*Config)) 
 		t.Fatalf("%s for %s: %v", name, board, err)
 	}
 	return o
+}
+
+// needTool skips the test where a program is missing, or fails it where
+// NNCC_REQUIRE lists its label.
+func needTool(t testing.TB, label, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), label) {
+		t.Fatalf("%s: not found, but NNCC_REQUIRE lists %s", program, label)
+	}
+	t.Skipf("%s: not found", program)
 }
 
 func require(t testing.TB, err error) {
