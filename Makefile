@@ -41,7 +41,7 @@ test:
 # under QEMU; UPDATE=1 writes what passes now into the ratchet and SUPPORT.md.
 conformance:
 	@$(SETUP) test
-	NNCC_CONFORMANCE=all NNCC_REQUIRE=$(REQUIRE) $(GO) test -count=1 -timeout 120m -v -run 'TestConformance|TestSupport' ./cmd/internal/conform $(if $(UPDATE),-update)
+	NNCC_CONFORMANCE=all NNCC_REQUIRE=$(REQUIRE) $(GO) test -count=1 -timeout 120m -v -run 'TestConformance|TestSupport|TestElementTypes|TestVectors' ./cmd/internal/conform $(if $(UPDATE),-update)
 
 lint:
 	@echo "gofmt -l ."

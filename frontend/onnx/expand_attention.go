@@ -79,7 +79,7 @@ func attention(e *composer) []*ir.Value {
 		probs = e.do("Where", nil, masked, e.num(q, 0), probs)
 	}
 	stage = append(stage, probs)
-	y := e.do("MatMul", nil, probs, v)
+	y := e.do("MatMul", nil, probs, e.cast(v, q.Type.DType))
 	if flat {
 		y = e.reshape(e.transpose(y, 0, 2, 1, 3), qs[0], S, qs[1]*vs[3])
 	}

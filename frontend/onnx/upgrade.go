@@ -27,8 +27,10 @@ func init() {
 		{"", "Slice"}:            sliceInputs,
 		{"", "Pad"}:              padInputs,
 		{"", "TopK"}:             topK,
-		{"", "Upsample"}:         upsample,
-		{"", "Resize"}:           resize,
+		{"", "Upsample"}:         asBytes(upsample),
+		{"", "Resize"}:           asBytes(resize),
+		{"", "GridSample"}:       asBytes((*nodeCtx).plain),
+		{"", "Col2Im"}:           asBytes((*nodeCtx).plain),
 		{"", "Softmax"}:          coerced,
 		{"", "LogSoftmax"}:       coerced,
 		{"", "Hardmax"}:          coerced,
@@ -40,12 +42,14 @@ func init() {
 		{"", "Scan"}:             scan,
 		{"", "Identity"}:         identity,
 		{"", "QuantizeLinear"}:   quantizeLinear,
+		{"", "PRelu"}:            unsignedPRelu,
+		{"", "ReduceLogSumExp"}:  expansion(reduceLogSumExp),
 		{"", "DequantizeLinear"}: quantizeLinear,
 
 		{"", "BatchNormalization"}: batchNorm,
 		{"", "GroupNormalization"}: groupNorm,
 	}
-	for _, r := range []string{"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"} {
+	for _, r := range []string{"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum"} {
 		upgraders[opKey{"", r}] = axesToInput(18, "axes")
 	}
 	for name, f := range expansions() {
@@ -347,6 +351,13 @@ func quantizeLinear(c *nodeCtx) ([]*ir.Value, error) {
 		return nil, err
 	}
 	name := c.p.GetOpType()
+	if len(c.in) > 1 && c.in[1] != nil && c.in[1].Type.DType == tensor.I32 { // QuantizeLinear permits it
+		s, err := c.sub(op.Get("", "Cast"), ".scale", ir.Attrs{"to": ir.Int(tensor.F32.ONNXCode())}, c.in[1])
+		if err != nil {
+			return nil, err
+		}
+		c.in = append([]*ir.Value{c.in[0], s}, c.in[2:]...)
+	}
 	return c.build(op.Get("", name), c.attrs, 1, c.in...)
 }
 

@@ -125,7 +125,7 @@ func trainingNorm(e *composer) []*ir.Value {
 	mean, variance = e.reshape(mean, channels), e.reshape(variance, channels)
 	update := func(i int, now *ir.Value) *ir.Value {
 		old := e.need(i, 1)
-		return e.do("Add", nil, e.do("Mul", nil, old, e.num(old, momentum)), e.do("Mul", nil, now, e.num(now, 1-momentum)))
+		return e.do("Add", nil, e.do("Mul", nil, old, e.num(old, momentum)), e.do("Mul", nil, e.cast(now, old.Type.DType), e.num(old, 1-momentum)))
 	}
 	out, err := e.build(op.BatchNormalization, e.attrs, 1, x, e.need(1, 1), e.need(2, 1), mean, variance)
 	e.fail(err)

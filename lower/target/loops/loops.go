@@ -7,5 +7,5 @@ import (
 )
 
 // Kernels are all rows.
-var Kernels = slices.Concat(elementRows(), reduceRows(), normRows(), matrixRows(), windowRows(), moveRows(), sampleRows(), quantRows(), detectRows(), classicalRows(), imageRows(),
+var Kernels = slices.Concat(elementRows(), reduceRows(), normRows(), matrixRows(), windowRows(), moveRows(), sampleRows(), quantRows(), detectRows(), classicalRows(), recurrentRows(), imageRows(),
 	[]*target.Kernel{Fused})

@@ -172,12 +172,98 @@ func localNorm(f *fn) error {
 	return nil
 }
 
+// lpNorm writes LpNormalization; a norm of zero leaves zeros.
+func lpNorm(f *fn) error {
+	n := f.n
+	shape := n.In[0].Type.Shape
+	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	if err != nil {
+		return err
+	}
+	x, y := f.in(0), f.out(0)
+	step := product(shape[axis+1:])
+	f.loop("o", product(shape[:axis]))
+	f.loop("s", step)
+	f.line("const int32_t at = o * %d + s;", shape[axis]*step)
+	f.line("double norm = 0.0;")
+	el := fmt.Sprintf("at + i * %d", step)
+	f.loop("i", shape[axis])
+	f.line("const double v = %s;", load(x, el))
+	if n.Int("p") == 1 {
+		f.line("norm += fabs(v);")
+		f.close()
+	} else {
+		f.line("norm += v * v;")
+		f.close()
+		f.line("norm = sqrt(norm);")
+	}
+	f.loop("i", shape[axis])
+	f.store(y, el, fmt.Sprintf("fpclassify(norm) == FP_ZERO ? 0.0 : %s / norm", load(x, el)))
+	f.closeTo(1)
+	return nil
+}
+
+// meanVariance writes MeanVarianceNormalization.
+func meanVariance(f *fn) error {
+	n := f.n
+	axes := []int{0, 2, 3}
+	if n.Has("axes") {
+		axes = n.Ints("axes")
+	}
+	shape := n.In[0].Type.Shape
+	reduced := make([]bool, len(shape))
+	for _, a := range axes {
+		a, err := op.Axis(n, a, len(shape))
+		if err != nil {
+			return err
+		}
+		reduced[a] = true
+	}
+	x, y := f.in(0), f.out(0)
+	v, count := make([]string, len(shape)), 1
+	open := func(inner bool) {
+		for d, size := range shape {
+			if reduced[d] == inner {
+				v[d] = fmt.Sprintf("i%d", d)
+				f.loop(v[d], size)
+			}
+		}
+	}
+	for d, size := range shape {
+		if reduced[d] {
+			count *= size
+		}
+	}
+	open(false)
+	depth := f.depth
+	f.line("double mean = 0.0, sq = 0.0;")
+	each := func(format string, el ...any) {
+		open(true)
+		f.line(format, el...)
+		f.closeTo(depth)
+	}
+	for d := range v { // the names that the loops will have
+		v[d] = fmt.Sprintf("i%d", d)
+	}
+	el := at(v, tensor.Strides(shape))
+	each("mean += %s;", load(x, el))
+	f.line("mean /= %d.0;", max(count, 1))
+	each("sq += (%s - mean) * (%s - mean);", load(x, el), load(x, el))
+	f.line("sq = sqrt(sq / %d.0) + 1e-9;", max(count, 1))
+	open(true)
+	f.store(y, el, fmt.Sprintf("(%s - mean) / sq", load(x, el)))
+	f.closeTo(1)
+	return nil
+}
+
 func normRows() []*target.Kernel {
 	return []*target.Kernel{
 		row("softmax", "softmax, its logarithm, and the first maximum, any float type", softmax, nil, op.Softmax, op.LogSoftmax, op.Hardmax),
 		row("row_norm", "layer and root mean square normalisation, any float type, with statistics", rowNorm, nil, op.LayerNormalization, op.RMSNormalization),
 		row("channel_norm", "instance and group normalisation, any float type", channelNorm, nil, op.InstanceNormalization, op.GroupNormalization),
 		row("batch_norm", "batch normalisation, statistics computed at run time, too", batchNorm, nil, op.BatchNormalization),
+		row("lp_norm", "L1 or L2 normalisation along an axis, any float type", lpNorm, nil, op.LpNormalization),
+		row("mean_variance", "zero mean and unit variance over axes, any float type", meanVariance, nil, op.MeanVarianceNormalization),
 		row("lrn", "local response normalisation, any float type", localNorm, nil, op.LRN),
 	}
 }

@@ -54,8 +54,9 @@ var linesRow = &target.Kernel{
 		}
 		return ""
 	}}, constant(1, 2), cond{"lines that are exact for all inputs", func(n *ir.Node) string {
-		if lineKernels[[2]tensor.DType{n.In[0].Type.DType, n.Out[0].Type.DType}] == "" || n.In[0].Type.Quant.PerAxis() || n.Out[0].Type.Quant.PerAxis() {
-			return ""
+		x, y := n.In[0].Type, n.Out[0].Type
+		if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || lineKernels[[2]tensor.DType{x.DType, y.DType}] == "" {
+			return "" // the rule before says why
 		}
 		_, why := target.Lines(n)
 		return why
