@@ -13,7 +13,8 @@ type Fits func(n *ir.Node) string
 
 // Loops replaces what remains of groups by Fused nodes that are computed in
 // one loop: element-wise nodes of one shape whose results only each other
-// read, up to one that is needed in memory. take says whether such a loop pays.
+// read, up to one that is needed in memory, or a reduction of such a value.
+// take says whether such a loop pays.
 func Loops(g *ir.Graph, fits Fits, take Taker) ([]Fusion, error) {
 	var done []Fusion
 	for _, group := range Groups(g) {
@@ -22,12 +23,12 @@ func Loops(g *ir.Graph, fits Fits, take Taker) ([]Fusion, error) {
 		}
 		l := &looper{g: g, group: group, gone: map[*ir.Node]bool{}, why: map[*ir.Node]string{}}
 		for _, n := range group.Nodes {
-			if l.why[n] = inLoop(n); l.why[n] == "" {
+			if l.why[n] = inLoop(n); l.why[n] == "" || n.Op.Pattern == ir.Reduce {
 				l.why[n] = fits(n)
 			}
 		}
 		for _, sink := range slices.Backward(group.Nodes) {
-			if l.gone[sink] || inLoop(sink) != "" {
+			if l.gone[sink] || inLoop(sink) != "" && sink.Op.Pattern != ir.Reduce {
 				continue
 			}
 			part, refused := l.upstream(sink)
@@ -73,7 +74,7 @@ func (l *looper) upstream(sink *ir.Node) (part []*ir.Node, refused *Fusion) {
 	in := map[*ir.Node]bool{}
 	for _, n := range slices.Backward(l.group.Nodes) {
 		switch {
-		case n != sink && (l.gone[n] || !l.readBy(n, in) || !slices.Equal(n.Out[0].Type.Shape, sink.Out[0].Type.Shape) || inLoop(n) != ""):
+		case n != sink && (l.gone[n] || !l.readBy(n, in) || !slices.Equal(n.Out[0].Type.Shape, over(sink)) || inLoop(n) != ""):
 		case l.why[n] != "" && n == sink:
 			return nil, nil // the nodes before it are sinks of their own
 		case l.why[n] != "":
@@ -87,6 +88,15 @@ func (l *looper) upstream(sink *ir.Node) (part []*ir.Node, refused *Fusion) {
 	}
 	slices.Reverse(part)
 	return part, refused
+}
+
+// over is the shape of the loops that end in sink: that of its result, or of
+// what it reduces.
+func over(sink *ir.Node) []int {
+	if sink.Op.Pattern == ir.Reduce {
+		return sink.In[0].Type.Shape
+	}
+	return sink.Out[0].Type.Shape
 }
 
 // readBy reports that only nodes of the set read the result of n.

@@ -108,6 +108,15 @@ func TestLoops(t *testing.T) {
   %c = Mul(%a, %z)
   %t = Transpose(%c) {perm=[0,2,3,1]}
   %y = Abs(%t)`, "a+c"},
+		{"what is reduced goes into the reduction", `%a = Mul(%x, %z)
+  %c = Abs(%a)
+  const %ax : i64[2] = {2,3}
+  %m = ReduceMean(%c, %ax)
+  %s = Sub(%x, %m)
+  %y = ReduceMax(%s, %ax)`, "a+c+m s+y"},
+		{"an element-wise value that is reduced and read stays", `%a = Mul(%x, %z)
+  %m = ReduceMean(%a)
+  %y = Sub(%a, %m)`, ""},
 		{"one node alone stays", `%a = Conv(%x, %w)
   %y = Abs(%a)`, ""},
 	} {
@@ -209,7 +218,19 @@ func twice(seed uint64) *ir.Graph {
 		}
 		both[k] = d.values[len(in):]
 	}
+	reduce := func(o *ir.OpDef, name string, v *ir.Value, axes []int64, keep int) *ir.Value {
+		a := g.AddConst(name+".axes", tensor.Of([]int{len(axes)}, axes))
+		return must(g.Add(o, name, ir.Attrs{"keepdims": ir.Int(keep)}, 1, v, a))
+	}
+	r := rand.New(rand.NewPCG(seed, 6))
 	for i, v := range both[0] {
+		if i%3 == 0 && slices.Equal(v.Type.Shape, shape) {
+			o := pickOp(r, op.ReduceSum, op.ReduceMean, op.ReduceSumSquare, op.ReduceL1, op.ReduceL2, op.ReduceMax, op.ReduceMin, op.ReduceProd)
+			axes, keep := [][]int64{{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}}[r.IntN(6)], r.IntN(2)
+			a, b := reduce(o, fmt.Sprintf("ar%d", i), v, axes, keep), reduce(o, fmt.Sprintf("br%d", i), both[1][i], axes, keep)
+			g.AddOutput(fmt.Sprintf("reduced%d", i), must(g.Add(op.Equal, fmt.Sprintf("reduced%d", i), nil, 1, a, b)))
+			continue
+		}
 		if i%3 == 2 || i == len(both[0])-1 {
 			g.AddOutput(fmt.Sprintf("same%d", i), must(g.Add(op.Equal, fmt.Sprintf("same%d", i), nil, 1, v, both[1][i])))
 		}
@@ -222,7 +243,7 @@ func twice(seed uint64) *ir.Graph {
 // so that functions without exact results agree with them, too.
 func TestSameBits(t *testing.T) {
 	var models []*kerneltest.Model
-	found := 0
+	found, reduced := 0, 0
 	for seed := range uint64(samples(30)) {
 		g := twice(seed)
 		single := fits(t, g)
@@ -235,10 +256,11 @@ func TestSameBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		found += len(loopsIn(g))
+		reduced += strings.Count(strings.Join(loopsIn(g), " "), "+ar")
 		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("t%d", seed), g, target.Core{}, seed))
 	}
-	if found < samples(30) {
-		t.Errorf("%d loops in %d graphs: the test shows little", found, samples(30))
+	if found < samples(30) || reduced < samples(30)/3 {
+		t.Errorf("%d loops, %d of them reductions, in %d graphs: the test shows little", found, reduced, samples(30))
 	}
 	kerneltest.RunHost(t, models, "", "")
 }

@@ -75,7 +75,7 @@ func inside(n *ir.Node) float64 {
 	switch {
 	case n.Op == op.QuantizeLinear:
 		return 26
-	case y.Quant == nil || n.Op == op.Where:
+	case y.Quant == nil || n.Op == op.Where: // a reduction among them
 		return 3
 	case n.Op == op.Min || n.Op == op.Max:
 		return 5

@@ -29,7 +29,12 @@ var Fused = &target.Kernel{
 		}},
 		{Code: "LOOPS-FUSED-02", Doc: "operands have less than 2^31 elements", Check: small},
 	},
-	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Same} },
+	Layout: func(n *ir.Node) target.Layout {
+		if _, rank := space(n); rank != n.Out[0].Type.Rank() {
+			return target.Layout{Kind: target.Natural}
+		}
+		return target.Layout{Kind: target.Same}
+	},
 	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		w, err := writeFused(n)
 		if err != nil {
@@ -69,10 +74,20 @@ func headers(c *target.Code) []string {
 	return h
 }
 
+// space is the reduction at the end of a fused body, nil when there is none,
+// and the rank of what the loops run over.
+func space(n *ir.Node) (reduction *ir.Node, rank int) {
+	last := n.Body[0].Nodes[len(n.Body[0].Nodes)-1]
+	if last.Op.Pattern == ir.Reduce {
+		return last, last.In[0].Type.Rank()
+	}
+	return nil, n.Out[0].Type.Rank()
+}
+
 // fuser writes the function of a Fused node.
 type fuser struct {
 	f    *fn
-	out  ir.Type
+	out  ir.Type // what the loops run over: the result, or what is reduced
 	vars map[*ir.Value]variable
 	ins  []operand
 	// params are the integers by which quantised operators differ between
@@ -105,7 +120,17 @@ func writeFused(n *ir.Node) (*fuser, error) {
 	}
 	b := n.Body[0]
 	w := &fuser{f: newFn(n), out: n.Out[0].Type, vars: map[*ir.Value]variable{}}
-	if w.out.Elems() == 0 {
+	last, rank := space(n)
+	if last != nil {
+		w.out = last.In[0].Type.WithOrder(nil)
+		if rank == n.Out[0].Type.Rank() {
+			w.out = w.out.WithOrder(n.Out[0].Type.Order)
+		}
+		if err := reducible(last); err != nil {
+			return nil, fmt.Errorf("%s (%s): %w", nodeName(last), last.Op.Name, err)
+		}
+	}
+	if w.out.Elems() == 0 || n.Out[0].Type.Elems() == 0 {
 		return nil, fmt.Errorf("the result is empty")
 	}
 	for i, v := range b.In {
@@ -114,6 +139,13 @@ func writeFused(n *ir.Node) (*fuser, error) {
 		}
 	}
 	for _, m := range b.Nodes {
+		if m == last {
+			x, err := w.operand(m.In[0])
+			if err != nil {
+				return nil, err
+			}
+			return w, w.reduce(m, x)
+		}
 		if len(m.Out) != 1 || m.Out[0].Type.Elems() != w.out.Elems() || m.Out[0].Type.Rank() != w.out.Rank() {
 			return nil, fmt.Errorf("%s (%s) has a result of shape %v, want that of the whole, %v", nodeName(m), m.Op.Name, m.Out[0].Type.Shape, w.out.Shape)
 		}
@@ -280,39 +312,11 @@ func (w *fuser) param(v int32) string {
 // change, so that a value per channel is read once a channel.
 func (w *fuser) loops(result variable) {
 	f := w.f
-	st := make([][]int, 0, len(w.ins)+1)
-	for _, o := range w.ins {
-		st = append(st, o.strides)
-	}
 	phys := w.out.Phys()
-	st = append(st, tensor.Strides(phys))
-	dims, st := target.MergeDims(phys, st...)
-	if len(w.params) > 0 {
-		k := f.table("p", tensor.Of([]int{len(w.params)}, w.params))
-		for i := range w.params {
-			f.line("const int32_t p%d = %s[%d];", i, k.name, i)
-		}
-	}
+	dims, st := target.MergeDims(phys, append(w.strides(), tensor.Strides(phys))...)
+	w.numbers()
 	y := f.out(0)
-	read := func(level int, v []string) {
-		for i, o := range w.ins {
-			last := -1
-			for d, s := range st[i] {
-				if s != 0 {
-					last = d
-				}
-			}
-			if last != level {
-				continue
-			}
-			index := "i"
-			if !slices.Equal(st[i], st[len(st)-1]) {
-				index = at(v, st[i][:len(v)])
-			}
-			f.line("const %s %s = %s;", varType(o.ref.t), w.vars[o.v].name, fetch(o.ref, index))
-		}
-	}
-	read(-1, nil)
+	w.read(-1, nil, st)
 	if len(dims) > 1 {
 		f.line("int32_t i = 0;")
 	}
@@ -322,21 +326,75 @@ func (w *fuser) loops(result variable) {
 		if len(dims) == 1 {
 			i = "i"
 		}
-		size := fmt.Sprintf("n%d", d)
-		f.params = append(f.params, "int32_t "+size)
-		f.args = append(f.args, target.I32(dims[d]))
-		f.loop(i, size)
-		v = append(v, i)
-		read(d, v)
+		v = w.dimension(v, i, dims[d])
+		w.read(d, v, st)
 	}
-	for _, line := range strings.Split(strings.TrimSuffix(w.text.String(), "\n"), "\n") {
-		f.line("%s", line)
-	}
+	w.body()
 	f.line("%s[i] = %s;", y.name, stored(w.out.DType, result.name))
 	if len(dims) > 1 {
 		f.line("i++;")
 	}
 	f.closeTo(1)
+}
+
+// strides are those of all operands.
+func (w *fuser) strides() [][]int {
+	st := make([][]int, 0, len(w.ins)+1)
+	for _, o := range w.ins {
+		st = append(st, o.strides)
+	}
+	return st
+}
+
+// numbers declares the parameters that come in an array.
+func (w *fuser) numbers() {
+	if len(w.params) == 0 {
+		return
+	}
+	k := w.f.table("p", tensor.Of([]int{len(w.params)}, w.params))
+	for i := range w.params {
+		w.f.line("const int32_t p%d = %s[%d];", i, k.name, i)
+	}
+}
+
+// dimension opens a loop whose size is a parameter.
+func (w *fuser) dimension(v []string, name string, size int) []string {
+	n := fmt.Sprintf("n%d", len(v))
+	w.f.params = append(w.f.params, "int32_t "+n)
+	w.f.args = append(w.f.args, target.I32(size))
+	w.f.loop(name, n)
+	return append(v, name)
+}
+
+// read loads the operands that change in loop number level last (-1: in none).
+// st are the strides of the operands and, last, of what i counts.
+func (w *fuser) read(level int, v []string, st [][]int) {
+	for i, o := range w.ins {
+		last := -1
+		for d, s := range st[i] {
+			if s != 0 {
+				last = d
+			}
+		}
+		if last != level {
+			continue
+		}
+		index := "i"
+		if len(st) == len(w.ins) || !slices.Equal(st[i], st[len(st)-1]) {
+			index = at(v, st[i][:len(v)])
+		}
+		w.f.line("const %s %s = %s;", varType(o.ref.t), w.vars[o.v].name, fetch(o.ref, index))
+	}
+}
+
+// body writes the statements of the innermost loop.
+func (w *fuser) body() {
+	if w.text.Len() == 0 {
+		return
+	}
+	for _, line := range strings.Split(strings.TrimSuffix(w.text.String(), "\n"), "\n") {
+		w.f.line("%s", line)
+	}
 }
 
 // share offers the storage of inputs to the output: those that lie as it does,
