@@ -27,6 +27,13 @@ func FCRules(code string) []target.Rule {
 	return leavePacked(fcRules(code), func(*ir.Node, *target.Options) bool { return true })
 }
 
+// TransposedRules are the conditions on the operands of an int8 transposed
+// convolution.
+func TransposedRules(code string) []target.Rule {
+	r := append(macRules(code, op.ConvQuantParams), spatialRule(code+"-05", convSpatial))
+	return leavePacked(r, func(*ir.Node, *target.Options) bool { return true })
+}
+
 // leavePacked makes the rule about weights refuse int4 ones where "when" says
 // so: CMSIS-NN's functions read them packed, other kernels would take a byte each.
 func leavePacked(rules []target.Rule, when func(n *ir.Node, o *target.Options) bool) []target.Rule {

@@ -153,6 +153,22 @@ func depthwise3x3(b *builder) {
 		output(b, xq, f.Type.Quant, 9), in...)
 }
 
+// transposed has kernels as large as the strides.
+func transposed(b *builder) {
+	rank, ci, co := b.One(1, 2, 2), channels(b, 60), channels(b, 20)
+	size, kernel := b.Sizes(rank, 7), make([]int, rank)
+	for d := range kernel {
+		kernel[d] = b.In(1, 4)
+	}
+	xq := b.Quant()
+	x, w := b.Input(xq, kerneltest.Shape(b.One(1, 1, 2), ci, size)...), extreme(b, b.Weights(b.Chance(70), 1, kerneltest.Shape(ci, co, kernel)...))
+	in := []*ir.Value{x, w}
+	if b.Chance(60) {
+		in = append(in, b.Bias(xq, w.Type.Quant, co))
+	}
+	b.Node("ConvTranspose", b.Clamp(ir.Attrs{"strides": kerneltest.Ints(kernel...)}), output(b, xq, w.Type.Quant, ci), in...)
+}
+
 func gemm(b *builder) {
 	m, k, n := b.One(1, 1, 2, 3, 5), b.In(1, 100), channels(b, 40)
 	if b.Chance(50) {
@@ -299,7 +315,7 @@ var generators = []struct {
 	build func(b *builder)
 }{
 	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_1_s8", depthwise3x3}, {"nncc_helium_depthwise3x3_2_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
-	{"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
+	{"nncc_helium_up_s8", transposed}, {"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
 	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax}, {"nncc_helium_mapped_s8", mapped}, {"nncc_helium_residual_s8", residual},
 }
 

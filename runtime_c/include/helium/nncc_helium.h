@@ -173,6 +173,20 @@ void nncc_helium_conv_sum_s8(const nncc_helium_conv *p, const int8_t *x, const i
                              nncc_helium_dot_fn *dot, const nncc_helium_residual *r, const int8_t *other, nncc_helium_sum_fn *fn);
 
 /*
+ * Transposed convolution whose kernel is as large as its strides, without padding, channels last: every result has one tap. A row of
+ * the input gives kernel_h rows of the output, each the dot products of its pixels with kernel_w times the channels, [kernel_w][O]:
+ * mac.channels and mac.pitch. packed: the records of one row of taps after the other's. Instructions are those of `dot`.
+ */
+typedef struct {
+    nncc_helium_mac mac;
+    int32_t rows;     /* of the input, of all images */
+    int32_t width;    /* of the input */
+    int32_t kernel_h;
+} nncc_helium_up;
+
+void nncc_helium_up_s8(const nncc_helium_up *p, const int8_t *x, const int8_t *packed, int8_t *y, nncc_helium_dot_fn *dot);
+
+/*
  * Depthwise convolution 3x3 without dilation, channels last, any padding of up to 2 columns; the number in the name is the horizontal
  * stride. Output channel c reads input channel c / multiplier. "relu" kernels: _1 for act_min == zero, _2 for act_min >= zero.
  *
