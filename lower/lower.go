@@ -51,6 +51,9 @@ type Options struct {
 	// Installed: the program will be linked with an installed CMSIS-NN; its
 	// kernels have costs of their own.
 	Installed bool
+	// Optimize weighs instructions against bytes: speed, size or balanced; "" is
+	// speed.
+	Optimize string
 	// Dump sees the graph after every stage, under a name such as 03-bn-fold.
 	Dump func(name string, g *ir.Graph) error
 }
@@ -64,6 +67,8 @@ type Result struct {
 	Legal       *ir.Graph // legalised float graph
 	QDQ         *ir.Graph // with QuantizeLinear and DequantizeLinear nodes; nil in float32
 	Low         map[*ir.Node]schedule.Lowering
+	Offers      map[*ir.Node][]Offer // what Low was chosen from
+	Weighed     Weighed
 	Precision   string // of the layers: int8, int16x8, int4, mixed or float32
 	Warnings    []string
 	Rewrites    []pass.Rewrite
@@ -408,23 +413,7 @@ func (r *Result) kernels(g *ir.Graph, table target.Table, o Options, d *dumper) 
 	if err := d.stage("layout", g); err != nil {
 		return err
 	}
-	r.Low = map[*ir.Node]schedule.Lowering{}
-	for _, n := range g.Nodes {
-		c := choose(n)
-		if len(errs) > 0 {
-			continue
-		}
-		l, err := c.Kernel.Lower(n, &o.Target)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		r.Low[n] = schedule.Lowering{Low: l, Choice: c}
-	}
-	if len(errs) > 0 {
-		return errs
-	}
-	return nil
+	return r.lowered(g, table, &o, choose)
 }
 
 // floatFallback takes quantised nodes that no kernel computes on integers back

@@ -17,6 +17,9 @@ type kind struct {
 	name string
 	draw func(r *rand.Rand) cost.Shape
 	add  func(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error)
+	own  bool // only own kernels know the difference
+	// generic: own kernels have other functions that take any shape.
+	generic bool
 }
 
 // channels are drawn small often, and beside multiples of four and 16.
@@ -40,39 +43,60 @@ func window(r *rand.Rand, s cost.Shape, h, w, kh, kw, stride int) cost.Shape {
 func conv(r *rand.Rand) cost.Shape { return cost.Shape{C: channels(r), OC: channels(r), Groups: 1} }
 
 var kinds = []kind{
-	{"conv3x3", func(r *rand.Rand) cost.Shape {
-		k := []int{2, 3, 3, 3, 5}[r.IntN(5)]
-		return window(r, conv(r), 5+r.IntN(6), 5+r.IntN(6), k, k, 1+r.IntN(4)/3)
-	}, addConv},
-	{"conv1x1", func(r *rand.Rand) cost.Shape {
-		return window(r, conv(r), 2+r.IntN(9), 2+r.IntN(9), 1, 1, 1+r.IntN(4)/3)
-	}, addConv},
-	{"conv1d", func(r *rand.Rand) cost.Shape { return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1) }, addConv},
+	{"conv3x3", conv3x3, addConv, false, true},
+	{"conv3x3 relu", conv3x3, relu(addConv), true, false},
+	{"conv1x1", conv1x1, addConv, false, true},
+	{"conv1x1 relu", conv1x1, relu(addConv), true, false},
+	{"conv1d", func(r *rand.Rand) cost.Shape { return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1) }, addConv, false, false},
 	{"conv1d strided", func(r *rand.Rand) cost.Shape {
 		s := window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1)
 		s.SW = 2 + r.IntN(3)
 		s.OW = (s.IW+2*s.PW-s.KW)/s.SW + 1
 		return s
-	}, addConv},
-	{"depthwise", func(r *rand.Rand) cost.Shape {
-		k := []int{3, 3, 3, 2, 5}[r.IntN(5)]
-		c := channels(r) + 1
-		return window(r, cost.Shape{C: c, OC: c, Groups: c}, 5+r.IntN(8), 5+r.IntN(8), k, k, 1+r.IntN(4)/3)
-	}, addConv},
+	}, addConv, false, false},
+	{"depthwise", depthwise, addConv, false, true},
+	{"depthwise relu", depthwise, relu(addConv), true, false},
 	{"gemm", func(r *rand.Rand) cost.Shape {
 		return cost.Shape{N: 1, IH: 1, IW: 1, C: 1 + r.IntN(300), OH: 1, OW: 1, OC: 1 + r.IntN(80), KH: 1, KW: 1, SH: 1, SW: 1, DH: 1, DW: 1, Groups: 1}
-	}, addGemm},
-	{"maxpool", func(r *rand.Rand) cost.Shape { return pool(r) }, addPool(op.MaxPool)},
-	{"avgpool", func(r *rand.Rand) cost.Shape { return pool(r) }, addPool(op.AveragePool)},
+	}, addGemm, false, false},
+	{"maxpool", func(r *rand.Rand) cost.Shape { return pool(r) }, addPool(op.MaxPool), false, false},
+	{"avgpool", func(r *rand.Rand) cost.Shape { return pool(r) }, addPool(op.AveragePool), false, false},
 	{"pad", func(r *rand.Rand) cost.Shape {
 		s := elementwise(channels(r))
 		s.IW = 4 + r.IntN(300)
 		s.OW, s.OC = s.IW, (s.C/4+1+r.IntN(2))*4
 		return s
-	}, addPad},
+	}, addPad, false, false},
 	{"add", func(r *rand.Rand) cost.Shape {
 		return elementwise(channels(r) * (1 + r.IntN(200)))
-	}, addAdd},
+	}, addAdd, false, false},
+}
+
+func conv3x3(r *rand.Rand) cost.Shape {
+	k := []int{2, 3, 3, 3, 5}[r.IntN(5)]
+	return window(r, conv(r), 5+r.IntN(6), 5+r.IntN(6), k, k, 1+r.IntN(4)/3)
+}
+
+func conv1x1(r *rand.Rand) cost.Shape {
+	return window(r, conv(r), 2+r.IntN(9), 2+r.IntN(9), 1, 1, 1+r.IntN(4)/3)
+}
+
+func depthwise(r *rand.Rand) cost.Shape {
+	k := []int{3, 3, 3, 2, 5}[r.IntN(5)]
+	c := channels(r) + 1
+	return window(r, cost.Shape{C: c, OC: c, Groups: c}, 5+r.IntN(8), 5+r.IntN(8), k, k, 1+r.IntN(4)/3)
+}
+
+// relu puts an activation behind a layer, which becomes part of it.
+func relu(add func(*ir.Graph, string, cost.Shape, uint64) (*ir.Node, error)) func(*ir.Graph, string, cost.Shape, uint64) (*ir.Node, error) {
+	return func(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
+		n, err := add(g, name, s, seed)
+		if err != nil {
+			return nil, err
+		}
+		_, err = g.Add(op.Relu, name+".relu", nil, 1, n.Out[0])
+		return n, err
+	}
 }
 
 // elementwise layers count elements as channels of one pixel.

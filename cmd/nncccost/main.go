@@ -5,6 +5,7 @@
 //
 //	go run ./cmd/nncccost -cmsis-nn-include DIR -cmsis-nn-lib cortex-m55=FILE,cortex-m4=FILE,cortex-m3=FILE -out lower/cost
 //	go run ./cmd/nncccost -fit -out lower/cost
+//	go run ./cmd/nncccost -code -out lower/cost
 package main
 
 import (
@@ -18,25 +19,28 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/lower/cost"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn"
 )
 
 // options are the command line.
 type options struct {
 	boards, makes, kinds string
 	include, libs, out   string
-	fitOnly              bool
+	fitOnly, codeOnly    bool
 	layers               int
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.boards, "boards", "cortex-m55,cortex-m4,cortex-m3", "boards to measure on")
-	flag.StringVar(&o.makes, "makes", "nncc,cmsis-nn", "makes of kernels: nncc's portable sources, an installed CMSIS-NN")
+	flag.StringVar(&o.boards, "boards", "cortex-m55,cortex-m4,cortex-m3,cortex-m0plus", "boards to measure on")
+	flag.StringVar(&o.makes, "makes", "own,nncc,cmsis-nn", "makes of kernels: own ones for the instruction set, nncc's portable sources, an installed CMSIS-NN")
 	flag.StringVar(&o.kinds, "kinds", "", "kinds of layers, such as conv1d,pad; all of them by default")
 	flag.StringVar(&o.include, "cmsis-nn-include", "", "headers of the installed CMSIS-NN")
 	flag.StringVar(&o.libs, "cmsis-nn-lib", "", "its libraries, as BOARD=FILE,...; a board without one is measured with nncc's kernels only")
 	flag.StringVar(&o.out, "out", filepath.Join("lower", "cost"), "folder of measured.csv and fitted.csv")
 	flag.BoolVar(&o.fitOnly, "fit", false, "fit what was measured before")
+	flag.BoolVar(&o.codeOnly, "code", false, "measure code.csv, the bytes of every source of the runtime, and nothing else")
 	flag.IntVar(&o.layers, "layers", 80, "layers of each kind")
 	flag.Parse()
 	if err := o.run(); err != nil {
@@ -47,6 +51,9 @@ func main() {
 
 // run measures board after board; what measured.csv has of others stays.
 func (o *options) run() error {
+	if o.codeOnly {
+		return o.codeSizes()
+	}
 	points, err := o.read()
 	if err != nil {
 		return err
@@ -67,17 +74,25 @@ func (o *options) run() error {
 				if o.kinds != "" && !slices.Contains(strings.Split(o.kinds, ","), k.name) {
 					continue
 				}
-				c := driver.Defaults()
-				c.Board = b
-				if mk == "cmsis-nn" {
-					c.CMSISInclude, c.CMSISLib = o.include, lib[b]
+				for _, generic := range []bool{false, true} {
+					if generic && !k.generic || mk != "own" && (generic || k.own) {
+						continue
+					}
+					c := driver.Defaults()
+					c.Board, c.Kernels, c.Generic = b, "cmsis-nn", generic
+					switch mk {
+					case "cmsis-nn":
+						c.CMSISInclude, c.CMSISLib = o.include, lib[b]
+					case "own":
+						c.Kernels = "nncc"
+					}
+					ps, err := measure(&c, k, o.layers)
+					if err != nil {
+						return fmt.Errorf("%s on %s (%s): %w", k.name, b, mk, err)
+					}
+					fmt.Fprintf(os.Stderr, "%s, %s kernels: %d layers of kind %s\n", b, mk, len(ps), k.name)
+					fresh = append(fresh, ps...)
 				}
-				ps, err := measure(&c, mk, k, o.layers)
-				if err != nil {
-					return fmt.Errorf("%s on %s (%s): %w", k.name, b, mk, err)
-				}
-				fmt.Fprintf(os.Stderr, "%s, %s kernels: %d layers of kind %s\n", b, mk, len(ps), k.name)
-				fresh = append(fresh, ps...)
 			}
 			if len(fresh) == 0 {
 				continue
@@ -87,7 +102,7 @@ func (o *options) run() error {
 				anew[p.Key] = true
 			}
 			points = slices.DeleteFunc(points, func(p cost.Point) bool { return anew[p.Key] })
-			points = append(points, fresh...)
+			points = append(points, unique(fresh)...)
 			slices.SortStableFunc(points, func(x, y cost.Point) int { return strings.Compare(x.Key.String(), y.Key.String()) })
 			if err := write(o.file("measured.csv"), func(f *os.File) error { return cost.WritePoints(f, points) }); err != nil {
 				return err
@@ -127,8 +142,25 @@ func write(path string, f func(*os.File) error) error {
 	return w.Close()
 }
 
-// measure runs n layers of a kind in one program.
-func measure(c *driver.Config, mk string, k kind, n int) ([]cost.Point, error) {
+// unique leaves one of the same layer in the same kernel, which two ways of
+// choosing kernels may give.
+func unique(ps []cost.Point) []cost.Point {
+	type layer struct {
+		cost.Key
+		cost.Shape
+	}
+	seen := map[layer]bool{}
+	return slices.DeleteFunc(ps, func(p cost.Point) bool {
+		l := layer{p.Key, p.Shape}
+		again := seen[l]
+		seen[l] = true
+		return again
+	})
+}
+
+// measure runs n layers of a kind in one program. Of own kernels only those
+// count that are nncc's for the instruction set.
+func measure(c *driver.Config, k kind, n int) ([]cost.Point, error) {
 	dir, err := os.MkdirTemp("", "nncccost-")
 	if err != nil {
 		return nil, err
@@ -139,7 +171,11 @@ func measure(c *driver.Config, mk string, k kind, n int) ([]cost.Point, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Align, c.DeadChannels, c.Fuse, c.Legalize, c.IOLayout, c.Cases = "never", "off", "off", "off", "native", 1
+	legalize := "off"
+	if k.own { // an activation becomes part of its layer
+		legalize = "on"
+	}
+	c.Align, c.DeadChannels, c.Fuse, c.Legalize, c.IOLayout, c.Cases = "never", "off", "off", legalize, "native", 1
 	c.CalibMethod, c.BiasCorrect = "minmax", false
 	o, err := c.Compile()
 	if err != nil {
@@ -158,11 +194,11 @@ func measure(c *driver.Config, mk string, k kind, n int) ([]cost.Point, error) {
 		if !ok || o.Report.Layers[i].Instructions == nil {
 			continue
 		}
-		route := l.Route
-		if route == "" {
-			route = l.Kernel
+		low := o.Program.Steps[i].Low
+		if c.Kernels == "nncc" && (low.Library == cmsisnn.Library || !target.Tuned(low.Library)) {
+			continue
 		}
-		out = append(out, cost.Point{Key: cost.Key{Make: mk, ISA: o.ISA(), Route: route}, Shape: s, Instructions: float64(l.Instructions)})
+		out = append(out, cost.Point{Key: o.CostKey(low), Shape: s, Instructions: float64(l.Instructions)})
 	}
 	return out, nil
 }

@@ -6,15 +6,11 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/cost"
 )
 
 // Price is what a layer costs an inference.
-type Price struct {
-	Instructions float64
-	Kernel       string  // the function that would run
-	Error        float64 // relative: how far the model behind it is off
-	Unknown      string  // why there is no price; "" when there is one
-}
+type Price = cost.Price
 
 // Pricer prices node n with the given shapes in place of those of its run-time
 // inputs and outputs; absent and constant inputs have none.

@@ -40,6 +40,15 @@ type Point struct {
 	Instructions float64
 }
 
+// Price is what a layer costs an inference.
+type Price struct {
+	Instructions float64
+	Kernel       string  // the function that would run
+	Error        float64 // relative: how far the model behind it is off
+	Worst        float64 // at worst, of what was measured
+	Unknown      string  // why there is no price; "" when there is one
+}
+
 // Model is a fitted sum of terms.
 type Model struct {
 	Key

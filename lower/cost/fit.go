@@ -32,7 +32,7 @@ func Fit(points []Point) []*Model {
 }
 
 // minPoints is how many layers a model is made of at least.
-const minPoints = 24
+const minPoints = 16
 
 func fit(k Key, ps []Point) *Model {
 	n := len(terms)

@@ -16,6 +16,10 @@ type counts struct {
 	taps, inside           int // taps a pixel; taps that lie in the image, all pixels
 	c, c16, c4, c1, cu     int // channels
 	edge, m4, m3           int // pixels whose window leaves the row; blocks of four of the others and the rest
+	pairs, single          int // pixels two at a time; one by one where the vectors of the last ones would leave the input, or with few outputs
+	across                 int // vectors of the taps of a row
+	c8, band               int // blocks of eight channels; input columns of the windows of all rows
+	kh                     int
 }
 
 func count(s *Shape) *counts {
@@ -44,6 +48,15 @@ func count(s *Shape) *counts {
 		}
 	}
 	c.edge, c.m4, c.m3 = c.rows*(left+right), c.rows*((s.OW-left-right)/4), c.rows*((s.OW-left-right)%4)
+	c.c8, c.band = (s.C+7)/8, c.rows*s.KH*((s.OW-1)*s.SW+s.KW)
+	c.kh, c.across = s.KH, (s.KW*ch+15)/16
+	if s.OC < 4 {
+		c.single = c.p
+	} else if c.taps == 1 && c.k > 0 {
+		c.single = min(c.p, (16*c.k16-1)/c.k)
+	}
+	c.pairs = (c.p - c.single) / 2
+	c.single = c.p - 2*c.pairs
 	c.inside = s.N * reach(s.OH, s.KH, s.SH, s.DH, s.PH, s.IH) * reach(s.OW, s.KW, s.SW, s.DW, s.PW, s.IW)
 	return c
 }
@@ -130,6 +143,23 @@ var terms = []term{
 	{"p.o2.k1", func(c *counts) int { return c.p * c.o2 * c.k1 }},
 	{"p.o1.k4", func(c *counts) int { return c.p * c.o1 * c.k4 }},
 	{"p.o1.k1", func(c *counts) int { return c.p * c.o1 * c.k1 }},
+	{"pairs.ou", func(c *counts) int { return c.pairs * c.ou }},
+	{"pairs.ou.k16", func(c *counts) int { return c.pairs * c.ou * c.k16 }},
+	{"single.ou", func(c *counts) int { return c.single * c.ou }},
+	{"single.ou.k16", func(c *counts) int { return c.single * c.ou * c.k16 }},
+	{"p.kh", func(c *counts) int { return c.p * c.kh }},
+	{"p.kh.across", func(c *counts) int { return c.p * c.kh * c.across }},
+	{"pairs.ou.k4", func(c *counts) int { return c.pairs * c.ou * c.k4 }},
+	{"pairs.ou.k1", func(c *counts) int { return c.pairs * c.ou * c.k1 }},
+	{"pairs.k4", func(c *counts) int { return c.pairs * c.k4 }},
+	{"pairs.k1", func(c *counts) int { return c.pairs * c.k1 }},
+	{"rows.cu", func(c *counts) int { return c.rows * c.cu }},
+	{"ou", func(c *counts) int { return c.ou }},
+	{"c8", func(c *counts) int { return c.c8 }},
+	{"rows.c8", func(c *counts) int { return c.rows * c.c8 }},
+	{"p.c8", func(c *counts) int { return c.p * c.c8 }},
+	{"p.taps.c8", func(c *counts) int { return c.p * c.taps * c.c8 }},
+	{"band.c8", func(c *counts) int { return c.band * c.c8 }},
 }
 
 // values are the terms of a shape.

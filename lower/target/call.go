@@ -4,6 +4,8 @@
 // packages below it.
 package target
 
+import "slices"
+
 // Arg is one argument of a C call or one field of a C struct. Offsets into
 // the arena are unknown here: the schedule resolves In, Out and Scratch.
 type Arg interface{ isArg() }
@@ -184,6 +186,63 @@ func IntArray(v []int) Nested {
 	n := Nested{}
 	for _, x := range v {
 		n.Fields = append(n.Fields, Field{"", I32(x)})
+	}
+	return n
+}
+
+// Functions are those of the runtime or a library that the lowering calls,
+// inner functions included, each once.
+func (l *Lowered) Functions() []string {
+	var out []string
+	add := func(s string) {
+		if s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	for _, c := range l.Calls {
+		add(c.Func)
+		for _, a := range c.Args {
+			if f, ok := a.(Func); ok {
+				add(string(f))
+			}
+		}
+		if c.Code != nil {
+			for _, u := range c.Code.Uses {
+				add(u)
+			}
+		}
+	}
+	return out
+}
+
+// ConstBytes are the bytes of the constant arrays of the lowering.
+func (l *Lowered) ConstBytes() int {
+	n := 0
+	for _, c := range l.Calls {
+		for _, a := range c.Args {
+			n += constBytes(a)
+		}
+	}
+	return n
+}
+
+func constBytes(a Arg) int {
+	n := 0
+	switch a := a.(type) {
+	case *Blob:
+		n = len(a.Data) + a.Pad
+	case *Array:
+		n = len(a.Elems) * a.Bytes
+	case *Image:
+		n = len(a.Data)
+	case *Struct:
+		for _, f := range a.Fields {
+			n += constBytes(f.Value)
+		}
+	case Nested:
+		for _, f := range a.Fields {
+			n += constBytes(f.Value)
+		}
 	}
 	return n
 }

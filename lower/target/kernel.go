@@ -14,6 +14,7 @@ func itoa(v int) string { return strconv.Itoa(v) }
 // Core is what kernel choice needs to know about a processor.
 type Core struct {
 	MVE, DSP bool
+	Armv6M   bool // 16-bit Thumb only: Cortex-M0 and M0+
 	FPU      bool
 	Host     bool
 }
@@ -22,6 +23,9 @@ type Core struct {
 type Options struct {
 	Core    Core
 	Kernels string // auto, cmsis-nn, nncc, reference
+	// Generic asks own kernels for the functions that take layers of any shape,
+	// which are slower than those for one, but shared by more layers.
+	Generic bool
 }
 
 // Reason is one ground on which a kernel refuses a node.
@@ -138,6 +142,18 @@ func (c Choice) Nearest() []Rejection {
 	rs := slices.Clone(c.Rejected)
 	slices.SortStableFunc(rs, func(a, b Rejection) int { return len(a.Reasons) - len(b.Reasons) })
 	return rs
+}
+
+// Behind are the kernels without objection that stand behind the chosen one.
+func (t Table) Behind(c Choice, n *ir.Node, o *Options) []*Kernel {
+	var out []*Kernel
+	rows := t[n.Op]
+	for _, k := range rows[min(slices.Index(rows, c.Kernel)+1, len(rows)):] {
+		if len(k.Judge(n, o)) == 0 {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // Choose takes the first kernel without objection.

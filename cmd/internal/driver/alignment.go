@@ -5,10 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/cost"
+	"github.com/nncc/nncc/lower/target"
 )
 
 // alignOptions are the options of the repair of ONNX models. What pays is
@@ -56,7 +59,16 @@ func alignmentText(rows []align.Row) string {
 }
 
 // ISA is the instruction set that prices go by: mve, dsp or c.
-func (o *Compiled) ISA() string { return lower.ISA(core(o.Board)) }
+func (o *Compiled) ISA() string { return ISA(o.Board) }
+
+// ISA names the instruction set of a board in the cost tables.
+func ISA(b *boards.Spec) string { return lower.ISA(core(b)) }
+
+// CostKey names the cost model of a lowered layer.
+func (o *Compiled) CostKey(l *target.Lowered) cost.Key {
+	opt := lower.Options{Installed: o.Config.CMSISLib != "", Target: target.Options{Core: core(o.Board)}}
+	return opt.Key(l)
+}
 
 // inputNotes say in the header which inputs have more channels than the model's.
 func (o *Compiled) inputNotes() map[string]string {

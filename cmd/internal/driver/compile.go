@@ -63,7 +63,7 @@ func (c *Config) Compile() (*Compiled, error) {
 
 // core is what kernel choice needs to know about the board.
 func core(s *boards.Spec) target.Core {
-	return target.Core{MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.Core == "host"}
+	return target.Core{MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.Core == "host", Armv6M: s.Core == "cortex-m0" || s.Core == "cortex-m0plus"}
 }
 
 // lowerOptions are the options of the middle end.
@@ -71,7 +71,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	o := lower.Options{
 		Precision: c.Precision, Legalize: c.Legalize == "on", DeadChannels: c.DeadChannels == "on", Fuse: c.Fuse == "on", Align: c.Align, PadInput: c.PadInput, Installed: c.CMSISLib != "",
 		FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
-		Target: target.Options{Core: core(spec), Kernels: c.Kernels}, Libraries: spec.Kernels,
+		Target: target.Options{Core: core(spec), Kernels: c.Kernels, Generic: c.Generic}, Libraries: spec.Kernels, Optimize: c.Optimize,
 	}
 	ram, err := parseBytes("max-ram", c.MaxRAM)
 	if err != nil {

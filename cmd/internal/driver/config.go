@@ -54,6 +54,7 @@ type Config struct {
 	Align        string // auto, always, never
 	PadInput     bool   // channels of inputs may be padded, too
 	Optimize     string
+	Generic      bool // own kernels for any shape only: no flag, for measuring
 	CMSISInclude string
 	CMSISLib     string
 	MaxSegments  int // -1: no gate

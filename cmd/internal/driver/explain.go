@@ -53,6 +53,11 @@ func (o *Compiled) Explain() string {
 	}
 	b.WriteString(table(rows))
 	fmt.Fprintf(&b, "%d steps, %d MACs, arena %d bytes (lower bound %d), weights %d bytes\n", len(r.Layers), total, r.Memory.ArenaBytes, r.Memory.LowerBoundBytes, r.Memory.WeightsBytes)
+	if r.Memory.OrderOptimal {
+		b.WriteString("order of the steps: searched exactly, no other one has a smaller lower bound\n")
+	} else {
+		b.WriteString("order of the steps: the best that a heuristic search found, there are too many to try all\n")
+	}
 	if x := o.Lowered.Patched; x != nil {
 		fmt.Fprintf(&b, "for --max-ram, %s to %s run in %d stripes: arena %d bytes instead of %d, %d MACs more\n", x.Nodes[0], x.Nodes[len(x.Nodes)-1], x.Stripes,
 			r.Memory.ArenaBytes, x.WholeBytes, x.ExtraMACs)
@@ -67,6 +72,7 @@ func (o *Compiled) Explain() string {
 	if rows := o.Report.Alignment; len(rows) > 0 {
 		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Config.Align + "):\n" + alignmentText(rows))
 	}
+	b.WriteString(o.choices())
 	heading := "\nWhy no better function of the library runs:\n"
 	for i, s := range o.Program.Steps {
 		if s.Low.RouteReason != "" {

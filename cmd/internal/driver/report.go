@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/target"
@@ -38,6 +39,7 @@ type Report struct {
 	Rejections  []ReportRejection `json:"rejections"`
 	Alignment   []align.Row       `json:"alignment"`
 	Fusion      []ReportFusion    `json:"fusion"`
+	Optimize    ReportOptimize    `json:"optimize"`
 	DeadChannel []ReportDead      `json:"dead_channels"`
 	Memory      ReportMemory      `json:"memory"`
 	Code        *ReportCode       `json:"code,omitempty"`
@@ -110,18 +112,20 @@ type ReportFallback struct {
 
 // ReportLayer is one step of the program.
 type ReportLayer struct {
-	Name         string   `json:"name"`
-	Op           string   `json:"op"`
-	Kernel       string   `json:"kernel"`
-	Route        string   `json:"route"`
-	RouteReason  string   `json:"route_reason,omitempty"` // why no better function of the library runs
-	ONNXNodes    []string `json:"onnx_nodes"`
-	MACs         int64    `json:"macs"`
-	In           []string `json:"in"`
-	Out          []string `json:"out"`
-	ScratchBytes int      `json:"scratch_bytes"`
-	WeightBytes  int      `json:"weight_bytes"`
-	Instructions *uint64  `json:"instructions,omitempty"`
+	Name        string `json:"name"`
+	Op          string `json:"op"`
+	Kernel      string `json:"kernel"`
+	Route       string `json:"route"`
+	RouteReason string `json:"route_reason,omitempty"` // why no better function of the library runs
+	// Offers are the kernels that were weighed, by predicted instructions (lower/cost).
+	Offers       []ReportOffer `json:"offers,omitempty"`
+	ONNXNodes    []string      `json:"onnx_nodes"`
+	MACs         int64         `json:"macs"`
+	In           []string      `json:"in"`
+	Out          []string      `json:"out"`
+	ScratchBytes int           `json:"scratch_bytes"`
+	WeightBytes  int           `json:"weight_bytes"`
+	Instructions *uint64       `json:"instructions,omitempty"`
 }
 
 // ReportRejection is a node that a better kernel refused.
@@ -243,7 +247,7 @@ func newReport(o *Compiled) *Report {
 		r.Stream = &ReportStream{Input: o.Lowered.Reference.In[at.Input].Name, Axis: at.Axis, Window: x.Window, Frames: x.Hop, MACs: x.MACs, StepMACs: x.StepMACs}
 	}
 	for i, s := range o.Program.Steps {
-		r.layer(s, o.Info.StepBlobs[i])
+		r.layer(s, o.Info.StepBlobs[i], o.Lowered.Offers[s.Node])
 	}
 	for _, f := range o.Lowered.Fusions {
 		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel, Reason: f.Why, MaxError: f.Error, SeparateError: f.Apart})
@@ -259,6 +263,7 @@ func newReport(o *Compiled) *Report {
 	} else {
 		r.libraries(o)
 	}
+	r.Optimize = reportOptimize(o)
 	r.memory(o)
 	for _, f := range o.Files {
 		r.Files = append(r.Files, f.Path)
@@ -299,10 +304,11 @@ func opName(n *ir.Node) string {
 	return strings.Join(s, "+")
 }
 
-func (r *Report) layer(s *schedule.Step, weights int) {
+func (r *Report) layer(s *schedule.Step, weights int, offers []lower.Offer) {
 	n := s.Node
 	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Low.Kernel, Route: s.Low.Route, RouteReason: s.Low.RouteReason, ONNXNodes: append([]string{}, n.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: s.Low.Scratch, WeightBytes: weights}
+	l.Offers = reportOffers(offers)
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {
 			l.In = append(l.In, v.Type.String())

@@ -63,7 +63,7 @@ func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	switch {
 	case !o.Core.DSP:
 		inner, pack = []target.Arg{target.Func("nncc_plain_taps_s8")}, (*layer).plainTaps
-	case c.adjacent():
+	case c.adjacent() && !o.Generic:
 		fn, size, pack, inner = "nncc_dsp_depthwise_3x3_s8", 32*(c.out.W+2), (*layer).columns3, nil
 	}
 	var w []int32

@@ -108,11 +108,12 @@ func (c *convolution) columns() {
 // convFunc copies patches; other convolutions are dot products of the pixels.
 const convFunc = "nncc_helium_conv_s8"
 
-func lowerConv(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+func lowerConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
+	c.l.generic = o.Generic
 	out, outR := outRows(c.g.COut)
 	call, inR, scratch, _ := c.call(out)
 	l := &target.Lowered{Scratch: scratch, Unused: []int{1, 2}, Rows: []target.Rows{inR, outR}}

@@ -19,6 +19,8 @@ type layer struct {
 	rows [][]int8
 	bias []int32 // nil: none
 	p    *op.MACParams
+	// generic: functions that more layers share (target.Options)
+	generic bool
 }
 
 func layerOf(n *ir.Node, w *tensor.Dense, channels int, p *op.MACParams) *layer {
@@ -134,11 +136,15 @@ func outRows(n int) (target.Pitch, target.Rows) {
 const unrolled = 9
 
 // dot names the kernel for rows of at least the given number of vectors, and
-// how many vectors it wants.
+// how many vectors it wants. Generic kernels clamp anyhow, and longer rows than
+// three vectors go through one loop, which takes at least six.
 func (l *layer) dot(vectors int) (fn string, want int) {
+	if l.generic && vectors > 3 {
+		return "nncc_helium_dot_by3_s8", roundUp(max(vectors, 6), 3)
+	}
 	if vectors <= unrolled {
 		relu := ""
-		if l.relu() {
+		if l.relu() && !l.generic {
 			relu = "_relu"
 		}
 		return fmt.Sprintf("nncc_helium_dot%d%s_s8", vectors, relu), vectors

@@ -40,12 +40,13 @@ func fcRule(code, doc string, check func(n *ir.Node, s *cmsisnn.FCShape) string)
 	}}
 }
 
-func lowerFC(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	s, why := cmsisnn.FullyConnected(n)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
 	l := layerOf(n, s.Weights(n), s.Cols, s.Params)
+	l.generic = o.Generic
 	vectors := roundUp(s.Depth, vector) / vector
 	fn := "nncc_helium_rows_s8"
 	if s.Rows > 1 {

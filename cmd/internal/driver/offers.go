@@ -1,0 +1,81 @@
+package driver
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/nncc/nncc/lower"
+)
+
+// ReportOffer is a kernel that takes a layer, and what it is predicted to cost.
+type ReportOffer struct {
+	Kernel       string `json:"kernel"`
+	Library      string `json:"library"`
+	Instructions *int   `json:"predicted_instructions,omitempty"`
+	// Error is how far predictions of this kind are off, relative.
+	Error   float64 `json:"error,omitempty"`
+	Unknown string  `json:"unknown,omitempty"` // why there is no prediction
+	Chosen  bool    `json:"chosen"`
+}
+
+// ReportOptimize is what the choice of kernels is predicted to cost: what is
+// measured stands in .layers[] and .code after verify.
+type ReportOptimize struct {
+	Goal         string `json:"goal"` // --optimize
+	Instructions int    `json:"predicted_instructions"`
+	PricedLayers int    `json:"priced_layers"` // that have a prediction
+	KernelBytes  int    `json:"kernel_code_bytes,omitempty"`
+}
+
+func reportOptimize(o *Compiled) ReportOptimize {
+	w := o.Lowered.Weighed
+	return ReportOptimize{o.Config.Optimize, int(math.Round(w.Instructions)), w.Priced, w.CodeBytes}
+}
+
+func reportOffers(offers []lower.Offer) []ReportOffer {
+	var out []ReportOffer
+	for _, x := range offers {
+		r := ReportOffer{Kernel: x.Kernel, Library: x.Library, Error: x.Price.Error, Unknown: x.Price.Unknown, Chosen: x.Chosen}
+		if x.Price.Kernel != "" {
+			r.Kernel = x.Price.Kernel
+		}
+		if x.Price.Unknown == "" {
+			n := int(math.Round(x.Price.Instructions))
+			r.Instructions = &n
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// choices is a row for every layer that more than one kernel takes.
+func (o *Compiled) choices() string {
+	var rows [][]string
+	for _, l := range o.Report.Layers {
+		if len(l.Offers) < 2 {
+			continue
+		}
+		var others []string
+		taken := ""
+		for _, x := range l.Offers {
+			price := "unknown"
+			if x.Instructions != nil {
+				price = fmt.Sprint(*x.Instructions)
+			}
+			text := fmt.Sprintf("%s %s (%s)", price, x.Kernel, library(x.Library))
+			if x.Chosen {
+				taken = text
+			} else {
+				others = append(others, text)
+			}
+		}
+		rows = append(rows, []string{l.Name, taken, strings.Join(others, ", ")})
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nChosen by predicted instructions (--kernels auto, --optimize %s: kernels of %d bytes); without a price the order of the rows decides:\n",
+		o.Config.Optimize, o.Lowered.Weighed.CodeBytes) +
+		table(append([][]string{{"layer", "taken", "others"}}, rows...))
+}

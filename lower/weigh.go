@@ -1,0 +1,210 @@
+package lower
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/lower/cost"
+	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn"
+	runtimec "github.com/nncc/nncc/runtime_c"
+)
+
+// byteWeight says how much --optimize cares about bytes: a program is better if
+// log(instructions) + weight * log(bytes) is less. With weight 1, bytes that are
+// one percent of the kernels have to save one percent of the instructions.
+var byteWeight = map[string]float64{"": 0, "speed": 0, "balanced": 0.5, "size": 1}
+
+// weighing chooses between the offers of all nodes together, because what they
+// call is in flash once.
+type weighing struct {
+	o      *Options
+	offers [][]offer // by node
+	chosen []int
+	files  map[string][]string // a function's sources
+	code   map[string]int      // a source's bytes
+}
+
+// weigh trades instructions for bytes, step by step from the fastest program:
+// give a function up, or use one wherever it can be used, whatever helps most.
+func (w *weighing) weigh() {
+	w.files, w.code = map[string][]string{}, cost.CodeBytes(ISA(w.o.Target.Core), w.o.Optimize == "size")
+	w.improve()
+}
+
+// improve is weigh with the sizes of the sources known.
+func (w *weighing) improve() {
+	weight := byteWeight[w.o.Optimize]
+	if weight == 0 {
+		return
+	}
+	value := func() float64 {
+		instructions, bytes := w.total()
+		return math.Log(max(instructions, 1)) + weight*math.Log(float64(max(bytes, 1)))
+	}
+	functions := w.functions()
+	for best := value(); ; {
+		var next []int
+		start, limit := slices.Clone(w.chosen), w.codeBytes() // constants are no reason for more code
+		for _, f := range functions {
+			for _, move := range w.moves(f) {
+				copy(w.chosen, start)
+				for _, m := range move {
+					w.chosen[m.node] = m.offer
+				}
+				if w.codeBytes() > limit {
+					continue
+				}
+				if v := value(); v < best-1e-9 {
+					best, next = v, slices.Clone(w.chosen)
+				}
+			}
+		}
+		if next == nil {
+			w.chosen = start
+			return
+		}
+		w.chosen = next
+	}
+}
+
+// functions are all that some offer calls, sorted.
+func (w *weighing) functions() []string {
+	var out []string
+	for _, os := range w.offers {
+		if len(os) < 2 {
+			continue
+		}
+		for _, x := range os {
+			out = append(out, x.low.Functions()...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// swap is another offer for a node.
+type swap struct {
+	node, offer int
+	loss        float64 // instructions
+}
+
+// mostMoves bounds how many sets of nodes are tried for a function.
+const mostMoves = 24
+
+// moves are the ways to take function f out of the program, or to use it in more
+// nodes: in the one that loses least by it, in the next one, too, ... in all.
+func (w *weighing) moves(f string) [][]swap {
+	var without, with []swap
+	needed := false
+	for i, os := range w.offers {
+		now := os[w.chosen[i]]
+		if now.price.Unknown != "" {
+			needed = needed || slices.Contains(now.low.Functions(), f)
+			continue
+		}
+		uses := slices.Contains(now.low.Functions(), f)
+		best := -1
+		for k, x := range os {
+			if x.price.Unknown == "" && slices.Contains(x.low.Functions(), f) != uses && (best < 0 || x.price.Instructions < os[best].price.Instructions) {
+				best = k
+			}
+		}
+		switch {
+		case best < 0:
+			needed = needed || uses
+		case uses:
+			without = append(without, swap{i, best, 0})
+		default:
+			with = append(with, swap{i, best, os[best].price.Instructions - now.price.Instructions})
+		}
+	}
+	var out [][]swap
+	if !needed && len(without) > 0 {
+		out = append(out, without)
+	}
+	slices.SortStableFunc(with, func(a, b swap) int { return cmp.Compare(a.loss, b.loss) })
+	step := max(1, len(with)/mostMoves)
+	for n := 1; n < len(with); n += step {
+		out = append(out, with[:n])
+	}
+	if len(with) > 0 {
+		out = append(out, with)
+	}
+	return out
+}
+
+// Weighed is what the choice of kernels is predicted to cost.
+type Weighed struct {
+	Instructions float64 // of the layers that have a price
+	Priced       int     // how many they are
+	CodeBytes    int     // of the kernels; 0 where the core has no table of them
+}
+
+func (w *weighing) result() Weighed {
+	r := Weighed{CodeBytes: w.codeBytes()}
+	for i, os := range w.offers {
+		if p := os[w.chosen[i]].price; p.Unknown == "" && !os[w.chosen[i]].low.View {
+			r.Instructions += p.Instructions
+			r.Priced++
+		}
+	}
+	return r
+}
+
+// total is the program's predicted instructions, and the bytes of its kernels
+// with what its constants have more than the smallest ones.
+func (w *weighing) total() (instructions float64, bytes int) {
+	bytes = w.codeBytes()
+	for i, os := range w.offers {
+		x := os[w.chosen[i]]
+		instructions += x.price.Instructions
+		if len(os) > 1 {
+			least := x.low.ConstBytes()
+			bytes += least
+			for _, y := range os {
+				least = min(least, y.low.ConstBytes())
+			}
+			bytes -= least
+		}
+	}
+	return instructions, bytes
+}
+
+// codeBytes is the size of all sources that the chosen offers call.
+func (w *weighing) codeBytes() int {
+	need, bytes := map[string]bool{}, 0
+	for i, os := range w.offers {
+		for _, f := range os[w.chosen[i]].low.Functions() {
+			for _, file := range w.sources(f) {
+				if !need[file] {
+					need[file] = true
+					bytes += w.code[file]
+				}
+			}
+		}
+	}
+	return bytes
+}
+
+// sources are the C files that a function brings along.
+func (w *weighing) sources(f string) []string {
+	out, ok := w.files[f]
+	if !ok {
+		files, err := runtimec.Files(f)
+		if err == nil {
+			for _, x := range files {
+				if strings.HasSuffix(x.Path, ".c") {
+					out = append(out, x.Path)
+				}
+			}
+		}
+		w.files[f] = out
+	}
+	return out
+}
+
+// ownLibrary reports nncc's kernels for an instruction set.
+func ownLibrary(name string) bool { return target.Tuned(name) && name != cmsisnn.Library }
