@@ -51,7 +51,12 @@ type Node struct {
 	Out    []*Value
 	Body   []*Graph // subgraphs of If, Loop, Scan; closed: captured values are extra inputs
 	Origin []string // names of the ONNX nodes it came from
+
+	removed bool
 }
+
+// Removed reports whether the node was taken out of its graph.
+func (n *Node) Removed() bool { return n.removed }
 
 func (n *Node) String() string {
 	if n == nil {
@@ -360,6 +365,7 @@ func (g *Graph) Remove(n *Node) {
 }
 
 func (g *Graph) detach(n *Node) {
+	n.removed = true
 	for i, v := range n.In {
 		if v != nil {
 			v.dropUse(n, i)

@@ -29,13 +29,18 @@ func (g *Graph) Verify() []error {
 		def(v)
 	}
 	uses := map[*Value]int{}
+	listed := map[Use]*Value{} // by the use lists; a search in them would be quadratic in their length
 	for _, n := range g.Nodes {
 		for i, v := range n.In {
 			if v == nil {
 				continue
 			}
-			uses[v]++
-			if !slices.Contains(v.uses, Use{n, i}) {
+			if uses[v]++; uses[v] == 1 {
+				for _, u := range v.uses {
+					listed[u] = v
+				}
+			}
+			if listed[Use{n, i}] != v {
 				bad("%s: use list of %s lacks input %d", n, v, i)
 			}
 			if v.Const != nil {

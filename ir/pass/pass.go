@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -79,7 +78,7 @@ func (c *Ctx) Made() int { return len(c.Rewrites) }
 func (c *Ctx) Each(g *ir.Graph, f func(n *ir.Node) error) error {
 	list := append([]*ir.Node(nil), g.Nodes...)
 	for _, n := range list {
-		if !alive(g, n) {
+		if n.Removed() {
 			continue
 		}
 		c.At(n)
@@ -89,17 +88,6 @@ func (c *Ctx) Each(g *ir.Graph, f func(n *ir.Node) error) error {
 	}
 	c.At(nil)
 	return nil
-}
-
-// alive reports that n has not been removed: Graph.Remove takes a node out of
-// the use lists of its inputs.
-func alive(g *ir.Graph, n *ir.Node) bool {
-	for i, v := range n.In {
-		if v != nil {
-			return slices.Contains(v.Uses(), ir.Use{Node: n, Index: i})
-		}
-	}
-	return slices.Contains(g.Nodes, n)
 }
 
 // Bug is a fault of nncc: a pass that panicked or left an invalid graph.

@@ -42,7 +42,7 @@ func patterns(c *pass.Ctx, g *ir.Graph) error {
 			before := append([]*ir.Node(nil), g.Nodes...)
 			g.RemoveDead()
 			for _, d := range before { // the parts
-				if !slices.Contains(g.Nodes, d) {
+				if d.Removed() {
 					inherit(m, d)
 				}
 			}

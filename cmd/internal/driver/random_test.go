@@ -186,10 +186,11 @@ func TestRandomPrograms(t *testing.T) {
 }
 
 // FuzzCompile: no random network and no flags make a program that computes
-// other numbers.
+// other numbers. Without C: the fuzzer takes an input of ten seconds for hung,
+// as building is on a loaded machine; TestRandomPrograms builds.
 func FuzzCompile(f *testing.F) {
 	for k := range uint64(8) {
 		f.Add(k, k*0x9e3779b97f4a7c15)
 	}
-	f.Fuzz(func(t *testing.T, seed, flags uint64) { checkRandom(t, seed, flags, seed%16 == 0) })
+	f.Fuzz(func(t *testing.T, seed, flags uint64) { checkRandom(t, seed, flags, false) })
 }
