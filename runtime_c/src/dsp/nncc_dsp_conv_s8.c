@@ -13,8 +13,17 @@ typedef struct {
     int32_t pitch;            /* bytes from a pixel to the next */
     int32_t row_bytes;
     int32_t rows;             /* of the ring; 0: no ring */
-    int32_t row_end, col_end; /* windows that begin before these end inside the image */
+    uint32_t row_end, col_end; /* windows that begin before these end inside the image */
+    int32_t runs, length;     /* of adjacent bytes in a kernel row, and their number in each */
 } source;
+
+/* The first place where a kernel of k taps does not fit n elements. */
+static uint32_t end_of(int32_t n, int32_t k, int32_t dilation)
+{
+    const int32_t end = n - (k - 1) * dilation;
+
+    return end < 0 ? 0u : (uint32_t)end;
+}
 
 /* An output pixel: its position, and the first row and column of its window in the source. */
 typedef struct {
@@ -47,34 +56,31 @@ static void next(const nncc_dsp_conv_params *p, const source *s, window *v)
 
 static int inside(const source *s, const window *v)
 {
-    return v->row >= 0 && v->col >= 0 && v->row < s->row_end && v->col < s->col_end;
+    return (uint32_t)v->row < s->row_end && (uint32_t)v->col < s->col_end;
 }
 
 /* Windows whose taps all lie in the source. */
 static void gather(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, const source *s, const window *a, const window *b,
                    int32_t channel, int32_t *x)
 {
-    const int32_t depth = p->in_c / p->groups;
-    const int32_t whole = p->dil_w == 1 && s->pitch == depth;
-    const int32_t runs = whole ? 1 : p->kernel_w;
-    const int32_t length = whole ? p->kernel_w * depth : depth;
-    const int32_t step = p->dil_w * s->pitch;
-    int32_t ra = a->row, rb = b->row;
+    const int8_t *pa = s->base + a->row * s->row_bytes + a->col * s->pitch + channel;
+    const int8_t *pb = s->base + b->row * s->row_bytes + b->col * s->pitch + channel;
+    const int32_t down = p->dil_h * s->row_bytes, ring = s->rows * s->row_bytes, right = p->dil_w * s->pitch;
+    const int8_t *const end = s->base + ring; /* rows behind it are those at the beginning */
 
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const int8_t *pa = s->base + ra * s->row_bytes + a->col * s->pitch + channel;
-        const int8_t *pb = s->base + rb * s->row_bytes + b->col * s->pitch + channel;
+    for (int32_t ky = p->kernel_h; ky > 0; ky--) {
+        const int8_t *from = pa;
+        const int32_t apart = (int32_t)(pb - pa);
 
-        for (int32_t r = 0; r < runs; r++) {
-            x = widen(pa, pb, length, x);
-            pa += step;
-            pb += step;
+        for (int32_t r = s->runs; r > 0; r--) {
+            x = widen(from, from + apart, s->length, x);
+            from += right;
         }
-        ra += p->dil_h;
-        rb += p->dil_h;
-        if (s->rows > 0) {
-            ra = ra >= s->rows ? ra - s->rows : ra;
-            rb = rb >= s->rows ? rb - s->rows : rb;
+        pa += down;
+        pb += down;
+        if (ring > 0) {
+            pa = pa >= end ? pa - ring : pa;
+            pb = pb >= end ? pb - ring : pb;
         }
     }
 }
@@ -140,10 +146,11 @@ void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc
     const int32_t w_group = ((out_depth + 3) >> 2) * p->group_words;
     int8_t *const extra = (int8_t *)(scratch + 2 * p->pairs);
     nncc_dsp_mat_params m = {0, p->pairs, p->out_pitch, p->positive, p->low, p->cap, 4};
-    source s = {x, p->in_pitch, p->in_w * p->in_pitch, p->ring_rows, p->in_h - (p->kernel_h - 1) * p->dil_h,
-                p->in_w - (p->kernel_w - 1) * p->dil_w};
+    const int32_t tested = p->border && p->ring_rows == 0;
+    source s = {x, p->in_pitch, p->in_w * p->in_pitch, p->ring_rows, end_of(p->in_h, p->kernel_h, p->dil_h),
+                end_of(p->in_w, p->kernel_w, p->dil_w), p->kernel_w, depth};
 
-    if (p->border && p->ring_rows == 0) {
+    if (tested) {
         memset(extra, p->pad, (size_t)p->in_c);
     }
     for (int32_t n = 0; n < p->batches; n++) {
@@ -155,6 +162,10 @@ void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc
             s.base = extra;
             s.pitch = p->in_c;
             s.row_bytes = p->ring_w * p->in_c;
+        }
+        if (p->dil_w == 1 && s.pitch == depth) { /* the pixels of a kernel row follow each other */
+            s.runs = 1;
+            s.length = p->kernel_w * depth;
         }
         m.y_step = p->out_pitch;
         first(p, &s, &a);
@@ -172,7 +183,7 @@ void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc
                 filled = end;
             }
             for (int32_t g = 0; g < p->groups; g++) {
-                if (!p->border || p->ring_rows > 0 || (inside(&s, &a) && inside(&s, &b))) {
+                if (!tested || (inside(&s, &a) && inside(&s, &b))) {
                     gather(p, widen, &s, &a, &b, g * depth, scratch);
                 } else {
                     gather_border(p, widen, x, extra, &a, &b, g * depth, scratch);
