@@ -155,14 +155,17 @@ var conv = &target.Kernel{
 	})),
 }
 
-func lowerConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
+func lowerConv(n *ir.Node, o *target.Options) (*target.Lowered, error) { return lowerConvBy(n, o, nil) }
+
+// lowerConvBy has a table of the results at the end, nil: none.
+func lowerConvBy(n *ir.Node, o *target.Options, table []byte) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
 	g := c.g
 	if c.kernel == (cmsisnn.Tile{H: 1, W: 1}) && c.stride == c.kernel && !c.border && g.Group == 1 {
-		return lowerRows(n, &c.l, g.N*c.out.H*c.out.W, o.Core)
+		return lowerRows(n, &c.l, g.N*c.out.H*c.out.W, o.Core, table)
 	}
 	w, why := c.weights(o.Core)
 	if why != "" {
@@ -186,8 +189,9 @@ func lowerConv(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	l := &target.Lowered{Scratch: 8*pairs + extra, Unused: []int{1, 2}}
 	// A kernel row is one run of bytes; cut at the pixels it keeps the order of whole words only.
 	f = append(f, pitches(l, g.CIn, g.COut, c.depth()%4 == 0 || ring.H > 0 || c.kernel.W == 1)...)
+	f = append(f, target.F("table", c.l.above(table)))
 	return own(l, target.Call{Func: "nncc_dsp_conv_s8", Args: []target.Arg{
-		&target.Struct{Type: "nncc_dsp_conv_params", Fields: f}, w.form.widen(), w.form.mat2(), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+		&target.Struct{Type: "nncc_dsp_conv_params", Fields: f}, w.form.widen(), w.form.mat2(table), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
 }
 
 // pitches are the distances of pixels (or rows) of in and out bytes, which may
@@ -204,10 +208,11 @@ func pitches(l *target.Lowered, in, out int, free bool) []target.Field {
 
 // lowerRows calls a kernel that multiplies rows of inputs, two at a time or a
 // single one.
-func lowerRows(n *ir.Node, l *layer, count int, core target.Core) (*target.Lowered, error) {
+func lowerRows(n *ir.Node, l *layer, count int, core target.Core, table []byte) (*target.Lowered, error) {
 	f := formFor(core)
 	order := f.order(0, len(l.rows[0]))
-	if count == 1 {
+	single := count == 1 && table == nil
+	if single {
 		order = f.rowOrder(len(l.rows[0]))
 	}
 	w, why := l.matrix(order, f)
@@ -218,12 +223,13 @@ func lowerRows(n *ir.Node, l *layer, count int, core target.Core) (*target.Lower
 	low := &target.Lowered{Unused: []int{1, 2}}
 	fs := fields("rows", count, "in_c", len(l.rows[0]), "out_c", len(l.rows), "pairs", pairs, "group_words", w.group)
 	fs = append(fs, clampOf(l.p).fields()...)
-	p := &target.Struct{Type: "nncc_dsp_rows_params", Fields: append(fs, pitches(low, len(l.rows[0]), len(l.rows), true)...)}
+	fs = append(fs, pitches(low, len(l.rows[0]), len(l.rows), true)...)
+	p := &target.Struct{Type: "nncc_dsp_rows_params", Fields: append(fs, target.F("table", l.above(table)))}
 	switch {
-	case count > 1:
+	case !single:
 		low.Scratch = 8 * pairs
 		return own(low, target.Call{Func: "nncc_dsp_pointwise_s8", Args: []target.Arg{
-			p, w.form.widen(), w.form.mat2(), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+			p, w.form.widen(), w.form.mat2(table), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
 	case f == plain:
 		return own(low, target.Call{Func: "nncc_plain_fully_connected_s8", Args: []target.Arg{p, i8In(0), packed(w.words), i8Out(0)}}), nil
 	}
@@ -264,5 +270,5 @@ func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	return lowerRows(n, l, count, o.Core)
+	return lowerRows(n, l, count, o.Core, nil)
 }

@@ -41,6 +41,13 @@ func conv(b *kerneltest.Writer) {
 		Dil: draw(rank, func() int { return b.One(1, 1, 1, 2) })})
 }
 
+// mapped is a convolution with a table at its end.
+func mapped(b *kerneltest.Writer) {
+	k := b.One(1, 1, 2, 3)
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 40), COut: b.In(1, 13), Group: 1, Size: []int{b.In(1, 6), b.In(1, 6)}, Kernel: []int{k, k},
+		Stride: draw(2, func() int { return b.One(1, 1, 2) }), Dil: []int{1, 1}, Then: "Sigmoid"})
+}
+
 func pointwise(b *kerneltest.Writer) {
 	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 70), COut: b.In(1, 20), Group: 1, Size: []int{b.In(1, 5), b.In(1, 5)},
 		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
@@ -85,7 +92,7 @@ var generators = []struct {
 	row   string
 	build func(b *kerneltest.Writer)
 }{
-	{"nncc_dsp_conv_s8", conv}, {"nncc_dsp_conv_s8", pointwise}, {"nncc_dsp_depthwise_s8", depthwise}, {"nncc_dsp_depthwise_s8", depthwise3x3},
+	{"nncc_dsp_conv_s8", conv}, {"nncc_dsp_conv_s8", pointwise}, {"nncc_dsp_mapped_s8", mapped}, {"nncc_dsp_depthwise_s8", depthwise}, {"nncc_dsp_depthwise_s8", depthwise3x3},
 	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")}, {"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout},
 }

@@ -35,11 +35,18 @@ func (f form) widen() target.Func {
 	return "nncc_dsp_widen2"
 }
 
-func (f form) mat2() target.Func {
-	if f == plain {
-		return "nncc_plain_mat2_s8"
+func (f form) mat2(table []byte) target.Func {
+	name := "nncc_dsp_mat2"
+	switch f {
+	case plain:
+		name = "nncc_plain_mat2"
+	case wide:
+		name += "_wide"
 	}
-	return target.Func("nncc_dsp_mat2" + f.suffix())
+	if table != nil {
+		name += "_table"
+	}
+	return target.Func(name + "_s8")
 }
 
 // rowOrder is the order of n inputs for kernels of one pixel.

@@ -74,8 +74,9 @@ type ConvCase struct {
 	Batch, CIn, COut, Group int
 	Size, Kernel            []int
 	Stride, Dil             []int
-	Pads                    []int // begin..., end...; nil: drawn
-	Plain                   bool  // Relu on zero point -128, as networks have it
+	Pads                    []int  // begin..., end...; nil: drawn
+	Plain                   bool   // Relu on zero point -128, as networks have it
+	Then                    string // an operator of each result, fused with the convolution
 }
 
 // Conv writes a convolution.
@@ -115,10 +116,20 @@ func (b *Writer) Conv(c ConvCase) {
 		}
 		bias, biasArg = fmt.Sprintf("const %%b%d : i32[%d] = {%s}\n", n, c.COut, commas(v...)), fmt.Sprintf(", %%b%d", n)
 	}
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d,%s] q(%g:%d)\nconst %%w%d : i8[%d,%d,%s] %s = rand %d\n%s", n, c.Batch, c.CIn, commas(c.Size...), float32(xs), xz,
-		n, c.COut, c.CIn/c.Group, commas(c.Kernel...), wq, b.In(1, 1<<30), bias)
-	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d,%s] q(%g:%d) = Conv(%%x%d, %%w%d%s) {group=%d, strides=[%s], dilations=[%s], pads=[%s]%s}\n", n, c.Batch, c.COut, commas(out...),
-		float32(ys), yz, n, n, biasArg, c.Group, commas(c.Stride...), commas(c.Dil...), commas(c.Pads...), act)
+	in := fmt.Sprintf("in %%x%d : i8[%d,%d,%s] q(%g:%d)\n", n, c.Batch, c.CIn, commas(c.Size...), float32(xs), xz)
+	weights := fmt.Sprintf("const %%w%d : i8[%d,%d,%s] %s = rand %d\n%s", n, c.COut, c.CIn/c.Group, commas(c.Kernel...), wq, b.In(1, 1<<30), bias)
+	shape := fmt.Sprintf("i8[%d,%d,%s]", c.Batch, c.COut, commas(out...))
+	conv := func(name string) string {
+		return fmt.Sprintf("%%%s%d : %s q(%g:%d) = Conv(%%x%d, %%w%d%s) {group=%d, strides=[%s], dilations=[%s], pads=[%s]%s}\n", name, n, shape,
+			float32(ys), yz, n, n, biasArg, c.Group, commas(c.Stride...), commas(c.Dil...), commas(c.Pads...), act)
+	}
+	if c.Then == "" {
+		b.text.WriteString(in + weights + conv("y"))
+	} else {
+		q := fmt.Sprintf("q(%g:%d)", float32(0.01+0.05*b.Float64()), b.Zero())
+		fmt.Fprintf(&b.text, "%s%%y%d : %s %s = nncc.Fused(%%x%d) body \"b\" {\n%s%s%s%%y%d : %s %s = %s(%%c%d)\nout \"y\" = %%y%d\n}\n",
+			in, n, shape, q, n, in, weights, conv("c"), n, shape, q, c.Then, n, n)
+	}
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
 

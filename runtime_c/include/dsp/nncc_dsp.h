@@ -37,6 +37,7 @@ typedef struct {
     uint32_t low;       /* lower bound of the clamp, in each byte */
     uint32_t cap;       /* 255 - (upper - lower bound), in each byte */
     int32_t lanes;      /* channels that are wanted of a single group: kernels may leave the others as they are */
+    const uint8_t *table; /* 256 results for outputs that count from the lower bound: kernels called _table; clamp and all */
 } nncc_dsp_mat_params;
 
 /*
@@ -57,6 +58,9 @@ typedef void nncc_dsp_mat(const nncc_dsp_mat_params *p, const void *x, const int
  */
 void nncc_dsp_mat2_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
 void nncc_dsp_mat2_wide_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+/* The same with a function of each result, from p->table; one byte is stored at a time. */
+void nncc_dsp_mat2_table_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_dsp_mat2_wide_table_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
 
 /* One pixel: x [pairs], pairs a multiple of 4. */
 void nncc_dsp_mat1_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
@@ -69,6 +73,7 @@ void nncc_dsp_mat1_wide_s8(const nncc_dsp_mat_params *p, const void *x, const in
  */
 int32_t *nncc_plain_widen2(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
 void nncc_plain_mat2_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_plain_mat2_table_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
 /* One pixel: x [inputs] bytes, any number. */
 void nncc_plain_mat1_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
 
@@ -92,6 +97,7 @@ typedef struct {
     int32_t pad;              /* value of the padding: the input's zero point */
     int32_t positive;
     uint32_t low, cap;        /* as in nncc_dsp_mat_params */
+    const uint8_t *table;     /* of the products, or NULL */
 } nncc_dsp_conv_params;
 
 /*
@@ -107,6 +113,7 @@ typedef struct {
     int32_t in_pitch, out_pitch; /* bytes from a row to the next */
     int32_t pairs, group_words, positive;
     uint32_t low, cap;
+    const uint8_t *table;     /* of the products, or NULL */
 } nncc_dsp_rows_params;
 
 /* x [rows,in_c], y [rows,out_c]; mat takes two pixels; scratch 2 * pairs words. */

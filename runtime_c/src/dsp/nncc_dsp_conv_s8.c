@@ -145,7 +145,7 @@ void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc
     const int32_t span = (p->kernel_h - 1) * p->dil_h + 1;
     const int32_t w_group = ((out_depth + 3) >> 2) * p->group_words;
     int8_t *const extra = (int8_t *)(scratch + 2 * p->pairs);
-    nncc_dsp_mat_params m = {0, p->pairs, p->out_pitch, p->positive, p->low, p->cap, 4};
+    nncc_dsp_mat_params m = {0, p->pairs, p->out_pitch, p->positive, p->low, p->cap, 4, p->table};
     const int32_t tested = p->border && p->ring_rows == 0;
     source s = {x, p->in_pitch, p->in_w * p->in_pitch, p->ring_rows, end_of(p->in_h, p->kernel_h, p->dil_h),
                 end_of(p->in_w, p->kernel_w, p->dil_w), p->kernel_w, depth};

@@ -80,6 +80,12 @@ static inline int8_t nncc_dsp_clamp(int32_t v, uint32_t low, uint32_t cap)
     return nncc_dsp_byte(v + (int32_t)(low & 255u));
 }
 
+/* A result of a product: clamped, or from its table. */
+static inline int8_t nncc_dsp_result(const nncc_dsp_mat_params *p, int32_t v)
+{
+    return p->table != NULL ? (int8_t)p->table[(uint8_t)nncc_dsp_clamp(v, 0, 0)] : nncc_dsp_clamp(v, p->low, p->cap);
+}
+
 /* The first channel of the group of four that begins at i or, the last one, overlaps the group before. */
 static inline int32_t nncc_dsp_group(int32_t i, int32_t channels)
 {
@@ -125,7 +131,7 @@ static inline void nncc_dsp_products(const nncc_dsp_mat_params *p, const void *w
                 } else {
                     twice = (c & 1) ? (int32_t)(sum - even) >> 7 : (int32_t)(2u * even);
                 }
-                y[px * p->y_step + c] = nncc_dsp_clamp(nncc_dsp_scale(twice, mcs + 3 * c, fix), p->low, p->cap);
+                y[px * p->y_step + c] = nncc_dsp_result(p, nncc_dsp_scale(twice, mcs + 3 * c, fix));
             }
         }
         w = mcs + 12;
@@ -153,7 +159,7 @@ static inline void nncc_plain_products(const nncc_dsp_mat_params *p, const void 
                 for (int32_t k = 0; k < p->pairs; k++) {
                     sum += (pixels == 1 ? bytes[k] : words[2 * k + px]) * weights[4 * k + c];
                 }
-                y[px * y_step + c] = nncc_dsp_clamp(nncc_plain_scale(2 * sum, mcs + 3 * c), p->low, p->cap);
+                y[px * y_step + c] = nncc_dsp_result(p, nncc_plain_scale(2 * sum, mcs + 3 * c));
             }
         }
         w = mcs + 12;

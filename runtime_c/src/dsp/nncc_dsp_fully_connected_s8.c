@@ -46,7 +46,7 @@ static void widen1(const int8_t *x, int32_t n, int32_t pairs, int32_t *to)
 void nncc_dsp_fully_connected_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w,
                                  int8_t *y, int32_t *scratch)
 {
-    nncc_dsp_mat_params m = {0, p->pairs, 0, p->positive, p->low, p->cap, 4};
+    nncc_dsp_mat_params m = {0, p->pairs, 0, p->positive, p->low, p->cap, 4, NULL};
 
     for (int32_t row = 0; row < p->rows; row++) {
         widen1(x, p->in_c, p->pairs, scratch);

@@ -4,7 +4,7 @@
 void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x,
                            const int32_t *w, int8_t *y, int32_t *scratch)
 {
-    nncc_dsp_mat_params m = {0, p->pairs, p->out_pitch, p->positive, p->low, p->cap, 4};
+    nncc_dsp_mat_params m = {0, p->pairs, p->out_pitch, p->positive, p->low, p->cap, 4, p->table};
     int32_t in_step = p->in_pitch;
 
     for (int32_t row = 0; row < p->rows; row += 2) {

@@ -33,10 +33,11 @@
     "mov r7, " v "\n muls r7, r1\n muls " v ", r4\n lsrs " v ", " v ", #16\n adds r7, r7, " v "\n"              \
     "muls r4, r0\n muls r0, r1\n uxth " v ", r7\n adds r4, r4, " v "\n add r4, lr\n asrs r4, r4, #16\n"         \
     "lsrs r7, r7, #16\n adds r0, r0, r7\n adds r0, r0, r4\n adds r0, r0, r5\n ldm r3!, {r4}\n asrs r0, r4\n"
-/* r0 becomes at least 0 and at most the bound at sp + AT, then the lower bound at sp + AT + 4 is added. */
-#define NNCC_THUMB1_CLAMP(AT)                                                                                   \
+/* r0 becomes at least 0 and at most the bound at sp + AT, r1 the word behind it; then the lower bound there is added. */
+#define NNCC_THUMB1_BOUNDED(AT)                                                                                 \
     "ldr r1, [sp, #" AT "]\n cmp r0, r1\n bls 9f\n asrs r0, r0, #31\n mvns r0, r0\n ands r0, r1\n"              \
-    "9: ldr r1, [sp, #" AT "+4]\n adds r0, r0, r1\n"
+    "9: ldr r1, [sp, #" AT "+4]\n"
+#define NNCC_THUMB1_CLAMP(AT) NNCC_THUMB1_BOUNDED(AT) "adds r0, r0, r1\n"
 
 #endif
 

@@ -1,0 +1,55 @@
+package dsp
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/target"
+)
+
+// mapped is a convolution with a function of each value behind it, by a table
+// where its results are stored.
+var mapped = &target.Kernel{
+	Name: "nncc_dsp_mapped_s8", Library: Library, Doc: "int8 convolution with a function of each result, by a table in the store loop",
+	Ops: []*ir.OpDef{op.Fused}, Layout: target.SpatialLayout, Lower: lowerMapped,
+	Rules: join(noHelium("DSP-MAPPED-00"), target.Rule{Code: "DSP-MAPPED-01", Doc: "a convolution of one group and a function of one value", Check: func(n *ir.Node, o *target.Options) string {
+		c := target.ChainOf(n)
+		switch {
+		case c == nil || c.Main.Op != op.Conv || c.Table == nil || c.Add != nil:
+			return "the parts are no convolution with a function of its result behind it"
+		case c.Main.Int("group") != 1:
+			return fmt.Sprintf("%d groups, want 1", c.Main.Int("group"))
+		case n.In[0].Type.Rank() != n.Out[0].Type.Rank():
+			return "ranks differ"
+		}
+		for _, r := range conv.Judge(c.Main, o) {
+			return r.Text
+		}
+		return ""
+	}}),
+}
+
+func lowerMapped(n *ir.Node, o *target.Options) (*target.Lowered, error) {
+	c := target.ChainOf(n)
+	l, err := lowerConvBy(c.Main, o, c.Table)
+	if err != nil {
+		return nil, err
+	}
+	l.Unused = nil // weights are the body's own
+	return l, nil
+}
+
+// above is a table of results by the bit pattern of the layer's outputs as the
+// kernels read it: by outputs that count from the lower bound of the clamp and
+// know no upper one. Null: no table.
+func (l *layer) above(table []byte) target.Arg {
+	if table == nil {
+		return target.Null{}
+	}
+	t := make([]byte, len(table))
+	for i := range t {
+		t[i] = table[uint8(min(l.p.ActMin+int32(i), l.p.ActMax))]
+	}
+	return &target.Blob{Hint: "table", CType: "uint8_t", Data: t, NoCast: true}
+}
