@@ -147,7 +147,7 @@ var layers = []measured{
 func TestLibrary(t *testing.T) {
 	for _, c := range []struct{ board, variable string }{{"cortex-m0plus", "CMSIS_NN_LIB_M0PLUS"}, {"cortex-m3", "CMSIS_NN_LIB_M3"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}} {
 		t.Run(c.board, func(t *testing.T) {
-			opt := run.BuildOptions{Trace: true, CMSISInclude: os.Getenv("CMSIS_NN_INCLUDE"), CMSISLib: os.Getenv(c.variable)}
+			opt := run.BuildOptions{Trace: true, Opt: "speed", CMSISInclude: os.Getenv("CMSIS_NN_INCLUDE"), CMSISLib: os.Getenv(c.variable)}
 			if opt.CMSISInclude == "" || opt.CMSISLib == "" {
 				t.Skipf("set CMSIS_NN_INCLUDE and %s to compare with a build of CMSIS-NN", c.variable)
 			}
@@ -163,7 +163,7 @@ func TestLibrary(t *testing.T) {
 				}
 				return kerneltest.Guard(t, b.Graph(t), table, core, 7).RunBoard(t, spec, opt)
 			}
-			ours, theirs := count(table, run.BuildOptions{Trace: true}), count(library, opt)
+			ours, theirs := count(table, run.BuildOptions{Trace: true, Opt: "speed"}), count(library, opt)
 			for i, l := range layers {
 				name := fmt.Sprintf("y%d", i+1)
 				a, b := ours[name], theirs[name]

@@ -28,7 +28,7 @@ static inline arm_cmsis_nn_status NNCC_POOL(const cmsis_nn_pool_params *pool_par
             for (ox = 0; ox < output_dims->w; ox++)
             {
                 const int32_t x = ox * pool_params->stride.w - pool_params->padding.w;
-                int32_t kx0, kx1, count;
+                int32_t kx0, kx1, count, rows, cols;
 
                 nncc_window(x, in_w, filter_dims->w, 1, &kx0, &kx1);
                 if (ky0 >= ky1 || kx0 >= kx1)
@@ -36,20 +36,29 @@ static inline arm_cmsis_nn_status NNCC_POOL(const cmsis_nn_pool_params *pool_par
                     return ARM_CMSIS_NN_ARG_ERROR;
                 }
                 count = (ky1 - ky0) * (kx1 - kx0);
+                rows = ky1 - ky0;
+                cols = kx1 - kx0;
+                if (cols == in_w) /* whole rows follow each other */
+                {
+                    cols = count;
+                    rows = 1;
+                }
                 for (c = 0; c < in_c; c++)
                 {
+                    const NNCC_ELEM *row = input_data + ((y + ky0) * in_w + x + kx0) * in_c + c;
                     int32_t sum = 0;
                     int32_t ky, kx;
 
-                    for (ky = ky0; ky < ky1; ky++)
+                    for (ky = rows; ky > 0; ky--)
                     {
-                        const NNCC_ELEM *in = input_data + ((y + ky) * in_w + x + kx0) * in_c + c;
+                        const NNCC_ELEM *in = row;
 
-                        for (kx = kx0; kx < kx1; kx++)
+                        for (kx = cols; kx > 0; kx--)
                         {
                             sum += *in;
                             in += in_c;
                         }
+                        row += in_w * in_c;
                     }
                     sum = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
                     sum = nncc_min(nncc_max(sum, pool_params->activation.min), pool_params->activation.max);
