@@ -93,12 +93,19 @@ func inside(n *ir.Node) float64 {
 	return 25
 }
 
+// computed counts the operands that differ between elements.
 func computed(n *ir.Node) int {
 	k := 0
 	for _, v := range n.In {
-		if v != nil && v.Const == nil {
-			k++
+		if v == nil {
+			continue
 		}
+		if v.Const != nil {
+			if _, one := v.Const.Uniform(); one || n.Op == op.Lookup {
+				continue
+			}
+		}
+		k++
 	}
 	return k
 }
