@@ -142,3 +142,27 @@ func TestSharedActivations(t *testing.T) {
 		t.Errorf("%d convolutions with an activation, want those of the whole network", fused)
 	}
 }
+
+// TestCurves: with 16-bit data the same subgraphs are one curve, where it is as
+// near to the exact function as the nodes, and the report says how near.
+func TestCurves(t *testing.T) {
+	c := Defaults()
+	c.Board, c.Name, c.Precision = "cortex-m4", "net", "int16x8"
+	o := compileNet(t, activated(t, spelt["a diamond that has no name"], false), &c)
+	curves := 0
+	for _, f := range o.Report.Fusion {
+		if f.Kind != "curve" {
+			continue
+		}
+		curves++
+		if f.MaxError <= 0 || f.MaxError > f.SeparateError+0.5 || len(f.Nodes) != 5 {
+			t.Errorf("%v: %v steps from the exact function, separately %v", f.Nodes, f.MaxError, f.SeparateError)
+		}
+	}
+	if curves == 0 {
+		t.Errorf("no curve behind any of the convolutions\n%s", fusionText(o.Lowered.Fusions))
+	}
+	off := c
+	off.Fuse = "off"
+	sameResults(t, "curves", o, compileNet(t, activated(t, spelt["a diamond that has no name"], false), &off))
+}
