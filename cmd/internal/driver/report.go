@@ -92,6 +92,15 @@ type ReportStream struct {
 	StepMACs int64  `json:"step_macs"`
 }
 
+// streamed is what --stream made of the window; nil without.
+func (o *Compiled) streamed() *ReportStream {
+	x, at := o.Lowered.Streamed, o.Lowered.Slides
+	if x == nil {
+		return nil
+	}
+	return &ReportStream{Input: o.Lowered.Reference.In[at.Input].Name, Axis: at.Axis, Window: x.Window, Frames: x.Hop, MACs: x.MACs, StepMACs: x.StepMACs}
+}
+
 // ReportSegment is a run of layers on an accelerator or accelerated library.
 type ReportSegment struct {
 	ID          int      `json:"id"`
@@ -242,10 +251,7 @@ func newReport(o *Compiled) *Report {
 	for _, x := range o.Info.States {
 		r.States = append(r.States, ReportState{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...), x.Bytes})
 	}
-	if x := o.Lowered.Streamed; x != nil {
-		at := o.Lowered.Slides
-		r.Stream = &ReportStream{Input: o.Lowered.Reference.In[at.Input].Name, Axis: at.Axis, Window: x.Window, Frames: x.Hop, MACs: x.MACs, StepMACs: x.StepMACs}
-	}
+	r.Stream = o.streamed()
 	for i, s := range o.Program.Steps {
 		r.layer(s, o.Info.StepBlobs[i], o.Lowered.Offers[s.Node])
 	}

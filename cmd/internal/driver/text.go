@@ -41,6 +41,9 @@ func (v *Verdict) Text() string {
 		fmt.Fprintf(&b, "%d instructions an inference, stack %d bytes, arena %d bytes, code %v bytes, weights %v bytes\n",
 			v.Instructions, v.StackBytes, v.RAM["arena_bytes"], v.Flash["code_bytes"], v.Flash["weights_bytes"])
 	}
+	if s := v.Stream; s != nil {
+		fmt.Fprintf(&b, "a step of %d of %d frames takes %d MACs, the window %d (%.1f times as many)\n", s.Frames, s.Window, s.StepMACs, s.MACs, float64(s.MACs)/float64(max(s.StepMACs, 1)))
+	}
 	if w := v.FirstWrong; w != nil {
 		fmt.Fprintf(&b, "first layer that differs: %s (value %s): %d elements, largest difference %.3g\n", w.Name, w.Value, w.Mismatches, w.MaxAbsDiff)
 	}

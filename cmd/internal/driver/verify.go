@@ -24,6 +24,7 @@ const UlpBound = 256
 type Verdict struct {
 	Model        string           `json:"model,omitempty"`
 	Board        string           `json:"board"`
+	Stream       *ReportStream    `json:"stream,omitempty"`
 	StandsIn     string           `json:"stands_in,omitempty"` // another machine ran the code: which, and what that cannot show
 	Cases        int              `json:"cases"`
 	Mismatches   int              `json:"mismatches"`
@@ -133,6 +134,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	v := &Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases), Warnings: append([]string{}, c.warnings...), Outputs: []OutputVerdict{}, Layers: []LayerVerdict{}}
 	v.sizes(o, im)
 	v.StandsIn = o.Board.Runner.StandsIn
+	v.Stream = o.streamed()
 	var in []run.Case
 	ins := o.ports().inputs()
 	for i, k := range cases { // with state, cases are the steps of one sequence
