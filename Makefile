@@ -17,7 +17,7 @@ CALIB  := --calib $(DIGITS)/digits_calib.npz
 # The tools whose absence makes tests fail instead of being skipped.
 REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake
 
-.PHONY: demo build test conformance lint bench fuzz clean
+.PHONY: demo build test conformance lint bench fuzz analyze clean
 
 # From an ONNX file to firmware that QEMU has proved right, and how good it is.
 demo:
@@ -59,6 +59,13 @@ fuzz:
 	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null || exit 1; \
 	  done; \
 	done
+
+# Static analysis of all C that goes into firmware, and the random programs
+# through the C compiler with sanitizers.
+analyze:
+	@$(SETUP) test
+	NNCC_ANALYZE=all NNCC_REQUIRE=clang $(GO) test -count=1 -timeout 120m -v -run TestStaticAnalysis ./runtime_c
+	NNCC_RANDOM=2000 NNCC_REQUIRE=cc $(GO) test -count=1 -timeout 120m -run TestRandomPrograms ./cmd/internal/driver
 
 clean:
 	rm -rf nncc out

@@ -41,6 +41,10 @@ arm_cmsis_nn_status arm_softmax_s16(
             sum += (uint32_t)e;
         }
         headroom = nncc_leading_zeros(sum);
+        if (headroom > 30) /* the table's exp(0) is not even 2: no table of this function */
+        {
+            return ARM_CMSIS_NN_ARG_ERROR;
+        }
         /* sum scaled to [1, 2) with 16 bits behind the point, less 1.5 */
         scale = softmax_interpolate(softmax_params->one_by_one_lut,
                             (int16_t)((int32_t)(((sum << (headroom - 1)) + (1u << 13)) >> 14) - 98304));
