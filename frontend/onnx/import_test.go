@@ -160,6 +160,7 @@ func TestImportFaults(t *testing.T) {
 		{"branches of different shapes", 13, x + `{ s = ReduceSum <keepdims = 0> (x) c = Cast <to = 9> (s) y = If (c) <then_branch = a () => (p) { p = Concat <axis = 0> (x, x) }, else_branch = b () => (p) { p = Neg (x) }> }`, "in one branch"},
 		{"trip count at run time", 13, `(float[2] x, int64[] n) => (float y) { y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`, `the trip count of this Loop ("n") is not known`},
 		{"endless loop", 13, x + `{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Identity (v) }> }`, "more than 4096 times"},
+		{"scan output of unknown length", 13, x + `{ n = Constant <value_int = 2> () z = Constant <value_float = 0.0> () l, u = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (d, w, r) { w = Add (v, v) s = ReduceSum <keepdims = 0> (v) d = Greater (s, z) r = Neg (v) }> k = Constant <value_ints = [4]> () y = Reshape (u, k) }`, "the length of scan output 0"},
 		{"condition at run time", 13, x + `{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (d, w) { s = ReduceSum <keepdims = 0> (v) d = Cast <to = 9> (s) w = Add (v, v) }> }`, "computes its condition at run time"},
 		{"no trips, results of every trip", 13, x + `{ n = Constant <value_int = 0> () l, y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v, v) u = Neg (v) }> }`, "runs 0 times"},
 		{"text", 13, `(float[2] x) => (string y) { k = Constant <value_string = "a"> () y = Identity (k) }`, "text"},

@@ -145,8 +145,62 @@ func (im *importer) noteSelected() {
 	}
 }
 
+// running is whether a Loop that is unrolled still runs in an iteration: with a
+// condition computed at run time, all iterations of a constant trip count are
+// computed, and carried values stay what they are once the condition was false.
+type running struct {
+	*nodeCtx
+	bounded bool      // by a trip count
+	on      *ir.Value // a bool scalar; nil while it runs for sure
+}
+
+// and adds a condition before iteration t: 0 where it is known to be false.
+func (r *running) and(v *ir.Value, what string, t int64) (int64, error) {
+	if v.Type.Elems() != 1 || v.Type.DType != tensor.Bool {
+		return 0, r.errf("shape", "the condition %s is %s, want one bool", v, v.Type)
+	}
+	if v.Const != nil {
+		return v.Const.Int(0), nil
+	}
+	if !r.bounded {
+		return 0, r.dynamicf("flow-dynamic", v, "%s; want a condition known at compile time, or a constant trip count, the most that is computed then", what)
+	}
+	if r.on == nil {
+		r.im.opt.Note(fmt.Sprintf("Loop %s: the condition is computed at run time; all iterations are computed, and the results of those that count are kept", quote(r.name)))
+	}
+	s := fmt.Sprintf(".on%d", t)
+	var err error
+	if v.Type.Rank() > 0 {
+		v, err = r.sub(op.Reshape, s+".scalar", nil, v, r.constant(s+".shape", tensor.Ints()))
+	}
+	if err == nil && r.on != nil {
+		v, err = r.sub(op.Get("", "And"), s, nil, r.on, v)
+	}
+	r.on = v
+	return 1, err
+}
+
+// carry selects between the carried values before and after iteration t.
+func (r *running) carry(old, now []*ir.Value, t int64) ([]*ir.Value, error) {
+	if r.on == nil {
+		return now, nil
+	}
+	out := make([]*ir.Value, len(now))
+	for i, v := range now {
+		if !v.Type.Equal(old[i].Type) {
+			return nil, r.errf("flow-types", "carried value %d is %s before iteration %d and %s after it, and the condition of this Loop is computed at run time; want the same type and shape", i, old[i].Type, t, v.Type)
+		}
+		var err error
+		if out[i], err = r.sub(op.Get("", "Where"), fmt.Sprintf(".carried%d.%d", i, t), nil, r.on, v, old[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // loop unrolls a Loop whose trips are known at compile time: by a constant trip
-// count, or by a condition that turns out to be constant in every iteration.
+// count, or by a condition that turns out to be constant in every iteration. A
+// condition at run time needs a trip count as well, see running.
 func loop(c *nodeCtx) ([]*ir.Value, error) {
 	g, err := c.graphAttr("body")
 	if err != nil {
@@ -163,12 +217,12 @@ func loop(c *nodeCtx) ([]*ir.Value, error) {
 		}
 		trips = in[0].Const.Int(0)
 	}
+	r := &running{nodeCtx: c, bounded: in[0] != nil}
 	cond := int64(1)
 	if in[1] != nil {
-		if in[1].Const == nil || in[1].Const.Len() != 1 {
-			return nil, c.dynamicf("flow-dynamic", in[1], "the condition of this Loop (%s) is computed at run time; only conditions known at compile time are supported", quote(c.p.GetInput()[1]))
+		if cond, err = r.and(in[1], "the condition of this Loop ("+quote(c.p.GetInput()[1])+") is computed at run time", 0); err != nil {
+			return nil, err
 		}
-		cond = in[1].Const.Int(0)
 	}
 	carried := in[2:]
 	for i, v := range carried {
@@ -189,11 +243,12 @@ func loop(c *nodeCtx) ([]*ir.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if out[0].Const == nil || out[0].Const.Len() != 1 {
-			return nil, c.dynamicf("flow-dynamic", out[0], "the body of this Loop computes its condition at run time; only conditions known at compile time are supported")
+		if carried, err = r.carry(carried, out[1:1+len(carried)], t); err != nil {
+			return nil, err
 		}
-		cond = out[0].Const.Int(0)
-		carried = out[1 : 1+len(carried)]
+		if cond, err = r.and(out[0], "the body of this Loop computes its condition at run time", t+1); err != nil {
+			return nil, err
+		}
 		for k := range scans {
 			scans[k] = append(scans[k], out[1+len(carried)+k])
 		}
@@ -204,6 +259,9 @@ func loop(c *nodeCtx) ([]*ir.Value, error) {
 		if i >= len(c.p.GetOutput()) || c.p.GetOutput()[i] == "" {
 			result = append(result, nil)
 			continue
+		}
+		if r.on != nil {
+			return nil, c.errf("flow-dynamic", "the length of scan output %d of this Loop (%s) depends on a condition that is computed at run time; want carried values only, or a condition known at compile time", k, quote(c.p.GetOutput()[i]))
 		}
 		if len(s) == 0 {
 			return nil, c.errf("flow-empty", "scan output %d of this Loop (%s) is empty, since it runs 0 times: its shape is unknown", k, quote(c.p.GetOutput()[i]))

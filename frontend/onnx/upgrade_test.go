@@ -204,6 +204,21 @@ func TestControlFlow(t *testing.T) {
 			func(x []float64) []float64 { return []float64{x[0] + 3, x[1] + 3} }, 3},
 		{"Loop by condition", x + `{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (d, w) { k = Constant <value_int = 1> () d = Less (i, k) w = Add (v, v) }> }`,
 			func(x []float64) []float64 { return []float64{4 * x[0], 4 * x[1]} }, 2},
+		{"Loop until a condition at run time", x + `{ n = Constant <value_int = 4> () l = Constant <value_float = 10.0> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (d, w) { w = Add (v, v) s = ReduceSum <keepdims = 0> (w) d = Less (s, l) }> }`,
+			func(x []float64) []float64 {
+				f := 1.0
+				for k := 0; k < 4 && (k == 0 || f*(x[0]+x[1]) < 10); k++ {
+					f *= 2
+				}
+				return []float64{f * x[0], f * x[1]}
+			}, 15},
+		{"Loop that may not run", x + `{ n = Constant <value_int = 2> () z = Constant <value_float = 0.0> () s = ReduceSum <keepdims = 0> (x) c = Greater (s, z) y = Loop (n, c, x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`,
+			func(x []float64) []float64 {
+				if x[0]+x[1] > 0 {
+					return []float64{4 * x[0], 4 * x[1]}
+				}
+				return x
+			}, 6},
 		{"Loop with results of every trip", `(float[2] x) => (float y) { n = Constant <value_int = 2> () l, s = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v, x) u = Identity (w) }> 
 			f = Constant <value_ints = [4]> () y = Reshape (s, f) }`,
 			func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 3 * x[0], 3 * x[1]} }, 8},
