@@ -17,7 +17,7 @@ CALIB  := --calib $(DIGITS)/digits_calib.npz
 # The tools whose absence makes tests fail instead of being skipped.
 REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake
 
-.PHONY: demo build test conformance lint bench fuzz analyze clean
+.PHONY: demo build test conformance lint bench bench-go fuzz analyze clean
 
 # From an ONNX file to firmware that QEMU has proved right, and how good it is.
 demo:
@@ -48,7 +48,13 @@ lint:
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w):"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
 
+# The table of the README, and the shipped model's figures.
 bench:
+	@$(SETUP) demo
+	$(GO) run ./cmd/nnccbench
+
+# Go's own benchmarks: how long nncc takes.
+bench-go:
 	$(GO) test -p 1 -run '^$$' -bench . -benchmem -timeout 60m ./...
 
 # Every fuzz target for $(FUZZTIME); what they find lands in testdata/fuzz.
