@@ -261,7 +261,7 @@ func loop(c *nodeCtx) ([]*ir.Value, error) {
 			continue
 		}
 		if r.on != nil {
-			return nil, c.errf("flow-dynamic", "the length of scan output %d of this Loop (%s) depends on a condition that is computed at run time; want carried values only, or a condition known at compile time", k, quote(c.p.GetOutput()[i]))
+			return nil, c.dynamicf("flow-dynamic", r.on, "the length of scan output %d of this Loop (%s) depends on a condition that is computed at run time; want carried values only, or a condition known at compile time", k, quote(c.p.GetOutput()[i]))
 		}
 		if len(s) == 0 {
 			return nil, c.errf("flow-empty", "scan output %d of this Loop (%s) is empty, since it runs 0 times: its shape is unknown", k, quote(c.p.GetOutput()[i]))

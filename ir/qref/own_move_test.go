@@ -441,7 +441,8 @@ func TestOwnWhereBoolNearest(t *testing.T) {
 			checkBytes(t, name, b, y, want)
 		}
 
-		p := struct{ Batch, InH, InW, OutH, OutW, Pixel int32 }{between(r, 1, 2), between(r, 1, 4), between(r, 1, 4), between(r, 1, 5), between(r, 1, 5), between(r, 1, 8)}
+		p := struct{ Batch, InH, InW, OutH, OutW, Pixel, XPitch, YPitch int32 }{between(r, 1, 2), between(r, 1, 4), between(r, 1, 4), between(r, 1, 5), between(r, 1, 5), between(r, 1, 8), 0, 0}
+		p.XPitch, p.YPitch = p.Pixel, p.Pixel
 		var ih, iw []int32
 		for range p.OutH {
 			ih = append(ih, between(r, -1, int(p.InH)-1))

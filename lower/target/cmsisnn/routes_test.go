@@ -126,6 +126,9 @@ func TestConcatViews(t *testing.T) {
 			if !p.Input || p.I != i {
 				t.Errorf("part %+v", p)
 			}
+			if p.Row > 0 { // columns, which CMSIS-NN's own calls do not read or write
+				continue
+			}
 			at = append(at, p.Off)
 		}
 		if fmt.Sprint(at) != fmt.Sprint(c.parts) || l.Calls[1].Func != c.fn {

@@ -214,6 +214,9 @@ func paramWords(f lm.FieldInfo, a target.Arg) ([]int32, error) {
 }
 
 func number(a target.Arg) (int32, error) {
+	if p, ok := a.(target.Pitch); ok { // neighbours: compile.go puts nothing into rows
+		return int32(p.Row), nil
+	}
 	lit, ok := a.(target.Lit)
 	if !ok {
 		return 0, fmt.Errorf("is %T, want a number", a)

@@ -116,6 +116,11 @@ func plan(g *ir.Graph) (*schedule.Program, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A tensor of a segment file is one run of bytes: nothing lies in rows.
+		l.Rows, l.RowCalls = nil, nil
+		if len(l.Parts) > 0 && l.Parts[0].Row > 0 {
+			l.Parts = nil
+		}
 		low[n] = schedule.Lowering{Low: l, Choice: c}
 	}
 	return schedule.Build(g, low)

@@ -116,6 +116,8 @@ void mla_do_resize_nearest(mla_command *c)
     p.out_h = mla_dim(c);
     p.out_w = mla_dim(c);
     p.pixel = mla_dim(c);
+    p.x_pitch = p.pixel;
+    p.y_pitch = p.pixel;
     if (mla_has(c, 3) != 0) {
         low = -1;
         outside = mla_read(c, 3, (uint64_t)p.pixel, 1);
