@@ -37,13 +37,13 @@ static void nncc_band_copy(const nncc_helium_conv *p, const nncc_band *b, int32_
     nncc_pieces inner = *a;
     int32_t k;
 
+    rows.n = a->n;
     rows.from_step = p->dilation_h * p->in_w * p->in_pitch;
     rows.to_step = height;
     rows.count = b->y.last - b->y.first;
     to += b->y.first * height;
     if (a->count < rows.count) {
         inner = rows;
-        inner.n = a->n;
         rows = *a;
     }
     for (k = rows.count; k > 0; k--) {

@@ -57,7 +57,8 @@ static void nncc_softmax_line(const nncc_softmax_s8_params *p, const int8_t *x, 
             sum += nncc_rq_shift_right(nncc_softmax_term(p, x[k] - max), NNCC_SOFTMAX_SUM_BITS);
         }
     }
-    while (room < 32 && ((uint32_t)sum & ((uint32_t)0x80000000u >> room)) == 0u) {
+    while (room < 31 && /* sum is not 0: the maximum itself counts */
+           ((uint32_t)sum & ((uint32_t)0x80000000u >> room)) == 0u) {
         room++;
     }
     scale = nncc_reciprocal((uint32_t)sum << room);
