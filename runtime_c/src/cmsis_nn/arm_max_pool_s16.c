@@ -1,5 +1,6 @@
 /* Largest element over the part of an int16 window that lies inside the input. */
 #define NNCC_ELEM int16_t
+#define NNCC_ELEM_BITS 16
 #define NNCC_POOL nncc_max_pool_s16
 #include "nncc_cmsis_max_pool.h"
 

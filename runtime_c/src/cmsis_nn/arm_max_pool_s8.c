@@ -1,5 +1,6 @@
 /* Largest element over the part of an int8 window that lies inside the input. */
 #define NNCC_ELEM int8_t
+#define NNCC_ELEM_BITS 8
 #define NNCC_POOL nncc_max_pool_s8
 #include "nncc_cmsis_max_pool.h"
 

@@ -1,11 +1,12 @@
 /* Maximum pooling of int8 or int16 elements: the including file defines NNCC_ELEM as their
- * type and NNCC_POOL as the name of the function. No guard: every type includes it. */
+ * type, NNCC_ELEM_BITS as its width and NNCC_POOL as the name of the function. No guard: every
+ * type includes it. */
 #include <string.h>
 #include "nncc_cmsis.h"
 
 #ifndef NNCC_CMSIS_MAX4
 /* Words are loaded from any address: not on cores that trap it. */
-#if !defined(__arm__) || defined(__ARM_FEATURE_UNALIGNED)
+#if NNCC_ELEM_BITS == 8 && (!defined(__arm__) || defined(__ARM_FEATURE_UNALIGNED))
 #define NNCC_CMSIS_MAX4 1
 
 /* The larger of two int8 in each byte: with the sign bits apart, a subtraction compares what remains. */
@@ -86,10 +87,10 @@ static inline arm_cmsis_nn_status NNCC_POOL(const cmsis_nn_pool_params *pool_par
                 nncc_window(x, in_w, filter_dims->w, 1, &kx0, &kx1);
                 c = 0;
 #if NNCC_CMSIS_MAX4
-                for (; sizeof(NNCC_ELEM) == 1u && c + 4 <= in_c; c += 4)
+                for (; c + 4 <= in_c; c += 4)
                 {
                     const uint32_t top =
-                        nncc_window_max4((const int8_t *)input_data + ((y + ky0) * in_w + x + kx0) * in_c + c, ky1 - ky0,
+                        nncc_window_max4(input_data + ((y + ky0) * in_w + x + kx0) * in_c + c, ky1 - ky0,
                                          kx1 - kx0, in_c, in_w * in_c, lo4, hi4);
 
                     memcpy(output_data, &top, sizeof top);
@@ -98,7 +99,7 @@ static inline arm_cmsis_nn_status NNCC_POOL(const cmsis_nn_pool_params *pool_par
 #endif
                 for (; c < in_c; c++)
                 {
-                    int32_t top = sizeof(NNCC_ELEM) == 1u ? NN_Q7_MIN : NN_Q15_MIN;
+                    int32_t top = NNCC_ELEM_BITS == 8 ? NN_Q7_MIN : NN_Q15_MIN;
                     int32_t ky, kx;
 
                     for (ky = ky0; ky < ky1; ky++)
@@ -122,4 +123,5 @@ static inline arm_cmsis_nn_status NNCC_POOL(const cmsis_nn_pool_params *pool_par
 }
 
 #undef NNCC_ELEM
+#undef NNCC_ELEM_BITS
 #undef NNCC_POOL
