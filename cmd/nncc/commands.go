@@ -135,7 +135,7 @@ func (c *cli) check(args []string) error {
 		return err
 	}
 	c.progress.done()
-	if onnx.Errors(fs) > 0 {
+	if onnx.Count(fs, onnx.Error) > 0 || c.cfg.Strict && len(fs) > 0 {
 		c.status = exitUsage
 	}
 	if c.cfg.JSON {
@@ -147,8 +147,11 @@ func (c *cli) check(args []string) error {
 	for i := range fs {
 		fmt.Fprintln(c.out, fs[i].String())
 	}
-	if len(fs) == 0 {
+	switch {
+	case len(fs) == 0:
 		fmt.Fprintf(c.out, "%s: no findings\n", c.cfg.Model)
+	case onnx.Count(fs, onnx.Error) == 0:
+		fmt.Fprintf(c.out, "%s: valid ONNX\n", c.cfg.Model)
 	}
 	return nil
 }

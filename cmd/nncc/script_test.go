@@ -10,7 +10,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/nncc/nncc/frontend/functions"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 )
@@ -73,19 +75,29 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// writeONNX IR FILE writes a graph in its text form (ir/README.md) as ONNX:
-// small models stand in the scripts that use them.
+// writeONNX FILE MODEL writes a graph in its text form (ir/README.md), or a model
+// in ONNX's where FILE ends in .txt, as ONNX: small models stand in the scripts
+// that use them.
 func writeONNX(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: onnx graph.ir model.onnx")
 	}
-	g, err := ir.Parse(ts.ReadFile(args[0]), op.Get)
-	ts.Check(err)
-	m, err := onnx.Export(g, onnx.ExportOptions{})
+	m, err := parseModel(args[0], ts.ReadFile(args[0]))
 	ts.Check(err)
 	b, err := onnx.Marshal(m)
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o666))
+}
+
+func parseModel(name, text string) (*pb.ModelProto, error) {
+	if strings.HasSuffix(name, ".txt") {
+		return functions.ParseModel(text)
+	}
+	g, err := ir.Parse(text, op.Get)
+	if err != nil {
+		return nil, err
+	}
+	return onnx.Export(g, onnx.ExportOptions{})
 }
 
 func itoa(n int) string {

@@ -194,7 +194,7 @@ func TestExportCustom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fs := Check(&Model{Proto: m}); Errors(fs) > 0 {
+	if fs := Check(&Model{Proto: m}); Count(fs, Error) > 0 {
 		t.Error(fs)
 	}
 }

@@ -106,7 +106,7 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 	tp := vi.GetType()
 	tt := tp.GetTensorType()
 	if tt == nil {
-		what := "no type"
+		code, what := "sequence", "no type"
 		switch {
 		case tp.GetSequenceType() != nil:
 			what = "a sequence type"
@@ -116,12 +116,14 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 			what = "a map type"
 		case tp.GetSparseTensorType() != nil:
 			what = "a sparse tensor type"
+		default:
+			code = "input-type"
 		}
-		return bad("input-type", "", "has %s, want a dense tensor", what)
+		return bad(code, "", "has %s, want a dense tensor", what)
 	}
 	dt, ok := tensor.FromONNX(int(tt.GetElemType()))
 	if !ok {
-		return bad("dtype", "", "has element type %s, which is not supported (supported: float, double, float16, bfloat16, bool, integers of 4 to 64 bits)", elemTypeName(tt.GetElemType()))
+		return bad("dtype-unsupported", "", "has element type %s, which is not supported (supported: float, double, float16, bfloat16, bool, integers of 4 to 64 bits)", elemTypeName(tt.GetElemType()))
 	}
 	given, isGiven := im.opt.Shapes[name]
 	if tt.GetShape() == nil {

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -221,7 +222,11 @@ func (c *nodeCtx) readAttrs() error {
 	for _, a := range c.p.GetAttribute() {
 		v, ok, err := c.im.attr(a)
 		if err != nil {
-			return c.errf("attr", "attribute %s: %v", quote(a.GetName()), err)
+			code := "attr"
+			if d := new(ir.Diag); errors.As(err, &d) {
+				code = d.Code
+			}
+			return c.errf(code, "attribute %s: %v", quote(a.GetName()), err)
 		}
 		if ok {
 			c.attrs[a.GetName()] = v
@@ -286,9 +291,9 @@ func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
 	case pb.AttributeProto_GRAPH, pb.AttributeProto_GRAPHS:
 		return ir.Attr{}, false, nil
 	case pb.AttributeProto_SPARSE_TENSOR, pb.AttributeProto_SPARSE_TENSORS:
-		return ir.Attr{}, false, fmt.Errorf("sparse tensors are not supported; want a dense tensor")
+		return ir.Attr{}, false, &ir.Diag{Code: "sparse", Msg: "sparse tensors are not supported; want a dense tensor"}
 	default:
-		return ir.Attr{}, false, fmt.Errorf("values of type %s are not supported", schema.AttrType(k))
+		return ir.Attr{}, false, &ir.Diag{Code: "sequence", Msg: fmt.Sprintf("values of type %s are not supported", schema.AttrType(k))}
 	}
 }
 

@@ -172,6 +172,8 @@ type sequenceRead struct {
 	seq sequence
 }
 
+func (s sequenceRead) Unwrap() error { return s.Diag }
+
 func newSequenceRead(name string, s sequence) error {
 	return sequenceRead{&ir.Diag{Code: "sequence", Node: "value " + quote(name), Msg: "is a sequence of tensors, which cannot leave a graph; want tensors", Hint: "join them by ConcatFromSequence"}, s}
 }

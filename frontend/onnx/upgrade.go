@@ -337,7 +337,7 @@ func dropout(c *nodeCtx) ([]*ir.Value, error) {
 func constant(c *nodeCtx) ([]*ir.Value, error) {
 	for _, a := range c.p.GetAttribute() {
 		if n := a.GetName(); n == "value_string" || n == "value_strings" {
-			return nil, c.errf("dtype", "holds text (%s), which has no place in firmware that computes with numbers", n)
+			return nil, c.errf("dtype-unsupported", "holds text (%s), which has no place in firmware that computes with numbers", n)
 		}
 	}
 	return c.plain()

@@ -181,22 +181,16 @@ func (c *Config) CheckModel() ([]onnx.Finding, error) {
 		libs = append(libs, more...)
 	}
 	fs := onnx.Check(m, libs...)
-	if onnx.Errors(fs) > 0 {
+	if onnx.Count(fs, onnx.Error) > 0 {
 		return fs, nil
 	}
 	// Shapes, types and values: what the importer finds.
 	if _, err := c.importModel(m, nil); err != nil {
-		errs, ok := err.(onnx.ImportErrors)
-		if !ok {
+		more := onnx.ImportFindings(err)
+		if more == nil {
 			return nil, err
 		}
-		for _, e := range errs {
-			f := onnx.Finding{Severity: onnx.Error, Code: "import", Found: e.Error()}
-			if d, ok := e.(*ir.Diag); ok {
-				f.Code, f.Where, f.Found, f.Want = d.Code, d.Node, d.Msg, d.Hint
-			}
-			fs = append(fs, f)
-		}
+		fs = append(fs, more...)
 	}
 	return fs, nil
 }
