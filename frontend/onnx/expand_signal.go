@@ -133,7 +133,11 @@ func (e *composer) realInverse(dt tensor.DType, n, half int) *ir.Value {
 // stft is the transform of overlapping frames of a signal [N, length, 1 or 2],
 // each times a window: [N, frames, bins, 2].
 func stft(e *composer) []*ir.Value {
-	x, step := e.need(0, 3), e.known(1, "the frame step")
+	x, step := e.need(0, -1), e.known(1, "the frame step")
+	if x.Type.Rank() == 2 { // a real signal as PyTorch exports it; ONNX Runtime takes it, too
+		x = e.reshape(x, x.Type.Shape[0], x.Type.Shape[1], 1)
+	}
+	e.want(x.Type.Rank() == 3, "rank", "the signal has shape %v, want batch, length and 1 (real) or 2 (complex)", x.Type.Shape)
 	onesided := e.int("onesided", 1) != 0
 	win := e.input(2)
 	length, in := x.Type.Shape[1], x.Type.Shape[2]

@@ -70,6 +70,8 @@ func TestUpgrades(t *testing.T) {
 			y = ConcatFromSequence <axis = 1, new_axis = 1> (e) n = SequenceLength (e)`, `i = Constant <value_ints = [2, 0, 1, 2]> () g = Gather (x, i) y = Transpose <perm = [1, 0]> (g) n = Constant <value_int = 4> ()`},
 		{"DFT and back", 20, "(float[1,6,2] x) => (float y)", `f = DFT (x) y = DFT <inverse = 1> (f)`, `y = Identity (x)`},
 		{"real DFT and back", 20, "(float[1,7,1] x) => (float y)", `f = DFT <onesided = 1> (x) n = Constant <value_int = 7> () y = DFT <onesided = 1, inverse = 1> (f, n)`, `y = Identity (x)`},
+		{"STFT of a signal without its last axis", 17, "(float[1,9] x) => (float y)", `s = Constant <value_int = 2> () l = Constant <value_int = 4> () y = STFT (x, s, "", l)`,
+			`n = Constant <value_ints = [1, 9, 1]> () c = Reshape (x, n) s = Constant <value_int = 2> () l = Constant <value_int = 4> () y = STFT (c, s, "", l)`},
 		{"Squeeze-1", 7, "(float[1,3,1] x) => (float y)", `y = Squeeze <axes = [0, 2]> (x)`, `a = Constant <value_ints = [0, 2]> () y = Squeeze (x, a)`},
 		{"Squeeze-11, all", 11, "(float[1,3,1] x) => (float y)", `y = Squeeze (x)`, `y = Squeeze (x)`},
 		{"Unsqueeze-1", 8, "(float[3] x) => (float y)", `y = Unsqueeze <axes = [0, 2]> (x)`, `a = Constant <value_ints = [0, 2]> () y = Unsqueeze (x, a)`},
