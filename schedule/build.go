@@ -99,7 +99,7 @@ func build(g *ir.Graph, low map[*ir.Node]Lowering, ties []Tie, parts func(*ir.No
 	scratch := len(b.values)
 	for _, k := range order {
 		s := newStep(b.nodes[k], low)
-		s.Low = p.inRows(s)
+		s.Low = p.rowCalls(s)
 		if s.Low.Scratch > 0 {
 			s.Scratch = p.Buffers[scratch].Offset
 			scratch++

@@ -86,8 +86,8 @@ func (p *Program) Gather(v *ir.Value, span []byte) []byte {
 	return e.gather(span)
 }
 
-// inRows is the lowering of a step for the places of its operands.
-func (p *Program) inRows(s *Step) *target.Lowered {
+// rowCalls is the lowering of a step for the places of its operands.
+func (p *Program) rowCalls(s *Step) *target.Lowered {
 	l := s.Low
 	if l.RowCalls == nil {
 		return l
@@ -117,10 +117,10 @@ func takesRows(l *target.Lowered, output bool, i, row int) bool {
 	return false
 }
 
-// inRows reports whether value w may lie in rows: nobody outside the program
+// mayLieInRows reports whether value w may lie in rows: nobody outside the program
 // sees it, its writer and all who read it by code take rows of that size, and
 // those that are not decided yet have it as an operand of node n only.
-func (b *builder) inRows(w, row int, n *ir.Node) bool {
+func (b *builder) mayLieInRows(w, row int, n *ir.Node) bool {
 	v := b.of[w]
 	if b.values[w].Input || b.values[w].Output || row == 0 {
 		return false
@@ -225,7 +225,7 @@ func (b *builder) fitRows(c column, pitch int, n *ir.Node) bool {
 	for _, w := range b.within[c.root] {
 		to, ok := b.place[w].moved(c.row, c.off, pitch)
 		bytes := int(b.values[w].Bytes)
-		if !ok || to.row == 0 || bytes%to.row != 0 || bytes/to.row != size/c.row || !b.inRows(w, to.row, n) {
+		if !ok || to.row == 0 || bytes%to.row != 0 || bytes/to.row != size/c.row || !b.mayLieInRows(w, to.row, n) {
 			return false
 		}
 	}
@@ -261,7 +261,7 @@ func (b *builder) splitRows(n *ir.Node, parts []target.Part) bool {
 	}
 	for _, p := range parts {
 		w := b.index[n.Out[p.I]]
-		if b.place[w] != (place{root: w}) || len(b.within[w]) != 1 || !b.inRows(w, p.Row, n) {
+		if b.place[w] != (place{root: w}) || len(b.within[w]) != 1 || !b.mayLieInRows(w, p.Row, n) {
 			return false
 		}
 	}

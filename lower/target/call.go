@@ -181,6 +181,20 @@ func F(name string, v Arg) Field { return Field{name, v} }
 // FI is an integer field.
 func FI(name string, v int) Field { return Field{name, I32(v)} }
 
+// Ints makes integer fields of pairs: a name (string), its value (int).
+func Ints(pairs ...any) []Field {
+	f := make([]Field, 0, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		f = append(f, FI(pairs[i].(string), pairs[i+1].(int)))
+	}
+	return f
+}
+
+// Lookup is a table of results by the bit pattern of an 8-bit value.
+func Lookup(results []byte) *Blob {
+	return &Blob{Hint: "table", CType: "uint8_t", Data: results, NoCast: true}
+}
+
 // IntArray is an array initialiser.
 func IntArray(v []int) Nested {
 	n := Nested{}

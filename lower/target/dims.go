@@ -80,6 +80,20 @@ func PadLeft(shape []int, rank int) []int {
 	return out
 }
 
+// Bias is the constant input 2 of a layer with one value a channel; a single
+// value serves all. Nil: there is none.
+func Bias(n *ir.Node, channels int) []int32 {
+	b := n.Input(2)
+	if b == nil {
+		return nil
+	}
+	v := make([]int32, channels)
+	for c := range v {
+		v[c] = int32(b.Const.Int(c % b.Const.Len()))
+	}
+	return v
+}
+
 // Arrange gives the constant d another shape, then a permutation of its
 // dimensions: the form in which a kernel reads it.
 func Arrange(d *tensor.Dense, shape, perm []int) *tensor.Dense {

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -64,6 +65,36 @@ func ChainOf(n *ir.Node) *Chain {
 		return nil
 	}
 	return c
+}
+
+// ConvChainRule asks for a convolution of one group that the row conv takes,
+// with element-wise operators behind it, and of those what behind wants.
+func ConvChainRule(code, doc string, conv *Kernel, behind func(c *Chain, o *Options) string) Rule {
+	return Rule{Code: code, Doc: doc, Check: func(n *ir.Node, o *Options) string {
+		c := ChainOf(n)
+		switch {
+		case c == nil || c.Main.Op != op.Conv:
+			return "the parts are no convolution with element-wise operators behind it"
+		case c.Main.Int("group") != 1:
+			return fmt.Sprintf("%d groups, want 1", c.Main.Int("group"))
+		case n.In[0].Type.Rank() != n.Out[0].Type.Rank():
+			return fmt.Sprintf("the input has rank %d, the output %d, want the same", n.In[0].Type.Rank(), n.Out[0].Type.Rank())
+		}
+		for _, r := range conv.Judge(c.Main, o) {
+			return r.Text
+		}
+		return behind(c, o)
+	}}
+}
+
+// MappedConvRule is ConvChainRule for a function of each result, by a table.
+func MappedConvRule(code string, conv *Kernel) Rule {
+	return ConvChainRule(code, "a convolution of one group and a function of one value", conv, func(c *Chain, _ *Options) string {
+		if c.Table == nil || c.Add != nil {
+			return "the parts are no convolution with a function of its result behind it"
+		}
+		return ""
+	})
 }
 
 // elementwiseOf reports a function of v alone, element by element.

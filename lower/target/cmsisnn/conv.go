@@ -170,11 +170,9 @@ func perChannel(p *op.MACParams) *target.Struct {
 // grouped convolutions, and the MVE depthwise kernel above 124 channels, step
 // through the pointer even where it is NULL (X-C8-4 and X-D8-2 of the knowledge base).
 func biasArg(n *ir.Node, channels int) (target.Arg, *target.Struct) {
-	v := make([]int32, channels)
-	if b := n.Input(2); b != nil {
-		for i := range v {
-			v[i] = int32(b.Const.Int(i % b.Const.Len()))
-		}
+	v := target.Bias(n, channels)
+	if v == nil {
+		v = make([]int32, channels)
 	}
 	x := i32Blob("bias", v)
 	x.NoCast = true

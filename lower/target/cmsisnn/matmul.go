@@ -140,14 +140,7 @@ func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if CoreISA(o.Core) == MVE {
 		// The Helium kernels want bias plus weight sums times the input offset in
 		// the context: constants of the model (arm_vector_sum_s8).
-		var b []int32
-		if v := n.Input(2); v != nil {
-			b = make([]int32, f.cols)
-			for i := range b {
-				b[i] = int32(v.Const.Int(i % v.Const.Len()))
-			}
-		}
-		sums := qref.KernelSums(f.cols, f.depth, tensor.As[int8](w), p.InOff, p.FilterOff[0], b)
+		sums := qref.KernelSums(f.cols, f.depth, tensor.As[int8](w), p.InOff, p.FilterOff[0], target.Bias(n, f.cols))
 		ctx = &target.Struct{Type: "cmsis_nn_context", Fields: []target.Field{
 			target.F("buf", i32Blob("sums", sums)), target.FI("size", r.Scratch)}}
 	}

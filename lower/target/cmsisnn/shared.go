@@ -34,6 +34,18 @@ func TransposedRules(code string) []target.Rule {
 	return leavePacked(r, func(*ir.Node, *target.Options) bool { return true })
 }
 
+// KnownOperands reports what rules about the arithmetic of a layer may take for
+// granted: input, weights and output quantised, int8 weights and bias constant.
+// Other nodes fail by the rules that ask for just that.
+func KnownOperands(n *ir.Node) bool {
+	w := n.In[1]
+	if n.In[0].Type.Quant == nil || w.Type.Quant == nil || w.Const == nil || w.Type.DType != tensor.I8 || n.Out[0].Type.Quant == nil {
+		return false
+	}
+	b := n.Input(2)
+	return b == nil || b.Const != nil
+}
+
 // leavePacked makes the rule about weights refuse int4 ones where "when" says
 // so: CMSIS-NN's functions read them packed, other kernels would take a byte each.
 func leavePacked(rules []target.Rule, when func(n *ir.Node, o *target.Options) bool) []target.Rule {

@@ -33,7 +33,7 @@ func convOf(n *ir.Node) (*convolution, string) {
 		stride: cmsisnn.Spatial(g.Strides, 1), pad: cmsisnn.Spatial(g.PadBegin, 0), dil: cmsisnn.Spatial(g.Dilations, 1)}
 	s := c.span()
 	c.border = c.pad.H > 0 || c.pad.W > 0 || (c.out.H-1)*c.stride.H+s.H > c.in.H || (c.out.W-1)*c.stride.W+s.W > c.in.W
-	c.l = layer{rows: rows(n.In[1].Const.Transpose(cmsisnn.WeightPerm(len(g.In))), g.COut), bias: constBias(n), p: p}
+	c.l = layer{rows: rows(n.In[1].Const.Transpose(cmsisnn.WeightPerm(len(g.In))), g.COut), bias: target.Bias(n, g.COut), p: p}
 	return c, ""
 }
 
@@ -50,18 +50,6 @@ func rows(d *tensor.Dense, n int) [][]int8 {
 		out[i] = w[i*len(w)/n : (i+1)*len(w)/n]
 	}
 	return out
-}
-
-func constBias(n *ir.Node) []int32 {
-	b := n.Input(2)
-	if b == nil {
-		return nil
-	}
-	v := make([]int32, b.Const.Len())
-	for i := range v {
-		v[i] = int32(b.Const.Int(i))
-	}
-	return v
 }
 
 // depth is the number of input channels that an output channel reads.
@@ -121,7 +109,7 @@ func (l *layer) pick(first, step, n int) *layer {
 	for c := first; len(x.rows) < n; c += step {
 		x.rows = append(x.rows, l.rows[c])
 		if len(l.bias) > 0 {
-			x.bias = append(x.bias, l.bias[c%len(l.bias)])
+			x.bias = append(x.bias, l.bias[c])
 		}
 		if len(l.p.Mult) > 1 {
 			p.Mult, p.Shift = append(p.Mult, l.p.Mult[c]), append(p.Shift, l.p.Shift[c])
@@ -133,10 +121,7 @@ func (l *layer) pick(first, step, n int) *layer {
 // exact is the rule that every channel's requantisation is one multiplication.
 func exact(code string, try func(n *ir.Node, core target.Core) string) target.Rule {
 	return target.Rule{Code: code, Doc: "every channel is requantised exactly by one multiplication", Check: func(n *ir.Node, o *target.Options) string {
-		if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.In[1].Const == nil || n.In[1].Type.DType != tensor.I8 || n.Out[0].Type.Quant == nil {
-			return ""
-		}
-		if b := n.Input(2); b != nil && b.Const == nil {
+		if !cmsisnn.KnownOperands(n) {
 			return ""
 		}
 		return try(n, o.Core)
@@ -262,7 +247,7 @@ func fcOf(n *ir.Node) (*layer, int, string) {
 	if !s.Params.Symmetric() {
 		return nil, 0, fmt.Sprintf("the weights %s have zero point %d, want 0", n.In[1], -s.Params.FilterOff[0])
 	}
-	return &layer{rows: rows(s.Weights(n), s.Cols), bias: constBias(n), p: s.Params}, s.Rows, ""
+	return &layer{rows: rows(s.Weights(n), s.Cols), bias: target.Bias(n, s.Cols), p: s.Params}, s.Rows, ""
 }
 
 func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {

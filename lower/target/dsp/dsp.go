@@ -57,14 +57,7 @@ func own(l *target.Lowered, c ...target.Call) *target.Lowered {
 	return l
 }
 
-// fields makes integer fields of "name", value pairs.
-func fields(pairs ...any) []target.Field {
-	var f []target.Field
-	for i := 0; i < len(pairs); i += 2 {
-		f = append(f, target.FI(pairs[i].(string), pairs[i+1].(int)))
-	}
-	return f
-}
+func fields(pairs ...any) []target.Field { return target.Ints(pairs...) }
 
 func i8In(i int) target.In             { return target.In{I: i, CType: "int8_t"} }
 func i8Out(i int) target.Out           { return target.Out{I: i, CType: "int8_t"} }

@@ -1,8 +1,6 @@
 package dsp
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/target"
@@ -13,21 +11,7 @@ import (
 var mapped = &target.Kernel{
 	Name: "nncc_dsp_mapped_s8", Library: Library, Doc: "int8 convolution with a function of each result, by a table in the store loop",
 	Ops: []*ir.OpDef{op.Fused}, Layout: target.SpatialLayout, Lower: lowerMapped,
-	Rules: join(noHelium("DSP-MAPPED-00"), target.Rule{Code: "DSP-MAPPED-01", Doc: "a convolution of one group and a function of one value", Check: func(n *ir.Node, o *target.Options) string {
-		c := target.ChainOf(n)
-		switch {
-		case c == nil || c.Main.Op != op.Conv || c.Table == nil || c.Add != nil:
-			return "the parts are no convolution with a function of its result behind it"
-		case c.Main.Int("group") != 1:
-			return fmt.Sprintf("%d groups, want 1", c.Main.Int("group"))
-		case n.In[0].Type.Rank() != n.Out[0].Type.Rank():
-			return "ranks differ"
-		}
-		for _, r := range conv.Judge(c.Main, o) {
-			return r.Text
-		}
-		return ""
-	}}),
+	Rules: join(noHelium("DSP-MAPPED-00"), target.MappedConvRule("DSP-MAPPED-01", conv)),
 }
 
 func lowerMapped(n *ir.Node, o *target.Options) (*target.Lowered, error) {
@@ -51,5 +35,5 @@ func (l *layer) above(table []byte) target.Arg {
 	for i := range t {
 		t[i] = table[uint8(min(l.p.ActMin+int32(i), l.p.ActMax))]
 	}
-	return &target.Blob{Hint: "table", CType: "uint8_t", Data: t, NoCast: true}
+	return target.Lookup(t)
 }

@@ -62,7 +62,7 @@ type scaled struct {
 func (l *layer) channel(c int, base int32) (scaled, string) {
 	var bias int32
 	if len(l.bias) > 0 {
-		bias = l.bias[c%len(l.bias)]
+		bias = l.bias[c]
 	}
 	q := c
 	if len(l.p.Mult) == 1 {

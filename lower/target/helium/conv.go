@@ -42,16 +42,7 @@ func (c *convolution) pointwise() bool {
 
 // convRule asks about a convolution whose operands are as they must be.
 func convRule(code, doc string, check func(c *convolution) string) target.Rule {
-	return target.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, _ *target.Options) string {
-		if !constant(n) {
-			return ""
-		}
-		c, why := convOf(n)
-		if why != "" {
-			return "" // another rule says so
-		}
-		return check(c)
-	}}
+	return ruleOf(code, doc, convOf, func(_ *ir.Node, c *convolution) string { return check(c) })
 }
 
 // conv computes any convolution by dot products: of the pixels themselves

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/target/cmsisnn"
 	"github.com/nncc/nncc/lower/target/pack"
 )
 
@@ -24,23 +25,17 @@ type layer struct {
 }
 
 func layerOf(n *ir.Node, w *tensor.Dense, channels int, p *op.MACParams) *layer {
-	l := &layer{p: p, rows: make([][]int8, channels)}
+	l := &layer{p: p, rows: make([][]int8, channels), bias: target.Bias(n, channels)}
 	v := tensor.As[int8](w)
 	for c := range l.rows {
 		l.rows[c] = v[c*len(v)/channels : (c+1)*len(v)/channels]
-	}
-	if b := n.Input(2); b != nil {
-		l.bias = make([]int32, channels)
-		for c := range l.bias {
-			l.bias[c] = int32(b.Const.Int(c % b.Const.Len()))
-		}
 	}
 	return l
 }
 
 // channel gives the start of the sum, the multiplier and the shift of a channel.
 func (l *layer) channel(c int) (start, mult, shift int32) {
-	if l.bias != nil {
+	if len(l.bias) > 0 {
 		start = l.bias[c]
 	}
 	start = int32(pack.Bias(l.rows[c], l.p.InOff, start)) // sums wrap, here and on the core
@@ -103,7 +98,7 @@ func (l *layer) records(vectors int) []byte {
 // part are n channels of the layer from first on.
 func (l *layer) part(first, n int) *layer {
 	x := &layer{rows: l.rows[first:][:n], p: l.p}
-	if l.bias != nil {
+	if len(l.bias) > 0 {
 		x.bias = l.bias[first:][:n]
 	}
 	if len(l.p.Mult) > 1 {
@@ -158,11 +153,17 @@ func (l *layer) dot(vectors int) (fn string, want int) {
 	return fmt.Sprintf("nncc_helium_dot_by%d_s8", by), roundUp(vectors, by)
 }
 
-// constant reports operands that a rule may look into.
-func constant(n *ir.Node) bool {
-	if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.In[1].Const == nil || n.In[1].Type.DType != tensor.I8 || n.Out[0].Type.Quant == nil {
-		return false
-	}
-	b := n.Input(2)
-	return b == nil || b.Const != nil
+// ruleOf asks about a node in the terms of its kernel, which read finds. Nodes
+// that read cannot take in have failed by another rule.
+func ruleOf[T any](code, doc string, read func(n *ir.Node) (T, string), check func(n *ir.Node, x T) string) target.Rule {
+	return target.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, _ *target.Options) string {
+		if !cmsisnn.KnownOperands(n) {
+			return ""
+		}
+		x, why := read(n)
+		if why != "" {
+			return ""
+		}
+		return check(n, x)
+	}}
 }

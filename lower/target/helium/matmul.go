@@ -16,28 +16,15 @@ var fullyConnected = &target.Kernel{
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
 	Layout: func(*ir.Node) target.Layout { return target.Layout{Kind: target.Natural} },
 	Rules: join(onHelium("HELIUM-FC-00"), cmsisnn.FCRules("HELIUM-FC"),
-		fcRule("HELIUM-FC-05", "weights are symmetric: zero point 0", func(n *ir.Node, s *cmsisnn.FCShape) string {
+		ruleOf("HELIUM-FC-05", "weights are symmetric: zero point 0", cmsisnn.FullyConnected, func(n *ir.Node, s *cmsisnn.FCShape) string {
 			if !s.Params.Symmetric() {
 				return fmt.Sprintf("the weights %s have zero point %d, want 0", n.In[1], -s.Params.FilterOff[0])
 			}
 			return ""
 		}),
-		fcRule("HELIUM-FC-06", "requantisation shifts to the right", func(n *ir.Node, s *cmsisnn.FCShape) string {
+		ruleOf("HELIUM-FC-06", "requantisation shifts to the right", cmsisnn.FullyConnected, func(n *ir.Node, s *cmsisnn.FCShape) string {
 			return layerOf(n, s.Weights(n), s.Cols, s.Params).shifts()
 		})),
-}
-
-func fcRule(code, doc string, check func(n *ir.Node, s *cmsisnn.FCShape) string) target.Rule {
-	return target.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, _ *target.Options) string {
-		if !constant(n) {
-			return ""
-		}
-		s, why := cmsisnn.FullyConnected(n)
-		if why != "" {
-			return "" // another rule says so
-		}
-		return check(n, s)
-	}}
 }
 
 func lowerFC(n *ir.Node, o *target.Options) (*target.Lowered, error) {

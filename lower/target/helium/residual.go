@@ -11,7 +11,7 @@ import (
 var residual = &target.Kernel{
 	Name: "nncc_helium_residual_s8", Library: Library, Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
 	Ops: []*ir.OpDef{op.Fused}, Layout: residualLayout, Lower: lowerResidual,
-	Rules: []target.Rule{onHelium("HELIUM-RESIDUAL-00"), fusedRule("HELIUM-RESIDUAL-01", "a convolution of one group, perhaps a function of its result, and an addition that has a linear form", func(c *target.Chain, o *target.Options) string {
+	Rules: []target.Rule{onHelium("HELIUM-RESIDUAL-00"), target.ConvChainRule("HELIUM-RESIDUAL-01", "a convolution of one group, perhaps a function of its result, and an addition that has a linear form", conv, func(c *target.Chain, o *target.Options) string {
 		switch {
 		case c.Add == nil:
 			return "no addition stands at the end"
@@ -64,7 +64,7 @@ func lowerResidual(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	params := call.Args[0]
 	table := target.Arg(target.Null{})
 	if c.Table != nil {
-		table = lookup(c.Table)
+		table = target.Lookup(c.Table)
 	}
 	out, outR := outRows(v.g.COut)
 	l := &target.Lowered{Rows: []target.Rows{rows, outR, {I: c.AddIn, Bytes: v.g.COut}}}

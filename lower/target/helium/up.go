@@ -18,7 +18,7 @@ var up = &target.Kernel{
 	Name: "nncc_helium_up_s8", Library: Library, Doc: "int8 transposed convolution with a kernel of the size of its strides, packed weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: target.SpatialLayout, Lower: lowerUp,
 	Rules: join(onHelium("HELIUM-UP-00"), cmsisnn.TransposedRules("HELIUM-UP"),
-		upRule("HELIUM-UP-06", "requantisation shifts to the right", func(u *upscale) string {
+		ruleOf("HELIUM-UP-06", "requantisation shifts to the right", upOf, func(_ *ir.Node, u *upscale) string {
 			for _, l := range u.rows {
 				if why := l.shifts(); why != "" {
 					return why
@@ -26,7 +26,7 @@ var up = &target.Kernel{
 			}
 			return ""
 		}),
-		upRule("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding", func(u *upscale) string {
+		ruleOf("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding", upOf, func(_ *ir.Node, u *upscale) string {
 			if g := u.g; g.Group != 1 || !slices.Equal(g.Kernel, g.Strides) || u.out != (cmsisnn.Tile{H: u.in.H * u.kernel.H, W: u.in.W * u.kernel.W}) ||
 				slices.Max(g.PadBegin) > 0 || slices.Max(g.Dilations) > 1 {
 				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d groups from %v to %v, want a kernel like the strides, no padding, one group",
@@ -66,31 +66,16 @@ func upOf(n *ir.Node) (*upscale, string) {
 	if len(p.Mult) > 1 {
 		wide.Mult, wide.Shift = slices.Repeat(p.Mult, u.kernel.W), slices.Repeat(p.Shift, u.kernel.W)
 	}
+	bias := slices.Repeat(target.Bias(n, g.COut), u.kernel.W)
 	for range u.kernel.H {
-		l := &layer{p: &wide}
+		l := &layer{p: &wide, bias: bias}
 		for range u.kernel.W * g.COut {
 			l.rows = append(l.rows, weights[:g.CIn])
 			weights = weights[g.CIn:]
-			if b := n.Input(2); b != nil {
-				l.bias = append(l.bias, int32(b.Const.Int(len(l.bias)%g.COut%b.Const.Len())))
-			}
 		}
 		u.rows = append(u.rows, l)
 	}
 	return u, ""
-}
-
-func upRule(code, doc string, check func(u *upscale) string) target.Rule {
-	return target.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, _ *target.Options) string {
-		if !constant(n) {
-			return ""
-		}
-		u, why := upOf(n)
-		if why != "" {
-			return "" // another rule says so
-		}
-		return check(u)
-	}}
 }
 
 func lowerUp(n *ir.Node, _ *target.Options) (*target.Lowered, error) {

@@ -11,19 +11,15 @@ import (
 // softmax writes Softmax, LogSoftmax and Hardmax.
 func softmax(f *fn) error {
 	n := f.n
-	shape := n.In[0].Type.Shape
-	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	size, step, err := f.alongAxis(n.Int("axis"))
 	if err != nil {
 		return err
 	}
 	x, y := f.in(0), f.out(0)
-	step := product(shape[axis+1:])
-	f.loop("o", product(shape[:axis]))
-	f.loop("s", step)
-	f.line("const int32_t at = o * %d + s;", shape[axis]*step)
+	f.line("const int32_t at = o * %d + s;", size*step)
 	f.line("double top = %s;", load(x, "at"))
 	el := fmt.Sprintf("at + i * %d", step)
-	each := func() { f.loop("i", shape[axis]) }
+	each := func() { f.loop("i", size) }
 	if n.Op == op.Hardmax {
 		f.line("int32_t best = 0;")
 		each()
@@ -175,19 +171,15 @@ func localNorm(f *fn) error {
 // lpNorm writes LpNormalization; a norm of zero leaves zeros.
 func lpNorm(f *fn) error {
 	n := f.n
-	shape := n.In[0].Type.Shape
-	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	size, step, err := f.alongAxis(n.Int("axis"))
 	if err != nil {
 		return err
 	}
 	x, y := f.in(0), f.out(0)
-	step := product(shape[axis+1:])
-	f.loop("o", product(shape[:axis]))
-	f.loop("s", step)
-	f.line("const int32_t at = o * %d + s;", shape[axis]*step)
+	f.line("const int32_t at = o * %d + s;", size*step)
 	f.line("double norm = 0.0;")
 	el := fmt.Sprintf("at + i * %d", step)
-	f.loop("i", shape[axis])
+	f.loop("i", size)
 	f.line("const double v = %s;", load(x, el))
 	if n.Int("p") == 1 {
 		f.line("norm += fabs(v);")
@@ -197,7 +189,7 @@ func lpNorm(f *fn) error {
 		f.close()
 		f.line("norm = sqrt(norm);")
 	}
-	f.loop("i", shape[axis])
+	f.loop("i", size)
 	f.store(y, el, fmt.Sprintf("fpclassify(norm) == FP_ZERO ? 0.0 : %s / norm", load(x, el)))
 	f.closeTo(1)
 	return nil

@@ -36,6 +36,20 @@ var reducers = map[*ir.OpDef]reducer{
 
 var squares = map[class]string{real: "acc + v * v", whole: "(int64_t)((uint64_t)acc + (uint64_t)v * (uint64_t)v)", large: "acc + v * v"}
 
+// alongAxis opens the loops over the lines of input 0 along an axis: element i
+// of line (o, s) lies at o * size * step + i * step + s.
+func (f *fn) alongAxis(axis int) (size, step int, err error) {
+	shape := f.n.In[0].Type.Shape
+	axis, err = op.Axis(f.n, axis, len(shape))
+	if err != nil {
+		return 0, 0, err
+	}
+	size, step = shape[axis], product(shape[axis+1:])
+	f.loop("o", product(shape[:axis]))
+	f.loop("s", step)
+	return size, step, nil
+}
+
 // extreme is the neutral value of a maximum or minimum of a type.
 func extreme(d tensor.DType, lowest bool) string {
 	switch {
@@ -151,20 +165,16 @@ func (f *fn) logSumExp(x, y ref, yi string, inner func() string) {
 // arg writes ArgMax and ArgMin; NaN is below every number, as Go orders them.
 func arg(f *fn) error {
 	n := f.n
-	shape := n.In[0].Type.Shape
-	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	size, step, err := f.alongAxis(n.Int("axis"))
 	if err != nil {
 		return err
 	}
 	x, y := f.in(0), f.out(0)
 	c := classOf(x.t)
-	step := product(shape[axis+1:])
-	f.loop("o", product(shape[:axis]))
-	f.loop("s", step)
-	f.line("const int32_t at = o * %d + s;", shape[axis]*step)
+	f.line("const int32_t at = o * %d + s;", size*step)
 	f.line("int64_t best = 0;")
 	f.line("%s top = %s;", c.wide(), load(x, "at"))
-	f.open("for (int32_t i = 1; i < %d; i++)", shape[axis])
+	f.open("for (int32_t i = 1; i < %d; i++)", size)
 	f.line("const %s v = %s;", c.wide(), load(x, fmt.Sprintf("at + i * %d", step)))
 	less, more := "v < top", "v > top"
 	if c == real {
@@ -190,32 +200,28 @@ func arg(f *fn) error {
 // running writes CumSum and CumProd.
 func running(f *fn) error {
 	n := f.n
-	shape := n.In[0].Type.Shape
 	axes, err := op.ConstInts(n, 1, "the axis")
 	if err != nil {
 		return err
 	}
-	axis, err := op.Axis(n, axes[0], len(shape))
+	size, step, err := f.alongAxis(axes[0])
 	if err != nil {
 		return err
 	}
 	x, y := f.in(0), f.out(0)
 	c := classOf(x.t)
-	step := product(shape[axis+1:])
 	first, next := "acc", map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"}[c]
 	start := 0
 	if n.Op == op.CumProd {
 		start, next = 1, map[class]string{real: "acc * v", whole: "(int64_t)((uint64_t)acc * (uint64_t)v)", large: "acc * v"}[c]
 	}
-	f.loop("o", product(shape[:axis]))
-	f.loop("s", step)
 	f.line("%s acc = %d;", c.wide(), start)
-	f.loop("k", shape[axis])
+	f.loop("k", size)
 	pos := "k"
 	if n.Int("reverse") != 0 {
-		pos = fmt.Sprintf("(%d - k)", shape[axis]-1)
+		pos = fmt.Sprintf("(%d - k)", size-1)
 	}
-	f.line("const int32_t at = o * %d + %s * %d + s;", shape[axis]*step, pos, step)
+	f.line("const int32_t at = o * %d + %s * %d + s;", size*step, pos, step)
 	f.line("const %s v = %s;", c.wide(), load(x, "at"))
 	if n.Int("exclusive") != 0 {
 		f.store(y, "at", first)

@@ -55,14 +55,7 @@ func want(code, doc string, check func(n *ir.Node) string) []target.Rule {
 
 func same(*ir.Node) target.Layout { return target.Layout{Kind: target.Same} }
 
-// fields makes integer fields: "name", value pairs.
-func fields(pairs ...any) []target.Field {
-	var f []target.Field
-	for i := 0; i < len(pairs); i += 2 {
-		f = append(f, target.FI(pairs[i].(string), pairs[i+1].(int)))
-	}
-	return f
-}
+func fields(pairs ...any) []target.Field { return target.Ints(pairs...) }
 
 func call(l *target.Lowered, fn string, f []target.Field, args ...target.Arg) (*target.Lowered, error) {
 	l.Kernel, l.Library = fn, Kind
@@ -80,15 +73,10 @@ func blob[T tensor.Elem](hint, ctype string, v []T) *target.Blob {
 
 // biasArg is the constant bias with one value a channel, or nothing.
 func biasArg(n *ir.Node, channels int) target.Arg {
-	b := n.Input(2)
-	if b == nil {
-		return target.Null{}
+	if b := target.Bias(n, channels); b != nil {
+		return blob("bias", "int32_t", b)
 	}
-	v := make([]int32, channels)
-	for i := range v {
-		v[i] = int32(b.Const.Int(i % b.Const.Len()))
-	}
-	return blob("bias", "int32_t", v)
+	return target.Null{}
 }
 
 // convTransposeRow is a convolution over the input spread by the strides, with
@@ -195,7 +183,7 @@ func lowerMatMul(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	batch := padLeft(g.Batch, 2)
+	batch := target.PadLeft(g.Batch, 2)
 	var st [3][]int
 	var args [2]target.Arg
 	for i, v := range n.In {
@@ -208,7 +196,7 @@ func lowerMatMul(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		}
 		st[i] = wideStrides(t)
 		for d := range 2 { // a batch of one matrix serves all
-			if padLeft(t.Shape, 4)[d] == 1 {
+			if target.PadLeft(t.Shape, 4)[d] == 1 {
 				st[i][d] = 0
 			}
 		}
@@ -282,7 +270,7 @@ func pairOperands(n *ir.Node, ctype string) (*target.Lowered, []target.Field, [2
 	var st [2][]int
 	var args [2]target.Arg
 	for i, v := range n.In {
-		shape := padLeft(v.Type.Shape, out.Rank())
+		shape := target.PadLeft(v.Type.Shape, out.Rank())
 		t := v.Type.WithShape(shape)
 		if v.Const != nil {
 			t.Order = out.Order
@@ -293,7 +281,7 @@ func pairOperands(n *ir.Node, ctype string) (*target.Lowered, []target.Field, [2
 			}
 			args[i] = target.In{I: i, CType: ctype}
 		}
-		full := strides(t)
+		full := target.Strides(t)
 		for _, d := range order {
 			if shape[d] == 1 {
 				st[i] = append(st[i], 0)
@@ -305,49 +293,13 @@ func pairOperands(n *ir.Node, ctype string) (*target.Lowered, []target.Field, [2
 			l.InPlace = append(l.InPlace, i)
 		}
 	}
-	dims, a, b := merge(out.Phys(), st[0], st[1])
+	dims, joined := target.MergeDims(out.Phys(), st[0], st[1])
 	list := func(name string, v []int) target.Field { return target.F(name, target.IntArray(v)) }
-	f := append(fields("rank", len(dims)), list("dims", dims), list("a_stride", a), list("b_stride", b))
+	f := append(fields("rank", len(dims)), list("dims", dims), list("a_stride", joined[0]), list("b_stride", joined[1]))
 	return l, f, args
-}
-
-// strides are the distances in elements along every logical dimension.
-func strides(t ir.Type) []int {
-	st := make([]int, t.Rank())
-	n := 1
-	o := t.OrderOrIdentity()
-	for k := len(o) - 1; k >= 0; k-- {
-		st[o[k]] = n
-		n *= t.Shape[o[k]]
-	}
-	return st
 }
 
 // wideStrides are strides for four dimensions, 0 for those in front.
 func wideStrides(t ir.Type) []int {
-	return append(make([]int, 4-t.Rank()), strides(t)...)
-}
-
-// padLeft puts ones in front of a shape until it has the rank.
-func padLeft(shape []int, rank int) []int {
-	return append(slices.Repeat([]int{1}, max(rank-len(shape), 0)), shape...)
-}
-
-// merge drops dimensions of size 1 and joins neighbours over which both
-// operands step alike.
-func merge(dims, a, b []int) (d, sa, sb []int) {
-	for i, n := range dims {
-		if n == 1 {
-			continue
-		}
-		if k := len(d) - 1; k >= 0 && sa[k] == a[i]*n && sb[k] == b[i]*n {
-			d[k], sa[k], sb[k] = d[k]*n, a[i], b[i]
-			continue
-		}
-		d, sa, sb = append(d, n), append(sa, a[i]), append(sb, b[i])
-	}
-	if len(d) == 0 {
-		return []int{1}, []int{0}, []int{0}
-	}
-	return d, sa, sb
+	return append(make([]int, 4-t.Rank()), target.Strides(t)...)
 }

@@ -158,14 +158,7 @@ func params(typ string, f ...target.Field) *target.Struct {
 	return &target.Struct{Type: typ, Fields: f}
 }
 
-// ints makes fields of integers: "name", value pairs.
-func ints(pairs ...any) []target.Field {
-	var f []target.Field
-	for i := 0; i < len(pairs); i += 2 {
-		f = append(f, target.FI(pairs[i].(string), pairs[i+1].(int)))
-	}
-	return f
-}
+func ints(pairs ...any) []target.Field { return target.Ints(pairs...) }
 
 // list is a field that is an array.
 func list(name string, v []int) target.Field { return target.F(name, target.IntArray(v)) }

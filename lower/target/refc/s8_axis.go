@@ -37,7 +37,7 @@ func (l *lowering) requantiseInPlace(x *ir.Quant) {
 	for i := range 256 {
 		t.SetInt(i, min(max(t.Int(i), int64(lo)), int64(hi)))
 	}
-	b := &target.Blob{Hint: "table", CType: "uint8_t", Data: t.Bytes(), NoCast: true}
+	b := target.Lookup(t.Bytes())
 	l.call("nncc_table256", params("nncc_count_params", target.FI("count", y.Elems())), bytesOf(l.out(0)), b, bytesOf(l.out(0)))
 }
 

@@ -28,7 +28,7 @@ var tableRow = &target.Kernel{
 		}
 		k, _ := target.RunInput(n)
 		l := start(n, "nncc_table256")
-		b := &target.Blob{Hint: "table", CType: "uint8_t", Data: t, NoCast: true}
+		b := target.Lookup(t)
 		l.call("nncc_table256", params("nncc_count_params", target.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(k)), b, bytesOf(l.out(0)))
 		l.inPlace(k)
 		l.tableRows(k, b)

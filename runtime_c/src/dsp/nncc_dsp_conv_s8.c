@@ -188,7 +188,7 @@ void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc
                 } else {
                     gather_border(p, widen, x, extra, &a, &b, g * depth, scratch);
                 }
-                nncc_dsp_channels2(mat, &m, out_depth, p->group_words, scratch, w + g * w_group, y + g * out_depth);
+                nncc_dsp_channels(mat, &m, 2, out_depth, p->group_words, scratch, w + g * w_group, y + g * out_depth);
             }
             a = b;
             next(p, &s, &a);

@@ -50,7 +50,7 @@ void nncc_dsp_fully_connected_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *ma
 
     for (int32_t row = 0; row < p->rows; row++) {
         widen1(x, p->in_c, p->pairs, scratch);
-        nncc_dsp_channels1(mat, &m, p->out_c, p->group_words, scratch, w, y);
+        nncc_dsp_channels(mat, &m, 1, p->out_c, p->group_words, scratch, w, y);
         x += p->in_pitch;
         y += p->out_pitch;
     }

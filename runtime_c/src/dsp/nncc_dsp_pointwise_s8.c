@@ -13,7 +13,7 @@ void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_widen *widen,
             in_step = 0;
         }
         (void)widen(x, x + in_step, p->in_c, scratch);
-        nncc_dsp_channels2(mat, &m, p->out_c, p->group_words, scratch, w, y);
+        nncc_dsp_channels(mat, &m, 2, p->out_c, p->group_words, scratch, w, y);
         x += 2 * p->in_pitch;
         y += 2 * p->out_pitch;
     }
