@@ -6,7 +6,7 @@
 
 #ifndef NNCC_CMSIS_MAX4
 /* Words are loaded from any address: not on cores that trap it. */
-#if NNCC_ELEM_BITS == 8 && (!defined(__arm__) || defined(__ARM_FEATURE_UNALIGNED))
+#if !defined(__arm__) || defined(__ARM_FEATURE_UNALIGNED)
 #define NNCC_CMSIS_MAX4 1
 
 /* The larger of two int8 in each byte: with the sign bits apart, a subtraction compares what remains. */
@@ -61,7 +61,7 @@ static inline arm_cmsis_nn_status NNCC_POOL(const cmsis_nn_pool_params *pool_par
 {
     const int32_t in_w = input_dims->w;
     const int32_t in_c = input_dims->c;
-#if NNCC_CMSIS_MAX4
+#if NNCC_CMSIS_MAX4 && NNCC_ELEM_BITS == 8
     const uint32_t lo4 = nncc_splat4(pool_params->activation.min);
     const uint32_t hi4 = nncc_splat4(pool_params->activation.max);
 #endif
@@ -86,7 +86,7 @@ static inline arm_cmsis_nn_status NNCC_POOL(const cmsis_nn_pool_params *pool_par
 
                 nncc_window(x, in_w, filter_dims->w, 1, &kx0, &kx1);
                 c = 0;
-#if NNCC_CMSIS_MAX4
+#if NNCC_CMSIS_MAX4 && NNCC_ELEM_BITS == 8
                 for (; c + 4 <= in_c; c += 4)
                 {
                     const uint32_t top =
