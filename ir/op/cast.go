@@ -1,8 +1,6 @@
 package op
 
 import (
-	"math"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -14,26 +12,6 @@ func attrType(n *ir.Node, name string, code int) (tensor.DType, error) {
 		return 0, ir.Errf(n, "dtype-unsupported", "attribute %s names data type %d, which is not among those supported (float, double, float16, bfloat16, bool, integers of 4 to 64 bits)", name, code)
 	}
 	return d, nil
-}
-
-// castTo converts as ONNX Cast does: floats to integers truncate towards
-// zero, integers wrap, anything but zero is true. NaN becomes 0 and a float
-// beyond int64 the nearest end, so that every host agrees where ONNX leaves
-// the result open.
-func castTo(d *tensor.Dense, dt tensor.DType) *tensor.Dense {
-	if !d.DType.IsFloat() || !dt.IsInt() {
-		return d.Cast(dt)
-	}
-	y := tensor.New(dt, d.Shape)
-	for i, k := 0, d.Len(); i < k; i++ {
-		v := d.Float(i)
-		if dt == tensor.U64 && v >= 1<<63 {
-			y.SetFloat(i, min(v, math.Nextafter(1<<64, 0)))
-			continue
-		}
-		y.SetInt(i, ir.ClampInt(v, math.MinInt64, math.MaxInt64))
-	}
-	return y
 }
 
 // castAttrs are accepted and concern 8-bit floats only.
@@ -55,7 +33,7 @@ var Cast = def(ir.OpDef{
 		if err != nil {
 			return nil, err
 		}
-		return outs(castTo(in[0], evalType(n, in[0], d)))
+		return outs(in[0].Cast(evalType(n, in[0], d)))
 	},
 })
 
@@ -76,7 +54,7 @@ var CastLike = def(ir.OpDef{
 		return one(ir.T(n.In[1].Type.DType, n.In[0].Type.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		return outs(castTo(in[0], evalType(n, in[0], in[1].DType)))
+		return outs(in[0].Cast(evalType(n, in[0], in[1].DType)))
 	},
 })
 

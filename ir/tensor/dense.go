@@ -231,11 +231,12 @@ func (d *Dense) Int(i int) int64 {
 		}
 		return 0
 	}
-	return int64(d.Float(i))
+	return truncate(d.Float(i))
 }
 
-// SetFloat stores v in element i: rounded to the type for floats, truncated
-// and wrapped for integers, v != 0 for bool.
+// SetFloat stores v in element i: rounded to the type for floats, truncated to
+// 64 bits (NaN is 0, what is beyond them the nearest end) and wrapped for
+// integers, v != 0 for bool.
 func (d *Dense) SetFloat(i int, v float64) {
 	switch s := d.Data.(type) {
 	case []float32:
@@ -249,19 +250,34 @@ func (d *Dense) SetFloat(i int, v float64) {
 		case BF16:
 			s[i] = F32ToBF16(float32(v))
 		default:
-			s[i] = uint16(int64(v))
+			d.SetInt(i, truncate(v))
 		}
 	case []bool:
 		s[i] = v != 0
 	case []uint64:
-		if v < 0 {
-			s[i] = uint64(int64(v))
+		if v >= 1<<63 {
+			s[i] = uint64(min(v, math.Nextafter(1<<64, 0)))
 		} else {
-			s[i] = uint64(v)
+			s[i] = uint64(truncate(v))
 		}
 	default:
-		d.SetInt(i, int64(v))
+		d.SetInt(i, truncate(v))
 	}
+}
+
+// truncate is v towards zero as an integer. ONNX leaves NaN and what is beyond
+// the integers open, Go leaves it to the machine: here NaN is 0 and the rest the
+// nearest end, so that every host and the emitted C agree.
+func truncate(v float64) int64 {
+	switch {
+	case v != v:
+		return 0
+	case v <= math.MinInt64:
+		return math.MinInt64
+	case v >= 1<<63:
+		return math.MaxInt64
+	}
+	return int64(v)
 }
 
 // SetInt stores v in element i, wrapped to the type.
@@ -341,8 +357,8 @@ func FromFloats(dt DType, shape []int, v []float64) *Dense {
 	return d
 }
 
-// Cast converts element by element as ONNX Cast does between numeric types
-// (floats to integers truncate towards zero).
+// Cast converts element by element as ONNX Cast does between numeric types:
+// floats to integers as SetFloat says, integers wrap, anything but zero is true.
 func (d *Dense) Cast(dt DType) *Dense {
 	if d.DType == dt {
 		return d

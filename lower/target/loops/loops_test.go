@@ -43,6 +43,8 @@ var templates = []struct {
 	{floats, `x T[A,B]; x T[B]; T: Mean`},
 	{floats, `x T[A,B]; c f32[] = {2}; T: Pow`},
 	{[]string{"i32", "i64"}, `x T[A,B]; c i64[B] = fill 3; T: Pow`},
+	{[]string{"i8", "i32", "i64", "u64"}, `x T[A,B]; c f32[] = {0.5}; T: Pow`}, // not a number for some
+	{[]string{"i8", "i32", "i64", "u64"}, `x T[A,B]; c f32[] = {43}; T: Pow`},  // beyond the type for most
 	{[]string{"f32", "f16", "bf16", "f64", "i32", "i64"}, `x T[A,B,C]; x T[B,1]; T: PRelu`},
 	{[]string{"bool"}, `x T[A,B]; T: Not`},
 	{integers, `x T[A,B]; T: BitwiseNot`},
