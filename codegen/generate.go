@@ -155,6 +155,11 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	for _, f := range runtime {
 		files = append(files, File{"nncc/" + f.Path, f.Data})
 	}
+	for _, p := range projects {
+		if p.more != nil && v.Has(p.name) {
+			files = append(files, p.more(v, files)...)
+		}
+	}
 	sort.Slice(files, func(i, j int) bool { return files[i].Path < files[j].Path })
 	return files, info, nil
 }

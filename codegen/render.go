@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
-	"slices"
+	"path"
 	"strings"
 	"text/template"
 
@@ -24,6 +24,7 @@ func funcs() template.FuncMap {
 	for _, n := range allowed {
 		m[n] = all[n]
 	}
+	m["base"], m["xml"] = path.Base, xmlText
 	return m
 }
 
@@ -50,11 +51,9 @@ func tidy(b []byte) []byte {
 	return []byte(strings.Trim(strings.Join(out, "\n"), "\n") + "\n")
 }
 
-// Projects are the build systems that Generate can write.
-var Projects = []string{"make", "cmake"}
-
+// renderAll prints what templates make: the model's sources and the files of its
+// build systems.
 func renderAll(v *modelView) ([]File, error) {
-	type job struct{ path, tmpl string }
 	jobs := []job{
 		{v.Prefix + ".h", "model.h.tmpl"},
 		{v.Prefix + ".c", "model.c.tmpl"},
@@ -69,11 +68,10 @@ func renderAll(v *modelView) ([]File, error) {
 	if v.NeedsHelpers() {
 		jobs = append(jobs, job{v.Prefix + "_io.c", "io.c.tmpl"})
 	}
-	if slices.Contains(v.Projects, "make") {
-		jobs = append(jobs, job{"Makefile", "Makefile.tmpl"})
-	}
-	if slices.Contains(v.Projects, "cmake") {
-		jobs = append(jobs, job{"CMakeLists.txt", "CMakeLists.txt.tmpl"})
+	for _, p := range projects {
+		if v.Has(p.name) {
+			jobs = append(jobs, p.jobs(v)...)
+		}
 	}
 	var files []File
 	for _, j := range jobs {

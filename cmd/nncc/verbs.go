@@ -112,7 +112,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.IO, "io", f.IO, "quantized or float inputs and outputs")
 	fs.StringVar(&f.IOLayout, "io-layout", f.IOLayout, "onnx or native (NHWC) memory order of rank-4 inputs and outputs")
 	fs.StringVar(&f.DumpIR, "dump-ir", "", "write the graph after every pass to `DIR`, as text and ONNX")
-	fs.StringVar(&f.Project, "project", f.Project, "project files to write")
+	fs.StringVar(&f.Project, "project", f.Project, "project files to write: make, cmake, zephyr, cmsis-pack, arduino")
 	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer and show the first that differs")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")
 	limitFlag(c, fs)

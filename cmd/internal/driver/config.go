@@ -178,12 +178,8 @@ func (c *Config) Check() error {
 		return usage("--cmsis-nn-include and --cmsis-nn-lib go together")
 	}
 	for _, p := range c.projects() {
-		switch p {
-		case "make", "cmake":
-		case "zephyr", "cmsis-pack", "arduino":
-			return usage("--project %s: not available in this version; want make, cmake", p)
-		default:
-			return usage("--project %s: unknown; want make, cmake", p)
+		if known := codegen.Projects(); !slices.Contains(known, p) {
+			return usage("--project %s: unknown; want some of %s", p, strings.Join(known, ", "))
 		}
 	}
 	return nil

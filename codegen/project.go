@@ -1,0 +1,122 @@
+package codegen
+
+import (
+	"encoding/xml"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// job is a file that a template prints.
+type job struct{ path, tmpl string }
+
+// project is a build system for which Generate writes files, beside the sources
+// and without changing them.
+type project struct {
+	name string
+	jobs func(v *modelView) []job
+	// more are files that need the list of all others; nil for none.
+	more func(v *modelView, files []File) []File
+}
+
+var projects = []project{
+	{name: "make", jobs: func(*modelView) []job { return []job{{"Makefile", "Makefile.tmpl"}} }},
+	{name: "cmake", jobs: func(*modelView) []job { return []job{{"CMakeLists.txt", "CMakeLists.txt.tmpl"}} }},
+	{name: "zephyr", jobs: func(*modelView) []job {
+		return []job{
+			{"zephyr/module.yml", "zephyr-module.yml.tmpl"},
+			{"zephyr/Kconfig", "zephyr-Kconfig.tmpl"},
+			{"zephyr/CMakeLists.txt", "zephyr-CMakeLists.txt.tmpl"},
+		}
+	}},
+	{name: "cmsis-pack", jobs: func(v *modelView) []job {
+		return []job{
+			{packVendor + "." + v.Prefix + ".pdsc", "pack.pdsc.tmpl"},
+			{v.Prefix + ".clayer.yml", "clayer.yml.tmpl"},
+		}
+	}},
+	{name: "arduino", more: arduinoFiles, jobs: func(v *modelView) []job {
+		return []job{
+			{"library.properties", "library.properties.tmpl"},
+			{"examples/" + v.Prefix + "_once/" + v.Prefix + "_once.ino", "once.ino.tmpl"},
+		}
+	}},
+}
+
+// Projects are the names of the build systems that Generate can write for.
+func Projects() []string {
+	var s []string
+	for _, p := range projects {
+		s = append(s, p.name)
+	}
+	return s
+}
+
+// Sources are the C files that belong to the model whatever its kernels are
+// linked from: all but Runtime.CMSIS.
+func (v *modelView) Sources() []string {
+	s := []string{v.Prefix + ".c"}
+	if len(v.Weights.Blobs) > 0 {
+		s = append(s, v.Prefix+"_weights.c")
+	}
+	if len(v.Images) > 0 {
+		s = append(s, v.Prefix+"_images.c")
+	}
+	if v.NeedsHelpers() {
+		s = append(s, v.Prefix+"_io.c")
+	}
+	return append(s, v.Runtime.Own...)
+}
+
+// Has reports whether files for a build system are wanted.
+func (v *modelView) Has(project string) bool { return slices.Contains(v.Projects, project) }
+
+// packVendor stands in front of the pack's name.
+const packVendor = "nncc"
+
+// PackVendor is packVendor for templates.
+func (v *modelView) PackVendor() string { return packVendor }
+
+var semver = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+`)
+
+// PackVersion is nncc's version in the form that packs and libraries need.
+func (v *modelView) PackVersion() string {
+	if m := semver.FindString(v.Version); m != "" {
+		return m
+	}
+	return "0.0.0"
+}
+
+// xmlText escapes text for XML.
+func xmlText(s string) (string, error) {
+	var b strings.Builder
+	err := xml.EscapeText(&b, []byte(s))
+	return b.String(), err
+}
+
+// arduinoFiles are the folder src/ of an Arduino library: the IDE compiles what
+// is below it, with src/ as the only include path. Every source and header of
+// the model has a file there that includes it, in one flat folder (names of
+// files are unique), and headers that the model's source names with their folder
+// a second one; what the assembler includes is there as a copy.
+func arduinoFiles(v *modelView, files []File) []File {
+	var out []File
+	forward := func(from, to string) {
+		out = append(out, File{from, fmt.Appendf(nil, "/* For Arduino, which compiles src/. */\n#include \"%s%s\"\n", strings.Repeat("../", strings.Count(from, "/")), to)})
+	}
+	for _, f := range files {
+		base := path.Base(f.Path)
+		switch path.Ext(f.Path) {
+		case ".c", ".h":
+			forward("src/"+base, f.Path)
+			if in := strings.TrimPrefix(f.Path, "nncc/"); in != base && slices.Contains(v.Headers, in) {
+				forward("src/"+in, f.Path)
+			}
+		case ".bin", ".lm":
+			out = append(out, File{"src/" + base, f.Data})
+		}
+	}
+	return out
+}

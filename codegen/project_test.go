@@ -1,0 +1,255 @@
+package codegen_test
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/codegen"
+)
+
+// withProject is the folder of a model with the files of one build system.
+func withProject(t *testing.T, m *model, project string) (*model, string) {
+	t.Helper()
+	m.opt.Projects = []string{project}
+	m.generate(t)
+	dir := filepath.Join(t.TempDir(), m.prefix)
+	m.write(t, dir)
+	return m, dir
+}
+
+// projectModels have all kinds of files: weights as text, as a binary, helpers,
+// CMSIS-NN functions, names and texts that mean harm.
+func projectModels(t *testing.T) []*model {
+	ms := []*model{fat("fat", 1000)}
+	for _, m := range models() {
+		if slices.Contains([]string{"quantised", "qnative", "hostile", "types", "scalars", "empty"}, m.prefix) {
+			ms = append(ms, m)
+		}
+	}
+	if len(ms) != 7 {
+		t.Fatal("models are missing")
+	}
+	return ms
+}
+
+// modelSources are the C files of a model, and those of CMSIS-NN functions.
+func modelSources(m *model) (own, cmsis []string) {
+	for _, f := range m.files {
+		switch {
+		case path.Ext(f.Path) != ".c" || strings.HasPrefix(f.Path, "src/"):
+		case strings.HasPrefix(f.Path, "nncc/cmsis_nn/"):
+			cmsis = append(cmsis, f.Path)
+		default:
+			own = append(own, f.Path)
+		}
+	}
+	return own, cmsis
+}
+
+// zephyrMock is an application with the functions of Zephyr's build system that
+// a module uses; CMake's own do the same.
+const zephyrMock = `cmake_minimum_required(VERSION 3.13)
+project(app C)
+macro(zephyr_library_named name)
+  add_library(${name} STATIC "")
+  set(library ${name})
+endmacro()
+macro(zephyr_library_sources)
+  target_sources(${library} PRIVATE ${ARGN})
+endmacro()
+macro(zephyr_include_directories)
+  target_include_directories(${library} PUBLIC ${ARGN})
+endmacro()
+macro(zephyr_library_include_directories)
+  target_include_directories(${library} PRIVATE ${ARGN})
+endmacro()
+set(CONFIG_NNCC_%s y)
+add_subdirectory(%q module)
+file(WRITE ${CMAKE_BINARY_DIR}/main.c "#include \"%s.h\"\nint main(void) { return (int)%[4]s_run(0) == 0; }\n")
+add_executable(app ${CMAKE_BINARY_DIR}/main.c)
+target_link_libraries(app nncc_%[4]s m)
+`
+
+// TestZephyr builds modules by their CMake file, and reads their Kconfig where
+// Debian's python3-kconfiglib is there.
+func TestZephyr(t *testing.T) {
+	cmake := tool(t, "cmake", "cmake")
+	tool(t, "cc", "gcc")
+	for _, m := range projectModels(t) {
+		t.Run(m.prefix, func(t *testing.T) {
+			m, dir := withProject(t, m, "zephyr")
+			if got := m.file("zephyr/module.yml"); !strings.Contains(got, "name: "+m.prefix+"\n") {
+				t.Error(got)
+			}
+			app := t.TempDir()
+			text := fmt.Sprintf(zephyrMock, strings.ToUpper(m.prefix), filepath.Join(dir, "zephyr"), m.prefix, m.prefix)
+			if err := os.WriteFile(filepath.Join(app, "CMakeLists.txt"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			run(t, app, cmake, "-B", "out", ".")
+			run(t, app, cmake, "--build", "out")
+			run(t, app, filepath.Join(app, "out", "app"))
+		})
+	}
+	t.Run("Kconfig", func(t *testing.T) {
+		_, dir := withProject(t, find(t, "quantised"), "zephyr")
+		if _, err := try(dir, "python3", "-c", "import kconfiglib"); err != nil {
+			t.Skip("python3-kconfiglib is not installed")
+		}
+		app := t.TempDir()
+		if err := os.WriteFile(filepath.Join(app, "Kconfig"), []byte("config CMSIS_NN\n\tbool \"library\"\n\tdefault y\n\nsource \""+filepath.Join(dir, "zephyr", "Kconfig")+"\"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out := run(t, app, "python3", "-c", `import kconfiglib
+k = kconfiglib.Kconfig("Kconfig")
+print(k.syms["NNCC_QUANTISED"].str_value, k.syms["NNCC_QUANTISED_CMSIS_NN"].str_value, k.syms["NNCC_QUANTISED_CMSIS_NN"].assignable, k.warnings)`)
+		if strings.TrimSpace(out) != "y n (0, 2) []" {
+			t.Error(out)
+		}
+	})
+}
+
+// pdsc is what a pack's description says about its files.
+type pdsc struct {
+	Name       string `xml:"name"`
+	Components []struct {
+		Variant   string `xml:"Cvariant,attr"`
+		Condition string `xml:"condition,attr"`
+		Files     []struct {
+			Category string `xml:"category,attr"`
+			Name     string `xml:"name,attr"`
+		} `xml:"files>file"`
+	} `xml:"components>component"`
+	Conditions []struct {
+		ID string `xml:"id,attr"`
+	} `xml:"conditions>condition"`
+}
+
+// TestPack: components name all sources and compile by what they name; with
+// NNCC_PACK_XSD (PACK.xsd of Open-CMSIS-Pack) and xmllint, the description is
+// valid.
+func TestPack(t *testing.T) {
+	gcc := tool(t, "cc", "gcc")
+	for _, m := range projectModels(t) {
+		t.Run(m.prefix, func(t *testing.T) {
+			m, dir := withProject(t, m, "cmsis-pack")
+			file := "nncc." + m.prefix + ".pdsc"
+			var p pdsc
+			if err := xml.Unmarshal([]byte(m.file(file)), &p); err != nil {
+				t.Fatal(err)
+			}
+			own, cmsis := modelSources(m)
+			for _, c := range p.Components {
+				want := slices.Concat(own, cmsis)
+				if c.Condition != "" {
+					if want = own; len(p.Conditions) != 1 || p.Conditions[0].ID != c.Condition {
+						t.Errorf("condition %q of %v", c.Condition, p.Conditions)
+					}
+				}
+				var got []string
+				args := slices.Clone(warnings)
+				for _, f := range c.Files {
+					if _, err := os.Stat(filepath.Join(dir, f.Name)); err != nil {
+						t.Error(err)
+					}
+					switch f.Category {
+					case "source":
+						got = append(got, f.Name)
+					case "include":
+						args = append(args, "-I"+f.Name)
+					}
+				}
+				slices.Sort(got)
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Errorf("%s: sources %q, want %q", c.Variant, got, want)
+				}
+				if c.Condition == "" {
+					run(t, dir, gcc, slices.Concat(args, []string{"-fsyntax-only"}, got)...)
+				}
+				layer := m.file(m.prefix + ".clayer.yml")
+				for _, s := range got {
+					if !strings.Contains(layer, "        - file: "+s+"\n") {
+						t.Errorf("the layer lacks %s", s)
+					}
+				}
+			}
+			if wanted := 1 + min(len(cmsis), 1); len(p.Components) != wanted {
+				t.Errorf("%d components, want %d", len(p.Components), wanted)
+			}
+			if xsd := os.Getenv("NNCC_PACK_XSD"); xsd != "" {
+				run(t, dir, "xmllint", "--noout", "--schema", xsd, file)
+			}
+		})
+	}
+}
+
+// arduinoMain is what the Arduino core is to a sketch.
+const arduinoMain = `#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+struct { void begin(long) {} void print(const char *s) { printf("%%s", s); } void println(const char *s) { puts(s); }
+    void println(int x) { printf("%%d\n", x); } void println(unsigned long) { puts("time"); } void println(double x) { printf("%%g\n", x); } } Serial;
+unsigned long micros() { return 0; }
+#include "../%s"
+int main() { setup(); loop(); return 0; }
+`
+
+// TestArduino builds libraries as the IDE does, everything below src/ with src/
+// as the include path, and runs their example.
+func TestArduino(t *testing.T) {
+	gcc, gpp := tool(t, "cc", "gcc"), tool(t, "cc", "g++")
+	for _, m := range projectModels(t) {
+		t.Run(m.prefix, func(t *testing.T) {
+			m, dir := withProject(t, m, "arduino")
+			var objs []string
+			err := filepath.WalkDir(filepath.Join(dir, "src"), func(p string, d fs.DirEntry, err error) error {
+				if err == nil && path.Ext(p) == ".c" {
+					o := filepath.Join(dir, "build-"+d.Name()+".o")
+					run(t, t.TempDir(), gcc, "-Os", "-I"+filepath.Join(dir, "src"), "-c", p, "-o", o)
+					objs = append(objs, o)
+				}
+				return err
+			})
+			own, cmsis := modelSources(m)
+			if want := len(own) + len(cmsis); err != nil || len(objs) != want {
+				t.Fatalf("%d sources, want %d: %v", len(objs), want, err)
+			}
+			sketch := "examples/" + m.prefix + "_once/" + m.prefix + "_once.ino"
+			if err := os.WriteFile(filepath.Join(dir, "src", "main.cpp"), fmt.Appendf(nil, arduinoMain, sketch), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			run(t, dir, gpp, append([]string{"-Isrc", "src/main.cpp", "-o", "sketch"}, append(objs, "-lm")...)...)
+			if out := run(t, dir, filepath.Join(dir, "sketch")); strings.Contains(out, "failed") || !strings.HasPrefix(out, "microseconds: time\n") {
+				t.Error(out)
+			}
+			if p := m.file("library.properties"); !strings.Contains(p, "includes="+m.prefix+".h\n") || strings.Count(p, "=") != strings.Count(p, "\n") {
+				t.Error(p)
+			}
+		})
+	}
+}
+
+// TestProjects: every project writes files, and none changes the sources.
+func TestProjects(t *testing.T) {
+	bare := &model{prefix: "m", src: find(t, "quantised").src, opt: codegen.Options{Projects: []string{}}}
+	bare.generate(t)
+	for _, p := range codegen.Projects() {
+		m, _ := withProject(t, &model{prefix: "m", src: bare.src}, p)
+		if len(m.files) <= len(bare.files) {
+			t.Errorf("%s: no files", p)
+		}
+		for _, f := range bare.files {
+			if got := m.file(f.Path); got != string(f.Data) && f.Path != "README.md" {
+				t.Errorf("%s changes %s", p, f.Path)
+			}
+		}
+	}
+}
