@@ -31,6 +31,10 @@ demo:
 build:
 	$(GO) build -o nncc ./cmd/nncc
 
+# Kernels are compiled once for all the tests that link them (boards/run); the
+# folder may be deleted at any time.
+test conformance: export NNCC_OBJECTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nncc/objects
+
 # Every test, with none skipped for want of a tool.
 test:
 	@$(SETUP) test

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,9 @@ type BuildOptions struct {
 	// Model, if set, replaces DIR/harness by the harness for this board, so
 	// that one emitted folder can be tried on every board.
 	Model *Model
+	// Objects is a folder that keeps compiled objects from one build to the
+	// next; "": that of the environment (ObjectsEnv), if any.
+	Objects string
 	// Jobs is the number of compilers at a time; 0 means one a processor.
 	Jobs int
 }
@@ -249,10 +253,11 @@ func (b *builder) compile(ctx context.Context, traced bool) ([]string, error) {
 	if traced {
 		flags = append(flags, "-DNNCC_TRACE=1")
 	}
+	flags = append(flags, b.opt.ExtraCFlags...)
+	kept := newObjectStore(cmp.Or(b.opt.Objects, os.Getenv(ObjectsEnv)), b.cc, flags, b.include)
 	for _, d := range b.include {
 		flags = append(flags, "-I"+d)
 	}
-	flags = append(flags, b.opt.ExtraCFlags...)
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -286,11 +291,17 @@ func (b *builder) compile(ctx context.Context, traced bool) ([]string, error) {
 			if ctx.Err() != nil {
 				return
 			}
+			keep := kept.keep(s)
+			if fetch(keep, out[i]) {
+				return
+			}
 			text, err := start(ctx, s.dir, b.cc, append(append([]string{}, flags...), "-c", s.file, "-o", out[i])...)
 			if err != nil && ctx.Err() == nil {
 				errs[i] = b.failed("compile "+s.file, text, err)
 				cancel()
+				return
 			}
+			store(out[i], keep)
 		})
 	}
 	wg.Wait()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/functions"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
@@ -42,6 +43,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("TMPDIR", e.WorkDir)
+			e.Setenv(run.ObjectsEnv, os.Getenv(run.ObjectsEnv))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {

@@ -1,0 +1,115 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+)
+
+// Objects of one build serve another one of the same files in another folder,
+// until one of the files, headers too, or a flag changes.
+func TestKeptObjects(t *testing.T) {
+	for _, name := range []string{"host", "cortex-m3"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec, objects := load(t, name), t.TempDir()
+			build := func(dir, objects, opt string) ([]byte, error) {
+				im, err := run.Build(context.Background(), spec, dir, run.BuildOptions{Model: &miniModel, Objects: objects, Opt: opt})
+				if err != nil {
+					return nil, err
+				}
+				defer im.Close()
+				return os.ReadFile(im.ELF)
+			}
+			must := func(dir, objects, opt string) []byte {
+				t.Helper()
+				elf, err := build(dir, objects, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return elf
+			}
+			kept := func() []string {
+				t.Helper()
+				files, err := filepath.Glob(filepath.Join(objects, "*"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return files
+			}
+			plain := must(writeMini(t), t.TempDir(), "")
+			first := must(writeMini(t), objects, "")
+			n := len(kept())
+			again := must(writeMini(t), objects, "")
+			if n == 0 || len(kept()) != n || !bytes.Equal(first, again) || !bytes.Equal(first, plain) {
+				t.Errorf("%d objects kept, %d after the second build, programs equal: %v, %v", n, len(kept()), bytes.Equal(first, again), bytes.Equal(first, plain))
+			}
+
+			changed := writeMini(t)
+			header := filepath.Join(changed, "nncc", "kernel.h")
+			if err := os.WriteFile(header, []byte(miniKernelHeader+"/* changed */\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			must(changed, objects, "")
+			if got := len(kept()); got != n+2 { // mini.c and kernel.c include it
+				t.Errorf("%d objects after a header of two sources changed, want %d", got, n+2)
+			}
+			must(writeMini(t), objects, "-O1")
+			if got := len(kept()); got != 2*n+2 {
+				t.Errorf("%d objects after a build with another flag, want %d", got, 2*n+2)
+			}
+
+			for _, f := range kept() {
+				if err := os.WriteFile(f, []byte("no object"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := build(writeMini(t), objects, ""); err == nil {
+				t.Error("kept objects were not linked")
+			}
+		})
+	}
+}
+
+// A source whose object holds more than files can tell is compiled every time.
+func TestNotKept(t *testing.T) {
+	spec, err := boards.Load("host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	require(t, "cc", spec.Toolchain.CC)
+	count := func(o run.BuildOptions, text string) int {
+		t.Helper()
+		dir := writeMini(t)
+		if err := os.WriteFile(filepath.Join(dir, "more.c"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o.Model, o.Objects = &miniModel, t.TempDir()
+		im, err := run.Build(context.Background(), spec, dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		im.Close()
+		files, _ := filepath.Glob(filepath.Join(o.Objects, "*"))
+		return len(files)
+	}
+	all := count(run.BuildOptions{}, "extern const char more[];\nconst char more[] = \"\";\n")
+	for _, text := range []string{
+		"extern const char more[];\nconst char more[] = __FILE__;\n",
+		"extern const char more[];\nconst char more[] = __DATE__;\n",
+		"#define WHAT \"mini.h\"\n#include WHAT\n",
+		"__asm__(\".incbin \\\"mini.h\\\"\");\n",
+	} {
+		if got := count(run.BuildOptions{}, text); got != all-1 {
+			t.Errorf("%d objects kept with %q, want %d", got, text, all-1)
+		}
+	}
+	if got := count(run.BuildOptions{ExtraCFlags: []string{"-I/usr/include"}}, ""); got != 0 {
+		t.Errorf("%d objects kept with a folder of headers among the flags, want 0", got)
+	}
+}
