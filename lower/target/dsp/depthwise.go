@@ -9,8 +9,8 @@ import (
 	"github.com/nncc/nncc/lower/target/cmsisnn"
 )
 
-// depthwise is a depthwise convolution: 3x3 windows side by side have a kernel
-// of their own.
+// depthwise is a depthwise convolution: 3x3 windows with stride 1 or 2 have a
+// kernel of their own (three.go).
 var depthwise = &target.Kernel{
 	Name: "nncc_dsp_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerDepthwise,
@@ -39,12 +39,6 @@ var depthwise = &target.Kernel{
 		})),
 }
 
-// adjacent reports the geometry of nncc_dsp_depthwise_3x3_s8.
-func (c *convolution) adjacent() bool {
-	three, one := cmsisnn.Tile{H: 3, W: 3}, cmsisnn.Tile{H: 1, W: 1}
-	return c.kernel == three && c.stride == one && c.dil == one && c.g.COut == c.g.CIn && c.g.CIn >= 4
-}
-
 func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
@@ -52,19 +46,19 @@ func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	}
 	taps := c.kernel.H * c.kernel.W
 	padBytes := max(4, (c.g.CIn+3)&^3)
-	fn, size, pack := "nncc_dsp_depthwise_s8", 8*taps+padBytes, (*layer).taps
+	size, pack := 8*taps+padBytes, (*layer).taps
 	if c.g.COut > c.g.CIn || c.g.CIn < 4 {
 		size += padBytes
 	}
 	if c.g.CIn < 4 {
 		size += taps*c.g.CIn + 3
 	}
-	inner := []target.Arg{target.Func("nncc_dsp_taps_s8")}
-	switch {
-	case !o.Core.DSP:
-		inner, pack = []target.Arg{target.Func("nncc_plain_taps_s8")}, (*layer).plainTaps
-	case c.adjacent() && !o.Generic:
-		fn, size, pack, inner = "nncc_dsp_depthwise_3x3_s8", 32*(c.out.W+2), (*layer).columns3, nil
+	inner := target.Func("nncc_dsp_taps_s8")
+	if !o.Core.DSP {
+		inner, pack = "nncc_plain_taps_s8", (*layer).plainTaps
+	}
+	if t := c.three(o); t != nil {
+		return t.lower(c), nil
 	}
 	var w []int32
 	group := 0
@@ -80,13 +74,16 @@ func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 			group = len(x)
 		}
 	}
+	return own(&target.Lowered{Scratch: size, Unused: []int{1, 2}}, target.Call{Func: "nncc_dsp_depthwise_s8",
+		Args: []target.Arg{c.depthwiseParams(padBytes, group), inner, i8In(0), packed(w), i8Out(0), scratch32(0)}}), nil
+}
+
+// depthwiseParams is the nncc_dsp_depthwise_params of both kernels.
+func (c *convolution) depthwiseParams(padBytes, group int) *target.Struct {
 	f := fields("batches", c.g.N, "in_h", c.in.H, "in_w", c.in.W, "in_c", c.g.CIn, "channels", c.g.COut, "out_h", c.out.H, "out_w", c.out.W,
 		"kernel_h", c.kernel.H, "kernel_w", c.kernel.W, "stride_h", c.stride.H, "stride_w", c.stride.W, "pad_h", c.pad.H, "pad_w", c.pad.W,
 		"dil_h", c.dil.H, "dil_w", c.dil.W, "pad", -int(c.l.p.InOff), "pad_bytes", padBytes, "group_words", group)
-	f = append(f, clampOf(c.l.p).bounds()...)
-	args := append([]target.Arg{&target.Struct{Type: "nncc_dsp_depthwise_params", Fields: f}}, inner...)
-	return own(&target.Lowered{Scratch: size, Unused: []int{1, 2}}, target.Call{Func: fn,
-		Args: append(args, i8In(0), packed(w), i8Out(0), scratch32(0))}), nil
+	return &target.Struct{Type: "nncc_dsp_depthwise_params", Fields: append(f, clampOf(c.l.p).bounds()...)}
 }
 
 // fours are the first channels of the groups of four that cover n channels;
@@ -137,21 +134,4 @@ func (l *layer) plainTaps(first int) ([]int32, string) {
 		words = append(words, byteWord(&g, t))
 	}
 	return append(words, scale...), why
-}
-
-// columns3 packs four channels for nncc_dsp_rows3_*_s8.
-func (l *layer) columns3(first int) ([]int32, string) {
-	var out []int32
-	for c := first; c < first+4; c++ {
-		x, why := l.channel(c, 0)
-		if why != "" {
-			return nil, why
-		}
-		w := l.rows[c]
-		for k := range 3 {
-			out = append(out, halves(w[k], w[3+k]), halves(w[3+k], w[6+k]))
-		}
-		out = append(out, int32(2*x.start), x.s.M, x.s.C, x.s.S)
-	}
-	return out, ""
 }

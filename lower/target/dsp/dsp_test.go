@@ -62,9 +62,9 @@ func depthwise(b *kerneltest.Writer) {
 }
 
 func depthwise3x3(b *kerneltest.Writer) {
-	c := b.One(4, 5, 7, 8, 12)
-	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(1, 9), b.In(1, 9)},
-		Kernel: []int{3, 3}, Stride: []int{1, 1}, Dil: []int{1, 1}})
+	c, s := b.One(4, 5, 7, 8, 12), b.One(1, 1, 2)
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(1, 9), b.In(1, 13)},
+		Kernel: []int{3, 3}, Stride: []int{s, s}, Dil: []int{1, 1}})
 }
 
 func gemm(b *kerneltest.Writer) { b.Gemm(b.One(1, 1, 2, 3), b.In(1, 90), b.In(1, 23)) }

@@ -64,10 +64,7 @@ func (l *layer) channel(c int, base int32) (scaled, string) {
 	if len(l.bias) > 0 {
 		bias = l.bias[c]
 	}
-	q := c
-	if len(l.p.Mult) == 1 {
-		q = 0
-	}
+	q := l.scale(c)
 	x := scaled{start: pack.Bias(l.rows[c], l.p.InOff, bias), row: l.rows[c], existing: true}
 	lo, hi := pack.Reach(x.row)
 	x.lo, x.hi = lo+x.start, hi+x.start
@@ -80,6 +77,14 @@ func (l *layer) channel(c int, base int32) (scaled, string) {
 		return x, fmt.Sprintf("channel %d: %s", c, why)
 	}
 	return x, ""
+}
+
+// scale is the index of channel c's multiplier and shift.
+func (l *layer) scale(c int) int {
+	if len(l.p.Mult) == 1 {
+		return 0
+	}
+	return c
 }
 
 // oddLimit: narrow sums of odd channels are differences divided by 256.

@@ -40,3 +40,37 @@ func TestOneMultiply(t *testing.T) {
 	}
 	t.Logf("%d of %d", found, tried)
 }
+
+// Every Upper equals the two-step requantisation at every accumulator of a
+// random range.
+func TestUpperHalf(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	found, tried := 0, 4000
+	for range tried {
+		mult := int32(1<<30) + r.Int32N(1<<30)
+		if r.IntN(20) == 0 {
+			mult = []int32{1 << 30, 1<<31 - 1, 0}[r.IntN(3)]
+		}
+		shift, offset := -int32(r.IntN(31)), int32(r.IntN(256))-128
+		lo, hi := -r.Int64N(1<<uint(r.IntN(20))), r.Int64N(1<<uint(r.IntN(20)))
+		u, why := UpperHalf(mult, shift, lo, hi, offset)
+		if why != "" {
+			continue
+		}
+		found++
+		step := max(1, (hi-lo)/5000)
+		for v := lo; v <= hi; v += 1 + r.Int64N(step) {
+			want := int64(fixp.Requantize(int32(v), mult, shift)) + int64(offset)
+			if got := u.Apply(v); got != want {
+				t.Fatalf("mult %d shift %d offset %d, sum %d in [%d,%d]: %+v gives %d, want %d", mult, shift, offset, v, lo, hi, u, got, want)
+			}
+			if sum := v << uint(u.K); int64(int32(sum)) != sum {
+				t.Fatalf("sum %d in [%d,%d] shifted by %d does not fit", v, lo, hi, u.K)
+			}
+		}
+	}
+	if found < tried/2 {
+		t.Errorf("only %d of %d have one", found, tried)
+	}
+	t.Logf("%d of %d", found, tried)
+}

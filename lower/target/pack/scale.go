@@ -66,6 +66,59 @@ func OneMultiply(mult, shift int32, lo, hi int64, offset int32) (Scale, string) 
 	return Scale{}, fmt.Sprintf("no multiplier has room for offset %d beside shift %d", offset, s)
 }
 
+// Upper is a requantisation whose result is the upper half of a word:
+//
+//	((v<<K)*M >> 32 + C - (D if v < 0)) >> 16
+//
+// It is Scale with a shift that is the same for all channels, so that the shift
+// can be part of the instruction that saturates. The sums come shifted by K,
+// which inputs and weights do in advance.
+type Upper struct{ K, M, C, D int32 }
+
+// Apply is what a kernel computes.
+func (u Upper) Apply(v int64) int64 {
+	r := (v<<uint(u.K)*int64(u.M))>>32 + int64(u.C)
+	if v < 0 {
+		r -= int64(u.D)
+	}
+	return r >> 16
+}
+
+// minUpper is the smallest K: inputs are 256 times as large.
+const minUpper = 8
+
+// UpperHalf gives the Upper that equals fixp.Requantize(v, mult, shift) + offset
+// for every accumulator v in [lo, hi]. K is 8 to 16. Where there is none, the
+// reason says why.
+//
+// With t = v*mult/2^31 and s = -shift, Requantize is floor((t + 1/2 + 2^(s-1) -
+// (1 if v < 0)) / 2^s): both of its roundings add a half and cut off. For K = 17-s
+// that is what Apply computes, fractions of C aside, which s <= 15 does not have.
+// Where s leaves no room for K, the multiplier is shorter and is tried out.
+func UpperHalf(mult, shift int32, lo, hi int64, offset int32) (Upper, string) {
+	s := -shift
+	if mult == 0 {
+		return Upper{minUpper, 0, offset<<16 | 1<<15, 0}, ""
+	}
+	if s < 1 {
+		return Upper{}, fmt.Sprintf("the scale %.3g is not below 0.5", math.Ldexp(float64(mult), int(shift)-31))
+	}
+	u := Upper{K: max(minUpper, 17-s), M: mult}
+	if max(hi, -lo)<<uint(u.K) > math.MaxInt32 {
+		return Upper{}, fmt.Sprintf("sums reach from %d to %d, want %d bits", lo, hi, 32-u.K)
+	}
+	if d := s + u.K - 17; d > 0 {
+		u.M = int32((int64(mult) + int64(1)<<uint(d)>>1) >> uint(d))
+	}
+	u.C = offset<<16 + 1<<15 + 1<<15>>uint(s)
+	u.D = 1 << 16 >> uint(s)
+	ref := func(v int64) int64 { return int64(fixp.Requantize(int32(v), mult, shift)) + int64(offset) }
+	if s+u.K > 17 && !same(u.Apply, ref, lo, hi) {
+		return Upper{}, fmt.Sprintf("no multiplier of %d bits gives the results of shift %d", 48-s-u.K, s)
+	}
+	return u, ""
+}
+
 // same compares two monotone functions over every integer of [lo, hi]: where
 // both agree at the ends of an interval and do not change, they agree inside.
 func same(f, g func(int64) int64, lo, hi int64) bool {

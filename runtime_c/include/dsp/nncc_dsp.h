@@ -146,13 +146,38 @@ typedef struct {
     uint32_t low, cap;        /* as in nncc_dsp_mat_params */
 } nncc_dsp_depthwise_params;
 
+/* Inner functions of the 3x3 kernel. */
+typedef struct {
+    int32_t columns;          /* outputs in a row, at least 2 */
+    int32_t step;             /* bytes from an output to the one right of it */
+    int32_t down;             /* bytes to the one below; 0: there is none, both go to the same place */
+} nncc_dsp_rows3_params;
+
 /*
- * 3x3 windows side by side (stride and dilation 1), in_c == channels >= 4. w holds per channel, weights doubled, for each column of the window the
- * words (w0, w1) and (w1, w2), then the start value of twice the sum and {m, c, s}, the output without low;
- * scratch 8 * (out_w + 2) words.
+ * Four channels of output rows: x [columns of inputs][4 channels][2] words of two rows each, inputs times 256. Stride 1: two
+ * rows of outputs from four rows of inputs; stride 2 (by2): one row.
  */
-void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, const int8_t *x, const int32_t *w, int8_t *y,
-                               int32_t *scratch);
+typedef void nncc_dsp_rows3(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+
+/* The upper pair of rows is the first word of each two (even) or the second one (odd); relu: no negative sum survives the clamp. */
+void nncc_dsp_rows3_even_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_rows3_odd_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_rows3_even_relu_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_rows3_odd_relu_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_rows3_by2_even_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_rows3_by2_odd_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_rows3_by2_even_relu_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_rows3_by2_odd_relu_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+
+/*
+ * 3x3 windows with stride 1 or 2 both ways, dilation 1, in_c == channels >= 4, out_w >= 2. The sum v of a channel, inputs times
+ * 256, weights and start value shifted to match, becomes the output (((v * m) >> 32) + c - (v < 0 ? d : 0)) >> 16, saturated.
+ * w holds per channel its weights, the start value and {m, c, d}, with relu no d. Weights are, for stride 1, (w0, w1) and
+ * (w1, w2) of each column of the window; for stride 2 (w0, w1) of each column, then w2 of the first two, then of the third one.
+ * scratch: 8 * (stride_w * (out_w - 1) + 3) words.
+ */
+void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_rows3 *even, nncc_dsp_rows3 *odd, const int8_t *x,
+                               const int32_t *w, int8_t *y, int32_t *scratch);
 
 typedef struct {
     int32_t taps;             /* at least 1 */
@@ -175,20 +200,6 @@ void nncc_plain_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, c
  */
 void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_taps *fn, const int8_t *x, const int32_t *w,
                            int8_t *y, int32_t *scratch);
-
-/* Inner functions of the 3x3 kernel. */
-typedef struct {
-    int32_t columns;          /* outputs in a row */
-    int32_t step;             /* bytes from an output to the one right of it */
-    int32_t down;             /* bytes to the one below; 0: there is none, both go to the same place */
-} nncc_dsp_rows3_params;
-
-/*
- * Two output rows of four channels: x [columns + 2][4 channels][2] words of two rows each, the upper pair first (even) or
- * second (odd).
- */
-void nncc_dsp_rows3_even_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_rows3_odd_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
 
 /* ---- element-wise, pooling, order ---------------------------------------------------------------------------------- */
 

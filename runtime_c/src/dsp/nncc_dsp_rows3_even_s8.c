@@ -1,19 +1,8 @@
-/* nncc_dsp_rows3_even_s8: the upper pair of rows is the first word of each two. */
+/* nncc_dsp_rows3_even_s8: stride 1, the upper pair of rows is the first word of each two. */
 #include "nncc_dsp_rows3.h"
 
-#if NNCC_DSP_ASM
-
-NNCC_DSP_NAKED void nncc_dsp_rows3_even_s8(NNCC_DSP_ARG const nncc_dsp_rows3_params *p, NNCC_DSP_ARG const int32_t *x,
-                                       NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG int8_t *y)
+NNCC_ROWS_NAKED void nncc_dsp_rows3_even_s8(NNCC_ROWS_ARG const nncc_dsp_rows3_params *p, NNCC_ROWS_ARG const int32_t *x,
+                                            NNCC_ROWS_ARG const int32_t *w, NNCC_ROWS_ARG int8_t *y)
 {
-    __asm volatile(NNCC_ROWS3("r2", "r3"));
+    NNCC_ROWS3_EVEN;
 }
-
-#else
-
-void nncc_dsp_rows3_even_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y)
-{
-    nncc_dsp_rows3(p, x, 0, w, y);
-}
-
-#endif
