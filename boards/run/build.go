@@ -54,6 +54,7 @@ type Image struct {
 	Sizes Sizes
 
 	harness []span // of Traced
+	wrapper int    // stack of the harness's function that calls the model's
 	dir     string
 }
 
@@ -141,6 +142,7 @@ func (b *builder) build(ctx context.Context, im *Image) error {
 	if im.Sizes, err = b.link(ctx, objects, im.ELF); err != nil {
 		return err
 	}
+	im.wrapper = wrapperFrame(im.ELF)
 	if !b.opt.Trace {
 		return nil
 	}

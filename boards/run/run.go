@@ -139,9 +139,7 @@ func RunWith(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, op
 			Outputs: c.outputs, Status: int(c.status),
 			Instructions: instructions(spec, c.ticks, c.interrupts, raw.emptyRun, emptyInstructions),
 		})
-		if int(c.stack) > res.StackBytes {
-			res.StackBytes = int(c.stack)
-		}
+		res.StackBytes = max(res.StackBytes, int(c.stack)-im.wrapper)
 		res.StackExact = res.StackExact && c.exact
 		if res.Cases[i].Instructions > res.Cases[largest].Instructions {
 			largest = i

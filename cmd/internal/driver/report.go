@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
@@ -218,11 +219,49 @@ type ReportBuffer struct {
 	PitchBytes int `json:"pitch_bytes,omitempty"`
 }
 
-// ReportCode is known after a build.
+// ReportCode is known after a build: sizes, the stack that the cases used, and
+// the most that any input can make it use.
 type ReportCode struct {
 	TextBytes   uint64 `json:"text_bytes"`
 	RODataBytes uint64 `json:"rodata_bytes"`
 	StackBytes  int    `json:"stack_bytes"`
+	ReportStack
+}
+
+// ReportStack is the bound of the stack, read from the program's machine code.
+type ReportStack struct {
+	Bound   int      `json:"stack_bound_bytes,omitempty"`
+	Path    []string `json:"stack_path,omitempty"`      // the deepest way down, from the run or reset function
+	NoBound string   `json:"stack_unbounded,omitempty"` // why there is no bound: of programs for a host, nothing is read
+	// Functions that run and reset can come to, the C library's included.
+	Functions []ReportFunction `json:"functions,omitempty"`
+}
+
+// ReportFunction is what a function takes from the stack itself.
+type ReportFunction struct {
+	Name       string `json:"name"`
+	StackBytes int    `json:"stack_bytes"`
+}
+
+// reportStack reads the program's stack.
+func reportStack(o *Compiled, im *run.Image) ReportStack {
+	entries := []string{o.Harness.RunFunc}
+	if f := o.Harness.ResetFunc; f != "" {
+		entries = append(entries, f)
+	}
+	b, err := im.Stack(entries...)
+	r := ReportStack{}
+	if b != nil {
+		for _, f := range b.Functions {
+			r.Functions = append(r.Functions, ReportFunction{f.Name, f.Frame})
+		}
+	}
+	if err != nil {
+		r.NoBound = err.Error()
+		return r
+	}
+	r.Bound, r.Path = b.Bytes, b.Names
+	return r
 }
 
 func newReport(o *Compiled) *Report {

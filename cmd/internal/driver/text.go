@@ -38,8 +38,8 @@ func (v *Verdict) Text() string {
 			rows = append(rows, []string{l.Name, l.inner(), fmt.Sprint(l.Instructions)})
 		}
 		b.WriteString(table(rows))
-		fmt.Fprintf(&b, "%d instructions an inference, stack %d bytes, arena %d bytes, code %v bytes, weights %v bytes\n",
-			v.Instructions, v.StackBytes, v.RAM["arena_bytes"], v.Flash["code_bytes"], v.Flash["weights_bytes"])
+		fmt.Fprintf(&b, "%d instructions an inference, stack %d bytes%s, arena %d bytes, code %v bytes, weights %v bytes\n",
+			v.Instructions, v.StackBytes, v.atMost(), v.RAM["arena_bytes"], v.Flash["code_bytes"], v.Flash["weights_bytes"])
 	}
 	if s := v.Stream; s != nil {
 		fmt.Fprintf(&b, "a step of %d of %d frames takes %d MACs, the window %d (%.1f times as many)\n", s.Frames, s.Window, s.StepMACs, s.MACs, float64(s.MACs)/float64(max(s.StepMACs, 1)))
@@ -59,6 +59,14 @@ func (v *Verdict) Text() string {
 	}
 	fmt.Fprintf(&b, "%s: %d cases, %d mismatches: %s\n", v.Board, v.Cases, v.Mismatches, verdict)
 	return b.String()
+}
+
+// atMost is the bound of the stack.
+func (r *ReportStack) atMost() string {
+	if len(r.Path) == 0 {
+		return fmt.Sprintf(" (no bound: %s)", r.NoBound)
+	}
+	return fmt.Sprintf(" (at most %d, in %s)", r.Bound, r.Path[len(r.Path)-1])
 }
 
 // inner is the function that does the work.

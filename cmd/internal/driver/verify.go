@@ -22,25 +22,26 @@ const UlpBound = 256
 
 // Verdict is the result of verify; it marshals to the contract's JSON.
 type Verdict struct {
-	Model        string           `json:"model,omitempty"`
-	Board        string           `json:"board"`
-	Stream       *ReportStream    `json:"stream,omitempty"`
-	StandsIn     string           `json:"stands_in,omitempty"` // another machine ran the code: which, and what that cannot show
-	Cases        int              `json:"cases"`
-	Mismatches   int              `json:"mismatches"`
-	Rounding     string           `json:"rounding,omitempty"` // of the installed CMSIS-NN that was linked: double or single
-	Outputs      []OutputVerdict  `json:"outputs"`
-	Golden       []OutputVerdict  `json:"golden,omitempty"`
-	Instructions uint64           `json:"instructions"`
-	Layers       []LayerVerdict   `json:"layers"`
-	StackBytes   int              `json:"stack_bytes"`
-	Flash        map[string]any   `json:"flash"`
-	RAM          map[string]int   `json:"ram"`
-	Failure      string           `json:"failure,omitempty"`
-	Warnings     []string         `json:"warnings"`
-	ByCase       []CaseVerdict    `json:"by_case"`
-	FirstWrong   *LayerDifference `json:"first_wrong_layer,omitempty"`
-	Library      *uint64          `json:"cmsis_nn_instructions,omitempty"`
+	Model        string          `json:"model,omitempty"`
+	Board        string          `json:"board"`
+	Stream       *ReportStream   `json:"stream,omitempty"`
+	StandsIn     string          `json:"stands_in,omitempty"` // another machine ran the code: which, and what that cannot show
+	Cases        int             `json:"cases"`
+	Mismatches   int             `json:"mismatches"`
+	Rounding     string          `json:"rounding,omitempty"` // of the installed CMSIS-NN that was linked: double or single
+	Outputs      []OutputVerdict `json:"outputs"`
+	Golden       []OutputVerdict `json:"golden,omitempty"`
+	Instructions uint64          `json:"instructions"`
+	Layers       []LayerVerdict  `json:"layers"`
+	StackBytes   int             `json:"stack_bytes"`
+	ReportStack
+	Flash      map[string]any   `json:"flash"`
+	RAM        map[string]int   `json:"ram"`
+	Failure    string           `json:"failure,omitempty"`
+	Warnings   []string         `json:"warnings"`
+	ByCase     []CaseVerdict    `json:"by_case"`
+	FirstWrong *LayerDifference `json:"first_wrong_layer,omitempty"`
+	Library    *uint64          `json:"cmsis_nn_instructions,omitempty"`
 	// Cycles of the largest case, estimated; only in profile. CyclesBasis says
 	// how, CyclesMissing why there are none.
 	Cycles        int    `json:"estimated_cycles,omitempty"`
@@ -157,8 +158,9 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 		return nil, err
 	}
 	v.StackBytes = res.StackBytes
+	v.ReportStack = reportStack(o, im)
 	o.Report.Code = &ReportCode{TextBytes: im.Sizes.By[run.ModelCode].Text + im.Sizes.By[run.Kernels].Text,
-		RODataBytes: im.Sizes.By[run.ModelCode].ROData + im.Sizes.By[run.Kernels].ROData, StackBytes: res.StackBytes}
+		RODataBytes: im.Sizes.By[run.ModelCode].ROData + im.Sizes.By[run.Kernels].ROData, StackBytes: res.StackBytes, ReportStack: v.ReportStack}
 	for i, s := range o.Program.Steps {
 		l := LayerVerdict{Name: s.Name, Kernel: s.Low.Kernel, Route: s.Low.Route}
 		if i < len(res.Layers) {

@@ -1,0 +1,61 @@
+package run
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"slices"
+
+	"github.com/nncc/nncc/boards/stack"
+	runtimec "github.com/nncc/nncc/runtime_c"
+)
+
+// StackBound is the most stack that functions of a program can take, whatever
+// their input: it is read from the machine code, not measured.
+type StackBound struct {
+	stack.Path
+	// Functions that can be reached from them, those with the largest frames
+	// first; also where there is no bound.
+	Functions []stack.Function
+}
+
+// Stack bounds what the deepest of some functions takes, from its call down.
+// The error says why there is no bound: a host program, recursion, memory taken
+// by a number that is only known when it runs, an unknown call.
+func (im *Image) Stack(entries ...string) (*StackBound, error) {
+	p, err := stack.Read(im.ELF)
+	if err != nil {
+		var format *elf.FormatError
+		if errors.As(err, &format) {
+			return nil, errors.New("the program is no ELF file")
+		}
+		return nil, err
+	}
+	b := &StackBound{Functions: p.Reached(entries, runtimec.PointerTargets)}
+	slices.SortStableFunc(b.Functions, func(x, y stack.Function) int {
+		return cmp.Or(cmp.Compare(y.Frame, x.Frame), cmp.Compare(x.Name, y.Name))
+	})
+	for _, e := range entries {
+		way, err := p.Deepest(e, runtimec.PointerTargets)
+		if err != nil {
+			return b, err
+		}
+		if way.Bytes > b.Bytes || b.Names == nil {
+			b.Path = way
+		}
+	}
+	return b, nil
+}
+
+// wrapperFrame is what the harness's function between its measurement and the
+// model's run function puts on the stack (model_glue.c).
+func wrapperFrame(program string) int {
+	p, err := stack.Read(program)
+	if err != nil {
+		return 0 // of a host program, no stack is measured
+	}
+	if at := p.Find("run_model"); at >= 0 {
+		return p.Functions[at].Frame
+	}
+	return 0
+}

@@ -1,0 +1,260 @@
+package stack_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/stack"
+)
+
+// cross is the compiler of a board with its flags.
+func cross(t *testing.T, board string) (string, []string) {
+	t.Helper()
+	spec, err := boards.Load(board)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cc := spec.Toolchain.Prefix + spec.Toolchain.CC
+	if _, err := exec.LookPath(cc); err != nil {
+		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), "arm-gcc") {
+			t.Fatalf("%s: not found, but NNCC_REQUIRE lists arm-gcc", cc)
+		}
+		t.Skip(cc + ": not found")
+	}
+	return cc, spec.RunCPU()
+}
+
+// link compiles sources and links all of them, called or not. It gives the
+// program and what the compiler says of its functions' stack.
+func link(t *testing.T, board string, sources []string, flags ...string) (*stack.Program, []usage) {
+	t.Helper()
+	cc, cpu := cross(t, board)
+	dir := t.TempDir()
+	var abs []string
+	for _, s := range sources {
+		a, err := filepath.Abs(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		abs = append(abs, a)
+	}
+	tool := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(cc, slices.Concat(cpu, flags, args)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+		}
+	}
+	tool(append([]string{"-std=c99", "-fstack-usage", "-c"}, abs...)...)
+	objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
+	if err != nil || len(objects) != len(sources) {
+		t.Fatalf("%d objects of %d sources (%v)", len(objects), len(sources), err)
+	}
+	tool(append(objects, "-nostartfiles", "-Wl,-e,0", "-Wl,--no-gc-sections", "-lm", "-o", "program.elf")...)
+	p, err := stack.Read(filepath.Join(dir, "program.elf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, usages(t, dir)
+}
+
+// usage is a line of -fstack-usage.
+type usage struct {
+	file, name string
+	bytes      int
+	dynamic    bool
+}
+
+var usageRE = regexp.MustCompile(`^(.*):\d+:\d+:(\S+)\t(\d+)\t(\S+)$`)
+
+func usages(t *testing.T, dir string) []usage {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.su"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no .su files (%v)", err)
+	}
+	var out []usage
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+			m := usageRE.FindStringSubmatch(line)
+			if m == nil {
+				if line != "" {
+					t.Fatalf("%s: %q", f, line)
+				}
+				continue
+			}
+			n, _ := strconv.Atoi(m[3])
+			out = append(out, usage{filepath.Base(m[1]), m[2], n, m[4] == "dynamic"})
+		}
+	}
+	return out
+}
+
+// source writes a C file.
+func source(t *testing.T, text string) []string {
+	t.Helper()
+	p := filepath.Join(t.TempDir(), "source.c")
+	if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return []string{p}
+}
+
+func noPointers(string) []string { return nil }
+
+// every core of another instruction set.
+var cores = []string{"cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55"}
+
+var levels = []string{"-O0", "-O1", "-O2", "-Os"}
+
+// TestFrames: frames of all sizes, with floating-point registers and without,
+// are those that the compiler knows; the deepest path is their sum.
+func TestFrames(t *testing.T) {
+	text := "#include <string.h>\nvolatile int sink;\n"
+	for _, n := range []int{4, 60, 508, 516, 1024, 1100, 4096, 5000, 70000} {
+		text += fmt.Sprintf("__attribute__((noinline)) int frame%d(int x) { volatile char a[%d]; a[x] = (char)x; a[0] = 1; sink = a[x]; return a[0] + sink; }\n", n, n)
+	}
+	text += `
+__attribute__((noinline)) float floats(float *p) {
+    float s = 0.0f, a = p[0], b = p[1], c = p[2], d = p[3];
+    for (int i = 0; i < 4; i++) { s += (float)frame4(i) * a + b; a += c * d; }
+    return s + a + b + c + d;
+}
+__attribute__((noinline)) int inner(int x) { return frame516(x) + 1; }
+__attribute__((noinline)) int outer(int x) { return frame4(x) + inner(x) + 2; }
+int copies(char *a, char *b) { char t[200]; memcpy(t, a, 200); memmove(b, t, 200); return sink + t[sink]; }
+`
+	files := source(t, text)
+	for _, core := range cores {
+		for _, level := range levels {
+			t.Run(core+level, func(t *testing.T) {
+				p, us := link(t, core, files, level)
+				frame := map[string]int{}
+				for _, u := range us {
+					frame[u.name] = u.bytes
+					f := p.Functions[p.Find(u.name)]
+					if f.Frame != u.bytes || f.Dynamic != "" || f.Indirect {
+						t.Errorf("%+v, the compiler says %d bytes", f, u.bytes)
+					}
+				}
+				way, err := p.Deepest("outer", noPointers)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// A call in the tail of a function does not lie above its frame; that
+				// is not looked at.
+				if want := frame["outer"] + frame["inner"] + frame["frame516"]; way.Bytes != want || len(way.Names) != 3 {
+					t.Errorf("outer takes %d bytes by %v, want %d", way.Bytes, way.Names, want)
+				}
+				if way, err = p.Deepest("copies", noPointers); err != nil || way.Bytes < frame["copies"] {
+					t.Errorf("copies: %+v, %v", way, err)
+				}
+			})
+		}
+	}
+}
+
+// TestNoBound: what has no bound is an error that says where.
+func TestNoBound(t *testing.T) {
+	files := source(t, `
+int even(unsigned n); int odd(unsigned n); int use(char *p);
+__attribute__((noinline)) int even(unsigned n) { volatile int k = 1; return n == 0 ? k : odd(n - 1) + k; }
+__attribute__((noinline)) int odd(unsigned n) { volatile int k = 1; return n == 0 ? k : even(n - 1) + k; }
+int top(unsigned n) { return even(n) + 1; }
+int self(unsigned n) { volatile int k = 2; return n == 0 ? k : self(n / 2) + self(n - 1) + k; }
+__attribute__((noinline)) int use(char *p) { return p[0]; }
+int sized(int n) { char a[n]; a[0] = 1; return use(a) + 1; }
+int taken(int n) { char *a = __builtin_alloca((unsigned)n); a[0] = 1; return use(a) + 1; }
+int kernel_a(int x) { volatile char a[100]; a[x] = 1; return a[0]; }
+int kernel_b(int x) { volatile char a[200]; a[x] = 1; return a[0]; }
+int other(int x) { volatile char a[900]; a[x] = 1; return a[0]; }
+int through(int (*f)(int), int x) { return f(x) + 1; }
+int (*volatile held)(int);
+int tail(int x) { return held(x); }
+`)
+	table := func(caller string) []string {
+		if caller == "through" || caller == "tail" {
+			return []string{"kernel_?"}
+		}
+		return nil
+	}
+	for _, core := range cores {
+		for _, level := range levels {
+			t.Run(core+level, func(t *testing.T) {
+				p, us := link(t, core, files, level)
+				for _, c := range []struct{ entry, want string }{
+					{"top", "recursion: top > even > odd > even"},
+					{"self", "recursion: self > self"},
+					{"sized", "sized: .*stack"},
+					{"taken", "taken: .*stack"},
+					{"through", "through calls through a pointer"},
+					{"tail", "tail calls through a pointer"},
+					{"missing", "no function missing"},
+				} {
+					way, err := p.Deepest(c.entry, noPointers)
+					if err == nil || !regexp.MustCompile(c.want).MatchString(err.Error()) {
+						if level != "-O0" && c.entry == "top" && err != nil && strings.HasPrefix(err.Error(), "recursion: ") {
+							continue // one of the two is part of the other
+						}
+						t.Errorf("%s: %v, %v; want %q", c.entry, way, err, c.want)
+					}
+				}
+				frame := map[string]int{}
+				for _, u := range us {
+					frame[u.name] = u.bytes
+				}
+				for _, entry := range []string{"through", "tail"} {
+					way, err := p.Deepest(entry, table)
+					if err != nil || way.Bytes != frame[entry]+frame["kernel_b"] || !slices.Equal(way.Names, []string{entry, "kernel_b"}) {
+						t.Errorf("%s with a table: %+v, %v", entry, way, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestAssembly: pushes that no compiler knows of count.
+func TestAssembly(t *testing.T) {
+	for _, core := range cores[1:] {
+		files := source(t, `
+__attribute__((naked)) void bare(void) {
+    __asm volatile(".syntax unified\npush {r4-r11, lr}\n sub sp, #20\n strd r0, r1, [sp, #-16]!\n str r2, [sp, #-8]!\n"
+                   "adr r6, 2f\n orr r10, r6, #1\n bx r10\n .p2align 2\n2: nop\n add sp, #44\n pop {r4-r11, pc}\n");
+}
+void calls(void) { bare(); __asm volatile("" ::: "memory"); }
+`)
+		p, _ := link(t, core, files, "-O2")
+		if way, err := p.Deepest("bare", noPointers); err != nil || way.Bytes != 36+20+16+8 {
+			t.Errorf("%s: %+v, %v", core, way, err)
+		}
+	}
+}
+
+// FuzzDecode: no bytes confuse the decoder.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("\x7fELF"))
+	if p, err := os.ReadFile(os.Args[0]); err == nil {
+		f.Add(p[:min(len(p), 1<<12)])
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		name := filepath.Join(t.TempDir(), "x")
+		if err := os.WriteFile(name, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = stack.Read(name)
+	})
+}

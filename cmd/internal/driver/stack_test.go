@@ -1,0 +1,87 @@
+package driver
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+)
+
+// TestStackBound: every program has a bound of its stack, what QEMU measures
+// lies below it, and the report says whose frames it is made of. Some programs
+// by default; NNCC_ANALYZE=all takes every reference model on every board.
+func TestStackBound(t *testing.T) {
+	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
+	type program struct{ model, board, precision, optimize string }
+	list := []program{
+		{"digits", "cortex-m55", "auto", "speed"},
+		{"digits", "cortex-m4", "auto", "size"},
+		{"digits", "cortex-m0plus", "float32", "size"},
+	}
+	dir := filepath.Join("..", "..", "..", "..", "shared")
+	if exists(dir) {
+		list = append(list, program{"mnist_lstm_f32", "cortex-m4", "auto", "speed"})
+	}
+	if os.Getenv("NNCC_ANALYZE") == "all" {
+		for _, m := range sharedModels(t) {
+			for _, b := range boards.List() {
+				if spec, err := boards.Load(b); err == nil && spec.Runner.Kind == "qemu" {
+					list = append(list, program{m, b, "auto", "size"}, program{m, b, "float32", "speed"})
+				}
+			}
+		}
+	}
+	for _, p := range list {
+		t.Run(p.model+"/"+p.board+"/"+p.precision+"/"+p.optimize, func(t *testing.T) {
+			c := config(filepath.Join(dir, "models", p.model+".onnx"), p.board)
+			if p.model == "digits" {
+				c.Model, c.Calib = filepath.Join(digits, "digits.onnx"), []string{filepath.Join(digits, "digits_calib.npz")}
+			}
+			c.Precision, c.Optimize, c.Cases = p.precision, p.optimize, 1
+			o, err := c.Compile()
+			if err != nil {
+				t.Skip(err)
+			}
+			v, err := o.Verify(context.Background())
+			require(t, err)
+			code := o.Report.Code
+			if code == nil {
+				t.Skip(v.Failure)
+			}
+			if code.NoBound != "" || v.Bound < v.StackBytes || v.StackBytes == 0 {
+				t.Fatalf("%d bytes of stack were used, the bound is %d (%s)", v.StackBytes, v.Bound, code.NoBound)
+			}
+			frames := map[string]int{}
+			for _, f := range code.Functions {
+				frames[f.Name] = max(frames[f.Name], f.StackBytes)
+			}
+			sum := 0
+			for _, f := range code.Path {
+				sum += frames[f]
+			}
+			if sum < code.Bound || code.Path[0] != o.Harness.RunFunc {
+				t.Errorf("%v come to %d bytes, the bound is %d", code.Path, sum, code.Bound)
+			}
+			t.Logf("%d bytes used, at most %d by %v", v.StackBytes, v.Bound, v.Path)
+		})
+	}
+}
+
+// sharedModels are the names of the reference models that are compiled in
+// sweeps: without those of megabytes.
+func sharedModels(t testing.TB) []string {
+	t.Helper()
+	models, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "shared", "models", "*.onnx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, m := range models {
+		if st, err := os.Stat(m); err == nil && st.Size() <= 2<<20 {
+			names = append(names, modelName(m))
+		}
+	}
+	return names
+}
