@@ -250,7 +250,7 @@ func (b *builder) compile(ctx context.Context, traced bool) ([]string, error) {
 		if b.spec.Core != "host" {
 			return nil, errors.New("sanitisers need a host build")
 		}
-		flags = append(flags, "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+		flags = append(flags, "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
 	}
 	if traced {
 		flags = append(flags, "-DNNCC_TRACE=1")
@@ -333,7 +333,7 @@ func (b *builder) link(ctx context.Context, objects []string, elf string) (Sizes
 	args = append(args, "-Wl,-Map="+mapFile, "-o", elf)
 	if b.spec.Core == "host" {
 		if b.opt.Sanitize {
-			args = append(args, "-fsanitize=address,undefined")
+			args = append(args, "-fsanitize=address,undefined,float-cast-overflow")
 		}
 	} else {
 		size, err := objectSizes(objects, b.opt.CMSISLib)

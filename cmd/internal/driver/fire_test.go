@@ -1,0 +1,157 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// extremes are inputs at the edges of their types, random ones first.
+func extremes(ins []*ir.Value) []inputCase {
+	fill := func(name string, integer func(lo, hi int64, k int) int64, float func(k int) float64) inputCase {
+		c := inputCase{source: name}
+		for _, v := range ins {
+			d := tensor.New(v.Type.DType, v.Type.Shape)
+			for k := range d.Len() {
+				if d.DType.IsFloat() {
+					d.SetFloat(k, float(k))
+				} else {
+					lo, hi := d.DType.IntRange()
+					d.SetInt(k, integer(lo, hi, k))
+				}
+			}
+			c.inputs = append(c.inputs, d)
+		}
+		return c
+	}
+	low := func(lo, _ int64, _ int) int64 { return lo }
+	high := func(_, hi int64, _ int) int64 { return hi }
+	both := func(lo, hi int64, k int) int64 { return []int64{lo, hi, 0}[k%3] }
+	always := func(f float64) func(int) float64 { return func(int) float64 { return f } }
+	mixed := []float64{math.NaN(), 1, math.Inf(1), -1, math.Inf(-1), 0, 0x1p-149, math.Copysign(0, -1), 3}
+	var list []inputCase
+	for seed := range uint64(2) {
+		r := rand.New(rand.NewPCG(seed, 21))
+		c := inputCase{source: fmt.Sprintf("random %d", seed)}
+		for _, v := range ins {
+			c.inputs = append(c.inputs, seeded(r, v.Type))
+		}
+		list = append(list, c)
+	}
+	return append(list,
+		fill("lowest, NaN", low, always(math.NaN())),
+		fill("highest, +Inf", high, always(math.Inf(1))),
+		fill("both, -Inf", both, always(math.Inf(-1))),
+		fill("both, smallest denormal", both, always(0x1p-149)),
+		fill("both, mixed", both, func(k int) float64 { return mixed[k%len(mixed)] }),
+		fill("one NaN", low, func(k int) float64 { return []float64{math.NaN(), 0.5}[min(k, 1)] }),
+	)
+}
+
+// underFire builds a program for the host with the sanitizers and a compiler,
+// runs it on extreme inputs and compares with the interpreter: the same
+// integers, floats within the bound of verify, NaN and infinities in the same
+// places, and an error where the interpreter has one.
+func underFire(t *testing.T, o *Compiled, cc string) {
+	t.Helper()
+	spec, err := boards.Load("host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := *spec
+	host.Toolchain.CC = cc
+	dir, err := os.MkdirTemp("", "nncc-fire-") // sweeps would fill the test's own folder
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := writeFiles(dir, o.Files); err != nil {
+		t.Fatal(err)
+	}
+	im, err := run.Build(context.Background(), &host, dir, run.BuildOptions{Sanitize: true, Opt: "-O1", Model: &o.Harness})
+	require(t, err)
+	defer im.Close()
+	ins := o.ports().inputs()
+	cases := extremes(newRecurrence(modelInterface(o.Lowered), o.Lowered.Ties).inputs())
+	for i, c := range cases {
+		in := run.Case{Inputs: memory(widened(c.inputs, ins), ins)}
+		res, err := run.Run(context.Background(), &host, im, []run.Case{in})
+		if err != nil {
+			t.Errorf("%s: %v", c.source, err)
+			continue
+		}
+		if res.Cases[0].Status != 0 {
+			if _, err := o.recurrence().step(c.inputs); err == nil {
+				t.Errorf("%s: status %d, the interpreter has a result", c.source, res.Cases[0].Status)
+			}
+			continue
+		}
+		v := &Verdict{}
+		if err := o.compare(v, cases[i:i+1], res); err != nil {
+			t.Errorf("%s: the interpreter says %v, the program has a result", c.source, err)
+		} else if v.Mismatches > 0 || v.Failure != "" {
+			t.Errorf("%s: the emitted C differs: %s\n%s", c.source, v.Failure, v.Text())
+		}
+	}
+}
+
+// TestUnderFire: emitted C has no undefined behaviour and the interpreter's
+// results on inputs at the edges of their types, by two compilers. Some programs
+// by default; NNCC_ANALYZE=all takes every reference model for every kind of
+// core, quantised and in float, with quantised and with float interfaces.
+func TestUnderFire(t *testing.T) {
+	type program struct{ model, board, precision, io string }
+	list := []program{
+		{"digits", "cortex-m55", "auto", "float"},
+		{"digits", "cortex-m4", "int16x8", "quantized"},
+		{"digits", "cortex-m0plus", "float32", "quantized"},
+	}
+	compilers := []string{"gcc", "clang"}
+	for i, p := range list {
+		t.Run(fmt.Sprint(p), func(t *testing.T) {
+			cc := compilers[i%2]
+			needTool(t, cc, cc)
+			c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), p.board)
+			c.Precision, c.IO = p.precision, p.io
+			o, err := c.Compile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			underFire(t, o, cc)
+		})
+	}
+	if os.Getenv("NNCC_ANALYZE") != "all" {
+		return
+	}
+	var all []program
+	for _, m := range sharedModels(t) {
+		for _, b := range []string{"host", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "mla-host"} {
+			for _, p := range []string{"auto", "int16x8", "float32"} {
+				if p == "auto" || b != "mla-host" {
+					all = append(all, program{m, b, p, "quantized"})
+				}
+			}
+			all = append(all, program{m, b, "auto", "float"})
+		}
+	}
+	for _, p := range all {
+		t.Run(fmt.Sprint(p), func(t *testing.T) {
+			o := compileShared(t, shared(t), p.model, p.board, func(c *Config) { c.Precision, c.IO = p.precision, p.io })
+			for _, cc := range compilers {
+				if _, err := exec.LookPath(cc); err == nil {
+					t.Run(cc, func(t *testing.T) { underFire(t, o, cc) })
+				}
+			}
+		})
+	}
+}
