@@ -24,7 +24,7 @@ var verbs map[string]*verb
 
 func init() {
 	verbs = map[string]*verb{
-		"compile":  {"MODEL.onnx", "compile a model to a folder of C sources with report.json (the default verb)", "nncc -board cortex-m55 --calib samples.npz model.onnx", compileFlags, (*cli).compile},
+		"compile":  {"MODEL.onnx", "compile a model to a folder of C sources with report.json and report.html (the default verb)", "nncc -board cortex-m55 --calib samples.npz model.onnx", compileFlags, (*cli).compile},
 		"verify":   {"MODEL.onnx", "compile, build, run on the board's QEMU machine, compare with the reference interpreter bit for bit", "nncc verify -board cortex-m55 --golden tests/golden model.onnx", verifyFlags, (*cli).verify},
 		"run":      {"MODEL.onnx", "run the reference interpreter: the float model, or with --board the program that would be emitted", "nncc run --input image.npy --out result model.onnx", runFlags, (*cli).run},
 		"check":    {"MODEL.onnx", "is this a valid ONNX model? lists all findings", "nncc check model.onnx", checkFlags, (*cli).check},

@@ -15,7 +15,8 @@ import (
 // that nncc wrote before is replaced, files in it that are not nncc's are kept;
 // any other folder that is not empty is refused.
 func (o *Compiled) Write(dir string) error {
-	files := append(append([]codegen.File(nil), o.Files...), codegen.File{Path: firmwareManifest, Data: o.Report.JSON()})
+	files := append(append([]codegen.File(nil), o.Files...),
+		codegen.File{Path: firmwareManifest, Data: o.Report.JSON()}, codegen.File{Path: htmlReport, Data: o.Report.HTML()})
 	return writeFolder(dir, firmwareManifest, files)
 }
 

@@ -313,7 +313,7 @@ func newReport(o *Compiled) *Report {
 	for _, f := range o.Files {
 		r.Files = append(r.Files, f.Path)
 	}
-	r.Files = append(r.Files, "report.json")
+	r.Files = append(r.Files, firmwareManifest, htmlReport)
 	slices.Sort(r.Files)
 	return r
 }

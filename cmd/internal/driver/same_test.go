@@ -32,7 +32,7 @@ func TestSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := map[string][]byte{"report.json": o.Report.JSON()}
+		m := map[string][]byte{"report.json": o.Report.JSON(), "report.html": o.Report.HTML()}
 		for _, f := range o.Files {
 			m[f.Path] = f.Data
 		}

@@ -1,0 +1,85 @@
+package driver
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// evil is what a model could call its nodes to get out of the page.
+const evil = `</td><script>alert(1)</script>"onload='x' {{.}} <!--`
+
+// TestHTMLEscapes: text from a model stays text, wherever it stands.
+func TestHTMLEscapes(t *testing.T) {
+	n, ratio := uint64(1234), float32(0.5)
+	zero := int32(-128)
+	offer := 5600
+	r := &Report{Board: evil, Model: ReportModel{Name: evil, Producer: evil, Opset: map[string]int{evil: 13, "": 1}}, Warnings: []string{evil}, Notes: []string{evil},
+		Inputs:     []ReportIO{{Name: evil, CName: "x", Shape: []int{1}, Scale: &ratio, ZeroPoint: &zero}},
+		States:     []ReportState{{Input: evil, Output: evil}},
+		Layers:     []ReportLayer{{Name: evil, Op: evil, Kernel: evil, Route: "r" + evil, RouteReason: evil, ONNXNodes: []string{evil, evil}, Out: []string{evil}, MACs: 7, Instructions: &n, Offers: []ReportOffer{{Kernel: evil, Instructions: &offer}, {Kernel: evil, Unknown: evil}}}},
+		Fallback:   []ReportFallback{{Node: evil, Op: evil, Reasons: []string{evil, evil}}},
+		Rejections: []ReportRejection{{Node: evil, Op: evil, Target: evil, Reasons: []ReportReason{{evil, evil}}}},
+		Fusion:     []ReportFusion{{Kind: "none", Nodes: []string{evil}, Reason: evil}, {Kind: evil, Nodes: []string{evil}, MaxError: 0.5}},
+		Memory:     ReportMemory{ArenaBytes: 64, LowerBoundBytes: 32, Buffers: []ReportBuffer{{Name: evil, Bytes: 64, AliasOf: evil, First: -1, Last: 9}}},
+	}
+	page := string(r.HTML())
+	for _, bad := range []string{"<script", "<!--", "%!", "0x", `"onload`} {
+		if at := strings.Index(page, bad); at >= 0 {
+			t.Errorf("%q in the page: ...%s", bad, page[max(at-60, 0):min(at+60, len(page))])
+		}
+	}
+	for _, want := range []string{"1,234", "0.5 &times; (q &minus; -128)", "5,600 instructions predicted", "&lt;/td&gt;&lt;script&gt;"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	balanced(t, page)
+}
+
+// balanced checks that every element that was opened is closed, in order.
+func balanced(t *testing.T, page string) {
+	t.Helper()
+	var open []string
+	for _, m := range regexp.MustCompile(`<(/?)([a-z][a-z0-9]*)[^<>]*?(/?)>`).FindAllStringSubmatch(page, -1) {
+		switch name := m[2]; {
+		case name == "meta" || name == "br" || m[3] == "/":
+		case m[1] == "":
+			open = append(open, name)
+		case len(open) == 0 || open[len(open)-1] != name:
+			t.Fatalf("</%s> closes %v", name, open)
+		default:
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("%v are not closed", open)
+	}
+}
+
+// TestHTMLOfEmptyAndLarge: a program without steps has a page, and one of a huge
+// program stays small enough to open.
+func TestHTMLOfEmptyAndLarge(t *testing.T) {
+	balanced(t, string((&Report{}).HTML()))
+	r := &Report{Memory: ReportMemory{ArenaBytes: 1 << 20, LowerBoundBytes: 1 << 19}}
+	for i := range 50000 {
+		name := fmt.Sprintf("node_%d", i)
+		r.Layers = append(r.Layers, ReportLayer{Name: name, Op: "Relu", Kernel: "nncc_relu_s8", MACs: int64(i)})
+		r.Memory.Buffers = append(r.Memory.Buffers, ReportBuffer{Name: name, Offset: i, Bytes: 16, First: i, Last: i + 1})
+		r.Rejections = append(r.Rejections, ReportRejection{Node: name, Target: "x"})
+	}
+	page := string(r.HTML())
+	if len(page) > 4<<20 || !strings.Contains(page, "48,500 more layers are in report.json") {
+		t.Errorf("a page of %d bytes", len(page))
+	}
+	balanced(t, page)
+}
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1000: "-1,000", 1234567: "1,234,567", -123: "-123"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+}
