@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -235,14 +236,34 @@ func (c *calibrator) observe() error {
 	for _, v := range c.values {
 		c.obs.stats[v] = &stats{}
 	}
-	if err := c.obs.ranges(); err != nil {
-		return err
+	for {
+		err := c.obs.ranges()
+		if err == nil {
+			break
+		}
+		if err = c.dropSynthetic(err); err != nil {
+			return err
+		}
 	}
 	c.unmask()
 	if c.opt.Method == MinMax {
 		return nil
 	}
 	return c.obs.histograms()
+}
+
+// dropSynthetic takes a synthetic sample away that the network makes no number
+// of, as of a mask that lets nothing through: what nobody gave need not suit.
+// err stays where the samples are the user's, or this is the last one.
+func (c *calibrator) dropSynthetic(err error) error {
+	var s *sampleError
+	var d *ir.Diag
+	if c.opt.Source != SyntheticSource || len(c.opt.Samples) == 1 || !errors.As(err, &s) || !errors.As(err, &d) || d.Code != nanCode {
+		return err
+	}
+	c.opt.Samples = slices.Delete(slices.Clone(c.opt.Samples), s.sample, s.sample+1)
+	c.obs.samples = c.opt.Samples
+	return nil
 }
 
 // choose gives every value its scale and zero point.

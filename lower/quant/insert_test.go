@@ -483,6 +483,24 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestSyntheticNaN: synthetic samples of which a network makes no numbers are
+// left out while others remain; those of the user are an error.
+func TestSyntheticNaN(t *testing.T) {
+	g := randomNet(t, 1)
+	s := samples(g, 3, 1)
+	s[1][0].SetFloat(3, math.NaN())
+	r, err := quant.Insert(g.Clone(), quant.Options{Samples: s, Source: quant.SyntheticSource})
+	if err != nil || r.Samples != 2 {
+		t.Errorf("report %+v, %v; want two samples", r, err)
+	}
+	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s, Source: "here"}); err == nil || !strings.Contains(err.Error(), "calibration sample 1") {
+		t.Errorf("samples of the user: %v", err)
+	}
+	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s[1:2], Source: quant.SyntheticSource}); err == nil {
+		t.Error("no sample is left")
+	}
+}
+
 // TestReport: every quantised value is listed with what it stands for.
 func TestReport(t *testing.T) {
 	g := randomNet(t, 1)

@@ -66,15 +66,29 @@ func forSamples(n int, f func(worker, i int) error) error {
 	wg.Wait()
 	for i, err := range errs {
 		if err != nil {
-			return fmt.Errorf("calibration sample %d: %w", i, err)
+			return &sampleError{i, err}
 		}
 	}
 	return nil
 }
 
+// sampleError is an error of one calibration sample.
+type sampleError struct {
+	sample int
+	err    error
+}
+
+func (e *sampleError) Error() string {
+	return fmt.Sprintf("calibration sample %d: %v", e.sample, e.err)
+}
+func (e *sampleError) Unwrap() error { return e.err }
+
+// nanCode is the code of an error about a value that is not a number.
+const nanCode = "calibration-nan"
+
 // notANumber says what is behind a value with elements that are no numbers.
 func notANumber(v *ir.Value) error {
-	d := &ir.Diag{Code: "calibration-nan", Node: "input " + v.Name, Msg: "value " + v.Name + " is not a number (NaN)", Hint: "check the calibration data and the float model"}
+	d := &ir.Diag{Code: nanCode, Node: "input " + v.Name, Msg: "value " + v.Name + " is not a number (NaN)", Hint: "check the calibration data and the float model"}
 	if v.Def == nil {
 		return d
 	}

@@ -47,7 +47,8 @@ func checkSamples(in []*ir.Value, samples []Sample) error {
 
 // SyntheticSamples are n seeded samples: the first half roughly standard
 // normal, the second uniform in [0, 1) as images often are. Integer inputs are
-// zeros and ones, which are valid indices.
+// zeros and ones, which are valid indices; bools, often masks, are random in the
+// first half and true in the second.
 func SyntheticSamples(in []*ir.Value, n int, seed uint64) []Sample {
 	out := make([]Sample, n)
 	for k := range out {
@@ -60,6 +61,8 @@ func SyntheticSamples(in []*ir.Value, n int, seed uint64) []Sample {
 					d.SetFloat(e, 0.5*(1+math.Erf(f/math.Sqrt2)))
 				case v.Type.DType.IsInt():
 					d.SetInt(e, d.Int(e)&1)
+				case k >= (n+1)/2: // bool
+					d.SetInt(e, 1)
 				}
 			}
 			out[k] = append(out[k], d)
