@@ -5,6 +5,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/nncc/nncc/ir/tensor"
@@ -53,6 +54,7 @@ type Node struct {
 	Origin []string // names of the ONNX nodes it came from
 
 	removed bool
+	pos     int // where the graph's list last had it; see Graph.Index
 }
 
 // Removed reports whether the node was taken out of its graph.
@@ -109,30 +111,13 @@ type Graph struct {
 	Nodes    []*Node
 	nextID   int
 	names    map[string]bool
+	suffix   map[string]int // names up to NAME.k-1 are taken
 }
 
 // New is an empty graph.
 func New(name string) *Graph { return &Graph{Name: name, names: map[string]bool{}} }
 
 func (g *Graph) id() int { g.nextID++; return g.nextID - 1 }
-
-// unique makes a value name that no other value of the graph has.
-func (g *Graph) unique(name string) string {
-	if name == "" {
-		name = "v" + strconv.Itoa(g.nextID)
-	}
-	if !g.names[name] {
-		g.names[name] = true
-		return name
-	}
-	for k := 1; ; k++ {
-		s := name + "." + strconv.Itoa(k)
-		if !g.names[s] {
-			g.names[s] = true
-			return s
-		}
-	}
-}
 
 func (g *Graph) newValue(name string, t Type) *Value {
 	name = g.unique(name)
@@ -178,18 +163,16 @@ func (g *Graph) InsertBefore(at *Node, op *OpDef, name string, attrs Attrs, nout
 	}
 	g.attach(n, types)
 	if at == nil {
-		g.Nodes = append(g.Nodes, n)
+		g.append(n)
 		return n, nil
 	}
-	for i, m := range g.Nodes {
-		if m == at {
-			g.Nodes = append(g.Nodes, nil)
-			copy(g.Nodes[i+1:], g.Nodes[i:])
-			g.Nodes[i] = n
-			return n, nil
-		}
+	i := g.Index(at)
+	if i < 0 {
+		panic("BUG: InsertBefore a node of another graph")
 	}
-	panic("BUG: InsertBefore a node of another graph")
+	n.pos = i
+	g.Nodes = slices.Insert(g.Nodes, i, n)
+	return n, nil
 }
 
 // AddNode appends a node that the caller has filled (Op, Attrs, In, Body,
@@ -202,7 +185,7 @@ func (g *Graph) AddNode(n *Node, outNames []string) error {
 		return err
 	}
 	g.attachNamed(n, types, outNames)
-	g.Nodes = append(g.Nodes, n)
+	g.append(n)
 	return nil
 }
 
@@ -304,9 +287,14 @@ func (g *Graph) SetInput(n *Node, i int, v *Value) {
 }
 
 func (v *Value) dropUse(n *Node, i int) {
-	for k, u := range v.uses {
-		if u.Node == n && u.Index == i {
+	use := Use{n, i}
+	for k, l := 0, len(v.uses)-1; k <= l; k, l = k+1, l-1 { // rewrites go through uses from either end
+		if v.uses[k] == use {
 			v.uses = append(v.uses[:k], v.uses[k+1:]...)
+			return
+		}
+		if v.uses[l] == use {
+			v.uses = append(v.uses[:l], v.uses[l+1:]...)
 			return
 		}
 	}
@@ -318,9 +306,11 @@ func (g *Graph) ReplaceUses(old, v *Value) {
 	if old == v {
 		return
 	}
-	for _, u := range append([]Use(nil), old.uses...) {
-		g.SetInput(u.Node, u.Index, v)
+	for _, u := range old.uses {
+		u.Node.In[u.Index] = v
 	}
+	v.uses = append(v.uses, old.uses...)
+	old.uses = nil
 	for i, o := range g.Out {
 		if o == old {
 			g.Out[i] = v
@@ -355,13 +345,11 @@ func (g *Graph) Remove(n *Node) {
 		}
 	}
 	g.detach(n)
-	for i, m := range g.Nodes {
-		if m == n {
-			g.Nodes = append(g.Nodes[:i], g.Nodes[i+1:]...)
-			return
-		}
+	i := g.Index(n)
+	if i < 0 {
+		panic("BUG: removing a node of another graph")
 	}
-	panic("BUG: removing a node of another graph")
+	g.Nodes = append(g.Nodes[:i], g.Nodes[i+1:]...)
 }
 
 func (g *Graph) detach(n *Node) {
@@ -372,7 +360,7 @@ func (g *Graph) detach(n *Node) {
 		}
 	}
 	for _, v := range n.Out {
-		delete(g.names, v.Name)
+		g.free(v.Name)
 	}
 }
 

@@ -100,6 +100,7 @@ func Quantised(g *ir.Graph) bool {
 // Run lowers g, which it consumes.
 func Run(g *ir.Graph, o Options) (*Result, error) {
 	r := &Result{}
+	o.Target.Memo = map[any]any{}
 	d := &dumper{dump: o.Dump}
 	if err := d.stage("import", g); err != nil {
 		return nil, err

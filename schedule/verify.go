@@ -177,38 +177,3 @@ func (p *Program) overwritten(s *Step, i int) *ir.Value {
 	}
 	return nil
 }
-
-// verifyShared: values that steps or the caller write share no byte while both
-// are needed. A value written over one that its step reads last is the
-// business of verifySteps.
-func (p *Program) verifyShared(live map[*ir.Value]*lifetime) error {
-	var list []*ir.Value
-	for v, l := range live {
-		if len(l.own) == 1 && l.own[0] == v && v.Type.Bytes() > 0 {
-			list = append(list, v)
-		}
-	}
-	slices.SortFunc(list, func(a, b *ir.Value) int {
-		if d := live[a].first - live[b].first; d != 0 {
-			return d
-		}
-		return p.index[a] - p.index[b]
-	})
-	var active []*ir.Value
-	for _, v := range list {
-		first := live[v].first
-		active = slices.DeleteFunc(active, func(w *ir.Value) bool {
-			// At the same step w is read and v written: no conflict beyond
-			// what verifySteps finds, unless the step writes both.
-			return live[w].last < first || live[w].last == first && live[w].first < first
-		})
-		for _, w := range active {
-			if p.extent(v).meets(p.extent(w)) {
-				return bug("%s at %d (steps %d to %d) and %s at %d (steps %d to %d) share bytes",
-					w, p.at(w), live[w].first, live[w].last, v, p.at(v), first, live[v].last)
-			}
-		}
-		active = append(active, v)
-	}
-	return nil
-}

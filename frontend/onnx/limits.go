@@ -25,7 +25,7 @@ type Limits struct {
 var DefaultLimits = Limits{
 	FileBytes:   512 << 20,
 	MemoryBytes: 768 << 20,
-	Nodes:       200_000,
+	Nodes:       10_000, // what compiles within seconds, whatever the nodes are
 	Depth:       64,
 	Trips:       4096,
 	TensorBytes: 512 << 20,

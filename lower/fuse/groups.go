@@ -104,13 +104,13 @@ func (p *partitioner) step(i, phase int) {
 }
 
 // between are the nodes on all paths from i to its post-dominator, i included,
-// the dominator not.
+// the dominator not; some of them where there are more than maxDepth.
 func (p *partitioner) between(i, dom int) []int {
 	seen := map[int]bool{}
 	var list []int
 	var visit func(k int)
 	visit = func(k int) {
-		if k == dom || seen[k] {
+		if k == dom || seen[k] || len(list) > maxDepth {
 			return
 		}
 		seen[k] = true

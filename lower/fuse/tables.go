@@ -42,8 +42,10 @@ type collapser struct {
 	// make puts a node before n that computes the part, which ends in n, from
 	// x; nil where there is none.
 	make func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error)
-	// base is the one value that a node's result is computed from.
-	base map[*ir.Value]*ir.Value
+	// base is the one value that a node's result is computed from; depth counts
+	// the values from which one can be computed.
+	base  map[*ir.Value]*ir.Value
+	depth map[*ir.Value]int
 	// parts are the names of the nodes that went into a new one.
 	parts map[*ir.Node][]string
 	// kept are nodes whose parts were refused.
@@ -51,17 +53,23 @@ type collapser struct {
 }
 
 func newCollapser(g *ir.Graph) *collapser {
-	return &collapser{g: g, base: map[*ir.Value]*ir.Value{}, parts: map[*ir.Node][]string{}, kept: map[*ir.Node]bool{}}
+	return &collapser{g: g, base: map[*ir.Value]*ir.Value{}, depth: map[*ir.Value]int{}, parts: map[*ir.Node][]string{}, kept: map[*ir.Node]bool{}}
 }
 
+// maxPart bounds the nodes that become one in a step; what is longer takes
+// more rounds.
+const maxPart = 1024
+
 func (c *collapser) run() error {
+	c.g.RemoveDead()                // so that what only dead nodes read counts as private
 	for changed := true; changed; { // a new node can leave another one with a single reader
 		changed = false
 		clear(c.base)
+		clear(c.depth)
 		for _, n := range c.g.Nodes {
 			if elementwise(n) {
 				if x := c.source(n); x != nil {
-					c.base[n.Out[0]] = x
+					c.base[n.Out[0]], c.depth[n.Out[0]] = x, c.depth[x]+1
 				}
 			}
 		}
@@ -101,6 +109,9 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 		return false, nil
 	}
 	part := c.between(x, n)
+	if len(part) > maxPart {
+		return false, nil
+	}
 	in := map[*ir.Node]bool{}
 	for _, m := range part {
 		in[m] = true
@@ -112,6 +123,9 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 	}
 	for inner := c.private(part[:len(part)-1], in); inner && c.read(x, in) && c.base[x] != nil; {
 		more := c.between(c.base[x], x.Def)
+		if len(part)+len(more) > maxPart {
+			break
+		}
 		for _, m := range more {
 			in[m] = true
 		}
@@ -132,24 +146,22 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 		c.kept[n] = true
 		return false, err
 	}
-	seen := map[string]bool{}
+	m.Inherit(whole...)
 	for _, k := range whole {
 		if inner := c.parts[k]; inner != nil {
 			c.parts[m] = append(c.parts[m], inner...)
 		} else {
 			c.parts[m] = append(c.parts[m], k.Name)
 		}
-		for _, o := range k.Origin {
-			if !seen[o] {
-				seen[o] = true
-				m.Origin = append(m.Origin, o)
-			}
-		}
 	}
 	m.Out[0].Type = y.Type
 	c.g.ReplaceUses(y, m.Out[0])
-	c.base[m.Out[0]] = from
-	c.g.RemoveDead() // so that what only the old nodes read counts as private
+	c.base[m.Out[0]], c.depth[m.Out[0]] = from, c.depth[from]+1
+	for _, k := range slices.Backward(whole) { // what only the old nodes read counts as private from now on
+		if len(k.Out[0].Uses()) == 0 && !c.g.IsOutput(k.Out[0]) {
+			c.g.Remove(k)
+		}
+	}
 	return true, nil
 }
 
@@ -187,37 +199,35 @@ func byteValue(v *ir.Value) bool {
 	return (t.DType == tensor.I8 || t.DType == tensor.U8) && t.Quantised() && !t.Quant.PerAxis() && t.Elems() > 0
 }
 
-// chain is v and what it can be computed from, nearest first.
-func (c *collapser) chain(v *ir.Value) []*ir.Value {
-	var l []*ir.Value
-	for ; v != nil; v = c.base[v] {
-		l = append(l, v)
-	}
-	return l
-}
-
 // source is the nearest value from which all operands of n can be computed.
 func (c *collapser) source(n *ir.Node) *ir.Value {
 	if c.distinct(n) == 1 {
 		return n.In[slices.IndexFunc(n.In, func(v *ir.Value) bool { return v != nil && v.Const == nil })]
 	}
-	var common []*ir.Value
-	first := true
+	var common *ir.Value
 	for _, v := range n.In {
-		if v == nil || v.Const != nil {
-			continue
+		switch {
+		case v == nil || v.Const != nil:
+		case common == nil:
+			common = v
+		default:
+			if common = c.meet(common, v); common == nil {
+				return nil
+			}
 		}
-		l := c.chain(v)
-		if first {
-			common, first = l, false
-			continue
+	}
+	return common
+}
+
+// meet is the nearest value from which both can be computed, nil if there is none.
+func (c *collapser) meet(v, w *ir.Value) *ir.Value {
+	for v != w && v != nil {
+		if c.depth[v] < c.depth[w] {
+			v, w = w, v
 		}
-		common = slices.DeleteFunc(common, func(x *ir.Value) bool { return !slices.Contains(l, x) })
+		v = c.base[v]
 	}
-	if len(common) == 0 {
-		return nil
-	}
-	return common[0]
+	return v
 }
 
 func (c *collapser) distinct(n *ir.Node) int {
@@ -245,13 +255,13 @@ func (c *collapser) read(v *ir.Value, in map[*ir.Node]bool) bool {
 	return !c.g.IsOutput(v) && !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return !in[u.Node] })
 }
 
-// between are the nodes from x to n, in graph order.
+// between are the nodes from x to n, in graph order; more than maxPart where there are.
 func (c *collapser) between(x *ir.Value, n *ir.Node) []*ir.Node {
 	var part []*ir.Node
 	seen := map[*ir.Node]bool{}
 	var visit func(m *ir.Node)
 	visit = func(m *ir.Node) {
-		if seen[m] {
+		if seen[m] || len(seen) > maxPart {
 			return
 		}
 		seen[m] = true

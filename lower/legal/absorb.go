@@ -81,7 +81,7 @@ func absorbPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	for _, e := range edits {
 		e.n.Attrs = e.attrs
 		g.SetInput(e.n, 0, n.In[0])
-		inherit(e.n, n)
+		e.n.Inherit(n)
 		c.Did(e.n, "absorbed %s", n)
 		reinfer(g, e.n)
 	}
@@ -243,7 +243,7 @@ func absorbAct(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	}
 	what := n.String()
 	if elide(g, n, x) {
-		inherit(p, n)
+		p.Inherit(n)
 		c.Did(p, "absorbed %s", what)
 	}
 }

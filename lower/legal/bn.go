@@ -148,7 +148,7 @@ func foldBack(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 		}
 		p.scaleOut(g, a)
 		c.Did(p.n, "folded %s into it", n)
-		inherit(p.n, n)
+		p.n.Inherit(n)
 		g.ReplaceUses(n.Out[0], x)
 		g.Remove(n)
 		return true
@@ -255,7 +255,7 @@ func foldForward(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 	for _, t := range targets {
 		t.p.scaleIn(g, t.a)
 		c.Did(t.p.n, "folded %s, which it reads, into it", n)
-		inherit(t.p.n, n)
+		t.p.n.Inherit(n)
 	}
 	g.ReplaceUses(y, x)
 	g.Remove(n)

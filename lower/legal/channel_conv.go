@@ -43,7 +43,7 @@ func channelConv(c *pass.Ctx, g *ir.Graph) error {
 			in = append(in, g.AddConst(n.Name+".bias", tensor.FromFloats(dt, []int{ch}, add)))
 		}
 		y := insert(g, last, op.Conv, last.Name, ir.Attrs{"group": ir.Int(ch)}, in...)
-		inherit(y.Def, n)
+		y.Def.Inherit(n)
 		g.ReplaceUses(last.Out[0], y)
 		c.Did(y.Def, "%s per channel as a 1x1 depthwise convolution", n)
 		g.Remove(last)

@@ -64,7 +64,7 @@ func cleanNode(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		c.Did(v.Def, "transposition of dimensions of size 1 is a reshape")
 	case isReshape(n) && isReshape(d) && !n.In[0].Type.Quant.PerAxis():
 		v := reshape(g, n, d.In[0], n.Out[0].Type.Shape, n.Name)
-		inherit(v.Def, d)
+		v.Def.Inherit(d)
 		g.ReplaceUses(n.Out[0], v)
 		g.Remove(n)
 		c.Did(v.Def, "merged two reshapes")
@@ -79,7 +79,7 @@ func mergeTransposes(c *pass.Ctx, g *ir.Graph, n, d *ir.Node) {
 		r[i] = q[p[i]]
 	}
 	n.SetAttr("perm", ir.Ints(r...))
-	inherit(n, d)
+	n.Inherit(d)
 	g.SetInput(n, 0, d.In[0])
 	c.Did(n, "merged two transpositions")
 }

@@ -145,7 +145,7 @@ func throughDequantize(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 	}
 	in := append([]*ir.Value{constLike(g, q, d)}, dq.In[1:]...)
 	v := insert(g, n, op.DequantizeLinear, n.Name, attrs, in...)
-	inherit(v.Def, dq)
+	v.Def.Inherit(dq)
 	g.ReplaceUses(n.Out[0], v)
 	c.Did(v.Def, "moved %s to the constant %s", n, q)
 	g.Remove(n)

@@ -1,8 +1,6 @@
 package legal
 
 import (
-	"slices"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/pass"
 )
@@ -134,11 +132,11 @@ func (l *lifter) lift(n *ir.Node) {
 		}
 	}
 	reinfer(g, n)
-	at := next(g, n)
+	at := g.Next(n)
 	// The old readers get the Reshape back; those that follow take y itself.
 	low := reshape(g, at, y, shape, n.Name+"/1d")
 	low.Def.Origin = nil
-	inherit(low.Def, n)
+	low.Def.Inherit(n)
 	for _, u := range append([]ir.Use(nil), y.Uses()...) {
 		if u.Node != low.Def {
 			g.SetInput(u.Node, u.Index, low)
@@ -243,22 +241,14 @@ func (l *lifter) reshaped(v *ir.Value, at *ir.Node, shape []int) *ir.Value {
 		return constLike(l.g, v, v.Const.Reshaped(shape))
 	}
 	if v.Def != nil {
-		at = next(l.g, v.Def) // where every later reader may use it
+		at = l.g.Next(v.Def) // where every later reader may use it
 	} else if len(l.g.Nodes) > 0 {
 		at = l.g.Nodes[0]
 	}
 	w := reshape(l.g, at, v, shape, v.Name+"/2d")
 	w.Def.Origin = nil
 	if v.Def != nil {
-		inherit(w.Def, v.Def)
+		w.Def.Inherit(v.Def)
 	}
 	return w
-}
-
-// next is the node behind n, nil at the end.
-func next(g *ir.Graph, n *ir.Node) *ir.Node {
-	if i := slices.Index(g.Nodes, n); i+1 < len(g.Nodes) {
-		return g.Nodes[i+1]
-	}
-	return nil
 }

@@ -58,7 +58,7 @@ func decompose(c *pass.Ctx, g *ir.Graph) error {
 func swap(c *pass.Ctx, g *ir.Graph, n *ir.Node, v *ir.Value, what string) {
 	g.ReplaceUses(n.Out[0], v)
 	if v.Def != nil {
-		inherit(v.Def, n)
+		v.Def.Inherit(n)
 	}
 	c.Did(v.Def, "%s: %s", n, what)
 	g.Remove(n)
@@ -223,7 +223,7 @@ func plainGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	}
 	g.SetInput(n, 2, nil)
 	y := n.Out[0]
-	sum := insert(g, next(g, n), op.Add, n.Name+"/C", act, y, add)
+	sum := insert(g, g.Next(n), op.Add, n.Name+"/C", act, y, add)
 	sum.Def.Origin = n.Origin
 	for _, u := range append([]ir.Use(nil), y.Uses()...) {
 		if u.Node != sum.Def {
@@ -282,11 +282,11 @@ func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if x.Type.Rank() > 2 {
 		m := v.Def
 		v = reshape(g, n, v, out, n.Name+"/back")
-		inherit(m, last)
+		m.Inherit(last)
 	}
 	if last != n {
 		g.ReplaceUses(last.Out[0], v)
-		inherit(v.Def, last)
+		v.Def.Inherit(last)
 		g.Remove(last)
 	}
 	swap(c, g, n, v, "as Gemm")

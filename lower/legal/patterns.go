@@ -43,7 +43,7 @@ func patterns(c *pass.Ctx, g *ir.Graph) error {
 			g.RemoveDead()
 			for _, d := range before { // the parts
 				if d.Removed() {
-					inherit(m, d)
+					m.Inherit(d)
 				}
 			}
 		}
@@ -261,7 +261,7 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
 		}
 	}
 	y := insert(g, last, op.LayerNormalization, last.Name, ir.Attrs{"axis": ir.Int(axis - x.Type.Rank()), "epsilon": ir.Float(float32(eps))}, in...)
-	inherit(y.Def, n)
+	y.Def.Inherit(n)
 	swap(c, g, last, y, "is LayerNormalization")
 	return y.Def
 }

@@ -21,20 +21,9 @@ func insert(g *ir.Graph, at *ir.Node, d *ir.OpDef, name string, attrs ir.Attrs, 
 		panic("BUG: " + err.Error())
 	}
 	if at != nil {
-		inherit(n, at)
+		n.Inherit(at)
 	}
 	return n.Out[0]
-}
-
-// inherit adds the origins of nodes that n replaces or takes in.
-func inherit(n *ir.Node, from ...*ir.Node) {
-	for _, m := range from {
-		for _, o := range m.Origin {
-			if !slices.Contains(n.Origin, o) {
-				n.Origin = append(slices.Clip(n.Origin), o)
-			}
-		}
-	}
 }
 
 // reinfer updates the output types of a node that was edited.
@@ -94,7 +83,7 @@ func elide(g *ir.Graph, n *ir.Node, v *ir.Value) bool {
 	}
 	g.ReplaceUses(out, v)
 	if v.Def != nil {
-		inherit(v.Def, n)
+		v.Def.Inherit(n)
 	}
 	g.Remove(n)
 	return true

@@ -205,7 +205,7 @@ func sink(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		}
 	}
 	reinfer(g, n)
-	at := next(g, n)
+	at := g.Next(n)
 	for _, y := range n.Out {
 		t := transpose(g, at, y, out, n.Name+"/transposed")
 		t.Def.Origin = n.Origin

@@ -203,7 +203,7 @@ func (c *calibrator) fixedWeights(n *ir.Node, f *FixedPoint) error {
 		t := v.Type.WithQuant(k.dtype, k.quant())
 		key := weightKey{v, fmt.Sprint("fixed", k)}
 		d := c.weights[key]
-		if d == nil || slices.Index(c.g.Nodes, d.Def) > slices.Index(c.g.Nodes, n) {
+		if d == nil || c.g.Index(d.Def) > c.g.Index(n) {
 			q := tensor.New(k.dtype, v.Const.Shape)
 			for e, x := range tensor.As[float32](v.Const) {
 				q.SetInt(e, int64(k.code(x)))

@@ -390,9 +390,5 @@ func (c *calibrator) after(v *ir.Value) *ir.Node {
 	if v.Def == nil {
 		return c.g.Nodes[0]
 	}
-	i := slices.Index(c.g.Nodes, v.Def) + 1
-	if i < len(c.g.Nodes) {
-		return c.g.Nodes[i]
-	}
-	return nil
+	return c.g.Next(v.Def)
 }

@@ -83,7 +83,7 @@ func constQuant(d *tensor.Dense, t tensor.DType) *ir.Quant {
 // constant is the DequantizeLinear of v's integers with the type t, made once.
 func (c *calibrator) constant(at *ir.Node, v *ir.Value, t ir.Type, round func(float64) float64) (*ir.Value, error) {
 	key := weightKey{v, fmt.Sprint(t.DType, *t.Quant)}
-	if d := c.weights[key]; d != nil && slices.Index(c.g.Nodes, d.Def) < slices.Index(c.g.Nodes, at) {
+	if d := c.weights[key]; d != nil && c.g.Index(d.Def) < c.g.Index(at) {
 		return d, nil
 	}
 	k := c.g.AddConst(v.Name+".quantized", quantiseConst(v.Const, t, round))

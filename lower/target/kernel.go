@@ -26,6 +26,22 @@ type Options struct {
 	// Generic asks own kernels for the functions that take layers of any shape,
 	// which are slower than those for one, but shared by more layers.
 	Generic bool
+	// Memo keeps what costs much to find and is asked for more than once in a
+	// compilation; nil: nothing is kept.
+	Memo map[any]any
+}
+
+// Memo is f(key), computed once in a compilation. Types of keys belong to one f.
+func Memo[K comparable, V any](o *Options, key K, f func(K) V) V {
+	if o == nil || o.Memo == nil {
+		return f(key)
+	}
+	v, ok := o.Memo[key]
+	if !ok {
+		v = f(key)
+		o.Memo[key] = v
+	}
+	return v.(V)
 }
 
 // Reason is one ground on which a kernel refuses a node.

@@ -271,19 +271,25 @@ func (o *Compiled) gates() error {
 
 // peakStep names the step with the most live bytes.
 func (o *Compiled) peakStep() string {
-	best, name := -1, ""
-	for i, s := range o.Program.Steps {
-		n := 0
-		for _, b := range o.Program.Buffers {
-			if b.AliasOf < 0 && b.First <= i && i <= b.Last {
-				n += (b.Bytes + 15) &^ 15
-			}
-		}
-		if n > best {
-			best, name = n, s.Name
+	steps := o.Program.Steps
+	if len(steps) == 0 {
+		return "none (0 bytes live)"
+	}
+	change := make([]int, len(steps)+1) // in live bytes, before each step
+	for _, b := range o.Program.Buffers {
+		if first, last := max(b.First, 0), min(b.Last, len(steps)-1); b.AliasOf < 0 && first <= last {
+			n := (b.Bytes + 15) &^ 15
+			change[first] += n
+			change[last+1] -= n
 		}
 	}
-	return fmt.Sprintf("%s (%d bytes live)", name, best)
+	live, most, at := 0, -1, 0
+	for i := range steps {
+		if live += change[i]; live > most {
+			most, at = live, i
+		}
+	}
+	return fmt.Sprintf("%s (%d bytes live)", steps[at].Name, most)
 }
 
 // CompileGraph is Compile for a graph that was imported before, which it

@@ -109,7 +109,6 @@ func TestHostile(t *testing.T) {
 			dir := t.TempDir()
 			cfg := config(writeText(t, dir, c.opset, c.text), "cortex-m55")
 			cfg.Out = filepath.Join(dir, "out")
-			cfg.Limits.Nodes = 20_000 // keeps the test short
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			_, err := cfg.Compile()

@@ -21,7 +21,7 @@ var residual = &target.Kernel{
 		for _, r := range add.Judge(c.Add, o) {
 			return r.Text
 		}
-		if _, ok := addition(c.Add, resultOperand(c)); !ok {
+		if _, ok := addition(c.Add, resultOperand(c), o); !ok {
 			return "no linear form gives the results of the addition for all pairs of values"
 		}
 		return ""
@@ -48,13 +48,13 @@ func residualLayout(n *ir.Node) target.Layout {
 // waiting is about how many bytes of results wait for their addition.
 const waiting = 256
 
-func lowerResidual(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+func lowerResidual(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	c := target.ChainOf(n)
 	v, why := convOf(c.Main)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	sum, _ := addition(c.Add, resultOperand(c))
+	sum, _ := addition(c.Add, resultOperand(c), o)
 	call, rows, scratch, block := v.call(target.I32(v.g.COut))
 	swapped, pixels := 0, max(block, waiting/v.g.COut)
 	if sum.swapped {

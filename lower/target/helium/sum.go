@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/lower/target/cmsisnn"
 )
@@ -67,22 +68,27 @@ func linearSum(ra, rb float64, offX, offY, zero int64, lo, hi int8, want *result
 
 // down looks for a c with which rounding down gives the results.
 func (l *linear) down(want *results) bool {
-	return l.center(want, func(x, y int64) int64 { return l.a*x + l.b*y }, func(w int64) int64 { return w << l.shift }) && l.fits()
+	var xs, ys [256]int64
+	for i := range int64(256) {
+		xs[i], ys[i] = l.a*(i-128), l.b*(i-128)
+	}
+	return l.center(want, &xs, &ys, func(w int64) int64 { return w << l.shift }) && l.fits()
 }
 
-// center looks for a c so that sum(x, y) + c lies from least(w) to least(w+1) - 1
-// for every pair with the result w, which bounds c from both sides; clamped
-// results bound it from one.
-func (l *linear) center(want *results, sum func(x, y int64) int64, least func(w int64) int64) bool {
+// center looks for a c so that xs[x] + ys[y] + c lies from least(w) to
+// least(w+1) - 1 for every pair with the result w, which bounds c from both
+// sides; clamped results bound it from one.
+func (l *linear) center(want *results, xs, ys *[256]int64, least func(w int64) int64) bool {
 	var from [257]int64
 	for i := range from {
 		from[i] = least(int64(i) - 128)
 	}
 	lo, hi := int64(math.MinInt32), int64(math.MaxInt32)
-	for x := range int64(256) {
-		for y := range int64(256) {
-			w := want[x][y]
-			v := sum(x-128, y-128)
+	for i := range int64(256) {
+		x := scattered(i)
+		row, part := &want[x], xs[x]
+		for y, w := range row {
+			v := part + ys[y]
 			if w > l.lo {
 				lo = max(lo, from[int(w)+128]-v)
 			}
@@ -98,6 +104,10 @@ func (l *linear) center(want *results, sum func(x, y int64) int64, least func(w 
 	return true
 }
 
+// scattered goes through 0 to 255 in an order that soon has been everywhere:
+// what does not fit is found out early.
+func scattered(i int64) int64 { return int64(bits.Reverse8(uint8(i))) }
+
 // fineSum finds the form with multipliers for TensorFlow Lite's addition of x
 // and y, the former with the larger scale, which counts half exactly.
 func fineSum(p *fixp.AddScales, multX, shiftX, multY, shiftY int32, lo, hi int8, want *results) (linear, bool) {
@@ -106,8 +116,9 @@ func fineSum(p *fixp.AddScales, multX, shiftX, multY, shiftY int32, lo, hi int8,
 		return linear{}, false
 	}
 	l := linear{fn: sumFine, a: 1 << uint(p.LeftShift-1), b: 1 << uint(down), bMult: int64(multY), mult: int64(p.OutMult), shift: out, lo: lo, hi: hi}
-	var shares [256]int64
+	var xs, shares [256]int64
 	for y := range shares {
+		xs[y] = l.a * int64(y-128)
 		shares[y] = int64(fixp.DoublingHighMult(int32(l.b)*int32(y-128), multY))
 	}
 	// the least v whose product, rounded, is w << shift
@@ -115,7 +126,7 @@ func fineSum(p *fixp.AddScales, multX, shiftX, multY, shiftY int32, lo, hi int8,
 		k := w<<uint(out+31) - 1<<30
 		return (k + l.mult - 1 - mod(k+l.mult-1, l.mult)) / l.mult
 	}
-	ok := l.center(want, func(x, y int64) int64 { return l.a*x + shares[y+128] }, least)
+	ok := l.center(want, &xs, &shares, least)
 	return l, ok && 128*l.a+max(shares[255], -shares[0])+max(l.c, -l.c) < 1<<31
 }
 
@@ -124,7 +135,8 @@ func mod(a, b int64) int64 { return ((a % b) + b) % b }
 
 // gives compares the form with ties away from zero.
 func (l *linear) gives(want *results) bool {
-	for x := range int64(256) {
+	for i := range int64(256) {
+		x := scattered(i)
 		for y := range int64(256) {
 			v := int32(l.a*(x-128) + l.b*(y-128) + l.c)
 			r := int64(fixp.DivideByPowerOfTwo(v, int32(l.shift))) + l.zero
@@ -141,31 +153,55 @@ func (l *linear) fits() bool {
 	return 128*(max(l.a, -l.a)+max(l.b, -l.b))+max(l.c, -l.c) < 1<<30
 }
 
+// sumKey is all that the linear form of an addition depends on.
+type sumKey struct {
+	qref.AddParams
+	ratios [2]float64 // scales of the operands in steps of the result
+	first  int        // the operand that is x
+}
+
+// sumForm is a linear form, if there is one.
+type sumForm struct {
+	linear
+	ok bool
+}
+
 // addition is the linear form of an int8 Add. Its x is operand `first`.
-func addition(n *ir.Node, first int) (linear, bool) {
-	p := op.AddParamsS8(n)
+func addition(n *ir.Node, first int, o *target.Options) (linear, bool) {
+	k := sumKey{AddParams: *op.AddParamsS8(n), first: first}
+	for i := range k.ratios {
+		k.ratios[i] = float64(n.In[i].Type.Quant.Scale[0]) / float64(n.Out[0].Type.Quant.Scale[0])
+	}
+	f := target.Memo(o, k, func(k sumKey) sumForm {
+		l, ok := k.find()
+		return sumForm{l, ok}
+	})
+	return f.linear, f.ok
+}
+
+// find looks for the form.
+func (p *sumKey) find() (linear, bool) {
 	s := p.Scales
 	type side struct {
 		offset, mult, shift int32
 		terms               [256]int32
 		ratio               float64
 	}
-	x, y := &side{offset: p.Offset1, mult: s.Mult1, shift: s.Shift1}, &side{offset: p.Offset2, mult: s.Mult2, shift: s.Shift2}
-	for k, o := range []*side{x, y} {
-		o.ratio = float64(n.In[k].Type.Quant.Scale[0]) / float64(n.Out[0].Type.Quant.Scale[0])
+	x := &side{offset: p.Offset1, mult: s.Mult1, shift: s.Shift1, ratio: p.ratios[0]}
+	y := &side{offset: p.Offset2, mult: s.Mult2, shift: s.Shift2, ratio: p.ratios[1]}
+	for _, o := range []*side{x, y} {
 		for i := range o.terms {
 			o.terms[i] = fixp.Requantize((int32(i)-128+o.offset)<<uint(s.LeftShift), o.mult, o.shift)
 		}
 	}
-	if first == 1 {
+	if p.first == 1 {
 		x, y = y, x
 	}
-	var want, turned results
+	var want results
 	for i := range x.terms {
 		for k := range y.terms {
 			v := fixp.Requantize(x.terms[i]+y.terms[k], s.OutMult, s.OutShift) + p.OutputOffset
 			want[i][k] = int8(fixp.Clamp(v, p.ActMin, p.ActMax))
-			turned[k][i] = want[i][k]
 		}
 	}
 	lo, hi := int8(p.ActMin), int8(p.ActMax)
@@ -175,7 +211,12 @@ func addition(n *ir.Node, first int) (linear, bool) {
 	if l, ok := fineSum(&s, x.mult, x.shift, y.mult, y.shift, lo, hi, &want); ok {
 		return l, true
 	}
-	l, ok := fineSum(&s, y.mult, y.shift, x.mult, x.shift, lo, hi, &turned)
+	for i := range want {
+		for k := range i {
+			want[i][k], want[k][i] = want[k][i], want[i][k]
+		}
+	}
+	l, ok := fineSum(&s, y.mult, y.shift, x.mult, x.shift, lo, hi, &want)
 	l.swapped = true
 	return l, ok
 }
@@ -222,7 +263,7 @@ var add = &target.Kernel{
 		}}),
 }
 
-func lowerAdd(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+func lowerAdd(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	p := op.AddParamsS8(n)
 	low := &target.Lowered{}
 	for i, v := range n.In {
@@ -233,7 +274,7 @@ func lowerAdd(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		}
 	}
 	x, y := cmsisnn.Operand(n, 0), cmsisnn.Operand(n, 1)
-	if l, ok := addition(n, 0); ok {
+	if l, ok := addition(n, 0, o); ok {
 		if l.swapped {
 			x, y = y, x
 		}

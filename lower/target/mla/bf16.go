@@ -151,7 +151,7 @@ func widen(g *ir.Graph, n *ir.Node, v *ir.Value, chosen map[*ir.Node]bool) error
 	if len(others) == 0 && !g.IsOutput(v) {
 		return nil
 	}
-	c, err := g.InsertBefore(after(g, n), op.Cast, v.Name+".f32", ir.Attrs{"to": ir.Int(onnxF32)}, 1, v)
+	c, err := g.InsertBefore(g.Next(n), op.Cast, v.Name+".f32", ir.Attrs{"to": ir.Int(onnxF32)}, 1, v)
 	if err != nil {
 		return err
 	}
@@ -162,16 +162,6 @@ func widen(g *ir.Graph, n *ir.Node, v *ir.Value, chosen map[*ir.Node]bool) error
 	for i, o := range g.Out {
 		if o == v {
 			g.Out[i] = c.Out[0]
-		}
-	}
-	return nil
-}
-
-// after is the node that follows n, nil at the end.
-func after(g *ir.Graph, n *ir.Node) *ir.Node {
-	for i, m := range g.Nodes {
-		if m == n && i+1 < len(g.Nodes) {
-			return g.Nodes[i+1]
 		}
 	}
 	return nil
