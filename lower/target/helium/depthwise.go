@@ -65,22 +65,23 @@ func lowerPatches(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 		&target.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.patchRecords()), i8Scratch(0), i8Out(0)}})
 }
 
-// pairs3x3 are the taps of a 3x3 kernel whose products are added in 16 bits.
-var pairs3x3 = [][2]int{{2, 1}, {0, 5}, {4, 3}, {8, 7}}
+// minWide are the channels from which on 16 lanes are better than eight.
+const minWide = lanes + 1
 
 // depthwise3x3 is a depthwise convolution with a 3x3 kernel that steps by two.
 var depthwise3x3 = &target.Kernel{
-	Name: "nncc_helium_depthwise3x3_2_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, horizontal stride 2, with a channel multiplier, packed weights",
+	Name: "nncc_helium_depthwise3x3_2_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: target.SpatialLayout, Lower: lowerDepthwise3x3,
 	Rules: join(onHelium("HELIUM-DW32-00"), cmsisnn.ConvRules("HELIUM-DW32", true),
 		convRule("HELIUM-DW32-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
-		convRule("HELIUM-DW32-08", "kernel 3x3, horizontal stride 2, no dilation", func(c *convolution) string {
-			if c.kernel != (cmsisnn.Tile{H: 3, W: 3}) || c.stride.W != 2 || c.dil != (cmsisnn.Tile{H: 1, W: 1}) {
-				return fmt.Sprintf("kernel %v with strides %v and dilations %v, want 3x3, 2 and 1", c.g.Kernel, c.g.Strides, c.g.Dilations)
+		convRule("HELIUM-DW32-08", "kernel 3x3, horizontal stride 2, no dilation, an output a channel, at least 9 channels", func(c *convolution) string {
+			if c.kernel != (cmsisnn.Tile{H: 3, W: 3}) || c.stride.W != 2 || c.dil != (cmsisnn.Tile{H: 1, W: 1}) || c.g.COut != c.g.CIn || c.g.CIn < minWide {
+				return fmt.Sprintf("kernel %v with strides %v and dilations %v, %d channels and %d outputs of them, want 3x3, 2, 1, at least %d and as many",
+					c.g.Kernel, c.g.Strides, c.g.Dilations, c.g.CIn, c.g.COut, minWide)
 			}
 			return ""
 		}),
-		convRule("HELIUM-DW32-09", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(pairs3x3) })),
+		convRule("HELIUM-DW32-09", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.rows[0]))) })),
 }
 
 // pairsFit: -128 * -128 twice is the one sum of two products beyond int16.
@@ -98,30 +99,41 @@ func (l *layer) pairsFit(pairs [][2]int) string {
 	return ""
 }
 
-// blocks packs the rows in records of eight channels: bias, multiplier and
-// shift with the even channels first, then eight weights for every tap.
+// blocks packs the rows in records of eight channels for kernels that take
+// products of even and odd channels apart.
 func (l *layer) blocks() []byte {
 	var b []byte
+	for at := 0; at < len(l.rows); at += lanes {
+		b = l.block(b, at, lanes, func(i int) int { return i/2 + i%2*lanes/2 })
+	}
+	return b
+}
+
+// wideBlocks are records of 16 channels, the last two of which may overlap.
+func (l *layer) wideBlocks() []byte {
+	var b []byte
 	n := len(l.rows)
-	for at := 0; at < n; at += lanes {
-		var head [3 * lanes]int32
-		for i := 0; i < lanes && at+i < n; i++ {
-			k := i/2 + i%2*lanes/2
-			head[k], head[lanes+k], head[2*lanes+k] = l.channel(at + i)
+	for at := 0; at < n; at += vector {
+		b = l.block(b, max(0, min(at, n-vector)), vector, func(i int) int { return i/4 + i%4/2*4 + i%2*8 })
+	}
+	return b
+}
+
+// block appends a record of n channels from first on: bias, multiplier and
+// shift, of channel i at place(i), then n weights for every tap.
+func (l *layer) block(b []byte, first, n int, place func(i int) int) []byte {
+	head := make([]int32, 3*n)
+	taps := make([]byte, n*len(l.rows[0]))
+	for i := 0; i < n && first+i < len(l.rows); i++ {
+		k := place(i)
+		head[k], head[n+k], head[2*n+k] = l.channel(first + i)
+		for tap, w := range l.rows[first+i] {
+			taps[n*tap+i] = byte(w)
 		}
-		b = words(b, head[:]...)
-		for tap := range l.rows[0] {
-			for i := range lanes {
-				x := byte(0)
-				if at+i < n {
-					x = byte(l.rows[at+i][tap])
-				}
-				b = append(b, x)
-			}
-		}
-		for len(b)%vector != 0 {
-			b = append(b, 0)
-		}
+	}
+	b = append(words(b, head...), taps...)
+	for len(b)%vector != 0 {
+		b = append(b, 0)
 	}
 	return b
 }
@@ -149,21 +161,17 @@ func (c *convolution) fields() []target.Field {
 // output needs.
 func (c *convolution) width() int { return (c.out.W-1)*c.stride.W + (c.kernel.W-1)*c.dil.W + 1 }
 
-func lowerDepthwise3x3(n *ir.Node, o *target.Options) (*target.Lowered, error) {
+func lowerDepthwise3x3(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
 	c, why := convOf(n)
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	if c.out.H == 1 && c.l.pairsFit(inOrder(len(c.l.rows[0]))) == "" {
-		return lowerDepthwise(n, o) // rows that come in ahead would only cost scratch
+	fn := "nncc_helium_depthwise3x3_2_s8"
+	if c.l.p.ActMin == c.l.p.OutOff {
+		fn = "nncc_helium_depthwise3x3_2_relu_s8"
 	}
-	relu := ""
-	if c.l.relu() {
-		relu = "_relu"
-	}
-	return own(&target.Lowered{Scratch: 2 * lanes * (c.stride.H + c.kernel.H) * c.width(), Unused: []int{1, 2}}, target.Call{
-		Func: fmt.Sprintf("nncc_helium_depthwise3x3_2%s_s8", relu),
-		Args: []target.Arg{&target.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.blocks()), target.Scratch{CType: "int16_t"}, i8Out(0)}})
+	return own(&target.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}}, target.Call{Func: fn, Args: []target.Arg{
+		&target.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.wideBlocks()), i8Scratch(0), i8Out(0)}})
 }
 
 // depthwise is a depthwise convolution with any kernel.

@@ -187,25 +187,24 @@ typedef struct {
 void nncc_helium_up_s8(const nncc_helium_up *p, const int8_t *x, const int8_t *packed, int8_t *y, nncc_helium_dot_fn *dot);
 
 /*
- * Depthwise convolution 3x3 without dilation, channels last, any padding of up to 2 columns; the number in the name is the horizontal
- * stride. Output channel c reads input channel c / multiplier. "relu" kernels: _1 for act_min == zero, _2 for act_min >= zero.
+ * Depthwise convolution 3x3 without dilation, channels last; the number in the name is the horizontal stride. "relu" kernels are for
+ * act_min == zero.
  *
  * _1, both strides 1: four rows of 16 channels are interleaved in scratch (VST4) and, four columns at a time, put in the order
- * [channel][column][row]: 16 bytes that give 2x2 outputs of a channel by 4 VMLADAV. The output may take the place of the input. packed:
+ * [channel][column][row]: 16 bytes that give 2x2 outputs of a channel by 4 VMLADAV. Up to 2 columns of padding, output channel c reads
+ * input channel c / multiplier, the output may take the place of the input. packed:
  * records of 112 bytes for every 4 channels: int32 bias[4], multiplier[4], shift[4], then for each channel 16 bytes of weights [4][4],
  * columns first, the last ones 0. scratch, 16-byte aligned: 96 + 16 * in_w + 64 * (out_w rounded up to even, at most 24, + 2) bytes.
  * Per 4 channels x 4 outputs: 21 loads, 8 stores, 16 MACs, 4 shifts, 8 moves from accumulators, 12 + 9 (relu) or 12 + 20 for the
  * requantisation, 15 others, and 7 for the interleaving (2 loads, 2 stores): 0.64 instructions a MAC (relu), of which 0.16 loads, 0.1
  * stores, 0.11 MACs.
  *
- * _2: for 8 channels at a time the rows of the input that two rows of the output need are widened to 16 bits in scratch, with the
- * zero point around them; then every load is contiguous and no border is special. scratch: 16 * (stride_h + 3) * (2 * out_w + 1) bytes,
- * 16-byte aligned. packed: a record of 176 bytes for every 8 channels: int32 bias[8], multiplier[8], shift[8], each with the even
- * channels first, then int8 weights[9][8], and 8 zeros. Products are added by twos in 16 bits, taps in the order right to left, top to
- * bottom: (0,2)+(0,1), (0,0)+(1,2), (1,1)+(1,0), (2,2)+(2,1), (2,0); so in no pair both weights may be -128.
- * Per 16 outputs (2 rows x 8 channels): 37 loads, 2 stores, 18 multiplications, 8 + 16 additions, 20 widenings, 16 (relu) or 24 for
- * the requantisation, 7 others; and 4 for every 8 inputs of the next two rows: 0.9 instructions a MAC (relu), of which 0.29 loads,
- * 0.04 stores, 0.125 MACs.
+ * _2, multiplier 1: pixel by pixel from the image, 16 channels at a time, the last ones again where they are no multiple of 16; at least 8
+ * channels. packed: records of 336 bytes for every 16 channels: int32 bias[16], multiplier[16], shift[16], each in the order 0, 4, 8, 12, 2,
+ * 6, 10, 14, then the odd channels alike, and int8 weights[9][16]. scratch: 160 bytes for windows that stick out at the sides, 16-byte
+ * aligned. Products are added by twos in 16 bits, in the order of the taps; in no such pair both weights may be -128.
+ * Per 16 outputs: 35 loads, a store, 18 multiplications, 8 + 16 additions, 20 widenings, 19 (relu) or 28 for the requantisation, 9
+ * others: 0.9 instructions a MAC (relu), of which 0.24 loads, 0.125 MACs.
  */
 typedef struct {
     int32_t batch;
@@ -226,8 +225,8 @@ typedef struct {
 
 void nncc_helium_depthwise3x3_1_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
 void nncc_helium_depthwise3x3_1_relu_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
-void nncc_helium_depthwise3x3_2_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int16_t *scratch, int8_t *y);
-void nncc_helium_depthwise3x3_2_relu_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int16_t *scratch, int8_t *y);
+void nncc_helium_depthwise3x3_2_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
+void nncc_helium_depthwise3x3_2_relu_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
 
 /*
  * Depthwise convolution with any kernel, stride, dilation and padding. The kernel_h rows of the input under a row of the output are
