@@ -101,13 +101,14 @@ func driver(m *model) string {
 	p("status(%s_run(NULL));", m.prefix)
 	p("status(%s_run(a + 1));", m.prefix)
 	p("status(%s_run(a + 8));", m.prefix)
+	p("status((nncc_status)!(%s));", strings.Join(refusals(m), " && "))
 	p("put(a, 16);")
 	for _, x := range m.info.Inputs {
 		if x.Type.Quant == nil {
 			continue
 		}
 		p("v = malloc(4u * %s_%s_ELEMS + 1u); get(v, 4u * %s_%s_ELEMS);", strings.ToUpper(m.prefix), x.Upper, strings.ToUpper(m.prefix), x.Upper)
-		p("%s_quantize_%s(a, v); free(v);", m.prefix, x.CName)
+		p("status(%s_quantize_%s(a, v)); free(v);", m.prefix, x.CName)
 		p("put(%s_%s(a), %d);", m.prefix, x.CName, x.Bytes)
 	}
 	for _, x := range m.info.Inputs {
@@ -132,6 +133,36 @@ func driver(m *model) string {
 	p("for (i = 0; i < 16; i++) { if (a[%s_ARENA_BYTES + i] != 0xa5) { exit(4); } }", strings.ToUpper(m.prefix))
 	p("free(a);")
 	return b.String()
+}
+
+// refusals are conditions that hold: every function of a model's interface
+// refuses no arena and misaligned ones, and helpers no values.
+func refusals(m *model) []string {
+	list := []string{"1"}
+	for i, x := range slices.Concat(m.info.Inputs, m.info.Outputs) {
+		input := i < len(m.info.Inputs)
+		for _, arena := range []string{"NULL", "a + 1", "a + 8"} {
+			list = append(list, fmt.Sprintf("%s_%s(%s) == NULL", m.prefix, x.CName, arena))
+		}
+		var verbs []string
+		if x.Type.Quant != nil {
+			verbs = append(verbs, map[bool]string{true: "quantize", false: "dequantize"}[input])
+		}
+		if !x.Type.SameMemory(nil) {
+			verbs = append(verbs, map[bool]string{true: "load", false: "store"}[input])
+		}
+		for _, v := range verbs {
+			for _, c := range [][3]string{{"NULL", "(void *)b", "NULL"}, {"a", "NULL", "NULL"}, {"a + 1", "(void *)b", "ALIGN"}, {"a + 8", "(void *)b", "ALIGN"}} {
+				list = append(list, fmt.Sprintf("%s_%s_%s(%s, %s) == NNCC_ERR_%s", m.prefix, v, x.CName, c[0], c[1], c[2]))
+			}
+		}
+	}
+	if len(m.info.States) > 0 {
+		for arena, code := range map[string]string{"NULL": "NULL", "a + 1": "ALIGN", "a + 8": "ALIGN"} {
+			list = append(list, fmt.Sprintf("%s_reset(%s) == NNCC_ERR_%s", m.prefix, arena, code))
+		}
+	}
+	return list
 }
 
 // reals are values that quantise to everything from one end of the range to
@@ -256,7 +287,7 @@ func runAll(t *testing.T, tol float64, ms []*model) {
 		fmt.Fprintf(&src, "#include \"%s.h\"\n", m.prefix)
 	}
 	src.WriteString(mainHead)
-	src.WriteString("int main(void)\n{\n    uint8_t *a;\n    void *v;\n    int i;\n")
+	src.WriteString("int main(void)\n{\n    uint8_t *a;\n    double b[1] = {0};\n    void *v;\n    int i;\n")
 	for k, m := range ms {
 		src.WriteString(driver(m))
 		for _, x := range m.info.Inputs {
@@ -301,6 +332,7 @@ func (m *model) compare(t *testing.T, seed uint64, tol float64, out *bytes.Buffe
 	status("without an arena", 1)
 	status("with a misaligned arena", 2)
 	status("with an arena aligned to 8 only", 2)
+	status("of what is to be refused", 0)
 	if got := out.Next(16); !bytes.Equal(got, bytes.Repeat([]byte{0xa5}, 16)) {
 		t.Errorf("%s: a refused run wrote into the arena", m.prefix)
 	}
@@ -315,6 +347,7 @@ func (m *model) compare(t *testing.T, seed uint64, tol float64, out *bytes.Buffe
 		if x.Type.Quant == nil {
 			continue
 		}
+		status("of quantize", 0)
 		want := ir.QuantiseEven(tensor.Of(x.Type.Shape, reals(x.Type)), x.Type)
 		if got := out.Next(x.Bytes); !bytes.Equal(got, want.Transpose(x.Type.OrderOrIdentity()).Bytes()) {
 			t.Errorf("%s: quantize_%s gives %v, want %v", m.prefix, x.CName, got, want.Bytes())

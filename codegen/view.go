@@ -94,6 +94,7 @@ type ioView struct {
 	CName, CType       string
 	Macro              string // PREFIX_NAME, in front of _BYTES and the others
 	Proto              string // of the function that gives the place
+	Check              string // the function that looks at arenas
 	Comment            string
 	Bytes, Elems, Rank int
 	Shape              string // initialiser of the logical shape
@@ -155,6 +156,7 @@ func newIOView(x IOInfo, prefix string, input bool) ioView {
 	if input {
 		v.Proto = fmt.Sprintf("%s *%s_%s(void *arena)", x.CType, prefix, x.CName)
 	}
+	v.Check = prefix + "_check"
 	v.Pointer = cast(x.CType, x.Offset, !input)
 	var lo, hi int64
 	if q := t.Quant; q != nil && q.Axis < 0 {
@@ -184,16 +186,18 @@ func (v *ioView) helpers(t ir.Type, prefix string, input bool, lo, hi string) {
 		if input {
 			arena, values, own = "void *arena", "const "+elem+" *values", v.CType+" *const q"
 		}
-		h := helperView{Doc: doc, Proto: fmt.Sprintf("void %s_%s_%s(%s, %s)", prefix, verb, v.CName, arena, values)}
+		check := prefix + "_io_check(arena, values)"
+		h := helperView{Doc: doc, Proto: fmt.Sprintf("nncc_status %s_%s_%s(%s, %s)", prefix, verb, v.CName, arena, values)}
 		if v.Elems == 0 {
-			h.Body = []string{"    NNCC_UNUSED(arena); /* no elements */", "    NNCC_UNUSED(values);"}
+			h.Body = []string{"    return " + check + "; /* no elements */"}
 		} else {
-			h.Body = append([]string{fmt.Sprintf("    %s = %s_%s(arena);", own, prefix, v.CName)}, loops(t, line)...)
+			h.Body = slices.Concat([]string{"    const nncc_status status = " + check + ";", fmt.Sprintf("    %s = %s_%s(arena);", own, prefix, v.CName)},
+				loops(t, line, "    if (status != NNCC_OK) {", "        return status;", "    }"), []string{"    return NNCC_OK;"})
 		}
 		v.Helpers = append(v.Helpers, h)
 	}
 	if v.Quantised && input {
-		add("quantize", "Writes the input from reals, ONNX order: round half to even of value / scale, plus zero point, saturated.", "float",
+		add("quantize", "Writes the input from reals, ONNX order: round half to even of value / scale, plus zero point, saturated; NaN counts as 0.", "float",
 			fmt.Sprintf("q[@m] = (%s)%s_io_quantise(values[@k], %s_SCALE, %s_ZERO_POINT, %s, %s);", v.CType, prefix, v.Macro, v.Macro, lo, hi))
 	}
 	if v.Permuted && input {
@@ -213,11 +217,12 @@ func (v *ioView) helpers(t ir.Type, prefix string, input bool, lo, hi string) {
 }
 
 // loops is a loop over all elements in logical order around line, in which @m
-// is the index in memory and @k that in logical order.
-func loops(t ir.Type, line string) []string {
+// is the index in memory and @k that in logical order; first are statements
+// between the declarations and the loop.
+func loops(t ir.Type, line string, first ...string) []string {
 	if t.SameMemory(nil) {
 		line = strings.NewReplacer("@m", "i", "@k", "i").Replace(line)
-		return []string{"    size_t i;", fmt.Sprintf("    for (i = 0; i < %du; i++) {", t.Elems()), "        " + line, "    }"}
+		return slices.Concat([]string{"    size_t i;"}, first, []string{fmt.Sprintf("    for (i = 0; i < %du; i++) {", t.Elems()), "        " + line, "    }"})
 	}
 	stride := make([]int, t.Rank())
 	for i, s := t.Rank()-1, 1; i >= 0; i-- {
@@ -243,7 +248,7 @@ func loops(t ir.Type, line string) []string {
 	}
 	line = strings.NewReplacer("@m", strings.Join(index, " + "), "@k", "k++").Replace(line)
 	out := []string{"    size_t k = 0;", "    size_t " + strings.Join(vars, ", ") + ";"}
-	return append(append(append(out, open...), indent+line), end...)
+	return slices.Concat(out, first, open, []string{indent + line}, end)
 }
 
 func cast(ctype string, off int, isConst bool) string {

@@ -155,3 +155,71 @@ func TestUnderFire(t *testing.T) {
 		})
 	}
 }
+
+// probe calls every function of the emitted interface with arenas and values
+// that are to be refused; its status is the number of the first one that did not.
+const probe = `
+#include "probe.h"
+#include "digits.h"
+int32_t probe_run(void *arena)
+{
+    uint8_t *const a = (uint8_t *)arena;
+    float values[DIGITS_INPUT_ELEMS + DIGITS_OUTPUT_ELEMS] = {0};
+    int32_t n = 0;
+#define WANT(x) do { n++; if (!(x)) { return n; } } while (0)
+    WANT(digits_run(NULL) == NNCC_ERR_NULL);
+    WANT(digits_run(a + 1) == NNCC_ERR_ALIGN);
+    WANT(digits_run(a + 8) == NNCC_ERR_ALIGN);
+    WANT(digits_input(NULL) == NULL && digits_input(a + 1) == NULL);
+    WANT(digits_output(NULL) == NULL && digits_output(a + 4) == NULL);
+    WANT(digits_quantize_input(NULL, values) == NNCC_ERR_NULL);
+    WANT(digits_quantize_input(a, NULL) == NNCC_ERR_NULL);
+    WANT(digits_quantize_input(a + 2, values) == NNCC_ERR_ALIGN);
+    WANT(digits_dequantize_output(NULL, values) == NNCC_ERR_NULL);
+    WANT(digits_dequantize_output(a, NULL) == NNCC_ERR_NULL);
+    WANT(digits_dequantize_output(a + 2, values) == NNCC_ERR_ALIGN);
+    WANT(digits_quantize_input(a, values) == NNCC_OK);
+    WANT(digits_run(a) == NNCC_OK);
+    WANT(digits_dequantize_output(a, values) == NNCC_OK);
+    return 0;
+}
+`
+
+// TestArena: no arena and misaligned ones are error codes of every function,
+// on the host and on cores that trap on addresses that are not aligned.
+func TestArena(t *testing.T) {
+	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
+	for _, board := range []string{"host", "cortex-m0plus", "cortex-m55"} {
+		t.Run(board, func(t *testing.T) {
+			c := config(filepath.Join(digits, "digits.onnx"), board)
+			c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
+			o, err := c.Compile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			if err := writeFiles(dir, o.Files); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range map[string]string{
+				"probe.c": probe,
+				"probe.h": "#include <stdint.h>\n#include \"digits.h\"\nint32_t probe_run(void *arena);\n",
+			} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m := o.Harness
+			m.Header, m.RunFunc = "probe.h", "probe_run"
+			im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Model: &m, Sanitize: board == "host"})
+			require(t, err)
+			defer im.Close()
+			in := o.ports().inputs()
+			res, err := run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: memory([]*tensor.Dense{tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
+			require(t, err)
+			if s := res.Cases[0].Status; s != 0 {
+				t.Errorf("call %d of the probe is not as it should be", s)
+			}
+		})
+	}
+}
