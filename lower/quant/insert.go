@@ -258,8 +258,12 @@ func (c *calibrator) observe() error {
 func (c *calibrator) dropSynthetic(err error) error {
 	var s *sampleError
 	var d *ir.Diag
-	if c.opt.Source != SyntheticSource || len(c.opt.Samples) == 1 || !errors.As(err, &s) || !errors.As(err, &d) || d.Code != nanCode {
+	if c.opt.Source != SyntheticSource || !errors.As(err, &s) || !errors.As(err, &d) || d.Code != nanCode {
 		return err
+	}
+	if len(c.opt.Samples) == 1 {
+		d.Hint = "no synthetic input suits this model; give real ones with --calib, or compile with --precision float32"
+		return d
 	}
 	c.opt.Samples = slices.Delete(slices.Clone(c.opt.Samples), s.sample, s.sample+1)
 	c.obs.samples = c.opt.Samples

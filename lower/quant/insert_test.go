@@ -496,8 +496,8 @@ func TestSyntheticNaN(t *testing.T) {
 	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s, Source: "here"}); err == nil || !strings.Contains(err.Error(), "calibration sample 1") {
 		t.Errorf("samples of the user: %v", err)
 	}
-	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s[1:2], Source: quant.SyntheticSource}); err == nil {
-		t.Error("no sample is left")
+	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s[1:2], Source: quant.SyntheticSource}); err == nil || !strings.Contains(err.Error(), "--calib") {
+		t.Errorf("no sample is left: %v", err)
 	}
 }
 
