@@ -3,7 +3,6 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -80,12 +79,19 @@ func (f *layersFile) fail(line int, format string, args ...any) {
 	f.errs = append(f.errs, &InputError{fmt.Errorf("%s, line %d: %s", f.path, line, fmt.Sprintf(format, args...))})
 }
 
+// maxLayersFile bounds a --layers-config file, in bytes.
+const maxLayersFile = 4 << 20
+
 // readLayers reads a file and checks it against the names of a model's nodes.
 func readLayers(path string, names []string) (*layersFile, error) {
-	text, err := os.ReadFile(path)
+	text, err := readRegular(path, maxLayersFile)
 	if err != nil {
 		return nil, &InputError{fmt.Errorf("--layers-config: %w", err)}
 	}
+	return parseLayers(path, text, names)
+}
+
+func parseLayers(path string, text []byte, names []string) (*layersFile, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, &InputError{fmt.Errorf("--layers-config %s: %w", path, err)}
@@ -161,13 +167,17 @@ func glob(pattern, name string) bool {
 	if !strings.HasPrefix(name, head) {
 		return false
 	}
-	for name = name[len(head):]; ; name = name[1:] {
-		if glob(rest, name) || rest == "" {
-			return true
+	name = name[len(head):]
+	for { // what is between two stars as early as it can be
+		part, more, star := strings.Cut(rest, "*")
+		if !star {
+			return strings.HasSuffix(name, part)
 		}
-		if name == "" {
+		i := strings.Index(name, part)
+		if i < 0 {
 			return false
 		}
+		name, rest = name[i+len(part):], more
 	}
 }
 

@@ -1,0 +1,174 @@
+package driver
+
+import (
+	"errors"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// stepped is a graph with a name for every flag to go wrong with.
+const stepped = `graph "step" {
+	in %x : f32[1,4]
+	in %h : f32[1,4]
+	in %"a=b" : f32[1,4]
+	%s = Add(%x, %h) name "add" from "Add_0"
+	%y = Add(%s, %"a=b") name "sum" from "layer.one/Add", "*"
+	out "y" = %y
+	out "hN" = %s
+	out "c=d" = %s
+}`
+
+// user demands of an error that it is the user's and says something.
+func user(t *testing.T, err error) {
+	t.Helper()
+	var u *UsageError
+	var in *InputError
+	if msg := err.Error(); !errors.As(err, &u) && !errors.As(err, &in) || len(msg) < 10 || strings.Contains(msg, "BUG") {
+		t.Errorf("error %T %q", err, msg)
+	}
+}
+
+// FuzzFlags: whatever stands behind a flag is a value in its range or the
+// user's error.
+func FuzzFlags(f *testing.F) {
+	for _, s := range []string{
+		"", "=", "x=1", "x=1,2,3", "x=nan", "x=0x1p-2", "x=1e999", "a=b=3", "sr=file.npy", "N=0", "N=9223372036854775808", "hN=h", "c=d=a=b", "auto",
+		"1", "-1:2", "x=1:9223372036854775807", "n=8,sign=1,delta=auto-pow2", "n=2,n=3", "delta=-1", "64K", "9999999999999M", "nodes=1G", "nodes=-1K", "depth=4611686018427387904G", "x=in.npy", "in.npz",
+	} {
+		f.Add(s)
+	}
+	dir := f.TempDir()
+	four := tensor.Of([]int{1, 4}, []float32{1, 2, 3, 4})
+	a := npz.FromTensor(four)
+	if err := errors.Join(npz.WriteNpyFile(filepath.Join(dir, "in.npy"), a), npz.WriteNpzFile(filepath.Join(dir, "in.npz"), []npz.Entry{{Name: "x", Array: a}})); err != nil {
+		f.Fatal(err)
+	}
+	g, err := ir.Parse(stepped, op.Get)
+	if err != nil {
+		f.Fatal(err)
+	}
+	names := inputNames(g.In)
+	f.Fuzz(func(t *testing.T, s string) {
+		t.Chdir(dir)
+		c := Defaults()
+		c.Dims, c.Set, c.States, c.Stream, c.Project = []string{s}, []string{s}, []string{s}, s, s
+		if m, err := c.dims(); err != nil {
+			user(t, err)
+		} else if len(m) != 1 {
+			t.Errorf("dims %v", m)
+		}
+		if m, err := pairs("set", c.Set); err != nil {
+			user(t, err)
+		} else {
+			for k, v := range m {
+				if filepath.Base(v) != v { // a file of this machine
+					continue
+				}
+				if d, err := constant(k, v); err != nil {
+					user(t, err)
+				} else if d.Len() != tensor.Count(d.Shape) {
+					t.Errorf("a constant of shape %v with %d elements", d.Shape, d.Len())
+				}
+			}
+		}
+		ties, err := c.ties(g)
+		if err != nil {
+			user(t, err)
+		}
+		for _, x := range ties {
+			if !slices.Contains(g.OutNames, x.Out) || !slices.Contains(names, x.In) {
+				t.Errorf("tie %+v", x)
+			}
+		}
+		if o, err := c.stream(g, ties); err != nil {
+			user(t, err)
+		} else if o != nil && (o.Input < 0 || o.Input >= len(g.In) || o.Hop < 0) {
+			t.Errorf("stream %+v", o)
+		}
+		if x, err := quant.ParseFixedPoint(s); err == nil && (x.N != 0 && (x.N < 2 || x.N > 16) || x.Delta < 0) {
+			t.Errorf("fixed point %+v", x)
+		}
+		if n, err := parseBytes("max-ram", s); err != nil {
+			user(t, err)
+		} else if n < -1 || n > 1<<40 {
+			t.Errorf("%d bytes", n)
+		}
+		var lim onnx.Limits
+		if err := lim.Set(s); err == nil && lim == (onnx.Limits{}) {
+			t.Errorf("limit %q changed nothing", s)
+		}
+		if err := c.Check(); err != nil {
+			user(t, err)
+		}
+		if _, file, _ := strings.Cut(s, "="); filepath.Base(s) == s && filepath.Base(file) == file {
+			if in, err := readInputs([]string{s, "h=in.npy", "a=b=in.npy"}, names); err != nil {
+				user(t, err)
+			} else if len(in) != len(names) {
+				t.Errorf("%d inputs", len(in))
+			}
+		}
+	})
+}
+
+// FuzzLayers: no --layers-config makes the reader panic or hang; patterns match
+// what they say.
+func FuzzLayers(f *testing.F) {
+	for _, s := range []string{
+		"", "layers: {add: int16x8}", "default: float32\nlayers:\n  \"layer.*\": int4\n  sum: int8\n", "layers: {add: int8, add: int8}", "layers: [a]", "a: &a [*a]", "default: &x int8\nlayers: {sum: *x}",
+		"layers: {\"*a*a*a*a*a*a*a*a*b\": int8}", "layers: {? {a: b} : int8}", "<<: {layers: {}}", "!!binary aGFsbG8=: 1", "layers: {add: !!int 8}", "\x00", "---\n---\n", "layers: {\"\": int8}",
+	} {
+		f.Add(s)
+	}
+	g, err := ir.Parse(stepped, op.Get)
+	if err != nil {
+		f.Fatal(err)
+	}
+	names := []string{"add", "Add_0", "sum", "layer.one/Add", "*", strings.Repeat("a", 60)}
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := parseLayers("layers.yaml", []byte(s), names)
+		if err != nil {
+			user(t, err)
+			return
+		}
+		for _, n := range g.Nodes {
+			l.layer(n, quant.Int8)
+		}
+		for _, e := range l.entries {
+			var parts []string
+			for _, p := range strings.Split(e.pattern, "*") {
+				parts = append(parts, regexp.QuoteMeta(p))
+			}
+			want := regexp.MustCompile(`(?s)\A` + strings.Join(parts, ".*") + `\z`)
+			for _, n := range names {
+				if glob(e.pattern, n) != want.MatchString(n) {
+					t.Errorf("pattern %q and name %q: %v", e.pattern, n, glob(e.pattern, n))
+				}
+			}
+		}
+	})
+}
+
+// TestGlob: a pattern of many stars takes no more time than the names are long.
+func TestGlob(t *testing.T) {
+	if glob(strings.Repeat("*a", 2000)+"b", strings.Repeat("a", 5000)) {
+		t.Error("a pattern that ends in b matched")
+	}
+	for _, c := range []struct {
+		pattern, name string
+		want          bool
+	}{{"*", "", true}, {"a*", "ab", true}, {"a*a", "a", false}, {"*b", "ab", true}, {"a*b*c", "abbc", true}, {"a*c*b", "abbc", false}, {"ab", "abc", false}, {"*ab*ab", "ab", false}} {
+		if glob(c.pattern, c.name) != c.want {
+			t.Errorf("%q and %q: want %v", c.pattern, c.name, c.want)
+		}
+	}
+}
