@@ -258,9 +258,6 @@ func Legalise(g *ir.Graph, o Options, r *Result, d *dumper) error {
 	if err := m.Run(c, g); err != nil {
 		return err
 	}
-	for _, w := range c.Warnings {
-		r.Warnings = append(r.Warnings, w.Error())
-	}
 	r.Rewrites = c.Rewrites
 	r.Legal = g.Clone()
 	return nil

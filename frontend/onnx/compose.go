@@ -173,8 +173,3 @@ func (e *composer) str(name, def string, allowed ...string) string {
 	e.want(len(allowed) == 0, "attr-value", "attribute %s is %q, want one of %q", name, v, allowed)
 	return v
 }
-
-// wanted reports whether output i has a name.
-func (e *composer) wanted(i int) bool {
-	return i < len(e.p.GetOutput()) && e.p.GetOutput()[i] != ""
-}

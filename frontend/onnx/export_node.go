@@ -121,11 +121,6 @@ func (w *graphWriter) temp(name string, t ir.Type) string {
 	return s
 }
 
-// tempLike is temp with the type of another value.
-func (w *graphWriter) tempLike(name, other string) string {
-	return w.temp(name, ir.T(w.types[other].DType, w.types[other].Shape...))
-}
-
 // constant makes an initializer.
 func (w *graphWriter) constant(name string, d *tensor.Dense) string {
 	s := w.unique(name)

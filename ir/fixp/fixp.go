@@ -170,11 +170,5 @@ func LeadingZeros(v int32) int32 { return int32(bits.LeadingZeros32(uint32(v))) 
 // which takes the maximum first and the minimum second.
 func Clamp(v, lo, hi int32) int32 { return min(max(v, lo), hi) }
 
-// SatS8 limits v to the range of int8.
-func SatS8(v int32) int8 { return int8(Clamp(v, math.MinInt8, math.MaxInt8)) }
-
-// SatU8 limits v to the range of uint8.
-func SatU8(v int32) uint8 { return uint8(Clamp(v, 0, math.MaxUint8)) }
-
 // SatS16 limits v to the range of int16.
 func SatS16(v int32) int16 { return int16(Clamp(v, math.MinInt16, math.MaxInt16)) }

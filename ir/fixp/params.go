@@ -22,15 +22,6 @@ func QuantizeMultiplier(scale float64) (mult, shift int32) {
 	return int32(q), int32(exp)
 }
 
-// QuantizeMultipliers applies QuantizeMultiplier to every scale.
-func QuantizeMultipliers(scales []float64) (mult, shift []int32) {
-	mult, shift = make([]int32, len(scales)), make([]int32, len(scales))
-	for i, s := range scales {
-		mult[i], shift[i] = QuantizeMultiplier(s)
-	}
-	return mult, shift
-}
-
 // QuantizeMultiplier in a rounding mode: single rounding cannot shift left by
 // more than 30, so TFLite saturates there.
 func (r Rounding) QuantizeMultiplier(scale float64) (mult, shift int32) {
@@ -108,14 +99,6 @@ func Softmax16Scale(beta, inScale float32) (mult, shift int32) {
 	return QuantizeMultiplier(float64(beta) * float64(inScale) / (10.0 / 65535.0))
 }
 
-// RoundHalfEven rounds to the nearest integer, ties to even: the rounding of
-// ONNX QuantizeLinear.
-func RoundHalfEven(x float64) float64 { return math.RoundToEven(x) }
-
-// RoundHalfAway rounds to the nearest integer, ties away from zero: the
-// rounding of TFLite and of the contract's table-driven operators.
-func RoundHalfAway(x float64) float64 { return math.Round(x) }
-
 // QuantizeLinear quantises x as ONNX QuantizeLinear does: the division is made
 // in float32, ties go to even, the result is saturated to [lo, hi]. A NaN
 // becomes the zero point.
@@ -129,9 +112,6 @@ func QuantizeLinear(x, scale float32, zero, lo, hi int32) int32 {
 func QuantizeAway(x, scale float64, zero, lo, hi int32) int32 {
 	return saturate(math.Round(x/scale), zero, lo, hi)
 }
-
-// Dequantize returns (q - zero) * scale in float64.
-func Dequantize(q, zero int32, scale float64) float64 { return float64(q-zero) * scale }
 
 // saturate adds the zero point to a rounded value and limits the sum, without
 // ever converting a float out of range to an integer.

@@ -3,8 +3,6 @@ package op
 import (
 	"math"
 
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -424,9 +422,4 @@ func pad3(s []int, v int) [3]int {
 	r := [3]int{v, v, v}
 	copy(r[3-len(s):], s)
 	return r
-}
-
-// String is a compact description for messages and tests.
-func (g *ConvGeom) String() string {
-	return fmt.Sprintf("in %d,%d,%v out %d,%v kernel %v stride %v dilation %v pad %v,%v group %d", g.N, g.CIn, g.In, g.COut, g.Out, g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd, g.Group)
 }

@@ -48,7 +48,6 @@ type Rewrite struct {
 
 // Ctx is what a pass sees besides the graph. The zero value is ready for use.
 type Ctx struct {
-	Warnings []*ir.Diag // about the model, for the user
 	Rewrites []Rewrite
 	pass     string
 	node     *ir.Node
@@ -56,9 +55,6 @@ type Ctx struct {
 
 // At tells which node is being worked on, so that a panic can name it.
 func (c *Ctx) At(n *ir.Node) { c.node = n }
-
-// Warn adds a warning about the model.
-func (c *Ctx) Warn(d *ir.Diag) { c.Warnings = append(c.Warnings, d) }
 
 // Did records a rewrite that left n.
 func (c *Ctx) Did(n *ir.Node, format string, args ...any) {

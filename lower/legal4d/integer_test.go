@@ -69,7 +69,7 @@ func checkInteger(t testing.TB, g *ir.Graph, seed uint64) []string {
 		}
 	}
 	var out []string
-	entry := r.Entry()
+	entry := entry(r)
 	for _, n := range r.Native.Nodes {
 		if entry[n] {
 			continue

@@ -283,18 +283,6 @@ func (r *Result) Original() (g *ir.Graph, restore map[*ir.Node]bool, err error) 
 	return g, restore, nil
 }
 
-// Entry are the nodes of Native that only bring inputs of another rank to 4-D:
-// views of memory that the host makes.
-func (r *Result) Entry() map[*ir.Node]bool {
-	out := map[*ir.Node]bool{}
-	for _, n := range r.Native.Nodes {
-		if x := n.Input(0); n.Op == op.Reshape && x.IsInput() && x.Type.Rank() != 4 {
-			out[n] = true
-		}
-	}
-	return out
-}
-
 // describe fills Outputs from Restore.
 func (r *Result) describe() {
 	for i, v := range r.Restore.Out {

@@ -98,27 +98,3 @@ func dropIsland(nodes []Node, accel []bool, segment []int, count int, minWork in
 	}
 	return nil, false
 }
-
-// Convex reports whether a cut is valid: no path leaves a segment and comes
-// back, and the segments can run in the order of their numbers.
-func Convex(nodes []Node, segment []int) bool {
-	// late[i] is the largest number of segments that must have ended before
-	// node i, seen along any path.
-	late := make([]int, len(nodes))
-	for i, n := range nodes {
-		for _, p := range n.Preds {
-			k := late[p]
-			if segment[p] != None && segment[p] != segment[i] {
-				k = max(k, segment[p]+1)
-			}
-			late[i] = max(late[i], k)
-		}
-		if segment[i] != None {
-			if late[i] > segment[i] {
-				return false
-			}
-			late[i] = max(late[i], segment[i])
-		}
-	}
-	return true
-}

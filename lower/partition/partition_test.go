@@ -104,7 +104,7 @@ func TestMinimalAgainstBruteForce(t *testing.T) {
 				t.Fatalf("seed %d: node %d is in segment %d of %d", seed, i, s, n)
 			}
 		}
-		if !Convex(g, seg) || !acyclic(g, seg) {
+		if !convex(g, seg) || !acyclic(g, seg) {
 			t.Fatalf("seed %d: not convex: %v in %+v", seed, seg, g)
 		}
 		// Whatever else Convex accepts has no cycle either.
@@ -115,7 +115,7 @@ func TestMinimalAgainstBruteForce(t *testing.T) {
 					other[i] = r.IntN(3)
 				}
 			}
-			if Convex(g, other) && !acyclic(g, other) {
+			if convex(g, other) && !acyclic(g, other) {
 				t.Fatalf("seed %d: %v passes for convex in %+v", seed, other, g)
 			}
 		}
@@ -130,7 +130,7 @@ func TestConvexOnLargeGraphs(t *testing.T) {
 	for seed := uint64(0); seed < 50; seed++ {
 		r := rand.New(rand.NewPCG(seed, 2))
 		g := random(r, 200)
-		if seg, _ := Cut(g, Options{MinWork: r.Int64N(3000)}); !Convex(g, seg) {
+		if seg, _ := Cut(g, Options{MinWork: r.Int64N(3000)}); !convex(g, seg) {
 			t.Fatalf("seed %d: not convex", seed)
 		}
 	}
@@ -143,7 +143,7 @@ func TestConvexOnLargeGraphs(t *testing.T) {
 //	0 ------------------> 2
 func TestGreedyWouldBeWrong(t *testing.T) {
 	g := []Node{{Accel: true}, {Preds: []int{0}}, {Preds: []int{0, 1}, Accel: true}}
-	if Convex(g, []int{0, None, 0}) {
+	if convex(g, []int{0, None, 0}) {
 		t.Error("a segment around a CPU node passes for convex")
 	}
 	if seg, n := Cut(g, Options{}); n != 2 || seg[0] == seg[2] {
@@ -172,4 +172,28 @@ func TestIslands(t *testing.T) {
 	if _, n := Cut([]Node{{Accel: true, Work: 1}}, Options{MinWork: 10}); n != 1 {
 		t.Error("the only segment was dropped")
 	}
+}
+
+// convex reports whether a cut is valid: no path leaves a segment and comes
+// back, and the segments can run in the order of their numbers.
+func convex(nodes []Node, segment []int) bool {
+	// late[i] is the largest number of segments that must have ended before
+	// node i, seen along any path.
+	late := make([]int, len(nodes))
+	for i, n := range nodes {
+		for _, p := range n.Preds {
+			k := late[p]
+			if segment[p] != None && segment[p] != segment[i] {
+				k = max(k, segment[p]+1)
+			}
+			late[i] = max(late[i], k)
+		}
+		if segment[i] != None {
+			if late[i] > segment[i] {
+				return false
+			}
+			late[i] = max(late[i], segment[i])
+		}
+	}
+	return true
 }

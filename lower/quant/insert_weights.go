@@ -191,11 +191,13 @@ func channelPeaks(d *tensor.Dense, axis int) []float64 {
 // biasPeak is the largest bias of the output channels that use scale i of k.
 func biasPeak(n *ir.Node, r rule, i, k int) float64 {
 	b := n.In[r.bias].Const
+	count := b.Len()
+	if count == 1 {
+		return math.Abs(b.Float(0))
+	}
 	peak := 0.0
-	for ch := 0; ch < b.Len(); ch++ {
-		if b.Len() == 1 || k == 1 || ch%k == i {
-			peak = max(peak, math.Abs(b.Float(ch)))
-		}
+	for ch := i % k; ch < count; ch += k {
+		peak = max(peak, math.Abs(b.Float(ch)))
 	}
 	return peak
 }

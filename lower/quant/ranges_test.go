@@ -90,3 +90,13 @@ func TestPercentile(t *testing.T) {
 		t.Errorf("100 %% is [%g, %g]", lo, hi)
 	}
 }
+
+// lo and hi are the reals that -128 and 127 stand for.
+func (a affine) lo() float64 { return (-128 - a.zero) * a.scale }
+func (a affine) hi() float64 { return (127 - a.zero) * a.scale }
+
+// apply is x quantised and dequantised.
+func (a affine) apply(x float64) float64 {
+	q := math.RoundToEven(x/a.scale) + a.zero
+	return (min(max(q, -128), 127) - a.zero) * a.scale
+}

@@ -74,22 +74,24 @@ func TestLegalizedModels(t *testing.T) {
 			}
 		}
 	}
-	if ort.Modules() == "" {
-		t.Skip("ONNX Runtime is not asked: NNCC_ORT does not name a node_modules with onnxruntime-node")
-	}
-	for i, r := range ort.Run(t, jobs) {
-		if r.Err != "" || len(r.Outputs) != len(want[i]) {
-			t.Errorf("%s: %d outputs, want %d: %s", jobs[i].Name, len(r.Outputs), len(want[i]), r.Err)
-			continue
+	t.Run("onnxruntime", func(t *testing.T) {
+		if ort.Modules() == "" {
+			t.Skip("ONNX Runtime is not asked: NNCC_ORT does not name a node_modules with onnxruntime-node")
 		}
-		for k, o := range r.Outputs {
-			if d := relative(o.Data, want[i][k]); !(d <= maxRelative) || fmt.Sprint(o.Data.Shape) != fmt.Sprint(want[i][k].Shape) {
-				t.Errorf("%s, output %s %v: %g from the original in ONNX Runtime, want at most %g", jobs[i].Name, o.Name, o.Data.Shape, d, maxRelative)
-			} else {
-				t.Logf("%s, output %s: %.2g of the largest value", jobs[i].Name, o.Name, d)
+		for i, r := range ort.Run(t, jobs) {
+			if r.Err != "" || len(r.Outputs) != len(want[i]) {
+				t.Errorf("%s: %d outputs, want %d: %s", jobs[i].Name, len(r.Outputs), len(want[i]), r.Err)
+				continue
+			}
+			for k, o := range r.Outputs {
+				if d := relative(o.Data, want[i][k]); !(d <= maxRelative) || fmt.Sprint(o.Data.Shape) != fmt.Sprint(want[i][k].Shape) {
+					t.Errorf("%s, output %s %v: %g from the original in ONNX Runtime, want at most %g", jobs[i].Name, o.Name, o.Data.Shape, d, maxRelative)
+				} else {
+					t.Logf("%s, output %s: %.2g of the largest value", jobs[i].Name, o.Name, d)
+				}
 			}
 		}
-	}
+	})
 }
 
 // relative is max|a-b| / max|b|.

@@ -150,9 +150,6 @@ func (c *Config) legalRanks(g *ir.Graph, only []string, r *Rewritten) (_ *ir.Gra
 	if err := (&pass.Manager{Passes: passes}).Run(ctx, g); err != nil {
 		return nil, false, err
 	}
-	for _, w := range ctx.Warnings {
-		c.warn(w.Error())
-	}
 	r.Alignment = aligned.Rows
 	r.Rewrites = append(r.Rewrites, ctx.Rewrites...)
 	return g, exactRewrites(ctx.Rewrites), nil

@@ -71,10 +71,6 @@ func AddRules(code string) []target.Rule {
 // output; constants become arrays of the output's size.
 func Operand(n *ir.Node, i int) target.Arg { return vector(n, i) }
 
-// Permutation is what a Relayout does to its input's dimensions in memory
-// order, neighbours that stay together joined.
-func Permutation(n *ir.Node) (size, perm []int) { return permutation(n) }
-
 // Spatial gives a list for one or two spatial dimensions as height and width,
 // v for a height that is not there.
 func Spatial(s []int, v int) Tile { return geom2(s, v) }

@@ -280,9 +280,6 @@ func Defects(fn string, q *Query) []*Row { return met(fn, q, Defect, false) }
 // the first revision without.
 func Past(fn string, q *Query) []*Row { return met(fn, q, Defect, true) }
 
-// OverReads are what the call reads behind the ends of its arrays.
-func OverReads(fn string, q *Query) []*Row { return met(fn, q, OverRead, false) }
-
 func met(fn string, q *Query, kind Kind, past bool) []*Row {
 	var out []*Row
 	c := Ask(fn, q)
