@@ -97,6 +97,32 @@ func MappedConvRule(code string, conv *Kernel) Rule {
 	})
 }
 
+// ResidualRule is ConvChainRule for an addition of another tensor computed at
+// run time, which the row add takes; more says what else is in the way.
+func ResidualRule(code string, conv, add *Kernel, more func(c *Chain, o *Options) string) Rule {
+	return ConvChainRule(code, "a convolution of one group, perhaps a function of its result, and an addition that a kernel takes", conv, func(c *Chain, o *Options) string {
+		switch {
+		case c.Add == nil:
+			return "no addition stands at the end"
+		case c.Add.In[0].Const != nil || c.Add.In[1].Const != nil:
+			return "the other operand is constant, want one computed at run time"
+		}
+		for _, r := range add.Judge(c.Add, o) {
+			return r.Text
+		}
+		return more(c, o)
+	})
+}
+
+// ResidualLayout has the other operand in the order of the output, too.
+func ResidualLayout(n *ir.Node) Layout {
+	l := SpatialLayout(n)
+	if c := ChainOf(n); c != nil && c.Add != nil {
+		l.In[c.AddIn] = l.Out[0]
+	}
+	return l
+}
+
 // elementwiseOf reports a function of v alone, element by element.
 func elementwiseOf(m *ir.Node, v *ir.Value) bool {
 	if m.Op.Pattern > ir.Broadcast || !slices.Equal(m.Out[0].Type.Shape, v.Type.Shape) {

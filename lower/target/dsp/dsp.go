@@ -12,7 +12,7 @@ import (
 const Library = "nncc-dsp"
 
 // Kernels are the rows; where an operator has several, the better one first.
-var Kernels = []*target.Kernel{conv, mapped, depthwise, fullyConnected, add, avgPool, maxPool, relayout}
+var Kernels = []*target.Kernel{conv, mapped, residual, depthwise, fullyConnected, add, avgPool, maxPool, relayout}
 
 // onDSP keeps the rows to the cores that they are written for.
 func onDSP(code string) []target.Rule {

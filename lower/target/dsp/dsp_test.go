@@ -48,6 +48,14 @@ func mapped(b *kerneltest.Writer) {
 		Stride: draw(2, func() int { return b.One(1, 1, 2) }), Dil: []int{1, 1}, Then: "Sigmoid"})
 }
 
+// residual is a convolution, or a function of one, with a tensor added: a
+// thousand outputs at least, which two tables want.
+func residual(b *kerneltest.Writer) {
+	k, s, h, w := b.One(1, 1, 2, 3), b.One(1, 1, 2), b.In(6, 12), b.In(6, 13)
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 20), COut: (1024*s*s+(h-2)*(w-2)-1)/((h-2)*(w-2)) + b.In(1, 9), Group: 1,
+		Size: []int{h, w}, Kernel: []int{k, k}, Stride: []int{s, s}, Dil: []int{1, 1}, Then: []string{"", "", "Sigmoid"}[b.In(0, 2)], Plus: true})
+}
+
 func pointwise(b *kerneltest.Writer) {
 	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 70), COut: b.In(1, 20), Group: 1, Size: []int{b.In(1, 5), b.In(1, 5)},
 		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
@@ -92,7 +100,7 @@ var generators = []struct {
 	row   string
 	build func(b *kerneltest.Writer)
 }{
-	{"nncc_dsp_conv_s8", conv}, {"nncc_dsp_conv_s8", pointwise}, {"nncc_dsp_mapped_s8", mapped}, {"nncc_dsp_depthwise_s8", depthwise}, {"nncc_dsp_depthwise_s8", depthwise3x3},
+	{"nncc_dsp_conv_s8", conv}, {"nncc_dsp_conv_s8", pointwise}, {"nncc_dsp_mapped_s8", mapped}, {"nncc_dsp_residual_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise}, {"nncc_dsp_depthwise_s8", depthwise3x3},
 	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")}, {"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout},
 }
@@ -119,6 +127,9 @@ func each(t *testing.T, count int, opt target.Options, f func(t *testing.T, m *k
 	for from := 0; from < count; from += batch {
 		b := kerneltest.NewWriter(uint64(1 + from))
 		for _, g := range generators {
+			if g.row == "nncc_dsp_residual_s8" && !opt.Core.DSP { // nothing else takes what is fused
+				continue
+			}
 			for range min(batch, count-from) {
 				g.build(b)
 			}

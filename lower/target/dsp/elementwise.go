@@ -27,13 +27,11 @@ var add = &target.Kernel{
 			return why
 		}}),
 	Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
-		a, b, s, why := addTables(n)
+		a, b, f, why := addForm(n)
 		if why != "" {
 			return nil, ir.Errf(n, "kernel", "%s", why)
 		}
-		p := op.AddParamsS8(n)
-		f := fields("count", n.Out[0].Type.Elems(), "m", int(s.M), "c", int(s.C), "s", int(s.S))
-		f = append(f, clampOf(&op.MACParams{ActMin: p.ActMin, ActMax: p.ActMax}).bounds()...)
+		f = append(fields("count", n.Out[0].Type.Elems()), f...)
 		l := &target.Lowered{}
 		for i, v := range n.In {
 			if v.Const == nil {
@@ -78,6 +76,15 @@ func addTables(n *ir.Node) (a, b []int32, s pack.Scale, why string) {
 	fill(b, p.Offset2, q.Mult2, q.Shift2)
 	s, why = pack.OneMultiply(q.OutMult, q.OutShift, lo, hi, p.OutputOffset-p.ActMin)
 	return a, b, s, why
+}
+
+// addForm are the tables of both operands and the nncc_dsp_add_params but for
+// the count.
+func addForm(n *ir.Node) (a, b []int32, f []target.Field, why string) {
+	a, b, s, why := addTables(n)
+	p := op.AddParamsS8(n)
+	f = append(fields("m", int(s.M), "c", int(s.C), "s", int(s.S)), clampOf(&op.MACParams{ActMin: p.ActMin, ActMax: p.ActMax}).bounds()...)
+	return a, b, f, why
 }
 
 // relayout exchanges two blocks of dimensions.

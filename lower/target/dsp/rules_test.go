@@ -18,6 +18,7 @@ var refused = []kerneltest.Refused{
 	{"DSP-CONV-06", "in %x : i8[1,3,5,5] A\nconst %w : i8[3,1,3,3] W = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w) {group=3}"},
 	{"DSP-CONV-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(2:0) = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
 	{"DSP-MAPPED-01", "in %x : i8[2,5] A\n%o : i8[2,5] O = nncc.Fused(%x) body \"b\" {\nin %x : i8[2,5] A\n%a : i8[2,5] A = Sigmoid(%x)\n%o : i8[2,5] O = Tanh(%a)\nout \"o\" = %o\n}"},
+	{"DSP-RESIDUAL-01", "in %x : i8[1,64,1,1] A\nin %z : i8[1,1024,1,1] A\n%o : i8[1,1024,1,1] O = nncc.Fused(%x, %z) body \"b\" {\nin %x : i8[1,64,1,1] A\nin %z : i8[1,1024,1,1] A\nconst %w : i8[1024,64,1,1] W = rand 1\n%c : i8[1,1024,1,1] A = Conv(%x, %w)\n%o : i8[1,1024,1,1] O = Add(%c, %z)\nout \"o\" = %o\n}"},
 	{"DSP-DW-01", "in %x : u8[1,4,5,5] A\nconst %w : i8[4,1,3,3] W = rand 1\n%o : u8[1,4,3,3] O = Conv(%x, %w) {group=4}"},
 	{"DSP-DW-02", "in %x : i8[1,4,5,5] A\nin %w : i8[4,1,3,3] W\n%o : i8[1,4,3,3] O = Conv(%x, %w) {group=4}"},
 	{"DSP-DW-03", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,1,3,3] W = rand 1\nconst %b : i32[4] q(0.3:0) = {1,2,3,4}\n%o : i8[1,4,3,3] O = Conv(%x, %w, %b) {group=4}"},

@@ -10,17 +10,8 @@ import (
 // another tensor before it reaches memory. The sum may take the place of that tensor.
 var residual = &target.Kernel{
 	Name: "nncc_helium_residual_s8", Library: Library, Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
-	Ops: []*ir.OpDef{op.Fused}, Layout: residualLayout, Lower: lowerResidual,
-	Rules: []target.Rule{onHelium("HELIUM-RESIDUAL-00"), target.ConvChainRule("HELIUM-RESIDUAL-01", "a convolution of one group, perhaps a function of its result, and an addition that has a linear form", conv, func(c *target.Chain, o *target.Options) string {
-		switch {
-		case c.Add == nil:
-			return "no addition stands at the end"
-		case c.Add.In[0].Const != nil || c.Add.In[1].Const != nil:
-			return "the other operand is constant, want one computed at run time"
-		}
-		for _, r := range add.Judge(c.Add, o) {
-			return r.Text
-		}
+	Ops: []*ir.OpDef{op.Fused}, Layout: target.ResidualLayout, Lower: lowerResidual,
+	Rules: []target.Rule{onHelium("HELIUM-RESIDUAL-00"), target.ResidualRule("HELIUM-RESIDUAL-01", conv, add, func(c *target.Chain, o *target.Options) string {
 		if _, ok := addition(c.Add, resultOperand(c), o); !ok {
 			return "no linear form gives the results of the addition for all pairs of values"
 		}
@@ -34,15 +25,6 @@ func resultOperand(c *target.Chain) int {
 		return 1
 	}
 	return 0
-}
-
-// residualLayout has the other operand in the order of the output, too.
-func residualLayout(n *ir.Node) target.Layout {
-	l := target.SpatialLayout(n)
-	if c := target.ChainOf(n); c != nil && c.Add != nil {
-		l.In[c.AddIn] = l.Out[0]
-	}
-	return l
 }
 
 // waiting is about how many bytes of results wait for their addition.

@@ -77,6 +77,7 @@ type ConvCase struct {
 	Pads                    []int  // begin..., end...; nil: drawn
 	Plain                   bool   // Relu on zero point -128, as networks have it
 	Then                    string // an operator of each result, fused with the convolution
+	Plus                    bool   // another tensor is added at the end, fused, too
 }
 
 // Conv writes a convolution.
@@ -123,14 +124,39 @@ func (b *Writer) Conv(c ConvCase) {
 		return fmt.Sprintf("%%%s%d : %s q(%g:%d) = Conv(%%x%d, %%w%d%s) {group=%d, strides=[%s], dilations=[%s], pads=[%s]%s}\n", name, n, shape,
 			float32(ys), yz, n, n, biasArg, c.Group, commas(c.Stride...), commas(c.Dil...), commas(c.Pads...), act)
 	}
-	if c.Then == "" {
+	if c.Then == "" && !c.Plus {
 		b.text.WriteString(in + weights + conv("y"))
 	} else {
-		q := fmt.Sprintf("q(%g:%d)", float32(0.01+0.05*b.Float64()), b.Zero())
-		fmt.Fprintf(&b.text, "%s%%y%d : %s %s = nncc.Fused(%%x%d) body \"b\" {\n%s%s%s%%y%d : %s %s = %s(%%c%d)\nout \"y\" = %%y%d\n}\n",
-			in, n, shape, q, n, in, weights, conv("c"), n, shape, q, c.Then, n, n)
+		b.fused(c, shape, ys, in, weights+conv("c"))
 	}
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+}
+
+// fused writes a node of the convolution %c, of the scale cs, and what follows it.
+func (b *Writer) fused(c ConvCase, shape string, cs float64, in, conv string) {
+	n := b.n
+	q := fmt.Sprintf("q(%g:%d)", float32(0.01+0.05*b.Float64()), b.Zero())
+	args, last := fmt.Sprintf("%%x%d", n), fmt.Sprintf("%%c%d", n)
+	if c.Then != "" {
+		next := fmt.Sprintf("%%y%d", n)
+		if c.Plus {
+			next = fmt.Sprintf("%%t%d", n)
+		}
+		conv += fmt.Sprintf("%s : %s %s = %s(%s)\n", next, shape, q, c.Then, last)
+		last, cs = next, 0.03
+	}
+	if c.Plus {
+		other := cs * (0.3 + 2*b.Float64())
+		in += fmt.Sprintf("in %%v%d : %s q(%g:%d)\n", n, shape, float32(other), b.Zero())
+		args += fmt.Sprintf(", %%v%d", n)
+		q = fmt.Sprintf("q(%g:%d)", float32((cs+other)*(0.3+b.Float64())), b.Zero())
+		sum := []string{last, fmt.Sprintf("%%v%d", n)}
+		if b.Chance(50) {
+			sum[0], sum[1] = sum[1], sum[0]
+		}
+		conv += fmt.Sprintf("%%y%d : %s %s = Add(%s, %s) {%s}\n", n, shape, q, sum[0], sum[1], strings.TrimPrefix(b.act(cs), ", "))
+	}
+	fmt.Fprintf(&b.text, "%s%%y%d : %s %s = nncc.Fused(%s) body \"b\" {\n%s%sout \"y\" = %%y%d\n}\n", in, n, shape, q, args, in, conv, n)
 }
 
 // weightScales are a typical weight scale and the quantisation of n channels;

@@ -217,6 +217,26 @@ typedef struct {
 void nncc_dsp_add_s8(const nncc_dsp_add_params *p, const int8_t *a, const int8_t *b, const int32_t *ta, const int32_t *tb,
                      int8_t *y);
 
+/* Results of a product that wait in scratch until a tensor is added to them; output y may take that tensor's place. */
+typedef struct {
+    nncc_dsp_add_params sum;  /* but for count */
+    int32_t pitch;            /* bytes from an output pixel to the next */
+    int32_t other_pitch;      /* and of the other tensor */
+    int32_t wait;             /* bytes of scratch in front of the results */
+    int32_t part;             /* of the output that waits: rows, for a product of pixels pixels (an even number) */
+} nncc_dsp_residual;
+
+/*
+ * nncc_dsp_conv_s8 and nncc_dsp_pointwise_s8 with an addition at their end. The tables are those of nncc_dsp_add_s8: of the results and
+ * of other. scratch: theirs, then the results of a part.
+ */
+void nncc_dsp_conv_sum_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w,
+                          int8_t *y, int32_t *scratch, const nncc_dsp_residual *r, const int8_t *other, const int32_t *t_result,
+                          const int32_t *t_other);
+void nncc_dsp_pointwise_sum_s8(const nncc_dsp_rows_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x,
+                               const int32_t *w, int8_t *y, int32_t *scratch, const nncc_dsp_residual *r, const int8_t *other,
+                               const int32_t *t_result, const int32_t *t_other);
+
 /* Windows are cut to the input; every window has an element there. */
 typedef struct {
     int32_t batches, in_h, in_w, channels;
