@@ -70,12 +70,14 @@ fuzz:
 	  done; \
 	done
 
-# Static analysis of all C that goes into firmware, and the random programs
-# through the C compiler with sanitizers.
+# Static analysis of all C that goes into firmware, its stack and its call
+# graph; random programs and the reference models of ../shared (where they are)
+# through sanitizers, on inputs at the edges of their types. Hours.
 analyze:
 	@$(SETUP) test
-	NNCC_ANALYZE=all NNCC_REQUIRE=clang $(GO) test -count=1 -timeout 120m -v -run TestStaticAnalysis ./runtime_c
+	NNCC_ANALYZE=all NNCC_REQUIRE=cc,clang,arm-gcc $(GO) test -p 1 -count=1 -timeout 600m -v -run 'TestStaticAnalysis|TestMISRA|TestKernels|TestCallsOnHost' ./runtime_c ./boards/stack ./cmd/internal/driver
 	NNCC_RANDOM=2000 NNCC_REQUIRE=cc $(GO) test -count=1 -timeout 120m -run TestRandomPrograms ./cmd/internal/driver
+	NNCC_ANALYZE=all NNCC_REQUIRE=cc $(GO) test -count=1 -timeout 1200m -run 'TestUnderFire|TestStackBound' ./cmd/internal/driver
 
 clean:
 	rm -rf nncc out

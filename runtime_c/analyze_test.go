@@ -17,7 +17,7 @@ var accepted = []struct{ rule, why string }{
 	{"ctuuninitvar:src/mla/*", "the same, seen from the kernels"},
 }
 
-// TestStaticAnalysis runs clang's static analyzer and cppcheck over the C that
+// TestStaticAnalysis runs the analyzers of clang, GCC and cppcheck over the C that
 // goes into firmware: neither has anything to say, but for what accepted
 // lists. A sample by default; NNCC_ANALYZE=all takes every file (make analyze).
 func TestStaticAnalysis(t *testing.T) {
@@ -48,10 +48,12 @@ func TestStaticAnalysis(t *testing.T) {
 	}
 	for _, tool := range []struct {
 		program string
+		files   int // at a time
 		args    []string
 	}{
-		{"clang", []string{"--analyze", "-Xclang", "-analyzer-output=text", "-std=c99"}},
-		{"cppcheck", cppcheck},
+		{"clang", 16, []string{"--analyze", "-Xclang", "-analyzer-output=text", "-std=c99"}},
+		{"gcc", 1, []string{"-fanalyzer", "-std=c99", "-O1", "-S", "-o", os.DevNull}},
+		{"cppcheck", 16, cppcheck},
 	} {
 		t.Run(tool.program, func(t *testing.T) {
 			if _, err := exec.LookPath(tool.program); err != nil {
@@ -60,7 +62,7 @@ func TestStaticAnalysis(t *testing.T) {
 				}
 				t.Skip("not found")
 			}
-			for files := range slices.Chunk(sources, 16) {
+			for files := range slices.Chunk(sources, tool.files) {
 				out, err := exec.Command(tool.program, slices.Concat(tool.args, include, files)...).CombinedOutput()
 				if err != nil || len(out) > 0 {
 					t.Errorf("%v\n%s", err, out)

@@ -1,0 +1,127 @@
+package driver
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// analysed are the programs whose text the analyzers read: one by default,
+// with NNCC_ANALYZE=all every reference model for every kind of core, quantised
+// and in float.
+func analysed(t *testing.T) map[string]*Compiled {
+	t.Helper()
+	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
+	c := config(filepath.Join(digits, "digits.onnx"), "cortex-m4")
+	c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
+	o, err := c.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := map[string]*Compiled{"digits": o}
+	if os.Getenv("NNCC_ANALYZE") != "all" {
+		return list
+	}
+	for _, m := range sharedModels(t) {
+		for _, board := range []string{"host", "cortex-m0plus", "cortex-m4", "cortex-m55", "mla-host"} {
+			for _, precision := range []string{"auto", "float32"} {
+				c := config(filepath.Join(shared(t), "models", m+".onnx"), board)
+				c.Precision, c.IO = precision, map[string]string{"auto": "float", "float32": "quantized"}[precision]
+				if o, err := c.Compile(); err == nil {
+					list[m+"/"+board+"/"+precision] = o
+				} else {
+					t.Logf("%s for %s, %s: %v", m, board, precision, err)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// emitted writes a program; it gives the model's own sources and the folders of
+// its headers. The kernels are analysed in runtime_c, all of them.
+func emitted(t *testing.T, o *Compiled) (dir string, sources, include []string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := writeFiles(dir, o.Files); err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob(filepath.Join(dir, "*.c"))
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("no sources (%v)", err)
+	}
+	for _, f := range o.Files {
+		if i := "-I" + filepath.Join(dir, filepath.Dir(f.Path)); strings.HasSuffix(f.Path, ".h") && !strings.HasPrefix(f.Path, "harness/") && !slices.Contains(include, i) {
+			include = append(include, i)
+		}
+	}
+	return dir, sources, include
+}
+
+// TestStaticAnalysis runs the analyzers of clang, GCC and cppcheck over what
+// nncc writes for a model: they have nothing to say.
+func TestStaticAnalysis(t *testing.T) {
+	for name, o := range analysed(t) {
+		t.Run(name, func(t *testing.T) {
+			_, sources, include := emitted(t, o)
+			for _, tool := range [][]string{
+				{"clang", "--analyze", "-Xclang", "-analyzer-output=text", "-std=c99"},
+				{"gcc", "-fanalyzer", "-std=c99", "-O1", "-S", "-o", os.DevNull},
+				{"cppcheck", "--quiet", "--std=c99", "--enable=warning,portability,performance", "--inline-suppr", "--suppress=missingIncludeSystem",
+					"--suppress=shiftTooManyBitsSigned"}, // in headers: runtime_c says why
+			} {
+				if _, err := exec.LookPath(tool[0]); err != nil {
+					t.Logf("%s: not found", tool[0])
+					continue
+				}
+				for _, s := range sources {
+					if out, err := exec.Command(tool[0], slices.Concat(tool[1:], include, []string{s})...).CombinedOutput(); err != nil || len(out) > 0 {
+						t.Errorf("%s %s: %v\n%s", tool[0], filepath.Base(s), err, out)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestMISRA: in what nncc writes for a model, cppcheck's addon finds the rules
+// broken that runtime_c/MISRA.md lists for it, all of them and no others.
+func TestMISRA(t *testing.T) {
+	if _, err := exec.LookPath("cppcheck"); err != nil {
+		t.Skip("cppcheck: not found")
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "runtime_c", "MISRA.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{} // found
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| [a-z, ]*emitted \|`).FindAllStringSubmatch(string(text), -1) {
+		listed[m[1]] = false
+	}
+	for name, o := range analysed(t) {
+		dir, sources, include := emitted(t, o)
+		args := []string{"--addon=misra", "--std=c99", "--quiet", "--suppress=missingIncludeSystem", "--template={file}:{line}: {id}"}
+		out, err := exec.Command("cppcheck", slices.Concat(args, include, sources)...).CombinedOutput()
+		if err != nil || strings.Contains(string(out), "misra.py") {
+			t.Skipf("cppcheck cannot run its addon: %v\n%s", err, out)
+		}
+		for _, m := range regexp.MustCompile(`(\S+): misra-c2012-(\d+\.\d+)`).FindAllStringSubmatch(string(out), -1) {
+			if strings.HasPrefix(m[1], filepath.Join(dir, "nncc")+string(filepath.Separator)) {
+				continue // the kernels' headers
+			}
+			if _, ok := listed[m[2]]; !ok {
+				t.Errorf("%s: %s breaks rule %s: mend it, or explain it in runtime_c/MISRA.md", name, filepath.Base(m[1]), m[2])
+			}
+			listed[m[2]] = true
+		}
+	}
+	for r, found := range listed {
+		if !found {
+			t.Errorf("runtime_c/MISRA.md lists rule %s for emitted files, which keep it", r)
+		}
+	}
+}
