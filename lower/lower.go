@@ -46,6 +46,7 @@ type Options struct {
 	Align    string
 	PadInput bool
 	MaxRAM   int             // bytes of arena to stay below if that can be; 0: whatever is fastest
+	MaxTries int             // programs that are planned in search of one that does; 0: as many as pays
 	Ties     []Tie           // recurrent state
 	Stream   *stream.Options // feed a few frames at a time; nil: whole windows
 	// Installed: the program will be linked with an installed CMSIS-NN; its

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"cmp"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/patch"
 	"github.com/nncc/nncc/lower/target"
@@ -30,7 +32,7 @@ func (r *Result) fit(g *ir.Graph, table target.Table, o Options, d *dumper) erro
 	}
 	best, whole := p.ArenaBytes, p.ArenaBytes
 	plans := patch.Candidates(g, o.MaxRAM)
-	for i := 0; i < len(plans) && i < maxTries && best > o.MaxRAM; i++ {
+	for i := 0; i < len(plans) && i < cmp.Or(o.MaxTries, maxTries) && best > o.MaxRAM; i++ {
 		h := g.Clone()
 		if err := patch.Apply(h, plans[i], o.NativeIO); err != nil {
 			return err

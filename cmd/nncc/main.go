@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/pass"
 )
 
@@ -161,7 +163,7 @@ func (c *cli) fail(err error) int {
 	switch {
 	case errors.As(err, &bug):
 		return c.bug(bug.Msg, bug.Stack, bug)
-	case strings.Contains(err.Error(), "BUG:"):
+	case isBug(err):
 		return c.bug(err.Error(), "", nil)
 	case errors.As(err, &tool):
 		fmt.Fprintf(c.err, "nncc: error: %v\n", err)
@@ -175,9 +177,41 @@ func (c *cli) fail(err error) int {
 	case errors.As(err, &use), errors.As(err, &in), errors.As(err, &fit):
 	}
 	for _, l := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintf(c.err, "nncc: error: %s\n", l)
+		fmt.Fprintf(c.err, "nncc: error: %s\n", shortened(l))
 	}
 	return exitUsage
+}
+
+// isBug reports a fault of nncc's own, by how the message of the error or of
+// one that it wraps begins: further on a model's names could say so.
+func isBug(err error) bool {
+	const mark = "BUG:"
+	if err == nil {
+		return false
+	}
+	if d, ok := err.(*ir.Diag); ok && strings.HasPrefix(d.Msg, mark) || strings.HasPrefix(err.Error(), mark) {
+		return true
+	}
+	switch w := err.(type) {
+	case interface{ Unwrap() error }:
+		return isBug(w.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(w.Unwrap(), isBug)
+	}
+	return false
+}
+
+// maxLine is how much of a line of an error is shown: a model's shapes and
+// equations can be long.
+const maxLine = 800
+
+// shortened leaves out the middle of what is too long.
+func shortened(s string) string {
+	if len(s) <= maxLine {
+		return s
+	}
+	head, tail := s[:maxLine*3/4], s[len(s)-maxLine/4:]
+	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", strings.ToValidUTF8(head, ""), len(s)-maxLine, strings.ToValidUTF8(tail, ""))
 }
 
 // gate says which gates were exceeded, if any.

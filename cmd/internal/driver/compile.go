@@ -77,7 +77,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if err != nil {
 		return o, err
 	}
-	o.MaxRAM = max(ram, 0)
+	o.MaxRAM, o.MaxTries = max(ram, 0), c.tries
 	if o.Ties, err = c.ties(g); err != nil {
 		return o, err
 	}

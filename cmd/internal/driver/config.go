@@ -76,6 +76,7 @@ type Config struct {
 	JSON         bool
 	KeepGoing    bool
 	layers       *layersFile // --layers-config, once read
+	tries        int         // programs that are planned to meet --max-ram; 0: as many as pays
 	warnings     []string
 	notes        []string
 }

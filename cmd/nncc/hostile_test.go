@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+)
+
+// TestHostileMessages: however long or odd the names, shapes and equations of
+// a model are, its faults are the user's (exit status 2) and fit on a screen.
+func TestHostileMessages(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"names that speak of bugs", `(float[1, 4] x) => (float y) { y = Transpose <perm = [0, 0]> (x) }`, "perm"},
+		{"an input that does", `(float[-2, 4] "BUG: x") => (float y) { y = Relu ("BUG: x") }`, "negative"},
+		{"an operator that does", `(float[1, 4] x) => (float y) { y = "BUG:" (x) }`, "BUG:"},
+		{"a long equation", `(float[1, 4] x) => (float y) { y = Einsum <equation = "` + strings.Repeat("ij->->..k", 3000) + `"> (x) }`, "Einsum"},
+		{"a long shape", `(float[1, 4] x) => (float y) <int64[3000] s = {` + strings.Repeat("2, ", 2999) + `2}> { y = Reshape (x, s) }`, "Reshape"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := filepath.Join(t.TempDir(), "m.onnx")
+			m, err := onnx.Parse([]byte(`<ir_version: 8, opset_import: ["" : 17]> g `+c.text), onnx.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range m.Proto.Graph.Node {
+				n.Name = proto.String("BUG: " + n.GetOpType())
+			}
+			b, err := proto.Marshal(m.Proto)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(p, b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			for _, verb := range []string{"compile", "check"} {
+				var msg bytes.Buffer
+				code := Main(context.Background(), []string{verb, "--board", "cortex-m55", "--out", filepath.Join(filepath.Dir(p), "out"), p}, io.Discard, &msg)
+				if verb == "check" { // knows no board
+					code = Main(context.Background(), []string{verb, p}, io.Discard, &msg)
+				}
+				if s := msg.String(); verb == "compile" && (code != exitUsage || !strings.Contains(s, c.want)) || code == exitBug || len(s) > 2000 {
+					t.Errorf("%s: exit status %d, %d bytes of message: %.500s", verb, code, len(s), s)
+				}
+			}
+		})
+	}
+}
+
+// TestIsBug: faults of nncc are known by the beginning of their messages.
+func TestIsBug(t *testing.T) {
+	bug := fmt.Errorf("BUG: %s", "a value is not there")
+	for err, want := range map[error]bool{
+		bug:                                      true,
+		fmt.Errorf("folding: %w", bug):           true,
+		errors.Join(errors.New("a"), bug):        true,
+		&ir.Diag{Node: "n", Msg: "BUG: no type"}: true,
+		&ir.Diag{Node: `Relu "BUG: r"`, Msg: "is wrong"}: false,
+		errors.New(`value "BUG: x" is not there`):        false,
+	} {
+		if isBug(err) != want {
+			t.Errorf("%v: want %v", err, want)
+		}
+	}
+}
