@@ -38,33 +38,11 @@ func (g *gen) act16() (lo, hi int32) {
 	return min(a, b), max(a, b)
 }
 
-// scale16 draws a multiplier and shift that bring sums of about "terms"
-// products of int16 and int8 into the int16 range.
-func (g *gen) scale16(terms int) (mult, shift int32) {
-	mult = int32(1<<30 + g.IntN(1<<30))
-	shift = int32(-g.in(4, 8)) - int32(math.Log2(float64(terms))/2)
-	switch g.IntN(20) {
-	case 0:
-		return 0, 0
-	case 1:
-		return mult, int32(g.in(-31, -20))
-	case 2:
-		return mult, int32(g.in(-3, 1))
-	case 3:
-		return 1<<31 - 1, shift
-	case 4:
-		return 1 << 30, shift
-	}
-	return mult, shift
-}
+// scale16 and scales16 are scale and scales for products of int16 and int8,
+// which leave less room for shifts to the left.
+func (g *gen) scale16(terms int) (mult, shift int32) { return g.scaleUpTo(1, terms) }
 
-func (g *gen) scales16(n, terms int) (mult, shift []int32) {
-	mult, shift = make([]int32, n), make([]int32, n)
-	for i := range mult {
-		mult[i], shift[i] = g.scale16(terms)
-	}
-	return mult, shift
-}
+func (g *gen) scales16(n, terms int) (mult, shift []int32) { return g.scalesUpTo(1, n, terms) }
 
 func (g *gen) bias64(n int) []int64 {
 	if g.chance(10) {

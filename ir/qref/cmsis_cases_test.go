@@ -89,7 +89,13 @@ func (g *gen) act() (lo, hi int32) {
 
 // scale draws a multiplier and shift that bring sums of about "terms" products
 // into the int8 range, now and then extreme ones.
-func (g *gen) scale(terms int) (mult, shift int32) {
+func (g *gen) scale(terms int) (mult, shift int32) { return g.scaleUpTo(3, terms) }
+
+// scales draws n of them.
+func (g *gen) scales(n, terms int) (mult, shift []int32) { return g.scalesUpTo(3, n, terms) }
+
+// scaleUpTo is scale with shifts of at most "left" to the left.
+func (g *gen) scaleUpTo(left, terms int) (mult, shift int32) {
 	mult = int32(1<<30 + g.IntN(1<<30))
 	shift = int32(-g.in(4, 8)) - int32(math.Log2(float64(terms))/2)
 	switch g.IntN(20) {
@@ -98,7 +104,7 @@ func (g *gen) scale(terms int) (mult, shift int32) {
 	case 1:
 		return mult, int32(g.in(-31, -20))
 	case 2:
-		return mult, int32(g.in(-3, 3))
+		return mult, int32(g.in(-3, left))
 	case 3:
 		return 1<<31 - 1, shift
 	case 4:
@@ -107,10 +113,10 @@ func (g *gen) scale(terms int) (mult, shift int32) {
 	return mult, shift
 }
 
-func (g *gen) scales(n, terms int) (mult, shift []int32) {
+func (g *gen) scalesUpTo(left, n, terms int) (mult, shift []int32) {
 	mult, shift = make([]int32, n), make([]int32, n)
 	for i := range mult {
-		mult[i], shift[i] = g.scale(terms)
+		mult[i], shift[i] = g.scaleUpTo(left, terms)
 	}
 	return mult, shift
 }

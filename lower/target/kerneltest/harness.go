@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,39 +26,83 @@ import (
 
 // Model is a graph on its way through the compiler.
 type Model struct {
-	prefix string
+	name   string    // in messages
+	prefix string    // of C names
 	graph  *ir.Graph // as built, for the interpreter
 	in     []*tensor.Dense
 	info   *codegen.Info
 	files  []codegen.File
 	types  []ir.Type // of the outputs
 	arena  int
+	tol    float64
 	Rows   map[string]int // kernels chosen
 	Routes map[string]int // inner functions that run
+	Funcs  map[string]int // functions called
+}
+
+// Setup is what a test wants of a model beside its graph.
+type Setup struct {
+	// Name stands in messages; "": the prefix.
+	Name string
+	Core target.Core
+	// Seed makes the inputs where In does not give them.
+	Seed uint64
+	In   []*tensor.Dense
+	// Order is forced upon the operands of Same kernels that have its rank.
+	Order func(rank int) []int
+	// Tol bounds max|a-b| / max|b| of float outputs; 0: bit for bit.
+	Tol float64
 }
 
 // Compile takes a graph, which it consumes, to C for a core with the kernels of
 // a table; the inputs follow from seed.
 func Compile(t testing.TB, table target.Table, prefix string, g *ir.Graph, core target.Core, seed uint64) *Model {
 	t.Helper()
+	return Setup{Core: core, Seed: seed}.Compile(t, table, prefix, g)
+}
+
+// forced is a kernel's demand with the test's order in the place of "any order".
+func (s Setup) forced(n *ir.Node, l target.Layout) target.Layout {
+	rank := n.Out[0].Type.Rank()
+	if s.Order == nil || l.Kind != target.Same || s.Order(rank) == nil {
+		return l
+	}
+	l = target.Layout{Kind: target.Fixed, In: make([][]int, len(n.In)), Out: make([][]int, len(n.Out))}
+	for i, v := range n.In {
+		if v != nil && v.Type.Rank() == rank {
+			l.In[i] = s.Order(rank)
+		}
+	}
+	for i := range n.Out {
+		l.Out[i] = s.Order(rank)
+	}
+	return l
+}
+
+// Compile takes a graph, which it consumes, to C with the kernels of a table.
+func (s Setup) Compile(t testing.TB, table target.Table, prefix string, g *ir.Graph) *Model {
+	t.Helper()
 	irtest.Verify(t, g)
-	m := &Model{prefix: prefix, graph: g.Clone(), in: irtest.Inputs(g, seed), Rows: map[string]int{}, Routes: map[string]int{}}
-	opt := &target.Options{Core: core}
+	m := &Model{name: cmp.Or(s.Name, prefix), prefix: prefix, graph: g.Clone(), in: s.In, tol: s.Tol, Rows: map[string]int{}, Routes: map[string]int{}, Funcs: map[string]int{}}
+	if m.in == nil {
+		m.in = irtest.Inputs(g, s.Seed)
+	}
+	opt := &target.Options{Core: s.Core}
 	choose := func(n *ir.Node) target.Choice {
 		c, err := table.Choose(n, opt)
 		if err != nil {
-			t.Fatalf("%s: %v\n%s", prefix, err, g)
+			t.Fatalf("%s: %v\n%s", m.name, err, g)
 		}
 		return c
 	}
 	rules := func(n *ir.Node) target.Layout {
 		if k := choose(n).Kernel; k.Layout != nil {
-			return k.Layout(n)
+			return s.forced(n, k.Layout(n))
 		}
 		return target.Layout{}
 	}
 	if err := layout.Assign(g, rules, layout.Options{}); err != nil {
-		t.Fatalf("%s: layout: %v", prefix, err)
+		t.Fatalf("%s: layout: %v", m.name, err)
 	}
 	irtest.Verify(t, g)
 	low := map[*ir.Node]schedule.Lowering{}
@@ -65,20 +110,21 @@ func Compile(t testing.TB, table target.Table, prefix string, g *ir.Graph, core 
 		c := choose(n)
 		l, err := c.Kernel.Lower(n, opt)
 		if err != nil {
-			t.Fatalf("%s: %s: %v\n%s", prefix, c.Kernel.Name, err, g)
+			t.Fatalf("%s: %s: %v\n%s", m.name, c.Kernel.Name, err, g)
 		}
 		m.Rows[c.Kernel.Name]++
 		m.Routes[l.Route]++
+		m.Funcs[l.Kernel]++
 		low[n] = schedule.Lowering{Low: l, Choice: c}
 	}
 	p, err := schedule.Build(g, low)
 	if err != nil {
-		t.Fatalf("%s: schedule: %v\n%s", prefix, err, g)
+		t.Fatalf("%s: schedule: %v\n%s", m.name, err, g)
 	}
 	m.arena = p.ArenaBytes
 	m.files, m.info, err = codegen.Generate(p, codegen.Options{Prefix: prefix, Source: prefix, Board: "test"})
 	if err != nil {
-		t.Fatalf("%s: codegen: %v\n%s", prefix, err, g)
+		t.Fatalf("%s: codegen: %v\n%s", m.name, err, g)
 	}
 	for _, v := range g.Out {
 		m.types = append(m.types, v.Type)
@@ -198,7 +244,7 @@ func RunHost(t *testing.T, models []*Model, include, lib string) {
 	for _, m := range models {
 		status := out.Next(4)
 		if len(status) < 4 || status[0] != 0 {
-			t.Errorf("%s: status %v\n%s", m.prefix, status, m.graph)
+			t.Errorf("%s: status %v\n%s", m.name, status, m.graph)
 		}
 		var got [][]byte
 		for _, ty := range m.types {
@@ -214,12 +260,12 @@ func (m *Model) compare(t *testing.T, got [][]byte) int {
 	t.Helper()
 	want, err := interp.Run(m.graph, m.in, nil)
 	if err != nil {
-		t.Fatalf("%s: %v", m.prefix, err)
+		t.Fatalf("%s: %v", m.name, err)
 	}
 	wrong := 0
 	for i := range m.types {
 		w := want[i].Bytes()
-		if bytes.Equal(w, got[i]) {
+		if bytes.Equal(w, got[i]) || m.near(t, i, want[i], got[i]) {
 			continue
 		}
 		n, first := 0, -1
@@ -231,9 +277,31 @@ func (m *Model) compare(t *testing.T, got [][]byte) int {
 			}
 		}
 		wrong += n
-		t.Errorf("%s: output %s: %d of %d bytes differ, first at %d", m.prefix, m.graph.OutNames[i], n, len(w), first)
+		t.Errorf("%s: output %s: %d of %d bytes differ, first at %d", m.name, m.graph.OutNames[i], n, len(w), first)
 	}
 	return wrong
+}
+
+// near reports whether output i is float and within the tolerance.
+func (m *Model) near(t *testing.T, i int, want *tensor.Dense, got []byte) bool {
+	t.Helper()
+	if m.tol == 0 || !m.types[i].DType.IsFloat() {
+		return false
+	}
+	d, err := tensor.FromBytes(m.types[i].DType, m.types[i].Shape, got)
+	if err != nil {
+		t.Fatalf("%s: output %s: %v", m.name, m.graph.OutNames[i], err)
+	}
+	diff := irtest.Diff(d, want)
+	if diff > m.tol {
+		t.Logf("%s: output %s: max|a-b|/max|b| = %.3g, at most %.3g is allowed\n%s\ngot  %v\nwant %v", m.name, m.graph.OutNames[i], diff, m.tol, m.graph, values(d), values(want))
+	}
+	return diff <= m.tol
+}
+
+func values(d *tensor.Dense) string {
+	s := fmt.Sprint(d.Data)
+	return s[:min(len(s), 400)]
 }
 
 // Separate are the layers as a model each.
