@@ -44,6 +44,9 @@ func lowerDepthwise(n *ir.Node, o *target.Options) (*target.Lowered, error) {
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
+	if o.Core.DSP && c.kernel.H*c.kernel.W == 1 {
+		c = c.twice()
+	}
 	taps := c.kernel.H * c.kernel.W
 	padBytes := max(4, (c.g.CIn+3)&^3)
 	size, pack := 8*taps+padBytes, (*layer).taps
@@ -117,14 +120,32 @@ func (l *layer) four(first int, times int64) (g [4]scaled, head, tail []int32, w
 	return g, head, tail, ""
 }
 
-// taps packs four channels for nncc_dsp_taps_s8.
+// taps packs four channels for nncc_dsp_taps_s8: an odd tap, then two at a time.
 func (l *layer) taps(first int) ([]int32, string) {
 	g, words, scale, why := l.four(first, 2)
-	for t := range g[0].row {
-		w := func(i int) int8 { return int8(at(&g[i], t)) }
-		words = append(words, halves(w(0), w(2)), halves(w(1), w(3)))
+	w := func(i, t int) int8 { return int8(at(&g[i], t)) }
+	n := len(g[0].row)
+	if n%2 != 0 {
+		words = append(words, halves(w(0, 0), w(2, 0)), halves(w(1, 0), w(3, 0)))
+	}
+	for t := n % 2; t < n; t += 2 {
+		for i := range g {
+			words = append(words, halves(w(i, t), w(i, t+1)))
+		}
 	}
 	return append(words, scale...), why
+}
+
+// twice has windows of one element as two at the same place, the second of
+// which counts nothing.
+func (c *convolution) twice() *convolution {
+	x := *c
+	x.kernel.W, x.dil.W = 2, 0
+	x.l.rows = make([][]int8, len(c.l.rows))
+	for i, w := range c.l.rows {
+		x.l.rows[i] = []int8{w[0], 0}
+	}
+	return &x
 }
 
 // plainTaps packs four channels for nncc_plain_taps_s8.

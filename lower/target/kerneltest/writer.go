@@ -118,7 +118,15 @@ func (b *Writer) Conv(c ConvCase) {
 		bias, biasArg = fmt.Sprintf("const %%b%d : i32[%d] = {%s}\n", n, c.COut, commas(v...)), fmt.Sprintf(", %%b%d", n)
 	}
 	in := fmt.Sprintf("in %%x%d : i8[%d,%d,%s] q(%g:%d)\n", n, c.Batch, c.CIn, commas(c.Size...), float32(xs), xz)
-	weights := fmt.Sprintf("const %%w%d : i8[%d,%d,%s] %s = rand %d\n%s", n, c.COut, c.CIn/c.Group, commas(c.Kernel...), wq, b.In(1, 1<<30), bias)
+	values := fmt.Sprintf("rand %d", b.In(1, 1<<30))
+	if c.Then != "" && !c.Plus { // the kernel that takes it on small cores knows no -128 beside another one
+		v := make([]int, c.COut*depth)
+		for i := range v {
+			v[i] = b.In(-127, 127)
+		}
+		values = "{" + commas(v...) + "}"
+	}
+	weights := fmt.Sprintf("const %%w%d : i8[%d,%d,%s] %s = %s\n%s", n, c.COut, c.CIn/c.Group, commas(c.Kernel...), wq, values, bias)
 	shape := fmt.Sprintf("i8[%d,%d,%s]", c.Batch, c.COut, commas(out...))
 	conv := func(name string) string {
 		return fmt.Sprintf("%%%s%d : %s q(%g:%d) = Conv(%%x%d, %%w%d%s) {group=%d, strides=[%s], dilations=[%s], pads=[%s]%s}\n", name, n, shape,

@@ -180,7 +180,7 @@ void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_rows
                                const int32_t *w, int8_t *y, int32_t *scratch);
 
 typedef struct {
-    int32_t taps;             /* at least 1 */
+    int32_t taps;             /* at least 2; without the DSP extension 1 */
     int32_t channels;         /* at least 4 */
     uint32_t low, cap;
     int32_t lanes;            /* as in nncc_dsp_mat_params */
@@ -193,8 +193,8 @@ void nncc_dsp_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, con
 void nncc_plain_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
 
 /*
- * Any window. w holds per group 4 start values (of twice the sum), for every tap the words (w0, w2) and (w1, w3) of its
- * channels, doubled, and {m, c, s} of each channel, the output above low. The groups are of the first outputs of all input
+ * Any window. w holds per group 4 start values (of twice the sum), the weights of its taps by twos, doubled, a word a channel, an odd
+ * tap in front of them as the words (w0, w2) and (w1, w3) of its channels, and {m, c, s} of each channel, the output above low. The groups are of the first outputs of all input
  * channels, then of the second ones. scratch, in one array with x: 2 * taps words, for taps = kernel_h * kernel_w, then
  * pad_bytes, with more channels than in_c or fewer than 4 as many again, with fewer than 4 also taps * in_c + 3 bytes.
  */
