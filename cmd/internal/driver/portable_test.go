@@ -1,0 +1,120 @@
+package driver
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+)
+
+// dialects are ways to compile emitted C that must not matter: every standard
+// from C99 on, levels of optimisation, aliasing, the sign of char, the size of
+// enumerations.
+var dialects = []struct{ cc, opt, flags string }{
+	{"gcc", "-O3", "-std=gnu17 -fno-strict-aliasing -funsigned-char"},
+	{"clang", "-O2", "-std=c11 -fshort-enums -fstrict-aliasing"},
+	{"gcc", "-O0", "-std=c99 -fshort-enums -fsigned-char"},
+	{"gcc", "-Os", "-std=c11 -fstrict-aliasing"},
+	{"gcc", "-O1", "-std=c99 -funsigned-char"},
+	{"gcc", "-O2", "-std=gnu17 -fno-strict-aliasing"},
+	{"clang", "-O0", "-std=gnu17 -funsigned-char"},
+	{"clang", "-O1", "-std=c99 -fno-strict-aliasing"},
+	{"clang", "-O3", "-std=c11 -funsigned-char"},
+	{"clang", "-Os", "-std=gnu17 -fshort-enums"},
+}
+
+// digitsFor is the shipped model for a board.
+func digitsFor(t *testing.T, board, precision string) *Compiled {
+	t.Helper()
+	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
+	c := config(filepath.Join(digits, "digits.onnx"), board)
+	c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
+	c.Precision, c.Cases = precision, 2
+	o, err := c.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// TestDialects: however it is compiled, a program gives the interpreter's
+// results. Two ways by default, all with NNCC_ANALYZE=all.
+func TestDialects(t *testing.T) {
+	list := dialects[:2]
+	if os.Getenv("NNCC_ANALYZE") == "all" {
+		list = dialects
+	}
+	for i, board := range []string{"cortex-m4", "cortex-m55"} {
+		o := digitsFor(t, board, []string{"auto", "float32"}[i])
+		cases, err := o.Config.cases(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var in []run.Case
+		for _, k := range cases {
+			in = append(in, run.Case{Inputs: memory(k.inputs, o.ports().inputs())})
+		}
+		dir := t.TempDir()
+		if err := writeFiles(dir, o.Files); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range list {
+			t.Run(board+"/"+d.cc+d.opt, func(t *testing.T) {
+				needTool(t, d.cc, d.cc)
+				spec, err := boards.Load("host")
+				if err != nil {
+					t.Fatal(err)
+				}
+				host := *spec
+				host.Toolchain.CC = d.cc
+				im, err := run.Build(context.Background(), &host, dir, run.BuildOptions{Model: &o.Harness, Opt: d.opt, ExtraCFlags: strings.Fields(d.flags)})
+				require(t, err)
+				defer im.Close()
+				res, err := run.Run(context.Background(), &host, im, in)
+				require(t, err)
+				v := &Verdict{}
+				if err := o.compare(v, cases, res); err != nil {
+					t.Fatal(err)
+				}
+				if v.Mismatches > 0 {
+					t.Errorf("%s", v.Text())
+				}
+			})
+		}
+	}
+}
+
+// TestClangForArm: Clang takes the bodies for every core, in assembly and with
+// intrinsics, without a warning. It needs a C library's headers for Arm.
+func TestClangForArm(t *testing.T) {
+	needTool(t, "clang", "clang")
+	const newlib = "/usr/include/newlib"
+	if !exists(newlib) {
+		t.Skip("no headers of newlib in " + newlib)
+	}
+	warnings := strings.Fields("-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
+	for _, board := range []string{"cortex-m0plus", "cortex-m4", "cortex-m55"} {
+		t.Run(board, func(t *testing.T) {
+			o := digitsFor(t, board, "auto")
+			dir, sources, include := emitted(t, o)
+			for _, f := range o.Files {
+				if strings.HasPrefix(f.Path, "nncc/") && strings.HasSuffix(f.Path, ".c") {
+					sources = append(sources, filepath.Join(dir, filepath.FromSlash(f.Path)))
+				}
+			}
+			cpu := slices.DeleteFunc(slices.Clone(o.Board.RunCPU()), func(f string) bool { return f == "-mfpu=auto" }) // Clang's default, and GCC's word for it
+			args := slices.Concat([]string{"--target=arm-none-eabi", "-isystem", newlib, "-std=c99", "-O1", "-c"}, cpu, warnings, include, sources)
+			cmd := exec.Command("clang", args...)
+			cmd.Dir = t.TempDir()
+			if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
