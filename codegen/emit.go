@@ -25,7 +25,6 @@ type emitter struct {
 	images      []imageView
 	code        []codeView
 	byBody      map[string]string
-	binary      bool // weights live in one binary, addressed by offset
 }
 
 // structView is a file-scope constant struct.

@@ -70,13 +70,13 @@ func (p *Program) verifyViews() error {
 		}
 		parts, bytes := 0, 0
 		for _, x := range s.Low.Parts {
-			part, whole := n.Out[0], n.In[0]
+			var part, whole *ir.Value
 			if x.Input {
 				part, whole = n.In[x.I], n.Out[0]
 				parts += part.Type.Bytes()
 				bytes = whole.Type.Bytes()
 			} else {
-				part = n.Out[x.I]
+				part, whole = n.Out[x.I], n.In[0]
 			}
 			if err := p.verifyPart(x, part, whole); err != nil {
 				return fmt.Errorf("%w: %s without code", err, n)

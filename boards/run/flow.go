@@ -79,14 +79,13 @@ type flow struct {
 	sizes   map[string]uint32 // of blocks, by QEMU's own address of them
 	blocks  map[[2]uint32]*cycles.Block
 
-	pending   *executed
-	at        phase
-	resume    uint32 // where the model goes on after a report
-	end       uint32 // of the block before
-	steps     []cycles.Count
-	counter   *cycles.Counter
-	reporting int // calls of nncc_trace in this inference
-	err       error
+	pending *executed
+	at      phase
+	resume  uint32 // where the model goes on after a report
+	end     uint32 // of the block before
+	steps   []cycles.Count
+	counter *cycles.Counter
+	err     error
 }
 
 // executed is a block that the log says runs.

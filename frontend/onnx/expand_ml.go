@@ -251,7 +251,7 @@ func labelEncoder(e *composer) []*ir.Value {
 	} else {
 		keys = tensorAttr("keys_tensor")
 	}
-	defInt, defFloat := e.int("default_int64", -1), e.float("default_float", -0.0)
+	defInt, defFloat := e.int("default_int64", -1), e.float("default_float", float32(math.Copysign(0, -1))) // -0 by the schema
 	if v := e.floatList("values_floats"); v != nil {
 		values, def = e.vector(v), e.data(tensor.Scalar(float32(defFloat)))
 	} else if v := e.intList("values_int64s"); v != nil {

@@ -56,7 +56,7 @@ func parseExternal(t *pb.TensorProto) (external, error) {
 	}
 	for _, p := range strings.Split(e.location, "/") {
 		if p == ".." {
-			return e, fmt.Errorf("external data: the path %s leaves the model's folder by ..", quote(e.location))
+			return e, fmt.Errorf("external data: the path %s leaves the model's folder (it has a .. in it)", quote(e.location))
 		}
 	}
 	return e, nil

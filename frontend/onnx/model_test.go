@@ -51,7 +51,7 @@ func TestLoad(t *testing.T) {
 		{"last byte", good[:len(good)-1], "truncated"},
 		{"zeros", append(bytes.Clone(good), make([]byte, 16)...), "tag 0"},
 		{"text", []byte("Hello, this is no model at all"), "cannot parse"},
-		{"wrong wire type", []byte{7<<3 | 0, 5}, "graph"},
+		{"wrong wire type", []byte{7 << 3, 5}, "graph"},
 		{"lfs", []byte("version https://git-lfs.github.com/spec/v1\noid"), "git lfs pull"},
 		{"tflite", []byte("\x1c\x00\x00\x00TFL3\x14\x00"), "TensorFlow Lite"},
 		{"zip", []byte("PK\x03\x04archive"), "PyTorch"},

@@ -58,6 +58,8 @@ func TestUpgrades(t *testing.T) {
 			`w = Constant <value = float[3,2] {1, 2, 3, -4, 5, 6}> () b = Constant <value_floats = [0.5, -0.5, 0.0]> () s = Gemm <transB = 1> (x, w, b) m = ArgMax <axis = 1, keepdims = 0> (s) l = Constant <value_ints = [7, 8, 9]> () y = Gather (l, m) p = Softmax (s)`},
 		{"LabelEncoder", 13, "(float[4] x) => (int64 y)", `r = Round (x) y = ai.onnx.ml.LabelEncoder <keys_floats = [0.0, 1.0], values_int64s = [5, 6], default_int64 = -3> (r)`,
 			`r = Round (x) a = Constant <value_float = 0.0> () b = Constant <value_float = 1.0> () p = Equal (r, a) q = Equal (r, b) u = Constant <value_int = 5> () v = Constant <value_int = 6> () d = Constant <value_int = -3> () w = Where (q, v, d) y = Where (p, u, w)`},
+		{"LabelEncoder, the default of floats is -0", 13, "(float[4] x) => (float y)", `l = ai.onnx.ml.LabelEncoder <keys_floats = [70.0], values_floats = [5.0]> (x) o = Constant <value_float = 1.0> () q = Div (o, l) y = Sign (q)`,
+			`z = Sub (x, x) m = Constant <value_float = -1.0> () q = Div (m, z) y = Sign (q)`},
 		{"SVMRegressor, linear kernel", 13, "(float[2,2] x) => (float y)", `y = ai.onnx.ml.SVMRegressor <kernel_type = "LINEAR", support_vectors = [1.0, 2.0, 3.0, 4.0], coefficients = [0.5, -1.0], n_supports = 2, rho = [0.25]> (x)`,
 			`w = Constant <value = float[2,1] {-2.5, -3}> () b = Constant <value_float = 0.25> () m = MatMul (x, w) y = Add (m, b)`},
 		{"TreeEnsembleRegressor", 13, "(float[5,2] x) => (float y)", `y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [1, 0, 0], nodes_values = [0.5, 0.0, 0.0],

@@ -11,7 +11,7 @@ import (
 // randOperands draws two int8 operands and their broadcast.
 func randOperands(r *rand.Rand) (p Broadcast, a, b []int8, n int) {
 	q, na, nb := randBcast(r, int(between(r, 1, 4)), 1, 1)
-	p = Broadcast{q.Rank, q.Dims, q.AStride, q.BStride}
+	p = Broadcast(q)
 	return p, randS8(r, na), randS8(r, nb), p.size()
 }
 

@@ -190,7 +190,7 @@ func TestOwnBroadcast(t *testing.T) {
 	r := ownRand(60)
 	for range 100 { // positions against index arithmetic
 		rank := r.IntN(5)
-		var a, b, full []int
+		var a, b []int
 		for range rank {
 			n := 1 + r.IntN(3)
 			da, db := n, n
@@ -200,7 +200,7 @@ func TestOwnBroadcast(t *testing.T) {
 			case 1:
 				db = 1
 			}
-			a, b, full = append(a, da), append(b, db), append(full, n)
+			a, b = append(a, da), append(b, db)
 		}
 		p, shape, err := NewBroadcast(a, b)
 		must(t, err)

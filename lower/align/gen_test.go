@@ -145,7 +145,7 @@ func (b *gen) step() {
 		k := 1 + b.IntN(ch-1)
 		args := []*ir.Value{b.v, b.ints(k, ch-k)}
 		if ch%2 == 0 && b.IntN(2) == 0 {
-			k, args = ch/2, args[:1]
+			args = args[:1] // halves
 		}
 		b.n++
 		n, err := b.g.Add(op.Split, fmt.Sprintf("Split_%d", b.n), ir.Attrs{"axis": ir.Int(1)}, 2, args...)

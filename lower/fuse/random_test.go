@@ -15,7 +15,6 @@ import (
 type dag struct {
 	r      *rand.Rand
 	g      *ir.Graph
-	prefix string
 	values []*ir.Value
 	// inexact allows functions that the C library and the interpreter round
 	// differently.

@@ -204,9 +204,7 @@ func (p *plan) eval() int {
 	for i := range p.values {
 		p.copies[i] = p.copies[i][:0]
 	}
-	for i, o := range p.input {
-		p.order[i] = o
-	}
+	copy(p.order, p.input)
 	cost := 0
 	want := func(v int, o []int) {
 		s := p.shape(v)
@@ -312,9 +310,7 @@ func (p *plan) start() {
 			p.input[i] = ir.NHWC(4)
 		}
 	}
-	for i, o := range p.input {
-		p.order[i] = o
-	}
+	copy(p.order, p.input)
 	for k := range p.nodes {
 		x := &p.nodes[k]
 		if x.l.Kind == target.Same && !p.picks[k].set {

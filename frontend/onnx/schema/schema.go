@@ -29,7 +29,8 @@ type Schema struct {
 	// Since is the first opset of Domain that has this version; it holds until the
 	// next version of the same operator.
 	Since int
-	// Deprecated: from opset Since on the operator must not be used; nothing below is set.
+	// Deprecated says that from opset Since on the operator must not be used;
+	// nothing below is set then.
 	Deprecated bool
 	// MinIn and MinOut are the fewest inputs and outputs a node may list.
 	MinIn, MinOut int
