@@ -99,6 +99,7 @@ func notANumber(v *ir.Value) error {
 		}
 		for k := range x.Const.Len() {
 			if f := x.Const.Float(k); f-f != 0 {
+				d.Code = "constant-nan" // no other sample helps
 				d.Hint = fmt.Sprintf("its constant %s (input %d) has %v at element %d; want finite numbers", x.Name, i, f, k)
 				return d
 			}
