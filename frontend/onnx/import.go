@@ -3,6 +3,7 @@ package onnx
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/frontend/functions"
@@ -26,6 +27,9 @@ type ImportOptions struct {
 	Functions []*pb.FunctionProto
 	// Note receives remarks such as a batch dimension pinned to 1; may be nil.
 	Note func(string)
+	// Declared, when set, receives declared shapes that are not those of the
+	// values, which otherwise are remarks: the import ignores them.
+	Declared func(Finding)
 }
 
 // ImportErrors are all the reasons why a model was not imported.
@@ -219,6 +223,22 @@ func (im *importer) checkValueInfo(gp *pb.GraphProto, s *scope) {
 	}
 }
 
+// dataSized are operators that make as many elements as the data have, of which
+// nncc keeps room for the most there can be.
+var dataSized = map[string]bool{"Unique": true, "NonZero": true, "NonMaxSuppression": true, "Compress": true}
+
+// openSizes reports a graph with sizes that only the user or the data know.
+func openSizes(g *pb.GraphProto) bool {
+	for _, vi := range g.GetInput() {
+		for _, d := range vi.GetType().GetTensorType().GetShape().GetDim() {
+			if _, ok := d.GetValue().(*pb.TensorShapeProto_Dimension_DimValue); !ok {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(g.GetNode(), func(n *pb.NodeProto) bool { return dataSized[n.GetOpType()] })
+}
+
 // checkDeclared compares a declaration with what was inferred.
 func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Value) {
 	tt := vi.GetType().GetTensorType()
@@ -241,6 +261,11 @@ func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Valu
 				decl = append(decl, fmt.Sprint(d.GetDimValue()))
 			}
 		}
-		im.opt.Note(fmt.Sprintf("%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what, strings.Join(decl, ","), v.Type.Shape))
+		shape := strings.Join(decl, ",")
+		if im.opt.Declared != nil && (len(dims) != len(v.Type.Shape) || !openSizes(im.m.Proto.Graph)) {
+			im.opt.Declared(Finding{Code: "declared-shape", Where: what, Tensor: vi.GetName(), Found: fmt.Sprintf("is declared with shape [%s], its node makes %v", shape, v.Type.Shape), Want: "the shape of the value, or none"})
+			return
+		}
+		im.opt.Note(fmt.Sprintf("%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what, shape, v.Type.Shape))
 	}
 }

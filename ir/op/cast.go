@@ -5,10 +5,16 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// lastElemType is the last of ONNX's element types (INT2, of IR version 13).
+const lastElemType = 26
+
 // attrType is the element type that an int attribute names by its ONNX number.
 func attrType(n *ir.Node, name string, code int) (tensor.DType, error) {
 	d, ok := tensor.FromONNX(code)
-	if !ok {
+	switch {
+	case code < 1 || code > lastElemType:
+		return 0, ir.Errf(n, "dtype-unknown", "attribute %s names data type %d, which ONNX does not define", name, code)
+	case !ok:
 		return 0, ir.Errf(n, "dtype-unsupported", "attribute %s names data type %d, which is not among those supported (float, double, float16, bfloat16, bool, integers of 4 to 64 bits)", name, code)
 	}
 	return d, nil

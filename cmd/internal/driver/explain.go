@@ -185,7 +185,12 @@ func (c *Config) CheckModel() ([]onnx.Finding, error) {
 		return fs, nil
 	}
 	// Shapes, types and values: what the importer finds.
-	if _, err := c.importModel(m, nil); err != nil {
+	opt, err := c.importOptions(nil)
+	if err != nil {
+		return nil, err
+	}
+	opt.Declared = func(f onnx.Finding) { fs = append(fs, f) }
+	if _, err := onnx.OpenModel(m, opt); err != nil {
 		more := onnx.ImportFindings(err)
 		if more == nil {
 			return nil, err

@@ -23,30 +23,40 @@ func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
 }
 
 func (c *Config) importModel(m *onnx.Model, shapes map[string][]int) (*ir.Graph, error) {
-	dims, err := c.dims()
+	opt, err := c.importOptions(shapes)
 	if err != nil {
 		return nil, err
 	}
+	return onnx.OpenModel(m, opt)
+}
+
+// importOptions are the options of the import as the flags say.
+func (c *Config) importOptions(shapes map[string][]int) (onnx.ImportOptions, error) {
+	var none onnx.ImportOptions
+	dims, err := c.dims()
+	if err != nil {
+		return none, err
+	}
 	set, err := pairs("set", c.Set)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	opt := onnx.ImportOptions{Dims: dims, Shapes: shapes, Set: map[string]*tensor.Dense{}, Note: c.remark}
 	for k, v := range set {
 		d, err := constant(k, v)
 		if err != nil {
-			return nil, err
+			return none, err
 		}
 		opt.Set[k] = d
 	}
 	for _, f := range c.Functions {
 		fs, err := onnx.LoadFunctions(f, c.Limits)
 		if err != nil {
-			return nil, err
+			return none, err
 		}
 		opt.Functions = append(opt.Functions, fs...)
 	}
-	return onnx.OpenModel(m, opt)
+	return opt, nil
 }
 
 // constant reads the VALUE of --set: a number, which fills the input, numbers
