@@ -47,6 +47,11 @@ var hostile = []struct {
 	{"window function without end", `(float[4] x) => (float y) { n = Constant <value_int = 1099511627776> () k = HannWindow (n) r = ReduceSum <keepdims = 0> (k) y = Add (x, r) }`, `HannWindow "HannWindow_1"`, 0},
 	{"random numbers without end", `(float[4] x) => (float y) { k = RandomNormal <shape = [1048576, 1048576]> () r = ReduceSum <keepdims = 0> (k) y = Add (x, r) }`, `RandomNormal "RandomNormal_0"`, 0},
 	{"sum over all products", `(float[8, 8] x) => (float y) { y = Einsum <equation = "ab,cd,ef,gh,ij,kl,mn,op->abcdefghijklmnop"> (x, x, x, x, x, x, x, x) }`, `Einsum "Einsum_0"`, 0},
+	{"a hot element of 2^40", `(int64[4] i) => (float y) { d = Constant <value_int = 1099511627776> () v = Constant <value_floats = [0.0, 1.0]> () y = OneHot (i, d, v) }`, `OneHot "OneHot_2"`, 0},
+	{"transform of 2^40 values", `(float[1, 16, 1] x) => (float y) { n = Constant <value_int = 1099511627776> () y = DFT <axis = 1> (x, n) }`, `DFT "DFT_1"`, 0},
+	{"range in steps of almost nothing", `(float[4] x) => (float y) { a = Constant <value_float = 0.0> () b = Constant <value_float = 1.0> () c = Constant <value_float = 1e-38> () k = Range (a, b, c) r = ReduceSum <keepdims = 0> (k) y = Add (x, r) }`, `Range "Range_3"`, 0},
+	{"draws without end", `(float[1, 4] x) => (int32 y) { y = Multinomial <sample_size = 2147483647> (x) }`, `Multinomial "Multinomial_0"`, 0},
+	{"coordinates without end", `(float[1, 4, 8, 8] x) => (float y) { r = Constant <value = float[1, 4] {0, 0, 1, 1}> () b = Constant <value_ints = [0]> () y = RoiAlign <output_height = 2147483648, output_width = 2147483648> (x, r, b) }`, `RoiAlign "RoiAlign_2"`, 0},
 	// Control flow and functions.
 	{"loop of 2^31 trips", `(float[2] x) => (float y) { n = Constant <value_int = 2147483648> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Relu (v) }> }`, `Loop "Loop_1"`, 0},
 	{"loop without an end", `(float[2] x) => (float y) { t = Constant <value = bool {1}> () y = Loop ("", t, x) <body = b (int64 i, bool c, float v) => (c, w) { w = Relu (v) }> }`, `Loop "Loop_1"`, 0},
