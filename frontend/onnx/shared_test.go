@@ -166,11 +166,13 @@ func worst(a, b *tensor.Dense) float64 {
 	for i := range a.Len() {
 		x, y := a.Float(i), b.Float(i)
 		if x == y || x != x && y != y {
-			den = max(den, math.Abs(y))
+			if !math.IsInf(y, 0) {
+				den = max(den, math.Abs(y))
+			}
 			continue
 		}
 		d := math.Abs(x - y)
-		if d != d {
+		if d != d || math.IsInf(d, 0) {
 			return math.Inf(1)
 		}
 		num, den = max(num, d), max(den, math.Abs(y))

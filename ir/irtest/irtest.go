@@ -80,7 +80,7 @@ func Run(t testing.TB, g *ir.Graph, in []*tensor.Dense) []*tensor.Dense {
 }
 
 // Diff is max|a-b| / max|b|, or max|a-b| when b is zero everywhere. Equal bits
-// (two NaNs, two infinities) do not differ; any other NaN is +Inf.
+// (two NaNs, the same infinity) do not differ; any other NaN or infinity is +Inf.
 func Diff(a, b *tensor.Dense) float64 {
 	num, den := 0.0, 0.0
 	for i, n := 0, b.Len(); i < n; i++ {
@@ -92,7 +92,7 @@ func Diff(a, b *tensor.Dense) float64 {
 			continue
 		}
 		d := math.Abs(x - y)
-		if d != d {
+		if d != d || math.IsInf(d, 0) {
 			return math.Inf(1)
 		}
 		num, den = max(num, d), max(den, math.Abs(y))

@@ -54,6 +54,8 @@ func TestDiff(t *testing.T) {
 		{[]float64{nan, inf, 1}, []float64{nan, inf, 1}, 0},
 		{[]float64{nan, 1}, []float64{0, 1}, inf},
 		{[]float64{inf}, []float64{1}, inf},
+		{[]float64{1}, []float64{inf}, inf},
+		{[]float64{inf}, []float64{-inf}, inf},
 	} {
 		n := []int{len(c.a)}
 		if d := Diff(tensor.Of(n, c.a), tensor.Of(n, c.b)); d != c.want {
