@@ -73,6 +73,11 @@ func (v *modelView) Sources() []string {
 // Has reports whether files for a build system are wanted.
 func (v *modelView) Has(project string) bool { return slices.Contains(v.Projects, project) }
 
+// Description says what the model is, in a line.
+func (v *modelView) Description() string {
+	return v.Source + " for " + v.Board + ", compiled by nncc"
+}
+
 // packVendor stands in front of the pack's name.
 const packVendor = "nncc"
 

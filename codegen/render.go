@@ -18,13 +18,18 @@ var tmplFS embed.FS
 // and decisions are made in Go, where a wrong type is an error and not zero.
 var allowed = []string{"indent", "nindent", "trim", "join", "quote", "upper", "lower", "replace", "repeat", "default", "ternary", "list", "until", "hasPrefix", "contains"}
 
+// own are functions that sprig has not, or not for all platforms alike.
+var own = template.FuncMap{"base": path.Base, "xml": xmlText}
+
 func funcs() template.FuncMap {
 	all := sprig.HermeticTxtFuncMap()
 	m := template.FuncMap{}
 	for _, n := range allowed {
 		m[n] = all[n]
 	}
-	m["base"], m["xml"] = path.Base, xmlText
+	for n, f := range own {
+		m[n] = f
+	}
 	return m
 }
 
