@@ -15,6 +15,7 @@ needs() {
 		test	command -v gcc	gcc
 		test	test -e /usr/include/stdlib.h	libc6-dev
 		test	command -v clang	clang
+		test	has_clang_rt	libclang-rt-14-dev
 		test	command -v cmake	cmake
 		test	command -v protoc	protobuf-compiler
 		test	dpkg -s libonnx-testdata	libonnx-testdata
@@ -23,6 +24,11 @@ needs() {
 
 has_newlib() {
 	f=$(arm-none-eabi-gcc -print-file-name=libc.a) && test "$f" != libc.a
+}
+
+# clang's sanitizers, a package of their own.
+has_clang_rt() {
+	echo 'int main(void) { return 0; }' | clang -fsanitize=address,undefined -x c - -o /dev/null 2>/dev/null
 }
 
 level=${1-}

@@ -13,7 +13,9 @@
 #endif
 #endif
 #ifdef NNCC_ASAN
-#include <sanitizer/asan_interface.h>
+/* As sanitizer/asan_interface.h has them, which Debian's clang does not find. */
+void __asan_poison_memory_region(void const volatile *from, size_t bytes);
+void __asan_unpoison_memory_region(void const volatile *from, size_t bytes);
 #endif
 
 #define HANDLES 4
