@@ -25,7 +25,7 @@ type Limits struct {
 var DefaultLimits = Limits{
 	FileBytes:   512 << 20,
 	MemoryBytes: 768 << 20,
-	Nodes:       10_000, // what compiles within seconds, whatever the nodes are
+	Nodes:       20_000, // what compiles within seconds: 10,000 operators, each with a Constant
 	Depth:       64,
 	Trips:       4096,
 	TensorBytes: 512 << 20,

@@ -82,7 +82,7 @@ func TestScaling(t *testing.T) {
 // TestTooManyNodes: beyond the limit a model is refused at once, and the
 // message says how to go on.
 func TestTooManyNodes(t *testing.T) {
-	cfg := config(writeText(t, t.TempDir(), 17, big[0].build(10_001)), "cortex-m55")
+	cfg := config(writeText(t, t.TempDir(), 17, big[0].build(20_001)), "cortex-m55")
 	if _, err := cfg.Compile(); err == nil || !strings.Contains(err.Error(), "too many nodes") || !strings.Contains(err.Error(), "--limit nodes=N") {
 		t.Errorf("error %v, want one that names the limit and the flag", err)
 	}
