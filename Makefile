@@ -15,9 +15,12 @@ MODEL  := $(DIGITS)/digits.onnx
 CALIB  := --calib $(DIGITS)/digits_calib.npz
 
 # The tools whose absence makes tests fail instead of being skipped.
-REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake
+REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake,cppcheck,onnx-tests
 
-.PHONY: demo build test conformance lint bench bench-go fuzz analyze clean
+# go test, and a line for every reason for which tests were skipped.
+GOTEST := GO=$(GO) $(GO) run ./cmd/internal/gotest
+
+.PHONY: demo build test test-shared conformance lint bench bench-go fuzz analyze clean
 
 # From an ONNX file to firmware that QEMU has proved right, and how good it is.
 demo:
@@ -33,13 +36,22 @@ build:
 
 # Kernels are compiled once for all the tests that link them (boards/run); the
 # folder may be deleted at any time.
-test conformance: export NNCC_OBJECTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nncc/objects
+test test-shared conformance: export NNCC_OBJECTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nncc/objects
 
 # Every test, with none skipped for want of a tool.
 test:
 	@$(SETUP) test
 	@$(MAKE) --no-print-directory lint
-	NNCC_REQUIRE=$(REQUIRE) $(GO) test -p 2 -timeout 60m ./...
+	NNCC_REQUIRE=$(REQUIRE) $(GOTEST) -p 2 -timeout 60m ./...
+
+# The tests that use data beside the repository (../shared, or NNCC_SHARED), and
+# no others; those that lack them fail.
+test-shared:
+	@$(SETUP) test
+	@$(GO) run ./ir/irtest/sharedata/users >/dev/null
+	NNCC_REQUIRE=$(REQUIRE),shared $(GOTEST) -count=1 -p 2 -timeout 60m \
+	  -run "^($$($(GO) run ./ir/irtest/sharedata/users | cut -d' ' -f2 | sort -u | paste -sd'|'))\$$" \
+	  $$($(GO) run ./ir/irtest/sharedata/users | cut -d' ' -f1 | sort -u)
 
 # ONNX's own tests through the interpreter and, as emitted C, on the host and
 # under QEMU; UPDATE=1 writes what passes now into the ratchet and SUPPORT.md.

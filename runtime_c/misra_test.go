@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 // misraRules are the rules that MISRA.md lists for "kernels" or "emitted".
@@ -34,7 +36,7 @@ func misraRules(t *testing.T, where string) []string {
 // file, and then each line has to be needed.
 func TestMISRA(t *testing.T) {
 	if _, err := exec.LookPath("cppcheck"); err != nil {
-		t.Skip("cppcheck: not found")
+		sharedata.Lacks(t, "cppcheck", "cppcheck: not found")
 	}
 	dir := t.TempDir() // the addon leaves files beside the sources
 	if err := os.CopyFS(dir, sources); err != nil {

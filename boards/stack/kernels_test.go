@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/boards/stack"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -111,7 +112,7 @@ var (
 // pointers are those of runtimec.Pointers, and each line of that is of use.
 func TestCallsOnHost(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc: not found")
+		sharedata.Lacks(t, "cc", "gcc: not found")
 	}
 	if err := exec.Command("gcc", "-fcallgraph-info=su", "-x", "c", "-c", os.DevNull, "-o", filepath.Join(t.TempDir(), "x.o")).Run(); err != nil {
 		t.Skip("this gcc has no -fcallgraph-info")

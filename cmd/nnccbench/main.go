@@ -17,13 +17,14 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 // model is what is measured: its calibration data, too, where it needs some.
 type model struct{ path, calib string }
 
 func main() {
-	shared := flag.String("models", filepath.Join("..", "shared", "models"), "folder of the models of MLPerf Tiny")
+	shared := flag.String("models", sharedata.Find("models"), "folder of the models of MLPerf Tiny (default ../shared/models)")
 	boards := flag.String("boards", "cortex-m55,cortex-m4", "boards to measure on")
 	flag.Parse()
 	var models []model

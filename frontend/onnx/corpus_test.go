@@ -10,16 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 // shared is the folder of measuring data beside the repository, or a skip.
 func shared(t *testing.T, parts ...string) string {
 	t.Helper()
-	p := filepath.Join(append([]string{"..", "..", "..", "shared"}, parts...)...)
-	if _, err := os.Stat(p); err != nil {
-		t.Skip("needs ../shared beside the repository: ", err)
-	}
-	return p
+	return sharedata.Need(t, parts...)
 }
 
 // loadAndCheck gives all messages of errors about a model file.

@@ -2,12 +2,12 @@ package onnx
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
 
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 // fuzzLimits keep a single case small.
@@ -72,7 +72,7 @@ func fuzzSeeds(t testing.TB) [][]byte {
 	} {
 		out = append(out, tBytes(textModel(t, 13, text).Proto))
 	}
-	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "bad", "*.onnx"))
+	files := sharedata.Glob("bad", "*.onnx")
 	for _, f := range files {
 		if b, err := os.ReadFile(f); err == nil && len(b) < 1<<13 {
 			out = append(out, b)

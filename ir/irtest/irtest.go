@@ -6,14 +6,13 @@ package irtest
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -208,27 +207,9 @@ func Count(g *ir.Graph, name string) int {
 	return k
 }
 
-// Shared is the path of a file in the folder of shared test data beside the
-// repository; the test is skipped where it is absent.
+// Shared is the path of a file in the folder of test data beside the
+// repository; without it the test is skipped (package sharedata).
 func Shared(t testing.TB, elem ...string) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Skip("not inside the repository")
-		}
-		dir = up
-	}
-	p := filepath.Join(append([]string{dir, "..", "shared"}, elem...)...)
-	if _, err := os.Stat(p); err != nil {
-		t.Skipf("shared test data are absent: %v", err)
-	}
-	return p
+	return sharedata.Need(t, elem...)
 }

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -38,9 +39,7 @@ func backendSets(t *testing.T) []string {
 		add(strings.Split(p, ",")...)
 		return found
 	}
-	if m, _ := filepath.Glob("../../../shared/onnx-backend-*.tar.gz"); m != nil {
-		add(m...)
-	}
+	add(sharedata.Glob("onnx-backend-*.tar.gz")...)
 	if out, err := exec.Command("dpkg", "-L", "libonnx-testdata").Output(); err == nil {
 		for _, l := range strings.Split(string(out), "\n") {
 			if strings.HasSuffix(l, "/data") {

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/align"
 )
@@ -74,9 +75,9 @@ func TestONNXRuntime(t *testing.T) {
 	}
 	for _, name := range []string{"cmsisrepair_readme", "cmsisrepair_reshape_locked", "oddch_tiny", "reorg_tiny_darknet", "resid_preact", "nnabla_lenet", "ufld_tiny", "yolov8seg_tiny",
 		"kws_f32", "ic_int8", "ic_int8_qop", "ic_int8_qatstyle", "micro_kws_m_static_fp32", "micro_kws_m_static_qdq"} {
-		path := filepath.Join("..", "..", "..", "shared", "models", name+".onnx")
-		if _, err := os.Stat(path); err != nil {
-			t.Logf("%s is left out: %v", name, err)
+		path := sharedata.Find("models", name+".onnx")
+		if path == "" {
+			t.Logf("%s is left out: not in ../shared/models", name)
 			continue
 		}
 		m, err := onnx.Load(path, onnx.Limits{})

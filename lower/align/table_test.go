@@ -2,14 +2,13 @@ package align_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/lower/align"
 )
 
@@ -176,10 +175,7 @@ func TestHazard(t *testing.T) {
 // TestReferenceModels checks the tables of the reference models, where they are.
 func TestReferenceModels(t *testing.T) {
 	load := func(name string) *ir.Graph {
-		path := filepath.Join("..", "..", "..", "shared", "models", name+".onnx")
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("reference models are absent: %v", err)
-		}
+		path := sharedata.Need(t, "models", name+".onnx")
 		m, err := onnx.Load(path, onnx.Limits{})
 		if err != nil {
 			t.Fatal(err)

@@ -2,13 +2,13 @@ package surgery
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -310,11 +310,7 @@ func TestViT(t *testing.T) {
 // sharedModels is the folder of reference models beside the repository.
 func sharedModels(t testing.TB) string {
 	t.Helper()
-	p := filepath.Join("..", "..", "..", "shared")
-	if _, err := os.Stat(filepath.Join(p, "models")); err != nil {
-		t.Skip("no reference models: ../shared is not beside the repository")
-	}
-	return p
+	return filepath.Dir(sharedata.Need(t, "models"))
 }
 
 func TestReferenceModels(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/ort"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 const root = "../../.."
@@ -29,9 +30,9 @@ var sample = map[string]int{"host": 23, "cortex-m55": 41, "cortex-m0plus": 89}
 // target (make conformance); NNCC_CONFORMANCE_TARGETS limits those,
 // NNCC_CONFORMANCE_ONLY takes the tests whose name matches a regular expression.
 func TestConformance(t *testing.T) {
-	set := Find(root)
+	set := Find()
 	if set == "" {
-		t.Skip("no ONNX backend tests: neither ../shared/onnx-backend-*.tar.gz nor Debian's libonnx-testdata")
+		sharedata.Lacks(t, "onnx-tests", "no ONNX backend tests: neither ../shared/onnx-backend-*.tar.gz nor Debian's libonnx-testdata")
 	}
 	tests, err := Read(set)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 // Folders are the parts of ONNX's backend suite that are run, in this order.
@@ -32,11 +34,11 @@ func (t *Test) ID() string { return t.Folder + "/" + t.Name }
 // Find gives the newest set there is: what the environment names
 // (NNCC_ONNX_BACKEND), an archive in the folder beside the repository, or
 // Debian's libonnx-testdata. It is "" where there is none.
-func Find(root string) string {
+func Find() string {
 	if p := os.Getenv("NNCC_ONNX_BACKEND"); p != "" {
 		return p
 	}
-	if m, _ := filepath.Glob(filepath.Join(root, "..", "shared", "onnx-backend-*.tar.gz")); len(m) > 0 {
+	if m := sharedata.Glob("onnx-backend-*.tar.gz"); len(m) > 0 {
 		slices.Sort(m)
 		return m[len(m)-1]
 	}

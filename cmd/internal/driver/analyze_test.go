@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 // analysed are the programs whose text the analyzers read: one by default,
@@ -92,7 +94,7 @@ func TestStaticAnalysis(t *testing.T) {
 // broken that runtime_c/MISRA.md lists for it, all of them and no others.
 func TestMISRA(t *testing.T) {
 	if _, err := exec.LookPath("cppcheck"); err != nil {
-		t.Skip("cppcheck: not found")
+		sharedata.Lacks(t, "cppcheck", "cppcheck: not found")
 	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "runtime_c", "MISRA.md"))
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 // TestOptimize: code bytes fall and instructions rise from speed to balanced to
@@ -11,13 +13,12 @@ import (
 // program.
 func TestOptimize(t *testing.T) {
 	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
-	models := filepath.Join("..", "..", "..", "..", "shared", "models")
 	for _, m := range []struct{ path, calib string }{
 		{filepath.Join(digits, "digits.onnx"), filepath.Join(digits, "digits_calib.npz")},
-		{filepath.Join(models, "kws_int8.onnx"), ""},
+		{sharedata.Find("models", "kws_int8.onnx"), ""},
 	} {
-		if !exists(m.path) {
-			t.Logf("no %s", m.path)
+		if m.path == "" {
+			t.Log("a reference model is not there")
 			continue
 		}
 		for _, board := range []string{"cortex-m4", "cortex-m55"} {

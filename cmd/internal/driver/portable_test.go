@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 // dialects are ways to compile emitted C that must not matter: every standard
@@ -96,7 +97,7 @@ func TestClangForArm(t *testing.T) {
 	needTool(t, "clang", "clang")
 	const newlib = "/usr/include/newlib"
 	if !exists(newlib) {
-		t.Skip("no headers of newlib in " + newlib)
+		sharedata.Lacks(t, "arm-gcc", "no headers of newlib in "+newlib)
 	}
 	warnings := strings.Fields("-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
 	for _, board := range []string{"cortex-m0plus", "cortex-m4", "cortex-m55"} {

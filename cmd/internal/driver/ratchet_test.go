@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 // figures are what a program costs; smaller is better.
@@ -40,9 +41,8 @@ func TestRatchet(t *testing.T) {
 		c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
 		measure(t, got, "digits@"+board, c, true)
 	}
-	dir := filepath.Join("..", "..", "..", "..", "shared")
 	for _, name := range []string{"kws_int8", "ic_int8", "vww_int8", "hello_world_int8"} {
-		if m := filepath.Join(dir, "models", name+".onnx"); exists(m) {
+		if m := sharedata.Find("models", name+".onnx"); m != "" {
 			measure(t, got, name+"@cortex-m55", config(m, "cortex-m55"), name != "vww_int8")
 			measure(t, got, name+"@cortex-m0plus", config(m, "cortex-m0plus"), false)
 		}

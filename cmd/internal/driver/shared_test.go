@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -19,11 +20,7 @@ import (
 // are skipped where it is absent.
 func shared(t *testing.T) string {
 	t.Helper()
-	p := filepath.Join("..", "..", "..", "..", "shared")
-	if _, err := os.Stat(filepath.Join(p, "models")); err != nil {
-		t.Skip("no reference models: ../shared is not beside the repository")
-	}
-	return p
+	return filepath.Dir(sharedata.Need(t, "models"))
 }
 
 func config(model, board string) *Config {
@@ -230,7 +227,7 @@ var unsupported = map[string]string{}
 
 // BenchmarkCompile is the time and memory of a whole compilation.
 func BenchmarkCompile(b *testing.B) {
-	dir := filepath.Join("..", "..", "..", "..", "shared")
+	dir := filepath.Dir(sharedata.Need(b, "models"))
 	for _, name := range []string{"kws_int8", "ic_int8", "vww_int8", "kws_f32", "ic_f32", "vww_f32"} {
 		model := filepath.Join(dir, "models", name+".onnx")
 		if !exists(model) {

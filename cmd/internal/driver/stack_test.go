@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
 // TestStackBound: every program has a bound of its stack, what QEMU measures
@@ -20,8 +21,8 @@ func TestStackBound(t *testing.T) {
 		{"digits", "cortex-m4", "auto", "size"},
 		{"digits", "cortex-m0plus", "float32", "size"},
 	}
-	dir := filepath.Join("..", "..", "..", "..", "shared")
-	if exists(dir) {
+	dir := sharedata.Dir()
+	if dir != "" {
 		list = append(list, program{"mnist_lstm_f32", "cortex-m4", "auto", "speed"})
 	}
 	if os.Getenv("NNCC_ANALYZE") == "all" {
@@ -73,12 +74,8 @@ func TestStackBound(t *testing.T) {
 // sweeps: without those of megabytes.
 func sharedModels(t testing.TB) []string {
 	t.Helper()
-	models, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "shared", "models", "*.onnx"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var names []string
-	for _, m := range models {
+	for _, m := range sharedata.Glob("models", "*.onnx") {
 		if st, err := os.Stat(m); err == nil && st.Size() <= 2<<20 {
 			names = append(names, modelName(m))
 		}

@@ -18,6 +18,7 @@ needs() {
 		test	has_clang_rt	libclang-rt-14-dev
 		test	command -v cmake	cmake
 		test	command -v protoc	protobuf-compiler
+		test	command -v cppcheck	cppcheck
 		test	dpkg -s libonnx-testdata	libonnx-testdata
 	END
 }

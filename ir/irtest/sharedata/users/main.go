@@ -1,0 +1,164 @@
+// Command users lists the tests of this repository that use the data beside it
+// (package sharedata), one line a test: folder and name. It reads the sources:
+// a test uses the data if it names a function that does, directly or over
+// others, in its package or another one.
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	root := "."
+	if len(os.Args) > 1 {
+		root = os.Args[1]
+	}
+	tests, err := Users(root)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "users:", err)
+		os.Exit(1)
+	}
+	for _, t := range tests {
+		fmt.Println(t.dir, t.name)
+	}
+}
+
+// A name is one of a package's declarations; methods have that of the method
+// alone. Packages of tests (x_test) count to their folder.
+type name struct{ dir, name string }
+
+const (
+	module = "github.com/nncc/nncc"
+	source = "ir/irtest/sharedata"
+)
+
+// finders are the functions of the package that give paths of data.
+var finders = []string{"Dir", "Find", "Glob", "Need"}
+
+// Users finds the tests below root that use the data, sorted.
+func Users(root string) ([]name, error) {
+	uses := map[name]map[name]bool{} // what a declaration names
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if b := d.Name(); p != root && (b == "testdata" || strings.HasPrefix(b, ".") || strings.HasPrefix(b, "_")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(p))
+		if err != nil {
+			return err
+		}
+		read(file, filepath.ToSlash(dir), uses)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	users := map[name]bool{}
+	for grown := true; grown; {
+		grown = false
+		for n, named := range uses {
+			if users[n] || n.dir == source {
+				continue
+			}
+			for u := range named {
+				if u.dir == source && slices.Contains(finders, u.name) || users[u] {
+					users[n], grown = true, true
+					break
+				}
+			}
+		}
+	}
+	var out []name
+	for n := range users {
+		if strings.HasPrefix(n.name, "Test") || strings.HasPrefix(n.name, "Fuzz") {
+			out = append(out, name{"./" + n.dir, n.name})
+		}
+	}
+	slices.SortFunc(out, func(a, b name) int {
+		return strings.Compare(a.dir+" "+a.name, b.dir+" "+b.name)
+	})
+	return out, nil
+}
+
+// read notes what the declarations of a file name.
+func read(file *ast.File, dir string, uses map[name]map[name]bool) {
+	imports := map[string]string{} // local name -> folder
+	for _, i := range file.Imports {
+		p, err := strconv.Unquote(i.Path.Value)
+		if err != nil || !strings.HasPrefix(p, module+"/") {
+			continue
+		}
+		p = strings.TrimPrefix(p, module+"/")
+		local := path.Base(p)
+		if i.Name != nil {
+			local = i.Name.Name
+		}
+		imports[local] = p
+	}
+	note := func(owners []string, body ast.Node) {
+		ast.Inspect(body, func(n ast.Node) bool {
+			var to name
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && imports[x.Name] != "" {
+					to = name{imports[x.Name], n.Sel.Name}
+					break
+				}
+				to = name{dir, n.Sel.Name}
+			case *ast.Ident:
+				to = name{dir, n.Name}
+			default:
+				return true
+			}
+			for _, o := range owners {
+				from := name{dir, o}
+				if uses[from] == nil {
+					uses[from] = map[name]bool{}
+				}
+				uses[from][to] = true
+			}
+			_, selector := n.(*ast.SelectorExpr)
+			return !selector || to.dir == dir
+		})
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Body != nil {
+				note([]string{d.Name.Name}, d.Body)
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if v, ok := s.(*ast.ValueSpec); ok {
+					var owners []string
+					for _, id := range v.Names {
+						owners = append(owners, id.Name)
+					}
+					note(owners, v)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/sharedata"
+)
+
+// TestUsers: a test that asks for the data itself, one that does so over a
+// helper of its package and one over a helper of another package are found,
+// others are not.
+func TestUsers(t *testing.T) {
+	dir := t.TempDir()
+	write := func(p, text string) {
+		p = filepath.Join(dir, p)
+		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("ir/irtest/sharedata/sharedata.go", "package sharedata\nfunc Need() { find() }\nfunc find() {}\n")
+	write("help/help.go", "package help\nimport sd \"github.com/nncc/nncc/ir/irtest/sharedata\"\nfunc Model() { sd.Need() }\nfunc Other() {}\n")
+	write("a/a_test.go", `package a_test
+import ("github.com/nncc/nncc/help"; "github.com/nncc/nncc/ir/irtest/sharedata")
+func TestDirect() { sharedata.Need() }
+func TestOver() { helper() }
+func helper() { for { sharedata.Need() } }
+func TestOther() { help.Model() }
+func TestNone() { help.Other(); none() }
+func none() {}
+func BenchmarkNot() { sharedata.Need() }
+`)
+	got, err := Users(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []name{{"./a", "TestDirect"}, {"./a", "TestOther"}, {"./a", "TestOver"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestOneWay: no source names the folder beside the repository but package
+// sharedata: tests that find it on another way could not be hidden from it.
+func TestOneWay(t *testing.T) {
+	root := sharedata.Root()
+	way := regexp.MustCompile(`"(\.\./)*\.\.(/|",\s*")shared`)
+	seen := 0
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") {
+			return err
+		}
+		seen++
+		rel, _ := filepath.Rel(root, p)
+		if strings.HasPrefix(filepath.ToSlash(rel), "ir/irtest/sharedata/") {
+			return nil
+		}
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		for i, line := range strings.Split(string(b), "\n") {
+			code, _, _ := strings.Cut(line, "//")
+			if way.MatchString(code) {
+				t.Errorf("%s:%d: %s: use package sharedata (irtest.Shared)", rel, i+1, strings.TrimSpace(line))
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 100 {
+		t.Fatal(seen, err)
+	}
+	users, err := Users(root)
+	if err != nil || len(users) < 20 {
+		t.Errorf("%d tests use the data: %v", len(users), err)
+	}
+}
