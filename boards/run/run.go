@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,8 @@ type Options struct {
 	// Trace lists the cases to report step by step; nil means the one with
 	// the most instructions. Only for an image built with Trace.
 	Trace []int
+	// TraceLargest reports the case with the most instructions, too.
+	TraceLargest bool
 	// Dumps of the arena, for every traced case.
 	Dumps []Dump
 
@@ -45,7 +48,10 @@ const DefaultTimeout = 10 * time.Minute
 // Result is what the machine reported.
 type Result struct {
 	Cases []CaseResult
-	// Layers are the instructions of each step, of the first traced case.
+	// Largest is the case with the most instructions, the first of them.
+	Largest int
+	// Layers are the instructions of each step: of the largest case, or of the
+	// first traced one where that is not traced.
 	Layers []uint64
 	// StackBytes is the most any case used, from the call of the run function
 	// down. StackExact is false where the counter's interrupts may have
@@ -133,7 +139,6 @@ func RunWith(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, op
 		return nil, err
 	}
 	res := &Result{Console: text, ArenaBytes: int(raw.arena), StackExact: true}
-	largest := 0
 	for i, c := range raw.cases {
 		res.Cases = append(res.Cases, CaseResult{
 			Outputs: c.outputs, Status: int(c.status),
@@ -141,8 +146,8 @@ func RunWith(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, op
 		})
 		res.StackBytes = max(res.StackBytes, int(c.stack)-im.wrapper)
 		res.StackExact = res.StackExact && c.exact
-		if res.Cases[i].Instructions > res.Cases[largest].Instructions {
-			largest = i
+		if res.Cases[i].Instructions > res.Cases[res.Largest].Instructions {
+			res.Largest = i
 		}
 	}
 	if im.Traced == "" {
@@ -152,8 +157,8 @@ func RunWith(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, op
 		return res, nil
 	}
 	trace := opt.Trace
-	if trace == nil {
-		trace = []int{largest}
+	if trace == nil || opt.TraceLargest && !slices.Contains(trace, res.Largest) {
+		trace = append(slices.Clone(trace), res.Largest)
 	}
 	return res, traceCases(ctx, spec, im, cases, trace, opt, res)
 }
@@ -193,7 +198,7 @@ func traceCases(ctx context.Context, spec *boards.Spec, im *Image, cases []Case,
 		for p, data := range c.dumps {
 			to.Dumps[order[p]] = data
 		}
-		if res.Layers == nil {
+		if res.Layers == nil || i == res.Largest {
 			res.Layers = to.Layers
 		}
 	}

@@ -44,12 +44,20 @@ type Sizes struct {
 // span are addresses from start to before end.
 type span struct{ start, end uint32 }
 
-// Code is what the model adds to a firmware's flash besides weights: text and
-// constants of the model and its kernels.
-func (s Sizes) Code() uint64 {
+// Code is the machine code that the model adds to a firmware: its own and its
+// kernels'.
+func (s Sizes) Code() uint64 { return s.By[ModelCode].Text + s.By[Kernels].Text }
+
+// ROData is what the model adds to a firmware's flash beside code and weights:
+// constants and initial values of the model and its kernels.
+func (s Sizes) ROData() uint64 {
 	m, k := s.By[ModelCode], s.By[Kernels]
-	return m.Text + m.ROData + m.Data + k.Text + k.ROData + k.Data
+	return m.ROData + m.Data + k.ROData + k.Data
 }
+
+// Flash is all that the model adds to a firmware's flash. The C library's
+// functions are not in it: the rest of the firmware shares them.
+func (s Sizes) Flash() uint64 { return s.Code() + s.ROData() + s.Weights() }
 
 // Weights of the model.
 func (s Sizes) Weights() uint64 { return s.By[ModelCode].Weights + s.By[Kernels].Weights }

@@ -71,8 +71,8 @@ func run(models []model, boards []string) error {
 				}
 				peer, ratio = fmt.Sprint(p.Instructions), fmt.Sprintf("%.2f", float64(v.Instructions)/float64(p.Instructions))
 			}
-			fmt.Printf("| %s | %s | %d | %s | %s | %d B | %v B | %d B |\n", filepath.Base(m.path), b, v.Instructions, peer, ratio,
-				v.RAM["arena_bytes"], v.Flash["code_bytes"], v.StackBytes)
+			fmt.Printf("| %s | %s | %d | %s | %s | %d B | %d B | %d B |\n", filepath.Base(m.path), b, v.Instructions, peer, ratio,
+				v.RAM["arena_bytes"], v.TextBytes, v.StackBytes)
 		}
 	}
 	return nil

@@ -215,7 +215,7 @@ func (o *Compiled) flashBytes() (int, error) {
 		return 0, err
 	}
 	defer im.Close()
-	return int(im.Sizes.Code() + im.Sizes.Weights()), nil
+	return int(im.Sizes.Flash()), nil
 }
 
 // Gates checks --max-segments and the other limits.

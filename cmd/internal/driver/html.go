@@ -25,7 +25,7 @@ const mostRows = 1500
 type pageView struct {
 	*Report
 	MACs         int64
-	Instructions uint64 // of the layers measured; 0 before verify
+	Instructions uint64 // measured; 0 before verify
 	Shown        []pageLayer
 	Hidden       int // layers beyond mostRows
 	Map          memoryMap
@@ -57,9 +57,9 @@ func (r *Report) HTML() []byte {
 	for _, l := range r.Layers {
 		v.MACs += l.MACs
 		most = max(most, l.MACs)
-		if l.Instructions != nil {
-			v.Instructions += *l.Instructions
-		}
+	}
+	if r.Code != nil {
+		v.Instructions = r.Code.Instructions
 	}
 	for i, l := range r.Layers {
 		if i == mostRows {

@@ -22,6 +22,7 @@ func TestHTMLEscapes(t *testing.T) {
 		Fallback:   []ReportFallback{{Node: evil, Op: evil, Reasons: []string{evil, evil}}},
 		Rejections: []ReportRejection{{Node: evil, Op: evil, Target: evil, Reasons: []ReportReason{{evil, evil}}}},
 		Fusion:     []ReportFusion{{Kind: "none", Nodes: []string{evil}, Reason: evil}, {Kind: evil, Nodes: []string{evil}, MaxError: 0.5}},
+		Code:       &ReportCode{Measured: Measured{Instructions: n}},
 		Memory:     ReportMemory{ArenaBytes: 64, LowerBoundBytes: 32, Buffers: []ReportBuffer{{Name: evil, Bytes: 64, AliasOf: evil, First: -1, Last: 9}}},
 	}
 	page := string(r.HTML())

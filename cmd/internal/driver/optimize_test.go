@@ -38,7 +38,7 @@ func TestOptimize(t *testing.T) {
 					if v.Mismatches > 0 {
 						t.Fatalf("--optimize %s: %d mismatches (%s)", goal, v.Mismatches, v.Failure)
 					}
-					code, instructions = append(code, int(v.Flash["code_bytes"].(uint64))), append(instructions, v.Instructions)
+					code, instructions = append(code, int(v.TextBytes)), append(instructions, v.Instructions)
 					kernels = append(kernels, o.Report.Optimize.KernelBytes)
 					t.Logf("--optimize %s: %d bytes of code (kernels %d by the table), %d instructions (%d predicted for %d layers)",
 						goal, code[len(code)-1], kernels[len(kernels)-1], v.Instructions, o.Report.Optimize.Instructions, o.Report.Optimize.PricedLayers)

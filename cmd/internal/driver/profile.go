@@ -32,14 +32,8 @@ func (o *Compiled) Profile(ctx context.Context) (*Verdict, error) {
 
 // cycles follows the case with the most instructions once more.
 func (o *Compiled) cycles(ctx context.Context, v *Verdict, im *run.Image, in []run.Case, res *run.Result) {
-	largest := 0
-	for i, c := range res.Cases {
-		if c.Instructions > res.Cases[largest].Instructions {
-			largest = i
-		}
-	}
 	o.Config.note("counting cycles on %s", o.Board.Runner.Machine)
-	steps, err := run.Cycles(ctx, o.Board, im, in, largest)
+	steps, err := run.Cycles(ctx, o.Board, im, in, res.Largest)
 	if err != nil {
 		v.CyclesMissing = err.Error()
 		return
@@ -135,7 +129,8 @@ func ProfileText(vs []*Verdict) string {
 		if v.Library != nil && timed && v.LibraryCycles > 0 {
 			fmt.Fprintf(&b, "and %d cycles, estimated, ratio %s\n", v.LibraryCycles, ratio(uint64(v.Cycles), uint64(v.LibraryCycles)))
 		}
-		fmt.Fprintf(&b, "total %d instructions, arena %d bytes, %d mismatches\n", v.Instructions, v.RAM["arena_bytes"], v.Mismatches)
+		fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, arena %d bytes, code %d bytes, constants %d bytes, %d mismatches\n",
+			v.Instructions, v.Outside, v.RAM["arena_bytes"], v.TextBytes, v.RODataBytes, v.Mismatches)
 		if timed {
 			fmt.Fprintf(&b, "about %d cycles (%s)\n", v.Cycles, v.CyclesBasis)
 		} else if v.CyclesMissing != "" {

@@ -101,7 +101,7 @@ func measure(t testing.TB, got map[string]figures, key string, c *Config, execut
 	f := figures{Arena: o.Program.ArenaBytes}
 	if execute {
 		im := buildSize(t, o)
-		f.Flash = im.Sizes.Code() + im.Sizes.Weights()
+		f.Flash = im.Sizes.Flash()
 		c.Cases = 1
 		cases, err := c.cases(o)
 		if err != nil {

@@ -219,12 +219,10 @@ type ReportBuffer struct {
 	PitchBytes int `json:"pitch_bytes,omitempty"`
 }
 
-// ReportCode is known after a build: sizes, the stack that the cases used, and
-// the most that any input can make it use.
+// ReportCode is known after verify: what was measured, and the most stack that
+// any input can make the program use.
 type ReportCode struct {
-	TextBytes   uint64 `json:"text_bytes"`
-	RODataBytes uint64 `json:"rodata_bytes"`
-	StackBytes  int    `json:"stack_bytes"`
+	Measured
 	ReportStack
 }
 

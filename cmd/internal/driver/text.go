@@ -37,9 +37,10 @@ func (v *Verdict) Text() string {
 		for _, l := range v.Layers {
 			rows = append(rows, []string{l.Name, l.inner(), fmt.Sprint(l.Instructions)})
 		}
+		rows = append(rows, []string{"(between the layers)", "", fmt.Sprint(v.Outside)})
 		b.WriteString(table(rows))
-		fmt.Fprintf(&b, "%d instructions an inference, stack %d bytes%s, arena %d bytes, code %v bytes, weights %v bytes\n",
-			v.Instructions, v.StackBytes, v.atMost(), v.RAM["arena_bytes"], v.Flash["code_bytes"], v.Flash["weights_bytes"])
+		fmt.Fprintf(&b, "%d instructions an inference, stack %d bytes%s, arena %d bytes, code %d bytes, constants %d bytes, weights %v bytes\n",
+			v.Instructions, v.StackBytes, v.atMost(), v.RAM["arena_bytes"], v.TextBytes, v.RODataBytes, v.Flash["weights_bytes"])
 	}
 	if s := v.Stream; s != nil {
 		fmt.Fprintf(&b, "a step of %d of %d frames takes %d MACs, the window %d (%.1f times as many)\n", s.Frames, s.Window, s.StepMACs, s.MACs, float64(s.MACs)/float64(max(s.StepMACs, 1)))

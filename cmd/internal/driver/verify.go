@@ -22,18 +22,17 @@ const UlpBound = 256
 
 // Verdict is the result of verify; it marshals to the contract's JSON.
 type Verdict struct {
-	Model        string          `json:"model,omitempty"`
-	Board        string          `json:"board"`
-	Stream       *ReportStream   `json:"stream,omitempty"`
-	StandsIn     string          `json:"stands_in,omitempty"` // another machine ran the code: which, and what that cannot show
-	Cases        int             `json:"cases"`
-	Mismatches   int             `json:"mismatches"`
-	Rounding     string          `json:"rounding,omitempty"` // of the installed CMSIS-NN that was linked: double or single
-	Outputs      []OutputVerdict `json:"outputs"`
-	Golden       []OutputVerdict `json:"golden,omitempty"`
-	Instructions uint64          `json:"instructions"`
-	Layers       []LayerVerdict  `json:"layers"`
-	StackBytes   int             `json:"stack_bytes"`
+	Model      string          `json:"model,omitempty"`
+	Board      string          `json:"board"`
+	Stream     *ReportStream   `json:"stream,omitempty"`
+	StandsIn   string          `json:"stands_in,omitempty"` // another machine ran the code: which, and what that cannot show
+	Cases      int             `json:"cases"`
+	Mismatches int             `json:"mismatches"`
+	Rounding   string          `json:"rounding,omitempty"` // of the installed CMSIS-NN that was linked: double or single
+	Outputs    []OutputVerdict `json:"outputs"`
+	Golden     []OutputVerdict `json:"golden,omitempty"`
+	Measured
+	Layers []LayerVerdict `json:"layers"`
 	ReportStack
 	Flash      map[string]any   `json:"flash"`
 	RAM        map[string]int   `json:"ram"`
@@ -143,7 +142,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	}
 	opt := run.Options{}
 	if c.Layers {
-		opt.Trace = []int{0}
+		opt.Trace, opt.TraceLargest = []int{0}, true
 		opt.Dumps = o.dumps()
 	}
 	c.note("running %d cases on %s", len(cases), o.Board.Runner.Machine)
@@ -157,10 +156,8 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 		}
 		return nil, err
 	}
-	v.StackBytes = res.StackBytes
-	v.ReportStack = reportStack(o, im)
-	o.Report.Code = &ReportCode{TextBytes: im.Sizes.By[run.ModelCode].Text + im.Sizes.By[run.Kernels].Text,
-		RODataBytes: im.Sizes.By[run.ModelCode].ROData + im.Sizes.By[run.Kernels].ROData, StackBytes: res.StackBytes, ReportStack: v.ReportStack}
+	v.Measured, v.ReportStack = measured(im, res), reportStack(o, im)
+	o.Report.Code = &ReportCode{Measured: v.Measured, ReportStack: v.ReportStack}
 	for i, s := range o.Program.Steps {
 		l := LayerVerdict{Name: s.Name, Kernel: s.Low.Kernel, Route: s.Low.Route}
 		if i < len(res.Layers) {
@@ -185,7 +182,7 @@ func (c *Config) buildOpt() string {
 
 func (v *Verdict) sizes(o *Compiled, im *run.Image) {
 	s := im.Sizes
-	v.Flash = map[string]any{"code_bytes": s.Code(), "weights_bytes": s.Weights(), "by_origin": s.By}
+	v.Flash = map[string]any{"code_bytes": s.Code(), "rodata_bytes": s.ROData(), "weights_bytes": s.Weights(), "by_origin": s.By}
 	v.RAM = map[string]int{"arena_bytes": o.Program.ArenaBytes, "io_bytes": o.Program.IOBytes, "scratch_bytes": o.Program.ScratchBytes}
 }
 
@@ -211,7 +208,6 @@ func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error
 			v.Mismatches++
 			continue
 		}
-		v.Instructions = max(v.Instructions, r.Instructions)
 		want, err := reference.step(cases[k].inputs)
 		if err != nil {
 			return err
