@@ -45,6 +45,8 @@ type AttrSpec struct {
 	Kind     AttrKind
 	Required bool
 	Def      *Attr
+	// ElemType: the integer is the ONNX number of an element type.
+	ElemType bool
 }
 
 // Int, Float, ... make attributes.
@@ -65,25 +67,34 @@ func to64(v []int) []int64 {
 }
 
 // IntA, FloatA, ... make the rows of an operator's attribute table.
-func IntA(name string, def int) AttrSpec { a := Int(def); return AttrSpec{name, AttrInt, false, &a} }
+func IntA(name string, def int) AttrSpec {
+	a := Int(def)
+	return AttrSpec{Name: name, Kind: AttrInt, Def: &a}
+}
 func FloatA(name string, def float32) AttrSpec {
 	a := Float(def)
-	return AttrSpec{name, AttrFloat, false, &a}
+	return AttrSpec{Name: name, Kind: AttrFloat, Def: &a}
 }
-func StrA(name, def string) AttrSpec { a := Str(def); return AttrSpec{name, AttrString, false, &a} }
-func IntsA(name string) AttrSpec     { return AttrSpec{name, AttrInts, false, nil} }
-func FloatsA(name string) AttrSpec   { return AttrSpec{name, AttrFloats, false, nil} }
-func StringsA(name string) AttrSpec  { return AttrSpec{name, AttrStrings, false, nil} }
-func TensorA(name string) AttrSpec   { return AttrSpec{name, AttrTensor, false, nil} }
+func StrA(name, def string) AttrSpec {
+	a := Str(def)
+	return AttrSpec{Name: name, Kind: AttrString, Def: &a}
+}
+func IntsA(name string) AttrSpec    { return AttrSpec{Name: name, Kind: AttrInts} }
+func FloatsA(name string) AttrSpec  { return AttrSpec{Name: name, Kind: AttrFloats} }
+func StringsA(name string) AttrSpec { return AttrSpec{Name: name, Kind: AttrStrings} }
+func TensorA(name string) AttrSpec  { return AttrSpec{Name: name, Kind: AttrTensor} }
 
 // OptIntA is an int attribute without default.
-func OptIntA(name string) AttrSpec { return AttrSpec{name, AttrInt, false, nil} }
+func OptIntA(name string) AttrSpec { return AttrSpec{Name: name, Kind: AttrInt} }
 
 // OptFloatA is a float attribute without default.
-func OptFloatA(name string) AttrSpec { return AttrSpec{name, AttrFloat, false, nil} }
+func OptFloatA(name string) AttrSpec { return AttrSpec{Name: name, Kind: AttrFloat} }
 
 // Need marks an attribute as required.
 func Need(s AttrSpec) AttrSpec { s.Required, s.Def = true, nil; return s }
+
+// Elem marks an int attribute that names an element type.
+func Elem(s AttrSpec) AttrSpec { s.ElemType = true; return s }
 
 func (n *Node) attr(name string, kind AttrKind) Attr {
 	if a, ok := n.Attrs[name]; ok {

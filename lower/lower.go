@@ -23,13 +23,14 @@ import (
 	"github.com/nncc/nncc/schedule"
 )
 
-// Precisions are the values of --precision that Run takes.
-var Precisions = []string{"auto", "int8", "int16x8", "float32"}
+// Precisions are the values of --precision; model is float32 with OwnTypes.
+var Precisions = []string{"auto", "int8", "int16x8", "float32", "model"}
 
 // Options of Run.
 type Options struct {
 	Precision string // auto, int8, int16x8, float32; the layers' own are in Quant
 	Legalize  bool
+	OwnTypes  bool // float types stay those of the model, instead of float32
 	FloatIO   bool // inputs and outputs stay float
 	NativeIO  bool // rank-4 inputs and outputs in the kernels' own order
 	Target    target.Options
@@ -70,8 +71,10 @@ type Result struct {
 	Low         map[*ir.Node]schedule.Lowering
 	Offers      map[*ir.Node][]Offer // what Low was chosen from
 	Weighed     Weighed
-	Precision   string // of the layers: int8, int16x8, int4, mixed or float32
+	Precision   string // of the layers: int8, int16x8, int4, mixed, float32 (or another float type), integer
+	Layers      Layers // how many have which
 	Warnings    []string
+	Notes       []string // what is no warning
 	Rewrites    []pass.Rewrite
 	Calibration *quant.Report   // nil unless this run quantised the model
 	Pruned      []prune.Cut     // values that lost channels
@@ -106,10 +109,23 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if err := d.stage("import", g); err != nil {
 		return nil, err
 	}
+	var single *Single
+	var err error
+	if !o.OwnTypes {
+		if single, err = ToSingle(g); err != nil {
+			return nil, err
+		}
+	}
+	if single != nil {
+		r.Notes = append(r.Notes, single.Notes...)
+		o.Quant.Samples, o.Ties = single.Samples(o.Quant.Samples), single.ties(o.Ties)
+		if err := d.stage("single", g); err != nil {
+			return nil, err
+		}
+	}
 	spelt := spelledOut(g)
 	var restore *ir.Graph
 	own := Quantised(g)
-	var err error
 	if o.MLA != nil && o.Legalize && !own {
 		if g, restore, err = fourD(g, r, d, false); err != nil {
 			return nil, err
@@ -126,7 +142,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if err := handOver(g, o.Ties); err != nil {
 		return nil, err
 	}
-	if o.MLA != nil && o.Legalize && own && r.Precision != "float32" {
+	if o.MLA != nil && o.Legalize && own && o.Precision != "float32" {
 		if g, restore, err = fourD(g, r, d, true); err != nil {
 			return nil, err
 		}
@@ -148,6 +164,11 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
+	if single != nil && o.Precision == "float32" {
+		if err := single.Border(g, o.Quant.Ties); err != nil {
+			return nil, err
+		}
+	}
 	table, err := o.table()
 	if err != nil {
 		return nil, err
@@ -164,6 +185,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		}
 	}
 	r.Reference = g.Clone()
+	r.Precision, r.Layers = precisionOf(g)
 	if o.DeadChannels && o.MLA == nil {
 		if r.Pruned, err = prune.Run(g); err != nil {
 			return nil, err
@@ -292,7 +314,7 @@ func fixedPoint(g *ir.Graph, o Options, r *Result, d *dumper) (*ir.Graph, error)
 	if err := quant.Integer(g, quant.IntegerOptions{FloatIO: o.FloatIO}); err != nil {
 		return nil, err
 	}
-	r.Precision = precisionOf(g)
+	r.Precision, _ = precisionOf(g)
 	r.floatNodes(g)
 	return g, d.stage("integer", g)
 }

@@ -85,7 +85,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.BoolVar(&f.BiasCorrect, "bias-correction", f.BiasCorrect, "correct the mean error of every channel (--bias-correction=false: do not)")
 	fs.StringVar(&f.Rounding, "weight-rounding", f.Rounding, "nearest, or adaptive: for the least error on the calibration data")
 	fs.BoolVar(&f.Equalize, "equalize", false, "equalise channel ranges across layers")
-	fs.StringVar(&f.Precision, "precision", f.Precision, "auto (what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough), int8, int16x8 (int16 data, int8 weights) or float32")
+	fs.StringVar(&f.Precision, "precision", f.Precision, "auto (what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough), int8, int16x8 (int16 data, int8 weights), float32, or model (not quantised; float16, bfloat16 and double as they are)")
 	fs.StringVar(&f.Weights, "weights", f.Weights, "int8 or int4 weights beside int8 data, per channel")
 	fs.StringVar(&f.LayersConfig, "layers-config", "", "precision per layer: `FILE.yaml` of node names (* matches anything) with int8, int16x8, int4 or float32")
 	fs.BoolVar(&f.Sensitivity, "sensitivity", false, "print how much signal each layer alone costs when it is quantised, the worst first, and do nothing else")

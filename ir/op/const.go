@@ -189,7 +189,7 @@ var Range = def(ir.OpDef{
 
 // EyeLike is a matrix of the input's shape with ones on diagonal k.
 var EyeLike = def(ir.OpDef{
-	Name: "EyeLike", Doc: "ones on diagonal k of a matrix of the input's shape", Attrs: []ir.AttrSpec{ir.OptIntA("dtype"), ir.IntA("k", 0)},
+	Name: "EyeLike", Doc: "ones on diagonal k of a matrix of the input's shape", Attrs: []ir.AttrSpec{ir.Elem(ir.OptIntA("dtype")), ir.IntA("k", 0)},
 	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantRank(n, 0, 2); err != nil {

@@ -128,7 +128,7 @@ func wantBroadcastTo(n *ir.Node, i int, what string, shape []int) error {
 // multiplies by Scale and adds B. Mean and InvStdDev are optional outputs.
 var LayerNormalization = def(ir.OpDef{
 	Name: "LayerNormalization", Doc: "zero mean and unit variance over the dimensions from axis on, then Scale and B",
-	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.FloatA("epsilon", 1e-5), ir.IntA("stash_type", 1)},
+	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.FloatA("epsilon", 1e-5), ir.Elem(ir.IntA("stash_type", 1))},
 	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque, EvalQ: evalLayerNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
@@ -183,7 +183,7 @@ var LayerNormalization = def(ir.OpDef{
 // axis on, then multiplies by scale.
 var RMSNormalization = def(ir.OpDef{
 	Name: "RMSNormalization", Doc: "x over its root mean square over the dimensions from axis on, then scale",
-	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.FloatA("epsilon", 1e-5), ir.IntA("stash_type", 1)},
+	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.FloatA("epsilon", 1e-5), ir.Elem(ir.IntA("stash_type", 1))},
 	MinIn: 2, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
@@ -264,7 +264,7 @@ var InstanceNormalization = def(ir.OpDef{
 // GroupNormalization normalises groups of channels of every sample.
 var GroupNormalization = def(ir.OpDef{
 	Name: "GroupNormalization", Doc: "zero mean and unit variance per sample and group of channels, then scale and bias per channel",
-	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5), ir.Need(ir.IntA("num_groups", 0)), ir.IntA("stash_type", 1)}, MinIn: 3, Pattern: ir.Opaque, EvalQ: evalGroupNormQ,
+	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5), ir.Need(ir.IntA("num_groups", 0)), ir.Elem(ir.IntA("stash_type", 1))}, MinIn: 3, Pattern: ir.Opaque, EvalQ: evalGroupNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		t, err := inferGroupNorm(n)
 		if err == nil {

@@ -95,7 +95,7 @@ func quantizeType(n *ir.Node) (tensor.DType, error) {
 	return tensor.U8, nil
 }
 
-var quantizeAttrs = []ir.AttrSpec{ir.IntA("axis", 1), ir.IntA("block_size", 0), ir.IntA("output_dtype", 0)}
+var quantizeAttrs = []ir.AttrSpec{ir.IntA("axis", 1), ir.IntA("block_size", 0), ir.Elem(ir.IntA("output_dtype", 0))}
 
 // QuantizeLinear is round(x/scale) + zero point, ties to even, saturated. The
 // division is made in float32, as ONNX Runtime does, or in float64 for double.

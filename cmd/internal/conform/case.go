@@ -122,7 +122,7 @@ func (c *Case) Compile(spec *boards.Spec, prefix string) (o *driver.Compiled, er
 		}
 	}()
 	cfg := driver.Defaults()
-	cfg.Model, cfg.Board, cfg.Name, cfg.Precision, cfg.IO = c.Name+".onnx", spec.Name, prefix, "float32", "float"
+	cfg.Model, cfg.Board, cfg.Name, cfg.Precision, cfg.IO = c.Name+".onnx", spec.Name, prefix, "model", "float"
 	return cfg.CompileGraph(c.Model, c.Graph.Clone(), spec)
 }
 

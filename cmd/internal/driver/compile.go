@@ -73,6 +73,9 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
 		Target: target.Options{Core: core(spec), Kernels: c.Kernels, Generic: c.Generic}, Libraries: spec.Kernels, Optimize: c.Optimize,
 	}
+	if c.Precision == "model" {
+		o.Precision, o.OwnTypes = "float32", true
+	}
 	ram, err := parseBytes("max-ram", c.MaxRAM)
 	if err != nil {
 		return o, err
@@ -105,7 +108,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		if err := c.precisionIsFixed(); err != nil {
 			return o, err
 		}
-	} else if c.Precision != "float32" || c.LayersConfig != "" {
+	} else if !c.unquantised() || c.LayersConfig != "" {
 		if c.LayersConfig != "" {
 			o.Precision = "auto" // layer by layer
 		}
@@ -176,6 +179,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	for _, w := range out.Lowered.Warnings {
 		c.warn(w)
 	}
+	c.addNotes(out.Lowered.Notes)
 	c.note("scheduling")
 	if out.Program, err = schedule.Build(out.Lowered.Graph, out.Lowered.Low, out.Lowered.States...); err != nil {
 		return nil, err

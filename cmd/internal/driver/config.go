@@ -107,8 +107,17 @@ func (c *Config) warn(s string) {
 func (c *Config) remark(s string) {
 	if !strings.Contains(s, "taken for a batch") {
 		c.warn(s)
-	} else if !slices.Contains(c.notes, s) {
-		c.notes = append(c.notes, s)
+	} else {
+		c.addNotes([]string{s})
+	}
+}
+
+// addNotes adds remarks that are no warnings, each once.
+func (c *Config) addNotes(list []string) {
+	for _, s := range list {
+		if !slices.Contains(c.notes, s) {
+			c.notes = append(c.notes, s)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 func (o *Compiled) Explain() string {
 	var b strings.Builder
 	r := o.Report
-	fmt.Fprintf(&b, "%s for %s, %s\n", r.Model.Name, r.Board, r.Precision)
+	fmt.Fprintf(&b, "%s for %s, %s\n", r.Model.Name, r.Board, r.PrecisionLayers.Text(r.Precision))
 	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
 	var total int64
 	for i, s := range o.Program.Steps {

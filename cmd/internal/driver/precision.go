@@ -22,13 +22,16 @@ func (c *Config) checkPrecision() error {
 	switch {
 	case c.Weights == "int4" && c.Precision == "int16x8":
 		return usage("--weights int4 goes with int8 data: leave --precision int16x8 out, or name the layers in a --layers-config file")
-	case c.Weights == "int4" && c.Precision == "float32":
-		return usage("--weights int4 goes with int8 data, not with --precision float32")
+	case c.Weights == "int4" && c.unquantised():
+		return usage("--weights int4 goes with int8 data, not with --precision %s", c.Precision)
 	case fixed && (c.Weights == "int4" || c.Precision == "int16x8" || c.LayersConfig != ""):
 		return usage("--fixed-point-weights and --fixed-point-activations choose the numbers themselves; they do not go with --weights int4, --precision int16x8 or --layers-config")
 	}
 	return nil
 }
+
+// unquantised: the flags ask for a program in float.
+func (c *Config) unquantised() bool { return c.Precision == "float32" || c.Precision == "model" }
 
 // precisionIsFixed refuses flags that a quantised model leaves no choice about.
 func (c *Config) precisionIsFixed() error {
@@ -48,7 +51,7 @@ func (c *Config) baseLayer() quant.Layer {
 	switch {
 	case c.Precision == "int16x8":
 		return quant.Int16x8
-	case c.Precision == "float32":
+	case c.unquantised():
 		return quant.Float
 	case c.Weights == "int4":
 		return quant.Int4

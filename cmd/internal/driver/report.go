@@ -24,30 +24,32 @@ const ReportSchema = 1
 
 // Report is report.json. Its fields are part of nncc's interface.
 type Report struct {
-	Schema      int               `json:"schema"`
-	Generator   string            `json:"generator"`
-	Version     string            `json:"version"`
-	Model       ReportModel       `json:"model"`
-	Board       string            `json:"board"`
-	Precision   string            `json:"precision"`
-	Inputs      []ReportIO        `json:"inputs"`
-	Outputs     []ReportIO        `json:"outputs"`
-	States      []ReportState     `json:"states"`
-	Stream      *ReportStream     `json:"stream,omitempty"`
-	Segments    []ReportSegment   `json:"segments"`
-	Fallback    []ReportFallback  `json:"fallback"`
-	Layers      []ReportLayer     `json:"layers"`
-	Rejections  []ReportRejection `json:"rejections"`
-	Alignment   []align.Row       `json:"alignment"`
-	Fusion      []ReportFusion    `json:"fusion"`
-	Optimize    ReportOptimize    `json:"optimize"`
-	DeadChannel []ReportDead      `json:"dead_channels"`
-	Memory      ReportMemory      `json:"memory"`
-	Code        *ReportCode       `json:"code,omitempty"`
-	Calibration *quant.Report     `json:"calibration,omitempty"`
-	Warnings    []string          `json:"warnings"`
-	Notes       []string          `json:"notes"`
-	Files       []string          `json:"files"`
+	Schema    int         `json:"schema"`
+	Generator string      `json:"generator"`
+	Version   string      `json:"version"`
+	Model     ReportModel `json:"model"`
+	Board     string      `json:"board"`
+	Precision string      `json:"precision"`
+	// PrecisionLayers counts the layers by the precision that they compute in.
+	PrecisionLayers lower.Layers      `json:"precision_layers,omitempty"`
+	Inputs          []ReportIO        `json:"inputs"`
+	Outputs         []ReportIO        `json:"outputs"`
+	States          []ReportState     `json:"states"`
+	Stream          *ReportStream     `json:"stream,omitempty"`
+	Segments        []ReportSegment   `json:"segments"`
+	Fallback        []ReportFallback  `json:"fallback"`
+	Layers          []ReportLayer     `json:"layers"`
+	Rejections      []ReportRejection `json:"rejections"`
+	Alignment       []align.Row       `json:"alignment"`
+	Fusion          []ReportFusion    `json:"fusion"`
+	Optimize        ReportOptimize    `json:"optimize"`
+	DeadChannel     []ReportDead      `json:"dead_channels"`
+	Memory          ReportMemory      `json:"memory"`
+	Code            *ReportCode       `json:"code,omitempty"`
+	Calibration     *quant.Report     `json:"calibration,omitempty"`
+	Warnings        []string          `json:"warnings"`
+	Notes           []string          `json:"notes"`
+	Files           []string          `json:"files"`
 }
 
 // ReportModel identifies the input.
@@ -263,7 +265,7 @@ func reportStack(o *Compiled, im *run.Image) ReportStack {
 }
 
 func newReport(o *Compiled) *Report {
-	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name, Precision: o.Lowered.Precision,
+	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name, Precision: o.Lowered.Precision, PrecisionLayers: o.Lowered.Layers,
 		States: []ReportState{}, Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{}, Rejections: []ReportRejection{},
 		Alignment: []align.Row{}, Fusion: []ReportFusion{}, DeadChannel: []ReportDead{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...), Notes: append([]string{}, o.Config.notes...)}
 	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]), Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}

@@ -192,8 +192,8 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	if c.Precision == "float32" && c.LayersConfig == "" {
-		return nil, usage("quantize --precision float32: there is nothing to quantise")
+	if c.unquantised() && c.LayersConfig == "" {
+		return nil, usage("quantize --precision %s: there is nothing to quantise", c.Precision)
 	}
 	_, g, err := c.load(nil)
 	if err != nil {
@@ -215,6 +215,10 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	// Halves are rounded away from zero in fixed point; QuantizeLinear would
 	// round them to even, so the model spells the rounding out.
 	q.SpellRounding = q.FixedActivations != nil
+	single, err := c.single(g, &q)
+	if err != nil {
+		return nil, err
+	}
 	res := &lower.Result{}
 	if err := lower.Legalise(g, lower.Options{Legalize: c.Legalize == "on", Target: target.Options{}}, res, nil); err != nil {
 		return nil, err
@@ -230,6 +234,11 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	}
 	if r.Precision, err = lower.PrecisionOfQDQ(g); err != nil {
 		return nil, err
+	}
+	if single != nil { // the model's interface stays
+		if err := single.Border(g, nil); err != nil {
+			return nil, err
+		}
 	}
 	r.Rewrites = append(r.Rewrites, res.Rewrites...)
 	r.nodes[1] = len(g.Nodes)

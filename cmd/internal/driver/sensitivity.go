@@ -5,6 +5,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -22,8 +23,8 @@ func (c *Config) RankLayers() (*Sensitivity, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	if c.Precision == "float32" && c.LayersConfig == "" {
-		return nil, usage("--sensitivity ranks quantised layers; it does not go with --precision float32")
+	if c.unquantised() && c.LayersConfig == "" {
+		return nil, usage("--sensitivity ranks quantised layers; it does not go with --precision %s", c.Precision)
 	}
 	_, g, err := c.load(nil)
 	if err != nil {
@@ -38,6 +39,9 @@ func (c *Config) RankLayers() (*Sensitivity, error) {
 	}
 	q, err := c.quantOptions(g, ties)
 	if err != nil {
+		return nil, err
+	}
+	if _, err = c.single(g, &q); err != nil {
 		return nil, err
 	}
 	if err := lower.Legalise(g, lower.Options{Legalize: c.Legalize == "on"}, &lower.Result{}, nil); err != nil {
@@ -66,4 +70,16 @@ func (s *Sensitivity) Text() string {
 	fmt.Fprintf(w, "%.1f\tall of them\t\t\n", s.All)
 	w.Flush()
 	return b.String()
+}
+
+// single brings a model of another float type to float32, with its calibration
+// data; nil where it has none.
+func (c *Config) single(g *ir.Graph, q *quant.Options) (*lower.Single, error) {
+	s, err := lower.ToSingle(g)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	q.Samples = s.Samples(q.Samples)
+	c.addNotes(s.Notes)
+	return s, nil
 }

@@ -1,0 +1,246 @@
+package driver
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// otherTypes are the float types that exporters write besides float32.
+var otherTypes = []tensor.DType{tensor.F16, tensor.BF16, tensor.F64}
+
+// retypedGraph is a float32 graph as another float type: the whole of it, as
+// with PyTorch's half(), or the nodes that part names, between casts, as
+// converters to mixed precision write it.
+func retypedGraph(t *testing.T, g *ir.Graph, to tensor.DType, part func(n *ir.Node) bool) *ir.Graph {
+	t.Helper()
+	out := ir.New(g.Name)
+	env := map[*ir.Value]*ir.Value{}
+	change := func(d tensor.DType) tensor.DType {
+		if d == tensor.F32 {
+			return to
+		}
+		return d
+	}
+	cast := func(v *ir.Value, d tensor.DType) *ir.Value {
+		if v == nil || !v.Type.DType.IsFloat() || v.Type.DType == d {
+			return v
+		}
+		if v.Const != nil {
+			return out.AddConst(v.Name, v.Const.Cast(d))
+		}
+		n, err := out.Add(op.Cast, v.Name+"."+d.String(), ir.Attrs{"to": ir.Int(d.ONNXCode())}, 1, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.Out[0]
+	}
+	for _, v := range g.In {
+		typ := v.Type
+		if part == nil {
+			typ.DType = change(typ.DType)
+		}
+		env[v] = out.AddInput(v.Name, typ)
+	}
+	for _, n := range g.Nodes {
+		want := tensor.F32
+		if part == nil || part(n) {
+			want = to
+		}
+		in := make([]*ir.Value, len(n.In))
+		for i, v := range n.In {
+			if v == nil {
+				continue
+			}
+			if env[v] == nil {
+				env[v] = out.AddConst(v.Name, v.Const)
+			}
+			if in[i] = cast(env[v], want); n.Op.Name == "Resize" && i == 2 { // the scales are float32 whatever the data
+				in[i] = env[v]
+			}
+		}
+		attrs := n.Attrs.Clone()
+		if n.Op == op.Cast && n.Int("to") == tensor.F32.ONNXCode() {
+			attrs["to"] = ir.Int(want.ONNXCode())
+		}
+		m, err := out.Add(n.Op, n.Name, attrs, len(n.Out), in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Origin = n.Origin
+		for i, v := range n.Out {
+			env[v] = m.Out[i]
+		}
+	}
+	for i, v := range g.Out {
+		w := env[v]
+		if part != nil {
+			w = cast(w, tensor.F32)
+		}
+		out.AddOutput(g.OutNames[i], w)
+	}
+	return out
+}
+
+// separableNet is a small convolutional network of depthwise separable blocks.
+const separableNet = `graph "separable" {
+	in %x : f32[1,3,16,16]
+	const %w0 : f32[8,3,3,3] = rand 1
+	const %w1 : f32[8,1,3,3] = rand 2
+	const %w2 : f32[16,8,1,1] = rand 3
+	const %b2 : f32[16] = rand 4
+	const %w3 : f32[16,1,3,3] = rand 5
+	const %w4 : f32[16,16,1,1] = rand 6
+	const %w5 : f32[16,10] = rand 7
+	const %k : f32[1,1,1,1] = {0.1}
+	const %shape : i64[2] = {1,16}
+	%0 = Conv(%x, %w0) {strides=[2,2], pads=[1,1,1,1]}
+	%a = Mul(%0, %k)
+	%1 = Relu(%a)
+	%2 = Conv(%1, %w1) {group=8, pads=[1,1,1,1]}
+	%3 = Relu(%2)
+	%4 = Conv(%3, %w2, %b2)
+	%5 = Relu(%4)
+	%6 = Conv(%5, %w3) {group=16, pads=[1,1,1,1], strides=[2,2]}
+	%7 = Mul(%6, %k)
+	%8 = Conv(%7, %w4)
+	%9 = Add(%8, %7)
+	%10 = GlobalAveragePool(%9)
+	%11 = Reshape(%10, %shape)
+	%12 = MatMul(%11, %w5)
+	%y = Softmax(%12)
+	out "y" = %y
+}`
+
+// attentionNet is one head of attention with a mask that is a constant.
+const attentionNet = `graph "attention" {
+	in %x : f32[1,6,8]
+	const %q : f32[8,8] = rand 1
+	const %k : f32[8,8] = rand 2
+	const %v : f32[8,8] = rand 3
+	const %o : f32[8,8] = rand 4
+	const %scale : f32[] = {0.2}
+	const %mask : f32[6,6] = {0,-65504,-65504,-65504,-65504,-65504, 0,0,-65504,-65504,-65504,-65504, 0,0,0,-65504,-65504,-65504,
+		0,0,0,0,-65504,-65504, 0,0,0,0,0,-65504, 0,0,0,0,0,0}
+	%xq = MatMul(%x, %q)
+	%xk = MatMul(%x, %k)
+	%xv = MatMul(%x, %v)
+	%kt = Transpose(%xk) {perm=[0,2,1]}
+	%s = MatMul(%xq, %kt)
+	%ss = Mul(%s, %scale)
+	%m = Add(%ss, %mask)
+	%p = Softmax(%m)
+	%a = MatMul(%p, %xv)
+	%y = MatMul(%a, %o)
+	out "y" = %y
+}`
+
+// TestFloatTypes: a model of float16, bfloat16 or double, or with parts in it,
+// becomes the program that it becomes in float32: the same kernels, segments and
+// precision, calibrated as well; in float it computes what the interpreter makes
+// of the model's own types.
+func TestFloatTypes(t *testing.T) {
+	nets := map[string]*ir.Graph{"separable": irtest.Parse(t, separableNet), "attention": irtest.Parse(t, attentionNet)}
+	for seed := range uint64(3) {
+		nets[fmt.Sprint("random ", seed)] = irtest.Gen(seed, tensor.F32)
+	}
+	for name, net := range nets {
+		for _, board := range []string{"cortex-m55", "mla-m55"} {
+			for _, precision := range []string{"auto", "float32"} {
+				want := compileType(t, net, board, precision)
+				for _, to := range otherTypes {
+					r := rand.New(rand.NewPCG(1, uint64(to)))
+					for _, part := range []func(n *ir.Node) bool{nil, func(*ir.Node) bool { return r.IntN(2) == 0 }} {
+						g := retypedGraph(t, net, to, part)
+						what := fmt.Sprintf("%s, %s, %s, %s, parts %v", name, board, precision, to, part != nil)
+						sameProgram(t, what, want, compileType(t, g, board, precision))
+					}
+				}
+			}
+		}
+	}
+}
+
+func compileType(t *testing.T, g *ir.Graph, board, precision string) *Compiled {
+	t.Helper()
+	c := Defaults()
+	c.Board, c.Precision, c.Name = board, precision, "net"
+	return compileNet(t, g, &c)
+}
+
+func sameProgram(t *testing.T, what string, want, got *Compiled) {
+	t.Helper()
+	a, b := want.Report, got.Report
+	if a.Precision != b.Precision || fmt.Sprint(a.PrecisionLayers) != fmt.Sprint(b.PrecisionLayers) {
+		t.Errorf("%s: precision %s %v, in float32 %s %v", what, b.Precision, b.PrecisionLayers, a.Precision, a.PrecisionLayers)
+	}
+	if k, l := kernelNames(a), kernelNames(b); !slices.Equal(k, l) {
+		t.Errorf("%s: kernels %v, in float32 %v", what, l, k)
+	}
+	if len(a.Segments) != len(b.Segments) || outside(a) != outside(b) {
+		t.Errorf("%s: %d segments, %d nodes outside; in float32 %d, %d", what, len(b.Segments), outside(b), len(a.Segments), outside(a))
+	}
+	if a.Calibration != nil && math.Abs(a.Calibration.SQNR-b.Calibration.SQNR) > 3 {
+		t.Errorf("%s: %.1f dB, in float32 %.1f dB", what, b.Calibration.SQNR, a.Calibration.SQNR)
+	}
+	if len(got.Config.Notes()) == 0 {
+		t.Errorf("%s: nothing is said", what)
+	}
+	if a.Calibration != nil {
+		return
+	}
+	in := irtest.Inputs(got.Lowered.Reference, 1)
+	for i, v := range got.Float.In {
+		if got.Lowered.Reference.In[i].Type.DType != v.Type.DType {
+			t.Fatalf("%s: input %s is %s, in the model %s", what, v.Name, got.Lowered.Reference.In[i].Type.DType, v.Type.DType)
+		}
+	}
+	model, err := interp.Run(got.Float, in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := interp.Run(got.Lowered.Reference, in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range model {
+		if model[i].DType != program[i].DType {
+			t.Errorf("%s: output %d is %s, in the model %s", what, i, program[i].DType, model[i].DType)
+		}
+		if d := irtest.Diff(program[i], model[i]); d > 0.05 {
+			t.Errorf("%s: output %d differs by %.3g of the largest", what, i, d)
+		}
+	}
+}
+
+// outside counts the nodes that no accelerator computes.
+func outside(r *Report) int {
+	n := 0
+	for _, f := range r.Fallback {
+		if f.Op != "Cast" {
+			n++
+		}
+	}
+	return n
+}
+
+// kernelNames are the kernels of the program's steps, without the conversions
+// at its border.
+func kernelNames(r *Report) []string {
+	var s []string
+	for _, l := range r.Layers {
+		if l.Op != "Cast" {
+			s = append(s, l.Kernel)
+		}
+	}
+	slices.Sort(s) // a cast at the border may be fused, which moves a step
+	return s
+}
