@@ -63,6 +63,10 @@ type OpDef struct {
 	// DataIn are the inputs that carry the quantised data when QMove
 	// (nil: input 0 only; AllInputs for Concat and the like).
 	DataIn []int
+	// Fill is the input (0: none) that a QMove operator puts beside its data
+	// where there are none: one real number, which the quantisation of the data
+	// need not hold.
+	Fill int
 	// Scalar is the float64 function of an element-wise unary operator.
 	Scalar func(n *Node, x float64) float64
 	// Straight marks a Scalar that is a straight line below 0 and one above it,

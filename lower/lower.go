@@ -177,7 +177,11 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		return nil, err
 	}
 	if o.MLA == nil {
-		if r.curves, err = fuse.Curves(g); err != nil {
+		most := 0.0
+		if own { // its results are defined
+			most = 1
+		}
+		if r.curves, err = fuse.Curves(g, most); err != nil {
 			return nil, err
 		}
 		if err := d.stage("curves", g); err != nil {
@@ -311,7 +315,7 @@ func fixedPoint(g *ir.Graph, o Options, r *Result, d *dumper) (*ir.Graph, error)
 	if err := d.stage("qdq", g); err != nil {
 		return nil, err
 	}
-	if err := quant.Integer(g, quant.IntegerOptions{FloatIO: o.FloatIO}); err != nil {
+	if err := quant.Integer(g, quant.IntegerOptions{FloatIO: o.FloatIO, Imported: own}); err != nil {
 		return nil, err
 	}
 	r.Precision, _ = precisionOf(g)

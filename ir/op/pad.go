@@ -50,7 +50,7 @@ var Pad = def(ir.OpDef{
 		}
 		return outs(g.place(x, fill))
 	},
-	Pattern: ir.Injective, Quant: ir.QMove,
+	Pattern: ir.Injective, Quant: ir.QMove, Fill: 2,
 })
 
 // place is the part of x that stays, within a tensor full of fill; the result

@@ -24,15 +24,22 @@ func SoftmaxKernel(n *ir.Node) (mult, shift, diffMin int32, ok bool) {
 	return mult, shift, diffMin, ok && y.Quant.Scale[0] == SoftmaxScale && y.Quant.Zero[0] == SoftmaxZero
 }
 
-// SoftmaxRescaled is SoftmaxKernel for an int8 output of any scale: the
-// kernel's result, requantised. Types other than int8 follow the float64 rule.
+// leastSoftmaxScale bounds the scales that the kernel's result is requantised
+// to. Its own step is 1/256, of which it misses up to one: on an output with
+// finer steps, as a model has it whose rows are long and even, more than the two
+// steps of the output that a layer may be off, and most of the result.
+const leastSoftmaxScale = SoftmaxScale / 1.5
+
+// SoftmaxRescaled is SoftmaxKernel for an int8 output of any scale that is not
+// much finer: the kernel's result, requantised. Other types and scales follow
+// the float64 rule.
 func SoftmaxRescaled(n *ir.Node) (mult, shift, diffMin int32, ok bool) {
 	x, y := n.In[0].Type, n.Out[0].Type
 	if !perTensorS8(x) || !perTensorS8(y) {
 		return 0, 0, 0, false
 	}
 	mult, shift, diffMin = fixp.SoftmaxScale(1, x.Quant.Scale[0])
-	return mult, shift, diffMin, shift >= 0
+	return mult, shift, diffMin, shift >= 0 && y.Quant.Scale[0] >= leastSoftmaxScale
 }
 
 // softmaxRequantised brings the kernel's result to the quantisation of the output.

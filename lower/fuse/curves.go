@@ -17,15 +17,17 @@ import (
 // they interpolate and round one after the other, it does once. It is used only
 // where it is as good: over all 65,536 inputs, its largest distance from the
 // exact function of the part must not exceed that of the nodes by more than
-// slack. So this belongs to what an int16 program computes, like the curves of single
+// slack, and where most is positive, no result may be farther than that, in
+// steps, from what the nodes give: a model that brought its own quantisation
+// says what they are. So this belongs to what an int16 program computes, like the curves of single
 // nodes, and happens before the graph is kept as the reference; whether later
 // passes run changes no bit.
-func Curves(g *ir.Graph) ([]Fusion, error) {
+func Curves(g *ir.Graph, most float64) ([]Fusion, error) {
 	c := newCollapser(g)
 	c.end = func(v *ir.Value) bool { return ir.Int16Zero(v.Type) && oneScale(v) }
 	errors := map[*ir.Node][2]float64{}
 	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error) {
-		points, curve, nodes := curveOf(part, x, n.Out[0])
+		points, curve, nodes := curveOf(part, x, n.Out[0], most)
 		if points == nil {
 			return nil, nil
 		}
@@ -46,8 +48,9 @@ func Curves(g *ir.Graph) ([]Fusion, error) {
 const slack = 0.5
 
 // curveOf is the curve of a part with its largest error and that of the nodes,
-// in steps of the result; nil where the nodes are clearly nearer to the exact function.
-func curveOf(part []*ir.Node, x, y *ir.Value) (points *fixp.Curve16, curve, nodes float64) {
+// in steps of the result; nil where the nodes are clearly nearer to the exact
+// function, or more than most steps from the curve.
+func curveOf(part []*ir.Node, x, y *ir.Value, most float64) (points *fixp.Curve16, curve, nodes float64) {
 	const size = 1 << 16
 	codes, reals := tensor.New(tensor.I16, []int{size}), make([]float64, size+1)
 	step := float64(x.Type.Quant.Scale[0])
@@ -73,7 +76,11 @@ func curveOf(part []*ir.Node, x, y *ir.Value) (points *fixp.Curve16, curve, node
 	points = fixp.NewCurve16(func(v float64) float64 { return exact[int(v)+size/2] })
 	for i := range size {
 		e := min(max(exact[i], math.MinInt16), math.MaxInt16)
-		curve = max(curve, math.Abs(e-float64(points.At(int16(i-size/2)))))
+		p := float64(points.At(int16(i - size/2)))
+		if most > 0 && math.Abs(p-float64(apart.Int(i))) > most {
+			return nil, 0, 0
+		}
+		curve = max(curve, math.Abs(e-p))
 		nodes = max(nodes, math.Abs(e-float64(apart.Int(i))))
 	}
 	if !(curve <= nodes+slack) {
@@ -104,9 +111,9 @@ func exactly(part []*ir.Node, x, y *ir.Value, reals []float64) []float64 {
 		t := n.Out[0].Type
 		var out *tensor.Dense
 		switch {
-		case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.Requantize:
+		case n.Op == op.QuantizeLinear && keepsReal(n, t) || n.Op == op.DequantizeLinear && keepsReal(n, n.In[0].Type) || n.Op == op.Requantize:
 			out = in[0]
-		case n.Op == op.Curve || n.Op.Eval == nil || t.Quant == nil && !t.DType.IsFloat():
+		case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.Curve || n.Op.Eval == nil || t.Quant == nil && !t.DType.IsFloat():
 			return nil
 		default:
 			r, err := n.Op.Eval(n, in)
@@ -122,6 +129,21 @@ func exactly(part []*ir.Node, x, y *ir.Value, reals []float64) []float64 {
 		env[n.Out[0]] = out
 	}
 	return env[y].Floats()
+}
+
+// keepsReal reports that a QuantizeLinear or DequantizeLinear converts with the
+// quantisation of its integers, t: what these stand for is then what it reads or
+// gives. A model may read integers with another scale than it wrote.
+func keepsReal(n *ir.Node, t ir.Type) bool {
+	s, z := n.ConstIn(1), n.ConstIn(2)
+	if t.Quant == nil || t.Quant.PerAxis() || s == nil || s.Len() != 1 || n.Input(2) != nil && z == nil {
+		return false
+	}
+	zero := int64(0)
+	if z != nil {
+		zero = z.Int(0)
+	}
+	return float32(s.Float(0)) == t.Quant.Scale[0] && zero == int64(t.Quant.Zero[0])
 }
 
 func limited(d *tensor.Dense, lo, hi float64) *tensor.Dense {

@@ -36,7 +36,7 @@ func TestCurve(t *testing.T) {
   out "y" = %%y
 }`, sx, sy))
 	before := g.Clone()
-	done, err := fuse.Curves(g)
+	done, err := fuse.Curves(g, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestCurveRefused(t *testing.T) {
   out "y" = %y
 }`)
 	before := g.String()
-	done, err := fuse.Curves(g)
+	done, err := fuse.Curves(g, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestRandomCurves(t *testing.T) {
 		g.AddOutput("y", d.values[len(d.values)-1])
 		g.RemoveDead()
 		before := g.Clone()
-		done, err := fuse.Curves(g)
+		done, err := fuse.Curves(g, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,13 +31,19 @@ type converter struct {
 	// border: DequantizeLinear nodes that read uint8 in the model: at the
 	// border of the program their input is uint8 again.
 	border map[*ir.Node]ir.Type
+	// curve is how far an interpolated function may be from the real one, in
+	// steps of its int16 result; beyond it the function is computed in float.
+	curve float64
 }
 
 // Integer rewrites a QDQ graph to integer operators. What cannot be computed
 // on integers stays float between explicit QuantizeLinear and
 // DequantizeLinear nodes.
 func Integer(g *ir.Graph, opt IntegerOptions) error {
-	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{}, border: map[*ir.Node]ir.Type{}}
+	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{}, border: map[*ir.Node]ir.Type{}, curve: maxCurveError}
+	if opt.Imported {
+		c.curve = maxImportedCurveError
+	}
 	if !opt.FloatIO {
 		if err := c.quantisedInputs(); err != nil {
 			return err
@@ -67,6 +73,9 @@ type IntegerOptions struct {
 	// inside; otherwise the QuantizeLinear and DequantizeLinear nodes at the
 	// border disappear and the firmware's inputs and outputs are integers.
 	FloatIO bool
+	// Imported: the quantisation is the model's own, so that every result is
+	// defined, and the program's at most two steps from it.
+	Imported bool
 }
 
 // quantisedOutputs lets the integers out where an output is a DequantizeLinear.
@@ -78,6 +87,9 @@ func (c *converter) quantisedOutputs() error {
 		x := v.Def.In[0]
 		if x.Type.Quant == nil || x.Const != nil {
 			continue
+		}
+		if _, q, ok := params(v.Def); !ok || !q.Equal(x.Type.Quant) {
+			continue // read with another scale than it was written with: real as the model has it
 		}
 		if t, ok := c.border[v.Def]; ok {
 			u, err := c.requantize(nil, x, t)

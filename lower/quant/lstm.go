@@ -96,7 +96,7 @@ func (c *converter) lstm(n *ir.Node) (bool, error) {
 	}
 	var b *tensor.Dense
 	if v := n.Input(3); v != nil {
-		if b, _ = c.biasData(v); b == nil {
+		if b, _ = c.constData(v); b == nil {
 			return false, nil
 		}
 	}

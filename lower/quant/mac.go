@@ -97,7 +97,7 @@ func channels(n *ir.Node, axis int) int {
 // bias is the int32 or int64 form of a constant bias: the integers of the model
 // where its scale is in*weight, else the nearest ones.
 func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int, t tensor.DType) (*ir.Value, bool) {
-	real, raw := c.biasData(b)
+	real, raw := c.constData(b)
 	if real == nil {
 		return nil, false
 	}
@@ -145,7 +145,7 @@ const maxBias = 1 << 30
 // folded into them. Their weights are rounded to multiples of the wider scale,
 // which is a 2^30th of the bias; the others keep their integers.
 func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, axis int) form {
-	real, raw := c.biasData(b)
+	real, raw := c.constData(b)
 	if real == nil || w.v.Const == nil || real.Len() == 0 {
 		return w
 	}
@@ -196,7 +196,9 @@ func (r *rawBias) zero(i int) int32    { return r.params.ZeroAt(i) }
 // closeTo allows for exporters that multiply the scales in float32.
 func closeTo(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Abs(b) }
 
-func (c *converter) biasData(b *ir.Value) (*tensor.Dense, *rawBias) {
+// constData are the reals of a constant, or of one behind DequantizeLinear, and
+// then its integers too; nil for other values.
+func (c *converter) constData(b *ir.Value) (*tensor.Dense, *rawBias) {
 	if b.Const != nil {
 		return b.Const, nil
 	}

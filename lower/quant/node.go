@@ -50,59 +50,157 @@ func (c *converter) moves(n *ir.Node) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	in := append([]*ir.Value{f.v}, n.In[1:]...)
-	outs := make([]ir.Type, len(n.Out))
-	for i, v := range n.Out {
+	for _, v := range n.Out {
 		if !v.Type.DType.IsFloat() {
 			return false, nil
 		}
-		outs[i] = v.Type.WithQuant(f.t.DType, f.t.Quant)
+	}
+	in := append([]*ir.Value{f.v}, n.In[1:]...)
+	t := f.t
+	if i := n.Op.Fill; i > 0 && n.Input(i) != nil {
+		var err error
+		if in[i], t, ok, err = c.fill(n, in[i], t); !ok || err != nil {
+			return false, err
+		}
+		if in[0], err = c.inType(n, f.v, t); err != nil {
+			return false, err
+		}
+	}
+	if e := clampError(n, t); e > 0 {
+		want, ok := c.want[n.Out[0]]
+		if !ok {
+			return false, nil
+		}
+		if e > float64(want.Quant.Scale[0])/2 {
+			var err error
+			if in[0], err = c.inType(n, in[0], want); err != nil {
+				return false, err
+			}
+			t = want
+		}
+	}
+	outs := make([]ir.Type, len(n.Out))
+	for i, v := range n.Out {
+		outs[i] = v.Type.WithQuant(t.DType, t.Quant)
 	}
 	return true, c.replace(n, in, outs)
 }
 
+// clampError is by how much the bounds of an absorbed activation are missed
+// where the result has type t: an upper bound below all that t holds, or one
+// between two of its steps. 0 where t holds them as good as exactly.
+func clampError(n *ir.Node, t ir.Type) float64 {
+	lo, hi := t.DType.IntRange()
+	s, z := float64(t.Quant.Scale[0]), int64(t.Quant.Zero[0])
+	least, most := float64(lo-z)*s, float64(hi-z)*s
+	worst := 0.0
+	for _, name := range []string{"act_min", "act_max"} {
+		a, ok := n.Attrs[name]
+		v := float64(a.Float)
+		if !ok || name == "act_min" && v <= least || name == "act_max" && v >= most {
+			continue // no bound, or none that this type reaches
+		}
+		if e := math.Abs(min(max(math.Round(v/s)*s, least), most) - v); !(e <= part*s) {
+			worst = max(worst, e)
+		}
+	}
+	return worst
+}
+
+// fill is the operand and the quantisation with which n, whose data are of
+// type t, puts the real v beside them: t itself where it holds v, else the one
+// that the result is wanted in. ok is false where neither does.
+func (c *converter) fill(n *ir.Node, v *ir.Value, t ir.Type) (_ *ir.Value, _ ir.Type, ok bool, _ error) {
+	d, _ := c.constData(v)
+	if d == nil {
+		f, ok := c.intForm(v)
+		return f.v, t, ok && f.t.DType == t.DType && f.t.Quant.Equal(t.Quant), nil
+	}
+	if !holds(t, d) {
+		if t, ok = c.want[n.Out[0]]; !ok {
+			return nil, t, false, nil
+		}
+	}
+	return c.g.AddConst(v.Name+".fill", d.Cast(n.In[0].Type.DType)), t, true, nil
+}
+
+// inType is v in the element type and quantisation of t.
+func (c *converter) inType(at *ir.Node, v *ir.Value, t ir.Type) (*ir.Value, error) {
+	if v.Type.DType == t.DType && v.Type.Quant.Equal(t.Quant) {
+		return v, nil
+	}
+	return c.requantize(at, v, v.Type.WithQuant(t.DType, t.Quant))
+}
+
+// part of a step is no error: float32 is no better.
+const part = 1.0 / (1 << 20)
+
+// holds reports that t stands for every element of d as good as exactly. A
+// constant that it does not hold may not take it in the middle of a stretch:
+// what was cut off (a mask of -1e4) or rounded is lost for the operators behind,
+// however finely the stretch ends.
+func holds(t ir.Type, d *tensor.Dense) bool {
+	real := ir.Dequantise(ir.QuantiseAway(d, t.WithShape(d.Shape)), t.Quant)
+	for i, k := 0, d.Len(); i < k; i++ {
+		if !(math.Abs(real.Float(i)-d.Float(i)) <= part*float64(t.Quant.Scale[0])) {
+			return false
+		}
+	}
+	return true
+}
+
 // shared: all data inputs and the output have one quantisation (Concat, Min,
-// Max): the wanted one, or the inputs' own when they agree.
+// Max): the wanted one, or the inputs' own when they agree and hold the
+// constants.
 func (c *converter) shared(n *ir.Node) (bool, error) {
 	data := n.Op.DataInputs(n)
 	if n.Op == op.Min || n.Op == op.Max {
 		data = ir.Identity(len(n.In))
 	}
 	t, wanted := c.want[n.Out[0]]
+	known := wanted
 	in := append([]*ir.Value(nil), n.In...)
+	consts := map[int]*tensor.Dense{}
 	for _, i := range data {
 		v := n.In[i]
 		if v == nil {
 			continue
 		}
-		if f, ok := c.intForm(v); ok {
-			if !wanted {
-				t, wanted = f.t, true
-			} else if _, w := c.want[n.Out[0]]; !w && (f.t.DType != t.DType || !f.t.Quant.Equal(t.Quant)) {
-				return false, nil
-			}
-			in[i] = f.v
-		} else if v.Const == nil {
+		if d, _ := c.constData(v); d != nil {
+			consts[i] = d
+			continue
+		}
+		f, ok := c.intForm(v)
+		switch {
+		case !ok:
+			return false, nil
+		case !known:
+			t, known = f.t, true
+		case !wanted && (f.t.DType != t.DType || !f.t.Quant.Equal(t.Quant)):
+			return false, nil
+		}
+		in[i] = f.v
+	}
+	if !known || !wanted && clampError(n, t) > 0 {
+		return false, nil
+	}
+	for _, d := range consts {
+		if !wanted && !holds(t, d) {
 			return false, nil
 		}
 	}
-	if !wanted {
-		return false, nil
-	}
 	for _, i := range data {
-		v := in[i]
-		switch {
-		case v == nil:
-		case v.Const != nil && v.Type.Quant == nil:
-			q := v.Type.WithQuant(t.DType, t.Quant)
-			in[i] = c.g.AddConst(v.Name, ir.QuantiseAway(v.Const, q))
+		if in[i] == nil {
+			continue
+		}
+		if d := consts[i]; d != nil {
+			in[i] = c.g.AddConst(n.In[i].Name, ir.QuantiseAway(d, n.In[i].Type.WithQuant(t.DType, t.Quant)))
 			in[i].Type.Quant = t.Quant
-		case v.Type.DType != t.DType || !v.Type.Quant.Equal(t.Quant):
-			w, err := c.requantize(n, v, v.Type.WithQuant(t.DType, t.Quant))
-			if err != nil {
-				return false, err
-			}
-			in[i] = w
+			continue
+		}
+		var err error
+		if in[i], err = c.inType(n, in[i], t); err != nil {
+			return false, err
 		}
 	}
 	return true, c.replace(n, in, []ir.Type{n.Out[0].Type.WithQuant(t.DType, t.Quant)})

@@ -25,6 +25,18 @@ func ToFloat(g *ir.Graph, n *ir.Node) (*ir.Node, error) {
 		}
 		in[i] = d
 	}
+	if n.Op == op.Requantize { // between the two, nothing
+		y := n.Out[0]
+		w, err := Linear(g, n, op.QuantizeLinear, in[0], y.Type)
+		if err != nil {
+			return nil, err
+		}
+		w.Type = w.Type.WithQuant(y.Type.DType, y.Type.Quant)
+		w.Def.Origin = n.Origin
+		g.ReplaceUses(y, w)
+		g.Remove(n)
+		return w.Def, nil
+	}
 	m, err := g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
 	if err != nil {
 		return nil, err

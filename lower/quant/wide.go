@@ -12,10 +12,14 @@ import (
 // with as much room for the products.
 const maxBias64 = 1 << 46
 
-// maxCurveError bounds, in steps of an int16 output, by how much an
-// interpolated function may miss the real one; beyond it the function is
-// computed in float.
-const maxCurveError = 16
+// maxCurveError and maxImportedCurveError bound, in steps of an int16 output,
+// by how much an interpolated function may miss the real one, where nncc chose
+// the quantisation and where the model brought it: with 1.5 steps off the real
+// value, the integer is at most two off the rounded one.
+const (
+	maxCurveError         = 16
+	maxImportedCurveError = 1.5
+)
 
 // wideType is an int16 quantisation that holds every value of an int8 one.
 func wideType(t ir.Type) ir.Type {
@@ -63,7 +67,7 @@ func (c *converter) finish(n *ir.Node, in []*ir.Value, t ir.Type) (bool, error) 
 	if t.DType == tensor.I8 {
 		out = wideType(t)
 	}
-	if !interpolates(n, in, out) {
+	if !c.interpolates(n, in, out) {
 		return false, nil
 	}
 	if err := c.replace(n, in, []ir.Type{out}); err != nil || t.DType == tensor.I16 {
@@ -85,9 +89,9 @@ func wideOperand(in []*ir.Value) bool {
 
 // interpolates reports that n on int16 is no interpolated function, or one that
 // comes close enough to the real one.
-func interpolates(n *ir.Node, in []*ir.Value, out ir.Type) bool {
+func (c *converter) interpolates(n *ir.Node, in []*ir.Value, out ir.Type) bool {
 	trial := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: in, Out: []*ir.Value{{Name: n.Out[0].Name, Type: out}}}
-	return ir.CurveError(trial) <= maxCurveError
+	return ir.CurveError(trial) <= c.curve
 }
 
 func symmetricWeights(q *ir.Quant) bool {

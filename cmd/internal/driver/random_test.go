@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -167,21 +166,15 @@ func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
 }
 
 // TestRandomPrograms: a sample of FuzzCompile; one in eight goes through the C
-// compiler. NNCC_RANDOM=N tries N.
+// compiler. NNCC_RANDOM as for TestRandomQDQ.
 func TestRandomPrograms(t *testing.T) {
-	n := 40
-	if v := os.Getenv("NNCC_RANDOM"); v != "" {
-		var err error
-		if n, err = strconv.Atoi(v); err != nil {
-			t.Fatal(err)
-		}
-	}
+	from, n := randomRange(t, 40)
 	for _, x := range [][2]uint64{
 		{41, 6260705749512347485}, // BatchNormalization behind Flatten in a table
 	} {
 		t.Run(fmt.Sprint("found/", x[0]), func(t *testing.T) { checkRandom(t, x[0], x[1], true) })
 	}
-	for k := range uint64(n) {
+	for k := uint64(from); k < uint64(from+n); k++ {
 		t.Run(fmt.Sprint(k), func(t *testing.T) { checkRandom(t, k, k*0x9e3779b97f4a7c15, k%8 == 0) })
 	}
 }

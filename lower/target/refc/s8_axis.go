@@ -100,9 +100,9 @@ var signedBytes = cond{"the input is int8", func(n *ir.Node) string {
 // softmaxS8Row is CMSIS-NN's arithmetic along any axis.
 var softmaxS8Row = &target.Kernel{
 	Name: "nncc_softmax_s8", Library: "nncc", Doc: "int8 softmax along any axis, into any scale", Ops: []*ir.OpDef{op.Softmax},
-	Rules: rules("NNCC-SOFTMAX-S8", int8Ends, nonEmpty, hasRank, cond{"the input scale has a fixed-point form", func(n *ir.Node) string {
+	Rules: rules("NNCC-SOFTMAX-S8", int8Ends, nonEmpty, hasRank, cond{"the scales have a fixed-point form", func(n *ir.Node) string {
 		if _, _, _, ok := op.SoftmaxRescaled(n); !ok {
-			return fmt.Sprintf("the input is %s: its scale is too small", full(n.In[0].Type))
+			return fmt.Sprintf("the input is %s, the output %s: a scale is too small", full(n.In[0].Type), full(n.Out[0].Type))
 		}
 		return ""
 	}}), Layout: same,

@@ -1,0 +1,227 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// stepsAllowed is how far the program may be from the model's own semantics
+// between two quantised tensors, in steps of the second.
+const stepsAllowed = 2
+
+// throughFile is a graph as the importer makes it of the ONNX model that the
+// graph exports to.
+func throughFile(t testing.TB, net *ir.Graph) (*onnx.Model, *ir.Graph) {
+	t.Helper()
+	b, err := exportBytes(net, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := onnx.Parse(b, onnx.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, g
+}
+
+// stretchError is the largest difference of a stretch.
+type stretchError struct {
+	steps float64
+	at    string // the operators of the stretch
+}
+
+// checkStretches compares the program of a random quantised network with what
+// the model means, stretch by stretch: each starts from the program's own
+// integers.
+func checkStretches(t *testing.T, seed uint64) {
+	t.Helper()
+	m, g := throughFile(t, irtest.ExposeQuantised(irtest.GenQDQ(seed)))
+	model := g.Clone()
+	c := Defaults()
+	c.Board, c.Name = "host", "net"
+	spec, err := boards.Load("host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.CompileGraph(m, g, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prog := o.Lowered.Reference
+	for k := range uint64(3) {
+		in := irtest.Inputs(model, seed*10+k)
+		pin := make([]*tensor.Dense, len(in))
+		for i, d := range in {
+			if pin[i], err = firmwareInput(d, prog.In[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := interp.Run(prog, pin, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range compareStretches(t, model, in, prog, got) {
+			t.Errorf("seed %d, input %d: %.3g steps off: %s", seed, k, b.steps, b.at)
+		}
+	}
+}
+
+// compareStretches evaluates the model node by node; where the program has the
+// value among its outputs, the two are compared, and the evaluation goes on from
+// the program's.
+func compareStretches(t testing.TB, model *ir.Graph, in []*tensor.Dense, prog *ir.Graph, got []*tensor.Dense) []stretchError {
+	t.Helper()
+	out := map[*ir.Value]int{}
+	for i, v := range model.Out {
+		out[v] = i
+	}
+	env := map[*ir.Value]*tensor.Dense{}
+	for i, v := range model.In {
+		env[v] = in[i]
+	}
+	var bad []stretchError
+	check := func(v *ir.Value) {
+		i, ok := out[v]
+		if !ok {
+			return
+		}
+		want, have := env[v], got[i]
+		pt := prog.Out[i].Type
+		worst := 0.0
+		switch {
+		case !want.DType.IsFloat():
+			if have.DType != want.DType {
+				t.Fatalf("output %s is %s, the model's %s", v, have.DType, want.DType)
+			}
+			for e := range want.Len() {
+				worst = math.Max(worst, math.Abs(want.Float(e)-have.Float(e)))
+			}
+			env[v] = have
+		case pt.Quant != nil: // steps of the program's integers
+			real := ir.Dequantise(have, pt.Quant)
+			for e := range want.Len() {
+				worst = math.Max(worst, math.Abs(want.Float(e)-real.Float(e))/float64(pt.Quant.Scale[0]))
+			}
+		default:
+			top := 1e-30
+			for e := range want.Len() {
+				top = math.Max(top, math.Abs(want.Float(e)))
+			}
+			for e := range want.Len() {
+				if d := math.Abs(want.Float(e)-have.Float(e)) / top; d > 1e-4 {
+					worst = math.Max(worst, stepsAllowed+d)
+				}
+			}
+		}
+		if worst > stepsAllowed {
+			bad = append(bad, stretchError{worst, stretchText(v)})
+		}
+	}
+	for _, n := range model.Nodes {
+		ins := make([]*tensor.Dense, len(n.In))
+		for i, v := range n.In {
+			if v != nil {
+				ins[i] = v.Const
+				if ins[i] == nil {
+					ins[i] = env[v]
+				}
+			}
+		}
+		res, err := ir.EvalNode(n, ins)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range n.Out {
+			env[v] = res[i]
+			check(v)
+		}
+	}
+	return bad
+}
+
+// stretchText names the operators between v and the quantised values before it.
+func stretchText(v *ir.Value) string {
+	var s []string
+	seen := map[*ir.Value]bool{}
+	var walk func(v *ir.Value, first bool)
+	walk = func(v *ir.Value, first bool) {
+		if v == nil || v.Def == nil || seen[v] || !first && v.Def.Op == op.QuantizeLinear {
+			return
+		}
+		seen[v] = true
+		for _, x := range v.Def.In {
+			walk(x, false)
+		}
+		t := v.Type.DType.String()
+		if v.Def.Op == op.DequantizeLinear {
+			t = v.Def.In[0].Type.DType.String()
+			if v.Def.In[0].Const != nil {
+				t += " const"
+			}
+		}
+		s = append(s, v.Def.Op.Name+" "+t)
+	}
+	walk(v, true)
+	return strings.Join(s, ", ")
+}
+
+// randomRange is which random networks a test tries: n of them from 0 on,
+// NNCC_RANDOM=N for N, NNCC_RANDOM=FROM+N for N from FROM on.
+func randomRange(t testing.TB, n int) (from, count int) {
+	t.Helper()
+	v := os.Getenv("NNCC_RANDOM")
+	if v == "" {
+		return 0, n
+	}
+	a, b, two := strings.Cut(v, "+")
+	if !two {
+		a, b = "0", v
+	}
+	from, err := strconv.Atoi(a)
+	count, err2 := strconv.Atoi(b)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatalf("NNCC_RANDOM=%s: %v", v, err)
+	}
+	return from, count
+}
+
+// TestRandomQDQ: programs of random quantised networks compute what the models
+// mean. NNCC_RANDOM=N tries N, NNCC_RANDOM=FROM+N those from a seed on.
+func TestRandomQDQ(t *testing.T) {
+	found := []uint64{
+		83,   // a Softmax into steps much finer than its kernel's
+		69,   // Where with a constant outside the range of its operand
+		173,  // Min with one
+		223,  // Pad with one
+		184,  // an output read with another scale than it was written with
+		474,  // MaxPool with the bounds of a Clip outside its range
+		358,  // Requantize from int16 to a step 34,000 times as long
+		875,  // Floor on int16, as a curve
+		2264, // int16 read with another scale, in a curve
+		2632, // x * Sigmoid(x) on int16, 16 steps off
+	}
+	from, n := randomRange(t, 60)
+	for _, seed := range found {
+		t.Run(fmt.Sprint("found/", seed), func(t *testing.T) { checkStretches(t, seed) })
+	}
+	for k := from; k < from+n; k++ {
+		t.Run(fmt.Sprint(k), func(t *testing.T) { checkStretches(t, uint64(k)) })
+	}
+}
