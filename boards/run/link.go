@@ -88,36 +88,16 @@ func machineMemory(spec *boards.Spec) boards.Regions {
 // firstChoice puts every kind of content into the first region that holds it.
 func firstChoice(rs boards.Regions) placement { return place(rs, nil) }
 
-// place chooses regions for contents of the given sizes: the first region
-// that has room, or the one with the most room left, where the linker then
-// says how much is missing.
+// place chooses regions for contents of the given sizes; where something does
+// not fit the linker says how much is missing.
 func place(rs boards.Regions, size map[string]uint64) placement {
-	free := map[string]uint64{}
-	for _, r := range rs {
-		free[r.Name] = uint64(r.Size)
-	}
-	at := placement{}
+	var items []boards.Item
 	for _, what := range []string{"vectors", "code", "stack", "data", "rodata", "arena", "weights"} {
-		need := size[what]
-		holds := what
-		if what == "weights" && rs.Capacity("weights") == 0 {
-			holds = "rodata"
-		}
-		best := ""
-		for _, r := range rs {
-			if !r.Can(holds) {
-				continue
-			}
-			if free[r.Name] >= need {
-				best = r.Name
-				break
-			}
-			if best == "" || free[r.Name] > free[best] {
-				best = r.Name
-			}
-		}
-		at[what] = best
-		free[best] -= min(free[best], need)
+		items = append(items, boards.Item{What: what, Bytes: size[what]})
+	}
+	p, at := rs.Place(items...), placement{}
+	for _, it := range items {
+		at[it.What] = p.At(it.What)
 	}
 	return at
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
@@ -81,10 +82,17 @@ func (c *cli) verify(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.warnings(o.Report.Warnings)
+	said := o.Report.Warnings
+	c.warnings(said)
 	v, err := o.Verify(c.ctx)
 	if err != nil {
 		return err
+	}
+	c.progress.done()
+	for _, w := range v.Warnings { // what sizes of the build say
+		if !slices.Contains(said, w) {
+			fmt.Fprintf(c.err, "nncc: warning: %s\n", w)
+		}
 	}
 	gate := o.Gates()
 	if _, ok := gate.(*driver.GateError); gate != nil && !ok {

@@ -31,8 +31,11 @@ type Compiled struct {
 	Harness run.Model
 	Report  *Report
 	// Rounding is how the linked CMSIS-NN requantises, "" before it was asked.
-	Rounding  string
-	profiling bool // Verify also estimates cycles
+	Rounding string
+	// Placement is where the program lies in the board's memories.
+	Placement      boards.Placement
+	memoryWarnings []string // what does not fit
+	profiling      bool     // Verify also estimates cycles
 }
 
 // Compile does everything but write files.
@@ -187,7 +190,6 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	if err := d.program(out.Program.String()); err != nil {
 		return nil, err
 	}
-	out.memoryWarnings()
 	c.note("generating C")
 	sum := hex.EncodeToString(m.SHA256[:])
 	optFlags := spec.Toolchain.Speed
@@ -208,9 +210,10 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	for _, f := range run.HarnessFiles(spec, out.Harness) {
 		out.Files = append(out.Files, codegen.File{Path: f.Path, Data: f.Data})
 	}
+	out.memoryVerdict(nil)
 	out.Report = newReport(out)
-	if c.Strict && len(c.warnings) > 0 {
-		return nil, &InputError{fmt.Errorf("--strict: %s", strings.Join(c.warnings, "\n--strict: "))}
+	if err := c.strictly(); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -227,16 +230,6 @@ func harnessModel(i *codegen.Info) run.Model {
 		m.Outputs = append(m.Outputs, run.IO{Name: x.Name, CFunc: i.Prefix + "_" + x.CName, Bytes: x.Bytes})
 	}
 	return m
-}
-
-// memoryWarnings compares the arena with the board's memories.
-func (o *Compiled) memoryWarnings() {
-	if len(o.Board.Memory) == 0 {
-		return
-	}
-	if have := o.Board.Memory.Capacity("arena"); have > 0 && uint64(o.Program.ArenaBytes) > have {
-		o.Config.warn(fmt.Sprintf("the arena needs %d bytes, %s has %d for it: %d bytes are missing", o.Program.ArenaBytes, o.Board.Name, have, uint64(o.Program.ArenaBytes)-have))
-	}
 }
 
 // gates checks --max-*; nil when all hold.

@@ -200,11 +200,23 @@ type ReportPatch struct {
 	WholeArenaBytes int      `json:"whole_arena_bytes"` // without stripes
 }
 
-// ReportRegion is a memory of the board.
+// ReportRegion is a memory of the board with what lies in it.
 type ReportRegion struct {
-	Name  string   `json:"name"`
-	Bytes uint64   `json:"bytes"`
-	Holds []string `json:"holds"`
+	Name    string       `json:"name"`
+	Bytes   uint64       `json:"bytes"`
+	Holds   []string     `json:"holds"`
+	Used    uint64       `json:"used_bytes"`
+	Missing uint64       `json:"missing_bytes"`
+	Items   []ReportItem `json:"items"`
+}
+
+// ReportItem lies in a region: the stack that the board declares, the arena,
+// code, constants.
+type ReportItem struct {
+	What      string `json:"what"` // as in holds
+	Bytes     uint64 `json:"bytes"`
+	Library   uint64 `json:"c_library_bytes,omitempty"` // of these
+	Estimated bool   `json:"estimated,omitempty"`       // not measured: there was no build
 }
 
 // ReportBuffer is a place in the arena; alias_of names the buffer in whose
@@ -425,13 +437,11 @@ func rejection(name string, n *ir.Node, x target.Rejection) ReportRejection {
 func (r *Report) memory(o *Compiled) {
 	p := o.Program
 	r.Memory = ReportMemory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal, IOBytes: p.IOBytes,
-		ScratchBytes: p.ScratchBytes, WeightsBytes: o.Info.WeightBytes, Regions: []ReportRegion{}, Buffers: []ReportBuffer{}}
+		ScratchBytes: p.ScratchBytes, WeightsBytes: o.Info.WeightBytes, Buffers: []ReportBuffer{}}
 	if x := o.Lowered.Patched; x != nil {
 		r.Memory.Patch = &ReportPatch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs, WholeArenaBytes: x.WholeBytes}
 	}
-	for _, m := range o.Board.Memory {
-		r.Memory.Regions = append(r.Memory.Regions, ReportRegion{m.Name, uint64(m.Size), m.Holds})
-	}
+	r.Memory.regions(o)
 	for _, b := range p.Buffers {
 		x := ReportBuffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last, RowBytes: b.Row, PitchBytes: b.Pitch}
 		if b.AliasOf >= 0 {

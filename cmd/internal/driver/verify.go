@@ -128,6 +128,10 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 		return nil, err
 	}
 	defer im.Close()
+	o.memoryVerdict(&im.Sizes)
+	if err := c.strictly(); err != nil {
+		return nil, err
+	}
 	if err := o.mirror(ctx); err != nil {
 		return nil, err
 	}
@@ -158,6 +162,9 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	}
 	v.Measured, v.ReportStack = measured(im, res), reportStack(o, im)
 	o.Report.Code = &ReportCode{Measured: v.Measured, ReportStack: v.ReportStack}
+	if err := o.stackVerdict(v); err != nil {
+		return nil, err
+	}
 	for i, s := range o.Program.Steps {
 		l := LayerVerdict{Name: s.Name, Kernel: s.Low.Kernel, Route: s.Low.Route}
 		if i < len(res.Layers) {

@@ -1,0 +1,205 @@
+package boards
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Item is something that takes memory: it lies in one region, whole.
+type Item struct {
+	// What it is, of Content: only a region that holds that may have it.
+	What  string
+	Bytes uint64
+	// Estimated bytes are not measured yet.
+	Estimated bool
+	// Library is how many of the bytes are the C library's.
+	Library uint64
+}
+
+// String says what it is and what it takes.
+func (i Item) String() string {
+	s := fmt.Sprintf("%s %d", i.What, i.Bytes)
+	if i.Estimated {
+		s = fmt.Sprintf("%s about %d", i.What, i.Bytes)
+	}
+	if i.Library > 0 {
+		s += fmt.Sprintf(" (C library %d)", i.Library)
+	}
+	return s
+}
+
+// grain is what the start of every item is rounded up to.
+const grain = 16
+
+// room is what an item takes in a region.
+func (i Item) room() uint64 { return (i.Bytes + grain - 1) &^ (grain - 1) }
+
+// Placed is a region with what lies in it.
+type Placed struct {
+	Region
+	Items []Item
+}
+
+// Used is what the items take, each rounded up to 16 bytes.
+func (p Placed) Used() uint64 {
+	var n uint64
+	for _, i := range p.Items {
+		n += i.room()
+	}
+	return n
+}
+
+// Missing is by how much the items exceed the region.
+func (p Placed) Missing() uint64 { return p.Used() - min(p.Used(), uint64(p.Size)) }
+
+// Estimated reports whether any of the items is not measured yet.
+func (p Placed) Estimated() bool {
+	return slices.ContainsFunc(p.Items, func(i Item) bool { return i.Estimated })
+}
+
+// String says what lies in the region, what it has, and what is missing.
+func (p Placed) String() string {
+	var s []string
+	for _, i := range p.Items {
+		s = append(s, i.String())
+	}
+	text := fmt.Sprintf("region %s has %d bytes for %s", p.Name, p.Size, strings.Join(s, " + "))
+	switch n := p.Missing(); {
+	case n == 0:
+		return text
+	case p.Estimated():
+		return text + fmt.Sprintf(": about %d bytes are missing", n)
+	default:
+		return text + fmt.Sprintf(": %d bytes are missing", n)
+	}
+}
+
+// Placement is where items lie.
+type Placement struct {
+	Regions  []Placed // in the board's order
+	Homeless []Item   // no region may hold them
+}
+
+// Fits reports whether everything has room.
+func (p Placement) Fits() bool {
+	return len(p.Homeless) == 0 && !slices.ContainsFunc(p.Regions, func(r Placed) bool { return r.Missing() > 0 })
+}
+
+// At is the region of what; "" where none may hold it.
+func (p Placement) At(what string) string {
+	for _, r := range p.Regions {
+		if slices.ContainsFunc(r.Items, func(i Item) bool { return i.What == what }) {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// mayHold reports whether the region may have the item: weights are read-only
+// data where no region is for weights.
+func (rs Regions) mayHold(r Region, what string) bool {
+	if what == "weights" && !slices.ContainsFunc(rs, func(r Region) bool { return r.Can("weights") }) {
+		what = "rodata"
+	}
+	return r.Can(what)
+}
+
+// Place finds a region for every item. Each item gets the first region that may
+// hold it and has room, in the order of both; where that does not end well but
+// another way does, that one is taken; and where there is none, one with the
+// fewest missing bytes in all.
+func (rs Regions) Place(items ...Item) Placement {
+	s := search{regions: rs, items: items, used: make([]uint64, len(rs)), at: make([]int, len(items))}
+	for _, it := range items {
+		var may []int
+		for i, r := range rs {
+			if rs.mayHold(r, it.What) {
+				may = append(may, i)
+			}
+		}
+		s.may = append(s.may, may)
+	}
+	if !s.greedy() {
+		// An item can leave a region for a larger one that has none, so that
+		// as many of the largest as there are items are enough.
+		for k, may := range s.may {
+			slices.SortStableFunc(may, func(a, b int) int { return cmp.Compare(rs[b].Size, rs[a].Size) })
+			s.may[k] = may[:min(len(may), len(items))]
+			slices.Sort(s.may[k])
+		}
+		s.least = -1
+		s.try(0, 0)
+	}
+	var p Placement
+	for _, r := range rs {
+		p.Regions = append(p.Regions, Placed{Region: r})
+	}
+	for k, it := range items {
+		if s.best[k] < 0 {
+			p.Homeless = append(p.Homeless, it)
+			continue
+		}
+		r := &p.Regions[s.best[k]]
+		r.Items = append(r.Items, it)
+	}
+	return p
+}
+
+// search looks for the regions of items.
+type search struct {
+	regions Regions
+	items   []Item
+	may     [][]int  // regions that may hold an item
+	used    []uint64 // of each region
+	at      []int    // the region of each item; -1: none may hold it
+	best    []int    // at, of the best way so far
+	least   int64    // its missing bytes; negative: no way yet
+}
+
+// missing is by how much region r is exceeded.
+func (s *search) missing(r int) int64 {
+	size := uint64(s.regions[r].Size)
+	return int64(s.used[r] - min(s.used[r], size))
+}
+
+// greedy takes the first region with room for every item.
+func (s *search) greedy() bool {
+	free := make([]uint64, len(s.regions))
+	for i, r := range s.regions {
+		free[i] = uint64(r.Size)
+	}
+	s.best = make([]int, len(s.items))
+	for k, it := range s.items {
+		i := slices.IndexFunc(s.may[k], func(r int) bool { return free[r] >= it.room() })
+		if i < 0 {
+			return false
+		}
+		s.best[k] = s.may[k][i]
+		free[s.best[k]] -= it.room()
+	}
+	return true
+}
+
+// try places items from k on; over is what is missing by those before.
+func (s *search) try(k int, over int64) {
+	switch {
+	case s.least >= 0 && over >= s.least:
+		return
+	case k == len(s.items):
+		s.best, s.least = slices.Clone(s.at), over
+		return
+	case len(s.may[k]) == 0:
+		s.at[k] = -1
+		s.try(k+1, over)
+		return
+	}
+	for _, r := range s.may[k] {
+		before := s.missing(r)
+		s.used[r] += s.items[k].room()
+		s.at[k] = r
+		s.try(k+1, over+s.missing(r)-before)
+		s.used[r] -= s.items[k].room()
+	}
+}

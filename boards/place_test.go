@@ -1,0 +1,142 @@
+package boards_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+)
+
+// TestPlace: over random regions and items, Place says that all fits exactly
+// where some way of placing fits, and otherwise that the fewest bytes are
+// missing that can be.
+func TestPlace(t *testing.T) {
+	what := []string{"code", "rodata", "weights", "data", "arena", "stack"}
+	fits, not, homeless := 0, 0, 0
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		var rs boards.Regions
+		for i := range 1 + r.IntN(5) {
+			x := boards.Region{Name: fmt.Sprintf("r%d", i), Size: boards.Size(64 * (1 + r.IntN(20)))}
+			for _, w := range what {
+				if r.IntN(3) > 0 {
+					x.Holds = append(x.Holds, w)
+				}
+			}
+			rs = append(rs, x)
+		}
+		var items []boards.Item
+		for _, w := range what {
+			if r.IntN(4) > 0 {
+				items = append(items, boards.Item{What: w, Bytes: uint64(r.IntN(700))})
+			}
+		}
+		p := rs.Place(items...)
+		least, lost := fewest(rs, items)
+		var missing uint64
+		for _, x := range p.Regions {
+			missing += x.Missing()
+			for _, it := range x.Items {
+				if !x.Can(it.What) && !(it.What == "weights" && x.Can("rodata")) {
+					t.Fatalf("seed %d: %s lies in %+v", seed, it.What, x.Region)
+				}
+			}
+		}
+		if missing != least || len(p.Homeless) != lost || p.Fits() != (least == 0 && lost == 0) {
+			t.Fatalf("seed %d: %+v in %+v: %d bytes missing, %d homeless, fits=%t; want %d and %d", seed, items, rs, missing, len(p.Homeless), p.Fits(), least, lost)
+		}
+		switch {
+		case lost > 0:
+			homeless++
+		case least == 0:
+			fits++
+		default:
+			not++
+		}
+	}
+	if fits < 100 || not < 100 || homeless < 100 {
+		t.Errorf("%d boards fit, %d do not, %d have no region for something: want more of each", fits, not, homeless)
+	}
+}
+
+// fewest tries all ways to place the items: the fewest missing bytes, and how
+// many items no region may hold.
+func fewest(rs boards.Regions, items []boards.Item) (least uint64, lost int) {
+	weights := false
+	for _, r := range rs {
+		weights = weights || r.Can("weights")
+	}
+	least = 1 << 40
+	at := make([]int, len(items))
+	for {
+		used := make([]uint64, len(rs))
+		legal, alone := true, 0
+		for k, it := range items {
+			w := it.What
+			if w == "weights" && !weights {
+				w = "rodata"
+			}
+			some := false
+			for _, r := range rs {
+				some = some || r.Can(w)
+			}
+			switch {
+			case !some:
+				alone++
+			case !rs[at[k]].Can(w):
+				legal = false
+			default:
+				used[at[k]] += (it.Bytes + 15) / 16 * 16
+			}
+		}
+		if legal {
+			var over uint64
+			for i, r := range rs {
+				over += used[i] - min(used[i], uint64(r.Size))
+			}
+			least, lost = min(least, over), alone
+		}
+		k := 0
+		for ; k < len(at); k++ {
+			if at[k]++; at[k] < len(rs) {
+				break
+			}
+			at[k] = 0
+		}
+		if k == len(at) {
+			return least, lost
+		}
+	}
+}
+
+// TestPlaceOrder: the first region with room is taken, one after another; a
+// larger item is not shut out by a smaller one that could lie elsewhere; and
+// many regions take no longer.
+func TestPlaceOrder(t *testing.T) {
+	all := []string{"arena", "stack", "data"}
+	rs := boards.Regions{{Name: "dtcm", Size: 64 << 10, Holds: all}, {Name: "sram", Size: 16 << 10, Holds: all}}
+	p := rs.Place(boards.Item{What: "stack", Bytes: 8 << 10}, boards.Item{What: "arena", Bytes: 20 << 10})
+	if p.At("stack") != "dtcm" || p.At("arena") != "dtcm" || !p.Fits() {
+		t.Errorf("%+v", p)
+	}
+	p = rs.Place(boards.Item{What: "stack", Bytes: 8 << 10}, boards.Item{What: "arena", Bytes: 60 << 10})
+	if p.At("stack") != "sram" || p.At("arena") != "dtcm" || !p.Fits() {
+		t.Errorf("%+v", p)
+	}
+	p = rs.Place(boards.Item{What: "stack", Bytes: 8 << 10}, boards.Item{What: "arena", Bytes: 70 << 10})
+	if p.Fits() || p.Regions[0].Missing() != 6<<10 {
+		t.Errorf("%+v", p)
+	}
+	var many boards.Regions
+	for i := range 60 {
+		many = append(many, boards.Region{Name: fmt.Sprint(i), Size: boards.Size(1000 + i), Holds: boards.Content})
+	}
+	var items []boards.Item
+	for _, w := range boards.Content {
+		items = append(items, boards.Item{What: w, Bytes: 5000})
+	}
+	if p := many.Place(items...); p.Fits() || p.Regions[59].Missing() == 0 {
+		t.Errorf("%+v", p)
+	}
+}
