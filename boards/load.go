@@ -3,12 +3,14 @@ package boards
 import (
 	"embed"
 	"errors"
-	"io"
-	"os"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"sort"
 	"strings"
+
+	"github.com/nncc/nncc/internal/files"
 )
 
 //go:embed defs/*.yaml
@@ -206,19 +208,22 @@ func read(file string, shipped bool) ([]byte, error) {
 		}
 		return data, nil
 	}
-	st, err := os.Stat(file)
-	if err != nil {
-		return nil, errors.Unwrap(err)
+	data, err := files.Read(file, maxFileBytes)
+	// The file is named by the caller.
+	var (
+		path *fs.PathError
+		kind *files.KindError
+		size *files.SizeError
+	)
+	switch {
+	case errors.As(err, &path):
+		err = path.Err
+	case errors.As(err, &kind):
+		err = fmt.Errorf("not %s: it is %s", kind.Want, files.Kind(kind.Mode))
+	case errors.As(err, &size):
+		err = fmt.Errorf("the file has %d bytes; a board definition has at most %d", size.Size, maxFileBytes)
 	}
-	if !st.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, errors.Unwrap(err)
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	return data, err
 }
 
 func quote(s string) string {

@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/internal/files"
 )
 
 // BuildOptions change how a folder is built.
@@ -63,7 +64,7 @@ func (im *Image) Close() error {
 	if im == nil || im.dir == "" {
 		return nil
 	}
-	return os.RemoveAll(im.dir)
+	return files.RemoveTemp(im.dir)
 }
 
 // FitError says that a program is larger than the machine's memory.
@@ -117,7 +118,7 @@ func Build(ctx context.Context, spec *boards.Spec, dir string, opt BuildOptions)
 			return nil, fmt.Errorf("installed CMSIS-NN: %w", err)
 		}
 	}
-	tmp, err := os.MkdirTemp("", "nncc-build-")
+	tmp, err := files.TempDir("", "nncc-build-")
 	if err != nil {
 		return nil, err
 	}

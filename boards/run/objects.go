@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/nncc/nncc/internal/files"
 )
 
 // ObjectsEnv names a folder that keeps compiled objects from one build to the
@@ -126,11 +128,11 @@ func store(object, kept string) {
 	if kept == "" {
 		return
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(kept), "new-")
+	tmp, err := files.TempDir(filepath.Dir(kept), "new-")
 	if err != nil {
 		return
 	}
-	defer os.RemoveAll(tmp)
+	defer files.RemoveTemp(tmp)
 	whole := filepath.Join(tmp, "o")
 	if copyFile(object, whole) == nil {
 		_ = os.Rename(whole, kept)

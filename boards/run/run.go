@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/internal/files"
 )
 
 // Case is one inference.
@@ -259,11 +260,11 @@ func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded
 	if err != nil {
 		return nil, "", err
 	}
-	dir, err := os.MkdirTemp("", "nncc-run-")
+	dir, err := files.TempDir("", "nncc-run-")
 	if err != nil {
 		return nil, "", err
 	}
-	defer os.RemoveAll(dir)
+	defer files.RemoveTemp(dir)
 	if err := os.WriteFile(filepath.Join(dir, "cases.bin"), data, 0o644); err != nil {
 		return nil, "", err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/internal/text"
 )
 
 // model takes the one positional argument.
@@ -22,13 +23,13 @@ func (c *cli) model(args []string) error {
 	default:
 		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args), strings.Join(args, " "))}
 	}
-	c.progress = newProgress(c.err)
+	c.progress = newProgress(c.terminal)
 	c.cfg.Note = c.progress.say
 	return nil
 }
 
 func (c *cli) json(v any) error {
-	e := json.NewEncoder(c.out)
+	e := json.NewEncoder(c.out.Exact())
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
@@ -37,10 +38,10 @@ func (c *cli) json(v any) error {
 func (c *cli) warnings(ws []string) {
 	c.progress.done()
 	for _, n := range c.cfg.Notes() {
-		fmt.Fprintf(c.err, "nncc: note: %s\n", n)
+		fmt.Fprintf(c.err, "nncc: note: %s\n", text.Line(n))
 	}
 	for _, w := range ws {
-		fmt.Fprintf(c.err, "nncc: warning: %s\n", w)
+		fmt.Fprintf(c.err, "nncc: warning: %s\n", text.Line(text.Short(w, maxLine)))
 	}
 }
 
@@ -123,15 +124,27 @@ func (c *cli) run(args []string) error {
 	if err := c.model(args); err != nil {
 		return err
 	}
+	var gate error
+	if c.fs.Changed("max-segments") || c.fs.Changed("max-fallback") || c.fs.Changed("max-ram") || c.fs.Changed("max-flash") {
+		whole := c.cfg // gates are about a program with a plan of its memory
+		o, err := whole.Compile()
+		if err != nil {
+			return err
+		}
+		gate = o.Gates()
+		if _, ok := gate.(*driver.GateError); gate != nil && !ok {
+			return gate
+		}
+	}
 	if err := c.cfg.RunModel(); err != nil {
 		return err
 	}
 	c.warnings(c.cfg.Warnings())
 	c.progress.done()
 	for _, l := range c.cfg.Written {
-		fmt.Fprintln(c.out, l)
+		fmt.Fprintln(c.out, text.Line(l))
 	}
-	return nil
+	return gate
 }
 
 func (c *cli) check(args []string) error {
@@ -153,13 +166,14 @@ func (c *cli) check(args []string) error {
 		return c.json(fs)
 	}
 	for i := range fs {
-		fmt.Fprintln(c.out, fs[i].String())
+		f := text.Lines(fs[i])
+		fmt.Fprintln(c.out, f.String())
 	}
 	switch {
 	case len(fs) == 0:
-		fmt.Fprintf(c.out, "%s: no findings\n", c.cfg.Model)
+		fmt.Fprintf(c.out, "%s: no findings\n", text.Line(c.cfg.Model))
 	case onnx.Count(fs, onnx.Error) == 0:
-		fmt.Fprintf(c.out, "%s: valid ONNX\n", c.cfg.Model)
+		fmt.Fprintf(c.out, "%s: valid ONNX\n", text.Line(c.cfg.Model))
 	}
 	return nil
 }
@@ -181,6 +195,11 @@ func (c *cli) explain(args []string) error {
 			}
 		}
 		return err
+	}
+	if c.cfg.Out != "" {
+		if err := o.Write(c.cfg.Out); err != nil {
+			return err
+		}
 	}
 	c.progress.done()
 	if c.cfg.JSON {
@@ -257,7 +276,7 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 	}
 	fmt.Fprint(c.out, l.Text())
 	if write {
-		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", path, len(l.Model))
+		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", text.Line(path), len(l.Model))
 	}
 	if write && l.Native != nil {
 		fmt.Fprintf(c.out, "its outputs are the accelerator's; %s.json says how the original ones follow (--outputs original appends the nodes that do it)\n", path)
@@ -308,6 +327,11 @@ func (c *cli) profile(args []string) error {
 		c2.progress.done()
 		if err != nil {
 			return err
+		}
+		if c.cfg.Out != "" { // one model: flagsFit
+			if err := o.Write(c.cfg.Out); err != nil {
+				return err
+			}
 		}
 		if c2.cfg.CMSISLib != "" && c2.cfg.Kernels == "auto" {
 			if err := c2.besideLibrary(v); err != nil {

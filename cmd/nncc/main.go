@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -16,33 +18,28 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/pass"
 )
 
 // Exit statuses of the contract.
 const (
-	exitOK          = 0
-	exitDiffer      = 1
-	exitUsage       = 2
-	exitGate        = 3
-	exitTool        = 4
-	exitBug         = 70
-	exitInterrupted = 130
+	exitOK     = 0
+	exitDiffer = 1
+	exitUsage  = 2
+	exitGate   = 3
+	exitTool   = 4
+	exitBug    = 70
+	exitSignal = 128 // and the number of the signal that ended nncc
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal ends compilers and emulators that run, and cleans up; what
-	// nncc itself computes does not look at the context: there, the second one,
-	// or a moment, ends it.
-	context.AfterFunc(ctx, func() {
-		stop()
-		time.Sleep(2 * time.Second)
-		os.Exit(exitInterrupted)
-	})
+	ctx := onSignals()
 	// A compilation is short and makes many graphs that soon are garbage; the
 	// collector works harder where memory could get scarce.
 	debug.SetGCPercent(400)
@@ -50,34 +47,75 @@ func main() {
 	os.Exit(Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// interrupted says which signal is to end the process.
+type interrupted struct{ signal syscall.Signal }
+
+func (e *interrupted) Error() string { return "ended by signal: " + e.signal.String() }
+
+func (e *interrupted) status() int { return exitSignal + int(e.signal) }
+
+// onSignals gives a context that the first signal ends, and with it compilers
+// and emulators that run. What nncc itself computes does not look at the
+// context: there, a second signal, or a moment, ends the process. Either way
+// nothing temporary stays.
+func onSignals() context.Context {
+	ctx, end := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	go func() {
+		s, _ := (<-signals).(syscall.Signal)
+		why := &interrupted{s}
+		end(why)
+		select {
+		case <-signals:
+		case <-time.After(2 * time.Second):
+		}
+		files.RemoveAllTemp()
+		fmt.Fprintf(os.Stderr, "nncc: %v\n", why)
+		os.Exit(why.status())
+	}()
+	return ctx
+}
+
 // Main runs one command and gives its exit status. Results go to out,
 // everything else to errw.
 func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
-	c := &cli{out: out, err: errw, ctx: ctx}
+	c := &cli{out: text.NewWriter(out), err: text.NewWriter(errw), terminal: errw, ctx: ctx}
 	defer func() {
 		if r := recover(); r != nil {
 			code = c.bug(fmt.Sprint(r), string(debug.Stack()), nil)
 		}
+		if err := c.out.Err(); err != nil && code == exitOK {
+			code = c.fail(fmt.Errorf("writing the results: %w", err))
+		}
 	}()
-	verb, rest := splitVerb(args)
+	verb, rest, err := splitVerb(args)
+	if err != nil {
+		return c.fail(err)
+	}
 	v := verbs[verb]
-	fs := pflag.NewFlagSet("nncc "+verb, pflag.ContinueOnError)
+	fs := verbFlags(c, verb)
 	fs.SetOutput(io.Discard)
-	fs.SortFlags = true
 	c.fs = fs
 	help := fs.BoolP("help", "h", false, "show help")
-	v.flags(c, fs)
 	if err := fs.Parse(doubleDash(rest, fs)); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
-			fmt.Fprint(out, v.help(verb, fs))
+			fmt.Fprint(c.out, v.help(verb, fs))
 			return exitOK
 		}
-		return c.fail(flagError(err, verb))
+		return c.fail(flagError(err, verb, fs))
 	}
 	if *help {
-		fmt.Fprint(out, v.help(verb, fs))
+		fmt.Fprint(c.out, v.help(verb, fs))
 		return exitOK
 	}
+	if err := c.flagsFit(verb); err != nil {
+		return c.fail(err)
+	}
+	c.cfg.Context = ctx
 	if c.cfg.Sensitivity {
 		return c.fail(c.sensitivity(fs.Args()))
 	}
@@ -89,8 +127,9 @@ type cli struct {
 	ctx        context.Context
 	cfg        driver.Config
 	fs         *pflag.FlagSet
-	out, err   io.Writer
-	status     int // set by a verb that ends without an error, but not with 0
+	out, err   *text.Writer // for people; JSON goes past it
+	terminal   io.Writer    // where progress is shown, if it is one
+	status     int          // set by a verb that ends without an error, but not with 0
 	progress   *progress
 	only       []string
 	outputs    string
@@ -98,24 +137,43 @@ type cli struct {
 }
 
 // splitVerb takes the verb from the front; without one it is compile.
-func splitVerb(args []string) (string, []string) {
+func splitVerb(args []string) (string, []string, error) {
 	if len(args) > 0 {
 		if _, ok := verbs[args[0]]; ok {
-			return args[0], args[1:]
+			return args[0], args[1:], nil
 		}
 		if args[0] == "--version" || args[0] == "-version" {
-			return "version", args[1:]
+			return "version", args[1:], nil
 		}
 		if args[0] == "help" {
 			if len(args) > 1 {
 				if _, ok := verbs[args[1]]; ok {
-					return args[1], []string{"--help"}
+					return args[1], []string{"--help"}, nil
 				}
+				return "", nil, unknownVerb(args[1])
 			}
-			return "compile", []string{"--help"}
+			return "compile", []string{"--help"}, nil
+		}
+		if verbLike.MatchString(args[0]) {
+			if _, err := os.Stat(args[0]); err != nil { // a model may be called like a verb
+				return "", nil, unknownVerb(args[0])
+			}
 		}
 	}
-	return "compile", args
+	return "compile", args, nil
+}
+
+// verbLike is a word that could be a verb: models have an extension or lie in a
+// folder.
+var verbLike = regexp.MustCompile(`^[A-Za-z][A-Za-z-]*$`)
+
+func unknownVerb(name string) error {
+	all := slices.Sorted(maps.Keys(verbs))
+	near := ""
+	if n := boards.Nearest(name, all); n != "" {
+		near = fmt.Sprintf("; did you mean %s?", n)
+	}
+	return &driver.UsageError{Msg: fmt.Sprintf("unknown verb %s%s; verbs: %s (or a model: FILE.onnx)", text.Line(name), near, strings.Join(all, ", "))}
 }
 
 // doubleDash accepts a single dash before a long flag name.
@@ -136,20 +194,16 @@ func doubleDash(args []string, fs *pflag.FlagSet) []string {
 	return out
 }
 
-// flagError says what is wrong with the flags.
-func flagError(err error, verb string) error {
-	if s := err.Error(); strings.HasPrefix(s, "unknown flag: --") {
-		name := strings.TrimPrefix(s, "unknown flag: --")
-		return &driver.UsageError{Msg: fmt.Sprintf("unknown flag --%s; `nncc %s -h` lists the flags", name, verb)}
-	}
-	return &driver.UsageError{Msg: err.Error()}
-}
-
 // fail prints an error and gives the exit status for it.
 func (c *cli) fail(err error) int {
 	c.progress.done()
 	if err == nil {
 		return c.status
+	}
+	var end *interrupted
+	if errors.As(context.Cause(c.ctx), &end) {
+		fmt.Fprintf(c.err, "nncc: %v\n", end)
+		return end.status()
 	}
 	var (
 		use  *driver.UsageError
@@ -177,7 +231,7 @@ func (c *cli) fail(err error) int {
 	case errors.As(err, &use), errors.As(err, &in), errors.As(err, &fit):
 	}
 	for _, l := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintf(c.err, "nncc: error: %s\n", shortened(l))
+		fmt.Fprintf(c.err, "nncc: error: %s\n", text.Short(l, maxLine))
 	}
 	return exitUsage
 }
@@ -205,21 +259,12 @@ func isBug(err error) bool {
 // equations can be long.
 const maxLine = 800
 
-// shortened leaves out the middle of what is too long.
-func shortened(s string) string {
-	if len(s) <= maxLine {
-		return s
-	}
-	head, tail := s[:maxLine*3/4], s[len(s)-maxLine/4:]
-	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", strings.ToValidUTF8(head, ""), len(s)-maxLine, strings.ToValidUTF8(tail, ""))
-}
-
 // gate says which gates were exceeded, if any.
 func (c *cli) gate(err error) {
 	var g *driver.GateError
 	if errors.As(err, &g) {
 		for _, r := range g.Reasons {
-			fmt.Fprintf(c.err, "nncc: gate: %s\n", r)
+			fmt.Fprintf(c.err, "nncc: gate: %s\n", text.Line(r))
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/nncc/nncc/internal/text"
 )
 
 // progress is a spinner on a terminal; nothing elsewhere.
@@ -23,7 +25,7 @@ func newProgress(w io.Writer) *progress {
 
 func (p *progress) say(s string) {
 	if p != nil && p.bar != nil {
-		p.bar.Describe(s)
+		p.bar.Describe(text.Line(s))
 		_ = p.bar.Add(1)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/lower/surgery"
 )
 
@@ -34,7 +35,7 @@ func (c *cli) surgery(args []string) error {
 	default:
 		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args), strings.Join(args, " "))}
 	}
-	c.progress = newProgress(c.err)
+	c.progress = newProgress(c.terminal)
 	c.cfg.Note = c.progress.say
 	script, _ := c.fs.GetString("file")
 	s, err := c.cfg.Surgery(script)
@@ -59,9 +60,9 @@ func (c *cli) surgery(args []string) error {
 	}
 	fmt.Fprint(c.out, s.Text())
 	if s.Differs == nil {
-		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", path, s.Bytes())
+		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", text.Line(path), s.Bytes())
 		for _, f := range s.Files {
-			fmt.Fprintf(c.out, "wrote %s beside it\n", f)
+			fmt.Fprintf(c.out, "wrote %s beside it\n", text.Line(f))
 		}
 	}
 	return nil

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
+
+	"github.com/nncc/nncc/internal/files"
 )
 
 // Limits bound what is read from one file. The zero value means DefaultLimits.
@@ -39,33 +40,16 @@ func ReadNpy(r io.Reader, lim Limits) (*Array, error) {
 
 // ReadNpyFile reads a .npy file.
 func ReadNpyFile(path string, lim Limits) (*Array, error) {
-	f, err := openRegular(path)
+	f, st, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	a, err := readNpy(bufio.NewReaderSize(f, 1<<16), st.Size(), true, lim.orDefault())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return a, nil
-}
-
-// openRegular opens a file for reading and refuses folders, devices and pipes,
-// which may never end.
-func openRegular(path string) (*os.File, error) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path)
-	}
-	return os.Open(path)
 }
 
 // readNpy reads an array; size is the length of the whole .npy image where it is

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/nncc/nncc/internal/files"
 )
 
 // Entry is a named array of an archive.
@@ -83,20 +85,17 @@ func NewArchive(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 
 // OpenArchive opens a .npz file; Close it after use.
 func OpenArchive(path string, lim Limits) (*Archive, error) {
-	f, err := openRegular(path)
+	f, st, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	st, err := f.Stat()
-	if err == nil {
-		var a *Archive
-		if a, err = NewArchive(f, st.Size(), lim); err == nil {
-			a.c = f
-			return a, nil
-		}
+	a, err := NewArchive(f, st.Size(), lim)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f.Close()
-	return nil, fmt.Errorf("%s: %w", path, err)
+	a.c = f
+	return a, nil
 }
 
 // Close closes the file that OpenArchive opened.
@@ -176,7 +175,7 @@ func ReadNpzFile(path string, lim Limits) ([]Entry, error) {
 // ReadFile reads a .npy or .npz file, told apart by its first bytes. The only
 // entry of a .npy file has an empty name.
 func ReadFile(path string, lim Limits) ([]Entry, error) {
-	f, err := openRegular(path)
+	f, _, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -143,4 +146,45 @@ func readExternal(t *pb.TensorProto, dir string, want int64) ([]byte, error) {
 		return nil, fmt.Errorf("external data: reading %s: %w", quote(e.location), err)
 	}
 	return b, nil
+}
+
+// ExternalFiles are the files that the model's constants lie in, beside its own.
+func (m *Model) ExternalFiles() []string {
+	seen := map[string]bool{}
+	tensors := func(ts ...*pb.TensorProto) {
+		for _, t := range ts {
+			for _, kv := range t.GetExternalData() {
+				if kv.GetKey() == "location" {
+					seen[filepath.Join(m.Dir, filepath.FromSlash(kv.GetValue()))] = true
+				}
+			}
+		}
+	}
+	var graph func(g *pb.GraphProto)
+	nodes := func(ns []*pb.NodeProto) {
+		for _, n := range ns {
+			for _, a := range n.GetAttribute() {
+				tensors(a.GetT())
+				tensors(a.GetTensors()...)
+				if a.G != nil {
+					graph(a.G)
+				}
+				for _, g := range a.GetGraphs() {
+					graph(g)
+				}
+			}
+		}
+	}
+	graph = func(g *pb.GraphProto) {
+		tensors(g.GetInitializer()...)
+		for _, s := range g.GetSparseInitializer() {
+			tensors(s.GetValues(), s.GetIndices())
+		}
+		nodes(g.GetNode())
+	}
+	graph(m.Proto.GetGraph())
+	for _, f := range m.Proto.GetFunctions() {
+		nodes(f.GetNode())
+	}
+	return slices.Sorted(maps.Keys(seen))
 }

@@ -11,8 +11,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"unicode/utf8"
 
@@ -20,6 +18,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/internal/files"
 )
 
 // Model is a decoded model file.
@@ -49,43 +48,16 @@ func Load(path string, lim Limits) (*Model, error) {
 
 // readFile reads a regular file of at most Limits.FileBytes.
 func readFile(path string, lim Limits) ([]byte, error) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
+	b, err := files.Read(path, lim.FileBytes)
+	var size *files.SizeError
+	var kind *files.KindError
 	switch {
-	case st.IsDir():
-		return nil, fmt.Errorf("%s: is a folder; want an ONNX model file", path)
-	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: not a regular file; want an ONNX model file", path)
-	case st.Size() > lim.FileBytes:
-		return nil, fmt.Errorf("%s: too large: %d bytes, the limit is %d; %s", path, st.Size(), lim.FileBytes, raise("file"))
+	case errors.As(err, &size):
+		return nil, fmt.Errorf("%s: too large: %d bytes, the limit is %d; %s", path, size.Size, lim.FileBytes, raise("file"))
+	case errors.As(err, &kind):
+		return nil, fmt.Errorf("%w; want an ONNX model file", err)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	// One byte more than allowed shows a file that grew meanwhile.
-	b := make([]byte, 0, st.Size()+1)
-	r := io.LimitReader(f, lim.FileBytes+1)
-	for {
-		n, err := r.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
-	}
-	if int64(len(b)) > lim.FileBytes {
-		return nil, fmt.Errorf("%s: too large: above the limit of %d bytes; %s", path, lim.FileBytes, raise("file"))
-	}
-	return b, nil
+	return b, err
 }
 
 // maxText bounds models in ONNX's text syntax, in bytes: they are written by hand.

@@ -87,6 +87,7 @@ type Result struct {
 	Steps    []Did
 	Verified []Verified
 	Files    []File
+	Read     []string // files of load steps
 	Warnings []string
 }
 

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -194,6 +196,7 @@ func modelSteps() []*stepDef {
 				if !filepath.IsAbs(path) {
 					path = filepath.Join(s.script.Dir, path)
 				}
+				s.res.Read = append(s.res.Read, path)
 				m, err := Load(path, s.opt.Limits)
 				if err != nil {
 					return "", err
@@ -275,6 +278,7 @@ func (s *session) save(e *entry, file string) error {
 	if err := s.seal(c); err != nil {
 		return err
 	}
+	c.m.Proto.MetadataProps = append(slices.DeleteFunc(c.m.Proto.MetadataProps, isMark), &pb.StringStringEntryProto{Key: proto.String(markKey), Value: proto.String(markValue)})
 	b, err := c.m.Bytes()
 	if err != nil {
 		return err
@@ -284,6 +288,20 @@ func (s *session) save(e *entry, file string) error {
 	}
 	s.res.Files = append(s.res.Files, File{path, b})
 	return nil
+}
+
+// What a save step writes has an entry among its metadata by which a later one
+// knows that it may be replaced: the script chose the name, not the user.
+const markKey, markValue = "saved_by", "nncc surgery"
+
+func isMark(e *pb.StringStringEntryProto) bool {
+	return e.GetKey() == markKey && e.GetValue() == markValue
+}
+
+// Saved tells whether a file is what a save step wrote.
+func Saved(b []byte) bool {
+	p := &pb.ModelProto{}
+	return proto.Unmarshal(b, p) == nil && slices.ContainsFunc(p.MetadataProps, isMark)
 }
 
 // toleranceArgs are shared by the comparisons.

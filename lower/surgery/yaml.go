@@ -3,7 +3,6 @@ package surgery
 import (
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/internal/files"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -302,15 +302,9 @@ const maxScript = 4 << 20
 
 // readScript reads a regular file of bounded size.
 func readScript(path string) ([]byte, error) {
-	st, err := os.Stat(path)
+	b, err := files.Read(path, maxScript)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; want a YAML script", err)
 	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file; want a YAML script", path)
-	}
-	if st.Size() > maxScript {
-		return nil, fmt.Errorf("%s: %d bytes; a script may have %d", path, st.Size(), maxScript)
-	}
-	return os.ReadFile(path)
+	return b, nil
 }

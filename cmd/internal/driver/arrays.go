@@ -145,6 +145,9 @@ type runOutput struct {
 // writeOutputs writes output_0.npy, output_1.npy, ... and run.json as the
 // folder dir and notes them.
 func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string) error {
+	if err := c.strictly(); err != nil {
+		return err
+	}
 	r := runReport{Generator: "nncc", Version: Version, Model: filepath.Base(c.Model), Board: c.Board, Outputs: []runOutput{}, Files: []string{runManifest}}
 	var files []codegen.File
 	for i, d := range outs {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/internal/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -21,6 +22,9 @@ type inputCase struct {
 	inputs []*tensor.Dense // of the firmware's types
 	golden []*tensor.Dense // stored outputs, or nil
 }
+
+// maxCaseBytes bounds the inputs of all cases together.
+const maxCaseBytes = 256 << 20
 
 // cases are the inferences that verify runs: --golden, --input, else
 // calibration samples first and seeded ones up to --cases.
@@ -56,6 +60,13 @@ func (c *Config) cases(o *Compiled) ([]inputCase, error) {
 			}
 			out = append(out, inputCase{source: fmt.Sprintf("calibration sample %d", i), inputs: in})
 		}
+	}
+	bytes := 0
+	for _, v := range ins {
+		bytes += v.Type.Bytes()
+	}
+	if c.Cases > MaxCases || bytes > 0 && c.Cases > max(1, maxCaseBytes/bytes) {
+		return nil, usage("--cases %d: a case has %d bytes of inputs; want at most %d", c.Cases, bytes, min(MaxCases, max(1, maxCaseBytes/max(bytes, 1))))
 	}
 	for i := len(out); i < c.Cases; i++ {
 		r := rand.New(rand.NewPCG(uint64(i), 20))
@@ -208,8 +219,8 @@ func (c *Config) RunModel() error {
 	if dir == "" {
 		dir = modelName(c.Model) + "-outputs"
 	}
-	if _, err := ours(dir, runManifest); err != nil {
-		return err // before any work
+	if _, err := files.Ours(dir, runManifest); err != nil {
+		return &InputError{err} // before any work
 	}
 	if c.Board == "" {
 		return c.runFloat(dir)

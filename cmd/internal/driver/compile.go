@@ -208,7 +208,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	out.Files, out.Info = files, info
 	out.Harness = harnessModel(info)
 	for _, f := range run.HarnessFiles(spec, out.Harness) {
-		out.Files = append(out.Files, codegen.File{Path: f.Path, Data: f.Data})
+		out.Files = append(out.Files, codegen.File(f))
 	}
 	out.memoryVerdict(nil)
 	out.Report = newReport(out)

@@ -3,6 +3,7 @@
 package driver
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,10 +25,11 @@ const Version = "0.1.0"
 
 // Config is what the user asked for.
 type Config struct {
-	Model string // path
-	Board string
-	Out   string
-	Name  string
+	Model  string // path
+	Script string // of surgery
+	Board  string
+	Out    string
+	Name   string
 
 	Calib        []string
 	Written      []string // what RunModel wrote, a line each
@@ -66,7 +68,8 @@ type Config struct {
 	Functions    []string
 	Limits       onnx.Limits // what a model may ask for
 	Strict       bool
-	Note         func(string) // progress and remarks; may be nil
+	Note         func(string)    // progress and remarks; may be nil
+	Context      context.Context // ends compilers and emulators that --max-flash needs; may be nil
 	Inputs       []string
 	Cases        int
 	Golden       string
@@ -77,6 +80,7 @@ type Config struct {
 	KeepGoing    bool
 	layers       *layersFile // --layers-config, once read
 	tries        int         // programs that are planned to meet --max-ram; 0: as many as pays
+	read         []string    // files that were read beside those of flags
 	warnings     []string
 	notes        []string
 }
@@ -85,6 +89,13 @@ type Config struct {
 func Defaults() Config {
 	return Config{CalibMethod: "mse", BiasCorrect: true, Rounding: quant.Adaptive, Precision: "auto", Weights: "int8", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Fuse: "on", Kernels: "auto", Align: "auto",
 		Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
+}
+
+func (c *Config) context() context.Context {
+	if c.Context == nil {
+		return context.Background()
+	}
+	return c.Context
 }
 
 func (c *Config) note(format string, args ...any) {
@@ -152,6 +163,9 @@ func oneOf(flag, v string, allowed ...string) error {
 	}
 	return usage("--%s %s: want one of %s", flag, v, strings.Join(allowed, ", "))
 }
+
+// MaxCases bounds the inputs that one command tries.
+const MaxCases = 10_000
 
 // Check validates flags that do not depend on the model.
 func (c *Config) Check() error {

@@ -3,7 +3,7 @@ package driver
 import (
 	"fmt"
 
-	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/internal/files"
 	"github.com/nncc/nncc/ir"
 )
 
@@ -11,7 +11,7 @@ import (
 // ONNX. It appears when lowering ends, also when that fails: then it holds the
 // stages that were reached. A nil dump takes everything and writes nothing.
 type dump struct {
-	*folder
+	*files.Folder
 	warn func(string)
 }
 
@@ -47,7 +47,7 @@ func (d *dump) stages() func(string, *ir.Graph) error {
 		return nil
 	}
 	return func(name string, g *ir.Graph) error {
-		if err := d.add(codegen.File{Path: name + ".ir", Data: []byte(g.String())}); err != nil {
+		if err := d.Add(files.File{Path: name + ".ir", Data: []byte(g.String())}); err != nil {
 			return err
 		}
 		b, err := exportBytes(g, true)
@@ -55,7 +55,7 @@ func (d *dump) stages() func(string, *ir.Graph) error {
 			d.warn(fmt.Sprintf("--dump-ir: %s.onnx: %v", name, err))
 			return nil
 		}
-		return d.add(codegen.File{Path: name + ".onnx", Data: b})
+		return d.Add(files.File{Path: name + ".onnx", Data: b})
 	}
 }
 
@@ -63,7 +63,7 @@ func (d *dump) program(text string) error {
 	if d == nil {
 		return nil
 	}
-	return d.add(codegen.File{Path: "program.txt", Data: []byte(text)})
+	return d.Add(files.File{Path: "program.txt", Data: []byte(text)})
 }
 
 // close puts the folder in its place.
@@ -71,14 +71,14 @@ func (d *dump) close() error {
 	if d == nil {
 		return nil
 	}
-	defer d.discard()
+	defer d.Discard()
 	m := struct {
 		Generator string   `json:"generator"`
 		Version   string   `json:"version"`
 		Files     []string `json:"files"`
-	}{"nncc", Version, append(d.files, dumpManifest)}
-	if err := d.add(codegen.File{Path: dumpManifest, Data: toJSON(m)}); err != nil {
+	}{"nncc", Version, append(d.Files(), dumpManifest)}
+	if err := d.Add(files.File{Path: dumpManifest, Data: toJSON(m)}); err != nil {
 		return err
 	}
-	return d.commit()
+	return commit(d.Folder)
 }

@@ -1,14 +1,14 @@
 package driver
 
 import (
-	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/fuse"
@@ -20,7 +20,7 @@ import (
 // nodes without code of their own have none.
 func (o *Compiled) Explain() string {
 	var b strings.Builder
-	r := o.Report
+	r := text.Lines(o.Report)
 	fmt.Fprintf(&b, "%s for %s, %s\n", r.Model.Name, r.Board, r.PrecisionLayers.Text(r.Precision))
 	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
 	var total int64
@@ -59,30 +59,31 @@ func (o *Compiled) Explain() string {
 		b.WriteString("order of the steps: the best that a heuristic search found, there are too many to try all\n")
 	}
 	if x := o.Lowered.Patched; x != nil {
+		x := text.Lines(x)
 		fmt.Fprintf(&b, "for --max-ram, %s to %s run in %d stripes: arena %d bytes instead of %d, %d MACs more\n", x.Nodes[0], x.Nodes[len(x.Nodes)-1], x.Stripes,
 			r.Memory.ArenaBytes, x.WholeBytes, x.ExtraMACs)
 	}
-	b.WriteString(fusionText(o.Lowered.Fusions))
-	for i, c := range o.Lowered.Pruned {
+	b.WriteString(fusionText(text.Lines(o.Lowered.Fusions)))
+	for i, c := range text.Lines(o.Lowered.Pruned) {
 		if i == 0 {
 			b.WriteString("\nDead channels (the same for every input, or read by nobody):\n")
 		}
 		fmt.Fprintf(&b, "  %s\n", c)
 	}
-	if rows := o.Report.Alignment; len(rows) > 0 {
+	if rows := r.Alignment; len(rows) > 0 {
 		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Config.Align + "):\n" + alignmentText(rows))
 	}
 	b.WriteString(o.choices())
 	heading := "\nWhy no better function of the library runs:\n"
 	for i, s := range o.Program.Steps {
 		if s.Low.RouteReason != "" {
-			fmt.Fprintf(&b, "%s  %s: %s\n", heading, r.Layers[i].Name, s.Low.RouteReason)
+			fmt.Fprintf(&b, "%s  %s: %s\n", heading, r.Layers[i].Name, text.Line(s.Low.RouteReason))
 			heading = ""
 		}
 	}
 	for _, x := range o.Lowered.Refused {
 		for _, y := range x.Reasons {
-			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n", nodeName(x.Node), strings.ToUpper(o.Board.Accelerators[0].Kind), y.Text, y.Code)
+			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n", text.Line(nodeName(x.Node)), strings.ToUpper(o.Board.Accelerators[0].Kind), text.Line(y.Text), y.Code)
 		}
 	}
 	first := true
@@ -99,7 +100,7 @@ func (o *Compiled) Explain() string {
 				first = false
 			}
 			for _, y := range x.Reasons {
-				fmt.Fprintf(&b, "  %s (%s): %s [%s]: %s\n", s.Name, s.Node.Op.Name, x.Kernel, y.Code, y.Text)
+				fmt.Fprintf(&b, "  %s (%s): %s [%s]: %s\n", text.Line(s.Name), s.Node.Op.Name, x.Kernel, y.Code, text.Line(y.Text))
 			}
 		}
 	}
@@ -135,9 +136,19 @@ func outTypes(n *ir.Node) []string {
 	return s
 }
 
+// maxCell bounds what a table shows of a name, in bytes.
+const maxCell = 400
+
 // table aligns columns; numbers on the right.
 func table(rows [][]string) string {
 	width := make([]int, len(rows[0]))
+	shown := make([][]string, len(rows))
+	for i, r := range rows {
+		for _, c := range r {
+			shown[i] = append(shown[i], text.Short(text.Line(c), maxCell))
+		}
+	}
+	rows = shown
 	for _, r := range rows {
 		for i, c := range r {
 			width[i] = max(width[i], len([]rune(c)))
@@ -202,15 +213,15 @@ func (c *Config) CheckModel() ([]onnx.Finding, error) {
 
 // flashBytes builds the program and gives code, constants and weights.
 func (o *Compiled) flashBytes() (int, error) {
-	dir, err := os.MkdirTemp("", "nncc-build-")
+	dir, err := files.TempDir("", "nncc-build-")
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer files.RemoveTemp(dir)
 	if err := writeFiles(dir, o.Files); err != nil {
 		return 0, err
 	}
-	im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{CMSISInclude: o.Config.CMSISInclude, CMSISLib: o.Config.CMSISLib, Opt: o.Config.buildOpt()})
+	im, err := run.Build(o.Config.context(), o.Board, dir, run.BuildOptions{CMSISInclude: o.Config.CMSISInclude, CMSISLib: o.Config.CMSISLib, Opt: o.Config.buildOpt()})
 	if err != nil {
 		return 0, err
 	}

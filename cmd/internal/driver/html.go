@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/internal/text"
 )
 
 // htmlReport is the page of the report for people.
@@ -52,6 +54,7 @@ type pageRefusal struct {
 // HTML is the report as one page that needs nothing else: no scripts, no other
 // files. Every text from the model is escaped by the template.
 func (r *Report) HTML() []byte {
+	r = text.Lines(r)
 	v := pageView{Report: r, Map: newMemoryMap(r)}
 	var most int64 = 1
 	for _, l := range r.Layers {

@@ -5,13 +5,13 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/internal/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
@@ -44,16 +44,16 @@ func (c *Config) probeRounding(ctx context.Context, spec *boards.Spec) (fixp.Rou
 	header := fmt.Sprintf("#ifndef ROUNDING_H\n#define ROUNDING_H\n#include <stdint.h>\n#define ROUNDING_COUNT %d\n#define ROUNDING_ARENA_BYTES %du\n"+
 		"#define ROUNDING_MULTIPLIER %d\n#define ROUNDING_SHIFT %d\nint8_t *rounding_a(void *arena);\nint8_t *rounding_b(void *arena);\n"+
 		"const int8_t *rounding_y(const void *arena);\nint32_t rounding_run(void *arena);\n#endif\n", len(a), 3*len(a), p.Mult, p.Shift)
-	files := []codegen.File{{Path: "rounding.c", Data: roundingProgram}, {Path: "rounding.h", Data: []byte(header)}}
+	sources := []codegen.File{{Path: "rounding.c", Data: roundingProgram}, {Path: "rounding.h", Data: []byte(header)}}
 	for _, f := range run.HarnessFiles(spec, m) {
-		files = append(files, codegen.File{Path: f.Path, Data: f.Data})
+		sources = append(sources, codegen.File(f))
 	}
-	dir, err := os.MkdirTemp("", "nncc-probe-")
+	dir, err := files.TempDir("", "nncc-probe-")
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
-	if err := writeFiles(dir, files); err != nil {
+	defer files.RemoveTemp(dir)
+	if err := writeFiles(dir, sources); err != nil {
 		return 0, err
 	}
 	im, err := run.Build(ctx, spec, dir, run.BuildOptions{CMSISInclude: c.CMSISInclude, CMSISLib: c.CMSISLib})

@@ -15,6 +15,7 @@ func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
 	if err != nil {
 		return nil, nil, &InputError{err}
 	}
+	c.read = append(c.read, m.ExternalFiles()...)
 	g, err := c.importModel(m, shapes)
 	if err != nil {
 		return nil, nil, &InputError{err}

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/internal/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -87,7 +88,7 @@ const maxLayersFile = 4 << 20
 
 // readLayers reads a file and checks it against the names of a model's nodes.
 func readLayers(path string, names []string) (*layersFile, error) {
-	text, err := readRegular(path, maxLayersFile)
+	text, err := files.Read(path, maxLayersFile)
 	if err != nil {
 		return nil, &InputError{fmt.Errorf("--layers-config: %w", err)}
 	}

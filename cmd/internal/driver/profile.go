@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/boards/cycles"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/internal/text"
 )
 
 // LayerCycles is what a step executed, and an estimate of its time
@@ -81,6 +82,7 @@ func movedBytes(o *Compiled, i int) int {
 
 // ProfileText is one profile, or two beside each other.
 func ProfileText(vs []*Verdict) string {
+	vs = text.Lines(vs)
 	var b strings.Builder
 	for _, v := range vs {
 		fmt.Fprintf(&b, "%s on %s\n", v.Model, v.Board)

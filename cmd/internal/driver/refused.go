@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
@@ -153,6 +154,7 @@ func (r *Refusals) unread(m *onnx.Model, im onnx.ImportErrors) {
 
 // Text is the table with the reasons behind it.
 func (r *Refusals) Text() string {
+	r = text.Lines(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s for %s: does not compile\n", r.Model.Name, r.Board)
 	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}

@@ -1,11 +1,15 @@
 package driver
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower"
@@ -37,20 +41,30 @@ type Rewritten struct {
 	// nothing is to be written then.
 	Differs error `json:"-"`
 	nodes   [2]int
+	config  *Config
 }
 
 // Write puts the model at path and, where its outputs are an accelerator's, the
 // description of how the original ones are rebuilt at path.json: both or none.
 func (r *Rewritten) Write(path string) error {
-	files := []codegen.File{{Path: path, Data: r.Model}}
+	var beside []files.Target
 	if r.Native != nil {
-		files = append(files, codegen.File{Path: path + ".json", Data: toJSON(r.Native)})
+		beside = append(beside, files.Target{Path: filepath.Base(path) + ".json", Data: toJSON(r.Native), Mine: isNative})
 	}
-	return replaceFiles(files)
+	return r.config.replaceFiles(path, r.Model, beside...)
+}
+
+// isNative tells whether a file is a description of outputs.
+func isNative(b []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	var list []legal4d.Output
+	return d.Decode(&list) == nil
 }
 
 // Text lists the rewrites.
 func (r *Rewritten) Text() string {
+	r = text.Lines(r)
 	var b strings.Builder
 	if slices.Contains(r.Passes, "align") {
 		b.WriteString(alignmentText(r.Alignment))
@@ -105,7 +119,7 @@ func (c *Config) LegalizeModel(only []string, outputs string) (*Rewritten, error
 	if outputs == "" && len(only) == 0 && accel && c.Legalize == "on" && !lower.Quantised(g) {
 		outputs = "native"
 	}
-	r := &Rewritten{Rewrites: []pass.Rewrite{}}
+	r := &Rewritten{config: c, Rewrites: []pass.Rewrite{}}
 	r.nodes[0] = len(g.Nodes)
 	var out, whole *ir.Graph
 	exact := false
@@ -120,6 +134,9 @@ func (c *Config) LegalizeModel(only []string, outputs string) (*Rewritten, error
 	}
 	r.nodes[1] = len(out.Nodes)
 	if r.Differences, r.Differs, err = c.compare(g, whole, exact); err != nil {
+		return nil, err
+	}
+	if err := c.strictly(); err != nil {
 		return nil, err
 	}
 	r.Warnings = append([]string{}, c.warnings...)
@@ -199,7 +216,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rewritten{Rewrites: []pass.Rewrite{}}
+	r := &Rewritten{config: c, Rewrites: []pass.Rewrite{}}
 	r.nodes[0] = len(g.Nodes)
 	if lower.Quantised(g) {
 		return nil, &InputError{fmt.Errorf("%s is quantised already", c.Model)}
@@ -242,6 +259,9 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	}
 	r.Rewrites = append(r.Rewrites, res.Rewrites...)
 	r.nodes[1] = len(g.Nodes)
+	if err := c.strictly(); err != nil {
+		return nil, err
+	}
 	r.Warnings = append([]string{}, c.warnings...)
 	if r.Model, err = exportBytes(g, false); err != nil {
 		return nil, err

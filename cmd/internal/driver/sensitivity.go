@@ -5,6 +5,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
@@ -56,11 +57,15 @@ func (c *Config) RankLayers() (*Sensitivity, error) {
 		return nil, err
 	}
 	s.All = r.SQNR
-	return s, c.layersDone()
+	if err := c.layersDone(); err != nil {
+		return nil, err
+	}
+	return s, c.strictly()
 }
 
 // Text is the table.
 func (s *Sensitivity) Text() string {
+	s = text.Lines(s)
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SNR dB\tlayer\top\tprecision")

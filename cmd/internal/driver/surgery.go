@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/surgery"
 )
@@ -28,8 +29,9 @@ type Surgical struct {
 	// Differs: a comparison found a difference; nothing is to be written.
 	Differs error `json:"-"`
 
-	model []byte
-	extra []surgery.File
+	config *Config
+	model  []byte
+	extra  []surgery.File
 }
 
 // Surgery runs a script of graph edits on the model, or on the one that the
@@ -38,6 +40,7 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 	if script == "" {
 		return nil, usage("no script given: nncc surgery -f steps.yaml MODEL.onnx --out X.onnx (nncc surgery --steps lists the steps)")
 	}
+	c.Script = script
 	sc, err := surgery.LoadScript(script)
 	if err != nil {
 		return nil, &InputError{err}
@@ -63,7 +66,7 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Surgical{Model: c.Model, SHA256: hex.EncodeToString(loaded.SHA256[:]), Script: script}
+	s := &Surgical{config: c, Model: c.Model, SHA256: hex.EncodeToString(loaded.SHA256[:]), Script: script}
 	res, err := sc.Run(m, opt)
 	s.Nodes[0] = len(m.Proto.Graph.Node)
 	s.Steps = append([]surgery.Did{}, res.Steps...)
@@ -78,8 +81,15 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 	case err != nil:
 		return nil, &InputError{err}
 	}
+	for _, w := range s.Warnings {
+		c.warn(w)
+	}
+	if err := c.strictly(); err != nil {
+		return nil, err
+	}
 	s.Nodes[1] = len(res.Model.Proto.Graph.Node)
 	s.extra = res.Files
+	c.read = append(append(c.read, res.Read...), loaded.ExternalFiles()...)
 	for _, f := range res.Files {
 		s.Files = append(s.Files, f.Path)
 	}
@@ -91,8 +101,8 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 
 func (c *Config) surgeryOptions(m *surgery.Model) (surgery.RunOptions, error) {
 	opt := surgery.RunOptions{Count: c.Cases, Note: func(s string) { c.note("%s", s) }}
-	if c.Cases < 1 || c.Cases > 10_000 {
-		return opt, usage("--cases %d: want 1 to 10000", c.Cases)
+	if c.Cases < 1 || c.Cases > MaxCases {
+		return opt, usage("--cases %d: want 1 to %d", c.Cases, MaxCases)
 	}
 	var err error
 	if opt.Dims, err = c.dims(); err != nil {
@@ -121,17 +131,14 @@ func (c *Config) surgeryOptions(m *surgery.Model) (surgery.RunOptions, error) {
 }
 
 // Write puts the result at path and the other files beside it: all of them, or
-// none where one cannot be written.
+// none where one cannot be written. Where the script chose a name, only what
+// nncc saved there before is replaced.
 func (s *Surgical) Write(path string) error {
-	files := []codegen.File{{Path: path, Data: s.model}}
+	var beside []files.Target
 	for _, f := range s.extra {
-		to := filepath.Join(filepath.Dir(path), f.Path)
-		if to == filepath.Clean(path) {
-			return &InputError{fmt.Errorf("file %s of a save step is that of the result", f.Path)}
-		}
-		files = append(files, codegen.File{Path: to, Data: f.Data})
+		beside = append(beside, files.Target{Path: f.Path, Data: f.Data, Mine: surgery.Saved})
 	}
-	return replaceFiles(files)
+	return s.config.replaceFiles(path, s.model, beside...)
 }
 
 // Bytes is the size of the result.
@@ -139,6 +146,7 @@ func (s *Surgical) Bytes() int { return len(s.model) }
 
 // Text lists what was done and compared.
 func (s *Surgical) Text() string {
+	s = text.Lines(s)
 	var b strings.Builder
 	for _, d := range s.Steps {
 		fmt.Fprintf(&b, "%-6s %s: %s\n", d.Path, d.Step, d.Text)

@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"strings"
+
+	"github.com/nncc/nncc/internal/text"
 )
 
 // Warnings are the remarks collected so far.
@@ -13,6 +15,7 @@ func (o *Compiled) OutDir() string { return o.Config.outDir() }
 
 // Text is the verdict for people.
 func (v *Verdict) Text() string {
+	v = text.Lines(v)
 	var b strings.Builder
 	if v.Failure != "" {
 		fmt.Fprintf(&b, "FAILED on %s: %s\n", v.Board, v.Failure)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/internal/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
@@ -114,11 +114,11 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "nncc-verify-")
+	dir, err := files.TempDir("", "nncc-verify-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer files.RemoveTemp(dir)
 	if err := writeFiles(dir, o.Files); err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func TestRoundTrip(t *testing.T) {
 func TestPrint(t *testing.T) {
 	text := sample().String()
 	for _, want := range []string{`segment "seg", format 1.1`, "memory 64 bytes, weights 288 bytes, 0 MACs, 80 steps", "[1,2,2,4] NHWC", "0.5:-3",
-		"x=#0 table=#2 y=#0  count=16", "y=#1+4", "epsilon=NaN", `"out\nput"`} {
+		"x=#0 table=#2 y=#0  count=16", "y=#1+4", "epsilon=NaN", `out\nput`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
+
+	visible "github.com/nncc/nncc/internal/text"
 )
 
 // String is the segment for people: header, tensors, commands.
@@ -32,14 +34,7 @@ func (s *Segment) String() string {
 }
 
 // printable is a name on one line, whatever a file holds.
-func printable(s string) string {
-	for _, r := range s {
-		if r < ' ' || r == 0x7f || r == 0xfffd {
-			return fmt.Sprintf("%q", s)
-		}
-	}
-	return s
-}
+func printable(s string) string { return visible.Short(visible.Line(s), 400) }
 
 // shapeText is [1,8,8,16], with the layout where it is not the logical order.
 func (t *Tensor) shapeText() string {

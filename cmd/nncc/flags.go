@@ -1,0 +1,301 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/internal/text"
+)
+
+// flagRule says to which verbs a flag applies. A flag of another verb is
+// refused, never ignored.
+type flagRule struct {
+	verbs string // separated by blanks
+	// needs gives, for verbs where the flag means something only beside another
+	// one, what is missing; "" where nothing is.
+	needs func(c *cli, verb string) string
+	// check refuses values, beside what the flag's type does.
+	check func(v string) error
+	// path: the value names what is read.
+	path bool
+}
+
+// Verbs that make a program, and those that also run it on the machine.
+const (
+	makes = "compile verify run explain profile"
+	tries = "verify profile"
+	every = "compile verify run check explain legalize quantize profile boards ops passes version kernels surgery lm"
+)
+
+// flagRules are the flags with the verbs that they apply to.
+var flagRules = map[string]flagRule{
+	"board":                   {verbs: makes + " legalize", path: true},
+	"out":                     {verbs: makes + " legalize quantize surgery", needs: profilesOne},
+	"name":                    {verbs: makes, needs: program},
+	"calib":                   {verbs: makes + " legalize quantize", needs: program, path: true},
+	"calib-method":            {verbs: makes + " legalize quantize", needs: program},
+	"bias-correction":         {verbs: makes + " legalize quantize", needs: program},
+	"weight-rounding":         {verbs: makes + " legalize quantize", needs: program},
+	"equalize":                {verbs: makes + " legalize quantize", needs: program},
+	"precision":               {verbs: makes + " legalize quantize", needs: program},
+	"weights":                 {verbs: makes + " legalize quantize", needs: program},
+	"layers-config":           {verbs: makes + " legalize quantize", needs: program, path: true},
+	"sensitivity":             {verbs: makes + " quantize"},
+	"fixed-point-weights":     {verbs: makes + " legalize quantize", needs: program},
+	"fixed-point-activations": {verbs: makes + " legalize quantize", needs: program},
+	"dim":                     {verbs: makes + " legalize quantize check surgery"},
+	"set":                     {verbs: makes + " legalize quantize check"},
+	"functions":               {verbs: makes + " legalize quantize check surgery", path: true},
+	"max-segments":            {verbs: makes, needs: program, check: notNegative},
+	"max-fallback":            {verbs: makes, needs: program, check: notNegative},
+	"max-ram":                 {verbs: makes, needs: program},
+	"max-flash":               {verbs: makes, needs: program},
+	"dead-channels":           {verbs: makes, needs: program},
+	"state":                   {verbs: makes + " legalize quantize", needs: stateful},
+	"stream":                  {verbs: makes + " legalize", needs: stateful},
+	"fuse":                    {verbs: makes + " legalize", needs: program},
+	"legalize":                {verbs: makes + " legalize quantize", needs: programOrLegalize},
+	"kernels":                 {verbs: makes + " legalize", needs: program},
+	"align":                   {verbs: makes + " legalize", needs: alignment},
+	"pad-input":               {verbs: makes + " legalize", needs: alignment},
+	"optimize":                {verbs: makes + " legalize", needs: program},
+	"cmsis-nn-include":        {verbs: makes + " legalize", needs: program, path: true},
+	"cmsis-nn-lib":            {verbs: makes + " legalize", needs: program, path: true},
+	"io":                      {verbs: makes + " legalize", needs: program},
+	"io-layout":               {verbs: makes + " legalize", needs: program},
+	"dump-ir":                 {verbs: makes, needs: program},
+	"project":                 {verbs: makes, needs: program, check: notOnlyCommas},
+	"layers":                  {verbs: "verify"},
+	"strict":                  {verbs: makes + " legalize quantize check surgery"},
+	"limit":                   {verbs: makes + " legalize quantize check surgery"},
+	"json":                    {verbs: strings.Replace(every, "run ", "", 1)},
+	"input":                   {verbs: tries + " run legalize surgery", needs: noGolden, path: true},
+	"cases":                   {verbs: tries + " surgery", needs: noCases, check: casesInRange},
+	"golden":                  {verbs: tries, path: true},
+	"tolerance":               {verbs: tries, needs: golden, check: finite},
+	"dequantize":              {verbs: "run", needs: program},
+	"only":                    {verbs: "legalize", check: notOnlyCommas},
+	"outputs":                 {verbs: "legalize"},
+	"report-only":             {verbs: "legalize"},
+	"file":                    {verbs: "surgery", path: true},
+	"steps":                   {verbs: "surgery"},
+	"help":                    {verbs: every},
+}
+
+// program: run interprets the float model unless there is a board, and
+// legalize looks at a program only to decide what alignment pays.
+func program(c *cli, verb string) string {
+	switch {
+	case verb == "run" && c.cfg.Board == "" && !c.cfg.Sensitivity:
+		return "--board (without it the float model runs as it is)"
+	case verb == "legalize" && (c.cfg.Board == "" || !slices.Contains(c.only, "align") || c.fs.Changed("align") && c.cfg.Align != "auto"):
+		return "--only align --align auto --board NAME, which tries programs out"
+	}
+	return ""
+}
+
+func programOrLegalize(c *cli, verb string) string {
+	if verb == "legalize" {
+		return ""
+	}
+	return program(c, verb)
+}
+
+func stateful(c *cli, verb string) string {
+	if verb == "run" {
+		return ""
+	}
+	return program(c, verb)
+}
+
+func alignment(c *cli, verb string) string {
+	if verb != "legalize" {
+		return program(c, verb)
+	}
+	if !slices.Contains(c.only, "align") {
+		return "--only align"
+	}
+	return ""
+}
+
+func golden(c *cli, verb string) string {
+	if c.cfg.Golden == "" {
+		return "--golden"
+	}
+	return ""
+}
+
+// noGolden: stored cases bring their inputs.
+func noGolden(c *cli, verb string) string {
+	if c.cfg.Golden != "" {
+		return "a command without --golden, whose cases have inputs of their own"
+	}
+	return ""
+}
+
+func noCases(c *cli, verb string) string {
+	if len(c.cfg.Inputs) > 0 && verb != "surgery" {
+		return "a command without --input, which is the one case"
+	}
+	return noGolden(c, verb)
+}
+
+func profilesOne(c *cli, verb string) string {
+	switch {
+	case verb == "profile" && len(c.fs.Args()) > 1:
+		return "one model"
+	case verb == "legalize" && c.reportOnly:
+		return "a command without --report-only"
+	}
+	return ""
+}
+
+func notNegative(v string) error {
+	if n, err := strconv.Atoi(v); err != nil || n < 0 {
+		return errors.New("want a whole number, 0 or more")
+	}
+	return nil
+}
+
+func casesInRange(v string) error {
+	if n, err := strconv.Atoi(v); err != nil || n < 1 || n > driver.MaxCases {
+		return fmt.Errorf("want 1 to %d cases", driver.MaxCases)
+	}
+	return nil
+}
+
+func finite(v string) error {
+	if f, err := strconv.ParseFloat(v, 64); err != nil || !(f >= 0) || math.IsInf(f, 0) {
+		return errors.New("want a finite number, 0 or more")
+	}
+	return nil
+}
+
+func notOnlyCommas(v string) error {
+	for _, s := range strings.Split(v, ",") {
+		if strings.TrimSpace(s) == "" {
+			return errors.New("a name between commas is missing")
+		}
+	}
+	return nil
+}
+
+// checked is a flag's value that refuses what its rule does, and empty ones.
+type checked struct {
+	pflag.Value
+	check func(v string) error
+}
+
+func (v checked) Set(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errors.New("the value is empty")
+	}
+	if v.check != nil {
+		if err := v.check(s); err != nil {
+			return err
+		}
+	}
+	return v.Value.Set(s)
+}
+
+// allFlags are all flags there are, with the verb's own meaning and help.
+func allFlags(c *cli, verb string) *pflag.FlagSet {
+	all := pflag.NewFlagSet("nncc", pflag.ContinueOnError)
+	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, runFlags, checkFlags, legalizeFlags, surgeryFlags} {
+		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+		add(c, fs)
+		all.AddFlagSet(fs)
+	}
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	if v := verbs[verb]; v != nil && v.flags != nil {
+		v.flags(c, own) // a verb says in its own words what a flag means there
+		own.VisitAll(func(f *pflag.Flag) { *all.Lookup(f.Name) = *f })
+	}
+	return all
+}
+
+// verbFlags are the flags that apply to a verb.
+func verbFlags(c *cli, verb string) *pflag.FlagSet {
+	fs := pflag.NewFlagSet("nncc "+verb, pflag.ContinueOnError)
+	fs.SortFlags = true
+	allFlags(c, verb).VisitAll(func(f *pflag.Flag) {
+		if r := flagRules[f.Name]; r.applies(verb) {
+			f.Value = checked{f.Value, r.check}
+			fs.AddFlag(f)
+		}
+	})
+	return fs
+}
+
+func (r flagRule) applies(verb string) bool {
+	return slices.Contains(strings.Fields(r.verbs), verb)
+}
+
+// flagsFit refuses flags that mean nothing beside the others.
+func (c *cli) flagsFit(verb string) error {
+	var err error
+	c.fs.Visit(func(f *pflag.Flag) {
+		r := flagRules[f.Name]
+		if r.needs == nil || err != nil {
+			return
+		}
+		if w := r.needs(c, verb); w != "" {
+			err = &driver.UsageError{Msg: fmt.Sprintf("--%s: with %s it applies to %s", f.Name, verb, w)}
+		}
+	})
+	return err
+}
+
+// flagError says what is wrong with the flags.
+func flagError(err error, verb string, fs *pflag.FlagSet) error {
+	use := func(format string, args ...any) error {
+		return &driver.UsageError{Msg: fmt.Sprintf(format, args...)}
+	}
+	var (
+		unknown *pflag.NotExistError
+		value   *pflag.InvalidValueError
+		missing *pflag.ValueRequiredError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		if r, ok := flagRules[name]; ok {
+			return use("--%s does not apply to %s; it applies to %s", name, verb, strings.ReplaceAll(r.verbs, " ", ", "))
+		}
+		dash := "--"
+		if len(name) == 1 {
+			dash = "-"
+		}
+		near := ""
+		var all []string
+		fs.VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
+		if n := boards.Nearest(name, all); n != "" {
+			near = fmt.Sprintf("; did you mean --%s?", n)
+		}
+		return use("unknown flag %s%s%s; `nncc %s -h` lists the flags", dash, text.Line(name), near, verb)
+	case errors.As(err, &value):
+		f := value.GetFlag()
+		kind, _ := pflag.UnquoteUsage(f)
+		cause := value.Unwrap()
+		var num *strconv.NumError
+		if errors.As(cause, &num) {
+			cause = fmt.Errorf("%w; want %s", num.Err, kind)
+		}
+		if strings.TrimSpace(value.GetValue()) == "" {
+			return use("--%s: %v; want %s", f.Name, cause, strings.TrimSpace("a value "+kind))
+		}
+		return use("--%s %s: %v", f.Name, text.Line(value.GetValue()), cause)
+	case errors.As(err, &missing):
+		kind, _ := pflag.UnquoteUsage(missing.GetFlag())
+		return use("--%s: no value given; want %s", missing.GetFlag().Name, kind)
+	}
+	return use("%v", err)
+}

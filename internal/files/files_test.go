@@ -1,0 +1,275 @@
+package files
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func manifest(list ...File) File {
+	paths := []string{"report.json"}
+	for _, f := range list {
+		paths = append(paths, f.Path)
+	}
+	b, _ := json.Marshal(map[string]any{"generator": "nncc", "files": paths})
+	return File{"report.json", b}
+}
+
+func write(dir string, list ...File) error {
+	f, err := NewFolder(dir, "report.json")
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if err := f.Add(append(list, manifest(list...))...); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	m := map[string]string{}
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, p)
+		switch {
+		case e.Type()&fs.ModeSymlink != 0:
+			m[rel], err = os.Readlink(p)
+		case e.Type().IsRegular():
+			var b []byte
+			b, err = os.ReadFile(p)
+			m[rel] = string(b)
+		case e.IsDir() && rel != ".":
+			m[rel+"/"] = ""
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(m, "report.json")
+	return m
+}
+
+func same(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	if got := tree(t, dir); !maps.Equal(got, want) {
+		t.Errorf("%s: got %v, want %v", dir, got, want)
+	}
+}
+
+// ways are the ways by which a folder can get to its place.
+func ways(t *testing.T, f func(t *testing.T, dir string)) {
+	t.Run("beside", func(t *testing.T) { f(t, filepath.Join(t.TempDir(), "a", "out")) })
+	t.Run("current", func(t *testing.T) {
+		dir := t.TempDir()
+		t.Chdir(dir)
+		f(t, dir)
+	})
+	t.Run("relative", func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		f(t, "out")
+	})
+}
+
+func TestFolder(t *testing.T) {
+	ways(t, func(t *testing.T, dir string) {
+		if err := write(dir, File{"a.c", []byte("1")}, File{"nncc/k.c", []byte("1")}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, dir, map[string]string{"a.c": "1", "nncc/": "", "nncc/k.c": "1"})
+		// The user's: a file, one in nncc's folder, a link, an empty folder; objects.
+		for p, text := range map[string]string{"own.txt": "own", "nncc/own.c": "own", ".git/refs/x": "ref", "build/a.o": "object"} {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, p)), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, p), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, ".git", "tags"), 0o755), os.Symlink("/nowhere", filepath.Join(dir, "link"))); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(dir, File{"b.c", []byte("2")}, File{"nncc/k2.c", []byte("2")}); err != nil {
+			t.Fatal(err)
+		}
+		got := tree(t, dir)
+		delete(got, "build/")
+		delete(got, "build/a.o")
+		want := map[string]string{"b.c": "2", "nncc/": "", "nncc/k2.c": "2", "nncc/own.c": "own", "own.txt": "own", "link": "/nowhere", ".git/": "", ".git/refs/": "", ".git/refs/x": "ref", ".git/tags/": ""}
+		if !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		if st, err := os.Stat(filepath.Join(dir, "own.txt")); err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%v %v", st.Mode(), err)
+		}
+		// A file of the user's is not written over.
+		if err := write(dir, File{"own.txt", []byte("3")}); err == nil || !strings.Contains(err.Error(), "own.txt was not written by nncc") {
+			t.Errorf("got %v", err)
+		}
+		delete(got, "build/")
+		if now := tree(t, dir); now["b.c"] != "2" || now["own.txt"] != "own" {
+			t.Errorf("a refusal changed something: %v", now)
+		}
+		// Nothing stays beside it.
+		es, err := os.ReadDir(filepath.Dir(dir))
+		for _, e := range es {
+			if strings.HasPrefix(e.Name(), ".nncc") {
+				t.Errorf("left behind: %v %v", e, err)
+			}
+		}
+	})
+}
+
+func TestFolderRefuses(t *testing.T) {
+	dir := t.TempDir()
+	theirs := filepath.Join(dir, "theirs")
+	if err := errors.Join(os.Mkdir(theirs, 0o777), os.WriteFile(filepath.Join(theirs, "x"), nil, 0o666),
+		os.Symlink(theirs, filepath.Join(dir, "link")), os.Symlink("nowhere", filepath.Join(dir, "dangling"))); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		theirs:                         "was not written by nncc",
+		filepath.Join(dir, "link"):     "symbolic link",
+		filepath.Join(dir, "dangling"): "symbolic link",
+		filepath.Join(theirs, "x"):     "is no folder",
+		os.DevNull:                     "a device",
+		filepath.Join(os.DevNull, "x"): "",
+	} {
+		if err := write(path, File{"a", nil}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", path, err, want)
+		}
+	}
+	if es, err := os.ReadDir(dir); err != nil || len(es) != 3 {
+		t.Errorf("%v %v", es, err)
+	}
+}
+
+// TestFolderConcurrent: goroutines stand for processes; locks of one process
+// keep each other out as well.
+func TestFolderConcurrent(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	for range 20 {
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				n := []byte(fmt.Sprint(i))
+				if err := write(dir, File{"a" + string(n), n}, File{"b/c", n}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		got := tree(t, dir)
+		if n := got["b/c"]; len(got) != 3 || got["a"+n] != n {
+			t.Fatalf("a mixture: %v", got)
+		}
+	}
+}
+
+// TestSweep: what processes that were killed left is removed or completed; what
+// lives stays.
+func TestSweep(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "out")
+	dead := filepath.Join(base, stagePrefix+"1")
+	if err := errors.Join(os.MkdirAll(filepath.Join(dead, "old"), 0o777), os.WriteFile(filepath.Join(dead, "old", "report.json"), manifest().Data, 0o666),
+		os.WriteFile(filepath.Join(dead, "target"), []byte(dir), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	alive, err := NewFolder(filepath.Join(base, "other"), "report.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "report.json")); err != nil {
+		t.Errorf("the folder that had been moved away is not back: %v", err)
+	}
+	if err := write(dir, File{"a", nil}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(alive.Add(manifest()), alive.Commit()); err != nil {
+		t.Errorf("the stage of a living process was removed: %v", err)
+	}
+	alive.Discard()
+	if es, err := os.ReadDir(base); err != nil || len(es) != 2 {
+		t.Errorf("%v %v", es, err)
+	}
+}
+
+func TestReplace(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	victim := filepath.Join(outside, "victim")
+	in := filepath.Join(dir, "in.onnx")
+	if err := errors.Join(os.WriteFile(victim, []byte("v"), 0o666), os.WriteFile(in, []byte("in"), 0o666), os.Mkdir(filepath.Join(dir, "sub"), 0o777),
+		os.Symlink(victim, filepath.Join(dir, "link")), os.Symlink(outside, filepath.Join(dir, "out")), os.Symlink("in.onnx", filepath.Join(dir, "inlink")),
+		os.WriteFile(filepath.Join(dir, "theirs"), []byte("t"), 0o666), os.WriteFile(filepath.Join(dir, "old"), []byte("mine"), 0o640),
+		os.Link(in, filepath.Join(dir, "hard"))); err != nil {
+		t.Fatal(err)
+	}
+	mine := func(b []byte) bool { return string(b) == "mine" }
+	before := tree(t, dir)
+	for name, want := range map[string]string{
+		"link": "symbolic link", "inlink": "symbolic link", "out/victim": "", "out/new": "", "../x": "leads out", "/x": "leads out", "sub": "is a folder",
+		"theirs": "not written by nncc", "in.onnx": "is read by this command", "hard": "is read by this command", "theirs/x": "",
+	} {
+		err := Replace(dir, []Target{{Path: "new", Data: []byte("n")}, {Path: "deep/er/new", Data: nil}, {Path: name, Data: []byte("evil"), Mine: mine}}, in)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", name, err, want)
+		}
+		same(t, dir, before)
+	}
+	if b, err := os.ReadFile(victim); err != nil || string(b) != "v" {
+		t.Errorf("%q %v", b, err)
+	}
+	if err := Replace(dir, []Target{{Path: "old", Data: []byte("n"), Mine: mine}, {Path: "theirs", Data: []byte("n")}, {Path: "a/b", Data: []byte("n")}}, in); err != nil {
+		t.Fatal(err)
+	}
+	before["old"], before["theirs"], before["a/"], before["a/b"] = "n", "n", "", "n"
+	same(t, dir, before)
+	if st, err := os.Stat(filepath.Join(dir, "old")); err != nil || st.Mode().Perm() != 0o640 {
+		t.Errorf("%v %v", st.Mode(), err)
+	}
+	if err := Replace(filepath.Dir(os.DevNull), []Target{{Path: filepath.Base(os.DevNull)}}); err == nil || !strings.Contains(err.Error(), "a device") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestRead: what is no regular file is refused without a wait.
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	sock := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", sock)
+	if err == nil {
+		defer l.Close()
+		if _, err := Read(sock, 10); err == nil {
+			t.Error("a socket is read")
+		}
+	}
+	for _, p := range []string{dir, os.DevNull, filepath.Join(dir, "none"), ""} {
+		if _, err := Read(p, 10); err == nil {
+			t.Errorf("%q is read", p)
+		}
+	}
+	f := filepath.Join(dir, "f")
+	if err := os.WriteFile(f, []byte("0123456789"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := Read(f, 10); err != nil || string(b) != "0123456789" {
+		t.Errorf("%q %v", b, err)
+	}
+	var size *SizeError
+	if _, err := Read(f, 9); !errors.As(err, &size) || size.Size != 10 {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,432 @@
+package files
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// File is a file to write; Path has slashes and is relative to the folder.
+type File struct {
+	Path string
+	Data []byte
+}
+
+// Of are files that another package describes alike.
+func Of[F ~struct {
+	Path string
+	Data []byte
+}](list []F) []File {
+	out := make([]File, len(list))
+	for i, f := range list {
+		out[i] = File(f)
+	}
+	return out
+}
+
+// Folder is an output folder that is filled out of sight and appears, complete,
+// by Commit. Several processes may do so at once: one whole folder after the
+// other appears.
+//
+// What is staged lies beside the folder, in .nncc-tmp-*/new, where the file
+// lock is locked as long as the process lives: what processes that were killed
+// left is known by it, and removed.
+type Folder struct {
+	dir, manifest string
+	base          string // where the lock and the stage are: the parent, or dir
+	stage         string
+	release       func() // of the stage's lock
+	files         []string
+}
+
+const stagePrefix = ".nncc-tmp-"
+
+// NewFolder prepares the output folder dir. The file manifest in it, JSON with
+// the keys generator and files, tells what nncc wrote; places that are somebody
+// else's are refused before any work is done.
+func NewFolder(dir, manifest string) (*Folder, error) {
+	if _, err := Ours(dir, manifest); err != nil {
+		return nil, err
+	}
+	// Absolute: the current folder itself may be the one that is replaced.
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{dir: dir, manifest: manifest, base: filepath.Dir(dir)}
+	if err := os.MkdirAll(f.base, 0o777); err != nil {
+		return nil, err
+	}
+	if err = f.prepare(); errors.Is(err, fs.ErrPermission) && isDir(dir) {
+		f.base = dir // beside it nobody may write
+		err = f.prepare()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Folder) prepare() error {
+	unlock, err := lock(f.base)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	sweep(f.base)
+	if f.stage, err = TempDir(f.base, stagePrefix); err != nil {
+		return err
+	}
+	if f.release, err = tryLock(filepath.Join(f.stage, "lock")); err == nil {
+		err = os.Mkdir(f.new(), 0o777)
+	}
+	if err != nil {
+		f.Discard()
+	}
+	return err
+}
+
+func (f *Folder) new() string { return filepath.Join(f.stage, "new") }
+
+// Files are the paths added so far.
+func (f *Folder) Files() []string { return f.files }
+
+// Add writes files to the stage.
+func (f *Folder) Add(list ...File) error {
+	for _, x := range list {
+		f.files = append(f.files, x.Path)
+	}
+	return WriteTree(f.new(), list)
+}
+
+// WriteTree writes files below dir, which nobody else writes to.
+func WriteTree(dir string, list []File) error {
+	for _, x := range list {
+		p := filepath.FromSlash(x.Path)
+		if !filepath.IsLocal(p) {
+			return fmt.Errorf("BUG: %q is no path within a folder", x.Path)
+		}
+		p = filepath.Join(dir, p)
+		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(p, x.Data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Discard removes what is not committed.
+func (f *Folder) Discard() {
+	if f.release != nil {
+		f.release()
+		f.release = nil
+	}
+	if f.stage != "" {
+		RemoveTemp(f.stage)
+	}
+}
+
+// Commit puts the folder in its place. Files of the user's in a folder that is
+// replaced are kept.
+func (f *Folder) Commit() error {
+	unlock, err := lock(f.base)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	sweep(f.base)
+	// Another process may have been here since NewFolder.
+	old, err := Ours(f.dir, f.manifest)
+	if err != nil {
+		return err
+	}
+	st, err := os.Lstat(f.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return os.Rename(f.new(), f.dir)
+	case err != nil:
+		return err
+	case f.base == f.dir || isCurrent(st): // those who stand in it go on to see it
+		return f.fill(old)
+	}
+	if err := os.Chmod(f.new(), st.Mode().Perm()); err != nil {
+		return err
+	}
+	if err := f.carry(f.dir, old, true); err != nil {
+		return err
+	}
+	if err := f.swap(); err != nil {
+		if errors.Is(err, errNotMoved) { // a mount point, say
+			return f.fill(old)
+		}
+		return err
+	}
+	// What the user has put there since.
+	return f.carry(f.was(), old, false)
+}
+
+// was is where the folder that was replaced lies, before it is removed.
+func (f *Folder) was() string { return filepath.Join(f.stage, "old") }
+
+// errNotMoved: the folder cannot be renamed; nothing has changed.
+var errNotMoved = errors.New("the folder cannot be moved")
+
+// swap replaces the folder by the stage: in one step where the system can, else
+// in two, between which a file says what sweep has to complete.
+func (f *Folder) swap() error {
+	if exchange(f.new(), f.dir) == nil {
+		return os.Rename(f.new(), f.was())
+	}
+	if err := os.WriteFile(filepath.Join(f.stage, "target"), []byte(f.dir), 0o666); err != nil {
+		return err
+	}
+	if err := os.Rename(f.dir, f.was()); err != nil {
+		return fmt.Errorf("%w: %w", errNotMoved, err)
+	}
+	if err := os.Rename(f.new(), f.dir); err != nil {
+		return errors.Join(err, os.Rename(f.was(), f.dir))
+	}
+	return nil
+}
+
+// fill replaces what nncc wrote in a folder that stays itself, file by file.
+// Meanwhile its manifest says that it is incomplete: nncc replaces such a folder.
+func (f *Folder) fill(old map[string]bool) error {
+	if f.base != f.dir {
+		// To the same device, so that every step is a rename.
+		sweep(f.dir)
+		in, err := TempDir(f.dir, stagePrefix)
+		if err != nil {
+			return err
+		}
+		defer RemoveTemp(in)
+		if err := os.CopyFS(filepath.Join(in, "new"), os.DirFS(f.new())); err != nil {
+			return err
+		}
+		RemoveTemp(f.new())
+		g := *f
+		g.stage, g.base = in, f.dir
+		return g.fill(old)
+	}
+	now, list := map[string]bool{}, []string{f.manifest}
+	for _, p := range f.files {
+		now[filepath.FromSlash(p)] = true
+		list = append(list, p)
+	}
+	for p := range now {
+		if st, err := os.Lstat(filepath.Join(f.dir, p)); err == nil && (st.IsDir() || old == nil || !old[p]) {
+			return f.foreign(p)
+		}
+	}
+	for p := range old {
+		list = append(list, filepath.ToSlash(p))
+	}
+	half, err := json.Marshal(map[string]any{"generator": "nncc", "incomplete": true, "files": list})
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(f.stage, "half")
+	if err := os.WriteFile(tmp, half, 0o666); err != nil {
+		return err
+	}
+	manifest := filepath.Join(f.dir, f.manifest)
+	if err := os.Rename(tmp, manifest); err != nil {
+		return err
+	}
+	for p := range old {
+		if !now[p] && p != f.manifest {
+			if err := os.Remove(filepath.Join(f.dir, p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			for d := filepath.Dir(p); d != "." && os.Remove(filepath.Join(f.dir, d)) == nil; d = filepath.Dir(d) {
+			}
+		}
+	}
+	for p := range now {
+		if p == filepath.FromSlash(f.manifest) {
+			continue
+		}
+		to := filepath.Join(f.dir, p)
+		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(f.new(), p), to); err != nil {
+			return err
+		}
+	}
+	return os.Rename(filepath.Join(f.new(), f.manifest), manifest)
+}
+
+func (f *Folder) foreign(rel string) error {
+	return fmt.Errorf("%s was not written by nncc, and stands where nncc wants to write: move it away, or choose another folder", filepath.Join(f.dir, rel))
+}
+
+// carry brings what is not nncc's from the folder that is replaced into the
+// stage (before the swap) or the new folder (after it). Before, files are linked
+// or copied, so that the old folder stays whole until the new one is there.
+// Objects of the emitted Makefile (build) stay behind.
+func (f *Folder) carry(from string, old map[string]bool, before bool) error {
+	into := f.dir
+	if before {
+		into = f.new()
+	}
+	made := map[string]bool{} // folders that nncc made: they go with their last file
+	for p := range old {
+		for d := filepath.Dir(p); d != "."; d = filepath.Dir(d) {
+			made[d] = true
+		}
+	}
+	return filepath.WalkDir(from, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, p)
+		if err != nil || rel == "." {
+			return err
+		}
+		if e.IsDir() && (rel == "build" || strings.HasPrefix(e.Name(), stagePrefix)) {
+			return filepath.SkipDir
+		}
+		if old[rel] || e.IsDir() && made[rel] || e.Name() == lockName {
+			return nil
+		}
+		to := filepath.Join(into, rel)
+		if there, err := os.Lstat(to); err == nil {
+			if !before || e.IsDir() && there.IsDir() {
+				return nil
+			}
+			return f.foreign(rel)
+		}
+		if e.IsDir() {
+			st, err := e.Info()
+			if err == nil {
+				err = os.MkdirAll(to, st.Mode().Perm()|0o700)
+			}
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			return err
+		}
+		if !before {
+			return os.Rename(p, to)
+		}
+		return duplicate(p, to, e.Type())
+	})
+}
+
+// duplicate makes to the same file as from, or a copy of it.
+func duplicate(from, to string, kind fs.FileMode) error {
+	if kind&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(target, to)
+	}
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	b, err := Read(from, 1<<40)
+	if err != nil {
+		return err
+	}
+	st, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(to, b, st.Mode().Perm()), os.Chtimes(to, st.ModTime(), st.ModTime()))
+}
+
+// sweep removes stages of processes that were killed, and puts a folder back
+// that one of them had just moved away. The caller holds the lock of base.
+func sweep(base string) {
+	es, err := os.ReadDir(base)
+	if err != nil {
+		return
+	}
+	for _, e := range es {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), stagePrefix) {
+			continue
+		}
+		dir := filepath.Join(base, e.Name())
+		release, err := tryLock(filepath.Join(dir, "lock"))
+		if err != nil {
+			continue // its process lives, or it is somebody else's
+		}
+		if target, err := os.ReadFile(filepath.Join(dir, "target")); err == nil && filepath.Dir(string(target)) == base {
+			if _, err := os.Lstat(string(target)); errors.Is(err, fs.ErrNotExist) {
+				_ = os.Rename(filepath.Join(dir, "old"), string(target))
+			}
+		}
+		release()
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// Ours gives the files that nncc wrote into dir; nil when dir is absent or
+// empty; an error when it is somebody else's.
+func Ours(dir, manifest string) (map[string]bool, error) {
+	st, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if st.Mode()&fs.ModeSymlink != 0 {
+		return nil, fmt.Errorf("%s is a symbolic link, which nncc does not follow: name the folder itself", dir)
+	}
+	if !st.IsDir() {
+		return nil, fmt.Errorf("%s exists and is no folder: it is %s", dir, Kind(st.Mode()))
+	}
+	es, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	empty := true
+	for _, e := range es {
+		empty = empty && (e.Name() == lockName || strings.HasPrefix(e.Name(), stagePrefix))
+	}
+	if empty {
+		return nil, nil
+	}
+	var r struct {
+		Generator string   `json:"generator"`
+		Files     []string `json:"files"`
+	}
+	b, err := Read(filepath.Join(dir, manifest), maxManifest)
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil || r.Generator != "nncc" {
+		return nil, fmt.Errorf("%s is not empty and was not written by nncc (it has no %s of nncc's): choose another folder, or remove it", dir, manifest)
+	}
+	m := map[string]bool{filepath.FromSlash(manifest): true}
+	for _, f := range r.Files {
+		if p := filepath.FromSlash(f); filepath.IsLocal(p) { // a manifest may have been written by somebody else
+			m[filepath.Clean(p)] = true
+		}
+	}
+	return m, nil
+}
+
+// maxManifest bounds what is read of a manifest: reports of large models have
+// tens of megabytes.
+const maxManifest = 1 << 30
+
+func isDir(p string) bool {
+	st, err := os.Lstat(p)
+	return err == nil && st.IsDir()
+}
+
+// isCurrent: the process stands in that folder.
+func isCurrent(dir fs.FileInfo) bool {
+	st, err := os.Stat(".")
+	return err == nil && os.SameFile(st, dir)
+}

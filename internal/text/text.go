@@ -1,0 +1,168 @@
+// Package text makes text safe to show to people. Names in models, boards and
+// scripts are anybody's: on a terminal they could move the cursor, hide lines or
+// turn their direction around. JSON and ONNX keep names as they are.
+package text
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Visible writes control characters, those without a shape (marks of direction,
+// joiners, tags) and bytes that are no UTF-8 as escapes. Ends of lines and tabs
+// stay.
+func Visible(s string) string { return escape(s, "\n\t") }
+
+// Line is Visible for a text that is to be on one line, such as a name.
+func Line(s string) string { return escape(s, "") }
+
+func escape(s, keep string) string {
+	clean := true
+	for i := 0; i < len(s) && clean; i++ {
+		clean = s[i] >= ' ' && s[i] < 0x7f || strings.IndexByte(keep, s[i]) >= 0
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r < utf8.RuneSelf && strings.IndexByte(keep, byte(r)) >= 0:
+			b.WriteRune(r)
+		case r != ' ' && !unicode.IsGraphic(r), unicode.Is(unicode.Co, r):
+			q := strconv.QuoteToASCII(string(r))
+			b.WriteString(q[1 : len(q)-1])
+		default:
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// Writer makes what goes through it visible, and keeps the first error.
+type Writer struct {
+	to  io.Writer
+	err error
+}
+
+// NewWriter writes to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
+
+// Write takes whole lines.
+func (w *Writer) Write(p []byte) (int, error) {
+	s := Visible(string(p))
+	if len(s) > maxLine {
+		lines := strings.Split(s, "\n")
+		for i, l := range lines {
+			lines[i] = Short(l, maxLine)
+		}
+		s = strings.Join(lines, "\n")
+	}
+	if _, err := io.WriteString(w.Exact(), s); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// maxLine is how much of a line is shown: names can be long.
+const maxLine = 4000
+
+// Short leaves out the middle of what is longer than max bytes.
+func Short(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	head, tail := s[:max*3/4], s[len(s)-max/4:]
+	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", strings.ToValidUTF8(head, ""), len(s)-max, strings.ToValidUTF8(tail, ""))
+}
+
+// Exact gives a writer to the same place that changes nothing: for JSON.
+func (w *Writer) Exact() io.Writer { return exact{w} }
+
+type exact struct{ w *Writer }
+
+func (e exact) Write(p []byte) (int, error) {
+	n, err := e.w.to.Write(p)
+	if err != nil && e.w.err == nil {
+		e.w.err = err
+	}
+	return n, err
+}
+
+// Err is the first error of a write.
+func (w *Writer) Err() error { return w.err }
+
+// Lines is a copy of v, structures and lists included, in which every string
+// that has a name in it, that is every one, is on one line.
+func Lines[T any](v T) T {
+	return lines(reflect.ValueOf(&v).Elem()).Interface().(T)
+}
+
+func lines(v reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.String:
+		s := reflect.New(v.Type()).Elem()
+		s.SetString(Line(v.String()))
+		return s
+	case reflect.Pointer:
+		if v.IsNil() {
+			return v
+		}
+		p := reflect.New(v.Type().Elem())
+		p.Elem().Set(lines(v.Elem()))
+		return p
+	case reflect.Struct:
+		s := reflect.New(v.Type()).Elem()
+		s.Set(v)
+		for i := range v.NumField() {
+			if s.Field(i).CanSet() {
+				s.Field(i).Set(lines(v.Field(i)))
+			}
+		}
+		return s
+	case reflect.Slice:
+		if v.IsNil() {
+			return v
+		}
+		switch v.Type().Elem().Kind() {
+		case reflect.String, reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map, reflect.Interface:
+		default: // numbers
+			return v
+		}
+		s := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			s.Index(i).Set(lines(v.Index(i)))
+		}
+		return s
+	case reflect.Array:
+		s := reflect.New(v.Type()).Elem()
+		for i := range v.Len() {
+			s.Index(i).Set(lines(v.Index(i)))
+		}
+		return s
+	case reflect.Map:
+		if v.IsNil() {
+			return v
+		}
+		m := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for it := v.MapRange(); it.Next(); {
+			m.SetMapIndex(lines(it.Key()), lines(it.Value()))
+		}
+		return m
+	case reflect.Interface:
+		if v.IsNil() || v.Type().NumMethod() > 0 { // errors and the like
+			return v
+		}
+		return lines(v.Elem())
+	}
+	return v
+}

@@ -1,0 +1,96 @@
+package text
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                           "",
+		"conv1/Relu:0":               "conv1/Relu:0",
+		"Größe 入力 é":                 "Größe 入力 é",
+		"a\x1b[2Jb":                  `a\x1b[2Jb`,
+		"a\x00b\rc\x7f":              `a\x00b\rc\x7f`,
+		"\u0085\u009b31m":            `\u0085\u009b31m`,
+		"user\u202egnp.exe\u2066":    `user\u202egnp.exe\u2066`,
+		"\u2028\u2029\ufeff\u200f":   `\u2028\u2029\ufeff\u200f`,
+		"\xff\xc3(":                  `\xff\xc3(`,
+		"two\nlines\tand a tab":      "two\nlines\tand a tab",
+		"\U000e0041 tag, \ue000 own": `\U000e0041 tag, \ue000 own`,
+	} {
+		if got := Visible(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	if got := Line("a\nb\tc"); got != `a\nb\tc` {
+		t.Errorf("got %q", got)
+	}
+}
+
+// FuzzVisible: whatever comes in, nothing but shapes comes out, and what was
+// visible stays as it is.
+func FuzzVisible(f *testing.F) {
+	f.Add("a\x1bb")
+	f.Fuzz(func(t *testing.T, s string) {
+		v := Visible(s)
+		if !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) }) {
+			t.Errorf("%q", v)
+		}
+		if Visible(v) != v {
+			t.Errorf("%q changes again", v)
+		}
+	})
+}
+
+type broken struct{ n int }
+
+func (b *broken) Write(p []byte) (int, error) {
+	if b.n--; b.n < 0 {
+		return 0, errors.New("full")
+	}
+	return len(p), nil
+}
+
+func TestWriter(t *testing.T) {
+	var b bytes.Buffer
+	w := NewWriter(&b)
+	io.WriteString(w, "a\x1b\n")
+	io.WriteString(w.Exact(), "a\x1b\n")
+	if b.String() != "a\\x1b\na\x1b\n" || w.Err() != nil {
+		t.Errorf("%q, %v", b.String(), w.Err())
+	}
+	w = NewWriter(&broken{1})
+	io.WriteString(w, "a")
+	io.WriteString(w.Exact(), "b")
+	io.WriteString(w, "c")
+	if w.Err() == nil {
+		t.Error("an error was lost")
+	}
+}
+
+// TestLines: strings are made safe wherever they stand, and the original stays.
+func TestLines(t *testing.T) {
+	type inner struct{ S []string }
+	type outer struct {
+		Name string
+		In   *inner
+		M    map[string]any
+		A    [2]inner
+		Err  error
+		own  string
+	}
+	v := outer{"a\nb", &inner{[]string{"c\nd"}}, map[string]any{"e\n": []string{"f\n"}}, [2]inner{{[]string{"g\n"}}}, errors.New("h\n"), "i\n"}
+	got := Lines(&v)
+	if got.Name != `a\nb` || got.In.S[0] != `c\nd` || got.M[`e\n`].([]string)[0] != `f\n` || got.A[0].S[0] != `g\n` || got.own != "i\n" {
+		t.Errorf("%+v", got)
+	}
+	if v.Name != "a\nb" || v.In.S[0] != "c\nd" || v.A[0].S[0] != "g\n" {
+		t.Errorf("the original changed: %+v", v)
+	}
+}
