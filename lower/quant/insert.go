@@ -69,6 +69,7 @@ type calibrator struct {
 	// values are the run-time float values that get a Q/DQ pair, in graph order.
 	values []*ir.Value
 	obs    *observer
+	limits map[*ir.Value]limit // of values that have one
 	params map[*ir.Value]affine
 	// weights remembers the DequantizeLinear nodes of constants.
 	weights map[weightKey]*ir.Value
@@ -232,7 +233,7 @@ func (c *calibrator) dropIdle() {
 
 // observe runs the float graph on the samples.
 func (c *calibrator) observe() error {
-	c.obs = &observer{g: c.g, samples: c.opt.Samples, stats: make(map[*ir.Value]*stats, len(c.values))}
+	c.obs = &observer{g: c.g, samples: c.opt.Samples, stats: make(map[*ir.Value]*stats, len(c.values)), rows: c.watchRows()}
 	for _, v := range c.values {
 		c.obs.stats[v] = &stats{}
 	}
@@ -245,7 +246,7 @@ func (c *calibrator) observe() error {
 			return err
 		}
 	}
-	c.unmask()
+	c.narrow()
 	if c.opt.Method == MinMax {
 		return nil
 	}
@@ -306,6 +307,11 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType) affine {
 	var x, w []float64
 	zeros := 0.0
 	own := k.weigher(c.rules)
+	var cut ends // masked elements lie beyond them, and must not come closer
+	for _, v := range k.members {
+		s := c.obs.stats[v]
+		cut.lo, cut.hi = cut.lo || s.cutLo && s.lo <= lo, cut.hi || s.cutHi && s.hi >= hi
+	}
 	for _, v := range own {
 		s := c.obs.stats[v]
 		px, pw := s.points()
@@ -321,9 +327,9 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType) affine {
 	case Percentile:
 		return affineOf(percentile(x, w, zeros, c.opt.Percentile/100))
 	case Entropy:
-		return search(lo, hi, divergence(x, w, lo, hi))
+		return search(lo, hi, cut, divergence(x, w, lo, hi))
 	}
-	return search(lo, hi, squaredError(x, w))
+	return search(lo, hi, cut, squaredError(x, w))
 }
 
 // insert adds the Q/DQ pairs of activations, weights and biases.

@@ -20,6 +20,8 @@ type rule struct {
 	weight, bias int
 	// share: all inputs in `in` and all outputs have one quantisation.
 	share bool
+	// selects: every element of the output is one of an input.
+	selects bool
 	// narrows: as share, unless the output's range is much narrower (averages).
 	narrows bool
 	// join: as share, but an input may be requantised instead (Concat).
@@ -51,7 +53,7 @@ func ruleFor(n *ir.Node) (r rule, ok bool) {
 	case weightAxis(n) >= 0:
 		ok = macRule(n, &r)
 	case n.Op.Quant == ir.QMove:
-		r.share, r.passive = true, true
+		r.share, r.passive, r.selects = true, true, true
 		ok = moveRule(n, &r)
 	default:
 		ok = computeRule(n, &r)
@@ -149,7 +151,7 @@ func computeRule(n *ir.Node, r *rule) bool {
 	case op.Add, op.Mul, op.Sub, op.Div:
 		r.in = []int{0, 1}
 	case op.Min, op.Max:
-		r.share = true
+		r.share, r.selects = true, true
 		for i, v := range n.In {
 			if v.Const == nil {
 				r.in = append(r.in, i)
@@ -163,6 +165,7 @@ func computeRule(n *ir.Node, r *rule) bool {
 	case op.AveragePool, op.GlobalAveragePool, op.MaxPool, op.GlobalMaxPool:
 		r.in, r.share = []int{0}, true
 		r.narrows = n.Op == op.AveragePool || n.Op == op.GlobalAveragePool
+		r.selects = !r.narrows
 		return one && n.In[0].Type.Rank() <= 4
 	case op.Resize:
 		r.in = []int{0}
@@ -170,7 +173,7 @@ func computeRule(n *ir.Node, r *rule) bool {
 	case op.Get("", "ReduceMean"), op.Get("", "ReduceSum"):
 		r.in = []int{0}
 	case op.Get("", "ReduceMax"), op.Get("", "ReduceMin"):
-		r.in, r.share = []int{0}, true
+		r.in, r.share, r.selects = []int{0}, true, true
 	default:
 		r.in = []int{0}
 		if !slices.Contains(normalisations, n.Op) && (n.Op.Scalar == nil || n.Op.Quant != ir.QFloat) {

@@ -435,30 +435,6 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestMask: masked scores, as constants or infinities, do not take the range.
-func TestMask(t *testing.T) {
-	for _, m := range []float64{-1e9, math.Inf(-1)} {
-		b := newBuilder(t, 5)
-		x := b.g.AddInput("x", ir.T(tensor.F32, 1, 6, 6))
-		mask := tensor.New(tensor.F32, []int{6, 6})
-		for i := range 36 {
-			if i%6 > i/6 {
-				mask.SetFloat(i, m)
-			}
-		}
-		sum := b.add("Add", nil, b.add("MatMul", nil, x, b.normal(1, 6, 6)), b.g.AddConst("mask", mask))
-		b.g.AddOutput("y", b.add("Softmax", nil, sum))
-		for _, method := range quant.Methods {
-			s := samples(b.g, 4, 1)
-			q, _ := quantised(t, b.g, quant.Options{Samples: s, Method: method})
-			want, got := irtest.Run(t, b.g, s[0])[0], runInteger(t, q, s[0])[0]
-			if db := ratio(want.Floats(), got.Floats()); db < 20 {
-				t.Errorf("mask %g, %s: %.1f dB\n%s", m, method, db, q)
-			}
-		}
-	}
-}
-
 // TestErrors: what the user can get wrong is named.
 func TestErrors(t *testing.T) {
 	g := randomNet(t, 1)

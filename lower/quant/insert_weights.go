@@ -49,7 +49,7 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 		if v.Const == nil {
 			continue
 		}
-		if d := c.clipMask(n, v.Const); d != v.Const {
+		if d := c.clipped(n, i); d != v.Const {
 			v = c.g.AddConst(v.Name, d)
 		}
 		t := v.Type.WithQuant(c.layer[n].Data, constQuant(v.Const, c.layer[n].Data))
@@ -155,7 +155,7 @@ func (c *calibrator) weightQuant(n *ir.Node, r rule) *ir.Quant {
 func (c *calibrator) inputQuant(n *ir.Node, i int) affine {
 	v := n.In[i]
 	if v.Const != nil {
-		return affineFrom(constQuant(c.clipMask(n, v.Const), c.layer[n].Data))
+		return affineFrom(constQuant(c.clipped(n, i), c.layer[n].Data))
 	}
 	if _, ok := c.params[v]; ok {
 		return affineFrom(c.edge(n, c.rules[n], v).Quant)

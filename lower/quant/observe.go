@@ -20,17 +20,12 @@ const exactElems = 1 << 14
 // that is clipped to a half.
 const histBins = 8192
 
-// maskBelow separates numbers from marks of "not this one".
-const maskBelow = -1e4
-
 // stats is what calibration knows about one float value.
 type stats struct {
-	lo, hi float64 // of all finite elements
-	count  int64
-	// open is lo without the elements below maskBelow, masked that there are
-	// some: attention masks write -inf or a huge negative number.
-	open   float64
-	masked bool
+	lo, hi         float64 // of all finite elements
+	count          int64
+	negInf, posInf bool // there are infinite elements
+	cutLo, cutHi   bool // lo and hi are limits, which elements may lie beyond
 	// exact holds the elements in sample order, nil when there are too many.
 	exact []float32
 	// hist counts elements in histBins equal bins over [lo, hi]; zeros are
@@ -45,6 +40,7 @@ type observer struct {
 	g       *ir.Graph
 	samples []Sample
 	stats   map[*ir.Value]*stats
+	rows    map[*ir.Node]*rowStats // of nodes that normalise rows
 }
 
 // forSamples calls f for every sample on all cores and returns the error of
@@ -111,33 +107,38 @@ func notANumber(v *ir.Value) error {
 // ranges fills lo, hi, count and exact of every watched value.
 func (o *observer) ranges() error {
 	type part struct {
-		lo, hi, open float64
-		n            int64
-		masked       bool
-		data         []float32
+		lo, hi         float64
+		n              int64
+		negInf, posInf bool
+		data           []float32
 	}
+	watched := map[*ir.Value][]*ir.Node{}
+	for n := range o.rows {
+		watched[n.In[0]] = append(watched[n.In[0]], n)
+	}
+	rows := make([]map[*ir.Node][]row, len(o.samples))
+	most := max(maxRows/len(o.samples), 16)
 	parts := make([]map[*ir.Value]part, len(o.samples))
 	err := forSamples(len(o.samples), func(_, i int) error {
 		m := make(map[*ir.Value]part, len(o.stats))
-		parts[i] = m
+		parts[i], rows[i] = m, map[*ir.Node][]row{}
 		var bad error
 		_, err := interp.Run(o.g, o.samples[i], func(v *ir.Value, d *tensor.Dense) {
 			if o.stats[v] == nil {
 				return
 			}
+			for _, n := range watched[v] {
+				rows[i][n] = o.rows[n].collect(d, most)
+			}
 			x := tensor.As[float32](d)
-			p := part{lo: math.Inf(1), hi: math.Inf(-1), open: math.Inf(1), n: int64(len(x))}
+			p := part{lo: math.Inf(1), hi: math.Inf(-1), n: int64(len(x))}
 			for _, f := range x {
 				e := float64(f)
-				if e < maskBelow {
-					p.masked = true
-				} else {
-					p.open = min(p.open, e)
-				}
 				if e-e != 0 {
 					if e != e && bad == nil {
 						bad = notANumber(v)
 					}
+					p.negInf, p.posInf = p.negInf || e < 0, p.posInf || e > 0
 					continue // infinities (masks) saturate
 				}
 				p.lo, p.hi = min(p.lo, e), max(p.hi, e)
@@ -156,16 +157,22 @@ func (o *observer) ranges() error {
 		return err
 	}
 	for v, s := range o.stats {
-		s.lo, s.hi, s.open = math.Inf(1), math.Inf(-1), math.Inf(1)
+		s.lo, s.hi = math.Inf(1), math.Inf(-1)
 		for _, m := range parts {
 			p := m[v]
-			s.lo, s.hi, s.open = min(s.lo, p.lo), max(s.hi, p.hi), min(s.open, p.open)
-			s.masked = s.masked || p.masked
+			s.lo, s.hi = min(s.lo, p.lo), max(s.hi, p.hi)
+			s.negInf, s.posInf = s.negInf || p.negInf, s.posInf || p.posInf
 			s.count += p.n
 			s.exact = append(s.exact, p.data...)
 		}
 		if s.lo > s.hi {
 			s.lo, s.hi = 0, 0
+		}
+	}
+	for n, s := range o.rows {
+		s.rows = nil
+		for _, m := range rows {
+			s.rows = append(s.rows, m[n]...)
 		}
 	}
 	return nil
@@ -242,7 +249,7 @@ func (s *stats) points() (x, w []float64) {
 	if s.exact != nil {
 		for _, f := range s.exact {
 			if e := float64(f); e-e == 0 && e != 0 {
-				x, w = append(x, max(e, s.lo)), append(w, one)
+				x, w = append(x, min(max(e, s.lo), s.hi)), append(w, one)
 			}
 		}
 		return x, w

@@ -68,14 +68,23 @@ func squaredError(x, w []float64) cost {
 	}
 }
 
+// ends of a range.
+type ends struct{ lo, hi bool }
+
 // search finds the range with the least cost: both ends are moved inwards in
-// turn, in steps that become finer.
-func search(lo, hi float64, c cost) affine {
+// turn, in steps that become finer, but for those that are fixed.
+func search(lo, hi float64, fixed ends, c cost) affine {
 	lo, hi = min(lo, 0), max(hi, 0)
 	fullLo, fullHi := lo, hi
 	best := affineOf(lo, hi)
 	least := c(best)
 	try := func(l, h float64) {
+		if fixed.lo {
+			l = fullLo
+		}
+		if fixed.hi {
+			h = fullHi
+		}
 		if l > 0 || h < 0 || l < fullLo*1.02 || h > fullHi*1.02 || h-l <= 0 {
 			return
 		}

@@ -50,7 +50,7 @@ func TestSearch(t *testing.T) {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 		c := squaredError(x, w)
-		got := c(search(lo, hi, c))
+		got := c(search(lo, hi, ends{}, c))
 		best := c(affineOf(lo, hi))
 		for f := 0.02; f <= 1; f += 0.01 {
 			for g := 0.02; g <= 1; g += 0.04 {
@@ -66,13 +66,13 @@ func TestSearch(t *testing.T) {
 // TestEntropy: a lone outlier is cut off, an even distribution is not.
 func TestEntropy(t *testing.T) {
 	x, w := gauss(20000, 100)
-	if a := search(-5, 100, divergence(x, w, -5, 100)); a.hi() > 50 {
+	if a := search(-5, 100, ends{}, divergence(x, w, -5, 100)); a.hi() > 50 {
 		t.Errorf("range [%g, %g] for a normal distribution with an outlier at 100", a.lo(), a.hi())
 	}
 	for i := range x {
 		x[i] = float64(i%1000) / 1000
 	}
-	if a := search(0, 0.999, divergence(x, w, 0, 0.999)); a.hi() < 0.9 {
+	if a := search(0, 0.999, ends{}, divergence(x, w, 0, 0.999)); a.hi() < 0.9 {
 		t.Errorf("range [%g, %g] for an even distribution over [0, 1)", a.lo(), a.hi())
 	}
 }

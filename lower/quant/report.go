@@ -48,15 +48,19 @@ const reportSamples = 16
 // saturate, and have no ratio.
 type noise struct{ signal, err float64 }
 
-func (n *noise) add(want, got *tensor.Dense) {
+func (n *noise) add(want, got *tensor.Dense) { n.within(want, got, unlimited) }
+
+// within is add for a value of which readers see the part within a limit.
+func (n *noise) within(want, got *tensor.Dense, l limit) {
 	if w, ok := want.Data.([]float32); ok {
 		if g, ok := got.Data.([]float32); ok {
 			for i, v := range w {
 				if v-v != 0 {
 					continue
 				}
-				e := float64(v) - float64(g[i])
-				n.signal += float64(v) * float64(v)
+				f := l.clip(float64(v))
+				e := f - l.clip(float64(g[i]))
+				n.signal += f * f
 				n.err += e * e
 			}
 			return
@@ -67,7 +71,8 @@ func (n *noise) add(want, got *tensor.Dense) {
 		if v-v != 0 {
 			continue
 		}
-		e := v - got.Float(i)
+		v = l.clip(v)
+		e := v - l.clip(got.Float(i))
 		n.signal += v * v
 		n.err += e * e
 	}
@@ -89,6 +94,7 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 	// The float value and its dequantised form.
 	pairs := map[*ir.Value]string{} // of the quantised graph to names in before
 	var order []*ir.Value
+	var limits []limit
 	for _, n := range c.g.Nodes {
 		if n.Op != op.DequantizeLinear || n.In[0].Def == nil || n.In[0].Def.Op != op.QuantizeLinear {
 			continue
@@ -100,6 +106,11 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		}
 		pairs[n.Out[0]] = x.Name
 		order = append(order, n.Out[0])
+		if l, ok := c.limits[x]; ok {
+			limits = append(limits, l)
+		} else {
+			limits = append(limits, unlimited)
+		}
 		lo, hi := n.In[0].Type.DType.IntRange()
 		l := LayerReport{Name: x.Name, Op: "Input", Scale: float64(q.Scale[0]), Zero: int(q.Zero[0]),
 			Range: []float64{float64(int32(lo)-q.Zero[0]) * float64(q.Scale[0]), float64(int32(hi)-q.Zero[0]) * float64(q.Scale[0])}}
@@ -140,7 +151,7 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		got, err := interp.Run(c.g, in, func(v *ir.Value, d *tensor.Dense) {
 			if k, ok := at[v]; ok {
 				if w := want[pairs[v]]; w != nil {
-					res.layers[k].add(w, d)
+					res.layers[k].within(w, d, limits[k])
 				}
 			}
 		})

@@ -1,0 +1,382 @@
+package quant
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// limit says what the readers of a value can tell apart: elements below lo are
+// to them as lo is, elements above hi as hi. Attention masks (-inf, -1e4) act
+// through such limits only, as do the arguments of functions that level off.
+type limit struct{ lo, hi float64 }
+
+var unlimited = limit{math.Inf(-1), math.Inf(1)}
+
+func (l limit) none() bool { return l == unlimited }
+
+// union is what two readers can tell apart together.
+func (l limit) union(m limit) limit { return limit{min(l.lo, m.lo), max(l.hi, m.hi)} }
+
+// clip is the element that f is to the readers.
+func (l limit) clip(f float64) float64 { return min(max(f, l.lo), l.hi) }
+
+// scaled is the limit of x where k*x has limit l.
+func (l limit) scaled(k float64) limit {
+	lo, hi := l.lo/k, l.hi/k
+	return limit{min(lo, hi), max(lo, hi)}
+}
+
+// narrow takes from the ranges what no reader can tell apart: it must not set
+// the scale. Values are visited from the outputs back, since a limit behind an
+// operator is one in front of it, too.
+func (c *calibrator) narrow() {
+	c.limits = map[*ir.Value]limit{}
+	out := map[*ir.Value]bool{}
+	for _, v := range c.g.Out {
+		out[v] = true
+	}
+	visit := func(v *ir.Value) {
+		_, quantised := c.rules[v.Def]
+		quantised = quantised || v.Def == nil // then every reader gets the quantised value
+		if out[v] && quantised || len(v.Uses()) == 0 {
+			return
+		}
+		l := limit{math.Inf(1), math.Inf(-1)}
+		for _, u := range v.Uses() {
+			r, ok := c.rules[u.Node]
+			switch {
+			case ok && slices.Contains(r.in, u.Index):
+				l = l.union(c.seen(u.Node, r, u.Index))
+			case ok || quantised:
+				return
+			}
+		}
+		if !(l.lo <= l.hi) || l.none() {
+			return
+		}
+		c.limits[v] = l
+		s := c.obs.stats[v]
+		if s == nil {
+			return
+		}
+		// Infinite elements saturate, so that the range reaches down to the limit.
+		lo, hi := s.lo, s.hi
+		if lo < l.lo || s.negInf && l.lo > math.Inf(-1) {
+			lo, s.cutLo = l.lo, true
+		}
+		if hi > l.hi || s.posInf && l.hi < math.Inf(1) {
+			hi, s.cutHi = l.hi, true
+		}
+		s.lo, s.hi = min(lo, l.hi), max(hi, l.lo)
+	}
+	for _, n := range slices.Backward(c.g.Nodes) {
+		for _, v := range n.Out {
+			visit(v)
+		}
+	}
+	for _, v := range c.g.In {
+		visit(v)
+	}
+}
+
+// seen is what node n can tell apart of its input i, by what its own readers
+// can of its output.
+func (c *calibrator) seen(n *ir.Node, r rule, i int) limit {
+	if rows := c.obs.rows[n]; rows != nil {
+		return rows.limit()
+	}
+	if len(n.Out) != 1 && !r.selects {
+		return unlimited
+	}
+	l := limit{math.Inf(1), math.Inf(-1)}
+	for _, v := range n.Out {
+		if m, ok := c.limits[v]; ok {
+			l = l.union(m)
+		} else if len(v.Uses()) > 0 || c.g.IsOutput(v) {
+			l = unlimited
+		}
+	}
+	switch {
+	case r.selects:
+		return l
+	case n.Op == op.Add && !l.none():
+		b := c.extent(n.In[1-i])
+		return limit{l.lo - b.hi, l.hi - b.lo}
+	case n.Op == op.Sub && !l.none() && i == 0:
+		b := c.extent(n.In[1])
+		return limit{l.lo + b.lo, l.hi + b.hi}
+	case n.Op == op.Sub && !l.none():
+		a := c.extent(n.In[0])
+		return limit{a.lo - l.hi, a.hi - l.lo}
+	case n.Op == op.Mul && !l.none() && n.In[i].Const != nil:
+		return c.factor(n.In[1-i], l)
+	case n.Op == op.Mul && !l.none() && n.In[1-i].Const != nil:
+		return c.product(n.In[i], n.In[1-i].Const, l, false)
+	case n.Op == op.Div && !l.none() && i == 0 && n.In[1].Const != nil:
+		return c.product(n.In[0], n.In[1].Const, l, true)
+	case n.Op.Scalar != nil && i == 0:
+		return c.levels(n, r, l)
+	}
+	return unlimited
+}
+
+// extent is the range of the elements of a value, infinite ones included.
+func (c *calibrator) extent(v *ir.Value) limit {
+	l := limit{math.Inf(1), math.Inf(-1)}
+	if v.Const != nil {
+		for i := range v.Const.Len() {
+			f := v.Const.Float(i)
+			l = limit{min(l.lo, f), max(l.hi, f)}
+		}
+		return l
+	}
+	s := c.obs.stats[v]
+	if s == nil {
+		return unlimited
+	}
+	l = limit{min(s.lo, 0), max(s.hi, 0)} // what saturation makes of them
+	if s.negInf && !s.cutLo {
+		l.lo = math.Inf(-1)
+	}
+	if s.posInf && !s.cutHi {
+		l.hi = math.Inf(1)
+	}
+	return l
+}
+
+// step is about the distance of two codes of a value.
+func (c *calibrator) step(v *ir.Value, t tensor.DType) float64 {
+	s := c.obs.stats[v]
+	if s == nil {
+		return 0
+	}
+	w := max(s.hi, 0) - min(s.lo, 0)
+	if t == tensor.I16 {
+		return w / math.MaxUint16
+	}
+	return w / math.MaxUint8
+}
+
+// factor limits a constant that multiplies x, whose product has limit l: a
+// factor that takes the smallest code of x beyond the limit might as well be
+// infinite. That is a mask (1 - m) * -1e9.
+func (c *calibrator) factor(x *ir.Value, l limit) limit {
+	s, step := c.obs.stats[x], c.step(x, c.dataType(x))
+	switch {
+	case s == nil || !(step > 0):
+		return unlimited
+	case s.lo >= 0:
+		return limit{min(l.lo, 0), max(l.hi, 0)}.scaled(step)
+	case s.hi <= 0:
+		return limit{min(l.lo, 0), max(l.hi, 0)}.scaled(-step)
+	}
+	return unlimited
+}
+
+// product limits x, which a constant multiplies (or divides, inverse). Where
+// every code of x but zero leaves the limit, x is a switch and has its own range.
+func (c *calibrator) product(x *ir.Value, k *tensor.Dense, l limit, inverse bool) limit {
+	m := limit{math.Inf(1), math.Inf(-1)}
+	for i := range k.Len() {
+		f := k.Float(i)
+		if inverse {
+			f = 1 / f
+		}
+		if f == 0 || f-f != 0 {
+			return unlimited
+		}
+		m = m.union(l.scaled(f))
+	}
+	if step := c.step(x, c.dataType(x)); m.hi-m.lo < 2*step || m.lo > -step || m.hi < step {
+		return unlimited
+	}
+	return m
+}
+
+// levels limits the argument of a function of one number where its results
+// level off: below (above) the limit they differ by less than a quarter of a step
+// of the output.
+func (c *calibrator) levels(n *ir.Node, r rule, l limit) limit {
+	x, y := c.obs.stats[n.In[0]], c.obs.stats[n.Out[0]]
+	if x == nil || y == nil {
+		return unlimited
+	}
+	step := c.step(n.Out[0], c.layer[n].Data)
+	if r.fixed != nil {
+		step = float64(r.fixed.Scale[0])
+	}
+	if !(step > 0) {
+		return unlimited
+	}
+	at := []float64{x.lo, x.hi}
+	for e := 12 * levelPoints; e >= -8*levelPoints; e-- { // from 4096 down to 1/256
+		f := math.Exp2(float64(e) / levelPoints)
+		at = append(at, f, -f)
+	}
+	at = append(at, 0)
+	at = slices.DeleteFunc(at, func(f float64) bool { return f < x.lo || f > x.hi })
+	sort.Float64s(at)
+	flat := func(list []float64) float64 {
+		edge, least, most := math.Inf(-1), math.Inf(1), math.Inf(-1)
+		for i, f := range list {
+			g := l.clip(n.Op.Scalar(n, f))
+			if g != g {
+				return math.Inf(-1)
+			}
+			if least, most = min(least, g), max(most, g); most-least > step/4 {
+				return edge
+			}
+			if i > 0 {
+				edge = f
+			}
+		}
+		return math.Inf(-1) // all the same: nothing to choose
+	}
+	out := unlimited
+	if lo := flat(at); !math.IsInf(lo, 0) {
+		out.lo = lo
+	}
+	slices.Reverse(at)
+	if hi := flat(at); !math.IsInf(hi, 0) {
+		out.hi = hi
+	}
+	if out.lo > out.hi {
+		return unlimited
+	}
+	return out
+}
+
+// levelPoints is how many arguments an octave are tried.
+const levelPoints = 16
+
+// rowStats are the rows along which a node normalises (Softmax): of each its
+// largest element, and its smallest that has a part in the results.
+type rowStats struct {
+	axis  int
+	depth float64
+	rows  []row
+}
+
+type row struct{ low, top float32 }
+
+// maxRows bounds how many rows are kept, of all samples together.
+const maxRows = 1 << 14
+
+// watchRows makes the rows of the nodes that normalise.
+func (c *calibrator) watchRows() map[*ir.Node]*rowStats {
+	m := map[*ir.Node]*rowStats{}
+	for _, n := range c.g.Nodes {
+		r, ok := c.rules[n]
+		if !ok || n.Op != op.Softmax && n.Op != op.LogSoftmax || n.In[0].Const != nil {
+			continue
+		}
+		axis, err := op.Axis(n, n.Int("axis"), n.In[0].Type.Rank())
+		if err != nil {
+			continue
+		}
+		// A row of n elements this far below the largest adds less than half a step.
+		step := 1.0 / 256
+		if c.layer[n].Data == tensor.I16 {
+			step = 1.0 / 32768
+		}
+		depth := math.Log(float64(n.In[0].Type.Shape[axis])) + math.Log(2/step)
+		if r.fixed != nil && r.fixed.Zero[0] > 0 { // logarithms: down to the end of the range
+			depth = max(depth, float64(r.fixed.Scale[0])*255+1)
+		}
+		m[n] = &rowStats{axis: axis, depth: depth}
+	}
+	return m
+}
+
+// collect gives the rows of one sample, not more than most of them.
+func (s *rowStats) collect(d *tensor.Dense, most int) []row {
+	x := tensor.As[float32](d)
+	dim, inner := d.Shape[s.axis], tensor.Strides(d.Shape)[s.axis]
+	if dim == 0 || len(x) == 0 {
+		return nil
+	}
+	count := len(x) / dim
+	by := (count + most - 1) / most
+	var out []row
+	for k := 0; k < count; k += by {
+		at := k/inner*inner*dim + k%inner
+		top := float32(math.Inf(-1))
+		for i := range dim {
+			top = max(top, x[at+i*inner])
+		}
+		if f := float64(top); f-f != 0 {
+			continue
+		}
+		low, cut := top, top-float32(s.depth)
+		for i := range dim {
+			if f := x[at+i*inner]; f < cut {
+				low = min(low, cut) // it acts as any other so low
+			} else {
+				low = min(low, f)
+			}
+		}
+		out = append(out, row{low, top})
+	}
+	return out
+}
+
+// emptyRatio is by how much rows in which everything is masked would widen the
+// range before they are left out: they would cost the others three bits.
+const emptyRatio = 8
+
+// limit is what the node can tell apart: from the smallest element that counts
+// in its row, with room for rows that were not seen.
+func (s *rowStats) limit() limit {
+	if len(s.rows) == 0 {
+		return unlimited
+	}
+	rows := slices.Clone(s.rows)
+	sort.Slice(rows, func(a, b int) bool {
+		return rows[a].top > rows[b].top || rows[a].top == rows[b].top && rows[a].low > rows[b].low
+	})
+	hi, lo, n := float64(rows[0].top), math.Inf(1), 0
+	for _, r := range rows {
+		if gap := lo - float64(r.top); gap > 0 && hi-float64(r.low) > emptyRatio*max(hi-lo, s.depth) && 10*n >= len(rows) {
+			break // nothing but masked elements
+		}
+		lo = min(lo, float64(r.low))
+		n++
+	}
+	room := (hi - float64(rows[n-1].top)) / 2
+	if n < 64 {
+		room = hi - lo
+	}
+	return limit{lo - room, math.Inf(1)}
+}
+
+// clipped is the constant operand i of n without what no reader of the result
+// can tell apart.
+func (c *calibrator) clipped(n *ir.Node, i int) *tensor.Dense {
+	d := n.In[i].Const
+	r, ok := c.rules[n]
+	if !ok || c.obs == nil {
+		return d
+	}
+	l := c.seen(n, r, i)
+	if l.none() {
+		return d
+	}
+	out := d
+	for k := range d.Len() {
+		f := d.Float(k)
+		g := l.clip(f)
+		if f == g || f != f {
+			continue
+		}
+		if out == d {
+			out = d.Clone()
+		}
+		out.SetFloat(k, g)
+	}
+	return out
+}
