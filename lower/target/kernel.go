@@ -50,7 +50,13 @@ type Reason struct {
 	Text string // what was found and what is wanted
 }
 
-// Rule is one condition of a kernel. Check returns "" when it holds.
+// Unread is what a rule says of a node whose operands it cannot read: the rule
+// about these operands has refused the node then. Where none has, Unread is a
+// reason by itself, so that a node that nobody looked at is never taken.
+const Unread = "the operands are not of the kind that this condition is about, and no other condition refuses them"
+
+// Rule is one condition of a kernel. Check returns "" when it holds, and Unread
+// where it cannot be asked.
 type Rule struct {
 	Code, Doc string
 	Check     func(n *ir.Node, o *Options) string
@@ -76,11 +82,18 @@ func Tuned(library string) bool {
 
 // Judge is every reason against the kernel; none means that it takes the node.
 func (k *Kernel) Judge(n *ir.Node, o *Options) []Reason {
-	var r []Reason
+	var r, unread []Reason
 	for _, rule := range k.Rules {
-		if s := rule.Check(n, o); s != "" {
+		switch s := rule.Check(n, o); s {
+		case "":
+		case Unread:
+			unread = append(unread, Reason{rule.Code, s})
+		default:
 			r = append(r, Reason{rule.Code, s})
 		}
+	}
+	if len(r) == 0 {
+		return unread
 	}
 	return r
 }

@@ -42,7 +42,7 @@ func macRules(code string, params func(n *ir.Node) (*op.MACParams, string)) []ta
 		}},
 		{Code: code + "-03", Doc: "scales have a fixed-point form, the bias counts their product", Check: func(n *ir.Node, _ *target.Options) string {
 			if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-				return ""
+				return target.Unread
 			}
 			_, why := params(n)
 			return why
@@ -101,7 +101,7 @@ func rightly(code string, depthwise bool) target.Rule {
 	return target.Rule{Code: code, Doc: "a geometry that the library computes rightly", Check: func(n *ir.Node, o *target.Options) string {
 		g, err := op.ConvGeometry(n)
 		if err != nil || len(g.In) > 2 || op.IsDepthwise(g) != depthwise {
-			return ""
+			return target.Unread
 		}
 		names, q := convQuery(g, o.Core)
 		_, why := route(q, names...)

@@ -67,7 +67,7 @@ func constWeights(code string, types ...tensor.DType) target.Rule {
 func agrees(code, doc string, why func(n *ir.Node, o *target.Options) string) target.Rule {
 	return target.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, o *target.Options) string {
 		if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-			return ""
+			return target.Unread
 		}
 		return why(n, o)
 	}}
@@ -192,7 +192,7 @@ var fullyConnected16 = &target.Kernel{
 		agrees("CMSIS-FC16-04", "sums that the kernels of all cores hold", func(n *ir.Node, o *target.Options) string {
 			f, why := fc16Of(n)
 			if why != "" || n.In[1].Const == nil {
-				return ""
+				return target.Unread
 			}
 			w := arranged(n.In[1], f.perm)
 			if len(f.params.Mult) > 1 {

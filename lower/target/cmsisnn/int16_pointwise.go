@@ -58,7 +58,7 @@ var softmax16 = &target.Kernel{
 	Rules: []target.Rule{needsInt16("CMSIS-SMAX16-01", []int{0}),
 		{Code: "CMSIS-SMAX16-02", Doc: "output scale 1/32768; an input scale and rows that nothing overflows with", Check: func(n *ir.Node, _ *target.Options) string {
 			if !op.Sixteen(n) {
-				return ""
+				return target.Unread
 			}
 			_, _, why := op.SoftmaxKernel16(n)
 			return why

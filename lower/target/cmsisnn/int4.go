@@ -30,7 +30,7 @@ var convolve4 = &target.Kernel{
 		{Code: "CMSIS-CONV4-06", Doc: "a geometry that the library computes rightly", Check: func(n *ir.Node, o *target.Options) string {
 			g, err := op.ConvGeometry(n)
 			if err != nil || len(g.In) > 2 || g.Group != 1 {
-				return ""
+				return target.Unread
 			}
 			_, why := route(convWindow(g).query(o.Core), "arm_convolve_wrapper_s4", "arm_convolve_s4")
 			return why
@@ -68,7 +68,7 @@ var depthwise4 = &target.Kernel{
 		{Code: "CMSIS-DW4-06", Doc: "a case that the library's kernels compute right", Check: func(n *ir.Node, o *target.Options) string {
 			g, err := op.ConvGeometry(n)
 			if err != nil || len(g.In) > 2 || !op.IsDepthwise(g) {
-				return ""
+				return target.Unread
 			}
 			_, why := route(depthwiseWindow(g).query(o.Core), "arm_depthwise_conv_wrapper_s4")
 			return why

@@ -29,7 +29,7 @@ var lstm = &target.Kernel{
 		{Code: "CMSIS-LSTM-02", Doc: "the quantisation that the operator describes", Check: func(n *ir.Node, _ *target.Options) string {
 			for i := 1; i <= 3; i++ {
 				if v := n.Input(i); v != nil && v.Const == nil {
-					return ""
+					return target.Unread
 				}
 			}
 			_, why := op.QLSTMParams(n)

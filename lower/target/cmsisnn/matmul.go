@@ -72,18 +72,18 @@ func fcRules(code string) []target.Rule {
 		}},
 		{Code: code + "-03", Doc: "a plain product with fixed-point scales", Check: func(n *ir.Node, _ *target.Options) string {
 			if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-				return ""
+				return target.Unread
 			}
 			_, why := fcOf(n)
 			return why
 		}},
 		{Code: code + "-04", Doc: "one zero point for all weights", Check: func(n *ir.Node, _ *target.Options) string {
 			if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-				return ""
+				return target.Unread
 			}
 			f, why := fcOf(n)
 			if why != "" {
-				return ""
+				return target.Unread
 			}
 			if len(f.params.FilterOff) > 1 {
 				return fmt.Sprintf("the weights %s have a zero point for each channel, want one", n.In[1])
@@ -96,11 +96,11 @@ func fcRules(code string) []target.Rule {
 // fcPerChannel: what the library's kernel gets wrong is not asked of it.
 var fcPerChannel = target.Rule{Code: "CMSIS-FC-05", Doc: "zero points that the library computes rightly: with Helium 0 for weights with scales per channel", Check: func(n *ir.Node, o *target.Options) string {
 	if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-		return ""
+		return target.Unread
 	}
 	f, why := fcOf(n)
 	if why != "" || len(f.params.FilterOff) > 1 {
-		return ""
+		return target.Unread
 	}
 	_, why = route(f.query(o.Core), "arm_fully_connected_wrapper_s8")
 	return why
@@ -167,7 +167,7 @@ var batchMatMul = &target.Kernel{
 		{Code: "CMSIS-BMM-03", Doc: "fixed-point scale", Check: func(n *ir.Node, _ *target.Options) string {
 			for _, v := range []*ir.Value{n.In[0], n.In[1], n.Out[0]} {
 				if v.Type.Quant == nil {
-					return ""
+					return target.Unread
 				}
 			}
 			_, why := op.MatMulQuantParams(n)

@@ -13,7 +13,7 @@ func poolRules(code string, data target.Rule) []target.Rule {
 		data,
 		{Code: code + "-02", Doc: "one quantisation, padding that does not count", Check: func(n *ir.Node, _ *target.Options) string {
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-				return ""
+				return target.Unread
 			}
 			_, _, why := op.PoolQuantClamp(n)
 			return why

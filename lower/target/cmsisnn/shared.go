@@ -35,11 +35,14 @@ func TransposedRules(code string) []target.Rule {
 }
 
 // KnownOperands reports what rules about the arithmetic of a layer may take for
-// granted: input, weights and output quantised, int8 weights and bias constant.
-// Other nodes fail by the rules that ask for just that.
+// granted: input, weights and output quantised, weights and bias constant, the
+// weights a byte each in memory. Of other nodes such rules say target.Unread.
 func KnownOperands(n *ir.Node) bool {
 	w := n.In[1]
-	if n.In[0].Type.Quant == nil || w.Type.Quant == nil || w.Const == nil || w.Type.DType != tensor.I8 || n.Out[0].Type.Quant == nil {
+	if n.In[0].Type.Quant == nil || w.Type.Quant == nil || w.Const == nil || n.Out[0].Type.Quant == nil {
+		return false
+	}
+	if _, bytes := w.Const.Data.([]int8); !bytes { // int8, or int4 in bytes
 		return false
 	}
 	b := n.Input(2)

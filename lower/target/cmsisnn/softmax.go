@@ -32,7 +32,7 @@ func SoftmaxRules(code string) []target.Rule {
 		needsInt8(code+"-01", []int{0}),
 		{Code: code + "-02", Doc: "output scale 1/256, zero point -128; a representable input scale", Check: func(n *ir.Node, _ *target.Options) string {
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-				return ""
+				return target.Unread
 			}
 			if _, _, _, ok := op.SoftmaxKernel(n); !ok {
 				return fmt.Sprintf("the output is %s, want scale 1/256 and zero point -128", n.Out[0].Type)

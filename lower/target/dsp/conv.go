@@ -122,7 +122,7 @@ func (l *layer) pick(first, step, n int) *layer {
 func exact(code string, try func(n *ir.Node, core target.Core) string) target.Rule {
 	return target.Rule{Code: code, Doc: "every channel is requantised exactly by one multiplication", Check: func(n *ir.Node, o *target.Options) string {
 		if !cmsisnn.KnownOperands(n) {
-			return ""
+			return target.Unread
 		}
 		return try(n, o.Core)
 	}}

@@ -18,7 +18,7 @@ var add = &target.Kernel{
 	Rules: join(onDSP("DSP-ADD-00"), cmsisnn.AddRules("DSP-ADD"),
 		target.Rule{Code: "DSP-ADD-03", Doc: "enough elements for two tables, exact in one multiplication", Check: func(n *ir.Node, _ *target.Options) string {
 			if !op.BinaryKernelS8(n) {
-				return ""
+				return target.Unread
 			}
 			if e := n.Out[0].Type.Elems(); e < addElems {
 				return fmt.Sprintf("%d elements, want at least %d for tables of 2 KiB", e, addElems)

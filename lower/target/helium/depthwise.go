@@ -89,7 +89,7 @@ func (l *layer) pairsFit(pairs [][2]int) string {
 	for c, w := range l.rows {
 		for _, p := range pairs {
 			if max(p[0], p[1]) >= len(w) {
-				return "" // another kernel shape, which has a rule of its own
+				return target.Unread // another kernel shape, which has a rule of its own
 			}
 			if w[p[0]] == -128 && w[p[1]] == -128 {
 				return fmt.Sprintf("channel %d: the weights of taps %d and %d are both -128, want one above", c, p[0], p[1])

@@ -153,16 +153,15 @@ func (l *layer) dot(vectors int) (fn string, want int) {
 	return fmt.Sprintf("nncc_helium_dot_by%d_s8", by), roundUp(vectors, by)
 }
 
-// ruleOf asks about a node in the terms of its kernel, which read finds. Nodes
-// that read cannot take in have failed by another rule.
+// ruleOf asks about a node in the terms of its kernel, which read finds.
 func ruleOf[T any](code, doc string, read func(n *ir.Node) (T, string), check func(n *ir.Node, x T) string) target.Rule {
 	return target.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, _ *target.Options) string {
 		if !cmsisnn.KnownOperands(n) {
-			return ""
+			return target.Unread
 		}
 		x, why := read(n)
 		if why != "" {
-			return ""
+			return target.Unread
 		}
 		return check(n, x)
 	}}

@@ -40,7 +40,7 @@ var (
 		Code: "HELIUM-AVG-05", Doc: fmt.Sprintf("at most %d elements in a window", largestWindow), Check: func(n *ir.Node, _ *target.Options) string {
 			g, err := op.PoolGeometry(n)
 			if err != nil {
-				return "" // another rule says so
+				return target.Unread
 			}
 			count := 1
 			for d, k := range g.Kernel {

@@ -253,7 +253,7 @@ var add = &target.Kernel{
 	Rules: join(onHelium("HELIUM-ADD-00"), cmsisnn.AddRules("HELIUM-ADD"), target.Rule{
 		Code: "HELIUM-ADD-03", Doc: "requantisation shifts to the right", Check: func(n *ir.Node, _ *target.Options) string {
 			if !op.BinaryKernelS8(n) {
-				return "" // another rule says so
+				return target.Unread
 			}
 			p := op.AddParamsS8(n)
 			if _, _, ok := threeRoundings(&p.Scales, p.Offset1, p.Offset2); !ok {

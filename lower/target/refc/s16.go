@@ -56,7 +56,7 @@ var linesRow = &target.Kernel{
 	}}, constant(1, 2), cond{"lines that are exact for all inputs", func(n *ir.Node) string {
 		x, y := n.In[0].Type, n.Out[0].Type
 		if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || lineKernels[[2]tensor.DType{x.DType, y.DType}] == "" {
-			return "" // the rule before says why
+			return target.Unread
 		}
 		_, why := target.Lines(n)
 		return why
@@ -88,7 +88,7 @@ var curveRow = &target.Kernel{
 		"Reciprocal", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "nncc.Curve"}),
 	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0), cond{"a function of one tensor", func(n *ir.Node) string {
 		if notInt16(n.In[0].Type) != "" || notInt16(n.Out[0].Type) != "" {
-			return ""
+			return target.Unread
 		}
 		if _, ok := target.CurveOf(n); !ok {
 			return "the node has further inputs that are computed at run time"

@@ -23,7 +23,7 @@ var constRow = &target.Kernel{
 			return why
 		}
 		if byteEnds.check(n) != "" {
-			return ""
+			return target.Unread
 		}
 		rows, _, err := constTable(n, k)
 		if err != nil {

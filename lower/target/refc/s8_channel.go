@@ -196,7 +196,7 @@ var channelRow = &target.Kernel{
 		return why
 	}}, cond{"a function that tables or integers can express", func(n *ir.Node) string {
 		if byteEnds.check(n) != "" {
-			return ""
+			return target.Unread
 		}
 		if d, why := channelDim(n); why != "" || n.Out[0].Type.Shape[d] <= 256 {
 			return ""
