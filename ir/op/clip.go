@@ -71,3 +71,13 @@ var Clip = def(ir.OpDef{
 		return min(max(x, lo), hi)
 	},
 })
+
+// ClipBounds are the bounds of a Clip in the order in which a kernel may apply
+// them, lo <= hi: infinite where absent, both the upper one where the node has
+// them the other way round. False where one is computed at run time or NaN, of
+// which the result is NaN.
+func ClipBounds(n *ir.Node) (lo, hi float64, ok bool) {
+	lo, known := constReal(n, 1, negInf)
+	hi, ok = constReal(n, 2, posInf)
+	return min(lo, hi), hi, known && ok && lo == lo && hi == hi
+}

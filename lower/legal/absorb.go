@@ -185,17 +185,8 @@ func clipBounds(n *ir.Node) (x *ir.Value, lo, hi float64, ok bool) {
 	case is(n, "Relu"):
 		return n.In[0], 0, hi, true
 	case is(n, "Clip"):
-		for i, b := range []*float64{1: &lo, 2: &hi} {
-			if i == 0 || n.Input(i) == nil {
-				continue
-			}
-			v, isConst := scalarConst(n.In[i])
-			if !isConst || v != v {
-				return nil, 0, 0, false
-			}
-			*b = v
-		}
-		return n.In[0], min(lo, hi), hi, true // min above max: the result is max
+		lo, hi, ok = op.ClipBounds(n)
+		return n.In[0], lo, hi, ok && !math.IsInf(lo, 1) && !math.IsInf(hi, -1) // one of those is the only result
 	case is(n, "Min", "Max") && len(n.In) == 2:
 		for i, x := range n.In {
 			k, isConst := scalarConst(n.In[1-i])
@@ -203,9 +194,9 @@ func clipBounds(n *ir.Node) (x *ir.Value, lo, hi float64, ok bool) {
 				continue
 			}
 			if is(n, "Min") {
-				return x, lo, k, true
+				return x, lo, k, !math.IsInf(k, -1)
 			}
-			return x, k, hi, true
+			return x, k, hi, !math.IsInf(k, 1)
 		}
 	}
 	return nil, 0, 0, false

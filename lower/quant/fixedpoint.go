@@ -235,7 +235,7 @@ func activates(n *ir.Node) (positive, ok bool) {
 	}
 	positive, ok = activations[n.Op]
 	if n.Op == op.Clip {
-		if lo := n.ConstIn(1); lo != nil && lo.Float(0) >= 0 {
+		if lo, _, known := op.ClipBounds(n); known && lo >= 0 {
 			positive = true
 		}
 		return positive, ok

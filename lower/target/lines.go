@@ -1,6 +1,8 @@
 package target
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
@@ -31,7 +33,11 @@ func Lines(n *ir.Node) (*qref.LinesParams, string) {
 	in := make([]*tensor.Dense, len(n.In))
 	in[0] = all
 	for i, v := range n.In[1:] {
-		if v != nil {
+		switch {
+		case v == nil:
+		case v.Const == nil:
+			return nil, fmt.Sprintf("input %d (%s) is computed at run time, want a constant", i+1, v)
+		default:
 			in[i+1] = v.Const
 		}
 	}

@@ -24,9 +24,10 @@ import (
 
 // Guarded is a graph of independent layers as C, every buffer between guards.
 type Guarded struct {
-	Rows  map[string]int // layers by the kernel that took them
-	Near  bool           // floats may differ in the last bits, as C libraries do
-	graph *ir.Graph      // as built, for the interpreter
+	Rows  map[string]int    // layers by the kernel that took them
+	Near  bool              // floats may differ in the last bits, as C libraries do
+	takes map[string]string // the kernel that computes a node, by its name
+	graph *ir.Graph         // as built, for the interpreter
 	in    []*tensor.Dense
 	types []ir.Type // of the outputs
 	prog  *schedule.Program
@@ -44,18 +45,24 @@ const layersPrefix = "layers"
 // gives every buffer a place of its own between guards.
 func Guard(t testing.TB, g *ir.Graph, table target.Table, opt target.Options, seed uint64) *Guarded {
 	t.Helper()
-	irtest.Verify(t, g)
-	m := &Guarded{Rows: map[string]int{}, graph: g.Clone(), in: irtest.Inputs(g, seed)}
-	choose := func(n *ir.Node) target.Choice {
+	return GuardRows(t, g, func(n *ir.Node) target.Choice {
 		c, err := table.Choose(n, &opt)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, n)
 		}
 		return c
-	}
+	}, nil, opt, seed)
+}
+
+// GuardRows is Guard with the row that computes each node. Kernels that take
+// operands in any one order get them in order(rank); nil: as in the graph.
+func GuardRows(t testing.TB, g *ir.Graph, choose func(n *ir.Node) target.Choice, order func(rank int) []int, opt target.Options, seed uint64) *Guarded {
+	t.Helper()
+	irtest.Verify(t, g)
+	m := &Guarded{Rows: map[string]int{}, takes: map[string]string{}, graph: g.Clone(), in: irtest.Inputs(g, seed)}
 	rules := func(n *ir.Node) target.Layout {
 		if k := choose(n).Kernel; k.Layout != nil {
-			return k.Layout(n)
+			return Setup{Order: order}.forced(n, k.Layout(n))
 		}
 		return target.Layout{}
 	}
@@ -72,6 +79,7 @@ func Guard(t testing.TB, g *ir.Graph, table target.Table, opt target.Options, se
 		}
 		l.InPlace = nil // the layers run twice on the same inputs
 		m.Rows[c.Kernel.Name]++
+		m.takes[n.Name] = c.Kernel.Name + " (" + l.Kernel + ")"
 		low[n] = schedule.Lowering{Low: l, Choice: c}
 	}
 	var err error
@@ -268,8 +276,12 @@ func (m *Guarded) RunHost(t *testing.T) {
 // name.
 func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions) map[string]uint64 {
 	t.Helper()
-	Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-	Tool(t, "qemu", "qemu-system-arm")
+	if spec.Runner.Kind == "qemu" {
+		Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+		Tool(t, "qemu", "qemu-system-arm")
+	} else {
+		Tool(t, "cc", "gcc")
+	}
 	dir := t.TempDir()
 	h := run.Model{Name: layersPrefix, Header: layersPrefix + ".h", ArenaMacro: m.info.ArenaMacro, RunFunc: "layers_guarded", Steps: m.info.StepNames}
 	if opt.Trace {
@@ -340,7 +352,8 @@ func (m *Guarded) compare(t *testing.T, got [][]byte) {
 			}
 		}
 		if bad++; bad <= 10 {
-			t.Errorf("%d of %d bytes differ, first at %d: %s", n, len(w), first, m.graph.Out[i].Def)
+			d := m.graph.Out[i].Def
+			t.Errorf("%d of %d bytes differ, first at %d: %s by %s\n%s", n, len(w), first, d, m.takes[d.Name], lineOf(m.graph, d.Out[0].Name))
 		}
 	}
 	if bad > 10 {
@@ -355,4 +368,25 @@ func near(ty ir.Type, want, got []byte) bool {
 	a, errA := tensor.FromBytes(ty.DType, ty.Shape, got)
 	b, errB := tensor.FromBytes(ty.DType, ty.Shape, want)
 	return ty.DType.IsFloat() && errA == nil && errB == nil && irtest.Diff(a, b) <= tol
+}
+
+// lineOf is the text of the node that makes a value, with the types of what it reads.
+func lineOf(g *ir.Graph, value string) string {
+	var b strings.Builder
+	for _, n := range g.Nodes {
+		if n.Out[0].Name != value {
+			continue
+		}
+		for _, v := range n.In {
+			if v != nil {
+				fmt.Fprintf(&b, "  %s : %.300s\n", v, v.Type)
+			}
+		}
+	}
+	for _, l := range strings.Split(g.String(), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(l), "%"+value+" ") {
+			b.WriteString(l)
+		}
+	}
+	return b.String()
 }

@@ -182,7 +182,7 @@ func load(r ref, index string) string {
 	case tensor.F64, tensor.I64, tensor.U64:
 		return x
 	case tensor.F32:
-		return "(double)" + x
+		return "nncc_el_widen_f32(" + x + ")"
 	case tensor.F16:
 		return "(double)nncc_f16_to_f32(" + x + ")"
 	case tensor.BF16:

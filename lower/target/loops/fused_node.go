@@ -181,7 +181,6 @@ func (w *fuser) clip32(n *ir.Node) bool {
 		return false
 	}
 	var bound [3]string
-	constant := true
 	for i := 1; i <= 2; i++ {
 		v := n.Input(i)
 		if v == nil {
@@ -193,9 +192,11 @@ func (w *fuser) clip32(n *ir.Node) bool {
 			return false
 		}
 		bound[i] = b.name
-		constant = constant && v.Const != nil
 	}
-	if constant {
+	if lo, hi, ok := op.ClipBounds(n); ok && lo == hi { // or the lower bound is above the upper one
+		w.set(n, "nncc_el_clip_f32(%s, %s, %s)", x.name, bound[2], bound[2])
+		return true
+	} else if ok {
 		w.set(n, "nncc_el_clip_f32(%s, %s, %s)", x.name, bound[1], bound[2])
 		return true
 	}

@@ -17,7 +17,7 @@ var castTypes = map[tensor.DType]target.Lit{
 
 // castRow converts plain element types; quantised 8-bit values go by a table.
 var castRow = &target.Kernel{
-	Name: "nncc_cast", Library: "nncc", Doc: "conversion between float32, bool and integers of 8 to 64 bits", Ops: []*ir.OpDef{op.Cast, op.CastLike},
+	Name: "nncc_cast", Library: "nncc", Doc: "conversion between float32, bool and integers of 8 to 64 bits", Ops: []*ir.OpDef{op.Cast, op.CastLike, op.BitCast},
 	Rules: rules("NNCC-CAST", nonEmpty, cond{"plain float32, bool or integers", func(n *ir.Node) string {
 		for _, x := range []struct {
 			what string
@@ -26,6 +26,11 @@ var castRow = &target.Kernel{
 			if _, ok := castTypes[x.t.DType]; !ok || x.t.Quant != nil {
 				return fmt.Sprintf("%s is %s, want plain float32, bool or an integer type but uint64", x.what, short(x.t))
 			}
+		}
+		return ""
+	}}, cond{"a BitCast only of bytes to bool, of which all but 0 are true", func(n *ir.Node) string {
+		if n.Op == op.BitCast && n.Out[0].Type.DType != tensor.Bool {
+			return fmt.Sprintf("BitCast to %s reads the same bytes anew", n.Out[0].Type.DType.ONNXName())
 		}
 		return ""
 	}}), Layout: func(n *ir.Node) target.Layout {

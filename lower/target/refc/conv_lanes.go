@@ -102,6 +102,14 @@ var oneEach = cond{"one output channel for every input channel", func(n *ir.Node
 	return ""
 }}
 
+// notOneEach: packLanes packs the other convolutions for another kernel.
+var notOneEach = cond{"channels that are added up, or several outputs of each", func(n *ir.Node) string {
+	if oneEach.check(n) == "" {
+		return "every channel is a group of its own, which another kernel computes"
+	}
+	return ""
+}}
+
 // lanesKernels come before the scalar rows.
 func lanesKernels() []*target.Kernel {
 	return []*target.Kernel{
@@ -110,7 +118,7 @@ func lanesKernels() []*target.Kernel {
 				f := append(convFields(g), ints("in_c", g.CIn, "mult", 1)...)
 				return params("nncc_depthwise_conv2d_params", append(f, actFields(l.n)...)...)
 			}),
-		lanesRow("nncc_conv2d_lanes_f32", "NNCC-CONV-LANES", "convolution, output channels in vectors", []*ir.OpDef{op.Conv}, nil,
+		lanesRow("nncc_conv2d_lanes_f32", "NNCC-CONV-LANES", "convolution, output channels in vectors", []*ir.OpDef{op.Conv}, []cond{notOneEach},
 			func(l *lowering, g *op.ConvGeom) *target.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 				return params("nncc_conv2d_params", append(f, actFields(l.n)...)...)

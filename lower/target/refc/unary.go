@@ -2,7 +2,6 @@ package refc
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -58,15 +57,17 @@ func attrs(alpha, beta string) func(n *ir.Node) (a, b float32) {
 
 // clipBounds are Clip's constant bounds, infinite where absent.
 func clipBounds(n *ir.Node) (lo, hi float32) {
-	lo, hi = float32(math.Inf(-1)), float32(math.Inf(1))
-	if c := n.ConstIn(1); c != nil {
-		lo = float32(c.Float(0))
-	}
-	if c := n.ConstIn(2); c != nil {
-		hi = float32(c.Float(0))
-	}
-	return lo, hi
+	l, h, _ := op.ClipBounds(n)
+	return float32(l), float32(h)
 }
+
+// orderedBounds: nncc_clip_f32 compares with numbers, the lower one first.
+var orderedBounds = cond{"bounds are constant numbers", func(n *ir.Node) string {
+	if _, _, ok := op.ClipBounds(n); !ok {
+		return "a bound is computed at run time or is not a number, want constant numbers"
+	}
+	return ""
+}}
 
 // geluForm accepts one value of Gelu's attribute.
 func geluForm(want string) cond {
@@ -81,7 +82,7 @@ func geluForm(want string) cond {
 func unaryKernels() []*target.Kernel {
 	k := []*target.Kernel{
 		unaryF32("nncc_leaky_relu_f32", "x, below 0 times alpha", op.LeakyRelu, attr("alpha")),
-		unaryF32("nncc_clip_f32", "x limited to constant bounds", op.Clip, clipBounds, constant(1, 2)),
+		unaryF32("nncc_clip_f32", "x limited to constant bounds", op.Clip, clipBounds, constant(1, 2), orderedBounds),
 		unaryF32("nncc_thresholded_relu_f32", "x above alpha, else 0", op.ThresholdedRelu, attr("alpha")),
 		unaryF32("nncc_shrink_f32", "x moved towards 0 by bias, 0 within lambd", op.Shrink, attrs("lambd", "bias")),
 		unaryF32("nncc_elu_f32", "x, below 0 alpha*(exp(x)-1)", op.Elu, attr("alpha")),

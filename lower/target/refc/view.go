@@ -106,11 +106,19 @@ func viewKernels() []*target.Kernel {
 		},
 		{
 			Name: "view-bits", Library: "nncc", Doc: "the same bytes as another element type: no code", Ops: []*ir.OpDef{op.BitCast},
-			Rules: rules("NNCC-BITCAST", wholeBytes), Layout: same, Lower: plain,
+			Rules: rules("NNCC-BITCAST", wholeBytes, canonical), Layout: same, Lower: plain,
 		},
 		dropoutRow,
 	}
 }
+
+// canonical: bytes of another type may be more than the 0 and 1 of a bool.
+var canonical = cond{"a bool comes from a bool", func(n *ir.Node) string {
+	if x, y := n.In[0].Type.DType, n.Out[0].Type.DType; y == tensor.Bool && x != y {
+		return fmt.Sprintf("from %s to bool: bytes become 0 and 1", x.ONNXName())
+	}
+	return ""
+}}
 
 // wholeBytes: elements are not smaller than a byte.
 var wholeBytes = cond{"elements are whole bytes", func(n *ir.Node) string {

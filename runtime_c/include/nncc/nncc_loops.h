@@ -29,6 +29,20 @@ uint16_t nncc_f32_to_bf16(float v);
 
 /* ---- conversions ------------------------------------------------------------------------------------------------ */
 
+/*
+ * v in double. With vectors and double precision in hardware GCC may make the conversion conditional, and the GNU
+ * assembler refuses "vcvtne.f64.f32": it reads the vector instruction vcvtn there. Behind a statement in assembly, even
+ * an empty one, nothing is made conditional.
+ */
+static inline double nncc_el_widen_f32(float v)
+{
+    double d = (double)v;
+#if defined(__GNUC__) && defined(__ARM_FEATURE_MVE) && defined(__ARM_FP) && (__ARM_FP & 8)
+    __asm volatile("" : "+w"(d));
+#endif
+    return d;
+}
+
 /* Towards zero, clamped to the type's range; NaN becomes 0. */
 int64_t nncc_f64_to_i64(double v);
 uint64_t nncc_f64_to_u64(double v);
