@@ -83,7 +83,7 @@ func onSignals() context.Context {
 // Main runs one command and gives its exit status. Results go to out,
 // everything else to errw.
 func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
-	c := &cli{out: text.NewWriter(out), err: text.NewWriter(errw), terminal: errw, ctx: ctx}
+	c := &cli{out: text.NewWriter(out), err: text.NewWriter(errw), terminal: errw, ctx: ctx, args: args}
 	defer func() {
 		if r := recover(); r != nil {
 			code = c.bug(fmt.Sprint(r), string(debug.Stack()), nil)
@@ -128,8 +128,9 @@ type cli struct {
 	cfg        driver.Config
 	fs         *pflag.FlagSet
 	out, err   *text.Writer // for people; JSON goes past it
-	terminal   io.Writer    // where progress is shown, if it is one
-	status     int          // set by a verb that ends without an error, but not with 0
+	args       []string
+	terminal   io.Writer // where progress is shown, if it is one
+	status     int       // set by a verb that ends without an error, but not with 0
 	progress   *progress
 	only       []string
 	outputs    string
@@ -230,10 +231,22 @@ func (c *cli) fail(err error) int {
 		return exitDiffer
 	case errors.As(err, &use), errors.As(err, &in), errors.As(err, &fit):
 	}
-	for _, l := range strings.Split(err.Error(), "\n") {
+	for _, l := range strings.Split(c.argsOnLine(err.Error()), "\n") {
 		fmt.Fprintf(c.err, "nncc: error: %s\n", text.Short(l, maxLine))
 	}
 	return exitUsage
+}
+
+// argsOnLine brings arguments that a message repeats on one line.
+func (c *cli) argsOnLine(msg string) string {
+	for _, a := range c.args {
+		for _, s := range append([]string{a}, strings.Split(a, "=")...) { // --flag=VALUE, NAME=FILE
+			if l := text.Line(s); l != s && strings.TrimSpace(s) != "" {
+				msg = strings.ReplaceAll(msg, s, l)
+			}
+		}
+	}
+	return msg
 }
 
 // isBug reports a fault of nncc's own, by how the message of the error or of

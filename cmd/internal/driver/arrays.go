@@ -32,7 +32,7 @@ func readInputs(args []string, names []string) ([]*tensor.Dense, error) {
 		if k, v, ok := strings.Cut(a, "="); ok && slices.Contains(names, k) {
 			name, file = k, v
 		} else if ok && !exists(a) {
-			return nil, &InputError{fmt.Errorf("--input %s: the model has no input %q; inputs: %s", a, k, strings.Join(names, ", "))}
+			return nil, badInput("--input %s: the model has no input %q; inputs: %s", a, k, strings.Join(names, ", "))
 		}
 		if strings.HasSuffix(file, ".npz") {
 			es, err := npz.ReadNpzFile(file, npz.Limits{})
@@ -52,7 +52,7 @@ func readInputs(args []string, names []string) ([]*tensor.Dense, error) {
 		}
 		d, err := readNpy(file)
 		if err != nil {
-			return nil, &InputError{fmt.Errorf("--input %s: %w", a, err)}
+			return nil, badInput("--input %s: %w", a, err)
 		}
 		i := slices.Index(names, name)
 		if name == "" {
@@ -60,7 +60,7 @@ func readInputs(args []string, names []string) ([]*tensor.Dense, error) {
 				next++
 			}
 			if next == len(out) {
-				return nil, &InputError{fmt.Errorf("--input %s: the model has only %d inputs (%s)", a, len(names), strings.Join(names, ", "))}
+				return nil, badInput("--input %s: the model has only %d inputs (%s)", a, len(names), strings.Join(names, ", "))
 			}
 			i = next
 		}
@@ -73,7 +73,7 @@ func readInputs(args []string, names []string) ([]*tensor.Dense, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, &InputError{fmt.Errorf("no --input for %s", strings.Join(missing, ", "))}
+		return nil, badInput("no --input for %s", strings.Join(missing, ", "))
 	}
 	return out, nil
 }
@@ -85,7 +85,7 @@ func exists(p string) bool { _, err := os.Stat(p); return err == nil }
 func firmwareInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 	t := v.Type
 	if d.Len() != t.Elems() || len(d.Shape) > 0 && !slices.Equal(d.Shape, t.Shape) && !squeezedEqual(d.Shape, t.Shape) {
-		return nil, &InputError{fmt.Errorf("input %s has shape %v, got %v", v.Name, t.Shape, d.Shape)}
+		return nil, badInput("input %s has shape %v, got %v", v.Name, t.Shape, d.Shape)
 	}
 	d = d.Reshaped(t.Shape)
 	switch {
@@ -96,7 +96,7 @@ func firmwareInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 	case t.Quant == nil && t.DType.IsFloat() && d.DType.IsFloat(), t.Quant == nil && !t.DType.IsFloat():
 		return d.Cast(t.DType), nil
 	}
-	return nil, &InputError{fmt.Errorf("input %s is of type %s, got %s: want that or float", v.Name, t.DType, d.DType)}
+	return nil, badInput("input %s is of type %s, got %s: want that or float", v.Name, t.DType, d.DType)
 }
 
 // squeezedEqual compares shapes without dimensions of size 1.

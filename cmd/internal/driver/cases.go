@@ -144,7 +144,7 @@ func goldenCases(path string, r *recurrence) ([]inputCase, error) {
 		sort.Strings(units)
 	}
 	if len(units) == 0 {
-		return nil, &InputError{fmt.Errorf("--golden %s: no input_0.npy, no folders with one, no case*.npz", path)}
+		return nil, badInput("--golden %s: no input_0.npy, no folders with one, no case*.npz", path)
 	}
 	var out []inputCase
 	for _, u := range units {
@@ -159,7 +159,7 @@ func goldenCases(path string, r *recurrence) ([]inputCase, error) {
 				return nil, &InputError{err}
 			}
 			if d == nil {
-				return nil, &InputError{fmt.Errorf("%s: no input_%d (%s)", u, i, v.Name)}
+				return nil, badInput("%s: no input_%d (%s)", u, i, v.Name)
 			}
 			x, err := firmwareInput(d, v)
 			if err != nil {
@@ -174,13 +174,13 @@ func goldenCases(path string, r *recurrence) ([]inputCase, error) {
 				return nil, &InputError{err}
 			}
 			if t := r.g.Out[o].Type; d != nil && d.Len() != t.Elems() {
-				return nil, &InputError{fmt.Errorf("%s: output_%d has shape %v, the model's output %s has %v", u, i, d.Shape, r.g.OutNames[o], t.Shape)}
+				return nil, badInput("%s: output_%d has shape %v, the model's output %s has %v", u, i, d.Shape, r.g.OutNames[o], t.Shape)
 			}
 			k.golden = append(k.golden, d)
 			found = found || d != nil
 		}
 		if !found {
-			return nil, &InputError{fmt.Errorf("%s: no output_0", u)}
+			return nil, badInput("%s: no output_0", u)
 		}
 		out = append(out, k)
 	}

@@ -99,11 +99,11 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if len(spec.Accelerators) > 0 {
 		a := spec.Accelerators[0]
 		if a.Kind != mla.Kind {
-			return o, &InputError{fmt.Errorf("board %s: accelerator %s is of kind %q, which nncc does not know; known: %s", spec.Name, a.Name, a.Kind, mla.Kind)}
+			return o, badInput("board %s: accelerator %s is of kind %q, which nncc does not know; known: %s", spec.Name, a.Name, a.Kind, mla.Kind)
 		}
 		lim, err := mla.ParseLimits(a.Params)
 		if err != nil {
-			return o, &InputError{fmt.Errorf("board %s: accelerator %s: %w", spec.Name, a.Name, err)}
+			return o, badInput("board %s: accelerator %s: %w", spec.Name, a.Name, err)
 		}
 		o.MLA = &lim
 	}

@@ -5,6 +5,7 @@ package driver
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,8 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -153,7 +156,24 @@ type GateError struct{ Reasons []string }
 
 func (e *GateError) Error() string { return strings.Join(e.Reasons, "\n") }
 
-func usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+func usage(format string, args ...any) error {
+	return &UsageError{fmt.Sprintf(format, onLine(args)...)}
+}
+
+func badInput(format string, args ...any) error {
+	return &InputError{fmt.Errorf(format, onLine(args)...)}
+}
+
+// onLine brings names among the arguments of a message on one line: no line of
+// it is begun by a name.
+func onLine(args []any) []any {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = text.Line(s)
+		}
+	}
+	return args
+}
 
 func oneOf(flag, v string, allowed ...string) error {
 	for _, a := range allowed {
@@ -190,9 +210,14 @@ func (c *Config) Check() error {
 			return err
 		}
 	}
+	for flag, v := range map[string]string{"max-ram": c.MaxRAM, "max-flash": c.MaxFlash} {
+		if _, err := parseBytes(flag, v); err != nil {
+			return err
+		}
+	}
 	for _, p := range c.Calib { // also where a quantised model has no use for them
-		if _, err := os.Stat(p); err != nil {
-			return &InputError{fmt.Errorf("calibration %s: %w", p, err)}
+		if err := readable(p, true); err != nil {
+			return badInput("calibration %s: %w", p, err)
 		}
 	}
 	if err := c.checkPrecision(); err != nil {
@@ -201,12 +226,59 @@ func (c *Config) Check() error {
 	if (c.CMSISInclude == "") != (c.CMSISLib == "") {
 		return usage("--cmsis-nn-include and --cmsis-nn-lib go together")
 	}
+	if err := c.checkLibrary(); err != nil {
+		return &InputError{err}
+	}
 	for _, p := range c.projects() {
 		if known := codegen.Projects(); !slices.Contains(known, p) {
 			return usage("--project %s: unknown; want some of %s", p, strings.Join(known, ", "))
 		}
 	}
 	return nil
+}
+
+// readable refuses what is no regular file with something in it, and, unless
+// one may stand there, no folder.
+func readable(path string, folder bool) error {
+	if st, err := os.Stat(path); folder && err == nil && st.IsDir() {
+		return nil
+	}
+	f, st, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if st.Size() == 0 {
+		return fmt.Errorf("%s: the file is empty", path)
+	}
+	return nil
+}
+
+// checkLibrary looks at the installed CMSIS-NN: compilers would wait for a pipe.
+func (c *Config) checkLibrary() error {
+	if c.CMSISLib == "" {
+		return nil
+	}
+	st, err := os.Stat(c.CMSISInclude)
+	if err != nil {
+		return fmt.Errorf("--cmsis-nn-include: %w", err)
+	}
+	if !st.IsDir() {
+		return fmt.Errorf("--cmsis-nn-include %s: want a folder with arm_nnfunctions.h, it is %s", c.CMSISInclude, files.Kind(st.Mode()))
+	}
+	f, _, err := files.Open(c.CMSISLib)
+	if err != nil {
+		return fmt.Errorf("--cmsis-nn-lib: %w", err)
+	}
+	defer f.Close()
+	var first [8]byte
+	n, _ := io.ReadFull(f, first[:])
+	for _, magic := range []string{"!<arch>\n", "!<thin>\n", "\x7fELF"} {
+		if strings.HasPrefix(string(first[:n]), magic) {
+			return nil
+		}
+	}
+	return fmt.Errorf("--cmsis-nn-lib %s: want a library (.a) or an object file", c.CMSISLib)
 }
 
 func (c *Config) projects() []string {

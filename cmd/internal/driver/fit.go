@@ -131,7 +131,7 @@ func (c *Config) strictly() error {
 	if !c.Strict || len(c.warnings) == 0 {
 		return nil
 	}
-	return &InputError{fmt.Errorf("--strict: %s", strings.Join(c.warnings, "\n--strict: "))}
+	return badInput("--strict: %s", strings.Join(c.warnings, "\n--strict: "))
 }
 
 // regions says what lies in the board's memories.

@@ -65,7 +65,7 @@ func (c *Config) probeRounding(ctx context.Context, spec *boards.Spec) (fixp.Rou
 	if err != nil {
 		var re *run.Error
 		if errors.As(err, &re) {
-			return 0, &InputError{fmt.Errorf("%s does not run on %s (compiled for another core?): %w", filepath.Base(c.CMSISLib), spec.Name, err)}
+			return 0, badInput("%s does not run on %s (compiled for another core?): %w", filepath.Base(c.CMSISLib), spec.Name, err)
 		}
 		return 0, err
 	}
@@ -79,7 +79,7 @@ func (c *Config) probeRounding(ctx context.Context, spec *boards.Spec) (fixp.Rou
 			return r, nil
 		}
 	}
-	return 0, &InputError{fmt.Errorf("%s multiplies neither with two roundings nor with one (CMSIS_NN_USE_SINGLE_ROUNDING): nncc knows CMSIS-NN as of revision 99f736a6", filepath.Base(c.CMSISLib))}
+	return 0, badInput("%s multiplies neither with two roundings nor with one (CMSIS_NN_USE_SINGLE_ROUNDING): nncc knows CMSIS-NN as of revision 99f736a6", filepath.Base(c.CMSISLib))
 }
 
 func bytesOf(s []int8) []byte {

@@ -1,8 +1,6 @@
 package driver
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/internal/files"
 	"github.com/nncc/nncc/lower/target/mla/lm"
 )
@@ -15,7 +13,7 @@ func ReadSegment(path string) (*lm.Segment, error) {
 	}
 	s, err := lm.Decode(data)
 	if err != nil {
-		return nil, &InputError{fmt.Errorf("%s: %w", path, err)}
+		return nil, badInput("%s: %w", path, err)
 	}
 	return s, nil
 }

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/nncc/nncc/codegen"
@@ -60,7 +59,7 @@ func (c *Config) replaceFiles(path string, data []byte, beside ...files.Target) 
 	for i, t := range list {
 		for _, u := range list[:i] {
 			if filepath.Clean(filepath.FromSlash(t.Path)) == filepath.Clean(filepath.FromSlash(u.Path)) {
-				return &InputError{fmt.Errorf("file %s would be written twice", t.Path)}
+				return badInput("file %s would be written twice", t.Path)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (c *Config) precisionIsFixed() error {
 		flag string
 	}{{c.Precision == "int16x8", "--precision int16x8"}, {c.Weights == "int4", "--weights int4"}, {c.LayersConfig != "", "--layers-config"}, {c.Sensitivity, "--sensitivity"}} {
 		if f.set {
-			return &InputError{fmt.Errorf("%s is quantised already: its own precision is kept bit for bit; %s takes the float model", c.Model, f.flag)}
+			return badInput("%s is quantised already: its own precision is kept bit for bit; %s takes the float model", c.Model, f.flag)
 		}
 	}
 	return nil
@@ -90,7 +90,7 @@ const maxLayersFile = 4 << 20
 func readLayers(path string, names []string) (*layersFile, error) {
 	text, err := files.Read(path, maxLayersFile)
 	if err != nil {
-		return nil, &InputError{fmt.Errorf("--layers-config: %w", err)}
+		return nil, badInput("--layers-config: %w", err)
 	}
 	return parseLayers(path, text, names)
 }
@@ -98,11 +98,11 @@ func readLayers(path string, names []string) (*layersFile, error) {
 func parseLayers(path string, text []byte, names []string) (*layersFile, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, &InputError{fmt.Errorf("--layers-config %s: %w", path, err)}
+		return nil, badInput("--layers-config %s: %w", path, err)
 	}
 	f := &layersFile{path: path}
 	if len(doc.Content) == 0 {
-		return nil, &InputError{fmt.Errorf("%s is empty: want `layers:` with a precision for each name", path)}
+		return nil, badInput("%s is empty: want `layers:` with a precision for each name", path)
 	}
 	f.mapping(doc.Content[0], "the file", func(key, v *yaml.Node) {
 		switch key.Value {

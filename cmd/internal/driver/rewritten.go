@@ -186,7 +186,7 @@ func exactRewrites(rs []pass.Rewrite) bool {
 // original outputs.
 func (c *Config) legal4D(g *ir.Graph, outputs string, r *Rewritten) (out, whole *ir.Graph, exact bool, err error) {
 	if lower.Quantised(g) {
-		return nil, nil, false, &InputError{fmt.Errorf("%s is quantised: --outputs %s takes float models; without it a quantised model is written on its own ranks", c.Model, outputs)}
+		return nil, nil, false, badInput("%s is quantised: --outputs %s takes float models; without it a quantised model is written on its own ranks", c.Model, outputs)
 	}
 	res, err := legal4d.Run(g, legal4d.Options{})
 	if err != nil {
@@ -219,7 +219,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	r := &Rewritten{config: c, Rewrites: []pass.Rewrite{}}
 	r.nodes[0] = len(g.Nodes)
 	if lower.Quantised(g) {
-		return nil, &InputError{fmt.Errorf("%s is quantised already", c.Model)}
+		return nil, badInput("%s is quantised already", c.Model)
 	}
 	ties, err := c.ties(g)
 	if err != nil {

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/frontend/npz"
@@ -68,12 +67,12 @@ func (c *Config) runFloat(dir string) error {
 func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 	if d.DType != v.Type.DType {
 		if d.DType.IsFloat() != v.Type.DType.IsFloat() {
-			return nil, &InputError{fmt.Errorf("input %s is of type %s, got %s", v.Name, v.Type.DType.ONNXName(), d.DType.ONNXName())}
+			return nil, badInput("input %s is of type %s, got %s", v.Name, v.Type.DType.ONNXName(), d.DType.ONNXName())
 		}
 		d = d.Cast(v.Type.DType)
 	}
 	if !slices.Equal(d.Shape, v.Type.Shape) {
-		return nil, &InputError{fmt.Errorf("input %s has shape %v, got %v", v.Name, v.Type.Shape, d.Shape)}
+		return nil, badInput("input %s has shape %v, got %v", v.Name, v.Type.Shape, d.Shape)
 	}
 	return d, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
@@ -45,6 +46,9 @@ func (c *Config) ties(g *ir.Graph) ([]lower.Tie, error) {
 		wrong = append(wrong, "--state: nothing is left that could be read or written: every input and output is state")
 	}
 	if len(wrong) > 0 {
+		for i, w := range wrong {
+			wrong[i] = text.Line(w)
+		}
 		return nil, &UsageError{Msg: strings.Join(wrong, "\n")}
 	}
 	return out, nil
@@ -356,7 +360,7 @@ func (r *recurrence) run(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Valu
 			continue
 		}
 		if steps >= 0 && steps != d.Shape[0] {
-			return nil, nil, &InputError{fmt.Errorf("input %s has %d steps, another input %d", vs[i].Name, d.Shape[0], steps)}
+			return nil, nil, badInput("input %s has %d steps, another input %d", vs[i].Name, d.Shape[0], steps)
 		}
 		steps = d.Shape[0]
 	}

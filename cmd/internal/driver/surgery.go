@@ -60,7 +60,7 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 	}
 	m, err := surgery.New(loaded)
 	if err != nil {
-		return nil, &InputError{fmt.Errorf("%s: %w", c.Model, err)}
+		return nil, badInput("%s: %w", c.Model, err)
 	}
 	opt, err := c.surgeryOptions(m)
 	if err != nil {

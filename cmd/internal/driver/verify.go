@@ -108,7 +108,7 @@ func (c *Config) Verify(ctx context.Context) (*Verdict, error) {
 func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	c := o.Config
 	if !o.Board.HasMachine() {
-		return nil, &InputError{fmt.Errorf("board %s has no machine to run on", o.Board.Name)}
+		return nil, badInput("board %s has no machine to run on", o.Board.Name)
 	}
 	cases, err := c.cases(o)
 	if err != nil {

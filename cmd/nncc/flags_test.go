@@ -1,0 +1,280 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// call runs the command line in this process.
+func call(args ...string) (code int, out, msg string) {
+	var o, e bytes.Buffer
+	code = Main(context.Background(), args, &o, &e)
+	return code, o.String(), e.String()
+}
+
+// sampleValues are values that flags of these names take.
+var sampleValues = map[string]string{
+	"board": "host", "max-segments": "1", "max-fallback": "1", "cases": "1", "tolerance": "0.5", "dim": "n=1", "set": "x=1", "limit": "nodes=10", "state": "auto", "stream": "1",
+	"calib-method": "mse", "weight-rounding": "nearest", "precision": "int8", "weights": "int8", "max-ram": "64K", "max-flash": "64K", "dead-channels": "on", "fuse": "on", "legalize": "on",
+	"kernels": "auto", "align": "auto", "optimize": "size", "io": "float", "io-layout": "onnx", "project": "make", "only": "bn-fold", "outputs": "native",
+	"fixed-point-weights": "n=8", "fixed-point-activations": "n=8",
+}
+
+// TestFlagTable: every flag has a rule, every rule a flag, and rules name verbs.
+func TestFlagTable(t *testing.T) {
+	c := &cli{}
+	have := map[string]bool{"help": true}
+	for verb := range verbs {
+		allFlags(c, verb).VisitAll(func(f *pflag.Flag) { have[f.Name] = true })
+		own := pflag.NewFlagSet("", pflag.ContinueOnError)
+		verbs[verb].flags(c, own)
+		own.VisitAll(func(f *pflag.Flag) { have[f.Name] = true })
+	}
+	for name := range have {
+		if _, ok := flagRules[name]; !ok {
+			t.Errorf("--%s has no rule in flagRules: to which verbs does it apply?", name)
+		}
+	}
+	for name, r := range flagRules {
+		if !have[name] {
+			t.Errorf("--%s has a rule and does not exist", name)
+		}
+		for _, v := range strings.Fields(r.verbs) {
+			if verbs[v] == nil {
+				t.Errorf("--%s: there is no verb %s", name, v)
+			}
+		}
+	}
+}
+
+// TestFlagsOfVerbs: a flag is taken by the verbs of its rule and refused by
+// name by all others; an empty value is refused everywhere.
+func TestFlagsOfVerbs(t *testing.T) {
+	for _, verb := range slices.Sorted(maps.Keys(verbs)) {
+		c := &cli{}
+		all := allFlags(c, verb)
+		for name, r := range flagRules {
+			if name == "help" {
+				continue
+			}
+			f := all.Lookup(name)
+			args := []string{"--" + name + "=" + cmpOr(sampleValues[name], "nothere")}
+			if f.NoOptDefVal != "" {
+				args = []string{"--" + name}
+			}
+			code, _, msg := call(append([]string{verb}, append(args, "nothere.onnx")...)...)
+			refused := strings.Contains(msg, fmt.Sprintf("--%s does not apply to %s; it applies to ", name, verb))
+			if r.applies(verb) == refused || refused && code != exitUsage || strings.Contains(msg, "unknown flag") {
+				t.Errorf("%s %v: applies %v, exit status %d: %s", verb, args, r.applies(verb), code, msg)
+			}
+			if !r.applies(verb) || f.NoOptDefVal != "" {
+				continue
+			}
+			for _, empty := range [][]string{{"--" + name, ""}, {"--" + name + "="}, {"--" + name, " "}} {
+				code, out, msg := call(append(append([]string{verb}, empty...), "nothere.onnx")...)
+				if code != exitUsage || !strings.Contains(msg, "--"+name+": the value is empty") || out != "" {
+					t.Errorf("%s %q: exit status %d: %s", verb, empty, code, msg)
+				}
+			}
+			code, _, msg = call(verb, "--"+name)
+			if code != exitUsage || !strings.Contains(msg, "--"+name+": no value given") {
+				t.Errorf("%s --%s: exit status %d: %s", verb, name, code, msg)
+			}
+		}
+	}
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// TestNearestNames: a slip in a verb or a flag names the one that was meant.
+func TestNearestNames(t *testing.T) {
+	for verb := range verbs {
+		if len(verb) < 4 {
+			continue
+		}
+		slip := verb[:1] + verb[2:]
+		if verbs[slip] != nil {
+			continue
+		}
+		code, _, msg := call(slip, "m.onnx")
+		if code != exitUsage || !strings.Contains(msg, "unknown verb "+slip+"; did you mean "+verb+"?") {
+			t.Errorf("%s: exit status %d: %s", slip, code, msg)
+		}
+		fs := verbFlags(&cli{}, verb)
+		fs.VisitAll(func(f *pflag.Flag) {
+			if slip := f.Name[:len(f.Name)-2] + f.Name[len(f.Name)-1:]; len(f.Name) > 4 && fs.Lookup(slip) == nil {
+				code, _, msg := call(verb, "--"+slip+"=1")
+				if code != exitUsage || !strings.Contains(msg, "unknown flag --"+slip+"; did you mean --") {
+					t.Errorf("%s --%s: exit status %d: %s", verb, slip, code, msg)
+				}
+			}
+		})
+	}
+}
+
+// tinyModel has one layer, so that a hundred compilations take no time.
+func tinyModel(t *testing.T, dir string) string {
+	return writeModel(t, filepath.Join(dir, "tiny.onnx"), `(float[1, 4] x) => (float[1, 2] y) <float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}> { y = MatMul (x, w) }`)
+}
+
+func writeNpy(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.Create(path)
+	if err == nil {
+		err = npz.WriteNpy(f, npz.FromTensor(tensor.New(tensor.F32, []int{1, 4})))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	return path
+}
+
+// TestNumbers: numbers out of range, with other units or none at all are
+// refused with the flag and the value.
+func TestNumbers(t *testing.T) {
+	dir := t.TempDir()
+	m := tinyModel(t, dir)
+	for name, values := range map[string][]string{
+		"cases":        {"0", "-1", "10001", "99999999", "99999999999999999999", "1.5", "1e3", "nan", "0x", "three"},
+		"tolerance":    {"Inf", "+Inf", "-Inf", "NaN", "-1", "-1e-300", "1e999", "x", "1 %"},
+		"max-segments": {"-1", "-99", "99999999999999999999", "1K", "x"},
+		"max-fallback": {"-1", "1.0", "99999999999999999999"},
+		"max-ram":      {"-1", "1.5K", "10G", "99999999999999999999", "9999999999999K", "K", "0x10", "NaN", "1e3", "+ 1"},
+		"max-flash":    {"-1", "64KB", "9999999999999M", "M"},
+		"dim":          {"n=0", "n=-1", "n=99999999999999999999", "n=1.5", "n=x", "n=", "=1", "n", "n=NaN"},
+		"limit":        {"nodes=0", "nodes=-1", "nodes=99999999999999999999", "nodes=9999999999999G", "node=1", "nodes", "nodes=", "=1", "nodes=1T"},
+	} {
+		verb := "explain"
+		if !flagRules[name].applies(verb) {
+			verb = "verify"
+		}
+		for _, v := range values {
+			args := []string{verb, "-board", "host", "--" + name + "=" + v, m}
+			if name == "tolerance" {
+				args = append(args, "--golden", dir)
+			}
+			code, out, msg := call(args...)
+			if code != exitUsage || !strings.Contains(msg, "--"+name) || !strings.Contains(msg, v) || out != "" || strings.Contains(msg, "strconv") {
+				t.Errorf("%s --%s=%s: exit status %d: %s", verb, name, v, code, msg)
+			}
+		}
+	}
+	// A case of a megabyte: ten thousand of them are too many.
+	big := writeModel(t, filepath.Join(dir, "big.onnx"), `(float[1, 262144] x) => (float y) { y = Relu (x) }`)
+	if code, _, msg := call("verify", "-board", "host", "--precision", "float32", "--cases", "10000", big); code != exitUsage || !strings.Contains(msg, "--cases 10000") || !strings.Contains(msg, "want at most 256") {
+		t.Errorf("exit status %d: %s", code, msg)
+	}
+}
+
+// notFiles are what may stand where a file is wanted. A function makes one of
+// them at a path.
+var notFiles = map[string]func(t *testing.T, path string){
+	"an empty file": func(t *testing.T, p string) { must(t, os.WriteFile(p, nil, 0o666)) },
+	"a folder":      func(t *testing.T, p string) { must(t, os.Mkdir(p, 0o777)) },
+	"a pipe":        mkfifo,
+	"a device":      func(t *testing.T, p string) { must(t, os.Symlink("/dev/zero", p)) },
+	"nothing":       func(t *testing.T, p string) {},
+	"a loop":        func(t *testing.T, p string) { must(t, os.Symlink(filepath.Base(p), p)) },
+	"noise": func(t *testing.T, p string) {
+		must(t, os.WriteFile(p, []byte("\x93NUMPY\xff\xffnoise\x00\x1b[2J: {["), 0o666))
+	},
+	"a socket": func(t *testing.T, p string) {
+		l, err := net.Listen("unix", p)
+		must(t, err)
+		t.Cleanup(func() { l.Close() })
+	},
+	"a file without permission": func(t *testing.T, p string) {
+		must(t, os.WriteFile(p, nil, 0)) // empty, too: nobody refuses root
+	},
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNotFiles: whatever stands where a flag or an argument wants a file, the
+// answer comes at once, is exit status 2, names the path, and nothing is written.
+func TestNotFiles(t *testing.T) {
+	dir := t.TempDir()
+	m := tinyModel(t, dir)
+	x := writeNpy(t, filepath.Join(dir, "x.npy"))
+	script := filepath.Join(dir, "s.yaml")
+	must(t, os.WriteFile(script, []byte("steps:\n- simplify:\n"), 0o666))
+	lib := filepath.Join(dir, "lib.a")
+	must(t, os.WriteFile(lib, []byte("!<arch>\n"), 0o666))
+	out := filepath.Join(dir, "out")
+	base := map[string][]string{
+		"compile": {"-board", "host", "--out", out}, "verify": {"-board", "host"}, "profile": {"-board", "host"}, "explain": {"-board", "host"},
+		"run": {"-board", "host", "--out", out, "--input", x}, "legalize": {"--only", "align", "--board", "host", "--out", out}, "quantize": {"--out", out},
+		"check": {}, "surgery": {"-f", script, "--out", out},
+	}
+	try := func(t *testing.T, path, kind string, args ...string) {
+		t.Helper()
+		code, _, msg := call(args...)
+		if code != exitUsage || !strings.Contains(msg, filepath.Base(path)) {
+			t.Errorf("%s: %q: exit status %d: %s", kind, args, code, msg)
+		}
+		if _, err := os.Lstat(out); err == nil {
+			t.Errorf("%s: %q wrote something", kind, args)
+			os.RemoveAll(out)
+		}
+	}
+	n := 0
+	for kind, make := range notFiles {
+		for _, ext := range []string{"", ".yaml", ".npy", ".npz", ".onnx"} {
+			n++
+			p := filepath.Join(dir, fmt.Sprintf("bad%d%s", n, ext))
+			make(t, p)
+			for verb, args := range base {
+				if ext == "" || ext == ".onnx" {
+					try(t, p, kind, append([]string{verb}, append(args, p)...)...)
+				}
+				for name, r := range flagRules {
+					if !r.path || !r.applies(verb) || kind == "a folder" && name == "cmsis-nn-include" {
+						continue
+					}
+					all := append([]string{verb}, args...)
+					switch name {
+					case "cmsis-nn-lib":
+						all = append(all, "--cmsis-nn-include", dir)
+					case "cmsis-nn-include":
+						all = append(all, "--cmsis-nn-lib", lib)
+					case "input":
+						if i := slices.Index(all, "--input"); i >= 0 {
+							all = slices.Delete(all, i, i+2)
+						}
+						try(t, p, kind, append(slices.Clone(all), "--input", "x="+p, m)...)
+					}
+					try(t, p, kind, append(all, "--"+name, p, m)...)
+				}
+				if flagRules["set"].applies(verb) {
+					try(t, p, kind, append([]string{verb}, append(args, "--set", "x="+p, m)...)...)
+				}
+			}
+			try(t, p, kind, "boards", p)
+			try(t, p, kind, "lm", p)
+		}
+	}
+}
