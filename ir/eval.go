@@ -37,6 +37,39 @@ func EvalNode(n *Node, in []*tensor.Dense) (out []*tensor.Dense, err error) {
 	return n.Op.Eval(n, in)
 }
 
+// functionWork is what a function of one element takes in elements: logarithms
+// and powers are no additions.
+const functionWork = 4
+
+// Work is what evaluating n takes, in elements read and written, roughly: a
+// few nanoseconds each. The types of inputs and outputs must be there, data
+// need not.
+func Work(n *Node) int64 {
+	var in, out, more int64
+	for _, v := range n.In {
+		if v != nil {
+			in += int64(v.Type.Elems())
+		}
+	}
+	for _, v := range n.Out {
+		if v != nil {
+			out += int64(v.Type.Elems())
+		}
+	}
+	switch {
+	case n.Op.Work != nil:
+		more = n.Op.Work(n)
+	case n.Op.MACs != nil:
+		more = n.Op.MACs(n) / 4
+	case n.Op.Scalar != nil:
+		more = out * (functionWork - 1)
+	}
+	if more < 0 || in+out+more < 0 { // more than can be counted
+		return math.MaxInt64
+	}
+	return in + out + more
+}
+
 // EvalDequantised is the contract's rule for int8 operators without a
 // CMSIS-NN kernel: clamp(round_half_away(f(dequantised, float64) / s) + zp).
 // An EvalQ calls it for the types that its kernel does not take.

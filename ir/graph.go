@@ -102,7 +102,8 @@ func (n *Node) Quantised() bool {
 	return false
 }
 
-// Graph is a list of nodes in topological order with inputs and outputs.
+// Graph is a list of nodes in topological order with inputs and outputs. Outputs
+// change by AddOutput, SetOutput and their like only.
 type Graph struct {
 	Name     string
 	In       []*Value
@@ -111,7 +112,8 @@ type Graph struct {
 	Nodes    []*Node
 	nextID   int
 	names    map[string]bool
-	suffix   map[string]int // names up to NAME.k-1 are taken
+	suffix   map[string]int   // names up to NAME.k-1 are taken
+	outs     map[*Value][]int // where in Out a value stands; see SetOutput
 }
 
 // New is an empty graph.
@@ -140,9 +142,45 @@ func (g *Graph) AddConst(name string, d *tensor.Dense) *Value {
 
 // AddOutput makes v a graph output under the given name.
 func (g *Graph) AddOutput(name string, v *Value) {
+	g.noteOutput(len(g.Out), v)
 	g.Out = append(g.Out, v)
 	g.OutNames = append(g.OutNames, name)
 }
+
+func (g *Graph) noteOutput(i int, v *Value) {
+	if g.outs == nil {
+		g.outs = map[*Value][]int{}
+	}
+	g.outs[v] = append(g.outs[v], i)
+}
+
+// SetOutput puts v in the place of output i, which keeps its name.
+func (g *Graph) SetOutput(i int, v *Value) {
+	old := g.Out[i]
+	if at := g.outs[old]; len(at) > 1 {
+		g.outs[old] = slices.DeleteFunc(at, func(k int) bool { return k == i })
+	} else {
+		delete(g.outs, old)
+	}
+	g.Out[i] = v
+	g.noteOutput(i, v)
+}
+
+// ReplaceOutput puts v in the place of every output that is old.
+func (g *Graph) ReplaceOutput(old, v *Value) {
+	if old == v {
+		return
+	}
+	at := g.outs[old]
+	delete(g.outs, old)
+	for _, i := range at {
+		g.Out[i] = v
+		g.noteOutput(i, v)
+	}
+}
+
+// ClearOutputs takes all outputs away.
+func (g *Graph) ClearOutputs() { g.Out, g.OutNames, g.outs = nil, nil, nil }
 
 // Add appends a node with nout outputs, infers their types and returns it.
 func (g *Graph) Add(op *OpDef, name string, attrs Attrs, nout int, in ...*Value) (*Node, error) {
@@ -311,22 +349,11 @@ func (g *Graph) ReplaceUses(old, v *Value) {
 	}
 	v.uses = append(v.uses, old.uses...)
 	old.uses = nil
-	for i, o := range g.Out {
-		if o == old {
-			g.Out[i] = v
-		}
-	}
+	g.ReplaceOutput(old, v)
 }
 
 // IsOutput reports whether v is a graph output.
-func (g *Graph) IsOutput(v *Value) bool {
-	for _, o := range g.Out {
-		if o == v {
-			return true
-		}
-	}
-	return false
-}
+func (g *Graph) IsOutput(v *Value) bool { return len(g.outs[v]) > 0 }
 
 // SoleUse is the only reader of v, or nil when there are others or v is a
 // graph output.
@@ -367,17 +394,13 @@ func (g *Graph) detach(n *Node) {
 // RemoveDead deletes every node from which no graph output is reached and
 // reports how many went.
 func (g *Graph) RemoveDead() int {
-	out := map[*Value]bool{}
-	for _, v := range g.Out {
-		out[v] = true
-	}
 	kept := make([]*Node, 0, len(g.Nodes))
 	removed := 0
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
 		n := g.Nodes[i]
 		live := false
 		for _, v := range n.Out {
-			live = live || len(v.uses) > 0 || out[v]
+			live = live || len(v.uses) > 0 || g.IsOutput(v)
 		}
 		if live {
 			kept = append(kept, n)
@@ -391,6 +414,46 @@ func (g *Graph) RemoveDead() int {
 	}
 	g.Nodes = kept
 	return removed
+}
+
+// RemoveUnread is RemoveDead for the nodes that make the given values and for
+// what then is read by nobody. It gives the nodes that went, in the order of the
+// graph.
+func (g *Graph) RemoveUnread(vs ...*Value) []*Node {
+	var gone []*Node
+	readers := map[*Value]int{} // that stay
+	going := map[*Node]bool{}
+	left := func(v *Value) int {
+		if _, ok := readers[v]; !ok {
+			readers[v] = len(v.uses)
+		}
+		return readers[v]
+	}
+	look := func(v *Value) {
+		if v == nil || v.Def == nil || v.Def.removed || going[v.Def] {
+			return
+		}
+		if !slices.ContainsFunc(v.Def.Out, func(o *Value) bool { return left(o) > 0 || g.IsOutput(o) }) {
+			going[v.Def] = true
+			gone = append(gone, v.Def)
+		}
+	}
+	for _, v := range vs {
+		look(v)
+	}
+	for k := 0; k < len(gone); k++ {
+		for _, v := range gone[k].In {
+			if v != nil {
+				readers[v] = left(v) - 1
+				look(v)
+			}
+		}
+	}
+	slices.SortFunc(gone, func(a, b *Node) int { return g.Index(a) - g.Index(b) })
+	for _, n := range slices.Backward(gone) {
+		g.Remove(n)
+	}
+	return gone
 }
 
 // Sort restores topological order, keeping the present order where it is

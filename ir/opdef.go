@@ -75,6 +75,10 @@ type OpDef struct {
 	Straight bool
 	// MACs of one evaluation; nil counts none.
 	MACs func(n *Node) int64
+	// Work is what one reference evaluation takes, in multiplications or
+	// comparisons, where that is neither MACs nor in proportion to its operands and
+	// results. Whoever evaluates asks for it before: see the function Work.
+	Work func(n *Node) int64
 	// Impure operators (random generators) are never folded.
 	Impure bool
 }

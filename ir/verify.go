@@ -86,6 +86,9 @@ func (g *Graph) Verify() []error {
 		if !defined[v] && v.Const == nil {
 			bad("graph output %s is never defined", g.OutNames[i])
 		}
+		if !slices.Contains(g.outs[v], i) {
+			bad("graph output %s was put there behind the graph's back", g.OutNames[i])
+		}
 	}
 	return errs
 }

@@ -122,7 +122,7 @@ func attachRestore(g, restore *ir.Graph) (map[*ir.Node]bool, error) {
 			env[v] = m.Out[i]
 		}
 	}
-	g.Out, g.OutNames = nil, nil
+	g.ClearOutputs()
 	for i, v := range restore.Out {
 		g.AddOutput(restore.OutNames[i], get(v))
 	}

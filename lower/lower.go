@@ -384,7 +384,7 @@ func ownOutputs(g *ir.Graph) error {
 			return err
 		}
 		n.Out[0].Type = v.Type
-		g.Out[i] = n.Out[0]
+		g.SetOutput(i, n.Out[0])
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func handOver(g *ir.Graph, ties []Tie) error {
 		default:
 			return &ir.Diag{Code: "state-type", Node: "output " + ties[i].Out, Msg: fmt.Sprintf("is %s, the input %s that it is handed on to is %s; want one type", have, ties[i].In, want)}
 		}
-		g.Out[t.Out] = v
+		g.SetOutput(t.Out, v)
 	}
 	return nil
 }

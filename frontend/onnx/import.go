@@ -63,8 +63,9 @@ type importer struct {
 	inline  []string // functions being expanded, outermost first
 	errs    ImportErrors
 	nodes   int
+	made    int // nodes of the graph, of which one of the model may become many
 	tooMany bool
-	fold    foldBudget
+	budget  budget
 	// selected are the If nodes of which both branches are computed.
 	selected  []string
 	taken     map[string]int // how often a name was given to a value
@@ -83,7 +84,7 @@ type importer struct {
 func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	lim := m.Limits.orDefault()
 	im := &importer{m: m, lim: lim, opt: opt, opsets: map[string]int{}, funcs: map[string]*pb.FunctionProto{}, taken: map[string]int{},
-		fold: foldBudget{lim.FoldWork, lim.FoldBytes}, live: map[*pb.GraphProto]liveNodes{}, tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
+		budget: budget{lim.FoldWork, lim.FoldBytes}, live: map[*pb.GraphProto]liveNodes{}, tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
 	if im.opt.Note == nil {
 		im.opt.Note = func(string) {}
 	}

@@ -8,11 +8,41 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// foldBudget bounds what an import computes, so that a small file cannot keep
-// it busy for long or fill memory with constants.
-type foldBudget struct {
-	work  int64 // elements touched and multiplications, roughly
+// budget bounds what an import computes, so that a small file cannot keep it
+// busy for long or fill memory with constants. Everything that does work on
+// behalf of a node takes it from here before: folding, iterations that are
+// unrolled, calls that are expanded.
+type budget struct {
+	work  int64 // in the units of ir.Work
 	bytes int64 // of results
+}
+
+// spend takes work and bytes from the budget; what asks for more than is left
+// gets an error that says so. node and what are for the message: what would
+// be done.
+func (im *importer) spend(node, what string, work, bytes int64) error {
+	left := &im.budget
+	if work <= left.work && bytes <= left.bytes {
+		left.work -= work
+		left.bytes -= bytes
+		return nil
+	}
+	which := "fold-work"
+	if work <= left.work {
+		which = "fold-bytes"
+	}
+	return &ir.Diag{Code: "too-large", Node: node, Hint: raise(which),
+		Msg: fmt.Sprintf("too large to be computed at compile time: %s takes %d bytes of memory and %d elements and multiplications, where %d and %d are left", what, bytes, work, left.bytes, left.work)}
+}
+
+// expandWork is what a graph costs that is put in place of a node, an iteration
+// of a Loop or a call, whatever it holds: scopes, names and constants, in
+// elements. Its nodes count for themselves.
+const expandWork = 512
+
+// expand takes an expansion with so many names from the budget.
+func (c *nodeCtx) expand(what string, names int) error {
+	return c.im.spend(plain(c.p.GetOpType())+" "+quote(c.name), what, expandWork*int64(1+names), 0)
 }
 
 // smallFold are shapes, axes and the like: what other nodes need to know at
@@ -28,7 +58,6 @@ func (im *importer) foldNode(n *ir.Node, names []string) ([]*ir.Value, bool, err
 	}
 	in := make([]*tensor.Dense, len(n.In))
 	shapeOnly := n.Op == op.Shape || n.Op == op.Size
-	work := int64(0)
 	for i, v := range n.In {
 		switch {
 		case v == nil:
@@ -36,7 +65,6 @@ func (im *importer) foldNode(n *ir.Node, names []string) ([]*ir.Value, bool, err
 			in[i] = &tensor.Dense{DType: v.Type.DType, Shape: v.Type.Shape}
 		case v.Const != nil:
 			in[i] = v.Const
-			work += int64(v.Type.Elems())
 		default:
 			return nil, false, nil
 		}
@@ -46,27 +74,19 @@ func (im *importer) foldNode(n *ir.Node, names []string) ([]*ir.Value, bool, err
 		return nil, false, err
 	}
 	bytes := int64(0)
-	for i := range n.Out {
-		k := int64(tensor.Count(types[i].Shape))
-		work += k
-		bytes += k * int64(types[i].DType.Size())
-	}
 	for i := range n.Out { // operators may ask for the types of their outputs
 		n.Out[i] = &ir.Value{Name: names[i], Type: types[i], Def: n, Index: i}
+		bytes += int64(tensor.Count(types[i].Shape)) * int64(types[i].DType.Size())
 	}
-	if n.Op.MACs != nil {
-		work += n.Op.MACs(n) / 4
+	work := ir.Work(n)
+	if shapeOnly {
+		work = bytes
 	}
-	if work > smallFold && (work > im.fold.work || bytes > im.fold.bytes) {
-		which := "fold-work"
-		if bytes > im.fold.bytes {
-			which = "fold-bytes"
-		}
-		return nil, false, &ir.Diag{Code: "too-large", Node: n.String(), Hint: raise(which),
-			Msg: fmt.Sprintf("too large to be computed at compile time: all its inputs are constants, and its result takes %d bytes of memory and %d elements and multiplications, where %d and %d are left", bytes, work, im.fold.bytes, im.fold.work)}
+	if work <= smallFold {
+		im.budget.work -= min(work, im.budget.work)
+	} else if err := im.spend(n.String(), "all its inputs are constants, and its result", work, bytes); err != nil {
+		return nil, false, err
 	}
-	im.fold.work -= work
-	im.fold.bytes -= bytes
 	out, err := ir.EvalNode(n, in)
 	if err != nil {
 		return nil, false, err

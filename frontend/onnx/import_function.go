@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
 
@@ -31,6 +29,9 @@ func (im *importer) call(c *nodeCtx, f *pb.FunctionProto) error {
 	}
 	if len(c.p.GetOutput()) > len(f.GetOutput()) {
 		return c.errf("arity", "has %d outputs, function %s gives %d", len(c.p.GetOutput()), label, len(f.GetOutput()))
+	}
+	if err := c.expand("a copy of function "+label, len(f.GetInput())+len(f.GetOutput())+len(f.GetAttributeProto())+len(f.GetNode())); err != nil {
+		return err
 	}
 	given := map[string]*pb.AttributeProto{}
 	for _, a := range f.GetAttributeProto() {
@@ -104,30 +105,43 @@ func substitute(n *pb.NodeProto, given map[string]*pb.AttributeProto) *pb.NodePr
 	if !refers(n) {
 		return n
 	}
-	n = proto.Clone(n).(*pb.NodeProto)
-	inGraph := func(g *pb.GraphProto) {
-		for i, m := range g.GetNode() {
-			g.Node[i] = substitute(m, given)
+	inGraph := func(g *pb.GraphProto) *pb.GraphProto {
+		if g == nil || !slices.ContainsFunc(g.GetNode(), refers) {
+			return g
 		}
+		nodes := make([]*pb.NodeProto, len(g.Node))
+		for i, m := range g.Node {
+			nodes[i] = substitute(m, given)
+		}
+		return &pb.GraphProto{Name: g.Name, Node: nodes, Input: g.Input, Output: g.Output, Initializer: g.Initializer,
+			SparseInitializer: g.SparseInitializer, ValueInfo: g.ValueInfo}
 	}
 	var attrs []*pb.AttributeProto
 	for _, a := range n.GetAttribute() {
-		inGraph(a.GetG())
-		for _, g := range a.GetGraphs() {
-			inGraph(g)
-		}
-		if a.GetRefAttrName() == "" {
-			attrs = append(attrs, a)
+		if a.GetRefAttrName() != "" {
+			if v := given[a.GetRefAttrName()]; v != nil {
+				attrs = append(attrs, named(v, a.Name))
+			}
 			continue
 		}
-		if v := given[a.GetRefAttrName()]; v != nil {
-			v = proto.Clone(v).(*pb.AttributeProto)
-			v.Name = proto.String(a.GetName())
-			attrs = append(attrs, v)
+		if a.GetG() != nil || len(a.GetGraphs()) > 0 {
+			g, graphs := inGraph(a.GetG()), make([]*pb.GraphProto, len(a.GetGraphs()))
+			for i := range graphs {
+				graphs[i] = inGraph(a.Graphs[i])
+			}
+			a = named(a, a.Name)
+			a.G, a.Graphs = g, graphs
 		}
+		attrs = append(attrs, a)
 	}
-	n.Attribute = attrs
-	return n
+	return &pb.NodeProto{Name: n.Name, OpType: n.OpType, Domain: n.Domain, Overload: n.Overload, Input: n.Input, Output: n.Output, Attribute: attrs}
+}
+
+// named is an attribute under another name, its data shared: a large tensor is
+// not to be copied, and decoded, for every call.
+func named(a *pb.AttributeProto, name *string) *pb.AttributeProto {
+	return &pb.AttributeProto{Name: name, Type: a.Type, F: a.F, I: a.I, S: a.S, T: a.T, G: a.G, SparseTensor: a.SparseTensor, Tp: a.Tp, TypeProtos: a.TypeProtos,
+		Floats: a.Floats, Ints: a.Ints, Strings: a.Strings, Tensors: a.Tensors, Graphs: a.Graphs, SparseTensors: a.SparseTensors}
 }
 
 // refers reports whether a node, or one in its subgraphs, refers to an

@@ -68,6 +68,23 @@ func (im *importer) body(nodes liveNodes, s *scope, opsets map[string]int) {
 	}
 }
 
+// perNode is how many nodes of the graph one of the model makes, in the mean:
+// some operators are expanded, and Loops and Scans unrolled.
+const perNode = 4
+
+// room counts a node of the graph, on behalf of one of the model.
+func (im *importer) room(name string) error {
+	if im.tooMany {
+		return errPoisoned
+	}
+	if im.made++; im.made <= perNode*im.lim.Nodes {
+		return nil
+	}
+	im.tooMany = true
+	return &ir.Diag{Code: "too-many-nodes", Node: "graph, in " + quote(name), Hint: raise("nodes"),
+		Msg: fmt.Sprintf("too many nodes: more than %d, four times the limit, after operators are written as others and loops unrolled", perNode*im.lim.Nodes)}
+}
+
 func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string]int) error {
 	dom := domain(n.GetDomain())
 	c := &nodeCtx{im: im, p: n, name: joinName(s.prefix, nodeName(n, index)), scope: s, opsets: opsets}
@@ -414,6 +431,9 @@ func (c *nodeCtx) add(o *ir.OpDef, name string, names []string, attrs ir.Attrs, 
 	n := &ir.Node{Name: name, Op: o, Attrs: attrs, In: in, Origin: []string{c.name}, Out: make([]*ir.Value, len(names))}
 	if out, ok, err := c.im.foldNode(n, names); ok || err != nil {
 		return out, err
+	}
+	if err := c.im.room(c.name); err != nil {
+		return nil, err
 	}
 	if err := c.im.g.AddNode(n, names); err != nil {
 		return nil, err

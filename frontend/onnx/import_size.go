@@ -28,10 +28,13 @@ func (im *importer) checkSizes() {
 		if n.Op.MACs != nil {
 			work = max(0, n.Op.MACs(n))
 		}
+		if n.Op.Work != nil {
+			work = max(work, n.Op.Work(n))
+		}
 		for i, v := range n.Out {
 			if v != nil {
 				large(n.String(), fmt.Sprintf("output %d", i), v)
-				work += int64(v.Type.Elems())
+				work += min(int64(v.Type.Elems()), math.MaxInt64-work)
 			}
 		}
 		if sum += work; sum < 0 {

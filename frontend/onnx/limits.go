@@ -29,7 +29,7 @@ var DefaultLimits = Limits{
 	Depth:       64,
 	Trips:       4096,
 	TensorBytes: 512 << 20,
-	FoldWork:    1 << 28,
+	FoldWork:    1 << 27,
 	FoldBytes:   256 << 20,
 	Elements:    1 << 24,
 	Work:        1 << 33,

@@ -32,6 +32,9 @@ func (c *nodeCtx) inlineGraph(g *pb.GraphProto, prefix string, in []*ir.Value, n
 	if len(g.GetInput()) > len(in) {
 		return nil, c.errf("arity", "the subgraph %s has %d inputs, want at most %d", quote(g.GetName()), len(g.GetInput()), len(in))
 	}
+	if err := c.expand("a copy of its subgraph "+quote(g.GetName()), len(g.GetInput())+len(g.GetOutput())+len(g.GetInitializer())); err != nil {
+		return nil, err
+	}
 	for i, vi := range g.GetOutput() {
 		if i < len(names) {
 			s.names[vi.GetName()] = names[i]

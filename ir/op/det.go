@@ -34,6 +34,11 @@ var Det = def(ir.OpDef{
 		return outs(fromFloats(x.DType, x.Shape[:r-2], y))
 	},
 	Pattern: ir.Opaque,
+	Work: func(n *ir.Node) int64 {
+		x := n.In[0].Type.Shape
+		m := x[len(x)-1]
+		return work(n.In[0].Type.Elems(), m) / 8
+	},
 })
 
 // determinant overwrites a, an m by m matrix.

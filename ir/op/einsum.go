@@ -53,6 +53,13 @@ var Einsum = def(ir.OpDef{
 		}
 		return int64(product(g.Shape)) * int64(product(g.Sum))
 	},
+	Work: func(n *ir.Node) int64 { // the position of every factor is computed afresh
+		g, err := EinsumGeometry(n)
+		if err != nil {
+			return 0
+		}
+		return work(product(g.Shape), product(g.Sum), len(n.In), len(g.Sum)+1)
+	},
 })
 
 // EinsumGeom is an equation resolved against shapes: loops over the result's

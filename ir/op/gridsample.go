@@ -66,7 +66,16 @@ var GridSample = def(ir.OpDef{
 		return outs(fromFloats(x.DType, shape, y))
 	},
 	Pattern: ir.Opaque,
+	Work: func(n *ir.Node) int64 { // 2 or 4 taps in each spatial dimension
+		bits := 1
+		if m := n.Str("mode"); m == "cubic" || m == "bicubic" {
+			bits = 2
+		}
+		taps := 1 << min(bits*(n.In[0].Type.Rank()-2), 40)
+		return work(n.Out[0].Type.Elems()+n.In[1].Type.Elems(), taps, 2)
+	},
 })
+
 
 // gridTap is an element of a line, or of the spatial plane, with its weight.
 type gridTap struct {

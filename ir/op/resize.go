@@ -54,6 +54,17 @@ var Resize = def(ir.OpDef{
 	},
 	EvalQ:   evalResizeQ,
 	Pattern: ir.Opaque, Quant: ir.QInt,
+	Work: func(n *ir.Node) int64 {
+		g, err := ResizeGeometry(n)
+		if err != nil {
+			return 0
+		}
+		taps := 1
+		for _, a := range g.Axes {
+			taps += a.Taps
+		}
+		return work(max(n.In[0].Type.Elems(), n.Out[0].Type.Elems()), taps)
+	},
 })
 
 // ResizeGeom is the sampling of a Resize node, one table a dimension.

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"math/bits"
 	"sort"
 
 	"github.com/nncc/nncc/ir"
@@ -64,7 +65,11 @@ var TopK = def(ir.OpDef{
 		return outs(takeTensor(x, shape, pick), idx)
 	},
 	Pattern: ir.Opaque, Quant: ir.QMove,
+	Work: func(n *ir.Node) int64 { return sortWork(n.In[0].Type.Elems()) },
 })
+
+// sortWork is the comparisons of sorting n elements, each a call.
+func sortWork(n int) int64 { return work(n, 4*bits.Len(uint(n))) }
 
 func topK(n *ir.Node) (axis, k int, err error) {
 	x := n.In[0].Type.Shape

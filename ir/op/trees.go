@@ -19,6 +19,13 @@ var TreeEnsemble = def(ir.OpDef{
 		ir.TensorA("nodes_hitrates"), ir.IntsA("nodes_missing_value_tracks_true"), ir.Need(ir.TensorA("nodes_modes")), ir.Need(ir.TensorA("nodes_splits")),
 		ir.Need(ir.IntsA("nodes_trueleafs")), ir.Need(ir.IntsA("nodes_truenodeids")), ir.Need(ir.IntsA("tree_roots"))},
 	MinIn: 1, Quant: ir.QNone, Pattern: ir.Opaque,
+	Work: func(n *ir.Node) int64 { // a tree may be a list of all nodes
+		f, err := Forest(n)
+		if err != nil {
+			return 0
+		}
+		return work(n.In[0].Type.Shape[0], len(f.Roots), len(f.Feature)+len(f.Members))
+	},
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
 			return nil, err

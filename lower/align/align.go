@@ -53,8 +53,9 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	a := analyse(g, &o)
 	needs := a.needs()
 	if o.Chosen != nil {
-		choose(needs, o.Chosen)
+		a.choose(needs)
 	}
+	a.weigh(needs)
 	all, held := groups(needs), map[*group]map[*need]Lock{}
 	for _, gr := range all {
 		held[gr] = gr.freeze()
@@ -90,21 +91,29 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 
 // copied changes the rows of the layers that get a copy in front.
 func (r *Result) copied(copies []wide) {
-	for _, w := range copies {
-		for i := range r.Rows {
-			if row := &r.Rows[i]; row.Node+" "+row.Constraint == w.d.key() {
-				row.Status, row.Target, row.Gain, row.Reason = Copied, w.channels, w.saves, w.why
-			}
+	of := map[string]*wide{}
+	for i := range copies {
+		of[copies[i].d.key()] = &copies[i]
+	}
+	for i := range r.Rows {
+		if row := &r.Rows[i]; of[row.key()] != nil {
+			w := of[row.key()]
+			row.Status, row.Target, row.Gain, row.Reason = Copied, w.channels, w.saves, w.why
 		}
 	}
 }
 
 // choose asks for the sizes of other rows, and for no change elsewhere.
-func choose(needs []*need, rows []Row) {
+func (a *analysis) choose(needs []*need) {
 	size := map[string]int{}
-	for i := range rows {
-		if r := &rows[i]; r.Status == Patched {
-			size[r.Node+" "+r.Constraint] = r.Target
+	a.rowOf = map[string]*Row{}
+	for i := range a.opt.Chosen {
+		r := &a.opt.Chosen[i]
+		if a.rowOf[r.key()] == nil {
+			a.rowOf[r.key()] = r
+		}
+		if r.Status == Patched {
+			size[r.key()] = r.Target
 		}
 	}
 	for _, d := range needs {
@@ -113,16 +122,6 @@ func choose(needs []*need, rows []Row) {
 		}
 		d.blocked = nil // nncc's own choice avoids the defect
 	}
-}
-
-// chosen is the row of the need in Options.Chosen.
-func (a *analysis) chosen(d *need) *Row {
-	for i := range a.opt.Chosen {
-		if r := &a.opt.Chosen[i]; r.Node+" "+r.Constraint == d.key() {
-			return r
-		}
-	}
-	return nil
 }
 
 // rows are the lines of one group.
@@ -151,8 +150,8 @@ func (a *analysis) rows(g *group, held map[*need]Lock, best *optimiser) []Row {
 			r.Class, r.Status, r.Gain, r.Reason, r.Code = Locked, Locked, 0, l.Text, l.Code
 		case !pads || !grows && a.opt.Chosen == nil:
 			r.Status = Kept
-		case a.opt.Chosen != nil && a.chosen(d) != nil:
-			w := a.chosen(d)
+		case a.opt.Chosen != nil && a.rowOf[d.key()] != nil:
+			w := a.rowOf[d.key()]
 			r.Gain, r.Reason = w.Gain, w.Reason
 			if r.Status = Kept; grows {
 				r.Status, r.Target = Patched, d.x.padded()
@@ -170,30 +169,67 @@ func (a *analysis) rows(g *group, held map[*need]Lock, best *optimiser) []Row {
 	return rows
 }
 
-// layers are the nodes with weights on a dim that the need's axis shares.
-func (a *analysis) layers(d *need) []string {
-	mine := map[*dim]bool{}
-	for _, t := range d.x.leaves() {
-		mine[t.d] = true
+// layer is a node with weights on a dim: where it stands, and its name.
+type layer struct {
+	at   int
+	name string
+}
+
+// named is how many layers a row names, and maxLayers how many of a dim are
+// known: one more for the row's own, and one that says that there are more.
+const named, maxLayers = 6, named + 2
+
+// weigh finds, for every dim that needs mention, the first nodes with weights on
+// it.
+func (a *analysis) weigh(needs []*need) {
+	a.layersOf = map[*dim][]layer{}
+	for _, d := range needs {
+		d.x.each(func(t token) bool {
+			a.layersOf[t.d] = nil
+			return true
+		})
 	}
-	var out []string
-	for _, n := range a.g.Nodes {
-		touches := false
-		for i := range n.In {
-			if v := n.Input(i); v == nil || v.Const == nil || n.Op.Name == "DequantizeLinear" {
+	for i, n := range a.g.Nodes {
+		name := nodeName(n)
+		note := func(x axis) {
+			x.each(func(t token) bool {
+				l, asked := a.layersOf[t.d]
+				if asked && len(l) < maxLayers && !slices.ContainsFunc(l, func(o layer) bool { return o.name == name }) {
+					a.layersOf[t.d] = append(l, layer{i, name})
+				}
+				return true
+			})
+		}
+		for k := range n.In {
+			if v := n.Input(k); v == nil || v.Const == nil || n.Op.Name == "DequantizeLinear" {
 				continue
 			}
-			for _, x := range a.in(n, i) {
-				touches = touches || slices.ContainsFunc(x.leaves(), func(t token) bool { return mine[t.d] })
+			for _, x := range a.in(n, k) {
+				note(x)
 			}
 		}
 		if n.Op.Name == "Conv" && len(n.In) > 0 { // weights behind DequantizeLinear
-			for _, x := range [][]axis{a.in(n, 0)[1:2], a.out(n, 0)[1:2]} {
-				touches = touches || slices.ContainsFunc(x[0].leaves(), func(t token) bool { return mine[t.d] })
-			}
+			note(a.in(n, 0)[1])
+			note(a.out(n, 0)[1])
 		}
-		if s := nodeName(n); touches && !slices.Contains(out, s) {
-			out = append(out, s)
+	}
+}
+
+// layers are the nodes with weights on a dim that the need's axis shares, the
+// first of them.
+func (a *analysis) layers(d *need) []string {
+	var all []layer
+	d.x.each(func(t token) bool {
+		all = append(all, a.layersOf[t.d]...)
+		return true
+	})
+	slices.SortStableFunc(all, func(x, y layer) int { return x.at - y.at })
+	var out []string
+	for _, l := range all {
+		if !slices.Contains(out, l.name) {
+			if out = append(out, l.name); len(out) == maxLayers {
+				break
+			}
 		}
 	}
 	return out
@@ -212,8 +248,8 @@ func (a *analysis) reason(d *need) string {
 	if len(l) == 0 {
 		return "no other layer has weights on this dimension"
 	}
-	if len(l) > 6 {
-		l = append(l[:6:6], "...")
+	if len(l) > named {
+		l = append(l[:named:named], "...")
 	}
 	return fmt.Sprintf("padded together with %s", strings.Join(l, ", "))
 }
@@ -230,7 +266,7 @@ func (r *Result) order(needs []*need) {
 		if s := status[x.Status] - status[y.Status]; s != 0 {
 			return s
 		}
-		return at[x.Node+" "+x.Constraint] - at[y.Node+" "+y.Constraint]
+		return at[x.key()] - at[y.key()]
 	})
 	for _, w := range r.Rows {
 		if w.Status == Patched {

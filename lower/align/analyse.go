@@ -19,6 +19,9 @@ type analysis struct {
 	fills  map[*ir.Value]fill
 	// wants are conditions on what new elements hold, asked at the end.
 	wants []want
+	// layersOf are the layers with weights on a dim that a need mentions.
+	layersOf map[*dim][]layer
+	rowOf    map[string]*Row // of Options.Chosen, by its key
 }
 
 // analyse couples the dims of g by what its operators mean.
@@ -141,8 +144,10 @@ func nodeName(n *ir.Node) string {
 }
 
 // same unifies two axes at n.
-func (a *analysis) same(n *ir.Node, x, y axis) {
-	a.unify(x, y, lockAt(n, "coupling", "%s joins dimensions that cannot grow together", n.Op.Name))
+func (a *analysis) same(n *ir.Node, x, y axis) { a.unify(x, y, coupling(n)) }
+
+func coupling(n *ir.Node) Lock {
+	return Lock{"coupling", nodeName(n), n.Op.Name + " joins dimensions that cannot grow together"}
 }
 
 // sameAxes unifies all axes of two operands of one shape.

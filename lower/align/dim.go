@@ -9,14 +9,14 @@ import "slices"
 // dim is a run of indices that every axis built from it shares: padding it by
 // one adds one index to each of them. A union-find node: a dim that was found
 // equal to another has a parent; one that was found to consist of others has
-// parts.
+// parts. Its size stays what it was.
 type dim struct {
 	id     int
 	size   int
 	parent *dim
 	parts  axis
-	locks  []Lock
-	pad    int // the plan
+	held   *Lock // the lock that says most, of those that hold it; nil: it can grow
+	pad    int   // the plan
 }
 
 // Lock is why a dimension cannot grow.
@@ -64,37 +64,46 @@ func (d *dim) root() *dim {
 // leaves replaces every dim by the ones that it consists of by now.
 func (a axis) leaves() axis {
 	out := make(axis, 0, len(a))
-	for _, t := range a {
-		out = t.leaves(out)
-	}
+	a.each(func(t token) bool {
+		out = append(out, t)
+		return true
+	})
 	return out
 }
 
-func (t token) leaves(out axis) axis {
-	d := t.d.root()
-	if d.parts == nil {
-		return append(out, token{d, t.inner})
+// each calls f with every leaf in turn until it says no, and reports whether it
+// never did.
+func (a axis) each(f func(t token) bool) bool {
+	for _, t := range a {
+		d := t.d.root()
+		if d.parts == nil {
+			if !f(token{d, t.inner}) {
+				return false
+			}
+			continue
+		}
+		if !d.parts.each(func(p token) bool { return f(token{p.d, p.inner * t.inner}) }) {
+			return false
+		}
 	}
-	for _, p := range d.parts {
-		out = token{p.d, p.inner * t.inner}.leaves(out)
-	}
-	return out
+	return true
 }
 
 // size is the number of elements, padded size with the plan's padding.
 func (a axis) size() int {
 	n := 0
-	for _, t := range a.leaves() {
+	for _, t := range a {
 		n += t.d.size * t.inner
 	}
 	return n
 }
 
 func (a axis) padded() int {
-	n := 0
-	for _, t := range a.leaves() {
-		n += (t.d.size + t.d.pad) * t.inner
-	}
+	n := a.size()
+	a.each(func(t token) bool {
+		n += t.d.pad * t.inner
+		return true
+	})
 	return n
 }
 
@@ -117,21 +126,60 @@ func (a axis) repeat(k int) axis {
 
 // lock fixes every dim of the axis.
 func (a axis) lock(l Lock) {
-	for _, t := range a.leaves() {
-		t.d.lock(l)
-	}
+	a.each(func(t token) bool {
+		t.d.lock(&l)
+		return true
+	})
 }
 
-func (d *dim) lock(l Lock) {
-	if !slices.Contains(d.locks, l) {
-		d.locks = append(d.locks, l)
+// lock keeps the lock that says most, the first of these: a dim that thousands
+// of nodes share has as many locks.
+func (d *dim) lock(l *Lock) {
+	if l != nil && (d.held == nil || rank(l.Code) < rank(d.held.Code)) {
+		d.held = l
 	}
 }
 
 // free reports an axis that can grow somewhere.
 func (a axis) free() bool {
-	return slices.ContainsFunc(a.leaves(), func(t token) bool { return len(t.d.locks) == 0 })
+	return !a.each(func(t token) bool { return t.d.held != nil })
 }
+
+// walk goes through the leaves of an axis while its dims are cut: what is ahead,
+// last first.
+type walk struct{ ahead axis }
+
+func newWalk(a axis) *walk {
+	w := &walk{ahead: make(axis, 0, len(a))}
+	w.push(a, 1)
+	return w
+}
+
+func (w *walk) push(a axis, inner int) {
+	for _, t := range slices.Backward(a) {
+		w.ahead = append(w.ahead, token{t.d, t.inner * inner})
+	}
+}
+
+// front is the next leaf, false at the end.
+func (w *walk) front() (token, bool) {
+	for k := len(w.ahead) - 1; k >= 0; k = len(w.ahead) - 1 {
+		t := w.ahead[k]
+		d := t.d.root()
+		if d.parts == nil {
+			w.ahead[k].d = d
+			return w.ahead[k], true
+		}
+		w.ahead = w.ahead[:k]
+		w.push(d.parts, t.inner)
+	}
+	return token{}, false
+}
+
+func (w *walk) drop() { w.ahead = w.ahead[:len(w.ahead)-1] }
+
+// lock fixes what is ahead.
+func (w *walk) lock(l Lock) { w.ahead.lock(l) }
 
 // unify makes two axes of the same size one: each index of the one belongs to
 // the same dim as that of the other. Dims are cut where the other axis has a
@@ -142,22 +190,83 @@ func (s *space) unify(a, b axis, l Lock) {
 		b.lock(l)
 		return
 	}
-	for {
-		a, b = a.leaves(), b.leaves()
-		i := 0
-		for i < len(a) && i < len(b) && a[i] == b[i] {
-			i++
+	if s.link(a, b) || s.link(b, a) {
+		return
+	}
+	s.align(newWalk(a), newWalk(b), l)
+}
+
+// link makes a part of b as a whole, without a look at what b consists of, where
+// a is one dim that nothing is known of: a result far down a chain is the same
+// thousand dims as the concatenation that the chain starts at.
+func (s *space) link(a, b axis) bool {
+	if len(a) != 1 || len(b) != 1 || a[0].inner != b[0].inner {
+		return false
+	}
+	x, y := a[0].d.root(), b[0].d.root()
+	switch {
+	case x == y:
+	case x.parts != nil || y.parts == nil || x.size != y.size:
+		return false
+	default:
+		if x.held != nil {
+			b.lock(*x.held)
 		}
-		a, b = a[i:], b[i:]
-		if len(a) == 0 || len(b) == 0 {
+		x.parent, x.held = y, nil
+	}
+	return true
+}
+
+// align unifies what is ahead of two walks until b ends; a may go on.
+func (s *space) align(a, b *walk, l Lock) {
+	for {
+		x, more := b.front()
+		y, ok := a.front()
+		if !ok || !more {
 			return
 		}
-		if len(a) > maxTokens || len(b) > maxTokens || !s.meet(a[0], b[0]) {
+		switch none := x.d.size == 0; {
+		case x == y:
+			a.drop()
+			b.drop()
+			continue
+		case none != (y.d.size == 0): // no elements: nothing to cut for
+			if none {
+				b.drop()
+			} else {
+				a.drop()
+			}
+			continue
+		}
+		if len(a.ahead) > maxTokens || len(b.ahead) > maxTokens || !s.meet(y, x) {
 			a.lock(l)
 			b.lock(l)
 			return
 		}
 	}
+}
+
+// within unifies b with the elements of a from the given one on.
+func (s *space) within(a axis, from int, b axis, l Lock) {
+	w := newWalk(a)
+	for from > 0 {
+		t, ok := w.front()
+		if !ok {
+			break
+		}
+		if k := t.d.size * t.inner; k <= from {
+			from -= k
+			w.drop()
+			continue
+		}
+		if from%t.inner != 0 || len(w.ahead) > maxTokens {
+			w.lock(l)
+			b.lock(l)
+			return
+		}
+		s.cut(t.d, from/t.inner)
+	}
+	s.align(w, newWalk(b), l)
 }
 
 // meet makes progress with two different leaves at the same place of two axes;
@@ -192,11 +301,9 @@ func (s *space) cut(d *dim, k int) { d.become(axis{{s.dim(k), 1}, {s.dim(d.size 
 func (d *dim) become(parts axis) {
 	d.parts = parts
 	for _, t := range parts {
-		for _, l := range d.locks {
-			t.d.lock(l)
-		}
+		t.d.lock(d.held)
 	}
-	d.locks = nil
+	d.held = nil
 }
 
 func (s *space) union(a, b *dim) {
@@ -204,10 +311,8 @@ func (s *space) union(a, b *dim) {
 		a, b = b, a
 	}
 	b.parent = a
-	for _, l := range b.locks {
-		a.lock(l)
-	}
-	b.locks = nil
+	a.lock(b.held)
+	b.held = nil
 }
 
 // source maps every element of the padded axis to the element of the original

@@ -125,6 +125,9 @@ type Row struct {
 	Source     string  `json:"source"`
 }
 
+// key is the need that the row is of.
+func (r *Row) key() string { return r.Node + " " + r.Constraint }
+
 // Classes and statuses of rows.
 const (
 	Free, Coupled, Locked = "FREE", "COUPLED", "LOCKED"

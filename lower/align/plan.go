@@ -103,24 +103,23 @@ func (g *group) open(held map[*need]Lock) []*need {
 // locked is the first lock on the axis that bears on the user, nil without.
 func (d *need) locked() *Lock {
 	var best *Lock
-	for _, t := range d.x.leaves() {
-		for i := range t.d.locks {
-			if l := &t.d.locks[i]; best == nil || rank(l.Code) < rank(best.Code) {
-				best = l
-			}
+	d.x.each(func(t token) bool {
+		if l := t.d.held; l != nil && (best == nil || rank(l.Code) < rank(best.Code)) {
+			best = l
 		}
-	}
+		return true
+	})
 	return best
 }
 
+var ranked = []string{"graph-input", "graph-output", "shuffle", "reshape", "hazard"}
+
 // rank puts the locks first that say most.
 func rank(code string) int {
-	for i, c := range []string{"graph-input", "graph-output", "shuffle", "reshape", "hazard"} {
-		if c == code {
-			return i
-		}
+	if k := slices.Index(ranked, code); k >= 0 {
+		return k
 	}
-	return 9
+	return len(ranked)
 }
 
 // solveSteps bounds the search for the least padding.
@@ -139,7 +138,7 @@ func (g *group) solve(needs []*need) bool {
 	var free []*dim
 	for _, d := range g.dims {
 		d.pad = 0
-		if len(d.locks) == 0 && d.size > 0 {
+		if d.held == nil && d.size > 0 {
 			free = append(free, d)
 		}
 	}

@@ -39,7 +39,7 @@ type optimiser struct {
 
 // optimise leaves the chosen padding in the dims.
 func (a *analysis) optimise(groups []*group, held map[*group]map[*need]Lock) *optimiser {
-	o := &optimiser{a: a, groups: groups, touch: map[*group][]*ir.Node{}, base: map[*ir.Node]Price{}, chosen: map[*group][]int{}, why: map[*group]string{}}
+	o := &optimiser{a: a, groups: groups, base: map[*ir.Node]Price{}, chosen: map[*group][]int{}, why: map[*group]string{}}
 	options := map[*group][][]int{}
 	for _, g := range groups {
 		if slices.ContainsFunc(g.needs, func(d *need) bool { return d.violated() }) {
@@ -47,8 +47,8 @@ func (a *analysis) optimise(groups []*group, held map[*group]map[*need]Lock) *op
 		}
 		g.clear()
 	}
+	o.touch = a.touched(groups)
 	for _, g := range groups {
-		o.touch[g] = a.touched(g)
 		for _, n := range o.touch[g] {
 			if _, ok := o.base[n]; !ok {
 				o.base[n] = a.price(n)
@@ -91,7 +91,7 @@ func (g *group) options(held map[*need]Lock) [][]int {
 	add()
 	var free []*dim
 	for _, d := range g.dims {
-		if len(d.locks) == 0 {
+		if d.held == nil {
 			free = append(free, d)
 		}
 	}
@@ -181,27 +181,43 @@ func (a *analysis) price(n *ir.Node) Price {
 	return a.opt.Price(n, in, out)
 }
 
-// touched are the nodes whose shapes depend on dims of the group.
-func (a *analysis) touched(g *group) []*ir.Node {
-	for _, d := range g.dims {
-		d.pad = 1
+// touched are, for every group, the nodes whose shapes depend on its dims.
+func (a *analysis) touched(groups []*group) map[*group][]*ir.Node {
+	of := map[*dim]*group{}
+	for _, g := range groups {
+		for _, d := range g.dims {
+			of[d] = g
+		}
 	}
-	defer g.clear()
-	var out []*ir.Node
+	out := make(map[*group][]*ir.Node, len(groups))
+	if len(of) == 0 {
+		return out
+	}
 	for _, n := range a.g.Nodes {
-		grows := false
+		note := func(x []axis) {
+			for _, y := range x {
+				y.each(func(t token) bool {
+					if g := of[t.d]; g != nil && (len(out[g]) == 0 || out[g][len(out[g])-1] != n) {
+						out[g] = append(out[g], n)
+					}
+					return true
+				})
+			}
+		}
 		for i, v := range n.In {
-			grows = grows || v != nil && v.Const == nil && grown(a.in(n, i))
+			if v != nil && v.Const == nil {
+				note(a.in(n, i))
+			}
 		}
 		for i := range n.Out {
-			grows = grows || grown(a.out(n, i))
-		}
-		if grows {
-			out = append(out, n)
+			note(a.out(n, i))
 		}
 	}
 	return out
 }
+
+// maxRoutes bounds how many layers a row names that get other kernels.
+const maxRoutes = 32
 
 // gain is what the group's padding saves, and how.
 func (o *optimiser) gain(g *group) (float64, string) {
@@ -219,11 +235,20 @@ func (o *optimiser) gain(g *group) (float64, string) {
 	for i, d := range g.dims {
 		d.pad = pads[i]
 	}
-	why := fmt.Sprintf("%.0f instructions become %.0f", without, with)
+	why, more := fmt.Sprintf("%.0f instructions become %.0f", without, with), 0
 	for _, n := range o.touch[g] {
-		if k := o.a.price(n).Kernel; k != routes[n] {
+		k := o.a.price(n).Kernel
+		switch {
+		case k == routes[n]:
+		case more < maxRoutes:
 			why += fmt.Sprintf("; %s: %s instead of %s", nodeName(n), k, routes[n])
+			more++
+		default:
+			more++
 		}
+	}
+	if more > maxRoutes {
+		why += fmt.Sprintf("; and %d more", more-maxRoutes)
 	}
 	return without - with, why
 }

@@ -69,15 +69,11 @@ func slice(a *analysis, n *ir.Node) {
 			y[d].lock(l)
 			continue
 		}
-		var row axis
-		if from > 0 {
-			row = append(row, token{a.space.dim(from), 1})
+		if g.Shape[d] == size {
+			a.same(n, x[d], y[d])
+			continue
 		}
-		row = append(row, y[d]...)
-		if rest := size - from - g.Shape[d]; rest > 0 {
-			row = append(row, token{a.space.dim(rest), 1})
-		}
-		a.same(n, x[d], row)
+		a.space.within(x[d], from, y[d], coupling(n))
 	}
 }
 

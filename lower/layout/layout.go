@@ -114,7 +114,7 @@ func (a *assigner) apply(p *plan) error {
 			if err != nil {
 				return err
 			}
-			a.g.Out[i] = w
+			a.g.SetOutput(i, w)
 		}
 	}
 	return nil

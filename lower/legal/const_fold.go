@@ -14,8 +14,8 @@ import (
 // flash where a loop might have been cheaper.
 const freeElems = 1 << 16
 
-// foldMACs bounds the work of folding one node.
-const foldMACs = 1 << 30
+// foldWork bounds the work of folding one node, in the units of ir.Work.
+const foldWork = 1 << 28
 
 // constFold evaluates nodes whose inputs are all constant, Shape and Size of
 // values with known types (all of them), and moves Transpose, Reshape and the
@@ -93,7 +93,7 @@ func foldable(g *ir.Graph, n *ir.Node) bool {
 	for _, v := range n.Out {
 		want += v.Type.Elems()
 	}
-	if n.Op.MACs != nil && n.Op.MACs(n) > foldMACs {
+	if ir.Work(n) > foldWork {
 		return false
 	}
 	return want <= max(freeElems, 2*have)

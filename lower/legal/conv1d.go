@@ -142,11 +142,7 @@ func (l *lifter) lift(n *ir.Node) {
 			g.SetInput(u.Node, u.Index, low)
 		}
 	}
-	for i, o := range g.Out {
-		if o == y {
-			g.Out[i] = low
-		}
-	}
+	g.ReplaceOutput(y, low)
 	l.up[low] = y
 	l.c.Did(n, "computed in two dimensions")
 }

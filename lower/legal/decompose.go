@@ -230,11 +230,7 @@ func plainGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 			g.SetInput(u.Node, u.Index, sum)
 		}
 	}
-	for i, o := range g.Out {
-		if o == y {
-			g.Out[i] = sum
-		}
-	}
+	g.ReplaceOutput(y, sum)
 	c.Did(n, "C added behind")
 }
 

@@ -34,18 +34,12 @@ func patterns(c *pass.Ctx, g *ir.Graph) error {
 			continue
 		}
 		c.At(n)
-		m := activation(c, g, n)
+		m, root := activation(c, g, n), n
 		if m == nil {
-			m = layerNorm(c, g, n)
+			m, root = layerNorm(c, g, n)
 		}
 		if m != nil {
-			before := append([]*ir.Node(nil), g.Nodes...)
-			g.RemoveDead()
-			for _, d := range before { // the parts
-				if d.Removed() {
-					m.Inherit(d)
-				}
-			}
+			m.Inherit(g.RemoveUnread(root.In...)...) // the parts
 		}
 	}
 	c.At(nil)
@@ -61,36 +55,56 @@ type term struct {
 	v []*ir.Value
 }
 
+// The patterns multiply at most maxFactors values, in products of at most
+// maxProducts nodes on top of each other: what has more is none of them, however
+// long the chain is that it stands in.
+const maxFactors, maxProducts = 3, 16
+
 // factors multiplies out v over Mul, Div by a constant, Neg, and Pow by 2 or 3;
 // below the root only where nothing else reads the product or, with a stop
-// value, down to that.
+// value, down to that. Of more than maxFactors values it gives some.
 func factors(g *ir.Graph, v, stop *ir.Value, root bool) term {
+	return multiplier{g, stop}.of(v, root, maxProducts)
+}
+
+type multiplier struct {
+	g    *ir.Graph
+	stop *ir.Value
+}
+
+func (p multiplier) of(v *ir.Value, root bool, depth int) term {
 	n := v.Def
-	if n == nil || v == stop || hasAct(n) || !root && stop == nil && g.SoleUse(v) == nil {
+	if n == nil || v == p.stop || depth == 0 || hasAct(n) || !root && p.stop == nil && p.g.SoleUse(v) == nil {
 		return term{1, []*ir.Value{v}}
 	}
-	times := func(a, b term) term { return term{a.k * b.k, append(slices.Clip(a.v), b.v...)} }
+	times := func(a term, b func() term) term {
+		if len(a.v) > maxFactors {
+			return a
+		}
+		t := b()
+		return term{a.k * t.k, append(slices.Clip(a.v), t.v...)}
+	}
 	sub := func(x *ir.Value) term {
 		if k, ok := scalarConst(x); ok {
 			return term{k, nil}
 		}
-		return factors(g, x, stop, false)
+		return p.of(x, false, depth-1)
 	}
 	switch {
 	case is(n, "Mul"):
-		return times(sub(n.In[0]), sub(n.In[1]))
+		return times(sub(n.In[0]), func() term { return sub(n.In[1]) })
 	case is(n, "Neg"):
-		return times(term{-1, nil}, sub(n.In[0]))
+		return times(term{-1, nil}, func() term { return sub(n.In[0]) })
 	case is(n, "Div"):
 		if k, ok := scalarConst(n.In[1]); ok && k != 0 {
-			return times(term{1 / k, nil}, sub(n.In[0]))
+			return times(term{1 / k, nil}, func() term { return sub(n.In[0]) })
 		}
 	case is(n, "Pow"):
 		if k, ok := scalarConst(n.In[1]); ok && (k == 2 || k == 3) {
 			t := sub(n.In[0])
 			p := t
 			for i := 1.0; i < k; i++ {
-				p = times(p, t)
+				p = times(p, func() term { return t })
 			}
 			return p
 		}
@@ -212,8 +226,9 @@ func geluArg(g *ir.Graph, e *ir.Node, x *ir.Value) string {
 }
 
 // layerNorm matches (x-m)/sqrt(variance+eps) at n, takes in a scale and a bias
-// behind it, and writes LayerNormalization, which it gives.
-func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
+// behind it, and writes LayerNormalization, which it gives with the node that it
+// replaces.
+func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
 	d, s := n.In[0].Def, n.In[1].Def
 	switch {
 	case is(n, "Div") && is(s, "Sqrt"):
@@ -224,27 +239,27 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
 		if k, ok := scalarConst(inOf(s, 1)); is(s, "Reciprocal") && is(s.In[0].Def, "Sqrt") {
 			s = s.In[0].Def
 		} else if !is(s, "Pow") || !ok || k != -0.5 {
-			return nil
+			return nil, nil
 		}
 	default:
-		return nil
+		return nil, nil
 	}
 	if !is(d, "Sub") || hasAct(d) {
-		return nil
+		return nil, nil
 	}
 	x := d.In[0]
 	axis, ok := trailingMean(d.In[1].Def, x)
 	variance, eps, isSum := plus(s.In[0])
 	if !ok || !isSum || eps <= 0 || !slices.Equal(n.Out[0].Type.Shape, x.Type.Shape) || !is(variance.Def, "ReduceMean") {
-		return nil
+		return nil, nil
 	}
 	sq := variance.Def.In[0]
 	if a, ok := trailingMean(variance.Def, sq); !ok || a != axis {
-		return nil
+		return nil, nil
 	}
 	t := factors(g, sq, d.Out[0], true)
 	if t.k != 1 || len(t.v) != 2 || !sameDeviation(t.v[0], d) || !sameDeviation(t.v[1], d) {
-		return nil
+		return nil, nil
 	}
 	dims := x.Type.Shape[axis:]
 	last := n
@@ -263,7 +278,7 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
 	y := insert(g, last, op.LayerNormalization, last.Name, ir.Attrs{"axis": ir.Int(axis - x.Type.Rank()), "epsilon": ir.Float(float32(eps))}, in...)
 	y.Def.Inherit(n)
 	swap(c, g, last, y, "is LayerNormalization")
-	return y.Def
+	return y.Def, last
 }
 
 // inOf is input i of a node that may be absent.

@@ -214,11 +214,7 @@ func sink(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 				g.SetInput(u.Node, u.Index, t)
 			}
 		}
-		for i, o := range g.Out {
-			if o == y {
-				g.Out[i] = t
-			}
-		}
+		g.ReplaceOutput(y, t)
 	}
 	c.Did(n, "moved a transposition behind it")
 }

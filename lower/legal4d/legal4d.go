@@ -250,7 +250,7 @@ func (r *Result) Original() (g *ir.Graph, restore map[*ir.Node]bool, err error) 
 		}
 		at[v] = g.Out[i]
 	}
-	g.Out, g.OutNames = nil, nil
+	g.ClearOutputs()
 	val := func(v *ir.Value) *ir.Value {
 		if at[v] == nil {
 			w := g.AddConst(v.Name, v.Const)

@@ -338,11 +338,7 @@ func (c *calibrator) fixedActivation(n *ir.Node, k format) error {
 		c.g.SetInput(u.Node, u.Index, d)
 	}
 	if isOut {
-		for i, o := range c.g.Out {
-			if o == v {
-				c.g.Out[i] = d
-			}
-		}
+		c.g.ReplaceOutput(v, d)
 	}
 	return nil
 }

@@ -386,11 +386,7 @@ func (c *calibrator) pair(v *ir.Value) error {
 		}
 	}
 	if quantised {
-		for i, o := range c.g.Out {
-			if o == v {
-				c.g.Out[i] = d
-			}
-		}
+		c.g.ReplaceOutput(v, d)
 	}
 	return nil
 }

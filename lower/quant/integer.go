@@ -98,7 +98,7 @@ func (c *converter) quantisedOutputs() error {
 			}
 			x = u
 		}
-		c.g.Out[i] = x
+		c.g.SetOutput(i, x)
 	}
 	return nil
 }

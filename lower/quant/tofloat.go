@@ -70,10 +70,5 @@ func sharedDequantize(g *ir.Graph, at *ir.Node, v *ir.Value) (*ir.Value, error) 
 }
 
 func before(g *ir.Graph, a, b *ir.Node) bool {
-	for _, n := range g.Nodes {
-		if n == a || n == b {
-			return n == a
-		}
-	}
-	return false
+	return g.Index(a) < g.Index(b)
 }

@@ -123,8 +123,7 @@ func (b *Builder) Node(name string, a ir.Attrs, q *ir.Quant, in ...*ir.Value) *i
 // Output makes values graph outputs.
 func (b *Builder) Output(vs ...*ir.Value) {
 	for i, v := range vs {
-		b.G.Out = append(b.G.Out, v)
-		b.G.OutNames = append(b.G.OutNames, fmt.Sprintf("%s_o%d", b.Name, i))
+		b.G.AddOutput(fmt.Sprintf("%s_o%d", b.Name, i), v)
 	}
 }
 

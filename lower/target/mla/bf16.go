@@ -159,10 +159,6 @@ func widen(g *ir.Graph, n *ir.Node, v *ir.Value, chosen map[*ir.Node]bool) error
 	for _, u := range others {
 		g.SetInput(u.Node, u.Index, c.Out[0])
 	}
-	for i, o := range g.Out {
-		if o == v {
-			g.Out[i] = c.Out[0]
-		}
-	}
+	g.ReplaceOutput(v, c.Out[0])
 	return nil
 }

@@ -144,7 +144,7 @@ func ownOutputs(g *ir.Graph) error {
 			return err
 		}
 		n.Out[0].Type = v.Type
-		g.Out[i] = n.Out[0]
+		g.SetOutput(i, n.Out[0])
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func channelsLast(g *ir.Graph) error {
 			return err
 		}
 		n.Out[0].Type = v.Type.WithOrder(order)
-		g.Out[i] = n.Out[0]
+		g.SetOutput(i, n.Out[0])
 	}
 	return nil
 }
