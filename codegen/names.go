@@ -117,15 +117,21 @@ func ioNames(prefix string, names []string) []string {
 		return true
 	}
 	out := make([]string, len(names))
+	next := map[string]int{} // the first number behind a base that may be free
 	for i, n := range names {
 		base := Ident(n)
 		if weightName.MatchString(base) {
 			base = "x_" + base
 		}
-		c := base
-		for k := 2; !free(c); k++ {
+		c, k := base, max(next[base], 1)
+		if k > 1 {
 			c = base + "_" + strconv.Itoa(k)
 		}
+		for !free(c) {
+			k++
+			c = base + "_" + strconv.Itoa(k)
+		}
+		next[base] = k + 1
 		for _, d := range derived(prefix, c) {
 			taken[d] = true
 		}

@@ -73,16 +73,17 @@ func (a axis) leaves() axis {
 
 // each calls f with every leaf in turn until it says no, and reports whether it
 // never did.
-func (a axis) each(f func(t token) bool) bool {
+func (a axis) each(f func(t token) bool) bool { return a.spanning(1, f) }
+
+// spanning is each with inner elements for one of the axis.
+func (a axis) spanning(inner int, f func(t token) bool) bool {
 	for _, t := range a {
 		d := t.d.root()
 		if d.parts == nil {
-			if !f(token{d, t.inner}) {
+			if !f(token{d, t.inner * inner}) {
 				return false
 			}
-			continue
-		}
-		if !d.parts.each(func(p token) bool { return f(token{p.d, p.inner * t.inner}) }) {
+		} else if !d.parts.spanning(t.inner*inner, f) {
 			return false
 		}
 	}
@@ -249,7 +250,7 @@ func (s *space) align(a, b *walk, l Lock) {
 // within unifies b with the elements of a from the given one on.
 func (s *space) within(a axis, from int, b axis, l Lock) {
 	w := newWalk(a)
-	for from > 0 {
+	for passed := 0; from > 0; passed++ {
 		t, ok := w.front()
 		if !ok {
 			break
@@ -259,7 +260,7 @@ func (s *space) within(a axis, from int, b axis, l Lock) {
 			w.drop()
 			continue
 		}
-		if from%t.inner != 0 || len(w.ahead) > maxTokens {
+		if from%t.inner != 0 || passed > maxTokens {
 			w.lock(l)
 			b.lock(l)
 			return

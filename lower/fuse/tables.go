@@ -43,9 +43,12 @@ type collapser struct {
 	// x; nil where there is none.
 	make func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error)
 	// base is the one value that a node's result is computed from; depth counts
-	// the values from which one can be computed.
-	base  map[*ir.Value]*ir.Value
-	depth map[*ir.Value]int
+	// the values from which one can be computed, and jump is one of these far up:
+	// see meet.
+	base, jump map[*ir.Value]*ir.Value
+	depth      map[*ir.Value]int
+	// level is the number of nodes on the longest way to a value.
+	level map[*ir.Value]int
 	// parts are the names of the nodes that went into a new one.
 	parts map[*ir.Node][]string
 	// kept are nodes whose parts were refused.
@@ -53,7 +56,8 @@ type collapser struct {
 }
 
 func newCollapser(g *ir.Graph) *collapser {
-	return &collapser{g: g, base: map[*ir.Value]*ir.Value{}, depth: map[*ir.Value]int{}, parts: map[*ir.Node][]string{}, kept: map[*ir.Node]bool{}}
+	return &collapser{g: g, base: map[*ir.Value]*ir.Value{}, jump: map[*ir.Value]*ir.Value{}, depth: map[*ir.Value]int{}, level: map[*ir.Value]int{},
+		parts: map[*ir.Node][]string{}, kept: map[*ir.Node]bool{}}
 }
 
 // maxPart bounds the nodes that become one in a step; what is longer takes
@@ -65,11 +69,16 @@ func (c *collapser) run() error {
 	for changed := true; changed; { // a new node can leave another one with a single reader
 		changed = false
 		clear(c.base)
+		clear(c.jump)
 		clear(c.depth)
+		clear(c.level)
 		for _, n := range c.g.Nodes {
 			if elementwise(n) {
 				if x := c.source(n); x != nil {
-					c.base[n.Out[0]], c.depth[n.Out[0]] = x, c.depth[x]+1
+					c.computed(n.Out[0], x)
+				}
+				for _, v := range n.In {
+					c.level[n.Out[0]] = max(c.level[n.Out[0]], c.level[v]+1)
 				}
 			}
 		}
@@ -82,6 +91,14 @@ func (c *collapser) run() error {
 		}
 	}
 	return nil
+}
+
+// computed notes that v is a function of x.
+func (c *collapser) computed(v, x *ir.Value) {
+	c.base[v], c.depth[v], c.jump[v] = x, c.depth[x]+1, x
+	if j := c.jump[x]; j != nil && c.depth[x]-c.depth[j] == c.depth[j]-c.depth[c.jump[j]] {
+		c.jump[v] = c.jump[j] // jumps double where they can
+	}
 }
 
 // made lists the new nodes, with what describe adds.
@@ -106,6 +123,9 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 	y := n.Out[0]
 	x := c.base[y]
 	if x == nil {
+		return false, nil
+	}
+	if c.level[y]-c.level[x] > maxPart {
 		return false, nil
 	}
 	part := c.between(x, n)
@@ -156,7 +176,8 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 	}
 	m.Out[0].Type = y.Type
 	c.g.ReplaceUses(y, m.Out[0])
-	c.base[m.Out[0]], c.depth[m.Out[0]] = from, c.depth[from]+1
+	c.computed(m.Out[0], from)
+	c.level[m.Out[0]] = c.level[y]
 	for _, k := range slices.Backward(whole) { // what only the old nodes read counts as private from now on
 		if len(k.Out[0].Uses()) == 0 && !c.g.IsOutput(k.Out[0]) {
 			c.g.Remove(k)
@@ -219,13 +240,26 @@ func (c *collapser) source(n *ir.Node) *ir.Value {
 	return common
 }
 
-// meet is the nearest value from which both can be computed, nil if there is none.
+// meet is the nearest value from which both can be computed, nil if there is
+// none. Both go up as far as jumps do not pass it: what is far apart in a long
+// chain meets after few of them.
 func (c *collapser) meet(v, w *ir.Value) *ir.Value {
-	for v != w && v != nil {
-		if c.depth[v] < c.depth[w] {
-			v, w = w, v
+	if c.depth[v] < c.depth[w] {
+		v, w = w, v
+	}
+	for c.depth[v] > c.depth[w] {
+		if j := c.jump[v]; c.depth[j] >= c.depth[w] {
+			v = j
+		} else {
+			v = c.base[v]
 		}
-		v = c.base[v]
+	}
+	for v != w { // at one depth, where jumps are of one length
+		if j, k := c.jump[v], c.jump[w]; j != k {
+			v, w = j, k
+		} else {
+			v, w = c.base[v], c.base[w]
+		}
 	}
 	return v
 }

@@ -66,6 +66,7 @@ type calibrator struct {
 	opt   Options
 	rules map[*ir.Node]rule
 	layer map[*ir.Node]Layer // precision of the nodes that have rules
+	wide  bool               // int16 data is among these
 	// values are the run-time float values that get a Q/DQ pair, in graph order.
 	values []*ir.Value
 	obs    *observer

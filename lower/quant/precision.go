@@ -90,6 +90,7 @@ func (c *calibrator) assignLayers() {
 			r.fixed = fixed16[n.Op]
 		}
 		c.rules[n], c.layer[n] = r, l
+		c.wide = c.wide || l.Data == tensor.I16
 	}
 }
 
@@ -154,13 +155,15 @@ func (c *calibrator) dataType(v *ir.Value) tensor.DType {
 			return c.layer[v.Def].Data
 		}
 	}
-	t := tensor.I8
+	if !c.wide { // thousands may read v
+		return tensor.I8
+	}
 	for _, u := range v.Uses() {
 		if r, ok := c.rules[u.Node]; ok && slices.Contains(r.in, u.Index) && c.layer[u.Node].Data == tensor.I16 {
-			t = tensor.I16
+			return tensor.I16
 		}
 	}
-	return t
+	return tensor.I8
 }
 
 // symmetric16 covers [lo, hi] with the steps of int16 around 0.
