@@ -76,7 +76,6 @@ var GridSample = def(ir.OpDef{
 	},
 })
 
-
 // gridTap is an element of a line, or of the spatial plane, with its weight.
 type gridTap struct {
 	at     int
