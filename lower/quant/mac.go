@@ -71,11 +71,15 @@ func (c *converter) mac(n *ir.Node) (bool, error) {
 	}
 	in := []*ir.Value{x.v, w.v}
 	if b := n.Input(2); b != nil {
-		bias := tensor.I64
-		if !wide {
-			w = c.roomForBias(n, b, x.t.Quant, w, axis)
-			in[1], bias = w.v, tensor.I32
+		bias, y := tensor.I32, t
+		if wide {
+			bias = tensor.I64
+			if t.DType == tensor.I8 {
+				y = wideType(t) // which is narrowed behind it
+			}
 		}
+		w = c.roomForBias(n, b, x.t.Quant, w, axis, y)
+		in[1] = w.v
 		v, ok := c.bias(n, b, x.t.Quant, w.t.Quant, channels(n, axis), bias)
 		if !ok {
 			return false, nil
@@ -144,7 +148,10 @@ const maxBias = 1 << 30
 // have a scale to match but keep the bias of the BatchNormalization that was
 // folded into them. Their weights are rounded to multiples of the wider scale,
 // which is a 2^30th of the bias; the others keep their integers.
-func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, axis int) form {
+//
+// int16 data has biases of 64 bits. There it is the requantisation that needs
+// the room: a multiplier below 2^-31 is 0, and the bias would go with it.
+func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, axis int, y ir.Type) form {
 	real, raw := c.constData(b)
 	if real == nil || w.v.Const == nil || real.Len() == 0 {
 		return w
@@ -155,11 +162,18 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 		q.Scale[i], q.Zero[i] = w.t.Quant.ScaleAt(i), w.t.Quant.ZeroAt(i)
 	}
 	wider := false
+	most, least := float64(maxBias), 0.0
+	if y.DType == tensor.I16 {
+		most, least = maxBias64, float64(y.Quant.Scale[0])/float64(x.Scale[0])*0x1p-31
+	}
 	for i := range channels(n, axis) {
 		if k := i % real.Len(); raw != nil && closeTo(raw.scale(k), float64(x.Scale[0])*float64(w.t.Quant.ScaleAt(i%per))) {
 			continue // the model's own int32
 		}
-		need := math.Abs(real.Float(i%real.Len())) / (float64(x.Scale[0]) * maxBias)
+		need := math.Abs(real.Float(i%real.Len())) / (float64(x.Scale[0]) * most)
+		if need > 0 {
+			need = max(need, least)
+		}
 		if s := &q.Scale[i%per]; need > float64(*s) && need < math.MaxFloat32/2 {
 			*s, wider = math.Nextafter32(float32(need), math.MaxFloat32), true
 		}
@@ -168,7 +182,7 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 		return w
 	}
 	d := tensor.New(w.t.DType, w.v.Type.Shape)
-	least, most := w.t.DType.IntRange()
+	lo, hi := w.t.DType.IntRange()
 	inner := 1
 	for _, k := range w.v.Type.Shape[axis+1:] {
 		inner *= k
@@ -177,7 +191,7 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 		k := i / inner % per
 		z := float64(q.Zero[k])
 		v := (float64(w.v.Const.Int(i)) - z) * float64(w.t.Quant.ScaleAt(k)) / float64(q.Scale[k])
-		d.SetInt(i, ir.ClampInt(math.Round(v)+z, least, most))
+		d.SetInt(i, ir.ClampInt(math.Round(v)+z, lo, hi))
 	}
 	v := c.g.AddConst(w.v.Name, d)
 	v.Type.Quant = q
