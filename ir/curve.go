@@ -39,6 +39,18 @@ func CurveError(n *Node) float64 {
 	return worst
 }
 
+// QuantError is how far the result of a quantised node may be from the exact
+// one by definition, in steps of the output: that of its curve, or of its kernel.
+func QuantError(n *Node) float64 {
+	if !n.Quantised() {
+		return 0
+	}
+	if n.Op.QError != nil {
+		return n.Op.QError(n)
+	}
+	return CurveError(n)
+}
+
 // Int16Zero reports int16 with one scale and zero point 0.
 func Int16Zero(t Type) bool {
 	return t.DType == tensor.I16 && t.Quant != nil && !t.Quant.PerAxis() && t.Quant.Zero[0] == 0

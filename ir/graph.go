@@ -25,6 +25,9 @@ type Value struct {
 	Def   *Node         // nil for graph inputs and constants
 	Index int           // which output of Def
 	Const *tensor.Dense // non-nil: known at compile time, in logical order
+	// Holds names the quantised tensors of the model whose integers the value
+	// holds, whatever passes have made of the nodes around it.
+	Holds []string
 	uses  []Use
 }
 
@@ -324,6 +327,9 @@ func (g *Graph) SetInput(n *Node, i int, v *Value) {
 	}
 }
 
+// Hold adds names to those of the tensors that v holds.
+func (v *Value) Hold(names ...string) { v.Holds = append(v.Holds, names...) }
+
 func (v *Value) dropUse(n *Node, i int) {
 	use := Use{n, i}
 	for k, l := 0, len(v.uses)-1; k <= l; k, l = k+1, l-1 { // rewrites go through uses from either end
@@ -339,7 +345,8 @@ func (v *Value) dropUse(n *Node, i int) {
 	panic("BUG: use list of " + v.String() + " lacks " + n.String())
 }
 
-// ReplaceUses makes every reader of old (graph outputs too) read v instead.
+// ReplaceUses makes every reader of old (graph outputs too) read v instead,
+// which stands for what old stood for from now on.
 func (g *Graph) ReplaceUses(old, v *Value) {
 	if old == v {
 		return
@@ -349,6 +356,8 @@ func (g *Graph) ReplaceUses(old, v *Value) {
 	}
 	v.uses = append(v.uses, old.uses...)
 	old.uses = nil
+	v.Hold(old.Holds...)
+	old.Holds = nil
 	g.ReplaceOutput(old, v)
 }
 
@@ -544,7 +553,7 @@ func (g *Graph) Clone() *Graph {
 		}
 		w := m[v]
 		if w == nil {
-			w = &Value{ID: v.ID, Name: v.Name, Type: v.Type, Index: v.Index, Const: v.Const}
+			w = &Value{ID: v.ID, Name: v.Name, Type: v.Type, Index: v.Index, Const: v.Const, Holds: slices.Clip(v.Holds)}
 			c.names[v.Name] = true
 			m[v] = w
 		}

@@ -73,6 +73,10 @@ type OpDef struct {
 	// apart from limits: exact on int16 values, where other functions are
 	// interpolated (see Curve).
 	Straight bool
+	// QError is how far EvalQ may be from the exact results, in steps of the
+	// output, beyond what rounding operands and results gives; nil: not at all.
+	// Infinite: there is no bound, since errors add up within the node.
+	QError func(n *Node) float64
 	// MACs of one evaluation; nil counts none.
 	MACs func(n *Node) int64
 	// Work is what one reference evaluation takes, in multiplications or

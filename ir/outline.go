@@ -1,6 +1,9 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Outline builds a node of the given operator whose body is a copy of nodes,
 // which stand in graph order and form a convex part of g. The body's inputs
@@ -48,7 +51,7 @@ func Outline(g *Graph, nodes []*Node, op *OpDef, name string, attrs Attrs) (*Nod
 		m.Origin = n.Origin
 		out.Origin = append(out.Origin, n.Origin...)
 		for i, v := range n.Out {
-			m.Out[i].Type = v.Type
+			m.Out[i].Type, m.Out[i].Holds = v.Type, slices.Clip(v.Holds)
 			env[v] = m.Out[i]
 			if g.IsOutput(v) || readOutside(v, inside) {
 				results = append(results, v)

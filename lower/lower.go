@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/layout"
 	"github.com/nncc/nncc/lower/prune"
@@ -65,7 +66,14 @@ type Result struct {
 	Graph *ir.Graph // final: types, orders and quantisation fixed
 	// Reference computes what Graph must compute bit for bit: the graph as it
 	// was before anything was rearranged for speed or size.
-	Reference   *ir.Graph
+	Reference *ir.Graph
+
+	// Model is what the program stands for by its own semantics: the graph as
+	// imported where it carries its own quantisation or nothing is quantised, else
+	// QDQ. Whole is the program whose values say which tensors of Model they hold:
+	// Reference, or the graph before it was brought to 4-D bit for bit.
+	Model, Whole *ir.Graph
+
 	Legal       *ir.Graph // legalised float graph
 	QDQ         *ir.Graph // with QuantizeLinear and DequantizeLinear nodes; nil in float32
 	Low         map[*ir.Node]schedule.Lowering
@@ -126,6 +134,8 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	spelt := spelledOut(g)
 	var restore *ir.Graph
 	own := Quantised(g)
+	fidelity.Mark(g)
+	r.Model = g.Clone()
 	if o.MLA != nil && o.Legalize && !own {
 		if g, restore, err = fourD(g, r, d, false); err != nil {
 			return nil, err
@@ -143,6 +153,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		return nil, err
 	}
 	if o.MLA != nil && o.Legalize && own && o.Precision != "float32" {
+		r.Whole = g.Clone()
 		if g, restore, err = fourD(g, r, d, true); err != nil {
 			return nil, err
 		}
@@ -189,6 +200,9 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		}
 	}
 	r.Reference = g.Clone()
+	if r.Whole == nil {
+		r.Whole = r.Reference
+	}
 	r.Precision, r.Layers = precisionOf(g)
 	if o.DeadChannels && o.MLA == nil {
 		if r.Pruned, err = prune.Run(g); err != nil {
@@ -310,8 +324,12 @@ func fixedPoint(g *ir.Graph, o Options, r *Result, d *dumper) (*ir.Graph, error)
 		if g, err = r.calibrate(g, o); err != nil {
 			return nil, err
 		}
+		fidelity.Mark(g)
 	}
 	r.QDQ = g.Clone()
+	if !own {
+		r.Model = r.QDQ
+	}
 	if err := d.stage("qdq", g); err != nil {
 		return nil, err
 	}

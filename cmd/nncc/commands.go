@@ -112,7 +112,7 @@ func (c *cli) verify(args []string) error {
 	} else {
 		fmt.Fprint(c.out, v.Text())
 	}
-	if v.Mismatches > 0 { // weighs more than a gate
+	if v.Differs() { // weighs more than a gate
 		c.gate(gate)
 		c.status = exitDiffer
 		return nil
@@ -339,7 +339,7 @@ func (c *cli) profile(args []string) error {
 			}
 		}
 		vs = append(vs, v)
-		if v.Mismatches > 0 {
+		if v.Differs() {
 			c.status = exitDiffer
 		}
 	}

@@ -32,6 +32,7 @@ import (
 var QLSTM = def(ir.OpDef{
 	Name: "QLSTM", Domain: "nncc", Doc: "LSTM with TFLite's integer arithmetic",
 	Attrs: []ir.AttrSpec{ir.Need(ir.IntA("cell_scale_power", 0)), ir.StrA("direction", "forward")}, MinIn: 3, MaxIn: 6, MaxOut: 3,
+	QError: func(*ir.Node) float64 { return math.Inf(1) }, // every step reads the rounded result of the one before
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g, err := qlstmGeometry(n)
 		if err != nil {

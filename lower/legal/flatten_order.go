@@ -55,6 +55,7 @@ func reorderFlatten(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		g.SetInput(r, 1, permuted(g, r, r.In[1], rowAxis(r), rows))
 		c.Did(r, "rows of the weights permuted, so that %s takes channels last", n)
 	}
+	reordered(y)
 	p := append([]int{0}, append(ir.Identity(rank)[2:], 1)...)
 	t := transpose(g, n, x, p, n.Name+"/channels_last")
 	v := reshape(g, n, t, y.Type.Shape, n.Name)
@@ -114,6 +115,17 @@ func flatReaders(g *ir.Graph, v *ir.Value, depth int) []*ir.Node {
 		}
 	}
 	return out
+}
+
+// reordered notes that v and what element-wise operators make of it no longer
+// hold the model's tensors: their elements lie in another order.
+func reordered(v *ir.Value) {
+	v.Holds = nil
+	for _, u := range v.Uses() {
+		if u.Index == 0 && elementwise(u.Node) {
+			reordered(u.Node.Out[0])
+		}
+	}
 }
 
 // elementwise reports an operator that treats all elements of input 0 alike,

@@ -209,6 +209,8 @@ func sink(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	for _, y := range n.Out {
 		t := transpose(g, at, y, out, n.Name+"/transposed")
 		t.Def.Origin = n.Origin
+		t.Hold(y.Holds...) // which has another order of elements now
+		y.Holds = nil
 		for _, u := range append([]ir.Use(nil), y.Uses()...) {
 			if u.Node != t.Def {
 				g.SetInput(u.Node, u.Index, t)

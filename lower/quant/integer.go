@@ -146,6 +146,17 @@ func params(n *ir.Node) (t tensor.DType, q *ir.Quant, ok bool) {
 	return t, q, true
 }
 
+// Params are the element type and quantisation that a QuantizeLinear or
+// DequantizeLinear node gives its integers; false where they are not constant,
+// or there is a scale for each of many.
+func Params(n *ir.Node) (ir.Type, bool) {
+	t, q, ok := params(n)
+	if !ok || q.PerAxis() {
+		return ir.Type{}, false
+	}
+	return ir.Type{DType: t, Quant: q}, true
+}
+
 // signed maps uint8 quantisation to int8, q-128 with zero point z-128, and
 // uint4 to int4.
 func signed(t tensor.DType, q *ir.Quant) (tensor.DType, *ir.Quant) {
@@ -449,6 +460,7 @@ func (c *converter) quantize(n *ir.Node) error {
 		for _, u := range append([]ir.Use(nil), y.Uses()...) {
 			if u.Node.Op == op.DequantizeLinear && u.Index == 0 {
 				if _, dq, ok := params(u.Node); ok && dq.Equal(q) {
+					v.Hold(y.Holds...)
 					c.have[u.Node.Out[0]] = form{v, v.Type}
 					c.border[u.Node] = want
 					c.detachDQ(u.Node, v, sq)

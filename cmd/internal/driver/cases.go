@@ -1,11 +1,12 @@
 package driver
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/boards"
@@ -19,6 +20,7 @@ import (
 // inputCase is one inference of verify.
 type inputCase struct {
 	source string
+	seeded bool            // made up
 	inputs []*tensor.Dense // of the firmware's types
 	golden []*tensor.Dense // stored outputs, or nil
 }
@@ -74,7 +76,7 @@ func (c *Config) cases(o *Compiled) ([]inputCase, error) {
 		for _, v := range ins {
 			in = append(in, seeded(r, v.Type))
 		}
-		out = append(out, inputCase{source: fmt.Sprintf("seed %d", i), inputs: in})
+		out = append(out, inputCase{source: fmt.Sprintf("seed %d", i), seeded: true, inputs: in})
 	}
 	return out, nil
 }
@@ -141,7 +143,7 @@ func goldenCases(path string, r *recurrence) ([]inputCase, error) {
 				units = append(units, p)
 			}
 		}
-		sort.Strings(units)
+		slices.SortFunc(units, byNumber)
 	}
 	if len(units) == 0 {
 		return nil, badInput("--golden %s: no input_0.npy, no folders with one, no case*.npz", path)
@@ -185,6 +187,30 @@ func goldenCases(path string, r *recurrence) ([]inputCase, error) {
 		out = append(out, k)
 	}
 	return out, nil
+}
+
+// byNumber orders names as people number them: case_10 comes behind case_9. The
+// order matters where state is kept from case to case.
+func byNumber(a, b string) int {
+	digits := func(s string) int {
+		return len(s) - len(strings.TrimLeft(s, "0123456789"))
+	}
+	for x, y := a, b; x != "" && y != ""; {
+		i, k := digits(x), digits(y)
+		if i == 0 || k == 0 {
+			if x[0] != y[0] {
+				return cmp.Compare(x[0], y[0])
+			}
+			x, y = x[1:], y[1:]
+			continue
+		}
+		m, n := strings.TrimLeft(x[:i], "0"), strings.TrimLeft(y[:k], "0")
+		if c := cmp.Or(cmp.Compare(len(m), len(n)), cmp.Compare(m, n)); c != 0 {
+			return c
+		}
+		x, y = x[i:], y[k:]
+	}
+	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
 // reader gives arrays of a .npz file or a folder by name; nil for absent ones.
@@ -245,7 +271,7 @@ func (c *Config) RunModel() error {
 	if err != nil {
 		return err
 	}
-	outs, names, err := r.run(in, firmwareInput, func(d *tensor.Dense, t ir.Type) *tensor.Dense {
+	outs, names, err := r.runSteps(in, firmwareInput, func(d *tensor.Dense, t ir.Type) *tensor.Dense {
 		if c.Dequantize {
 			return dequantised(d, t)
 		}

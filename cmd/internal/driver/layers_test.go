@@ -20,7 +20,7 @@ ir/op
 ir/interp ir/pass
 ir/irtest ir/irtest/ort
 frontend/functions frontend/onnx lower/align lower/target
-lower/layout lower/legal lower/fuse lower/legal4d lower/patch lower/prune lower/quant lower/stream lower/surgery lower/target/cmsisnn lower/target/dsp lower/target/helium lower/target/loops lower/target/refc
+lower/layout lower/legal lower/fuse lower/legal4d lower/patch lower/prune lower/quant lower/fidelity lower/stream lower/surgery lower/target/cmsisnn lower/target/dsp lower/target/helium lower/target/loops lower/target/refc
 schedule
 lower/target/mla
 lower

@@ -110,6 +110,8 @@ type recurrence struct {
 	state   []*tensor.Dense
 	slide   *stream.Options // the input that is fed a few frames at a time
 	window  *tensor.Dense   // all frames of it
+	// run evaluates the graph; nil: the interpreter.
+	run func(in []*tensor.Dense) ([]*tensor.Dense, error)
 }
 
 func newRecurrence(g *ir.Graph, ties []lower.Tie) *recurrence {
@@ -212,7 +214,11 @@ func (r *recurrence) step(in []*tensor.Dense) ([]*tensor.Dense, error) {
 			}
 		}
 	}
-	outs, err := interp.Run(r.g, r.full(in), nil)
+	run := r.run
+	if run == nil {
+		run = func(in []*tensor.Dense) ([]*tensor.Dense, error) { return interp.Run(r.g, in, nil) }
+	}
+	outs, err := run(r.full(in))
 	if err != nil {
 		return nil, err
 	}
@@ -350,10 +356,10 @@ func (c *Config) stream(g *ir.Graph, ties []lower.Tie) (*stream.Options, error) 
 	return o, nil
 }
 
-// run takes one step, or, with state, one for every index of a first axis that
+// runSteps takes one step, or, with state, one for every index of a first axis that
 // the inputs have beyond the model's: the outputs then have it, too. to brings
 // an input to its type, from an output to what is written.
-func (r *recurrence) run(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error), from func(d *tensor.Dense, t ir.Type) *tensor.Dense) ([]*tensor.Dense, []string, error) {
+func (r *recurrence) runSteps(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error), from func(d *tensor.Dense, t ir.Type) *tensor.Dense) ([]*tensor.Dense, []string, error) {
 	steps, vs := -1, r.inputs()
 	for i, d := range in {
 		if len(r.in) == 0 && r.slide == nil || len(d.Shape) != vs[i].Type.Rank()+1 {
@@ -442,7 +448,7 @@ func (c *Config) runFloatSteps(dir string) error {
 	if err != nil {
 		return err
 	}
-	outs, names, err := r.run(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense { return d })
+	outs, names, err := r.runSteps(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense { return d })
 	if err != nil {
 		return err
 	}

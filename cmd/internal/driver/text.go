@@ -35,6 +35,7 @@ func (v *Verdict) Text() string {
 		rows = append(rows, []string{o.Name + " (golden)", fmt.Sprint(o.Elements), fmt.Sprint(o.Mismatches), fmt.Sprintf("%.3g", o.MaxAbsDiff), fmt.Sprintf("%g", o.Tolerance)})
 	}
 	b.WriteString(table(rows))
+	b.WriteString(v.fidelityText())
 	if v.Instructions > 0 {
 		rows = [][]string{{"layer", "kernel", "instructions"}}
 		for _, l := range v.Layers {
@@ -49,11 +50,16 @@ func (v *Verdict) Text() string {
 		fmt.Fprintf(&b, "a step of %d of %d frames takes %d MACs, the window %d (%.1f times as many)\n", s.Frames, s.Window, s.StepMACs, s.MACs, float64(s.MACs)/float64(max(s.StepMACs, 1)))
 	}
 	if w := v.FirstWrong; w != nil {
-		fmt.Fprintf(&b, "first layer that differs: %s (value %s): %d elements, largest difference %.3g\n", w.Name, w.Value, w.Mismatches, w.MaxAbsDiff)
+		fmt.Fprintf(&b, "first layer that differs: %s (value %s, case %d): %d elements, largest difference %.3g\n", w.Name, w.Value, w.Case, w.Mismatches, w.MaxAbsDiff)
 	}
 	verdict := "equal to the reference interpreter"
-	if v.Mismatches > 0 {
+	switch n := v.unfaithful(); {
+	case v.Mismatches > 0:
 		verdict = "DIFFERENT"
+	case v.FirstWrong != nil:
+		verdict = "outputs equal to the reference interpreter, but layers DIFFERENT"
+	case n > 0:
+		verdict += ", which is DIFFERENT from the model"
 	}
 	if v.StandsIn != "" {
 		fmt.Fprintf(&b, "note: %s\n", v.StandsIn)

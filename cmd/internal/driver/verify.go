@@ -31,6 +31,8 @@ type Verdict struct {
 	Rounding   string          `json:"rounding,omitempty"` // of the installed CMSIS-NN that was linked: double or single
 	Outputs    []OutputVerdict `json:"outputs"`
 	Golden     []OutputVerdict `json:"golden,omitempty"`
+	// Fidelity compares the program with the model itself.
+	Fidelity []FidelityVerdict `json:"fidelity"`
 	Measured
 	Layers []LayerVerdict `json:"layers"`
 	ReportStack
@@ -40,7 +42,9 @@ type Verdict struct {
 	Warnings   []string         `json:"warnings"`
 	ByCase     []CaseVerdict    `json:"by_case"`
 	FirstWrong *LayerDifference `json:"first_wrong_layer,omitempty"`
-	Library    *uint64          `json:"cmsis_nn_instructions,omitempty"`
+	// LayerCases is in how many cases every layer was compared (--layers).
+	LayerCases int     `json:"layer_cases,omitempty"`
+	Library    *uint64 `json:"cmsis_nn_instructions,omitempty"`
 	// Cycles of the largest case, estimated; only in profile. CyclesBasis says
 	// how, CyclesMissing why there are none.
 	Cycles        int    `json:"estimated_cycles,omitempty"`
@@ -75,6 +79,7 @@ type LayerVerdict struct {
 	Kernel       string  `json:"kernel"`
 	Route        string  `json:"route"`
 	Instructions uint64  `json:"instructions"`
+	Mismatches   int     `json:"mismatches,omitempty"` // with --layers, over all cases
 	MACs         int64   `json:"macs,omitempty"`
 	WeightBytes  int     `json:"weight_bytes,omitempty"`
 	MovedBytes   int     `json:"moved_bytes,omitempty"`
@@ -89,6 +94,7 @@ type LayerVerdict struct {
 type LayerDifference struct {
 	Name       string  `json:"name"`
 	Value      string  `json:"value"`
+	Case       int     `json:"case"`
 	Mismatches int     `json:"mismatches"`
 	MaxAbsDiff float64 `json:"max_abs_diff"`
 }
@@ -135,7 +141,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	if err := o.mirror(ctx); err != nil {
 		return nil, err
 	}
-	v := &Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases), Warnings: append([]string{}, c.warnings...), Outputs: []OutputVerdict{}, Layers: []LayerVerdict{}}
+	v := &Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases), Warnings: append([]string{}, c.warnings...), Outputs: []OutputVerdict{}, Fidelity: []FidelityVerdict{}, Layers: []LayerVerdict{}}
 	v.sizes(o, im)
 	v.StandsIn = o.Board.Runner.StandsIn
 	v.Stream = o.streamed()
@@ -146,8 +152,8 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	}
 	opt := run.Options{}
 	if c.Layers {
-		opt.Trace, opt.TraceLargest = []int{0}, true
 		opt.Dumps = o.dumps()
+		opt.Trace, opt.TraceLargest = traced(len(cases), opt.Dumps), true
 	}
 	c.note("running %d cases on %s", len(cases), o.Board.Runner.Machine)
 	res, err := run.RunWith(ctx, o.Board, im, in, opt)
@@ -177,7 +183,18 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	if o.profiling {
 		o.cycles(ctx, v, im, in, res)
 	}
-	return v, o.compare(v, cases, res)
+	if err := o.compare(v, cases, res); err != nil {
+		return v, err
+	}
+	if c.Layers {
+		if err := o.compareLayers(v, cases, res); err != nil {
+			return v, err
+		}
+	}
+	if o.profiling {
+		return v, nil
+	}
+	return v, o.fidelity(v, cases)
 }
 
 func (c *Config) buildOpt() string {
@@ -237,11 +254,6 @@ func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error
 			}
 		}
 		v.ByCase = append(v.ByCase, cv)
-		if o.Config.Layers && k == 0 && r.Dumps != nil {
-			if v.FirstWrong, err = o.firstWrong(cases[0].inputs, r.Dumps); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
@@ -390,29 +402,60 @@ func (o *Compiled) dumps() []run.Dump {
 	return d
 }
 
-// firstWrong finds the first step whose output differs from the interpreter's.
-func (o *Compiled) firstWrong(in []*tensor.Dense, dumps [][]byte) (*LayerDifference, error) {
-	want := map[*ir.Value]*tensor.Dense{}
-	in = widened(o.ports().full(in), o.Lowered.Graph.In)
-	if _, err := interp.Run(o.Lowered.Graph, in, func(v *ir.Value, d *tensor.Dense) { want[v] = d }); err != nil {
-		return nil, err
+// layerBytes bounds the memory of all values of all steps that --layers looks
+// at, over all cases.
+const layerBytes = 256 << 20
+
+// traced are the cases of which --layers compares every layer: as many as fit,
+// at least one.
+func traced(cases int, dumps []run.Dump) []int {
+	size := 1
+	for _, d := range dumps {
+		size += int(d.Bytes)
 	}
-	k := 0
-	for _, s := range o.Program.Steps {
-		for _, v := range s.Node.Out {
-			got, err := fromMemory(o.Program.Gather(v, dumps[k]), v.Type)
-			if err != nil {
-				return nil, err
-			}
-			k++
-			steps := 0
-			if fromFloat(v) {
-				steps = 1
-			}
-			if n, diff := differ(got, want[v], steps); n > 0 {
-				return &LayerDifference{s.Name, v.Name, n, diff}, nil
+	return ir.Identity(min(cases, max(layerBytes/size, 1)))
+}
+
+// compareLayers compares what every step left in the arena with the
+// interpreter.
+func (o *Compiled) compareLayers(v *Verdict, cases []inputCase, res *run.Result) error {
+	ports := o.ports()
+	want := map[*ir.Value]*tensor.Dense{}
+	ports.run = func(in []*tensor.Dense) ([]*tensor.Dense, error) {
+		clear(want)
+		return interp.Run(ports.g, widened(in, ports.g.In), func(v *ir.Value, d *tensor.Dense) { want[v] = d })
+	}
+	first := len(o.Program.Steps)
+	for c, r := range res.Cases {
+		if _, err := ports.step(cases[c].inputs); err != nil {
+			return err
+		}
+		if r.Dumps == nil {
+			continue
+		}
+		v.LayerCases++
+		k := 0
+		for i, s := range o.Program.Steps {
+			for _, x := range s.Node.Out {
+				got, err := fromMemory(o.Program.Gather(x, r.Dumps[k]), x.Type)
+				if err != nil {
+					return err
+				}
+				k++
+				steps := 0
+				if fromFloat(x) {
+					steps = 1
+				}
+				n, diff := differ(got, want[x], steps)
+				if n == 0 {
+					continue
+				}
+				v.Layers[i].Mismatches += n
+				if i < first {
+					first, v.FirstWrong = i, &LayerDifference{Name: s.Name, Value: x.Name, Case: c, Mismatches: n, MaxAbsDiff: diff}
+				}
 			}
 		}
 	}
-	return nil, nil
+	return nil
 }

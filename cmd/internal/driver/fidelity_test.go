@@ -1,0 +1,140 @@
+package driver
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// faithful compares a program with its model on the cases of verify, without
+// running the firmware.
+func faithful(t *testing.T, o *Compiled) *Verdict {
+	t.Helper()
+	cases, err := o.Config.cases(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &Verdict{}
+	if err := o.fidelity(v, cases); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestSharedFidelity: no false alarm on the reference models that are quantised,
+// on cores and accelerators, and in float. NNCC_SWEEP takes all models in all
+// precisions.
+func TestSharedFidelity(t *testing.T) {
+	dir := shared(t)
+	models, err := filepath.Glob(filepath.Join(dir, "models", "*.onnx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type kind struct{ board, precision, weights string }
+	for _, m := range models {
+		kinds := []kind{{"host", "float32", "int8"}}
+		if own, sweep := carriesQuantisation(t, m), os.Getenv("NNCC_SWEEP") != ""; own || sweep {
+			kinds = append(kinds, kind{"cortex-m55", "auto", "int8"}, kind{"mla-host", "auto", "int8"})
+			if !own {
+				kinds = append(kinds, kind{"cortex-m4", "int16x8", "int8"}, kind{"cortex-m4", "auto", "int4"}, kind{"mla-host", "int8", "int8"})
+			}
+		} else if st, err := os.Stat(m); err != nil || st.Size() > 2<<20 {
+			continue
+		}
+		for _, k := range kinds {
+			name := modelName(m)
+			t.Run(name+"/"+k.board+"/"+k.precision+"/"+k.weights, func(t *testing.T) {
+				v := faithful(t, compileShared(t, dir, name, k.board, func(c *Config) {
+					c.Precision, c.Weights, c.Cases, c.Rounding = k.precision, k.weights, 2, quant.Nearest
+				}))
+				if v.unfaithful() > 0 {
+					t.Error(v.fidelityText())
+				}
+				for _, f := range v.Fidelity {
+					if f.Compared == 0 {
+						t.Errorf("output %s: nothing is compared", f.Output)
+					}
+				}
+			})
+		}
+	}
+}
+
+// carriesQuantisation reports a model that is quantised itself.
+func carriesQuantisation(t *testing.T, model string) bool {
+	t.Helper()
+	_, g, err := config(model, "host").load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lower.Quantised(g)
+}
+
+// TestLayersDecide: a kernel that is wrong by one where the outputs agree all
+// the same is a difference with --layers, in whichever case it shows.
+func TestLayersDecide(t *testing.T) {
+	const right, off = "conv_params->output_offset", "(conv_params->output_offset + 1)"
+	for _, layers := range []bool{false, true} {
+		c := Defaults()
+		c.Board, c.Name, c.Layers = "host", "net", layers
+		o := compileNet(t, irtest.Parse(t, argmax), &c)
+		for _, broken := range []bool{false, true} {
+			if broken {
+				made := false
+				for i, f := range o.Files {
+					if strings.HasSuffix(f.Path, "/arm_convolve_s8.c") && bytes.Contains(f.Data, []byte(right)) {
+						o.Files[i].Data = bytes.ReplaceAll(f.Data, []byte(right), []byte(off))
+						made = true
+					}
+				}
+				if !made {
+					t.Fatal("no kernel to break")
+				}
+			}
+			v, err := o.Verify(t.Context())
+			require(t, err)
+			if v.Mismatches > 0 {
+				t.Fatalf("the outputs differ, too\n%s", v.Text())
+			}
+			if v.Differs() != (layers && broken) {
+				t.Errorf("--layers=%v, a broken kernel=%v: differs is %v\n%s", layers, broken, v.Differs(), v.Text())
+			}
+			if !layers || !broken {
+				continue
+			}
+			if v.FirstWrong == nil || v.FirstWrong.Value != "c.1" || v.LayerCases != c.Cases {
+				t.Errorf("first wrong layer %+v after %d cases, want c.1 after %d", v.FirstWrong, v.LayerCases, c.Cases)
+			}
+			if v.Layers[1].Mismatches == 0 || v.Layers[2].Mismatches > 0 || !strings.Contains(v.Text(), "layers DIFFERENT") {
+				t.Errorf("not what was wrong:\n%s", v.Text())
+			}
+		}
+	}
+}
+
+// argmax is a network whose output does not show what its first layer got
+// wrong.
+const argmax = `
+graph "net" {
+  in %x : f32[1,3,6,6]
+  const %s : f32[] = {0.03125}
+  const %z : i8[] = {3}
+  const %wq : i8[4,3,3,3] = rand 7
+  const %sw : f32[] = {0.01}
+  const %z0 : i8[] = {0}
+  %xq : i8[1,3,6,6] = QuantizeLinear(%x, %s, %z)
+  %xd : f32[1,3,6,6] = DequantizeLinear(%xq, %s, %z)
+  %wd : f32[4,3,3,3] = DequantizeLinear(%wq, %sw, %z0)
+  %c : f32[1,4,4,4] = Conv(%xd, %wd)
+  %cq : i8[1,4,4,4] = QuantizeLinear(%c, %s, %z)
+  %cd : f32[1,4,4,4] = DequantizeLinear(%cq, %s, %z)
+  %k : i64[1,1,4,4] = ArgMax(%cd) {axis=1}
+  out "k" = %k
+}
+`

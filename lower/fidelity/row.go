@@ -1,0 +1,155 @@
+package fidelity
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Row sums up what was found on the way to one output.
+type Row struct {
+	Output string
+	// Stretches that lead to it, in the order of the model; Wrong are those where
+	// the program is too far off.
+	Stretches, Wrong []*Stretch
+	// Within are the stretches that have no bound in steps.
+	Within []*Stretch
+	// Worst is where the difference comes nearest to what is allowed, in steps;
+	// Float the same in ulps. nil where nothing is compared so.
+	Worst, Float *Stretch
+}
+
+// Rows are those of the named outputs, which are the model's.
+func (c *Checker) Rows(outputs []string) []Row {
+	var rows []Row
+	for i, name := range outputs {
+		r := Row{Output: name}
+		in := map[*Stretch]bool{}
+		if len(c.outs) == len(outputs) {
+			reach(c.outs[i], in)
+		}
+		for _, s := range c.list {
+			if in[s] || len(in) == 0 { // outputs of another form: everything leads to them
+				r.add(s)
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func reach(s *Stretch, in map[*Stretch]bool) {
+	work := []*Stretch{s}
+	for len(work) > 0 {
+		s := work[len(work)-1]
+		work = work[:len(work)-1]
+		if in[s] {
+			continue
+		}
+		in[s] = true
+		work = append(work, s.reads...)
+	}
+}
+
+func (r *Row) add(s *Stretch) {
+	r.Stretches = append(r.Stretches, s)
+	if s.Wrong > 0 {
+		r.Wrong = append(r.Wrong, s)
+	}
+	worst := &r.Worst
+	switch {
+	case s.Within:
+		r.Within = append(r.Within, s)
+		return
+	case s.Float:
+		worst = &r.Float
+	}
+	if *worst == nil || s.over() > (*worst).over() {
+		*worst = s
+	}
+}
+
+// over orders stretches: by how far what is off is beyond what is allowed, then
+// by how far it is off.
+func (s *Stretch) over() float64 {
+	if s.Wrong > 0 {
+		return math.MaxFloat32 + s.Off
+	}
+	return s.Off
+}
+
+// Cost is what the quantisation of the stretch that ends in a tensor takes.
+type Cost struct {
+	Layer  string
+	Before float64 // signal-to-noise ratio in dB of the worst tensor that it reads
+	After  float64 // and of its result
+}
+
+// added is the noise that a layer adds, as a part of the signal.
+func (c Cost) added() float64 { return math.Pow(10, -c.After/10) - math.Pow(10, -c.Before/10) }
+
+// Costs ranks the layers of a model by the noise that they add, those that add
+// most first. db gives the ratios by the names of the float
+// values that were quantised.
+func (c *Checker) Costs(db map[string]float64) []Cost {
+	of := func(s *Stretch) (float64, bool) {
+		if s.output || s.value.Def == nil || len(s.value.Def.In) == 0 || s.value.Def.In[0] == nil {
+			return 0, false
+		}
+		v, ok := db[s.value.Def.In[0].Name]
+		return v, ok
+	}
+	var costs []Cost
+	for _, s := range c.list {
+		after, ok := of(s)
+		if !ok || len(s.reads) == 0 {
+			continue
+		}
+		before := math.Inf(1)
+		for _, x := range s.reads {
+			if v, ok := of(x); ok {
+				before = min(before, v)
+			}
+		}
+		if after < before && !math.IsInf(before, 1) {
+			costs = append(costs, Cost{s.Layer(), before, after})
+		}
+	}
+	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(b.added(), a.added()) })
+	return costs
+}
+
+// Ratio is a signal-to-noise ratio over cases. Elements that are not finite in
+// the model have none.
+type Ratio struct{ signal, noise float64 }
+
+// Add takes one case: what the model gives, and the program.
+func (r *Ratio) Add(want, got *tensor.Dense) {
+	for i, n := 0, want.Len(); i < n; i++ {
+		v := want.Float(i)
+		if v-v != 0 {
+			continue
+		}
+		e := v - got.Float(i)
+		r.signal += v * v
+		r.noise += e * e
+	}
+}
+
+// maxDB stands for no error at all.
+const maxDB = 120
+
+// DB is the ratio in dB, at most 120; false where there is no signal.
+func (r *Ratio) DB() (float64, bool) {
+	switch {
+	case r.noise == 0:
+		return maxDB, r.signal > 0
+	case r.signal == 0:
+		return 0, false
+	case !(r.noise <= math.MaxFloat64):
+		return -maxDB, true
+	}
+	return min(max(10*math.Log10(r.signal/r.noise), -maxDB), maxDB), true
+}
