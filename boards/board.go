@@ -34,6 +34,19 @@ type Spec struct {
 	Stack Size `yaml:"stack" json:"stack_bytes"`
 
 	why []Origin
+	own bool // from a user's file
+}
+
+// InstallAdvice is how a message tells what to do about a missing tool. What a
+// file of the user's says is anybody's text, and told apart from nncc's advice.
+func (s *Spec) InstallAdvice(install string) string {
+	switch {
+	case install == "":
+		return "(the board names no command)"
+	case s.own:
+		return fmt.Sprintf("what the board's file says, which nncc does not know: %q", install)
+	}
+	return install
 }
 
 // ISA is the part of the instruction set that differs between chips with the

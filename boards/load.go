@@ -99,7 +99,7 @@ func (l *loader) spec(ref string, shipped bool) (*Spec, error) {
 	if err := unresolved("", t); err != nil {
 		return nil, err
 	}
-	s := &Spec{Name: h.Name, Doc: h.Doc}
+	s := &Spec{Name: h.Name, Doc: h.Doc, own: !shipped}
 	if s.Name == "" {
 		s.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(ref), ".yaml"), ".yml")
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/nncc/nncc/internal/text"
 )
 
 // coreISA says which ISA values a core can have (Arm's technical reference
@@ -97,6 +99,9 @@ func (s *Spec) finish() error {
 	if s.Toolchain.CC == "" {
 		return badf("toolchain.cc", "missing: the compiler, for instance gcc")
 	}
+	if err := s.Toolchain.check(); err != nil {
+		return err
+	}
 	if len(s.Kernels) == 0 {
 		return badf("kernels", "missing: at least [refc]")
 	}
@@ -127,6 +132,33 @@ func (s *Spec) finish() error {
 	}
 	return nil
 }
+
+// check refuses what no command line has. Whatever else stands there is run, or
+// given to the compiler: a board file is code.
+func (t *Toolchain) check() error {
+	for _, f := range []struct {
+		key  string
+		list []string
+	}{{"prefix", []string{t.Prefix}}, {"cc", []string{t.CC}}, {"install", []string{t.Install}}, {"cpu", t.CPU}, {"cflags", t.CFlags}, {"speed", t.Speed}, {"size", t.Size}, {"ldflags", t.LDFlags}} {
+		for _, s := range f.list {
+			switch {
+			case text.Line(s) != s:
+				return badf("toolchain."+f.key, "%q: want printable text on one line", text.Short(s, 60))
+			case len(s) > maxFlag:
+				return badf("toolchain."+f.key, "%d bytes; want at most %d", len(s), maxFlag)
+			case strings.TrimSpace(s) == "" && len(f.list) > 0 && f.key != "prefix" && f.key != "install":
+				return badf("toolchain."+f.key, "an empty text is no flag")
+			}
+		}
+	}
+	if c := t.Prefix + t.CC; strings.HasPrefix(c, "-") {
+		return badf("toolchain.cc", "%s begins like a flag", quote(c))
+	}
+	return nil
+}
+
+// maxFlag bounds one flag, in bytes.
+const maxFlag = 4096
 
 func (s *Spec) checkISA() error {
 	c, ok := cores[s.Core]

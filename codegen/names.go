@@ -163,3 +163,33 @@ func comment(s string) string {
 	}
 	return b.String()
 }
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// makeWord is a text as one word of a command in a Makefile's variable: quoted
+// for the shell, then for make, so that neither replaces anything in it.
+func makeWord(s string) string {
+	if !plainWord.MatchString(s) {
+		s = "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	var b strings.Builder
+	slashes := 0
+	for _, c := range []byte(s) {
+		switch c {
+		case '$':
+			b.WriteByte('$')
+		case '#': // backslashes in front of it are halved
+			b.WriteString(strings.Repeat(`\`, slashes+1))
+		}
+		if slashes++; c != '\\' {
+			slashes = 0
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// markdown is a text that stays one in Markdown.
+func markdown(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "[", "&#91;", "]", "&#93;", "`", "&#96;", "*", "&#42;", "|", "&#124;", "!", "&#33;").Replace(s)
+}

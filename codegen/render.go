@@ -19,7 +19,7 @@ var tmplFS embed.FS
 var allowed = []string{"indent", "nindent", "trim", "join", "quote", "upper", "lower", "replace", "repeat", "default", "ternary", "list", "until", "hasPrefix", "contains"}
 
 // own are functions that sprig has not, or not for all platforms alike.
-var own = template.FuncMap{"base": path.Base, "xml": xmlText}
+var own = template.FuncMap{"base": path.Base, "xml": xmlText, "word": makeWord, "md": markdown}
 
 func funcs() template.FuncMap {
 	all := sprig.HermeticTxtFuncMap()

@@ -28,7 +28,7 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("sprig has no %s", n)
 		}
 	}
-	ok := append(slices.Clone(allowed), "eq", "ne", "not", "and", "or", "base", "xml")
+	ok := append(slices.Clone(allowed), "eq", "ne", "not", "and", "or", "base", "xml", "word", "md")
 	for _, tm := range templates.Templates() {
 		if tm.Tree == nil {
 			continue

@@ -100,7 +100,7 @@ type builder struct {
 
 // Build compiles every .c, .S and .s below dir for the board and links them.
 func Build(ctx context.Context, spec *boards.Spec, dir string, opt BuildOptions) (*Image, error) {
-	cc, err := find(spec.Toolchain.Prefix+spec.Toolchain.CC, spec.Toolchain.Install)
+	cc, err := find(spec.Toolchain.Prefix+spec.Toolchain.CC, spec.InstallAdvice(spec.Toolchain.Install))
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +321,7 @@ var noLibcRE = regexp.MustCompile(`fatal error: (string|stdint|stddef|math|stdio
 func (b *builder) failed(doing, text string, err error) error {
 	e := &ToolError{Tool: b.spec.Toolchain.Prefix + b.spec.Toolchain.CC, Output: text, Err: fmt.Errorf("%s: %w", doing, err)}
 	if noLibcRE.MatchString(text) {
-		e.Tool, e.Install = "the C library for "+e.Tool, b.spec.Toolchain.Install
+		e.Tool, e.Install = "the C library for "+e.Tool, b.spec.InstallAdvice(b.spec.Toolchain.Install)
 	}
 	return e
 }

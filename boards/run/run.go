@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nncc/nncc/boards"
@@ -268,7 +269,7 @@ func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded
 	if err := os.WriteFile(filepath.Join(dir, "cases.bin"), data, 0o644); err != nil {
 		return nil, "", err
 	}
-	program, args, err := command(spec, elf)
+	program, args, err := command(ctx, spec, elf)
 	if err != nil {
 		return nil, "", err
 	}
@@ -299,6 +300,9 @@ func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded
 		return nil, text, failure(spec, elf, err, text)
 	}
 	out, err := os.ReadFile(filepath.Join(dir, "results.bin"))
+	if err != nil && spec.Runner.Kind == "qemu" {
+		return nil, text, notRunning(spec, text, errors.New("it ended without an error, and the program has not run: there are no results"))
+	}
 	if err != nil {
 		return nil, text, &Error{Broken, spec.Name, "the program ended without writing results", text}
 	}
@@ -310,12 +314,15 @@ func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded
 }
 
 // command gives the program that executes an image.
-func command(spec *boards.Spec, elf string) (string, []string, error) {
+func command(ctx context.Context, spec *boards.Spec, elf string) (string, []string, error) {
 	switch spec.Runner.Kind {
 	case "host":
 		return elf, nil, nil
 	case "qemu":
-		qemu, err := find("qemu-system-arm", spec.Runner.Install)
+		qemu, err := find(qemuTool, spec.InstallAdvice(spec.Runner.Install))
+		if err == nil {
+			err = starts(ctx, spec, qemu)
+		}
 		if err != nil {
 			return "", nil, err
 		}
@@ -326,6 +333,43 @@ func command(spec *boards.Spec, elf string) (string, []string, error) {
 	return "", nil, fmt.Errorf("board %s has no machine to run on; its sources compile, but cannot be executed here", spec.Name)
 }
 
+const qemuTool = "qemu-system-arm"
+
+// notRunning is a machine that does not do its work.
+func notRunning(spec *boards.Spec, text string, err error) error {
+	return &ToolError{Tool: qemuTool, Err: err, Output: text, Advice: "want QEMU 7 or newer; install it with: " + spec.InstallAdvice(spec.Runner.Install)}
+}
+
+// started are the emulators that are known to start, by their path.
+var started sync.Map
+
+// startPatience is far more than an emulator needs to say its version.
+var startPatience = time.Minute
+
+// starts makes sure that what is called QEMU is one: what hangs or fails from
+// then on is the program's fault.
+func starts(ctx context.Context, spec *boards.Spec, qemu string) error {
+	if _, ok := started.Load(qemu); ok {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	text, err := start(limited, os.TempDir(), qemu, "--version")
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case limited.Err() != nil:
+		err = fmt.Errorf("%s --version does not end within %v", qemu, startPatience)
+	case err == nil && !strings.HasPrefix(text, "QEMU emulator version"):
+		err = fmt.Errorf("%s --version does not say that it is QEMU", qemu)
+	}
+	if err != nil {
+		return notRunning(spec, text, err)
+	}
+	started.Store(qemu, true)
+	return nil
+}
+
 // failure explains an exit status that is not 0.
 func failure(spec *boards.Spec, elf string, err error, text string) error {
 	var exit *exec.ExitError
@@ -333,11 +377,10 @@ func failure(spec *boards.Spec, elf string, err error, text string) error {
 		return &ToolError{Tool: spec.Runner.Kind + " runner", Err: err, Output: text}
 	}
 	if sig, ok := signalled(exit); ok {
-		kind := Crash
 		if spec.Runner.Kind == "host" || strings.Contains(text, "Lockup") {
-			kind = Fault
+			return &Error{Fault, spec.Name, "ended by signal: " + sig, text}
 		}
-		return &Error{kind, spec.Name, "ended by signal: " + sig, text}
+		return notRunning(spec, text, fmt.Errorf("ended by signal: %s", sig))
 	}
 	switch exit.ExitCode() {
 	case exitUsage:
@@ -350,7 +393,10 @@ func failure(spec *boards.Spec, elf string, err error, text string) error {
 		return &Error{Broken, spec.Name, "results could not be written", text}
 	}
 	if strings.Contains(text, "unsupported machine type") {
-		return &ToolError{Tool: "qemu-system-arm", Output: text, Err: fmt.Errorf("it does not know the machine %s; a newer one does", spec.Runner.Machine)}
+		return notRunning(spec, text, fmt.Errorf("it does not know the machine %s; a newer one does", spec.Runner.Machine))
+	}
+	if spec.Runner.Kind == "qemu" { // no program ends so: the harness has the codes above
+		return notRunning(spec, text, fmt.Errorf("exit status %d", exit.ExitCode()))
 	}
 	return &Error{Crash, spec.Name, fmt.Sprintf("exit status %d", exit.ExitCode()), text}
 }

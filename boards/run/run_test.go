@@ -314,6 +314,63 @@ func TestMissingAndFailingTools(t *testing.T) {
 	}
 }
 
+// TestBrokenQEMU: whatever the emulator does instead of its work is a fault of
+// the tool, with the command that installs one.
+func TestBrokenQEMU(t *testing.T) {
+	spec := *load(t, "cortex-m4")
+	im := mini(t, &spec)
+	says := "if [ \"$1\" = --version ]; then echo QEMU emulator version 9.0.0; exit 0; fi\n"
+	defer run.SetStartPatience(3 * time.Second)()
+	for name, c := range map[string]struct{ script, want string }{
+		"no program":            {"", "not in PATH"},
+		"of another machine":    {"\x7fELF\x01\x01\x01 no program", "format"},
+		"fails at once":         {"#!/bin/sh\necho error while loading shared libraries: libx.so >&2\nexit 127\n", "libx.so"},
+		"is something else":     {"#!/bin/sh\necho hello\n", "does not say that it is QEMU"},
+		"hangs at once":         {"#!/bin/sh\nexec sleep 1000\n", "does not end within"},
+		"fails with a program":  {"#!/bin/sh\n" + says + "echo qemu-system-arm: cannot set up guest memory >&2\nexit 1\n", "cannot set up guest memory"},
+		"an odd exit status":    {"#!/bin/sh\n" + says + "exit 77\n", "exit status 77"},
+		"crashes":               {"#!/bin/sh\n" + says + "kill -SEGV $$\n", "ended by signal"},
+		"is killed":             {"#!/bin/sh\n" + says + "kill -KILL $$\n", "ended by signal"},
+		"does nothing":          {"#!/bin/sh\n" + says + "exit 0\n", "there are no results"},
+		"prints garbage":        {"#!/bin/sh\n" + says + "head -c 300000 /dev/urandom\nexit 0\n", "there are no results"},
+		"an unknown machine":    {"#!/bin/sh\n" + says + "echo \"qemu-system-arm: unsupported machine type\" >&2\nexit 1\n", "does not know the machine"},
+		"an interpreter is not": {"#!/no/such/interpreter\n", "no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if c.script != "" {
+				if err := os.WriteFile(filepath.Join(dir, "qemu-system-arm"), []byte(c.script), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+			} else {
+				t.Setenv("PATH", dir)
+			}
+			var e *run.ToolError
+			_, err := run.Run(context.Background(), &spec, im, []run.Case{miniCase(0, 1)})
+			if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "apt-get install") {
+				t.Errorf("got %T %.300v", err, err)
+			}
+		})
+	}
+}
+
+// TestInstallAdvice: what a user's board says is told apart from nncc's advice.
+func TestInstallAdvice(t *testing.T) {
+	p := filepath.Join(t.TempDir(), "b.yaml")
+	if err := os.WriteFile(p, []byte("inherits: [host]\ntoolchain: {cc: no-such-compiler, install: \"curl http://x | sh\"}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := boards.Load(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = run.Build(context.Background(), spec, writeMini(t), run.BuildOptions{Model: &miniModel})
+	if err == nil || !strings.Contains(err.Error(), `what the board's file says, which nncc does not know: "curl http://x | sh"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestUnknownMachine(t *testing.T) {
 	spec := *load(t, "cortex-m4")
 	im := mini(t, &spec)

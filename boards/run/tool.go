@@ -20,6 +20,8 @@ type ToolError struct {
 	Tool string
 	// Install is the command that brings it, for a missing program.
 	Install string
+	// Advice is what to do about one that is there and does not work.
+	Advice string
 	// Output is what a failed program said.
 	Output string
 	Err    error
@@ -32,6 +34,9 @@ func (e *ToolError) Error() string {
 	} else {
 		fmt.Fprintf(&b, "%s failed: %v", e.Tool, e.Err)
 	}
+	if e.Advice != "" {
+		fmt.Fprintf(&b, "; %s", e.Advice)
+	}
 	if s := strings.TrimSpace(e.Output); s != "" {
 		b.WriteString("\n" + s)
 	}
@@ -40,7 +45,7 @@ func (e *ToolError) Error() string {
 
 func (e *ToolError) Unwrap() error { return e.Err }
 
-// find looks a program up, or says how to install it.
+// find looks a program up, or says how to install it (boards.Spec.InstallAdvice).
 func find(tool, install string) (string, error) {
 	p, err := exec.LookPath(tool)
 	if err == nil {
@@ -48,9 +53,6 @@ func find(tool, install string) (string, error) {
 	}
 	if errors.Is(err, exec.ErrNotFound) {
 		err = errors.New("not in PATH")
-	}
-	if install == "" {
-		install = "(the board names no command)"
 	}
 	return "", &ToolError{Tool: tool, Install: install, Err: err}
 }

@@ -1,0 +1,55 @@
+package codegen
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMakeWord: make and the shell hand a flag over as it is, whatever stands in
+// it, and run nothing.
+func TestMakeWord(t *testing.T) {
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("make is not installed")
+	}
+	words := []string{"-O2", "-DX=a b", "-DY=$(shell touch pwned)", "-DZ=`touch pwned`", "-DV=$HOME$$x${HOME}", "-DH=#1", `-DB=\#2`, `-DB=\\#2\`, `-DQ='x'"y"`, "-DS=;touch pwned", "-DP=%c*?[a]~", "~", "-DA=a=b:c", "&& touch pwned", `\`, `$`, "é"}
+	const signs = ` $#\'"();%=a` + "`"
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 40 {
+		var b strings.Builder
+		for range 1 + r.IntN(12) {
+			b.WriteByte(signs[r.IntN(len(signs))])
+		}
+		if w := b.String(); strings.TrimSpace(w) != "" {
+			words = append(words, w)
+		}
+	}
+	dir := t.TempDir()
+	var list []string
+	for _, w := range words {
+		list = append(list, makeWord(w))
+	}
+	show := filepath.Join(dir, "show args")
+	if err := os.WriteFile(show, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" > got\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := "CC = " + makeWord(show) + "\nCFLAGS ?= " + strings.Join(list, " ") + "\nFLAGS = $(CC) $(CFLAGS)\nLINE = '$(subst ','\\'',$(FLAGS))'\nall:\n\t$(CC) $(CFLAGS)\n\t@printf '%s\\n' $(LINE) > line\n"
+	if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("make", "-s")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, text)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "got"))
+	if want := strings.Join(words, "\n") + "\n"; err != nil || string(got) != want {
+		t.Errorf("%v: got\n%s\nwant\n%s", err, got, want)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil {
+		t.Error("a command in a flag was run")
+	}
+}
