@@ -43,6 +43,9 @@ func (e *Model) isFixed(n *ir.Node) bool {
 	return !n.Op.Impure
 }
 
+// Graph is what is evaluated.
+func (e *Model) Graph() *ir.Graph { return e.g }
+
 // Run gives the outputs for inputs in graph order.
 func (e *Model) Run(in []*tensor.Dense) ([]*tensor.Dense, error) { return e.run(in, nil) }
 

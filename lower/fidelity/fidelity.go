@@ -283,6 +283,9 @@ func (c *Checker) slack(v *ir.Value, of func(n *ir.Node) float64) float64 {
 	return sum
 }
 
+// Model is the model that the program is compared with.
+func (c *Checker) Model() *Model { return c.model }
+
 // Case runs the program and the model on inputs of the program, and gives the
 // program's outputs.
 func (c *Checker) Case(in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -496,7 +499,7 @@ func ulp(d *tensor.Dense) float64 {
 	if eps == 0 {
 		eps = 0x1p-23
 	}
-	return max(top*eps, math.SmallestNonzeroFloat64)
+	return max(top, 0x1p-126) * eps // below the smallest normal float32 nothing counts
 }
 
 // distance is the difference of two elements; infinite where only one is a

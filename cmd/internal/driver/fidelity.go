@@ -2,6 +2,7 @@ package driver
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -92,22 +93,24 @@ func (v *Verdict) unfaithful() int {
 // fidelity compares the program with the model on the cases.
 func (o *Compiled) fidelity(v *Verdict, cases []inputCase) error {
 	res := o.Lowered
-	check, err := fidelity.New(res.Model, res.Whole, fidelity.Options{Slack: res.Slack})
+	check, err := fidelity.New(res.Model, res.Whole, fidelity.Options{Slack: res.Slack()})
 	if err != nil {
 		return err
 	}
-	model, err := fidelity.NewModel(o.Float)
-	if err != nil {
-		return err
+	model := check.Model() // constants dequantised once
+	if res.Model == res.QDQ {
+		if model, err = fidelity.NewModel(o.Float); err != nil {
+			return err
+		}
 	}
 	program := sliding(res.Whole, o.tied(), res.Slides)
 	program.run = check.Case
 	if res.Whole != res.Reference {
 		program.run = func(in []*tensor.Dense) ([]*tensor.Dense, error) { return o.sameForms(v, check, in) }
 	}
-	float := sliding(o.Float, o.tied(), res.Slides)
+	float := sliding(model.Graph(), o.tied(), res.Slides)
 	float.run = model.Run
-	ratios := make([]fidelity.Ratio, len(o.Float.Out))
+	ratios := make([]fidelity.Ratio, len(float.g.Out))
 	measured := false
 	synthetic := res.Calibration != nil && res.Calibration.Source == quant.SyntheticSource
 	given := newRecurrence(modelInterface(res), res.Ties).inputs()
@@ -133,7 +136,7 @@ func (o *Compiled) fidelity(v *Verdict, cases []inputCase) error {
 		}
 		measured = true
 		for i := range want {
-			if t := o.Float.Out[i].Type; t.DType.IsFloat() {
+			if t := float.g.Out[i].Type; t.DType.IsFloat() {
 				d, err := fidelity.Real(got[i], program.g.Out[i].Type, t)
 				if err != nil {
 					return err
@@ -204,13 +207,13 @@ func (o *Compiled) sameForms(v *Verdict, check *fidelity.Checker, in []*tensor.D
 func newFidelityVerdict(r fidelity.Row) FidelityVerdict {
 	f := FidelityVerdict{Output: r.Output, Compared: len(r.Stretches)}
 	if s := r.Worst; s != nil {
-		f.MaxSteps, f.Allowed = s.Off, s.Allowed
+		f.MaxSteps, f.Allowed = finite(s.Off), finite(s.Allowed)
 		if s.Off > 0 {
 			f.Layer, f.Tensor = s.Layer(), s.Tensor
 		}
 	}
 	if s := r.Float; s != nil {
-		f.MaxUlp, f.AllowedUlp = s.Off, s.Allowed
+		f.MaxUlp, f.AllowedUlp = finite(s.Off), finite(s.Allowed)
 	}
 	for _, s := range r.Within {
 		x := FidelityRatio{Layer: s.Layer(), Tensor: s.Tensor, Least: fidelity.LeastDB}
@@ -220,7 +223,7 @@ func newFidelityVerdict(r fidelity.Row) FidelityVerdict {
 		f.ByRatio = append(f.ByRatio, x)
 	}
 	for _, s := range r.Wrong {
-		d := FidelityDifference{s.Layer(), s.Tensor, s.Elements, s.Wrong, s.Off, s.Allowed, "steps"}
+		d := FidelityDifference{s.Layer(), s.Tensor, s.Elements, s.Wrong, finite(s.Off), finite(s.Allowed), "steps"}
 		switch {
 		case s.Float:
 			d.Unit = "ulp"
@@ -232,6 +235,10 @@ func newFidelityVerdict(r fidelity.Row) FidelityVerdict {
 	}
 	return f
 }
+
+// finite is x, or the largest number: JSON has no infinity, which is how far a
+// number is from what is none.
+func finite(x float64) float64 { return min(x, math.MaxFloat64) }
 
 // costs adds the layers that take most of the signal.
 func (f *FidelityVerdict) costs(check *fidelity.Checker, r *quant.Report) {
