@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
@@ -205,18 +206,81 @@ func (c *checker) tensor(t *pb.TensorProto, where, node string) {
 	}
 }
 
-// sparse checks a sparse constant's parts; whether indices are in range is not
-// looked at, since nncc refuses sparse tensors.
+// sparse checks a sparse constant's parts: one index for every value, in range,
+// ascending, each once (SparseTensorProto in the ONNX specification). Constants
+// of no values need no indices.
 func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
-	if t.GetValues() == nil || t.GetIndices() == nil {
+	none := len(t.GetValues().GetDims()) == 1 && t.Values.Dims[0] == 0
+	if t.GetValues() == nil || t.GetIndices() == nil && !none {
 		c.add(Finding{Code: "tensor", Where: where, Node: node, Found: "a sparse tensor without values or without indices", Want: "both"})
 		return
 	}
+	before := len(c.out)
 	c.tensor(t.Values, where+" (values)", node)
-	c.tensor(t.Indices, where+" (indices)", node)
-	if _, err := count(t.Dims, elemBits[min(max(t.Values.GetDataType(), 0), int32(len(elemBits)-1))], c.lim.TensorBytes); err != nil {
-		c.add(Finding{Code: "tensor", Where: where, Node: node, Found: err.Error()})
+	if t.Indices != nil {
+		c.tensor(t.Indices, where+" (indices)", node)
 	}
+	wrong := func(found, want string) {
+		c.add(Finding{Code: "tensor", Where: where, Node: node, Tensor: t.Values.GetName(), Found: found, Want: want})
+	}
+	if _, err := count(t.Dims, elemBits[min(max(t.Values.GetDataType(), 0), int32(len(elemBits)-1))], c.lim.TensorBytes); err != nil {
+		wrong(err.Error(), "")
+	}
+	switch {
+	case len(t.Dims) == 0 || slices.Contains(t.Dims, 0):
+		wrong("the shape of a sparse tensor is "+dimsText(t.Dims), "at least one dimension, none of them 0")
+	case len(t.Values.Dims) != 1:
+		wrong("the values of a sparse tensor have shape "+dimsText(t.Values.Dims), "one dimension, the number of values")
+	case t.Indices == nil:
+	case t.Indices.GetDataType() != int32(pb.TensorProto_INT64):
+		wrong("the indices of a sparse tensor are of type "+dataTypeName(t.Indices.GetDataType()), "int64")
+	case len(t.Indices.Dims) != 1 && len(t.Indices.Dims) != 2:
+		wrong("the indices of a sparse tensor have shape "+dimsText(t.Indices.Dims), fmt.Sprintf("[%d] or [%d,%d]", t.Values.Dims[0], t.Values.Dims[0], len(t.Dims)))
+	case t.Indices.Dims[0] != t.Values.Dims[0]:
+		wrong(fmt.Sprintf("%d values with %d indices", t.Values.Dims[0], t.Indices.Dims[0]), "as many of both")
+	case len(t.Indices.Dims) == 2 && t.Indices.Dims[1] != int64(len(t.Dims)):
+		wrong(fmt.Sprintf("an index has %d coordinates, the tensor %d dimensions", t.Indices.Dims[1], len(t.Dims)), "as many of both")
+	case len(c.out) == before:
+		if found := c.sparseIndices(t); found != "" {
+			wrong(found, "indices in range, each once, in ascending order")
+		}
+	}
+}
+
+// sparseIndices says what is wrong with the indices of a sparse tensor whose
+// parts fit each other.
+func (c *checker) sparseIndices(t *pb.SparseTensorProto) string {
+	d, err := TensorData(t.Indices, c.m.Dir, c.lim)
+	if err != nil {
+		return err.Error()
+	}
+	dims := t.Dims // of one coordinate of an index
+	if len(t.Indices.Dims) == 1 {
+		n := int64(1)
+		for _, x := range t.Dims {
+			n *= x // it was counted
+		}
+		dims = []int64{n}
+	}
+	last := int64(-1)
+	for k := range int(t.Indices.Dims[0]) {
+		at := int64(0)
+		for i, n := range dims {
+			x := d.Int(k*len(dims) + i)
+			if x < 0 || x >= n {
+				return fmt.Sprintf("index %d of the sparse tensor is %d, where there are %d elements", k, x, n)
+			}
+			at = at*n + x
+		}
+		if at == last {
+			return fmt.Sprintf("index %d of the sparse tensor is the same as the one before", k)
+		}
+		if at < last {
+			return fmt.Sprintf("index %d of the sparse tensor is smaller than the one before", k)
+		}
+		last = at
+	}
+	return ""
 }
 
 func (c *checker) valueInfos(g *pb.GraphProto, s *checkScope) {

@@ -14,7 +14,7 @@ func (c *nodeCtx) dqAt(suffix string, i, axis int) (*ir.Value, error) {
 	if i+1 >= len(c.in) || c.in[i] == nil || c.in[i+1] == nil {
 		return nil, c.errf("arity", "input %d or %d, a quantised operand or its scale, is missing", i, i+1)
 	}
-	if err := c.checkScale(i + 1); err != nil {
+	if err := c.checkScale(i+1, c.in[i]); err != nil {
 		return nil, err
 	}
 	var z *ir.Value
@@ -56,7 +56,7 @@ func (c *nodeCtx) qAt(y *ir.Value, i int) ([]*ir.Value, error) {
 	if i >= len(c.in) || c.in[i] == nil {
 		return nil, c.errf("arity", "input %d, the scale of the output, is missing", i)
 	}
-	if err := c.checkScale(i); err != nil {
+	if err := c.checkScale(i, nil); err != nil {
 		return nil, err
 	}
 	var z *ir.Value
@@ -322,7 +322,7 @@ func dynamicQuantizeMatMul(c *nodeCtx) ([]*ir.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkScale(2); err != nil {
+	if err := c.checkScale(2, c.in[1]); err != nil {
 		return nil, err
 	}
 	b, err := c.dq(".b", c.in[1], c.in[2], c.in[3], c.in[1].Type.Rank()-1)
@@ -338,7 +338,7 @@ func matMulIntegerToFloat(c *nodeCtx) ([]*ir.Value, error) {
 		return nil, err
 	}
 	for _, i := range []int{2, 3} {
-		if err := c.checkScale(i); err != nil {
+		if err := c.checkScale(i, c.in[i-2]); err != nil {
 			return nil, err
 		}
 	}

@@ -347,10 +347,21 @@ func constant(c *nodeCtx) ([]*ir.Value, error) {
 // number that is finite and not negative, and no input of the model. Scales
 // that the model computes (dynamic quantisation) are left to run time.
 func quantizeLinear(c *nodeCtx) ([]*ir.Value, error) {
-	if err := c.checkScale(1); err != nil {
+	name := c.p.GetOpType()
+	var data *ir.Value
+	if name == op.DequantizeLinear.Name && len(c.in) > 0 {
+		data = c.in[0]
+	}
+	if err := c.checkScale(1, data); err != nil {
 		return nil, err
 	}
-	name := c.p.GetOpType()
+	if data != nil && data.Type.DType == tensor.I32 && len(c.in) > 2 && c.in[2] != nil && c.in[2].Const != nil {
+		for k := range c.in[2].Const.Len() {
+			if z := c.in[2].Const.Int(k); z != 0 {
+				return nil, c.errf("zero-point", "the zero point holds %d at index %d, want 0: 32-bit integers have none", z, k)
+			}
+		}
+	}
 	if len(c.in) > 1 && c.in[1] != nil && c.in[1].Type.DType == tensor.I32 { // QuantizeLinear permits it
 		s, err := c.sub(op.Get("", "Cast"), ".scale", ir.Attrs{"to": ir.Int(tensor.F32.ONNXCode())}, c.in[1])
 		if err != nil {
@@ -361,8 +372,14 @@ func quantizeLinear(c *nodeCtx) ([]*ir.Value, error) {
 	return c.build(op.Get("", name), c.attrs, 1, c.in...)
 }
 
-// checkScale checks the scale in input i.
-func (c *nodeCtx) checkScale(i int) error {
+// leastScale is the smallest normal number of float32: below it, one over the
+// scale is no number, and a step has not the precision that it should have.
+const leastScale = 0x1p-126
+
+// checkScale checks the scale in input i, of data that are dequantised with it;
+// nil: something is quantised. Only constants may have steps of no size: then
+// all of them are 0, as weights of a channel that is off.
+func (c *nodeCtx) checkScale(i int, data *ir.Value) error {
 	if i >= len(c.in) || c.in[i] == nil {
 		return nil // the arity is checked elsewhere
 	}
@@ -382,6 +399,8 @@ func (c *nodeCtx) checkScale(i int) error {
 			return c.errf("scale-value", "the scale%s holds %v at index %d, want a finite number", name, v, k)
 		case v < 0:
 			return c.errf("scale-value", "the scale%s holds %v at index %d, want a positive number", name, v, k)
+		case v < leastScale && (data == nil || data.Const == nil):
+			return c.errf("scale-value", "the scale%s holds %v at index %d, want at least %g: data have no steps of that size", name, v, k, leastScale)
 		}
 	}
 	return nil
