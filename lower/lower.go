@@ -89,6 +89,8 @@ type Result struct {
 	Fusions     []fuse.Fusion   // nodes that became one, or could have
 	Aligned     *align.Result   // the alignment of channel counts; nil on accelerators
 	Patched     *Patched        // first layers in stripes; nil: none
+	Effort      schedule.Effort // for the schedule; 0: Full
+	Tried       int             // programs that were looked at for MaxRAM; 0: there was no need
 	States      []schedule.Tie  // recurrent state
 	Ties        []Tie           // by name
 	Streamed    *stream.Result  // nil: whole windows

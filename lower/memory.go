@@ -2,6 +2,7 @@ package lower
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/patch"
@@ -13,49 +14,198 @@ import (
 type Patched struct {
 	Nodes      []string
 	Stripes    int
-	MACs       int64 // of these layers as the model has them
-	ExtraMACs  int64 // what overlapping windows compute twice
-	ArenaBytes int   // with stripes
-	WholeBytes int   // without
+	MACs       int64   // of these layers as the model has them
+	ExtraMACs  int64   // what overlapping windows compute twice
+	ArenaBytes int     // with stripes
+	WholeBytes int     // without
+	Work       float64 // predicted instructions of the program, to compare with others
 }
 
-// maxTries bounds the programs that are planned in search of one that fits.
-const maxTries = 96
+// maxTries bounds the ways to stripe a graph that are looked at. The smallest
+// ones are planned with more effort, the smallest of those with all.
+const (
+	maxTries  = 64
+	maxMedium = 8
+	maxFull   = 4
+)
 
-// fit looks for the cheapest way to stay below MaxRAM, when the program as it
-// is does not: g is the graph before kernels were chosen. Where nothing fits,
-// the smallest arena stays, and the gate reports it.
+// trial is a way to stripe the graph and what it comes to.
+type trial struct {
+	plan   patch.Plan
+	effort schedule.Effort // that it deserves
+	spent  schedule.Effort // that arena was found with
+	arena  int             // bytes
+	work   float64         // predicted instructions
+}
+
+// search are the trials for one graph.
+type search struct {
+	r      *Result
+	g      *ir.Graph // before kernels were chosen
+	table  target.Table
+	o      Options
+	trials []*trial
+}
+
+// fit looks for the program with the least work that stays below MaxRAM, when
+// the program as it is does not: g is the graph before kernels were chosen.
+//
+// Which programs there are, and how many bytes each of them needs, does not
+// depend on MaxRAM: one that is found for some budget is found for every
+// budget that has room for it, and with a larger one nothing is slower. Where
+// nothing fits, the smallest arena stays, and the gate reports it.
 func (r *Result) fit(g *ir.Graph, table target.Table, o Options, d *dumper) error {
 	p, err := schedule.Build(r.Graph, r.Low, r.States...)
 	if err != nil || p.ArenaBytes <= o.MaxRAM {
 		return err
 	}
-	best, whole := p.ArenaBytes, p.ArenaBytes
-	plans := patch.Candidates(g, o.MaxRAM)
-	for i := 0; i < len(plans) && i < cmp.Or(o.MaxTries, maxTries) && best > o.MaxRAM; i++ {
-		h := g.Clone()
-		if err := patch.Apply(h, plans[i], o.NativeIO); err != nil {
+	s := &search{r: r, g: g, table: table, o: o}
+	if err := s.candidates(); err != nil {
+		return err
+	}
+	r.Tried = 1 + len(s.trials)
+	best, err := s.first()
+	if err != nil || best == nil || best.arena >= p.ArenaBytes {
+		return err
+	}
+	x, err := s.striped(best)
+	if err != nil {
+		return err
+	}
+	x.Effort = best.effort
+	x.Patched = &Patched{Stripes: best.plan.Stripes, MACs: best.plan.MACs, ExtraMACs: best.plan.ExtraMACs, WholeBytes: p.ArenaBytes, Work: best.work}
+	for _, n := range best.plan.Nodes {
+		x.Patched.Nodes = append(x.Patched.Nodes, n.Name)
+	}
+	if p, err = x.Schedule(); err != nil {
+		return err
+	}
+	x.Patched.ArenaBytes = p.ArenaBytes
+	*r = *x
+	return d.stage("patch", r.Graph)
+}
+
+// Schedule makes the program that r was chosen for.
+func (r *Result) Schedule() (*schedule.Program, error) {
+	return schedule.BuildWith(cmp.Or(r.Effort, schedule.Full), r.Graph, r.Low, r.States...)
+}
+
+// candidates fills the trials, least work first, and says which deserve effort.
+func (s *search) candidates() error {
+	rate := s.r.rate()
+	for _, p := range patch.Candidates(s.g, cmp.Or(s.o.MaxTries, maxTries)) {
+		t := &trial{plan: p, effort: schedule.Short}
+		x, err := s.plan(t, schedule.Short)
+		if err != nil {
 			return err
 		}
-		try := *r
-		if err := try.finish(h, table, o, &dumper{}); err != nil {
-			return err
+		t.work = x.work(rate)
+		s.trials = append(s.trials, t)
+	}
+	for _, e := range []struct {
+		effort schedule.Effort
+		most   int
+	}{{schedule.Medium, maxMedium}, {schedule.Full, maxFull}} {
+		slices.SortStableFunc(s.trials, func(a, b *trial) int { return cmp.Or(cmp.Compare(a.arena, b.arena), cmp.Compare(a.work, b.work)) })
+		for _, t := range s.trials[:min(len(s.trials), e.most)] {
+			t.effort = e.effort
+			if e.effort == schedule.Full {
+				continue // when it matters
+			}
+			if _, err := s.plan(t, e.effort); err != nil {
+				return err
+			}
 		}
-		if p, err = schedule.Build(try.Graph, try.Low, try.States...); err != nil {
-			return err
+	}
+	slices.SortStableFunc(s.trials, func(a, b *trial) int { return cmp.Or(cmp.Compare(a.work, b.work), cmp.Compare(a.arena, b.arena)) })
+	return nil
+}
+
+// first is the first trial that fits, else the smallest.
+func (s *search) first() (*trial, error) {
+	var best *trial
+	for _, t := range s.trials {
+		if t.arena > s.o.MaxRAM && t.spent < t.effort {
+			if _, err := s.plan(t, t.effort); err != nil {
+				return nil, err
+			}
 		}
-		if p.ArenaBytes >= best {
+		if best == nil || t.arena < best.arena {
+			best = t
+		}
+		if t.arena <= s.o.MaxRAM {
+			return t, nil
+		}
+	}
+	return best, nil
+}
+
+// plan says how many bytes a trial's program takes.
+func (s *search) plan(t *trial, effort schedule.Effort) (*Result, error) {
+	x, err := s.striped(t)
+	if err != nil {
+		return nil, err
+	}
+	p, err := schedule.BuildWith(effort, x.Graph, x.Low, x.States...)
+	if err != nil {
+		return nil, err
+	}
+	t.arena, t.spent = p.ArenaBytes, effort
+	return x, nil
+}
+
+// striped is the program that a trial leads to.
+func (s *search) striped(t *trial) (*Result, error) {
+	h := s.g.Clone()
+	if err := patch.Apply(h, t.plan, s.o.NativeIO); err != nil {
+		return nil, err
+	}
+	try := *s.r
+	return &try, try.finish(h, s.table, s.o, &dumper{})
+}
+
+// rate is the instructions a product takes in the layers that have a price.
+func (r *Result) rate() float64 {
+	instructions, products := 0.0, 0.0
+	for _, n := range r.Graph.Nodes {
+		if x, ok := r.predicted(n); ok && n.Op.MACs != nil {
+			instructions, products = instructions+x, products+float64(n.Op.MACs(n))
+		}
+	}
+	if products == 0 {
+		return 2
+	}
+	return instructions / products
+}
+
+// predicted is what a node takes by the tables of costs, if they have it.
+func (r *Result) predicted(n *ir.Node) (float64, bool) {
+	for _, x := range r.Offers[n] {
+		if x.Chosen && x.Price.Unknown == "" {
+			return x.Price.Instructions, true
+		}
+	}
+	return 0, false
+}
+
+// work is what the program is predicted to execute: by the tables of costs, and
+// where there is none rate instructions a product, and one an element.
+func (r *Result) work(rate float64) float64 {
+	sum := 0.0
+	for _, n := range r.Graph.Nodes {
+		if r.Low[n].Low.View {
 			continue
 		}
-		best = p.ArenaBytes
-		try.Patched = &Patched{Stripes: plans[i].Stripes, MACs: plans[i].MACs, ExtraMACs: plans[i].ExtraMACs, ArenaBytes: best, WholeBytes: whole}
-		for _, n := range plans[i].Nodes {
-			try.Patched.Nodes = append(try.Patched.Nodes, n.Name)
+		if x, ok := r.predicted(n); ok {
+			sum += x
+			continue
 		}
-		*r = try
+		for _, v := range n.Out {
+			sum += float64(v.Type.Elems())
+		}
+		if n.Op.MACs != nil {
+			sum += rate * float64(n.Op.MACs(n))
+		}
 	}
-	if r.Patched == nil {
-		return nil
-	}
-	return d.stage("patch", r.Graph)
+	return sum
 }

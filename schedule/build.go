@@ -14,6 +14,17 @@ const (
 	maxTrialNodes = 400
 )
 
+// Effort bounds the searches for a small arena.
+type Effort int64
+
+// Efforts, in plan's units of work. With more effort the arena is as large or
+// smaller.
+const (
+	Short  Effort = 1 << 18
+	Medium Effort = 1 << 21
+	Full   Effort = plan.DefaultBudget
+)
+
 // Build orders the nodes of g, decides which operands share storage, and
 // places everything. low has an entry per node.
 //
@@ -23,9 +34,33 @@ const (
 //
 // ties are the outputs that a run hands to the next one as inputs.
 func Build(g *ir.Graph, low map[*ir.Node]Lowering, ties ...Tie) (*Program, error) {
+	return BuildWith(Full, g, low, ties...)
+}
+
+// BuildWith is Build with less effort.
+func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]Lowering, ties ...Tie) (*Program, error) {
 	copied := map[*ir.Node]bool{} // that could be views and are not
 	try := func() (*Program, error) {
-		return build(g, low, ties, func(n *ir.Node) bool { return !copied[n] })
+		view := func(n *ir.Node) bool { return !copied[n] }
+		best, err := build(g, low, ties, view, effort)
+		if err != nil {
+			return nil, err
+		}
+		// An order with a lower peak can be harder to pack: what less effort finds
+		// may be smaller.
+		for _, e := range []Effort{Medium, Short} {
+			if e >= effort || best.PeakOptimal && best.ArenaBytes == best.LowerBound {
+				continue
+			}
+			p, err := build(g, low, ties, view, e)
+			if err != nil {
+				return nil, err
+			}
+			if p.ArenaBytes < best.ArenaBytes {
+				best = p
+			}
+		}
+		return best, nil
 	}
 	best, err := try()
 	if err != nil {
@@ -53,7 +88,7 @@ func Build(g *ir.Graph, low map[*ir.Node]Lowering, ties ...Tie) (*Program, error
 		}
 		// Where it matters, one by one; with all copied, going back to views is
 		// worth it where it costs nothing.
-		if !same && len(views) > 1 && len(views) <= maxTrials && len(g.Nodes) <= maxTrialNodes {
+		if !same && effort == Full && len(views) > 1 && len(views) <= maxTrials && len(g.Nodes) <= maxTrialNodes {
 			for _, n := range views {
 				was := copied[n]
 				copied[n] = !was
@@ -75,14 +110,14 @@ func Build(g *ir.Graph, low map[*ir.Node]Lowering, ties ...Tie) (*Program, error
 	return best, nil
 }
 
-func build(g *ir.Graph, low map[*ir.Node]Lowering, ties []Tie, parts func(*ir.Node) bool) (*Program, error) {
+func build(g *ir.Graph, low map[*ir.Node]Lowering, ties []Tie, parts func(*ir.Node) bool, effort Effort) (*Program, error) {
 	b := newBuilder(g, low, parts)
 	for _, t := range ties {
 		b.values[b.index[t.In]].Output = true
 	}
 	b.alias()
 	nodes := b.steps()
-	order, bufs, res, stats, err := plan.Schedule(nodes, b.values, plan.Options{Align: Align})
+	order, bufs, res, stats, err := plan.Schedule(nodes, b.values, plan.Options{Align: Align, Budget: int64(effort)})
 	if err != nil {
 		return nil, fmt.Errorf("BUG: schedule of %s: %w", g.Name, err)
 	}

@@ -24,10 +24,11 @@ type Plan struct {
 // maxStripes bounds the code that stripes cost: a call a node and stripe.
 const maxStripes = 32
 
-// Candidates are the plans worth trying for an arena of limit bytes, least
-// work first. A region is the nodes before a point of the graph, back to its
-// inputs, all of which work row by row.
-func Candidates(g *ir.Graph, limit int) []Plan {
+// Candidates are at most most plans worth trying, least work first: those for
+// which no other with less work needs much less memory, by the simple account.
+// A region is the nodes before a point of the graph, back to its inputs, all of
+// which work row by row. Which plans these are depends on the graph alone.
+func Candidates(g *ir.Graph, most int) []Plan {
 	var out []Plan
 	var region []*ir.Node
 	for _, n := range g.Nodes {
@@ -43,14 +44,43 @@ func Candidates(g *ir.Graph, limit int) []Plan {
 			if !ok {
 				break
 			}
-			if p.peak <= limit {
-				out = append(out, p)
-			}
+			out = append(out, p)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Plan) int {
 		return cmp.Or(cmp.Compare(a.ExtraMACs, b.ExtraMACs), cmp.Compare(a.Stripes*len(a.Nodes), b.Stripes*len(b.Nodes)))
 	})
+	for _, room := range []float64{1e9, 1.5, 1.3, 1.2, 1.1, 1.05, 1} {
+		if len(out) <= most {
+			break
+		}
+		out = front(out, room)
+	}
+	for len(out) > most { // every second one, and always the last
+		var half []Plan
+		for i, p := range out {
+			if (len(out)-1-i)%2 == 0 {
+				half = append(half, p)
+			}
+		}
+		out = half
+	}
+	return out
+}
+
+// front leaves out plans that take more than room times the memory of one with
+// less work.
+func front(plans []Plan, room float64) []Plan {
+	var out []Plan
+	least := 0
+	for _, p := range plans {
+		if least == 0 || float64(p.peak) <= room*float64(least) {
+			out = append(out, p)
+		}
+		if least == 0 || p.peak < least {
+			least = p.peak
+		}
+	}
 	return out
 }
 

@@ -184,7 +184,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	}
 	c.addNotes(out.Lowered.Notes)
 	c.note("scheduling")
-	if out.Program, err = schedule.Build(out.Lowered.Graph, out.Lowered.Low, out.Lowered.States...); err != nil {
+	if out.Program, err = out.Lowered.Schedule(); err != nil {
 		return nil, err
 	}
 	if err := d.program(out.Program.String()); err != nil {
@@ -247,7 +247,8 @@ func (o *Compiled) gates() error {
 		return err
 	}
 	if ram >= 0 && o.Program.ArenaBytes > ram {
-		why = append(why, fmt.Sprintf("--max-ram %d: the arena needs %d bytes, %d too many; the largest step is %s", ram, o.Program.ArenaBytes, o.Program.ArenaBytes-ram, o.peakStep()))
+		why = append(why, fmt.Sprintf("--max-ram %d: the arena needs %d bytes, %d too many; the largest step is %s; %s",
+			ram, o.Program.ArenaBytes, o.Program.ArenaBytes-ram, o.peakStep(), o.smallest()))
 	}
 	flash, err := parseBytes("max-flash", c.MaxFlash)
 	if err != nil {
@@ -264,6 +265,20 @@ func (o *Compiled) gates() error {
 		return &GateError{why}
 	}
 	return nil
+}
+
+// smallest says how the arena came to be the smallest that was found.
+func (o *Compiled) smallest() string {
+	of := fmt.Sprintf("of %d programs that were tried this is the smallest", o.Lowered.Tried)
+	switch p := o.Lowered.Patched; {
+	case len(o.Board.Accelerators) > 0:
+		return "on a board with an accelerator layers are not computed in stripes"
+	case p != nil:
+		return fmt.Sprintf("%s: %d layers from %s to %s in %d stripes (%d bytes without stripes)", of, len(p.Nodes), p.Nodes[0], p.Nodes[len(p.Nodes)-1], p.Stripes, p.WholeBytes)
+	case o.Lowered.Tried > 1:
+		return of + ": stripes make none smaller"
+	}
+	return "no layers at the inputs can be computed in stripes"
 }
 
 // peakStep names the step with the most live bytes.
