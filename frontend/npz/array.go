@@ -270,3 +270,51 @@ var byCode = func() map[string]string {
 	}
 	return m
 }()
+
+// Part is n elements from the given one on, as an array of one dimension; behind
+// the last element comes the first again.
+func (a *Array) Part(from, n int) *Array {
+	p := &Array{DType: a.DType, Shape: []int{n}}
+	switch d := a.Data.(type) {
+	case []bool:
+		p.Data = part(d, from, n)
+	case []int8:
+		p.Data = part(d, from, n)
+	case []int16:
+		p.Data = part(d, from, n)
+	case []int32:
+		p.Data = part(d, from, n)
+	case []int64:
+		p.Data = part(d, from, n)
+	case []uint8:
+		p.Data = part(d, from, n)
+	case []uint16:
+		p.Data = part(d, from, n)
+	case []uint32:
+		p.Data = part(d, from, n)
+	case []uint64:
+		p.Data = part(d, from, n)
+	case []float32:
+		p.Data = part(d, from, n)
+	case []float64:
+		p.Data = part(d, from, n)
+	case []complex64:
+		p.Data = part(d, from, n)
+	case []complex128:
+		p.Data = part(d, from, n)
+	default:
+		panic(fmt.Sprintf("BUG: npz: %T is not array data", a.Data))
+	}
+	return p
+}
+
+func part[T any](d []T, from, n int) []T {
+	if from+n <= len(d) {
+		return d[from : from+n : from+n]
+	}
+	out := make([]T, n)
+	for i := range out {
+		out[i] = d[(from+i)%len(d)]
+	}
+	return out
+}

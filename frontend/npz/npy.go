@@ -20,7 +20,7 @@ type Limits struct {
 }
 
 // DefaultLimits suit calibration sets and golden data of microcontroller models.
-var DefaultLimits = Limits{Bytes: 512 << 20, Entries: 65536}
+var DefaultLimits = Limits{Bytes: 256 << 20, Entries: 65536}
 
 func (l Limits) orDefault() Limits {
 	if l.Bytes == 0 {

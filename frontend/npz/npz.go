@@ -153,6 +153,12 @@ func (a *Archive) open(name string) (io.ReadCloser, int64, error) {
 // ReadNpzFile reads every numeric array of a .npz file, in the archive's order;
 // arrays of text (notes) are left out.
 func ReadNpzFile(path string, lim Limits) ([]Entry, error) {
+	return ReadNpzNamed(path, lim, func(string) bool { return true })
+}
+
+// ReadNpzNamed is ReadNpzFile for the arrays that want names; of the others, the
+// entries have no array.
+func ReadNpzNamed(path string, lim Limits, want func(name string) bool) ([]Entry, error) {
 	a, err := OpenArchive(path, lim)
 	if err != nil {
 		return nil, err
@@ -160,6 +166,10 @@ func ReadNpzFile(path string, lim Limits) ([]Entry, error) {
 	defer a.Close()
 	var out []Entry
 	for _, n := range a.names {
+		if !want(n) {
+			out = append(out, Entry{n, nil})
+			continue
+		}
 		arr, err := a.Read(n)
 		if errors.Is(err, ErrText) {
 			continue
@@ -175,6 +185,11 @@ func ReadNpzFile(path string, lim Limits) ([]Entry, error) {
 // ReadFile reads a .npy or .npz file, told apart by its first bytes. The only
 // entry of a .npy file has an empty name.
 func ReadFile(path string, lim Limits) ([]Entry, error) {
+	return ReadFileNamed(path, lim, func(string) bool { return true })
+}
+
+// ReadFileNamed is ReadFile, of a .npz file as ReadNpzNamed.
+func ReadFileNamed(path string, lim Limits, want func(name string) bool) ([]Entry, error) {
 	f, _, err := files.Open(path)
 	if err != nil {
 		return nil, err
@@ -186,7 +201,7 @@ func ReadFile(path string, lim Limits) ([]Entry, error) {
 		return nil, fmt.Errorf("%s: npz: the file is empty", path)
 	}
 	if string(first[:2]) == "PK" {
-		return ReadNpzFile(path, lim)
+		return ReadNpzNamed(path, lim, want)
 	}
 	a, err := ReadNpyFile(path, lim)
 	if err != nil {

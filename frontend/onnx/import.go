@@ -70,6 +70,7 @@ type importer struct {
 	selected  []string
 	taken     map[string]int // how often a name was given to a value
 	live      map[*pb.GraphProto]liveNodes
+	names     map[*pb.GraphProto]map[string]bool
 	tensors   map[*pb.TensorProto]*tensor.Dense
 	decoded   int64          // bytes of these
 	sequenced int            // lengths of all sequences
@@ -84,7 +85,7 @@ type importer struct {
 func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	lim := m.Limits.orDefault()
 	im := &importer{m: m, lim: lim, opt: opt, opsets: map[string]int{}, funcs: map[string]*pb.FunctionProto{}, taken: map[string]int{},
-		budget: budget{lim.FoldWork, lim.FoldBytes}, live: map[*pb.GraphProto]liveNodes{}, tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
+		budget: budget{lim.FoldWork, lim.FoldBytes}, live: map[*pb.GraphProto]liveNodes{}, names: map[*pb.GraphProto]map[string]bool{}, tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
 	if im.opt.Note == nil {
 		im.opt.Note = func(string) {}
 	}
@@ -145,9 +146,14 @@ func (im *importer) report(err error) {
 	}
 }
 
+// initializers adds the constants of a graph that something reads.
 func (im *importer) initializers(gp *pb.GraphProto, s *scope) {
+	read := im.readNames(gp)
 	for _, t := range gp.GetInitializer() {
 		name := t.GetName()
+		if !read[name] {
+			continue
+		}
 		d, err := im.tensor(t)
 		if err != nil {
 			s.fail(name, err)

@@ -162,6 +162,26 @@ func reads(n *pb.NodeProto, want map[string]bool) {
 	}
 }
 
+// readNames are the names that a graph's nodes and outputs read, in subgraphs
+// too, computed once.
+func (im *importer) readNames(g *pb.GraphProto) map[string]bool {
+	read, ok := im.names[g]
+	if !ok {
+		read = make(map[string]bool, len(g.GetNode()))
+		for _, n := range g.GetNode() {
+			reads(n, read)
+		}
+		for _, o := range g.GetOutput() {
+			read[o.GetName()] = true
+		}
+		for _, i := range g.GetInput() { // whose default it is
+			read[i.GetName()] = true
+		}
+		im.names[g] = read
+	}
+	return read
+}
+
 // liveNodes is needed for a graph, computed once: loops import theirs often.
 func (im *importer) liveNodes(g *pb.GraphProto) liveNodes {
 	live, ok := im.live[g]

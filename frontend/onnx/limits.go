@@ -16,6 +16,8 @@ type Limits struct {
 	TensorBytes int64 // data of one tensor
 	FoldWork    int64 // elements and multiplications computed at compile time
 	FoldBytes   int64 // results of these
+	NameBytes   int64 // of all names in the file
+	DataBytes   int64 // arrays of one .npy or .npz file, and all calibration samples
 	Elements    int64 // of one value that is computed at run time
 	Work        int64 // elements and multiplications of one inference
 	Findings    int   // problems reported before Check stops
@@ -23,14 +25,16 @@ type Limits struct {
 
 // DefaultLimits suit models for microcontrollers with a wide margin.
 var DefaultLimits = Limits{
-	FileBytes:   512 << 20,
-	MemoryBytes: 768 << 20,
+	FileBytes:   256 << 20,
+	MemoryBytes: 512 << 20,
 	Nodes:       20_000, // what compiles within seconds: 10,000 operators, each with a Constant
 	Depth:       64,
 	Trips:       4096,
-	TensorBytes: 512 << 20,
+	TensorBytes: 256 << 20,
 	FoldWork:    1 << 27,
 	FoldBytes:   256 << 20,
+	NameBytes:   32 << 20,
+	DataBytes:   256 << 20,
 	Elements:    1 << 24,
 	Work:        1 << 33,
 	Findings:    500,
@@ -45,12 +49,14 @@ type limit struct {
 var limits = []limit{
 	{"file", "bytes of the model file", func(l *Limits) any { return &l.FileBytes }},
 	{"memory", "bytes of the decoded file", func(l *Limits) any { return &l.MemoryBytes }},
+	{"names", "bytes of all names in the model file", func(l *Limits) any { return &l.NameBytes }},
 	{"nodes", "nodes with functions inlined and loops unrolled", func(l *Limits) any { return &l.Nodes }},
 	{"depth", "subgraphs within subgraphs", func(l *Limits) any { return &l.Depth }},
 	{"trips", "iterations of one Loop or Scan", func(l *Limits) any { return &l.Trips }},
 	{"tensor", "bytes of one constant", func(l *Limits) any { return &l.TensorBytes }},
 	{"fold-work", "elements and multiplications computed at compile time", func(l *Limits) any { return &l.FoldWork }},
 	{"fold-bytes", "bytes of what is computed at compile time", func(l *Limits) any { return &l.FoldBytes }},
+	{"data", "bytes of the arrays in a .npy or .npz file, and of all calibration samples", func(l *Limits) any { return &l.DataBytes }},
 	{"elements", "elements of one value at run time", func(l *Limits) any { return &l.Elements }},
 	{"work", "elements and multiplications of one inference", func(l *Limits) any { return &l.Work }},
 }

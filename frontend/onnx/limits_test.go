@@ -18,7 +18,7 @@ func TestLimitsSet(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	for s, want := range map[string]string{
-		"nodes": "want NAME=N", "": "want NAME=N", "node=1": "want one of file, memory, nodes", "nodes=0": "from 1", "nodes=-1": "from 1",
+		"nodes": "want NAME=N", "": "want NAME=N", "node=1": "want one of file, memory, names, nodes", "nodes=0": "from 1", "nodes=-1": "from 1",
 		"nodes=": "from 1", "nodes=K": "from 1", "nodes=1KK": "from 1", "nodes=1.5": "from 1", "work=9223372036854775807": "from 1", "work=99999999999G": "from 1",
 	} {
 		if err := l.Set(s); err == nil || !strings.Contains(err.Error(), want) {

@@ -16,12 +16,19 @@ const maxWireDepth = 1000
 // truncated or damaged file breaks, and estimates the memory that decoding would
 // take: two bytes in a file can stand for a message of some hundred bytes.
 func scanWire(b []byte, md protoreflect.MessageDescriptor, lim Limits) error {
-	s := &wireScan{limit: lim.MemoryBytes}
+	s := &wireScan{limit: lim.MemoryBytes, named: lim.NameBytes}
 	return s.message(b, 0, md, nil, 0)
 }
 
 type wireScan struct {
 	memory, limit int64
+	names, named  int64 // bytes of names and their limit
+}
+
+// remark reports texts that go no further than the file's image in memory;
+// exporters write pages into them.
+func remark(md protoreflect.MessageDescriptor, fd protoreflect.FieldDescriptor) bool {
+	return fd.Name() == "doc_string" || md.Name() == "StringStringEntryProto"
 }
 
 // wirePath is where the scan stands: a chain from the innermost field outwards.
@@ -106,9 +113,15 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 				s.memory += grow * int64(size)
 			default:
 				s.memory += itemCost + int64(size)
+				if fd.Kind() == protoreflect.StringKind && !remark(md, fd) {
+					s.names += int64(size)
+				}
 			}
 		} else {
 			s.memory += int64(n + size) // kept as an unknown field
+		}
+		if s.names > s.named {
+			return fmt.Errorf("too large: the names in the file have more than the limit of %d bytes (reached in %s at byte %d); %s", s.named, at, base+i, raise("names"))
 		}
 		if s.memory > s.limit {
 			return fmt.Errorf("too large: decoding the file would take more than the limit of %d bytes of memory (reached in %s at byte %d); %s", s.limit, at, base+i, raise("memory"))

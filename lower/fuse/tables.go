@@ -61,8 +61,9 @@ func newCollapser(g *ir.Graph) *collapser {
 }
 
 // maxPart bounds the nodes that become one in a step; what is longer takes
-// more rounds.
-const maxPart = 1024
+// more rounds. maxNames bounds the names of parts that are known of a new node:
+// where all nodes of a long graph become tables, each has all before it in it.
+const maxPart, maxNames = 256, 256
 
 func (c *collapser) run() error {
 	c.g.RemoveDead()                // so that what only dead nodes read counts as private
@@ -168,11 +169,11 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 	}
 	m.Inherit(whole...)
 	for _, k := range whole {
-		if inner := c.parts[k]; inner != nil {
-			c.parts[m] = append(c.parts[m], inner...)
-		} else {
-			c.parts[m] = append(c.parts[m], k.Name)
+		names := c.parts[k]
+		if names == nil {
+			names = []string{k.Name}
 		}
+		c.parts[m] = append(c.parts[m], names[:min(len(names), maxNames-len(c.parts[m]))]...)
 	}
 	m.Out[0].Type = y.Type
 	c.g.ReplaceUses(y, m.Out[0])

@@ -20,6 +20,14 @@ const exactElems = 1 << 14
 // that is clipped to a half.
 const histBins = 8192
 
+// observedElems bounds the elements that are kept of all values together, and
+// observedBins the bins of all histograms: of a thousand values and more, each
+// has fewer.
+const (
+	observedElems = 1 << 24
+	observedBins  = 1 << 23
+)
+
 // stats is what calibration knows about one float value.
 type stats struct {
 	lo, hi         float64 // of all finite elements
@@ -42,6 +50,10 @@ type observer struct {
 	stats   map[*ir.Value]*stats
 	rows    map[*ir.Node]*rowStats // of nodes that normalise rows
 }
+
+// elems and bins are what is kept of one value.
+func (o *observer) elems() int { return min(exactElems, observedElems/max(len(o.stats), 1)) }
+func (o *observer) bins() int  { return min(histBins, observedBins/max(len(o.stats), 1)) }
 
 // forSamples calls f for every sample on all cores and returns the error of
 // the first sample that has one.
@@ -119,6 +131,7 @@ func (o *observer) ranges() error {
 	rows := make([]map[*ir.Node][]row, len(o.samples))
 	most := max(maxRows/len(o.samples), 16)
 	parts := make([]map[*ir.Value]part, len(o.samples))
+	kept := o.elems()
 	err := forSamples(len(o.samples), func(_, i int) error {
 		m := make(map[*ir.Value]part, len(o.stats))
 		parts[i], rows[i] = m, map[*ir.Node][]row{}
@@ -143,7 +156,7 @@ func (o *observer) ranges() error {
 				}
 				p.lo, p.hi = min(p.lo, e), max(p.hi, e)
 			}
-			if len(x)*len(o.samples) <= exactElems {
+			if len(x)*len(o.samples) <= kept {
 				p.data = x
 			}
 			m[v] = p
@@ -186,12 +199,13 @@ func (o *observer) histograms() error {
 		zeros int64
 	}
 	acc := make([]map[*ir.Value]*counts, workers)
+	bins := o.bins()
 	need := false
 	for w := range acc {
 		acc[w] = map[*ir.Value]*counts{}
 		for v, s := range o.stats {
 			if s.exact == nil && s.hi > s.lo {
-				acc[w][v] = &counts{hist: make([]int64, histBins)}
+				acc[w][v] = &counts{hist: make([]int64, bins)}
 				need = true
 			}
 		}
@@ -206,14 +220,14 @@ func (o *observer) histograms() error {
 				return
 			}
 			s := o.stats[v]
-			k := histBins / (s.hi - s.lo)
+			k := float64(bins) / (s.hi - s.lo)
 			for _, f := range tensor.As[float32](d) {
 				e := float64(f)
 				switch {
 				case e == 0:
 					c.zeros++
 				case e-e == 0:
-					c.hist[min(max(int((e-s.lo)*k), 0), histBins-1)]++
+					c.hist[min(max(int((e-s.lo)*k), 0), bins-1)]++
 				}
 			}
 		})
@@ -229,7 +243,7 @@ func (o *observer) histograms() error {
 				continue
 			}
 			if s.hist == nil {
-				s.hist = make([]int64, histBins)
+				s.hist = make([]int64, bins)
 			}
 			for i, n := range c.hist {
 				s.hist[i] += n
@@ -254,7 +268,7 @@ func (s *stats) points() (x, w []float64) {
 		}
 		return x, w
 	}
-	width := (s.hi - s.lo) / histBins
+	width := (s.hi - s.lo) / float64(len(s.hist))
 	for i, n := range s.hist {
 		if n > 0 {
 			x, w = append(x, s.lo+(float64(i)+0.5)*width), append(w, float64(n)*one)

@@ -98,9 +98,10 @@ func ReadSamples(paths []string, in []*ir.Value, lim npz.Limits) ([]Sample, erro
 }
 
 type sampleReader struct {
-	in  []*ir.Value
-	lim npz.Limits
-	out []Sample
+	in    []*ir.Value
+	lim   npz.Limits
+	out   []Sample
+	bytes int64 // of these
 }
 
 func (r *sampleReader) path(p string, depth int) error {
@@ -109,7 +110,7 @@ func (r *sampleReader) path(p string, depth int) error {
 		return sampleErr("calibration "+p, "%v", err)
 	}
 	if !st.IsDir() {
-		e, err := npz.ReadFile(p, r.lim)
+		e, err := npz.ReadFileNamed(p, r.lim, func(name string) bool { return r.index(name) >= 0 })
 		if err != nil {
 			return sampleErr("calibration "+p, "%v", err)
 		}
@@ -208,7 +209,7 @@ func (r *sampleReader) entries(where string, list []npz.Entry) error {
 	var names []string
 	for _, e := range list {
 		names = append(names, e.Name)
-		if i := r.index(e.Name); i >= 0 && (arrays[i] == nil || r.in[i].Name == e.Name) {
+		if i := r.index(e.Name); e.Array != nil && i >= 0 && (arrays[i] == nil || r.in[i].Name == e.Name) {
 			arrays[i] = e.Array
 		}
 	}
@@ -218,7 +219,7 @@ func (r *sampleReader) entries(where string, list []npz.Entry) error {
 		if arrays[i] == nil {
 			return sampleErr("calibration "+where, "no array is called %q as the model's input is; found %s", v.Name, quoted(names))
 		}
-		s, err := split(where, v, arrays[i])
+		s, err := r.split(where, v, arrays[i])
 		if err != nil {
 			return err
 		}
@@ -226,9 +227,6 @@ func (r *sampleReader) entries(where string, list []npz.Entry) error {
 			return sampleErr("calibration "+where, "%d samples for input %s, but %d for input %s", count, r.in[0].Name, len(s), v.Name)
 		}
 		per[i], count = s, len(s)
-	}
-	if len(r.out)+max(count, 0) > maxSamples {
-		return sampleErr("calibration "+where, "more than %d samples", maxSamples)
 	}
 	for k := 0; k < count; k++ {
 		s := make(Sample, len(r.in))
@@ -251,7 +249,7 @@ func quoted(names []string) string {
 }
 
 // split cuts an array into samples of v's shape.
-func split(where string, v *ir.Value, a *npz.Array) ([]*tensor.Dense, error) {
+func (r *sampleReader) split(where string, v *ir.Value, a *npz.Array) ([]*tensor.Dense, error) {
 	want := v.Type.Shape
 	elems := v.Type.Elems()
 	bad := func() ([]*tensor.Dense, error) {
@@ -273,28 +271,31 @@ func split(where string, v *ir.Value, a *npz.Array) ([]*tensor.Dense, error) {
 	default:
 		return bad()
 	}
-	all, err := convertArray(where, v, a)
-	if err != nil {
-		return nil, err
+	if n > maxSamples-len(r.out) {
+		return nil, sampleErr("calibration "+where, "more than %d samples; a few hundred are plenty", maxSamples)
+	}
+	limit := r.lim.Bytes
+	if limit == 0 {
+		limit = npz.DefaultLimits.Bytes
+	}
+	if r.bytes += int64(n) * int64(elems) * int64(v.Type.DType.Size()); r.bytes > limit {
+		return nil, sampleErr("calibration "+where, "the samples up to this one take %d bytes of memory, more than %d; a few hundred samples are plenty (--limit data=N raises the limit)", r.bytes, limit)
 	}
 	out := make([]*tensor.Dense, n)
 	for k := range out {
-		d := tensor.New(v.Type.DType, want)
-		for i := range elems {
-			src := (k*elems + i) % all.Len() // a last batch that is not full begins again
-			if v.Type.DType.IsFloat() {
-				d.SetFloat(i, all.Float(src))
-			} else {
-				d.SetInt(i, all.Int(src))
-			}
+		part := a.Part(k*elems, elems) // a last batch that is not full begins again
+		all, err := convertArray(where, v, part, k*elems)
+		if err != nil {
+			return nil, err
 		}
-		out[k] = d
+		out[k] = all.Cast(v.Type.DType).Reshaped(want)
 	}
 	return out, nil
 }
 
-// convertArray gives the array's numbers as a tensor that the input can take.
-func convertArray(where string, v *ir.Value, a *npz.Array) (*tensor.Dense, error) {
+// convertArray gives the array's numbers as a tensor that the input can take; at
+// is the place of its first element, for messages.
+func convertArray(where string, v *ir.Value, a *npz.Array, at int) (*tensor.Dense, error) {
 	isFloat := strings.HasPrefix(a.DType, "float")
 	switch {
 	case v.Type.DType.IsFloat() && isFloat:
@@ -304,7 +305,7 @@ func convertArray(where string, v *ir.Value, a *npz.Array) (*tensor.Dense, error
 		}
 		for i, x := range f {
 			if x-x != 0 {
-				return nil, sampleErr("calibration "+where, "element %d of the array for input %s is %v, want finite numbers", i, v.Name, x)
+				return nil, sampleErr("calibration "+where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name, x)
 			}
 		}
 		return tensor.Of(a.Shape, f), nil
@@ -321,7 +322,7 @@ func convertArray(where string, v *ir.Value, a *npz.Array) (*tensor.Dense, error
 		lo, hi := v.Type.DType.IntRange()
 		for i, e := range x {
 			if e < lo || e > hi {
-				return nil, sampleErr("calibration "+where, "element %d of the array for input %s is %d, beyond %s", i, v.Name, e, v.Type.DType)
+				return nil, sampleErr("calibration "+where, "element %d of the array for input %s is %d, beyond %s", at+i, v.Name, e, v.Type.DType)
 			}
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-func readNpy(path string) (*tensor.Dense, error) {
-	a, err := npz.ReadNpyFile(path, npz.Limits{})
+func readNpy(path string, lim npz.Limits) (*tensor.Dense, error) {
+	a, err := npz.ReadNpyFile(path, lim)
 	if err != nil {
 		return nil, err
 	}
@@ -24,9 +24,16 @@ func readNpy(path string) (*tensor.Dense, error) {
 
 // readInputs reads --input flags for the inputs of g: NAME=FILE.npy, FILE.npy
 // in graph order, or one .npz with the inputs' names (or input_0, input_1...).
-func readInputs(args []string, names []string) ([]*tensor.Dense, error) {
+func readInputs(args, names []string, lim npz.Limits) ([]*tensor.Dense, error) {
 	out := make([]*tensor.Dense, len(names))
 	next := 0
+	at := map[string][]int{} // the inputs that an array of this name is for
+	for i, n := range names {
+		at[n] = append(at[n], i)
+		if s := fmt.Sprintf("input_%d", i); s != n {
+			at[s] = append(at[s], i)
+		}
+	}
 	for _, a := range args {
 		name, file := "", a
 		if k, v, ok := strings.Cut(a, "="); ok && slices.Contains(names, k) {
@@ -35,22 +42,20 @@ func readInputs(args []string, names []string) ([]*tensor.Dense, error) {
 			return nil, badInput("--input %s: the model has no input %q; inputs: %s", a, k, strings.Join(names, ", "))
 		}
 		if strings.HasSuffix(file, ".npz") {
-			es, err := npz.ReadNpzFile(file, npz.Limits{})
+			es, err := npz.ReadNpzNamed(file, lim, func(s string) bool { return len(at[s]) > 0 })
 			if err != nil {
 				return nil, &InputError{err}
 			}
-			for i, n := range names {
-				for _, e := range es {
-					if e.Name == n || e.Name == fmt.Sprintf("input_%d", i) {
-						if out[i], err = npz.ToTensor(e.Array); err != nil {
-							return nil, &InputError{err}
-						}
+			for _, e := range es {
+				for _, i := range at[e.Name] {
+					if out[i], err = npz.ToTensor(e.Array); err != nil {
+						return nil, &InputError{err}
 					}
 				}
 			}
 			continue
 		}
-		d, err := readNpy(file)
+		d, err := readNpy(file, lim)
 		if err != nil {
 			return nil, badInput("--input %s: %w", a, err)
 		}

@@ -33,10 +33,10 @@ const maxCaseBytes = 256 << 20
 func (c *Config) cases(o *Compiled) ([]inputCase, error) {
 	ins := newRecurrence(modelInterface(o.Lowered), o.Lowered.Ties).inputs()
 	if c.Golden != "" {
-		return goldenCases(c.Golden, o.ports())
+		return goldenCases(c.Golden, o.ports(), c.dataLimits())
 	}
 	if len(c.Inputs) > 0 {
-		in, err := readInputs(c.Inputs, inputNames(ins))
+		in, err := readInputs(c.Inputs, inputNames(ins), c.dataLimits())
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func seeded(r *rand.Rand, t ir.Type) *tensor.Dense {
 
 // goldenCases reads input_<i> and output_<i> from a .npz file, a folder of
 // .npy files, or a folder of such folders and files.
-func goldenCases(path string, r *recurrence) ([]inputCase, error) {
+func goldenCases(path string, r *recurrence, lim npz.Limits) ([]inputCase, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, &InputError{err}
@@ -150,7 +150,7 @@ func goldenCases(path string, r *recurrence) ([]inputCase, error) {
 	}
 	var out []inputCase
 	for _, u := range units {
-		get, err := reader(u)
+		get, err := reader(u, lim)
 		if err != nil {
 			return nil, &InputError{err}
 		}
@@ -214,17 +214,17 @@ func byNumber(a, b string) int {
 }
 
 // reader gives arrays of a .npz file or a folder by name; nil for absent ones.
-func reader(path string) (func(string) (*tensor.Dense, error), error) {
+func reader(path string, lim npz.Limits) (func(string) (*tensor.Dense, error), error) {
 	if !strings.HasSuffix(path, ".npz") {
 		return func(name string) (*tensor.Dense, error) {
 			p := filepath.Join(path, name+".npy")
 			if !exists(p) {
 				return nil, nil
 			}
-			return readNpy(p)
+			return readNpy(p, lim)
 		}, nil
 	}
-	es, err := npz.ReadNpzFile(path, npz.Limits{})
+	es, err := npz.ReadNpzFile(path, lim)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (c *Config) RunModel() error {
 		return err
 	}
 	r := newRecurrence(modelInterface(res), res.Ties)
-	in, err := readInputs(c.Inputs, inputNames(r.inputs()))
+	in, err := readInputs(c.Inputs, inputNames(r.inputs()), c.dataLimits())
 	if err != nil {
 		return err
 	}

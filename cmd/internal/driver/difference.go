@@ -45,7 +45,7 @@ const (
 func (c *Config) compare(a, b *ir.Graph, exact bool) (ds []Difference, differs, err error) {
 	var cases [][]*tensor.Dense
 	if len(c.Inputs) > 0 {
-		in, err := readInputs(c.Inputs, inputNames(a.In))
+		in, err := readInputs(c.Inputs, inputNames(a.In), c.dataLimits())
 		if err != nil {
 			return nil, nil, err
 		}

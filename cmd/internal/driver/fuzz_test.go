@@ -74,7 +74,7 @@ func FuzzFlags(f *testing.F) {
 				if filepath.Base(v) != v { // a file of this machine
 					continue
 				}
-				if d, err := constant(k, v); err != nil {
+				if d, err := constant(k, v, npz.Limits{}); err != nil {
 					user(t, err)
 				} else if d.Len() != tensor.Count(d.Shape) {
 					t.Errorf("a constant of shape %v with %d elements", d.Shape, d.Len())
@@ -111,7 +111,7 @@ func FuzzFlags(f *testing.F) {
 			user(t, err)
 		}
 		if _, file, _ := strings.Cut(s, "="); filepath.Base(s) == s && filepath.Base(file) == file {
-			if in, err := readInputs([]string{s, "h=in.npy", "a=b=in.npy"}, names); err != nil {
+			if in, err := readInputs([]string{s, "h=in.npy", "a=b=in.npy"}, names, npz.Limits{}); err != nil {
 				user(t, err)
 			} else if len(in) != len(names) {
 				t.Errorf("%d inputs", len(in))

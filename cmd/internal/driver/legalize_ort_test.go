@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/irtest/ort"
 	"github.com/nncc/nncc/ir/tensor"
@@ -113,7 +114,7 @@ func golden(t *testing.T, dir string) (in, out []*tensor.Dense) {
 	if !exists(unit) {
 		unit += ".npz"
 	}
-	get, err := reader(unit)
+	get, err := reader(unit, npz.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

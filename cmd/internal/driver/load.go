@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -44,7 +45,7 @@ func (c *Config) importOptions(shapes map[string][]int) (onnx.ImportOptions, err
 	}
 	opt := onnx.ImportOptions{Dims: dims, Shapes: shapes, Set: map[string]*tensor.Dense{}, Note: c.remark}
 	for k, v := range set {
-		d, err := constant(k, v)
+		d, err := constant(k, v, c.dataLimits())
 		if err != nil {
 			return none, err
 		}
@@ -63,11 +64,11 @@ func (c *Config) importOptions(shapes map[string][]int) (onnx.ImportOptions, err
 // constant reads the VALUE of --set: a number, which fills the input, numbers
 // with commas between them, or a .npy file. The importer brings it to the
 // input's type and checks its shape.
-func constant(name, v string) (*tensor.Dense, error) {
+func constant(name, v string, lim npz.Limits) (*tensor.Dense, error) {
 	if d := numbers(v); d != nil {
 		return d, nil
 	}
-	d, err := readNpy(v)
+	d, err := readNpy(v, lim)
 	if err != nil {
 		return nil, usage("--set %s=%s: want a number, numbers with commas between them, or a .npy file (%v)", name, v, err)
 	}
@@ -99,3 +100,6 @@ func numbers(v string) *tensor.Dense {
 	}
 	return tensor.Of(shape, floats)
 }
+
+// dataLimits bound what is read from files of arrays.
+func (c *Config) dataLimits() npz.Limits { return npz.Limits{Bytes: c.Limits.DataBytes} }

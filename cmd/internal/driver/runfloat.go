@@ -3,7 +3,6 @@ package driver
 import (
 	"slices"
 
-	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -39,7 +38,7 @@ func (c *Config) runFloat(dir string) error {
 	if len(c.States) > 0 || c.Stream != "" {
 		return c.runFloatSteps(dir)
 	}
-	in, err := readInputs(c.Inputs, names)
+	in, err := readInputs(c.Inputs, names, c.dataLimits())
 	if err != nil {
 		return err
 	}
@@ -79,7 +78,7 @@ func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 
 // samples are the calibration samples, one tensor for every input.
 func (c *Config) samples(in []*ir.Value) ([][]*tensor.Dense, error) {
-	s, err := quant.ReadSamples(c.Calib, in, npz.Limits{})
+	s, err := quant.ReadSamples(c.Calib, in, c.dataLimits())
 	if err != nil {
 		return nil, &InputError{err}
 	}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -234,13 +233,13 @@ func (r *recurrence) step(in []*tensor.Dense) ([]*tensor.Dense, error) {
 // it.
 func (c *Config) calibration(g *ir.Graph, ties []lower.Tie) ([]quant.Sample, error) {
 	if len(ties) == 0 {
-		return quant.ReadSamples(c.Calib, g.In, npz.Limits{})
+		return quant.ReadSamples(c.Calib, g.In, c.dataLimits())
 	}
-	if s, err := quant.ReadSamples(c.Calib, g.In, npz.Limits{}); err == nil {
+	if s, err := quant.ReadSamples(c.Calib, g.In, c.dataLimits()); err == nil {
 		return s, nil
 	}
 	r := newRecurrence(g, ties)
-	s, err := quant.ReadSamples(c.Calib, r.inputs(), npz.Limits{})
+	s, err := quant.ReadSamples(c.Calib, r.inputs(), c.dataLimits())
 	if err != nil {
 		return nil, err
 	}
@@ -444,7 +443,7 @@ func (c *Config) runFloatSteps(dir string) error {
 		o.Hop = res.Hop
 	}
 	r := sliding(g, ties, o)
-	in, err := readInputs(c.Inputs, inputNames(r.inputs()))
+	in, err := readInputs(c.Inputs, inputNames(r.inputs()), c.dataLimits())
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (c *Config) surgeryOptions(m *surgery.Model) (surgery.RunOptions, error) {
 	}
 	if len(c.Inputs) > 0 {
 		names := m.InputNames()
-		in, err := readInputs(c.Inputs, names)
+		in, err := readInputs(c.Inputs, names, c.dataLimits())
 		if err != nil {
 			return opt, err
 		}
