@@ -20,7 +20,8 @@ func (c *Curve16) At(v int16) int16 {
 // NewCurve16 samples y = f(v) for the int16 values v = -32768, -32640, ...,
 // 32768, in steps of the output. A point is moved by half the error that the
 // line would have in the middle of its interval, so that curvature errs to
-// both sides. Source: tflite LUTPopulate for int16.
+// both sides; beside a value that is infinite or none it stays. Source: tflite
+// LUTPopulate for int16.
 func NewCurve16(f func(v float64) float64) *Curve16 {
 	var c Curve16
 	at := func(i, half int) float64 { return f(float64(-32768 + i*128 + half*64)) }
@@ -33,7 +34,11 @@ func NewCurve16(f func(v float64) float64) *Curve16 {
 	for i := range Curve16Len - 1 {
 		here, next := math.Round(at(i, 0)), at(i+1, 0)
 		line := math.Round((next + here) / 2)
-		c[i] = clamp(here - math.Round((line-math.Round(at(i, 1)))/2))
+		bias := math.Round((line - math.Round(at(i, 1))) / 2)
+		if math.IsInf(bias, 0) || bias != bias { // beside a pole
+			bias = 0
+		}
+		c[i] = clamp(here - bias)
 	}
 	c[Curve16Len-1] = clamp(math.Round(at(Curve16Len-1, 0)))
 	return &c

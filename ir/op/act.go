@@ -2,6 +2,7 @@ package op
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -30,10 +31,31 @@ func ActRange(n *ir.Node, out ir.Type) (lo, hi int32) {
 	return lo, hi
 }
 
+// countedBias gives the reals of an integer bias without a quantisation of its
+// own, which counts products of data and weights; other inputs stay.
+func countedBias(n *ir.Node, in []*tensor.Dense) []*tensor.Dense {
+	b := opt(in, 2)
+	if n.Op.MACs == nil || b == nil || !b.DType.IsInt() || n.In[2].Type.Quant != nil {
+		return in
+	}
+	x, w := n.In[0].Type.Quant, n.In[1].Type.Quant
+	if x == nil || w == nil {
+		return in
+	}
+	v := make([]float64, b.Len())
+	for i := range v {
+		v[i] = float64(b.Int(i)) * float64(x.Scale[0]) * float64(w.ScaleAt(i%len(w.Scale)))
+	}
+	in = slices.Clone(in)
+	in[2] = tensor.Of(b.Shape, v)
+	return in
+}
+
 // evalActQ is the EvalQ of operators with an absorbed activation and without
 // an integer kernel: the rule of ir.EvalDequantised on the operator without
 // its activation, then the integer clamp of ActRange.
 func evalActQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	in = countedBias(n, in)
 	if n.Out[0].Type.Quant == nil || !n.Has("act_min") && !n.Has("act_max") {
 		return ir.EvalDequantised(n, in)
 	}

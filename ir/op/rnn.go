@@ -328,6 +328,9 @@ func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step f
 // lo to hi of the weights.
 func (s *rnnState[T]) recurrentProduct(h []T, lo, hi int) {
 	rows, H := s.g.Gates*s.g.Hidden, s.g.Hidden
+	if s.g.Batch == 0 {
+		return
+	}
 	for b := 0; b < s.g.Batch; b++ {
 		dst, src := s.gates[b*rows:][:rows], s.pre[b*rows:][:rows]
 		for i := lo; i < hi; i++ {

@@ -132,6 +132,8 @@ func SoftmaxKernel16(n *ir.Node) (mult, shift int32, why string) {
 		return 0, 0, fmt.Sprintf("the output has scale %v, want 1/32768", y.Quant.Scale[0])
 	case shift > 14:
 		return 0, 0, fmt.Sprintf("the input's scale %v is too large: differences overflow", x.Quant.Scale[0])
+	case x.Shape[axis] == 1:
+		return 0, 0, "rows of one element, whose result 1 is beyond the kernel's type"
 	case x.Shape[axis] > 1<<16:
 		return 0, 0, fmt.Sprintf("rows of %d elements, want at most 65536", x.Shape[axis])
 	}

@@ -60,6 +60,9 @@ var softmax16 = &target.Kernel{
 			if !op.Sixteen(n) {
 				return target.Unread
 			}
+			if alone(n) {
+				return ""
+			}
 			_, _, why := op.SoftmaxKernel16(n)
 			return why
 		}}},
@@ -68,6 +71,12 @@ var softmax16 = &target.Kernel{
 		axis, err := op.Axis(n, n.Int("axis"), t.Rank())
 		if err != nil {
 			return nil, err
+		}
+		if alone(n) { // the library's function gives -1: its result wraps
+			one := ir.QuantiseAway(tensor.Of(nil, []float64{1}), t)
+			return calls(&target.Lowered{Kernel: "nncc_fill"}, target.Call{Func: "nncc_fill", Args: []target.Arg{
+				&target.Struct{Type: "nncc_fill_params", Fields: []target.Field{target.FI("elem", 2), target.FI("count", t.Elems())}},
+				&target.Blob{Hint: "one", CType: "int16_t", Data: one.Bytes(), NoCast: true}, target.Out{I: 0, CType: "void"}}})
 		}
 		mult, shift, why := op.SoftmaxKernel16(n)
 		if why != "" {
@@ -80,6 +89,12 @@ var softmax16 = &target.Kernel{
 			target.In{I: 0, CType: "int16_t"}, target.I32(t.Elems() / max(size, 1)), target.I32(size), target.I32(int(mult)), target.I32(int(shift)), tables,
 			target.Out{I: 0, CType: "int16_t"}}})
 	},
+}
+
+// alone: every result is 1, as the axis has one element.
+func alone(n *ir.Node) bool {
+	axis, err := op.Axis(n, n.Int("axis"), n.In[0].Type.Rank())
+	return err == nil && n.In[0].Type.Shape[axis] == 1
 }
 
 // curve is the table of an interpolated function.

@@ -95,10 +95,11 @@ type drawer struct {
 	prefix string
 	text   strings.Builder
 	n      int
-	plain  string  // the element type of Plain
-	first  string  // the quantisation of the first quantised operand
-	scale  float64 // its scale
-	out    string  // the quantisation of the result; "": drawn
+	plain  string    // the element type of Plain
+	first  string    // the quantisation of the first quantised operand
+	scale  float64   // its scale
+	out    string    // the quantisation of the result; "": drawn
+	scales []float32 // of the weights
 }
 
 // In is a number in [lo, hi], One one of v, Chance true in pct of 100 cases.
@@ -286,7 +287,7 @@ func (w *drawer) form(f oneForm) *ir.Graph {
 		dt, shape, q := decl[:i], dims(strings.TrimSuffix(decl[i+1:], "]")), ""
 		if dt == "T" {
 			dt = w.data()
-			if q, _ = w.like(); kind == "c" && w.quantised() && w.Chance(20) {
+			if q, _ = w.like(); kind == "c" && w.quantised() && w.op.Quant != ir.QMove && w.Chance(20) {
 				dt, q = "f32", "" // parameters are often floats beside quantised data
 			}
 		}

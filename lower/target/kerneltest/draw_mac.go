@@ -39,6 +39,7 @@ func (w *drawer) weights(axis int, shape ...int) (name string, scale float64) {
 		}
 		if w.Chance(30) {
 			q = fmt.Sprintf(" q(%g:%d)", float32(scale), zero)
+			w.scales = []float32{float32(scale)}
 		} else {
 			var s []string
 			for range shape[axis] {
@@ -47,6 +48,7 @@ func (w *drawer) weights(axis int, shape ...int) (name string, scale float64) {
 					x *= math.Pow(2, -16*w.Float64())
 				}
 				s = append(s, fmt.Sprintf("%g:%d", float32(x), zero))
+				w.scales = append(w.scales, float32(x))
 			}
 			q = fmt.Sprintf(" q(axis=%d,%s)", axis, strings.Join(s, ","))
 		}
@@ -73,6 +75,14 @@ func (w *drawer) bias(n int) string {
 	dt := "i32"
 	if w.p == Int16x8 {
 		dt = "i64"
+	}
+	if len(w.scales) > 0 && w.Chance(70) { // counts the products' scales
+		var s []string
+		for c := range n {
+			s = append(s, fmt.Sprintf("%g:0", float32(w.scale)*w.scales[c%len(w.scales)]))
+		}
+		dt += shapeText([]int{n}) + " q(axis=0," + strings.Join(s, ",") + ")"
+		return w.value(dt, "{"+commas(v...)+"}")
 	}
 	return w.value(dt+shapeText([]int{n}), "{"+commas(v...)+"}")
 }

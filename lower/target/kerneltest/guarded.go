@@ -24,16 +24,17 @@ import (
 
 // Guarded is a graph of independent layers as C, every buffer between guards.
 type Guarded struct {
-	Rows  map[string]int    // layers by the kernel that took them
-	Near  bool              // floats may differ in the last bits, as C libraries do
-	takes map[string]string // the kernel that computes a node, by its name
-	graph *ir.Graph         // as built, for the interpreter
-	in    []*tensor.Dense
-	types []ir.Type // of the outputs
-	prog  *schedule.Program
-	gaps  []region
-	info  *codegen.Info
-	files []codegen.File
+	Rows   map[string]int    // layers by the kernel that took them
+	Near   bool              // floats may differ in the last bits, as C libraries do
+	Within float64           // Near for float32 where the last bits have consequences, as in recurrent layers
+	takes  map[string]string // the kernel that computes a node, by its name
+	graph  *ir.Graph         // as built, for the interpreter
+	in     []*tensor.Dense
+	types  []ir.Type // of the outputs
+	prog   *schedule.Program
+	gaps   []region
+	info   *codegen.Info
+	files  []codegen.File
 }
 
 // region is a run of bytes in the arena.
@@ -109,6 +110,12 @@ func (m *Guarded) spread() {
 		at = end
 	}
 	gap()
+	inside := make([]int, len(p.Buffers)) // how far an alias lies behind the beginning of the other buffer
+	for i, b := range p.Buffers {
+		if b.AliasOf >= 0 {
+			inside[i] = b.Offset - p.Buffers[b.AliasOf].Offset
+		}
+	}
 	scratch := map[int]int{} // step to buffer, in the order of the steps
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
@@ -124,7 +131,7 @@ func (m *Guarded) spread() {
 	}
 	for i := range p.Buffers {
 		if a := p.Buffers[i].AliasOf; a >= 0 {
-			p.Buffers[i].Offset = p.Buffers[a].Offset
+			p.Buffers[i].Offset = p.Buffers[a].Offset + inside[i]
 		}
 	}
 	for i, s := range p.Steps {
@@ -340,7 +347,7 @@ func (m *Guarded) compare(t *testing.T, got [][]byte) {
 	bad := 0
 	for i, ty := range m.types {
 		w := want[i].Transpose(ty.OrderOrIdentity()).Bytes()
-		if bytes.Equal(w, got[i]) || m.Near && near(ty, w, got[i]) {
+		if bytes.Equal(w, got[i]) || m.Near && near(ty, w, got[i], max(m.Within, 1e-6)) {
 			continue
 		}
 		n, first := 0, -1
@@ -361,10 +368,10 @@ func (m *Guarded) compare(t *testing.T, got [][]byte) {
 	}
 }
 
-// near reports floats that differ by a rounding of the type's, relative to the
-// largest.
-func near(ty ir.Type, want, got []byte) bool {
-	tol := map[tensor.DType]float64{tensor.F32: 1e-6, tensor.F64: 1e-13, tensor.F16: 1e-3, tensor.BF16: 8e-3}[ty.DType]
+// near reports floats that differ by a rounding of the type's (for float32, by
+// as much as given), relative to the largest.
+func near(ty ir.Type, want, got []byte, f32 float64) bool {
+	tol := map[tensor.DType]float64{tensor.F32: f32, tensor.F64: 1e-13, tensor.F16: 1e-3, tensor.BF16: 8e-3}[ty.DType]
 	a, errA := tensor.FromBytes(ty.DType, ty.Shape, got)
 	b, errB := tensor.FromBytes(ty.DType, ty.Shape, want)
 	return ty.DType.IsFloat() && errA == nil && errB == nil && irtest.Diff(a, b) <= tol

@@ -242,7 +242,7 @@ func (m *matrix) programs(f func(g *kerneltest.Guarded)) {
 			}
 			return c
 		}, order, opt, uint64(from+1))
-		x.Near = true
+		x.Near, x.Within = true, 256.0/(1<<24) // as verify allows
 		f(x)
 	}
 }
