@@ -36,6 +36,27 @@ const (
 	QNone
 )
 
+// View says how the results of an operator hold bytes of its inputs: whoever
+// follows values through storage asks this, and no list of operators. A
+// kernel row may lower an operator without code only where it says so.
+type View uint8
+
+const (
+	// NoView: results are new bytes (Identity is a copy).
+	NoView View = iota
+	// Reshaped: all bytes of input 0 in logical order, under another shape.
+	Reshaped
+	// Permuted: the same elements, their dimensions or memory order exchanged.
+	Permuted
+	// Recast: the same bytes and shape, another element type.
+	Recast
+	// Partial: results are parts of input 0, or inputs are parts of the result.
+	Partial
+)
+
+// Whole reports that output 0 may be all of the bytes of input 0.
+func (v View) Whole() bool { return v == Reshaped || v == Permuted || v == Recast }
+
 // OpDef is everything the compiler knows about an operator's meaning. How it
 // becomes C is a row in lower/target.
 type OpDef struct {
@@ -60,6 +81,8 @@ type OpDef struct {
 
 	Pattern Pattern
 	Quant   QuantKind
+	// View says how results may lie in the storage of inputs.
+	View View
 	// DataIn are the inputs that carry the quantised data when QMove
 	// (nil: input 0 only; AllInputs for Concat and the like).
 	DataIn []int

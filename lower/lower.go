@@ -392,7 +392,7 @@ func ownOutputs(g *ir.Graph) error {
 	seen := map[*ir.Value]bool{}
 	for i, v := range g.Out {
 		root := v
-		for root.Def != nil && isView(root.Def) {
+		for root.Def != nil && root.Def.Op.View.Whole() {
 			root = root.Def.In[0]
 		}
 		if root.Def != nil && !seen[root] {
@@ -407,10 +407,6 @@ func ownOutputs(g *ir.Graph) error {
 		g.SetOutput(i, n.Out[0])
 	}
 	return nil
-}
-
-func isView(n *ir.Node) bool {
-	return n.Op == op.Reshape || n.Op == op.Transpose || n.Op == op.Flatten || n.Op == op.Squeeze || n.Op == op.Unsqueeze
 }
 
 // table is the kernels to choose from.

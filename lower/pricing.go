@@ -16,7 +16,7 @@ import (
 func pricer(table target.Table, o *Options) align.Pricer {
 	seen := map[string]cost.Price{}
 	return func(n *ir.Node, in, out [][]int) cost.Price {
-		if isView(n) && slices.Equal(withoutOnes(in[0]), withoutOnes(out[0])) {
+		if n.Op.View.Whole() && slices.Equal(withoutOnes(in[0]), withoutOnes(out[0])) {
 			return cost.Price{Kernel: "view"}
 		}
 		key := fmt.Sprint(n.ID, in, out)

@@ -66,7 +66,7 @@ var CastLike = def(ir.OpDef{
 
 // BitCast reads the same bytes as another element type of the same size.
 var BitCast = def(ir.OpDef{
-	Name: "BitCast", Doc: "the same bytes as another element type of the same size", Attrs: []ir.AttrSpec{ir.Need(ir.Elem(ir.IntA("to", 0)))},
+	Name: "BitCast", Doc: "the same bytes as another element type of the same size", View: ir.Recast, Attrs: []ir.AttrSpec{ir.Need(ir.Elem(ir.IntA("to", 0)))},
 	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		d, err := attrType(n, "to", n.Int("to"))

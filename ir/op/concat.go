@@ -7,7 +7,7 @@ import (
 
 // Concat joins its inputs along axis; the other dimensions must agree.
 var Concat = def(ir.OpDef{
-	Name: "Concat", Doc: "joins tensors along an axis",
+	Name: "Concat", Doc: "joins tensors along an axis", View: ir.Partial,
 	Attrs: []ir.AttrSpec{ir.Need(ir.IntA("axis", 0))}, MinIn: 1, MaxIn: -1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		first := n.In[0].Type

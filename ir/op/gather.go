@@ -8,7 +8,7 @@ import (
 // Gather reads slices of input 0 along axis at the places that input 1 lists;
 // negative ones count from the end. The indices may be computed at run time.
 var Gather = def(ir.OpDef{
-	Name: "Gather", Doc: "slices along an axis by index",
+	Name: "Gather", Doc: "slices along an axis by index", View: ir.Partial,
 	Attrs: []ir.AttrSpec{ir.IntA("axis", 0)}, MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type

@@ -20,7 +20,7 @@ var Identity = def(ir.OpDef{
 // Relayout is the identity whose output has another memory order than its
 // input; the order is in the output's type.
 var Relayout = def(ir.OpDef{
-	Name: "Relayout", Domain: "nncc", Doc: "identity into another memory order", MinIn: 1, Pattern: ir.Injective, Quant: ir.QMove,
+	Name: "Relayout", Domain: "nncc", Doc: "identity into another memory order", View: ir.Permuted, MinIn: 1, Pattern: ir.Injective, Quant: ir.QMove,
 	Infer: inferLike, Eval: evalIdentity,
 })
 

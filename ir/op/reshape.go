@@ -11,14 +11,14 @@ import (
 // Reshape gives input 0 the shape of input 1: 0 copies the input's dimension
 // (unless allowzero is 1), one -1 is computed from the rest.
 var Reshape = def(ir.OpDef{
-	Name: "Reshape", Doc: "same elements, another shape",
+	Name: "Reshape", Doc: "same elements, another shape", View: ir.Reshaped,
 	Attrs: []ir.AttrSpec{ir.IntA("allowzero", 0)}, MinIn: 2,
 	Infer: inferReshape, Eval: evalReshape(inferReshape), Pattern: ir.Injective, Quant: ir.QMove,
 })
 
 // Flatten makes a matrix: the dimensions before axis, and those from it on.
 var Flatten = def(ir.OpDef{
-	Name: "Flatten", Doc: "same elements as a matrix",
+	Name: "Flatten", Doc: "same elements as a matrix", View: ir.Reshaped,
 	Attrs: []ir.AttrSpec{ir.IntA("axis", 1)}, MinIn: 1,
 	Infer: inferFlatten, Eval: evalReshape(inferFlatten), Pattern: ir.Injective, Quant: ir.QMove,
 })
@@ -26,14 +26,14 @@ var Flatten = def(ir.OpDef{
 // Squeeze removes the dimensions of size 1 that input 1 lists, all of them
 // when it is absent.
 var Squeeze = def(ir.OpDef{
-	Name: "Squeeze", Doc: "removes dimensions of size 1", MinIn: 1, MaxIn: 2,
+	Name: "Squeeze", Doc: "removes dimensions of size 1", View: ir.Reshaped, MinIn: 1, MaxIn: 2,
 	Infer: inferSqueeze, Eval: evalReshape(inferSqueeze), Pattern: ir.Injective, Quant: ir.QMove,
 })
 
 // Unsqueeze inserts dimensions of size 1, so that they stand at the places
 // that input 1 lists.
 var Unsqueeze = def(ir.OpDef{
-	Name: "Unsqueeze", Doc: "inserts dimensions of size 1", MinIn: 2,
+	Name: "Unsqueeze", Doc: "inserts dimensions of size 1", View: ir.Reshaped, MinIn: 2,
 	Infer: inferUnsqueeze, Eval: evalReshape(inferUnsqueeze), Pattern: ir.Injective, Quant: ir.QMove,
 })
 

@@ -9,7 +9,7 @@ import (
 // order when absent) in steps (4, ones when absent; negative ones go
 // backwards). Negative starts and ends count from the end; all are clamped.
 var Slice = def(ir.OpDef{
-	Name: "Slice", Doc: "reads a strided part of a tensor", MinIn: 3, MaxIn: 5,
+	Name: "Slice", Doc: "reads a strided part of a tensor", View: ir.Partial, MinIn: 3, MaxIn: 5,
 	Infer: inferSlice, Eval: evalSlice, Pattern: ir.Injective, Quant: ir.QMove,
 })
 

@@ -9,7 +9,7 @@ import (
 // num_outputs equal parts, the last of which may be smaller. Without either
 // the number of outputs of the node decides.
 var Split = def(ir.OpDef{
-	Name: "Split", Doc: "cuts a tensor along an axis",
+	Name: "Split", Doc: "cuts a tensor along an axis", View: ir.Partial,
 	Attrs: []ir.AttrSpec{ir.IntA("axis", 0), ir.OptIntA("num_outputs")}, MinIn: 1, MaxIn: 2, MaxOut: -1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type

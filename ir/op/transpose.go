@@ -10,7 +10,7 @@ import (
 // Transpose permutes dimensions: output dimension i is input dimension
 // perm[i]; without perm the order is reversed.
 var Transpose = def(ir.OpDef{
-	Name: "Transpose", Doc: "permutes the dimensions",
+	Name: "Transpose", Doc: "permutes the dimensions", View: ir.Permuted,
 	Attrs: []ir.AttrSpec{ir.IntsA("perm")}, MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type

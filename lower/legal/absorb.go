@@ -149,6 +149,9 @@ func neverNegative(v *ir.Value, depth int) bool {
 		lo, hi := op.ActBounds(d)
 		return lo >= 0 && hi >= 0
 	}
+	if d.Op.View != ir.NoView && d.Op.View != ir.Recast && d.Op.DataIn == nil { // elements of input 0
+		return neverNegative(d.In[0], depth-1)
+	}
 	switch d.Op.Name {
 	case "Relu", "Sigmoid", "HardSigmoid", "Softmax", "Abs", "Exp", "Softplus", "Sqrt":
 		return true
@@ -156,7 +159,7 @@ func neverNegative(v *ir.Value, depth int) bool {
 		lo, ok := scalarConst(d.Input(1))
 		hi, has := scalarConst(d.Input(2))
 		return ok && lo >= 0 && (d.Input(2) == nil || has && hi >= 0)
-	case "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split", "Identity", "Dropout":
+	case "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Identity", "Dropout":
 		return neverNegative(d.In[0], depth-1)
 	case "Add", "Mul", "Concat":
 		for _, x := range d.In {

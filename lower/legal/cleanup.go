@@ -92,8 +92,11 @@ func sameAs(n *ir.Node) *ir.Value {
 	}
 	x := n.In[0]
 	whole := slices.Equal(x.Type.Shape, n.Out[0].Type.Shape)
+	if isReshape(n) {
+		return x
+	}
 	switch n.Op.Name {
-	case "Identity", "Dropout", "Cast", "CastLike", "Reshape", "Flatten", "Squeeze", "Unsqueeze":
+	case "Identity", "Dropout", "Cast", "CastLike":
 		return x
 	case "Expand", "Tile":
 		if whole {

@@ -124,7 +124,7 @@ func scalarConst(v *ir.Value) (float64, bool) {
 }
 
 // isReshape reports the operators that change nothing but the shape.
-func isReshape(n *ir.Node) bool { return is(n, "Reshape", "Flatten", "Squeeze", "Unsqueeze") }
+func isReshape(n *ir.Node) bool { return n != nil && n.Op.View == ir.Reshaped }
 
 // moves reports whether a transposition moves data: false when the dimensions
 // other than 1 keep their order.

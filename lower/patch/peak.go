@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/op"
 )
 
 // peak is the most bytes that the values of some nodes take at once when they
@@ -59,5 +58,5 @@ func peak(nodes []*ir.Node, bytes func(v *ir.Value) int, inside map[*ir.Node]boo
 }
 
 func view(n *ir.Node) bool {
-	return n.Op == op.Reshape || n.Op == op.Flatten || n.Op == op.Squeeze || n.Op == op.Unsqueeze || n.Op == op.Transpose
+	return n.Op.View.Whole()
 }

@@ -88,7 +88,7 @@ func outputs(n *ir.Node, r map[*ir.Value][]Range) []Range {
 }
 
 func isReshape(n *ir.Node) bool {
-	return n.Op == op.Reshape || n.Op == op.Flatten || n.Op == op.Squeeze || n.Op == op.Unsqueeze
+	return n.Op.View == ir.Reshaped
 }
 
 // block says how dimension 1 of a reshaped value follows from that of its

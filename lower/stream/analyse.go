@@ -168,7 +168,7 @@ func concatAxis(n *ir.Node) int {
 }
 
 func isReshape(n *ir.Node) bool {
-	return n.Op == op.Reshape || n.Op == op.Flatten || n.Op == op.Squeeze || n.Op == op.Unsqueeze
+	return n.Op.View == ir.Reshaped
 }
 
 // reshapedAxis is where a dimension went that a reshape leaves whole.

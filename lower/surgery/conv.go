@@ -7,6 +7,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -176,8 +178,11 @@ func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string
 	return src, k, nil
 }
 
-// flattening are operators that change the shape and not the order.
-var flattening = map[string]bool{"Reshape": true, "Flatten": true, "Squeeze": true, "Unsqueeze": true, "Identity": true, "Dropout": true}
+// flattening reports operators that change the shape at most, and not the order.
+func flattening(name string) bool {
+	d := op.Get("", name)
+	return d != nil && (d.View == ir.Reshaped || d == op.Identity || d == op.Dropout)
+}
 
 // mapBefore is the 4-D value behind the input of n.
 func (m *Model) mapBefore(n *pb.NodeProto, after string) (string, error) {
@@ -194,7 +199,7 @@ func (m *Model) mapBefore(n *pb.NodeProto, after string) (string, error) {
 			break
 		}
 		p := m.Producer(v)
-		if p == nil || !flattening[p.GetOpType()] || p.GetDomain() != "" || len(p.Input) == 0 {
+		if p == nil || !flattening(p.GetOpType()) || p.GetDomain() != "" || len(p.Input) == 0 {
 			break
 		}
 		v = p.Input[0]
@@ -238,7 +243,7 @@ func (m *Model) convNode(name, src string, a *affine, k kernel, wName, bName str
 func (m *Model) discard(n *pb.NodeProto) {
 	m.delete(n)
 	for _, s := range reads(n) {
-		if p := m.Producer(s); p != nil && flattening[p.GetOpType()] && len(m.Consumers(s)) == 0 && !m.IsOutput(s) {
+		if p := m.Producer(s); p != nil && flattening(p.GetOpType()) && len(m.Consumers(s)) == 0 && !m.IsOutput(s) {
 			m.discard(p)
 		}
 	}

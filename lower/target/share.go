@@ -1,14 +1,6 @@
 package target
 
-import (
-	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/op"
-)
-
-// viewOps are operators whose result may lie in the storage of an input, or
-// the other way round.
-var viewOps = map[*ir.OpDef]bool{op.Reshape: true, op.Flatten: true, op.Squeeze: true, op.Unsqueeze: true, op.Transpose: true, op.BitCast: true,
-	op.Relayout: true, op.Slice: true, op.Split: true, op.Gather: true, op.Concat: true}
+import "github.com/nncc/nncc/ir"
 
 // MayShare reports that two values could share storage through views.
 func MayShare(a, b *ir.Value) bool {
@@ -26,7 +18,7 @@ func MayShare(a, b *ir.Value) bool {
 		} else if seen[v] {
 			return true
 		}
-		if v.Def != nil && viewOps[v.Def.Op] {
+		if v.Def != nil && v.Def.Op.View != ir.NoView {
 			for _, w := range v.Def.In {
 				if walk(w, mark) {
 					return true

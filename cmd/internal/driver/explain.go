@@ -111,13 +111,7 @@ func (o *Compiled) Explain() string {
 }
 
 // isView reports operators that may be no code at all.
-func isView(n *ir.Node) bool {
-	switch n.Op {
-	case op.Reshape, op.Transpose, op.Flatten, op.Squeeze, op.Unsqueeze, op.Concat, op.Split, op.Slice, op.BitCast:
-		return true
-	}
-	return false
-}
+func isView(n *ir.Node) bool { return n.Op.View != ir.NoView }
 
 // library is how tables call a kernel library.
 func library(name string) string {

@@ -78,6 +78,9 @@ func GuardRows(t testing.TB, g *ir.Graph, choose func(n *ir.Node) target.Choice,
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", c.Kernel.Name, err, n)
 		}
+		if (l.View || len(l.Parts) > 0) && n.Op.View == ir.NoView {
+			t.Errorf("%s lowers %s without code, but the definition of the operator says no View", c.Kernel.Name, n)
+		}
 		l.InPlace = nil // the layers run twice on the same inputs
 		m.Rows[c.Kernel.Name]++
 		m.takes[n.Name] = c.Kernel.Name + " (" + l.Kernel + ")"

@@ -128,11 +128,10 @@ func plan(g *ir.Graph) (*schedule.Program, error) {
 
 // ownOutputs gives every output a value of its own that a node computes.
 func ownOutputs(g *ir.Graph) error {
-	views := []*ir.OpDef{op.Reshape, op.Transpose, op.Flatten, op.Squeeze, op.Unsqueeze, op.Relayout, op.BitCast}
 	seen := map[*ir.Value]bool{}
 	for i, v := range g.Out {
 		root := v
-		for root.Def != nil && slices.Contains(views, root.Def.Op) {
+		for root.Def != nil && root.Def.Op.View.Whole() {
 			root = root.Def.In[0]
 		}
 		if root.Def != nil && !seen[root] {

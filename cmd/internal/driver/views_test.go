@@ -1,0 +1,168 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/target/kerneltest"
+)
+
+// viewPlaces put a node between graph inputs and outputs in every way that
+// bears on whose storage is whose; false where the types do not allow it.
+var viewPlaces = []struct {
+	name string
+	put  func(g *ir.Graph, n *ir.Node) bool
+}{
+	{"alone", func(*ir.Graph, *ir.Node) bool { return true }},
+	{"under two names", func(g *ir.Graph, n *ir.Node) bool {
+		g.AddOutput("again", n.Out[0])
+		return true
+	}},
+	{"beside its input", func(g *ir.Graph, n *ir.Node) bool {
+		g.AddOutput("in", g.In[0])
+		return true
+	}},
+	{"twice", func(g *ir.Graph, n *ir.Node) bool {
+		m, err := g.Add(op.Reshape, "flat", nil, 1, n.Out[0], g.AddConst("flat_shape", tensor.Ints(-1)))
+		return err == nil && replaceOutput(g, n.Out[0], m.Out[0])
+	}},
+	{"beside its view", func(g *ir.Graph, n *ir.Node) bool {
+		m, err := g.Add(op.Reshape, "flat", nil, 1, n.Out[0], g.AddConst("flat_shape", tensor.Ints(-1)))
+		if err == nil {
+			g.AddOutput("flat", m.Out[0])
+		}
+		return err == nil
+	}},
+	{"before another operator", func(g *ir.Graph, n *ir.Node) bool {
+		m, err := g.Add(op.Get("", "Neg"), "neg", nil, 1, n.Out[0])
+		return err == nil && replaceOutput(g, n.Out[0], m.Out[0])
+	}},
+	{"beside another operator", func(g *ir.Graph, n *ir.Node) bool {
+		m, err := g.Add(op.Get("", "Neg"), "neg", nil, 1, n.Out[0])
+		if err == nil {
+			g.AddOutput("neg", m.Out[0])
+		}
+		return err == nil
+	}},
+	{"after another operator", func(g *ir.Graph, n *ir.Node) bool {
+		m, err := g.InsertBefore(n, op.Get("", "Neg"), "neg", nil, 1, n.In[0])
+		if err == nil {
+			g.SetInput(n, 0, m.Out[0])
+		}
+		return err == nil
+	}},
+	{"after another operator that is an output", func(g *ir.Graph, n *ir.Node) bool {
+		m, err := g.InsertBefore(n, op.Get("", "Neg"), "neg", nil, 1, n.In[0])
+		if err == nil {
+			g.SetInput(n, 0, m.Out[0])
+			g.AddOutput("neg", m.Out[0])
+		}
+		return err == nil
+	}},
+}
+
+func replaceOutput(g *ir.Graph, old, v *ir.Value) bool {
+	for i, o := range g.Out {
+		if o == old {
+			g.Out[i] = v
+		}
+	}
+	return true
+}
+
+// TestViews: operators that may be no code at all (ir.View), and those that
+// pass values on, between inputs and outputs of the model.
+func TestViews(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	all := os.Getenv("NNCC_RANDOM") != ""
+	seen := 0
+	for k, d := range op.All() {
+		if d.Domain != "" || d.View == ir.NoView && d.Quant != ir.QMove {
+			continue
+		}
+		for i, place := range viewPlaces {
+			if !all && d != op.BitCast && (d.View == ir.NoView || i != k%len(viewPlaces)) || !all && d == op.BitCast && i%3 != 0 {
+				continue
+			}
+			for range 50 {
+				g, valid := kerneltest.Draw(r, d, kerneltest.Float, "l")
+				if g == nil || !valid || len(g.In) == 0 || g.Nodes[0].In[0] != g.In[0] || g.In[0].Type.DType != tensor.F32 || empty(g) || !place.put(g, g.Nodes[0]) || len(g.Verify()) > 0 {
+					continue
+				}
+				seen++
+				t.Run(d.Name+"/"+place.name, func(t *testing.T) { runOnHost(t, g) })
+				break
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("%d graphs, want at least 10", seen)
+	}
+}
+
+func empty(g *ir.Graph) bool {
+	for _, v := range append(append([]*ir.Value{}, g.In...), g.Nodes[0].Out...) {
+		if v.Type.Elems() == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// runOnHost compiles a graph in float32 and runs it on the host. Every output
+// has storage of its own, so that who writes the next input or an output in
+// place does not change another one.
+func runOnHost(t *testing.T, g *ir.Graph) {
+	t.Helper()
+	host, err := boards.Load("host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := g.String()
+	c := Defaults()
+	c.Board, c.Precision, c.Name, c.Cases = "host", "float32", "net", 2
+	o := compileNet(t, g, &c)
+	cases, err := c.cases(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whose := map[*ir.Value]string{}
+	for i, v := range o.Lowered.Graph.Out {
+		for v.Def != nil && o.Lowered.Low[v.Def].Low.View {
+			v = v.Def.In[0]
+		}
+		name := o.Lowered.Graph.OutNames[i]
+		if v.Def == nil || whose[v] != "" {
+			t.Errorf("output %s has the storage of %s, want its own\n%s", name, cmp.Or(whose[v], v.Name), o.Lowered.Graph)
+		}
+		whose[v] = name
+	}
+	dir := t.TempDir()
+	if err := writeFiles(dir, o.Files); err != nil {
+		t.Fatal(err)
+	}
+	im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0", Model: &o.Harness, Jobs: 1})
+	require(t, err)
+	defer im.Close()
+	var in []run.Case
+	for _, k := range cases {
+		in = append(in, run.Case{Inputs: memory(k.inputs, o.Lowered.Graph.In)})
+	}
+	res, err := run.Run(context.Background(), host, im, in)
+	require(t, err)
+	v := &Verdict{}
+	if err := o.compare(v, cases, res); err != nil {
+		t.Fatal(err)
+	}
+	if v.Mismatches > 0 || v.Failure != "" {
+		t.Errorf("the emitted C differs: %s\n%s\n%s", v.Failure, v.Text(), text)
+	}
+}
