@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule"
@@ -60,6 +61,7 @@ type callView struct {
 func CType(d tensor.DType) string { return target.CType(d) }
 
 func (e *emitter) step(i int, s *schedule.Step) stepView {
+	defer pass.Named("C", s.Node)
 	v := stepView{Index: i, Func: fmt.Sprintf("%s_step_%d", e.prefix, i)}
 	v.Comment = stepComment(s)
 	for _, h := range s.Low.Headers {

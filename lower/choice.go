@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule"
@@ -61,6 +62,7 @@ func demand(k *target.Kernel, n *ir.Node) target.Layout {
 // offers lowers a node in every way there is, the best one by order first: the
 // values have their memory orders.
 func (o *Options) offers(table target.Table, c target.Choice, n *ir.Node) ([]offer, error) {
+	defer pass.Named("lowering", n)
 	var out []offer
 	rows := o.rivals(table, c, n)
 	for _, k := range rows {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/pass"
 )
 
 // TestHostileMessages: however long or odd the names, shapes and equations of
@@ -70,6 +71,34 @@ func TestIsBug(t *testing.T) {
 	} {
 		if isBug(err) != want {
 			t.Errorf("%v: want %v", err, want)
+		}
+	}
+}
+
+// TestBug: a fault of nncc's own is exit status 70 wherever it happens; the
+// message names what was done and the node, and where the rest is.
+func TestBug(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	n := &ir.Node{Name: "conv1", Origin: []string{"Conv_7"}}
+	for want, f := range map[string]func(){
+		"pass kernel choice, node conv1 (from onnx Conv_7)": func() {
+			defer pass.Named("import", n)
+			defer pass.Named("lowering", n) // outer names do not replace inner ones
+			defer pass.Named("kernel choice", n)
+			var none []int
+			_ = none[len(n.Name)]
+		},
+		"pass outside of passes, behind: reading m.onnx": func() { panic("no") },
+	} {
+		verbs["panics"] = &verb{flags: tableFlags, run: func(c *cli, args []string) error {
+			c.cfg.Stage = "reading m.onnx"
+			f()
+			return nil
+		}}
+		code, out, msg := call("panics")
+		delete(verbs, "panics")
+		if code != exitBug || out != "" || !strings.Contains(msg, want) || !strings.Contains(msg, "nncc: BUG: ") || !strings.Contains(msg, "nncc-bug-") || strings.Contains(msg, "goroutine") {
+			t.Errorf("exit status %d, want %q: %s", code, want, msg)
 		}
 	}
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,11 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 	c := &cli{out: text.NewWriter(out), err: text.NewWriter(errw), terminal: errw, ctx: ctx, args: args}
 	defer func() {
 		if r := recover(); r != nil {
-			code = c.bug(fmt.Sprint(r), string(debug.Stack()), nil)
+			b, ok := r.(*pass.Bug)
+			if !ok {
+				b = &pass.Bug{Pass: "outside of passes, behind: " + cmp.Or(c.cfg.Stage, "the command line"), Msg: fmt.Sprint(r), Stack: string(debug.Stack())}
+			}
+			code = c.bug(b.Msg, b.Stack, b)
 		}
 		if err := c.out.Err(); err != nil && code == exitOK {
 			code = c.fail(fmt.Errorf("writing the results: %w", err))

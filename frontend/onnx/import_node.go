@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -88,6 +89,7 @@ func (im *importer) room(name string) error {
 func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string]int) error {
 	dom := domain(n.GetDomain())
 	c := &nodeCtx{im: im, p: n, name: joinName(s.prefix, nodeName(n, index)), scope: s, opsets: opsets}
+	defer pass.Named("import", &ir.Node{Name: c.name, Origin: []string{n.GetOpType() + " " + quote(c.name)}})
 	var poisoned error
 	for i, name := range n.GetInput() {
 		var v *ir.Value

@@ -173,6 +173,19 @@ func run(p *Pass, c *Ctx, g, before *ir.Graph) (err error) {
 	return p.Run(c, g)
 }
 
+// Named is deferred by what works on a node outside of a pass: a panic there
+// becomes a *Bug that names the stage and the node, and goes on as one.
+func Named(stage string, n *ir.Node) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	if _, ok := r.(*Bug); !ok {
+		r = &Bug{Pass: stage, Node: n, Msg: fmt.Sprint(r), Stack: string(debug.Stack())}
+	}
+	panic(r)
+}
+
 // Find is the pass called name, or nil.
 func Find(list []Pass, name string) *Pass {
 	for i := range list {

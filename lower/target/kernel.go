@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/pass"
 )
 
 func itoa(v int) string { return strconv.Itoa(v) }
@@ -187,6 +188,7 @@ func (t Table) Behind(c Choice, n *ir.Node, o *Options) []*Kernel {
 
 // Choose takes the first kernel without objection.
 func (t Table) Choose(n *ir.Node, o *Options) (Choice, error) {
+	defer pass.Named("kernel choice", n)
 	var c Choice
 	for _, k := range t[n.Op] {
 		r := k.Judge(n, o)

@@ -72,6 +72,7 @@ type Config struct {
 	Limits       onnx.Limits // what a model may ask for
 	Strict       bool
 	Note         func(string)    // progress and remarks; may be nil
+	Stage        string          // what was begun last, for the report of a fault
 	Context      context.Context // ends compilers and emulators that --max-flash needs; may be nil
 	Inputs       []string
 	Cases        int
@@ -102,6 +103,7 @@ func (c *Config) context() context.Context {
 }
 
 func (c *Config) note(format string, args ...any) {
+	c.Stage = fmt.Sprintf(format, args...)
 	if c.Note != nil {
 		c.Note(fmt.Sprintf(format, args...))
 	}
