@@ -8,9 +8,8 @@ import (
 	"github.com/nncc/nncc/lower/target/mla"
 )
 
-// leastSQNR is the signal-to-noise ratio in dB, of the worst output on the
-// calibration data, from which int8 is good enough. New data is often a few dB
-// worse than what ranges were taken from.
+// leastSQNR is the signal-to-noise ratio in dB, of the worst output on
+// samples that calibration did not see, from which int8 is good enough.
 const leastSQNR = 20
 
 // calibrate quantises a float graph. Where int8 leaves more noise than
@@ -22,16 +21,15 @@ func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 	mixed := o.MLA != nil && o.MLA.BF16 != 0 && o.Precision == "auto" && q.Layer == nil && q.Source != quant.SyntheticSource &&
 		q.FixedWeights == nil && q.FixedActivations == nil && len(q.Ties) == 0
 	if !mixed {
-		rep, err := quant.Insert(g, q)
-		r.Calibration = rep
-		return g, err
+		out, rep, err := quant.Calibrate(g, q)
+		r.calibrated(rep)
+		return out, err
 	}
-	eight := g.Clone()
-	rep, err := quant.Insert(eight, q)
+	eight, rep, err := quant.Calibrate(g, q)
 	if err != nil {
 		return nil, err
 	}
-	r.Calibration = rep
+	r.calibrated(rep)
 	if rep.SQNR >= leastSQNR {
 		return eight, nil
 	}
@@ -42,15 +40,16 @@ func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 		return chosen[n.ID]
 	}
 	q.Half = func(n *ir.Node) bool { return chosen[n.ID] }
-	float := g.Clone()
-	finer, err := quant.Insert(g, q)
+	q.Finish = func(g *ir.Graph) error {
+		return mla.Bfloat16(g, func(n *ir.Node) bool { return chosen[n.ID] })
+	}
+	// What helped in int8 is known; rounding to bfloat16 is another matter.
+	q.Method, q.BiasCorrection, q.Try = rep.Method, rep.Bias, quant.Trial{Rounding: q.Try.Rounding}
+	g, finer, err := quant.Calibrate(g, q)
 	if err != nil {
 		return nil, err
 	}
-	if err := mla.Bfloat16(g, func(n *ir.Node) bool { return chosen[n.ID] }); err != nil {
-		return nil, err
-	}
-	if finer.SQNR, err = quant.Measure(float, g, q.Samples); err != nil {
+	if err := q.Finish(g); err != nil {
 		return nil, err
 	}
 	if finer.SQNR <= rep.SQNR {
@@ -66,8 +65,17 @@ func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 			}
 		}
 	}
+	finer.Tried = append(rep.Tried, finer.Tried...)
 	r.Calibration = finer
-	r.Warnings = append(r.Warnings, fmt.Sprintf("int8 alone reaches %.1f dB on the calibration data: %d of the model's nodes run in bfloat16, which gives %.1f dB (--precision int8 keeps int8)",
+	r.Warnings = append(r.Warnings, fmt.Sprintf("int8 alone reaches %.1f dB on samples that calibration did not see: %d of the model's nodes run in bfloat16, which gives %.1f dB (--precision int8 keeps int8)",
 		rep.SQNR, len(finer.BF16), finer.SQNR))
 	return g, nil
+}
+
+// calibrated takes a report and what there is to say of it.
+func (r *Result) calibrated(rep *quant.Report) {
+	if r.Calibration = rep; rep != nil {
+		r.Warnings = append(r.Warnings, rep.Warnings...)
+		r.Notes = append(r.Notes, rep.Notes()...)
+	}
 }

@@ -113,6 +113,8 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 		}
 		return c.fail(flagError(err, verb, fs))
 	}
+	c.cfg.Told = map[string]bool{}
+	fs.Visit(func(f *pflag.Flag) { c.cfg.Told[f.Name] = true })
 	if *help {
 		fmt.Fprint(c.out, v.help(verb, fs))
 		return exitOK

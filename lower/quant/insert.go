@@ -22,6 +22,15 @@ type Options struct {
 	Percentile float64
 	// Samples are inputs that are typical of the task; at least one.
 	Samples []Sample
+	// Held are samples that calibration must not see: the report's figures are
+	// of them. None: the figures are of Samples.
+	Held []Sample
+	// Try says which steps Calibrate may undo.
+	Try Trial
+	// Finish, when set, is what the caller does to a quantised graph before it is
+	// measured.
+	Finish func(g *ir.Graph) error
+	seen   *seen
 	// Source names them in the report: the paths of files, or "synthetic".
 	Source string
 	// BiasCorrection makes the mean output of every channel of every
@@ -83,64 +92,72 @@ type calibrator struct {
 // operator. Weights become int8 per output channel, symmetric; activations
 // int8 with one scale and zero point, from the ranges seen on the samples;
 // biases int32; see Options.Layer for others. The graph computes in float what the integers stand for.
+//
+// Everything is done as the options say; see Calibrate for trying it first.
 func Insert(g *ir.Graph, opt Options) (*Report, error) {
+	c, before, err := insert(g, opt)
+	if err != nil {
+		return nil, err
+	}
+	return c.report(before)
+}
+
+// insert is Insert without the report; before is the float graph.
+func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err error) {
 	if opt.Method == "" {
 		opt.Method = MSE
 	}
 	if !slices.Contains(Methods, opt.Method) {
-		return nil, &ir.Diag{Code: "calibration-method", Node: "calibration method " + opt.Method, Msg: fmt.Sprintf("is unknown; want one of %v", Methods)}
+		return nil, nil, &ir.Diag{Code: "calibration-method", Node: "calibration method " + opt.Method, Msg: fmt.Sprintf("is unknown; want one of %v", Methods)}
 	}
 	if opt.Rounding == "" {
 		opt.Rounding = Nearest
 	}
 	if !slices.Contains(Roundings, opt.Rounding) {
-		return nil, &ir.Diag{Code: "calibration-rounding", Node: "weight rounding " + opt.Rounding, Msg: fmt.Sprintf("is unknown; want one of %v", Roundings)}
+		return nil, nil, &ir.Diag{Code: "calibration-rounding", Node: "weight rounding " + opt.Rounding, Msg: fmt.Sprintf("is unknown; want one of %v", Roundings)}
 	}
 	if opt.Percentile == 0 {
 		opt.Percentile = 99.99
 	}
 	if !(opt.Percentile > 50 && opt.Percentile <= 100) {
-		return nil, &ir.Diag{Code: "calibration-percentile", Node: "calibration", Msg: fmt.Sprintf("the percentile is %g, want above 50 and at most 100", opt.Percentile)}
+		return nil, nil, &ir.Diag{Code: "calibration-percentile", Node: "calibration", Msg: fmt.Sprintf("the percentile is %g, want above 50 and at most 100", opt.Percentile)}
 	}
 	if err := checkSamples(g.In, opt.Samples); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	c := &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
+	c = &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
 	g.RemoveDead()
 	if opt.FixedWeights != nil || opt.FixedActivations != nil {
 		c.opt.Method, c.opt.Rounding = FixedPointMethod, Nearest
-		before := g.Clone()
-		if err := c.fixedPoint(); err != nil {
-			return nil, err
-		}
-		return c.report(before)
+		before = g.Clone()
+		return c, before, c.fixedPoint()
 	}
 	if opt.Equalize {
 		if err := equalize(g, opt.Samples); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	before := g.Clone() // after equalisation: its values are those that are quantised
+	before = g.Clone() // after equalisation: its values are those that are quantised
 	c.plan()
 	if len(c.values) > 0 {
 		if err := c.observe(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		c.choose()
 		if err := c.cellStates(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := c.insert(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if opt.BiasCorrection || opt.Rounding == Adaptive {
 			if err := c.refine(before); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			g.RemoveDead() // what was replaced
 		}
 	}
-	return c.report(before)
+	return c, before, nil
 }
 
 // plan decides which nodes are quantised and which values get a Q/DQ pair.
@@ -238,6 +255,9 @@ func (c *calibrator) observe() error {
 	for _, v := range c.values {
 		c.obs.stats[v] = &stats{}
 	}
+	if c.takeSeen() {
+		return nil
+	}
 	for {
 		err := c.obs.ranges()
 		if err == nil {
@@ -248,10 +268,14 @@ func (c *calibrator) observe() error {
 		}
 	}
 	c.narrow()
-	if c.opt.Method == MinMax {
+	if c.opt.Method == MinMax && c.opt.seen == nil {
 		return nil
 	}
-	return c.obs.histograms()
+	if err := c.obs.histograms(); err != nil {
+		return err
+	}
+	c.keepSeen()
+	return nil
 }
 
 // dropSynthetic takes a synthetic sample away that the network makes no number
@@ -276,14 +300,28 @@ func (c *calibrator) dropSynthetic(err error) error {
 func (c *calibrator) choose() {
 	c.floatTails()
 	list := c.share().collect()
+	var known map[int]affine
+	if c.opt.seen != nil {
+		known = c.opt.seen.ranges[c.opt.Method]
+	}
 	parallelEach(len(list), func(i int) {
 		k := list[i]
 		if k.fixed != nil {
 			k.params = affineFrom(k.fixed)
 			return
 		}
-		k.params = c.rangeOf(k)
+		var ok bool
+		if k.params, ok = known[k.members[0].ID]; !ok {
+			k.params = c.rangeOf(k)
+		}
 	})
+	if known == nil && c.opt.seen != nil { // other candidates with this method have the same groups
+		known = map[int]affine{}
+		for _, k := range list {
+			known[k.members[0].ID] = k.params
+		}
+		c.opt.seen.ranges[c.opt.Method] = known
+	}
 	for _, k := range list {
 		for _, v := range k.members {
 			c.params[v] = k.params

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/nncc/nncc/ir"
@@ -15,9 +16,23 @@ type Report struct {
 	Method  string `json:"method"`
 	Samples int    `json:"samples"`
 	// Rounding of weights, and the layers in which it differs from the nearest.
-	Rounding string  `json:"weight_rounding"`
-	Adapted  int     `json:"adapted_layers"`
-	SQNR     float64 `json:"sqnr_db"` // of the worst output
+	Rounding string `json:"weight_rounding"`
+	Adapted  int    `json:"adapted_layers"`
+	// Bias says that biases were corrected.
+	Bias bool `json:"bias_correction"`
+	// SQNR is that of the worst output, on HeldOut samples that calibration did
+	// not see, or on its own where InSample says so.
+	SQNR    float64 `json:"sqnr_db"`
+	HeldOut int     `json:"held_out"`
+	// Unknown: the samples say nothing (all equal, or no effect), and SQNR is 0.
+	Unknown  bool `json:"sqnr_unknown,omitempty"`
+	InSample bool `json:"in_sample"`
+	// Refitted: ranges and weights were made anew from all samples afterwards.
+	Refitted bool `json:"refitted,omitempty"`
+	// Tried are the steps that were tried on the samples held out.
+	Tried []Tried `json:"tried,omitempty"`
+	// Warnings are about the samples.
+	Warnings []string `json:"warnings,omitempty"`
 	// BF16 are the nodes that run in bfloat16, since int8 alone would give
 	// Int8SQNR.
 	BF16     []string      `json:"bf16_nodes,omitempty"`
@@ -90,7 +105,7 @@ func (n *noise) db() float64 {
 
 // report measures the quantised graph against the float one.
 func (c *calibrator) report(before *ir.Graph) (*Report, error) {
-	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Rounding: c.opt.Rounding, Adapted: c.adapted, Layers: []LayerReport{}}
+	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Rounding: c.opt.Rounding, Adapted: c.adapted, Bias: c.opt.BiasCorrection, Layers: []LayerReport{}}
 	// The float value and its dequantised form.
 	pairs := map[*ir.Value]string{} // of the quantised graph to names in before
 	var order []*ir.Value
@@ -122,14 +137,18 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		}
 		r.Layers = append(r.Layers, l)
 	}
-	n := min(len(c.opt.Samples), reportSamples)
+	samples := c.opt.Held
+	if len(samples) == 0 {
+		samples, r.InSample = c.opt.Samples, true
+	}
+	n := min(len(samples), reportSamples)
 	type result struct {
 		layers []noise
 		outs   []noise
 	}
 	results := make([]result, n)
 	err := forSamples(n, func(_, i int) error {
-		in := c.opt.Samples[i*len(c.opt.Samples)/n]
+		in := samples[i*len(samples)/n]
 		want := map[string]*tensor.Dense{}
 		keep := map[string]bool{}
 		for _, name := range pairs {
@@ -184,6 +203,17 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		r.SQNR = min(r.SQNR, sum(func(x result) noise { return x.outs[k] }))
 	}
 	return r, nil
+}
+
+// Notes are sentences about the steps that were tried in vain.
+func (r *Report) Notes() []string {
+	var out []string
+	for _, t := range r.Tried {
+		if !t.Kept {
+			out = append(out, fmt.Sprintf("calibration: %s is left out: %.1f dB with it, %.1f dB without, on %d samples that calibration did not see", t.What, t.After, t.Before, r.HeldOut))
+		}
+	}
+	return out
 }
 
 // Measure is the signal-to-noise ratio of the worst output of a graph against

@@ -129,7 +129,8 @@ const syntheticSamples = 8
 
 // quantOptions reads the calibration data.
 func (c *Config) quantOptions(g *ir.Graph, ties []lower.Tie) (quant.Options, error) {
-	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize}
+	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize,
+		Try: quant.Trial{Method: !c.Told["calib-method"], Bias: !c.Told["bias-correction"], Rounding: !c.Told["weight-rounding"]}}
 	var err error
 	if q.Layer, err = c.layerPrecision(g); err != nil {
 		return q, err

@@ -40,6 +40,7 @@ type Config struct {
 	BiasCorrect  bool
 	Rounding     string
 	Equalize     bool
+	Told         map[string]bool // flags that the user gave: what they say is not tried, but done
 	Precision    string
 	Weights      string // int8, int4
 	LayersConfig string // path

@@ -243,9 +243,13 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	for _, w := range res.Warnings {
 		c.warn(w)
 	}
-	if r.Calibration, err = quant.Insert(g, q); err != nil {
+	if g, r.Calibration, err = quant.Calibrate(g, q); err != nil {
 		return nil, err
 	}
+	for _, w := range r.Calibration.Warnings {
+		c.warn(w)
+	}
+	c.addNotes(r.Calibration.Notes())
 	if err := c.layersDone(); err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (c *Config) RankLayers() (*Sensitivity, error) {
 	if s.Layers, err = quant.Sensitivity(g, q, func(done, all int) { c.note("layer %d of %d", done+1, all) }); err != nil {
 		return nil, err
 	}
-	r, err := quant.Insert(g, q)
+	_, r, err := quant.Calibrate(g, q)
 	if err != nil {
 		return nil, err
 	}
