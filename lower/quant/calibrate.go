@@ -17,7 +17,7 @@ const (
 	// With fewer samples than rangesBelow the program is made anew from all of
 	// them, once it is known how; with fewer than refitBelow where weights or biases
 	// depend on them.
-	rangesBelow, refitBelow = 8, 16
+	rangesBelow, refitBelow = 8, 32
 	// heldShare is one over the share of samples that is held out, mostHeld the
 	// most of them.
 	heldShare, mostHeld = 4, 8
