@@ -127,6 +127,15 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 		version = newest // reported as well
 	}
 	f := schema.Lookup(domain, op, version)
+	if f == nil && domain == "" {
+		if f = schema.Early(op, version); f != nil {
+			if key := domain + "\x00" + op; !c.unknown[key] {
+				c.unknown[key] = true
+				at.warn("op", fmt.Sprintf("opset %d of ai.onnx has no operator %s; it is read as ONNX Runtime reads it", version, plain(op)), "")
+			}
+			return nil, f
+		}
+	}
 	if f == nil {
 		found := fmt.Sprintf("there is no operator %s in %s", plain(op), schema.DisplayDomain(domain))
 		want := "an operator that ONNX defines, or a function of the model"

@@ -141,7 +141,11 @@ func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string
 	}
 	var out []*ir.Value
 	var err error
-	if up := upgraders[opKey{dom, n.GetOpType()}]; up != nil {
+	up := c.earlier()
+	if up == nil {
+		up = upgraders[opKey{dom, n.GetOpType()}]
+	}
+	if up != nil {
 		out, err = up(c)
 	} else {
 		out, err = c.plain()
