@@ -238,8 +238,14 @@ func (c *cli) fail(err error) int {
 		return exitDiffer
 	case errors.As(err, &use), errors.As(err, &in), errors.As(err, &fit):
 	}
-	for _, l := range strings.Split(c.argsOnLine(err.Error()), "\n") {
-		fmt.Fprintf(c.err, "nncc: error: %s\n", text.Short(l, maxLine))
+	lines, shown := strings.Split(c.argsOnLine(err.Error()), "\n"), 0
+	for i, l := range lines {
+		l = text.Short(l, maxLine)
+		if shown += len(l); shown > maxShown && i > 0 {
+			fmt.Fprintf(c.err, "nncc: error: and %d more (nncc check lists what is wrong with a model)\n", len(lines)-i)
+			break
+		}
+		fmt.Fprintf(c.err, "nncc: error: %s\n", l)
 	}
 	return exitUsage
 }
@@ -278,6 +284,10 @@ func isBug(err error) bool {
 // maxLine is how much of a line of an error is shown: a model's shapes and
 // equations can be long.
 const maxLine = 800
+
+// maxShown is how much of all errors together is shown: a model of thousands of
+// nodes can have hundreds of them.
+const maxShown = 16 << 10
 
 // gate says which gates were exceeded, if any.
 func (c *cli) gate(err error) {

@@ -2,8 +2,11 @@ package driver
 
 import (
 	"fmt"
+	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -52,19 +55,42 @@ var big = []struct {
 	}},
 }
 
+// scaled are the configurations that the models are compiled for.
+var scaled = []struct {
+	name, board string
+	change      func(*Config)
+}{
+	{"m55", "cortex-m55", func(*Config) {}},
+	{"m4", "cortex-m4", func(*Config) {}},
+	{"mla", "mla-m55", func(*Config) {}},
+	{"host", "host", func(*Config) {}},
+	{"int16x8", "cortex-m55", func(c *Config) { c.Precision = "int16x8" }},
+	{"float32", "cortex-m55", func(c *Config) { c.Precision = "float32" }},
+}
+
 // TestScaling: what a compilation allocates, which is what it visits and
 // copies, grows about as the model does. Four times the nodes take about four
 // times the memory; what goes through the graph for each node takes sixteen.
+// NNCC_GROWTH=1 compiles 1,000 and 8,000 nodes of each for several boards and
+// precisions instead, and compares the processor's time.
 func TestScaling(t *testing.T) {
-	const n, most = 120, 5.5
-	for _, c := range big {
+	if os.Getenv("NNCC_GROWTH") != "" {
+		grow(t)
+		return
+	}
+	const most = 5.5
+	for i, c := range append(slices.Clone(big), families...) {
 		t.Run(c.name, func(t *testing.T) {
+			n := 120
+			if i >= len(big) { // many kinds, a smaller sample of each
+				n = 60
+			}
 			cost := func(n int) float64 {
 				cfg := config(writeText(t, t.TempDir(), 17, c.build(n)), "cortex-m55")
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				if _, err := cfg.Compile(); err != nil {
-					t.Fatal(err)
+					t.Fatalf("%.300v", err)
 				}
 				runtime.ReadMemStats(&after)
 				return float64(after.TotalAlloc - before.TotalAlloc)
@@ -76,6 +102,39 @@ func TestScaling(t *testing.T) {
 				t.Errorf("%d nodes take %.1f MB, %d nodes %.1f MB: %.1f times as much", n, small/1e6, 4*n, large/1e6, large/small)
 			}
 		})
+	}
+}
+
+// grow is the long form: eight times the nodes may take 14 times the time.
+func grow(t *testing.T) {
+	const n, most = 1000, 14.0
+	user := func() float64 {
+		var r syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+			t.Fatal(err)
+		}
+		return float64(r.Utime.Sec) + float64(r.Utime.Usec)/1e6
+	}
+	for _, s := range scaled {
+		for _, c := range append(slices.Clone(big), families...) {
+			t.Run(s.name+"/"+c.name, func(t *testing.T) {
+				cost := func(n int) float64 {
+					cfg := config(writeText(t, t.TempDir(), 17, c.build(n)), s.board)
+					s.change(cfg)
+					runtime.GC()
+					before := user()
+					if _, err := cfg.Compile(); err != nil {
+						t.Skipf("does not compile: %.200v", err)
+					}
+					return user() - before
+				}
+				small, large := max(0.2, cost(n)), cost(8*n)
+				t.Logf("%.2f s and %.2f s: %.1f times", small, large, large/small)
+				if large > most*small {
+					t.Errorf("%d nodes take %.1f s, %d nodes %.1f s: %.1f times as long", n, small, 8*n, large, large/small)
+				}
+			})
+		}
 	}
 }
 
