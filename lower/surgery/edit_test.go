@@ -157,6 +157,9 @@ func TestFind(t *testing.T) {
 	wantErr(t, err, "2 nodes", "/twice", "t1", "t2")
 	_, err = m.Node("/b")
 	wantErr(t, err, `no node with name "/b"`, `did you mean "/a"?`)
+	op := m.Find(Query{})[0].GetOpType()
+	_, err = m.one(Query{Op: op + "u"})
+	wantErr(t, err, `no node with op "`+op+`u"`, `did you mean "`+op+`"?`)
 	_, err = m.Node("sum")
 	wantErr(t, err, "a value has that name", "choose it by output")
 	if u := m.Consumers("/a_output_0"); len(u) != 2 || u[1].Node.GetOpType() != "Neg" || u[1].Index != 0 {

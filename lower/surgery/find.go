@@ -102,6 +102,14 @@ func (m *Model) notFound(q Query) error {
 		}
 	} else if q.Output != "" {
 		hint = near(q.Output, m.valueNames())
+	} else if q.Op != "" {
+		var ops []string
+		for _, n := range m.graph().Node {
+			if o := n.GetOpType(); o != q.Op && !slices.Contains(ops, o) {
+				ops = append(ops, o)
+			}
+		}
+		hint = near(q.Op, ops)
 	}
 	return fmt.Errorf("no node with %s%s", q.String(), hint)
 }
