@@ -229,8 +229,8 @@ func TestUndone(t *testing.T) {
 				t.Errorf("seed %d: %+v", seed, s)
 			}
 		}
-		if len(r.Notes()) == 0 && slices.ContainsFunc(r.Tried, func(s quant.Tried) bool { return !s.Kept }) {
-			t.Error("a step was undone, and nothing is said")
+		if len(r.Notes()) == 0 && slices.ContainsFunc(r.Tried, func(s quant.Tried) bool { return !s.Kept && s.After < s.Before-1 }) {
+			t.Error("a step that costs a dB was undone, and nothing is said")
 		}
 		// What somebody asked for is done, not tried.
 		o.Try = quant.Trial{}

@@ -205,11 +205,11 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 	return r, nil
 }
 
-// Notes are sentences about the steps that were tried in vain.
+// Notes are sentences about the steps that would have cost much.
 func (r *Report) Notes() []string {
 	var out []string
 	for _, t := range r.Tried {
-		if !t.Kept {
+		if !t.Kept && t.After < t.Before-clearLoss {
 			out = append(out, fmt.Sprintf("calibration: %s is left out: %.1f dB with it, %.1f dB without, on %d samples that calibration did not see", t.What, t.After, t.Before, r.HeldOut))
 		}
 	}
