@@ -1,6 +1,7 @@
 package fidelity
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/nncc/nncc/ir"
@@ -8,12 +9,25 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// draws is how often a stretch is evaluated with its values moved.
-const draws = 8
+// draws is how often a stretch is evaluated with its values moved: once all up,
+// once all down, so that what lies on an edge gets to both sides of it, and then
+// at random.
+const draws = 24
 
-// roundings is by how much floats are moved, relative to their size: some
-// roundings of float32, as another order of summation gives.
-const roundings = 0x1p-21
+// shift is by how much of the most a float is moved in a draw, -1 to 1.
+func shift(draw int, r *rand.Rand) float64 {
+	switch draw {
+	case 0:
+		return 1
+	case 1:
+		return -1
+	}
+	return 2*r.Float64() - 1
+}
+
+// roundings is by how many units in the last place floats are moved: as much as
+// another order of summation gives.
+const roundings = 4
 
 // spread is how far each element at the end of a stretch moves when the values
 // on the way do as they legitimately may: floats by roundings, quantised tensors
@@ -22,7 +36,7 @@ const roundings = 0x1p-21
 func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tensor.Dense) ([]float64, error) {
 	out := make([]float64, want.Len())
 	r := rand.New(rand.NewPCG(uint64(len(out)), 12))
-	for range draws {
+	for k := range draws {
 		env := map[*ir.Value]*tensor.Dense{}
 		get := func(v *ir.Value) *tensor.Dense {
 			switch {
@@ -40,7 +54,7 @@ func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tens
 			}
 			for i, v := range n.Out {
 				if env[v] = res[i]; v != s.value {
-					env[v] = moved(r, n, res[i])
+					env[v] = moved(k, r, n, res[i], Steps)
 				}
 			}
 		}
@@ -55,20 +69,59 @@ func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tens
 	return out, nil
 }
 
-// moved is a result of a node, moved.
-func moved(r *rand.Rand, n *ir.Node, d *tensor.Dense) *tensor.Dense {
+// Spread is how far values of a graph move when its floats are rounded otherwise:
+// per element, for those values of which of has the unmoved ones. Where a float
+// result of the firmware is farther from the interpreter's than rounding is, it
+// tells numbers that the network amplifies from wrong ones.
+func Spread(g *ir.Graph, in []*tensor.Dense, of map[*ir.Value]*tensor.Dense) (map[*ir.Value][]float64, error) {
+	out := make(map[*ir.Value][]float64, len(of))
+	for v, d := range of {
+		out[v] = make([]float64, d.Len())
+	}
+	r := rand.New(rand.NewPCG(uint64(len(g.Nodes)), 13))
+	for draw := range draws {
+		env := make(map[*ir.Value]*tensor.Dense, len(g.Nodes))
+		for i, v := range g.In {
+			env[v] = in[i]
+		}
+		for _, n := range g.Nodes {
+			res, err := evalNode(n, func(v *ir.Value) *tensor.Dense { return env[v] })
+			if err != nil {
+				return nil, err
+			}
+			for i, v := range n.Out {
+				env[v] = moved(draw, r, n, res[i], 0)
+				for k, s := range out[v] {
+					out[v][k] = max(s, distance(of[v], env[v], k))
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// moved is a result of a node, moved: floats by roundings, what QuantizeLinear
+// gives by so many steps.
+func moved(draw int, r *rand.Rand, n *ir.Node, d *tensor.Dense, steps int64) *tensor.Dense {
 	out := tensor.New(d.DType, d.Shape)
 	switch {
 	case n.Op == op.DequantizeLinear || n.Op.Quant == ir.QMove:
 		return d
 	case d.DType.IsFloat():
-		for i := range d.Len() {
-			out.SetFloat(i, d.Float(i)*(1+roundings*(2*r.Float64()-1)))
+		unit := 0.0
+		if n.Op.Pattern == ir.Reduce || n.Op.MACs != nil && n.Op.MACs(n) > 0 {
+			unit = ulp(d) // terms of a sum may be larger than it
 		}
-	case n.Op == op.QuantizeLinear:
+		for i := range d.Len() {
+			if x := d.Float(i); x != 0 { // 0 is what masks and clamps give
+				most := roundings * max(math.Abs(x)*epsilon(d.DType), unit)
+				out.SetFloat(i, x+math.Copysign(most, x)*shift(draw, r))
+			}
+		}
+	case n.Op == op.QuantizeLinear && steps > 0:
 		lo, hi := d.DType.IntRange()
 		for i := range d.Len() {
-			out.SetInt(i, min(max(d.Int(i)+r.Int64N(2*Steps+1)-Steps, lo), hi))
+			out.SetInt(i, min(max(d.Int(i)+r.Int64N(2*steps+1)-steps, lo), hi))
 		}
 	default:
 		return d

@@ -127,7 +127,7 @@ func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
 			t.Fatal(err)
 		}
 		for i := range want {
-			if n, diff := differ(got[i], want[i], 0); n > 0 {
+			if n, diff := differ(got[i], want[i], 0, nil); n > 0 {
 				t.Errorf("case %d, output %d: %d of %d elements differ from the plain program, by up to %v", k, i, n, want[i].Len(), diff)
 			}
 		}

@@ -29,6 +29,9 @@ func (v *Verdict) Text() string {
 		if o.UlpBound > 0 {
 			allowed = fmt.Sprintf("%g ulp of the largest", o.UlpBound)
 		}
+		if o.Amplified > 0 {
+			allowed += fmt.Sprintf(", up to %.3g more where the network amplifies roundings", o.Amplified)
+		}
 		rows = append(rows, []string{o.Name, fmt.Sprint(o.Elements), fmt.Sprint(o.Mismatches), fmt.Sprintf("%.3g", o.MaxAbsDiff), allowed})
 	}
 	for _, o := range v.Golden {
