@@ -32,7 +32,7 @@ var viewPlaces = []struct {
 	}},
 	{"twice", func(g *ir.Graph, n *ir.Node) bool {
 		m, err := g.Add(op.Reshape, "flat", nil, 1, n.Out[0], g.AddConst("flat_shape", tensor.Ints(-1)))
-		return err == nil && replaceOutput(g, n.Out[0], m.Out[0])
+		return err == nil && instead(g, n.Out[0], m.Out[0])
 	}},
 	{"beside its view", func(g *ir.Graph, n *ir.Node) bool {
 		m, err := g.Add(op.Reshape, "flat", nil, 1, n.Out[0], g.AddConst("flat_shape", tensor.Ints(-1)))
@@ -43,7 +43,7 @@ var viewPlaces = []struct {
 	}},
 	{"before another operator", func(g *ir.Graph, n *ir.Node) bool {
 		m, err := g.Add(op.Get("", "Neg"), "neg", nil, 1, n.Out[0])
-		return err == nil && replaceOutput(g, n.Out[0], m.Out[0])
+		return err == nil && instead(g, n.Out[0], m.Out[0])
 	}},
 	{"beside another operator", func(g *ir.Graph, n *ir.Node) bool {
 		m, err := g.Add(op.Get("", "Neg"), "neg", nil, 1, n.Out[0])
@@ -69,12 +69,9 @@ var viewPlaces = []struct {
 	}},
 }
 
-func replaceOutput(g *ir.Graph, old, v *ir.Value) bool {
-	for i, o := range g.Out {
-		if o == old {
-			g.Out[i] = v
-		}
-	}
+// instead makes v the output that was old.
+func instead(g *ir.Graph, old, v *ir.Value) bool {
+	g.ReplaceOutput(old, v)
 	return true
 }
 

@@ -253,6 +253,9 @@ func (w *drawer) form(f oneForm) *ir.Graph {
 	if class == nil {
 		class = []string{"f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "u32", "u64", "bool"}
 	}
+	if w.p != Plain && w.p != Float && len(class) == 1 && class[0] == "bool" {
+		return nil // truth values have no scale
+	}
 	w.plain = class[w.IntN(len(class))]
 	sizes := map[string]int{}
 	for _, c := range "ABCD" {

@@ -294,7 +294,7 @@ func (w *drawer) fused() *ir.Graph {
 	if g == nil {
 		return nil
 	}
-	g.Out, g.OutNames = nil, nil
+	g.ClearOutputs()
 	nodes = append(nodes, g.Nodes[0])
 	v := nodes[0].Out[0]
 	add := func(d *ir.OpDef, a ir.Attrs, in ...*ir.Value) bool {
@@ -332,7 +332,7 @@ func (w *drawer) fused() *ir.Graph {
 			return nil
 		}
 	}
-	g.Out, g.OutNames = append(g.Out, v), append(g.OutNames, w.prefix+"_o0")
+	g.AddOutput(w.prefix+"_o0", v)
 	if len(g.Verify()) > 0 {
 		return nil
 	}

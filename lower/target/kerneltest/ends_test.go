@@ -102,6 +102,9 @@ func compareEnds(t *testing.T, g *ir.Graph, n *ir.Node, in []*tensor.Dense) bool
 	if b := n.Input(2); n.Op.MACs != nil && b != nil && b.Type.Quant == nil && b.Type.DType.IsInt() {
 		return false // a bias in the products' units has no meaning by itself
 	}
+	if n.Op.MACs != nil && len(n.In) > 1 && n.In[0].Type.DType == tensor.I16 && far(n) {
+		return false
+	}
 	want, err := ir.EvalDequantised(n, args)
 	if err != nil {
 		return false
@@ -137,4 +140,17 @@ func around(n *ir.Node, x int64) (least, most int64) {
 		least, most = min(least, r), max(most, r)
 	}
 	return least, most
+}
+
+// far: sums may leave the range of the result 65536-fold, where CMSIS-NN's
+// requantisation of 64-bit sums, which defines the product, wraps. No scale that
+// was calibrated on data is that small.
+func far(n *ir.Node) bool {
+	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
+	if w.Quant == nil {
+		return true
+	}
+	depth := float64(n.Op.MACs(n)) / float64(max(y.Elems(), 1))
+	_, top := w.DType.IntRange()
+	return depth*32768*float64(top)*float64(x.Quant.Scale[0])*float64(slices.Max(w.Quant.Scale))/float64(y.Quant.Scale[0]) > 1<<30
 }

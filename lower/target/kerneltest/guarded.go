@@ -152,7 +152,8 @@ func (m *Guarded) spread() {
 
 // guarded is C that runs the layers twice between guards of different content
 // and holds outputs and guards against each other: layers_guarded returns 0,
-// the status of the model, or a code above 100.
+// the status of the model, 1000 and the number of a guard that was written to,
+// or 100000 and that of an output that differs.
 func (m *Guarded) guarded() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "#include \"%s.h\"\n#include <string.h>\n", layersPrefix)
@@ -195,7 +196,7 @@ int layers_guarded(void *arena);
 int layers_guarded(void *arena)
 {
     uint8_t *a = (uint8_t *)arena;
-    uint32_t hash[2] = {2166136261u, 2166136261u};
+    static uint32_t hash[2][COUNT(outputs)];
     for (int round = 0; round < 2; round++) {
         const uint8_t fill = round ? 0x7f : 0x80;
         int status;
@@ -207,11 +208,14 @@ int layers_guarded(void *arena)
             for (uint32_t k = 0; k < gaps[i].bytes; k++) { if (a[gaps[i].off + k] != fill) { return 1000 + (int)i; } }
         }
         for (size_t i = 0; i < COUNT(outputs); i++) {
-            for (uint32_t k = 0; k < outputs[i].bytes; k++) { hash[round] = (hash[round] ^ a[outputs[i].off + k]) * 16777619u; }
+            uint32_t h = 2166136261u;
+            for (uint32_t k = 0; k < outputs[i].bytes; k++) { h = (h ^ a[outputs[i].off + k]) * 16777619u; }
+            hash[round][i] = h;
         }
         if (status != 0) { return status; }
     }
-    return hash[0] == hash[1] ? 0 : 101;
+    for (size_t i = 0; i < COUNT(outputs); i++) { if (hash[0][i] != hash[1][i]) { return 100000 + (int)i; } }
+    return 0;
 }
 `)
 	return b.Bytes()
@@ -329,7 +333,10 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := res.Cases[0].Status; s != 0 {
+	if s := int(res.Cases[0].Status); s >= 100000 && s-100000 < len(m.graph.Out) {
+		d := m.graph.Out[s-100000].Def
+		t.Errorf("two runs differ: %s by %s\n%s", d, m.takes[d.Name], lineOf(m.graph, d.Out[0].Name))
+	} else if s != 0 {
 		t.Fatalf("status %d", s)
 	}
 	m.compare(t, res.Cases[0].Outputs)

@@ -1,0 +1,299 @@
+package driver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// mutation makes one line of a kernel wrong by one.
+type mutation struct {
+	kind string
+	find *regexp.Regexp
+	with string
+}
+
+// mutations are what goes wrong in kernels: the value that is stored, the last
+// element, a rounding, a shift, a clamp, an offset; in
+// assembly the same by other instructions and numbers. Steps of pointers are left
+// alone (the last one leads nowhere), and so are comparisons of a clamp, which
+// say the same with and without equality.
+var mutations = []mutation{
+	{"stored value", regexp.MustCompile(`^(\s+(?:\*?\w+(?:->\w+)?\[[^;=]*\]|\*\w+(?:\+\+)?) = )([^;]+);$`), "${1}(${2}) + 1;"},
+	{"last element", regexp.MustCompile(`^(\s+for \([^;]*; \w+ < )([^;]+)(;.*)$`), "${1}(${2}) - 1${3}"},
+	{"sum", regexp.MustCompile(`^(\s+(?:acc\w*|sum\w*|s|a\d|total)(?:\[[^;=]*\])? \+= )([^;]*\*[^;]+);$`), "${1}(${2}) + 1;"},
+	{"rounding", regexp.MustCompile(`^(\s+.*)\b1 << (.*;)$`), "${1}0 << ${2}"},
+	{"shift", regexp.MustCompile(`^(\s+.*>> )(\w+)\b(.*;)$`), "${1}(${2} - 1)${3}"},
+	{"lower clamp", regexp.MustCompile(`^(\s+.*\b\w+->(?:\w+\.)?)(act_min|min)\b(.*;)$`), "${1}${2} + 1${3}"},
+	{"upper clamp", regexp.MustCompile(`^(\s+.*\b\w+->(?:\w+\.)?)(act_max|max)\b(.*;)$`), "${1}${2} - 1${3}"},
+	{"offset", regexp.MustCompile(`^(\s+.*\b\w+->(?:\w+\.)?)(\w*(?:offset|zero|pad_\w+|in_w|stride_\w+))\b(.*;)$`), "${1}${2} + 1${3}"},
+	{"instruction", regexp.MustCompile(`^(\s+"[^"]*)\b(v?)(add)(\.\w+)?( [^"]*".*)$`), "${1}${2}sub${4}${5}"},
+	{"instruction", regexp.MustCompile(`^(\s+"[^"]*)\b(smla)(\w*)( [^"]*".*)$`), "${1}smls${3}${4}"},
+	{"number in assembly", regexp.MustCompile(`^(\s+"[^"]*(?:asr|lsr|ssat|vqrshrn\w*|vrshr|vshr)[^"]*#)(\d)(\D[^"]*".*)$`), "${1}1${2}${3}"},
+}
+
+// mutant is a source of an emitted folder with one line changed.
+type mutant struct {
+	path string
+	line int
+	kind string
+	was  string
+	data []byte
+	trap []byte // the source with a crash in front of the line
+}
+
+func (m *mutant) String() string {
+	return fmt.Sprintf("%s:%d (%s) %s", m.path, m.line+1, m.kind, strings.TrimSpace(m.was))
+}
+
+// mutantsOf are all of a source: in the bodies of functions, outside of comments.
+func mutantsOf(f codegen.File) []mutant {
+	var out []mutant
+	lines := strings.Split(string(f.Data), "\n")
+	comment, depth := false, 0
+	for i, l := range lines {
+		was := depth
+		depth += strings.Count(l, "{") - strings.Count(l, "}")
+		if strings.Contains(l, "/*") {
+			comment = true
+		}
+		if strings.Contains(l, "*/") {
+			comment = false
+			continue
+		}
+		if comment || was == 0 || strings.HasPrefix(strings.TrimSpace(l), "#") || strings.Contains(l, "const ") && strings.Contains(l, "{") {
+			continue
+		}
+		for _, m := range mutations {
+			y := m.find.ReplaceAllString(l, m.with)
+			if y == l {
+				continue
+			}
+			change := func(to string) []byte {
+				c := slices.Clone(lines)
+				c[i] = to
+				return []byte(strings.Join(c, "\n"))
+			}
+			out = append(out, mutant{f.Path, i, m.kind, l, change(y), change("__builtin_trap(); " + l)})
+		}
+	}
+	return out
+}
+
+// sameCode reports that a change of one file leaves all sources of a folder as
+// they were for the compiler: it stands in a body for other cores.
+func sameCode(board *boards.Spec, dir string, files []codegen.File, m *mutant) bool {
+	text := func(data []byte) []byte {
+		_ = os.WriteFile(filepath.Join(dir, filepath.FromSlash(m.path)), data, 0o644)
+		var all []byte
+		for _, f := range files {
+			if !strings.HasSuffix(f.Path, ".c") || m.path != f.Path && !strings.HasSuffix(m.path, ".h") {
+				continue
+			}
+			args := append(slices.Clone(board.Toolchain.CPU), "-E", "-P", "-O2", "-std=c99", "-I.", "-Inncc", "-Inncc/cmsis_nn", f.Path)
+			cmd := exec.Command(board.Toolchain.Prefix+board.Toolchain.CC, args...)
+			cmd.Dir = dir
+			b, _ := cmd.Output()
+			all = append(all, b...)
+		}
+		return all
+	}
+	var was []byte
+	for _, f := range files {
+		if f.Path == m.path {
+			was = f.Data
+		}
+	}
+	changed := text(m.data)
+	return bytes.Equal(text(was), changed)
+}
+
+// attempt builds and runs a program whose files were changed. Built is false
+// where they do not compile.
+func attempt(o *Compiled, cases []inputCase, path string, data []byte) (v *Verdict, built bool, err error) {
+	dir, err := os.MkdirTemp("", "nncc-mutant-")
+	if err != nil {
+		return nil, false, err
+	}
+	defer os.RemoveAll(dir)
+	files := slices.Clone(o.Files)
+	for i := range files {
+		if files[i].Path == path {
+			files[i].Data = data
+		}
+	}
+	if err := writeFiles(dir, files); err != nil {
+		return nil, false, err
+	}
+	opt := "-O1"
+	if o.Board.Core != "host" {
+		opt = "speed"
+	}
+	im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Trace: true, Opt: opt, ExtraCFlags: []string{"-w"}})
+	if err != nil {
+		return nil, false, nil
+	}
+	defer im.Close()
+	ins := o.ports().inputs()
+	var in []run.Case
+	for _, k := range cases {
+		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins)})
+	}
+	dumps := o.dumps()
+	res, err := run.RunWith(context.Background(), o.Board, im, in, run.Options{Dumps: dumps, Trace: traced(len(cases), dumps)})
+	v = &Verdict{}
+	if err != nil { // it crashed, which verify says
+		v.Failure, v.Mismatches = err.Error(), 1
+		return v, true, nil
+	}
+	for _, s := range o.Program.Steps {
+		v.Layers = append(v.Layers, LayerVerdict{Name: s.Name})
+	}
+	if err := o.compare(v, cases, res); err != nil {
+		return nil, true, err
+	}
+	return v, true, o.compareLayers(v, cases, res)
+}
+
+// mutantPrograms are networks of a few layers in every precision on boards
+// whose kernels differ. The host runs the portable bodies.
+var mutantPrograms = []struct{ board, precision, weights string }{
+	{"host", "int8", "int8"}, {"host", "int16x8", "int8"}, {"host", "float32", "int8"}, {"host", "int8", "int4"},
+	{"cortex-m55", "int8", "int8"}, {"cortex-m4", "int8", "int8"}, {"cortex-m0plus", "int8", "int8"},
+}
+
+func mutantProgram(t *testing.T, seed uint64, board, precision, weights string) *Compiled {
+	t.Helper()
+	c := Defaults()
+	c.Board, c.Precision, c.Weights, c.Name, c.Cases, c.Layers = board, precision, weights, "net", 3, true
+	b, err := exportBytes(irtest.Gen(seed, tensor.F32), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := onnx.Parse(b, onnx.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := boards.Load(board)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.CompileGraph(m, g, spec)
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+// TestMutants: verify notices kernels that are wrong by one. One line of one
+// kernel source of an emitted folder is changed, the folder is built and run,
+// and held against the interpreter: by its outputs, and by its layers. Lines
+// that the network does not execute are left out: a crash in their place
+// changes nothing. NNCC_MUTANTS=all tries all kernels of many networks and
+// NNCC_MUTANTS=N about N mutants; what is not noticed is logged.
+func TestMutants(t *testing.T) {
+	want, seeds, each := 6, uint64(2), 1 // of a source on a board
+	switch v := os.Getenv("NNCC_MUTANTS"); v {
+	case "":
+	case "all":
+		want, seeds, each = 1<<30, 40, 5
+	default:
+		var err error
+		if want, err = strconv.Atoi(v); err != nil {
+			t.Fatal(err)
+		}
+		seeds = 12
+	}
+	programs := mutantPrograms
+	if want < 10 {
+		programs = programs[:1]
+	}
+	r := rand.New(rand.NewPCG(9, 9))
+	tried := map[string]int{} // mutants of a kernel source on a board
+	total, byOutputs, byLayers, idle, other := 0, 0, 0, 0, 0
+	for seed := range seeds {
+		for _, p := range programs {
+			o := mutantProgram(t, seed, p.board, p.precision, p.weights)
+			if o == nil || total >= want {
+				continue
+			}
+			cases, err := o.Config.cases(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, built, err := attempt(o, cases, "", nil); err != nil || !built || v.Mismatches > 0 || v.FirstWrong != nil {
+				t.Fatalf("seed %d, %v: the kernels as they are: built %v, %+v, %v", seed, p, built, v, err)
+			}
+			dir := t.TempDir()
+			if err := writeFiles(dir, o.Files); err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range o.Files {
+				if !strings.HasPrefix(f.Path, "nncc/") || strings.HasSuffix(f.Path, "arm_nnfunctions.h") {
+					continue
+				}
+				all := mutantsOf(f)
+				key := p.board + " " + f.Path
+				for _, i := range r.Perm(len(all)) {
+					m := &all[i]
+					if tried[key] >= each || total >= want {
+						break
+					}
+					if sameCode(o.Board, dir, o.Files, m) {
+						other++
+						continue
+					}
+					v, built, err := attempt(o, cases, m.path, m.data)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !built {
+						continue
+					}
+					outputs, layers := v.Mismatches > 0, v.Mismatches > 0 || v.FirstWrong != nil
+					if !layers {
+						if x, ok, _ := attempt(o, cases, m.path, m.trap); ok && x.Mismatches == 0 {
+							idle++
+							continue
+						}
+					}
+					tried[key]++
+					total++
+					if outputs {
+						byOutputs++
+					}
+					if layers {
+						byLayers++
+					}
+					if !layers || !outputs {
+						t.Logf("%s %s, seed %d: outputs %v, layers %v: %s", p.board, p.precision, seed, outputs, layers, m)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d kernels made wrong in %d sources: noticed by outputs %d, with --layers %d; %d lines not executed, %d not compiled for the core", total, len(tried), byOutputs, byLayers, idle, other)
+	if total < min(want, 6) || byLayers*2 < total {
+		t.Errorf("of %d kernels made wrong verify --layers notices %d, want at least half", total, byLayers)
+	}
+}
