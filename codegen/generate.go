@@ -35,6 +35,8 @@ type Options struct {
 	NativeIO bool
 	Projects []string // build files, see Projects
 	Notes    []string // for the README: warnings
+	// Library is where kernels come from; nil for those that nncc ships.
+	Library *runtimec.Library
 	// InputNotes are remarks on inputs, by name, for the header.
 	InputNotes map[string]string
 }
@@ -86,6 +88,9 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 		return nil, nil, fmt.Errorf("BUG: %q is no C prefix", o.Prefix)
 	}
 	o = o.printable()
+	if o.Library == nil {
+		o.Library = runtimec.Shipped()
+	}
 	o.CC, o.AR = cmp.Or(o.CC, "cc"), cmp.Or(o.AR, "ar")
 	if !slices.ContainsFunc(o.CFlags, func(f string) bool { return strings.HasPrefix(f, "-O") }) {
 		o.CFlags = append([]string{"-O2"}, o.CFlags...)
@@ -127,11 +132,11 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	info.Functions = sortedKeys(e.funcs)
 	wanted := slices.Clone(info.Functions)
 	wanted = append(wanted, sortedKeys(e.codeHeaders)...)
-	runtime, err := runtimec.Files(wanted...)
+	runtime, err := o.Library.Files(wanted...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("BUG: runtime sources: %w", err)
 	}
-	v.Runtime = newRuntimeView(runtime)
+	v.Runtime = newRuntimeView(o.Library, runtime)
 	v.Headers = v.Runtime.headersFor(e)
 	for _, s := range e.structs {
 		v.NeedsMath = v.NeedsMath || strings.Contains(s.Init, "INFINITY") || strings.Contains(s.Init, "NAN")
@@ -152,7 +157,7 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 			files = append(files, File{x.Inc(), byteText(x.data)})
 		}
 	}
-	for _, f := range runtime {
+	for _, f := range o.Library.Emitted(runtime) {
 		files = append(files, File{"nncc/" + f.Path, f.Data})
 	}
 	for _, p := range projects {

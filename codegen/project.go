@@ -70,6 +70,22 @@ func (v *modelView) Sources() []string {
 	return append(s, v.Runtime.Own...)
 }
 
+// Assembled are the sources of which the assembler includes a file: the linker,
+// which assembles what is compiled for link time optimisation, would not find it.
+func (v *modelView) Assembled() []string {
+	var s []string
+	if v.Weights.Binary {
+		s = append(s, v.Prefix+"_weights.c")
+	}
+	if len(v.Images) > 0 {
+		s = append(s, v.Prefix+"_images.c")
+	}
+	return s
+}
+
+// IsAssembled reports one of them.
+func (v *modelView) IsAssembled(source string) bool { return slices.Contains(v.Assembled(), source) }
+
 // Has reports whether files for a build system are wanted.
 func (v *modelView) Has(project string) bool { return slices.Contains(v.Projects, project) }
 
@@ -101,6 +117,14 @@ func xmlText(s string) (string, error) {
 	return b.String(), err
 }
 
+// hasFallback reports that a source does without the assembler where it has to.
+func (v *modelView) hasFallback(source string) bool {
+	if source == v.Prefix+"_weights.c" {
+		return v.Weights.Fallback
+	}
+	return !slices.ContainsFunc(v.Images, func(x imageView) bool { return !x.Fallback })
+}
+
 // arduinoFiles are the folder src/ of an Arduino library: the IDE compiles what
 // is below it, with src/ as the only include path. Every source and header of
 // the model has a file there that includes it, in one flat folder (names of
@@ -109,7 +133,12 @@ func xmlText(s string) (string, error) {
 func arduinoFiles(v *modelView, files []File) []File {
 	var out []File
 	forward := func(from, to string) {
-		out = append(out, File{from, fmt.Appendf(nil, "/* For Arduino, which compiles src/. */\n#include \"%s%s\"\n", strings.Repeat("../", strings.Count(from, "/")), to)})
+		first := ""
+		if v.IsAssembled(to) && v.hasFallback(to) {
+			// Cores for Arduino compile for link time optimisation, and no file otherwise.
+			first = "#define NNCC_NO_INCBIN\n"
+		}
+		out = append(out, File{from, fmt.Appendf(nil, "/* For Arduino, which compiles src/. */\n%s#include \"%s%s\"\n", first, strings.Repeat("../", strings.Count(from, "/")), to)})
 	}
 	for _, f := range files {
 		base := path.Base(f.Path)

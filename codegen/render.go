@@ -62,6 +62,7 @@ func renderAll(v *modelView) ([]File, error) {
 	jobs := []job{
 		{v.Prefix + ".h", "model.h.tmpl"},
 		{v.Prefix + ".c", "model.c.tmpl"},
+		{v.Prefix + "_names.h", "names.h.tmpl"},
 		{"README.md", "README.md.tmpl"},
 	}
 	if len(v.Weights.Blobs) > 0 {

@@ -303,11 +303,12 @@ type runtimeView struct {
 	Own     []string // sources below nncc/ that are always compiled
 	CMSIS   []string // our sources of the CMSIS-NN functions
 	Math    bool     // some source includes <math.h>
+	Names   string   // macros: the names under which kernels are linked
 	headers []string
 }
 
-func newRuntimeView(files []runtimec.File) runtimeView {
-	var v runtimeView
+func newRuntimeView(lib *runtimec.Library, files []runtimec.File) runtimeView {
+	v := runtimeView{Names: lib.Names(files)}
 	for _, f := range files {
 		v.Math = v.Math || bytes.Contains(f.Data, []byte("#include <math.h>"))
 		switch {

@@ -29,15 +29,17 @@ type File struct {
 // always are the headers that emitted code includes whatever it calls.
 var always = []string{"nncc.h"}
 
-// index is what the sources define and need.
-type index struct {
+// Library is a set of sources with what they define and need.
+type Library struct {
 	files   map[string][]byte   // by emitted path
 	defines map[string]string   // symbol -> .c file
 	needs   map[string][]string // file -> files it includes or whose symbols it uses
+	memo                        // of names.go
 }
 
-var loadIndex = sync.OnceValue(func() *index {
-	x, err := newIndex(sources)
+// Shipped is the library of the sources that nncc ships.
+var Shipped = sync.OnceValue(func() *Library {
+	x, err := NewLibrary(sources)
 	if err != nil {
 		panic("BUG: runtime_c: " + err.Error())
 	}
@@ -48,13 +50,11 @@ var loadIndex = sync.OnceValue(func() *index {
 // those include or call, sorted by path. A name may also be that of a file
 // ("nncc_move.h", "cmsis_nn/arm_pad_s8.c"). An unknown name is an error. The
 // data is shared: callers must not change it.
-func Files(names ...string) ([]File, error) {
-	return loadIndex().collect(names)
-}
+func Files(names ...string) ([]File, error) { return Shipped().Files(names...) }
 
 // Functions lists every function and table that a source file defines, sorted.
 func Functions() []string {
-	x := loadIndex()
+	x := Shipped()
 	names := make([]string, 0, len(x.defines))
 	for n := range x.defines {
 		names = append(names, n)
@@ -65,7 +65,7 @@ func Functions() []string {
 
 // All returns every file, sorted by path.
 func All() []File {
-	x := loadIndex()
+	x := Shipped()
 	var out []File
 	for p, d := range x.files {
 		out = append(out, File{p, d})
@@ -74,7 +74,8 @@ func All() []File {
 	return out
 }
 
-func (x *index) collect(names []string) ([]File, error) {
+// Files is the function Files for this library.
+func (x *Library) Files(names ...string) ([]File, error) {
 	taken := map[string]bool{}
 	var queue []string
 	take := func(f string) {
@@ -126,8 +127,10 @@ func emittedPath(p string) (string, bool) {
 	return parts[1] + "/" + parts[2], true
 }
 
-func newIndex(fsys fs.FS) (*index, error) {
-	x := &index{files: map[string][]byte{}, defines: map[string]string{}, needs: map[string][]string{}}
+// NewLibrary reads the sources below include/FAMILY and src/FAMILY of fsys:
+// another version of those that nncc ships.
+func NewLibrary(fsys fs.FS) (*Library, error) {
+	x := &Library{files: map[string][]byte{}, defines: map[string]string{}, needs: map[string][]string{}}
 	scans := map[string]*scan{}
 	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -184,7 +187,7 @@ func newIndex(fsys fs.FS) (*index, error) {
 
 // resolve finds a quoted include: beside the including file, then at the root,
 // then in the CMSIS-NN folder, as the -I options of an emitted Makefile do.
-func (x *index) resolve(from, inc string) (string, bool) {
+func (x *Library) resolve(from, inc string) (string, bool) {
 	for _, dir := range []string{path.Dir(from), ".", "cmsis_nn"} {
 		p := path.Join(dir, inc)
 		if _, ok := x.files[p]; ok {

@@ -48,7 +48,7 @@ func TestPublicFunctionsHaveSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := loadIndex()
+	x := Shipped()
 	n := 0
 	for _, tok := range token.FindAllString(blank(string(data), new([]string)), -1) {
 		if strings.HasPrefix(tok, "arm_") && tok != "arm_cmsis_nn_status" && tok != "arm_nn_activation_type" && tok != "arm_nn_math_types" && tok != "arm_nn_types" {
@@ -105,7 +105,7 @@ void second(void) { if (1) { first(0); } }
 }
 
 func TestHeaderPrototypesNeedNothing(t *testing.T) {
-	x, err := newIndex(fstest.MapFS{
+	x, err := NewLibrary(fstest.MapFS{
 		"include/nncc/h.h": {Data: []byte("void a(void);\nvoid b(void);\nstatic inline void i(void) { c(); }\n")},
 		"src/nncc/a.c":     {Data: []byte("#include \"h.h\"\nvoid a(void) { }\n")},
 		"src/nncc/b.c":     {Data: []byte("#include \"h.h\"\nvoid b(void) { a(); }\n")},
@@ -114,11 +114,11 @@ func TestHeaderPrototypesNeedNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := x.collect([]string{"a"})
+	files, err := x.Files("a")
 	if err != nil || len(files) != 3 || files[1].Path != "c.c" {
 		t.Errorf("got %v, %v", files, err)
 	}
-	if _, err := newIndex(fstest.MapFS{"src/nncc/a.c": {Data: []byte("void a(void) {}")}, "src/nncc/b.c": {Data: []byte("void a(void) {}")}}); err == nil {
+	if _, err := NewLibrary(fstest.MapFS{"src/nncc/a.c": {Data: []byte("void a(void) {}")}, "src/nncc/b.c": {Data: []byte("void a(void) {}")}}); err == nil {
 		t.Error("two definitions of one function pass")
 	}
 }

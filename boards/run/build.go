@@ -160,6 +160,11 @@ func (b *builder) build(ctx context.Context, im *Image) error {
 func (b *builder) collect() error {
 	dirs := map[string]bool{}
 	harness := false
+	// In an Arduino library, src/ has a file for every source that includes it.
+	forwarders := ""
+	if _, err := os.Stat(filepath.Join(b.dir, "library.properties")); err == nil {
+		forwarders = "src"
+	}
 	walk := func(root, skip string, origin func(rel string) Origin) error {
 		return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -171,7 +176,7 @@ func (b *builder) collect() error {
 			}
 			rel = filepath.ToSlash(rel)
 			if d.IsDir() {
-				if rel != "." && (strings.HasPrefix(d.Name(), ".") || rel == skip || (b.opt.CMSISLib != "" && rel == "nncc/cmsis_nn")) {
+				if rel != "." && (strings.HasPrefix(d.Name(), ".") || rel == skip || rel == forwarders || (b.opt.CMSISLib != "" && rel == "nncc/cmsis_nn")) {
 					return fs.SkipDir
 				}
 				return nil

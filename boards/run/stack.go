@@ -24,6 +24,11 @@ type StackBound struct {
 // by a number that is only known when it runs, an unknown call.
 func (im *Image) Stack(entries ...string) (*StackBound, error) {
 	p, err := stack.Read(im.ELF)
+	if err == nil {
+		for i := range p.Functions {
+			p.Functions[i].Name = runtimec.Plain(p.Functions[i].Name)
+		}
+	}
 	if err != nil {
 		var format *elf.FormatError
 		if errors.As(err, &format) {

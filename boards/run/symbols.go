@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 var stackedRE = regexp.MustCompile(`\b(PC|LR)=0x([0-9a-f]{8})`)
@@ -34,7 +36,7 @@ func where(program, report string) string {
 				if m[1] == "LR" {
 					how = "return address in"
 				}
-				text += fmt.Sprintf(", %s %s+0x%x", how, s.Name, at-start)
+				text += fmt.Sprintf(", %s %s+0x%x", how, runtimec.Plain(s.Name), at-start)
 				break
 			}
 		}

@@ -201,7 +201,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	files, info, err := codegen.Generate(out.Program, codegen.Options{
 		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: spec.Name,
 		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC, AR: spec.Toolchain.Prefix + "ar",
-		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.warnings, InputNotes: out.inputNotes(),
+		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.warnings, InputNotes: out.inputNotes(), Library: c.kernelSource,
 	})
 	if err != nil {
 		return nil, err

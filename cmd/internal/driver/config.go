@@ -20,6 +20,7 @@ import (
 	"github.com/nncc/nncc/internal/text"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // Version of nncc; part of the emitted files, so that the same version gives
@@ -83,9 +84,10 @@ type Config struct {
 	Dequantize   bool
 	JSON         bool
 	KeepGoing    bool
-	layers       *layersFile // --layers-config, once read
-	tries        int         // programs that are planned to meet --max-ram; 0: as many as pays
-	read         []string    // files that were read beside those of flags
+	layers       *layersFile       // --layers-config, once read
+	tries        int               // programs that are planned to meet --max-ram; 0: as many as pays
+	read         []string          // files that were read beside those of flags
+	kernelSource *runtimec.Library // nil: what nncc ships
 	warnings     []string
 	notes        []string
 }

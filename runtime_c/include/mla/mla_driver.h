@@ -12,6 +12,9 @@
  *     mla_wait(&dev);                           outputs are complete when it returns
  *     mla_close(&dev);
  *
+ * Where a vendor's driver is linked, the model is compiled with MLA_DRIVER_INSTALLED: otherwise these names are linked with
+ * a digest of the simulator's sources behind them.
+ *
  * No function keeps state outside of the device, so devices are independent of each other.
  */
 #ifndef MLA_DRIVER_H
