@@ -57,7 +57,14 @@ func modelSources(m *model) (own, cmsis []string) {
 // a module uses; CMake's own do the same.
 const zephyrMock = `cmake_minimum_required(VERSION 3.13)
 project(app C)
-macro(zephyr_library_named name)
+` + zephyrFunctions + `set(CONFIG_NNCC_%s y)
+add_subdirectory(%q module)
+file(WRITE ${CMAKE_BINARY_DIR}/main.c "#include \"%s.h\"\nint main(void) { return (int)%[4]s_run(0) == 0; }\n")
+add_executable(app ${CMAKE_BINARY_DIR}/main.c)
+target_link_libraries(app nncc_%[4]s m)
+`
+
+const zephyrFunctions = `macro(zephyr_library_named name)
   add_library(${name} STATIC "")
   set(library ${name})
 endmacro()
@@ -70,11 +77,6 @@ endmacro()
 macro(zephyr_library_include_directories)
   target_include_directories(${library} PRIVATE ${ARGN})
 endmacro()
-set(CONFIG_NNCC_%s y)
-add_subdirectory(%q module)
-file(WRITE ${CMAKE_BINARY_DIR}/main.c "#include \"%s.h\"\nint main(void) { return (int)%[4]s_run(0) == 0; }\n")
-add_executable(app ${CMAKE_BINARY_DIR}/main.c)
-target_link_libraries(app nncc_%[4]s m)
 `
 
 // TestZephyr builds modules by their CMake file, and reads their Kconfig where
@@ -98,6 +100,27 @@ func TestZephyr(t *testing.T) {
 			run(t, app, filepath.Join(app, "out", "app"))
 		})
 	}
+	t.Run("two", func(t *testing.T) { // modules of one application share kernels
+		app := t.TempDir()
+		text := "cmake_minimum_required(VERSION 3.13)\nproject(app C)\n" + zephyrFunctions
+		main := ""
+		for _, p := range []string{"quantised", "qnative"} {
+			_, dir := withProject(t, find(t, p), "zephyr")
+			text += fmt.Sprintf("set(CONFIG_NNCC_%s y)\nadd_subdirectory(%q %s)\n", strings.ToUpper(p), filepath.Join(dir, "zephyr"), p)
+			main = fmt.Sprintf("#include \"%s.h\"\n", p) + main
+		}
+		main += "int main(void) { return quantised_run(0) == NNCC_OK || qnative_run(0) == NNCC_OK; }\n"
+		// Zephyr links its libraries whole.
+		text += "add_executable(app main.c)\ntarget_link_libraries(app -Wl,--whole-archive nncc_quantised nncc_qnative -Wl,--no-whole-archive m)\n"
+		for name, s := range map[string]string{"CMakeLists.txt": text, "main.c": main} {
+			if err := os.WriteFile(filepath.Join(app, name), []byte(s), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(t, app, cmake, "-B", "out", ".")
+		run(t, app, cmake, "--build", "out")
+		run(t, app, filepath.Join(app, "out", "app"))
+	})
 	t.Run("Kconfig", func(t *testing.T) {
 		_, dir := withProject(t, find(t, "quantised"), "zephyr")
 		if _, err := try(dir, "python3", "-c", "import kconfiglib"); err != nil {
