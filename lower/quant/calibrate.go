@@ -17,7 +17,7 @@ const (
 	// With fewer samples than rangesBelow the program is made anew from all of
 	// them, once it is known how; with fewer than refitBelow where weights or biases
 	// depend on them.
-	rangesBelow, refitBelow = 8, 32
+	rangesBelow, refitBelow = 8, 16
 	// heldShare is one over the share of samples that is held out, mostHeld the
 	// most of them.
 	heldShare, mostHeld = 4, 8
@@ -107,7 +107,7 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	}
 	out := first.g
 	o := best.opt
-	if len(t.folds) > 1 || n < rangesBelow || n < refitBelow && o.Finish == nil && (o.BiasCorrection || o.Rounding == Adaptive) {
+	if len(t.folds) > 1 || n < rangesBelow || (n < refitBelow || n < 2*refitBelow && work(g, n) <= refitWork) && o.Finish == nil && (o.BiasCorrection || o.Rounding == Adaptive) {
 		o.Samples = opt.Samples
 		c, before, err := insert(g.Clone(), o)
 		if err != nil {
@@ -138,9 +138,15 @@ func (r *Report) judge(warnings []string, empty bool) {
 	}
 }
 
+// cheapWork and refitWork are multiplications: what calibrating several times may
+// cost, and doing so twice with a few more samples.
+const cheapWork, refitWork = 1 << 26, 3 << 26
+
 // cheap reports that calibrating g several times costs little.
-func cheap(g *ir.Graph, n int) bool {
-	const most = 1 << 26 // multiplications
+func cheap(g *ir.Graph, n int) bool { return work(g, n) <= cheapWork }
+
+// work is about how many multiplications it takes to calibrate g on n samples.
+func work(g *ir.Graph, n int) float64 {
 	work := 0.0
 	for _, x := range g.Nodes {
 		if x.Op.MACs != nil {
@@ -151,7 +157,7 @@ func cheap(g *ir.Graph, n int) bool {
 			work += float64(p.groups) * d * d * (d + max(minRows, rowsPerWeight*d)) / 4
 		}
 	}
-	return work <= most
+	return work
 }
 
 // steps adds the steps that opt asks for, each unless it loses. Those that
