@@ -7,6 +7,7 @@ package quant
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -255,11 +256,72 @@ func (c *converter) quantisedInputs() error {
 		if !v.Type.DType.IsFloat() {
 			continue
 		}
+		if err := c.hoistQuant(v); err != nil {
+			return err
+		}
 		if t, ok := c.soleQuant(v); ok {
 			if err := c.replaceInput(i, v, t); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// hoistQuant quantises a float input before nodes that only move its values,
+// where all that come after them quantise alike: the same integers are moved.
+// What was quantised after the moves stays so, and finds nothing to do.
+func (c *converter) hoistQuant(v *ir.Value) error {
+	var first *ir.Node // of the moves
+	var t ir.Type
+	leaves := 0
+	var walk func(x *ir.Value) bool
+	walk = func(x *ir.Value) bool {
+		if len(x.Uses()) == 0 || c.g.IsOutput(x) {
+			return false
+		}
+		for _, u := range x.Uses() {
+			n := u.Node
+			if n.Op == op.QuantizeLinear && u.Index == 0 {
+				d, q, ok := params(n)
+				if !ok || q.PerAxis() || !storable(d) || leaves > 0 && (d != t.DType || !q.Equal(t.Quant)) {
+					return false
+				}
+				t, leaves = v.Type.WithQuant(d, q), leaves+1
+				continue
+			}
+			if n.Op.Quant != ir.QMove || len(n.Out) != 1 || len(n.Body) > 0 || u.Index != 0 || !slices.Equal(n.Op.DataInputs(n), []int{0}) || !n.Out[0].Type.DType.IsFloat() {
+				return false
+			}
+			if !walk(n.Out[0]) {
+				return false
+			}
+		}
+		return true
+	}
+	if !walk(v) {
+		return nil
+	}
+	for _, n := range c.g.Nodes {
+		if slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return u.Node == n }) {
+			first = n
+			break
+		}
+	}
+	moves := slices.DeleteFunc(slices.Clone(v.Uses()), func(u ir.Use) bool { return u.Node.Op == op.QuantizeLinear })
+	if len(moves) == 0 {
+		return nil
+	}
+	q, err := c.linear(first, op.QuantizeLinear, v, t)
+	if err != nil {
+		return err
+	}
+	d, err := c.linear(first, op.DequantizeLinear, q, t)
+	if err != nil {
+		return err
+	}
+	for _, u := range moves {
+		c.g.SetInput(u.Node, u.Index, d)
 	}
 	return nil
 }

@@ -1,9 +1,11 @@
 package driver
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/boards"
@@ -11,6 +13,7 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/target"
@@ -184,6 +187,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 		c.warn(w)
 	}
 	c.addNotes(out.Lowered.Notes)
+	out.floatInputs()
 	c.note("scheduling")
 	if out.Program, err = out.Lowered.Schedule(); err != nil {
 		return nil, err
@@ -231,6 +235,44 @@ func harnessModel(i *codegen.Info) run.Model {
 		m.Outputs = append(m.Outputs, run.IO{Name: x.Name, CFunc: i.Prefix + "_" + x.CName, Bytes: x.Bytes})
 	}
 	return m
+}
+
+// floatInputs says why inputs of a quantised model stay float, though --io
+// quantized is asked for: what reads them is no QuantizeLinear.
+func (o *Compiled) floatInputs() {
+	if o.Config.IO == "float" || o.Lowered.Precision == "float32" || !lower.Quantised(o.Float) {
+		return
+	}
+	for _, v := range o.Lowered.Graph.In {
+		if !v.Type.DType.IsFloat() {
+			continue
+		}
+		for _, x := range o.Float.In {
+			if n := firstReader(x); x.Name == v.Name && n != nil {
+				note := fmt.Sprintf("input %s stays float: %s reads it before it is quantised, or it is quantised in several ways", v.Name, n)
+				if !slices.Contains(o.Config.notes, note) {
+					o.Config.notes = append(o.Config.notes, note)
+				}
+			}
+		}
+	}
+}
+
+// firstReader is the first node behind an input that does not only move its
+// values; a QuantizeLinear where there is no other.
+func firstReader(v *ir.Value) *ir.Node {
+	var last *ir.Node
+	for _, u := range v.Uses() {
+		n := u.Node
+		if n.Op.Quant == ir.QMove && len(n.Out) == 1 {
+			n = firstReader(n.Out[0])
+		}
+		if n != nil && n.Op != op.QuantizeLinear {
+			return n
+		}
+		last = cmp.Or(n, last)
+	}
+	return last
 }
 
 // gates checks --max-*; nil when all hold.

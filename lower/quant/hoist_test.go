@@ -1,0 +1,82 @@
+package quant_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// TestHoist: an input that is only moved before it is quantised (as tf2onnx
+// writes models) is quantised at the border, and so is what is moved behind the
+// last DequantizeLinear; the results are the same. Where values change on the
+// way, or what follows wants different scales, the input stays float.
+func TestHoist(t *testing.T) {
+	for _, c := range []struct {
+		name, moves string // from %x to %m, f32[1,2,3,4]
+		in          string
+		float       bool // the input stays float
+	}{
+		{"nothing", `%m = Identity(%x)`, "1,2,3,4", false},
+		{"Reshape", `const %s : i64[4] = {1,2,3,4} %m = Reshape(%x, %s)`, "1,24", false},
+		{"Transpose", `%m = Transpose(%x) {perm=[0,3,1,2]}`, "1,3,4,2", false},
+		{"Squeeze and Unsqueeze", `const %a : i64[1] = {3} const %b : i64[1] = {0} %q = Squeeze(%x, %a) %m = Unsqueeze(%q, %b)`, "2,3,4,1", false},
+		{"Flatten, Reshape, Transpose", `const %s : i64[4] = {1,3,4,2} %l = Flatten(%x) %r = Reshape(%l, %s) %m = Transpose(%r) {perm=[0,3,1,2]}`, "1,2,12", false},
+		{"Relu", `%m = Relu(%x)`, "1,2,3,4", true},
+	} {
+		for _, uint8s := range []bool{false, true} {
+			zero, dt := 3, "i8"
+			if uint8s {
+				zero, dt = 131, "u8"
+			}
+			text := fmt.Sprintf(`graph "g" {
+  in %%x : f32[%s]
+  const %%scale : f32[] = {0.03125}
+  const %%zp : %s[] = {%d}
+  const %%out : f32[] = {0.25}
+  const %%w : i8[3,2,1,1] = rand 4
+  const %%ws : f32[] = {0.015625}
+  const %%wz : i8[] = {0}
+  %s
+  %%i = QuantizeLinear(%%m, %%scale, %%zp)
+  %%d = DequantizeLinear(%%i, %%scale, %%zp)
+  %%k = DequantizeLinear(%%w, %%ws, %%wz)
+  %%c = Conv(%%d, %%k)
+  %%e = QuantizeLinear(%%c, %%out, %%zp)
+  %%f = DequantizeLinear(%%e, %%out, %%zp)
+  %%y = Transpose(%%f) {perm=[0,2,3,1]}
+  out "y" = %%y
+}`, c.in, dt, zero, c.moves)
+			whole, border := irtest.Parse(t, text), irtest.Parse(t, text)
+			for g, floats := range map[*ir.Graph]bool{whole: true, border: false} {
+				if err := quant.Integer(g, quant.IntegerOptions{FloatIO: floats, Imported: true}); err != nil {
+					t.Fatalf("%s: %v", c.name, err)
+				}
+				irtest.Verify(t, g)
+			}
+			if got := border.In[0].Type.DType.IsFloat(); got != c.float {
+				t.Errorf("%s, %s: the input is %s", c.name, dt, border.In[0].Type)
+			}
+			if border.Out[0].Type.DType.IsFloat() {
+				t.Errorf("%s, %s: the output is %s", c.name, dt, border.Out[0].Type)
+			}
+			in := irtest.Inputs(whole, 9)
+			want := irtest.Run(t, whole, in)[0]
+			at := in
+			if v := border.In[0]; !v.Type.DType.IsFloat() {
+				at = []*tensor.Dense{ir.QuantiseEven(in[0], v.Type)}
+			}
+			got := irtest.Run(t, border, at)[0]
+			if q := border.Out[0].Type.Quant; q != nil {
+				got = ir.Dequantise(got, q)
+			}
+			if !slices.Equal(got.Floats(), want.Floats()) {
+				t.Errorf("%s, %s: %v, want %v", c.name, dt, got, want)
+			}
+		}
+	}
+}
