@@ -190,8 +190,8 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		return nil, err
 	}
 	if o.MLA == nil {
-		most := 0.0
-		if own { // its results are defined
+		most := 32.0 // what a curve and the nodes may miss together: more is a jump
+		if own {     // its results are defined
 			most = 1
 		}
 		if r.curves, err = fuse.Curves(g, most); err != nil {

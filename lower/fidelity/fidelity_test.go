@@ -243,7 +243,11 @@ func TestRandomPrecisions(t *testing.T) {
 	}
 	for name, of := range layers {
 		t.Run(name, func(t *testing.T) {
+			seeds := []uint64{250} // a Floor whose curve jumped to the other end of the range
 			for seed := range uint64(samples(t, 40)) {
+				seeds = append(seeds, seed)
+			}
+			for _, seed := range seeds {
 				g := irtest.GenFloat(seed)
 				if seed%2 == 1 {
 					g = irtest.Gen(seed, tensor.F32)
