@@ -59,10 +59,51 @@ func demand(k *target.Kernel, n *ir.Node) target.Layout {
 	return k.Layout(n)
 }
 
+// asDemanded gives the operands of n the memory orders that its kernel demands
+// until the function that it returns is called. No copy stands between an
+// operand and a demand that puts every element in the same place: one channel,
+// last or first. But a kernel that reads strides off its operand's order has to
+// find the order of its result there, which may have more channels.
+func asDemanded(n *ir.Node, l target.Layout) (restore func()) {
+	were := make([]ir.Type, len(n.In))
+	for i, v := range n.In {
+		if v == nil {
+			continue
+		}
+		were[i] = v.Type
+		var want []int
+		switch l.Kind {
+		case target.Natural:
+		case target.Fixed:
+			if i < len(l.In) {
+				want = l.In[i]
+			}
+		case target.Same:
+			if len(n.Out) == 0 || n.Out[0].Type.Rank() != v.Type.Rank() {
+				continue
+			}
+			want = n.Out[0].Type.Order
+		default:
+			continue
+		}
+		if v.Const == nil && v.Type.SameMemory(want) {
+			v.Type.Order = want
+		}
+	}
+	return func() {
+		for i, v := range slices.Backward(n.In) { // of a value that is there twice, the first has what it was
+			if v != nil {
+				v.Type = were[i]
+			}
+		}
+	}
+}
+
 // offers lowers a node in every way there is, the best one by order first: the
 // values have their memory orders.
 func (o *Options) offers(table target.Table, c target.Choice, n *ir.Node) ([]offer, error) {
 	defer pass.Named("lowering", n)
+	defer asDemanded(n, demand(c.Kernel, n))()
 	var out []offer
 	rows := o.rivals(table, c, n)
 	for _, k := range rows {

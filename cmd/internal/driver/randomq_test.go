@@ -45,6 +45,7 @@ func throughFile(t testing.TB, net *ir.Graph) (*onnx.Model, *ir.Graph) {
 type stretchError struct {
 	steps float64
 	at    string // the operators of the stretch
+	wide  bool   // it ends in int16
 }
 
 // checkStretches compares the program of a random quantised network with what
@@ -131,7 +132,7 @@ func compareStretches(t testing.TB, model *ir.Graph, in []*tensor.Dense, prog *i
 			}
 		}
 		if worst > stepsAllowed {
-			bad = append(bad, stretchError{worst, stretchText(v)})
+			bad = append(bad, stretchError{worst, stretchText(v), pt.DType == tensor.I16})
 		}
 	}
 	for _, n := range model.Nodes {
