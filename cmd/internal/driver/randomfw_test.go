@@ -134,7 +134,7 @@ func compareInterpreter(t *testing.T, it batchItem, k int, board string, out []*
 		t.Fatal(err)
 	}
 	for i := range out {
-		n, diff := differ(out[i], want[i], 0)
+		n, diff := differ(out[i], want[i], 0, nil)
 		switch {
 		case n == 0:
 		case behindRounding(ref.Out[i]):
