@@ -10,7 +10,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/frontend/files"
 )
 
 //go:embed defs/*.yaml

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/text"
 )
 
 // coreISA says which ISA values a core can have (Arm's technical reference

@@ -18,7 +18,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/frontend/files"
 )
 
 // BuildOptions change how a folder is built.

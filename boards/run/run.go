@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/frontend/files"
 )
 
 // Case is one inference.

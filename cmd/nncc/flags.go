@@ -12,7 +12,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/text"
 )
 
 // flagRule says to which verbs a flag applies. A flag of another verb is

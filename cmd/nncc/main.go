@@ -22,8 +22,8 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
-	"github.com/nncc/nncc/internal/files"
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/pass"
 )

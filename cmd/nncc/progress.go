@@ -6,7 +6,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/text"
 )
 
 // progress is a spinner on a terminal; nothing elsewhere.

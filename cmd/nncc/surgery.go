@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/lower/surgery"
 )
 

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/frontend/files"
 )
 
 // Limits bound what is read from one file. The zero value means DefaultLimits.

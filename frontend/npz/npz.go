@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/frontend/files"
 )
 
 // Entry is a named array of an archive.

@@ -16,9 +16,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
-	"github.com/nncc/nncc/internal/files"
 )
 
 // Model is a decoded model file.

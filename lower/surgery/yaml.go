@@ -11,8 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx/pb"
-	"github.com/nncc/nncc/internal/files"
 	"github.com/nncc/nncc/ir/tensor"
 )
 

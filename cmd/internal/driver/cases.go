@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/npz"
-	"github.com/nncc/nncc/internal/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"

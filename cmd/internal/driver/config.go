@@ -15,9 +15,9 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx"
-	"github.com/nncc/nncc/internal/files"
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 	runtimec "github.com/nncc/nncc/runtime_c"

@@ -3,7 +3,7 @@ package driver
 import (
 	"fmt"
 
-	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
 )
 

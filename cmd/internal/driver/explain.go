@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
-	"github.com/nncc/nncc/internal/files"
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/fuse"

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/text"
 )
 
 // htmlReport is the page of the report for people.

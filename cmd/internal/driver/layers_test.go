@@ -14,7 +14,7 @@ import (
 // only, and of its own line where it stands behind them. Packages that end in
 // /... stand for everything below.
 const layers = `
-internal/text internal/files ir/irtest/sharedata ir/irtest/sharedata/users ir/tensor ir/fixp lower/cost lower/target/pack lower/target/cmsisnn/kb boards boards/cycles boards/stack runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/target/mla/lm
+frontend/text frontend/files ir/irtest/sharedata ir/irtest/sharedata/users ir/tensor ir/fixp lower/cost lower/target/pack lower/target/cmsisnn/kb boards boards/cycles boards/stack runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/target/mla/lm
 frontend/npz ir ir/qref
 ir/op
 ir/interp ir/pass

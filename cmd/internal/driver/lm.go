@@ -1,7 +1,7 @@
 package driver
 
 import (
-	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/lower/target/mla/lm"
 )
 

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/nncc/nncc/codegen"
-	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/frontend/files"
 )
 
 // Write puts the firmware folder in place, complete or not at all. A folder

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nncc/nncc/boards/cycles"
 	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/text"
 )
 
 // LayerCycles is what a step executed, and an estimate of its time

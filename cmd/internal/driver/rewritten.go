@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nncc/nncc/internal/files"
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower"

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx"
-	"github.com/nncc/nncc/internal/files"
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/surgery"
 )

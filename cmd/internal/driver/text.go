@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nncc/nncc/internal/text"
+	"github.com/nncc/nncc/frontend/text"
 )
 
 // Warnings are the remarks collected so far.

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/internal/files"
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"

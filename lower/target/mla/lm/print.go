@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	visible "github.com/nncc/nncc/internal/text"
+	visible "github.com/nncc/nncc/frontend/text"
 )
 
 // String is the segment for people: header, tensors, commands.
