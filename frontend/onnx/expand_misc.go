@@ -14,6 +14,7 @@ func expansions() map[string]func(e *composer) []*ir.Value {
 	return map[string]func(e *composer) []*ir.Value{
 		"Attention": attention, "LinearAttention": linearAttention, "CausalConvWithState": causalConv, "RotaryEmbedding": rotary, "SwiGLU": swiglu,
 		"NegativeLogLikelihoodLoss": nllLoss, "SoftmaxCrossEntropyLoss": crossEntropy, "AffineGrid": affineGrid, "TensorScatter": tensorScatter,
+		"CumSum": runningTotal, "CumProd": runningTotal, "NonZero": nonZero, "Compress": compress,
 		"CenterCropPad": centerCropPad, "DFT": dft, "STFT": stft, "HannWindow": window(0.5, 0.5, 0), "HammingWindow": window(25.0/46, 21.0/46, 0),
 		"BlackmanWindow": window(0.42, 0.5, 0.08), "MelWeightMatrix": melWeights, "Unique": unique,
 		"RandomUniform": random(false, false), "RandomNormal": random(false, true), "RandomUniformLike": random(true, false), "RandomNormalLike": random(true, true),

@@ -41,17 +41,30 @@ func dft(e *composer) []*ir.Value {
 	rank := x.Type.Rank()
 	e.want(rank >= 2 && x.Type.DType.IsFloat(), "rank", "input 0 (%s) is %s, want floats of shape [..., length, 1 or 2]", x, x.Type)
 	axis := rank - 2
+	var chosen *ir.Value // at run time
 	if e.opset < 20 {
 		axis = e.int("axis", 1)
-	} else if e.input(2) != nil {
+	} else if v := e.input(2); v != nil && v.Const == nil {
+		chosen = v
+	} else if v != nil {
 		a := e.known(2, "the axis")
 		e.want(len(a) == 1, "shape", "the axis has %d values, want one", len(a))
 		axis = a[0]
 	}
 	inverse, onesided := e.int("inverse", 0) != 0, e.int("onesided", 0) != 0
+	if chosen != nil {
+		along := func(k int) *ir.Value { return e.fourierAlong(x, k, inverse, onesided) }
+		return e.alongAxis(chosen, ir.Identity(rank-1), along)
+	}
 	if axis < 0 {
 		axis += rank
 	}
+	return []*ir.Value{e.fourierAlong(x, axis, inverse, onesided)}
+}
+
+// fourierAlong is dft along one axis.
+func (e *composer) fourierAlong(x *ir.Value, axis int, inverse, onesided bool) *ir.Value {
+	rank := x.Type.Rank()
 	e.want(axis >= 0 && axis < rank-1, "axis", "axis %d is out of range for shape %v", axis, x.Type.Shape)
 	in := x.Type.Shape[rank-1]
 	e.want(in == 1 || in == 2, "shape", "input 0 (%s) has shape %v, want 1 (real) or 2 (complex) at the end", x, x.Type.Shape)
@@ -109,7 +122,7 @@ func dft(e *composer) []*ir.Value {
 	for _, d := range perm[:rank-2] {
 		shape = append(shape, x.Type.Shape[d])
 	}
-	return []*ir.Value{e.transpose(e.reshape(y, append(shape, bins, parts)...), back...)}
+	return e.transpose(e.reshape(y, append(shape, bins, parts)...), back...)
 }
 
 // realInverse is the matrix [half*2, n] from the first half of a spectrum to

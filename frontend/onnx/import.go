@@ -72,9 +72,11 @@ type importer struct {
 	live      map[*pb.GraphProto]liveNodes
 	names     map[*pb.GraphProto]map[string]bool
 	tensors   map[*pb.TensorProto]*tensor.Dense
-	decoded   int64          // bytes of these
-	sequenced int            // lengths of all sequences
-	symbols   map[string]int // symbolic dimensions and their sizes
+	decoded   int64              // bytes of these
+	sequenced int                // lengths of all sequences
+	symbols   map[string]int     // symbolic dimensions and their sizes
+	bounded   map[*ir.Value]bool // values with room for more than the data may have
+	counts    []countOf          // how many those are
 }
 
 // Import turns a model into a graph in the newest operators' form, with shapes
@@ -85,7 +87,7 @@ type importer struct {
 func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	lim := m.Limits.orDefault()
 	im := &importer{m: m, lim: lim, opt: opt, opsets: map[string]int{}, funcs: map[string]*pb.FunctionProto{}, taken: map[string]int{},
-		budget: budget{lim.FoldWork, lim.FoldBytes}, live: map[*pb.GraphProto]liveNodes{}, names: map[*pb.GraphProto]map[string]bool{}, tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
+		budget: budget{lim.FoldWork, lim.FoldBytes}, live: map[*pb.GraphProto]liveNodes{}, names: map[*pb.GraphProto]map[string]bool{}, tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}, bounded: map[*ir.Value]bool{}}
 	if im.opt.Note == nil {
 		im.opt.Note = func(string) {}
 	}
@@ -122,6 +124,7 @@ func Import(m *Model, opt ImportOptions) (*ir.Graph, error) {
 		return nil, im.errs
 	}
 	im.checkValueInfo(gp, s)
+	im.addCounts()
 	im.g.RemoveDead()
 	if im.checkSizes(); len(im.errs) > 0 {
 		return nil, im.errs

@@ -227,13 +227,22 @@ func (im *importer) checkDims(gp *pb.GraphProto) {
 		if len(inputs) > 0 {
 			hint = "symbolic dimensions are " + strings.Join(slices.Sorted(maps.Keys(inputs)), ", ")
 		}
-		if !known[key] {
+		if !known[key] && !roomed(gp, key) {
 			im.report(&ir.Diag{Code: "dim-unknown", Node: at, Msg: "the model has no such dimension", Hint: hint})
 		}
 		if n := im.opt.Dims[key]; n < 0 || n > tensor.MaxElems {
 			im.report(&ir.Diag{Code: "dim-value", Node: at, Msg: fmt.Sprintf("the size is %d, want 0 to %d", n, tensor.MaxElems)})
 		}
 	}
+}
+
+// roomed reports the place of a dimension of a result of which the data decide
+// the size: it need not be declared.
+func roomed(gp *pb.GraphProto, key string) bool {
+	i := strings.LastIndexByte(key, '.')
+	return i >= 0 && slices.ContainsFunc(gp.GetNode(), func(n *pb.NodeProto) bool {
+		return dataSized[n.GetOpType()] && slices.Contains(n.GetOutput(), key[:i])
+	})
 }
 
 // dim is the size of one dimension of an input.

@@ -3,6 +3,7 @@ package onnx
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -120,6 +121,9 @@ func (im *importer) node(n *pb.NodeProto, index int, s *scope, opsets map[string
 	}
 	if f := im.funcs[funcKey(dom, n.GetOpType(), n.GetOverload())]; f != nil {
 		return im.call(c, f)
+	}
+	if err := c.overBounds(); err != nil {
+		return err
 	}
 	var ok bool
 	if c.opset, ok = opsets[dom]; !ok {
@@ -443,6 +447,11 @@ func (c *nodeCtx) add(o *ir.OpDef, name string, names []string, attrs ir.Attrs, 
 	}
 	if err := c.im.g.AddNode(n, names); err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(in, func(v *ir.Value) bool { return c.im.bounded[v] }) {
+		for _, v := range n.Out {
+			c.im.bounded[v] = true
+		}
 	}
 	return n.Out, nil
 }

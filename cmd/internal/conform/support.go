@@ -21,6 +21,7 @@ Every test is a model with inputs and outputs. "In scope" are those whose inputs
 optionals, floats of 8 bits and less, 2-bit integers) and which import no preview domain. Passing means the stored outputs: integers and bools exactly, floats within
 1e-3 (relative), float16 and bfloat16 within two steps; in C as it is emitted, built and run, on Cortex-M under QEMU.
 `)
+	b.WriteString(sizes)
 	var names []string
 	for n := range sets {
 		names = append(names, n)
@@ -131,3 +132,10 @@ func reasons(b *bytes.Buffer, title string, r Ratchet, of func(e *Entry) []strin
 		fmt.Fprintf(b, "| %d | %s | %s |\n", len(ids), why, strings.Join(ids[:min(3, len(ids))], ", "))
 	}
 }
+
+// sizes says how results are kept of which the size depends on the data.
+const sizes = `
+Results of which only the data know the size: NonMaxSuppression and Unique are kept in a shape with room for the most that there can be; the tests compare what
+was found, and behind it must be nothing but zeros and -1. NonZero and Compress need their input, or condition, at compile time, or a bound by ` + "`--dim`" + `; then they
+have the count in an output of its own (see frontend/onnx/README.md).
+`

@@ -1,0 +1,145 @@
+package onnx
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// bits is a value of the given type and shape of which the elements are 0, or
+// not, by the bits of a number.
+func bits(d tensor.DType, shape []int, mask int) *tensor.Dense {
+	y := tensor.New(d, shape)
+	for i := range y.Len() {
+		v := int64(mask >> i & 1)
+		if d == tensor.F32 {
+			y.SetFloat(i, float64(v)*(float64(i)-2.5))
+		} else {
+			y.SetInt(i, v)
+		}
+	}
+	return y
+}
+
+// NonZero and Compress of data at run time hold what the same on constants
+// gives, zeros behind it, and the count, for everything that may be found.
+func TestBounded(t *testing.T) {
+	for _, c := range []struct {
+		sig, body string
+		dims      map[string]int
+		masked    string // the input of which the elements count
+		axis      int    // of the output that is bounded
+	}{
+		{"(float[2,3] x) => (int64[2,N] y)", "y = NonZero (x)", map[string]int{"N": 6}, "x", 1},
+		{"(float[2,3] x) => (int64[2,N] y)", "y = NonZero (x)", map[string]int{"N": 3}, "x", 1},
+		{"(float[2,3] x) => (int64[N,2] z)", "y = NonZero (x) z = Transpose <perm = [1, 0]> (y)", map[string]int{"y.1": 2}, "x", 0},
+		{"(bool[5] x) => (int64[1,N] y)", "y = NonZero (x)", map[string]int{"y.1": 2}, "x", 1},
+		{"(float[2,3] x, bool[6] c) => (float[N] y)", "y = Compress (x, c)", map[string]int{"y.0": 6}, "c", 0},
+		{"(float[2,3] x, bool[3] c) => (float[2,N] y)", "y = Compress <axis = -1> (x, c)", map[string]int{"N": 3}, "c", 1},
+		{"(float[4,3] x, bool[3] c) => (float[N,3] y)", "y = Compress <axis = 0> (x, c)", map[string]int{"N": 2}, "c", 0},
+		{"(int8[5] x, bool[5] c) => (int8[N] z) <int8[N] y>", "y = Compress (x, c) z = Neg (y)", map[string]int{"y.0": 4}, "c", 0},
+	} {
+		name := c.sig + c.body
+		m := textModel(t, 17, c.sig+" {"+c.body+"}")
+		g := open(t, m, ImportOptions{Dims: c.dims})
+		if len(g.Out) != 2 || g.OutNames[1] != "y_count" {
+			t.Errorf("%s: outputs are %v", name, g.OutNames)
+			continue
+		}
+		most := g.Out[0].Type.Shape[c.axis]
+		for _, n := range c.dims {
+			if most != n {
+				t.Errorf("%s: the output has shape %v, want %d at %d", name, g.Out[0].Type.Shape, n, c.axis)
+			}
+		}
+		elems := 0
+		for _, v := range g.In {
+			if v.Name == c.masked {
+				elems = v.Type.Elems()
+			}
+		}
+		for mask := range 1 << elems {
+			var in []*tensor.Dense
+			set := map[string]*tensor.Dense{}
+			for _, v := range g.In {
+				d := bits(v.Type.DType, v.Type.Shape, 1<<20-1)
+				if v.Name == c.masked {
+					d = bits(v.Type.DType, v.Type.Shape, mask)
+				}
+				in = append(in, d)
+				set[v.Name] = d
+			}
+			known := open(t, m, ImportOptions{Set: set})
+			out, err := interp.Run(known, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := out[0]
+			got, err := interp.Run(g, in, nil)
+			if count := want.Shape[c.axis]; count > most {
+				if err == nil {
+					t.Errorf("%s: %d are found with room for %d, want an error", name, count, most)
+				}
+				continue
+			} else if err != nil {
+				t.Errorf("%s: mask %b: %v", name, mask, err)
+				continue
+			} else if n := got[1].Int(0); n != int64(count) {
+				t.Errorf("%s: mask %b: the count is %d, want %d", name, mask, n, count)
+			}
+			for i, from := range positions(got[0].Shape, c.axis, want.Shape[c.axis]) {
+				v := 0.0
+				if from >= 0 {
+					v = want.Float(from)
+				}
+				if got[0].Float(i) != v {
+					t.Errorf("%s: mask %b: %v, want %v and zeros", name, mask, got[0].Floats(), want.Floats())
+					break
+				}
+			}
+		}
+	}
+}
+
+// positions gives for every element of a shape where it is in one of which a
+// dimension has only count elements; -1 where it is not.
+func positions(shape []int, axis, count int) []int {
+	inner := 1
+	for _, d := range shape[axis+1:] {
+		inner *= d
+	}
+	out := make([]int, tensor.Count(shape))
+	for i := range out {
+		o, k, r := i/inner/shape[axis], i/inner%shape[axis], i%inner
+		if out[i] = -1; k < count {
+			out[i] = (o*count+k)*inner + r
+		}
+	}
+	return out
+}
+
+// What would take the zeros behind a bounded result for data is refused, and so
+// are bounds that cannot be.
+func TestBoundedRefusals(t *testing.T) {
+	N := func(n int) map[string]int { return map[string]int{"N": n} }
+	for _, c := range []struct {
+		body, want string
+		dims       map[string]int
+	}{
+		{"y = ReduceMean <keepdims = 0> (z)", "which this operator would take for data", N(6)},
+		{"s = Shape (z) y = Cast <to = 1> (s)", "which this operator would take for data", N(6)},
+		{"a = Abs (z) y = Softmax (a)", "which this operator would take for data", N(6)},
+		{"i = Cast <to = 7> (z) o = Constant <value_int = 7> () q = Div (o, i) y = Cast <to = 1> (q)", "by which integers cannot be divided", N(6)},
+		{"y = Neg (z)", "by --dim N=N, N at most 6; or it is an input of the model; bind it with --set c=VALUE", nil},
+		{"y = Neg (z)", "--dim a.0: the model has no such dimension", map[string]int{"a.0": 2}},
+		{"y = Neg (z)", "want 1 to 6", N(7)},
+		{"y = Neg (z)", "want 1 to 6", N(0)},
+	} {
+		_, err := OpenModel(textModel(t, 17, "(float[2,3] x, bool[6] c) => (float y) <float[N] z> { z = Compress (x, c) "+c.body+" }"), ImportOptions{Dims: c.dims})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.body, err, c.want)
+		}
+	}
+}
