@@ -31,7 +31,6 @@ const (
 	maxCases   = 100
 	maxIO      = 640 << 10 // bytes of all inputs and outputs together
 	maxWeights = 384 << 10
-	unitCases  = 50 // cases in one translation unit
 )
 
 // ioBytes are the inputs and outputs of a case in memory.
@@ -162,7 +161,7 @@ func writeImage(dir string, batch []*Built) (input []byte, model *run.Model, err
 	var unit bytes.Buffer
 	kernels := map[string]bool{}
 	inBytes, outBytes, arena := 0, 0, 0
-	for i, b := range batch {
+	for _, b := range batch {
 		o := b.Compiled
 		for _, f := range o.Files {
 			switch {
@@ -174,15 +173,10 @@ func writeImage(dir string, batch []*Built) (input []byte, model *run.Model, err
 				kernels[f.Path] = true
 			case strings.HasSuffix(f.Path, "_io.c"): // float helpers, which nobody calls here
 			case strings.HasSuffix(f.Path, ".c"):
-				put(f.Path+".inc", f.Data)
-				fmt.Fprintf(&unit, "#include %q\n", f.Path+".inc")
+				put(f.Path, f.Data) // each alone: the names of kernels are macros, not the same in all cases
 			default:
 				put(f.Path, f.Data)
 			}
-		}
-		if unit.Len() > 0 && (i%unitCases == unitCases-1 || i == len(batch)-1) {
-			put(fmt.Sprintf("unit_%d.c", i/unitCases), bytes.Clone(unit.Bytes()))
-			unit.Reset()
 		}
 		fmt.Fprintf(&head, "#include \"%s.h\"\n", b.Prefix)
 		calls.WriteString("    {\n        int32_t status;\n")
