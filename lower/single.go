@@ -297,7 +297,7 @@ func (s *Single) Border(g *ir.Graph, ties []quant.Tie) error {
 		if err != nil {
 			return err
 		}
-		g.Out[i] = m.Out[0]
+		g.SetOutput(i, m.Out[0])
 	}
 	return nil
 }

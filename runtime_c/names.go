@@ -19,9 +19,9 @@ import (
 // are weak where the compiler can say so, so that the same function may come
 // from two folders, in an archive or as an object; one of them is used.
 //
-// The texts of functions keep the plain names. Each source begins with macros
-// that rename what it defines and uses, a model has a header of those that its
-// source needs (Names), and headers are included by their place beside the file, never
+// The texts of functions keep the plain names. Each source and each header
+// begins with macros that rename what it defines and names, a model has a header
+// of those that its source needs (Names), and headers are included by their place beside the file, never
 // by the include path, on which the folder of another version may come first.
 //
 // Functions of CMSIS-NN are different: whether a model calls ours or those of an
@@ -101,6 +101,8 @@ func (x *Library) emitted(file string) []byte {
 		head = x.prologue(file)
 	case file == "cmsis_nn/arm_nnfunctions.h":
 		head = "#include \"" + path.Base(cmsisNames) + "\"\n\n"
+	case strings.HasSuffix(file, ".h") && !isCMSIS(file):
+		head = x.headerNames(file)
 	}
 	at := 0
 	if bytes.HasPrefix(text, []byte("/*")) { // behind the comment that says what the file is
@@ -109,6 +111,25 @@ func (x *Library) emitted(file string) []byte {
 		}
 	}
 	return slices.Concat(text[:at], []byte(head), text[at:])
+}
+
+// headerNames renames what a header names, so that it declares the same
+// functions whoever includes it first: several sources may be one translation
+// unit.
+func (x *Library) headerNames(file string) string {
+	x.byFile()
+	var b strings.Builder
+	var own []string
+	for _, w := range token.FindAllString(string(x.files[file]), -1) {
+		if f, ok := x.defines[w]; ok && !isCMSIS(f) && !slices.Contains(own, w) {
+			own = append(own, w)
+		}
+	}
+	x.renameSymbols(&b, own)
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	return b.String()
 }
 
 // relative is the path of a file as a quoted include in another folder.
@@ -146,14 +167,20 @@ func (x *Library) prologue(file string) string {
 
 // renames writes macros for all symbols of files.
 func (x *Library) renames(b *strings.Builder, files []string) {
-	var vendor, others []string
+	var symbols []string
 	for _, f := range files {
-		for _, s := range x.symbols(f) {
-			if x.vendor[s] {
-				vendor = append(vendor, s)
-			} else {
-				others = append(others, s)
-			}
+		symbols = append(symbols, x.symbols(f)...)
+	}
+	x.renameSymbols(b, symbols)
+}
+
+func (x *Library) renameSymbols(b *strings.Builder, symbols []string) {
+	var vendor, others []string
+	for _, s := range symbols {
+		if x.vendor[s] {
+			vendor = append(vendor, s)
+		} else {
+			others = append(others, s)
 		}
 	}
 	slices.Sort(vendor)

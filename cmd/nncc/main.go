@@ -44,7 +44,7 @@ func main() {
 	// A compilation is short and makes many graphs that soon are garbage; the
 	// collector works harder where memory could get scarce.
 	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(640 << 20)
+	debug.SetMemoryLimit(900 << 20)
 	os.Exit(Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
