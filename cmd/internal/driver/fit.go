@@ -28,7 +28,7 @@ func (o *Compiled) fit(built *run.Sizes) boards.Placement {
 		data.Bytes = libc.Data + libc.BSS
 		weights = built.Weights()
 	}
-	code.What, rodata.What = "code", "rodata"
+	code.What, rodata.What, data.What = "code", "rodata", "data"
 	items := []boards.Item{code, {What: "stack", Bytes: uint64(o.Board.Stack)}, data, rodata,
 		{What: "arena", Bytes: uint64(o.Program.ArenaBytes)}, {What: "weights", Bytes: weights}}
 	items = slices.DeleteFunc(items, func(i boards.Item) bool { return i.Bytes == 0 })

@@ -56,6 +56,12 @@ func TestMemoryVerdict(t *testing.T) {
 	if o.Placement.Regions[1].Used() != uint64(stack+arena) || flash < o.Info.WeightBytes+5000 {
 		t.Fatalf("%+v", o.Placement)
 	}
+	// The C library's variables have a place, too, once a build has measured them.
+	libc := run.Section{Text: 10, Data: 100, BSS: 200}
+	p := o.fit(&run.Sizes{By: map[run.Origin]run.Section{run.Libc: libc}})
+	if len(p.Homeless) > 0 || p.Regions[1].Used() < uint64(stack+arena+300) {
+		t.Errorf("with variables of the C library: %+v", p)
+	}
 	for _, k := range []struct {
 		name string
 		ram  []int // sizes of the regions that hold arena and stack
