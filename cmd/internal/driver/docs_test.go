@@ -82,7 +82,7 @@ func TestDocsNamePathsThatExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range es {
-		top[e.Name()] = true
+		top[e.Name()] = e.IsDir() // the binary that make builds is called as folders that are written
 	}
 	docs := 0
 	err = filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {

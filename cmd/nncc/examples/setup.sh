@@ -13,6 +13,7 @@ needs() {
 		demo	has_newlib	libnewlib-arm-none-eabi
 		demo	command -v qemu-system-arm	qemu-system-arm
 		test	command -v gcc	gcc
+		test	command -v g++	g++
 		test	test -e /usr/include/stdlib.h	libc6-dev
 		test	command -v clang	clang
 		test	has_clang_rt	libclang-rt-14-dev
