@@ -46,6 +46,20 @@ func (d DType) String() string {
 	return fmt.Sprintf("dtype(%d)", uint8(d))
 }
 
+// Epsilon is the unit in the last place of 1 in a float type; that of float32
+// for all others.
+func (d DType) Epsilon() float64 {
+	switch d {
+	case F64:
+		return 0x1p-52
+	case F16:
+		return 0x1p-10
+	case BF16:
+		return 0x1p-7
+	}
+	return 0x1p-23
+}
+
 // ONNXName is the name ONNX gives the type: float, int8, bool, ...
 func (d DType) ONNXName() string {
 	if int(d) < len(dtypeInfo) {

@@ -495,20 +495,7 @@ func ulp(d *tensor.Dense) float64 {
 			top = a
 		}
 	}
-	return max(top, 0x1p-126) * epsilon(d.DType) // below the smallest normal float32 nothing counts
-}
-
-// epsilon is the unit in the last place of 1.
-func epsilon(t tensor.DType) float64 {
-	switch t {
-	case tensor.F64:
-		return 0x1p-52
-	case tensor.F16:
-		return 0x1p-10
-	case tensor.BF16:
-		return 0x1p-7
-	}
-	return 0x1p-23
+	return max(top, 0x1p-126) * d.DType.Epsilon() // below the smallest normal float32 nothing counts
 }
 
 // distance is the difference of two elements; infinite where only one is a

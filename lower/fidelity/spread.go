@@ -114,7 +114,7 @@ func moved(draw int, r *rand.Rand, n *ir.Node, d *tensor.Dense, steps int64) *te
 		}
 		for i := range d.Len() {
 			if x := d.Float(i); x != 0 { // 0 is what masks and clamps give
-				most := roundings * max(math.Abs(x)*epsilon(d.DType), unit)
+				most := roundings * max(math.Abs(x)*d.DType.Epsilon(), unit)
 				out.SetFloat(i, x+math.Copysign(most, x)*shift(draw, r))
 			}
 		}

@@ -352,7 +352,7 @@ func differ(got, want *tensor.Dense, steps int, spread []float64) (n int, diff f
 				top = a
 			}
 		}
-		limit = UlpBound * top * epsilon(want.DType)
+		limit = UlpBound * top * want.DType.Epsilon()
 	}
 	for i := 0; i < want.Len(); i++ {
 		a, b := got.Float(i), want.Float(i)
@@ -400,18 +400,6 @@ func fromFloat(v *ir.Value) bool {
 		return false
 	}
 	return v.Type.DType.IsInt() && walk(v)
-}
-
-func epsilon(d tensor.DType) float64 {
-	switch d {
-	case tensor.F64:
-		return 0x1p-52
-	case tensor.F16:
-		return 0x1p-10
-	case tensor.BF16:
-		return 0x1p-7
-	}
-	return 0x1p-23
 }
 
 // memory are inputs as they stand in the arena.
