@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/ir/call"
 )
 
 // cTextLimit is the size from which weights leave C text for a binary file
@@ -49,7 +49,7 @@ func ctypeSize(t string) int {
 	return 4
 }
 
-func (b *blobs) add(x *target.Blob) *blob {
+func (b *blobs) add(x *call.Blob) *blob {
 	size := ctypeSize(x.CType)
 	if len(x.Data)%size != 0 {
 		panic(fmt.Sprintf("BUG: %d bytes of %s", len(x.Data), x.CType))

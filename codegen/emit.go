@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -58,7 +58,7 @@ type callView struct {
 }
 
 // CType is the C type of an element.
-func CType(d tensor.DType) string { return target.CType(d) }
+func CType(d tensor.DType) string { return call.CType(d) }
 
 func (e *emitter) step(i int, s *schedule.Step) stepView {
 	defer pass.Named("C", s.Node)
@@ -70,7 +70,7 @@ func (e *emitter) step(i int, s *schedule.Step) stepView {
 	for _, c := range s.Low.Calls {
 		fn := c.Func
 		if c.Code != nil {
-			fn = e.function(c.Code, c.Status == target.NNCCStatus)
+			fn = e.function(c.Code, c.Status == call.NNCCStatus)
 		} else {
 			e.funcs[fn] = true
 		}
@@ -80,13 +80,13 @@ func (e *emitter) step(i int, s *schedule.Step) stepView {
 		}
 		cv := callView{Text: wrapCall(fn, args)}
 		switch c.Status {
-		case target.CMSISStatus:
+		case call.CMSISStatus:
 			cv.Check, v.Status = "cmsis", true
-		case target.MLAStatus:
+		case call.MLAStatus:
 			cv.Check, v.Status = "mla", true
-		case target.NNCCStatus:
+		case call.NNCCStatus:
 			cv.Check, v.Status = "nncc", true
-		case target.Ignored:
+		case call.Ignored:
 			cv.Discard = true
 		}
 		v.Calls = append(v.Calls, cv)
@@ -96,7 +96,7 @@ func (e *emitter) step(i int, s *schedule.Step) stepView {
 }
 
 // function names a function that was written for a node; equal ones are one.
-func (e *emitter) function(c *target.Code, status bool) string {
+func (e *emitter) function(c *call.Code, status bool) string {
 	for _, u := range c.Uses {
 		e.funcs[u] = true
 	}
@@ -151,14 +151,14 @@ func wrapCall(f string, args []string) string {
 }
 
 // arg is the C expression of an argument; it may add locals to the step.
-func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
+func (e *emitter) arg(a call.Arg, s *schedule.Step, v *stepView) string {
 	switch a := a.(type) {
-	case target.Lit:
+	case call.Lit:
 		return string(a)
-	case target.Func:
+	case call.Func:
 		e.funcs[string(a)] = true
 		return string(a)
-	case target.Pitch:
+	case call.Pitch:
 		operands := s.Node.In
 		if a.Output {
 			operands = s.Node.Out
@@ -167,26 +167,26 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 			return strconv.Itoa(n)
 		}
 		return strconv.Itoa(a.Row)
-	case target.Null:
+	case call.Null:
 		return "NULL"
-	case target.In:
+	case call.In:
 		x := s.Node.In[a.I]
 		if x.Const != nil {
 			if a.Off != 0 {
 				panic("BUG: offset into a constant operand")
 			}
-			return e.blobRef(&target.Blob{Hint: "const", CType: CType(x.Type.DType), Data: PhysBytes(x.Const, x.Type), Align: 4}, true)
+			return e.blobRef(&call.Blob{Hint: "const", CType: CType(x.Type.DType), Data: PhysBytes(x.Const, x.Type), Align: 4}, true)
 		}
 		return e.place(x, a.Off, a.CType, true)
-	case target.Out:
+	case call.Out:
 		return e.place(s.Node.Out[a.I], a.Off, a.CType, false)
-	case target.Scratch:
+	case call.Scratch:
 		return pointer(a.CType, s.Scratch+a.Off, false)
-	case *target.Image:
+	case *call.Image:
 		return e.image(a)
-	case *target.Blob:
+	case *call.Blob:
 		return e.blobRef(a, a.NoCast)
-	case *target.Struct:
+	case *call.Struct:
 		if a.Mutable || usesArena(a) {
 			init := e.init(a.Fields, s, v) // may declare locals of its own
 			name := fmt.Sprintf("p%d", len(v.Locals))
@@ -206,10 +206,10 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 			e.structs = append(e.structs, structView{a.Type, name, init})
 		}
 		return "&" + name
-	case *target.Array:
-		var f []target.Field
+	case *call.Array:
+		var f []call.Field
 		for _, x := range a.Elems {
-			f = append(f, target.Field{Value: x})
+			f = append(f, call.Field{Value: x})
 		}
 		init := e.init(f, s, v)
 		if usesArena(a) {
@@ -229,14 +229,14 @@ func (e *emitter) arg(a target.Arg, s *schedule.Step, v *stepView) string {
 	panic(fmt.Sprintf("BUG: argument %T", a))
 }
 
-func (e *emitter) init(fields []target.Field, s *schedule.Step, v *stepView) string {
+func (e *emitter) init(fields []call.Field, s *schedule.Step, v *stepView) string {
 	if len(fields) == 0 { // C99 has no empty initialisers
 		return "{0}"
 	}
 	var parts []string
 	for _, f := range fields {
 		var t string
-		if n, ok := f.Value.(target.Nested); ok {
+		if n, ok := f.Value.(call.Nested); ok {
 			t = e.init(n.Fields, s, v)
 		} else {
 			t = e.arg(f.Value, s, v)
@@ -251,11 +251,11 @@ func (e *emitter) init(fields []target.Field, s *schedule.Step, v *stepView) str
 
 // usesArena reports whether a struct holds a pointer that is no constant
 // expression at file scope: into the arena, or to a variable of the step.
-func usesArena(a target.Arg) bool {
+func usesArena(a call.Arg) bool {
 	switch a := a.(type) {
-	case target.In, target.Out, target.Scratch:
+	case call.In, call.Out, call.Scratch:
 		return true
-	case *target.Struct:
+	case *call.Struct:
 		if a.Mutable {
 			return true
 		}
@@ -264,13 +264,13 @@ func usesArena(a target.Arg) bool {
 				return true
 			}
 		}
-	case target.Nested:
+	case call.Nested:
 		for _, f := range a.Fields {
 			if usesArena(f.Value) {
 				return true
 			}
 		}
-	case *target.Array:
+	case *call.Array:
 		for _, x := range a.Elems {
 			if usesArena(x) {
 				return true
@@ -303,7 +303,7 @@ func pointer(ctype string, off int, isConst bool) string {
 
 // blobRef names a constant array. Library structs hold pointers to non-const
 // data that they only read; those get a cast.
-func (e *emitter) blobRef(b *target.Blob, isConst bool) string {
+func (e *emitter) blobRef(b *call.Blob, isConst bool) string {
 	x := e.blobs.add(b)
 	ref := x.Name
 	if !isConst {
@@ -330,7 +330,7 @@ func sortedKeys(m map[string]bool) []string {
 }
 
 // image names a file that is linked as it is.
-func (e *emitter) image(a *target.Image) string {
+func (e *emitter) image(a *call.Image) string {
 	k := len(e.images)
 	v := imageView{Name: fmt.Sprintf("%s_image_%d", e.prefix, k), File: fmt.Sprintf("%s_%d.%s", e.prefix, k, a.Ext), data: a.Data}
 	v.Fallback = len(a.Data) <= fallbackLimit

@@ -11,16 +11,17 @@ import (
 
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule"
 )
 
-var table = func() target.Table {
-	t, err := lower.Table([]string{"cmsisnn", "refc"}, target.Options{Kernels: "auto"})
+var table = func() kernel.Table {
+	t, err := lower.Table([]string{"cmsisnn", "refc"}, kernel.Options{Kernels: "auto"})
 	if err != nil {
 		panic(err)
 	}
@@ -92,29 +93,29 @@ func (m *model) lower(t testing.TB) {
 // schedule gives the nodes of src kernels, orders and places.
 func (m *model) schedule(t testing.TB) {
 	g := irtest.Parse(t, "graph \"g\" {"+m.src+"\n}")
-	choose := func(n *ir.Node) *target.Kernel {
-		c, err := table.Choose(n, &target.Options{})
+	choose := func(n *ir.Node) *kernel.Kernel {
+		c, err := table.Choose(n, &kernel.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c.Kernel
 	}
-	rules := func(n *ir.Node) target.Layout {
+	rules := func(n *ir.Node) kernel.Layout {
 		if k := choose(n); k.Layout != nil {
 			return k.Layout(n)
 		}
-		return target.Layout{}
+		return kernel.Layout{}
 	}
 	if err := layout.Assign(g, rules, layout.Options{NativeIO: m.native}); err != nil {
 		t.Fatal(err)
 	}
-	low := map[*ir.Node]schedule.Lowering{}
+	low := map[*ir.Node]*call.Lowered{}
 	for _, n := range g.Nodes {
-		l, err := choose(n).Lower(n, &target.Options{})
+		l, err := choose(n).Lower(n, &kernel.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		low[n] = schedule.Lowering{Low: l}
+		low[n] = l
 	}
 	var err error
 	if m.prog, err = schedule.Build(g, low); err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/ir/call"
 	runtimec "github.com/nncc/nncc/runtime_c"
 	"github.com/nncc/nncc/schedule"
 )
@@ -130,7 +130,7 @@ func (e *emitter) state(x schedule.State) stateView {
 		if bytes.Count(x.Init, x.Init[:1]) == n {
 			v.Fill = IntLit(int64(x.Init[0]))
 		} else {
-			v.Init = e.blobs.add(&target.Blob{Hint: "state", CType: "uint8_t", Data: x.Init}).Name
+			v.Init = e.blobs.add(&call.Blob{Hint: "state", CType: "uint8_t", Data: x.Init}).Name
 		}
 	}
 	return v
@@ -343,23 +343,23 @@ func (v runtimeView) headersFor(e *emitter) []string {
 	return sortedKeys(want)
 }
 
-func argBlobBytes(a target.Arg, s *schedule.Step) int {
+func argBlobBytes(a call.Arg, s *schedule.Step) int {
 	switch a := a.(type) {
-	case *target.Blob:
+	case *call.Blob:
 		return len(a.Data)
-	case target.In:
+	case call.In:
 		if c := s.Node.In[a.I].Const; c != nil {
 			return s.Node.In[a.I].Type.Bytes()
 		}
-	case *target.Array:
+	case *call.Array:
 		return len(a.Elems) * a.Bytes
-	case *target.Struct:
+	case *call.Struct:
 		n := 0
 		for _, f := range a.Fields {
 			n += argBlobBytes(f.Value, s)
 		}
 		return n
-	case target.Nested:
+	case call.Nested:
 		n := 0
 		for _, f := range a.Fields {
 			n += argBlobBytes(f.Value, s)

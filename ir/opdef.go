@@ -58,7 +58,7 @@ const (
 func (v View) Whole() bool { return v == Reshaped || v == Permuted || v == Recast }
 
 // OpDef is everything the compiler knows about an operator's meaning. How it
-// becomes C is a row in lower/target.
+// becomes C is a row in lower/kernel.
 type OpDef struct {
 	Name   string // as in ONNX
 	Domain string // "" is ai.onnx; "nncc" is ours

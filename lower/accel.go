@@ -7,17 +7,17 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/accel/mla"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/mla"
 )
 
 // Refusal is a node that the accelerator does not take.
 type Refusal struct {
 	Node    *ir.Node
-	Reasons []target.Reason
+	Reasons []kernel.Reason
 }
 
 // fourD legalises g for an accelerator: every value 4-D where that is
@@ -215,8 +215,8 @@ func (r *Result) inFloat(n, m *ir.Node) {
 		}
 		r.Refused[i].Node = m
 		around := func(c *ir.Node) {
-			why := target.Reason{Code: "MLA-FLOAT", Text: fmt.Sprintf("Converts for %s, which is computed in float", m)}
-			r.Refused = append(r.Refused, Refusal{c, []target.Reason{why}})
+			why := kernel.Reason{Code: "MLA-FLOAT", Text: fmt.Sprintf("Converts for %s, which is computed in float", m)}
+			r.Refused = append(r.Refused, Refusal{c, []kernel.Reason{why}})
 		}
 		for _, v := range m.In {
 			if v != nil && v.Def != nil && v.Def.Op == op.DequantizeLinear {

@@ -7,8 +7,8 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/legal"
-	"github.com/nncc/nncc/lower/target"
 )
 
 // AlignPass is the alignment repair as a pass for float, QDQ and integer
@@ -68,7 +68,7 @@ func spelledOut(g *ir.Graph) map[string]bool {
 }
 
 // align pads the channels of the final graph.
-func (r *Result) align(g *ir.Graph, table target.Table, o Options, spelt map[string]bool, d *dumper) error {
+func (r *Result) align(g *ir.Graph, table kernel.Table, o Options, spelt map[string]bool, d *dumper) error {
 	opt := align.Options{Mode: o.Align, PadInput: o.PadInput, HardCoded: func(n *ir.Node) bool {
 		return slices.ContainsFunc(n.Origin, func(s string) bool { return spelt[s] })
 	}}

@@ -5,16 +5,16 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/cost"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/schedule"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // offer is a way to compute a node.
 type offer struct {
-	kernel *target.Kernel
-	low    *target.Lowered
+	kernel *kernel.Kernel
+	low    *call.Lowered
 	price  cost.Price
 }
 
@@ -27,7 +27,7 @@ type Offer struct {
 
 // rows are the kernels that take a node: the best one by order, and, where
 // costs decide, those behind it that want their operands in the same memory orders.
-func (o *Options) rows(table target.Table, n *ir.Node) []*target.Kernel {
+func (o *Options) rows(table kernel.Table, n *ir.Node) []*kernel.Kernel {
 	c, err := table.Choose(n, &o.Target)
 	if err != nil {
 		return nil
@@ -35,8 +35,8 @@ func (o *Options) rows(table target.Table, n *ir.Node) []*target.Kernel {
 	return o.rivals(table, c, n)
 }
 
-func (o *Options) rivals(table target.Table, c target.Choice, n *ir.Node) []*target.Kernel {
-	out := []*target.Kernel{c.Kernel}
+func (o *Options) rivals(table kernel.Table, c kernel.Choice, n *ir.Node) []*kernel.Kernel {
+	out := []*kernel.Kernel{c.Kernel}
 	if o.Target.Kernels != "auto" || o.Target.Core.Host {
 		return out
 	}
@@ -45,16 +45,16 @@ func (o *Options) rivals(table target.Table, c target.Choice, n *ir.Node) []*tar
 	}
 	want := demand(c.Kernel, n)
 	for _, k := range table.Behind(c, n, &o.Target) {
-		if target.Tuned(k.Library) && reflect.DeepEqual(demand(k, n), want) {
+		if kernel.Tuned(k.Library) && reflect.DeepEqual(demand(k, n), want) {
 			out = append(out, k)
 		}
 	}
 	return out
 }
 
-func demand(k *target.Kernel, n *ir.Node) target.Layout {
+func demand(k *kernel.Kernel, n *ir.Node) kernel.Layout {
 	if k.Layout == nil {
-		return target.Layout{Kind: target.Natural}
+		return kernel.Layout{Kind: kernel.Natural}
 	}
 	return k.Layout(n)
 }
@@ -64,7 +64,7 @@ func demand(k *target.Kernel, n *ir.Node) target.Layout {
 // operand and a demand that puts every element in the same place: one channel,
 // last or first. But a kernel that reads strides off its operand's order has to
 // find the order of its result there, which may have more channels.
-func asDemanded(n *ir.Node, l target.Layout) (restore func()) {
+func asDemanded(n *ir.Node, l kernel.Layout) (restore func()) {
 	were := make([]ir.Type, len(n.In))
 	for i, v := range n.In {
 		if v == nil {
@@ -73,12 +73,12 @@ func asDemanded(n *ir.Node, l target.Layout) (restore func()) {
 		were[i] = v.Type
 		var want []int
 		switch l.Kind {
-		case target.Natural:
-		case target.Fixed:
+		case kernel.Natural:
+		case kernel.Fixed:
 			if i < len(l.In) {
 				want = l.In[i]
 			}
-		case target.Same:
+		case kernel.Same:
 			if len(n.Out) == 0 || n.Out[0].Type.Rank() != v.Type.Rank() {
 				continue
 			}
@@ -101,7 +101,7 @@ func asDemanded(n *ir.Node, l target.Layout) (restore func()) {
 
 // offers lowers a node in every way there is, the best one by order first: the
 // values have their memory orders.
-func (o *Options) offers(table target.Table, c target.Choice, n *ir.Node) ([]offer, error) {
+func (o *Options) offers(table kernel.Table, c kernel.Choice, n *ir.Node) ([]offer, error) {
 	defer pass.Named("lowering", n)
 	defer asDemanded(n, demand(c.Kernel, n))()
 	var out []offer
@@ -143,7 +143,7 @@ func fastest(offers []offer) int {
 
 // lowered makes the calls of all nodes: every node's fastest kernel, or what
 // --optimize makes of it.
-func (r *Result) lowered(g *ir.Graph, table target.Table, o *Options, choose func(*ir.Node) target.Choice) error {
+func (r *Result) lowered(g *ir.Graph, table kernel.Table, o *Options, choose func(*ir.Node) kernel.Choice) error {
 	var errs Errors
 	w := &weighing{o: o, chosen: make([]int, len(g.Nodes)), offers: make([][]offer, len(g.Nodes))}
 	for i, n := range g.Nodes {
@@ -159,11 +159,11 @@ func (r *Result) lowered(g *ir.Graph, table target.Table, o *Options, choose fun
 	}
 	w.weigh()
 	r.Weighed = w.result()
-	r.Low, r.Offers = map[*ir.Node]schedule.Lowering{}, map[*ir.Node][]Offer{}
+	r.Low, r.Choices, r.Offers = map[*ir.Node]*call.Lowered{}, map[*ir.Node]kernel.Choice{}, map[*ir.Node][]Offer{}
 	for i, n := range g.Nodes {
 		c, x := choose(n), w.offers[i][w.chosen[i]]
 		c.Kernel = x.kernel
-		r.Low[n] = schedule.Lowering{Low: x.low, Choice: c}
+		r.Low[n], r.Choices[n] = x.low, c
 		for k, y := range w.offers[i] {
 			r.Offers[n] = append(r.Offers[n], Offer{y.low.Kernel, y.low.Library, y.price, k == w.chosen[i]})
 		}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/cost"
-	"github.com/nncc/nncc/lower/target"
 )
 
 func priced(n, worst float64) offer {
@@ -36,9 +36,9 @@ func TestFastest(t *testing.T) {
 
 // calling is an offer that calls functions, for a price.
 func calling(n float64, functions ...string) offer {
-	l := &target.Lowered{}
+	l := &call.Lowered{}
 	for _, f := range functions {
-		l.Calls = append(l.Calls, target.Call{Func: f})
+		l.Calls = append(l.Calls, call.Call{Func: f})
 	}
 	return offer{low: l, price: cost.Price{Instructions: n}}
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/fuse"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/loops"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/loops"
 )
 
 // fused computes neighbours together: functions of one value by one table,
 // what a kernel takes in its store loop, and element-wise operators that
 // remain in one loop where that pays.
-func fused(g *ir.Graph, table target.Table, o Options) ([]fuse.Fusion, error) {
+func fused(g *ir.Graph, table kernel.Table, o Options) ([]fuse.Fusion, error) {
 	done, err := fuse.Collapse(g)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func fused(g *ir.Graph, table target.Table, o Options) ([]fuse.Fusion, error) {
 
 // refusal is what stood between a group and its nearest kernel with a store
 // loop for what follows.
-func refusal(c target.Choice) string {
+func refusal(c kernel.Choice) string {
 	for _, r := range c.Nearest() {
 		if r.Kernel == loops.Fused.Name {
 			continue
@@ -72,7 +72,7 @@ func refusal(c target.Choice) string {
 
 // function is what would compute a node by itself. An installed CMSIS-NN has
 // kernels for Helium of its own, which have other prices than nncc's.
-func function(n *ir.Node, table target.Table, o Options) string {
+func function(n *ir.Node, table kernel.Table, o Options) string {
 	c, err := table.Choose(n, &o.Target)
 	if err != nil {
 		return "nothing"

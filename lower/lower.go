@@ -9,18 +9,19 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/fuse"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
 	"github.com/nncc/nncc/lower/prune"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/stream"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/mla"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -34,7 +35,7 @@ type Options struct {
 	OwnTypes  bool // float types stay those of the model, instead of float32
 	FloatIO   bool // inputs and outputs stay float
 	NativeIO  bool // rank-4 inputs and outputs in the kernels' own order
-	Target    target.Options
+	Target    kernel.Options
 	Libraries []string // kernel libraries, best first: cmsisnn, refc
 	Quant     quant.Options
 	// MLA, when set, are the limits of the board's accelerator.
@@ -76,8 +77,9 @@ type Result struct {
 
 	Legal       *ir.Graph // legalised float graph
 	QDQ         *ir.Graph // with QuantizeLinear and DequantizeLinear nodes; nil in float32
-	Low         map[*ir.Node]schedule.Lowering
-	Offers      map[*ir.Node][]Offer // what Low was chosen from
+	Low         map[*ir.Node]*call.Lowered
+	Choices     map[*ir.Node]kernel.Choice // the kernel of each node, and why better ones were not
+	Offers      map[*ir.Node][]Offer       // what Low was chosen from
 	Weighed     Weighed
 	Precision   string // of the layers: int8, int16x8, int4, mixed, float32 (or another float type), integer
 	Layers      Layers // how many have which
@@ -247,7 +249,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 }
 
 // finish takes the graph that will run to kernel calls.
-func (r *Result) finish(g *ir.Graph, table target.Table, o Options, d *dumper) error {
+func (r *Result) finish(g *ir.Graph, table kernel.Table, o Options, d *dumper) error {
 	r.Fusions = slices.Clone(r.curves)
 	if o.Fuse && o.MLA == nil {
 		more, err := fused(g, table, o)
@@ -410,20 +412,20 @@ func ownOutputs(g *ir.Graph) error {
 }
 
 // table is the kernels to choose from.
-func (o *Options) table() (target.Table, error) {
+func (o *Options) table() (kernel.Table, error) {
 	table, err := Table(o.Libraries, o.Target)
 	if err == nil && o.MLA != nil {
-		table[op.Segment] = []*target.Kernel{segmentKernel(*o.MLA)}
+		table[op.Segment] = []*kernel.Kernel{segmentKernel(*o.MLA)}
 	}
 	return table, err
 }
 
 // kernels chooses a kernel for every node, gives values their memory orders
 // and makes the calls. Errors of all nodes are collected.
-func (r *Result) kernels(g *ir.Graph, table target.Table, o Options, d *dumper) error {
-	choices := map[*ir.Node]target.Choice{}
+func (r *Result) kernels(g *ir.Graph, table kernel.Table, o Options, d *dumper) error {
+	choices := map[*ir.Node]kernel.Choice{}
 	var errs Errors
-	choose := func(n *ir.Node) target.Choice {
+	choose := func(n *ir.Node) kernel.Choice {
 		c, ok := choices[n]
 		if !ok {
 			var err error
@@ -441,10 +443,10 @@ func (r *Result) kernels(g *ir.Graph, table target.Table, o Options, d *dumper) 
 	if len(errs) > 0 {
 		return &Unplaced{Errors: errs, Graph: g, Choices: choices, Refused: r.Refused, Precision: r.Precision}
 	}
-	rules := func(n *ir.Node) target.Layout {
+	rules := func(n *ir.Node) kernel.Layout {
 		k := choose(n).Kernel
 		if k.Layout == nil {
-			return target.Layout{Kind: target.Natural}
+			return kernel.Layout{Kind: kernel.Natural}
 		}
 		return k.Layout(n)
 	}
@@ -459,7 +461,7 @@ func (r *Result) kernels(g *ir.Graph, table target.Table, o Options, d *dumper) 
 
 // floatFallback takes quantised nodes that no kernel computes on integers back
 // to float, when a kernel does them there.
-func (r *Result) floatFallback(g *ir.Graph, table target.Table, o Options) error {
+func (r *Result) floatFallback(g *ir.Graph, table kernel.Table, o Options) error {
 	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
 		if !n.Quantised() || n.Op.Quant == ir.QNone {
 			continue
@@ -483,7 +485,7 @@ func (r *Result) floatFallback(g *ir.Graph, table target.Table, o Options) error
 }
 
 // floatWorks tries the float form of a node on a copy of the graph.
-func floatWorks(g *ir.Graph, id int, table target.Table, o Options) bool {
+func floatWorks(g *ir.Graph, id int, table kernel.Table, o Options) bool {
 	for _, n := range g.Nodes {
 		if n.ID != id {
 			continue
@@ -499,17 +501,17 @@ func floatWorks(g *ir.Graph, id int, table target.Table, o Options) bool {
 }
 
 // unsupported stands for the kernel of a node that has none.
-var unsupported = &target.Kernel{Name: "none", Library: "none"}
+var unsupported = &kernel.Kernel{Name: "none", Library: "none"}
 
 // Placed reports a choice that has a kernel.
-func Placed(c target.Choice) bool { return c.Kernel != unsupported }
+func Placed(c kernel.Choice) bool { return c.Kernel != unsupported }
 
 // Unplaced says which nodes of a graph no kernel takes (one error each), and
 // what became of the others.
 type Unplaced struct {
 	Errors
 	Graph     *ir.Graph
-	Choices   map[*ir.Node]target.Choice // Kernel "none" where there is no kernel
+	Choices   map[*ir.Node]kernel.Choice // Kernel "none" where there is no kernel
 	Refused   []Refusal
 	Precision string
 }

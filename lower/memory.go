@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/patch"
-	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -42,7 +42,7 @@ type trial struct {
 type search struct {
 	r      *Result
 	g      *ir.Graph // before kernels were chosen
-	table  target.Table
+	table  kernel.Table
 	o      Options
 	trials []*trial
 }
@@ -54,7 +54,7 @@ type search struct {
 // depend on MaxRAM: one that is found for some budget is found for every
 // budget that has room for it, and with a larger one nothing is slower. Where
 // nothing fits, the smallest arena stays, and the gate reports it.
-func (r *Result) fit(g *ir.Graph, table target.Table, o Options, d *dumper) error {
+func (r *Result) fit(g *ir.Graph, table kernel.Table, o Options, d *dumper) error {
 	p, err := schedule.Build(r.Graph, r.Low, r.States...)
 	if err != nil || p.ArenaBytes <= o.MaxRAM {
 		return err
@@ -193,7 +193,7 @@ func (r *Result) predicted(n *ir.Node) (float64, bool) {
 func (r *Result) work(rate float64) float64 {
 	sum := 0.0
 	for _, n := range r.Graph.Nodes {
-		if r.Low[n].Low.View {
+		if r.Low[n].View {
 			continue
 		}
 		if x, ok := r.predicted(n); ok {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target/mla"
 )
 
 // leastSQNR is the signal-to-noise ratio in dB, of the worst output on

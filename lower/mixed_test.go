@@ -12,8 +12,8 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target/mla"
 )
 
 // uneven is a network whose channels differ in size by 2^9 between two layers:

@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/dsp"
+	"github.com/nncc/nncc/lower/kernel/helium"
+	"github.com/nncc/nncc/lower/kernel/loops"
+	"github.com/nncc/nncc/lower/kernel/reference"
 	"github.com/nncc/nncc/lower/legal"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/cmsisnn"
-	"github.com/nncc/nncc/lower/target/dsp"
-	"github.com/nncc/nncc/lower/target/helium"
-	"github.com/nncc/nncc/lower/target/loops"
-	"github.com/nncc/nncc/lower/target/mla"
-	"github.com/nncc/nncc/lower/target/refc"
 )
 
 // required are the float passes that later stages rely on: they run with
@@ -37,11 +37,11 @@ func FloatPasses(legalize bool) []pass.Pass {
 
 // libraries are the kernel libraries by the name that board files use. An
 // accelerator adds its rows here.
-var libraries = map[string][]*target.Kernel{
+var libraries = map[string][]*kernel.Kernel{
 	"cmsisnn": cmsisnn.Kernels,
 	"dsp":     dsp.Kernels,
 	"helium":  helium.Kernels,
-	"refc":    slices.Concat(refc.Kernels, loops.Kernels),
+	"refc":    slices.Concat(reference.Kernels, loops.Kernels),
 }
 
 // skip are the libraries that --kernels leaves out.
@@ -52,8 +52,8 @@ var skip = map[string]map[string]bool{
 
 // Table is the kernels of the given libraries, best first, narrowed by
 // --kernels.
-func Table(names []string, o target.Options) (target.Table, error) {
-	var libs [][]*target.Kernel
+func Table(names []string, o kernel.Options) (kernel.Table, error) {
+	var libs [][]*kernel.Kernel
 	for _, n := range names {
 		l, ok := libraries[n]
 		if !ok {
@@ -68,7 +68,7 @@ func Table(names []string, o target.Options) (target.Table, error) {
 		}
 		libs = append(libs, l)
 	}
-	return target.NewTable(libs...), nil
+	return kernel.NewTable(libs...), nil
 }
 
 // AllPasses are the passes in order, for `nncc passes`.
@@ -78,6 +78,6 @@ func AllPasses() []pass.Pass {
 
 // AllKernels are the kernel rows of every library, best first, and the operators
 // of the accelerators with their rules.
-func AllKernels() []*target.Kernel {
-	return slices.Concat(dsp.Kernels, helium.Kernels, cmsisnn.Kernels, refc.Kernels, loops.Kernels, mla.Rows(mla.Defaults()))
+func AllKernels() []*kernel.Kernel {
+	return slices.Concat(dsp.Kernels, helium.Kernels, cmsisnn.Kernels, reference.Kernels, loops.Kernels, mla.Rows(mla.Defaults()))
 }

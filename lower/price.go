@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 )
 
 // ISA names the instruction set of a core in the cost tables.
-func ISA(c target.Core) string {
+func ISA(c kernel.Core) string {
 	switch {
 	case c.MVE:
 		return "mve"
@@ -42,7 +43,7 @@ var counted = regexp.MustCompile(`dot[0-9]+`)
 // Key is the cost model of a lowered layer. The functions of CMSIS-NN have one
 // each; nncc's own kernels one for every combination of outer and inner
 // functions, because a layer's time is spent in the inner ones.
-func (o *Options) Key(l *target.Lowered) cost.Key {
+func (o *Options) Key(l *call.Lowered) cost.Key {
 	k := cost.Key{Make: l.Library, ISA: ISA(o.Target.Core), Route: l.Route}
 	if l.Library == cmsisnn.Library {
 		k.Make = o.Make()
@@ -60,13 +61,13 @@ func (o *Options) Key(l *target.Lowered) cost.Key {
 }
 
 // price is what a lowered layer is predicted to take.
-func (o *Options) price(n *ir.Node, l *target.Lowered) cost.Price {
+func (o *Options) price(n *ir.Node, l *call.Lowered) cost.Price {
 	if l.View {
 		return cost.Price{Kernel: "view"}
 	}
 	k := o.Key(l)
 	s, ok := shapeOf(n)
-	if !ok || l.Library != cmsisnn.Library && !target.Tuned(l.Library) {
+	if !ok || l.Library != cmsisnn.Library && !kernel.Tuned(l.Library) {
 		return cost.Price{Unknown: "layers of this kind have no cost table (" + l.Kernel + ")"}
 	}
 	if l.Library == cmsisnn.Library && !strings.HasSuffix(l.Kernel, "_s8") { // 16-bit activations and int4 weights have costs of their own
@@ -208,12 +209,12 @@ func repeated(q *ir.Quant, shape []int) *ir.Quant {
 }
 
 // ordered gives the values of a probe the memory orders that a kernel wants.
-func ordered(n *ir.Node, k *target.Kernel) {
+func ordered(n *ir.Node, k *kernel.Kernel) {
 	if k.Layout == nil {
 		return
 	}
 	l := k.Layout(n)
-	if l.Kind != target.Fixed {
+	if l.Kind != kernel.Fixed {
 		return
 	}
 	for i, v := range n.In {

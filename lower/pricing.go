@@ -7,13 +7,13 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/cost"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // pricer prices the layers of a graph on integers with shapes that they may
 // get: what a layer like that would take in the kernel that would be chosen for
 // it. Kernels without a model have no price.
-func pricer(table target.Table, o *Options) align.Pricer {
+func pricer(table kernel.Table, o *Options) align.Pricer {
 	seen := map[string]cost.Price{}
 	return func(n *ir.Node, in, out [][]int) cost.Price {
 		if n.Op.View.Whole() && slices.Equal(withoutOnes(in[0]), withoutOnes(out[0])) {
@@ -30,7 +30,7 @@ func pricer(table target.Table, o *Options) align.Pricer {
 }
 
 // imagine prices a layer like n of other shapes.
-func (o *Options) imagine(table target.Table, n *ir.Node, in, out [][]int) cost.Price {
+func (o *Options) imagine(table kernel.Table, n *ir.Node, in, out [][]int) cost.Price {
 	if _, ok := shapeOf(n); !ok {
 		return cost.Price{Unknown: "layers of this kind have no cost table (" + n.Op.Name + ")"}
 	}

@@ -4,20 +4,21 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/mla"
-	"github.com/nncc/nncc/lower/target/mla/lm"
+	"github.com/nncc/nncc/lower/accel/mla"
+	"github.com/nncc/nncc/lower/accel/mla/lm"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // segmentKernel runs a Segment on the MLA: its body is compiled to a segment
 // file, which the firmware links and hands to the driver with the places of
 // inputs and outputs. The driver's working memory is the step's scratch.
-func segmentKernel(lim mla.Limits) *target.Kernel {
-	return &target.Kernel{
+func segmentKernel(lim mla.Limits) *kernel.Kernel {
+	return &kernel.Kernel{
 		Name: "mla_run_segment", Library: mla.Kind, Doc: "a segment file on the accelerator", Ops: []*ir.OpDef{op.Segment},
-		Layout: func(n *ir.Node) target.Layout {
-			l := target.Layout{Kind: target.Fixed, In: make([][]int, len(n.In)), Out: make([][]int, len(n.Out))}
+		Layout: func(n *ir.Node) kernel.Layout {
+			l := kernel.Layout{Kind: kernel.Fixed, In: make([][]int, len(n.In)), Out: make([][]int, len(n.Out))}
 			for i, v := range n.In {
 				if v.Type.Rank() == 4 {
 					l.In[i] = ir.NHWC(4)
@@ -30,7 +31,7 @@ func segmentKernel(lim mla.Limits) *target.Kernel {
 			}
 			return l
 		},
-		Lower: func(n *ir.Node, _ *target.Options) (*target.Lowered, error) {
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 			seg, err := mla.Compile(n.Body[0], lim)
 			if err != nil {
 				return nil, err
@@ -39,23 +40,23 @@ func segmentKernel(lim mla.Limits) *target.Kernel {
 			if err != nil {
 				return nil, fmt.Errorf("BUG: segment %s: %w", n.Name, err)
 			}
-			in, out := &target.Array{Type: "mla_input"}, &target.Array{Type: "mla_output"}
+			in, out := &call.Array{Type: "mla_input"}, &call.Array{Type: "mla_output"}
 			for i, v := range n.In {
-				in.Elems = append(in.Elems, place(target.In{I: i, CType: "void"}, v))
+				in.Elems = append(in.Elems, place(call.In{I: i, CType: "void"}, v))
 			}
 			for i, v := range n.Out {
-				out.Elems = append(out.Elems, place(target.Out{I: i, CType: "void"}, v))
+				out.Elems = append(out.Elems, place(call.Out{I: i, CType: "void"}, v))
 			}
-			count := func(k int) target.Lit { return target.Lit(fmt.Sprintf("%du", k)) }
-			return &target.Lowered{Kernel: "mla_run_segment", Route: "segment file", Library: mla.Kind, Scratch: seg.Memory, Headers: []string{"mla/mla_driver.h"},
-				Calls: []target.Call{{Func: "mla_run_segment", Status: target.MLAStatus, Args: []target.Arg{
-					&target.Image{Ext: "lm", Data: file}, count(len(file)), target.Scratch{CType: "void"}, count(seg.Memory),
-					in, count(len(n.In)), out, count(len(n.Out)), target.Null{}}}}}, nil
+			count := func(k int) call.Lit { return call.Lit(fmt.Sprintf("%du", k)) }
+			return &call.Lowered{Kernel: "mla_run_segment", Route: "segment file", Library: mla.Kind, Scratch: seg.Memory, Headers: []string{"mla/mla_driver.h"},
+				Calls: []call.Call{{Func: "mla_run_segment", Status: call.MLAStatus, Args: []call.Arg{
+					&call.Image{Ext: "lm", Data: file}, count(len(file)), call.Scratch{CType: "void"}, count(seg.Memory),
+					in, count(len(n.In)), out, count(len(n.Out)), call.Null{}}}}}, nil
 		},
 	}
 }
 
 // place is the entry of a value in the driver's lists.
-func place(at target.Arg, v *ir.Value) target.Nested {
-	return target.Nested{Fields: []target.Field{target.F("data", at), target.F("bytes", target.Lit(fmt.Sprintf("%du", v.Type.Bytes())))}}
+func place(at call.Arg, v *ir.Value) call.Nested {
+	return call.Nested{Fields: []call.Field{call.F("data", at), call.F("bytes", call.Lit(fmt.Sprintf("%du", v.Type.Bytes())))}}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/lower/cost"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -207,4 +207,4 @@ func (w *weighing) sources(f string) []string {
 }
 
 // ownLibrary reports nncc's kernels for an instruction set.
-func ownLibrary(name string) bool { return target.Tuned(name) && name != cmsisnn.Library }
+func ownLibrary(name string) bool { return kernel.Tuned(name) && name != cmsisnn.Library }

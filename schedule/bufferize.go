@@ -2,14 +2,14 @@ package schedule
 
 import (
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/schedule/plan"
 )
 
 // builder collects values and steps in the planner's terms.
 type builder struct {
 	g      *ir.Graph
-	low    map[*ir.Node]Lowering
+	low    map[*ir.Node]*call.Lowered
 	parts  func(*ir.Node) bool // whether a node may vanish by its Parts
 	values []plan.Value
 	of     []*ir.Value
@@ -25,7 +25,7 @@ type builder struct {
 // rows, their size and distance.
 type place struct{ root, delta, row, pitch int }
 
-func newBuilder(g *ir.Graph, low map[*ir.Node]Lowering, parts func(*ir.Node) bool) *builder {
+func newBuilder(g *ir.Graph, low map[*ir.Node]*call.Lowered, parts func(*ir.Node) bool) *builder {
 	b := &builder{g: g, low: low, parts: parts, index: map[*ir.Value]int{}, silent: map[*ir.Node]bool{}}
 	add := func(v *ir.Value, input bool) {
 		i := len(b.values)
@@ -57,7 +57,7 @@ func newBuilder(g *ir.Graph, low map[*ir.Node]Lowering, parts func(*ir.Node) boo
 func (b *builder) alias() {
 	var splits []*ir.Node
 	for _, n := range b.g.Nodes {
-		l := b.low[n].Low
+		l := b.low[n]
 		switch {
 		case l.View:
 			b.move(b.index[n.Out[0]], b.index[n.In[0]], 0)
@@ -84,7 +84,7 @@ func (b *builder) alias() {
 		}
 	}
 	for _, n := range splits {
-		b.silent[n] = b.splitRows(n, b.low[n].Low.Parts)
+		b.silent[n] = b.splitRows(n, b.low[n].Parts)
 	}
 }
 
@@ -114,7 +114,7 @@ func (b *builder) move(v, to, delta int) {
 func (b *builder) fits(n *ir.Node) bool {
 	type span struct{ lo, hi int }
 	taken := map[int]span{} // by root, in bytes of the result
-	for _, p := range b.low[n].Low.Parts {
+	for _, p := range b.low[n].Parts {
 		if !p.Input {
 			if b.place[b.index[n.In[0]]].pitch > 0 {
 				return false
@@ -159,7 +159,7 @@ func (b *builder) fits(n *ir.Node) bool {
 }
 
 // unused are the operands that the calls of a node do not read.
-func unused(l *target.Lowered) map[int]bool {
+func unused(l *call.Lowered) map[int]bool {
 	m := map[int]bool{}
 	for _, i := range l.Unused {
 		m[i] = true
@@ -175,7 +175,7 @@ func (b *builder) steps() []plan.Node {
 	reads := map[*ir.Value][]int{}   // silent value -> values with a writer
 	var out []plan.Node
 	for _, n := range b.g.Nodes {
-		l := b.low[n].Low
+		l := b.low[n]
 		idle := unused(l)
 		var src, after []int
 		for i, v := range n.In {

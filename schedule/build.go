@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/schedule/plan"
 )
 
@@ -33,12 +34,12 @@ const (
 // views except where a copy makes the arena smaller.
 //
 // ties are the outputs that a run hands to the next one as inputs.
-func Build(g *ir.Graph, low map[*ir.Node]Lowering, ties ...Tie) (*Program, error) {
+func Build(g *ir.Graph, low map[*ir.Node]*call.Lowered, ties ...Tie) (*Program, error) {
 	return BuildWith(Full, g, low, ties...)
 }
 
 // BuildWith is Build with less effort.
-func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]Lowering, ties ...Tie) (*Program, error) {
+func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered, ties ...Tie) (*Program, error) {
 	copied := map[*ir.Node]bool{} // that could be views and are not
 	try := func() (*Program, error) {
 		view := func(n *ir.Node) bool { return !copied[n] }
@@ -110,7 +111,7 @@ func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]Lowering, ties ...Ti
 	return best, nil
 }
 
-func build(g *ir.Graph, low map[*ir.Node]Lowering, ties []Tie, parts func(*ir.Node) bool, effort Effort) (*Program, error) {
+func build(g *ir.Graph, low map[*ir.Node]*call.Lowered, ties []Tie, parts func(*ir.Node) bool, effort Effort) (*Program, error) {
 	b := newBuilder(g, low, parts)
 	for _, t := range ties {
 		b.values[b.index[t.In]].Output = true

@@ -7,17 +7,18 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule"
 )
 
-var table = func() target.Table {
-	t, err := lower.Table([]string{"cmsisnn", "refc"}, target.Options{Kernels: "auto"})
+var table = func() kernel.Table {
+	t, err := lower.Table([]string{"cmsisnn", "refc"}, kernel.Options{Kernels: "auto"})
 	if err != nil {
 		panic(err)
 	}
@@ -26,33 +27,33 @@ var table = func() target.Table {
 
 // lowered gives every node of a graph its kernel, without any pass before: what
 // stands in the text is what is scheduled.
-func lowered(t testing.TB, src string) (*ir.Graph, map[*ir.Node]schedule.Lowering) {
+func lowered(t testing.TB, src string) (*ir.Graph, map[*ir.Node]*call.Lowered) {
 	t.Helper()
 	g := irtest.Parse(t, "graph \"g\" {"+src+"\n}")
-	choose := func(n *ir.Node) target.Choice {
-		c, err := table.Choose(n, &target.Options{})
+	choose := func(n *ir.Node) kernel.Choice {
+		c, err := table.Choose(n, &kernel.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	rules := func(n *ir.Node) target.Layout {
+	rules := func(n *ir.Node) kernel.Layout {
 		if c := choose(n); c.Kernel.Layout != nil {
 			return c.Kernel.Layout(n)
 		}
-		return target.Layout{}
+		return kernel.Layout{}
 	}
 	if err := layout.Assign(g, rules, layout.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	low := map[*ir.Node]schedule.Lowering{}
+	low := map[*ir.Node]*call.Lowered{}
 	for _, n := range g.Nodes {
 		c := choose(n)
-		l, err := c.Kernel.Lower(n, &target.Options{})
+		l, err := c.Kernel.Lower(n, &kernel.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		low[n] = schedule.Lowering{Low: l, Choice: c}
+		low[n] = l
 	}
 	return g, low
 }
@@ -80,7 +81,7 @@ func replayed(g *ir.Graph, p *schedule.Program, seeds ...uint64) error {
 }
 
 // built schedules a graph and puts the program through all checks.
-func built(t testing.TB, g *ir.Graph, low map[*ir.Node]schedule.Lowering) *schedule.Program {
+func built(t testing.TB, g *ir.Graph, low map[*ir.Node]*call.Lowered) *schedule.Program {
 	t.Helper()
 	p, err := schedule.Build(g, low)
 	if err != nil {

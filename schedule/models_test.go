@@ -9,7 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -31,7 +31,7 @@ func TestRandom(t *testing.T) {
 	if testing.Short() {
 		n = 20
 	}
-	cores := []target.Core{{}, {DSP: true}, {DSP: true, MVE: true, FPU: true}, {Host: true}}
+	cores := []kernel.Core{{}, {DSP: true}, {DSP: true, MVE: true, FPU: true}, {Host: true}}
 	failed := uint64(0)
 	for seed := range n {
 		g := irtest.Gen(seed, tensor.F32)
@@ -77,8 +77,8 @@ func TestSharedModels(t *testing.T) {
 				precision = "int8"
 			}
 			slow := macs(g) > 10e6
-			for _, core := range []target.Core{{}, {DSP: true, MVE: true, FPU: true}} {
-				r, err := compile(g.Clone(), lower.Options{Precision: precision, Target: target.Options{Core: core}})
+			for _, core := range []kernel.Core{{}, {DSP: true, MVE: true, FPU: true}} {
+				r, err := compile(g.Clone(), lower.Options{Precision: precision, Target: kernel.Options{Core: core}})
 				if err != nil {
 					t.Skipf("not lowered: %v", err)
 				}

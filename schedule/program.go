@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/ir/call"
 )
 
 // Align is the alignment of the arena and of every storage in it, in bytes.
@@ -47,8 +47,7 @@ type IO struct {
 type Step struct {
 	Name    string
 	Node    *ir.Node
-	Low     *target.Lowered
-	Choice  target.Choice
+	Low     *call.Lowered
 	Scratch int // offset in the arena, when Low.Scratch > 0
 }
 
@@ -76,14 +75,8 @@ func (p *Program) Offset(v *ir.Value) (int, bool) {
 	return p.Buffers[i].Offset, true
 }
 
-// Lowering is a node with its kernel choice and calls.
-type Lowering struct {
-	Low    *target.Lowered
-	Choice target.Choice
-}
-
-func newStep(n *ir.Node, low map[*ir.Node]Lowering) *Step {
-	return &Step{Name: stepName(n), Node: n, Low: low[n].Low, Choice: low[n].Choice}
+func newStep(n *ir.Node, low map[*ir.Node]*call.Lowered) *Step {
+	return &Step{Name: stepName(n), Node: n, Low: low[n]}
 }
 
 func stepName(n *ir.Node) string {

@@ -4,12 +4,12 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/ir/call"
 )
 
 // Values in rows: some channels of every pixel of a larger tensor. A value may
 // lie so where its writer and all who read it take its rows at any distance
-// (target.Rows).
+// (call.Rows).
 
 // extent is the bytes of a value: one run, or rows of row bytes pitch apart.
 type extent struct{ at, bytes, row, pitch int }
@@ -87,7 +87,7 @@ func (p *Program) Gather(v *ir.Value, span []byte) []byte {
 }
 
 // rowCalls is the lowering of a step for the places of its operands.
-func (p *Program) rowCalls(s *Step) *target.Lowered {
+func (p *Program) rowCalls(s *Step) *call.Lowered {
 	l := s.Low
 	if l.RowCalls == nil {
 		return l
@@ -108,7 +108,7 @@ func (p *Program) rowCalls(s *Step) *target.Lowered {
 
 // takesRows reports whether the calls of a step take an operand, input i or
 // output i, in rows of the given size.
-func takesRows(l *target.Lowered, output bool, i, row int) bool {
+func takesRows(l *call.Lowered, output bool, i, row int) bool {
 	for _, r := range l.Rows {
 		if r.Output == output && r.I == i && r.Bytes == row {
 			return true
@@ -125,11 +125,11 @@ func (b *builder) mayLieInRows(w, row int, n *ir.Node) bool {
 	if b.values[w].Input || b.values[w].Output || row == 0 {
 		return false
 	}
-	if d := v.Def; d != n && !b.silent[d] && !takesRows(b.low[d].Low, true, v.Index, row) {
+	if d := v.Def; d != n && !b.silent[d] && !takesRows(b.low[d], true, v.Index, row) {
 		return false
 	}
 	for _, u := range v.Uses() {
-		l := b.low[u.Node].Low
+		l := b.low[u.Node]
 		if u.Node != n && !b.silent[u.Node] && !slices.Contains(l.Unused, u.Index) && !takesRows(l, false, u.Index, row) {
 			return false
 		}
@@ -154,7 +154,7 @@ type column struct{ root, row, off int }
 
 // columnOf is the storage of an operand that a concat wants in rows: that of
 // the operand, or a wider one of which it is some columns.
-func (b *builder) columnOf(p target.Part, n *ir.Node) (column, bool) {
+func (b *builder) columnOf(p call.Part, n *ir.Node) (column, bool) {
 	v := n.In[p.I]
 	if v.Const != nil {
 		return column{}, false
@@ -178,7 +178,7 @@ func (b *builder) columnOf(p target.Part, n *ir.Node) (column, bool) {
 
 // joinRows puts the operands of a concat into its result, each into columns of
 // its own, and reports whether that can be done.
-func (b *builder) joinRows(n *ir.Node, parts []target.Part) bool {
+func (b *builder) joinRows(n *ir.Node, parts []call.Part) bool {
 	to := b.index[n.Out[0]]
 	var cols []column
 	for _, p := range parts {
@@ -235,7 +235,7 @@ func (b *builder) fitRows(c column, pitch int, n *ir.Node) bool {
 // splitRows leaves the results of a split in the columns of its operand, or
 // puts the operand where they are already side by side, and reports whether
 // that can be done.
-func (b *builder) splitRows(n *ir.Node, parts []target.Part) bool {
+func (b *builder) splitRows(n *ir.Node, parts []call.Part) bool {
 	from := b.index[n.In[0]]
 	at := b.place[from]
 	first := b.index[n.Out[parts[0].I]]
@@ -276,7 +276,7 @@ func (b *builder) splitRows(n *ir.Node, parts []target.Part) bool {
 }
 
 // covers reports whether parts are all of the rows in which they lie.
-func covers(parts []target.Part) bool {
+func covers(parts []call.Part) bool {
 	n := 0
 	for _, p := range parts {
 		n += p.Row

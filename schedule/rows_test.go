@@ -8,24 +8,23 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/schedule"
 )
 
 // inRows lets element-wise nodes take operands in rows of their last dimension,
 // where allow says so.
-func inRows(g *ir.Graph, low map[*ir.Node]schedule.Lowering, allow func(n *ir.Node) bool) {
+func inRows(g *ir.Graph, low map[*ir.Node]*call.Lowered, allow func(n *ir.Node) bool) {
 	for _, n := range g.Nodes {
-		if len(low[n].Low.Parts) > 0 || low[n].Low.View || !allow(n) {
+		if len(low[n].Parts) > 0 || low[n].View || !allow(n) {
 			continue
 		}
 		row := func(v *ir.Value) int { return v.Type.Shape[v.Type.Rank()-1] * v.Type.DType.Size() }
 		for i, v := range n.In {
-			low[n].Low.Rows = append(low[n].Low.Rows, target.Rows{I: i, Bytes: row(v)})
+			low[n].Rows = append(low[n].Rows, call.Rows{I: i, Bytes: row(v)})
 		}
-		low[n].Low.Rows = append(low[n].Low.Rows, target.Rows{Output: true, Bytes: row(n.Out[0])})
+		low[n].Rows = append(low[n].Rows, call.Rows{Output: true, Bytes: row(n.Out[0])})
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/ir/call"
 )
 
 // Verify checks a program by itself, however it was planned: everything lies
@@ -90,7 +90,7 @@ func (p *Program) verifyViews() error {
 }
 
 // verifyPart: a part lies inside the whole where its node says.
-func (p *Program) verifyPart(x target.Part, part, whole *ir.Value) error {
+func (p *Program) verifyPart(x call.Part, part, whole *ir.Value) error {
 	at, in := p.extent(part), p.extent(whole)
 	want := extent{in.at + x.Off, part.Type.Bytes(), x.Row, x.Pitch}
 	switch {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/target/cmsisnn"
-	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 )
 
 // kernelRow is a kernel, or a function of CMSIS-NN that kernels reach.
@@ -44,11 +44,11 @@ func (c *cli) kernels(args []string) error {
 	}
 	facts := map[string][]kernFact{}
 	var order []string
-	for _, r := range kb.Rows() {
+	for _, r := range cmsis.Rows() {
 		if facts[r.Function] == nil {
 			order = append(order, r.Function)
 		}
-		facts[r.Function] = append(facts[r.Function], kernFact{r.ID, r.Kind.String(), r.Builds.String(), r.WhenText, r.Value, r.Until, r.Says, r.Source, kb.Revision})
+		facts[r.Function] = append(facts[r.Function], kernFact{r.ID, r.Kind.String(), r.Builds.String(), r.WhenText, r.Value, r.Until, r.Says, r.Source, cmsis.Revision})
 	}
 	all := []kernelRow{}
 	taken := map[string]bool{}
@@ -91,14 +91,14 @@ func (c *cli) kernels(args []string) error {
 			fmt.Fprintf(c.out, "  %s\n", x)
 		}
 	}
-	fmt.Fprintf(c.out, "\nWhat CMSIS-NN does is that of revision %s; builds are mve (Helium), dsp and c.\n", kb.Revision)
+	fmt.Fprintf(c.out, "\nWhat CMSIS-NN does is that of revision %s; builds are mve (Helium), dsp and c.\n", cmsis.Revision)
 	return nil
 }
 
 // String is the fact on one line.
 func (f kernFact) String() string {
 	s := fmt.Sprintf("%s %s", f.ID, f.Kind)
-	if f.Builds != kb.All.String() {
+	if f.Builds != cmsis.All.String() {
 		s += " (" + f.Builds + ")"
 	}
 	if f.Value != "" {

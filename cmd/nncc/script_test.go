@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/frontend/functions"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/frontend/surgery"
 	"github.com/nncc/nncc/frontend/text"
-	"github.com/nncc/nncc/lower/surgery"
 )
 
 func surgeryFlags(c *cli, fs *pflag.FlagSet) {

@@ -19,8 +19,8 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/lower/cost"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 )
 
 // options are the command line.
@@ -195,7 +195,7 @@ func measure(c *driver.Config, k kind, n int) ([]cost.Point, error) {
 			continue
 		}
 		low := o.Program.Steps[i].Low
-		if c.Kernels == "nncc" && (low.Library == cmsisnn.Library || !target.Tuned(low.Library)) {
+		if c.Kernels == "nncc" && (low.Library == cmsisnn.Library || !kernel.Tuned(low.Library)) {
 			continue
 		}
 		out = append(out, cost.Point{Key: o.CostKey(low), Shape: s, Instructions: float64(l.Instructions)})

@@ -19,7 +19,7 @@ type table struct {
 // tables is the registry; a new generated table is one line here.
 var tables = []table{
 	{"schemas", "frontend/onnx/schema/schema_gen.go", schemaTable},
-	{"cmsisnn", "lower/target/cmsisnn/kb/rows_gen.go", cmsisTable},
+	{"cmsisnn", "ir/qref/cmsis/rows_gen.go", cmsisTable},
 }
 
 func findTable(name string) *table {

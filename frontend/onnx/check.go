@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/nncc/nncc/frontend/functions"
+	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 )

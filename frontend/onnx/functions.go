@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/nncc/nncc/frontend/functions"
+	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
 

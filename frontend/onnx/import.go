@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nncc/nncc/frontend/functions"
+	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"

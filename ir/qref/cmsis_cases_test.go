@@ -8,7 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
-	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
+	"github.com/nncc/nncc/ir/qref/cmsis"
 )
 
 // kernel is one kernel with its generator of random calls.
@@ -29,18 +29,18 @@ var kernels = []kernel{
 }
 
 // asks says which function of the library the call goes to, and with what.
-func (c *call) asks(fn string, q kb.Query) { c.fn, c.query = fn, &q }
+func (c *call) asks(fn string, q cmsis.Query) { c.fn, c.query = fn, &q }
 
 // asked is the query for a build of the library.
-func (c *call) asked(build kb.Build) *kb.Query {
+func (c *call) asked(build cmsis.Build) *cmsis.Query {
 	q := *c.query
 	q.Build = build
 	return &q
 }
 
 // window is what the knowledge base is asked about a convolution or pooling.
-func window(in, filter, out qref.Dims, stride, pad, dilation qref.Tile, bias bool) kb.Query {
-	return kb.Query{In: kb.Dims(in), Filter: kb.Dims(filter), Out: kb.Dims(out), Stride: kb.Tile(stride), Pad: kb.Tile(pad), Dilation: kb.Tile(dilation), HasBias: bias}
+func window(in, filter, out qref.Dims, stride, pad, dilation qref.Tile, bias bool) cmsis.Query {
+	return cmsis.Query{In: cmsis.Dims(in), Filter: cmsis.Dims(filter), Out: cmsis.Dims(out), Stride: cmsis.Tile(stride), Pad: cmsis.Tile(pad), Dilation: cmsis.Tile(dilation), HasBias: bias}
 }
 
 // gen draws the arguments of one call.
@@ -309,7 +309,7 @@ func genFC(g *gen) *call {
 	out := make([]int8, p.Rows*p.Cols)
 	c := &call{op: opFC, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
 	c.ints = i32(p.Rows, p.Depth, p.Cols, int(p.InputOffset), int(p.FilterOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), per, g.IntN(2))
-	c.asks("arm_fully_connected_wrapper_s8", kb.Query{FilterOff: int(p.FilterOffset), PerChannel: per == 1, HasBias: bias != nil})
+	c.asks("arm_fully_connected_wrapper_s8", cmsis.Query{FilterOff: int(p.FilterOffset), PerChannel: per == 1, HasBias: bias != nil})
 	return finish(c, qref.FullyConnected(p, in, w, bias, out), bytesOf(out), p)
 }
 
@@ -371,7 +371,7 @@ func genMinMax(g *gen) *call {
 		f = qref.Maximum
 	}
 	c := &call{op: opMinMax, blobs: [][]byte{bytesOf(a), bytesOf(b)}, ints: append(dimInts(ad, bd, o), int32(isMax))}
-	c.asks("arm_maximum_s8", kb.Query{In: kb.Dims(ad), Filter: kb.Dims(bd)})
+	c.asks("arm_maximum_s8", cmsis.Query{In: cmsis.Dims(ad), Filter: cmsis.Dims(bd)})
 	return finish(c, f(ad, bd, a, b, out), bytesOf(out), []qref.Dims{ad, bd})
 }
 
@@ -477,7 +477,7 @@ func genTranspose(g *gen) *call {
 	c := &call{op: opTranspose, blobs: [][]byte{bytesOf(in)}}
 	c.ints = append(append(i32(shape...), i32(od...)...), int32(rank))
 	c.ints = append(c.ints, i32(append(append([]int(nil), perm...), 0, 0, 0)[:4]...)...)
-	c.asks("arm_transpose_s8", kb.Query{Rank: rank, Identity: slices.IsSorted(perm)})
+	c.asks("arm_transpose_s8", cmsis.Query{Rank: rank, Identity: slices.IsSorted(perm)})
 	return finish(c, qref.Transpose(shape[:rank], perm, in, out), bytesOf(out), []any{shape[:rank], perm})
 }
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/fixp"
-	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
+	"github.com/nncc/nncc/ir/qref/cmsis"
 )
 
 // A call is one kernel invocation for testdata/cmsis_driver.c, with the bytes
@@ -28,8 +28,8 @@ type call struct {
 	limit string // why CMSIS-NN must not be asked this, beyond what the knowledge base says
 	mve   string // the same for its MVE build
 	desc  string
-	fn    string    // function of the library, "" where nothing is known against it
-	query *kb.Query // for the knowledge base
+	fn    string       // function of the library, "" where nothing is known against it
+	query *cmsis.Query // for the knowledge base
 }
 
 // The operations of the driver, in its order.
@@ -243,7 +243,7 @@ func TestSingleRounding(t *testing.T) {
 				calls := generate(k.make, uint64(i), cases()/4, fixp.SingleRounding)
 				if library {
 					calls = slices.DeleteFunc(calls, func(c *call) bool {
-						return c.limit != "" || c.fn != "" && len(kb.Defects(c.fn, c.asked(kb.PlainC))) > 0
+						return c.limit != "" || c.fn != "" && len(cmsis.Defects(c.fn, c.asked(cmsis.PlainC))) > 0
 					})
 				}
 				compare(t, exe, calls)
@@ -264,23 +264,23 @@ func TestSingleRounding(t *testing.T) {
 // library is known to compute wrongly are left out.
 func TestLibrary(t *testing.T) {
 	exe := library(t)
-	build := kb.PlainC
+	build := cmsis.PlainC
 	switch os.Getenv("CMSIS_NN_ISA") {
 	case "mve":
-		build = kb.MVE
+		build = cmsis.MVE
 	case "dsp":
-		build = kb.DSP
+		build = cmsis.DSP
 	}
 	for i, k := range allKernels {
 		t.Run(k.name, func(t *testing.T) {
 			calls := slices.DeleteFunc(generate(k.make, uint64(i), cases(), fixp.DoubleRounding), func(c *call) bool {
-				if c.limit != "" || build == kb.MVE && c.mve != "" {
+				if c.limit != "" || build == cmsis.MVE && c.mve != "" {
 					return true
 				}
 				if c.fn == "" {
 					return false
 				}
-				return len(kb.Defects(c.fn, c.asked(build))) > 0
+				return len(cmsis.Defects(c.fn, c.asked(build))) > 0
 			})
 			compare(t, exe, calls)
 		})

@@ -3,7 +3,7 @@ package qref
 import (
 	"math"
 
-	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
+	"github.com/nncc/nncc/ir/qref/cmsis"
 )
 
 // runColumns is MAX_COL_COUNT: so many products the int16 kernels of CMSIS-NN
@@ -19,9 +19,9 @@ func (p *DepthwiseParams) FastDepthwise16() bool {
 // Library16Limit reports why arm_convolve_wrapper_s16 must not be called with
 // an int64 bias. mve tells the build.
 func (p *ConvParams) Library16Limit(filter []int8, mve bool) string {
-	build := kb.DSP
+	build := cmsis.DSP
 	if mve {
-		build = kb.MVE
+		build = cmsis.MVE
 	}
 	if s := defects("arm_convolve_wrapper_s16", build, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, 1); s != "" {
 		return s
@@ -61,31 +61,31 @@ func overflow16(filter []int8, cols, first int) string {
 
 // Library16Limit reports why arm_depthwise_conv_wrapper_s16 must not be called.
 func (p *DepthwiseParams) Library16Limit() string {
-	return defects("arm_depthwise_conv_wrapper_s16", kb.DSP, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, p.ChMult)
+	return defects("arm_depthwise_conv_wrapper_s16", cmsis.DSP, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, p.ChMult)
 }
 
 // MVE4Limit reports why arm_convolve_wrapper_s4 must not be called in an MVE
 // build.
 func (p *ConvParams) MVE4Limit() string {
-	return defects("arm_convolve_wrapper_s4", kb.MVE, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, 1)
+	return defects("arm_convolve_wrapper_s4", cmsis.MVE, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, 1)
 }
 
 // Library4Limit reports why arm_depthwise_conv_wrapper_s4 must not be called.
 func (p *DepthwiseParams) Library4Limit() string {
-	return defects("arm_depthwise_conv_wrapper_s4", kb.DSP, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, p.ChMult)
+	return defects("arm_depthwise_conv_wrapper_s4", cmsis.DSP, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, p.ChMult)
 }
 
 // MVE4Limit reports why arm_depthwise_conv_wrapper_s4 must not be called in an
 // MVE build.
 func (p *DepthwiseParams) MVE4Limit() string {
-	return defects("arm_depthwise_conv_wrapper_s4", kb.MVE, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, p.ChMult)
+	return defects("arm_depthwise_conv_wrapper_s4", cmsis.MVE, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, p.ChMult)
 }
 
 // defects is what the knowledge base has against a call that has a bias.
-func defects(fn string, build kb.Build, in, filter, out Dims, stride, pad, dilation Tile, chMult int) string {
-	q := &kb.Query{Build: build, In: kb.Dims(in), Filter: kb.Dims(filter), Out: kb.Dims(out), Stride: kb.Tile(stride), Pad: kb.Tile(pad),
-		Dilation: kb.Tile(dilation), ChMult: chMult, HasBias: true}
-	for _, d := range kb.Defects(fn, q) {
+func defects(fn string, build cmsis.Build, in, filter, out Dims, stride, pad, dilation Tile, chMult int) string {
+	q := &cmsis.Query{Build: build, In: cmsis.Dims(in), Filter: cmsis.Dims(filter), Out: cmsis.Dims(out), Stride: cmsis.Tile(stride), Pad: cmsis.Tile(pad),
+		Dilation: cmsis.Tile(dilation), ChMult: chMult, HasBias: true}
+	for _, d := range cmsis.Defects(fn, q) {
 		return d.Says
 	}
 	return ""

@@ -5,7 +5,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/lower/target/cmsisnn/kb"
+	"github.com/nncc/nncc/ir/qref/cmsis"
 )
 
 // need is a multiple that a kernel library asks of an axis: a row of the table
@@ -95,7 +95,7 @@ func opensDefect(g *op.ConvGeom, cin int) string {
 		}
 		return s[0], s[1]
 	}
-	q := kb.Query{Build: kb.MVE, HasBias: true}
+	q := cmsis.Query{Build: cmsis.MVE, HasBias: true}
 	q.In.N, q.In.C, q.Filter.N, q.Filter.C, q.Out.N, q.Out.C = g.N, cin, g.COut, cin, g.N, g.COut
 	q.In.H, q.In.W = two(g.In, 1)
 	q.Out.H, q.Out.W = two(g.Out, 1)
@@ -103,7 +103,7 @@ func opensDefect(g *op.ConvGeom, cin int) string {
 	q.Stride.H, q.Stride.W = two(g.Strides, 1)
 	q.Pad.H, q.Pad.W = two(g.PadBegin, 0)
 	q.Dilation.H, q.Dilation.W = two(g.Dilations, 1)
-	for _, d := range kb.Defects("arm_convolve_wrapper_s8", &q) {
+	for _, d := range cmsis.Defects("arm_convolve_wrapper_s8", &q) {
 		return d.Says
 	}
 	return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/fidelity"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target"
 )
 
 // samples is how many random networks a test tries: n, or NNCC_RANDOM.
@@ -31,7 +31,7 @@ func samples(t *testing.T, n int) int {
 // options are those of a build for a host.
 func options() lower.Options {
 	return lower.Options{Precision: "auto", Legalize: true, Fuse: true, DeadChannels: true, Align: "auto",
-		Target: target.Options{Core: target.Core{Host: true}, Kernels: "auto"}, Libraries: []string{"refc"}}
+		Target: kernel.Options{Core: kernel.Core{Host: true}, Kernels: "auto"}, Libraries: []string{"refc"}}
 }
 
 // lowered is a quantised graph on its way to a program for a host.

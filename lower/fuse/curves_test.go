@@ -11,8 +11,8 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fuse"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/kerneltest"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kerneltest"
 )
 
 // everyInt16 is the result of a graph of one input of 65,536 elements for all
@@ -123,7 +123,7 @@ func TestRandomCurves(t *testing.T) {
 				}
 			}
 		}
-		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("c%d", seed), g, target.Core{}, seed))
+		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("c%d", seed), g, kernel.Core{}, seed))
 	}
 	if curves < samples(40)/4 {
 		t.Errorf("%d curves in %d graphs: the test shows nothing", curves, samples(40))

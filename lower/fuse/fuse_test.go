@@ -12,7 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fuse"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // TestGroups has the textbook cases of fusion by dominator tree.
@@ -231,18 +231,18 @@ func TestKernels(t *testing.T) {
 }`
 	for _, c := range []struct {
 		name string
-		take func(c *target.Chain) bool
+		take func(c *kernel.Chain) bool
 		want string
 	}{
-		{"tables", func(c *target.Chain) bool { return c.Table != nil && c.Add == nil }, "Fused(Conv,Swish) Conv Add"},
-		{"sums", func(c *target.Chain) bool { return c.Add != nil && c.Table == nil }, "Conv Swish Fused(Conv,Add)"},
-		{"both", func(c *target.Chain) bool { return true }, "Fused(Conv,Swish) Fused(Conv,Add)"},
-		{"none", func(c *target.Chain) bool { return false }, "Conv Swish Conv Add"},
+		{"tables", func(c *kernel.Chain) bool { return c.Table != nil && c.Add == nil }, "Fused(Conv,Swish) Conv Add"},
+		{"sums", func(c *kernel.Chain) bool { return c.Add != nil && c.Table == nil }, "Conv Swish Fused(Conv,Add)"},
+		{"both", func(c *kernel.Chain) bool { return true }, "Fused(Conv,Swish) Fused(Conv,Add)"},
+		{"none", func(c *kernel.Chain) bool { return false }, "Conv Swish Conv Add"},
 	} {
 		g := irtest.Parse(t, src)
 		before := g.Clone()
 		if _, err := fuse.Kernels(g, func(n *ir.Node, _ []*ir.Node) (string, string) {
-			if x := target.ChainOf(n); x != nil && c.take(x) {
+			if x := kernel.ChainOf(n); x != nil && c.take(x) {
 				return "kernel", ""
 			}
 			return "", "not this one"

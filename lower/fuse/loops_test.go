@@ -16,14 +16,14 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fuse"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/kerneltest"
-	"github.com/nncc/nncc/lower/target/loops"
-	"github.com/nncc/nncc/lower/target/refc"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/loops"
+	"github.com/nncc/nncc/lower/kernel/reference"
+	"github.com/nncc/nncc/lower/kerneltest"
 )
 
 // plainTable is what every core has.
-var plainTable = target.NewTable(refc.Kernels, loops.Kernels)
+var plainTable = kernel.NewTable(reference.Kernels, loops.Kernels)
 
 // fits asks the kernel row whether it takes a node by itself.
 func fits(t testing.TB, g *ir.Graph) fuse.Fits {
@@ -32,7 +32,7 @@ func fits(t testing.TB, g *ir.Graph) fuse.Fits {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range loops.Fused.Judge(one, &target.Options{}) {
+		for _, r := range loops.Fused.Judge(one, &kernel.Options{}) {
 			return r.Text
 		}
 		return ""
@@ -41,7 +41,7 @@ func fits(t testing.TB, g *ir.Graph) fuse.Fits {
 
 // always takes what the kernel row takes, whether it pays or not.
 func always(n *ir.Node, _ []*ir.Node) (string, string) {
-	for _, r := range loops.Fused.Judge(n, &target.Options{}) {
+	for _, r := range loops.Fused.Judge(n, &kernel.Options{}) {
 		return "", r.Text
 	}
 	return loops.Fused.Name, ""
@@ -188,7 +188,7 @@ func TestRandomLoops(t *testing.T) {
 				t.Fatalf("seed %d: output %d changed\n%s\n%s", seed, i, before, g)
 			}
 		}
-		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("m%d", seed), g, target.Core{}, seed))
+		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("m%d", seed), g, kernel.Core{}, seed))
 	}
 	if found < samples(60) || 2*nodes < 5*found {
 		t.Errorf("%d loops of %d nodes: the test shows little", found, nodes)
@@ -257,7 +257,7 @@ func TestSameBits(t *testing.T) {
 		}
 		found += len(loopsIn(g))
 		reduced += strings.Count(strings.Join(loopsIn(g), " "), "+ar")
-		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("t%d", seed), g, target.Core{}, seed))
+		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("t%d", seed), g, kernel.Core{}, seed))
 	}
 	if found < samples(30) || reduced < samples(30)/3 {
 		t.Errorf("%d loops, %d of them reductions, in %d graphs: the test shows little", found, reduced, samples(30))
@@ -276,7 +276,7 @@ func TestLoopsOnBoards(t *testing.T) {
 		}
 		g := randomDAG(uint64(100+i), 40)
 		fuseLoops(t, g, always)
-		m := kerneltest.Compile(t, plainTable, "m", g, target.Core{}, uint64(i))
+		m := kerneltest.Compile(t, plainTable, "m", g, kernel.Core{}, uint64(i))
 		if m.Rows[loops.Fused.Name] < 2 {
 			t.Errorf("%s: %d loops, want some", board, m.Rows[loops.Fused.Name])
 		}

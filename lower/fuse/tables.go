@@ -7,7 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // Collapse turns every part of the graph that computes one 8-bit value from
@@ -21,7 +21,7 @@ func Collapse(g *ir.Graph) ([]Fusion, error) {
 	c := newCollapser(g)
 	c.end = byteValue
 	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error) {
-		table, err := evaluate(part, x, n.Out[0], target.AllBytes(x.Type.DType, 1))
+		table, err := evaluate(part, x, n.Out[0], kernel.AllBytes(x.Type.DType, 1))
 		if err != nil { // a division by zero, say: the nodes report it when it happens
 			return nil, nil
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // budget bounds the search, in nodes looked at: a second or so.
@@ -62,12 +62,12 @@ func (p *plan) suspects() []int {
 		}
 		seen[k] = true
 		switch p.nodes[k].l.Kind {
-		case target.Same:
+		case kernel.Same:
 			list = append(list, k)
-		case target.ViewReshape:
+		case kernel.ViewReshape:
 			list = append(list, k)
 			fallthrough
-		case target.ViewTranspose:
+		case kernel.ViewTranspose:
 			for _, v := range through {
 				if v >= 0 {
 					next(v)
@@ -110,7 +110,7 @@ func (f *flood) node(k int, o []int) {
 	}
 	f.seen[k] = true
 	switch x.l.Kind {
-	case target.Same:
+	case kernel.Same:
 		p.picks[k] = pick{true, o}
 		for _, v := range x.in {
 			if v >= 0 && p.rank(v) == len(o) {
@@ -122,7 +122,7 @@ func (f *flood) node(k int, o []int) {
 				f.value(v, o, downward)
 			}
 		}
-	case target.ViewReshape:
+	case kernel.ViewReshape:
 		if y, ok := reshapeOrder(p.values[x.in[0]].Type.WithOrder(o), p.shape(x.out[0])); ok {
 			p.picks[k] = pick{true, o}
 			f.value(x.out[0], y, downward)
@@ -147,7 +147,7 @@ func (f *flood) value(v int, o []int, from reach) {
 					p.input[v] = ir.NHWC(4)
 				}
 			}
-		case p.nodes[k].l.Kind == target.Same && p.rank(p.nodes[k].out[0]) == len(o):
+		case p.nodes[k].l.Kind == kernel.Same && p.rank(p.nodes[k].out[0]) == len(o):
 			f.node(k, o)
 		default:
 			f.through(k, v, o, upward)
@@ -155,7 +155,7 @@ func (f *flood) value(v int, o []int, from reach) {
 	}
 	if f.r&downward != 0 && (from == downward || f.r&upward != 0) {
 		for _, k := range p.users[v] {
-			if x := &p.nodes[k]; x.l.Kind == target.Same && p.rank(x.out[0]) == len(o) {
+			if x := &p.nodes[k]; x.l.Kind == kernel.Same && p.rank(x.out[0]) == len(o) {
 				f.node(k, o)
 			} else {
 				f.through(k, v, o, downward)
@@ -176,14 +176,14 @@ func (f *flood) through(k, v int, o []int, way reach) {
 		return
 	}
 	switch x.l.Kind {
-	case target.ViewTranspose:
+	case kernel.ViewTranspose:
 		f.seen[k] = true
 		if way == upward {
 			f.value(in, transposeBack(o, x.l.Perm), way)
 		} else {
 			f.value(out, transposeForward(o, x.l.Perm), way)
 		}
-	case target.ViewReshape:
+	case kernel.ViewReshape:
 		to := in
 		if way == downward {
 			to = out

@@ -8,18 +8,18 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // cubes is a random graph over values of shape [1,4,4,4], so that any order
 // can meet any other: nodes with fixed orders, without preferences, and views.
-func cubes(r *rand.Rand) (*ir.Graph, map[*ir.Node]target.Layout, int) {
+func cubes(r *rand.Rand) (*ir.Graph, map[*ir.Node]kernel.Layout, int) {
 	g := ir.New("cubes")
-	demand := map[*ir.Node]target.Layout{}
+	demand := map[*ir.Node]kernel.Layout{}
 	vals := []*ir.Value{g.AddInput("x", ir.T(tensor.F32, 1, 4, 4, 4))}
 	free := 0
 	pick := func() *ir.Value { return vals[max(0, len(vals)-1-r.IntN(3))] }
-	node := func(d *ir.OpDef, attrs ir.Attrs, l target.Layout, in ...*ir.Value) {
+	node := func(d *ir.OpDef, attrs ir.Attrs, l kernel.Layout, in ...*ir.Value) {
 		n, err := g.Add(d, "n", attrs, 1, in...)
 		if err != nil {
 			panic(err)
@@ -41,18 +41,18 @@ func cubes(r *rand.Rand) (*ir.Graph, map[*ir.Node]target.Layout, int) {
 			if r.IntN(4) == 0 {
 				o = order()
 			}
-			node(op.Tanh, nil, target.Layout{Kind: target.Fixed, In: [][]int{o}, Out: [][]int{o}}, pick())
+			node(op.Tanh, nil, kernel.Layout{Kind: kernel.Fixed, In: [][]int{o}, Out: [][]int{o}}, pick())
 		case k == 2:
-			node(op.Softmax, nil, target.Layout{Kind: target.Natural}, pick())
+			node(op.Softmax, nil, kernel.Layout{Kind: kernel.Natural}, pick())
 		case k == 3 && free < 5:
 			free++
-			node(op.Relu, nil, target.Layout{Kind: target.Same}, pick())
+			node(op.Relu, nil, kernel.Layout{Kind: kernel.Same}, pick())
 		case k < 6 && free < 5:
 			free++
-			node(op.Add, nil, target.Layout{Kind: target.Same}, pick(), pick())
+			node(op.Add, nil, kernel.Layout{Kind: kernel.Same}, pick(), pick())
 		default:
 			p := order()
-			node(op.Transpose, ir.Attrs{"perm": ir.Ints(p...)}, target.Layout{Kind: target.ViewTranspose, Perm: p}, pick())
+			node(op.Transpose, ir.Attrs{"perm": ir.Ints(p...)}, kernel.Layout{Kind: kernel.ViewTranspose, Perm: p}, pick())
 		}
 	}
 	for i, v := range vals[1:] {
@@ -66,7 +66,7 @@ func cubes(r *rand.Rand) (*ir.Graph, map[*ir.Node]target.Layout, int) {
 // best tries every combination of orders.
 func best(p *plan, k int, orders [][]int) int {
 	for ; k < len(p.nodes); k++ {
-		if p.nodes[k].l.Kind == target.Same {
+		if p.nodes[k].l.Kind == kernel.Same {
 			least := -1
 			for _, o := range orders {
 				p.picks[k] = pick{true, o}

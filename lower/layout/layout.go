@@ -1,5 +1,5 @@
 // Package layout gives every value its memory order. Shapes stay logical;
-// kernels state what they need (lower/target), Transposes and Reshapes become
+// kernels state what they need (lower/kernel), Transposes and Reshapes become
 // views, and where producer and consumer disagree one Relayout copy is
 // inserted, shared by all consumers that want the same order.
 package layout
@@ -8,11 +8,11 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // Rules gives the layout demand of a node.
-type Rules func(n *ir.Node) target.Layout
+type Rules func(n *ir.Node) kernel.Layout
 
 // Options of Assign.
 type Options struct {
@@ -26,7 +26,7 @@ type Options struct {
 
 // Assign sets the Order of every value of g and inserts Relayout nodes.
 func Assign(g *ir.Graph, rules Rules, opt Options) error {
-	a := &assigner{g: g, rules: rules, demand: map[*ir.Node]target.Layout{}, copies: map[*ir.Value][]*ir.Value{}}
+	a := &assigner{g: g, rules: rules, demand: map[*ir.Node]kernel.Layout{}, copies: map[*ir.Value][]*ir.Value{}}
 	if err := a.alignRanks(); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func Assign(g *ir.Graph, rules Rules, opt Options) error {
 type assigner struct {
 	g      *ir.Graph
 	rules  Rules
-	demand map[*ir.Node]target.Layout
+	demand map[*ir.Node]kernel.Layout
 	copies map[*ir.Value][]*ir.Value // Relayouts of a value
 }
 
@@ -49,7 +49,7 @@ func (a *assigner) alignRanks() error {
 	for _, n := range append([]*ir.Node(nil), a.g.Nodes...) {
 		l := a.rules(n)
 		a.demand[n] = l
-		if l.Kind != target.Same || n.Op.Pattern > ir.Broadcast {
+		if l.Kind != kernel.Same || n.Op.Pattern > ir.Broadcast {
 			continue
 		}
 		rank := n.Out[0].Type.Rank()
@@ -66,7 +66,7 @@ func (a *assigner) alignRanks() error {
 			if err != nil {
 				return err
 			}
-			a.demand[w.Def] = target.Layout{Kind: target.ViewReshape}
+			a.demand[w.Def] = kernel.Layout{Kind: kernel.ViewReshape}
 			a.g.SetInput(n, i, w)
 		}
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target"
 )
 
 var libraries = []string{"cmsisnn", "refc"}
 
 // ready is g as the layout pass gets it, an error where a kernel is missing.
 func ready(g *ir.Graph, precision string) (before *ir.Graph, err error) {
-	o := lower.Options{Precision: precision, Legalize: true, Libraries: libraries, Target: target.Options{Kernels: "auto"}}
+	o := lower.Options{Precision: precision, Legalize: true, Libraries: libraries, Target: kernel.Options{Kernels: "auto"}}
 	o.Dump = func(name string, g *ir.Graph) error {
 		if strings.HasSuffix(name, "-integer") || strings.HasSuffix(name, "-float32") {
 			before = g.Clone()
@@ -38,17 +38,17 @@ func ready(g *ir.Graph, precision string) (before *ir.Graph, err error) {
 
 func rules(t testing.TB) layout.Rules {
 	t.Helper()
-	table, err := lower.Table(libraries, target.Options{Kernels: "auto"})
+	table, err := lower.Table(libraries, kernel.Options{Kernels: "auto"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(n *ir.Node) target.Layout {
-		c, err := table.Choose(n, &target.Options{Kernels: "auto"})
+	return func(n *ir.Node) kernel.Layout {
+		c, err := table.Choose(n, &kernel.Options{Kernels: "auto"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if c.Kernel.Layout == nil {
-			return target.Layout{Kind: target.Natural}
+			return kernel.Layout{Kind: kernel.Natural}
 		}
 		return c.Kernel.Layout(n)
 	}
@@ -106,13 +106,13 @@ func check(g *ir.Graph, rules layout.Rules, opt layout.Options) error {
 		}
 		natural := nth(nil)
 		switch l.Kind {
-		case target.Natural:
+		case kernel.Natural:
 			all(n.In, natural)
 			all(n.Out, natural)
-		case target.Fixed:
+		case kernel.Fixed:
 			all(n.In, nth(l.In))
 			all(n.Out, nth(l.Out))
-		case target.Same:
+		case kernel.Same:
 			rank, o := n.Out[0].Type.Rank(), n.Out[0].Type.Order
 			for _, v := range slices.Concat(n.In, n.Out) {
 				if v != nil && v.Type.Rank() == rank {
@@ -121,7 +121,7 @@ func check(g *ir.Graph, rules layout.Rules, opt layout.Options) error {
 					all([]*ir.Value{v}, natural)
 				}
 			}
-		case target.ViewTranspose, target.ViewReshape:
+		case kernel.ViewTranspose, kernel.ViewReshape:
 			// The bytes must be those of the input, element by element.
 			x, y := n.In[0].Type, n.Out[0].Type
 			d := tensor.New(tensor.I32, x.Shape)
@@ -129,13 +129,13 @@ func check(g *ir.Graph, rules layout.Rules, opt layout.Options) error {
 				d.SetInt(i, int64(i))
 			}
 			e := d.Reshaped(y.Shape)
-			if l.Kind == target.ViewTranspose {
+			if l.Kind == kernel.ViewTranspose {
 				e = d.Transpose(l.Perm)
 			}
 			if a, b := memory(d, x), memory(e, y); !slices.Equal(a.Bytes(), b.Bytes()) {
 				err = fmt.Errorf("%s is no view: %s, %s", n, order(n.In[0]), order(n.Out[0]))
 			}
-		case target.AnyToAny:
+		case kernel.AnyToAny:
 			v, w := n.In[0], n.Out[0]
 			switch {
 			case v.Type.SameMemory(w.Type.Order):

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // plan is the graph as the search for orders sees it: values by number, and a
@@ -31,7 +31,7 @@ type plan struct {
 // node of a plan. In and out are value numbers, -1 where there is none.
 type node struct {
 	n       *ir.Node
-	l       target.Layout
+	l       kernel.Layout
 	in, out []int
 }
 
@@ -54,7 +54,7 @@ type need struct {
 // equally many bytes the one with fewer copies is better.
 const copyCost = 64
 
-func newPlan(g *ir.Graph, demand map[*ir.Node]target.Layout, opt Options) *plan {
+func newPlan(g *ir.Graph, demand map[*ir.Node]kernel.Layout, opt Options) *plan {
 	p := &plan{index: map[*ir.Value]int{}, native: opt.NativeIO, inner: opt.Inner}
 	add := func(v *ir.Value, def int) {
 		p.index[v] = len(p.values)
@@ -134,15 +134,15 @@ func (p *plan) needs(k int) []need {
 	for i, v := range x.in {
 		var w need
 		switch x.l.Kind {
-		case target.Fixed:
+		case kernel.Fixed:
 			w.order = at(x.l.In, i)
-		case target.Same:
+		case kernel.Same:
 			if v >= 0 && p.rank(v) == p.rank(x.out[0]) {
 				w.order = p.picks[k].order
 			}
-		case target.ViewTranspose, target.AnyToAny:
+		case kernel.ViewTranspose, kernel.AnyToAny:
 			w.any = true
-		case target.ViewReshape:
+		case kernel.ViewReshape:
 			switch {
 			case i > 0 || v < 0:
 			case p.picks[k].set:
@@ -171,20 +171,20 @@ func (p *plan) results(k int) {
 	for i, v := range x.out {
 		var o []int
 		switch x.l.Kind {
-		case target.Fixed:
+		case kernel.Fixed:
 			o = at(x.l.Out, i)
-		case target.Same:
+		case kernel.Same:
 			if c := p.picks[k].order; len(c) == p.rank(v) {
 				o = c
 			}
-		case target.ViewTranspose:
+		case kernel.ViewTranspose:
 			o = transposeForward(in(), x.l.Perm)
-		case target.ViewReshape:
+		case kernel.ViewReshape:
 			var ok bool
 			if o, ok = reshapeOrder(x.n.In[0].Type.WithOrder(in()), p.shape(v)); !ok {
 				panic("BUG: layout of " + x.n.String() + " moves elements")
 			}
-		case target.AnyToAny:
+		case kernel.AnyToAny:
 			o = p.values[v].Type.Order
 		}
 		p.order[v] = o
@@ -275,7 +275,7 @@ func (p *plan) start() {
 		x := &p.nodes[k]
 		o, ok := wanted(x.out[0])
 		switch x.l.Kind {
-		case target.Same:
+		case kernel.Same:
 			if x.l.Prefer != nil {
 				o, ok = x.l.Prefer, true
 			}
@@ -285,19 +285,19 @@ func (p *plan) start() {
 					wish(v, o)
 				}
 			}
-		case target.Fixed:
+		case kernel.Fixed:
 			for i, v := range x.in {
 				wish(v, at(x.l.In, i))
 			}
-		case target.Natural:
+		case kernel.Natural:
 			for _, v := range x.in {
 				wish(v, nil)
 			}
-		case target.ViewTranspose:
+		case kernel.ViewTranspose:
 			if ok {
 				wish(x.in[0], transposeBack(o, x.l.Perm))
 			}
-		case target.ViewReshape:
+		case kernel.ViewReshape:
 			if v := x.in[0]; ok && v >= 0 {
 				if b, ok := reshapeOrder(p.values[x.out[0]].Type.WithOrder(o), p.shape(v)); ok {
 					wish(v, b)
@@ -313,7 +313,7 @@ func (p *plan) start() {
 	copy(p.order, p.input)
 	for k := range p.nodes {
 		x := &p.nodes[k]
-		if x.l.Kind == target.Same && !p.picks[k].set {
+		if x.l.Kind == kernel.Same && !p.picks[k].set {
 			most := -1
 			for _, v := range x.in {
 				if v >= 0 && p.rank(v) == p.rank(x.out[0]) && p.values[v].Type.Bytes() > most {
@@ -351,9 +351,9 @@ func (p *plan) candidates(k int) [][]int {
 		for _, u := range p.users[v] {
 			y := &p.nodes[u]
 			switch y.l.Kind {
-			case target.ViewTranspose:
+			case kernel.ViewTranspose:
 				back(y.out[0], func(o []int) { to(transposeBack(o, y.l.Perm)) }, depth-1)
-			case target.ViewReshape:
+			case kernel.ViewReshape:
 				back(y.out[0], func(o []int) {
 					if b, ok := reshapeOrder(p.values[y.out[0]].Type.WithOrder(o), p.shape(v)); ok {
 						to(b)
@@ -364,7 +364,7 @@ func (p *plan) candidates(k int) [][]int {
 	}
 	const depth = 6
 	switch x.l.Kind {
-	case target.Same:
+	case kernel.Same:
 		rank := p.rank(x.out[0])
 		for _, v := range x.in {
 			if v >= 0 && p.rank(v) == rank {
@@ -381,7 +381,7 @@ func (p *plan) candidates(k int) [][]int {
 		if x.l.Prefer != nil {
 			add(x.l.Prefer, rank)
 		}
-	case target.ViewReshape:
+	case kernel.ViewReshape:
 		if v := x.in[0]; v >= 0 {
 			back(v, func(o []int) { add(o, p.rank(v)) }, depth)
 			add(nil, p.rank(v))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/frontend/npz/npztest"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -62,7 +63,7 @@ func TestSharedModels(t *testing.T) {
 }
 
 func compareGolden(t *testing.T, name string, before, g *ir.Graph) {
-	in, want := irtest.GoldenCase(t, name, before)
+	in, want := npztest.GoldenCase(t, name, before)
 	if in == nil {
 		return
 	}

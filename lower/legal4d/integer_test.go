@@ -9,10 +9,10 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target/mla"
 )
 
 // integerGraph quantises a float graph; nil where that is not possible.

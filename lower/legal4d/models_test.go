@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/frontend/npz/npztest"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -132,7 +133,7 @@ func TestModels(t *testing.T) {
 					t.Errorf("native outputs %v, want %v", got, c.outputs)
 				}
 			}
-			in, want := irtest.GoldenCase(t, c.name, g)
+			in, want := npztest.GoldenCase(t, c.name, g)
 			if in == nil {
 				in = irtest.Inputs(g, 1)
 			}

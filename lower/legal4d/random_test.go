@@ -10,7 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/target/mla"
+	"github.com/nncc/nncc/lower/accel/mla"
 )
 
 // maker builds test graphs node by node.

@@ -7,11 +7,12 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/cost"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // alignOptions are the options of the repair of ONNX models. What pays is
@@ -65,8 +66,8 @@ func (o *Compiled) ISA() string { return ISA(o.Board) }
 func ISA(b *boards.Spec) string { return lower.ISA(core(b)) }
 
 // CostKey names the cost model of a lowered layer.
-func (o *Compiled) CostKey(l *target.Lowered) cost.Key {
-	opt := lower.Options{Installed: o.Config.CMSISLib != "", Target: target.Options{Core: core(o.Board)}}
+func (o *Compiled) CostKey(l *call.Lowered) cost.Key {
+	opt := lower.Options{Installed: o.Config.CMSISLib != "", Target: kernel.Options{Core: core(o.Board)}}
 	return opt.Key(l)
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/accel/mla"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/mla"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -68,8 +68,8 @@ func (c *Config) Compile() (*Compiled, error) {
 }
 
 // core is what kernel choice needs to know about the board.
-func core(s *boards.Spec) target.Core {
-	return target.Core{MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.Core == "host", Armv6M: s.Core == "cortex-m0" || s.Core == "cortex-m0plus"}
+func core(s *boards.Spec) kernel.Core {
+	return kernel.Core{MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.Core == "host", Armv6M: s.Core == "cortex-m0" || s.Core == "cortex-m0plus"}
 }
 
 // lowerOptions are the options of the middle end.
@@ -77,7 +77,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	o := lower.Options{
 		Precision: c.Precision, Legalize: c.Legalize == "on", DeadChannels: c.DeadChannels == "on", Fuse: c.Fuse == "on", Align: c.Align, PadInput: c.PadInput, Installed: c.CMSISLib != "",
 		FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
-		Target: target.Options{Core: core(spec), Kernels: c.Kernels, Generic: c.Generic}, Libraries: spec.Kernels, Optimize: c.Optimize,
+		Target: kernel.Options{Core: core(spec), Kernels: c.Kernels, Generic: c.Generic}, Libraries: spec.Kernels, Optimize: c.Optimize,
 	}
 	if c.Precision == "model" {
 		o.Precision, o.OwnTypes = "float32", true

@@ -12,7 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/fuse"
-	"github.com/nncc/nncc/lower/target"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // Explain prints a row for every node: shape, MACs, where it runs, and why
@@ -88,10 +88,10 @@ func (o *Compiled) Explain() string {
 	}
 	first := true
 	for _, s := range o.Program.Steps {
-		if target.Tuned(s.Low.Library) {
+		if kernel.Tuned(s.Low.Library) {
 			continue
 		}
-		for _, x := range s.Choice.Rejected {
+		for _, x := range o.Lowered.Choices[s.Node].Rejected {
 			if x.Library == s.Low.Library {
 				continue
 			}

@@ -14,18 +14,18 @@ import (
 // only, and of its own line where it stands behind them. Packages that end in
 // /... stand for everything below.
 const layers = `
-frontend/text frontend/files ir/irtest/sharedata ir/irtest/sharedata/users ir/tensor ir/fixp lower/cost lower/target/pack lower/target/cmsisnn/kb boards boards/cycles boards/stack runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/target/mla/lm
+frontend/text frontend/files ir/irtest/sharedata ir/irtest/sharedata/users ir/tensor ir/fixp lower/cost lower/kernel/pack ir/qref/cmsis boards boards/cycles boards/stack runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/accel/mla/lm
 frontend/npz ir ir/qref
 ir/op
 ir/interp ir/pass
 ir/irtest ir/irtest/ort
-frontend/functions frontend/onnx lower/align lower/target
-lower/layout lower/legal lower/fuse lower/legal4d lower/patch lower/prune lower/quant lower/fidelity lower/stream lower/surgery lower/target/cmsisnn lower/target/dsp lower/target/helium lower/target/loops lower/target/refc
+frontend/onnx/functions frontend/onnx lower/align lower/kernel
+lower/layout lower/legal lower/fuse lower/legal4d lower/patch lower/prune lower/quant lower/fidelity lower/stream frontend/surgery lower/kernel/cmsisnn lower/kernel/dsp lower/kernel/helium lower/kernel/loops lower/kernel/reference
 schedule
-lower/target/mla
+lower/accel/mla
 lower
 codegen boards/run
-lower/target/kerneltest
+lower/kerneltest
 cmd/internal/driver
 cmd/...
 `
@@ -35,7 +35,7 @@ var bare = map[string]string{
 	"github.com/dave/jennifer":       "cmd/nnccgen",
 	"github.com/spf13/pflag":         "cmd",
 	"github.com/Masterminds/sprig":   "codegen",
-	"google.golang.org/protobuf":     "frontend lower/surgery cmd/nncc/examples",
+	"google.golang.org/protobuf":     "frontend frontend/surgery cmd/nncc/examples",
 	"github.com/schollz/progressbar": "cmd",
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
-	"github.com/nncc/nncc/lower/target/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 )
 
 // roundingProgram is a model that does nothing but call the library: how it
@@ -111,7 +111,7 @@ func (o *Compiled) mirror(ctx context.Context) error {
 		twin[n.ID] = n
 	}
 	for n, l := range o.Lowered.Low {
-		if l.Low.Library != cmsisnn.Library {
+		if l.Library != cmsisnn.Library {
 			continue
 		}
 		op.SetRounding(n, r)

@@ -2,7 +2,7 @@ package driver
 
 import (
 	"github.com/nncc/nncc/frontend/files"
-	"github.com/nncc/nncc/lower/target/mla/lm"
+	"github.com/nncc/nncc/lower/accel/mla/lm"
 )
 
 // ReadSegment reads and checks a segment file. A damaged one is bad input.

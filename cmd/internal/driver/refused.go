@@ -9,11 +9,11 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/surgery"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/surgery"
 )
 
 // Refusals is what explain prints for a model that does not compile because of

@@ -14,8 +14,8 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -383,7 +383,7 @@ func (r *Report) libraries(o *Compiled) {
 	inSegment := false
 	for i, s := range o.Program.Steps {
 		n, l := s.Node, &r.Layers[i]
-		if target.Tuned(s.Low.Library) {
+		if kernel.Tuned(s.Low.Library) {
 			if !inSegment {
 				r.Segments = append(r.Segments, ReportSegment{ID: len(r.Segments), Accelerator: s.Low.Library, Nodes: []string{}})
 			}
@@ -397,7 +397,7 @@ func (r *Report) libraries(o *Compiled) {
 		} else {
 			inSegment = false
 			f := ReportFallback{Node: s.Name, Op: n.Op.Name, MACs: l.MACs, Role: "compute", Reasons: []string{}}
-			for _, x := range s.Choice.Rejected {
+			for _, x := range o.Lowered.Choices[s.Node].Rejected {
 				if x.Library == s.Low.Library {
 					continue
 				}
@@ -410,7 +410,7 @@ func (r *Report) libraries(o *Compiled) {
 			}
 			r.Fallback = append(r.Fallback, f)
 		}
-		for _, x := range s.Choice.Rejected {
+		for _, x := range o.Lowered.Choices[s.Node].Rejected {
 			if x.Library == s.Low.Library {
 				continue // another kernel of the same library took the node
 			}
@@ -426,7 +426,7 @@ func typeWord(n *ir.Node) string {
 	return "these types"
 }
 
-func rejection(name string, n *ir.Node, x target.Rejection) ReportRejection {
+func rejection(name string, n *ir.Node, x kernel.Rejection) ReportRejection {
 	j := ReportRejection{Node: name, Op: n.Op.Name, Target: x.Library + "/" + x.Kernel, Reasons: []ReportReason{}}
 	for _, y := range x.Reasons {
 		j.Reasons = append(j.Reasons, ReportReason{y.Code, y.Text})

@@ -4,8 +4,8 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/target"
-	"github.com/nncc/nncc/lower/target/mla"
+	"github.com/nncc/nncc/lower/accel/mla"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // accelerated fills segments, fallback and rejections of a board with an
@@ -22,7 +22,7 @@ func (r *Report) accelerated(o *Compiled) {
 		}
 		r.Segments = append(r.Segments, s)
 	}
-	refused := map[*ir.Node][]target.Reason{}
+	refused := map[*ir.Node][]kernel.Reason{}
 	for _, x := range o.Lowered.Refused {
 		refused[x.Node] = x.Reasons
 		r.Rejections = append(r.Rejections, refusal(x))

@@ -14,10 +14,10 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/target"
 )
 
 // Rewritten is a model written back as ONNX, with what was done to it.
@@ -237,7 +237,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 		return nil, err
 	}
 	res := &lower.Result{}
-	if err := lower.Legalise(g, lower.Options{Legalize: c.Legalize == "on", Target: target.Options{}}, res, nil); err != nil {
+	if err := lower.Legalise(g, lower.Options{Legalize: c.Legalize == "on", Target: kernel.Options{}}, res, nil); err != nil {
 		return nil, err
 	}
 	for _, w := range res.Warnings {

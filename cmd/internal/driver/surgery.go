@@ -11,9 +11,9 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/surgery"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/surgery"
 )
 
 // Surgical is what a script of graph edits did: the answer of nncc surgery.

@@ -12,7 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/target/kerneltest"
+	"github.com/nncc/nncc/lower/kerneltest"
 )
 
 // viewPlaces put a node between graph inputs and outputs in every way that
@@ -133,7 +133,7 @@ func runOnHost(t *testing.T, g *ir.Graph) {
 	}
 	whose := map[*ir.Value]string{}
 	for i, v := range o.Lowered.Graph.Out {
-		for v.Def != nil && o.Lowered.Low[v.Def].Low.View {
+		for v.Def != nil && o.Lowered.Low[v.Def].View {
 			v = v.Def.In[0]
 		}
 		name := o.Lowered.Graph.OutNames[i]

@@ -2,7 +2,7 @@
  * nncc_helium.h: int8 kernels for cores with Helium (M-profile vector extension). Results are those of CMSIS-NN and of
  * TensorFlow Lite, bit for bit: requantisation rounds twice. Every kernel also has a portable body with the same results.
  *
- * What the compiler prepares ("packed" arguments, lower/target/helium): weights in the order in which they are loaded, rows
+ * What the compiler prepares ("packed" arguments, lower/kernel/helium): weights in the order in which they are loaded, rows
  * filled up with zeros to whole 16-byte vectors, and beside them the bias with the input offset times the weight sum added, the
  * Q31 multipliers and the shifts. All shifts are to the right, by 1 to 31. Packed data is 16-byte aligned, little-endian.
  *

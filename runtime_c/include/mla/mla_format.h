@@ -1,5 +1,5 @@
 /*
- * mla_format.h: segment files (.lm), as nncc writes them and drivers read them. lower/target/mla/lm/README.md describes the
+ * mla_format.h: segment files (.lm), as nncc writes them and drivers read them. lower/accel/mla/lm/README.md describes the
  * same format with its reasons.
  *
  * All numbers are little-endian; u16, u32, u64 are unsigned, i32 signed, f32 and f64 IEEE 754. A file lies at a multiple of

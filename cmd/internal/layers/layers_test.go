@@ -1,0 +1,174 @@
+// Package layers holds the test of which folder may import which.
+package layers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/nncc/nncc/"
+
+// imports are the module's packages and what their files (tests left out)
+// import of the module, by path below the module.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	c := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	b, err := c.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	out := map[string][]string{}
+	for d := json.NewDecoder(bytes.NewReader(b)); d.More(); {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		from := strings.TrimPrefix(p.ImportPath, module)
+		out[from] = nil
+		for _, x := range p.Imports {
+			if to, ok := strings.CutPrefix(x, module); ok {
+				out[from] = append(out[from], to)
+			}
+		}
+	}
+	return out
+}
+
+// folder is the folder of a package at a depth: the first components of its
+// path. A package that lies less deep is a folder by itself, apart from those in
+// it: nothing stops lower from importing lower/kernel.
+func folder(pkg string, depth int) string {
+	parts := strings.Split(pkg, "/")
+	if len(parts) < depth {
+		return pkg + "/."
+	}
+	return path.Join(parts[:depth]...)
+}
+
+// TestNoCircles: at no depth do folders import each other in a circle. (Go
+// itself forbids circles of packages only.)
+func TestNoCircles(t *testing.T) {
+	pkgs := imports(t)
+	for depth := 1; depth <= 4; depth++ {
+		edges := map[string]map[string]string{} // from, to, example
+		for from, list := range pkgs {
+			a := folder(from, depth)
+			if edges[a] == nil {
+				edges[a] = map[string]string{}
+			}
+			for _, to := range list {
+				if b := folder(to, depth); a != b {
+					edges[a][b] = from + " imports " + to
+				}
+			}
+		}
+		for _, c := range circles(edges) {
+			t.Errorf("folders import each other in a circle (depth %d):\n\t%s", depth, strings.Join(c, "\n\t"))
+		}
+	}
+}
+
+// circles finds circles, as lists of imports: one for each folder by which a
+// walk returns.
+func circles(edges map[string]map[string]string) [][]string {
+	const (
+		open = 1
+		done = 2
+	)
+	state := map[string]int{}
+	var out [][]string
+	var trail []string
+	var walk func(a string)
+	walk = func(a string) {
+		state[a] = open
+		trail = append(trail, a)
+		next := make([]string, 0, len(edges[a]))
+		for b := range edges[a] {
+			next = append(next, b)
+		}
+		slices.Sort(next)
+		for _, b := range next {
+			switch state[b] {
+			case 0:
+				walk(b)
+			case open:
+				var c []string
+				for i := slices.Index(trail, b); i < len(trail); i++ {
+					to := b
+					if i+1 < len(trail) {
+						to = trail[i+1]
+					}
+					c = append(c, fmt.Sprintf("%s -> %s: %s", trail[i], to, edges[trail[i]][to]))
+				}
+				out = append(out, c)
+			}
+		}
+		trail = trail[:len(trail)-1]
+		state[a] = done
+	}
+	var all []string
+	for a := range edges {
+		all = append(all, a)
+	}
+	slices.Sort(all)
+	for _, a := range all {
+		if state[a] == 0 {
+			walk(a)
+		}
+	}
+	return out
+}
+
+// TestCircles: the search finds a circle and takes a diamond for none.
+func TestCircles(t *testing.T) {
+	diamond := map[string]map[string]string{"a": {"b": "", "c": ""}, "b": {"d": ""}, "c": {"d": ""}}
+	if c := circles(diamond); len(c) != 0 {
+		t.Errorf("a diamond has circles: %v", c)
+	}
+	diamond["d"] = map[string]string{"b": ""}
+	if c := circles(diamond); len(c) != 1 || len(c[0]) != 2 {
+		t.Errorf("circles %v, want one of two", c)
+	}
+}
+
+// may are rules beyond circles: what a package may import at all, folders with
+// all that is in them.
+var may = []struct {
+	pkg  string
+	only []string
+	why  string
+}{
+	{"ir", []string{"ir"}, "every other folder stands on it"},
+	{"schedule", []string{"ir", "schedule"}, "a program is made of calls, whoever chose them"},
+	{"codegen", []string{"ir", "schedule", "runtime_c"}, "it prints a program, and asks neither graph nor target"},
+	{"runtime_c", []string{"runtime_c"}, "C sources, and what they call"},
+	{"frontend", []string{"frontend", "ir"}, "models come in the same for every target"},
+	{"boards", []string{"boards", "frontend/files", "frontend/text", "runtime_c"}, "boards are data"},
+}
+
+func TestMayImport(t *testing.T) {
+	in := func(pkg, dir string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }
+	for from, list := range imports(t) {
+		for _, m := range may {
+			if !in(from, m.pkg) {
+				continue
+			}
+			for _, to := range list {
+				if !slices.ContainsFunc(m.only, func(d string) bool { return in(to, d) }) {
+					t.Errorf("%s imports %s; %s may import %s: %s", from, to, m.pkg, strings.Join(m.only, ", "), m.why)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,362 @@
+package surgery
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/onnx/functions"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// two is a model with two branches and a constant that both ends read.
+func two(t testing.TB) *Model {
+	b := build(t, 17)
+	x := b.input("x", 1, 4)
+	b.weights("w", 1, 4)
+	v := b.node("Add", "/a", in(x, "w"), nil, "a")
+	l := b.node("Relu", "/l", in(v), nil, "l")
+	r := b.node("Neg", "/r", in(v), nil, "r")
+	s := b.node("Mul", "/s", in(l, r), nil, "s")
+	b.node("Add", "/y", in(s, "w"), nil, "y")
+	b.node("Sub", "/z", in(s, b.constant("/k", tensor.Of([]int{1}, []float32{2}))), nil, "z")
+	return b.output("y", "z")
+}
+
+var twoParts = []Part{{"head", in("x"), in("l", "r")}, {"tail", in("l", "r"), in("y", "z")}}
+
+func TestExtract(t *testing.T) {
+	m := two(t)
+	valid(t, m)
+	p, err := m.Extract(in("a"), in("s"))
+	must(t, err)
+	wantText(t, p, "l = Relu(a)\nr = Neg(a)\ns = Mul(l, r)")
+	if len(p.graph().Initializer) != 0 {
+		t.Error("constants that the part does not read must go")
+	}
+	valid(t, p)
+	d := ir.Rand(1, tensor.F32, []int{1, 4})
+	out, err := p.Run(map[string]*tensor.Dense{"a": d})
+	must(t, err)
+	if len(out) != 1 || out["s"] == nil {
+		t.Errorf("outputs %v", out)
+	}
+	for _, c := range []struct {
+		in, out []string
+		says    string
+	}{
+		{in("l"), in("s"), `also depend on "x"`}, {in("x", "y"), in("s"), `depends on input "y"`}, {in("x"), in("q"), `no value "q"`},
+		{in("x"), nil, "needs outputs"}, {in("x", "x"), in("s"), "listed twice"}, {in("x"), in("s", "s"), `output "s" is listed twice`},
+	} {
+		_, err := m.Extract(c.in, c.out)
+		wantErr(t, err, c.says)
+	}
+	// A constant may become an input.
+	p, err = m.Extract(in("x", "w"), in("a"))
+	must(t, err)
+	if p.IsInitializer("w") || !slices.Equal(p.InputNames(), in("x", "w")) {
+		t.Errorf("inputs %v", p.InputNames())
+	}
+	valid(t, p)
+}
+
+func TestSplitMergeRoundTrip(t *testing.T) {
+	m := two(t)
+	parts, err := m.Split(twoParts)
+	must(t, err)
+	c, err := Cascade(m, parts, in("head", "tail"), CompareOptions{Equal: true, Count: 2})
+	must(t, err)
+	if !c.OK() || len(c.Outputs) != 2 {
+		t.Errorf("%+v", c)
+	}
+	// The order in which parts are named does not matter.
+	c, err = Cascade(m, []*Model{parts[1], parts[0]}, in("tail", "head"), CompareOptions{Equal: true})
+	must(t, err)
+	if !c.OK() {
+		t.Errorf("%+v", c)
+	}
+	whole, err := Merge(parts, MergeOptions{})
+	must(t, err)
+	same(t, whole, m, 0)
+	if got := len(whole.graph().Initializer); got != 1 {
+		t.Errorf("%d initializers: the shared one must be one", got)
+	}
+	wantText(t, whole, `
+		a = Add(x, w)
+		l = Relu(a)
+		r = Neg(a)
+		s = Mul(l, r)
+		y = Add(s, w)
+		/k_output_0 = Constant()
+		z = Sub(s, /k_output_0)`)
+	for _, p := range [][]Part{
+		{twoParts[0]},
+		{twoParts[0], {"tail", in("l", "r"), in("y")}},
+		{{"head", in("x"), in("l")}, twoParts[1]},
+		{twoParts[0], {"head", in("l", "r"), in("y", "z")}},
+	} {
+		if _, err := m.Split(p); err == nil {
+			t.Errorf("parts %v: no error", p)
+		}
+	}
+}
+
+// A cascade with a broken part is found, with the output that differs.
+func TestCascadeFindsDifferences(t *testing.T) {
+	m := two(t)
+	parts, err := m.Split(twoParts)
+	must(t, err)
+	must(t, parts[1].ConvertInitializer("w", "", func(d *tensor.Dense) (*tensor.Dense, error) { return scaled(d, 1.001), nil }))
+	c, err := Cascade(m, parts, in("head", "tail"), CompareOptions{RTol: 1e-6})
+	must(t, err)
+	if c.Outputs[0].Mismatches == 0 || c.Outputs[1].Mismatches != 0 {
+		t.Errorf("%+v", c.Outputs)
+	}
+	_, err = Cascade(m, parts[:1], in("head"), CompareOptions{})
+	wantErr(t, err, `no part gives output "y"`)
+	_, err = Cascade(m, parts[1:], in("tail"), CompareOptions{})
+	wantErr(t, err, `part "tail" reads "l"`)
+}
+
+func TestMergeNames(t *testing.T) {
+	// Two models of different origin with the same inner names.
+	mk := func(op, x, y string, seed uint64) *Model {
+		b := build(t, 17)
+		b.input(x, 1, 4)
+		b.init("w", ir.Rand(seed, tensor.F32, []int{1, 4}))
+		b.node("Mul", "/n", in(x, "w"), nil, "h")
+		return b.output(b.node(op, "/m", in("h"), nil, y))
+	}
+	a, b := mk("Relu", "x", "y", 1), mk("Neg", "image", "scores", 2)
+	io := map[string]string{"y": "image"}
+	m, err := Merge([]*Model{a, b}, MergeOptions{Connect: io})
+	must(t, err)
+	valid(t, m)
+	wantText(t, m, "h = Mul(x, w)\ny = Relu(h)\nh_1 = Mul(y, w_1)\nscores = Neg(h_1)")
+	if m.graph().Node[2].GetName() != "/n_1" {
+		t.Errorf("node %s", m.graph().Node[2].GetName())
+	}
+	p, err := Merge([]*Model{a, b}, MergeOptions{Connect: io, Prefixes: in("a/", "b/"), Outputs: in("scores", "y")})
+	must(t, err)
+	wantText(t, p, "a/h = Mul(x, a/w)\ny = Relu(a/h)\nb/h = Mul(y, b/w)\nscores = Neg(b/h)")
+	if p.graph().Node[0].GetName() != "a//n" || !slices.Equal(p.OutputNames(), in("scores", "y")) {
+		t.Errorf("node %s, outputs %v", p.graph().Node[0].GetName(), p.OutputNames())
+	}
+	same(t, p, m, 0, func(o *CompareOptions) { o.Partial = true })
+	// Against running one after the other.
+	d := ir.Rand(4, tensor.F32, []int{1, 4})
+	mid, err := a.Run(map[string]*tensor.Dense{"x": d})
+	must(t, err)
+	want, err := b.Run(map[string]*tensor.Dense{"image": mid["y"]})
+	must(t, err)
+	got, err := m.Run(map[string]*tensor.Dense{"x": d})
+	must(t, err)
+	if !tensor.Equal(got["scores"], want["scores"]) {
+		t.Error("merged model differs from the cascade")
+	}
+}
+
+func TestMergeErrors(t *testing.T) {
+	a, b := two(t), two(t)
+	must(t, b.RenameValue("x", "u"))
+	must(t, b.RenameValue("y", "y2"))
+	must(t, b.RenameValue("z", "z2"))
+	try := func(opt MergeOptions, change func(a, b *Model), says ...string) {
+		t.Helper()
+		x, y := a.Clone(), b.Clone()
+		if change != nil {
+			change(x, y)
+		}
+		opt.Names = in("first", "second")
+		_, err := Merge([]*Model{x, y}, opt)
+		wantErr(t, err, says...)
+	}
+	ok := map[string]string{"y": "u"}
+	_, err := Merge([]*Model{a, b}, MergeOptions{Connect: ok})
+	must(t, err)
+	try(MergeOptions{Connect: map[string]string{"y": "v"}}, nil, `"y" → "v" was not made`)
+	try(MergeOptions{Connect: ok, Outputs: in("q")}, nil, `output "q" is an output of none`)
+	try(MergeOptions{Connect: ok, Prefixes: in("a")}, nil, "1 prefixes for 2 models")
+	try(MergeOptions{Connect: ok}, func(a, b *Model) { must(t, b.RenameValue("z2", "z")) }, `model "second"`, `output "z" exists`)
+	try(MergeOptions{Connect: ok}, func(a, b *Model) { must(t, b.SetIOShape("u", 0, Fixed(1, 1))) }, `model "second"`, `"y" to input "u"`, "[1,4] and [1,1]")
+	try(MergeOptions{Connect: ok}, func(a, b *Model) { b.Proto.OpsetImport[0].Version = proto.Int64(16) }, "imports opset 16", "17")
+	try(MergeOptions{}, func(a, b *Model) {
+		must(t, b.RenameValue("u", "s2"))
+		must(t, b.RenameValue("s", "q"))
+		must(t, b.RenameValue("s2", "s"))
+	}, `input "s" is the name of an inner value`)
+	_, err = Merge([]*Model{a}, MergeOptions{})
+	wantErr(t, err, "at least two")
+	// An input of the same name and type is shared.
+	must(t, b.RenameValue("u", "x"))
+	m, err := Merge([]*Model{a, b}, MergeOptions{})
+	must(t, err)
+	valid(t, m)
+	if !slices.Equal(m.InputNames(), in("x")) || len(m.OutputNames()) != 4 {
+		t.Errorf("inputs %v, outputs %v", m.InputNames(), m.OutputNames())
+	}
+}
+
+func TestSplitInScript(t *testing.T) {
+	m := two(t)
+	res, err := run(t, m, `
+steps:
+  - split:
+      parts:
+        - {name: head, inputs: [x], outputs: [l, r], file: parts/head.onnx}
+        - {name: tail, inputs: [l, r], outputs: [y, z]}
+  - verify_split: {parts: [tail, head], equal: true}
+  - use: {model: head}
+  - insert_after: {value: l, new: {op: Identity}}
+  - verify: {equal: true}
+  - save: {file: parts/head2.onnx}
+  - merge: {models: [head, tail], prefixes: ["", "tail/"], outputs: [z, y]}
+verify: {equal: true}
+`, RunOptions{})
+	must(t, err)
+	if len(res.Files) != 2 || res.Files[0].Path != "parts/head.onnx" || len(res.Verified) != 3 {
+		t.Errorf("%v %v", res.Files, res.Verified)
+	}
+	if !strings.Contains(text(res.Model), "Identity") || !slices.Equal(res.Model.OutputNames(), in("z", "y")) {
+		t.Errorf("%s", text(res.Model))
+	}
+	for script, says := range map[string]string{
+		`{save: {file: ../x.onnx}}`:                   "within the folder of the result",
+		`{save: {file: /x.onnx}}`:                     "within the folder of the result",
+		`{use: {model: hed}}`:                         `no model is called "hed"`,
+		`{merge: {models: [original]}}`:               "at least two",
+		`{verify_split: {parts: []}}`:                 "no parts",
+		`{split: {parts: []}}`:                        "no parts",
+		`{extract: {inputs: [x], outputs: [y2]}}`:     `no value "y2" in the graph; did you mean "y"?`,
+		`{load: {file: none.onnx, as: other}}`:        "none.onnx",
+		`{load: {file: none.onnx, as: original}}`:     "a name that no model has",
+		`{set_version: {opset: 5}}`:                   "opset",
+		`{verify: {against: other}}`:                  `no model is called "other"`,
+		`{verify: {equal: true, rtol: 1}}`:            "leaves no room",
+		`{verify: {rtol: -1}}`:                        "tolerance -1",
+		`{verify: {outputs: {y: q}}}`:                 `the reference has no output "q"`,
+		`{verify: {data: [none.npz]}}`:                "none.npz",
+		`{verify: {restore: [{remove: {nodes: q}}]}}`: `step 1.restore.1 (remove): no node with name "q"`,
+	} {
+		_, err := run(t, m, "steps: ["+script+"]", RunOptions{})
+		wantErr(t, err, says)
+	}
+}
+
+func TestExtractInScriptIsComparedWithThePart(t *testing.T) {
+	res, err := run(t, two(t), `
+steps:
+  - extract: {inputs: [a], outputs: [s]}
+  - insert_before: {node: /l, new: {op: Identity}}
+`, RunOptions{})
+	must(t, err)
+	if len(res.Verified) != 1 || res.Verified[0].Against == mainName || !res.Verified[0].OK() {
+		t.Errorf("%+v", res.Verified)
+	}
+}
+
+// Subgraphs keep their meaning when models are merged and prefixed, and no name
+// is defined twice.
+func TestMergeSubgraphs(t *testing.T) {
+	mk := func(x, y string) *Model {
+		m := parse(t, `g (bool[1] c, float[4] x) => (float[4] y)
+		{
+		  a = Relu (x)
+		  y = If (c) <then_branch = g1 () => (float[4] p) { p = Neg (a) }, else_branch = g2 () => (float[4] q) { r = Abs (a) q = Add (r, r) }>
+		}`)
+		must(t, m.RenameValue("x", x))
+		must(t, m.RenameValue("y", y))
+		return m
+	}
+	a, b := mk("x", "m"), mk("m", "y")
+	for _, prefixes := range [][]string{nil, in("a/", "b/"), in("", "p")} {
+		m, err := Merge([]*Model{a, b}, MergeOptions{Prefixes: prefixes})
+		must(t, err)
+		valid(t, m)
+		for _, f := range m.Check() {
+			t.Errorf("%v: %v", prefixes, f)
+		}
+		c, err := Cascade(m, []*Model{a, b}, in("a", "b"), CompareOptions{Equal: true, Count: 4})
+		must(t, err)
+		if !c.OK() {
+			t.Errorf("%v: %v", prefixes, &DifferError{c})
+		}
+	}
+}
+
+func TestMergeFunctions(t *testing.T) {
+	mk := func(body, x, y string) *Model {
+		fs, err := functions.Parse(`<domain: "my.own", opset_import: ["" : 17]> Twice (x) => (y) { ` + body + ` }`)
+		must(t, err)
+		m := parse(t, "g (float[4] x) => (float[4] y) { y = my.own.Twice (x) }")
+		m.Proto.Functions = fs
+		must(t, m.SetVersion(0, "my.own", 1))
+		must(t, m.RenameValue("x", x))
+		must(t, m.RenameValue("y", y))
+		return m
+	}
+	a := mk("y = Add (x, x)", "x", "m")
+	m, err := Merge([]*Model{a, mk("y = Add (x, x)", "m", "y")}, MergeOptions{})
+	must(t, err)
+	valid(t, m)
+	if len(m.Proto.Functions) != 1 {
+		t.Errorf("%d functions", len(m.Proto.Functions))
+	}
+	out, err := m.Run(map[string]*tensor.Dense{"x": tensor.Of([]int{4}, []float32{1, 2, 3, 4})})
+	must(t, err)
+	if !slices.Equal(out["y"].Floats(), []float64{4, 8, 12, 16}) {
+		t.Errorf("%v", out["y"].Floats())
+	}
+	_, err = Merge([]*Model{a, mk("y = Mul (x, x)", "m", "y")}, MergeOptions{})
+	wantErr(t, err, "model 2", `function "my.own.Twice" is defined differently`)
+	// A library beside the models serves, too.
+	a.Functions, a.Proto.Functions = a.Proto.Functions, nil
+	valid(t, a)
+	if got, ok := a.Shapes().Type("m"); !ok || got.String() != "float[4]" {
+		t.Errorf("m is %v", got)
+	}
+}
+
+// Models and data from files.
+func TestLoadAndData(t *testing.T) {
+	dir := t.TempDir()
+	m := two(t)
+	parts, err := m.Split(twoParts)
+	must(t, err)
+	b, err := parts[1].Bytes()
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "tail.onnx"), b, 0o666))
+	x := ir.Rand(3, tensor.F32, []int{1, 4})
+	must(t, npz.WriteNpyFile(filepath.Join(dir, "x.npy"), npz.FromTensor(x)))
+	must(t, npz.WriteNpzFile(filepath.Join(dir, "x.npz"), []npz.Entry{{Name: "x", Array: npz.FromTensor(x)}, {Name: "other", Array: npz.FromTensor(x)}}))
+	sc, err := ParseScript("s.yaml", dir, []byte(`
+steps:
+  - extract: {inputs: [x], outputs: [l, r], as: head}
+  - load: {file: tail.onnx, as: tail}
+  - verify_split: {parts: [head, tail], equal: true, data: [x=x.npy], cases: 1}
+  - prefix_names: {prefix: "head/"}
+  - merge: {models: [head, tail]}
+verify: {equal: true, data: [x.npz], cases: 1}
+`))
+	must(t, err)
+	res, err := sc.Run(m, RunOptions{})
+	must(t, err)
+	if len(res.Verified) != 2 || res.Verified[0].Cases != 1 || res.Verified[1].Cases != 1 {
+		t.Errorf("%+v", res.Verified)
+	}
+	if res.Model.Producer("head/a") == nil {
+		t.Errorf("%s", text(res.Model))
+	}
+	for data, says := range map[string]string{"y=x.npy": `nothing for input "x"`, "x=none.npy": "none.npy", "none.npz": "none.npz", "x.npy": "x.npy"} {
+		sc, err := ParseScript("s.yaml", dir, []byte("steps: [{verify: {data: ["+data+"]}}]"))
+		must(t, err)
+		_, err = sc.Run(m, RunOptions{})
+		wantErr(t, err, "s.yaml:1: step 1 (verify)", says)
+	}
+}

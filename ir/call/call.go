@@ -1,0 +1,264 @@
+// Package call is the contract between kernels, the schedule and code generation:
+// the C calls that a node becomes, with arguments whose addresses the schedule
+// finds. It knows no kernel, no target and no graph.
+package call
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Arg is one argument of a C call or one field of a C struct. Offsets into
+// the arena are unknown here: the schedule resolves In, Out and Scratch.
+type Arg interface{ isArg() }
+
+type (
+	// In is a pointer to input operand I of the node plus Off bytes; for a
+	// constant operand, to its blob. CType is the element type.
+	In struct {
+		I     int
+		Off   int
+		CType string
+	}
+	// Out is a pointer to output I of the node plus Off bytes.
+	Out struct {
+		I     int
+		Off   int
+		CType string
+	}
+	// Scratch is a pointer into the step's scratch memory.
+	Scratch struct {
+		Off   int
+		CType string
+	}
+	// Blob is a constant array in flash. Equal blobs are stored once.
+	Blob struct {
+		Hint   string // what it is: "weights", "bias", "multiplier", "table"
+		CType  string // element type
+		Data   []byte // little-endian, memory order
+		Align  int    // bytes; 0: the element's own
+		Pad    int    // bytes readable behind the end (over-reading kernels)
+		NoCast bool   // the callee takes a pointer to const
+	}
+	// Image is a pointer to a file that is emitted beside the sources and
+	// linked as it is: the program of an accelerator. Ext is its extension.
+	Image struct {
+		Ext  string
+		Data []byte
+	}
+	// Struct is the address of a struct. Without arena pointers in it, it
+	// becomes one file-scope constant shared by equal ones.
+	Struct struct {
+		Type    string
+		Fields  []Field
+		Mutable bool // the callee takes a pointer to non-const: a variable of the step
+	}
+	// Array is a constant array of structs in flash, Elems elements of Bytes
+	// bytes each; equal ones are stored once.
+	Array struct {
+		Type  string
+		Elems []Nested
+		Bytes int
+	}
+	// Nested is a struct or array by value inside a Struct.
+	Nested struct{ Fields []Field }
+	// Lit is C text: a number or an enum.
+	Lit string
+	// Func is a pointer to a kernel that the called function calls.
+	Func string
+	// Null is a null pointer.
+	Null struct{}
+	// Pitch is the distance in bytes between the rows of an operand that
+	// Lowered.Rows lists: those of input I, or of output I, as the schedule
+	// placed it.
+	Pitch struct {
+		Output bool
+		I      int
+		Row    int // bytes of a row: the distance where they are neighbours
+	}
+)
+
+// Field is a struct field; Name is empty in arrays.
+type Field struct {
+	Name  string
+	Value Arg
+}
+
+func (In) isArg()      {}
+func (Out) isArg()     {}
+func (Scratch) isArg() {}
+func (*Blob) isArg()   {}
+func (*Image) isArg()  {}
+func (*Struct) isArg() {}
+func (*Array) isArg()  {}
+func (Nested) isArg()  {}
+func (Lit) isArg()     {}
+func (Func) isArg()    {}
+func (Null) isArg()    {}
+func (Pitch) isArg()   {}
+
+// Status says what a called function returns.
+type Status uint8
+
+const (
+	NoStatus    Status = iota // void
+	CMSISStatus               // arm_cmsis_nn_status, checked
+	NNCCStatus                // nncc_status, checked
+	MLAStatus                 // mla_status, checked
+	Ignored                   // a value of no interest
+)
+
+// Call is one C call: of a library's function, or of one written for the node.
+type Call struct {
+	Func   string
+	Args   []Arg
+	Status Status
+	Code   *Code // the function, when Func is empty
+}
+
+// Code is a C function that is written for a node: code generation names it,
+// and prints equal ones once. It returns nncc_status where the call has
+// NNCCStatus, else nothing.
+type Code struct {
+	Hint    string   // part of its name: what it does
+	Params  []string // declarations, one an argument: "const float *x0"
+	Body    string   // statements
+	Uses    []string // functions of the runtime that the body calls
+	Headers []string // of the runtime, with what the body needs
+}
+
+// Lowered is a node turned into C calls.
+type Lowered struct {
+	Kernel string // function of the library's API
+	Route  string // inner function that will run, when the library routes
+	// RouteReason says why no better inner function runs, "" where none was missed.
+	RouteReason string
+	Library     string // that of the kernel, or "view"
+	Calls       []Call
+	Scratch     int // bytes, 16-aligned by the schedule
+	// View: output 0 is input 0 under another type; no code at all.
+	View bool
+	// InPlace lists inputs whose storage output 0 may take when they die here.
+	InPlace []int
+	// Parts: operands that may live inside another one, so that the step
+	// needs no code when all of them do (concat, split, slices).
+	Parts []Part
+	// Rows: operands that the calls read or write row by row, so that the
+	// rows may lie apart, inside a larger tensor.
+	Rows []Rows
+	// RowCalls are made in place of Calls where rows of an operand lie apart;
+	// nil: the same calls.
+	RowCalls []Call
+	// Headers that the calls need beyond the library's own.
+	Headers []string
+	// Dead inputs: operands that the calls never read (their content is in
+	// blobs), so that they take no arena or flash.
+	Unused []int
+}
+
+// Part places a whole operand inside another: input I inside output 0 at Off
+// (concat), or output I inside input 0 at Off (split, slice). Where Row is not
+// 0, it lies there in rows of Row bytes, one in every row of Pitch bytes of the
+// other: some channels of every pixel.
+type Part struct {
+	Input      bool
+	I          int
+	Off        int
+	Row, Pitch int
+}
+
+// Rows is an operand in rows of Bytes bytes, input I or output I.
+type Rows struct {
+	Output bool
+	I      int
+	Bytes  int
+}
+
+// I32 and the other helpers make literals and fields.
+func I32(v int) Lit { return Lit(strconv.Itoa(v)) }
+
+// F names a field.
+func F(name string, v Arg) Field { return Field{name, v} }
+
+// FI is an integer field.
+func FI(name string, v int) Field { return Field{name, I32(v)} }
+
+// Ints makes integer fields of pairs: a name (string), its value (int).
+func Ints(pairs ...any) []Field {
+	f := make([]Field, 0, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		f = append(f, FI(pairs[i].(string), pairs[i+1].(int)))
+	}
+	return f
+}
+
+// Lookup is a table of results by the bit pattern of an 8-bit value.
+func Lookup(results []byte) *Blob {
+	return &Blob{Hint: "table", CType: "uint8_t", Data: results, NoCast: true}
+}
+
+// IntArray is an array initialiser.
+func IntArray(v []int) Nested {
+	n := Nested{}
+	for _, x := range v {
+		n.Fields = append(n.Fields, Field{"", I32(x)})
+	}
+	return n
+}
+
+// Functions are those of the runtime or a library that the lowering calls,
+// inner functions included, each once.
+func (l *Lowered) Functions() []string {
+	var out []string
+	add := func(s string) {
+		if s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	for _, c := range l.Calls {
+		add(c.Func)
+		for _, a := range c.Args {
+			if f, ok := a.(Func); ok {
+				add(string(f))
+			}
+		}
+		if c.Code != nil {
+			for _, u := range c.Code.Uses {
+				add(u)
+			}
+		}
+	}
+	return out
+}
+
+// ConstBytes are the bytes of the constant arrays of the lowering.
+func (l *Lowered) ConstBytes() int {
+	n := 0
+	for _, c := range l.Calls {
+		for _, a := range c.Args {
+			n += constBytes(a)
+		}
+	}
+	return n
+}
+
+func constBytes(a Arg) int {
+	n := 0
+	switch a := a.(type) {
+	case *Blob:
+		n = len(a.Data) + a.Pad
+	case *Array:
+		n = len(a.Elems) * a.Bytes
+	case *Image:
+		n = len(a.Data)
+	case *Struct:
+		for _, f := range a.Fields {
+			n += constBytes(f.Value)
+		}
+	case Nested:
+		for _, f := range a.Fields {
+			n += constBytes(f.Value)
+		}
+	}
+	return n
+}

@@ -1,0 +1,318 @@
+// Package cmsis is what nncc knows about CMSIS-NN: which inner function a call
+// runs on which core, how much scratch it takes, what it asks of its operands,
+// what it reads behind their ends and what it gets wrong. The knowledge is the
+// table cmsis.csv; rows_gen.go is made from it (go run ./cmd/nnccgen cmsisnn).
+//
+// The package knows shapes, not graphs: dimensions are NHWC, filters
+// {output channels, H, W, input channels}, depthwise ones {1, H, W, channels}.
+package cmsis
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Revision of CMSIS-NN that the table describes.
+const Revision = "99f736a6 (2026-07-15)"
+
+// Build is what a CMSIS-NN library was compiled for: the macros ARM_MATH_MVEI
+// and ARM_MATH_DSP.
+type Build uint8
+
+// The builds; their bits make the sets in rows.
+const (
+	PlainC Build = 1 << iota // M0, M0+, M3, M23, M33 without DSP
+	DSP                      // M4, M7, M33, M35P
+	MVE                      // M52, M55, M85 with Helium
+)
+
+// All builds.
+const All = PlainC | DSP | MVE
+
+func (b Build) String() string {
+	var s []string
+	for _, x := range []struct {
+		b    Build
+		name string
+	}{{MVE, "mve"}, {DSP, "dsp"}, {PlainC, "c"}} {
+		if b&x.b != 0 {
+			s = append(s, x.name)
+		}
+	}
+	return strings.Join(s, " ")
+}
+
+// Dims are NHWC dimensions.
+type Dims struct{ N, H, W, C int }
+
+// Tile is a vertical and a horizontal value.
+type Tile struct{ H, W int }
+
+// Query describes one call. Fields that a function does not have stay zero:
+// Filter is the window of a pooling, the second operand of Min and Max.
+type Query struct {
+	Build    Build
+	ArmClang bool // compiled by Arm Compiler 6.10.50 or later
+
+	In, Filter, Out       Dims
+	Stride, Pad, Dilation Tile // Pad: top and left
+	ChMult                int  // depthwise
+
+	InOff, FilterOff, OutOff int
+	HasBias, PerChannel      bool
+	SingleRounding           bool
+	Rank                     int  // of a transposition
+	Identity                 bool // a transposition that moves nothing
+}
+
+// Kind is what a row says.
+type Kind uint8
+
+// The kinds of rows.
+const (
+	Route    Kind = iota // under its conditions Function calls Value
+	Scratch              // bytes of scratch, first row that applies
+	Wants                // what must hold, else the call fails or is undefined
+	Align                // where the condition holds the kernel works in whole steps
+	OverRead             // elements read behind the end of arrays
+	Defect               // under its conditions the function is wrong (Value says how)
+)
+
+var kindNames = [...]string{"route", "scratch", "wants", "align", "overread", "defect"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Term is one condition; all terms of a row must hold. It is a comparison of
+// Left and Right, or Is.
+type Term struct {
+	Text                    string
+	Is                      func(q *Query) bool
+	Left, Right             func(q *Query) int
+	LeftText, Op, RightText string
+}
+
+// Holds evaluates the condition.
+func (t *Term) Holds(q *Query) bool {
+	if t.Is != nil {
+		return t.Is(q)
+	}
+	a, b := t.Left(q), t.Right(q)
+	switch t.Op {
+	case "==":
+		return a == b
+	case "!=":
+		return a != b
+	case "<":
+		return a < b
+	case "<=":
+		return a <= b
+	case ">":
+		return a > b
+	}
+	return a >= b
+}
+
+// Row is a line of the table.
+type Row struct {
+	ID       string
+	Kind     Kind
+	Function string
+	Builds   Build
+	When     []Term
+	WhenText string
+	Value    string
+	Bytes    func(q *Query) int  // Scratch; nil: that of the function it routes to
+	AsConv   bool                // Route: Value gets the filter of a convolution
+	Until    string              // Defect: first revision without it, "" where Revision has it
+	Worth    func(q *Query) bool // Route: worth a word when it is not taken; nil: never
+	Says     string
+	Source   string
+}
+
+// rows are set when the program starts: their functions refer to them.
+var rows []Row
+
+func init() { rows = table() }
+
+// Rows is the whole table.
+func Rows() []Row { return rows }
+
+func (r *Row) applies(fn string, kind Kind, q *Query) bool {
+	return r.Kind == kind && r.Function == fn && r.Builds&q.Build != 0 && r.holds(q)
+}
+
+func (r *Row) holds(q *Query) bool {
+	for i := range r.When {
+		if !r.When[i].Holds(q) {
+			return false
+		}
+	}
+	return true
+}
+
+// asConv is a depthwise query with one input channel as the convolution that
+// the library makes of it.
+func (q *Query) asConv() *Query {
+	c := *q
+	c.Filter = Dims{q.Filter.C, q.Filter.H, q.Filter.W, q.Filter.N}
+	return &c
+}
+
+// Missed is a better function that was not taken, and why.
+type Missed struct {
+	Row *Row
+	Why []string
+}
+
+// Choice is the way of a call through the library.
+type Choice struct {
+	Kernel string   // the inner function that runs
+	Chain  []string // all functions on the way, the one called first
+	Missed []Missed
+	Says   string // what the kernel does
+
+	queries []*Query // what each function of the chain is asked
+}
+
+// Ask gives the inner function that runs when fn is called.
+func Ask(fn string, q *Query) Choice {
+	c := Choice{Kernel: fn, Chain: []string{fn}, queries: []*Query{q}}
+	for {
+		next, r := step(c.Kernel, q, &c.Missed)
+		if r == nil {
+			return c
+		}
+		c.Says = r.Says
+		if next == c.Kernel {
+			return c
+		}
+		if r.AsConv {
+			q = q.asConv()
+		}
+		c.Kernel = next
+		c.Chain, c.queries = append(c.Chain, next), append(c.queries, q)
+	}
+}
+
+// step is the first route of fn whose conditions hold; the best one that was
+// worth a word is noted.
+func step(fn string, q *Query, missed *[]Missed) (string, *Row) {
+	noted := false
+	for i := range rows {
+		r := &rows[i]
+		if r.Kind != Route || r.Function != fn {
+			continue
+		}
+		if r.applies(fn, Route, q) {
+			return r.Value, r
+		}
+		if !noted && r.Builds&q.Build != 0 && r.Worth != nil && r.Worth(q) {
+			*missed, noted = append(*missed, Missed{r, r.against(q)}), true
+		}
+	}
+	return "", nil
+}
+
+// against says which conditions of a row do not hold.
+func (r *Row) against(q *Query) []string {
+	var out []string
+	for i := range r.When {
+		if t := &r.When[i]; !t.Holds(q) {
+			out = append(out, t.fails(q))
+		}
+	}
+	return out
+}
+
+// fails is "stride.w is 2, wanted 1".
+func (t *Term) fails(q *Query) string {
+	if t.Is != nil {
+		return "not " + t.Text
+	}
+	want := t.RightText
+	if v := fmt.Sprint(t.Right(q)); v != want {
+		want += " = " + v
+	}
+	if t.Op != "==" {
+		want = t.Op + " " + want
+	}
+	return fmt.Sprintf("%s is %d, wanted %s", t.LeftText, t.Left(q), want)
+}
+
+// Reason says why better functions were not taken, "" when none was missed:
+// "arm_convolve_s8 instead of arm_convolve_1x1_s8_fast: stride.w is 2, wanted 1".
+func (c *Choice) Reason() string {
+	var s []string
+	for _, m := range c.Missed {
+		if m.Row.Value != c.Kernel {
+			s = append(s, fmt.Sprintf("%s instead of %s: %s", c.Kernel, m.Row.Value, strings.Join(m.Why, ", ")))
+		}
+	}
+	return strings.Join(s, "; ")
+}
+
+// Size is the scratch memory of a call of fn, in bytes. It panics for a
+// function that the table has no size for.
+func Size(fn string, q *Query) int {
+	for i := range rows {
+		r := &rows[i]
+		if !r.applies(fn, Scratch, q) {
+			continue
+		}
+		if r.Bytes != nil {
+			return r.Bytes(q)
+		}
+		next, route := step(fn, q, &[]Missed{})
+		if route.AsConv {
+			q = q.asConv()
+		}
+		return Size(next, q)
+	}
+	panic("BUG: no row has no scratch size for " + fn + " in builds for " + q.Build.String())
+}
+
+// Defects are the defects that a call of fn meets on its way through the
+// library in its present Revision. Sizes that the library gets wrong are none:
+// Size has the right ones.
+func Defects(fn string, q *Query) []*Row { return met(fn, q, Defect, false) }
+
+// Past are the defects that older revisions had on that way; Row.Until names
+// the first revision without.
+func Past(fn string, q *Query) []*Row { return met(fn, q, Defect, true) }
+
+func met(fn string, q *Query, kind Kind, past bool) []*Row {
+	var out []*Row
+	c := Ask(fn, q)
+	for i, f := range c.Chain {
+		for k := range rows {
+			if r := &rows[k]; r.applies(f, kind, c.queries[i]) && (r.Until != "") == past && r.Value != "scratch" {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// Unmet are the conditions that a call of fn breaks: what was found and what
+// is wanted.
+func Unmet(fn string, q *Query) []string {
+	var out []string
+	c := Ask(fn, q)
+	for i, f := range c.Chain {
+		for k := range rows {
+			if r := &rows[k]; r.Kind == Wants && r.Function == f && r.Builds&q.Build != 0 && !r.holds(c.queries[i]) {
+				out = append(out, fmt.Sprintf("%s wants %s: %s", f, r.Says, strings.Join(r.against(c.queries[i]), ", ")))
+			}
+		}
+	}
+	return out
+}
+
+func up(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
+
+func pick(c bool, a, b int) int {
+	if c {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,316 @@
+package mla
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/lower/accel/mla/lm"
+	"github.com/nncc/nncc/schedule"
+)
+
+// A command is a kernel call: its opcode stands for the function, its operands
+// for the pointers, its parameters for the fields of the parameter struct.
+
+// form says which argument of a function is what: "p" the parameter struct,
+// "-" an argument that must be empty or zero, other names the operands.
+type form struct {
+	op   lm.Opcode
+	args []string
+}
+
+// forms are the functions that the MLA executes.
+var forms = map[string]form{
+	"mla_conv2d":                   {lm.Conv2D, []string{"p", "x", "w", "bias", "mult", "shift", "y"}},
+	"nncc_conv2d_wzp_s8":           {lm.Conv2D, []string{"p", "x", "w", "bias", "-", "mult", "shift", "y"}},
+	"nncc_depthwise_conv2d_wzp_s8": {lm.Depthwise, []string{"p", "x", "w", "bias", "-", "mult", "shift", "y"}},
+	"mla_matmul":                   {lm.MatMul, []string{"p", "a", "b", "bias", "mult", "shift", "y"}},
+	"nncc_fully_connected_wzp_s8":  {lm.MatMul, []string{"p", "a", "b", "bias", "-", "mult", "shift", "y"}},
+	"mla_add":                      {lm.Add, []string{"p", "a", "b", "y"}},
+	"mla_mul":                      {lm.Mul, []string{"p", "a", "b", "y"}},
+	"nncc_avg_pool2d_s8":           {lm.AvgPool, []string{"p", "x", "y"}},
+	"nncc_max_pool2d_s8":           {lm.MaxPool, []string{"p", "x", "y"}},
+	"nncc_softmax_s8":              {lm.Softmax, []string{"p", "x", "y"}},
+	"nncc_layer_norm_s8":           {lm.LayerNorm, []string{"p", "x", "scale", "bias", "y"}},
+	"nncc_group_norm_s8":           {lm.GroupNorm, []string{"p", "x", "scale", "bias", "y"}},
+	"nncc_table256":                {lm.Table256, []string{"p", "x", "table", "y"}},
+	"nncc_table2":                  {lm.Table2, []string{"p", "a", "b", "row_of", "rows", "y"}},
+	"nncc_xor80":                   {lm.Xor80, []string{"p", "x", "y"}},
+	"nncc_scale_shift_s8":          {lm.ScaleShift, []string{"p", "x", "affine", "y"}},
+	"nncc_prelu_s8":                {lm.PRelu, []string{"p", "x", "positive", "negative", "y"}},
+	"nncc_sum_s8":                  {lm.Sum, []string{"p", "a", "b", "table_a", "table_b", "y"}},
+	"nncc_div_s8":                  {lm.Div, []string{"p", "a", "b", "reciprocal", "y"}},
+	"nncc_binary_s8":               {lm.Binary, []string{"p", "a", "b", "y"}},
+	"nncc_copy_nd":                 {lm.CopyND, []string{"p", "x", "y"}},
+	"nncc_copy_rows":               {lm.CopyRows, []string{"p", "x", "y"}},
+	"nncc_fill":                    {lm.Fill, []string{"p", "value", "y"}},
+	"nncc_pad":                     {lm.Pad, []string{"p", "x", "value", "y"}},
+	"nncc_resize_nearest":          {lm.ResizeNearest, []string{"p", "x", "index_h", "index_w", "outside", "y"}},
+	"nncc_resize_s8":               {lm.Resize, []string{"p", "x", "index_h", "weight_h", "index_w", "weight_w", "y"}},
+	"nncc_gather":                  {lm.Gather, []string{"p", "x", "indices", "y"}},
+	"nncc_reduce_sum_s8":           {lm.ReduceSum, []string{"p", "x", "y"}},
+	"nncc_reduce_max_s8":           {lm.ReduceMax, []string{"p", "x", "y"}},
+	"nncc_reduce_min_s8":           {lm.ReduceMin, []string{"p", "x", "y"}},
+	"nncc_argmax_s8":               {lm.ArgMax, []string{"p", "x", "y"}},
+	"nncc_argmin_s8":               {lm.ArgMin, []string{"p", "x", "y"}},
+	"nncc_where":                   {lm.Where, []string{"p", "c", "a", "b", "y"}},
+	"mla_conv2d_bf16":              {lm.Conv2DBF16, []string{"p", "x", "w", "bias", "y"}},
+	"mla_max_pool2d_bf16":          {lm.MaxPoolBF16, []string{"p", "x", "y"}},
+	"mla_binary_bf16":              {lm.BinaryBF16, []string{"p", "a", "b", "y"}},
+	"mla_table_bf16":               {lm.TableBF16, []string{"p", "x", "table", "y"}},
+	"mla_f32_to_bf16":              {lm.ToBF16, []string{"p", "x", "y"}},
+	"mla_bf16_to_f32":              {lm.FromBF16, []string{"p", "x", "y"}},
+	"nncc_quantize_f32_s8":         {lm.Quantize, []string{"p", "x", "scale", "zero", "y"}},
+	"nncc_dequantize_s8_f32":       {lm.Dequantize, []string{"p", "x", "scale", "zero", "y"}},
+}
+
+// enums are the symbols that stand for numbers in parameter structs.
+var enums = map[call.Lit]int{
+	"NNCC_BINARY_ADD": 0, "NNCC_BINARY_SUB": 1, "NNCC_BINARY_MUL": 2, "NNCC_BINARY_DIV": 3, "NNCC_BINARY_MIN": 4, "NNCC_BINARY_MAX": 5, "NNCC_BINARY_PRELU": 6,
+}
+
+// writer turns the steps of a program into commands.
+type writer struct {
+	seg    *lm.Segment
+	prog   *schedule.Program
+	values map[*ir.Value]int
+	consts map[string]int
+	temps  map[[2]int]int // scratch by offset and size
+}
+
+func (w *writer) step(s *schedule.Step) error {
+	for _, c := range s.Low.Calls {
+		cmd, err := w.command(s, c)
+		if err != nil {
+			return ir.Errf(s.Node, "mla", "%v", err)
+		}
+		w.seg.Commands = append(w.seg.Commands, *cmd)
+	}
+	return nil
+}
+
+func (w *writer) command(s *schedule.Step, c call.Call) (*lm.Command, error) {
+	f, ok := forms[c.Func]
+	if !ok {
+		return nil, fmt.Errorf("the MLA has no operation for %s (kernel %s)", c.Func, s.Low.Kernel)
+	}
+	if len(c.Args) != len(f.args) {
+		panic(fmt.Sprintf("BUG: %s has %d arguments, commands.go knows %d", c.Func, len(c.Args), len(f.args)))
+	}
+	info := lm.InfoOf(f.op)
+	cmd := &lm.Command{Op: f.op, Name: s.Name}
+	byName := map[string]lm.Operand{}
+	var params map[string]call.Arg
+	for i, name := range f.args {
+		switch a := c.Args[i]; name {
+		case "p":
+			params = map[string]call.Arg{}
+			flatten(a.(*call.Struct).Fields, params)
+		case "-":
+			if !zeroes(a) {
+				return nil, fmt.Errorf("argument %d of %s is not zero: the MLA's weights are symmetric", i, c.Func)
+			}
+		default:
+			o, err := w.operand(s, a)
+			if err != nil {
+				return nil, err
+			}
+			byName[name] = o
+		}
+	}
+	for _, o := range info.Operands {
+		x, ok := byName[o.Name]
+		if !ok {
+			panic("BUG: operand " + o.Name + " of " + info.Name + " comes from no argument")
+		}
+		cmd.Operands = append(cmd.Operands, x)
+	}
+	switch c.Func {
+	case "nncc_conv2d_wzp_s8":
+		params["spread_h"], params["spread_w"] = call.Lit("1"), call.Lit("1")
+	case "nncc_fully_connected_wzp_s8":
+		var err error
+		if params, err = fullyConnected(params); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range info.Fields {
+		v, err := paramWords(x, params[x.Name])
+		if err != nil {
+			return nil, fmt.Errorf("%s of %s: %w", x.Name, c.Func, err)
+		}
+		cmd.Params = append(cmd.Params, v...)
+	}
+	return cmd, nil
+}
+
+// fullyConnected turns rows and columns into a matrix product with the right
+// side [n][k].
+func fullyConnected(p map[string]call.Arg) (map[string]call.Arg, error) {
+	v := map[string]int{}
+	for _, name := range []string{"batch", "in_n", "out_n", "in_offset", "out_offset", "act_min", "act_max"} {
+		n, err := number(p[name])
+		if err != nil {
+			return nil, err
+		}
+		v[name] = int(n)
+	}
+	q := map[string]call.Arg{}
+	flatten(fields("batch0", 1, "batch1", 1, "m", v["batch"], "k", v["in_n"], "n", v["out_n"], "a_m", v["in_n"], "a_k", 1, "b_k", 1, "b_n", v["in_n"],
+		"y_m", v["out_n"], "y_n", 1, "per_column", 1, "a_offset", v["in_offset"], "out_offset", v["out_offset"], "act_min", v["act_min"], "act_max", v["act_max"]), q)
+	return q, nil
+}
+
+// flatten collects fields by name; those of named structs inside count as
+// fields, lists stay as they are.
+func flatten(f []call.Field, into map[string]call.Arg) {
+	for _, x := range f {
+		if n, ok := x.Value.(call.Nested); ok && len(n.Fields) > 0 && n.Fields[0].Name != "" {
+			flatten(n.Fields, into)
+			continue
+		}
+		into[x.Name] = x.Value
+	}
+}
+
+// paramWords are the words of a parameter; what C leaves out is zero.
+func paramWords(f lm.FieldInfo, a call.Arg) ([]int32, error) {
+	out := make([]int32, f.Kind.Words())
+	if a == nil {
+		return out, nil
+	}
+	switch f.Kind {
+	case lm.Float64:
+		lit, _ := a.(call.Lit)
+		x, err := strconv.ParseFloat(string(lit), 64)
+		if err != nil {
+			return nil, err
+		}
+		b := math.Float64bits(x)
+		out[0], out[1] = int32(uint32(b)), int32(uint32(b>>32))
+	case lm.List:
+		l, ok := a.(call.Nested)
+		if !ok || len(l.Fields) > len(out) {
+			return nil, fmt.Errorf("is no list of up to %d numbers", len(out))
+		}
+		for i, x := range l.Fields {
+			v, err := number(x.Value)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = v
+		}
+	default:
+		v, err := number(a)
+		if err != nil {
+			return nil, err
+		}
+		out[0] = v
+	}
+	return out, nil
+}
+
+func number(a call.Arg) (int32, error) {
+	if p, ok := a.(call.Pitch); ok { // neighbours: compile.go puts nothing into rows
+		return int32(p.Row), nil
+	}
+	lit, ok := a.(call.Lit)
+	if !ok {
+		return 0, fmt.Errorf("is %T, want a number", a)
+	}
+	if v, ok := enums[lit]; ok {
+		return int32(v), nil
+	}
+	v, err := strconv.ParseInt(string(lit), 10, 32)
+	return int32(v), err
+}
+
+// zeroes reports an argument that is absent or a constant of zeros.
+func zeroes(a call.Arg) bool {
+	switch a := a.(type) {
+	case call.Null:
+		return true
+	case *call.Blob:
+		for _, b := range a.Data {
+			if b != 0 {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// operand is the place of a pointer argument.
+func (w *writer) operand(s *schedule.Step, a call.Arg) (lm.Operand, error) {
+	switch a := a.(type) {
+	case call.Null:
+		return lm.Operand{Tensor: lm.None}, nil
+	case call.In:
+		v := s.Node.In[a.I]
+		if v.Const != nil {
+			dt, err := dtypeOf(v.Type)
+			if err != nil {
+				return lm.Operand{}, err
+			}
+			return lm.Operand{Tensor: w.constant(v.Name, dt, physical(v)), Offset: a.Off}, nil
+		}
+		i, err := w.value(v, lm.Temp)
+		return lm.Operand{Tensor: i, Offset: a.Off}, err
+	case call.Out:
+		i, err := w.value(s.Node.Out[a.I], lm.Temp)
+		return lm.Operand{Tensor: i, Offset: a.Off}, err
+	case call.Scratch:
+		return lm.Operand{Tensor: w.scratch(s), Offset: a.Off}, nil
+	case *call.Blob:
+		dt, ok := ctypes[a.CType]
+		if !ok {
+			return lm.Operand{}, fmt.Errorf("constants of %s have no form in a segment file", a.CType)
+		}
+		return lm.Operand{Tensor: w.constant(s.Name+"."+a.Hint, dt, a.Data)}, nil
+	case *call.Array:
+		if a.Type != "nncc_affine_s8" {
+			return lm.Operand{}, fmt.Errorf("constants of %s have no form in a segment file", a.Type)
+		}
+		data, err := affine(a)
+		return lm.Operand{Tensor: w.constant(s.Name+".affine", lm.Affine, data)}, err
+	}
+	return lm.Operand{}, fmt.Errorf("argument %T has no form in a segment file", a)
+}
+
+var ctypes = map[string]lm.DType{"int8_t": lm.I8, "uint8_t": lm.U8, "int16_t": lm.I16, "int32_t": lm.I32, "uint32_t": lm.U32, "int64_t": lm.I64, "double": lm.F64, "float": lm.F32, bf16Type: lm.BF16, "uint16_t": lm.BF16}
+
+// affine are linear functions as the kernel reads them: bias, mult, shift.
+func affine(a *call.Array) ([]byte, error) {
+	var out []byte
+	for _, e := range a.Elems {
+		f := map[string]call.Arg{}
+		flatten(e.Fields, f)
+		lit, _ := f["bias"].(call.Lit)
+		bias, err := strconv.ParseInt(string(lit), 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		out = binary.LittleEndian.AppendUint64(out, uint64(bias))
+		for _, name := range []string{"mult", "shift"} {
+			v, err := number(f[name])
+			if err != nil {
+				return nil, err
+			}
+			out = binary.LittleEndian.AppendUint32(out, uint32(v))
+		}
+	}
+	return out, nil
+}
+
+// physical is the image of a constant in its memory order.
+func physical(v *ir.Value) []byte {
+	d := v.Const
+	if v.Type.Order != nil && !v.Type.SameMemory(nil) {
+		d = d.Transpose(v.Type.Order)
+	}
+	return d.Bytes()
+}

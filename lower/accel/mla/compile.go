@@ -1,0 +1,265 @@
+package mla
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/accel/mla/lm"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/schedule"
+)
+
+// Compile turns a closed integer graph, a segment, into the commands of the
+// MLA. g stays as it is; memory orders that its values have are not looked at.
+//
+// Inputs and outputs of the segment are the graph's, in its order: those of
+// rank 4 lie channels last (NHWC) in memory, others in logical order. An output
+// under several names, or one that is an input or a constant, is copied.
+// Segment.Memory is the working memory, inputs and outputs included.
+func Compile(g *ir.Graph, lim Limits) (*lm.Segment, error) {
+	p, err := plan(g)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{seg: &lm.Segment{Name: g.Name, Memory: (p.ArenaBytes + lm.Align - 1) &^ (lm.Align - 1)}, prog: p,
+		values: map[*ir.Value]int{}, consts: map[string]int{}, temps: map[[2]int]int{}}
+	for _, x := range p.Inputs {
+		if _, err := w.value(x.Value, lm.Input); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range p.Outputs {
+		i, err := w.value(x.Value, lm.Output)
+		if err != nil {
+			return nil, err
+		}
+		w.seg.Tensors[i].Name = x.Name
+	}
+	for _, s := range p.Steps {
+		if err := w.step(s); err != nil {
+			return nil, err
+		}
+	}
+	w.seg.Place()
+	if err := w.seg.Count(); err != nil {
+		return nil, fmt.Errorf("BUG: segment %s: %w", g.Name, err)
+	}
+	if err := w.seg.Validate(); err != nil {
+		return nil, fmt.Errorf("BUG: segment %s: %w", g.Name, err)
+	}
+	if lim.MemoryBytes > 0 && w.seg.Memory > lim.MemoryBytes {
+		return nil, &ir.Diag{Code: "mla-memory", Node: "segment " + g.Name,
+			Msg: fmt.Sprintf("needs %d bytes of working memory, the accelerator has %d", w.seg.Memory, lim.MemoryBytes)}
+	}
+	return w.seg, nil
+}
+
+// plan chooses operations, memory orders and places for everything.
+func plan(g *ir.Graph) (*schedule.Program, error) {
+	g = g.Clone()
+	for _, v := range g.In {
+		v.Type.Order = nil
+	}
+	for _, n := range g.Nodes {
+		for _, v := range n.Out {
+			v.Type.Order = nil
+		}
+	}
+	if err := ownOutputs(g); err != nil {
+		return nil, err
+	}
+	choices := map[*ir.Node]kernel.Choice{}
+	choose := func(n *ir.Node) (kernel.Choice, error) {
+		if c, ok := choices[n]; ok {
+			return c, nil
+		}
+		c, err := lowerTable.Choose(n, plainOptions)
+		choices[n] = c
+		return c, err
+	}
+	for _, n := range g.Nodes {
+		if _, err := choose(n); err != nil {
+			return nil, err
+		}
+	}
+	demand := func(n *ir.Node) kernel.Layout {
+		c, err := choose(n)
+		if err != nil {
+			panic("BUG: layout made a node without a row: " + err.Error())
+		}
+		if c.Kernel.Layout == nil {
+			return kernel.Layout{}
+		}
+		l := c.Kernel.Layout(n)
+		if l.Kind == kernel.Same && l.Prefer == nil && n.Op != op.MatMul && len(n.Out) > 0 && n.Out[0].Type.Rank() == 4 {
+			l.Prefer = ir.NHWC(4) // what inputs and outputs have
+		}
+		return l
+	}
+	if err := layout.Assign(g, demand, layout.Options{NativeIO: true}); err != nil {
+		return nil, err
+	}
+	if err := channelsLast(g); err != nil {
+		return nil, err
+	}
+	low := map[*ir.Node]*call.Lowered{}
+	for _, n := range g.Nodes {
+		c, err := choose(n)
+		if err != nil {
+			return nil, err
+		}
+		l, err := c.Kernel.Lower(n, plainOptions)
+		if err != nil {
+			return nil, err
+		}
+		// A tensor of a segment file is one run of bytes: nothing lies in rows.
+		l.Rows, l.RowCalls = nil, nil
+		if len(l.Parts) > 0 && l.Parts[0].Row > 0 {
+			l.Parts = nil
+		}
+		low[n] = l
+	}
+	return schedule.Build(g, low)
+}
+
+// ownOutputs gives every output a value of its own that a node computes.
+func ownOutputs(g *ir.Graph) error {
+	seen := map[*ir.Value]bool{}
+	for i, v := range g.Out {
+		root := v
+		for root.Def != nil && root.Def.Op.View.Whole() {
+			root = root.Def.In[0]
+		}
+		if root.Def != nil && !seen[root] {
+			seen[root] = true
+			continue
+		}
+		n, err := g.InsertBefore(nil, op.Identity, g.OutNames[i]+".copy", nil, 1, v)
+		if err != nil {
+			return err
+		}
+		n.Out[0].Type = v.Type
+		g.SetOutput(i, n.Out[0])
+	}
+	return nil
+}
+
+// channelsLast brings inputs and outputs of rank 4 that the layout left in
+// logical order into NHWC, by a copy.
+func channelsLast(g *ir.Graph) error {
+	order := ir.NHWC(4)
+	for _, v := range g.In {
+		if v.Type.Rank() != 4 || v.Type.SameMemory(order) {
+			v.Type = canonical(v.Type)
+			continue
+		}
+		had := v.Type.Order
+		var first *ir.Node
+		if len(g.Nodes) > 0 {
+			first = g.Nodes[0]
+		}
+		readers := slices.Clone(v.Uses())
+		v.Type = v.Type.WithOrder(order)
+		n, err := g.InsertBefore(first, op.Relayout, v.Name+".logical", nil, 1, v)
+		if err != nil {
+			return err
+		}
+		n.Out[0].Type = v.Type.WithOrder(had)
+		for _, u := range readers {
+			if u.Node.Op == op.Relayout && u.Node.Out[0].Type.SameMemory(order) {
+				continue // it had turned the logical order into this one: now a view
+			}
+			g.SetInput(u.Node, u.Index, n.Out[0])
+		}
+	}
+	for i, v := range g.Out {
+		if v.Type.Rank() != 4 || v.Type.SameMemory(order) {
+			continue
+		}
+		n, err := g.InsertBefore(nil, op.Relayout, g.OutNames[i]+".nhwc", nil, 1, v)
+		if err != nil {
+			return err
+		}
+		n.Out[0].Type = v.Type.WithOrder(order)
+		g.SetOutput(i, n.Out[0])
+	}
+	return nil
+}
+
+// canonical spells NHWC out where the memory is both orders at once.
+func canonical(t ir.Type) ir.Type {
+	if t.Rank() == 4 {
+		return t.WithOrder(ir.NHWC(4))
+	}
+	return t
+}
+
+var dtypes = map[tensor.DType]lm.DType{tensor.I8: lm.I8, tensor.U8: lm.U8, tensor.Bool: lm.U8, tensor.I16: lm.I16, tensor.I32: lm.I32, tensor.U32: lm.U32,
+	tensor.I64: lm.I64, tensor.F64: lm.F64, tensor.BF16: lm.BF16, tensor.F32: lm.F32}
+
+func dtypeOf(t ir.Type) (lm.DType, error) {
+	d, ok := dtypes[t.DType]
+	if !ok {
+		return 0, fmt.Errorf("tensors of %s have no form in a segment file", t.DType.ONNXName())
+	}
+	return d, nil
+}
+
+// value is the table entry of a run-time value.
+func (w *writer) value(v *ir.Value, role lm.Role) (int, error) {
+	if i, ok := w.values[v]; ok {
+		return i, nil
+	}
+	at, ok := w.prog.Offset(v)
+	if !ok {
+		panic("BUG: no place for " + v.String())
+	}
+	dt, err := dtypeOf(v.Type)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", v, err)
+	}
+	t := lm.Tensor{Name: v.Name, DType: dt, Role: role, Shape: v.Type.Phys(), Order: v.Type.OrderOrIdentity(), Offset: at}
+	if t.Role != lm.Temp && v.Type.Rank() == 4 {
+		t.Order = ir.NHWC(4)
+		t.Shape = v.Type.WithOrder(t.Order).Phys()
+	}
+	if len(t.Shape) == 0 {
+		t.Shape, t.Order = []int{1}, []int{0}
+	}
+	if q := v.Type.Quant; q != nil && !q.PerAxis() {
+		t.Scale, t.Zero = q.Scale[0], q.Zero[0]
+	}
+	w.values[v] = len(w.seg.Tensors)
+	w.seg.Tensors = append(w.seg.Tensors, t)
+	return w.values[v], nil
+}
+
+// scratch is the table entry of a step's scratch memory.
+func (w *writer) scratch(s *schedule.Step) int {
+	key := [2]int{s.Scratch, s.Low.Scratch}
+	i, ok := w.temps[key]
+	if !ok {
+		i = len(w.seg.Tensors)
+		w.temps[key] = i
+		w.seg.Tensors = append(w.seg.Tensors, lm.Tensor{Name: "scratch", DType: lm.U8, Role: lm.Temp, Shape: []int{s.Low.Scratch}, Order: []int{0}, Offset: s.Scratch})
+	}
+	return i
+}
+
+// constant is the table entry of a constant; equal ones are stored once.
+func (w *writer) constant(name string, dt lm.DType, data []byte) int {
+	key := string(append([]byte{byte(dt)}, data...))
+	i, ok := w.consts[key]
+	if !ok {
+		i = len(w.seg.Tensors)
+		w.consts[key] = i
+		n := len(data) / dt.Size()
+		w.seg.Tensors = append(w.seg.Tensors, lm.Tensor{Name: name, DType: dt, Role: lm.Const, Shape: []int{n}, Order: []int{0}, Data: data})
+	}
+	return i
+}

@@ -1,0 +1,204 @@
+package mla
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// bf16Type stands for bfloat16 among the C types of arguments; no C compiler
+// sees it.
+const bf16Type = "bf16"
+
+// bf16Rows are the operations on bfloat16, the rounding to it and back. Data
+// movement has the same rows for every element type.
+var bf16Rows = []*kernel.Kernel{
+	bf16Row("mla_conv2d_bf16", "convolution and its transpose", kernel.SpatialLayout, lowerConvBF16, op.Conv, op.ConvTranspose),
+	bf16Row("mla_max_pool2d_bf16", "maximum over windows", kernel.SpatialLayout, lowerMaxPoolBF16, op.MaxPool),
+	bf16Row("mla_binary_bf16", "sum, difference and product with broadcasting", same, lowerBinaryBF16, op.Add, op.Sub, op.Mul),
+	bf16Row("mla_table_bf16", "any function of one number", same, lowerTableBF16, scalars()...),
+	bf16Row("mla_bf16_to_f32", "conversion to and from float32", same, lowerCastBF16, op.Cast),
+}
+
+// scalars are the operators that are functions of one number.
+func scalars() []*ir.OpDef {
+	var out []*ir.OpDef
+	for _, d := range op.All() {
+		if d.Scalar != nil && d.Quant == ir.QFloat {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func bf16Row(fn, doc string, layout func(*ir.Node) kernel.Layout, lower func(n *ir.Node) (*call.Lowered, error), ops ...*ir.OpDef) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: fn, Library: Kind, Doc: "bfloat16 " + doc, Ops: ops, Layout: layout,
+		Rules: want("MLA-LOWER-BF16", "bfloat16 data", func(n *ir.Node) string {
+			if n.Op == op.Cast {
+				if a, b := n.In[0].Type.DType, n.Out[0].Type.DType; a == tensor.F32 && b == tensor.BF16 || a == tensor.BF16 && b == tensor.F32 {
+					return ""
+				}
+				return "it is no conversion between float32 and bfloat16"
+			}
+			return notBF16(n)
+		}),
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) { return lower(n) },
+	}
+}
+
+// notBF16 says why a node whose data is bfloat16 has no operation; empty when
+// it has one.
+func notBF16(n *ir.Node) string {
+	for _, v := range append([]*ir.Value{n.In[0]}, n.Out...) {
+		if v.Type.DType != tensor.BF16 {
+			return fmt.Sprintf("%s is %s, want bfloat16", v.Name, v.Type.DType.ONNXName())
+		}
+	}
+	return noBF16Form(n)
+}
+
+// noBF16Form says why an operator has no operation on bfloat16, whatever its
+// data is now.
+func noBF16Form(n *ir.Node) string {
+	switch n.Op {
+	case op.Conv, op.ConvTranspose:
+		g, err := op.ConvGeometry(n)
+		switch {
+		case err != nil:
+			return err.Error()
+		case len(g.In) > 2:
+			return fmt.Sprintf("%d spatial dimensions, want 1 or 2", len(g.In))
+		case n.ConstIn(1) == nil || n.Input(2) != nil && n.ConstIn(2) == nil:
+			return "weights and bias are not constant"
+		}
+	case op.MaxPool:
+		if g, err := op.PoolGeometry(n); err != nil || len(g.In) > 2 || len(n.Out) > 1 {
+			return "it is no maximum over windows in one or two dimensions"
+		}
+	case op.Add, op.Sub, op.Mul:
+		if n.Out[0].Type.Rank() > 8 {
+			return "it has more than 8 dimensions"
+		}
+	default:
+		if len(n.In) > 1 {
+			return "it is no function of one number"
+		}
+	}
+	return ""
+}
+
+// double is a number of type f64 as a parameter.
+func double(v float64) call.Lit { return call.Lit(strconv.FormatFloat(v, 'g', -1, 64)) }
+
+// boundFields are the limits of an absorbed activation.
+func boundFields(n *ir.Node) []call.Field {
+	lo, hi := op.ActBounds(n)
+	return []call.Field{call.F("act_min", double(lo)), call.F("act_max", double(hi))}
+}
+
+func bf16In(i int) call.Arg { return call.In{I: i, CType: bf16Type} }
+
+var bf16Out = call.Out{I: 0, CType: bf16Type}
+
+func bf16Blob(hint string, d *tensor.Dense) *call.Blob {
+	return &call.Blob{Hint: hint, CType: bf16Type, Data: d.Bytes()}
+}
+
+func lowerConvBF16(n *ir.Node) (*call.Lowered, error) {
+	g, err := op.ConvGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	ih, iw := pair(g.In, 1)
+	oh, ow := pair(g.Out, 1)
+	kh, kw := pair(g.Kernel, 1)
+	sh, sw := pair(g.Strides, 1)
+	dh, dw := pair(g.Dilations, 1)
+	ph, pw := pair(g.PadBegin, 0)
+	f := append(boundFields(n), fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.CIn, "out_h", oh, "out_w", ow, "out_c", g.COut, "kernel_h", kh, "kernel_w", kw,
+		"dilation_h", dh, "dilation_w", dw, "groups", g.Group)...)
+	if g.Transposed { // output o reads spread position o + tap*dilation - (dilation*(kernel-1) - pad)
+		f = append(f, fields("stride_h", 1, "stride_w", 1, "pad_top", dh*(kh-1)-ph, "pad_left", dw*(kw-1)-pw, "spread_h", sh, "spread_w", sw, "transposed", 1)...)
+	} else {
+		f = append(f, fields("stride_h", sh, "stride_w", sw, "pad_top", ph, "pad_left", pw, "spread_h", 1, "spread_w", 1)...)
+	}
+	var bias call.Arg = call.Null{}
+	if b := n.Input(2); b != nil {
+		v := make([]float32, g.COut)
+		for i := range v {
+			v[i] = float32(b.Const.Float(i % b.Const.Len()))
+		}
+		bias = blob("bias", "float", v)
+	}
+	return command(&call.Lowered{Unused: constants(n)}, "mla_conv2d_bf16", f, bf16In(0), bf16Blob("weights", tapsFirst(n.In[1].Const, g)), bias, bf16Out)
+}
+
+// tapsFirst are the weights as the operation reads them: [out][taps][in], those
+// of a transposed convolution turned round.
+func tapsFirst(w *tensor.Dense, g *op.ConvGeom) *tensor.Dense {
+	ci, co, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
+	out := tensor.New(tensor.BF16, []int{g.COut, taps, ci})
+	for o := range g.COut {
+		for t := range taps {
+			for i := range ci {
+				from := (o*ci+i)*taps + t
+				if g.Transposed {
+					from = ((o/co*ci+i)*co+o%co)*taps + taps - 1 - t
+				}
+				out.SetFloat((o*taps+t)*ci+i, w.Float(from))
+			}
+		}
+	}
+	return out
+}
+
+func lowerMaxPoolBF16(n *ir.Node) (*call.Lowered, error) {
+	g, err := op.PoolGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	ih, iw := pair(g.In, 1)
+	oh, ow := pair(g.Out, 1)
+	kh, kw := pair(g.Kernel, 1)
+	sh, sw := pair(g.Strides, 1)
+	dh, dw := pair(g.Dilations, 1)
+	ph, pw := pair(g.PadBegin, 0)
+	f := append(boundFields(n), fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.C, "out_h", oh, "out_w", ow, "kernel_h", kh, "kernel_w", kw,
+		"stride_h", sh, "stride_w", sw, "dilation_h", dh, "dilation_w", dw, "pad_top", ph, "pad_left", pw)...)
+	return command(&call.Lowered{}, "mla_max_pool2d_bf16", f, bf16In(0), bf16Out)
+}
+
+func lowerBinaryBF16(n *ir.Node) (*call.Lowered, error) {
+	l, f, args := pairOperands(n, bf16Type)
+	code := map[*ir.OpDef]int{op.Add: 0, op.Sub: 1, op.Mul: 2}[n.Op]
+	return command(l, "mla_binary_bf16", append(append(f, boundFields(n)...), call.FI("op", code)), args[0], args[1], bf16Out)
+}
+
+// lowerTableBF16 tabulates the function for every bit pattern.
+func lowerTableBF16(n *ir.Node) (*call.Lowered, error) {
+	bits := make([]uint16, 1<<16)
+	for i := range bits {
+		bits[i] = uint16(i)
+	}
+	x := &tensor.Dense{DType: tensor.BF16, Shape: []int{len(bits)}, Data: bits}
+	y := tensor.New(tensor.BF16, x.Shape)
+	for i := range bits {
+		y.SetFloat(i, n.Op.Scalar(n, x.Float(i)))
+	}
+	l := &call.Lowered{Unused: constants(n), InPlace: []int{0}}
+	return command(l, "mla_table_bf16", fields("count", n.Out[0].Type.Elems()), bf16In(0), bf16Blob("table", y), bf16Out)
+}
+
+func lowerCastBF16(n *ir.Node) (*call.Lowered, error) {
+	f := fields("count", n.Out[0].Type.Elems())
+	if n.Out[0].Type.DType == tensor.BF16 {
+		return command(&call.Lowered{}, "mla_f32_to_bf16", f, call.In{I: 0, CType: "float"}, bf16Out)
+	}
+	return command(&call.Lowered{}, "mla_bf16_to_f32", f, bf16In(0), call.Out{I: 0, CType: "float"})
+}

@@ -1,0 +1,331 @@
+package lm_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"math"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/lower/accel/mla/lm"
+)
+
+var le = binary.LittleEndian
+
+// sample is a small valid segment: a table, then a copy of it beside itself.
+func sample() *lm.Segment {
+	shape := func(n ...int) ([]int, []int) {
+		o := make([]int, len(n))
+		for i := range o {
+			o[i] = i
+		}
+		return n, o
+	}
+	s := &lm.Segment{Name: "seg", Memory: 64}
+	add := func(t lm.Tensor, dims ...int) {
+		t.Shape, t.Order = shape(dims...)
+		s.Tensors = append(s.Tensors, t)
+	}
+	add(lm.Tensor{Name: "in", DType: lm.I8, Role: lm.Input, Scale: 0.5, Zero: -3}, 1, 2, 2, 4)
+	add(lm.Tensor{Name: "out\nput", DType: lm.I8, Role: lm.Output, Scale: 0.25, Offset: 32}, 1, 2, 2, 8)
+	add(lm.Tensor{Name: "table", DType: lm.U8, Role: lm.Const, Data: make([]byte, 256)}, 256)
+	add(lm.Tensor{Name: "scale", DType: lm.F64, Role: lm.Const, Data: make([]byte, 32)}, 4)
+	s.Tensors[0].Order = []int{0, 2, 3, 1}
+	for i := range s.Tensors[2].Data {
+		s.Tensors[2].Data[i] = byte(255 - i)
+	}
+	s.Place()
+	words := func(f ...float64) (w []int32) {
+		for _, x := range f {
+			b := math.Float64bits(x)
+			w = append(w, int32(uint32(b)), int32(uint32(b>>32)))
+		}
+		return w
+	}
+	s.Commands = []lm.Command{
+		{Op: lm.Table256, Name: "n1", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 2}, {Tensor: 0}}, Params: []int32{16}},
+		{Op: lm.CopyRows, Name: "n2", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 1}}, Params: []int32{4, 4, 4, 8}},
+		{Op: lm.CopyRows, Name: "n2", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 1, Offset: 4}}, Params: []int32{4, 4, 4, 8}},
+		{Op: lm.LayerNorm, Name: "n3", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 3}, {Tensor: lm.None}, {Tensor: 0}}, Params: append(words(0.5, math.Inf(1), math.NaN()), 4, 4, -3, 5, -128, 127)},
+	}
+	if err := s.Count(); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func encoded(t testing.TB, s *lm.Segment) []byte {
+	t.Helper()
+	b, err := lm.Encode(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestRoundTrip(t *testing.T) {
+	s := sample()
+	b := encoded(t, s)
+	if again := encoded(t, sample()); !bytes.Equal(b, again) {
+		t.Error("not the same bytes twice")
+	}
+	d, err := lm.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(d, s) {
+		t.Errorf("got  %+v\nwant %+v", d, s)
+	}
+	if !bytes.Equal(encoded(t, d), b) {
+		t.Error("decoded and encoded again it differs")
+	}
+	if len(b)%lm.Align != 0 {
+		t.Errorf("%d bytes", len(b))
+	}
+}
+
+func TestPrint(t *testing.T) {
+	text := sample().String()
+	for _, want := range []string{`segment "seg", format 1.1`, "memory 64 bytes, weights 288 bytes, 0 MACs, 80 steps", "[1,2,2,4] NHWC", "0.5:-3",
+		"x=#0 table=#2 y=#0  count=16", "y=#1+4", "epsilon=NaN", `out\nput`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q:\n%s", want, text)
+		}
+	}
+	data, err := json.Marshal(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		Memory  int `json:"memory_bytes"`
+		Tensors []struct {
+			Name, Layout string
+		}
+		Commands []struct {
+			Op     string
+			Params map[string]any
+		}
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	if v.Memory != 64 || v.Tensors[0].Layout != "NHWC" || v.Commands[3].Params["out_scale"] != "+Inf" || v.Commands[0].Params["count"] != 16.0 {
+		t.Errorf("%s", data)
+	}
+}
+
+// repair sets the checksums right again.
+func repair(b []byte) {
+	for i := range 4 {
+		h := b[40+12*i:]
+		off, n := uint64(le.Uint32(h)), uint64(le.Uint32(h[4:]))
+		if off+n <= uint64(len(b)) {
+			le.PutUint32(h[8:], crc32.ChecksumIEEE(b[off:off+n]))
+		}
+	}
+	le.PutUint32(b[12:], 0)
+	le.PutUint32(b[12:], crc32.ChecksumIEEE(b[:128]))
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	good := encoded(t, sample())
+	for want, edit := range map[string]func(b []byte) []byte{
+		"begins with":             func(b []byte) []byte { b[0] = 'X'; return b },
+		"version 2.1":             func(b []byte) []byte { b[4] = 2; return b },
+		"version 1.9":             func(b []byte) []byte { b[6] = 9; return b },
+		"checksum of the header":  func(b []byte) []byte { b[20]++; return b },
+		"checksum of the weights": func(b []byte) []byte { b[le.Uint32(b[64:])+3] ^= 1; return b },
+		"a header has 128":        func(b []byte) []byte { return b[:100] },
+		"the header says":         func(b []byte) []byte { return b[:len(b)-16] },
+		"behind the last section": func(b []byte) []byte {
+			b = append(b, make([]byte, 16)...)
+			le.PutUint32(b[16:], uint32(len(b)))
+			repair(b)
+			return b
+		},
+		"steps and 0 MACs are noted": func(b []byte) []byte { b[96]++; repair(b); return b },
+		"opcode 999 is unknown": func(b []byte) []byte {
+			le.PutUint16(b[le.Uint32(b[52:]):], 999)
+			repair(b)
+			return b
+		},
+		"of a memory of 16": func(b []byte) []byte { le.PutUint32(b[20:], 16); repair(b); return b },
+	} {
+		_, err := lm.Decode(edit(bytes.Clone(good)))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+	for n := range good {
+		if _, err := lm.Decode(good[:n]); err == nil {
+			t.Errorf("the first %d bytes are accepted", n)
+		}
+	}
+	for i := range good {
+		b := bytes.Clone(good)
+		b[i] ^= 0x40
+		if _, err := lm.Decode(b); err == nil {
+			t.Errorf("accepted with byte %d changed", i)
+		}
+	}
+}
+
+func TestValidateRefuses(t *testing.T) {
+	for want, edit := range map[string]func(s *lm.Segment){
+		"multiple of 16":       func(s *lm.Segment) { s.Memory = 65 },
+		"of a memory of 64":    func(s *lm.Segment) { s.Tensors[1].Offset = 40 },
+		"no permutation":       func(s *lm.Segment) { s.Tensors[0].Order = []int{0, 1, 1, 2} },
+		"dimension 3 is 0":     func(s *lm.Segment) { s.Tensors[0].Shape = []int{1, 2, 2, 0} },
+		"element type 77":      func(s *lm.Segment) { s.Tensors[0].DType = 77 },
+		"role 9":               func(s *lm.Segment) { s.Tensors[0].Role = 9 },
+		"bytes of data":        func(s *lm.Segment) { s.Tensors[2].Data = s.Tensors[2].Data[1:] },
+		"scale NaN":            func(s *lm.Segment) { s.Tensors[0].Scale = float32(math.NaN()) },
+		"0 inputs":             func(s *lm.Segment) { s.Tensors[0].Role = lm.Temp },
+		"is a input tensor":    func(s *lm.Segment) { s.Commands[0].Operands[1].Tensor = 0 },
+		"is a const tensor":    func(s *lm.Segment) { s.Commands[0].Operands[2].Tensor = 2 },
+		"operand x is missing": func(s *lm.Segment) { s.Commands[0].Operands[0].Tensor = lm.None },
+		"tensor 9 of 4":        func(s *lm.Segment) { s.Commands[0].Operands[0].Tensor = 9 },
+		"2 operands, want 3":   func(s *lm.Segment) { s.Commands[0].Operands = s.Commands[0].Operands[:2] },
+		"2 parameter words":    func(s *lm.Segment) { s.Commands[0].Params = []int32{16, 0} },
+		"elements 0 to 16":     func(s *lm.Segment) { s.Commands[0].Params[0] = 17 },
+		"count is 0":           func(s *lm.Segment) { s.Commands[0].Params[0] = 0 },
+		"overlaps": func(s *lm.Segment) {
+			s.Commands[1].Operands[1].Tensor = 0
+			s.Commands[1].Params[0] = 1
+		},
+		"begins at byte 16 of 16": func(s *lm.Segment) { s.Commands[1].Operands[0].Offset = 16 },
+		"not aligned": func(s *lm.Segment) {
+			s.Commands[3].Operands[1].Offset = 4
+			s.Commands[3].Params[7] = 3
+		},
+		"with other content": func(s *lm.Segment) { s.Tensors[3].Offset = 16 },
+	} {
+		s := sample()
+		edit(s)
+		if _, err := lm.Encode(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// TestSameAsC compares the tables of operations with those of the C sources.
+func TestSameAsC(t *testing.T) {
+	header, err := os.ReadFile("../../../../runtime_c/include/mla/mla_format.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := os.ReadFile("../../../../runtime_c/src/mla/mla_table.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defined := map[string]int{}
+	for _, m := range regexp.MustCompile(`#define MLA_(\w+) (\d+)`).FindAllStringSubmatch(string(header), -1) {
+		defined[m[1]], _ = strconv.Atoi(m[2])
+	}
+	rows := regexp.MustCompile(`\{(\d+), (\d+), 0x([0-9a-f]+), 0x([0-9a-f]+), ([01]), mla_do_(\w+)\}`).FindAllStringSubmatch(string(table), -1)
+	flat := strings.Join(strings.Fields(strings.ReplaceAll(string(header), "\n *", " ")), " ")
+	ops := lm.Ops()
+	if len(rows) != len(ops) {
+		t.Fatalf("mla_table.c has %d operations, want %d", len(rows), len(ops))
+	}
+	for i, o := range ops {
+		if defined["OP_"+o.Name] != int(o.Op) {
+			t.Errorf("MLA_OP_%s is %d, want %d", o.Name, defined["OP_"+o.Name], o.Op)
+		}
+		constant, optional, text := 0, 0, o.Name+":"
+		for k, x := range o.Operands {
+			text += " "
+			if x.Out {
+				text += ">"
+				if k != len(o.Operands)-1 {
+					t.Errorf("%s writes operand %d, which is not the last", o.Name, k)
+				}
+			}
+			text += x.Name
+			if x.Const {
+				constant |= 1 << k
+				text += "!"
+			}
+			if x.Optional {
+				optional |= 1 << k
+				text += "?"
+			}
+		}
+		for _, f := range o.Fields {
+			text += " " + f.Name + []string{"", ":d", ":8"}[f.Kind]
+		}
+		if !strings.Contains(flat, text) {
+			t.Errorf("mla_format.h lacks %q", text)
+		}
+		inPlace := "0"
+		if o.InPlace {
+			inPlace = "1"
+		}
+		want := []string{strconv.Itoa(len(o.Operands)), strconv.Itoa(o.Words), hex2(constant), hex2(optional), inPlace, strings.ToLower(o.Name)}
+		if got := rows[i][1:]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: mla_table.c has %v, want %v", o.Name, got, want)
+		}
+	}
+	for name, want := range map[string]int{"MAJOR": lm.Major, "MINOR": lm.Minor, "DIMS": lm.MaxDims, "MAX_BYTES": lm.MaxBytes, "MAX_COUNT": lm.MaxTensors, "MAX_WORK": lm.MaxWork,
+		"I8": int(lm.I8), "AFFINE": int(lm.Affine), "INPUT": int(lm.Input), "CONST": int(lm.Const), "HEADER_BYTES": 128, "TENSOR_BYTES": 64} {
+		if defined[name] != want {
+			t.Errorf("MLA_%s is %d, want %d", name, defined[name], want)
+		}
+	}
+}
+
+func hex2(v int) string {
+	s := strconv.FormatInt(int64(v), 16)
+	return strings.Repeat("0", 2-len(s)) + s
+}
+
+// TestReadme: the table of operations stands in the README.
+func TestReadme(t *testing.T) {
+	data, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range lm.Ops() {
+		if row := "| " + strconv.Itoa(int(o.Op)) + " | " + o.Name + " | " + o.Doc + " |"; !strings.Contains(string(data), row) {
+			t.Errorf("lacks %s", row)
+		}
+	}
+}
+
+// FuzzDecode: any bytes are refused or are a valid segment, which prints and
+// encodes again to the same content.
+func FuzzDecode(f *testing.F) {
+	f.Add(encoded(f, sample()), false)
+	f.Add([]byte("NMLA"), true)
+	f.Fuzz(func(t *testing.T, b []byte, fix bool) {
+		if fix && len(b) >= 128 {
+			b = bytes.Clone(b)
+			repair(b)
+		}
+		s, err := lm.Decode(b)
+		if err != nil {
+			return
+		}
+		_ = s.String()
+		if _, err := json.Marshal(s); err != nil {
+			t.Fatal(err)
+		}
+		again, err := lm.Encode(s)
+		if err != nil {
+			t.Fatalf("decoded, but not encoded: %v", err)
+		}
+		d, err := lm.Decode(again)
+		if err != nil {
+			t.Fatalf("encoded, but not decoded: %v", err)
+		}
+		if d.String() != s.String() {
+			t.Fatal("changed by encoding")
+		}
+	})
+}

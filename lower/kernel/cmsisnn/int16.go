@@ -1,0 +1,275 @@
+package cmsisnn
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// int16 data and int8 weights: convolution, depthwise convolution, products.
+
+// needsInt16 is the rule that the given operands are int16 with one scale and
+// zero point 0.
+func needsInt16(code string, in []int) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: "activations are int16, quantised per tensor with zero point 0, not empty", Check: func(n *ir.Node, _ *kernel.Options) string {
+		for _, i := range in {
+			if v := n.Input(i); v != nil {
+				if s := int16PerTensor(v); s != "" {
+					return s
+				}
+			}
+		}
+		return int16PerTensor(n.Out[0])
+	}}
+}
+
+func int16PerTensor(v *ir.Value) string {
+	switch t := v.Type; {
+	case t.Quant == nil:
+		return fmt.Sprintf("%s is %s and not quantised, want int16", v, t.DType)
+	case t.DType != tensor.I16:
+		return fmt.Sprintf("%s is %s, want int16", v, t.DType)
+	case t.Quant.PerAxis():
+		return fmt.Sprintf("%s is quantised per channel, want per tensor", v)
+	case t.Quant.Zero[0] != 0:
+		return fmt.Sprintf("%s has zero point %d, want 0", v, t.Quant.Zero[0])
+	case t.Elems() == 0:
+		return fmt.Sprintf("%s is empty (shape %v)", v, t.Shape)
+	}
+	return ""
+}
+
+// constWeights is the rule that weights of the given types and the bias are constant.
+func constWeights(code string, types ...tensor.DType) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: fmt.Sprintf("weights are constant %v", types), Check: func(n *ir.Node, _ *kernel.Options) string {
+		w := n.In[1]
+		if w.Const == nil {
+			return fmt.Sprintf("the weights %s are computed at run time, want a constant", w)
+		}
+		if b := n.Input(2); b != nil && b.Const == nil {
+			return fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
+		}
+		for _, t := range types {
+			if w.Type.DType == t && w.Type.Quant != nil {
+				return ""
+			}
+		}
+		return fmt.Sprintf("the weights %s are %s, want quantised %v", w, w.Type.DType, types)
+	}}
+}
+
+// agrees is the rule that a function finds no reason against a node whose
+// operands are quantised.
+func agrees(code, doc string, why func(n *ir.Node, o *kernel.Options) string) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, o *kernel.Options) string {
+		if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
+			return kernel.Unread
+		}
+		return why(n, o)
+	}}
+}
+
+func conv16Why(n *ir.Node, _ *kernel.Options) string {
+	_, why := op.Conv16Params(n)
+	return why
+}
+
+// bias64 is the int64 bias array; NULL where there is none.
+func bias64(n *ir.Node, channels int) call.Arg {
+	b := n.Input(2)
+	if b == nil {
+		return call.Null{}
+	}
+	v := make([]int64, channels)
+	for i := range v {
+		v[i] = b.Const.Int(i % b.Const.Len())
+	}
+	return &call.Blob{Hint: "bias", CType: "int64_t", Data: tensor.Of([]int{channels}, v).Bytes(), Align: 8, Pad: 24, NoCast: true}
+}
+
+// biasData is cmsis_nn_bias_data over 64-bit values.
+func biasData(n *ir.Node, channels int) call.Arg {
+	return &call.Struct{Type: "cmsis_nn_bias_data", Fields: []call.Field{call.F("data", bias64(n, channels)), call.FI("is_int32_bias", 0)}}
+}
+
+// convolve16 is arm_convolve_wrapper_s16.
+var convolve16 = &kernel.Kernel{
+	Name: "arm_convolve_wrapper_s16", Library: Library, Doc: "int16 convolution with int8 weights and dilation",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
+	Rules: []kernel.Rule{needsInt16("CMSIS-CONV16-01", []int{0}), constWeights("CMSIS-CONV16-02", tensor.I8, tensor.I4),
+		agrees("CMSIS-CONV16-03", "scales have a fixed-point form, the int64 bias counts their product", conv16Why),
+		spatialRule("CMSIS-CONV16-04", convSpatial),
+		{Code: "CMSIS-CONV16-05", Doc: "no groups", Check: func(n *ir.Node, _ *kernel.Options) string {
+			if g, err := op.ConvGeometry(n); err == nil && g.Group != 1 {
+				return fmt.Sprintf("%d groups, want 1", g.Group)
+			}
+			return ""
+		}},
+		agrees("CMSIS-CONV16-06", "sums that the kernels of all cores hold", func(n *ir.Node, o *kernel.Options) string {
+			g, err := op.ConvGeometry(n)
+			if err != nil || g.Group != 1 || len(g.In) > 2 || n.In[1].Const == nil {
+				return ""
+			}
+			w := convWindow(g)
+			ws, ok := n.In[1].Const.Data.([]int8)
+			if !ok {
+				return ""
+			}
+			return w.conv().Library16Limit(ws, CoreISA(o.Core) == MVE)
+		})},
+	Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+		g, err := op.ConvGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		p, why := op.Conv16Params(n)
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		w := convWindow(g)
+		r, why := route(w.query(o.Core), "arm_convolve_wrapper_s16")
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
+			w.call(r.Func, r.Scratch, p, "int16_t", weights8(arranged(n.In[1], w.perm)), biasData(n, g.COut)))
+	},
+}
+
+// depthwise16 is arm_depthwise_conv_wrapper_s16, or arm_depthwise_conv_s16
+// where the wrapper's fast kernel leaves its buffer.
+var depthwise16 = &kernel.Kernel{
+	Name: "arm_depthwise_conv_wrapper_s16", Library: Library, Doc: "int16 depthwise convolution with int8 weights and multiplier",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
+	Rules: []kernel.Rule{needsInt16("CMSIS-DW16-01", []int{0}), constWeights("CMSIS-DW16-02", tensor.I8, tensor.I4),
+		agrees("CMSIS-DW16-03", "scales have a fixed-point form, the int64 bias counts their product", conv16Why),
+		spatialRule("CMSIS-DW16-04", convSpatial), onlyDepthwise("CMSIS-DW16-05")},
+	Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+		g, err := op.ConvGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		p, why := op.Conv16Params(n)
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		w := depthwiseWindow(g)
+		r, why := route(w.query(o.Core), "arm_depthwise_conv_wrapper_s16", "arm_depthwise_conv_s16")
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
+			w.call(r.Func, r.Scratch, p, "int16_t", weights8(arranged(n.In[1], w.perm)), bias64(n, g.COut)))
+	},
+}
+
+func onlyDepthwise(code string) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: "a depthwise convolution", Check: func(n *ir.Node, _ *kernel.Options) string {
+		if g, err := op.ConvGeometry(n); err == nil && !op.IsDepthwise(g) {
+			return fmt.Sprintf("group %d of %d input and %d output channels: not a depthwise convolution", g.Group, g.CIn, g.COut)
+		}
+		return ""
+	}}
+}
+
+// fc16Of is fcOf for int16 data.
+func fc16Of(n *ir.Node) (*fcShape, string) { return fcWith(n, op.Gemm16Params, op.MatMul16Params) }
+
+// fullyConnected16 is arm_fully_connected_s16 with one scale, else
+// arm_convolve_wrapper_s16 on a map of one column.
+var fullyConnected16 = &kernel.Kernel{
+	Name: "arm_fully_connected_s16", Library: Library, Doc: "int16 fully connected layer with int8 weights; with a scale an output channel, as a convolution of one pixel",
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
+	Rules: []kernel.Rule{needsInt16("CMSIS-FC16-01", []int{0}), constWeights("CMSIS-FC16-02", tensor.I8, tensor.I4),
+		agrees("CMSIS-FC16-03", "a plain product with fixed-point scales and an int64 bias", func(n *ir.Node, _ *kernel.Options) string {
+			_, why := fc16Of(n)
+			return why
+		}),
+		agrees("CMSIS-FC16-04", "sums that the kernels of all cores hold", func(n *ir.Node, o *kernel.Options) string {
+			f, why := fc16Of(n)
+			if why != "" || n.In[1].Const == nil {
+				return kernel.Unread
+			}
+			w := arranged(n.In[1], f.perm)
+			if len(f.params.Mult) > 1 {
+				return rowsWindow(f).conv().Library16Limit(w, CoreISA(o.Core) == MVE)
+			}
+			return (&qref.FCParams{Depth: f.depth}).Library16Limit(w)
+		})},
+	Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+		f, why := fc16Of(n)
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		p := f.params
+		weights := weights8(arranged(n.In[1], f.perm))
+		if len(p.Mult) > 1 {
+			w := rowsWindow(f)
+			r, why := route(w.query(o.Core), "arm_convolve_wrapper_s16")
+			if why != "" {
+				return nil, ir.Errf(n, "kernel", "%s", why)
+			}
+			return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
+				w.call(r.Func, r.Scratch, p, "int16_t", weights, biasData(n, f.cols)))
+		}
+		return calls(&call.Lowered{Unused: []int{1, 2}}, f.call("arm_fully_connected_s16", "int16_t", weights, bias64(n, f.cols)))
+	},
+}
+
+// call is a fully connected layer with one multiplier.
+func (f *fcShape) call(fn, ctype string, weights, bias call.Arg) call.Call {
+	p := f.params
+	params := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
+		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", 0), call.FI("output_offset", int(p.OutOff)), call.F("activation", activation(p.ActMin, p.ActMax))}}
+	return call.Call{Func: fn, Status: call.CMSISStatus, Args: []call.Arg{context(0, 0), params, perTensor(p),
+		Dims{f.rows, 1, 1, f.depth}.arg(), call.In{I: 0, CType: ctype}, Dims{f.depth, 1, 1, f.cols}.arg(), weights,
+		Dims{1, 1, 1, f.cols}.arg(), bias, Dims{f.rows, 1, 1, f.cols}.arg(), call.Out{I: 0, CType: ctype}}}
+}
+
+func perTensor(p *op.MACParams) *call.Struct {
+	return &call.Struct{Type: "cmsis_nn_per_tensor_quant_params", Fields: []call.Field{
+		call.FI("multiplier", int(p.Mult[0])), call.FI("shift", int(p.Shift[0]))}}
+}
+
+// batchMatMul16 is arm_batch_matmul_s16, which wants the right side transposed:
+// the step does that into scratch first.
+var batchMatMul16 = &kernel.Kernel{
+	Name: "arm_batch_matmul_s16", Library: Library, Doc: "int16 product of two activations",
+	Ops: []*ir.OpDef{op.MatMul}, Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
+	Rules: []kernel.Rule{needsInt16("CMSIS-BMM16-01", []int{0, 1}), matrixRanks("CMSIS-BMM16-02"),
+		agrees("CMSIS-BMM16-03", "fixed-point scale", func(n *ir.Node, _ *kernel.Options) string {
+			_, why := op.MatMul16Params(n)
+			return why
+		})},
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		g, err := op.MatMulGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		p, why := op.MatMul16Params(n)
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		left, right := matDims(n.In[0].Type.Shape), matDims(n.In[1].Type.Shape)
+		out := Dims{max(left.N, right.N), max(left.H, right.H), g.M, g.N}
+		transposed := Dims{right.N, right.H, right.C, right.W}
+		space := call.Scratch{CType: "int16_t"}
+		bmm := &call.Struct{Type: "cmsis_nn_bmm_params", Fields: []call.Field{call.FI("adj_x", 0), call.FI("adj_y", 0),
+			call.F("fc_params", call.Nested{Fields: []call.Field{call.FI("input_offset", 0), call.FI("filter_offset", 0),
+				call.FI("output_offset", 0), call.F("activation", activation(p.ActMin, p.ActMax))}})}}
+		k := right.W * right.C
+		turn := call.Call{Func: "nncc_copy_nd", Args: []call.Arg{
+			&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 2), call.FI("rank", 3), call.FI("x_offset", 0), call.FI("y_offset", 0),
+				call.F("dims", call.IntArray([]int{right.N * right.H, right.C, right.W})),
+				call.F("x_stride", call.IntArray([]int{k, 1, right.C})), call.F("y_stride", call.IntArray([]int{k, right.W, 1}))}},
+			call.In{I: 1, CType: "uint8_t"}, call.Scratch{CType: "uint8_t"}}}
+		return calls(&call.Lowered{Kernel: "arm_batch_matmul_s16", Scratch: 2 * roundUp(right.N*right.H*k, 8)}, turn,
+			call.Call{Func: "arm_batch_matmul_s16", Status: call.CMSISStatus, Args: []call.Arg{context(0, 0), bmm, perTensor(p),
+				left.arg(), call.In{I: 0, CType: "int16_t"}, transposed.arg(), space, out.arg(), call.Out{I: 0, CType: "int16_t"}}})
+	},
+}

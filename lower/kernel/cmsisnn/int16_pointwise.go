@@ -1,0 +1,104 @@
+package cmsisnn
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// int16 addition, multiplication, pooling and softmax.
+
+// binary16 is an element-wise kernel; args are what stands between the inputs
+// and the output, and behind it.
+func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, behind []int32)) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: fn, Library: Library, Doc: doc, Ops: []*ir.OpDef{d}, Layout: same,
+		Rules: []kernel.Rule{needsInt16(code+"-01", []int{0, 1}), sameShapes(code + "-02"),
+			{Code: code + "-03", Doc: "an output scale for which nothing overflows", Check: func(n *ir.Node, _ *kernel.Options) string {
+				if len(n.In) == 2 && op.Sixteen(n) && int16PerTensor(n.In[1]) == "" && !op.BinaryKernel16(n) {
+					return "the output's scale is so small that the result would be shifted to the left"
+				}
+				return ""
+			}}},
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+			before, behind := args(n)
+			list := []call.Arg{vector(n, 0), vector(n, 1)}
+			for _, v := range before {
+				list = append(list, call.I32(int(v)))
+			}
+			list = append(list, call.Out{I: 0, CType: "int16_t"})
+			for _, v := range append(behind, int32(n.Out[0].Type.Elems())) {
+				list = append(list, call.I32(int(v)))
+			}
+			return calls(&call.Lowered{InPlace: inPlace(n), Unused: constants(n)}, call.Call{Func: fn, Status: call.CMSISStatus, Args: list})
+		},
+	}
+}
+
+var (
+	add16 = binary16("arm_elementwise_add_s16", "CMSIS-ADD16", "int16 addition", op.Add, func(n *ir.Node) (before, behind []int32) {
+		p := op.AddParams16(n)
+		s := p.Scales
+		return []int32{0, s.Mult1, s.Shift1, 0, s.Mult2, s.Shift2, s.LeftShift}, []int32{0, s.OutMult, s.OutShift, p.ActMin, p.ActMax}
+	})
+	mul16 = binary16("arm_elementwise_mul_s16", "CMSIS-MUL16", "int16 multiplication", op.Mul, func(n *ir.Node) (before, behind []int32) {
+		p := op.MulParams(n)
+		return []int32{0, 0}, []int32{0, p.Mult, p.Shift, p.ActMin, p.ActMax}
+	})
+	avgPool16 = poolOf("arm_avgpool_s16", "CMSIS-AVG16", "int16 average pooling", "int16_t", needsInt16("CMSIS-AVG16-01", []int{0}), op.AveragePool, op.GlobalAveragePool)
+	maxPool16 = poolOf("arm_max_pool_s16", "CMSIS-MAXP16", "int16 max pooling", "int16_t", needsInt16("CMSIS-MAXP16-01", []int{0}), op.MaxPool, op.GlobalMaxPool)
+)
+
+// softmax16 is arm_softmax_s16 on rows: the axis must be innermost in memory.
+var softmax16 = &kernel.Kernel{
+	Name: "arm_softmax_s16", Library: Library, Doc: "int16 softmax over the innermost axis", Ops: []*ir.OpDef{op.Softmax}, Layout: softmax.Layout,
+	Rules: []kernel.Rule{needsInt16("CMSIS-SMAX16-01", []int{0}),
+		{Code: "CMSIS-SMAX16-02", Doc: "output scale 1/32768; an input scale and rows that nothing overflows with", Check: func(n *ir.Node, _ *kernel.Options) string {
+			if !op.Sixteen(n) {
+				return kernel.Unread
+			}
+			if alone(n) {
+				return ""
+			}
+			_, _, why := op.SoftmaxKernel16(n)
+			return why
+		}}},
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		t := n.Out[0].Type
+		axis, err := op.Axis(n, n.Int("axis"), t.Rank())
+		if err != nil {
+			return nil, err
+		}
+		if alone(n) { // the library's function gives -1: its result wraps
+			one := ir.QuantiseAway(tensor.Of(nil, []float64{1}), t)
+			return calls(&call.Lowered{Kernel: "nncc_fill"}, call.Call{Func: "nncc_fill", Args: []call.Arg{
+				&call.Struct{Type: "nncc_fill_params", Fields: []call.Field{call.FI("elem", 2), call.FI("count", t.Elems())}},
+				&call.Blob{Hint: "one", CType: "int16_t", Data: one.Bytes(), NoCast: true}, call.Out{I: 0, CType: "void"}}})
+		}
+		mult, shift, why := op.SoftmaxKernel16(n)
+		if why != "" {
+			return nil, ir.Errf(n, "kernel", "%s", why)
+		}
+		size := t.Shape[axis]
+		tables := &call.Struct{Type: "cmsis_nn_softmax_lut_s16", Fields: []call.Field{
+			call.F("exp_lut", curve(qref.SoftmaxExp16)), call.F("one_by_one_lut", curve(qref.SoftmaxReciprocal16))}}
+		return calls(&call.Lowered{}, call.Call{Func: "arm_softmax_s16", Status: call.CMSISStatus, Args: []call.Arg{
+			call.In{I: 0, CType: "int16_t"}, call.I32(t.Elems() / max(size, 1)), call.I32(size), call.I32(int(mult)), call.I32(int(shift)), tables,
+			call.Out{I: 0, CType: "int16_t"}}})
+	},
+}
+
+// alone: every result is 1, as the axis has one element.
+func alone(n *ir.Node) bool {
+	axis, err := op.Axis(n, n.Int("axis"), n.In[0].Type.Rank())
+	return err == nil && n.In[0].Type.Shape[axis] == 1
+}
+
+// curve is the table of an interpolated function.
+func curve(c *fixp.Curve16) *call.Blob {
+	return &call.Blob{Hint: "curve", CType: "int16_t", Data: tensor.Of([]int{len(c)}, c[:]).Bytes(), Align: 4, NoCast: true}
+}

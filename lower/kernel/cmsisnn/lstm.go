@@ -1,0 +1,184 @@
+package cmsisnn
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/qref/cmsis"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// lstm is arm_lstm_unidirectional_s8, time major. The kernel knows one
+// direction only: for the other one the rows are turned round into scratch
+// memory before it and back after it.
+var lstm = &kernel.Kernel{
+	Name: "arm_lstm_unidirectional_s8", Library: Library, Doc: "int8 LSTM, int16 cell state", Ops: []*ir.OpDef{op.QLSTM},
+	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
+	Rules: []kernel.Rule{
+		{Code: "CMSIS-LSTM-01", Doc: "constant weights and biases", Check: func(n *ir.Node, _ *kernel.Options) string {
+			for i := 1; i <= 3; i++ {
+				if v := n.Input(i); v != nil && v.Const == nil {
+					return fmt.Sprintf("%s is computed at run time, want a constant", v)
+				}
+			}
+			return ""
+		}},
+		{Code: "CMSIS-LSTM-02", Doc: "the quantisation that the operator describes", Check: func(n *ir.Node, _ *kernel.Options) string {
+			for i := 1; i <= 3; i++ {
+				if v := n.Input(i); v != nil && v.Const == nil {
+					return kernel.Unread
+				}
+			}
+			_, why := op.QLSTMParams(n)
+			return why
+		}},
+	},
+	Lower: lowerLSTM,
+}
+
+func lowerLSTM(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	p, why := op.QLSTMParams(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	low := &call.Lowered{Unused: []int{1, 2, 3}, Kernel: "arm_lstm_unidirectional_s8"}
+	scratch := func(bytes int, ctype string) call.Scratch {
+		s := call.Scratch{Off: low.Scratch, CType: ctype}
+		low.Scratch += roundUp(bytes, 16)
+		return s
+	}
+	size := p.Batch * p.HiddenSize
+	temp := cmsis.Size("arm_lstm_unidirectional_s8", &cmsis.Query{Build: PlainC, In: cmsis.Dims{N: p.Batch}, Out: cmsis.Dims{C: p.HiddenSize}})
+	temp1, temp2 := scratch(temp, "void"), scratch(temp, "void")
+
+	var list []call.Call
+	copyTo := func(from, to call.Arg, bytes int) {
+		list = append(list, call.Call{Func: "arm_reshape_s8", Args: []call.Arg{from, to, call.I32(bytes)}})
+	}
+	// The cell state lives in its output, the hidden one in its own. Without
+	// initial values the kernel starts both at zero when there is no hidden
+	// buffer, and the last row of Y is the last hidden state.
+	reverse := n.Str("direction") == "reverse"
+	in, out := call.Arg(i8In(0)), call.Arg(i8Out(0))
+	if reverse {
+		in, out = scratch(p.Time*p.Batch*p.InputSize, "int8_t"), scratch(p.Time*size, "int8_t")
+		list = append(list, turned(p.Time, p.Batch*p.InputSize, i8In(0), in))
+	}
+	var cell call.Arg
+	if len(n.Out) > 2 {
+		cell = call.Out{I: 2, CType: "void"}
+	} else {
+		cell = scratch(temp, "void")
+	}
+	hidden := call.Arg(call.Null{})
+	given := n.Input(4) != nil || n.Input(5) != nil
+	if given {
+		if len(n.Out) > 1 {
+			hidden = call.Out{I: 1, CType: "void"}
+		} else {
+			hidden = scratch(size, "void")
+		}
+		zeroPoint := make([]int8, size)
+		for i := range zeroPoint {
+			zeroPoint[i] = int8(p.OutputOffset)
+		}
+		copyTo(state(n, 4, tensor.Of([]int{size}, zeroPoint)), bytesOf(hidden), size)
+		copyTo(state(n, 5, tensor.New(tensor.I16, []int{size})), bytesOf(cell), 2*size)
+	}
+	list = append(list, call.Call{Func: "arm_lstm_unidirectional_s8", Status: call.CMSISStatus, Args: []call.Arg{
+		in, out, lstmParams(p),
+		&call.Struct{Type: "cmsis_nn_lstm_context", Mutable: true, Fields: []call.Field{
+			call.F("temp1", temp1), call.F("temp2", temp2), call.F("cell_state", cell), call.F("hidden_state", hidden)}},
+	}})
+	if !given && len(n.Out) > 1 {
+		last := (p.Time - 1) * size
+		switch o := out.(type) {
+		case call.Out:
+			o.Off += last
+			copyTo(o, i8Out(1), size)
+		case call.Scratch:
+			o.Off += last
+			copyTo(o, i8Out(1), size)
+		}
+	}
+	if reverse {
+		list = append(list, turned(p.Time, size, out, i8Out(0)))
+	}
+	return calls(low, list...)
+}
+
+// state is initial state i as bytes, or the constant that stands for zero.
+func state(n *ir.Node, i int, zero *tensor.Dense) call.Arg {
+	switch v := n.Input(i); {
+	case v == nil:
+		return &call.Blob{Hint: "zero", CType: "int8_t", Data: zero.Bytes(), Align: 4, NoCast: true}
+	case v.Const != nil:
+		return &call.Blob{Hint: "state", CType: "int8_t", Data: v.Const.Bytes(), Align: 4, NoCast: true}
+	}
+	return i8In(i)
+}
+
+// bytesOf is a buffer as arm_reshape_s8 writes it.
+func bytesOf(a call.Arg) call.Arg {
+	switch a := a.(type) {
+	case call.Out:
+		a.CType = "int8_t"
+		return a
+	case call.Scratch:
+		a.CType = "int8_t"
+		return a
+	}
+	panic(fmt.Sprintf("BUG: a state in %T", a))
+}
+
+// turned copies rows of the given size in the opposite order.
+func turned(rows, size int, x, y call.Arg) call.Call {
+	f := []call.Field{call.FI("elem", 1), call.FI("rank", 2), call.FI("x_offset", (rows-1)*size), call.FI("y_offset", 0),
+		call.F("dims", call.IntArray([]int{rows, size})), call.F("x_stride", call.IntArray([]int{-size, 1})), call.F("y_stride", call.IntArray([]int{size, 1}))}
+	return call.Call{Func: "nncc_copy_nd", Args: []call.Arg{&call.Struct{Type: "nncc_copy_nd_params", Fields: f}, x, y}}
+}
+
+func lstmParams(p *qref.LSTMParams) *call.Struct {
+	major := 0
+	if p.TimeMajor {
+		major = 1
+	}
+	n := func(name string, v int32) call.Field { return call.FI(name, int(v)) }
+	return &call.Struct{Type: "cmsis_nn_lstm_params", Fields: []call.Field{
+		call.FI("time_major", major), call.FI("batch_size", p.Batch), call.FI("time_steps", p.Time),
+		call.FI("input_size", p.InputSize), call.FI("hidden_size", p.HiddenSize), call.FI("input_offset", 0), // in the biases
+		n("forget_to_cell_multiplier", p.ForgetToCellMult), n("forget_to_cell_shift", p.ForgetToCellShift),
+		n("input_to_cell_multiplier", p.InputToCellMult), n("input_to_cell_shift", p.InputToCellShift),
+		n("cell_clip", p.CellClip), n("cell_scale_power", p.CellScalePower),
+		n("output_multiplier", p.OutputMult), n("output_shift", p.OutputShift), n("output_offset", p.OutputOffset),
+		call.F("forget_gate", lstmGate("forget", &p.Forget)), call.F("input_gate", lstmGate("input", &p.Input)),
+		call.F("cell_gate", lstmGate("cell", &p.Cell)), call.F("output_gate", lstmGate("output", &p.Output)),
+	}}
+}
+
+func lstmGate(name string, g *qref.LSTMGate) call.Nested {
+	act := call.Lit("ARM_SIGMOID")
+	if g.Act == qref.Tanh {
+		act = "ARM_TANH"
+	}
+	weights := func(hint string, w []int8) call.Arg {
+		return &call.Blob{Hint: name + "_" + hint, CType: "int8_t", Data: tensor.Of([]int{len(w)}, w).Bytes(), Align: 4, Pad: 16, NoCast: true}
+	}
+	bias := func(hint string, v []int32) call.Arg {
+		b := i32Blob(name+"_"+hint, v)
+		b.NoCast = true
+		return b
+	}
+	n := func(field string, v int32) call.Field { return call.FI(field, int(v)) }
+	return call.Nested{Fields: []call.Field{
+		n("input_multiplier", g.InputMult), n("input_shift", g.InputShift),
+		call.F("input_weights", weights("weights", g.InputWeights)), call.F("input_effective_bias", bias("bias", g.InputBias)),
+		n("hidden_multiplier", g.HiddenMult), n("hidden_shift", g.HiddenShift),
+		call.F("hidden_weights", weights("recurrence", g.HiddenWeights)), call.F("hidden_effective_bias", bias("recurrence_bias", g.HiddenBias)),
+		call.F("bias", call.Null{}), call.F("activation_type", act),
+	}}
+}

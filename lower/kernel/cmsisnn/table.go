@@ -1,0 +1,103 @@
+// Package cmsisnn turns int8 and int16 operators into calls of the CMSIS-NN API: one row
+// a function, with the conditions under which it computes exactly what ir/op
+// defines. The same calls run on nncc's portable sources (runtime_c/src/cmsis_nn)
+// and on an installed library.
+package cmsisnn
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// Library is the name of this kernel library in reports and board files.
+const Library = "cmsis-nn"
+
+// Kernels are the rows; where an operator has several, the better one first.
+var Kernels = []*kernel.Kernel{
+	convolve4, depthwise4, fullyConnected4,
+	convolve, depthwise, transposeConv, upscaledConv, fullyConnected, batchMatMul, add, mul, minimum, maximum, avgPool, maxPool, softmax,
+	concat, padding, relayout, clip, lstm,
+	convolve16, depthwise16, fullyConnected16, batchMatMul16, add16, mul16, avgPool16, maxPool16, softmax16,
+}
+
+func (t Tile) arg() call.Nested {
+	return call.Nested{Fields: []call.Field{call.FI("w", t.W), call.FI("h", t.H)}}
+}
+
+func (d Dims) arg() *call.Struct {
+	return &call.Struct{Type: "cmsis_nn_dims", Fields: []call.Field{call.FI("n", d.N), call.FI("h", d.H), call.FI("w", d.W), call.FI("c", d.C)}}
+}
+
+// context is a cmsis_nn_context over size bytes of scratch from off on.
+func context(off, size int) *call.Struct {
+	var buf call.Arg = call.Null{}
+	if size > 0 {
+		buf = call.Scratch{Off: off, CType: "void"}
+	}
+	return &call.Struct{Type: "cmsis_nn_context", Fields: []call.Field{call.F("buf", buf), call.FI("size", size)}}
+}
+
+func activation(lo, hi int32) call.Nested {
+	return call.Nested{Fields: []call.Field{call.FI("min", int(lo)), call.FI("max", int(hi))}}
+}
+
+func i8In(i int) call.In   { return call.In{I: i, CType: "int8_t"} }
+func i8Out(i int) call.Out { return call.Out{I: i, CType: "int8_t"} }
+
+// i32Blob is an int32 array; MVE kernels read up to 3 elements past the end.
+func i32Blob(hint string, v []int32) *call.Blob {
+	return &call.Blob{Hint: hint, CType: "int32_t", Data: tensor.Of([]int{len(v)}, v).Bytes(), Align: 4, Pad: 12}
+}
+
+// needsInt8 is the rule that the given operands are int8 with one scale.
+func needsInt8(code string, in []int) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: "activations are int8, quantised per tensor, not empty", Check: func(n *ir.Node, _ *kernel.Options) string {
+		for _, i := range in {
+			if v := n.Input(i); v != nil {
+				if s := int8PerTensor(v); s != "" {
+					return s
+				}
+			}
+		}
+		return int8PerTensor(n.Out[0])
+	}}
+}
+
+func int8PerTensor(v *ir.Value) string {
+	switch t := v.Type; {
+	case t.Quant == nil:
+		return fmt.Sprintf("%s is %s and not quantised, want int8", v, t.DType)
+	case t.DType != tensor.I8:
+		return fmt.Sprintf("%s is %s, want int8", v, t.DType)
+	case t.Quant.PerAxis():
+		return fmt.Sprintf("%s is quantised per channel, want per tensor", v)
+	case t.Elems() == 0:
+		return fmt.Sprintf("%s is empty (shape %v)", v, t.Shape)
+	}
+	return ""
+}
+
+func calls(l *call.Lowered, c ...call.Call) (*call.Lowered, error) {
+	l.Library = Library
+	l.Calls = c
+	if l.Kernel == "" {
+		l.Kernel = c[len(c)-1].Func
+	}
+	if l.Route == "" {
+		l.Route = l.Kernel
+	}
+	return l, nil
+}
+
+// constBytes is the int8 data of a constant in the order of perm.
+func constBytes(v *ir.Value, perm []int) []byte {
+	d := v.Const
+	if perm != nil {
+		d = d.Transpose(perm)
+	}
+	return d.Bytes()
+}

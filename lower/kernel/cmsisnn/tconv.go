@@ -1,0 +1,220 @@
+package cmsisnn
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref/cmsis"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// transposeConv is arm_transpose_conv_wrapper_s8.
+var transposeConv = &kernel.Kernel{
+	Name: "arm_transpose_conv_wrapper_s8", Library: Library, Doc: "int8 transposed convolution",
+	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerTransposeConv,
+	Rules: append(macRules("CMSIS-TCONV", op.ConvQuantParams), spatialRule("CMSIS-TCONV-05", convSpatial),
+		kernel.Rule{Code: "CMSIS-TCONV-06", Doc: "one group, no dilation", Check: func(n *ir.Node, _ *kernel.Options) string {
+			g, err := op.ConvGeometry(n)
+			switch {
+			case err != nil:
+			case g.Group != 1:
+				return fmt.Sprintf("group is %d, want 1", g.Group)
+			case geom2(g.Dilations, 1) != Tile{1, 1}:
+				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
+			}
+			return ""
+		}},
+		kernel.Rule{Code: "CMSIS-TCONV-07", Doc: "a geometry that the library computes rightly", Check: func(n *ir.Node, o *kernel.Options) string {
+			g, err := op.ConvGeometry(n)
+			if err != nil || len(g.In) > 2 || g.Group != 1 {
+				return ""
+			}
+			_, why := transposeRoute(g, o.Core)
+			return why
+		}}),
+}
+
+// transposed is a way to compute a transposed convolution by the library: cut
+// rows at the top of the result are dropped.
+type transposed struct {
+	window
+	routed
+	asked *cmsis.Query
+	cut   int
+}
+
+// transposeRoute is the library's kernel for the layer, or the reasons against
+// it. Where older revisions misplace rows because the vertical padding is no
+// multiple of the stride, less padding and a higher result avoid that.
+func transposeRoute(g *op.ConvGeom, core kernel.Core) (transposed, string) {
+	t := transposed{window: window{in: feature(g.N, g.CIn, g.In), out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn, g.Kernel),
+		stride: geom2(g.Strides, 1), pad: geom2(g.PadBegin, 0), dil: Tile{1, 1}}}
+	t.canonical()
+	ask := func() (why string) {
+		t.asked = t.query(core)
+		t.routed, why = route(t.asked, "arm_transpose_conv_wrapper_s8")
+		return why
+	}
+	why := ask()
+	if rest := t.pad.H % t.stride.H; why != "" && rest != 0 {
+		t.cut, t.pad.H, t.out.H = rest, t.pad.H-rest, t.out.H+rest
+		first := why
+		if why = ask(); why == "" {
+			t.Why = fmt.Sprintf("%d rows more are computed and dropped: %s", rest, first)
+		}
+	}
+	return t, why
+}
+
+func lowerTransposeConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+	g, err := op.ConvGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	p, why := op.ConvQuantParams(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	t, why := transposeRoute(g, o.Core)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	low := &call.Lowered{Kernel: "arm_transpose_conv_wrapper_s8", Route: t.Inner, RouteReason: t.Why, Unused: []int{1, 2}}
+	reversed := cmsis.Size("arm_transpose_conv_s8_get_reverse_conv_buffer_size", t.asked)
+	off := roundUp(t.Scratch, 16)
+	low.Scratch = off + reversed
+	params := &call.Struct{Type: "cmsis_nn_transpose_conv_params", Fields: []call.Field{
+		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff)),
+		call.F("stride", t.stride.arg()), call.F("padding", t.pad.arg()), call.F("padding_offsets", Tile{}.arg()),
+		call.F("dilation", t.dil.arg()), call.F("activation", activation(p.ActMin, p.ActMax))}}
+	bias, biasDims := biasArg(n, g.COut)
+	perm := []int{1} // IO(H)W -> O(H)WI
+	for d := range g.In {
+		perm = append(perm, 2+d)
+	}
+	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], append(perm, 0)), Align: 4, Pad: 16, NoCast: true}
+	out := call.Arg(i8Out(0))
+	var list []call.Call
+	if t.cut > 0 {
+		row := t.out.W * t.out.C
+		image := call.Scratch{Off: roundUp(low.Scratch, 16), CType: "int8_t"}
+		low.Scratch = image.Off + t.out.N*t.out.H*row
+		out = image
+		list = append(list, rowsBelow(t.out.N, t.cut*row, t.out.H*row, image, i8Out(0)))
+	}
+	list = append([]call.Call{{Func: "arm_transpose_conv_wrapper_s8", Status: call.CMSISStatus,
+		Args: []call.Arg{context(0, t.Scratch), context(off, reversed), params, perChannel(p), t.in.arg(), i8In(0), t.filter.arg(), weights, biasDims, bias, t.out.arg(), out}}}, list...)
+	return calls(low, list...)
+}
+
+// rowsBelow copies what lies from cut on in each of n blocks of the given size.
+func rowsBelow(n, cut, size int, x, y call.Arg) call.Call {
+	return call.Call{Func: "nncc_copy_nd", Args: []call.Arg{
+		&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 1), call.FI("rank", 2), call.FI("x_offset", cut), call.FI("y_offset", 0),
+			call.F("dims", call.IntArray([]int{n, size - cut})), call.F("x_stride", call.IntArray([]int{size, 1})), call.F("y_stride", call.IntArray([]int{size - cut, 1}))}},
+		x, y}}
+}
+
+// upscaledConv is ConvTranspose by its definition, for what the library's own
+// kernel does not take or gets wrong: groups, dilation, output padding beyond
+// the last window, padding of the kernel's size and above. The input is spread
+// over scratch memory full of its zero point, strides apart, and convolved by
+// arm_convolve_s8 with the filter turned round at compile time.
+var upscaledConv = &kernel.Kernel{
+	Name: "arm_convolve_s8", Library: Library, Doc: "int8 transposed convolution with groups and dilation, as a convolution of the spread input",
+	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerUpscaledConv,
+	Rules: append(macRules("CMSIS-UPCONV", op.ConvQuantParams), spatialRule("CMSIS-UPCONV-05", convSpatial),
+		kernel.Rule{Code: "CMSIS-UPCONV-06", Doc: "dimensions that the library can count", Check: func(n *ir.Node, o *kernel.Options) string {
+			g, err := op.ConvGeometry(n)
+			if err != nil || len(g.In) > 2 {
+				return ""
+			}
+			_, why := route(spreadWindow(g).query(o.Core), "arm_convolve_s8")
+			return why
+		}}),
+}
+
+// spreadWindow is the convolution over the spread input: output o reads
+// positions o, o+d, ... o+d*(k-1).
+func spreadWindow(g *op.ConvGeom) *window {
+	w := &window{out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn/g.Group, g.Kernel), stride: Tile{1, 1}, dil: geom2(g.Dilations, 1)}
+	w.in = Dims{g.N, w.out.H + w.dil.H*(w.filter.H-1), w.out.W + w.dil.W*(w.filter.W-1), g.CIn}
+	return w
+}
+
+func lowerUpscaledConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+	g, err := op.ConvGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	p, why := op.ConvQuantParams(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	w := spreadWindow(g)
+	r, why := route(w.query(o.Core), "arm_convolve_s8")
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	in, out, filter, spread := feature(g.N, g.CIn, g.In), w.out, w.filter, w.in
+	stride, pad, dil := geom2(g.Strides, 1), geom2(g.PadBegin, 0), w.dil
+	// Input element i lies at i*s + d*(k-1) - pad.
+	y0, rows := placed(in.H, stride.H, dil.H*(filter.H-1)-pad.H, spread.H)
+	x0, cols := placed(in.W, stride.W, dil.W*(filter.W-1)-pad.W, spread.W)
+	size := r.Scratch
+	off := roundUp(size, 16)
+	image := call.Scratch{Off: off, CType: "int8_t"}
+	area := spread.N * spread.H * spread.W * spread.C
+	list := []call.Call{{Func: "nncc_fill", Args: []call.Arg{
+		&call.Struct{Type: "nncc_fill_params", Fields: []call.Field{call.FI("elem", 1), call.FI("count", area)}},
+		&call.Blob{Hint: "zero", CType: "int8_t", Data: []byte{byte(-p.InOff)}, NoCast: true}, image}}}
+	if rows > 0 && cols > 0 {
+		at := func(d Dims, y, x int) int { return (y*d.W + x) * d.C }
+		list = append(list, call.Call{Func: "nncc_copy_nd", Args: []call.Arg{
+			&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 1), call.FI("rank", 4),
+				call.FI("x_offset", at(in, y0, x0)), call.FI("y_offset", at(spread, y0*stride.H+dil.H*(filter.H-1)-pad.H, x0*stride.W+dil.W*(filter.W-1)-pad.W)),
+				call.F("dims", call.IntArray([]int{in.N, rows, cols, in.C})),
+				call.F("x_stride", call.IntArray([]int{in.H * in.W * in.C, in.W * in.C, in.C, 1})),
+				call.F("y_stride", call.IntArray([]int{spread.H * spread.W * spread.C, stride.H * spread.W * spread.C, stride.W * spread.C, 1}))}},
+			i8In(0), image}})
+	}
+	bias, biasDims := biasArg(n, g.COut)
+	params := &call.Struct{Type: "cmsis_nn_conv_params", Fields: []call.Field{
+		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff)),
+		call.F("stride", Tile{1, 1}.arg()), call.F("padding", Tile{}.arg()), call.F("dilation", dil.arg()), call.F("activation", activation(p.ActMin, p.ActMax))}}
+	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: turnedFilter(n.In[1].Const, g), Align: 4, Pad: 16, NoCast: true}
+	list = append(list, call.Call{Func: "arm_convolve_s8", Status: call.CMSISStatus,
+		Args: []call.Arg{context(0, size), params, perChannel(p), spread.arg(), image, filter.arg(), weights, biasDims, bias, call.Null{}, out.arg(), i8Out(0)}})
+	return calls(&call.Lowered{Kernel: "arm_convolve_s8", Scratch: off + area, Unused: []int{1, 2}}, list...)
+}
+
+// placed are the first input element and the number of elements that lie
+// within size positions, where element i lies at i*stride + lead.
+func placed(in, stride, lead, size int) (first, count int) {
+	for first < in && first*stride+lead < 0 {
+		first++
+	}
+	for first+count < in && (first+count)*stride+lead < size {
+		count++
+	}
+	return first, count
+}
+
+// turnedFilter is the weights [I][O/groups][taps] of a ConvTranspose as those
+// of a convolution, [O][taps in opposite order][I/groups].
+func turnedFilter(w *tensor.Dense, g *op.ConvGeom) []byte {
+	src := tensor.As[int8](w)
+	ci, co, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
+	out := make([]byte, 0, len(src))
+	for o := range g.COut {
+		for t := taps - 1; t >= 0; t-- {
+			for i := range ci {
+				out = append(out, byte(src[((o/co*ci+i)*co+o%co)*taps+t]))
+			}
+		}
+	}
+	return out
+}

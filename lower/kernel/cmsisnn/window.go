@@ -1,0 +1,133 @@
+package cmsisnn
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/qref/cmsis"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// window is a convolution or pooling in two dimensions.
+type window struct {
+	in, filter, out  Dims
+	stride, pad, dil Tile
+	mult             int // output channels per input channel, depthwise only
+	perm             []int
+}
+
+// convWindow is the window of a Conv node.
+func convWindow(g *op.ConvGeom) *window {
+	w := &window{in: feature(g.N, g.CIn, g.In), filter: feature(g.COut, g.CIn/g.Group, g.Kernel), out: feature(g.N, g.COut, g.Out),
+		stride: geom2(g.Strides, 1), pad: geom2(g.PadBegin, 0), dil: geom2(g.Dilations, 1), perm: weightPerm(len(g.In))}
+	w.canonical()
+	return w
+}
+
+// depthwiseWindow is the window of a depthwise Conv node.
+func depthwiseWindow(g *op.ConvGeom) *window {
+	w := convWindow(g)
+	w.filter.N, w.filter.C, w.mult = 1, g.COut, g.COut/g.CIn
+	w.perm = []int{1} // [C*m][1](H)W -> [1](H)W[C*m]
+	for d := range g.In {
+		w.perm = append(w.perm, 2+d)
+	}
+	w.perm = append(w.perm, 0)
+	return w
+}
+
+// canonical brings the window into the form that the library's tests for fast
+// kernels recognise: what a single row or column makes meaningless is 1, and a
+// convolution along H of a single column runs along W, in the same memory.
+func (w *window) canonical() {
+	if w.in.W == 1 && w.filter.W == 1 && w.out.W == 1 && w.pad.W == 0 && w.in.H > 1 {
+		for _, d := range []*Dims{&w.in, &w.filter, &w.out} {
+			d.H, d.W = d.W, d.H
+		}
+		for _, t := range []*Tile{&w.stride, &w.pad, &w.dil} {
+			t.H, t.W = t.W, t.H
+		}
+	}
+	axis := func(in, k, out, pad int, stride, dilation *int) {
+		if k == 1 {
+			*dilation = 1
+		}
+		if in == 1 && k == 1 && out == 1 && pad == 0 {
+			*stride = 1
+		}
+	}
+	axis(w.in.H, w.filter.H, w.out.H, w.pad.H, &w.stride.H, &w.dil.H)
+	axis(w.in.W, w.filter.W, w.out.W, w.pad.W, &w.stride.W, &w.dil.W)
+}
+
+// query is what the knowledge base is asked about the window. Biases are
+// always given (see biasArg).
+func (w *window) query(core kernel.Core) *cmsis.Query {
+	return &cmsis.Query{Build: CoreISA(core), In: cmsis.Dims(w.in), Filter: cmsis.Dims(w.filter), Out: cmsis.Dims(w.out),
+		Stride: cmsis.Tile(w.stride), Pad: cmsis.Tile(w.pad), Dilation: cmsis.Tile(w.dil), ChMult: w.mult, HasBias: true}
+}
+
+// rowsWindow is a fully connected layer as a convolution of one pixel: for
+// functions that have a scale an output channel there only.
+func rowsWindow(f *fcShape) *window {
+	return &window{in: Dims{1, f.rows, 1, f.depth}, filter: Dims{f.cols, 1, 1, f.depth}, out: Dims{1, f.rows, 1, f.cols},
+		stride: Tile{1, 1}, dil: Tile{1, 1}, perm: f.perm}
+}
+
+// params are the parameters of the call; with zero points where quantised so.
+func (w *window) params(p *op.MACParams) *call.Struct {
+	s := &call.Struct{Type: "cmsis_nn_conv_params", Fields: []call.Field{
+		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff))}}
+	if w.mult > 0 {
+		s.Type = "cmsis_nn_dw_conv_params"
+		s.Fields = append(s.Fields, call.FI("ch_mult", w.mult))
+	}
+	s.Fields = append(s.Fields, call.F("stride", w.stride.arg()), call.F("padding", w.pad.arg()),
+		call.F("dilation", w.dil.arg()), call.F("activation", activation(p.ActMin, p.ActMax)))
+	return s
+}
+
+// conv is the window as the reference takes it.
+func (w *window) conv() *qref.ConvParams {
+	return &qref.ConvParams{In: qref.Dims(w.in), Filter: qref.Dims(w.filter), Out: qref.Dims(w.out),
+		Stride: qref.Tile(w.stride), Pad: qref.Tile(w.pad), Dilation: qref.Tile(w.dil)}
+}
+
+// call is the call of a function with the usual list of arguments.
+func (w *window) call(fn string, scratch int, p *op.MACParams, ctype string, weights, bias call.Arg) call.Call {
+	if len(p.Mult) < w.out.C {
+		q := *p
+		q.Mult, q.Shift = repeat(p.Mult, w.out.C), repeat(p.Shift, w.out.C)
+		p = &q
+	}
+	return call.Call{Func: fn, Status: call.CMSISStatus, Args: []call.Arg{context(0, scratch), w.params(p), perChannel(p), w.in.arg(), call.In{I: 0, CType: ctype},
+		w.filter.arg(), weights, Dims{1, 1, 1, w.out.C}.arg(), bias, w.out.arg(), call.Out{I: 0, CType: ctype}}}
+}
+
+func repeat(v []int32, n int) []int32 {
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = v[i%len(v)]
+	}
+	return out
+}
+
+// arranged are the int8 or int4 weights in the order of perm.
+func arranged(v *ir.Value, perm []int) []int8 {
+	d := v.Const
+	if perm != nil {
+		d = d.Transpose(perm)
+	}
+	return d.Data.([]int8)
+}
+
+// weights8 and weights4 are arrays of weights, a byte and half a byte each.
+func weights8(w []int8) *call.Blob {
+	return &call.Blob{Hint: "weights", CType: "int8_t", Data: tensor.Of([]int{len(w)}, w).Bytes(), Align: 4, Pad: 16, NoCast: true}
+}
+
+func weights4(w []int8) *call.Blob {
+	return &call.Blob{Hint: "weights", CType: "int8_t", Data: qref.PackS4(w), Align: 4, Pad: 16, NoCast: true}
+}

@@ -1,0 +1,105 @@
+package kernel
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Shapes stay logical up to kernels. The functions of this file turn them into
+// what C sees: for every logical dimension the distance in memory, and lists
+// of dimensions in memory order with neighbours merged.
+
+// Strides are the distances, in elements, of neighbours along every logical
+// dimension of a value, under its own memory order.
+func Strides(t ir.Type) []int {
+	st := make([]int, t.Rank())
+	n := 1
+	o := t.OrderOrIdentity()
+	for k := len(o) - 1; k >= 0; k-- {
+		st[o[k]] = n
+		n *= t.Shape[o[k]]
+	}
+	return st
+}
+
+// Permuted is v read in the given order: v[order[0]], v[order[1]], ...
+func Permuted(v, order []int) []int {
+	out := make([]int, len(order))
+	for k, d := range order {
+		out[k] = v[d]
+	}
+	return out
+}
+
+// MergeDims drops dimensions of size 1 and joins neighbours over which every
+// stride list steps alike, so that loops are few and long. It never returns
+// an empty list.
+func MergeDims(dims []int, st ...[]int) ([]int, [][]int) {
+	out := []int{}
+	res := make([][]int, len(st))
+	for d, n := range dims {
+		if n == 1 {
+			continue
+		}
+		if k := len(out) - 1; k >= 0 {
+			joined := true
+			for i := range st {
+				joined = joined && res[i][k] == st[i][d]*n
+			}
+			if joined {
+				out[k] *= n
+				for i := range st {
+					res[i][k] = st[i][d]
+				}
+				continue
+			}
+		}
+		out = append(out, n)
+		for i := range st {
+			res[i] = append(res[i], st[i][d])
+		}
+	}
+	if len(out) == 0 {
+		out = []int{1}
+		for i := range res {
+			res[i] = []int{1}
+		}
+	}
+	return out, res
+}
+
+// PadLeft puts ones in front of a shape until it has the rank.
+func PadLeft(shape []int, rank int) []int {
+	out := make([]int, rank)
+	for i := range out {
+		out[i] = 1
+	}
+	copy(out[rank-len(shape):], shape)
+	return out
+}
+
+// Bias is the constant input 2 of a layer with one value a channel; a single
+// value serves all. Nil: there is none.
+func Bias(n *ir.Node, channels int) []int32 {
+	b := n.Input(2)
+	if b == nil {
+		return nil
+	}
+	v := make([]int32, channels)
+	for c := range v {
+		v[c] = int32(b.Const.Int(c % b.Const.Len()))
+	}
+	return v
+}
+
+// Arrange gives the constant d another shape, then a permutation of its
+// dimensions: the form in which a kernel reads it.
+func Arrange(d *tensor.Dense, shape, perm []int) *tensor.Dense {
+	d = d.Reshaped(shape)
+	if perm == nil || slices.Equal(perm, ir.Identity(len(perm))) {
+		return d
+	}
+	return d.Transpose(perm)
+}

@@ -1,0 +1,159 @@
+package dsp
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+)
+
+// depthwise is a depthwise convolution: 3x3 windows with stride 1 or 2 have a
+// kernel of their own (three.go).
+var depthwise = &kernel.Kernel{
+	Name: "nncc_dsp_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
+	Rules: join(noHelium("DSP-DW-00"), cmsisnn.ConvRules("DSP-DW", true),
+		kernel.Rule{Code: "DSP-DW-07", Doc: "at least two output channels", Check: func(n *ir.Node, _ *kernel.Options) string {
+			if g, err := op.ConvGeometry(n); err == nil && g.COut < 2 {
+				return fmt.Sprintf("%d channels, want at least 2", g.COut)
+			}
+			return ""
+		}},
+		exact("DSP-DW-08", func(n *ir.Node, core kernel.Core) string {
+			c, why := convOf(n)
+			if why != "" {
+				return why
+			}
+			for i := range c.l.rows {
+				x, why := c.l.channel(i, c.l.p.ActMin)
+				if why == "" && !core.DSP {
+					why = x.reach()
+				}
+				if why != "" {
+					return why
+				}
+			}
+			return ""
+		})),
+}
+
+func lowerDepthwise(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+	c, why := convOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	if o.Core.DSP && c.kernel.H*c.kernel.W == 1 {
+		c = c.twice()
+	}
+	taps := c.kernel.H * c.kernel.W
+	padBytes := max(4, (c.g.CIn+3)&^3)
+	size, pack := 8*taps+padBytes, (*layer).taps
+	if c.g.COut > c.g.CIn || c.g.CIn < 4 {
+		size += padBytes
+	}
+	if c.g.CIn < 4 {
+		size += taps*c.g.CIn + 3
+	}
+	inner := call.Func("nncc_dsp_taps_s8")
+	if !o.Core.DSP {
+		inner, pack = "nncc_plain_taps_s8", (*layer).plainTaps
+	}
+	if t := c.three(o); t != nil {
+		return t.lower(c), nil
+	}
+	var w []int32
+	group := 0
+	times := c.g.COut / c.g.CIn
+	for k := range times {
+		l := c.l.every(k, times)
+		for at := range fours(c.g.CIn) {
+			x, why := pack(l, at)
+			if why != "" {
+				return nil, ir.Errf(n, "kernel", "%s", why)
+			}
+			w = append(w, x...)
+			group = len(x)
+		}
+	}
+	return own(&call.Lowered{Scratch: size, Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_s8",
+		Args: []call.Arg{c.depthwiseParams(padBytes, group), inner, i8In(0), packed(w), i8Out(0), scratch32(0)}}), nil
+}
+
+// depthwiseParams is the nncc_dsp_depthwise_params of both kernels.
+func (c *convolution) depthwiseParams(padBytes, group int) *call.Struct {
+	f := fields("batches", c.g.N, "in_h", c.in.H, "in_w", c.in.W, "in_c", c.g.CIn, "channels", c.g.COut, "out_h", c.out.H, "out_w", c.out.W,
+		"kernel_h", c.kernel.H, "kernel_w", c.kernel.W, "stride_h", c.stride.H, "stride_w", c.stride.W, "pad_h", c.pad.H, "pad_w", c.pad.W,
+		"dil_h", c.dil.H, "dil_w", c.dil.W, "pad", -int(c.l.p.InOff), "pad_bytes", padBytes, "group_words", group)
+	return &call.Struct{Type: "nncc_dsp_depthwise_params", Fields: append(f, clampOf(c.l.p).bounds()...)}
+}
+
+// fours are the first channels of the groups of four that cover n channels;
+// the last two overlap where n is no multiple of 4. The only one of fewer
+// channels is filled up with nothing.
+func fours(n int) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		for c := 0; c < n; c += 4 {
+			if !yield(max(0, min(c, n-4))) {
+				return
+			}
+		}
+	}
+}
+
+func halves(lo, hi int8) int32 { return 2*int32(lo)&0xffff | 2*int32(hi)<<16 }
+
+// four are channels ready for a kernel whose outputs count from the clamp's
+// lower bound, nothing behind the last one; head are their start values,
+// doubled or not, and tail their scales.
+func (l *layer) four(first int, times int64) (g [4]scaled, head, tail []int32, why string) {
+	for i := range g {
+		if first+i < len(l.rows) {
+			if g[i], why = l.channel(first+i, l.p.ActMin); why != "" {
+				return g, nil, nil, why
+			}
+		}
+		head = append(head, int32(times*g[i].start))
+		tail = append(tail, g[i].s.M, g[i].s.C, g[i].s.S)
+	}
+	return g, head, tail, ""
+}
+
+// taps packs four channels for nncc_dsp_taps_s8: an odd tap, then two at a time.
+func (l *layer) taps(first int) ([]int32, string) {
+	g, words, scale, why := l.four(first, 2)
+	w := func(i, t int) int8 { return int8(at(&g[i], t)) }
+	n := len(g[0].row)
+	if n%2 != 0 {
+		words = append(words, halves(w(0, 0), w(2, 0)), halves(w(1, 0), w(3, 0)))
+	}
+	for t := n % 2; t < n; t += 2 {
+		for i := range g {
+			words = append(words, halves(w(i, t), w(i, t+1)))
+		}
+	}
+	return append(words, scale...), why
+}
+
+// twice has windows of one element as two at the same place, the second of
+// which counts nothing.
+func (c *convolution) twice() *convolution {
+	x := *c
+	x.kernel.W, x.dil.W = 2, 0
+	x.l.rows = make([][]int8, len(c.l.rows))
+	for i, w := range c.l.rows {
+		x.l.rows[i] = []int8{w[0], 0}
+	}
+	return &x
+}
+
+// plainTaps packs four channels for nncc_plain_taps_s8.
+func (l *layer) plainTaps(first int) ([]int32, string) {
+	g, words, scale, why := l.four(first, 1)
+	for t := range g[0].row {
+		words = append(words, byteWord(&g, t))
+	}
+	return append(words, scale...), why
+}

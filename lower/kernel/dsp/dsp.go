@@ -1,0 +1,65 @@
+// Package dsp holds the rows of nncc's own int8 kernels for cores without
+// Helium, with and without the DSP extension (runtime_c/src/dsp): weights are packed and input offsets folded at
+// compile time, requantisation is proven per channel. See README.md.
+package dsp
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// Library is the name of this kernel library in reports; board files call it dsp.
+const Library = "nncc-dsp"
+
+// Kernels are the rows; where an operator has several, the better one first.
+var Kernels = []*kernel.Kernel{conv, mapped, residual, depthwise, fullyConnected, add, avgPool, maxPool, relayout}
+
+// onDSP keeps the rows to the cores that they are written for.
+func onDSP(code string) []kernel.Rule {
+	return []kernel.Rule{{Code: code, Doc: "a core with the DSP extension and without Helium", Check: func(_ *ir.Node, o *kernel.Options) string {
+		if !o.Core.DSP || o.Core.MVE {
+			return "the core has no DSP extension, or it has Helium"
+		}
+		return ""
+	}}}
+}
+
+// noHelium is the rule of rows that also serve cores without the DSP extension.
+func noHelium(code string) []kernel.Rule {
+	return []kernel.Rule{{Code: code, Doc: "a core without Helium", Check: func(_ *ir.Node, o *kernel.Options) string {
+		if o.Core.MVE {
+			return "the core has Helium"
+		}
+		return ""
+	}}}
+}
+
+// join makes one list of rules and lists of rules.
+func join(first []kernel.Rule, more ...any) []kernel.Rule {
+	out := first
+	for _, m := range more {
+		switch m := m.(type) {
+		case kernel.Rule:
+			out = append(out, m)
+		case []kernel.Rule:
+			out = append(out, m...)
+		}
+	}
+	return out
+}
+
+// own completes a lowering that calls a kernel of this library.
+func own(l *call.Lowered, c ...call.Call) *call.Lowered {
+	l.Library = Library
+	l.Calls = c
+	l.Kernel = c[len(c)-1].Func
+	l.Headers = append(l.Headers, "dsp/nncc_dsp.h")
+	return l
+}
+
+func fields(pairs ...any) []call.Field { return call.Ints(pairs...) }
+
+func i8In(i int) call.In             { return call.In{I: i, CType: "int8_t"} }
+func i8Out(i int) call.Out           { return call.Out{I: i, CType: "int8_t"} }
+func scratch32(off int) call.Scratch { return call.Scratch{Off: off, CType: "int32_t"} }

@@ -1,0 +1,176 @@
+package dsp_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/dsp"
+	"github.com/nncc/nncc/lower/kernel/reference"
+	"github.com/nncc/nncc/lower/kerneltest"
+)
+
+var (
+	table = kernel.NewTable(dsp.Kernels, cmsisnn.Kernels, reference.Kernels)
+	core  = kernel.Options{Core: kernel.Core{DSP: true}}
+	plain = kernel.Options{}
+)
+
+// draw gives n numbers of f.
+func draw(n int, f func() int) []int {
+	v := make([]int, n)
+	for i := range v {
+		v[i] = f()
+	}
+	return v
+}
+
+func conv(b *kerneltest.Writer) {
+	rank, k := b.One(1, 2, 2, 2), b.One(1, 1, 2, 3, 3, 4, 5)
+	group := b.One(1, 1, 1, 1, 2, 3)
+	ci, co := group*b.One(1, 2, 3, 4, 5, 7, 8, 16, 19), group*b.One(1, 2, 3, 4, 5, 6, 7, 8, 9, 16)
+	if group == ci {
+		ci *= 2
+	}
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: ci, COut: co, Group: group, Size: draw(rank, func() int { return b.In(1, 9) }),
+		Kernel: draw(rank, func() int { return b.One(k, k, 1) }), Stride: draw(rank, func() int { return b.One(1, 1, 2, 3) }),
+		Dil: draw(rank, func() int { return b.One(1, 1, 1, 2) })})
+}
+
+// mapped is a convolution with a table at its end.
+func mapped(b *kerneltest.Writer) {
+	k := b.One(1, 1, 2, 3)
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 40), COut: b.In(1, 13), Group: 1, Size: []int{b.In(1, 6), b.In(1, 6)}, Kernel: []int{k, k},
+		Stride: draw(2, func() int { return b.One(1, 1, 2) }), Dil: []int{1, 1}, Then: "Sigmoid"})
+}
+
+// residual is a convolution, or a function of one, with a tensor added: a
+// thousand outputs at least, which two tables want.
+func residual(b *kerneltest.Writer) {
+	k, s, h, w := b.One(1, 1, 2, 3), b.One(1, 1, 2), b.In(6, 12), b.In(6, 13)
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 20), COut: (1024*s*s+(h-2)*(w-2)-1)/((h-2)*(w-2)) + b.In(1, 9), Group: 1,
+		Size: []int{h, w}, Kernel: []int{k, k}, Stride: []int{s, s}, Dil: []int{1, 1}, Then: []string{"", "", "Sigmoid"}[b.In(0, 2)], Plus: true})
+}
+
+func pointwise(b *kerneltest.Writer) {
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 70), COut: b.In(1, 20), Group: 1, Size: []int{b.In(1, 5), b.In(1, 5)},
+		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
+}
+
+func depthwise(b *kerneltest.Writer) {
+	c, rank := b.One(2, 3, 4, 5, 6, 7, 8, 11, 16), b.One(1, 2, 2, 2)
+	k := b.One(1, 2, 3, 3, 5)
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c * b.One(1, 1, 1, 1, 2, 3), Group: c, Size: draw(rank, func() int { return b.In(1, 8) }),
+		Kernel: draw(rank, func() int { return b.One(k, k, k, 1) }), Stride: draw(rank, func() int { return b.One(1, 2, 3) }),
+		Dil: draw(rank, func() int { return b.One(1, 1, 1, 2) })})
+}
+
+func depthwise3x3(b *kerneltest.Writer) {
+	c, s := b.One(4, 5, 7, 8, 12), b.One(1, 1, 2)
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(1, 9), b.In(1, 13)},
+		Kernel: []int{3, 3}, Stride: []int{s, s}, Dil: []int{1, 1}})
+}
+
+func gemm(b *kerneltest.Writer) { b.Gemm(b.One(1, 1, 2, 3), b.In(1, 90), b.In(1, 23)) }
+
+func add(b *kerneltest.Writer) { b.Add(1, 1, 33, b.In(32, 40)) }
+
+func pool(kind string) func(b *kerneltest.Writer) {
+	return func(b *kerneltest.Writer) {
+		rank := b.One(1, 2, 2)
+		size := draw(rank, func() int { return b.In(1, 20) })
+		kernel := make([]int, rank)
+		for d := range kernel {
+			kernel[d] = b.In(1, size[d])
+		}
+		b.Pool(kind, b.One(1, 2), b.One(1, 3, 4, 6, 8, 13), size, kernel, draw(rank, func() int { return b.In(1, 4) }), nil)
+	}
+}
+
+func relayout(b *kerneltest.Writer) {
+	b.Relayout([]int{b.One(1, 2), b.In(1, 13), b.In(1, 9), b.In(1, 9)}, []int{0, 2, 3, 1})
+}
+
+// generators are the rows with what makes layers for them.
+var generators = []struct {
+	row   string
+	build func(b *kerneltest.Writer)
+}{
+	{"nncc_dsp_conv_s8", conv}, {"nncc_dsp_conv_s8", pointwise}, {"nncc_dsp_mapped_s8", mapped}, {"nncc_dsp_residual_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise}, {"nncc_dsp_depthwise_s8", depthwise3x3},
+	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")}, {"nncc_dsp_max_pool_s8", pool("MaxPool")},
+	{"nncc_dsp_transpose_s8", relayout},
+}
+
+// sweep is the number of layers a generator: NNCC_KERNEL_LAYERS, or few.
+func sweep(t *testing.T, few int) int {
+	s := os.Getenv("NNCC_KERNEL_LAYERS")
+	if s == "" {
+		return few
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("NNCC_KERNEL_LAYERS=%s: %v", s, err)
+	}
+	return n
+}
+
+// batch is the number of layers of a generator in one program.
+const batch = 40
+
+// each runs random layers in batches and checks that rows took most of them.
+func each(t *testing.T, count int, opt kernel.Options, f func(t *testing.T, m *kerneltest.Guarded)) {
+	rows := map[string]int{}
+	for from := 0; from < count; from += batch {
+		b := kerneltest.NewWriter(uint64(1 + from))
+		for _, g := range generators {
+			if g.row == "nncc_dsp_residual_s8" && !opt.Core.DSP { // nothing else takes what is fused
+				continue
+			}
+			for range min(batch, count-from) {
+				g.build(b)
+			}
+		}
+		m := kerneltest.Guard(t, b.Graph(t), table, opt, uint64(from))
+		for k, n := range m.Rows {
+			rows[k] += n
+		}
+		f(t, m)
+	}
+	for _, k := range dsp.Kernels {
+		if rows[k.Name] == 0 && len(k.Rules[0].Check(nil, &opt)) == 0 {
+			t.Errorf("no layer was taken by %s", k.Name)
+		}
+	}
+	t.Logf("layers by row: %v", rows)
+}
+
+// TestHost runs the portable bodies under the sanitizers. NNCC_KERNEL_LAYERS
+// sets the number of layers of every kind (default 12).
+func TestHost(t *testing.T) {
+	for _, opt := range []kernel.Options{core, plain} {
+		each(t, sweep(t, 12), opt, func(t *testing.T, m *kerneltest.Guarded) { m.RunHost(t) })
+	}
+}
+
+// TestBoards runs the assembly under QEMU: cortex-m4, m3 and m0plus always, the
+// others with NNCC_KERNEL_LAYERS.
+func TestBoards(t *testing.T) {
+	names := []string{"cortex-m4", "cortex-m3", "cortex-m0plus"}
+	if os.Getenv("NNCC_KERNEL_LAYERS") != "" {
+		names = append(names, "cortex-m7", "cortex-m33")
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			spec, err := boards.Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}
+			each(t, sweep(t, 12), opt, func(t *testing.T, m *kerneltest.Guarded) { m.RunBoard(t, spec, run.BuildOptions{}) })
+		})
+	}
+}

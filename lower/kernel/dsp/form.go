@@ -1,0 +1,81 @@
+package dsp
+
+import (
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// form is a kind of packed weights.
+type form uint8
+
+const (
+	narrow form = iota // two weights in half a word
+	wide               // a weight in half a word
+	plain              // bytes, for cores without the DSP extension
+)
+
+// formFor is what a core begins with; narrow weights may turn out wide.
+func formFor(c kernel.Core) form {
+	if c.DSP {
+		return narrow
+	}
+	return plain
+}
+
+// suffix ends the names of the matrix kernels.
+func (f form) suffix() string {
+	if f == wide {
+		return "_wide_s8"
+	}
+	return "_s8"
+}
+
+// widen and mat2 are the kernel's inner functions for two pixels.
+func (f form) widen() call.Func {
+	if f == plain {
+		return "nncc_plain_widen2"
+	}
+	return "nncc_dsp_widen2"
+}
+
+func (f form) mat2(table []byte) call.Func {
+	name := "nncc_dsp_mat2"
+	switch f {
+	case plain:
+		name = "nncc_plain_mat2"
+	case wide:
+		name += "_wide"
+	}
+	if table != nil {
+		name += "_table"
+	}
+	return call.Func(name + "_s8")
+}
+
+// rowOrder is the order of n inputs for kernels of one pixel.
+func (f form) rowOrder(n int) []int {
+	o := f.order(0, n)
+	if f == plain {
+		return o[:n]
+	}
+	for len(o)%8 != 0 {
+		o = append(o, -1)
+	}
+	return o
+}
+
+// order is the order in which n bytes from at on are widened.
+func (f form) order(at, n int) []int {
+	if f == plain {
+		return bytesOrder(at, n)
+	}
+	return runOrder(at, n)
+}
+
+// words are the words of widened inputs of a pixel.
+func (f form) words(order []int) int {
+	if f == plain {
+		return len(order)
+	}
+	return len(order) / 2
+}

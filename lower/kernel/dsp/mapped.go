@@ -1,0 +1,40 @@
+package dsp
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// mapped is a convolution with a function of each value behind it, by a table
+// where its results are stored.
+var mapped = &kernel.Kernel{
+	Name: "nncc_dsp_mapped_s8", Library: Library, Doc: "int8 convolution with a function of each result, by a table in the store loop",
+	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.SpatialLayout, Lower: lowerMapped,
+	Rules: join(noHelium("DSP-MAPPED-00"), kernel.MappedConvRule("DSP-MAPPED-01", conv)),
+}
+
+func lowerMapped(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+	c := kernel.ChainOf(n)
+	l, err := lowerConvBy(c.Main, o, c.Table)
+	if err != nil {
+		return nil, err
+	}
+	l.Unused = nil // weights are the body's own
+	return l, nil
+}
+
+// above is a table of results by the bit pattern of the layer's outputs as the
+// kernels read it: by outputs that count from the lower bound of the clamp and
+// know no upper one. Null: no table.
+func (l *layer) above(table []byte) call.Arg {
+	if table == nil {
+		return call.Null{}
+	}
+	t := make([]byte, len(table))
+	for i := range t {
+		t[i] = table[uint8(min(l.p.ActMin+int32(i), l.p.ActMax))]
+	}
+	return call.Lookup(t)
+}

@@ -1,0 +1,219 @@
+package helium
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+)
+
+// lanes are the channels that the depthwise kernels take at a time.
+const lanes = 8
+
+// patches is a depthwise convolution with a 3x3 kernel and strides of 1.
+var patches = &kernel.Kernel{
+	Name: "nncc_helium_depthwise3x3_1_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, strides 1, with a channel multiplier, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerPatches,
+	Rules: join(onHelium("HELIUM-DW31-00"), cmsisnn.ConvRules("HELIUM-DW31", true),
+		convRule("HELIUM-DW31-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
+		convRule("HELIUM-DW31-08", "kernel 3x3, strides 1, no dilation, at most 2 columns of padding, several rows of output", func(c *convolution) string {
+			one := cmsisnn.Tile{H: 1, W: 1}
+			if c.kernel != (cmsisnn.Tile{H: 3, W: 3}) || c.stride != one || c.dil != one || c.pad.W > 2 || c.out.H == 1 {
+				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d rows of output, want 3x3, 1, 1, up to 2 columns and several",
+					c.g.Kernel, c.g.Strides, c.g.Dilations, c.g.PadBegin, c.out.H)
+			}
+			return ""
+		})),
+}
+
+// patchRecords packs the rows in records of four channels: bias, multiplier
+// and shift, then for each channel 4x4 taps, columns first, the last ones 0.
+func (l *layer) patchRecords() []byte {
+	var b []byte
+	n := len(l.rows)
+	for at := 0; at < n; at += 4 {
+		var head [12]int32
+		var taps [4 * vector]byte
+		for i := 0; i < 4 && at+i < n; i++ {
+			head[i], head[4+i], head[8+i] = l.channel(at + i)
+			for k, w := range l.rows[at+i] {
+				taps[vector*i+k%3*4+k/3] = byte(w)
+			}
+		}
+		b = append(words(b, head[:]...), taps[:]...)
+	}
+	return b
+}
+
+// patchSpan are the output columns that go through scratch at a time.
+const patchSpan = 24
+
+func lowerPatches(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	c, why := convOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	fn := "nncc_helium_depthwise3x3_1_s8"
+	if c.l.p.ActMin == c.l.p.OutOff {
+		fn = "nncc_helium_depthwise3x3_1_relu_s8"
+	}
+	scratch := 6*vector + vector*c.in.W + 4*vector*(min(roundUp(c.out.W, 2), patchSpan)+2)
+	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()}, call.Call{Func: fn, Args: []call.Arg{
+		&call.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.patchRecords()), i8Scratch(0), i8Out(0)}})
+}
+
+// minWide are the channels from which on 16 lanes are better than eight.
+const minWide = lanes + 1
+
+// depthwise3x3 is a depthwise convolution with a 3x3 kernel that steps by two.
+var depthwise3x3 = &kernel.Kernel{
+	Name: "nncc_helium_depthwise3x3_2_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise3x3,
+	Rules: join(onHelium("HELIUM-DW32-00"), cmsisnn.ConvRules("HELIUM-DW32", true),
+		convRule("HELIUM-DW32-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
+		convRule("HELIUM-DW32-08", "kernel 3x3, horizontal stride 2, no dilation, an output a channel, at least 9 channels", func(c *convolution) string {
+			if c.kernel != (cmsisnn.Tile{H: 3, W: 3}) || c.stride.W != 2 || c.dil != (cmsisnn.Tile{H: 1, W: 1}) || c.g.COut != c.g.CIn || c.g.CIn < minWide {
+				return fmt.Sprintf("kernel %v with strides %v and dilations %v, %d channels and %d outputs of them, want 3x3, 2, 1, at least %d and as many",
+					c.g.Kernel, c.g.Strides, c.g.Dilations, c.g.CIn, c.g.COut, minWide)
+			}
+			return ""
+		}),
+		convRule("HELIUM-DW32-09", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.rows[0]))) })),
+}
+
+// pairsFit: -128 * -128 twice is the one sum of two products beyond int16.
+func (l *layer) pairsFit(pairs [][2]int) string {
+	for c, w := range l.rows {
+		for _, p := range pairs {
+			if max(p[0], p[1]) >= len(w) {
+				return kernel.Unread // another kernel shape, which has a rule of its own
+			}
+			if w[p[0]] == -128 && w[p[1]] == -128 {
+				return fmt.Sprintf("channel %d: the weights of taps %d and %d are both -128, want one above", c, p[0], p[1])
+			}
+		}
+	}
+	return ""
+}
+
+// blocks packs the rows in records of eight channels for kernels that take
+// products of even and odd channels apart.
+func (l *layer) blocks() []byte {
+	var b []byte
+	for at := 0; at < len(l.rows); at += lanes {
+		b = l.block(b, at, lanes, func(i int) int { return i/2 + i%2*lanes/2 })
+	}
+	return b
+}
+
+// wideBlocks are records of 16 channels, the last two of which may overlap.
+func (l *layer) wideBlocks() []byte {
+	var b []byte
+	n := len(l.rows)
+	for at := 0; at < n; at += vector {
+		b = l.block(b, max(0, min(at, n-vector)), vector, func(i int) int { return i/4 + i%4/2*4 + i%2*8 })
+	}
+	return b
+}
+
+// block appends a record of n channels from first on: bias, multiplier and
+// shift, of channel i at place(i), then n weights for every tap.
+func (l *layer) block(b []byte, first, n int, place func(i int) int) []byte {
+	head := make([]int32, 3*n)
+	taps := make([]byte, n*len(l.rows[0]))
+	for i := 0; i < n && first+i < len(l.rows); i++ {
+		k := place(i)
+		head[k], head[n+k], head[2*n+k] = l.channel(first + i)
+		for tap, w := range l.rows[first+i] {
+			taps[n*tap+i] = byte(w)
+		}
+	}
+	b = append(words(b, head...), taps...)
+	for len(b)%vector != 0 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// inPlace: two rows of the output may take the place of rows of the input of
+// the same size, which are in scratch by then. The next two need the last
+// three of the window again, of which only the first is kept.
+func (c *convolution) inPlace() []int {
+	if c.g.COut == c.g.CIn && c.in == c.out && c.pad.H <= 1 {
+		return []int{0}
+	}
+	return nil
+}
+
+// fields are those of nncc_helium_depthwise.
+func (c *convolution) fields() []call.Field {
+	f := func(name string, v int) call.Field { return call.FI(name, v) }
+	return []call.Field{
+		f("batch", c.g.N), f("in_h", c.in.H), f("in_w", c.in.W), f("in_c", c.g.CIn), f("out_h", c.out.H), f("out_w", c.out.W),
+		f("multiplier", c.g.COut/c.g.CIn), f("stride_h", c.stride.H), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
+		f("zero", int(c.l.p.OutOff)), f("act_min", int(c.l.p.ActMin)), f("act_max", int(c.l.p.ActMax))}
+}
+
+// width is the number of input columns, padding included, that a row of the
+// output needs.
+func (c *convolution) width() int { return (c.out.W-1)*c.stride.W + (c.kernel.W-1)*c.dil.W + 1 }
+
+func lowerDepthwise3x3(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	c, why := convOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	fn := "nncc_helium_depthwise3x3_2_s8"
+	if c.l.p.ActMin == c.l.p.OutOff {
+		fn = "nncc_helium_depthwise3x3_2_relu_s8"
+	}
+	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}}, call.Call{Func: fn, Args: []call.Arg{
+		&call.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.wideBlocks()), i8Scratch(0), i8Out(0)}})
+}
+
+// depthwise is a depthwise convolution with any kernel.
+var depthwise = &kernel.Kernel{
+	Name: "nncc_helium_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
+	Rules: join(onHelium("HELIUM-DW-00"), cmsisnn.ConvRules("HELIUM-DW", true),
+		convRule("HELIUM-DW-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
+		convRule("HELIUM-DW-08", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.rows[0]))) })),
+}
+
+// inOrder are taps by twos; a last odd one has no partner.
+func inOrder(taps int) [][2]int {
+	var p [][2]int
+	for t := 0; t+1 < taps; t += 2 {
+		p = append(p, [2]int{t, t + 1})
+	}
+	return p
+}
+
+func lowerDepthwise(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	c, why := convOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	var offsets []int32
+	for y := range c.kernel.H {
+		for x := range c.kernel.W {
+			offsets = append(offsets, int32(2*lanes*(y*c.width()+x*c.dil.W)))
+		}
+	}
+	if len(offsets)%2 != 0 {
+		offsets = append(offsets, 0)
+		for i, w := range c.l.rows {
+			c.l.rows[i] = append(slices.Clone(w), 0)
+		}
+	}
+	params := &call.Struct{Type: "nncc_helium_taps", Fields: []call.Field{
+		call.F("at", call.Nested{Fields: c.fields()}), call.FI("kernel_h", c.kernel.H), call.FI("dilation_h", c.dil.H),
+		call.FI("stride_w", c.stride.W), call.FI("width", c.width()), call.FI("taps", len(offsets))}}
+	table := &call.Blob{Hint: "offsets", CType: "int32_t", Data: words(nil, offsets...), Align: 4}
+	return own(&call.Lowered{Scratch: 2 * lanes * c.kernel.H * c.width(), Unused: []int{1, 2}}, call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{
+		params, i8In(0), packed(c.l.blocks()), table, call.Scratch{CType: "int16_t"}, i8Out(0)}})
+}

@@ -1,0 +1,52 @@
+// Package helium holds the rows of nncc's own int8 kernels for cores with
+// Helium (runtime_c/src/helium): weights are packed in the order of their
+// loads, input offsets folded into the biases at compile time. See README.md.
+package helium
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// Library is the name of this kernel library in reports; board files call it helium.
+const Library = "nncc-helium"
+
+// Kernels are the rows; where an operator has several, the better one first.
+var Kernels = []*kernel.Kernel{conv, up, patches, depthwise3x3, depthwise, fullyConnected, avgPool, maxPool, add, transpose, softmax, mapped, residual}
+
+// onHelium keeps the rows to the cores that they are written for.
+func onHelium(code string) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: "a core with Helium", Check: func(_ *ir.Node, o *kernel.Options) string {
+		if !o.Core.MVE {
+			return "the core has no Helium"
+		}
+		return ""
+	}}
+}
+
+// join makes one list of rules.
+func join(first kernel.Rule, most []kernel.Rule, last ...kernel.Rule) []kernel.Rule {
+	r := append([]kernel.Rule{first}, most...)
+	return append(r, last...)
+}
+
+// own completes a lowering that calls a kernel of this library.
+func own(l *call.Lowered, c call.Call) (*call.Lowered, error) {
+	l.Library = Library
+	l.Calls = []call.Call{c}
+	l.Kernel = c.Func
+	l.Headers = append(l.Headers, "helium/nncc_helium.h")
+	return l, nil
+}
+
+func i8In(i int) call.In           { return call.In{I: i, CType: "int8_t"} }
+func i8Out(i int) call.Out         { return call.Out{I: i, CType: "int8_t"} }
+func i8Scratch(o int) call.Scratch { return call.Scratch{Off: o, CType: "int8_t"} }
+
+// packed is the constant array of packed weights.
+func packed(b []byte) *call.Blob {
+	return &call.Blob{Hint: "packed", CType: "int8_t", Data: b, Align: vector}
+}
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }

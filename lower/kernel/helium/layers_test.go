@@ -1,0 +1,388 @@
+package helium_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/helium"
+	"github.com/nncc/nncc/lower/kernel/reference"
+	"github.com/nncc/nncc/lower/kerneltest"
+)
+
+var (
+	table = kernel.NewTable(helium.Kernels, cmsisnn.Kernels, reference.Kernels)
+	core  = kernel.Core{DSP: true, MVE: true, FPU: true}
+)
+
+type builder = kerneltest.Builder
+
+// channels are counts around the widths of vectors and records.
+func channels(b *builder, hi int) int {
+	if b.Chance(50) {
+		return b.In(1, hi)
+	}
+	return min(hi, b.One(1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 24, 31, 32, 33, 48, 64, 65))
+}
+
+// output is a quantisation for sums of depth products: mostly one that uses the
+// range, now and then one that saturates or one that leaves nothing.
+func output(b *builder, x, w *ir.Quant, depth int) *ir.Quant {
+	q := b.AccQuant(x, w, depth)
+	if b.Chance(20) {
+		q.Scale[0] *= float32(math.Exp2(float64(b.In(-3, 12))))
+	}
+	if b.Chance(20) {
+		q.Zero[0] = int32(b.One(-128, 127))
+	}
+	return q
+}
+
+// extreme sometimes makes the data of weights or bias as large as they can be.
+func extreme(b *builder, v *ir.Value) *ir.Value {
+	if !b.Chance(10) {
+		return v
+	}
+	lo, hi := -127, 127
+	if d, ok := v.Const.Data.([]int8); ok {
+		for i := range d {
+			d[i] = int8(b.One(lo, hi))
+		}
+	}
+	return v
+}
+
+func convolution(b *builder, rank, group, ci, co int, kernel []int, hi int) {
+	size := b.Sizes(rank, hi)
+	xq := b.Quant()
+	if b.Chance(20) {
+		xq.Zero[0] = int32(b.One(-128, 127))
+	}
+	x := b.Input(xq, kerneltest.Shape(b.One(1, 1, 1, 2, 3), ci, size)...)
+	w := extreme(b, b.Weights(b.Chance(70), 0, kerneltest.Shape(co, ci/group, kernel)...))
+	in := []*ir.Value{x, w}
+	if b.Chance(60) {
+		in = append(in, b.Bias(xq, w.Type.Quant, co))
+	}
+	a := b.SpatialAttrs(size, kernel, true)
+	a["group"] = ir.Int(group)
+	depth := ci / group
+	for _, k := range kernel {
+		depth *= k
+	}
+	b.Node("Conv", b.Clamp(a), output(b, xq, w.Type.Quant, depth), in...)
+}
+
+func square(rank, k int) []int {
+	s := make([]int, rank)
+	for i := range s {
+		s[i] = k
+	}
+	return s
+}
+
+// pointwise has rows of every number of vectors.
+func pointwise(b *builder) {
+	ci := channels(b, 80)
+	if b.Chance(60) {
+		ci = 16 * b.In(1, 20)
+	}
+	xq := b.Quant()
+	x := b.Input(xq, b.One(1, 1, 2), ci, b.In(1, 6), b.In(1, 6))
+	w := extreme(b, b.Weights(b.Chance(70), 0, channels(b, 40), ci, 1, 1))
+	in := []*ir.Value{x, w}
+	if b.Chance(70) {
+		in = append(in, b.Bias(xq, w.Type.Quant, w.Type.Shape[0]))
+	}
+	b.Node("Conv", b.Clamp(ir.Attrs{}), output(b, xq, w.Type.Quant, ci), in...)
+}
+
+func conv(b *builder) {
+	rank := b.One(1, 2, 2, 2)
+	kernel := make([]int, rank)
+	for d := range kernel {
+		kernel[d] = b.One(1, 2, 3, 3, 4, 5)
+	}
+	convolution(b, rank, 1, channels(b, 40), channels(b, 40), kernel, 9)
+}
+
+func grouped(b *builder) {
+	group := b.In(2, 4)
+	convolution(b, 2, group, group*b.In(2, 20), group*b.In(1, 9), square(2, b.One(1, 3, 3, 5)), 8)
+}
+
+func depthwise(b *builder) {
+	c := max(2, channels(b, 40))
+	rank := b.One(1, 2, 2)
+	kernel := square(rank, b.In(2, 5))
+	kernel[0] = b.One(1, 3, kernel[0])
+	convolution(b, rank, c, c, c*b.One(1, 1, 1, 2, 3), kernel, 9)
+}
+
+// depthwise3x3 has no dilation and strides of 1 and 2; now and then a tap of -128.
+func depthwise3x3(b *builder) {
+	c, h, w := max(2, channels(b, 40)), b.In(1, 11), b.In(1, 11)
+	if b.Chance(20) {
+		w = b.In(20, 60) // more than goes through scratch at a time
+	}
+	xq := b.Quant()
+	if b.Chance(20) {
+		xq.Zero[0] = int32(b.One(-128, 127))
+	}
+	x, f := b.Input(xq, b.One(1, 1, 2), c, h, w), extreme(b, b.Weights(true, 0, c*b.One(1, 1, 1, 2), 1, 3, 3))
+	if b.Chance(95) {
+		for i, v := range f.Const.Data.([]int8) {
+			f.Const.Data.([]int8)[i] = max(v, -127)
+		}
+	}
+	in := []*ir.Value{x, f}
+	if b.Chance(60) {
+		in = append(in, b.Bias(xq, f.Type.Quant, f.Type.Shape[0]))
+	}
+	pads := kerneltest.Ints(b.In(1, 2), b.In(1, 2), b.In(1, 2), b.In(1, 2))
+	b.Node("Conv", b.Clamp(ir.Attrs{"group": ir.Int(c), "strides": kerneltest.Ints(b.One(1, 1, 2, 3), b.One(1, 1, 2)), "pads": pads}),
+		output(b, xq, f.Type.Quant, 9), in...)
+}
+
+// transposed has kernels as large as the strides.
+func transposed(b *builder) {
+	rank, ci, co := b.One(1, 2, 2), channels(b, 60), channels(b, 20)
+	size, kernel := b.Sizes(rank, 7), make([]int, rank)
+	for d := range kernel {
+		kernel[d] = b.In(1, 4)
+	}
+	xq := b.Quant()
+	x, w := b.Input(xq, kerneltest.Shape(b.One(1, 1, 2), ci, size)...), extreme(b, b.Weights(b.Chance(70), 1, kerneltest.Shape(ci, co, kernel)...))
+	in := []*ir.Value{x, w}
+	if b.Chance(60) {
+		in = append(in, b.Bias(xq, w.Type.Quant, co))
+	}
+	b.Node("ConvTranspose", b.Clamp(ir.Attrs{"strides": kerneltest.Ints(kernel...)}), output(b, xq, w.Type.Quant, ci), in...)
+}
+
+func gemm(b *builder) {
+	m, k, n := b.One(1, 1, 2, 3, 5), b.In(1, 100), channels(b, 40)
+	if b.Chance(50) {
+		k = 16 * b.In(1, 24)
+	}
+	xq := b.Quant()
+	x, w := b.Input(xq, m, k), extreme(b, b.Weights(b.Chance(50), 0, n, k))
+	in := []*ir.Value{x, w}
+	if b.Chance(60) {
+		in = append(in, b.Bias(xq, w.Type.Quant, n))
+	}
+	b.Node("Gemm", b.Clamp(ir.Attrs{"transB": ir.Int(1)}), output(b, xq, w.Type.Quant, k), in...)
+}
+
+// add has scales at random, and equal ones with ties in every other result.
+func add(b *builder) {
+	qa, qb := b.Quant(), b.Quant()
+	if b.Chance(30) {
+		qb.Scale[0] = qa.Scale[0]
+	}
+	q := ir.PerTensor(qa.Scale[0]+qb.Scale[0]*float32(b.One(0, 1)), int32(b.In(-128, 127)))
+	if b.Chance(20) {
+		q.Scale[0] *= float32(math.Exp2(float64(b.In(-2, 8))))
+	}
+	s := []int{1, b.In(1, 5), b.In(1, 4), b.In(1, 30)}
+	x, y := b.Input(qa, s...), b.Input(qb, s...)
+	if b.Chance(20) {
+		y = b.Constant(qb, b.Bytes(s[3]))
+	}
+	b.Node("Add", b.Clamp(ir.Attrs{}), q, x, y)
+}
+
+// reordered exchanges channels and pixels, and sometimes more.
+func reordered(b *builder) {
+	s := []int{b.In(1, 3), b.One(1, 3, 5, 17, 18, 40), b.In(1, 9), b.In(1, 30)}
+	order := ir.NHWC(4)
+	if b.Chance(30) {
+		order = b.Perm(4)
+	}
+	q := b.Quant()
+	x := b.Input(q, s...)
+	n := b.Node("nncc.Relayout", nil, q, x)
+	n.Out[0].Type.Order = order
+	if b.Chance(40) { // and back
+		m := b.Inner("nncc.Relayout", nil, q, n.Out[0])
+		b.Output(m.Out...)
+	}
+}
+
+func pool(name string) func(b *builder) {
+	return func(b *builder) {
+		q := b.Quant()
+		rank := b.One(1, 2, 2)
+		size, kernel := b.Sizes(rank, 12), make([]int, rank)
+		if b.Chance(10) {
+			size[0] = b.In(200, 400)
+		}
+		st, pads := make([]int, rank), make([]int, 2*rank)
+		for d := range kernel {
+			kernel[d] = b.In(1, min(b.One(4, 4, 300), size[d]))
+			st[d] = b.In(1, kernel[d])
+			pads[d], pads[rank+d] = b.In(0, kernel[d]-1), b.In(0, kernel[d]-1)
+		}
+		x := b.Input(q, kerneltest.Shape(b.One(1, 1, 2), channels(b, 40), size)...)
+		b.Node(name, b.Clamp(ir.Attrs{"kernel_shape": kerneltest.Ints(kernel...), "strides": kerneltest.Ints(st...), "pads": kerneltest.Ints(pads...)}), q, x)
+	}
+}
+
+// softmax has long rows and short ones, and scales from flat to steep.
+func softmax(b *builder) {
+	size := b.One(1, 2, 3, 4, 5, 16, 17, b.In(6, 300))
+	q := ir.PerTensor(float32(math.Exp2(float64(b.In(-9, 1)))*(0.5+b.Float64())), int32(b.In(-128, 127)))
+	s := []int{b.In(1, 3), 256/size + b.In(1, 4), size}
+	a := ir.Attrs{"axis": ir.Int(-1)}
+	if b.Chance(30) {
+		s[1], s[2] = s[2], s[1]
+		a["axis"] = ir.Int(1)
+	}
+	b.Node("Softmax", a, ir.PerTensor(op.SoftmaxScale, op.SoftmaxZero), b.Input(q, s...))
+}
+
+// plainConv is a convolution, pointwise or not, whose result stays inside.
+func plainConv(b *builder) *ir.Node {
+	kernel := square(2, b.One(1, 1, 2, 3, 3))
+	ci, co := channels(b, 40), channels(b, 40)
+	size := []int{kernel[0] + b.In(0, 9), kernel[1] + b.In(0, 30)}
+	xq := b.Quant()
+	x, w := b.Input(xq, b.One(1, 1, 2), ci, size[0], size[1]), b.Weights(true, 0, co, ci, kernel[0], kernel[1])
+	a := ir.Attrs{}
+	if kernel[0] > 1 {
+		a["pads"] = kerneltest.Ints(b.In(0, 1), b.In(0, 1), b.In(0, 1), b.In(0, 1))
+		a["strides"] = kerneltest.Ints(b.One(1, 1, 2), b.One(1, 1, 2))
+	}
+	return b.Inner("Conv", a, output(b, xq, w.Type.Quant, ci*kernel[0]*kernel[1]), x, w)
+}
+
+// fuse makes one node of several.
+func fuse(b *builder, nodes ...*ir.Node) {
+	f, results, err := ir.Outline(b.G, nodes, op.Fused, nodes[len(nodes)-1].Name+".fused", nil)
+	if err == nil {
+		err = b.G.Replace(f, nodes, results)
+	}
+	if err != nil {
+		b.T.Fatal(err)
+	}
+}
+
+// mapped is a convolution with a function of each result.
+func mapped(b *builder) {
+	n := plainConv(b)
+	fuse(b, n, b.Node("Swish", nil, b.Quant(), n.Out[0]))
+}
+
+// residual is a convolution, or a function of one, and an addition of another
+// tensor, on either side, now and then of the convolution's own input.
+func residual(b *builder) {
+	nodes := []*ir.Node{plainConv(b)}
+	other := nodes[0].In[0]
+	if b.Chance(30) {
+		nodes = append(nodes, b.Inner("Swish", nil, b.Quant(), nodes[0].Out[0]))
+	}
+	r := nodes[len(nodes)-1].Out[0]
+	if !slices.Equal(other.Type.Shape, r.Type.Shape) || b.Chance(30) {
+		other = b.Input(b.Quant(), r.Type.Shape...)
+	}
+	sum := other.Type.Quant.Scale[0] + r.Type.Quant.Scale[0]*float32(b.One(0, 1))
+	in := []*ir.Value{r, other}
+	if b.Chance(50) {
+		in[0], in[1] = in[1], in[0]
+	}
+	nodes = append(nodes, b.Node("Add", b.Clamp(ir.Attrs{}), ir.PerTensor(sum, int32(b.In(-128, 127))), in...))
+	f, _, err := ir.Outline(b.G, nodes, op.Fused, "detached", nil)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	if _, err := table.Choose(f, &kernel.Options{Core: core}); err == nil { // else the addition has no linear form
+		fuse(b, nodes...)
+	}
+}
+
+// generators are all rows with what makes layers for them.
+var generators = []struct {
+	row   string
+	build func(b *builder)
+}{
+	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_1_s8", depthwise3x3}, {"nncc_helium_depthwise3x3_2_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
+	{"nncc_helium_up_s8", transposed}, {"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
+	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax}, {"nncc_helium_mapped_s8", mapped}, {"nncc_helium_residual_s8", residual},
+}
+
+// layers are count random layers of every generator.
+func layers(count int, seed uint64) []kerneltest.Layer {
+	var out []kerneltest.Layer
+	for i, g := range generators {
+		for k := range count {
+			out = append(out, kerneltest.Layer{Name: fmt.Sprintf("l%d_%d", i, k), Seed: seed + uint64(100_000*i+k), Build: g.build, Row: g.row})
+		}
+	}
+	return out
+}
+
+// rounds are programs of layers of every kind: NNCC_KERNEL_LAYERS says how many
+// of a kind in all, else a sample.
+func rounds(t *testing.T, seed uint64) [][]kerneltest.Layer {
+	const sample, program = 12, 25
+	n := sample
+	if v := os.Getenv("NNCC_KERNEL_LAYERS"); v != "" {
+		var err error
+		if n, err = strconv.Atoi(v); err != nil || n < 1 {
+			t.Fatalf("NNCC_KERNEL_LAYERS=%q, want a number from 1 on", v)
+		}
+	}
+	var r [][]kerneltest.Layer
+	for ; n > 0; n -= program {
+		r = append(r, layers(min(n, program), seed))
+		seed += 10_000_000
+	}
+	return r
+}
+
+// TestHost runs the portable bodies under the sanitizers.
+func TestHost(t *testing.T) {
+	for _, ls := range rounds(t, 1) {
+		ms := kerneltest.Separate(t, table, ls, core)
+		taken := map[string]int{}
+		for i, m := range ms {
+			if m.Rows[ls[i].Row] > 0 {
+				taken[ls[i].Row]++
+			}
+		}
+		for _, k := range helium.Kernels {
+			if taken[k.Name] == 0 {
+				t.Errorf("no layer was taken by %s", k.Name)
+			}
+		}
+		t.Logf("layers by row: %v", taken)
+		kerneltest.RunHost(t, ms, "", "")
+	}
+}
+
+// TestBoard runs the vector bodies, many layers side by side in one program.
+func TestBoard(t *testing.T) {
+	kerneltest.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	kerneltest.Tool(t, "qemu", "qemu-system-arm")
+	spec, err := boards.Load("cortex-m55")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, ls := range rounds(t, 9) {
+		g := ir.New("layers")
+		for _, l := range ls {
+			l.Add(t, g)
+		}
+		m := kerneltest.Compile(t, table, "layers", g, core, uint64(3+r))
+		m.RunBoard(t, spec, run.BuildOptions{})
+	}
+}

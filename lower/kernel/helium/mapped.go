@@ -1,0 +1,39 @@
+package helium
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// mapped is a convolution with a function of each value behind it, by a table
+// where its results are stored.
+var mapped = &kernel.Kernel{
+	Name: "nncc_helium_mapped_s8", Library: Library, Doc: "int8 convolution with a function of each result, by a table in the store loop",
+	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.SpatialLayout, Lower: lowerMapped,
+	Rules: []kernel.Rule{onHelium("HELIUM-MAPPED-00"), kernel.MappedConvRule("HELIUM-MAPPED-01", conv)},
+}
+
+func lowerMapped(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+	c := kernel.ChainOf(n)
+	l, err := lowerConv(c.Main, o)
+	if err != nil {
+		return nil, err
+	}
+	l.Unused = nil // weights are the body's own
+	conv := &l.Calls[0]
+	if conv.Func != convFunc { // the products of the pixels themselves
+		conv.Args = append(conv.Args, call.Func(conv.Func), call.Lookup(c.Table))
+		l.Route = conv.Func
+		conv.Func, l.Kernel = "nncc_helium_dot_table_s8", "nncc_helium_dot_table_s8"
+		return l, nil
+	}
+	p := conv.Args[0].(*call.Struct)
+	for i := range p.Fields {
+		if p.Fields[i].Name == "table" {
+			p.Fields[i].Value = call.Lookup(c.Table)
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,56 @@
+package helium
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+)
+
+// largestWindow is where the division by multiplication ends to be exact
+// (nncc_helium.h).
+const largestWindow = 4079
+
+func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: fn, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout, Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+			g, err := op.PoolGeometry(n)
+			if err != nil {
+				return nil, err
+			}
+			lo, hi, _ := op.PoolQuantClamp(n)
+			in, out, kernel := cmsisnn.Spatial(g.In, 1), cmsisnn.Spatial(g.Out, 1), cmsisnn.Spatial(g.Kernel, 1)
+			stride, pad := cmsisnn.Spatial(g.Strides, 1), cmsisnn.Spatial(g.PadBegin, 0)
+			f := func(name string, v int) call.Field { return call.FI(name, v) }
+			x, xr := inRows(g.C)
+			y, yr := outRows(g.C)
+			return own(&call.Lowered{Rows: []call.Rows{xr, yr}}, call.Call{Func: fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_pool", Fields: []call.Field{
+				f("batch", g.N), f("in_h", in.H), f("in_w", in.W), f("channels", g.C), f("out_h", out.H), f("out_w", out.W),
+				f("kernel_h", kernel.H), f("kernel_w", kernel.W), f("stride_h", stride.H), f("stride_w", stride.W), f("pad_top", pad.H), f("pad_left", pad.W),
+				f("act_min", int(lo)), f("act_max", int(hi)), call.F("in_pitch", x), call.F("out_pitch", y)}}, i8In(0), i8Out(0)}})
+		},
+		Rules: join(onHelium(code+"-00"), cmsisnn.PoolRules(code), last...),
+	}
+}
+
+var (
+	avgPool = pool("nncc_helium_avg_pool_s8", "HELIUM-AVG", "int8 average pooling", []kernel.Rule{{
+		Code: "HELIUM-AVG-05", Doc: fmt.Sprintf("at most %d elements in a window", largestWindow), Check: func(n *ir.Node, _ *kernel.Options) string {
+			g, err := op.PoolGeometry(n)
+			if err != nil {
+				return kernel.Unread
+			}
+			count := 1
+			for d, k := range g.Kernel {
+				count *= min(k, g.In[d])
+			}
+			if count > largestWindow {
+				return fmt.Sprintf("a window has %d elements, want at most %d", count, largestWindow)
+			}
+			return ""
+		}}}, op.AveragePool, op.GlobalAveragePool)
+	maxPool = pool("nncc_helium_max_pool_s8", "HELIUM-MAXP", "int8 max pooling", nil, op.MaxPool, op.GlobalMaxPool)
+)

@@ -1,0 +1,47 @@
+package helium
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+)
+
+// Of fewer values a softmax is not worth its table of 1 KiB; a longer row
+// could make a sum of more than 31 bits.
+const (
+	leastSoftmax = 256
+	longestRow   = 2048
+)
+
+// softmax has the exponentials of all 256 differences in a table.
+var softmax = &kernel.Kernel{
+	Name: "nncc_helium_softmax_s8", Library: Library, Doc: "int8 softmax over the innermost axis, exponentials by a table",
+	Ops: []*ir.OpDef{op.Softmax}, Layout: cmsisnn.Innermost, Lower: lowerSoftmax,
+	Rules: join(onHelium("HELIUM-SMAX-00"), cmsisnn.SoftmaxRules("HELIUM-SMAX"), kernel.Rule{
+		Code: "HELIUM-SMAX-03", Doc: fmt.Sprintf("at least %d values, for which a table pays, in rows of at most %d", leastSoftmax, longestRow),
+		Check: func(n *ir.Node, _ *kernel.Options) string {
+			rows, size, err := cmsisnn.SoftmaxRows(n)
+			if err != nil || size <= longestRow && rows*size >= leastSoftmax {
+				return ""
+			}
+			return fmt.Sprintf("%d rows of %d values, want at least %d values in rows of at most %d", rows, size, leastSoftmax, longestRow)
+		}}),
+}
+
+func lowerSoftmax(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	rows, size, err := cmsisnn.SoftmaxRows(n)
+	if err != nil {
+		return nil, err
+	}
+	mult, shift, diffMin, _ := op.SoftmaxKernel(n)
+	terms := qref.SoftmaxTerms(mult, shift, diffMin)
+	table := &call.Blob{Hint: "exponentials", CType: "int32_t", Data: words(nil, terms[:]...), Align: 4}
+	return own(&call.Lowered{Scratch: 4 * size, InPlace: []int{0}}, call.Call{Func: "nncc_helium_softmax_s8", Args: []call.Arg{
+		&call.Struct{Type: "nncc_helium_softmax", Fields: []call.Field{call.FI("rows", rows), call.FI("size", size)}},
+		i8In(0), table, call.Scratch{CType: "int32_t"}, i8Out(0)}})
+}

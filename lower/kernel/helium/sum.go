@@ -1,0 +1,317 @@
+package helium
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+)
+
+// linear is nncc_helium_sum: v = a*x + b*y + c over 2^shift, rounded down by
+// fn nncc_helium_sum_s8; with ties away from zero, and zero added, by
+// nncc_helium_sum_away_s8; with multipliers by nncc_helium_sum_fine_s8.
+type linear struct {
+	fn                   string
+	a, b, c, shift, zero int64
+	bMult, mult          int64
+	swapped              bool // x is the second operand, y the first
+	lo, hi               int8
+}
+
+const (
+	sumDown = "nncc_helium_sum_s8"
+	sumAway = "nncc_helium_sum_away_s8"
+	sumFine = "nncc_helium_sum_fine_s8"
+)
+
+// fields are those of nncc_helium_sum.
+func (l *linear) fields() []call.Field {
+	f := func(name string, v int64) call.Field { return call.FI(name, int(v)) }
+	return []call.Field{f("a", l.a), f("b", l.b), f("c", l.c), f("shift", l.shift), f("zero", l.zero), f("b_mult", l.bMult), f("mult", l.mult),
+		f("act_min", int64(l.lo)), f("act_max", int64(l.hi))}
+}
+
+// results holds the wanted one for every pair of int8 values, x first.
+type results [256][256]int8
+
+// linearSum finds a linear form that gives the results for all pairs, given
+// about what a step of x and of y is in steps of the output. Results at lo and
+// hi are clamped ones.
+func linearSum(ra, rb float64, offX, offY, zero int64, lo, hi int8, want *results) (linear, bool) {
+	// |v| stays below 2^31 for the shift that is tried first.
+	peak := (math.Abs(ra)+math.Abs(rb))*256 + 256
+	if !(peak < 1<<20) || ra == 0 || rb == 0 {
+		return linear{}, false
+	}
+	top := int64(30 - bits.Len64(uint64(peak)))
+	for shift := top; shift >= max(top-4, 1); shift-- {
+		unit := math.Exp2(float64(shift))
+		a, b := int64(math.Round(ra*unit)), int64(math.Round(rb*unit))
+		for _, d := range [][2]int64{{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, -1}, {1, -1}, {-1, 1}} {
+			l := linear{fn: sumDown, a: a + d[0], b: b + d[1], shift: shift, lo: lo, hi: hi}
+			if l.down(want) {
+				return l, true
+			}
+			l.fn, l.c, l.zero = sumAway, l.a*offX+l.b*offY, zero
+			if l.gives(want) {
+				return l, true
+			}
+		}
+	}
+	return linear{}, false
+}
+
+// down looks for a c with which rounding down gives the results.
+func (l *linear) down(want *results) bool {
+	var xs, ys [256]int64
+	for i := range int64(256) {
+		xs[i], ys[i] = l.a*(i-128), l.b*(i-128)
+	}
+	return l.center(want, &xs, &ys, func(w int64) int64 { return w << l.shift }) && l.fits()
+}
+
+// center looks for a c so that xs[x] + ys[y] + c lies from least(w) to
+// least(w+1) - 1 for every pair with the result w, which bounds c from both
+// sides; clamped results bound it from one.
+func (l *linear) center(want *results, xs, ys *[256]int64, least func(w int64) int64) bool {
+	var from [257]int64
+	for i := range from {
+		from[i] = least(int64(i) - 128)
+	}
+	lo, hi := int64(math.MinInt32), int64(math.MaxInt32)
+	for i := range int64(256) {
+		x := scattered(i)
+		row, part := &want[x], xs[x]
+		for y, w := range row {
+			v := part + ys[y]
+			if w > l.lo {
+				lo = max(lo, from[int(w)+128]-v)
+			}
+			if w < l.hi {
+				hi = min(hi, from[int(w)+129]-1-v)
+			}
+		}
+		if lo > hi {
+			return false
+		}
+	}
+	l.c = lo + (hi-lo)/2
+	return true
+}
+
+// scattered goes through 0 to 255 in an order that soon has been everywhere:
+// what does not fit is found out early.
+func scattered(i int64) int64 { return int64(bits.Reverse8(uint8(i))) }
+
+// fineSum finds the form with multipliers for TensorFlow Lite's addition of x
+// and y, the former with the larger scale, which counts half exactly.
+func fineSum(p *fixp.AddScales, multX, shiftX, multY, shiftY int32, lo, hi int8, want *results) (linear, bool) {
+	down, out := int64(p.LeftShift)+int64(shiftY), -int64(p.OutShift)
+	if multX != 1<<30 || shiftX != 0 || down < 0 || down > 22 || out < 0 || out > 24 || p.OutMult == 0 {
+		return linear{}, false
+	}
+	l := linear{fn: sumFine, a: 1 << uint(p.LeftShift-1), b: 1 << uint(down), bMult: int64(multY), mult: int64(p.OutMult), shift: out, lo: lo, hi: hi}
+	var xs, shares [256]int64
+	for y := range shares {
+		xs[y] = l.a * int64(y-128)
+		shares[y] = int64(fixp.DoublingHighMult(int32(l.b)*int32(y-128), multY))
+	}
+	// the least v whose product, rounded, is w << shift
+	least := func(w int64) int64 {
+		k := w<<uint(out+31) - 1<<30
+		return (k + l.mult - 1 - mod(k+l.mult-1, l.mult)) / l.mult
+	}
+	ok := l.center(want, &xs, &shares, least)
+	return l, ok && 128*l.a+max(shares[255], -shares[0])+max(l.c, -l.c) < 1<<31
+}
+
+// mod is the remainder towards minus infinity.
+func mod(a, b int64) int64 { return ((a % b) + b) % b }
+
+// gives compares the form with ties away from zero.
+func (l *linear) gives(want *results) bool {
+	for i := range int64(256) {
+		x := scattered(i)
+		for y := range int64(256) {
+			v := int32(l.a*(x-128) + l.b*(y-128) + l.c)
+			r := int64(fixp.DivideByPowerOfTwo(v, int32(l.shift))) + l.zero
+			if int8(min(max(r, int64(l.lo)), int64(l.hi))) != want[x][y] {
+				return false
+			}
+		}
+	}
+	return l.fits()
+}
+
+// fits: no sum leaves 31 bits, which is room for the rounding, too.
+func (l *linear) fits() bool {
+	return 128*(max(l.a, -l.a)+max(l.b, -l.b))+max(l.c, -l.c) < 1<<30
+}
+
+// sumKey is all that the linear form of an addition depends on.
+type sumKey struct {
+	qref.AddParams
+	ratios [2]float64 // scales of the operands in steps of the result
+	first  int        // the operand that is x
+}
+
+// sumForm is a linear form, if there is one.
+type sumForm struct {
+	linear
+	ok bool
+}
+
+// addition is the linear form of an int8 Add. Its x is operand `first`.
+func addition(n *ir.Node, first int, o *kernel.Options) (linear, bool) {
+	k := sumKey{AddParams: *op.AddParamsS8(n), first: first}
+	for i := range k.ratios {
+		k.ratios[i] = float64(n.In[i].Type.Quant.Scale[0]) / float64(n.Out[0].Type.Quant.Scale[0])
+	}
+	f := kernel.Memo(o, k, func(k sumKey) sumForm {
+		l, ok := k.find()
+		return sumForm{l, ok}
+	})
+	return f.linear, f.ok
+}
+
+// find looks for the form.
+func (p *sumKey) find() (linear, bool) {
+	s := p.Scales
+	type side struct {
+		offset, mult, shift int32
+		terms               [256]int32
+		ratio               float64
+	}
+	x := &side{offset: p.Offset1, mult: s.Mult1, shift: s.Shift1, ratio: p.ratios[0]}
+	y := &side{offset: p.Offset2, mult: s.Mult2, shift: s.Shift2, ratio: p.ratios[1]}
+	for _, o := range []*side{x, y} {
+		for i := range o.terms {
+			o.terms[i] = fixp.Requantize((int32(i)-128+o.offset)<<uint(s.LeftShift), o.mult, o.shift)
+		}
+	}
+	if p.first == 1 {
+		x, y = y, x
+	}
+	var want results
+	for i := range x.terms {
+		for k := range y.terms {
+			v := fixp.Requantize(x.terms[i]+y.terms[k], s.OutMult, s.OutShift) + p.OutputOffset
+			want[i][k] = int8(fixp.Clamp(v, p.ActMin, p.ActMax))
+		}
+	}
+	lo, hi := int8(p.ActMin), int8(p.ActMax)
+	if l, ok := linearSum(x.ratio, y.ratio, int64(x.offset), int64(y.offset), int64(p.OutputOffset), lo, hi, &want); ok {
+		return l, true
+	}
+	if l, ok := fineSum(&s, x.mult, x.shift, y.mult, y.shift, lo, hi, &want); ok {
+		return l, true
+	}
+	for i := range want {
+		for k := range i {
+			want[i][k], want[k][i] = want[k][i], want[i][k]
+		}
+	}
+	l, ok := fineSum(&s, y.mult, y.shift, x.mult, x.shift, lo, hi, &want)
+	l.swapped = true
+	return l, ok
+}
+
+// operand is an input of the kernel with three roundings: times unit, which
+// is 1 << LeftShift, then by mult over 2^shift.
+type operand struct{ unit, offset, mult, shift int64 }
+
+// threeRoundings are the inputs of TensorFlow Lite's addition. The input with
+// the larger scale counts half exactly, which is no shift to the right: it
+// gets one, and twice the unit.
+func threeRoundings(p *fixp.AddScales, x, y int32) (a, b operand, ok bool) {
+	of := func(offset, mult, shift int32) operand {
+		o := operand{1 << uint(p.LeftShift), 0, int64(mult), -int64(shift)}
+		switch {
+		case mult == 0:
+			o.shift = 1
+		case shift == 0 && mult == 1<<30:
+			o.unit, o.shift = 2*o.unit, 1
+		}
+		o.offset = o.unit * int64(offset)
+		return o
+	}
+	a, b = of(x, p.Mult1, p.Shift1), of(y, p.Mult2, p.Shift2)
+	in := func(s int64) bool { return s >= 1 && s <= 31 }
+	return a, b, in(a.shift) && in(b.shift) && in(-int64(p.OutShift))
+}
+
+// add is an addition.
+var add = &kernel.Kernel{
+	Name: "nncc_helium_add_s8", Library: Library, Doc: "int8 addition: a linear function where that gives the results of all pairs of values, else three roundings",
+	Ops:    []*ir.OpDef{op.Add},
+	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} }, Lower: lowerAdd,
+	Rules: join(onHelium("HELIUM-ADD-00"), cmsisnn.AddRules("HELIUM-ADD"), kernel.Rule{
+		Code: "HELIUM-ADD-03", Doc: "requantisation shifts to the right", Check: func(n *ir.Node, _ *kernel.Options) string {
+			if !op.BinaryKernelS8(n) {
+				return kernel.Unread
+			}
+			p := op.AddParamsS8(n)
+			if _, _, ok := threeRoundings(&p.Scales, p.Offset1, p.Offset2); !ok {
+				return "an input or the sum is requantised by a shift that is not 1 to 31 to the right"
+			}
+			return ""
+		}}),
+}
+
+func lowerAdd(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+	p := op.AddParamsS8(n)
+	low := &call.Lowered{}
+	for i, v := range n.In {
+		if v.Const == nil {
+			low.InPlace = append(low.InPlace, i)
+		} else {
+			low.Unused = append(low.Unused, i)
+		}
+	}
+	x, y := cmsisnn.Operand(n, 0), cmsisnn.Operand(n, 1)
+	if l, ok := addition(n, 0, o); ok {
+		if l.swapped {
+			x, y = y, x
+		}
+		sumRows(low, n, &l)
+		return own(low, call.Call{Func: l.fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_sum", Fields: l.fields()}, x, y, i8Out(0),
+			call.I32(n.Out[0].Type.Elems())}})
+	}
+	f := func(name string, v int64) call.Field { return call.FI(name, int(v)) }
+	a, b, _ := threeRoundings(&p.Scales, p.Offset1, p.Offset2)
+	return own(low, call.Call{Func: "nncc_helium_add_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_add", Fields: []call.Field{
+		f("n", int64(n.Out[0].Type.Elems())), f("x_unit", a.unit), f("x_offset", a.offset), f("x_mult", a.mult), f("x_shift", a.shift),
+		f("y_unit", b.unit), f("y_offset", b.offset), f("y_mult", b.mult), f("y_shift", b.shift),
+		f("mult", int64(p.Scales.OutMult)), f("shift", -int64(p.Scales.OutShift)), f("zero", int64(p.OutputOffset)),
+		f("act_min", int64(p.ActMin)), f("act_max", int64(p.ActMax))}}, x, y, i8Out(0)}})
+}
+
+// sumRows offers a sum row by row to operands whose channels lie apart.
+func sumRows(low *call.Lowered, n *ir.Node, l *linear) {
+	t := n.Out[0].Type
+	if t.Rank() < 2 {
+		return
+	}
+	row := t.Phys()[t.Rank()-1]
+	for _, v := range n.In {
+		if v.Const != nil || v.Type.Rank() != t.Rank() || v.Type.Phys()[t.Rank()-1] != row || v.Type.Elems() != t.Elems() {
+			return
+		}
+	}
+	x, y := 0, 1
+	if l.swapped {
+		x, y = y, x
+	}
+	rowCall := call.Call{Func: "nncc_helium_sum_rows_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_sum_rows", Fields: []call.Field{
+		call.F("sum", call.Nested{Fields: l.fields()}), call.FI("n", row), call.FI("rows", t.Elems()/row), call.F("x_pitch", call.Pitch{I: x, Row: row}),
+		call.F("y_pitch", call.Pitch{I: y, Row: row}), call.F("out_pitch", call.Pitch{Output: true, Row: row})}},
+		call.Func(l.fn), i8In(x), i8In(y), i8Out(0)}}
+	low.RowCalls = []call.Call{rowCall}
+	low.Rows = []call.Rows{{Bytes: row}, {I: 1, Bytes: row}, {Output: true, Bytes: row}}
+}

@@ -1,0 +1,103 @@
+package helium
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+)
+
+// up is a transposed convolution whose kernel is as large as its strides, so
+// that every result has one tap: a pixel gives kernel_w pixels of each of
+// kernel_h rows, which are products of it with as many times the channels.
+var up = &kernel.Kernel{
+	Name: "nncc_helium_up_s8", Library: Library, Doc: "int8 transposed convolution with a kernel of the size of its strides, packed weights",
+	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerUp,
+	Rules: join(onHelium("HELIUM-UP-00"), cmsisnn.TransposedRules("HELIUM-UP"),
+		ruleOf("HELIUM-UP-06", "requantisation shifts to the right", upOf, func(_ *ir.Node, u *upscale) string {
+			for _, l := range u.rows {
+				if why := l.shifts(); why != "" {
+					return why
+				}
+			}
+			return ""
+		}),
+		ruleOf("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding", upOf, func(_ *ir.Node, u *upscale) string {
+			if g := u.g; g.Group != 1 || !slices.Equal(g.Kernel, g.Strides) || u.out != (cmsisnn.Tile{H: u.in.H * u.kernel.H, W: u.in.W * u.kernel.W}) ||
+				slices.Max(g.PadBegin) > 0 || slices.Max(g.Dilations) > 1 {
+				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d groups from %v to %v, want a kernel like the strides, no padding, one group",
+					g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.Group, g.In, g.Out)
+			}
+			return ""
+		})),
+}
+
+// upscale is such a convolution: a layer for every row of taps, its channels
+// in the order [kernel_w][channels].
+type upscale struct {
+	g               *op.ConvGeom
+	in, out, kernel cmsisnn.Tile
+	rows            []*layer
+}
+
+func upOf(n *ir.Node) (*upscale, string) {
+	g, err := op.ConvGeometry(n)
+	if err != nil {
+		return nil, err.Error()
+	}
+	p, why := op.ConvQuantParams(n)
+	if why != "" {
+		return nil, why
+	}
+	u := &upscale{g: g, in: cmsisnn.Spatial(g.In, 1), out: cmsisnn.Spatial(g.Out, 1), kernel: cmsisnn.Spatial(g.Kernel, 1)}
+	if g.Group != 1 {
+		return u, ""
+	}
+	var perm []int // IO(H)W to (H)WOI
+	for d := range g.In {
+		perm = append(perm, 2+d)
+	}
+	weights := tensor.As[int8](n.In[1].Const.Transpose(append(perm, 1, 0)))
+	wide := *p
+	if len(p.Mult) > 1 {
+		wide.Mult, wide.Shift = slices.Repeat(p.Mult, u.kernel.W), slices.Repeat(p.Shift, u.kernel.W)
+	}
+	bias := slices.Repeat(kernel.Bias(n, g.COut), u.kernel.W)
+	for range u.kernel.H {
+		l := &layer{p: &wide, bias: bias}
+		for range u.kernel.W * g.COut {
+			l.rows = append(l.rows, weights[:g.CIn])
+			weights = weights[g.CIn:]
+		}
+		u.rows = append(u.rows, l)
+	}
+	return u, ""
+}
+
+func lowerUp(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	u, why := upOf(n)
+	if why != "" {
+		return nil, ir.Errf(n, "kernel", "%s", why)
+	}
+	channels, depth := u.kernel.W*u.g.COut, u.g.CIn
+	vectors := roundUp(depth, vector) / vector
+	fn, want := u.rows[0].dot(vectors)
+	if want != vectors {
+		fn = "nncc_helium_rows_s8"
+	}
+	var b []byte
+	for _, l := range u.rows {
+		b = append(b, l.records(vectors)...)
+	}
+	in, inR := inRows(depth)
+	params := &call.Struct{Type: "nncc_helium_up", Fields: []call.Field{
+		call.F("mac", call.Nested{Fields: u.rows[0].mac(call.I32(channels), channels, depth, depth, vectors, in)}),
+		call.FI("rows", u.g.N*u.in.H), call.FI("width", u.in.W), call.FI("kernel_h", u.kernel.H)}}
+	return own(&call.Lowered{Route: fn, Unused: []int{1, 2}, Rows: []call.Rows{inR}}, call.Call{Func: "nncc_helium_up_s8", Args: []call.Arg{
+		params, i8In(0), packed(b), i8Out(0), call.Func(fn)}})
+}

@@ -1,0 +1,231 @@
+// Package kernel turns operators into calls of kernels (ir/call): a Kernel row says
+// which operator it implements, why it may refuse a node, which memory orders it
+// needs and which C calls it makes. It knows no kernel library; those are the
+// packages below it.
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/pass"
+)
+
+func itoa(v int) string { return strconv.Itoa(v) }
+
+// Core is what kernel choice needs to know about a processor.
+type Core struct {
+	MVE, DSP bool
+	Armv6M   bool // 16-bit Thumb only: Cortex-M0 and M0+
+	FPU      bool
+	Host     bool
+}
+
+// Options are the user's wishes that bear on kernel choice.
+type Options struct {
+	Core    Core
+	Kernels string // auto, cmsis-nn, nncc, reference
+	// Generic asks own kernels for the functions that take layers of any shape,
+	// which are slower than those for one, but shared by more layers.
+	Generic bool
+	// Memo keeps what costs much to find and is asked for more than once in a
+	// compilation; nil: nothing is kept.
+	Memo map[any]any
+}
+
+// Memo is f(key), computed once in a compilation. Types of keys belong to one f.
+func Memo[K comparable, V any](o *Options, key K, f func(K) V) V {
+	if o == nil || o.Memo == nil {
+		return f(key)
+	}
+	v, ok := o.Memo[key]
+	if !ok {
+		v = f(key)
+		o.Memo[key] = v
+	}
+	return v.(V)
+}
+
+// Reason is one ground on which a kernel refuses a node.
+type Reason struct {
+	Code string // stable rule code, e.g. CMSIS-CONV-01
+	Text string // what was found and what is wanted
+}
+
+// Unread is what a rule says of a node whose operands it cannot read: the rule
+// about these operands has refused the node then. Where none has, Unread is a
+// reason by itself, so that a node that nobody looked at is never taken.
+const Unread = "the operands are not of the kind that this condition is about, and no other condition refuses them"
+
+// Rule is one condition of a kernel. Check returns "" when it holds, and Unread
+// where it cannot be asked.
+type Rule struct {
+	Code, Doc string
+	Check     func(n *ir.Node, o *Options) string
+}
+
+// Kernel is one way to compute some operators.
+type Kernel struct {
+	Name    string
+	Library string // "cmsis-nn", "nncc", or "nncc-" and an instruction set
+	Doc     string
+	Ops     []*ir.OpDef
+	Rules   []Rule
+	Layout  func(n *ir.Node) Layout
+	// Lower makes the calls. The node's values have their final memory order.
+	Lower func(n *ir.Node, o *Options) (*call.Lowered, error)
+}
+
+// Tuned reports a library of int8 kernels for an instruction set. Their layers
+// are the segments of a Cortex-M program; the others are its fallback.
+func Tuned(library string) bool {
+	return library == "cmsis-nn" || strings.HasPrefix(library, "nncc-")
+}
+
+// Judge is every reason against the kernel; none means that it takes the node.
+func (k *Kernel) Judge(n *ir.Node, o *Options) []Reason {
+	var r, unread []Reason
+	for _, rule := range k.Rules {
+		switch s := rule.Check(n, o); s {
+		case "":
+		case Unread:
+			unread = append(unread, Reason{rule.Code, s})
+		default:
+			r = append(r, Reason{rule.Code, s})
+		}
+	}
+	if len(r) == 0 {
+		return unread
+	}
+	return r
+}
+
+// LayoutKind says what a kernel asks of the memory orders of its operands.
+type LayoutKind uint8
+
+const (
+	// Natural: every operand in logical order.
+	Natural LayoutKind = iota
+	// Same: every run-time operand of the output's rank in one and the same
+	// order, whichever it is; operands of lower rank are natural.
+	Same
+	// Fixed: the orders given.
+	Fixed
+	// ViewTranspose: output order follows from the input's by the permutation.
+	ViewTranspose
+	// ViewReshape: dimensions of size 1 come and go, or both sides natural.
+	ViewReshape
+	// AnyToAny: copies between orders (Relayout).
+	AnyToAny
+)
+
+// Layout is a kernel's demand. In and Out hold one order per operand when
+// Fixed (nil: natural).
+type Layout struct {
+	Kind    LayoutKind
+	In, Out [][]int
+	Perm    []int // ViewTranspose
+	// Prefer is the order a Same kernel likes best, nil: none.
+	Prefer []int
+}
+
+// SpatialLayout is the demand of a kernel whose input 0 and output 0 are
+// channels-last feature maps.
+func SpatialLayout(n *ir.Node) Layout {
+	l := Layout{Kind: Fixed, In: make([][]int, len(n.In)), Out: make([][]int, len(n.Out))}
+	l.In[0] = ir.NHWC(n.In[0].Type.Rank())
+	l.Out[0] = ir.NHWC(n.Out[0].Type.Rank())
+	return l
+}
+
+// Choice is the kernel taken for a node and why better ones were not.
+type Choice struct {
+	Kernel   *Kernel
+	Rejected []Rejection
+}
+
+// Rejection is one refusing kernel with its reasons.
+type Rejection struct {
+	Kernel  string
+	Library string
+	Reasons []Reason
+}
+
+// Table maps operators to kernels, best first.
+type Table map[*ir.OpDef][]*Kernel
+
+// NewTable collects libraries in order of preference.
+func NewTable(libs ...[]*Kernel) Table {
+	t := Table{}
+	for _, lib := range libs {
+		for _, k := range lib {
+			for _, op := range k.Ops {
+				t[op] = append(t[op], k)
+			}
+		}
+	}
+	return t
+}
+
+// Nearest are the refusals with the fewest reasons first: what stands between a
+// node and its nearest kernel is what a user wants to read first.
+func (c Choice) Nearest() []Rejection {
+	rs := slices.Clone(c.Rejected)
+	slices.SortStableFunc(rs, func(a, b Rejection) int { return len(a.Reasons) - len(b.Reasons) })
+	return rs
+}
+
+// Behind are the kernels without objection that stand behind the chosen one.
+func (t Table) Behind(c Choice, n *ir.Node, o *Options) []*Kernel {
+	var out []*Kernel
+	rows := t[n.Op]
+	for _, k := range rows[min(slices.Index(rows, c.Kernel)+1, len(rows)):] {
+		if len(k.Judge(n, o)) == 0 {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Choose takes the first kernel without objection.
+func (t Table) Choose(n *ir.Node, o *Options) (Choice, error) {
+	defer pass.Named("kernel choice", n)
+	var c Choice
+	for _, k := range t[n.Op] {
+		r := k.Judge(n, o)
+		if len(r) == 0 {
+			c.Kernel = k
+			return c, nil
+		}
+		c.Rejected = append(c.Rejected, Rejection{k.Name, k.Library, r})
+	}
+	msg := "no kernel implements this operator"
+	if len(c.Rejected) > 0 {
+		msg = "no kernel takes this node"
+		for _, r := range c.Nearest() {
+			for _, x := range r.Reasons {
+				msg += fmt.Sprintf("; %s: %s", r.Kernel, x.Text)
+			}
+		}
+	}
+	return c, ir.Errf(n, "no-kernel", "%s (input types %s)", msg, inTypes(n))
+}
+
+func inTypes(n *ir.Node) string {
+	s := ""
+	for i, v := range n.In {
+		if i > 0 {
+			s += ", "
+		}
+		if v == nil {
+			s += "-"
+		} else {
+			s += v.Type.String()
+		}
+	}
+	return s
+}

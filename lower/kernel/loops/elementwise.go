@@ -1,0 +1,378 @@
+package loops
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// broadcastStrides are the strides of an input along the output's dimensions,
+// 0 where it is repeated.
+func broadcastStrides(shape, out []int) []int {
+	st := tensor.Strides(shape)
+	r := make([]int, len(out))
+	for i, d := range shape {
+		if d != 1 {
+			r[len(out)-len(shape)+i] = st[i]
+		}
+	}
+	return r
+}
+
+// elements opens the loops over the output of an element-wise operator and
+// gives the index of its elements and of those of the inputs. Where every
+// input has the output's shape or one element, there is one loop.
+func (f *fn) elements(inputs ...int) (y string, x []string) {
+	shape := f.n.Out[0].Type.Shape
+	flat := true
+	for _, i := range inputs {
+		t := f.n.In[i].Type
+		flat = flat && (slices.Equal(t.Shape, shape) || t.Elems() == 1)
+	}
+	if flat {
+		shape = []int{product(shape)}
+	}
+	v := f.nest("i", shape)
+	for _, i := range inputs {
+		t := f.n.In[i].Type
+		switch {
+		case t.Elems() == 1:
+			x = append(x, "0")
+		case flat:
+			x = append(x, v[0])
+		default:
+			x = append(x, at(v, broadcastStrides(t.Shape, shape)))
+		}
+	}
+	return at(v, tensor.Strides(shape)), x
+}
+
+// binary are the operators of two broadcast inputs of one type, by class: a
+// and b are the operands.
+var binary = map[*ir.OpDef]map[class]string{
+	op.Add:            {real: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
+	op.Sub:            {real: "a - b", whole: "(int64_t)((uint64_t)a - (uint64_t)b)", large: "a - b"},
+	op.Mul:            {real: "a * b", whole: "(int64_t)((uint64_t)a * (uint64_t)b)", large: "a * b"},
+	op.Div:            {real: "a / b", whole: "nncc_div_i64(a, b)", large: "a / b"},
+	op.Min:            {real: "nncc_min_f64(a, b)", whole: "a < b ? a : b", large: "a < b ? a : b"},
+	op.Max:            {real: "nncc_max_f64(a, b)", whole: "a > b ? a : b", large: "a > b ? a : b"},
+	op.Sum:            {real: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
+	op.Mean:           {real: "a + b"},
+	op.PRelu:          {real: "a < 0.0 ? a * b : a", whole: "a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a", large: "a"},
+	op.And:            {whole: "a & b"},
+	op.Or:             {whole: "a | b"},
+	op.Xor:            {whole: "a ^ b"},
+	op.BitwiseAnd:     {whole: "a & b", large: "a & b"},
+	op.BitwiseOr:      {whole: "a | b", large: "a | b"},
+	op.BitwiseXor:     {whole: "a ^ b", large: "a ^ b"},
+	op.Equal:          compare("=="),
+	op.Less:           compare("<"),
+	op.LessOrEqual:    compare("<="),
+	op.Greater:        compare(">"),
+	op.GreaterOrEqual: compare(">="),
+}
+
+func compare(c string) map[class]string {
+	s := "a " + c + " b ? 1 : 0"
+	return map[class]string{real: s, whole: s, large: s}
+}
+
+// divides are the operators that fail when an integer b is 0.
+func divides(n *ir.Node) bool {
+	return (n.Op == op.Div || n.Op == op.Mod) && n.In[1].Type.DType.IsInt()
+}
+
+// folded writes an element-wise operator of any number of inputs: the first
+// two are combined, the result with the third, and so on; every step is
+// rounded to the element type, as the interpreter does it.
+func folded(f *fn) error {
+	n := f.n
+	d := n.In[0].Type.DType
+	c := classOf(d)
+	expr := binary[n.Op][c]
+	switch n.Op {
+	case op.BitShift:
+		expr = "(uint64_t)b < 64u ? (" + c.wide() + ")((uint64_t)a << (uint64_t)b) : 0"
+		if n.Str("direction") == "RIGHT" {
+			expr = strings.Replace(expr, "<<", ">>", 1)
+		}
+	case op.Mod:
+		switch c {
+		case real:
+			expr = "fmod(a, b)"
+		case large:
+			expr = "a % b"
+		default:
+			floor := 0
+			if n.Int("fmod") == 0 {
+				floor = 1
+			}
+			expr = fmt.Sprintf("nncc_mod_i64(a, b, %d)", floor)
+		}
+	}
+	var x []ref
+	for i := range n.In {
+		x = append(x, f.in(i))
+	}
+	y := f.out(0)
+	yi, xi := f.elements(ir.Identity(len(n.In))...)
+	f.line("%s a = %s;", c.wide(), load(x[0], xi[0]))
+	for i := 1; i < len(x); i++ {
+		f.open("")
+		f.line("const %s b = %s;", c.wide(), load(x[i], xi[i]))
+		if divides(n) {
+			f.check("b != 0", "NNCC_ERR_DIVIDE")
+		}
+		if y.t == tensor.Bool || y.t == d && i == len(x)-1 && n.Op != op.Mean && !hasAct(n) {
+			f.store(y, yi, expr)
+		} else {
+			f.line("a = %s;", rounded(d, expr))
+		}
+		f.close()
+	}
+	if n.Op == op.Mean && len(x) > 1 {
+		f.line("a = %s;", rounded(d, fmt.Sprintf("a / %d.0", len(x))))
+	}
+	if len(x) == 1 || n.Op == op.Mean || hasAct(n) {
+		f.clamped(y, yi, "a")
+	}
+	f.closeTo(1)
+	return nil
+}
+
+func hasAct(n *ir.Node) bool { return n.Has("act_min") || n.Has("act_max") }
+
+// clamped stores v within the bounds of an absorbed activation.
+func (f *fn) clamped(y ref, index, v string) {
+	if f.n.Has("act_min") {
+		v = fmt.Sprintf("nncc_max_f64(%s, %s)", v, num(float64(f.n.Float("act_min"))))
+	}
+	if f.n.Has("act_max") {
+		v = fmt.Sprintf("nncc_min_f64(%s, %s)", v, num(float64(f.n.Float("act_max"))))
+	}
+	f.store(y, index, v)
+}
+
+// power writes Pow: the exponent has a type of its own.
+func power(f *fn) error {
+	x, e, y := f.in(0), f.in(1), f.out(0)
+	yi, xi := f.elements(0, 1)
+	switch {
+	case !x.t.IsFloat() && !e.t.IsFloat():
+		f.store(y, yi, fmt.Sprintf("(%s)nncc_pow_i64((int64_t)%s, (int64_t)%s)", classOf(y.t).wide(), load(x, xi[0]), load(e, xi[1])))
+	case x.t.IsFloat():
+		f.store(y, yi, fmt.Sprintf("pow(%s, %s)", loadReal(x, xi[0]), loadReal(e, xi[1])))
+	default:
+		f.store(y, yi, fromReal(y.t, fmt.Sprintf("pow(%s, %s)", loadReal(x, xi[0]), loadReal(e, xi[1]))))
+	}
+	f.closeTo(1)
+	return nil
+}
+
+// fromReal is a double as the class of an element type, as Cast does it.
+func fromReal(d tensor.DType, v string) string {
+	switch {
+	case d.IsFloat():
+		return v
+	case d == tensor.Bool:
+		return v + " != 0.0 ? 1 : 0"
+	case d == tensor.U64:
+		return "nncc_f64_to_u64(" + v + ")"
+	}
+	return "nncc_f64_to_i64(" + v + ")"
+}
+
+// fromClass is a value of one element type's class in that of another.
+func fromClass(from, to tensor.DType, v string) string {
+	switch a, b := classOf(from), classOf(to); {
+	case a == real:
+		return fromReal(to, v)
+	case a != b:
+		return "(" + b.wide() + ")" + v
+	}
+	return v
+}
+
+// convert writes Cast and CastLike.
+func convert(f *fn) error {
+	x, y := f.in(0), f.out(0)
+	yi, xi := f.elements(0)
+	v := load(x, xi[0])
+	if classOf(x.t) != real && classOf(y.t) == real {
+		v = loadReal(x, xi[0])
+	} else {
+		v = fromClass(x.t, y.t, v)
+	}
+	f.store(y, yi, v)
+	f.closeTo(1)
+	return nil
+}
+
+// functions of one real number a, in C.
+var functions = map[*ir.OpDef]string{
+	op.Erf: "erf(a)", op.Exp: "exp(a)", op.Log: "log(a)", op.Sqrt: "sqrt(a)", op.Reciprocal: "1.0 / a", op.Floor: "floor(a)", op.Ceil: "ceil(a)",
+	op.Round: "nncc_nearest_f64(a)", op.Sin: "sin(a)", op.Cos: "cos(a)", op.Tan: "tan(a)", op.Asin: "asin(a)", op.Acos: "acos(a)", op.Atan: "atan(a)",
+	op.Sinh: "sinh(a)", op.Cosh: "cosh(a)", op.Tanh: "tanh(a)", op.Asinh: "asinh(a)", op.Acosh: "acosh(a)", op.Atanh: "atanh(a)",
+	op.Neg: "-a", op.Abs: "fabs(a)", op.Sign: "a > 0.0 ? 1.0 : (a < 0.0 ? -1.0 : a)", op.Relu: "nncc_max_f64(a, 0.0)",
+	op.Sigmoid: "nncc_sigmoid_f64(a)", op.Softplus: "nncc_softplus_f64(a)", op.Softsign: "a / (1.0 + fabs(a))", op.Mish: "a * tanh(nncc_softplus_f64(a))",
+	op.HardSwish: "a * nncc_min_f64(nncc_max_f64((a + 3.0) / 6.0, 0.0), 1.0)", op.IsNaN: "isnan(a) ? 1 : 0",
+}
+
+// function is the C expression of a function of one real number.
+func function(n *ir.Node) string {
+	attr := func(name string) string { return num(float64(n.Float(name))) }
+	switch n.Op {
+	case op.LeakyRelu:
+		return "a < 0.0 ? " + attr("alpha") + " * a : a"
+	case op.ThresholdedRelu:
+		return "(a > " + attr("alpha") + " || isnan(a)) ? a : 0.0"
+	case op.Elu:
+		return "a < 0.0 ? " + attr("alpha") + " * expm1(a) : a"
+	case op.Selu:
+		return attr("gamma") + " * (a < 0.0 ? " + attr("alpha") + " * expm1(a) : a)"
+	case op.Celu:
+		return "a < 0.0 ? " + attr("alpha") + " * expm1(a / " + attr("alpha") + ") : a"
+	case op.HardSigmoid:
+		return "nncc_min_f64(nncc_max_f64(" + attr("alpha") + " * a + " + attr("beta") + ", 0.0), 1.0)"
+	case op.Swish:
+		return "a * nncc_sigmoid_f64(" + attr("alpha") + " * a)"
+	case op.Gelu:
+		if n.Str("approximate") == "tanh" {
+			return fmt.Sprintf("0.5 * a * (1.0 + tanh(%s * (a + 0.044715 * a * a * a)))", num(math.Sqrt(2/math.Pi)))
+		}
+		return "0.5 * a * erfc(-a / " + num(math.Sqrt2) + ")"
+	case op.Shrink:
+		return fmt.Sprintf("a < %s ? a + %s : (a > %s ? a - %s : 0.0)", num(-float64(n.Float("lambd"))), attr("bias"), attr("lambd"), attr("bias"))
+	case op.IsInf:
+		var s []string
+		if n.Int("detect_negative") != 0 {
+			s = append(s, "a < 0.0")
+		}
+		if n.Int("detect_positive") != 0 {
+			s = append(s, "a > 0.0")
+		}
+		if s == nil {
+			return "0"
+		}
+		return "(isinf(a) && (" + strings.Join(s, " || ") + ")) ? 1 : 0"
+	}
+	return functions[n.Op]
+}
+
+// onIntegers are the functions that have a form of their own on integers.
+var onIntegers = map[*ir.OpDef]string{
+	op.Neg: "(int64_t)(0u - (uint64_t)a)", op.Abs: "a < 0 ? (int64_t)(0u - (uint64_t)a) : a", op.Sign: "a > 0 ? 1 : (a < 0 ? -1 : 0)",
+	op.Relu: "a > 0 ? a : 0", op.Not: "a == 0 ? 1 : 0", op.BitwiseNot: "~a",
+}
+
+// ofIntegers reports a function that has a form of its own on elements of type d.
+func ofIntegers(n *ir.Node, d tensor.DType) bool { return onIntegers[n.Op] != "" && classOf(d) != real }
+
+// argument is the class in which a function takes its argument.
+func argument(n *ir.Node, d tensor.DType) class {
+	if ofIntegers(n, d) {
+		return classOf(d)
+	}
+	return real
+}
+
+// unaryExpr is the function of one element a of type d, in the class of the result.
+func unaryExpr(n *ir.Node, d tensor.DType) string {
+	switch y := n.Out[0].Type.DType; {
+	case ofIntegers(n, d) && classOf(d) == large:
+		return map[*ir.OpDef]string{op.Abs: "a", op.Sign: "a > 0 ? 1u : 0u", op.BitwiseNot: "~a"}[n.Op]
+	case ofIntegers(n, d):
+		return onIntegers[n.Op]
+	case y != tensor.Bool && !y.IsFloat():
+		return fromReal(y, function(n))
+	}
+	return function(n)
+}
+
+// unary writes a function of one element.
+func unary(f *fn) error {
+	n := f.n
+	x, y := f.in(0), f.out(0)
+	yi, xi := f.elements(0)
+	a := loadReal(x, xi[0])
+	if ofIntegers(n, x.t) {
+		a = load(x, xi[0])
+	}
+	f.line("const %s a = %s;", argument(n, x.t).wide(), a)
+	f.store(y, yi, unaryExpr(n, x.t))
+	f.closeTo(1)
+	return nil
+}
+
+// clip writes Clip with bounds that are constant or computed.
+func clip(f *fn) error {
+	x, y := f.in(0), f.out(0)
+	c := classOf(x.t)
+	for i, name := range []string{1: "lo", 2: "hi"} {
+		if i > 0 && f.has(i) {
+			f.line("const %s %s = %s;", c.wide(), name, load(f.in(i), "0"))
+		}
+	}
+	yi, xi := f.elements(0)
+	f.line("%s a = %s;", c.wide(), load(x, xi[0]))
+	for i, s := range [][2]string{1: {"a < lo ? lo : a", "nncc_max_f64(a, lo)"}, 2: {"a > hi ? hi : a", "nncc_min_f64(a, hi)"}} {
+		switch {
+		case i == 0 || !f.has(i):
+		case c == real:
+			f.line("a = %s;", s[1])
+		default:
+			f.line("a = %s;", s[0])
+		}
+	}
+	f.store(y, yi, "a")
+	f.closeTo(1)
+	return nil
+}
+
+// copied writes operators that keep elements as they are, in order.
+func copied(f *fn) error {
+	x, y := f.in(0), f.out(0)
+	f.loop("i", f.n.Out[0].Type.Elems())
+	f.copy(y, "i", x, "i")
+	f.closeTo(1)
+	return nil
+}
+
+// choose writes Where.
+func choose(f *fn) error {
+	c, a, b, y := f.in(0), f.in(1), f.in(2), f.out(0)
+	yi, xi := f.elements(0, 1, 2)
+	f.line("%s[%s] = %s[%s] != 0 ? %s[%s] : %s[%s];", y.name, yi, c.name, xi[0], a.name, xi[1], b.name, xi[2])
+	f.closeTo(1)
+	return nil
+}
+
+func keys[T any](m map[*ir.OpDef]T, more ...*ir.OpDef) []*ir.OpDef {
+	ops := slices.Clone(more)
+	for o := range m {
+		if !slices.Contains(ops, o) {
+			ops = append(ops, o)
+		}
+	}
+	slices.SortFunc(ops, func(a, b *ir.OpDef) int { return strings.Compare(a.Name, b.Name) })
+	return ops
+}
+
+func elementRows() []*kernel.Kernel {
+	parametric := []*ir.OpDef{op.LeakyRelu, op.ThresholdedRelu, op.Elu, op.Selu, op.Celu, op.HardSigmoid, op.Swish, op.Gelu, op.Shrink, op.IsInf, op.Not, op.BitwiseNot}
+	return []*kernel.Kernel{
+		row("binary", "arithmetic, comparison and logic on two or more broadcast tensors, any element type", folded, nil, keys(binary, op.BitShift, op.Mod)...),
+		row("pow", "power with broadcasting, any element type", power, nil, op.Pow),
+		row("cast", "conversion between any two element types", convert, nil, op.Cast, op.CastLike),
+		row("unary", "functions of one element, any element type", unary, nil, keys(functions, parametric...)...),
+		row("clip", "limits, constant or computed, any element type", clip, nil, op.Clip),
+		row("copy", "elements as they are, in order", copied, nil, op.Identity),
+		row("where", "choice between two tensors, any element type", choose, nil, op.Where),
+	}
+}

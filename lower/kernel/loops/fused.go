@@ -1,0 +1,417 @@
+package loops
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// Fused is the row of several element-wise operators in one function: one nest
+// of loops over the output, every input element read once, all values in
+// between in variables. Each operator computes by the expression of the kernel
+// that takes it alone (nncc_element_f32.h, nncc_element_int.h, or the rows of
+// this package), with all its roundings, so the bits are the same.
+var Fused = &kernel.Kernel{
+	Name: "loops_fused", Library: "nncc", Doc: "several element-wise operators in one loop, without tensors in between", Ops: []*ir.OpDef{op.Fused},
+	Rules: []kernel.Rule{
+		{Code: "LOOPS-FUSED-01", Doc: "every part has the shape of the result and a form for one element", Check: func(n *ir.Node, _ *kernel.Options) string {
+			if _, err := writeFused(n); err != nil {
+				return err.Error()
+			}
+			return ""
+		}},
+		{Code: "LOOPS-FUSED-02", Doc: "operands have less than 2^31 elements", Check: small},
+	},
+	Layout: func(n *ir.Node) kernel.Layout {
+		if _, rank := space(n); rank != n.Out[0].Type.Rank() {
+			return kernel.Layout{Kind: kernel.Natural}
+		}
+		return kernel.Layout{Kind: kernel.Same}
+	},
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		w, err := writeFused(n)
+		if err != nil {
+			return nil, err
+		}
+		l, err := w.f.done("fused")
+		if err == nil {
+			c := l.Calls[0].Code
+			c.Headers = headers(c)
+		}
+		return l, err
+	},
+}
+
+// headers are those that the function's text needs.
+func headers(c *call.Code) []string {
+	var h []string
+	text := strings.Join(c.Params, " ") + " " + c.Body
+	words := map[string]bool{}
+	loops := false
+	for _, w := range word.FindAllString(text, -1) {
+		words[w] = true
+		loops = loops || w == "double" || w == "isnan" || strings.HasPrefix(w, "nncc_") && !inHeader(w) && w != "nncc_status"
+	}
+	if words["float"] {
+		h = append(h, "nncc_element_f32.h")
+	}
+	for w := range words {
+		if inHeader(w) && !strings.HasSuffix(w, "_f32") {
+			h = append(h, "nncc_element_int.h")
+			break
+		}
+	}
+	if loops || len(h) == 0 {
+		h = append(h, "nncc_loops.h")
+	}
+	return h
+}
+
+// space is the reduction at the end of a fused body, nil when there is none,
+// and the rank of what the loops run over.
+func space(n *ir.Node) (reduction *ir.Node, rank int) {
+	last := n.Body[0].Nodes[len(n.Body[0].Nodes)-1]
+	if last.Op.Pattern == ir.Reduce {
+		return last, last.In[0].Type.Rank()
+	}
+	return nil, n.Out[0].Type.Rank()
+}
+
+// fuser writes the function of a Fused node.
+type fuser struct {
+	f    *fn
+	out  ir.Type // what the loops run over: the result, or what is reduced
+	vars map[*ir.Value]variable
+	ins  []operand
+	// params are the integers by which quantised operators differ between
+	// nodes of one form: the function reads them from an array, so that such
+	// nodes share it.
+	params []int32
+	tables int
+	text   strings.Builder // of the innermost loop
+}
+
+// variable is a C variable that holds an element of type t.
+type variable struct {
+	name string
+	t    ir.Type
+}
+
+// operand is an input of the node or a constant of its body: strides are along
+// the dimensions of the output in memory order.
+type operand struct {
+	v       *ir.Value
+	ref     ref
+	strides []int
+	whole   bool // lies as the output does
+}
+
+// writeFused writes the function, or says what stands in the way.
+func writeFused(n *ir.Node) (*fuser, error) {
+	if len(n.Body) != 1 || len(n.Out) != 1 || len(n.Body[0].Nodes) == 0 {
+		return nil, fmt.Errorf("the node has %d outputs, want one", len(n.Out))
+	}
+	b := n.Body[0]
+	w := &fuser{f: newFn(n), out: n.Out[0].Type, vars: map[*ir.Value]variable{}}
+	last, rank := space(n)
+	if last != nil {
+		w.out = last.In[0].Type.WithOrder(nil)
+		if rank == n.Out[0].Type.Rank() {
+			w.out = w.out.WithOrder(n.Out[0].Type.Order)
+		}
+		if err := reducible(last); err != nil {
+			return nil, fmt.Errorf("%s (%s): %w", nodeName(last), last.Op.Name, err)
+		}
+	}
+	if w.out.Elems() == 0 || n.Out[0].Type.Elems() == 0 {
+		return nil, fmt.Errorf("the result is empty")
+	}
+	for i, v := range b.In {
+		if err := w.input(v, n.In[i].Type, func() ref { return w.f.in(i) }); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range b.Nodes {
+		if m == last {
+			x, err := w.operand(m.In[0])
+			if err != nil {
+				return nil, err
+			}
+			return w, w.reduce(m, x)
+		}
+		if len(m.Out) != 1 || m.Out[0].Type.Elems() != w.out.Elems() || m.Out[0].Type.Rank() != w.out.Rank() {
+			return nil, fmt.Errorf("%s (%s) has a result of shape %v, want that of the whole, %v", nodeName(m), m.Op.Name, m.Out[0].Type.Shape, w.out.Shape)
+		}
+		if err := w.node(m); err != nil {
+			return nil, fmt.Errorf("%s (%s): %w", nodeName(m), m.Op.Name, err)
+		}
+	}
+	w.loops(w.vars[b.Out[0]])
+	w.share()
+	return w, nil
+}
+
+func nodeName(n *ir.Node) string {
+	if len(n.Origin) > 0 {
+		return strings.Join(n.Origin, "+")
+	}
+	return n.Name
+}
+
+// input declares an operand that is read once per element, or less often.
+func (w *fuser) input(v *ir.Value, t ir.Type, param func() ref) error {
+	rank := w.out.Rank()
+	if t.Rank() > rank {
+		return fmt.Errorf("operand %s has %d dimensions, the result %d", v.Name, t.Rank(), rank)
+	}
+	if t.Elems() == 0 {
+		return fmt.Errorf("operand %s is empty", v.Name)
+	}
+	order := w.out.OrderOrIdentity()
+	shape := kernel.PadLeft(t.Shape, rank)
+	o := operand{v: v, ref: param()}
+	padded := t.WithShape(shape)
+	if t.Rank() == rank {
+		padded.Order = t.Order
+	}
+	o.strides = kernel.Permuted(kernel.Strides(padded), order)
+	o.whole = t.Elems() == w.out.Elems() && padded.SameMemory(w.out.Order)
+	for k, d := range kernel.Permuted(shape, order) {
+		switch {
+		case d == 1:
+			o.strides[k] = 0
+		case d != w.out.Phys()[k]:
+			return fmt.Errorf("operand %s of shape %v does not broadcast to %v", v.Name, t.Shape, w.out.Shape)
+		}
+	}
+	w.vars[v] = variable{fmt.Sprintf("v%d", len(w.vars)), t}
+	w.ins = append(w.ins, o)
+	return nil
+}
+
+// operand is the variable of an operand of a body node. A constant with one
+// value is a number in the text, another one an array that is read like an input.
+func (w *fuser) operand(v *ir.Value) (variable, error) {
+	if x, ok := w.vars[v]; ok {
+		return x, nil
+	}
+	if v.Const == nil {
+		return variable{}, fmt.Errorf("operand %s is not computed here", v)
+	}
+	if u, ok := v.Const.Uniform(); ok && v.Type.Elems() > 0 {
+		x := variable{literal(u), v.Type}
+		w.vars[v] = x
+		return x, nil
+	}
+	// arrays lie in memory as the output does
+	rank := w.out.Rank()
+	if v.Type.Rank() > rank {
+		return variable{}, fmt.Errorf("operand %s has %d dimensions, the result %d", v, v.Type.Rank(), rank)
+	}
+	shape := kernel.PadLeft(v.Type.Shape, rank)
+	d := kernel.Arrange(v.Const, shape, w.out.OrderOrIdentity())
+	t := v.Type.WithShape(shape)
+	t.Order = w.out.Order
+	err := w.input(v, t, func() ref { return w.f.table(fmt.Sprintf("c%d", len(w.vars)), d) })
+	return w.vars[v], err
+}
+
+// literal is a number of one value in C.
+func literal(d *tensor.Dense) string {
+	switch d.DType {
+	case tensor.F32:
+		return num32(float32(d.Float(0)))
+	case tensor.F64, tensor.F16, tensor.BF16:
+		return num(d.Float(0))
+	case tensor.U64:
+		return fmt.Sprintf("UINT64_C(%d)", uint64(d.Int(0)))
+	}
+	return integer(d.Int(0))
+}
+
+// num32 is a float literal with exactly this value.
+func num32(v float32) string {
+	s := num(float64(v))
+	if strings.Contains(s, "(double)") {
+		return strings.Replace(s, "(double)", "(float)", 1)
+	}
+	s = strconv.FormatFloat(math.Abs(float64(v)), 'g', -1, 32)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	if math.Signbit(float64(v)) {
+		return "(-" + s + "f)"
+	}
+	return s + "f"
+}
+
+// varType is the C type of a variable that holds an element: float32 in
+// itself, other floating-point numbers and wide integers in their class's
+// type, the rest in 32 bits.
+func varType(d tensor.DType) string {
+	switch {
+	case d == tensor.F32:
+		return "float"
+	case d.IsFloat():
+		return "double"
+	case d == tensor.I64 || d == tensor.U32:
+		return "int64_t"
+	case d == tensor.U64:
+		return "uint64_t"
+	}
+	return "int32_t"
+}
+
+// fetch is the element of memory as its variable has it.
+func fetch(r ref, index string) string {
+	x := r.name + "[" + index + "]"
+	switch r.t {
+	case tensor.F16:
+		return "(double)nncc_f16_to_f32(" + x + ")"
+	case tensor.BF16:
+		return "(double)nncc_bf16_to_f32(" + x + ")"
+	}
+	return x
+}
+
+// stored is the element as it goes to memory, from its variable.
+func stored(d tensor.DType, v string) string {
+	switch d {
+	case tensor.F32, tensor.F64, tensor.I64, tensor.U64, tensor.I32:
+		return v
+	case tensor.F16:
+		return "nncc_f32_to_f16((float)" + v + ")"
+	case tensor.BF16:
+		return "nncc_f32_to_bf16((float)" + v + ")"
+	}
+	return "(" + ctype(d) + ")" + v
+}
+
+// set declares the variable of a node's result.
+func (w *fuser) set(n *ir.Node, format string, a ...any) {
+	t := n.Out[0].Type
+	x := variable{fmt.Sprintf("v%d", len(w.vars)), t}
+	fmt.Fprintf(&w.text, "const %s %s = %s;\n", varType(t.DType), x.name, fmt.Sprintf(format, a...))
+	w.vars[n.Out[0]] = x
+}
+
+// param is an integer that the function reads from its array of parameters.
+func (w *fuser) param(v int32) string {
+	w.params = append(w.params, v)
+	return fmt.Sprintf("p%d", len(w.params)-1)
+}
+
+// loops writes the nest: operands are read in the outermost loop in which they
+// change, so that a value per channel is read once a channel.
+func (w *fuser) loops(result variable) {
+	f := w.f
+	phys := w.out.Phys()
+	dims, st := kernel.MergeDims(phys, append(w.strides(), tensor.Strides(phys))...)
+	w.numbers()
+	y := f.out(0)
+	w.read(-1, nil, st)
+	if len(dims) > 1 {
+		f.line("int32_t i = 0;")
+	}
+	var v []string
+	for d := range dims {
+		i := fmt.Sprintf("i%d", d)
+		if len(dims) == 1 {
+			i = "i"
+		}
+		v = w.dimension(v, i, dims[d])
+		w.read(d, v, st)
+	}
+	w.body()
+	f.line("%s[i] = %s;", y.name, stored(w.out.DType, result.name))
+	if len(dims) > 1 {
+		f.line("i++;")
+	}
+	f.closeTo(1)
+}
+
+// strides are those of all operands.
+func (w *fuser) strides() [][]int {
+	st := make([][]int, 0, len(w.ins)+1)
+	for _, o := range w.ins {
+		st = append(st, o.strides)
+	}
+	return st
+}
+
+// numbers declares the parameters that come in an array.
+func (w *fuser) numbers() {
+	if len(w.params) == 0 {
+		return
+	}
+	k := w.f.table("p", tensor.Of([]int{len(w.params)}, w.params))
+	for i := range w.params {
+		w.f.line("const int32_t p%d = %s[%d];", i, k.name, i)
+	}
+}
+
+// dimension opens a loop whose size is a parameter.
+func (w *fuser) dimension(v []string, name string, size int) []string {
+	n := fmt.Sprintf("n%d", len(v))
+	w.f.params = append(w.f.params, "int32_t "+n)
+	w.f.args = append(w.f.args, call.I32(size))
+	w.f.loop(name, n)
+	return append(v, name)
+}
+
+// read loads the operands that change in loop number level last (-1: in none).
+// st are the strides of the operands and, last, of what i counts.
+func (w *fuser) read(level int, v []string, st [][]int) {
+	for i, o := range w.ins {
+		last := -1
+		for d, s := range st[i] {
+			if s != 0 {
+				last = d
+			}
+		}
+		if last != level {
+			continue
+		}
+		index := "i"
+		if len(st) == len(w.ins) || !slices.Equal(st[i], st[len(st)-1]) {
+			index = at(v, st[i][:len(v)])
+		}
+		w.f.line("const %s %s = %s;", varType(o.ref.t), w.vars[o.v].name, fetch(o.ref, index))
+	}
+}
+
+// body writes the statements of the innermost loop.
+func (w *fuser) body() {
+	if w.text.Len() == 0 {
+		return
+	}
+	for _, line := range strings.Split(strings.TrimSuffix(w.text.String(), "\n"), "\n") {
+		w.f.line("%s", line)
+	}
+}
+
+// share offers the storage of inputs to the output: those that lie as it does,
+// unless another one, which is read again and again, may be a part of them.
+func (w *fuser) share() {
+	n := w.f.n
+	for i, v := range n.In {
+		if !w.ins[i].whole || v.Const != nil || v.Type.Bytes() != w.out.Bytes() {
+			continue
+		}
+		safe := true
+		for k, u := range n.In {
+			safe = safe && (w.ins[k].whole || !kernel.MayShare(v, u))
+		}
+		if safe {
+			w.f.low.InPlace = append(w.f.low.InPlace, i)
+		}
+	}
+}

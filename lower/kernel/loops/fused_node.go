@@ -1,0 +1,407 @@
+package loops
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/pack"
+)
+
+// node writes one operator of a fused body: its result becomes a variable.
+func (w *fuser) node(n *ir.Node) error {
+	if n.Op.Pattern > ir.Broadcast {
+		return fmt.Errorf("the operator is not element-wise")
+	}
+	quantised := n.Out[0].Type.Quant != nil
+	floats := true
+	for _, v := range n.In {
+		if v == nil {
+			continue
+		}
+		quantised = quantised || v.Type.Quant != nil
+		floats = floats && v.Type.DType == tensor.F32
+	}
+	switch {
+	case n.Op == op.Where:
+		return w.choice(n)
+	case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear:
+		return w.border(n)
+	case quantised:
+		return w.quantised(n)
+	case floats && w.float32(n):
+		return nil
+	}
+	return w.plain(n)
+}
+
+// operands are the variables of all inputs, which must be there.
+func (w *fuser) operands(n *ir.Node) ([]string, error) {
+	var names []string
+	for i, v := range n.In {
+		if v == nil {
+			return nil, fmt.Errorf("input %d is missing", i)
+		}
+		x, err := w.operand(v)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, x.name)
+	}
+	return names, nil
+}
+
+// choice is Where, on elements of any type that stay as they are.
+func (w *fuser) choice(n *ir.Node) error {
+	if a, b, y := n.In[1].Type, n.In[2].Type, n.Out[0].Type; a.DType != y.DType || b.DType != y.DType || !a.Quant.Equal(y.Quant) || !b.Quant.Equal(y.Quant) {
+		return fmt.Errorf("the operands have other types or scales than the result")
+	}
+	x, err := w.operands(n)
+	if err != nil {
+		return err
+	}
+	w.set(n, "%s != 0 ? %s : %s", x[0], x[1], x[2])
+	return nil
+}
+
+// border is QuantizeLinear or DequantizeLinear with one scale, as
+// nncc_quantize_f32_* and nncc_dequantize_*_f32 compute it.
+func (w *fuser) border(n *ir.Node) error {
+	x, y := n.In[0].Type, n.Out[0].Type
+	if n.In[1].Const == nil || n.In[1].Type.Elems() != 1 || n.In[1].Type.DType != tensor.F32 || n.Input(2) != nil && n.In[2].Const == nil || n.Int("block_size") != 0 {
+		return fmt.Errorf("want one constant float32 scale")
+	}
+	zero := int64(0)
+	if z := n.ConstIn(2); z != nil {
+		zero = z.Int(0)
+	}
+	v, err := w.operand(n.In[0])
+	if err != nil {
+		return err
+	}
+	scale := literal(n.In[1].Const)
+	small := []tensor.DType{tensor.I8, tensor.U8, tensor.I16}
+	switch {
+	case n.Op == op.DequantizeLinear && slices.Contains(small, x.DType) && y.DType == tensor.F32:
+		w.set(n, "(float)(%s - %s) * %s", v.name, integer(zero), scale)
+	case n.Op == op.QuantizeLinear && x.DType == tensor.F32 && slices.Contains(small, y.DType):
+		lo, hi := y.DType.IntRange()
+		w.set(n, "nncc_round_even(%s / %s, %s, %s, %s)", v.name, scale, integer(zero), integer(lo), integer(hi))
+	default:
+		return fmt.Errorf("from %s to %s, want between float32 and int8, uint8 or int16", x.DType.ONNXName(), y.DType.ONNXName())
+	}
+	return nil
+}
+
+// pairs32 are the operators on two float32 numbers.
+var pairs32 = map[*ir.OpDef]string{
+	op.Add: "%s + %s", op.Sum: "%s + %s", op.Mean: "%s + %s", op.Sub: "%s - %s", op.Mul: "%s * %s", op.Div: "%s / %s",
+	op.Min: "nncc_el_min_f32(%s, %s)", op.Max: "nncc_el_max_f32(%s, %s)", op.PRelu: "nncc_el_prelu_f32(%s, %s)", op.Pow: "powf(%s, %s)",
+	op.Equal: "%s == %s ? 1 : 0", op.Greater: "%s > %s ? 1 : 0", op.GreaterOrEqual: "%s >= %s ? 1 : 0", op.Less: "%s < %s ? 1 : 0", op.LessOrEqual: "%s <= %s ? 1 : 0",
+}
+
+// singles32 are the operators on one float32 number that have a function of
+// their name in nncc_element_f32.h, with the attributes that follow it.
+var singles32 = map[*ir.OpDef][]string{
+	op.Abs: nil, op.Neg: nil, op.Relu: nil, op.Sigmoid: nil, op.HardSwish: nil, op.Mish: nil, op.Softplus: nil, op.Softsign: nil, op.Erf: nil, op.Exp: nil,
+	op.Log: nil, op.Sqrt: nil, op.Reciprocal: nil, op.Floor: nil, op.Ceil: nil, op.Round: nil, op.Sign: nil, op.Sin: nil, op.Cos: nil, op.Tan: nil,
+	op.Asin: nil, op.Acos: nil, op.Atan: nil, op.Sinh: nil, op.Cosh: nil, op.Tanh: nil, op.Asinh: nil, op.Acosh: nil, op.Atanh: nil,
+	op.LeakyRelu: {"alpha"}, op.ThresholdedRelu: {"alpha"}, op.Shrink: {"lambd", "bias"}, op.Elu: {"alpha"}, op.Celu: {"alpha"}, op.Selu: {"alpha", "gamma"},
+	op.HardSigmoid: {"alpha", "beta"}, op.Swish: {"alpha"},
+}
+
+// float32 writes an operator on float32 numbers; false where it has no form of
+// its own for them.
+func (w *fuser) float32(n *ir.Node) bool {
+	if n.Op == op.Clip {
+		return w.clip32(n)
+	}
+	x, err := w.operands(n)
+	if err != nil {
+		return false
+	}
+	attr := func(name string) string { return num32(n.Float(name)) }
+	if names, ok := singles32[n.Op]; ok {
+		args := x[0]
+		for _, a := range names {
+			args += ", " + attr(a)
+		}
+		w.set(n, "nncc_el_%s_f32(%s)", snake(n.Op.Name), args)
+		return true
+	}
+	switch n.Op {
+	case op.Gelu:
+		f := "nncc_el_gelu_f32"
+		if n.Str("approximate") == "tanh" {
+			f = "nncc_el_gelu_tanh_f32"
+		}
+		w.set(n, "%s(%s)", f, x[0])
+		return true
+	case op.IsNaN:
+		w.set(n, "%s == %s ? 0 : 1", x[0], x[0])
+		return true
+	case op.Identity:
+		w.set(n, "%s", x[0])
+		return true
+	}
+	form, ok := pairs32[n.Op]
+	if !ok {
+		return false
+	}
+	// any number of operands: the first two, the result with the third, ...
+	e := x[0]
+	for i, b := range x[1:] {
+		if i > 0 {
+			e = "(" + e + ")"
+		}
+		e = fmt.Sprintf(form, e, b)
+	}
+	if n.Op == op.Mean {
+		e = fmt.Sprintf("(%s) / %d.0f", e, len(x))
+	}
+	if lo, hi := op.ActBounds(n); hasAct(n) && (!math.IsInf(lo, -1) || !math.IsInf(hi, 1)) {
+		e = fmt.Sprintf("nncc_el_clip_f32(%s, %s, %s)", e, num32(float32(lo)), num32(float32(hi)))
+	}
+	w.set(n, "%s", e)
+	return true
+}
+
+// clip32 is Clip with constant bounds by nncc_clip_f32, with others by maximum
+// and minimum, as the rows of single nodes do it.
+func (w *fuser) clip32(n *ir.Node) bool {
+	x, err := w.operand(n.In[0])
+	if err != nil {
+		return false
+	}
+	var bound [3]string
+	for i := 1; i <= 2; i++ {
+		v := n.Input(i)
+		if v == nil {
+			bound[i] = map[int]string{1: "-(float)INFINITY", 2: "(float)INFINITY"}[i]
+			continue
+		}
+		b, err := w.operand(v)
+		if err != nil {
+			return false
+		}
+		bound[i] = b.name
+	}
+	if lo, hi, ok := op.ClipBounds(n); ok && lo == hi { // or the lower bound is above the upper one
+		w.set(n, "nncc_el_clip_f32(%s, %s, %s)", x.name, bound[2], bound[2])
+		return true
+	} else if ok {
+		w.set(n, "nncc_el_clip_f32(%s, %s, %s)", x.name, bound[1], bound[2])
+		return true
+	}
+	e := x.name
+	if n.Input(1) != nil {
+		e = fmt.Sprintf("nncc_el_max_f32(%s, %s)", e, bound[1])
+	}
+	if n.Input(2) != nil {
+		e = fmt.Sprintf("nncc_el_min_f32(%s, %s)", e, bound[2])
+	}
+	w.set(n, "%s", e)
+	return true
+}
+
+// snake is an operator's name as functions have it: HardSwish, hard_swish.
+func snake(s string) string {
+	var b strings.Builder
+	for i, c := range s {
+		if i > 0 && unicode.IsUpper(c) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}
+
+// quantised writes an operator on quantised integers.
+func (w *fuser) quantised(n *ir.Node) error {
+	if op.Rounding(n) != fixp.DoubleRounding {
+		return fmt.Errorf("the linked CMSIS-NN rounds once, and this loop twice")
+	}
+	if table, why := kernel.TableOf(n); why == "" {
+		return w.looked(n, table)
+	}
+	if len(n.In) > 0 && n.In[0].Type.DType == tensor.I16 && n.Out[0].Type.DType == tensor.I16 && w.curve(n) {
+		return nil
+	}
+	if len(n.In) != 2 {
+		return fmt.Errorf("%d inputs, want 2", len(n.In))
+	}
+	x, err := w.operands(n)
+	if err != nil {
+		return err
+	}
+	wide := n.Out[0].Type.DType == tensor.I16
+	kernel := !wide && op.BinaryKernelS8(n) || wide && op.BinaryKernel16(n)
+	switch {
+	case n.Op == op.Add && kernel:
+		w.sum(n, x, wide)
+	case n.Op == op.Mul && kernel:
+		w.product(n, x, wide)
+	case (n.Op == op.Min || n.Op == op.Max) && op.MinMaxKernel(n):
+		c := map[*ir.OpDef]string{op.Min: "<", op.Max: ">"}[n.Op]
+		w.set(n, "%s %s %s ? %s : %s", x[0], c, x[1], x[0], x[1])
+	default:
+		return fmt.Errorf("two computed operands without integer arithmetic for single elements")
+	}
+	return nil
+}
+
+// offset is v less its zero point.
+func (w *fuser) offset(v string, offset int32) string {
+	if offset == 0 {
+		return v
+	}
+	return v + " + " + w.param(offset)
+}
+
+// sum is arm_elementwise_add_s8 or _s16 for one element.
+func (w *fuser) sum(n *ir.Node, x []string, wide bool) {
+	p := op.AddParamsS8(n)
+	if wide {
+		p = op.AddParams16(n)
+	}
+	s := p.Scales
+	scaled := func(v string, offset, mult, shift int32) (e string, reach int64) {
+		lo, hi := int64(math.MinInt8)+int64(offset), int64(math.MaxInt8)+int64(offset)
+		if wide {
+			lo, hi = math.MinInt16, math.MaxInt16
+		}
+		for _, q := range []int64{lo, hi} {
+			r := int64(fixp.Requantize(int32(q<<uint(s.LeftShift)), mult, shift))
+			reach = max(reach, r, -r)
+		}
+		return w.requantised(fmt.Sprintf("(%s) * %d", w.offset(v, offset), 1<<uint(s.LeftShift)), mult, shift), reach
+	}
+	a, ra := scaled(x[0], p.Offset1, s.Mult1, s.Shift1)
+	b, rb := scaled(x[1], p.Offset2, s.Mult2, s.Shift2)
+	w.result(n, a+" + "+b, ra+rb, s.OutMult, s.OutShift, p.OutputOffset, p.ActMin, p.ActMax)
+}
+
+// product is arm_elementwise_mul_s8 or _s16 for one element.
+func (w *fuser) product(n *ir.Node, x []string, wide bool) {
+	p := op.MulParams(n)
+	reach := int64(255 * 255)
+	if wide {
+		reach = 1 << 30
+	}
+	w.result(n, fmt.Sprintf("(%s) * (%s)", w.offset(x[0], p.Offset1), w.offset(x[1], p.Offset2)), reach, p.Mult, p.Shift, p.OutputOffset, p.ActMin, p.ActMax)
+}
+
+// requantised is v by a multiplier and a shift.
+func (w *fuser) requantised(v string, mult, shift int32) string {
+	if shift >= 0 {
+		return fmt.Sprintf("nncc_el_up(%s, %s, %s)", v, w.param(mult), w.param(shift))
+	}
+	return fmt.Sprintf("nncc_el_down(%s, %s, %s)", v, w.param(mult), w.param(-shift))
+}
+
+// result is the end of a kernel: an accumulator of at most the given absolute
+// value becomes a code, in one multiplication where that is proven.
+func (w *fuser) result(n *ir.Node, acc string, reach int64, mult, shift, zero, lo, hi int32) {
+	var v string
+	if s, why := pack.OneMultiply(mult, shift, -reach, reach, zero); why == "" {
+		v = fmt.Sprintf("nncc_el_once(%s, %s, %s, %s)", acc, w.param(s.M), w.param(s.C), w.param(s.S))
+	} else {
+		v = w.offset(w.requantised(acc, mult, shift), zero)
+	}
+	d := n.Out[0].Type.DType
+	if a, b := d.IntRange(); int64(lo) == a && int64(hi) == b { // numbers in the text: saturating instructions
+		w.set(n, "nncc_el_limit(%s, %d, %d)", v, lo, hi)
+		return
+	}
+	w.set(n, "nncc_el_limit(%s, %s, %s)", v, w.param(lo), w.param(hi))
+}
+
+// looked is a function of one 8-bit value: the table of its results.
+func (w *fuser) looked(n *ir.Node, t []byte) error {
+	k, _ := kernel.RunInput(n)
+	x, err := w.operand(n.In[k])
+	if err != nil {
+		return err
+	}
+	d, err := tensor.FromBytes(tensor.U8, []int{256}, t)
+	if err != nil {
+		return err
+	}
+	r := w.table(d)
+	e := fmt.Sprintf("%s[(uint8_t)%s]", r.name, x.name)
+	if n.Out[0].Type.DType == tensor.I8 {
+		e = "(int8_t)" + e
+	}
+	w.set(n, "%s", e)
+	return nil
+}
+
+// curve is a function of one int16 value between 513 points.
+func (w *fuser) curve(n *ir.Node) bool {
+	c, ok := kernel.CurveOf(n)
+	if !ok {
+		return false
+	}
+	x, err := w.operand(n.In[0])
+	if err != nil {
+		return false
+	}
+	w.set(n, "nncc_el_curve_s16(%s, %s)", w.table(tensor.Of([]int{len(c)}, c[:])).name, x.name)
+	return true
+}
+
+func (w *fuser) table(d *tensor.Dense) ref {
+	w.tables++
+	return w.f.table(fmt.Sprintf("t%d", w.tables-1), d)
+}
+
+// plain writes an operator on plain numbers of any type, as the rows of single
+// nodes do: in double, int64_t or uint64_t, rounded or wrapped once.
+func (w *fuser) plain(n *ir.Node) error {
+	x, err := w.operands(n)
+	if err != nil {
+		return err
+	}
+	y := n.Out[0].Type.DType
+	d := n.In[0].Type.DType
+	c := classOf(d)
+	wide := func(i int) string {
+		return "(" + classOf(n.In[i].Type.DType).wide() + ")" + x[i]
+	}
+	var e string
+	var vars []string // a, b: the operands
+	switch {
+	case n.Op == op.Cast:
+		e, vars = fromClass(d, y, "a"), []string{wide(0)}
+	case len(n.In) == 1 && (onIntegers[n.Op] != "" && c != real || c == real && function(n) != ""):
+		e, vars = unaryExpr(n, d), []string{wide(0)}
+	case len(n.In) == 2 && binary[n.Op][c] != "" && !divides(n) && n.Op != op.Mean && !hasAct(n):
+		e, vars = binary[n.Op][c], []string{wide(0), wide(1)}
+	default:
+		return fmt.Errorf("no form for single elements of %s", d.ONNXName())
+	}
+	// a block of its own, in which operands are called as in the expressions
+	name := fmt.Sprintf("v%d", len(w.vars))
+	fmt.Fprintf(&w.text, "%s %s;\n{\n", varType(y), name)
+	for i, v := range vars {
+		fmt.Fprintf(&w.text, "    const %s %c = %s;\n", classOf(n.In[i].Type.DType).wide(), 'a'+i, v)
+	}
+	switch {
+	case y == tensor.F32:
+		e = "(float)(" + e + ")"
+	case y.IsFloat() || y == tensor.I64 || y == tensor.U64:
+		e = rounded(y, e)
+	default:
+		e = "(" + varType(y) + ")" + narrow(y, e)
+	}
+	fmt.Fprintf(&w.text, "    %s = %s;\n}\n", name, e)
+	w.vars[n.Out[0]] = variable{name, n.Out[0].Type}
+	return nil
+}

@@ -1,0 +1,111 @@
+package loops
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// reductions are the float32 reductions as the nncc_reduce_*_f32 kernels have
+// them: what s starts with, what it becomes with the element v, the result (n
+// elements).
+var reductions = map[*ir.OpDef]struct{ start, step, finish string }{
+	op.ReduceSum:       {"0.0f", "s + v", "s"},
+	op.ReduceMean:      {"0.0f", "s + v", "s / (float)%d"},
+	op.ReduceSumSquare: {"0.0f", "s + v * v", "s"},
+	op.ReduceL1:        {"0.0f", "s + fabsf(v)", "s"},
+	op.ReduceL2:        {"0.0f", "s + v * v", "sqrtf(s)"},
+	op.ReduceProd:      {"1.0f", "s * v", "s"},
+	op.ReduceLogSum:    {"0.0f", "s + v", "logf(s)"},
+	op.ReduceMax:       {"-(float)INFINITY", "s != s ? s : (s > v ? s : v)", "s"},
+	op.ReduceMin:       {"(float)INFINITY", "s != s ? s : (s < v ? s : v)", "s"},
+}
+
+// reducible says why a reduction cannot end a loop, nil when it can: it adds
+// up in the order in which its kernel does, whatever order memory has.
+func reducible(n *ir.Node) error {
+	x, y := n.In[0].Type, n.Out[0].Type
+	if _, ok := reductions[n.Op]; !ok || x.DType != tensor.F32 || y.DType != tensor.F32 || x.Quant != nil {
+		return fmt.Errorf("no loop over float32 elements with one number in between")
+	}
+	axes, err := op.ReduceAxes(n)
+	if err != nil {
+		return err
+	}
+	long := func(a int) bool { return x.Shape[a] > 1 }
+	axes = slices.DeleteFunc(slices.Clone(axes), func(a int) bool { return !long(a) })
+	if y.Rank() == x.Rank() && len(axes) > 1 && slices.Contains(axes, 1) {
+		return fmt.Errorf("the order of the sum over dimensions %v depends on that of memory", axes)
+	}
+	return nil
+}
+
+// reduce writes the nest of a body that ends in a reduction: loops over what is
+// kept, and in them those over what is not.
+func (w *fuser) reduce(n *ir.Node, x variable) error {
+	axes, err := op.ReduceAxes(n)
+	if err != nil {
+		return err
+	}
+	f := w.f
+	r := reductions[n.Op]
+	order := w.out.OrderOrIdentity()
+	phys := w.out.Phys()
+	var kept, gone []int // places in memory order
+	for k, d := range order {
+		if slices.Contains(axes, d) {
+			gone = append(gone, k)
+		} else {
+			kept = append(kept, k)
+		}
+	}
+	st := w.strides()
+	pick := func(places []int) ([]int, [][]int) {
+		s := make([][]int, len(st))
+		for i := range st {
+			s[i] = kernel.Permuted(st[i], places)
+		}
+		return kernel.MergeDims(kernel.Permuted(phys, places), s...)
+	}
+	outer, so := pick(kept)
+	inner, si := pick(gone)
+	all := make([][]int, len(st))
+	count := 1
+	for i := range st {
+		all[i] = append(slices.Clone(so[i]), si[i]...)
+	}
+	for _, d := range inner {
+		count *= d
+	}
+	w.numbers()
+	y := f.out(0)
+	w.read(-1, nil, all)
+	var v []string
+	f.line("int32_t i = 0;")
+	for d, size := range outer {
+		v = w.dimension(v, fmt.Sprintf("i%d", d), size)
+		w.read(d, v, all)
+	}
+	f.line("float s = %s;", r.start)
+	depth := f.depth
+	for d, size := range inner {
+		v = w.dimension(v, fmt.Sprintf("k%d", d), size)
+		w.read(len(outer)+d, v, all)
+	}
+	w.body()
+	f.line("const float v = %s;", x.name)
+	f.line("s = %s;", r.step)
+	f.closeTo(depth)
+	finish := r.finish
+	if n.Op == op.ReduceMean {
+		finish = fmt.Sprintf(finish, count)
+	}
+	f.line("%s[i] = %s;", y.name, finish)
+	f.line("i++;")
+	f.closeTo(1)
+	return nil
+}

@@ -1,0 +1,138 @@
+package loops_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/loops"
+	"github.com/nncc/nncc/lower/kerneltest"
+)
+
+// layers are the templates with random sizes as the text of one graph: every
+// operator in every type of its class, or one type each when quick.
+func layers(r *rand.Rand, quick bool) (string, int) {
+	var b strings.Builder
+	b.WriteString("graph \"layers\" {\n")
+	count, values := 0, 0
+	var outs []string
+	for _, x := range kerneltest.Templates {
+		operands, types, ops := x.Parts()
+		class := x.Class
+		if quick {
+			class = []string{class[r.IntN(len(class))]}
+		}
+		for _, dt := range class {
+			for _, o := range ops {
+				sizes := map[byte]int{}
+				for c := byte('A'); c <= 'D'; c++ {
+					sizes[c] = 1 + r.IntN(4)
+				}
+				fill := func(s string) string {
+					s = strings.ReplaceAll(s, "T", dt)
+					i := strings.IndexByte(s, '[')
+					if i < 0 {
+						return s
+					}
+					j := strings.IndexByte(s, ']')
+					dims := []byte{}
+					for k := i; k < j; k++ {
+						if n := sizes[s[k]]; n > 0 {
+							dims = append(dims, strconv.Itoa(n)...)
+						} else {
+							dims = append(dims, s[k])
+						}
+					}
+					return s[:i] + string(dims) + s[j:]
+				}
+				var args []string
+				for _, p := range operands {
+					values++
+					kind, decl, _ := strings.Cut(p, " ")
+					decl, data, _ := strings.Cut(decl, " = ")
+					if n, ok := strings.CutPrefix(data, "fill "); ok {
+						data = "splat " + n
+					}
+					name := fmt.Sprintf("%%v%d", values)
+					if kind == "x" {
+						fmt.Fprintf(&b, "in %s : %s\n", name, fill(decl))
+					} else {
+						fmt.Fprintf(&b, "const %s : %s = %s\n", name, fill(decl), data)
+					}
+					args = append(args, name)
+				}
+				name, attrs, _ := strings.Cut(o, "{")
+				if attrs != "" {
+					attrs = " {" + attrs
+				}
+				if name == "Resize" && sizes['A'] > 0 {
+					args[1] = "-"
+				}
+				var results []string
+				for range types {
+					values++
+					results = append(results, fmt.Sprintf("%%v%d", values))
+					outs = append(outs, fmt.Sprintf("v%d", values))
+				}
+				fmt.Fprintf(&b, "%s = %s(%s)%s\n", strings.Join(results, ", "), name, strings.Join(args, ", "), attrs)
+				count++
+			}
+		}
+	}
+	for _, o := range outs {
+		fmt.Fprintf(&b, "out %q = %%%s\n", o, o)
+	}
+	return b.String() + "}\n", count
+}
+
+// elsewhere are operators with rows that have their tests in other places:
+// bodies of several nodes, and what needs a condition known at compile time.
+var elsewhere = []string{"Fused", "Compress"}
+
+// Every operator with a row has a template.
+func TestTemplates(t *testing.T) {
+	used := map[string]bool{}
+	for _, x := range kerneltest.Templates {
+		_, _, ops := x.Parts()
+		for _, o := range ops {
+			name, _, _ := strings.Cut(o, "{")
+			used[name[strings.LastIndexByte(name, '.')+1:]] = true
+		}
+	}
+	for _, k := range loops.Kernels {
+		for _, o := range k.Ops {
+			if !used[o.Name] && !slices.Contains(elsewhere, o.Name) {
+				t.Errorf("%s, of row %s, has no template", o.Name, k.Name)
+			}
+		}
+	}
+}
+
+// Functions that are written for single nodes, against the interpreter: random
+// sizes, every element type, under the sanitizers and between guards. One type
+// of every class in a plain go test, with NNCC_LOOPS=all all of them, five
+// times with other sizes.
+func TestAgainstInterpreter(t *testing.T) {
+	rounds, quick := 1, true
+	if os.Getenv("NNCC_LOOPS") == "all" {
+		rounds, quick = 5, false
+	}
+	for seed := range uint64(rounds) {
+		text, count := layers(rand.New(rand.NewPCG(seed, 5)), quick)
+		g, err := ir.Parse(text, op.Get)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{Kernels: "auto"}, seed)
+		m.Near = true
+		m.RunHost(t)
+		t.Logf("seed %d: %d functions of %d rows", seed, count, len(m.Rows))
+	}
+}

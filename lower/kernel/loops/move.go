@@ -1,0 +1,293 @@
+package loops
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// slice writes Slice with parameters known at compile time.
+func slice(f *fn) error {
+	n := f.n
+	g, err := op.SliceGeometry(n)
+	if err != nil {
+		return err
+	}
+	x, y := f.in(0), f.out(0)
+	v := f.nest("i", g.Shape)
+	st := tensor.Strides(n.In[0].Type.Shape)
+	start := 0
+	steps := make([]int, len(st))
+	for d := range st {
+		start += g.Start[d] * st[d]
+		steps[d] = g.Step[d] * st[d]
+	}
+	f.copy(y, at(v, tensor.Strides(g.Shape)), x, fmt.Sprintf("%d + %s", start, at(v, steps)))
+	f.closeTo(1)
+	return nil
+}
+
+// split writes Split; pieces without elements need nothing.
+func split(f *fn) error {
+	n := f.n
+	axis, sizes, err := op.SplitSizes(n)
+	if err != nil {
+		return err
+	}
+	shape := n.In[0].Type.Shape
+	x := f.in(0)
+	inner, from := product(shape[axis+1:]), 0
+	for i, size := range sizes {
+		if f.wants(i) && n.Out[i].Type.Elems() > 0 {
+			y := f.out(i)
+			f.loop("o", product(shape[:axis]))
+			f.loop("i", size*inner)
+			f.copy(y, fmt.Sprintf("o * %d + i", size*inner), x, fmt.Sprintf("o * %d + %d + i", shape[axis]*inner, from*inner))
+			f.closeTo(1)
+		}
+		from += size
+	}
+	return nil
+}
+
+// concat writes Concat of any operands, empty ones too.
+func concat(f *fn) error {
+	n := f.n
+	shape := n.Out[0].Type.Shape
+	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	if err != nil {
+		return err
+	}
+	y := f.out(0)
+	inner, to := product(shape[axis+1:]), 0
+	for i, v := range n.In {
+		size := v.Type.Shape[axis]
+		if v.Type.Elems() > 0 {
+			f.loop("o", product(shape[:axis]))
+			f.loop("i", size*inner)
+			f.copy(y, fmt.Sprintf("o * %d + %d + i", shape[axis]*inner, to*inner), f.in(i), fmt.Sprintf("o * %d + i", size*inner))
+			f.closeTo(1)
+		}
+		to += size
+	}
+	return nil
+}
+
+// triangle writes Trilu with a diagonal known or computed.
+func triangle(f *fn) error {
+	n := f.n
+	shape := n.In[0].Type.Shape
+	r := len(shape)
+	x, y := f.in(0), f.out(0)
+	k := "0"
+	if f.has(1) {
+		f.line("const int64_t k = %s;", load(f.in(1), "0"))
+		k = "k"
+	}
+	f.loop("m", product(shape[:r-2]))
+	f.loop("i", shape[r-2])
+	f.loop("j", shape[r-1])
+	idx := fmt.Sprintf("(m * %d + i) * %d + j", shape[r-2], shape[r-1])
+	cond := "j - i >= " + k
+	if n.Int("upper") == 0 {
+		cond = "j - i <= " + k
+	}
+	f.line("%s[%s] = (%s) ? %s[%s] : 0;", y.name, idx, cond, x.name, idx)
+	f.closeTo(1)
+	return nil
+}
+
+// oneHot writes OneHot.
+func oneHot(f *fn) error {
+	n := f.n
+	shape := n.Out[0].Type.Shape
+	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	if err != nil {
+		return err
+	}
+	x, values, y := f.in(0), f.in(2), f.out(0)
+	depth, inner := shape[axis], product(shape[axis+1:])
+	f.loop("o", product(shape[:axis]))
+	f.loop("i", inner)
+	index := load(x, fmt.Sprintf("o * %d + i", inner))
+	switch classOf(x.t) {
+	case real:
+		index = "nncc_f64_to_i64(" + index + ")"
+	case large:
+		index = "(int64_t)" + index
+	}
+	f.line("int64_t at = %s;", index)
+	f.open("if (at < 0)")
+	f.line("at += %d;", depth)
+	f.close()
+	f.loop("d", depth)
+	f.line("%s[(o * %d + d) * %d + i] = %s[d == at ? 1 : 0];", y.name, depth, inner, values.name)
+	f.closeTo(1)
+	return nil
+}
+
+// compress writes Compress: a list of the slices that stay.
+func compress(f *fn) error {
+	n := f.n
+	cond, err := op.ConstInts(n, 1, "the condition")
+	if err != nil {
+		return err
+	}
+	var keep []int32
+	for i, c := range cond {
+		if c != 0 {
+			keep = append(keep, int32(i))
+		}
+	}
+	shape := n.In[0].Type.Shape
+	axis := 0
+	if n.Has("axis") {
+		if axis, err = op.Axis(n, n.Int("axis"), len(shape)); err != nil {
+			return err
+		}
+	} else {
+		shape = []int{product(shape)}
+	}
+	x, y := f.in(0), f.out(0)
+	list := f.table("keep", tensor.Of([]int{len(keep)}, keep))
+	inner := product(shape[axis+1:])
+	f.loop("o", product(shape[:axis]))
+	f.loop("k", len(keep))
+	f.loop("i", inner)
+	f.copy(y, fmt.Sprintf("(o * %d + k) * %d + i", len(keep), inner), x, fmt.Sprintf("(o * %d + %s[k]) * %d + i", shape[axis], list.name, inner))
+	f.closeTo(1)
+	return nil
+}
+
+// reverseSequence writes ReverseSequence.
+func reverseSequence(f *fn) error {
+	n := f.n
+	shape := n.In[0].Type.Shape
+	ba, ta := n.Int("batch_axis"), n.Int("time_axis")
+	st := tensor.Strides(shape)
+	x, lens, y := f.in(0), f.in(1), f.out(0)
+	f.loop("b", shape[ba])
+	f.line("const int64_t len = %s;", load(lens, "b"))
+	f.check(fmt.Sprintf("len >= 0 && len <= %d", shape[ta]), "NNCC_ERR_INDEX")
+	f.loop("t", shape[ta])
+	f.line("const int32_t from = t < len ? (int32_t)len - 1 - t : t;")
+	f.loop("i", product(shape[2:]))
+	f.copy(y, fmt.Sprintf("b * %d + t * %d + i", st[ba], st[ta]), x, fmt.Sprintf("b * %d + from * %d + i", st[ba], st[ta]))
+	f.closeTo(1)
+	return nil
+}
+
+// combined is an element of a scatter with reduction, by class.
+var combined = map[string]map[class]string{
+	"add": {real: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
+	"mul": {real: "a * b", whole: "(int64_t)((uint64_t)a * (uint64_t)b)", large: "a * b"},
+	"max": {real: "nncc_max_f64(a, b)", whole: "a > b ? a : b", large: "a > b ? a : b"},
+	"min": {real: "nncc_min_f64(a, b)", whole: "a < b ? a : b", large: "a < b ? a : b"},
+}
+
+// put stores or combines element u of the updates at place p.
+func (f *fn) put(y ref, p string, updates ref, u string) {
+	how := f.n.Str("reduction")
+	if how == "none" {
+		f.copy(y, p, updates, u)
+		return
+	}
+	c := classOf(y.t)
+	f.line("const %s a = %s;", c.wide(), load(y, p))
+	f.line("const %s b = %s;", c.wide(), load(updates, u))
+	f.store(y, p, combined[how][c])
+}
+
+// scatterElements writes ScatterElements.
+func scatterElements(f *fn) error {
+	n := f.n
+	shape, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
+	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	if err != nil {
+		return err
+	}
+	x, index, updates, y := f.in(0), f.in(1), f.in(2), f.out(0)
+	f.loop("i", product(shape))
+	f.copy(y, "i", x, "i")
+	f.close()
+	v := f.nest("i", idx)
+	u := at(v, tensor.Strides(idx))
+	f.index("k", index, u, shape[axis])
+	w := append([]string{}, v...)
+	w[axis] = "k"
+	f.put(y, at(w, tensor.Strides(shape)), updates, u)
+	f.closeTo(1)
+	return nil
+}
+
+// scatterND writes ScatterND.
+func scatterND(f *fn) error {
+	n := f.n
+	shape, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
+	k := idx[len(idx)-1]
+	x, index, updates, y := f.in(0), f.in(1), f.in(2), f.out(0)
+	f.loop("i", product(shape))
+	f.copy(y, "i", x, "i")
+	f.close()
+	inner := product(shape[k:])
+	f.loop("r", product(idx[:len(idx)-1]))
+	p := "0"
+	for d := range k {
+		name := fmt.Sprintf("c%d", d)
+		f.index(name, index, fmt.Sprintf("r * %d + %d", k, d), shape[d])
+		p = fmt.Sprintf("(%s) * %d + %s", p, shape[d], name)
+	}
+	f.loop("i", inner)
+	f.put(y, fmt.Sprintf("(%s) * %d + i", p, inner), updates, fmt.Sprintf("r * %d + i", inner))
+	f.closeTo(1)
+	return nil
+}
+
+// gather writes Gather where the kernel's conditions do not hold.
+func gather(f *fn) error {
+	n := f.n
+	shape, idx := n.In[0].Type.Shape, n.In[1].Type
+	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	if err != nil {
+		return err
+	}
+	x, index, y := f.in(0), f.in(1), f.out(0)
+	inner := product(shape[axis+1:])
+	f.loop("o", product(shape[:axis]))
+	f.loop("k", idx.Elems())
+	f.index("at", index, "k", shape[axis])
+	f.loop("i", inner)
+	f.copy(y, fmt.Sprintf("(o * %d + k) * %d + i", idx.Elems(), inner), x, fmt.Sprintf("(o * %d + at) * %d + i", shape[axis], inner))
+	f.closeTo(1)
+	return nil
+}
+
+// known: the listed inputs are constant.
+func known(idx ...int) func(n *ir.Node) string {
+	return func(n *ir.Node) string {
+		for _, i := range idx {
+			if v := n.Input(i); v != nil && v.Const == nil {
+				return fmt.Sprintf("input %d (%s) is computed at run time, want a constant", i, v)
+			}
+		}
+		return ""
+	}
+}
+
+func moveRows() []*kernel.Kernel {
+	return []*kernel.Kernel{
+		row("slice", "strided parts, any element type", slice, known(1, 2, 3, 4), op.Slice),
+		row("split", "pieces along an axis, any element type", split, known(1), op.Split),
+		row("concat", "operands one behind the other, any element type", concat, nil, op.Concat),
+		row("trilu", "triangles, the diagonal computed at run time, too", triangle, nil, op.Trilu),
+		row("one_hot", "indices as one-hot vectors, any element type", oneHot, nil, op.OneHot),
+		row("compress", "slices selected by a constant", compress, known(1), op.Compress),
+		row("reverse_sequence", "sequences of given lengths reversed", reverseSequence, nil, op.ReverseSequence),
+		row("scatter_elements", "elements replaced or combined by index, any element type", scatterElements, nil, op.ScatterElements),
+		row("scatter_nd", "slices replaced or combined by coordinates, any element type", scatterND, nil, op.ScatterND),
+		row("gather", "slices by index, any element type", gather, nil, op.Gather),
+	}
+}

@@ -1,0 +1,297 @@
+package loops
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// reducers are the sums and the like over axes: how an element v joins the
+// accumulator, and what the result is.
+type reducer struct {
+	init, add, done map[class]string
+}
+
+func all(s string) map[class]string { return map[class]string{real: s, whole: s, large: s} }
+
+const wrapAdd = "(int64_t)((uint64_t)acc + (uint64_t)(%s))"
+
+var reducers = map[*ir.OpDef]reducer{
+	op.ReduceSum:       {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"}},
+	op.ReduceMean:      {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"}},
+	op.ReduceProd:      {init: all("1"), add: map[class]string{real: "acc * v", whole: "(int64_t)((uint64_t)acc * (uint64_t)v)", large: "acc * v"}},
+	op.ReduceMax:       {add: map[class]string{real: "nncc_max_f64(acc, v)", whole: "v > acc ? v : acc", large: "v > acc ? v : acc"}},
+	op.ReduceMin:       {add: map[class]string{real: "nncc_min_f64(acc, v)", whole: "v < acc ? v : acc", large: "v < acc ? v : acc"}},
+	op.ReduceL1:        {init: all("0"), add: map[class]string{real: "acc + fabs(v)", whole: fmt.Sprintf(wrapAdd, "v < 0 ? (int64_t)(0u - (uint64_t)v) : v"), large: "acc + v"}},
+	op.ReduceSumSquare: {init: all("0"), add: squares},
+	op.ReduceL2:        {init: all("0"), add: squares, done: map[class]string{real: "sqrt(acc)", whole: "nncc_f64_to_i64(sqrt((double)acc))", large: "nncc_f64_to_u64(sqrt((double)acc))"}},
+	op.ReduceLogSum: {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"},
+		done: map[class]string{real: "log(acc)", whole: "nncc_f64_to_i64(log((double)acc))", large: "nncc_f64_to_u64(log((double)acc))"}},
+	op.ReduceLogSumExp: {},
+}
+
+var squares = map[class]string{real: "acc + v * v", whole: "(int64_t)((uint64_t)acc + (uint64_t)v * (uint64_t)v)", large: "acc + v * v"}
+
+// alongAxis opens the loops over the lines of input 0 along an axis: element i
+// of line (o, s) lies at o * size * step + i * step + s.
+func (f *fn) alongAxis(axis int) (size, step int, err error) {
+	shape := f.n.In[0].Type.Shape
+	axis, err = op.Axis(f.n, axis, len(shape))
+	if err != nil {
+		return 0, 0, err
+	}
+	size, step = shape[axis], product(shape[axis+1:])
+	f.loop("o", product(shape[:axis]))
+	f.loop("s", step)
+	return size, step, nil
+}
+
+// extreme is the neutral value of a maximum or minimum of a type.
+func extreme(d tensor.DType, lowest bool) string {
+	switch {
+	case d.IsFloat() && lowest:
+		return "-(double)INFINITY"
+	case d.IsFloat():
+		return "(double)INFINITY"
+	case d == tensor.U64 && !lowest:
+		return "UINT64_MAX"
+	}
+	lo, hi := d.IntRange()
+	if lowest {
+		return integer(lo)
+	}
+	return integer(hi)
+}
+
+// axesNest opens the loops over the dimensions that stay and gives the index
+// of the result; inner opens those over the reduced ones and gives the index
+// of the input's element.
+func (f *fn) axesNest(shape, axes []int) (y string, inner func() string) {
+	st := tensor.Strides(shape)
+	v := make([]string, len(shape))
+	var kept, ks []int
+	var kv []string
+	for d, n := range shape {
+		if slices.Contains(axes, d) {
+			continue
+		}
+		v[d] = fmt.Sprintf("i%d", d)
+		if n == 1 {
+			v[d] = "0"
+		} else {
+			f.loop(v[d], n)
+		}
+		kept, kv = append(kept, n), append(kv, v[d])
+	}
+	ks = tensor.Strides(kept)
+	return at(kv, ks), func() string {
+		for _, d := range axes {
+			v[d] = fmt.Sprintf("r%d", d)
+			if shape[d] == 1 {
+				v[d] = "0"
+			} else {
+				f.loop(v[d], shape[d])
+			}
+		}
+		return at(v, st)
+	}
+}
+
+func reduction(f *fn) error {
+	n := f.n
+	axes, err := op.ReduceAxes(n)
+	if err != nil {
+		return err
+	}
+	shape := n.In[0].Type.Shape
+	count := 1
+	for _, a := range axes {
+		count *= shape[a]
+	}
+	x, y := f.in(0), f.out(0)
+	c := classOf(x.t)
+	r := reducers[n.Op]
+	yi, inner := f.axesNest(shape, axes)
+	start := r.init[c]
+	switch n.Op {
+	case op.ReduceMax:
+		start = extreme(x.t, true)
+	case op.ReduceMin:
+		start = extreme(x.t, false)
+	case op.ReduceLogSumExp:
+		f.logSumExp(x, y, yi, inner)
+		f.closeTo(1)
+		return nil
+	}
+	f.line("%s acc = %s;", c.wide(), start)
+	depth := f.depth
+	xi := inner()
+	f.line("const %s v = %s;", c.wide(), load(x, xi))
+	f.line("acc = %s;", r.add[c])
+	f.closeTo(depth)
+	done := "acc"
+	switch {
+	case r.done != nil:
+		done = r.done[c]
+	case n.Op == op.ReduceMean && c == real:
+		done = fmt.Sprintf("acc / %d.0", count)
+	case n.Op == op.ReduceMean:
+		done = fmt.Sprintf("acc / %d", max(count, 1))
+	}
+	f.store(y, yi, done)
+	f.closeTo(1)
+	return nil
+}
+
+// logSumExp subtracts the maximum first, so that large elements do not overflow.
+func (f *fn) logSumExp(x, y ref, yi string, inner func() string) {
+	f.line("double top = -(double)INFINITY;")
+	f.line("double acc = 0.0;")
+	depth := f.depth
+	xi := inner()
+	f.line("top = nncc_max_f64(top, %s);", load(x, xi))
+	f.closeTo(depth)
+	f.open("if (!isinf(top))")
+	xi = inner()
+	f.line("acc += exp(%s - top);", load(x, xi))
+	f.closeTo(depth)
+	f.store(y, yi, "isinf(top) ? top : top + log(acc)")
+}
+
+// arg writes ArgMax and ArgMin; NaN is below every number, as Go orders them.
+func arg(f *fn) error {
+	n := f.n
+	size, step, err := f.alongAxis(n.Int("axis"))
+	if err != nil {
+		return err
+	}
+	x, y := f.in(0), f.out(0)
+	c := classOf(x.t)
+	f.line("const int32_t at = o * %d + s;", size*step)
+	f.line("int64_t best = 0;")
+	f.line("%s top = %s;", c.wide(), load(x, "at"))
+	f.open("for (int32_t i = 1; i < %d; i++)", size)
+	f.line("const %s v = %s;", c.wide(), load(x, fmt.Sprintf("at + i * %d", step)))
+	less, more := "v < top", "v > top"
+	if c == real {
+		less, more = "v < top || (isnan(v) && !isnan(top))", "v > top || (isnan(top) && !isnan(v))"
+	}
+	beats := more
+	if n.Op == op.ArgMin {
+		beats, less = less, more
+	}
+	if n.Int("select_last_index") != 0 {
+		beats = "!(" + less + ")"
+	}
+	f.open("if (%s)", beats)
+	f.line("best = i;")
+	f.line("top = v;")
+	f.close()
+	f.close()
+	f.store(y, fmt.Sprintf("o * %d + s", step), "best")
+	f.closeTo(1)
+	return nil
+}
+
+// running writes CumSum and CumProd.
+func running(f *fn) error {
+	n := f.n
+	axes, err := op.ConstInts(n, 1, "the axis")
+	if err != nil {
+		return err
+	}
+	size, step, err := f.alongAxis(axes[0])
+	if err != nil {
+		return err
+	}
+	x, y := f.in(0), f.out(0)
+	c := classOf(x.t)
+	first, next := "acc", map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"}[c]
+	start := 0
+	if n.Op == op.CumProd {
+		start, next = 1, map[class]string{real: "acc * v", whole: "(int64_t)((uint64_t)acc * (uint64_t)v)", large: "acc * v"}[c]
+	}
+	f.line("%s acc = %d;", c.wide(), start)
+	f.loop("k", size)
+	pos := "k"
+	if n.Int("reverse") != 0 {
+		pos = fmt.Sprintf("(%d - k)", size-1)
+	}
+	f.line("const int32_t at = o * %d + %s * %d + s;", size*step, pos, step)
+	f.line("const %s v = %s;", c.wide(), load(x, "at"))
+	if n.Int("exclusive") != 0 {
+		f.store(y, "at", first)
+		f.line("acc = %s;", next)
+	} else {
+		f.line("acc = %s;", next)
+		f.store(y, "at", first)
+	}
+	f.closeTo(1)
+	return nil
+}
+
+// topK writes TopK by insertion: the k best so far stand sorted in the outputs.
+func topK(f *fn) error {
+	n := f.n
+	shape := n.In[0].Type.Shape
+	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	if err != nil {
+		return err
+	}
+	k := n.Out[0].Type.Shape[axis]
+	x, y := f.in(0), f.out(0)
+	idx := ref{}
+	if f.wants(1) {
+		idx = f.out(1)
+	}
+	c := classOf(x.t)
+	step := product(shape[axis+1:])
+	f.loop("o", product(shape[:axis]))
+	f.loop("s", step)
+	f.line("int32_t have = 0;")
+	f.loop("i", shape[axis])
+	f.line("const int32_t from = (o * %d + i) * %d + s;", shape[axis], step)
+	f.line("const %s v = %s;", c.wide(), load(x, "from"))
+	f.line("int32_t p = have < %d ? have++ : %d;", k, k)
+	f.open("for (; p > 0; p--)")
+	prev := fmt.Sprintf("(o * %d + p - 1) * %d + s", k, step)
+	here := fmt.Sprintf("(o * %d + p) * %d + s", k, step)
+	f.line("const %s w = %s;", c.wide(), load(y, prev))
+	cond := "v > w"
+	if n.Int("largest") == 0 {
+		cond = "v < w"
+	}
+	if c == real { // NaN is the largest, as in NumPy's order
+		cond = map[bool]string{true: "v > w || (isnan(v) && !isnan(w))", false: "v < w || (isnan(w) && !isnan(v))"}[n.Int("largest") != 0]
+	}
+	f.open("if (!(%s))", cond)
+	f.line("break;")
+	f.close()
+	f.open("if (p < %d)", k)
+	f.copy(y, here, y, prev)
+	if idx.name != "" {
+		f.copy(idx, here, idx, prev)
+	}
+	f.close()
+	f.close()
+	f.open("if (p < %d)", k)
+	f.copy(y, here, x, "from")
+	if idx.name != "" {
+		f.store(idx, here, "i")
+	}
+	f.closeTo(1)
+	return nil
+}
+
+func reduceRows() []*kernel.Kernel {
+	return []*kernel.Kernel{
+		row("reduce", "reductions over axes, any element type", reduction, nil, keys(reducers)...),
+		row("arg", "position of an extremum, any element type", arg, nil, op.ArgMax, op.ArgMin),
+		row("running", "running sums and products, any element type", running, nil, op.CumSum, op.CumProd),
+		row("topk", "largest or smallest elements, any element type", topK, nil, op.TopK),
+	}
+}

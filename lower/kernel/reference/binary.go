@@ -1,0 +1,214 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// operand is an input as a kernel with broadcasting reads it.
+type operand struct {
+	arg     call.Arg
+	strides []int // along the dimensions of the output in memory order; 0: repeated
+	whole   bool  // lies in memory element by element as the output does
+}
+
+// broadcast is input i under broadcasting to the type of the output. Constants
+// are re-laid in the memory order of the output.
+func (l *lowering) broadcast(i int, out ir.Type) operand {
+	v := l.n.In[i]
+	order := out.OrderOrIdentity()
+	shape := padLeft(v.Type.Shape, out.Rank())
+	var o operand
+	if v.Const != nil {
+		d := arrange(v.Const, shape, order)
+		o.arg, o.strides = blob("const", d), tensor.Strides(d.Shape)
+	} else {
+		t := v.Type.WithShape(shape)
+		if v.Type.Rank() == out.Rank() {
+			t.Order = v.Type.Order
+		}
+		o.arg, o.strides = l.in(i), permuted(strides(t), order)
+		o.whole = t.Elems() == out.Elems() && t.SameMemory(out.Order)
+	}
+	for k, d := range permuted(shape, order) {
+		if d == 1 {
+			o.strides[k] = 0
+		}
+	}
+	return o
+}
+
+// bcast is the iteration space of operands a and b over the output: the fields
+// of nncc_bcast_params.
+func bcast(out ir.Type, a, b operand) call.Nested {
+	dims, st := merge(out.Phys(), a.strides, b.strides)
+	return call.Nested{Fields: append(ints("rank", len(dims)), list("dims", dims), list("a_stride", st[0]), list("b_stride", st[1]))}
+}
+
+func bcastParams(out ir.Type, a, b operand) *call.Struct {
+	return params("nncc_bcast_params", bcast(out, a, b).Fields...)
+}
+
+// mayOverwrite offers the storage of inputs that lie like the output. It is
+// right only where a single call reads every input. An input that another one,
+// which is broadcast, may be a part of must stay: its elements are read again.
+func (l *lowering) mayOverwrite(ops ...operand) {
+	for i, o := range ops {
+		v := l.n.In[i]
+		if !o.whole || v.Const != nil || v.Type.Bytes() != l.n.Out[0].Type.Bytes() {
+			continue
+		}
+		safe := true
+		for k, w := range l.n.In[:len(ops)] {
+			safe = safe && (ops[k].whole || !kernel.MayShare(v, w))
+		}
+		if safe {
+			l.inPlace(i)
+		}
+	}
+}
+
+// clampF32 applies the absorbed activation of a float32 node to output 0.
+func (l *lowering) clampF32() {
+	lo, hi := op.ActBounds(l.n)
+	if math.IsInf(lo, -1) && math.IsInf(hi, 1) {
+		return
+	}
+	l.call("nncc_clip_f32", unaryParams(l.n.Out[0].Type.Elems(), float32(lo), float32(hi)), l.out(0), l.out(0))
+}
+
+// hasAct: the operator can absorb an activation.
+func hasAct(n *ir.Node) bool {
+	return slices.ContainsFunc(n.Op.Attrs, func(a ir.AttrSpec) bool { return a.Name == "act_min" })
+}
+
+// outputOperand is output 0 as an operand of a further call.
+func (l *lowering) outputOperand() operand {
+	t := l.n.Out[0].Type
+	return operand{arg: l.out(0), strides: tensor.Strides(t.Phys()), whole: true}
+}
+
+// fold chains a kernel over all inputs: y = f(in 0, in 1), y = f(y, in 2), ...
+func (l *lowering) fold(fn string) {
+	out := l.n.Out[0].Type
+	acc := l.broadcast(0, out)
+	if len(l.n.In) == 1 {
+		dims, st := out.Phys(), acc.strides
+		l.move(move{elem: out.DType.Size(), dims: dims, x: st, y: tensor.Strides(dims)}, acc.arg, l.out(0))
+		return
+	}
+	for i := 1; i < len(l.n.In); i++ {
+		b := l.broadcast(i, out)
+		l.call(fn, bcastParams(out, acc, b), acc.arg, b.arg, l.out(0))
+		if len(l.n.In) == 2 {
+			l.mayOverwrite(acc, b)
+		}
+		acc = l.outputOperand()
+	}
+}
+
+// binaryF32 is a row for float32 operators with two (or any number of) inputs
+// that broadcast.
+func binaryF32(fn, code, doc string, conds []cond, ops ...*ir.OpDef) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
+		Rules:  rules(code, append([]cond{float32s(), nonEmpty, rankUpTo(maxDims)}, conds...)...),
+		Layout: same,
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+			l := start(n, fn)
+			l.fold(fn)
+			if n.Op == op.Mean {
+				y, k := l.outputOperand(), operand{arg: f32Blob("const", []float32{float32(len(n.In))}), strides: make([]int, n.Out[0].Type.Rank())}
+				l.call("nncc_div_f32", bcastParams(n.Out[0].Type, y, k), y.arg, k.arg, l.out(0))
+			}
+			if hasAct(n) {
+				l.clampF32()
+			}
+			return l.done()
+		},
+	}
+}
+
+// compareRow is a row for comparisons and logic: bool out.
+func compareRow(fn, code, doc string, d tensor.DType, ops ...*ir.OpDef) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
+		Rules:  rules(code, plain(d), nonEmpty, rankUpTo(maxDims)),
+		Layout: same,
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+			l := start(n, fn)
+			out := n.Out[0].Type
+			a, b := l.broadcast(0, out), l.broadcast(1, out)
+			l.call(fn, bcastParams(out, a, b), a.arg, b.arg, l.out(0))
+			l.mayOverwrite(a, b)
+			return l.done()
+		},
+	}
+}
+
+// plain: all inputs have type d and are not quantised.
+func plain(d tensor.DType) cond {
+	return cond{"inputs are " + d.ONNXName(), func(n *ir.Node) string {
+		for i, v := range n.In {
+			if v != nil && (v.Type.DType != d || v.Type.Quant != nil) {
+				return fmt.Sprintf("input %d is %s, want %s", i, short(v.Type), d.ONNXName())
+			}
+		}
+		return ""
+	}}
+}
+
+// fmodOnly: Mod in C's sense, the sign of the dividend.
+var fmodOnly = cond{"fmod is 1", func(n *ir.Node) string {
+	if n.Int("fmod") != 1 {
+		return "fmod is 0, want 1"
+	}
+	return ""
+}}
+
+func binaryKernels() []*kernel.Kernel {
+	return []*kernel.Kernel{
+		binaryF32("nncc_add_f32", "NNCC-ADD-F32", "sum with broadcasting", nil, op.Add, op.Sum, op.Mean),
+		binaryF32("nncc_sub_f32", "NNCC-SUB-F32", "difference with broadcasting", nil, op.Sub),
+		binaryF32("nncc_mul_f32", "NNCC-MUL-F32", "product with broadcasting", nil, op.Mul),
+		binaryF32("nncc_div_f32", "NNCC-DIV-F32", "quotient with broadcasting", nil, op.Div),
+		binaryF32("nncc_min_f32", "NNCC-MIN-F32", "minimum with broadcasting", nil, op.Min),
+		binaryF32("nncc_max_f32", "NNCC-MAX-F32", "maximum with broadcasting", nil, op.Max),
+		binaryF32("nncc_pow_f32", "NNCC-POW-F32", "power with broadcasting", nil, op.Pow),
+		binaryF32("nncc_prelu_f32", "NNCC-PRELU-F32", "x, below 0 times slope", nil, op.PRelu),
+		binaryF32("nncc_mod_f32", "NNCC-MOD-F32", "remainder as C's fmod", []cond{fmodOnly}, op.Mod),
+		compareRow("nncc_equal_f32", "NNCC-EQUAL-F32", "a = b", tensor.F32, op.Equal),
+		compareRow("nncc_greater_f32", "NNCC-GREATER-F32", "a > b", tensor.F32, op.Greater),
+		compareRow("nncc_greater_or_equal_f32", "NNCC-GREATEREQ-F32", "a >= b", tensor.F32, op.GreaterOrEqual),
+		compareRow("nncc_less_f32", "NNCC-LESS-F32", "a < b", tensor.F32, op.Less),
+		compareRow("nncc_less_or_equal_f32", "NNCC-LESSEQ-F32", "a <= b", tensor.F32, op.LessOrEqual),
+		compareRow("nncc_and_bool", "NNCC-AND", "logical and", tensor.Bool, op.And),
+		compareRow("nncc_or_bool", "NNCC-OR", "logical or", tensor.Bool, op.Or),
+		compareRow("nncc_xor_bool", "NNCC-XOR", "logical exclusive or", tensor.Bool, op.Xor),
+		whereRow,
+	}
+}
+
+// whereRow chooses between two tensors of any type.
+var whereRow = &kernel.Kernel{
+	Name: "nncc_where", Library: "nncc", Doc: "choice between two tensors, any element type", Ops: []*ir.OpDef{op.Where},
+	Rules:  rules("NNCC-WHERE", sameData, nonEmpty, rankUpTo(maxDims)),
+	Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		l := start(n, "nncc_where")
+		out := n.Out[0].Type
+		c, a, b := l.broadcast(0, out), l.broadcast(1, out), l.broadcast(2, out)
+		dims, st := merge(out.Phys(), c.strides, a.strides, b.strides)
+		f := append(ints("elem", out.DType.Size(), "rank", len(dims)), list("dims", dims),
+			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
+		l.call("nncc_where", params("nncc_where_params", f...), c.arg, bytesOf(a.arg), bytesOf(b.arg), bytesOf(l.out(0)))
+		return l.done()
+	},
+}

@@ -1,0 +1,187 @@
+package reference
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// maxDims is NNCC_MAX_DIMS of nncc.h.
+const maxDims = 8
+
+// lowering collects the calls of one node.
+type lowering struct {
+	n   *ir.Node
+	low *call.Lowered
+}
+
+// start begins the lowering of n; kernel is the function that reports name.
+func start(n *ir.Node, kernel string) *lowering {
+	return &lowering{n, &call.Lowered{Kernel: kernel, Library: "nncc"}}
+}
+
+// call adds a call of a function without result.
+func (l *lowering) call(fn string, args ...call.Arg) {
+	l.low.Calls = append(l.low.Calls, call.Call{Func: fn, Args: args})
+}
+
+// checked adds a call whose nncc_status the emitted code checks.
+func (l *lowering) checked(fn string, args ...call.Arg) {
+	l.low.Calls = append(l.low.Calls, call.Call{Func: fn, Args: args, Status: call.NNCCStatus})
+}
+
+// inPlace allows the output to take the storage of an input.
+func (l *lowering) inPlace(i int) { l.low.InPlace = append(l.low.InPlace, i) }
+
+func (l *lowering) done() (*call.Lowered, error) { return l.low, nil }
+
+// scratch reserves room for n elements of type d for the time of the step.
+func (l *lowering) scratch(d tensor.DType, n int) call.Scratch {
+	s := call.Scratch{Off: l.low.Scratch, CType: ctype(d)}
+	l.low.Scratch += (n*d.Size() + 15) &^ 15
+	return s
+}
+
+// in is the pointer to input i, NULL where it is absent.
+func (l *lowering) in(i int) call.Arg { return l.inAt(i, 0) }
+
+// inAt is in(i) plus off bytes; a constant is cut there.
+func (l *lowering) inAt(i, off int) call.Arg {
+	v := l.n.Input(i)
+	if v == nil {
+		return call.Null{}
+	}
+	if v.Const != nil {
+		b := l.constant(i)
+		b.Data = b.Data[off:]
+		return b
+	}
+	return call.In{I: i, Off: off, CType: ctype(v.Type.DType)}
+}
+
+// constant is the constant input i in logical order.
+func (l *lowering) constant(i int) *call.Blob { return blob(hint(i), l.n.In[i].Const) }
+
+func hint(i int) string {
+	switch i {
+	case 1:
+		return "weights"
+	case 2:
+		return "bias"
+	}
+	return "const"
+}
+
+// out is the pointer to output i.
+func (l *lowering) out(i int) call.Arg { return l.outAt(i, 0) }
+
+func (l *lowering) outAt(i, off int) call.Arg {
+	return call.Out{I: i, Off: off, CType: ctype(l.n.Out[i].Type.DType)}
+}
+
+// wanted reports whether anybody reads output i; others may be NULL where the
+// kernel allows it.
+func wanted(n *ir.Node, i int) bool { return i < len(n.Out) && n.Out[i] != nil }
+
+// arranged is input i, given another shape and then permuted: at compile time
+// when it is constant, else by a copy into scratch memory.
+func (l *lowering) arranged(i int, shape, perm []int) call.Arg {
+	v := l.n.In[i]
+	if v.Const != nil {
+		return blob(hint(i), arrange(v.Const, shape, perm))
+	}
+	st := tensor.Strides(shape)
+	dims := permuted(shape, perm)
+	m := move{elem: v.Type.DType.Size(), dims: dims, x: permuted(st, perm), y: tensor.Strides(dims)}
+	if m.identity() {
+		return l.in(i)
+	}
+	s := l.scratch(v.Type.DType, v.Type.Elems())
+	l.move(m, bytesOf(l.in(i)), bytesOf(s))
+	return s
+}
+
+// bytesOf is a pointer argument typed for a void parameter.
+func bytesOf(a call.Arg) call.Arg {
+	switch a := a.(type) {
+	case call.In:
+		a.CType = "uint8_t"
+		return a
+	case call.Out:
+		a.CType = "uint8_t"
+		return a
+	case call.Scratch:
+		a.CType = "uint8_t"
+		return a
+	}
+	return a
+}
+
+// ctype is the C type of an element.
+func ctype(d tensor.DType) string { return call.CType(d) }
+
+func blob(hint string, d *tensor.Dense) *call.Blob {
+	return &call.Blob{Hint: hint, CType: ctype(d.DType), Data: d.Bytes(), NoCast: true}
+}
+
+func i32Blob(hint string, v []int32) *call.Blob {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, uint32(x))
+	}
+	return &call.Blob{Hint: hint, CType: "int32_t", Data: b, NoCast: true}
+}
+
+func intBlob(hint string, v []int) *call.Blob {
+	w := make([]int32, len(v))
+	for i, x := range v {
+		w[i] = int32(x)
+	}
+	return i32Blob(hint, w)
+}
+
+func f32Blob(hint string, v []float32) *call.Blob {
+	return blob(hint, tensor.Of([]int{len(v)}, v))
+}
+
+func f64Blob(hint string, v []float64) *call.Blob {
+	return blob(hint, tensor.Of([]int{len(v)}, v))
+}
+
+// params is a pointer to a constant parameter struct.
+func params(typ string, f ...call.Field) *call.Struct {
+	return &call.Struct{Type: typ, Fields: f}
+}
+
+func ints(pairs ...any) []call.Field { return call.Ints(pairs...) }
+
+// list is a field that is an array.
+func list(name string, v []int) call.Field { return call.F(name, call.IntArray(v)) }
+
+// f32 is a float literal with exactly this value.
+func f32(v float32) call.Lit {
+	switch {
+	case v != v:
+		return "NAN"
+	case math.IsInf(float64(v), 1):
+		return "NNCC_F32_INF"
+	case math.IsInf(float64(v), -1):
+		return "-NNCC_F32_INF"
+	}
+	return call.Lit(decimal(strconv.FormatFloat(float64(v), 'g', -1, 32)) + "f")
+}
+
+// f64 is a double literal with exactly this value, which must be finite.
+func f64(v float64) call.Lit { return call.Lit(decimal(strconv.FormatFloat(v, 'g', -1, 64))) }
+
+func decimal(s string) string {
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s
+}

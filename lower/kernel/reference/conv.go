@@ -1,0 +1,112 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// pair is a list of one or two spatial values as height and width.
+func pair(v []int, missing int) (h, w int) {
+	if len(v) == 1 {
+		return missing, v[0]
+	}
+	return v[0], v[1]
+}
+
+// windowFields are the fields in which all window operators agree.
+func windowFields(batch int, in, kernel, stride, dilation, pad []int) []call.Field {
+	ih, iw := pair(in, 1)
+	kh, kw := pair(kernel, 1)
+	sh, sw := pair(stride, 1)
+	dh, dw := pair(dilation, 1)
+	ph, pw := pair(pad, 0)
+	return ints("batch", batch, "in_h", ih, "in_w", iw, "kernel_h", kh, "kernel_w", kw,
+		"stride_h", sh, "stride_w", sw, "dilation_h", dh, "dilation_w", dw, "pad_top", ph, "pad_left", pw)
+}
+
+func outFields(out []int) []call.Field {
+	h, w := pair(out, 1)
+	return ints("out_h", h, "out_w", w)
+}
+
+func actFields(n *ir.Node) []call.Field {
+	lo, hi := op.ActBounds(n)
+	return []call.Field{call.F("act_min", f32(float32(lo))), call.F("act_max", f32(float32(hi)))}
+}
+
+// convFields are geometry without channels.
+func convFields(g *op.ConvGeom) []call.Field {
+	return append(windowFields(g.N, g.In, g.Kernel, g.Strides, g.Dilations, g.PadBegin), outFields(g.Out)...)
+}
+
+// convWeights is the weight operand in the kernels' order. ONNX has [O, I/g,
+// taps] for Conv, and [I, O/g, taps] for ConvTranspose, where the groups are
+// the outermost part of I; kernels read [O, taps, I/g], or [taps, O] when
+// depthwise.
+func (l *lowering) convWeights(g *op.ConvGeom, depthwise bool) call.Arg {
+	taps := g.Taps()
+	switch {
+	case depthwise:
+		return l.arranged(1, []int{g.COut, taps}, []int{1, 0})
+	case g.Transposed:
+		return l.arranged(1, []int{g.Group, g.CIn / g.Group, g.COut / g.Group, taps}, []int{0, 2, 3, 1})
+	}
+	return l.arranged(1, []int{g.COut, g.CIn / g.Group, taps}, []int{0, 2, 1})
+}
+
+// channelwise: one group an input channel, which the depthwise kernels want.
+func channelwise(g *op.ConvGeom) bool {
+	return !g.Transposed && g.Group == g.CIn && g.COut%g.CIn == 0
+}
+
+var depthwiseOnly = cond{"one group an input channel", func(n *ir.Node) string {
+	g, err := op.ConvGeometry(n)
+	if err != nil {
+		return err.Error()
+	}
+	if !channelwise(g) {
+		return fmt.Sprintf("%d groups of %d input channels, want one input channel a group", g.Group, g.CIn/g.Group)
+	}
+	return ""
+}}
+
+func convRow(fn, code, doc string, o *ir.OpDef, conds []cond, params func(l *lowering, g *op.ConvGeom) *call.Struct) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{o},
+		Rules:  rules(code, append([]cond{float32s(), nonEmpty, upTo2D}, conds...)...),
+		Layout: kernel.SpatialLayout,
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+			g, err := op.ConvGeometry(n)
+			if err != nil {
+				return nil, err
+			}
+			l := start(n, fn)
+			w := l.convWeights(g, fn == "nncc_depthwise_conv2d_f32")
+			l.call(fn, params(l, g), l.in(0), w, l.in(2), l.out(0))
+			return l.done()
+		},
+	}
+}
+
+func convKernels() []*kernel.Kernel {
+	full := func(typ string) func(l *lowering, g *op.ConvGeom) *call.Struct {
+		return func(l *lowering, g *op.ConvGeom) *call.Struct {
+			f := append(convFields(g), ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
+			return params(typ, append(f, actFields(l.n)...)...)
+		}
+	}
+	return []*kernel.Kernel{
+		convRow("nncc_depthwise_conv2d_f32", "NNCC-DWCONV-F32", "depthwise convolution, 1-D and 2-D", op.Conv, []cond{depthwiseOnly},
+			func(l *lowering, g *op.ConvGeom) *call.Struct {
+				f := append(convFields(g), ints("in_c", g.CIn, "mult", g.COut/g.CIn)...)
+				return params("nncc_depthwise_conv2d_params", append(f, actFields(l.n)...)...)
+			}),
+		convRow("nncc_conv2d_f32", "NNCC-CONV-F32", "convolution, 1-D and 2-D, with groups and dilation", op.Conv, nil, full("nncc_conv2d_params")),
+		convRow("nncc_conv_transpose2d_f32", "NNCC-CONVTRANSPOSE-F32", "transposed convolution, 1-D and 2-D, with groups and dilation",
+			op.ConvTranspose, nil, full("nncc_conv_transpose2d_params")),
+	}
+}

@@ -1,0 +1,223 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// concatRow places every input as rows of blocks inside the output.
+var concatRow = &kernel.Kernel{
+	Name: "nncc_copy_rows", Library: "nncc", Doc: "concatenation along any axis, any element type", Ops: []*ir.OpDef{op.Concat},
+	Rules: rules("NNCC-CONCAT", sameData, nonEmptyOut), Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		out := n.Out[0].Type
+		axis, err := op.Axis(n, n.Int("axis"), out.Rank())
+		if err != nil {
+			return nil, err
+		}
+		l := start(n, "nncc_copy_rows")
+		outer, size, inner := around(out, axis)
+		inner *= out.DType.Size()
+		off := 0
+		for i, v := range n.In {
+			block := v.Type.Shape[axis] * inner
+			if block == 0 {
+				continue
+			}
+			var x call.Arg = l.in(i)
+			if v.Const != nil {
+				x = blob("const", arrange(v.Const, v.Type.Shape, out.OrderOrIdentity()))
+			}
+			l.blocks(outer, block, l.pitch(false, i, block), l.pitch(true, 0, size*inner), x, l.outAt(0, off))
+			l.low.Parts = append(l.low.Parts, part(true, i, off, outer, block, size*inner))
+			off += block
+		}
+		return l.done()
+	},
+}
+
+// part is operand i as one block in each of `outer` rows of another one.
+func part(input bool, i, off, outer, block, row int) call.Part {
+	if outer == 1 {
+		return call.Part{Input: input, I: i, Off: off}
+	}
+	return call.Part{Input: input, I: i, Off: off, Row: block, Pitch: row}
+}
+
+// nonEmptyOut: empty inputs are passed over, an empty result has no code.
+var nonEmptyOut = cond{"the result is not empty", func(n *ir.Node) string {
+	for i, v := range n.Out {
+		if v.Type.Elems() == 0 {
+			return fmt.Sprintf("output %d has shape %v, want no dimension of size 0", i, v.Type.Shape)
+		}
+	}
+	return ""
+}}
+
+// splitRow is the inverse of concatRow.
+var splitRow = &kernel.Kernel{
+	Name: "nncc_copy_rows", Library: "nncc", Doc: "split along any axis, any element type", Ops: []*ir.OpDef{op.Split},
+	Rules: rules("NNCC-SPLIT", sameData, nonEmpty, constant(1)), Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		axis, sizes, err := op.SplitSizes(n)
+		if err != nil {
+			return nil, err
+		}
+		l := start(n, "nncc_copy_rows")
+		l.low.Unused = unusedTail(n)
+		outer, size, inner := around(n.In[0].Type, axis)
+		inner *= n.In[0].Type.DType.Size()
+		off := 0
+		for i, k := range sizes {
+			if i < len(n.Out) {
+				l.blocks(outer, k*inner, l.pitch(false, 0, size*inner), l.pitch(true, i, k*inner), l.inAt(0, off), l.out(i))
+				if n.In[0].Const == nil {
+					l.low.Parts = append(l.low.Parts, part(false, i, off, outer, k*inner, size*inner))
+				}
+			}
+			off += k * inner
+		}
+		return l.done()
+	},
+}
+
+// sliceRow reads a strided box; a box in one piece may stay where it is.
+var sliceRow = &kernel.Kernel{
+	Name: "nncc_copy_nd", Library: "nncc", Doc: "strided slices, any element type", Ops: []*ir.OpDef{op.Slice},
+	Rules: rules("NNCC-SLICE", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 2, 3, 4)), Layout: same,
+	Lower: sliced,
+}
+
+// cropRow is sliceRow between different memory orders.
+var cropRow = &kernel.Kernel{
+	Name: "nncc_copy_nd", Library: "nncc", Doc: "strided slices into another memory order", Ops: []*ir.OpDef{op.Crop},
+	Rules:  rules("NNCC-CROP", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 2, 3, 4)),
+	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: sliced,
+}
+
+func sliced(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	g, err := op.SliceGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	x, y := n.In[0].Type, n.Out[0].Type
+	st := strides(x)
+	m := move{elem: y.DType.Size(), dims: y.Phys()}
+	for d := range st {
+		m.xOff += g.Start[d] * st[d]
+		st[d] *= g.Step[d]
+	}
+	m.x, m.y = permuted(st, y.OrderOrIdentity()), tensor.Strides(m.dims)
+	l := start(n, "nncc_copy_nd")
+	l.low.Unused = unusedTail(n)
+	if f := m.merged(); n.Op == op.Slice && len(f.dims) == 1 && (f.x[0] == 1 || f.dims[0] == 1) && n.In[0].Const == nil {
+		l.low.Parts = []call.Part{{I: 0, Off: m.xOff * m.elem}}
+	}
+	l.strided(m)
+	return l.done()
+}
+
+// strided moves input 0 to output 0; the offset of the source becomes part of
+// its pointer where that is cheaper.
+func (l *lowering) strided(m move) {
+	off := m.xOff * m.elem
+	f := m.merged()
+	if r := len(f.dims); r <= 2 && f.x[r-1] == 1 && f.x[0] >= 0 {
+		m.xOff = 0
+		l.move(m, bytesOf(l.inAt(0, off)), l.out(0))
+	} else {
+		l.move(m, bytesOf(l.in(0)), l.out(0))
+	}
+	l.low.Kernel = l.low.Calls[0].Func
+}
+
+// padRow extends or crops in any mode.
+var padRow = &kernel.Kernel{
+	Name: "nncc_pad", Library: "nncc", Doc: "padding and cropping in any mode, any element type", Ops: []*ir.OpDef{op.Pad},
+	Rules: rules("NNCC-PAD", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 3), padFillKnown), Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		g, err := op.PadGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		l := start(n, "nncc_pad")
+		l.low.Unused = []int{1, 3}
+		x, y := n.In[0].Type, n.Out[0].Type
+		modes := map[string]int{"constant": 0, "edge": 1, "reflect": 2, "wrap": 3}
+		var value call.Arg = call.Null{}
+		if g.Mode == "constant" {
+			if value, err = l.padValue(); err != nil {
+				return nil, err
+			}
+		}
+		order := y.OrderOrIdentity()
+		in, out, before := mergePad(permuted(x.Shape, order), y.Phys(), permuted(g.Begin, order))
+		f := append(ints("elem", y.DType.Size(), "rank", len(in), "mode", modes[g.Mode]), list("in_dims", in), list("out_dims", out), list("before", before))
+		l.call("nncc_pad", params("nncc_pad_params", f...), bytesOf(l.in(0)), value, bytesOf(l.out(0)))
+		return l.done()
+	},
+}
+
+// mergePad drops dimensions of size 1 and joins neighbours of which neither is
+// padded.
+func mergePad(in, out, before []int) (i, o, b []int) {
+	for d := range in {
+		if in[d] == 1 && out[d] == 1 {
+			continue
+		}
+		plain := in[d] == out[d] && before[d] == 0
+		if k := len(i) - 1; k >= 0 && plain && i[k] == o[k] && b[k] == 0 {
+			i[k] *= in[d]
+			o[k] *= out[d]
+			continue
+		}
+		i, o, b = append(i, in[d]), append(o, out[d]), append(b, before[d])
+	}
+	if len(i) == 0 {
+		return []int{1}, []int{1}, []int{0}
+	}
+	return i, o, b
+}
+
+// padFillKnown: a fill value computed at run time has the type of the data.
+var padFillKnown = cond{"the fill value is constant or of the data's type", func(n *ir.Node) string {
+	v := n.Input(2)
+	if v == nil || n.Str("mode") != "constant" {
+		return ""
+	}
+	if v.Const == nil {
+		if x := n.In[0].Type; v.Type.DType != x.DType || !v.Type.Quant.Equal(x.Quant) {
+			return fmt.Sprintf("the fill value %s is %s and computed at run time, the data are %s", v, full(v.Type), full(x))
+		}
+		return ""
+	}
+	if _, err := op.PadFill(n, v.Const); err != nil {
+		return err.Error()
+	}
+	return ""
+}}
+
+// padValue is the fill element of a Pad node in the type of the data.
+func (l *lowering) padValue() (call.Arg, error) {
+	var given *tensor.Dense
+	if v := l.n.Input(2); v != nil {
+		if v.Const == nil {
+			return bytesOf(l.in(2)), nil
+		}
+		given = v.Const
+	}
+	fill, err := op.PadFill(l.n, given)
+	if err != nil {
+		return nil, err
+	}
+	return blob("fill", fill), nil
+}
+
+func dataKernels() []*kernel.Kernel {
+	return []*kernel.Kernel{concatRow, splitRow, sliceRow, cropRow, padRow}
+}

@@ -1,0 +1,141 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// indices is the index operand i: run-time int32 or int64 as it is, constants
+// as int32.
+func (l *lowering) indices(i int) (call.Arg, int) {
+	v := l.n.In[i]
+	if v.Const == nil {
+		return bytesOf(l.in(i)), v.Type.DType.Size()
+	}
+	return blob("index", v.Const.Cast(tensor.I32)), 4
+}
+
+// gatherLayout: with a list of indices the rank stays, and so may the order.
+func gatherLayout(n *ir.Node) kernel.Layout {
+	if n.In[1].Type.Rank() == 1 {
+		return kernel.Layout{Kind: kernel.Same}
+	}
+	return natural(n)
+}
+
+var gatherRow = &kernel.Kernel{
+	Name: "nncc_gather", Library: "nncc", Doc: "slices along an axis by index, any element type", Ops: []*ir.OpDef{op.Gather},
+	Rules: rules("NNCC-GATHER", sameData, nonEmpty), Layout: gatherLayout,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		t := n.In[0].Type
+		axis, err := op.Axis(n, n.Int("axis"), t.Rank())
+		if err != nil {
+			return nil, err
+		}
+		l := start(n, "nncc_gather")
+		var x call.Arg = l.in(0)
+		if c := n.In[0].Const; c != nil && n.In[1].Type.Rank() == 1 {
+			t.Order = n.Out[0].Type.Order
+			x = blob("const", arrange(c, t.Shape, t.OrderOrIdentity()))
+		}
+		outer, size, inner := around(t, axis)
+		block := inner * t.DType.Size()
+		count := n.In[1].Type.Elems()
+		if c := n.In[1].Const; c != nil && count == 1 && n.In[0].Const == nil { // one slice: no index at run time
+			k := int(c.Int(0))
+			if k < 0 {
+				k += size
+			}
+			l.low.Kernel = "nncc_copy_rows"
+			l.rows(outer, block, size*block, block, l.inAt(0, k*block), l.out(0))
+			if outer == 1 {
+				l.low.Parts = []call.Part{{I: 0, Off: k * block}}
+			}
+			return l.done()
+		}
+		idx, bytes := l.indices(1)
+		p := params("nncc_gather_params", ints("outer", outer, "axis", size, "block", block, "count", count, "index_bytes", bytes)...)
+		l.checked("nncc_gather", p, bytesOf(x), idx, bytesOf(l.out(0)))
+		return l.done()
+	},
+}
+
+// elementsParams are the parameters of GatherElements and ScatterElements.
+func elementsParams(n *ir.Node, bytes int) (*call.Struct, error) {
+	t := n.In[0].Type
+	axis, err := op.Axis(n, n.Int("axis"), t.Rank())
+	if err != nil {
+		return nil, err
+	}
+	f := ints("elem", t.DType.Size(), "rank", t.Rank(), "axis", axis, "axis_len", t.Shape[axis], "index_bytes", bytes)
+	f = append(f, list("dims", n.In[1].Type.Shape), list("x_stride", tensor.Strides(t.Shape)))
+	return params("nncc_gather_elements_params", f...), nil
+}
+
+// noReduction: scattered values replace, they are not combined.
+var noReduction = cond{"reduction is none", func(n *ir.Node) string {
+	if r := n.Str("reduction"); r != "none" {
+		return "reduction is " + r + ", want none"
+	}
+	return ""
+}}
+
+// tupleParams are the parameters of GatherND and ScatterND.
+func tupleParams(n *ir.Node, batchDims, bytes int) *call.Struct {
+	x, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
+	depth := idx[len(idx)-1]
+	batch := product(x[:batchDims])
+	f := ints("batch", batch, "count", product(idx[:len(idx)-1])/batch, "depth", depth,
+		"block", product(x[batchDims+depth:])*n.In[0].Type.DType.Size(), "index_bytes", bytes)
+	return params("nncc_gather_nd_params", append(f, list("axis_len", x[batchDims:batchDims+depth]))...)
+}
+
+// someDepth: index tuples have at least one, and not too many values.
+var someDepth = cond{fmt.Sprintf("index tuples of 1 to %d values", maxDims), func(n *ir.Node) string {
+	s := n.In[1].Type.Shape
+	if d := s[len(s)-1]; d < 1 || d > maxDims {
+		return fmt.Sprintf("index tuples have %d values, want 1 to %d", d, maxDims)
+	}
+	return ""
+}}
+
+func indexKernels() []*kernel.Kernel {
+	row := func(fn, code string, d *ir.OpDef, scatter bool, build func(n *ir.Node, bytes int) (*call.Struct, error), conds ...cond) *kernel.Kernel {
+		return &kernel.Kernel{
+			Name: fn, Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d},
+			Rules: rules(code, append([]cond{sameData, nonEmpty, rankUpTo(maxDims)}, conds...)...), Layout: natural,
+			Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+				l := start(n, fn)
+				idx, bytes := l.indices(1)
+				p, err := build(n, bytes)
+				if err != nil {
+					return nil, err
+				}
+				if !scatter {
+					l.checked(fn, p, bytesOf(l.in(0)), idx, bytesOf(l.out(0)))
+					return l.done()
+				}
+				size := n.Out[0].Type.Bytes()
+				l.rows(1, size, size, size, l.in(0), l.out(0))
+				l.checked(fn, p, bytesOf(l.in(2)), idx, bytesOf(l.out(0)))
+				return l.done()
+			},
+		}
+	}
+	tuples := func(n *ir.Node, bytes int) (*call.Struct, error) {
+		return tupleParams(n, n.Int("batch_dims"), bytes), nil
+	}
+	flat := func(n *ir.Node, bytes int) (*call.Struct, error) { return tupleParams(n, 0, bytes), nil }
+	return []*kernel.Kernel{
+		gatherRow,
+		row("nncc_gather_elements", "NNCC-GATHERELEMENTS", op.GatherElements, false, elementsParams, hasRank),
+		row("nncc_gather_nd", "NNCC-GATHERND", op.GatherND, false, tuples, someDepth),
+		row("nncc_scatter_elements", "NNCC-SCATTERELEMENTS", op.ScatterElements, true, elementsParams, noReduction, hasRank),
+		row("nncc_scatter_nd", "NNCC-SCATTERND", op.ScatterND, true, flat, noReduction, someDepth),
+	}
+}

@@ -1,0 +1,225 @@
+package reference
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// flatRight: one right matrix, so that the product is a fully connected layer.
+// A right matrix computed at run time must stand as [N, K] already.
+var flatRight = cond{"one right matrix, constant (or transposed) for all products", func(n *ir.Node) string {
+	b := n.In[1]
+	if n.Op == op.Gemm {
+		switch {
+		case n.Int("transA") != 0:
+			return "transA is 1, want 0"
+		case b.Const == nil && n.Int("transB") == 0:
+			return fmt.Sprintf("the right matrix %s is computed at run time, want a constant", b)
+		case n.Float("alpha") != 1 && b.Const == nil:
+			return fmt.Sprintf("alpha is %v with a right matrix computed at run time, want 1", n.Float("alpha"))
+		}
+		return addendWhy(n)
+	}
+	g, err := op.MatMulGeometry(n)
+	switch {
+	case err != nil:
+		return err.Error()
+	case b.Const == nil:
+		return fmt.Sprintf("the right matrix %s is computed at run time, want a constant", b)
+	case b.Type.Elems() != g.K*g.N:
+		return fmt.Sprintf("the right operand has shape %v, want one matrix", b.Type.Shape)
+	case !g.Flat():
+		return "the left matrices are broadcast, want each used once"
+	}
+	return ""
+}}
+
+// addendWhy is why Gemm's addend is no bias with one value a column.
+func addendWhy(n *ir.Node) string {
+	c := n.Input(2)
+	if c == nil {
+		return ""
+	}
+	s := c.Type.Shape
+	switch {
+	case len(s) == 2 && s[0] != 1:
+		return fmt.Sprintf("the addend has shape %v, want one value a column", s)
+	case c.Const != nil:
+		return ""
+	case c.Type.Elems() != n.Out[0].Type.Shape[1]:
+		return fmt.Sprintf("the addend computed at run time has shape %v, want one value a column", s)
+	case n.Float("beta") != 1:
+		return fmt.Sprintf("beta is %v with an addend computed at run time, want 1", n.Float("beta"))
+	}
+	return ""
+}
+
+// fullyConnectedRow computes Gemm and MatMul with one right matrix.
+var fullyConnectedRow = &kernel.Kernel{
+	Name: "nncc_fully_connected_f32", Library: "nncc", Doc: "matrix product with one right matrix, bias and clamp", Ops: []*ir.OpDef{op.Gemm, op.MatMul},
+	Rules: rules("NNCC-FC-F32", float32s(), nonEmpty, flatRight), Layout: natural,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		l := start(n, "nncc_fully_connected_f32")
+		var rows, k, cols int
+		var bias call.Arg = call.Null{}
+		w := call.Arg(nil)
+		if n.Op == op.Gemm {
+			g, err := op.GemmGeometry(n)
+			if err != nil {
+				return nil, err
+			}
+			rows, k, cols = g.M, g.K, g.N
+			bias = l.gemmBias(cols)
+			w = l.gemmWeights(g)
+		} else {
+			g, err := op.MatMulGeometry(n)
+			if err != nil {
+				return nil, err
+			}
+			rows, k, cols = len(g.A)*g.M, g.K, g.N
+			w = l.arranged(1, []int{k, cols}, []int{1, 0})
+		}
+		f := append(ints("batch", rows, "in_n", k, "out_n", cols), actFields(n)...)
+		l.call("nncc_fully_connected_f32", params("nncc_fully_connected_params", f...), l.in(0), w, bias, l.out(0))
+		return l.done()
+	},
+}
+
+// gemmWeights is Gemm's right matrix as [N, K], alpha folded in.
+func (l *lowering) gemmWeights(g *op.GemmGeom) call.Arg {
+	n := l.n
+	c := n.In[1].Const
+	if c == nil {
+		return l.in(1)
+	}
+	if n.Int("transB") == 0 {
+		c = c.Transpose([]int{1, 0})
+	}
+	return blob("weights", scaled(c, n.Float("alpha")))
+}
+
+// gemmBias is Gemm's addend as one value a column, beta folded in.
+func (l *lowering) gemmBias(cols int) call.Arg {
+	v := l.n.Input(2)
+	if v == nil || v.Const == nil {
+		return l.in(2)
+	}
+	d := scaled(v.Const, l.n.Float("beta"))
+	if d.Len() == 1 && cols > 1 {
+		d = tensor.Of([]int{cols}, slices.Repeat(tensor.As[float32](d), cols))
+	}
+	return blob("bias", d)
+}
+
+// scaled is d times a factor, in float32.
+func scaled(d *tensor.Dense, k float32) *tensor.Dense {
+	if k == 1 {
+		return d
+	}
+	v := slices.Clone(tensor.As[float32](d))
+	for i := range v {
+		v[i] *= k
+	}
+	return tensor.Of(d.Shape, v)
+}
+
+// matrixParams are the parameters of nncc_batch_matmul_f32.
+func matrixParams(m, k, n, aRow, aCol, bRow, bCol int, batch call.Nested) *call.Struct {
+	f := ints("m", m, "k", k, "n", n, "a_row", aRow, "a_col", aCol, "b_row", bRow, "b_col", bCol)
+	return params("nncc_batch_matmul_params", append(f, call.F("batch", batch))...)
+}
+
+// batchMatMulRow computes MatMul of two run-time operands, or with broadcasting.
+var batchMatMulRow = &kernel.Kernel{
+	Name: "nncc_batch_matmul_f32", Library: "nncc", Doc: "products of run-time matrices with broadcast batch dimensions", Ops: []*ir.OpDef{op.MatMul},
+	Rules: rules("NNCC-MATMUL-F32", float32s(), nonEmpty, rankUpTo(maxDims)), Layout: natural,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		g, err := op.MatMulGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		l := start(n, "nncc_batch_matmul_f32")
+		l.call("nncc_batch_matmul_f32", matrixParams(g.M, g.K, g.N, g.K, 1, g.N, 1, matBatch(n, g)), l.in(0), l.in(1), l.out(0))
+		l.clampF32()
+		return l.done()
+	},
+}
+
+// matBatch are the batch dimensions with the distance, in elements, of the
+// matrices of both operands.
+func matBatch(n *ir.Node, g *op.MatGeom) call.Nested {
+	st := func(v *ir.Value, size int) []int {
+		s := v.Type.Shape
+		if len(s) < 2 {
+			s = nil
+		} else {
+			s = s[:len(s)-2]
+		}
+		s = padLeft(s, len(g.Batch))
+		out := tensor.Strides(s)
+		for i := range out {
+			out[i] *= size
+			if s[i] == 1 {
+				out[i] = 0
+			}
+		}
+		return out
+	}
+	dims, s := merge(g.Batch, st(n.In[0], g.M*g.K), st(n.In[1], g.K*g.N))
+	if product(g.Batch) == 1 {
+		dims, s = nil, [][]int{nil, nil}
+	}
+	if len(dims) == 0 {
+		return call.Nested{Fields: ints("rank", 0)}
+	}
+	return call.Nested{Fields: append(ints("rank", len(dims)), list("dims", dims), list("a_stride", s[0]), list("b_stride", s[1]))}
+}
+
+// gemmRow computes every other Gemm: product, then alpha, then beta*C.
+var gemmRow = &kernel.Kernel{
+	Name: "nncc_batch_matmul_f32", Library: "nncc", Doc: "product of two run-time matrices, scaled, with addend", Ops: []*ir.OpDef{op.Gemm},
+	Rules: rules("NNCC-GEMM-F32", float32s(), nonEmpty), Layout: natural,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		g, err := op.GemmGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		l := start(n, "nncc_batch_matmul_f32")
+		aRow, aCol, bRow, bCol := g.K, 1, g.N, 1
+		if n.Int("transA") != 0 {
+			aRow, aCol = 1, g.M
+		}
+		if n.Int("transB") != 0 {
+			bRow, bCol = 1, g.K
+		}
+		out := n.Out[0].Type
+		l.call("nncc_batch_matmul_f32", matrixParams(g.M, g.K, g.N, aRow, aCol, bRow, bCol, call.Nested{Fields: ints("rank", 0)}), l.in(0), l.in(1), l.out(0))
+		if a := n.Float("alpha"); a != 1 {
+			l.scale(out, l.outputOperand(), a, l.out(0))
+		}
+		if n.Input(2) != nil && n.Float("beta") != 0 {
+			c := l.broadcast(2, out)
+			if b := n.Float("beta"); b != 1 {
+				s := l.scratch(tensor.F32, out.Elems())
+				l.scale(out, c, b, s)
+				c = operand{arg: s, strides: tensor.Strides(out.Shape)}
+			}
+			y := l.outputOperand()
+			l.call("nncc_add_f32", bcastParams(out, y, c), y.arg, c.arg, y.arg)
+		}
+		l.clampF32()
+		return l.done()
+	},
+}
+
+// scale is y = x * k over the output's space.
+func (l *lowering) scale(out ir.Type, x operand, k float32, y call.Arg) {
+	c := operand{arg: f32Blob("const", []float32{k}), strides: make([]int, out.Rank())}
+	l.call("nncc_mul_f32", bcastParams(out, x, c), x.arg, c.arg, y)
+}

@@ -1,0 +1,237 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// rowsAndChannels splits a channels-last value: channels are dimension 1, or
+// one where there is none.
+func rowsAndChannels(t ir.Type) (rows, channels int) {
+	if t.Rank() < 2 {
+		return t.Elems(), 1
+	}
+	return t.Elems() / t.Shape[1], t.Shape[1]
+}
+
+// batchNormRow is BatchNormalization in linear form.
+var batchNormRow = &kernel.Kernel{
+	Name: "nncc_scale_shift_f32", Library: "nncc", Doc: "batch normalisation as scale and shift per channel", Ops: []*ir.OpDef{op.BatchNormalization},
+	Rules: rules("NNCC-BATCHNORM-F32", float32s(), nonEmpty, constant(1, 2, 3, 4)), Layout: spatial,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		l := start(n, "nncc_scale_shift_f32")
+		scale, shift := linearNorm(n)
+		rows, channels := rowsAndChannels(n.In[0].Type)
+		p := params("nncc_scale_shift_params", append(ints("rows", rows, "channels", channels), noClamp()...)...)
+		l.call("nncc_scale_shift_f32", p, l.in(0), f32Blob("scale", scale), f32Blob("shift", shift), l.out(0))
+		l.inPlace(0)
+		return l.done()
+	},
+}
+
+func noClamp() []call.Field {
+	return []call.Field{call.F("act_min", f32(float32(math.Inf(-1)))), call.F("act_max", f32(float32(math.Inf(1))))}
+}
+
+// linearNorm is BatchNormalization as x*scale + shift, computed in float64.
+func linearNorm(n *ir.Node) (scale, shift []float32) {
+	c := func(i, k int) float64 { return n.In[i].Const.Float(k) }
+	for k := range n.In[1].Const.Len() {
+		s := c(1, k) / math.Sqrt(c(4, k)+float64(n.Float("epsilon")))
+		scale = append(scale, float32(s))
+		shift = append(shift, float32(c(2, k)-float64(c(3, k)*s)))
+	}
+	return scale, shift
+}
+
+// rowNorm are rows and their length for normalisations from an axis on.
+func rowNorm(n *ir.Node) (rows, length int, err error) {
+	s := n.In[0].Type.Shape
+	axis, err := op.Axis(n, n.Int("axis"), len(s))
+	if err != nil {
+		return 0, 0, err
+	}
+	return product(s[:axis]), product(s[axis:]), nil
+}
+
+// rowParam is a normalisation's parameter i as one value an element of a row:
+// the constant broadcast to the row, or a run-time tensor of just that shape.
+func (l *lowering) rowParam(i, length int) call.Arg {
+	v := l.n.Input(i)
+	if v == nil || v.Const == nil {
+		return l.in(i)
+	}
+	return blob("const", rowConst(l.n, i, length))
+}
+
+// rowConst is constant parameter i broadcast to the last dimensions of input 0.
+func rowConst(n *ir.Node, i, length int) *tensor.Dense {
+	d := n.In[i].Const
+	if d.Len() == length {
+		return d
+	}
+	shape := n.In[0].Type.Shape
+	k := len(shape)
+	for p := 1; k > 0 && p < length; {
+		k--
+		p *= shape[k]
+	}
+	return broadcastConst(d, shape[k:])
+}
+
+// broadcastConst repeats a constant to a shape.
+func broadcastConst(d *tensor.Dense, shape []int) *tensor.Dense {
+	from := padLeft(d.Shape, len(shape))
+	st := tensor.Strides(from)
+	for i, n := range from {
+		if n == 1 {
+			st[i] = 0
+		}
+	}
+	out := tensor.New(d.DType, shape)
+	tensor.Gather(out, d, shape, st, 0)
+	return out
+}
+
+// fullRow: parameters that are not constant cover the whole row.
+func fullRow(idx ...int) cond {
+	return cond{"parameters computed at run time have the shape of a row", func(n *ir.Node) string {
+		_, length, err := rowNorm(n)
+		if err != nil {
+			return err.Error()
+		}
+		for _, i := range inputs(n, idx) {
+			if v := n.In[i]; v.Const == nil && v.Type.Elems() != length {
+				return fmt.Sprintf("input %d has shape %v, want %d elements", i, v.Type.Shape, length)
+			}
+		}
+		return ""
+	}}
+}
+
+func rowNormRow(fn, code, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
+		Rules: rules(code, float32s(), nonEmpty, oneOutput, fullRow(1, 2)), Layout: natural,
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+			rows, length, err := rowNorm(n)
+			if err != nil {
+				return nil, err
+			}
+			l := start(n, fn)
+			p := params("nncc_layer_norm_params", append(ints("rows", rows, "len", length), call.F("epsilon", f32(n.Float("epsilon"))))...)
+			args := []call.Arg{p, l.in(0), l.rowParam(1, length)}
+			if bias {
+				args = append(args, l.rowParam(2, length))
+			}
+			l.call(fn, append(args, l.out(0))...)
+			l.inPlace(0)
+			return l.done()
+		},
+	}
+}
+
+// groupNormRow is InstanceNormalization and GroupNormalization.
+var groupNormRow = &kernel.Kernel{
+	Name: "nncc_group_norm_f32", Library: "nncc", Doc: "normalisation of groups of channels of every sample", Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
+	Rules: rules("NNCC-GROUPNORM-F32", float32s(), nonEmpty), Layout: spatial,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		l := start(n, "nncc_group_norm_f32")
+		s := n.In[0].Type.Shape
+		p := params("nncc_group_norm_params", append(ints("batch", s[0], "spatial", product(s[2:]), "channels", s[1], "groups", normGroups(n)),
+			call.F("epsilon", f32(n.Float("epsilon"))))...)
+		l.call("nncc_group_norm_f32", p, l.in(0), l.in(1), l.in(2), l.out(0))
+		l.inPlace(0)
+		return l.done()
+	},
+}
+
+func normGroups(n *ir.Node) int {
+	if n.Op == op.GroupNormalization {
+		return n.Int("num_groups")
+	}
+	return n.In[0].Type.Shape[1]
+}
+
+var lrnRow = &kernel.Kernel{
+	Name: "nncc_lrn_f32", Library: "nncc", Doc: "local response normalisation across channels", Ops: []*ir.OpDef{op.LRN},
+	Rules: rules("NNCC-LRN-F32", float32s(), nonEmpty), Layout: spatial,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		l := start(n, "nncc_lrn_f32")
+		rows, channels := rowsAndChannels(n.In[0].Type)
+		p := params("nncc_lrn_params", append(ints("rows", rows, "channels", channels, "size", n.Int("size")),
+			call.F("alpha", f32(n.Float("alpha"))), call.F("beta", f32(n.Float("beta"))), call.F("bias", f32(n.Float("bias"))))...)
+		l.call("nncc_lrn_f32", p, l.in(0), l.out(0))
+		return l.done()
+	},
+}
+
+// meanVarianceRow is a sequence of simple kernels, see meanVariance.
+var meanVarianceRow = &kernel.Kernel{
+	Name: "nncc_reduce_mean_f32", Library: "nncc", Doc: "zero mean and unit variance over axes", Ops: []*ir.OpDef{op.MeanVarianceNormalization},
+	Rules: rules("NNCC-MVN-F32", float32s(), nonEmpty, rankUpTo(maxDims)), Layout: natural,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		return meanVariance(n)
+	},
+}
+
+// meanVariance computes d = x - mean, then d / (sqrt(mean(d*d)) + 1e-9).
+func meanVariance(n *ir.Node) (*call.Lowered, error) {
+	axes := []int{0, 2, 3}
+	if n.Has("axes") {
+		axes = n.Ints("axes") // a copy
+	}
+	t := n.In[0].Type
+	for i, a := range axes {
+		a, err := op.Axis(n, a, t.Rank())
+		if err != nil {
+			return nil, err
+		}
+		axes[i] = a
+	}
+	l := start(n, "nncc_reduce_mean_f32")
+	kept := slices.Clone(t.Shape)
+	for _, a := range axes {
+		kept[a] = 1
+	}
+	stat := l.scratch(tensor.F32, product(kept))
+	st := tensor.Strides(kept)
+	for i, d := range kept {
+		if d == 1 {
+			st[i] = 0
+		}
+	}
+	mean := operand{arg: stat, strides: st}
+	x := l.broadcast(0, t)
+	y := l.outputOperand()
+	r := l.reduced(axes)
+	l.call("nncc_reduce_mean_f32", axisParams(r.outer, r.axis, r.inner), r.x, stat)
+	l.call("nncc_sub_f32", bcastParams(t, x, mean), x.arg, stat, l.out(0))
+	// sum of squares of the centred values, which lie in the output now
+	r2 := l.reducedFrom(l.out(0), axes)
+	l.call("nncc_reduce_sum_square_f32", axisParams(r2.outer, r2.axis, r2.inner), r2.x, stat)
+	count := product(kept)
+	k := f32Blob("const", []float32{float32(t.Elems() / count)})
+	scalar := params("nncc_bcast_params", append(ints("rank", 1), list("dims", []int{count}), list("a_stride", []int{1}), list("b_stride", []int{0}))...)
+	l.call("nncc_div_f32", scalar, stat, k, stat)
+	l.call("nncc_sqrt_f32", unaryParams(count, 0, 0), stat, stat)
+	l.call("nncc_add_f32", scalar, stat, f32Blob("const", []float32{1e-9}), stat)
+	l.call("nncc_div_f32", bcastParams(t, y, mean), l.out(0), stat, l.out(0))
+	return l.done()
+}
+
+func normKernels() []*kernel.Kernel {
+	return []*kernel.Kernel{
+		batchNormRow,
+		rowNormRow("nncc_layer_norm_f32", "NNCC-LAYERNORM-F32", "layer normalisation", op.LayerNormalization, true),
+		rowNormRow("nncc_rms_norm_f32", "NNCC-RMSNORM-F32", "normalisation by the root mean square", op.RMSNormalization, false),
+		groupNormRow, lrnRow, meanVarianceRow,
+	}
+}

@@ -1,0 +1,62 @@
+package reference
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// poolFields are the fields of nncc_pool2d_params.
+func poolFields(g *op.PoolGeom) []call.Field {
+	f := append(windowFields(g.N, g.In, g.Kernel, g.Strides, g.Dilations, g.PadBegin), outFields(g.Out)...)
+	pb, pr := pair(g.PadEnd, 0)
+	count := 0
+	if g.CountPad {
+		count = 1
+	}
+	return append(f, ints("in_c", g.C, "pad_bottom", pb, "pad_right", pr, "count_include_pad", count)...)
+}
+
+func poolRow(fn, code, doc string, build func(l *lowering, g *op.PoolGeom) *call.Struct, conds []cond, ops ...*ir.OpDef) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
+		Rules:  rules(code, append([]cond{float32s(), nonEmpty, oneOutput}, conds...)...),
+		Layout: kernel.SpatialLayout,
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+			g, err := op.PoolGeometry(n)
+			if err != nil {
+				return nil, err
+			}
+			l := start(n, fn)
+			l.call(fn, build(l, g), l.in(0), l.out(0))
+			if hasAct(n) {
+				l.clampF32()
+			}
+			return l.done()
+		},
+	}
+}
+
+func poolKernels() []*kernel.Kernel {
+	window := func(_ *lowering, g *op.PoolGeom) *call.Struct {
+		return params("nncc_pool2d_params", poolFields(g)...)
+	}
+	norm := func(l *lowering, g *op.PoolGeom) *call.Struct {
+		return params("nncc_lp_pool2d_params", call.F("pool", call.Nested{Fields: poolFields(g)}), call.FI("power", l.n.Int("p")))
+	}
+	// Global pooling reduces all of space at once, in any number of dimensions.
+	global := func(_ *lowering, g *op.PoolGeom) *call.Struct { return axisParams(g.N, product(g.In), g.C) }
+	globalNorm := func(l *lowering, g *op.PoolGeom) *call.Struct {
+		return norm(l, flatSpace(g))
+	}
+	flat := []cond{upTo2D}
+	return []*kernel.Kernel{
+		poolRow("nncc_max_pool2d_f32", "NNCC-MAXPOOL-F32", "maximum pooling, 1-D and 2-D", window, flat, op.MaxPool),
+		poolRow("nncc_avg_pool2d_f32", "NNCC-AVGPOOL-F32", "average pooling, 1-D and 2-D", window, flat, op.AveragePool),
+		poolRow("nncc_lp_pool2d_f32", "NNCC-LPPOOL-F32", "p-norm pooling, 1-D and 2-D", norm, flat, op.LpPool),
+		poolRow("nncc_reduce_mean_f32", "NNCC-GLOBALAVGPOOL-F32", "mean over space", global, nil, op.GlobalAveragePool),
+		poolRow("nncc_reduce_max_f32", "NNCC-GLOBALMAXPOOL-F32", "maximum over space", global, nil, op.GlobalMaxPool),
+		poolRow("nncc_lp_pool2d_f32", "NNCC-GLOBALLPPOOL-F32", "p-norm over space", globalNorm, nil, op.GlobalLpPool),
+	}
+}

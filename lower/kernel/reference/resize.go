@@ -1,0 +1,130 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// spatialResize: batch and channels stay, one or two dimensions of space.
+var spatialResize = cond{"batch and channels are kept, one or two dimensions are resampled", func(n *ir.Node) string {
+	if why := upTo2D.check(n); why != "" {
+		return why
+	}
+	g, err := op.ResizeGeometry(n)
+	switch {
+	case err != nil:
+		return err.Error()
+	case !g.Axes[0].Same || !g.Axes[1].Same:
+		return fmt.Sprintf("from %v to %v resamples batch or channels, want space only", n.In[0].Type.Shape, g.Shape)
+	}
+	return ""
+}}
+
+// sampled is the table of one axis: taps, indices and weights of every output.
+type sampled struct {
+	taps   int
+	index  []int
+	weight []float32
+}
+
+// sampledAxis is the table of dimension d, the identity for one that is kept.
+func sampledAxis(g *op.ResizeGeom, d int) sampled {
+	if d < 0 || g.Axes[d].Same {
+		n := 1
+		if d >= 0 {
+			n = g.Shape[d]
+		}
+		s := sampled{1, ir.Identity(n), make([]float32, n)}
+		for i := range s.weight {
+			s.weight[i] = 1
+		}
+		return s
+	}
+	a := g.Axes[d]
+	s := sampled{a.Taps, a.Index, make([]float32, len(a.Weight))}
+	for i, w := range a.Weight {
+		s.weight[i] = float32(w)
+	}
+	return s
+}
+
+// resizeSpace are the tables of rows and columns, and the sizes.
+func resizeSpace(n *ir.Node, g *op.ResizeGeom) (h, w sampled, sizes []call.Field) {
+	s := n.In[0].Type.Shape
+	r := len(s)
+	hd := -1
+	if r == 4 {
+		hd = 2
+	}
+	ih, iw := pair(s[2:], 1)
+	oh, ow := pair(g.Shape[2:], 1)
+	return sampledAxis(g, hd), sampledAxis(g, r-1), ints("batch", s[0], "in_h", ih, "in_w", iw, "out_h", oh, "out_w", ow)
+}
+
+func resizeKernels() []*kernel.Kernel {
+	return []*kernel.Kernel{
+		{
+			Name: "nncc_resize_nearest", Library: "nncc", Doc: "nearest-neighbour resize of 1-D and 2-D maps, any element type", Ops: []*ir.OpDef{op.Resize},
+			Rules: rules("NNCC-RESIZE-NEAREST", nonEmpty, spatialResize, cond{"mode is nearest on one element type and quantisation", func(n *ir.Node) string {
+				x, y := n.In[0].Type, n.Out[0].Type
+				switch {
+				case n.Str("mode") != "nearest":
+					return "mode is " + n.Str("mode") + ", want nearest"
+				case x.DType != y.DType || !x.Quant.Equal(y.Quant):
+					return fmt.Sprintf("the input is %s, the output %s, want the same", full(x), full(y))
+				case x.Quant != nil && !op.ResizeMoves(n):
+					return "coordinate_transformation_mode is tf_crop_and_resize on quantised values"
+				}
+				return ""
+			}}),
+			Layout: kernel.SpatialLayout, Lower: resizeNearest,
+		},
+		{
+			Name: "nncc_resize_f32", Library: "nncc", Doc: "linear and cubic resize of 1-D and 2-D maps, with antialiasing", Ops: []*ir.OpDef{op.Resize},
+			Rules: rules("NNCC-RESIZE-F32", float32s(0), nonEmpty, spatialResize), Layout: kernel.SpatialLayout, Lower: resizeF32,
+		},
+	}
+}
+
+func resizeNearest(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	g, err := op.ResizeGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	l := start(n, "nncc_resize_nearest")
+	l.low.Unused = unusedTail(n)
+	x := n.In[0].Type
+	h, w, f := resizeSpace(n, g)
+	var outside call.Arg = call.Null{}
+	if g.Crop {
+		pixel := make([]float64, x.Shape[1])
+		for i := range pixel {
+			pixel[i] = float64(n.Float("extrapolation_value"))
+		}
+		outside = blob("outside", tensor.FromFloats(x.DType, []int{len(pixel)}, pixel))
+	}
+	pixel := x.Shape[1] * x.DType.Size()
+	f = append(f, call.FI("pixel", pixel), call.F("x_pitch", l.pitch(false, 0, pixel)), call.F("y_pitch", l.pitch(true, 0, pixel)))
+	l.call("nncc_resize_nearest", params("nncc_resize_nearest_params", f...), bytesOf(l.in(0)), intBlob("index", h.index), intBlob("index", w.index), outside, bytesOf(l.out(0)))
+	return l.done()
+}
+
+func resizeF32(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	g, err := op.ResizeGeometry(n)
+	if err != nil {
+		return nil, err
+	}
+	l := start(n, "nncc_resize_f32")
+	l.low.Unused = unusedTail(n)
+	h, w, f := resizeSpace(n, g)
+	f = append(f, ints("channels", n.In[0].Type.Shape[1], "taps_h", h.taps, "taps_w", w.taps)...)
+	f = append(f, call.F("outside", f32(n.Float("extrapolation_value"))))
+	l.call("nncc_resize_f32", params("nncc_resize_params", f...), l.in(0), intBlob("index", h.index), f32Blob("weights", h.weight),
+		intBlob("index", w.index), f32Blob("weights", w.weight), l.out(0))
+	return l.done()
+}

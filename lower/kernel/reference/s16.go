@@ -1,0 +1,276 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// int16 operators that CMSIS-NN lacks, and the changes between int8 and int16.
+
+// int16s: the listed inputs (none: all) and output 0 are int16 with one scale
+// and zero point 0.
+func int16s(idx ...int) cond {
+	return cond{"operands are int16 with one scale and zero point 0", func(n *ir.Node) string {
+		for _, i := range inputs(n, idx) {
+			if why := notInt16(n.In[i].Type); why != "" {
+				return fmt.Sprintf("input %d is %s", i, why)
+			}
+		}
+		if why := notInt16(n.Out[0].Type); why != "" {
+			return "output 0 is " + why
+		}
+		return ""
+	}}
+}
+
+func notInt16(t ir.Type) string {
+	if t.DType == tensor.I16 && t.Quant != nil && !t.Quant.PerAxis() && t.Quant.Zero[0] == 0 {
+		return ""
+	}
+	return short(t) + ", want int16 with one scale and zero point 0"
+}
+
+// lineOps are operators marked Straight.
+var lineOps = kernel.Named([]string{"Abs", "Clip", "HardSigmoid", "LeakyRelu", "Neg", "Relu", "nncc.Requantize"})
+
+// lineKernels: the kernel for an input and an output type.
+var lineKernels = map[[2]tensor.DType]string{
+	{tensor.I16, tensor.I16}: "nncc_lines_s16", {tensor.I16, tensor.I8}: "nncc_lines_s16_s8", {tensor.I8, tensor.I16}: "nncc_lines_s8_s16",
+}
+
+// linesRow computes functions that are straight lines on either side of 0 by
+// constants that are proven right for every input.
+var linesRow = &kernel.Kernel{
+	Name: "nncc_lines_s16", Library: "nncc", Doc: "straight functions of int16 tensors, changes of scale between int8 and int16", Ops: lineOps,
+	Rules: rules("NNCC-LINES-S16", nonEmpty, oneOutput, cond{"between int16 and int16 or int8, with one scale each", func(n *ir.Node) string {
+		x, y := n.In[0].Type, n.Out[0].Type
+		if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || lineKernels[[2]tensor.DType{x.DType, y.DType}] == "" {
+			return fmt.Sprintf("from %s to %s, want int16 and int16 or int8 with one scale each", short(x), short(y))
+		}
+		return ""
+	}}, constant(1, 2), cond{"lines that are exact for all inputs", func(n *ir.Node) string {
+		x, y := n.In[0].Type, n.Out[0].Type
+		if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || lineKernels[[2]tensor.DType{x.DType, y.DType}] == "" {
+			return kernel.Unread
+		}
+		_, why := kernel.Lines(n)
+		return why
+	}}), Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		p, why := kernel.Lines(n)
+		if why != "" {
+			return nil, ir.Errf(n, "no-kernel", "%s", why)
+		}
+		l := start(n, lineKernels[[2]tensor.DType{n.In[0].Type.DType, n.Out[0].Type.DType}])
+		l.low.Unused = unusedTail(n)
+		f := []call.Field{call.F("pos_mult", i64(p.PosMult)), call.F("pos_bias", i64(p.PosBias)), call.F("neg_mult", i64(p.NegMult)), call.F("neg_bias", i64(p.NegBias))}
+		f = append(f, ints("count", n.Out[0].Type.Elems(), "split", int(p.Split), "pos_shift", int(p.PosShift), "neg_shift", int(p.NegShift),
+			"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
+		l.call(l.low.Kernel, params("nncc_lines_params", f...), l.in(0), l.out(0))
+		if n.In[0].Type.DType == n.Out[0].Type.DType {
+			l.inPlace(0)
+		}
+		return l.done()
+	},
+}
+
+func i64(v int64) call.Lit { return call.Lit(fmt.Sprintf("INT64_C(%d)", v)) }
+
+// curveRow interpolates the other functions of one int16 tensor.
+var curveRow = &kernel.Kernel{
+	Name: "nncc_curve_s16", Library: "nncc", Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: kernel.Named([]string{
+		"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSwish", "Log", "Mish",
+		"Reciprocal", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "nncc.Curve"}),
+	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0), cond{"a function of one tensor", func(n *ir.Node) string {
+		if notInt16(n.In[0].Type) != "" || notInt16(n.Out[0].Type) != "" {
+			return kernel.Unread
+		}
+		if _, ok := kernel.CurveOf(n); !ok {
+			return "the node has further inputs that are computed at run time"
+		}
+		return ""
+	}}), Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		c, _ := kernel.CurveOf(n)
+		l := start(n, "nncc_curve_s16")
+		l.low.Unused = unusedTail(n)
+		l.call("nncc_curve_s16", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), l.in(0), blob("curve", tensor.Of([]int{len(c)}, c[:])), l.out(0))
+		l.inPlace(0)
+		return l.done()
+	},
+}
+
+// pair16Row computes two int16 tensors with broadcasting: Add and Mul by
+// CMSIS-NN's kernels on expanded operands, others by their definition.
+var pair16Row = &kernel.Kernel{
+	Name: "nncc_binary_s16", Library: "nncc", Doc: "two int16 tensors with broadcasting", Ops: []*ir.OpDef{op.Add, op.Sub, op.Mul, op.Div, op.Min, op.Max, op.PRelu},
+	Rules: rules("NNCC-PAIR-S16", nonEmpty, rankUpTo(maxDims), int16s(), cond{"two inputs", func(n *ir.Node) string {
+		if len(n.In) != 2 {
+			return fmt.Sprintf("%d inputs, want 2", len(n.In))
+		}
+		return ""
+	}}), Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		l := start(n, "nncc_binary_s16")
+		if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernel16(n) {
+			return l.expanded()
+		}
+		f, ok := binaryOps[n.Op]
+		switch n.Op {
+		case op.Add:
+			f, ok = qref.BinaryAdd, true
+		case op.Mul:
+			f, ok = qref.BinaryMul, true
+		}
+		if !ok {
+			return nil, ir.Errf(n, "no-kernel", "no function of nncc_binary_s16")
+		}
+		out := n.Out[0].Type
+		a, b := l.broadcast(0, out), l.broadcast(1, out)
+		l.mayOverwrite(a, b)
+		l.binaryBy("nncc_binary_s16", f, call.F("bcast", bcast(out, a, b)), clampFields(n), a.arg, b.arg, l.out(0))
+		return l.done()
+	},
+}
+
+// reduceSum16Row is reduceSumS8Row for int16.
+var reduceSum16Row = &kernel.Kernel{
+	Name: "nncc_reduce_sum_s16", Library: "nncc", Doc: "int16 sum and mean over axes", Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
+	Rules: rules("NNCC-REDUCESUM-S16", int16s(0), nonEmpty, rankUpTo(maxDims), constant(1), cond{"sums that float64 holds exactly", func(n *ir.Node) string {
+		if axes, err := op.ReduceAxes(n); err == nil {
+			k := 1
+			for _, a := range axes {
+				k *= n.In[0].Type.Shape[a]
+			}
+			if k > qref.MaxReduce16 {
+				return fmt.Sprintf("%d elements are added up, want at most %d", k, qref.MaxReduce16)
+			}
+		}
+		return ""
+	}}), Layout: reduceLayout, Lower: lowerReduceSum("nncc_reduce_sum_s16"),
+}
+
+// conv16Row is what arm_convolve_wrapper_s16 does not take: groups, and sums
+// beyond 32 bits.
+var conv16Row = &kernel.Kernel{
+	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 convolution with groups and dilation", Ops: []*ir.OpDef{op.Conv},
+	Rules:  rules("NNCC-CONV-S16", int16s(0), nonEmpty, upTo2D, weights8, constant(1, 2), integerMAC(op.Conv16Params)),
+	Layout: kernel.SpatialLayout,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		g, err := op.ConvGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		p, why := op.Conv16Params(n)
+		if why != "" {
+			return nil, ir.Errf(n, "no-kernel", "%s", why)
+		}
+		l := start(n, "nncc_conv2d_s16")
+		f := append(convFields(g), macFields(p)...)
+		f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
+		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.in(0), l.arrangedS8([]int{g.COut, g.CIn / g.Group, g.Taps()}, []int{0, 2, 1}))
+		return l.done()
+	},
+}
+
+func (l *lowering) conv16(g *op.ConvGeom, p *op.MACParams, s *call.Struct, x, w call.Arg) {
+	_, mult, shift := channelArgs(p, g.COut)
+	l.call("nncc_conv2d_s16", s, x, w, l.in(2), mult, shift, l.out(0))
+}
+
+// tconv16Row is a transposed convolution as a convolution of the input spread
+// over scratch memory, with the filter turned round at compile time.
+var tconv16Row = &kernel.Kernel{
+	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 transposed convolution, as a convolution of the spread input", Ops: []*ir.OpDef{op.ConvTranspose},
+	Rules:  rules("NNCC-TCONV-S16", int16s(0), nonEmpty, upTo2D, weights8, constant(1, 2), integerMAC(op.Conv16Params)),
+	Layout: kernel.SpatialLayout,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		g, err := op.ConvGeometry(n)
+		if err != nil {
+			return nil, err
+		}
+		p, why := op.Conv16Params(n)
+		if why != "" {
+			return nil, ir.Errf(n, "no-kernel", "%s", why)
+		}
+		l := start(n, "nncc_conv2d_s16")
+		l.low.Unused = []int{1}
+		s := spreadOf(g)
+		f := windowFields(g.N, []int{s.h, s.w}, g.Kernel, []int{1, 1}, g.Dilations, []int{0, 0})
+		f = append(append(f, outFields(g.Out)...), macFields(p)...)
+		f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
+		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.spread(g, s), blob("weights", turned(n.In[1].Const, g)))
+		return l.done()
+	},
+}
+
+// spreading is where the input of a transposed convolution lies in the image
+// that an ordinary one reads: element i at i*stride + lead along each axis.
+type spreading struct {
+	h, w         int
+	leadH, leadW int
+	strideH      int
+	strideW      int
+}
+
+func spreadOf(g *op.ConvGeom) spreading {
+	oh, ow := pair(g.Out, 1)
+	kh, kw := pair(g.Kernel, 1)
+	dh, dw := pair(g.Dilations, 1)
+	ph, pw := pair(g.PadBegin, 0)
+	s := spreading{h: oh + dh*(kh-1), w: ow + dw*(kw-1), leadH: dh*(kh-1) - ph, leadW: dw*(kw-1) - pw}
+	s.strideH, s.strideW = pair(g.Strides, 1)
+	return s
+}
+
+// inside are the first input element and the number of elements that lie
+// within size positions.
+func inside(in, stride, lead, size int) (first, count int) {
+	if lead < 0 {
+		first = min((-lead+stride-1)/stride, in)
+	}
+	if last := size - 1 - lead; last >= first*stride {
+		count = min(in, last/stride+1) - first
+	}
+	return first, count
+}
+
+// spread emits the image in scratch memory: zeros, and the input in between.
+func (l *lowering) spread(g *op.ConvGeom, s spreading) call.Arg {
+	ih, iw := pair(g.In, 1)
+	c := g.CIn
+	area := g.N * s.h * s.w * c
+	image := l.scratch(tensor.I16, area)
+	l.fill(tensor.Of([]int{1}, []int16{0}), area, image)
+	y0, rows := inside(ih, s.strideH, s.leadH, s.h)
+	x0, cols := inside(iw, s.strideW, s.leadW, s.w)
+	if rows > 0 && cols > 0 {
+		f := ints("elem", 2, "rank", 4, "x_offset", (y0*iw+x0)*c, "y_offset", ((y0*s.strideH+s.leadH)*s.w+x0*s.strideW+s.leadW)*c)
+		f = append(f, list("dims", []int{g.N, rows, cols, c}), list("x_stride", []int{ih * iw * c, iw * c, c, 1}),
+			list("y_stride", []int{s.h * s.w * c, s.strideH * s.w * c, s.strideW * c, 1}))
+		l.call("nncc_copy_nd", params("nncc_copy_nd_params", f...), bytesOf(l.in(0)), bytesOf(image))
+	}
+	return image
+}
+
+// turned is the filter [I][O/groups][taps] of a ConvTranspose as that of a
+// convolution, [O][taps in opposite order][I/groups].
+func turned(w *tensor.Dense, g *op.ConvGeom) *tensor.Dense {
+	src := w.Data.([]int8)
+	ci, co, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
+	out := make([]int8, 0, len(src))
+	for o := range g.COut {
+		for t := taps - 1; t >= 0; t-- {
+			for i := range ci {
+				out = append(out, src[((o/co*ci+i)*co+o%co)*taps+t])
+			}
+		}
+	}
+	return tensor.Of([]int{len(out)}, out)
+}

@@ -1,0 +1,268 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// scaleFields are the scales of input 0 and output 0.
+func scaleFields(n *ir.Node) []call.Field {
+	return []call.Field{call.F("in_scale", f64(float64(n.In[0].Type.Quant.Scale[0]))), call.F("out_scale", f64(float64(n.Out[0].Type.Quant.Scale[0])))}
+}
+
+func zeroIn(n *ir.Node) int  { return int(n.In[0].Type.Quant.Zero[0]) }
+func zeroOut(n *ir.Node) int { return int(n.Out[0].Type.Quant.Zero[0]) }
+
+// clampFields are the integer clamp of the output.
+func clampFields(n *ir.Node) []call.Field {
+	lo, hi := op.ActRange(n, n.Out[0].Type)
+	return ints("act_min", int(lo), "act_max", int(hi))
+}
+
+// requantiseInPlace brings output 0 from the quantisation of x to its own, by
+// the contract's rule and with the node's clamp.
+func (l *lowering) requantiseInPlace(x *ir.Quant) {
+	y := l.n.Out[0].Type
+	lo, hi := op.ActRange(l.n, y)
+	all := make([]int8, 256)
+	for i := range all {
+		all[i] = int8(uint8(i))
+	}
+	t := ir.QuantiseAway(ir.Dequantise(tensor.Of([]int{256}, all), x), y.WithShape([]int{256}))
+	for i := range 256 {
+		t.SetInt(i, min(max(t.Int(i), int64(lo)), int64(hi)))
+	}
+	b := call.Lookup(t.Bytes())
+	l.call("nncc_table256", params("nncc_count_params", call.FI("count", y.Elems())), bytesOf(l.out(0)), b, bytesOf(l.out(0)))
+}
+
+// reduceSumS8Row is ReduceSum and ReduceMean: exact integer sums, then the
+// contract's formula in double.
+var reduceSumS8Row = &kernel.Kernel{
+	Name: "nncc_reduce_sum_s8", Library: "nncc", Doc: "int8 sum and mean over axes", Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
+	Rules: rules("NNCC-REDUCESUM-S8", int8Ends, nonEmpty, rankUpTo(maxDims), constant(1)), Layout: reduceLayout,
+	Lower: lowerReduceSum("nncc_reduce_sum_s8"),
+}
+
+// lowerReduceSum makes the call of a function for sums and means.
+func lowerReduceSum(fn string) func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	return func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		axes, err := op.ReduceAxes(n)
+		if err != nil {
+			return nil, err
+		}
+		l := start(n, fn)
+		r := l.reduced(axes)
+		divisor := 1
+		if n.Op == op.ReduceMean {
+			divisor = r.axis
+		}
+		f := append(scaleFields(n), ints("outer", r.outer, "axis", r.axis, "inner", r.inner, "divisor", divisor,
+			"in_zero", zeroIn(n), "out_zero", zeroOut(n), "rescale", 1)...)
+		l.call(fn, params("nncc_reduce_s8_params", append(f, clampFields(n)...)...), r.x, l.out(0))
+		return l.done()
+	}
+}
+
+func reduceOrderS8Row(fn, code string, d *ir.OpDef) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: fn, Library: "nncc", Doc: "int8 " + d.Doc, Ops: []*ir.OpDef{d},
+		Rules: rules(code, int8Ends, nonEmpty, rankUpTo(maxDims), constant(1)), Layout: reduceLayout,
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+			axes, err := op.ReduceAxes(n)
+			if err != nil {
+				return nil, err
+			}
+			l := start(n, fn)
+			r := l.reduced(axes)
+			l.call(fn, params("nncc_axis_s8_params", ints("outer", r.outer, "axis", r.axis, "inner", r.inner)...), r.x, l.out(0))
+			if q := n.In[0].Type.Quant; !q.Equal(n.Out[0].Type.Quant) {
+				l.requantiseInPlace(q)
+			}
+			return l.done()
+		},
+	}
+}
+
+// signedBytes: input 0 is int8, quantised with one scale or not at all.
+var signedBytes = cond{"the input is int8", func(n *ir.Node) string {
+	if t := n.In[0].Type; t.DType != tensor.I8 || t.Quant.PerAxis() {
+		return fmt.Sprintf("the input is %s, want int8 with one scale", short(t))
+	}
+	return ""
+}}
+
+// softmaxS8Row is CMSIS-NN's arithmetic along any axis.
+var softmaxS8Row = &kernel.Kernel{
+	Name: "nncc_softmax_s8", Library: "nncc", Doc: "int8 softmax along any axis, into any scale", Ops: []*ir.OpDef{op.Softmax},
+	Rules: rules("NNCC-SOFTMAX-S8", int8Ends, nonEmpty, hasRank, cond{"the scales have a fixed-point form", func(n *ir.Node) string {
+		if _, _, _, ok := op.SoftmaxRescaled(n); !ok {
+			return fmt.Sprintf("the input is %s, the output %s: a scale is too small", full(n.In[0].Type), full(n.Out[0].Type))
+		}
+		return ""
+	}}), Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		outer, axis, inner, err := axisOf(n)
+		if err != nil {
+			return nil, err
+		}
+		mult, shift, diff, _ := op.SoftmaxRescaled(n)
+		l := start(n, "nncc_softmax_s8")
+		p := params("nncc_softmax_s8_params", ints("outer", outer, "axis", axis, "inner", inner, "mult", int(mult), "shift", int(shift), "diff_min", int(diff))...)
+		l.call("nncc_softmax_s8", p, l.in(0), l.out(0))
+		l.inPlace(0)
+		if _, _, _, ok := op.SoftmaxKernel(n); !ok {
+			l.requantiseInPlace(ir.PerTensor(op.SoftmaxScale, op.SoftmaxZero))
+		}
+		return l.done()
+	},
+}
+
+// resizeS8Row is interpolation with integer weights, rounded once.
+var resizeS8Row = &kernel.Kernel{
+	Name: "nncc_resize_s8", Library: "nncc", Doc: "int8 linear and cubic resize of 1-D and 2-D maps", Ops: []*ir.OpDef{op.Resize},
+	Rules: rules("NNCC-RESIZE-S8", int8Ends, nonEmpty, spatialResize, cond{"weights have an integer form", func(n *ir.Node) string {
+		_, _, _, why := op.ResizeS8(n)
+		return why
+	}}), Layout: kernel.SpatialLayout,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		p, h, w, why := op.ResizeS8(n)
+		if why != "" {
+			return nil, ir.Errf(n, "no-kernel", "%s", why)
+		}
+		l := start(n, "nncc_resize_s8")
+		l.low.Unused = unusedTail(n)
+		f := append([]call.Field{call.F("in_scale", f64(p.InScale)), call.F("out_scale", f64(p.OutScale))},
+			ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h", int(p.OutH), "out_w", int(p.OutW),
+				"taps_h", int(p.TapsH), "taps_w", int(p.TapsW), "den", int(p.Den), "in_zero", int(p.InZero), "out_zero", int(p.OutZero),
+				"rescale", int(p.Rescale), "outside", int(p.Outside))...)
+		l.call("nncc_resize_s8", params("nncc_resize_s8_params", f...), l.in(0), i32Blob("index", h.Index), blob("weights", tensor.Of([]int{len(h.Weight)}, h.Weight)),
+			i32Blob("index", w.Index), blob("weights", tensor.Of([]int{len(w.Weight)}, w.Weight)), l.out(0))
+		return l.done()
+	},
+}
+
+var layerNormS8Row = &kernel.Kernel{
+	Name: "nncc_layer_norm_s8", Library: "nncc", Doc: "int8 layer normalisation", Ops: []*ir.OpDef{op.LayerNormalization},
+	Rules: rules("NNCC-LAYERNORM-S8", int8Ends, nonEmpty, oneOutput, cond{"constant scale and bias, rows of at most 2^22 elements", func(n *ir.Node) string {
+		if _, _, _, ok := op.LayerNormS8(n); !ok {
+			return "scale or bias is computed at run time, or rows are longer than 2^22 elements; want constants and shorter rows"
+		}
+		return ""
+	}}), Layout: natural,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		p, scale, bias, _ := op.LayerNormS8(n)
+		l := start(n, "nncc_layer_norm_s8")
+		f := append(scaleFields(n), call.F("epsilon", f64(p.Epsilon)))
+		f = append(f, ints("rows", int(p.Rows), "len", int(p.Len), "in_zero", int(p.InZero), "out_zero", int(p.OutZero), "act_min", math.MinInt8, "act_max", math.MaxInt8)...)
+		var b call.Arg = call.Null{}
+		if bias != nil {
+			b = f64Blob("bias", bias)
+		}
+		l.call("nncc_layer_norm_s8", params("nncc_layer_norm_s8_params", f...), l.in(0), f64Blob("scale", scale), b, l.out(0))
+		l.inPlace(0)
+		return l.done()
+	},
+}
+
+var groupNormS8Row = &kernel.Kernel{
+	Name: "nncc_group_norm_s8", Library: "nncc", Doc: "int8 normalisation of groups of channels", Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
+	Rules: rules("NNCC-GROUPNORM-S8", int8Ends, nonEmpty, cond{"constant scale and bias, groups of at most 2^22 elements", func(n *ir.Node) string {
+		if _, _, _, ok := op.GroupNormS8(n); !ok {
+			return "scale or bias is computed at run time, or groups are larger than 2^22 elements; want constants and smaller groups"
+		}
+		return ""
+	}}), Layout: spatial,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		p, scale, bias, _ := op.GroupNormS8(n)
+		l := start(n, "nncc_group_norm_s8")
+		f := append(scaleFields(n), call.F("epsilon", f64(p.Epsilon)))
+		f = append(f, ints("batch", int(p.Batch), "spatial", int(p.Spatial), "channels", int(p.Channels), "groups", int(p.Groups),
+			"in_zero", int(p.InZero), "out_zero", int(p.OutZero), "act_min", math.MinInt8, "act_max", math.MaxInt8)...)
+		l.call("nncc_group_norm_s8", params("nncc_group_norm_s8_params", f...), l.in(0), f64Blob("scale", scale), f64Blob("bias", bias), l.out(0))
+		l.inPlace(0)
+		return l.done()
+	},
+}
+
+// poolFieldsS8 are the fields of nncc_pool2d_s8_params.
+func poolFieldsS8(n *ir.Node, g *op.PoolGeom) []call.Field {
+	return append(scaleFields(n), poolFields(g)...)
+}
+
+// flatSpace is global pooling as pooling of one dimension.
+func flatSpace(g *op.PoolGeom) *op.PoolGeom {
+	flat := *g
+	flat.In, flat.Kernel = []int{product(g.In)}, []int{product(g.In)}
+	flat.Out, flat.Strides, flat.Dilations, flat.PadBegin, flat.PadEnd = []int{1}, []int{1}, []int{1}, []int{0}, []int{0}
+	return &flat
+}
+
+func poolS8Row(fn, code, doc string, lower func(l *lowering, g *op.PoolGeom), global bool, d *ir.OpDef) *kernel.Kernel {
+	conds := []cond{int8Ends, nonEmpty, oneOutput}
+	if !global {
+		conds = append(conds, upTo2D)
+	}
+	return &kernel.Kernel{
+		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d}, Rules: rules(code, conds...), Layout: kernel.SpatialLayout,
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+			g, err := op.PoolGeometry(n)
+			if err != nil {
+				return nil, err
+			}
+			if global {
+				g = flatSpace(g)
+			}
+			l := start(n, fn)
+			lower(l, g)
+			return l.done()
+		},
+	}
+}
+
+// averageS8: TFLite's average where CMSIS-NN's definition applies, else the
+// contract's formula in double.
+func averageS8(l *lowering, g *op.PoolGeom) {
+	n := l.n
+	center, zero, rescale := zeroIn(n), zeroOut(n), 1
+	if _, _, why := op.PoolQuantClamp(n); why == "" {
+		center, zero, rescale = 0, 0, 0
+	}
+	f := append(poolFieldsS8(n, g), ints("center", center, "out_zero", zero, "rescale", rescale)...)
+	l.call("nncc_avg_pool2d_s8", params("nncc_pool2d_s8_params", append(f, clampFields(n)...)...), l.in(0), l.out(0))
+}
+
+// maximumS8: maxima of the integers, requantised where the scales differ.
+func maximumS8(l *lowering, g *op.PoolGeom) {
+	n := l.n
+	equal := n.In[0].Type.Quant.Equal(n.Out[0].Type.Quant)
+	clamp := ints("act_min", math.MinInt8, "act_max", math.MaxInt8)
+	if equal {
+		clamp = clampFields(n)
+	}
+	l.call("nncc_max_pool2d_s8", params("nncc_pool2d_s8_params", append(poolFieldsS8(n, g), clamp...)...), l.in(0), l.out(0))
+	if !equal {
+		l.requantiseInPlace(n.In[0].Type.Quant)
+	}
+}
+
+func axisS8Kernels() []*kernel.Kernel {
+	return []*kernel.Kernel{
+		poolS8Row("nncc_avg_pool2d_s8", "NNCC-AVGPOOL-S8", "int8 average pooling, any scales, dilation, counted padding", averageS8, false, op.AveragePool),
+		poolS8Row("nncc_avg_pool2d_s8", "NNCC-GLOBALAVGPOOL-S8", "int8 mean over space", averageS8, true, op.GlobalAveragePool),
+		poolS8Row("nncc_max_pool2d_s8", "NNCC-MAXPOOL-S8", "int8 maximum pooling, any scales, dilation", maximumS8, false, op.MaxPool),
+		poolS8Row("nncc_max_pool2d_s8", "NNCC-GLOBALMAXPOOL-S8", "int8 maximum over space", maximumS8, true, op.GlobalMaxPool),
+		reduceSumS8Row,
+		reduceOrderS8Row("nncc_reduce_max_s8", "NNCC-REDUCEMAX-S8", op.ReduceMax),
+		reduceOrderS8Row("nncc_reduce_min_s8", "NNCC-REDUCEMIN-S8", op.ReduceMin),
+		argRow("nncc_argmax_s8", "nncc_arg_s8_params", "NNCC-ARGMAX-S8", "position of the maximum of int8 values", op.ArgMax, signedBytes),
+		argRow("nncc_argmin_s8", "nncc_arg_s8_params", "NNCC-ARGMIN-S8", "position of the minimum of int8 values", op.ArgMin, signedBytes),
+		softmaxS8Row, resizeS8Row, layerNormS8Row, groupNormS8Row,
+	}
+}

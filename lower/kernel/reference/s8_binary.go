@@ -1,0 +1,316 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// constRow computes a function of one 8-bit tensor and a constant with at most
+// 256 different values, of any type and shape.
+var constRow = &kernel.Kernel{
+	Name: "nncc_table2", Library: "nncc", Doc: "8-bit functions of a tensor and a constant, by a table for each value of the constant", Ops: constOps,
+	Rules: rules("NNCC-CONST-S8", nonEmpty, rankUpTo(maxDims), byteEnds, cond{"one constant of at most 256 different values", func(n *ir.Node) string {
+		if len(n.In) != 2 {
+			return fmt.Sprintf("%d inputs, want 2", len(n.In))
+		}
+		k, why := kernel.RunInput(n)
+		if why != "" {
+			return why
+		}
+		if byteEnds.check(n) != "" {
+			return kernel.Unread
+		}
+		rows, _, err := constTable(n, k)
+		if err != nil {
+			return err.Error()
+		}
+		if len(rows) > 256 {
+			return fmt.Sprintf("the constant %s has %d different values, want at most 256", n.In[1-k], len(rows))
+		}
+		return ""
+	}}), Layout: same, Lower: lowerConst,
+}
+
+func lowerConst(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	k, _ := kernel.RunInput(n)
+	rows, index, err := constTable(n, k)
+	if err != nil {
+		return nil, err
+	}
+	l := start(n, "nncc_table2")
+	out := n.Out[0].Type
+	x, c := l.broadcast(k, out), l.broadcast(1-k, out)
+	// the rows of the constant's elements, in the memory order of the output
+	v := make([]int64, len(index))
+	for i, r := range index {
+		v[i] = int64(r)
+	}
+	laid := arrange(tensor.Of(n.In[1-k].Type.Shape, v), padLeft(n.In[1-k].Type.Shape, out.Rank()), out.OrderOrIdentity())
+	for i := range index {
+		index[i] = int(laid.Int(i))
+	}
+	l.table2(bcastParams(out, x, c), x.arg, rowNumbers(index), rows)
+	if x.whole {
+		l.inPlace(k)
+	}
+	return l.done()
+}
+
+// pairOps are operators on two int8 tensors.
+var pairOps = []*ir.OpDef{op.Add, op.Sub, op.Mul, op.Div, op.Pow, op.PRelu, op.Min, op.Max, op.Sum, op.Mean,
+	op.Equal, op.Less, op.LessOrEqual, op.Greater, op.GreaterOrEqual}
+
+// binaryOps are the functions of nncc_binary_s8.
+var binaryOps = map[*ir.OpDef]qref.BinaryOp{op.Sub: qref.BinarySub, op.Div: qref.BinaryDiv, op.Min: qref.BinaryMin, op.Max: qref.BinaryMax, op.PRelu: qref.BinaryPRelu}
+
+// pairRow computes two int8 tensors with broadcasting by the cheapest kernel
+// that is proven right for all pairs of values.
+var pairRow = &kernel.Kernel{
+	Name: "nncc_binary_s8", Library: "nncc", Doc: "two int8 tensors with broadcasting: sums and quotients by tables, others in double or by a table of pairs", Ops: pairOps,
+	Rules: rules("NNCC-PAIR-S8", nonEmpty, rankUpTo(maxDims), cond{"int8 data with one scale", func(n *ir.Node) string {
+		for i, v := range n.In {
+			if why := notInt8(v.Type); why != "" {
+				return fmt.Sprintf("input %d is %s", i, why)
+			}
+		}
+		if t := n.Out[0].Type; t.DType != tensor.Bool && notInt8(t) != "" {
+			return "the output is " + notInt8(t)
+		}
+		return ""
+	}}, cond{"two inputs, or any number of one scale for Min and Max", func(n *ir.Node) string {
+		if len(n.In) == 2 || len(n.In) > 2 && (n.Op == op.Min || n.Op == op.Max) && op.MinMaxKernel(n) {
+			return ""
+		}
+		return fmt.Sprintf("%d inputs, want 2", len(n.In))
+	}}), Layout: same, Lower: lowerPair,
+}
+
+func qp(t ir.Type) qref.QP { return qref.QP{Scale: t.Quant.Scale[0], Zero: t.Quant.Zero[0]} }
+
+// fewValues: up to so many tables of a constant's values are smaller than the
+// tables of a sum.
+const fewValues = 8
+
+func lowerPair(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+	l := start(n, "nncc_binary_s8")
+	if len(n.In) > 2 {
+		return l.minMaxChain()
+	}
+	if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernelS8(n) {
+		return l.expanded()
+	}
+	k, why := kernel.RunInput(n)
+	isConst := why == ""
+	if isConst {
+		if rows, _, err := constTable(n, k); err == nil && len(rows) <= fewValues {
+			return lowerConst(n, o)
+		}
+	}
+	pairs, err := pairTable(n)
+	if err != nil {
+		return nil, err
+	}
+	out := n.Out[0].Type
+	a, b := l.broadcast(0, out), l.broadcast(1, out)
+	l.mayOverwrite(a, b)
+	y := bytesOf(l.out(0)).(call.Out)
+	y.CType = "int8_t"
+	space := call.F("bcast", bcast(out, a, b))
+	lo, hi := int32(0), int32(1)
+	if out.Quant != nil {
+		lo, hi = op.ActRange(n, out)
+	}
+	clamp := ints("act_min", int(lo), "act_max", int(hi))
+	if t := sumTables(n, pairs, lo, hi); t != nil {
+		l.low.Kernel = "nncc_sum_s8"
+		p := params("nncc_sum_s8_params", append([]call.Field{space, call.FI("shift", int(t.Shift))}, clamp...)...)
+		l.call("nncc_sum_s8", p, a.arg, b.arg, i32Blob("table", t.A[:]), i32Blob("table", t.B[:]), y)
+		return l.done()
+	}
+	if r := quotients(n, pairs, lo, hi); r != nil {
+		l.low.Kernel = "nncc_div_s8"
+		p := params("nncc_div_s8_params", append([]call.Field{space, call.FI("a_zero", zeroIn(n)), call.FI("out_zero", zeroOut(n))}, clamp...)...)
+		l.call("nncc_div_s8", p, a.arg, b.arg, blob("reciprocal", tensor.Of([]int{256}, r[:])), y)
+		return l.done()
+	}
+	if f, ok := binaryOps[n.Op]; ok && sameBinary(n, f, pairs, lo, hi) {
+		l.binary(f, space, clamp, a.arg, b.arg, y)
+		return l.done()
+	}
+	if isConst {
+		return lowerConst(n, o)
+	}
+	rows := make([][]byte, 256)
+	for q := range rows {
+		rows[q] = make([]byte, 256)
+		for v := range rows[q] {
+			rows[q][v] = pairs[v<<8|q]
+		}
+	}
+	l.table2(bcastParams(out, a, b), a.arg, b.arg, rows)
+	return l.done()
+}
+
+// binary emits the definition in double.
+func (l *lowering) binary(o qref.BinaryOp, space call.Field, clamp []call.Field, a, b, y call.Arg) {
+	l.binaryBy("nncc_binary_s8", o, space, clamp, a, b, y)
+}
+
+func (l *lowering) binaryBy(fn string, o qref.BinaryOp, space call.Field, clamp []call.Field, a, b, y call.Arg) {
+	names := []string{"NNCC_BINARY_ADD", "NNCC_BINARY_SUB", "NNCC_BINARY_MUL", "NNCC_BINARY_DIV", "NNCC_BINARY_MIN", "NNCC_BINARY_MAX", "NNCC_BINARY_PRELU"}
+	n := l.n
+	f := append(scaleFields(n)[1:], call.F("a_scale", f64(float64(n.In[0].Type.Quant.Scale[0]))), call.F("b_scale", f64(float64(n.In[1].Type.Quant.Scale[0]))))
+	f = append(f, ints("a_zero", zeroIn(n), "b_zero", int(n.In[1].Type.Quant.Zero[0]), "out_zero", zeroOut(n))...)
+	f = append(append(f, clamp...), call.F("op", call.Lit(names[o])), space)
+	l.call(fn, params("nncc_binary_s8_params", f...), a, b, y)
+}
+
+// minMaxChain folds any number of inputs of one quantisation.
+func (l *lowering) minMaxChain() (*call.Lowered, error) {
+	out := l.n.Out[0].Type
+	acc := l.broadcast(0, out)
+	for i := 1; i < len(l.n.In); i++ {
+		b := l.broadcast(i, out)
+		l.binary(binaryOps[l.n.Op], call.F("bcast", bcast(out, acc, b)), clampFields(l.n), acc.arg, b.arg, l.out(0))
+		acc = l.outputOperand()
+	}
+	return l.done()
+}
+
+// sumTables are tables whose sum gives every pair, or nil. parts say how the
+// result depends on each operand, in output steps.
+func sumTables(n *ir.Node, pairs []byte, lo, hi int32) *qref.SumTables {
+	a, b := qp(n.In[0].Type), qp(n.In[1].Type)
+	var partA, partB func(q int32) float64
+	linear := func(ka, kb, shift, step float64) {
+		partA = func(q int32) float64 { return ka*a.Real(q)/step + shift }
+		partB = func(q int32) float64 { return kb * b.Real(q) / step }
+	}
+	less := float64(min(a.Scale, b.Scale)) // the smallest difference, when the scales agree
+	switch n.Op {
+	case op.Less:
+		linear(-1, 1, 0, less)
+	case op.LessOrEqual:
+		linear(-1, 1, 1, less)
+	case op.Greater:
+		linear(1, -1, 0, less)
+	case op.GreaterOrEqual:
+		linear(1, -1, 1, less)
+	case op.Sub, op.Add, op.Sum, op.Mean:
+		out := qp(n.Out[0].Type)
+		k := map[*ir.OpDef][2]float64{op.Sub: {1, -1}, op.Add: {1, 1}, op.Sum: {1, 1}, op.Mean: {0.5, 0.5}}[n.Op]
+		linear(k[0], k[1], float64(out.Zero), float64(out.Scale))
+	default:
+		return nil
+	}
+	t, ok := qref.BuildSum(partA, partB, lo, hi, func(x, y int32) int32 { return int32(int8(pairs[int(uint8(x))<<8|int(uint8(y))])) })
+	if !ok {
+		return nil
+	}
+	return t
+}
+
+// everyPair is the iteration space of all pairs of bit patterns, and both operands.
+func everyPair() (qref.Broadcast, []int8, []int8) {
+	v := make([]int8, 256)
+	for i := range v {
+		v[i] = int8(uint8(i))
+	}
+	s, _, err := qref.NewBroadcast([]int{256, 1}, []int{1, 256})
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return s, v, v
+}
+
+// equalPairs compares a kernel's results with the interpreter's.
+func equalPairs(y []int8, pairs []byte) bool {
+	for i, v := range y {
+		if byte(v) != pairs[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// quotients are the reciprocals that give every pair of a division, or nil.
+func quotients(n *ir.Node, pairs []byte, lo, hi int32) *qref.Reciprocals {
+	if n.Op != op.Div {
+		return nil
+	}
+	r, ok := qref.BuildDiv(qp(n.In[0].Type), qp(n.In[1].Type), qp(n.Out[0].Type), lo, hi)
+	if !ok {
+		return nil
+	}
+	s, a, b := everyPair()
+	y := make([]int8, len(pairs))
+	p := &qref.DivParams{Bcast: s, AZero: int32(zeroIn(n)), OutZero: int32(zeroOut(n)), ActMin: lo, ActMax: hi}
+	if err := qref.Div(p, r, a, b, y); err != nil || !equalPairs(y, pairs) {
+		return nil
+	}
+	return r
+}
+
+// sameBinary reports that nncc_binary_s8 gives every pair.
+func sameBinary(n *ir.Node, o qref.BinaryOp, pairs []byte, lo, hi int32) bool {
+	s, a, b := everyPair()
+	y := make([]int8, len(pairs))
+	p := &qref.BinaryParams{AScale: float64(n.In[0].Type.Quant.Scale[0]), BScale: float64(n.In[1].Type.Quant.Scale[0]), OutScale: float64(n.Out[0].Type.Quant.Scale[0]),
+		AZero: int32(zeroIn(n)), BZero: n.In[1].Type.Quant.Zero[0], OutZero: int32(zeroOut(n)), ActMin: lo, ActMax: hi, Op: o, Bcast: s}
+	return qref.Binary(p, a, b, y) == nil && equalPairs(y, pairs)
+}
+
+// expanded is CMSIS-NN's Add or Mul with operands brought to the shape of the
+// output first: constants at compile time, others in scratch memory.
+func (l *lowering) expanded() (*call.Lowered, error) {
+	n := l.n
+	out := n.Out[0].Type
+	args := make([]call.Arg, 2)
+	for i := range args {
+		o := l.broadcast(i, out)
+		dims := out.Phys()
+		m := move{elem: out.DType.Size(), dims: dims, x: o.strides, y: tensor.Strides(dims)}
+		switch {
+		case n.In[i].Const != nil:
+			order := out.OrderOrIdentity()
+			c := broadcastConst(n.In[i].Const, out.Shape)
+			args[i] = blob("const", arrange(c, out.Shape, order))
+		case o.whole:
+			args[i] = o.arg
+			l.inPlace(i)
+		default:
+			s := l.scratch(out.DType, out.Elems())
+			l.move(m, o.arg, s)
+			args[i] = s
+		}
+	}
+	suffix := "_" + quantTypes[out.DType]
+	if n.Op == op.Add {
+		p := op.AddParamsS8(n)
+		if out.DType == tensor.I16 {
+			p = op.AddParams16(n)
+		}
+		s := p.Scales
+		l.cmsis("arm_elementwise_add"+suffix, args[0], args[1], i32(p.Offset1), i32(s.Mult1), i32(s.Shift1), i32(p.Offset2), i32(s.Mult2), i32(s.Shift2), i32(s.LeftShift),
+			l.out(0), i32(p.OutputOffset), i32(s.OutMult), i32(s.OutShift), i32(p.ActMin), i32(p.ActMax), call.I32(out.Elems()))
+		return l.done()
+	}
+	p := op.MulParams(n)
+	l.cmsis("arm_elementwise_mul"+suffix, args[0], args[1], i32(p.Offset1), i32(p.Offset2), l.out(0), i32(p.OutputOffset), i32(p.Mult), i32(p.Shift),
+		i32(p.ActMin), i32(p.ActMax), call.I32(out.Elems()))
+	return l.done()
+}
+
+func i32(v int32) call.Lit { return call.I32(int(v)) }
+
+// cmsis adds a call of a CMSIS-NN function.
+func (l *lowering) cmsis(fn string, args ...call.Arg) {
+	l.low.Kernel = fn
+	l.low.Calls = append(l.low.Calls, call.Call{Func: fn, Args: args, Status: call.CMSISStatus})
+}

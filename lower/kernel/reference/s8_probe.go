@@ -1,0 +1,116 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// Constants of the integer kernels are derived from what the interpreter
+// computes: the node is evaluated on every value that its operands can take,
+// and a kernel is used only where it gives the same for all of them.
+
+// repeated is element k of d, count times, as a vector.
+func repeated(d *tensor.Dense, k, count int) []byte {
+	s := d.DType.Size()
+	b := d.Bytes()[k*s : (k+1)*s]
+	out := make([]byte, 0, s*count)
+	for range count {
+		out = append(out, b...)
+	}
+	return out
+}
+
+// pairTable is the function of two 8-bit inputs: the result for bit patterns a
+// and b is at a<<8|b.
+func pairTable(n *ir.Node) ([]byte, error) {
+	const size = 1 << 16
+	a, b := make([]byte, size), make([]byte, size)
+	for i := range size {
+		a[i], b[i] = byte(i>>8), byte(i)
+	}
+	in := make([]*tensor.Dense, 2)
+	for i, v := range [][]byte{a, b} {
+		d, err := tensor.FromBytes(n.In[i].Type.DType, []int{size}, v)
+		if err != nil {
+			return nil, err
+		}
+		in[i] = d
+	}
+	y, err := kernel.Probe(n, in, []int{size})
+	if err != nil {
+		return nil, err
+	}
+	return y.Bytes(), nil
+}
+
+// constTable is the function of the run-time input k and a constant: for every
+// different value of the constant, a row of the 256 results, and for every
+// element of the constant the number of its row.
+func constTable(n *ir.Node, k int) (rows [][]byte, index []int, err error) {
+	c := n.In[1-k].Const
+	size := c.DType.Size()
+	seen := map[string]int{}
+	var values []int // elements with the different values
+	raw := c.Bytes()
+	for i := range c.Len() {
+		s := string(raw[i*size : (i+1)*size])
+		if _, ok := seen[s]; !ok {
+			seen[s] = len(values)
+			values = append(values, i)
+		}
+		index = append(index, seen[s])
+	}
+	if len(values) == 0 {
+		return nil, nil, fmt.Errorf("the constant %s is empty", n.In[1-k])
+	}
+	if len(values) > 1<<12 {
+		return nil, nil, fmt.Errorf("the constant %s has %d different values, want at most %d", n.In[1-k], len(values), 1<<12)
+	}
+	var cs []byte
+	for _, i := range values {
+		cs = append(cs, repeated(c, i, 256)...)
+	}
+	in := make([]*tensor.Dense, 2)
+	in[k] = kernel.AllBytes(n.In[k].Type.DType, len(values))
+	if in[1-k], err = tensor.FromBytes(c.DType, []int{256 * len(values)}, cs); err != nil {
+		return nil, nil, err
+	}
+	y, err := kernel.Probe(n, in, []int{256 * len(values)})
+	if err != nil {
+		return nil, nil, err
+	}
+	out := y.Bytes()
+	for v := range values {
+		rows = append(rows, out[256*v:256*(v+1)])
+	}
+	return rows, index, nil
+}
+
+// normTable is constTable for BatchNormalization: a row for every channel.
+func normTable(n *ir.Node) (rows [][]byte, index []int, err error) {
+	channels := n.In[1].Const.Len()
+	b := make([]byte, 256*channels)
+	for i := range b {
+		b[i] = byte(i / channels)
+	}
+	in := []*tensor.Dense{nil, n.In[1].Const, n.In[2].Const, n.In[3].Const, n.In[4].Const}
+	if in[0], err = tensor.FromBytes(n.In[0].Type.DType, []int{256, channels}, b); err != nil {
+		return nil, nil, err
+	}
+	y, err := kernel.Probe(n, in, []int{256, channels})
+	if err != nil {
+		return nil, nil, err
+	}
+	out := y.Bytes()
+	for c := range channels {
+		row := make([]byte, 256)
+		for i := range row {
+			row[i] = out[i*channels+c]
+		}
+		rows = append(rows, row)
+	}
+	return rows, ir.Identity(channels), nil
+}

@@ -1,0 +1,206 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// blockMove is DepthToSpace (toSpace) or SpaceToDepth as one strided copy: in
+// both, channels [block row, block column, c] (mode CRD: c first) meet space
+// [y, block row], [x, block column].
+func blockMove(n *ir.Node, toSpace bool) move {
+	x, y := n.In[0].Type, n.Out[0].Type
+	deep, wide := x, y // the sides with many channels and with much space
+	if !toSpace {
+		deep, wide = y, x
+	}
+	b, c := n.Int("blocksize"), wide.Shape[1]
+	type dim struct{ size, deep, wide int }
+	ds, ws := strides(deep), strides(wide)
+	rowStep, colStep, chStep := b*c, c, 1
+	if n.Str("mode") == "CRD" {
+		rowStep, colStep, chStep = b, 1, b*b
+	}
+	batch := dim{wide.Shape[0], ds[0], ws[0]}
+	ch := dim{c, chStep * ds[1], ws[1]}
+	row, col := dim{b, rowStep * ds[1], ws[2]}, dim{b, colStep * ds[1], ws[3]}
+	yy, xx := dim{deep.Shape[2], ds[2], b * ws[2]}, dim{deep.Shape[3], ds[3], b * ws[3]}
+	m := move{elem: y.DType.Size()}
+	add := func(d dim) {
+		m.dims = append(m.dims, d.size)
+		if toSpace {
+			m.x, m.y = append(m.x, d.deep), append(m.y, d.wide)
+		} else {
+			m.x, m.y = append(m.x, d.wide), append(m.y, d.deep)
+		}
+	}
+	// in the order of the output's memory
+	for _, d := range y.OrderOrIdentity() {
+		switch {
+		case d == 0:
+			add(batch)
+		case d == 1 && toSpace:
+			add(ch)
+		case d == 1 && n.Str("mode") == "CRD":
+			add(ch)
+			add(row)
+			add(col)
+		case d == 1:
+			add(row)
+			add(col)
+			add(ch)
+		case d == 2:
+			add(yy)
+			if toSpace {
+				add(row)
+			}
+		case d == 3:
+			add(xx)
+			if toSpace {
+				add(col)
+			}
+		}
+	}
+	return m
+}
+
+func blockRow(code string, d *ir.OpDef, toSpace bool) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: "nncc_copy_nd", Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d},
+		Rules: rules(code, sameData, nonEmpty), Layout: same,
+		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+			l := start(n, "nncc_copy_nd")
+			l.strided(blockMove(n, toSpace))
+			return l.done()
+		},
+	}
+}
+
+// sameRank: any order where the rank stays, else natural.
+func sameRank(n *ir.Node) kernel.Layout {
+	if n.In[0].Type.Rank() == n.Out[0].Type.Rank() {
+		return same(n)
+	}
+	return natural(n)
+}
+
+// repeatMove is Expand or Tile: dimensions of input 0 are repeated.
+func repeatMove(n *ir.Node) move {
+	x, y := n.In[0].Type, n.Out[0].Type
+	shape := padLeft(x.Shape, y.Rank())
+	t := x.WithShape(shape)
+	if x.Rank() == y.Rank() {
+		t.Order = x.Order
+	}
+	xs, ys := strides(t), strides(y)
+	m := move{elem: y.DType.Size()}
+	for _, d := range y.OrderOrIdentity() {
+		if r := y.Shape[d] / shape[d]; r > 1 {
+			m.dims, m.x, m.y = append(m.dims, r), append(m.x, 0), append(m.y, shape[d]*ys[d])
+		}
+		m.dims, m.x, m.y = append(m.dims, shape[d]), append(m.x, xs[d]), append(m.y, ys[d])
+	}
+	return m
+}
+
+// repeatDims: repeated dimensions count twice.
+var repeatDims = cond{fmt.Sprintf("at most %d loops", maxDims), func(n *ir.Node) string {
+	y := n.Out[0].Type.Shape
+	x := padLeft(n.In[0].Type.Shape, len(y))
+	loops := 0
+	for d := range y {
+		if x[d] > 1 {
+			loops++
+		}
+		if y[d] > x[d] {
+			loops++
+		}
+	}
+	if loops > maxDims {
+		return fmt.Sprintf("from %v to %v takes %d loops, want at most %d", x, y, loops, maxDims)
+	}
+	return ""
+}}
+
+// triluRow chooses between the input and zero by a constant mask.
+var triluRow = &kernel.Kernel{
+	Name: "nncc_where", Library: "nncc", Doc: "upper or lower triangle, any element type", Ops: []*ir.OpDef{op.Trilu},
+	Rules: rules("NNCC-TRILU", sameData, nonEmpty, rankUpTo(maxDims), constant(1)), Layout: natural,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		l := start(n, "nncc_where")
+		t := n.In[0].Type
+		r := t.Rank()
+		rows, cols, k := t.Shape[r-2], t.Shape[r-1], 0
+		if c := n.ConstIn(1); c != nil {
+			k = int(min(max(c.Int(0), -1<<30), 1<<30))
+		}
+		mask := make([]bool, rows*cols)
+		for i := range mask {
+			row, col := i/cols, i%cols
+			if mask[i] = col >= row+k; n.Int("upper") == 0 {
+				mask[i] = col <= row+k
+			}
+		}
+		zero := tensor.New(t.DType, []int{1})
+		if t.Quant != nil {
+			zero.SetInt(0, int64(t.Quant.ZeroAt(0)))
+		}
+		cs := make([]int, r)
+		cs[r-2], cs[r-1] = cols, 1
+		dims, st := merge(t.Shape, cs, tensor.Strides(t.Shape), make([]int, r))
+		f := append(ints("elem", t.DType.Size(), "rank", len(dims)), list("dims", dims),
+			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
+		l.call("nncc_where", params("nncc_where_params", f...), blob("mask", tensor.Of([]int{len(mask)}, mask)), bytesOf(l.in(0)), blob("const", zero), bytesOf(l.out(0)))
+		return l.done()
+	},
+}
+
+// knownRow stores results that do not depend on data computed at run time.
+var knownRow = &kernel.Kernel{
+	Name: "nncc_copy_rows", Library: "nncc", Doc: "result known at compile time",
+	Ops:   []*ir.OpDef{op.Constant, op.ConstantOfShape, op.Shape, op.Size, op.Range, op.EyeLike, op.NonZero},
+	Rules: rules("NNCC-KNOWN", nonEmptyOut), Layout: natural,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		in := make([]*tensor.Dense, len(n.In))
+		for i, v := range n.In {
+			if v == nil {
+				continue
+			}
+			if in[i] = v.Const; in[i] == nil { // only its shape matters
+				in[i] = tensor.New(v.Type.DType, v.Type.Shape)
+			}
+		}
+		out, err := ir.EvalNode(n, in)
+		if err != nil {
+			return nil, err
+		}
+		l := start(n, "nncc_copy_rows")
+		l.low.Unused = ir.Identity(len(n.In))
+		size := n.Out[0].Type.Bytes()
+		l.rows(1, size, size, size, blob("const", out[0]), l.out(0))
+		return l.done()
+	},
+}
+
+func spaceKernels() []*kernel.Kernel {
+	repeat := func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		l := start(n, "nncc_copy_nd")
+		l.low.Unused = unusedTail(n)
+		l.strided(repeatMove(n))
+		return l.done()
+	}
+	return []*kernel.Kernel{
+		blockRow("NNCC-DEPTHTOSPACE", op.DepthToSpace, true),
+		blockRow("NNCC-SPACETODEPTH", op.SpaceToDepth, false),
+		{
+			Name: "nncc_copy_nd", Library: "nncc", Doc: "repetition of a tensor, any element type", Ops: []*ir.OpDef{op.Expand, op.Tile},
+			Rules: rules("NNCC-EXPAND", sameData, nonEmpty, constant(1), repeatDims), Layout: sameRank, Lower: repeat,
+		},
+		triluRow, knownRow,
+	}
+}

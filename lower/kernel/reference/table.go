@@ -1,0 +1,53 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// Operators on one 8-bit value become tables: the node itself is evaluated on
+// all 256 inputs, so that emitted code and interpreter cannot differ.
+
+var tableRow = &kernel.Kernel{
+	Name: "nncc_table256", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results", Ops: kernel.TableOps(),
+	Rules: rules("NNCC-TABLE", nonEmpty, oneOutput, cond{"a function of one 8-bit value", func(n *ir.Node) string {
+		if _, why := kernel.TableOf(n); why != "" {
+			return why
+		}
+		if k, _ := kernel.RunInput(n); n.In[k].Type.Elems() != n.Out[0].Type.Elems() {
+			return fmt.Sprintf("input %d of shape %v is broadcast to %v, want the shape of the output", k, n.In[k].Type.Shape, n.Out[0].Type.Shape)
+		}
+		return ""
+	}}), Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		t, why := kernel.TableOf(n)
+		if why != "" {
+			return nil, ir.Errf(n, "no-kernel", "%s", why)
+		}
+		k, _ := kernel.RunInput(n)
+		l := start(n, "nncc_table256")
+		b := call.Lookup(t)
+		l.call("nncc_table256", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(k)), b, bytesOf(l.out(0)))
+		l.inPlace(k)
+		l.tableRows(k, b)
+		return l.done()
+	},
+}
+
+// tableRows offers the look-up row by row to operands whose channels lie apart.
+func (l *lowering) tableRows(k int, table *call.Blob) {
+	x, y := l.n.In[k].Type, l.n.Out[0].Type
+	if y.Rank() < 2 || x.Rank() != y.Rank() {
+		return
+	}
+	row := y.Phys()[y.Rank()-1]
+	if row == y.Elems() || x.Phys()[x.Rank()-1] != row {
+		return
+	}
+	f := append(ints("rows", y.Elems()/row, "count", row), call.F("x_pitch", l.pitch(false, k, row)), call.F("y_pitch", l.pitch(true, 0, row)))
+	l.low.RowCalls = []call.Call{{Func: "nncc_table256_rows", Args: []call.Arg{
+		params("nncc_table_rows_params", f...), bytesOf(l.in(k)), table, bytesOf(l.out(0))}}}
+}

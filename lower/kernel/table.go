@@ -1,0 +1,140 @@
+package kernel
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// tableOps are element-wise operators; with several inputs, all but one must
+// be constants that hold a single value.
+var tableOps = []string{
+	"Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor",
+	"Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mish", "Neg", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid",
+	"Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "nncc.Requantize", "nncc.Lookup", "Not", "IsNaN", "IsInf",
+	"BitwiseNot", "Cast",
+	"Add", "Sub", "Mul", "Div", "Pow", "PRelu", "Min", "Max", "Sum", "Mean", "Mod", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+	"And", "Or", "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor",
+}
+
+// TableOps are the operators that can be a table, by TableOf.
+func TableOps() []*ir.OpDef { return Named(tableOps) }
+
+// Named are operators by name, in the form "Name" or "domain.Name".
+func Named(names []string) []*ir.OpDef {
+	var out []*ir.OpDef
+	for _, s := range names {
+		domain, name, ok := strings.Cut(s, ".")
+		if !ok {
+			domain, name = "", s
+		}
+		d := op.Get(domain, name)
+		if d == nil {
+			panic("BUG: no operator " + s)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// ByteType: an element type of one byte.
+func ByteType(d tensor.DType) bool { return d == tensor.I8 || d == tensor.U8 || d == tensor.Bool }
+
+// RunInput is the one input computed at run time.
+func RunInput(n *ir.Node) (int, string) {
+	k := -1
+	for i, v := range n.In {
+		switch {
+		case v == nil:
+		case v.Const == nil && k >= 0:
+			return 0, fmt.Sprintf("inputs %d and %d are both computed at run time, want one", k, i)
+		case v.Const == nil:
+			k = i
+		}
+	}
+	if k < 0 {
+		return 0, "every input is constant, want one computed at run time"
+	}
+	return k, ""
+}
+
+// TableOf evaluates the node on all values of its one run-time input, in the
+// order of their bit patterns; otherwise the reason why that is impossible.
+func TableOf(n *ir.Node) ([]byte, string) {
+	k, why := RunInput(n)
+	if why != "" {
+		return nil, why
+	}
+	x, y := n.In[k].Type, n.Out[0].Type
+	switch {
+	case !ByteType(x.DType) || x.Quant.PerAxis():
+		return nil, fmt.Sprintf("input %d is %s, want one byte an element and one scale", k, x.DType.ONNXName())
+	case !ByteType(y.DType) || y.Quant.PerAxis():
+		return nil, fmt.Sprintf("the output is %s, want one byte an element and one scale", y.DType.ONNXName())
+	}
+	if n.Op == op.Lookup {
+		return n.In[1].Const.Bytes(), ""
+	}
+	in := make([]*tensor.Dense, len(n.In))
+	for i, v := range n.In {
+		switch {
+		case v == nil:
+		case i == k:
+			in[i] = AllBytes(x.DType, 1)
+		default:
+			c, ok := v.Const.Uniform()
+			if !ok {
+				return nil, fmt.Sprintf("constant %s holds different values, want one for all elements", v)
+			}
+			in[i] = c
+		}
+	}
+	out, err := Probe(n, in, []int{256})
+	if err != nil {
+		return nil, err.Error()
+	}
+	return out.Bytes(), ""
+}
+
+// AllBytes are n repetitions of the 256 bit patterns as elements of type d.
+func AllBytes(d tensor.DType, n int) *tensor.Dense {
+	b := make([]byte, 256*n)
+	for i := range b {
+		b[i] = byte(i)
+		if d == tensor.Bool {
+			b[i] &= 1
+		}
+	}
+	t, err := tensor.FromBytes(d, []int{len(b)}, b)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return t
+}
+
+// Probe evaluates n on other data: in holds one tensor an input, of the
+// element types of the node's inputs; parameters are those of constants.
+func Probe(n *ir.Node, in []*tensor.Dense, shape []int) (*tensor.Dense, error) {
+	p := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: make([]*ir.Value, len(n.In)), Origin: n.Origin}
+	for i, v := range n.In {
+		if v == nil {
+			continue
+		}
+		p.In[i] = &ir.Value{Name: v.Name, Type: v.Type.WithShape(in[i].Shape)}
+		if v.Const != nil {
+			p.In[i].Const = in[i]
+		}
+	}
+	p.Out = []*ir.Value{{Name: n.Out[0].Name, Type: n.Out[0].Type.WithShape(shape), Def: p}}
+	out, err := ir.EvalNode(p, in)
+	if err != nil {
+		return nil, err
+	}
+	if out[0].Len() != tensor.Count(shape) || out[0].DType != n.Out[0].Type.DType {
+		return nil, fmt.Errorf("the result is no element-wise function of the inputs")
+	}
+	return out[0], nil
+}

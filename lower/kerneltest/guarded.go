@@ -1,0 +1,411 @@
+package kerneltest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/schedule"
+)
+
+// Guarded is a graph of independent layers as C, every buffer between guards.
+type Guarded struct {
+	Rows   map[string]int    // layers by the kernel that took them
+	Near   bool              // floats may differ in the last bits, as C libraries do
+	Within float64           // Near for float32 where the last bits have consequences, as in recurrent layers
+	takes  map[string]string // the kernel that computes a node, by its name
+	graph  *ir.Graph         // as built, for the interpreter
+	in     []*tensor.Dense
+	types  []ir.Type // of the outputs
+	prog   *schedule.Program
+	gaps   []region
+	info   *codegen.Info
+	files  []codegen.File
+}
+
+// region is a run of bytes in the arena.
+type region struct{ off, bytes int }
+
+const layersPrefix = "layers"
+
+// Guard lowers a graph, which it consumes, with the kernels of table, and
+// gives every buffer a place of its own between guards.
+func Guard(t testing.TB, g *ir.Graph, table kernel.Table, opt kernel.Options, seed uint64) *Guarded {
+	t.Helper()
+	return GuardRows(t, g, func(n *ir.Node) kernel.Choice {
+		c, err := table.Choose(n, &opt)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, n)
+		}
+		return c
+	}, nil, opt, seed)
+}
+
+// GuardRows is Guard with the row that computes each node. Kernels that take
+// operands in any one order get them in order(rank); nil: as in the graph.
+func GuardRows(t testing.TB, g *ir.Graph, choose func(n *ir.Node) kernel.Choice, order func(rank int) []int, opt kernel.Options, seed uint64) *Guarded {
+	t.Helper()
+	irtest.Verify(t, g)
+	m := &Guarded{Rows: map[string]int{}, takes: map[string]string{}, graph: g.Clone(), in: irtest.Inputs(g, seed)}
+	rules := func(n *ir.Node) kernel.Layout {
+		if k := choose(n).Kernel; k.Layout != nil {
+			return Setup{Order: order}.forced(n, k.Layout(n))
+		}
+		return kernel.Layout{}
+	}
+	// Inputs and outputs stay in the kernels' own order: no conversions.
+	if err := layout.Assign(g, rules, layout.Options{NativeIO: true}); err != nil {
+		t.Fatalf("layout: %v", err)
+	}
+	low := map[*ir.Node]*call.Lowered{}
+	for _, n := range g.Nodes {
+		c := choose(n)
+		l, err := c.Kernel.Lower(n, &opt)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", c.Kernel.Name, err, n)
+		}
+		if (l.View || len(l.Parts) > 0) && n.Op.View == ir.NoView {
+			t.Errorf("%s lowers %s without code, but the definition of the operator says no View", c.Kernel.Name, n)
+		}
+		l.InPlace = nil // the layers run twice on the same inputs
+		m.Rows[c.Kernel.Name]++
+		m.takes[n.Name] = c.Kernel.Name + " (" + l.Kernel + ")"
+		low[n] = l
+	}
+	var err error
+	if m.prog, err = schedule.Build(g, low); err != nil {
+		t.Fatalf("schedule: %v", err)
+	}
+	m.spread()
+	if m.files, m.info, err = codegen.Generate(m.prog, codegen.Options{Prefix: layersPrefix, Source: layersPrefix, Board: "test"}); err != nil {
+		t.Fatalf("codegen: %v", err)
+	}
+	for _, v := range g.Out {
+		m.types = append(m.types, v.Type)
+	}
+	return m
+}
+
+// gapBytes is the least number of bytes between buffers.
+const gapBytes = 32
+
+// spread moves every buffer to a place of its own and notes what lies between.
+func (m *Guarded) spread() {
+	p := m.prog
+	at := 0
+	gap := func() {
+		end := (at + gapBytes + schedule.Align - 1) / schedule.Align * schedule.Align
+		m.gaps = append(m.gaps, region{at, end - at})
+		at = end
+	}
+	gap()
+	inside := make([]int, len(p.Buffers)) // how far an alias lies behind the beginning of the other buffer
+	for i, b := range p.Buffers {
+		if b.AliasOf >= 0 {
+			inside[i] = b.Offset - p.Buffers[b.AliasOf].Offset
+		}
+	}
+	scratch := map[int]int{} // step to buffer, in the order of the steps
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		if b.AliasOf >= 0 {
+			continue
+		}
+		b.Offset = at
+		at += b.Bytes
+		gap()
+		if b.Value == nil {
+			scratch[b.First] = b.Offset
+		}
+	}
+	for i := range p.Buffers {
+		if a := p.Buffers[i].AliasOf; a >= 0 {
+			p.Buffers[i].Offset = p.Buffers[a].Offset + inside[i]
+		}
+	}
+	for i, s := range p.Steps {
+		if s.Low.Scratch > 0 {
+			s.Scratch = scratch[i]
+		}
+	}
+	for _, io := range [][]schedule.IO{p.Inputs, p.Outputs} {
+		for i := range io {
+			io[i].Offset, _ = p.Offset(io[i].Value)
+		}
+	}
+	p.ArenaBytes = at
+}
+
+// guarded is C that runs the layers twice between guards of different content
+// and holds outputs and guards against each other: layers_guarded returns 0,
+// the status of the model, 1000 and the number of a guard that was written to,
+// or 100000 and that of an output that differs.
+func (m *Guarded) guarded() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "#include \"%s.h\"\n#include <string.h>\n", layersPrefix)
+	b.WriteString(`#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+typedef struct { uint32_t off, bytes; } region;
+`)
+	list := func(name string, r []region) {
+		fmt.Fprintf(&b, "static const region %s[] = {\n", name)
+		for _, x := range r {
+			fmt.Fprintf(&b, "    {%d, %d},\n", x.off, x.bytes)
+		}
+		b.WriteString("};\n")
+	}
+	list("gaps", m.gaps)
+	var work, out []region
+	inside := func(at int) bool { // a view leaves its result in an input, or in a part of one
+		return slices.ContainsFunc(m.info.Inputs, func(x codegen.IOInfo) bool { return at >= x.Offset && at < x.Offset+max(x.Bytes, 1) })
+	}
+	for _, x := range m.info.Outputs {
+		out = append(out, region{x.Offset, x.Bytes})
+		if !inside(x.Offset) {
+			work = append(work, region{x.Offset, x.Bytes})
+		}
+	}
+	for _, x := range m.prog.Buffers {
+		if x.Value == nil {
+			work = append(work, region{x.Offset, x.Bytes})
+		}
+	}
+	list("work", work)
+	list("outputs", out)
+	b.WriteString(`#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+int layers_guarded(void *arena);
+int layers_guarded(void *arena)
+{
+    uint8_t *a = (uint8_t *)arena;
+    static uint32_t hash[2][COUNT(outputs)];
+    for (int round = 0; round < 2; round++) {
+        const uint8_t fill = round ? 0x7f : 0x80;
+        int status;
+        for (size_t i = 0; i < COUNT(gaps); i++) { memset(a + gaps[i].off, fill, gaps[i].bytes); ASAN_POISON_MEMORY_REGION(a + gaps[i].off, gaps[i].bytes); }
+        for (size_t i = 0; i < COUNT(work); i++) { memset(a + work[i].off, fill, work[i].bytes); }
+        status = (int)layers_run(arena);
+        for (size_t i = 0; i < COUNT(gaps); i++) {
+            ASAN_UNPOISON_MEMORY_REGION(a + gaps[i].off, gaps[i].bytes);
+            for (uint32_t k = 0; k < gaps[i].bytes; k++) { if (a[gaps[i].off + k] != fill) { return 1000 + (int)i; } }
+        }
+        for (size_t i = 0; i < COUNT(outputs); i++) {
+            uint32_t h = 2166136261u;
+            for (uint32_t k = 0; k < outputs[i].bytes; k++) { h = (h ^ a[outputs[i].off + k]) * 16777619u; }
+            hash[round][i] = h;
+        }
+        if (status != 0) { return status; }
+    }
+    for (size_t i = 0; i < COUNT(outputs); i++) { if (hash[0][i] != hash[1][i]) { return 100000 + (int)i; } }
+    return 0;
+}
+`)
+	return b.Bytes()
+}
+
+func writeFile(t testing.TB, dir, path string, data []byte) {
+	t.Helper()
+	p := filepath.Join(dir, filepath.FromSlash(path))
+	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// strict are the flags that emitted C must survive.
+const strict = "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror"
+
+// RunHost compiles the layers with all warnings under the address and
+// undefined-behaviour sanitizers, guards poisoned, and compares the outputs.
+func (m *Guarded) RunHost(t *testing.T) {
+	t.Helper()
+	cc := Tool(t, "cc", "gcc")
+	dir := t.TempDir()
+	var sources []string
+	for _, f := range m.files {
+		writeFile(t, dir, f.Path, f.Data)
+		if strings.HasSuffix(f.Path, ".c") {
+			sources = append(sources, f.Path)
+		}
+	}
+	writeFile(t, dir, "guarded.c", m.guarded())
+	var src, stdin, out, msg bytes.Buffer
+	fmt.Fprintf(&src, "#include <stdio.h>\n#include \"%s.h\"\nint layers_guarded(void *arena);\n", layersPrefix)
+	fmt.Fprintf(&src, "static uint8_t a[%d] __attribute__((aligned(16)));\n", m.prog.ArenaBytes)
+	src.WriteString("int main(void)\n{\n    int status;\n")
+	for i, x := range m.info.Inputs {
+		fmt.Fprintf(&src, "    if (fread(a + %d, 1, %d, stdin) != %d) { return 3; }\n", x.Offset, x.Bytes, x.Bytes)
+		stdin.Write(m.in[i].Transpose(x.Type.OrderOrIdentity()).Bytes())
+	}
+	src.WriteString("    status = layers_guarded(a);\n    (void)fwrite(&status, sizeof status, 1, stdout);\n")
+	for _, x := range m.info.Outputs {
+		fmt.Fprintf(&src, "    (void)fwrite(a + %d, 1, %d, stdout);\n", x.Offset, x.Bytes)
+	}
+	src.WriteString("    return 0;\n}\n")
+	writeFile(t, dir, "main.c", src.Bytes())
+	args := append(strings.Fields(strict+" -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Inncc -Inncc/cmsis_nn -o run main.c guarded.c"), sources...)
+	cmd := exec.Command(cc, append(args, "-lm")...)
+	cmd.Dir = dir
+	if b, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, b[:min(len(b), 6000)])
+	}
+	cmd = exec.Command(filepath.Join(dir, "run"))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = &stdin, &out, &msg
+	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("running: %v\n%s", err, msg.Bytes()[:min(msg.Len(), 6000)])
+	}
+	if s := out.Next(4); len(s) < 4 || s[0]|s[1] != 0 {
+		t.Errorf("status %v", s)
+	}
+	var got [][]byte
+	for _, ty := range m.types {
+		got = append(got, bytes.Clone(out.Next(ty.Bytes())))
+	}
+	m.compare(t, got)
+}
+
+// RunBoard builds the layers for a board with its default flags, runs them
+// under QEMU, compares, and gives the instructions of every layer by its node's
+// name.
+func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions) map[string]uint64 {
+	t.Helper()
+	if spec.Runner.Kind == "qemu" {
+		Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+		Tool(t, "qemu", "qemu-system-arm")
+	} else {
+		Tool(t, "cc", "gcc")
+	}
+	dir := t.TempDir()
+	h := run.Model{Name: layersPrefix, Header: layersPrefix + ".h", ArenaMacro: m.info.ArenaMacro, RunFunc: "layers_guarded", Steps: m.info.StepNames}
+	if opt.Trace {
+		h.RunFunc = layersPrefix + "_run" // a step runs once
+	}
+	for _, x := range m.info.Inputs {
+		h.Inputs = append(h.Inputs, run.IO{Name: x.Name, CFunc: layersPrefix + "_" + x.CName, Bytes: x.Bytes})
+	}
+	for _, x := range m.info.Outputs {
+		h.Outputs = append(h.Outputs, run.IO{Name: x.Name, CFunc: layersPrefix + "_" + x.CName, Bytes: x.Bytes})
+	}
+	for _, f := range m.files {
+		data := f.Data
+		if f.Path == layersPrefix+".h" {
+			data = bytes.Replace(data, []byte("layers_run(void *arena);"), []byte("layers_run(void *arena);\nint layers_guarded(void *arena);"), 1)
+		}
+		writeFile(t, dir, f.Path, data)
+	}
+	for _, f := range run.HarnessFiles(spec, h) {
+		writeFile(t, dir, f.Path, f.Data)
+	}
+	if !opt.Trace {
+		writeFile(t, dir, "guarded.c", bytes.Replace(m.guarded(), []byte("int layers_guarded(void *arena);\n"), nil, 1))
+	}
+	im, err := run.Build(context.Background(), spec, dir, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer im.Close()
+	var c run.Case
+	for i, x := range m.info.Inputs {
+		c.Inputs = append(c.Inputs, m.in[i].Transpose(x.Type.OrderOrIdentity()).Bytes())
+	}
+	res, err := run.Run(context.Background(), spec, im, []run.Case{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := int(res.Cases[0].Status); s >= 100000 && s-100000 < len(m.graph.Out) {
+		d := m.graph.Out[s-100000].Def
+		t.Errorf("two runs differ: %s by %s\n%s", d, m.takes[d.Name], lineOf(m.graph, d.Out[0].Name))
+		return nil
+	} else if s != 0 {
+		t.Fatalf("status %d", s)
+	}
+	m.compare(t, res.Cases[0].Outputs)
+	counts := map[string]uint64{}
+	for i, n := range res.Layers {
+		counts[m.prog.Steps[i].Node.Name] = n
+	}
+	return counts
+}
+
+// compare judges the outputs, in memory order, against the interpreter.
+func (m *Guarded) compare(t *testing.T, got [][]byte) {
+	t.Helper()
+	want, err := interp.Run(m.graph, m.in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := 0
+	for i, ty := range m.types {
+		w := want[i].Transpose(ty.OrderOrIdentity()).Bytes()
+		if bytes.Equal(w, got[i]) || m.Near && near(ty, w, got[i], max(m.Within, 1e-6)) {
+			continue
+		}
+		n, first := 0, -1
+		for k := range w {
+			if k >= len(got[i]) || got[i][k] != w[k] {
+				if n++; first < 0 {
+					first = k
+				}
+			}
+		}
+		if bad++; bad <= 10 {
+			d := m.graph.Out[i].Def
+			t.Errorf("%d of %d bytes differ, first at %d: %s by %s\n%s", n, len(w), first, d, m.takes[d.Name], lineOf(m.graph, d.Out[0].Name))
+		}
+	}
+	if bad > 10 {
+		t.Errorf("%d layers differ", bad)
+	}
+}
+
+// near reports floats that differ by a rounding of the type's (for float32, by
+// as much as given), relative to the largest.
+func near(ty ir.Type, want, got []byte, f32 float64) bool {
+	tol := map[tensor.DType]float64{tensor.F32: f32, tensor.F64: 1e-13, tensor.F16: 1e-3, tensor.BF16: 8e-3}[ty.DType]
+	a, errA := tensor.FromBytes(ty.DType, ty.Shape, got)
+	b, errB := tensor.FromBytes(ty.DType, ty.Shape, want)
+	return ty.DType.IsFloat() && errA == nil && errB == nil && irtest.Diff(a, b) <= tol
+}
+
+// lineOf is the text of the node that makes a value, with the types of what it reads.
+func lineOf(g *ir.Graph, value string) string {
+	var b strings.Builder
+	for _, n := range g.Nodes {
+		if n.Out[0].Name != value {
+			continue
+		}
+		for _, v := range n.In {
+			if v != nil {
+				fmt.Fprintf(&b, "  %s : %.300s\n", v, v.Type)
+			}
+		}
+	}
+	for _, l := range strings.Split(g.String(), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(l), "%"+value+" ") {
+			b.WriteString(l)
+		}
+	}
+	return b.String()
+}
