@@ -2,10 +2,10 @@ package ir
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/ir/syntax"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -16,127 +16,69 @@ const maxDepth = 16
 // lookup (nil for an unknown one). A node's output types may be left out; they
 // are then inferred. Types that are given are taken as they stand: Parse
 // checks the form of the text, Graph.Verify its meaning. Errors are
-// *SyntaxError. No text makes Parse panic, and memory stays proportional to
+// *syntax.Error. No text makes Parse panic, and memory stays proportional to
 // the text (up to 16 MB beyond it for splat and rand).
 func Parse(src string, lookup func(domain, name string) *OpDef) (g *Graph, err error) {
-	p := &parser{lexer: lexer{src: src}, lookup: lookup, budget: splatBudget}
-	defer func() {
-		if r := recover(); r != nil {
-			se, ok := r.(*SyntaxError)
-			if !ok {
-				panic(r)
-			}
-			g, err = nil, se
-		}
-	}()
-	p.advance()
-	p.word("graph")
-	g = p.graph(0)
-	if p.tok.kind != tEOF {
-		p.failf("%s after the graph", p.tok)
+	p := &parser{Parser: syntax.NewParser(src), lookup: lookup}
+	err = p.Run("graph", func() {
+		p.Word("graph")
+		g = p.graph(0)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return g, nil
 }
 
 type parser struct {
-	lexer
-	tok    token
+	*syntax.Parser
 	lookup func(domain, name string) *OpDef
-	budget int // elements that splat and rand may still make
-}
-
-func (p *parser) advance() { p.tok = p.next() }
-
-func (p *parser) failf(format string, args ...any) { p.fail(p.tok.pos, format, args...) }
-
-func (p *parser) is(punct string) bool { return p.tok.kind == tPunct && p.tok.text == punct }
-
-func (p *parser) isWord(w string) bool { return p.tok.kind == tIdent && p.tok.text == w }
-
-// accept skips one punctuation mark if it is there.
-func (p *parser) accept(punct string) bool {
-	if p.is(punct) {
-		p.advance()
-		return true
-	}
-	return false
-}
-
-func (p *parser) want(punct string) {
-	if !p.accept(punct) {
-		p.failf("found %s, want %q", p.tok, punct)
-	}
-}
-
-func (p *parser) word(w string) {
-	if !p.isWord(w) {
-		p.failf("found %s, want %q", p.tok, w)
-	}
-	p.advance()
-}
-
-func (p *parser) take(k tokKind, what string) string {
-	if p.tok.kind != k {
-		p.failf("found %s, want %s", p.tok, what)
-	}
-	t := p.tok.text
-	p.advance()
-	return t
-}
-
-func (p *parser) int() int {
-	pos := p.tok.pos
-	v, err := strconv.Atoi(p.take(tNum, "an integer"))
-	if err != nil {
-		p.fail(pos, "malformed integer")
-	}
-	return v
 }
 
 // graph parses what follows the keyword graph or body.
 func (p *parser) graph(depth int) *Graph {
 	if depth > maxDepth {
-		p.failf("bodies are nested more than %d deep", maxDepth)
+		p.Failf("bodies are nested more than %d deep", maxDepth)
 	}
-	g := New(p.take(tStr, "the graph's name as a string"))
+	g := New(p.Take(syntax.String, "the graph's name as a string"))
 	vals := map[string]*Value{}
-	p.want("{")
-	for !p.is("}") {
+	p.Want("{")
+	for !p.Is("}") {
 		switch {
-		case p.tok.kind == tValue:
+		case p.Tok.Kind == syntax.Value:
 			p.node(g, vals, depth)
-		case p.isWord("in"):
-			p.advance()
+		case p.IsWord("in"):
+			p.Advance()
 			v := p.define(g, vals)
-			p.want(":")
-			v.Type = p.typ()
+			p.Want(":")
+			v.Type = p.Type()
 			g.In = append(g.In, v)
-		case p.isWord("const"):
-			p.advance()
+		case p.IsWord("const"):
+			p.Advance()
 			v := p.define(g, vals)
-			p.want(":")
-			v.Type = p.typ()
-			p.want("=")
-			v.Const = p.data(v.Type.DType, v.Type.Shape)
-		case p.isWord("out"):
-			p.advance()
-			name := p.take(tStr, "the output's name as a string")
-			p.want("=")
+			p.Want(":")
+			v.Type = p.Type()
+			p.Want("=")
+			v.Const = p.Data(v.Type.DType, v.Type.Shape)
+		case p.IsWord("out"):
+			p.Advance()
+			name := p.Take(syntax.String, "the output's name as a string")
+			p.Want("=")
 			g.AddOutput(name, p.use(vals))
 		default:
-			p.failf("found %s, want in, const, out, a node or }", p.tok)
+			p.Failf("found %s, want in, const, out, a node or }", p.Tok)
 		}
 	}
-	p.advance()
+	p.Advance()
 	return g
 }
 
-// define makes the value that the present token names.
+// define makes the value that the present Token names.
 func (p *parser) define(g *Graph, vals map[string]*Value) *Value {
-	pos := p.tok.pos
-	name := p.take(tValue, "a value such as %x")
+	pos := p.Tok.Pos
+	name := p.Take(syntax.Value, "a value such as %x")
 	if vals[name] != nil {
-		p.fail(pos, "%%%s is defined twice", name)
+		p.FailAt(pos, "%%%s is defined twice", name)
 	}
 	v := &Value{ID: g.id(), Name: name}
 	g.names[name] = true
@@ -145,74 +87,74 @@ func (p *parser) define(g *Graph, vals map[string]*Value) *Value {
 }
 
 func (p *parser) use(vals map[string]*Value) *Value {
-	pos := p.tok.pos
-	name := p.take(tValue, "a value such as %x")
+	pos := p.Tok.Pos
+	name := p.Take(syntax.Value, "a value such as %x")
 	v := vals[name]
 	if v == nil {
-		p.fail(pos, "%%%s is not defined before this line", name)
+		p.FailAt(pos, "%%%s is not defined before this line", name)
 	}
 	return v
 }
 
 func (p *parser) node(g *Graph, vals map[string]*Value, depth int) {
-	start := p.tok.pos
+	start := p.Tok.Pos
 	n := &Node{ID: g.id(), Attrs: Attrs{}}
 	infer := false
 	outs := map[string]*Value{} // visible only after the node
 	for {
-		if vals[p.tok.text] != nil && p.tok.kind == tValue {
-			p.failf("%s is defined twice", p.tok)
+		if vals[p.Tok.Text] != nil && p.Tok.Kind == syntax.Value {
+			p.Failf("%s is defined twice", p.Tok)
 		}
 		v := p.define(g, outs)
 		v.Def, v.Index = n, len(n.Out)
-		if p.accept(":") {
-			v.Type = p.typ()
+		if p.Accept(":") {
+			v.Type = p.Type()
 		} else {
 			infer = true
 		}
 		n.Out = append(n.Out, v)
-		if !p.accept(",") {
+		if !p.Accept(",") {
 			break
 		}
 	}
 	n.Name = n.Out[0].Name
-	p.want("=")
+	p.Want("=")
 	p.op(n)
-	p.want("(")
-	for !p.is(")") {
-		if p.accept("-") {
+	p.Want("(")
+	for !p.Is(")") {
+		if p.Accept("-") {
 			n.In = append(n.In, nil)
 		} else {
 			v := p.use(vals)
 			v.uses = append(v.uses, Use{n, len(n.In)})
 			n.In = append(n.In, v)
 		}
-		if !p.accept(",") {
+		if !p.Accept(",") {
 			break
 		}
 	}
-	p.want(")")
+	p.Want(")")
 	for len(n.In) > 0 && n.In[len(n.In)-1] == nil {
 		n.In = n.In[:len(n.In)-1]
 	}
-	if p.accept("{") {
+	if p.Accept("{") {
 		p.attrs(n)
 	}
-	if p.isWord("name") {
-		p.advance()
-		n.Name = p.take(tStr, "the node's name as a string")
+	if p.IsWord("name") {
+		p.Advance()
+		n.Name = p.Take(syntax.String, "the node's name as a string")
 	}
-	if p.isWord("from") {
-		p.advance()
+	if p.IsWord("from") {
+		p.Advance()
 		for {
-			n.Origin = append(n.Origin, p.take(tStr, "an ONNX node's name as a string"))
-			if !p.accept(",") {
+			n.Origin = append(n.Origin, p.Take(syntax.String, "an ONNX node's name as a string"))
+			if !p.Accept(",") {
 				break
 			}
 		}
 	}
-	for p.isWord("body") {
-		p.advance()
+	for p.IsWord("body") {
+		p.Advance()
 		n.Body = append(n.Body, p.graph(depth+1))
 	}
 	if infer {
@@ -226,8 +168,8 @@ func (p *parser) node(g *Graph, vals map[string]*Value, depth int) {
 
 // op reads the operator: everything up to the last dot is the domain.
 func (p *parser) op(n *Node) {
-	pos := p.tok.pos
-	name, domain := p.take(tIdent, "an operator"), ""
+	pos := p.Tok.Pos
+	name, domain := p.Take(syntax.Ident, "an operator"), ""
 	if k := strings.LastIndexByte(name, '.'); k >= 0 {
 		domain, name = name[:k], name[k+1:]
 	}
@@ -235,7 +177,7 @@ func (p *parser) op(n *Node) {
 		if domain != "" {
 			name = domain + "." + name
 		}
-		p.fail(pos, "no operator %s", name)
+		p.FailAt(pos, "no operator %s", name)
 	}
 }
 
@@ -250,7 +192,7 @@ func (p *parser) infer(n *Node, pos int) {
 		return InferNode(n)
 	}()
 	if err != nil {
-		p.fail(pos, "%v", err)
+		p.FailAt(pos, "%v", err)
 	}
 	for i, v := range n.Out {
 		if v.Type.DType == tensor.Invalid {
@@ -260,69 +202,69 @@ func (p *parser) infer(n *Node, pos int) {
 }
 
 func (p *parser) attrs(n *Node) {
-	for !p.is("}") {
-		pos, name := p.tok.pos, p.tok.text
-		if p.tok.kind != tIdent && p.tok.kind != tStr {
-			p.failf("found %s, want an attribute's name", p.tok)
+	for !p.Is("}") {
+		pos, name := p.Tok.Pos, p.Tok.Text
+		if p.Tok.Kind != syntax.Ident && p.Tok.Kind != syntax.String {
+			p.Failf("found %s, want an attribute's name", p.Tok)
 		}
-		p.advance()
+		p.Advance()
 		if _, twice := n.Attrs[name]; twice {
-			p.fail(pos, "attribute %s is given twice", name)
+			p.FailAt(pos, "attribute %s is given twice", name)
 		}
-		p.want("=")
+		p.Want("=")
 		n.Attrs[name] = p.attr()
-		if !p.accept(",") {
+		if !p.Accept(",") {
 			break
 		}
 	}
-	p.want("}")
+	p.Want("}")
 }
 
 // attr reads one attribute value; numbers with a point, an exponent, inf or
 // nan are floats.
 func (p *parser) attr() Attr {
-	switch t := p.tok; {
-	case t.kind == tStr:
-		p.advance()
-		return Attr{Kind: AttrString, String: t.text}
-	case p.is("["):
+	switch t := p.Tok; {
+	case t.Kind == syntax.String:
+		p.Advance()
+		return Attr{Kind: AttrString, String: t.Text}
+	case p.Is("["):
 		return p.attrList()
-	case p.isWord("ints"), p.isWord("floats"), p.isWord("strings"):
-		p.advance()
-		p.want("[")
-		p.want("]")
-		switch t.text {
+	case p.IsWord("ints"), p.IsWord("floats"), p.IsWord("strings"):
+		p.Advance()
+		p.Want("[")
+		p.Want("]")
+		switch t.Text {
 		case "ints":
 			return Attr{Kind: AttrInts, Ints: []int64{}}
 		case "floats":
 			return Attr{Kind: AttrFloats, Floats: []float32{}}
 		}
 		return Attr{Kind: AttrStrings, Strings: []string{}}
-	case p.isWord("none"):
-		p.advance()
+	case p.IsWord("none"):
+		p.Advance()
 		return Attr{Kind: AttrTensor}
-	case t.kind == tNum && isInteger(t.text):
-		v, err := strconv.ParseInt(t.text, 10, 64)
+	case t.Kind == syntax.Number && syntax.IsInteger(t.Text):
+		v, err := strconv.ParseInt(t.Text, 10, 64)
 		if err != nil {
-			p.failf("integer %s does not fit 64 bits", t.text)
+			p.Failf("integer %s does not fit 64 bits", t.Text)
 		}
-		p.advance()
+		p.Advance()
 		return Attr{Kind: AttrInt, Int: v}
-	case p.isFloat():
-		return Attr{Kind: AttrFloat, Float: p.float32()}
-	case t.kind == tIdent:
-		ty := p.typ()
+	case p.IsFloat():
+		return Attr{Kind: AttrFloat, Float: p.Float32()}
+	case t.Kind == syntax.Ident:
+		ty := p.Type()
 		if ty.Order != nil || ty.Quant != nil {
-			p.fail(t.pos, "a tensor attribute has neither memory order nor quantisation")
+			p.FailAt(t.Pos, "a tensor attribute has neither memory order nor quantisation")
 		}
-		return Attr{Kind: AttrTensor, Tensor: p.data(ty.DType, ty.Shape)}
+		return Attr{Kind: AttrTensor, Tensor: p.Data(ty.DType, ty.Shape)}
 	}
-	p.failf("found %s, want an attribute's value", p.tok)
+	p.Failf("found %s, want an attribute's value", p.Tok)
 	panic("unreachable")
 }
 
 func (p *parser) attrList() Attr {
-	p.want("[")
+	p.Want("[")
 	a := p.attr()
 	switch a.Kind {
 	case AttrInt:
@@ -332,10 +274,10 @@ func (p *parser) attrList() Attr {
 	case AttrString:
 		a = Attr{Kind: AttrStrings, Strings: []string{a.String}}
 	default:
-		p.failf("lists hold integers, floats or strings")
+		p.Failf("lists hold integers, floats or strings")
 	}
-	for p.accept(",") {
-		pos := p.tok.pos
+	for p.Accept(",") {
+		pos := p.Tok.Pos
 		b := p.attr()
 		switch {
 		case b.Kind == AttrInt && a.Kind == AttrInts:
@@ -345,90 +287,9 @@ func (p *parser) attrList() Attr {
 		case b.Kind == AttrString && a.Kind == AttrStrings:
 			a.Strings = append(a.Strings, b.String)
 		default:
-			p.fail(pos, "the list mixes kinds")
+			p.FailAt(pos, "the list mixes kinds")
 		}
 	}
-	p.want("]")
+	p.Want("]")
 	return a
-}
-
-// typ reads what Type.String writes.
-func (p *parser) typ() Type {
-	pos := p.tok.pos
-	name := p.take(tIdent, "a type such as f32[1,3]")
-	dt, ok := tensor.ParseDType(name)
-	if !ok {
-		p.fail(pos, "no element type %q", name)
-	}
-	t := Type{DType: dt, Shape: []int{}}
-	p.want("[")
-	for !p.is("]") {
-		t.Shape = append(t.Shape, p.int())
-		if !p.accept(",") {
-			break
-		}
-	}
-	p.want("]")
-	if len(t.Shape) > 64 {
-		p.fail(pos, "%d dimensions, at most 64 are possible", len(t.Shape))
-	}
-	if _, err := tensor.Elems(t.Shape); err != nil {
-		p.fail(pos, "%v", err)
-	}
-	if p.tok.kind == tOrder {
-		t.Order = []int{}
-		for _, s := range strings.Split(p.tok.text, ".") {
-			v, err := strconv.Atoi(s)
-			if p.tok.text == "" && len(t.Shape) == 0 {
-				break
-			}
-			if err != nil || v >= len(t.Shape) || slices.Contains(t.Order, v) {
-				p.failf("memory order %s is no permutation of %d dimensions", p.tok, len(t.Shape))
-			}
-			t.Order = append(t.Order, v)
-		}
-		if len(t.Order) != len(t.Shape) {
-			p.failf("memory order %s is no permutation of %d dimensions", p.tok, len(t.Shape))
-		}
-		p.advance()
-	}
-	if p.isWord("q") {
-		p.advance()
-		t.Quant = p.quant(t)
-	}
-	return t
-}
-
-func (p *parser) quant(t Type) *Quant {
-	pos := p.tok.pos
-	q := &Quant{Axis: -1}
-	want := 1
-	p.want("(")
-	if p.isWord("axis") {
-		p.advance()
-		p.want("=")
-		if q.Axis = p.int(); q.Axis < 0 || q.Axis >= len(t.Shape) {
-			p.fail(pos, "quantisation axis %d of rank %d", q.Axis, len(t.Shape))
-		}
-		want = t.Shape[q.Axis]
-		p.accept(",")
-	}
-	for !p.is(")") {
-		q.Scale = append(q.Scale, p.float32())
-		p.want(":")
-		zp := p.tok.pos
-		z := p.int()
-		if int(int32(z)) != z {
-			p.fail(zp, "zero point %d does not fit 32 bits", z)
-		}
-		q.Zero = append(q.Zero, int32(z))
-		if !p.accept(",") {
-			break
-		}
-	}
-	p.want(")")
-	if len(q.Scale) != want {
-		p.fail(pos, "%d scales, want %d", len(q.Scale), want)
-	}
-	return q
 }

@@ -1,23 +1,14 @@
 package ir
 
 import (
-	"encoding/base64"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
 
-	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/syntax"
 )
-
-// smallConst is the largest constant that is printed as a list of numbers.
-const smallConst = 64
-
-// splatBudget bounds the elements that one text may create by splat and rand,
-// so that a short text cannot claim much memory. The printer keeps to the
-// same budget and falls back to base64 beyond it.
-const splatBudget = 1 << 22
 
 // String is the text form of the graph; Parse reads it back exactly, except
 // for IDs, which are numbered anew. The grammar is in README.md.
@@ -31,15 +22,13 @@ func (g *Graph) String() string {
 // a list of numbers are elided as "...", which people can read and Parse
 // refuses.
 func (g *Graph) WriteText(w io.Writer, brief bool) {
-	p := &printer{brief: brief, budget: splatBudget}
+	p := &printer{syntax.NewPrinter(brief)}
 	p.graph(g, "", "graph")
 	io.WriteString(w, p.String())
 }
 
 type printer struct {
-	strings.Builder
-	brief  bool
-	budget int
+	*syntax.Printer
 }
 
 func (p *printer) graph(g *Graph, indent, keyword string) {
@@ -55,7 +44,7 @@ func (p *printer) graph(g *Graph, indent, keyword string) {
 		}
 		done[v] = true
 		fmt.Fprintf(p, "%sconst %s : %s = ", in, valueName(v), v.Type)
-		p.data(v.Const)
+		p.Data(v.Const)
 		p.WriteByte('\n')
 	}
 	for _, n := range g.Nodes {
@@ -119,21 +108,12 @@ func (p *printer) node(n *Node, indent string) {
 	}
 }
 
-// valueName is %name, quoted when the name has other characters than the
-// lexer takes for a plain one.
+// valueName is %name, or "-" for an absent operand.
 func valueName(v *Value) string {
 	if v == nil {
 		return "-"
 	}
-	if v.Name == "" {
-		return `%""`
-	}
-	for i := 0; i < len(v.Name); i++ {
-		if !isNameByte(v.Name[i]) {
-			return "%" + strconv.Quote(v.Name)
-		}
-	}
-	return "%" + v.Name
+	return syntax.Name(v.Name)
 }
 
 func (p *printer) attr(a Attr) {
@@ -156,7 +136,7 @@ func (p *printer) attr(a Attr) {
 			return
 		}
 		p.WriteString(Type{DType: a.Tensor.DType, Shape: a.Tensor.Shape}.String() + " ")
-		p.data(a.Tensor)
+		p.Data(a.Tensor)
 	}
 }
 
@@ -177,102 +157,9 @@ func list[T any](p *printer, kind string, s []T, f func(T) string) {
 
 // attrFloat prints a float so that it cannot be taken for an integer.
 func attrFloat(f float32) string {
-	s := floatText(float64(f), 32, uint64(math.Float32bits(f)))
+	s := syntax.FloatText(float64(f), 32, uint64(math.Float32bits(f)))
 	if strings.ContainsAny(s, ".einf") {
 		return s
 	}
 	return s + ".0"
-}
-
-// floatText is the shortest text that reads back as the same bits. NaNs other
-// than the canonical one are given by their bits: f0x7fc00001.
-func floatText(v float64, bits int, raw uint64) string {
-	switch {
-	case v != v:
-		if bits == 32 && raw == 0x7fc00000 {
-			return "nan"
-		}
-		return fmt.Sprintf("f0x%x", raw)
-	case math.IsInf(v, 1):
-		return "inf"
-	case math.IsInf(v, -1):
-		return "-inf"
-	}
-	if bits == 16 {
-		bits = 32
-	}
-	return strconv.FormatFloat(v, 'g', -1, bits)
-}
-
-// elemText is element i of d as Parse reads it.
-func elemText(d *tensor.Dense, i int) string {
-	switch s := d.Data.(type) {
-	case []float32:
-		return floatText(float64(s[i]), 32, uint64(math.Float32bits(s[i])))
-	case []float64:
-		return floatText(s[i], 64, math.Float64bits(s[i]))
-	case []uint16:
-		if d.DType != tensor.U16 {
-			return floatText(d.Float(i), 16, uint64(s[i]))
-		}
-	case []uint64:
-		return strconv.FormatUint(s[i], 10)
-	case []bool:
-		return strconv.FormatBool(s[i])
-	}
-	return strconv.FormatInt(d.Int(i), 10)
-}
-
-func (p *printer) data(d *tensor.Dense) {
-	n := d.Len()
-	if n > 1 && n <= p.budget && uniform(d, n) {
-		p.budget -= n
-		p.WriteString("splat " + elemText(d, 0))
-		return
-	}
-	if n <= smallConst {
-		p.WriteByte('{')
-		for i := 0; i < n; i++ {
-			if i > 0 {
-				p.WriteByte(',')
-			}
-			p.WriteString(elemText(d, i))
-		}
-		p.WriteByte('}')
-		return
-	}
-	if p.brief {
-		p.WriteString("...")
-		return
-	}
-	p.WriteString(`base64 "`)
-	p.WriteString(base64.StdEncoding.EncodeToString(d.Bytes()))
-	p.WriteByte('"')
-}
-
-// uniform reports that all elements have the same bits.
-func uniform(d *tensor.Dense, n int) bool {
-	if d.DType.IsFloat() {
-		b, k := d.Bytes(), d.DType.Size()
-		for i := k; i < len(b); i++ {
-			if b[i] != b[i-k] {
-				return false
-			}
-		}
-		return true
-	}
-	if s, ok := d.Data.([]uint64); ok {
-		for _, v := range s {
-			if v != s[0] {
-				return false
-			}
-		}
-		return true
-	}
-	for i := 1; i < n; i++ {
-		if d.Int(i) != d.Int(0) {
-			return false
-		}
-	}
-	return true
 }

@@ -1,4 +1,4 @@
-package ir
+package syntax
 
 import (
 	"encoding/base64"
@@ -9,35 +9,35 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// data reads a constant's elements: {1,2,3}, splat 0, base64 "..." (the
+// Data reads a constant's elements: {1,2,3}, splat 0, base64 "..." (the
 // little-endian memory image), or, for people who write tests, rand SEED.
-func (p *parser) data(dt tensor.DType, shape []int) *tensor.Dense {
-	pos := p.tok.pos
+func (p *Parser) Data(dt tensor.DType, shape []int) *tensor.Dense {
+	pos := p.Tok.Pos
 	n := tensor.Count(shape)
 	switch {
-	case p.accept("{"):
+	case p.Accept("{"):
 		return p.numbers(pos, dt, shape, n)
-	case p.isWord("splat"):
-		p.advance()
+	case p.IsWord("splat"):
+		p.Advance()
 		p.spend(pos, n)
 		one := tensor.New(dt, nil)
 		p.elem(one, 0)
 		d := tensor.New(dt, shape)
 		tensor.Gather(d, one, shape, make([]int, len(shape)), 0)
 		return d
-	case p.isWord("rand"):
-		p.advance()
-		seed := p.int()
+	case p.IsWord("rand"):
+		p.Advance()
+		seed := p.Int()
 		p.spend(pos, n)
 		return Rand(uint64(seed), dt, shape)
-	case p.isWord("base64"):
-		p.advance()
-		b, err := base64.StdEncoding.DecodeString(p.take(tStr, "a base64 string"))
+	case p.IsWord("base64"):
+		p.Advance()
+		b, err := base64.StdEncoding.DecodeString(p.Take(String, "a base64 string"))
 		if err != nil {
-			p.fail(pos, "%v", err)
+			p.FailAt(pos, "%v", err)
 		}
 		if len(b) != n*dt.Size() {
-			p.fail(pos, "%s%v needs %d bytes, got %d", dt, shape, n*dt.Size(), len(b))
+			p.FailAt(pos, "%s%v needs %d bytes, got %d", dt, shape, n*dt.Size(), len(b))
 		}
 		if lo, hi := dt.IntRange(); dt == tensor.I4 || dt == tensor.U4 || dt == tensor.Bool {
 			for _, x := range b {
@@ -46,49 +46,49 @@ func (p *parser) data(dt tensor.DType, shape []int) *tensor.Dense {
 					v = int64(int8(x))
 				}
 				if v < lo || v > hi {
-					p.fail(pos, "%d is no %s", v, dt)
+					p.FailAt(pos, "%d is no %s", v, dt)
 				}
 			}
 		}
 		d, err := tensor.FromBytes(dt, shape, b)
 		if err != nil {
-			p.fail(pos, "%v", err)
+			p.FailAt(pos, "%v", err)
 		}
 		return d
 	}
-	p.failf("found %s, want {...}, splat, rand or base64", p.tok)
+	p.Failf("found %s, want {...}, splat, rand or base64", p.Tok)
 	panic("unreachable")
 }
 
-func (p *parser) spend(pos, n int) {
+func (p *Parser) spend(pos, n int) {
 	if n > p.budget {
-		p.fail(pos, "more than %d elements made by splat and rand", splatBudget)
+		p.FailAt(pos, "more than %d elements made by splat and rand", splatBudget)
 	}
 	p.budget -= n
 }
 
 // numbers reads the list after its opening brace. The tensor is made only
 // when the count is right, so that memory follows the text.
-func (p *parser) numbers(pos int, dt tensor.DType, shape []int, n int) *tensor.Dense {
+func (p *Parser) numbers(pos int, dt tensor.DType, shape []int, n int) *tensor.Dense {
 	var parts []*tensor.Dense
 	const chunk = 256
 	k := 0
-	for ; !p.is("}"); k++ {
+	for ; !p.Is("}"); k++ {
 		if k == n {
-			p.failf("too many numbers for %s%v", dt, shape)
+			p.Failf("too many numbers for %s%v", dt, shape)
 		}
 		if k%chunk == 0 {
 			parts = append(parts, tensor.New(dt, []int{chunk}))
 		}
 		p.elem(parts[len(parts)-1], k%chunk)
-		if !p.accept(",") {
+		if !p.Accept(",") {
 			k++
 			break
 		}
 	}
-	p.want("}")
+	p.Want("}")
 	if k != n {
-		p.fail(pos, "%s%v needs %d numbers, got %d", dt, shape, n, k)
+		p.FailAt(pos, "%s%v needs %d numbers, got %d", dt, shape, n, k)
 	}
 	d := tensor.New(dt, []int{n})
 	for i := range k {
@@ -111,38 +111,39 @@ func copyElem(dst *tensor.Dense, i int, src *tensor.Dense, j int) {
 	}
 }
 
-// isFloat reports whether the present token can only be a float.
-func (p *parser) isFloat() bool {
-	switch p.tok.kind {
-	case tNum:
+// IsFloat reports whether the present Token can only be a float.
+func (p *Parser) IsFloat() bool {
+	switch p.Tok.Kind {
+	case Number:
 		return true
-	case tIdent:
-		t := p.tok.text
+	case Ident:
+		t := p.Tok.Text
 		return t == "inf" || t == "nan" || t == "NaN" || strings.HasPrefix(t, "f0x")
 	}
 	return false
 }
 
-func isInteger(s string) bool { return !strings.ContainsAny(s, ".einfEINF") }
+// IsInteger reports whether a number has neither point nor exponent.
+func IsInteger(s string) bool { return !strings.ContainsAny(s, ".einfEINF") }
 
 // float reads a float of the given width and returns its bits.
-func (p *parser) float(bits int) uint64 {
-	t := p.tok
-	if !p.isFloat() {
-		p.failf("found %s, want a number", t)
+func (p *Parser) float(bits int) uint64 {
+	t := p.Tok
+	if !p.IsFloat() {
+		p.Failf("found %s, want a number", t)
 	}
-	p.advance()
-	if h, ok := strings.CutPrefix(t.text, "f0x"); ok {
+	p.Advance()
+	if h, ok := strings.CutPrefix(t.Text, "f0x"); ok {
 		v, err := strconv.ParseUint(h, 16, bits)
 		if err != nil {
-			p.fail(t.pos, "malformed bits %s of a %d-bit float", t.text, bits)
+			p.FailAt(t.Pos, "malformed bits %s of a %d-bit float", t.Text, bits)
 		}
 		return v
 	}
 	width := max(bits, 32)
-	v, err := strconv.ParseFloat(t.text, width)
-	if err != nil || strings.ContainsAny(t.text, "xXpP_") {
-		p.fail(t.pos, "malformed or too large number %s", t.text)
+	v, err := strconv.ParseFloat(t.Text, width)
+	if err != nil || strings.ContainsAny(t.Text, "xXpP_") {
+		p.FailAt(t.Pos, "malformed or too large number %s", t.Text)
 	}
 	switch bits {
 	case 64:
@@ -156,51 +157,52 @@ func (p *parser) float(bits int) uint64 {
 	panic("BUG: float width")
 }
 
-func (p *parser) float32() float32 { return math.Float32frombits(uint32(p.float(32))) }
+// Float32 reads a float.
+func (p *Parser) Float32() float32 { return math.Float32frombits(uint32(p.float(32))) }
 
 // elem reads one element of d.
-func (p *parser) elem(d *tensor.Dense, i int) {
-	t := p.tok
+func (p *Parser) elem(d *tensor.Dense, i int) {
+	t := p.Tok
 	switch s := d.Data.(type) {
 	case []float32:
-		s[i] = p.float32()
+		s[i] = p.Float32()
 		return
 	case []float64:
 		s[i] = math.Float64frombits(p.float(64))
 		return
 	case []bool:
-		if !p.isWord("true") && !p.isWord("false") {
-			p.failf("found %s, want true or false", t)
+		if !p.IsWord("true") && !p.IsWord("false") {
+			p.Failf("found %s, want true or false", t)
 		}
-		s[i] = t.text == "true"
-		p.advance()
+		s[i] = t.Text == "true"
+		p.Advance()
 		return
 	case []uint64:
-		v, err := strconv.ParseUint(p.take(tNum, "a number"), 10, 64)
+		v, err := strconv.ParseUint(p.Take(Number, "a number"), 10, 64)
 		if err != nil {
-			p.fail(t.pos, "%s is no u64", t)
+			p.FailAt(t.Pos, "%s is no u64", t)
 		}
 		s[i] = v
 		return
 	case []uint16:
 		if d.DType != tensor.U16 {
-			if strings.HasPrefix(t.text, "f0x") {
-				v, err := strconv.ParseUint(t.text[3:], 16, 16)
+			if strings.HasPrefix(t.Text, "f0x") {
+				v, err := strconv.ParseUint(t.Text[3:], 16, 16)
 				if err != nil {
-					p.failf("malformed bits %s of a 16-bit float", t)
+					p.Failf("malformed bits %s of a 16-bit float", t)
 				}
 				s[i] = uint16(v)
-				p.advance()
+				p.Advance()
 				return
 			}
-			d.SetFloat(i, float64(p.float32()))
+			d.SetFloat(i, float64(p.Float32()))
 			return
 		}
 	}
-	v, err := strconv.ParseInt(p.take(tNum, "a number"), 10, 64)
+	v, err := strconv.ParseInt(p.Take(Number, "a number"), 10, 64)
 	lo, hi := d.DType.IntRange()
 	if err != nil || v < lo || v > hi {
-		p.fail(t.pos, "%s is no %s", t, d.DType)
+		p.FailAt(t.Pos, "%s is no %s", t, d.DType)
 	}
 	d.SetInt(i, v)
 }

@@ -1,4 +1,6 @@
-package ir
+// Package syntax is what the text forms of the IRs have in common: tokens, types,
+// the elements of constants; printed, and parsed again.
+package syntax
 
 import (
 	"fmt"
@@ -6,46 +8,47 @@ import (
 	"strings"
 )
 
-// tokKind is the kind of a token of the text form.
-type tokKind uint8
+// Kind is the kind of a Token of the text form.
+type Kind uint8
 
 const (
-	tEOF   tokKind = iota
-	tIdent         // Conv, com.microsoft.QGemm, f32, true, inf, f0x7fc00001
-	tValue         // %name or %"any name"; text is the name
-	tStr           // "quoted"; text is the unquoted string
-	tNum           // 1, -2, 0.5, 1e-05, -inf, +Inf
-	tOrder         // @0.2.3.1; text is what follows the @
-	tPunct         // one of ( ) [ ] { } , : = and the lone - of an absent input
+	End    Kind = iota // of the text
+	Ident              // Conv, com.microsoft.QGemm, f32, true, inf, f0x7fc00001
+	Value              // %name or %"any name"; text is the name
+	String             // "quoted"; text is the unquoted string
+	Number             // 1, -2, 0.5, 1e-05, -inf, +Inf
+	Order              // @0.2.3.1; text is what follows the @
+	Punct              // one of ( ) [ ] { } , : = and the lone - of an absent input
 )
 
-type token struct {
-	kind tokKind
-	text string
-	pos  int
+// Token is one token, with its place in the text in bytes.
+type Token struct {
+	Kind Kind
+	Text string
+	Pos  int
 }
 
-func (t token) String() string {
-	switch t.kind {
-	case tEOF:
+func (t Token) String() string {
+	switch t.Kind {
+	case End:
 		return "end of text"
-	case tValue:
-		return "%" + t.text
-	case tStr:
-		return strconv.Quote(t.text)
-	case tOrder:
-		return "@" + t.text
+	case Value:
+		return "%" + t.Text
+	case String:
+		return strconv.Quote(t.Text)
+	case Order:
+		return "@" + t.Text
 	}
-	return strconv.Quote(t.text)
+	return strconv.Quote(t.Text)
 }
 
-// SyntaxError is an error in the text form.
-type SyntaxError struct {
+// Error is an error in the text form.
+type Error struct {
 	Line, Col int // from 1; columns count bytes
 	Msg       string
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Col, e.Msg) }
+func (e *Error) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Col, e.Msg) }
 
 // lexer cuts the text into tokens, one at a time.
 type lexer struct {
@@ -53,11 +56,11 @@ type lexer struct {
 	pos int
 }
 
-// fail stops the parser; Parse recovers it.
-func (l *lexer) fail(pos int, format string, args ...any) {
+// FailAt stops the parser; Run recovers it.
+func (l *lexer) FailAt(pos int, format string, args ...any) {
 	line := 1 + strings.Count(l.src[:pos], "\n")
 	col := pos - strings.LastIndexByte(l.src[:pos], '\n')
-	panic(&SyntaxError{line, col, fmt.Sprintf(format, args...)})
+	panic(&Error{line, col, fmt.Sprintf(format, args...)})
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
@@ -68,7 +71,7 @@ func isNameByte(c byte) bool {
 	return isLetter(c) || isDigit(c) || c == '.' || c == '/' || c == '-'
 }
 
-func (l *lexer) next() token {
+func (l *lexer) next() Token {
 	s := l.src
 	for l.pos < len(s) {
 		c := s[l.pos]
@@ -86,7 +89,7 @@ func (l *lexer) next() token {
 	}
 	start := l.pos
 	if start >= len(s) {
-		return token{tEOF, "", start}
+		return Token{End, "", start}
 	}
 	take := func(ok func(byte) bool) string {
 		p := l.pos
@@ -104,32 +107,32 @@ func (l *lexer) next() token {
 	case c == '%':
 		l.pos++
 		if after == '"' {
-			return token{tValue, l.str(), start}
+			return Token{Value, l.str(), start}
 		}
 		name := take(isNameByte)
 		if name == "" {
-			l.fail(start, "a name must follow %%")
+			l.FailAt(start, "a name must follow %%")
 		}
-		return token{tValue, name, start}
+		return Token{Value, name, start}
 	case c == '"':
-		return token{tStr, l.str(), start}
+		return Token{String, l.str(), start}
 	case c == '@':
 		l.pos++
-		return token{tOrder, take(func(c byte) bool { return isDigit(c) || c == '.' }), start}
+		return Token{Order, take(func(c byte) bool { return isDigit(c) || c == '.' }), start}
 	case isDigit(c), (c == '-' || c == '+') && (isDigit(after) || isLetter(after) || after == '.'):
 		l.pos++
 		take(func(c byte) bool {
 			prev := s[l.pos-1]
 			return isDigit(c) || isLetter(c) || c == '.' || (c == '-' || c == '+') && (prev == 'e' || prev == 'E')
 		})
-		return token{tNum, s[start:l.pos], start}
+		return Token{Number, s[start:l.pos], start}
 	case isLetter(c):
-		return token{tIdent, take(func(c byte) bool { return isLetter(c) || isDigit(c) || c == '.' }), start}
+		return Token{Ident, take(func(c byte) bool { return isLetter(c) || isDigit(c) || c == '.' }), start}
 	case strings.IndexByte("()[]{},:=-", c) >= 0:
 		l.pos++
-		return token{tPunct, s[start:l.pos], start}
+		return Token{Punct, s[start:l.pos], start}
 	}
-	l.fail(start, "unexpected character %q", c)
+	l.FailAt(start, "unexpected character %q", c)
 	panic("unreachable")
 }
 
@@ -144,11 +147,11 @@ func (l *lexer) str() string {
 			l.pos = p + 1
 			t, err := strconv.Unquote(l.src[start:l.pos])
 			if err != nil {
-				l.fail(start, "malformed string %s", l.src[start:l.pos])
+				l.FailAt(start, "malformed string %s", l.src[start:l.pos])
 			}
 			return t
 		}
 	}
-	l.fail(start, "string is not closed")
+	l.FailAt(start, "string is not closed")
 	panic("unreachable")
 }
