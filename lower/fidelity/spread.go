@@ -3,6 +3,7 @@ package fidelity
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -48,7 +49,7 @@ func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tens
 			return c.model.fixed[v]
 		}
 		for _, n := range s.nodes {
-			res, err := evalNode(n, get)
+			res, err := evalNode(n, rounded(k, r, n, get))
 			if err != nil {
 				return nil, err
 			}
@@ -85,7 +86,7 @@ func Spread(g *ir.Graph, in []*tensor.Dense, of map[*ir.Value]*tensor.Dense) (ma
 			env[v] = in[i]
 		}
 		for _, n := range g.Nodes {
-			res, err := evalNode(n, func(v *ir.Value) *tensor.Dense { return env[v] })
+			res, err := evalNode(n, rounded(draw, r, n, func(v *ir.Value) *tensor.Dense { return env[v] }))
 			if err != nil {
 				return nil, err
 			}
@@ -100,31 +101,62 @@ func Spread(g *ir.Graph, in []*tensor.Dense, of map[*ir.Value]*tensor.Dense) (ma
 	return out, nil
 }
 
+// sums reports operators that add many terms up: in another order, a sum is
+// rounded otherwise, by as much as if its terms had been. Opaque ones that give
+// nothing but floats do (the normalisations); one that sorts also gives indices.
+func sums(n *ir.Node) bool {
+	if n.Op.Pattern == ir.Reduce || n.Op.MACs != nil && n.Op.MACs(n) > 0 {
+		return true
+	}
+	ints := slices.ContainsFunc(n.Out, func(v *ir.Value) bool { return !v.Type.DType.IsFloat() })
+	return n.Op.Pattern == ir.Opaque && n.Op.Quant != ir.QMove && !ints
+}
+
+// rounded gives a node that sums its float operands moved by roundings: a mean
+// of large values that is off by one of theirs is far off beside their
+// differences. Others have exact operands: what jumps at an edge is to jump there.
+func rounded(draw int, r *rand.Rand, n *ir.Node, get func(v *ir.Value) *tensor.Dense) func(v *ir.Value) *tensor.Dense {
+	if !sums(n) {
+		return get
+	}
+	return func(v *ir.Value) *tensor.Dense {
+		d := get(v)
+		if v == nil || v.Const != nil || d == nil || !d.DType.IsFloat() {
+			return d
+		}
+		return shifted(draw, r, d, 0)
+	}
+}
+
+// shifted are floats moved by roundings, each of at least a unit of the last
+// place of the largest one where unit says how much that is.
+func shifted(draw int, r *rand.Rand, d *tensor.Dense, unit float64) *tensor.Dense {
+	out := tensor.New(d.DType, d.Shape)
+	for i := range d.Len() {
+		if x := d.Float(i); x != 0 { // 0 is what masks and clamps give
+			most := roundings * max(math.Abs(x)*d.DType.Epsilon(), unit)
+			out.SetFloat(i, x+math.Copysign(most, x)*shift(draw, r))
+		}
+	}
+	return out
+}
+
 // moved is a result of a node, moved: floats by roundings, what QuantizeLinear
 // gives by so many steps.
 func moved(draw int, r *rand.Rand, n *ir.Node, d *tensor.Dense, steps int64) *tensor.Dense {
-	out := tensor.New(d.DType, d.Shape)
 	switch {
 	case n.Op == op.DequantizeLinear || n.Op.Quant == ir.QMove:
-		return d
+	case d.DType.IsFloat() && sums(n):
+		return shifted(draw, r, d, ulp(d)) // terms of a sum may be larger than it
 	case d.DType.IsFloat():
-		unit := 0.0
-		if n.Op.Pattern == ir.Reduce || n.Op.MACs != nil && n.Op.MACs(n) > 0 {
-			unit = ulp(d) // terms of a sum may be larger than it
-		}
-		for i := range d.Len() {
-			if x := d.Float(i); x != 0 { // 0 is what masks and clamps give
-				most := roundings * max(math.Abs(x)*d.DType.Epsilon(), unit)
-				out.SetFloat(i, x+math.Copysign(most, x)*shift(draw, r))
-			}
-		}
+		return shifted(draw, r, d, 0)
 	case n.Op == op.QuantizeLinear && steps > 0:
+		out := tensor.New(d.DType, d.Shape)
 		lo, hi := d.DType.IntRange()
 		for i := range d.Len() {
 			out.SetInt(i, min(max(d.Int(i)+r.Int64N(2*steps+1)-steps, lo), hi))
 		}
-	default:
-		return d
+		return out
 	}
-	return out
+	return d
 }
