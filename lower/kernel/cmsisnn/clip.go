@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // clip is Relu and Clip on integers of one quantisation: arm_maximum_s8 and
@@ -15,7 +16,7 @@ import (
 var clip = &kernel.Kernel{
 	Name: "arm_maximum_s8", Library: Library, Doc: "int8 Relu and Clip: maximum and minimum with constants", Ops: []*ir.OpDef{op.Relu, op.Clip}, Layout: same,
 	Rules: []kernel.Rule{
-		needsInt8("CMSIS-CLIP-01", []int{0}),
+		quantised.Int8("CMSIS-CLIP-01", 0),
 		{Code: "CMSIS-CLIP-02", Doc: "a clamp of the integers: one quantisation, constant bounds", Check: func(n *ir.Node, _ *kernel.Options) string {
 			for i := 1; i < len(n.In); i++ {
 				if v := n.In[i]; v != nil && v.Const == nil {

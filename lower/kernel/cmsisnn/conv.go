@@ -1,100 +1,17 @@
 package cmsisnn
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref/cmsis"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// geom2 gives 1-D geometry as 2-D with height 1; 3-D is refused by rule.
-func geom2(s []int, v int) Tile {
-	if len(s) == 1 {
-		return Tile{v, s[0]}
-	}
-	return Tile{s[0], s[1]}
-}
-
 func feature(n, c int, spatial []int) Dims {
-	t := geom2(spatial, 1)
+	t := quantised.Spatial(spatial, 1)
 	return Dims{n, t.H, t.W, c}
-}
-
-// macRules are shared by the convolutions.
-func macRules(code string, params func(n *ir.Node) (*op.MACParams, string)) []kernel.Rule {
-	return []kernel.Rule{
-		needsInt8(code+"-01", []int{0}),
-		{Code: code + "-02", Doc: "weights are constant int8", Check: func(n *ir.Node, _ *kernel.Options) string {
-			w := n.In[1]
-			if w.Const == nil {
-				return fmt.Sprintf("the weights %s are computed at run time, want a constant", w)
-			}
-			if w.Type.DType != tensor.I8 && w.Type.DType != tensor.I4 || w.Type.Quant == nil {
-				return fmt.Sprintf("the weights %s are %s, want quantised int8", w, w.Type.DType)
-			}
-			if b := n.Input(2); b != nil && b.Const == nil {
-				return fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
-			}
-			return ""
-		}},
-		{Code: code + "-03", Doc: "scales have a fixed-point form, the bias counts their product", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-				return kernel.Unread
-			}
-			_, why := params(n)
-			return why
-		}},
-		{Code: code + "-04", Doc: "weights are symmetric: zero points 0", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if q := n.In[1].Type.Quant; q != nil {
-				for c, z := range q.Zero {
-					if z != 0 {
-						return fmt.Sprintf("the weights %s have zero point %d in channel %d, want 0", n.In[1], z, c)
-					}
-				}
-			}
-			return ""
-		}},
-	}
-}
-
-func spatialRule(code string, geometry func(n *ir.Node) ([]int, error)) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "one or two spatial dimensions", Check: func(n *ir.Node, _ *kernel.Options) string {
-		s, err := geometry(n)
-		if err != nil {
-			return err.Error()
-		}
-		if len(s) > 2 {
-			return fmt.Sprintf("%d spatial dimensions, want 1 or 2", len(s))
-		}
-		return ""
-	}}
-}
-
-func convSpatial(n *ir.Node) ([]int, error) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	return g.In, nil
-}
-
-func convRules(code string, depthwise bool) []kernel.Rule {
-	r := append(macRules(code, op.ConvQuantParams), spatialRule(code+"-05", convSpatial))
-	want := "an ordinary or grouped"
-	if depthwise {
-		want = "a depthwise"
-	}
-	return append(r, kernel.Rule{Code: code + "-06", Doc: want + " convolution", Check: func(n *ir.Node, _ *kernel.Options) string {
-		g, err := op.ConvGeometry(n)
-		if err == nil && op.IsDepthwise(g) != depthwise {
-			return fmt.Sprintf("group %d of %d input and %d output channels: not %s convolution", g.Group, g.CIn, g.COut, want)
-		}
-		return ""
-	}})
 }
 
 // rightly is the rule that the library computes a convolution rightly.
@@ -123,7 +40,7 @@ func convQuery(g *op.ConvGeom, core kernel.Core) ([]string, *cmsis.Query) {
 // base has something against the kernel that the wrapper would run.
 var convolve = &kernel.Kernel{
 	Name: "arm_convolve_wrapper_s8", Library: Library, Doc: "int8 convolution with groups and dilation",
-	Ops: []*ir.OpDef{op.Conv}, Rules: append(convRules("CMSIS-CONV", false), rightly("CMSIS-CONV-07", false)), Layout: kernel.SpatialLayout, Lower: lowerConv,
+	Ops: []*ir.OpDef{op.Conv}, Rules: append(quantised.ConvRules("CMSIS-CONV", false, nil), rightly("CMSIS-CONV-07", false)), Layout: kernel.SpatialLayout, Lower: lowerConv,
 }
 
 func lowerConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
@@ -152,15 +69,6 @@ func lowerConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 		call.Call{Func: r.Func, Args: args, Status: call.CMSISStatus})
 }
 
-// weightPerm turns OI(H)W into O(H)WI.
-func weightPerm(spatial int) []int {
-	p := []int{0}
-	for d := 0; d < spatial; d++ {
-		p = append(p, 2+d)
-	}
-	return append(p, 1)
-}
-
 // perChannel are the multipliers and shifts, padded for over-reading kernels.
 func perChannel(p *op.MACParams) *call.Struct {
 	return &call.Struct{Type: "cmsis_nn_per_channel_quant_params", Fields: []call.Field{
@@ -183,7 +91,7 @@ func biasArg(n *ir.Node, channels int) (call.Arg, *call.Struct) {
 // depthwise is arm_depthwise_conv_wrapper_s8, or arm_depthwise_conv_s8, likewise.
 var depthwise = &kernel.Kernel{
 	Name: "arm_depthwise_conv_wrapper_s8", Library: Library, Doc: "int8 depthwise convolution with multiplier",
-	Ops: []*ir.OpDef{op.Conv}, Rules: append(convRules("CMSIS-DW", true), rightly("CMSIS-DW-07", true)), Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
+	Ops: []*ir.OpDef{op.Conv}, Rules: append(quantised.ConvRules("CMSIS-DW", true, nil), rightly("CMSIS-DW-07", true)), Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
 }
 
 func lowerDepthwise(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {

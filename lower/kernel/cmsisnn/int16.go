@@ -9,23 +9,15 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // int16 data and int8 weights: convolution, depthwise convolution, products.
 
 // needsInt16 is the rule that the given operands are int16 with one scale and
 // zero point 0.
-func needsInt16(code string, in []int) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "activations are int16, quantised per tensor with zero point 0, not empty", Check: func(n *ir.Node, _ *kernel.Options) string {
-		for _, i := range in {
-			if v := n.Input(i); v != nil {
-				if s := int16PerTensor(v); s != "" {
-					return s
-				}
-			}
-		}
-		return int16PerTensor(n.Out[0])
-	}}
+func needsInt16(code string, in ...int) kernel.Rule {
+	return quantised.Activations(code, "activations are int16, quantised per tensor with zero point 0, not empty", int16PerTensor, in...)
 }
 
 func int16PerTensor(v *ir.Value) string {
@@ -63,17 +55,6 @@ func constWeights(code string, types ...tensor.DType) kernel.Rule {
 	}}
 }
 
-// agrees is the rule that a function finds no reason against a node whose
-// operands are quantised.
-func agrees(code, doc string, why func(n *ir.Node, o *kernel.Options) string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, o *kernel.Options) string {
-		if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-			return kernel.Unread
-		}
-		return why(n, o)
-	}}
-}
-
 func conv16Why(n *ir.Node, _ *kernel.Options) string {
 	_, why := op.Conv16Params(n)
 	return why
@@ -101,16 +82,16 @@ func biasData(n *ir.Node, channels int) call.Arg {
 var convolve16 = &kernel.Kernel{
 	Name: "arm_convolve_wrapper_s16", Library: Library, Doc: "int16 convolution with int8 weights and dilation",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
-	Rules: []kernel.Rule{needsInt16("CMSIS-CONV16-01", []int{0}), constWeights("CMSIS-CONV16-02", tensor.I8, tensor.I4),
-		agrees("CMSIS-CONV16-03", "scales have a fixed-point form, the int64 bias counts their product", conv16Why),
-		spatialRule("CMSIS-CONV16-04", convSpatial),
+	Rules: []kernel.Rule{needsInt16("CMSIS-CONV16-01", 0), constWeights("CMSIS-CONV16-02", tensor.I8, tensor.I4),
+		quantised.Agrees("CMSIS-CONV16-03", "scales have a fixed-point form, the int64 bias counts their product", conv16Why),
+		quantised.SpatialRule("CMSIS-CONV16-04", quantised.ConvSizes),
 		{Code: "CMSIS-CONV16-05", Doc: "no groups", Check: func(n *ir.Node, _ *kernel.Options) string {
 			if g, err := op.ConvGeometry(n); err == nil && g.Group != 1 {
 				return fmt.Sprintf("%d groups, want 1", g.Group)
 			}
 			return ""
 		}},
-		agrees("CMSIS-CONV16-06", "sums that the kernels of all cores hold", func(n *ir.Node, o *kernel.Options) string {
+		quantised.Agrees("CMSIS-CONV16-06", "sums that the kernels of all cores hold", func(n *ir.Node, o *kernel.Options) string {
 			g, err := op.ConvGeometry(n)
 			if err != nil || g.Group != 1 || len(g.In) > 2 || n.In[1].Const == nil {
 				return ""
@@ -146,9 +127,9 @@ var convolve16 = &kernel.Kernel{
 var depthwise16 = &kernel.Kernel{
 	Name: "arm_depthwise_conv_wrapper_s16", Library: Library, Doc: "int16 depthwise convolution with int8 weights and multiplier",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
-	Rules: []kernel.Rule{needsInt16("CMSIS-DW16-01", []int{0}), constWeights("CMSIS-DW16-02", tensor.I8, tensor.I4),
-		agrees("CMSIS-DW16-03", "scales have a fixed-point form, the int64 bias counts their product", conv16Why),
-		spatialRule("CMSIS-DW16-04", convSpatial), onlyDepthwise("CMSIS-DW16-05")},
+	Rules: []kernel.Rule{needsInt16("CMSIS-DW16-01", 0), constWeights("CMSIS-DW16-02", tensor.I8, tensor.I4),
+		quantised.Agrees("CMSIS-DW16-03", "scales have a fixed-point form, the int64 bias counts their product", conv16Why),
+		quantised.SpatialRule("CMSIS-DW16-04", quantised.ConvSizes), onlyDepthwise("CMSIS-DW16-05")},
 	Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 		g, err := op.ConvGeometry(n)
 		if err != nil {
@@ -178,36 +159,38 @@ func onlyDepthwise(code string) kernel.Rule {
 }
 
 // fc16Of is fcOf for int16 data.
-func fc16Of(n *ir.Node) (*fcShape, string) { return fcWith(n, op.Gemm16Params, op.MatMul16Params) }
+func fc16Of(n *ir.Node) (*quantised.Product, string) {
+	return quantised.ProductWith(n, op.Gemm16Params, op.MatMul16Params)
+}
 
 // fullyConnected16 is arm_fully_connected_s16 with one scale, else
 // arm_convolve_wrapper_s16 on a map of one column.
 var fullyConnected16 = &kernel.Kernel{
 	Name: "arm_fully_connected_s16", Library: Library, Doc: "int16 fully connected layer with int8 weights; with a scale an output channel, as a convolution of one pixel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
-	Rules: []kernel.Rule{needsInt16("CMSIS-FC16-01", []int{0}), constWeights("CMSIS-FC16-02", tensor.I8, tensor.I4),
-		agrees("CMSIS-FC16-03", "a plain product with fixed-point scales and an int64 bias", func(n *ir.Node, _ *kernel.Options) string {
+	Rules: []kernel.Rule{needsInt16("CMSIS-FC16-01", 0), constWeights("CMSIS-FC16-02", tensor.I8, tensor.I4),
+		quantised.Agrees("CMSIS-FC16-03", "a plain product with fixed-point scales and an int64 bias", func(n *ir.Node, _ *kernel.Options) string {
 			_, why := fc16Of(n)
 			return why
 		}),
-		agrees("CMSIS-FC16-04", "sums that the kernels of all cores hold", func(n *ir.Node, o *kernel.Options) string {
+		quantised.Agrees("CMSIS-FC16-04", "sums that the kernels of all cores hold", func(n *ir.Node, o *kernel.Options) string {
 			f, why := fc16Of(n)
 			if why != "" || n.In[1].Const == nil {
 				return kernel.Unread
 			}
-			w := arranged(n.In[1], f.perm)
-			if len(f.params.Mult) > 1 {
+			w := arranged(n.In[1], f.Perm)
+			if len(f.Params.Mult) > 1 {
 				return rowsWindow(f).conv().Library16Limit(w, CoreISA(o.Core) == MVE)
 			}
-			return (&qref.FCParams{Depth: f.depth}).Library16Limit(w)
+			return (&qref.FCParams{Depth: f.Depth}).Library16Limit(w)
 		})},
 	Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 		f, why := fc16Of(n)
 		if why != "" {
 			return nil, ir.Errf(n, "kernel", "%s", why)
 		}
-		p := f.params
-		weights := weights8(arranged(n.In[1], f.perm))
+		p := f.Params
+		weights := weights8(arranged(n.In[1], f.Perm))
 		if len(p.Mult) > 1 {
 			w := rowsWindow(f)
 			r, why := route(w.query(o.Core), "arm_convolve_wrapper_s16")
@@ -215,20 +198,20 @@ var fullyConnected16 = &kernel.Kernel{
 				return nil, ir.Errf(n, "kernel", "%s", why)
 			}
 			return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
-				w.call(r.Func, r.Scratch, p, "int16_t", weights, biasData(n, f.cols)))
+				w.call(r.Func, r.Scratch, p, "int16_t", weights, biasData(n, f.Cols)))
 		}
-		return calls(&call.Lowered{Unused: []int{1, 2}}, f.call("arm_fully_connected_s16", "int16_t", weights, bias64(n, f.cols)))
+		return calls(&call.Lowered{Unused: []int{1, 2}}, fcCall(f, "arm_fully_connected_s16", "int16_t", weights, bias64(n, f.Cols)))
 	},
 }
 
 // call is a fully connected layer with one multiplier.
-func (f *fcShape) call(fn, ctype string, weights, bias call.Arg) call.Call {
-	p := f.params
+func fcCall(f *quantised.Product, fn, ctype string, weights, bias call.Arg) call.Call {
+	p := f.Params
 	params := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
 		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", 0), call.FI("output_offset", int(p.OutOff)), call.F("activation", activation(p.ActMin, p.ActMax))}}
 	return call.Call{Func: fn, Status: call.CMSISStatus, Args: []call.Arg{context(0, 0), params, perTensor(p),
-		Dims{f.rows, 1, 1, f.depth}.arg(), call.In{I: 0, CType: ctype}, Dims{f.depth, 1, 1, f.cols}.arg(), weights,
-		Dims{1, 1, 1, f.cols}.arg(), bias, Dims{f.rows, 1, 1, f.cols}.arg(), call.Out{I: 0, CType: ctype}}}
+		Dims{f.Rows, 1, 1, f.Depth}.arg(), call.In{I: 0, CType: ctype}, Dims{f.Depth, 1, 1, f.Cols}.arg(), weights,
+		Dims{1, 1, 1, f.Cols}.arg(), bias, Dims{f.Rows, 1, 1, f.Cols}.arg(), call.Out{I: 0, CType: ctype}}}
 }
 
 func perTensor(p *op.MACParams) *call.Struct {
@@ -241,8 +224,8 @@ func perTensor(p *op.MACParams) *call.Struct {
 var batchMatMul16 = &kernel.Kernel{
 	Name: "arm_batch_matmul_s16", Library: Library, Doc: "int16 product of two activations",
 	Ops: []*ir.OpDef{op.MatMul}, Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
-	Rules: []kernel.Rule{needsInt16("CMSIS-BMM16-01", []int{0, 1}), matrixRanks("CMSIS-BMM16-02"),
-		agrees("CMSIS-BMM16-03", "fixed-point scale", func(n *ir.Node, _ *kernel.Options) string {
+	Rules: []kernel.Rule{needsInt16("CMSIS-BMM16-01", 0, 1), matrixRanks("CMSIS-BMM16-02"),
+		quantised.Agrees("CMSIS-BMM16-03", "fixed-point scale", func(n *ir.Node, _ *kernel.Options) string {
 			_, why := op.MatMul16Params(n)
 			return why
 		})},

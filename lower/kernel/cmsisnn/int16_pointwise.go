@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // int16 addition, multiplication, pooling and softmax.
@@ -17,7 +18,7 @@ import (
 func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, behind []int32)) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: Library, Doc: doc, Ops: []*ir.OpDef{d}, Layout: same,
-		Rules: []kernel.Rule{needsInt16(code+"-01", []int{0, 1}), sameShapes(code + "-02"),
+		Rules: []kernel.Rule{needsInt16(code+"-01", 0, 1), quantised.SameShapes(code + "-02"),
 			{Code: code + "-03", Doc: "an output scale for which nothing overflows", Check: func(n *ir.Node, _ *kernel.Options) string {
 				if len(n.In) == 2 && op.Sixteen(n) && int16PerTensor(n.In[1]) == "" && !op.BinaryKernel16(n) {
 					return "the output's scale is so small that the result would be shifted to the left"
@@ -26,7 +27,7 @@ func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, 
 			}}},
 		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 			before, behind := args(n)
-			list := []call.Arg{vector(n, 0), vector(n, 1)}
+			list := []call.Arg{quantised.Operand(n, 0), quantised.Operand(n, 1)}
 			for _, v := range before {
 				list = append(list, call.I32(int(v)))
 			}
@@ -34,7 +35,7 @@ func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, 
 			for _, v := range append(behind, int32(n.Out[0].Type.Elems())) {
 				list = append(list, call.I32(int(v)))
 			}
-			return calls(&call.Lowered{InPlace: inPlace(n), Unused: constants(n)}, call.Call{Func: fn, Status: call.CMSISStatus, Args: list})
+			return calls(quantised.Elementwise(n), call.Call{Func: fn, Status: call.CMSISStatus, Args: list})
 		},
 	}
 }
@@ -49,14 +50,14 @@ var (
 		p := op.MulParams(n)
 		return []int32{0, 0}, []int32{0, p.Mult, p.Shift, p.ActMin, p.ActMax}
 	})
-	avgPool16 = poolOf("arm_avgpool_s16", "CMSIS-AVG16", "int16 average pooling", "int16_t", needsInt16("CMSIS-AVG16-01", []int{0}), op.AveragePool, op.GlobalAveragePool)
-	maxPool16 = poolOf("arm_max_pool_s16", "CMSIS-MAXP16", "int16 max pooling", "int16_t", needsInt16("CMSIS-MAXP16-01", []int{0}), op.MaxPool, op.GlobalMaxPool)
+	avgPool16 = poolOf("arm_avgpool_s16", "CMSIS-AVG16", "int16 average pooling", "int16_t", needsInt16("CMSIS-AVG16-01", 0), op.AveragePool, op.GlobalAveragePool)
+	maxPool16 = poolOf("arm_max_pool_s16", "CMSIS-MAXP16", "int16 max pooling", "int16_t", needsInt16("CMSIS-MAXP16-01", 0), op.MaxPool, op.GlobalMaxPool)
 )
 
 // softmax16 is arm_softmax_s16 on rows: the axis must be innermost in memory.
 var softmax16 = &kernel.Kernel{
 	Name: "arm_softmax_s16", Library: Library, Doc: "int16 softmax over the innermost axis", Ops: []*ir.OpDef{op.Softmax}, Layout: softmax.Layout,
-	Rules: []kernel.Rule{needsInt16("CMSIS-SMAX16-01", []int{0}),
+	Rules: []kernel.Rule{needsInt16("CMSIS-SMAX16-01", 0),
 		{Code: "CMSIS-SMAX16-02", Doc: "output scale 1/32768; an input scale and rows that nothing overflows with", Check: func(n *ir.Node, _ *kernel.Options) string {
 			if !op.Sixteen(n) {
 				return kernel.Unread

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // ISA is the instruction set that a CMSIS-NN library was built for.
@@ -33,7 +34,7 @@ func CoreISA(c kernel.Core) ISA {
 type Dims cmsis.Dims
 
 // Tile is a vertical and a horizontal value.
-type Tile cmsis.Tile
+type Tile = quantised.Tile
 
 func roundUp(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 var (
@@ -29,7 +30,7 @@ func minMax(name, code, doc string, o *ir.OpDef) *kernel.Kernel {
 				return ""
 			}},
 			{Code: code + "-02", Doc: "int8 with one quantisation for operands and result", Check: func(n *ir.Node, _ *kernel.Options) string {
-				if s := int8PerTensor(n.Out[0]); s != "" {
+				if s := quantised.NotInt8(n.Out[0]); s != "" {
 					return s
 				}
 				if !op.MinMaxKernel(n) {
@@ -65,7 +66,7 @@ func lowerMinMax(n *ir.Node, name string) (*call.Lowered, error) {
 			whole[i] = whole[i] && s.has[i]
 		}
 	}
-	l := &call.Lowered{Unused: constants(n)}
+	l := &call.Lowered{Unused: quantised.Constants(n)}
 	for i, v := range n.In { // what is broadcast is read again after results are written
 		if other := n.In[1-i]; v.Const == nil && whole[i] && (whole[1-i] || other.Const != nil) {
 			l.InPlace = append(l.InPlace, i)

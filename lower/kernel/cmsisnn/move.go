@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // Data movement. Dimensions are counted in memory order here, and neighbours
@@ -23,7 +24,7 @@ const maxAxis = 1<<16 - 1
 func oneQuant(code string) kernel.Rule {
 	return kernel.Rule{Code: code, Doc: "int8 with one quantisation for operands and result", Check: func(n *ir.Node, _ *kernel.Options) string {
 		out := n.Out[0].Type
-		if s := int8PerTensor(n.Out[0]); s != "" {
+		if s := quantised.NotInt8(n.Out[0]); s != "" {
 			return s
 		}
 		for _, i := range n.Op.DataInputs(n) {
@@ -31,7 +32,7 @@ func oneQuant(code string) kernel.Rule {
 			if v == nil {
 				continue
 			}
-			if s := int8PerTensor(v); s != "" && v.Type.Elems() > 0 {
+			if s := quantised.NotInt8(v); s != "" && v.Type.Elems() > 0 {
 				return s
 			}
 			if !v.Type.Quant.Equal(out.Quant) {
@@ -163,7 +164,7 @@ var padding = &kernel.Kernel{
 			if f := n.Input(2); f != nil && f.Const == nil {
 				return fmt.Sprintf("the fill value %s is computed at run time, want a constant", f)
 			}
-			if int8PerTensor(n.In[0]) == "" {
+			if quantised.NotInt8(n.In[0]) == "" {
 				if _, err := op.PadFill(n, n.ConstIn(2)); err != nil {
 					return err.Error()
 				}
@@ -243,18 +244,9 @@ var relayout = &kernel.Kernel{
 	Name: "arm_transpose_s8", Library: Library, Doc: "int8 conversion between memory orders", Ops: []*ir.OpDef{op.Relayout},
 	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
 	Rules: []kernel.Rule{
-		{Code: "CMSIS-TRANS-01", Doc: "8-bit data computed at run time", Check: func(n *ir.Node, _ *kernel.Options) string {
-			v := n.In[0]
-			if d := v.Type.DType; d != tensor.I8 && d != tensor.U8 {
-				return fmt.Sprintf("%s is %s, want int8 or uint8", v, d)
-			}
-			if v.Const != nil {
-				return fmt.Sprintf("%s is constant", v)
-			}
-			return ""
-		}},
+		quantised.Bytes("CMSIS-TRANS-01"),
 		{Code: "CMSIS-TRANS-02", Doc: "at most four dimensions, once those that stay together are joined", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if _, perm := permutation(n); len(perm) > 4 {
+			if _, perm := quantised.Permutation(n); len(perm) > 4 {
 				return fmt.Sprintf("%d dimensions move apart from each other, want at most 4", len(perm))
 			}
 			return ""
@@ -264,35 +256,10 @@ var relayout = &kernel.Kernel{
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 			return &call.Lowered{Kernel: "view", Library: "view", View: true}, nil
 		}
-		size, perm := permutation(n)
+		size, perm := quantised.Permutation(n)
 		move := transpose(CoreISA(o.Core), i8In(0), i8Out(0), size, perm)
 		return calls(&call.Lowered{}, move)
 	},
-}
-
-// permutation is what a Relayout does to its input's dimensions in memory
-// order, neighbours that stay together joined: output dimension i is input
-// dimension perm[i].
-func permutation(n *ir.Node) (size, perm []int) {
-	in, out := n.In[0].Type.OrderOrIdentity(), n.Out[0].Type.OrderOrIdentity()
-	shape := n.In[0].Type.Shape
-	one := func(d int) bool { return shape[d] == 1 }
-	in, out = slices.DeleteFunc(slices.Clone(in), one), slices.DeleteFunc(slices.Clone(out), one)
-	var heads []int // the first dimension of every run that stays together, in input order
-	for i, d := range in {
-		k := slices.Index(out, d)
-		if i > 0 && k > 0 && out[k-1] == in[i-1] {
-			size[len(size)-1] *= shape[d]
-			continue
-		}
-		heads, size = append(heads, d), append(size, shape[d])
-	}
-	for _, d := range out {
-		if k := slices.Index(heads, d); k >= 0 {
-			perm = append(perm, k)
-		}
-	}
-	return size, perm
 }
 
 // Limits of the library's quick exchange of two axes: it counts rows and

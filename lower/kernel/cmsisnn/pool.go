@@ -1,61 +1,29 @@
 package cmsisnn
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-func poolRules(code string, data kernel.Rule) []kernel.Rule {
-	return []kernel.Rule{
-		data,
-		{Code: code + "-02", Doc: "one quantisation, padding that does not count", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-				return kernel.Unread
-			}
-			_, _, why := op.PoolQuantClamp(n)
-			return why
-		}},
-		spatialRule(code+"-03", func(n *ir.Node) ([]int, error) {
-			g, err := op.PoolGeometry(n)
-			if err != nil {
-				return nil, err
-			}
-			return g.In, nil
-		}),
-		{Code: code + "-04", Doc: "no dilation, no indices", Check: func(n *ir.Node, _ *kernel.Options) string {
-			g, err := op.PoolGeometry(n)
-			switch {
-			case err != nil:
-			case len(n.Out) > 1:
-				return "the indices of the maxima are wanted"
-			case geom2(g.Dilations, 1) != Tile{1, 1}:
-				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
-			}
-			return ""
-		}},
-	}
-}
-
 func pool(name, code, doc string, ops ...*ir.OpDef) *kernel.Kernel {
-	return poolOf(name, code, doc, "int8_t", needsInt8(code+"-01", []int{0}), ops...)
+	return poolOf(name, code, doc, "int8_t", quantised.Int8(code+"-01", 0), ops...)
 }
 
 // poolOf is a pooling function for elements of a C type; data is the rule that
 // the operands are of it.
 func poolOf(name, code, doc, ctype string, data kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
-		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout, Rules: poolRules(code, data),
+		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout, Rules: quantised.PoolRulesOf(code, data),
 		Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 			g, err := op.PoolGeometry(n)
 			if err != nil {
 				return nil, err
 			}
 			w := &window{in: feature(g.N, g.C, g.In), out: feature(g.N, g.C, g.Out), filter: feature(1, 1, g.Kernel),
-				stride: geom2(g.Strides, 1), pad: geom2(g.PadBegin, 0), dil: Tile{1, 1}}
+				stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0), dil: Tile{H: 1, W: 1}}
 			// What speaks against it op.PoolGeometry has refused.
 			r, why := route(w.query(o.Core), name)
 			if why != "" {
@@ -63,7 +31,7 @@ func poolOf(name, code, doc, ctype string, data kernel.Rule, ops ...*ir.OpDef) *
 			}
 			lo, hi, _ := op.PoolQuantClamp(n)
 			params := &call.Struct{Type: "cmsis_nn_pool_params", Fields: []call.Field{
-				call.F("stride", w.stride.arg()), call.F("padding", w.pad.arg()), call.F("activation", activation(lo, hi))}}
+				call.F("stride", tileArg(w.stride)), call.F("padding", tileArg(w.pad)), call.F("activation", activation(lo, hi))}}
 			return calls(&call.Lowered{Scratch: r.Scratch}, call.Call{Func: name, Status: call.CMSISStatus, Args: []call.Arg{
 				context(0, r.Scratch), params, w.in.arg(), call.In{I: 0, CType: ctype}, w.filter.arg(), w.out.arg(), call.Out{I: 0, CType: ctype}}})
 		},

@@ -5,8 +5,6 @@
 package cmsisnn
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
@@ -24,7 +22,7 @@ var Kernels = []*kernel.Kernel{
 	convolve16, depthwise16, fullyConnected16, batchMatMul16, add16, mul16, avgPool16, maxPool16, softmax16,
 }
 
-func (t Tile) arg() call.Nested {
+func tileArg(t Tile) call.Nested {
 	return call.Nested{Fields: []call.Field{call.FI("w", t.W), call.FI("h", t.H)}}
 }
 
@@ -51,34 +49,6 @@ func i8Out(i int) call.Out { return call.Out{I: i, CType: "int8_t"} }
 // i32Blob is an int32 array; MVE kernels read up to 3 elements past the end.
 func i32Blob(hint string, v []int32) *call.Blob {
 	return &call.Blob{Hint: hint, CType: "int32_t", Data: tensor.Of([]int{len(v)}, v).Bytes(), Align: 4, Pad: 12}
-}
-
-// needsInt8 is the rule that the given operands are int8 with one scale.
-func needsInt8(code string, in []int) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "activations are int8, quantised per tensor, not empty", Check: func(n *ir.Node, _ *kernel.Options) string {
-		for _, i := range in {
-			if v := n.Input(i); v != nil {
-				if s := int8PerTensor(v); s != "" {
-					return s
-				}
-			}
-		}
-		return int8PerTensor(n.Out[0])
-	}}
-}
-
-func int8PerTensor(v *ir.Value) string {
-	switch t := v.Type; {
-	case t.Quant == nil:
-		return fmt.Sprintf("%s is %s and not quantised, want int8", v, t.DType)
-	case t.DType != tensor.I8:
-		return fmt.Sprintf("%s is %s, want int8", v, t.DType)
-	case t.Quant.PerAxis():
-		return fmt.Sprintf("%s is quantised per channel, want per tensor", v)
-	case t.Elems() == 0:
-		return fmt.Sprintf("%s is empty (shape %v)", v, t.Shape)
-	}
-	return ""
 }
 
 func calls(l *call.Lowered, c ...call.Call) (*call.Lowered, error) {

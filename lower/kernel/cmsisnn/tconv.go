@@ -9,20 +9,21 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // transposeConv is arm_transpose_conv_wrapper_s8.
 var transposeConv = &kernel.Kernel{
 	Name: "arm_transpose_conv_wrapper_s8", Library: Library, Doc: "int8 transposed convolution",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerTransposeConv,
-	Rules: append(macRules("CMSIS-TCONV", op.ConvQuantParams), spatialRule("CMSIS-TCONV-05", convSpatial),
+	Rules: append(quantised.TransposedRules("CMSIS-TCONV", nil),
 		kernel.Rule{Code: "CMSIS-TCONV-06", Doc: "one group, no dilation", Check: func(n *ir.Node, _ *kernel.Options) string {
 			g, err := op.ConvGeometry(n)
 			switch {
 			case err != nil:
 			case g.Group != 1:
 				return fmt.Sprintf("group is %d, want 1", g.Group)
-			case geom2(g.Dilations, 1) != Tile{1, 1}:
+			case quantised.Spatial(g.Dilations, 1) != Tile{H: 1, W: 1}:
 				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
 			}
 			return ""
@@ -51,7 +52,7 @@ type transposed struct {
 // multiple of the stride, less padding and a higher result avoid that.
 func transposeRoute(g *op.ConvGeom, core kernel.Core) (transposed, string) {
 	t := transposed{window: window{in: feature(g.N, g.CIn, g.In), out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn, g.Kernel),
-		stride: geom2(g.Strides, 1), pad: geom2(g.PadBegin, 0), dil: Tile{1, 1}}}
+		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0), dil: Tile{H: 1, W: 1}}}
 	t.canonical()
 	ask := func() (why string) {
 		t.asked = t.query(core)
@@ -88,8 +89,8 @@ func lowerTransposeConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	low.Scratch = off + reversed
 	params := &call.Struct{Type: "cmsis_nn_transpose_conv_params", Fields: []call.Field{
 		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff)),
-		call.F("stride", t.stride.arg()), call.F("padding", t.pad.arg()), call.F("padding_offsets", Tile{}.arg()),
-		call.F("dilation", t.dil.arg()), call.F("activation", activation(p.ActMin, p.ActMax))}}
+		call.F("stride", tileArg(t.stride)), call.F("padding", tileArg(t.pad)), call.F("padding_offsets", tileArg(Tile{})),
+		call.F("dilation", tileArg(t.dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}
 	bias, biasDims := biasArg(n, g.COut)
 	perm := []int{1} // IO(H)W -> O(H)WI
 	for d := range g.In {
@@ -126,7 +127,7 @@ func rowsBelow(n, cut, size int, x, y call.Arg) call.Call {
 var upscaledConv = &kernel.Kernel{
 	Name: "arm_convolve_s8", Library: Library, Doc: "int8 transposed convolution with groups and dilation, as a convolution of the spread input",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerUpscaledConv,
-	Rules: append(macRules("CMSIS-UPCONV", op.ConvQuantParams), spatialRule("CMSIS-UPCONV-05", convSpatial),
+	Rules: append(quantised.TransposedRules("CMSIS-UPCONV", nil),
 		kernel.Rule{Code: "CMSIS-UPCONV-06", Doc: "dimensions that the library can count", Check: func(n *ir.Node, o *kernel.Options) string {
 			g, err := op.ConvGeometry(n)
 			if err != nil || len(g.In) > 2 {
@@ -140,7 +141,7 @@ var upscaledConv = &kernel.Kernel{
 // spreadWindow is the convolution over the spread input: output o reads
 // positions o, o+d, ... o+d*(k-1).
 func spreadWindow(g *op.ConvGeom) *window {
-	w := &window{out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn/g.Group, g.Kernel), stride: Tile{1, 1}, dil: geom2(g.Dilations, 1)}
+	w := &window{out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn/g.Group, g.Kernel), stride: Tile{H: 1, W: 1}, dil: quantised.Spatial(g.Dilations, 1)}
 	w.in = Dims{g.N, w.out.H + w.dil.H*(w.filter.H-1), w.out.W + w.dil.W*(w.filter.W-1), g.CIn}
 	return w
 }
@@ -160,7 +161,7 @@ func lowerUpscaledConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
 	in, out, filter, spread := feature(g.N, g.CIn, g.In), w.out, w.filter, w.in
-	stride, pad, dil := geom2(g.Strides, 1), geom2(g.PadBegin, 0), w.dil
+	stride, pad, dil := quantised.Spatial(g.Strides, 1), quantised.Spatial(g.PadBegin, 0), w.dil
 	// Input element i lies at i*s + d*(k-1) - pad.
 	y0, rows := placed(in.H, stride.H, dil.H*(filter.H-1)-pad.H, spread.H)
 	x0, cols := placed(in.W, stride.W, dil.W*(filter.W-1)-pad.W, spread.W)
@@ -184,7 +185,7 @@ func lowerUpscaledConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	bias, biasDims := biasArg(n, g.COut)
 	params := &call.Struct{Type: "cmsis_nn_conv_params", Fields: []call.Field{
 		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff)),
-		call.F("stride", Tile{1, 1}.arg()), call.F("padding", Tile{}.arg()), call.F("dilation", dil.arg()), call.F("activation", activation(p.ActMin, p.ActMax))}}
+		call.F("stride", tileArg(Tile{H: 1, W: 1})), call.F("padding", tileArg(Tile{})), call.F("dilation", tileArg(dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}
 	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: turnedFilter(n.In[1].Const, g), Align: 4, Pad: 16, NoCast: true}
 	list = append(list, call.Call{Func: "arm_convolve_s8", Status: call.CMSISStatus,
 		Args: []call.Arg{context(0, size), params, perChannel(p), spread.arg(), image, filter.arg(), weights, biasDims, bias, call.Null{}, out.arg(), i8Out(0)}})

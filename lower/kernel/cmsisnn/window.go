@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // window is a convolution or pooling in two dimensions.
@@ -21,7 +22,7 @@ type window struct {
 // convWindow is the window of a Conv node.
 func convWindow(g *op.ConvGeom) *window {
 	w := &window{in: feature(g.N, g.CIn, g.In), filter: feature(g.COut, g.CIn/g.Group, g.Kernel), out: feature(g.N, g.COut, g.Out),
-		stride: geom2(g.Strides, 1), pad: geom2(g.PadBegin, 0), dil: geom2(g.Dilations, 1), perm: weightPerm(len(g.In))}
+		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0), dil: quantised.Spatial(g.Dilations, 1), perm: quantised.WeightPerm(len(g.In))}
 	w.canonical()
 	return w
 }
@@ -71,9 +72,9 @@ func (w *window) query(core kernel.Core) *cmsis.Query {
 
 // rowsWindow is a fully connected layer as a convolution of one pixel: for
 // functions that have a scale an output channel there only.
-func rowsWindow(f *fcShape) *window {
-	return &window{in: Dims{1, f.rows, 1, f.depth}, filter: Dims{f.cols, 1, 1, f.depth}, out: Dims{1, f.rows, 1, f.cols},
-		stride: Tile{1, 1}, dil: Tile{1, 1}, perm: f.perm}
+func rowsWindow(f *quantised.Product) *window {
+	return &window{in: Dims{1, f.Rows, 1, f.Depth}, filter: Dims{f.Cols, 1, 1, f.Depth}, out: Dims{1, f.Rows, 1, f.Cols},
+		stride: Tile{H: 1, W: 1}, dil: Tile{H: 1, W: 1}, perm: f.Perm}
 }
 
 // params are the parameters of the call; with zero points where quantised so.
@@ -84,8 +85,8 @@ func (w *window) params(p *op.MACParams) *call.Struct {
 		s.Type = "cmsis_nn_dw_conv_params"
 		s.Fields = append(s.Fields, call.FI("ch_mult", w.mult))
 	}
-	s.Fields = append(s.Fields, call.F("stride", w.stride.arg()), call.F("padding", w.pad.arg()),
-		call.F("dilation", w.dil.arg()), call.F("activation", activation(p.ActMin, p.ActMax)))
+	s.Fields = append(s.Fields, call.F("stride", tileArg(w.stride)), call.F("padding", tileArg(w.pad)),
+		call.F("dilation", tileArg(w.dil)), call.F("activation", activation(p.ActMin, p.ActMax)))
 	return s
 }
 

@@ -8,15 +8,15 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // convolution is a Conv node in the terms of the kernels.
 type convolution struct {
 	g              *op.ConvGeom
-	in, out        cmsisnn.Tile
-	kernel, stride cmsisnn.Tile
-	pad, dil       cmsisnn.Tile
+	in, out        quantised.Tile
+	kernel, stride quantised.Tile
+	pad, dil       quantised.Tile
 	border         bool // some window reaches into the padding
 	l              layer
 }
@@ -30,17 +30,17 @@ func convOf(n *ir.Node) (*convolution, string) {
 	if why != "" {
 		return nil, why
 	}
-	c := &convolution{g: g, in: cmsisnn.Spatial(g.In, 1), out: cmsisnn.Spatial(g.Out, 1), kernel: cmsisnn.Spatial(g.Kernel, 1),
-		stride: cmsisnn.Spatial(g.Strides, 1), pad: cmsisnn.Spatial(g.PadBegin, 0), dil: cmsisnn.Spatial(g.Dilations, 1)}
+	c := &convolution{g: g, in: quantised.Spatial(g.In, 1), out: quantised.Spatial(g.Out, 1), kernel: quantised.Spatial(g.Kernel, 1),
+		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0), dil: quantised.Spatial(g.Dilations, 1)}
 	s := c.span()
 	c.border = c.pad.H > 0 || c.pad.W > 0 || (c.out.H-1)*c.stride.H+s.H > c.in.H || (c.out.W-1)*c.stride.W+s.W > c.in.W
-	c.l = layer{rows: rows(n.In[1].Const.Transpose(cmsisnn.WeightPerm(len(g.In))), g.COut), bias: kernel.Bias(n, g.COut), p: p}
+	c.l = layer{rows: rows(n.In[1].Const.Transpose(quantised.WeightPerm(len(g.In))), g.COut), bias: kernel.Bias(n, g.COut), p: p}
 	return c, ""
 }
 
 // span is the extent of a window in the input.
-func (c *convolution) span() cmsisnn.Tile {
-	return cmsisnn.Tile{H: (c.kernel.H-1)*c.dil.H + 1, W: (c.kernel.W-1)*c.dil.W + 1}
+func (c *convolution) span() quantised.Tile {
+	return quantised.Tile{H: (c.kernel.H-1)*c.dil.H + 1, W: (c.kernel.W-1)*c.dil.W + 1}
 }
 
 // rows cuts constant int8 weights into n rows.
@@ -122,7 +122,7 @@ func (l *layer) pick(first, step, n int) *layer {
 // exact is the rule that every channel's requantisation is one multiplication.
 func exact(code string, try func(n *ir.Node, core kernel.Core) string) kernel.Rule {
 	return kernel.Rule{Code: code, Doc: "every channel is requantised exactly by one multiplication", Check: func(n *ir.Node, o *kernel.Options) string {
-		if !cmsisnn.KnownOperands(n) {
+		if !quantised.KnownOperands(n) {
 			return kernel.Unread
 		}
 		return try(n, o.Core)
@@ -132,7 +132,7 @@ func exact(code string, try func(n *ir.Node, core kernel.Core) string) kernel.Ru
 var conv = &kernel.Kernel{
 	Name: "nncc_dsp_conv_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv,
-	Rules: join(noHelium("DSP-CONV-00"), cmsisnn.ConvRules("DSP-CONV", false), exact("DSP-CONV-07", func(n *ir.Node, core kernel.Core) string {
+	Rules: join(noHelium("DSP-CONV-00"), quantised.ConvRules("DSP-CONV", false, quantised.Everywhere), exact("DSP-CONV-07", func(n *ir.Node, core kernel.Core) string {
 		c, why := convOf(n)
 		if why == "" {
 			_, why = c.weights(core)
@@ -150,7 +150,7 @@ func lowerConvBy(n *ir.Node, o *kernel.Options, table []byte) (*call.Lowered, er
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
 	g := c.g
-	if c.kernel == (cmsisnn.Tile{H: 1, W: 1}) && c.stride == c.kernel && !c.border && g.Group == 1 {
+	if c.kernel == (quantised.Tile{H: 1, W: 1}) && c.stride == c.kernel && !c.border && g.Group == 1 {
 		return lowerRows(n, &c.l, g.N*c.out.H*c.out.W, o.Core, table)
 	}
 	w, why := c.weights(o.Core)
@@ -158,12 +158,12 @@ func lowerConvBy(n *ir.Node, o *kernel.Options, table []byte) (*call.Lowered, er
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
 	pairs := w.form.words(c.order(w.form))
-	ring := cmsisnn.Tile{}
+	ring := quantised.Tile{}
 	extra := 0
 	if c.border {
 		extra = (g.CIn + 3) &^ 3
 		if c.depth()%4 != 0 {
-			ring = cmsisnn.Tile{H: c.span().H + c.stride.H, W: (c.out.W-1)*c.stride.W + c.span().W}
+			ring = quantised.Tile{H: c.span().H + c.stride.H, W: (c.out.W-1)*c.stride.W + c.span().W}
 			extra = (ring.H*ring.W*g.CIn + 3) &^ 3
 		}
 	}
@@ -229,7 +229,7 @@ var fullyConnected = &kernel.Kernel{
 	Name: "nncc_dsp_fully_connected_s8", Library: Library, Doc: "int8 fully connected layer, packed weights",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
 	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
-	Rules: join(noHelium("DSP-FC-00"), cmsisnn.FCRules("DSP-FC"), exact("DSP-FC-06", func(n *ir.Node, core kernel.Core) string {
+	Rules: join(noHelium("DSP-FC-00"), quantised.ProductRules("DSP-FC", quantised.Everywhere), exact("DSP-FC-06", func(n *ir.Node, core kernel.Core) string {
 		l, _, why := fcOf(n)
 		if why == "" {
 			f := formFor(core)
@@ -241,7 +241,7 @@ var fullyConnected = &kernel.Kernel{
 
 // fcOf is the layer and its number of rows of inputs.
 func fcOf(n *ir.Node) (*layer, int, string) {
-	s, why := cmsisnn.FullyConnected(n)
+	s, why := quantised.ProductOf(n)
 	if why != "" {
 		return nil, 0, why
 	}

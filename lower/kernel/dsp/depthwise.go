@@ -7,7 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // depthwise is a depthwise convolution: 3x3 windows with stride 1 or 2 have a
@@ -15,7 +15,7 @@ import (
 var depthwise = &kernel.Kernel{
 	Name: "nncc_dsp_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
-	Rules: join(noHelium("DSP-DW-00"), cmsisnn.ConvRules("DSP-DW", true),
+	Rules: join(noHelium("DSP-DW-00"), quantised.ConvRules("DSP-DW", true, quantised.ExceptHelium),
 		kernel.Rule{Code: "DSP-DW-07", Doc: "at least two output channels", Check: func(n *ir.Node, _ *kernel.Options) string {
 			if g, err := op.ConvGeometry(n); err == nil && g.COut < 2 {
 				return fmt.Sprintf("%d channels, want at least 2", g.COut)

@@ -8,15 +8,15 @@ import (
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // add looks both operands up in tables of twice their scaled values.
 var add = &kernel.Kernel{
 	Name: "nncc_dsp_add_s8", Library: Library, Doc: "int8 addition by two tables of 256 words", Ops: []*ir.OpDef{op.Add},
 	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} },
-	Rules: join(onDSP("DSP-ADD-00"), cmsisnn.AddRules("DSP-ADD"),
+	Rules: join(onDSP("DSP-ADD-00"), quantised.AddRules("DSP-ADD"),
 		kernel.Rule{Code: "DSP-ADD-03", Doc: "enough elements for two tables, exact in one multiplication", Check: func(n *ir.Node, _ *kernel.Options) string {
 			if !op.BinaryKernelS8(n) {
 				return kernel.Unread
@@ -42,7 +42,7 @@ var add = &kernel.Kernel{
 			}
 		}
 		return own(l, call.Call{Func: "nncc_dsp_add_s8", Args: []call.Arg{&call.Struct{Type: "nncc_dsp_add_params", Fields: f},
-			cmsisnn.Operand(n, 0), cmsisnn.Operand(n, 1), table(a), table(b), i8Out(0)}}), nil
+			quantised.Operand(n, 0), quantised.Operand(n, 1), table(a), table(b), i8Out(0)}}), nil
 	},
 }
 
@@ -92,12 +92,12 @@ func addForm(n *ir.Node) (a, b []int32, f []call.Field, why string) {
 var relayout = &kernel.Kernel{
 	Name: "nncc_dsp_transpose_s8", Library: Library, Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
 	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
-	Rules:  join(onDSP("DSP-TRANS-00"), cmsisnn.ExchangeRules("DSP-TRANS")),
+	Rules:  join(onDSP("DSP-TRANS-00"), quantised.ExchangeRules("DSP-TRANS")),
 	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 			return &call.Lowered{Kernel: "view", Library: "view", View: true}, nil
 		}
-		batches, rows, cols, ok := cmsisnn.Exchange(n)
+		batches, rows, cols, ok := quantised.Exchange(n)
 		if !ok {
 			return nil, ir.Errf(n, "kernel", "no exchange of two runs of dimensions")
 		}

@@ -3,8 +3,8 @@ package dsp
 import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // three is a depthwise layer for nncc_dsp_depthwise_3x3_s8.
@@ -17,7 +17,7 @@ type three struct {
 
 // three is nil where the layer is no work for the kernel.
 func (c *convolution) three(o *kernel.Options) *three {
-	size, dense, s := cmsisnn.Tile{H: 3, W: 3}, cmsisnn.Tile{H: 1, W: 1}, c.stride.W
+	size, dense, s := quantised.Tile{H: 3, W: 3}, quantised.Tile{H: 1, W: 1}, c.stride.W
 	if !o.Core.DSP || o.Generic || c.kernel != size || c.dil != dense || c.stride.H != s || s > 2 ||
 		c.g.COut != c.g.CIn || c.g.CIn < 4 || c.out.W < 2 {
 		return nil

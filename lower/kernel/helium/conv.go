@@ -5,15 +5,15 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // convolution is a Conv node in the terms of the kernels.
 type convolution struct {
 	g              *op.ConvGeom
-	in, out        cmsisnn.Tile
-	kernel, stride cmsisnn.Tile
-	pad, dil       cmsisnn.Tile
+	in, out        quantised.Tile
+	kernel, stride quantised.Tile
+	pad, dil       quantised.Tile
 	l              *layer // rows in the order [KH][KW][CI/groups]
 }
 
@@ -27,9 +27,9 @@ func convOf(n *ir.Node) (*convolution, string) {
 		return nil, why
 	}
 	return &convolution{
-		g: g, in: cmsisnn.Spatial(g.In, 1), out: cmsisnn.Spatial(g.Out, 1), kernel: cmsisnn.Spatial(g.Kernel, 1), stride: cmsisnn.Spatial(g.Strides, 1),
-		pad: cmsisnn.Spatial(g.PadBegin, 0), dil: cmsisnn.Spatial(g.Dilations, 1),
-		l: layerOf(n, n.In[1].Const.Transpose(cmsisnn.WeightPerm(len(g.In))), g.COut, p),
+		g: g, in: quantised.Spatial(g.In, 1), out: quantised.Spatial(g.Out, 1), kernel: quantised.Spatial(g.Kernel, 1), stride: quantised.Spatial(g.Strides, 1),
+		pad: quantised.Spatial(g.PadBegin, 0), dil: quantised.Spatial(g.Dilations, 1),
+		l: layerOf(n, n.In[1].Const.Transpose(quantised.WeightPerm(len(g.In))), g.COut, p),
 	}, ""
 }
 
@@ -38,7 +38,7 @@ func (c *convolution) pixels() int { return c.g.N * c.out.H * c.out.W }
 
 // pointwise: every output pixel is a product of one input pixel.
 func (c *convolution) pointwise() bool {
-	return c.kernel == cmsisnn.Tile{H: 1, W: 1} && c.stride == c.kernel && c.in == c.out && c.pad == cmsisnn.Tile{} && c.g.Group == 1
+	return c.kernel == quantised.Tile{H: 1, W: 1} && c.stride == c.kernel && c.in == c.out && c.pad == quantised.Tile{} && c.g.Group == 1
 }
 
 // convRule asks about a convolution whose operands are as they must be.
@@ -51,7 +51,7 @@ func convRule(code, doc string, check func(c *convolution) string) kernel.Rule {
 var conv = &kernel.Kernel{
 	Name: "nncc_helium_conv_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv,
-	Rules: join(onHelium("HELIUM-CONV-00"), cmsisnn.ConvRules("HELIUM-CONV", false),
+	Rules: join(onHelium("HELIUM-CONV-00"), quantised.ConvRules("HELIUM-CONV", false, quantised.Everywhere),
 		convRule("HELIUM-CONV-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() })),
 }
 

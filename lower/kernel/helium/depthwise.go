@@ -8,7 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // lanes are the channels that the depthwise kernels take at a time.
@@ -18,11 +18,11 @@ const lanes = 8
 var patches = &kernel.Kernel{
 	Name: "nncc_helium_depthwise3x3_1_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, strides 1, with a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerPatches,
-	Rules: join(onHelium("HELIUM-DW31-00"), cmsisnn.ConvRules("HELIUM-DW31", true),
+	Rules: join(onHelium("HELIUM-DW31-00"), quantised.ConvRules("HELIUM-DW31", true, quantised.ExceptHelium),
 		convRule("HELIUM-DW31-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
 		convRule("HELIUM-DW31-08", "kernel 3x3, strides 1, no dilation, at most 2 columns of padding, several rows of output", func(c *convolution) string {
-			one := cmsisnn.Tile{H: 1, W: 1}
-			if c.kernel != (cmsisnn.Tile{H: 3, W: 3}) || c.stride != one || c.dil != one || c.pad.W > 2 || c.out.H == 1 {
+			one := quantised.Tile{H: 1, W: 1}
+			if c.kernel != (quantised.Tile{H: 3, W: 3}) || c.stride != one || c.dil != one || c.pad.W > 2 || c.out.H == 1 {
 				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d rows of output, want 3x3, 1, 1, up to 2 columns and several",
 					c.g.Kernel, c.g.Strides, c.g.Dilations, c.g.PadBegin, c.out.H)
 			}
@@ -73,10 +73,10 @@ const minWide = lanes + 1
 var depthwise3x3 = &kernel.Kernel{
 	Name: "nncc_helium_depthwise3x3_2_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise3x3,
-	Rules: join(onHelium("HELIUM-DW32-00"), cmsisnn.ConvRules("HELIUM-DW32", true),
+	Rules: join(onHelium("HELIUM-DW32-00"), quantised.ConvRules("HELIUM-DW32", true, quantised.ExceptHelium),
 		convRule("HELIUM-DW32-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
 		convRule("HELIUM-DW32-08", "kernel 3x3, horizontal stride 2, no dilation, an output a channel, at least 9 channels", func(c *convolution) string {
-			if c.kernel != (cmsisnn.Tile{H: 3, W: 3}) || c.stride.W != 2 || c.dil != (cmsisnn.Tile{H: 1, W: 1}) || c.g.COut != c.g.CIn || c.g.CIn < minWide {
+			if c.kernel != (quantised.Tile{H: 3, W: 3}) || c.stride.W != 2 || c.dil != (quantised.Tile{H: 1, W: 1}) || c.g.COut != c.g.CIn || c.g.CIn < minWide {
 				return fmt.Sprintf("kernel %v with strides %v and dilations %v, %d channels and %d outputs of them, want 3x3, 2, 1, at least %d and as many",
 					c.g.Kernel, c.g.Strides, c.g.Dilations, c.g.CIn, c.g.COut, minWide)
 			}
@@ -179,7 +179,7 @@ func lowerDepthwise3x3(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 var depthwise = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
-	Rules: join(onHelium("HELIUM-DW-00"), cmsisnn.ConvRules("HELIUM-DW", true),
+	Rules: join(onHelium("HELIUM-DW-00"), quantised.ConvRules("HELIUM-DW", true, quantised.ExceptHelium),
 		convRule("HELIUM-DW-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
 		convRule("HELIUM-DW-08", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.rows[0]))) })),
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // vector is the size of a vector register in bytes.
@@ -157,7 +157,7 @@ func (l *layer) dot(vectors int) (fn string, want int) {
 // ruleOf asks about a node in the terms of its kernel, which read finds.
 func ruleOf[T any](code, doc string, read func(n *ir.Node) (T, string), check func(n *ir.Node, x T) string) kernel.Rule {
 	return kernel.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, _ *kernel.Options) string {
-		if !cmsisnn.KnownOperands(n) {
+		if !quantised.KnownOperands(n) {
 			return kernel.Unread
 		}
 		x, why := read(n)

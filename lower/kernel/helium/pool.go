@@ -7,7 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // largestWindow is where the division by multiplication ends to be exact
@@ -22,8 +22,8 @@ func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Ke
 				return nil, err
 			}
 			lo, hi, _ := op.PoolQuantClamp(n)
-			in, out, kernel := cmsisnn.Spatial(g.In, 1), cmsisnn.Spatial(g.Out, 1), cmsisnn.Spatial(g.Kernel, 1)
-			stride, pad := cmsisnn.Spatial(g.Strides, 1), cmsisnn.Spatial(g.PadBegin, 0)
+			in, out, kernel := quantised.Spatial(g.In, 1), quantised.Spatial(g.Out, 1), quantised.Spatial(g.Kernel, 1)
+			stride, pad := quantised.Spatial(g.Strides, 1), quantised.Spatial(g.PadBegin, 0)
 			f := func(name string, v int) call.Field { return call.FI(name, v) }
 			x, xr := inRows(g.C)
 			y, yr := outRows(g.C)
@@ -32,7 +32,7 @@ func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Ke
 				f("kernel_h", kernel.H), f("kernel_w", kernel.W), f("stride_h", stride.H), f("stride_w", stride.W), f("pad_top", pad.H), f("pad_left", pad.W),
 				f("act_min", int(lo)), f("act_max", int(hi)), call.F("in_pitch", x), call.F("out_pitch", y)}}, i8In(0), i8Out(0)}})
 		},
-		Rules: join(onHelium(code+"-00"), cmsisnn.PoolRules(code), last...),
+		Rules: join(onHelium(code+"-00"), quantised.PoolRules(code), last...),
 	}
 }
 

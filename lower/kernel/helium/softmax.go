@@ -8,7 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // Of fewer values a softmax is not worth its table of 1 KiB; a longer row
@@ -21,11 +21,11 @@ const (
 // softmax has the exponentials of all 256 differences in a table.
 var softmax = &kernel.Kernel{
 	Name: "nncc_helium_softmax_s8", Library: Library, Doc: "int8 softmax over the innermost axis, exponentials by a table",
-	Ops: []*ir.OpDef{op.Softmax}, Layout: cmsisnn.Innermost, Lower: lowerSoftmax,
-	Rules: join(onHelium("HELIUM-SMAX-00"), cmsisnn.SoftmaxRules("HELIUM-SMAX"), kernel.Rule{
+	Ops: []*ir.OpDef{op.Softmax}, Layout: quantised.Innermost, Lower: lowerSoftmax,
+	Rules: join(onHelium("HELIUM-SMAX-00"), quantised.SoftmaxRules("HELIUM-SMAX"), kernel.Rule{
 		Code: "HELIUM-SMAX-03", Doc: fmt.Sprintf("at least %d values, for which a table pays, in rows of at most %d", leastSoftmax, longestRow),
 		Check: func(n *ir.Node, _ *kernel.Options) string {
-			rows, size, err := cmsisnn.SoftmaxRows(n)
+			rows, size, err := quantised.SoftmaxRows(n)
 			if err != nil || size <= longestRow && rows*size >= leastSoftmax {
 				return ""
 			}
@@ -34,7 +34,7 @@ var softmax = &kernel.Kernel{
 }
 
 func lowerSoftmax(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	rows, size, err := cmsisnn.SoftmaxRows(n)
+	rows, size, err := quantised.SoftmaxRows(n)
 	if err != nil {
 		return nil, err
 	}

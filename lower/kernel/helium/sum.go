@@ -10,7 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // linear is nncc_helium_sum: v = a*x + b*y + c over 2^shift, rounded down by
@@ -251,7 +251,7 @@ var add = &kernel.Kernel{
 	Name: "nncc_helium_add_s8", Library: Library, Doc: "int8 addition: a linear function where that gives the results of all pairs of values, else three roundings",
 	Ops:    []*ir.OpDef{op.Add},
 	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} }, Lower: lowerAdd,
-	Rules: join(onHelium("HELIUM-ADD-00"), cmsisnn.AddRules("HELIUM-ADD"), kernel.Rule{
+	Rules: join(onHelium("HELIUM-ADD-00"), quantised.AddRules("HELIUM-ADD"), kernel.Rule{
 		Code: "HELIUM-ADD-03", Doc: "requantisation shifts to the right", Check: func(n *ir.Node, _ *kernel.Options) string {
 			if !op.BinaryKernelS8(n) {
 				return kernel.Unread
@@ -274,7 +274,7 @@ func lowerAdd(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 			low.Unused = append(low.Unused, i)
 		}
 	}
-	x, y := cmsisnn.Operand(n, 0), cmsisnn.Operand(n, 1)
+	x, y := quantised.Operand(n, 0), quantised.Operand(n, 1)
 	if l, ok := addition(n, 0, o); ok {
 		if l.swapped {
 			x, y = y, x

@@ -7,7 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // farthest is how far apart bytes may lie whose offsets, up to seven times
@@ -18,9 +18,9 @@ const farthest = 65535 / 7
 var transpose = &kernel.Kernel{
 	Name: "nncc_helium_transpose_s8", Library: Library, Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
 	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
-	Rules: join(onHelium("HELIUM-TRANS-00"), cmsisnn.ExchangeRules("HELIUM-TRANS"), kernel.Rule{
+	Rules: join(onHelium("HELIUM-TRANS-00"), quantised.ExchangeRules("HELIUM-TRANS"), kernel.Rule{
 		Code: "HELIUM-TRANS-03", Doc: fmt.Sprintf("one of the two runs has at most %d elements", farthest), Check: func(n *ir.Node, _ *kernel.Options) string {
-			if _, rows, cols, ok := cmsisnn.Exchange(n); ok && min(rows, cols) > farthest {
+			if _, rows, cols, ok := quantised.Exchange(n); ok && min(rows, cols) > farthest {
 				return fmt.Sprintf("%d elements change places with %d, want at most %d on one side", rows, cols, farthest)
 			}
 			return ""
@@ -29,7 +29,7 @@ var transpose = &kernel.Kernel{
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 			return &call.Lowered{Kernel: "view", Library: "view", View: true}, nil
 		}
-		batches, rows, cols, ok := cmsisnn.Exchange(n)
+		batches, rows, cols, ok := quantised.Exchange(n)
 		if !ok {
 			return nil, ir.Errf(n, "kernel", "no exchange of two runs of dimensions")
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // up is a transposed convolution whose kernel is as large as its strides, so
@@ -18,7 +18,7 @@ import (
 var up = &kernel.Kernel{
 	Name: "nncc_helium_up_s8", Library: Library, Doc: "int8 transposed convolution with a kernel of the size of its strides, packed weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerUp,
-	Rules: join(onHelium("HELIUM-UP-00"), cmsisnn.TransposedRules("HELIUM-UP"),
+	Rules: join(onHelium("HELIUM-UP-00"), quantised.TransposedRules("HELIUM-UP", quantised.Everywhere),
 		ruleOf("HELIUM-UP-06", "requantisation shifts to the right", upOf, func(_ *ir.Node, u *upscale) string {
 			for _, l := range u.rows {
 				if why := l.shifts(); why != "" {
@@ -28,7 +28,7 @@ var up = &kernel.Kernel{
 			return ""
 		}),
 		ruleOf("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding", upOf, func(_ *ir.Node, u *upscale) string {
-			if g := u.g; g.Group != 1 || !slices.Equal(g.Kernel, g.Strides) || u.out != (cmsisnn.Tile{H: u.in.H * u.kernel.H, W: u.in.W * u.kernel.W}) ||
+			if g := u.g; g.Group != 1 || !slices.Equal(g.Kernel, g.Strides) || u.out != (quantised.Tile{H: u.in.H * u.kernel.H, W: u.in.W * u.kernel.W}) ||
 				slices.Max(g.PadBegin) > 0 || slices.Max(g.Dilations) > 1 {
 				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d groups from %v to %v, want a kernel like the strides, no padding, one group",
 					g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.Group, g.In, g.Out)
@@ -41,7 +41,7 @@ var up = &kernel.Kernel{
 // in the order [kernel_w][channels].
 type upscale struct {
 	g               *op.ConvGeom
-	in, out, kernel cmsisnn.Tile
+	in, out, kernel quantised.Tile
 	rows            []*layer
 }
 
@@ -54,7 +54,7 @@ func upOf(n *ir.Node) (*upscale, string) {
 	if why != "" {
 		return nil, why
 	}
-	u := &upscale{g: g, in: cmsisnn.Spatial(g.In, 1), out: cmsisnn.Spatial(g.Out, 1), kernel: cmsisnn.Spatial(g.Kernel, 1)}
+	u := &upscale{g: g, in: quantised.Spatial(g.In, 1), out: quantised.Spatial(g.Out, 1), kernel: quantised.Spatial(g.Kernel, 1)}
 	if g.Group != 1 {
 		return u, ""
 	}

@@ -1,0 +1,89 @@
+package quantised
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// AddRules are the conditions on an addition of two int8 operands.
+func AddRules(code string) []kernel.Rule {
+	return []kernel.Rule{BinaryRule(code + "-01"), SameShapes(code + "-02")}
+}
+
+// BinaryRule is the rule that two operands and the result are int8.
+func BinaryRule(code string) kernel.Rule {
+	r := Int8(code, 0, 1)
+	r.Doc = "both operands and the result int8, per tensor"
+	return r
+}
+
+// expandUpTo is how many bytes of flash the array of a broadcast constant may
+// take; above it a kernel that repeats the constant is the better one.
+const expandUpTo = 1024
+
+// SameShapes: vector kernels do not broadcast. A small constant operand is
+// expanded at compile time.
+func SameShapes(code string) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: "operands of the output's shape (small constants are expanded)", Check: func(n *ir.Node, _ *kernel.Options) string {
+		out := n.Out[0].Type
+		for _, v := range n.In {
+			switch {
+			case v.Const == nil && !slices.Equal(v.Type.Shape, out.Shape):
+				return fmt.Sprintf("%s has shape %v and is broadcast to %v at run time", v, v.Type.Shape, out.Shape)
+			case v.Const != nil && v.Const.Len() != out.Elems() && out.Elems() > expandUpTo:
+				return fmt.Sprintf("the constant %s of %d elements would take %d bytes of flash in the shape of the result, want at most %d",
+					v, v.Const.Len(), out.Elems(), expandUpTo)
+			}
+		}
+		return ""
+	}}
+}
+
+// Operand is operand i of an element-wise operator in the memory order of the
+// output; constants become arrays of the output's size.
+func Operand(n *ir.Node, i int) call.Arg {
+	v := n.In[i]
+	ctype := call.CType(v.Type.DType)
+	if v.Const == nil {
+		return call.In{I: i, CType: ctype}
+	}
+	t := n.Out[0].Type
+	d := tensor.New(v.Type.DType, t.Shape)
+	st := make([]int, len(t.Shape))
+	cs := tensor.Strides(v.Const.Shape)
+	for k, dim := range v.Const.Shape {
+		if dim != 1 {
+			st[len(st)-len(cs)+k] = cs[k]
+		}
+	}
+	tensor.Gather(d, v.Const, t.Shape, st, 0)
+	return &call.Blob{Hint: "operand", CType: ctype, Data: d.Transpose(t.OrderOrIdentity()).Bytes(), Align: 4, NoCast: true}
+}
+
+// Elementwise is a lowering of an element-wise operator without its calls: the
+// result may take the place of an operand, constants are in the calls.
+func Elementwise(n *ir.Node) *call.Lowered {
+	l := &call.Lowered{Unused: Constants(n)}
+	for i, v := range n.In {
+		if v.Const == nil {
+			l.InPlace = append(l.InPlace, i)
+		}
+	}
+	return l
+}
+
+// Constants are the constant inputs.
+func Constants(n *ir.Node) []int {
+	var p []int
+	for i, v := range n.In {
+		if v != nil && v.Const != nil {
+			p = append(p, i)
+		}
+	}
+	return p
+}

@@ -1,0 +1,44 @@
+package quantised
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// PoolRules are the conditions on an int8 pooling.
+func PoolRules(code string) []kernel.Rule { return PoolRulesOf(code, Int8(code+"-01", 0)) }
+
+// PoolRulesOf are the conditions on a pooling of data that a rule is about.
+func PoolRulesOf(code string, data kernel.Rule) []kernel.Rule {
+	return []kernel.Rule{
+		data,
+		{Code: code + "-02", Doc: "one quantisation, padding that does not count", Check: func(n *ir.Node, _ *kernel.Options) string {
+			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
+				return kernel.Unread
+			}
+			_, _, why := op.PoolQuantClamp(n)
+			return why
+		}},
+		SpatialRule(code+"-03", func(n *ir.Node) ([]int, error) {
+			g, err := op.PoolGeometry(n)
+			if err != nil {
+				return nil, err
+			}
+			return g.In, nil
+		}),
+		{Code: code + "-04", Doc: "no dilation, no indices", Check: func(n *ir.Node, _ *kernel.Options) string {
+			g, err := op.PoolGeometry(n)
+			switch {
+			case err != nil:
+			case len(n.Out) > 1:
+				return "the indices of the maxima are wanted"
+			case Spatial(g.Dilations, 1) != Tile{1, 1}:
+				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
+			}
+			return ""
+		}},
+	}
+}
