@@ -127,8 +127,8 @@ func (rs Regions) Capacity(what ...string) uint64 {
 	return sum
 }
 
-// Accelerator is a processor beside the core. The compiler gives Params to
-// the target package registered under Kind; their meaning is documented there.
+// Accelerator is a processor beside the core. The compiler gives Params to the
+// package of that Kind (lower/accel/kinds), which documents them.
 type Accelerator struct {
 	Name   string         `yaml:"name" json:"name"`
 	Kind   string         `yaml:"kind" json:"kind"`

@@ -7,17 +7,18 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/accel/mla"
+	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/quant"
 )
 
-// Refusal is a node that the accelerator does not take.
+// Refusal is a node that the accelerator does not compute.
 type Refusal struct {
-	Node    *ir.Node
-	Reasons []kernel.Reason
+	Node        *ir.Node
+	Accelerator string // its kind
+	Reasons     []kernel.Reason
 }
 
 // fourD legalises g for an accelerator: every value 4-D where that is
@@ -60,11 +61,11 @@ func fourD(g *ir.Graph, r *Result, d *dumper, integer bool) (native, restore *ir
 	return res.Native, res.Restore, nil
 }
 
-// attachRestore continues an integer graph with native outputs by the graph
+// appendOutputReconstruction continues an integer graph with native outputs by the graph
 // that rebuilds the original ones, and returns the nodes that do so. Data moves
 // as integers while all parts have one quantisation; parts that differ are
 // dequantised, and the output is float.
-func attachRestore(g, restore *ir.Graph) (map[*ir.Node]bool, error) {
+func appendOutputReconstruction(g, restore *ir.Graph) (map[*ir.Node]bool, error) {
 	made := map[*ir.Node]bool{}
 	env := map[*ir.Value]*ir.Value{}
 	if len(restore.In) != len(g.Out) {
@@ -150,14 +151,14 @@ func oneQuant(n *ir.Node, in []*ir.Value) (ir.Type, bool) {
 	return t, t.Quant != nil
 }
 
-// borders adds to restore what the accelerator does not take and what only
-// brings inputs to it or outputs back: conversions between floats and integers
-// and data movement with nothing but the graph's inputs in front of it, or
-// nothing but its outputs behind it.
-func borders(g *ir.Graph, lim mla.Limits, restore map[*ir.Node]bool) {
+// addBoundaryOps adds to restore what the accelerator does not compute and what
+// only carries inputs to it or outputs back: conversions between floats and
+// integers and data movement with nothing but the graph's inputs in front of it,
+// or nothing but its outputs behind it.
+func addBoundaryOps(g *ir.Graph, a accel.Accelerator, restore map[*ir.Node]bool) {
 	carries := func(n *ir.Node) bool {
 		moves := n.Op.Quant == ir.QMove || n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.Requantize
-		return moves && !restore[n] && len(mla.JudgeInteger(n, lim)) > 0
+		return moves && !restore[n] && len(a.CheckLegality(n)) > 0
 	}
 	for _, n := range g.Nodes {
 		ready := carries(n)
@@ -184,20 +185,20 @@ func borders(g *ir.Graph, lim mla.Limits, restore map[*ir.Node]bool) {
 
 // offload cuts g for the accelerator and notes what it refused. restore is nil
 // for graphs that were not brought to 4-D: there every refusal cuts.
-func (r *Result) offload(g *ir.Graph, lim mla.Limits, restore map[*ir.Node]bool) error {
+func (r *Result) offload(g *ir.Graph, a accel.Accelerator, restore map[*ir.Node]bool) error {
 	if restore != nil {
-		borders(g, lim, restore)
+		addBoundaryOps(g, a, restore)
 	}
-	segments, err := Offload(g, mla.Kind, func(n *ir.Node) bool {
+	segments, err := Offload(g, a.Kind(), func(n *ir.Node) bool {
 		if restore[n] {
 			return false
 		}
-		why := mla.JudgeInteger(n, lim)
+		why := a.CheckLegality(n)
 		if len(why) > 0 {
-			r.Refused = append(r.Refused, Refusal{n, why})
+			r.Refused = append(r.Refused, Refusal{n, a.Kind(), why})
 		}
 		return len(why) == 0
-	}, int64(lim.MinWork))
+	}, a.Traits().MinWork)
 	if err != nil {
 		return err
 	}
@@ -208,15 +209,15 @@ func (r *Result) offload(g *ir.Graph, lim mla.Limits, restore map[*ir.Node]bool)
 
 // inFloat carries over what the accelerator said of a node to the float one
 // that took its place, and says the same of the conversions around that.
-func (r *Result) inFloat(n, m *ir.Node) {
+func (r *Result) inFloat(a accel.Accelerator, n, m *ir.Node) {
 	for i := range r.Refused {
 		if r.Refused[i].Node != n {
 			continue
 		}
 		r.Refused[i].Node = m
 		around := func(c *ir.Node) {
-			why := kernel.Reason{Code: "MLA-FLOAT", Text: fmt.Sprintf("Converts for %s, which is computed in float", m)}
-			r.Refused = append(r.Refused, Refusal{c, []kernel.Reason{why}})
+			why := kernel.Reason{Code: accel.FloatCode(a), Text: fmt.Sprintf("Converts for %s, which is computed in float", m)}
+			r.Refused = append(r.Refused, Refusal{c, a.Kind(), []kernel.Reason{why}})
 		}
 		for _, v := range m.In {
 			if v != nil && v.Def != nil && v.Def.Op == op.DequantizeLinear {
@@ -235,7 +236,7 @@ func (r *Result) inFloat(n, m *ir.Node) {
 }
 
 // Restores reports whether a node only rebuilds original outputs or brings
-// inputs and outputs into the memory order of the border.
+// inputs and outputs into the memory order of the boundary.
 func (r *Result) Restores(n *ir.Node) bool {
 	if r.restore[n] {
 		return true
@@ -244,11 +245,11 @@ func (r *Result) Restores(n *ir.Node) bool {
 		return false
 	}
 	moves := n.Op == op.Relayout || n.Op == op.Identity || n.Op == op.Requantize && n.Out[0].Type.DType != n.In[0].Type.DType
-	return moves && (n.In[0].IsInput() || n.In[0].Def != nil && n.In[0].Def.Op == op.Segment || r.restore[n.In[0].Def]) || n.Op == op.DequantizeLinear && r.borders(n)
+	return moves && (n.In[0].IsInput() || n.In[0].Def != nil && n.In[0].Def.Op == op.Segment || r.restore[n.In[0].Def]) || n.Op == op.DequantizeLinear && r.atBoundary(n)
 }
 
-// borders reports a conversion whose readers all restore.
-func (r *Result) borders(n *ir.Node) bool {
+// atBoundary reports a conversion whose readers all restore.
+func (r *Result) atBoundary(n *ir.Node) bool {
 	for _, u := range n.Out[0].Uses() {
 		if !r.restore[u.Node] {
 			return false

@@ -13,7 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/accel/mla"
+	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/fuse"
@@ -38,8 +38,8 @@ type Options struct {
 	Target    kernel.Options
 	Libraries []string // kernel libraries, best first: cmsisnn, refc
 	Quant     quant.Options
-	// MLA, when set, are the limits of the board's accelerator.
-	MLA *mla.Limits
+	// Accel is the board's accelerator; nil: it has none.
+	Accel accel.Accelerator
 	// DeadChannels removes channels that are constant for every input or that
 	// nobody reads.
 	DeadChannels bool
@@ -103,6 +103,11 @@ type Result struct {
 	restore     map[*ir.Node]bool
 }
 
+// native4D: the graph takes the 4-D form that the accelerator wants.
+func (o *Options) native4D() bool {
+	return o.Accel != nil && o.Legalize && o.Accel.Traits().Native4D
+}
+
 // Quantised reports a graph that carries its own quantisation.
 func Quantised(g *ir.Graph) bool {
 	for _, n := range g.Nodes {
@@ -140,7 +145,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	own := Quantised(g)
 	fidelity.Mark(g)
 	r.Model = g.Clone()
-	if o.MLA != nil && o.Legalize && !own {
+	if o.native4D() && !own {
 		if g, restore, err = fourD(g, r, d, false); err != nil {
 			return nil, err
 		}
@@ -156,7 +161,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if err := handOver(g, o.Ties); err != nil {
 		return nil, err
 	}
-	if o.MLA != nil && o.Legalize && own && o.Precision != "float32" {
+	if o.native4D() && own && o.Precision != "float32" {
 		r.Whole = g.Clone()
 		if g, restore, err = fourD(g, r, d, true); err != nil {
 			return nil, err
@@ -164,15 +169,15 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	}
 	var restoring map[*ir.Node]bool
 	if restore != nil {
-		if restoring, err = attachRestore(g, restore); err != nil {
+		if restoring, err = appendOutputReconstruction(g, restore); err != nil {
 			return nil, err
 		}
 	}
 	if err := ownOutputs(g); err != nil {
 		return nil, err
 	}
-	if o.MLA != nil {
-		if err := r.offload(g, *o.MLA, restoring); err != nil {
+	if o.Accel != nil {
+		if err := r.offload(g, o.Accel, restoring); err != nil {
 			return nil, err
 		}
 		if err := d.stage("segments", g); err != nil {
@@ -191,7 +196,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if err := r.floatFallback(g, table, o); err != nil {
 		return nil, err
 	}
-	if o.MLA == nil {
+	if o.Accel == nil {
 		most := 32.0 // what a curve and the nodes may miss together: more is a jump
 		if own {     // its results are defined
 			most = 1
@@ -208,7 +213,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		r.Whole = r.Reference
 	}
 	r.Precision, r.Layers = precisionOf(g)
-	if o.DeadChannels && o.MLA == nil {
+	if o.DeadChannels && o.Accel == nil {
 		if r.Pruned, err = prune.Run(g); err != nil {
 			return nil, err
 		}
@@ -219,13 +224,13 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	if o.MLA == nil {
+	if o.Accel == nil {
 		if err := r.align(g, table, o, spelt, d); err != nil {
 			return nil, err
 		}
 	}
 	var spare *ir.Graph
-	if o.MaxRAM > 0 && o.MLA == nil {
+	if o.MaxRAM > 0 && o.Accel == nil {
 		spare = g.Clone()
 	}
 	r.Ties = slices.Clone(o.Ties)
@@ -251,7 +256,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 // finish takes the graph that will run to kernel calls.
 func (r *Result) finish(g *ir.Graph, table kernel.Table, o Options, d *dumper) error {
 	r.Fusions = slices.Clone(r.curves)
-	if o.Fuse && o.MLA == nil {
+	if o.Fuse && o.Accel == nil {
 		more, err := fused(g, table, o)
 		if err != nil {
 			return err
@@ -414,8 +419,8 @@ func ownOutputs(g *ir.Graph) error {
 // table is the kernels to choose from.
 func (o *Options) table() (kernel.Table, error) {
 	table, err := Table(o.Libraries, o.Target)
-	if err == nil && o.MLA != nil {
-		table[op.Segment] = []*kernel.Kernel{segmentKernel(*o.MLA)}
+	if err == nil && o.Accel != nil {
+		table[op.Segment] = []*kernel.Kernel{segmentKernel(o.Accel)}
 	}
 	return table, err
 }
@@ -478,7 +483,9 @@ func (r *Result) floatFallback(g *ir.Graph, table kernel.Table, o Options) error
 		if err != nil {
 			return err
 		}
-		r.inFloat(n, m)
+		if o.Accel != nil {
+			r.inFloat(o.Accel, n, m)
+		}
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s has no integer kernel: it is computed in float between DequantizeLinear and QuantizeLinear", name))
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/lower/accel/mla"
+	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -18,9 +18,8 @@ const leastSQNR = 20
 // to 8 bits, cannot be calibrated away.
 func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 	q := o.Quant
-	mixed := o.MLA != nil && o.MLA.BF16 != 0 && o.Precision == "auto" && q.Layer == nil && q.Source != quant.SyntheticSource &&
-		q.FixedWeights == nil && q.FixedActivations == nil && len(q.Ties) == 0
-	if !mixed {
+	finer := o.bfloat16()
+	if finer == nil {
 		out, rep, err := quant.Calibrate(g, q)
 		r.calibrated(rep)
 		return out, err
@@ -36,40 +35,52 @@ func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 	chosen := map[int]bool{}
 	q.Inputs = true
 	q.Keep = func(n *ir.Node) bool {
-		chosen[n.ID] = mla.TakesBF16(n, *o.MLA)
+		chosen[n.ID] = finer.Takes(n)
 		return chosen[n.ID]
 	}
 	q.Half = func(n *ir.Node) bool { return chosen[n.ID] }
 	q.Finish = func(g *ir.Graph) error {
-		return mla.Bfloat16(g, func(n *ir.Node) bool { return chosen[n.ID] })
+		return finer.Convert(g, func(n *ir.Node) bool { return chosen[n.ID] })
 	}
 	// What helped in int8 is known; rounding to bfloat16 is another matter.
 	q.Method, q.BiasCorrection, q.Try = rep.Method, rep.Bias, quant.Trial{Rounding: q.Try.Rounding}
-	g, finer, err := quant.Calibrate(g, q)
+	g, mixed, err := quant.Calibrate(g, q)
 	if err != nil {
 		return nil, err
 	}
 	if err := q.Finish(g); err != nil {
 		return nil, err
 	}
-	if finer.SQNR <= rep.SQNR {
+	if mixed.SQNR <= rep.SQNR {
 		return eight, nil
 	}
-	finer.Int8SQNR = rep.SQNR
+	mixed.Int8SQNR = rep.SQNR
 	seen := map[string]bool{}
 	for _, n := range g.Nodes {
 		for _, name := range n.Origin {
 			if chosen[n.ID] && !seen[name] {
 				seen[name] = true
-				finer.BF16 = append(finer.BF16, name)
+				mixed.BF16 = append(mixed.BF16, name)
 			}
 		}
 	}
-	finer.Tried = append(rep.Tried, finer.Tried...)
-	r.Calibration = finer
+	mixed.Tried = append(rep.Tried, mixed.Tried...)
+	r.Calibration = mixed
 	r.Warnings = append(r.Warnings, fmt.Sprintf("int8 alone reaches %.1f dB on samples that calibration did not see: %d of the model's nodes run in bfloat16, which gives %.1f dB (--precision int8 keeps int8)",
-		rep.SQNR, len(finer.BF16), finer.SQNR))
+		rep.SQNR, len(mixed.BF16), mixed.SQNR))
 	return g, nil
+}
+
+// bfloat16 is the accelerator's second format, where int8 alone may be given
+// up for it: the user asked for no precision, and the calibration data say
+// whether int8 is enough.
+func (o *Options) bfloat16() *accel.Bfloat16 {
+	q := &o.Quant
+	if o.Accel == nil || o.Precision != "auto" || q.Layer != nil || q.Source == quant.SyntheticSource ||
+		q.FixedWeights != nil || q.FixedActivations != nil || len(q.Ties) != 0 {
+		return nil
+	}
+	return o.Accel.Traits().Bfloat16
 }
 
 // calibrated takes a report and what there is to say of it.

@@ -73,7 +73,7 @@ func TestMixedPrecision(t *testing.T) {
 			float := g.Clone()
 			lim := mla.Defaults()
 			lim.BF16 = c.bf16
-			o := lower.Options{Precision: c.precision, Legalize: true, Libraries: []string{"cmsisnn", "refc"}, MLA: &lim,
+			o := lower.Options{Precision: c.precision, Legalize: true, Libraries: []string{"cmsisnn", "refc"}, Accel: mla.New(lim),
 				Quant: quant.Options{Samples: quant.SyntheticSamples(g.In, 6, 3), Source: c.source, BiasCorrection: true}}
 			r, err := lower.Run(g, o)
 			if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/nncc/nncc/lower/partition"
 )
 
-// Offload moves the nodes that accel accepts into Segment nodes, as few as
-// possible, and returns these in the order in which they run. Segments with
-// less work than minWork stay on the CPU where that saves one.
-func Offload(g *ir.Graph, accelerator string, accel func(n *ir.Node) bool, minWork int64) ([]*ir.Node, error) {
+// Offload moves the nodes that are legal on an accelerator of a kind into
+// Segment nodes, as few as possible, and returns these in the order in which they
+// run. Segments with less work than minWork stay on the CPU where that saves one.
+func Offload(g *ir.Graph, kind string, legal func(n *ir.Node) bool, minWork int64) ([]*ir.Node, error) {
 	index := make(map[*ir.Node]int, len(g.Nodes))
 	nodes := make([]partition.Node, len(g.Nodes))
 	for i, n := range g.Nodes {
 		index[n] = i
-		x := partition.Node{Accel: accel(n)}
+		x := partition.Node{Accel: legal(n)}
 		if n.Op.MACs != nil {
 			x.Work = n.Op.MACs(n)
 		}
@@ -39,7 +39,7 @@ func Offload(g *ir.Graph, accelerator string, accel func(n *ir.Node) bool, minWo
 		if len(m) == 0 {
 			continue
 		}
-		n, err := extract(g, m, s, accelerator)
+		n, err := extract(g, m, s, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -53,9 +53,9 @@ func Offload(g *ir.Graph, accelerator string, accel func(n *ir.Node) bool, minWo
 
 // extract replaces nodes of g by one Segment node, at the end of the list: the
 // caller sorts.
-func extract(g *ir.Graph, nodes []*ir.Node, id int, accelerator string) (*ir.Node, error) {
-	attrs := ir.Attrs{"id": ir.Int(id), "accelerator": ir.Str(accelerator)}
-	seg, results, err := ir.Outline(g, nodes, op.Segment, fmt.Sprintf("%s_%d", accelerator, id), attrs)
+func extract(g *ir.Graph, nodes []*ir.Node, id int, kind string) (*ir.Node, error) {
+	attrs := ir.Attrs{"id": ir.Int(id), "accelerator": ir.Str(kind)}
+	seg, results, err := ir.Outline(g, nodes, op.Segment, fmt.Sprintf("%s_%d", kind, id), attrs)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/pass"
-	"github.com/nncc/nncc/lower/accel/mla"
+	"github.com/nncc/nncc/lower/accel/kinds"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
@@ -35,8 +35,7 @@ func FloatPasses(legalize bool) []pass.Pass {
 	return out
 }
 
-// libraries are the kernel libraries by the name that board files use. An
-// accelerator adds its rows here.
+// libraries are the kernel libraries by the name that board files use.
 var libraries = map[string][]*kernel.Kernel{
 	"cmsisnn": cmsisnn.Kernels,
 	"dsp":     dsp.Kernels,
@@ -79,5 +78,9 @@ func AllPasses() []pass.Pass {
 // AllKernels are the kernel rows of every library, best first, and the operators
 // of the accelerators with their rules.
 func AllKernels() []*kernel.Kernel {
-	return slices.Concat(dsp.Kernels, helium.Kernels, cmsisnn.Kernels, reference.Kernels, loops.Kernels, mla.Rows(mla.Defaults()))
+	rows := slices.Concat(dsp.Kernels, helium.Kernels, cmsisnn.Kernels, reference.Kernels, loops.Kernels)
+	for _, a := range kinds.Table {
+		rows = append(rows, a.Kernels()...)
+	}
+	return rows
 }

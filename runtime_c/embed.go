@@ -31,6 +31,7 @@ var always = []string{"nncc.h"}
 
 // Library is a set of sources with what they define and need.
 type Library struct {
+	from    []fs.FS             // where the files are
 	files   map[string][]byte   // by emitted path
 	defines map[string]string   // symbol -> .c file
 	needs   map[string][]string // file -> files it includes or whose symbols it uses
@@ -127,12 +128,33 @@ func emittedPath(p string) (string, bool) {
 	return parts[1] + "/" + parts[2], true
 }
 
-// NewLibrary reads the sources below include/FAMILY and src/FAMILY of fsys:
-// another version of those that nncc ships.
-func NewLibrary(fsys fs.FS) (*Library, error) {
-	x := &Library{files: map[string][]byte{}, defines: map[string]string{}, needs: map[string][]string{}}
+// With is the library with more sources, below include/FAMILY and src/FAMILY of
+// fsys: those of an accelerator.
+func (x *Library) With(fsys fs.FS) (*Library, error) {
+	return NewLibrary(append(slices.Clone(x.from), fsys)...)
+}
+
+// NewLibrary reads the sources below include/FAMILY and src/FAMILY of every
+// tree: another version of those that nncc ships.
+func NewLibrary(trees ...fs.FS) (*Library, error) {
+	x := &Library{from: trees, files: map[string][]byte{}, defines: map[string]string{}, needs: map[string][]string{}}
 	scans := map[string]*scan{}
-	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+	for _, tree := range trees {
+		if err := x.read(tree, scans); err != nil {
+			return nil, err
+		}
+	}
+	for f, s := range scans {
+		if err := x.link(f, s); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// read adds the files of a tree, with what each defines.
+func (x *Library) read(fsys fs.FS, scans map[string]*scan) error {
+	return fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -159,30 +181,29 @@ func NewLibrary(fsys fs.FS) (*Library, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
+}
+
+// link notes what a file includes and calls.
+func (x *Library) link(f string, s *scan) error {
+	need := map[string]bool{}
+	for _, inc := range s.includes {
+		h, ok := x.resolve(f, inc)
+		if !ok {
+			return fmt.Errorf("%s includes %q, which is no runtime header", f, inc)
+		}
+		need[h] = true
 	}
-	for f, s := range scans {
-		need := map[string]bool{}
-		for _, inc := range s.includes {
-			h, ok := x.resolve(f, inc)
-			if !ok {
-				return nil, fmt.Errorf("%s includes %q, which is no runtime header", f, inc)
-			}
-			need[h] = true
+	for _, u := range s.uses {
+		if def, ok := x.defines[u]; ok {
+			need[def] = true
 		}
-		for _, u := range s.uses {
-			if def, ok := x.defines[u]; ok {
-				need[def] = true
-			}
-		}
-		delete(need, f)
-		for n := range need {
-			x.needs[f] = append(x.needs[f], n)
-		}
-		sort.Strings(x.needs[f])
 	}
-	return x, nil
+	delete(need, f)
+	for n := range need {
+		x.needs[f] = append(x.needs[f], n)
+	}
+	sort.Strings(x.needs[f])
+	return nil
 }
 
 // resolve finds a quoted include: beside the including file, then at the root,

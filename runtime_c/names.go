@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -31,8 +32,17 @@ import (
 // cmsisNames is included by our arm_nnfunctions.h.
 const cmsisNames = "cmsis_nn/nncc_cmsis_names.h"
 
-// vendorHeader declares the functions that a vendor may implement instead.
-const vendorHeader = "mla/mla_driver.h"
+// driverHeader is the header FAMILY/FAMILY_driver.h: it declares the functions of
+// an accelerator's driver, which a vendor may implement instead.
+var driverHeader = regexp.MustCompile(`^(\w+)/(\w+)_driver\.h$`)
+
+// Accelerator reports whether an emitted file belongs to the driver or simulator
+// of an accelerator.
+func (x *Library) Accelerator(file string) bool {
+	dir := path.Dir(file)
+	_, ok := x.files[path.Join(dir, dir+"_driver.h")]
+	return ok
+}
 
 // roundingMacro changes results where a source mentions it: such sources have
 // another name with it.
@@ -175,21 +185,22 @@ func (x *Library) renames(b *strings.Builder, files []string) {
 }
 
 func (x *Library) renameSymbols(b *strings.Builder, symbols []string) {
-	var vendor, others []string
+	vendor := map[string][]string{} // by accelerator
+	var others []string
 	for _, s := range symbols {
-		if x.vendor[s] {
-			vendor = append(vendor, s)
+		if v := x.vendor[s]; v != "" {
+			vendor[v] = append(vendor[v], s)
 		} else {
 			others = append(others, s)
 		}
 	}
-	slices.Sort(vendor)
 	slices.Sort(others)
 	line := func(s, full string) string { return "#define " + s + " " + full }
 	x.choose(b, others, line)
-	if len(vendor) > 0 {
-		b.WriteString("#ifndef MLA_DRIVER_INSTALLED\n")
-		x.choose(b, vendor, line)
+	for _, v := range slices.Sorted(maps.Keys(vendor)) {
+		slices.Sort(vendor[v])
+		b.WriteString("#ifndef " + strings.ToUpper(v) + "_DRIVER_INSTALLED\n")
+		x.choose(b, vendor[v], line)
 		b.WriteString("#endif\n")
 	}
 }
@@ -258,9 +269,15 @@ func (x *Library) byFile() map[string][]string {
 			slices.Sort(l)
 		}
 		x.digests = map[string]digested{}
-		x.vendor = map[string]bool{}
-		for _, w := range token.FindAllString(string(x.files[vendorHeader]), -1) {
-			x.vendor[w] = true
+		x.vendor = map[string]string{}
+		for f, text := range x.files {
+			m := driverHeader.FindStringSubmatch(f)
+			if m == nil || m[1] != m[2] {
+				continue
+			}
+			for _, w := range token.FindAllString(string(text), -1) {
+				x.vendor[w] = m[1]
+			}
 		}
 	})
 	return x.defined
@@ -329,6 +346,6 @@ type memo struct {
 	once    sync.Once
 	mu      sync.Mutex
 	defined map[string][]string
-	vendor  map[string]bool // names in the header that vendors implement
+	vendor  map[string]string // the accelerator for names in the header of its driver
 	digests map[string]digested
 }

@@ -32,8 +32,11 @@ type flagRule struct {
 const (
 	makes = "compile verify run explain profile"
 	tries = "verify profile"
-	every = "compile verify run check explain legalize quantize profile boards ops passes version kernels surgery lm"
 )
+
+// every verb, with those that print an accelerator's programs.
+var every = strings.Join(append([]string{"compile verify run check explain legalize quantize profile boards ops passes version kernels surgery"},
+	printers()...), " ")
 
 // flagRules are the flags with the verbs that they apply to.
 var flagRules = map[string]flagRule{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/lower/accel/kinds"
 )
 
 // verb is one command.
@@ -38,7 +39,11 @@ func init() {
 		"version":  {"", "print the version", "nncc version", tableFlags, (*cli).version},
 		"kernels":  {"", "list the kernels with the conditions under which they apply", "nncc kernels --json", tableFlags, (*cli).kernels},
 		"surgery":  {"[MODEL.onnx]", "apply a YAML script of graph edits, check the result, compare it with the model as it was, save it", "nncc surgery -f steps.yaml model.onnx --out edited.onnx", surgeryFlags, (*cli).surgery},
-		"lm":       {"FILE.lm", "print an MLA segment file: tensors, commands, memory", "nncc lm model_segment_0.lm", tableFlags, (*cli).lm},
+	}
+	for _, a := range kinds.Table {
+		if f := a.Format(); f != nil {
+			verbs[f.Ext] = printer(f)
+		}
 	}
 }
 

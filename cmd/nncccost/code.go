@@ -36,7 +36,7 @@ func (o *options) codeSizes() error {
 		if !slices.Contains(include, filepath.Dir(p)) {
 			include = append(include, filepath.Dir(p))
 		}
-		if filepath.Ext(p) == ".c" && !strings.HasPrefix(f.Path, "mla/") {
+		if filepath.Ext(p) == ".c" && !runtimec.Shipped().Accelerator(f.Path) {
 			sources = append(sources, f.Path)
 		}
 	}

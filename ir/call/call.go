@@ -97,15 +97,17 @@ func (Func) isArg()    {}
 func (Null) isArg()    {}
 func (Pitch) isArg()   {}
 
-// Status says what a called function returns.
-type Status uint8
+// Status says what a called function returns and how that is checked: the
+// constant that means success. One that is not listed belongs to the driver of
+// an accelerator; any other value of it is NNCC_ERR_KERNEL.
+type Status string
 
+// Statuses of the runtime and of kernel libraries.
 const (
-	NoStatus    Status = iota // void
-	CMSISStatus               // arm_cmsis_nn_status, checked
-	NNCCStatus                // nncc_status, checked
-	MLAStatus                 // mla_status, checked
-	Ignored                   // a value of no interest
+	NoStatus    Status = ""                     // void
+	CMSISStatus Status = "ARM_CMSIS_NN_SUCCESS" // of arm_cmsis_nn_status
+	NNCCStatus  Status = "NNCC_OK"              // of nncc_status, handed on as it is
+	Ignored     Status = "ignored"              // a value of no interest
 )
 
 // Call is one C call: of a library's function, or of one written for the node.

@@ -79,7 +79,7 @@ func checkInteger(t testing.TB, g *ir.Graph, seed uint64) []string {
 				out = append(out, n.String()+" gives "+v.Type.String())
 			}
 		}
-		for _, why := range mla.JudgeInteger(n, mla.Defaults()) {
+		for _, why := range mla.CheckQuantised(n, mla.Defaults()) {
 			out = append(out, n.String()+": "+why.Text)
 		}
 	}

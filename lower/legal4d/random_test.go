@@ -146,7 +146,7 @@ func (m *maker) check(exact bool) (notIn4D []string) {
 func refused(g *ir.Graph) []string {
 	var out []string
 	for _, n := range g.Nodes {
-		for _, r := range mla.Judge(n, mla.Defaults()) {
+		for _, r := range mla.CheckLegality(n, mla.Defaults()) {
 			out = append(out, fmt.Sprintf("%s: %s: %s", n, r.Code, r.Text))
 		}
 	}

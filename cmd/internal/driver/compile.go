@@ -15,7 +15,6 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/schedule"
@@ -99,16 +98,8 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if (len(o.Ties) > 0 || o.Stream != nil) && o.PadInput {
 		return o, usage("--pad-input: not together with --state or --stream, whose inputs are part of the program's state")
 	}
-	if len(spec.Accelerators) > 0 {
-		a := spec.Accelerators[0]
-		if a.Kind != mla.Kind {
-			return o, badInput("board %s: accelerator %s is of kind %q, which nncc does not know; known: %s", spec.Name, a.Name, a.Kind, mla.Kind)
-		}
-		lim, err := mla.ParseLimits(a.Params)
-		if err != nil {
-			return o, badInput("board %s: accelerator %s: %w", spec.Name, a.Name, err)
-		}
-		o.MLA = &lim
+	if o.Accel, err = accelerator(spec); err != nil {
+		return o, err
 	}
 	if lower.Quantised(g) {
 		if err := c.precisionIsFixed(); err != nil {
@@ -202,10 +193,14 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 		optFlags = spec.Toolchain.Size
 	}
 	cflags := append(append([]string(nil), optFlags...), spec.Toolchain.CFlags...)
+	library, err := c.runtime(opt.Accel)
+	if err != nil {
+		return nil, err
+	}
 	files, info, err := codegen.Generate(out.Program, codegen.Options{
 		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: spec.Name,
 		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC, AR: spec.Toolchain.Prefix + "ar",
-		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.warnings, InputNotes: out.inputNotes(), Library: c.kernelSource,
+		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.warnings, InputNotes: out.inputNotes(), Library: library,
 	})
 	if err != nil {
 		return nil, err

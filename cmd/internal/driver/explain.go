@@ -83,7 +83,7 @@ func (o *Compiled) Explain() string {
 	}
 	for _, x := range o.Lowered.Refused {
 		for _, y := range x.Reasons {
-			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n", text.Line(nodeName(x.Node)), strings.ToUpper(o.Board.Accelerators[0].Kind), text.Line(y.Text), y.Code)
+			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n", text.Line(nodeName(x.Node)), strings.ToUpper(x.Accelerator), text.Line(y.Text), y.Code)
 		}
 	}
 	first := true

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/op"
 )
 
 // htmlReport is the page of the report for people.
@@ -69,7 +70,7 @@ func (r *Report) HTML() []byte {
 			v.Hidden = len(r.Layers) - mostRows
 			break
 		}
-		v.Shown = append(v.Shown, pageLayer{l, i, kernelClass(l.Kernel), 100 * float64(l.MACs) / float64(most), v.Map.live[i]})
+		v.Shown = append(v.Shown, pageLayer{l, i, kernelClass(l), 100 * float64(l.MACs) / float64(most), v.Map.live[i]})
 	}
 	at := map[string]int{}
 	for _, x := range r.Rejections {
@@ -97,15 +98,16 @@ func (r *Report) HTML() []byte {
 	return b.Bytes()
 }
 
-// kernelClass is the CSS class of a kernel: whose it is.
-func kernelClass(kernel string) string {
+// kernelClass is the CSS class of a layer: whose kernel it runs.
+func kernelClass(l ReportLayer) string {
+	kernel := l.Kernel
 	switch {
+	case l.Op == op.Segment.Name:
+		return "accelerator"
 	case strings.HasPrefix(kernel, "arm_"):
 		return "cmsis"
 	case strings.HasPrefix(kernel, "nncc_helium"), strings.HasPrefix(kernel, "nncc_dsp"), strings.HasPrefix(kernel, "nncc_plain"):
 		return "own"
-	case strings.HasPrefix(kernel, "mla"):
-		return "mla"
 	}
 	return "portable"
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/kernel"
 )
 
@@ -48,9 +47,9 @@ func (r *Report) accelerated(o *Compiled) {
 	}
 }
 
-// refusal is a node that the accelerator does not take.
+// refusal is a node that the accelerator does not compute.
 func refusal(x lower.Refusal) ReportRejection {
-	j := ReportRejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: mla.Kind, Reasons: []ReportReason{}}
+	j := ReportRejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: x.Accelerator, Reasons: []ReportReason{}}
 	for _, y := range x.Reasons {
 		j.Reasons = append(j.Reasons, ReportReason{y.Code, y.Text})
 	}

@@ -185,3 +185,27 @@ func TestMayImport(t *testing.T) {
 		}
 	}
 }
+
+// TestAcceleratorsAreKnownToTheirTable: outside of lower/accel the compiler sees
+// the contract and the table of accelerators, and none of them by name.
+func TestAcceleratorsAreKnownToTheirTable(t *testing.T) {
+	const contract, table = "lower/accel", "lower/accel/kinds"
+	seen := false
+	for from, list := range imports(t) {
+		for _, to := range list {
+			if !strings.HasPrefix(to, contract+"/") || to == table {
+				continue
+			}
+			kind, _, _ := strings.Cut(strings.TrimPrefix(to, contract+"/"), "/")
+			switch {
+			case from == table:
+				seen = true
+			case from != contract+"/"+kind && !strings.HasPrefix(from, contract+"/"+kind+"/"):
+				t.Errorf("%s imports %s: only %s knows accelerators", from, to, table)
+			}
+		}
+	}
+	if !seen {
+		t.Errorf("%s imports no accelerator", table)
+	}
+}

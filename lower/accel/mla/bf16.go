@@ -15,10 +15,10 @@ const (
 )
 
 // TakesBF16 reports whether the MLA would compute a float node in bfloat16:
-// what it takes at all (Judge), where there is an operation for it. Data
+// what it takes at all (CheckLegality), where there is an operation for it. Data
 // movement is among these.
 func TakesBF16(n *ir.Node, lim Limits) bool {
-	if lim.BF16 == 0 || len(n.In) == 0 || n.In[0] == nil || len(Judge(n, lim)) > 0 {
+	if lim.BF16 == 0 || len(n.In) == 0 || n.In[0] == nil || len(CheckLegality(n, lim)) > 0 {
 		return false
 	}
 	values := n.Out

@@ -72,7 +72,7 @@ func TestBfloat16Networks(t *testing.T) {
 		}
 		whole := len(g.Nodes) > 0
 		for _, n := range g.Nodes {
-			whole = whole && len(mla.JudgeInteger(n, lim)) == 0
+			whole = whole && len(mla.CheckQuantised(n, lim)) == 0
 		}
 		if whole {
 			cases = append(cases, compiled(t, fmt.Sprint("network ", seed), g, seed))
@@ -91,12 +91,12 @@ func TestBfloat16Off(t *testing.T) {
 	if mla.TakesBF16(n, mla.Defaults()) {
 		t.Error("bfloat16 is taken")
 	}
-	if r := mla.JudgeInteger(n, mla.Defaults()); len(r) == 0 || r[0].Code != "MLA-DTYPE" {
+	if r := mla.CheckQuantised(n, mla.Defaults()); len(r) == 0 || r[0].Code != "MLA-DTYPE" {
 		t.Errorf("reasons %v", r)
 	}
 	lim := mla.Defaults()
 	lim.BF16 = 1
-	if r := mla.JudgeInteger(n, lim); len(r) != 0 {
+	if r := mla.CheckQuantised(n, lim); len(r) != 0 {
 		t.Errorf("reasons %v", r)
 	}
 }

@@ -65,7 +65,7 @@ func TestAcceptedCompiles(t *testing.T) {
 	for seed := range uint64(60) {
 		g := integer(t, irtest.Gen(1000+seed, tensor.F32))
 		for _, n := range g.Nodes {
-			if len(mla.JudgeInteger(n, mla.Defaults())) > 0 {
+			if len(mla.CheckQuantised(n, mla.Defaults())) > 0 {
 				continue
 			}
 			accepted++
@@ -165,7 +165,7 @@ func TestAcceptedFloats(t *testing.T) {
 		}
 		g := quantised(t, parse(t, c.goodDecl+"\n"+node+"\n"+end))
 		for _, n := range g.Nodes {
-			for _, r := range mla.JudgeInteger(n, mla.Defaults()) {
+			for _, r := range mla.CheckQuantised(n, mla.Defaults()) {
 				t.Errorf("%s, %s: %s: %s", c.code, node, n, r.Text)
 			}
 		}

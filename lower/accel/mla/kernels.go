@@ -24,31 +24,6 @@ var lowerRows = append([]*kernel.Kernel{convTransposeRow, matMulRow, addRow, mul
 
 var plainOptions = &kernel.Options{Kernels: "reference"}
 
-// Rows are the accelerator's rules in the form of kernel rows, one an
-// operator, for `nncc kernels`.
-func Rows(lim Limits) []*kernel.Kernel {
-	var out []*kernel.Kernel
-	for _, d := range op.All() {
-		if !supported[d] {
-			continue
-		}
-		k := &kernel.Kernel{Name: "mla." + d.Name, Library: Kind, Doc: "on the accelerator: " + d.Doc, Ops: []*ir.OpDef{d}}
-		for _, r := range rules {
-			if r.Code == "MLA-OP" || !r.about(d) {
-				continue
-			}
-			k.Rules = append(k.Rules, kernel.Rule{Code: r.Code, Doc: r.Doc, Check: func(n *ir.Node, _ *kernel.Options) string {
-				if s := r.Check(n, &lim); len(s) > 0 {
-					return s[0]
-				}
-				return ""
-			}})
-		}
-		out = append(out, k)
-	}
-	return out
-}
-
 // want is a rule of a lowering row.
 func want(code, doc string, check func(n *ir.Node) string) []kernel.Rule {
 	return []kernel.Rule{{Code: code, Doc: doc, Check: func(n *ir.Node, _ *kernel.Options) string { return check(n) }}}

@@ -8,19 +8,15 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// Rule is one condition under which the MLA takes a node. Check gives every
-// violation as a text; none means that it holds.
-type Rule struct {
-	Code, Doc string
-	// Ops are the operators that the rule is about; nil: all.
-	Ops   []*ir.OpDef
-	Check func(n *ir.Node, l *Limits) []string
-}
+// Rule is one condition under which the MLA computes a node.
+type Rule = accel.Rule[Limits]
 
-func (r *Rule) about(d *ir.OpDef) bool { return r.Ops == nil || slices.Contains(r.Ops, d) }
+// opRule is the code for operators that the MLA does not have.
+const opRule = "MLA-OP"
 
 // Rules are all rules in the order in which reasons are given.
 func Rules() []Rule { return slices.Clone(rules) }
@@ -29,7 +25,7 @@ func Rules() []Rule { return slices.Clone(rules) }
 // compatibility guide), and what the simulator's kernels need. The general ones
 // come first.
 var rules = slices.Concat([]Rule{
-	{Code: "MLA-OP", Doc: "the operator is one of those that the MLA has", Check: func(n *ir.Node, _ *Limits) []string {
+	{Code: opRule, Doc: "the operator is one of those that the MLA has", Check: func(n *ir.Node, _ *Limits) []string {
 		if supported[n.Op] {
 			return nil
 		}
@@ -162,30 +158,18 @@ var parameters = map[*ir.OpDef][]int{
 	op.Reshape: {1}, op.Resize: {1, 2, 3}, op.Slice: {1, 2, 3, 4}, op.Split: {1},
 }
 
-// Judge gives every reason for which the MLA does not take a node; none means
-// that it does. It works on float graphs, before quantisation, and on integer
-// ones; float32 activations count as quantised later.
-func Judge(n *ir.Node, lim Limits) []kernel.Reason {
-	var out []kernel.Reason
-	for i := range rules {
-		r := &rules[i]
-		if !r.about(n.Op) {
-			continue
-		}
-		for _, s := range r.Check(n, &lim) {
-			out = append(out, kernel.Reason{Code: r.Code, Text: s})
-		}
-	}
-	return out
-}
+// CheckLegality gives every reason for which the MLA does not compute a node;
+// none means that it does. It works on float graphs, before quantisation, and on
+// quantised ones; float32 activations count as quantised later.
+func CheckLegality(n *ir.Node, lim Limits) []kernel.Reason { return accel.Violations(rules, n, &lim) }
 
-// JudgeInteger is Judge for the graph that will be compiled: activations that
-// are still float are a reason, too.
-func JudgeInteger(n *ir.Node, lim Limits) []kernel.Reason {
+// CheckQuantised is CheckLegality for the graph that will be compiled:
+// activations that are still float are a reason, too.
+func CheckQuantised(n *ir.Node, lim Limits) []kernel.Reason {
 	if bridges(n, lim) {
 		return nil
 	}
-	out := Judge(n, lim)
+	out := CheckLegality(n, lim)
 	if len(out) == 0 && n.Out[0].Type.DType == tensor.BF16 && TakesBF16(n, lim) {
 		return nil
 	}

@@ -34,7 +34,7 @@ func judged(t testing.TB, decl, node string, lim mla.Limits) []string {
 	src := decl + "\n" + node + "\nout \"o\" = %o"
 	g := parse(t, src)
 	var out []string
-	for _, r := range mla.JudgeInteger(g.Nodes[len(g.Nodes)-1], lim) {
+	for _, r := range mla.CheckQuantised(g.Nodes[len(g.Nodes)-1], lim) {
 		if r.Code != "MLA-FLOAT" {
 			out = append(out, r.Code+": "+r.Text)
 		}
@@ -176,7 +176,7 @@ func TestRules(t *testing.T) {
 
 func reasons(n *ir.Node, lim mla.Limits) []string {
 	var out []string
-	for _, r := range mla.Judge(n, lim) {
+	for _, r := range mla.CheckLegality(n, lim) {
 		out = append(out, r.Code+": "+r.Text)
 	}
 	return out
@@ -201,10 +201,10 @@ func TestAllReasons(t *testing.T) {
 	}
 	g := parse(t, x4+"%o = Relu(%x)\nout \"o\" = %o")
 	n := g.Nodes[0]
-	if r := mla.Judge(n, mla.Defaults()); len(r) > 0 {
+	if r := mla.CheckLegality(n, mla.Defaults()); len(r) > 0 {
 		t.Errorf("float: %v", r)
 	}
-	if r := mla.JudgeInteger(n, mla.Defaults()); len(r) != 2 || r[0].Code != "MLA-FLOAT" {
+	if r := mla.CheckQuantised(n, mla.Defaults()); len(r) != 2 || r[0].Code != "MLA-FLOAT" {
 		t.Errorf("float at the end: %v", r)
 	}
 }
@@ -223,7 +223,7 @@ func TestParseLimits(t *testing.T) {
 			t.Errorf("%v is accepted", bad)
 		}
 	}
-	if len(mla.Params()) != 12 {
-		t.Errorf("%d parameters documented", len(mla.Params()))
+	if len(mla.New(mla.Defaults()).Params()) != 12 {
+		t.Errorf("%d parameters documented", len(mla.New(mla.Defaults()).Params()))
 	}
 }
