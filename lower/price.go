@@ -38,7 +38,7 @@ func (o *Options) Make() string {
 
 // counted are numbers in names of kernels that are unrolled so often: the models
 // know the shape, so all of them have one.
-var counted = regexp.MustCompile(`dot[0-9]+`)
+var counted = regexp.MustCompile(`matmul_k[0-9]+`)
 
 // Key is the cost model of a lowered layer. The functions of CMSIS-NN have one
 // each; nncc's own kernels one for every combination of outer and inner
@@ -54,7 +54,7 @@ func (o *Options) Key(l *call.Lowered) cost.Key {
 	}
 	fs := l.Functions()
 	for i, f := range fs {
-		fs[i] = counted.ReplaceAllString(strings.TrimSuffix(f, "_s8"), "dotN")
+		fs[i] = counted.ReplaceAllString(strings.TrimSuffix(f, "_s8"), "matmul_kN")
 	}
 	k.Route = strings.Join(fs, "+")
 	return k

@@ -70,7 +70,7 @@ func Binary[T int8 | int16](p *BinaryParams, a, b, y []T) error {
 	return nil
 }
 
-// Table2Data are the constants of nncc_table2: the result for bit patterns a
+// Table2Data are the constants of nncc_lut2_s8: the result for bit patterns a
 // and b is Rows[RowOf[b]*256+a].
 type Table2Data struct {
 	RowOf [256]uint8
@@ -102,7 +102,7 @@ func BuildTable2(f func(a, b uint8) uint8, used func(b uint8) bool) *Table2Data 
 	return t
 }
 
-// Table2 applies the table to two broadcast tensors of bit patterns: nncc_table2.
+// Table2 applies the table to two broadcast tensors of bit patterns: nncc_lut2_s8.
 func Table2(p *Broadcast, t *Table2Data, a, b, y []uint8) error {
 	if err := p.check("Table2", len(a), len(b), len(y)); err != nil {
 		return err

@@ -77,7 +77,7 @@ func TestOwnBinaryS8(t *testing.T) {
 			return uint8(roundAway(v/p.OutScale, p.OutZero, p.ActMin, p.ActMax))
 		}, func(v uint8) bool { return slices.Contains(b, int8(v)) })
 		ua, ub, y, u := bits(a), bits(b), make([]uint8, len(want)), bits(want)
-		d.call(t, "nncc_table2", p.Bcast, ua, ub, tab.RowOf[:], tab.Rows, y)
+		d.call(t, "nncc_lut2_s8", p.Bcast, ua, ub, tab.RowOf[:], tab.Rows, y)
 		same(t, "table2", p.Bcast, y, u)
 		must(t, Table2(&p.Bcast, tab, ua, ub, y))
 		same(t, "Table2", p.Bcast, y, u)

@@ -157,7 +157,7 @@ func (p *Broadcast) each(f func(i, a, b int)) {
 }
 
 // Table256 applies a table indexed by bit patterns to 8-bit values:
-// nncc_table256. x and y may be the same slice.
+// nncc_lut_s8. x and y may be the same slice.
 func Table256(table *[256]uint8, x, y []uint8) error {
 	if err := checkLen("Table256", "output", len(y), len(x)); err != nil {
 		return err

@@ -2,7 +2,7 @@ package qref
 
 import "math"
 
-// LinesParams is nncc_lines_params: (q*Mult + Bias) >> Shift with the
+// LinesParams is nncc_piecewise_linear_params: (q*Mult + Bias) >> Shift with the
 // constants Pos for q >= Split and Neg below, clamped.
 type LinesParams struct {
 	PosMult, PosBias, NegMult, NegBias int64
@@ -20,8 +20,8 @@ func (p *LinesParams) Apply(q int32) int32 {
 	return int32(min(max(v, int64(p.ActMin)), int64(p.ActMax)))
 }
 
-// Lines applies the function to Count elements: nncc_lines_s16,
-// nncc_lines_s16_s8, nncc_lines_s8_s16.
+// Lines applies the function to Count elements: nncc_piecewise_linear_s16,
+// nncc_piecewise_linear_s16_s8, nncc_piecewise_linear_s8_s16.
 func Lines[X, Y int8 | int16](p *LinesParams, x []X, y []Y) error {
 	if err := firstErr(checkLen("Lines", "input", len(x), int(p.Count)), checkLen("Lines", "output", len(y), int(p.Count))); err != nil {
 		return err

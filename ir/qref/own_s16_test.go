@@ -76,19 +76,19 @@ func TestOwnLines(t *testing.T) {
 			out, ref := make([]int16, len(want)), make([]int16, len(want))
 			in := every[int16](from, to)
 			must(t, Lines(p, in, ref))
-			d.call(t, "nncc_lines_s16", *p, in, out)
+			d.call(t, "nncc_piecewise_linear_s16", *p, in, out)
 			same(t, "lines_s16", p, out, ref)
 		case 1:
 			out, ref := make([]int8, len(want)), make([]int8, len(want))
 			in := every[int16](from, to)
 			must(t, Lines(p, in, ref))
-			d.call(t, "nncc_lines_s16_s8", *p, in, out)
+			d.call(t, "nncc_piecewise_linear_s16_s8", *p, in, out)
 			same(t, "lines_s16_s8", p, out, ref)
 		default:
 			out, ref := make([]int16, len(want)), make([]int16, len(want))
 			in := every[int8](from, to)
 			must(t, Lines(p, in, ref))
-			d.call(t, "nncc_lines_s8_s16", *p, in, out)
+			d.call(t, "nncc_piecewise_linear_s8_s16", *p, in, out)
 			same(t, "lines_s8_s16", p, out, ref)
 		}
 		for k, v := range want {
@@ -122,7 +122,7 @@ func TestOwnCurve(t *testing.T) {
 		if worst > 2 {
 			t.Errorf("%s is %v steps off", name, worst)
 		}
-		d.call(t, "nncc_curve_s16", int32(len(x)), x, c[:], y)
+		d.call(t, "nncc_interpolated_lut_s16", int32(len(x)), x, c[:], y)
 		same(t, name, nil, y, want)
 	}
 }

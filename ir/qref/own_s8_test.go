@@ -158,12 +158,12 @@ func TestOwnTables(t *testing.T) {
 		var table [256]uint8
 		copy(table[:], numbered(r, 256, 1))
 		must(t, Table256(&table, x, want))
-		d.call(t, "nncc_table256", n, x, table[:], y)
+		d.call(t, "nncc_lut_s8", n, x, table[:], y)
 		same(t, "table256", n, y, want)
 		for i, v := range x {
 			want[i] = v ^ 0x80
 		}
-		d.call(t, "nncc_xor80", n, x, y)
+		d.call(t, "nncc_convert_s8_u8", n, x, y)
 		same(t, "xor80", n, y, want)
 	}
 }

@@ -56,7 +56,7 @@ func rows(d *tensor.Dense, n int) [][]int8 {
 // depth is the number of input channels that an output channel reads.
 func (c *convolution) depth() int { return c.g.CIn / c.g.Group }
 
-// order is the order in which nncc_dsp_conv_s8 gathers a window.
+// order is the order in which nncc_dsp_convolve_s8 gathers a window.
 func (c *convolution) order(f form) []int {
 	var o []int
 	run := c.depth()
@@ -130,7 +130,7 @@ func exact(code string, try func(n *ir.Node, core kernel.Core) string) kernel.Ru
 }
 
 var conv = &kernel.Kernel{
-	Name: "nncc_dsp_conv_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
+	Name: "nncc_dsp_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv,
 	Rules: join(noHelium("DSP-CONV-00"), quantised.ConvRules("DSP-CONV", false, quantised.Everywhere), exact("DSP-CONV-07", func(n *ir.Node, core kernel.Core) string {
 		c, why := convOf(n)
@@ -176,8 +176,8 @@ func lowerConvBy(n *ir.Node, o *kernel.Options, table []byte) (*call.Lowered, er
 	// A kernel row is one run of bytes; cut at the pixels it keeps the order of whole words only.
 	f = append(f, pitches(l, g.CIn, g.COut, c.depth()%4 == 0 || ring.H > 0 || c.kernel.W == 1)...)
 	f = append(f, call.F("table", c.l.above(table)))
-	return own(l, call.Call{Func: "nncc_dsp_conv_s8", Args: []call.Arg{
-		&call.Struct{Type: "nncc_dsp_conv_params", Fields: f}, w.form.widen(), w.form.mat2(table), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+	return own(l, call.Call{Func: "nncc_dsp_convolve_s8", Args: []call.Arg{
+		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, w.form.widen(), w.form.mat2(table), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
 }
 
 // pitches are the distances of pixels (or rows) of in and out bytes, which may
@@ -210,18 +210,18 @@ func lowerRows(n *ir.Node, l *layer, count int, core kernel.Core, table []byte) 
 	fs := fields("rows", count, "in_c", len(l.rows[0]), "out_c", len(l.rows), "pairs", pairs, "group_words", w.group)
 	fs = append(fs, clampOf(l.p).fields()...)
 	fs = append(fs, pitches(low, len(l.rows[0]), len(l.rows), true)...)
-	p := &call.Struct{Type: "nncc_dsp_rows_params", Fields: append(fs, call.F("table", l.above(table)))}
+	p := &call.Struct{Type: "nncc_dsp_fully_connected_params", Fields: append(fs, call.F("table", l.above(table)))}
 	switch {
 	case !single:
 		low.Scratch = 8 * pairs
-		return own(low, call.Call{Func: "nncc_dsp_pointwise_s8", Args: []call.Arg{
+		return own(low, call.Call{Func: "nncc_dsp_convolve_1x1_s8", Args: []call.Arg{
 			p, w.form.widen(), w.form.mat2(table), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
 	case f == plain:
 		return own(low, call.Call{Func: "nncc_plain_fully_connected_s8", Args: []call.Arg{p, i8In(0), packed(w.words), i8Out(0)}}), nil
 	}
 	low.Scratch = 4 * pairs
 	return own(low, call.Call{Func: "nncc_dsp_fully_connected_s8", Args: []call.Arg{
-		p, call.Func("nncc_dsp_mat1" + w.form.suffix()), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
+		p, call.Func("nncc_dsp_matmul_1row" + w.form.suffix()), i8In(0), packed(w.words), i8Out(0), scratch32(0)}}), nil
 }
 
 // fullyConnected takes layers with several rows through the 1x1 kernel.

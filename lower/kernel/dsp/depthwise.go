@@ -57,9 +57,9 @@ func lowerDepthwise(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	if c.g.CIn < 4 {
 		size += taps*c.g.CIn + 3
 	}
-	inner := call.Func("nncc_dsp_taps_s8")
+	inner := call.Func("nncc_dsp_depthwise_pixel_s8")
 	if !o.Core.DSP {
-		inner, pack = "nncc_plain_taps_s8", (*layer).plainTaps
+		inner, pack = "nncc_plain_depthwise_pixel_s8", (*layer).plainTaps
 	}
 	if t := c.three(o); t != nil {
 		return t.lower(c), nil
@@ -121,7 +121,7 @@ func (l *layer) four(first int, times int64) (g [4]scaled, head, tail []int32, w
 	return g, head, tail, ""
 }
 
-// taps packs four channels for nncc_dsp_taps_s8: an odd tap, then two at a time.
+// taps packs four channels for nncc_dsp_depthwise_pixel_s8: an odd tap, then two at a time.
 func (l *layer) taps(first int) ([]int32, string) {
 	g, words, scale, why := l.four(first, 2)
 	w := func(i, t int) int8 { return int8(at(&g[i], t)) }
@@ -149,7 +149,7 @@ func (c *convolution) twice() *convolution {
 	return &x
 }
 
-// plainTaps packs four channels for nncc_plain_taps_s8.
+// plainTaps packs four channels for nncc_plain_depthwise_pixel_s8.
 func (l *layer) plainTaps(first int) ([]int32, string) {
 	g, words, scale, why := l.four(first, 1)
 	for t := range g[0].row {

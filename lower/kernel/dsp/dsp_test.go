@@ -100,7 +100,7 @@ var generators = []struct {
 	row   string
 	build func(b *kerneltest.Writer)
 }{
-	{"nncc_dsp_conv_s8", conv}, {"nncc_dsp_conv_s8", pointwise}, {"nncc_dsp_mapped_s8", mapped}, {"nncc_dsp_residual_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise}, {"nncc_dsp_depthwise_s8", depthwise3x3},
+	{"nncc_dsp_convolve_s8", conv}, {"nncc_dsp_convolve_s8", pointwise}, {"nncc_dsp_convolve_lut_s8", mapped}, {"nncc_dsp_convolve_add_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise}, {"nncc_dsp_depthwise_s8", depthwise3x3},
 	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")}, {"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout},
 }
@@ -127,7 +127,7 @@ func each(t *testing.T, count int, opt kernel.Options, f func(t *testing.T, m *k
 	for from := 0; from < count; from += batch {
 		b := kerneltest.NewWriter(uint64(1 + from))
 		for _, g := range generators {
-			if g.row == "nncc_dsp_residual_s8" && !opt.Core.DSP { // nothing else takes what is fused
+			if g.row == "nncc_dsp_convolve_add_s8" && !opt.Core.DSP { // nothing else takes what is fused
 				continue
 			}
 			for range min(batch, count-from) {

@@ -25,7 +25,7 @@ func formFor(c kernel.Core) form {
 // suffix ends the names of the matrix kernels.
 func (f form) suffix() string {
 	if f == wide {
-		return "_wide_s8"
+		return "_w16_s8"
 	}
 	return "_s8"
 }
@@ -33,21 +33,21 @@ func (f form) suffix() string {
 // widen and mat2 are the kernel's inner functions for two pixels.
 func (f form) widen() call.Func {
 	if f == plain {
-		return "nncc_plain_widen2"
+		return "nncc_plain_widen_2rows_s8"
 	}
-	return "nncc_dsp_widen2"
+	return "nncc_dsp_widen_2rows_s8"
 }
 
 func (f form) mat2(table []byte) call.Func {
-	name := "nncc_dsp_mat2"
+	name := "nncc_dsp_matmul_2rows"
 	switch f {
 	case plain:
-		name = "nncc_plain_mat2"
+		name = "nncc_plain_matmul_2rows"
 	case wide:
-		name += "_wide"
+		name += "_w16"
 	}
 	if table != nil {
-		name += "_table"
+		name += "_lut"
 	}
 	return call.Func(name + "_s8")
 }

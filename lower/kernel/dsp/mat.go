@@ -97,7 +97,7 @@ type matrix struct {
 	group int // words of four channels
 }
 
-// matrix packs the rows of the layer for nncc_dsp_mat*: order gives the input
+// matrix packs the rows of the layer for nncc_dsp_matmul_*: order gives the input
 // of every half word, -1 for none, two a pair. Narrow weights take half the
 // flash; where a sum or a pair of weights does not fit, they are wide.
 func (l *layer) matrix(order []int, f form) (matrix, string) {
@@ -228,7 +228,7 @@ func at(c *scaled, k int) int32 {
 }
 
 // runOrder is the order in which n bytes from at on are widened, two inputs a
-// pair: see nncc_dsp_widen2.
+// pair: see nncc_dsp_widen_2rows_s8.
 func runOrder(at, n int) []int {
 	var o []int
 	for ; n >= 4; n, at = n-4, at+4 {
@@ -245,7 +245,7 @@ func runOrder(at, n int) []int {
 	return o
 }
 
-// bytesOrder is runOrder for nncc_plain_widen2.
+// bytesOrder is runOrder for nncc_plain_widen_2rows_s8.
 func bytesOrder(at, n int) []int {
 	var o []int
 	for i := range n {

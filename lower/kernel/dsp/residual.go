@@ -12,7 +12,7 @@ import (
 // residual is a convolution whose result, or a function of it, is added to
 // another tensor a few pixels later. The sum may take the place of that tensor.
 var residual = &kernel.Kernel{
-	Name: "nncc_dsp_residual_s8", Library: Library, Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
+	Name: "nncc_dsp_convolve_add_s8", Library: Library, Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerResidual,
 	Rules: join(onDSP("DSP-RESIDUAL-00"), kernel.ResidualRule("DSP-RESIDUAL-01", conv, add, func(c *kernel.Chain, _ *kernel.Options) string {
 		if o := c.Main.Out[0].Type; o.Elems() == o.Shape[1] {
@@ -55,16 +55,16 @@ func lowerResidual(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	// Pixels are computed by twos: no row ends in the middle of two.
 	part, bytes := max(2, waiting/channels&^1), channels
 	l.Route = conv.Func
-	if conv.Func == "nncc_dsp_conv_s8" {
+	if conv.Func == "nncc_dsp_convolve_s8" {
 		bytes = v.out.W * channels
 		part = max(1+v.out.W%2, min(v.out.H, waiting/bytes)&^(v.out.W%2))
-		conv.Func = "nncc_dsp_conv_sum_s8"
+		conv.Func = "nncc_dsp_convolve_add_s8"
 	} else {
-		conv.Func = "nncc_dsp_pointwise_sum_s8"
+		conv.Func = "nncc_dsp_convolve_1x1_add_s8"
 	}
 	wait := (l.Scratch + 3) &^ 3
 	l.Scratch = wait + part*bytes
-	conv.Args = append(conv.Args, &call.Struct{Type: "nncc_dsp_residual", Fields: []call.Field{
+	conv.Args = append(conv.Args, &call.Struct{Type: "nncc_dsp_residual_params", Fields: []call.Field{
 		call.F("sum", call.Nested{Fields: append(fields("count", 0), f...)}), call.F("pitch", call.Pitch{Output: true, Row: channels}),
 		call.F("other_pitch", call.Pitch{I: c.AddIn, Row: channels}), call.FI("wait", wait), call.FI("part", part)}},
 		i8In(c.AddIn), table(tables[0]), table(tables[1]))

@@ -1,6 +1,8 @@
 package dsp
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/pack"
@@ -67,16 +69,12 @@ func (t *three) add(l *layer, i int) bool {
 
 func (t *three) lower(c *convolution) *call.Lowered {
 	inner := func(slot string) call.Func {
-		name := "nncc_dsp_rows3"
-		if t.stride == 2 {
-			name += "_by2"
-		}
-		name += slot
+		name := fmt.Sprintf("nncc_dsp_depthwise_3x3_stride%d_%s", t.stride, slot)
 		if t.relu {
 			name += "_relu"
 		}
 		return call.Func(name + "_s8")
 	}
 	return own(&call.Lowered{Scratch: 32 * (t.stride*(c.out.W-1) + 3), Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_3x3_s8",
-		Args: []call.Arg{c.depthwiseParams(0, t.group), inner("_even"), inner("_odd"), i8In(0), packed(t.words), i8Out(0), scratch32(0)}})
+		Args: []call.Arg{c.depthwiseParams(0, t.group), inner("even"), inner("odd"), i8In(0), packed(t.words), i8Out(0), scratch32(0)}})
 }

@@ -49,7 +49,7 @@ func convRule(code, doc string, check func(c *convolution) string) kernel.Rule {
 // conv computes any convolution by dot products: of the pixels themselves
 // where they lie as the kernels want them, else of patches in scratch.
 var conv = &kernel.Kernel{
-	Name: "nncc_helium_conv_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
+	Name: "nncc_helium_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv,
 	Rules: join(onHelium("HELIUM-CONV-00"), quantised.ConvRules("HELIUM-CONV", false, quantised.Everywhere),
 		convRule("HELIUM-CONV-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() })),
@@ -98,7 +98,7 @@ func (c *convolution) columns() {
 }
 
 // convFunc copies patches; other convolutions are dot products of the pixels.
-const convFunc = "nncc_helium_conv_s8"
+const convFunc = "nncc_helium_convolve_s8"
 
 func lowerConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	c, why := convOf(n)
@@ -116,7 +116,7 @@ func lowerConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 }
 
 // single is the number of last pixels of a pointwise convolution that have no
-// whole last vector behind their beginning (nncc_helium_mac).
+// whole last vector behind their beginning (nncc_helium_matmul_params).
 func (c *convolution) single() int {
 	depth := len(c.l.rows[0])
 	return (roundUp(depth, vector) - 1) / depth
@@ -157,7 +157,7 @@ func (c *convolution) call(out call.Arg) (conv call.Call, rows call.Rows, scratc
 	f := func(name string, v int) call.Field { return call.FI(name, v) }
 	in, rows := inRows(g.CIn)
 	mac := c.l.mac(out, per, patch, step, vectors, call.I32(step))
-	params := &call.Struct{Type: "nncc_helium_conv", Fields: []call.Field{
+	params := &call.Struct{Type: "nncc_helium_convolve_params", Fields: []call.Field{
 		call.F("mac", call.Nested{Fields: mac}),
 		f("batch", g.N), f("in_h", c.in.H), f("in_w", c.in.W), call.F("in_pitch", in), f("depth", c.depth()), f("out_h", c.out.H), f("out_w", c.out.W), f("groups", g.Group),
 		f("kernel_h", c.kernel.H), f("kernel_w", c.kernel.W), f("stride_h", c.stride.H), f("stride_w", c.stride.W),
@@ -171,6 +171,6 @@ func (c *convolution) call(out call.Arg) (conv call.Call, rows call.Rows, scratc
 func (l *layer) products(fn string, depth, vectors, rows int, out call.Arg) (call.Call, call.Rows) {
 	in, inR := inRows(depth)
 	return call.Call{Func: fn, Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_mac", Fields: l.mac(out, len(l.rows), depth, depth, vectors, in)},
+		&call.Struct{Type: "nncc_helium_matmul_params", Fields: l.mac(out, len(l.rows), depth, depth, vectors, in)},
 		i8In(0), packed(l.records(vectors)), i8Out(0), call.I32(rows)}}, inR
 }

@@ -16,7 +16,7 @@ const lanes = 8
 
 // patches is a depthwise convolution with a 3x3 kernel and strides of 1.
 var patches = &kernel.Kernel{
-	Name: "nncc_helium_depthwise3x3_1_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, strides 1, with a channel multiplier, packed weights",
+	Name: "nncc_helium_depthwise_3x3_stride1_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, strides 1, with a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerPatches,
 	Rules: join(onHelium("HELIUM-DW31-00"), quantised.ConvRules("HELIUM-DW31", true, quantised.ExceptHelium),
 		convRule("HELIUM-DW31-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
@@ -57,13 +57,13 @@ func lowerPatches(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	fn := "nncc_helium_depthwise3x3_1_s8"
+	fn := "nncc_helium_depthwise_3x3_stride1_s8"
 	if c.l.p.ActMin == c.l.p.OutOff {
-		fn = "nncc_helium_depthwise3x3_1_relu_s8"
+		fn = "nncc_helium_depthwise_3x3_stride1_relu_s8"
 	}
 	scratch := 6*vector + vector*c.in.W + 4*vector*(min(roundUp(c.out.W, 2), patchSpan)+2)
 	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()}, call.Call{Func: fn, Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.patchRecords()), i8Scratch(0), i8Out(0)}})
+		&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0), packed(c.l.patchRecords()), i8Scratch(0), i8Out(0)}})
 }
 
 // minWide are the channels from which on 16 lanes are better than eight.
@@ -71,7 +71,7 @@ const minWide = lanes + 1
 
 // depthwise3x3 is a depthwise convolution with a 3x3 kernel that steps by two.
 var depthwise3x3 = &kernel.Kernel{
-	Name: "nncc_helium_depthwise3x3_2_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
+	Name: "nncc_helium_depthwise_3x3_stride2_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise3x3,
 	Rules: join(onHelium("HELIUM-DW32-00"), quantised.ConvRules("HELIUM-DW32", true, quantised.ExceptHelium),
 		convRule("HELIUM-DW32-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
@@ -149,7 +149,7 @@ func (c *convolution) inPlace() []int {
 	return nil
 }
 
-// fields are those of nncc_helium_depthwise.
+// fields are those of nncc_helium_depthwise_3x3_params.
 func (c *convolution) fields() []call.Field {
 	f := func(name string, v int) call.Field { return call.FI(name, v) }
 	return []call.Field{
@@ -167,12 +167,12 @@ func lowerDepthwise3x3(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 	if why != "" {
 		return nil, ir.Errf(n, "kernel", "%s", why)
 	}
-	fn := "nncc_helium_depthwise3x3_2_s8"
+	fn := "nncc_helium_depthwise_3x3_stride2_s8"
 	if c.l.p.ActMin == c.l.p.OutOff {
-		fn = "nncc_helium_depthwise3x3_2_relu_s8"
+		fn = "nncc_helium_depthwise_3x3_stride2_relu_s8"
 	}
 	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}}, call.Call{Func: fn, Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_depthwise", Fields: c.fields()}, i8In(0), packed(c.l.wideBlocks()), i8Scratch(0), i8Out(0)}})
+		&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0), packed(c.l.wideBlocks()), i8Scratch(0), i8Out(0)}})
 }
 
 // depthwise is a depthwise convolution with any kernel.
@@ -210,7 +210,7 @@ func lowerDepthwise(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 			c.l.rows[i] = append(slices.Clone(w), 0)
 		}
 	}
-	params := &call.Struct{Type: "nncc_helium_taps", Fields: []call.Field{
+	params := &call.Struct{Type: "nncc_helium_depthwise_params", Fields: []call.Field{
 		call.F("at", call.Nested{Fields: c.fields()}), call.FI("kernel_h", c.kernel.H), call.FI("dilation_h", c.dil.H),
 		call.FI("stride_w", c.stride.W), call.FI("width", c.width()), call.FI("taps", len(offsets))}}
 	table := &call.Blob{Hint: "offsets", CType: "int32_t", Data: words(nil, offsets...), Align: 4}

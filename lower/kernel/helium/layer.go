@@ -66,7 +66,7 @@ func (l *layer) relu() bool { return l.p.ActMin >= l.p.OutOff }
 // words appends 32-bit words.
 func words(b []byte, v ...int32) []byte { return append(b, pack.Words(v)...) }
 
-// records packs the rows for the kernels nncc_helium_dot* (nncc_helium.h) in
+// records packs the rows for the kernels nncc_helium_matmul_* (nncc_helium.h) in
 // records of four channels and rows of the given number of vectors.
 func (l *layer) records(vectors int) []byte {
 	var b []byte
@@ -110,7 +110,7 @@ func (l *layer) part(first, n int) *layer {
 	return x
 }
 
-// mac is nncc_helium_mac for rows of depth bytes, at least step bytes apart (or
+// mac is nncc_helium_matmul_params for rows of depth bytes, at least step bytes apart (or
 // so far), of which the input has no more behind the last one.
 func (l *layer) mac(pitch call.Arg, channels, depth, step, vectors int, apart call.Arg) []call.Field {
 	single := (vectors*vector - depth + step - 1) / step
@@ -136,14 +136,14 @@ const unrolled = 9
 // three vectors go through one loop, which takes at least six.
 func (l *layer) dot(vectors int) (fn string, want int) {
 	if l.generic && vectors > 3 {
-		return "nncc_helium_dot_by3_s8", roundUp(max(vectors, 6), 3)
+		return "nncc_helium_matmul_unroll3_s8", roundUp(max(vectors, 6), 3)
 	}
 	if vectors <= unrolled {
 		relu := ""
 		if l.relu() && !l.generic {
 			relu = "_relu"
 		}
-		return fmt.Sprintf("nncc_helium_dot%d%s_s8", vectors, relu), vectors
+		return fmt.Sprintf("nncc_helium_matmul_k%d%s_s8", vectors, relu), vectors
 	}
 	by := 5
 	for _, n := range []int{4, 3} {
@@ -151,7 +151,7 @@ func (l *layer) dot(vectors int) (fn string, want int) {
 			by = n
 		}
 	}
-	return fmt.Sprintf("nncc_helium_dot_by%d_s8", by), roundUp(vectors, by)
+	return fmt.Sprintf("nncc_helium_matmul_unroll%d_s8", by), roundUp(vectors, by)
 }
 
 // ruleOf asks about a node in the terms of its kernel, which read finds.

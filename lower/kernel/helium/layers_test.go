@@ -314,9 +314,9 @@ var generators = []struct {
 	row   string
 	build func(b *builder)
 }{
-	{"nncc_helium_conv_s8", pointwise}, {"nncc_helium_conv_s8", conv}, {"nncc_helium_conv_s8", grouped}, {"nncc_helium_depthwise3x3_1_s8", depthwise3x3}, {"nncc_helium_depthwise3x3_2_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
-	{"nncc_helium_up_s8", transposed}, {"nncc_helium_rows_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
-	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax}, {"nncc_helium_mapped_s8", mapped}, {"nncc_helium_residual_s8", residual},
+	{"nncc_helium_convolve_s8", pointwise}, {"nncc_helium_convolve_s8", conv}, {"nncc_helium_convolve_s8", grouped}, {"nncc_helium_depthwise_3x3_stride1_s8", depthwise3x3}, {"nncc_helium_depthwise_3x3_stride2_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
+	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_matmul_1row_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
+	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax}, {"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
 }
 
 // layers are count random layers of every generator.

@@ -10,7 +10,7 @@ import (
 // mapped is a convolution with a function of each value behind it, by a table
 // where its results are stored.
 var mapped = &kernel.Kernel{
-	Name: "nncc_helium_mapped_s8", Library: Library, Doc: "int8 convolution with a function of each result, by a table in the store loop",
+	Name: "nncc_helium_convolve_lut_s8", Library: Library, Doc: "int8 convolution with a function of each result, by a table in the store loop",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.SpatialLayout, Lower: lowerMapped,
 	Rules: []kernel.Rule{onHelium("HELIUM-MAPPED-00"), kernel.MappedConvRule("HELIUM-MAPPED-01", conv)},
 }
@@ -26,7 +26,7 @@ func lowerMapped(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	if conv.Func != convFunc { // the products of the pixels themselves
 		conv.Args = append(conv.Args, call.Func(conv.Func), call.Lookup(c.Table))
 		l.Route = conv.Func
-		conv.Func, l.Kernel = "nncc_helium_dot_table_s8", "nncc_helium_dot_table_s8"
+		conv.Func, l.Kernel = "nncc_helium_matmul_lut_s8", "nncc_helium_matmul_lut_s8"
 		return l, nil
 	}
 	p := conv.Args[0].(*call.Struct)

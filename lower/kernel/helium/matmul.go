@@ -13,7 +13,7 @@ import (
 // fullyConnected takes layers with several rows of whole vectors through the
 // kernels of pointwise convolutions.
 var fullyConnected = &kernel.Kernel{
-	Name: "nncc_helium_rows_s8", Library: Library, Doc: "int8 fully connected layer, per tensor or per channel, packed weights",
+	Name: "nncc_helium_matmul_1row_s8", Library: Library, Doc: "int8 fully connected layer, per tensor or per channel, packed weights",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
 	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
 	Rules: join(onHelium("HELIUM-FC-00"), quantised.ProductRules("HELIUM-FC", quantised.Everywhere),
@@ -36,7 +36,7 @@ func lowerFC(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	l := layerOf(n, s.Weights(n), s.Cols, s.Params)
 	l.generic = o.Generic
 	vectors := roundUp(s.Depth, vector) / vector
-	fn := "nncc_helium_rows_s8"
+	fn := "nncc_helium_matmul_1row_s8"
 	if s.Rows > 1 {
 		if f, v := l.dot(vectors); v == vectors {
 			fn = f

@@ -27,7 +27,7 @@ func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Ke
 			f := func(name string, v int) call.Field { return call.FI(name, v) }
 			x, xr := inRows(g.C)
 			y, yr := outRows(g.C)
-			return own(&call.Lowered{Rows: []call.Rows{xr, yr}}, call.Call{Func: fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_pool", Fields: []call.Field{
+			return own(&call.Lowered{Rows: []call.Rows{xr, yr}}, call.Call{Func: fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_pool_params", Fields: []call.Field{
 				f("batch", g.N), f("in_h", in.H), f("in_w", in.W), f("channels", g.C), f("out_h", out.H), f("out_w", out.W),
 				f("kernel_h", kernel.H), f("kernel_w", kernel.W), f("stride_h", stride.H), f("stride_w", stride.W), f("pad_top", pad.H), f("pad_left", pad.W),
 				f("act_min", int(lo)), f("act_max", int(hi)), call.F("in_pitch", x), call.F("out_pitch", y)}}, i8In(0), i8Out(0)}})

@@ -10,7 +10,7 @@ import (
 // residual is a convolution whose result, or a function of it, is added to
 // another tensor before it reaches memory. The sum may take the place of that tensor.
 var residual = &kernel.Kernel{
-	Name: "nncc_helium_residual_s8", Library: Library, Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
+	Name: "nncc_helium_convolve_add_s8", Library: Library, Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerResidual,
 	Rules: []kernel.Rule{onHelium("HELIUM-RESIDUAL-00"), kernel.ResidualRule("HELIUM-RESIDUAL-01", conv, add, func(c *kernel.Chain, o *kernel.Options) string {
 		if _, ok := addition(c.Add, resultOperand(c), o); !ok {
@@ -58,14 +58,14 @@ func lowerResidual(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 		pixels = max(2, waiting/v.g.COut&^1)
 		l.Route, l.Scratch = conv.Func, (pixels+v.single())*v.g.COut
 		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), conv.Args[3], conv.Args[4], call.Func(conv.Func)}
-		conv.Func = "nncc_helium_dot_sum_s8"
+		conv.Func = "nncc_helium_matmul_add_s8"
 	} else {
 		dot := conv.Args[5].(call.Func)
 		l.Route, l.Scratch = string(dot), wait+pixels*v.g.COut
 		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), i8Scratch(wait), conv.Args[4], dot}
-		conv.Func = "nncc_helium_conv_sum_s8"
+		conv.Func = "nncc_helium_convolve_add_s8"
 	}
-	conv.Args = append(conv.Args, &call.Struct{Type: "nncc_helium_residual", Fields: []call.Field{
+	conv.Args = append(conv.Args, &call.Struct{Type: "nncc_helium_residual_params", Fields: []call.Field{
 		call.F("sum", call.Nested{Fields: sum.fields()}), call.FI("swapped", swapped), call.F("pitch", out),
 		call.F("other_pitch", call.Pitch{I: c.AddIn, Row: v.g.COut}), call.F("table", table), call.FI("pixels", pixels)}},
 		i8In(c.AddIn), call.Func(sum.fn))

@@ -42,6 +42,6 @@ func lowerSoftmax(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 	terms := qref.SoftmaxTerms(mult, shift, diffMin)
 	table := &call.Blob{Hint: "exponentials", CType: "int32_t", Data: words(nil, terms[:]...), Align: 4}
 	return own(&call.Lowered{Scratch: 4 * size, InPlace: []int{0}}, call.Call{Func: "nncc_helium_softmax_s8", Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_softmax", Fields: []call.Field{call.FI("rows", rows), call.FI("size", size)}},
+		&call.Struct{Type: "nncc_helium_softmax_params", Fields: []call.Field{call.FI("rows", rows), call.FI("size", size)}},
 		i8In(0), table, call.Scratch{CType: "int32_t"}, i8Out(0)}})
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// linear is nncc_helium_sum: v = a*x + b*y + c over 2^shift, rounded down by
-// fn nncc_helium_sum_s8; with ties away from zero, and zero added, by
-// nncc_helium_sum_away_s8; with multipliers by nncc_helium_sum_fine_s8.
+// linear is nncc_helium_add_linear_params: v = a*x + b*y + c over 2^shift, rounded down by
+// fn nncc_helium_add_linear_s8; with ties away from zero, and zero added, by
+// nncc_helium_add_linear_away_s8; with multipliers by nncc_helium_add_linear_q31_s8.
 type linear struct {
 	fn                   string
 	a, b, c, shift, zero int64
@@ -25,12 +25,12 @@ type linear struct {
 }
 
 const (
-	sumDown = "nncc_helium_sum_s8"
-	sumAway = "nncc_helium_sum_away_s8"
-	sumFine = "nncc_helium_sum_fine_s8"
+	sumDown = "nncc_helium_add_linear_s8"
+	sumAway = "nncc_helium_add_linear_away_s8"
+	sumFine = "nncc_helium_add_linear_q31_s8"
 )
 
-// fields are those of nncc_helium_sum.
+// fields are those of nncc_helium_add_linear_params.
 func (l *linear) fields() []call.Field {
 	f := func(name string, v int64) call.Field { return call.FI(name, int(v)) }
 	return []call.Field{f("a", l.a), f("b", l.b), f("c", l.c), f("shift", l.shift), f("zero", l.zero), f("b_mult", l.bMult), f("mult", l.mult),
@@ -280,12 +280,12 @@ func lowerAdd(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 			x, y = y, x
 		}
 		sumRows(low, n, &l)
-		return own(low, call.Call{Func: l.fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_sum", Fields: l.fields()}, x, y, i8Out(0),
+		return own(low, call.Call{Func: l.fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_linear_params", Fields: l.fields()}, x, y, i8Out(0),
 			call.I32(n.Out[0].Type.Elems())}})
 	}
 	f := func(name string, v int64) call.Field { return call.FI(name, int(v)) }
 	a, b, _ := threeRoundings(&p.Scales, p.Offset1, p.Offset2)
-	return own(low, call.Call{Func: "nncc_helium_add_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_add", Fields: []call.Field{
+	return own(low, call.Call{Func: "nncc_helium_add_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_params", Fields: []call.Field{
 		f("n", int64(n.Out[0].Type.Elems())), f("x_unit", a.unit), f("x_offset", a.offset), f("x_mult", a.mult), f("x_shift", a.shift),
 		f("y_unit", b.unit), f("y_offset", b.offset), f("y_mult", b.mult), f("y_shift", b.shift),
 		f("mult", int64(p.Scales.OutMult)), f("shift", -int64(p.Scales.OutShift)), f("zero", int64(p.OutputOffset)),
@@ -308,7 +308,7 @@ func sumRows(low *call.Lowered, n *ir.Node, l *linear) {
 	if l.swapped {
 		x, y = y, x
 	}
-	rowCall := call.Call{Func: "nncc_helium_sum_rows_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_sum_rows", Fields: []call.Field{
+	rowCall := call.Call{Func: "nncc_helium_add_linear_strided_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_linear_strided_params", Fields: []call.Field{
 		call.F("sum", call.Nested{Fields: l.fields()}), call.FI("n", row), call.FI("rows", t.Elems()/row), call.F("x_pitch", call.Pitch{I: x, Row: row}),
 		call.F("y_pitch", call.Pitch{I: y, Row: row}), call.F("out_pitch", call.Pitch{Output: true, Row: row})}},
 		call.Func(l.fn), i8In(x), i8In(y), i8Out(0)}}

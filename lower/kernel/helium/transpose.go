@@ -33,7 +33,7 @@ var transpose = &kernel.Kernel{
 		if !ok {
 			return nil, ir.Errf(n, "kernel", "no exchange of two runs of dimensions")
 		}
-		return own(&call.Lowered{}, call.Call{Func: "nncc_helium_transpose_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_transpose", Fields: []call.Field{
+		return own(&call.Lowered{}, call.Call{Func: "nncc_helium_transpose_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_transpose_params", Fields: []call.Field{
 			call.FI("batches", batches), call.FI("rows", rows), call.FI("cols", cols)}}, i8In(0), i8Out(0)}})
 	},
 }

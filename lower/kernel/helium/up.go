@@ -16,7 +16,7 @@ import (
 // that every result has one tap: a pixel gives kernel_w pixels of each of
 // kernel_h rows, which are products of it with as many times the channels.
 var up = &kernel.Kernel{
-	Name: "nncc_helium_up_s8", Library: Library, Doc: "int8 transposed convolution with a kernel of the size of its strides, packed weights",
+	Name: "nncc_helium_transpose_conv_s8", Library: Library, Doc: "int8 transposed convolution with a kernel of the size of its strides, packed weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerUp,
 	Rules: join(onHelium("HELIUM-UP-00"), quantised.TransposedRules("HELIUM-UP", quantised.Everywhere),
 		ruleOf("HELIUM-UP-06", "requantisation shifts to the right", upOf, func(_ *ir.Node, u *upscale) string {
@@ -88,16 +88,16 @@ func lowerUp(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 	vectors := roundUp(depth, vector) / vector
 	fn, want := u.rows[0].dot(vectors)
 	if want != vectors {
-		fn = "nncc_helium_rows_s8"
+		fn = "nncc_helium_matmul_1row_s8"
 	}
 	var b []byte
 	for _, l := range u.rows {
 		b = append(b, l.records(vectors)...)
 	}
 	in, inR := inRows(depth)
-	params := &call.Struct{Type: "nncc_helium_up", Fields: []call.Field{
+	params := &call.Struct{Type: "nncc_helium_transpose_conv_params", Fields: []call.Field{
 		call.F("mac", call.Nested{Fields: u.rows[0].mac(call.I32(channels), channels, depth, depth, vectors, in)}),
 		call.FI("rows", u.g.N*u.in.H), call.FI("width", u.in.W), call.FI("kernel_h", u.kernel.H)}}
-	return own(&call.Lowered{Route: fn, Unused: []int{1, 2}, Rows: []call.Rows{inR}}, call.Call{Func: "nncc_helium_up_s8", Args: []call.Arg{
+	return own(&call.Lowered{Route: fn, Unused: []int{1, 2}, Rows: []call.Rows{inR}}, call.Call{Func: "nncc_helium_transpose_conv_s8", Args: []call.Arg{
 		params, i8In(0), packed(b), i8Out(0), call.Func(fn)}})
 }

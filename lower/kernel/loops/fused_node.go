@@ -353,7 +353,7 @@ func (w *fuser) curve(n *ir.Node) bool {
 	if err != nil {
 		return false
 	}
-	w.set(n, "nncc_el_curve_s16(%s, %s)", w.table(tensor.Of([]int{len(c)}, c[:])).name, x.name)
+	w.set(n, "nncc_el_interpolated_lut_s16(%s, %s)", w.table(tensor.Of([]int{len(c)}, c[:])).name, x.name)
 	return true
 }
 

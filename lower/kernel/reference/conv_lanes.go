@@ -114,12 +114,12 @@ var notOneEach = cond{"channels that are added up, or several outputs of each", 
 // lanesKernels come before the scalar rows.
 func lanesKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		lanesRow("nncc_depthwise_conv2d_lanes_f32", "NNCC-DWCONV-LANES", "depthwise convolution, channels in vectors", []*ir.OpDef{op.Conv}, []cond{oneEach},
+		lanesRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONV-LANES", "depthwise convolution, channels in vectors", []*ir.OpDef{op.Conv}, []cond{oneEach},
 			func(l *lowering, g *op.ConvGeom) *call.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "mult", 1)...)
 				return params("nncc_depthwise_conv2d_params", append(f, actFields(l.n)...)...)
 			}),
-		lanesRow("nncc_conv2d_lanes_f32", "NNCC-CONV-LANES", "convolution, output channels in vectors", []*ir.OpDef{op.Conv}, []cond{notOneEach},
+		lanesRow("nncc_conv2d_packed_f32", "NNCC-CONV-LANES", "convolution, output channels in vectors", []*ir.OpDef{op.Conv}, []cond{notOneEach},
 			func(l *lowering, g *op.ConvGeom) *call.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 				return params("nncc_conv2d_params", append(f, actFields(l.n)...)...)

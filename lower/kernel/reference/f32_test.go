@@ -35,7 +35,7 @@ func TestUnaryF32(t *testing.T) {
 		kase{name: "Gelu tanh", src: one(f32("[9]"), "", `Gelu(%x) {approximate="tanh"}`)},
 		kase{name: "Elu attr", src: one(f32("[9]"), "", `Elu(%x) {alpha=0.3}`)},
 		kase{name: "scalar", src: one(f32("[]"), "", `Tanh(%x)`)},
-		kase{name: "Not", src: one([]string{"bool[2,3]"}, "", `Not(%x)`), kernel: "nncc_table256"},
+		kase{name: "Not", src: one([]string{"bool[2,3]"}, "", `Not(%x)`), kernel: "nncc_lut_s8"},
 		kase{name: "chain", src: "in %x : f32[4,4]\n%a = Exp(%x)\n%b = Neg(%a)\n%c = Tanh(%b)\nout \"c\" = %c\nout \"a\" = %a"},
 	)
 	runCases(t, cases)

@@ -74,7 +74,7 @@ func TestLanes(t *testing.T) {
 	core := kernel.Core{DSP: true, MVE: true, FPU: true}
 	g := irtest.Parse(t, lanesGraph(rand.New(rand.NewPCG(3, 4)), 120))
 	m := kerneltest.Compile(t, table, "lanes", g, core, 5)
-	for _, k := range []string{"nncc_conv2d_lanes_f32", "nncc_depthwise_conv2d_lanes_f32"} {
+	for _, k := range []string{"nncc_conv2d_packed_f32", "nncc_depthwise_conv2d_packed_f32"} {
 		if m.Rows[k] < 10 {
 			t.Fatalf("only %d layers by %s", m.Rows[k], k)
 		}

@@ -80,14 +80,14 @@ func TestBorders(t *testing.T) {
 	q := func(t string, s string) string { return "in %x : " + t + "[256] q(" + s + ")\n" }
 	for _, node := range []string{"Sigmoid(%x)", "Tanh(%x)", "Relu(%x)", "LeakyRelu(%x)", "Elu(%x)", "HardSwish(%x)", "Erf(%x)", "Exp(%x)", "Sqrt(%x)", "Gelu(%x)", "Reciprocal(%x)",
 		"Clip(%x, %k)", "Sub(%x, %k)", "Sub(%k, %x)", "Div(%x, %k)", "Div(%k, %x)", "Pow(%x, %k)", "PRelu(%x, %k)", "Add(%x, %i)", "Mul(%i, %x)", "Max(%x, %k)", "nncc.Requantize(%x)"} {
-		cases = append(cases, kase{name: "table " + node, in: every, kernel: "nncc_table256",
+		cases = append(cases, kase{name: "table " + node, in: every, kernel: "nncc_lut_s8",
 			src: q("i8", "0.05:-3") + "const %k : f32[] = {1.5}\nconst %i : i8[] q(0.1:4) = {20}\n%o : i8[256] q(0.03:7) = " + node + "\nout \"o\" = %o"})
 	}
 	cases = append(cases,
-		kase{name: "i8 to u8 same", kernel: "nncc_xor80", src: q("i8", "0.05:-128") + "%o : u8[256] q(0.05:0) = nncc.Requantize(%x)\nout \"o\" = %o"},
-		kase{name: "u8 to i8 same", kernel: "nncc_xor80", src: q("u8", "0.05:3") + "%o : i8[256] q(0.05:-125) = nncc.Requantize(%x)\nout \"o\" = %o"},
-		kase{name: "u8 to i8", kernel: "nncc_table256", src: q("u8", "0.05:3") + "%o : i8[256] q(0.04:-125) = nncc.Requantize(%x)\nout \"o\" = %o"},
-		kase{name: "compare const", kernel: "nncc_table256", src: q("i8", "0.05:-128") + "const %k : f32[] = {4.0}\n%o = Less(%x, %k)\nout \"o\" = %o"},
+		kase{name: "i8 to u8 same", kernel: "nncc_convert_s8_u8", src: q("i8", "0.05:-128") + "%o : u8[256] q(0.05:0) = nncc.Requantize(%x)\nout \"o\" = %o"},
+		kase{name: "u8 to i8 same", kernel: "nncc_convert_s8_u8", src: q("u8", "0.05:3") + "%o : i8[256] q(0.05:-125) = nncc.Requantize(%x)\nout \"o\" = %o"},
+		kase{name: "u8 to i8", kernel: "nncc_lut_s8", src: q("u8", "0.05:3") + "%o : i8[256] q(0.04:-125) = nncc.Requantize(%x)\nout \"o\" = %o"},
+		kase{name: "compare const", kernel: "nncc_lut_s8", src: q("i8", "0.05:-128") + "const %k : f32[] = {4.0}\n%o = Less(%x, %k)\nout \"o\" = %o"},
 		kase{name: "pad zero point", src: "in %x : i8[1,3,4,5] q(0.1:-7)\nconst %p : i64[8] = {0,0,1,1,0,0,1,1}\n%o : i8[1,3,6,7] q(0.1:-7) = Pad(%x, %p)\nout \"o\" = %o"},
 		kase{name: "pad float value", src: "in %x : i8[1,3,4,5] q(0.1:-7)\nconst %p : i64[8] = {0,0,1,1,0,0,1,1}\nconst %v : f32[] = {0.5}\n%o : i8[1,3,6,7] q(0.1:-7) = Pad(%x, %p, %v)\nout \"o\" = %o"},
 	)

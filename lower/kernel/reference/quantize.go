@@ -90,7 +90,7 @@ func quantizeKernels() []*kernel.Kernel {
 
 // xor80Row shifts the zero point by 128 between int8 and uint8.
 var xor80Row = &kernel.Kernel{
-	Name: "nncc_xor80", Library: "nncc", Doc: "int8 to uint8 and back, the same reals", Ops: []*ir.OpDef{op.Requantize},
+	Name: "nncc_convert_s8_u8", Library: "nncc", Doc: "int8 to uint8 and back, the same reals", Ops: []*ir.OpDef{op.Requantize},
 	Rules: rules("NNCC-XOR80", cond{"int8 and uint8 of one scale, zero points 128 apart", func(n *ir.Node) string {
 		x, y := n.In[0].Type, n.Out[0].Type
 		flip := func(a, b ir.Type) bool {
@@ -102,8 +102,8 @@ var xor80Row = &kernel.Kernel{
 		return ""
 	}}, nonEmpty), Layout: same,
 	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_xor80")
-		l.call("nncc_xor80", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(0)), bytesOf(l.out(0)))
+		l := start(n, "nncc_convert_s8_u8")
+		l.call("nncc_convert_s8_u8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(0)), bytesOf(l.out(0)))
 		l.inPlace(0)
 		return l.done()
 	},

@@ -41,13 +41,13 @@ var lineOps = kernel.Named([]string{"Abs", "Clip", "HardSigmoid", "LeakyRelu", "
 
 // lineKernels: the kernel for an input and an output type.
 var lineKernels = map[[2]tensor.DType]string{
-	{tensor.I16, tensor.I16}: "nncc_lines_s16", {tensor.I16, tensor.I8}: "nncc_lines_s16_s8", {tensor.I8, tensor.I16}: "nncc_lines_s8_s16",
+	{tensor.I16, tensor.I16}: "nncc_piecewise_linear_s16", {tensor.I16, tensor.I8}: "nncc_piecewise_linear_s16_s8", {tensor.I8, tensor.I16}: "nncc_piecewise_linear_s8_s16",
 }
 
 // linesRow computes functions that are straight lines on either side of 0 by
 // constants that are proven right for every input.
 var linesRow = &kernel.Kernel{
-	Name: "nncc_lines_s16", Library: "nncc", Doc: "straight functions of int16 tensors, changes of scale between int8 and int16", Ops: lineOps,
+	Name: "nncc_piecewise_linear_s16", Library: "nncc", Doc: "straight functions of int16 tensors, changes of scale between int8 and int16", Ops: lineOps,
 	Rules: rules("NNCC-LINES-S16", nonEmpty, oneOutput, cond{"between int16 and int16 or int8, with one scale each", func(n *ir.Node) string {
 		x, y := n.In[0].Type, n.Out[0].Type
 		if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || lineKernels[[2]tensor.DType{x.DType, y.DType}] == "" {
@@ -72,7 +72,7 @@ var linesRow = &kernel.Kernel{
 		f := []call.Field{call.F("pos_mult", i64(p.PosMult)), call.F("pos_bias", i64(p.PosBias)), call.F("neg_mult", i64(p.NegMult)), call.F("neg_bias", i64(p.NegBias))}
 		f = append(f, ints("count", n.Out[0].Type.Elems(), "split", int(p.Split), "pos_shift", int(p.PosShift), "neg_shift", int(p.NegShift),
 			"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
-		l.call(l.low.Kernel, params("nncc_lines_params", f...), l.in(0), l.out(0))
+		l.call(l.low.Kernel, params("nncc_piecewise_linear_params", f...), l.in(0), l.out(0))
 		if n.In[0].Type.DType == n.Out[0].Type.DType {
 			l.inPlace(0)
 		}
@@ -84,7 +84,7 @@ func i64(v int64) call.Lit { return call.Lit(fmt.Sprintf("INT64_C(%d)", v)) }
 
 // curveRow interpolates the other functions of one int16 tensor.
 var curveRow = &kernel.Kernel{
-	Name: "nncc_curve_s16", Library: "nncc", Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: kernel.Named([]string{
+	Name: "nncc_interpolated_lut_s16", Library: "nncc", Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: kernel.Named([]string{
 		"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSwish", "Log", "Mish",
 		"Reciprocal", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "nncc.Curve"}),
 	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0), cond{"a function of one tensor", func(n *ir.Node) string {
@@ -98,9 +98,9 @@ var curveRow = &kernel.Kernel{
 	}}), Layout: same,
 	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 		c, _ := kernel.CurveOf(n)
-		l := start(n, "nncc_curve_s16")
+		l := start(n, "nncc_interpolated_lut_s16")
 		l.low.Unused = unusedTail(n)
-		l.call("nncc_curve_s16", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), l.in(0), blob("curve", tensor.Of([]int{len(c)}, c[:])), l.out(0))
+		l.call("nncc_interpolated_lut_s16", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), l.in(0), blob("curve", tensor.Of([]int{len(c)}, c[:])), l.out(0))
 		l.inPlace(0)
 		return l.done()
 	},

@@ -39,7 +39,7 @@ func (l *lowering) requantiseInPlace(x *ir.Quant) {
 		t.SetInt(i, min(max(t.Int(i), int64(lo)), int64(hi)))
 	}
 	b := call.Lookup(t.Bytes())
-	l.call("nncc_table256", params("nncc_count_params", call.FI("count", y.Elems())), bytesOf(l.out(0)), b, bytesOf(l.out(0)))
+	l.call("nncc_lut_s8", params("nncc_count_params", call.FI("count", y.Elems())), bytesOf(l.out(0)), b, bytesOf(l.out(0)))
 }
 
 // reduceSumS8Row is ReduceSum and ReduceMean: exact integer sums, then the

@@ -14,7 +14,7 @@ import (
 // constRow computes a function of one 8-bit tensor and a constant with at most
 // 256 different values, of any type and shape.
 var constRow = &kernel.Kernel{
-	Name: "nncc_table2", Library: "nncc", Doc: "8-bit functions of a tensor and a constant, by a table for each value of the constant", Ops: constOps,
+	Name: "nncc_lut2_s8", Library: "nncc", Doc: "8-bit functions of a tensor and a constant, by a table for each value of the constant", Ops: constOps,
 	Rules: rules("NNCC-CONST-S8", nonEmpty, rankUpTo(maxDims), byteEnds, cond{"one constant of at most 256 different values", func(n *ir.Node) string {
 		if len(n.In) != 2 {
 			return fmt.Sprintf("%d inputs, want 2", len(n.In))
@@ -43,7 +43,7 @@ func lowerConst(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := start(n, "nncc_table2")
+	l := start(n, "nncc_lut2_s8")
 	out := n.Out[0].Type
 	x, c := l.broadcast(k, out), l.broadcast(1-k, out)
 	// the rows of the constant's elements, in the memory order of the output

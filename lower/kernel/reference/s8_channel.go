@@ -244,7 +244,7 @@ func lowerChannels(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 	case p.affine != nil:
 		l.call("nncc_scale_shift_s8", params("nncc_rows_params", append(size, clampFields(n)...)...), l.in(p.x), affineArray(p.affine...), l.out(0))
 	default:
-		l.low.Kernel = "nncc_table2"
+		l.low.Kernel = "nncc_lut2_s8"
 		b := params("nncc_bcast_params", append(ints("rank", 2), list("dims", []int{rows, channels}), list("a_stride", []int{channels, 1}), list("b_stride", []int{0, 1}))...)
 		l.table2(b, l.in(p.x), rowNumbers(p.index), p.rows)
 	}
@@ -266,8 +266,8 @@ func (l *lowering) table2(space *call.Struct, x, index call.Arg, rows [][]byte) 
 		}
 		rowOf[i] = k
 	}
-	l.low.Kernel = "nncc_table2"
-	l.call("nncc_table2", space, bytesOf(x), bytesOf(index), byteBlob("rows", rowOf[:]), byteBlob("table", data), bytesOf(l.out(0)))
+	l.low.Kernel = "nncc_lut2_s8"
+	l.call("nncc_lut2_s8", space, bytesOf(x), bytesOf(index), byteBlob("rows", rowOf[:]), byteBlob("table", data), bytesOf(l.out(0)))
 }
 
 // rowNumbers is a constant operand of table2.

@@ -12,7 +12,7 @@ import (
 // all 256 inputs, so that emitted code and interpreter cannot differ.
 
 var tableRow = &kernel.Kernel{
-	Name: "nncc_table256", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results", Ops: kernel.TableOps(),
+	Name: "nncc_lut_s8", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results", Ops: kernel.TableOps(),
 	Rules: rules("NNCC-TABLE", nonEmpty, oneOutput, cond{"a function of one 8-bit value", func(n *ir.Node) string {
 		if _, why := kernel.TableOf(n); why != "" {
 			return why
@@ -28,9 +28,9 @@ var tableRow = &kernel.Kernel{
 			return nil, ir.Errf(n, "no-kernel", "%s", why)
 		}
 		k, _ := kernel.RunInput(n)
-		l := start(n, "nncc_table256")
+		l := start(n, "nncc_lut_s8")
 		b := call.Lookup(t)
-		l.call("nncc_table256", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(k)), b, bytesOf(l.out(0)))
+		l.call("nncc_lut_s8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(k)), b, bytesOf(l.out(0)))
 		l.inPlace(k)
 		l.tableRows(k, b)
 		return l.done()
@@ -48,6 +48,6 @@ func (l *lowering) tableRows(k int, table *call.Blob) {
 		return
 	}
 	f := append(ints("rows", y.Elems()/row, "count", row), call.F("x_pitch", l.pitch(false, k, row)), call.F("y_pitch", l.pitch(true, 0, row)))
-	l.low.RowCalls = []call.Call{{Func: "nncc_table256_rows", Args: []call.Arg{
+	l.low.RowCalls = []call.Call{{Func: "nncc_lut_rows_s8", Args: []call.Arg{
 		params("nncc_table_rows_params", f...), bytesOf(l.in(k)), table, bytesOf(l.out(0))}}}
 }

@@ -9,6 +9,10 @@
  * rounding in c (nncc proves it for the reachable v). Each kernel has a body in assembly, chosen by __ARM_FEATURE_DSP with
  * GCC, Clang or Arm Compiler 6, and a portable one with the same results. Words are read at any address: int8 tensors
  * need no alignment, but packed weights and scratch are aligned to 4 bytes.
+ * Names are nncc_<dsp or plain>_<operator>_<variant>_<type>; plain: for cores without the DSP extension. Variants: 1row, 2rows, so
+ * many rows (pixels) at a time; w16, wide weights, a 16-bit half of a word each (else narrow, two channels' in a half); lut, followed
+ * by a function of one value from a table of 256; add, followed by the sum with another tensor; pixel, one output pixel; relu, for
+ * layers of which no negative sum survives the clamp; stride1, stride2; even, odd: see nncc_dsp_depthwise_3x3_row_fn.
  * Tensors are NHWC and dense; the general conventions of nncc.h hold.
  */
 #ifndef NNCC_DSP_H
@@ -37,47 +41,47 @@ typedef struct {
     uint32_t low;       /* lower bound of the clamp, in each byte */
     uint32_t cap;       /* 255 - (upper - lower bound), in each byte */
     int32_t lanes;      /* channels that are wanted of a single group: kernels may leave the others as they are */
-    const uint8_t *table; /* 256 results for outputs that count from the lower bound: kernels called _table; clamp and all */
-} nncc_dsp_mat_params;
+    const uint8_t *table; /* 256 results for outputs that count from the lower bound: kernels called lut; clamp and all */
+} nncc_dsp_matmul_params;
 
 /*
  * n bytes of two pixels become words x[k][pixel]: four bytes b0..b3 the pairs (b0, b2) and (b1, b3), a rest of one byte
  * (b0, 0), of two (b0, b1), of three (b0, b2) and (b1, 0). Returns the place behind the last word.
  */
-int32_t *nncc_dsp_widen2(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
+int32_t *nncc_dsp_widen_2rows_s8(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
 
 /* A widening of two pixels' bytes for a product. */
-typedef int32_t *nncc_dsp_widen(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
+typedef int32_t *nncc_dsp_widen_fn(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
 
 /* A product of widened inputs and packed weights. */
-typedef void nncc_dsp_mat(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+typedef void nncc_dsp_matmul_fn(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
 
 /*
  * Two pixels: x [pairs][2 pixels] words of two int16 each, w packed, y [4 * groups] at y and y + y_step (which may be 0).
  * Writes words at any address. Narrow and wide weights.
  */
-void nncc_dsp_mat2_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
-void nncc_dsp_mat2_wide_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_dsp_matmul_2rows_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_dsp_matmul_2rows_w16_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
 /* The same with a function of each result, from p->table; one byte is stored at a time. */
-void nncc_dsp_mat2_table_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
-void nncc_dsp_mat2_wide_table_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_dsp_matmul_2rows_lut_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_dsp_matmul_2rows_w16_lut_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
 
 /* One pixel: x [pairs], pairs a multiple of 4. */
-void nncc_dsp_mat1_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
-void nncc_dsp_mat1_wide_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_dsp_matmul_1row_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_dsp_matmul_1row_w16_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
 
 /*
  * For cores without the DSP extension: x [inputs][2 pixels] (one word of both for Thumb-1), every run of bytes with a zero
  * behind it where their number is odd. Packed weights hold, per group, 4 start values, 4 bytes an input, and {m, c, s} of
  * each channel; p->pairs counts inputs. No byte is read or written but by itself.
  */
-int32_t *nncc_plain_widen2(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
-void nncc_plain_mat2_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
-void nncc_plain_mat2_table_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+int32_t *nncc_plain_widen_2rows_s8(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
+void nncc_plain_matmul_2rows_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_plain_matmul_2rows_lut_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
 /* One pixel: x [inputs] bytes, any number. */
-void nncc_plain_mat1_s8(const nncc_dsp_mat_params *p, const void *x, const int32_t *w, int8_t *y);
+void nncc_plain_matmul_1row_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
 
-/* Convolution, any stride, dilation and padding; scratch as nncc_dsp_conv_params says. */
+/* Convolution, any stride, dilation and padding; scratch as nncc_dsp_convolve_params says. */
 typedef struct {
     int32_t batches, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
@@ -96,15 +100,15 @@ typedef struct {
     int32_t group_words;      /* of packed weights of four channels */
     int32_t pad;              /* value of the padding: the input's zero point */
     int32_t positive;
-    uint32_t low, cap;        /* as in nncc_dsp_mat_params */
+    uint32_t low, cap;        /* as in nncc_dsp_matmul_params */
     const uint8_t *table;     /* of the products, or NULL */
-} nncc_dsp_conv_params;
+} nncc_dsp_convolve_params;
 
 /*
  * x [batches,in_h,in_w,in_c], w packed for each channel group, y [batches,out_h,out_w,out_c]; scratch: 2 * pairs words, then
  * ring_rows * ring_w * in_c bytes, or, with a border and no ring, in_c bytes (rounded up to words).
  */
-void nncc_dsp_conv_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x,
+void nncc_dsp_convolve_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x,
                       const int32_t *w, int8_t *y, int32_t *scratch);
 
 /* A matrix times packed weights: 1x1 convolutions of adjacent pixels, fully connected layers with several rows. */
@@ -114,17 +118,17 @@ typedef struct {
     int32_t pairs, group_words, positive;
     uint32_t low, cap;
     const uint8_t *table;     /* of the products, or NULL */
-} nncc_dsp_rows_params;
+} nncc_dsp_fully_connected_params;
 
 /* x [rows,in_c], y [rows,out_c]; mat takes two pixels; scratch 2 * pairs words. */
-void nncc_dsp_pointwise_s8(const nncc_dsp_rows_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x,
+void nncc_dsp_convolve_1x1_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x,
                            const int32_t *w, int8_t *y, int32_t *scratch);
 
 /* The same for few rows, each by itself; mat takes one pixel; scratch pairs words, pairs a multiple of 4. */
-void nncc_dsp_fully_connected_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w,
+void nncc_dsp_fully_connected_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_matmul_fn *mat, const int8_t *x, const int32_t *w,
                                  int8_t *y, int32_t *scratch);
 /* For cores without the DSP extension. */
-void nncc_plain_fully_connected_s8(const nncc_dsp_rows_params *p, const int8_t *x, const int32_t *w, int8_t *y);
+void nncc_plain_fully_connected_s8(const nncc_dsp_fully_connected_params *p, const int8_t *x, const int32_t *w, int8_t *y);
 
 /* ---- depthwise convolutions ---------------------------------------------------------------------------------------- */
 
@@ -143,7 +147,7 @@ typedef struct {
     int32_t pad;              /* value of the padding: the input's zero point */
     int32_t pad_bytes;        /* of a pixel of it: in_c, at least 4, whole words */
     int32_t group_words;      /* of packed weights of four channels */
-    uint32_t low, cap;        /* as in nncc_dsp_mat_params */
+    uint32_t low, cap;        /* as in nncc_dsp_matmul_params */
 } nncc_dsp_depthwise_params;
 
 /* Inner functions of the 3x3 kernel. */
@@ -151,23 +155,23 @@ typedef struct {
     int32_t columns;          /* outputs in a row, at least 2 */
     int32_t step;             /* bytes from an output to the one right of it */
     int32_t down;             /* bytes to the one below; 0: there is none, both go to the same place */
-} nncc_dsp_rows3_params;
+} nncc_dsp_depthwise_3x3_row_params;
 
 /*
  * Four channels of output rows: x [columns of inputs][4 channels][2] words of two rows each, inputs times 256. Stride 1: two
- * rows of outputs from four rows of inputs; stride 2 (by2): one row.
+ * rows of outputs from four rows of inputs; stride 2: one row.
  */
-typedef void nncc_dsp_rows3(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+typedef void nncc_dsp_depthwise_3x3_row_fn(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
 
 /* The upper pair of rows is the first word of each two (even) or the second one (odd); relu: no negative sum survives the clamp. */
-void nncc_dsp_rows3_even_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_rows3_odd_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_rows3_even_relu_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_rows3_odd_relu_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_rows3_by2_even_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_rows3_by2_odd_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_rows3_by2_even_relu_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_rows3_by2_odd_relu_s8(const nncc_dsp_rows3_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_depthwise_3x3_stride1_even_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_depthwise_3x3_stride1_odd_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_depthwise_3x3_stride1_even_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_depthwise_3x3_stride1_odd_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_depthwise_3x3_stride2_even_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_depthwise_3x3_stride2_odd_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_depthwise_3x3_stride2_even_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+void nncc_dsp_depthwise_3x3_stride2_odd_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
 
 /*
  * 3x3 windows with stride 1 or 2 both ways, dilation 1, in_c == channels >= 4, out_w >= 2. The sum v of a channel, inputs times
@@ -176,21 +180,21 @@ void nncc_dsp_rows3_by2_odd_relu_s8(const nncc_dsp_rows3_params *p, const int32_
  * (w1, w2) of each column of the window; for stride 2 (w0, w1) of each column, then w2 of the first two, then of the third one.
  * scratch: 8 * (stride_w * (out_w - 1) + 3) words.
  */
-void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_rows3 *even, nncc_dsp_rows3 *odd, const int8_t *x,
+void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwise_3x3_row_fn *even, nncc_dsp_depthwise_3x3_row_fn *odd, const int8_t *x,
                                const int32_t *w, int8_t *y, int32_t *scratch);
 
 typedef struct {
     int32_t taps;             /* at least 2; without the DSP extension 1 */
     int32_t channels;         /* at least 4 */
     uint32_t low, cap;
-    int32_t lanes;            /* as in nncc_dsp_mat_params */
-} nncc_dsp_taps_params;
+    int32_t lanes;            /* as in nncc_dsp_matmul_params */
+} nncc_dsp_depthwise_pixel_params;
 
 /* One pixel of a depthwise layer: tap t of channel c is x[offsets[t] + c]; w packed, y [channels]. */
-typedef void nncc_dsp_taps(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
-void nncc_dsp_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
+typedef void nncc_dsp_depthwise_pixel_fn(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
+void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
 /* The same for cores without the DSP extension: w holds 4 bytes a tap, not doubled, start values neither. */
-void nncc_plain_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
+void nncc_plain_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
 
 /*
  * Any window. w holds per group 4 start values (of twice the sum), the weights of its taps by twos, doubled, a word a channel, an odd
@@ -198,12 +202,12 @@ void nncc_plain_taps_s8(const nncc_dsp_taps_params *p, const int32_t *offsets, c
  * channels, then of the second ones. scratch, in one array with x: 2 * taps words, for taps = kernel_h * kernel_w, then
  * pad_bytes, with more channels than in_c or fewer than 4 as many again, with fewer than 4 also taps * in_c + 3 bytes.
  */
-void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_taps *fn, const int8_t *x, const int32_t *w,
+void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwise_pixel_fn *fn, const int8_t *x, const int32_t *w,
                            int8_t *y, int32_t *scratch);
 
 /* ---- element-wise, pooling, order ---------------------------------------------------------------------------------- */
 
-/* y[i] becomes at least the lower bound and at most the upper one: low and cap as in nncc_dsp_mat_params. In place only. */
+/* y[i] becomes at least the lower bound and at most the upper one: low and cap as in nncc_dsp_matmul_params. In place only. */
 void nncc_dsp_clamp_s8(int32_t count, uint32_t low, uint32_t cap, int8_t *y);
 
 /* Scale of a sum of two table values, which are twice the scaled inputs; outputs count from low. */
@@ -224,17 +228,17 @@ typedef struct {
     int32_t other_pitch;      /* and of the other tensor */
     int32_t wait;             /* bytes of scratch in front of the results */
     int32_t part;             /* of the output that waits: rows, for a product of pixels pixels (an even number) */
-} nncc_dsp_residual;
+} nncc_dsp_residual_params;
 
 /*
- * nncc_dsp_conv_s8 and nncc_dsp_pointwise_s8 with an addition at their end. The tables are those of nncc_dsp_add_s8: of the results and
+ * nncc_dsp_convolve_s8 and nncc_dsp_convolve_1x1_s8 with an addition at their end. The tables are those of nncc_dsp_add_s8: of the results and
  * of other. scratch: theirs, then the results of a part.
  */
-void nncc_dsp_conv_sum_s8(const nncc_dsp_conv_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w,
-                          int8_t *y, int32_t *scratch, const nncc_dsp_residual *r, const int8_t *other, const int32_t *t_result,
+void nncc_dsp_convolve_add_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x, const int32_t *w,
+                          int8_t *y, int32_t *scratch, const nncc_dsp_residual_params *r, const int8_t *other, const int32_t *t_result,
                           const int32_t *t_other);
-void nncc_dsp_pointwise_sum_s8(const nncc_dsp_rows_params *p, nncc_dsp_widen *widen, nncc_dsp_mat *mat, const int8_t *x,
-                               const int32_t *w, int8_t *y, int32_t *scratch, const nncc_dsp_residual *r, const int8_t *other,
+void nncc_dsp_convolve_1x1_add_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x,
+                               const int32_t *w, int8_t *y, int32_t *scratch, const nncc_dsp_residual_params *r, const int8_t *other,
                                const int32_t *t_result, const int32_t *t_other);
 
 /* Windows are cut to the input; every window has an element there. */

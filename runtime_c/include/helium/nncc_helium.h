@@ -2,11 +2,16 @@
  * nncc_helium.h: int8 kernels for cores with Helium (M-profile vector extension). Results are those of CMSIS-NN and of
  * TensorFlow Lite, bit for bit: requantisation rounds twice. Every kernel also has a portable body with the same results.
  *
+ * Names are nncc_helium_<operator>_<variant>_<type>. Variants: kN, the depth (inputs of a row) is N vectors of 16 and the loop over
+ * it unrolled; unrollN, any depth, N vectors a turn of the loop; 1row, one row at a time; relu, for act_min >= the output's zero
+ * point; lut, followed by a function of one value from a table of 256; add, followed by the sum with another tensor; linear, away,
+ * q31, strided: see nncc_helium_add_linear_s8.
+ *
  * What the compiler prepares ("packed" arguments, lower/kernel/helium): weights in the order in which they are loaded, rows
  * filled up with zeros to whole 16-byte vectors, and beside them the bias with the input offset times the weight sum added, the
  * Q31 multipliers and the shifts. All shifts are to the right, by 1 to 31. Packed data is 16-byte aligned, little-endian.
  *
- * Records of nncc_helium_dot*: one for every 4 output channels: int32 bias[4], multiplier[4], shift[4] (negative), then for
+ * Records of nncc_helium_matmul_k* and _unroll*: one for every 4 output channels: int32 bias[4], multiplier[4], shift[4] (negative), then for
  * every vector of 16 inputs the weights of channel 0, 1, 2, 3. Where the channels are no multiple of 4, the last record
  * holds the last 4 channels (which are computed twice); with fewer than 4 channels in all, zeros follow.
  */
@@ -30,32 +35,31 @@ typedef struct {
     int32_t vectors;  /* 16-byte vectors in an input row, the last one with `tail` bytes that count, 1 to 16 */
     int32_t tail;
     int32_t single;   /* last rows behind whose end a whole last vector would not be readable */
-} nncc_helium_mac;
+} nncc_helium_matmul_params;
 
 /*
  * Dot products of every row with every output channel: a pointwise convolution, the rows being the pixels of a channels-last
  * map, or a fully connected layer with several rows. x: rows of 16 * (vectors - 1) + tail bytes, step bytes apart; what follows in the
  * last vector, the next rows, meets weights of zero.
  * A record is used for two rows at a time: 4 channels x 2 rows accumulate in 8 registers, so 16 * 8 MACs take 6 loads and 8
- * VMLADAVA. The numbers in the names are the vectors of a row, all unrolled; the kernels without a number take the vectors
- * by the 3, 4 or 5 of their name. "relu" kernels are for act_min >= zero, where the rounding of negative values does not show.
+ * VMLADAVA. In relu kernels the rounding of negative values does not show.
  *
  * Per 8 outputs and v vectors: 6v + 2 loads, 8v MACs, 2 stores, 4 moves from accumulators, 16 (relu: 12) vector operations of the
  * requantisation, 6 others; 64 input channels: 0.160 instructions a MAC (relu), of which 0.05 loads, 0.004 stores, 0.0625 MACs.
- * An odd last row and the `single` last ones go through nncc_helium_rows_s8.
+ * An odd last row and the `single` last ones go through nncc_helium_matmul_1row_s8.
  */
-typedef void nncc_helium_dot_fn(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows);
+typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows);
 
-nncc_helium_dot_fn nncc_helium_dot1_s8, nncc_helium_dot1_relu_s8;
-nncc_helium_dot_fn nncc_helium_dot2_s8, nncc_helium_dot2_relu_s8;
-nncc_helium_dot_fn nncc_helium_dot3_s8, nncc_helium_dot3_relu_s8;
-nncc_helium_dot_fn nncc_helium_dot4_s8, nncc_helium_dot4_relu_s8;
-nncc_helium_dot_fn nncc_helium_dot5_s8, nncc_helium_dot5_relu_s8;
-nncc_helium_dot_fn nncc_helium_dot6_s8, nncc_helium_dot6_relu_s8;
-nncc_helium_dot_fn nncc_helium_dot7_s8, nncc_helium_dot7_relu_s8;
-nncc_helium_dot_fn nncc_helium_dot8_s8, nncc_helium_dot8_relu_s8;
-nncc_helium_dot_fn nncc_helium_dot9_s8, nncc_helium_dot9_relu_s8;
-nncc_helium_dot_fn nncc_helium_dot_by3_s8, nncc_helium_dot_by4_s8, nncc_helium_dot_by5_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_k1_s8, nncc_helium_matmul_k1_relu_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_k2_s8, nncc_helium_matmul_k2_relu_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_k3_s8, nncc_helium_matmul_k3_relu_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_k4_s8, nncc_helium_matmul_k4_relu_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_k5_s8, nncc_helium_matmul_k5_relu_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_k6_s8, nncc_helium_matmul_k6_relu_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_k7_s8, nncc_helium_matmul_k7_relu_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_k8_s8, nncc_helium_matmul_k8_relu_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_k9_s8, nncc_helium_matmul_k9_relu_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_unroll3_s8, nncc_helium_matmul_unroll4_s8, nncc_helium_matmul_unroll5_s8;
 
 /*
  * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output pixel.
@@ -63,13 +67,13 @@ nncc_helium_dot_fn nncc_helium_dot_by3_s8, nncc_helium_dot_by4_s8, nncc_helium_d
  *
  * Per 4 outputs and v vectors: 5v loads, 4v MACs, v others: 0.156 instructions a MAC, of which 0.078 loads, 0.0625 MACs.
  */
-nncc_helium_dot_fn nncc_helium_rows_s8;
+nncc_helium_matmul_fn nncc_helium_matmul_1row_s8;
 
 /*
  * A function of two inputs that is linear before it is rounded (Add, Sub):
- *   nncc_helium_sum_s8       (a * x + b * y + c) >> shift, towards minus infinity; the output zero point and the half step are in c
- *   nncc_helium_sum_away_s8  (a * x + b * y + c) / 2^shift, ties away from zero, + zero
- *   nncc_helium_sum_fine_s8  (a * x + b * y * b_mult + c) * mult >> shift, multipliers in Q31 with rounding, for more precision
+ *   nncc_helium_add_linear_s8       (a * x + b * y + c) >> shift, towards minus infinity; the output zero point and the half step are in c
+ *   nncc_helium_add_linear_away_s8  (a * x + b * y + c) / 2^shift, ties away from zero, + zero
+ *   nncc_helium_add_linear_q31_s8  (a * x + b * y * b_mult + c) * mult >> shift, multipliers in Q31 with rounding, for more precision
  * clamped to [act_min, act_max]. nncc has proven for all 65,536 pairs of inputs that the result is that of the operator; no sum
  * leaves 32 bits. out may be x or y.
  *
@@ -86,30 +90,30 @@ typedef struct {
     int32_t mult;
     int32_t act_min;
     int32_t act_max;
-} nncc_helium_sum;
+} nncc_helium_add_linear_params;
 
-typedef void nncc_helium_sum_fn(const nncc_helium_sum *p, const int8_t *x, const int8_t *y, int8_t *out, int32_t n);
+typedef void nncc_helium_add_linear_fn(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y, int8_t *out, int32_t n);
 
-nncc_helium_sum_fn nncc_helium_sum_s8, nncc_helium_sum_away_s8, nncc_helium_sum_fine_s8;
+nncc_helium_add_linear_fn nncc_helium_add_linear_s8, nncc_helium_add_linear_away_s8, nncc_helium_add_linear_q31_s8;
 
 /* The same for rows of n elements that lie apart: pitches are bytes from a row to the next. */
 typedef struct {
-    nncc_helium_sum sum;
+    nncc_helium_add_linear_params sum;
     int32_t n;
     int32_t rows;
     int32_t x_pitch;
     int32_t y_pitch;
     int32_t out_pitch;
-} nncc_helium_sum_rows;
+} nncc_helium_add_linear_strided_params;
 
-void nncc_helium_sum_rows_s8(const nncc_helium_sum_rows *p, nncc_helium_sum_fn *fn, const int8_t *x, const int8_t *y, int8_t *out);
+void nncc_helium_add_linear_strided_s8(const nncc_helium_add_linear_strided_params *p, nncc_helium_add_linear_fn *fn, const int8_t *x, const int8_t *y, int8_t *out);
 
 /*
- * nncc_helium_dot* with a function of one value behind it: `dot` takes some rows, the table their results, and so on. p->single is at
+ * nncc_helium_matmul_* with a function of one value behind it: `dot` takes some rows, the table their results, and so on. p->single is at
  * most 32, pitch is the number of channels.
  */
-void nncc_helium_dot_table_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows,
-                              nncc_helium_dot_fn *dot, const uint8_t *table);
+void nncc_helium_matmul_lut_s8(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows,
+                              nncc_helium_matmul_fn *dot, const uint8_t *table);
 
 /*
  * What a layer's results are added to before they leave: y = fn(results, other), where `other` has the shape of y and may be y. mac.pitch is the number of channels. Results wait in scratch, `pixels` of them: the sum in a loop of its own takes 18
@@ -117,16 +121,16 @@ void nncc_helium_dot_table_s8(const nncc_helium_mac *p, const int8_t *x, const i
  * points fit into registers beside the accumulators.
  */
 typedef struct {
-    nncc_helium_sum sum;
+    nncc_helium_add_linear_params sum;
     int32_t swapped;     /* y = fn(other, results) */
     int32_t pitch;       /* bytes from a pixel of y to the next */
     int32_t other_pitch;
     const uint8_t *table; /* NULL, or 256 values by the bit pattern of the results, which are added in their place */
-    int32_t pixels;      /* of results in scratch; nncc_helium_dot_sum_s8: even, and mac.single more */
-} nncc_helium_residual;
+    int32_t pixels;      /* of results in scratch; nncc_helium_matmul_add_s8: even, and mac.single more */
+} nncc_helium_residual_params;
 
-void nncc_helium_dot_sum_s8(const nncc_helium_mac *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y, int32_t rows,
-                            nncc_helium_dot_fn *dot, const nncc_helium_residual *r, const int8_t *other, nncc_helium_sum_fn *fn);
+void nncc_helium_matmul_add_s8(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y, int32_t rows,
+                            nncc_helium_matmul_fn *dot, const nncc_helium_residual_params *r, const int8_t *other, nncc_helium_add_linear_fn *fn);
 
 /*
  * Convolution, channels last, any stride, dilation, padding and groups. What `block` output pixels at a time need is copied into
@@ -142,7 +146,7 @@ void nncc_helium_dot_sum_s8(const nncc_helium_mac *p, const int8_t *x, const int
  * 3 pieces a pixel, spends about 7 % of its instructions on copies, with 64 channels 2 %.
  */
 typedef struct {
-    nncc_helium_mac mac;
+    nncc_helium_matmul_params mac;
     int32_t batch;
     int32_t in_h;
     int32_t in_w;
@@ -163,14 +167,14 @@ typedef struct {
     int32_t block;
     int32_t shared;
     const uint8_t *table; /* NULL, or 256 results by the bit pattern of the sums' values; groups is then 1 */
-} nncc_helium_conv;
+} nncc_helium_convolve_params;
 
-void nncc_helium_conv_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
-                         nncc_helium_dot_fn *dot);
+void nncc_helium_convolve_s8(const nncc_helium_convolve_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
+                         nncc_helium_matmul_fn *dot);
 
 /* The same for one group, followed by the sum with `other`. r->pixels is at least `block`; the results lie in `wait`. */
-void nncc_helium_conv_sum_s8(const nncc_helium_conv *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *wait, int8_t *y,
-                             nncc_helium_dot_fn *dot, const nncc_helium_residual *r, const int8_t *other, nncc_helium_sum_fn *fn);
+void nncc_helium_convolve_add_s8(const nncc_helium_convolve_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *wait, int8_t *y,
+                             nncc_helium_matmul_fn *dot, const nncc_helium_residual_params *r, const int8_t *other, nncc_helium_add_linear_fn *fn);
 
 /*
  * Transposed convolution whose kernel is as large as its strides, without padding, channels last: every result has one tap. A row of
@@ -178,13 +182,13 @@ void nncc_helium_conv_sum_s8(const nncc_helium_conv *p, const int8_t *x, const i
  * mac.channels and mac.pitch. packed: the records of one row of taps after the other's. Instructions are those of `dot`.
  */
 typedef struct {
-    nncc_helium_mac mac;
+    nncc_helium_matmul_params mac;
     int32_t rows;     /* of the input, of all images */
     int32_t width;    /* of the input */
     int32_t kernel_h;
-} nncc_helium_up;
+} nncc_helium_transpose_conv_params;
 
-void nncc_helium_up_s8(const nncc_helium_up *p, const int8_t *x, const int8_t *packed, int8_t *y, nncc_helium_dot_fn *dot);
+void nncc_helium_transpose_conv_s8(const nncc_helium_transpose_conv_params *p, const int8_t *x, const int8_t *packed, int8_t *y, nncc_helium_matmul_fn *dot);
 
 /*
  * Depthwise convolution 3x3 without dilation, channels last; the number in the name is the horizontal stride. "relu" kernels are for
@@ -221,12 +225,12 @@ typedef struct {
     int32_t zero;       /* output zero point */
     int32_t act_min;
     int32_t act_max;
-} nncc_helium_depthwise;
+} nncc_helium_depthwise_3x3_params;
 
-void nncc_helium_depthwise3x3_1_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
-void nncc_helium_depthwise3x3_1_relu_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
-void nncc_helium_depthwise3x3_2_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
-void nncc_helium_depthwise3x3_2_relu_s8(const nncc_helium_depthwise *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
+void nncc_helium_depthwise_3x3_stride1_s8(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
+void nncc_helium_depthwise_3x3_stride1_relu_s8(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
+void nncc_helium_depthwise_3x3_stride2_s8(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
+void nncc_helium_depthwise_3x3_stride2_relu_s8(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
 
 /*
  * Depthwise convolution with any kernel, stride, dilation and padding. The kernel_h rows of the input under a row of the output are
@@ -240,15 +244,15 @@ void nncc_helium_depthwise3x3_2_relu_s8(const nncc_helium_depthwise *p, const in
  * 8 outputs.
  */
 typedef struct {
-    nncc_helium_depthwise at;
+    nncc_helium_depthwise_3x3_params at;
     int32_t kernel_h;
     int32_t dilation_h;
     int32_t stride_w;
     int32_t width;  /* of a row in scratch, in pixels */
     int32_t taps;
-} nncc_helium_taps;
+} nncc_helium_depthwise_params;
 
-void nncc_helium_depthwise_s8(const nncc_helium_taps *p, const int8_t *x, const int8_t *packed, const int32_t *offsets, int16_t *scratch,
+void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_t *x, const int8_t *packed, const int32_t *offsets, int16_t *scratch,
                               int8_t *y);
 
 /*
@@ -275,13 +279,13 @@ typedef struct {
     int32_t act_max;
     int32_t in_pitch;  /* bytes from an input pixel to the next */
     int32_t out_pitch;
-} nncc_helium_pool;
+} nncc_helium_pool_params;
 
-void nncc_helium_avg_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y);
-void nncc_helium_max_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y);
+void nncc_helium_avg_pool_s8(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y);
+void nncc_helium_max_pool_s8(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y);
 
 /*
- * Addition with TensorFlow Lite's three roundings, for what no nncc_helium_sum* can give: x_mult / 2^x_shift of (x + x_offset) *
+ * Addition with TensorFlow Lite's three roundings, for what no nncc_helium_add_linear_params* can give: x_mult / 2^x_shift of (x + x_offset) *
  * x_unit, the same of y, the sum of both by mult / 2^shift, plus zero, clamped. Shifts are 1 to 31 to the right. out may be x or y.
  *
  * Per 4 elements: 2 loads, 1 store, 3 multiplications, 2 MACs, 11 for roundings and sums, 2 for the clamp, 1 other: 5.5 instructions
@@ -302,9 +306,9 @@ typedef struct {
     int32_t zero;
     int32_t act_min;
     int32_t act_max;
-} nncc_helium_add;
+} nncc_helium_add_params;
 
-void nncc_helium_add_s8(const nncc_helium_add *p, const int8_t *x, const int8_t *y, int8_t *out);
+void nncc_helium_add_s8(const nncc_helium_add_params *p, const int8_t *x, const int8_t *y, int8_t *out);
 
 /*
  * Softmax of rows of `size` values, 1 to 2048, with the fixed-point arithmetic of arm_softmax_s8: y has scale 1/256 and zero point
@@ -317,9 +321,9 @@ void nncc_helium_add_s8(const nncc_helium_add *p, const int8_t *x, const int8_t 
 typedef struct {
     int32_t rows;
     int32_t size;
-} nncc_helium_softmax;
+} nncc_helium_softmax_params;
 
-void nncc_helium_softmax_s8(const nncc_helium_softmax *p, const int8_t *x, const int32_t *table, int32_t *scratch, int8_t *y);
+void nncc_helium_softmax_s8(const nncc_helium_softmax_params *p, const int8_t *x, const int32_t *table, int32_t *scratch, int8_t *y);
 
 /*
  * y[n][c][r] = x[n][r][c], bytes: a change between channels first and channels last. The longer axis goes 16 bytes at a time (8 where
@@ -330,9 +334,9 @@ typedef struct {
     int32_t batches;
     int32_t rows;
     int32_t cols;
-} nncc_helium_transpose;
+} nncc_helium_transpose_params;
 
-void nncc_helium_transpose_s8(const nncc_helium_transpose *p, const int8_t *x, int8_t *y);
+void nncc_helium_transpose_s8(const nncc_helium_transpose_params *p, const int8_t *x, int8_t *y);
 
 #ifdef __cplusplus
 }

@@ -44,7 +44,7 @@ void nncc_conv2d_f32(const nncc_conv2d_params *p, const float *x, const float *w
  * [kernel_h,kernel_w,in_c/groups,n]. Helium, 16 channels and one input: 5 loads, 4 multiplications, 4 additions, 1 other
  * for 16 MACs; with 4 channels 2, 1, 1 and 1 for 4.
  */
-void nncc_conv2d_lanes_f32(const nncc_conv2d_params *p, const float *x, const float *packed, float *y);
+void nncc_conv2d_packed_f32(const nncc_conv2d_params *p, const float *x, const float *packed, float *y);
 
 /* Depthwise 2-D convolution; the output has in_c*mult channels, channel c reads input channel c/mult. */
 typedef struct {
@@ -65,7 +65,7 @@ void nncc_depthwise_conv2d_f32(const nncc_depthwise_conv2d_params *p, const floa
                                float *y);
 
 /* The same with channels in the lanes of vectors, mult = 1. packed: records of 16 channels, then of 4: bias [n], weights [kernel_h,kernel_w,n]. */
-void nncc_depthwise_conv2d_lanes_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *packed, float *y);
+void nncc_depthwise_conv2d_packed_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *packed, float *y);
 
 /*
  * 2-D transposed convolution (ONNX ConvTranspose). Input pixel i meets tap k at output i*stride + k*dilation - pad;

@@ -24,19 +24,19 @@ typedef struct {
     int32_t count, split;
     int32_t pos_shift, neg_shift;
     int32_t act_min, act_max;
-} nncc_lines_params;
+} nncc_piecewise_linear_params;
 
 /* x, y [count]: Relu, LeakyRelu, Clip, Abs, Neg, HardSigmoid and changes of scale. The first one in place. */
-void nncc_lines_s16(const nncc_lines_params *p, const int16_t *x, int16_t *y);
-void nncc_lines_s16_s8(const nncc_lines_params *p, const int16_t *x, int8_t *y);
-void nncc_lines_s8_s16(const nncc_lines_params *p, const int8_t *x, int16_t *y);
+void nncc_piecewise_linear_s16(const nncc_piecewise_linear_params *p, const int16_t *x, int16_t *y);
+void nncc_piecewise_linear_s16_s8(const nncc_piecewise_linear_params *p, const int16_t *x, int8_t *y);
+void nncc_piecewise_linear_s8_s16(const nncc_piecewise_linear_params *p, const int8_t *x, int16_t *y);
 
 /*
  * Any function of one int16 value by straight lines between the points curve [513], 128 inputs apart, as in TensorFlow
  * Lite: with i = 256 + (q >> 7), y = curve[i] + (((curve[i + 1] - curve[i]) * (q & 127) + 64) >> 7). This is the
  * definition of such functions, not an approximation of another one. x, y [count]. In place.
  */
-void nncc_curve_s16(const nncc_count_params *p, const int16_t *x, const int16_t *curve, int16_t *y);
+void nncc_interpolated_lut_s16(const nncc_count_params *p, const int16_t *x, const int16_t *curve, int16_t *y);
 
 /* As nncc_binary_s8. */
 void nncc_binary_s16(const nncc_binary_s8_params *p, const int16_t *a, const int16_t *b, int16_t *y);

@@ -55,7 +55,7 @@ typedef struct {
  * y[i] = table[x[i] as a byte]: any function of one 8-bit tensor, requantisation too. x, y are int8_t or uint8_t
  * [count], table has 256 entries in the order of the input's bit patterns (0..127, then for int8 -128..-1). In place.
  */
-void nncc_table256(const nncc_count_params *p, const void *x, const void *table, void *y);
+void nncc_lut_s8(const nncc_count_params *p, const void *x, const void *table, void *y);
 
 /* The same for rows of `count` elements, x_pitch and y_pitch bytes apart. */
 typedef struct {
@@ -63,10 +63,10 @@ typedef struct {
     int32_t x_pitch, y_pitch;
 } nncc_table_rows_params;
 
-void nncc_table256_rows(const nncc_table_rows_params *p, const void *x, const void *table, void *y);
+void nncc_lut_rows_s8(const nncc_table_rows_params *p, const void *x, const void *table, void *y);
 
 /* y = x ^ 0x80: int8 to uint8 and back with the zero point moved by 128, the real values unchanged. In place. */
-void nncc_xor80(const nncc_count_params *p, const void *x, void *y);
+void nncc_convert_s8_u8(const nncc_count_params *p, const void *x, void *y);
 
 /*
  * One function of an int8 value in integers: clamp((q * mult + bias) >> shift), floor shift, shift 0..62. mult and bias
@@ -136,7 +136,7 @@ void nncc_div_s8(const nncc_div_s8_params *p, const int8_t *a, const int8_t *b, 
  * y = rows[row_of[b] * 256 + a], a and b as bit patterns: any function of two 8-bit tensors. Equal rows are stored once;
  * a constant b needs rows for its own values only. a, b, y: int8_t or uint8_t. In place where not broadcast.
  */
-void nncc_table2(const nncc_bcast_params *p, const uint8_t *a, const uint8_t *b, const uint8_t *row_of,
+void nncc_lut2_s8(const nncc_bcast_params *p, const uint8_t *a, const uint8_t *b, const uint8_t *row_of,
                  const uint8_t *rows, uint8_t *y);
 
 /* Functions of nncc_binary_s8. */
@@ -288,7 +288,7 @@ typedef struct {
     int32_t outer, axis, inner;
 } nncc_axis_s8_params;
 
-/* x [outer,axis,inner], y [outer,inner], one scale and zero point (nncc_table256 rescales). */
+/* x [outer,axis,inner], y [outer,inner], one scale and zero point (nncc_lut_s8 rescales). */
 void nncc_reduce_max_s8(const nncc_axis_s8_params *p, const int8_t *x, int8_t *y);
 void nncc_reduce_min_s8(const nncc_axis_s8_params *p, const int8_t *x, int8_t *y);
 

@@ -81,7 +81,7 @@ static inline int8_t nncc_dsp_clamp(int32_t v, uint32_t low, uint32_t cap)
 }
 
 /* A result of a product: clamped, or from its table. */
-static inline int8_t nncc_dsp_result(const nncc_dsp_mat_params *p, int32_t v)
+static inline int8_t nncc_dsp_result(const nncc_dsp_matmul_params *p, int32_t v)
 {
     return p->table != NULL ? (int8_t)p->table[(uint8_t)nncc_dsp_clamp(v, 0, 0)] : nncc_dsp_clamp(v, p->low, p->cap);
 }
@@ -103,7 +103,7 @@ static inline int32_t nncc_dsp_load4(const int8_t *x)
 
 #if !NNCC_DSP_ASM
 /* The matrix products in C: x [pairs][pixels], wide or narrow weights. */
-static inline void nncc_dsp_products(const nncc_dsp_mat_params *p, const void *words_of_x, int32_t pixels, int32_t wide,
+static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels, int32_t wide,
                                      const int32_t *w, int8_t *y)
 {
     const int32_t *const x = words_of_x;
@@ -142,7 +142,7 @@ static inline void nncc_dsp_products(const nncc_dsp_mat_params *p, const void *w
 
 #if !NNCC_PLAIN_ASM && !NNCC_THUMB1_ASM
 /* The matrix products of nncc_plain_mat*_s8 in C: x [inputs][2 pixels] words, or bytes of one pixel. */
-static inline void nncc_plain_products(const nncc_dsp_mat_params *p, const void *x, int32_t pixels, int32_t y_step, const int32_t *w,
+static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const void *x, int32_t pixels, int32_t y_step, const int32_t *w,
                                        int8_t *y)
 {
     const int32_t *const words = x;

@@ -68,7 +68,7 @@ static void pair_rows(const nncc_dsp_depthwise_params *p, const int8_t *x, int32
     interleave(upper, us, lower, ls, end - p->pad_w, to + 8 * p->pad_w);
 }
 
-void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_rows3 *even, nncc_dsp_rows3 *odd, const int8_t *x,
+void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwise_3x3_row_fn *even, nncc_dsp_depthwise_3x3_row_fn *odd, const int8_t *x,
                                const int32_t *w, int8_t *y, int32_t *scratch)
 {
     const int32_t columns = p->stride_w * (p->out_w - 1) + 3;
@@ -87,14 +87,14 @@ void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_rows
 
         for (int32_t c = 0; c < p->channels; c += 4) {
             const int32_t from = nncc_dsp_group(c, p->channels);
-            nncc_dsp_rows3_params r = {p->out_w, p->channels, p->out_w * p->channels};
-            nncc_dsp_rows3 *rows = even, *others = odd;
+            nncc_dsp_depthwise_3x3_row_params r = {p->out_w, p->channels, p->out_w * p->channels};
+            nncc_dsp_depthwise_3x3_row_fn *rows = even, *others = odd;
             int32_t row = -p->pad_h, new_slot = 1;
             int8_t *out = y + from;
 
             pair_rows(p, x + from, row, end, pad, scratch);
             for (int32_t oy = 0; oy < p->out_h; oy += lines) {
-                nncc_dsp_rows3 *const now = rows;
+                nncc_dsp_depthwise_3x3_row_fn *const now = rows;
 
                 row += 2;
                 pair_rows(p, x + from, row, end, pad, scratch + new_slot);

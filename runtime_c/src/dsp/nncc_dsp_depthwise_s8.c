@@ -49,12 +49,12 @@ static void copy_window(const nncc_dsp_depthwise_params *p, const int8_t *x, int
     }
 }
 
-void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_taps *fn, const int8_t *x, const int32_t *w,
+void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwise_pixel_fn *fn, const int8_t *x, const int32_t *w,
                            int8_t *y, int32_t *scratch)
 {
     const int32_t taps = p->kernel_h * p->kernel_w, in_c = p->in_c, times = p->channels / in_c;
     const int32_t row_end = p->in_h - (p->kernel_h - 1) * p->dil_h, col_end = p->in_w - (p->kernel_w - 1) * p->dil_w;
-    const nncc_dsp_taps_params t = {taps, in_c < 4 ? 4 : in_c, p->low, p->cap, in_c < 4 ? in_c : 4};
+    const nncc_dsp_depthwise_pixel_params t = {taps, in_c < 4 ? 4 : in_c, p->low, p->cap, in_c < 4 ? in_c : 4};
     int32_t *const others = scratch + taps; /* offsets of windows that reach into the padding */
     int8_t *const pad = (int8_t *)(others + taps), *const few = pad + p->pad_bytes, *const window = few + p->pad_bytes;
 

@@ -1,7 +1,7 @@
 /* nncc_dsp_fully_connected_s8: a row of inputs is widened once and multiplied by all weights. */
 #include "nncc_dsp_channels.h"
 
-/* n bytes become [pairs] words in the order of nncc_dsp_widen2, zeros behind them. */
+/* n bytes become [pairs] words in the order of nncc_dsp_widen_2rows_s8, zeros behind them. */
 static void widen1(const int8_t *x, int32_t n, int32_t pairs, int32_t *to)
 {
     int32_t *const end = to + pairs;
@@ -43,10 +43,10 @@ static void widen1(const int8_t *x, int32_t n, int32_t pairs, int32_t *to)
     }
 }
 
-void nncc_dsp_fully_connected_s8(const nncc_dsp_rows_params *p, nncc_dsp_mat *mat, const int8_t *x, const int32_t *w,
+void nncc_dsp_fully_connected_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_matmul_fn *mat, const int8_t *x, const int32_t *w,
                                  int8_t *y, int32_t *scratch)
 {
-    nncc_dsp_mat_params m = {0, p->pairs, 0, p->positive, p->low, p->cap, 4, NULL};
+    nncc_dsp_matmul_params m = {0, p->pairs, 0, p->positive, p->low, p->cap, 4, NULL};
 
     for (int32_t row = 0; row < p->rows; row++) {
         widen1(x, p->in_c, p->pairs, scratch);

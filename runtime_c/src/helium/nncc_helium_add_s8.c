@@ -3,12 +3,12 @@
 
 #if NNCC_HELIUM_MVE
 
-void nncc_helium_add_s8(const nncc_helium_add *p, const int8_t *x, const int8_t *y, int8_t *out)
+void nncc_helium_add_s8(const nncc_helium_add_params *p, const int8_t *x, const int8_t *y, int8_t *out)
 {
     NNCC_REG(const int8_t *, from, "r0", x);
     NNCC_REG(const int8_t *, other, "r1", y);
     NNCC_REG(int8_t *, to, "r2", out);
-    NNCC_REG(const nncc_helium_add *, params, "lr", p);
+    NNCC_REG(const nncc_helium_add_params *, params, "lr", p);
 
     __asm volatile("ldr r3, [%[p], #4]\n\t"
                    "vdup.32 q4, r3\n\t"
@@ -58,7 +58,7 @@ void nncc_helium_add_s8(const nncc_helium_add *p, const int8_t *x, const int8_t 
 
 #else
 
-void nncc_helium_add_s8(const nncc_helium_add *p, const int8_t *x, const int8_t *y, int8_t *out)
+void nncc_helium_add_s8(const nncc_helium_add_params *p, const int8_t *x, const int8_t *y, int8_t *out)
 {
     int32_t i;
 

@@ -36,7 +36,7 @@ static inline void nncc_pool_add(int32_t *sum, const int8_t *from, int32_t pitch
 }
 
 /* The first `lanes` averages; scale is 2^31 / count, rounded up. */
-static inline void nncc_pool_divide(const nncc_helium_pool *p, const int32_t *sum, int32_t count, int32_t scale, int32_t lanes, int8_t *to)
+static inline void nncc_pool_divide(const nncc_helium_pool_params *p, const int32_t *sum, int32_t count, int32_t scale, int32_t lanes, int8_t *to)
 {
     NNCC_REG(int8_t *, y, "r0", to);
     NNCC_REG(const int32_t *, s, "r1", sum);
@@ -74,7 +74,7 @@ static inline void nncc_pool_divide(const nncc_helium_pool *p, const int32_t *su
                    : "q0", "q1", "q2", "q3", "cc", "memory");
 }
 
-static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, int8_t *y)
+static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {
     int32_t count = w->runs * w->length;
     int32_t scale = (int32_t)((0x80000000u + (uint32_t)count - 1u) / (uint32_t)count);
@@ -110,7 +110,7 @@ static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, in
 
 #else
 
-static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, int8_t *y)
+static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {
     int32_t count = w->runs * w->length;
     int32_t c;
@@ -133,7 +133,7 @@ static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, in
 
 #endif
 
-void nncc_helium_avg_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y)
+void nncc_helium_avg_pool_s8(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
 {
     nncc_pool(p, x, y);
 }

@@ -106,10 +106,10 @@ static void nncc_taps_row(const nncc_taps_frame *f, const int16_t *scratch, cons
 
 #endif
 
-void nncc_helium_depthwise_s8(const nncc_helium_taps *p, const int8_t *x, const int8_t *packed, const int32_t *offsets, int16_t *scratch,
+void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_t *x, const int8_t *packed, const int32_t *offsets, int16_t *scratch,
                               int8_t *y)
 {
-    const nncc_helium_depthwise *d = &p->at;
+    const nncc_helium_depthwise_3x3_params *d = &p->at;
     int32_t record = NNCC_DW_HEAD + (NNCC_HELIUM_LANES * p->taps + NNCC_HELIUM_BYTES - 1) / NNCC_HELIUM_BYTES * NNCC_HELIUM_BYTES;
     int32_t channels = d->in_c * d->multiplier;
     nncc_taps_frame f;

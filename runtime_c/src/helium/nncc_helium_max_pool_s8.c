@@ -4,7 +4,7 @@
 #if NNCC_HELIUM_MVE
 
 /* The maxima of the first `lanes` of 16 channels from w->x + c on. */
-static inline void nncc_pool_max(const nncc_helium_pool *p, const nncc_window *w, int32_t c, int32_t lanes, int8_t *y)
+static inline void nncc_pool_max(const nncc_helium_pool_params *p, const nncc_window *w, int32_t c, int32_t lanes, int8_t *y)
 {
     NNCC_REG(const int8_t *, x, "r0", w->x + c);
     NNCC_REG(const int8_t *, row, "r1", w->x + c);
@@ -40,7 +40,7 @@ static inline void nncc_pool_max(const nncc_helium_pool *p, const nncc_window *w
                    : "q0", "q1", "q2", "lr", "cc", "memory");
 }
 
-static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, int8_t *y)
+static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {
     int32_t c;
 
@@ -51,7 +51,7 @@ static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, in
 
 #else
 
-static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, int8_t *y)
+static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {
     int32_t c;
     int32_t r;
@@ -73,7 +73,7 @@ static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, in
 
 #endif
 
-void nncc_helium_max_pool_s8(const nncc_helium_pool *p, const int8_t *x, int8_t *y)
+void nncc_helium_max_pool_s8(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
 {
     nncc_pool(p, x, y);
 }

@@ -2,10 +2,10 @@
 #ifndef NNCC_HELIUM_RESIDUAL_H
 #define NNCC_HELIUM_RESIDUAL_H
 
-#include "nncc_helium_map.h"
+#include "nncc_helium_lut.h"
 
 /* Adds n elements, one after the other in memory. */
-static inline void nncc_residual_run(const nncc_helium_residual *r, nncc_helium_sum_fn *fn, const int8_t *wait, const int8_t *other, int8_t *y,
+static inline void nncc_residual_run(const nncc_helium_residual_params *r, nncc_helium_add_linear_fn *fn, const int8_t *wait, const int8_t *other, int8_t *y,
                                      int32_t n)
 {
     if (r->swapped != 0) {
@@ -16,7 +16,7 @@ static inline void nncc_residual_run(const nncc_helium_residual *r, nncc_helium_
 }
 
 /* Brings the results of some pixels, which lie in `wait`, to y. */
-static inline void nncc_residual_flush(const nncc_helium_residual *r, nncc_helium_sum_fn *fn, int32_t channels, int8_t *wait,
+static inline void nncc_residual_flush(const nncc_helium_residual_params *r, nncc_helium_add_linear_fn *fn, int32_t channels, int8_t *wait,
                                        const int8_t *other, int8_t *y, int32_t pixels)
 {
     if (r->table != NULL) {

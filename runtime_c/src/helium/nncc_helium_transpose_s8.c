@@ -75,7 +75,7 @@ static void nncc_spread(int8_t *to, const int8_t *from, int32_t step, int32_t n)
 
 #endif
 
-void nncc_helium_transpose_s8(const nncc_helium_transpose *p, const int8_t *x, int8_t *y)
+void nncc_helium_transpose_s8(const nncc_helium_transpose_params *p, const int8_t *x, int8_t *y)
 {
     int32_t n;
     int32_t i;

@@ -13,9 +13,9 @@ typedef struct {
 } nncc_window;
 
 /* All channels of one output pixel. */
-static void nncc_pool_window(const nncc_helium_pool *p, const nncc_window *w, int8_t *y);
+static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y);
 
-static inline void nncc_pool_image(const nncc_helium_pool *p, const int8_t *x, int8_t *y)
+static inline void nncc_pool_image(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
 {
     int32_t oy;
     int32_t ox;
@@ -45,7 +45,7 @@ static inline void nncc_pool_image(const nncc_helium_pool *p, const int8_t *x, i
     }
 }
 
-static inline void nncc_pool(const nncc_helium_pool *p, const int8_t *x, int8_t *y)
+static inline void nncc_pool(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
 {
     int32_t n;
 

@@ -96,7 +96,7 @@ void mla_do_table256(mla_command *c)
     y = mla_write(c, (uint64_t)p.count, 1);
     c->cost = (uint64_t)p.count;
     if (mla_ready(c) != 0) {
-        nncc_table256(&p, x, table, y);
+        nncc_lut_s8(&p, x, table, y);
     }
 }
 
@@ -114,7 +114,7 @@ void mla_do_table2(mla_command *c)
     }
     rows = (const uint8_t *)mla_read(c, 3, (most + 1u) * 256u, 1);
     if (mla_ready(c) != 0) {
-        nncc_table2(&t.bcast, (const uint8_t *)t.a, (const uint8_t *)t.b, row_of, rows, (uint8_t *)t.y);
+        nncc_lut2_s8(&t.bcast, (const uint8_t *)t.a, (const uint8_t *)t.b, row_of, rows, (uint8_t *)t.y);
     }
 }
 
@@ -129,7 +129,7 @@ void mla_do_xor80(mla_command *c)
     y = mla_write(c, (uint64_t)p.count, 1);
     c->cost = (uint64_t)p.count;
     if (mla_ready(c) != 0) {
-        nncc_xor80(&p, x, y);
+        nncc_convert_s8_u8(&p, x, y);
     }
 }
 

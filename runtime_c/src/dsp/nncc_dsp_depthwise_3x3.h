@@ -1,0 +1,50 @@
+/*
+ * nncc_dsp_depthwise_3x3.h: what the inner functions of the 3x3 depthwise kernel share. Inputs are 256 times as large and weights
+ * shifted so that the scaled output lies in the upper half of a word: an output is SMMLA and SSAT. With NNCC_ROWS_RELU no
+ * negative sum survives the clamp; without it its constant c loses d.
+ */
+#ifndef NNCC_DSP_DEPTHWISE_3X3_H
+#define NNCC_DSP_DEPTHWISE_3X3_H
+
+#include "nncc_dsp_core.h"
+
+#ifndef NNCC_ROWS_RELU
+#define NNCC_ROWS_RELU 0
+#endif
+
+#if NNCC_DSP_ASM
+
+#define NNCC_ROWS_NAKED NNCC_DSP_NAKED
+#define NNCC_ROWS_ARG NNCC_DSP_ARG
+
+/* The sum a becomes an output by m and c, or by m, c and d with a register t in between. */
+#define NNCC_OUTPUT_RELU(a, m, c) "smmla " a ", " a ", " m ", " c "\n ssat " a ", #8, " a ", asr #16\n"
+#define NNCC_OUTPUT(a, m, c, d, t) "and " t ", " d ", " a ", asr #31\n sub " t ", " c ", " t "\n" NNCC_OUTPUT_RELU(a, m, t)
+
+#else
+
+#define NNCC_ROWS_NAKED
+#define NNCC_ROWS_ARG
+
+/* Adds products of halves, modulo 2^32. */
+static inline uint32_t nncc_dsp_smla(uint32_t sum, int32_t a, int32_t b)
+{
+    return sum + (uint32_t)(a * b);
+}
+
+/* A sum scaled by {m, c, d}. */
+static inline int8_t nncc_dsp_upper(uint32_t sum, const int32_t *mcd)
+{
+    const int32_t v = (int32_t)sum;
+    int32_t y = (int32_t)(((int64_t)v * mcd[0]) >> 32) + mcd[1];
+
+#if !NNCC_ROWS_RELU
+    y -= v < 0 ? mcd[2] : 0;
+#endif
+    y >>= 16;
+    return (int8_t)(y < -128 ? -128 : y > 127 ? 127 : y);
+}
+
+#endif
+
+#endif /* NNCC_DSP_DEPTHWISE_3X3_H */

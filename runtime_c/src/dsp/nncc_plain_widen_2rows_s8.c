@@ -1,0 +1,21 @@
+/* nncc_plain_widen_2rows_s8: bytes of two pixels as words, for cores without the DSP extension. */
+#include "nncc_dsp_core.h"
+
+int32_t *nncc_plain_widen_2rows_s8(const int8_t *a, const int8_t *b, int32_t n, int32_t *x)
+{
+    for (int32_t i = 0; i < n; i++) {
+#if NNCC_THUMB1_ASM
+        *x++ = b[i] * 0x10000 + a[i];
+#else
+        *x++ = a[i];
+        *x++ = b[i];
+#endif
+    }
+    if ((n & 1) != 0) {
+        *x++ = 0;
+#if !NNCC_THUMB1_ASM
+        *x++ = 0;
+#endif
+    }
+    return x;
+}

@@ -1,0 +1,226 @@
+/* nncc_helium_convolve_s8: convolution by the patches, or the shared columns, of a few pixels. */
+#include "nncc_helium_copy.h"
+#include "nncc_helium_record.h"
+#include "nncc_helium_residual.h"
+
+/* The taps of one dimension that meet the image: [first, last). */
+typedef struct {
+    int32_t first;
+    int32_t last;
+} nncc_taps;
+
+static inline nncc_taps nncc_patch_taps(int32_t start, int32_t taps, int32_t dilation, int32_t size)
+{
+    nncc_taps t;
+
+    t.first = start >= 0 ? 0 : (dilation == 1 ? -start : (-start + dilation - 1) / dilation);
+    t.last = start + (taps - 1) * dilation < size ? taps : (size - start <= 0 ? 0 : (size - start + dilation - 1) / dilation);
+    return t;
+}
+
+/* A row of output pixels of one group. */
+typedef struct {
+    const int8_t *row; /* of the input at the first tap inside, first channel of the group */
+    nncc_taps y;
+    int32_t channels;  /* of the group */
+    int32_t spread;    /* from the first column of a patch to the last */
+} nncc_band;
+
+/*
+ * Copies `count` pieces of n bytes from every row of the band; what the next row of taps writes lies `height` bytes further. Rows and
+ * pieces are two loops, of which the longer one is inside.
+ */
+static void nncc_band_copy(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t column, int8_t *to, int32_t height, const nncc_pieces *a)
+{
+    const int8_t *from = b->row + column * p->in_pitch;
+    nncc_pieces rows;
+    nncc_pieces inner = *a;
+    int32_t k;
+
+    rows.n = a->n;
+    rows.from_step = p->dilation_h * p->in_w * p->in_pitch;
+    rows.to_step = height;
+    rows.count = b->y.last - b->y.first;
+    to += b->y.first * height;
+    if (a->count < rows.count) {
+        inner = rows;
+        rows = *a;
+    }
+    for (k = rows.count; k > 0; k--) {
+        nncc_helium_gather(to, from, &inner);
+        from += rows.from_step;
+        to += rows.to_step;
+    }
+}
+
+/* Columns of kernel_h taps, one after the other, that neighbouring pixels share. */
+static void nncc_write_columns(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t columns, int8_t *to)
+{
+    int32_t first = left < 0 ? -left : 0;
+    int32_t last = left + columns > p->in_w ? p->in_w - left : columns;
+    nncc_pieces a;
+
+    if (first < last) {
+        a.n = b->channels;
+        a.from_step = p->in_pitch;
+        a.to_step = p->kernel_h * b->channels;
+        a.count = last - first;
+        nncc_band_copy(p, b, left + first, to + first * a.to_step, b->channels, &a);
+    }
+}
+
+/* A patch [kernel_h][kernel_w][channels] for each of n pixels. */
+static void nncc_write_patches(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t n, int8_t *to)
+{
+    int32_t c = b->channels;
+    int32_t height = p->kernel_w * c;
+    nncc_pieces a;
+    int32_t i;
+
+    a.from_step = p->stride_w * p->in_pitch;
+    a.to_step = p->mac.step;
+    for (i = 0; i < n; i += a.count) {
+        int32_t at = left + i * p->stride_w;
+        nncc_taps x = nncc_patch_taps(at, p->kernel_w, p->dilation_w, p->in_w);
+
+        a.count = 1;
+        if (x.last - x.first == p->kernel_w) { /* and so have the next ones */
+            int32_t inside = (p->in_w - 1 - b->spread - at) / p->stride_w + 1;
+
+            a.count = inside < n - i ? inside : n - i;
+        }
+        if (p->in_pitch == c && p->dilation_w == 1) { /* the taps of a row are neighbours in memory */
+            a.n = (x.last - x.first) * c;
+            if (a.n > 0) {
+                nncc_band_copy(p, b, at + x.first, to + x.first * c, height, &a);
+            }
+        } else {
+            a.n = c;
+            for (; x.first < x.last; x.first++) {
+                nncc_band_copy(p, b, at + x.first * p->dilation_w, to + x.first * c, height, &a);
+            }
+        }
+        to += a.count * a.to_step;
+    }
+}
+
+/* n pixels whose first one has its left side at input column `left`. What sticks out is filled beforehand. */
+static void nncc_write(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t n, int8_t *to)
+{
+    int32_t columns = (n - 1) * p->stride_w + p->kernel_w;
+
+    if (left < 0 || left + (n - 1) * p->stride_w + b->spread >= p->in_w || b->y.last - b->y.first < p->kernel_h) {
+        nncc_helium_fill(to, p->in_zero, p->shared != 0 ? columns * p->kernel_h * b->channels : n * p->mac.step);
+    }
+    if (p->shared != 0) {
+        nncc_write_columns(p, b, left, columns, to);
+    } else {
+        nncc_write_patches(p, b, left, n, to);
+    }
+}
+
+/* Where results go: to y, or to `wait` and from there with `other` to y. */
+typedef struct {
+    const nncc_helium_residual_params *r; /* NULL: none */
+    int8_t *wait;
+    const int8_t *other;
+    nncc_helium_add_linear_fn *fn;
+    int32_t ready; /* pixels that wait */
+} nncc_after;
+
+/* Adds what waits; the place behind it in y. */
+static inline int8_t *nncc_flush(nncc_after *a, int32_t channels, int8_t *y)
+{
+    const int32_t n = a->ready;
+
+    nncc_residual_flush(a->r, a->fn, channels, a->wait, a->other, y, n);
+    a->other += n * a->r->other_pitch;
+    a->ready = 0;
+    return y + n * a->r->pitch;
+}
+
+/* The dot products of the n pixels in scratch; the place behind what has reached y. */
+static int8_t *nncc_conv_dots(const nncc_helium_convolve_params *p, nncc_after *a, const int8_t *packed, const int8_t *scratch, int8_t *y, int32_t n,
+                              nncc_helium_matmul_fn *dot)
+{
+    if (a->r == NULL) {
+        dot(&p->mac, scratch, packed, y, n);
+        return y + n * p->mac.pitch;
+    }
+    if (a->ready + n > a->r->pixels) {
+        y = nncc_flush(a, p->mac.pitch, y);
+    }
+    dot(&p->mac, scratch, packed, a->wait + a->ready * p->mac.pitch, n);
+    a->ready += n;
+    return y;
+}
+
+/* One image for one group; y is the group's first output channel. */
+static void nncc_conv_image(const nncc_helium_convolve_params *p, nncc_band *b, nncc_after *a, const int8_t *image, const int8_t *packed, int8_t *scratch,
+                            int8_t *y, nncc_helium_matmul_fn *dot)
+{
+    int8_t *done = y;
+    int32_t held = 0;
+    int32_t oy;
+
+    for (oy = 0; oy < p->out_h; oy++) {
+        int32_t top = oy * p->stride_h - p->pad_top;
+        int32_t ox = 0;
+
+        b->y = nncc_patch_taps(top, p->kernel_h, p->dilation_h, p->in_h);
+        b->row = image + (top + b->y.first * p->dilation_h) * p->in_w * p->in_pitch;
+        while (ox < p->out_w) {
+            int32_t n = p->block - held < p->out_w - ox ? p->block - held : p->out_w - ox;
+
+            nncc_write(p, b, ox * p->stride_w - p->pad_left, n, scratch + held * p->mac.step);
+            held += n;
+            ox += n;
+            if (held == p->block || p->shared != 0 || (oy == p->out_h - 1 && ox == p->out_w)) {
+                y = nncc_conv_dots(p, a, packed, scratch, y, held, dot);
+                held = 0;
+            }
+        }
+        if (p->table != NULL) { /* what this row has finished */
+            nncc_helium_map_rows(done, p->table, &p->mac, (int32_t)(y - done));
+            done = y;
+        }
+    }
+    if (a->r != NULL) {
+        (void)nncc_flush(a, p->mac.pitch, y);
+    }
+}
+
+static inline void nncc_conv(const nncc_helium_convolve_params *p, nncc_after *a, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
+                             nncc_helium_matmul_fn *dot)
+{
+    const int32_t pitch = a->r == NULL ? p->mac.pitch : a->r->pitch;
+    nncc_band b;
+    int32_t g;
+    int32_t n;
+
+    b.channels = p->depth;
+    b.spread = (p->kernel_w - 1) * p->dilation_w;
+    for (g = 0; g < p->groups; g++) {
+        for (n = 0; n < p->batch; n++) {
+            nncc_conv_image(p, &b, a, x + n * p->in_h * p->in_w * p->in_pitch + g * b.channels, packed, scratch,
+                            y + n * p->out_h * p->out_w * pitch + g * p->mac.channels, dot);
+        }
+        packed += (p->mac.channels + 3) / 4 * nncc_record_bytes(p->mac.vectors);
+    }
+}
+
+void nncc_helium_convolve_s8(const nncc_helium_convolve_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
+                         nncc_helium_matmul_fn *dot)
+{
+    nncc_after a = {NULL, NULL, NULL, NULL, 0};
+
+    nncc_conv(p, &a, x, packed, scratch, y, dot);
+}
+
+void nncc_helium_convolve_add_s8(const nncc_helium_convolve_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *wait, int8_t *y,
+                             nncc_helium_matmul_fn *dot, const nncc_helium_residual_params *r, const int8_t *other, nncc_helium_add_linear_fn *fn)
+{
+    nncc_after a = {r, wait, other, fn, 0};
+
+    nncc_conv(p, &a, x, packed, scratch, y, dot);
+}

@@ -1,0 +1,389 @@
+/*
+ * nncc_helium_depthwise_3x3_stride1.h: the body of nncc_helium_depthwise3x3_1*_s8. Four rows of 16 channels are brought into the order [column]
+ * [channel][row], four columns of 4 channels from there into [channel][column][row]: then a vector is a patch of 4x4 inputs of
+ * one channel, of which 2x2 outputs are one VMLADAV each. An including file defines NNCC_PATCH_ROUND (NNCC_ROUND_ALL or
+ * NNCC_ROUND_RELU) and NNCC_PATCH_RELU, 1 where act_min is the zero point.
+ */
+#ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
+#define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
+
+#include "nncc_helium_copy.h"
+
+/* Channels of a column in scratch, and its bytes: 4 rows. */
+#define NNCC_COLUMN_CHANNELS 16
+#define NNCC_COLUMN_BYTES 64
+/* A record of 4 channels: bias, multipliers, shifts, and 16 bytes of taps each. */
+#define NNCC_PATCH_HEAD 48
+#define NNCC_PATCH_RECORD 112
+/* A patch of 4 channels, and what the last load of a second column has behind it. */
+#define NNCC_PATCH_BYTES 80
+
+/* Columns of the output that go through scratch at a time. */
+#define NNCC_PATCH_SPAN 24
+
+/* Where columns come from: rows 1 to 3 of the window; row 0 is the `kept` one, whose place row 2 takes. */
+typedef struct {
+    const int8_t *row[3];
+    int32_t step[3]; /* bytes from a pixel to the next, 0 outside of the image */
+    int8_t *kept;
+    int32_t first; /* output channel */
+    int32_t lanes; /* 1 to 16 */
+    int32_t multiplier;
+    int32_t n;     /* columns, at least 1 */
+} nncc_columns;
+
+/* What two rows of the output need; the assembly has the offsets, and moves on from 4 channels to the next. */
+typedef struct {
+    int32_t pitch; /* 0: output channels */
+    int32_t zero;  /* 4 */
+    int32_t line;  /* 8: bytes to the second row, 0 where there is none */
+    const int8_t *end; /* 12: column behind the last pair */
+    uint8_t lo[16]; /* 16 */
+    uint8_t hi[16]; /* 32: less the zero point with NNCC_PATCH_RELU */
+    int8_t *y;     /* 48 */
+    const int8_t *columns; /* 52 */
+    int32_t lanes; /* 56: channels, 1 to 16 */
+    int32_t odd;   /* 60: a last column of the output that has no neighbour */
+    int32_t act_min;
+    int32_t act_max;
+} nncc_patches;
+
+/* Output channel c is input channel c / multiplier. */
+static inline void nncc_columns_each(const nncc_columns *a, int8_t *to)
+{
+    int32_t c;
+    int32_t i;
+    int32_t r;
+
+    for (c = 0; c < a->lanes; c++) {
+        int32_t k = a->multiplier == 1 ? c : (a->first + c) / a->multiplier - a->first / a->multiplier;
+
+        for (i = 0; i < a->n; i++) {
+            int8_t *word = to + i * NNCC_COLUMN_BYTES + 4 * c;
+            int8_t *kept = a->kept + i * NNCC_COLUMN_CHANNELS + c;
+
+            word[0] = *kept;
+            for (r = 0; r < 3; r++) {
+                word[r + 1] = a->row[r][i * a->step[r] + (a->step[r] != 0 ? k : 0)];
+            }
+            *kept = word[2];
+        }
+    }
+}
+
+#if NNCC_HELIUM_MVE
+
+static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
+{
+    NNCC_REG(int8_t *, kept, "r0", a->kept);
+    NNCC_REG(const int8_t *, x1, "r1", a->row[0]);
+    NNCC_REG(const int8_t *, x2, "r2", a->row[1]);
+    NNCC_REG(const int8_t *, x3, "r3", a->row[2]);
+    NNCC_REG(int8_t *, y, "r4", to);
+    NNCC_REG(int32_t, s1, "r5", a->step[0]);
+    NNCC_REG(int32_t, s2, "r6", a->step[1]);
+    NNCC_REG(int32_t, s3, "r8", a->step[2]);
+    NNCC_REG(int32_t, lanes, "r9", a->lanes);
+    NNCC_REG(int32_t, n, "lr", a->n);
+
+    __asm volatile("vctp.8 %[lanes]\n"
+                   "dls lr, lr\n"
+                   "1:\n"
+                   "vldrb.8 q0, [%[kept]]\n"
+                   "vpsttt\n"
+                   "vldrbt.8 q1, [%[x1]]\n"
+                   "vldrbt.8 q2, [%[x2]]\n"
+                   "vldrbt.8 q3, [%[x3]]\n"
+                   "add %[x1], %[x1], %[s1]\n"
+                   "vst40.8 {q0, q1, q2, q3}, [%[y]]\n"
+                   "add %[x2], %[x2], %[s2]\n"
+                   "vst41.8 {q0, q1, q2, q3}, [%[y]]\n"
+                   "add %[x3], %[x3], %[s3]\n"
+                   "vst42.8 {q0, q1, q2, q3}, [%[y]]\n"
+                   "vstrb.8 q2, [%[kept]], #16\n"
+                   "vst43.8 {q0, q1, q2, q3}, [%[y]]!\n"
+                   "le lr, 1b\n"
+                   : [kept] "+r"(kept), [x1] "+r"(x1), [x2] "+r"(x2), [x3] "+r"(x3), [y] "+r"(y), "+r"(n)
+                   : [s1] "r"(s1), [s2] "r"(s2), [s3] "r"(s3), [lanes] "r"(lanes)
+                   : "q0", "q1", "q2", "q3", "cc", "memory");
+}
+
+/* Four columns of 4 channels to the patches of these. Columns lie 64 bytes apart, the next patch begins two further on. */
+#define NNCC_PATCH_GATHER                                                                                                          \
+    "vldrw.32 q0, [%[x]], #128\nvldrw.32 q1, [%[x], #-64]\nvldrw.32 q2, [%[x]]\nvldrw.32 q3, [%[x], #64]\n"                      \
+    "vst40.32 {q0, q1, q2, q3}, [%[p]]\nvst41.32 {q0, q1, q2, q3}, [%[p]]\n"                                                      \
+    "vst42.32 {q0, q1, q2, q3}, [%[p]]\nvst43.32 {q0, q1, q2, q3}, [%[p]]\n"
+/* Channel k: a is the output at the left in the first row, b to its right, c and d below; taps one byte on are those of a row below. */
+#define NNCC_PATCH_MACS(k, a, b, c, d)                                                                                             \
+    "vldrw.32 q2, [%[w], #48+16*" #k "]\nvldrw.32 q0, [%[p], #16*" #k "]\nvshl.i32 q3, q2, #8\nvmladav.s8 " #a ", q0, q2\n"        \
+    "vldrw.32 q1, [%[p], #16*" #k "+4]\nvmladav.s8 " #c ", q0, q3\nvmladav.s8 " #b ", q1, q2\nvmladav.s8 " #d ", q1, q3\n"
+/* The same without a column to the right. */
+#define NNCC_PATCH_MACS_LEFT(k, a, c)                                                                                              \
+    "vldrw.32 q2, [%[w], #48+16*" #k "]\nvldrw.32 q0, [%[p], #16*" #k "]\nvshl.i32 q3, q2, #8\n"                                    \
+    "vmladav.s8 " #a ", q0, q2\nvmladav.s8 " #c ", q0, q3\n"
+
+#define NNCC_PATCH_ALL(op, q) op " q4, q4, " q "\n" op " q5, q5, " q "\n" op " q6, q6, " q "\n" op " q7, q7, " q "\n"
+#define NNCC_PATCH_LEFT(op, q) op " q4, q4, " q "\n" op " q6, q6, " q "\n"
+#define NNCC_PATCH_REQUANTISE(each)                                                                                                \
+    "vldrw.32 q0, [%[w]]\nvldrw.32 q1, [%[w], #16]\nvldrw.32 q2, [%[w], #32]\n" each("vadd.i32", "q0") each("vqrdmulh.s32", "q1")
+
+/*
+ * The outputs a to d of a channel into the bytes 0, 2, 1, 3 of its lane in q4, clamped. Below the zero point nothing
+ * survives where that is the lower clamp, so saturation to unsigned values is half of it.
+ */
+#if NNCC_PATCH_RELU
+#define NNCC_PATCH_NARROW(zero)                                                                                                    \
+    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n"               \
+    "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, " zero "\n"
+#else
+#define NNCC_PATCH_NARROW(zero)                                                                                                    \
+    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n"                   \
+    "vqadd.s16 q4, q4, " zero "\nvqadd.s16 q6, q6, " zero "\nvldrb.8 q1, [%[f], #32]\n"                                                       \
+    "vqmovnb.s16 q4, q4\nvqmovnt.s16 q4, q6\nvmax.s8 q4, q4, q0\nvmin.s8 q4, q4, q1\n"
+#endif
+
+/* Two rows of the output. Where there is no second row, the first one is written over it. */
+static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_t *patch)
+{
+    NNCC_REG(int8_t *, y, "r1", f->y); /* a narrowing store wants one of r0 to r7 */
+    NNCC_REG(const int8_t *, w, "r3", records);
+    NNCC_REG(int8_t *, p, "r5", patch);
+    NNCC_REG(const int8_t *, x, "r9", f->columns);
+    NNCC_REG(nncc_patches *, frame, "r11", f);
+
+    __asm volatile("0:\n"
+                   "ldrd r0, r2, [%[f], #56]\n"
+                   "vctp.32 r0\n"
+                   "ldr r8, [%[f], #12]\n"
+                   "cmp %[x], r8\n"
+                   "beq 2f\n"
+                   "1:\n"
+                   NNCC_PATCH_GATHER
+                   NNCC_PATCH_MACS(0, r0, r2, r4, r6) NNCC_PATCH_MACS(2, r8, r10, r12, lr)
+                   "vmov q4[2], q4[0], r0, r8\nvmov q5[2], q5[0], r2, r10\nvmov q6[2], q6[0], r4, r12\nvmov q7[2], q7[0], r6, lr\n"
+                   NNCC_PATCH_MACS(1, r0, r2, r4, r6) NNCC_PATCH_MACS(3, r8, r10, r12, lr)
+                   "vmov q4[3], q4[1], r0, r8\nvmov q5[3], q5[1], r2, r10\nvmov q6[3], q6[1], r4, r12\nvmov q7[3], q7[1], r6, lr\n"
+                   NNCC_PATCH_REQUANTISE(NNCC_PATCH_ALL)
+                   NNCC_PATCH_ROUND(q4, q0) NNCC_PATCH_ROUND(q5, q1) NNCC_PATCH_ROUND(q6, q0) NNCC_PATCH_ROUND(q7, q1)
+                   NNCC_PATCH_ALL("vrshl.s32", "q2")
+                   "ldrd r0, r2, [%[f]]\n"
+                   NNCC_PATCH_NARROW("r2")
+                   "ldrd r4, r8, [%[f], #8]\n"
+                   "vshr.u32 q5, q4, #16\n"
+                   "add r4, r4, %[y]\n"
+                   "vshr.u32 q6, q4, #8\n"
+                   "add r6, r4, r0\n"
+                   "vshr.u32 q7, q4, #24\n"
+                   "add r2, %[y], r0\n"
+                   "vpstttt\n"
+                   "vstrbt.32 q6, [r4]\n"
+                   "vstrbt.32 q7, [r6]\n"
+                   "vstrbt.32 q4, [%[y]]\n"
+                   "vstrbt.32 q5, [r2]\n"
+                   "add %[y], r2, r0\n"
+                   "cmp %[x], r8\n"
+                   "bne 1b\n"
+                   "ldr r2, [%[f], #60]\n"
+                   "2:\n"
+                   "cmp r2, #0\n"
+                   "beq 3f\n"
+                   NNCC_PATCH_GATHER
+                   NNCC_PATCH_MACS_LEFT(0, r0, r4) NNCC_PATCH_MACS_LEFT(2, r8, r12)
+                   "vmov q4[2], q4[0], r0, r8\nvmov q6[2], q6[0], r4, r12\n"
+                   NNCC_PATCH_MACS_LEFT(1, r0, r4) NNCC_PATCH_MACS_LEFT(3, r8, r12)
+                   "vmov q4[3], q4[1], r0, r8\nvmov q6[3], q6[1], r4, r12\n"
+                   NNCC_PATCH_REQUANTISE(NNCC_PATCH_LEFT)
+                   NNCC_PATCH_ROUND(q4, q0) NNCC_PATCH_ROUND(q6, q1)
+                   NNCC_PATCH_LEFT("vrshl.s32", "q2")
+                   "ldrd r0, r2, [%[f], #4]\n"
+                   NNCC_PATCH_NARROW("r0")
+                   "vshr.u32 q6, q4, #8\n"
+                   "add r2, r2, %[y]\n"
+                   "vpstt\n"
+                   "vstrbt.32 q6, [r2]\n"
+                   "vstrbt.32 q4, [%[y]]\n"
+                   "3:\n" /* the next 4 channels */
+                   "ldrd %[y], %[x], [%[f], #48]\n"
+                   "ldr r4, [%[f], #12]\n"
+                   "ldr r0, [%[f], #56]\n"
+                   "add %[y], %[y], #4\n"
+                   "add %[x], %[x], #16\n"
+                   "add r4, r4, #16\n"
+                   "add %[w], %[w], #112\n"
+                   "subs r0, r0, #4\n"
+                   "strd %[y], %[x], [%[f], #48]\n"
+                   "str r4, [%[f], #12]\n"
+                   "str r0, [%[f], #56]\n"
+                   "bgt 0b\n"
+                   : [x] "+r"(x), [y] "+r"(y), [w] "+r"(w)
+                   : [p] "r"(p), [f] "r"(frame)
+                   : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
+}
+
+#else
+
+static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
+{
+    nncc_columns_each(a, to);
+}
+
+/* Row r of channel c; x is its channel in the first column. */
+static inline void nncc_patch_row(const nncc_patches *f, const int8_t *x, const int8_t *record, int32_t c, int32_t r)
+{
+    const int8_t *w = record + NNCC_PATCH_HEAD + NNCC_HELIUM_BYTES * (c % 4);
+    const int32_t n = (int32_t)(f->end - f->columns) / NNCC_COLUMN_BYTES + f->odd;
+    int32_t head[NNCC_PATCH_HEAD / 4];
+    int32_t i;
+    int32_t t;
+
+    memcpy(head, record, sizeof head);
+    for (i = 0; i < n; i++) {
+        uint32_t acc = (uint32_t)head[c % 4];
+
+        for (t = 0; t < 9; t++) {
+            acc += (uint32_t)(x[(i + t / 3) * NNCC_COLUMN_BYTES + t % 3 + r] * w[t / 3 * 4 + t % 3]);
+        }
+        f->y[i * f->pitch + r * f->line + c] = nncc_rq_s8(acc, head[4 + c % 4], head[8 + c % 4], f->zero, f->act_min, f->act_max);
+    }
+}
+
+static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_t *patch)
+{
+    int32_t c;
+
+    (void)patch;
+    for (c = 0; c < f->lanes; c++) {
+        nncc_patch_row(f, f->columns + 4 * c, records + c / 4 * NNCC_PATCH_RECORD, c, 1);
+        nncc_patch_row(f, f->columns + 4 * c, records + c / 4 * NNCC_PATCH_RECORD, c, 0);
+    }
+}
+
+#endif
+
+/* Scratch, but for the counts. */
+typedef struct {
+    int32_t inside;  /* columns in the image, at least 1 */
+    int32_t span;    /* output columns at a time, even */
+    int32_t fresh;   /* columns of padding are to be written */
+    int8_t *outside; /* 16 times the input's zero point */
+    int8_t *patch;
+    int8_t *kept;    /* [in_w][16], the row above the next one */
+    int8_t *columns; /* [span + 2][16][4] */
+} nncc_patch_scratch;
+
+/* Rows iy, iy + 1 and iy + 2 below the kept one from their first column on; zero points where they are outside. */
+static inline void nncc_patch_window(const nncc_helium_depthwise_3x3_params *p, const nncc_patch_scratch *s, nncc_columns *a, const int8_t *image, int32_t iy)
+{
+    int32_t r;
+
+    for (r = 0; r < 3; r++, iy++) {
+        a->step[r] = iy >= 0 && iy < p->in_h ? p->in_c : 0;
+        a->row[r] = a->step[r] != 0 ? image + iy * p->in_w * p->in_c : s->outside;
+    }
+    a->kept = s->kept;
+}
+
+/* Columns first to last - 1, counted from the padding; `to` is the place of the first. Those in the image are the next ones of `a`. */
+static inline void nncc_patch_bring(const nncc_helium_depthwise_3x3_params *p, const nncc_patch_scratch *s, nncc_columns *a, int32_t first, int32_t last,
+                                    int8_t *to)
+{
+    const int32_t right = p->pad_left + s->inside;
+    const int32_t from = first > p->pad_left ? first : (last < p->pad_left ? last : p->pad_left);
+    const int32_t end = last < right ? last : (from > right ? from : right);
+
+    if (s->fresh != 0) {
+        nncc_helium_fill(to, p->in_zero, (from - first) * NNCC_COLUMN_BYTES);
+        nncc_helium_fill(to + (end - first) * NNCC_COLUMN_BYTES, p->in_zero, (last - end) * NNCC_COLUMN_BYTES);
+    }
+    a->n = end - from;
+    if (a->n <= 0) {
+        return;
+    }
+    if (p->multiplier == 1) {
+        nncc_write_columns(a, to + (from - first) * NNCC_COLUMN_BYTES);
+    } else {
+        nncc_columns_each(a, to + (from - first) * NNCC_COLUMN_BYTES);
+    }
+    if (end < right) {
+        int32_t r;
+
+        for (r = 0; r < 3; r++) {
+            a->row[r] += a->n * a->step[r];
+        }
+        a->kept += a->n * NNCC_COLUMN_CHANNELS;
+    }
+}
+
+/* All rows of one image for a block of up to 16 channels; y is its first output channel. */
+static inline void nncc_patch_image(const nncc_helium_depthwise_3x3_params *p, nncc_patch_scratch *s, nncc_patches *f, nncc_columns *a,
+                                    const int8_t *image, const int8_t *packed, int8_t *y)
+{
+    int32_t line = p->out_w * f->pitch;
+    int32_t oy;
+    int32_t ox;
+
+    nncc_helium_fill(s->kept, p->in_zero, p->in_w * NNCC_COLUMN_CHANNELS);
+    s->fresh = 1;
+    if (p->pad_top == 0) { /* the first row is kept before there are columns with it */
+        nncc_patch_window(p, s, a, image, -1);
+        for (ox = p->pad_left; ox < p->pad_left + s->inside; ox += s->span) {
+            nncc_patch_bring(p, s, a, ox, ox + s->span, s->columns);
+        }
+    }
+    for (oy = 0; oy < p->out_h; oy += 2) {
+        nncc_patch_window(p, s, a, image, oy + 1 - p->pad_top);
+        f->line = oy + 1 < p->out_h ? line : 0;
+        for (ox = 0; ox < p->out_w; ox += s->span) {
+            const int32_t n = p->out_w - ox < s->span ? p->out_w - ox : s->span;
+            const int32_t have = ox > 0 ? 2 : 0; /* columns that the span before has left */
+
+            if (have > 0) {
+                nncc_helium_copy(s->columns, s->columns + s->span * NNCC_COLUMN_BYTES, 2 * NNCC_COLUMN_BYTES);
+            }
+            nncc_patch_bring(p, s, a, ox + have, ox + n + 2, s->columns + have * NNCC_COLUMN_BYTES);
+            f->y = y + ox * f->pitch;
+            f->columns = s->columns;
+            f->end = s->columns + n / 2 * (2 * NNCC_COLUMN_BYTES);
+            f->odd = n % 2;
+            f->lanes = a->lanes;
+            nncc_patch_rows(f, packed, s->patch);
+        }
+        s->fresh = p->out_w > s->span ? 1 : 0; /* or the padding is there */
+        y += 2 * line;
+    }
+}
+
+static inline void nncc_patch_depthwise(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch,
+                                        int8_t *y)
+{
+    const int32_t channels = p->in_c * p->multiplier;
+    nncc_patch_scratch s;
+    nncc_patches f;
+    nncc_columns a;
+    int32_t n;
+
+    s.inside = p->out_w + 2 - p->pad_left < p->in_w ? p->out_w + 2 - p->pad_left : p->in_w;
+    s.span = p->out_w < NNCC_PATCH_SPAN ? p->out_w + p->out_w % 2 : NNCC_PATCH_SPAN;
+    s.outside = scratch;
+    s.patch = s.outside + NNCC_HELIUM_BYTES;
+    s.kept = s.patch + NNCC_PATCH_BYTES;
+    s.columns = s.kept + p->in_w * NNCC_COLUMN_CHANNELS;
+    nncc_helium_fill(s.outside, p->in_zero, NNCC_HELIUM_BYTES);
+    f.pitch = channels;
+    f.zero = p->zero;
+    f.act_min = p->act_min;
+    f.act_max = p->act_max;
+    memset(f.lo, (int)(uint8_t)p->act_min, sizeof f.lo);
+    memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_PATCH_RELU ? p->zero : 0)), sizeof f.hi);
+    a.multiplier = p->multiplier;
+    for (a.first = 0; a.first < channels; a.first += NNCC_COLUMN_CHANNELS) {
+        a.lanes = channels - a.first < NNCC_COLUMN_CHANNELS ? channels - a.first : NNCC_COLUMN_CHANNELS;
+        for (n = 0; n < p->batch; n++) {
+            nncc_patch_image(p, &s, &f, &a, x + n * p->in_h * p->in_w * p->in_c + a.first / p->multiplier, packed,
+                             y + n * p->out_h * p->out_w * channels + a.first);
+        }
+        packed += NNCC_COLUMN_CHANNELS / 4 * NNCC_PATCH_RECORD;
+    }
+}
+
+#endif /* NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H */

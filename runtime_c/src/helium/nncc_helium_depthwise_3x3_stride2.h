@@ -1,0 +1,235 @@
+/*
+ * nncc_helium_depthwise_3x3_stride2.h: the body of nncc_helium_depthwise3x3_2*_s8: pixel by pixel, 16 channels at a time, from the image.
+ * Rows outside of it are a constant pixel that repeats itself; windows that stick out at the sides are copied first. An including
+ * file defines NNCC_DW_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and NNCC_DW_RELU, 1 where act_min is the zero point.
+ */
+#ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
+#define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
+
+#include "nncc_helium_copy.h"
+
+/* The horizontal one: the last column of a window is the first of the next one. */
+#define NNCC_DW_STRIDE 2
+/* Bias, multipliers and shifts of 16 channels, and a record with the taps. */
+#define NNCC_DW16_HEAD 192
+#define NNCC_DW16_RECORD 336
+
+/* Pixels side by side; the assembly has the offsets. */
+typedef struct {
+    int32_t pitch; /* 0: output channels */
+    int32_t zero;  /* 4 */
+    int32_t lanes; /* 8: channels, 1 to 16 */
+    int32_t pixels; /* 12: at least 1 */
+    uint8_t lo[16]; /* 16 */
+    uint8_t hi[16]; /* 32: less the zero point with NNCC_DW_RELU */
+    const int8_t *row[3]; /* 48: of the window */
+    int32_t step[3]; /* 60: bytes from a column to the next */
+    int32_t act_min;
+    int32_t act_max;
+} nncc_dw_pixels;
+
+#if NNCC_HELIUM_MVE
+
+/* Products of a tap: even channels to q0, odd ones to q1. The row moves on. */
+#define NNCC_DW_FIRST(tap, x, step)                                                                                                \
+    "vldrb.8 q2, [" x "]\nvldrw.32 q3, [%[w], #192+16*" #tap "]\nvmullb.s8 q0, q2, q3\n" step "vmullt.s8 q1, q2, q3\n"
+/* The same, added in 16 bits. */
+#define NNCC_DW_SECOND(tap, x, step)                                                                                               \
+    "vldrw.32 q3, [%[w], #192+16*" #tap "]\nvldrb.8 q2, [" x "]\nvmullb.s8 q2, q2, q3\nvadd.i16 q0, q0, q2\n"                     \
+    "vldrb.8 q2, [" x "]\n" step "vmullt.s8 q2, q2, q3\nvadd.i16 q1, q1, q2\n"
+/* Sums of the channels 0, 4, 8, 12 are in q4, of 2, 6, 10, 14 in q5, of 1, 5, 9, 13 in q6, of 3, 7, 11, 15 in q7. */
+#define NNCC_DW_START "vmovlb.s16 q4, q0\nvmovlt.s16 q5, q0\nvmovlb.s16 q6, q1\nvmovlt.s16 q7, q1\n"
+#define NNCC_DW_SUM                                                                                                                \
+    "vmovlb.s16 q2, q0\nvmovlt.s16 q3, q0\nvadd.i32 q4, q4, q2\nvadd.i32 q5, q5, q3\n"                                             \
+    "vmovlb.s16 q2, q1\nvmovlt.s16 q3, q1\nvadd.i32 q6, q6, q2\nvadd.i32 q7, q7, q3\n"
+#define NNCC_DW_EACH(op, at)                                                                                                       \
+    "vldrw.32 q0, [%[w], #" #at "]\nvldrw.32 q1, [%[w], #" #at "+16]\nvldrw.32 q2, [%[w], #" #at "+32]\nvldrw.32 q3, [%[w], #" #at "+48]\n" \
+    op " q4, q4, q0\n" op " q5, q5, q1\n" op " q6, q6, q2\n" op " q7, q7, q3\n"
+
+/* Bytes in the order of the channels, clamped. */
+#if NNCC_DW_RELU
+#define NNCC_DW_NARROW                                                                                                             \
+    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n"               \
+    "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, %[zero]\n"
+#else
+#define NNCC_DW_NARROW                                                                                                             \
+    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n"                   \
+    "vqadd.s16 q4, q4, %[zero]\nvqadd.s16 q6, q6, %[zero]\nvldrb.8 q1, [%[f], #32]\n"                                             \
+    "vqmovnb.s16 q4, q4\nvqmovnt.s16 q4, q6\nvmax.s8 q4, q4, q0\nvmin.s8 q4, q4, q1\n"
+#endif
+
+static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *to)
+{
+    NNCC_REG(const int8_t *, w, "r0", record);
+    NNCC_REG(const nncc_dw_pixels *, frame, "r1", f);
+    NNCC_REG(int8_t *, y, "r2", to);
+    NNCC_REG(int32_t, pitch, "r3", f->pitch);
+    NNCC_REG(int32_t, zero, "r4", f->zero);
+    NNCC_REG(int32_t, n, "lr", f->pixels);
+
+    __asm volatile("ldr r5, [%[f], #8]\n"
+                   "vctp.8 r5\n"
+                   "ldrd r5, r6, [%[f], #48]\n"
+                   "ldrd r8, r9, [%[f], #56]\n"
+                   "ldrd r10, r11, [%[f], #64]\n"
+                   "dls lr, lr\n"
+                   "1:\n"
+                   NNCC_DW_FIRST(0, "r5", "add r5, r5, r9\n") NNCC_DW_SECOND(1, "r5", "add r5, r5, r9\n") NNCC_DW_START
+                   NNCC_DW_FIRST(2, "r5", "") NNCC_DW_SECOND(3, "r6", "add r6, r6, r10\n") NNCC_DW_SUM
+                   NNCC_DW_FIRST(4, "r6", "add r6, r6, r10\n") NNCC_DW_SECOND(5, "r6", "") NNCC_DW_SUM
+                   NNCC_DW_FIRST(6, "r8", "add r8, r8, r11\n") NNCC_DW_SECOND(7, "r8", "add r8, r8, r11\n") NNCC_DW_SUM
+                   NNCC_DW_FIRST(8, "r8", "") NNCC_DW_SUM
+                   NNCC_DW_EACH("vadd.i32", 0) NNCC_DW_EACH("vqrdmulh.s32", 64)
+                   NNCC_DW_ROUND(q4, q0) NNCC_DW_ROUND(q5, q1) NNCC_DW_ROUND(q6, q0) NNCC_DW_ROUND(q7, q1)
+                   NNCC_DW_EACH("vrshl.s32", 128)
+                   NNCC_DW_NARROW
+                   "vpst\n"
+                   "vstrbt.8 q4, [%[y]]\n"
+                   "add %[y], %[y], %[pitch]\n"
+                   "le lr, 1b\n"
+                   : [y] "+r"(y), "+r"(n)
+                   : [w] "r"(w), [f] "r"(frame), [pitch] "r"(pitch), [zero] "r"(zero)
+                   : "r5", "r6", "r8", "r9", "r10", "r11", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
+}
+
+#else
+
+/* Channels of a record have the order 0, 4, 8, 12, 2, 6, 10, 14, then the odd ones alike. */
+static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *to)
+{
+    int32_t head[NNCC_DW16_HEAD / 4];
+    int32_t i;
+    int32_t c;
+    int32_t t;
+
+    memcpy(head, record, sizeof head);
+    for (i = 0; i < f->pixels; i++) {
+        for (c = 0; c < f->lanes; c++) {
+            const int32_t at = c / 4 + c % 4 / 2 * 4 + c % 2 * 8;
+            uint32_t acc = (uint32_t)head[at];
+
+            for (t = 0; t < 9; t++) {
+                const int8_t *x = f->row[t / 3] + (i * NNCC_DW_STRIDE + t % 3) * f->step[t / 3];
+
+                acc += (uint32_t)(x[c] * record[NNCC_DW16_HEAD + NNCC_HELIUM_BYTES * t + c]);
+            }
+            to[c] = nncc_rq_s8(acc, head[16 + at], head[32 + at], f->zero, f->act_min, f->act_max);
+        }
+        to += f->pitch;
+    }
+}
+
+#endif
+
+/* A block of up to 16 channels of all images. */
+typedef struct {
+    const int8_t *packed;
+    int32_t first; /* channel */
+    int32_t left;  /* outputs of a row whose windows stick out at the left */
+    int32_t end;   /* the first one whose window sticks out at the right */
+    int8_t *outside; /* 16 times the input's zero point */
+    int8_t *window;  /* 9 times 16 channels */
+} nncc_dw_block16;
+
+/* Outputs [from, to) of a row whose windows stick out; x are the rows of the image, with steps of 0 outside. */
+static inline void nncc_dw_sides(const nncc_helium_depthwise_3x3_params *p, const nncc_dw_block16 *b, nncc_dw_pixels *f, const int8_t *const *x,
+                                 const int32_t *step, int32_t from, int32_t to, int8_t *y)
+{
+    int32_t r;
+
+    f->pixels = 1;
+    for (r = 0; r < 3; r++) {
+        f->row[r] = b->window + 3 * NNCC_HELIUM_BYTES * r;
+        f->step[r] = NNCC_HELIUM_BYTES;
+    }
+    for (; from < to; from++) {
+        const int32_t ix = NNCC_DW_STRIDE * from - p->pad_left;
+        const int32_t first = ix < 0 ? (ix > -3 ? -ix : 3) : 0;                                    /* the columns in the image */
+        const int32_t end = ix + 3 <= p->in_w ? 3 : (p->in_w - ix > first ? p->in_w - ix : first);
+        int8_t *w = b->window;
+
+        for (r = 0; r < 3; r++) {
+            const nncc_pieces in = {f->lanes, step[r], NNCC_HELIUM_BYTES, end - first};
+
+            nncc_helium_fill(w, p->in_zero, NNCC_HELIUM_BYTES * first);
+            if (end > first) {
+                nncc_helium_gather(w + NNCC_HELIUM_BYTES * first, x[r] + (ix + first) * step[r], &in);
+            }
+            nncc_helium_fill(w + NNCC_HELIUM_BYTES * end, p->in_zero, NNCC_HELIUM_BYTES * (3 - end));
+            w += 3 * NNCC_HELIUM_BYTES;
+        }
+        nncc_dw_run(f, b->packed, y + from * f->pitch);
+    }
+}
+
+/* All rows of an image; y is its first output channel. `last`: nothing of the tensor follows the image. */
+static inline void nncc_dw_image(const nncc_helium_depthwise_3x3_params *p, const nncc_dw_block16 *b, nncc_dw_pixels *f, const int8_t *image, int32_t last,
+                                 int8_t *y)
+{
+    const int32_t tail = last != 0 && f->lanes < NNCC_HELIUM_BYTES && NNCC_DW_STRIDE * (b->end - 1) - p->pad_left + 3 == p->in_w ? 1 : 0;
+    int32_t iy = -p->pad_top;
+    int32_t oy;
+    int32_t r;
+
+    for (oy = 0; oy < p->out_h; oy++) {
+        const int8_t *x[3];
+        int32_t step[3];
+        int32_t end = b->end;
+
+        for (r = 0; r < 3; r++) {
+            const int32_t inside = iy + r >= 0 && iy + r < p->in_h;
+
+            step[r] = inside ? p->in_c : 0;
+            x[r] = inside ? image + (iy + r) * p->in_w * p->in_c + b->first : b->outside;
+        }
+        if (tail != 0 && iy + 2 >= p->in_h - 1) { /* a vector of the last pixel would leave the tensor */
+            end -= 1;
+        }
+        nncc_dw_sides(p, b, f, x, step, 0, b->left, y);
+        nncc_dw_sides(p, b, f, x, step, end > b->left ? end : b->left, p->out_w, y);
+        if (end > b->left) {
+            for (r = 0; r < 3; r++) {
+                f->row[r] = x[r] + (NNCC_DW_STRIDE * b->left - p->pad_left) * step[r];
+                f->step[r] = step[r];
+            }
+            f->pixels = end - b->left;
+            nncc_dw_run(f, b->packed, y + b->left * f->pitch);
+        }
+        iy += p->stride_h;
+        y += p->out_w * f->pitch;
+    }
+}
+
+static inline void nncc_dw(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y)
+{
+    const int32_t image = p->in_h * p->in_w * p->in_c;
+    nncc_dw_block16 b;
+    nncc_dw_pixels f;
+    int32_t c;
+    int32_t n;
+
+    b.packed = packed;
+    b.outside = scratch;
+    b.window = scratch + NNCC_HELIUM_BYTES;
+    b.left = (p->pad_left + NNCC_DW_STRIDE - 1) / NNCC_DW_STRIDE;
+    b.left = b.left < p->out_w ? b.left : p->out_w;
+    b.end = p->in_w + p->pad_left < 3 ? 0 : (p->in_w + p->pad_left - 3) / NNCC_DW_STRIDE + 1;
+    b.end = b.end < p->out_w ? b.end : p->out_w;
+    nncc_helium_fill(b.outside, p->in_zero, NNCC_HELIUM_BYTES);
+    f.pitch = p->in_c;
+    f.zero = p->zero;
+    f.lanes = p->in_c < NNCC_HELIUM_BYTES ? p->in_c : NNCC_HELIUM_BYTES;
+    f.act_min = p->act_min;
+    f.act_max = p->act_max;
+    memset(f.lo, (int)(uint8_t)p->act_min, sizeof f.lo);
+    memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_DW_RELU ? p->zero : 0)), sizeof f.hi);
+    for (c = 0; c < p->in_c; c += NNCC_HELIUM_BYTES) {
+        b.first = c + f.lanes > p->in_c ? p->in_c - f.lanes : c;
+        for (n = 0; n < p->batch; n++) {
+            nncc_dw_image(p, &b, &f, x + n * image, n + 1 == p->batch, y + n * p->out_h * p->out_w * p->in_c + b.first);
+        }
+        b.packed += NNCC_DW16_RECORD;
+    }
+}
+
+#endif /* NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H */

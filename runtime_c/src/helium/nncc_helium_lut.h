@@ -1,0 +1,48 @@
+/* nncc_helium_lut.h: results that go through a table before they leave. */
+#ifndef NNCC_HELIUM_LUT_H
+#define NNCC_HELIUM_LUT_H
+
+#include "nncc_helium_core.h"
+
+#include "nncc_s8.h"
+
+static inline void nncc_helium_map(int8_t *y, const uint8_t *table, int32_t n)
+{
+    nncc_count_params p;
+
+    p.count = n;
+    nncc_lut_s8(&p, (const uint8_t *)y, table, (uint8_t *)y);
+}
+
+/* The results of dot products in the n bytes from y on, which are whole rows of p->pitch bytes. */
+static inline void nncc_helium_map_rows(int8_t *y, const uint8_t *table, const nncc_helium_matmul_params *p, int32_t n)
+{
+    if (p->pitch == p->channels) {
+        nncc_helium_map(y, table, n);
+        return;
+    }
+#if NNCC_HELIUM_MVE
+    if (p->channels <= NNCC_HELIUM_BYTES) { /* 6 instructions a row */
+        __asm volatile("vctp.8 %[channels]\n\t"
+                       "wls lr, %[rows], 2f\n"
+                       "1:\n\t"
+                       "vpsttt\n\t"
+                       "vldrbt.8 q0, [%[y]]\n\t"
+                       "vldrbt.u8 q1, [%[t], q0]\n\t"
+                       "vstrbt.8 q1, [%[y]]\n\t"
+                       "add %[y], %[y], %[pitch]\n\t"
+                       "le lr, 1b\n"
+                       "2:\n\t"
+                       : [y] "+r"(y)
+                       : [channels] "r"(p->channels), [rows] "r"(n / p->pitch), [t] "r"(table), [pitch] "r"(p->pitch)
+                       : "lr", "q0", "q1", "cc", "memory");
+        return;
+    }
+#endif
+    for (; n > 0; n -= p->pitch) {
+        nncc_helium_map(y, table, p->channels);
+        y += p->pitch;
+    }
+}
+
+#endif /* NNCC_HELIUM_LUT_H */
