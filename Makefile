@@ -57,7 +57,7 @@ test-shared:
 # under QEMU; UPDATE=1 writes what passes now into the ratchet and SUPPORT.md.
 conformance:
 	@$(SETUP) test
-	NNCC_CONFORMANCE=all NNCC_REQUIRE=$(REQUIRE) $(GO) test -count=1 -timeout 120m -v -run 'TestConformance|TestSupport|TestElementTypes|TestVectors' ./cmd/internal/conform $(if $(UPDATE),-update)
+	NNCC_LONG=1 NNCC_REQUIRE=$(REQUIRE) $(GO) test -count=1 -timeout 120m -v -run 'TestConformance|TestSupport|TestElementTypes|TestVectors' ./cmd/internal/conform $(if $(UPDATE),-update)
 
 lint:
 	@echo "gofmt -l ."
@@ -87,9 +87,9 @@ fuzz:
 # through sanitizers, on inputs at the edges of their types. Hours.
 analyze:
 	@$(SETUP) test
-	NNCC_ANALYZE=all NNCC_REQUIRE=cc,clang,arm-gcc $(GO) test -p 1 -count=1 -timeout 600m -v -run 'TestStaticAnalysis|TestMISRA|TestKernels|TestCallsOnHost|TestDialects|TestClangForArm' ./runtime_c ./boards/stack ./cmd/internal/driver
+	NNCC_LONG=1 NNCC_REQUIRE=cc,clang,arm-gcc $(GO) test -p 1 -count=1 -timeout 600m -v -run 'TestStaticAnalysis|TestMISRA|TestKernels|TestCallsOnHost|TestDialects|TestClangForArm' ./runtime_c ./boards/stack ./cmd/internal/driver
 	NNCC_RANDOM=2000 NNCC_REQUIRE=cc $(GO) test -count=1 -timeout 120m -run TestRandomPrograms ./cmd/internal/driver
-	NNCC_ANALYZE=all NNCC_REQUIRE=cc $(GO) test -count=1 -timeout 1200m -run 'TestUnderFire|TestStackBound' ./cmd/internal/driver
+	NNCC_LONG=1 NNCC_REQUIRE=cc $(GO) test -count=1 -timeout 1200m -run 'TestUnderFire|TestStackBound' ./cmd/internal/driver
 
 clean:
 	rm -rf nncc out

@@ -9,20 +9,8 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
-
-// require skips, or fails where NNCC_REQUIRE names the tool.
-func require(t *testing.T, tool, binary string) {
-	t.Helper()
-	if _, err := exec.LookPath(binary); err != nil {
-		for _, r := range strings.Split(os.Getenv("NNCC_REQUIRE"), ",") {
-			if r == tool {
-				t.Fatalf("%s is required: %v", binary, err)
-			}
-		}
-		t.Skipf("%s is not installed", binary)
-	}
-}
 
 func TestShippedBoardsLoad(t *testing.T) {
 	want := []string{"cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m33", "cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85", "host", "microbit", "mla-host", "mla-m55"}
@@ -68,7 +56,7 @@ func TestFlagsAgreeWithISA(t *testing.T) {
 				tool = "cc"
 			}
 			cc := s.Toolchain.Prefix + s.Toolchain.CC
-			require(t, tool, cc)
+			testenv.Tool(t, tool, cc)
 			args := append(append(append([]string{}, s.Toolchain.CPU...), s.Toolchain.CFlags...), s.Toolchain.Speed...)
 			if out, err := exec.Command(cc, append(append([]string{}, args...), "-Werror", "-c", src, "-o", src+".o")...).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)

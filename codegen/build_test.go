@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -27,7 +28,7 @@ func find(t testing.TB, prefix string) *model {
 // symbols of an object or archive by type letter: "T name".
 func symbols(t testing.TB, dir, file string) []string {
 	var out []string
-	for _, l := range strings.Split(run(t, dir, tool(t, "cc", "nm"), file), "\n") {
+	for _, l := range strings.Split(run(t, dir, testenv.Tool(t, "cc", "nm"), file), "\n") {
 		f := strings.Fields(l)
 		if len(f) == 3 {
 			f = f[1:]
@@ -46,8 +47,8 @@ const nopie = "CFLAGS=-O1 -fno-pie"
 // TestMake builds the emitted folder as a user does: make, another compiler,
 // other flags, a core, clean.
 func TestMake(t *testing.T) {
-	mk := tool(t, "cc", "make")
-	tool(t, "cc", "gcc")
+	mk := testenv.Tool(t, "cc", "make")
+	testenv.Tool(t, "cc", "gcc")
 	dir := filepath.Join(t.TempDir(), "a folder")
 	m := find(t, "qnative")
 	m.write(t, dir)
@@ -66,10 +67,10 @@ func TestMake(t *testing.T) {
 		t.Errorf("a changed header builds nothing:\n%s", out)
 	}
 	t.Run("clang", func(t *testing.T) {
-		run(t, dir, mk, "CC="+tool(t, "clang", "clang"))
+		run(t, dir, mk, "CC="+testenv.Tool(t, "clang", "clang"))
 	})
 	t.Run("arm", func(t *testing.T) {
-		tool(t, "arm-gcc", "arm-none-eabi-gcc")
+		testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 		run(t, dir, mk, "CC=arm-none-eabi-gcc", "AR=arm-none-eabi-ar", "CPUFLAGS=-mcpu=cortex-m4 -mthumb", "CFLAGS=-Os "+strings.Join(warnings[1:], " "))
 		checkSymbols(t, dir, "libqnative.a", "qnative")
 	})
@@ -112,8 +113,8 @@ func checkSymbols(t *testing.T, dir, lib, prefix string) {
 
 // TestSymbols: a float model, with weights.
 func TestSymbols(t *testing.T) {
-	mk := tool(t, "cc", "make")
-	tool(t, "cc", "gcc")
+	mk := testenv.Tool(t, "cc", "make")
+	testenv.Tool(t, "cc", "gcc")
 	for _, p := range []string{"plain", "hostile"} {
 		dir := t.TempDir()
 		find(t, p).write(t, dir)
@@ -148,10 +149,10 @@ func installed(t testing.TB) (include, lib string) {
 			t.Fatal(err)
 		}
 	}
-	run(t, dir, tool(t, "cc", "gcc"), args...)
+	run(t, dir, testenv.Tool(t, "cc", "gcc"), args...)
 	objs, _ := filepath.Glob(filepath.Join(dir, "*.o"))
 	lib = filepath.Join(dir, "libcmsis-nn.a")
-	run(t, dir, tool(t, "cc", "ar"), append([]string{"rcs", lib}, objs...)...)
+	run(t, dir, testenv.Tool(t, "cc", "ar"), append([]string{"rcs", lib}, objs...)...)
 	if err := os.Chmod(lib, 0o444); err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +176,8 @@ int main(void)
 // TestInstalledCMSIS links another build of CMSIS-NN by make and by CMake: the
 // folder's own sources stay out, results are the same.
 func TestInstalledCMSIS(t *testing.T) {
-	mk := tool(t, "cc", "make")
-	gcc := tool(t, "cc", "gcc")
+	mk := testenv.Tool(t, "cc", "make")
+	gcc := testenv.Tool(t, "cc", "gcc")
 	include, lib := installed(t)
 	dir := t.TempDir()
 	find(t, "quantised").write(t, dir)
@@ -201,7 +202,7 @@ func TestInstalledCMSIS(t *testing.T) {
 		t.Errorf("back to own sources: %s, want %s", got, own)
 	}
 	t.Run("cmake", func(t *testing.T) {
-		cmake := tool(t, "cmake", "cmake")
+		cmake := testenv.Tool(t, "cmake", "cmake")
 		user := t.TempDir()
 		lists := fmt.Sprintf("cmake_minimum_required(VERSION 3.13)\nproject(user C)\nadd_subdirectory(%q model)\nadd_executable(caller %q)\ntarget_link_libraries(caller quantised)\n",
 			dir, filepath.Join(dir, "caller.c"))
@@ -220,8 +221,8 @@ func TestInstalledCMSIS(t *testing.T) {
 
 // TestCMakeNames: a model may be called what CMake keeps for itself.
 func TestCMakeNames(t *testing.T) {
-	cmake := tool(t, "cmake", "cmake")
-	tool(t, "cc", "gcc")
+	cmake := testenv.Tool(t, "cmake", "cmake")
+	testenv.Tool(t, "cc", "gcc")
 	dir := t.TempDir()
 	m := &model{prefix: "test", src: "in %x : f32[2]\n%y = Relu(%x)\nout \"y\" = %y"}
 	m.generate(t).write(t, dir)
@@ -259,7 +260,7 @@ int main(void)
 // TestWeightsBinary: above 64 KiB weights are included by the assembler; C text
 // stands in where NNCC_NO_INCBIN is set, with the same results.
 func TestWeightsBinary(t *testing.T) {
-	gcc := tool(t, "cc", "gcc")
+	gcc := testenv.Tool(t, "cc", "gcc")
 	dir := t.TempDir()
 	m := fat("fat", 1000).generate(t)
 	if !m.info.WeightBinary || m.info.WeightBytes != 80080 || len(m.file("fat_weights.bin")) != 80080 {
@@ -287,7 +288,7 @@ func TestWeightsBinary(t *testing.T) {
 		t.Errorf("with link-time optimisation %s, want %s", got, want)
 	}
 	t.Run("clang", func(t *testing.T) {
-		clang := tool(t, "clang", "clang")
+		clang := testenv.Tool(t, "clang", "clang")
 		for _, flags := range [][]string{nil, {"-DNNCC_NO_INCBIN"}} {
 			if got := build(clang, flags...); got != want {
 				t.Errorf("%v: %s, want %s", flags, got, want)
@@ -295,7 +296,7 @@ func TestWeightsBinary(t *testing.T) {
 		}
 	})
 	t.Run("arm", func(t *testing.T) {
-		cc := tool(t, "arm-gcc", "arm-none-eabi-gcc")
+		cc := testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 		for _, flag := range []string{"-mcpu=cortex-m0plus", "-mcpu=cortex-m55"} {
 			run(t, dir, cc, slices.Concat(warnings, includes, []string{flag, "-mthumb", "-Os", "-c", "fat_weights.c", "-o", "w.o"})...)
 			if !slices.Contains(symbols(t, dir, "w.o"), "R fat_weights_bin") {
@@ -313,7 +314,7 @@ func TestWeightsTooLargeForText(t *testing.T) {
 	if m.file("huge_weights.inc") != "" || len(m.file("huge_weights.bin")) != 320080 {
 		t.Errorf("text of %d bytes, binary of %d", len(m.file("huge_weights.inc")), len(m.file("huge_weights.bin")))
 	}
-	gcc := tool(t, "cc", "gcc")
+	gcc := testenv.Tool(t, "cc", "gcc")
 	dir := t.TempDir()
 	m.write(t, dir)
 	run(t, dir, gcc, slices.Concat(warnings, includes, []string{"-c", "huge_weights.c"})...)

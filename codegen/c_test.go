@@ -14,6 +14,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -51,7 +52,7 @@ func TestWarnings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			cc := tool(t, c.label, c.cc)
+			cc := testenv.Tool(t, c.label, c.cc)
 			at := t.TempDir() // objects are named after the sources
 			args := append(slices.Clone(warnings), strings.Fields(c.flags)...)
 			for _, i := range []string{"", "nncc", "nncc/cmsis_nn"} {
@@ -78,7 +79,7 @@ func TestHeaderIsCPlusPlus(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "main.cpp"), src.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cc := tool(t, "cc", "g++")
+	cc := testenv.Tool(t, "cc", "g++")
 	run(t, dir, cc, append(strings.Fields("-std=c++11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fsyntax-only main.cpp"), includes...)...)
 }
 
@@ -279,7 +280,7 @@ var orders = []string{`
 // runAll compiles models into one program, runs it and compares. tol bounds
 // max|a-b| / max|b| of float outputs.
 func runAll(t *testing.T, tol float64, ms []*model) {
-	cc := tool(t, "cc", "gcc")
+	cc := testenv.Tool(t, "cc", "gcc")
 	dir := t.TempDir()
 	var src, stdin bytes.Buffer
 	for _, m := range ms {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -145,21 +144,6 @@ func (m *model) write(t testing.TB, dir string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// tool is the path of a program; without it the test is skipped, or fails when
-// NNCC_REQUIRE lists the label.
-func tool(t testing.TB, label, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
-	}
-	if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), label) {
-		t.Fatalf("%s: not found, but NNCC_REQUIRE lists %s", name, label)
-	}
-	t.Skipf("%s not found", name)
-	return ""
 }
 
 // run runs a command in dir and returns its output; a failure fails the test.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // withProject is the folder of a model with the files of one build system.
@@ -82,8 +83,8 @@ endmacro()
 // TestZephyr builds modules by their CMake file, and reads their Kconfig where
 // Debian's python3-kconfiglib is there.
 func TestZephyr(t *testing.T) {
-	cmake := tool(t, "cmake", "cmake")
-	tool(t, "cc", "gcc")
+	cmake := testenv.Tool(t, "cmake", "cmake")
+	testenv.Tool(t, "cc", "gcc")
 	for _, m := range projectModels(t) {
 		t.Run(m.prefix, func(t *testing.T) {
 			m, dir := withProject(t, m, "zephyr")
@@ -159,7 +160,7 @@ type pdsc struct {
 // NNCC_PACK_XSD (PACK.xsd of Open-CMSIS-Pack) and xmllint, the description is
 // valid.
 func TestPack(t *testing.T) {
-	gcc := tool(t, "cc", "gcc")
+	gcc := testenv.Tool(t, "cc", "gcc")
 	for _, m := range projectModels(t) {
 		t.Run(m.prefix, func(t *testing.T) {
 			m, dir := withProject(t, m, "cmsis-pack")
@@ -207,7 +208,7 @@ func TestPack(t *testing.T) {
 			if wanted := 1 + min(len(cmsis), 1); len(p.Components) != wanted {
 				t.Errorf("%d components, want %d", len(p.Components), wanted)
 			}
-			if xsd := os.Getenv("NNCC_PACK_XSD"); xsd != "" {
+			if xsd := testenv.Get("NNCC_PACK_XSD"); xsd != "" {
 				run(t, dir, "xmllint", "--noout", "--schema", xsd, file)
 			}
 		})
@@ -228,7 +229,7 @@ int main() { setup(); loop(); return 0; }
 // TestArduino builds libraries as the IDE does, everything below src/ with src/
 // as the include path, and runs their example.
 func TestArduino(t *testing.T) {
-	gcc, gpp := tool(t, "cc", "gcc"), tool(t, "cc", "g++")
+	gcc, gpp := testenv.Tool(t, "cc", "gcc"), testenv.Tool(t, "cc", "g++")
 	for _, m := range projectModels(t) {
 		t.Run(m.prefix, func(t *testing.T) {
 			m, dir := withProject(t, m, "arduino")

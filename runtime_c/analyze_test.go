@@ -5,8 +5,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // accepted are the findings of cppcheck that are no faults.
@@ -19,13 +20,13 @@ var accepted = []struct{ rule, why string }{
 
 // TestStaticAnalysis runs the analyzers of clang, GCC and cppcheck over the C that
 // goes into firmware: neither has anything to say, but for what accepted
-// lists. A sample by default; NNCC_ANALYZE=all takes every file (make analyze).
+// lists. A sample by default; NNCC_LONG takes every file (make analyze).
 func TestStaticAnalysis(t *testing.T) {
 	sources, err := filepath.Glob("src/*/*.c")
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("no sources (%v)", err)
 	}
-	if os.Getenv("NNCC_ANALYZE") != "all" {
+	if !testenv.Long() {
 		var sample []string
 		for i := 0; i < len(sources); i += len(sources)/6 + 1 {
 			sample = append(sample, sources[i])
@@ -56,12 +57,7 @@ func TestStaticAnalysis(t *testing.T) {
 		{"cppcheck", 16, cppcheck},
 	} {
 		t.Run(tool.program, func(t *testing.T) {
-			if _, err := exec.LookPath(tool.program); err != nil {
-				if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), tool.program) {
-					t.Fatalf("not found, but NNCC_REQUIRE lists %s", tool.program)
-				}
-				t.Skip("not found")
-			}
+			testenv.Tool(t, tool.program, tool.program)
 			for files := range slices.Chunk(sources, tool.files) {
 				out, err := exec.Command(tool.program, slices.Concat(tool.args, include, files)...).CombinedOutput()
 				if err != nil || len(out) > 0 {

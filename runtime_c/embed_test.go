@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func paths(t *testing.T, names ...string) []string {
@@ -126,7 +128,7 @@ func TestHeaderPrototypesNeedNothing(t *testing.T) {
 // TestClosuresLink compiles every file once and checks, with nm, that for every
 // CMSIS-NN function the files that Files returns leave nothing undefined.
 func TestClosuresLink(t *testing.T) {
-	cc, nm := tool(t, "cc", "cc"), tool(t, "nm", "cc")
+	cc, nm := testenv.Tool(t, "cc", "cc"), testenv.Tool(t, "cc", "nm")
 	dir := writeAll(t)
 	undefined, defined := map[string][]string{}, map[string][]string{}
 	for _, f := range All() {
@@ -211,25 +213,11 @@ func TestNoWarnings(t *testing.T) {
 		{"arm-none-eabi-gcc", "arm-gcc", []string{"-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"}},
 	} {
 		t.Run(c.name+strings.Join(c.args, ""), func(t *testing.T) {
-			cmd := exec.Command(tool(t, c.name, c.require), slices.Concat(warnings, c.args, []string{"-fsyntax-only"}, files)...)
+			cmd := exec.Command(testenv.Tool(t, c.require, c.name), slices.Concat(warnings, c.args, []string{"-fsyntax-only"}, files)...)
 			cmd.Dir = dir
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}
-}
-
-// tool finds a program or skips the test; NNCC_REQUIRE with its kind makes that
-// a failure.
-func tool(t *testing.T, name, kind string) string {
-	t.Helper()
-	p, err := exec.LookPath(name)
-	if err != nil {
-		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), kind) {
-			t.Fatalf("no %s: %v", name, err)
-		}
-		t.Skipf("no %s", name)
-	}
-	return p
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // misraRules are the rules that MISRA.md lists for "kernels" or "emitted".
@@ -32,11 +32,11 @@ func misraRules(t *testing.T, where string) []string {
 }
 
 // TestMISRA: cppcheck's addon finds no other rules broken in the kernels than
-// MISRA.md explains. One file a family by default; NNCC_ANALYZE=all takes every
+// MISRA.md explains. One file a family by default; NNCC_LONG=1 takes every
 // file, and then each line has to be needed.
 func TestMISRA(t *testing.T) {
 	if _, err := exec.LookPath("cppcheck"); err != nil {
-		sharedata.Lacks(t, "cppcheck", "cppcheck: not found")
+		testenv.Lacks(t, "cppcheck", "cppcheck: not found")
 	}
 	dir := t.TempDir() // the addon leaves files beside the sources
 	if err := os.CopyFS(dir, sources); err != nil {
@@ -46,7 +46,7 @@ func TestMISRA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := os.Getenv("NNCC_ANALYZE") == "all"
+	all := testenv.Long()
 	var list, include []string
 	for _, family := range families {
 		files, err := filepath.Glob(filepath.Join(family, "*.c"))

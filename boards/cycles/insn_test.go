@@ -7,9 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // assembled are the halfwords of a test file, and its lines of code with the
@@ -17,12 +18,7 @@ import (
 func assembled(t *testing.T, file string, flags ...string) (text []uint16, lines, want []string) {
 	t.Helper()
 	const cc = "arm-none-eabi-gcc"
-	if _, err := exec.LookPath(cc); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), "arm-gcc") {
-			t.Fatalf("%s is required: %v", cc, err)
-		}
-		t.Skipf("no %s", cc)
-	}
+	testenv.Tool(t, "arm-gcc", cc)
 	object := filepath.Join(t.TempDir(), "t.o")
 	if out, err := exec.Command(cc, append(flags, "-mthumb", "-mfloat-abi=hard", "-c", "-o", object, file)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 var contractFlags = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
@@ -51,7 +52,7 @@ func TestHarnessHasNoWarnings(t *testing.T) {
 	}
 	for _, cc := range []string{"gcc", "clang"} {
 		t.Run(cc, func(t *testing.T) {
-			require(t, map[string]string{"gcc": "cc", "clang": "clang"}[cc], cc)
+			testenv.Tool(t, map[string]string{"gcc": "cc", "clang": "clang"}[cc], cc)
 			check(t, emit(t, host), cc)
 		})
 	}

@@ -2,13 +2,12 @@ package run_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // The mini model stands for an emitted folder. Its first input selects what
@@ -224,18 +223,6 @@ func miniOutputs(c run.Case, state int32) ([][]byte, int32) {
 	return [][]byte{y, {byte(u), byte(u >> 8), byte(u >> 16), byte(u >> 24)}}, state
 }
 
-func require(t testing.TB, tool, binary string) {
-	t.Helper()
-	if _, err := exec.LookPath(binary); err != nil {
-		for _, r := range strings.Split(os.Getenv("NNCC_REQUIRE"), ",") {
-			if r == tool {
-				t.Fatalf("%s is required: %v", binary, err)
-			}
-		}
-		t.Skipf("%s is not installed", binary)
-	}
-}
-
 // load reads a board and skips if its tools are missing.
 func load(t testing.TB, name string) *boards.Spec {
 	t.Helper()
@@ -244,10 +231,10 @@ func load(t testing.TB, name string) *boards.Spec {
 		t.Fatal(err)
 	}
 	if s.Core == "host" {
-		require(t, "cc", s.Toolchain.CC)
+		testenv.Tool(t, "cc", s.Toolchain.CC)
 	} else {
-		require(t, "arm-gcc", s.Toolchain.Prefix+s.Toolchain.CC)
-		require(t, "qemu", "qemu-system-arm")
+		testenv.Tool(t, "arm-gcc", s.Toolchain.Prefix+s.Toolchain.CC)
+		testenv.Tool(t, "qemu", "qemu-system-arm")
 	}
 	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // Objects of one build serve another one of the same files in another folder,
@@ -82,7 +83,7 @@ func TestNotKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	require(t, "cc", spec.Toolchain.CC)
+	testenv.Tool(t, "cc", spec.Toolchain.CC)
 	count := func(o run.BuildOptions, text string) int {
 		t.Helper()
 		dir := writeMini(t)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/boards/stack"
-	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -43,12 +43,12 @@ func kernels(t *testing.T) (sources, include []string) {
 // TestKernels: in all kernels together nothing calls itself, takes memory from
 // the stack by a number in a register, or calls through a pointer that
 // runtimec.Pointers does not list; frames are those of -fstack-usage, or more
-// where assembly pushes. One core by default; NNCC_ANALYZE=all takes each.
+// where assembly pushes. One core by default; NNCC_LONG takes each.
 func TestKernels(t *testing.T) {
 	sources, include := kernels(t)
 	type build struct{ core, level string }
 	builds := []build{{"cortex-m4", "-O2"}}
-	if os.Getenv("NNCC_ANALYZE") == "all" {
+	if testenv.Long() {
 		builds = nil
 		for _, core := range cores {
 			for _, level := range levels {
@@ -112,7 +112,7 @@ var (
 // pointers are those of runtimec.Pointers, and each line of that is of use.
 func TestCallsOnHost(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
-		sharedata.Lacks(t, "cc", "gcc: not found")
+		testenv.Lacks(t, "cc", "gcc: not found")
 	}
 	if err := exec.Command("gcc", "-fcallgraph-info=su", "-x", "c", "-c", os.DevNull, "-o", filepath.Join(t.TempDir(), "x.o")).Run(); err != nil {
 		t.Skip("this gcc has no -fcallgraph-info")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/stack"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // cross is the compiler of a board with its flags.
@@ -23,12 +24,7 @@ func cross(t *testing.T, board string) (string, []string) {
 		t.Fatal(err)
 	}
 	cc := spec.Toolchain.Prefix + spec.Toolchain.CC
-	if _, err := exec.LookPath(cc); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), "arm-gcc") {
-			t.Fatalf("%s: not found, but NNCC_REQUIRE lists arm-gcc", cc)
-		}
-		t.Skip(cc + ": not found")
-	}
+	testenv.Tool(t, "arm-gcc", cc)
 	return cc, spec.RunCPU()
 }
 

@@ -11,10 +11,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // nnccCommand is the command line in a process of its own: this program, which
@@ -56,15 +57,9 @@ func writeModel(t *testing.T, path, graph string) string {
 
 // TestConcurrentOut: processes that write to one --out, some of which are
 // killed at any moment, leave a whole folder of one of them; the user's own file
-// in it stays. NNCC_ROUNDS is the number of rounds.
+// in it stays. NNCC_RANDOM is the number of rounds.
 func TestConcurrentOut(t *testing.T) {
-	rounds := 6
-	if s := os.Getenv("NNCC_ROUNDS"); s != "" {
-		var err error
-		if rounds, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	rounds := testenv.Count(t, 6)
 	dir := t.TempDir()
 	models := []string{
 		writeModel(t, filepath.Join(dir, "one.onnx"), `(float[1, 4] x) => (float[1, 4] y) { y = Relu (x) }`),

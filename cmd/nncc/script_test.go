@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -33,7 +34,7 @@ func TestScripts(t *testing.T) {
 	}
 	tools := map[string]string{"arm-gcc": "arm-none-eabi-gcc", "qemu": "qemu-system-arm", "cc": "gcc", "clang": "clang", "cmake": "cmake"}
 	for name, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil && strings.Contains(","+os.Getenv("NNCC_REQUIRE")+",", ","+name+",") {
+		if _, err := exec.LookPath(tool); err != nil && testenv.Required(name) {
 			t.Fatalf("NNCC_REQUIRE lists %s, but %s is not installed", name, tool)
 		}
 	}

@@ -11,19 +11,15 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestFlagSoup: flags in any combination with values good and bad are a result
 // or a refusal with a reason, never a fault of nncc; what is refused writes
-// nothing. NNCC_SOUP is the number of command lines.
+// nothing. NNCC_RANDOM is the number of command lines.
 func TestFlagSoup(t *testing.T) {
-	count := 120
-	if s := os.Getenv("NNCC_SOUP"); s != "" {
-		var err error
-		if count, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	count := testenv.Count(t, 120)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	m := tinyModel(t, dir)

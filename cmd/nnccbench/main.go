@@ -18,6 +18,7 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // model is what is measured: its calibration data, too, where it needs some.
@@ -63,7 +64,7 @@ func run(models []model, boards []string) error {
 				return err
 			}
 			peer, ratio := "-", "-"
-			include, lib := os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv("CMSIS_NN_LIB_"+strings.ToUpper(strings.TrimPrefix(b, "cortex-")))
+			include, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get("CMSIS_NN_LIB_"+strings.ToUpper(strings.TrimPrefix(b, "cortex-")))
 			if include != "" && lib != "" {
 				p, err := measure(m, b, "cmsis-nn", include, lib)
 				if err != nil {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // mutant is a model with one thing changed.
@@ -230,13 +231,13 @@ func checkerBases(t *testing.T) map[string]*pb.ModelProto {
 
 // TestAgainstONNXChecker: what onnx.checker refuses with its full check,
 // nncc refuses, too; what it takes, nncc takes, or says why it is stricter.
-// NNCC_MUTANTS=all tries all mutants instead of a sample.
+// NNCC_LONG tries all mutants instead of a sample.
 func TestAgainstONNXChecker(t *testing.T) {
 	var list []mutant
 	for name, base := range checkerBases(t) {
 		list = append(list, mutant{name, base})
 		for i, m := range mutants(base) {
-			if os.Getenv("NNCC_MUTANTS") == "all" || i%4 == 0 {
+			if testenv.Long() || i%4 == 0 {
 				list = append(list, mutant{name + m.what, m.p})
 			}
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -35,7 +36,7 @@ func backendSets(t *testing.T) []string {
 			}
 		}
 	}
-	if p := os.Getenv("NNCC_ONNX_BACKEND"); p != "" {
+	if p := testenv.Get("NNCC_ONNX_BACKEND"); p != "" {
 		add(strings.Split(p, ",")...)
 		return found
 	}

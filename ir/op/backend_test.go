@@ -15,7 +15,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -30,7 +30,7 @@ import (
 func TestBackend(t *testing.T) {
 	sets := backendSets(t)
 	if len(sets) == 0 {
-		sharedata.Lacks(t, "onnx-tests", "no ONNX backend vectors: install libonnx-testdata or set NNCC_ONNX_BACKEND to a folder or .tar.gz with node/test_*/")
+		testenv.Lacks(t, "onnx-tests", "no ONNX backend vectors: install libonnx-testdata or set NNCC_ONNX_BACKEND to a folder or .tar.gz with node/test_*/")
 	}
 	known := readRatchet(t)
 	for _, path := range sets {

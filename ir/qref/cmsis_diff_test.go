@@ -9,11 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/qref/cmsis"
 )
 
@@ -87,11 +87,6 @@ func bytesOf[T int8 | uint8 | int16 | int32 | int64](s []T) []byte {
 	return b.Bytes()
 }
 
-// required reports whether the environment demands a tool (NNCC_REQUIRE).
-func required(tool string) bool {
-	return slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), tool)
-}
-
 // buildDriver compiles the driver with the given include folders, sources and
 // libraries, or skips the test.
 func buildDriver(t *testing.T, flags []string, inputs ...string) string {
@@ -102,7 +97,7 @@ func buildDriver(t *testing.T, flags []string, inputs ...string) string {
 	}
 	path, err := exec.LookPath(cc)
 	if err != nil {
-		if required("cc") {
+		if testenv.Required("cc") {
 			t.Fatalf("no C compiler %q: %v", cc, err)
 		}
 		t.Skipf("no C compiler %q", cc)
@@ -137,10 +132,10 @@ func portable(t *testing.T, flags ...string) string {
 // (CMSIS_NN_ISA=mve or dsp tells what the library was built for).
 func library(t *testing.T) string {
 	t.Helper()
-	if d := os.Getenv("CMSIS_NN_DRIVER"); d != "" {
+	if d := testenv.Get("CMSIS_NN_DRIVER"); d != "" {
 		return d
 	}
-	inc, lib := os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv("CMSIS_NN_LIB")
+	inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get("CMSIS_NN_LIB")
 	if inc == "" || lib == "" {
 		t.Skip("set CMSIS_NN_INCLUDE and CMSIS_NN_LIB to a host build of CMSIS-NN to compare with it")
 	}
@@ -207,14 +202,6 @@ func countReplies(b []byte) int {
 	return n
 }
 
-// cases is the number of random calls per kernel; NNCC_QREF_CASES overrides it.
-func cases() int {
-	if n, err := strconv.Atoi(os.Getenv("NNCC_QREF_CASES")); err == nil {
-		return n
-	}
-	return 2000
-}
-
 func generate(make func(*gen) *call, seed uint64, n int, r fixp.Rounding) []*call {
 	g := &gen{rand.New(rand.NewPCG(seed, 20)), r}
 	var calls []*call
@@ -229,7 +216,9 @@ func generate(make func(*gen) *call, seed uint64, n int, r fixp.Rounding) []*cal
 func TestPortableC(t *testing.T) {
 	exe := portable(t)
 	for i, k := range allKernels {
-		t.Run(k.name, func(t *testing.T) { compare(t, exe, generate(k.make, uint64(i), cases(), fixp.DoubleRounding)) })
+		t.Run(k.name, func(t *testing.T) {
+			compare(t, exe, generate(k.make, uint64(i), testenv.Count(t, 2000), fixp.DoubleRounding))
+		})
 	}
 }
 
@@ -240,7 +229,7 @@ func TestSingleRounding(t *testing.T) {
 	run := func(t *testing.T, exe string, library bool) {
 		for i, k := range kernels {
 			t.Run(k.name, func(t *testing.T) {
-				calls := generate(k.make, uint64(i), cases()/4, fixp.SingleRounding)
+				calls := generate(k.make, uint64(i), testenv.Count(t, 2000)/4, fixp.SingleRounding)
 				if library {
 					calls = slices.DeleteFunc(calls, func(c *call) bool {
 						return c.limit != "" || c.fn != "" && len(cmsis.Defects(c.fn, c.asked(cmsis.PlainC))) > 0
@@ -252,7 +241,7 @@ func TestSingleRounding(t *testing.T) {
 	}
 	t.Run("portable", func(t *testing.T) { run(t, portable(t, "-DCMSIS_NN_USE_SINGLE_ROUNDING"), false) })
 	t.Run("library", func(t *testing.T) {
-		inc, lib := os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv("CMSIS_NN_LIB_SINGLE")
+		inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get("CMSIS_NN_LIB_SINGLE")
 		if inc == "" || lib == "" {
 			t.Skip("set CMSIS_NN_INCLUDE and CMSIS_NN_LIB_SINGLE to a host build of CMSIS-NN with CMSIS_NN_USE_SINGLE_ROUNDING")
 		}
@@ -265,7 +254,7 @@ func TestSingleRounding(t *testing.T) {
 func TestLibrary(t *testing.T) {
 	exe := library(t)
 	build := cmsis.PlainC
-	switch os.Getenv("CMSIS_NN_ISA") {
+	switch testenv.Get("CMSIS_NN_ISA") {
 	case "mve":
 		build = cmsis.MVE
 	case "dsp":
@@ -273,7 +262,7 @@ func TestLibrary(t *testing.T) {
 	}
 	for i, k := range allKernels {
 		t.Run(k.name, func(t *testing.T) {
-			calls := slices.DeleteFunc(generate(k.make, uint64(i), cases(), fixp.DoubleRounding), func(c *call) bool {
+			calls := slices.DeleteFunc(generate(k.make, uint64(i), testenv.Count(t, 2000), fixp.DoubleRounding), func(c *call) bool {
 				if c.limit != "" || build == cmsis.MVE && c.mve != "" {
 					return true
 				}

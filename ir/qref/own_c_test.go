@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -33,21 +34,6 @@ const (
 
 // ownWarnings are the flags under which all C of the project is free of warnings.
 var ownWarnings = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
-
-// ownNeedTool returns the path of a tool, skips the test without it, and fails it
-// instead when NNCC_REQUIRE lists the label.
-func ownNeedTool(t testing.TB, label, tool string) string {
-	t.Helper()
-	path, err := exec.LookPath(tool)
-	if err == nil {
-		return path
-	}
-	if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), label) {
-		t.Fatalf("%s: not found, but NNCC_REQUIRE lists %s", tool, label)
-	}
-	t.Skipf("%s not found", tool)
-	return ""
-}
 
 // proto is one C prototype of the public headers.
 type proto struct {
@@ -113,7 +99,7 @@ var (
 // ownDriver builds and starts the test program once per test run.
 func ownDriver(t testing.TB) *driver {
 	t.Helper()
-	cc := ownNeedTool(t, "cc", "gcc")
+	cc := testenv.Tool(t, "cc", "gcc")
 	driverOnce.Do(func() { theDriver, driverErr = startDriver(t, cc) })
 	if driverErr != nil {
 		t.Fatal(driverErr)
@@ -192,12 +178,12 @@ func startDriver(t testing.TB, cc string) (*driver, error) {
 	// NNCC_OWN_DRIVER_SOURCE names a file to which the program is written, and
 	// NNCC_OWN_DRIVER a command that runs it elsewhere (QEMU, a board): to test
 	// the kernels as compiled for a core.
-	if to := os.Getenv("NNCC_OWN_DRIVER_SOURCE"); to != "" {
+	if to := testenv.Get("NNCC_OWN_DRIVER_SOURCE"); to != "" {
 		if err := os.WriteFile(to, []byte(b.String()), 0o644); err != nil {
 			return nil, err
 		}
 	}
-	if run := strings.Fields(os.Getenv("NNCC_OWN_DRIVER")); len(run) > 0 {
+	if run := strings.Fields(testenv.Get("NNCC_OWN_DRIVER")); len(run) > 0 {
 		return d, d.start(exec.Command(run[0], run[1:]...))
 	}
 	dir, err := os.MkdirTemp("", "nncc-own")
@@ -323,14 +309,14 @@ func TestOwnCompiles(t *testing.T) {
 	flags := append(slices.Clone(ownWarnings), "-fsyntax-only", "-I", ownInclude, "-I", ownSource)
 	t.Run("gcc", func(t *testing.T) {
 		t.Parallel()
-		cc := ownNeedTool(t, "cc", "gcc")
+		cc := testenv.Tool(t, "cc", "gcc")
 		if msg, err := exec.Command(cc, append(slices.Clone(flags), ownSources(t)...)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, msg)
 		}
 	})
 	t.Run("clang", func(t *testing.T) {
 		t.Parallel()
-		cc := ownNeedTool(t, "clang", "clang")
+		cc := testenv.Tool(t, "clang", "clang")
 		cmd := exec.Command(cc, append(slices.Clone(flags), "-x", "c", "-")...)
 		cmd.Stdin = strings.NewReader(ownUnit(t))
 		if msg, err := cmd.CombinedOutput(); err != nil {
@@ -349,7 +335,7 @@ var ownCores = []struct{ name, abi string }{
 // once where the reference rounds twice. GNU mode is used because only there
 // GCC contracts by default.
 func TestOwnCrossCompiles(t *testing.T) {
-	cc := ownNeedTool(t, "arm-gcc", "arm-none-eabi-gcc")
+	cc := testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	unit := ownUnit(t)
 	fused := regexp.MustCompile(`\bvfn?m[as]`)
 	for _, core := range ownCores {

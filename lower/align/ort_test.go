@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/ort"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/align"
@@ -37,10 +38,8 @@ type ortJob struct {
 // reference models, as files, and random ones. NNCC_ORT names a node_modules
 // with onnxruntime-node.
 func TestONNXRuntime(t *testing.T) {
-	modules := os.Getenv("NNCC_ORT")
-	if modules == "" {
-		t.Skip("NNCC_ORT does not name a node_modules with onnxruntime-node")
-	}
+	ort.Need(t)
+	modules := ort.Modules()
 	dir := t.TempDir()
 	var jobs []ortJob
 	var names []string

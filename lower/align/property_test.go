@@ -1,31 +1,17 @@
 package align_test
 
 import (
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/quant"
 )
-
-// cases is how many random graphs a property test takes: NNCC_ALIGN_CASES, or
-// the number given.
-func cases(t *testing.T, n int) int {
-	if s := os.Getenv("NNCC_ALIGN_CASES"); s != "" {
-		k, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return k
-	}
-	return n
-}
 
 // padded pads a copy of g and checks what holds for every plan: the graph is
 // valid, interfaces are untouched, what was patched has its multiple.
@@ -55,7 +41,7 @@ func padded(t *testing.T, g *ir.Graph, o align.Options) (*ir.Graph, *align.Resul
 
 func TestRandomFloat(t *testing.T) {
 	total := 0
-	for seed := range cases(t, 500) {
+	for seed := range testenv.Count(t, 500) {
 		g := coupled(uint64(seed), tensor.F64)
 		if seed%5 == 4 {
 			g = irtest.Gen(uint64(seed), tensor.F64)
@@ -75,7 +61,7 @@ func TestRandomFloat(t *testing.T) {
 // TestRandomInt8 pads graphs on integers: every bit stays.
 func TestRandomInt8(t *testing.T) {
 	total := 0
-	for seed := range cases(t, 500) {
+	for seed := range testenv.Count(t, 500) {
 		g := coupled(uint64(seed), tensor.F32)
 		c := &pass.Ctx{}
 		if err := (&pass.Manager{Passes: legal.Passes}).Run(c, g); err != nil {

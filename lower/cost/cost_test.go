@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func measured(t *testing.T) []Point {
@@ -23,14 +25,14 @@ func measured(t *testing.T) []Point {
 }
 
 // TestFitted: fitted.csv is what Fit makes of measured.csv. A sample of the
-// models is fitted anew; all with NNCC_COST_ALL set.
+// models is fitted anew; all with NNCC_LONG.
 func TestFitted(t *testing.T) {
 	points := measured(t)
 	by := map[Key][]Point{}
 	for _, p := range points {
 		by[p.Key] = append(by[p.Key], p)
 	}
-	all := os.Getenv("NNCC_COST_ALL") != ""
+	all := testenv.Long()
 	for k, ps := range by {
 		m := Models()[k]
 		if (m != nil) != (len(ps) >= minPoints) {

@@ -2,31 +2,19 @@ package fidelity_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/quant"
 )
-
-// samples is how many random networks a test tries: n, or NNCC_RANDOM.
-func samples(t *testing.T, n int) int {
-	if v := os.Getenv("NNCC_RANDOM"); v != "" {
-		var err error
-		if n, err = strconv.Atoi(v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return n
-}
 
 // options are those of a build for a host.
 func options() lower.Options {
@@ -216,7 +204,7 @@ func TestEveryTensor(t *testing.T) {
 // mean. NNCC_RANDOM=N tries N.
 func TestRandomQDQ(t *testing.T) {
 	tensors, outputs := 0, 0
-	for seed := range uint64(samples(t, 100)) {
+	for seed := range uint64(testenv.Count(t, 100)) {
 		r := lowered(t, irtest.GenQDQ(seed))
 		c := check(t, r, r.Whole)
 		for _, s := range wrong(r, c) {
@@ -244,7 +232,7 @@ func TestRandomPrecisions(t *testing.T) {
 	for name, of := range layers {
 		t.Run(name, func(t *testing.T) {
 			seeds := []uint64{250} // a Floor whose curve jumped to the other end of the range
-			for seed := range uint64(samples(t, 40)) {
+			for seed := range uint64(testenv.Count(t, 40)) {
 				seeds = append(seeds, seed)
 			}
 			for _, seed := range seeds {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fuse"
@@ -83,7 +84,7 @@ func TestCurveRefused(t *testing.T) {
 func TestRandomCurves(t *testing.T) {
 	var models []*kerneltest.Model
 	curves := 0
-	for seed := range uint64(samples(40)) {
+	for seed := range uint64(testenv.Count(t, 40)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		d := &dag{r: r, g: ir.New("g")}
 		d.values = []*ir.Value{d.quantise(d.g.AddInput("x", ir.T(tensor.I16, 1<<16)), tensor.I16)}
@@ -125,8 +126,8 @@ func TestRandomCurves(t *testing.T) {
 		}
 		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("c%d", seed), g, kernel.Core{}, seed))
 	}
-	if curves < samples(40)/4 {
-		t.Errorf("%d curves in %d graphs: the test shows nothing", curves, samples(40))
+	if curves < testenv.Count(t, 40)/4 {
+		t.Errorf("%d curves in %d graphs: the test shows nothing", curves, testenv.Count(t, 40))
 	}
 	kerneltest.RunHost(t, models, "", "")
 }

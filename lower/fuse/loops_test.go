@@ -3,9 +3,7 @@ package fuse_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fuse"
@@ -158,20 +157,12 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// samples is how many random graphs a test tries: NNCC_FUSE_SAMPLES, or few.
-func samples(few int) int {
-	if n, err := strconv.Atoi(os.Getenv("NNCC_FUSE_SAMPLES")); err == nil {
-		return n
-	}
-	return few
-}
-
 // TestRandomLoops: random graphs of several inputs and types give the same
 // before fusion, after it, and in C under the sanitizers, bit for bit.
 func TestRandomLoops(t *testing.T) {
 	var models []*kerneltest.Model
 	found, nodes := 0, 0
-	for seed := range uint64(samples(60)) {
+	for seed := range uint64(testenv.Count(t, 60)) {
 		g := randomDAG(seed, 6+int(seed%14))
 		before := g.Clone()
 		fuseLoops(t, g, always)
@@ -190,7 +181,7 @@ func TestRandomLoops(t *testing.T) {
 		}
 		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("m%d", seed), g, kernel.Core{}, seed))
 	}
-	if found < samples(60) || 2*nodes < 5*found {
+	if found < testenv.Count(t, 60) || 2*nodes < 5*found {
 		t.Errorf("%d loops of %d nodes: the test shows little", found, nodes)
 	}
 	kerneltest.RunHost(t, models, "", "")
@@ -244,7 +235,7 @@ func twice(seed uint64) *ir.Graph {
 func TestSameBits(t *testing.T) {
 	var models []*kerneltest.Model
 	found, reduced := 0, 0
-	for seed := range uint64(samples(30)) {
+	for seed := range uint64(testenv.Count(t, 30)) {
 		g := twice(seed)
 		single := fits(t, g)
 		if _, err := fuse.Loops(g, func(n *ir.Node) string {
@@ -259,16 +250,16 @@ func TestSameBits(t *testing.T) {
 		reduced += strings.Count(strings.Join(loopsIn(g), " "), "+ar")
 		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("t%d", seed), g, kernel.Core{}, seed))
 	}
-	if found < samples(30) || reduced < samples(30)/3 {
-		t.Errorf("%d loops, %d of them reductions, in %d graphs: the test shows little", found, reduced, samples(30))
+	if found < testenv.Count(t, 30) || reduced < testenv.Count(t, 30)/3 {
+		t.Errorf("%d loops, %d of them reductions, in %d graphs: the test shows little", found, reduced, testenv.Count(t, 30))
 	}
 	kerneltest.RunHost(t, models, "", "")
 }
 
 // TestLoopsOnBoards runs some of the random graphs under QEMU.
 func TestLoopsOnBoards(t *testing.T) {
-	kerneltest.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-	kerneltest.Tool(t, "qemu", "qemu-system-arm")
+	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	testenv.Tool(t, "qemu", "qemu-system-arm")
 	for i, board := range []string{"cortex-m55", "cortex-m4", "cortex-m0plus"} {
 		spec, err := boards.Load(board)
 		if err != nil {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kerneltest"
@@ -24,10 +24,7 @@ import (
 // the operator's meaning in float64, which a wrapped result is not.
 func TestEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 4))
-	draws := 20
-	if os.Getenv("NNCC_KERNEL_LAYERS") != "" {
-		draws = 1500
-	}
+	draws := testenv.Count(t, 20)
 	ops := slices.Clone(op.All())
 	slices.SortFunc(ops, func(a, b *ir.OpDef) int { return cmp.Compare(a.Domain+a.Name, b.Domain+b.Name) })
 	count := 0

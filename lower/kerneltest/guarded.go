@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
@@ -240,7 +241,7 @@ const strict = "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict
 // undefined-behaviour sanitizers, guards poisoned, and compares the outputs.
 func (m *Guarded) RunHost(t *testing.T) {
 	t.Helper()
-	cc := Tool(t, "cc", "gcc")
+	cc := testenv.Tool(t, "cc", "gcc")
 	dir := t.TempDir()
 	var sources []string
 	for _, f := range m.files {
@@ -292,10 +293,10 @@ func (m *Guarded) RunHost(t *testing.T) {
 func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions) map[string]uint64 {
 	t.Helper()
 	if spec.Runner.Kind == "qemu" {
-		Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-		Tool(t, "qemu", "qemu-system-arm")
+		testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+		testenv.Tool(t, "qemu", "qemu-system-arm")
 	} else {
-		Tool(t, "cc", "gcc")
+		testenv.Tool(t, "cc", "gcc")
 	}
 	dir := t.TempDir()
 	h := run.Model{Name: layersPrefix, Header: layersPrefix + ".h", ArenaMacro: m.info.ArenaMacro, RunFunc: "layers_guarded", Steps: m.info.StepNames}

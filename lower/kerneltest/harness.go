@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
@@ -133,19 +133,6 @@ func (s Setup) Compile(t testing.TB, table kernel.Table, prefix string, g *ir.Gr
 	return m
 }
 
-// Tool skips the test without a program, or fails it when NNCC_REQUIRE lists it.
-func Tool(t *testing.T, name, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), name) {
-			t.Fatalf("%s not found, but NNCC_REQUIRE lists %s", program, name)
-		}
-		t.Skipf("%s not found", program)
-	}
-	return path
-}
-
 const mainHead = `#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +147,7 @@ const warnings = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-protot
 // place of nncc's sources; without, everything runs under the sanitizers.
 func RunHost(t *testing.T, models []*Model, include, lib string) {
 	t.Helper()
-	cc := Tool(t, "cc", "gcc")
+	cc := testenv.Tool(t, "cc", "gcc")
 	dir := t.TempDir()
 	write := func(path string, data []byte) {
 		p := filepath.Join(dir, path)

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
@@ -62,15 +61,11 @@ const sample = 120
 // program is the number of layers in one program.
 const program = 60
 
-// matrixSizes are small, or for NNCC_KERNEL_LAYERS layers of every row.
+// matrixSizes are small, or for NNCC_RANDOM layers of every row.
 func matrixSizes(t *testing.T) sizes {
-	v := os.Getenv("NNCC_KERNEL_LAYERS")
-	if v == "" {
+	n := testenv.Count(t, 0)
+	if n == 0 {
 		return sizes{draws: 6, keep: 1}
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 {
-		t.Fatalf("NNCC_KERNEL_LAYERS=%q, want a number from 1 on", v)
 	}
 	return sizes{draws: 4 * n, keep: n, each: true}
 }
@@ -250,7 +245,7 @@ func (m *matrix) programs(f func(g *kerneltest.Guarded)) {
 // TestMatrix: every row of every board's table meets random layers of every
 // operator that it computes, in every precision. Some it must take, some it
 // must refuse, and what it takes gives the interpreter's results: under the
-// sanitizers between guards, and on the board. NNCC_KERNEL_LAYERS=N runs N
+// sanitizers between guards, and on the board. NNCC_RANDOM=N runs N
 // layers of every row, operator and precision on all boards, a plain go test a
 // sample on some.
 func TestMatrix(t *testing.T) {

@@ -3,7 +3,6 @@ package quant_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -159,11 +159,11 @@ func interleave(s []quant.Sample) []quant.Sample {
 // worse on the other half than plain ranges by more than a few tenths of a dB, and
 // better on average; where there are few samples, chance moves a single network's
 // figure by more, and the mean loses at most 0.3 dB. Figures below 10 dB are chance: nothing can be said of them.
-// NNCC_MEASURE=1 takes all networks, not every fourth, and prints the figures.
+// NNCC_LONG takes all networks, not every fourth, and prints the figures.
 func TestDefaultHelps(t *testing.T) {
 	gain, fewGain, n, few := 0.0, 0.0, 0, 0
 	for i, x := range tasks(t) {
-		if i%4 != 0 && os.Getenv("NNCC_MEASURE") == "" {
+		if i%4 != 0 && !testenv.Long() {
 			continue
 		}
 		half := len(x.all) / 2
@@ -173,7 +173,7 @@ func TestDefaultHelps(t *testing.T) {
 		p, _ := calibrated(t, x.g, plain)
 		d, r := calibrated(t, x.g, defaults(fit))
 		a, b := worstOn(t, x.g, p, test), worstOn(t, x.g, d, test)
-		if os.Getenv("NNCC_MEASURE") != "" {
+		if testenv.Long() {
 			t.Logf("%-60s plain %5.1f, default %5.1f dB; said %5.1f of %d samples; %+v", x.name, a, b, r.SQNR, r.HeldOut, r.Tried)
 		}
 		if a < 10 {

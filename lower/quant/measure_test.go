@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/legal"
@@ -128,7 +128,7 @@ func slabs(t testing.TB, a *npz.Array, v *ir.Value) []*tensor.Dense {
 // short tests.
 func variants(s []quant.Sample) map[string]quant.Options {
 	out := map[string]quant.Options{"mse": {Samples: s}}
-	if os.Getenv("NNCC_MEASURE") == "" {
+	if !testenv.Long() {
 		return out
 	}
 	for _, m := range quant.Methods {
@@ -143,7 +143,7 @@ func variants(s []quant.Sample) map[string]quant.Options {
 func sortedKeys(m map[string]quant.Options) []string { return slices.Sorted(maps.Keys(m)) }
 
 // TestOfficial compares quantisation on half of the samples with the official
-// integer model on the other half. NNCC_MEASURE=1 prints all ways.
+// integer model on the other half. NNCC_LONG=1 prints all ways.
 func TestOfficial(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(irtest.Shared(t, "ptq"), "*.npz"))
 	for _, data := range files {

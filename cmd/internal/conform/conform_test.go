@@ -16,7 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/ort"
-	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 const root = "../../.."
@@ -26,28 +26,26 @@ var sample = map[string]int{"host": 23, "cortex-m55": 41, "cortex-m0plus": 89}
 
 // TestConformance runs ONNX's own tests against the ratchet: all of them
 // through interpreter and compiler, a sample built and run on the host, a
-// Cortex-M55 and a Cortex-M0+. With NNCC_CONFORMANCE=all, every one on every
-// target (make conformance); NNCC_CONFORMANCE_TARGETS limits those,
+// Cortex-M55 and a Cortex-M0+. With NNCC_LONG=1, every one on every
+// target (make conformance); NNCC_BOARDS limits those,
 // NNCC_CONFORMANCE_ONLY takes the tests whose name matches a regular expression.
 func TestConformance(t *testing.T) {
 	set := Find()
 	if set == "" {
-		sharedata.Lacks(t, "onnx-tests", "no ONNX backend tests: neither ../shared/onnx-backend-*.tar.gz nor Debian's libonnx-testdata")
+		testenv.Lacks(t, "onnx-tests", "no ONNX backend tests: neither ../shared/onnx-backend-*.tar.gz nor Debian's libonnx-testdata")
 	}
 	tests, err := Read(set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if only := os.Getenv("NNCC_CONFORMANCE_ONLY"); only != "" {
+	if only := testenv.Get("NNCC_CONFORMANCE_ONLY"); only != "" {
 		tests = slices.DeleteFunc(tests, func(x *Test) bool { return !regexp.MustCompile(only).MatchString(x.ID()) })
 	}
 	p := Plan{Targets: Targets, Note: func(s string) { t.Log(s) }}
-	if os.Getenv("NNCC_CONFORMANCE") != "all" {
+	if !testenv.Long() {
 		p.Pick = func(i int, board string) bool { return i%sample[board] == 0 }
 	}
-	if s := os.Getenv("NNCC_CONFORMANCE_TARGETS"); s != "" {
-		p.Targets = strings.Split(s, ",")
-	}
+	p.Targets = testenv.Boards(p.Targets...)
 	require(t, &p)
 	outcomes, err := Run(context.Background(), tests, p)
 	if err != nil {
@@ -102,7 +100,7 @@ func require(t *testing.T, p *Plan) {
 		if err == nil {
 			continue
 		}
-		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), tool[1]) {
+		if testenv.Required(tool[1]) {
 			t.Fatalf("%v, but NNCC_REQUIRE lists %s", err, tool[1])
 		}
 		t.Logf("%s is left out: %v", target, err)
@@ -198,7 +196,7 @@ node/d outside: "x" is a Sequence
 
 // TestVectors takes the stored vectors of the importer's tests (operators of
 // ai.onnx.ml, old versions of operators) through emitted C on the host: what
-// the interpreter makes of them. All of them with NNCC_CONFORMANCE=all, else
+// the interpreter makes of them. All of them with NNCC_LONG=1, else
 // every fourth.
 func TestVectors(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "frontend/onnx/testdata/vectors/*.txt"))
@@ -212,7 +210,7 @@ func TestVectors(t *testing.T) {
 	var cases []*Case
 	for _, file := range files {
 		for i, v := range ort.ReadVectors(t, file) {
-			if i%4 != 0 && os.Getenv("NNCC_CONFORMANCE") != "all" {
+			if i%4 != 0 && !testenv.Long() {
 				continue
 			}
 			m, err := onnx.Parse(v.Source(), onnx.Limits{})

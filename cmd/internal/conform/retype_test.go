@@ -3,7 +3,6 @@ package conform
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -15,7 +14,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/interp"
-	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -142,7 +141,7 @@ var refusals = []string{
 // TestElementTypes takes every operator through every element type that its
 // schema permits: the first and the last of ONNX's tests of it with the types
 // changed, emitted C on the host against the interpreter. All of them with
-// NNCC_CONFORMANCE=all, else every fifteenth.
+// NNCC_LONG=1, else every fifteenth.
 func TestElementTypes(t *testing.T) {
 	p := Plan{Targets: []string{"host"}}
 	if require(t, &p); len(p.Targets) == 0 {
@@ -150,7 +149,7 @@ func TestElementTypes(t *testing.T) {
 	}
 	set := Find()
 	if set == "" {
-		sharedata.Lacks(t, "onnx-tests", "no ONNX backend tests")
+		testenv.Lacks(t, "onnx-tests", "no ONNX backend tests")
 	}
 	tests, err := Read(set)
 	if err != nil {
@@ -172,7 +171,7 @@ func TestElementTypes(t *testing.T) {
 	}
 	sort.Strings(keys)
 	step := 15
-	if os.Getenv("NNCC_CONFORMANCE") == "all" {
+	if testenv.Long() {
 		step = 1
 	}
 	var cases []*Case

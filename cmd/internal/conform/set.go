@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // Folders are the parts of ONNX's backend suite that are run, in this order.
@@ -35,7 +36,7 @@ func (t *Test) ID() string { return t.Folder + "/" + t.Name }
 // (NNCC_ONNX_BACKEND), an archive in the folder beside the repository, or
 // Debian's libonnx-testdata. It is "" where there is none.
 func Find() string {
-	if p := os.Getenv("NNCC_ONNX_BACKEND"); p != "" {
+	if p := testenv.Get("NNCC_ONNX_BACKEND"); p != "" {
 		return p
 	}
 	if m := sharedata.Glob("onnx-backend-*.tar.gz"); len(m) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/align"
 )
@@ -57,7 +58,7 @@ func modelFile(t *testing.T, src string) string {
 // installed links the CMSIS-NN that the environment names for a board, or skips.
 func installed(t *testing.T, c *Config, variable string) {
 	t.Helper()
-	c.CMSISInclude, c.CMSISLib, c.Kernels = os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv(variable), "cmsis-nn"
+	c.CMSISInclude, c.CMSISLib, c.Kernels = testenv.Get("CMSIS_NN_INCLUDE"), os.Getenv(variable), "cmsis-nn"
 	if c.CMSISInclude == "" || c.CMSISLib == "" {
 		t.Skipf("CMSIS_NN_INCLUDE and %s do not name an installed CMSIS-NN", variable)
 	}
@@ -106,8 +107,8 @@ func slower(t *testing.T, before, after *Verdict) {
 // TestAutoNeverSlower measures reference models before and after, with nncc's
 // kernels and with an installed CMSIS-NN.
 func TestAutoNeverSlower(t *testing.T) {
-	if os.Getenv("NNCC_ALIGN_SLOW") == "" {
-		t.Skip("set NNCC_ALIGN_SLOW to measure reference models on cortex-m55, m4 and m3 before and after --align auto")
+	if !testenv.Long() {
+		t.Skip("NNCC_LONG is not set, to measure reference models on cortex-m55, m4 and m3 before and after --align auto")
 	}
 	dir := shared(t)
 	for _, b := range []struct{ board, variable string }{{"cortex-m55", "CMSIS_NN_LIB_M55"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}, {"cortex-m3", "CMSIS_NN_LIB_M3"}} {

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // analysed are the programs whose text the analyzers read: one by default,
-// with NNCC_ANALYZE=all every reference model for every kind of core, quantised
+// with NNCC_LONG=1 every reference model for every kind of core, quantised
 // and in float.
 func analysed(t *testing.T) map[string]*Compiled {
 	t.Helper()
@@ -25,7 +25,7 @@ func analysed(t *testing.T) map[string]*Compiled {
 		t.Fatal(err)
 	}
 	list := map[string]*Compiled{"digits": o}
-	if os.Getenv("NNCC_ANALYZE") != "all" {
+	if !testenv.Long() {
 		return list
 	}
 	for _, m := range sharedModels(t) {
@@ -94,7 +94,7 @@ func TestStaticAnalysis(t *testing.T) {
 // broken that runtime_c/MISRA.md lists for it, all of them and no others.
 func TestMISRA(t *testing.T) {
 	if _, err := exec.LookPath("cppcheck"); err != nil {
-		sharedata.Lacks(t, "cppcheck", "cppcheck: not found")
+		testenv.Lacks(t, "cppcheck", "cppcheck: not found")
 	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "runtime_c", "MISRA.md"))
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestBudgets: --max-ram is met exactly where the budget is at least the smallest
@@ -35,7 +35,7 @@ func TestBudgets(t *testing.T) {
 			return c.CompileGraph(&onnx.Model{Proto: &pb.ModelProto{}}, irtest.Parse(t, text), spec)
 		}})
 	}
-	if m := sharedata.Find("models", "kws_int8.onnx"); m != "" && os.Getenv("NNCC_SWEEP") != "" {
+	if m := sharedata.Find("models", "kws_int8.onnx"); m != "" && testenv.Long() {
 		subjects = append(subjects, subject{"kws_int8", func(budget int) (*Compiled, error) {
 			c := config(m, "cortex-m55")
 			c.MaxRAM = fmt.Sprint(budget)

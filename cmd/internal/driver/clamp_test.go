@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -13,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -88,11 +88,8 @@ func TestClamps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := uint64(3)
-	if os.Getenv("NNCC_RANDOM") != "" {
-		count = 100
-	}
-	for seed := range count {
+	from, count := testenv.Range(t, 3)
+	for seed := uint64(from); seed < uint64(from+count); seed++ {
 		for _, precision := range []string{"float32", "int8", "int16x8"} {
 			t.Run(fmt.Sprintf("%d/%s", seed, precision), func(t *testing.T) {
 				c := Defaults()

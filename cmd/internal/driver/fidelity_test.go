@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -28,7 +29,7 @@ func faithful(t *testing.T, o *Compiled) *Verdict {
 }
 
 // TestSharedFidelity: no false alarm on the reference models that are quantised,
-// on cores and accelerators, and in float. NNCC_SWEEP takes all models in all
+// on cores and accelerators, and in float. NNCC_LONG takes all models in all
 // precisions.
 func TestSharedFidelity(t *testing.T) {
 	dir := shared(t)
@@ -39,7 +40,7 @@ func TestSharedFidelity(t *testing.T) {
 	type kind struct{ board, precision, weights string }
 	for _, m := range models {
 		kinds := []kind{{"host", "float32", "int8"}}
-		if own, sweep := carriesQuantisation(t, m), os.Getenv("NNCC_SWEEP") != ""; own || sweep {
+		if own, sweep := carriesQuantisation(t, m), testenv.Long(); own || sweep {
 			kinds = append(kinds, kind{"cortex-m55", "auto", "int8"}, kind{"mla-host", "auto", "int8"})
 			if !own {
 				kinds = append(kinds, kind{"cortex-m4", "int16x8", "int8"}, kind{"cortex-m4", "auto", "int4"}, kind{"mla-host", "int8", "int8"})

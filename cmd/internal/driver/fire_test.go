@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -107,7 +108,7 @@ func underFire(t *testing.T, o *Compiled, cc string) {
 
 // TestUnderFire: emitted C has no undefined behaviour and the interpreter's
 // results on inputs at the edges of their types, by two compilers. Some programs
-// by default; NNCC_ANALYZE=all takes every reference model for every kind of
+// by default; NNCC_LONG=1 takes every reference model for every kind of
 // core, quantised and in float, with quantised and with float interfaces.
 func TestUnderFire(t *testing.T) {
 	type program struct{ model, board, precision, io string }
@@ -120,7 +121,7 @@ func TestUnderFire(t *testing.T) {
 	for i, p := range list {
 		t.Run(fmt.Sprint(p), func(t *testing.T) {
 			cc := compilers[i%2]
-			needTool(t, cc, cc)
+			testenv.Tool(t, cc, cc)
 			c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), p.board)
 			c.Precision, c.IO = p.precision, p.io
 			o, err := c.Compile()
@@ -130,7 +131,7 @@ func TestUnderFire(t *testing.T) {
 			underFire(t, o, cc)
 		})
 	}
-	if os.Getenv("NNCC_ANALYZE") != "all" {
+	if !testenv.Long() {
 		return
 	}
 	var all []program

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
@@ -41,7 +42,7 @@ func TestRoundingPairs(t *testing.T) {
 // every core that the environment names one for, also with builds that round
 // once: these are recognised, and the interpreter follows them.
 func TestLinkedLibrary(t *testing.T) {
-	inc := os.Getenv("CMSIS_NN_INCLUDE")
+	inc := testenv.Get("CMSIS_NN_INCLUDE")
 	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	for _, b := range []struct{ board, env, rounding string }{
 		{"cortex-m0plus", "CMSIS_NN_LIB_M0PLUS", "double"}, {"cortex-m3", "CMSIS_NN_LIB_M3", "double"}, {"cortex-m4", "CMSIS_NN_LIB_M4", "double"},
@@ -55,8 +56,8 @@ func TestLinkedLibrary(t *testing.T) {
 				t.Skipf("set CMSIS_NN_INCLUDE and %s to a build of CMSIS-NN for %s (%s rounding)", b.env, b.board, b.rounding)
 			}
 			if b.board != "host" {
-				needTool(t, "arm-gcc", "arm-none-eabi-gcc")
-				needTool(t, "qemu", "qemu-system-arm")
+				testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+				testenv.Tool(t, "qemu", "qemu-system-arm")
 			}
 			c := Defaults()
 			c.Model, c.Board, c.Calib = filepath.Join(digits, "digits.onnx"), b.board, []string{filepath.Join(digits, "digits_calib.npz")}

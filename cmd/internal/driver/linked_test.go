@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -291,7 +292,7 @@ func kernels(t *testing.T, im *run.Image) map[string]int {
 // whatever way they get there. Of the same version, kernels are there once; of
 // different ones, each has its own.
 func TestLinkedTogether(t *testing.T) {
-	needTool(t, "make", "cc")
+	testenv.Tool(t, "make", "cc")
 	const board = "cortex-m55"
 	small, large := compilePart(t, board, "small", smallNet, nil), compilePart(t, board, "large", largeNet, nil)
 	if !large.Info.WeightBinary {
@@ -343,7 +344,7 @@ func TestLinkedTogether(t *testing.T) {
 // folder of another version, the compiler says so; libraries that were compiled
 // on their own work.
 func TestLinkedCMSIS(t *testing.T) {
-	needTool(t, "make", "cc")
+	testenv.Tool(t, "make", "cc")
 	compile := func(name string, lib *runtimec.Library) *linkable {
 		p := compilePart(t, "cortex-m4", name, smallNet, lib)
 		if !slices.ContainsFunc(p.Info.Functions, func(f string) bool { return strings.HasPrefix(f, "arm_") }) {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -209,20 +209,15 @@ func mutantProgram(t *testing.T, seed uint64, board, precision, weights string) 
 // kernel source of an emitted folder is changed, the folder is built and run,
 // and held against the interpreter: by its outputs, and by its layers. Lines
 // that the network does not execute are left out: a crash in their place
-// changes nothing. NNCC_MUTANTS=all tries all kernels of many networks and
-// NNCC_MUTANTS=N about N mutants; what is not noticed is logged.
+// changes nothing. NNCC_LONG tries all kernels of many networks and
+// NNCC_RANDOM=N about N mutants; what is not noticed is logged.
 func TestMutants(t *testing.T) {
 	want, seeds, each := 6, uint64(2), 1 // of a source on a board
-	switch v := os.Getenv("NNCC_MUTANTS"); v {
-	case "":
-	case "all":
+	if n := testenv.Count(t, want); n != want {
+		want, seeds = n, 12
+	}
+	if testenv.Long() {
 		want, seeds, each = 1<<30, 40, 5
-	default:
-		var err error
-		if want, err = strconv.Atoi(v); err != nil {
-			t.Fatal(err)
-		}
-		seeds = 12
 	}
 	programs := mutantPrograms
 	if want < 10 {

@@ -3,11 +3,11 @@ package driver
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -50,10 +50,10 @@ var loopNets = []string{
 }
 
 // TestLoopsPay: under QEMU no network takes more instructions with fusion than
-// without, whatever the prices in lower/fuse say. NNCC_LOOPS_PAY=all tries
+// without, whatever the prices in lower/fuse say. NNCC_LONG tries
 // every network and core; the default is a sample.
 func TestLoopsPay(t *testing.T) {
-	all := os.Getenv("NNCC_LOOPS_PAY") == "all"
+	all := testenv.Long()
 	loops := 0
 	for k, text := range loopNets {
 		for j, board := range []string{"cortex-m4", "cortex-m55", "cortex-m0plus"} {

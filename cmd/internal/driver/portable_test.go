@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // dialects are ways to compile emitted C that must not matter: every standard
@@ -45,10 +44,10 @@ func digitsFor(t *testing.T, board, precision string) *Compiled {
 }
 
 // TestDialects: however it is compiled, a program gives the interpreter's
-// results. Two ways by default, all with NNCC_ANALYZE=all.
+// results. Two ways by default, all with NNCC_LONG.
 func TestDialects(t *testing.T) {
 	list := dialects[:2]
-	if os.Getenv("NNCC_ANALYZE") == "all" {
+	if testenv.Long() {
 		list = dialects
 	}
 	for i, board := range []string{"cortex-m4", "cortex-m55"} {
@@ -67,7 +66,7 @@ func TestDialects(t *testing.T) {
 		}
 		for _, d := range list {
 			t.Run(board+"/"+d.cc+d.opt, func(t *testing.T) {
-				needTool(t, d.cc, d.cc)
+				testenv.Tool(t, d.cc, d.cc)
 				spec, err := boards.Load("host")
 				if err != nil {
 					t.Fatal(err)
@@ -94,10 +93,10 @@ func TestDialects(t *testing.T) {
 // TestClangForArm: Clang takes the bodies for every core, in assembly and with
 // intrinsics, without a warning. It needs a C library's headers for Arm.
 func TestClangForArm(t *testing.T) {
-	needTool(t, "clang", "clang")
+	testenv.Tool(t, "clang", "clang")
 	const newlib = "/usr/include/newlib"
 	if !exists(newlib) {
-		sharedata.Lacks(t, "arm-gcc", "no headers of newlib in "+newlib)
+		testenv.Lacks(t, "arm-gcc", "no headers of newlib in "+newlib)
 	}
 	warnings := strings.Fields("-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
 	for _, board := range []string{"cortex-m0plus", "cortex-m4", "cortex-m55"} {

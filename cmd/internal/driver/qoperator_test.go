@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // qForms are operators between DequantizeLinear and QuantizeLinear that have a
@@ -104,7 +105,7 @@ func toQOperators(m *pb.ModelProto) int {
 // TestRandomQOperators: random networks of which whatever can be is in QOperator
 // form compute what the models mean.
 func TestRandomQOperators(t *testing.T) {
-	from, n := randomRange(t, 40)
+	from, n := testenv.Range(t, 40)
 	converted := 0
 	for s := from; s < from+n; s++ {
 		p, err := onnx.Export(irtest.ExposeQuantised(irtest.GenQDQ(uint64(s))), onnx.ExportOptions{})

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -168,7 +169,7 @@ func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
 // TestRandomPrograms: a sample of FuzzCompile; one in eight goes through the C
 // compiler. NNCC_RANDOM as for TestRandomQDQ.
 func TestRandomPrograms(t *testing.T) {
-	from, n := randomRange(t, 40)
+	from, n := testenv.Range(t, 40)
 	for _, x := range [][2]uint64{
 		{41, 6260705749512347485}, // BatchNormalization behind Flatten in a table
 	} {

@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
@@ -218,16 +219,6 @@ func compileFor(t *testing.T, net *ir.Graph, name string, spec *boards.Spec, set
 	return o
 }
 
-// randomBoards are the targets of the random firmware tests, NNCC_BOARDS where
-// that names others: an interpreter's twin on the host, a core with DSP
-// instructions and one with vectors.
-func randomBoards() []string {
-	if v := os.Getenv("NNCC_BOARDS"); v != "" {
-		return strings.Split(v, ",")
-	}
-	return []string{"host", "cortex-m4", "cortex-m55"}
-}
-
 // batchSize is how many programs share an image, and how many the tests try
 // where NNCC_RANDOM does not say.
 const batchSize = 25
@@ -242,7 +233,7 @@ type randomNet struct {
 // randomFirmware runs the programs of networks on every board. check, where
 // given, looks at the compiled programs.
 func randomFirmware(t *testing.T, nets []randomNet, check func(*testing.T, *Compiled)) {
-	for _, b := range randomBoards() {
+	for _, b := range testenv.Boards("host", "cortex-m4", "cortex-m55") {
 		spec, err := boards.Load(b)
 		if err != nil {
 			t.Fatal(err)
@@ -317,7 +308,7 @@ func stretchesOn(t *testing.T, spec *boards.Spec, list []batchItem, opt run.Buil
 // TestRandomQDQFirmware: the firmware of random quantised networks computes what
 // the interpreter does.
 func TestRandomQDQFirmware(t *testing.T) {
-	from, n := randomRange(t, batchSize)
+	from, n := testenv.Range(t, batchSize)
 	var nets []randomNet
 	for s := from; s < from+n; s++ {
 		nets = append(nets, randomNet{fmt.Sprintf("net%d", s), irtest.GenQDQ(uint64(s)), nil})
@@ -357,7 +348,7 @@ var ownPrecisions = []struct {
 // the network with QuantizeLinear and DequantizeLinear does between any two
 // quantised values.
 func TestRandomPrecisions(t *testing.T) {
-	from, n := randomRange(t, 6)
+	from, n := testenv.Range(t, 6)
 	dir := t.TempDir()
 	var nets []randomNet
 	for s := from; s < from+n; s++ {

@@ -1,11 +1,8 @@
 package driver
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fidelity"
@@ -257,26 +255,6 @@ func stretchText(v *ir.Value) (text string, jumps bool) {
 	return strings.Join(s, ", "), jumps
 }
 
-// randomRange is which random networks a test tries: n of them from 0 on,
-// NNCC_RANDOM=N for N, NNCC_RANDOM=FROM+N for N from FROM on.
-func randomRange(t testing.TB, n int) (from, count int) {
-	t.Helper()
-	v := os.Getenv("NNCC_RANDOM")
-	if v == "" {
-		return 0, n
-	}
-	a, b, two := strings.Cut(v, "+")
-	if !two {
-		a, b = "0", v
-	}
-	from, err := strconv.Atoi(a)
-	count, err2 := strconv.Atoi(b)
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatalf("NNCC_RANDOM=%s: %v", v, err)
-	}
-	return from, count
-}
-
 // TestRandomQDQ: programs of random quantised networks compute what the models
 // mean. NNCC_RANDOM=N tries N, NNCC_RANDOM=FROM+N those from a seed on.
 func TestRandomQDQ(t *testing.T) {
@@ -292,7 +270,7 @@ func TestRandomQDQ(t *testing.T) {
 		2264, // int16 read with another scale, in a curve
 		2632, // x * Sigmoid(x) on int16, 16 steps off
 	}
-	from, n := randomRange(t, 60)
+	from, n := testenv.Range(t, 60)
 	for _, seed := range found {
 		t.Run(fmt.Sprint("found/", seed), func(t *testing.T) { checkStretches(t, seed) })
 	}

@@ -2,12 +2,13 @@ package driver
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // big are models of about n nodes that have grown passes quadratic: text of
@@ -71,10 +72,10 @@ var scaled = []struct {
 // TestScaling: what a compilation allocates, which is what it visits and
 // copies, grows about as the model does. Four times the nodes take about four
 // times the memory; what goes through the graph for each node takes sixteen.
-// NNCC_GROWTH=1 compiles 1,000 and 8,000 nodes of each for several boards and
+// NNCC_LONG compiles 1,000 and 8,000 nodes of each for several boards and
 // precisions instead, and compares the processor's time.
 func TestScaling(t *testing.T) {
-	if os.Getenv("NNCC_GROWTH") != "" {
+	if testenv.Long() {
 		grow(t)
 		return
 	}
@@ -124,7 +125,7 @@ func grow(t *testing.T) {
 					runtime.GC()
 					before := user()
 					if _, err := cfg.Compile(); err != nil {
-						t.Skipf("does not compile: %.200v", err)
+						t.Fatalf("does not compile: %.200v", err)
 					}
 					return user() - before
 				}

@@ -3,16 +3,14 @@ package driver
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -45,24 +43,11 @@ func compileShared(t *testing.T, dir, name, board string, change func(*Config)) 
 	return o
 }
 
-// needTool skips the test where a program is missing, or fails it where
-// NNCC_REQUIRE lists its label.
-func needTool(t testing.TB, label, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err == nil {
-		return
-	}
-	if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), label) {
-		t.Fatalf("%s: not found, but NNCC_REQUIRE lists %s", program, label)
-	}
-	t.Skipf("%s: not found", program)
-}
-
 // require ends the test: it is skipped where a tool is missing, and fails where
 // one says no.
 func require(t testing.TB, err error) {
 	t.Helper()
-	if e, ok := err.(*run.ToolError); ok && e.Output == "" && !strings.Contains(os.Getenv("NNCC_REQUIRE"), "cc") {
+	if e, ok := err.(*run.ToolError); ok && e.Output == "" && !testenv.Required("cc") {
 		t.Skip(err)
 	}
 	if err != nil {

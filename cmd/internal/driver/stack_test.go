@@ -8,11 +8,12 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestStackBound: every program has a bound of its stack, what QEMU measures
 // lies below it, and the report says whose frames it is made of. Some programs
-// by default; NNCC_ANALYZE=all takes every reference model on every board.
+// by default; NNCC_LONG=1 takes every reference model on every board.
 func TestStackBound(t *testing.T) {
 	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	type program struct{ model, board, precision, optimize string }
@@ -25,7 +26,7 @@ func TestStackBound(t *testing.T) {
 	if dir != "" {
 		list = append(list, program{"mnist_lstm_f32", "cortex-m4", "auto", "speed"})
 	}
-	if os.Getenv("NNCC_ANALYZE") == "all" {
+	if testenv.Long() {
 		for _, m := range sharedModels(t) {
 			for _, b := range boards.List() {
 				if spec, err := boards.Load(b); err == nil && spec.Runner.Kind == "qemu" {

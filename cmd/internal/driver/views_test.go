@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kerneltest"
@@ -79,7 +79,7 @@ func instead(g *ir.Graph, old, v *ir.Value) bool {
 // pass values on, between inputs and outputs of the model.
 func TestViews(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	all := os.Getenv("NNCC_RANDOM") != ""
+	all := testenv.Long()
 	seen := 0
 	for k, d := range op.All() {
 		if d.Domain != "" || d.View == ir.NoView && d.Quant != ir.QMove {

@@ -5,10 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // stripProtoc drops the header line that carries protoc's own version: it
@@ -27,15 +28,7 @@ func stripProtoc(b []byte) []byte {
 // TestGeneratedIsCurrent regenerates onnx.pb.go and compares it with the
 // committed file. It needs protoc; NNCC_REQUIRE=protoc makes its absence fail.
 func TestGeneratedIsCurrent(t *testing.T) {
-	protoc, err := exec.LookPath("protoc")
-	if err != nil {
-		for _, w := range strings.Split(os.Getenv("NNCC_REQUIRE"), ",") {
-			if strings.TrimSpace(w) == "protoc" {
-				t.Fatal("protoc is not installed (apt-get install protobuf-compiler)")
-			}
-		}
-		t.Skip("protoc is not installed (apt-get install protobuf-compiler)")
-	}
+	protoc := testenv.Tool(t, "protoc", "protoc")
 	dir := t.TempDir()
 	plugin := filepath.Join(dir, "protoc-gen-go")
 	if out, err := exec.Command("go", "build", "-o", plugin, "google.golang.org/protobuf/cmd/protoc-gen-go").CombinedOutput(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -38,7 +39,7 @@ type Result struct {
 
 // Modules is the folder node_modules in which onnxruntime-node is installed, as
 // NNCC_ORT names it; "" without.
-func Modules() string { return os.Getenv("NNCC_ORT") }
+func Modules() string { return testenv.Get("NNCC_ORT") }
 
 // Need skips a test that is about nothing but ONNX Runtime where that is absent.
 func Need(t testing.TB) {

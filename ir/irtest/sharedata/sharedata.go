@@ -14,14 +14,14 @@ package sharedata
 import (
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // Dir is the folder of the data: "" where there is none or it is hidden.
 func Dir() string {
-	dir := os.Getenv("NNCC_SHARED")
+	dir := testenv.Get("NNCC_SHARED")
 	switch dir {
 	case "none":
 		return ""
@@ -93,16 +93,6 @@ func Need(t testing.TB, elem ...string) string {
 		return p
 	}
 	what := filepath.Join(append([]string{"../shared"}, elem...)...)
-	Lacks(t, "shared", "needs "+what+" beside the repository")
+	testenv.Lacks(t, "shared", "needs "+what+" beside the repository")
 	return ""
-}
-
-// Lacks ends a test that cannot run on this machine: it is skipped, or fails
-// where NNCC_REQUIRE lists what is missing.
-func Lacks(t testing.TB, what, why string) {
-	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), what) {
-		t.Fatalf("%s, but NNCC_REQUIRE lists %s", why, what)
-	}
-	t.Skip(why)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/qref/cmsis"
 )
 
@@ -139,7 +140,7 @@ func TestReasons(t *testing.T) {
 // TestSources compares the citations with the sources of CMSIS-NN: files and
 // lines exist, and the lines of a route name the function it leads to.
 func TestSources(t *testing.T) {
-	dir := os.Getenv("CMSIS_NN_SOURCE")
+	dir := testenv.Get("CMSIS_NN_SOURCE")
 	if dir == "" {
 		t.Skip("set CMSIS_NN_SOURCE to a checkout of CMSIS-NN at revision " + cmsis.Revision)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/qref/cmsis"
 )
 
@@ -83,7 +84,7 @@ int main(void)
 
 // TestSizesOfLibrary compares the sizes with a host build of CMSIS-NN.
 func TestSizesOfLibrary(t *testing.T) {
-	inc, lib := os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv("CMSIS_NN_LIB")
+	inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get("CMSIS_NN_LIB")
 	if inc == "" || lib == "" {
 		t.Skip("set CMSIS_NN_INCLUDE and CMSIS_NN_LIB to a host build of CMSIS-NN to compare with it")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/accel/mla/lm"
@@ -158,12 +159,7 @@ func TestMain(m *testing.M) {
 // run feeds jobs to the simulator and gives its answers.
 func run(t *testing.T, jobs []byte) []byte {
 	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("NNCC_REQUIRE"), ","), "cc") {
-			t.Fatal("gcc not found, but NNCC_REQUIRE lists cc")
-		}
-		t.Skip("gcc not found")
-	}
+	testenv.Tool(t, "cc", "gcc")
 	dir, err := simulator()
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/reference"
@@ -35,7 +36,7 @@ func TestHost(t *testing.T) {
 
 // TestHostLibrary is TestHost with a host build of CMSIS-NN.
 func TestHostLibrary(t *testing.T) {
-	inc, lib := os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv("CMSIS_NN_LIB")
+	inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get("CMSIS_NN_LIB")
 	if inc == "" || lib == "" {
 		t.Skip("set CMSIS_NN_INCLUDE and CMSIS_NN_LIB to a host build of CMSIS-NN")
 	}
@@ -51,9 +52,9 @@ type board struct{ name, env string }
 func TestBoards(t *testing.T) {
 	for _, b := range []board{{"cortex-m4", "CMSIS_NN_LIB_M4"}, {"cortex-m55", "CMSIS_NN_LIB_M55"}} {
 		t.Run(b.name, func(t *testing.T) {
-			kerneltest.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-			kerneltest.Tool(t, "qemu", "qemu-system-arm")
-			inc, lib := os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv(b.env)
+			testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+			testenv.Tool(t, "qemu", "qemu-system-arm")
+			inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), os.Getenv(b.env)
 			count, parts := 2, 1
 			if inc != "" && lib != "" {
 				count, parts = 40, 8

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
@@ -16,7 +17,7 @@ import (
 	"github.com/nncc/nncc/lower/quant"
 )
 
-// Networks of TestNetworks: networkAll with NNCC_SWEEP set, otherwise
+// Networks of TestNetworks: networkAll with NNCC_LONG set, otherwise
 // networkSample of them on the Cortex-M55 only; networkPart share one program.
 const (
 	networkAll    = 300
@@ -31,7 +32,7 @@ const (
 // names one for the board. One random layer of every kernel row is added to
 // each program, so that all int8 and int16 operators are there.
 func TestNetworks(t *testing.T) {
-	inc, all := os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv("NNCC_SWEEP") != ""
+	inc, all := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Long()
 	count := networkSample
 	if all {
 		count = networkAll
@@ -39,15 +40,15 @@ func TestNetworks(t *testing.T) {
 	for _, b := range []board{{"cortex-m55", "CMSIS_NN_LIB_M55"}, {"host", "CMSIS_NN_LIB"}, {"cortex-m3", "CMSIS_NN_LIB_M3"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}} {
 		t.Run(b.name, func(t *testing.T) {
 			if !all && b.name != "cortex-m55" {
-				t.Skipf("set NNCC_SWEEP to run %d networks on four boards", networkAll)
+				t.Skipf("NNCC_LONG is not set, to run %d networks on four boards", networkAll)
 			}
 			spec, err := boards.Load(b.name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if b.name != "host" {
-				kerneltest.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-				kerneltest.Tool(t, "qemu", "qemu-system-arm")
+				testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+				testenv.Tool(t, "qemu", "qemu-system-arm")
 			}
 			core := kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(), Host: b.name == "host"}
 			lib, wrong, rows := os.Getenv(b.env), 0, map[string]int{}

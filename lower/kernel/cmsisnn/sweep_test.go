@@ -2,18 +2,18 @@ package cmsisnn_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kerneltest"
 )
 
-// Shapes of the sweep over 1-D convolutions: sweepAll with NNCC_SWEEP set,
+// Shapes of the sweep over 1-D convolutions: sweepAll with NNCC_LONG set,
 // otherwise sweepSample of them; sweepPart share one program.
 const (
 	sweepAll    = 5600
@@ -72,11 +72,11 @@ func TestConv1DSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kerneltest.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-	kerneltest.Tool(t, "qemu", "qemu-system-arm")
-	inc, lib := os.Getenv("CMSIS_NN_INCLUDE"), os.Getenv("CMSIS_NN_LIB_M55")
+	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	testenv.Tool(t, "qemu", "qemu-system-arm")
+	inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get("CMSIS_NN_LIB_M55")
 	count := sweepSample
-	if os.Getenv("NNCC_SWEEP") != "" {
+	if testenv.Long() {
 		count = sweepAll
 	}
 	core := kernel.Core{MVE: true, DSP: true, FPU: true}

@@ -1,12 +1,11 @@
 package dsp_test
 
 import (
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/dsp"
@@ -105,19 +104,6 @@ var generators = []struct {
 	{"nncc_dsp_transpose_s8", relayout},
 }
 
-// sweep is the number of layers a generator: NNCC_KERNEL_LAYERS, or few.
-func sweep(t *testing.T, few int) int {
-	s := os.Getenv("NNCC_KERNEL_LAYERS")
-	if s == "" {
-		return few
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatalf("NNCC_KERNEL_LAYERS=%s: %v", s, err)
-	}
-	return n
-}
-
 // batch is the number of layers of a generator in one program.
 const batch = 40
 
@@ -148,19 +134,19 @@ func each(t *testing.T, count int, opt kernel.Options, f func(t *testing.T, m *k
 	t.Logf("layers by row: %v", rows)
 }
 
-// TestHost runs the portable bodies under the sanitizers. NNCC_KERNEL_LAYERS
+// TestHost runs the portable bodies under the sanitizers. NNCC_RANDOM
 // sets the number of layers of every kind (default 12).
 func TestHost(t *testing.T) {
 	for _, opt := range []kernel.Options{core, plain} {
-		each(t, sweep(t, 12), opt, func(t *testing.T, m *kerneltest.Guarded) { m.RunHost(t) })
+		each(t, testenv.Count(t, 12), opt, func(t *testing.T, m *kerneltest.Guarded) { m.RunHost(t) })
 	}
 }
 
 // TestBoards runs the assembly under QEMU: cortex-m4, m3 and m0plus always, the
-// others with NNCC_KERNEL_LAYERS.
+// others with NNCC_LONG.
 func TestBoards(t *testing.T) {
 	names := []string{"cortex-m4", "cortex-m3", "cortex-m0plus"}
-	if os.Getenv("NNCC_KERNEL_LAYERS") != "" {
+	if testenv.Long() {
 		names = append(names, "cortex-m7", "cortex-m33")
 	}
 	for _, name := range names {
@@ -170,7 +156,7 @@ func TestBoards(t *testing.T) {
 				t.Fatal(err)
 			}
 			opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}
-			each(t, sweep(t, 12), opt, func(t *testing.T, m *kerneltest.Guarded) { m.RunBoard(t, spec, run.BuildOptions{}) })
+			each(t, testenv.Count(t, 12), opt, func(t *testing.T, m *kerneltest.Guarded) { m.RunBoard(t, spec, run.BuildOptions{}) })
 		})
 	}
 }

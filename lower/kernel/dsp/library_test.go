@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/reference"
@@ -147,7 +148,7 @@ var layers = []measured{
 func TestLibrary(t *testing.T) {
 	for _, c := range []struct{ board, variable string }{{"cortex-m0plus", "CMSIS_NN_LIB_M0PLUS"}, {"cortex-m3", "CMSIS_NN_LIB_M3"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}} {
 		t.Run(c.board, func(t *testing.T) {
-			opt := run.BuildOptions{Trace: true, Opt: "speed", CMSISInclude: os.Getenv("CMSIS_NN_INCLUDE"), CMSISLib: os.Getenv(c.variable)}
+			opt := run.BuildOptions{Trace: true, Opt: "speed", CMSISInclude: testenv.Get("CMSIS_NN_INCLUDE"), CMSISLib: os.Getenv(c.variable)}
 			if opt.CMSISInclude == "" || opt.CMSISLib == "" {
 				t.Skipf("set CMSIS_NN_INCLUDE and %s to compare with a build of CMSIS-NN", c.variable)
 			}

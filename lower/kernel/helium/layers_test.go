@@ -3,14 +3,13 @@ package helium_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
@@ -330,17 +329,11 @@ func layers(count int, seed uint64) []kerneltest.Layer {
 	return out
 }
 
-// rounds are programs of layers of every kind: NNCC_KERNEL_LAYERS says how many
+// rounds are programs of layers of every kind: NNCC_RANDOM says how many
 // of a kind in all, else a sample.
 func rounds(t *testing.T, seed uint64) [][]kerneltest.Layer {
-	const sample, program = 12, 25
-	n := sample
-	if v := os.Getenv("NNCC_KERNEL_LAYERS"); v != "" {
-		var err error
-		if n, err = strconv.Atoi(v); err != nil || n < 1 {
-			t.Fatalf("NNCC_KERNEL_LAYERS=%q, want a number from 1 on", v)
-		}
-	}
+	const program = 25
+	n := testenv.Count(t, 12)
 	var r [][]kerneltest.Layer
 	for ; n > 0; n -= program {
 		r = append(r, layers(min(n, program), seed))
@@ -371,8 +364,8 @@ func TestHost(t *testing.T) {
 
 // TestBoard runs the vector bodies, many layers side by side in one program.
 func TestBoard(t *testing.T) {
-	kerneltest.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-	kerneltest.Tool(t, "qemu", "qemu-system-arm")
+	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	testenv.Tool(t, "qemu", "qemu-system-arm")
 	spec, err := boards.Load("cortex-m55")
 	if err != nil {
 		t.Fatal(err)

@@ -3,13 +3,13 @@ package loops_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/loops"
@@ -117,11 +117,11 @@ func TestTemplates(t *testing.T) {
 
 // Functions that are written for single nodes, against the interpreter: random
 // sizes, every element type, under the sanitizers and between guards. One type
-// of every class in a plain go test, with NNCC_LOOPS=all all of them, five
+// of every class in a plain go test, with NNCC_LONG all of them, five
 // times with other sizes.
 func TestAgainstInterpreter(t *testing.T) {
 	rounds, quick := 1, true
-	if os.Getenv("NNCC_LOOPS") == "all" {
+	if testenv.Long() {
 		rounds, quick = 5, false
 	}
 	for seed := range uint64(rounds) {

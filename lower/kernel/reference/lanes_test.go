@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/reference"
 	"github.com/nncc/nncc/lower/kerneltest"
@@ -80,8 +81,8 @@ func TestLanes(t *testing.T) {
 		}
 	}
 	kerneltest.RunHost(t, []*kerneltest.Model{m}, "", "")
-	kerneltest.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-	kerneltest.Tool(t, "qemu", "qemu-system-arm")
+	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	testenv.Tool(t, "qemu", "qemu-system-arm")
 	spec, err := boards.Load("cortex-m55")
 	if err != nil {
 		t.Fatal(err)
