@@ -20,7 +20,7 @@ import (
 )
 
 var table = func() kernel.Table {
-	t, err := lower.Table([]string{"cmsisnn", "refc"}, kernel.Options{Kernels: "auto"})
+	t, err := lower.Kernels([]string{"cmsisnn", "refc"}, kernel.Options{Kernels: "auto"})
 	if err != nil {
 		panic(err)
 	}
@@ -84,9 +84,7 @@ func (m *model) lower(t testing.TB) {
 		t.Fatal(err)
 	}
 	m.graph = r.Graph
-	if m.prog, err = schedule.Build(r.Graph, r.Low); err != nil {
-		t.Fatal(err)
-	}
+	m.prog = r.Program
 }
 
 // schedule gives the nodes of src kernels, orders and places.

@@ -5,11 +5,9 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -21,44 +19,42 @@ type Refusal struct {
 	Reasons     []kernel.Reason
 }
 
-// fourD legalises g for an accelerator: every value 4-D where that is
-// possible. It returns the graph with native outputs and the graph that
-// rebuilds the original ones.
-//
-// An integer graph keeps every number: it is rewritten after quantisation, where
-// its weights and scales are known.
-func fourD(g *ir.Graph, r *Result, d *dumper, integer bool) (native, restore *ir.Graph, err error) {
-	res, err := legal4d.Run(g, legal4d.Options{Integer: integer})
+// fourD legalises the graph for an accelerator: every value 4-D where that is
+// possible. The graph gets native outputs; what rebuilds the model's is kept as
+// the reconstruction.
+func (s *State) fourD(integer bool) error {
+	res, err := legal4d.Run(s.Graph, legal4d.Options{AsIs: true, Integer: integer})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	for _, l := range res.Left {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s %q stays without a 4-D form: %s", l.Op, l.Node, l.Reason))
+		s.warn("%s %q stays without a 4-D form: %s", l.Op, l.Node, l.Reason)
 	}
-	if integer {
-		r.Rewrites = append(r.Rewrites, res.Rewrites...)
-		if err := d.stage("4d", res.Native); err != nil {
-			return nil, nil, err
-		}
-		return res.Native, res.Restore, d.stage("restore", res.Restore)
+	s.ctx.Rewrites = append(s.ctx.Rewrites, res.Rewrites...)
+	s.Graph, s.reconstruction = res.Native, res.Restore
+	return nil
+}
+
+// fourDInteger is fourD after quantisation, where weights and scales are known:
+// it keeps every number.
+func (s *State) fourDInteger() error {
+	s.Whole = s.Graph.Clone()
+	return s.fourD(true)
+}
+
+// restoreOutputs is the stage restore-outputs.
+func (s *State) restoreOutputs() (err error) {
+	if s.reconstruction == nil {
+		return nil // on real numbers a quantised model keeps its ranks
 	}
-	ps, err := pass.Select(legal.Passes, "absorb", "cleanup")
-	if err != nil {
-		return nil, nil, err
-	}
-	c := &pass.Ctx{}
-	if err := (&pass.Manager{Passes: ps}).Run(c, res.Native); err != nil {
-		return nil, nil, err
-	}
-	r.Rewrites = append(append(r.Rewrites, res.Rewrites...), c.Rewrites...)
-	if err := d.stage("4d", res.Native); err != nil {
-		return nil, nil, err
-	}
-	if err := d.stage("restore", res.Restore); err != nil {
-		return nil, nil, err
-	}
-	r.Legal = res.Native.Clone()
-	return res.Native, res.Restore, nil
+	s.restore, err = appendOutputReconstruction(s.Graph, s.reconstruction)
+	s.reconstruction = nil
+	return err
+}
+
+// segment is the stage segments.
+func (s *State) segment() error {
+	return s.offload(s.Graph, s.facts.Accel, s.restore)
 }
 
 // appendOutputReconstruction continues an integer graph with native outputs by the graph
@@ -203,7 +199,6 @@ func (r *Result) offload(g *ir.Graph, a accel.Accelerator, restore map[*ir.Node]
 		return err
 	}
 	r.Segments = segments
-	r.restore = restore
 	return nil
 }
 

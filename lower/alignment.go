@@ -7,7 +7,6 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/align"
-	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/legal"
 )
 
@@ -15,7 +14,7 @@ import (
 // graphs; res gets what it found.
 func AlignPass(o align.Options, res *align.Result) pass.Pass {
 	return pass.Pass{
-		Name: "align", Numerics: pass.Reassoc, Optional: true,
+		Name: "align", Numerics: pass.Reassoc,
 		Doc: "channels padded to multiples that kernels like, where that pays (--align auto) or wherever possible (--align always)",
 		Run: func(c *pass.Ctx, g *ir.Graph) error {
 			r, err := align.Run(g, o)
@@ -48,9 +47,9 @@ func Select(o align.Options, res *align.Result, names ...string) ([]pass.Pass, e
 	return pass.Select(append(append([]pass.Pass{}, legal.Passes...), AlignPass(o, res)), names...)
 }
 
-// spelledOut are the ONNX names of the Reshapes whose target shape has sizes in
+// hardcodedReshapes are the ONNX names of the Reshapes whose target shape has sizes in
 // it, rather than 0 and -1: what the model says there cannot be changed.
-func spelledOut(g *ir.Graph) map[string]bool {
+func hardcodedReshapes(g *ir.Graph) map[string]bool {
 	m := map[string]bool{}
 	for _, n := range g.Nodes {
 		if n.Op != op.Reshape {
@@ -67,23 +66,22 @@ func spelledOut(g *ir.Graph) map[string]bool {
 	return m
 }
 
-// align pads the channels of the final graph.
-func (r *Result) align(g *ir.Graph, table kernel.Table, o Options, spelt map[string]bool, d *dumper) error {
+// alignChannels pads the channels of the final graph.
+func (s *State) alignChannels() error {
+	o := s.options()
 	opt := align.Options{Mode: o.Align, PadInput: o.PadInput, HardCoded: func(n *ir.Node) bool {
-		return slices.ContainsFunc(n.Origin, func(s string) bool { return spelt[s] })
+		return slices.ContainsFunc(n.Origin, func(name string) bool { return s.hardcodedReshapes[name] })
 	}}
 	if o.Precision != "float32" {
-		opt.Price = pricer(table, &o)
+		opt.Price = pricer(s.table, o)
 		if o.Stream == nil { // which steps over layers frame by frame, but not over copies between them
-			opt.Copy = copyPricer(&o)
+			opt.Copy = copyPricer(o)
 		}
 	}
 	if opt.Mode == "" {
 		opt.Mode = align.Never
 	}
 	var err error
-	if r.Aligned, err = align.Run(g, opt); err != nil {
-		return err
-	}
-	return d.stage("align", g)
+	s.Aligned, err = align.Run(s.Graph, opt)
+	return err
 }

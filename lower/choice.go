@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -9,17 +10,19 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/schedule"
 )
 
-// offer is a way to compute a node.
-type offer struct {
+// candidate is a way to compute a node.
+type candidate struct {
 	kernel *kernel.Kernel
 	low    *call.Lowered
 	price  cost.Price
 }
 
-// Offer is a way to compute a node that was weighed, for the report.
-type Offer struct {
+// Candidate is a way to compute a node that was considered, for the report.
+type Candidate struct {
 	Kernel, Library string
 	Price           cost.Price
 	Chosen          bool
@@ -32,10 +35,10 @@ func (o *Options) rows(table kernel.Table, n *ir.Node) []*kernel.Kernel {
 	if err != nil {
 		return nil
 	}
-	return o.rivals(table, c, n)
+	return o.alternatives(table, c, n)
 }
 
-func (o *Options) rivals(table kernel.Table, c kernel.Choice, n *ir.Node) []*kernel.Kernel {
+func (o *Options) alternatives(table kernel.Table, c kernel.Choice, n *ir.Node) []*kernel.Kernel {
 	out := []*kernel.Kernel{c.Kernel}
 	if o.Target.Kernels != "auto" || o.Target.Core.Host {
 		return out
@@ -99,13 +102,13 @@ func asDemanded(n *ir.Node, l kernel.Layout) (restore func()) {
 	}
 }
 
-// offers lowers a node in every way there is, the best one by order first: the
-// values have their memory orders.
-func (o *Options) offers(table kernel.Table, c kernel.Choice, n *ir.Node) ([]offer, error) {
+// candidates lowers a node in every way there is, the best one by order first:
+// the values have their memory orders.
+func (o *Options) candidates(table kernel.Table, c kernel.Choice, n *ir.Node) ([]candidate, error) {
 	defer pass.Named("lowering", n)
 	defer asDemanded(n, demand(c.Kernel, n))()
-	var out []offer
-	rows := o.rivals(table, c, n)
+	var out []candidate
+	rows := o.alternatives(table, c, n)
 	for _, k := range rows {
 		l, err := k.Lower(n, &o.Target)
 		if err != nil {
@@ -114,26 +117,26 @@ func (o *Options) offers(table kernel.Table, c kernel.Choice, n *ir.Node) ([]off
 			}
 			continue
 		}
-		out = append(out, offer{k, l, o.price(n, l)})
+		out = append(out, candidate{k, l, o.price(n, l)})
 		if o.Optimize == "" || o.Optimize == "speed" || !ownLibrary(k.Library) || o.Target.Kernels != "auto" {
 			continue
 		}
 		generic := o.Target
 		generic.Generic = true
 		if g, err := k.Lower(n, &generic); err == nil && !slices.Equal(g.Functions(), l.Functions()) {
-			out = append(out, offer{k, g, o.price(n, g)})
+			out = append(out, candidate{k, g, o.price(n, g)})
 		}
 	}
 	return out, nil
 }
 
-// fastest is the offer with the least predicted instructions. An offer behind
-// another one wins only by more than both models were ever off; without a price the
-// first one stays.
-func fastest(offers []offer) int {
+// fastest is the candidate with the least predicted instructions. One further
+// back wins only if it is faster by more than the worst error of both models;
+// without a price the first one stays.
+func fastest(list []candidate) int {
 	best := 0
-	for i, x := range offers {
-		p, q := x.price, offers[best].price
+	for i, x := range list {
+		p, q := x.price, list[best].price
 		if p.Unknown == "" && q.Unknown == "" && p.Instructions*(1+p.Worst) < q.Instructions*(1-q.Worst) {
 			best = i
 		}
@@ -141,32 +144,86 @@ func fastest(offers []offer) int {
 	return best
 }
 
-// lowered makes the calls of all nodes: every node's fastest kernel, or what
-// --optimize makes of it.
-func (r *Result) lowered(g *ir.Graph, table kernel.Table, o *Options, choose func(*ir.Node) kernel.Choice) error {
+// chooseKernels is the stage kernels. The errors of all nodes are collected.
+func (s *State) chooseKernels() error {
+	s.Choices = map[*ir.Node]kernel.Choice{}
 	var errs Errors
-	w := &weighing{o: o, chosen: make([]int, len(g.Nodes)), offers: make([][]offer, len(g.Nodes))}
-	for i, n := range g.Nodes {
+	for _, n := range s.Graph.Nodes {
+		if err := s.choose(n); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return &Unplaced{Errors: errs, Graph: s.Graph, Choices: s.Choices, Refused: s.Refused, Precision: s.Precision}
+	}
+	return nil
+}
+
+// choose finds a kernel for n.
+func (s *State) choose(n *ir.Node) error {
+	c, err := s.table.Choose(n, &s.facts.Target)
+	if err != nil {
+		c.Kernel = unsupported
+	}
+	s.Choices[n] = c
+	return err
+}
+
+// assignOrders is the stage layout. Copies that it adds get kernels, too.
+func (s *State) assignOrders() error {
+	rules := func(n *ir.Node) kernel.Layout {
+		if _, ok := s.Choices[n]; !ok {
+			if err := s.choose(n); err != nil {
+				panic("BUG: " + err.Error())
+			}
+		}
+		return demand(s.Choices[n].Kernel, n)
+	}
+	if err := layout.Assign(s.Graph, rules, layout.Options{NativeIO: s.facts.NativeIO, Inner: s.stateValues()}); err != nil {
+		return err
+	}
+	for _, n := range s.Graph.Nodes {
+		rules(n)
+	}
+	return nil
+}
+
+// lowerNodes makes the calls of all nodes: every node's fastest kernel, or what
+// --optimize makes of speed and size.
+func (s *State) lowerNodes() error {
+	var errs Errors
+	o := s.options()
+	w := &selection{o: o, chosen: make([]int, len(s.Graph.Nodes)), candidates: make([][]candidate, len(s.Graph.Nodes))}
+	for i, n := range s.Graph.Nodes {
 		var err error
-		if w.offers[i], err = o.offers(table, choose(n), n); err != nil {
+		if w.candidates[i], err = o.candidates(s.table, s.Choices[n], n); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		w.chosen[i] = fastest(w.offers[i])
+		w.chosen[i] = fastest(w.candidates[i])
 	}
 	if len(errs) > 0 {
 		return errs
 	}
-	w.weigh()
-	r.Weighed = w.result()
-	r.Low, r.Choices, r.Offers = map[*ir.Node]*call.Lowered{}, map[*ir.Node]kernel.Choice{}, map[*ir.Node][]Offer{}
-	for i, n := range g.Nodes {
-		c, x := choose(n), w.offers[i][w.chosen[i]]
+	w.optimize()
+	s.Cost = w.cost()
+	s.Low, s.Candidates = map[*ir.Node]*call.Lowered{}, map[*ir.Node][]Candidate{}
+	for i, n := range s.Graph.Nodes {
+		c, x := s.Choices[n], w.candidates[i][w.chosen[i]]
 		c.Kernel = x.kernel
-		r.Low[n], r.Choices[n] = x.low, c
-		for k, y := range w.offers[i] {
-			r.Offers[n] = append(r.Offers[n], Offer{y.low.Kernel, y.low.Library, y.price, k == w.chosen[i]})
+		s.Low[n], s.Choices[n] = x.low, c
+		for k, y := range w.candidates[i] {
+			s.Candidates[n] = append(s.Candidates[n], Candidate{y.low.Kernel, y.low.Library, y.price, k == w.chosen[i]})
 		}
 	}
-	return nil
+	var err error
+	s.States, err = s.states()
+	return err
+}
+
+// schedule is the last stage.
+func (s *State) schedule() error {
+	var err error
+	s.Program, err = schedule.BuildWith(cmp.Or(s.Effort, schedule.Full), s.Graph, s.Low, s.States...)
+	return err
 }

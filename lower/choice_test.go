@@ -8,47 +8,47 @@ import (
 	"github.com/nncc/nncc/lower/cost"
 )
 
-func priced(n, worst float64) offer {
-	return offer{price: cost.Price{Instructions: n, Error: worst / 2, Worst: worst}}
+func priced(n, worst float64) candidate {
+	return candidate{price: cost.Price{Instructions: n, Error: worst / 2, Worst: worst}}
 }
 
 // TestFastest: the fewest predicted instructions win, if by more than the models
 // are off; without a price the order of the rows decides.
 func TestFastest(t *testing.T) {
-	unknown := offer{price: cost.Price{Unknown: "never measured"}}
+	unknown := candidate{price: cost.Price{Unknown: "never measured"}}
 	for _, c := range []struct {
-		name   string
-		offers []offer
-		want   int
+		name       string
+		candidates []candidate
+		want       int
 	}{
-		{"one", []offer{priced(10, 0)}, 0},
-		{"the first is cheaper", []offer{priced(10, 0), priced(20, 0)}, 0},
-		{"the second is cheaper", []offer{priced(20, 0.1), priced(10, 0.1)}, 1},
-		{"by less than the models are off", []offer{priced(11, 0.1), priced(10, 0.1)}, 0},
-		{"the first has no price", []offer{unknown, priced(1, 0)}, 0},
-		{"the second has none", []offer{priced(30, 0), unknown, priced(10, 0)}, 2},
+		{"one", []candidate{priced(10, 0)}, 0},
+		{"the first is cheaper", []candidate{priced(10, 0), priced(20, 0)}, 0},
+		{"the second is cheaper", []candidate{priced(20, 0.1), priced(10, 0.1)}, 1},
+		{"by less than the models are off", []candidate{priced(11, 0.1), priced(10, 0.1)}, 0},
+		{"the first has no price", []candidate{unknown, priced(1, 0)}, 0},
+		{"the second has none", []candidate{priced(30, 0), unknown, priced(10, 0)}, 2},
 	} {
-		if got := fastest(c.offers); got != c.want {
-			t.Errorf("%s: offer %d, want %d", c.name, got, c.want)
+		if got := fastest(c.candidates); got != c.want {
+			t.Errorf("%s: candidate %d, want %d", c.name, got, c.want)
 		}
 	}
 }
 
-// calling is an offer that calls functions, for a price.
-func calling(n float64, functions ...string) offer {
+// calling is a candidate that calls functions, for a price.
+func calling(n float64, functions ...string) candidate {
 	l := &call.Lowered{}
 	for _, f := range functions {
 		l.Calls = append(l.Calls, call.Call{Func: f})
 	}
-	return offer{low: l, price: cost.Price{Instructions: n}}
+	return candidate{low: l, price: cost.Price{Instructions: n}}
 }
 
-// TestWeigh: four layers have a kernel each and share a slower one. Speed takes
+// TestSelection: four layers have a kernel each and share a slower one. Speed takes
 // their own, size the shared one, balanced those whose instructions are worth
 // their bytes; bytes and instructions go opposite ways.
-func TestWeigh(t *testing.T) {
+func TestSelection(t *testing.T) {
 	code := map[string]int{"a": 400, "b": 400, "c": 400, "d": 400, "any": 500, "setup": 300}
-	offers := [][]offer{
+	candidates := [][]candidate{
 		{calling(100_000, "setup", "a"), calling(150_000, "setup", "any")},
 		{calling(2_000, "setup", "b"), calling(2_600, "setup", "any")},
 		{calling(1_000, "setup", "c"), calling(1_300, "setup", "any")},
@@ -60,7 +60,7 @@ func TestWeigh(t *testing.T) {
 	}
 	got := map[string]result{}
 	for _, goal := range []string{"speed", "balanced", "size"} {
-		w := &weighing{o: &Options{Optimize: goal}, offers: offers, chosen: make([]int, len(offers)), files: map[string][]string{}, code: code}
+		w := &selection{o: &Options{Optimize: goal}, candidates: candidates, chosen: make([]int, len(candidates)), files: map[string][]string{}, code: code}
 		for f := range code {
 			w.files[f] = []string{f}
 		}

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -9,51 +10,76 @@ import (
 	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/loops"
+	"github.com/nncc/nncc/lower/prune"
 )
 
-// fused computes neighbours together: functions of one value by one table,
-// what a kernel takes in its store loop, and element-wise operators that
-// remain in one loop where that pays.
-func fused(g *ir.Graph, table kernel.Table, o Options) ([]fuse.Fusion, error) {
-	done, err := fuse.Collapse(g)
-	if err != nil {
-		return nil, err
+// joinCurves makes functions of int16 values in a row one interpolated table.
+func (s *State) joinCurves() error {
+	most := 32.0 // what a curve and the nodes may miss together: more is a jump
+	if s.facts.Quantised {
+		most = 1 // the model says what results are
 	}
-	kernels, err := fuse.Kernels(g, func(n *ir.Node, _ []*ir.Node) (string, string) {
-		c, err := table.Choose(n, &o.Target)
+	var err error
+	s.curves, err = fuse.Curves(s.Graph, most)
+	s.Fusions = slices.Clone(s.curves)
+	return err
+}
+
+// fused records fusions.
+func (s *State) fused(list []fuse.Fusion, err error) error {
+	s.Fusions = append(s.Fusions, list...)
+	return err
+}
+
+// fuseTables makes functions of one value in a row one table.
+func (s *State) fuseTables() error { return s.fused(fuse.Collapse(s.Graph)) }
+
+// fuseKernels joins nodes with what their kernels compute in the store loop.
+func (s *State) fuseKernels() error {
+	return s.fused(fuse.Kernels(s.Graph, func(n *ir.Node, _ []*ir.Node) (string, string) {
+		c, err := s.table.Choose(n, &s.facts.Target)
 		if err != nil {
 			return "", refusal(c)
 		}
 		return c.Kernel.Name, ""
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
+}
+
+// fuseLoops makes element-wise operators that remain one loop, where that pays.
+func (s *State) fuseLoops() error {
 	fits := func(n *ir.Node) string {
-		one, _, err := ir.Outline(g, []*ir.Node{n}, op.Fused, n.Name, nil)
+		one, _, err := ir.Outline(s.Graph, []*ir.Node{n}, op.Fused, n.Name, nil)
 		if err != nil {
 			return err.Error()
 		}
-		for _, r := range loops.Fused.Judge(one, &o.Target) {
+		for _, r := range loops.Fused.Judge(one, &s.facts.Target) {
 			return r.Text
 		}
 		return ""
 	}
-	more, err := fuse.Loops(g, fits, func(n *ir.Node, parts []*ir.Node) (string, string) {
-		c, err := table.Choose(n, &o.Target)
+	return s.fused(fuse.Loops(s.Graph, fits, func(n *ir.Node, parts []*ir.Node) (string, string) {
+		c, err := s.table.Choose(n, &s.facts.Target)
 		if err != nil {
 			return "", err.Error()
 		}
 		var functions []string
 		for _, m := range parts {
-			functions = append(functions, function(m, table, o))
+			functions = append(functions, function(m, s.table, s.options()))
 		}
-		if why := fuse.Pays(ISA(o.Target.Core), parts, functions, len(n.In)); why != "" {
+		if why := fuse.Pays(ISA(s.facts.Target.Core), parts, functions, len(n.In)); why != "" {
 			return "", why
 		}
 		return c.Kernel.Name, ""
-	})
-	return append(append(done, kernels...), more...), err
+	}))
+}
+
+// removeDeadChannels removes channels that are constant or that nobody reads.
+func (s *State) removeDeadChannels() error {
+	var err error
+	if s.Pruned, err = prune.Run(s.Graph); err != nil {
+		return err
+	}
+	return ownOutputs(s.Graph) // some may have turned out constant
 }
 
 // refusal is what stood between a group and its nearest kernel with a store
@@ -72,7 +98,7 @@ func refusal(c kernel.Choice) string {
 
 // function is what would compute a node by itself. An installed CMSIS-NN has
 // kernels for Helium of its own, which have other prices than nncc's.
-func function(n *ir.Node, table kernel.Table, o Options) string {
+func function(n *ir.Node, table kernel.Table, o *Options) string {
 	c, err := table.Choose(n, &o.Target)
 	if err != nil {
 		return "nothing"

@@ -5,13 +5,12 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/patch"
 	"github.com/nncc/nncc/schedule"
 )
 
-// Patched is how the first layers run in stripes.
-type Patched struct {
+// TiledStage is how the first layers run in stripes.
+type TiledStage struct {
 	Nodes      []string
 	Stripes    int
 	MACs       int64   // of these layers as the model has them
@@ -40,60 +39,62 @@ type trial struct {
 
 // search are the trials for one graph.
 type search struct {
-	r      *Result
-	g      *ir.Graph // before kernels were chosen
-	table  kernel.Table
-	o      Options
+	whole  *State // the program without stripes
+	start  *State // before the stages that stripes change
 	trials []*trial
 }
 
-// fit looks for the program with the least work that stays below MaxRAM, when
-// the program as it is does not: g is the graph before kernels were chosen.
+// searchedStages are those that a search runs again and again.
+func searchedStages() []*Stage { return between("stripes", "schedule") }
+
+// searchesArena reports that MaxRAM may take more than one program. On an
+// accelerator layers are not computed in stripes.
+func searchesArena(f *Facts) bool {
+	return f.MaxRAM > 0 && noAccelerator.Holds(f) && f.StopAfter == ""
+}
+
+// smallestArena looks for the program with the least work that stays below
+// MaxRAM, when the program as it is does not.
 //
 // Which programs there are, and how many bytes each of them needs, does not
 // depend on MaxRAM: one that is found for some budget is found for every
 // budget that has room for it, and with a larger one nothing is slower. Where
 // nothing fits, the smallest arena stays, and the gate reports it.
-func (r *Result) fit(g *ir.Graph, table kernel.Table, o Options, d *dumper) error {
-	p, err := schedule.Build(r.Graph, r.Low, r.States...)
-	if err != nil || p.ArenaBytes <= o.MaxRAM {
-		return err
+func (s *State) smallestArena() (*Result, error) {
+	if err := s.walk(between("import", "stream")); err != nil {
+		return nil, err
 	}
-	s := &search{r: r, g: g, table: table, o: o}
-	if err := s.candidates(); err != nil {
-		return err
+	start := s.fork()
+	start.facts.Tiled = true
+	if err := s.walk(searchedStages()); err != nil || s.Program.ArenaBytes <= s.facts.MaxRAM {
+		return s.Result, err
 	}
-	r.Tried = 1 + len(s.trials)
-	best, err := s.first()
-	if err != nil || best == nil || best.arena >= p.ArenaBytes {
-		return err
+	f := &search{whole: s, start: start}
+	if err := f.candidates(); err != nil {
+		return nil, err
 	}
-	x, err := s.striped(best)
-	if err != nil {
-		return err
+	s.Tried = 1 + len(f.trials)
+	best, err := f.first()
+	if err != nil || best == nil || best.arena >= s.Program.ArenaBytes {
+		return s.Result, err
 	}
-	x.Effort = best.effort
-	x.Patched = &Patched{Stripes: best.plan.Stripes, MACs: best.plan.MACs, ExtraMACs: best.plan.ExtraMACs, WholeBytes: p.ArenaBytes, Work: best.work}
+	x := f.striped(best)
+	x.Tried, x.Effort, x.log = s.Tried, best.effort, s.log
+	if err := x.walk(searchedStages()); err != nil {
+		return nil, err
+	}
+	x.Tiled = &TiledStage{Stripes: best.plan.Stripes, MACs: best.plan.MACs, ExtraMACs: best.plan.ExtraMACs,
+		WholeBytes: s.Program.ArenaBytes, ArenaBytes: x.Program.ArenaBytes, Work: best.work}
 	for _, n := range best.plan.Nodes {
-		x.Patched.Nodes = append(x.Patched.Nodes, n.Name)
+		x.Tiled.Nodes = append(x.Tiled.Nodes, n.Name)
 	}
-	if p, err = x.Schedule(); err != nil {
-		return err
-	}
-	x.Patched.ArenaBytes = p.ArenaBytes
-	*r = *x
-	return d.stage("patch", r.Graph)
-}
-
-// Schedule makes the program that r was chosen for.
-func (r *Result) Schedule() (*schedule.Program, error) {
-	return schedule.BuildWith(cmp.Or(r.Effort, schedule.Full), r.Graph, r.Low, r.States...)
+	return x.Result, nil
 }
 
 // candidates fills the trials, least work first, and says which deserve effort.
 func (s *search) candidates() error {
-	rate := s.r.rate()
-	for _, p := range patch.Candidates(s.g, cmp.Or(s.o.MaxTries, maxTries)) {
+	rate := s.whole.rate()
+	for _, p := range patch.Candidates(s.start.Graph, cmp.Or(s.start.facts.MaxTries, maxTries)) {
 		t := &trial{plan: p, effort: schedule.Short}
 		x, err := s.plan(t, schedule.Short)
 		if err != nil {
@@ -125,7 +126,7 @@ func (s *search) candidates() error {
 func (s *search) first() (*trial, error) {
 	var best *trial
 	for _, t := range s.trials {
-		if t.arena > s.o.MaxRAM && t.spent < t.effort {
+		if t.arena > s.start.facts.MaxRAM && t.spent < t.effort {
 			if _, err := s.plan(t, t.effort); err != nil {
 				return nil, err
 			}
@@ -133,7 +134,7 @@ func (s *search) first() (*trial, error) {
 		if best == nil || t.arena < best.arena {
 			best = t
 		}
-		if t.arena <= s.o.MaxRAM {
+		if t.arena <= s.start.facts.MaxRAM {
 			return t, nil
 		}
 	}
@@ -141,28 +142,25 @@ func (s *search) first() (*trial, error) {
 }
 
 // plan says how many bytes a trial's program takes.
-func (s *search) plan(t *trial, effort schedule.Effort) (*Result, error) {
-	x, err := s.striped(t)
-	if err != nil {
+func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
+	x := s.striped(t)
+	x.Effort = effort
+	if err := x.walk(searchedStages()); err != nil {
 		return nil, err
 	}
-	p, err := schedule.BuildWith(effort, x.Graph, x.Low, x.States...)
-	if err != nil {
-		return nil, err
-	}
-	t.arena, t.spent = p.ArenaBytes, effort
+	t.arena, t.spent = x.Program.ArenaBytes, effort
 	return x, nil
 }
 
-// striped is the program that a trial leads to.
-func (s *search) striped(t *trial) (*Result, error) {
-	h := s.g.Clone()
-	if err := patch.Apply(h, t.plan, s.o.NativeIO); err != nil {
-		return nil, err
-	}
-	try := *s.r
-	return &try, try.finish(h, s.table, s.o, &dumper{})
+// striped is the state from which a trial's program is made.
+func (s *search) striped(t *trial) *State {
+	x := s.start.fork()
+	x.tile = &t.plan
+	return x
 }
+
+// applyTiles is the stage stripes.
+func (s *State) applyTiles() error { return patch.Apply(s.Graph, *s.tile, s.facts.NativeIO) }
 
 // rate is the instructions a product takes in the layers that have a price.
 func (r *Result) rate() float64 {
@@ -180,7 +178,7 @@ func (r *Result) rate() float64 {
 
 // predicted is what a node takes by the tables of costs, if they have it.
 func (r *Result) predicted(n *ir.Node) (float64, bool) {
-	for _, x := range r.Offers[n] {
+	for _, x := range r.Candidates[n] {
 		if x.Chosen && x.Price.Unknown == "" {
 			return x.Price.Instructions, true
 		}

@@ -1,86 +1,317 @@
 package lower
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/pass"
-	"github.com/nncc/nncc/lower/accel/kinds"
-	"github.com/nncc/nncc/lower/align"
-	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
-	"github.com/nncc/nncc/lower/kernel/dsp"
-	"github.com/nncc/nncc/lower/kernel/helium"
-	"github.com/nncc/nncc/lower/kernel/loops"
-	"github.com/nncc/nncc/lower/kernel/reference"
+	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/legal"
 )
 
-// required are the float passes that later stages rely on: they run with
-// --legalize off, too.
-var required = map[string]bool{"const-fold": true, "cleanup": true, "integer-mac": true, "decompose": true, "conv1d": true}
+// Table is the pipeline: every stage from import to the plan of the arena, in
+// order. Nothing else orders stages; a row applies where its conditions hold.
+var Table = slices.Concat(importRows, floatRows, quantisationRows, programRows, speedRows, kernelRows)
 
-// FloatPasses is the float pipeline in order.
-func FloatPasses(legalize bool) []pass.Pass {
-	if legalize {
-		return legal.Passes
+var importRows = []*Stage{
+	{
+		Name: "import", Doc: "the model as it was read",
+		Required: "it is where everything begins",
+		Run:      func(*State) error { return nil },
+	},
+	{
+		Name: "single", Doc: "float16, bfloat16 and double become float32, between casts where bits are read",
+		Numerics: pass.Lossy, LeastSQNR: 20,
+		When:        []Condition{otherFloat},
+		Establishes: []*Invariant{oneFloat},
+		Required:    "kernels, calibration and accelerators know one float type (--precision model keeps all types)",
+		Run:         (*State).toSingle,
+	},
+	{
+		Name: "mark", Doc: "the model's quantised tensors are marked, so that verify finds them in the program",
+		Requires: []*Invariant{oneFloat}, Establishes: []*Invariant{modelKept, realIO},
+		Required: "verify compares the program with the model that is kept here",
+		Run:      (*State).mark,
+	},
+}
+
+// floatRows are the float passes. An accelerator on 4-D tensors has those of
+// them that its own legalisation builds on.
+var floatRows = []*Stage{
+	floatPass("const-fold", ""),
+	floatPass("cleanup", ""),
+	floatPass("patterns", "", legalize),
+	floatPass("transpose", "", legalize),
+	floatPass("integer-mac", "", ownRanks),
+	floatPass("decompose", ""),
+	floatPass("bn-fold", "", legalize),
+	floatPass("bn-linear", "", legalize),
+	floatPass("conv1d", ""),
+	floatPass("cleanup", "cleanup-2"),
+	floatPass("channel-conv", "", legalize, ownRanks),
+	floatPass("absorb", "", legalize, ownRanks),
+	floatPass("flatten-order", "", legalize, ownRanks),
+	{
+		Name: "4d", Doc: "every value in four dimensions where that is possible; what rebuilds the model's outputs becomes a graph of its own",
+		Numerics: pass.Reassoc,
+		When:     []Condition{native4D, floatModel},
+		After: []Order{
+			{"cleanup-2", "it reads one form of every operator, without dead code"},
+			{"bn-linear", "it has no 4-D form of BatchNormalization"},
+		},
+		Requires: []*Invariant{modelKept},
+		Required: "the accelerator computes on tensors of four dimensions (--legalize off does without)",
+		Run:      func(s *State) error { return s.fourD(false) },
+	},
+	floatPass("absorb", "absorb-4d", native4D, floatModel),
+	floatPass("cleanup", "cleanup-4d", native4D, floatModel),
+}
+
+var quantisationRows = []*Stage{
+	{
+		Name: "dequantize", Doc: "a quantised model on real numbers",
+		Numerics: pass.Reassoc,
+		When:     []Condition{floatProgram, quantisedModel},
+		After:    []Order{{"cleanup-2", "constants behind DequantizeLinear have been folded where they could be"}},
+		Required: "--precision float32 computes on real numbers",
+		Run:      (*State).dequantize,
+	},
+	{
+		Name: "calibrate", Doc: "ranges from calibration data; QuantizeLinear and DequantizeLinear around everything; bfloat16 where int8 is not enough",
+		Numerics: pass.Lossy, LeastSQNR: 3,
+		When:     []Condition{fixedPoint, floatModel},
+		Requires: []*Invariant{modelKept, oneFloat},
+		After:    []Order{{"bn-fold", "weights and biases are final when they are quantised"}, {"absorb-4d", "activations stand where kernels clamp"}},
+		Required: "the program computes on integers (--precision float32 does without)",
+		Run:      (*State).quantize,
+	},
+	{
+		Name: "integer", Doc: "arithmetic on integers instead of real numbers between QuantizeLinear and DequantizeLinear",
+		Numerics: pass.Lossy, LeastSQNR: 10,
+		When:     []Condition{fixedPoint},
+		Requires: []*Invariant{modelKept},
+		After:    []Order{{"calibrate", "it reads the quantisation"}},
+		Required: "the program computes on integers (--precision float32 does without)",
+		Run:      (*State).integer,
+	},
+	{
+		Name: "requantize-state", Doc: "outputs that are recurrent state get the types of the inputs that take them",
+		Numerics: pass.Lossy, LeastSQNR: 10,
+		When:        []Condition{recurrent},
+		Establishes: []*Invariant{stateIO},
+		After:       []Order{{"integer", "types are final"}},
+		Required:    "state is handed on without a conversion",
+		Run:         func(s *State) error { return requantizeState(s.Graph, s.facts.StateBindings) },
+	},
+	{
+		Name: "4d-integer", Doc: "as 4d, on integers: no number changes",
+		When:     []Condition{native4D, quantisedModel, fixedPoint},
+		After:    []Order{{"integer", "it has to know weights and scales"}},
+		Required: "the accelerator computes on tensors of four dimensions (--legalize off does without)",
+		Run:      (*State).fourDInteger,
+	},
+	{
+		Name: "restore-outputs", Doc: "the nodes that rebuild the model's outputs stand behind the graph again",
+		When:        []Condition{native4D},
+		Requires:    []*Invariant{modelKept},
+		Establishes: []*Invariant{realIO},
+		After:       []Order{{"4d", "it splits them off"}, {"4d-integer", "it splits them off"}},
+		Required:    "the program has the model's outputs",
+		Run:         (*State).restoreOutputs,
+	},
+}
+
+var programRows = []*Stage{
+	{
+		Name: "own-outputs", Doc: "outputs that are constants, inputs or one value twice are copied",
+		Requires:    []*Invariant{realIO},
+		Establishes: []*Invariant{ownValues},
+		Required:    "every output has bytes of its own in the arena",
+		Run:         func(s *State) error { return ownOutputs(s.Graph) },
+	},
+	{
+		Name: "segments", Doc: "what the accelerator takes becomes as few segments as possible",
+		When:     []Condition{accelerator},
+		After:    []Order{{"integer", "it looks at types"}, {"restore-outputs", "what rebuilds outputs stays outside"}},
+		Required: "the accelerator runs segments (another board does without)",
+		Run:      (*State).segment,
+	},
+	{
+		Name: "model-types", Doc: "inputs and outputs of a float program have the model's float types again, with casts",
+		Numerics: pass.Lossy, LeastSQNR: 20,
+		When:     []Condition{otherFloat, floatProgram},
+		After:    []Order{{"single", "it knows what they were"}},
+		Required: "stored data of the model fit the program",
+		Run:      (*State).modelTypes,
+	},
+	{
+		Name: "float-fallback", Doc: "quantised nodes without a kernel on integers are computed in float, where there is one",
+		Numerics: pass.Lossy, LeastSQNR: 10,
+		When:  []Condition{fixedPoint},
+		After: []Order{{"segments", "what the accelerator takes needs no kernel"}},
+		Run:   (*State).floatFallback,
+	},
+	{
+		Name: "curves", Doc: "functions of int16 values in a row become one interpolated table",
+		Numerics: pass.Lossy, LeastSQNR: 10,
+		When: []Condition{noAccelerator},
+		Run:  (*State).joinCurves,
+	},
+	{
+		Name: "reference", Doc: "a copy is kept: from here on every stage keeps every bit on integers",
+		Establishes: []*Invariant{referenceKept},
+		After: []Order{
+			{"curves", "it changes results"},
+			{"float-fallback", "it changes results"},
+		},
+		Required: "verify compares the firmware with this copy",
+		Run:      (*State).keepReference,
+	},
+}
+
+var speedRows = []*Stage{
+	{
+		Name: "dead-channels", Doc: "channels that are constant for every input, or that nobody reads, are removed",
+		When:        []Condition{deadChannels, noAccelerator},
+		Requires:    []*Invariant{referenceKept},
+		Establishes: []*Invariant{ownValues},
+		Run:         (*State).removeDeadChannels,
+	},
+	{
+		Name: "align", Doc: "channels padded to multiples that kernels like, where that pays (--align auto) or wherever possible (--align always)",
+		Numerics: pass.Reassoc,
+		When:     []Condition{noAccelerator},
+		Requires: []*Invariant{referenceKept},
+		After:    []Order{{"dead-channels", "it would take padding away"}},
+		Run:      (*State).alignChannels,
+	},
+	{
+		Name: "stream", Doc: "the graph that is fed a few frames at a time; what it remembers becomes state",
+		When:        []Condition{streaming},
+		Requires:    []*Invariant{referenceKept},
+		Establishes: []*Invariant{ownValues, stateIO},
+		After:       []Order{{"align", "channels are final"}},
+		Required:    "--stream asks for it",
+		Run:         (*State).toStream,
+	},
+	{
+		Name: "stripes", Doc: "the first layers in horizontal stripes, so that large feature maps are never in memory as a whole",
+		When:     []Condition{tiled},
+		Requires: []*Invariant{referenceKept},
+		After:    []Order{{"stream", "a stream has no large feature maps"}},
+		Required: "--max-ram searches for it",
+		Run:      (*State).applyTiles,
+	},
+	{
+		Name: "fuse-tables", Doc: "functions of one value in a row become one table",
+		When:     []Condition{fusing, noAccelerator},
+		Requires: []*Invariant{referenceKept},
+		After:    []Order{{"stripes", "stripes are made of single layers"}},
+		Run:      (*State).fuseTables,
+	},
+	{
+		Name: "fuse-kernels", Doc: "what a kernel computes in its store loop joins the node that it follows",
+		When:     []Condition{fusing, noAccelerator},
+		Requires: []*Invariant{referenceKept},
+		After:    []Order{{"fuse-tables", "a store loop takes one table"}},
+		Run:      (*State).fuseKernels,
+	},
+	{
+		Name: "fuse-loops", Doc: "element-wise operators that remain become one loop, where that pays",
+		When:     []Condition{fusing, noAccelerator},
+		Requires: []*Invariant{referenceKept},
+		After:    []Order{{"fuse-kernels", "a store loop is cheaper than a loop of its own"}},
+		Run:      (*State).fuseLoops,
+	},
+}
+
+var kernelRows = []*Stage{
+	{
+		Name: "kernels", Doc: "the best kernel of every node, with the reasons against better ones",
+		Requires:    []*Invariant{referenceKept},
+		Establishes: []*Invariant{placed},
+		After:       []Order{{"fuse-loops", "nodes are final"}},
+		Required:    "memory orders and calls follow from the kernels",
+		Run:         (*State).chooseKernels,
+	},
+	{
+		Name: "layout", Doc: "memory orders of all values, with copies where kernels demand different ones",
+		Requires:    []*Invariant{placed},
+		Establishes: []*Invariant{placed, memoryOrders},
+		Required:    "kernels read operands in the order that they demand",
+		Run:         (*State).assignOrders,
+	},
+	{
+		Name: "lowering", Doc: "calls of kernels: the fastest candidate of every node, or what --optimize makes of speed and size",
+		Requires:    []*Invariant{placed, memoryOrders},
+		Establishes: []*Invariant{called},
+		Required:    "a program is made of calls",
+		Run:         (*State).lowerNodes,
+	},
+	{
+		Name: "schedule", Doc: "the order of the steps, and the place of every value in the arena",
+		Requires:    []*Invariant{ownValues, called},
+		Establishes: []*Invariant{planned},
+		Required:    "it is what everything ends in",
+		Run:         (*State).schedule,
+	},
+}
+
+// floatPass is a row for a pass of lower/legal: under another name where the
+// pass stands in the table more than once.
+func floatPass(pass, name string, when ...Condition) *Stage {
+	p := legal.Find(pass)
+	if name == "" {
+		name = pass
 	}
+	return &Stage{Name: name, Doc: p.Doc, Numerics: p.Numerics, When: when, Required: p.Required,
+		Run: func(s *State) error { return p.Apply(s.ctx, s.Graph) }}
+}
+
+// between are the rows from the one called from up to the one called until.
+func between(from, until string) []*Stage {
+	at := func(name string) int {
+		return slices.IndexFunc(Table, func(t *Stage) bool { return t.Name == name })
+	}
+	return Table[at(from) : at(until)+1]
+}
+
+// FloatPasses are the passes that lower/legal runs on a float model, in order.
+func FloatPasses(legalize bool) []pass.Pass {
 	var out []pass.Pass
 	for _, p := range legal.Passes {
-		if required[p.Name] {
+		if legalize || p.Required != "" {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// libraries are the kernel libraries by the name that board files use.
-var libraries = map[string][]*kernel.Kernel{
-	"cmsisnn": cmsisnn.Kernels,
-	"dsp":     dsp.Kernels,
-	"helium":  helium.Kernels,
-	"refc":    slices.Concat(reference.Kernels, loops.Kernels),
-}
-
-// skip are the libraries that --kernels leaves out.
-var skip = map[string]map[string]bool{
-	"cmsis-nn":  {"dsp": true, "helium": true},
-	"reference": {"dsp": true, "helium": true, "cmsisnn": true},
-}
-
-// Table is the kernels of the given libraries, best first, narrowed by
-// --kernels.
-func Table(names []string, o kernel.Options) (kernel.Table, error) {
-	var libs [][]*kernel.Kernel
-	for _, n := range names {
-		l, ok := libraries[n]
-		if !ok {
-			var known []string
-			for k := range libraries {
-				known = append(known, k)
-			}
-			return nil, fmt.Errorf("kernel library %q is unknown; known: %s", n, strings.Join(known, ", "))
-		}
-		if skip[o.Kernels][n] {
-			continue
-		}
-		libs = append(libs, l)
+// mark is where the model is kept.
+func (s *State) mark() error {
+	s.hardcodedReshapes = hardcodedReshapes(s.Graph)
+	fidelity.Mark(s.Graph)
+	s.Model = s.Graph.Clone()
+	for i, v := range s.Graph.Out {
+		s.outputs = append(s.outputs, output{s.Graph.OutNames[i], v.Type.Elems()})
 	}
-	return kernel.NewTable(libs...), nil
+	return nil
 }
 
-// AllPasses are the passes in order, for `nncc passes`.
-func AllPasses() []pass.Pass {
-	return append(slices.Clone(legal.Passes), AlignPass(align.Options{}, nil))
-}
-
-// AllKernels are the kernel rows of every library, best first, and the operators
-// of the accelerators with their rules.
-func AllKernels() []*kernel.Kernel {
-	rows := slices.Concat(dsp.Kernels, helium.Kernels, cmsisnn.Kernels, reference.Kernels, loops.Kernels)
-	for _, a := range kinds.Table {
-		rows = append(rows, a.Kernels()...)
+// keepReference keeps the program by definition.
+func (s *State) keepReference() error {
+	s.Reference = s.Graph.Clone()
+	if s.Whole == nil {
+		s.Whole = s.Reference
 	}
-	return rows
+	s.Precision, s.Layers = precisionOf(s.Graph)
+	return nil
+}
+
+// storage is the value in whose bytes a view lies.
+func storage(v *ir.Value) *ir.Value {
+	for v.Def != nil && v.Def.Op.View.Whole() {
+		v = v.Def.In[0]
+	}
+	return v
 }

@@ -22,15 +22,15 @@ func pricer(table kernel.Table, o *Options) align.Pricer {
 		key := fmt.Sprint(n.ID, in, out)
 		p, ok := seen[key]
 		if !ok {
-			p = o.imagine(table, n, in, out)
+			p = o.estimateHypothetical(table, n, in, out)
 			seen[key] = p
 		}
 		return p
 	}
 }
 
-// imagine prices a layer like n of other shapes.
-func (o *Options) imagine(table kernel.Table, n *ir.Node, in, out [][]int) cost.Price {
+// estimateHypothetical prices a layer like n of other shapes.
+func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [][]int) cost.Price {
 	if _, ok := shapeOf(n); !ok {
 		return cost.Price{Unknown: "layers of this kind have no cost table (" + n.Op.Name + ")"}
 	}
@@ -42,16 +42,16 @@ func (o *Options) imagine(table kernel.Table, n *ir.Node, in, out [][]int) cost.
 	if len(rows) == 0 {
 		return cost.Price{Unknown: "no kernel takes it"}
 	}
-	var offers []offer
+	var list []candidate
 	for _, k := range rows {
 		ordered(m, k)
 		l, err := k.Lower(m, &o.Target)
 		if err != nil {
 			return cost.Price{Unknown: err.Error()}
 		}
-		offers = append(offers, offer{kernel: k, low: l, price: o.price(m, l)})
+		list = append(list, candidate{kernel: k, low: l, price: o.price(m, l)})
 	}
-	return offers[fastest(offers)].price
+	return list[fastest(list)].price
 }
 
 func withoutOnes(s []int) []int {

@@ -23,8 +23,42 @@ type Single struct {
 	Notes []string
 }
 
-// otherFloat reports a float element type besides float32.
-func otherFloat(t tensor.DType) bool { return t.IsFloat() && t != tensor.F32 }
+// isOtherFloat reports a float element type besides float32.
+func isOtherFloat(t tensor.DType) bool { return t.IsFloat() && t != tensor.F32 }
+
+// otherFloats are the names of the float types besides float32 in g.
+func otherFloats(g *ir.Graph) []string {
+	found := map[tensor.DType]bool{}
+	everyType(g, func(t tensor.DType) { found[t] = found[t] || isOtherFloat(t) })
+	var names []string
+	for _, t := range []tensor.DType{tensor.F16, tensor.BF16, tensor.F64} {
+		if found[t] {
+			names = append(names, t.ONNXName())
+		}
+	}
+	return names
+}
+
+// toSingle is the stage single.
+func (s *State) toSingle() error {
+	var err error
+	if s.single, err = ToSingle(s.Graph); err != nil || s.single == nil {
+		return err
+	}
+	s.Notes = append(s.Notes, s.single.Notes...)
+	s.facts.Quant.Samples = s.single.Samples(s.facts.Quant.Samples)
+	s.facts.StateBindings = s.single.bindings(s.facts.StateBindings)
+	return nil
+}
+
+// modelTypes gives inputs and outputs the model's float types again.
+func (s *State) modelTypes() error {
+	state, err := stateIndices(s.Graph, s.facts.StateBindings)
+	if err != nil {
+		return err
+	}
+	return s.single.Border(s.Graph, state)
+}
 
 // ToSingle computes in float32 what g computes in float16, bfloat16 or float64:
 // kernels, calibration and accelerators know one float type. It is nil where
@@ -32,14 +66,7 @@ func otherFloat(t tensor.DType) bool { return t.IsFloat() && t != tensor.F32 }
 // own types before. Nodes that read a value bit by bit keep its type, between
 // casts.
 func ToSingle(g *ir.Graph) (*Single, error) {
-	found := map[tensor.DType]bool{}
-	everyType(g, func(t tensor.DType) { found[t] = found[t] || otherFloat(t) })
-	var names []string
-	for _, t := range []tensor.DType{tensor.F16, tensor.BF16, tensor.F64} {
-		if found[t] {
-			names = append(names, t.ONNXName())
-		}
-	}
+	names := otherFloats(g)
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -113,7 +140,7 @@ func (c *singler) graph(g *ir.Graph) error {
 
 // retype makes v float32.
 func (c *singler) retype(v *ir.Value) {
-	if v == nil || !otherFloat(v.Type.DType) {
+	if v == nil || !isOtherFloat(v.Type.DType) {
 		return
 	}
 	c.was[v] = v.Type.DType
@@ -168,10 +195,10 @@ func (c *singler) node(g *ir.Graph, n *ir.Node) error {
 		switch {
 		case !ok:
 		case s.ElemType:
-			if t, known := tensor.FromONNX(int(a.Int)); known && otherFloat(t) {
+			if t, known := tensor.FromONNX(int(a.Int)); known && isOtherFloat(t) {
 				n.Attrs[s.Name] = ir.Int(tensor.F32.ONNXCode())
 			}
-		case a.Tensor != nil && otherFloat(a.Tensor.DType):
+		case a.Tensor != nil && isOtherFloat(a.Tensor.DType):
 			n.Attrs[s.Name] = ir.Tens(c.dense(a.Tensor, n.Name))
 		}
 	}
@@ -247,7 +274,7 @@ func (s *Single) Samples(list []quant.Sample) []quant.Sample {
 	for k, x := range list {
 		out[k] = make(quant.Sample, len(x))
 		for i, d := range x {
-			if otherFloat(d.DType) {
+			if isOtherFloat(d.DType) {
 				d = d.Cast(tensor.F32)
 			}
 			out[k][i] = d
@@ -256,11 +283,11 @@ func (s *Single) Samples(list []quant.Sample) []quant.Sample {
 	return out
 }
 
-// ties are states that begin in float32.
-func (s *Single) ties(list []Tie) []Tie {
+// bindings are states that begin in float32.
+func (s *Single) bindings(list []StateBinding) []StateBinding {
 	out := slices.Clone(list)
 	for i, t := range out {
-		if t.Init != nil && otherFloat(t.Init.DType) {
+		if t.Init != nil && isOtherFloat(t.Init.DType) {
 			out[i].Init = t.Init.Cast(tensor.F32)
 		}
 	}
@@ -271,7 +298,7 @@ func (s *Single) ties(list []Tie) []Tie {
 // the model again, with casts behind them; ties are state, which nobody sees.
 func (s *Single) Border(g *ir.Graph, ties []quant.Tie) error {
 	for i, v := range g.In {
-		if !otherFloat(s.in[i]) || v.Type.DType != tensor.F32 || slices.ContainsFunc(ties, func(t quant.Tie) bool { return t.In == i }) {
+		if !isOtherFloat(s.in[i]) || v.Type.DType != tensor.F32 || slices.ContainsFunc(ties, func(t quant.Tie) bool { return t.In == i }) {
 			continue
 		}
 		v.Type.DType = s.in[i]
@@ -290,7 +317,7 @@ func (s *Single) Border(g *ir.Graph, ties []quant.Tie) error {
 		g.SetInput(m, 0, v)
 	}
 	for i, v := range g.Out {
-		if !otherFloat(s.out[i]) || v.Type.DType != tensor.F32 || slices.ContainsFunc(ties, func(t quant.Tie) bool { return t.Out == i }) {
+		if !isOtherFloat(s.out[i]) || v.Type.DType != tensor.F32 || slices.ContainsFunc(ties, func(t quant.Tie) bool { return t.Out == i }) {
 			continue
 		}
 		m, err := castTo(g, nil, v, s.out[i])

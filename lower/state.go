@@ -11,17 +11,17 @@ import (
 	"github.com/nncc/nncc/schedule"
 )
 
-// Tie names recurrent state: the output that a run hands to the next one as an
+// StateBinding names recurrent state: the output that a run hands to the next one as an
 // input.
-type Tie struct {
+type StateBinding struct {
 	Out, In string
 	Init    *tensor.Dense // what In holds before the first run; nil: zero
 }
 
-// indices are the places of ties among the outputs and inputs of g.
-func indices(g *ir.Graph, ties []Tie) ([]quant.Tie, error) {
+// stateIndices are the places of state among the outputs and inputs of g.
+func stateIndices(g *ir.Graph, bindings []StateBinding) ([]quant.Tie, error) {
 	var out []quant.Tie
-	for _, t := range ties {
+	for _, t := range bindings {
 		k := quant.Tie{Out: -1, In: -1}
 		for i, n := range g.OutNames {
 			if n == t.Out {
@@ -41,10 +41,10 @@ func indices(g *ir.Graph, ties []Tie) ([]quant.Tie, error) {
 	return out, nil
 }
 
-// handOver gives the outputs that are state the types of their inputs: the
-// quantisation of either may come from the model.
-func handOver(g *ir.Graph, ties []Tie) error {
-	at, err := indices(g, ties)
+// requantizeState gives the outputs that are state the types of their inputs:
+// the quantisation of either may come from the model.
+func requantizeState(g *ir.Graph, bindings []StateBinding) error {
+	at, err := stateIndices(g, bindings)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func handOver(g *ir.Graph, ties []Tie) error {
 				return err
 			}
 		default:
-			return &ir.Diag{Code: "state-type", Node: "output " + ties[i].Out, Msg: fmt.Sprintf("is %s, the input %s that it is handed on to is %s; want one type", have, ties[i].In, want)}
+			return &ir.Diag{Code: "state-type", Node: "output " + bindings[i].Out, Msg: fmt.Sprintf("is %s, the input %s that it is handed on to is %s; want one type", have, bindings[i].In, want)}
 		}
 		g.SetOutput(t.Out, v)
 	}
@@ -78,29 +78,29 @@ func handOver(g *ir.Graph, ties []Tie) error {
 }
 
 // states are the values of the program's state.
-func (r *Result) states(ties []Tie) ([]schedule.Tie, error) {
-	at, err := indices(r.Graph, ties)
+func (r *Result) states() ([]schedule.Tie, error) {
+	at, err := stateIndices(r.Graph, r.StateBindings)
 	if err != nil {
 		return nil, err
 	}
 	var out []schedule.Tie
 	for i, t := range at {
-		out = append(out, schedule.Tie{In: r.Graph.In[t.In], Out: r.Graph.Out[t.Out], Init: ties[i].Init})
+		out = append(out, schedule.Tie{In: r.Graph.In[t.In], Out: r.Graph.Out[t.Out], Init: r.StateBindings[i].Init})
 	}
 	return out, nil
 }
 
-// inner are the inputs and outputs that hold state.
-func (r *Result) inner(g *ir.Graph) map[*ir.Value]bool {
+// stateValues are the inputs and outputs that hold state.
+func (r *Result) stateValues() map[*ir.Value]bool {
 	m := map[*ir.Value]bool{}
-	for _, t := range r.Ties {
-		for _, v := range g.In {
+	for _, t := range r.StateBindings {
+		for _, v := range r.Graph.In {
 			if v.Name == t.In {
 				m[v] = true
 			}
 		}
-		for i, v := range g.Out {
-			if g.OutNames[i] == t.Out {
+		for i, v := range r.Graph.Out {
+			if r.Graph.OutNames[i] == t.Out {
 				m[v] = true
 			}
 		}
@@ -108,20 +108,38 @@ func (r *Result) inner(g *ir.Graph) map[*ir.Value]bool {
 	return m
 }
 
-// stream gives the form of g that is fed a few frames at a time.
-func (r *Result) stream(g *ir.Graph, o stream.Options, d *dumper) (*ir.Graph, error) {
-	s, err := stream.Apply(g, o)
+// toStream is the stage stream: the form of the graph that is fed a few frames
+// at a time.
+func (s *State) toStream() error {
+	o := *s.facts.Stream
+	made, err := stream.Apply(s.Graph, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.Streamed = s
-	o.Hop = s.Hop
-	r.Slides = &o
-	for _, x := range s.States {
-		r.Ties = append(r.Ties, Tie{Out: x.Out, In: x.In, Init: x.Init})
+	o.Hop = made.Hop
+	s.Streamed, s.Slides, s.Graph = made, &o, made.Graph
+	for _, x := range made.States {
+		s.StateBindings = append(s.StateBindings, StateBinding{Out: x.Out, In: x.In, Init: x.Init})
 	}
-	if err := ownOutputs(s.Graph); err != nil {
-		return nil, err
+	return ownOutputs(s.Graph)
+}
+
+// ownOutputs gives every output a value of its own that a node computes: a
+// constant, an input or one value under two names is copied.
+func ownOutputs(g *ir.Graph) error {
+	seen := map[*ir.Value]bool{}
+	for i, v := range g.Out {
+		root := storage(v)
+		if root.Def != nil && !seen[root] {
+			seen[root] = true
+			continue
+		}
+		n, err := g.InsertBefore(nil, op.Identity, g.OutNames[i]+".copy", nil, 1, v)
+		if err != nil {
+			return err
+		}
+		n.Out[0].Type = v.Type
+		g.SetOutput(i, n.Out[0])
 	}
-	return s.Graph, d.stage("stream", s.Graph)
+	return nil
 }

@@ -17,25 +17,25 @@ import (
 // one percent of the kernels have to save one percent of the instructions.
 var byteWeight = map[string]float64{"": 0, "speed": 0, "balanced": 0.5, "size": 1}
 
-// weighing chooses between the offers of all nodes together, because what they
-// call is in flash once.
-type weighing struct {
-	o      *Options
-	offers [][]offer // by node
-	chosen []int
-	files  map[string][]string // a function's sources
-	code   map[string]int      // a source's bytes
+// selection chooses between the candidates of all nodes together, because what
+// they call is in flash once.
+type selection struct {
+	o          *Options
+	candidates [][]candidate // by node
+	chosen     []int
+	files      map[string][]string // a function's sources
+	code       map[string]int      // a source's bytes
 }
 
-// weigh trades instructions for bytes, step by step from the fastest program:
+// optimize trades instructions for bytes, step by step from the fastest program:
 // give a function up, or use one wherever it can be used, whatever helps most.
-func (w *weighing) weigh() {
+func (w *selection) optimize() {
 	w.files, w.code = map[string][]string{}, cost.CodeBytes(ISA(w.o.Target.Core), w.o.Optimize == "size")
 	w.improve()
 }
 
-// improve is weigh with the sizes of the sources known.
-func (w *weighing) improve() {
+// improve is optimize with the sizes of the sources known.
+func (w *selection) improve() {
 	weight := byteWeight[w.o.Optimize]
 	if weight == 0 {
 		return
@@ -52,7 +52,7 @@ func (w *weighing) improve() {
 			for _, move := range w.moves(f) {
 				copy(w.chosen, start)
 				for _, m := range move {
-					w.chosen[m.node] = m.offer
+					w.chosen[m.node] = m.candidate
 				}
 				if w.codeBytes() > limit {
 					continue
@@ -70,10 +70,10 @@ func (w *weighing) improve() {
 	}
 }
 
-// functions are all that some offer calls, sorted.
-func (w *weighing) functions() []string {
+// functions are all that some candidate calls, sorted.
+func (w *selection) functions() []string {
 	var out []string
-	for _, os := range w.offers {
+	for _, os := range w.candidates {
 		if len(os) < 2 {
 			continue
 		}
@@ -85,10 +85,10 @@ func (w *weighing) functions() []string {
 	return slices.Compact(out)
 }
 
-// swap is another offer for a node.
+// swap is another candidate for a node.
 type swap struct {
-	node, offer int
-	loss        float64 // instructions
+	node, candidate int
+	loss            float64 // instructions
 }
 
 // mostMoves bounds how many sets of nodes are tried for a function.
@@ -96,10 +96,10 @@ const mostMoves = 24
 
 // moves are the ways to take function f out of the program, or to use it in more
 // nodes: in the one that loses least by it, in the next one, too, ... in all.
-func (w *weighing) moves(f string) [][]swap {
+func (w *selection) moves(f string) [][]swap {
 	var without, with []swap
 	needed := false
-	for i, os := range w.offers {
+	for i, os := range w.candidates {
 		now := os[w.chosen[i]]
 		if now.price.Unknown != "" {
 			needed = needed || slices.Contains(now.low.Functions(), f)
@@ -136,16 +136,16 @@ func (w *weighing) moves(f string) [][]swap {
 	return out
 }
 
-// Weighed is what the choice of kernels is predicted to cost.
-type Weighed struct {
+// SelectionCost is what the chosen kernels are predicted to cost.
+type SelectionCost struct {
 	Instructions float64 // of the layers that have a price
 	Priced       int     // how many they are
 	CodeBytes    int     // of the kernels; 0 where the core has no table of them
 }
 
-func (w *weighing) result() Weighed {
-	r := Weighed{CodeBytes: w.codeBytes()}
-	for i, os := range w.offers {
+func (w *selection) cost() SelectionCost {
+	r := SelectionCost{CodeBytes: w.codeBytes()}
+	for i, os := range w.candidates {
 		if p := os[w.chosen[i]].price; p.Unknown == "" && !os[w.chosen[i]].low.View {
 			r.Instructions += p.Instructions
 			r.Priced++
@@ -156,9 +156,9 @@ func (w *weighing) result() Weighed {
 
 // total is the program's predicted instructions, and the bytes of its kernels
 // with what its constants have more than the smallest ones.
-func (w *weighing) total() (instructions float64, bytes int) {
+func (w *selection) total() (instructions float64, bytes int) {
 	bytes = w.codeBytes()
-	for i, os := range w.offers {
+	for i, os := range w.candidates {
 		x := os[w.chosen[i]]
 		instructions += x.price.Instructions
 		if len(os) > 1 {
@@ -173,10 +173,10 @@ func (w *weighing) total() (instructions float64, bytes int) {
 	return instructions, bytes
 }
 
-// codeBytes is the size of all sources that the chosen offers call.
-func (w *weighing) codeBytes() int {
+// codeBytes is the size of all sources that the chosen candidates call.
+func (w *selection) codeBytes() int {
 	need, bytes := map[string]bool{}, 0
-	for i, os := range w.offers {
+	for i, os := range w.candidates {
 		for _, f := range os[w.chosen[i]].low.Functions() {
 			for _, file := range w.sources(f) {
 				if !need[file] {
@@ -190,7 +190,7 @@ func (w *weighing) codeBytes() int {
 }
 
 // sources are the C files that a function brings along.
-func (w *weighing) sources(f string) []string {
+func (w *selection) sources(f string) []string {
 	out, ok := w.files[f]
 	if !ok {
 		files, err := runtimec.Files(f)

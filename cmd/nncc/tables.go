@@ -106,23 +106,65 @@ func (c *cli) ops(args []string) error {
 	return c.table(all, rows)
 }
 
-type passRow struct {
-	Name     string `json:"name"`
-	Doc      string `json:"doc"`
-	Numerics string `json:"numerics"`
+// stageRow is a row of `nncc passes`.
+type stageRow struct {
+	Name        string   `json:"name"`
+	Doc         string   `json:"doc"`
+	Numerics    string   `json:"numerics"`
+	LeastSQNR   float64  `json:"least_sqnr_db,omitempty"` // that a lossy stage has to leave
+	When        []string `json:"when"`                    // all have to hold
+	Requires    []string `json:"requires"`                // invariants, explained in invariants
+	Establishes []string `json:"establishes"`
+	After       []string `json:"after"`              // stages that have to stand before
+	Required    string   `json:"required,omitempty"` // why it cannot be switched off
+}
+
+// newStageRow describes a stage.
+func newStageRow(t *lower.Stage) stageRow {
+	r := stageRow{Name: t.Name, Doc: t.Doc, Numerics: t.Numerics.String(), LeastSQNR: t.LeastSQNR, Required: t.Required,
+		When: []string{}, Requires: []string{}, Establishes: []string{}, After: []string{}}
+	for _, c := range t.When {
+		r.When = append(r.When, c.Name)
+	}
+	for _, i := range t.Requires {
+		r.Requires = append(r.Requires, i.Name)
+	}
+	for _, i := range t.Establishes {
+		r.Establishes = append(r.Establishes, i.Name)
+	}
+	for _, o := range t.After {
+		r.After = append(r.After, o.Stage)
+	}
+	return r
 }
 
 func (c *cli) passes(args []string) error {
 	if err := noArgs(args); err != nil {
 		return err
 	}
-	var all []passRow
-	rows := [][]string{{"pass", "numerics", "about"}}
-	for _, p := range lower.AllPasses() {
-		all = append(all, passRow{p.Name, p.Doc, p.Numerics.String()})
-		rows = append(rows, []string{p.Name, p.Numerics.String(), p.Doc})
+	var all []stageRow
+	rows := [][]string{{"stage", "numerics", "off", "requires", "establishes", "about"}}
+	for _, t := range lower.Table {
+		r := newStageRow(t)
+		all = append(all, r)
+		off := "no"
+		if t.Required == "" {
+			off = "yes"
+		}
+		about := t.Doc
+		if len(r.When) > 0 {
+			about += " [" + strings.Join(r.When, "; ") + "]"
+		}
+		rows = append(rows, []string{r.Name, r.Numerics, off, orDash(r.Requires), orDash(r.Establishes), about})
 	}
 	return c.table(all, rows)
+}
+
+func orDash(names []string) string {
+	if len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, ", ")
 }
 
 // wrap breaks text at spaces into lines of at most n characters.

@@ -32,7 +32,8 @@ type Pass struct {
 	Name string // as in --only, dumps and messages
 	Doc  string // one line for `nncc passes`
 	Numerics
-	Optional bool // may be switched off
+	// Required says why the pass cannot be switched off; "" is one that can.
+	Required string
 	// Run edits g in place. User errors are returned (best as *ir.Diag);
 	// internal faults panic.
 	Run func(c *Ctx, g *ir.Graph) error
@@ -127,8 +128,8 @@ func (m *Manager) Run(c *Ctx, g *ir.Graph) error {
 		if p == nil {
 			return unknown(m.Passes, name)
 		}
-		if !p.Optional {
-			return &ir.Diag{Code: "pass-required", Node: "pass " + name, Msg: "cannot be switched off: later passes rely on it"}
+		if p.Required != "" {
+			return &ir.Diag{Code: "pass-required", Node: "pass " + name, Msg: "cannot be switched off: " + p.Required}
 		}
 	}
 	if m.Dump != nil {
@@ -142,7 +143,7 @@ func (m *Manager) Run(c *Ctx, g *ir.Graph) error {
 			continue
 		}
 		before := g.Clone()
-		if err := run(p, c, g, before); err != nil {
+		if err := Guard(p.Name, c, before, func() error { return p.Apply(c, g) }); err != nil {
 			return err
 		}
 		if errs := g.Verify(); len(errs) > 0 {
@@ -162,15 +163,30 @@ func (m *Manager) Run(c *Ctx, g *ir.Graph) error {
 	return nil
 }
 
-func run(p *Pass, c *Ctx, g, before *ir.Graph) (err error) {
-	c.pass, c.node = p.Name, nil
+// Apply runs the pass alone; what it records has its name.
+func (p *Pass) Apply(c *Ctx, g *ir.Graph) error {
+	c.pass = p.Name
+	return p.Run(c, g)
+}
+
+// Guard runs f, which is the stage called name, on a graph that was like
+// before: a panic becomes a *Bug that says so.
+func Guard(name string, c *Ctx, before *ir.Graph, f func() error) (err error) {
+	c.pass, c.node = name, nil
 	defer func() {
-		if r := recover(); r != nil {
-			err = &Bug{Pass: p.Name, Node: c.node, Msg: fmt.Sprint(r), Stack: string(debug.Stack()), Before: before}
+		switch r := recover().(type) {
+		case nil:
+		case *Bug: // a part of the stage knew more
+			if r.Before == nil {
+				r.Before = before
+			}
+			err = r
+		default:
+			err = &Bug{Pass: name, Node: c.node, Msg: fmt.Sprint(r), Stack: string(debug.Stack()), Before: before}
 		}
 		c.node = nil
 	}()
-	return p.Run(c, g)
+	return f()
 }
 
 // Named is deferred by what works on a node outside of a pass: a panic there

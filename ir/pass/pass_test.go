@@ -23,8 +23,8 @@ func parse(t *testing.T, src string) *ir.Graph {
 const two = `graph "g" { in %x : f32[2] %y = Relu(%x) from "Relu_7" %z = Relu(%y) out "z" = %z }`
 
 var list = []pass.Pass{
-	{Name: "none", Optional: true, Run: func(*pass.Ctx, *ir.Graph) error { return nil }},
-	{Name: "merge", Numerics: pass.Exact, Optional: true, Run: func(c *pass.Ctx, g *ir.Graph) error {
+	{Name: "none", Run: func(*pass.Ctx, *ir.Graph) error { return nil }},
+	{Name: "merge", Numerics: pass.Exact, Run: func(c *pass.Ctx, g *ir.Graph) error {
 		return c.Each(g, func(n *ir.Node) error {
 			if d := n.In[0].Def; d != nil && d.Op == n.Op {
 				g.ReplaceUses(n.Out[0], d.Out[0])
@@ -34,14 +34,14 @@ var list = []pass.Pass{
 			return nil
 		})
 	}},
-	{Name: "panics", Optional: true, Run: func(c *pass.Ctx, g *ir.Graph) error {
+	{Name: "panics", Run: func(c *pass.Ctx, g *ir.Graph) error {
 		return c.Each(g, func(n *ir.Node) error { panic("BUG: oops") })
 	}},
-	{Name: "breaks", Optional: true, Run: func(c *pass.Ctx, g *ir.Graph) error {
+	{Name: "breaks", Run: func(c *pass.Ctx, g *ir.Graph) error {
 		g.Nodes[0].Out[0].Type = ir.T(1, 77)
 		return nil
 	}},
-	{Name: "fails", Run: func(c *pass.Ctx, g *ir.Graph) error { return ir.Errf(g.Nodes[0], "x", "cannot") }},
+	{Name: "fails", Required: "later passes rely on it", Run: func(c *pass.Ctx, g *ir.Graph) error { return ir.Errf(g.Nodes[0], "x", "cannot") }},
 }
 
 func TestManager(t *testing.T) {

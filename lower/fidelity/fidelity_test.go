@@ -18,7 +18,7 @@ import (
 
 // options are those of a build for a host.
 func options() lower.Options {
-	return lower.Options{Precision: "auto", Legalize: true, Fuse: true, DeadChannels: true, Align: "auto",
+	return lower.Options{Precision: "auto", Legalize: true, Fuse: true, DeadChannels: true, Align: "auto", StopAfter: "lowering",
 		Target: kernel.Options{Core: kernel.Core{Host: true}, Kernels: "auto"}, Libraries: []string{"refc"}}
 }
 

@@ -23,9 +23,10 @@ var libraries = []string{"cmsisnn", "refc"}
 // ready is g as the layout pass gets it, an error where a kernel is missing.
 func ready(g *ir.Graph, precision string) (before *ir.Graph, err error) {
 	o := lower.Options{Precision: precision, Legalize: true, Libraries: libraries, Target: kernel.Options{Kernels: "auto"}}
-	o.Dump = func(name string, g *ir.Graph) error {
-		if strings.HasSuffix(name, "-integer") || strings.HasSuffix(name, "-float32") {
-			before = g.Clone()
+	o.StopAfter = "kernels"
+	o.Observe = func(s lower.Step) error {
+		if s.Stage.Name == "own-outputs" {
+			before = s.State.Graph.Clone()
 		}
 		return nil
 	}
@@ -38,7 +39,7 @@ func ready(g *ir.Graph, precision string) (before *ir.Graph, err error) {
 
 func rules(t testing.TB) layout.Rules {
 	t.Helper()
-	table, err := lower.Table(libraries, kernel.Options{Kernels: "auto"})
+	table, err := lower.Kernels(libraries, kernel.Options{Kernels: "auto"})
 	if err != nil {
 		t.Fatal(err)
 	}

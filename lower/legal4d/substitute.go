@@ -15,12 +15,12 @@ import (
 // have. Run applies them before it lays tensors out, so that the reshapes and
 // transpositions that they add cost nothing where the layout absorbs them.
 var Substitutes = []pass.Pass{
-	{Name: "einsum", Doc: "Einsum of two factors as Transpose, Reshape, MatMul", Numerics: pass.Reassoc, Optional: true, Run: each(einsum)},
-	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Optional: true, Run: each(vectors)},
-	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min and Max with a number in simpler operators", Numerics: pass.Reassoc, Optional: true, Run: each(spellOut)},
-	{Name: "norms", Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization on 4-D", Numerics: pass.Reassoc, Optional: true, Run: each(norms)},
-	{Name: "pad", Doc: "Pad of rank 1 to 3 on 4-D", Numerics: pass.Exact, Optional: true, Run: each(lowPad)},
-	{Name: "pool-ceil", Doc: "ceil_mode of pools as explicit pads; uncounted pads of AveragePool as a factor", Numerics: pass.Reassoc, Optional: true, Run: each(pools)},
+	{Name: "einsum", Doc: "Einsum of two factors as Transpose, Reshape, MatMul", Numerics: pass.Reassoc, Run: each(einsum)},
+	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Run: each(vectors)},
+	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min and Max with a number in simpler operators", Numerics: pass.Reassoc, Run: each(spellOut)},
+	{Name: "norms", Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization on 4-D", Numerics: pass.Reassoc, Run: each(norms)},
+	{Name: "pad", Doc: "Pad of rank 1 to 3 on 4-D", Numerics: pass.Exact, Run: each(lowPad)},
+	{Name: "pool-ceil", Doc: "ceil_mode of pools as explicit pads; uncounted pads of AveragePool as a factor", Numerics: pass.Reassoc, Run: each(pools)},
 }
 
 // substitution gives the value that replaces output 0 of n, nil for none.

@@ -20,7 +20,7 @@ import (
 func quantised(t *testing.T, seed uint64) *ir.Graph {
 	t.Helper()
 	g := irtest.Gen(seed, tensor.F32)
-	if err := lower.Legalise(g, lower.Options{Legalize: true}, &lower.Result{}, nil); err != nil {
+	if _, err := lower.Legalise(g, true); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 4, seed), Source: "synthetic", Method: "minmax"}); err != nil {

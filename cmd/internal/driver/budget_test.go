@@ -72,7 +72,7 @@ func TestBudgets(t *testing.T) {
 				t.Errorf("%s: --max-ram %d gives %d bytes; %d are reachable", s.name, b, got, best)
 			}
 			work[b] = 0
-			if p := o.Lowered.Patched; p != nil {
+			if p := o.Lowered.Tiled; p != nil {
 				work[b] = p.Work
 				striped++
 			}

@@ -31,7 +31,7 @@ const maxCaseBytes = 256 << 20
 // cases are the inferences that verify runs: --golden, --input, else
 // calibration samples first and seeded ones up to --cases.
 func (c *Config) cases(o *Compiled) ([]inputCase, error) {
-	ins := newRecurrence(modelInterface(o.Lowered), o.Lowered.Ties).inputs()
+	ins := newRecurrence(modelInterface(o.Lowered), o.Lowered.StateBindings).inputs()
 	if c.Golden != "" {
 		return goldenCases(c.Golden, o.ports(), c.dataLimits())
 	}
@@ -266,7 +266,7 @@ func (c *Config) RunModel() error {
 	if err != nil {
 		return err
 	}
-	r := newRecurrence(modelInterface(res), res.Ties)
+	r := newRecurrence(modelInterface(res), res.StateBindings)
 	in, err := readInputs(c.Inputs, inputNames(r.inputs()), c.dataLimits())
 	if err != nil {
 		return err
@@ -291,7 +291,10 @@ func (c *Config) program(g *ir.Graph, spec *boards.Spec) (*lower.Result, error) 
 	}
 	var res *lower.Result
 	err = c.dumping(func(d *dump) error {
-		opt.Dump = d.stages()
+		opt.Observe = d.observer()
+		if opt.MaxRAM == 0 { // nobody asks for a plan of the memory
+			opt.StopAfter = "lowering"
+		}
 		if res, err = lower.Run(g, opt); err != nil {
 			return &InputError{err}
 		}

@@ -86,16 +86,16 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		return o, err
 	}
 	o.MaxRAM, o.MaxTries = max(ram, 0), c.tries
-	if o.Ties, err = c.ties(g); err != nil {
+	if o.StateBindings, err = c.ties(g); err != nil {
 		return o, err
 	}
-	if o.Stream, err = c.stream(g, o.Ties); err != nil {
+	if o.Stream, err = c.stream(g, o.StateBindings); err != nil {
 		return o, err
 	}
-	if (len(o.Ties) > 0 || o.Stream != nil) && (o.NativeIO || len(spec.Accelerators) > 0) {
+	if (len(o.StateBindings) > 0 || o.Stream != nil) && (o.NativeIO || len(spec.Accelerators) > 0) {
 		return o, usage("--state and --stream: not together with --io-layout native or a board with an accelerator (%s)", spec.Name)
 	}
-	if (len(o.Ties) > 0 || o.Stream != nil) && o.PadInput {
+	if (len(o.StateBindings) > 0 || o.Stream != nil) && o.PadInput {
 		return o, usage("--pad-input: not together with --state or --stream, whose inputs are part of the program's state")
 	}
 	if o.Accel, err = accelerator(spec); err != nil {
@@ -109,7 +109,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		if c.LayersConfig != "" {
 			o.Precision = "auto" // layer by layer
 		}
-		q, err := c.quantOptions(g, o.Ties)
+		q, err := c.quantOptions(g, o.StateBindings)
 		if err != nil {
 			return o, err
 		}
@@ -122,7 +122,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 const syntheticSamples = 8
 
 // quantOptions reads the calibration data.
-func (c *Config) quantOptions(g *ir.Graph, ties []lower.Tie) (quant.Options, error) {
+func (c *Config) quantOptions(g *ir.Graph, ties []lower.StateBinding) (quant.Options, error) {
 	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize,
 		Try: quant.Trial{Method: !c.Told["calib-method"], Bias: !c.Told["bias-correction"], Rounding: !c.Told["weight-rounding"]}}
 	var err error
@@ -166,7 +166,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	if err != nil {
 		return nil, err
 	}
-	opt.Dump = d.stages()
+	opt.Observe = d.observer()
 	c.note("lowering for %s", spec.Name)
 	if out.Lowered, err = lower.Run(g, opt); err != nil {
 		return nil, &InputError{err}
@@ -179,10 +179,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	}
 	c.addNotes(out.Lowered.Notes)
 	out.floatInputs()
-	c.note("scheduling")
-	if out.Program, err = out.Lowered.Schedule(); err != nil {
-		return nil, err
-	}
+	out.Program = out.Lowered.Program
 	if err := d.program(out.Program.String()); err != nil {
 		return nil, err
 	}
@@ -308,7 +305,7 @@ func (o *Compiled) gates() error {
 // smallest says how the arena came to be the smallest that was found.
 func (o *Compiled) smallest() string {
 	of := fmt.Sprintf("of %d programs that were tried this is the smallest", o.Lowered.Tried)
-	switch p := o.Lowered.Patched; {
+	switch p := o.Lowered.Tiled; {
 	case len(o.Board.Accelerators) > 0:
 		return "on a board with an accelerator layers are not computed in stripes"
 	case p != nil:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower"
 )
 
 // dump is the folder of --dump-ir: the graph after every stage, as text and as
@@ -41,22 +42,32 @@ func (c *Config) dumping(f func(d *dump) error) (err error) {
 	return f(d)
 }
 
-// stages is the callback of the middle end, nil where nothing is dumped.
-func (d *dump) stages() func(string, *ir.Graph) error {
+// observer writes the graph after every stage; nil where nothing is dumped.
+func (d *dump) observer() func(lower.Step) error {
 	if d == nil {
 		return nil
 	}
-	return func(name string, g *ir.Graph) error {
-		if err := d.Add(files.File{Path: name + ".ir", Data: []byte(g.String())}); err != nil {
+	return func(s lower.Step) error {
+		if err := d.graph(s.Name(), s.State.Graph); err != nil {
 			return err
 		}
-		b, err := exportBytes(g, true)
-		if err != nil {
-			d.warn(fmt.Sprintf("--dump-ir: %s.onnx: %v", name, err))
-			return nil
+		if r := s.State.Reconstruction(); r != nil {
+			return d.graph(s.Name()+".outputs", r)
 		}
-		return d.Add(files.File{Path: name + ".onnx", Data: b})
+		return nil
 	}
+}
+
+func (d *dump) graph(name string, g *ir.Graph) error {
+	if err := d.Add(files.File{Path: name + ".ir", Data: []byte(g.String())}); err != nil {
+		return err
+	}
+	b, err := exportBytes(g, true)
+	if err != nil {
+		d.warn(fmt.Sprintf("--dump-ir: %s.onnx: %v", name, err))
+		return nil
+	}
+	return d.Add(files.File{Path: name + ".onnx", Data: b})
 }
 
 func (d *dump) program(text string) error {

@@ -58,7 +58,7 @@ func (o *Compiled) Explain() string {
 	} else {
 		b.WriteString("order of the steps: the best that a heuristic search found, there are too many to try all\n")
 	}
-	if x := o.Lowered.Patched; x != nil {
+	if x := o.Lowered.Tiled; x != nil {
 		x := text.Lines(x)
 		fmt.Fprintf(&b, "for --max-ram, %s to %s run in %d stripes: arena %d bytes instead of %d, %d MACs more\n", x.Nodes[0], x.Nodes[len(x.Nodes)-1], x.Stripes,
 			r.Memory.ArenaBytes, x.WholeBytes, x.ExtraMACs)

@@ -113,7 +113,7 @@ func (o *Compiled) fidelity(v *Verdict, cases []inputCase) error {
 	ratios := make([]fidelity.Ratio, len(float.g.Out))
 	measured := false
 	synthetic := res.Calibration != nil && res.Calibration.Source == quant.SyntheticSource
-	given := newRecurrence(modelInterface(res), res.Ties).inputs()
+	given := newRecurrence(modelInterface(res), res.StateBindings).inputs()
 	for _, k := range cases {
 		ours, err := brought(k.inputs, given, program.inputs())
 		if err != nil {

@@ -83,7 +83,7 @@ func underFire(t *testing.T, o *Compiled, cc string) {
 	require(t, err)
 	defer im.Close()
 	ins := o.ports().inputs()
-	cases := extremes(newRecurrence(modelInterface(o.Lowered), o.Lowered.Ties).inputs())
+	cases := extremes(newRecurrence(modelInterface(o.Lowered), o.Lowered.StateBindings).inputs())
 	for i, c := range cases {
 		in := run.Case{Inputs: memory(widened(c.inputs, ins), ins)}
 		res, err := run.Run(context.Background(), &host, im, []run.Case{in})

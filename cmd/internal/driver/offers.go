@@ -29,11 +29,11 @@ type ReportOptimize struct {
 }
 
 func reportOptimize(o *Compiled) ReportOptimize {
-	w := o.Lowered.Weighed
+	w := o.Lowered.Cost
 	return ReportOptimize{o.Config.Optimize, int(math.Round(w.Instructions)), w.Priced, w.CodeBytes}
 }
 
-func reportOffers(offers []lower.Offer) []ReportOffer {
+func reportOffers(offers []lower.Candidate) []ReportOffer {
 	var out []ReportOffer
 	for _, x := range offers {
 		r := ReportOffer{Kernel: x.Kernel, Library: x.Library, Error: x.Price.Error, Unknown: x.Price.Unknown, Chosen: x.Chosen}
@@ -76,6 +76,6 @@ func (o *Compiled) choices() string {
 		return ""
 	}
 	return fmt.Sprintf("\nChosen by predicted instructions (--kernels auto, --optimize %s: kernels of %d bytes); without a price the order of the rows decides:\n",
-		o.Config.Optimize, o.Lowered.Weighed.CodeBytes) +
+		o.Config.Optimize, o.Lowered.Cost.CodeBytes) +
 		table(append([][]string{{"layer", "taken", "others"}}, rows...))
 }

@@ -304,7 +304,7 @@ func newReport(o *Compiled) *Report {
 	}
 	r.Stream = o.streamed()
 	for i, s := range o.Program.Steps {
-		r.layer(s, o.Info.StepBlobs[i], o.Lowered.Offers[s.Node])
+		r.layer(s, o.Info.StepBlobs[i], o.Lowered.Candidates[s.Node])
 	}
 	for _, f := range o.Lowered.Fusions {
 		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel, Reason: f.Why, MaxError: f.Error, SeparateError: f.Apart})
@@ -361,7 +361,7 @@ func opName(n *ir.Node) string {
 	return strings.Join(s, "+")
 }
 
-func (r *Report) layer(s *schedule.Step, weights int, offers []lower.Offer) {
+func (r *Report) layer(s *schedule.Step, weights int, offers []lower.Candidate) {
 	n := s.Node
 	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Low.Kernel, Route: s.Low.Route, RouteReason: s.Low.RouteReason, ONNXNodes: append([]string{}, n.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: s.Low.Scratch, WeightBytes: weights}
@@ -438,7 +438,7 @@ func (r *Report) memory(o *Compiled) {
 	p := o.Program
 	r.Memory = ReportMemory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal, IOBytes: p.IOBytes,
 		ScratchBytes: p.ScratchBytes, WeightsBytes: o.Info.WeightBytes, Buffers: []ReportBuffer{}}
-	if x := o.Lowered.Patched; x != nil {
+	if x := o.Lowered.Tiled; x != nil {
 		r.Memory.Patch = &ReportPatch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs, WholeArenaBytes: x.WholeBytes}
 	}
 	r.Memory.regions(o)

@@ -14,7 +14,6 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
-	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/quant"
@@ -236,12 +235,9 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &lower.Result{}
-	if err := lower.Legalise(g, lower.Options{Legalize: c.Legalize == "on", Target: kernel.Options{}}, res, nil); err != nil {
+	rewrites, err := lower.Legalise(g, c.Legalize == "on")
+	if err != nil {
 		return nil, err
-	}
-	for _, w := range res.Warnings {
-		c.warn(w)
 	}
 	if g, r.Calibration, err = quant.Calibrate(g, q); err != nil {
 		return nil, err
@@ -261,7 +257,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 			return nil, err
 		}
 	}
-	r.Rewrites = append(r.Rewrites, res.Rewrites...)
+	r.Rewrites = append(r.Rewrites, rewrites...)
 	r.nodes[1] = len(g.Nodes)
 	if err := c.strictly(); err != nil {
 		return nil, err

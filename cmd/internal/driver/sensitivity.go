@@ -45,7 +45,7 @@ func (c *Config) RankLayers() (*Sensitivity, error) {
 	if _, err = c.single(g, &q); err != nil {
 		return nil, err
 	}
-	if err := lower.Legalise(g, lower.Options{Legalize: c.Legalize == "on"}, &lower.Result{}, nil); err != nil {
+	if _, err := lower.Legalise(g, c.Legalize == "on"); err != nil {
 		return nil, err
 	}
 	s := &Sensitivity{Samples: len(q.Samples)}

@@ -16,8 +16,8 @@ import (
 )
 
 // ties reads --state: OUT=IN, or auto for the names that exporters use.
-func (c *Config) ties(g *ir.Graph) ([]lower.Tie, error) {
-	var out []lower.Tie
+func (c *Config) ties(g *ir.Graph) ([]lower.StateBinding, error) {
+	var out []lower.StateBinding
 	var wrong []string
 	for _, s := range c.States {
 		if s == "auto" {
@@ -54,7 +54,7 @@ func (c *Config) ties(g *ir.Graph) ([]lower.Tie, error) {
 }
 
 // readTie reads OUT=IN; names may hold equals signs themselves.
-func readTie(g *ir.Graph, s string) (lower.Tie, string) {
+func readTie(g *ir.Graph, s string) (lower.StateBinding, string) {
 	for i := range s {
 		if s[i] != '=' {
 			continue
@@ -65,17 +65,17 @@ func readTie(g *ir.Graph, s string) (lower.Tie, string) {
 			continue
 		}
 		if a, b := g.Out[o].Type, g.In[k].Type; a.DType != b.DType || !slices.Equal(a.Shape, b.Shape) {
-			return lower.Tie{}, fmt.Sprintf("output %s is %s%v, input %s is %s%v; want one type and shape", s[:i], a.DType, a.Shape, s[i+1:], b.DType, b.Shape)
+			return lower.StateBinding{}, fmt.Sprintf("output %s is %s%v, input %s is %s%v; want one type and shape", s[:i], a.DType, a.Shape, s[i+1:], b.DType, b.Shape)
 		}
-		return lower.Tie{Out: s[:i], In: s[i+1:]}, ""
+		return lower.StateBinding{Out: s[:i], In: s[i+1:]}, ""
 	}
-	return lower.Tie{}, fmt.Sprintf("want OUTPUT=INPUT; outputs: %s; inputs: %s", strings.Join(g.OutNames, ", "), strings.Join(inputNames(g.In), ", "))
+	return lower.StateBinding{}, fmt.Sprintf("want OUTPUT=INPUT; outputs: %s; inputs: %s", strings.Join(g.OutNames, ", "), strings.Join(inputNames(g.In), ", "))
 }
 
 // namedTies pairs outputs with inputs of the same type by the names that
 // exporters give recurrent state.
-func namedTies(g *ir.Graph) []lower.Tie {
-	var out []lower.Tie
+func namedTies(g *ir.Graph) []lower.StateBinding {
+	var out []lower.StateBinding
 	for _, v := range g.In {
 		x := v.Name
 		names := []string{x + "N", x + "n", x + "_n", x + "_out", x + "_next", x + "_new", "new_" + x, "next_" + x, x + "_o"}
@@ -92,7 +92,7 @@ func namedTies(g *ir.Graph) []lower.Tie {
 		for i, n := range g.OutNames {
 			t := g.Out[i].Type
 			if slices.Contains(names, n) && t.DType == v.Type.DType && slices.Equal(t.Shape, v.Type.Shape) {
-				out = append(out, lower.Tie{Out: n, In: x})
+				out = append(out, lower.StateBinding{Out: n, In: x})
 				break
 			}
 		}
@@ -113,7 +113,7 @@ type recurrence struct {
 	run func(in []*tensor.Dense) ([]*tensor.Dense, error)
 }
 
-func newRecurrence(g *ir.Graph, ties []lower.Tie) *recurrence {
+func newRecurrence(g *ir.Graph, ties []lower.StateBinding) *recurrence {
 	r := &recurrence{g: g}
 	for _, t := range ties {
 		r.init = append(r.init, t.Init)
@@ -126,7 +126,7 @@ func newRecurrence(g *ir.Graph, ties []lower.Tie) *recurrence {
 
 // sliding is a recurrence whose graph wants whole windows of an input, of
 // which the caller gives the newest frames.
-func sliding(g *ir.Graph, ties []lower.Tie, o *stream.Options) *recurrence {
+func sliding(g *ir.Graph, ties []lower.StateBinding, o *stream.Options) *recurrence {
 	r := newRecurrence(g, ties)
 	r.slide = o
 	r.reset()
@@ -231,7 +231,7 @@ func (r *recurrence) step(in []*tensor.Dense) ([]*tensor.Dense, error) {
 // the files where they hold the state, too; else the files' samples are one
 // sequence that starts from zero, and the state is what the float model makes of
 // it.
-func (c *Config) calibration(g *ir.Graph, ties []lower.Tie) ([]quant.Sample, error) {
+func (c *Config) calibration(g *ir.Graph, ties []lower.StateBinding) ([]quant.Sample, error) {
 	if len(ties) == 0 {
 		return quant.ReadSamples(c.Calib, g.In, c.dataLimits())
 	}
@@ -266,11 +266,13 @@ func (o *Compiled) recurrence() *recurrence {
 }
 
 // ports are the inputs and outputs of the firmware.
-func (o *Compiled) ports() *recurrence { return newRecurrence(o.Lowered.Graph, o.Lowered.Ties) }
+func (o *Compiled) ports() *recurrence {
+	return newRecurrence(o.Lowered.Graph, o.Lowered.StateBindings)
+}
 
 // tied is the state that the user named, without that of --stream.
-func (o *Compiled) tied() []lower.Tie {
-	t := o.Lowered.Ties
+func (o *Compiled) tied() []lower.StateBinding {
+	t := o.Lowered.StateBindings
 	if s := o.Lowered.Streamed; s != nil {
 		t = t[:len(t)-len(s.States)]
 	}
@@ -321,7 +323,7 @@ func shifted(window, frames *tensor.Dense, axis int) *tensor.Dense {
 }
 
 // stream reads --stream [INPUT=]AXIS[:HOP].
-func (c *Config) stream(g *ir.Graph, ties []lower.Tie) (*stream.Options, error) {
+func (c *Config) stream(g *ir.Graph, ties []lower.StateBinding) (*stream.Options, error) {
 	if c.Stream == "" {
 		return nil, nil
 	}

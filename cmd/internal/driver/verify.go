@@ -152,7 +152,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	var in []run.Case
 	ins := o.ports().inputs()
 	for i, k := range cases { // with state, cases are the steps of one sequence
-		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins), KeepState: i > 0 && len(o.Lowered.Ties) > 0})
+		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins), KeepState: i > 0 && len(o.Lowered.StateBindings) > 0})
 	}
 	opt := run.Options{}
 	if c.Layers {

@@ -78,7 +78,7 @@ func TestNetworks(t *testing.T) {
 func network(t *testing.T, g *ir.Graph, prefix string, seed uint64) {
 	t.Helper()
 	n := irtest.Gen(seed, tensor.F32)
-	if err := lower.Legalise(n, lower.Options{Legalize: true}, &lower.Result{}, nil); err != nil {
+	if _, err := lower.Legalise(n, true); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := quant.Insert(n, quant.Options{Method: "minmax", Samples: quant.SyntheticSamples(n.In, 2, seed), Source: "synthetic"}); err != nil {

@@ -1,0 +1,132 @@
+package lower
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/fidelity"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// quantize is the stage calibrate.
+func (s *State) quantize() error {
+	o := *s.options()
+	var err error
+	if o.Quant.Ties, err = stateIndices(s.Graph, o.StateBindings); err != nil {
+		return err
+	}
+	if s.Graph, err = s.calibrate(s.Graph, o); err != nil {
+		return err
+	}
+	fidelity.Mark(s.Graph)
+	return nil
+}
+
+// integer takes a graph with QuantizeLinear and DequantizeLinear nodes to
+// arithmetic on integers.
+func (s *State) integer() error {
+	s.QDQ = s.Graph.Clone()
+	if !s.facts.Quantised {
+		s.Model = s.QDQ
+	}
+	if err := quant.Integer(s.Graph, quant.IntegerOptions{FloatIO: s.facts.FloatIO, Imported: s.facts.Quantised}); err != nil {
+		return err
+	}
+	s.Precision, _ = precisionOf(s.Graph)
+	s.warnOfFloatNodes()
+	return nil
+}
+
+// dequantize takes a quantised model to real numbers, for --precision float32.
+func (s *State) dequantize() error {
+	if err := quant.MovesOnReals(s.Graph); err != nil {
+		return err
+	}
+	return foldDequantize(s.Graph)
+}
+
+// warnOfFloatNodes warns of what an integer program computes in float.
+func (s *State) warnOfFloatNodes() {
+	var names []string
+	for _, n := range s.Graph.Nodes {
+		if len(n.Out) == 0 || !n.Out[0].Type.DType.IsFloat() || n.Op == op.DequantizeLinear || n.Op.Quant == ir.QMove || n.Quantised() {
+			continue
+		}
+		if n.Out[0].Type.DType == tensor.BF16 || n.In[0] != nil && n.In[0].Type.DType == tensor.BF16 {
+			continue // the accelerator's own format
+		}
+		names = append(names, n.String())
+	}
+	if k := len(names); k > 0 {
+		more := ""
+		if k > 4 {
+			names, more = names[:4], ", ..."
+		}
+		s.warn("%d nodes are computed in float, without an integer form: %s%s", k, strings.Join(names, ", "), more)
+	}
+}
+
+// warn adds a warning for the user.
+func (s *State) warn(format string, args ...any) {
+	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
+}
+
+// foldDequantize makes float constants of quantised ones, for float32.
+func foldDequantize(g *ir.Graph) error {
+	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
+		if n.Op != op.DequantizeLinear || n.In[0].Const == nil {
+			continue
+		}
+		in := make([]*tensor.Dense, len(n.In))
+		for i, v := range n.In {
+			if v != nil {
+				in[i] = v.Const
+			}
+		}
+		out, err := ir.EvalNode(n, in)
+		if err != nil {
+			return err
+		}
+		g.ReplaceUses(n.Out[0], g.AddConst(n.Out[0].Name, out[0]))
+		g.Remove(n)
+	}
+	return nil
+}
+
+// floatFallback takes quantised nodes that no kernel computes on integers back
+// to float, when a kernel does them there. Otherwise they stay, and the reasons
+// against the integer form are reported.
+func (s *State) floatFallback() error {
+	for _, n := range append([]*ir.Node(nil), s.Graph.Nodes...) {
+		if !n.Quantised() || n.Op.Quant == ir.QNone || s.hasKernel(n) || !s.hasFloatKernel(n) {
+			continue
+		}
+		name := n.String()
+		m, err := quant.ToFloat(s.Graph, n)
+		if err != nil {
+			return err
+		}
+		s.inFloat(s.facts.Accel, n, m)
+		s.warn("%s has no integer kernel: it is computed in float between DequantizeLinear and QuantizeLinear", name)
+	}
+	return nil
+}
+
+func (s *State) hasKernel(n *ir.Node) bool {
+	_, err := s.table.Choose(n, &s.facts.Target)
+	return err == nil
+}
+
+// hasFloatKernel tries the float form of a node in a graph of its own.
+func (s *State) hasFloatKernel(n *ir.Node) bool {
+	alone, _, err := ir.Outline(s.Graph, []*ir.Node{n}, op.Segment, n.Name, nil)
+	if err != nil {
+		return false
+	}
+	body := alone.Body[0]
+	m, err := quant.ToFloat(body, body.Nodes[0])
+	return err == nil && s.hasKernel(m)
+}

@@ -1,0 +1,235 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/patch"
+)
+
+// Stage is a row of the table that takes an imported graph to a program.
+type Stage struct {
+	Name string // unique; as in --pass, --stop-after, dumps and messages
+	Doc  string // one line for `nncc passes`
+	// Numerics is what the stage may do to the results, LeastSQNR for a lossy
+	// one the signal-to-noise ratio in dB that it has to leave.
+	Numerics  pass.Numerics
+	LeastSQNR float64
+	// When are the facts that all have to hold; without them the stage does
+	// not apply.
+	When []Condition
+	// Requires are the invariants that have to hold before the stage,
+	// Establishes those that hold after it. The walk checks both.
+	Requires, Establishes []*Invariant
+	// After are the stages that have to stand before this one in the table, with
+	// the reason, where no invariant says so.
+	After []Order
+	// Required says why the stage cannot be switched off; "" is one that can.
+	Required string
+	// Run edits the state. User errors are returned, internal faults panic.
+	Run func(s *State) error
+}
+
+// Order is a constraint on the order of the table.
+type Order struct{ Stage, Why string }
+
+// Applies reports whether a stage runs.
+func (t *Stage) Applies(f *Facts) bool {
+	return !slices.ContainsFunc(t.When, func(c Condition) bool { return !c.Holds(f) })
+}
+
+// Conditions names what has to hold for the stage; "" is a stage that always
+// runs.
+func (t *Stage) Conditions() string {
+	var names []string
+	for _, c := range t.When {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Facts are what conditions ask: they are known before the first stage.
+type Facts struct {
+	Options
+	Quantised   bool // the model carries its own quantisation
+	OtherFloats bool // the model has float types besides float32
+	Tiled       bool // the search for a smaller arena runs the stages again
+}
+
+// factsOf gives the facts about a compilation of g.
+func factsOf(g *ir.Graph, o Options) Facts {
+	return Facts{Options: o, Quantised: Quantised(g), OtherFloats: len(otherFloats(g)) > 0}
+}
+
+// Stages are the rows of the table that apply to a graph, in order.
+func Stages(g *ir.Graph, o Options) []*Stage {
+	f := factsOf(g, o)
+	return f.applicable(Table)
+}
+
+// applicable are the rows that apply and that nobody switched off.
+func (f *Facts) applicable(rows []*Stage) []*Stage {
+	var out []*Stage
+	for _, t := range rows {
+		if t.Applies(f) && !f.Off[t.Name] {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Find is the stage called name; the error lists what there is.
+func Find(name string) (*Stage, error) {
+	var names []string
+	for _, t := range Table {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return nil, &ir.Diag{Code: "unknown-pass", Node: "stage " + name, Msg: "there is no such stage", Hint: "stages are " + strings.Join(names, ", ")}
+}
+
+// mayBeOff refuses stages that cannot be switched off.
+func mayBeOff(name string) error {
+	t, err := Find(name)
+	if err == nil && t.Required != "" {
+		return &ir.Diag{Code: "pass-required", Node: "stage " + name, Msg: "cannot be switched off: " + t.Required}
+	}
+	return err
+}
+
+// Step is what an observer sees after a stage.
+type Step struct {
+	N     int // from 0
+	Stage *Stage
+	State *State // it changes when the observer returns
+	Took  time.Duration
+}
+
+// Name is the step as dumps call it, such as 03-transpose.
+func (s *Step) Name() string { return fmt.Sprintf("%02d-%s", s.N, s.Stage.Name) }
+
+// State is a compilation on its way through the stages.
+type State struct {
+	*Result
+	facts Facts
+	table kernel.Table
+	// reconstruction rebuilds the model's outputs from those of Graph; nil
+	// where these are the model's.
+	reconstruction    *ir.Graph
+	outputs           []output        // of the model
+	single            *Single         // what a model of other float types was
+	hardcodedReshapes map[string]bool // ONNX names
+	tile              *patch.Plan     // of the first layers; nil: none
+	ctx               *pass.Ctx
+	log               *stepLog // nil: nobody watches
+	stopped           bool     // behind the stage that the user asked for
+}
+
+// output is what the model's user knows of an output.
+type output struct {
+	name  string
+	elems int
+}
+
+// stepLog numbers the steps for the observer.
+type stepLog struct {
+	observe func(Step) error
+	n       int
+}
+
+func newState(g *ir.Graph, o Options) (*State, error) {
+	for name := range o.Off {
+		if err := mayBeOff(name); err != nil {
+			return nil, err
+		}
+	}
+	s := &State{Result: &Result{Graph: g}, facts: factsOf(g, o), ctx: &pass.Ctx{}, log: &stepLog{observe: o.Observe}}
+	s.facts.Target.Memo = map[any]any{}
+	if o.StopAfter != "" {
+		t, err := Find(o.StopAfter)
+		if err != nil {
+			return nil, err
+		}
+		if !t.Applies(&s.facts) || o.Off[t.Name] {
+			return nil, &ir.Diag{Code: "stage-not-run", Node: "stage " + t.Name, Msg: "does not run here, so nothing can stop after it", Hint: "it runs with: " + t.Conditions()}
+		}
+	}
+	var err error
+	s.table, err = o.table()
+	return s, err
+}
+
+// options are those that stages see.
+func (s *State) options() *Options { return &s.facts.Options }
+
+// fork is a copy of the state that nobody watches: what stages do to it leaves
+// s as it is.
+func (s *State) fork() *State {
+	c, r := *s, *s.Result
+	c.Result, c.log = &r, nil
+	r.Graph = s.Graph.Clone()
+	r.Fusions, r.Warnings, r.Notes = slices.Clone(r.Fusions), slices.Clone(r.Warnings), slices.Clone(r.Notes)
+	r.StateBindings = slices.Clone(r.StateBindings)
+	return &c
+}
+
+// walk runs those of the rows that apply, up to the one that the user wants to
+// stop after.
+func (s *State) walk(rows []*Stage) error {
+	for _, t := range s.facts.applicable(rows) {
+		if s.stopped {
+			return nil
+		}
+		if err := s.step(t); err != nil {
+			return err
+		}
+		s.stopped = t.Name == s.facts.StopAfter
+	}
+	return nil
+}
+
+// step runs one stage and checks what it promises.
+func (s *State) step(t *Stage) error {
+	before := s.Graph.Clone() // the stage's input, for the report of a fault
+	fault := func(format string, args ...any) error {
+		return &pass.Bug{Pass: t.Name, Msg: fmt.Sprintf(format, args...), Before: before}
+	}
+	for _, i := range t.Requires {
+		if err := i.Check(s); err != nil {
+			return fault("needs %s: %v", i.Name, err)
+		}
+	}
+	begin := time.Now()
+	if err := pass.Guard(t.Name, s.ctx, before, func() error { return t.Run(s) }); err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	if errs := s.Graph.Verify(); len(errs) > 0 {
+		return fault("left an invalid graph: %v", errs[0])
+	}
+	for _, i := range t.Establishes {
+		if err := i.Check(s); err != nil {
+			return fault("did not establish %s: %v", i.Name, err)
+		}
+	}
+	s.Rewrites = s.ctx.Rewrites
+	if s.log == nil {
+		return nil
+	}
+	s.log.n++
+	if s.log.observe == nil {
+		return nil
+	}
+	return s.log.observe(Step{N: s.log.n - 1, Stage: t, State: s, Took: took})
+}
+
+// Reconstruction is the graph that rebuilds the model's outputs from those of
+// Graph; nil where these are the model's.
+func (s *State) Reconstruction() *ir.Graph { return s.reconstruction }
