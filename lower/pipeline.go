@@ -101,7 +101,7 @@ var quantisationRows = []*Stage{
 		Establishes: []*Invariant{stateIO},
 		After:       []Order{{"integer", "types are final"}},
 		Required:    "state is handed on without a conversion",
-		Run:         func(s *State) error { return requantizeState(s.Graph, s.facts.StateBindings) },
+		Run:         func(s *State) error { return requantizeState(s.Graph, s.StateBindings) },
 	},
 	{
 		Name: "4d-integer", Doc: "as 4d, on integers: no number changes",

@@ -47,13 +47,13 @@ func (s *State) toSingle() error {
 	}
 	s.Notes = append(s.Notes, s.single.Notes...)
 	s.facts.Quant.Samples = s.single.Samples(s.facts.Quant.Samples)
-	s.facts.StateBindings = s.single.bindings(s.facts.StateBindings)
+	s.StateBindings = s.single.bindings(s.StateBindings)
 	return nil
 }
 
 // modelTypes gives inputs and outputs the model's float types again.
 func (s *State) modelTypes() error {
-	state, err := stateIndices(s.Graph, s.facts.StateBindings)
+	state, err := stateIndices(s.Graph, s.StateBindings)
 	if err != nil {
 		return err
 	}

@@ -152,6 +152,7 @@ func newState(g *ir.Graph, o Options) (*State, error) {
 	}
 	s := &State{Result: &Result{Graph: g}, facts: factsOf(g, o), ctx: &pass.Ctx{}, log: &stepLog{observe: o.Observe}}
 	s.facts.Target.Memo = map[any]any{}
+	s.StateBindings = slices.Clone(o.StateBindings)
 	if o.StopAfter != "" {
 		t, err := Find(o.StopAfter)
 		if err != nil {
