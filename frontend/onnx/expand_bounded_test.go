@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,45 @@ func TestBounded(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// In functions and subgraphs, results have bounds as in the main graph: by the names
+// that the message gives, in which those of the nodes around stand in front.
+func TestBoundedInside(t *testing.T) {
+	const local = "\n<domain: \"local\", opset_import: [\"\" : 17]> "
+	for _, c := range []struct {
+		graph, functions, dim, count string
+		want                         []float64 // of x = [0, 2, 0, 4] and c = true
+	}{
+		{"(float[4] x) => (int64[1,N] y) { [f] y = local.Where (x) }", local + "Where (v) => (w) { w = NonZero (v) }", "N", "y_count", []float64{1, 3, 0}},
+		{"(float[4] x) => (int64 y) { [f] y = local.Where (x) }", local + "Where (v) => (w) { p = NonZero (v) w = Neg (p) }", "f/p.1", "f/p_count", []float64{-1, -3, 0}},
+		{"(float[4] x, bool[] c) => (int64 y) { [i] y = If (c) <then_branch = t () => (a) { a = NonZero (x) }, " +
+			"else_branch = e () => (b) { b = Constant <value = int64[1,3] {7, 8, 9}> () }> }", "", "i/then/a.1", "i/then/a_count", []float64{1, 3, 0}},
+		{"(float[4] x) => (int64 y) { n = Constant <value_int = 1> () z = Constant <value = int64[1,3] {0, 0, 0}> () " +
+			"[l] y = Loop (n, \"\", z) <body = b (int64 i, bool d, int64[1,3] s) => (d, r) { p = NonZero (x) r = Add (s, p) }> }", "", "l/0/p.1", "l/0/p_count", []float64{1, 3, 0}},
+	} {
+		m := textModel(t, 17, c.graph+c.functions)
+		_, err := OpenModel(m, ImportOptions{})
+		if err == nil || !strings.Contains(err.Error(), "by --dim "+c.dim+"=N, N at most 4") {
+			t.Errorf("%s: %v, want a message that names %s", c.graph, err, c.dim)
+		}
+		g := open(t, m, ImportOptions{Dims: map[string]int{c.dim: 3}})
+		if len(g.Out) != 2 || g.OutNames[1] != c.count {
+			t.Errorf("%s: outputs are %v, want %s", c.graph, g.OutNames, c.count)
+			continue
+		}
+		in := []*tensor.Dense{tensor.Of([]int{4}, []float32{0, 2, 0, 4}), tensor.Scalar(true)}[:len(g.In)]
+		out, err := interp.Run(g, in, nil)
+		if err != nil || !slices.Equal(out[0].Floats(), c.want) || out[1].Int(0) != 2 {
+			t.Errorf("%s: %v, %v", c.graph, out, err)
+		}
+	}
+	_, err := OpenModel(textModel(t, 17, "(float[4] x) => (int64 y) { n = Constant <value_int = 2> () "+
+		"[l] y = Loop (n, \"\") <body = b (int64 i, bool d) => (d, p) { p = NonZero (x) }> }"),
+		ImportOptions{Dims: map[string]int{"l/0/p.1": 3, "l/1/p.1": 3}})
+	if err == nil || !strings.Contains(err.Error(), "would take for data") {
+		t.Errorf("scan outputs of a Loop with zeros among them: %v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/frontend/onnx/exporter"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
@@ -67,7 +68,7 @@ func TestExportGenerated(t *testing.T) {
 	for seed := range uint64(60) {
 		g := irtest.Gen(seed, tensor.F32)
 		m, b, in, want := exported(t, g, ExportOptions{}, 0)
-		if v := m.OpsetImport[0].GetVersion(); v != oldestOpset || m.GetIrVersion() != 8 {
+		if v := m.OpsetImport[0].GetVersion(); v != exporter.OldestOpset || m.GetIrVersion() != 8 {
 			t.Errorf("seed %d: opset %d, IR version %d", seed, v, m.GetIrVersion())
 		}
 		q.add(t, g.Name, b, g, in, want, 1e-4)

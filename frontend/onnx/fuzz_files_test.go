@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/onnx/check"
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
 
@@ -87,8 +89,8 @@ func FuzzFunctions(f *testing.F) {
 	}
 	f.Add(tBytes(textModel(f, 17, "(float[2] x) => (float y) { y = local.F (x) }\n<domain: \"local\", opset_import: [\"\" : 17]> F (a) => (b) { b = Relu (a) }").Proto))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		fs, err := parseFunctions(b, fuzzLimits.orDefault())
-		if err != nil {
+		fs, err := model.ParseFunctions(b, fuzzLimits.OrDefault())
+		if err != nil || check.Count(check.Functions(fs, fuzzLimits), check.Error) > 0 {
 			return
 		}
 		m, err := Parse([]byte(`<ir_version: 8, opset_import: ["" : 17, "local" : 1]> g (float[1, 4] x, float[1, 4] z) => (float y) { y = local.F (x, z) }`), fuzzLimits)

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/onnx/check"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
@@ -293,7 +294,7 @@ func TestLoadFunctions(t *testing.T) {
 	if _, err := LoadFunctions(filepath.Join(dir, "absent"), Limits{}); err == nil {
 		t.Error("no error for an absent file")
 	}
-	if fs := CheckFunctions(lib.Functions, Limits{}); len(fs) > 0 {
+	if fs := check.Functions(lib.Functions, Limits{}); len(fs) > 0 {
 		t.Error(fs)
 	}
 }

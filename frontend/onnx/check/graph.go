@@ -1,0 +1,324 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/nncc/nncc/frontend/onnx/model"
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/onnx/schema"
+)
+
+// val is a value that nodes can read.
+type val struct {
+	typ vtype
+	by  string // what defines it, for messages
+}
+
+// checkScope is a graph or function body during the walk over its nodes. A subgraph
+// sees the values of the graphs around its node that are defined so far.
+type checkScope struct {
+	c      *checker
+	up     *checkScope
+	label  string // how messages call it
+	vals   map[string]*val
+	later  map[string]string // outputs of all nodes of this graph → node label
+	opsets map[string]int64
+	fn     *function // the function whose body this is in, nil in the main graph
+}
+
+// find looks a value up here and in the graphs around.
+func (s *checkScope) find(name string) *val {
+	for ; s != nil; s = s.up {
+		if v := s.vals[name]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// in adds the graph to a message's place when it is not the main one.
+func (s *checkScope) in(where string) string {
+	if s.up == nil && s.fn == nil {
+		return where
+	}
+	return where + " in " + s.label
+}
+
+// define adds a value; a second definition breaks single assignment.
+func (s *checkScope) define(name string, v *val, where, node string) {
+	if !utf8.ValidString(name) {
+		s.c.add(Finding{Code: "name", Where: where, Node: node, Tensor: name, Found: fmt.Sprintf("the name %s is not valid UTF-8", model.Quote(name))})
+	}
+	if old := s.vals[name]; old != nil {
+		s.c.add(Finding{Code: "not-ssa", Where: where, Node: node, Tensor: name, Found: fmt.Sprintf("defines %s, which %s has defined", model.Quote(name), old.by), Want: "each value defined once"})
+		return
+	}
+	if s.up != nil {
+		if old := s.up.find(name); old != nil {
+			s.c.add(Finding{Severity: Warning, Code: "shadow", Where: where, Node: node, Tensor: name, Found: fmt.Sprintf("defines %s, which %s has defined outside", model.Quote(name), old.by), Want: "names that differ from those of outer graphs"})
+		}
+	}
+	s.vals[name] = v
+}
+
+// graph checks a main graph or subgraph; s is its scope, still empty.
+func (c *checker) graph(g *pb.GraphProto, s *checkScope, depth int) {
+	main := s.up == nil
+	c.inputs(g, s, main)
+	c.initializers(g, s)
+	c.valueInfos(g, s)
+	if c.nodes += len(g.Node); c.nodes > c.lim.Nodes {
+		return // Check says so
+	}
+	s.later = map[string]string{}
+	for i, n := range g.Node {
+		for _, o := range n.Output {
+			if _, dup := s.later[o]; o != "" && !dup {
+				s.later[o] = nodeLabel(n, i)
+			}
+		}
+	}
+	declared := declaredTypes(g)
+	for _, i := range c.order(g.Node, s) {
+		c.node(g.Node[i], i, s, declared, depth)
+	}
+	c.outputs(g, s, main)
+}
+
+// order is the order in which to look at nodes: theirs, or where that is not
+// topological, as ONNX wants it, one that is. Cycles are found by the nodes.
+func (c *checker) order(nodes []*pb.NodeProto, s *checkScope) []int {
+	order := model.Topological(nodes)
+	if order == nil {
+		order = make([]int, len(nodes))
+		for i := range order {
+			order[i] = i
+		}
+		return order
+	}
+	at, by, _ := model.FirstEarly(nodes, model.Makers(nodes))
+	p := &place{c: c, where: s.in(nodeLabel(nodes[at], at)), node: nodes[at].GetName()}
+	p.warn("order", fmt.Sprintf("stands before %s, which makes what it reads", nodeLabel(nodes[by], by)), "nodes in topological order")
+	return order
+}
+
+func (c *checker) inputs(g *pb.GraphProto, s *checkScope, main bool) {
+	for i, in := range g.Input {
+		name := in.GetName()
+		where := s.in(fmt.Sprintf("input %s", model.Quote(name)))
+		if name == "" {
+			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("input %d", i)), Found: "has an empty name", Want: "a name"})
+			continue
+		}
+		c.valueType(in, where, main)
+		s.define(name, &val{typ: typeOf(in.GetType()), by: where}, where, "")
+	}
+}
+
+// valueType checks a declared type; shapes must be there for the main graph's
+// inputs (required), elsewhere inference finds them.
+func (c *checker) valueType(v *pb.ValueInfoProto, where string, required bool) {
+	bad := func(code, found, want string) {
+		c.add(Finding{Code: code, Where: where, Tensor: v.GetName(), Found: found, Want: want})
+	}
+	t := v.GetType()
+	if t == nil || t.Value == nil {
+		if required {
+			bad("no-type", "has no type and shape", "an element type and a shape")
+		}
+		return
+	}
+	tt := t.GetTensorType()
+	if tt == nil {
+		return // sequences and the like: the importer decides
+	}
+	if schema.ElemName(tt.GetElemType()) == "" {
+		bad("elem-type", fmt.Sprintf("has element type %d", tt.GetElemType()), "a data type that ONNX defines")
+		return
+	}
+	if tt.Shape == nil {
+		if required {
+			bad("no-shape", "has no shape", "a shape, with numbers or names as dimensions")
+		}
+		return
+	}
+	dims := make([]int64, len(tt.Shape.Dim))
+	for i, d := range tt.Shape.Dim {
+		dims[i] = 1
+		if x, ok := d.Value.(*pb.TensorShapeProto_Dimension_DimValue); ok {
+			dims[i] = x.DimValue
+		}
+	}
+	if err := model.CheckShape(dims, tt.GetElemType(), c.lim); err != nil {
+		bad("shape", err.Error(), "")
+	}
+}
+
+func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
+	seen := map[string]bool{}
+	add := func(t *pb.TensorProto, kind uint8, i int) {
+		name := t.GetName()
+		where := s.in(fmt.Sprintf("initializer %s", model.Quote(name)))
+		switch {
+		case name == "":
+			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("initializer %d", i)), Found: "has an empty name", Want: "a name"})
+			return
+		case seen[name]:
+			c.add(Finding{Code: "not-ssa", Where: where, Tensor: name, Found: "stands twice", Want: "each initializer once"})
+			return
+		}
+		seen[name] = true
+		typ := vtype{kind, t.GetDataType()}
+		// An initializer may give an input its default value: not a second definition.
+		if in := s.vals[name]; in != nil {
+			if in.typ.known() && in.typ != typ {
+				c.add(Finding{Code: "type", Where: where, Tensor: name, Found: fmt.Sprintf("has type %s, the input of that name %s", typ, in.typ), Want: "the same type"})
+			}
+			return
+		}
+		s.define(name, &val{typ: typ, by: where}, where, "")
+	}
+	for i, t := range g.Initializer {
+		add(t, kTensor, i)
+		c.tensor(t, s.in(fmt.Sprintf("initializer %s", model.Quote(t.GetName()))), "")
+	}
+	for i, t := range g.SparseInitializer {
+		add(t.GetValues(), kTensor, i)
+		c.sparse(t, s.in(fmt.Sprintf("sparse initializer %s", model.Quote(t.GetValues().GetName()))), "")
+	}
+}
+
+// tensor checks a constant and that its external data are there.
+func (c *checker) tensor(t *pb.TensorProto, where, node string) {
+	if err := c.m.CheckTensor(t); err != nil {
+		c.add(Finding{Code: "tensor", Where: where, Node: node, Tensor: t.GetName(), Found: err.Error()})
+	}
+}
+
+// sparse checks a sparse constant's parts: one index for every value, in range,
+// ascending, each once (SparseTensorProto in the ONNX specification). Constants
+// of no values need no indices.
+func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
+	none := len(t.GetValues().GetDims()) == 1 && t.Values.Dims[0] == 0
+	if t.GetValues() == nil || t.GetIndices() == nil && !none {
+		c.add(Finding{Code: "tensor", Where: where, Node: node, Found: "a sparse tensor without values or without indices", Want: "both"})
+		return
+	}
+	before := len(c.out)
+	c.tensor(t.Values, where+" (values)", node)
+	if t.Indices != nil {
+		c.tensor(t.Indices, where+" (indices)", node)
+	}
+	wrong := func(found, want string) {
+		c.add(Finding{Code: "tensor", Where: where, Node: node, Tensor: t.Values.GetName(), Found: found, Want: want})
+	}
+	if err := model.CheckShape(t.Dims, t.Values.GetDataType(), c.lim); err != nil {
+		wrong(err.Error(), "")
+	}
+	switch {
+	case len(t.Dims) == 0 || slices.Contains(t.Dims, 0):
+		wrong("the shape of a sparse tensor is "+model.DimsText(t.Dims), "at least one dimension, none of them 0")
+	case len(t.Values.Dims) != 1:
+		wrong("the values of a sparse tensor have shape "+model.DimsText(t.Values.Dims), "one dimension, the number of values")
+	case t.Indices == nil:
+	case t.Indices.GetDataType() != int32(pb.TensorProto_INT64):
+		wrong("the indices of a sparse tensor are of type "+model.DataTypeName(t.Indices.GetDataType()), "int64")
+	case len(t.Indices.Dims) != 1 && len(t.Indices.Dims) != 2:
+		wrong("the indices of a sparse tensor have shape "+model.DimsText(t.Indices.Dims), fmt.Sprintf("[%d] or [%d,%d]", t.Values.Dims[0], t.Values.Dims[0], len(t.Dims)))
+	case t.Indices.Dims[0] != t.Values.Dims[0]:
+		wrong(fmt.Sprintf("%d values with %d indices", t.Values.Dims[0], t.Indices.Dims[0]), "as many of both")
+	case len(t.Indices.Dims) == 2 && t.Indices.Dims[1] != int64(len(t.Dims)):
+		wrong(fmt.Sprintf("an index has %d coordinates, the tensor %d dimensions", t.Indices.Dims[1], len(t.Dims)), "as many of both")
+	case len(c.out) == before:
+		if found := c.sparseIndices(t); found != "" {
+			wrong(found, "indices in range, each once, in ascending order")
+		}
+	}
+}
+
+// sparseIndices says what is wrong with the indices of a sparse tensor whose
+// parts fit each other.
+func (c *checker) sparseIndices(t *pb.SparseTensorProto) string {
+	d, err := model.TensorData(t.Indices, c.m.Dir, c.lim)
+	if err != nil {
+		return err.Error()
+	}
+	dims := t.Dims // of one coordinate of an index
+	if len(t.Indices.Dims) == 1 {
+		n := int64(1)
+		for _, x := range t.Dims {
+			n *= x // it was counted
+		}
+		dims = []int64{n}
+	}
+	last := int64(-1)
+	for k := range int(t.Indices.Dims[0]) {
+		at := int64(0)
+		for i, n := range dims {
+			x := d.Int(k*len(dims) + i)
+			if x < 0 || x >= n {
+				return fmt.Sprintf("index %d of the sparse tensor is %d, where there are %d elements", k, x, n)
+			}
+			at = at*n + x
+		}
+		if at == last {
+			return fmt.Sprintf("index %d of the sparse tensor is the same as the one before", k)
+		}
+		if at < last {
+			return fmt.Sprintf("index %d of the sparse tensor is smaller than the one before", k)
+		}
+		last = at
+	}
+	return ""
+}
+
+func (c *checker) valueInfos(g *pb.GraphProto, s *checkScope) {
+	for _, v := range g.ValueInfo {
+		c.valueType(v, s.in(fmt.Sprintf("value_info of %s", model.Quote(v.GetName()))), false)
+	}
+}
+
+// declaredTypes gathers the types that a graph states for values that nodes make.
+func declaredTypes(g *pb.GraphProto) map[string]vtype {
+	m := map[string]vtype{}
+	for _, list := range [][]*pb.ValueInfoProto{g.ValueInfo, g.Output} {
+		for _, v := range list {
+			if t := typeOf(v.GetType()); t.known() {
+				m[v.GetName()] = t
+			}
+		}
+	}
+	return m
+}
+
+func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
+	if main && len(g.Output) == 0 {
+		c.add(Finding{Code: "no-outputs", Where: s.label, Found: "has no outputs", Want: "at least one output"})
+	}
+	seen := map[string]bool{}
+	for i, o := range g.Output {
+		name := o.GetName()
+		where := s.in(fmt.Sprintf("output %s", model.Quote(name)))
+		if name == "" {
+			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("output %d", i)), Found: "has an empty name", Want: "a name"})
+			continue
+		}
+		if seen[name] {
+			c.add(Finding{Code: "output-twice", Where: where, Tensor: name, Found: "stands twice in the list of outputs", Want: "each output once"})
+			continue
+		}
+		seen[name] = true
+		c.valueType(o, where, false)
+		v := s.vals[name]
+		if v == nil && !main {
+			v = s.up.find(name) // a branch may hand on an outer value
+		}
+		if v == nil {
+			c.add(Finding{Code: "output-missing", Where: where, Tensor: name, Found: "no node makes it and it is no input or initializer", Want: "a producer"})
+		} else if t := typeOf(o.GetType()); t.known() && v.typ.known() && t != v.typ {
+			c.add(Finding{Code: "type", Where: where, Tensor: name, Found: fmt.Sprintf("is declared as %s; %s makes it %s", t, v.by, v.typ), Want: "the same type"})
+		}
+	}
+}

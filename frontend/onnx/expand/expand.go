@@ -1,0 +1,60 @@
+// Package expand writes operators as simpler ones: operators that ONNX defines by a
+// function, with the sizes at hand instead of computed; quantised operators as the
+// float operator between DequantizeLinear and QuantizeLinear; what ONNX Runtime's
+// optimiser fused; sequences; classical models of ai.onnx.ml.
+package expand
+
+import (
+	"github.com/nncc/nncc/frontend/onnx/build"
+	"github.com/nncc/nncc/ir"
+)
+
+type key struct{ domain, op string }
+
+// rules are the operators that are expanded, in their newest form.
+var rules = map[key]build.Rule{}
+
+// microsoft is the domain of ONNX Runtime's own operators.
+const microsoft = "com.microsoft"
+
+func init() {
+	for domain, lists := range map[string][]map[string]build.Rule{
+		"":           {standard, sequences, takers},
+		"ai.onnx.ml": {classical},
+		microsoft:    {quantised, fusedOps},
+	} {
+		for _, list := range lists {
+			for name, r := range list {
+				rules[key{domain, name}] = r
+			}
+		}
+	}
+}
+
+// Rule is the rule of an operator in its newest form; nil where it is taken as it is.
+func Rule(domain, op string) build.Rule { return rules[key{domain, op}] }
+
+// standard are the operators of ai.onnx beside sequences.
+var standard = map[string]build.Rule{
+	"Attention": attention, "LinearAttention": linearAttention, "CausalConvWithState": causalConv,
+	"RotaryEmbedding": rotary, "SwiGLU": swiglu,
+	"NegativeLogLikelihoodLoss": nllLoss, "SoftmaxCrossEntropyLoss": crossEntropy,
+	"AffineGrid": affineGrid, "TensorScatter": tensorScatter, "CenterCropPad": centerCropPad,
+	"CumSum": runningTotal, "CumProd": runningTotal, "NonZero": nonZero, "Compress": compress, "Unique": unique,
+	"DFT": dft, "STFT": stft, "MelWeightMatrix": melWeights, "BlackmanWindow": window(0.42, 0.5, 0.08),
+	"HannWindow": window(0.5, 0.5, 0), "HammingWindow": window(25.0/46, 21.0/46, 0),
+	"RandomUniform": random(false, false), "RandomNormal": random(false, true), "RandomUniformLike": random(true, false),
+	"RandomNormalLike": random(true, true), "Bernoulli": bernoulli, "Multinomial": multinomial,
+	"QuantizeLinear": quantizeLinear, "DequantizeLinear": quantizeLinear,
+	"QLinearConv": qLinearConv, "QLinearMatMul": qLinearMatMul,
+	"Constant": constant,
+}
+
+// constant gives its tensor a name of the graph.
+func constant(e *build.Node) []*ir.Value {
+	for _, name := range []string{"value_string", "value_strings"} {
+		_, text := e.Attrs[name]
+		e.Want(!text, "dtype-unsupported", "holds text (%s), which has no place in firmware that computes with numbers", name)
+	}
+	return e.Plain()
+}

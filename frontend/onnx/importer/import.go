@@ -1,0 +1,241 @@
+// Package importer turns an ONNX model into a graph: names and scopes, functions
+// and control flow taken apart, inputs bound; upgrade and expand say what each node
+// becomes.
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/onnx/build"
+	"github.com/nncc/nncc/frontend/onnx/check"
+	"github.com/nncc/nncc/frontend/onnx/functions"
+	"github.com/nncc/nncc/frontend/onnx/model"
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Options are the user's decisions about a model's open ends.
+type Options struct {
+	// Dims pins symbolic dimensions by name; "input.axis" names any dimension
+	// of an input by its place.
+	Dims map[string]int
+	// Shapes gives whole input shapes (of input files); they bind the symbols
+	// of those inputs.
+	Shapes map[string][]int
+	// Set binds inputs to constants.
+	Set map[string]*tensor.Dense
+	// Functions are libraries of operator definitions beside the model's own
+	// and those that nncc ships: the model's come first, then the later of these.
+	Functions []*pb.FunctionProto
+	// Note receives remarks such as a batch dimension pinned to 1; may be nil.
+	Note func(string)
+	// Declared, when set, receives declared shapes that are not those of the
+	// values, which otherwise are remarks: the import ignores them.
+	Declared func(check.Finding)
+}
+
+// Errors are all the reasons why a model was not imported.
+type Errors []error
+
+func (e Errors) Error() string {
+	s := make([]string, len(e))
+	for i, x := range e {
+		s[i] = x.Error()
+	}
+	return strings.Join(s, "\n")
+}
+
+// Unwrap lets errors.As find the single ones.
+func (e Errors) Unwrap() []error { return e }
+
+// maxReported bounds how many errors one import lists.
+const maxReported = 20
+
+type importer struct {
+	*build.Builder
+	m        *model.Model
+	opt      Options
+	opsets   map[string]int // of the model, by domain
+	funcs    map[model.FuncID]*pb.FunctionProto
+	inline   []*pb.FunctionProto // being expanded, outermost first
+	errs     Errors
+	nodes    int
+	selected []string // If nodes of which both branches are computed
+	live     map[*pb.GraphProto]liveNodes
+	names    map[*pb.GraphProto]map[string]bool
+	tensors  map[*pb.TensorProto]*tensor.Dense
+	decoded  int64          // bytes of these
+	symbols  map[string]int // symbolic dimensions and their sizes
+}
+
+// Import turns a model into a graph in the newest operators' form, with shapes
+// inferred and everything folded that is known at compile time. Nodes whose
+// results nothing reads are left out. The error is an Errors with all
+// that is wrong, not the first problem only. Import relies on what check.Model has
+// found to be right only as far as messages go: it never panics.
+func Import(m *model.Model, opt Options) (*ir.Graph, error) {
+	gp := m.Proto.GetGraph()
+	if gp == nil {
+		return nil, Errors{errors.New("the model has no graph")}
+	}
+	if opt.Note == nil {
+		opt.Note = func(string) {}
+	}
+	name := gp.GetName()
+	if name == "" {
+		name = "model"
+	}
+	im := &importer{Builder: build.New(ir.New(name), m.Limits.OrDefault(), opt.Dims, opt.Note), m: m, opt: opt,
+		opsets: versions(m.Proto.GetOpsetImport()), funcs: map[model.FuncID]*pb.FunctionProto{},
+		live: map[*pb.GraphProto]liveNodes{}, names: map[*pb.GraphProto]map[string]bool{},
+		tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
+	im.Rooms.Symbol = symbols(gp)
+	for _, list := range [][]*pb.FunctionProto{functions.Default(), opt.Functions, m.Proto.GetFunctions()} {
+		for _, f := range list {
+			im.funcs[model.FunctionID(f)] = f
+		}
+	}
+	s := newScope(nil, "")
+	im.bindDims(gp)
+	im.initializers(gp, s)
+	im.inputs(gp, s)
+	live := im.liveNodes(gp)
+	if dead := len(gp.GetNode()) - len(live); dead > 0 {
+		im.Note(fmt.Sprintf("nodes whose results nothing reads are left out: %d", dead))
+	}
+	im.body(live, s, im.opsets)
+	im.noteSelected()
+	im.outputs(gp, s)
+	im.checkDims(gp)
+	if len(im.errs) > 0 {
+		return nil, im.errs
+	}
+	im.checkValueInfo(gp, s)
+	im.AddCounts()
+	im.Graph.RemoveDead()
+	if im.checkSizes(); len(im.errs) > 0 {
+		return nil, im.errs
+	}
+	return im.Graph, nil
+}
+
+func (im *importer) report(err error) {
+	if len(im.errs) < maxReported {
+		im.errs = append(im.errs, err)
+	}
+}
+
+// initializers adds the constants of a graph that something reads.
+func (im *importer) initializers(gp *pb.GraphProto, s *scope) {
+	read := im.readNames(gp)
+	for _, t := range gp.GetInitializer() {
+		name := t.GetName()
+		if !read[name] {
+			continue
+		}
+		d, err := im.tensor(t)
+		if err != nil {
+			s.fail(name, err)
+			continue
+		}
+		s.set(name, im.Const(s.valueName(name), d))
+	}
+	for _, t := range gp.GetSparseInitializer() {
+		name := t.GetValues().GetName()
+		s.fail(name, &ir.Diag{Code: "sparse", Node: "initializer " + model.Quote(name), Msg: "sparse tensors are not supported", Hint: "store it as a dense tensor"})
+	}
+}
+
+// tensor decodes a constant; those of loops and functions are met repeatedly.
+func (im *importer) tensor(t *pb.TensorProto) (*tensor.Dense, error) {
+	if d := im.tensors[t]; d != nil {
+		return d, nil
+	}
+	d, err := im.m.Tensor(t)
+	if err != nil {
+		return nil, err
+	}
+	// Many constants may share one external file: the model's size says nothing.
+	if im.decoded += int64(d.Len() * d.DType.Size()); im.decoded > im.Limits.MemoryBytes {
+		return nil, &ir.Diag{Code: "too-large", Node: "constant " + model.Quote(t.GetName()), Msg: fmt.Sprintf("too large: the constants up to this one have more than %d bytes", im.Limits.MemoryBytes), Hint: model.Raise("memory")}
+	}
+	im.tensors[t] = d
+	return d, nil
+}
+
+func (im *importer) outputs(gp *pb.GraphProto, s *scope) {
+	if len(gp.GetOutput()) == 0 {
+		im.report(&ir.Diag{Code: "no-outputs", Node: "graph " + model.Quote(gp.GetName()), Msg: "has no outputs"})
+	}
+	for _, vi := range gp.GetOutput() {
+		v, err := im.read(s, vi.GetName())
+		switch {
+		case err == errMissing:
+			im.report(&ir.Diag{Code: "output-missing", Node: "output " + model.Quote(vi.GetName()), Msg: "no node, input or initializer of the graph produces it"})
+		case err == build.ErrReported:
+		case err != nil:
+			im.report(err)
+		case v == nil:
+			panic("BUG: an absent value in the main graph")
+		default:
+			im.checkDeclared("output "+model.Quote(vi.GetName()), vi, v)
+			im.Graph.AddOutput(vi.GetName(), v)
+		}
+	}
+}
+
+// checkValueInfo compares the shapes that the model states for inner values.
+func (im *importer) checkValueInfo(gp *pb.GraphProto, s *scope) {
+	for _, vi := range gp.GetValueInfo() {
+		if e, ok := s.values[vi.GetName()]; ok && e.v != nil && e.v.Def != nil {
+			im.checkDeclared("value_info of "+model.Quote(vi.GetName()), vi, e.v)
+		}
+	}
+}
+
+// openSizes reports a graph with sizes that only the user or the data know.
+func openSizes(g *pb.GraphProto) bool {
+	for _, vi := range g.GetInput() {
+		for _, d := range vi.GetType().GetTensorType().GetShape().GetDim() {
+			if _, ok := d.GetValue().(*pb.TensorShapeProto_Dimension_DimValue); !ok {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(g.GetNode(), func(n *pb.NodeProto) bool { return dataSized[n.GetOpType()] })
+}
+
+// checkDeclared compares a declaration with what was inferred.
+func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Value) {
+	tt := vi.GetType().GetTensorType()
+	if tt == nil || tt.GetShape() == nil {
+		return
+	}
+	dims := tt.GetShape().GetDim()
+	bad := len(dims) != len(v.Type.Shape)
+	for i := 0; !bad && i < len(dims); i++ {
+		if d, ok := dims[i].GetValue().(*pb.TensorShapeProto_Dimension_DimValue); ok && d.DimValue != int64(v.Type.Shape[i]) {
+			bad = true
+		}
+	}
+	if bad {
+		var decl []string
+		for _, d := range dims {
+			if p := d.GetDimParam(); p != "" {
+				decl = append(decl, p)
+			} else {
+				decl = append(decl, fmt.Sprint(d.GetDimValue()))
+			}
+		}
+		shape := strings.Join(decl, ",")
+		if im.opt.Declared != nil && (len(dims) != len(v.Type.Shape) || !openSizes(im.m.Proto.Graph)) {
+			im.opt.Declared(check.Finding{Code: "declared-shape", Where: what, Tensor: vi.GetName(), Found: fmt.Sprintf("is declared with shape [%s], its node makes %v", shape, v.Type.Shape), Want: "the shape of the value, or none"})
+			return
+		}
+		im.Note(fmt.Sprintf("%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what, shape, v.Type.Shape))
+	}
+}

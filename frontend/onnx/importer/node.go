@@ -1,0 +1,245 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/onnx/build"
+	"github.com/nncc/nncc/frontend/onnx/expand"
+	"github.com/nncc/nncc/frontend/onnx/model"
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/frontend/onnx/upgrade"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/pass"
+)
+
+// nodeName is the name of a node, or one made from its operator and place.
+func nodeName(n *pb.NodeProto, i int) string {
+	if s := n.GetName(); s != "" {
+		return s
+	}
+	return n.GetOpType() + "_" + strconv.Itoa(i)
+}
+
+// body imports nodes in order; one whose inputs failed is passed over.
+func (im *importer) body(nodes liveNodes, s *scope, opsets map[string]int) {
+	for _, n := range nodes {
+		if im.TooMany {
+			return
+		}
+		im.nodes++
+		if most := im.Limits.Nodes; im.nodes > most {
+			im.TooMany = true
+			where := "graph"
+			if s.prefix != "" {
+				where = "graph, in " + model.Quote(strings.TrimSuffix(s.prefix, "/"))
+			}
+			im.report(&ir.Diag{Code: "too-many-nodes", Node: where, Hint: model.Raise("nodes"),
+				Msg: fmt.Sprintf("too many nodes: more than %d with functions and loops expanded", most)})
+			return
+		}
+		if err := im.node(n.p, n.index, s, opsets); err != nil {
+			if err != build.ErrReported {
+				im.report(err)
+			}
+			s.poison(n.p.GetOutput(), build.ErrReported)
+		}
+	}
+}
+
+// nodeImport is one node on its way into the graph, with what only the importer
+// knows of it: subgraphs and names.
+type nodeImport struct {
+	*build.Node
+	im     *importer
+	p      *pb.NodeProto
+	scope  *scope
+	opsets map[string]int
+}
+
+func (im *importer) node(p *pb.NodeProto, index int, s *scope, opsets map[string]int) error {
+	name := joinName(s.prefix, nodeName(p, index))
+	n := &build.Node{Builder: im.Builder, Domain: schema.Domain(p.GetDomain()), Op: p.GetOpType(), Name: name, Origin: name,
+		InNames: p.GetInput(), Out: s.valueNames(p.GetOutput())}
+	defer pass.Named("import", &ir.Node{Name: name, Origin: []string{p.GetOpType() + " " + model.Quote(name)}})
+	if err := im.operands(n, s); err != nil {
+		return err
+	}
+	c := &nodeImport{n, im, p, s, opsets}
+	out, err := n.Run(func(*build.Node) []*ir.Value { return c.results() })
+	if err != nil {
+		return err
+	}
+	return c.bindOutputs(out)
+}
+
+// operands finds the values that a node reads.
+func (im *importer) operands(n *build.Node, s *scope) error {
+	var failed error
+	for i, name := range n.InNames {
+		var v *ir.Value
+		if name != "" {
+			var err error
+			v, err = im.read(s, name)
+			seq, isSequence := err.(sequenceRead)
+			switch {
+			case err == nil:
+			case isSequence:
+				if n.Seqs == nil {
+					n.Seqs = map[int]build.Sequence{}
+				}
+				n.Seqs[i] = seq.seq
+			case err == errMissing:
+				return n.Errf("input-missing", "input %d is %s, which no node, input or initializer before it produces", i, model.Quote(name))
+			default:
+				failed = err
+			}
+		}
+		n.In = append(n.In, v)
+	}
+	return failed
+}
+
+// flow are the operators with subgraphs, which are taken apart at compile time.
+var flow map[string]func(c *nodeImport) []*ir.Value
+
+func init() {
+	flow = map[string]func(c *nodeImport) []*ir.Value{
+		"If": (*nodeImport).ifElse, "Loop": (*nodeImport).loop, "Scan": (*nodeImport).scan,
+	}
+}
+
+// results are the values of a node: a function is inlined; the form of an old opset
+// becomes the newest, which may be expanded.
+func (c *nodeImport) results() []*ir.Value {
+	expand.WantTensors(c.Node)
+	if f := c.im.funcs[model.CallID(c.p)]; f != nil {
+		return c.function(f)
+	}
+	expand.OverBounds(c.Node)
+	var imported bool
+	if c.Opset, imported = c.opsets[c.Domain]; !imported {
+		c.Want(c.Domain != "", "opset", "the model imports no opset of the standard domain")
+		c.Opset = 1
+	}
+	c.readAttrs()
+	if c.Domain == "" {
+		upgrade.PreOpset7(c.Node)
+		if f := flow[c.Op]; f != nil {
+			return f(c)
+		}
+		if r := upgrade.Rule(c.Op, c.Opset); r != nil {
+			return r(c.Node)
+		}
+	}
+	if r := expand.Rule(c.Domain, c.Op); r != nil {
+		return r(c.Node)
+	}
+	return c.Plain()
+}
+
+// bindOutputs names the results. One that an expansion does not give is an
+// error for whatever reads it.
+func (c *nodeImport) bindOutputs(out []*ir.Value) error {
+	for i, name := range c.p.GetOutput() {
+		if name == "" {
+			continue
+		}
+		if _, dup := c.scope.values[name]; dup {
+			return c.Errf("ssa", "output %s is already the name of another value", model.Quote(name))
+		}
+		switch {
+		case i == 0 && c.OutSeq != nil:
+			c.scope.values[name] = &entry{seq: c.OutSeq}
+		case i >= len(out) || out[i] == nil:
+			c.scope.fail(name, c.Errf("outputs", "output %d (%s) is not supported, but something reads it", i, model.Quote(name)))
+		default:
+			c.scope.set(name, out[i])
+		}
+	}
+	return nil
+}
+
+// readAttrs converts the attributes that the IR knows; subgraphs are read by
+// the operators that have them.
+func (c *nodeImport) readAttrs() {
+	c.Attrs = ir.Attrs{}
+	for _, a := range c.p.GetAttribute() {
+		v, ok, err := c.im.attr(a)
+		if err != nil {
+			code := "attr"
+			if d := new(ir.Diag); errors.As(err, &d) {
+				code = d.Code
+			}
+			c.Want(false, code, "attribute %s: %v", model.Quote(a.GetName()), err)
+		}
+		if ok {
+			c.Attrs[a.GetName()] = v
+		}
+	}
+}
+
+// attrKind is the type of an attribute: as stated, or (IR version 1) by the
+// field that is filled.
+func attrKind(a *pb.AttributeProto) pb.AttributeProto_AttributeType {
+	switch {
+	case a.GetType() != pb.AttributeProto_UNDEFINED:
+		return a.GetType()
+	case a.F != nil:
+		return pb.AttributeProto_FLOAT
+	case a.I != nil:
+		return pb.AttributeProto_INT
+	case a.S != nil:
+		return pb.AttributeProto_STRING
+	case a.T != nil:
+		return pb.AttributeProto_TENSOR
+	case a.G != nil:
+		return pb.AttributeProto_GRAPH
+	case len(a.Floats) > 0:
+		return pb.AttributeProto_FLOATS
+	case len(a.Ints) > 0:
+		return pb.AttributeProto_INTS
+	case len(a.Strings) > 0:
+		return pb.AttributeProto_STRINGS
+	}
+	return pb.AttributeProto_UNDEFINED
+}
+
+func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
+	switch k := attrKind(a); k {
+	case pb.AttributeProto_INT:
+		return ir.Attr{Kind: ir.AttrInt, Int: a.GetI()}, true, nil
+	case pb.AttributeProto_FLOAT:
+		return ir.Float(a.GetF()), true, nil
+	case pb.AttributeProto_STRING:
+		return ir.Str(string(a.GetS())), true, nil
+	case pb.AttributeProto_INTS:
+		return ir.Attr{Kind: ir.AttrInts, Ints: append([]int64{}, a.GetInts()...)}, true, nil
+	case pb.AttributeProto_FLOATS:
+		return ir.Attr{Kind: ir.AttrFloats, Floats: append([]float32{}, a.GetFloats()...)}, true, nil
+	case pb.AttributeProto_STRINGS:
+		var s []string
+		for _, b := range a.GetStrings() {
+			s = append(s, string(b))
+		}
+		return ir.Attr{Kind: ir.AttrStrings, Strings: s}, true, nil
+	case pb.AttributeProto_TENSOR:
+		if a.GetT() == nil {
+			return ir.Attr{}, false, fmt.Errorf("holds no tensor")
+		}
+		d, err := im.tensor(a.GetT())
+		if err != nil {
+			return ir.Attr{}, false, err
+		}
+		return ir.Tens(d), true, nil
+	case pb.AttributeProto_GRAPH, pb.AttributeProto_GRAPHS:
+		return ir.Attr{}, false, nil
+	case pb.AttributeProto_SPARSE_TENSOR, pb.AttributeProto_SPARSE_TENSORS:
+		return ir.Attr{}, false, &ir.Diag{Code: "sparse", Msg: "sparse tensors are not supported; want a dense tensor"}
+	default:
+		return ir.Attr{}, false, &ir.Diag{Code: "sequence", Msg: fmt.Sprintf("values of type %s are not supported", schema.AttrType(k))}
+	}
+}

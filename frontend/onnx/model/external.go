@@ -1,0 +1,187 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+)
+
+// external is what a tensor's external_data says.
+type external struct {
+	location string
+	offset   int64
+	length   int64 // -1 where the file does not say
+}
+
+// parseExternal reads the key-value pairs and checks the location by its text.
+func parseExternal(t *pb.TensorProto) (external, error) {
+	e := external{length: -1}
+	seen := map[string]bool{}
+	for _, kv := range t.ExternalData {
+		k, v := kv.GetKey(), kv.GetValue()
+		if seen[k] {
+			return e, fmt.Errorf("external data: the key %s stands twice", Quote(k))
+		}
+		seen[k] = true
+		var err error
+		switch k {
+		case "location":
+			e.location = v
+		case "offset":
+			e.offset, err = nonNegative("offset", v)
+		case "length":
+			e.length, err = nonNegative("length", v)
+		}
+		if err != nil {
+			return e, err
+		}
+	}
+	switch {
+	case e.location == "":
+		return e, errors.New("external data without a location; want the name of a file beside the model")
+	case strings.ContainsRune(e.location, 0):
+		return e, fmt.Errorf("external data: the location %s is no file name", Quote(e.location))
+	case path.IsAbs(e.location) || strings.Contains(e.location, ":") && os.PathSeparator == '\\':
+		return e, fmt.Errorf("external data: the path %s is absolute; want one relative to the model's folder", Quote(e.location))
+	case strings.Contains(e.location, `\`):
+		return e, fmt.Errorf("external data: the path %s has a backslash; want / between folders", Quote(e.location))
+	}
+	for _, p := range strings.Split(e.location, "/") {
+		if p == ".." {
+			return e, fmt.Errorf("external data: the path %s leaves the model's folder (it has a .. in it)", Quote(e.location))
+		}
+	}
+	return e, nil
+}
+
+func nonNegative(key, v string) (int64, error) {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("external data: the %s is %s; want a whole number", key, Quote(v))
+	}
+	if n < 0 {
+		return 0, fmt.Errorf("external data: the %s is negative (%d)", key, n)
+	}
+	return n, nil
+}
+
+// openExternal opens the file that holds a tensor's data and checks that it has
+// want bytes there. Links are followed only as long as they stay below dir.
+func openExternal(t *pb.TensorProto, dir string, want int64) (*os.File, external, error) {
+	e, err := parseExternal(t)
+	if err != nil {
+		return nil, e, err
+	}
+	if e.length >= 0 && e.length != want {
+		return nil, e, fmt.Errorf("external data: the length is %d bytes; want %d for shape %s", e.length, want, DimsText(t.Dims))
+	}
+	if e.offset > math.MaxInt64-want {
+		return nil, e, fmt.Errorf("external data: the offset %d and the length %d overflow", e.offset, want)
+	}
+	if dir == "" {
+		return nil, e, fmt.Errorf("external data in %s, but the model was not read from a folder", Quote(e.location))
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, e, fmt.Errorf("external data: %w", err)
+	}
+	defer root.Close()
+	name := path.Clean(e.location)
+	// The kind of file is looked at before opening: opening a pipe would wait.
+	st, err := root.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, e, fmt.Errorf("external data: there is no file %s beside the model", Quote(e.location))
+	case err != nil:
+		return nil, e, fmt.Errorf("external data: %s cannot be opened below the model's folder: %w", Quote(e.location), unwrapPath(err))
+	case !st.Mode().IsRegular():
+		return nil, e, fmt.Errorf("external data: %s is not a regular file", Quote(e.location))
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, e, fmt.Errorf("external data: %s: %w", Quote(e.location), unwrapPath(err))
+	}
+	if st, err = f.Stat(); err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("external data: %s is not a regular file", Quote(e.location))
+	}
+	if err == nil && st.Size() < e.offset+want {
+		err = fmt.Errorf("external data: %s has %d bytes; want %d at offset %d", Quote(e.location), st.Size(), want, e.offset)
+	}
+	if err != nil {
+		f.Close()
+		return nil, e, err
+	}
+	return f, e, nil
+}
+
+// unwrapPath drops the operation and path that the message has already.
+func unwrapPath(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// readExternal reads the want bytes of a tensor's external data.
+func readExternal(t *pb.TensorProto, dir string, want int64) ([]byte, error) {
+	f, e, err := openExternal(t, dir, want)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, want)
+	if _, err := io.ReadFull(io.NewSectionReader(f, e.offset, want), b); err != nil {
+		return nil, fmt.Errorf("external data: reading %s: %w", Quote(e.location), err)
+	}
+	return b, nil
+}
+
+// ExternalFiles are the files that the model's constants lie in, beside its own.
+func (m *Model) ExternalFiles() []string {
+	seen := map[string]bool{}
+	tensors := func(ts ...*pb.TensorProto) {
+		for _, t := range ts {
+			for _, kv := range t.GetExternalData() {
+				if kv.GetKey() == "location" {
+					seen[filepath.Join(m.Dir, filepath.FromSlash(kv.GetValue()))] = true
+				}
+			}
+		}
+	}
+	var graph func(g *pb.GraphProto)
+	nodes := func(ns []*pb.NodeProto) {
+		for _, n := range ns {
+			for _, a := range n.GetAttribute() {
+				tensors(a.GetT())
+				tensors(a.GetTensors()...)
+				for _, g := range Subgraphs(a) {
+					graph(g)
+				}
+			}
+		}
+	}
+	graph = func(g *pb.GraphProto) {
+		tensors(g.GetInitializer()...)
+		for _, s := range g.GetSparseInitializer() {
+			tensors(s.GetValues(), s.GetIndices())
+		}
+		nodes(g.GetNode())
+	}
+	graph(m.Proto.GetGraph())
+	for _, f := range m.Proto.GetFunctions() {
+		nodes(f.GetNode())
+	}
+	return slices.Sorted(maps.Keys(seen))
+}

@@ -1,0 +1,143 @@
+// Package model reads ONNX model files: the bytes, their external data, the
+// constants in them, and the bounds on what a file may ask for.
+//
+// A model is untrusted input: Load refuses files that are no ONNX models or would
+// take too much memory, TensorData decodes constants; neither panics on any input
+// or reads outside the model's folder.
+package model
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/onnx/functions"
+	"github.com/nncc/nncc/frontend/onnx/pb"
+)
+
+// Model is a decoded model file.
+type Model struct {
+	Proto  *pb.ModelProto
+	Path   string   // as given to Load; "" for a model from memory
+	Dir    string   // folder below which external data may lie; "" allows none
+	SHA256 [32]byte // of the file
+	Limits Limits
+}
+
+// Load reads a model file. External data is looked for below the file's folder.
+func Load(path string, lim Limits) (*Model, error) {
+	lim = lim.OrDefault()
+	b, err := readFile(path, lim)
+	if err != nil {
+		return nil, err
+	}
+	m, err := Parse(b, lim)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	m.Path = path
+	m.Dir = filepath.Dir(path)
+	return m, nil
+}
+
+// readFile reads a regular file of at most Limits.FileBytes.
+func readFile(path string, lim Limits) ([]byte, error) {
+	b, err := files.Read(path, lim.FileBytes)
+	var size *files.SizeError
+	var kind *files.KindError
+	switch {
+	case errors.As(err, &size):
+		return nil, fmt.Errorf("%s: too large: %d bytes, the limit is %d; %s", path, size.Size, lim.FileBytes, Raise("file"))
+	case errors.As(err, &kind):
+		return nil, fmt.Errorf("%w; want an ONNX model file", err)
+	}
+	return b, err
+}
+
+// maxText bounds models in ONNX's text syntax, in bytes: they are written by hand.
+const maxText = 16 << 20
+
+// Parse decodes a model from memory, in the binary form or in ONNX's text syntax;
+// it has no folder for external data until the caller sets Dir.
+func Parse(b []byte, lim Limits) (*Model, error) {
+	lim = lim.OrDefault()
+	if len(b) == 0 {
+		return nil, errors.New("the file is empty; want an ONNX model")
+	}
+	if what := guess(b); what != "" {
+		return nil, fmt.Errorf("not an ONNX model: %s", what)
+	}
+	p := &pb.ModelProto{}
+	if isText(b) && bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("<")) {
+		if len(b) > maxText {
+			return nil, fmt.Errorf("text of %d bytes; models in ONNX's text syntax may have %d, want the binary form", len(b), maxText)
+		}
+		var err error
+		if p, err = functions.ParseModel(string(b)); err != nil {
+			return nil, fmt.Errorf("cannot parse as ONNX text: %w", err)
+		}
+	} else if err := decode(b, p, lim); err != nil {
+		return nil, err
+	}
+	return &Model{Proto: p, SHA256: sha256.Sum256(b), Limits: lim}, nil
+}
+
+// decode reads a message after its size in memory has been estimated.
+func decode(b []byte, m proto.Message, lim Limits) error {
+	if err := scanWire(b, m.ProtoReflect().Descriptor(), lim); err != nil {
+		return err
+	}
+	// scanWire bounds the depth far below this limit.
+	if err := (proto.UnmarshalOptions{RecursionLimit: 4 * maxWireDepth}).Unmarshal(b, m); err != nil {
+		return fmt.Errorf("cannot parse as ONNX protobuf: %w", err)
+	}
+	return nil
+}
+
+// guess names file kinds that people pass by mistake; they would otherwise give
+// obscure protobuf errors.
+func guess(b []byte) string {
+	has := func(at int, s string) bool { return len(b) >= at+len(s) && string(b[at:at+len(s)]) == s }
+	switch {
+	case has(0, "version https://git-lfs"):
+		return "it is a Git LFS pointer; run git lfs pull to get the model itself"
+	case has(4, "TFL3"):
+		return "it is a TensorFlow Lite model; convert it (for example with tf2onnx) first"
+	case has(4, "ORTM"):
+		return "it is in ONNX Runtime's own .ort format; pass the .onnx file it was made from"
+	case has(0, "PK\x03\x04"):
+		return "it is a ZIP archive, perhaps a PyTorch checkpoint; export it with torch.onnx.export first"
+	case has(0, "\x89HDF\r\n"):
+		return "it is an HDF5 file, perhaps a Keras model; convert it with tf2onnx first"
+	case has(0, "\x1f\x8b"):
+		return "it is compressed with gzip; unpack it first"
+	case has(0, "\x93NUMPY"):
+		return "it is a NumPy array"
+	case has(0, "<!DOCTYPE"), has(0, "<html"):
+		return "it is a web page; the download went wrong"
+	case has(0, "ir_version:"), has(0, "graph {"):
+		return "it is protobuf text; want the binary form"
+	}
+	return ""
+}
+
+// Inputs are the names of the inputs that the caller of the model gives:
+// those without an initializer, in order.
+func (m *Model) Inputs() []string {
+	given := map[string]bool{}
+	for _, t := range m.Proto.GetGraph().GetInitializer() {
+		given[t.GetName()] = true
+	}
+	var names []string
+	for _, v := range m.Proto.GetGraph().GetInput() {
+		if !given[v.GetName()] {
+			names = append(names, v.GetName())
+		}
+	}
+	return names
+}
