@@ -35,4 +35,3 @@ func TestLimitsSet(t *testing.T) {
 		}
 	}
 }
-
