@@ -79,7 +79,7 @@ var flagRules = map[string]flagRule{
 	"layers":                  {verbs: "verify"},
 	"strict":                  {verbs: makes + " legalize quantize check surgery"},
 	"limit":                   {verbs: makes + " legalize quantize check surgery"},
-	"json":                    {verbs: strings.Replace(every, "run ", "", 1)},
+	"json":                    {verbs: strings.TrimSuffix(strings.Replace(every, "run ", "", 1), " help")},
 	"input":                   {verbs: tries + " run legalize surgery", needs: noGolden, path: true},
 	"cases":                   {verbs: tries + " surgery", needs: noCases, check: casesInRange},
 	"golden":                  {verbs: tries, path: true},

@@ -153,15 +153,6 @@ func splitVerb(args []string) (string, []string, error) {
 		if args[0] == "--version" || args[0] == "-version" {
 			return "version", args[1:], nil
 		}
-		if args[0] == "help" {
-			if len(args) > 1 {
-				if _, ok := verbs[args[1]]; ok {
-					return args[1], []string{"--help"}, nil
-				}
-				return "", nil, unknownVerb(args[1])
-			}
-			return "compile", []string{"--help"}, nil
-		}
 		if verbLike.MatchString(args[0]) {
 			if _, err := os.Stat(args[0]); err != nil { // a model may be called like a verb
 				return "", nil, unknownVerb(args[0])

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -36,6 +38,7 @@ func init() {
 		"boards":   {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
 		"ops":      {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
 		"passes":   {"", "list the passes in order", "nncc passes", tableFlags, (*cli).passes},
+		"help":     {"[TOPIC or VERB]", "show the flags of a verb, or a text: " + strings.Join(slices.Sorted(maps.Keys(topics)), ", "), "nncc help debugging", noFlags, (*cli).help},
 		"version":  {"", "print the version", "nncc version", tableFlags, (*cli).version},
 		"kernels":  {"", "list the kernels with the conditions under which they apply", "nncc kernels --json", tableFlags, (*cli).kernels},
 		"surgery":  {"[MODEL.onnx]", "apply a YAML script of graph edits, check the result, compare it with the model as it was, save it", "nncc surgery -f steps.yaml model.onnx --out edited.onnx", surgeryFlags, (*cli).surgery},
@@ -59,7 +62,7 @@ func (v *verb) help(name string, fs *pflag.FlagSet) string {
 		b.WriteString(verifyNotes)
 	}
 	if name == "compile" {
-		b.WriteString("\nVerbs (nncc VERB -h shows each):\n")
+		b.WriteString("\nVerbs (nncc VERB -h shows each; nncc help TOPIC: " + strings.Join(slices.Sorted(maps.Keys(topics)), ", ") + "):\n")
 		var names []string
 		for n, x := range verbs {
 			if x.doc != "" {

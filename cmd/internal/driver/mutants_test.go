@@ -288,7 +288,11 @@ func TestMutants(t *testing.T) {
 		}
 	}
 	t.Logf("%d kernels made wrong in %d sources: noticed by outputs %d, with --layers %d; %d lines not executed, %d not compiled for the core", total, len(tried), byOutputs, byLayers, idle, other)
-	if total < min(want, 6) || byLayers*2 < total {
-		t.Errorf("of %d kernels made wrong verify --layers notices %d, want at least half", total, byLayers)
+	least := total / 2
+	if total >= 40 { // of 70, 59 were noticed; few are a matter of luck
+		least = total * 4 / 5
+	}
+	if total < min(want, 6) || byLayers < least {
+		t.Errorf("of %d kernels made wrong verify --layers notices %d, want at least %d", total, byLayers, least)
 	}
 }

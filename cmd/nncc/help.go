@@ -1,0 +1,64 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/frontend/text"
+	"github.com/spf13/pflag"
+)
+
+//go:embed help
+var helpFiles embed.FS
+
+// topics are the texts of `nncc help TOPIC` by name.
+var topics = func() map[string]string {
+	list, err := helpFiles.ReadDir("help")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	out := map[string]string{}
+	for _, f := range list {
+		b, err := helpFiles.ReadFile("help/" + f.Name())
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		out[strings.TrimSuffix(f.Name(), ".txt")] = string(b)
+	}
+	return out
+}()
+
+// help prints a topic, the help of a verb, or of nncc.
+func (c *cli) help(args []string) error {
+	if len(args) > 1 {
+		return &driver.UsageError{Msg: fmt.Sprintf("help: %d arguments, want one topic or verb", len(args))}
+	}
+	name := "compile"
+	if len(args) == 1 {
+		name = args[0]
+	}
+	if s, ok := topics[name]; ok {
+		fmt.Fprint(c.out, s)
+		return nil
+	}
+	v, ok := verbs[name]
+	if !ok {
+		all := slices.Sorted(maps.Keys(topics))
+		near := ""
+		if n := boards.Nearest(name, slices.Concat(all, slices.Collect(maps.Keys(verbs)))); n != "" {
+			near = fmt.Sprintf("; did you mean %s?", n)
+		}
+		return &driver.UsageError{Msg: fmt.Sprintf("help: there is no topic or verb %s%s; topics: %s", text.Line(name), near, strings.Join(all, ", "))}
+	}
+	fs := verbFlags(c, name)
+	fs.BoolP("help", "h", false, "show help")
+	fmt.Fprint(c.out, v.help(name, fs))
+	return nil
+}
+
+func noFlags(*cli, *pflag.FlagSet) {}
