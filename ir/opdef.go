@@ -92,10 +92,26 @@ type OpDef struct {
 	Fill int
 	// Scalar is the float64 function of an element-wise unary operator.
 	Scalar func(n *Node, x float64) float64
+	// C says how C computes one element of an element-wise operator of one
+	// input. Of it derive the float32 kernel, loops in other types, and the part
+	// in loops of several operators.
+	C func(n *Node) CForm
 	// Straight marks a Scalar that is a straight line below 0 and one above it,
 	// apart from limits: exact on int16 values, where other functions are
 	// interpolated (see Curve).
 	Straight bool
+	// Boundary operators stand between reals and the integers that hold them.
+	Boundary bool
+	// Converts marks identities on reals that change how these are held: the
+	// element type, or the quantisation.
+	Converts bool
+	// Finite operators give finite results for finite operands.
+	Finite bool
+	// NonNegative results are never below 0, whatever the attributes.
+	NonNegative bool
+	// Activation marks what follows a layer in networks: converters that
+	// quantise "activations" mean these.
+	Activation bool
 	// QError is how far EvalQ may be from the exact results, in steps of the
 	// output, beyond what rounding operands and results gives; nil: not at all.
 	// Infinite: there is no bound, since errors add up within the node.

@@ -153,7 +153,7 @@ func oneQuant(n *ir.Node, in []*ir.Value) (ir.Type, bool) {
 // or nothing but its outputs behind it.
 func addBoundaryOps(g *ir.Graph, a accel.Accelerator, restore map[*ir.Node]bool) {
 	carries := func(n *ir.Node) bool {
-		moves := n.Op.Quant == ir.QMove || n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.Requantize
+		moves := n.Op.Quant == ir.QMove || n.Op.Boundary || n.Op == op.Requantize
 		return moves && !restore[n] && len(a.CheckLegality(n)) > 0
 	}
 	for _, n := range g.Nodes {

@@ -25,7 +25,7 @@ func (l Layers) count(g *ir.Graph) (floatMACs bool) {
 			floatMACs = l.count(n.Body[0]) || floatMACs
 			continue
 		}
-		if n.Op.Quant == ir.QMove || len(n.Out) == 0 || converts[n.Op] {
+		if n.Op.Quant == ir.QMove || len(n.Out) == 0 || n.Op.Converts {
 			continue
 		}
 		name := ""
@@ -48,9 +48,6 @@ func (l Layers) count(g *ir.Graph) (floatMACs bool) {
 	}
 	return floatMACs
 }
-
-// converts are operators between precisions.
-var converts = map[*ir.OpDef]bool{op.QuantizeLinear: true, op.DequantizeLinear: true, op.Requantize: true, op.Cast: true, op.CastLike: true, op.Identity: true}
 
 // quantisedLayer is the precision of a layer with quantised results.
 func quantisedLayer(n *ir.Node) string {

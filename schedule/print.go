@@ -17,7 +17,7 @@ import (
 //	step 0 "conv": Conv by nncc_conv2d_f32
 //	  in %x at 0
 //	  out %c f32[1,4,4,4]@0.2.3.1 at 144, 256 bytes
-//	step 1 "relu": Relu by nncc_relu_f32
+//	step 1 "relu": Relu by nncc_element_f32
 //	  in %c at 144
 //	  out %r f32[1,4,4,4]@0.2.3.1 at 144, 256 bytes, over %c
 //	...

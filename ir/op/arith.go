@@ -322,7 +322,7 @@ var Mod = def(ir.OpDef{
 
 // PRelu is x, or slope*x where x is negative; slope broadcasts to x.
 var PRelu = def(ir.OpDef{
-	Name: "PRelu", Doc: "x where x >= 0, slope*x elsewhere; slope broadcasts to x", MinIn: 2, Pattern: ir.Broadcast,
+	Name: "PRelu", Doc: "x where x >= 0, slope*x elsewhere; slope broadcasts to x", Activation: true, MinIn: 2, Pattern: ir.Broadcast,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		t, err := inferBinary(signedTypes)(n)
 		if err == nil && !sameShape(t[0].Shape, n.In[0].Type.Shape) {

@@ -25,7 +25,7 @@ var castAttrs = []ir.AttrSpec{ir.IntA("saturate", 1), ir.StrA("round_mode", "up"
 
 // Cast converts the element type.
 var Cast = def(ir.OpDef{
-	Name: "Cast", Doc: "conversion to another element type", Attrs: append([]ir.AttrSpec{ir.Need(ir.Elem(ir.IntA("to", 0)))}, castAttrs...),
+	Name: "Cast", Converts: true, Doc: "conversion to another element type", Attrs: append([]ir.AttrSpec{ir.Need(ir.Elem(ir.IntA("to", 0)))}, castAttrs...),
 	MinIn: 1, Pattern: ir.Elementwise,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		d, err := attrType(n, "to", n.Int("to"))
@@ -55,7 +55,7 @@ func evalType(n *ir.Node, x *tensor.Dense, declared tensor.DType) tensor.DType {
 
 // CastLike converts to the element type of the second input.
 var CastLike = def(ir.OpDef{
-	Name: "CastLike", Doc: "conversion to the element type of the second input", Attrs: castAttrs, MinIn: 2, Pattern: ir.Elementwise,
+	Name: "CastLike", Converts: true, Doc: "conversion to the element type of the second input", Attrs: castAttrs, MinIn: 2, Pattern: ir.Elementwise,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		return one(ir.T(n.In[1].Type.DType, n.In[0].Type.Shape...))
 	},

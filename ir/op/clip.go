@@ -8,7 +8,8 @@ import (
 // Clip limits x to [min, max]; both bounds are optional scalar inputs. Where
 // min is above max the result is max. Scalar holds for constant bounds only.
 var Clip = def(ir.OpDef{
-	Name: "Clip", Doc: "limits x to [min, max] (optional scalar inputs)", MinIn: 1, MaxIn: 3, Pattern: ir.Elementwise, Straight: true,
+	Name: "Clip", Doc: "limits x to [min, max] (optional scalar inputs)", MinIn: 1, MaxIn: 3, Pattern: ir.Elementwise, Straight: true, Activation: true,
+	Finite: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, numTypes); err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ var Relayout = def(ir.OpDef{
 // Requantize is the identity on reals between two quantisations: it stands
 // where a producer and a consumer want different scales.
 var Requantize = def(ir.OpDef{
-	Name: "Requantize", Domain: "nncc", Doc: "identity on reals between two quantisations", MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QFloat, Straight: true,
+	Name: "Requantize", Domain: "nncc", Doc: "identity on reals between two quantisations", Converts: true, MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QFloat, Straight: true,
 	Infer: inferLike, Eval: evalIdentity, Scalar: scalarIdentity,
 })
 

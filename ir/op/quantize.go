@@ -100,7 +100,7 @@ var quantizeAttrs = []ir.AttrSpec{ir.IntA("axis", 1), ir.IntA("block_size", 0), 
 // QuantizeLinear is round(x/scale) + zero point, ties to even, saturated. The
 // division is made in float32, as ONNX Runtime does, or in float64 for double.
 var QuantizeLinear = def(ir.OpDef{
-	Name: "QuantizeLinear", Doc: "round(x/scale), ties to even, plus zero point, saturated",
+	Name: "QuantizeLinear", Boundary: true, Converts: true, Doc: "round(x/scale), ties to even, plus zero point, saturated",
 	Attrs: append([]ir.AttrSpec{ir.IntA("saturate", 1), ir.IntA("precision", 0)}, quantizeAttrs...),
 	MinIn: 2, MaxIn: 3, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
@@ -168,7 +168,7 @@ func dequantizeType(n *ir.Node) (tensor.DType, error) {
 
 // DequantizeLinear is (x - zero point) * scale, in the type of the scale.
 var DequantizeLinear = def(ir.OpDef{
-	Name: "DequantizeLinear", Doc: "(x - zero point) * scale", Attrs: quantizeAttrs,
+	Name: "DequantizeLinear", Boundary: true, Converts: true, Doc: "(x - zero point) * scale", Attrs: quantizeAttrs,
 	MinIn: 2, MaxIn: 3, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if t := n.In[0].Type.DType; !t.IsInt() {

@@ -78,7 +78,7 @@ func maxOf(v []float64) float64 {
 }
 
 // Softmax is exp(x) over its sum along axis.
-var Softmax = laneOp(ir.OpDef{Name: "Softmax", Doc: "exp(x) / sum exp(x) along axis", Quant: ir.QInt, EvalQ: evalSoftmaxQ, QError: softmaxError}, -1,
+var Softmax = laneOp(ir.OpDef{Name: "Softmax", Doc: "exp(x) / sum exp(x) along axis", NonNegative: true, Quant: ir.QInt, EvalQ: evalSoftmaxQ, QError: softmaxError}, -1,
 	func(*ir.Node) func(v []float64) {
 		return func(v []float64) {
 			m, sum := maxOf(v), 0.0

@@ -10,13 +10,17 @@ type unarySpec struct {
 	name, doc, domain string
 	attrs             []ir.AttrSpec
 	types             typeSet
+	quant             ir.QuantKind
 	// real makes the operator's float64 function for one node, with the
 	// attributes read once. Floats of any width are computed by it and rounded.
 	real func(n *ir.Node) func(float64) float64
 	// f32, where set, is a tight loop with the same results as real for float32.
 	f32 func(n *ir.Node, y, x []float32)
-	// straight is OpDef.Straight.
-	straight bool
+	// c, or cBy where attributes choose, is OpDef.C.
+	c   ir.CForm
+	cBy func(n *ir.Node) ir.CForm
+	// straight, ... are the traits of OpDef.
+	straight, finite, nonNegative, activation bool
 	// integer, where set, is the exact function on plain integers.
 	integer func(n *ir.Node) func(int64) int64
 }
@@ -26,6 +30,9 @@ func unary(s unarySpec) *ir.OpDef { return def(s.opDef()) }
 
 // opDef is the definition, for operators that add something to it.
 func (s unarySpec) opDef() ir.OpDef {
+	if s.cBy == nil {
+		s.cBy = s.c.Fixed()
+	}
 	return ir.OpDef{
 		Name: s.name, Domain: s.domain, Doc: s.doc, Attrs: s.attrs, MinIn: 1, Pattern: ir.Elementwise,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
@@ -37,7 +44,8 @@ func (s unarySpec) opDef() ir.OpDef {
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			return outs(s.eval(n, in[0]))
 		},
-		Scalar: func(n *ir.Node, x float64) float64 { return s.real(n)(x) }, Straight: s.straight,
+		Scalar: func(n *ir.Node, x float64) float64 { return s.real(n)(x) }, C: s.cBy, Quant: s.quant,
+		Straight: s.straight, Finite: s.finite, NonNegative: s.nonNegative, Activation: s.activation,
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 
 // Relu is max(x, 0).
 var Relu = unary(unarySpec{
-	name: "Relu", straight: true, doc: "max(x, 0)", types: signedTypes,
+	name: "Relu", straight: true, finite: true, nonNegative: true, activation: true, doc: "max(x, 0)", types: signedTypes,
+	c:    ir.CForm{F64: "nncc_max_f64(x, 0.0)", F32: "x < 0.0f ? 0.0f : x", I64: "x > 0 ? x : 0"},
 	real: fixed(func(x float64) float64 { return max(x, 0) }),
 	f32: func(_ *ir.Node, y, x []float32) {
 		for i, v := range x {
@@ -20,7 +21,8 @@ var Relu = unary(unarySpec{
 
 // LeakyRelu is x, or alpha*x where x is negative.
 var LeakyRelu = unary(unarySpec{
-	name: "LeakyRelu", straight: true, doc: "x where x >= 0, alpha*x elsewhere", types: floatTypes,
+	name: "LeakyRelu", straight: true, finite: true, activation: true, doc: "x where x >= 0, alpha*x elsewhere", types: floatTypes,
+	c:     ir.CForm{F64: "x < 0.0 ? {alpha} * x : x"},
 	attrs: []ir.AttrSpec{ir.FloatA("alpha", 0.01)},
 	real: func(n *ir.Node) func(float64) float64 {
 		a := float64(n.Float("alpha"))
@@ -44,7 +46,8 @@ var LeakyRelu = unary(unarySpec{
 
 // ThresholdedRelu is x where x is above alpha, else 0.
 var ThresholdedRelu = unary(unarySpec{
-	name: "ThresholdedRelu", doc: "x where x > alpha, 0 elsewhere", types: floatTypes,
+	name: "ThresholdedRelu", finite: true, activation: true, doc: "x where x > alpha, 0 elsewhere", types: floatTypes,
+	c:     ir.CForm{F64: "(x > {alpha} || isnan(x)) ? x : 0.0", F32: "x > {alpha} ? x : 0.0f"},
 	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
 	real: func(n *ir.Node) func(float64) float64 {
 		a := float64(n.Float("alpha"))
@@ -70,7 +73,8 @@ func expm1Scaled(a, b, g float64) func(float64) float64 {
 
 // Elu is x, or alpha*(exp(x)-1) where x is negative.
 var Elu = unary(unarySpec{
-	name: "Elu", doc: "x where x >= 0, alpha*(exp(x)-1) elsewhere", types: floatTypes,
+	name: "Elu", finite: true, activation: true, doc: "x where x >= 0, alpha*(exp(x)-1) elsewhere", types: floatTypes,
+	c:     ir.CForm{F64: "x < 0.0 ? {alpha} * expm1(x) : x"},
 	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
 	real: func(n *ir.Node) func(float64) float64 {
 		return expm1Scaled(float64(n.Float("alpha")), 1, 1)
@@ -79,7 +83,8 @@ var Elu = unary(unarySpec{
 
 // Selu is gamma times Elu.
 var Selu = unary(unarySpec{
-	name: "Selu", doc: "gamma * Elu(x)", types: floatTypes,
+	name: "Selu", finite: true, activation: true, doc: "gamma * Elu(x)", types: floatTypes,
+	c:     ir.CForm{F64: "{gamma} * (x < 0.0 ? {alpha} * expm1(x) : x)"},
 	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1.67326319217681884765625), ir.FloatA("gamma", 1.05070102214813232421875)},
 	real: func(n *ir.Node) func(float64) float64 {
 		return expm1Scaled(float64(n.Float("alpha")), 1, float64(n.Float("gamma")))
@@ -88,7 +93,8 @@ var Selu = unary(unarySpec{
 
 // Celu is x, or alpha*(exp(x/alpha)-1) where x is negative.
 var Celu = unary(unarySpec{
-	name: "Celu", doc: "x where x >= 0, alpha*(exp(x/alpha)-1) elsewhere", types: floatTypes,
+	name: "Celu", finite: true, activation: true, doc: "x where x >= 0, alpha*(exp(x/alpha)-1) elsewhere", types: floatTypes,
+	c:     ir.CForm{F64: "x < 0.0 ? {alpha} * expm1(x / {alpha}) : x"},
 	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
 	real: func(n *ir.Node) func(float64) float64 {
 		a := float64(n.Float("alpha"))
@@ -109,11 +115,12 @@ func sigmoid(x float64) float64 {
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 // Sigmoid is the logistic function.
-var Sigmoid = unary(unarySpec{name: "Sigmoid", doc: "1 / (1 + exp(-x))", types: floatTypes, real: fixed(sigmoid)})
+var Sigmoid = unary(unarySpec{name: "Sigmoid", finite: true, nonNegative: true, activation: true, doc: "1 / (1 + exp(-x))", types: floatTypes, c: ir.CForm{F64: "nncc_sigmoid_f64(x)", F32: "1.0f / (1.0f + expf(-x))"}, real: fixed(sigmoid)})
 
 // HardSigmoid is a straight line clamped to [0, 1].
 var HardSigmoid = unary(unarySpec{
-	name: "HardSigmoid", straight: true, doc: "alpha*x + beta clamped to [0, 1]", types: floatTypes,
+	name: "HardSigmoid", straight: true, finite: true, nonNegative: true, activation: true, doc: "alpha*x + beta clamped to [0, 1]", types: floatTypes,
+	c:     ir.CForm{F64: "nncc_min_f64(nncc_max_f64({alpha} * x + {beta}, 0.0), 1.0)", F32: "fmaxf(0.0f, fminf(1.0f, {alpha} * x + {beta}))"},
 	attrs: []ir.AttrSpec{ir.FloatA("alpha", 0.2), ir.FloatA("beta", 0.5)},
 	real: func(n *ir.Node) func(float64) float64 {
 		a, b := float64(n.Float("alpha")), float64(n.Float("beta"))
@@ -123,13 +130,15 @@ var HardSigmoid = unary(unarySpec{
 
 // HardSwish is x times a hard sigmoid of slope 1/6.
 var HardSwish = unary(unarySpec{
-	name: "HardSwish", doc: "x * clamp(x/6 + 1/2, 0, 1)", types: floatTypes,
+	name: "HardSwish", finite: true, activation: true, doc: "x * clamp(x/6 + 1/2, 0, 1)", types: floatTypes,
+	c:    ir.CForm{F64: "x * nncc_min_f64(nncc_max_f64((x + 3.0) / 6.0, 0.0), 1.0)", F32: "x * fmaxf(0.0f, fminf(1.0f, x / 6.0f + 0.5f))"},
 	real: fixed(func(x float64) float64 { return x * min(max((x+3)/6, 0), 1) }),
 })
 
 // Swish is x * sigmoid(alpha*x), also called SiLU.
 var Swish = unary(unarySpec{
-	name: "Swish", doc: "x * sigmoid(alpha*x) (SiLU)", types: floatTypes,
+	name: "Swish", finite: true, activation: true, doc: "x * sigmoid(alpha*x) (SiLU)", types: floatTypes,
+	c:     ir.CForm{F64: "x * nncc_sigmoid_f64({alpha} * x)", F32: "x / (1.0f + expf(-({alpha} * x)))"},
 	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
 	real: func(n *ir.Node) func(float64) float64 {
 		a := float64(n.Float("alpha"))
@@ -139,29 +148,46 @@ var Swish = unary(unarySpec{
 
 // Mish is x * tanh(softplus(x)).
 var Mish = unary(unarySpec{
-	name: "Mish", doc: "x * tanh(softplus(x))", types: floatTypes,
+	name: "Mish", finite: true, activation: true, doc: "x * tanh(softplus(x))", types: floatTypes,
+	c:    ir.CForm{F64: "x * tanh(nncc_softplus_f64(x))"},
 	real: fixed(func(x float64) float64 { return x * math.Tanh(softplus(x)) }),
 })
 
 // Softplus is ln(1 + exp(x)).
-var Softplus = unary(unarySpec{name: "Softplus", doc: "ln(1 + exp(x))", types: floatTypes, real: fixed(softplus)})
+var Softplus = unary(unarySpec{name: "Softplus", finite: true, nonNegative: true, activation: true, doc: "ln(1 + exp(x))", types: floatTypes, c: ir.CForm{F64: "nncc_softplus_f64(x)"}, real: fixed(softplus)})
 
 // Softsign is x / (1 + |x|).
 var Softsign = unary(unarySpec{
-	name: "Softsign", doc: "x / (1 + |x|)", types: floatTypes,
+	name: "Softsign", finite: true, activation: true, doc: "x / (1 + |x|)", types: floatTypes,
+	c:    ir.CForm{F64: "x / (1.0 + fabs(x))"},
 	real: fixed(func(x float64) float64 { return x / (1 + math.Abs(x)) }),
 })
 
 // Tanh is the hyperbolic tangent.
-var Tanh = unary(unarySpec{name: "Tanh", doc: "hyperbolic tangent", types: floatTypes, real: fixed(math.Tanh)})
+var Tanh = unary(unarySpec{name: "Tanh", finite: true, activation: true, doc: "hyperbolic tangent", types: floatTypes, c: ir.CForm{F64: "tanh(x)"}, real: fixed(math.Tanh)})
+
+// Constants of Gelu as C has them, with the bits of math.Sqrt2 and math.Sqrt(2/math.Pi).
+const (
+	sqrt2       = "1.4142135623730951"
+	sqrt2OverPi = "0.7978845608028654"
+)
 
 // Gelu is x times the normal distribution function, exact or by tanh.
 var Gelu = def(gelu())
 
 func gelu() ir.OpDef {
 	s := unarySpec{
-		name: "Gelu", doc: "x * Phi(x), exact (erf) or approximated by tanh", types: floatTypes,
+		name: "Gelu", finite: true, activation: true, doc: "x * Phi(x), exact (erf) or approximated by tanh", types: floatTypes,
 		attrs: []ir.AttrSpec{ir.StrA("approximate", "none")},
+		cBy: func(n *ir.Node) ir.CForm {
+			if n.Str("approximate") == "tanh" {
+				return ir.CForm{
+					F64: "0.5 * x * (1.0 + tanh(" + sqrt2OverPi + " * (x + 0.044715 * x * x * x)))",
+					F32: "0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)))",
+				}
+			}
+			return ir.CForm{F64: "0.5 * x * erfc(-x / " + sqrt2 + ")", F32: "0.5f * x * (1.0f + erff(x * 0.70710678f))"}
+		},
 		real: func(n *ir.Node) func(float64) float64 {
 			if n.Str("approximate") == "tanh" {
 				k := math.Sqrt(2 / math.Pi)
@@ -185,7 +211,8 @@ func gelu() ir.OpDef {
 
 // Shrink is x-bias above lambd, x+bias below -lambd and 0 between.
 var Shrink = unary(unarySpec{
-	name: "Shrink", doc: "x-bias above lambd, x+bias below -lambd, 0 between", types: numTypes,
+	name: "Shrink", finite: true, doc: "x-bias above lambd, x+bias below -lambd, 0 between", types: numTypes,
+	c:     ir.CForm{F64: "x < -{lambd} ? x + {bias} : (x > {lambd} ? x - {bias} : 0.0)"},
 	attrs: []ir.AttrSpec{ir.FloatA("bias", 0), ir.FloatA("lambd", 0.5)},
 	real: func(n *ir.Node) func(float64) float64 {
 		b, l := float64(n.Float("bias")), float64(n.Float("lambd"))

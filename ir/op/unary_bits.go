@@ -9,7 +9,7 @@ import (
 
 // Not is logical negation.
 var Not = unary(unarySpec{
-	name: "Not", doc: "logical not", types: boolTypes,
+	name: "Not", doc: "logical not", types: boolTypes, quant: ir.QNone, finite: true, c: ir.CForm{I64: "x == 0 ? 1 : 0"},
 	real: fixed(func(x float64) float64 {
 		if x == 0 {
 			return 1
@@ -21,6 +21,7 @@ var Not = unary(unarySpec{
 // BitwiseNot inverts every bit of an integer.
 var BitwiseNot = def(ir.OpDef{
 	Name: "BitwiseNot", Doc: "inverts every bit", MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone,
+	C: ir.CForm{I64: "~x", U64: "~x"}.Fixed(),
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, intTypes); err != nil {
 			return nil, err
@@ -37,9 +38,9 @@ var BitwiseNot = def(ir.OpDef{
 })
 
 // predicate defines an operator from reals to bool.
-func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(float64) bool) *ir.OpDef {
+func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(float64) bool, c func(n *ir.Node) ir.CForm) *ir.OpDef {
 	return def(ir.OpDef{
-		Name: name, Doc: doc, Attrs: attrs, MinIn: 1, Pattern: ir.Elementwise,
+		Name: name, Doc: doc, Attrs: attrs, MinIn: 1, Pattern: ir.Elementwise, C: c,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			if err := wantType(n, 0, floatTypes); err != nil {
 				return nil, err
@@ -58,7 +59,8 @@ func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(f
 }
 
 // IsNaN tells which elements are NaN.
-var IsNaN = predicate("IsNaN", "whether x is NaN", nil, func(*ir.Node) func(float64) bool { return math.IsNaN })
+var IsNaN = predicate("IsNaN", "whether x is NaN", nil, func(*ir.Node) func(float64) bool { return math.IsNaN },
+	ir.CForm{F64: "isnan(x) ? 1 : 0"}.Fixed())
 
 // IsInf tells which elements are infinite.
 var IsInf = predicate("IsInf", "whether x is infinite, of the signs asked for",
@@ -66,4 +68,15 @@ var IsInf = predicate("IsInf", "whether x is infinite, of the signs asked for",
 	func(n *ir.Node) func(float64) bool {
 		neg, pos := n.Int("detect_negative") != 0, n.Int("detect_positive") != 0
 		return func(x float64) bool { return neg && x == negInf || pos && x == posInf }
+	}, func(n *ir.Node) ir.CForm {
+		c := "0"
+		switch neg, pos := n.Int("detect_negative") != 0, n.Int("detect_positive") != 0; {
+		case neg && pos:
+			c = "(isinf(x) && (x < 0.0 || x > 0.0)) ? 1 : 0"
+		case neg:
+			c = "(isinf(x) && (x < 0.0)) ? 1 : 0"
+		case pos:
+			c = "(isinf(x) && (x > 0.0)) ? 1 : 0"
+		}
+		return ir.CForm{F64: c}
 	})

@@ -6,45 +6,58 @@ import (
 	"github.com/nncc/nncc/ir"
 )
 
-// mathOp defines a float operator without attributes by its float64 function.
-func mathOp(name, doc string, f func(float64) float64) *ir.OpDef {
-	return unary(unarySpec{name: name, doc: doc, types: floatTypes, real: fixed(f)})
+// mathOp defines a float operator without attributes by its float64 function
+// and that of C.
+func mathOp(name, doc string, f func(float64) float64, c string, traits ...trait) *ir.OpDef {
+	s := unarySpec{name: name, doc: doc, types: floatTypes, real: fixed(f), c: ir.CForm{F64: c}}
+	for _, t := range traits {
+		t(&s)
+	}
+	return unary(s)
 }
+
+// trait sets a trait of a function.
+type trait func(*unarySpec)
+
+func finite(s *unarySpec)      { s.finite = true }
+func nonNegative(s *unarySpec) { s.nonNegative = true }
 
 // The functions of real numbers. Where the argument is outside the domain the
 // result is NaN, as IEEE 754 has it.
 var (
-	Erf        = mathOp("Erf", "error function", math.Erf)
-	Exp        = mathOp("Exp", "e to the power x", math.Exp)
-	Log        = mathOp("Log", "natural logarithm", math.Log)
-	Sqrt       = mathOp("Sqrt", "square root", math.Sqrt)
-	Reciprocal = mathOp("Reciprocal", "1 / x", func(x float64) float64 { return 1 / x })
-	Floor      = mathOp("Floor", "largest integer not above x", math.Floor)
-	Ceil       = mathOp("Ceil", "smallest integer not below x", math.Ceil)
-	Round      = mathOp("Round", "nearest integer, ties to even", math.RoundToEven)
-	Sin        = mathOp("Sin", "sine of x radians", math.Sin)
-	Cos        = mathOp("Cos", "cosine of x radians", math.Cos)
-	Tan        = mathOp("Tan", "tangent of x radians", math.Tan)
-	Asin       = mathOp("Asin", "inverse sine in radians", math.Asin)
-	Acos       = mathOp("Acos", "inverse cosine in radians", math.Acos)
-	Atan       = mathOp("Atan", "inverse tangent in radians", math.Atan)
-	Sinh       = mathOp("Sinh", "hyperbolic sine", math.Sinh)
-	Cosh       = mathOp("Cosh", "hyperbolic cosine", math.Cosh)
-	Asinh      = mathOp("Asinh", "inverse hyperbolic sine", math.Asinh)
-	Acosh      = mathOp("Acosh", "inverse hyperbolic cosine", math.Acosh)
-	Atanh      = mathOp("Atanh", "inverse hyperbolic tangent", math.Atanh)
+	Erf        = mathOp("Erf", "error function", math.Erf, "erf(x)", finite)
+	Exp        = mathOp("Exp", "e to the power x", math.Exp, "exp(x)", nonNegative)
+	Log        = mathOp("Log", "natural logarithm", math.Log, "log(x)")
+	Sqrt       = mathOp("Sqrt", "square root", math.Sqrt, "sqrt(x)", nonNegative)
+	Reciprocal = mathOp("Reciprocal", "1 / x", func(x float64) float64 { return 1 / x }, "1.0 / x")
+	Floor      = mathOp("Floor", "largest integer not above x", math.Floor, "floor(x)", finite)
+	Ceil       = mathOp("Ceil", "smallest integer not below x", math.Ceil, "ceil(x)", finite)
+	Round      = mathOp("Round", "nearest integer, ties to even", math.RoundToEven, "nncc_nearest_f64(x)", finite)
+	Sin        = mathOp("Sin", "sine of x radians", math.Sin, "sin(x)", finite)
+	Cos        = mathOp("Cos", "cosine of x radians", math.Cos, "cos(x)", finite)
+	Tan        = mathOp("Tan", "tangent of x radians", math.Tan, "tan(x)")
+	Asin       = mathOp("Asin", "inverse sine in radians", math.Asin, "asin(x)")
+	Acos       = mathOp("Acos", "inverse cosine in radians", math.Acos, "acos(x)", nonNegative)
+	Atan       = mathOp("Atan", "inverse tangent in radians", math.Atan, "atan(x)", finite)
+	Sinh       = mathOp("Sinh", "hyperbolic sine", math.Sinh, "sinh(x)")
+	Cosh       = mathOp("Cosh", "hyperbolic cosine", math.Cosh, "cosh(x)", nonNegative)
+	Asinh      = mathOp("Asinh", "inverse hyperbolic sine", math.Asinh, "asinh(x)", finite)
+	Acosh      = mathOp("Acosh", "inverse hyperbolic cosine", math.Acosh, "acosh(x)", nonNegative)
+	Atanh      = mathOp("Atanh", "inverse hyperbolic tangent", math.Atanh, "atanh(x)")
 )
 
 // Neg is -x; integers wrap.
 var Neg = unary(unarySpec{
-	name: "Neg", straight: true, doc: "-x", types: signedTypes,
+	name: "Neg", straight: true, finite: true, doc: "-x", types: signedTypes,
+	c:       ir.CForm{F64: "-x", I64: "(int64_t)(0u - (uint64_t)x)"},
 	real:    fixed(func(x float64) float64 { return -x }),
 	integer: fixedInt(func(x int64) int64 { return -x }),
 })
 
 // Abs is |x|.
 var Abs = unary(unarySpec{
-	name: "Abs", straight: true, doc: "|x|", types: numTypes,
+	name: "Abs", straight: true, finite: true, nonNegative: true, doc: "|x|", types: numTypes,
+	c:    ir.CForm{F64: "fabs(x)", I64: "x < 0 ? (int64_t)(0u - (uint64_t)x) : x", U64: "x"},
 	real: fixed(math.Abs),
 	integer: fixedInt(func(x int64) int64 {
 		return max(x, -x)
@@ -53,7 +66,8 @@ var Abs = unary(unarySpec{
 
 // Sign is -1, 0 or 1.
 var Sign = unary(unarySpec{
-	name: "Sign", doc: "-1, 0 or 1", types: numTypes,
+	name: "Sign", finite: true, doc: "-1, 0 or 1", types: numTypes,
+	c: ir.CForm{F64: "x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x)", I64: "x > 0 ? 1 : (x < 0 ? -1 : 0)", U64: "x > 0 ? 1u : 0u"},
 	real: fixed(func(x float64) float64 {
 		switch {
 		case x > 0:

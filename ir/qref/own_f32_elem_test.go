@@ -116,112 +116,22 @@ func TestOwnBinaryF32(t *testing.T) {
 	}
 }
 
-type unaryParams struct {
-	Count       int32
-	Alpha, Beta float32
-}
-
-func TestOwnUnaryF32(t *testing.T) {
+func TestOwnClipF32(t *testing.T) {
 	d := ownDriver(t)
-	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
-	softplus := func(v float64) float64 { return max(v, 0) + math.Log1p(math.Exp(-math.Abs(v))) }
-	elu := func(v, a float64) float64 {
-		if v < 0 {
-			return a * math.Expm1(v)
-		}
-		return v
-	}
-	cut := func(v, lo, hi float64) float64 { return max(lo, min(hi, v)) }
-	any32 := [2]float64{-12, 12}
-	cases := []struct {
-		name        string
-		alpha, beta float32
-		dom         [2]float64
-		f           func(v, alpha, beta float64) float64
-	}{
-		{"abs", 0, 0, any32, func(v, _, _ float64) float64 { return math.Abs(v) }},
-		{"neg", 0, 0, any32, func(v, _, _ float64) float64 { return -v }},
-		{"relu", 0, 0, any32, func(v, _, _ float64) float64 { return max(v, 0) }},
-		{"leaky_relu", 0.1, 0, any32, func(v, a, _ float64) float64 { return max(v, 0) + a*min(v, 0) }},
-		{"clip", -1.5, 2, any32, func(v, a, b float64) float64 { return cut(v, a, b) }},
-		{"thresholded_relu", 1.25, 0, any32, func(v, a, _ float64) float64 {
-			if v > a {
-				return v
-			}
-			return 0
-		}},
-		{"shrink", 0.5, 0.25, any32, func(v, a, b float64) float64 {
-			switch {
-			case v < -a:
-				return v + b
-			case v > a:
-				return v - b
-			}
-			return 0
-		}},
-		{"elu", 0.75, 0, any32, func(v, a, _ float64) float64 { return elu(v, a) }},
-		{"celu", 0.75, 0, any32, func(v, a, _ float64) float64 { return max(0, v) + min(0, a*math.Expm1(v/a)) }},
-		{"selu", 1.6732632, 1.050701, any32, func(v, a, b float64) float64 { return b * elu(v, a) }},
-		{"sigmoid", 0, 0, [2]float64{-120, 120}, func(v, _, _ float64) float64 { return sigmoid(v) }},
-		{"hard_sigmoid", 0.2, 0.5, any32, func(v, a, b float64) float64 { return cut(a*v+b, 0, 1) }},
-		{"hard_swish", 0, 0, any32, func(v, _, _ float64) float64 { return v * cut(v/6+0.5, 0, 1) }},
-		{"swish", 1.5, 0, any32, func(v, a, _ float64) float64 { return v * sigmoid(a*v) }},
-		{"mish", 0, 0, [2]float64{-90, 90}, func(v, _, _ float64) float64 { return v * math.Tanh(softplus(v)) }},
-		{"softplus", 0, 0, [2]float64{-90, 90}, func(v, _, _ float64) float64 { return softplus(v) }},
-		{"softsign", 0, 0, any32, func(v, _, _ float64) float64 { return v / (1 + math.Abs(v)) }},
-		{"gelu", 0, 0, any32, func(v, _, _ float64) float64 { return v / 2 * (1 + math.Erf(v/math.Sqrt2)) }},
-		{"gelu_tanh", 0, 0, any32, func(v, _, _ float64) float64 {
-			return v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
-		}},
-		{"erf", 0, 0, any32, func(v, _, _ float64) float64 { return math.Erf(v) }},
-		{"exp", 0, 0, any32, func(v, _, _ float64) float64 { return math.Exp(v) }},
-		{"log", 0, 0, [2]float64{1e-3, 12}, func(v, _, _ float64) float64 { return math.Log(v) }},
-		{"sqrt", 0, 0, [2]float64{0, 12}, func(v, _, _ float64) float64 { return math.Sqrt(v) }},
-		{"reciprocal", 0, 0, any32, func(v, _, _ float64) float64 { return 1 / v }},
-		{"floor", 0, 0, any32, func(v, _, _ float64) float64 { return math.Floor(v) }},
-		{"ceil", 0, 0, any32, func(v, _, _ float64) float64 { return math.Ceil(v) }},
-		{"round", 0, 0, any32, func(v, _, _ float64) float64 { return math.RoundToEven(v) }},
-		{"sign", 0, 0, any32, func(v, _, _ float64) float64 { return cut(v*1e30, -1, 1) }},
-		{"sin", 0, 0, any32, func(v, _, _ float64) float64 { return math.Sin(v) }},
-		{"cos", 0, 0, any32, func(v, _, _ float64) float64 { return math.Cos(v) }},
-		{"tan", 0, 0, [2]float64{-1.5, 1.5}, func(v, _, _ float64) float64 { return math.Tan(v) }},
-		{"asin", 0, 0, [2]float64{-1, 1}, func(v, _, _ float64) float64 { return math.Asin(v) }},
-		{"acos", 0, 0, [2]float64{-1, 1}, func(v, _, _ float64) float64 { return math.Acos(v) }},
-		{"atan", 0, 0, any32, func(v, _, _ float64) float64 { return math.Atan(v) }},
-		{"sinh", 0, 0, any32, func(v, _, _ float64) float64 { return math.Sinh(v) }},
-		{"cosh", 0, 0, any32, func(v, _, _ float64) float64 { return math.Cosh(v) }},
-		{"tanh", 0, 0, any32, func(v, _, _ float64) float64 { return math.Tanh(v) }},
-		{"asinh", 0, 0, any32, func(v, _, _ float64) float64 { return math.Asinh(v) }},
-		{"acosh", 0, 0, [2]float64{1, 12}, func(v, _, _ float64) float64 { return math.Acosh(v) }},
-		{"atanh", 0, 0, [2]float64{-0.999, 0.999}, func(v, _, _ float64) float64 { return math.Atanh(v) }},
-	}
 	r := ownRand(11)
-	tested := map[string]bool{}
-	for _, c := range cases {
-		tested["nncc_"+c.name+"_f32"] = true
-		const n = 501
-		x := make([]float32, n)
-		for i := range x {
-			x[i] = float32(c.dom[0] + r.Float64()*(c.dom[1]-c.dom[0]))
-		}
-		x[0], x[1] = float32(c.dom[0]), float32(c.dom[1])
-		if c.dom == any32 {
-			copy(x[2:], []float32{0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5})
-		}
-		y := poisonF32(n)
-		d.call(t, "nncc_"+c.name+"_f32", unaryParams{n, c.alpha, c.beta}, x, y)
-		for i, v := range x {
-			want := c.f(float64(v), float64(c.alpha), float64(c.beta))
-			// relative to the element, with an absolute floor where the function crosses zero
-			if g := float64(y[i]); g != want && math.Abs(g-want) > 2e-6*math.Abs(want)+3e-7 {
-				t.Errorf("%s(%g) = %g, want %g", c.name, v, g, want)
-				break
-			}
-		}
+	x := make([]float32, 501)
+	for i := range x {
+		x[i] = float32(r.Float64()*24 - 12)
 	}
-	for name, p := range d.protos {
-		if p.args[0] == "const nncc_unary_params *" && !tested[name] {
-			t.Errorf("%s is not tested", name)
+	y := poisonF32(int32(len(x)))
+	const lo, hi = -1.5, 2
+	d.call(t, "nncc_clip_f32", struct {
+		Count  int32
+		Lo, Hi float32
+	}{int32(len(x)), lo, hi}, x, y)
+	for i, v := range x {
+		if want := max(lo, min(hi, v)); y[i] != want {
+			t.Fatalf("clip(%g) = %g, want %g", v, y[i], want)
 		}
 	}
 }

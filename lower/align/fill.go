@@ -169,16 +169,11 @@ func (a *analysis) outFill(n *ir.Node) fill {
 	if n.Op.Pattern == ir.Broadcast {
 		return a.broadcastFill(n)
 	}
-	if bounded[n.Op.Name] && x.kind != wild {
+	if n.Op.Finite && x.kind != wild {
 		return fill{finite, 0}
 	}
 	return fill{}
 }
-
-// bounded functions of finite values are finite.
-var bounded = map[string]bool{"Relu": true, "LeakyRelu": true, "Sigmoid": true, "Tanh": true, "HardSigmoid": true, "HardSwish": true, "Abs": true, "Neg": true,
-	"Erf": true, "Floor": true, "Ceil": true, "Round": true, "Sign": true, "Swish": true, "Gelu": true, "Elu": true, "Selu": true, "Celu": true, "Softplus": true,
-	"Softsign": true, "ThresholdedRelu": true, "Shrink": true, "Sin": true, "Cos": true, "Mish": true}
 
 // join is what holds for either.
 func (f fill) join(g fill) fill {

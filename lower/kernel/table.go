@@ -2,42 +2,19 @@ package kernel
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// tableOps are element-wise operators; with several inputs, all but one must
-// be constants that hold a single value.
-var tableOps = []string{
-	"Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor",
-	"Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mish", "Neg", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid",
-	"Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "nncc.Requantize", "nncc.Lookup", "Not", "IsNaN", "IsInf",
-	"BitwiseNot", "Cast",
-	"Add", "Sub", "Mul", "Div", "Pow", "PRelu", "Min", "Max", "Sum", "Mean", "Mod", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
-	"And", "Or", "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor",
-}
-
-// TableOps are the operators that can be a table, by TableOf.
-func TableOps() []*ir.OpDef { return Named(tableOps) }
-
-// Named are operators by name, in the form "Name" or "domain.Name".
-func Named(names []string) []*ir.OpDef {
-	var out []*ir.OpDef
-	for _, s := range names {
-		domain, name, ok := strings.Cut(s, ".")
-		if !ok {
-			domain, name = "", s
-		}
-		d := op.Get(domain, name)
-		if d == nil {
-			panic("BUG: no operator " + s)
-		}
-		out = append(out, d)
-	}
-	return out
+// TableOps are the operators that can be a table, by TableOf: element-wise
+// ones that compute. With several inputs, all but one must be constants that
+// hold a single value.
+func TableOps() []*ir.OpDef {
+	return Where(func(d *ir.OpDef) bool {
+		return d.Pattern <= ir.Broadcast && d.Quant != ir.QMove && d.View == ir.NoView && !d.Boundary
+	})
 }
 
 // ByteType: an element type of one byte.

@@ -152,9 +152,10 @@ func neverNegative(v *ir.Value, depth int) bool {
 	if d.Op.View != ir.NoView && d.Op.View != ir.Recast && d.Op.DataIn == nil { // elements of input 0
 		return neverNegative(d.In[0], depth-1)
 	}
-	switch d.Op.Name {
-	case "Relu", "Sigmoid", "HardSigmoid", "Softmax", "Abs", "Exp", "Softplus", "Sqrt":
+	if d.Op.NonNegative {
 		return true
+	}
+	switch d.Op.Name {
 	case "Clip":
 		lo, ok := scalarConst(d.Input(1))
 		hi, has := scalarConst(d.Input(2))

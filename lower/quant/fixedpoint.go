@@ -219,21 +219,13 @@ func (c *calibrator) fixedWeights(n *ir.Node, f *FixedPoint) error {
 	return nil
 }
 
-// activations are operators whose outputs nnabla's activation converter
-// quantises; true for those that never give a negative number.
-var activations = map[*ir.OpDef]bool{
-	op.Relu: true, op.Sigmoid: true, op.HardSigmoid: true, op.Clip: false, op.Tanh: false, op.LeakyRelu: false, op.PRelu: false,
-	op.Get("", "Elu"): false, op.Get("", "Selu"): false, op.Get("", "Celu"): false, op.Get("", "Gelu"): false, op.Get("", "HardSwish"): false,
-	op.Get("", "Swish"): false, op.Get("", "Mish"): false, op.Get("", "Softplus"): true, op.Get("", "Softsign"): false, op.ThresholdedRelu: false,
-}
-
 // activates reports a node that is an activation function or has absorbed
 // one; positive that its output is never negative.
 func activates(n *ir.Node) (positive, ok bool) {
 	if n.Quantised() || len(n.Out) != 1 || n.Out[0].Type.DType != tensor.F32 {
 		return false, false
 	}
-	positive, ok = activations[n.Op]
+	positive, ok = n.Op.Activation && n.Op.NonNegative, n.Op.Activation
 	if n.Op == op.Clip {
 		if lo, _, known := op.ClipBounds(n); known && lo >= 0 {
 			positive = true

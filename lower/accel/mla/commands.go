@@ -1,6 +1,7 @@
 package mla
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -95,7 +96,7 @@ func (w *writer) step(s *schedule.Step) error {
 func (w *writer) command(s *schedule.Step, c call.Call) (*lm.Command, error) {
 	f, ok := forms[c.Func]
 	if !ok {
-		return nil, fmt.Errorf("the MLA has no operation for %s (kernel %s)", c.Func, s.Low.Kernel)
+		return nil, fmt.Errorf("the MLA has no operation for %s of kernel %s", cmp.Or(c.Func, "code"), s.Low.Kernel)
 	}
 	if len(c.Args) != len(f.args) {
 		panic(fmt.Sprintf("BUG: %s has %d arguments, commands.go knows %d", c.Func, len(c.Args), len(f.args)))

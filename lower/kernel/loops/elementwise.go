@@ -2,7 +2,6 @@ package loops
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -214,69 +213,21 @@ func convert(f *fn) error {
 	return nil
 }
 
-// functions of one real number a, in C.
-var functions = map[*ir.OpDef]string{
-	op.Erf: "erf(a)", op.Exp: "exp(a)", op.Log: "log(a)", op.Sqrt: "sqrt(a)", op.Reciprocal: "1.0 / a", op.Floor: "floor(a)", op.Ceil: "ceil(a)",
-	op.Round: "nncc_nearest_f64(a)", op.Sin: "sin(a)", op.Cos: "cos(a)", op.Tan: "tan(a)", op.Asin: "asin(a)", op.Acos: "acos(a)", op.Atan: "atan(a)",
-	op.Sinh: "sinh(a)", op.Cosh: "cosh(a)", op.Tanh: "tanh(a)", op.Asinh: "asinh(a)", op.Acosh: "acosh(a)", op.Atanh: "atanh(a)",
-	op.Neg: "-a", op.Abs: "fabs(a)", op.Sign: "a > 0.0 ? 1.0 : (a < 0.0 ? -1.0 : a)", op.Relu: "nncc_max_f64(a, 0.0)",
-	op.Sigmoid: "nncc_sigmoid_f64(a)", op.Softplus: "nncc_softplus_f64(a)", op.Softsign: "a / (1.0 + fabs(a))", op.Mish: "a * tanh(nncc_softplus_f64(a))",
-	op.HardSwish: "a * nncc_min_f64(nncc_max_f64((a + 3.0) / 6.0, 0.0), 1.0)", op.IsNaN: "isnan(a) ? 1 : 0",
-}
-
-// function is the C expression of a function of one real number.
-func function(n *ir.Node) string {
-	attr := func(name string) string { return num(float64(n.Float(name))) }
-	switch n.Op {
-	case op.LeakyRelu:
-		return "a < 0.0 ? " + attr("alpha") + " * a : a"
-	case op.ThresholdedRelu:
-		return "(a > " + attr("alpha") + " || isnan(a)) ? a : 0.0"
-	case op.Elu:
-		return "a < 0.0 ? " + attr("alpha") + " * expm1(a) : a"
-	case op.Selu:
-		return attr("gamma") + " * (a < 0.0 ? " + attr("alpha") + " * expm1(a) : a)"
-	case op.Celu:
-		return "a < 0.0 ? " + attr("alpha") + " * expm1(a / " + attr("alpha") + ") : a"
-	case op.HardSigmoid:
-		return "nncc_min_f64(nncc_max_f64(" + attr("alpha") + " * a + " + attr("beta") + ", 0.0), 1.0)"
-	case op.Swish:
-		return "a * nncc_sigmoid_f64(" + attr("alpha") + " * a)"
-	case op.Gelu:
-		if n.Str("approximate") == "tanh" {
-			return fmt.Sprintf("0.5 * a * (1.0 + tanh(%s * (a + 0.044715 * a * a * a)))", num(math.Sqrt(2/math.Pi)))
-		}
-		return "0.5 * a * erfc(-a / " + num(math.Sqrt2) + ")"
-	case op.Shrink:
-		return fmt.Sprintf("a < %s ? a + %s : (a > %s ? a - %s : 0.0)", num(-float64(n.Float("lambd"))), attr("bias"), attr("lambd"), attr("bias"))
-	case op.IsInf:
-		var s []string
-		if n.Int("detect_negative") != 0 {
-			s = append(s, "a < 0.0")
-		}
-		if n.Int("detect_positive") != 0 {
-			s = append(s, "a > 0.0")
-		}
-		if s == nil {
-			return "0"
-		}
-		return "(isinf(a) && (" + strings.Join(s, " || ") + ")) ? 1 : 0"
+// exact is the form of a function on elements of a type that are no reals, ""
+// where it computes in double.
+func exact(n *ir.Node, d tensor.DType) string {
+	switch c := n.Op.C(n); classOf(d) {
+	case whole:
+		return c.I64
+	case large:
+		return c.U64
 	}
-	return functions[n.Op]
+	return ""
 }
-
-// onIntegers are the functions that have a form of their own on integers.
-var onIntegers = map[*ir.OpDef]string{
-	op.Neg: "(int64_t)(0u - (uint64_t)a)", op.Abs: "a < 0 ? (int64_t)(0u - (uint64_t)a) : a", op.Sign: "a > 0 ? 1 : (a < 0 ? -1 : 0)",
-	op.Relu: "a > 0 ? a : 0", op.Not: "a == 0 ? 1 : 0", op.BitwiseNot: "~a",
-}
-
-// ofIntegers reports a function that has a form of its own on elements of type d.
-func ofIntegers(n *ir.Node, d tensor.DType) bool { return onIntegers[n.Op] != "" && classOf(d) != real }
 
 // argument is the class in which a function takes its argument.
 func argument(n *ir.Node, d tensor.DType) class {
-	if ofIntegers(n, d) {
+	if exact(n, d) != "" {
 		return classOf(d)
 	}
 	return real
@@ -284,15 +235,16 @@ func argument(n *ir.Node, d tensor.DType) class {
 
 // unaryExpr is the function of one element a of type d, in the class of the result.
 func unaryExpr(n *ir.Node, d tensor.DType) string {
-	switch y := n.Out[0].Type.DType; {
-	case ofIntegers(n, d) && classOf(d) == large:
-		return map[*ir.OpDef]string{op.Abs: "a", op.Sign: "a > 0 ? 1u : 0u", op.BitwiseNot: "~a"}[n.Op]
-	case ofIntegers(n, d):
-		return onIntegers[n.Op]
-	case y != tensor.Bool && !y.IsFloat():
-		return fromReal(y, function(n))
+	form := exact(n, d)
+	real := form == ""
+	if real {
+		form = n.Op.C(n).F64
 	}
-	return function(n)
+	e := kernel.Written(form, "a", func(name string) string { return num(float64(n.Float(name))) })
+	if y := n.Out[0].Type.DType; real && y != tensor.Bool && !y.IsFloat() {
+		return fromReal(y, e)
+	}
+	return e
 }
 
 // unary writes a function of one element.
@@ -301,10 +253,11 @@ func unary(f *fn) error {
 	x, y := f.in(0), f.out(0)
 	yi, xi := f.elements(0)
 	a := loadReal(x, xi[0])
-	if ofIntegers(n, x.t) {
+	c := argument(n, x.t)
+	if c == classOf(x.t) {
 		a = load(x, xi[0])
 	}
-	f.line("const %s a = %s;", argument(n, x.t).wide(), a)
+	f.line("const %s a = %s;", c.wide(), a)
 	f.store(y, yi, unaryExpr(n, x.t))
 	f.closeTo(1)
 	return nil
@@ -365,12 +318,11 @@ func keys[T any](m map[*ir.OpDef]T, more ...*ir.OpDef) []*ir.OpDef {
 }
 
 func elementRows() []*kernel.Kernel {
-	parametric := []*ir.OpDef{op.LeakyRelu, op.ThresholdedRelu, op.Elu, op.Selu, op.Celu, op.HardSigmoid, op.Swish, op.Gelu, op.Shrink, op.IsInf, op.Not, op.BitwiseNot}
 	return []*kernel.Kernel{
 		row("binary", "arithmetic, comparison and logic on two or more broadcast tensors, any element type", folded, nil, keys(binary, op.BitShift, op.Mod)...),
 		row("pow", "power with broadcasting, any element type", power, nil, op.Pow),
 		row("cast", "conversion between any two element types", convert, nil, op.Cast, op.CastLike),
-		row("unary", "functions of one element, any element type", unary, nil, keys(functions, parametric...)...),
+		row("unary", "functions of one element, any element type", unary, nil, kernel.Where(func(d *ir.OpDef) bool { return d.C != nil })...),
 		row("clip", "limits, constant or computed, any element type", clip, nil, op.Clip),
 		row("copy", "elements as they are, in order", copied, nil, op.Identity),
 		row("where", "choice between two tensors, any element type", choose, nil, op.Where),

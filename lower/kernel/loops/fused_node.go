@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
@@ -107,16 +105,6 @@ var pairs32 = map[*ir.OpDef]string{
 	op.Equal: "%s == %s ? 1 : 0", op.Greater: "%s > %s ? 1 : 0", op.GreaterOrEqual: "%s >= %s ? 1 : 0", op.Less: "%s < %s ? 1 : 0", op.LessOrEqual: "%s <= %s ? 1 : 0",
 }
 
-// singles32 are the operators on one float32 number that have a function of
-// their name in nncc_element_f32.h, with the attributes that follow it.
-var singles32 = map[*ir.OpDef][]string{
-	op.Abs: nil, op.Neg: nil, op.Relu: nil, op.Sigmoid: nil, op.HardSwish: nil, op.Mish: nil, op.Softplus: nil, op.Softsign: nil, op.Erf: nil, op.Exp: nil,
-	op.Log: nil, op.Sqrt: nil, op.Reciprocal: nil, op.Floor: nil, op.Ceil: nil, op.Round: nil, op.Sign: nil, op.Sin: nil, op.Cos: nil, op.Tan: nil,
-	op.Asin: nil, op.Acos: nil, op.Atan: nil, op.Sinh: nil, op.Cosh: nil, op.Tanh: nil, op.Asinh: nil, op.Acosh: nil, op.Atanh: nil,
-	op.LeakyRelu: {"alpha"}, op.ThresholdedRelu: {"alpha"}, op.Shrink: {"lambd", "bias"}, op.Elu: {"alpha"}, op.Celu: {"alpha"}, op.Selu: {"alpha", "gamma"},
-	op.HardSigmoid: {"alpha", "beta"}, op.Swish: {"alpha"},
-}
-
 // float32 writes an operator on float32 numbers; false where it has no form of
 // its own for them.
 func (w *fuser) float32(n *ir.Node) bool {
@@ -127,23 +115,11 @@ func (w *fuser) float32(n *ir.Node) bool {
 	if err != nil {
 		return false
 	}
-	attr := func(name string) string { return num32(n.Float(name)) }
-	if names, ok := singles32[n.Op]; ok {
-		args := x[0]
-		for _, a := range names {
-			args += ", " + attr(a)
-		}
-		w.set(n, "nncc_el_%s_f32(%s)", snake(n.Op.Name), args)
+	if n.Op.C != nil && n.Op.Scalar != nil {
+		w.set(n, "%s", kernel.Written(kernel.Float32(n.Op.C(n)), x[0], func(name string) string { return num32(n.Float(name)) }))
 		return true
 	}
 	switch n.Op {
-	case op.Gelu:
-		f := "nncc_el_gelu_f32"
-		if n.Str("approximate") == "tanh" {
-			f = "nncc_el_gelu_tanh_f32"
-		}
-		w.set(n, "%s(%s)", f, x[0])
-		return true
 	case op.IsNaN:
 		w.set(n, "%s == %s ? 0 : 1", x[0], x[0])
 		return true
@@ -209,18 +185,6 @@ func (w *fuser) clip32(n *ir.Node) bool {
 	}
 	w.set(n, "%s", e)
 	return true
-}
-
-// snake is an operator's name as functions have it: HardSwish, hard_swish.
-func snake(s string) string {
-	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && unicode.IsUpper(c) {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(c))
-	}
-	return b.String()
 }
 
 // quantised writes an operator on quantised integers.
@@ -380,7 +344,7 @@ func (w *fuser) plain(n *ir.Node) error {
 	switch {
 	case n.Op == op.Cast:
 		e, vars = fromClass(d, y, "a"), []string{wide(0)}
-	case len(n.In) == 1 && (onIntegers[n.Op] != "" && c != real || c == real && function(n) != ""):
+	case len(n.In) == 1 && n.Op.C != nil && (exact(n, d) != "" || c == real && n.Op.C(n).F64 != ""):
 		e, vars = unaryExpr(n, d), []string{wide(0)}
 	case len(n.In) == 2 && binary[n.Op][c] != "" && !divides(n) && n.Op != op.Mean && !hasAct(n):
 		e, vars = binary[n.Op][c], []string{wide(0), wide(1)}

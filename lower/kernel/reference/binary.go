@@ -81,7 +81,7 @@ func (l *lowering) clampF32() {
 	if math.IsInf(lo, -1) && math.IsInf(hi, 1) {
 		return
 	}
-	l.call("nncc_clip_f32", unaryParams(l.n.Out[0].Type.Elems(), float32(lo), float32(hi)), l.out(0), l.out(0))
+	l.clip(float32(lo), float32(hi), l.out(0))
 }
 
 // hasAct: the operator can absorb an activation.

@@ -221,7 +221,7 @@ func meanVariance(n *ir.Node) (*call.Lowered, error) {
 	k := f32Blob("const", []float32{float32(t.Elems() / count)})
 	scalar := params("nncc_bcast_params", append(ints("rank", 1), list("dims", []int{count}), list("a_stride", []int{1}), list("b_stride", []int{0}))...)
 	l.call("nncc_div_f32", scalar, stat, k, stat)
-	l.call("nncc_sqrt_f32", unaryParams(count, 0, 0), stat, stat)
+	l.element(&ir.Node{Op: op.Sqrt}, count, stat, stat)
 	l.call("nncc_add_f32", scalar, stat, f32Blob("const", []float32{1e-9}), stat)
 	l.call("nncc_div_f32", bcastParams(t, y, mean), l.out(0), stat, l.out(0))
 	return l.done()

@@ -16,7 +16,7 @@ var Kernels = slices.Concat(
 	dataKernels(),
 	quantizeKernels(),
 	[]*kernel.Kernel{tableRow, castRow},
-	unaryKernels(),
+	unaryKernels,
 	binaryKernels(),
 	lanesKernels(),
 	convKernels(),

@@ -36,8 +36,13 @@ func notInt16(t ir.Type) string {
 	return short(t) + ", want int16 with one scale and zero point 0"
 }
 
-// lineOps are operators marked Straight.
-var lineOps = kernel.Named([]string{"Abs", "Clip", "HardSigmoid", "LeakyRelu", "Neg", "Relu", "nncc.Requantize"})
+// lineOps are operators marked Straight, curveOps the other functions of one number.
+var (
+	lineOps  = kernel.Where(func(d *ir.OpDef) bool { return d.Straight })
+	curveOps = kernel.Where(func(d *ir.OpDef) bool {
+		return d == op.Curve || d.Scalar != nil && d.Quant == ir.QFloat && !d.Straight
+	})
+)
 
 // lineKernels: the kernel for an input and an output type.
 var lineKernels = map[[2]tensor.DType]string{
@@ -84,9 +89,7 @@ func i64(v int64) call.Lit { return call.Lit(fmt.Sprintf("INT64_C(%d)", v)) }
 
 // curveRow interpolates the other functions of one int16 tensor.
 var curveRow = &kernel.Kernel{
-	Name: "nncc_interpolated_lut_s16", Library: "nncc", Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: kernel.Named([]string{
-		"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSwish", "Log", "Mish",
-		"Reciprocal", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "nncc.Curve"}),
+	Name: "nncc_interpolated_lut_s16", Library: "nncc", Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: curveOps,
 	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0), cond{"a function of one tensor", func(n *ir.Node) string {
 		if notInt16(n.In[0].Type) != "" || notInt16(n.Out[0].Type) != "" {
 			return kernel.Unread

@@ -1,8 +1,6 @@
 package reference
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -10,50 +8,54 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-func unaryParams(count int, alpha, beta float32) *call.Struct {
-	return params("nncc_unary_params", append(ints("count", count), call.F("alpha", f32(alpha)), call.F("beta", f32(beta)))...)
+// elementRow is every function of one float32 number, written of the C form in
+// the operator's definition: one function an operator, sizes and attributes are
+// arguments.
+var elementRow = &kernel.Kernel{
+	Name: "nncc_element_f32", Library: "nncc", Doc: "any function of one float32 tensor that has a form in C",
+	Ops:   kernel.Where(func(d *ir.OpDef) bool { return d.C != nil && d.Scalar != nil && d.Quant == ir.QFloat }),
+	Rules: rules("NNCC-ELEMENT-F32", float32s(0), nonEmpty), Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		l := start(n, "nncc_element_f32")
+		l.element(n, n.Out[0].Type.Elems(), l.in(0), l.out(0))
+		l.inPlace(0)
+		return l.done()
+	},
 }
 
-// unaryF32 is a row for a float32 operator of one input; ab gives the
-// kernel's alpha and beta, nil: unused.
-func unaryF32(fn, doc string, d *ir.OpDef, ab func(n *ir.Node) (a, b float32), conds ...cond) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
-		Rules:  rules("NNCC-"+upper(fn), append([]cond{float32s(0), nonEmpty}, conds...)...),
-		Layout: same,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			l := start(n, fn)
-			var a, b float32
-			if ab != nil {
-				a, b = ab(n)
-			}
-			l.call(fn, unaryParams(n.Out[0].Type.Elems(), a, b), l.in(0), l.out(0))
-			l.inPlace(0)
-			return l.done()
-		},
+// element adds a call that gives count elements of y, the function of n of those
+// of x: the function of the operator is written once, attributes are arguments.
+func (l *lowering) element(n *ir.Node, count int, x, y call.Arg) {
+	form := kernel.Float32(n.Op.C(n))
+	params := []string{"const float *x", "float *y", "int32_t count"}
+	args := []call.Arg{x, y, call.I32(count)}
+	for _, a := range kernel.AttrsOf(form) {
+		params, args = append(params, "float "+a), append(args, f32(n.Float(a)))
 	}
+	v := kernel.Written(form, "v", func(a string) string { return a })
+	l.low.Calls = append(l.low.Calls, call.Call{Args: args, Code: &call.Code{
+		Hint: kernel.Snake(n.Op.Name), Params: params, Headers: []string{"nncc_element_f32.h"},
+		Body: "    for (int32_t i = 0; i < count; i++) {\n        const float v = x[i];\n\n        y[i] = " + v + ";\n    }\n",
+	}})
 }
 
-// upper is the rule code part of a function name: nncc_abs_f32 gives ABS-F32.
-func upper(fn string) string {
-	b := []byte(fn[len("nncc_"):])
-	for i, c := range b {
-		switch {
-		case c == '_':
-			b[i] = '-'
-		case c >= 'a' && c <= 'z':
-			b[i] = c - 'a' + 'A'
-		}
-	}
-	return string(b)
+// clip adds a call that limits x to output 0.
+func (l *lowering) clip(lo, hi float32, x call.Arg) {
+	p := params("nncc_clip_f32_params", call.FI("count", l.n.Out[0].Type.Elems()), call.F("lo", f32(lo)), call.F("hi", f32(hi)))
+	l.call("nncc_clip_f32", p, x, l.out(0))
 }
 
-func attr(name string) func(n *ir.Node) (a, b float32) {
-	return func(n *ir.Node) (float32, float32) { return n.Float(name), 0 }
-}
-
-func attrs(alpha, beta string) func(n *ir.Node) (a, b float32) {
-	return func(n *ir.Node) (float32, float32) { return n.Float(alpha), n.Float(beta) }
+// clipRow limits to constant bounds.
+var clipRow = &kernel.Kernel{
+	Name: "nncc_clip_f32", Library: "nncc", Doc: "x limited to constant bounds", Ops: []*ir.OpDef{op.Clip},
+	Rules: rules("NNCC-CLIP-F32", float32s(0), nonEmpty, constant(1, 2), orderedBounds), Layout: same,
+	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+		l := start(n, "nncc_clip_f32")
+		lo, hi := clipBounds(n)
+		l.clip(lo, hi, l.in(0))
+		l.inPlace(0)
+		return l.done()
+	},
 }
 
 // clipBounds are Clip's constant bounds, infinite where absent.
@@ -70,44 +72,7 @@ var orderedBounds = cond{"bounds are constant numbers", func(n *ir.Node) string 
 	return ""
 }}
 
-// geluForm accepts one value of Gelu's attribute.
-func geluForm(want string) cond {
-	return cond{"approximate is " + want, func(n *ir.Node) string {
-		if a := n.Str("approximate"); a != want {
-			return fmt.Sprintf("approximate is %s, want %s", a, want)
-		}
-		return ""
-	}}
-}
-
-func unaryKernels() []*kernel.Kernel {
-	k := []*kernel.Kernel{
-		unaryF32("nncc_leaky_relu_f32", "x, below 0 times alpha", op.LeakyRelu, attr("alpha")),
-		unaryF32("nncc_clip_f32", "x limited to constant bounds", op.Clip, clipBounds, constant(1, 2), orderedBounds),
-		unaryF32("nncc_thresholded_relu_f32", "x above alpha, else 0", op.ThresholdedRelu, attr("alpha")),
-		unaryF32("nncc_shrink_f32", "x moved towards 0 by bias, 0 within lambd", op.Shrink, attrs("lambd", "bias")),
-		unaryF32("nncc_elu_f32", "x, below 0 alpha*(exp(x)-1)", op.Elu, attr("alpha")),
-		unaryF32("nncc_celu_f32", "x, below 0 alpha*(exp(x/alpha)-1)", op.Celu, attr("alpha")),
-		unaryF32("nncc_selu_f32", "gamma times Elu", op.Selu, attrs("alpha", "gamma")),
-		unaryF32("nncc_hard_sigmoid_f32", "alpha*x+beta within [0, 1]", op.HardSigmoid, attrs("alpha", "beta")),
-		unaryF32("nncc_swish_f32", "x*sigmoid(alpha*x)", op.Swish, attr("alpha")),
-		unaryF32("nncc_gelu_f32", "Gelu by erf", op.Gelu, nil, geluForm("none")),
-		unaryF32("nncc_gelu_tanh_f32", "Gelu by tanh", op.Gelu, nil, geluForm("tanh")),
-	}
-	for _, u := range []struct {
-		fn string
-		op *ir.OpDef
-	}{
-		{"abs", op.Abs}, {"neg", op.Neg}, {"relu", op.Relu}, {"sigmoid", op.Sigmoid}, {"hard_swish", op.HardSwish}, {"mish", op.Mish},
-		{"softplus", op.Softplus}, {"softsign", op.Softsign}, {"erf", op.Erf}, {"exp", op.Exp}, {"log", op.Log}, {"sqrt", op.Sqrt},
-		{"reciprocal", op.Reciprocal}, {"floor", op.Floor}, {"ceil", op.Ceil}, {"round", op.Round}, {"sign", op.Sign},
-		{"sin", op.Sin}, {"cos", op.Cos}, {"tan", op.Tan}, {"asin", op.Asin}, {"acos", op.Acos}, {"atan", op.Atan},
-		{"sinh", op.Sinh}, {"cosh", op.Cosh}, {"tanh", op.Tanh}, {"asinh", op.Asinh}, {"acosh", op.Acosh}, {"atanh", op.Atanh},
-	} {
-		k = append(k, unaryF32("nncc_"+u.fn+"_f32", u.op.Doc, u.op, nil))
-	}
-	return append(k, notRow, isNaNRow, clipRuntimeRow)
-}
+var unaryKernels = []*kernel.Kernel{elementRow, clipRow, notRow, isNaNRow, clipRuntimeRow}
 
 // notRow is x xor true.
 var notRow = &kernel.Kernel{

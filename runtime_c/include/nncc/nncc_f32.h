@@ -355,53 +355,14 @@ void nncc_less_or_equal_f32(const nncc_bcast_params *p, const float *a, const fl
 
 /* ---- element-wise, one input ------------------------------------------------------------------------------------- */
 
-/* count elements; alpha and beta as each function says, else ignored. */
+/* Functions without a kernel here are written for the model: nncc_element_f32.h. */
 typedef struct {
     int32_t count;
-    float alpha, beta;
-} nncc_unary_params;
+    float lo, hi; /* lo <= hi, may be infinite */
+} nncc_clip_f32_params;
 
 /* x, y [count]. All in place. */
-void nncc_abs_f32(const nncc_unary_params *p, const float *x, float *y); /* |x| */
-void nncc_neg_f32(const nncc_unary_params *p, const float *x, float *y); /* -x */
-void nncc_relu_f32(const nncc_unary_params *p, const float *x, float *y); /* max(x, 0) */
-void nncc_leaky_relu_f32(const nncc_unary_params *p, const float *x, float *y); /* x, below 0 alpha*x */
-void nncc_clip_f32(const nncc_unary_params *p, const float *x, float *y); /* x limited to [alpha, beta] */
-void nncc_thresholded_relu_f32(const nncc_unary_params *p, const float *x, float *y); /* x above alpha, else 0 */
-void nncc_shrink_f32(const nncc_unary_params *p, const float *x, float *y); /* ONNX Shrink: alpha = lambd, beta = bias */
-void nncc_elu_f32(const nncc_unary_params *p, const float *x, float *y); /* x, below 0 alpha*(exp(x)-1) */
-void nncc_celu_f32(const nncc_unary_params *p, const float *x, float *y); /* x, below 0 alpha*(exp(x/alpha)-1) */
-void nncc_selu_f32(const nncc_unary_params *p, const float *x, float *y); /* beta*elu(x, alpha); beta is ONNX gamma */
-void nncc_sigmoid_f32(const nncc_unary_params *p, const float *x, float *y); /* 1/(1+exp(-x)) */
-void nncc_hard_sigmoid_f32(const nncc_unary_params *p, const float *x, float *y); /* alpha*x+beta limited to [0, 1] */
-void nncc_hard_swish_f32(const nncc_unary_params *p, const float *x, float *y); /* x*hard_sigmoid(x, 1/6, 1/2) */
-void nncc_swish_f32(const nncc_unary_params *p, const float *x, float *y); /* x*sigmoid(alpha*x); alpha = 1 is SiLU */
-void nncc_mish_f32(const nncc_unary_params *p, const float *x, float *y); /* x*tanh(softplus(x)) */
-void nncc_softplus_f32(const nncc_unary_params *p, const float *x, float *y); /* log(1+exp(x)) */
-void nncc_softsign_f32(const nncc_unary_params *p, const float *x, float *y); /* x/(1+|x|) */
-void nncc_gelu_f32(const nncc_unary_params *p, const float *x, float *y); /* x/2*(1+erf(x/sqrt(2))) */
-void nncc_gelu_tanh_f32(const nncc_unary_params *p, const float *x, float *y); /* x/2*(1+tanh(sqrt(2/pi)*(x+0.044715*x^3))) */
-void nncc_erf_f32(const nncc_unary_params *p, const float *x, float *y); /* erf(x) */
-void nncc_exp_f32(const nncc_unary_params *p, const float *x, float *y); /* exp(x) */
-void nncc_log_f32(const nncc_unary_params *p, const float *x, float *y); /* natural logarithm */
-void nncc_sqrt_f32(const nncc_unary_params *p, const float *x, float *y); /* square root */
-void nncc_reciprocal_f32(const nncc_unary_params *p, const float *x, float *y); /* 1/x */
-void nncc_floor_f32(const nncc_unary_params *p, const float *x, float *y); /* largest integer not above x */
-void nncc_ceil_f32(const nncc_unary_params *p, const float *x, float *y); /* smallest integer not below x */
-void nncc_round_f32(const nncc_unary_params *p, const float *x, float *y); /* nearest integer, halves to even */
-void nncc_sign_f32(const nncc_unary_params *p, const float *x, float *y); /* -1, 0 or 1 */
-void nncc_sin_f32(const nncc_unary_params *p, const float *x, float *y); /* sine */
-void nncc_cos_f32(const nncc_unary_params *p, const float *x, float *y); /* cosine */
-void nncc_tan_f32(const nncc_unary_params *p, const float *x, float *y); /* tangent */
-void nncc_asin_f32(const nncc_unary_params *p, const float *x, float *y); /* arc sine */
-void nncc_acos_f32(const nncc_unary_params *p, const float *x, float *y); /* arc cosine */
-void nncc_atan_f32(const nncc_unary_params *p, const float *x, float *y); /* arc tangent */
-void nncc_sinh_f32(const nncc_unary_params *p, const float *x, float *y); /* hyperbolic sine */
-void nncc_cosh_f32(const nncc_unary_params *p, const float *x, float *y); /* hyperbolic cosine */
-void nncc_tanh_f32(const nncc_unary_params *p, const float *x, float *y); /* hyperbolic tangent */
-void nncc_asinh_f32(const nncc_unary_params *p, const float *x, float *y); /* inverse hyperbolic sine */
-void nncc_acosh_f32(const nncc_unary_params *p, const float *x, float *y); /* inverse hyperbolic cosine */
-void nncc_atanh_f32(const nncc_unary_params *p, const float *x, float *y); /* inverse hyperbolic tangent */
+void nncc_clip_f32(const nncc_clip_f32_params *p, const float *x, float *y); /* x limited to [lo, hi] */
 
 /* ---- element types ------------------------------------------------------------------------------------------------- */
 

@@ -1,9 +1,14 @@
-/* nncc_clip_f32: y = x limited to [alpha, beta]. */
+/* nncc_clip_f32: y = x limited to [lo, hi]. */
 #include "nncc_fp.h"
 
-#include "nncc_unary_f32.h"
+#include "nncc_element_f32.h"
+#include "nncc_f32.h"
 
-void nncc_clip_f32(const nncc_unary_params *p, const float *x, float *y)
+void nncc_clip_f32(const nncc_clip_f32_params *p, const float *x, float *y)
 {
-    NNCC_UNARY_F32(nncc_el_clip_f32(v, p->alpha, p->beta));
+    const int32_t n = p->count;
+
+    for (int32_t i = 0; i < n; i++) {
+        y[i] = nncc_el_clip_f32(x[i], p->lo, p->hi);
+    }
 }

@@ -1,0 +1,18 @@
+package ir
+
+// CForm is an element-wise function of one number as C expressions of x, one
+// for each class of arithmetic. An attribute of the node stands in braces:
+// "x < 0.0 ? {alpha} * x : x". Functions of <math.h>, and those of the runtime
+// that end in _f64, may be called.
+type CForm struct {
+	// F64 computes in double: elements of every type but float32, and integers
+	// where no exact form follows.
+	F64 string
+	// F32 computes in float; "": F64 with the literals and functions of float.
+	F32 string
+	// I64 and U64 are exact on int64_t and uint64_t.
+	I64, U64 string
+}
+
+// Fixed is an OpDef.C that does not depend on the node.
+func (c CForm) Fixed() func(*Node) CForm { return func(*Node) CForm { return c } }

@@ -1,0 +1,79 @@
+package kernel
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+)
+
+// Where are the operators that d accepts, by domain and name.
+func Where(d func(*ir.OpDef) bool) []*ir.OpDef {
+	return slices.DeleteFunc(op.All(), func(o *ir.OpDef) bool { return !d(o) })
+}
+
+// token is a word, a number or an attribute in braces of a C form.
+var token = regexp.MustCompile(`\{\w+\}|[A-Za-z_]\w*|\d+\.\d+(?:e-?\d+)?`)
+
+// Written is a C form with x in place of its argument, and attr(name) in place
+// of {name}.
+func Written(form, x string, attr func(name string) string) string {
+	return token.ReplaceAllStringFunc(form, func(t string) string {
+		switch {
+		case t == "x":
+			return x
+		case t[0] == '{':
+			return attr(t[1 : len(t)-1])
+		}
+		return t
+	})
+}
+
+// AttrsOf are the attributes that a C form names, in the order in which it does.
+func AttrsOf(form string) []string {
+	var names []string
+	for _, t := range token.FindAllString(form, -1) {
+		if t[0] == '{' && !slices.Contains(names, t[1:len(t)-1]) {
+			names = append(names, t[1:len(t)-1])
+		}
+	}
+	return names
+}
+
+// inFloat are functions on double of the runtime with another name in float;
+// those of <math.h> end in f there.
+var inFloat = map[string]string{"nncc_nearest_f64": "rintf"}
+
+// Float32 is the form in float, written or derived; "" where there is none.
+func Float32(c ir.CForm) string {
+	if c.F32 != "" {
+		return c.F32
+	}
+	return token.ReplaceAllStringFunc(c.F64, func(t string) string {
+		name, own := strings.CutSuffix(strings.TrimPrefix(t, "nncc_"), "_f64")
+		switch {
+		case t == "x" || t[0] == '{':
+			return t
+		case inFloat[t] != "":
+			return inFloat[t]
+		case own:
+			return "nncc_el_" + name + "_f32"
+		}
+		return t + "f" // a number, or a function of <math.h>
+	})
+}
+
+// Snake is an operator's name as functions have it: HardSwish, hard_swish.
+func Snake(s string) string {
+	var b strings.Builder
+	for i, c := range s {
+		if i > 0 && unicode.IsUpper(c) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}

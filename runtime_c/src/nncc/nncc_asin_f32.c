@@ -1,9 +1,0 @@
-/* nncc_asin_f32: y = arc sine. */
-#include "nncc_fp.h"
-
-#include "nncc_unary_f32.h"
-
-void nncc_asin_f32(const nncc_unary_params *p, const float *x, float *y)
-{
-    NNCC_UNARY_F32(nncc_el_asin_f32(v));
-}

@@ -1,9 +1,0 @@
-/* nncc_leaky_relu_f32: y = x, below 0 alpha*x. */
-#include "nncc_fp.h"
-
-#include "nncc_unary_f32.h"
-
-void nncc_leaky_relu_f32(const nncc_unary_params *p, const float *x, float *y)
-{
-    NNCC_UNARY_F32(nncc_el_leaky_relu_f32(v, p->alpha));
-}
