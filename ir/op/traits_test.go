@@ -18,11 +18,16 @@ func TestTraits(t *testing.T) {
 		if d.Scalar == nil || d.MaxIn != 1 {
 			continue
 		}
-		n := &ir.Node{Op: d}
+		n, other := &ir.Node{Op: d}, &ir.Node{Op: d}
+		for _, a := range d.Attrs {
+			if a.Kind == ir.AttrFloat {
+				other.SetAttr(a.Name, ir.Float(-0.75))
+			}
+		}
 		negative := false
 		for _, v := range x {
 			y := d.Scalar(n, v)
-			negative = negative || y < 0
+			negative = negative || y < 0 || d.Scalar(other, v) < 0
 			if d.Finite && (math.IsInf(y, 0) || y != y) {
 				t.Errorf("%s is marked Finite, and %g at %g", d.Name, y, v)
 			}
