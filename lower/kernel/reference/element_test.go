@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kerneltest"
 )
 
 // arguments are where the forms of functions are compared: near the ends, at
@@ -30,7 +30,7 @@ func arguments() []float32 {
 // TestElementForms: the C forms of every operator that has them, in float and in
 // double, give what its function in Go gives.
 func TestElementForms(t *testing.T) {
-	cc := kerneltest.Tool(t, "cc", "gcc")
+	cc := testenv.Tool(t, "cc", "gcc")
 	type form struct {
 		n     *ir.Node
 		float bool
