@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
+	_ "github.com/nncc/nncc/lower/accel/acceltest" // plugin.txtar: an accelerator beside the shipped ones
 )
 
 func TestMain(m *testing.M) {

@@ -36,6 +36,9 @@ func (c *cli) boards(args []string) error {
 		if err != nil {
 			return &driver.InputError{Err: err}
 		}
+		if _, err := driver.Accelerator(s); err != nil {
+			return err
+		}
 		if c.cfg.JSON {
 			return c.json(s)
 		}

@@ -43,7 +43,8 @@ func Violations[L any](rules []Rule[L], n *ir.Node, limits *L) []kernel.Reason {
 func Rows[L any](kind string, ops []*ir.OpDef, rules []Rule[L], opRule string, limits *L) []*kernel.Kernel {
 	var out []*kernel.Kernel
 	for _, d := range ops {
-		k := &kernel.Kernel{Name: kind + "." + d.Name, Library: kind, Doc: "on the accelerator: " + d.Doc, Ops: []*ir.OpDef{d}}
+		k := &kernel.Kernel{Name: kind + "." + d.Name, Library: kind, Ops: []*ir.OpDef{d}}
+		k.Doc = "on the accelerator: " + d.Doc
 		for _, r := range rules {
 			if r.Code == opRule || !r.About(d) {
 				continue

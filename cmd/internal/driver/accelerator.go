@@ -10,9 +10,9 @@ import (
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
-// accelerator is that of a board with the limits of its file; nil where the
-// board has none.
-func accelerator(spec *boards.Spec) (accel.Accelerator, error) {
+// Accelerator is that of a board with the limits of its file; nil where the board
+// has none. A kind or a parameter that does not exist is bad input.
+func Accelerator(spec *boards.Spec) (accel.Accelerator, error) {
 	if len(spec.Accelerators) == 0 {
 		return nil, nil
 	}

@@ -98,7 +98,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if (len(o.StateBindings) > 0 || o.Stream != nil) && o.PadInput {
 		return o, usage("--pad-input: not together with --state or --stream, whose inputs are part of the program's state")
 	}
-	if o.Accel, err = accelerator(spec); err != nil {
+	if o.Accel, err = Accelerator(spec); err != nil {
 		return o, err
 	}
 	if lower.Quantised(g) {

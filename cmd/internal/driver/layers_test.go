@@ -22,7 +22,7 @@ ir/irtest ir/irtest/ort frontend/npz/npztest
 frontend/onnx/functions frontend/onnx lower/align lower/kernel lower/kernel/quantised
 lower/layout lower/legal lower/fuse lower/legal4d lower/patch lower/prune lower/quant lower/fidelity lower/stream frontend/surgery lower/kernel/cmsisnn lower/kernel/dsp lower/kernel/helium lower/kernel/loops lower/kernel/reference
 schedule
-lower/accel lower/accel/mla lower/accel/kinds
+lower/accel lower/accel/mla lower/accel/kinds lower/accel/acceltest
 lower
 codegen boards/run
 lower/kerneltest

@@ -40,6 +40,8 @@ func (r *Report) accelerated(o *Compiled) {
 		case o.Lowered.Restores(n):
 			f.Role = "restore"
 			f.Reasons = append(f.Reasons, "rebuilds original inputs and outputs around the accelerator")
+		case n.Op == op.Relayout:
+			f.Reasons = append(f.Reasons, "brings a value into the memory order that the next layer reads")
 		default:
 			f.Reasons = append(f.Reasons, "a segment for it would cost more in transfers than it saves")
 		}

@@ -83,8 +83,8 @@ func (u *Unit) Compile(n *ir.Node) (*call.Lowered, error) {
 	run := call.Call{Func: "mla_run_segment", Status: "MLA_OK", Args: []call.Arg{
 		&call.Image{Ext: "lm", Data: file}, count(len(file)), call.Scratch{CType: "void"}, count(seg.Memory),
 		in, count(len(n.In)), out, count(len(n.Out)), call.Null{}}}
-	return &call.Lowered{Kernel: run.Func, Route: "segment file", Scratch: seg.Memory, Headers: []string{"mla/mla_driver.h"},
-		Calls: []call.Call{run}}, nil
+	return &call.Lowered{Kernel: run.Func, Route: "segment file", Scratch: seg.Memory,
+		Headers: []string{"mla/mla_driver.h"}, Calls: []call.Call{run}}, nil
 }
 
 func count(n int) call.Lit { return call.Lit(fmt.Sprintf("%du", n)) }
@@ -99,8 +99,8 @@ func (*Unit) Sources() fs.FS { return nil }
 
 // Format is the segment file.
 func (*Unit) Format() *accel.Format {
-	return &accel.Format{Ext: "lm", What: "segment file", Doc: "print an MLA segment file: tensors, commands, memory", MaxBytes: lm.MaxBytes,
-		Decode: func(data []byte) (fmt.Stringer, error) {
+	return &accel.Format{Ext: "lm", What: "segment file", Doc: "print an MLA segment file: tensors, commands, memory",
+		MaxBytes: lm.MaxBytes, Decode: func(data []byte) (fmt.Stringer, error) {
 			s, err := lm.Decode(data)
 			if err != nil {
 				return nil, err
