@@ -14,12 +14,13 @@ import (
 // only, and of its own line where it stands behind them. Packages that end in
 // /... stand for everything below.
 const layers = `
-frontend/text frontend/files ir/irtest/sharedata ir/irtest/sharedata/users ir/tensor ir/types ir/syntax ir/call ir/fixp lower/cost lower/kernel/pack ir/qref/cmsis boards boards/cycles boards/stack runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/accel/mla/lm
+frontend/text frontend/files ir/irtest/testenv ir/irtest/sharedata ir/irtest/sharedata/users ir/tensor ir/types ir/syntax ir/call ir/fixp lower/cost lower/kernel/pack ir/qref/cmsis boards boards/cycles boards/stack runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/accel/mla/lm
 frontend/npz ir ir/qref
 ir/op
 ir/interp ir/pass
 ir/irtest ir/irtest/ort frontend/npz/npztest
-frontend/onnx/functions frontend/onnx lower/align lower/kernel lower/kernel/quantised
+frontend/onnx/functions frontend/onnx/model frontend/onnx/build frontend/onnx/upgrade frontend/onnx/expand
+frontend/onnx/check frontend/onnx/exporter frontend/onnx/importer frontend/onnx lower/align lower/kernel lower/kernel/quantised
 lower/layout lower/legal lower/fuse lower/legal4d lower/patch lower/prune lower/quant lower/fidelity lower/stream frontend/surgery lower/kernel/cmsisnn lower/kernel/dsp lower/kernel/helium lower/kernel/loops lower/kernel/reference
 schedule
 lower/accel lower/accel/mla lower/accel/kinds lower/accel/acceltest
