@@ -264,7 +264,8 @@ func (f *Folder) fill(old map[string]bool) error {
 }
 
 func (f *Folder) foreign(rel string) error {
-	return fmt.Errorf("%s was not written by nncc, and stands where nncc wants to write: move it away, or choose another folder", filepath.Join(f.dir, rel))
+	return fmt.Errorf("%s was not written by nncc, and stands where nncc wants to write: move it away, or choose "+
+		"another folder", filepath.Join(f.dir, rel))
 }
 
 // carry brings what is not nncc's from the folder that is replaced into the
@@ -405,7 +406,8 @@ func Ours(dir, manifest string) (map[string]bool, error) {
 		err = json.Unmarshal(b, &r)
 	}
 	if err != nil || r.Generator != "nncc" {
-		return nil, fmt.Errorf("%s is not empty and was not written by nncc (it has no %s of nncc's): choose another folder, or remove it", dir, manifest)
+		return nil, fmt.Errorf("%s is not empty and was not written by nncc (it has no %s of nncc's): choose another "+
+			"folder, or remove it", dir, manifest)
 	}
 	m := map[string]bool{filepath.FromSlash(manifest): true}
 	for _, f := range r.Files {

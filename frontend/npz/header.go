@@ -180,7 +180,8 @@ func parseDescr(d string) (dtype string, big bool, err error) {
 	case strings.HasPrefix(code, "U"), strings.HasPrefix(code, "S"):
 		return "", false, fmt.Errorf("npz: dtype %.32q: %w", d, ErrText)
 	}
-	return "", false, fmt.Errorf("npz: dtype %.32q%s; want bool, an integer of 8 to 64 bits, float16, float32, float64 or complex", d, why)
+	return "", false, fmt.Errorf("npz: dtype %.32q%s; want bool, an integer of 8 to 64 bits, float16, float32, float64 "+
+		"or complex", d, why)
 }
 
 // literal is a cursor over a Python literal.
@@ -238,7 +239,8 @@ func (p *literal) str() (string, error) {
 func (p *literal) word() string {
 	p.space()
 	j := p.i
-	for j < len(p.s) && (p.s[j] >= 'a' && p.s[j] <= 'z' || p.s[j] >= 'A' && p.s[j] <= 'Z' || p.s[j] >= '0' && p.s[j] <= '9' || p.s[j] == '-') {
+	for j < len(p.s) && (p.s[j] >= 'a' && p.s[j] <= 'z' || p.s[j] >= 'A' && p.s[j] <= 'Z' || p.s[j] >= '0' &&
+		p.s[j] <= '9' || p.s[j] == '-') {
 		j++
 	}
 	w := p.s[p.i:j]

@@ -73,6 +73,16 @@ func TestEarly(t *testing.T) {
 	if fs := Check(textModel(t, 17, row+" {"+g4+`y = LayerNormalization (x, g)}`)); len(fs) > 0 {
 		t.Errorf("LayerNormalization of opset 17: %v", fs)
 	}
+	// What the text of an operator cannot compute is said of the operator itself.
+	for text, want := range map[string]string{
+		"ScaledTanh <alpha = 1.0> (x)": `ScaledTanh "ScaledTanh_0": attribute beta is missing`,
+		"com.microsoft.BiasAdd (x, x)": `com.microsoft.BiasAdd "BiasAdd_0": its Add "BiasAdd_0" has 1 inputs, want 2`,
+	} {
+		_, err := Import(textModel(t, 8, row+" {y = "+text+"}"), ImportOptions{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 	for opset, name := range map[int]string{16: "Gelu", 10: "Affine"} {
 		if fs := Check(textModel(t, opset, row+" {y = "+name+" (x)}")); Count(fs, Error) == 0 {
 			t.Errorf("%s of opset %d is accepted", name, opset)

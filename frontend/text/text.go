@@ -82,7 +82,8 @@ func Short(s string, max int) string {
 		return s
 	}
 	head, tail := s[:max*3/4], s[len(s)-max/4:]
-	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", strings.ToValidUTF8(head, ""), len(s)-max, strings.ToValidUTF8(tail, ""))
+	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", strings.ToValidUTF8(head, ""), len(s)-max,
+		strings.ToValidUTF8(tail, ""))
 }
 
 // Exact gives a writer to the same place that changes nothing: for JSON.

@@ -33,7 +33,8 @@ func (b *Builder) spend(node, what string, work, bytes int64) error {
 		which = "fold-bytes"
 	}
 	return &ir.Diag{Code: "too-large", Node: node, Hint: model.Raise(which),
-		Msg: fmt.Sprintf("too large to be computed at compile time: %s takes %d bytes of memory and %d elements and multiplications, where %d and %d are left", what, bytes, work, left.bytes, left.work)}
+		Msg: fmt.Sprintf("too large to be computed at compile time: %s takes %d bytes of memory and %d elements and "+
+			"multiplications, where %d and %d are left", what, bytes, work, left.bytes, left.work)}
 }
 
 // smallFold are shapes, axes and the like: what other nodes need to know at

@@ -40,9 +40,11 @@ func (n *Node) Arity(need, most int, optional ...int) {
 func (n *Node) Known(i int, what string) []int {
 	v := n.Need(i, -1)
 	if v.Const == nil {
-		n.Fail(n.Dynamicf("dynamic", v, "%s (input %d, %s) must be known at compile time, but is computed at run time", what, i, v))
+		n.Fail(n.Dynamicf("dynamic", v, "%s (input %d, %s) must be known at compile time, but is computed at run time", what,
+			i, v))
 	}
-	n.Want(v.Type.DType.IsInt() && v.Const.Len() <= 64, "dtype", "%s (input %d, %s) is of type %s, want a few integers", what, i, v, v.Type)
+	n.Want(v.Type.DType.IsInt() && v.Const.Len() <= 64, "dtype", "%s (input %d, %s) is of type %s, want a few integers",
+		what, i, v, v.Type)
 	var out []int
 	for _, x := range v.Const.Int64s() {
 		n.Want(x >= -1<<40 && x <= 1<<40, "shape", "%s (input %d, %s) holds %d, which is out of range", what, i, v, x)
@@ -92,7 +94,8 @@ func Ints64(v []int64) *tensor.Dense { return tensor.Of([]int{len(v)}, append([]
 
 // Reshape gives a value another shape of as many elements.
 func (n *Node) Reshape(v *ir.Value, shape ...int) *ir.Value {
-	n.Want(tensor.Count(shape) == v.Type.Elems(), "shape", "%s has shape %v, want as many elements as %v has", v, v.Type.Shape, shape)
+	n.Want(tensor.Count(shape) == v.Type.Elems(), "shape", "%s has shape %v, want as many elements as %v has", v,
+		v.Type.Shape, shape)
 	return n.Do("Reshape", ir.Attrs{"allowzero": ir.Int(1)}, v, n.Ints(shape...))
 }
 
@@ -138,7 +141,8 @@ const MaxSequences = 1 << 20
 // Give makes a sequence the node's first output.
 func (n *Node) Give(s Sequence) []*ir.Value {
 	n.sequenced += len(s)
-	n.Want(n.sequenced <= MaxSequences, "sequence", "the sequences of the model hold more than %d tensors together", MaxSequences)
+	n.Want(n.sequenced <= MaxSequences, "sequence", "the sequences of the model hold more than %d tensors together",
+		MaxSequences)
 	n.OutSeq = &s
 	return nil
 }

@@ -39,14 +39,16 @@ func (c *checker) attributes(n *pb.NodeProto, sch *schema.Schema, fn *function, 
 	if sch != nil {
 		for i := range sch.Attrs {
 			if d := &sch.Attrs[i]; d.Required && !seen[d.Name] {
-				at.add("attribute", "", fmt.Sprintf("lacks the attribute %q", d.Name), fmt.Sprintf("an attribute of type %s: %s-%d requires it", d.Type, sch.Name, sch.Since))
+				at.add("attribute", "", fmt.Sprintf("lacks the attribute %q", d.Name),
+					fmt.Sprintf("an attribute of type %s: %s-%d requires it", d.Type, sch.Name, sch.Since))
 			}
 		}
 	}
 	if fn != nil {
 		for _, name := range fn.proto.Attribute {
 			if !seen[name] {
-				at.warn("attribute", fmt.Sprintf("lacks the attribute %s", model.Quote(name)), "a value: "+fn.label+" has no default for it")
+				at.warn("attribute", fmt.Sprintf("lacks the attribute %s", model.Quote(name)),
+					"a value: "+fn.label+" has no default for it")
 			}
 		}
 	}
@@ -61,10 +63,13 @@ func (c *checker) attrType(a *pb.AttributeProto, s *checkScope, at *place) schem
 		set bool
 		typ schema.AttrType
 	}{
-		{a.F != nil, schema.Float}, {a.I != nil, schema.Int}, {a.S != nil, schema.String}, {a.T != nil, schema.Tensor}, {a.G != nil, schema.Graph},
+		{a.F != nil, schema.Float}, {a.I != nil, schema.Int}, {a.S != nil, schema.String}, {a.T != nil, schema.Tensor},
+		{a.G != nil, schema.Graph},
 		{a.SparseTensor != nil, schema.SparseTensor}, {a.Tp != nil, schema.TypeProto},
-		{len(a.Floats) > 0, schema.Floats}, {len(a.Ints) > 0, schema.Ints}, {len(a.Strings) > 0, schema.Strings}, {len(a.Tensors) > 0, schema.Tensors},
-		{len(a.Graphs) > 0, schema.Graphs}, {len(a.SparseTensors) > 0, schema.SparseTensors}, {len(a.TypeProtos) > 0, schema.TypeProtos},
+		{len(a.Floats) > 0, schema.Floats}, {len(a.Ints) > 0, schema.Ints}, {len(a.Strings) > 0, schema.Strings},
+		{len(a.Tensors) > 0, schema.Tensors},
+		{len(a.Graphs) > 0, schema.Graphs}, {len(a.SparseTensors) > 0, schema.SparseTensors},
+		{len(a.TypeProtos) > 0, schema.TypeProtos},
 	} {
 		if f.set {
 			filled = append(filled, f.typ)
@@ -73,11 +78,14 @@ func (c *checker) attrType(a *pb.AttributeProto, s *checkScope, at *place) schem
 	if ref := a.GetRefAttrName(); ref != "" {
 		switch {
 		case s.fn == nil:
-			at.add("attribute", "", fmt.Sprintf("attribute %s refers to %s of a function, outside of any function", name, model.Quote(ref)), "a value")
+			at.add("attribute", "", fmt.Sprintf("attribute %s refers to %s of a function, outside of any function", name,
+				model.Quote(ref)), "a value")
 		case !s.fn.attrs[ref]:
-			at.add("attribute", "", fmt.Sprintf("attribute %s refers to %s, which %s does not have", name, model.Quote(ref), s.fn.label), s.fn.wantAttrs())
+			at.add("attribute", "", fmt.Sprintf("attribute %s refers to %s, which %s does not have", name, model.Quote(ref),
+				s.fn.label), s.fn.wantAttrs())
 		case len(filled) > 0:
-			at.add("attribute", "", fmt.Sprintf("attribute %s has a value and refers to %s", name, model.Quote(ref)), "one of them")
+			at.add("attribute", "", fmt.Sprintf("attribute %s has a value and refers to %s", name, model.Quote(ref)),
+				"one of them")
 		}
 		return stated
 	}
@@ -86,7 +94,8 @@ func (c *checker) attrType(a *pb.AttributeProto, s *checkScope, at *place) schem
 		return 0
 	}
 	if len(filled) > 1 {
-		at.add("attribute", "", fmt.Sprintf("attribute %s has values of type %s and %s", name, filled[0], filled[1]), "exactly one value")
+		at.add("attribute", "", fmt.Sprintf("attribute %s has values of type %s and %s", name, filled[0], filled[1]),
+			"exactly one value")
 		return stated
 	}
 	switch {
@@ -104,14 +113,16 @@ func (c *checker) attrType(a *pb.AttributeProto, s *checkScope, at *place) schem
 			at.add("attribute", "", fmt.Sprintf("attribute %s states type %s and has no value", name, stated), "a value")
 		}
 	case len(filled) == 1 && filled[0] != stated:
-		at.add("attribute", "", fmt.Sprintf("attribute %s states type %s and has a value of type %s", name, stated, filled[0]), "the same type")
+		at.add("attribute", "", fmt.Sprintf("attribute %s states type %s and has a value of type %s", name, stated,
+			filled[0]), "the same type")
 	}
 	return stated
 }
 
 func isList(t schema.AttrType) bool {
 	switch t {
-	case schema.Floats, schema.Ints, schema.Strings, schema.Tensors, schema.Graphs, schema.SparseTensors, schema.TypeProtos:
+	case schema.Floats, schema.Ints, schema.Strings, schema.Tensors, schema.Graphs, schema.SparseTensors,
+		schema.TypeProtos:
 		return true
 	}
 	return false
@@ -130,13 +141,15 @@ func (c *checker) attrSchema(a *pb.AttributeProto, typ schema.AttrType, sch *sch
 		if len(names) > 0 {
 			want = "one of " + strings.Join(names, ", ")
 		}
-		f := Finding{Code: "attribute", Where: at.where, Node: at.node, Found: fmt.Sprintf("attribute %s is unknown to %s-%d", model.Quote(a.GetName()), sch.Name, sch.Since), Want: want}
+		f := Finding{Code: "attribute", Where: at.where, Node: at.node,
+			Found: fmt.Sprintf("attribute %s is unknown to %s-%d", model.Quote(a.GetName()), sch.Name, sch.Since), Want: want}
 		if !schema.Closed(sch.Domain) {
 			f.Severity = Warning // such domains change without new versions
 		}
 		c.add(f)
 	case typ != 0 && typ != d.Type:
-		at.add("attribute", "", fmt.Sprintf("attribute %s has type %s", model.Quote(a.GetName()), typ), fmt.Sprintf("%s for %s-%d", d.Type, sch.Name, sch.Since))
+		at.add("attribute", "", fmt.Sprintf("attribute %s has type %s", model.Quote(a.GetName()), typ),
+			fmt.Sprintf("%s for %s-%d", d.Type, sch.Name, sch.Since))
 	}
 }
 
@@ -160,10 +173,12 @@ func (c *checker) attrValue(a *pb.AttributeProto, s *checkScope, at *place, dept
 	}
 	for _, g := range model.Subgraphs(a) {
 		if depth+1 > c.lim.Depth {
-			at.add("depth", "", fmt.Sprintf("subgraphs are nested more than %d deep", c.lim.Depth), "less nesting; "+model.Raise("depth"))
+			at.add("depth", "", fmt.Sprintf("subgraphs are nested more than %d deep", c.lim.Depth),
+				"less nesting; "+model.Raise("depth"))
 			return
 		}
-		sub := &checkScope{c: c, up: s, label: fmt.Sprintf("%s of %s", model.Plain(a.GetName()), shortPlace(at)), vals: map[string]*val{}, opsets: s.opsets, fn: s.fn}
+		sub := &checkScope{c: c, up: s, label: fmt.Sprintf("%s of %s", model.Plain(a.GetName()), shortPlace(at)),
+			vals: map[string]*val{}, opsets: s.opsets, fn: s.fn}
 		c.graph(g, sub, depth+1)
 	}
 }

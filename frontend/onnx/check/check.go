@@ -33,7 +33,8 @@ func Model(m *model.Model, libs ...*pb.FunctionProto) []Finding {
 	root := &checkScope{c: c, label: "the graph", vals: map[string]*val{}, opsets: c.opsets}
 	c.graph(g, root, 0)
 	if c.nodes > c.lim.Nodes {
-		c.add(Finding{Code: "too-many-nodes", Where: "the model", Found: fmt.Sprintf("too many nodes: %d", c.nodes), Want: fmt.Sprintf("at most %d; %s", c.lim.Nodes, model.Raise("nodes"))})
+		c.add(Finding{Code: "too-many-nodes", Where: "the model", Found: fmt.Sprintf("too many nodes: %d", c.nodes),
+			Want: fmt.Sprintf("at most %d; %s", c.lim.Nodes, model.Raise("nodes"))})
 	} else {
 		c.expansion(g)
 	}
@@ -71,7 +72,8 @@ func (c *checker) add(f Finding) {
 	}
 	if len(c.out) >= c.lim.Findings {
 		c.full = true
-		f = Finding{Severity: f.Severity, Code: "more", Where: "the model", Found: fmt.Sprintf("more than %d problems; the rest are not shown", c.lim.Findings)}
+		f = Finding{Severity: f.Severity, Code: "more", Where: "the model",
+			Found: fmt.Sprintf("more than %d problems; the rest are not shown", c.lim.Findings)}
 	}
 	c.out = append(c.out, f)
 }
@@ -81,20 +83,25 @@ func (c *checker) header() {
 	p := c.m.Proto
 	switch {
 	case p.IrVersion == nil || c.ir <= 0:
-		c.add(Finding{Code: "ir-version", Where: "the model", Found: fmt.Sprintf("ir_version is %d", c.ir), Want: fmt.Sprintf("an IR version of 1 to %d", schema.MaxIR)})
+		c.add(Finding{Code: "ir-version", Where: "the model", Found: fmt.Sprintf("ir_version is %d", c.ir),
+			Want: fmt.Sprintf("an IR version of 1 to %d", schema.MaxIR)})
 	case c.ir > schema.MaxIR:
-		c.add(Finding{Code: "ir-version", Where: "the model", Found: fmt.Sprintf("ir_version is %d, newer than nncc knows", c.ir), Want: fmt.Sprintf("at most IR version %d; export with an older ONNX or for an older opset", schema.MaxIR)})
+		c.add(Finding{Code: "ir-version", Where: "the model",
+			Found: fmt.Sprintf("ir_version is %d, newer than nncc knows", c.ir),
+			Want:  fmt.Sprintf("at most IR version %d; export with an older ONNX or for an older opset", schema.MaxIR)})
 	}
 	c.opsets = c.imports(p.OpsetImport, "the model")
 	if len(p.OpsetImport) == 0 {
 		if c.ir >= 3 {
-			c.add(Finding{Code: "no-opset", Where: "the model", Found: "imports no opset", Want: "opset_import with the version of ai.onnx"})
+			c.add(Finding{Code: "no-opset", Where: "the model", Found: "imports no opset",
+				Want: "opset_import with the version of ai.onnx"})
 		}
 		// Before IR version 3 there was only one operator set.
 		c.opsets[""] = 1
 	}
 	if len(p.Functions) > 0 && c.ir > 0 && c.ir < 8 {
-		c.add(Finding{Severity: Warning, Code: "ir-version", Where: "the model", Found: fmt.Sprintf("has functions, which IR version %d does not know", c.ir), Want: "IR version 8 or newer"})
+		c.add(Finding{Severity: Warning, Code: "ir-version", Where: "the model",
+			Found: fmt.Sprintf("has functions, which IR version %d does not know", c.ir), Want: "IR version 8 or newer"})
 	}
 	for _, s := range []struct{ what, text string }{{"producer_name", p.GetProducerName()}, {"domain", p.GetDomain()}} {
 		if !utf8.ValidString(s.text) {
@@ -111,7 +118,8 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 		name := schema.DisplayDomain(o.GetDomain())
 		if old, ok := m[d]; ok {
 			if old != v {
-				c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset %d and opset %d of %s", old, v, model.Quote(name)), Want: "one version of a domain"})
+				c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset %d and opset %d of %s", old, v,
+					model.Quote(name)), Want: "one version of a domain"})
 			}
 			continue
 		}
@@ -119,9 +127,11 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 		max := int64(schema.MaxOpset(d))
 		switch {
 		case v < 1:
-			c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset version %d of %s", v, model.Quote(name)), Want: "a version of at least 1"})
+			c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset version %d of %s", v,
+				model.Quote(name)), Want: "a version of at least 1"})
 		case max > 0 && v > max && schema.Closed(d):
-			c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset %d of %s, newer than nncc knows", v, model.Quote(name)), Want: fmt.Sprintf("at most opset %d; export for an older opset", max)})
+			c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset %d of %s, newer than nncc knows", v,
+				model.Quote(name)), Want: fmt.Sprintf("at most opset %d; export for an older opset", max)})
 		}
 	}
 	return m

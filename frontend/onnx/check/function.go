@@ -62,7 +62,8 @@ func (c *checker) functions(libs []*pb.FunctionProto) {
 			continue
 		}
 		if own[f.id] {
-			c.add(Finding{Code: "function", Where: f.label, Found: "is defined twice (same domain, name and overload)", Want: "each function once"})
+			c.add(Finding{Code: "function", Where: f.label, Found: "is defined twice (same domain, name and overload)",
+				Want: "each function once"})
 			continue
 		}
 		own[f.id] = true
@@ -110,7 +111,9 @@ func (c *checker) functionBodies() {
 		}
 		for i, o := range p.Output {
 			if s.vals[o] == nil {
-				c.add(Finding{Code: "output-missing", Where: f.label, Tensor: o, Found: fmt.Sprintf("output %d, %s, has no producer", i, model.Quote(o)), Want: "a node of the function that makes it"})
+				c.add(Finding{Code: "output-missing", Where: f.label, Tensor: o,
+					Found: fmt.Sprintf("output %d, %s, has no producer", i, model.Quote(o)),
+					Want:  "a node of the function that makes it"})
 			}
 		}
 	}
@@ -119,10 +122,12 @@ func (c *checker) functionBodies() {
 // callArity checks a call of a function.
 func (c *checker) callArity(n *pb.NodeProto, f *function, at *place) {
 	if len(n.Input) > len(f.proto.Input) {
-		at.add("arity", "", fmt.Sprintf("has %d inputs", len(n.Input)), fmt.Sprintf("at most %d for %s", len(f.proto.Input), f.label))
+		at.add("arity", "", fmt.Sprintf("has %d inputs", len(n.Input)),
+			fmt.Sprintf("at most %d for %s", len(f.proto.Input), f.label))
 	}
 	if len(n.Output) > len(f.proto.Output) {
-		at.add("arity", "", fmt.Sprintf("has %d outputs", len(n.Output)), fmt.Sprintf("at most %d for %s", len(f.proto.Output), f.label))
+		at.add("arity", "", fmt.Sprintf("has %d outputs", len(n.Output)),
+			fmt.Sprintf("at most %d for %s", len(f.proto.Output), f.label))
 	}
 }
 
@@ -137,7 +142,9 @@ func (c *checker) expansion(g *pb.GraphProto) {
 		}
 	}
 	if n := e.nodes(g.Node); n > e.limit && !e.recursive {
-		c.add(Finding{Code: "too-many-nodes", Where: "the model", Found: fmt.Sprintf("inlining its functions gives too many nodes (more than %d)", e.limit), Want: fmt.Sprintf("at most %d", e.limit)})
+		c.add(Finding{Code: "too-many-nodes", Where: "the model",
+			Found: fmt.Sprintf("inlining its functions gives too many nodes (more than %d)", e.limit),
+			Want:  fmt.Sprintf("at most %d", e.limit)})
 	}
 }
 
@@ -162,7 +169,8 @@ func (e *expander) function(f *function) int64 {
 	n := int64(0)
 	if len(e.stack) > maxCallDepth {
 		e.recursive = true
-		e.c.add(Finding{Code: "recursion", Where: f.label, Found: fmt.Sprintf("functions call each other more than %d deep", maxCallDepth), Want: "less nesting"})
+		e.c.add(Finding{Code: "recursion", Where: f.label,
+			Found: fmt.Sprintf("functions call each other more than %d deep", maxCallDepth), Want: "less nesting"})
 	} else {
 		n = e.nodes(f.proto.Node)
 	}
@@ -204,5 +212,6 @@ func (e *expander) cycle(f *function) {
 	if len(names) > 8 {
 		names = append(names[:8], "…")
 	}
-	e.c.add(Finding{Code: "recursion", Where: f.label, Found: "calls itself: recursive chain " + strings.Join(append(names, f.label), " → "), Want: "functions without recursion, which cannot be inlined"})
+	e.c.add(Finding{Code: "recursion", Where: f.label, Found: "calls itself: recursive chain " +
+		strings.Join(append(names, f.label), " → "), Want: "functions without recursion, which cannot be inlined"})
 }

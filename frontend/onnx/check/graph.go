@@ -49,15 +49,19 @@ func (s *checkScope) in(where string) string {
 // define adds a value; a second definition breaks single assignment.
 func (s *checkScope) define(name string, v *val, where, node string) {
 	if !utf8.ValidString(name) {
-		s.c.add(Finding{Code: "name", Where: where, Node: node, Tensor: name, Found: fmt.Sprintf("the name %s is not valid UTF-8", model.Quote(name))})
+		s.c.add(Finding{Code: "name", Where: where, Node: node, Tensor: name,
+			Found: fmt.Sprintf("the name %s is not valid UTF-8", model.Quote(name))})
 	}
 	if old := s.vals[name]; old != nil {
-		s.c.add(Finding{Code: "not-ssa", Where: where, Node: node, Tensor: name, Found: fmt.Sprintf("defines %s, which %s has defined", model.Quote(name), old.by), Want: "each value defined once"})
+		s.c.add(Finding{Code: "not-ssa", Where: where, Node: node, Tensor: name,
+			Found: fmt.Sprintf("defines %s, which %s has defined", model.Quote(name), old.by), Want: "each value defined once"})
 		return
 	}
 	if s.up != nil {
 		if old := s.up.find(name); old != nil {
-			s.c.add(Finding{Severity: Warning, Code: "shadow", Where: where, Node: node, Tensor: name, Found: fmt.Sprintf("defines %s, which %s has defined outside", model.Quote(name), old.by), Want: "names that differ from those of outer graphs"})
+			s.c.add(Finding{Severity: Warning, Code: "shadow", Where: where, Node: node, Tensor: name,
+				Found: fmt.Sprintf("defines %s, which %s has defined outside", model.Quote(name), old.by),
+				Want:  "names that differ from those of outer graphs"})
 		}
 	}
 	s.vals[name] = v
@@ -100,7 +104,8 @@ func (c *checker) order(nodes []*pb.NodeProto, s *checkScope) []int {
 	}
 	at, by, _ := model.FirstEarly(nodes, model.Makers(nodes))
 	p := &place{c: c, where: s.in(nodeLabel(nodes[at], at)), node: nodes[at].GetName()}
-	p.warn("order", fmt.Sprintf("stands before %s, which makes what it reads", nodeLabel(nodes[by], by)), "nodes in topological order")
+	p.warn("order", fmt.Sprintf("stands before %s, which makes what it reads", nodeLabel(nodes[by], by)),
+		"nodes in topological order")
 	return order
 }
 
@@ -163,7 +168,8 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 		where := s.in(fmt.Sprintf("initializer %s", model.Quote(name)))
 		switch {
 		case name == "":
-			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("initializer %d", i)), Found: "has an empty name", Want: "a name"})
+			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("initializer %d", i)), Found: "has an empty name",
+				Want: "a name"})
 			return
 		case seen[name]:
 			c.add(Finding{Code: "not-ssa", Where: where, Tensor: name, Found: "stands twice", Want: "each initializer once"})
@@ -174,7 +180,8 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 		// An initializer may give an input its default value: not a second definition.
 		if in := s.vals[name]; in != nil {
 			if in.typ.known() && in.typ != typ {
-				c.add(Finding{Code: "type", Where: where, Tensor: name, Found: fmt.Sprintf("has type %s, the input of that name %s", typ, in.typ), Want: "the same type"})
+				c.add(Finding{Code: "type", Where: where, Tensor: name,
+					Found: fmt.Sprintf("has type %s, the input of that name %s", typ, in.typ), Want: "the same type"})
 			}
 			return
 		}
@@ -203,7 +210,8 @@ func (c *checker) tensor(t *pb.TensorProto, where, node string) {
 func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
 	none := len(t.GetValues().GetDims()) == 1 && t.Values.Dims[0] == 0
 	if t.GetValues() == nil || t.GetIndices() == nil && !none {
-		c.add(Finding{Code: "tensor", Where: where, Node: node, Found: "a sparse tensor without values or without indices", Want: "both"})
+		c.add(Finding{Code: "tensor", Where: where, Node: node, Found: "a sparse tensor without values or without indices",
+			Want: "both"})
 		return
 	}
 	before := len(c.out)
@@ -221,16 +229,19 @@ func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
 	case len(t.Dims) == 0 || slices.Contains(t.Dims, 0):
 		wrong("the shape of a sparse tensor is "+model.DimsText(t.Dims), "at least one dimension, none of them 0")
 	case len(t.Values.Dims) != 1:
-		wrong("the values of a sparse tensor have shape "+model.DimsText(t.Values.Dims), "one dimension, the number of values")
+		wrong("the values of a sparse tensor have shape "+model.DimsText(t.Values.Dims),
+			"one dimension, the number of values")
 	case t.Indices == nil:
 	case t.Indices.GetDataType() != int32(pb.TensorProto_INT64):
 		wrong("the indices of a sparse tensor are of type "+model.DataTypeName(t.Indices.GetDataType()), "int64")
 	case len(t.Indices.Dims) != 1 && len(t.Indices.Dims) != 2:
-		wrong("the indices of a sparse tensor have shape "+model.DimsText(t.Indices.Dims), fmt.Sprintf("[%d] or [%d,%d]", t.Values.Dims[0], t.Values.Dims[0], len(t.Dims)))
+		wrong("the indices of a sparse tensor have shape "+model.DimsText(t.Indices.Dims),
+			fmt.Sprintf("[%d] or [%d,%d]", t.Values.Dims[0], t.Values.Dims[0], len(t.Dims)))
 	case t.Indices.Dims[0] != t.Values.Dims[0]:
 		wrong(fmt.Sprintf("%d values with %d indices", t.Values.Dims[0], t.Indices.Dims[0]), "as many of both")
 	case len(t.Indices.Dims) == 2 && t.Indices.Dims[1] != int64(len(t.Dims)):
-		wrong(fmt.Sprintf("an index has %d coordinates, the tensor %d dimensions", t.Indices.Dims[1], len(t.Dims)), "as many of both")
+		wrong(fmt.Sprintf("an index has %d coordinates, the tensor %d dimensions", t.Indices.Dims[1], len(t.Dims)),
+			"as many of both")
 	case len(c.out) == before:
 		if found := c.sparseIndices(t); found != "" {
 			wrong(found, "indices in range, each once, in ascending order")
@@ -306,7 +317,8 @@ func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 			continue
 		}
 		if seen[name] {
-			c.add(Finding{Code: "output-twice", Where: where, Tensor: name, Found: "stands twice in the list of outputs", Want: "each output once"})
+			c.add(Finding{Code: "output-twice", Where: where, Tensor: name, Found: "stands twice in the list of outputs",
+				Want: "each output once"})
 			continue
 		}
 		seen[name] = true
@@ -316,9 +328,11 @@ func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 			v = s.up.find(name) // a branch may hand on an outer value
 		}
 		if v == nil {
-			c.add(Finding{Code: "output-missing", Where: where, Tensor: name, Found: "no node makes it and it is no input or initializer", Want: "a producer"})
+			c.add(Finding{Code: "output-missing", Where: where, Tensor: name,
+				Found: "no node makes it and it is no input or initializer", Want: "a producer"})
 		} else if t := typeOf(o.GetType()); t.known() && v.typ.known() && t != v.typ {
-			c.add(Finding{Code: "type", Where: where, Tensor: name, Found: fmt.Sprintf("is declared as %s; %s makes it %s", t, v.by, v.typ), Want: "the same type"})
+			c.add(Finding{Code: "type", Where: where, Tensor: name,
+				Found: fmt.Sprintf("is declared as %s; %s makes it %s", t, v.by, v.typ), Want: "the same type"})
 		}
 	}
 }

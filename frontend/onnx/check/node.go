@@ -84,13 +84,15 @@ func (c *checker) operands(n *pb.NodeProto, s *checkScope, at *place) []*val {
 		}
 		for o := s; o != nil; o = o.up {
 			if by := o.later[name]; by != "" {
-				at.add("order", name, fmt.Sprintf("reads %s before %s makes it", model.Quote(name), by), "nodes in topological order, without cycles")
+				at.add("order", name, fmt.Sprintf("reads %s before %s makes it", model.Quote(name), by),
+					"nodes in topological order, without cycles")
 				name = ""
 				break
 			}
 		}
 		if name != "" {
-			at.add("input-missing", name, fmt.Sprintf("input %d is %s, which no node makes and which is no graph input or initializer", k, model.Quote(name)), "a value that exists")
+			at.add("input-missing", name, fmt.Sprintf("input %d is %s, which no node makes and which is no graph input or "+
+				"initializer", k, model.Quote(name)), "a value that exists")
 		}
 	}
 	return in
@@ -109,7 +111,8 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 	}
 	version, imported := s.opsets[domain]
 	if !imported {
-		at.add("domain", "", fmt.Sprintf("uses the domain %s, of which no opset is imported", model.Quote(schema.DisplayDomain(domain))), "an opset_import for the domain")
+		at.add("domain", "", fmt.Sprintf("uses the domain %s, of which no opset is imported",
+			model.Quote(schema.DisplayDomain(domain))), "an opset_import for the domain")
 		return nil, nil
 	}
 	newest := int64(schema.MaxOpset(domain))
@@ -117,7 +120,8 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 		key := domain + "\x00" + op
 		if !c.unknown[key] {
 			c.unknown[key] = true
-			at.warn("custom-op", fmt.Sprintf("operator %s of domain %s has no definition here; its use is not checked", model.Plain(op), model.Quote(domain)), "")
+			at.warn("custom-op", fmt.Sprintf("operator %s of domain %s has no definition here; its use is not checked",
+				model.Plain(op), model.Quote(domain)), "")
 		}
 		return nil, nil
 	}
@@ -132,7 +136,8 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 		if f = schema.Early(op, version); f != nil {
 			if key := domain + "\x00" + op; !c.unknown[key] {
 				c.unknown[key] = true
-				at.warn("op", fmt.Sprintf("opset %d of ai.onnx has no operator %s; it is read as ONNX Runtime reads it", version, model.Plain(op)), "")
+				at.warn("op", fmt.Sprintf("opset %d of ai.onnx has no operator %s; it is read as ONNX Runtime reads it", version,
+					model.Plain(op)), "")
 			}
 			return nil, f
 		}
@@ -141,7 +146,8 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 		found := fmt.Sprintf("there is no operator %s in %s", model.Plain(op), schema.DisplayDomain(domain))
 		want := "an operator that ONNX defines, or a function of the model"
 		if v := schema.Versions(domain, op); len(v) > 0 {
-			found = fmt.Sprintf("operator %s came with opset %d of %s; the model imports opset %d", op, v[0].Since, schema.DisplayDomain(domain), version)
+			found = fmt.Sprintf("operator %s came with opset %d of %s; the model imports opset %d", op, v[0].Since,
+				schema.DisplayDomain(domain), version)
 			want = fmt.Sprintf("opset %d or newer", v[0].Since)
 		} else if near := schema.Near(domain, op); near != "" {
 			want = fmt.Sprintf("an operator that ONNX defines; perhaps %s", near)
@@ -155,7 +161,8 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 		return nil, nil
 	}
 	if f.Deprecated {
-		at.add("op", "", fmt.Sprintf("operator %s was removed in opset %d of %s", op, f.Since, schema.DisplayDomain(domain)), "its successor, or an older opset")
+		at.add("op", "", fmt.Sprintf("operator %s was removed in opset %d of %s", op, f.Since, schema.DisplayDomain(domain)),
+			"its successor, or an older opset")
 		return nil, nil
 	}
 	return nil, f
@@ -177,7 +184,8 @@ func (c *checker) arity(n *pb.NodeProto, sch *schema.Schema, at *place) {
 		}
 		for k, name := range names {
 			if p := param(k); name == "" && k < least && p != nil && p.Opt == schema.Single {
-				at.add("arity", "", fmt.Sprintf("%s %d (%s) is left out (its name is empty)", what, k, p.Name), fmt.Sprintf("a value: %s-%d requires it", sch.Name, sch.Since))
+				at.add("arity", "", fmt.Sprintf("%s %d (%s) is left out (its name is empty)", what, k, p.Name),
+					fmt.Sprintf("a value: %s-%d requires it", sch.Name, sch.Since))
 			}
 		}
 	}
@@ -196,7 +204,8 @@ func (c *checker) inTypes(n *pb.NodeProto, sch *schema.Schema, in []*val, at *pl
 		}
 		set, variable := sch.Allowed(p)
 		if !allows(set, v.typ) {
-			at.add("type", n.Input[k], fmt.Sprintf("input %d (%s) is %s of type %s", k, p.Name, model.Quote(n.Input[k]), v.typ), fmt.Sprintf("%s for %s-%d", set, sch.Name, sch.Since))
+			at.add("type", n.Input[k], fmt.Sprintf("input %d (%s) is %s of type %s", k, p.Name, model.Quote(n.Input[k]), v.typ),
+				fmt.Sprintf("%s for %s-%d", set, sch.Name, sch.Since))
 			continue
 		}
 		if variable == "" || p.Opt == schema.Mixed {
@@ -205,7 +214,8 @@ func (c *checker) inTypes(n *pb.NodeProto, sch *schema.Schema, in []*val, at *pl
 		if old, ok := bound[variable]; !ok {
 			bound[variable], by[variable] = v.typ, k
 		} else if old != v.typ {
-			at.add("type", n.Input[k], fmt.Sprintf("input %d (%s) has type %s, input %d has type %s", k, p.Name, v.typ, by[variable], old), "the same type for both")
+			at.add("type", n.Input[k], fmt.Sprintf("input %d (%s) has type %s, input %d has type %s", k, p.Name, v.typ,
+				by[variable], old), "the same type for both")
 		}
 	}
 	return bound

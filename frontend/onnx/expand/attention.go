@@ -33,7 +33,8 @@ func repeatHeads(e *build.Node, v *ir.Value, times int) *ir.Value {
 func attention(e *build.Node) []*ir.Value {
 	q, k, v := e.Need(0, -1), e.Need(1, -1), e.Need(2, -1)
 	for i, x := range []*ir.Value{q, k, v} {
-		e.Want(x.Type.Rank() == q.Type.Rank() && (x.Type.Rank() == 3 || x.Type.Rank() == 4), "rank", "input %d (%s) has shape %v, want [N, S, heads*size] or [N, heads, S, size], as all three", i, x, x.Type.Shape)
+		e.Want(x.Type.Rank() == q.Type.Rank() && (x.Type.Rank() == 3 || x.Type.Rank() == 4), "rank",
+			"input %d (%s) has shape %v, want [N, S, heads*size] or [N, heads, S, size], as all three", i, x, x.Type.Shape)
 		e.Want(x.Type.DType.IsFloat(), "dtype", "input %d (%s) is of type %s, want a floating-point type", i, x, x.Type.DType)
 	}
 	flat := q.Type.Rank() == 3
@@ -42,8 +43,10 @@ func attention(e *build.Node) []*ir.Value {
 		q, k, v = heads(e, q, qHeads, "Q"), heads(e, k, kvHeads, "K"), heads(e, v, kvHeads, "V")
 	}
 	qs, ks, vs := q.Type.Shape, k.Type.Shape, v.Type.Shape
-	e.Want(qs[0] == ks[0] && ks[0] == vs[0] && qs[3] == ks[3] && ks[1] == vs[1] && ks[2] == vs[2] && ks[1] > 0 && qs[1]%ks[1] == 0 && qs[3] > 0, "shape",
-		"Q %v, K %v and V %v do not belong together: want [N, heads, S, size], [N, kv heads, T, size] and [N, kv heads, T, size of values]", qs, ks, vs)
+	e.Want(qs[0] == ks[0] && ks[0] == vs[0] && qs[3] == ks[3] && ks[1] == vs[1] && ks[2] == vs[2] && ks[1] > 0 &&
+		qs[1]%ks[1] == 0 && qs[3] > 0, "shape",
+		"Q %v, K %v and V %v do not belong together: want [N, heads, S, size], [N, kv heads, T, size] and [N, kv heads, T, "+
+			"size of values]", qs, ks, vs)
 	scale := e.Float("scale", 0)
 	if scale == 0 {
 		scale = 1 / math.Sqrt(float64(qs[3]))
@@ -116,7 +119,8 @@ func attentionBias(e *build.Node, d tensor.DType, S, T, past int, causal bool) *
 	}
 	valid := e.Input(6) // keys that are no padding, per sample
 	if valid != nil {
-		e.Want(valid.Type.Rank() == 1 && valid.Type.DType == tensor.I64, "shape", "nonpad_kv_seqlen (%s) is %s, want int64 of shape [N]", valid, valid.Type)
+		e.Want(valid.Type.Rank() == 1 && valid.Type.DType == tensor.I64, "shape",
+			"nonpad_kv_seqlen (%s) is %s, want int64 of shape [N]", valid, valid.Type)
 	}
 	count := func(shape ...int) *ir.Value { return e.Data(build.Count[int64](shape...)) }
 	if causal {
@@ -147,17 +151,21 @@ func linearAttention(e *build.Node) []*ir.Value {
 	scale := e.Float("scale", 0)
 	e.Int("chunk_size", 64) // how others divide the work
 	n, steps := q.Type.Shape[0], q.Type.Shape[1]
-	e.Want(hq > 0 && hk > 0 && hq%hk == 0, "attr-value", "q_num_heads is %d and kv_num_heads %d, want a multiple of a positive number", hq, hk)
-	e.Want(steps >= 1 && steps <= e.Limits.Trips, "flow-trips", "%d positions, want 1 to %d, which are unrolled; %s", steps, e.Limits.Trips, model.Raise("trips"))
+	e.Want(hq > 0 && hk > 0 && hq%hk == 0, "attr-value",
+		"q_num_heads is %d and kv_num_heads %d, want a multiple of a positive number", hq, hk)
+	e.Want(steps >= 1 && steps <= e.Limits.Trips, "flow-trips", "%d positions, want 1 to %d, which are unrolled; %s",
+		steps, e.Limits.Trips, model.Raise("trips"))
 	dt := q.Type.DType
 	part := func(x *ir.Value, heads int, what string) *ir.Value {
 		s := x.Type.Shape
-		e.Want(len(s) == 3 && s[0] == n && s[1] == steps && heads > 0 && s[2]%heads == 0, "shape", "%s (%s) has shape %v, want [%d, %d, a multiple of %d]", what, x, s, n, steps, heads)
+		e.Want(len(s) == 3 && s[0] == n && s[1] == steps && heads > 0 && s[2]%heads == 0, "shape",
+			"%s (%s) has shape %v, want [%d, %d, a multiple of %d]", what, x, s, n, steps, heads)
 		return e.Cast(e.Reshape(x, n, steps, heads, s[2]/heads), tensor.F32)
 	}
 	q, k, v = part(q, hq, "query"), part(k, hk, "key"), part(v, hk, "value")
 	dk, dv := k.Type.Shape[3], v.Type.Shape[3]
-	e.Want(q.Type.Shape[3] == dk && dk > 0, "shape", "queries have %d and keys %d elements a head, want the same", q.Type.Shape[3], dk)
+	e.Want(q.Type.Shape[3] == dk && dk > 0, "shape", "queries have %d and keys %d elements a head, want the same",
+		q.Type.Shape[3], dk)
 	if scale == 0 {
 		scale = 1 / math.Sqrt(float64(dk))
 	}
@@ -231,7 +239,8 @@ func rotary(e *build.Node) []*ir.Value {
 	x, cos, sin := e.Need(0, -1), e.Need(1, -1), e.Need(2, -1)
 	interleaved, heads, dim := e.Bool("interleaved", false), e.Int("num_heads", 0), e.Int("rotary_embedding_dim", 0)
 	shape := x.Type.Shape
-	e.Want(len(shape) == 3 || len(shape) == 4, "rank", "input 0 (%s) has shape %v, want [N, S, heads*size] or [N, heads, S, size]", x, shape)
+	e.Want(len(shape) == 3 || len(shape) == 4, "rank",
+		"input 0 (%s) has shape %v, want [N, S, heads*size] or [N, heads, S, size]", x, shape)
 	if len(shape) == 4 {
 		x = e.Transpose(x, 0, 2, 1, 3)
 	} else {
@@ -242,13 +251,15 @@ func rotary(e *build.Node) []*ir.Value {
 	if dim == 0 {
 		dim = s[3]
 	}
-	e.Want(dim > 0 && dim <= s[3] && dim%2 == 0, "attr-value", "rotary_embedding_dim is %d, want an even number up to %d", dim, s[3])
+	e.Want(dim > 0 && dim <= s[3] && dim%2 == 0, "attr-value", "rotary_embedding_dim is %d, want an even number up to %d",
+		dim, s[3])
 	angle := func(c *ir.Value, what string) *ir.Value {
 		if pos := e.Input(3); pos != nil {
 			e.Want(c.Type.Rank() == 2, "rank", "%s has shape %v, want [positions, half]", what, c.Type.Shape)
 			c = e.Do("Gather", ir.Attrs{"axis": ir.Int(0)}, c, pos)
 		}
-		e.Want(c.Type.Rank() == 3 && c.Type.Shape[2] >= dim/2, "shape", "%s gives %v, want [N, S, %d]", what, c.Type.Shape, dim/2)
+		e.Want(c.Type.Rank() == 3 && c.Type.Shape[2] >= dim/2, "shape", "%s gives %v, want [N, S, %d]", what, c.Type.Shape,
+			dim/2)
 		c = e.Cut(c, 2, 0, dim/2, 1)
 		return e.Reshape(c, c.Type.Shape[0], c.Type.Shape[1], 1, dim/2)
 	}
@@ -276,10 +287,4 @@ func rotary(e *build.Node) []*ir.Value {
 		return []*ir.Value{e.Transpose(y, 0, 2, 1, 3)}
 	}
 	return []*ir.Value{e.Reshape(y, shape...)}
-}
-
-// swiglu is Swish(a) * b.
-func swiglu(e *build.Node) []*ir.Value {
-	a := e.Do("Swish", ir.Attrs{"alpha": ir.Float(float32(e.Float("alpha", 1)))}, e.Need(0, -1))
-	return []*ir.Value{e.Do("Mul", nil, a, e.Need(1, -1))}
 }

@@ -37,7 +37,7 @@ func Rule(domain, op string) build.Rule { return rules[key{domain, op}] }
 // standard are the operators of ai.onnx beside sequences.
 var standard = map[string]build.Rule{
 	"Attention": attention, "LinearAttention": linearAttention, "CausalConvWithState": causalConv,
-	"RotaryEmbedding": rotary, "SwiGLU": swiglu,
+	"RotaryEmbedding":           rotary,
 	"NegativeLogLikelihoodLoss": nllLoss, "SoftmaxCrossEntropyLoss": crossEntropy,
 	"AffineGrid": affineGrid, "TensorScatter": tensorScatter, "CenterCropPad": centerCropPad,
 	"CumSum": runningTotal, "CumProd": runningTotal, "NonZero": nonZero, "Compress": compress, "Unique": unique,

@@ -8,7 +8,8 @@ import (
 	"github.com/nncc/nncc/ir"
 )
 
-// fusedOps are the float operators that ONNX Runtime's optimiser puts together.
+// fusedOps are the float operators that ONNX Runtime's optimiser puts together, beside
+// those of functions/operators.
 var fusedOps = map[string]build.Rule{
 	"FusedConv":                        fused("Conv", false),
 	"NhwcConv":                         fused("Conv", true),
@@ -18,11 +19,7 @@ var fusedOps = map[string]build.Rule{
 	"FusedMatMul":                      fusedMatMul,
 	"TransposeMatMul":                  fusedMatMul,
 	"FusedMatMulActivation":            fusedMatMul,
-	"Gelu":                             build.Renamed("Gelu"),
-	"BiasGelu":                         biasGelu("none"),
-	"FastGelu":                         biasGelu("tanh"),
-	"QuickGelu":                        quickGelu,
-	"BiasAdd":                          biasAdd,
+	"FastGelu":                         fastGelu,
 	"SkipLayerNormalization":           skipNorm,
 	"SkipSimplifiedLayerNormalization": skipNorm,
 }
@@ -130,28 +127,14 @@ func fusedMatMul(e *build.Node) []*ir.Value {
 	return act(y)
 }
 
-// biasGelu is Gelu(A + B); FastGelu's bias is optional.
-func biasGelu(approximate string) build.Rule {
-	return func(e *build.Node) []*ir.Value {
-		e.Arity(1, 2)
-		x := e.In[0]
-		if e.In[1] != nil {
-			x = e.Sub("Add", ".biased", nil, x, e.In[1])
-		}
-		return e.Result("Gelu", ir.Attrs{"approximate": ir.Str(approximate)}, x)
+// fastGelu is Gelu(A + B) by its approximation with tanh; the bias B is optional.
+func fastGelu(e *build.Node) []*ir.Value {
+	e.Arity(1, 2)
+	x := e.In[0]
+	if e.In[1] != nil {
+		x = e.Sub("Add", ".biased", nil, x, e.In[1])
 	}
-}
-
-// quickGelu is x * sigmoid(alpha * x).
-func quickGelu(e *build.Node) []*ir.Value {
-	e.Arity(1, 1)
-	return e.Result("Swish", ir.Attrs{"alpha": ir.Float(float32(e.Float("alpha", 1.702)))}, e.In[0])
-}
-
-// biasAdd is X + bias + skip.
-func biasAdd(e *build.Node) []*ir.Value {
-	e.Arity(3, 3)
-	return e.Result("Add", nil, e.Sub("Add", ".biased", nil, e.In[0], e.In[1]), e.In[2])
+	return e.Result("Gelu", ir.Attrs{"approximate": ir.Str("tanh")}, x)
 }
 
 // skipNorm is LayerNormalization(input + skip [+ bias]), or RMSNormalization

@@ -16,7 +16,8 @@ func affineGrid(e *build.Node) []*ir.Value {
 	e.Shaped(theta, "theta", size[0], r, r+1)
 	points := 1
 	for _, d := range size[2:] {
-		e.Want(d >= 1 && d <= 1<<20 && points*d <= 1<<26, "shape", "the size is %v, want dimensions of 1 and more, and not more than 2^26 positions", size)
+		e.Want(d >= 1 && d <= 1<<20 && points*d <= 1<<26, "shape",
+			"the size is %v, want dimensions of 1 and more, and not more than 2^26 positions", size)
 		points *= d
 	}
 	base := make([]float64, 0, points*(r+1))

@@ -12,16 +12,11 @@ import (
 // classical are the operators of ai.onnx.ml. Where the standard is silent they do as
 // ONNX Runtime does.
 var classical = map[string]build.Rule{
-	"Binarizer": binarizer, "ArrayFeatureExtractor": featureExtractor, "Scaler": scaler, "Normalizer": normalizer,
+	"ArrayFeatureExtractor": featureExtractor, "Scaler": scaler, "Normalizer": normalizer,
 	"Imputer": imputer, "LinearRegressor": linearRegressor, "LinearClassifier": linearClassifier,
 	"LabelEncoder": labelEncoder, "OneHotEncoder": oneHotEncoder, "FeatureVectorizer": featureVectorizer,
 	"SVMRegressor": svmRegressor, "SVMClassifier": svmClassifier, "TreeEnsemble": treeEnsemble,
 	"TreeEnsembleRegressor": treeRegressor, "TreeEnsembleClassifier": treeClassifier,
-}
-
-func binarizer(e *build.Node) []*ir.Value {
-	x := e.Need(0, -1)
-	return []*ir.Value{e.Cast(e.Do("Greater", nil, x, e.Num(x, e.Float("threshold", 0))), x.Type.DType)}
 }
 
 func featureExtractor(e *build.Node) []*ir.Value {
@@ -48,7 +43,8 @@ func scaler(e *build.Node) []*ir.Value {
 // normalizer divides every row by its norm; rows of zeros stay.
 func normalizer(e *build.Node) []*ir.Value {
 	x := e.Cast(e.Need(0, -1), tensor.F32)
-	reduce := map[string]string{"L1": "ReduceL1", "L2": "ReduceL2", "MAX": "ReduceMax"}[e.Str("norm", "MAX", "MAX", "L1", "L2")]
+	reduce := map[string]string{"L1": "ReduceL1", "L2": "ReduceL2",
+		"MAX": "ReduceMax"}[e.Str("norm", "MAX", "MAX", "L1", "L2")]
 	from := x
 	if reduce == "ReduceMax" {
 		from = e.Do("Abs", nil, x)
@@ -89,7 +85,8 @@ func linear(e *build.Node, targets int) *ir.Value {
 	e.Want(x.Type.Rank() == 2, "rank", "input 0 (%s) has shape %v, want [N, features]", x, x.Type.Shape)
 	w := e.FloatList("coefficients")
 	features := x.Type.Shape[1]
-	e.Want(targets >= 1 && len(w) == targets*features, "attr-value", "%d coefficients for %d targets of %d features", len(w), targets, features)
+	e.Want(targets >= 1 && len(w) == targets*features, "attr-value", "%d coefficients for %d targets of %d features",
+		len(w), targets, features)
 	y := e.Do("MatMul", nil, x, e.Transpose(e.Reshape(e.Vector(w), targets, features), 1, 0))
 	if b := e.FloatList("intercepts"); b != nil {
 		e.Want(len(b) == targets, "attr-value", "%d intercepts for %d targets", len(b), targets)
@@ -141,7 +138,8 @@ func probit(e *build.Node, y *ir.Value) *ir.Value {
 // second's: 1 - s and s, or -s and s where weights have both signs. LOGISTIC is
 // the only transform that means something then.
 func secondClass(e *build.Node, s *ir.Value, both bool, how string) *ir.Value {
-	e.Want(how != "PROBIT", "attr-value", "post_transform is PROBIT, which is not defined for one score of two classes; want NONE or LOGISTIC")
+	e.Want(how != "PROBIT", "attr-value", "post_transform is PROBIT, which is not defined for one score of two classes; "+
+		"want NONE or LOGISTIC")
 	rest := e.Do("Neg", nil, s)
 	switch {
 	case how == "LOGISTIC":
@@ -220,7 +218,8 @@ func labelEncoder(e *build.Node) []*ir.Value {
 	} else {
 		keys = tensorAttr("keys_tensor")
 	}
-	defInt, defFloat := e.Int("default_int64", -1), e.Float("default_float", float32(math.Copysign(0, -1))) // -0 by the schema
+	// -0 by the schema
+	defInt, defFloat := e.Int("default_int64", -1), e.Float("default_float", float32(math.Copysign(0, -1)))
 	if v := e.FloatList("values_floats"); v != nil {
 		values, def = e.Vector(v), e.Data(tensor.Scalar(float32(defFloat)))
 	} else if v := e.IntList("values_int64s"); v != nil {
@@ -230,8 +229,10 @@ func labelEncoder(e *build.Node) []*ir.Value {
 			def = e.Num(values, 0)
 		}
 	}
-	e.Want(keys != nil && values != nil && keys.Type.Rank() == 1 && keys.Type.Elems() == values.Type.Elems() && keys.Type.Elems() > 0, "attr-value", "want as many numeric keys as values")
-	e.Want(keys.Type.DType == x.Type.DType, "dtype", "the keys are of type %s, input 0 (%s) of type %s", keys.Type.DType, x, x.Type.DType)
+	e.Want(keys != nil && values != nil && keys.Type.Rank() == 1 && keys.Type.Elems() == values.Type.Elems() &&
+		keys.Type.Elems() > 0, "attr-value", "want as many numeric keys as values")
+	e.Want(keys.Type.DType == x.Type.DType, "dtype", "the keys are of type %s, input 0 (%s) of type %s", keys.Type.DType,
+		x, x.Type.DType)
 	hit := e.Cast(matches(e, x, keys), tensor.U8)
 	last := ir.Attrs{"axis": ir.Int(-1), "keepdims": ir.Int(0)}
 	at := e.Do("ArgMax", last, hit)

@@ -69,7 +69,8 @@ func multinomial(e *build.Node) []*ir.Value {
 	x := e.Need(0, 2)
 	count := e.Int("sample_size", 1)
 	d, ok := tensor.FromONNX(e.Int("dtype", 6))
-	e.Want(ok && d.IsInt() && count >= 1, "attr-value", "sample_size is %d and dtype %s, want a positive number and an integer type", count, d)
+	e.Want(ok && d.IsInt() && count >= 1, "attr-value",
+		"sample_size is %d and dtype %s, want a positive number and an integer type", count, d)
 	n, classes := x.Type.Shape[0], x.Type.Shape[1]
 	sums := e.Do("CumSum", nil, e.Do("Softmax", ir.Attrs{"axis": ir.Int(1)}, x), e.Data(tensor.Scalar(int64(1))))
 	u := draw(e, x.Type.DType, []int{n, count, 1}, func(r *rand.Rand) float64 { return r.Float64() })

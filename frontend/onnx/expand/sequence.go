@@ -68,7 +68,8 @@ func WantTensors(e *build.Node) {
 	for i, name := range e.InNames {
 		_, seq := e.Seqs[i]
 		e.Want(!seq, "sequence", "input %d (%s) is a sequence of tensors; sequences are supported only between "+
-			"SequenceConstruct, SequenceInsert, SplitToSequence and the like, whose results do not leave the graph", i, model.Quote(name))
+			"SequenceConstruct, SequenceInsert, SplitToSequence and the like, whose results do not leave the graph", i,
+			model.Quote(name))
 	}
 }
 

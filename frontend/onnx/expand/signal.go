@@ -40,7 +40,8 @@ func fourier(e *build.Node, dt tensor.DType, n, in, bins int, inverse bool) *ir.
 func dft(e *build.Node) []*ir.Value {
 	x := e.Need(0, -1)
 	rank := x.Type.Rank()
-	e.Want(rank >= 2 && x.Type.DType.IsFloat(), "rank", "input 0 (%s) is %s, want floats of shape [..., length, 1 or 2]", x, x.Type)
+	e.Want(rank >= 2 && x.Type.DType.IsFloat(), "rank", "input 0 (%s) is %s, want floats of shape [..., length, 1 or 2]",
+		x, x.Type)
 	axis := rank - 2
 	var chosen *ir.Value // at run time
 	if e.Opset < 20 {
@@ -68,7 +69,8 @@ func fourierAlong(e *build.Node, x *ir.Value, axis int, inverse, onesided bool) 
 	rank := x.Type.Rank()
 	e.Want(axis >= 0 && axis < rank-1, "axis", "axis %d is out of range for shape %v", axis, x.Type.Shape)
 	in := x.Type.Shape[rank-1]
-	e.Want(in == 1 || in == 2, "shape", "input 0 (%s) has shape %v, want 1 (real) or 2 (complex) at the end", x, x.Type.Shape)
+	e.Want(in == 1 || in == 2, "shape", "input 0 (%s) has shape %v, want 1 (real) or 2 (complex) at the end", x,
+		x.Type.Shape)
 	have := x.Type.Shape[axis]
 	n := have
 	if onesided && inverse {
@@ -151,7 +153,8 @@ func stft(e *build.Node) []*ir.Value {
 	if x.Type.Rank() == 2 { // a real signal as PyTorch exports it; ONNX Runtime takes it, too
 		x = e.Reshape(x, x.Type.Shape[0], x.Type.Shape[1], 1)
 	}
-	e.Want(x.Type.Rank() == 3, "rank", "the signal has shape %v, want batch, length and 1 (real) or 2 (complex)", x.Type.Shape)
+	e.Want(x.Type.Rank() == 3, "rank", "the signal has shape %v, want batch, length and 1 (real) or 2 (complex)",
+		x.Type.Shape)
 	onesided := e.Bool("onesided", true)
 	win := e.Input(2)
 	length, in := x.Type.Shape[1], x.Type.Shape[2]
@@ -166,7 +169,8 @@ func stft(e *build.Node) []*ir.Value {
 		n = l[0]
 	}
 	e.Want(in == 1 || in == 2, "shape", "the signal has shape %v, want 1 (real) or 2 (complex) at the end", x.Type.Shape)
-	e.Want(len(step) == 1 && step[0] >= 1 && n >= 1 && n <= length, "shape", "frames of %d every %v in a signal of %d, want positive numbers and frames that fit", n, step, length)
+	e.Want(len(step) == 1 && step[0] >= 1 && n >= 1 && n <= length, "shape",
+		"frames of %d every %v in a signal of %d, want positive numbers and frames that fit", n, step, length)
 	if win != nil {
 		e.Shaped(win, "window", n)
 	}

@@ -24,9 +24,11 @@ func newMachine(e *build.Node) *machine {
 	if x.Type.Rank() == 1 {
 		x = e.Reshape(x, 1, x.Type.Shape[0])
 	}
-	e.Want(x.Type.Rank() == 2 && x.Type.Shape[1] > 0, "rank", "input 0 (%s) has shape %v, want [N, features]", x, x.Type.Shape)
-	m := &machine{rows: x, kernel: e.Str("kernel_type", "LINEAR", "LINEAR", "POLY", "RBF", "SIGMOID"), params: e.FloatList("kernel_params"),
-		coef: e.FloatList("coefficients"), rho: e.FloatList("rho"), vectors: e.FloatList("support_vectors")}
+	e.Want(x.Type.Rank() == 2 && x.Type.Shape[1] > 0, "rank", "input 0 (%s) has shape %v, want [N, features]", x,
+		x.Type.Shape)
+	m := &machine{rows: x, kernel: e.Str("kernel_type", "LINEAR", "LINEAR", "POLY", "RBF", "SIGMOID"),
+		params: e.FloatList("kernel_params"),
+		coef:   e.FloatList("coefficients"), rho: e.FloatList("rho"), vectors: e.FloatList("support_vectors")}
 	for len(m.params) < 3 {
 		m.params = append(m.params, 0)
 	}
@@ -37,7 +39,8 @@ func newMachine(e *build.Node) *machine {
 // kernels are those of all rows with count vectors: [N, count].
 func kernels(e *build.Node, m *machine, vectors []float32, count int) *ir.Value {
 	x, features := m.rows, m.rows.Type.Shape[1]
-	e.Want(count > 0 && len(vectors) == count*features, "attr-value", "%d values of %d vectors for %d features", len(vectors), count, features)
+	e.Want(count > 0 && len(vectors) == count*features, "attr-value", "%d values of %d vectors for %d features",
+		len(vectors), count, features)
 	sv := e.Transpose(e.Reshape(e.Vector(vectors), count, features), 1, 0)
 	gamma, coef0, degree := e.Num(x, float64(m.params[0])), e.Num(x, float64(m.params[1])), e.Num(x, float64(m.params[2]))
 	k := e.Do("MatMul", nil, x, sv)
@@ -87,7 +90,8 @@ func svmClassifier(e *build.Node) []*ir.Value {
 	positive := !slices.ContainsFunc(m.coef, func(v float32) bool { return v < 0 })
 	count := 0
 	for _, n := range perClass {
-		e.Want(n >= 0 && n <= int64(len(m.vectors)), "attr-value", "vectors_per_class holds %d, want 0 to %d", n, len(m.vectors))
+		e.Want(n >= 0 && n <= int64(len(m.vectors)), "attr-value", "vectors_per_class holds %d, want 0 to %d", n,
+			len(m.vectors))
 		count += int(n)
 	}
 	if count == 0 {
@@ -106,14 +110,17 @@ func svmClassifier(e *build.Node) []*ir.Value {
 		return []*ir.Value{label, transformed(e, scores, how)}
 	}
 	pairs := classes * (classes - 1) / 2
-	e.Want(len(perClass) == classes && classes >= 2 && len(m.rho) >= pairs && len(m.coef) == (classes-1)*count, "attr-value",
-		"%d labels, %d values of vectors_per_class, %d of rho and %d coefficients for %d support vectors: want a value a class, %d of rho and %d coefficients",
+	e.Want(len(perClass) == classes && classes >= 2 && len(m.rho) >= pairs && len(m.coef) == (classes-1)*count,
+		"attr-value",
+		"%d labels, %d values of vectors_per_class, %d of rho and %d coefficients for %d support vectors: want a value a "+
+			"class, %d of rho and %d coefficients",
 		classes, len(perClass), len(m.rho), len(m.coef), count, pairs, (classes-1)*count)
 	pair := duels(e, m, perClass, count)
 	vote := votes(e, pair, classes)
 	label := best(e, labels, vote)
 	if len(a) > 0 && len(b) > 0 {
-		e.Want(len(a) == pairs && len(b) == pairs, "attr-value", "%d values of prob_a and %d of prob_b, want %d, one a pair of classes", len(a), len(b), pairs)
+		e.Want(len(a) == pairs && len(b) == pairs, "attr-value",
+			"%d values of prob_a and %d of prob_b, want %d, one a pair of classes", len(a), len(b), pairs)
 		return []*ir.Value{label, transformed(e, couple(e, pair, a, b, classes), how)}
 	}
 	if classes == 2 {

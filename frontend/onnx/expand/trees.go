@@ -11,7 +11,8 @@ import (
 
 func treeEnsemble(e *build.Node) []*ir.Value {
 	how := e.Int("post_transform", 0)
-	e.Want(how >= 0 && how < len(postTransforms), "attr-value", "post_transform is %d, want 0 to %d", how, len(postTransforms)-1)
+	e.Want(how >= 0 && how < len(postTransforms), "attr-value", "post_transform is %d, want 0 to %d", how,
+		len(postTransforms)-1)
 	return []*ir.Value{transformed(e, e.DoOp(op.TreeEnsemble, e.Attrs, e.Need(0, 2)), postTransforms[how])}
 }
 
@@ -54,12 +55,15 @@ func newOldForest(e *build.Node, prefix string, n, aggregate int) *oldForest {
 	yes, no, feature := e.IntList("nodes_truenodeids"), e.IntList("nodes_falsenodeids"), e.IntList("nodes_featureids")
 	values, missing := reals(e, "nodes_values"), e.IntList("nodes_missing_value_tracks_true")
 	modes, _ := e.Take("nodes_modes")
-	leafTree, leafNode, leafTarget, weights := e.IntList(prefix+"_treeids"), e.IntList(prefix+"_nodeids"), e.IntList(prefix+"_ids"), reals(e, prefix+"_weights")
+	leafTree, leafNode, leafTarget, weights := e.IntList(prefix+"_treeids"), e.IntList(prefix+"_nodeids"),
+		e.IntList(prefix+"_ids"), reals(e, prefix+"_weights")
 	reals(e, "nodes_hitrates")
 	k := len(tree)
-	e.Want(k > 0 && len(node) == k && len(yes) == k && len(no) == k && len(feature) == k && len(values) == k && len(modes.Strings) == k && (len(missing) == 0 || len(missing) == k),
+	e.Want(k > 0 && len(node) == k && len(yes) == k && len(no) == k && len(feature) == k && len(values) == k &&
+		len(modes.Strings) == k && (len(missing) == 0 || len(missing) == k),
 		"tree", "the nodes_ attributes have different lengths, want %d values each", k)
-	e.Want(len(weights) > 0 && len(leafTree) == len(weights) && len(leafNode) == len(weights) && len(leafTarget) == len(weights), "tree", "the %s_ attributes have different lengths", prefix)
+	e.Want(len(weights) > 0 && len(leafTree) == len(weights) && len(leafNode) == len(weights) &&
+		len(leafTarget) == len(weights), "tree", "the %s_ attributes have different lengths", prefix)
 	type key struct{ tree, node int64 }
 	leaves := map[key][]int{} // places of the weights
 	for i, t := range leafTree {
@@ -88,11 +92,13 @@ func newOldForest(e *build.Node, prefix string, n, aggregate int) *oldForest {
 		placed[id] = l
 		distinct := map[int64]bool{}
 		for _, i := range list {
-			f.targets, f.weights, follows = append(f.targets, int(leafTarget[i])), append(f.weights, weights[i]), append(follows, 1)
+			f.targets, f.weights, follows = append(f.targets, int(leafTarget[i])), append(f.weights, weights[i]),
+				append(follows, 1)
 			distinct[leafTarget[i]] = true
 		}
 		if len(list) == 0 { // a leaf without weights adds nothing
-			e.Want(aggregate < 2, "tree", "leaf %d of tree %d has no weight, want one for aggregate_function %s", id.node, id.tree, aggregates[aggregate])
+			e.Want(aggregate < 2, "tree", "leaf %d of tree %d has no weight, want one for aggregate_function %s", id.node,
+				id.tree, aggregates[aggregate])
 			f.targets, f.weights, follows = append(f.targets, 0), append(f.weights, 0), append(follows, 1)
 		}
 		follows[len(follows)-1] = 0
@@ -144,9 +150,12 @@ func newOldForest(e *build.Node, prefix string, n, aggregate int) *oldForest {
 			add(0, 0, 0, l, l, 1, 1, 0)
 		}
 	}
-	f.attrs = ir.Attrs{"aggregate_function": ir.Int(aggregate), "n_targets": ir.Int(n), "leaf_targetids": ir.Ints(f.targets...),
-		"nodes_featureids": ir.Ints(ids[0]...), "nodes_truenodeids": ir.Ints(ids[1]...), "nodes_falsenodeids": ir.Ints(ids[2]...), "nodes_trueleafs": ir.Ints(ids[3]...),
-		"nodes_falseleafs": ir.Ints(ids[4]...), "nodes_missing_value_tracks_true": ir.Ints(ids[5]...), "nodes_modes": ir.Tens(tensor.Of([]int{len(mode)}, mode)),
+	f.attrs = ir.Attrs{"aggregate_function": ir.Int(aggregate), "n_targets": ir.Int(n),
+		"leaf_targetids":   ir.Ints(f.targets...),
+		"nodes_featureids": ir.Ints(ids[0]...), "nodes_truenodeids": ir.Ints(ids[1]...),
+		"nodes_falsenodeids": ir.Ints(ids[2]...), "nodes_trueleafs": ir.Ints(ids[3]...),
+		"nodes_falseleafs": ir.Ints(ids[4]...), "nodes_missing_value_tracks_true": ir.Ints(ids[5]...),
+		"nodes_modes":  ir.Tens(tensor.Of([]int{len(mode)}, mode)),
 		"nodes_splits": real64(split), "tree_roots": ir.Ints(roots...)}
 	if slices.Contains(follows, 1) {
 		f.attrs["leaf_follows"] = ir.Ints(follows...)

@@ -14,7 +14,8 @@ func unique(e *build.Node) []*ir.Value {
 	if x.Const != nil {
 		_, err := ir.InferNode(n)
 		e.Fail(err)
-		e.Want(x.Const.Len() <= 1<<13, "shape", "the constant has %d elements, at most %d are compared at compile time", x.Const.Len(), 1<<13)
+		e.Want(x.Const.Len() <= 1<<13, "shape", "the constant has %d elements, at most %d are compared at compile time",
+			x.Const.Len(), 1<<13)
 		out, err := op.UniqueOf(n, x.Const)
 		e.Fail(err)
 		var vs []*ir.Value

@@ -35,7 +35,8 @@ func window(a, b, c float64) build.Rule {
 // melWeights is the matrix [spectrum bins, mel bins] of triangles on the mel
 // scale, from constants.
 func melWeights(e *build.Node) []*ir.Value {
-	bins, length, rate := e.Known(0, "the number of mel bins"), e.Known(1, "the transform's length"), e.Known(2, "the sample rate")
+	bins, length, rate := e.Known(0, "the number of mel bins"), e.Known(1, "the transform's length"),
+		e.Known(2, "the sample rate")
 	edge := func(i int) float64 {
 		v := e.Need(i, -1)
 		if v.Const == nil {
@@ -48,7 +49,8 @@ func melWeights(e *build.Node) []*ir.Value {
 	code := e.Int("output_datatype", 1)
 	d, ok := tensor.FromONNX(code)
 	e.Want(ok && (d.IsFloat() || d.IsInt()), "dtype", "output_datatype is %d, want a numeric type", code)
-	e.Want(len(bins) == 1 && len(length) == 1 && len(rate) == 1 && bins[0] >= 1 && bins[0] <= 1<<14 && length[0] >= 1 && length[0] <= 1<<20 && rate[0] >= 1 && lo >= 0 && hi >= lo,
+	e.Want(len(bins) == 1 && len(length) == 1 && len(rate) == 1 && bins[0] >= 1 && bins[0] <= 1<<14 && length[0] >= 1 &&
+		length[0] <= 1<<20 && rate[0] >= 1 && lo >= 0 && hi >= lo,
 		"attr-value", "%v mel bins, length %v, rate %v, edges %v and %v: out of range", bins, length, rate, lo, hi)
 	rows := length[0]/2 + 1
 	e.Want(rows <= maxSignal/bins[0], "shape", "a matrix of %d by %d is too large", rows, bins[0])

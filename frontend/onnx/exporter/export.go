@@ -66,7 +66,8 @@ func Export(g *ir.Graph, opt Options) (*pb.ModelProto, error) {
 			Graph:        gp,
 		}
 		if e.custom {
-			m.OpsetImport = append(m.OpsetImport, &pb.OperatorSetIdProto{Domain: proto.String(ownDomain), Version: proto.Int64(1)})
+			m.OpsetImport = append(m.OpsetImport, &pb.OperatorSetIdProto{Domain: proto.String(ownDomain),
+				Version: proto.Int64(1)})
 		}
 		if opt.Version != "" {
 			m.ProducerVersion = proto.String(opt.Version)
@@ -75,7 +76,8 @@ func Export(g *ir.Graph, opt Options) (*pb.ModelProto, error) {
 			gp.DocString = proto.String(opt.Doc)
 		}
 		for _, k := range slices.Sorted(maps.Keys(opt.Metadata)) {
-			m.MetadataProps = append(m.MetadataProps, &pb.StringStringEntryProto{Key: proto.String(k), Value: proto.String(opt.Metadata[k])})
+			m.MetadataProps = append(m.MetadataProps, &pb.StringStringEntryProto{Key: proto.String(k),
+				Value: proto.String(opt.Metadata[k])})
 		}
 		return m, nil
 	}
@@ -149,7 +151,8 @@ func (e *exporter) graph(g *ir.Graph) *pb.GraphProto {
 }
 
 func (e *exporter) writer(g *ir.Graph) *graphWriter {
-	w := &graphWriter{exporter: e, g: g, p: &pb.GraphProto{}, names: map[*ir.Value]string{}, types: map[string]ir.Type{}, real: map[*ir.Value]string{}, consts: map[*ir.Value]bool{}, origins: map[string]int{}}
+	w := &graphWriter{exporter: e, g: g, p: &pb.GraphProto{}, names: map[*ir.Value]string{}, types: map[string]ir.Type{},
+		real: map[*ir.Value]string{}, consts: map[*ir.Value]bool{}, origins: map[string]int{}}
 	for _, n := range g.Nodes {
 		if len(n.Origin) > 0 {
 			w.origins[n.Origin[0]]++

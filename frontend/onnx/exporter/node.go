@@ -215,7 +215,8 @@ func (w *graphWriter) emit(name string, attrs ir.Attrs, in, out []string) {
 				continue
 			}
 			if old, ok := bound[variable]; ok && old != t.DType {
-				w.cannot("operator %s wants one type for its operands; %s %d (%s) is %s, another %s", name, what, i, p.Name, t.DType.ONNXName(), old.ONNXName())
+				w.cannot("operator %s wants one type for its operands; %s %d (%s) is %s, another %s", name, what, i, p.Name,
+					t.DType.ONNXName(), old.ONNXName())
 			}
 			bound[variable] = t.DType
 		}
@@ -350,6 +351,7 @@ func (x *outNode) withBodies() {
 		}
 		s.outputs()
 		s.body()
-		p.Attribute = append(p.Attribute, &pb.AttributeProto{Name: proto.String(names[i]), Type: pb.AttributeProto_GRAPH.Enum(), G: s.p})
+		p.Attribute = append(p.Attribute, &pb.AttributeProto{Name: proto.String(names[i]),
+			Type: pb.AttributeProto_GRAPH.Enum(), G: s.p})
 	}
 }

@@ -39,7 +39,8 @@ func init() {
 		"Requantize":         (*outNode).identity,
 		"QLSTM":              (*outNode).qlstm,
 	}
-	for _, r := range []string{"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"} {
+	for _, r := range []string{"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+		"ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"} {
 		exporters[r] = (*outNode).reduce
 	}
 }
@@ -257,12 +258,14 @@ func (x *outNode) groupNorm() {
 		ones.SetFloat(i, 1)
 	}
 	y := x.step("Reshape", nil, ir.T(t, flat...), x.in[0], x.constant(x.out[0]+"_groups", tensor.Ints(flat...)))
-	y = x.like("InstanceNormalization", ir.Attrs{"epsilon": ir.Float(x.n.Float("epsilon"))}, y, x.constant(x.out[0]+"_ones", ones), x.constant(x.out[0]+"_zeros", zeros))
+	y = x.like("InstanceNormalization", ir.Attrs{"epsilon": ir.Float(x.n.Float("epsilon"))}, y,
+		x.constant(x.out[0]+"_ones", ones), x.constant(x.out[0]+"_zeros", zeros))
 	back := x.temp(x.out[0]+"_normal", ir.T(t, s...))
 	x.emit("Reshape", nil, []string{y, x.constant(x.out[0]+"_shape", tensor.Ints(s...))}, []string{back})
 	per := append([]int{s[1]}, slices.Repeat([]int{1}, len(s)-2)...)
 	channel := func(i int) string {
-		return x.step("Reshape", nil, ir.T(t, per...), x.in[i], x.constant(x.out[0]+"_per_channel"+strconv.Itoa(i), tensor.Ints(per...)))
+		return x.step("Reshape", nil, ir.T(t, per...), x.in[i],
+			x.constant(x.out[0]+"_per_channel"+strconv.Itoa(i), tensor.Ints(per...)))
 	}
 	y = x.like("Mul", nil, back, channel(1))
 	x.last("Add", nil, y, channel(2))
@@ -362,9 +365,11 @@ func (x *outNode) qlstm() {
 	with := func(name, in string, to ...int) string {
 		return x.step("Reshape", nil, ir.T(tensor.F32, to...), in, x.constant(x.out[0]+name, tensor.Ints(to...)))
 	}
-	in := []string{x.in[0], with("_w", x.in[1], append([]int{1}, shape(1)...)...), with("_r", x.in[2], append([]int{1}, shape(2)...)...), "", "", "", ""}
+	in := []string{x.in[0], with("_w", x.in[1], append([]int{1}, shape(1)...)...),
+		with("_r", x.in[2], append([]int{1}, shape(2)...)...), "", "", "", ""}
 	if x.n.Input(3) != nil {
-		b := x.step("Concat", ir.Attrs{"axis": ir.Int(0)}, ir.T(tensor.F32, 8*hidden), x.in[3], x.constant(x.out[0]+"_no_bias", tensor.New(tensor.F32, []int{4 * hidden})))
+		b := x.step("Concat", ir.Attrs{"axis": ir.Int(0)}, ir.T(tensor.F32, 8*hidden), x.in[3],
+			x.constant(x.out[0]+"_no_bias", tensor.New(tensor.F32, []int{4 * hidden})))
 		in[3] = with("_b", b, 1, 8*hidden)
 	}
 	for i, name := range []string{4: "_h", 5: "_c"} {

@@ -1,6 +1,6 @@
-// Package functions gives operators outside ONNX their meaning: ONNX functions
-// that are expanded where a model calls them. It ships a library of its own and
-// reads others in ONNX's text syntax.
+// Package functions gives operators their meaning by ONNX functions, which are expanded
+// where a model calls them: operators outside ONNX (a library of its own, and others in
+// ONNX's text syntax), and those inside that need no code.
 package functions
 
 import (
@@ -13,17 +13,18 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
 
-//go:embed lib/*.txt
-var lib embed.FS
+//go:embed lib/*.txt operators/*.txt
+var texts embed.FS
 
-var shipped = sync.OnceValue(func() []*pb.FunctionProto {
-	files, err := lib.ReadDir("lib") // sorted by name
+// parsed are the functions in the files of a folder.
+func parsed(dir string) []*pb.FunctionProto {
+	files, err := texts.ReadDir(dir) // sorted by name
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
 	var all []*pb.FunctionProto
 	for _, f := range files {
-		text, err := lib.ReadFile("lib/" + f.Name())
+		text, err := texts.ReadFile(dir + "/" + f.Name())
 		if err != nil {
 			panic("BUG: " + err.Error())
 		}
@@ -34,7 +35,9 @@ var shipped = sync.OnceValue(func() []*pb.FunctionProto {
 		all = append(all, fs...)
 	}
 	return all
-})
+}
+
+var shipped = sync.OnceValue(func() []*pb.FunctionProto { return parsed("lib") })
 
 // Default is the shipped library: copies that the caller may change.
 func Default() []*pb.FunctionProto {
@@ -44,3 +47,15 @@ func Default() []*pb.FunctionProto {
 	}
 	return out
 }
+
+var operators = sync.OnceValue(func() map[[2]string]*pb.FunctionProto {
+	m := map[[2]string]*pb.FunctionProto{}
+	for _, f := range parsed("operators") {
+		m[[2]string{f.GetDomain(), f.GetName()}] = f
+	}
+	return m
+})
+
+// Operator defines an operator of a domain that the schema has and package ir/op lacks;
+// nil where there is no such text. The caller must not change it.
+func Operator(domain, name string) *pb.FunctionProto { return operators()[[2]string{domain, name}] }

@@ -70,12 +70,14 @@ func (l *lexer) next() (token, error) {
 			n++
 		}
 		t.kind, t.text = ident, rest[:n]
-	case isDigit(c), (c == '-' || c == '+' || c == '.') && len(rest) > 1 && (isDigit(rest[1]) || rest[1] == '.' || strings.HasPrefix(rest[1:], "inf")):
+	case isDigit(c), (c == '-' || c == '+' || c == '.') && len(rest) > 1 &&
+		(isDigit(rest[1]) || rest[1] == '.' || strings.HasPrefix(rest[1:], "inf")):
 		n := 1
 		if strings.HasPrefix(rest[1:], "inf") {
 			n = 4
 		}
-		for n < len(rest) && (isDigit(rest[n]) || rest[n] == '.' || rest[n] == 'e' || rest[n] == 'E' || (rest[n] == '-' || rest[n] == '+') && (rest[n-1] == 'e' || rest[n-1] == 'E')) {
+		for n < len(rest) && (isDigit(rest[n]) || rest[n] == '.' || rest[n] == 'e' || rest[n] == 'E' ||
+			(rest[n] == '-' || rest[n] == '+') && (rest[n-1] == 'e' || rest[n-1] == 'E')) {
 			n++
 		}
 		t.kind, t.text = number, rest[:n]

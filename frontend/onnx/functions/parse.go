@@ -206,7 +206,8 @@ func (p *parser) modelHeader(m *pb.ModelProto) {
 			m.MetadataProps = append(m.MetadataProps, &pb.StringStringEntryProto{Key: k, Value: p.text()})
 		})
 	default:
-		p.fail("the keyword %s is unknown here; want ir_version, opset_import, producer_name, producer_version, model_version, domain, doc_string or metadata_props", key)
+		p.fail("the keyword %s is unknown here; want ir_version, opset_import, producer_name, producer_version, "+
+			"model_version, domain, doc_string or metadata_props", key)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 
 // attrTypes are the types that may be stated for an attribute.
 var attrTypes = map[string]pb.AttributeProto_AttributeType{
-	"int": pb.AttributeProto_INT, "float": pb.AttributeProto_FLOAT, "string": pb.AttributeProto_STRING, "tensor": pb.AttributeProto_TENSOR, "graph": pb.AttributeProto_GRAPH,
+	"int": pb.AttributeProto_INT, "float": pb.AttributeProto_FLOAT, "string": pb.AttributeProto_STRING,
+	"tensor": pb.AttributeProto_TENSOR, "graph": pb.AttributeProto_GRAPH,
 	"ints": pb.AttributeProto_INTS, "floats": pb.AttributeProto_FLOATS, "strings": pb.AttributeProto_STRINGS,
 }
 
@@ -49,7 +50,8 @@ func (p *parser) attribute(name string, sch *schema.Schema) *pb.AttributeProto {
 		p.single(a, typ)
 	}
 	if got := a.GetType(); p.err == nil && typ != pb.AttributeProto_UNDEFINED && got != typ {
-		p.err = p.lex.errorf(at, "attribute %s is of type %s, its value of type %s", name, strings.ToLower(typ.String()), describe(a))
+		p.err = p.lex.errorf(at, "attribute %s is of type %s, its value of type %s", name, strings.ToLower(typ.String()),
+			describe(a))
 	}
 	return a
 }
@@ -159,14 +161,16 @@ func (p *parser) tensorData(t *pb.TypeProto_Tensor) *pb.TensorProto {
 				p.fail("%d does not fit the type", v)
 			}
 			d.Uint64Data = append(d.Uint64Data, uint64(v))
-		case pb.TensorProto_INT8, pb.TensorProto_INT16, pb.TensorProto_INT32, pb.TensorProto_UINT8, pb.TensorProto_UINT16, pb.TensorProto_BOOL:
+		case pb.TensorProto_INT8, pb.TensorProto_INT16, pb.TensorProto_INT32, pb.TensorProto_UINT8, pb.TensorProto_UINT16,
+			pb.TensorProto_BOOL:
 			v := p.integer()
 			if v != int64(int32(v)) {
 				p.fail("%d does not fit the type", v)
 			}
 			d.Int32Data = append(d.Int32Data, int32(min(max(v, math.MinInt32), math.MaxInt32)))
 		default:
-			p.fail("tensors of type %s cannot be written as text; want float, double, bool or an integer type of 8 to 64 bits", schema.ElemName(t.GetElemType()))
+			p.fail("tensors of type %s cannot be written as text; want float, double, bool or an integer type of 8 to 64 bits",
+				schema.ElemName(t.GetElemType()))
 		}
 	})
 	if p.err == nil && n != count {

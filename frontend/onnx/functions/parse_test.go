@@ -1,6 +1,8 @@
 package functions
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/onnx/schema"
 )
 
 // Everything that the syntax has, against the messages it stands for.
@@ -116,7 +119,7 @@ func TestParseErrors(t *testing.T) {
 // FuzzParse: no text makes the parser panic or run away.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"darknet", "sigmastar"} {
-		b, err := lib.ReadFile("lib/" + name + ".txt")
+		b, err := texts.ReadFile("lib/" + name + ".txt")
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -138,5 +141,33 @@ func TestDefault(t *testing.T) {
 	fs[0].Name = proto.String("changed")
 	if Default()[0].GetName() == "changed" {
 		t.Error("the library was changed")
+	}
+}
+
+// Operators that are defined by text are those of the schema, with its inputs, outputs
+// and attributes.
+func TestOperators(t *testing.T) {
+	for _, f := range parsed("operators") {
+		domain, name := f.GetDomain(), f.GetName()
+		sch := schema.Lookup(domain, name, math.MaxInt64)
+		if sch == nil {
+			sch = schema.Early(name, 1)
+		}
+		if Operator(domain, name) == nil || sch == nil || len(f.Input) != sch.MaxIn() || len(f.Output) != sch.MaxOut() {
+			t.Errorf("%s.%s: %d inputs and %d outputs, in the schema %v", domain, name, len(f.Input), len(f.Output), sch)
+			continue
+		}
+		have := slices.Clone(f.Attribute)
+		for _, a := range f.AttributeProto {
+			have = append(have, a.GetName())
+		}
+		for _, a := range have {
+			if sch.Attr(a) == nil {
+				t.Errorf("%s.%s: attribute %s is not in the schema", domain, name, a)
+			}
+		}
+		if len(have) != len(sch.Attrs) {
+			t.Errorf("%s.%s: attributes %v, in the schema %d", domain, name, have, len(sch.Attrs))
+		}
 	}
 }

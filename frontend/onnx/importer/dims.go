@@ -47,7 +47,8 @@ func (im *importer) bindDims(gp *pb.GraphProto) {
 		}
 	})
 	for _, key := range slices.Sorted(maps.Keys(batch)) {
-		im.Note(fmt.Sprintf("dimension %s (the first of input %s) is dynamic: taken for a batch and pinned to 1; --dim %s=N pins it to another size", model.Quote(key), strings.Join(batch[key], ", "), key))
+		im.Note(fmt.Sprintf("dimension %s (the first of input %s) is dynamic: taken for a batch and pinned to 1; --dim "+
+			"%s=N pins it to another size", model.Quote(key), strings.Join(batch[key], ", "), key))
 	}
 }
 
@@ -100,7 +101,8 @@ func (im *importer) checkDims(gp *pb.GraphProto) {
 			im.report(&ir.Diag{Code: "dim-unknown", Node: at, Msg: "the model has no such dimension", Hint: hint})
 		}
 		if n := im.opt.Dims[key]; n < 0 || n > tensor.MaxElems {
-			im.report(&ir.Diag{Code: "dim-value", Node: at, Msg: fmt.Sprintf("the size is %d, want 0 to %d", n, tensor.MaxElems)})
+			im.report(&ir.Diag{Code: "dim-value", Node: at,
+				Msg: fmt.Sprintf("the size is %d, want 0 to %d", n, tensor.MaxElems)})
 		}
 	}
 }
@@ -119,9 +121,11 @@ func (im *importer) roomed(key string) bool {
 	name := key[strings.LastIndexByte(key[:dot], '/')+1 : dot]
 	var in func(n *pb.NodeProto) bool
 	in = func(n *pb.NodeProto) bool {
-		return dataSized[n.GetOpType()] && (slices.Contains(n.GetOutput(), name) || slices.Contains(n.GetOutput(), key[:dot])) ||
+		return dataSized[n.GetOpType()] && (slices.Contains(n.GetOutput(), name) ||
+			slices.Contains(n.GetOutput(), key[:dot])) ||
 			slices.ContainsFunc(n.GetAttribute(), func(a *pb.AttributeProto) bool {
-				return slices.ContainsFunc(model.Subgraphs(a), func(g *pb.GraphProto) bool { return slices.ContainsFunc(g.GetNode(), in) })
+				return slices.ContainsFunc(model.Subgraphs(a),
+					func(g *pb.GraphProto) bool { return slices.ContainsFunc(g.GetNode(), in) })
 			})
 	}
 	if slices.ContainsFunc(im.m.Proto.GetGraph().GetNode(), in) {
@@ -144,17 +148,20 @@ func (im *importer) dim(input string, axis int, d *pb.TensorShapeProto_Dimension
 	}
 	if v, ok := d.GetValue().(*pb.TensorShapeProto_Dimension_DimValue); ok {
 		if v.DimValue < 0 {
-			return 0, &ir.Diag{Code: "dim-negative", Node: where, Msg: fmt.Sprintf("dimension %d is negative: %d", axis, v.DimValue)}
+			return 0, &ir.Diag{Code: "dim-negative", Node: where,
+				Msg: fmt.Sprintf("dimension %d is negative: %d", axis, v.DimValue)}
 		}
 		if v.DimValue > tensor.MaxElems {
-			return 0, &ir.Diag{Code: "dim-large", Node: where, Msg: fmt.Sprintf("dimension %d is too large: %d", axis, v.DimValue)}
+			return 0, &ir.Diag{Code: "dim-large", Node: where,
+				Msg: fmt.Sprintf("dimension %d is too large: %d", axis, v.DimValue)}
 		}
 		return int(v.DimValue), nil
 	}
 	if n, ok := im.symbols[d.GetDimParam()]; ok && d.GetDimParam() != "" {
 		return n, nil
 	}
-	return 0, &ir.Diag{Code: "dim-dynamic", Node: where, Msg: fmt.Sprintf("dimension %d (%s) is dynamic, want a size known at compile time", axis, dimText(d)),
+	return 0, &ir.Diag{Code: "dim-dynamic", Node: where,
+		Msg:  fmt.Sprintf("dimension %d (%s) is dynamic, want a size known at compile time", axis, dimText(d)),
 		Hint: "pin it with --dim " + dimFlag(d, key) + "=N"}
 }
 

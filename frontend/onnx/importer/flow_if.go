@@ -16,7 +16,8 @@ import (
 func (c *nodeImport) ifElse() []*ir.Value {
 	c.Want(len(c.In) == 1 && c.In[0] != nil, "arity", "has no condition")
 	then, other, cond := c.subgraph("then_branch"), c.subgraph("else_branch"), c.In[0]
-	c.Want(cond.Type.Elems() == 1, "shape", "the condition %s has shape %v, want one element", model.Quote(c.InNames[0]), cond.Type.Shape)
+	c.Want(cond.Type.Elems() == 1, "shape", "the condition %s has shape %v, want one element", model.Quote(c.InNames[0]),
+		cond.Type.Shape)
 	if d := cond.Const; d != nil {
 		if d.Int(0) != 0 {
 			return c.inline(then, c.Name+"/", nil, c.Out)
@@ -24,7 +25,8 @@ func (c *nodeImport) ifElse() []*ir.Value {
 		return c.inline(other, c.Name+"/", nil, c.Out)
 	}
 	a, b := c.inline(then, c.Name+"/then/", nil, nil), c.inline(other, c.Name+"/else/", nil, nil)
-	c.Want(len(a) == len(b) && len(a) >= len(c.Out), "arity", "the branches have %d and %d outputs, the node %d", len(a), len(b), len(c.Out))
+	c.Want(len(a) == len(b) && len(a) >= len(c.Out), "arity", "the branches have %d and %d outputs, the node %d", len(a),
+		len(b), len(c.Out))
 	if cond.Type.Rank() > 0 {
 		cond = c.Sub("Reshape", ".condition", nil, cond, c.Constant(".scalar", tensor.Ints()))
 	}
@@ -53,6 +55,7 @@ func (im *importer) noteSelected() {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	if len(names) > 0 {
-		im.Note(fmt.Sprintf("If %s: the condition is computed at run time; both branches are computed and the result is selected", strings.Join(names, ", ")))
+		im.Note(fmt.Sprintf("If %s: the condition is computed at run time; both branches are computed and the result is "+
+			"selected", strings.Join(names, ", ")))
 	}
 }

@@ -75,17 +75,21 @@ func (c *nodeImport) loop() []*ir.Value {
 		trips = count.Const.Int(0)
 	}
 	r := &running{nodeImport: c, bounded: count != nil}
-	on := cond == nil || r.and(cond, "the condition of this Loop ("+model.Quote(c.InNames[1])+") is computed at run time", 0)
+	on := cond == nil || r.and(cond, "the condition of this Loop ("+model.Quote(c.InNames[1])+") is computed at run time",
+		0)
 	carried := slices.Clone(c.In[min(2, len(c.In)):])
 	for i, v := range carried {
 		c.Want(v != nil, "arity", "carried value %d is missing", i)
 	}
 	nscan := len(g.GetOutput()) - 1 - len(carried)
-	c.Want(nscan >= 0, "arity", "the body of this Loop has %d outputs, want at least %d", len(g.GetOutput()), 1+len(carried))
+	c.Want(nscan >= 0, "arity", "the body of this Loop has %d outputs, want at least %d", len(g.GetOutput()),
+		1+len(carried))
 	scans := make([][]*ir.Value, nscan)
 	for t := 0; int64(t) < trips && on; t++ {
-		c.Want(t < c.Limits.Trips, "flow-trips", "this Loop runs more than %d times, the most that is unrolled; %s", c.Limits.Trips, model.Raise("trips"))
-		args := append([]*ir.Value{c.Constant(".iteration", tensor.Scalar(int64(t))), c.Constant(".condition", tensor.Scalar(true))}, carried...)
+		c.Want(t < c.Limits.Trips, "flow-trips", "this Loop runs more than %d times, the most that is unrolled; %s",
+			c.Limits.Trips, model.Raise("trips"))
+		args := append([]*ir.Value{c.Constant(".iteration", tensor.Scalar(int64(t))),
+			c.Constant(".condition", tensor.Scalar(true))}, carried...)
 		out := c.inline(g, c.Name+"/"+strconv.Itoa(t)+"/", args, nil)
 		carried = r.carry(carried, out[1:1+len(carried)], t)
 		on = r.and(out[0], "the body of this Loop computes its condition at run time", t+1)
@@ -112,7 +116,8 @@ func (c *nodeImport) scanOutput(vs []*ir.Value, k, axis, i int) *ir.Value {
 	if i >= len(c.Out) || c.Out[i] == "" {
 		return nil
 	}
-	c.Want(len(vs) > 0, "flow-empty", "scan output %d of this %s (%s) is empty, since it runs 0 times: its shape is unknown",
+	c.Want(len(vs) > 0, "flow-empty", "scan output %d of this %s (%s) is empty, since it runs 0 times: its shape is "+
+		"unknown",
 		k, c.Op, model.Quote(c.p.GetOutput()[i]))
 	rank := vs[0].Type.Rank() + 1
 	c.Want(axis >= -rank && axis < rank, "axis", "output %d: axis %d is out of range for rank %d", i, axis, rank)

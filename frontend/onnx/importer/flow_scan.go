@@ -28,13 +28,15 @@ func (c *nodeImport) scan() []*ir.Value {
 	trips := -1
 	for i, v := range c.In[states:] {
 		r := int64(v.Type.Rank())
-		c.Want(inAxes[i] >= -r && inAxes[i] < r, "axis", "scan input %d: axis %d is out of range for shape %v", i, inAxes[i], v.Type.Shape)
+		c.Want(inAxes[i] >= -r && inAxes[i] < r, "axis", "scan input %d: axis %d is out of range for shape %v", i, inAxes[i],
+			v.Type.Shape)
 		inAxes[i] = (inAxes[i] + r) % r
 		n := v.Type.Shape[inAxes[i]]
 		c.Want(trips < 0 || n == trips, "shape", "scan inputs have %d and %d slices, want the same number", trips, n)
 		trips = n
 	}
-	c.Want(trips <= c.Limits.Trips, "flow-trips", "this Scan runs %d times, more than the %d that are unrolled; %s", trips, c.Limits.Trips, model.Raise("trips"))
+	c.Want(trips <= c.Limits.Trips, "flow-trips", "this Scan runs %d times, more than the %d that are unrolled; %s", trips,
+		c.Limits.Trips, model.Raise("trips"))
 	state, scans := c.In[:states:states], make([][]*ir.Value, nout)
 	for t := range trips {
 		args := slices.Clone(state)
@@ -44,7 +46,8 @@ func (c *nodeImport) scan() []*ir.Value {
 				at = trips - 1 - t
 			}
 			s := fmt.Sprintf(".%d.%d", i, t)
-			args = append(args, c.Sub("Gather", s, ir.Attrs{"axis": ir.Int(int(inAxes[i]))}, v, c.Constant(s+".index", tensor.Scalar(int64(at)))))
+			args = append(args, c.Sub("Gather", s, ir.Attrs{"axis": ir.Int(int(inAxes[i]))}, v,
+				c.Constant(s+".index", tensor.Scalar(int64(at)))))
 		}
 		out := c.inline(g, c.Name+"/"+strconv.Itoa(t)+"/", args, nil)
 		state = out[:states:states]

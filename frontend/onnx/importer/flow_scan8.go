@@ -14,15 +14,19 @@ import (
 func (c *nodeImport) batchedScan() []*ir.Value {
 	g, k := c.subgraph("body"), c.Int("num_scan_inputs", 0)
 	in := c.In
-	c.Want(len(in) > 0 && in[0] == nil, "op-unsupported", "sequence_lens of Scan of opset 8 are not supported; export with opset 9 or newer")
+	c.Want(len(in) > 0 && in[0] == nil, "op-unsupported",
+		"sequence_lens of Scan of opset 8 are not supported; export with opset 9 or newer")
 	in = in[1:]
 	states := len(in) - k
-	c.Want(k >= 1 && states >= 0 && len(g.GetOutput()) >= states, "arity", "num_scan_inputs is %d, but there are %d inputs and %d outputs of the body", k, len(in), len(g.GetOutput()))
+	c.Want(k >= 1 && states >= 0 && len(g.GetOutput()) >= states, "arity",
+		"num_scan_inputs is %d, but there are %d inputs and %d outputs of the body", k, len(in), len(g.GetOutput()))
 	directions := c.IntList("directions")
-	c.Want(directions == nil || len(directions) == k, "attr-value", "directions has %d values, want %d", len(directions), k)
+	c.Want(directions == nil || len(directions) == k, "attr-value", "directions has %d values, want %d", len(directions),
+		k)
 	batch, steps := -1, -1
 	for i, v := range in {
-		c.Want(v != nil && v.Type.Rank() >= 1 && (i < states || v.Type.Rank() >= 2), "rank", "input %d is missing or has too low a rank", i+1)
+		c.Want(v != nil && v.Type.Rank() >= 1 && (i < states || v.Type.Rank() >= 2), "rank",
+			"input %d is missing or has too low a rank", i+1)
 		c.Want(batch < 0 || v.Type.Shape[0] == batch, "shape", "inputs have batches of %d and %d", batch, v.Type.Shape[0])
 		batch = v.Type.Shape[0]
 		if i >= states {
@@ -30,7 +34,9 @@ func (c *nodeImport) batchedScan() []*ir.Value {
 			steps = v.Type.Shape[1]
 		}
 	}
-	c.Want(batch >= 1 && steps >= 1 && steps <= c.Limits.Trips/batch, "flow-trips", "%d samples of %d steps, want 1 to %d in all, which are unrolled; %s", batch, steps, c.Limits.Trips, model.Raise("trips"))
+	c.Want(batch >= 1 && steps >= 1 && steps <= c.Limits.Trips/batch, "flow-trips",
+		"%d samples of %d steps, want 1 to %d in all, which are unrolled; %s", batch, steps, c.Limits.Trips,
+		model.Raise("trips"))
 	outs := make([][]*ir.Value, len(g.GetOutput())) // per output: one value a sample
 	part := func(v *ir.Value, axis, at int) *ir.Value {
 		shape := append(append([]int{}, v.Type.Shape[:axis]...), v.Type.Shape[axis+1:]...)

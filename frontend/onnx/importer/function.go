@@ -1,10 +1,13 @@
 package importer
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/build"
+	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
@@ -21,14 +24,18 @@ func (c *nodeImport) function(f *pb.FunctionProto) []*ir.Value {
 	label := model.Quote(strings.TrimPrefix(f.GetDomain()+"."+f.GetName(), "."))
 	c.Want(!slices.Contains(im.inline, f), "function-recursion",
 		"function %s calls itself, directly or through others: recursion cannot be expanded", label)
-	c.Want(len(im.inline) < maxInline, "function-depth", "function %s: functions call each other more than %d deep", label, maxInline)
+	c.Want(len(im.inline) < maxInline, "function-depth", "function %s: functions call each other more than %d deep", label,
+		maxInline)
 	im.inline = append(im.inline, f)
 	defer func() { im.inline = im.inline[:len(im.inline)-1] }()
 
-	c.Want(len(c.In) <= len(f.GetInput()), "arity", "has %d inputs, function %s takes %d", len(c.In), label, len(f.GetInput()))
-	c.Want(len(c.Out) <= len(f.GetOutput()), "arity", "has %d outputs, function %s gives %d", len(c.Out), label, len(f.GetOutput()))
+	c.Want(len(c.In) <= len(f.GetInput()), "arity", "has %d inputs, function %s takes %d", len(c.In), label,
+		len(f.GetInput()))
+	c.Want(len(c.Out) <= len(f.GetOutput()), "arity", "has %d outputs, function %s gives %d", len(c.Out), label,
+		len(f.GetOutput()))
 	c.SpendCopy("a copy of function "+label, len(f.GetInput())+len(f.GetOutput())+len(f.GetAttributeProto())+len(f.GetNode()))
 	inner := newScope(nil, model.Shorten(c.Name)+"/")
+	inner.origin = cmp.Or(c.origin, c.scope.origin)
 	for i, name := range f.GetInput() {
 		inner.values[name] = &entry{v: c.Input(i)} // nil where the call leaves it out
 	}
@@ -64,6 +71,36 @@ func (c *nodeImport) function(f *pb.FunctionProto) []*ir.Value {
 		c.Fail(err)
 		out[i] = v
 	}
+	return out
+}
+
+// definition is the text by which the node's operator is defined, nil where there is
+// none or its opset has no such operator.
+func (c *nodeImport) definition() *pb.FunctionProto {
+	f := functions.Operator(c.Domain, c.Op)
+	if opset := int64(c.Opset); f != nil && schema.Lookup(c.Domain, c.Op, opset) == nil &&
+		schema.Early(c.Op, opset) == nil {
+		return nil
+	}
+	return f
+}
+
+// operator is function for an operator that a model's author does not know as one:
+// the nodes within come from the operator's node, and so do errors about them.
+func (c *nodeImport) operator(f *pb.FunctionProto) []*ir.Value {
+	for _, a := range f.GetAttribute() {
+		_, given := c.Attrs[a]
+		c.Want(given, "attr", "attribute %s is missing: the operator has no default for it", a)
+	}
+	before := len(c.im.errs)
+	c.origin = c.Origin
+	out, err := c.Run(func(*build.Node) []*ir.Value { return c.function(f) })
+	for i, e := range c.im.errs[before:] {
+		if d := new(ir.Diag); errors.As(e, &d) {
+			c.im.errs[before+i] = &ir.Diag{Code: d.Code, Node: c.String(), Msg: "its " + d.Node + " " + d.Msg, Hint: d.Hint}
+		}
+	}
+	c.Fail(err)
 	return out
 }
 
@@ -127,7 +164,8 @@ func substitute(n *pb.NodeProto, given map[string]*pb.AttributeProto) *pb.NodePr
 		}
 		attrs = append(attrs, a)
 	}
-	return &pb.NodeProto{Name: n.Name, OpType: n.OpType, Domain: n.Domain, Overload: n.Overload, Input: n.Input, Output: n.Output, Attribute: attrs}
+	return &pb.NodeProto{Name: n.Name, OpType: n.OpType, Domain: n.Domain, Overload: n.Overload, Input: n.Input,
+		Output: n.Output, Attribute: attrs}
 }
 
 // named is an attribute under another name, its data shared: a large tensor is

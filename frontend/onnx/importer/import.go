@@ -146,7 +146,8 @@ func (im *importer) initializers(gp *pb.GraphProto, s *scope) {
 	}
 	for _, t := range gp.GetSparseInitializer() {
 		name := t.GetValues().GetName()
-		s.fail(name, &ir.Diag{Code: "sparse", Node: "initializer " + model.Quote(name), Msg: "sparse tensors are not supported", Hint: "store it as a dense tensor"})
+		s.fail(name, &ir.Diag{Code: "sparse", Node: "initializer " + model.Quote(name),
+			Msg: "sparse tensors are not supported", Hint: "store it as a dense tensor"})
 	}
 }
 
@@ -161,7 +162,9 @@ func (im *importer) tensor(t *pb.TensorProto) (*tensor.Dense, error) {
 	}
 	// Many constants may share one external file: the model's size says nothing.
 	if im.decoded += int64(d.Len() * d.DType.Size()); im.decoded > im.Limits.MemoryBytes {
-		return nil, &ir.Diag{Code: "too-large", Node: "constant " + model.Quote(t.GetName()), Msg: fmt.Sprintf("too large: the constants up to this one have more than %d bytes", im.Limits.MemoryBytes), Hint: model.Raise("memory")}
+		return nil, &ir.Diag{Code: "too-large", Node: "constant " + model.Quote(t.GetName()),
+			Msg:  fmt.Sprintf("too large: the constants up to this one have more than %d bytes", im.Limits.MemoryBytes),
+			Hint: model.Raise("memory")}
 	}
 	im.tensors[t] = d
 	return d, nil
@@ -175,7 +178,8 @@ func (im *importer) outputs(gp *pb.GraphProto, s *scope) {
 		v, err := im.read(s, vi.GetName())
 		switch {
 		case err == errMissing:
-			im.report(&ir.Diag{Code: "output-missing", Node: "output " + model.Quote(vi.GetName()), Msg: "no node, input or initializer of the graph produces it"})
+			im.report(&ir.Diag{Code: "output-missing", Node: "output " + model.Quote(vi.GetName()),
+				Msg: "no node, input or initializer of the graph produces it"})
 		case err == build.ErrReported:
 		case err != nil:
 			im.report(err)
@@ -233,9 +237,12 @@ func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Valu
 		}
 		shape := strings.Join(decl, ",")
 		if im.opt.Declared != nil && (len(dims) != len(v.Type.Shape) || !openSizes(im.m.Proto.Graph)) {
-			im.opt.Declared(check.Finding{Code: "declared-shape", Where: what, Tensor: vi.GetName(), Found: fmt.Sprintf("is declared with shape [%s], its node makes %v", shape, v.Type.Shape), Want: "the shape of the value, or none"})
+			im.opt.Declared(check.Finding{Code: "declared-shape", Where: what, Tensor: vi.GetName(),
+				Found: fmt.Sprintf("is declared with shape [%s], its node makes %v", shape, v.Type.Shape),
+				Want:  "the shape of the value, or none"})
 			return
 		}
-		im.Note(fmt.Sprintf("%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what, shape, v.Type.Shape))
+		im.Note(fmt.Sprintf("%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what,
+			shape, v.Type.Shape))
 	}
 }

@@ -52,7 +52,8 @@ func (im *importer) inputs(gp *pb.GraphProto, s *scope) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(im.opt.Set)) {
 		if !known[name] {
-			im.report(&ir.Diag{Code: "set-unknown", Node: "--set " + name, Msg: "the model has no such input", Hint: "inputs are " + strings.Join(inputNames(gp), ", ")})
+			im.report(&ir.Diag{Code: "set-unknown", Node: "--set " + name, Msg: "the model has no such input",
+				Hint: "inputs are " + strings.Join(inputNames(gp), ", ")})
 		}
 	}
 }
@@ -73,7 +74,8 @@ func bind(name string, d *tensor.Dense, t ir.Type) (*tensor.Dense, error) {
 	if d.DType.IsFloat() && !t.DType.IsFloat() {
 		for i := range d.Len() {
 			if x := d.Float(i); x != math.Trunc(x) {
-				return nil, &ir.Diag{Code: "set-type", Node: "--set " + name, Msg: fmt.Sprintf("is %g, the input is of type %s", x, t.DType.ONNXName())}
+				return nil, &ir.Diag{Code: "set-type", Node: "--set " + name,
+					Msg: fmt.Sprintf("is %g, the input is of type %s", x, t.DType.ONNXName())}
 			}
 		}
 	}
@@ -91,14 +93,16 @@ func bind(name string, d *tensor.Dense, t ir.Type) (*tensor.Dense, error) {
 		}
 		return out, nil
 	}
-	return nil, &ir.Diag{Code: "set-shape", Node: "--set " + name, Msg: fmt.Sprintf("has %d elements, the input needs %d (shape %v)", c.Len(), want, t.Shape)}
+	return nil, &ir.Diag{Code: "set-shape", Node: "--set " + name,
+		Msg: fmt.Sprintf("has %d elements, the input needs %d (shape %v)", c.Len(), want, t.Shape)}
 }
 
 // inputType is the type of a graph input with its symbolic dimensions pinned.
 func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 	name := vi.GetName()
 	bad := func(code, hint, format string, args ...any) (ir.Type, error) {
-		return ir.Type{}, &ir.Diag{Code: code, Node: "input " + model.Quote(name), Msg: fmt.Sprintf(format, args...), Hint: hint}
+		return ir.Type{}, &ir.Diag{Code: code, Node: "input " + model.Quote(name), Msg: fmt.Sprintf(format, args...),
+			Hint: hint}
 	}
 	if name == "" {
 		return bad("input-name", "", "a graph input has an empty name")
@@ -123,7 +127,8 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 	}
 	dt, ok := tensor.FromONNX(int(tt.GetElemType()))
 	if !ok {
-		return bad("dtype-unsupported", "", "has element type %s, which is not supported (supported: float, double, float16, bfloat16, bool, integers of 4 to 64 bits)", model.ElemTypeName(tt.GetElemType()))
+		return bad("dtype-unsupported", "", "has element type %s, which is not supported (supported: float, double, "+
+			"float16, bfloat16, bool, integers of 4 to 64 bits)", model.ElemTypeName(tt.GetElemType()))
 	}
 	given, isGiven := im.opt.Shapes[name]
 	if tt.GetShape() == nil {

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -58,17 +59,19 @@ type nodeImport struct {
 	p      *pb.NodeProto
 	scope  *scope
 	opsets map[string]int
+	origin string // of the nodes of its definition
 }
 
 func (im *importer) node(p *pb.NodeProto, index int, s *scope, opsets map[string]int) error {
 	name := joinName(s.prefix, nodeName(p, index))
-	n := &build.Node{Builder: im.Builder, Domain: schema.Domain(p.GetDomain()), Op: p.GetOpType(), Name: name, Origin: name,
+	n := &build.Node{Builder: im.Builder, Domain: schema.Domain(p.GetDomain()), Op: p.GetOpType(), Name: name,
+		Origin:  cmp.Or(s.origin, name),
 		InNames: p.GetInput(), Out: s.valueNames(p.GetOutput())}
 	defer pass.Named("import", &ir.Node{Name: name, Origin: []string{p.GetOpType() + " " + model.Quote(name)}})
 	if err := im.operands(n, s); err != nil {
 		return err
 	}
-	c := &nodeImport{n, im, p, s, opsets}
+	c := &nodeImport{Node: n, im: im, p: p, scope: s, opsets: opsets}
 	out, err := n.Run(func(*build.Node) []*ir.Value { return c.results() })
 	if err != nil {
 		return err
@@ -93,7 +96,8 @@ func (im *importer) operands(n *build.Node, s *scope) error {
 				}
 				n.Seqs[i] = seq.seq
 			case err == errMissing:
-				return n.Errf("input-missing", "input %d is %s, which no node, input or initializer before it produces", i, model.Quote(name))
+				return n.Errf("input-missing", "input %d is %s, which no node, input or initializer before it produces", i,
+					model.Quote(name))
 			default:
 				failed = err
 			}
@@ -138,6 +142,9 @@ func (c *nodeImport) results() []*ir.Value {
 	if r := expand.Rule(c.Domain, c.Op); r != nil {
 		return r(c.Node)
 	}
+	if f := c.definition(); f != nil {
+		return c.operator(f)
+	}
 	return c.Plain()
 }
 
@@ -155,7 +162,8 @@ func (c *nodeImport) bindOutputs(out []*ir.Value) error {
 		case i == 0 && c.OutSeq != nil:
 			c.scope.values[name] = &entry{seq: c.OutSeq}
 		case i >= len(out) || out[i] == nil:
-			c.scope.fail(name, c.Errf("outputs", "output %d (%s) is not supported, but something reads it", i, model.Quote(name)))
+			c.scope.fail(name, c.Errf("outputs", "output %d (%s) is not supported, but something reads it", i,
+				model.Quote(name)))
 		default:
 			c.scope.set(name, out[i])
 		}
@@ -240,6 +248,7 @@ func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
 	case pb.AttributeProto_SPARSE_TENSOR, pb.AttributeProto_SPARSE_TENSORS:
 		return ir.Attr{}, false, &ir.Diag{Code: "sparse", Msg: "sparse tensors are not supported; want a dense tensor"}
 	default:
-		return ir.Attr{}, false, &ir.Diag{Code: "sequence", Msg: fmt.Sprintf("values of type %s are not supported", schema.AttrType(k))}
+		return ir.Attr{}, false, &ir.Diag{Code: "sequence",
+			Msg: fmt.Sprintf("values of type %s are not supported", schema.AttrType(k))}
 	}
 }

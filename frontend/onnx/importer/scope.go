@@ -26,6 +26,7 @@ type scope struct {
 	prefix string            // of the names of nodes and values within
 	names  map[string]string // names that some values carry instead: those of the outer graph
 	depth  int
+	origin string // what nodes within come from, where it is not themselves
 }
 
 // errMissing: no such name.
@@ -34,7 +35,7 @@ var errMissing = errors.New("no such value")
 func newScope(outer *scope, prefix string) *scope {
 	s := &scope{outer: outer, values: map[string]*entry{}, prefix: prefix, names: map[string]string{}}
 	if outer != nil {
-		s.depth = outer.depth + 1
+		s.depth, s.origin = outer.depth+1, outer.origin
 	}
 	return s
 }
@@ -175,5 +176,6 @@ func (s sequenceRead) Unwrap() error { return s.Diag }
 
 func newSequenceRead(name string, s build.Sequence) error {
 	return sequenceRead{&ir.Diag{Code: "sequence", Node: "value " + model.Quote(name),
-		Msg: "is a sequence of tensors, which cannot leave a graph; want tensors", Hint: "join them by ConcatFromSequence"}, s}
+		Msg: "is a sequence of tensors, which cannot leave a graph; want tensors", Hint: "join them by ConcatFromSequence"},
+		s}
 }

@@ -16,7 +16,8 @@ func (im *importer) checkSizes() {
 	large := func(where, what string, v *ir.Value) {
 		if n := int64(v.Type.Elems()); n > im.Limits.Elements {
 			im.report(&ir.Diag{Code: "too-large", Node: where, Hint: model.Raise("elements"),
-				Msg: fmt.Sprintf("too large: %s has shape %v, %d elements, more than %d", what, v.Type.Shape, n, im.Limits.Elements)})
+				Msg: fmt.Sprintf("too large: %s has shape %v, %d elements, more than %d", what, v.Type.Shape, n,
+					im.Limits.Elements)})
 		}
 	}
 	for _, v := range im.Graph.In {
@@ -47,6 +48,7 @@ func (im *importer) checkSizes() {
 	}
 	if sum > im.Limits.Work {
 		im.report(&ir.Diag{Code: "too-large", Node: worst.String(), Hint: model.Raise("work"),
-			Msg: fmt.Sprintf("too large: one inference takes %d elements and multiplications, more than %d; most of them, %d, are this node's", sum, im.Limits.Work, most)})
+			Msg: fmt.Sprintf("too large: one inference takes %d elements and multiplications, more than %d; most of them, %d, "+
+				"are this node's", sum, im.Limits.Work, most)})
 	}
 }

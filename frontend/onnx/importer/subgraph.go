@@ -24,8 +24,10 @@ func (c *nodeImport) subgraph(attr string) *pb.GraphProto {
 func (c *nodeImport) inline(g *pb.GraphProto, prefix string, in []*ir.Value, names []string) []*ir.Value {
 	s := newScope(c.scope, model.Shorten(prefix))
 	c.Want(s.depth <= c.Limits.Depth, "nesting", "subgraphs are nested deeper than %d", c.Limits.Depth)
-	c.Want(len(g.GetInput()) <= len(in), "arity", "the subgraph %s has %d inputs, want at most %d", model.Quote(g.GetName()), len(g.GetInput()), len(in))
-	c.SpendCopy("a copy of its subgraph "+model.Quote(g.GetName()), len(g.GetInput())+len(g.GetOutput())+len(g.GetInitializer()))
+	c.Want(len(g.GetInput()) <= len(in), "arity", "the subgraph %s has %d inputs, want at most %d",
+		model.Quote(g.GetName()), len(g.GetInput()), len(in))
+	c.SpendCopy("a copy of its subgraph "+model.Quote(g.GetName()),
+		len(g.GetInput())+len(g.GetOutput())+len(g.GetInitializer()))
 	for i, vi := range g.GetOutput() {
 		if i < len(names) {
 			s.names[vi.GetName()] = names[i]

@@ -53,7 +53,8 @@ func parseExternal(t *pb.TensorProto) (external, error) {
 	case strings.ContainsRune(e.location, 0):
 		return e, fmt.Errorf("external data: the location %s is no file name", Quote(e.location))
 	case path.IsAbs(e.location) || strings.Contains(e.location, ":") && os.PathSeparator == '\\':
-		return e, fmt.Errorf("external data: the path %s is absolute; want one relative to the model's folder", Quote(e.location))
+		return e, fmt.Errorf("external data: the path %s is absolute; want one relative to the model's folder",
+			Quote(e.location))
 	case strings.Contains(e.location, `\`):
 		return e, fmt.Errorf("external data: the path %s has a backslash; want / between folders", Quote(e.location))
 	}
@@ -84,7 +85,8 @@ func openExternal(t *pb.TensorProto, dir string, want int64) (*os.File, external
 		return nil, e, err
 	}
 	if e.length >= 0 && e.length != want {
-		return nil, e, fmt.Errorf("external data: the length is %d bytes; want %d for shape %s", e.length, want, DimsText(t.Dims))
+		return nil, e, fmt.Errorf("external data: the length is %d bytes; want %d for shape %s", e.length, want,
+			DimsText(t.Dims))
 	}
 	if e.offset > math.MaxInt64-want {
 		return nil, e, fmt.Errorf("external data: the offset %d and the length %d overflow", e.offset, want)
@@ -104,7 +106,8 @@ func openExternal(t *pb.TensorProto, dir string, want int64) (*os.File, external
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, e, fmt.Errorf("external data: there is no file %s beside the model", Quote(e.location))
 	case err != nil:
-		return nil, e, fmt.Errorf("external data: %s cannot be opened below the model's folder: %w", Quote(e.location), unwrapPath(err))
+		return nil, e, fmt.Errorf("external data: %s cannot be opened below the model's folder: %w", Quote(e.location),
+			unwrapPath(err))
 	case !st.Mode().IsRegular():
 		return nil, e, fmt.Errorf("external data: %s is not a regular file", Quote(e.location))
 	}

@@ -56,7 +56,8 @@ var limits = []limit{
 	{"tensor", "bytes of one constant", func(l *Limits) any { return &l.TensorBytes }},
 	{"fold-work", "elements and multiplications computed at compile time", func(l *Limits) any { return &l.FoldWork }},
 	{"fold-bytes", "bytes of what is computed at compile time", func(l *Limits) any { return &l.FoldBytes }},
-	{"data", "bytes of the arrays in a .npy or .npz file, and of all calibration samples", func(l *Limits) any { return &l.DataBytes }},
+	{"data", "bytes of the arrays in a .npy or .npz file, and of all calibration samples",
+		func(l *Limits) any { return &l.DataBytes }},
 	{"elements", "elements of one value at run time", func(l *Limits) any { return &l.Elements }},
 	{"work", "elements and multiplications of one inference", func(l *Limits) any { return &l.Work }},
 }

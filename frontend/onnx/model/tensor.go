@@ -13,7 +13,8 @@ import (
 
 // elemBits is the size of an element in raw and external data, by data type
 // number; 0 for text and for numbers that the format does not define.
-var elemBits = [...]int{1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 8: 0, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64, 14: 64, 15: 128, 16: 16,
+var elemBits = [...]int{1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 8: 0, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64,
+	14: 64, 15: 128, 16: 16,
 	17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2}
 
 const dtString = int32(pb.TensorProto_STRING)
@@ -44,7 +45,8 @@ func count(dims []int64, bits int, maxBytes int64) (int64, error) {
 	n := int64(1)
 	for _, d := range dims {
 		if d > maxElems/n {
-			return 0, fmt.Errorf("the shape %s is too large; the limit is %d elements of this type; %s", DimsText(dims), maxElems, Raise("tensor"))
+			return 0, fmt.Errorf("the shape %s is too large; the limit is %d elements of this type; %s", DimsText(dims),
+				maxElems, Raise("tensor"))
 		}
 		n *= d
 	}
@@ -223,7 +225,8 @@ func refused(dt int32) string {
 	case elemBits[dt] == 2:
 		return "2-bit integers (" + name + ") are not computed with; store the data as int4 or int8"
 	}
-	return "numbers of type " + name + " are not computed with on microcontrollers; store the data as float16, bfloat16 or int8"
+	return "numbers of type " + name + " are not computed with on microcontrollers; store the data as float16, bfloat16 " +
+		"or int8"
 }
 
 // CheckTensor says what is wrong with a constant: its header, its data, and that

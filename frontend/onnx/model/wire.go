@@ -70,9 +70,11 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 		num, typ, n := protowire.ConsumeTag(b[i:])
 		if n < 0 {
 			if b[i] == 0 {
-				return fmt.Errorf("cannot parse as ONNX protobuf: illegal tag 0 at byte %d, after %d good bytes of %s (trailing bytes or a damaged file)", base+i, i, at)
+				return fmt.Errorf("cannot parse as ONNX protobuf: illegal tag 0 at byte %d, after %d good bytes of %s (trailing "+
+					"bytes or a damaged file)", base+i, i, at)
 			}
-			return fmt.Errorf("cannot parse as ONNX protobuf: invalid tag at byte %d in %s (truncated, damaged, or not an ONNX file)", base+i, at)
+			return fmt.Errorf("cannot parse as ONNX protobuf: invalid tag at byte %d in %s (truncated, damaged, or not an "+
+				"ONNX file)", base+i, at)
 		}
 		v := b[i+n:]
 		size := protowire.ConsumeFieldValue(num, typ, v)
@@ -90,7 +92,8 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 		fd := fields.ByNumber(num)
 		if fd != nil {
 			if !fits(fd, typ) {
-				return fmt.Errorf("cannot parse as ONNX protobuf: field %s of %s at byte %d has wire type %d (damaged, or not an ONNX file)", fd.Name(), at, base+i, typ)
+				return fmt.Errorf("cannot parse as ONNX protobuf: field %s of %s at byte %d has wire type %d (damaged, or not an "+
+					"ONNX file)", fd.Name(), at, base+i, typ)
 			}
 			switch {
 			case fd.Kind() == protoreflect.MessageKind:
@@ -121,10 +124,12 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 			s.memory += int64(n + size) // kept as an unknown field
 		}
 		if s.names > s.named {
-			return fmt.Errorf("too large: the names in the file have more than the limit of %d bytes (reached in %s at byte %d); %s", s.named, at, base+i, Raise("names"))
+			return fmt.Errorf("too large: the names in the file have more than the limit of %d bytes (reached in %s at byte "+
+				"%d); %s", s.named, at, base+i, Raise("names"))
 		}
 		if s.memory > s.limit {
-			return fmt.Errorf("too large: decoding the file would take more than the limit of %d bytes of memory (reached in %s at byte %d); %s", s.limit, at, base+i, Raise("memory"))
+			return fmt.Errorf("too large: decoding the file would take more than the limit of %d bytes of memory (reached in "+
+				"%s at byte %d); %s", s.limit, at, base+i, Raise("memory"))
 		}
 		i += n + size
 	}

@@ -14,20 +14,27 @@ var early = []earlyOp{
 		In:  []Param{{"X", "T", Single}, {"Scale", "T", Single}, {"B", "T", Optional}},
 		Out: []Param{{"Y", "T", Single}, {"Mean", "T", Optional}, {"InvStdDev", "T", Optional}}, Attrs: norm}},
 	{0, Schema{Name: "MeanVarianceNormalization", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
-		Attrs: []Attr{{Name: "across_channels", Type: Int, Default: int64(0)}, {Name: "normalize_variance", Type: Int, Default: int64(1)}}}},
-	{9, Schema{Name: "ParametricSoftplus", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats, Attrs: []Attr{{Name: "alpha", Type: Float}, {Name: "beta", Type: Float}}}},
-	{9, Schema{Name: "Scale", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats, Attrs: []Attr{{Name: "scale", Type: Float, Default: float32(1)}}}},
-	{9, Schema{Name: "ScaledTanh", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats, Attrs: []Attr{{Name: "alpha", Type: Float}, {Name: "beta", Type: Float}}}},
+		Attrs: []Attr{{Name: "across_channels", Type: Int, Default: int64(0)},
+			{Name: "normalize_variance", Type: Int, Default: int64(1)}}}},
+	{9, Schema{Name: "ParametricSoftplus", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "alpha", Type: Float}, {Name: "beta", Type: Float}}}},
+	{9, Schema{Name: "Scale", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "scale", Type: Float, Default: float32(1)}}}},
+	{9, Schema{Name: "ScaledTanh", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "alpha", Type: Float}, {Name: "beta", Type: Float}}}},
 	{0, Schema{Name: "SimplifiedLayerNormalization", Since: 1, MinIn: 2, MinOut: 1, Vars: floats,
-		In: []Param{{"X", "T", Single}, {"scale", "T", Single}}, Out: []Param{{"Y", "T", Single}, {"inv_std_var", "T", Optional}}, Attrs: norm}},
-	{0, Schema{Name: "ThresholdedRelu", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats, Attrs: []Attr{{Name: "alpha", Type: Float, Default: float32(1)}}}},
+		In:  []Param{{"X", "T", Single}, {"scale", "T", Single}},
+		Out: []Param{{"Y", "T", Single}, {"inv_std_var", "T", Optional}}, Attrs: norm}},
+	{0, Schema{Name: "ThresholdedRelu", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "alpha", Type: Float, Default: float32(1)}}}},
 }
 
 var (
 	oneIn  = []Param{{"X", "T", Single}}
 	oneOut = []Param{{"Y", "T", Single}}
 	floats = []Var{{"T", ParseTypes("double float float16 bfloat16")}}
-	norm   = []Attr{{Name: "axis", Type: Int, Default: int64(-1)}, {Name: "epsilon", Type: Float, Default: float32(1e-5)}, {Name: "stash_type", Type: Int, Default: int64(1)}}
+	norm   = []Attr{{Name: "axis", Type: Int, Default: int64(-1)}, {Name: "epsilon", Type: Float, Default: float32(1e-5)},
+		{Name: "stash_type", Type: Int, Default: int64(1)}}
 )
 
 func factors(alpha, beta float32) []Attr {

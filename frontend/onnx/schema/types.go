@@ -13,8 +13,10 @@ type Types struct {
 }
 
 // elemNames gives the names of element types by DataType number.
-var elemNames = [...]string{"undefined", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "double", "uint32", "uint64", "complex64", "complex128", "bfloat16",
-	"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2"}
+var elemNames = [...]string{"undefined", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string",
+	"bool", "float16", "double", "uint32", "uint64", "complex64", "complex128", "bfloat16",
+	"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0", "uint2",
+	"int2"}
 
 // ElemName is the ONNX name of an element type ("float" for 1), or "" for a
 // number that the format does not define.
@@ -71,7 +73,8 @@ func (t *Types) String() string {
 	for _, p := range []struct {
 		mask        uint32
 		open, close string
-	}{{t.Tensor, "", ""}, {t.Seq, "seq(", ")"}, {t.OptTensor, "optional(", ")"}, {t.OptSeq, "optional(seq(", "))"}, {t.Sparse, "sparse_tensor(", ")"}} {
+	}{{t.Tensor, "", ""}, {t.Seq, "seq(", ")"}, {t.OptTensor, "optional(", ")"}, {t.OptSeq, "optional(seq(", "))"},
+		{t.Sparse, "sparse_tensor(", ")"}} {
 		for m := p.mask; m != 0; m &= m - 1 {
 			w = append(w, p.open+elemNames[bits.TrailingZeros32(m)]+p.close)
 		}

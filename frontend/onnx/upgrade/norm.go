@@ -25,7 +25,8 @@ func batchNorm(n *build.Node) []*ir.Value {
 		for i, d := 0, n.In[4].Const; i < d.Len(); i++ {
 			v := d.Float(i)
 			n.Want(v+float64(eps) > 0, "bn-variance",
-				"variance %v of channel %d (input %s) plus epsilon %v is not positive: the result is NaN", v, i, model.Quote(n.InNames[4]), eps)
+				"variance %v of channel %d (input %s) plus epsilon %v is not positive: the result is NaN", v, i,
+				model.Quote(n.InNames[4]), eps)
 		}
 	}
 	if !spatial {
@@ -64,7 +65,8 @@ func groupNorm(n *build.Node) []*ir.Value {
 		for k := range of {
 			of[k] = k / (channels / groups)
 		}
-		n.In[i] = n.Sub("Gather", ".per_channel"+strconv.Itoa(i), ir.Attrs{"axis": ir.Int(0)}, v, n.Constant(".group_index", tensor.Ints(of...)))
+		n.In[i] = n.Sub("Gather", ".per_channel"+strconv.Itoa(i), ir.Attrs{"axis": ir.Int(0)}, v,
+			n.Constant(".group_index", tensor.Ints(of...)))
 	}
 	return n.Plain()
 }

@@ -27,8 +27,10 @@ func init() {
 	for _, o := range []string{"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less"} {
 		preOpset7[o] = broadcast
 	}
-	for _, o := range []string{"Abs", "Ceil", "Clip", "Concat", "Elu", "Exp", "Floor", "HardSigmoid", "InstanceNormalization", "LeakyRelu", "Log", "Max", "Mean",
-		"Min", "Neg", "Reciprocal", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sqrt", "Sum", "Tanh", "Cast", "GlobalMaxPool", "MaxPool", "Split"} {
+	for _, o := range []string{"Abs", "Ceil", "Clip", "Concat", "Elu", "Exp", "Floor", "HardSigmoid",
+		"InstanceNormalization", "LeakyRelu", "Log", "Max", "Mean",
+		"Min", "Neg", "Reciprocal", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sqrt", "Sum", "Tanh", "Cast",
+		"GlobalMaxPool", "MaxPool", "Split"} {
 		preOpset7[o] = nil
 	}
 }

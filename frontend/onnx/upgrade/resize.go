@@ -23,7 +23,8 @@ func resize(n *build.Node) []*ir.Value {
 	if n.Opset >= 11 {
 		return n.Plain()
 	}
-	n.Want(len(n.In) == 2 && n.In[0] != nil && n.In[1] != nil, "arity", "has %d inputs, want 2 in opset %d", len(n.In), n.Opset)
+	n.Want(len(n.In) == 2 && n.In[0] != nil && n.In[1] != nil, "arity", "has %d inputs, want 2 in opset %d", len(n.In),
+		n.Opset)
 	return resize10(n, n.In[0], n.In[1])
 }
 
@@ -33,7 +34,8 @@ func resize(n *build.Node) []*ir.Value {
 func resize10(n *build.Node, x, scales *ir.Value) []*ir.Value {
 	mode := n.Str("mode", "nearest")
 	attrs := func(nearest string) ir.Attrs {
-		return ir.Attrs{"mode": ir.Str(mode), "coordinate_transformation_mode": ir.Str("asymmetric"), "nearest_mode": ir.Str(nearest)}
+		return ir.Attrs{"mode": ir.Str(mode), "coordinate_transformation_mode": ir.Str("asymmetric"),
+			"nearest_mode": ir.Str(nearest)}
 	}
 	if mode != "nearest" || scales.Const == nil {
 		return n.Result("Resize", attrs("floor"), x, nil, scales)

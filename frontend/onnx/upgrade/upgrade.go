@@ -18,12 +18,13 @@ var rules map[string]build.Rule
 
 func init() {
 	rules = map[string]build.Rule{
-		"Squeeze":            axesInput(13),
-		"Unsqueeze":          axesInput(13),
-		"ReduceSum":          axesInput(13),
-		"ReduceLogSumExp":    reduceLogSumExp,
-		"Split":              inputs(13, attrInput{name: "split"}),
-		"Slice":              inputs(10, attrInput{name: "starts", always: true}, attrInput{name: "ends", always: true}, attrInput{name: "axes"}),
+		"Squeeze":         axesInput(13),
+		"Unsqueeze":       axesInput(13),
+		"ReduceSum":       axesInput(13),
+		"ReduceLogSumExp": reduceLogSumExp,
+		"Split":           inputs(13, attrInput{name: "split"}),
+		"Slice": inputs(10, attrInput{name: "starts", always: true}, attrInput{name: "ends", always: true},
+			attrInput{name: "axes"}),
 		"TopK":               topK,
 		"Clip":               clip,
 		"Pad":                pad,
@@ -40,7 +41,8 @@ func init() {
 		"BatchNormalization": batchNorm,
 		"GroupNormalization": groupNorm,
 	}
-	for _, r := range []string{"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum"} {
+	for _, r := range []string{"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+		"ReduceSumSquare", "ReduceLogSum"} {
 		rules[r] = axesInput(18)
 	}
 }
@@ -155,10 +157,12 @@ func dropout(n *build.Node) []*ir.Value {
 	}
 	if training := n.Input(2); training != nil {
 		if training.Const == nil {
-			n.Fail(n.Dynamicf("dynamic", training, "training_mode (input 2, %s) is computed at run time; want a constant false", training))
+			n.Fail(n.Dynamicf("dynamic", training, "training_mode (input 2, %s) is computed at run time; want a constant false",
+				training))
 		}
 		if v := n.In[1]; v != nil && v.Const == nil && training.Const.Len() == 1 && training.Const.Int(0) != 0 {
-			n.Fail(n.Dynamicf("dynamic", v, "the ratio (input 1, %s) is computed at run time, in training mode; want a constant 0", v))
+			n.Fail(n.Dynamicf("dynamic", v, "the ratio (input 1, %s) is computed at run time, in training mode; want a "+
+				"constant 0", v))
 		}
 	}
 	if len(n.Out) > 1 && n.Out[1] != "" {
