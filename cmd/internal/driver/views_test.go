@@ -119,18 +119,10 @@ func empty(g *ir.Graph) bool {
 // place does not change another one.
 func runOnHost(t *testing.T, g *ir.Graph) {
 	t.Helper()
-	host, err := boards.Load("host")
-	if err != nil {
-		t.Fatal(err)
-	}
 	text := g.String()
 	c := Defaults()
 	c.Board, c.Precision, c.Name, c.Cases = "host", "float32", "net", 2
 	o := compileNet(t, g, &c)
-	cases, err := c.cases(o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	whose := map[*ir.Value]string{}
 	for i, v := range o.Lowered.Graph.Out {
 		for v.Def != nil && o.Lowered.Low[v.Def].View {
@@ -142,6 +134,17 @@ func runOnHost(t *testing.T, g *ir.Graph) {
 		}
 		whose[v] = name
 	}
+	compareOnHost(t, &c, o, text)
+}
+
+// compareOnHost builds and runs a program for the host under the sanitizers, and
+// compares its outputs with the interpreter's.
+func compareOnHost(t *testing.T, c *Config, o *Compiled, text string) {
+	t.Helper()
+	host, err := boards.Load("host")
+	require(t, err)
+	cases, err := c.cases(o)
+	require(t, err)
 	dir := t.TempDir()
 	if err := writeFiles(dir, o.Files); err != nil {
 		t.Fatal(err)
