@@ -74,7 +74,7 @@ func compileRandom(t *testing.T, seed uint64, c *Config) *Compiled {
 // compileNet compiles a float graph as if it came from a model file.
 func compileNet(t *testing.T, net *ir.Graph, c *Config) *Compiled {
 	t.Helper()
-	b, err := exportBytes(net, false)
+	b, err := exportBytes(net, true)
 	if err != nil {
 		t.Fatal(err)
 	}
