@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/program"
 )
 
 // cTextLimit is the size from which weights leave C text for a binary file
@@ -30,11 +30,29 @@ type blob struct {
 	pad    int
 }
 
-// blobs collects constant arrays, equal ones once.
-type blobs struct {
-	prefix string
-	list   []*blob
-	byKey  map[string]*blob
+// blobs are the constant arrays.
+type blobs []*blob
+
+// constants gives the constants of a program C names, in its order, and sorts
+// them into arrays and files.
+func constants(p *program.Program, prefix string) (names []string, arrays blobs, files []imageView) {
+	for _, x := range p.Consts {
+		if x.Ext != "" {
+			k := len(files)
+			f := imageView{Name: fmt.Sprintf("%s_image_%d", prefix, k), File: fmt.Sprintf("%s_%d.%s", prefix, k, x.Ext), data: x.Data}
+			f.Fallback = len(x.Data) <= fallbackLimit
+			names, files = append(names, f.Name), append(files, f)
+			continue
+		}
+		size := ctypeSize(x.CType)
+		if len(x.Data)%size != 0 {
+			panic(fmt.Sprintf("BUG: %d bytes of %s", len(x.Data), x.CType))
+		}
+		b := &blob{Name: fmt.Sprintf("%s_weights_%d_%s", prefix, len(arrays), Ident(x.Hint)), CType: x.CType,
+			Elems: len(x.Data) / size, Align: max(x.Align, size, 4), data: x.Data, pad: x.Pad}
+		names, arrays = append(names, b.Name), append(arrays, b)
+	}
+	return names, arrays, files
 }
 
 func ctypeSize(t string) int {
@@ -49,32 +67,11 @@ func ctypeSize(t string) int {
 	return 4
 }
 
-func (b *blobs) add(x *call.Blob) *blob {
-	size := ctypeSize(x.CType)
-	if len(x.Data)%size != 0 {
-		panic(fmt.Sprintf("BUG: %d bytes of %s", len(x.Data), x.CType))
-	}
-	key := x.CType + "\x00" + string(x.Data)
-	if e := b.byKey[key]; e != nil {
-		e.Align = max(e.Align, x.Align)
-		e.pad = max(e.pad, x.Pad)
-		return e
-	}
-	hint := Ident(x.Hint)
-	e := &blob{
-		Name:  fmt.Sprintf("%s_weights_%d_%s", b.prefix, len(b.list), hint),
-		CType: x.CType, Elems: len(x.Data) / size, Align: max(x.Align, size, 4), data: x.Data, pad: x.Pad,
-	}
-	b.byKey[key] = e
-	b.list = append(b.list, e)
-	return e
-}
-
 // total is the size of all arrays with padding and alignment; it also fixes
 // the offsets in the binary.
-func (b *blobs) total() int {
+func (b blobs) total() int {
 	o := 0
-	for _, e := range b.list {
+	for _, e := range b {
 		o = (o + e.Align - 1) / e.Align * e.Align
 		e.Offset = o
 		o += len(e.data) + e.pad
@@ -83,10 +80,10 @@ func (b *blobs) total() int {
 }
 
 // binary is the image that the assembler includes, a multiple of 16 bytes.
-func (b *blobs) binary() []byte {
+func (b blobs) binary() []byte {
 	n := b.total()
 	out := make([]byte, (n+15)&^15)
-	for _, e := range b.list {
+	for _, e := range b {
 		copy(out[e.Offset:], e.data)
 	}
 	return out

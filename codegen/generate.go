@@ -1,4 +1,4 @@
-// Package codegen prints a schedule.Program as a folder of C sources: header,
+// Package codegen prints a program.Program as a folder of C sources: header,
 // steps, weights, input and output helpers, and build files. All decisions are
 // made before or in Go; the templates only print.
 package codegen
@@ -11,9 +11,10 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/program"
+	"github.com/nncc/nncc/ir/types"
 	runtimec "github.com/nncc/nncc/runtime_c"
-	"github.com/nncc/nncc/schedule"
 )
 
 // File is one emitted file; Path is below the output folder.
@@ -70,7 +71,7 @@ type Info struct {
 // IOInfo names one input or output in C.
 type IOInfo struct {
 	Name, CName, Upper, CType string
-	Type                      ir.Type
+	Type                      types.Type
 	Bytes, Offset             int
 }
 
@@ -78,12 +79,12 @@ type IOInfo struct {
 // one finds as an input.
 type StateInfo struct {
 	In, Out string // ONNX names
-	Type    ir.Type
+	Type    types.Type
 	Bytes   int
 }
 
 // Generate prints the program.
-func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
+func Generate(p *program.Program, o Options) ([]File, *Info, error) {
 	if o.Prefix != Prefix(o.Prefix) {
 		return nil, nil, fmt.Errorf("BUG: %q is no C prefix", o.Prefix)
 	}
@@ -95,20 +96,22 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	if !slices.ContainsFunc(o.CFlags, func(f string) bool { return strings.HasPrefix(f, "-O") }) {
 		o.CFlags = append([]string{"-O2"}, o.CFlags...)
 	}
-	e := &emitter{prefix: o.Prefix, prog: p, byInit: map[string]string{}, byBody: map[string]string{}, headers: map[string]bool{}, codeHeaders: map[string]bool{}, funcs: map[string]bool{}}
-	e.blobs = blobs{prefix: o.Prefix, byKey: map[string]*blob{}}
+	e := &emitter{prefix: o.Prefix, prog: p, named: map[string]string{}, headers: map[string]bool{}, funcs: map[string]bool{}, sources: map[string]bool{}}
+	names, arrays, images := constants(p, o.Prefix)
+	e.consts = names
 	info := &Info{Prefix: o.Prefix, ArenaMacro: strings.ToUpper(o.Prefix) + "_ARENA_BYTES"}
-	v := &modelView{Options: o, Upper: strings.ToUpper(o.Prefix), Arena: p.ArenaBytes, Align: schedule.Align, Target: cmakeTarget(o.Prefix)}
+	v := &modelView{Options: o, Upper: strings.ToUpper(o.Prefix), Arena: p.ArenaBytes, Align: program.Align, Target: cmakeTarget(o.Prefix)}
 	info.Inputs, info.Outputs = ioInfo(p, o.Prefix)
 	for _, x := range p.States {
-		t := x.In.Value.Type
-		info.States = append(info.States, StateInfo{x.In.Name, x.Out.Name, t, t.Bytes()})
+		in := p.Inputs[x.In]
+		t := p.Buffers[in.Buffer].Type
+		info.States = append(info.States, StateInfo{in.Name, p.Outputs[x.Out].Name, t, t.Bytes()})
 		v.States = append(v.States, e.state(x))
 	}
 	for i, s := range p.Steps {
 		v.Steps = append(v.Steps, e.step(i, s))
 		info.StepNames = append(info.StepNames, s.Name)
-		info.StepBlobs = append(info.StepBlobs, stepBlobBytes(s))
+		info.StepBlobs = append(info.StepBlobs, stepBlobBytes(p, s))
 	}
 	v.Structs, v.Code = e.structs, e.code
 	for _, x := range info.Inputs {
@@ -121,17 +124,17 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	for _, x := range info.Outputs {
 		v.Outputs = append(v.Outputs, newIOView(x, o.Prefix, false))
 	}
-	info.WeightBytes = e.blobs.total()
+	info.WeightBytes = arrays.total()
 	info.WeightBinary = info.WeightBytes > cTextLimit
-	v.Images = e.images
-	for _, x := range e.images {
+	v.Images = images
+	for _, x := range images {
 		info.WeightBytes += len(x.data)
 		info.Images = append(info.Images, x.File)
 	}
-	v.Weights = weightsView(&e.blobs, info.WeightBinary)
+	v.Weights = weightsView(arrays, info.WeightBinary)
 	info.Functions = sortedKeys(e.funcs)
 	wanted := slices.Clone(info.Functions)
-	wanted = append(wanted, sortedKeys(e.codeHeaders)...)
+	wanted = append(wanted, sortedKeys(e.sources)...)
 	runtime, err := o.Library.Files(wanted...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("BUG: runtime sources: %w", err)
@@ -146,12 +149,12 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 		return nil, nil, err
 	}
 	if info.WeightBinary {
-		files = append(files, File{o.Prefix + "_weights.bin", e.blobs.binary()})
+		files = append(files, File{o.Prefix + "_weights.bin", arrays.binary()})
 		if info.WeightBytes <= fallbackLimit {
-			files = append(files, File{o.Prefix + "_weights.inc", byteText(e.blobs.binary())})
+			files = append(files, File{o.Prefix + "_weights.inc", byteText(arrays.binary())})
 		}
 	}
-	for _, x := range e.images {
+	for _, x := range images {
 		files = append(files, File{x.File, x.data})
 		if x.Fallback {
 			files = append(files, File{x.Inc(), byteText(x.data)})
@@ -169,15 +172,16 @@ func Generate(p *schedule.Program, o Options) ([]File, *Info, error) {
 	return files, info, nil
 }
 
-func ioInfo(p *schedule.Program, prefix string) (in, out []IOInfo) {
+func ioInfo(p *program.Program, prefix string) (in, out []IOInfo) {
 	ins, outs := p.Visible()
 	var names []string
 	for _, x := range slices.Concat(ins, outs) {
 		names = append(names, x.Name)
 	}
 	c := ioNames(prefix, names)
-	mk := func(k int, x schedule.IO) IOInfo {
-		return IOInfo{Name: x.Name, CName: c[k], Upper: strings.ToUpper(c[k]), CType: CType(x.Value.Type.DType), Type: x.Value.Type, Bytes: x.Value.Type.Bytes(), Offset: x.Offset}
+	mk := func(k int, x program.IO) IOInfo {
+		b := &p.Buffers[x.Buffer]
+		return IOInfo{Name: x.Name, CName: c[k], Upper: strings.ToUpper(c[k]), CType: call.CType(b.Type.DType), Type: b.Type, Bytes: b.Type.Bytes(), Offset: b.Offset}
 	}
 	for i, x := range ins {
 		in = append(in, mk(i, x))
@@ -189,11 +193,11 @@ func ioInfo(p *schedule.Program, prefix string) (in, out []IOInfo) {
 }
 
 // stepBlobBytes is the constant data of a step: the report's weight_bytes.
-func stepBlobBytes(s *schedule.Step) int {
+func stepBlobBytes(p *program.Program, s *program.Step) int {
 	n := 0
-	for _, c := range s.Low.Calls {
+	for _, c := range s.Calls {
 		for _, a := range c.Args {
-			n += argBlobBytes(a, s)
+			n += constBytes(p, a)
 		}
 	}
 	return n

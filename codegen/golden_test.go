@@ -12,11 +12,11 @@ import (
 
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/program"
 )
 
-// TestGolden compares emitted files with those of testdata/*.txtar: a graph as
-// "in.ir" (its body), then the files that matter. With -update they are
-// rewritten. "native" in the comment lets inputs lie channels last.
+// TestGolden compares emitted files with those of testdata/*.txtar: a program as
+// "in.program", then the files that matter. With -update they are rewritten.
 func TestGolden(t *testing.T) {
 	update := irtest.Update()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -30,9 +30,15 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &model{prefix: name, src: string(a.Files[0].Data), native: strings.Contains(string(a.Comment), "native")}
+			m := &model{prefix: name}
 			m.opt = codegen.Options{Source: name + ".onnx", SHA256: strings.Repeat("0", 64), Version: "1.0", Board: "host"}
-			m.generate(t)
+			if m.prog, err = program.Parse(string(a.Files[0].Data)); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.prog.Verify(); err != nil {
+				t.Fatal(err)
+			}
+			m.emit(t)
 			for i := range a.Files[1:] {
 				x := &a.Files[i+1]
 				if !slices.ContainsFunc(m.files, func(f codegen.File) bool { return f.Path == x.Name }) {

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
@@ -40,7 +41,7 @@ type model struct {
 	precision string
 
 	graph *ir.Graph
-	prog  *schedule.Program
+	prog  *program.Program
 	info  *codegen.Info
 	files []codegen.File
 }
@@ -54,6 +55,12 @@ func (m *model) generate(t testing.TB) *model {
 	} else {
 		m.schedule(t)
 	}
+	return m.emit(t)
+}
+
+// emit prints the program.
+func (m *model) emit(t testing.TB) *model {
+	t.Helper()
 	o := m.opt
 	o.Prefix = m.prefix
 	if o.Source == "" {
@@ -84,7 +91,7 @@ func (m *model) lower(t testing.TB) {
 		t.Fatal(err)
 	}
 	m.graph = r.Graph
-	m.prog = r.Program
+	m.reread(t, r.Program)
 }
 
 // schedule gives the nodes of src kernels, orders and places.
@@ -114,11 +121,22 @@ func (m *model) schedule(t testing.TB) {
 		}
 		low[n] = l
 	}
-	var err error
-	if m.prog, err = schedule.Build(g, low); err != nil {
+	r, err := schedule.Build(g, low)
+	if err != nil {
 		t.Fatal(err)
 	}
 	m.graph = g
+	m.reread(t, r.Program)
+}
+
+// reread takes the program through its text: nothing that is not in there
+// reaches the C.
+func (m *model) reread(t testing.TB, p *program.Program) {
+	t.Helper()
+	var err error
+	if m.prog, err = program.Parse(p.String()); err != nil {
+		t.Fatalf("%v\n%s", err, p)
+	}
 }
 
 // file is the text of an emitted file, "" when there is none.

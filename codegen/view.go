@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/program"
+	"github.com/nncc/nncc/ir/types"
 	runtimec "github.com/nncc/nncc/runtime_c"
-	"github.com/nncc/nncc/schedule"
 )
 
 // modelView is everything the templates print.
@@ -120,18 +120,13 @@ type stateView struct {
 	Init           string // constant that it begins with; "": zero
 }
 
-func (e *emitter) state(x schedule.State) stateView {
-	t := x.In.Value.Type
-	v := stateView{Comment: comment(fmt.Sprintf("%s becomes %s", x.Out.Name, x.In.Name)), In: x.In.Offset, Out: x.Out.Offset, Bytes: t.Bytes(), Fill: "0"}
-	if q := t.Quant; q != nil && t.DType.Size() == 1 {
-		v.Fill = IntLit(int64(q.Zero[0]))
-	}
-	if n := len(x.Init); n > 0 {
-		if bytes.Count(x.Init, x.Init[:1]) == n {
-			v.Fill = IntLit(int64(x.Init[0]))
-		} else {
-			v.Init = e.blobs.add(&call.Blob{Hint: "state", CType: "uint8_t", Data: x.Init}).Name
-		}
+func (e *emitter) state(x program.State) stateView {
+	in, out := e.prog.Inputs[x.In], e.prog.Outputs[x.Out]
+	b := &e.prog.Buffers[in.Buffer]
+	v := stateView{Comment: comment(fmt.Sprintf("%s becomes %s", out.Name, in.Name)), In: b.Offset, Out: e.prog.Buffers[out.Buffer].Offset,
+		Bytes: b.Type.Bytes(), Fill: IntLit(int64(x.Fill))}
+	if x.Init >= 0 {
+		v.Init = e.consts[x.Init]
 	}
 	return v
 }
@@ -147,7 +142,7 @@ func newIOView(x IOInfo, prefix string, input bool) ioView {
 	v.Layout = "as in the ONNX model"
 	if v.Permuted = !t.SameMemory(nil); v.Permuted {
 		name := ""
-		if t.SameMemory(ir.NHWC(t.Rank())) {
+		if t.SameMemory(types.NHWC(t.Rank())) {
 			name = ", channels last (NHWC)"
 		}
 		v.Layout = fmt.Sprintf("NOT the ONNX order%s: memory holds dimensions %s, that is [%s]", name, list(t.Order), list(t.Phys()))
@@ -180,7 +175,7 @@ func list(v []int) string {
 }
 
 // helpers writes the functions that convert from and to reals and ONNX order.
-func (v *ioView) helpers(t ir.Type, prefix string, input bool, lo, hi string) {
+func (v *ioView) helpers(t types.Type, prefix string, input bool, lo, hi string) {
 	add := func(verb, doc, elem, line string) {
 		arena, values, own := "const void *arena", elem+" *values", "const "+v.CType+" *const q"
 		if input {
@@ -219,7 +214,7 @@ func (v *ioView) helpers(t ir.Type, prefix string, input bool, lo, hi string) {
 // loops is a loop over all elements in logical order around line, in which @m
 // is the index in memory and @k that in logical order; first are statements
 // between the declarations and the loop.
-func loops(t ir.Type, line string, first ...string) []string {
+func loops(t types.Type, line string, first ...string) []string {
 	if t.SameMemory(nil) {
 		line = strings.NewReplacer("@m", "i", "@k", "i").Replace(line)
 		return slices.Concat([]string{"    size_t i;"}, first, []string{fmt.Sprintf("    for (i = 0; i < %du; i++) {", t.Elems()), "        " + line, "    }"})
@@ -275,10 +270,10 @@ type weightBlob struct {
 	Init string
 }
 
-func weightsView(b *blobs, binary bool) weightView {
+func weightsView(b blobs, binary bool) weightView {
 	v := weightView{Binary: binary, Bytes: b.total()}
 	v.Fallback = binary && v.Bytes <= fallbackLimit
-	for _, x := range b.list {
+	for _, x := range b {
 		w := weightBlob{blob: x}
 		if !binary {
 			w.Init = x.Text()
@@ -343,28 +338,19 @@ func (v runtimeView) headersFor(e *emitter) []string {
 	return sortedKeys(want)
 }
 
-func argBlobBytes(a call.Arg, s *schedule.Step) int {
+// constBytes is the constant data to which an argument refers.
+func constBytes(p *program.Program, a call.Arg) int {
 	switch a := a.(type) {
-	case *call.Blob:
-		return len(a.Data)
-	case call.In:
-		if c := s.Node.In[a.I].Const; c != nil {
-			return s.Node.In[a.I].Type.Bytes()
+	case call.Const:
+		if x := p.Consts[a.I]; x.Ext == "" {
+			return len(x.Data)
 		}
 	case *call.Array:
 		return len(a.Elems) * a.Bytes
-	case *call.Struct:
-		n := 0
-		for _, f := range a.Fields {
-			n += argBlobBytes(f.Value, s)
-		}
-		return n
-	case call.Nested:
-		n := 0
-		for _, f := range a.Fields {
-			n += argBlobBytes(f.Value, s)
-		}
-		return n
 	}
-	return 0
+	n := 0
+	for _, x := range call.Inner(a) {
+		n += constBytes(p, x)
+	}
+	return n
 }

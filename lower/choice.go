@@ -223,7 +223,10 @@ func (s *State) lowerNodes() error {
 
 // schedule is the last stage.
 func (s *State) schedule() error {
-	var err error
-	s.Program, err = schedule.BuildWith(cmp.Or(s.Effort, schedule.Full), s.Graph, s.Low, s.States...)
-	return err
+	r, err := schedule.BuildWith(cmp.Or(s.Effort, schedule.Full), s.Graph, s.Low, s.States...)
+	if err != nil {
+		return err
+	}
+	s.Schedule, s.Program = r, r.Program
+	return nil
 }

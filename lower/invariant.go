@@ -124,7 +124,7 @@ func checkCalls(s *State) error {
 }
 
 func checkPlanned(s *State) error {
-	if got := len(s.Program.Steps) + len(s.Program.Silent); got != len(s.Graph.Nodes) {
+	if got := len(s.Program.Steps) + len(s.Program.Views); got != len(s.Graph.Nodes) {
 		return fmt.Errorf("%d of %d nodes are in the program", got, len(s.Graph.Nodes))
 	}
 	return nil // schedule.Build verifies every program that it plans

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/fuse"
@@ -61,8 +62,9 @@ type Options struct {
 // Result is a program, with what was decided on the way. While stages run it is
 // as far as they are.
 type Result struct {
-	Graph   *ir.Graph         // in the end: types, orders and quantisation fixed
-	Program *schedule.Program // nil before the last stage
+	Graph    *ir.Graph        // in the end: types, orders and quantisation fixed
+	Program  *program.Program // nil before the last stage
+	Schedule *schedule.Result // what the program was in the graph
 	Versions
 	Selection
 	Findings
@@ -123,10 +125,10 @@ type Arena struct {
 
 // Recurrence is the program's state.
 type Recurrence struct {
-	States        []schedule.Tie  // by value
-	StateBindings []StateBinding  // by name
-	Streamed      *stream.Result  // nil: whole windows
-	Slides        *stream.Options // with the frames of a step
+	States        []schedule.StateBinding // by value
+	StateBindings []StateBinding          // by name
+	Streamed      *stream.Result          // nil: whole windows
+	Slides        *stream.Options         // with the frames of a step
 }
 
 // Quantised reports a graph that carries its own quantisation.

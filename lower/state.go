@@ -78,14 +78,14 @@ func requantizeState(g *ir.Graph, bindings []StateBinding) error {
 }
 
 // states are the values of the program's state.
-func (r *Result) states() ([]schedule.Tie, error) {
+func (r *Result) states() ([]schedule.StateBinding, error) {
 	at, err := stateIndices(r.Graph, r.StateBindings)
 	if err != nil {
 		return nil, err
 	}
-	var out []schedule.Tie
+	var out []schedule.StateBinding
 	for i, t := range at {
-		out = append(out, schedule.Tie{In: r.Graph.In[t.In], Out: r.Graph.Out[t.Out], Init: r.StateBindings[i].Init})
+		out = append(out, schedule.StateBinding{In: r.Graph.In[t.In], Out: r.Graph.Out[t.Out], Init: r.StateBindings[i].Init})
 	}
 	return out, nil
 }

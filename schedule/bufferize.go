@@ -3,6 +3,7 @@ package schedule
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule/plan"
 )
 
@@ -110,7 +111,7 @@ func (b *builder) move(v, to, delta int) {
 // storages of other inputs. (Two pieces of one split that are
 // joined again in their order move together.) Storages that the caller writes
 // stay: inputs are aligned for DMA. Those that he reads move by multiples of
-// Align only.
+// program.Align only.
 func (b *builder) fits(n *ir.Node) bool {
 	type span struct{ lo, hi int }
 	taken := map[int]span{} // by root, in bytes of the result
@@ -134,7 +135,7 @@ func (b *builder) fits(n *ir.Node) bool {
 		s := span{at, at}
 		for _, w := range b.within[r] {
 			d := at + b.place[w].delta
-			if b.values[w].Input || b.values[w].Output && d%Align != 0 {
+			if b.values[w].Input || b.values[w].Output && d%program.Align != 0 {
 				return false
 			}
 			s.hi = max(s.hi, d+int(b.values[w].Bytes))

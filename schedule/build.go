@@ -1,3 +1,5 @@
+// Package schedule turns a lowered graph into a program: steps in the order
+// that needs the least memory, and an offset in one arena for every value.
 package schedule
 
 import (
@@ -5,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule/plan"
 )
 
@@ -33,162 +36,132 @@ const (
 // alive for longer, and its parts cannot be overwritten in place. So they are
 // views except where a copy makes the arena smaller.
 //
-// ties are the outputs that a run hands to the next one as inputs.
-func Build(g *ir.Graph, low map[*ir.Node]*call.Lowered, ties ...Tie) (*Program, error) {
-	return BuildWith(Full, g, low, ties...)
+// states are the outputs that a run hands to the next one as inputs.
+func Build(g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
+	return BuildWith(Full, g, low, states...)
 }
 
 // BuildWith is Build with less effort.
-func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered, ties ...Tie) (*Program, error) {
-	copied := map[*ir.Node]bool{} // that could be views and are not
-	try := func() (*Program, error) {
-		view := func(n *ir.Node) bool { return !copied[n] }
-		best, err := build(g, low, ties, view, effort)
-		if err != nil {
-			return nil, err
-		}
-		// An order with a lower peak can be harder to pack: what less effort finds
-		// may be smaller.
-		for _, e := range []Effort{Medium, Short} {
-			if e >= effort || best.PeakOptimal && best.ArenaBytes == best.LowerBound {
-				continue
-			}
-			p, err := build(g, low, ties, view, e)
-			if err != nil {
-				return nil, err
-			}
-			if p.ArenaBytes < best.ArenaBytes {
-				best = p
-			}
-		}
-		return best, nil
+func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
+	s := &search{g: g, low: low, states: states, effort: effort, copied: map[*ir.Node]bool{}}
+	best, err := s.run()
+	if err != nil {
+		return nil, err
 	}
-	best, err := try()
+	r, err := best.result(states)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Program.Verify()
+}
+
+// search looks for the arrangement with the smallest arena.
+type search struct {
+	g      *ir.Graph
+	low    map[*ir.Node]*call.Lowered
+	states []StateBinding
+	effort Effort
+	copied map[*ir.Node]bool // that could be views and are not
+}
+
+func (s *search) run() (*arrangement, error) {
+	best, err := s.try()
 	if err != nil {
 		return nil, err
 	}
 	var views []*ir.Node
-	for _, s := range best.Silent {
-		if len(s.Low.Parts) > 0 {
-			views = append(views, s.Node)
+	for _, n := range s.g.Nodes {
+		if best.silent[n] && len(s.low[n].Parts) > 0 {
+			views = append(views, n)
 		}
 	}
-	if len(views) > 0 {
-		for _, n := range views {
-			copied[n] = true
-		}
-		p, err := try()
+	if len(views) == 0 {
+		return best, nil
+	}
+	for _, n := range views {
+		s.copied[n] = true
+	}
+	a, err := s.try()
+	if err != nil {
+		return nil, err
+	}
+	same := a.bytes() == best.bytes()
+	if a.bytes() < best.bytes() {
+		best = a
+	} else {
+		clear(s.copied)
+	}
+	if same || s.effort != Full || len(views) == 1 || len(views) > maxTrials || len(s.g.Nodes) > maxTrialNodes {
+		return best, nil
+	}
+	return s.oneByOne(best, views)
+}
+
+// oneByOne looks at each view by itself; with all copied, going back to one is
+// worth it where it costs nothing.
+func (s *search) oneByOne(best *arrangement, views []*ir.Node) (*arrangement, error) {
+	for _, n := range views {
+		was := s.copied[n]
+		s.copied[n] = !was
+		a, err := s.try()
 		if err != nil {
 			return nil, err
 		}
-		same := p.ArenaBytes == best.ArenaBytes
-		if p.ArenaBytes < best.ArenaBytes {
-			best = p
+		if a.bytes() < best.bytes() || was && a.bytes() == best.bytes() {
+			best = a
 		} else {
-			clear(copied)
+			s.copied[n] = was
 		}
-		// Where it matters, one by one; with all copied, going back to views is
-		// worth it where it costs nothing.
-		if !same && effort == Full && len(views) > 1 && len(views) <= maxTrials && len(g.Nodes) <= maxTrialNodes {
-			for _, n := range views {
-				was := copied[n]
-				copied[n] = !was
-				p, err := try()
-				if err != nil {
-					return nil, err
-				}
-				if p.ArenaBytes < best.ArenaBytes || was && p.ArenaBytes == best.ArenaBytes {
-					best = p
-				} else {
-					copied[n] = was
-				}
-			}
-		}
-	}
-	if err := best.Verify(); err != nil {
-		return nil, err
 	}
 	return best, nil
 }
 
-func build(g *ir.Graph, low map[*ir.Node]*call.Lowered, ties []Tie, parts func(*ir.Node) bool, effort Effort) (*Program, error) {
-	b := newBuilder(g, low, parts)
-	for _, t := range ties {
-		b.values[b.index[t.In]].Output = true
+// try is the smallest arrangement with the present copies. An order with a lower
+// peak can be harder to pack: what less effort finds may be smaller.
+func (s *search) try() (*arrangement, error) {
+	best, err := s.arrange(s.effort)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range []Effort{Medium, Short} {
+		if e >= s.effort || best.optimal && best.bytes() == int(best.plan.LowerBound) {
+			continue
+		}
+		a, err := s.arrange(e)
+		if err != nil {
+			return nil, err
+		}
+		if a.bytes() < best.bytes() {
+			best = a
+		}
+	}
+	return best, nil
+}
+
+// arrangement is an order of the steps and a place for every buffer.
+type arrangement struct {
+	*builder
+	order   []int // of the builder's nodes
+	buffers []plan.Buffer
+	plan    plan.Result
+	optimal bool // no other order has a smaller bound
+}
+
+// bytes is the size of the arena.
+func (a *arrangement) bytes() int { return max(int(a.plan.Total), program.Align) }
+
+func (s *search) arrange(effort Effort) (*arrangement, error) {
+	b := newBuilder(s.g, s.low, func(n *ir.Node) bool { return !s.copied[n] })
+	for _, x := range s.states {
+		b.values[b.index[x.In]].Output = true
 	}
 	b.alias()
 	nodes := b.steps()
-	order, bufs, res, stats, err := plan.Schedule(nodes, b.values, plan.Options{Align: Align, Budget: int64(effort)})
+	order, buffers, res, stats, err := plan.Schedule(nodes, b.values, plan.Options{Align: program.Align, Budget: int64(effort)})
 	if err != nil {
-		return nil, fmt.Errorf("BUG: schedule of %s: %w", g.Name, err)
+		return nil, fmt.Errorf("BUG: schedule of %s: %w", s.g.Name, err)
 	}
-	p := &Program{Name: g.Name, ArenaBytes: max(int(res.Total), Align), LowerBound: int(res.LowerBound), PeakOptimal: stats.Optimal, index: b.index}
-	for i, x := range bufs {
-		buf := Buffer{Name: x.Name, Offset: int(res.Offsets[i]), Bytes: int(x.Bytes), First: x.First, Last: x.Last, AliasOf: x.AliasOf}
-		if i < len(b.values) {
-			buf.Value, buf.Row, buf.Pitch = b.of[i], b.place[i].row, b.place[i].pitch
-		} else {
-			p.ScratchBytes = max(p.ScratchBytes, buf.Bytes)
-		}
-		p.Buffers = append(p.Buffers, buf)
-	}
-	scratch := len(b.values)
-	for _, k := range order {
-		s := newStep(b.nodes[k], low)
-		s.Low = p.rowCalls(s)
-		if s.Low.Scratch > 0 {
-			s.Scratch = p.Buffers[scratch].Offset
-			scratch++
-		}
-		p.Steps = append(p.Steps, s)
-	}
-	for _, n := range g.Nodes {
-		if b.silent[n] {
-			p.Silent = append(p.Silent, newStep(n, low))
-		}
-	}
-	if err := p.border(g); err != nil {
-		return nil, err
-	}
-	if err := p.states(ties); err != nil {
-		return nil, err
-	}
-	p.ranges(bufs, res)
-	return p, nil
+	return &arrangement{b, order, buffers, res, stats.Optimal}, nil
 }
 
-// border fills inputs and outputs.
-func (p *Program) border(g *ir.Graph) error {
-	for _, v := range g.In {
-		o, _ := p.Offset(v)
-		p.Inputs = append(p.Inputs, IO{v.Name, v, o})
-		p.IOBytes += v.Type.Bytes()
-	}
-	for i, v := range g.Out {
-		o, ok := p.Offset(v)
-		if !ok {
-			return bug("output %s has no place", g.OutNames[i])
-		}
-		p.Outputs = append(p.Outputs, IO{g.OutNames[i], v, o})
-		p.IOBytes += v.Type.Bytes()
-	}
-	return nil
-}
-
-// ranges sets the steps between which buffers are needed: for one with storage
-// of its own those of the storage, as planned; for the others their own.
-func (p *Program) ranges(bufs []plan.Buffer, res plan.Result) {
-	live := p.liveness()
-	for i, x := range bufs {
-		buf := &p.Buffers[i]
-		switch {
-		case x.Bytes == 0:
-		case x.AliasOf < 0:
-			st := res.Storages[res.StorageOf[i]]
-			buf.Bytes, buf.First, buf.Last = max(buf.Bytes, int(st.Bytes)), st.First, st.Last
-		default:
-			r := live[buf.Value]
-			buf.First, buf.Last = max(r.first, 0), max(min(r.last, len(p.Steps)-1), r.first, 0)
-		}
-	}
-}
+func bug(format string, args ...any) error { return fmt.Errorf("BUG: schedule: "+format, args...) }

@@ -5,11 +5,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
@@ -60,14 +62,14 @@ func lowered(t testing.TB, src string) (*ir.Graph, map[*ir.Node]*call.Lowered) {
 
 // replayed runs a program on seeded inputs and compares it with the
 // interpreter, bit for bit.
-func replayed(g *ir.Graph, p *schedule.Program, seeds ...uint64) error {
+func replayed(g *ir.Graph, r *schedule.Result, seeds ...uint64) error {
 	for _, seed := range seeds {
 		in := irtest.Inputs(g, seed)
 		want, err := interp.Run(g, in, nil)
 		if err != nil {
 			return err
 		}
-		got, err := p.Replay(in)
+		got, err := r.Replay(in)
 		if err != nil {
 			return err
 		}
@@ -81,19 +83,28 @@ func replayed(g *ir.Graph, p *schedule.Program, seeds ...uint64) error {
 }
 
 // built schedules a graph and puts the program through all checks.
-func built(t testing.TB, g *ir.Graph, low map[*ir.Node]*call.Lowered) *schedule.Program {
+func built(t testing.TB, g *ir.Graph, low map[*ir.Node]*call.Lowered) *schedule.Result {
 	t.Helper()
-	p, err := schedule.Build(g, low)
+	r, err := schedule.Build(g, low)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, g)
 	}
-	if err := p.Verify(); err != nil {
+	p := r.Program
+	if err := replayed(g, r, 1, 2); err != nil {
 		t.Fatalf("%v\n%s", err, p)
 	}
-	if err := replayed(g, p, 1, 2); err != nil {
+	// A program is its text: the one that is read back is as good.
+	back, err := program.Parse(p.String())
+	if err != nil {
 		t.Fatalf("%v\n%s", err, p)
 	}
-	return p
+	if d := cmp.Diff(p.String(), back.String()); d != "" {
+		t.Fatalf("read back it differs: %s", d)
+	}
+	if err := back.Verify(); err != nil {
+		t.Fatalf("read back: %v\n%s", err, p)
+	}
+	return r
 }
 
 // compile takes an imported graph through the whole lowering.
@@ -122,7 +133,7 @@ func load(t testing.TB, file string) *ir.Graph {
 
 // bound adds up the live storages of a program's buffers as a reader of the
 // report does.
-func bound(p *schedule.Program) int {
+func bound(p *program.Program) int {
 	most := 0
 	for k := range max(len(p.Steps), 1) {
 		n := 0

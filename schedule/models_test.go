@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
@@ -14,12 +15,12 @@ import (
 )
 
 // arena checks size and bound of a program.
-func arena(t testing.TB, p *schedule.Program) {
+func arena(t testing.TB, p *program.Program) {
 	t.Helper()
 	if b := bound(p); b != p.LowerBound {
 		t.Errorf("the buffers add up to %d live bytes, the lower bound is %d\n%s", b, p.LowerBound, p)
 	}
-	if p.ArenaBytes*100 > p.LowerBound*102 && p.ArenaBytes > schedule.Align {
+	if p.ArenaBytes*100 > p.LowerBound*102 && p.ArenaBytes > program.Align {
 		t.Errorf("arena %d, lower bound %d\n%s", p.ArenaBytes, p.LowerBound, p)
 	}
 }
@@ -43,8 +44,7 @@ func TestRandom(t *testing.T) {
 			failed++
 			continue
 		}
-		p := built(t, r.Graph, r.Low)
-		arena(t, p)
+		arena(t, built(t, r.Graph, r.Low).Program)
 	}
 	if failed*10 > n {
 		t.Errorf("%d of %d networks have a node without a kernel", failed, n)
@@ -82,16 +82,17 @@ func TestSharedModels(t *testing.T) {
 				if err != nil {
 					t.Skipf("not lowered: %v", err)
 				}
-				p, err := schedule.Build(r.Graph, r.Low)
+				s, err := schedule.Build(r.Graph, r.Low)
 				if err != nil {
 					t.Fatal(err)
 				}
+				p := s.Program
 				arena(t, p)
-				t.Logf("%d steps, %d without code, arena %d, bound %d (optimal %v)", len(p.Steps), len(p.Silent), p.ArenaBytes, p.LowerBound, p.PeakOptimal)
+				t.Logf("%d steps, %d without code, arena %d, bound %d (optimal %v)", len(p.Steps), len(p.Views), p.ArenaBytes, p.LowerBound, p.PeakOptimal)
 				if slow {
 					continue
 				}
-				if err := replayed(r.Graph, p, 1); err != nil {
+				if err := replayed(r.Graph, s, 1); err != nil {
 					t.Errorf("%v\n%s", err, p)
 				}
 			}

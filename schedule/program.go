@@ -1,82 +1,117 @@
-// Package schedule turns a lowered graph into a Program: steps in the order
-// that needs the least memory, and an offset in one arena for every value.
 package schedule
 
 import (
-	"fmt"
+	"cmp"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/program"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
-// Align is the alignment of the arena and of every storage in it, in bytes.
-const Align = 16
-
-// Program is what code generation sees: no graph, only steps over places in
-// the arena.
-type Program struct {
-	Name    string
-	Inputs  []IO
-	Outputs []IO
-	States  []State // inputs and outputs that the caller does not see
-	Steps   []*Step
-	// Silent are the nodes without code, in graph order: views, and concats and
-	// splits whose operands lie inside each other.
-	Silent  []*Step
-	Buffers []Buffer
-	// ArenaBytes holds everything: activations, scratch, inputs and outputs.
-	ArenaBytes int
-	// LowerBound is the largest set of live storages at one step, in bytes.
-	LowerBound int
-	// PeakOptimal tells that no other order of the steps has a smaller bound.
-	PeakOptimal bool
-	// IOBytes are those of inputs and outputs, ScratchBytes the largest scratch.
-	IOBytes, ScratchBytes int
-
-	index map[*ir.Value]int
+// Result is a program and what its steps and buffers were in the graph.
+type Result struct {
+	Program *program.Program
+	Graph   *ir.Graph
+	Nodes   []*ir.Node // of Program.Steps
+	Views   []*ir.Node // of Program.Views
+	index   map[*ir.Value]int
 }
 
-// IO is an input or output of the model.
-type IO struct {
-	Name   string // ONNX name
-	Value  *ir.Value
-	Offset int
-}
-
-// Step is one node that has code.
-type Step struct {
-	Name    string
-	Node    *ir.Node
-	Low     *call.Lowered
-	Scratch int // offset in the arena, when Low.Scratch > 0
-}
-
-// Buffer is a place in the arena. AliasOf is the index of the buffer in whose
-// storage it lies, or -1. First and Last are the steps between which its bytes
-// are needed, both inclusive; for a buffer with storage of its own, those
-// between which any buffer in the storage is. Where Pitch is not 0, the Bytes lie
-// in rows of Row bytes at that distance.
-type Buffer struct {
-	Name        string
-	Value       *ir.Value // nil: scratch
-	Offset      int
-	Bytes       int
-	First, Last int
-	AliasOf     int
-	Row, Pitch  int
-}
-
-// Offset is the place of a run-time value in the arena.
-func (p *Program) Offset(v *ir.Value) (int, bool) {
-	i, ok := p.index[v]
+// Buffer is the place of a run-time value.
+func (r *Result) Buffer(v *ir.Value) *program.Buffer {
+	i, ok := r.index[v]
 	if !ok {
-		return 0, false
+		panic("BUG: no place for " + v.String())
 	}
-	return p.Buffers[i].Offset, true
+	return &r.Program.Buffers[i]
 }
 
-func newStep(n *ir.Node, low map[*ir.Node]*call.Lowered) *Step {
-	return &Step{Name: stepName(n), Node: n, Low: low[n]}
+// Replay runs the program on inputs in logical order, each step by the
+// definition of its operator: see program.Program.Replay.
+func (r *Result) Replay(inputs []*tensor.Dense) ([]*tensor.Dense, error) {
+	return r.Program.Replay(inputs, func(k int, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		n := r.Nodes[k]
+		for i, v := range n.In {
+			if v != nil && v.Const != nil {
+				in[i] = v.Const
+			}
+		}
+		return ir.EvalNode(n, in)
+	})
+}
+
+// result is the program of an arrangement.
+func (a *arrangement) result(states []StateBinding) (*Result, error) {
+	p := &program.Program{Name: a.g.Name, ArenaBytes: a.bytes(), LowerBound: int(a.plan.LowerBound), PeakOptimal: a.optimal}
+	r := &Result{Program: p, Graph: a.g, index: a.index}
+	for i, x := range a.buffers {
+		b := program.Buffer{Name: x.Name, Offset: int(a.plan.Offsets[i]), Bytes: int(x.Bytes), First: x.First, Last: x.Last, AliasOf: x.AliasOf}
+		if i < len(a.values) {
+			b.Type, b.Row, b.Pitch = a.of[i].Type, a.place[i].row, a.place[i].pitch
+		}
+		p.Buffers = append(p.Buffers, b)
+	}
+	for _, v := range a.g.In {
+		p.Inputs = append(p.Inputs, program.IO{Name: v.Name, Buffer: a.index[v]})
+	}
+	for i, v := range a.g.Out {
+		k, ok := a.index[v]
+		if !ok {
+			return nil, bug("output %s has no place", a.g.OutNames[i])
+		}
+		p.Outputs = append(p.Outputs, program.IO{Name: a.g.OutNames[i], Buffer: k})
+	}
+	c := newConstants(p)
+	for _, x := range states {
+		s, err := a.state(p, x, c)
+		if err != nil {
+			return nil, err
+		}
+		p.States = append(p.States, s)
+	}
+	scratch := len(a.values)
+	for _, k := range a.order {
+		n := a.nodes[k]
+		s := a.step(n)
+		if a.low[n].Scratch > 0 {
+			s.Scratch = scratch
+			scratch++
+		}
+		c.calls(s, n, a.low[n])
+		p.Steps, r.Nodes = append(p.Steps, s), append(r.Nodes, n)
+	}
+	for _, n := range a.g.Nodes {
+		if a.silent[n] {
+			p.Views, r.Views = append(p.Views, a.step(n)), append(r.Views, n)
+		}
+	}
+	a.ranges(p)
+	return r, nil
+}
+
+// step is a node without its calls.
+func (b *builder) step(n *ir.Node) *program.Step {
+	l := b.low[n]
+	s := &program.Step{Name: stepName(n), Op: n.Op.Name, Origin: n.Origin, Scratch: -1}
+	if b.silent[n] {
+		s.Whole, s.Parts = l.View, l.Parts
+	} else {
+		s.Kernel, s.Route = l.Kernel, l.Route
+		s.InPlace, s.Rows, s.Headers = l.InPlace, l.Rows, l.Headers
+	}
+	for i, v := range n.In {
+		x := program.Operand{Buffer: -1}
+		if v != nil && v.Const == nil {
+			x = program.Operand{Buffer: b.index[v], Unread: slices.Contains(l.Unused, i)}
+		}
+		s.In = append(s.In, x)
+	}
+	for _, v := range n.Out {
+		s.Out = append(s.Out, b.index[v])
+	}
+	return s
 }
 
 func stepName(n *ir.Node) string {
@@ -86,19 +121,93 @@ func stepName(n *ir.Node) string {
 	return n.Name
 }
 
-// operands are the run-time values that the code of a step reads.
-func (s *Step) operands() []*ir.Value {
-	idle := unused(s.Low)
-	var out []*ir.Value
-	for i, v := range s.Node.In {
-		if v != nil && v.Const == nil && !idle[i] {
-			out = append(out, v)
+// ranges sets the steps between which buffers are needed: for one with storage
+// of its own those of the storage, as planned; for the others their own.
+func (a *arrangement) ranges(p *program.Program) {
+	first, last := p.Live()
+	for i, x := range a.buffers {
+		b := &p.Buffers[i]
+		switch {
+		case x.Bytes == 0:
+		case x.AliasOf < 0:
+			st := a.plan.Storages[a.plan.StorageOf[i]]
+			b.Bytes, b.First, b.Last = max(b.Bytes, int(st.Bytes)), st.First, st.Last
+		default:
+			b.First, b.Last = first[i], last[i]
 		}
+	}
+}
+
+// calls fills the calls of a step: those for operands in rows where one lies so.
+func (c *constants) calls(s *program.Step, n *ir.Node, l *call.Lowered) {
+	calls := l.Calls
+	pitch := func(r call.Rows) int { return c.pitch(s, r.Output, r.I) }
+	if l.RowCalls != nil && slices.ContainsFunc(l.Rows, func(r call.Rows) bool { return pitch(r) > 0 }) {
+		calls = l.RowCalls
+		s.Kernel = calls[len(calls)-1].Func
+	}
+	for _, x := range calls {
+		args := make([]call.Arg, len(x.Args))
+		for i, a := range x.Args {
+			args[i] = c.resolve(a, s, n)
+		}
+		x.Args = args
+		s.Calls = append(s.Calls, x)
+	}
+}
+
+// pitch is the distance between the rows of an operand, 0 where it is one run.
+func (c *constants) pitch(s *program.Step, output bool, i int) int {
+	b := -1
+	if output {
+		b = s.Out[i]
+	} else {
+		b = s.In[i].Buffer
+	}
+	if b < 0 {
+		return 0
+	}
+	return c.p.Buffers[b].Pitch
+}
+
+// resolve puts what the program knows into an argument: constants are entries
+// of its table, distances of rows numbers.
+func (c *constants) resolve(a call.Arg, s *program.Step, n *ir.Node) call.Arg {
+	switch a := a.(type) {
+	case call.In:
+		if v := n.In[a.I]; v.Const != nil {
+			if a.Off != 0 {
+				panic("BUG: offset into a constant operand")
+			}
+			return call.Const{NoCast: true, I: c.add(program.Const{Hint: "const", CType: call.CType(v.Type.DType), Data: program.Memory(v.Const, v.Type), Align: 4})}
+		}
+	case call.Pitch:
+		return call.I32(cmp.Or(c.pitch(s, a.Output, a.I), a.Row))
+	case *call.Blob:
+		return call.Const{NoCast: a.NoCast, I: c.add(program.Const{Hint: a.Hint, CType: a.CType, Data: a.Data, Align: a.Align, Pad: a.Pad})}
+	case *call.Image:
+		return call.Const{NoCast: true, I: c.file(a)}
+	case *call.Struct:
+		x := *a
+		x.Fields = c.fields(a.Fields, s, n)
+		return &x
+	case call.Nested:
+		return call.Nested{Fields: c.fields(a.Fields, s, n)}
+	case *call.Array:
+		x := *a
+		x.Elems = make([]call.Nested, len(a.Elems))
+		for i, e := range a.Elems {
+			x.Elems[i].Fields = c.fields(e.Fields, s, n)
+		}
+		return &x
+	}
+	return a
+}
+
+func (c *constants) fields(f []call.Field, s *program.Step, n *ir.Node) []call.Field {
+	out := make([]call.Field, len(f))
+	for i, x := range f {
+		out[i] = call.Field{Name: x.Name, Value: c.resolve(x.Value, s, n)}
 	}
 	return out
 }
-
-// overlap reports whether two runs of bytes share any.
-func overlap(a, na, b, nb int) bool { return a < b+nb && b < a+na && na > 0 && nb > 0 }
-
-func bug(format string, args ...any) error { return fmt.Errorf("BUG: schedule: "+format, args...) }

@@ -11,101 +11,6 @@ import (
 // lie so where its writer and all who read it take its rows at any distance
 // (call.Rows).
 
-// extent is the bytes of a value: one run, or rows of row bytes pitch apart.
-type extent struct{ at, bytes, row, pitch int }
-
-// end is the place behind the last byte.
-func (e extent) end() int {
-	if e.pitch == 0 || e.bytes == 0 {
-		return e.at + e.bytes
-	}
-	return e.at + (e.bytes/e.row-1)*e.pitch + e.row
-}
-
-// runs calls f for every run of bytes, in order.
-func (e extent) runs(f func(at, n int)) {
-	if e.pitch == 0 {
-		f(e.at, e.bytes)
-		return
-	}
-	for i := range e.bytes / e.row {
-		f(e.at+i*e.pitch, e.row)
-	}
-}
-
-// gather copies the bytes out of memory.
-func (e extent) gather(memory []byte) []byte {
-	b := make([]byte, 0, e.bytes)
-	e.runs(func(at, n int) { b = append(b, memory[at:at+n]...) })
-	return b
-}
-
-// meets reports whether two values share a byte.
-func (e extent) meets(o extent) bool {
-	if e.bytes == 0 || o.bytes == 0 || e.at >= o.end() || o.at >= e.end() {
-		return false
-	}
-	if e.pitch == 0 && o.pitch == 0 {
-		return true
-	}
-	if e.pitch == o.pitch {
-		d := ((o.at-e.at)%e.pitch + e.pitch) % e.pitch
-		return d < e.row || d+o.row > e.pitch
-	}
-	if e.pitch != 0 && o.pitch != 0 {
-		return true // never at the same time in one storage
-	}
-	if e.pitch == 0 {
-		e, o = o, e
-	}
-	hit := false
-	e.runs(func(at, n int) { hit = hit || overlap(at, n, o.at, o.bytes) })
-	return hit
-}
-
-// extent is where a run-time value lies in the arena.
-func (p *Program) extent(v *ir.Value) extent {
-	b := &p.Buffers[p.index[v]]
-	return extent{b.Offset, v.Type.Bytes(), b.Row, b.Pitch}
-}
-
-// Pitch is the distance between the rows of a value that lies in rows inside a
-// larger one, 0 where its bytes are one run.
-func (p *Program) Pitch(v *ir.Value) int { return p.extent(v).pitch }
-
-// Span is the number of bytes from the first to the last one of a value.
-func (p *Program) Span(v *ir.Value) int {
-	e := p.extent(v)
-	return e.end() - e.at
-}
-
-// Gather is a value out of the bytes of its span.
-func (p *Program) Gather(v *ir.Value, span []byte) []byte {
-	e := p.extent(v)
-	e.at = 0
-	return e.gather(span)
-}
-
-// rowCalls is the lowering of a step for the places of its operands.
-func (p *Program) rowCalls(s *Step) *call.Lowered {
-	l := s.Low
-	if l.RowCalls == nil {
-		return l
-	}
-	for _, r := range l.Rows {
-		v := s.Node.Out
-		if !r.Output {
-			v = s.Node.In
-		}
-		if p.Pitch(v[r.I]) > 0 {
-			c := *l
-			c.Calls, c.Kernel = l.RowCalls, l.RowCalls[len(l.RowCalls)-1].Func
-			return &c
-		}
-	}
-	return l
-}
-
 // takesRows reports whether the calls of a step take an operand, input i or
 // output i, in rows of the given size.
 func takesRows(l *call.Lowered, output bool, i, row int) bool {
@@ -283,3 +188,6 @@ func covers(parts []call.Part) bool {
 	}
 	return n == parts[0].Pitch
 }
+
+// overlap reports whether two runs of bytes share any.
+func overlap(a, na, b, nb int) bool { return a < b+nb && b < a+na && na > 0 && nb > 0 }

@@ -115,11 +115,11 @@ func TestRows(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g, low := lowered(t, c.src)
 			inRows(g, low, func(n *ir.Node) bool { return n.Op != op.Tanh })
-			p := built(t, g, low)
+			p := built(t, g, low).Program
 			arena(t, p)
 			var names []string
 			for _, s := range p.Steps {
-				names = append(names, s.Node.Op.Name)
+				names = append(names, s.Op)
 			}
 			if got := sorted(names); got != c.code {
 				t.Errorf("code for %s, want %s\n%s", got, c.code, p)
@@ -191,10 +191,10 @@ func TestWeaves(t *testing.T) {
 			same := func(v *ir.Value) bool { return slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) }
 			return r.IntN(5) > 0 && !slices.ContainsFunc(n.In, func(v *ir.Value) bool { return !same(v) })
 		})
-		p := built(t, g, low)
+		p := built(t, g, low).Program
 		arena(t, p)
-		for _, s := range p.Silent {
-			if x := s.Low.Parts; len(x) > 0 && x[0].Row > 0 {
+		for _, s := range p.Views {
+			if x := s.Parts; len(x) > 0 && x[0].Row > 0 {
 				silent++
 			}
 		}

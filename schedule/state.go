@@ -1,76 +1,50 @@
 package schedule
 
 import (
+	"bytes"
+
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// Tie is recurrent state: what one run leaves in the graph output Out is what
-// the next one finds in the graph input In. Both have one type. The place of
-// In belongs to it for ever; after the last step Out is copied there.
-type Tie struct {
+// StateBinding is recurrent state: what one run leaves in the graph output Out
+// is what the next one finds in the graph input In. Both have one type. The
+// place of In belongs to it for ever; after the last step Out is copied there.
+type StateBinding struct {
 	In, Out *ir.Value
 	Init    *tensor.Dense // what In holds before the first run; nil: zero
 }
 
-// State is a Tie with its places.
-type State struct {
-	In, Out IO
-	Init    []byte // in memory order; nil: zero
-}
-
-// states fills Program.States.
-func (p *Program) states(ties []Tie) error {
-	find := func(list []IO, v *ir.Value) (IO, bool) {
-		for _, x := range list {
-			if x.Value == v {
-				return x, true
-			}
-		}
-		return IO{}, false
-	}
-	for _, t := range ties {
-		in, a := find(p.Inputs, t.In)
-		out, b := find(p.Outputs, t.Out)
-		if !a || !b {
-			return bug("state %s = %s is not between an output and an input", t.In, t.Out)
-		}
-		if t.In.Type.Bytes() != t.Out.Type.Bytes() || t.In.Type.DType != t.Out.Type.DType || !t.In.Type.SameMemory(t.Out.Type.Order) {
-			return bug("state %s is %s, %s is %s", t.In, t.In.Type, t.Out, t.Out.Type)
-		}
-		s := State{In: in, Out: out}
-		if t.Init != nil {
-			s.Init = memory(t.Init, t.In.Type)
-		}
-		p.States = append(p.States, s)
-	}
-	return nil
-}
-
-// Visible are the inputs and outputs that the caller writes and reads.
-func (p *Program) Visible() (in, out []IO) {
-	hidden := map[*ir.Value]bool{}
-	for _, s := range p.States {
-		hidden[s.In.Value] = true
-	}
-	for _, x := range p.Inputs {
-		if !hidden[x.Value] {
-			in = append(in, x)
+// state is a binding as the program has it.
+func (a *arrangement) state(p *program.Program, x StateBinding, c *constants) (program.State, error) {
+	s := program.State{In: -1, Out: -1, Init: -1}
+	for i, v := range a.g.In {
+		if v == x.In {
+			s.In = i
 		}
 	}
-	for _, x := range p.Outputs {
-		if !p.handedOn(x) {
-			out = append(out, x)
+	for i, v := range a.g.Out {
+		if v == x.Out && s.Out < 0 {
+			s.Out = i
 		}
 	}
-	return in, out
-}
-
-func (p *Program) handedOn(x IO) bool {
-	for _, s := range p.States {
-		if s.Out.Name == x.Name {
-			return true
-		}
+	if s.In < 0 || s.Out < 0 {
+		return s, bug("state %s = %s is not between an output and an input", x.In, x.Out)
 	}
-	return false
+	t := x.In.Type
+	if q := t.Quant; q != nil && t.DType.Size() == 1 {
+		s.Fill = int(q.Zero[0])
+	}
+	if x.Init == nil {
+		return s, nil
+	}
+	switch b := program.Memory(x.Init, t); {
+	case len(b) == 0:
+	case bytes.Count(b, b[:1]) == len(b):
+		s.Fill = int(b[0])
+	default:
+		s.Init = c.add(program.Const{Hint: "state", CType: "uint8_t", Data: b})
+	}
+	return s, nil
 }

@@ -24,29 +24,30 @@ func TestStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := schedule.Build(g, low, schedule.Tie{In: g.In[1], Out: g.Out[1]})
+	r, err := schedule.Build(g, low, schedule.StateBinding{In: g.In[1], Out: g.Out[1]})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.ArenaBytes <= free.ArenaBytes {
-		t.Errorf("the arena has %d bytes with state, %d without: the state has no place of its own", p.ArenaBytes, free.ArenaBytes)
+	p := r.Program
+	if p.ArenaBytes <= free.Program.ArenaBytes {
+		t.Errorf("the arena has %d bytes with state, %d without: the state has no place of its own", p.ArenaBytes, free.Program.ArenaBytes)
 	}
-	if len(p.States) != 1 || p.States[0].In.Name != "h" || p.States[0].Out.Name != "h_out" {
+	if len(p.States) != 1 || p.Inputs[p.States[0].In].Name != "h" || p.Outputs[p.States[0].Out].Name != "h_out" {
 		t.Fatalf("states are %+v", p.States)
 	}
 	in, out := p.Visible()
 	if len(in) != 1 || in[0].Name != "x" || len(out) != 1 || out[0].Name != "y" {
 		t.Errorf("the caller sees %v and %v, want x and y", in, out)
 	}
-	h := p.States[0].In.Offset
+	h := r.Buffer(g.In[1]).Offset
 	for _, b := range p.Buffers {
-		if b.Value != g.In[1] && b.Offset < h+256 && h < b.Offset+b.Bytes {
+		if b.Name != "h" && b.Offset < h+256 && h < b.Offset+b.Bytes {
 			t.Errorf("%s lies in the place of the state", b.Name)
 		}
 	}
 	// Verify sees a program that puts something there: every storage, in turn.
 	for i, b := range p.Buffers {
-		if b.AliasOf >= 0 || b.Value == g.In[1] {
+		if b.AliasOf >= 0 || b.Name == "h" {
 			continue
 		}
 		at := b.Offset

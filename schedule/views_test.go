@@ -8,8 +8,8 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/schedule"
 )
 
 // indices are the constants that Slice nodes of the texts below use: i0 is {0}
@@ -199,15 +199,11 @@ func TestViews(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g, low := lowered(t, c.src)
-			p := built(t, g, low)
+			p := built(t, g, low).Program
 			arena(t, p)
 			var names []string
-			for _, n := range g.Nodes {
-				for _, s := range p.Steps {
-					if s.Node == n {
-						names = append(names, n.Op.Name)
-					}
-				}
+			for _, s := range p.Steps {
+				names = append(names, s.Op)
 			}
 			if got := sorted(names); got != c.code {
 				t.Errorf("code for %s, want %s\n%s", got, c.code, p)
@@ -302,10 +298,10 @@ func TestTangles(t *testing.T) {
 		g := tangle(rand.New(rand.NewPCG(seed, 3)))
 		src := g.String()
 		g, low := lowered(t, src[strings.Index(src, "{")+1:strings.LastIndex(src, "}")])
-		p := built(t, g, low)
+		p := built(t, g, low).Program
 		arena(t, p)
-		for _, s := range p.Silent {
-			if len(s.Low.Parts) > 0 {
+		for _, s := range p.Views {
+			if len(s.Parts) > 0 {
 				silent++
 			}
 		}
@@ -324,24 +320,24 @@ func TestFaults(t *testing.T) {
 		g := tangle(rand.New(rand.NewPCG(seed, 4)))
 		src := g.String()
 		g, low := lowered(t, src[strings.Index(src, "{")+1:strings.LastIndex(src, "}")])
-		p := built(t, g, low)
-		alone := func(b schedule.Buffer) bool { // nothing lies inside it, it inside nothing, and somebody reads it
+		r := built(t, g, low)
+		p := r.Program
+		value := map[string]*ir.Value{}
+		for _, v := range g.In {
+			value[v.Name] = v
+		}
+		for _, n := range g.Nodes {
+			for _, v := range n.Out {
+				value[v.Name] = v
+			}
+		}
+		alone := func(b program.Buffer) bool { // nothing lies inside it, it inside nothing, and somebody reads it
 			for _, x := range p.Buffers {
-				if x.AliasOf >= 0 && p.Buffers[x.AliasOf].Value == b.Value {
+				if x.AliasOf >= 0 && p.Buffers[x.AliasOf].Name == b.Name {
 					return false
 				}
 			}
-			return b.AliasOf < 0 && b.Bytes > 0 && (len(b.Value.Uses()) > 0 || g.IsOutput(b.Value))
-		}
-		put := func(b *schedule.Buffer, at int) {
-			b.Offset = at
-			for _, list := range [][]schedule.IO{p.Inputs, p.Outputs} {
-				for i := range list {
-					if list[i].Value == b.Value {
-						list[i].Offset = at
-					}
-				}
-			}
+			return b.AliasOf < 0 && b.Bytes > 0 && (len(value[b.Name].Uses()) > 0 || g.IsOutput(value[b.Name]))
 		}
 		for i := range p.Buffers {
 			for j := range p.Buffers {
@@ -350,43 +346,20 @@ func TestFaults(t *testing.T) {
 					continue
 				}
 				at := a.Offset
-				put(a, b.Offset)
+				a.Offset = b.Offset
 				faults++
 				if p.Verify() == nil {
 					t.Errorf("seed %d: Verify does not see %s at the place of %s\n%s", seed, a.Name, b.Name, p)
 				}
-				if replayed(g, p, 5) == nil {
+				if replayed(g, r, 5) == nil {
 					unseen++
 				}
-				put(a, at)
+				a.Offset = at
 			}
 		}
 	}
 	t.Logf("%d faults, %d not seen by Replay", faults, unseen)
 	if faults < 50 || unseen*10 > faults {
 		t.Errorf("%d faults, %d not seen by Replay", faults, unseen)
-	}
-}
-
-// TestDump: the text of a program.
-func TestDump(t *testing.T) {
-	g, low := lowered(t, `
-		in %x : f32[2,4]
-		%a = Relu(%x) from "act"
-		%b = Sigmoid(%x)
-		%c = Concat(%a, %b) {axis=0}
-		%y = Tanh(%c)
-		out "y" = %y`)
-	got := built(t, g, low).String()
-	for _, want := range []string{
-		"program \"g\": arena 96, lower bound 96 (optimal order), inputs and outputs 96, largest scratch 0\n",
-		"input \"x\" %x f32[2,4] at ", "\"act\": Relu by nncc_", "no code \"c\": Concat\n", ", over %c\n", "output \"y\" %y f32[4,4] at ", "buffer %a at ", ", in %c\n",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
-		}
-	}
-	if again := built(t, g, low).String(); again != got {
-		t.Error("not the same text twice")
 	}
 }

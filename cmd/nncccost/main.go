@@ -194,7 +194,7 @@ func measure(c *driver.Config, k kind, n int) ([]cost.Point, error) {
 		if !ok || o.Report.Layers[i].Instructions == nil {
 			continue
 		}
-		low := o.Program.Steps[i].Low
+		low := o.Lowered.Low[o.Schedule.Nodes[i]]
 		if c.Kernels == "nncc" && (low.Library == cmsisnn.Library || !kernel.Tuned(low.Library)) {
 			continue
 		}

@@ -8,8 +8,10 @@ import (
 	"strconv"
 )
 
-// Arg is one argument of a C call or one field of a C struct. Offsets into
-// the arena are unknown here: the schedule resolves In, Out and Scratch.
+// Arg is one argument of a C call or one field of a C struct. Kernels do not
+// know where their operands will be: In, Out and Scratch name them. The schedule
+// puts a Const in the place of each Blob, Image and constant operand, and a Lit
+// in that of each Pitch.
 type Arg interface{ isArg() }
 
 type (
@@ -45,6 +47,11 @@ type (
 	Image struct {
 		Ext  string
 		Data []byte
+	}
+	// Const is entry I of the program's table of constants.
+	Const struct {
+		I      int
+		NoCast bool // the callee takes a pointer to const
 	}
 	// Struct is the address of a struct. Without arena pointers in it, it
 	// becomes one file-scope constant shared by equal ones.
@@ -89,6 +96,7 @@ func (Out) isArg()     {}
 func (Scratch) isArg() {}
 func (*Blob) isArg()   {}
 func (*Image) isArg()  {}
+func (Const) isArg()   {}
 func (*Struct) isArg() {}
 func (*Array) isArg()  {}
 func (Nested) isArg()  {}
@@ -248,19 +256,37 @@ func constBytes(a Arg) int {
 	n := 0
 	switch a := a.(type) {
 	case *Blob:
-		n = len(a.Data) + a.Pad
+		return len(a.Data) + a.Pad
 	case *Array:
-		n = len(a.Elems) * a.Bytes
+		return len(a.Elems) * a.Bytes
 	case *Image:
-		n = len(a.Data)
-	case *Struct:
-		for _, f := range a.Fields {
-			n += constBytes(f.Value)
-		}
-	case Nested:
-		for _, f := range a.Fields {
-			n += constBytes(f.Value)
-		}
+		return len(a.Data)
+	}
+	for _, x := range Inner(a) {
+		n += constBytes(x)
 	}
 	return n
+}
+
+// Inner are the arguments inside an argument: the fields of a struct, the
+// elements of an array.
+func Inner(a Arg) []Arg {
+	var fields []Field
+	switch a := a.(type) {
+	case *Struct:
+		fields = a.Fields
+	case Nested:
+		fields = a.Fields
+	case *Array:
+		out := make([]Arg, len(a.Elems))
+		for i, x := range a.Elems {
+			out[i] = x
+		}
+		return out
+	}
+	out := make([]Arg, len(fields))
+	for i, f := range fields {
+		out[i] = f.Value
+	}
+	return out
 }

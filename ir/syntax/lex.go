@@ -155,3 +155,14 @@ func (l *lexer) str() string {
 	l.FailAt(start, "string is not closed")
 	panic("unreachable")
 }
+
+// Plain reports whether a text is one word or one number and so needs no quotes.
+func Plain(s string) bool {
+	p := NewParser(s)
+	plain := false
+	err := p.Run("text", func() {
+		plain = (p.Tok.Kind == Ident || p.Tok.Kind == Number) && p.Tok.Text == s
+		p.Advance()
+	})
+	return plain && err == nil
+}

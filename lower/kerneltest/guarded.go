@@ -19,6 +19,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
@@ -34,7 +35,7 @@ type Guarded struct {
 	graph  *ir.Graph         // as built, for the interpreter
 	in     []*tensor.Dense
 	types  []ir.Type // of the outputs
-	prog   *schedule.Program
+	plan   *schedule.Result
 	gaps   []region
 	info   *codegen.Info
 	files  []codegen.File
@@ -90,11 +91,11 @@ func GuardRows(t testing.TB, g *ir.Graph, choose func(n *ir.Node) kernel.Choice,
 		low[n] = l
 	}
 	var err error
-	if m.prog, err = schedule.Build(g, low); err != nil {
+	if m.plan, err = schedule.Build(g, low); err != nil {
 		t.Fatalf("schedule: %v", err)
 	}
 	m.spread()
-	if m.files, m.info, err = codegen.Generate(m.prog, codegen.Options{Prefix: layersPrefix, Source: layersPrefix, Board: "test"}); err != nil {
+	if m.files, m.info, err = codegen.Generate(m.plan.Program, codegen.Options{Prefix: layersPrefix, Source: layersPrefix, Board: "test"}); err != nil {
 		t.Fatalf("codegen: %v", err)
 	}
 	for _, v := range g.Out {
@@ -108,10 +109,10 @@ const gapBytes = 32
 
 // spread moves every buffer to a place of its own and notes what lies between.
 func (m *Guarded) spread() {
-	p := m.prog
+	p := m.plan.Program
 	at := 0
 	gap := func() {
-		end := (at + gapBytes + schedule.Align - 1) / schedule.Align * schedule.Align
+		end := (at + gapBytes + program.Align - 1) / program.Align * program.Align
 		m.gaps = append(m.gaps, region{at, end - at})
 		at = end
 	}
@@ -122,7 +123,6 @@ func (m *Guarded) spread() {
 			inside[i] = b.Offset - p.Buffers[b.AliasOf].Offset
 		}
 	}
-	scratch := map[int]int{} // step to buffer, in the order of the steps
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
 		if b.AliasOf >= 0 {
@@ -131,23 +131,10 @@ func (m *Guarded) spread() {
 		b.Offset = at
 		at += b.Bytes
 		gap()
-		if b.Value == nil {
-			scratch[b.First] = b.Offset
-		}
 	}
 	for i := range p.Buffers {
 		if a := p.Buffers[i].AliasOf; a >= 0 {
 			p.Buffers[i].Offset = p.Buffers[a].Offset + inside[i]
-		}
-	}
-	for i, s := range p.Steps {
-		if s.Low.Scratch > 0 {
-			s.Scratch = scratch[i]
-		}
-	}
-	for _, io := range [][]schedule.IO{p.Inputs, p.Outputs} {
-		for i := range io {
-			io[i].Offset, _ = p.Offset(io[i].Value)
 		}
 	}
 	p.ArenaBytes = at
@@ -186,8 +173,8 @@ typedef struct { uint32_t off, bytes; } region;
 			work = append(work, region{x.Offset, x.Bytes})
 		}
 	}
-	for _, x := range m.prog.Buffers {
-		if x.Value == nil {
+	for _, x := range m.plan.Program.Buffers {
+		if x.IsScratch() {
 			work = append(work, region{x.Offset, x.Bytes})
 		}
 	}
@@ -253,7 +240,7 @@ func (m *Guarded) RunHost(t *testing.T) {
 	writeFile(t, dir, "guarded.c", m.guarded())
 	var src, stdin, out, msg bytes.Buffer
 	fmt.Fprintf(&src, "#include <stdio.h>\n#include \"%s.h\"\nint layers_guarded(void *arena);\n", layersPrefix)
-	fmt.Fprintf(&src, "static uint8_t a[%d] __attribute__((aligned(16)));\n", m.prog.ArenaBytes)
+	fmt.Fprintf(&src, "static uint8_t a[%d] __attribute__((aligned(16)));\n", m.plan.Program.ArenaBytes)
 	src.WriteString("int main(void)\n{\n    int status;\n")
 	for i, x := range m.info.Inputs {
 		fmt.Fprintf(&src, "    if (fread(a + %d, 1, %d, stdin) != %d) { return 3; }\n", x.Offset, x.Bytes, x.Bytes)
@@ -345,7 +332,7 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 	m.compare(t, res.Cases[0].Outputs)
 	counts := map[string]uint64{}
 	for i, n := range res.Layers {
-		counts[m.prog.Steps[i].Node.Name] = n
+		counts[m.plan.Nodes[i].Name] = n
 	}
 	return counts
 }

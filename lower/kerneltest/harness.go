@@ -118,12 +118,12 @@ func (s Setup) Compile(t testing.TB, table kernel.Table, prefix string, g *ir.Gr
 		m.Funcs[l.Kernel]++
 		low[n] = l
 	}
-	p, err := schedule.Build(g, low)
+	r, err := schedule.Build(g, low)
 	if err != nil {
 		t.Fatalf("%s: schedule: %v\n%s", m.name, err, g)
 	}
-	m.arena = p.ArenaBytes
-	m.files, m.info, err = codegen.Generate(p, codegen.Options{Prefix: prefix, Source: prefix, Board: "test"})
+	m.arena = r.Program.ArenaBytes
+	m.files, m.info, err = codegen.Generate(r.Program, codegen.Options{Prefix: prefix, Source: prefix, Board: "test"})
 	if err != nil {
 		t.Fatalf("%s: codegen: %v\n%s", m.name, err, g)
 	}

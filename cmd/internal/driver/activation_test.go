@@ -89,9 +89,9 @@ func TestActivationsInStore(t *testing.T) {
 			c.Board, c.Name = "cortex-m55", "net"
 			o := compileNet(t, activated(t, text, residual), &c)
 			var ops []string
-			for _, s := range o.Program.Steps {
-				if s.Node.Op != op.Relayout {
-					ops = append(ops, opName(s.Node))
+			for _, n := range o.Schedule.Nodes {
+				if n.Op != op.Relayout {
+					ops = append(ops, opName(n))
 				}
 			}
 			most := 2
@@ -131,10 +131,10 @@ func TestSharedActivations(t *testing.T) {
 	o := compileShared(t, shared(t), "yolov8seg_tiny", "cortex-m55", nil)
 	fused := 0
 	for i, s := range o.Program.Steps {
-		switch {
-		case s.Node.Op == op.Fused && strings.HasPrefix(opName(s.Node), "Conv+"):
+		switch n := o.Schedule.Nodes[i]; {
+		case n.Op == op.Fused && strings.HasPrefix(opName(n), "Conv+"):
 			fused++
-		case s.Node.Op == op.Swish, s.Node.Op == op.Lookup && i > 0:
+		case n.Op == op.Swish, n.Op == op.Lookup && i > 0:
 			t.Errorf("%s is a step of its own", s.Name)
 		}
 	}

@@ -13,7 +13,9 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/quant"
@@ -22,16 +24,17 @@ import (
 
 // Compiled is a model on its way to firmware, with everything decided.
 type Compiled struct {
-	Config  *Config
-	Board   *boards.Spec
-	Model   *onnx.Model
-	Float   *ir.Graph // as imported
-	Lowered *lower.Result
-	Program *schedule.Program
-	Info    *codegen.Info
-	Files   []codegen.File
-	Harness run.Model
-	Report  *Report
+	Config   *Config
+	Board    *boards.Spec
+	Model    *onnx.Model
+	Float    *ir.Graph // as imported
+	Lowered  *lower.Result
+	Program  *program.Program
+	Schedule *schedule.Result // what the program was in the graph
+	Info     *codegen.Info
+	Files    []codegen.File
+	Harness  run.Model
+	Report   *Report
 	// Rounding is how the linked CMSIS-NN requantises, "" before it was asked.
 	Rounding string
 	// Placement is where the program lies in the board's memories.
@@ -179,8 +182,8 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	}
 	c.addNotes(out.Lowered.Notes)
 	out.floatInputs()
-	out.Program = out.Lowered.Program
-	if err := d.program(out.Program.String()); err != nil {
+	out.Program, out.Schedule = out.Lowered.Program, out.Lowered.Schedule
+	if err := d.program(out.Program); err != nil {
 		return nil, err
 	}
 	c.note("generating C")
@@ -214,6 +217,9 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	}
 	return out, nil
 }
+
+// low is the lowering of step i.
+func (o *Compiled) low(i int) *call.Lowered { return o.Lowered.Low[o.Schedule.Nodes[i]] }
 
 func harnessModel(i *codegen.Info) run.Model {
 	m := run.Model{Name: i.Prefix, Header: i.Prefix + ".h", ArenaMacro: i.ArenaMacro, RunFunc: i.Prefix + "_run", Steps: i.StepNames}

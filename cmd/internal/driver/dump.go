@@ -5,6 +5,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower"
 )
 
@@ -70,11 +71,11 @@ func (d *dump) graph(name string, g *ir.Graph) error {
 	return d.Add(files.File{Path: name + ".onnx", Data: b})
 }
 
-func (d *dump) program(text string) error {
+func (d *dump) program(p *program.Program) error {
 	if d == nil {
 		return nil
 	}
-	return d.Add(files.File{Path: "program.txt", Data: []byte(text)})
+	return d.Add(files.File{Path: "program.txt", Data: []byte(p.String())})
 }
 
 // close puts the folder in its place.

@@ -24,27 +24,27 @@ func (o *Compiled) Explain() string {
 	fmt.Fprintf(&b, "%s for %s, %s\n", r.Model.Name, r.Board, r.PrecisionLayers.Text(r.Precision))
 	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
 	var total int64
-	for i, s := range o.Program.Steps {
-		l := r.Layers[i]
+	for i := range o.Program.Steps {
+		l, step := r.Layers[i], o.Schedule.Nodes[i]
 		total += l.MACs
 		kernel := l.Kernel
 		if l.Route != "" && l.Route != l.Kernel {
 			kernel += " -> " + l.Route
 		}
 		row := func(name string, n *ir.Node, macs int64, kernel string) {
-			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "), fmt.Sprint(macs), library(s.Low.Library), kernel})
+			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "), fmt.Sprint(macs), library(o.low(i).Library), kernel})
 		}
-		if s.Node.Op == op.Segment {
-			for _, n := range s.Node.Body[0].Nodes {
-				row(nodeName(n), n, macs(n), fmt.Sprintf("segment %d", s.Node.Int("id")))
+		if step.Op == op.Segment {
+			for _, n := range step.Body[0].Nodes {
+				row(nodeName(n), n, macs(n), fmt.Sprintf("segment %d", step.Int("id")))
 			}
 			continue
 		}
-		row(l.Name, s.Node, l.MACs, kernel)
+		row(l.Name, step, l.MACs, kernel)
 	}
 	coded := map[*ir.Node]bool{}
-	for _, s := range o.Program.Steps {
-		coded[s.Node] = true
+	for _, n := range o.Schedule.Nodes {
+		coded[n] = true
 	}
 	for _, n := range o.Lowered.Graph.Nodes {
 		if isView(n) && !coded[n] {
@@ -75,9 +75,9 @@ func (o *Compiled) Explain() string {
 	}
 	b.WriteString(o.choices())
 	heading := "\nWhy no better function of the library runs:\n"
-	for i, s := range o.Program.Steps {
-		if s.Low.RouteReason != "" {
-			fmt.Fprintf(&b, "%s  %s: %s\n", heading, r.Layers[i].Name, text.Line(s.Low.RouteReason))
+	for i := range o.Program.Steps {
+		if why := o.low(i).RouteReason; why != "" {
+			fmt.Fprintf(&b, "%s  %s: %s\n", heading, r.Layers[i].Name, text.Line(why))
 			heading = ""
 		}
 	}
@@ -87,12 +87,13 @@ func (o *Compiled) Explain() string {
 		}
 	}
 	first := true
-	for _, s := range o.Program.Steps {
-		if kernel.Tuned(s.Low.Library) {
+	for i, s := range o.Program.Steps {
+		chosen := o.low(i).Library
+		if kernel.Tuned(chosen) {
 			continue
 		}
-		for _, x := range o.Lowered.Choices[s.Node].Rejected {
-			if x.Library == s.Low.Library {
+		for _, x := range o.Lowered.Choices[o.Schedule.Nodes[i]].Rejected {
+			if x.Library == chosen {
 				continue
 			}
 			if first {
@@ -100,7 +101,7 @@ func (o *Compiled) Explain() string {
 				first = false
 			}
 			for _, y := range x.Reasons {
-				fmt.Fprintf(&b, "  %s (%s): %s [%s]: %s\n", text.Line(s.Name), s.Node.Op.Name, x.Kernel, y.Code, text.Line(y.Text))
+				fmt.Fprintf(&b, "  %s (%s): %s [%s]: %s\n", text.Line(s.Name), s.Op, x.Kernel, y.Code, text.Line(y.Text))
 			}
 		}
 	}

@@ -69,13 +69,13 @@ func (v *Verdict) describe(o *Compiled) {
 func movedBytes(o *Compiled, i int) int {
 	n := 0
 	s := o.Program.Steps[i]
-	for _, x := range s.Node.In {
-		if x != nil && x.Const == nil {
-			n += x.Type.Bytes()
+	for _, x := range s.In {
+		if x.Buffer >= 0 {
+			n += o.Program.Buffers[x.Buffer].Type.Bytes()
 		}
 	}
-	for _, x := range s.Node.Out {
-		n += x.Type.Bytes()
+	for _, b := range s.Out {
+		n += o.Program.Buffers[b].Type.Bytes()
 	}
 	return n
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/schedule"
 )
 
 // ReportSchema is the version of report.json; fields are only ever added.
@@ -303,8 +302,8 @@ func newReport(o *Compiled) *Report {
 		r.States = append(r.States, ReportState{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...), x.Bytes})
 	}
 	r.Stream = o.streamed()
-	for i, s := range o.Program.Steps {
-		r.layer(s, o.Info.StepBlobs[i], o.Lowered.Candidates[s.Node])
+	for i := range o.Program.Steps {
+		r.layer(o, i)
 	}
 	for _, f := range o.Lowered.Fusions {
 		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel, Reason: f.Why, MaxError: f.Error, SeparateError: f.Apart})
@@ -361,11 +360,12 @@ func opName(n *ir.Node) string {
 	return strings.Join(s, "+")
 }
 
-func (r *Report) layer(s *schedule.Step, weights int, offers []lower.Candidate) {
-	n := s.Node
-	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Low.Kernel, Route: s.Low.Route, RouteReason: s.Low.RouteReason, ONNXNodes: append([]string{}, n.Origin...),
-		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: s.Low.Scratch, WeightBytes: weights}
-	l.Offers = reportOffers(offers)
+// layer describes step i.
+func (r *Report) layer(o *Compiled, i int) {
+	s, n, low := o.Program.Steps[i], o.Schedule.Nodes[i], o.low(i)
+	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Route: s.Route, RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
+		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i]}
+	l.Offers = reportOffers(o.Lowered.Candidates[n])
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {
 			l.In = append(l.In, v.Type.String())
@@ -382,14 +382,14 @@ func (r *Report) layer(s *schedule.Step, weights int, offers []lower.Candidate) 
 func (r *Report) libraries(o *Compiled) {
 	inSegment := false
 	for i, s := range o.Program.Steps {
-		n, l := s.Node, &r.Layers[i]
-		if kernel.Tuned(s.Low.Library) {
+		n, l, library := o.Schedule.Nodes[i], &r.Layers[i], o.low(i).Library
+		if kernel.Tuned(library) {
 			if !inSegment {
-				r.Segments = append(r.Segments, ReportSegment{ID: len(r.Segments), Accelerator: s.Low.Library, Nodes: []string{}})
+				r.Segments = append(r.Segments, ReportSegment{ID: len(r.Segments), Accelerator: library, Nodes: []string{}})
 			}
 			x := &r.Segments[len(r.Segments)-1]
-			if !slices.Contains(strings.Split(x.Accelerator, "+"), s.Low.Library) {
-				x.Accelerator += "+" + s.Low.Library
+			if !slices.Contains(strings.Split(x.Accelerator, "+"), library) {
+				x.Accelerator += "+" + library
 			}
 			x.Nodes = append(x.Nodes, s.Name)
 			x.MACs += l.MACs
@@ -397,8 +397,8 @@ func (r *Report) libraries(o *Compiled) {
 		} else {
 			inSegment = false
 			f := ReportFallback{Node: s.Name, Op: n.Op.Name, MACs: l.MACs, Role: "compute", Reasons: []string{}}
-			for _, x := range o.Lowered.Choices[s.Node].Rejected {
-				if x.Library == s.Low.Library {
+			for _, x := range o.Lowered.Choices[n].Rejected {
+				if x.Library == library {
 					continue
 				}
 				for _, y := range x.Reasons {
@@ -410,8 +410,8 @@ func (r *Report) libraries(o *Compiled) {
 			}
 			r.Fallback = append(r.Fallback, f)
 		}
-		for _, x := range o.Lowered.Choices[s.Node].Rejected {
-			if x.Library == s.Low.Library {
+		for _, x := range o.Lowered.Choices[n].Rejected {
+			if x.Library == library {
 				continue // another kernel of the same library took the node
 			}
 			r.Rejections = append(r.Rejections, rejection(s.Name, n, x))
@@ -436,8 +436,8 @@ func rejection(name string, n *ir.Node, x kernel.Rejection) ReportRejection {
 
 func (r *Report) memory(o *Compiled) {
 	p := o.Program
-	r.Memory = ReportMemory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal, IOBytes: p.IOBytes,
-		ScratchBytes: p.ScratchBytes, WeightsBytes: o.Info.WeightBytes, Buffers: []ReportBuffer{}}
+	r.Memory = ReportMemory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal, IOBytes: p.IOBytes(),
+		ScratchBytes: p.ScratchBytes(), WeightsBytes: o.Info.WeightBytes, Buffers: []ReportBuffer{}}
 	if x := o.Lowered.Tiled; x != nil {
 		r.Memory.Patch = &ReportPatch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs, WholeArenaBytes: x.WholeBytes}
 	}

@@ -176,7 +176,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 		return nil, err
 	}
 	for i, s := range o.Program.Steps {
-		l := LayerVerdict{Name: s.Name, Kernel: s.Low.Kernel, Route: s.Low.Route}
+		l := LayerVerdict{Name: s.Name, Kernel: s.Kernel, Route: s.Route}
 		if i < len(res.Layers) {
 			l.Instructions = res.Layers[i]
 			n := res.Layers[i]
@@ -211,7 +211,7 @@ func (c *Config) buildOpt() string {
 func (v *Verdict) sizes(o *Compiled, im *run.Image) {
 	s := im.Sizes
 	v.Flash = map[string]any{"code_bytes": s.Code(), "rodata_bytes": s.ROData(), "weights_bytes": s.Weights(), "by_origin": s.By}
-	v.RAM = map[string]int{"arena_bytes": o.Program.ArenaBytes, "io_bytes": o.Program.IOBytes, "scratch_bytes": o.Program.ScratchBytes}
+	v.RAM = map[string]int{"arena_bytes": o.Program.ArenaBytes, "io_bytes": o.Program.IOBytes(), "scratch_bytes": o.Program.ScratchBytes()}
 }
 
 // compare fills the verdict.
@@ -438,9 +438,9 @@ func fromMemory(b []byte, t ir.Type) (*tensor.Dense, error) {
 func (o *Compiled) dumps() []run.Dump {
 	var d []run.Dump
 	for i, s := range o.Program.Steps {
-		for _, v := range s.Node.Out {
-			off, _ := o.Program.Offset(v)
-			d = append(d, run.Dump{Step: i, Offset: uint32(off), Bytes: uint32(o.Program.Span(v))})
+		for _, k := range s.Out {
+			b := &o.Program.Buffers[k]
+			d = append(d, run.Dump{Step: i, Offset: uint32(b.Offset), Bytes: uint32(b.Span())})
 		}
 	}
 	return d
@@ -483,8 +483,8 @@ func (o *Compiled) compareLayers(v *Verdict, cases []inputCase, res *run.Result)
 		moves := &movement{g: ports.g, in: full, of: want, whole: true}
 		k := 0
 		for i, s := range o.Program.Steps {
-			for _, x := range s.Node.Out {
-				got, err := fromMemory(o.Program.Gather(x, r.Dumps[k]), x.Type)
+			for _, x := range o.Schedule.Nodes[i].Out {
+				got, err := fromMemory(o.Schedule.Buffer(x).Gather(r.Dumps[k]), x.Type)
 				if err != nil {
 					return err
 				}

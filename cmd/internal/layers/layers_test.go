@@ -155,7 +155,9 @@ var may = []struct {
 }{
 	{"ir", []string{"ir"}, "every other folder stands on it"},
 	{"schedule", []string{"ir", "schedule"}, "a program is made of calls, whoever chose them"},
-	{"codegen", []string{"ir", "schedule", "runtime_c"}, "it prints a program, and asks neither graph nor target"},
+	{"ir/program", []string{"ir/program", "ir/call", "ir/syntax", "ir/types", "ir/tensor"}, "a program knows no graph"},
+	{"codegen", []string{"codegen", "ir/program", "ir/call", "ir/types", "ir/tensor", "runtime_c"},
+		"its input is a program alone: neither graph, nor target, nor how it was scheduled"},
 	{"runtime_c", []string{"runtime_c"}, "C sources, and what they call"},
 	{"frontend", []string{"frontend", "ir"}, "models come in the same for every target"},
 	{"lower/kernel/quantised", []string{"ir", "lower/kernel/."}, "families share it, so it knows none of them"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower/accel/mla/lm"
 	"github.com/nncc/nncc/schedule"
 )
@@ -73,30 +74,33 @@ var enums = map[call.Lit]int{
 	"NNCC_BINARY_ADD": 0, "NNCC_BINARY_SUB": 1, "NNCC_BINARY_MUL": 2, "NNCC_BINARY_DIV": 3, "NNCC_BINARY_MIN": 4, "NNCC_BINARY_MAX": 5, "NNCC_BINARY_PRELU": 6,
 }
 
-// writer turns the steps of a program into commands.
+// writer turns the calls of lowered nodes into commands.
 type writer struct {
 	seg    *lm.Segment
-	prog   *schedule.Program
+	plan   *schedule.Result
+	low    map[*ir.Node]*call.Lowered
 	values map[*ir.Value]int
 	consts map[string]int
 	temps  map[[2]int]int // scratch by offset and size
 }
 
-func (w *writer) step(s *schedule.Step) error {
-	for _, c := range s.Low.Calls {
-		cmd, err := w.command(s, c)
+func (w *writer) step(k int) error {
+	n := w.plan.Nodes[k]
+	for _, c := range w.low[n].Calls {
+		cmd, err := w.command(k, c)
 		if err != nil {
-			return ir.Errf(s.Node, "mla", "%v", err)
+			return ir.Errf(n, "mla", "%v", err)
 		}
 		w.seg.Commands = append(w.seg.Commands, *cmd)
 	}
 	return nil
 }
 
-func (w *writer) command(s *schedule.Step, c call.Call) (*lm.Command, error) {
+func (w *writer) command(k int, c call.Call) (*lm.Command, error) {
+	s := w.plan.Program.Steps[k]
 	f, ok := forms[c.Func]
 	if !ok {
-		return nil, fmt.Errorf("the MLA has no operation for %s of kernel %s", cmp.Or(c.Func, "code"), s.Low.Kernel)
+		return nil, fmt.Errorf("the MLA has no operation for %s of kernel %s", cmp.Or(c.Func, "code"), s.Kernel)
 	}
 	if len(c.Args) != len(f.args) {
 		panic(fmt.Sprintf("BUG: %s has %d arguments, commands.go knows %d", c.Func, len(c.Args), len(f.args)))
@@ -115,7 +119,7 @@ func (w *writer) command(s *schedule.Step, c call.Call) (*lm.Command, error) {
 				return nil, fmt.Errorf("argument %d of %s is not zero: the MLA's weights are symmetric", i, c.Func)
 			}
 		default:
-			o, err := w.operand(s, a)
+			o, err := w.operand(k, a)
 			if err != nil {
 				return nil, err
 			}
@@ -246,23 +250,24 @@ func zeroes(a call.Arg) bool {
 }
 
 // operand is the place of a pointer argument.
-func (w *writer) operand(s *schedule.Step, a call.Arg) (lm.Operand, error) {
+func (w *writer) operand(k int, a call.Arg) (lm.Operand, error) {
+	n, s := w.plan.Nodes[k], w.plan.Program.Steps[k]
 	switch a := a.(type) {
 	case call.Null:
 		return lm.Operand{Tensor: lm.None}, nil
 	case call.In:
-		v := s.Node.In[a.I]
+		v := n.In[a.I]
 		if v.Const != nil {
 			dt, err := dtypeOf(v.Type)
 			if err != nil {
 				return lm.Operand{}, err
 			}
-			return lm.Operand{Tensor: w.constant(v.Name, dt, physical(v)), Offset: a.Off}, nil
+			return lm.Operand{Tensor: w.constant(v.Name, dt, program.Memory(v.Const, v.Type)), Offset: a.Off}, nil
 		}
 		i, err := w.value(v, lm.Temp)
 		return lm.Operand{Tensor: i, Offset: a.Off}, err
 	case call.Out:
-		i, err := w.value(s.Node.Out[a.I], lm.Temp)
+		i, err := w.value(n.Out[a.I], lm.Temp)
 		return lm.Operand{Tensor: i, Offset: a.Off}, err
 	case call.Scratch:
 		return lm.Operand{Tensor: w.scratch(s), Offset: a.Off}, nil
@@ -305,13 +310,4 @@ func affine(a *call.Array) ([]byte, error) {
 		}
 	}
 	return out, nil
-}
-
-// physical is the image of a constant in its memory order.
-func physical(v *ir.Value) []byte {
-	d := v.Const
-	if v.Type.Order != nil && !v.Type.SameMemory(nil) {
-		d = d.Transpose(v.Type.Order)
-	}
-	return d.Bytes()
 }

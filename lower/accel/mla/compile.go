@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel/mla/lm"
 	"github.com/nncc/nncc/lower/kernel"
@@ -22,26 +23,27 @@ import (
 // under several names, or one that is an input or a constant, is copied.
 // Segment.Memory is the working memory, inputs and outputs included.
 func Compile(g *ir.Graph, lim Limits) (*lm.Segment, error) {
-	p, err := plan(g)
+	r, low, err := plan(g)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{seg: &lm.Segment{Name: g.Name, Memory: (p.ArenaBytes + lm.Align - 1) &^ (lm.Align - 1)}, prog: p,
+	p := r.Program
+	w := &writer{seg: &lm.Segment{Name: g.Name, Memory: (p.ArenaBytes + lm.Align - 1) &^ (lm.Align - 1)}, plan: r, low: low,
 		values: map[*ir.Value]int{}, consts: map[string]int{}, temps: map[[2]int]int{}}
-	for _, x := range p.Inputs {
-		if _, err := w.value(x.Value, lm.Input); err != nil {
+	for _, v := range r.Graph.In {
+		if _, err := w.value(v, lm.Input); err != nil {
 			return nil, err
 		}
 	}
-	for _, x := range p.Outputs {
-		i, err := w.value(x.Value, lm.Output)
+	for k, v := range r.Graph.Out {
+		i, err := w.value(v, lm.Output)
 		if err != nil {
 			return nil, err
 		}
-		w.seg.Tensors[i].Name = x.Name
+		w.seg.Tensors[i].Name = p.Outputs[k].Name
 	}
-	for _, s := range p.Steps {
-		if err := w.step(s); err != nil {
+	for k := range p.Steps {
+		if err := w.step(k); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +62,7 @@ func Compile(g *ir.Graph, lim Limits) (*lm.Segment, error) {
 }
 
 // plan chooses operations, memory orders and places for everything.
-func plan(g *ir.Graph) (*schedule.Program, error) {
+func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
 	g = g.Clone()
 	for _, v := range g.In {
 		v.Type.Order = nil
@@ -71,7 +73,7 @@ func plan(g *ir.Graph) (*schedule.Program, error) {
 		}
 	}
 	if err := ownOutputs(g); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	choices := map[*ir.Node]kernel.Choice{}
 	choose := func(n *ir.Node) (kernel.Choice, error) {
@@ -84,7 +86,7 @@ func plan(g *ir.Graph) (*schedule.Program, error) {
 	}
 	for _, n := range g.Nodes {
 		if _, err := choose(n); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	demand := func(n *ir.Node) kernel.Layout {
@@ -102,20 +104,20 @@ func plan(g *ir.Graph) (*schedule.Program, error) {
 		return l
 	}
 	if err := layout.Assign(g, demand, layout.Options{NativeIO: true}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := channelsLast(g); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	low := map[*ir.Node]*call.Lowered{}
 	for _, n := range g.Nodes {
 		c, err := choose(n)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		l, err := c.Kernel.Lower(n, plainOptions)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		// A tensor of a segment file is one run of bytes: nothing lies in rows.
 		l.Rows, l.RowCalls = nil, nil
@@ -124,7 +126,8 @@ func plan(g *ir.Graph) (*schedule.Program, error) {
 		}
 		low[n] = l
 	}
-	return schedule.Build(g, low)
+	r, err := schedule.Build(g, low)
+	return r, low, err
 }
 
 // ownOutputs gives every output a value of its own that a node computes.
@@ -215,15 +218,11 @@ func (w *writer) value(v *ir.Value, role lm.Role) (int, error) {
 	if i, ok := w.values[v]; ok {
 		return i, nil
 	}
-	at, ok := w.prog.Offset(v)
-	if !ok {
-		panic("BUG: no place for " + v.String())
-	}
 	dt, err := dtypeOf(v.Type)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", v, err)
 	}
-	t := lm.Tensor{Name: v.Name, DType: dt, Role: role, Shape: v.Type.Phys(), Order: v.Type.OrderOrIdentity(), Offset: at}
+	t := lm.Tensor{Name: v.Name, DType: dt, Role: role, Shape: v.Type.Phys(), Order: v.Type.OrderOrIdentity(), Offset: w.plan.Buffer(v).Offset}
 	if t.Role != lm.Temp && v.Type.Rank() == 4 {
 		t.Order = ir.NHWC(4)
 		t.Shape = v.Type.WithOrder(t.Order).Phys()
@@ -240,13 +239,14 @@ func (w *writer) value(v *ir.Value, role lm.Role) (int, error) {
 }
 
 // scratch is the table entry of a step's scratch memory.
-func (w *writer) scratch(s *schedule.Step) int {
-	key := [2]int{s.Scratch, s.Low.Scratch}
+func (w *writer) scratch(s *program.Step) int {
+	b := &w.plan.Program.Buffers[s.Scratch]
+	key := [2]int{b.Offset, b.Bytes}
 	i, ok := w.temps[key]
 	if !ok {
 		i = len(w.seg.Tensors)
 		w.temps[key] = i
-		w.seg.Tensors = append(w.seg.Tensors, lm.Tensor{Name: "scratch", DType: lm.U8, Role: lm.Temp, Shape: []int{s.Low.Scratch}, Order: []int{0}, Offset: s.Scratch})
+		w.seg.Tensors = append(w.seg.Tensors, lm.Tensor{Name: "scratch", DType: lm.U8, Role: lm.Temp, Shape: []int{b.Bytes}, Order: []int{0}, Offset: b.Offset})
 	}
 	return i
 }

@@ -1,31 +1,28 @@
-package schedule
+package program
 
 import (
 	"cmp"
 	"slices"
-
-	"github.com/nncc/nncc/ir"
 )
 
 // stay is a value in its place while it is needed.
 type stay struct {
-	v *ir.Value
 	lifetime
 	extent
-	index int // breaks ties
+	buffer int
 }
 
 // verifyShared: values that steps or the caller write share no byte while both
 // are needed. A value written over one that its step reads last is the
 // business of verifySteps.
-func (p *Program) verifyShared(live map[*ir.Value]*lifetime) error {
+func (p *Program) verifyShared(live []lifetime) error {
 	var begin []*stay
-	for v, l := range live {
-		if len(l.own) == 1 && l.own[0] == v && v.Type.Bytes() > 0 {
-			begin = append(begin, &stay{v, *l, p.extent(v), p.index[v]})
+	for b, l := range live {
+		if e := p.extent(b); l.written(b) && e.bytes > 0 {
+			begin = append(begin, &stay{l, e, b})
 		}
 	}
-	slices.SortFunc(begin, func(a, b *stay) int { return cmp.Or(a.first-b.first, a.index-b.index) })
+	slices.SortFunc(begin, func(a, b *stay) int { return cmp.Or(a.first-b.first, a.buffer-b.buffer) })
 	end := slices.Clone(begin)
 	slices.SortFunc(end, func(a, b *stay) int { return cmp.Or(a.last-b.last, a.first-b.first) })
 	var now places
@@ -38,7 +35,7 @@ func (p *Program) verifyShared(live map[*ir.Value]*lifetime) error {
 		}
 		if w := now.meets(v); w != nil {
 			return bug("%s at %d (steps %d to %d) and %s at %d (steps %d to %d) share bytes",
-				w.v, w.at, w.first, w.last, v.v, v.at, v.first, v.last)
+				p.name(w.buffer), w.at, w.first, w.last, p.name(v.buffer), v.at, v.first, v.last)
 		}
 		now.add(v)
 	}
@@ -49,7 +46,7 @@ func (p *Program) verifyShared(live map[*ir.Value]*lifetime) error {
 // those in rows, which can lie between each other's.
 type places struct{ solid, rows []*stay }
 
-func byAddress(a, b *stay) int { return cmp.Or(a.at-b.at, a.index-b.index) }
+func byAddress(a, b *stay) int { return cmp.Or(a.at-b.at, a.buffer-b.buffer) }
 
 func (p *places) list(v *stay) *[]*stay {
 	if v.pitch > 0 {

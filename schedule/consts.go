@@ -1,0 +1,44 @@
+package schedule
+
+import (
+	"bytes"
+	"hash/maphash"
+
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/program"
+)
+
+// constants fills a program's table, in the order of first use; equal arrays
+// are one.
+type constants struct {
+	p    *program.Program
+	hash maphash.Seed
+	seen map[uint64][]int // entries by the hash of their data
+}
+
+func newConstants(p *program.Program) *constants {
+	return &constants{p: p, hash: maphash.MakeSeed(), seen: map[uint64][]int{}}
+}
+
+// add is the entry of an array, a new one where there is none with its elements.
+func (c *constants) add(x program.Const) int {
+	key := maphash.Bytes(c.hash, x.Data)
+	for _, i := range c.seen[key] {
+		if y := &c.p.Consts[i]; y.CType == x.CType && bytes.Equal(y.Data, x.Data) {
+			y.Align, y.Pad = max(y.Align, x.Align), max(y.Pad, x.Pad)
+			return i
+		}
+	}
+	c.seen[key] = append(c.seen[key], len(c.p.Consts))
+	return c.append(x)
+}
+
+// file is the entry of a file, which is always a new one.
+func (c *constants) file(x *call.Image) int {
+	return c.append(program.Const{Hint: "image", CType: "uint8_t", Ext: x.Ext, Data: x.Data})
+}
+
+func (c *constants) append(x program.Const) int {
+	c.p.Consts = append(c.p.Consts, x)
+	return len(c.p.Consts) - 1
+}

@@ -1,0 +1,48 @@
+package schedule_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/nncc/nncc/ir/irtest"
+)
+
+// TestGolden: graphs (the bodies of their text, "in.ir") and the programs that
+// they become ("out.program", rewritten with -update).
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files (%v)", err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) {
+			a, err := txtar.ParseFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if irtest.Update() && len(a.Files) == 1 {
+				a.Files = append(a.Files, txtar.File{Name: "out.program"})
+			}
+			if len(a.Files) != 2 || a.Files[0].Name != "in.ir" || a.Files[1].Name != "out.program" {
+				t.Fatal("want in.ir and out.program")
+			}
+			g, low := lowered(t, string(a.Files[0].Data))
+			got := built(t, g, low).Program.String()
+			if !irtest.Update() {
+				if d := cmp.Diff(string(a.Files[1].Data), got); d != "" {
+					t.Errorf("-want +got:\n%s", d)
+				}
+				return
+			}
+			a.Files[1].Data = []byte(got)
+			if err := os.WriteFile(f, txtar.Format(a), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
