@@ -87,7 +87,7 @@ var quantisationRows = []*Stage{
 	},
 	{
 		Name: "integer", Doc: "arithmetic on integers instead of real numbers between QuantizeLinear and DequantizeLinear",
-		Numerics: pass.Lossy, LeastSQNR: 10,
+		Numerics: pass.Lossy, LeastSQNR: 20,
 		When:     []Condition{fixedPoint},
 		Requires: []*Invariant{modelKept},
 		After:    []Order{{"calibrate", "it reads the quantisation"}},

@@ -37,6 +37,7 @@ func (c *cli) json(v any) error {
 
 func (c *cli) warnings(ws []string) {
 	c.progress.done()
+	fmt.Fprint(c.err, c.cfg.StageTimes())
 	for _, n := range c.cfg.Notes() {
 		fmt.Fprintf(c.err, "nncc: note: %s\n", text.Line(n))
 	}
@@ -48,6 +49,9 @@ func (c *cli) warnings(ws []string) {
 func (c *cli) compile(args []string) error {
 	if err := c.model(args); err != nil {
 		return err
+	}
+	if c.cfg.StopAfter != "" {
+		return c.stopAfter()
 	}
 	o, err := c.cfg.Compile()
 	if err != nil {
@@ -73,6 +77,39 @@ func (c *cli) compile(args []string) error {
 	m := o.Report.Memory
 	fmt.Fprintf(c.out, "%s: %d steps for %s (%s), arena %d bytes (lower bound %d), weights %d bytes\n", dir, len(o.Report.Layers), o.Report.Board, o.Report.PrecisionLayers.Text(o.Report.Precision), m.ArenaBytes, m.LowerBoundBytes, m.WeightsBytes)
 	return gate
+}
+
+// stopAfter prints the graph behind a stage.
+func (c *cli) stopAfter() error {
+	a, err := c.cfg.Stop()
+	if err != nil {
+		return err
+	}
+	c.warnings(c.cfg.Warnings())
+	if c.cfg.JSON {
+		return c.json(a)
+	}
+	fmt.Fprint(c.out, a.Text)
+	return nil
+}
+
+func (c *cli) bisect(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	b, err := c.cfg.Bisect()
+	if err != nil {
+		return err
+	}
+	c.warnings(c.cfg.Warnings())
+	if b.Guilty != "" {
+		c.status = exitDiffer
+	}
+	if c.cfg.JSON {
+		return c.json(b)
+	}
+	fmt.Fprint(c.out, text.Lines(b).Text())
+	return nil
 }
 
 func (c *cli) verify(args []string) error {

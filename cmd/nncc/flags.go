@@ -30,57 +30,61 @@ type flagRule struct {
 
 // Verbs that make a program, and those that also run it on the machine.
 const (
-	makes = "compile verify run explain profile"
-	tries = "verify profile"
+	makes  = "compile verify run explain profile"
+	lowers = makes + " bisect" // and those that only run the stages
+	tries  = "verify profile"
 )
 
 // every verb, with those that print an accelerator's programs.
-var every = strings.Join(append([]string{"compile verify run check explain legalize quantize profile boards ops passes version kernels surgery"},
+var every = strings.Join(append([]string{"compile verify run bisect check explain legalize quantize profile boards ops passes version kernels surgery"},
 	printers()...), " ")
 
 // flagRules are the flags with the verbs that they apply to.
 var flagRules = map[string]flagRule{
-	"board":                   {verbs: makes + " legalize", path: true},
+	"board":                   {verbs: lowers + " legalize", path: true},
 	"out":                     {verbs: makes + " legalize quantize surgery", needs: profilesOne},
 	"name":                    {verbs: makes, needs: program},
-	"calib":                   {verbs: makes + " legalize quantize", needs: program, path: true},
-	"calib-method":            {verbs: makes + " legalize quantize", needs: program},
-	"bias-correction":         {verbs: makes + " legalize quantize", needs: program},
-	"weight-rounding":         {verbs: makes + " legalize quantize", needs: program},
-	"equalize":                {verbs: makes + " legalize quantize", needs: program},
-	"precision":               {verbs: makes + " legalize quantize", needs: program},
-	"weights":                 {verbs: makes + " legalize quantize", needs: program},
-	"layers-config":           {verbs: makes + " legalize quantize", needs: program, path: true},
+	"calib":                   {verbs: lowers + " legalize quantize", needs: program, path: true},
+	"calib-method":            {verbs: lowers + " legalize quantize", needs: program},
+	"bias-correction":         {verbs: lowers + " legalize quantize", needs: program},
+	"weight-rounding":         {verbs: lowers + " legalize quantize", needs: program},
+	"equalize":                {verbs: lowers + " legalize quantize", needs: program},
+	"precision":               {verbs: lowers + " legalize quantize", needs: program},
+	"weights":                 {verbs: lowers + " legalize quantize", needs: program},
+	"layers-config":           {verbs: lowers + " legalize quantize", needs: program, path: true},
 	"sensitivity":             {verbs: makes + " quantize"},
-	"fixed-point-weights":     {verbs: makes + " legalize quantize", needs: program},
-	"fixed-point-activations": {verbs: makes + " legalize quantize", needs: program},
-	"dim":                     {verbs: makes + " legalize quantize check surgery"},
-	"set":                     {verbs: makes + " legalize quantize check"},
-	"functions":               {verbs: makes + " legalize quantize check surgery", path: true},
+	"fixed-point-weights":     {verbs: lowers + " legalize quantize", needs: program},
+	"fixed-point-activations": {verbs: lowers + " legalize quantize", needs: program},
+	"dim":                     {verbs: lowers + " legalize quantize check surgery"},
+	"set":                     {verbs: lowers + " legalize quantize check"},
+	"functions":               {verbs: lowers + " legalize quantize check surgery", path: true},
 	"max-segments":            {verbs: makes, needs: program, check: notNegative},
 	"max-fallback":            {verbs: makes, needs: program, check: notNegative},
-	"max-ram":                 {verbs: makes, needs: program},
+	"max-ram":                 {verbs: lowers, needs: program},
 	"max-flash":               {verbs: makes, needs: program},
-	"dead-channels":           {verbs: makes, needs: program},
-	"state":                   {verbs: makes + " legalize quantize", needs: stateful},
-	"stream":                  {verbs: makes + " legalize", needs: stateful},
-	"fuse":                    {verbs: makes + " legalize", needs: program},
-	"legalize":                {verbs: makes + " legalize quantize", needs: programOrLegalize},
-	"kernels":                 {verbs: makes + " legalize", needs: program},
-	"align":                   {verbs: makes + " legalize", needs: alignment},
-	"pad-input":               {verbs: makes + " legalize", needs: alignment},
-	"optimize":                {verbs: makes + " legalize", needs: program},
+	"dead-channels":           {verbs: lowers, needs: program},
+	"state":                   {verbs: lowers + " legalize quantize", needs: stateful},
+	"stream":                  {verbs: lowers + " legalize", needs: stateful},
+	"fuse":                    {verbs: lowers + " legalize", needs: program},
+	"legalize":                {verbs: lowers + " legalize quantize", needs: programOrLegalize},
+	"kernels":                 {verbs: lowers + " legalize", needs: program},
+	"align":                   {verbs: lowers + " legalize", needs: alignment},
+	"pad-input":               {verbs: lowers + " legalize", needs: alignment},
+	"optimize":                {verbs: lowers + " legalize", needs: program},
 	"cmsis-nn-include":        {verbs: makes + " legalize", needs: program, path: true},
 	"cmsis-nn-lib":            {verbs: makes + " legalize", needs: program, path: true},
-	"io":                      {verbs: makes + " legalize", needs: program},
-	"io-layout":               {verbs: makes + " legalize", needs: program},
-	"dump-ir":                 {verbs: makes, needs: program},
+	"io":                      {verbs: lowers + " legalize", needs: program},
+	"io-layout":               {verbs: lowers + " legalize", needs: program},
+	"dump-ir":                 {verbs: lowers, needs: program},
+	"pass":                    {verbs: lowers, needs: program},
+	"stop-after":              {verbs: "compile", needs: programIsMade},
+	"time-passes":             {verbs: lowers, needs: program},
 	"project":                 {verbs: makes, needs: program, check: notOnlyCommas},
 	"layers":                  {verbs: "verify"},
-	"strict":                  {verbs: makes + " legalize quantize check surgery"},
-	"limit":                   {verbs: makes + " legalize quantize check surgery"},
+	"strict":                  {verbs: lowers + " legalize quantize check surgery"},
+	"limit":                   {verbs: lowers + " legalize quantize check surgery"},
 	"json":                    {verbs: strings.TrimSuffix(strings.Replace(every, "run ", "", 1), " help")},
-	"input":                   {verbs: tries + " run legalize surgery", needs: noGolden, path: true},
+	"input":                   {verbs: tries + " run bisect legalize surgery", needs: noGolden, path: true},
 	"cases":                   {verbs: tries + " surgery", needs: noCases, check: casesInRange},
 	"golden":                  {verbs: tries, path: true},
 	"tolerance":               {verbs: tries, needs: golden, check: finite},
@@ -108,6 +112,16 @@ func program(c *cli, verb string) string {
 func programOrLegalize(c *cli, verb string) string {
 	if verb == "legalize" {
 		return ""
+	}
+	return program(c, verb)
+}
+
+// programIsMade: behind a stage there is no program to write.
+func programIsMade(c *cli, verb string) string {
+	for _, f := range []string{"out", "name", "project", "max-segments", "max-fallback", "max-ram", "max-flash"} {
+		if c.fs.Changed(f) {
+			return "a command without --" + f + ": nothing but the graph is printed"
+		}
 	}
 	return program(c, verb)
 }
@@ -212,7 +226,7 @@ func (v checked) Set(s string) error {
 // allFlags are all flags there are, with the verb's own meaning and help.
 func allFlags(c *cli, verb string) *pflag.FlagSet {
 	all := pflag.NewFlagSet("nncc", pflag.ContinueOnError)
-	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, runFlags, checkFlags, legalizeFlags, surgeryFlags} {
+	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, runFlags, bisectFlags, checkFlags, legalizeFlags, surgeryFlags} {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		add(c, fs)
 		all.AddFlagSet(fs)

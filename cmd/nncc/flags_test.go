@@ -30,7 +30,7 @@ var sampleValues = map[string]string{
 	"board": "host", "max-segments": "1", "max-fallback": "1", "cases": "1", "tolerance": "0.5", "dim": "n=1", "set": "x=1", "limit": "nodes=10", "state": "auto", "stream": "1",
 	"calib-method": "mse", "weight-rounding": "nearest", "precision": "int8", "weights": "int8", "max-ram": "64K", "max-flash": "64K", "dead-channels": "on", "fuse": "on", "legalize": "on",
 	"kernels": "auto", "align": "auto", "optimize": "size", "io": "float", "io-layout": "onnx", "project": "make", "only": "bn-fold", "outputs": "native",
-	"fixed-point-weights": "n=8", "fixed-point-activations": "n=8",
+	"fixed-point-weights": "n=8", "pass": "bn-fold=off", "stop-after": "integer", "fixed-point-activations": "n=8",
 }
 
 // TestFlagTable: every flag has a rule, every rule a flag, and rules name verbs.

@@ -37,7 +37,8 @@ func init() {
 		"profile":  {"MODEL.onnx [OTHER.onnx]", "instructions, estimated cycles, MACs and bytes per layer under QEMU; two models give before and after", "nncc profile -board cortex-m4 model.onnx", verifyFlags, (*cli).profile},
 		"boards":   {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
 		"ops":      {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
-		"passes":   {"", "list the passes in order", "nncc passes", tableFlags, (*cli).passes},
+		"passes":   {"", "list the stages in order, from import to the plan of the arena", "nncc passes", tableFlags, (*cli).passes},
+		"bisect":   {"MODEL.onnx", "interpret the model before and after every stage: which one first changes the outputs by more than it may? (exit status 1)", "nncc bisect -board cortex-m55 --calib samples.npz model.onnx", bisectFlags, (*cli).bisect},
 		"help":     {"[TOPIC or VERB]", "show the flags of a verb, or a text: " + strings.Join(slices.Sorted(maps.Keys(topics)), ", "), "nncc help debugging", noFlags, (*cli).help},
 		"version":  {"", "print the version", "nncc version", tableFlags, (*cli).version},
 		"kernels":  {"", "list the kernels with the conditions under which they apply", "nncc kernels --json", tableFlags, (*cli).kernels},
@@ -135,7 +136,10 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.CMSISLib, "cmsis-nn-lib", "", "library `FILE` of an installed CMSIS-NN")
 	fs.StringVar(&f.IO, "io", f.IO, "quantized or float inputs and outputs")
 	fs.StringVar(&f.IOLayout, "io-layout", f.IOLayout, "onnx or native (NHWC) memory order of rank-4 inputs and outputs")
-	fs.StringVar(&f.DumpIR, "dump-ir", "", "write the graph after every pass to `DIR`, as text and ONNX")
+	fs.StringVar(&f.DumpIR, "dump-ir", "", "write the graph after every stage to `DIR`, as text, as ONNX, and drawn side by side in index.html")
+	fs.StringArrayVar(&f.Passes, "pass", nil, "`NAME=off` skips a stage (repeatable); `nncc passes` lists them")
+	fs.StringVar(&f.StopAfter, "stop-after", "", "print the graph behind the stage `NAME`, and write no program")
+	fs.BoolVar(&f.TimePasses, "time-passes", false, "print how long every stage took; with --json the report has it as stage_times")
 	fs.StringVar(&f.Project, "project", f.Project, "project files to write: make, cmake, zephyr, cmsis-pack, arduino")
 	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer, in every case that fits into 256 MB; one that differs is exit status 1")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")
@@ -160,6 +164,12 @@ func verifyFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.Golden, "golden", "", "`DIR or FILE.npz` of stored inputs and outputs to compare with, too")
 	fs.Float64Var(&f.Tolerance, "tolerance", 0, "largest difference from --golden outputs, finite and not negative")
 	fs.BoolVar(&f.JSON, "json", false, "print JSON")
+}
+
+func bisectFlags(c *cli, fs *pflag.FlagSet) {
+	commonFlags(c, fs)
+	fs.StringArrayVar(&c.cfg.Inputs, "input", nil, "`NAME=FILE.npy`, FILE.npy in graph order, or one .npz (default: two calibration samples, or seeded ones)")
+	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
 }
 
 func runFlags(c *cli, fs *pflag.FlagSet) {

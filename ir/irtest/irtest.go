@@ -5,7 +5,6 @@ package irtest
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -78,29 +77,8 @@ func Run(t testing.TB, g *ir.Graph, in []*tensor.Dense) []*tensor.Dense {
 	return out
 }
 
-// Diff is max|a-b| / max|b|, or max|a-b| when b is zero everywhere. Equal bits
-// (two NaNs, the same infinity) do not differ; any other NaN or infinity is +Inf.
-func Diff(a, b *tensor.Dense) float64 {
-	num, den := 0.0, 0.0
-	for i, n := 0, b.Len(); i < n; i++ {
-		x, y := a.Float(i), b.Float(i)
-		if x == y || x != x && y != y {
-			if !math.IsInf(y, 0) && y == y {
-				den = max(den, math.Abs(y))
-			}
-			continue
-		}
-		d := math.Abs(x - y)
-		if d != d || math.IsInf(d, 0) {
-			return math.Inf(1)
-		}
-		num, den = max(num, d), max(den, math.Abs(y))
-	}
-	if den == 0 {
-		return num
-	}
-	return num / den
-}
+// Diff is interp.Diff.
+func Diff(a, b *tensor.Dense) float64 { return interp.Diff(a, b) }
 
 // Same compares outputs: within tol, or equal when the pass is Exact.
 func Same(got, want []*tensor.Dense, names []string, numerics pass.Numerics, bound Tol) error {

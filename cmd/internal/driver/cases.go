@@ -291,7 +291,7 @@ func (c *Config) program(g *ir.Graph, spec *boards.Spec) (*lower.Result, error) 
 	}
 	var res *lower.Result
 	err = c.dumping(func(d *dump) error {
-		opt.Observe = d.observer()
+		opt.Observe = c.observer(d)
 		if opt.MaxRAM == 0 { // nobody asks for a plan of the memory
 			opt.StopAfter = "lowering"
 		}

@@ -84,6 +84,11 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if c.Precision == "model" {
 		o.Precision, o.OwnTypes = "float32", true
 	}
+	var err error
+	if o.Off, err = c.stagesOff(); err != nil {
+		return o, err
+	}
+	o.StopAfter = c.StopAfter
 	ram, err := parseBytes("max-ram", c.MaxRAM)
 	if err != nil {
 		return o, err
@@ -169,7 +174,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	if err != nil {
 		return nil, err
 	}
-	opt.Observe = d.observer()
+	opt.Observe = c.observer(d)
 	c.note("lowering for %s", spec.Name)
 	if out.Lowered, err = lower.Run(g, opt); err != nil {
 		return nil, &InputError{err}
@@ -212,6 +217,9 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	}
 	out.memoryVerdict(nil)
 	out.Report = newReport(out)
+	if c.TimePasses {
+		out.Report.StageTimes = c.times
+	}
 	if err := c.strictly(); err != nil {
 		return nil, err
 	}

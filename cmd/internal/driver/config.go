@@ -69,6 +69,9 @@ type Config struct {
 	MaxRAM       string
 	MaxFlash     string
 	DumpIR       string
+	Passes       []string // NAME=off
+	StopAfter    string   // a stage
+	TimePasses   bool
 	Project      string
 	Functions    []string
 	Limits       onnx.Limits // what a model may ask for
@@ -90,6 +93,7 @@ type Config struct {
 	kernelSource *runtimec.Library // nil: what nncc ships
 	warnings     []string
 	notes        []string
+	times        []StageTime // of the stages that ran
 }
 
 // Defaults is what the command line gives without further flags.
@@ -213,6 +217,14 @@ func (c *Config) Check() error {
 	} {
 		if err := oneOf(f.name, f.v, f.allowed...); err != nil {
 			return err
+		}
+	}
+	if _, err := c.stagesOff(); err != nil {
+		return err
+	}
+	if c.StopAfter != "" {
+		if _, err := lower.Find(c.StopAfter); err != nil {
+			return usage("--stop-after %s: %v", c.StopAfter, err)
 		}
 	}
 	for flag, v := range map[string]string{"max-ram": c.MaxRAM, "max-flash": c.MaxFlash} {

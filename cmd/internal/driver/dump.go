@@ -43,20 +43,19 @@ func (c *Config) dumping(f func(d *dump) error) (err error) {
 	return f(d)
 }
 
-// observer writes the graph after every stage; nil where nothing is dumped.
-func (d *dump) observer() func(lower.Step) error {
+// stage writes the graph after a stage, and the one that rebuilds the model's
+// outputs while it stands apart.
+func (d *dump) stage(s lower.Step) error {
 	if d == nil {
 		return nil
 	}
-	return func(s lower.Step) error {
-		if err := d.graph(s.Name(), s.State.Graph); err != nil {
-			return err
-		}
-		if r := s.State.Reconstruction(); r != nil {
-			return d.graph(s.Name()+".outputs", r)
-		}
-		return nil
+	if err := d.graph(s.Name(), s.State.Graph); err != nil {
+		return err
 	}
+	if r := s.State.Reconstruction(); r != nil {
+		return d.graph(s.Name()+".outputs", r)
+	}
+	return nil
 }
 
 func (d *dump) graph(name string, g *ir.Graph) error {

@@ -238,7 +238,7 @@ func newFidelityVerdict(r fidelity.Row) FidelityVerdict {
 
 // finite is x, or the largest number: JSON has no infinity, which is how far a
 // number is from what is none.
-func finite(x float64) float64 { return min(x, math.MaxFloat64) }
+func finite(x float64) float64 { return max(min(x, math.MaxFloat64), -math.MaxFloat64) }
 
 // costs adds the layers that take most of the signal.
 func (f *FidelityVerdict) costs(check *fidelity.Checker, r *quant.Report) {

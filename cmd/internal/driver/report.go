@@ -49,6 +49,8 @@ type Report struct {
 	Warnings        []string          `json:"warnings"`
 	Notes           []string          `json:"notes"`
 	Files           []string          `json:"files"`
+	// StageTimes is how long the stages took, with --time-passes.
+	StageTimes []StageTime `json:"stage_times,omitempty"`
 }
 
 // ReportModel identifies the input.

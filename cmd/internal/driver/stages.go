@@ -1,0 +1,263 @@
+package driver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// stagesOff reads --pass NAME=off; on is what every stage is without it.
+func (c *Config) stagesOff() (map[string]bool, error) {
+	off := map[string]bool{}
+	for _, p := range c.Passes {
+		name, v, ok := strings.Cut(p, "=")
+		if !ok || oneOf("pass "+name, v, "on", "off") != nil {
+			return nil, usage("--pass %s: want NAME=off (or NAME=on); `nncc passes` lists the stages", p)
+		}
+		if _, err := lower.Find(name); err != nil {
+			return nil, usage("--pass %s: %v", p, err)
+		}
+		off[name] = v == "off"
+	}
+	for name, is := range off {
+		if !is {
+			delete(off, name)
+		}
+	}
+	return off, nil
+}
+
+// StageTime is how long a stage took.
+type StageTime struct {
+	Stage        string  `json:"stage"`
+	Milliseconds float64 `json:"ms"`
+}
+
+// observer is what sees the stages of a compilation: the folder of --dump-ir, the
+// table of --time-passes, and others.
+func (c *Config) observer(d *dump, others ...func(lower.Step) error) func(lower.Step) error {
+	return func(s lower.Step) error {
+		c.times = append(c.times, StageTime{s.Name(), float64(s.Took) / float64(time.Millisecond)})
+		if err := d.stage(s); err != nil {
+			return err
+		}
+		for _, f := range others {
+			if err := f(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// StageTimes is the table of --time-passes; "" without that.
+func (c *Config) StageTimes() string {
+	if !c.TimePasses {
+		return ""
+	}
+	rows, sum := [][]string{{"stage", "ms"}}, 0.0
+	for _, t := range c.times {
+		rows = append(rows, []string{t.Stage, fmt.Sprintf("%.2f", t.Milliseconds)})
+		sum += t.Milliseconds
+	}
+	return Table(append(rows, []string{"all stages", fmt.Sprintf("%.2f", sum)}))
+}
+
+// AfterStage is a model behind the stage of --stop-after.
+type AfterStage struct {
+	Stage string `json:"stage"`
+	// Text is the graph, or behind the last stage the program, in text form.
+	Text string `json:"text"`
+	// Times are those of --time-passes.
+	Times []StageTime `json:"stage_times,omitempty"`
+}
+
+// Stop lowers the model up to the stage of --stop-after and writes no program.
+func (c *Config) Stop() (*AfterStage, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	spec, err := c.board()
+	if err != nil {
+		return nil, err
+	}
+	_, g, err := c.load(nil)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.lowered(g, spec)
+	if err != nil {
+		return nil, err
+	}
+	a := &AfterStage{Stage: c.StopAfter, Text: r.Graph.String()}
+	if r.Program != nil {
+		a.Text = r.Program.String()
+	}
+	if c.TimePasses {
+		a.Times = c.times
+	}
+	return a, c.strictly()
+}
+
+// lowered runs the stages for a board, with warnings and notes taken over.
+func (c *Config) lowered(g *ir.Graph, spec *boards.Spec, others ...func(lower.Step) error) (*lower.Result, error) {
+	opt, err := c.lowerOptions(spec, g)
+	if err != nil {
+		return nil, err
+	}
+	var r *lower.Result
+	err = c.dumping(func(d *dump) error {
+		opt.Observe = c.observer(d, others...)
+		if r, err = lower.Run(g, opt); err != nil {
+			return &InputError{err}
+		}
+		return c.layersDone()
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range r.Warnings {
+		c.warn(w)
+	}
+	c.addNotes(r.Notes)
+	return r, nil
+}
+
+// Bisection is a model compared before and after every stage.
+type Bisection struct {
+	Board  string            `json:"board"`
+	Cases  int               `json:"cases"`
+	Inputs string            `json:"inputs"` // where they came from
+	Guilty string            `json:"guilty"` // the first stage that differs by more than it may; "" none does
+	Stages []StageComparison `json:"stages"`
+}
+
+// StageComparison is what a stage did to the outputs.
+type StageComparison struct {
+	Stage      string   `json:"stage"`
+	Numerics   string   `json:"numerics"`
+	Allowed    string   `json:"allowed"`
+	Difference float64  `json:"max_diff"`          // of the outputs' largest values
+	SQNR       *float64 `json:"sqnr_db,omitempty"` // null: no difference
+	Output     string   `json:"output,omitempty"`  // with the largest difference
+	Skipped    string   `json:"skipped,omitempty"` // why nothing was compared
+	Error      string   `json:"error,omitempty"`
+	Beyond     bool     `json:"beyond"`
+}
+
+// bisectCases is how many inputs bisect tries where it is not told any.
+const bisectCases = 2
+
+// Bisect compares the outputs before and after every stage.
+func (c *Config) Bisect() (*Bisection, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	spec, err := c.board()
+	if err != nil {
+		return nil, err
+	}
+	_, g, err := c.load(nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &Bisection{Board: spec.Name, Stages: []StageComparison{}}
+	b := &lower.Bisector{}
+	if b.Samples, out.Inputs, err = c.bisectInputs(g); err != nil {
+		return nil, err
+	}
+	out.Cases = len(b.Samples)
+	_, err = c.lowered(g, spec, b.Observe)
+	for _, x := range b.Stages {
+		out.Stages = append(out.Stages, newStageComparison(x))
+	}
+	if x := b.Guilty(); x != nil {
+		out.Guilty = x.Step
+		return out, nil // a wrong graph may have no program
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, c.strictly()
+}
+
+func newStageComparison(x lower.Comparison) StageComparison {
+	s := StageComparison{Stage: x.Step, Numerics: x.Numerics, Allowed: x.Allowed, Difference: finite(x.Difference), Output: x.Output,
+		Skipped: x.Skipped, Error: x.Error, Beyond: x.Beyond}
+	if db := finite(x.SQNR); x.Difference > 0 {
+		s.SQNR = &db
+	}
+	return s
+}
+
+// bisectInputs are those of --input, calibration samples, or seeded ones.
+func (c *Config) bisectInputs(g *ir.Graph) ([]map[string]*tensor.Dense, string, error) {
+	var list []quant.Sample
+	from := "seeded"
+	switch {
+	case len(c.Inputs) > 0:
+		in, err := readInputs(c.Inputs, inputNames(g.In), c.dataLimits())
+		if err != nil {
+			return nil, "", err
+		}
+		if in, err = firmwareInputs(in, g.In); err != nil {
+			return nil, "", err
+		}
+		list, from = []quant.Sample{in}, "--input"
+	case len(c.Calib) > 0:
+		ties, err := c.ties(g)
+		if err != nil {
+			return nil, "", err
+		}
+		if list, err = c.calibration(g, ties); err != nil {
+			return nil, "", &InputError{err}
+		}
+		from = "--calib"
+	default:
+		list = quant.SyntheticSamples(g.In, bisectCases, 1)
+	}
+	var out []map[string]*tensor.Dense
+	for _, s := range list[:min(len(list), bisectCases)] {
+		m := map[string]*tensor.Dense{}
+		for i, d := range s {
+			m[g.In[i].Name] = d
+		}
+		out = append(out, m)
+	}
+	return out, from, nil
+}
+
+// Text is the comparison as a table.
+func (b *Bisection) Text() string {
+	rows := [][]string{{"stage", "numerics", "max diff", "dB", "verdict"}}
+	for _, x := range b.Stages {
+		db := "-"
+		if x.SQNR != nil {
+			db = fmt.Sprintf("%.1f", *x.SQNR)
+		}
+		verdict := "as it may"
+		switch {
+		case x.Error != "":
+			verdict = "cannot be interpreted: " + x.Error
+		case x.Beyond:
+			verdict = fmt.Sprintf("output %s: beyond what is allowed (%s)", x.Output, x.Allowed)
+		case x.Skipped != "":
+			verdict = "not compared: " + x.Skipped
+		}
+		rows = append(rows, []string{x.Stage, x.Numerics, fmt.Sprintf("%.3g", x.Difference), db, verdict})
+	}
+	s := Table(rows)
+	if b.Guilty == "" {
+		return s + fmt.Sprintf("%s: %d cases (%s): no stage does more than its numerics allow\n", b.Board, b.Cases, b.Inputs)
+	}
+	i := slices.IndexFunc(b.Stages, func(x StageComparison) bool { return x.Stage == b.Guilty })
+	return s + fmt.Sprintf("%s: %d cases (%s): %s is the first stage that does more than it may: allowed is %s\n",
+		b.Board, b.Cases, b.Inputs, b.Guilty, b.Stages[i].Allowed)
+}

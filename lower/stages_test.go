@@ -1,0 +1,203 @@
+package lower_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/accel"
+	"github.com/nncc/nncc/lower/accel/mla"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// target is a way to compile random networks.
+type target struct {
+	name  string
+	accel accel.Accelerator
+	core  kernel.Core
+	set   func(o *lower.Options)
+}
+
+func targets() []target {
+	m55, m4 := kernel.Core{MVE: true, FPU: true}, kernel.Core{DSP: true, FPU: true}
+	return []target{
+		{name: "m55", core: m55},
+		{name: "m4, size", core: m4, set: func(o *lower.Options) { o.Optimize = "size" }},
+		{name: "m4, int16", core: m4, set: func(o *lower.Options) { o.Precision = "int16x8" }},
+		{name: "float32", core: m4, set: func(o *lower.Options) { o.Precision = "float32" }},
+		{name: "accelerator", core: m55, accel: mla.New(mla.Defaults())},
+		{name: "float IO, aligned", core: m55, set: func(o *lower.Options) { o.FloatIO, o.Align = true, "always" }},
+		{name: "small arena", core: m55, set: func(o *lower.Options) { o.MaxRAM, o.MaxTries = 1, 2 }},
+	}
+}
+
+func (t target) options(g *ir.Graph) lower.Options {
+	o := lower.Options{Precision: "auto", Legalize: true, DeadChannels: true, Fuse: true, Align: "auto", Accel: t.accel,
+		Target: kernel.Options{Core: t.core, Kernels: "auto"}, Libraries: []string{"dsp", "cmsisnn", "refc"}}
+	if t.core.MVE {
+		o.Libraries[0] = "helium"
+	}
+	if t.set != nil {
+		t.set(&o)
+	}
+	if !lower.Quantised(g) {
+		o.Quant = quant.Options{Method: "minmax", Source: "inputs", Samples: quant.SyntheticSamples(g.In, 2, 1)}
+		if o.Precision == "int16x8" {
+			o.Quant.Layer = func(*ir.Node) quant.Layer { return quant.Int16x8 }
+		}
+	}
+	return o
+}
+
+// samples are inputs of g by name.
+func samples(g *ir.Graph, seed uint64) []map[string]*tensor.Dense {
+	m := map[string]*tensor.Dense{}
+	for i, d := range irtest.Inputs(g, seed) {
+		m[g.In[i].Name] = d
+	}
+	return []map[string]*tensor.Dense{m}
+}
+
+// unsupportedHere reports that a random network has nodes without kernels.
+func unsupportedHere(err error) bool {
+	var un *lower.Unplaced
+	return errors.As(err, &un)
+}
+
+// TestEveryStage interprets random networks before and after every stage, on
+// every kind of target: no stage does more than its numerics allow, and every
+// stage is there.
+func TestEveryStage(t *testing.T) {
+	n := uint64(12)
+	if testing.Short() {
+		n = 3
+	}
+	ran := map[string]int{}
+	for _, target := range targets() {
+		for seed := range n {
+			g := irtest.GenFloat(seed)
+			if seed%2 == 1 {
+				g = irtest.GenQDQ(seed)
+			}
+			b := &lower.Bisector{Samples: samples(g, seed)}
+			o := target.options(g)
+			o.Observe = b.Observe
+			_, err := lower.Run(g, o)
+			if err != nil && !unsupportedHere(err) {
+				t.Errorf("%s, seed %d: %v", target.name, seed, err)
+			}
+			for _, c := range b.Stages {
+				ran[c.Stage]++
+			}
+			if c := b.Guilty(); c != nil {
+				t.Errorf("%s, seed %d: %s changed %s by %g (%.1f dB), allowed is %s: %s", target.name, seed, c.Step, c.Output, c.Difference, c.SQNR, c.Allowed, c.Error)
+			}
+		}
+	}
+	t.Log(ran)
+}
+
+// TestTableOrder: names are unique, what a stage requires is established before
+// it, and constraints on the order hold.
+func TestTableOrder(t *testing.T) {
+	seen, established := map[string]bool{}, map[*lower.Invariant]bool{}
+	for _, s := range lower.Table {
+		if seen[s.Name] {
+			t.Errorf("two stages are called %s", s.Name)
+		}
+		for _, i := range s.Requires {
+			if !established[i] {
+				t.Errorf("%s requires %q, which no stage before it establishes", s.Name, i.Name)
+			}
+		}
+		for _, o := range s.After {
+			if !seen[o.Stage] || o.Why == "" {
+				t.Errorf("%s stands before %s: %s", s.Name, o.Stage, o.Why)
+			}
+		}
+		if s.Doc == "" || strings.HasSuffix(s.Doc, ".") || s.Numerics == pass.Lossy != (s.LeastSQNR > 0) {
+			t.Errorf("%s: doc %q, %s with %g dB", s.Name, s.Doc, s.Numerics, s.LeastSQNR)
+		}
+		seen[s.Name] = true
+		for _, i := range s.Establishes {
+			established[i] = true
+		}
+	}
+}
+
+// TestBisectNamesTheStage: a wrong rewrite in any stage that edits a graph is
+// found under its name.
+func TestBisectNamesTheStage(t *testing.T) {
+	for _, name := range []string{"transpose", "absorb", "integer", "dead-channels", "fuse-kernels", "layout"} {
+		t.Run(name, func(t *testing.T) {
+			row, err := lower.Find(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			right := row.Run
+			defer func() { row.Run = right }()
+			row.Run = func(s *lower.State) error { return errors.Join(right(s), forgetWeights(s.Graph)) }
+			g := irtest.Gen(3, tensor.F32)
+			b := &lower.Bisector{Samples: samples(g, 3)}
+			o := targets()[0].options(g)
+			o.Observe = b.Observe
+			if _, err := lower.Run(g, o); err != nil {
+				t.Log(err) // a wrong graph may have no kernels
+			}
+			if c := b.Guilty(); c == nil || c.Stage != name {
+				t.Errorf("found %+v, want %s", c, name)
+			}
+		})
+	}
+}
+
+// forgetWeights is a wrong rewrite: all weights are zeros.
+func forgetWeights(g *ir.Graph) error {
+	for _, n := range g.Nodes {
+		for i, v := range n.In {
+			if i == 1 && v != nil && v.Const != nil && n.Op.MACs != nil {
+				w := g.AddConst(v.Name+".wrong", tensor.New(v.Type.DType, v.Type.Shape))
+				w.Type = v.Type
+				g.SetInput(n, i, w)
+			}
+		}
+	}
+	return nil
+}
+
+// TestOff: stages that may be off are, required ones are refused with the
+// reason, and what stops runs no further.
+func TestOff(t *testing.T) {
+	for _, s := range lower.Table {
+		g := irtest.GenFloat(1)
+		o := targets()[0].options(g)
+		o.Off = map[string]bool{s.Name: true}
+		o.Observe = func(st lower.Step) error {
+			if st.Stage.Name == s.Name {
+				t.Errorf("%s ran", s.Name)
+			}
+			return nil
+		}
+		_, err := lower.Run(g, o)
+		if refused := err != nil && strings.Contains(err.Error(), "cannot be switched off"); refused != (s.Required != "") {
+			t.Errorf("%s off: %v", s.Name, err)
+		}
+	}
+	g := irtest.GenFloat(1)
+	o := targets()[0].options(g)
+	last := ""
+	o.StopAfter, o.Observe = "integer", func(st lower.Step) error { last = st.Stage.Name; return nil }
+	if r, err := lower.Run(g, o); err != nil || last != "integer" || r.Program != nil {
+		t.Errorf("stopped after %s: %v", last, err)
+	}
+	o.StopAfter = "4d"
+	if _, err := lower.Run(irtest.GenFloat(1), o); err == nil || !strings.Contains(err.Error(), "it runs with: ") {
+		t.Error(err)
+	}
+}
