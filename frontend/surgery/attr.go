@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/tensor"
@@ -65,7 +66,8 @@ func (m *Model) SetAttribute(n *pb.NodeProto, name string, value any) error {
 			for i := range sch.Attrs {
 				have = append(have, sch.Attrs[i].Name)
 			}
-			return nodeErr(n, "has no attribute %s in opset %d; attributes of %s: %s%s", quote(name), m.Opset(n.GetDomain()), n.GetOpType(), quoted(have), near(name, have))
+			return nodeErr(n, "has no attribute %s in opset %d; attributes of %s: %s%s", quote(name), m.Opset(n.GetDomain()),
+				n.GetOpType(), quoted(have), near(name, have))
 		}
 		if a != nil {
 			want = a.Type
@@ -111,7 +113,7 @@ func makeAttr(name string, v any, want schema.AttrType) (*pb.AttributeProto, err
 			v = int64(1)
 		}
 	case *tensor.Dense:
-		v = TensorProto("", x)
+		v = model.TensorProto("", x)
 	case []int:
 		v = toList(x)
 	case []int64:

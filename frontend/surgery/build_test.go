@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -50,7 +51,7 @@ func (b *builder) weights(name string, shape ...int) string {
 
 func (b *builder) init(name string, d *tensor.Dense) string {
 	b.t.Helper()
-	must(b.t, b.m.AddInitializer(TensorProto(name, d)))
+	must(b.t, b.m.AddInitializer(model.TensorProto(name, d)))
 	return name
 }
 
@@ -145,7 +146,7 @@ func same(t testing.TB, got, ref *Model, rtol float64, change ...func(*CompareOp
 func reshape(o *CompareOptions) { o.Reshape = true }
 
 // text prints a graph for comparisons of structure.
-func text(m *Model) string {
+func modelText(m *Model) string {
 	var b strings.Builder
 	for _, n := range m.graph().Node {
 		fmt.Fprintf(&b, "%s = %s(%s)\n", strings.Join(n.Output, ", "), n.GetOpType(), strings.Join(n.Input, ", "))
@@ -159,7 +160,7 @@ func wantText(t testing.TB, m *Model, want string) {
 	for _, l := range strings.Split(strings.TrimSpace(want), "\n") {
 		lines = append(lines, strings.TrimSpace(l))
 	}
-	if got := strings.TrimSpace(text(m)); got != strings.Join(lines, "\n") {
+	if got := strings.TrimSpace(modelText(m)); got != strings.Join(lines, "\n") {
 		t.Errorf("graph is\n%s\nwant\n%s", got, strings.Join(lines, "\n"))
 	}
 }

@@ -56,7 +56,8 @@ func (m *Model) RewriteGemmAsConv(n *pb.NodeProto, opt ConvOptions) (*pb.NodePro
 		inner := m.UniqueValue(n.Output[0] + "_4d")
 		conv.Output[0] = inner
 		shape := m.constant(n.Output[0]+"_shape", tensor.Ints(-1, a.k))
-		nodes = append(nodes, &pb.NodeProto{Name: proto.String(m.UniqueNode(name + "/Reshape")), OpType: proto.String("Reshape"), Input: []string{inner, shape}, Output: []string{n.Output[0]}})
+		nodes = append(nodes, &pb.NodeProto{Name: proto.String(m.UniqueNode(name + "/Reshape")),
+			OpType: proto.String("Reshape"), Input: []string{inner, shape}, Output: []string{n.Output[0]}})
 	}
 	m.placeBefore(n, nodes...)
 	m.discard(n)
@@ -82,7 +83,8 @@ func (m *Model) affineOf(n *pb.NodeProto) (*affine, error) {
 		return nil, nodeErr(n, "its weights (input 1) are not known: %v", err)
 	}
 	if !w.DType.IsFloat() {
-		return nil, nodeErr(n, "its weights %s are of type %s; a Conv wants float types", quote(n.Input[1]), w.DType.ONNXName())
+		return nil, nodeErr(n, "its weights %s are of type %s; a Conv wants float types", quote(n.Input[1]),
+			w.DType.ONNXName())
 	}
 	if len(w.Shape) != 2 {
 		return nil, nodeErr(n, "its weights %s have shape %v; want a matrix", quote(n.Input[1]), w.Shape)
@@ -91,7 +93,8 @@ func (m *Model) affineOf(n *pb.NodeProto) (*affine, error) {
 	transB := op == "Gemm" && attrInt(n, "transB", 0) != 0
 	if op == "Gemm" {
 		if attrInt(n, "transA", 0) != 0 {
-			return nil, nodeErr(n, "transA is set: its input is transposed; want transA 0 (insert a Transpose in front, then remove the attribute)")
+			return nil, nodeErr(n, "transA is set: its input is transposed; want transA 0 (insert a Transpose in front, then "+
+				"remove the attribute)")
 		}
 		if alpha := attrFloat(n, "alpha", 1); alpha != 1 {
 			a.w = scaled(a.w, alpha)
@@ -121,7 +124,8 @@ func (m *Model) biasOf(n *pb.NodeProto, k int) (*tensor.Dense, error) {
 		return nil, nil
 	}
 	if c.Len() != 1 && (c.Len() != k || len(c.Shape) == 0 || c.Shape[len(c.Shape)-1] != k) {
-		return nil, nodeErr(n, "its bias %s has shape %v; want one value, or one for each of the %d outputs", quote(n.Input[2]), c.Shape, k)
+		return nil, nodeErr(n, "its bias %s has shape %v; want one value, or one for each of the %d outputs",
+			quote(n.Input[2]), c.Shape, k)
 	}
 	b := tensor.New(c.DType, []int{k})
 	for i := range k {
@@ -153,15 +157,18 @@ func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string
 	k := kernel{opt.C, opt.R, opt.S}
 	if t, ok := m.Shapes().Type(src); ok {
 		if len(t.Shape) != 4 {
-			return "", k, nodeErr(n, "reads %s of shape %s; want a feature map [N,C,R,S] (after: names one)", quote(src), ShapeText(t.Shape))
+			return "", k, nodeErr(n, "reads %s of shape %s; want a feature map [N,C,R,S] (after: names one)", quote(src),
+				ShapeText(t.Shape))
 		}
 		for i, p := range []*int{&k.c, &k.r, &k.s} {
 			size := int(t.Shape[1+i].Size)
 			switch {
 			case size < 0 && *p <= 0:
-				return "", k, nodeErr(n, "dimension %d of %s is not fixed: %s; want sizes (pin_dims, or give r, s and c)", 1+i, quote(src), ShapeText(t.Shape))
+				return "", k, nodeErr(n, "dimension %d of %s is not fixed: %s; want sizes (pin_dims, or give r, s and c)", 1+i,
+					quote(src), ShapeText(t.Shape))
 			case size >= 0 && *p > 0 && *p != size:
-				return "", k, nodeErr(n, "%s is %d, but %s has shape %s", [...]string{"c", "r", "s"}[i], *p, quote(src), ShapeText(t.Shape))
+				return "", k, nodeErr(n, "%s is %d, but %s has shape %s", [...]string{"c", "r", "s"}[i], *p, quote(src),
+					ShapeText(t.Shape))
 			case size >= 0:
 				*p = size
 			}
@@ -170,7 +177,8 @@ func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string
 		return "", k, nodeErr(n, "%v; give r, s and c", m.noShape(src))
 	}
 	if k.c*k.r*k.s != a.columns {
-		return "", k, nodeErr(n, "its weights take %d values, the map %s has %d·%d·%d = %d", a.columns, quote(src), k.c, k.r, k.s, k.c*k.r*k.s)
+		return "", k, nodeErr(n, "its weights take %d values, the map %s has %d·%d·%d = %d", a.columns, quote(src), k.c, k.r,
+			k.s, k.c*k.r*k.s)
 	}
 	if opt.K > 0 && opt.K != a.k {
 		return "", k, nodeErr(n, "k is %d, but the weights give %d outputs", opt.K, a.k)
@@ -213,7 +221,8 @@ func (m *Model) ValueOf(name string) (string, error) {
 	found := m.Find(Query{Name: name})
 	if m.known(name) {
 		if len(found) > 0 && at(found[0].Output, 0) != name {
-			return "", fmt.Errorf("%s is the name both of a value and of %s; want one that is clear", quote(name), label(found[0]))
+			return "", fmt.Errorf("%s is the name both of a value and of %s; want one that is clear", quote(name),
+				label(found[0]))
 		}
 		return name, nil
 	}
@@ -233,9 +242,10 @@ func (m *Model) convNode(name, src string, a *affine, k kernel, wName, bName str
 	if a.b != nil {
 		in = append(in, m.constant(bName+"_conv", a.b))
 	}
-	return &pb.NodeProto{Name: proto.String(name), OpType: proto.String("Conv"), Input: in, Attribute: []*pb.AttributeProto{
-		{Name: proto.String("kernel_shape"), Type: pb.AttributeProto_INTS.Enum(), Ints: []int64{int64(k.r), int64(k.s)}},
-	}}
+	return &pb.NodeProto{Name: proto.String(name), OpType: proto.String("Conv"), Input: in,
+		Attribute: []*pb.AttributeProto{
+			{Name: proto.String("kernel_shape"), Type: pb.AttributeProto_INTS.Enum(), Ints: []int64{int64(k.r), int64(k.s)}},
+		}}
 }
 
 // discard deletes a node that something else has replaced, and what only it
@@ -259,7 +269,8 @@ func (m *Model) discard(n *pb.NodeProto) {
 // are, and the Convs make their results. With sizes, outputs names the results:
 // values that nothing makes (any more), such as graph outputs whose producers
 // were removed.
-func (m *Model) RewriteGemmAsSlicedConvs(n *pb.NodeProto, sizes []int, outputs []string, opt ConvOptions) ([]*pb.NodeProto, error) {
+func (m *Model) RewriteGemmAsSlicedConvs(n *pb.NodeProto, sizes []int, outputs []string,
+	opt ConvOptions) ([]*pb.NodeProto, error) {
 	a, err := m.affineOf(n)
 	if err != nil {
 		return nil, err
@@ -292,7 +303,8 @@ func (m *Model) RewriteGemmAsSlicedConvs(n *pb.NodeProto, sizes []int, outputs [
 				return nil, nodeErr(n, "%v", err)
 			}
 		}
-		c := m.convNode(m.UniqueNode(fmt.Sprintf("%s_%d", base, i)), src, part, k, fmt.Sprintf("%s_%d", a.wName, i), fmt.Sprintf("%s_%d", a.bName, i))
+		c := m.convNode(m.UniqueNode(fmt.Sprintf("%s_%d", base, i)), src, part, k, fmt.Sprintf("%s_%d", a.wName, i),
+			fmt.Sprintf("%s_%d", a.bName, i))
 		c.Output = []string{p.output}
 		m.placeBefore(n, c)
 		convs = append(convs, c)
@@ -319,7 +331,8 @@ func (m *Model) piecesOf(n *pb.NodeProto, sizes []int, outputs []string, k int) 
 		return nil, nodeErr(n, "%d sizes and %d outputs; want as many", len(sizes), len(outputs))
 	}
 	if u := m.Consumers(n.Output[0]); len(u) > 0 {
-		return nil, nodeErr(n, "its result is read by %s; with sizes given nothing may read it (without them the Slices behind it are used)", label(u[0].Node))
+		return nil, nodeErr(n, "its result is read by %s; with sizes given nothing may read it (without them the Slices "+
+			"behind it are used)", label(u[0].Node))
 	}
 	var out []piece
 	sum := 0
@@ -330,7 +343,8 @@ func (m *Model) piecesOf(n *pb.NodeProto, sizes []int, outputs []string, k int) 
 		if p := m.Producer(outputs[i]); p != nil && (p != n || i > 0 && slices.Contains(outputs[:i], outputs[i])) {
 			return nil, nodeErr(n, "output %s is made by %s; remove that first", quote(outputs[i]), label(p))
 		}
-		if outputs[i] == "" || slices.Contains(outputs[:i], outputs[i]) || m.Producer(outputs[i]) == nil && m.known(outputs[i]) {
+		if outputs[i] == "" || slices.Contains(outputs[:i], outputs[i]) || m.Producer(outputs[i]) == nil &&
+			m.known(outputs[i]) {
 			return nil, nodeErr(n, "output name %s is empty, taken, or listed twice", quote(outputs[i]))
 		}
 		out = append(out, piece{sum, sum + s, outputs[i], nil})
@@ -383,7 +397,8 @@ func (m *Model) cuts(n *pb.NodeProto, k int) ([]piece, error) {
 	switch n.GetOpType() {
 	case "Slice":
 		st, en, ax, step := vals(1, "starts"), vals(2, "ends"), vals(3, "axes"), vals(4, "")
-		if len(st) != 1 || len(en) != 1 || len(ax) != 1 || !channel(ax[0]) || len(step) > 1 || len(step) == 1 && step[0] != 1 {
+		if len(st) != 1 || len(en) != 1 || len(ax) != 1 || !channel(ax[0]) || len(step) > 1 || len(step) == 1 &&
+			step[0] != 1 {
 			return nil, nodeErr(n, "which does not take a known range of axis 1 with step 1")
 		}
 		from, to := clampIndex(st[0], k), clampIndex(en[0], k)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -25,16 +26,20 @@ func keep(s []int) []int { return s }
 // anything.
 var Conversions = []Conversion{
 	{"wbc_to_chw", "tokens [W,B,C] → a feature map [C,B,W], batch 1 becoming height 1", []int{2, 1, 0}, keep},
-	{"ck_to_kchw", "the matrix [C,K] of x·W → filters [K,C,1,1] of a 1×1 Conv", []int{1, 0}, func(s []int) []int { return []int{s[0], s[1], 1, 1} }},
-	{"xc_to_xchw", "the matrix [X,C] of W·x, or rows of channels → [X,C,1,1]", []int{0, 1}, func(s []int) []int { return []int{s[0], s[1], 1, 1} }},
-	{"hwc_to_nchw", "a map [H,W,C] → [1,C,H,W]", []int{2, 0, 1}, func(s []int) []int { return []int{1, s[0], s[1], s[2]} }},
+	{"ck_to_kchw", "the matrix [C,K] of x·W → filters [K,C,1,1] of a 1×1 Conv", []int{1, 0},
+		func(s []int) []int { return []int{s[0], s[1], 1, 1} }},
+	{"xc_to_xchw", "the matrix [X,C] of W·x, or rows of channels → [X,C,1,1]", []int{0, 1},
+		func(s []int) []int { return []int{s[0], s[1], 1, 1} }},
+	{"hwc_to_nchw", "a map [H,W,C] → [1,C,H,W]", []int{2, 0, 1},
+		func(s []int) []int { return []int{1, s[0], s[1], s[2]} }},
 	{"nchw_to_hwc", "a map [1,C,H,W] → [H,W,C]", []int{0, 2, 3, 1}, func(s []int) []int {
 		if s[0] != 1 {
 			return nil
 		}
 		return s[1:]
 	}},
-	{"c_to_chw", "a vector [C] for channels last → [C,1,1] for channels first", []int{0}, func(s []int) []int { return []int{s[0], 1, 1} }},
+	{"c_to_chw", "a vector [C] for channels last → [C,1,1] for channels first", []int{0},
+		func(s []int) []int { return []int{s[0], 1, 1} }},
 }
 
 func conversion(name string) (*Conversion, error) {
@@ -45,7 +50,8 @@ func conversion(name string) (*Conversion, error) {
 		}
 		all = append(all, Conversions[i].Name)
 	}
-	return nil, fmt.Errorf("conversion %s is unknown%s; there are %s, and transpose and reshape for others", quote(name), near(name, all), quoted(all))
+	return nil, fmt.Errorf("conversion %s is unknown%s; there are %s, and transpose and reshape for others", quote(name),
+		near(name, all), quoted(all))
 }
 
 // of is the shape that a conversion makes of another.
@@ -141,7 +147,8 @@ func SliceAxis(d *tensor.Dense, axis, start, end int) (*tensor.Dense, error) {
 		}
 	}
 	if start < 0 || end > size || start >= end {
-		return nil, fmt.Errorf("indices %d to %d do not lie within the %d of axis %d (shape %v)", start, end, size, axis, d.Shape)
+		return nil, fmt.Errorf("indices %d to %d do not lie within the %d of axis %d (shape %v)", start, end, size, axis,
+			d.Shape)
 	}
 	shape := slices.Clone(d.Shape)
 	shape[axis] = end - start
@@ -172,9 +179,9 @@ func (m *Model) ConvertInitializer(name, as string, f func(*tensor.Dense) (*tens
 		return fmt.Errorf("initializer %s: %w", quote(name), err)
 	}
 	if as != "" && as != name {
-		return m.AddInitializer(TensorProto(as, d))
+		return m.AddInitializer(model.TensorProto(as, d))
 	}
-	return m.SetInitializer(TensorProto(name, d))
+	return m.SetInitializer(model.TensorProto(name, d))
 }
 
 // SplitToMaps cuts a constant whose axis lists the flattened places of several
@@ -208,7 +215,8 @@ func (m *Model) SplitToMaps(name string, axis int, maps, as []string) error {
 		total += hw[0] * hw[1]
 	}
 	if total != d.Shape[axis] {
-		return fmt.Errorf("initializer %s: axis %d has %d places (shape %v), the maps have %d (%v)", quote(name), axis, d.Shape[axis], d.Shape, total, sizes)
+		return fmt.Errorf("initializer %s: axis %d has %d places (shape %v), the maps have %d (%v)", quote(name), axis,
+			d.Shape[axis], d.Shape, total, sizes)
 	}
 	from := 0
 	for i, hw := range sizes {
@@ -218,7 +226,7 @@ func (m *Model) SplitToMaps(name string, axis int, maps, as []string) error {
 		}
 		from += hw[0] * hw[1]
 		shape := slices.Replace(slices.Clone(part.Shape), axis, axis+1, hw[0], hw[1])
-		if err := m.AddInitializer(TensorProto(as[i], part.Reshaped(shape))); err != nil {
+		if err := m.AddInitializer(model.TensorProto(as[i], part.Reshaped(shape))); err != nil {
 			return err
 		}
 	}

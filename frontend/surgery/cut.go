@@ -26,7 +26,8 @@ func (m *Model) InsertTransposePair(n *pb.NodeProto, before, after []int) error 
 		}
 	}
 	make_ := func(suffix string, p []int) (*pb.NodeProto, error) {
-		return m.MakeNode(NodeSpec{Op: "Transpose", Name: m.UniqueNode(n.GetName() + suffix), Attributes: map[string]any{"perm": p}})
+		return m.MakeNode(NodeSpec{Op: "Transpose", Name: m.UniqueNode(n.GetName() + suffix),
+			Attributes: map[string]any{"perm": p}})
 	}
 	t, err := make_("/transpose_before", before)
 	if err != nil {
@@ -72,7 +73,8 @@ func (m *Model) sizes(value string, c Cut) (axis int, sizes []int, err error) {
 		case each == 0 && count > 0 && total%count == 0:
 			each = total / count
 		case count == 0 || each == 0:
-			return 0, nil, fmt.Errorf("value %s of shape %s: axis %d cannot be cut into equal pieces (count %d, size %d); give sizes", quote(value), ShapeText(t.Shape), axis, count, each)
+			return 0, nil, fmt.Errorf("value %s of shape %s: axis %d cannot be cut into equal pieces (count %d, size %d); "+
+				"give sizes", quote(value), ShapeText(t.Shape), axis, count, each)
 		}
 		if count < 1 || count > 1<<16 {
 			return 0, nil, fmt.Errorf("value %s is to be cut into %d pieces; want 1 to 65536", quote(value), count)
@@ -89,7 +91,8 @@ func (m *Model) sizes(value string, c Cut) (axis int, sizes []int, err error) {
 		sum += s
 	}
 	if total >= 0 && sum > total {
-		return 0, nil, fmt.Errorf("value %s of shape %s: axis %d has %d places, the pieces %v take %d", quote(value), ShapeText(t.Shape), axis, total, sizes, sum)
+		return 0, nil, fmt.Errorf("value %s of shape %s: axis %d has %d places, the pieces %v take %d", quote(value),
+			ShapeText(t.Shape), axis, total, sizes, sum)
 	}
 	return axis, sizes, nil
 }
@@ -106,7 +109,8 @@ func (m *Model) InsertSlices(value string, c Cut, outputs []string) ([]string, e
 		return nil, err
 	}
 	if outputs != nil && len(outputs) != len(sizes) {
-		return nil, fmt.Errorf("value %s is cut into %d pieces, but %d outputs are named", quote(value), len(sizes), len(outputs))
+		return nil, fmt.Errorf("value %s is cut into %d pieces, but %d outputs are named", quote(value), len(sizes),
+			len(outputs))
 	}
 	var out []string
 	from := 0
@@ -159,7 +163,8 @@ func (m *Model) shared(what string, v int) string {
 
 // InsertConcat adds a Concat of values along an axis under a name (empty: made
 // up) and gives its result. With to, input index of that node reads it.
-func (m *Model) InsertConcat(values []string, axis int, name, output string, to *pb.NodeProto, index int) (string, error) {
+func (m *Model) InsertConcat(values []string, axis int, name, output string, to *pb.NodeProto, index int) (string,
+	error) {
 	if len(values) == 0 {
 		return "", fmt.Errorf("a Concat of no values")
 	}
@@ -196,7 +201,8 @@ func (m *Model) InsertConcat(values []string, axis int, name, output string, to 
 // along another, which is a Reshape that an accelerator without Reshape can do:
 // rows of a map [N,C,H,W] cut along H and joined along W give [N,C,1,H·W]. The
 // node before reads the result where it read the value; nil: everybody does.
-func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *pb.NodeProto, outputs string) (string, error) {
+func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *pb.NodeProto, outputs string) (string,
+	error) {
 	if err := m.wantValue(value); err != nil {
 		return "", err
 	}
@@ -214,7 +220,8 @@ func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *
 		readers = mine
 	}
 	if m.IsOutput(value) {
-		return "", fmt.Errorf("%s is a graph output; give the node that makes it another output first (change_output)", quote(value))
+		return "", fmt.Errorf("%s is a graph output; give the node that makes it another output first (change_output)",
+			quote(value))
 	}
 	parts, err := m.InsertSlices(value, c, nil)
 	if err != nil {
@@ -228,7 +235,7 @@ func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *
 		if u.Index >= 0 {
 			u.Node.Input[u.Index] = joined
 		} else {
-			renameInner(u.Node, value, joined)
+			renameCaptured(u.Node, only(value, joined))
 		}
 	}
 	m.Touch()

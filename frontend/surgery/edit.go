@@ -73,7 +73,8 @@ func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) error {
 	p := m.Producer(value)
 	if m.IsOutput(value) {
 		if p == nil {
-			return fmt.Errorf("%s is both an input and an output of the graph; give the output a name of its own first", quote(value))
+			return fmt.Errorf("%s is both an input and an output of the graph; give the output a name of its own first",
+				quote(value))
 		}
 		inside := m.UniqueValue(value + "_inner")
 		n.Input = setAt(n.Input, in, inside)
@@ -82,7 +83,7 @@ func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) error {
 		}
 		n.Output[0] = value
 		m.name(n)
-		renameOutput(p, value, inside)
+		renameList(p.Output, only(value, inside))
 		m.placeBefore(p, n)
 		return m.Sort()
 	}
@@ -208,7 +209,8 @@ func (m *Model) bypass(n *pb.NodeProto, input int) error {
 			continue
 		}
 		if used != "" {
-			return nodeErr(n, "has several outputs that are read (%s, %s); nothing can stand in for all of them (only: true removes it without re-wiring)", quote(used), quote(o))
+			return nodeErr(n, "has several outputs that are read (%s, %s); nothing can stand in for all of them (only: true "+
+				"removes it without re-wiring)", quote(used), quote(o))
 		}
 		used = o
 	}
@@ -229,13 +231,14 @@ func (m *Model) bypass(n *pb.NodeProto, input int) error {
 	p := m.Producer(src)
 	if p == nil || m.IsOutput(src) {
 		// An interface at both ends: a name for each must stay.
-		m.placeBefore(n, &pb.NodeProto{OpType: proto.String("Identity"), Name: proto.String(m.UniqueNode(n.GetName() + "/Identity")), Input: []string{src}, Output: []string{used}})
+		m.placeBefore(n, &pb.NodeProto{OpType: proto.String("Identity"),
+			Name: proto.String(m.UniqueNode(n.GetName() + "/Identity")), Input: []string{src}, Output: []string{used}})
 		m.delete(n)
 		return nil
 	}
 	m.delete(n)
 	m.rewire(src, used, nil)
-	renameOutput(p, src, used)
+	renameList(p.Output, only(src, used))
 	return nil
 }
 
@@ -259,9 +262,11 @@ func (m *Model) dataInput(n *pb.NodeProto, input int) (int, error) {
 	case len(data) == 0 && len(n.Input) == 1:
 		return 0, nil
 	case len(data) == 0:
-		return 0, nodeErr(n, "reads only constants, but something reads its result; say which input stands in for it (input: N), or only: true")
+		return 0, nodeErr(n, "reads only constants, but something reads its result; say which input stands in for it "+
+			"(input: N), or only: true")
 	}
-	return 0, nodeErr(n, "reads %d values that are no constants (%s); say which one stands in for its result (input: N), or only: true", len(data), quoted(n.Input))
+	return 0, nodeErr(n, "reads %d values that are no constants (%s); say which one stands in for its result (input: "+
+		"N), or only: true", len(data), quoted(n.Input))
 }
 
 // dropConstants deletes those of the named values that are initializers or
@@ -322,7 +327,8 @@ func (m *Model) Replace(old, new []*pb.NodeProto) error {
 	}
 	for _, s := range need {
 		if !made[s] {
-			return nodeErr(at, "replacing it leaves %s without a producer, which is still needed; name it as an output of a new node", quote(s))
+			return nodeErr(at, "replacing it leaves %s without a producer, which is still needed; name it as an output of a "+
+				"new node", quote(s))
 		}
 	}
 	m.dropConstants(orphans)

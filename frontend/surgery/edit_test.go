@@ -110,8 +110,8 @@ func TestRemoveOnlyAndChoice(t *testing.T) {
 	c := m.Clone()
 	wantErr(t, c.Remove([]*pb.NodeProto{byOutput(t, c, "d")}, RemoveOptions{Input: -1}), `makes "d" (Add)`, `"b", "c"`, "input: N")
 	must(t, c.Remove([]*pb.NodeProto{byOutput(t, c, "d")}, RemoveOptions{Input: 1}))
-	if !strings.Contains(text(c), "y = Mul(b, c)\nz = Sub(c, b)") {
-		t.Errorf("graph is\n%s", text(c))
+	if !strings.Contains(modelText(c), "y = Mul(b, c)\nz = Sub(c, b)") {
+		t.Errorf("graph is\n%s", modelText(c))
 	}
 	must(t, m.Remove([]*pb.NodeProto{byOutput(t, m, "d")}, RemoveOptions{Only: true}))
 	_, err = m.InferShapes()

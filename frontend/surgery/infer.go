@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -21,7 +22,7 @@ type ValueType struct {
 	Shape []Dim
 }
 
-func (t ValueType) String() string { return elemName(t.Elem) + ShapeText(t.Shape) }
+func (t ValueType) String() string { return model.ElemTypeName(t.Elem) + ShapeText(t.Shape) }
 
 // Shapes are the types of the values of a graph as far as they can be told,
 // with the constants among them. A graph in the middle of an operation may be
@@ -107,7 +108,8 @@ func (m *Model) probe(variant int) *probe {
 	dead := make([]bool, len(src))
 	for range maxRounds {
 		p.select_(m, g, usable, dead)
-		mp := &pb.ModelProto{IrVersion: m.Proto.IrVersion, OpsetImport: m.Proto.OpsetImport, Functions: m.Proto.Functions, Graph: g}
+		mp := &pb.ModelProto{IrVersion: m.Proto.IrVersion, OpsetImport: m.Proto.OpsetImport, Functions: m.Proto.Functions,
+			Graph: g}
 		res, err := onnx.Import(m.loaded(mp), onnx.ImportOptions{Functions: m.Functions})
 		if err == nil {
 			p.read(res)
@@ -190,7 +192,8 @@ func (p *probe) select_(m *Model, g *pb.GraphProto, usable map[string]bool, dead
 		if !live {
 			continue
 		}
-		g.Node = append(g.Node, &pb.NodeProto{Name: proto.String(openMark + strconv.Itoa(i) + closeMark), OpType: n.OpType, Domain: n.Domain,
+		g.Node = append(g.Node, &pb.NodeProto{Name: proto.String(openMark + strconv.Itoa(i) + closeMark), OpType: n.OpType,
+			Domain:   n.Domain,
 			Overload: n.Overload, Input: n.Input, Output: n.Output, Attribute: n.Attribute})
 		for _, o := range n.Output {
 			if o != "" {

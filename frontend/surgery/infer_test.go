@@ -62,8 +62,8 @@ func TestSymbolicShapesAreKept(t *testing.T) {
 	ref := m.Clone()
 	d, err := m.Simplify()
 	must(t, err)
-	if d.Folded != 3 || strings.Count(text(m), "\n") != 6 {
-		t.Errorf("%+v\n%s", d, text(m))
+	if d.Folded != 3 || strings.Count(modelText(m), "\n") != 6 {
+		t.Errorf("%+v\n%s", d, modelText(m))
 	}
 	valid(t, m)
 	_, shape, _ := m.IOShape("z")
@@ -150,8 +150,8 @@ func TestSimplify(t *testing.T) {
 	ref := m.Clone()
 	d, err := m.Simplify()
 	must(t, err)
-	if got := strings.Count(text(m), "\n"); got != 3 {
-		t.Errorf("%+v leaves %d nodes:\n%s", d, got, text(m))
+	if got := strings.Count(modelText(m), "\n"); got != 3 {
+		t.Errorf("%+v leaves %d nodes:\n%s", d, got, modelText(m))
 	}
 	same(t, m, ref, 0)
 	if !slices.Equal(m.OutputNames(), in("/out_output_0")) {

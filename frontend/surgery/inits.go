@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -56,7 +57,8 @@ func (m *Model) Constant(value string) (*tensor.Dense, error) {
 		case p.GetOpType() == "Constant" && p.GetDomain() == "":
 			return m.constantNode(p)
 		}
-		return nil, fmt.Errorf("%s is not a constant: it is computed by %s (simplify folds what can be computed before)", quote(value), label(p))
+		return nil, fmt.Errorf("%s is not a constant: it is computed by %s (simplify folds what can be computed before)",
+			quote(value), label(p))
 	}
 	return nil, fmt.Errorf("%s is behind too many Identity nodes", quote(value))
 }
@@ -96,7 +98,7 @@ func (m *Model) AddInitializer(t *pb.TensorProto) error {
 func (m *Model) constant(base string, d *tensor.Dense) string {
 	name := m.UniqueValue(base)
 	m.Touch()
-	m.graph().Initializer = append(m.graph().Initializer, TensorProto(name, d))
+	m.graph().Initializer = append(m.graph().Initializer, model.TensorProto(name, d))
 	return name
 }
 
@@ -214,15 +216,12 @@ func (m *Model) DeduplicateInitializers() (map[string]string, error) {
 func contents(t *pb.TensorProto) (string, error) {
 	c := proto.Clone(t).(*pb.TensorProto)
 	c.Name, c.DocString, c.MetadataProps = nil, nil, nil
-	if len(c.RawData) == 0 && rawBits(c.GetDataType()) > 0 {
-		if _, ok := tensor.FromONNX(int(c.GetDataType())); ok {
-			d, err := onnx.TensorData(t, "", onnx.Limits{})
-			if err != nil {
-				return "", err
-			}
-			c = TensorProto("", d)
-			c.Name = nil
+	if _, ok := tensor.FromONNX(int(c.GetDataType())); ok && len(c.RawData) == 0 {
+		d, err := onnx.TensorData(t, "", onnx.Limits{})
+		if err != nil {
+			return "", err
 		}
+		c = model.TensorProto("", d)
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(c)
 	return string(b), err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -32,8 +33,8 @@ func TestAnyElementType(t *testing.T) {
 		}
 		num, shape, err := r.Model.IOShape("q")
 		must(t, err)
-		if elemName(num) != dt || ShapeText(shape) != "[N,2,?]" {
-			t.Errorf("%s: input is %s%s", dt, elemName(num), ShapeText(shape))
+		if model.ElemTypeName(num) != dt || ShapeText(shape) != "[N,2,?]" {
+			t.Errorf("%s: input is %s%s", dt, model.ElemTypeName(num), ShapeText(shape))
 		}
 	}
 }
@@ -287,8 +288,8 @@ func TestConstantForms(t *testing.T) {
 		t.Error("floats must be an initializer now")
 	}
 	same(t, m, ref, 0)
-	wantErr(t, m.SetInitializer(TensorProto("x", tensor.Ints(1))), "is no initializer")
-	wantErr(t, m.SetInitializer(TensorProto("qq", tensor.Ints(1))), "no value")
+	wantErr(t, m.SetInitializer(model.TensorProto("x", tensor.Ints(1))), "is no initializer")
+	wantErr(t, m.SetInitializer(model.TensorProto("qq", tensor.Ints(1))), "no value")
 	must(t, m.AddInitializer(StringTensor("names", []int{2}, in("a", "b"))))
 	valid(t, m)
 }

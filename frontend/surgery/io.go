@@ -110,7 +110,8 @@ func (m *Model) IOShape(name string) (elemType int32, shape []Dim, err error) {
 
 func (m *Model) noIO(name string) error {
 	all := append(m.InputNames(), m.OutputNames()...)
-	return fmt.Errorf("the graph has no input or output %s%s; inputs: %s; outputs: %s", quote(name), near(name, all), quoted(m.InputNames()), quoted(m.OutputNames()))
+	return fmt.Errorf("the graph has no input or output %s%s; inputs: %s; outputs: %s", quote(name), near(name, all),
+		quoted(m.InputNames()), quoted(m.OutputNames()))
 }
 
 // SetIOShape declares another shape, and with elemType not 0 another element
@@ -147,7 +148,8 @@ func (m *Model) AddInput(name string, elemType int32, shape []Dim) error {
 		return fmt.Errorf("input %s needs an element type and a shape", quote(name))
 	}
 	m.Touch()
-	m.graph().Input = append(m.graph().Input, &pb.ValueInfoProto{Name: proto.String(name), Type: tensorType(elemType, shape)})
+	m.graph().Input = append(m.graph().Input, &pb.ValueInfoProto{Name: proto.String(name),
+		Type: tensorType(elemType, shape)})
 	return nil
 }
 
@@ -184,10 +186,12 @@ func (m *Model) AddOutput(name string, elemType int32, shape []Dim) error {
 func (m *Model) RemoveOutputs(list []string) error {
 	for _, s := range list {
 		if !m.IsOutput(s) {
-			return fmt.Errorf("the graph has no output %s%s; outputs: %s", quote(s), near(s, m.OutputNames()), quoted(m.OutputNames()))
+			return fmt.Errorf("the graph has no output %s%s; outputs: %s", quote(s), near(s, m.OutputNames()),
+				quoted(m.OutputNames()))
 		}
 	}
-	left := slices.DeleteFunc(slices.Clone(m.graph().Output), func(v *pb.ValueInfoProto) bool { return slices.Contains(list, v.GetName()) })
+	left := slices.DeleteFunc(slices.Clone(m.graph().Output),
+		func(v *pb.ValueInfoProto) bool { return slices.Contains(list, v.GetName()) })
 	m.Touch()
 	m.graph().Output = left
 	return nil
@@ -199,7 +203,8 @@ func (m *Model) KeepOutputs(list []string) error {
 	for i, s := range list {
 		v := m.output(s)
 		if v == nil {
-			return fmt.Errorf("the graph has no output %s%s; outputs: %s", quote(s), near(s, m.OutputNames()), quoted(m.OutputNames()))
+			return fmt.Errorf("the graph has no output %s%s; outputs: %s", quote(s), near(s, m.OutputNames()),
+				quoted(m.OutputNames()))
 		}
 		if slices.Contains(list[:i], s) {
 			return fmt.Errorf("output %s is listed twice", quote(s))
@@ -220,10 +225,12 @@ func (m *Model) KeepOutputs(list []string) error {
 func (m *Model) RemoveInputs(list []string, only bool) error {
 	for _, s := range list {
 		if m.input(s) == nil {
-			return fmt.Errorf("the graph has no input %s%s; inputs: %s", quote(s), near(s, m.InputNames()), quoted(m.InputNames()))
+			return fmt.Errorf("the graph has no input %s%s; inputs: %s", quote(s), near(s, m.InputNames()),
+				quoted(m.InputNames()))
 		}
 		if u := m.Consumers(s); len(u) > 0 && !only && !m.IsInitializer(s) {
-			return fmt.Errorf("input %s is read by %s; remove or re-wire that first (only: true removes it all the same, for an initializer to take its place)", quote(s), label(u[0].Node))
+			return fmt.Errorf("input %s is read by %s; remove or re-wire that first (only: true removes it all the same, for "+
+				"an initializer to take its place)", quote(s), label(u[0].Node))
 		}
 	}
 	m.Touch()

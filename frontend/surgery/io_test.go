@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -15,7 +16,7 @@ func TestOutputs(t *testing.T) {
 	dt, shape, err := m.IOShape("c")
 	must(t, err)
 	if dt != 1 || ShapeText(shape) != "[1,4]" {
-		t.Errorf("output c is %s%s", elemName(dt), ShapeText(shape))
+		t.Errorf("output c is %s%s", model.ElemTypeName(dt), ShapeText(shape))
 	}
 	wantErr(t, m.AddOutput("c", 0, nil), "is an output already")
 	wantErr(t, m.AddOutput("nix", 0, nil), `no value "nix"`)
@@ -49,7 +50,7 @@ func TestInputs(t *testing.T) {
 	must(t, m.RemoveInputs(in("q"), false))
 	// A constant takes the place of an input.
 	must(t, m.RemoveInputs(in("x"), true))
-	must(t, m.AddInitializer(TensorProto("x", tensor.Of([]int{1, 4}, []float32{1, -2, 3, 4}))))
+	must(t, m.AddInitializer(model.TensorProto("x", tensor.Of([]int{1, 4}, []float32{1, -2, 3, 4}))))
 	valid(t, m)
 	out, err := m.Run(nil)
 	must(t, err)

@@ -48,7 +48,8 @@ func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) (*pb.Nod
 	nodes, err := func() ([]*pb.NodeProto, error) {
 		if opt.ChannelsFirst {
 			if known && (len(t.Shape) != 4 || t.Shape[1].Size >= 0 && int(t.Shape[1].Size) != a.columns) {
-				return nil, nodeErr(n, "reads %s of shape %s; channels first it must be [N,%d,H,W]", quote(src), ShapeText(t.Shape), a.columns)
+				return nil, nodeErr(n, "reads %s of shape %s; channels first it must be [N,%d,H,W]", quote(src), ShapeText(t.Shape),
+					a.columns)
 			}
 			c := m.convNode(name, src, a, kernel{a.columns, 1, 1}, a.wName, a.bName)
 			c.Output = []string{out}
@@ -84,7 +85,8 @@ func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) (*pb.Nod
 // also along the third from the end: it was converted already.
 func (m *Model) biasBehind(value string, a *affine, channelsFirst bool) *pb.NodeProto {
 	u := m.Consumers(value)
-	if len(u) != 1 || u[0].Node.GetOpType() != "Add" || u[0].Node.GetDomain() != "" || u[0].Index < 0 || len(u[0].Node.Input) != 2 || m.IsOutput(value) {
+	if len(u) != 1 || u[0].Node.GetOpType() != "Add" || u[0].Node.GetDomain() != "" || u[0].Index < 0 ||
+		len(u[0].Node.Input) != 2 || m.IsOutput(value) {
 		return nil
 	}
 	name := u[0].Node.Input[1-u[0].Index]
@@ -120,7 +122,8 @@ func (m *Model) wrapped(n *pb.NodeProto, name, src, out string, shape []int, a *
 		if to == "" {
 			to = m.UniqueValue(name + "_" + strings.ToLower(op) + "_output")
 		}
-		k := &pb.NodeProto{Name: proto.String(m.UniqueNode(name + "/" + op)), OpType: proto.String(op), Input: []string{cur}, Output: []string{to}}
+		k := &pb.NodeProto{Name: proto.String(m.UniqueNode(name + "/" + op)), OpType: proto.String(op), Input: []string{cur},
+			Output: []string{to}}
 		f(k)
 		for _, o := range nodes { // names of nodes that are not placed yet
 			if o.GetName() == k.GetName() {
@@ -191,7 +194,8 @@ func (m *Model) RewriteMatMulAsEinsum(n *pb.NodeProto, equation string) error {
 		for i := range min(len(ba), len(bb)) {
 			x, y := a.Shape[len(ba)-1-i], b.Shape[len(bb)-1-i]
 			if x != y {
-				return nodeErr(n, "its inputs %s and %s broadcast along a batch dimension, which no equation says; give both the same sizes", ShapeText(a.Shape), ShapeText(b.Shape))
+				return nodeErr(n, "its inputs %s and %s broadcast along a batch dimension, which no equation says; give both the "+
+					"same sizes", ShapeText(a.Shape), ShapeText(b.Shape))
 			}
 		}
 		out := ba

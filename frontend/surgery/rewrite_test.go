@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -31,7 +32,7 @@ func gemm(t testing.TB, r *rand.Rand, n, c, rr, s, k int) *Model {
 		a["transB"] = 1
 	} else {
 		d, _ := b.m.Constant("w")
-		must(t, b.m.SetInitializer(TensorProto("w", d.Transpose([]int{1, 0}))))
+		must(t, b.m.SetInitializer(model.TensorProto("w", d.Transpose([]int{1, 0}))))
 	}
 	ins := in(v, w)
 	switch r.IntN(6) {
@@ -67,7 +68,7 @@ func TestGemmAsConv(t *testing.T) {
 			same(t, m, ref, 1e-6)
 		} else {
 			same(t, m, ref, 1e-6, reshape)
-			if got := text(m); strings.Contains(got, "Reshape") || strings.Contains(got, "Flatten") || strings.Contains(got, "Constant") {
+			if got := modelText(m); strings.Contains(got, "Reshape") || strings.Contains(got, "Flatten") || strings.Contains(got, "Constant") {
 				t.Errorf("what only the Gemm needed must go:\n%s", got)
 			}
 			if got := len(m.graph().Initializer); got > 2 {
@@ -168,7 +169,7 @@ verify: {rtol: 1e-6, reshape: true}
 			must(t, err)
 		}
 		if got := len(m.graph().Node); got != 2 {
-			t.Errorf("%s: %d nodes:\n%s", how, got, text(m))
+			t.Errorf("%s: %d nodes:\n%s", how, got, modelText(m))
 		}
 		same(t, m, ref, 1e-6, reshape)
 	}
@@ -297,8 +298,8 @@ func TestTransposePair(t *testing.T) {
 	ref := m.Clone()
 	must(t, m.InsertTransposePair(node(t, m, "/relu"), []int{0, 2, 3, 1}, []int{0, 3, 1, 2}))
 	same(t, m, ref, 0)
-	if got := strings.Count(text(m), "Transpose"); got != 2 {
-		t.Errorf("%d Transposes\n%s", got, text(m))
+	if got := strings.Count(modelText(m), "Transpose"); got != 2 {
+		t.Errorf("%d Transposes\n%s", got, modelText(m))
 	}
 	wantErr(t, m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2}, []int{0, 1, 2}), "/neg", "before", "3 places, want 4")
 	wantErr(t, m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2, 3}, []int{0, 1, 1, 3}), "/neg", "after", "no permutation")

@@ -39,7 +39,8 @@ func (e *DifferError) Error() string {
 	var s []string
 	for _, d := range c.Outputs {
 		if d.Mismatches > 0 {
-			s = append(s, fmt.Sprintf("output %s: %d of %d values differ in %d cases, by up to %.3g (%.3g of the largest value)", quote(d.Name), d.Mismatches, d.Elements*c.Cases, c.Cases, d.MaxAbs, d.Relative))
+			s = append(s, fmt.Sprintf("output %s: %d of %d values differ in %d cases, by up to %.3g (%.3g of the largest value)",
+				quote(d.Name), d.Mismatches, d.Elements*c.Cases, c.Cases, d.MaxAbs, d.Relative))
 		}
 	}
 	return fmt.Sprintf("%s; wanted %s", strings.Join(s, "; "), c.Wanted)
@@ -132,7 +133,8 @@ func (sc *Script) Run(m *Model, opt RunOptions) (*Result, error) {
 	}
 	for _, k := range sortedKeys(m.Dims) {
 		if open := m.openDims(); !slices.Contains(open, k) {
-			return s.res, fmt.Errorf("%s: dims: the model has no symbolic dimension %s%s; it has: %s", sc.Name, quote(k), near(k, open), quoted(open))
+			return s.res, fmt.Errorf("%s: dims: the model has no symbolic dimension %s%s; it has: %s", sc.Name, quote(k),
+				near(k, open), quoted(open))
 		}
 	}
 	s.original = m
@@ -256,7 +258,8 @@ func (s *session) count(n int) int {
 // casesFor are the given inputs where the reference is the original model, or
 // has the same inputs.
 func (s *session) casesFor(ref *Model) []map[string]*tensor.Dense {
-	if ref == s.original || len(s.opt.Cases) > 0 && !slices.ContainsFunc(ref.InputNames(), func(n string) bool { return s.opt.Cases[0][n] == nil }) {
+	if ref == s.original || len(s.opt.Cases) > 0 && !slices.ContainsFunc(ref.InputNames(),
+		func(n string) bool { return s.opt.Cases[0][n] == nil }) {
 		return s.opt.Cases
 	}
 	return nil
@@ -286,19 +289,79 @@ type stepDef struct {
 	run                func(s *session, args *yaml.Node) (string, error)
 }
 
-// def makes a step whose arguments are a T.
-func def[T any](name, doc, example string, run func(s *session, a *T) (string, error)) *stepDef {
+// def makes a step whose arguments are a T; run gives what it did in a line.
+func def[T any](name, doc, example string, run func(s *session, a *T) string) *stepDef {
 	return &stepDef{
 		name: name, doc: doc, example: example, args: reflect.TypeFor[T](),
 		check: func(n *yaml.Node, depth int) error { return checkKeys(n, reflect.TypeFor[T]()) },
-		run: func(s *session, n *yaml.Node) (string, error) {
+		run: func(s *session, n *yaml.Node) (did string, err error) {
 			var a T
 			if err := strict(n, &a); err != nil {
 				return "", err
 			}
-			return run(s, &a)
+			defer func() {
+				if r := recover(); r != nil {
+					f, ok := r.(stepFailure)
+					if !ok {
+						panic(r)
+					}
+					did, err = "", f.error
+				}
+			}()
+			return run(s, &a), nil
 		},
 	}
+}
+
+// stepFailure carries an error out of a step.
+type stepFailure struct{ error }
+
+// fail ends the step with an error; nil is none.
+func (s *session) fail(err error) {
+	if err != nil {
+		panic(stepFailure{err})
+	}
+}
+
+// want fails with a message unless the condition holds.
+func (s *session) want(ok bool, format string, args ...any) {
+	if !ok {
+		s.fail(fmt.Errorf(format, args...))
+	}
+}
+
+// oneOf fails unless exactly one of two keys is given.
+func (s *session) oneOf(a, b bool, keys string) { s.want(a != b, "want %s, one of them", keys) }
+
+// choice fails unless a text is left out or one of two.
+func (s *session) choice(key, have, a, b string) {
+	s.want(have == "" || have == a || have == b, "%s %s; want %s or %s", key, quote(have), a, b)
+}
+
+// m is the current model.
+func (s *session) m() *Model { return s.cur().m }
+
+// nodes and node find nodes of the current model; node exactly one.
+func (s *session) nodes(a *nodeSel) []*pb.NodeProto {
+	ns, err := a.find(s.m())
+	s.fail(err)
+	return ns
+}
+
+func (s *session) node(a *nodeSel) *pb.NodeProto {
+	n, err := a.single(s.m())
+	s.fail(err)
+	return n
+}
+
+// elemType is the number of an element type, 0 where none is named.
+func (s *session) elemType(name string) int32 {
+	if name == "" {
+		return 0
+	}
+	dt, err := ElemType(name)
+	s.fail(err)
+	return dt
 }
 
 // reading marks a step that edits nothing.
@@ -327,7 +390,8 @@ func stepTable() map[string]*stepDef {
 }
 
 func allSteps() []*stepDef {
-	loop := &stepDef{name: "for_each", doc: "repeat steps: over lists of values (let), or over nodes (regex groups with names are variables)",
+	loop := &stepDef{name: "for_each", doc: "repeat steps: over lists of values (let), or over nodes (regex groups with " +
+		"names are variables)",
 		example: `for_each: {let: {i: [0, 1, 2]}, steps: [{remove: {nodes: "/head.${i}/Reshape"}}]}`,
 		args:    reflect.TypeFor[forEach](), check: checkLoop}
 	return slices.Concat(nodeSteps(), rewriteSteps(), ioSteps(), initSteps(), modelSteps(), []*stepDef{loop})

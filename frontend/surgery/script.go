@@ -131,7 +131,8 @@ func plain(n *yaml.Node, depth int) error {
 			}
 			for j := 0; j < i; j += 2 {
 				if n.Content[j].Value == n.Content[i].Value {
-					return lineErr(n.Content[i], "key %s stands here a second time (first in line %d)", quote(n.Content[i].Value), n.Content[j].Line)
+					return lineErr(n.Content[i], "key %s stands here a second time (first in line %d)", quote(n.Content[i].Value),
+						n.Content[j].Line)
 				}
 			}
 		}
@@ -145,7 +146,8 @@ func stepOf(n *yaml.Node) (key, args *yaml.Node, err error) {
 		return n, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line}, nil
 	}
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
-		return nil, nil, lineErr(n, "found %s; a step is one key, its name, with a mapping behind it (nncc surgery --steps lists them)", kindText(n))
+		return nil, nil, lineErr(n, "found %s; a step is one key, its name, with a mapping behind it (nncc surgery --steps "+
+			"lists them)", kindText(n))
 	}
 	return n.Content[0], n.Content[1], nil
 }
@@ -159,7 +161,8 @@ func checkSteps(steps []*yaml.Node, depth int) error {
 		}
 		def := stepTable()[key.Value]
 		if def == nil {
-			return fmt.Errorf("step %d: %w", i+1, lineErr(key, "no step is called %s%s (nncc surgery --steps lists them)", quote(key.Value), near(key.Value, StepNames())))
+			return fmt.Errorf("step %d: %w", i+1, lineErr(key, "no step is called %s%s (nncc surgery --steps lists them)",
+				quote(key.Value), near(key.Value, StepNames())))
 		}
 		if err := def.check(args, depth); err != nil {
 			return fmt.Errorf("step %d (%s): %w", i+1, key.Value, err)
@@ -300,7 +303,8 @@ func checkLoop(args *yaml.Node, depth int) error {
 }
 
 // iterations are the variables of every round.
-func (s *session) iterations(args *yaml.Node, vars map[string]*yaml.Node) ([]map[string]*yaml.Node, []*yaml.Node, error) {
+func (s *session) iterations(args *yaml.Node, vars map[string]*yaml.Node) ([]map[string]*yaml.Node, []*yaml.Node,
+	error) {
 	head, err := expandArgs(args, vars)
 	if err != nil {
 		return nil, nil, err

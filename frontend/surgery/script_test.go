@@ -208,10 +208,10 @@ func TestWhenTheEndCompares(t *testing.T) {
 	wantErr(t, err, "s.yaml:1: step end (verify)", `output "z": 9 of 12 values differ`)
 	// The original model is not touched.
 	m := parse(t, chain)
-	before := text(m)
+	before := modelText(m)
 	_, err = run(t, m, "steps: [{remove: {nodes: {output: b}}}]", RunOptions{})
 	must(t, err)
-	if text(m) != before {
+	if modelText(m) != before {
 		t.Error("the model that was given has changed")
 	}
 }

@@ -5,7 +5,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir"
 )
 
 // maxGrow bounds what folding adds to a file: a result may be as large as the
@@ -93,7 +95,7 @@ func (m *Model) fold() int {
 		}
 		for _, o := range n.Output {
 			if o != "" {
-				g.Initializer = append(g.Initializer, TensorProto(o, s.Const(o)))
+				g.Initializer = append(g.Initializer, model.TensorProto(o, s.Const(o)))
 			}
 		}
 	}
@@ -163,7 +165,8 @@ func (m *Model) noOp(n *pb.NodeProto, s *Shapes) bool {
 		return true
 	case "Dropout":
 		training := len(n.Input) > 2 && n.Input[2] != "" && !all(2, func(v int64) bool { return v == 0 })
-		return !training && m.Opset("") >= 7 && (len(n.Output) == 1 || n.Output[1] == "" || len(m.Consumers(n.Output[1])) == 0 && !m.IsOutput(n.Output[1]))
+		return !training && m.Opset("") >= 7 && (len(n.Output) == 1 || n.Output[1] == "" ||
+			len(m.Consumers(n.Output[1])) == 0 && !m.IsOutput(n.Output[1]))
 	case "Cast":
 		a, ok1 := s.Type(n.Input[0])
 		b, ok2 := s.Type(n.Output[0])
@@ -180,7 +183,7 @@ func (m *Model) noOp(n *pb.NodeProto, s *Shapes) bool {
 	case "Concat", "Sum", "Max", "Min", "Mean":
 		return len(n.Input) == 1
 	case "Transpose":
-		return ok1 && slices.Equal(perm(n, len(in)), identity(len(in)))
+		return ok1 && slices.Equal(perm(n, len(in)), ir.Identity(len(in)))
 	}
 	return false
 }
@@ -194,16 +197,8 @@ func perm(n *pb.NodeProto, rank int) []int {
 		}
 		return p
 	}
-	p := identity(rank)
+	p := ir.Identity(rank)
 	slices.Reverse(p)
-	return p
-}
-
-func identity(n int) []int {
-	p := make([]int, n)
-	for i := range p {
-		p[i] = i
-	}
 	return p
 }
 
@@ -233,7 +228,8 @@ func (m *Model) join() int {
 				both[i] = int64(first[k])
 			}
 			n.Attribute = slices.DeleteFunc(n.Attribute, func(a *pb.AttributeProto) bool { return a.GetName() == "perm" })
-			n.Attribute = append(n.Attribute, &pb.AttributeProto{Name: proto.String("perm"), Type: pb.AttributeProto_INTS.Enum(), Ints: both})
+			n.Attribute = append(n.Attribute, &pb.AttributeProto{Name: proto.String("perm"), Type: pb.AttributeProto_INTS.Enum(),
+				Ints: both})
 		case "Reshape":
 			d := s.Const(at(n.Input, 1))
 			if d == nil || slices.Contains(d.Int64s(), 0) {

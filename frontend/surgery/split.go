@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
 
@@ -47,8 +48,12 @@ func (m *Model) Extract(inputs, outputs []string) (*Model, error) {
 	for _, s := range inputs {
 		given[s] = true
 	}
-	g.Initializer = slices.DeleteFunc(g.Initializer, func(t *pb.TensorProto) bool { return !used[t.GetName()] || given[t.GetName()] })
-	g.SparseInitializer = slices.DeleteFunc(g.SparseInitializer, func(t *pb.SparseTensorProto) bool { return !used[t.GetValues().GetName()] })
+	g.Initializer = slices.DeleteFunc(g.Initializer, func(t *pb.TensorProto) bool {
+		return !used[t.GetName()] ||
+			given[t.GetName()]
+	})
+	g.SparseInitializer = slices.DeleteFunc(g.SparseInitializer,
+		func(t *pb.SparseTensorProto) bool { return !used[t.GetValues().GetName()] })
 	g.ValueInfo = slices.DeleteFunc(g.ValueInfo, func(v *pb.ValueInfoProto) bool {
 		return !used[v.GetName()] || given[v.GetName()] || slices.Contains(outputs, v.GetName())
 	})
@@ -115,7 +120,8 @@ func (m *Model) reach(inputs, outputs []string) (used map[string]bool, live []bo
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		return nil, nil, fmt.Errorf("the outputs %s also depend on %s, which are not among the inputs %s", quoted(outputs), quoted(missing), quoted(inputs))
+		return nil, nil, fmt.Errorf("the outputs %s also depend on %s, which are not among the inputs %s", quoted(outputs),
+			quoted(missing), quoted(inputs))
 	}
 	for _, s := range inputs {
 		if !used[s] {
@@ -165,7 +171,8 @@ func (m *Model) Split(parts []Part) ([]*Model, error) {
 		}
 		for _, s := range p.Inputs {
 			if !m.IsInput(s) && !slices.Contains(outs, s) {
-				return nil, fmt.Errorf("part %s: input %s is neither an input of the model nor an output of another part%s", quote(p.Name), quote(s), near(s, append(m.InputNames(), outs...)))
+				return nil, fmt.Errorf("part %s: input %s is neither an input of the model nor an output of another part%s",
+					quote(p.Name), quote(s), near(s, append(m.InputNames(), outs...)))
 			}
 		}
 		x, err := m.Extract(p.Inputs, p.Outputs)
@@ -235,7 +242,8 @@ func Merge(models []*Model, opt MergeOptions) (*Model, error) {
 	}
 	for _, o := range sortedKeys(opt.Connect) {
 		if !mg.done[o] {
-			return nil, fmt.Errorf("connection %s → %s was not made: no model has such an output with a later model that has such an input", quote(o), quote(opt.Connect[o]))
+			return nil, fmt.Errorf("connection %s → %s was not made: no model has such an output with a later model that has "+
+				"such an input", quote(o), quote(opt.Connect[o]))
 		}
 	}
 	if err := mg.finish(opt.Outputs); err != nil {
@@ -319,7 +327,8 @@ func (g *merger) header(c *Model) error {
 		case 0:
 			p.OpsetImport = append(p.OpsetImport, o)
 		default:
-			return fmt.Errorf("imports opset %d of domain %s, the models before it import %d; bring them to one version (set_version)", o.GetVersion(), quote(o.GetDomain()), old)
+			return fmt.Errorf("imports opset %d of domain %s, the models before it import %d; bring them to one version "+
+				"(set_version)", o.GetVersion(), quote(o.GetDomain()), old)
 		}
 	}
 	for _, f := range q.Functions {
@@ -378,7 +387,8 @@ func (g *merger) collisions(c *Model, from map[string]string) error {
 			}
 			continue
 		case in != nil:
-			return fmt.Errorf("input %s is the name of an inner value of a model before it; rename one of them, or give prefixes", quote(s))
+			return fmt.Errorf("input %s is the name of an inner value of a model before it; rename one of them, or give "+
+				"prefixes", quote(s))
 		case c.IsOutput(s):
 			return fmt.Errorf("output %s exists in a model before it; rename one of them (rename)", quote(s))
 		}
@@ -438,7 +448,7 @@ func compatible(a, b *pb.ValueInfoProto) error {
 		return nil
 	}
 	if x != y {
-		return fmt.Errorf("element types %s and %s differ", elemName(x), elemName(y))
+		return fmt.Errorf("element types %s and %s differ", model.ElemTypeName(x), model.ElemTypeName(y))
 	}
 	if s == nil || t == nil {
 		return nil
@@ -481,37 +491,6 @@ func (m *Model) Prefix(p string) {
 	}
 }
 
-// renameAll renames values of the main graph, in one go.
-func (m *Model) renameAll(f func(string) string) {
-	g := m.graph()
-	for _, list := range [][]*pb.ValueInfoProto{g.Input, g.Output, g.ValueInfo} {
-		for _, v := range list {
-			v.Name = proto.String(f(v.GetName()))
-		}
-	}
-	for _, t := range g.Initializer {
-		t.Name = proto.String(f(t.GetName()))
-	}
-	for _, t := range g.SparseInitializer {
-		t.Values.Name = proto.String(f(t.GetValues().GetName()))
-	}
-	for _, a := range g.QuantizationAnnotation {
-		a.TensorName = proto.String(f(a.GetTensorName()))
-		for _, e := range a.QuantParameterTensorNames {
-			e.Value = proto.String(f(e.GetValue()))
-		}
-	}
-	for _, n := range g.Node {
-		for _, list := range [][]string{n.Input, n.Output} {
-			for i, s := range list {
-				list[i] = f(s)
-			}
-		}
-		renameCaptured(n, f)
-	}
-	m.Touch()
-}
-
 // uniquifyInner renames what subgraphs define under a name of another model.
 func uniquifyInner(g *pb.GraphProto, others, taken map[string]bool) {
 	for _, n := range g.Node {
@@ -535,27 +514,6 @@ func uniquifyInner(g *pb.GraphProto, others, taken map[string]bool) {
 				(&Model{Proto: &pb.ModelProto{Graph: s}}).renameValue(name, fresh)
 			}
 			uniquifyInner(s, others, taken)
-		}
-	}
-}
-
-// renameCaptured renames what subgraphs read of the graph around.
-func renameCaptured(n *pb.NodeProto, f func(string) string) {
-	for _, g := range subgraphs(n) {
-		h := func(s string) string {
-			if defines(g, s) {
-				return s
-			}
-			return f(s)
-		}
-		for _, o := range g.Output {
-			o.Name = proto.String(h(o.GetName()))
-		}
-		for _, k := range g.Node {
-			for i, s := range k.Input {
-				k.Input[i] = h(s)
-			}
-			renameCaptured(k, h)
 		}
 	}
 }

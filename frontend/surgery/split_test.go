@@ -223,8 +223,8 @@ verify: {equal: true}
 	if len(res.Files) != 2 || res.Files[0].Path != "parts/head.onnx" || len(res.Verified) != 3 {
 		t.Errorf("%v %v", res.Files, res.Verified)
 	}
-	if !strings.Contains(text(res.Model), "Identity") || !slices.Equal(res.Model.OutputNames(), in("z", "y")) {
-		t.Errorf("%s", text(res.Model))
+	if !strings.Contains(modelText(res.Model), "Identity") || !slices.Equal(res.Model.OutputNames(), in("z", "y")) {
+		t.Errorf("%s", modelText(res.Model))
 	}
 	for script, says := range map[string]string{
 		`{save: {file: ../x.onnx}}`:                   "within the folder of the result",
@@ -351,7 +351,7 @@ verify: {equal: true, data: [x.npz], cases: 1}
 		t.Errorf("%+v", res.Verified)
 	}
 	if res.Model.Producer("head/a") == nil {
-		t.Errorf("%s", text(res.Model))
+		t.Errorf("%s", modelText(res.Model))
 	}
 	for data, says := range map[string]string{"y=x.npy": `nothing for input "x"`, "x=none.npy": "none.npy", "none.npz": "none.npz", "x.npy": "x.npy"} {
 		sc, err := ParseScript("s.yaml", dir, []byte("steps: [{verify: {data: ["+data+"]}}]"))

@@ -1,8 +1,8 @@
 package surgery
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
@@ -36,20 +36,16 @@ func (a *indexArg) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// in finds the place in a list; def stands for one that was not given.
-func (a *indexArg) in(n *pb.NodeProto, list []string, what string, def int) (int, error) {
-	if !a.set {
-		return def, nil
+// place finds a place in a list of a node's values; the first where none is given.
+func (s *session) place(a *indexArg, n *pb.NodeProto, list []string, what string) int {
+	if !a.set || a.name == "" {
+		return a.num
 	}
-	if a.name == "" {
-		return a.num, nil
+	i := slices.Index(list, a.name)
+	if i < 0 {
+		s.fail(nodeErr(n, "has no %s %s%s; it has %s", what, quote(a.name), near(a.name, list), quoted(list)))
 	}
-	for i, s := range list {
-		if s == a.name {
-			return i, nil
-		}
-	}
-	return 0, nodeErr(n, "has no %s %s%s; it has %s", what, quote(a.name), near(a.name, list), quoted(list))
+	return i
 }
 
 // valueArg names a value, or a node and one of its outputs.
@@ -59,28 +55,23 @@ type valueArg struct {
 	Output indexArg `yaml:"output"`
 }
 
-func (a *valueArg) find(m *Model) (string, error) {
-	if (a.Value == "") == (a.Node == nil) {
-		return "", errors.New("want value or node, one of them")
-	}
+// value finds a value.
+func (s *session) value(a *valueArg) string {
+	m := s.m()
+	s.oneOf(a.Value != "", a.Node != nil, "value or node")
 	if a.Value != "" {
-		return a.Value, m.wantValue(a.Value)
+		s.fail(m.wantValue(a.Value))
+		return a.Value
 	}
-	n, err := a.Node.single(m)
-	if err != nil {
-		return "", err
-	}
+	n := s.node(a.Node)
 	if !a.Output.set && len(n.Output) != 1 {
-		return "", nodeErr(n, "has %d outputs (%s); say which (output)", len(n.Output), quoted(n.Output))
+		s.fail(nodeErr(n, "has %d outputs (%s); say which (output)", len(n.Output), quoted(n.Output)))
 	}
-	i, err := a.Output.in(n, n.Output, "output", 0)
-	if err != nil {
-		return "", err
-	}
+	i := s.place(&a.Output, n, n.Output, "output")
 	if i >= len(n.Output) || n.Output[i] == "" {
-		return "", nodeErr(n, "has no output %d; it has %s", i, quoted(n.Output))
+		s.fail(nodeErr(n, "has no output %d; it has %s", i, quoted(n.Output)))
 	}
-	return n.Output[i], nil
+	return n.Output[i]
 }
 
 // labels lists nodes for the log.
@@ -96,6 +87,7 @@ func labels(ns []*pb.NodeProto) string {
 	return quoted(s)
 }
 
+// nodeSteps edit nodes and what they read.
 func nodeSteps() []*stepDef {
 	type find struct {
 		Nodes nodeSel `yaml:"nodes"`
@@ -148,221 +140,167 @@ func nodeSteps() []*stepDef {
 	return []*stepDef{
 		reading(def("find", "list the nodes that a search finds; count: N fails for any other number",
 			`find: {nodes: {op: Reshape, count: 5}}`,
-			func(s *session, a *find) (string, error) {
-				ns, err := a.Nodes.find(s.cur().m)
-				return fmt.Sprintf("%d nodes: %s", len(ns), labels(ns)), err
+			func(s *session, a *find) string {
+				ns := s.nodes(&a.Nodes)
+				return fmt.Sprintf("%d nodes: %s", len(ns), labels(ns))
 			})),
-		def("remove", "delete nodes; all their readers get what the node read (input: N where it is not clear), or nothing is re-wired (only: true)",
+		def("remove", "delete nodes; all their readers get what the node read (input: N where it is not clear), or nothing "+
+			"is re-wired (only: true)",
 			`remove: {nodes: [/Reshape, /Slice]}`,
-			func(s *session, a *remove) (string, error) {
-				ns, err := a.Nodes.find(s.cur().m)
-				if err != nil {
-					return "", err
-				}
-				opt := RemoveOptions{Input: -1, Only: a.Only}
+			func(s *session, a *remove) string {
+				ns, opt := s.nodes(&a.Nodes), RemoveOptions{Input: -1, Only: a.Only}
 				if a.Input != nil {
-					if opt.Input = *a.Input; opt.Input < 0 {
-						return "", fmt.Errorf("input %d; want 0 or more", opt.Input)
-					}
+					opt.Input = *a.Input
+					s.want(opt.Input >= 0, "input %d; want 0 or more", opt.Input)
 				}
 				text := fmt.Sprintf("removed %d nodes: %s", len(ns), labels(ns))
-				return text, s.cur().m.Remove(ns, opt)
+				s.fail(s.m().Remove(ns, opt))
+				return text
 			}),
-		def("insert_before", "put a new node onto one input of a node; $ among its inputs is what was read there (the first, where inputs are left out)",
+		def("insert_before", "put a new node onto one input of a node; $ among its inputs is what was read there (the "+
+			"first, where inputs are left out)",
 			`insert_before: {node: /conv, input: 0, new: {op: Transpose, attributes: {perm: [0, 3, 1, 2]}}}`,
-			func(s *session, a *insertBefore) (string, error) {
-				m := s.cur().m
-				at, err := a.Node.single(m)
-				if err != nil {
-					return "", err
-				}
-				i, err := a.Input.in(at, at.Input, "input", 0)
-				if err != nil {
-					return "", err
-				}
-				n, k, err := a.New.streamed(m, s.script.Dir)
-				if err != nil {
-					return "", err
-				}
-				err = m.InsertBefore(at, i, n, k)
-				return fmt.Sprintf("%s in front of %s", label(n), label(at)), err
+			func(s *session, a *insertBefore) string {
+				at := s.node(&a.Node)
+				i := s.place(&a.Input, at, at.Input, "input")
+				n, k := s.streamed(&a.New)
+				s.fail(s.m().InsertBefore(at, i, n, k))
+				return fmt.Sprintf("%s in front of %s", label(n), label(at))
 			}),
-		def("insert_after", "put a new node onto a value: all readers of the value read the node's first output instead; $ among its inputs is the value",
+		def("insert_after", "put a new node onto a value: all readers of the value read the node's first output instead; $ "+
+			"among its inputs is the value",
 			`insert_after: {node: /conv, new: {op: Relu}}`,
-			func(s *session, a *insertAfter) (string, error) {
-				m := s.cur().m
-				v, err := a.find(m)
-				if err != nil {
-					return "", err
-				}
-				n, k, err := a.New.streamed(m, s.script.Dir)
-				if err != nil {
-					return "", err
-				}
-				err = m.InsertAfter(v, n, k)
-				return fmt.Sprintf("%s behind %s", label(n), quote(v)), err
+			func(s *session, a *insertAfter) string {
+				v := s.value(&a.valueArg)
+				n, k := s.streamed(&a.New)
+				s.fail(s.m().InsertAfter(v, n, k))
+				return fmt.Sprintf("%s behind %s", label(n), quote(v))
 			}),
 		def("add_nodes", "add nodes and re-wire nothing; an input may be a constant written in place",
 			`add_nodes: {nodes: [{op: Add, inputs: [x, {value: [1.5]}], outputs: [y]}]}`,
-			func(s *session, a *addNodes) (string, error) {
-				m := s.cur().m
-				if len(a.Nodes) == 0 {
-					return "", errors.New("no nodes are given")
-				}
+			func(s *session, a *addNodes) string {
+				s.want(len(a.Nodes) > 0, "no nodes are given")
 				var made []*pb.NodeProto
 				for i := range a.Nodes {
-					n, k, err := a.Nodes[i].make(m, s.script.Dir)
-					if err != nil {
-						return "", err
-					}
-					if k >= 0 {
-						return "", nodeErr(n, "input %d is $, which stands for nothing here", k)
-					}
-					for _, x := range n.Input {
-						if x != "" {
-							if err := m.wantValue(x); err != nil {
-								return "", nodeErr(n, "%v", err)
-							}
-						}
-					}
-					if err := m.AddNode(n); err != nil {
-						return "", err
-					}
-					made = append(made, n)
+					made = append(made, s.addNode(&a.Nodes[i]))
 				}
-				return fmt.Sprintf("added %s", labels(made)), nil
+				return "added " + labels(made)
 			}),
-		def("replace", "put new nodes in the place of old ones; the last new node makes what is still read of them, unless outputs say otherwise",
+		def("replace", "put new nodes in the place of old ones; the last new node makes what is still read of them, unless "+
+			"outputs say otherwise",
 			`replace: {nodes: /act, with: [{op: HardSwish, inputs: [x]}]}`,
-			func(s *session, a *replace) (string, error) {
-				m := s.cur().m
-				old, err := a.Nodes.find(m)
-				if err != nil {
-					return "", err
-				}
-				var new []*pb.NodeProto
+			func(s *session, a *replace) string {
+				old := s.nodes(&a.Nodes)
+				var made []*pb.NodeProto
 				for i := range a.With {
-					n, k, err := a.With[i].make(m, s.script.Dir)
-					if err != nil {
-						return "", err
-					}
-					if k >= 0 {
-						if len(old) == 0 {
-							return "", nodeErr(n, "input %d is $, but no node is replaced", k)
-						}
-						d, err := m.dataInput(old[0], -1)
-						if err != nil {
-							return "", err
-						}
-						n.Input[k] = old[0].Input[d]
-					}
-					new = append(new, n)
+					made = append(made, s.standIn(&a.With[i], old))
 				}
-				text := fmt.Sprintf("replaced %s", labels(old))
-				err = m.Replace(old, new)
-				return text + " by " + labels(new), err
+				text := "replaced " + labels(old)
+				s.fail(s.m().Replace(old, made))
+				return text + " by " + labels(made)
 			}),
 		def("connect", "let one input of a node read another value",
 			`connect: {node: /a, output: 0, to: /b, input: 1}`,
-			func(s *session, a *connect) (string, error) {
-				m := s.cur().m
-				v, err := a.find(m)
-				if err != nil {
-					return "", err
-				}
-				to, err := a.To.single(m)
-				if err != nil {
-					return "", err
-				}
-				i, err := a.Input.in(to, to.Input, "input", 0)
-				if err != nil {
-					return "", err
-				}
-				return fmt.Sprintf("input %d of %s reads %s", i, label(to), quote(v)), m.Connect(v, to, i)
+			func(s *session, a *connect) string {
+				v, to := s.value(&a.valueArg), s.node(&a.To)
+				i := s.place(&a.Input, to, to.Input, "input")
+				s.fail(s.m().Connect(v, to, i))
+				return fmt.Sprintf("input %d of %s reads %s", i, label(to), quote(v))
 			}),
-		def("change_output", "give an output of a node another name, such as that of a graph output; readers: follow (default) or stay",
+		def("change_output", "give an output of a node another name, such as that of a graph output; readers: follow "+
+			"(default) or stay",
 			`change_output: {node: /conv, to: output_0}`,
-			func(s *session, a *changeOutput) (string, error) {
-				m := s.cur().m
-				n, err := a.Node.single(m)
-				if err != nil {
-					return "", err
-				}
-				i, err := a.Output.in(n, n.Output, "output", 0)
-				if err != nil {
-					return "", err
-				}
-				if a.Readers != "" && a.Readers != "follow" && a.Readers != "stay" {
-					return "", fmt.Errorf("readers: %s; want follow or stay", quote(a.Readers))
-				}
-				err = m.ChangeOutput(n, i, a.To, a.Readers != "stay")
-				return fmt.Sprintf("output %d of %s is called %s", i, label(n), quote(a.To)), err
+			func(s *session, a *changeOutput) string {
+				n := s.node(&a.Node)
+				i := s.place(&a.Output, n, n.Output, "output")
+				s.choice("readers:", a.Readers, "follow", "stay")
+				s.fail(s.m().ChangeOutput(n, i, a.To, a.Readers != "stay"))
+				return fmt.Sprintf("output %d of %s is called %s", i, label(n), quote(a.To))
 			}),
 		def("set_attributes", "set and remove attributes of nodes by name; the others stay",
 			`set_attributes: {nodes: {op: Softmax}, set: {axis: 1}}`,
-			func(s *session, a *setAttributes) (string, error) {
-				m := s.cur().m
-				ns, err := a.Nodes.find(m)
-				if err != nil {
-					return "", err
-				}
-				if len(a.Set)+len(a.Remove) == 0 {
-					return "", errors.New("nothing to do; want set or remove")
-				}
+			func(s *session, a *setAttributes) string {
+				ns := s.nodes(&a.Nodes)
+				s.want(len(a.Set)+len(a.Remove) > 0, "nothing to do; want set or remove")
 				for _, n := range ns {
 					for _, k := range sortedKeys(a.Set) {
 						v := a.Set[k]
 						x, err := attrValue(&v, s.script.Dir)
-						if err != nil {
-							return "", fmt.Errorf("attribute %s: %w", quote(k), err)
-						}
-						if err := m.SetAttribute(n, k, x); err != nil {
-							return "", err
-						}
+						s.want(err == nil, "attribute %s: %v", quote(k), err)
+						s.fail(s.m().SetAttribute(n, k, x))
 					}
 					for _, k := range a.Remove {
-						if err := m.RemoveAttribute(n, k); err != nil {
-							return "", err
-						}
+						s.fail(s.m().RemoveAttribute(n, k))
 					}
 				}
-				return fmt.Sprintf("%d nodes: set %s, removed %s", len(ns), quoted(sortedKeys(a.Set)), quoted(a.Remove)), nil
+				return fmt.Sprintf("%d nodes: set %s, removed %s", len(ns), quoted(sortedKeys(a.Set)), quoted(a.Remove))
 			}),
 		def("rename_node", "give a node another name",
 			`rename_node: {node: {output: y}, to: /head/Conv}`,
-			func(s *session, a *renameNode) (string, error) {
-				m := s.cur().m
-				n, err := a.Node.single(m)
-				if err != nil {
-					return "", err
-				}
-				if a.To == "" || n.GetName() != a.To && len(m.Find(Query{Name: a.To})) > 0 {
-					return "", nodeErr(n, "cannot be called %s: the name is empty or taken", quote(a.To))
+			func(s *session, a *renameNode) string {
+				n := s.node(&a.Node)
+				if a.To == "" || n.GetName() != a.To && len(s.m().Find(Query{Name: a.To})) > 0 {
+					s.fail(nodeErr(n, "cannot be called %s: the name is empty or taken", quote(a.To)))
 				}
 				old := label(n)
 				n.Name = proto.String(a.To)
-				return fmt.Sprintf("%s is called %s", old, quote(a.To)), nil
+				return fmt.Sprintf("%s is called %s", old, quote(a.To))
 			}),
 		def("rename", "give a value another name everywhere: inner value, graph input or output, initializer",
 			`rename: {value: output_0, to: boxes}`,
-			func(s *session, a *rename) (string, error) {
-				return fmt.Sprintf("%s is called %s", quote(a.Value), quote(a.To)), s.cur().m.RenameValue(a.Value, a.To)
+			func(s *session, a *rename) string {
+				s.fail(s.m().RenameValue(a.Value, a.To))
+				return fmt.Sprintf("%s is called %s", quote(a.Value), quote(a.To))
 			}),
 	}
 }
 
-// streamed is make for a node that is put onto a value: the input called $, or
-// the first one where no inputs are given.
-func (a *newNode) streamed(m *Model, dir string) (*pb.NodeProto, int, error) {
-	n, k, err := a.make(m, dir)
-	if err != nil {
-		return nil, 0, err
+// made is a new node, and which of its inputs is called $ (-1: none).
+func (s *session) made(a *newNode) (*pb.NodeProto, int) {
+	n, k, err := a.make(s.m(), s.script.Dir)
+	s.fail(err)
+	return n, k
+}
+
+// streamed is made for a node that is put onto a value: the input called $, or the
+// first one where no inputs are given.
+func (s *session) streamed(a *newNode) (*pb.NodeProto, int) {
+	n, k := s.made(a)
+	if k < 0 && len(a.Inputs) > 0 {
+		s.fail(nodeErr(n, `none of its inputs is "$", which stands for the value it is put onto`))
 	}
-	if k < 0 {
-		if len(a.Inputs) > 0 {
-			return nil, 0, nodeErr(n, `none of its inputs is "$", which stands for the value it is put onto`)
+	return n, max(k, 0)
+}
+
+// addNode adds a node that reads values by name.
+func (s *session) addNode(a *newNode) *pb.NodeProto {
+	n, k := s.made(a)
+	if k >= 0 {
+		s.fail(nodeErr(n, "input %d is $, which stands for nothing here", k))
+	}
+	for _, x := range n.Input {
+		if x == "" {
+			continue
 		}
-		k = 0
+		if err := s.m().wantValue(x); err != nil {
+			s.fail(nodeErr(n, "%v", err))
+		}
 	}
-	return n, k, nil
+	s.fail(s.m().AddNode(n))
+	return n
+}
+
+// standIn is a node to be put in the place of others; $ is what the first of them read.
+func (s *session) standIn(a *newNode, old []*pb.NodeProto) *pb.NodeProto {
+	n, k := s.made(a)
+	if k < 0 {
+		return n
+	}
+	if len(old) == 0 {
+		s.fail(nodeErr(n, "input %d is $, but no node is replaced", k))
+	}
+	d, err := s.m().dataInput(old[0], -1)
+	s.fail(err)
+	n.Input[k] = old[0].Input[d]
+	return n
 }

@@ -16,14 +16,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/frontend/text"
 )
 
 // Model is an ONNX model being edited. Proto may be changed directly; Touch
@@ -100,26 +101,12 @@ func (m *Model) Opset(domain string) int64 {
 	return 0
 }
 
-// maxQuoted bounds how much of a name goes into a message.
-const maxQuoted = 100
-
 // quote prints a name from a model or script: escaped, and cut when it is long.
-func quote(s string) string {
-	if len(s) > maxQuoted {
-		return strconv.Quote(strings.ToValidUTF8(s[:maxQuoted], "")) + "…"
-	}
-	return strconv.Quote(s)
-}
+func quote(s string) string { return model.Quote(s) }
 
 // label names a node in messages: by its name, or by its first output.
 func label(n *pb.NodeProto) string {
-	op := n.GetOpType()
-	if d := schema.Domain(n.GetDomain()); d != "" {
-		op = d + "." + op
-	}
-	if len(op) > maxQuoted {
-		op = op[:maxQuoted] + "…"
-	}
+	op := model.Plain(strings.TrimPrefix(schema.Domain(n.GetDomain())+"."+n.GetOpType(), "."))
 	if n.GetName() != "" {
 		return fmt.Sprintf("node %s (%s)", quote(n.GetName()), op)
 	}
@@ -158,7 +145,7 @@ func near(name string, all []string) string {
 			best = a
 			break
 		}
-		if d := distance(a, name, least); d < least {
+		if d := text.Distance(a, name, least); d < least {
 			best, least = a, d
 		}
 	}
@@ -168,35 +155,7 @@ func near(name string, all []string) string {
 	return "; did you mean " + quote(best) + "?"
 }
 
-// distance is the edit distance of a and b, or limit where it is not below it.
-func distance(a, b string, limit int) int {
-	if len(a) > 256 || len(b) > 256 || len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diag := row[0]
-		row[0] = i
-		least := i
-		for j := 1; j <= len(b); j++ {
-			d := diag
-			if a[i-1] != b[j-1] {
-				d++
-			}
-			diag = row[j]
-			row[j] = min(d, row[j]+1, row[j-1]+1)
-			least = min(least, row[j])
-		}
-		if least >= limit {
-			return limit
-		}
-	}
-	return min(row[len(b)], limit)
-}
-
+// sortedKeys are the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string {
 	k := make([]string, 0, len(m))
 	for s := range m {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/tensor"
@@ -21,12 +21,13 @@ func (m *Model) internalise(dir string) error {
 		if t.GetDataLocation() != pb.TensorProto_EXTERNAL {
 			return nil
 		}
-		n, err := dataBytes(t)
+		n, err := model.RawBytes(t)
 		if err != nil {
 			return fmt.Errorf("tensor %s: %w", quote(t.GetName()), err)
 		}
 		// The bytes, whatever they stand for.
-		b, err := onnx.TensorData(&pb.TensorProto{Name: t.Name, DataType: proto.Int32(int32(pb.TensorProto_UINT8)), Dims: []int64{n},
+		b, err := onnx.TensorData(&pb.TensorProto{Name: t.Name, DataType: proto.Int32(int32(pb.TensorProto_UINT8)),
+			Dims:         []int64{n},
 			DataLocation: t.DataLocation, ExternalData: t.ExternalData}, dir, m.lim)
 		if err != nil {
 			return err
@@ -34,42 +35,6 @@ func (m *Model) internalise(dir string) error {
 		t.RawData, t.DataLocation, t.ExternalData = b.Bytes(), nil, nil
 		return nil
 	})
-}
-
-// dataBytes is the size of a tensor's raw data.
-func dataBytes(t *pb.TensorProto) (int64, error) {
-	bits := int64(rawBits(t.GetDataType()))
-	if bits == 0 {
-		return 0, fmt.Errorf("elements of type %s cannot be external data", elemName(t.GetDataType()))
-	}
-	n := int64(1)
-	for _, d := range t.Dims {
-		if d < 0 || d > 0 && n > tensor.MaxElems/d {
-			return 0, fmt.Errorf("shape %v is negative or too large", t.Dims)
-		}
-		n *= d
-	}
-	return (n*bits + 7) / 8, nil
-}
-
-// rawBits is the size of an element in raw data; 0 for text and unknown types.
-func rawBits(dt int32) int {
-	if d, ok := tensor.FromONNX(int(dt)); ok {
-		return d.Bits()
-	}
-	switch name := schema.ElemName(dt); {
-	case name == "complex64":
-		return 64
-	case name == "complex128":
-		return 128
-	case strings.HasPrefix(name, "float8"):
-		return 8
-	case strings.HasSuffix(name, "int2"):
-		return 2
-	case name == "float4e2m1":
-		return 4
-	}
-	return 0
 }
 
 // eachTensor visits every tensor of a graph, its attributes and subgraphs.
@@ -99,8 +64,10 @@ func eachTensor(g *pb.GraphProto, f func(*pb.TensorProto) error) error {
 }
 
 // aliases are names of element types beside ONNX's own.
-var aliases = map[string]string{"float32": "float", "float64": "double", "f32": "float", "f64": "double", "f16": "float16", "bf16": "bfloat16",
-	"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "i4": "int4", "u4": "uint4"}
+var aliases = map[string]string{"float32": "float", "float64": "double", "f32": "float", "f64": "double",
+	"f16": "float16", "bf16": "bfloat16",
+	"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32",
+	"u64": "uint64", "i4": "int4", "u4": "uint4"}
 
 // ElemType is the ONNX number of an element type by its name: as ONNX calls it
 // (float, int64, bool, string, ...), as NumPy does (float32) or short (f32).
@@ -111,30 +78,8 @@ func ElemType(name string) (int32, error) {
 	if n := schema.ElemNumber(name); n != 0 {
 		return n, nil
 	}
-	return 0, fmt.Errorf("element type %s is unknown; want float, double, float16, bfloat16, bool, string, int8 to int64, uint8 to uint64, int4, uint4 or another type of ONNX", quote(name))
-}
-
-func elemName(dt int32) string {
-	if s := schema.ElemName(dt); s != "" {
-		return s
-	}
-	return fmt.Sprintf("number %d", dt)
-}
-
-// TensorProto is a constant as raw data; 4-bit integers stand two to a byte.
-func TensorProto(name string, d *tensor.Dense) *pb.TensorProto {
-	t := &pb.TensorProto{Name: proto.String(name), DataType: proto.Int32(int32(d.DType.ONNXCode())), RawData: d.Bytes(), Dims: []int64{}}
-	for _, k := range d.Shape {
-		t.Dims = append(t.Dims, int64(k))
-	}
-	if d.DType.Bits() == 4 {
-		packed := make([]byte, (len(t.RawData)+1)/2)
-		for i, b := range t.RawData {
-			packed[i/2] |= b & 15 << (4 * (i & 1))
-		}
-		t.RawData = packed
-	}
-	return t
+	return 0, fmt.Errorf("element type %s is unknown; want float, double, float16, bfloat16, bool, string, int8 to "+
+		"int64, uint8 to uint64, int4, uint4 or another type of ONNX", quote(name))
 }
 
 // StringTensor is a constant of text.

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
 
@@ -15,10 +16,7 @@ import (
 func subgraphs(n *pb.NodeProto) []*pb.GraphProto {
 	var gs []*pb.GraphProto
 	for _, a := range n.Attribute {
-		if a.G != nil {
-			gs = append(gs, a.G)
-		}
-		gs = append(gs, a.Graphs...)
+		gs = append(gs, model.Subgraphs(a)...)
 	}
 	return gs
 }
@@ -59,29 +57,49 @@ func inner(n *pb.NodeProto, value string) bool {
 	return false
 }
 
-// renameInner lets the subgraphs of n read another value.
-func renameInner(n *pb.NodeProto, old, new string) {
+// only is a renaming of one name.
+func only(old, new string) func(string) string {
+	return func(s string) string {
+		if s == old {
+			return new
+		}
+		return s
+	}
+}
+
+// renameList renames in a list.
+func renameList(list []string, f func(string) string) {
+	for i, s := range list {
+		list[i] = f(s)
+	}
+}
+
+// renameCaptured renames what subgraphs of n read of the graph around.
+func renameCaptured(n *pb.NodeProto, f func(string) string) {
 	for _, g := range subgraphs(n) {
-		if defines(g, old) {
-			continue
+		outer := func(s string) string {
+			if to := f(s); to != s && !defines(g, s) {
+				return to
+			}
+			return s
 		}
 		for _, o := range g.Output {
-			if o.GetName() == old {
-				o.Name = proto.String(new)
-			}
+			rename(&o.Name, outer)
 		}
 		for _, k := range g.Node {
-			replaceAll(k.Input, old, new)
-			renameInner(k, old, new)
+			renameList(k.Input, outer)
+			renameCaptured(k, outer)
 		}
 	}
 }
 
-func replaceAll(list []string, old, new string) {
-	for i, s := range list {
-		if s == old {
-			list[i] = new
-		}
+// rename renames a field of a message.
+func rename(name **string, f func(string) string) {
+	if *name == nil {
+		return
+	}
+	if to := f(**name); to != **name {
+		*name = proto.String(to)
 	}
 }
 
@@ -91,8 +109,8 @@ func (m *Model) rewire(old, new string, except *pb.NodeProto) {
 	m.Touch()
 	for _, n := range m.graph().Node {
 		if n != except {
-			replaceAll(n.Input, old, new)
-			renameInner(n, old, new)
+			renameList(n.Input, only(old, new))
+			renameCaptured(n, only(old, new))
 		}
 	}
 }
@@ -113,43 +131,37 @@ func (m *Model) RenameValue(old, new string) error {
 	return nil
 }
 
-func (m *Model) renameValue(old, new string) {
+func (m *Model) renameValue(old, new string) { m.renameAll(only(old, new)) }
+
+// renameAll renames values of the main graph, in one go.
+func (m *Model) renameAll(f func(string) string) {
 	g := m.graph()
-	m.rewire(old, new, nil)
-	for _, n := range g.Node {
-		replaceAll(n.Output, old, new)
-	}
 	for _, list := range [][]*pb.ValueInfoProto{g.Input, g.Output, g.ValueInfo} {
 		for _, v := range list {
-			if v.GetName() == old {
-				v.Name = proto.String(new)
-			}
+			rename(&v.Name, f)
 		}
 	}
 	for _, t := range g.Initializer {
-		if t.GetName() == old {
-			t.Name = proto.String(new)
-		}
+		rename(&t.Name, f)
 	}
 	for _, t := range g.SparseInitializer {
-		if t.GetValues().GetName() == old {
-			t.Values.Name = proto.String(new)
+		if t.Values != nil {
+			rename(&t.Values.Name, f)
 		}
 	}
 	for _, a := range g.QuantizationAnnotation {
-		if a.GetTensorName() == old {
-			a.TensorName = proto.String(new)
-		}
+		rename(&a.TensorName, f)
 		for _, e := range a.QuantParameterTensorNames {
-			if e.GetValue() == old {
-				e.Value = proto.String(new)
-			}
+			rename(&e.Value, f)
 		}
 	}
+	for _, n := range g.Node {
+		renameList(n.Input, f)
+		renameList(n.Output, f)
+		renameCaptured(n, f)
+	}
+	m.Touch()
 }
-
-// renameOutput changes the name under which a node makes a value; readers stay.
-func renameOutput(n *pb.NodeProto, old, new string) { replaceAll(n.Output, old, new) }
 
 // freeValue is an error when a value has that name already.
 func (m *Model) freeValue(name string) error {
@@ -335,5 +347,6 @@ func cycleError(nodes []*pb.NodeProto, path []int) error {
 		}
 		s = append(s, label(nodes[k]))
 	}
-	return fmt.Errorf("the nodes now form a cycle: %s → back to the first; want a graph that can be put in order", strings.Join(s, " → "))
+	return fmt.Errorf("the nodes now form a cycle: %s → back to the first; want a graph that can be put in order",
+		strings.Join(s, " → "))
 }

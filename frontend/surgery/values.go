@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -42,7 +43,8 @@ func (a *constArg) make(name, dir string) (*pb.TensorProto, error) {
 		if n, err := tensor.Elems(a.Shape); err != nil {
 			return nil, fmt.Errorf("constant %s: %w", quote(name), err)
 		} else if n > maxMade {
-			return nil, fmt.Errorf("constant %s: shape %v is too large: %d elements; a script may make %d", quote(name), a.Shape, n, maxMade)
+			return nil, fmt.Errorf("constant %s: shape %v is too large: %d elements; a script may make %d", quote(name), a.Shape,
+				n, maxMade)
 		}
 	}
 	var dt tensor.DType
@@ -56,24 +58,29 @@ func (a *constArg) make(name, dir string) (*pb.TensorProto, error) {
 		}
 		var ok bool
 		if dt, ok = tensor.FromONNX(int(num)); !ok {
-			return nil, fmt.Errorf("constant %s: values of type %s cannot be written here; want a type of numbers, bool or string", quote(name), elemName(num))
+			return nil, fmt.Errorf("constant %s: values of type %s cannot be written here; want a type of numbers, bool or "+
+				"string", quote(name), model.ElemTypeName(num))
 		}
 	}
 	d, err := a.data(dt, dir)
 	if err != nil {
 		return nil, fmt.Errorf("constant %s: %w", quote(name), err)
 	}
-	return TensorProto(name, d), nil
+	return model.TensorProto(name, d), nil
+}
+
+// inDir is a path of a script, relative to its folder.
+func inDir(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 func (a *constArg) data(dt tensor.DType, dir string) (*tensor.Dense, error) {
 	switch {
 	case a.Npy != "":
-		path := a.Npy
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		x, err := npz.ReadNpyFile(path, npz.Limits{})
+		x, err := npz.ReadNpyFile(inDir(dir, a.Npy), npz.Limits{})
 		if err != nil {
 			return nil, err
 		}

@@ -95,7 +95,8 @@ func (e *engine) run(in map[string]*tensor.Dense) (map[string]*tensor.Dense, err
 			return nil, fmt.Errorf("input %s is not given; inputs: %s", quote(v.Name), quoted(e.inputs()))
 		}
 		if d.DType != v.Type.DType || !slices.Equal(d.Shape, v.Type.Shape) {
-			return nil, fmt.Errorf("input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(), d.Shape, v.Type.DType.ONNXName(), v.Type.Shape)
+			return nil, fmt.Errorf("input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(), d.Shape,
+				v.Type.DType.ONNXName(), v.Type.Shape)
 		}
 		list = append(list, d)
 	}
@@ -243,7 +244,8 @@ func (m *Model) symbolicShapes(shapes map[string][]int, inputs map[string]string
 			from = name
 		}
 		_, decl, _ := declared(m.input(name))
-		if s, ok := shapes[from]; ok && len(s) == len(decl) && slices.ContainsFunc(decl, func(d Dim) bool { return d.Size < 0 }) {
+		if s, ok := shapes[from]; ok && len(s) == len(decl) &&
+			slices.ContainsFunc(decl, func(d Dim) bool { return d.Size < 0 }) {
 			out[name] = s
 		}
 	}
@@ -256,10 +258,12 @@ func (o *CompareOptions) pairs(c *Comparison, g, r *engine) ([]OutputDiff, error
 	compared := map[string]bool{}
 	for _, k := range sortedKeys(o.Outputs) {
 		if !slices.Contains(g.g.OutNames, k) {
-			return nil, fmt.Errorf("the edited model has no output %s%s; outputs: %s", quote(k), near(k, g.g.OutNames), quoted(g.g.OutNames))
+			return nil, fmt.Errorf("the edited model has no output %s%s; outputs: %s", quote(k), near(k, g.g.OutNames),
+				quoted(g.g.OutNames))
 		}
 		if v := o.Outputs[k]; !slices.Contains(r.g.OutNames, v) {
-			return nil, fmt.Errorf("the reference has no output %s%s; outputs: %s", quote(v), near(v, r.g.OutNames), quoted(r.g.OutNames))
+			return nil, fmt.Errorf("the reference has no output %s%s; outputs: %s", quote(v), near(v, r.g.OutNames),
+				quoted(r.g.OutNames))
 		}
 	}
 	for _, name := range g.g.OutNames {
@@ -278,7 +282,9 @@ func (o *CompareOptions) pairs(c *Comparison, g, r *engine) ([]OutputDiff, error
 		}
 	}
 	if len(c.Missing) > 0 && (!o.Partial || len(diffs) == 0) {
-		return nil, fmt.Errorf("nothing to compare output %s of the reference with; the edited model has %s (outputs: maps names, restore: rebuilds the original ones, partial: true leaves them out)", quoted(c.Missing), quoted(g.g.OutNames))
+		return nil, fmt.Errorf("nothing to compare output %s of the reference with; the edited model has %s (outputs: maps "+
+			"names, restore: rebuilds the original ones, partial: true leaves them out)", quoted(c.Missing),
+			quoted(g.g.OutNames))
 	}
 	return diffs, nil
 }
@@ -293,11 +299,13 @@ func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) (map[strin
 		}
 		d := in[from]
 		if d == nil {
-			return nil, fmt.Errorf("input %s of the edited model is no input of the reference, which has %s (inputs: maps names)", quote(v.Name), quoted(sortedKeys(in)))
+			return nil, fmt.Errorf("input %s of the edited model is no input of the reference, which has %s (inputs: "+
+				"maps names)", quote(v.Name), quoted(sortedKeys(in)))
 		}
 		if !slices.Equal(d.Shape, v.Type.Shape) {
 			if !o.Reshape || d.Len() != v.Type.Elems() {
-				return nil, fmt.Errorf("input %s has shape %v, the reference's %v (reshape: true takes them in row-major order)", quote(v.Name), v.Type.Shape, d.Shape)
+				return nil, fmt.Errorf("input %s has shape %v, the reference's %v (reshape: true takes them in row-major order)",
+					quote(v.Name), v.Type.Shape, d.Shape)
 			}
 			d = d.Reshaped(v.Type.Shape)
 		}
@@ -312,10 +320,12 @@ func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) error {
 		panic("BUG: surgery: an output is missing")
 	}
 	if got.DType != want.DType {
-		return fmt.Errorf("output %s is of type %s, the reference's %s of type %s", quote(d.Name), got.DType.ONNXName(), quote(d.Reference), want.DType.ONNXName())
+		return fmt.Errorf("output %s is of type %s, the reference's %s of type %s", quote(d.Name), got.DType.ONNXName(),
+			quote(d.Reference), want.DType.ONNXName())
 	}
 	if !slices.Equal(got.Shape, want.Shape) && (!opt.Reshape || got.Len() != want.Len()) {
-		return fmt.Errorf("output %s has shape %v, the reference's %s has %v (restore: brings it back; reshape: true compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)
+		return fmt.Errorf("output %s has shape %v, the reference's %s has %v (restore: brings it back; reshape: true "+
+			"compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)
 	}
 	d.Shape, d.Elements = got.Shape, want.Len()
 	largest := 0.0
@@ -428,7 +438,8 @@ func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) (map[
 		if !done[i] {
 			for _, s := range e.inputs() {
 				if env[s] == nil {
-					return nil, fmt.Errorf("part %s reads %s, which neither the model's inputs nor another part give", quote(names[i]), quote(s))
+					return nil, fmt.Errorf("part %s reads %s, which neither the model's inputs nor another part give", quote(names[i]),
+						quote(s))
 				}
 			}
 		}

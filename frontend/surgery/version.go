@@ -32,7 +32,8 @@ func (m *Model) SetVersion(ir int64, domain string, opset int64) error {
 			}
 		}
 		if !set {
-			m.Proto.OpsetImport = append(m.Proto.OpsetImport, &pb.OperatorSetIdProto{Domain: proto.String(domain), Version: proto.Int64(opset)})
+			m.Proto.OpsetImport = append(m.Proto.OpsetImport,
+				&pb.OperatorSetIdProto{Domain: proto.String(domain), Version: proto.Int64(opset)})
 		}
 	}
 	m.Touch()
@@ -66,7 +67,8 @@ var changes = map[string]struct {
 		return at(n.Input, 1) != "" || Attribute(n, "num_outputs") != nil
 	}},
 	"GroupNormalization": {21, "scale and bias went from groups to channels", nil},
-	"GridSample":         {20, "its modes got other names", func(m *Model, n *pb.NodeProto) bool { return Attribute(n, "mode") == nil }},
+	"GridSample": {20, "its modes got other names",
+		func(m *Model, n *pb.NodeProto) bool { return Attribute(n, "mode") == nil }},
 }
 
 // lastAxis: along the last dimension, said explicitly, old and new agree.
@@ -90,7 +92,8 @@ func (m *Model) sameMeaning(domain string, opset int64) error {
 		for _, n := range g.Node {
 			c, ok := changes[n.GetOpType()]
 			if ok && n.GetDomain() == "" && (old < c.opset) != (opset < c.opset) && (c.same == nil || !c.same(m, n)) {
-				errs = append(errs, nodeErr(n, "means something else from opset %d on (%s); the model goes from %d to %d: convert it with onnx.version_converter, or replace the node", c.opset, c.what, old, opset))
+				errs = append(errs, nodeErr(n, "means something else from opset %d on (%s); the model goes from %d to %d: "+
+					"convert it with onnx.version_converter, or replace the node", c.opset, c.what, old, opset))
 			}
 			for _, s := range subgraphs(n) {
 				walk(s)

@@ -47,8 +47,10 @@ func tidy(err error) error {
 }
 
 // typeNames are words for Go types in errors of package yaml.
-var typeNames = map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number", "float64": "a number", "bool": "true or false",
-	"string": "text", "[]string": "a list of names", "[]int": "a list of whole numbers", "map[string]string": "a map of names", "map[string]int64": "a map of whole numbers"}
+var typeNames = map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number",
+	"float64": "a number", "bool": "true or false",
+	"string": "text", "[]string": "a list of names", "[]int": "a list of whole numbers",
+	"map[string]string": "a map of names", "map[string]int64": "a map of whole numbers"}
 
 var goType = regexp.MustCompile(`(\[\]|map\[string\])?(string|int64|uint64|float64|bool|int)$`)
 
@@ -73,7 +75,8 @@ func checkKeys(n *yaml.Node, t reflect.Type) error {
 			f, ok := fieldOf(t, n.Content[i].Value)
 			if !ok {
 				all := keysOf(t)
-				return lineErr(n.Content[i], "unknown key %s%s; keys here are %s", quote(n.Content[i].Value), near(n.Content[i].Value, all), strings.Join(all, ", "))
+				return lineErr(n.Content[i], "unknown key %s%s; keys here are %s", quote(n.Content[i].Value),
+					near(n.Content[i].Value, all), strings.Join(all, ", "))
 			}
 			if err := checkKeys(n.Content[i+1], f.Type); err != nil {
 				return err
@@ -204,7 +207,8 @@ func (s *nodeSel) UnmarshalYAML(n *yaml.Node) error {
 		if err := strict(n, &a); err != nil {
 			return err
 		}
-		q := sel{query: Query{Name: a.Name, Op: a.Op, Domain: a.Domain, Input: a.Input, Output: a.Output}, count: a.Count, optional: a.Optional}
+		q := sel{query: Query{Name: a.Name, Op: a.Op, Domain: a.Domain, Input: a.Input, Output: a.Output}, count: a.Count,
+			optional: a.Optional}
 		if a.Regex != "" {
 			r, err := regexp.Compile(a.Regex)
 			if err != nil {

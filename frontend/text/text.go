@@ -167,3 +167,32 @@ func lines(v reflect.Value) reflect.Value {
 	}
 	return v
 }
+
+// Distance is the edit distance of a and b, or limit where it is not below it.
+func Distance(a, b string, limit int) int {
+	if len(a) > 256 || len(b) > 256 || len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diag := row[0]
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			d := diag
+			if a[i-1] != b[j-1] {
+				d++
+			}
+			diag = row[j]
+			row[j] = min(d, row[j]+1, row[j-1]+1)
+			least = min(least, row[j])
+		}
+		if least >= limit {
+			return limit
+		}
+	}
+	return min(row[len(b)], limit)
+}

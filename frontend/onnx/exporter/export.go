@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
@@ -223,7 +224,7 @@ func (w *graphWriter) ref(v *ir.Value) string {
 	w.types[s] = v.Type
 	if v.Const != nil && !w.consts[v] {
 		w.consts[v] = true
-		w.p.Initializer = append(w.p.Initializer, tensorProto(s, v.Const))
+		w.p.Initializer = append(w.p.Initializer, model.TensorProto(s, v.Const))
 	}
 	return s
 }
@@ -271,7 +272,8 @@ func (w *graphWriter) nodeName(op string) string {
 func valueInfo(name string, t ir.Type) *pb.ValueInfoProto {
 	s := &pb.TensorShapeProto{}
 	for _, d := range t.Shape {
-		s.Dim = append(s.Dim, &pb.TensorShapeProto_Dimension{Value: &pb.TensorShapeProto_Dimension_DimValue{DimValue: int64(d)}})
+		s.Dim = append(s.Dim, &pb.TensorShapeProto_Dimension{
+			Value: &pb.TensorShapeProto_Dimension_DimValue{DimValue: int64(d)}})
 	}
 	return &pb.ValueInfoProto{Name: proto.String(name), Type: &pb.TypeProto{Value: &pb.TypeProto_TensorType{
 		TensorType: &pb.TypeProto_Tensor{ElemType: proto.Int32(int32(t.DType.ONNXCode())), Shape: s}}}}

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
@@ -125,7 +126,7 @@ func (w *graphWriter) temp(name string, t ir.Type) string {
 func (w *graphWriter) constant(name string, d *tensor.Dense) string {
 	s := w.unique(name)
 	w.types[s] = ir.T(d.DType, d.Shape...)
-	w.p.Initializer = append(w.p.Initializer, tensorProto(s, d))
+	w.p.Initializer = append(w.p.Initializer, model.TensorProto(s, d))
 	return s
 }
 
@@ -304,31 +305,11 @@ func attrProto(name string, a ir.Attr) *pb.AttributeProto {
 			p.Strings = append(p.Strings, []byte(s))
 		}
 	case ir.AttrTensor:
-		p.Type, p.T = pb.AttributeProto_TENSOR.Enum(), tensorProto("", a.Tensor)
+		p.Type, p.T = pb.AttributeProto_TENSOR.Enum(), model.TensorProto("", a.Tensor)
 	default:
 		panic(fmt.Sprintf("BUG: export: attribute %s is of kind %d", name, a.Kind))
 	}
 	return p
-}
-
-// tensorProto writes a constant as raw data; 4-bit integers stand two to a
-// byte, the first in the low half.
-func tensorProto(name string, d *tensor.Dense) *pb.TensorProto {
-	t := &pb.TensorProto{DataType: proto.Int32(int32(d.DType.ONNXCode())), RawData: d.Bytes()}
-	if name != "" {
-		t.Name = proto.String(name)
-	}
-	for _, k := range d.Shape {
-		t.Dims = append(t.Dims, int64(k))
-	}
-	if d.DType.Bits() == 4 {
-		packed := make([]byte, (len(t.RawData)+1)/2)
-		for i, b := range t.RawData {
-			packed[i/2] |= b & 15 << (4 * (i & 1))
-		}
-		t.RawData = packed
-	}
-	return t
 }
 
 // withBodies writes a node with subgraphs. Those of the IR are closed: what

@@ -33,7 +33,8 @@ func (c *nodeImport) function(f *pb.FunctionProto) []*ir.Value {
 		len(f.GetInput()))
 	c.Want(len(c.Out) <= len(f.GetOutput()), "arity", "has %d outputs, function %s gives %d", len(c.Out), label,
 		len(f.GetOutput()))
-	c.SpendCopy("a copy of function "+label, len(f.GetInput())+len(f.GetOutput())+len(f.GetAttributeProto())+len(f.GetNode()))
+	c.SpendCopy("a copy of function "+label,
+		len(f.GetInput())+len(f.GetOutput())+len(f.GetAttributeProto())+len(f.GetNode()))
 	inner := newScope(nil, model.Shorten(c.Name)+"/")
 	inner.origin = cmp.Or(c.origin, c.scope.origin)
 	for i, name := range f.GetInput() {

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/tensor"
+	"google.golang.org/protobuf/proto"
 )
 
 // elemBits is the size of an element in raw and external data, by data type
@@ -336,6 +337,37 @@ func fromRaw(dt tensor.DType, shape []int, raw []byte) (*tensor.Dense, error) {
 		b[i] = v
 	}
 	return tensor.FromBytes(dt, shape, b)
+}
+
+// TensorProto is a constant as raw data; 4-bit integers stand two to a byte, the first
+// in the low half.
+func TensorProto(name string, d *tensor.Dense) *pb.TensorProto {
+	t := &pb.TensorProto{DataType: proto.Int32(int32(d.DType.ONNXCode())), RawData: d.Bytes()}
+	if name != "" {
+		t.Name = proto.String(name)
+	}
+	for _, k := range d.Shape {
+		t.Dims = append(t.Dims, int64(k))
+	}
+	if d.DType.Bits() == 4 {
+		packed := make([]byte, (len(t.RawData)+1)/2)
+		for i, b := range t.RawData {
+			packed[i/2] |= b & 15 << (4 * (i & 1))
+		}
+		t.RawData = packed
+	}
+	return t
+}
+
+// RawBytes is the size of a tensor's data as raw or external data; an error for text,
+// unknown types and shapes that are none.
+func RawBytes(t *pb.TensorProto) (int64, error) {
+	dt := t.GetDataType()
+	if schema.ElemName(dt) == "" || elemBits[dt] == 0 {
+		return 0, fmt.Errorf("elements of type %s cannot be external data", ElemTypeName(dt))
+	}
+	n, err := count(t.Dims, elemBits[dt], math.MaxInt64)
+	return rawBytes(n, elemBits[dt]), err
 }
 
 // ParseTensor decodes a serialised TensorProto, the form of ONNX's test vectors.

@@ -11,6 +11,8 @@ import (
 	"sort"
 	"strings"
 	"sync"
+
+	"github.com/nncc/nncc/frontend/text"
 )
 
 // Newest versions of the format that the table and the reader know.
@@ -236,33 +238,9 @@ func Near(domain, op string) string {
 		if strings.EqualFold(n, op) {
 			return n
 		}
-		if d := distance(n, op, bestD); d < bestD {
+		if d := text.Distance(n, op, bestD); d < bestD {
 			best, bestD = n, d
 		}
 	}
 	return best
-}
-
-// distance is the edit distance of a and b, or limit where it is not below it.
-func distance(a, b string, limit int) int {
-	if len(a) > 64 || len(b) > 64 || len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		prev := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			c := prev
-			if a[i-1] != b[j-1] {
-				c++
-			}
-			prev = row[j]
-			row[j] = min(c, row[j]+1, row[j-1]+1)
-		}
-	}
-	return min(row[len(b)], limit)
 }

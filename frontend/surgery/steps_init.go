@@ -1,0 +1,146 @@
+package surgery
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/onnx/model"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// convertArgs say how constants are changed: slice, then conversion, transpose and
+// reshape, dtype.
+type convertArgs struct {
+	Name       string    `yaml:"name"`
+	Names      []string  `yaml:"names"`
+	As         string    `yaml:"as"`
+	Slice      *sliceArg `yaml:"slice"`
+	Conversion string    `yaml:"conversion"`
+	Transpose  []int     `yaml:"transpose"`
+	Reshape    []int     `yaml:"reshape"`
+	DType      string    `yaml:"dtype"`
+}
+
+type sliceArg struct {
+	Axis  int  `yaml:"axis"`
+	Start int  `yaml:"start"`
+	End   *int `yaml:"end"`
+}
+
+// initSteps edit constants.
+func initSteps() []*stepDef {
+	type add struct {
+		Name     string `yaml:"name"`
+		constArg `yaml:",inline"`
+	}
+	type remove struct {
+		Names  []string `yaml:"names"`
+		Unused bool     `yaml:"unused"`
+	}
+	type split struct {
+		Name string   `yaml:"name"`
+		Axis int      `yaml:"axis"`
+		Maps []string `yaml:"maps"`
+		As   []string `yaml:"as"`
+	}
+	return []*stepDef{
+		def("add_initializer", "add a constant of any element type: values written here, a .npy file, or seeded random ones",
+			`add_initializer: {name: scale, dtype: float16, value: [0.5, 0.25]}`,
+			func(s *session, a *add) string {
+				t, err := a.make(a.Name, s.script.Dir)
+				s.fail(err)
+				s.fail(s.m().AddInitializer(t))
+				return fmt.Sprintf("%s: %s%v", quote(a.Name), model.ElemTypeName(t.GetDataType()), t.Dims)
+			}),
+		def("remove_initializers", "delete constants by name, or with unused: true all that nothing reads",
+			`remove_initializers: {unused: true}`,
+			func(s *session, a *remove) string {
+				s.oneOf(a.Names != nil, a.Unused, "names or unused: true")
+				if a.Unused {
+					gone := s.m().RemoveUnusedInitializers()
+					return fmt.Sprintf("removed %d: %s", len(gone), quoted(gone))
+				}
+				s.fail(s.m().RemoveInitializers(a.Names))
+				return "removed " + quoted(a.Names)
+			}),
+		def("convert_initializer", "change the layout of constants, in place or under another name (as): slice, then "+
+			"conversion ("+conversionNames()+"), transpose and reshape, dtype",
+			`convert_initializer: {name: pos_embed, conversion: hwc_to_nchw}`,
+			func(s *session, a *convertArgs) string {
+				list := a.Names
+				s.want((a.Name == "") == (a.Names != nil) && (len(list) < 2 || a.As == ""), "want name, or names (without as)")
+				if a.Name != "" {
+					list = []string{a.Name}
+				}
+				f, err := a.change()
+				s.fail(err)
+				for _, n := range list {
+					s.fail(s.m().ConvertInitializer(n, a.As, f))
+				}
+				return "converted " + quoted(list)
+			}),
+		def("split_initializer", "cut a constant whose axis lists the places of several maps into one constant per map, "+
+			"with height and width in the place of the axis",
+			`split_initializer: {name: anchors, axis: 2, maps: [p3, p4, p5], as: [anchors_0, anchors_1, anchors_2]}`,
+			func(s *session, a *split) string {
+				s.fail(s.m().SplitToMaps(a.Name, a.Axis, a.Maps, a.As))
+				return fmt.Sprintf("%s is cut into %s", quote(a.Name), quoted(a.As))
+			}),
+		def("deduplicate_initializers", "one constant for all that are equal to the bit",
+			`deduplicate_initializers:`,
+			func(s *session, a *struct{}) string {
+				gone, err := s.m().DeduplicateInitializers()
+				s.fail(err)
+				return fmt.Sprintf("removed %d: %s", len(gone), quoted(sortedKeys(gone)))
+			}),
+	}
+}
+
+// change is what is done to one constant.
+func (a *convertArgs) change() (func(*tensor.Dense) (*tensor.Dense, error), error) {
+	var dt tensor.DType
+	if a.DType != "" {
+		num, err := ElemType(a.DType)
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if dt, ok = tensor.FromONNX(int(num)); !ok {
+			return nil, fmt.Errorf("dtype %s: want a type of numbers", quote(a.DType))
+		}
+	}
+	return func(d *tensor.Dense) (_ *tensor.Dense, err error) {
+		if x := a.Slice; x != nil {
+			end := 0
+			if axis, err := normAxis(x.Axis, len(d.Shape)); err == nil {
+				end = d.Shape[axis]
+			}
+			if x.End != nil {
+				end = *x.End
+			}
+			if d, err = SliceAxis(d, x.Axis, x.Start, end); err != nil {
+				return nil, err
+			}
+		}
+		if a.Conversion != "" {
+			if d, err = Convert(d, a.Conversion); err != nil {
+				return nil, err
+			}
+		}
+		if d, err = TransposeReshape(d, a.Transpose, a.Reshape); err != nil {
+			return nil, err
+		}
+		if dt != tensor.Invalid {
+			d = d.Cast(dt)
+		}
+		return d, nil
+	}, nil
+}
+
+func conversionNames() string {
+	var names []string
+	for _, c := range Conversions {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,198 @@
+package surgery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// toleranceArgs are shared by the comparisons.
+type toleranceArgs struct {
+	Equal bool     `yaml:"equal"`
+	ATol  *float64 `yaml:"atol"`
+	RTol  *float64 `yaml:"rtol"`
+	Cases int      `yaml:"cases"`
+	Seed  uint64   `yaml:"seed"`
+	Data  []string `yaml:"data"`
+}
+
+// tolerance is how results are compared with those of a reference.
+func (s *session) tolerance(a *toleranceArgs, ref *Model) CompareOptions {
+	o := CompareOptions{Equal: a.Equal, Count: s.count(a.Cases), Seed: a.Seed, Cases: s.casesFor(ref)}
+	s.want(!a.Equal || a.ATol == nil && a.RTol == nil, "equal: true leaves no room for atol and rtol")
+	s.want(a.Cases >= 0 && a.Cases <= 10_000, "cases: %d; want 1 to 10000", a.Cases)
+	if a.ATol == nil && a.RTol == nil && !a.Equal {
+		o.RTol = defaultRTol
+	}
+	for _, t := range []struct{ from, to *float64 }{{a.ATol, &o.ATol}, {a.RTol, &o.RTol}} {
+		if t.from != nil {
+			s.want(*t.from >= 0 && *t.from < 1e30, "tolerance %g; want 0 or more", *t.from)
+			*t.to = *t.from
+		}
+	}
+	if len(a.Data) > 0 {
+		c, err := readCase(a.Data, ref.InputNames(), s.script.Dir)
+		s.fail(err)
+		o.Cases = append([]map[string]*tensor.Dense{c}, o.Cases...)
+	}
+	return o
+}
+
+// compared keeps a comparison; one that found a difference ends the step.
+func (s *session) compared(against string, c *Comparison) string {
+	s.res.Verified = append(s.res.Verified, Verified{s.path, against, c})
+	if !c.OK() {
+		s.fail(&DifferError{c})
+	}
+	return fmt.Sprintf("against %s: %s", against, c.text())
+}
+
+// readCase reads inputs: NAME=FILE.npy, or a .npz with arrays of these names.
+func readCase(data, names []string, dir string) (map[string]*tensor.Dense, error) {
+	in := map[string]*tensor.Dense{}
+	for _, d := range data {
+		if name, file, ok := strings.Cut(d, "="); ok {
+			x, err := npz.ReadNpyFile(inDir(dir, file), npz.Limits{})
+			if err == nil {
+				in[name], err = npz.ToTensor(x)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("data %s: %w", quote(d), err)
+			}
+			continue
+		}
+		es, err := npz.ReadNpzFile(inDir(dir, d), npz.Limits{})
+		if err != nil {
+			return nil, fmt.Errorf("data %s: %w", quote(d), err)
+		}
+		for _, e := range es {
+			if slices.Contains(names, e.Name) {
+				if in[e.Name], err = npz.ToTensor(e.Array); err != nil {
+					return nil, fmt.Errorf("data %s: %w", quote(d), err)
+				}
+			}
+		}
+	}
+	for _, n := range names {
+		if in[n] == nil {
+			return nil, fmt.Errorf("data: nothing for input %s; want %s", quote(n), quoted(names))
+		}
+	}
+	return in, nil
+}
+
+// text is a comparison in one line.
+func (c *Comparison) text() string {
+	var s []string
+	for _, d := range c.Outputs {
+		s = append(s, fmt.Sprintf("%s: min %.3g, max %.3g, relative %.3g", d.Name, d.Min, d.Max, d.Relative))
+	}
+	return fmt.Sprintf("%d cases, %s: %s", c.Cases, c.Wanted, strings.Join(s, "; "))
+}
+
+func verifyStep() *stepDef {
+	type verify struct {
+		Against       string `yaml:"against"`
+		toleranceArgs `yaml:",inline"`
+		Inputs        map[string]string `yaml:"inputs"`
+		Outputs       map[string]string `yaml:"outputs"`
+		Reshape       bool              `yaml:"reshape"`
+		Partial       bool              `yaml:"partial"`
+		Restore       []yaml.Node       `yaml:"restore"`
+	}
+	d := reading(def("verify", "compare with the model as it was: equal: true, or within atol + rtol of the largest "+
+		"value; inputs and outputs map new names to old ones, restore: steps on a copy that bring the old interface back; "+
+		"data: given inputs, cases: how many",
+		`verify: {rtol: 1e-6, cases: 5, outputs: {scores_4d: scores}, reshape: true}`,
+		func(s *session, a *verify) string {
+			e := s.cur()
+			ref, refName := e.ref, e.refName
+			if a.Against == mainName {
+				ref, refName = s.original, mainName
+			} else if a.Against != "" {
+				ref, refName = s.model(a.Against).m, a.Against
+			}
+			opt, got := s.tolerance(&a.toleranceArgs, ref), e.m
+			opt.Inputs, opt.Outputs, opt.Reshape, opt.Partial = a.Inputs, a.Outputs, a.Reshape, a.Partial
+			if len(a.Restore) > 0 {
+				var err error
+				got, err = s.restored(a.Restore)
+				s.fail(err)
+			}
+			c, err := Compare(got, ref, opt)
+			s.fail(err)
+			text := s.compared(refName, c)
+			e.edited = false
+			return text
+		}))
+	keys := d.check
+	d.check = func(n *yaml.Node, depth int) error {
+		if err := keys(n, depth); err != nil {
+			return err
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == "restore" && depth < maxLoops {
+				if err := checkSteps(n.Content[i+1].Content, depth+1); err != nil {
+					return fmt.Errorf("restore: %w", err)
+				}
+			} else if n.Content[i].Value == "restore" {
+				return lineErr(n, "restore within restore, more than %d deep", maxLoops)
+			}
+		}
+		return nil
+	}
+	return d
+}
+
+// restored is a copy of the current model after further steps.
+func (s *session) restored(steps []yaml.Node) (*Model, error) {
+	e := s.cur()
+	inner := &session{script: s.script, opt: s.opt, models: map[string]*entry{mainName: {m: e.m.Clone(), ref: e.ref,
+		refName: e.refName}}, at: mainName,
+		original: s.original, res: &Result{}, executed: s.executed}
+	inner.opt.Note = nil
+	var list []*yaml.Node
+	for i := range steps {
+		list = append(list, &steps[i])
+	}
+	if err := inner.steps(list, s.vars, s.path+".restore."); err != nil {
+		return nil, err
+	}
+	s.executed = inner.executed
+	m := inner.cur().m
+	if _, err := m.InferShapes(); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	m.Prune()
+	return m, nil
+}
+
+func verifySplitStep() *stepDef {
+	type verifySplit struct {
+		Parts         []string `yaml:"parts"`
+		Whole         string   `yaml:"whole"`
+		toleranceArgs `yaml:",inline"`
+	}
+	return reading(def("verify_split", "run parts one after the other, each with what those before give, and compare "+
+		"with the whole model (default: the original)",
+		`verify_split: {parts: [head, tail], equal: true}`,
+		func(s *session, a *verifySplit) string {
+			whole, name := s.original, mainName
+			if a.Whole != "" && a.Whole != mainName {
+				whole, name = s.model(a.Whole).m, a.Whole
+			}
+			s.want(len(a.Parts) > 0, "no parts are named")
+			var parts []*Model
+			for _, p := range a.Parts {
+				parts = append(parts, s.model(p).m)
+			}
+			c, err := Cascade(whole, parts, a.Parts, s.tolerance(&a.toleranceArgs, whole))
+			s.fail(err)
+			return s.compared(name, c)
+		}))
+}
