@@ -198,7 +198,7 @@ func (p *Program) overwritten(s *Step, i int) int {
 		return -1
 	}
 	for _, j := range s.InPlace {
-		if j < len(s.In) {
+		if j >= 0 && j < len(s.In) {
 			if x := s.In[j].Buffer; x >= 0 && p.extent(x) == p.extent(s.Out[0]) {
 				return x
 			}

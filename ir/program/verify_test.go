@@ -1,0 +1,119 @@
+package program_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir/program"
+)
+
+// numbers calls f for every integer in a value, which f may change.
+func numbers(v reflect.Value, path string, f func(path string, v reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			numbers(v.Elem(), path, f)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			numbers(v.Field(i), path+"."+v.Type().Field(i).Name, f)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			numbers(v.Index(i), path, f)
+		}
+	case reflect.Int:
+		f(path, v)
+	}
+}
+
+// TestVerifyIndices: a number that is wrong is at most an error, never a panic,
+// and an index that leads nowhere is one.
+func TestVerifyIndices(t *testing.T) {
+	index := []string{".Buffer", ".In.Buffer", ".Out", ".Scratch", ".AliasOf", ".In", ".Init", ".Parts.I"}
+	seen := map[string]bool{}
+	for _, src := range []string{example(t), states} {
+		p, err := program.Parse(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Verify(); err != nil {
+			t.Fatal(err)
+		}
+		numbers(reflect.ValueOf(p), "", func(path string, v reflect.Value) {
+			if !v.CanSet() || strings.Contains(path, ".Type.") {
+				return
+			}
+			was := v.Int()
+			for _, x := range []int64{-1 << 40, -2, 1000, 1 << 40} {
+				v.SetInt(x)
+				err := p.Verify()
+				for _, s := range index {
+					if strings.HasSuffix(path, s) && x > 0 {
+						seen[s] = true
+						if err == nil {
+							t.Errorf("nobody objects to %s = %d", path, x)
+						}
+					}
+				}
+			}
+			v.SetInt(was)
+		})
+	}
+	for _, s := range index {
+		if !seen[s] {
+			t.Errorf("no program has an index %s", s)
+		}
+	}
+}
+
+// states is a program with state, a view of parts, and a constant that state
+// begins with.
+const states = `program "s" {
+  arena 96, bound 96
+  buffer %h : f32[2] at 0, 8 bytes, steps 0 to 1
+  buffer %a : f32[2] at 16, 8 bytes, steps 0 to 1, in %c
+  buffer %b : f32[2] at 24, 8 bytes, steps 0 to 1, in %c
+  buffer %c : f32[4] at 16, 16 bytes, steps 0 to 1
+  input "h" = %h
+  output "h_out" = %a
+  output "c" = %c
+  state in0 = out0, fill 0, const0
+  step 0 %a, %b = Split(%h) "split"
+    scratch %s at 32, 16 bytes
+    call f(in0:float, out0:float, out1:float, scratch:float, const0)
+  view %c = Concat(%a, %b) "c"
+    part in0 at 0
+    part in1 at 8
+  const 0 "state" uint8_t = u8[8] {1,2,3,4,5,6,7,8}
+}`
+
+// TestVerify: programs that are wrong in one place, and what is said of them.
+func TestVerify(t *testing.T) {
+	for _, c := range []struct{ name, old, new, want string }{
+		{"as it is", "", "", ""},
+		{"outside the arena", "%h : f32[2] at 0", "%h : f32[2] at 96", "buffer h, 8 bytes at 96, leaves the arena of 96 bytes"},
+		{"not aligned", "%h : f32[2] at 0", "%h : f32[2] at 4", "buffer h at 4 is not aligned to 16"},
+		{"a part elsewhere", "%b : f32[2] at 24", "%b : f32[2] at 20", "%b is at"},
+		{"a result over an operand without leave", "%h : f32[2] at 0", "%h : f32[2] at 16", "overlaps operand %h"},
+		{"scratch memory over a value", "scratch %s at 32", "scratch %s at 0", "the scratch memory at 0 overlaps %h"},
+		{"an argument without a place", "in0:float", "in1:float", "an argument points to input 1"},
+		{"a constant that is not there", "scratch:float, const0)", "scratch:float, const1)", "an argument is constant 1 of 1"},
+		{"state of another size", "u8[8] {1,2,3,4,5,6,7,8}", "u8[4] {1,2,3,4}", "it begins with 4 bytes"},
+		{"state of another type", "%h : f32[2]", "%h : i32[2]", "state %h is i32[2], %a is f32[2]"},
+		{"read before it is written", "Split(%h)", "Split(%h, unread %h, %b)", "reads %b, which step 0 writes"},
+		{"in itself", "%c : f32[4] at 16, 16 bytes, steps 0 to 1", "%c : f32[4] at 16, 16 bytes, steps 0 to 1, in %a", "lies in itself"},
+		{"rows that nobody takes", "steps 0 to 1, in %c", "steps 0 to 1, in %c, rows of 4 every 8", "%a is at {at:16 bytes:8 row:4 pitch:8}"},
+	} {
+		p, err := program.Parse(strings.Replace(states, c.old, c.new, 1))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		err = p.Verify()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		}
+	}
+}
