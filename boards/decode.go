@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // check compares a file with the schema, which is Spec and its yaml tags:
@@ -143,7 +145,7 @@ func decode(t *tree, v reflect.Value, path string) error {
 		}
 		v.SetInt(n)
 	default:
-		panic(fmt.Sprintf("BUG: boards: no decoder for %v at %s", typ, path))
+		panic(bug.Errorf("boards: no decoder for %v at %s", typ, path))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 //go:embed defs/*.yaml
@@ -54,7 +55,7 @@ func Load(nameOrFile string) (*Spec, error) {
 func List() []string {
 	entries, err := defs.ReadDir("defs")
 	if err != nil {
-		panic("BUG: boards: embedded definitions: " + err.Error())
+		panic(bug.Errorf("boards: embedded definitions: %w", err))
 	}
 	var out []string
 	for _, e := range entries {
@@ -62,7 +63,7 @@ func List() []string {
 		data, _ := defs.ReadFile(defPath(name))
 		t, err := parseTree(defPath(name), data)
 		if err != nil {
-			panic("BUG: boards: " + err.Error())
+			panic(bug.Errorf("boards: %w", err))
 		}
 		if a := t.m["abstract"]; a == nil || a.text != "true" {
 			out = append(out, name)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/program"
 )
 
@@ -46,7 +47,7 @@ func constants(p *program.Program, prefix string) (names []string, arrays blobs,
 		}
 		size := ctypeSize(x.CType)
 		if len(x.Data)%size != 0 {
-			panic(fmt.Sprintf("BUG: %d bytes of %s", len(x.Data), x.CType))
+			panic(bug.Errorf("%d bytes of %s", len(x.Data), x.CType))
 		}
 		b := &blob{Name: fmt.Sprintf("%s_weights_%d_%s", prefix, len(arrays), Ident(x.Hint)), CType: x.CType,
 			Elems: len(x.Data) / size, Align: max(x.Align, size, 4), data: x.Data, pad: x.Pad}
@@ -147,7 +148,7 @@ func literal(ctype string, p []byte) string {
 	case "double":
 		return DoubleLit(math.Float64frombits(le.Uint64(p)))
 	}
-	panic("BUG: literal of " + ctype)
+	panic(bug.Errorf("literal of %s", ctype))
 }
 
 // IntLit is a C literal of an int32 value; INT32_MIN has no plain one.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/types"
@@ -185,7 +186,7 @@ func (w *stepWriter) arg(a call.Arg) string {
 	case call.Nested:
 		return w.init(a)
 	}
-	panic(fmt.Sprintf("BUG: argument %T", a))
+	panic(bug.Errorf("argument %T", a))
 }
 
 // object is the name of a variable: of the file, which equal ones share, or of

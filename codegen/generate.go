@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/types"
@@ -86,7 +87,7 @@ type StateInfo struct {
 // Generate prints the program.
 func Generate(p *program.Program, o Options) ([]File, *Info, error) {
 	if o.Prefix != Prefix(o.Prefix) {
-		return nil, nil, fmt.Errorf("BUG: %q is no C prefix", o.Prefix)
+		return nil, nil, bug.Errorf("%q is no C prefix", o.Prefix)
 	}
 	o = o.printable()
 	if o.Library == nil {
@@ -137,7 +138,7 @@ func Generate(p *program.Program, o Options) ([]File, *Info, error) {
 	wanted = append(wanted, sortedKeys(e.sources)...)
 	runtime, err := o.Library.Files(wanted...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("BUG: runtime sources: %w", err)
+		return nil, nil, bug.Errorf("runtime sources: %w", err)
 	}
 	v.Runtime = newRuntimeView(o.Library, runtime)
 	v.Headers = v.Runtime.headersFor(e)

@@ -3,12 +3,13 @@ package codegen
 import (
 	"bytes"
 	"embed"
-	"fmt"
 	"path"
 	"strings"
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 //go:embed tmpl
@@ -38,7 +39,7 @@ var templates = template.Must(template.New("").Funcs(funcs()).Option("missingkey
 func render(name string, view any) ([]byte, error) {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, name, view); err != nil {
-		return nil, fmt.Errorf("BUG: template %s: %w", name, err)
+		return nil, bug.Errorf("template %s: %w", name, err)
 	}
 	return tidy(b.Bytes()), nil
 }

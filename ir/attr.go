@@ -1,10 +1,10 @@
 package ir
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -99,14 +99,14 @@ func Elem(s AttrSpec) AttrSpec { s.ElemType = true; return s }
 func (n *Node) attr(name string, kind AttrKind) Attr {
 	if a, ok := n.Attrs[name]; ok {
 		if a.Kind != kind {
-			panic(fmt.Sprintf("BUG: %s: attribute %s is of kind %d, read as %d", n, name, a.Kind, kind))
+			panic(bug.Errorf("%s: attribute %s is of kind %d, read as %d", n, name, a.Kind, kind))
 		}
 		return a
 	}
 	for _, s := range n.Op.Attrs {
 		if s.Name == name {
 			if s.Kind != kind {
-				panic(fmt.Sprintf("BUG: %s: attribute %s is declared as kind %d, read as %d", n, name, s.Kind, kind))
+				panic(bug.Errorf("%s: attribute %s is declared as kind %d, read as %d", n, name, s.Kind, kind))
 			}
 			if s.Def != nil {
 				return *s.Def
@@ -114,7 +114,7 @@ func (n *Node) attr(name string, kind AttrKind) Attr {
 			return Attr{Kind: kind}
 		}
 	}
-	panic(fmt.Sprintf("BUG: operator %s declares no attribute %s", n.Op.Name, name))
+	panic(bug.Errorf("operator %s declares no attribute %s", n.Op.Name, name))
 }
 
 // Has reports whether the attribute was given.

@@ -1,9 +1,9 @@
 package ir
 
 import (
-	"fmt"
 	"math"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -14,7 +14,7 @@ import (
 func EvalNode(n *Node, in []*tensor.Dense) (out []*tensor.Dense, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("BUG: evaluating %s: %v", n, r)
+			err = bug.Errorf("evaluating %s: %v", n, r)
 		}
 	}()
 	if n.Op.Eval == nil && n.Op.EvalQ == nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -209,7 +210,7 @@ func (g *Graph) InsertBefore(at *Node, op *OpDef, name string, attrs Attrs, nout
 	}
 	i := g.Index(at)
 	if i < 0 {
-		panic("BUG: InsertBefore a node of another graph")
+		panic(bug.Errorf("InsertBefore a node of another graph"))
 	}
 	n.pos = i
 	g.Nodes = slices.Insert(g.Nodes, i, n)
@@ -342,7 +343,7 @@ func (v *Value) dropUse(n *Node, i int) {
 			return
 		}
 	}
-	panic("BUG: use list of " + v.String() + " lacks " + n.String())
+	panic(bug.Errorf("use list of %s lacks %s", v, n))
 }
 
 // ReplaceUses makes every reader of old (graph outputs too) read v instead,
@@ -377,13 +378,13 @@ func (g *Graph) SoleUse(v *Value) *Node {
 func (g *Graph) Remove(n *Node) {
 	for _, v := range n.Out {
 		if len(v.uses) > 0 || g.IsOutput(v) {
-			panic("BUG: removing " + n.String() + " while " + v.String() + " is in use")
+			panic(bug.Errorf("removing %s while %s is in use", n, v))
 		}
 	}
 	g.detach(n)
 	i := g.Index(n)
 	if i < 0 {
-		panic("BUG: removing a node of another graph")
+		panic(bug.Errorf("removing a node of another graph"))
 	}
 	g.Nodes = append(g.Nodes[:i], g.Nodes[i+1:]...)
 }

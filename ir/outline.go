@@ -1,8 +1,9 @@
 package ir
 
 import (
-	"fmt"
 	"slices"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Outline builds a node of the given operator whose body is a copy of nodes,
@@ -46,7 +47,7 @@ func Outline(g *Graph, nodes []*Node, op *OpDef, name string, attrs Attrs) (*Nod
 		}
 		m, err := body.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
 		if err != nil {
-			return nil, nil, fmt.Errorf("BUG: moving %s into %s: %w", n, name, err)
+			return nil, nil, bug.Errorf("moving %s into %s: %w", n, name, err)
 		}
 		m.Origin = n.Origin
 		out.Origin = append(out.Origin, n.Origin...)
@@ -84,7 +85,7 @@ func (g *Graph) Replace(n *Node, nodes []*Node, results []*Value) error {
 	}
 	n.Out = make([]*Value, len(results))
 	if err := g.AddNode(n, names); err != nil {
-		return fmt.Errorf("BUG: %s: %w", n.Name, err)
+		return bug.Errorf("%s: %w", n.Name, err)
 	}
 	for i, v := range results {
 		n.Out[i].Type = types[i]

@@ -1,10 +1,10 @@
 package ir
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/syntax"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -186,7 +186,7 @@ func (p *parser) infer(n *Node, pos int) {
 	types, err := func() (t []Type, err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				err = fmt.Errorf("BUG: inferring the types of %s: %v", n, r)
+				err = bug.Errorf("inferring the types of %s: %v", n, r)
 			}
 		}()
 		return InferNode(n)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel"
@@ -65,7 +66,7 @@ func appendOutputReconstruction(g, restore *ir.Graph) (map[*ir.Node]bool, error)
 	made := map[*ir.Node]bool{}
 	env := map[*ir.Value]*ir.Value{}
 	if len(restore.In) != len(g.Out) {
-		return nil, fmt.Errorf("BUG: %d native outputs, %d are restored", len(g.Out), len(restore.In))
+		return nil, bug.Errorf("%d native outputs, %d are restored", len(g.Out), len(restore.In))
 	}
 	byName := map[string]*ir.Value{}
 	for i, n := range g.OutNames {
@@ -74,7 +75,7 @@ func appendOutputReconstruction(g, restore *ir.Graph) (map[*ir.Node]bool, error)
 	for _, v := range restore.In {
 		w := byName[v.Name]
 		if w == nil {
-			return nil, fmt.Errorf("BUG: no native output %s", v.Name)
+			return nil, bug.Errorf("no native output %s", v.Name)
 		}
 		env[v] = w
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/cost"
@@ -174,7 +175,7 @@ func (s *State) assignOrders() error {
 	rules := func(n *ir.Node) kernel.Layout {
 		if _, ok := s.Choices[n]; !ok {
 			if err := s.choose(n); err != nil {
-				panic("BUG: " + err.Error())
+				panic(bug.Errorf("%w", err))
 			}
 		}
 		return demand(s.Choices[n].Kernel, n)

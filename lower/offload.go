@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/partition"
 )
@@ -46,7 +47,7 @@ func Offload(g *ir.Graph, kind string, legal func(n *ir.Node) bool, minWork int6
 		segments = append(segments, n)
 	}
 	if !g.Sort() {
-		return nil, fmt.Errorf("BUG: a segment closes a cycle")
+		return nil, bug.Errorf("a segment closes a cycle")
 	}
 	return segments, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/patch"
@@ -200,7 +201,7 @@ func (s *State) walk(rows []*Stage) error {
 func (s *State) step(t *Stage) error {
 	before := s.Graph.Clone() // the stage's input, for the report of a fault
 	fault := func(format string, args ...any) error {
-		return &pass.Bug{Pass: t.Name, Msg: fmt.Sprintf(format, args...), Before: before}
+		return &pass.Bug{Pass: t.Name, Fault: bug.Errorf(format, args...), Before: before}
 	}
 	for _, i := range t.Requires {
 		if err := i.Check(s); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -34,7 +35,7 @@ func stateIndices(g *ir.Graph, bindings []StateBinding) ([]quant.Tie, error) {
 			}
 		}
 		if k.Out < 0 || k.In < 0 {
-			return nil, fmt.Errorf("BUG: state %s=%s is not in the graph", t.Out, t.In)
+			return nil, bug.Errorf("state %s=%s is not in the graph", t.Out, t.In)
 		}
 		out = append(out, k)
 	}

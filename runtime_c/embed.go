@@ -15,6 +15,8 @@ import (
 	"sort"
 	"strings"
 	"sync"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 //go:embed include src
@@ -42,7 +44,7 @@ type Library struct {
 var Shipped = sync.OnceValue(func() *Library {
 	x, err := NewLibrary(sources)
 	if err != nil {
-		panic("BUG: runtime_c: " + err.Error())
+		panic(bug.Errorf("runtime_c: %w", err))
 	}
 	return x
 })

@@ -3,9 +3,8 @@
 package schedule
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule/plan"
@@ -159,9 +158,7 @@ func (s *search) arrange(effort Effort) (*arrangement, error) {
 	nodes := b.steps()
 	order, buffers, res, stats, err := plan.Schedule(nodes, b.values, plan.Options{Align: program.Align, Budget: int64(effort)})
 	if err != nil {
-		return nil, fmt.Errorf("BUG: schedule of %s: %w", s.g.Name, err)
+		return nil, bug.Errorf("schedule of %s: %w", s.g.Name, err)
 	}
 	return &arrangement{b, order, buffers, res, stats.Optimal}, nil
 }
-
-func bug(format string, args ...any) error { return fmt.Errorf("BUG: schedule: "+format, args...) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
@@ -23,7 +24,7 @@ type Result struct {
 func (r *Result) Buffer(v *ir.Value) *program.Buffer {
 	i, ok := r.index[v]
 	if !ok {
-		panic("BUG: no place for " + v.String())
+		panic(bug.Errorf("no place for %s", v))
 	}
 	return &r.Program.Buffers[i]
 }
@@ -59,7 +60,7 @@ func (a *arrangement) result(states []StateBinding) (*Result, error) {
 	for i, v := range a.g.Out {
 		k, ok := a.index[v]
 		if !ok {
-			return nil, bug("output %s has no place", a.g.OutNames[i])
+			return nil, bug.Errorf("schedule: output %s has no place", a.g.OutNames[i])
 		}
 		p.Outputs = append(p.Outputs, program.IO{Name: a.g.OutNames[i], Buffer: k})
 	}
@@ -177,7 +178,7 @@ func (c *constants) resolve(a call.Arg, s *program.Step, n *ir.Node) call.Arg {
 	case call.In:
 		if v := n.In[a.I]; v.Const != nil {
 			if a.Off != 0 {
-				panic("BUG: offset into a constant operand")
+				panic(bug.Errorf("offset into a constant operand"))
 			}
 			return call.Const{NoCast: true, I: c.add(program.Const{Hint: "const", CType: call.CType(v.Type.DType), Data: program.Memory(v.Const, v.Type), Align: 4})}
 		}

@@ -3,6 +3,8 @@ package schedule
 import (
 	"bytes"
 
+	"github.com/nncc/nncc/ir/bug"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
@@ -30,7 +32,7 @@ func (a *arrangement) state(p *program.Program, x StateBinding, c *constants) (p
 		}
 	}
 	if s.In < 0 || s.Out < 0 {
-		return s, bug("state %s = %s is not between an output and an input", x.In, x.Out)
+		return s, bug.Errorf("schedule: state %s = %s is not between an output and an input", x.In, x.Out)
 	}
 	t := x.In.Type
 	if q := t.Quant; q != nil && t.DType.Size() == 1 {

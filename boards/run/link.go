@@ -5,6 +5,7 @@ import (
 	"text/template"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // placement maps each kind of content (boards.Content) to a region's name.
@@ -72,7 +73,7 @@ func linkScript(spec *boards.Spec, at placement) []byte {
 		"HandlerStack": handlerStack,
 	})
 	if err != nil {
-		panic("BUG: link script: " + err.Error())
+		panic(bug.Errorf("link script: %w", err))
 	}
 	return b.Bytes()
 }

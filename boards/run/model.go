@@ -4,7 +4,6 @@ package run
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"text/template"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/runtime_c/port"
 )
 
@@ -98,20 +98,20 @@ func Glue(m Model) []byte {
 	for _, io := range append(append([]IO(nil), m.Inputs...), m.Outputs...) {
 		ids = append(ids, io.CFunc)
 		if io.Bytes < 0 {
-			panic(fmt.Sprintf("BUG: run.Glue: %s has %d bytes", io.CFunc, io.Bytes))
+			panic(bug.Errorf("run.Glue: %s has %d bytes", io.CFunc, io.Bytes))
 		}
 	}
 	for _, id := range ids {
 		if !identRE.MatchString(id) {
-			panic(fmt.Sprintf("BUG: run.Glue: %q is not a C identifier", id))
+			panic(bug.Errorf("run.Glue: %q is not a C identifier", id))
 		}
 	}
 	if !headerRE.MatchString(m.Header) {
-		panic(fmt.Sprintf("BUG: run.Glue: %q is not a header", m.Header))
+		panic(bug.Errorf("run.Glue: %q is not a header", m.Header))
 	}
 	var b bytes.Buffer
 	if err := glueTmpl.Execute(&b, m); err != nil {
-		panic("BUG: run.Glue: " + err.Error())
+		panic(bug.Errorf("run.Glue: %w", err))
 	}
 	return b.Bytes()
 }
@@ -137,7 +137,7 @@ func HarnessFiles(spec *boards.Spec, m Model) []File {
 func portFiles(dir string) []File {
 	entries, err := fs.ReadDir(port.FS, dir)
 	if err != nil {
-		panic("BUG: runtime_c/port: " + err.Error())
+		panic(bug.Errorf("runtime_c/port: %w", err))
 	}
 	var out []File
 	for _, e := range entries {
@@ -146,7 +146,7 @@ func portFiles(dir string) []File {
 		}
 		data, err := fs.ReadFile(port.FS, path.Join(dir, e.Name()))
 		if err != nil {
-			panic("BUG: runtime_c/port: " + err.Error())
+			panic(bug.Errorf("runtime_c/port: %w", err))
 		}
 		out = append(out, File{path.Join(HarnessDir, e.Name()), data})
 	}

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/text"
-	"github.com/spf13/pflag"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 //go:embed help
@@ -20,13 +22,13 @@ var helpFiles embed.FS
 var topics = func() map[string]string {
 	list, err := helpFiles.ReadDir("help")
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	out := map[string]string{}
 	for _, f := range list {
 		b, err := helpFiles.ReadFile("help/" + f.Name())
 		if err != nil {
-			panic("BUG: " + err.Error())
+			panic(bug.Errorf("%w", err))
 		}
 		out[strings.TrimSuffix(f.Name(), ".txt")] = string(b)
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -55,23 +53,6 @@ func TestHostileMessages(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestIsBug: faults of nncc are known by the beginning of their messages.
-func TestIsBug(t *testing.T) {
-	bug := fmt.Errorf("BUG: %s", "a value is not there")
-	for err, want := range map[error]bool{
-		bug:                                      true,
-		fmt.Errorf("folding: %w", bug):           true,
-		errors.Join(errors.New("a"), bug):        true,
-		&ir.Diag{Node: "n", Msg: "BUG: no type"}: true,
-		&ir.Diag{Node: `Relu "BUG: r"`, Msg: "is wrong"}: false,
-		errors.New(`value "BUG: x" is not there`):        false,
-	} {
-		if isBug(err) != want {
-			t.Errorf("%v: want %v", err, want)
-		}
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
-	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/pass"
 )
 
@@ -89,9 +89,10 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 		if r := recover(); r != nil {
 			b, ok := r.(*pass.Bug)
 			if !ok {
-				b = &pass.Bug{Pass: "outside of passes, behind: " + cmp.Or(c.cfg.Stage, "the command line"), Msg: fmt.Sprint(r), Stack: string(debug.Stack())}
+				behind := cmp.Or(c.cfg.Stage, "the command line")
+				b = &pass.Bug{Pass: "outside of passes, behind: " + behind, Fault: bug.Recovered(r), Stack: string(debug.Stack())}
 			}
-			code = c.bug(b.Msg, b.Stack, b)
+			code = c.bug(b, b.Fault.Text())
 		}
 		if err := c.out.Err(); err != nil && code == exitOK {
 			code = c.fail(fmt.Errorf("writing the results: %w", err))
@@ -211,13 +212,13 @@ func (c *cli) fail(err error) int {
 		tool *run.ToolError
 		rerr *run.Error
 		fit  *run.FitError
-		bug  *pass.Bug
+		pbug *pass.Bug
 	)
 	switch {
-	case errors.As(err, &bug):
-		return c.bug(bug.Msg, bug.Stack, bug)
-	case isBug(err):
-		return c.bug(err.Error(), "", nil)
+	case errors.As(err, &pbug):
+		return c.bug(pbug, pbug.Fault.Text())
+	case bug.Is(err):
+		return c.bug(nil, bug.Recovered(err).Text())
 	case errors.As(err, &tool):
 		fmt.Fprintf(c.err, "nncc: error: %v\n", err)
 		return exitTool
@@ -253,25 +254,6 @@ func (c *cli) argsOnLine(msg string) string {
 	return msg
 }
 
-// isBug reports a fault of nncc's own, by how the message of the error or of
-// one that it wraps begins: further on a model's names could say so.
-func isBug(err error) bool {
-	const mark = "BUG:"
-	if err == nil {
-		return false
-	}
-	if d, ok := err.(*ir.Diag); ok && strings.HasPrefix(d.Msg, mark) || strings.HasPrefix(err.Error(), mark) {
-		return true
-	}
-	switch w := err.(type) {
-	case interface{ Unwrap() error }:
-		return isBug(w.Unwrap())
-	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(w.Unwrap(), isBug)
-	}
-	return false
-}
-
 // maxLine is how much of a line of an error is shown: a model's shapes and
 // equations can be long.
 const maxLine = 800
@@ -290,18 +272,19 @@ func (c *cli) gate(err error) {
 	}
 }
 
-// bug reports a fault of nncc itself, with what is needed to reproduce it.
-func (c *cli) bug(msg, stack string, b *pass.Bug) int {
+// bug reports a fault of nncc itself, with what is needed to reproduce it; b says
+// in which pass it happened, and is nil where that is not known.
+func (c *cli) bug(b *pass.Bug, msg string) int {
 	c.progress.done()
-	fmt.Fprintf(c.err, "nncc: BUG: %s\n", strings.TrimPrefix(msg, "BUG: "))
+	fmt.Fprintf(c.err, "nncc: BUG: %s\n", msg)
 	text := "nncc " + driver.Version + "\narguments: " + strings.Join(os.Args[1:], " ") + "\n" + msg + "\n"
 	if b != nil {
 		fmt.Fprintf(c.err, "nncc: %s\n", firstLine(b.Error()))
 		if b.Before != nil {
 			text += b.Before.String()
 		}
+		text += b.Stack
 	}
-	text += stack
 	f, err := os.CreateTemp("", "nncc-bug-*.txt")
 	if err == nil {
 		_, err = f.WriteString(text)

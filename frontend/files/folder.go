@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // File is a file to write; Path has slashes and is relative to the folder.
@@ -108,7 +110,7 @@ func WriteTree(dir string, list []File) error {
 	for _, x := range list {
 		p := filepath.FromSlash(x.Path)
 		if !filepath.IsLocal(p) {
-			return fmt.Errorf("BUG: %q is no path within a folder", x.Path)
+			return bug.Errorf("%q is no path within a folder", x.Path)
 		}
 		p = filepath.Join(dir, p)
 		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {

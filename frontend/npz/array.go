@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Array is a dense numeric array in row-major (C) order, whatever the order and
@@ -303,7 +305,7 @@ func (a *Array) Part(from, n int) *Array {
 	case []complex128:
 		p.Data = part(d, from, n)
 	default:
-		panic(fmt.Sprintf("BUG: npz: %T is not array data", a.Data))
+		panic(bug.Errorf("npz: %T is not array data", a.Data))
 	}
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Limits bound what is read from one file. The zero value means DefaultLimits.
@@ -123,7 +124,7 @@ func readData(r io.Reader, h *Header, sized bool) (any, error) {
 			return complex(math.Float64frombits(o.Uint64(b)), math.Float64frombits(o.Uint64(b[8:])))
 		})
 	}
-	panic("BUG: npz: dtype " + h.DType + " has no reader")
+	panic(bug.Errorf("npz: dtype %s has no reader", h.DType))
 }
 
 type grower struct {
@@ -187,7 +188,7 @@ func mapSlice(data any, shape []int, from bool) any {
 	case []complex128:
 		return reorder(d, shape, from)
 	}
-	panic(fmt.Sprintf("BUG: npz: %T is not array data", data))
+	panic(bug.Errorf("npz: %T is not array data", data))
 }
 
 // reorder walks the elements in row-major order while f follows their place in

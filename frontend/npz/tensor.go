@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -40,7 +41,7 @@ func FromTensor(d *tensor.Dense) *Array {
 	}
 	name, _ := typeOf(d.Data) // the slices of I4 and U4 are those of int8 and uint8
 	if name == "" {
-		panic("BUG: npz: tensor of type " + d.DType.String())
+		panic(bug.Errorf("npz: tensor of type %s", d.DType))
 	}
 	return &Array{DType: name, Shape: slices.Clone(d.Shape), Data: d.Data}
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -77,7 +78,7 @@ func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) (*pb.Nod
 			return c, m.Sort()
 		}
 	}
-	panic("BUG: surgery: no Conv was made")
+	panic(bug.Errorf("surgery: no Conv was made"))
 }
 
 // biasBehind is the Add of a constant vector that alone reads a value; its data

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -157,7 +158,7 @@ func (s *session) steps(list []*yaml.Node, vars map[string]*yaml.Node, prefix st
 			return &StepError{s.script.Name, path, key.Value, key.Line, err}
 		}
 		if err != nil {
-			panic("BUG: surgery: a step was not checked: " + err.Error())
+			panic(bug.Errorf("surgery: a step was not checked: %w", err))
 		}
 		if s.executed++; s.executed > maxExecuted {
 			return fail(fmt.Errorf("more than %d steps; want fewer rounds", maxExecuted))
@@ -381,7 +382,7 @@ func stepTable() map[string]*stepDef {
 		table = map[string]*stepDef{}
 		for _, d := range allSteps() {
 			if table[d.name] != nil {
-				panic("BUG: surgery: two steps are called " + d.name)
+				panic(bug.Errorf("surgery: two steps are called %s", d.name))
 			}
 			table[d.name] = d
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -317,7 +318,7 @@ func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) (map[strin
 // add compares one case.
 func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) error {
 	if got == nil || want == nil {
-		panic("BUG: surgery: an output is missing")
+		panic(bug.Errorf("surgery: an output is missing"))
 	}
 	if got.DType != want.DType {
 		return fmt.Errorf("output %s is of type %s, the reference's %s of type %s", quote(d.Name), got.DType.ONNXName(),

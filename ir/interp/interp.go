@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -56,10 +57,10 @@ func Run(g *ir.Graph, inputs []*tensor.Dense, obs Observer) ([]*tensor.Dense, er
 		}
 		for i, v := range n.Out {
 			if i >= len(out) || out[i] == nil {
-				return nil, fmt.Errorf("BUG: %s gave no output %d", n, i)
+				return nil, bug.Errorf("%s gave no output %d", n, i)
 			}
 			if out[i].DType != v.Type.DType || !slices.Equal(out[i].Shape, v.Type.Shape) {
-				return nil, fmt.Errorf("BUG: %s gave %s for output %s of type %s", n, out[i], v, v.Type)
+				return nil, bug.Errorf("%s gave %s for output %s of type %s", n, out[i], v, v.Type)
 			}
 			env[v] = out[i]
 			left[v] += len(v.Uses())

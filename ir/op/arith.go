@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -74,7 +75,7 @@ func arithLoop[T number](k arithKind) func(y, a, b []T) {
 			}
 		}
 	}
-	panic("BUG: unknown arithmetic kind")
+	panic(bug.Errorf("unknown arithmetic kind"))
 }
 
 // sameData makes two operands of one Go type: F16 and BF16 become float64,
@@ -124,7 +125,7 @@ func arith(n *ir.Node, k arithKind, a, b *tensor.Dense) (*tensor.Dense, error) {
 	case []uint64:
 		zip(out, a.Shape, b.Shape, y.Data.([]uint64), as, b.Data.([]uint64), arithLoop[uint64](k))
 	default:
-		panic("BUG: arithmetic on " + a.String())
+		panic(bug.Errorf("arithmetic on %s", a))
 	}
 	if dt != y.DType && dt.IsFloat() {
 		return y.Cast(dt), nil

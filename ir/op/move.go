@@ -1,8 +1,7 @@
 package op
 
 import (
-	"fmt"
-
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -46,7 +45,7 @@ func cellsOf(d *tensor.Dense) cells {
 	case []bool:
 		return boolCells{s}
 	}
-	panic(fmt.Sprintf("BUG: tensor data of type %T", d.Data))
+	panic(bug.Errorf("tensor data of type %T", d.Data))
 }
 
 type cellNumber interface {

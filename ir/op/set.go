@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 type key struct{ domain, name string }
@@ -19,7 +20,7 @@ var set = map[key]*ir.OpDef{}
 func def(d ir.OpDef) *ir.OpDef {
 	k := key{d.Domain, d.Name}
 	if set[k] != nil {
-		panic("BUG: operator " + d.Name + " is defined twice")
+		panic(bug.Errorf("operator %s is defined twice", d.Name))
 	}
 	if d.MaxIn == 0 && d.MinIn > 0 {
 		d.MaxIn = d.MinIn

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Numerics bounds what a pass may do to results.
@@ -90,10 +91,10 @@ func (c *Ctx) Each(g *ir.Graph, f func(n *ir.Node) error) error {
 // Bug is a fault of nncc: a pass that panicked or left an invalid graph.
 type Bug struct {
 	Pass   string
-	Node   *ir.Node  // nil when unknown
-	Msg    string    // what the panic or the verifier said
-	Stack  string    // empty for verifier findings
-	Before *ir.Graph // the graph that the pass got, for the report
+	Node   *ir.Node   // nil when unknown
+	Fault  *bug.Error // what the panic or the verifier said
+	Stack  string     // empty for verifier findings
+	Before *ir.Graph  // the graph that the pass got, for the report
 }
 
 func (b *Bug) Error() string {
@@ -105,9 +106,12 @@ func (b *Bug) Error() string {
 			fmt.Fprintf(&s, " (from onnx %s)", strings.Join(b.Node.Origin, ", "))
 		}
 	}
-	s.WriteString(": " + b.Msg)
+	s.WriteString(": " + b.Fault.Text())
 	return s.String()
 }
+
+// Unwrap gives the fault without its place.
+func (b *Bug) Unwrap() error { return b.Fault }
 
 // Manager runs passes in the order of the list.
 type Manager struct {
@@ -147,7 +151,7 @@ func (m *Manager) Run(c *Ctx, g *ir.Graph) error {
 			return err
 		}
 		if errs := g.Verify(); len(errs) > 0 {
-			return &Bug{Pass: p.Name, Msg: "left an invalid graph: " + errors.Join(errs...).Error(), Before: before}
+			return &Bug{Pass: p.Name, Fault: bug.Errorf("left an invalid graph: %w", errors.Join(errs...)), Before: before}
 		}
 		if m.Dump != nil {
 			if err := m.Dump(i+1, p, g); err != nil {
@@ -182,7 +186,7 @@ func Guard(name string, c *Ctx, before *ir.Graph, f func() error) (err error) {
 			}
 			err = r
 		default:
-			err = &Bug{Pass: name, Node: c.node, Msg: fmt.Sprint(r), Stack: string(debug.Stack()), Before: before}
+			err = &Bug{Pass: name, Node: c.node, Fault: bug.Recovered(r), Stack: string(debug.Stack()), Before: before}
 		}
 		c.node = nil
 	}()
@@ -197,7 +201,7 @@ func Named(stage string, n *ir.Node) {
 		return
 	}
 	if _, ok := r.(*Bug); !ok {
-		r = &Bug{Pass: stage, Node: n, Msg: fmt.Sprint(r), Stack: string(debug.Stack())}
+		r = &Bug{Pass: stage, Node: n, Fault: bug.Recovered(r), Stack: string(debug.Stack())}
 	}
 	panic(r)
 }

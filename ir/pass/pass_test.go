@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 )
@@ -35,7 +36,7 @@ var list = []pass.Pass{
 		})
 	}},
 	{Name: "panics", Run: func(c *pass.Ctx, g *ir.Graph) error {
-		return c.Each(g, func(n *ir.Node) error { panic("BUG: oops") })
+		return c.Each(g, func(n *ir.Node) error { panic(bug.Errorf("oops")) })
 	}},
 	{Name: "breaks", Run: func(c *pass.Ctx, g *ir.Graph) error {
 		g.Nodes[0].Out[0].Type = ir.T(1, 77)
@@ -86,7 +87,7 @@ func TestFaults(t *testing.T) {
 		name, want string
 		bug        bool
 	}{
-		{"panics", "nncc BUG: pass panics, node y (from onnx Relu_7): BUG: oops", true},
+		{"panics", "nncc BUG: pass panics, node y (from onnx Relu_7): oops", true},
 		{"breaks", "nncc BUG: pass breaks: left an invalid graph", true},
 		{"fails", "Relu \"Relu_7\": cannot", false},
 	} {

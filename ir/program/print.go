@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/syntax"
 	"github.com/nncc/nncc/ir/tensor"
@@ -277,7 +278,7 @@ func (t *printer) arg(a call.Arg) {
 		}
 		t.f("}")
 	default:
-		panic(fmt.Sprintf("BUG: a program has no argument %T", a))
+		panic(bug.Errorf("a program has no argument %T", a))
 	}
 }
 
@@ -299,7 +300,7 @@ func (t *printer) constant(i int, x *Const) {
 	}
 	d, err := tensor.FromBytes(dt, []int{len(x.Data) / dt.Size()}, x.Data)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	t.f(" = %s[%d] ", dt, d.Len())
 	t.Data(d)

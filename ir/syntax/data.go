@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -154,7 +155,7 @@ func (p *Parser) float(bits int) uint64 {
 		}
 		return uint64(math.Float32bits(float32(v)))
 	}
-	panic("BUG: float width")
+	panic(bug.Errorf("float width"))
 }
 
 // Float32 reads a float.

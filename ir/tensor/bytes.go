@@ -3,6 +3,8 @@ package tensor
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Bytes is the little-endian memory image, row-major, one byte per I4/U4
@@ -10,7 +12,7 @@ import (
 func (d *Dense) Bytes() []byte {
 	b, err := binary.Append(make([]byte, 0, d.Len()*d.DType.Size()), binary.LittleEndian, d.Data)
 	if err != nil {
-		panic(fmt.Sprintf("BUG: tensor data of type %T: %v", d.Data, err))
+		panic(bug.Errorf("tensor data of type %T: %v", d.Data, err))
 	}
 	return b
 }
@@ -26,7 +28,7 @@ func FromBytes(dt DType, shape []int, b []byte) (*Dense, error) {
 	}
 	d := New(dt, shape)
 	if _, err := binary.Decode(b, binary.LittleEndian, d.Data); err != nil {
-		panic(fmt.Sprintf("BUG: tensor data of type %T: %v", d.Data, err))
+		panic(bug.Errorf("tensor data of type %T: %v", d.Data, err))
 	}
 	return d, nil
 }

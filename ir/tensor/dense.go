@@ -3,6 +3,8 @@ package tensor
 import (
 	"fmt"
 	"math"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Dense is a tensor in row-major order. Data is a typed slice: []float32,
@@ -44,7 +46,7 @@ func Elems(shape []int) (int, error) {
 func Count(shape []int) int {
 	n, err := Elems(shape)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	return n
 }
@@ -74,7 +76,7 @@ func makeData(d DType, n int) any {
 	case Bool:
 		return make([]bool, n)
 	}
-	panic("BUG: no storage for " + d.String())
+	panic(bug.Errorf("no storage for %s", d))
 }
 
 // New is a zero tensor.
@@ -116,7 +118,7 @@ func Of[T Elem](shape []int, data []T) *Dense {
 		d = Bool
 	}
 	if n := Count(shape); n != len(data) {
-		panic(fmt.Sprintf("BUG: shape %v needs %d elements, got %d", shape, n, len(data)))
+		panic(bug.Errorf("shape %v needs %d elements, got %d", shape, n, len(data)))
 	}
 	return &Dense{DType: d, Shape: append([]int(nil), shape...), Data: data}
 }
@@ -142,7 +144,7 @@ func (d *Dense) Len() int { return Count(d.Shape) }
 // Reshaped shares the data under another shape of the same size.
 func (d *Dense) Reshaped(shape []int) *Dense {
 	if Count(shape) != d.Len() {
-		panic(fmt.Sprintf("BUG: reshape %v to %v", d.Shape, shape))
+		panic(bug.Errorf("reshape %v to %v", d.Shape, shape))
 	}
 	return &Dense{DType: d.DType, Shape: append([]int(nil), shape...), Data: d.Data}
 }
@@ -179,7 +181,7 @@ func copyData(dst, src any) {
 	case []bool:
 		copy(dst.([]bool), s)
 	default:
-		panic(fmt.Sprintf("BUG: tensor data of type %T", src))
+		panic(bug.Errorf("tensor data of type %T", src))
 	}
 }
 
@@ -445,7 +447,7 @@ func Gather(dst, src *Dense, shape, strides []int, base int) {
 	case []bool:
 		gather(dst.Data.([]bool), s, shape, strides, base)
 	default:
-		panic(fmt.Sprintf("BUG: tensor data of type %T", src.Data))
+		panic(bug.Errorf("tensor data of type %T", src.Data))
 	}
 }
 

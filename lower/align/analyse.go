@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -161,7 +162,7 @@ func (a *analysis) sameAxes(n *ir.Node, x, y []axis) {
 func axisOf(n *ir.Node, name string) int {
 	x, err := op.Axis(n, n.Int(name), n.In[0].Type.Rank())
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	return x
 }

@@ -1,10 +1,10 @@
 package align
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -24,12 +24,12 @@ func (a *analysis) apply() error {
 			continue
 		}
 		if err := a.g.Reinfer(n); err != nil {
-			return fmt.Errorf("BUG: padding %s: %w", n, err)
+			return bug.Errorf("padding %s: %w", n, err)
 		}
 		for i, v := range n.Out {
 			want := paddedShape(a.out(n, i))
 			if !slices.Equal(v.Type.Shape, want) {
-				return fmt.Errorf("BUG: padding %s: output %d has shape %v, planned was %v", n, i, v.Type.Shape, want)
+				return bug.Errorf("padding %s: output %d has shape %v, planned was %v", n, i, v.Type.Shape, want)
 			}
 		}
 	}
@@ -241,7 +241,7 @@ func (a *analysis) setInts(n *ir.Node, i int, name string, v []int) {
 func (a *analysis) rewriteSlice(n *ir.Node) {
 	g, err := op.SliceGeometry(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	x, y := a.in(n, 0), a.out(n, 0)
 	var starts, ends, axes, steps []int

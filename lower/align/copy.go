@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -65,7 +66,7 @@ func (a *analysis) insert(w wide) error {
 	pads[rank+1] = w.channels - c
 	p, err := a.g.InsertBefore(n, op.Pad, n.Name+".wide", ir.Attrs{"mode": ir.Str("constant")}, 1, x, a.g.AddConst(n.Name+".wide.pads", tensor.Ints(pads...)))
 	if err != nil {
-		return fmt.Errorf("BUG: %w", err)
+		return bug.Errorf("%w", err)
 	}
 	if q := x.Type.Quant; q != nil {
 		p.Out[0].Type = p.Out[0].Type.WithQuant(x.Type.DType, q)

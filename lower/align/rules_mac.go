@@ -2,6 +2,7 @@ package align
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -38,7 +39,7 @@ func (a *analysis) spatial(n *ir.Node, x []axis) {
 func conv(a *analysis, n *ir.Node) {
 	g, err := op.ConvGeometry(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	x, w, y := a.in(n, 0), a.in(n, 1), a.out(n, 0)
 	a.same(n, x[0], y[0])
@@ -75,7 +76,7 @@ func (a *analysis) grouped(n *ir.Node, x, part axis, groups int) {
 func convTranspose(a *analysis, n *ir.Node) {
 	g, err := op.ConvGeometry(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	x, w, y := a.in(n, 0), a.in(n, 1), a.out(n, 0)
 	a.same(n, x[0], y[0])

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -30,7 +31,7 @@ var neutral = []string{"ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare"}
 func reduce(a *analysis, n *ir.Node) {
 	axes, err := op.ReduceAxes(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	a.kept(n, axes, n.Int("keepdims") != 0, func(x axis) {
 		if slices.Contains(neutral, n.Op.Name) {

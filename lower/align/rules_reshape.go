@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -26,7 +27,7 @@ func reshape(a *analysis, n *ir.Node) {
 	x, y := a.in(n, 0), a.out(n, 0)
 	want, err := op.ConstInts(n, 1, "the target shape")
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	if n.Out[0].Type.Elems() == 0 {
 		a.lockAll(n, "reshape", "Reshape of no elements")

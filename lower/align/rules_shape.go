@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
 func transpose(a *analysis, n *ir.Node) {
 	p, err := op.Perm(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	x, y := a.in(n, 0), a.out(n, 0)
 	for i, d := range p {
@@ -38,7 +39,7 @@ func concat(a *analysis, n *ir.Node) {
 func split(a *analysis, n *ir.Node) {
 	k, _, err := op.SplitSizes(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	x := a.in(n, 0)
 	var row axis
@@ -58,7 +59,7 @@ func split(a *analysis, n *ir.Node) {
 func slice(a *analysis, n *ir.Node) {
 	g, err := op.SliceGeometry(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	x, y := a.in(n, 0), a.out(n, 0)
 	for d := range x {
@@ -81,7 +82,7 @@ func slice(a *analysis, n *ir.Node) {
 func pad(a *analysis, n *ir.Node) {
 	g, err := op.PadGeometry(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	x, y := a.in(n, 0), a.out(n, 0)
 	for d := range x {
@@ -120,7 +121,7 @@ func expand(a *analysis, n *ir.Node) {
 	x, y := a.in(n, 0), a.out(n, 0)
 	want, err := op.ConstInts(n, 1, "the target shape")
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	for i, w := range want {
 		if w != 1 {
@@ -133,7 +134,7 @@ func expand(a *analysis, n *ir.Node) {
 func tile(a *analysis, n *ir.Node) {
 	rep, err := op.ConstInts(n, 1, "the repeats")
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	x, y := a.in(n, 0), a.out(n, 0)
 	for i, r := range rep {
@@ -185,7 +186,7 @@ func squeeze(a *analysis, n *ir.Node)   { a.ones(n, a.out(n, 0), a.in(n, 0)) }
 func (a *analysis) ones(n *ir.Node, narrow, wide []axis) {
 	axes, err := op.ConstInts(n, 1, "the axes")
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	named := make([]bool, len(wide))
 	for _, k := range axes {

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 //go:embed code.csv
@@ -18,7 +20,7 @@ func CodeBytes(isa string, size bool) map[string]int {
 	}
 	rows, err := lines(strings.NewReader(codeTable))
 	if err != nil || len(rows) == 0 {
-		panic("BUG: code.csv: cannot be read")
+		panic(bug.Errorf("code.csv: cannot be read"))
 	}
 	out := map[string]int{}
 	for col, name := range rows[0] {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Key names a model.
@@ -80,7 +82,7 @@ var fitted string
 var Models = sync.OnceValue(func() map[Key]*Model {
 	m, err := ReadModels(strings.NewReader(fitted))
 	if err != nil {
-		panic("BUG: fitted.csv: " + err.Error())
+		panic(bug.Errorf("fitted.csv: %w", err))
 	}
 	return m
 })

@@ -1,10 +1,10 @@
 package fidelity
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -53,7 +53,7 @@ func (e *Model) Run(in []*tensor.Dense) ([]*tensor.Dense, error) { return e.run(
 // computed, and returns what its readers get.
 func (e *Model) run(in []*tensor.Dense, seen func(v *ir.Value, d *tensor.Dense) (*tensor.Dense, error)) ([]*tensor.Dense, error) {
 	if len(in) != len(e.g.In) {
-		return nil, fmt.Errorf("BUG: the model has %d inputs, got %d", len(e.g.In), len(in))
+		return nil, bug.Errorf("the model has %d inputs, got %d", len(e.g.In), len(in))
 	}
 	env := make(map[*ir.Value]*tensor.Dense, len(e.g.Nodes))
 	left := make(map[*ir.Value]int, len(e.g.Nodes))
@@ -114,7 +114,7 @@ func evalNode(n *ir.Node, get func(v *ir.Value) *tensor.Dense) ([]*tensor.Dense,
 			in[i] = v.Const
 		default:
 			if in[i] = get(v); in[i] == nil {
-				return nil, fmt.Errorf("BUG: %s: value %s is not there", n, v)
+				return nil, bug.Errorf("%s: value %s is not there", n, v)
 			}
 		}
 	}
@@ -124,10 +124,10 @@ func evalNode(n *ir.Node, get func(v *ir.Value) *tensor.Dense) ([]*tensor.Dense,
 	}
 	for i, v := range n.Out {
 		if i >= len(out) || out[i] == nil {
-			return nil, fmt.Errorf("BUG: %s gave no output %d", n, i)
+			return nil, bug.Errorf("%s gave no output %d", n, i)
 		}
 		if !slices.Equal(out[i].Shape, v.Type.Shape) {
-			return nil, fmt.Errorf("BUG: %s gave %s for output %s of type %s", n, out[i], v, v.Type)
+			return nil, bug.Errorf("%s gave %s for output %s of type %s", n, out[i], v, v.Type)
 		}
 	}
 	return out, nil

@@ -5,13 +5,13 @@
 package fidelity
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -99,7 +99,7 @@ func New(model, program *ir.Graph, o Options) (*Checker, error) {
 		return nil, err
 	}
 	if len(model.In) != len(program.In) {
-		return nil, fmt.Errorf("BUG: the model has %d inputs, the program %d", len(model.In), len(program.In))
+		return nil, bug.Errorf("the model has %d inputs, the program %d", len(model.In), len(program.In))
 	}
 	c := &Checker{program: program, model: e, at: map[*ir.Value]*Stretch{}, held: map[*ir.Value]bool{}, inner: map[*ir.Node]bool{}, order: map[*ir.Node]int{}, forms: map[int]*Stretch{}}
 	for i, n := range model.Nodes {
@@ -312,7 +312,7 @@ func (c *Checker) Case(in []*tensor.Dense) ([]*tensor.Dense, error) {
 		}
 		got := s.in(have[s.held])
 		if got == nil {
-			return nil, fmt.Errorf("BUG: the program did not compute %s", s.held)
+			return nil, bug.Errorf("the program did not compute %s", s.held)
 		}
 		fed[v] = got
 		return got, c.compare(s, d, got, fed)
@@ -408,7 +408,7 @@ func Real(d *tensor.Dense, from, to ir.Type) (*tensor.Dense, error) {
 		return d, nil
 	}
 	if d.Len() != to.Elems() {
-		return nil, fmt.Errorf("BUG: a value of type %s cannot be one of type %s", from, to)
+		return nil, bug.Errorf("a value of type %s cannot be one of type %s", from, to)
 	}
 	return d.Reshaped(to.Shape), nil
 }

@@ -1,10 +1,10 @@
 package fuse
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -40,7 +40,7 @@ func Kernels(g *ir.Graph, take Taker) ([]Fusion, error) {
 		}
 	}
 	if !g.Sort() {
-		return nil, fmt.Errorf("BUG: a fused group closes a cycle")
+		return nil, bug.Errorf("a fused group closes a cycle")
 	}
 	return done, nil
 }

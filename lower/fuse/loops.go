@@ -1,10 +1,10 @@
 package fuse
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Fits says why a node cannot be part of a loop over single elements, ""
@@ -54,7 +54,7 @@ func Loops(g *ir.Graph, fits Fits, take Taker) ([]Fusion, error) {
 		}
 	}
 	if !g.Sort() {
-		return nil, fmt.Errorf("BUG: a fused group closes a cycle")
+		return nil, bug.Errorf("a fused group closes a cycle")
 	}
 	return done, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -87,7 +88,7 @@ func AllBytes(d tensor.DType, n int) *tensor.Dense {
 	}
 	t, err := tensor.FromBytes(d, []int{len(b)}, b)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	return t
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -79,7 +80,7 @@ var formsOf = sync.OnceValue(func() map[*ir.OpDef][]oneForm {
 			}
 			d := op.Get(domain, base)
 			if d == nil {
-				panic("BUG: no operator " + name)
+				panic(bug.Errorf("no operator %s", name))
 			}
 			m[d] = append(m[d], oneForm{t.Class, operands, results, name, strings.TrimSuffix(attrs, "}")})
 		}
@@ -223,7 +224,7 @@ func (w *drawer) quantise(n *ir.Node, v *ir.Value) {
 	}
 	t, err := parseType(want + "[]" + q)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	v.Type = v.Type.WithQuant(t.DType, t.Quant)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/lower/kernel"
 )
 
@@ -182,7 +183,7 @@ func (p *plan) results(k int) {
 		case kernel.ViewReshape:
 			var ok bool
 			if o, ok = reshapeOrder(x.n.In[0].Type.WithOrder(in()), p.shape(v)); !ok {
-				panic("BUG: layout of " + x.n.String() + " moves elements")
+				panic(bug.Errorf("layout of %s moves elements", x.n))
 			}
 		case kernel.AnyToAny:
 			o = p.values[v].Type.Order

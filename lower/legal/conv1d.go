@@ -2,6 +2,7 @@ package legal
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/pass"
 )
 
@@ -221,7 +222,7 @@ func (l *lifter) value(v *ir.Value, at *ir.Node) *ir.Value {
 				return v
 			}
 		}
-		panic("BUG: a lifted value lost its reshape")
+		panic(bug.Errorf("a lifted value lost its reshape"))
 	}
 	s := v.Type.Shape
 	w := l.reshaped(v, at, []int{s[0], s[1], 1, s[2]})
@@ -232,7 +233,7 @@ func (l *lifter) value(v *ir.Value, at *ir.Node) *ir.Value {
 func (l *lifter) reshaped(v *ir.Value, at *ir.Node, shape []int) *ir.Value {
 	if v.Const != nil {
 		if q := v.Type.Quant; q.PerAxis() && q.Axis != axisBelow(v.Type.Shape, shape, q.Axis) {
-			panic("BUG: per-axis constant " + v.String() + " cannot be reshaped")
+			panic(bug.Errorf("per-axis constant %s cannot be reshaped", v))
 		}
 		return constLike(l.g, v, v.Const.Reshaped(shape))
 	}

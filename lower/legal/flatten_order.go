@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -172,7 +173,7 @@ func permuted(g *ir.Graph, at *ir.Node, v *ir.Value, axis int, idx []int) *ir.Va
 	in := append([]*ir.Value{permuted(g, at, d.In[0], axis, idx)}, d.In[1:]...)
 	n, err := g.InsertBefore(at, d.Op, d.Name, d.Attrs.Clone(), 1, in...)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	n.Origin = d.Origin
 	return n.Out[0]

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -18,7 +19,7 @@ func is(n *ir.Node, names ...string) bool {
 func insert(g *ir.Graph, at *ir.Node, d *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
 	n, err := g.InsertBefore(at, d, name, attrs, 1, in...)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	if at != nil {
 		n.Inherit(at)
@@ -29,7 +30,7 @@ func insert(g *ir.Graph, at *ir.Node, d *ir.OpDef, name string, attrs ir.Attrs, 
 // reinfer updates the output types of a node that was edited.
 func reinfer(g *ir.Graph, n *ir.Node) {
 	if err := g.Reinfer(n); err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 }
 
@@ -62,7 +63,7 @@ func transpose(g *ir.Graph, at *ir.Node, v *ir.Value, perm []int, name string) *
 func keepQuant(out, v *ir.Value) {
 	if q := v.Type.Quant; q != nil {
 		if q.PerAxis() {
-			panic("BUG: moving per-axis quantised " + v.String())
+			panic(bug.Errorf("moving per-axis quantised %s", v))
 		}
 		out.Type = out.Type.WithQuant(v.Type.DType, q)
 	}
@@ -145,7 +146,7 @@ func moves(shape, perm []int) bool {
 func perm(n *ir.Node) []int {
 	p, err := op.Perm(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	return p
 }

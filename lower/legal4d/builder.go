@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -155,7 +156,7 @@ func (b *builder) of(v *ir.Value) *rep {
 	r := b.env[v]
 	if r == nil {
 		if v.Const == nil {
-			panic("BUG: " + v.String() + " is read before it is rewritten")
+			panic(bug.Errorf("%s is read before it is rewritten", v))
 		}
 		r = &rep{shape: v.Type.Shape, dt: v.Type.DType, konst: v.Const}
 		r.whole = b.g.AddConst(v.Name, v.Const)

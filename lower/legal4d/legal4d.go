@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/legal"
@@ -73,7 +74,7 @@ type Result struct {
 func Prepare() []pass.Pass {
 	ps, err := pass.Select(legal.Passes, "const-fold", "cleanup", "patterns", "transpose", "decompose", "bn-fold", "bn-linear", "conv1d", "cleanup")
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	return ps
 }
@@ -246,7 +247,7 @@ func (r *Result) Original() (g *ir.Graph, restore map[*ir.Node]bool, err error) 
 	for _, v := range r.Restore.In {
 		i := slices.Index(g.OutNames, v.Name)
 		if i < 0 {
-			panic("BUG: " + v.Name + " is no native output")
+			panic(bug.Errorf("%s is no native output", v.Name))
 		}
 		at[v] = g.Out[i]
 	}

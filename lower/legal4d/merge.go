@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // maxUnroll bounds the slices that one operator may cause.
@@ -84,7 +85,7 @@ func (b *builder) narrow(p *part, dim, j, lo, hi int) ([]*part, error) {
 		return []*part{p}, nil
 	}
 	if len(d.atoms) == 0 || lo >= hi {
-		panic(fmt.Sprintf("BUG: narrowing %v to [%d, %d)", d, lo, hi))
+		panic(bug.Errorf("narrowing %v to [%d, %d)", d, lo, hi))
 	}
 	first := d.atoms[0]
 	inner := p.count(d.atoms[1:])
@@ -212,7 +213,7 @@ func (b *builder) unroll(p *part, atom int) ([]*part, error) {
 		}
 	}
 	if dim < 0 {
-		panic("BUG: unrolling an atom that is not there")
+		panic(bug.Errorf("unrolling an atom that is not there"))
 	}
 	// one digit for the atom alone, so that fixing it leaves a range
 	if d := p.dims[dim][j]; len(d.atoms) > 1 && p.full(d) {

@@ -1,10 +1,10 @@
 package legal4d
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // A logical tensor of any rank is held as parts: four-dimensional NCHW values
@@ -112,7 +112,7 @@ func (p *part) axisOf(atom int) (axis, pos int) {
 			return x, i
 		}
 	}
-	panic(fmt.Sprintf("BUG: atom %d lies on no axis", atom))
+	panic(bug.Errorf("atom %d lies on no axis", atom))
 }
 
 // replace puts atoms in the place of one, in the digits and on the axes.
@@ -258,7 +258,7 @@ func (p *part) compact() {
 		for i, a := range as {
 			n, ok := num[a]
 			if !ok {
-				panic("BUG: an atom lies on no axis")
+				panic(bug.Errorf("an atom lies on no axis"))
 			}
 			as[i] = n
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -24,7 +25,7 @@ func (b *builder) relayout(p *part, want [4][]int) (*part, error) {
 	}
 	src, dst := slices.Concat(p.axes[:]...), slices.Concat(want[:]...)
 	if len(src) != len(dst) {
-		panic("BUG: relayout loses atoms")
+		panic(bug.Errorf("relayout loses atoms"))
 	}
 	v, err := b.moveAtoms(p, want, src, dst)
 	if err != nil {
@@ -192,7 +193,7 @@ func route(runs [][]int, dst []int) []step {
 			}
 		}
 	}
-	panic("BUG: no route between two orders of the same runs")
+	panic(bug.Errorf("no route between two orders of the same runs"))
 }
 
 // perms are the permutations of four axes, those first that keep N.

@@ -2,10 +2,10 @@ package legal4d
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -188,7 +188,7 @@ func made(v *ir.Value, parts []*part) *rep {
 		k += p.count(slices.Concat(p.axes[:]...))
 	}
 	if k != v.Type.Elems() {
-		panic(fmt.Sprintf("BUG: the parts of %s hold %d elements of %v", v, k, v.Type.Shape))
+		panic(bug.Errorf("the parts of %s hold %d elements of %v", v, k, v.Type.Shape))
 	}
 	return &rep{shape: v.Type.Shape, dt: v.Type.DType, parts: parts}
 }

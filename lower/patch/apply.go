@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -20,7 +21,7 @@ func Apply(g *ir.Graph, p Plan, native bool) error {
 	copy(nodes, g.Nodes[:len(p.Nodes)])
 	for i, n := range nodes {
 		if n.ID != p.Nodes[i].ID {
-			return fmt.Errorf("BUG: patching another graph than was planned: %s is not %s", n, p.Nodes[i])
+			return bug.Errorf("patching another graph than was planned: %s is not %s", n, p.Nodes[i])
 		}
 	}
 	a := &applier{g: g, r: newRegion(g, nodes), first: nodes[0], native: native}
@@ -33,7 +34,7 @@ func Apply(g *ir.Graph, p Plan, native bool) error {
 	for _, v := range a.r.frontier {
 		n, err := g.InsertBefore(a.first, op.Concat, v.Name+".rows", ir.Attrs{"axis": ir.Int(2)}, 1, pieces[v]...)
 		if err != nil {
-			return fmt.Errorf("BUG: joining the rows of %s: %w", v, err)
+			return bug.Errorf("joining the rows of %s: %w", v, err)
 		}
 		n.Origin = v.Def.Origin
 		n.Out[0].Type = v.Type
@@ -91,11 +92,11 @@ func (a *applier) stripe(s, k int, pieces map[*ir.Value][]*ir.Value) error {
 		}
 		m, err := a.g.InsertBefore(a.first, n.Op, fmt.Sprintf("%s.%d", n.Name, s), attrs, 1, in...)
 		if err != nil {
-			return fmt.Errorf("BUG: stripe %d: %w", s, err)
+			return bug.Errorf("stripe %d: %w", s, err)
 		}
 		t := n.Out[0].Type
 		if got := m.Out[0].Type.Shape[2]; got != out.len() {
-			return fmt.Errorf("BUG: stripe %d of %s has %d rows, want %d", s, n, got, out.len())
+			return bug.Errorf("stripe %d of %s has %d rows, want %d", s, n, got, out.len())
 		}
 		m.Out[0].Type = t.WithShape(m.Out[0].Type.Shape)
 		m.Origin = n.Origin
@@ -125,7 +126,7 @@ func (a *applier) slice(p part, rows span, s int) (*ir.Value, error) {
 	n, err := a.g.InsertBefore(a.first, how, fmt.Sprintf("%s.rows%d", p.v.Name, s), nil, 1,
 		p.v, ints(".from", rows.lo-p.rows.lo), ints(".to", rows.hi-p.rows.lo), ints(".axis", 2))
 	if err != nil {
-		return nil, fmt.Errorf("BUG: rows %d to %d of %s: %w", rows.lo, rows.hi, p.v, err)
+		return nil, bug.Errorf("rows %d to %d of %s: %w", rows.lo, rows.hi, p.v, err)
 	}
 	order := t.Order
 	n.Out[0].Type = t.WithShape(n.Out[0].Type.Shape).WithOrder(order)

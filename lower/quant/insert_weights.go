@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -165,7 +166,7 @@ func (c *calibrator) inputQuant(n *ir.Node, i int) affine {
 			return affineFrom(q)
 		}
 	}
-	panic("BUG: " + v.String() + " has no quantisation")
+	panic(bug.Errorf("%s has no quantisation", v))
 }
 
 // channelPeaks is the largest magnitude of every channel along axis (-1: of

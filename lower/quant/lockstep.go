@@ -1,10 +1,10 @@
 package quant
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -134,7 +134,7 @@ func evalIn(n *ir.Node, env map[*ir.Value]*tensor.Dense) ([]*tensor.Dense, error
 			in[i] = v.Const
 		default:
 			if in[i] = env[v]; in[i] == nil {
-				return nil, fmt.Errorf("BUG: %s: value %s is not there", n, v)
+				return nil, bug.Errorf("%s: value %s is not there", n, v)
 			}
 		}
 	}

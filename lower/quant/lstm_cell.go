@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -132,7 +133,7 @@ func zeroState(v *ir.Value) bool {
 func cellPeak(n *ir.Node, x *tensor.Dense) float64 {
 	g, err := op.RNNGeometry(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	xs, I, H, rows := x.Floats(), g.Input, g.Hidden, 4*g.Hidden
 	w, r := n.ConstIn(1).Floats(), n.ConstIn(2).Floats()

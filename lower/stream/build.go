@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -87,7 +88,7 @@ func (b *builder) remember(v *ir.Value) error {
 	b.pieces[v] = append(b.pieces[v], piece{lo, hi, w})
 	d := b.zero[v]
 	if d == nil {
-		return fmt.Errorf("BUG: stream: no value of %s for an empty window", v)
+		return bug.Errorf("stream: no value of %s for an empty window", v)
 	}
 	b.states = append(b.states, State{In: w.Name, Out: w.Name + ".next", Init: slice(d, f.axis, lo+f.hop, hi+f.hop)})
 	return nil
@@ -113,7 +114,7 @@ func (b *builder) hand(v *ir.Value) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("BUG: stream: the rows of %s are not kept", v)
+	return bug.Errorf("stream: the rows of %s are not kept", v)
 }
 
 // node copies a node: for the rows at both ends, or as it is.
@@ -133,7 +134,7 @@ func (b *builder) node(n *ir.Node) error {
 		}
 		m, err := b.h.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
 		if err != nil {
-			return fmt.Errorf("BUG: stream: %w", err)
+			return bug.Errorf("stream: %w", err)
 		}
 		m.Origin = n.Origin
 		for i, v := range n.Out {
@@ -193,10 +194,10 @@ func (b *builder) part(n *ir.Node, y *flow, lo, hi int) (*ir.Value, error) {
 	}
 	m, err := b.h.Add(o, name, attrs, 1, in...)
 	if err != nil {
-		return nil, fmt.Errorf("BUG: stream: %w", err)
+		return nil, bug.Errorf("stream: %w", err)
 	}
 	if got := m.Out[0].Type.Shape; got[y.axis] != hi-lo {
-		return nil, fmt.Errorf("BUG: stream: %s gives %v, want %d rows", n, got, hi-lo)
+		return nil, bug.Errorf("stream: %s gives %v, want %d rows", n, got, hi-lo)
 	}
 	m.Origin = n.Origin
 	m.Out[0].Type = shape(t, y.axis, hi-lo)
@@ -255,7 +256,7 @@ func (b *builder) rows(v *ir.Value, lo, hi int) (*ir.Value, error) {
 			c := func(k int) *ir.Value { return b.h.AddConst(w.Name+".rows", tensor.Ints(k)) }
 			n, err := b.h.Add(op.Slice, fmt.Sprintf("%s.rows", w.Name), nil, 1, w, c(from-p.lo), c(to-p.lo), c(axis))
 			if err != nil {
-				return nil, fmt.Errorf("BUG: stream: %w", err)
+				return nil, bug.Errorf("stream: %w", err)
 			}
 			n.Out[0].Type = shape(v.Type, axis, to-from)
 			n.Origin = origin(v)
@@ -265,14 +266,14 @@ func (b *builder) rows(v *ir.Value, lo, hi int) (*ir.Value, error) {
 		at = to
 	}
 	if at != hi {
-		return nil, fmt.Errorf("BUG: stream: rows %d to %d of %s: there are %v", lo, hi, v, list)
+		return nil, bug.Errorf("stream: rows %d to %d of %s: there are %v", lo, hi, v, list)
 	}
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
 	n, err := b.h.Add(op.Concat, v.Name+".window", ir.Attrs{"axis": ir.Int(axis)}, 1, parts...)
 	if err != nil {
-		return nil, fmt.Errorf("BUG: stream: %w", err)
+		return nil, bug.Errorf("stream: %w", err)
 	}
 	n.Out[0].Type = shape(v.Type, axis, hi-lo)
 	n.Origin = origin(v)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -91,7 +92,7 @@ func macs(g *ir.Graph) (n int64) {
 // check validates the options; Hop gets its default in analyse.
 func check(g *ir.Graph, o *Options) error {
 	if o.Input < 0 || o.Input >= len(g.In) {
-		return fmt.Errorf("BUG: stream input %d of %d", o.Input, len(g.In))
+		return bug.Errorf("stream input %d of %d", o.Input, len(g.In))
 	}
 	v := g.In[o.Input]
 	if o.Axis < 0 || o.Axis >= v.Type.Rank() {

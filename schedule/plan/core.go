@@ -3,6 +3,8 @@ package plan
 import (
 	"cmp"
 	"slices"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // For a given height of the arena most items are harmless: however the items
@@ -106,7 +108,7 @@ func (p *problem) reach(height, stop int64) verdict {
 		top = max(top, f.off[i]+p.items[i].size)
 	}
 	if top > height {
-		panic("BUG: plan: an item that was peeled off does not fit back")
+		panic(bug.Errorf("plan: an item that was peeled off does not fit back"))
 	}
 	p.offer("exact search", top, f.off)
 	return found

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -183,7 +184,7 @@ func writeImage(dir string, batch []*Built) (input []byte, model *run.Model, err
 		for k, x := range o.Info.Inputs {
 			data := b.Case.Args[k].Bytes()
 			if len(data) != x.Bytes {
-				return nil, nil, fmt.Errorf("BUG: %s: input %d has %d bytes, want %d", b.Case.ID(), k, len(data), x.Bytes)
+				return nil, nil, bug.Errorf("%s: input %d has %d bytes, want %d", b.Case.ID(), k, len(data), x.Bytes)
 			}
 			input = append(input, data...)
 			fmt.Fprintf(&calls, "        memcpy(%s_%s(work), in + %d, %d);\n", b.Prefix, x.CName, inBytes, x.Bytes)

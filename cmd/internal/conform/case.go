@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -96,7 +97,7 @@ func (c *Case) Import() error {
 		}
 	}
 	if errs := c.Graph.Verify(); len(errs) > 0 {
-		return fmt.Errorf("BUG: %v", errs)
+		return bug.Errorf("%v", errs)
 	}
 	for _, v := range c.Graph.In {
 		c.Args = append(c.Args, given[v.Name])
@@ -118,7 +119,7 @@ func (c *Case) Interpret() error {
 func (c *Case) Compile(spec *boards.Spec, prefix string) (o *driver.Compiled, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("BUG: %v", r)
+			err = bug.Recovered(r)
 		}
 	}()
 	cfg := driver.Defaults()

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -33,7 +34,7 @@ func user(t *testing.T, err error) {
 	t.Helper()
 	var u *UsageError
 	var in *InputError
-	if msg := err.Error(); !errors.As(err, &u) && !errors.As(err, &in) || len(msg) < 10 || strings.Contains(msg, "BUG") {
+	if msg := err.Error(); !errors.As(err, &u) && !errors.As(err, &in) || len(msg) < 10 || bug.Is(err) {
 		t.Errorf("error %T %q", err, msg)
 	}
 }

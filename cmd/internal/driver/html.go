@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -93,7 +94,7 @@ func (r *Report) HTML() []byte {
 	}
 	var b bytes.Buffer
 	if err := reportPage.Execute(&b, v); err != nil {
-		panic("BUG: report.html: " + err.Error())
+		panic(bug.Errorf("report.html: %w", err))
 	}
 	return b.Bytes()
 }

@@ -2,20 +2,18 @@ package driver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
-	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -91,8 +89,7 @@ func compileNet(t *testing.T, net *ir.Graph, c *Config) *Compiled {
 		t.Fatal(err)
 	}
 	o, err := c.CompileGraph(m, g, spec)
-	var fault *pass.Bug
-	if errors.As(err, &fault) || err != nil && strings.Contains(err.Error(), "BUG") {
+	if bug.Is(err) {
 		t.Fatal(err)
 	}
 	if err != nil {

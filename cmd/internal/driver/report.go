@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
@@ -512,7 +513,7 @@ func toJSON(v any) []byte {
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic("BUG: report: " + err.Error())
+		panic(bug.Errorf("report: %w", err))
 	}
 	return b.Bytes()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -206,7 +207,7 @@ func (w *graphWriter) emit(name string, attrs ir.Attrs, in, out []string) {
 			if !ok && what == "output" {
 				continue
 			} else if !ok {
-				panic("BUG: export: " + s + " has no type")
+				panic(bug.Errorf("export: %s has no type", s))
 			}
 			set, variable := sch.Allowed(p)
 			if !set.HasTensor(int32(t.DType.ONNXCode())) {
@@ -307,7 +308,7 @@ func attrProto(name string, a ir.Attr) *pb.AttributeProto {
 	case ir.AttrTensor:
 		p.Type, p.T = pb.AttributeProto_TENSOR.Enum(), model.TensorProto("", a.Tensor)
 	default:
-		panic(fmt.Sprintf("BUG: export: attribute %s is of kind %d", name, a.Kind))
+		panic(bug.Errorf("export: attribute %s is of kind %d", name, a.Kind))
 	}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -122,7 +123,7 @@ func (x *outNode) split() {
 	if x.n.Input(1) == nil {
 		_, sizes, err := op.SplitSizes(x.n)
 		if err != nil {
-			panic("BUG: export: " + err.Error())
+			panic(bug.Errorf("export: %w", err))
 		}
 		delete(x.attrs, "num_outputs")
 		x.in = []string{x.in[0], x.constant(x.out[0]+"_sizes", tensor.Ints(sizes...))}

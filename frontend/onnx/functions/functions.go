@@ -5,12 +5,12 @@ package functions
 
 import (
 	"embed"
-	"fmt"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 //go:embed lib/*.txt operators/*.txt
@@ -20,17 +20,17 @@ var texts embed.FS
 func parsed(dir string) []*pb.FunctionProto {
 	files, err := texts.ReadDir(dir) // sorted by name
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	var all []*pb.FunctionProto
 	for _, f := range files {
 		text, err := texts.ReadFile(dir + "/" + f.Name())
 		if err != nil {
-			panic("BUG: " + err.Error())
+			panic(bug.Errorf("%w", err))
 		}
 		fs, err := Parse(string(text))
 		if err != nil {
-			panic(fmt.Sprintf("BUG: %s: %v", f.Name(), err))
+			panic(bug.Errorf("%s: %v", f.Name(), err))
 		}
 		all = append(all, fs...)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -184,7 +185,7 @@ func (im *importer) outputs(gp *pb.GraphProto, s *scope) {
 		case err != nil:
 			im.report(err)
 		case v == nil:
-			panic("BUG: an absent value in the main graph")
+			panic(bug.Errorf("an absent value in the main graph"))
 		default:
 			im.checkDeclared("output "+model.Quote(vi.GetName()), vi, v)
 			im.Graph.AddOutput(vi.GetName(), v)

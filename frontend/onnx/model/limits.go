@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Limits bound what a model file may ask for. Zero fields mean DefaultLimits.
@@ -69,7 +71,7 @@ func (l *Limits) at(x limit) int64 {
 	case *int64:
 		return *f
 	}
-	panic("BUG: limit " + x.name)
+	panic(bug.Errorf("limit %s", x.name))
 }
 
 func (l *Limits) put(x limit, v int64) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 	"google.golang.org/protobuf/proto"
 )
@@ -319,7 +320,7 @@ func TensorData(t *pb.TensorProto, dir string, lim Limits) (*tensor.Dense, error
 		}
 		return fromRaw(dt, shape, raw)
 	}
-	panic("BUG: onnx: tensor data in " + l.enc.field)
+	panic(bug.Errorf("onnx: tensor data in %s", l.enc.field))
 }
 
 // fromRaw decodes little-endian data; 4-bit types stand two to a byte, the first

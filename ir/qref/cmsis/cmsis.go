@@ -10,6 +10,8 @@ package cmsis
 import (
 	"fmt"
 	"strings"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Revision of CMSIS-NN that the table describes.
@@ -268,7 +270,7 @@ func Size(fn string, q *Query) int {
 		}
 		return Size(next, q)
 	}
-	panic("BUG: no row has no scratch size for " + fn + " in builds for " + q.Build.String())
+	panic(bug.Errorf("no row has no scratch size for %s in builds for %s", fn, q.Build))
 }
 
 // Defects are the defects that a call of fn meets on its way through the

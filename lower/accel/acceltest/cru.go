@@ -11,6 +11,7 @@ import (
 	"io/fs"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/accel"
@@ -113,7 +114,7 @@ var sources embed.FS
 func (*CRU) Sources() fs.FS {
 	sub, err := fs.Sub(sources, "c")
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	return sub
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -133,7 +134,7 @@ func (p *Program) encode() []byte {
 	}
 	for _, x := range parts {
 		if err := binary.Write(&b, binary.LittleEndian, x); err != nil {
-			panic("BUG: CRU program: " + err.Error())
+			panic(bug.Errorf("CRU program: %w", err))
 		}
 	}
 	return b.Bytes()

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower/accel/mla/lm"
@@ -103,7 +104,7 @@ func (w *writer) command(k int, c call.Call) (*lm.Command, error) {
 		return nil, fmt.Errorf("the MLA has no operation for %s of kernel %s", cmp.Or(c.Func, "code"), s.Kernel)
 	}
 	if len(c.Args) != len(f.args) {
-		panic(fmt.Sprintf("BUG: %s has %d arguments, commands.go knows %d", c.Func, len(c.Args), len(f.args)))
+		panic(bug.Errorf("%s has %d arguments, commands.go knows %d", c.Func, len(c.Args), len(f.args)))
 	}
 	info := lm.InfoOf(f.op)
 	cmd := &lm.Command{Op: f.op, Name: s.Name}
@@ -129,7 +130,7 @@ func (w *writer) command(k int, c call.Call) (*lm.Command, error) {
 	for _, o := range info.Operands {
 		x, ok := byName[o.Name]
 		if !ok {
-			panic("BUG: operand " + o.Name + " of " + info.Name + " comes from no argument")
+			panic(bug.Errorf("operand %s of %s comes from no argument", o.Name, info.Name))
 		}
 		cmd.Operands = append(cmd.Operands, x)
 	}

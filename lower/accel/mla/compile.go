@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/program"
@@ -49,10 +50,10 @@ func Compile(g *ir.Graph, lim Limits) (*lm.Segment, error) {
 	}
 	w.seg.Place()
 	if err := w.seg.Count(); err != nil {
-		return nil, fmt.Errorf("BUG: segment %s: %w", g.Name, err)
+		return nil, bug.Errorf("segment %s: %w", g.Name, err)
 	}
 	if err := w.seg.Validate(); err != nil {
-		return nil, fmt.Errorf("BUG: segment %s: %w", g.Name, err)
+		return nil, bug.Errorf("segment %s: %w", g.Name, err)
 	}
 	if lim.MemoryBytes > 0 && w.seg.Memory > lim.MemoryBytes {
 		return nil, &ir.Diag{Code: "mla-memory", Node: "segment " + g.Name,
@@ -92,7 +93,7 @@ func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
 	demand := func(n *ir.Node) kernel.Layout {
 		c, err := choose(n)
 		if err != nil {
-			panic("BUG: layout made a node without a row: " + err.Error())
+			panic(bug.Errorf("layout made a node without a row: %w", err))
 		}
 		if c.Kernel.Layout == nil {
 			return kernel.Layout{}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel"
@@ -144,7 +145,7 @@ func ops(names ...string) map[*ir.OpDef]bool {
 		}
 		d := op.Get(domain, s)
 		if d == nil {
-			panic("BUG: no operator " + s)
+			panic(bug.Errorf("no operator %s", s))
 		}
 		m[d] = true
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/accel"
@@ -71,7 +72,7 @@ func (u *Unit) Compile(n *ir.Node) (*call.Lowered, error) {
 	}
 	file, err := lm.Encode(seg)
 	if err != nil {
-		return nil, fmt.Errorf("BUG: segment %s: %w", n.Name, err)
+		return nil, bug.Errorf("segment %s: %w", n.Name, err)
 	}
 	in, out := &call.Array{Type: "mla_input"}, &call.Array{Type: "mla_output"}
 	for i, v := range n.In {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
@@ -132,7 +133,7 @@ func bytesOf(a call.Arg) call.Arg {
 		a.CType = "int8_t"
 		return a
 	}
-	panic(fmt.Sprintf("BUG: a state in %T", a))
+	panic(bug.Errorf("a state in %T", a))
 }
 
 // turned copies rows of the given size in the opposite order.

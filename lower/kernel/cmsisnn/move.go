@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref/cmsis"
@@ -289,7 +290,7 @@ func transpose(isa ISA, x, y call.Arg, size, perm []int) call.Call {
 	}
 	identity := slices.Equal(perm, ir.Identity(len(perm)))
 	if bad := cmsis.Defects("arm_transpose_s8", &cmsis.Query{Build: isa, Rank: len(perm), Identity: identity}); len(bad) > 0 {
-		panic("BUG: " + bad[0].Says)
+		panic(bug.Errorf("%s", bad[0].Says))
 	}
 	in, out := Dims{1, 1, 1, 1}, Dims{1, 1, 1, 1}
 	set := func(d *Dims, i, v int) { *[]*int{&d.N, &d.H, &d.W, &d.C}[i] = v }

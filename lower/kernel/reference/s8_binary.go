@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
@@ -224,7 +225,7 @@ func everyPair() (qref.Broadcast, []int8, []int8) {
 	}
 	s, _, err := qref.NewBroadcast([]int{256, 1}, []int{1, 256})
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	return s, v, v
 }

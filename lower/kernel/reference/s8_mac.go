@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -186,7 +187,7 @@ func offset(a call.Arg, off, size int) call.Arg {
 		a.Off += off
 		return a
 	}
-	panic("BUG: offset of an operand that has no address")
+	panic(bug.Errorf("offset of an operand that has no address"))
 }
 
 // int32Bias is the bias with one value for every column.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -44,7 +45,7 @@ func copied(n *ir.Node) (*call.Lowered, error) {
 func transposeLayout(n *ir.Node) kernel.Layout {
 	p, err := op.Perm(n)
 	if err != nil {
-		panic("BUG: " + err.Error())
+		panic(bug.Errorf("%w", err))
 	}
 	return kernel.Layout{Kind: kernel.ViewTranspose, Perm: p}
 }

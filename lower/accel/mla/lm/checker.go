@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // The checks of this file and of check_ops.go are those of the driver
@@ -67,7 +69,7 @@ func (s *Segment) check(c *Command) (cost, macs uint64, err error) {
 	k := &checker{s: s, c: c, info: info}
 	info.check(k)
 	if k.err == nil && k.word != info.Words {
-		panic("BUG: the check of " + info.Name + " reads another number of parameters than it has")
+		panic(bug.Errorf("the check of %s reads another number of parameters than it has", info.Name))
 	}
 	k.overlaps()
 	return k.cost, k.macs, k.err

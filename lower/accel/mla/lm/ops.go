@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Opcode names an operation. Numbers are part of the format: new ones go to
@@ -182,7 +184,7 @@ func init() {
 	}
 	for i, r := range rows {
 		if int(r.op) != i+1 {
-			panic("BUG: opcode " + r.name + " stands at the wrong place")
+			panic(bug.Errorf("opcode %s stands at the wrong place", r.name))
 		}
 		x := OpInfo{Op: r.op, Name: r.name, Doc: r.doc, InPlace: r.inPlace, check: r.check}
 		for _, s := range strings.Fields(r.operands) {
