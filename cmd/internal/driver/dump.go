@@ -6,15 +6,18 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/program"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 )
 
-// dump is the folder of --dump-ir: the graph after every stage, as text and as
-// ONNX. It appears when lowering ends, also when that fails: then it holds the
+// dump is the folder of --dump-ir: the graph after every stage, as text, as
+// ONNX, and drawn on one page. It appears when lowering ends, also when that fails: then it holds the
 // stages that were reached. A nil dump takes everything and writes nothing.
 type dump struct {
 	*files.Folder
-	warn func(string)
+	warn  func(string)
+	title string
+	pages stagePages
 }
 
 func (c *Config) openDump() (*dump, error) {
@@ -25,7 +28,7 @@ func (c *Config) openDump() (*dump, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dump{f, c.warn}, nil
+	return &dump{Folder: f, warn: c.warn, title: modelName(c.Model), pages: stagePages{consts: map[*tensor.Dense]uint64{}}}, nil
 }
 
 // dumping runs f with a dump that is put in its place behind f, also when that
@@ -52,6 +55,7 @@ func (d *dump) stage(s lower.Step) error {
 	if err := d.graph(s.Name(), s.State.Graph); err != nil {
 		return err
 	}
+	d.pages.add(s)
 	if r := s.State.Reconstruction(); r != nil {
 		return d.graph(s.Name()+".outputs", r)
 	}
@@ -83,6 +87,13 @@ func (d *dump) close() error {
 		return nil
 	}
 	defer d.Discard()
+	page, err := d.pages.html(d.title)
+	if err != nil {
+		return err
+	}
+	if err := d.Add(files.File{Path: stagePage, Data: page}); err != nil {
+		return err
+	}
 	m := struct {
 		Generator string   `json:"generator"`
 		Version   string   `json:"version"`
