@@ -39,6 +39,15 @@ func (v *Value) Uses() []Use { return v.uses }
 // IsInput reports a graph input.
 func (v *Value) IsInput() bool { return v.Def == nil && v.Const == nil }
 
+// Storage is the value in whose bytes a whole view lies; v itself where it is
+// none.
+func (v *Value) Storage() *Value {
+	for v.Def != nil && v.Def.Op.View.Whole() {
+		v = v.Def.In[0]
+	}
+	return v
+}
+
 func (v *Value) String() string {
 	if v == nil {
 		return "-"

@@ -79,7 +79,7 @@ func (s *State) removeDeadChannels() error {
 	if s.Pruned, err = prune.Run(s.Graph); err != nil {
 		return err
 	}
-	return ownOutputs(s.Graph) // some may have turned out constant
+	return op.OwnOutputs(s.Graph) // some may have turned out constant
 }
 
 // refusal is what stood between a group and its nearest kernel with a store

@@ -74,7 +74,7 @@ func checkStateTypes(s *State) error {
 func checkOwnOutputs(s *State) error {
 	seen := map[*ir.Value]bool{}
 	for i, v := range s.Graph.Out {
-		root := storage(v)
+		root := v.Storage()
 		if root.Def == nil || seen[root] {
 			return fmt.Errorf("output %s has no value of its own", s.Graph.OutNames[i])
 		}

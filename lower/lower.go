@@ -111,9 +111,9 @@ type Findings struct {
 
 // Offloading is what an accelerator computes.
 type Offloading struct {
-	Segments []*ir.Node // what runs on it, in order
-	Refused  []Refusal  // what it does not take
-	restore  map[*ir.Node]bool
+	Segments []*ir.Node        // what runs on it, in order
+	Refused  []Refusal         // what it does not take
+	boundary map[*ir.Node]bool // nodes that rebuild outputs or carry inputs, outside of segments
 }
 
 // Arena is how the program came to its arena.

@@ -6,8 +6,39 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/accel"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/partition"
 )
+
+// Refusal is a node that the accelerator does not compute.
+type Refusal struct {
+	Node        *ir.Node
+	Accelerator string // its kind
+	Reasons     []kernel.Reason
+}
+
+// segment is the stage segments: it cuts the graph for the accelerator and notes
+// what that refused. In a graph that has no 4-D form every refusal cuts: no
+// boundary ops are known.
+func (s *State) segment() error {
+	a := s.facts.Accel
+	if s.boundary != nil {
+		addBoundaryOps(s.Graph, a, s.boundary)
+	}
+	segments, err := Offload(s.Graph, a.Kind(), func(n *ir.Node) bool {
+		if s.boundary[n] {
+			return false
+		}
+		why := a.CheckLegality(n)
+		if len(why) > 0 {
+			s.Refused = append(s.Refused, Refusal{n, a.Kind(), why})
+		}
+		return len(why) == 0
+	}, a.Traits().MinWork)
+	s.Segments = segments
+	return err
+}
 
 // Offload moves the nodes that are legal on an accelerator of a kind into
 // Segment nodes, as few as possible, and returns these in the order in which they
@@ -64,4 +95,33 @@ func extract(g *ir.Graph, nodes []*ir.Node, id int, kind string) (*ir.Node, erro
 		v.Name += ".segment"
 	}
 	return seg, g.Replace(seg, nodes, results)
+}
+
+// inFloat carries over what the accelerator said of a node to the float one
+// that replaced it, and says the same of the conversions around that.
+func (r *Result) inFloat(a accel.Accelerator, n, m *ir.Node) {
+	for i := range r.Refused {
+		if r.Refused[i].Node != n {
+			continue
+		}
+		r.Refused[i].Node = m
+		converts := func(c *ir.Node) {
+			why := kernel.Reason{Code: accel.FloatCode(a)}
+			why.Text = fmt.Sprintf("Converts for %s, which is computed in float", m)
+			r.Refused = append(r.Refused, Refusal{c, a.Kind(), []kernel.Reason{why}})
+		}
+		for _, v := range m.In {
+			if v != nil && v.Def != nil && v.Def.Op == op.DequantizeLinear {
+				converts(v.Def)
+			}
+		}
+		for _, v := range m.Out {
+			for _, u := range v.Uses() {
+				if u.Node.Op == op.QuantizeLinear {
+					converts(u.Node)
+				}
+			}
+		}
+		return
+	}
 }

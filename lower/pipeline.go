@@ -3,7 +3,7 @@ package lower
 import (
 	"slices"
 
-	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/legal"
@@ -127,7 +127,7 @@ var programRows = []*Stage{
 		Requires:    []*Invariant{realIO},
 		Establishes: []*Invariant{ownValues},
 		Required:    "every output has bytes of its own in the arena",
-		Run:         func(s *State) error { return ownOutputs(s.Graph) },
+		Run:         func(s *State) error { return op.OwnOutputs(s.Graph) },
 	},
 	{
 		Name: "segments", Doc: "what the accelerator takes becomes as few segments as possible",
@@ -306,12 +306,4 @@ func (s *State) keepReference() error {
 	}
 	s.Precision, s.Layers = precisionOf(s.Graph)
 	return nil
-}
-
-// storage is the value in whose bytes a view lies.
-func storage(v *ir.Value) *ir.Value {
-	for v.Def != nil && v.Def.Op.View.Whole() {
-		v = v.Def.In[0]
-	}
-	return v
 }

@@ -122,25 +122,5 @@ func (s *State) toStream() error {
 	for _, x := range made.States {
 		s.StateBindings = append(s.StateBindings, StateBinding{Out: x.Out, In: x.In, Init: x.Init})
 	}
-	return ownOutputs(s.Graph)
-}
-
-// ownOutputs gives every output a value of its own that a node computes: a
-// constant, an input or one value under two names is copied.
-func ownOutputs(g *ir.Graph) error {
-	seen := map[*ir.Value]bool{}
-	for i, v := range g.Out {
-		root := storage(v)
-		if root.Def != nil && !seen[root] {
-			seen[root] = true
-			continue
-		}
-		n, err := g.InsertBefore(nil, op.Identity, g.OutNames[i]+".copy", nil, 1, v)
-		if err != nil {
-			return err
-		}
-		n.Out[0].Type = v.Type
-		g.SetOutput(i, n.Out[0])
-	}
-	return nil
+	return op.OwnOutputs(s.Graph)
 }

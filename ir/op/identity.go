@@ -17,6 +17,26 @@ var Identity = def(ir.OpDef{
 	Infer: inferLike, Eval: evalIdentity, Scalar: scalarIdentity,
 })
 
+// OwnOutputs gives every output of a graph a value of its own that a node
+// computes: a constant, an input or one value under two names is copied.
+func OwnOutputs(g *ir.Graph) error {
+	seen := map[*ir.Value]bool{}
+	for i, v := range g.Out {
+		root := v.Storage()
+		if root.Def != nil && !seen[root] {
+			seen[root] = true
+			continue
+		}
+		n, err := g.InsertBefore(nil, Identity, g.OutNames[i]+".copy", nil, 1, v)
+		if err != nil {
+			return err
+		}
+		n.Out[0].Type = v.Type
+		g.SetOutput(i, n.Out[0])
+	}
+	return nil
+}
+
 // Relayout is the identity whose output has another memory order than its
 // input; the order is in the output's type.
 var Relayout = def(ir.OpDef{

@@ -37,7 +37,7 @@ func (r *Report) accelerated(o *Compiled) {
 			for _, y := range why {
 				f.Reasons = append(f.Reasons, y.Text)
 			}
-		case o.Lowered.Restores(n):
+		case o.Lowered.IsBoundaryOp(n):
 			f.Role = "restore"
 			f.Reasons = append(f.Reasons, "rebuilds original inputs and outputs around the accelerator")
 		case n.Op == op.Relayout:

@@ -73,7 +73,7 @@ func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
 			v.Type.Order = nil
 		}
 	}
-	if err := ownOutputs(g); err != nil {
+	if err := op.OwnOutputs(g); err != nil {
 		return nil, nil, err
 	}
 	choices := map[*ir.Node]kernel.Choice{}
@@ -129,28 +129,6 @@ func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
 	}
 	r, err := schedule.Build(g, low)
 	return r, low, err
-}
-
-// ownOutputs gives every output a value of its own that a node computes.
-func ownOutputs(g *ir.Graph) error {
-	seen := map[*ir.Value]bool{}
-	for i, v := range g.Out {
-		root := v
-		for root.Def != nil && root.Def.Op.View.Whole() {
-			root = root.Def.In[0]
-		}
-		if root.Def != nil && !seen[root] {
-			seen[root] = true
-			continue
-		}
-		n, err := g.InsertBefore(nil, op.Identity, g.OutNames[i]+".copy", nil, 1, v)
-		if err != nil {
-			return err
-		}
-		n.Out[0].Type = v.Type
-		g.SetOutput(i, n.Out[0])
-	}
-	return nil
 }
 
 // channelsLast brings inputs and outputs of rank 4 that the layout left in
