@@ -10,7 +10,6 @@ import (
 
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower"
@@ -97,29 +96,13 @@ func (m *model) lower(t testing.TB) {
 // schedule gives the nodes of src kernels, orders and places.
 func (m *model) schedule(t testing.TB) {
 	g := irtest.Parse(t, "graph \"g\" {"+m.src+"\n}")
-	choose := func(n *ir.Node) *kernel.Kernel {
-		c, err := table.Choose(n, &kernel.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c.Kernel
-	}
-	rules := func(n *ir.Node) kernel.Layout {
-		if k := choose(n); k.Layout != nil {
-			return k.Layout(n)
-		}
-		return kernel.Layout{}
-	}
-	if err := layout.Assign(g, rules, layout.Options{NativeIO: m.native}); err != nil {
+	plans := table.Plans(&kernel.Options{})
+	if err := layout.Assign(g, plans.Layout, layout.Options{NativeIO: m.native}); err != nil {
 		t.Fatal(err)
 	}
-	low := map[*ir.Node]*call.Lowered{}
-	for _, n := range g.Nodes {
-		l, err := choose(n).Lower(n, &kernel.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		low[n] = l
+	low, err := plans.Lowered(g.Nodes)
+	if err != nil {
+		t.Fatal(err)
 	}
 	r, err := schedule.Build(g, low)
 	if err != nil {

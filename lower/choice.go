@@ -17,9 +17,9 @@ import (
 
 // candidate is a way to compute a node.
 type candidate struct {
-	kernel *kernel.Kernel
-	low    *call.Lowered
-	price  cost.Price
+	plan  *kernel.Plan
+	low   *call.Lowered
+	price cost.Price
 }
 
 // Candidate is a way to compute a node that was considered, for the report.
@@ -29,38 +29,22 @@ type Candidate struct {
 	Chosen          bool
 }
 
-// rows are the kernels that take a node: the best one by order, and, where
-// costs decide, those behind it that want their operands in the same memory orders.
-func (o *Options) rows(table kernel.Table, n *ir.Node) []*kernel.Kernel {
-	c, err := table.Choose(n, &o.Target)
-	if err != nil {
-		return nil
-	}
-	return o.alternatives(table, c, n)
-}
-
-func (o *Options) alternatives(table kernel.Table, c kernel.Choice, n *ir.Node) []*kernel.Kernel {
-	out := []*kernel.Kernel{c.Kernel}
+// alternatives are plans for a node: the given one, and, where costs decide,
+// those of kernels behind it that want the operands in the same memory orders.
+func (o *Options) alternatives(table kernel.Table, p *kernel.Plan, n *ir.Node) []*kernel.Plan {
+	out := []*kernel.Plan{p}
 	if o.Target.Kernels != "auto" || o.Target.Core.Host {
 		return out
 	}
 	if _, ok := shapeOf(n); !ok { // nothing is known about its price
 		return out
 	}
-	want := demand(c.Kernel, n)
-	for _, k := range table.Behind(c, n, &o.Target) {
-		if kernel.Tuned(k.Library) && reflect.DeepEqual(demand(k, n), want) {
-			out = append(out, k)
+	for _, q := range table.LowerPriority(p, func(k *kernel.Kernel) bool { return kernel.IsOptimized(k.Library) }) {
+		if reflect.DeepEqual(q.Layout, p.Layout) {
+			out = append(out, q)
 		}
 	}
 	return out
-}
-
-func demand(k *kernel.Kernel, n *ir.Node) kernel.Layout {
-	if k.Layout == nil {
-		return kernel.Layout{Kind: kernel.Natural}
-	}
-	return k.Layout(n)
 }
 
 // asDemanded gives the operands of n the memory orders that its kernel demands
@@ -105,30 +89,25 @@ func asDemanded(n *ir.Node, l kernel.Layout) (restore func()) {
 
 // candidates lowers a node in every way there is, the best one by order first:
 // the values have their memory orders.
-func (o *Options) candidates(table kernel.Table, c kernel.Choice, n *ir.Node) ([]candidate, error) {
+func (o *Options) candidates(table kernel.Table, p *kernel.Plan, n *ir.Node) []candidate {
 	defer pass.Named("lowering", n)
-	defer asDemanded(n, demand(c.Kernel, n))()
+	defer asDemanded(n, p.Layout)()
 	var out []candidate
-	rows := o.alternatives(table, c, n)
-	for _, k := range rows {
-		l, err := k.Lower(n, &o.Target)
-		if err != nil {
-			if len(out) == 0 {
-				return nil, err
-			}
+	add := func(p *kernel.Plan) *call.Lowered {
+		l := p.Lower()
+		out = append(out, candidate{p, l, o.price(n, l)})
+		return l
+	}
+	for _, q := range o.alternatives(table, p, n) {
+		l := add(q)
+		if o.Optimize == "" || o.Optimize == "speed" || !ownLibrary(q.Kernel.Library) || o.Target.Kernels != "auto" {
 			continue
 		}
-		out = append(out, candidate{k, l, o.price(n, l)})
-		if o.Optimize == "" || o.Optimize == "speed" || !ownLibrary(k.Library) || o.Target.Kernels != "auto" {
-			continue
-		}
-		generic := o.Target
-		generic.Generic = true
-		if g, err := k.Lower(n, &generic); err == nil && !slices.Equal(g.Functions(), l.Functions()) {
-			out = append(out, candidate{k, g, o.price(n, g)})
+		if g := q.Generic(); !slices.Equal(g.Lower().Functions(), l.Functions()) {
+			add(g)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // fastest is the candidate with the least predicted instructions. One further
@@ -162,9 +141,9 @@ func (s *State) chooseKernels() error {
 
 // choose finds a kernel for n.
 func (s *State) choose(n *ir.Node) error {
-	c, err := s.table.Choose(n, &s.facts.Target)
+	c, err := s.table.Match(n, &s.facts.Target)
 	if err != nil {
-		c.Kernel = unsupported
+		c.Plan = unsupported
 	}
 	s.Choices[n] = c
 	return err
@@ -178,7 +157,7 @@ func (s *State) assignOrders() error {
 				panic(bug.Errorf("%w", err))
 			}
 		}
-		return demand(s.Choices[n].Kernel, n)
+		return s.Choices[n].Layout
 	}
 	if err := layout.Assign(s.Graph, rules, layout.Options{NativeIO: s.facts.NativeIO, Inner: s.stateValues()}); err != nil {
 		return err
@@ -192,26 +171,18 @@ func (s *State) assignOrders() error {
 // lowerNodes makes the calls of all nodes: every node's fastest kernel, or what
 // --optimize makes of speed and size.
 func (s *State) lowerNodes() error {
-	var errs Errors
 	o := s.options()
 	w := &selection{o: o, chosen: make([]int, len(s.Graph.Nodes)), candidates: make([][]candidate, len(s.Graph.Nodes))}
 	for i, n := range s.Graph.Nodes {
-		var err error
-		if w.candidates[i], err = o.candidates(s.table, s.Choices[n], n); err != nil {
-			errs = append(errs, err)
-			continue
-		}
+		w.candidates[i] = o.candidates(s.table, s.Choices[n].Plan, n)
 		w.chosen[i] = fastest(w.candidates[i])
-	}
-	if len(errs) > 0 {
-		return errs
 	}
 	w.optimize()
 	s.Cost = w.cost()
 	s.Low, s.Candidates = map[*ir.Node]*call.Lowered{}, map[*ir.Node][]Candidate{}
 	for i, n := range s.Graph.Nodes {
 		c, x := s.Choices[n], w.candidates[i][w.chosen[i]]
-		c.Kernel = x.kernel
+		c.Plan = x.plan
 		s.Low[n], s.Choices[n] = x.low, c
 		for k, y := range w.candidates[i] {
 			s.Candidates[n] = append(s.Candidates[n], Candidate{y.low.Kernel, y.low.Library, y.price, k == w.chosen[i]})

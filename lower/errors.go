@@ -8,11 +8,11 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// unsupported stands for the kernel of a node that has none.
-var unsupported = &kernel.Kernel{Name: "none", Library: "none"}
+// unsupported stands for the plan of a node that has none.
+var unsupported = &kernel.Plan{Kernel: &kernel.Kernel{Name: "none", Library: "none"}}
 
 // Placed reports a choice that has a kernel.
-func Placed(c kernel.Choice) bool { return c.Kernel != unsupported }
+func Placed(c kernel.Choice) bool { return c.Plan != unsupported }
 
 // Unplaced says which nodes of a graph no kernel takes (one error each), and
 // what became of the others.

@@ -37,7 +37,7 @@ func (s *State) fuseTables() error { return s.fused(fuse.Collapse(s.Graph)) }
 // fuseKernels joins nodes with what their kernels compute in the store loop.
 func (s *State) fuseKernels() error {
 	return s.fused(fuse.Kernels(s.Graph, func(n *ir.Node, _ []*ir.Node) (string, string) {
-		c, err := s.table.Choose(n, &s.facts.Target)
+		c, err := s.table.Match(n, &s.facts.Target)
 		if err != nil {
 			return "", refusal(c)
 		}
@@ -52,13 +52,13 @@ func (s *State) fuseLoops() error {
 		if err != nil {
 			return err.Error()
 		}
-		for _, r := range loops.Fused.Judge(one, &s.facts.Target) {
+		for _, r := range loops.Fused.CheckLegality(kernel.NewNode(one, &s.facts.Target)) {
 			return r.Text
 		}
 		return ""
 	}
 	return s.fused(fuse.Loops(s.Graph, fits, func(n *ir.Node, parts []*ir.Node) (string, string) {
-		c, err := s.table.Choose(n, &s.facts.Target)
+		c, err := s.table.Match(n, &s.facts.Target)
 		if err != nil {
 			return "", err.Error()
 		}
@@ -99,15 +99,12 @@ func refusal(c kernel.Choice) string {
 // function is what would compute a node by itself. An installed CMSIS-NN has
 // kernels for Helium of its own, which have other prices than nncc's.
 func function(n *ir.Node, table kernel.Table, o *Options) string {
-	c, err := table.Choose(n, &o.Target)
+	c, err := table.Match(n, &o.Target)
 	if err != nil {
 		return "nothing"
 	}
-	l, err := c.Kernel.Lower(n, &o.Target)
-	switch {
-	case err != nil:
-		return c.Kernel.Name
-	case o.Installed && o.Target.Core.MVE && strings.HasPrefix(l.Kernel, "arm_"):
+	l := c.Lower()
+	if o.Installed && o.Target.Core.MVE && strings.HasPrefix(l.Kernel, "arm_") {
 		return l.Kernel + " of the installed library"
 	}
 	return l.Kernel

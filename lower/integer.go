@@ -116,7 +116,7 @@ func (s *State) floatFallback() error {
 }
 
 func (s *State) hasKernel(n *ir.Node) bool {
-	_, err := s.table.Choose(n, &s.facts.Target)
+	_, err := s.table.Match(n, &s.facts.Target)
 	return err == nil
 }
 

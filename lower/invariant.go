@@ -101,7 +101,7 @@ func checkPlaced(s *State) error {
 
 func checkOrders(s *State) error {
 	for _, n := range s.Graph.Nodes {
-		l := demand(s.Choices[n].Kernel, n)
+		l := s.Choices[n].Layout
 		if l.Kind != kernel.Fixed {
 			continue
 		}

@@ -67,7 +67,7 @@ func (o *Options) price(n *ir.Node, l *call.Lowered) cost.Price {
 	}
 	k := o.Key(l)
 	s, ok := shapeOf(n)
-	if !ok || l.Library != cmsisnn.Library && !kernel.Tuned(l.Library) {
+	if !ok || l.Library != cmsisnn.Library && !kernel.IsOptimized(l.Library) {
 		return cost.Price{Unknown: "layers of this kind have no cost table (" + l.Kernel + ")"}
 	}
 	if l.Library == cmsisnn.Library && !strings.HasSuffix(l.Kernel, "_s8") { // 16-bit activations and int4 weights have costs of their own
@@ -208,12 +208,8 @@ func repeated(q *ir.Quant, shape []int) *ir.Quant {
 	return r
 }
 
-// ordered gives the values of a probe the memory orders that a kernel wants.
-func ordered(n *ir.Node, k *kernel.Kernel) {
-	if k.Layout == nil {
-		return
-	}
-	l := k.Layout(n)
+// ordered gives the values of a probe the memory orders that a plan demands.
+func ordered(n *ir.Node, l kernel.Layout) {
 	if l.Kind != kernel.Fixed {
 		return
 	}

@@ -38,18 +38,15 @@ func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [
 	if !ok {
 		return cost.Price{Unknown: "a layer like it with other shapes is not known"}
 	}
-	rows := o.rows(table, m)
-	if len(rows) == 0 {
+	c, err := table.Match(m, &o.Target)
+	if err != nil {
 		return cost.Price{Unknown: "no kernel takes it"}
 	}
+	ordered(m, c.Layout) // that of all alternatives
 	var list []candidate
-	for _, k := range rows {
-		ordered(m, k)
-		l, err := k.Lower(m, &o.Target)
-		if err != nil {
-			return cost.Price{Unknown: err.Error()}
-		}
-		list = append(list, candidate{kernel: k, low: l, price: o.price(m, l)})
+	for _, p := range o.alternatives(table, c.Plan, m) {
+		l := p.Lower()
+		list = append(list, candidate{p, l, o.price(m, l)})
 	}
 	return list[fastest(list)].price
 }

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"strings"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -10,19 +12,17 @@ import (
 
 // segmentKernel runs Segment nodes on an accelerator.
 func segmentKernel(a accel.Accelerator) *kernel.Kernel {
-	t := a.Traits()
+	t, compiled := a.Traits(), kernel.FactOf(a.Compile)
 	return &kernel.Kernel{
 		Name: a.Kind() + "_run_segment", Library: a.Kind(), Doc: "a program of the accelerator", Ops: []*ir.OpDef{op.Segment},
-		Layout: func(n *ir.Node) kernel.Layout {
+		Rules: []kernel.Rule{compiled.Exists(strings.ToUpper(a.Kind())+"-SEGMENT", "the segment compiles")},
+		Layout: func(n *kernel.Node) kernel.Layout {
 			return kernel.Layout{Kind: kernel.Fixed, In: boundaryOrders(n.In, t), Out: boundaryOrders(n.Out, t)}
 		},
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			l, err := a.Compile(n)
-			if err != nil {
-				return nil, err
-			}
+		Lower: func(n *kernel.Node) *call.Lowered {
+			l := compiled.Must(n)
 			l.Library = a.Kind()
-			return l, nil
+			return l
 		},
 	}
 }

@@ -207,4 +207,4 @@ func (w *selection) sources(f string) []string {
 }
 
 // ownLibrary reports nncc's kernels for an instruction set.
-func ownLibrary(name string) bool { return kernel.Tuned(name) && name != cmsisnn.Library }
+func ownLibrary(name string) bool { return kernel.IsOptimized(name) && name != cmsisnn.Library }

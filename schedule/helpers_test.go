@@ -33,30 +33,13 @@ var table = func() kernel.Table {
 func lowered(t testing.TB, src string) (*ir.Graph, map[*ir.Node]*call.Lowered) {
 	t.Helper()
 	g := irtest.Parse(t, "graph \"g\" {"+src+"\n}")
-	choose := func(n *ir.Node) kernel.Choice {
-		c, err := table.Choose(n, &kernel.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	rules := func(n *ir.Node) kernel.Layout {
-		if c := choose(n); c.Kernel.Layout != nil {
-			return c.Kernel.Layout(n)
-		}
-		return kernel.Layout{}
-	}
-	if err := layout.Assign(g, rules, layout.Options{}); err != nil {
+	plans := table.Plans(&kernel.Options{})
+	if err := layout.Assign(g, plans.Layout, layout.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	low := map[*ir.Node]*call.Lowered{}
-	for _, n := range g.Nodes {
-		c := choose(n)
-		l, err := c.Kernel.Lower(n, &kernel.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		low[n] = l
+	low, err := plans.Lowered(g.Nodes)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return g, low
 }

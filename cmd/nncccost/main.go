@@ -195,7 +195,7 @@ func measure(c *driver.Config, k kind, n int) ([]cost.Point, error) {
 			continue
 		}
 		low := o.Lowered.Low[o.Schedule.Nodes[i]]
-		if c.Kernels == "nncc" && (low.Library == cmsisnn.Library || !kernel.Tuned(low.Library)) {
+		if c.Kernels == "nncc" && (low.Library == cmsisnn.Library || !kernel.IsOptimized(low.Library)) {
 			continue
 		}
 		out = append(out, cost.Point{Key: o.CostKey(low), Shape: s, Instructions: float64(l.Instructions)})

@@ -49,8 +49,8 @@ func Rows[L any](kind string, ops []*ir.OpDef, rules []Rule[L], opRule string, l
 			if r.Code == opRule || !r.About(d) {
 				continue
 			}
-			k.Rules = append(k.Rules, kernel.Rule{Code: r.Code, Doc: r.Doc, Check: func(n *ir.Node, _ *kernel.Options) string {
-				if s := r.Check(n, limits); len(s) > 0 {
+			k.Rules = append(k.Rules, kernel.Rule{Code: r.Code, Doc: r.Doc, Check: func(n *kernel.Node) string {
+				if s := r.Check(n.Node, limits); len(s) > 0 {
 					return s[0]
 				}
 				return ""

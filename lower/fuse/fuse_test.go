@@ -242,7 +242,7 @@ func TestKernels(t *testing.T) {
 		g := irtest.Parse(t, src)
 		before := g.Clone()
 		if _, err := fuse.Kernels(g, func(n *ir.Node, _ []*ir.Node) (string, string) {
-			if x := kernel.ChainOf(n); x != nil && c.take(x) {
+			if x, _ := kernel.ChainOf.Of(kernel.NewNode(n, &kernel.Options{})); x != nil && c.take(x) {
 				return "kernel", ""
 			}
 			return "", "not this one"

@@ -31,7 +31,7 @@ func fits(t testing.TB, g *ir.Graph) fuse.Fits {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range loops.Fused.Judge(one, &kernel.Options{}) {
+		for _, r := range loops.Fused.CheckLegality(kernel.NewNode(one, &kernel.Options{})) {
 			return r.Text
 		}
 		return ""
@@ -40,7 +40,7 @@ func fits(t testing.TB, g *ir.Graph) fuse.Fits {
 
 // always takes what the kernel row takes, whether it pays or not.
 func always(n *ir.Node, _ []*ir.Node) (string, string) {
-	for _, r := range loops.Fused.Judge(n, &kernel.Options{}) {
+	for _, r := range loops.Fused.CheckLegality(kernel.NewNode(n, &kernel.Options{})) {
 		return "", r.Text
 	}
 	return loops.Fused.Name, ""

@@ -65,43 +65,92 @@ const Unread = "the operands are not of the kind that this condition is about, a
 // where it cannot be asked.
 type Rule struct {
 	Code, Doc string
-	Check     func(n *ir.Node, o *Options) string
+	Check     func(n *Node) string
+	// Proof marks a condition that costs much to prove: it is asked where no
+	// other one refuses the node.
+	Proof bool
 }
 
-// Kernel is one way to compute some operators.
+// Kernel is one way to compute some operators. Rules, Layout and Lower read what
+// they need of the node through facts (Fact), which are derived once.
 type Kernel struct {
 	Name    string
 	Library string // "cmsis-nn", "nncc", or "nncc-" and an instruction set
 	Doc     string
 	Ops     []*ir.OpDef
 	Rules   []Rule
-	Layout  func(n *ir.Node) Layout
-	// Lower makes the calls. The node's values have their final memory order.
-	Lower func(n *ir.Node, o *Options) (*call.Lowered, error)
+	Layout  func(n *Node) Layout // nil: Natural
+	// Lower makes the calls for a node that no rule refuses, once its values have
+	// their final memory order.
+	Lower func(n *Node) *call.Lowered
 }
 
-// Tuned reports a library of int8 kernels for an instruction set. Their layers
+// IsOptimized reports a library of int8 kernels for an instruction set. Their layers
 // are the segments of a Cortex-M program; the others are its fallback.
-func Tuned(library string) bool {
+func IsOptimized(library string) bool {
 	return library == "cmsis-nn" || strings.HasPrefix(library, "nncc-")
 }
 
-// Judge is every reason against the kernel; none means that it takes the node.
-func (k *Kernel) Judge(n *ir.Node, o *Options) []Reason {
+// Plan is a node in the terms of a kernel that takes it.
+type Plan struct {
+	Kernel *Kernel
+	Layout Layout // the memory orders that the kernel demands
+	node   *Node
+	low    *call.Lowered
+}
+
+// Match is the kernel's plan for the node, or every reason against it.
+func (k *Kernel) Match(n *Node) (*Plan, []Reason) {
+	if r := k.CheckLegality(n); len(r) > 0 {
+		return nil, r
+	}
+	p := &Plan{Kernel: k, node: n}
+	if k.Layout != nil {
+		p.Layout = k.Layout(n)
+	}
+	return p, nil
+}
+
+// CheckLegality is every reason against the kernel; none means that it takes the node.
+func (k *Kernel) CheckLegality(n *Node) []Reason {
 	var r, unread []Reason
-	for _, rule := range k.Rules {
-		switch s := rule.Check(n, o); s {
-		case "":
-		case Unread:
-			unread = append(unread, Reason{rule.Code, s})
-		default:
-			r = append(r, Reason{rule.Code, s})
+	ask := func(proof bool) {
+		for _, rule := range k.Rules {
+			if rule.Proof != proof {
+				continue
+			}
+			switch s := rule.Check(n); s {
+			case "":
+			case Unread:
+				unread = append(unread, Reason{rule.Code, s})
+			default:
+				r = append(r, Reason{rule.Code, s})
+			}
 		}
+	}
+	if ask(false); len(r) == 0 {
+		ask(true)
 	}
 	if len(r) == 0 {
 		return unread
 	}
 	return r
+}
+
+// Lower makes the calls, once: the node's values have their final memory order.
+func (p *Plan) Lower() *call.Lowered {
+	if p.low == nil {
+		p.low = p.Kernel.Lower(p.node)
+	}
+	return p.low
+}
+
+// Generic is the plan with functions that take layers of any shape
+// (Options.Generic). What was derived of the node serves both.
+func (p *Plan) Generic() *Plan {
+	o := *p.node.Options
+	o.Generic = true
+	return &Plan{Kernel: p.Kernel, Layout: p.Layout, node: &Node{p.node.Node, &o, p.node.facts, p.node.diags}}
 }
 
 // LayoutKind says what a kernel asks of the memory orders of its operands.
@@ -135,16 +184,20 @@ type Layout struct {
 
 // SpatialLayout is the demand of a kernel whose input 0 and output 0 are
 // channels-last feature maps.
-func SpatialLayout(n *ir.Node) Layout {
+func SpatialLayout(n *Node) Layout {
 	l := Layout{Kind: Fixed, In: make([][]int, len(n.In)), Out: make([][]int, len(n.Out))}
 	l.In[0] = ir.NHWC(n.In[0].Type.Rank())
 	l.Out[0] = ir.NHWC(n.Out[0].Type.Rank())
 	return l
 }
 
-// Choice is the kernel taken for a node and why better ones were not.
+// NaturalLayout and SameLayout are those of kernels that want all operands so.
+func NaturalLayout(*Node) Layout { return Layout{Kind: Natural} }
+func SameLayout(*Node) Layout    { return Layout{Kind: Same} }
+
+// Choice is the plan made for a node and why better kernels refused it.
 type Choice struct {
-	Kernel   *Kernel
+	*Plan
 	Rejected []Rejection
 }
 
@@ -179,29 +232,39 @@ func (c Choice) Nearest() []Rejection {
 	return rs
 }
 
-// Behind are the kernels without objection that stand behind the chosen one.
-func (t Table) Behind(c Choice, n *ir.Node, o *Options) []*Kernel {
-	var out []*Kernel
-	rows := t[n.Op]
-	for _, k := range rows[min(slices.Index(rows, c.Kernel)+1, len(rows)):] {
-		if len(k.Judge(n, o)) == 0 {
-			out = append(out, k)
+// LowerPriority are plans of the kernels behind that of a plan which pass a test
+// and take the node.
+func (t Table) LowerPriority(p *Plan, wanted func(k *Kernel) bool) []*Plan {
+	var out []*Plan
+	rows := t[p.node.Op]
+	for _, k := range rows[min(slices.Index(rows, p.Kernel)+1, len(rows)):] {
+		if !wanted(k) {
+			continue
+		}
+		if q, _ := k.Match(p.node); q != nil {
+			out = append(out, q)
 		}
 	}
 	return out
 }
 
-// Choose takes the first kernel without objection.
-func (t Table) Choose(n *ir.Node, o *Options) (Choice, error) {
+// Match is the plan of the first kernel that takes the node.
+func (t Table) Match(n *ir.Node, o *Options) (Choice, error) {
 	defer pass.Named("kernel choice", n)
 	var c Choice
+	x := NewNode(n, o)
 	for _, k := range t[n.Op] {
-		r := k.Judge(n, o)
-		if len(r) == 0 {
-			c.Kernel = k
+		p, r := k.Match(x)
+		if p != nil {
+			c.Plan = p
 			return c, nil
 		}
 		c.Rejected = append(c.Rejected, Rejection{k.Name, k.Library, r})
+	}
+	if len(c.Rejected) == 1 && len(c.Rejected[0].Reasons) == 1 {
+		if d := x.diags[c.Rejected[0].Reasons[0].Text]; d != nil {
+			return c, d // the only reason is a diagnosis
+		}
 	}
 	msg := "no kernel implements this operator"
 	if len(c.Rejected) > 0 {

@@ -39,9 +39,12 @@ func RunInput(n *ir.Node) (int, string) {
 	return k, ""
 }
 
-// TableOf evaluates the node on all values of its one run-time input, in the
-// order of their bit patterns; otherwise the reason why that is impossible.
-func TableOf(n *ir.Node) ([]byte, string) {
+// TableOf is the node evaluated on all values of its one run-time input, in the
+// order of their bit patterns.
+var TableOf = NewFact(func(x *Node) ([]byte, string) { return Table256(x.Node) })
+
+// Table256 is TableOf, or the reason why that is impossible.
+func Table256(n *ir.Node) ([]byte, string) {
 	k, why := RunInput(n)
 	if why != "" {
 		return nil, why

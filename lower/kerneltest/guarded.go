@@ -50,38 +50,37 @@ const layersPrefix = "layers"
 // gives every buffer a place of its own between guards.
 func Guard(t testing.TB, g *ir.Graph, table kernel.Table, opt kernel.Options, seed uint64) *Guarded {
 	t.Helper()
-	return GuardRows(t, g, func(n *ir.Node) kernel.Choice {
-		c, err := table.Choose(n, &opt)
+	return GuardRows(t, g, func(n *ir.Node) *kernel.Plan {
+		c, err := table.Match(n, &opt)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, n)
 		}
-		return c
-	}, nil, opt, seed)
+		return c.Plan
+	}, nil, seed)
 }
 
-// GuardRows is Guard with the row that computes each node. Kernels that take
+// GuardRows is Guard with the plan of each node. Kernels that take
 // operands in any one order get them in order(rank); nil: as in the graph.
-func GuardRows(t testing.TB, g *ir.Graph, choose func(n *ir.Node) kernel.Choice, order func(rank int) []int, opt kernel.Options, seed uint64) *Guarded {
+func GuardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, order func(rank int) []int, seed uint64) *Guarded {
 	t.Helper()
 	irtest.Verify(t, g)
 	m := &Guarded{Rows: map[string]int{}, takes: map[string]string{}, graph: g.Clone(), in: irtest.Inputs(g, seed)}
-	rules := func(n *ir.Node) kernel.Layout {
-		if k := choose(n).Kernel; k.Layout != nil {
-			return Setup{Order: order}.forced(n, k.Layout(n))
+	plans := map[*ir.Node]*kernel.Plan{}
+	plan := func(n *ir.Node) *kernel.Plan {
+		if plans[n] == nil {
+			plans[n] = match(n)
 		}
-		return kernel.Layout{}
+		return plans[n]
 	}
+	rules := func(n *ir.Node) kernel.Layout { return Setup{Order: order}.forced(n, plan(n).Layout) }
 	// Inputs and outputs stay in the kernels' own order: no conversions.
 	if err := layout.Assign(g, rules, layout.Options{NativeIO: true}); err != nil {
 		t.Fatalf("layout: %v", err)
 	}
 	low := map[*ir.Node]*call.Lowered{}
 	for _, n := range g.Nodes {
-		c := choose(n)
-		l, err := c.Kernel.Lower(n, &opt)
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", c.Kernel.Name, err, n)
-		}
+		c := plan(n)
+		l := c.Lower()
 		if (l.View || len(l.Parts) > 0) && n.Op.View == ir.NoView {
 			t.Errorf("%s lowers %s without code, but the definition of the operator says no View", c.Kernel.Name, n)
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -88,35 +87,26 @@ func (s Setup) Compile(t testing.TB, table kernel.Table, prefix string, g *ir.Gr
 	if m.in == nil {
 		m.in = irtest.Inputs(g, s.Seed)
 	}
-	opt := &kernel.Options{Core: s.Core}
-	choose := func(n *ir.Node) kernel.Choice {
-		c, err := table.Choose(n, opt)
-		if err != nil {
+	plans := table.Plans(&kernel.Options{Core: s.Core})
+	rules := func(n *ir.Node) kernel.Layout {
+		if _, err := plans.Of(n); err != nil {
 			t.Fatalf("%s: %v\n%s", m.name, err, g)
 		}
-		return c
-	}
-	rules := func(n *ir.Node) kernel.Layout {
-		if k := choose(n).Kernel; k.Layout != nil {
-			return s.forced(n, k.Layout(n))
-		}
-		return kernel.Layout{}
+		return s.forced(n, plans.Layout(n))
 	}
 	if err := layout.Assign(g, rules, layout.Options{}); err != nil {
 		t.Fatalf("%s: layout: %v", m.name, err)
 	}
 	irtest.Verify(t, g)
-	low := map[*ir.Node]*call.Lowered{}
-	for _, n := range g.Nodes {
-		c := choose(n)
-		l, err := c.Kernel.Lower(n, opt)
-		if err != nil {
-			t.Fatalf("%s: %s: %v\n%s", m.name, c.Kernel.Name, err, g)
-		}
+	low, err := plans.Lowered(g.Nodes)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", m.name, err, g)
+	}
+	for n, l := range low {
+		c, _ := plans.Of(n)
 		m.Rows[c.Kernel.Name]++
 		m.Routes[l.Route]++
 		m.Funcs[l.Kernel]++
-		low[n] = l
 	}
 	r, err := schedule.Build(g, low)
 	if err != nil {

@@ -88,7 +88,7 @@ func (m *matrix) draw(d *ir.OpDef, p kerneltest.Precision, s sizes, wanted func(
 			o = &outcome{}
 			m.outcomes[c] = o
 		}
-		if len(k.Judge(n, &m.opt)) > 0 {
+		if len(k.CheckLegality(kernel.NewNode(n, &m.opt))) > 0 {
 			o.refused++
 			continue
 		}
@@ -197,7 +197,7 @@ func (m *matrix) foreign(k *kernel.Kernel) bool {
 	if len(k.Rules) == 0 || !strings.HasSuffix(k.Rules[0].Code, "-00") {
 		return false
 	}
-	return k.Rules[0].Check(nil, &m.opt) != ""
+	return k.Rules[0].Check(kernel.NewNode(nil, &m.opt)) != ""
 }
 
 // programs are the layers that run, some at a time.
@@ -228,16 +228,20 @@ func (m *matrix) programs(f func(g *kerneltest.Guarded)) {
 		}
 		opt := m.opt
 		opt.Generic = from/program%3 == 2
-		x := kerneltest.GuardRows(m.t, g, func(n *ir.Node) kernel.Choice {
+		x := kerneltest.GuardRows(m.t, g, func(n *ir.Node) *kernel.Plan {
 			if k := row[n.Name]; k != nil {
-				return kernel.Choice{Kernel: k}
+				p, reasons := k.Match(kernel.NewNode(n, &opt))
+				if p == nil {
+					m.t.Fatalf("%s takes the layer no more: %v\n%s", k.Name, reasons, n)
+				}
+				return p
 			}
-			c, err := m.table.Choose(n, &opt) // what conversions between orders need
+			c, err := m.table.Match(n, &opt) // what conversions between orders need
 			if err != nil {
 				m.t.Fatal(err)
 			}
-			return c
-		}, order, opt, uint64(from+1))
+			return c.Plan
+		}, order, uint64(from+1))
 		x.Near, x.Within = true, 256.0/(1<<24) // as verify allows
 		f(x)
 	}

@@ -34,7 +34,7 @@ func Rules(t *testing.T, kernels []*kernel.Kernel, o *kernel.Options, refused []
 			if !slices.Contains(k.Ops, n.Op) {
 				continue
 			}
-			for _, r := range k.Judge(n, o) {
+			for _, r := range k.CheckLegality(kernel.NewNode(n, o)) {
 				found = found || r.Code == code
 			}
 		}
@@ -50,7 +50,7 @@ func Rules(t *testing.T, kernels []*kernel.Kernel, o *kernel.Options, refused []
 				t.Errorf("%s has no layer", r.Code)
 			case i == 0:
 				for _, other := range others {
-					if r.Check(nil, &kernel.Options{Core: other}) == "" {
+					if r.Check(kernel.NewNode(nil, &kernel.Options{Core: other})) == "" {
 						t.Errorf("%s takes %+v", k.Name, other)
 					}
 				}

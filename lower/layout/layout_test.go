@@ -43,15 +43,12 @@ func rules(t testing.TB) layout.Rules {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plans := table.Plans(&kernel.Options{Kernels: "auto"})
 	return func(n *ir.Node) kernel.Layout {
-		c, err := table.Choose(n, &kernel.Options{Kernels: "auto"})
-		if err != nil {
+		if _, err := plans.Of(n); err != nil {
 			t.Fatal(err)
 		}
-		if c.Kernel.Layout == nil {
-			return kernel.Layout{Kind: kernel.Natural}
-		}
-		return c.Kernel.Layout(n)
+		return plans.Layout(n)
 	}
 }
 

@@ -89,7 +89,7 @@ func (o *Compiled) Explain() string {
 	first := true
 	for i, s := range o.Program.Steps {
 		chosen := o.low(i).Library
-		if kernel.Tuned(chosen) {
+		if kernel.IsOptimized(chosen) {
 			continue
 		}
 		for _, x := range o.Lowered.Choices[o.Schedule.Nodes[i]].Rejected {

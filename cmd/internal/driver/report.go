@@ -386,7 +386,7 @@ func (r *Report) libraries(o *Compiled) {
 	inSegment := false
 	for i, s := range o.Program.Steps {
 		n, l, library := o.Schedule.Nodes[i], &r.Layers[i], o.low(i).Library
-		if kernel.Tuned(library) {
+		if kernel.IsOptimized(library) {
 			if !inSegment {
 				r.Segments = append(r.Segments, ReportSegment{ID: len(r.Segments), Accelerator: library, Nodes: []string{}})
 			}

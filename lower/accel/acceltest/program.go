@@ -91,7 +91,7 @@ func compile(g *ir.Graph) (*Program, error) {
 // fill makes the command of a node; constant stores bytes and says where.
 func (c *Command) fill(n *ir.Node, constant func(b []byte) int32) error {
 	if n.Op == op.Relu {
-		table, why := kernel.TableOf(n)
+		table, why := kernel.Table256(n)
 		if why != "" {
 			return ir.Errf(n, "cru", "%s", why)
 		}

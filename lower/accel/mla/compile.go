@@ -76,29 +76,14 @@ func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
 	if err := op.OwnOutputs(g); err != nil {
 		return nil, nil, err
 	}
-	choices := map[*ir.Node]kernel.Choice{}
-	choose := func(n *ir.Node) (kernel.Choice, error) {
-		if c, ok := choices[n]; ok {
-			return c, nil
-		}
-		c, err := lowerTable.Choose(n, plainOptions)
-		choices[n] = c
-		return c, err
-	}
+	plans := lowerTable.Plans(plainOptions)
 	for _, n := range g.Nodes {
-		if _, err := choose(n); err != nil {
+		if _, err := plans.Of(n); err != nil {
 			return nil, nil, err
 		}
 	}
 	demand := func(n *ir.Node) kernel.Layout {
-		c, err := choose(n)
-		if err != nil {
-			panic(bug.Errorf("layout made a node without a row: %w", err))
-		}
-		if c.Kernel.Layout == nil {
-			return kernel.Layout{}
-		}
-		l := c.Kernel.Layout(n)
+		l := plans.Layout(n)
 		if l.Kind == kernel.Same && l.Prefer == nil && n.Op != op.MatMul && len(n.Out) > 0 && n.Out[0].Type.Rank() == 4 {
 			l.Prefer = ir.NHWC(4) // what inputs and outputs have
 		}
@@ -110,22 +95,16 @@ func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
 	if err := channelsLast(g); err != nil {
 		return nil, nil, err
 	}
-	low := map[*ir.Node]*call.Lowered{}
-	for _, n := range g.Nodes {
-		c, err := choose(n)
-		if err != nil {
-			return nil, nil, err
-		}
-		l, err := c.Kernel.Lower(n, plainOptions)
-		if err != nil {
-			return nil, nil, err
-		}
+	low, err := plans.Lowered(g.Nodes)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, l := range low {
 		// A tensor of a segment file is one run of bytes: nothing lies in rows.
 		l.Rows, l.RowCalls = nil, nil
 		if len(l.Parts) > 0 && l.Parts[0].Row > 0 {
 			l.Parts = nil
 		}
-		low[n] = l
 	}
 	r, err := schedule.Build(g, low)
 	return r, low, err

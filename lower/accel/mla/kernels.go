@@ -26,17 +26,17 @@ var plainOptions = &kernel.Options{Kernels: "reference"}
 
 // want is a rule of a lowering row.
 func want(code, doc string, check func(n *ir.Node) string) []kernel.Rule {
-	return []kernel.Rule{{Code: code, Doc: doc, Check: func(n *ir.Node, _ *kernel.Options) string { return check(n) }}}
+	return []kernel.Rule{{Code: code, Doc: doc, Check: func(n *kernel.Node) string { return check(n.Node) }}}
 }
 
-func same(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} }
+func same(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} }
 
 func fields(pairs ...any) []call.Field { return call.Ints(pairs...) }
 
-func command(l *call.Lowered, fn string, f []call.Field, args ...call.Arg) (*call.Lowered, error) {
+func command(l *call.Lowered, fn string, f []call.Field, args ...call.Arg) *call.Lowered {
 	l.Kernel, l.Library = fn, Kind
 	l.Calls = []call.Call{{Func: fn, Args: append([]call.Arg{&call.Struct{Type: fn + "_params", Fields: f}}, args...)}}
-	return l, nil
+	return l
 }
 
 func i8In(i int) call.Arg { return call.In{I: i, CType: "int8_t"} }
@@ -87,15 +87,9 @@ func pair(s []int, v int) (h, w int) {
 	return s[0], s[1]
 }
 
-func lowerConvTranspose(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	p, why := op.ConvQuantParams(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
+func lowerConvTranspose(n *kernel.Node) *call.Lowered {
+	g := kernel.Conv.Must(n)
+	p, _ := op.ConvQuantParams(n.Node) // a rule has asked
 	ih, iw := pair(g.In, 1)
 	oh, ow := pair(g.Out, 1)
 	kh, kw := pair(g.Kernel, 1)
@@ -106,7 +100,7 @@ func lowerConvTranspose(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 	f := fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.CIn, "out_h", oh, "out_w", ow, "out_c", g.COut, "kernel_h", kh, "kernel_w", kw,
 		"stride_h", 1, "stride_w", 1, "dilation_h", dh, "dilation_w", dw, "pad_top", dh*(kh-1)-ph, "pad_left", dw*(kw-1)-pw, "spread_h", sh, "spread_w", sw,
 		"transposed", 1, "groups", g.Group, "in_offset", int(p.InOff), "out_offset", int(p.OutOff), "act_min", int(p.ActMin), "act_max", int(p.ActMax))
-	return command(&call.Lowered{Unused: []int{1, 2}}, "mla_conv2d", f, i8In(0), blob("weights", "int8_t", turned(n.In[1].Const, g)), biasArg(n, g.COut),
+	return command(&call.Lowered{Unused: []int{1, 2}}, "mla_conv2d", f, i8In(0), blob("weights", "int8_t", turned(n.In[1].Const, g)), biasArg(n.Node, g.COut),
 		blob("multiplier", "int32_t", p.Mult), blob("shift", "int32_t", p.Shift), i8Out)
 }
 
@@ -150,15 +144,9 @@ var matMulRow = &kernel.Kernel{
 	}),
 }
 
-func lowerMatMul(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	g, err := op.MatMulGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	p, why := op.MatMulQuantParams(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
+func lowerMatMul(n *kernel.Node) *call.Lowered {
+	g := kernel.MatMul.Must(n)
+	p, _ := op.MatMulQuantParams(n.Node) // a rule has asked
 	batch := kernel.PadLeft(g.Batch, 2)
 	var st [3][]int
 	var args [2]call.Arg
@@ -186,7 +174,7 @@ func lowerMatMul(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 		"a_batch0", st[0][0], "a_batch1", st[0][1], "a_m", st[0][2], "a_k", st[0][3], "b_batch0", st[1][0], "b_batch1", st[1][1], "b_k", st[1][2], "b_n", st[1][3],
 		"y_batch0", st[2][0], "y_batch1", st[2][1], "y_m", st[2][2], "y_n", st[2][3], "per_column", perColumn,
 		"a_offset", int(p.InOff), "b_offset", int(p.FilterOff[0]), "out_offset", int(p.OutOff), "act_min", int(p.ActMin), "act_max", int(p.ActMax))
-	return command(&call.Lowered{Unused: constants(n)}, "mla_matmul", f, args[0], args[1], call.Null{},
+	return command(&call.Lowered{Unused: constants(n.Node)}, "mla_matmul", f, args[0], args[1], call.Null{},
 		blob("multiplier", "int32_t", p.Mult), blob("shift", "int32_t", p.Shift), i8Out)
 }
 
@@ -219,16 +207,16 @@ func pairRow(fn string, d *ir.OpDef) *kernel.Kernel {
 			}
 			return ""
 		}),
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			l, f, args := pairOperands(n, "int8_t")
+		Lower: func(n *kernel.Node) *call.Lowered {
+			l, f, args := pairOperands(n.Node, "int8_t")
 			if d == op.Add {
-				p := op.AddParamsS8(n)
+				p := op.AddParamsS8(n.Node)
 				s := p.Scales
 				f = append(f, fields("offset1", int(p.Offset1), "mult1", int(s.Mult1), "shift1", int(s.Shift1), "offset2", int(p.Offset2), "mult2", int(s.Mult2),
 					"shift2", int(s.Shift2), "left_shift", int(s.LeftShift), "out_offset", int(p.OutputOffset), "out_mult", int(s.OutMult), "out_shift", int(s.OutShift),
 					"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
 			} else {
-				p := op.MulParams(n)
+				p := op.MulParams(n.Node)
 				f = append(f, fields("offset1", int(p.Offset1), "offset2", int(p.Offset2), "out_offset", int(p.OutputOffset), "mult", int(p.Mult), "shift", int(p.Shift),
 					"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
 			}

@@ -36,7 +36,7 @@ func scalars() []*ir.OpDef {
 	return out
 }
 
-func bf16Row(fn, doc string, layout func(*ir.Node) kernel.Layout, lower func(n *ir.Node) (*call.Lowered, error), ops ...*ir.OpDef) *kernel.Kernel {
+func bf16Row(fn, doc string, layout func(*kernel.Node) kernel.Layout, lower func(n *ir.Node) *call.Lowered, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: Kind, Doc: "bfloat16 " + doc, Ops: ops, Layout: layout,
 		Rules: want("MLA-LOWER-BF16", "bfloat16 data", func(n *ir.Node) string {
@@ -48,7 +48,7 @@ func bf16Row(fn, doc string, layout func(*ir.Node) kernel.Layout, lower func(n *
 			}
 			return notBF16(n)
 		}),
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) { return lower(n) },
+		Lower: func(n *kernel.Node) *call.Lowered { return lower(n.Node) },
 	}
 }
 
@@ -110,11 +110,8 @@ func bf16Blob(hint string, d *tensor.Dense) *call.Blob {
 	return &call.Blob{Hint: hint, CType: bf16Type, Data: d.Bytes()}
 }
 
-func lowerConvBF16(n *ir.Node) (*call.Lowered, error) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+func lowerConvBF16(n *ir.Node) *call.Lowered {
+	g := kernel.Known(op.ConvGeometry(n))
 	ih, iw := pair(g.In, 1)
 	oh, ow := pair(g.Out, 1)
 	kh, kw := pair(g.Kernel, 1)
@@ -158,11 +155,8 @@ func tapsFirst(w *tensor.Dense, g *op.ConvGeom) *tensor.Dense {
 	return out
 }
 
-func lowerMaxPoolBF16(n *ir.Node) (*call.Lowered, error) {
-	g, err := op.PoolGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+func lowerMaxPoolBF16(n *ir.Node) *call.Lowered {
+	g := kernel.Known(op.PoolGeometry(n))
 	ih, iw := pair(g.In, 1)
 	oh, ow := pair(g.Out, 1)
 	kh, kw := pair(g.Kernel, 1)
@@ -174,14 +168,14 @@ func lowerMaxPoolBF16(n *ir.Node) (*call.Lowered, error) {
 	return command(&call.Lowered{}, "mla_max_pool2d_bf16", f, bf16In(0), bf16Out)
 }
 
-func lowerBinaryBF16(n *ir.Node) (*call.Lowered, error) {
+func lowerBinaryBF16(n *ir.Node) *call.Lowered {
 	l, f, args := pairOperands(n, bf16Type)
 	code := map[*ir.OpDef]int{op.Add: 0, op.Sub: 1, op.Mul: 2}[n.Op]
 	return command(l, "mla_binary_bf16", append(append(f, boundFields(n)...), call.FI("op", code)), args[0], args[1], bf16Out)
 }
 
 // lowerTableBF16 tabulates the function for every bit pattern.
-func lowerTableBF16(n *ir.Node) (*call.Lowered, error) {
+func lowerTableBF16(n *ir.Node) *call.Lowered {
 	bits := make([]uint16, 1<<16)
 	for i := range bits {
 		bits[i] = uint16(i)
@@ -195,7 +189,7 @@ func lowerTableBF16(n *ir.Node) (*call.Lowered, error) {
 	return command(l, "mla_table_bf16", fields("count", n.Out[0].Type.Elems()), bf16In(0), bf16Blob("table", y), bf16Out)
 }
 
-func lowerCastBF16(n *ir.Node) (*call.Lowered, error) {
+func lowerCastBF16(n *ir.Node) *call.Lowered {
 	f := fields("count", n.Out[0].Type.Elems())
 	if n.Out[0].Type.DType == tensor.BF16 {
 		return command(&call.Lowered{}, "mla_f32_to_bf16", f, call.In{I: 0, CType: "float"}, bf16Out)

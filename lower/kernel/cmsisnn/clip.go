@@ -14,16 +14,16 @@ import (
 // arm_minimum_s8 with a constant. (arm_relu_q7 and arm_relu6_s8 know no zero
 // point and no scale.) An activation that its producer absorbs never gets here.
 var clip = &kernel.Kernel{
-	Name: "arm_maximum_s8", Library: Library, Doc: "int8 Relu and Clip: maximum and minimum with constants", Ops: []*ir.OpDef{op.Relu, op.Clip}, Layout: same,
+	Name: "arm_maximum_s8", Library: Library, Doc: "int8 Relu and Clip: maximum and minimum with constants", Ops: []*ir.OpDef{op.Relu, op.Clip}, Layout: kernel.SameLayout,
 	Rules: []kernel.Rule{
 		quantised.Int8("CMSIS-CLIP-01", 0),
-		{Code: "CMSIS-CLIP-02", Doc: "a clamp of the integers: one quantisation, constant bounds", Check: func(n *ir.Node, _ *kernel.Options) string {
+		{Code: "CMSIS-CLIP-02", Doc: "a clamp of the integers: one quantisation, constant bounds", Check: func(n *kernel.Node) string {
 			for i := 1; i < len(n.In); i++ {
 				if v := n.In[i]; v != nil && v.Const == nil {
 					return fmt.Sprintf("the bound %s is computed at run time, want a constant", v)
 				}
 			}
-			if t, ok := ir.Table(n); ok {
+			if t, ok := ir.Table(n.Node); ok {
 				if _, _, ok := clampOf(t); !ok {
 					return fmt.Sprintf("%s is %s, the result %s: more than a clamp of the integers", n.In[0], n.In[0].Type, n.Out[0].Type)
 				}
@@ -31,12 +31,9 @@ var clip = &kernel.Kernel{
 			return ""
 		}},
 	},
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		t, _ := ir.Table(n)
-		lo, hi, ok := clampOf(t)
-		if !ok {
-			return nil, ir.Errf(n, "kernel", "no clamp of the integers")
-		}
+	Lower: func(n *kernel.Node) *call.Lowered {
+		t, _ := ir.Table(n.Node)
+		lo, hi, _ := clampOf(t)
 		d, one := Dims{1, 1, 1, n.Out[0].Type.Elems()}, Dims{1, 1, 1, 1}
 		var list []call.Call
 		var x call.Arg = i8In(0)
@@ -51,7 +48,7 @@ var clip = &kernel.Kernel{
 		if hi < 127 {
 			limit("arm_minimum_s8", hi)
 		}
-		return calls(&call.Lowered{InPlace: []int{0}, Unused: tail(n), Kernel: list[0].Func}, list...)
+		return calls(&call.Lowered{InPlace: []int{0}, Unused: tail(n.Node), Kernel: list[0].Func}, list...)
 	},
 }
 

@@ -4,7 +4,6 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -14,60 +13,75 @@ func feature(n, c int, spatial []int) Dims {
 	return Dims{n, t.H, t.W, c}
 }
 
-// rightly is the rule that the library computes a convolution rightly.
-func rightly(code string, depthwise bool) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "a geometry that the library computes rightly", Check: func(n *ir.Node, o *kernel.Options) string {
-		g, err := op.ConvGeometry(n)
-		if err != nil || len(g.In) > 2 || op.IsDepthwise(g) != depthwise {
-			return kernel.Unread
+// convolution is a convolution by one of the library's functions.
+type convolution struct {
+	*window
+	routed
+}
+
+// convolutions is the fact of the first of the named functions that the knowledge
+// base has nothing against, for a kind of convolutions.
+func convolutions(kind func(g *op.ConvGeom) bool, window func(g *op.ConvGeom) *window, names ...string) *kernel.Fact[*convolution] {
+	return kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
+		g, why := kernel.Conv.Of(n)
+		if why != "" || len(g.In) > 2 || !kind(g) {
+			return nil, kernel.Unread
 		}
-		names, q := convQuery(g, o.Core)
-		_, why := route(q, names...)
-		return why
-	}}
+		w := window(g)
+		r, why := route(w.query(n.Core), names...)
+		return &convolution{w, r}, why
+	})
 }
 
-// convQuery is what to ask about a convolution, and the functions that
-// compute it, best first.
-func convQuery(g *op.ConvGeom, core kernel.Core) ([]string, *cmsis.Query) {
-	if op.IsDepthwise(g) {
-		return []string{"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8"}, depthwiseWindow(g).query(core)
-	}
-	return []string{"arm_convolve_wrapper_s8", "arm_convolve_s8"}, convWindow(g).query(core)
+// Kinds of convolutions.
+func anyGroups(g *op.ConvGeom) bool { return !op.IsDepthwise(g) }
+func oneGroup(g *op.ConvGeom) bool  { return g.Group == 1 }
+
+// data is how a convolution's operands reach the library.
+type data struct {
+	ctype   string // of activations
+	params  *kernel.Fact[*op.MACParams]
+	weights func(w []int8) *call.Blob
+	bias    func(n *ir.Node, channels int) call.Arg
 }
 
-// convolve is arm_convolve_wrapper_s8, or arm_convolve_s8 where the knowledge
-// base has something against the kernel that the wrapper would run.
-var convolve = &kernel.Kernel{
-	Name: "arm_convolve_wrapper_s8", Library: Library, Doc: "int8 convolution with groups and dilation",
-	Ops: []*ir.OpDef{op.Conv}, Rules: append(quantised.ConvRules("CMSIS-CONV", false, nil), rightly("CMSIS-CONV-07", false)), Layout: kernel.SpatialLayout, Lower: lowerConv,
+var (
+	data8   = data{"int8_t", quantised.ConvParams, weights8, biasArg}
+	data4   = data{"int8_t", quantised.ConvParams, weights4, biasArg}
+	data16  = data{"int16_t", quantised.Conv16Params, weights8, biasData}
+	dwise16 = data{"int16_t", quantised.Conv16Params, weights8, bias64}
+)
+
+// convRow is the row of a function for convolutions.
+func convRow(name, doc string, d data, by *kernel.Fact[*convolution], rules ...kernel.Rule) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: name, Library: Library, Doc: doc, Ops: []*ir.OpDef{op.Conv}, Rules: rules, Layout: kernel.SpatialLayout,
+		Lower: func(n *kernel.Node) *call.Lowered { return by.Must(n).lower(n, d, d.params.Must(n)) },
+	}
 }
 
-func lowerConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	p, why := op.ConvQuantParams(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	names, q := convQuery(g, o.Core)
-	r, why := route(q, names...)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	w := convWindow(g)
-	bias, biasDims := biasArg(n, g.COut)
-	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], w.perm), Align: 4, Pad: 16, NoCast: true}
-	args := []call.Arg{context(0, r.Scratch), w.params(p), perChannel(p), w.in.arg(), i8In(0), w.filter.arg(), weights, biasDims, bias}
-	if r.Func == "arm_convolve_s8" {
-		args = append(args, call.Null{}) // no upscaling
-	}
-	args = append(args, w.out.arg(), i8Out(0))
-	return calls(&call.Lowered{Kernel: r.Func, Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
-		call.Call{Func: r.Func, Args: args, Status: call.CMSISStatus})
+func (c *convolution) lower(n *kernel.Node, d data, p *op.MACParams) *call.Lowered {
+	return calls(&call.Lowered{Route: c.Inner, RouteReason: c.Why, Scratch: c.Scratch, Unused: []int{1, 2}},
+		c.call(c.Func, c.Scratch, p, d.ctype, d.weights(arranged(n.In[1], c.perm)), d.bias(n.Node, c.out.C)))
 }
+
+const computedRightly = "a geometry that the library computes rightly"
+
+var (
+	// arm_convolve_s8 runs where the knowledge base has something against the
+	// kernel that the wrapper would run, and so on.
+	convolutions8  = convolutions(anyGroups, convWindow, "arm_convolve_wrapper_s8", "arm_convolve_s8")
+	depthwises8    = convolutions(op.IsDepthwise, depthwiseWindow, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8")
+	convolutions4  = convolutions(oneGroup, convWindow, "arm_convolve_wrapper_s4", "arm_convolve_s4")
+	depthwises4    = convolutions(op.IsDepthwise, depthwiseWindow, "arm_depthwise_conv_wrapper_s4")
+	convolutions16 = convolutions(oneGroup, convWindow, "arm_convolve_wrapper_s16")
+	depthwises16   = convolutions(op.IsDepthwise, depthwiseWindow, "arm_depthwise_conv_wrapper_s16", "arm_depthwise_conv_s16")
+
+	convolve = convRow("arm_convolve_wrapper_s8", "int8 convolution with groups and dilation", data8, convolutions8,
+		append(quantised.ConvRules("CMSIS-CONV", false, nil), convolutions8.Exists("CMSIS-CONV-07", computedRightly))...)
+	depthwise = convRow("arm_depthwise_conv_wrapper_s8", "int8 depthwise convolution with multiplier", data8, depthwises8,
+		append(quantised.ConvRules("CMSIS-DW", true, nil), depthwises8.Exists("CMSIS-DW-07", computedRightly))...)
+)
 
 // perChannel are the multipliers and shifts, padded for over-reading kernels.
 func perChannel(p *op.MACParams) *call.Struct {
@@ -75,43 +89,15 @@ func perChannel(p *op.MACParams) *call.Struct {
 		call.F("multiplier", i32Blob("multiplier", p.Mult)), call.F("shift", i32Blob("shift", p.Shift))}}
 }
 
-// biasArg is the bias and its dimensions. Zeros stand in for an absent bias:
+// biasArg is the bias. Zeros stand in for an absent bias:
 // grouped convolutions, and the MVE depthwise kernel above 124 channels, step
 // through the pointer even where it is NULL (X-C8-4 and X-D8-2 of the knowledge base).
-func biasArg(n *ir.Node, channels int) (call.Arg, *call.Struct) {
+func biasArg(n *ir.Node, channels int) call.Arg {
 	v := kernel.Bias(n, channels)
 	if v == nil {
 		v = make([]int32, channels)
 	}
 	x := i32Blob("bias", v)
 	x.NoCast = true
-	return x, Dims{1, 1, 1, channels}.arg()
-}
-
-// depthwise is arm_depthwise_conv_wrapper_s8, or arm_depthwise_conv_s8, likewise.
-var depthwise = &kernel.Kernel{
-	Name: "arm_depthwise_conv_wrapper_s8", Library: Library, Doc: "int8 depthwise convolution with multiplier",
-	Ops: []*ir.OpDef{op.Conv}, Rules: append(quantised.ConvRules("CMSIS-DW", true, nil), rightly("CMSIS-DW-07", true)), Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
-}
-
-func lowerDepthwise(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	p, why := op.ConvQuantParams(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	names, q := convQuery(g, o.Core)
-	r, why := route(q, names...)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	w := depthwiseWindow(g)
-	bias, biasDims := biasArg(n, g.COut)
-	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], w.perm), Align: 4, Pad: 16, NoCast: true}
-	return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
-		call.Call{Func: r.Func, Status: call.CMSISStatus, Args: []call.Arg{context(0, r.Scratch), w.params(p), perChannel(p), w.in.arg(), i8In(0),
-			w.filter.arg(), weights, biasDims, bias, w.out.arg(), i8Out(0)}})
+	return x
 }

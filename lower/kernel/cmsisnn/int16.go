@@ -38,7 +38,7 @@ func int16PerTensor(v *ir.Value) string {
 
 // constWeights is the rule that weights of the given types and the bias are constant.
 func constWeights(code string, types ...tensor.DType) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: fmt.Sprintf("weights are constant %v", types), Check: func(n *ir.Node, _ *kernel.Options) string {
+	return kernel.Rule{Code: code, Doc: fmt.Sprintf("weights are constant %v", types), Check: func(n *kernel.Node) string {
 		w := n.In[1]
 		if w.Const == nil {
 			return fmt.Sprintf("the weights %s are computed at run time, want a constant", w)
@@ -53,11 +53,6 @@ func constWeights(code string, types ...tensor.DType) kernel.Rule {
 		}
 		return fmt.Sprintf("the weights %s are %s, want quantised %v", w, w.Type.DType, types)
 	}}
-}
-
-func conv16Why(n *ir.Node, _ *kernel.Options) string {
-	_, why := op.Conv16Params(n)
-	return why
 }
 
 // bias64 is the int64 bias array; NULL where there is none.
@@ -78,133 +73,73 @@ func biasData(n *ir.Node, channels int) call.Arg {
 	return &call.Struct{Type: "cmsis_nn_bias_data", Fields: []call.Field{call.F("data", bias64(n, channels)), call.FI("is_int32_bias", 0)}}
 }
 
-// convolve16 is arm_convolve_wrapper_s16.
-var convolve16 = &kernel.Kernel{
-	Name: "arm_convolve_wrapper_s16", Library: Library, Doc: "int16 convolution with int8 weights and dilation",
-	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
-	Rules: []kernel.Rule{needsInt16("CMSIS-CONV16-01", 0), constWeights("CMSIS-CONV16-02", tensor.I8, tensor.I4),
-		quantised.Agrees("CMSIS-CONV16-03", "scales have a fixed-point form, the int64 bias counts their product", conv16Why),
-		quantised.SpatialRule("CMSIS-CONV16-04", quantised.ConvSizes),
-		{Code: "CMSIS-CONV16-05", Doc: "no groups", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if g, err := op.ConvGeometry(n); err == nil && g.Group != 1 {
-				return fmt.Sprintf("%d groups, want 1", g.Group)
-			}
-			return ""
-		}},
-		quantised.Agrees("CMSIS-CONV16-06", "sums that the kernels of all cores hold", func(n *ir.Node, o *kernel.Options) string {
-			g, err := op.ConvGeometry(n)
-			if err != nil || g.Group != 1 || len(g.In) > 2 || n.In[1].Const == nil {
+const scales16 = "scales have a fixed-point form, the int64 bias counts their product"
+
+var (
+	convolve16 = convRow("arm_convolve_wrapper_s16", "int16 convolution with int8 weights and dilation", data16, convolutions16,
+		needsInt16("CMSIS-CONV16-01", 0), constWeights("CMSIS-CONV16-02", tensor.I8, tensor.I4),
+		quantised.Conv16Params.Exists("CMSIS-CONV16-03", scales16), quantised.ConvSpatialRule("CMSIS-CONV16-04"), noGroups("CMSIS-CONV16-05"),
+		quantised.Agrees("CMSIS-CONV16-06", "sums that the kernels of all cores hold", func(n *kernel.Node) string {
+			g, why := kernel.Conv.Of(n)
+			if why != "" || g.Group != 1 || len(g.In) > 2 || n.In[1].Const == nil {
 				return ""
 			}
-			w := convWindow(g)
-			ws, ok := n.In[1].Const.Data.([]int8)
+			w, ok := n.In[1].Const.Data.([]int8)
 			if !ok {
 				return ""
 			}
-			return w.conv().Library16Limit(ws, CoreISA(o.Core) == MVE)
-		})},
-	Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-		g, err := op.ConvGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		p, why := op.Conv16Params(n)
-		if why != "" {
-			return nil, ir.Errf(n, "kernel", "%s", why)
-		}
-		w := convWindow(g)
-		r, why := route(w.query(o.Core), "arm_convolve_wrapper_s16")
-		if why != "" {
-			return nil, ir.Errf(n, "kernel", "%s", why)
-		}
-		return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
-			w.call(r.Func, r.Scratch, p, "int16_t", weights8(arranged(n.In[1], w.perm)), biasData(n, g.COut)))
-	},
-}
+			return convWindow(g).conv().Library16Limit(w, n.Core.MVE)
+		}))
+	depthwise16 = convRow("arm_depthwise_conv_wrapper_s16", "int16 depthwise convolution with int8 weights and multiplier", dwise16, depthwises16,
+		needsInt16("CMSIS-DW16-01", 0), constWeights("CMSIS-DW16-02", tensor.I8, tensor.I4),
+		quantised.Conv16Params.Exists("CMSIS-DW16-03", scales16), quantised.ConvSpatialRule("CMSIS-DW16-04"), onlyDepthwise("CMSIS-DW16-05"))
+)
 
-// depthwise16 is arm_depthwise_conv_wrapper_s16, or arm_depthwise_conv_s16
-// where the wrapper's fast kernel leaves its buffer.
-var depthwise16 = &kernel.Kernel{
-	Name: "arm_depthwise_conv_wrapper_s16", Library: Library, Doc: "int16 depthwise convolution with int8 weights and multiplier",
-	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
-	Rules: []kernel.Rule{needsInt16("CMSIS-DW16-01", 0), constWeights("CMSIS-DW16-02", tensor.I8, tensor.I4),
-		quantised.Agrees("CMSIS-DW16-03", "scales have a fixed-point form, the int64 bias counts their product", conv16Why),
-		quantised.SpatialRule("CMSIS-DW16-04", quantised.ConvSizes), onlyDepthwise("CMSIS-DW16-05")},
-	Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-		g, err := op.ConvGeometry(n)
-		if err != nil {
-			return nil, err
+func noGroups(code string) kernel.Rule {
+	return kernel.Conv.Rule(code, "no groups", func(_ *kernel.Node, g *op.ConvGeom) string {
+		if g.Group != 1 {
+			return fmt.Sprintf("%d groups, want 1", g.Group)
 		}
-		p, why := op.Conv16Params(n)
-		if why != "" {
-			return nil, ir.Errf(n, "kernel", "%s", why)
-		}
-		w := depthwiseWindow(g)
-		r, why := route(w.query(o.Core), "arm_depthwise_conv_wrapper_s16", "arm_depthwise_conv_s16")
-		if why != "" {
-			return nil, ir.Errf(n, "kernel", "%s", why)
-		}
-		return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
-			w.call(r.Func, r.Scratch, p, "int16_t", weights8(arranged(n.In[1], w.perm)), bias64(n, g.COut)))
-	},
+		return ""
+	})
 }
 
 func onlyDepthwise(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "a depthwise convolution", Check: func(n *ir.Node, _ *kernel.Options) string {
-		if g, err := op.ConvGeometry(n); err == nil && !op.IsDepthwise(g) {
+	return kernel.Conv.Rule(code, "a depthwise convolution", func(_ *kernel.Node, g *op.ConvGeom) string {
+		if !op.IsDepthwise(g) {
 			return fmt.Sprintf("group %d of %d input and %d output channels: not a depthwise convolution", g.Group, g.CIn, g.COut)
 		}
 		return ""
-	}}
-}
-
-// fc16Of is fcOf for int16 data.
-func fc16Of(n *ir.Node) (*quantised.Product, string) {
-	return quantised.ProductWith(n, op.Gemm16Params, op.MatMul16Params)
+	})
 }
 
 // fullyConnected16 is arm_fully_connected_s16 with one scale, else
 // arm_convolve_wrapper_s16 on a map of one column.
 var fullyConnected16 = &kernel.Kernel{
 	Name: "arm_fully_connected_s16", Library: Library, Doc: "int16 fully connected layer with int8 weights; with a scale an output channel, as a convolution of one pixel",
-	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
 	Rules: []kernel.Rule{needsInt16("CMSIS-FC16-01", 0), constWeights("CMSIS-FC16-02", tensor.I8, tensor.I4),
-		quantised.Agrees("CMSIS-FC16-03", "a plain product with fixed-point scales and an int64 bias", func(n *ir.Node, _ *kernel.Options) string {
-			_, why := fc16Of(n)
-			return why
-		}),
-		quantised.Agrees("CMSIS-FC16-04", "sums that the kernels of all cores hold", func(n *ir.Node, o *kernel.Options) string {
-			f, why := fc16Of(n)
-			if why != "" || n.In[1].Const == nil {
+		quantised.Products16.Exists("CMSIS-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
+		quantised.Products16.Rule("CMSIS-FC16-04", "sums that the kernels of all cores hold", func(n *kernel.Node, f *quantised.Product) string {
+			if n.In[1].Const == nil {
 				return kernel.Unread
 			}
 			w := arranged(n.In[1], f.Perm)
 			if len(f.Params.Mult) > 1 {
-				return rowsWindow(f).conv().Library16Limit(w, CoreISA(o.Core) == MVE)
+				return rowsWindow(f).conv().Library16Limit(w, n.Core.MVE)
 			}
 			return (&qref.FCParams{Depth: f.Depth}).Library16Limit(w)
 		})},
-	Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-		f, why := fc16Of(n)
-		if why != "" {
-			return nil, ir.Errf(n, "kernel", "%s", why)
+	Lower: func(n *kernel.Node) *call.Lowered {
+		f := quantised.Products16.Must(n)
+		if len(f.Params.Mult) > 1 {
+			return asConvolution(n, f, data16, "arm_convolve_wrapper_s16")
 		}
-		p := f.Params
-		weights := weights8(arranged(n.In[1], f.Perm))
-		if len(p.Mult) > 1 {
-			w := rowsWindow(f)
-			r, why := route(w.query(o.Core), "arm_convolve_wrapper_s16")
-			if why != "" {
-				return nil, ir.Errf(n, "kernel", "%s", why)
-			}
-			return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Scratch: r.Scratch, Unused: []int{1, 2}},
-				w.call(r.Func, r.Scratch, p, "int16_t", weights, biasData(n, f.Cols)))
-		}
-		return calls(&call.Lowered{Unused: []int{1, 2}}, fcCall(f, "arm_fully_connected_s16", "int16_t", weights, bias64(n, f.Cols)))
+		return calls(&call.Lowered{Unused: []int{1, 2}}, fcCall(f, "arm_fully_connected_s16", "int16_t", weights8(arranged(n.In[1], f.Perm)), bias64(n.Node, f.Cols)))
 	},
 }
 
-// call is a fully connected layer with one multiplier.
+// fcCall is a fully connected layer with one multiplier.
 func fcCall(f *quantised.Product, fn, ctype string, weights, bias call.Arg) call.Call {
 	p := f.Params
 	params := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
@@ -223,21 +158,11 @@ func perTensor(p *op.MACParams) *call.Struct {
 // the step does that into scratch first.
 var batchMatMul16 = &kernel.Kernel{
 	Name: "arm_batch_matmul_s16", Library: Library, Doc: "int16 product of two activations",
-	Ops: []*ir.OpDef{op.MatMul}, Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
+	Ops: []*ir.OpDef{op.MatMul}, Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
 	Rules: []kernel.Rule{needsInt16("CMSIS-BMM16-01", 0, 1), matrixRanks("CMSIS-BMM16-02"),
-		quantised.Agrees("CMSIS-BMM16-03", "fixed-point scale", func(n *ir.Node, _ *kernel.Options) string {
-			_, why := op.MatMul16Params(n)
-			return why
-		})},
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		g, err := op.MatMulGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		p, why := op.MatMul16Params(n)
-		if why != "" {
-			return nil, ir.Errf(n, "kernel", "%s", why)
-		}
+		quantised.MatMul16Params.Exists("CMSIS-BMM16-03", "fixed-point scale")},
+	Lower: func(n *kernel.Node) *call.Lowered {
+		g, p := kernel.MatMul.Must(n), quantised.MatMul16Params.Must(n)
 		left, right := matDims(n.In[0].Type.Shape), matDims(n.In[1].Type.Shape)
 		out := Dims{max(left.N, right.N), max(left.H, right.H), g.M, g.N}
 		transposed := Dims{right.N, right.H, right.C, right.W}

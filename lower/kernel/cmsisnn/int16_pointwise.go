@@ -17,17 +17,17 @@ import (
 // and the output, and behind it.
 func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, behind []int32)) *kernel.Kernel {
 	return &kernel.Kernel{
-		Name: fn, Library: Library, Doc: doc, Ops: []*ir.OpDef{d}, Layout: same,
+		Name: fn, Library: Library, Doc: doc, Ops: []*ir.OpDef{d}, Layout: kernel.SameLayout,
 		Rules: []kernel.Rule{needsInt16(code+"-01", 0, 1), quantised.SameShapes(code + "-02"),
-			{Code: code + "-03", Doc: "an output scale for which nothing overflows", Check: func(n *ir.Node, _ *kernel.Options) string {
-				if len(n.In) == 2 && op.Sixteen(n) && int16PerTensor(n.In[1]) == "" && !op.BinaryKernel16(n) {
+			{Code: code + "-03", Doc: "an output scale for which nothing overflows", Check: func(n *kernel.Node) string {
+				if len(n.In) == 2 && op.Sixteen(n.Node) && int16PerTensor(n.In[1]) == "" && !op.BinaryKernel16(n.Node) {
 					return "the output's scale is so small that the result would be shifted to the left"
 				}
 				return ""
 			}}},
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			before, behind := args(n)
-			list := []call.Arg{quantised.Operand(n, 0), quantised.Operand(n, 1)}
+		Lower: func(n *kernel.Node) *call.Lowered {
+			before, behind := args(n.Node)
+			list := []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1)}
 			for _, v := range before {
 				list = append(list, call.I32(int(v)))
 			}
@@ -35,7 +35,7 @@ func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, 
 			for _, v := range append(behind, int32(n.Out[0].Type.Elems())) {
 				list = append(list, call.I32(int(v)))
 			}
-			return calls(quantised.Elementwise(n), call.Call{Func: fn, Status: call.CMSISStatus, Args: list})
+			return calls(quantised.Elementwise(n.Node), call.Call{Func: fn, Status: call.CMSISStatus, Args: list})
 		},
 	}
 }
@@ -58,37 +58,29 @@ var (
 var softmax16 = &kernel.Kernel{
 	Name: "arm_softmax_s16", Library: Library, Doc: "int16 softmax over the innermost axis", Ops: []*ir.OpDef{op.Softmax}, Layout: softmax.Layout,
 	Rules: []kernel.Rule{needsInt16("CMSIS-SMAX16-01", 0),
-		{Code: "CMSIS-SMAX16-02", Doc: "output scale 1/32768; an input scale and rows that nothing overflows with", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if !op.Sixteen(n) {
+		{Code: "CMSIS-SMAX16-02", Doc: "output scale 1/32768; an input scale and rows that nothing overflows with", Check: func(n *kernel.Node) string {
+			if !op.Sixteen(n.Node) {
 				return kernel.Unread
 			}
-			if alone(n) {
+			if alone(n.Node) {
 				return ""
 			}
-			_, _, why := op.SoftmaxKernel16(n)
+			_, _, why := op.SoftmaxKernel16(n.Node)
 			return why
 		}}},
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		t := n.Out[0].Type
-		axis, err := op.Axis(n, n.Int("axis"), t.Rank())
-		if err != nil {
-			return nil, err
-		}
-		if alone(n) { // the library's function gives -1: its result wraps
+	Lower: func(n *kernel.Node) *call.Lowered {
+		t, rows := n.Out[0].Type, quantised.SoftmaxRows.Must(n)
+		if alone(n.Node) { // the library's function gives -1: its result wraps
 			one := ir.QuantiseAway(tensor.Of(nil, []float64{1}), t)
 			return calls(&call.Lowered{Kernel: "nncc_fill"}, call.Call{Func: "nncc_fill", Args: []call.Arg{
 				&call.Struct{Type: "nncc_fill_params", Fields: []call.Field{call.FI("elem", 2), call.FI("count", t.Elems())}},
 				&call.Blob{Hint: "one", CType: "int16_t", Data: one.Bytes(), NoCast: true}, call.Out{I: 0, CType: "void"}}})
 		}
-		mult, shift, why := op.SoftmaxKernel16(n)
-		if why != "" {
-			return nil, ir.Errf(n, "kernel", "%s", why)
-		}
-		size := t.Shape[axis]
+		mult, shift, _ := op.SoftmaxKernel16(n.Node)
 		tables := &call.Struct{Type: "cmsis_nn_softmax_lut_s16", Fields: []call.Field{
 			call.F("exp_lut", curve(qref.SoftmaxExp16)), call.F("one_by_one_lut", curve(qref.SoftmaxReciprocal16))}}
 		return calls(&call.Lowered{}, call.Call{Func: "arm_softmax_s16", Status: call.CMSISStatus, Args: []call.Arg{
-			call.In{I: 0, CType: "int16_t"}, call.I32(t.Elems() / max(size, 1)), call.I32(size), call.I32(int(mult)), call.I32(int(shift)), tables,
+			call.In{I: 0, CType: "int16_t"}, call.I32(rows.Count), call.I32(rows.Size), call.I32(int(mult)), call.I32(int(shift)), tables,
 			call.Out{I: 0, CType: "int16_t"}}})
 	},
 }

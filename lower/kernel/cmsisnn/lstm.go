@@ -18,34 +18,38 @@ import (
 // memory before it and back after it.
 var lstm = &kernel.Kernel{
 	Name: "arm_lstm_unidirectional_s8", Library: Library, Doc: "int8 LSTM, int16 cell state", Ops: []*ir.OpDef{op.QLSTM},
-	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
 	Rules: []kernel.Rule{
-		{Code: "CMSIS-LSTM-01", Doc: "constant weights and biases", Check: func(n *ir.Node, _ *kernel.Options) string {
-			for i := 1; i <= 3; i++ {
-				if v := n.Input(i); v != nil && v.Const == nil {
-					return fmt.Sprintf("%s is computed at run time, want a constant", v)
-				}
+		{Code: "CMSIS-LSTM-01", Doc: "constant weights and biases", Check: func(n *kernel.Node) string {
+			if v := computedWeights(n.Node); v != nil {
+				return fmt.Sprintf("%s is computed at run time, want a constant", v)
 			}
 			return ""
 		}},
-		{Code: "CMSIS-LSTM-02", Doc: "the quantisation that the operator describes", Check: func(n *ir.Node, _ *kernel.Options) string {
-			for i := 1; i <= 3; i++ {
-				if v := n.Input(i); v != nil && v.Const == nil {
-					return kernel.Unread
-				}
-			}
-			_, why := op.QLSTMParams(n)
-			return why
-		}},
+		lstmOf.Exists("CMSIS-LSTM-02", "the quantisation that the operator describes"),
 	},
 	Lower: lowerLSTM,
 }
 
-func lowerLSTM(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	p, why := op.QLSTMParams(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
+// computedWeights is the first of weights and biases that is not constant.
+func computedWeights(n *ir.Node) *ir.Value {
+	for i := 1; i <= 3; i++ {
+		if v := n.Input(i); v != nil && v.Const == nil {
+			return v
+		}
 	}
+	return nil
+}
+
+// lstmOf is the arithmetic of a QLSTM.
+var lstmOf = kernel.NewFact(func(n *kernel.Node) (*qref.LSTMParams, string) {
+	if computedWeights(n.Node) != nil {
+		return nil, kernel.Unread
+	}
+	return op.QLSTMParams(n.Node)
+})
+
+func lowerLSTM(n *kernel.Node) *call.Lowered {
+	p := lstmOf.Must(n)
 	low := &call.Lowered{Unused: []int{1, 2, 3}, Kernel: "arm_lstm_unidirectional_s8"}
 	scratch := func(bytes int, ctype string) call.Scratch {
 		s := call.Scratch{Off: low.Scratch, CType: ctype}
@@ -87,8 +91,8 @@ func lowerLSTM(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 		for i := range zeroPoint {
 			zeroPoint[i] = int8(p.OutputOffset)
 		}
-		copyTo(state(n, 4, tensor.Of([]int{size}, zeroPoint)), bytesOf(hidden), size)
-		copyTo(state(n, 5, tensor.New(tensor.I16, []int{size})), bytesOf(cell), 2*size)
+		copyTo(state(n.Node, 4, tensor.Of([]int{size}, zeroPoint)), bytesOf(hidden), size)
+		copyTo(state(n.Node, 5, tensor.New(tensor.I16, []int{size})), bytesOf(cell), 2*size)
 	}
 	list = append(list, call.Call{Func: "arm_lstm_unidirectional_s8", Status: call.CMSISStatus, Args: []call.Arg{
 		in, out, lstmParams(p),

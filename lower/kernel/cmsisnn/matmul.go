@@ -17,58 +17,43 @@ import (
 var fullyConnected = &kernel.Kernel{
 	Name: "arm_fully_connected_wrapper_s8", Library: Library, Doc: "int8 fully connected layer, per tensor or per channel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
-	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
-	Rules:  append(quantised.ProductRules("CMSIS-FC", nil), fcPerChannel),
+	Rules: append(quantised.ProductRules("CMSIS-FC", nil),
+		fcRoute.Exists("CMSIS-FC-05", "zero points that the library computes rightly: with Helium 0 for weights with scales per channel")),
 }
 
-// fcPerChannel: what the library's kernel gets wrong is not asked of it.
-var fcPerChannel = kernel.Rule{Code: "CMSIS-FC-05", Doc: "zero points that the library computes rightly: with Helium 0 for weights with scales per channel", Check: func(n *ir.Node, o *kernel.Options) string {
-	if n.In[0].Type.Quant == nil || n.In[1].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-		return kernel.Unread
-	}
-	f, why := quantised.ProductOf(n)
+// fcRoute is the library's kernel for a product. What it gets wrong is not asked
+// of it.
+var fcRoute = kernel.NewFact(func(n *kernel.Node) (routed, string) {
+	f, why := quantised.Products.Of(n)
 	if why != "" || len(f.Params.FilterOff) > 1 {
-		return kernel.Unread
+		return routed{}, kernel.Unread
 	}
-	_, why = route(fcQuery(f, o.Core), "arm_fully_connected_wrapper_s8")
-	return why
-}}
+	return route(fcQuery(f, n.Core), "arm_fully_connected_wrapper_s8")
+})
 
-// query is what the knowledge base is asked about the product.
+// fcQuery is what the knowledge base is asked about the product.
 func fcQuery(f *quantised.Product, core kernel.Core) *cmsis.Query {
 	p := f.Params
 	return &cmsis.Query{Build: CoreISA(core), In: cmsis.Dims{N: f.Rows, H: 1, W: 1, C: f.Depth}, Filter: cmsis.Dims{N: f.Depth, H: 1, W: 1, C: f.Cols},
 		Out: cmsis.Dims{N: f.Rows, H: 1, W: 1, C: f.Cols}, InOff: int(p.InOff), FilterOff: int(p.FilterOff[0]), OutOff: int(p.OutOff), PerChannel: len(p.Mult) > 1, HasBias: true}
 }
 
-func lowerFC(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	f, why := quantised.ProductOf(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	p := f.Params
-	w := n.In[1].Const
-	if f.Perm != nil {
-		w = w.Transpose(f.Perm)
-	}
-	bias, biasDims := biasArg(n, f.Cols)
-	if n.Input(2) == nil {
-		bias = call.Null{}
+func lowerFC(n *kernel.Node) *call.Lowered {
+	f, r := quantised.Products.Must(n), fcRoute.Must(n)
+	p, w := f.Params, f.Weights(n)
+	var bias call.Arg = call.Null{}
+	if n.Input(2) != nil {
+		bias = biasArg(n.Node, f.Cols)
 	}
 	ctx := context(0, 0)
-	q := fcQuery(f, o.Core)
-	r, why := route(q, "arm_fully_connected_wrapper_s8")
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
 	per := 0
-	if q.PerChannel {
+	if len(p.Mult) > 1 {
 		per = 1
 	}
-	if CoreISA(o.Core) == MVE {
+	if CoreISA(n.Core) == MVE {
 		// The Helium kernels want bias plus weight sums times the input offset in
 		// the context: constants of the model (arm_vector_sum_s8).
-		sums := qref.KernelSums(f.Cols, f.Depth, tensor.As[int8](w), p.InOff, p.FilterOff[0], kernel.Bias(n, f.Cols))
+		sums := qref.KernelSums(f.Cols, f.Depth, tensor.As[int8](w), p.InOff, p.FilterOff[0], kernel.Bias(n.Node, f.Cols))
 		ctx = &call.Struct{Type: "cmsis_nn_context", Fields: []call.Field{
 			call.F("buf", i32Blob("sums", sums)), call.FI("size", r.Scratch)}}
 	}
@@ -80,7 +65,7 @@ func lowerFC(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: w.Bytes(), Align: 4, Pad: 16, NoCast: true}
 	return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Unused: []int{1, 2}}, call.Call{Func: "arm_fully_connected_wrapper_s8", Status: call.CMSISStatus,
 		Args: []call.Arg{ctx, params, quant, Dims{f.Rows, 1, 1, f.Depth}.arg(), i8In(0), Dims{f.Depth, 1, 1, f.Cols}.arg(), weights,
-			biasDims, bias, Dims{f.Rows, 1, 1, f.Cols}.arg(), i8Out(0)}})
+			Dims{1, 1, 1, f.Cols}.arg(), bias, Dims{f.Rows, 1, 1, f.Cols}.arg(), i8Out(0)}})
 }
 
 // batchMatMul is arm_batch_matmul_s8, which wants the right side transposed:
@@ -88,24 +73,15 @@ func lowerFC(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 var batchMatMul = &kernel.Kernel{
 	Name: "arm_batch_matmul_s8", Library: Library, Doc: "int8 product of two activations",
 	Ops: []*ir.OpDef{op.MatMul}, Lower: lowerBatchMatMul,
-	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
 	Rules: []kernel.Rule{
 		quantised.Int8("CMSIS-BMM-01", 0, 1),
 		matrixRanks("CMSIS-BMM-02"),
-		{Code: "CMSIS-BMM-03", Doc: "fixed-point scale", Check: func(n *ir.Node, _ *kernel.Options) string {
-			for _, v := range []*ir.Value{n.In[0], n.In[1], n.Out[0]} {
-				if v.Type.Quant == nil {
-					return kernel.Unread
-				}
-			}
-			_, why := op.MatMulQuantParams(n)
-			return why
-		}},
+		quantised.MatMulParams.Exists("CMSIS-BMM-03", "fixed-point scale"),
 	},
 }
 
 func matrixRanks(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "matrices with up to two leading dimensions of equal size or 1", Check: func(n *ir.Node, _ *kernel.Options) string {
+	return kernel.Rule{Code: code, Doc: "matrices with up to two leading dimensions of equal size or 1", Check: func(n *kernel.Node) string {
 		a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
 		if len(a) < 2 || len(b) < 2 || len(a) > 4 || len(b) > 4 {
 			return fmt.Sprintf("shapes %v and %v, want rank 2 to 4", a, b)
@@ -126,20 +102,13 @@ func matDims(s []int) Dims {
 	return d
 }
 
-func lowerBatchMatMul(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	g, err := op.MatMulGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	p, why := op.MatMulQuantParams(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
+func lowerBatchMatMul(n *kernel.Node) *call.Lowered {
+	g, p := kernel.MatMul.Must(n), quantised.MatMulParams.Must(n)
 	left, right := matDims(n.In[0].Type.Shape), matDims(n.In[1].Type.Shape)
 	out := Dims{max(left.N, right.N), max(left.H, right.H), g.M, g.N}
 	transposed := Dims{right.N, right.H, right.C, right.W}
 	bytes := roundUp(right.N*right.H*right.W*right.C, 16)
-	sums := cmsis.Size("arm_batch_matmul_s8", &cmsis.Query{Build: CoreISA(o.Core), Filter: cmsis.Dims{C: g.N}})
+	sums := cmsis.Size("arm_batch_matmul_s8", &cmsis.Query{Build: CoreISA(n.Core), Filter: cmsis.Dims{C: g.N}})
 	lo := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
 		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", int(p.FilterOff[0])), call.FI("output_offset", int(p.OutOff)),
 		call.F("activation", activation(p.ActMin, p.ActMax))}}
@@ -148,7 +117,7 @@ func lowerBatchMatMul(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	quant := &call.Struct{Type: "cmsis_nn_per_tensor_quant_params", Fields: []call.Field{
 		call.FI("multiplier", int(p.Mult[0])), call.FI("shift", int(p.Shift[0]))}}
 	return calls(&call.Lowered{Kernel: "arm_batch_matmul_s8", Scratch: bytes + sums},
-		transpose(CoreISA(o.Core), i8In(1), call.Scratch{CType: "int8_t"}, []int{right.N * right.H, right.W, right.C}, []int{0, 2, 1}),
+		transpose(CoreISA(n.Core), i8In(1), call.Scratch{CType: "int8_t"}, []int{right.N * right.H, right.W, right.C}, []int{0, 2, 1}),
 		call.Call{Func: "arm_batch_matmul_s8", Status: call.CMSISStatus,
 			Args: []call.Arg{context(bytes, sums), bmm, quant, left.arg(), i8In(0), transposed.arg(), call.Scratch{CType: "int8_t"}, out.arg(), i8Out(0)}})
 }

@@ -21,24 +21,24 @@ var (
 // minMax is a row for arm_minimum_s8 or arm_maximum_s8, which broadcast.
 func minMax(name, code, doc string, o *ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
-		Name: name, Library: Library, Doc: doc, Ops: []*ir.OpDef{o}, Layout: same,
+		Name: name, Library: Library, Doc: doc, Ops: []*ir.OpDef{o}, Layout: kernel.SameLayout,
 		Rules: []kernel.Rule{
-			{Code: code + "-01", Doc: "two operands", Check: func(n *ir.Node, _ *kernel.Options) string {
+			{Code: code + "-01", Doc: "two operands", Check: func(n *kernel.Node) string {
 				if len(n.In) != 2 {
 					return fmt.Sprintf("%d operands, want 2", len(n.In))
 				}
 				return ""
 			}},
-			{Code: code + "-02", Doc: "int8 with one quantisation for operands and result", Check: func(n *ir.Node, _ *kernel.Options) string {
+			{Code: code + "-02", Doc: "int8 with one quantisation for operands and result", Check: func(n *kernel.Node) string {
 				if s := quantised.NotInt8(n.Out[0]); s != "" {
 					return s
 				}
-				if !op.MinMaxKernel(n) {
+				if !op.MinMaxKernel(n.Node) {
 					return "operands and result differ in scale or zero point"
 				}
 				return ""
 			}},
-			{Code: code + "-03", Doc: "at most four dimensions where an operand is broadcast", Check: func(n *ir.Node, _ *kernel.Options) string {
+			{Code: code + "-03", Doc: "at most four dimensions where an operand is broadcast", Check: func(n *kernel.Node) string {
 				out := n.Out[0].Type
 				for _, v := range n.In {
 					if k := len(notOne(out.Shape)); v.Type.Elems() != out.Elems() && k > 4 {
@@ -48,7 +48,7 @@ func minMax(name, code, doc string, o *ir.OpDef) *kernel.Kernel {
 				return ""
 			}},
 		},
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) { return lowerMinMax(n, name) },
+		Lower: func(n *kernel.Node) *call.Lowered { return lowerMinMax(n.Node, name) },
 	}
 }
 
@@ -58,7 +58,7 @@ type span struct {
 	has  [2]bool
 }
 
-func lowerMinMax(n *ir.Node, name string) (*call.Lowered, error) {
+func lowerMinMax(n *ir.Node, name string) *call.Lowered {
 	spans := pairSpans(n)
 	whole := [2]bool{true, true}
 	for _, s := range spans {

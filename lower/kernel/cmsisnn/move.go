@@ -23,12 +23,12 @@ const maxAxis = 1<<16 - 1
 // oneQuant is the rule that the data operands and the result are int8 of one
 // quantisation, so that bytes may be copied.
 func oneQuant(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "int8 with one quantisation for operands and result", Check: func(n *ir.Node, _ *kernel.Options) string {
+	return kernel.Rule{Code: code, Doc: "int8 with one quantisation for operands and result", Check: func(n *kernel.Node) string {
 		out := n.Out[0].Type
 		if s := quantised.NotInt8(n.Out[0]); s != "" {
 			return s
 		}
-		for _, i := range n.Op.DataInputs(n) {
+		for _, i := range n.Op.DataInputs(n.Node) {
 			v := n.Input(i)
 			if v == nil {
 				continue
@@ -47,13 +47,13 @@ func oneQuant(code string) kernel.Rule {
 // concat is arm_concatenation_s8_x, _y, _z or _w, by the place of the axis in
 // memory: innermost to outermost. Inputs may also live inside the output.
 var concat = &kernel.Kernel{
-	Name: "arm_concatenation_s8", Library: Library, Doc: "int8 concatenation along any axis", Ops: []*ir.OpDef{op.Concat}, Layout: same,
+	Name: "arm_concatenation_s8", Library: Library, Doc: "int8 concatenation along any axis", Ops: []*ir.OpDef{op.Concat}, Layout: kernel.SameLayout,
 	Rules: []kernel.Rule{oneQuant("CMSIS-CONCAT-01"),
-		{Code: "CMSIS-CONCAT-02", Doc: "dimensions of at most 65535, the library counts them in 16 bits", Check: func(n *ir.Node, _ *kernel.Options) string {
+		{Code: "CMSIS-CONCAT-02", Doc: "dimensions of at most 65535, the library counts them in 16 bits", Check: func(n *kernel.Node) string {
 			t := n.Out[0].Type
-			axis, err := op.Axis(n, n.Int("axis"), t.Rank())
-			if err != nil {
-				return err.Error()
+			axis, why := kernel.Axis.Of(n)
+			if why != "" {
+				return why
 			}
 			rest := 1
 			for d, size := range t.Shape {
@@ -72,12 +72,9 @@ var concat = &kernel.Kernel{
 	Lower: lowerConcat,
 }
 
-func lowerConcat(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+func lowerConcat(n *kernel.Node) *call.Lowered {
 	t := n.Out[0].Type
-	axis, err := op.Axis(n, n.Int("axis"), t.Rank())
-	if err != nil {
-		return nil, err
-	}
+	axis := kernel.Axis.Must(n)
 	order := t.OrderOrIdentity()
 	k := slices.Index(order, axis)
 	phys := t.Phys()
@@ -108,7 +105,7 @@ func lowerConcat(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 				dims = append(dims, 1)
 			}
 		}
-		args := []call.Arg{operand(n, i, order), call.I32(dims[3]), call.I32(dims[2]), call.I32(dims[1]), call.I32(dims[0]), i8Out(0)}
+		args := []call.Arg{operand(n.Node, i, order), call.I32(dims[3]), call.I32(dims[2]), call.I32(dims[1]), call.I32(dims[0]), i8Out(0)}
 		if !last {
 			args = append(args, call.I32(t.Shape[axis]))
 		}
@@ -139,17 +136,17 @@ func notOne(s []int) []int {
 
 // padding is arm_pad_s8.
 var padding = &kernel.Kernel{
-	Name: "arm_pad_s8", Library: Library, Doc: "int8 padding with a constant", Ops: []*ir.OpDef{op.Pad}, Layout: same,
+	Name: "arm_pad_s8", Library: Library, Doc: "int8 padding with a constant", Ops: []*ir.OpDef{op.Pad}, Layout: kernel.SameLayout,
 	Rules: []kernel.Rule{oneQuant("CMSIS-PAD-01"),
-		{Code: "CMSIS-PAD-02", Doc: "constant pads that are not negative", Check: func(n *ir.Node, _ *kernel.Options) string {
+		{Code: "CMSIS-PAD-02", Doc: "constant pads that are not negative", Check: func(n *kernel.Node) string {
 			for _, i := range []int{1, 3} {
 				if v := n.Input(i); v != nil && v.Const == nil {
 					return fmt.Sprintf("%s is computed at run time, want a constant", v)
 				}
 			}
-			g, err := op.PadGeometry(n)
-			if err != nil {
-				return err.Error()
+			g, why := kernel.Pad.Of(n)
+			if why != "" {
+				return why
 			}
 			for d := range g.Begin {
 				if g.Begin[d] < 0 || g.End[d] < 0 {
@@ -158,7 +155,7 @@ var padding = &kernel.Kernel{
 			}
 			return ""
 		}},
-		{Code: "CMSIS-PAD-03", Doc: "mode constant with a constant fill value", Check: func(n *ir.Node, _ *kernel.Options) string {
+		{Code: "CMSIS-PAD-03", Doc: "mode constant with a constant fill value", Check: func(n *kernel.Node) string {
 			if m := n.Str("mode"); m != "constant" {
 				return fmt.Sprintf("mode is %q, want constant", m)
 			}
@@ -166,16 +163,15 @@ var padding = &kernel.Kernel{
 				return fmt.Sprintf("the fill value %s is computed at run time, want a constant", f)
 			}
 			if quantised.NotInt8(n.In[0]) == "" {
-				if _, err := op.PadFill(n, n.ConstIn(2)); err != nil {
-					return err.Error()
-				}
+				_, why := kernel.PadFill.Of(n)
+				return why
 			}
 			return ""
 		}},
-		{Code: "CMSIS-PAD-04", Doc: "at most four dimensions, once those that are not padded are joined", Check: func(n *ir.Node, _ *kernel.Options) string {
-			g, err := op.PadGeometry(n)
-			if err != nil {
-				return err.Error()
+		{Code: "CMSIS-PAD-04", Doc: "at most four dimensions, once those that are not padded are joined", Check: func(n *kernel.Node) string {
+			g, why := kernel.Pad.Of(n)
+			if why != "" {
+				return why
 			}
 			padded, plain := 0, 0
 			for d, size := range n.In[0].Type.Shape {
@@ -195,15 +191,8 @@ var padding = &kernel.Kernel{
 	Lower: lowerPad,
 }
 
-func lowerPad(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	g, err := op.PadGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	fill, err := op.PadFill(n, n.ConstIn(2))
-	if err != nil {
-		return nil, err
-	}
+func lowerPad(n *kernel.Node) *call.Lowered {
+	g, fill := kernel.Pad.Must(n), kernel.PadFill.Must(n)
 	order := n.Out[0].Type.OrderOrIdentity()
 	var size, pre, post []int
 	for _, d := range order {
@@ -223,8 +212,8 @@ func lowerPad(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 		size, pre, post = size[:k-1], pre[:k-1], post[:k-1]
 		size[k-2], pre[k-2], post[k-2] = size[k-2]*s, pre[k-2]*s, post[k-2]*s
 	}
-	return calls(&call.Lowered{Unused: tail(n)}, call.Call{Func: "arm_pad_s8", Status: call.CMSISStatus,
-		Args: []call.Arg{operand(n, 0, order), i8Out(0), call.I32(int(fill.Int(0))), dims4(size, 1).arg(), dims4(pre, 0).arg(), dims4(post, 0).arg()}})
+	return calls(&call.Lowered{Unused: tail(n.Node)}, call.Call{Func: "arm_pad_s8", Status: call.CMSISStatus,
+		Args: []call.Arg{operand(n.Node, 0, order), i8Out(0), call.I32(int(fill.Int(0))), dims4(size, 1).arg(), dims4(pre, 0).arg(), dims4(post, 0).arg()}})
 }
 
 // tail are the indices of all inputs but the first.
@@ -243,22 +232,22 @@ func dims4(s []int, v int) Dims {
 // where a kernel wants another order.
 var relayout = &kernel.Kernel{
 	Name: "arm_transpose_s8", Library: Library, Doc: "int8 conversion between memory orders", Ops: []*ir.OpDef{op.Relayout},
-	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
+	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
 	Rules: []kernel.Rule{
 		quantised.Bytes("CMSIS-TRANS-01"),
-		{Code: "CMSIS-TRANS-02", Doc: "at most four dimensions, once those that stay together are joined", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if _, perm := quantised.Permutation(n); len(perm) > 4 {
+		{Code: "CMSIS-TRANS-02", Doc: "at most four dimensions, once those that stay together are joined", Check: func(n *kernel.Node) string {
+			if _, perm := quantised.Permutation(n.Node); len(perm) > 4 {
 				return fmt.Sprintf("%d dimensions move apart from each other, want at most 4", len(perm))
 			}
 			return ""
 		}},
 	},
-	Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
+	Lower: func(n *kernel.Node) *call.Lowered {
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
-			return &call.Lowered{Kernel: "view", Library: "view", View: true}, nil
+			return call.ViewOf()
 		}
-		size, perm := quantised.Permutation(n)
-		move := transpose(CoreISA(o.Core), i8In(0), i8Out(0), size, perm)
+		size, perm := quantised.Permutation(n.Node)
+		move := transpose(CoreISA(n.Core), i8In(0), i8Out(0), size, perm)
 		return calls(&call.Lowered{}, move)
 	},
 }

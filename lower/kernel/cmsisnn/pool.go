@@ -2,6 +2,7 @@ package cmsisnn
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
@@ -17,19 +18,15 @@ func pool(name, code, doc string, ops ...*ir.OpDef) *kernel.Kernel {
 func poolOf(name, code, doc, ctype string, data kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout, Rules: quantised.PoolRulesOf(code, data),
-		Lower: func(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-			g, err := op.PoolGeometry(n)
-			if err != nil {
-				return nil, err
-			}
+		Lower: func(n *kernel.Node) *call.Lowered {
+			g := kernel.Pool.Must(n)
 			w := &window{in: feature(g.N, g.C, g.In), out: feature(g.N, g.C, g.Out), filter: feature(1, 1, g.Kernel),
 				stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0), dil: Tile{H: 1, W: 1}}
-			// What speaks against it op.PoolGeometry has refused.
-			r, why := route(w.query(o.Core), name)
+			r, why := route(w.query(n.Core), name)
 			if why != "" {
-				return nil, ir.Errf(n, "kernel", "%s", why)
+				panic(bug.Errorf("op.PoolGeometry has not refused what speaks against it: %s", why))
 			}
-			lo, hi, _ := op.PoolQuantClamp(n)
+			lo, hi, _ := op.PoolQuantClamp(n.Node)
 			params := &call.Struct{Type: "cmsis_nn_pool_params", Fields: []call.Field{
 				call.F("stride", tileArg(w.stride)), call.F("padding", tileArg(w.pad)), call.F("activation", activation(lo, hi))}}
 			return calls(&call.Lowered{Scratch: r.Scratch}, call.Call{Func: name, Status: call.CMSISStatus, Args: []call.Arg{

@@ -62,14 +62,11 @@ func TestRoutes(t *testing.T) {
 	} {
 		n := last(t, c.src)
 		opt := &kernel.Options{Core: c.core}
-		choice, err := table.Choose(n, opt)
+		choice, err := table.Match(n, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := choice.Kernel.Lower(n, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := choice.Lower()
 		end := l.Calls[len(l.Calls)-1]
 		if end.Func != c.call || end.Func != "nncc_copy_nd" && l.Kernel != c.call || l.Route != c.inner {
 			t.Errorf("%s: %s (kernel %s) runs %s, want %s and %s", c.name, end.Func, l.Kernel, l.Route, c.call, c.inner)
@@ -115,14 +112,11 @@ func TestConcatViews(t *testing.T) {
 		for _, v := range append(n.In, n.Out...) {
 			v.Type.Order = c.order
 		}
-		choice, err := table.Choose(n, &kernel.Options{})
+		choice, err := table.Match(n, &kernel.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := choice.Kernel.Lower(n, &kernel.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := choice.Lower()
 		var at []int
 		for i, p := range l.Parts {
 			if !p.Input || p.I != i {

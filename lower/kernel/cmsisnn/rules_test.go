@@ -112,7 +112,7 @@ func TestRules(t *testing.T) {
 			if !hasOp(k, n) {
 				continue
 			}
-			for _, r := range k.Judge(n, &kernel.Options{Core: kernel.Core{MVE: c.mve}}) {
+			for _, r := range k.CheckLegality(kernel.NewNode(n, &kernel.Options{Core: kernel.Core{MVE: c.mve}})) {
 				if r.Code == c.code {
 					found = r.Text
 				}
@@ -129,7 +129,7 @@ func TestRules(t *testing.T) {
 			l.Add(t, g)
 			n := g.Nodes[len(g.Nodes)-1]
 			for _, k := range cmsisnn.Kernels {
-				if k.Name == l.Row && hasOp(k, n) && len(k.Judge(n, &kernel.Options{Core: core})) == 0 {
+				if k.Name == l.Row && hasOp(k, n) && len(k.CheckLegality(kernel.NewNode(n, &kernel.Options{Core: core}))) == 0 {
 					for _, r := range k.Rules {
 						passes[r.Code] = true
 					}

@@ -117,14 +117,11 @@ func TestConv1DRoutes(t *testing.T) {
 				}
 				n := last(t, src)
 				opt := &kernel.Options{Core: helium}
-				choice, err := table.Choose(n, opt)
+				choice, err := table.Match(n, opt)
 				if err != nil {
 					t.Fatal(err)
 				}
-				l, err := choice.Kernel.Lower(n, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := choice.Lower()
 				want := "arm_convolve_s8"
 				if c%4 == 0 {
 					want = "arm_convolve_1_x_n_s8"

@@ -51,7 +51,8 @@ func i32Blob(hint string, v []int32) *call.Blob {
 	return &call.Blob{Hint: hint, CType: "int32_t", Data: tensor.Of([]int{len(v)}, v).Bytes(), Align: 4, Pad: 12}
 }
 
-func calls(l *call.Lowered, c ...call.Call) (*call.Lowered, error) {
+// calls completes a lowering by functions of the library.
+func calls(l *call.Lowered, c ...call.Call) *call.Lowered {
 	l.Library = Library
 	l.Calls = c
 	if l.Kernel == "" {
@@ -60,7 +61,7 @@ func calls(l *call.Lowered, c ...call.Call) (*call.Lowered, error) {
 	if l.Route == "" {
 		l.Route = l.Kernel
 	}
-	return l, nil
+	return l
 }
 
 // constBytes is the int8 data of a constant in the order of perm.

@@ -17,25 +17,16 @@ var transposeConv = &kernel.Kernel{
 	Name: "arm_transpose_conv_wrapper_s8", Library: Library, Doc: "int8 transposed convolution",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerTransposeConv,
 	Rules: append(quantised.TransposedRules("CMSIS-TCONV", nil),
-		kernel.Rule{Code: "CMSIS-TCONV-06", Doc: "one group, no dilation", Check: func(n *ir.Node, _ *kernel.Options) string {
-			g, err := op.ConvGeometry(n)
+		kernel.Conv.Rule("CMSIS-TCONV-06", "one group, no dilation", func(_ *kernel.Node, g *op.ConvGeom) string {
 			switch {
-			case err != nil:
 			case g.Group != 1:
 				return fmt.Sprintf("group is %d, want 1", g.Group)
 			case quantised.Spatial(g.Dilations, 1) != Tile{H: 1, W: 1}:
 				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
 			}
 			return ""
-		}},
-		kernel.Rule{Code: "CMSIS-TCONV-07", Doc: "a geometry that the library computes rightly", Check: func(n *ir.Node, o *kernel.Options) string {
-			g, err := op.ConvGeometry(n)
-			if err != nil || len(g.In) > 2 || g.Group != 1 {
-				return ""
-			}
-			_, why := transposeRoute(g, o.Core)
-			return why
-		}}),
+		}),
+		transposedRoute.Exists("CMSIS-TCONV-07", computedRightly)),
 }
 
 // transposed is a way to compute a transposed convolution by the library: cut
@@ -47,19 +38,23 @@ type transposed struct {
 	cut   int
 }
 
-// transposeRoute is the library's kernel for the layer, or the reasons against
+// transposedRoute is the library's kernel for the layer, or the reasons against
 // it. Where older revisions misplace rows because the vertical padding is no
 // multiple of the stride, less padding and a higher result avoid that.
-func transposeRoute(g *op.ConvGeom, core kernel.Core) (transposed, string) {
-	t := transposed{window: window{in: feature(g.N, g.CIn, g.In), out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn, g.Kernel),
+var transposedRoute = kernel.NewFact(func(n *kernel.Node) (*transposed, string) {
+	g, why := kernel.Conv.Of(n)
+	if why != "" || len(g.In) > 2 || g.Group != 1 {
+		return nil, kernel.Unread
+	}
+	t := &transposed{window: window{in: feature(g.N, g.CIn, g.In), out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn, g.Kernel),
 		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0), dil: Tile{H: 1, W: 1}}}
 	t.canonical()
 	ask := func() (why string) {
-		t.asked = t.query(core)
+		t.asked = t.query(n.Core)
 		t.routed, why = route(t.asked, "arm_transpose_conv_wrapper_s8")
 		return why
 	}
-	why := ask()
+	why = ask()
 	if rest := t.pad.H % t.stride.H; why != "" && rest != 0 {
 		t.cut, t.pad.H, t.out.H = rest, t.pad.H-rest, t.out.H+rest
 		first := why
@@ -68,21 +63,10 @@ func transposeRoute(g *op.ConvGeom, core kernel.Core) (transposed, string) {
 		}
 	}
 	return t, why
-}
+})
 
-func lowerTransposeConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	p, why := op.ConvQuantParams(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	t, why := transposeRoute(g, o.Core)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
+func lowerTransposeConv(n *kernel.Node) *call.Lowered {
+	g, p, t := kernel.Conv.Must(n), quantised.ConvParams.Must(n), transposedRoute.Must(n)
 	low := &call.Lowered{Kernel: "arm_transpose_conv_wrapper_s8", Route: t.Inner, RouteReason: t.Why, Unused: []int{1, 2}}
 	reversed := cmsis.Size("arm_transpose_conv_s8_get_reverse_conv_buffer_size", t.asked)
 	off := roundUp(t.Scratch, 16)
@@ -91,7 +75,7 @@ func lowerTransposeConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff)),
 		call.F("stride", tileArg(t.stride)), call.F("padding", tileArg(t.pad)), call.F("padding_offsets", tileArg(Tile{})),
 		call.F("dilation", tileArg(t.dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}
-	bias, biasDims := biasArg(n, g.COut)
+	bias, biasDims := biasArg(n.Node, g.COut), Dims{1, 1, 1, g.COut}.arg()
 	perm := []int{1} // IO(H)W -> O(H)WI
 	for d := range g.In {
 		perm = append(perm, 2+d)
@@ -128,15 +112,11 @@ var upscaledConv = &kernel.Kernel{
 	Name: "arm_convolve_s8", Library: Library, Doc: "int8 transposed convolution with groups and dilation, as a convolution of the spread input",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerUpscaledConv,
 	Rules: append(quantised.TransposedRules("CMSIS-UPCONV", nil),
-		kernel.Rule{Code: "CMSIS-UPCONV-06", Doc: "dimensions that the library can count", Check: func(n *ir.Node, o *kernel.Options) string {
-			g, err := op.ConvGeometry(n)
-			if err != nil || len(g.In) > 2 {
-				return ""
-			}
-			_, why := route(spreadWindow(g).query(o.Core), "arm_convolve_s8")
-			return why
-		}}),
+		spreads.Exists("CMSIS-UPCONV-06", "dimensions that the library can count")),
 }
+
+// spreads is the convolution of the spread input.
+var spreads = convolutions(func(*op.ConvGeom) bool { return true }, spreadWindow, "arm_convolve_s8")
 
 // spreadWindow is the convolution over the spread input: output o reads
 // positions o, o+d, ... o+d*(k-1).
@@ -146,26 +126,14 @@ func spreadWindow(g *op.ConvGeom) *window {
 	return w
 }
 
-func lowerUpscaledConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	p, why := op.ConvQuantParams(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	w := spreadWindow(g)
-	r, why := route(w.query(o.Core), "arm_convolve_s8")
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
+func lowerUpscaledConv(n *kernel.Node) *call.Lowered {
+	g, p, w := kernel.Conv.Must(n), quantised.ConvParams.Must(n), spreads.Must(n)
 	in, out, filter, spread := feature(g.N, g.CIn, g.In), w.out, w.filter, w.in
 	stride, pad, dil := quantised.Spatial(g.Strides, 1), quantised.Spatial(g.PadBegin, 0), w.dil
 	// Input element i lies at i*s + d*(k-1) - pad.
 	y0, rows := placed(in.H, stride.H, dil.H*(filter.H-1)-pad.H, spread.H)
 	x0, cols := placed(in.W, stride.W, dil.W*(filter.W-1)-pad.W, spread.W)
-	size := r.Scratch
+	size := w.Scratch
 	off := roundUp(size, 16)
 	image := call.Scratch{Off: off, CType: "int8_t"}
 	area := spread.N * spread.H * spread.W * spread.C
@@ -182,7 +150,7 @@ func lowerUpscaledConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 				call.F("y_stride", call.IntArray([]int{spread.H * spread.W * spread.C, stride.H * spread.W * spread.C, stride.W * spread.C, 1}))}},
 			i8In(0), image}})
 	}
-	bias, biasDims := biasArg(n, g.COut)
+	bias, biasDims := biasArg(n.Node, g.COut), Dims{1, 1, 1, g.COut}.arg()
 	params := &call.Struct{Type: "cmsis_nn_conv_params", Fields: []call.Field{
 		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff)),
 		call.F("stride", tileArg(Tile{H: 1, W: 1})), call.F("padding", tileArg(Tile{})), call.F("dilation", tileArg(dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}

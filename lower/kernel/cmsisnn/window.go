@@ -103,8 +103,12 @@ func (w *window) call(fn string, scratch int, p *op.MACParams, ctype string, wei
 		q.Mult, q.Shift = repeat(p.Mult, w.out.C), repeat(p.Shift, w.out.C)
 		p = &q
 	}
-	return call.Call{Func: fn, Status: call.CMSISStatus, Args: []call.Arg{context(0, scratch), w.params(p), perChannel(p), w.in.arg(), call.In{I: 0, CType: ctype},
-		w.filter.arg(), weights, Dims{1, 1, 1, w.out.C}.arg(), bias, w.out.arg(), call.Out{I: 0, CType: ctype}}}
+	args := []call.Arg{context(0, scratch), w.params(p), perChannel(p), w.in.arg(), call.In{I: 0, CType: ctype},
+		w.filter.arg(), weights, Dims{1, 1, 1, w.out.C}.arg(), bias}
+	if fn == "arm_convolve_s8" {
+		args = append(args, call.Null{}) // no upscaling
+	}
+	return call.Call{Func: fn, Status: call.CMSISStatus, Args: append(args, w.out.arg(), call.Out{I: 0, CType: ctype})}
 }
 
 func repeat(v []int32, n int) []int32 {

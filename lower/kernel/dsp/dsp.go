@@ -4,7 +4,6 @@
 package dsp
 
 import (
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -17,8 +16,8 @@ var Kernels = []*kernel.Kernel{conv, mapped, residual, depthwise, fullyConnected
 
 // onDSP keeps the rows to the cores that they are written for.
 func onDSP(code string) []kernel.Rule {
-	return []kernel.Rule{{Code: code, Doc: "a core with the DSP extension and without Helium", Check: func(_ *ir.Node, o *kernel.Options) string {
-		if !o.Core.DSP || o.Core.MVE {
+	return []kernel.Rule{{Code: code, Doc: "a core with the DSP extension and without Helium", Check: func(n *kernel.Node) string {
+		if !n.Core.DSP || n.Core.MVE {
 			return "the core has no DSP extension, or it has Helium"
 		}
 		return ""
@@ -27,8 +26,8 @@ func onDSP(code string) []kernel.Rule {
 
 // noHelium is the rule of rows that also serve cores without the DSP extension.
 func noHelium(code string) []kernel.Rule {
-	return []kernel.Rule{{Code: code, Doc: "a core without Helium", Check: func(_ *ir.Node, o *kernel.Options) string {
-		if o.Core.MVE {
+	return []kernel.Rule{{Code: code, Doc: "a core without Helium", Check: func(n *kernel.Node) string {
+		if n.Core.MVE {
 			return "the core has Helium"
 		}
 		return ""

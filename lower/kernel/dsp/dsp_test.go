@@ -127,7 +127,7 @@ func each(t *testing.T, count int, opt kernel.Options, f func(t *testing.T, m *k
 		f(t, m)
 	}
 	for _, k := range dsp.Kernels {
-		if rows[k.Name] == 0 && len(k.Rules[0].Check(nil, &opt)) == 0 {
+		if rows[k.Name] == 0 && len(k.Rules[0].Check(kernel.NewNode(nil, &opt))) == 0 {
 			t.Errorf("no layer was taken by %s", k.Name)
 		}
 	}

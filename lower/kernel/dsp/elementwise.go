@@ -15,34 +15,23 @@ import (
 // add looks both operands up in tables of twice their scaled values.
 var add = &kernel.Kernel{
 	Name: "nncc_dsp_add_s8", Library: Library, Doc: "int8 addition by two tables of 256 words", Ops: []*ir.OpDef{op.Add},
-	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} },
+	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} },
 	Rules: join(onDSP("DSP-ADD-00"), quantised.AddRules("DSP-ADD"),
-		kernel.Rule{Code: "DSP-ADD-03", Doc: "enough elements for two tables, exact in one multiplication", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if !op.BinaryKernelS8(n) {
+		kernel.Rule{Code: "DSP-ADD-03", Doc: "enough elements for two tables, exact in one multiplication", Check: func(n *kernel.Node) string {
+			if !op.BinaryKernelS8(n.Node) {
 				return kernel.Unread
 			}
 			if e := n.Out[0].Type.Elems(); e < addElems {
 				return fmt.Sprintf("%d elements, want at least %d for tables of 2 KiB", e, addElems)
 			}
-			_, _, _, why := addTables(n)
+			_, why := sums.Of(n)
 			return why
 		}}),
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		a, b, f, why := addForm(n)
-		if why != "" {
-			return nil, ir.Errf(n, "kernel", "%s", why)
-		}
-		f = append(fields("count", n.Out[0].Type.Elems()), f...)
-		l := &call.Lowered{}
-		for i, v := range n.In {
-			if v.Const == nil {
-				l.InPlace = append(l.InPlace, i)
-			} else {
-				l.Unused = append(l.Unused, i)
-			}
-		}
-		return own(l, call.Call{Func: "nncc_dsp_add_s8", Args: []call.Arg{&call.Struct{Type: "nncc_dsp_add_params", Fields: f},
-			quantised.Operand(n, 0), quantised.Operand(n, 1), table(a), table(b), i8Out(0)}}), nil
+	Lower: func(n *kernel.Node) *call.Lowered {
+		s := sums.Must(n)
+		return own(quantised.Elementwise(n.Node), call.Call{Func: "nncc_dsp_add_s8", Args: []call.Arg{
+			&call.Struct{Type: "nncc_dsp_add_params", Fields: append(fields("count", n.Out[0].Type.Elems()), s.fields...)},
+			quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), table(s.a), table(s.b), i8Out(0)}})
 	},
 }
 
@@ -53,13 +42,20 @@ func table(v []int32) *call.Blob {
 	return &call.Blob{Hint: "table", CType: "int32_t", Data: pack.Words(v), Align: 4, NoCast: true}
 }
 
-// addTables are the scaled operands for every byte and the scale of the sum.
-// The kernel's values are twice an accumulator, so they are doubled; where an
-// accumulator would not be a sum that OneMultiply covers, the reason is given.
-func addTables(n *ir.Node) (a, b []int32, s pack.Scale, why string) {
-	p := op.AddParamsS8(n)
+// sum is an addition as the kernels take it: the scaled operands for every byte,
+// and the nncc_dsp_add_params but for the count.
+type sum struct {
+	a, b   []int32
+	fields []call.Field
+}
+
+// sums is the sum of an Add. The kernel's values are twice an accumulator, so the
+// operands are doubled; where an accumulator would not be a sum that OneMultiply
+// covers, there is none.
+var sums = kernel.NewFact(func(n *kernel.Node) (*sum, string) {
+	p := op.AddParamsS8(n.Node)
 	q := p.Scales
-	a, b = make([]int32, 256), make([]int32, 256)
+	x := &sum{a: make([]int32, 256), b: make([]int32, 256)}
 	var lo, hi int64
 	fill := func(t []int32, offset, mult, shift int32) {
 		l, h := int64(0), int64(0)
@@ -73,35 +69,24 @@ func addTables(n *ir.Node) (a, b []int32, s pack.Scale, why string) {
 		}
 		lo, hi = lo+l, hi+h
 	}
-	fill(a, p.Offset1, q.Mult1, q.Shift1)
-	fill(b, p.Offset2, q.Mult2, q.Shift2)
-	s, why = pack.OneMultiply(q.OutMult, q.OutShift, lo, hi, p.OutputOffset-p.ActMin)
-	return a, b, s, why
-}
-
-// addForm are the tables of both operands and the nncc_dsp_add_params but for
-// the count.
-func addForm(n *ir.Node) (a, b []int32, f []call.Field, why string) {
-	a, b, s, why := addTables(n)
-	p := op.AddParamsS8(n)
-	f = append(fields("m", int(s.M), "c", int(s.C), "s", int(s.S)), clampOf(&op.MACParams{ActMin: p.ActMin, ActMax: p.ActMax}).bounds()...)
-	return a, b, f, why
-}
+	fill(x.a, p.Offset1, q.Mult1, q.Shift1)
+	fill(x.b, p.Offset2, q.Mult2, q.Shift2)
+	s, why := pack.OneMultiply(q.OutMult, q.OutShift, lo, hi, p.OutputOffset-p.ActMin)
+	x.fields = append(fields("m", int(s.M), "c", int(s.C), "s", int(s.S)), clampOf(&op.MACParams{ActMin: p.ActMin, ActMax: p.ActMax}).bounds()...)
+	return x, why
+})
 
 // relayout exchanges two blocks of dimensions.
 var relayout = &kernel.Kernel{
 	Name: "nncc_dsp_transpose_s8", Library: Library, Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
-	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
+	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
 	Rules:  join(onDSP("DSP-TRANS-00"), quantised.ExchangeRules("DSP-TRANS")),
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	Lower: func(n *kernel.Node) *call.Lowered {
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
-			return &call.Lowered{Kernel: "view", Library: "view", View: true}, nil
+			return call.ViewOf()
 		}
-		batches, rows, cols, ok := quantised.Exchange(n)
-		if !ok {
-			return nil, ir.Errf(n, "kernel", "no exchange of two runs of dimensions")
-		}
+		batches, rows, cols, _ := quantised.Exchange(n.Node)
 		return own(&call.Lowered{}, call.Call{Func: "nncc_dsp_transpose_s8", Args: []call.Arg{
-			&call.Struct{Type: "nncc_dsp_transpose_params", Fields: fields("batches", batches, "rows", rows, "cols", cols)}, i8In(0), i8Out(0)}}), nil
+			&call.Struct{Type: "nncc_dsp_transpose_params", Fields: fields("batches", batches, "rows", rows, "cols", cols)}, i8In(0), i8Out(0)}})
 	},
 }

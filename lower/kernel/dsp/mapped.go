@@ -15,14 +15,11 @@ var mapped = &kernel.Kernel{
 	Rules: join(noHelium("DSP-MAPPED-00"), kernel.MappedConvRule("DSP-MAPPED-01", conv)),
 }
 
-func lowerMapped(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	c := kernel.ChainOf(n)
-	l, err := lowerConvBy(c.Main, o, c.Table)
-	if err != nil {
-		return nil, err
-	}
+func lowerMapped(n *kernel.Node) *call.Lowered {
+	c := kernel.ChainOf.Must(n)
+	l := lowerConv(c.Main, c.Table)
 	l.Unused = nil // weights are the body's own
-	return l, nil
+	return l
 }
 
 // above is a table of results by the bit pattern of the layer's outputs as the
@@ -34,7 +31,7 @@ func (l *layer) above(table []byte) call.Arg {
 	}
 	t := make([]byte, len(table))
 	for i := range t {
-		t[i] = table[uint8(min(l.p.ActMin+int32(i), l.p.ActMax))]
+		t[i] = table[uint8(min(l.Params.ActMin+int32(i), l.Params.ActMax))]
 	}
 	return call.Lookup(t)
 }

@@ -7,15 +7,12 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// layer is a product of weights with constant bias: a matrix of rows
-// (output channels), inputs in the order in which the kernel reads them.
-type layer struct {
-	rows [][]int8
-	bias []int32
-	p    *op.MACParams
-}
+// layer is a product of weights with constant bias, inputs in the order in which
+// the kernel reads them.
+type layer struct{ quantised.Layer }
 
 // clamp is the activation as the kernels take it.
 type clamp struct {
@@ -51,59 +48,59 @@ func word(name string, v uint32) call.Field {
 // scaled is an output channel ready for a kernel: the start value of its sum
 // and its requantisation, with the output relative to base.
 type scaled struct {
-	start    int64
-	lo, hi   int64 // what the sum can reach
-	s        pack.Scale
-	row      []int8
-	existing bool
+	start  int64
+	lo, hi int64 // what the sum can reach
+	s      pack.Scale
+	row    []int8
+	real   bool // false: fills up the last four
 }
 
 // channel folds and scales channel c; base is what outputs are counted from.
 func (l *layer) channel(c int, base int32) (scaled, string) {
-	var bias int32
-	if len(l.bias) > 0 {
-		bias = l.bias[c]
-	}
-	q := l.scale(c)
-	x := scaled{start: pack.Bias(l.rows[c], l.p.InOff, bias), row: l.rows[c], existing: true}
+	bias, mult, shift := l.Channel(c)
+	x := scaled{start: pack.Bias(l.Rows[c], l.Params.InOff, bias), row: l.Rows[c], real: true}
 	lo, hi := pack.Reach(x.row)
 	x.lo, x.hi = lo+x.start, hi+x.start
 	if x.start < math.MinInt32 || x.start > math.MaxInt32 {
 		return x, fmt.Sprintf("channel %d: the bias with the input's zero point is %d, beyond 32 bits", c, x.start)
 	}
 	var why string
-	x.s, why = pack.OneMultiply(l.p.Mult[q], l.p.Shift[q], x.lo, x.hi, l.p.OutOff-base)
+	x.s, why = pack.OneMultiply(mult, shift, x.lo, x.hi, l.Params.OutOff-base)
 	if why != "" {
 		return x, fmt.Sprintf("channel %d: %s", c, why)
 	}
 	return x, ""
 }
 
-// scale is the index of channel c's multiplier and shift.
-func (l *layer) scale(c int) int {
-	if len(l.p.Mult) == 1 {
-		return 0
-	}
-	return c
-}
-
 // oddLimit: narrow sums of odd channels are differences divided by 256.
 const oddLimit = 1 << 23
 
-// matrix are packed weights and the kernel that takes them.
-type matrix struct {
-	words []int32
-	form  form
-	group int // words of four channels
+// proven are the channels of a layer by fours, and the form of weights that the
+// kernels nncc_dsp_matmul_* give exact results with.
+type proven struct {
+	groups [][][4]scaled // of every group of channels
+	form   form
 }
 
-// matrix packs the rows of the layer for nncc_dsp_matmul_*: order gives the input
-// of every half word, -1 for none, two a pair. Narrow weights take half the
-// flash; where a sum or a pair of weights does not fit, they are wide.
-func (l *layer) matrix(order []int, f form) (matrix, string) {
-	var groups [][4]scaled
-	m := matrix{form: f}
-	n := len(l.rows)
+// prove scales all channels: order gives the input of every half word, -1 for
+// none, two a pair. Narrow weights take half the flash; where a sum or a pair of
+// weights does not fit, all are wide.
+func (l *layer) prove(groups int, order []int, f form) (*proven, string) {
+	p := &proven{form: f}
+	per := len(l.Rows) / groups
+	for k := range groups {
+		fours, why := p.fours(l, k*per, per, order)
+		if why != "" {
+			return nil, why
+		}
+		p.groups = append(p.groups, fours)
+	}
+	return p, ""
+}
+
+// fours are n channels from one on; an odd rest comes first.
+func (p *proven) fours(l *layer, from, n int, order []int) ([][4]scaled, string) {
+	var out [][4]scaled
 	for first := 0; first < n; {
 		var g [4]scaled
 		for i := range g {
@@ -111,30 +108,28 @@ func (l *layer) matrix(order []int, f form) (matrix, string) {
 				continue
 			}
 			var why string
-			if g[i], why = l.channel(first+i, l.p.ActMin); why != "" {
-				return m, why
+			if g[i], why = l.channel(from+first+i, l.Params.ActMin); why != "" {
+				return nil, why
 			}
 		}
-		if f == narrow && !(share(&g[0], &g[1]) && share(&g[2], &g[3])) {
-			m.form = wide
+		if p.form == narrow && !(share(&g[0], &g[1]) && share(&g[2], &g[3])) {
+			p.form = wide
 		}
 		for i := range g {
-			if why := g[i].bytes(order); f == plain && why != "" {
-				return m, fmt.Sprintf("channel %d: %s", first+i, why)
+			if why := g[i].bytes(order); p.form == plain && why != "" {
+				return nil, fmt.Sprintf("channel %d: %s", from+first+i, why)
 			}
 		}
-		groups = append(groups, g)
+		out = append(out, g)
 		if first == 0 && n%4 != 0 {
-			first = n % 4
-			if n < 4 {
+			if first = n % 4; n < 4 {
 				break
 			}
 		} else {
 			first += 4
 		}
 	}
-	m.pack(groups, order)
-	return m, ""
+	return out, ""
 }
 
 // reach says why the channel's sums cannot be scaled by parts of 16 bits.
@@ -173,36 +168,47 @@ func share(even, odd *scaled) bool {
 	return true
 }
 
-func (m *matrix) pack(groups [][4]scaled, order []int) {
-	for _, g := range groups {
-		for i := range g {
-			v := g[i].start
-			switch {
-			case m.form == wide:
-				v *= 2
-			case m.form == narrow && i%2 == 1:
-				v = 256*v + g[i-1].start
-			}
-			m.words = append(m.words, int32(v))
+// pack are the words of all weights, and how many of them four channels have.
+func (p *proven) pack(order []int) (words []int32, group int) {
+	for _, fours := range p.groups {
+		before := len(words)
+		for i := range fours {
+			words = p.append(words, &fours[i], order)
 		}
-		for k := 0; k < len(order); k++ {
-			switch {
-			case m.form == plain:
-				m.words = append(m.words, byteWord(&g, order[k]))
-			case k%2 == 1: // with the input before it
-			case m.form == wide:
-				for i := range g {
-					m.words = append(m.words, 2*at(&g[i], order[k])&0xffff|2*at(&g[i], order[k+1])<<16)
-				}
-			default:
-				m.words = append(m.words, pairWord(&g[0], &g[1], order[k:]), pairWord(&g[2], &g[3], order[k:]))
-			}
+		group = (len(words) - before) / len(fours)
+	}
+	return words, group
+}
+
+// append packs four channels: start values, weights, scales.
+func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
+	for i := range g {
+		v := g[i].start
+		switch {
+		case p.form == wide:
+			v *= 2
+		case p.form == narrow && i%2 == 1:
+			v = 256*v + g[i-1].start
 		}
-		for i := range g {
-			m.words = append(m.words, g[i].s.M, g[i].s.C, g[i].s.S)
+		words = append(words, int32(v))
+	}
+	for k := 0; k < len(order); k++ {
+		switch {
+		case p.form == plain:
+			words = append(words, byteWord(g, order[k]))
+		case k%2 == 1: // with the input before it
+		case p.form == wide:
+			for i := range g {
+				words = append(words, 2*at(&g[i], order[k])&0xffff|2*at(&g[i], order[k+1])<<16)
+			}
+		default:
+			words = append(words, pairWord(&g[0], &g[1], order[k:]), pairWord(&g[2], &g[3], order[k:]))
 		}
 	}
-	m.group = len(m.words) / len(groups)
+	for i := range g {
+		words = append(words, g[i].s.M, g[i].s.C, g[i].s.S)
+	}
+	return words
 }
 
 // pairWord holds the weights of two channels for two inputs.
@@ -221,7 +227,7 @@ func byteWord(g *[4]scaled, k int) int32 {
 }
 
 func at(c *scaled, k int) int32 {
-	if k < 0 || !c.existing {
+	if k < 0 || !c.real {
 		return 0
 	}
 	return int32(c.row[k])

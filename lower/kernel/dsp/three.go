@@ -18,14 +18,14 @@ type three struct {
 }
 
 // three is nil where the layer is no work for the kernel.
-func (c *convolution) three(o *kernel.Options) *three {
-	size, dense, s := quantised.Tile{H: 3, W: 3}, quantised.Tile{H: 1, W: 1}, c.stride.W
-	if !o.Core.DSP || o.Generic || c.kernel != size || c.dil != dense || c.stride.H != s || s > 2 ||
-		c.g.COut != c.g.CIn || c.g.CIn < 4 || c.out.W < 2 {
+func (c *convolution) three(n *kernel.Node) *three {
+	size, dense, s := quantised.Tile{H: 3, W: 3}, quantised.Tile{H: 1, W: 1}, c.Stride.W
+	if !n.Core.DSP || n.Generic || c.Kernel != size || c.Dilation != dense || c.Stride.H != s || s > 2 ||
+		c.G.COut != c.G.CIn || c.G.CIn < 4 || c.Out.W < 2 {
 		return nil
 	}
-	t := &three{stride: s, relu: c.l.p.ActMin >= c.l.p.OutOff}
-	for first := range fours(c.g.CIn) {
+	t := &three{stride: s, relu: c.l.Params.ActMin >= c.l.Params.OutOff}
+	for first := range fours(c.G.CIn) {
 		before := len(t.words)
 		for i := first; i < first+4; i++ {
 			if !t.add(&c.l, i) {
@@ -43,7 +43,8 @@ func (t *three) add(l *layer, i int) bool {
 	if why != "" {
 		return false
 	}
-	u, why := pack.UpperHalf(l.p.Mult[l.scale(i)], l.p.Shift[l.scale(i)], x.lo, x.hi, l.p.OutOff)
+	_, mult, shift := l.Channel(i)
+	u, why := pack.UpperHalf(mult, shift, x.lo, x.hi, l.Params.OutOff)
 	if why != "" {
 		return false
 	}
@@ -75,6 +76,6 @@ func (t *three) lower(c *convolution) *call.Lowered {
 		}
 		return call.Func(name + "_s8")
 	}
-	return own(&call.Lowered{Scratch: 32 * (t.stride*(c.out.W-1) + 3), Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_3x3_s8",
+	return own(&call.Lowered{Scratch: 32 * (t.stride*(c.Out.W-1) + 3), Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_3x3_s8",
 		Args: []call.Arg{c.depthwiseParams(0, t.group), inner("even"), inner("odd"), i8In(0), packed(t.words), i8Out(0), scratch32(0)}})
 }

@@ -10,40 +10,34 @@ import (
 
 // convolution is a Conv node in the terms of the kernels.
 type convolution struct {
-	g              *op.ConvGeom
-	in, out        quantised.Tile
-	kernel, stride quantised.Tile
-	pad, dil       quantised.Tile
-	l              *layer // rows in the order [KH][KW][CI/groups]
+	*quantised.Convolution
+	l *layer
 }
 
-func convOf(n *ir.Node) (*convolution, string) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err.Error()
-	}
-	p, why := op.ConvQuantParams(n)
+var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
+	c, why := quantised.ConvOf.Of(n)
 	if why != "" {
 		return nil, why
 	}
-	return &convolution{
-		g: g, in: quantised.Spatial(g.In, 1), out: quantised.Spatial(g.Out, 1), kernel: quantised.Spatial(g.Kernel, 1), stride: quantised.Spatial(g.Strides, 1),
-		pad: quantised.Spatial(g.PadBegin, 0), dil: quantised.Spatial(g.Dilations, 1),
-		l: layerOf(n, n.In[1].Const.Transpose(quantised.WeightPerm(len(g.In))), g.COut, p),
-	}, ""
-}
+	return &convolution{c, &layer{Layer: c.Layer}}, ""
+})
 
 // pixels is the number of output pixels of all images.
-func (c *convolution) pixels() int { return c.g.N * c.out.H * c.out.W }
+func (c *convolution) pixels() int { return c.G.N * c.Out.H * c.Out.W }
 
 // pointwise: every output pixel is a product of one input pixel.
 func (c *convolution) pointwise() bool {
-	return c.kernel == quantised.Tile{H: 1, W: 1} && c.stride == c.kernel && c.in == c.out && c.pad == quantised.Tile{} && c.g.Group == 1
+	return c.Kernel == quantised.Tile{H: 1, W: 1} && c.Stride == c.Kernel && c.In == c.Out && c.Pad == quantised.Tile{} && c.G.Group == 1
 }
 
-// convRule asks about a convolution whose operands are as they must be.
+// convRule is a rule about a convolution.
 func convRule(code, doc string, check func(c *convolution) string) kernel.Rule {
-	return ruleOf(code, doc, convOf, func(_ *ir.Node, c *convolution) string { return check(c) })
+	return convOf.Rule(code, doc, func(_ *kernel.Node, c *convolution) string { return check(c) })
+}
+
+// shiftsRule is the rule that no channel is requantised by a shift to the left.
+func shiftsRule(code string) kernel.Rule {
+	return convRule(code, "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() })
 }
 
 // conv computes any convolution by dot products: of the pixels themselves
@@ -52,7 +46,7 @@ var conv = &kernel.Kernel{
 	Name: "nncc_helium_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv,
 	Rules: join(onHelium("HELIUM-CONV-00"), quantised.ConvRules("HELIUM-CONV", false, quantised.Everywhere),
-		convRule("HELIUM-CONV-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() })),
+		shiftsRule("HELIUM-CONV-07")),
 }
 
 // scratchBytes is about how much scratch a convolution may take: more saves a
@@ -67,47 +61,42 @@ func piece(n int) int {
 	return 9 + 3*roundUp(n, vector)/vector
 }
 
-// depth is the number of input channels that an output channel reads.
-func (c *convolution) depth() int { return c.g.CIn / c.g.Group }
-
 // shared: neighbouring pixels have columns in common, and to copy those once
 // takes less than to copy a patch for each pixel.
 func (c *convolution) shared() bool {
-	if c.dil.W != 1 || c.out.W == 1 {
+	if c.Dilation.W != 1 || c.Out.W == 1 {
 		return false
 	}
-	patch := c.kernel.H * piece(c.kernel.W*c.depth())
-	if c.g.Group > 1 {
-		patch = c.kernel.H * c.kernel.W * piece(c.depth())
+	patch := c.Kernel.H * piece(c.Kernel.W*c.Depth())
+	if c.G.Group > 1 {
+		patch = c.Kernel.H * c.Kernel.W * piece(c.Depth())
 	}
-	return c.stride.W*c.kernel.H*piece(c.depth()) < patch
+	return c.Stride.W*c.Kernel.H*piece(c.Depth()) < patch
 }
 
-// columns puts the weights [KH][KW][CI] of every row in the order [KW][KH][CI].
-func (c *convolution) columns() {
-	d := c.depth()
-	for i, w := range c.l.rows {
-		v := make([]int8, 0, len(w))
-		for x := range c.kernel.W {
-			for y := range c.kernel.H {
-				v = append(v, w[(y*c.kernel.W+x)*d:][:d]...)
+// columns is the layer with the weights [KH][KW][CI] of every row in the order
+// [KW][KH][CI].
+func (c *convolution) columns() *layer {
+	d := c.Depth()
+	l := *c.l
+	l.Rows = make([][]int8, len(c.l.Rows))
+	for i, w := range c.l.Rows {
+		for x := range c.Kernel.W {
+			for y := range c.Kernel.H {
+				l.Rows[i] = append(l.Rows[i], w[(y*c.Kernel.W+x)*d:][:d]...)
 			}
 		}
-		c.l.rows[i] = v
 	}
+	return &l
 }
 
 // convFunc copies patches; other convolutions are dot products of the pixels.
 const convFunc = "nncc_helium_convolve_s8"
 
-func lowerConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	c, why := convOf(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	c.l.generic = o.Generic
-	out, outR := outRows(c.g.COut)
-	conv, inR, scratch, _ := c.call(out)
+func lowerConv(n *kernel.Node) *call.Lowered {
+	c := convOf.Must(n)
+	out, outR := outRows(c.G.COut)
+	conv, inR, scratch, _ := c.call(out, n.Generic)
 	l := &call.Lowered{Scratch: scratch, Unused: []int{1, 2}, Rows: []call.Rows{inR, outR}}
 	if conv.Func == convFunc {
 		l.Route = string(conv.Args[5].(call.Func))
@@ -118,50 +107,50 @@ func lowerConv(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 // single is the number of last pixels of a pointwise convolution that have no
 // whole last vector behind their beginning (nncc_helium_matmul_params).
 func (c *convolution) single() int {
-	depth := len(c.l.rows[0])
+	depth := len(c.l.Rows[0])
 	return (roundUp(depth, vector) - 1) / depth
 }
 
 // call is the kernel's, for rows of the output that are so far apart, with the
 // rows of the input, the bytes of scratch that it wants and, where patches go
 // there, how many of them at a time.
-func (c *convolution) call(out call.Arg) (conv call.Call, rows call.Rows, scratch, block int) {
-	g := c.g
-	depth := len(c.l.rows[0])
-	fn, vectors := c.l.dot(roundUp(depth, vector) / vector)
+func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows call.Rows, scratch, block int) {
+	g, l := c.G, c.l
+	depth := len(l.Rows[0])
+	fn, vectors := l.dot(roundUp(depth, vector)/vector, generic)
 	if c.pointwise() && vectors*vector < depth+vector {
-		conv, rows = c.l.products(fn, depth, vectors, c.pixels(), out)
+		conv, rows = l.products(fn, depth, vectors, c.pixels(), out)
 		return conv, rows, 0, 0
 	}
 	shared, patch := 0, vector*vectors
 	step, rest := patch, 0
-	block = min(scratchBytes/patch, 16, c.out.H*c.out.W)
+	block = min(scratchBytes/patch, 16, c.Out.H*c.Out.W)
 	if c.shared() {
-		c.columns()
-		shared, step = 1, c.stride.W*c.kernel.H*c.depth()
+		l = c.columns()
+		shared, step = 1, c.Stride.W*c.Kernel.H*c.Depth()
 		rest = patch - step // of the last pixel
-		block = min((scratchBytes-rest)/step, c.out.W)
-		if b := c.out.W; block < b { // blocks of about the same size
+		block = min((scratchBytes-rest)/step, c.Out.W)
+		if b := c.Out.W; block < b { // blocks of about the same size
 			block = max(2, block)
 			block = roundUp((b+roundUp(b, block)/block-1)/(roundUp(b, block)/block), 2)
 		}
 	}
-	if block = max(block, min(2, c.out.H*c.out.W)); block < c.out.H*c.out.W && shared == 0 {
+	if block = max(block, min(2, c.Out.H*c.Out.W)); block < c.Out.H*c.Out.W && shared == 0 {
 		block &^= 1
 	}
 	per := g.COut / g.Group
 	var b []byte
 	for k := range g.Group {
-		b = append(b, c.l.part(k*per, per).records(vectors)...)
+		b = append(b, l.part(k*per, per).records(vectors)...)
 	}
 	f := func(name string, v int) call.Field { return call.FI(name, v) }
 	in, rows := inRows(g.CIn)
-	mac := c.l.mac(out, per, patch, step, vectors, call.I32(step))
+	mac := l.mac(out, per, patch, step, vectors, call.I32(step))
 	params := &call.Struct{Type: "nncc_helium_convolve_params", Fields: []call.Field{
 		call.F("mac", call.Nested{Fields: mac}),
-		f("batch", g.N), f("in_h", c.in.H), f("in_w", c.in.W), call.F("in_pitch", in), f("depth", c.depth()), f("out_h", c.out.H), f("out_w", c.out.W), f("groups", g.Group),
-		f("kernel_h", c.kernel.H), f("kernel_w", c.kernel.W), f("stride_h", c.stride.H), f("stride_w", c.stride.W),
-		f("dilation_h", c.dil.H), f("dilation_w", c.dil.W), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
+		f("batch", g.N), f("in_h", c.In.H), f("in_w", c.In.W), call.F("in_pitch", in), f("depth", c.Depth()), f("out_h", c.Out.H), f("out_w", c.Out.W), f("groups", g.Group),
+		f("kernel_h", c.Kernel.H), f("kernel_w", c.Kernel.W), f("stride_h", c.Stride.H), f("stride_w", c.Stride.W),
+		f("dilation_h", c.Dilation.H), f("dilation_w", c.Dilation.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W), f("in_zero", -int(c.l.Params.InOff)),
 		f("block", block), f("shared", shared), call.F("table", call.Null{})}}
 	return call.Call{Func: convFunc, Args: []call.Arg{params, i8In(0), packed(b), i8Scratch(0), i8Out(0), call.Func(fn)}}, rows, block*step + rest, block
 }
@@ -171,6 +160,6 @@ func (c *convolution) call(out call.Arg) (conv call.Call, rows call.Rows, scratc
 func (l *layer) products(fn string, depth, vectors, rows int, out call.Arg) (call.Call, call.Rows) {
 	in, inR := inRows(depth)
 	return call.Call{Func: fn, Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_matmul_params", Fields: l.mac(out, len(l.rows), depth, depth, vectors, in)},
+		&call.Struct{Type: "nncc_helium_matmul_params", Fields: l.mac(out, len(l.Rows), depth, depth, vectors, in)},
 		i8In(0), packed(l.records(vectors)), i8Out(0), call.I32(rows)}}, inR
 }

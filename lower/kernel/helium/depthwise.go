@@ -19,12 +19,12 @@ var patches = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_3x3_stride1_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, strides 1, with a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerPatches,
 	Rules: join(onHelium("HELIUM-DW31-00"), quantised.ConvRules("HELIUM-DW31", true, quantised.ExceptHelium),
-		convRule("HELIUM-DW31-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
+		shiftsRule("HELIUM-DW31-07"),
 		convRule("HELIUM-DW31-08", "kernel 3x3, strides 1, no dilation, at most 2 columns of padding, several rows of output", func(c *convolution) string {
 			one := quantised.Tile{H: 1, W: 1}
-			if c.kernel != (quantised.Tile{H: 3, W: 3}) || c.stride != one || c.dil != one || c.pad.W > 2 || c.out.H == 1 {
+			if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride != one || c.Dilation != one || c.Pad.W > 2 || c.Out.H == 1 {
 				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d rows of output, want 3x3, 1, 1, up to 2 columns and several",
-					c.g.Kernel, c.g.Strides, c.g.Dilations, c.g.PadBegin, c.out.H)
+					c.G.Kernel, c.G.Strides, c.G.Dilations, c.G.PadBegin, c.Out.H)
 			}
 			return ""
 		})),
@@ -34,13 +34,13 @@ var patches = &kernel.Kernel{
 // and shift, then for each channel 4x4 taps, columns first, the last ones 0.
 func (l *layer) patchRecords() []byte {
 	var b []byte
-	n := len(l.rows)
+	n := len(l.Rows)
 	for at := 0; at < n; at += 4 {
 		var head [12]int32
 		var taps [4 * vector]byte
 		for i := 0; i < 4 && at+i < n; i++ {
 			head[i], head[4+i], head[8+i] = l.channel(at + i)
-			for k, w := range l.rows[at+i] {
+			for k, w := range l.Rows[at+i] {
 				taps[vector*i+k%3*4+k/3] = byte(w)
 			}
 		}
@@ -52,16 +52,13 @@ func (l *layer) patchRecords() []byte {
 // patchSpan are the output columns that go through scratch at a time.
 const patchSpan = 24
 
-func lowerPatches(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	c, why := convOf(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
+func lowerPatches(n *kernel.Node) *call.Lowered {
+	c := convOf.Must(n)
 	fn := "nncc_helium_depthwise_3x3_stride1_s8"
-	if c.l.p.ActMin == c.l.p.OutOff {
+	if c.l.Params.ActMin == c.l.Params.OutOff {
 		fn = "nncc_helium_depthwise_3x3_stride1_relu_s8"
 	}
-	scratch := 6*vector + vector*c.in.W + 4*vector*(min(roundUp(c.out.W, 2), patchSpan)+2)
+	scratch := 6*vector + vector*c.In.W + 4*vector*(min(roundUp(c.Out.W, 2), patchSpan)+2)
 	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()}, call.Call{Func: fn, Args: []call.Arg{
 		&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0), packed(c.l.patchRecords()), i8Scratch(0), i8Out(0)}})
 }
@@ -74,20 +71,20 @@ var depthwise3x3 = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_3x3_stride2_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise3x3,
 	Rules: join(onHelium("HELIUM-DW32-00"), quantised.ConvRules("HELIUM-DW32", true, quantised.ExceptHelium),
-		convRule("HELIUM-DW32-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
+		shiftsRule("HELIUM-DW32-07"),
 		convRule("HELIUM-DW32-08", "kernel 3x3, horizontal stride 2, no dilation, an output a channel, at least 9 channels", func(c *convolution) string {
-			if c.kernel != (quantised.Tile{H: 3, W: 3}) || c.stride.W != 2 || c.dil != (quantised.Tile{H: 1, W: 1}) || c.g.COut != c.g.CIn || c.g.CIn < minWide {
+			if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride.W != 2 || c.Dilation != (quantised.Tile{H: 1, W: 1}) || c.G.COut != c.G.CIn || c.G.CIn < minWide {
 				return fmt.Sprintf("kernel %v with strides %v and dilations %v, %d channels and %d outputs of them, want 3x3, 2, 1, at least %d and as many",
-					c.g.Kernel, c.g.Strides, c.g.Dilations, c.g.CIn, c.g.COut, minWide)
+					c.G.Kernel, c.G.Strides, c.G.Dilations, c.G.CIn, c.G.COut, minWide)
 			}
 			return ""
 		}),
-		convRule("HELIUM-DW32-09", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.rows[0]))) })),
+		convRule("HELIUM-DW32-09", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })),
 }
 
 // pairsFit: -128 * -128 twice is the one sum of two products beyond int16.
 func (l *layer) pairsFit(pairs [][2]int) string {
-	for c, w := range l.rows {
+	for c, w := range l.Rows {
 		for _, p := range pairs {
 			if max(p[0], p[1]) >= len(w) {
 				return kernel.Unread // another kernel shape, which has a rule of its own
@@ -104,7 +101,7 @@ func (l *layer) pairsFit(pairs [][2]int) string {
 // products of even and odd channels apart.
 func (l *layer) blocks() []byte {
 	var b []byte
-	for at := 0; at < len(l.rows); at += lanes {
+	for at := 0; at < len(l.Rows); at += lanes {
 		b = l.block(b, at, lanes, func(i int) int { return i/2 + i%2*lanes/2 })
 	}
 	return b
@@ -113,7 +110,7 @@ func (l *layer) blocks() []byte {
 // wideBlocks are records of 16 channels, the last two of which may overlap.
 func (l *layer) wideBlocks() []byte {
 	var b []byte
-	n := len(l.rows)
+	n := len(l.Rows)
 	for at := 0; at < n; at += vector {
 		b = l.block(b, max(0, min(at, n-vector)), vector, func(i int) int { return i/4 + i%4/2*4 + i%2*8 })
 	}
@@ -124,11 +121,11 @@ func (l *layer) wideBlocks() []byte {
 // shift, of channel i at place(i), then n weights for every tap.
 func (l *layer) block(b []byte, first, n int, place func(i int) int) []byte {
 	head := make([]int32, 3*n)
-	taps := make([]byte, n*len(l.rows[0]))
-	for i := 0; i < n && first+i < len(l.rows); i++ {
+	taps := make([]byte, n*len(l.Rows[0]))
+	for i := 0; i < n && first+i < len(l.Rows); i++ {
 		k := place(i)
 		head[k], head[n+k], head[2*n+k] = l.channel(first + i)
-		for tap, w := range l.rows[first+i] {
+		for tap, w := range l.Rows[first+i] {
 			taps[n*tap+i] = byte(w)
 		}
 	}
@@ -143,7 +140,7 @@ func (l *layer) block(b []byte, first, n int, place func(i int) int) []byte {
 // the same size, which are in scratch by then. The next two need the last
 // three of the window again, of which only the first is kept.
 func (c *convolution) inPlace() []int {
-	if c.g.COut == c.g.CIn && c.in == c.out && c.pad.H <= 1 {
+	if c.G.COut == c.G.CIn && c.In == c.Out && c.Pad.H <= 1 {
 		return []int{0}
 	}
 	return nil
@@ -153,22 +150,19 @@ func (c *convolution) inPlace() []int {
 func (c *convolution) fields() []call.Field {
 	f := func(name string, v int) call.Field { return call.FI(name, v) }
 	return []call.Field{
-		f("batch", c.g.N), f("in_h", c.in.H), f("in_w", c.in.W), f("in_c", c.g.CIn), f("out_h", c.out.H), f("out_w", c.out.W),
-		f("multiplier", c.g.COut/c.g.CIn), f("stride_h", c.stride.H), f("pad_top", c.pad.H), f("pad_left", c.pad.W), f("in_zero", -int(c.l.p.InOff)),
-		f("zero", int(c.l.p.OutOff)), f("act_min", int(c.l.p.ActMin)), f("act_max", int(c.l.p.ActMax))}
+		f("batch", c.G.N), f("in_h", c.In.H), f("in_w", c.In.W), f("in_c", c.G.CIn), f("out_h", c.Out.H), f("out_w", c.Out.W),
+		f("multiplier", c.G.COut/c.G.CIn), f("stride_h", c.Stride.H), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W), f("in_zero", -int(c.l.Params.InOff)),
+		f("zero", int(c.l.Params.OutOff)), f("act_min", int(c.l.Params.ActMin)), f("act_max", int(c.l.Params.ActMax))}
 }
 
 // width is the number of input columns, padding included, that a row of the
 // output needs.
-func (c *convolution) width() int { return (c.out.W-1)*c.stride.W + (c.kernel.W-1)*c.dil.W + 1 }
+func (c *convolution) width() int { return (c.Out.W-1)*c.Stride.W + (c.Kernel.W-1)*c.Dilation.W + 1 }
 
-func lowerDepthwise3x3(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	c, why := convOf(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
+func lowerDepthwise3x3(n *kernel.Node) *call.Lowered {
+	c := convOf.Must(n)
 	fn := "nncc_helium_depthwise_3x3_stride2_s8"
-	if c.l.p.ActMin == c.l.p.OutOff {
+	if c.l.Params.ActMin == c.l.Params.OutOff {
 		fn = "nncc_helium_depthwise_3x3_stride2_relu_s8"
 	}
 	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}}, call.Call{Func: fn, Args: []call.Arg{
@@ -180,8 +174,8 @@ var depthwise = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
 	Rules: join(onHelium("HELIUM-DW-00"), quantised.ConvRules("HELIUM-DW", true, quantised.ExceptHelium),
-		convRule("HELIUM-DW-07", "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() }),
-		convRule("HELIUM-DW-08", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.rows[0]))) })),
+		shiftsRule("HELIUM-DW-07"),
+		convRule("HELIUM-DW-08", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })),
 }
 
 // inOrder are taps by twos; a last odd one has no partner.
@@ -193,27 +187,28 @@ func inOrder(taps int) [][2]int {
 	return p
 }
 
-func lowerDepthwise(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	c, why := convOf(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
+func lowerDepthwise(n *kernel.Node) *call.Lowered {
+	c := convOf.Must(n)
+	l := c.l
 	var offsets []int32
-	for y := range c.kernel.H {
-		for x := range c.kernel.W {
-			offsets = append(offsets, int32(2*lanes*(y*c.width()+x*c.dil.W)))
+	for y := range c.Kernel.H {
+		for x := range c.Kernel.W {
+			offsets = append(offsets, int32(2*lanes*(y*c.width()+x*c.Dilation.W)))
 		}
 	}
 	if len(offsets)%2 != 0 {
 		offsets = append(offsets, 0)
-		for i, w := range c.l.rows {
-			c.l.rows[i] = append(slices.Clone(w), 0)
+		even := *l
+		even.Rows = make([][]int8, len(l.Rows))
+		for i, w := range l.Rows {
+			even.Rows[i] = append(slices.Clone(w), 0)
 		}
+		l = &even
 	}
 	params := &call.Struct{Type: "nncc_helium_depthwise_params", Fields: []call.Field{
-		call.F("at", call.Nested{Fields: c.fields()}), call.FI("kernel_h", c.kernel.H), call.FI("dilation_h", c.dil.H),
-		call.FI("stride_w", c.stride.W), call.FI("width", c.width()), call.FI("taps", len(offsets))}}
+		call.F("at", call.Nested{Fields: c.fields()}), call.FI("kernel_h", c.Kernel.H), call.FI("dilation_h", c.Dilation.H),
+		call.FI("stride_w", c.Stride.W), call.FI("width", c.width()), call.FI("taps", len(offsets))}}
 	table := &call.Blob{Hint: "offsets", CType: "int32_t", Data: words(nil, offsets...), Align: 4}
-	return own(&call.Lowered{Scratch: 2 * lanes * c.kernel.H * c.width(), Unused: []int{1, 2}}, call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{
-		params, i8In(0), packed(c.l.blocks()), table, call.Scratch{CType: "int16_t"}, i8Out(0)}})
+	return own(&call.Lowered{Scratch: 2 * lanes * c.Kernel.H * c.width(), Unused: []int{1, 2}}, call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{
+		params, i8In(0), packed(l.blocks()), table, call.Scratch{CType: "int16_t"}, i8Out(0)}})
 }

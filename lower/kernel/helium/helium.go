@@ -4,7 +4,6 @@
 package helium
 
 import (
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -17,8 +16,8 @@ var Kernels = []*kernel.Kernel{conv, up, patches, depthwise3x3, depthwise, fully
 
 // onHelium keeps the rows to the cores that they are written for.
 func onHelium(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "a core with Helium", Check: func(_ *ir.Node, o *kernel.Options) string {
-		if !o.Core.MVE {
+	return kernel.Rule{Code: code, Doc: "a core with Helium", Check: func(n *kernel.Node) string {
+		if !n.Core.MVE {
 			return "the core has no Helium"
 		}
 		return ""
@@ -32,12 +31,12 @@ func join(first kernel.Rule, most []kernel.Rule, last ...kernel.Rule) []kernel.R
 }
 
 // own completes a lowering that calls a kernel of this library.
-func own(l *call.Lowered, c call.Call) (*call.Lowered, error) {
+func own(l *call.Lowered, c call.Call) *call.Lowered {
 	l.Library = Library
 	l.Calls = []call.Call{c}
 	l.Kernel = c.Func
 	l.Headers = append(l.Headers, "helium/nncc_helium.h")
-	return l, nil
+	return l
 }
 
 func i8In(i int) call.In           { return call.In{I: i, CType: "int8_t"} }

@@ -303,7 +303,7 @@ func residual(b *builder) {
 	if err != nil {
 		b.T.Fatal(err)
 	}
-	if _, err := table.Choose(f, &kernel.Options{Core: core}); err == nil { // else the addition has no linear form
+	if _, err := table.Match(f, &kernel.Options{Core: core}); err == nil { // else the addition has no linear form
 		fuse(b, nodes...)
 	}
 }

@@ -15,19 +15,16 @@ var mapped = &kernel.Kernel{
 	Rules: []kernel.Rule{onHelium("HELIUM-MAPPED-00"), kernel.MappedConvRule("HELIUM-MAPPED-01", conv)},
 }
 
-func lowerMapped(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	c := kernel.ChainOf(n)
-	l, err := lowerConv(c.Main, o)
-	if err != nil {
-		return nil, err
-	}
+func lowerMapped(n *kernel.Node) *call.Lowered {
+	c := kernel.ChainOf.Must(n)
+	l := lowerConv(c.Main)
 	l.Unused = nil // weights are the body's own
 	conv := &l.Calls[0]
 	if conv.Func != convFunc { // the products of the pixels themselves
 		conv.Args = append(conv.Args, call.Func(conv.Func), call.Lookup(c.Table))
 		l.Route = conv.Func
 		conv.Func, l.Kernel = "nncc_helium_matmul_lut_s8", "nncc_helium_matmul_lut_s8"
-		return l, nil
+		return l
 	}
 	p := conv.Args[0].(*call.Struct)
 	for i := range p.Fields {
@@ -35,5 +32,5 @@ func lowerMapped(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 			p.Fields[i].Value = call.Lookup(c.Table)
 		}
 	}
-	return l, nil
+	return l
 }

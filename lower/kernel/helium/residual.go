@@ -12,8 +12,8 @@ import (
 var residual = &kernel.Kernel{
 	Name: "nncc_helium_convolve_add_s8", Library: Library, Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerResidual,
-	Rules: []kernel.Rule{onHelium("HELIUM-RESIDUAL-00"), kernel.ResidualRule("HELIUM-RESIDUAL-01", conv, add, func(c *kernel.Chain, o *kernel.Options) string {
-		if _, ok := addition(c.Add, resultOperand(c), o); !ok {
+	Rules: []kernel.Rule{onHelium("HELIUM-RESIDUAL-00"), kernel.ResidualRule("HELIUM-RESIDUAL-01", conv, add, func(c *kernel.Chain) string {
+		if _, ok := addition(c.Add, resultOperand(c)); !ok {
 			return "no linear form gives the results of the addition for all pairs of values"
 		}
 		return ""
@@ -31,15 +31,12 @@ func resultOperand(c *kernel.Chain) int {
 // waiting is about how many bytes of results wait for their addition.
 const waiting = 256
 
-func lowerResidual(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	c := kernel.ChainOf(n)
-	v, why := convOf(c.Main)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
-	sum, _ := addition(c.Add, resultOperand(c), o)
-	conv, rows, scratch, block := v.call(call.I32(v.g.COut))
-	swapped, pixels := 0, max(block, waiting/v.g.COut)
+func lowerResidual(n *kernel.Node) *call.Lowered {
+	c := kernel.ChainOf.Must(n)
+	v := convOf.Must(c.Main)
+	sum, _ := addition(c.Add, resultOperand(c))
+	conv, rows, scratch, block := v.call(call.I32(v.G.COut), n.Generic)
+	swapped, pixels := 0, max(block, waiting/v.G.COut)
 	if sum.swapped {
 		swapped = 1
 	}
@@ -49,25 +46,25 @@ func lowerResidual(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	if c.Table != nil {
 		table = call.Lookup(c.Table)
 	}
-	out, outR := outRows(v.g.COut)
-	l := &call.Lowered{Rows: []call.Rows{rows, outR, {I: c.AddIn, Bytes: v.g.COut}}}
+	out, outR := outRows(v.G.COut)
+	l := &call.Lowered{Rows: []call.Rows{rows, outR, {I: c.AddIn, Bytes: v.G.COut}}}
 	if c.AddIn == 0 {
 		l.Rows = l.Rows[:2]
 	}
 	if direct := conv.Func != convFunc; direct { // the products of the pixels themselves
-		pixels = max(2, waiting/v.g.COut&^1)
-		l.Route, l.Scratch = conv.Func, (pixels+v.single())*v.g.COut
+		pixels = max(2, waiting/v.G.COut&^1)
+		l.Route, l.Scratch = conv.Func, (pixels+v.single())*v.G.COut
 		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), conv.Args[3], conv.Args[4], call.Func(conv.Func)}
 		conv.Func = "nncc_helium_matmul_add_s8"
 	} else {
 		dot := conv.Args[5].(call.Func)
-		l.Route, l.Scratch = string(dot), wait+pixels*v.g.COut
+		l.Route, l.Scratch = string(dot), wait+pixels*v.G.COut
 		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), i8Scratch(wait), conv.Args[4], dot}
 		conv.Func = "nncc_helium_convolve_add_s8"
 	}
 	conv.Args = append(conv.Args, &call.Struct{Type: "nncc_helium_residual_params", Fields: []call.Field{
 		call.F("sum", call.Nested{Fields: sum.fields()}), call.FI("swapped", swapped), call.F("pitch", out),
-		call.F("other_pitch", call.Pitch{I: c.AddIn, Row: v.g.COut}), call.F("table", table), call.FI("pixels", pixels)}},
+		call.F("other_pitch", call.Pitch{I: c.AddIn, Row: v.G.COut}), call.F("table", table), call.FI("pixels", pixels)}},
 		i8In(c.AddIn), call.Func(sum.fn))
 	if c.AddIn != 0 { // which the convolution reads
 		l.InPlace = []int{c.AddIn}

@@ -24,24 +24,21 @@ var softmax = &kernel.Kernel{
 	Ops: []*ir.OpDef{op.Softmax}, Layout: quantised.Innermost, Lower: lowerSoftmax,
 	Rules: join(onHelium("HELIUM-SMAX-00"), quantised.SoftmaxRules("HELIUM-SMAX"), kernel.Rule{
 		Code: "HELIUM-SMAX-03", Doc: fmt.Sprintf("at least %d values, for which a table pays, in rows of at most %d", leastSoftmax, longestRow),
-		Check: func(n *ir.Node, _ *kernel.Options) string {
-			rows, size, err := quantised.SoftmaxRows(n)
-			if err != nil || size <= longestRow && rows*size >= leastSoftmax {
+		Check: func(n *kernel.Node) string {
+			r, why := quantised.SoftmaxRows.Of(n)
+			if why != "" || r.Size <= longestRow && r.Count*r.Size >= leastSoftmax {
 				return ""
 			}
-			return fmt.Sprintf("%d rows of %d values, want at least %d values in rows of at most %d", rows, size, leastSoftmax, longestRow)
+			return fmt.Sprintf("%d rows of %d values, want at least %d values in rows of at most %d", r.Count, r.Size, leastSoftmax, longestRow)
 		}}),
 }
 
-func lowerSoftmax(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	rows, size, err := quantised.SoftmaxRows(n)
-	if err != nil {
-		return nil, err
-	}
-	mult, shift, diffMin, _ := op.SoftmaxKernel(n)
+func lowerSoftmax(n *kernel.Node) *call.Lowered {
+	r := quantised.SoftmaxRows.Must(n)
+	mult, shift, diffMin, _ := op.SoftmaxKernel(n.Node)
 	terms := qref.SoftmaxTerms(mult, shift, diffMin)
 	table := &call.Blob{Hint: "exponentials", CType: "int32_t", Data: words(nil, terms[:]...), Align: 4}
-	return own(&call.Lowered{Scratch: 4 * size, InPlace: []int{0}}, call.Call{Func: "nncc_helium_softmax_s8", Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_softmax_params", Fields: []call.Field{call.FI("rows", rows), call.FI("size", size)}},
+	return own(&call.Lowered{Scratch: 4 * r.Size, InPlace: []int{0}}, call.Call{Func: "nncc_helium_softmax_s8", Args: []call.Arg{
+		&call.Struct{Type: "nncc_helium_softmax_params", Fields: []call.Field{call.FI("rows", r.Count), call.FI("size", r.Size)}},
 		i8In(0), table, call.Scratch{CType: "int32_t"}, i8Out(0)}})
 }

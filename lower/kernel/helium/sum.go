@@ -168,12 +168,12 @@ type sumForm struct {
 }
 
 // addition is the linear form of an int8 Add. Its x is operand `first`.
-func addition(n *ir.Node, first int, o *kernel.Options) (linear, bool) {
-	k := sumKey{AddParams: *op.AddParamsS8(n), first: first}
+func addition(n *kernel.Node, first int) (linear, bool) {
+	k := sumKey{AddParams: *op.AddParamsS8(n.Node), first: first}
 	for i := range k.ratios {
 		k.ratios[i] = float64(n.In[i].Type.Quant.Scale[0]) / float64(n.Out[0].Type.Quant.Scale[0])
 	}
-	f := kernel.Memo(o, k, func(k sumKey) sumForm {
+	f := kernel.Memo(n.Options, k, func(k sumKey) sumForm {
 		l, ok := k.find()
 		return sumForm{l, ok}
 	})
@@ -250,13 +250,13 @@ func threeRoundings(p *fixp.AddScales, x, y int32) (a, b operand, ok bool) {
 var add = &kernel.Kernel{
 	Name: "nncc_helium_add_s8", Library: Library, Doc: "int8 addition: a linear function where that gives the results of all pairs of values, else three roundings",
 	Ops:    []*ir.OpDef{op.Add},
-	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} }, Lower: lowerAdd,
+	Layout: kernel.SameLayout, Lower: lowerAdd,
 	Rules: join(onHelium("HELIUM-ADD-00"), quantised.AddRules("HELIUM-ADD"), kernel.Rule{
-		Code: "HELIUM-ADD-03", Doc: "requantisation shifts to the right", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if !op.BinaryKernelS8(n) {
+		Code: "HELIUM-ADD-03", Doc: "requantisation shifts to the right", Check: func(n *kernel.Node) string {
+			if !op.BinaryKernelS8(n.Node) {
 				return kernel.Unread
 			}
-			p := op.AddParamsS8(n)
+			p := op.AddParamsS8(n.Node)
 			if _, _, ok := threeRoundings(&p.Scales, p.Offset1, p.Offset2); !ok {
 				return "an input or the sum is requantised by a shift that is not 1 to 31 to the right"
 			}
@@ -264,22 +264,15 @@ var add = &kernel.Kernel{
 		}}),
 }
 
-func lowerAdd(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	p := op.AddParamsS8(n)
-	low := &call.Lowered{}
-	for i, v := range n.In {
-		if v.Const == nil {
-			low.InPlace = append(low.InPlace, i)
-		} else {
-			low.Unused = append(low.Unused, i)
-		}
-	}
-	x, y := quantised.Operand(n, 0), quantised.Operand(n, 1)
-	if l, ok := addition(n, 0, o); ok {
+func lowerAdd(n *kernel.Node) *call.Lowered {
+	p := op.AddParamsS8(n.Node)
+	low := quantised.Elementwise(n.Node)
+	x, y := quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1)
+	if l, ok := addition(n, 0); ok {
 		if l.swapped {
 			x, y = y, x
 		}
-		sumRows(low, n, &l)
+		sumRows(low, n.Node, &l)
 		return own(low, call.Call{Func: l.fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_linear_params", Fields: l.fields()}, x, y, i8Out(0),
 			call.I32(n.Out[0].Type.Elems())}})
 	}

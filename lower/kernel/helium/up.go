@@ -19,7 +19,7 @@ var up = &kernel.Kernel{
 	Name: "nncc_helium_transpose_conv_s8", Library: Library, Doc: "int8 transposed convolution with a kernel of the size of its strides, packed weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerUp,
 	Rules: join(onHelium("HELIUM-UP-00"), quantised.TransposedRules("HELIUM-UP", quantised.Everywhere),
-		ruleOf("HELIUM-UP-06", "requantisation shifts to the right", upOf, func(_ *ir.Node, u *upscale) string {
+		upOf.Rule("HELIUM-UP-06", "requantisation shifts to the right", func(_ *kernel.Node, u *upscale) string {
 			for _, l := range u.rows {
 				if why := l.shifts(); why != "" {
 					return why
@@ -27,7 +27,7 @@ var up = &kernel.Kernel{
 			}
 			return ""
 		}),
-		ruleOf("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding", upOf, func(_ *ir.Node, u *upscale) string {
+		upOf.Rule("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding", func(_ *kernel.Node, u *upscale) string {
 			if g := u.g; g.Group != 1 || !slices.Equal(g.Kernel, g.Strides) || u.out != (quantised.Tile{H: u.in.H * u.kernel.H, W: u.in.W * u.kernel.W}) ||
 				slices.Max(g.PadBegin) > 0 || slices.Max(g.Dilations) > 1 {
 				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d groups from %v to %v, want a kernel like the strides, no padding, one group",
@@ -45,15 +45,12 @@ type upscale struct {
 	rows            []*layer
 }
 
-func upOf(n *ir.Node) (*upscale, string) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err.Error()
+var upOf = kernel.NewFact(func(n *kernel.Node) (*upscale, string) {
+	p, why := quantised.ConvParams.Of(n)
+	if why != "" || !quantised.KnownWeights(n.Node) {
+		return nil, kernel.Unread
 	}
-	p, why := op.ConvQuantParams(n)
-	if why != "" {
-		return nil, why
-	}
+	g := kernel.Conv.Must(n)
 	u := &upscale{g: g, in: quantised.Spatial(g.In, 1), out: quantised.Spatial(g.Out, 1), kernel: quantised.Spatial(g.Kernel, 1)}
 	if g.Group != 1 {
 		return u, ""
@@ -67,26 +64,23 @@ func upOf(n *ir.Node) (*upscale, string) {
 	if len(p.Mult) > 1 {
 		wide.Mult, wide.Shift = slices.Repeat(p.Mult, u.kernel.W), slices.Repeat(p.Shift, u.kernel.W)
 	}
-	bias := slices.Repeat(kernel.Bias(n, g.COut), u.kernel.W)
+	bias := slices.Repeat(kernel.Bias(n.Node, g.COut), u.kernel.W)
 	for range u.kernel.H {
-		l := &layer{p: &wide, bias: bias}
+		l := &layer{quantised.Layer{Params: &wide, Bias: bias}}
 		for range u.kernel.W * g.COut {
-			l.rows = append(l.rows, weights[:g.CIn])
+			l.Rows = append(l.Rows, weights[:g.CIn])
 			weights = weights[g.CIn:]
 		}
 		u.rows = append(u.rows, l)
 	}
 	return u, ""
-}
+})
 
-func lowerUp(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	u, why := upOf(n)
-	if why != "" {
-		return nil, ir.Errf(n, "kernel", "%s", why)
-	}
+func lowerUp(n *kernel.Node) *call.Lowered {
+	u := upOf.Must(n)
 	channels, depth := u.kernel.W*u.g.COut, u.g.CIn
 	vectors := roundUp(depth, vector) / vector
-	fn, want := u.rows[0].dot(vectors)
+	fn, want := u.rows[0].dot(vectors, false)
 	if want != vectors {
 		fn = "nncc_helium_matmul_1row_s8"
 	}

@@ -267,7 +267,7 @@ func (f *fn) index(name string, r ref, i string, size int) {
 var word = regexp.MustCompile(`[A-Za-z_]\w*`)
 
 // done makes the call. hint names what the function does.
-func (f *fn) done(hint string) (*call.Lowered, error) {
+func (f *fn) done(hint string) *call.Lowered {
 	body := f.body.String()
 	used := map[string]bool{}
 	var uses []string
@@ -297,7 +297,7 @@ func (f *fn) done(hint string) (*call.Lowered, error) {
 	c.Code = &call.Code{Hint: hint, Params: f.params, Body: head + body, Uses: uses, Headers: []string{"nncc_loops.h"}}
 	f.low.Kernel = "loops_" + hint
 	f.low.Calls = append(f.low.Calls, c)
-	return f.low, nil
+	return f.low
 }
 
 // inHeader reports an inline function of the headers of single elements.

@@ -22,31 +22,25 @@ import (
 var Fused = &kernel.Kernel{
 	Name: "loops_fused", Library: "nncc", Doc: "several element-wise operators in one loop, without tensors in between", Ops: []*ir.OpDef{op.Fused},
 	Rules: []kernel.Rule{
-		{Code: "LOOPS-FUSED-01", Doc: "every part has the shape of the result and a form for one element", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if _, err := writeFused(n); err != nil {
+		{Code: "LOOPS-FUSED-01", Doc: "every part has the shape of the result and a form for one element", Check: func(n *kernel.Node) string {
+			if _, err := writeFused(n.Node); err != nil {
 				return err.Error()
 			}
 			return ""
 		}},
 		{Code: "LOOPS-FUSED-02", Doc: "operands have less than 2^31 elements", Check: small},
 	},
-	Layout: func(n *ir.Node) kernel.Layout {
-		if _, rank := space(n); rank != n.Out[0].Type.Rank() {
+	Layout: func(n *kernel.Node) kernel.Layout {
+		if _, rank := space(n.Node); rank != n.Out[0].Type.Rank() {
 			return kernel.Layout{Kind: kernel.Natural}
 		}
 		return kernel.Layout{Kind: kernel.Same}
 	},
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		w, err := writeFused(n)
-		if err != nil {
-			return nil, err
-		}
-		l, err := w.f.done("fused")
-		if err == nil {
-			c := l.Calls[0].Code
-			c.Headers = headers(c)
-		}
-		return l, err
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := kernel.Known(writeFused(n.Node)).f.done("fused")
+		c := l.Calls[0].Code
+		c.Headers = headers(c)
+		return l
 	},
 }
 
@@ -141,10 +135,7 @@ func writeFused(n *ir.Node) (*fuser, error) {
 	}
 	for _, m := range b.Nodes {
 		if m == last {
-			x, err := w.operand(m.In[0])
-			if err != nil {
-				return nil, err
-			}
+			x := kernel.Known(w.operand(m.In[0]))
 			return w, w.reduce(m, x)
 		}
 		if len(m.Out) != 1 || m.Out[0].Type.Elems() != w.out.Elems() || m.Out[0].Type.Rank() != w.out.Rank() {

@@ -47,10 +47,7 @@ func (w *fuser) operands(n *ir.Node) ([]string, error) {
 		if v == nil {
 			return nil, fmt.Errorf("input %d is missing", i)
 		}
-		x, err := w.operand(v)
-		if err != nil {
-			return nil, err
-		}
+		x := kernel.Known(w.operand(v))
 		names = append(names, x.name)
 	}
 	return names, nil
@@ -192,7 +189,7 @@ func (w *fuser) quantised(n *ir.Node) error {
 	if op.Rounding(n) != fixp.DoubleRounding {
 		return fmt.Errorf("the linked CMSIS-NN rounds once, and this loop twice")
 	}
-	if table, why := kernel.TableOf(n); why == "" {
+	if table, why := kernel.Table256(n); why == "" {
 		return w.looked(n, table)
 	}
 	if len(n.In) > 0 && n.In[0].Type.DType == tensor.I16 && n.Out[0].Type.DType == tensor.I16 && w.curve(n) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -24,25 +25,25 @@ func row(hint, doc string, w writer, why func(n *ir.Node) string, ops ...*ir.OpD
 		{Code: code + "-02", Doc: "operands have less than 2^31 elements", Check: small},
 	}
 	if why != nil {
-		rules = append(rules, kernel.Rule{Code: code + "-03", Doc: "the form is supported", Check: func(n *ir.Node, _ *kernel.Options) string { return why(n) }})
+		rules = append(rules, kernel.Rule{Code: code + "-03", Doc: "the form is supported", Check: func(n *kernel.Node) string { return why(n.Node) }})
 	}
 	return &kernel.Kernel{
 		Name: "loops_" + hint, Library: "nncc", Doc: doc, Ops: ops, Rules: rules,
-		Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			if empty(n) {
-				return &call.Lowered{Kernel: "loops_" + hint, Library: "nncc", Unused: ir.Identity(len(n.In))}, nil
+		Layout: kernel.NaturalLayout,
+		Lower: func(n *kernel.Node) *call.Lowered {
+			if empty(n.Node) {
+				return &call.Lowered{Kernel: "loops_" + hint, Library: "nncc", Unused: ir.Identity(len(n.In))}
 			}
-			f := newFn(n)
-			if err := w(f); err != nil {
-				return nil, err
+			f := newFn(n.Node)
+			if err := w(f); err != nil { // shape inference has asked the same
+				panic(bug.Errorf("%w", err))
 			}
 			return f.done(hint)
 		},
 	}
 }
 
-func plain(n *ir.Node, _ *kernel.Options) string {
+func plain(n *kernel.Node) string {
 	for i, v := range n.In {
 		if v != nil && v.Type.Quant != nil {
 			return fmt.Sprintf("input %d is quantised %s, want plain numbers", i, v.Type.DType.ONNXName())
@@ -56,7 +57,7 @@ func plain(n *ir.Node, _ *kernel.Options) string {
 	return ""
 }
 
-func small(n *ir.Node, _ *kernel.Options) string {
+func small(n *kernel.Node) string {
 	for i, v := range n.In {
 		if v != nil && v.Type.Elems() >= 1<<31 {
 			return fmt.Sprintf("input %d has shape %v, want less than 2^31 elements", i, v.Type.Shape)

@@ -29,7 +29,7 @@ const expandUpTo = 1024
 // SameShapes: vector kernels do not broadcast. A small constant operand is
 // expanded at compile time.
 func SameShapes(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "operands of the output's shape (small constants are expanded)", Check: func(n *ir.Node, _ *kernel.Options) string {
+	return kernel.Rule{Code: code, Doc: "operands of the output's shape (small constants are expanded)", Check: func(n *kernel.Node) string {
 		out := n.Out[0].Type
 		for _, v := range n.In {
 			switch {

@@ -49,7 +49,7 @@ func Exchange(n *ir.Node) (batches, rows, cols int, ok bool) {
 
 // Bytes is the rule that a Relayout moves 8-bit data computed at run time.
 func Bytes(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "8-bit data computed at run time", Check: func(n *ir.Node, _ *kernel.Options) string {
+	return kernel.Rule{Code: code, Doc: "8-bit data computed at run time", Check: func(n *kernel.Node) string {
 		v := n.In[0]
 		if d := v.Type.DType; d != tensor.I8 && d != tensor.U8 {
 			return fmt.Sprintf("%s is %s, want int8 or uint8", v, d)
@@ -66,8 +66,8 @@ func Bytes(code string) kernel.Rule {
 func ExchangeRules(code string) []kernel.Rule {
 	return []kernel.Rule{
 		Bytes(code + "-01"),
-		{Code: code + "-02", Doc: "two runs of dimensions change places, the rest stays in front", Check: func(n *ir.Node, _ *kernel.Options) string {
-			if _, _, _, ok := Exchange(n); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
+		{Code: code + "-02", Doc: "two runs of dimensions change places, the rest stays in front", Check: func(n *kernel.Node) string {
+			if _, _, _, ok := Exchange(n.Node); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 				return fmt.Sprintf("from order %v to %v", n.In[0].Type.OrderOrIdentity(), n.Out[0].Type.OrderOrIdentity())
 			}
 			return ""

@@ -3,7 +3,6 @@ package quantised
 import (
 	"fmt"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -15,30 +14,22 @@ func PoolRules(code string) []kernel.Rule { return PoolRulesOf(code, Int8(code+"
 func PoolRulesOf(code string, data kernel.Rule) []kernel.Rule {
 	return []kernel.Rule{
 		data,
-		{Code: code + "-02", Doc: "one quantisation, padding that does not count", Check: func(n *ir.Node, _ *kernel.Options) string {
+		{Code: code + "-02", Doc: "one quantisation, padding that does not count", Check: func(n *kernel.Node) string {
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return kernel.Unread
 			}
-			_, _, why := op.PoolQuantClamp(n)
+			_, _, why := op.PoolQuantClamp(n.Node)
 			return why
 		}},
-		SpatialRule(code+"-03", func(n *ir.Node) ([]int, error) {
-			g, err := op.PoolGeometry(n)
-			if err != nil {
-				return nil, err
-			}
-			return g.In, nil
-		}),
-		{Code: code + "-04", Doc: "no dilation, no indices", Check: func(n *ir.Node, _ *kernel.Options) string {
-			g, err := op.PoolGeometry(n)
+		SpatialRule(code+"-03", kernel.Pool, func(g *op.PoolGeom) []int { return g.In }),
+		kernel.Pool.Rule(code+"-04", "no dilation, no indices", func(n *kernel.Node, g *op.PoolGeom) string {
 			switch {
-			case err != nil:
 			case len(n.Out) > 1:
 				return "the indices of the maxima are wanted"
 			case Spatial(g.Dilations, 1) != Tile{1, 1}:
 				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
 			}
 			return ""
-		}},
+		}),
 	}
 }

@@ -17,45 +17,48 @@ type Product struct {
 	Perm              []int // weights to [cols][depth]; nil: they are so
 }
 
-// Parameters finds the integer arithmetic of an operator, or why it has none.
-type Parameters func(n *ir.Node) (*op.MACParams, string)
+// Products and Products16 are the products of layers on int8 and on int16.
+var (
+	Products   = productFact(op.GemmQuantParams, op.MatMulQuantParams)
+	Products16 = productFact(op.Gemm16Params, op.MatMul16Params)
+)
 
-// ProductOf is the product of a layer on int8, or why it is none.
-func ProductOf(n *ir.Node) (*Product, string) {
-	return ProductWith(n, op.GemmQuantParams, op.MatMulQuantParams)
-}
-
-// ProductWith is ProductOf with parameters that the functions find.
-func ProductWith(n *ir.Node, gemm, matmul Parameters) (*Product, string) {
-	if n.Op == op.Gemm {
-		g, err := op.GemmGeometry(n)
-		if err != nil {
-			return nil, err.Error()
+// productFact is the product of a layer with the arithmetic that functions find.
+func productFact(gemm, matmul func(n *ir.Node) (*op.MACParams, string)) *kernel.Fact[*Product] {
+	return kernel.NewFact(func(n *kernel.Node) (*Product, string) {
+		if !known(n.Node) {
+			return nil, kernel.Unread
 		}
-		p, why := gemm(n)
-		f := &Product{g.M, g.K, g.N, p, []int{1, 0}}
-		if n.Int("transB") != 0 {
-			f.Perm = nil
+		if n.Op == op.Gemm {
+			g, why := kernel.Gemm.Of(n)
+			if why != "" {
+				return nil, why
+			}
+			p, why := gemm(n.Node)
+			f := &Product{g.M, g.K, g.N, p, []int{1, 0}}
+			if n.Int("transB") != 0 {
+				f.Perm = nil
+			}
+			return f, why
 		}
-		return f, why
-	}
-	g, err := op.MatMulGeometry(n)
-	if err != nil {
-		return nil, err.Error()
-	}
-	if r := n.In[1].Type.Rank(); r != 2 {
-		return nil, fmt.Sprintf("the right side %s has rank %d, want 2", n.In[1], r)
-	}
-	rows := g.M
-	for _, d := range g.Batch {
-		rows *= d
-	}
-	p, why := matmul(n)
-	return &Product{rows, g.K, g.N, p, []int{1, 0}}, why
+		g, why := kernel.MatMul.Of(n)
+		if why != "" {
+			return nil, why
+		}
+		if r := n.In[1].Type.Rank(); r != 2 {
+			return nil, fmt.Sprintf("the right side %s has rank %d, want 2", n.In[1], r)
+		}
+		rows := g.M
+		for _, d := range g.Batch {
+			rows *= d
+		}
+		p, why := matmul(n.Node)
+		return &Product{rows, g.K, g.N, p, []int{1, 0}}, why
+	})
 }
 
 // Weights are the constant weights as [Cols][Depth].
-func (f *Product) Weights(n *ir.Node) *tensor.Dense {
+func (f *Product) Weights(n *kernel.Node) *tensor.Dense {
 	if f.Perm == nil {
 		return n.In[1].Const
 	}
@@ -67,15 +70,8 @@ func ProductRules(code string, packed Packed) []kernel.Rule {
 	return []kernel.Rule{
 		Int8(code+"-01", 0),
 		int8Weights(code+"-02", "the right side %s is computed at run time, want a constant", packed),
-		Agrees(code+"-03", "a plain product with fixed-point scales", func(n *ir.Node, _ *kernel.Options) string {
-			_, why := ProductOf(n)
-			return why
-		}),
-		Agrees(code+"-04", "one zero point for all weights", func(n *ir.Node, _ *kernel.Options) string {
-			f, why := ProductOf(n)
-			if why != "" {
-				return kernel.Unread
-			}
+		Products.Exists(code+"-03", "a plain product with fixed-point scales"),
+		Products.Rule(code+"-04", "one zero point for all weights", func(n *kernel.Node, f *Product) string {
 			if len(f.Params.FilterOff) > 1 {
 				return fmt.Sprintf("the weights %s have a zero point for each channel, want one", n.In[1])
 			}
@@ -83,3 +79,16 @@ func ProductRules(code string, packed Packed) []kernel.Rule {
 		}),
 	}
 }
+
+// ProductLayers are the layers of products whose weights are symmetric.
+var ProductLayers = kernel.NewFact(func(n *kernel.Node) (*Layer, string) {
+	f, why := Products.Of(n)
+	if why != "" || !KnownWeights(n.Node) {
+		return nil, kernel.Unread
+	}
+	if !f.Params.Symmetric() {
+		return nil, fmt.Sprintf("the weights %s have zero point %d, want 0", n.In[1], -f.Params.FilterOff[0])
+	}
+	l := LayerOf(n, f.Weights(n), f.Cols, f.Params)
+	return &l, ""
+})

@@ -19,7 +19,7 @@ func Int8(code string, in ...int) kernel.Rule {
 
 // Activations is a rule about each of the given inputs and output 0.
 func Activations(code, doc string, why func(v *ir.Value) string, in ...int) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, _ *kernel.Options) string {
+	return kernel.Rule{Code: code, Doc: doc, Check: func(n *kernel.Node) string {
 		for _, i := range in {
 			if v := n.Input(i); v != nil {
 				if s := why(v); s != "" {
@@ -52,10 +52,9 @@ func known(n *ir.Node) bool {
 	return n.In[0].Type.Quant != nil && n.In[1].Type.Quant != nil && n.Out[0].Type.Quant != nil
 }
 
-// KnownOperands reports what rules about packed weights may take for granted:
-// input, weights and output quantised, weights and bias constant, the weights a
-// byte each in memory.
-func KnownOperands(n *ir.Node) bool {
+// KnownWeights reports what packing weights takes for granted: input, weights and
+// output quantised, weights and bias constant, the weights a byte each in memory.
+func KnownWeights(n *ir.Node) bool {
 	w := n.In[1]
 	if !known(n) || w.Const == nil {
 		return false
@@ -69,11 +68,11 @@ func KnownOperands(n *ir.Node) bool {
 
 // Agrees is the rule that a function finds no reason against a node whose
 // input, weights and output are quantised.
-func Agrees(code, doc string, why func(n *ir.Node, o *kernel.Options) string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: doc, Check: func(n *ir.Node, o *kernel.Options) string {
-		if !known(n) {
+func Agrees(code, doc string, why func(n *kernel.Node) string) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: doc, Check: func(n *kernel.Node) string {
+		if !known(n.Node) {
 			return kernel.Unread
 		}
-		return why(n, o)
+		return why(n)
 	}}
 }

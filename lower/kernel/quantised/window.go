@@ -49,6 +49,97 @@ func (w *Window) Padded() bool {
 	return w.Pad.H > 0 || w.Pad.W > 0 || (w.Out.H-1)*w.Stride.H+s.H > w.In.H || (w.Out.W-1)*w.Stride.W+s.W > w.In.W
 }
 
+// parameters is the integer arithmetic of layers whose operands are quantised.
+func parameters(of func(n *ir.Node) (*op.MACParams, string)) *kernel.Fact[*op.MACParams] {
+	return kernel.NewFact(func(n *kernel.Node) (*op.MACParams, string) {
+		if !known(n.Node) {
+			return nil, kernel.Unread
+		}
+		return of(n.Node)
+	})
+}
+
+// The arithmetic of convolutions and of products on int8 and on int16.
+var (
+	ConvParams     = parameters(op.ConvQuantParams)
+	Conv16Params   = parameters(op.Conv16Params)
+	MatMulParams   = parameters(op.MatMulQuantParams)
+	MatMul16Params = parameters(op.MatMul16Params)
+)
+
+// Layer is a product with constant weights: for every output channel a row of
+// int8, in an order that a kernel reads them in, and its bias.
+type Layer struct {
+	Rows   [][]int8
+	Bias   []int32 // nil: none
+	Params *op.MACParams
+}
+
+// LayerOf has the weights w, cut into channels rows.
+func LayerOf(n *kernel.Node, w *tensor.Dense, channels int, p *op.MACParams) Layer {
+	l := Layer{Params: p, Rows: make([][]int8, channels), Bias: kernel.Bias(n.Node, channels)}
+	v := tensor.As[int8](w)
+	for c := range l.Rows {
+		l.Rows[c] = v[c*len(v)/channels : (c+1)*len(v)/channels]
+	}
+	return l
+}
+
+// Channel is the bias, the multiplier and the shift of channel c.
+func (l *Layer) Channel(c int) (bias, mult, shift int32) {
+	if len(l.Bias) > 0 {
+		bias = l.Bias[c]
+	}
+	if len(l.Params.Mult) == 1 {
+		c = 0
+	}
+	return bias, l.Params.Mult[c], l.Params.Shift[c]
+}
+
+// Pick are n channels of the layer, step apart.
+func (l *Layer) Pick(first, step, n int) Layer {
+	x := Layer{Params: l.Params}
+	p := *l.Params
+	if len(p.Mult) > 1 {
+		p.Mult, p.Shift = nil, nil
+		x.Params = &p
+	}
+	for c := first; len(x.Rows) < n; c += step {
+		x.Rows = append(x.Rows, l.Rows[c])
+		if len(l.Bias) > 0 {
+			x.Bias = append(x.Bias, l.Bias[c])
+		}
+		if len(l.Params.Mult) > 1 {
+			p.Mult, p.Shift = append(p.Mult, l.Params.Mult[c]), append(p.Shift, l.Params.Shift[c])
+		}
+	}
+	return x
+}
+
+// Convolution is an int8 convolution with constant weights, rows in the order
+// [KH][KW][CI/groups].
+type Convolution struct {
+	G *op.ConvGeom
+	Window
+	Layer
+}
+
+// ConvOf is the convolution of a Conv node.
+var ConvOf = kernel.NewFact(func(n *kernel.Node) (*Convolution, string) {
+	p, why := ConvParams.Of(n)
+	if why != "" || !KnownWeights(n.Node) {
+		return nil, kernel.Unread
+	}
+	g, why := kernel.Conv.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	return &Convolution{g, ConvWindow(g), LayerOf(n, n.In[1].Const.Transpose(WeightPerm(len(g.In))), g.COut, p)}, ""
+})
+
+// Depth is the number of input channels that an output channel reads.
+func (c *Convolution) Depth() int { return c.G.CIn / c.G.Group }
+
 // WeightPerm turns convolution weights OI(H)W into O(H)WI.
 func WeightPerm(spatial int) []int {
 	p := []int{0}
@@ -59,26 +150,22 @@ func WeightPerm(spatial int) []int {
 }
 
 // SpatialRule is the rule that a node has one or two spatial dimensions.
-func SpatialRule(code string, sizes func(n *ir.Node) ([]int, error)) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "one or two spatial dimensions", Check: func(n *ir.Node, _ *kernel.Options) string {
-		s, err := sizes(n)
-		if err != nil {
-			return err.Error()
+func SpatialRule[G any](code string, of *kernel.Fact[G], sizes func(g G) []int) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: "one or two spatial dimensions", Check: func(n *kernel.Node) string {
+		g, why := of.Of(n)
+		if why != "" {
+			return why
 		}
-		if len(s) > 2 {
-			return fmt.Sprintf("%d spatial dimensions, want 1 or 2", len(s))
+		if k := len(sizes(g)); k > 2 {
+			return fmt.Sprintf("%d spatial dimensions, want 1 or 2", k)
 		}
 		return ""
 	}}
 }
 
-// ConvSizes are the spatial sizes of a convolution's input.
-func ConvSizes(n *ir.Node) ([]int, error) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	return g.In, nil
+// ConvSpatialRule is SpatialRule for a convolution.
+func ConvSpatialRule(code string) kernel.Rule {
+	return SpatialRule(code, kernel.Conv, func(g *op.ConvGeom) []int { return g.In })
 }
 
 // ConvRules are the conditions on an int8 convolution, depthwise or not, under
@@ -89,19 +176,18 @@ func ConvRules(code string, depthwise bool, packed Packed) []kernel.Rule {
 	if depthwise {
 		want = "a depthwise"
 	}
-	return append(weightRules(code, packed), SpatialRule(code+"-05", ConvSizes),
-		kernel.Rule{Code: code + "-06", Doc: want + " convolution", Check: func(n *ir.Node, _ *kernel.Options) string {
-			g, err := op.ConvGeometry(n)
-			if err == nil && op.IsDepthwise(g) != depthwise {
+	return append(weightRules(code, packed), ConvSpatialRule(code+"-05"),
+		kernel.Conv.Rule(code+"-06", want+" convolution", func(_ *kernel.Node, g *op.ConvGeom) string {
+			if op.IsDepthwise(g) != depthwise {
 				return fmt.Sprintf("group %d of %d input and %d output channels: not %s convolution", g.Group, g.CIn, g.COut, want)
 			}
 			return ""
-		}})
+		}))
 }
 
 // TransposedRules are the conditions on an int8 transposed convolution.
 func TransposedRules(code string, packed Packed) []kernel.Rule {
-	return append(weightRules(code, packed), SpatialRule(code+"-05", ConvSizes))
+	return append(weightRules(code, packed), ConvSpatialRule(code+"-05"))
 }
 
 // Packed says on which cores int4 weights are left to kernels that read them two
@@ -116,9 +202,9 @@ func ExceptHelium(c kernel.Core) bool { return !c.MVE }
 // int8Weights is the rule that the weights are constant bytes that a kernel
 // takes; atRunTime says that they are none, as a format.
 func int8Weights(code, atRunTime string, packed Packed) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "weights are constant int8", Check: func(n *ir.Node, o *kernel.Options) string {
+	return kernel.Rule{Code: code, Doc: "weights are constant int8", Check: func(n *kernel.Node) string {
 		switch w, d := n.In[1], n.In[1].Type.DType; {
-		case d == tensor.I4 && packed != nil && packed(o.Core):
+		case d == tensor.I4 && packed != nil && packed(n.Core):
 			return fmt.Sprintf("the weights %s are int4, want a byte each", w)
 		case w.Const == nil:
 			return fmt.Sprintf(atRunTime, w)
@@ -133,8 +219,8 @@ func int8Weights(code, atRunTime string, packed Packed) kernel.Rule {
 func weightRules(code string, packed Packed) []kernel.Rule {
 	weights := int8Weights(code+"-02", "the weights %s are computed at run time, want a constant", packed)
 	constant := weights.Check
-	weights.Check = func(n *ir.Node, o *kernel.Options) string {
-		why := constant(n, o)
+	weights.Check = func(n *kernel.Node) string {
+		why := constant(n)
 		if b := n.Input(2); why == "" && b != nil && b.Const == nil {
 			why = fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
 		}
@@ -143,11 +229,8 @@ func weightRules(code string, packed Packed) []kernel.Rule {
 	return []kernel.Rule{
 		Int8(code+"-01", 0),
 		weights,
-		Agrees(code+"-03", "scales have a fixed-point form, the bias counts their product", func(n *ir.Node, _ *kernel.Options) string {
-			_, why := op.ConvQuantParams(n)
-			return why
-		}),
-		{Code: code + "-04", Doc: "weights are symmetric: zero points 0", Check: func(n *ir.Node, _ *kernel.Options) string {
+		ConvParams.Exists(code+"-03", "scales have a fixed-point form, the bias counts their product"),
+		{Code: code + "-04", Doc: "weights are symmetric: zero points 0", Check: func(n *kernel.Node) string {
 			if q := n.In[1].Type.Quant; q != nil {
 				for c, z := range q.Zero {
 					if z != 0 {

@@ -121,17 +121,17 @@ func binaryF32(fn, code, doc string, conds []cond, ops ...*ir.OpDef) *kernel.Ker
 		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
 		Rules:  rules(code, append([]cond{float32s(), nonEmpty, rankUpTo(maxDims)}, conds...)...),
 		Layout: same,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			l := start(n, fn)
+		Lower: func(n *kernel.Node) *call.Lowered {
+			l := start(n.Node, fn)
 			l.fold(fn)
 			if n.Op == op.Mean {
 				y, k := l.outputOperand(), operand{arg: f32Blob("const", []float32{float32(len(n.In))}), strides: make([]int, n.Out[0].Type.Rank())}
 				l.call("nncc_div_f32", bcastParams(n.Out[0].Type, y, k), y.arg, k.arg, l.out(0))
 			}
-			if hasAct(n) {
+			if hasAct(n.Node) {
 				l.clampF32()
 			}
-			return l.done()
+			return l.low
 		},
 	}
 }
@@ -142,20 +142,20 @@ func compareRow(fn, code, doc string, d tensor.DType, ops ...*ir.OpDef) *kernel.
 		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
 		Rules:  rules(code, plain(d), nonEmpty, rankUpTo(maxDims)),
 		Layout: same,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			l := start(n, fn)
+		Lower: func(n *kernel.Node) *call.Lowered {
+			l := start(n.Node, fn)
 			out := n.Out[0].Type
 			a, b := l.broadcast(0, out), l.broadcast(1, out)
 			l.call(fn, bcastParams(out, a, b), a.arg, b.arg, l.out(0))
 			l.mayOverwrite(a, b)
-			return l.done()
+			return l.low
 		},
 	}
 }
 
 // plain: all inputs have type d and are not quantised.
 func plain(d tensor.DType) cond {
-	return cond{"inputs are " + d.ONNXName(), func(n *ir.Node) string {
+	return cond{"inputs are " + d.ONNXName(), func(n *kernel.Node) string {
 		for i, v := range n.In {
 			if v != nil && (v.Type.DType != d || v.Type.Quant != nil) {
 				return fmt.Sprintf("input %d is %s, want %s", i, short(v.Type), d.ONNXName())
@@ -166,7 +166,7 @@ func plain(d tensor.DType) cond {
 }
 
 // fmodOnly: Mod in C's sense, the sign of the dividend.
-var fmodOnly = cond{"fmod is 1", func(n *ir.Node) string {
+var fmodOnly = cond{"fmod is 1", func(n *kernel.Node) string {
 	if n.Int("fmod") != 1 {
 		return "fmod is 0, want 1"
 	}
@@ -201,14 +201,14 @@ var whereRow = &kernel.Kernel{
 	Name: "nncc_where", Library: "nncc", Doc: "choice between two tensors, any element type", Ops: []*ir.OpDef{op.Where},
 	Rules:  rules("NNCC-WHERE", sameData, nonEmpty, rankUpTo(maxDims)),
 	Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_where")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_where")
 		out := n.Out[0].Type
 		c, a, b := l.broadcast(0, out), l.broadcast(1, out), l.broadcast(2, out)
 		dims, st := merge(out.Phys(), c.strides, a.strides, b.strides)
 		f := append(ints("elem", out.DType.Size(), "rank", len(dims)), list("dims", dims),
 			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
 		l.call("nncc_where", params("nncc_where_params", f...), c.arg, bytesOf(a.arg), bytesOf(b.arg), bytesOf(l.out(0)))
-		return l.done()
+		return l.low
 	},
 }

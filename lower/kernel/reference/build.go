@@ -38,8 +38,6 @@ func (l *lowering) checked(fn string, args ...call.Arg) {
 // inPlace allows the output to take the storage of an input.
 func (l *lowering) inPlace(i int) { l.low.InPlace = append(l.low.InPlace, i) }
 
-func (l *lowering) done() (*call.Lowered, error) { return l.low, nil }
-
 // scratch reserves room for n elements of type d for the time of the step.
 func (l *lowering) scratch(d tensor.DType, n int) call.Scratch {
 	s := call.Scratch{Off: l.low.Scratch, CType: ctype(d)}

@@ -19,7 +19,7 @@ var castTypes = map[tensor.DType]call.Lit{
 // castRow converts plain element types; quantised 8-bit values go by a table.
 var castRow = &kernel.Kernel{
 	Name: "nncc_cast", Library: "nncc", Doc: "conversion between float32, bool and integers of 8 to 64 bits", Ops: []*ir.OpDef{op.Cast, op.CastLike, op.BitCast},
-	Rules: rules("NNCC-CAST", nonEmpty, cond{"plain float32, bool or integers", func(n *ir.Node) string {
+	Rules: rules("NNCC-CAST", nonEmpty, cond{"plain float32, bool or integers", func(n *kernel.Node) string {
 		for _, x := range []struct {
 			what string
 			t    ir.Type
@@ -29,23 +29,23 @@ var castRow = &kernel.Kernel{
 			}
 		}
 		return ""
-	}}, cond{"a BitCast only of bytes to bool, of which all but 0 are true", func(n *ir.Node) string {
+	}}, cond{"a BitCast only of bytes to bool, of which all but 0 are true", func(n *kernel.Node) string {
 		if n.Op == op.BitCast && n.Out[0].Type.DType != tensor.Bool {
 			return fmt.Sprintf("BitCast to %s reads the same bytes anew", n.Out[0].Type.DType.ONNXName())
 		}
 		return ""
-	}}), Layout: func(n *ir.Node) kernel.Layout {
+	}}), Layout: func(n *kernel.Node) kernel.Layout {
 		if len(n.In) > 1 && n.In[1].Const == nil {
 			return natural(n) // CastLike: the other input has any shape
 		}
 		return same(n)
 	},
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_cast")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_cast")
 		x, y := n.In[0].Type, n.Out[0].Type
-		l.low.Unused = unusedTail(n)
+		l.low.Unused = unusedTail(n.Node)
 		f := append(ints("count", y.Elems()), call.F("from", castTypes[x.DType]), call.F("to", castTypes[y.DType]))
 		l.call("nncc_cast", params("nncc_cast_params", f...), bytesOf(l.in(0)), bytesOf(l.out(0)))
-		return l.done()
+		return l.low
 	},
 }

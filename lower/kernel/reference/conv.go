@@ -63,8 +63,8 @@ func channelwise(g *op.ConvGeom) bool {
 	return !g.Transposed && g.Group == g.CIn && g.COut%g.CIn == 0
 }
 
-var depthwiseOnly = cond{"one group an input channel", func(n *ir.Node) string {
-	g, err := op.ConvGeometry(n)
+var depthwiseOnly = cond{"one group an input channel", func(n *kernel.Node) string {
+	g, err := op.ConvGeometry(n.Node)
 	if err != nil {
 		return err.Error()
 	}
@@ -79,15 +79,12 @@ func convRow(fn, code, doc string, o *ir.OpDef, conds []cond, params func(l *low
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{o},
 		Rules:  rules(code, append([]cond{float32s(), nonEmpty, upTo2D}, conds...)...),
 		Layout: kernel.SpatialLayout,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			g, err := op.ConvGeometry(n)
-			if err != nil {
-				return nil, err
-			}
-			l := start(n, fn)
+		Lower: func(n *kernel.Node) *call.Lowered {
+			g := kernel.Conv.Must(n)
+			l := start(n.Node, fn)
 			w := l.convWeights(g, fn == "nncc_depthwise_conv2d_f32")
 			l.call(fn, params(l, g), l.in(0), w, l.in(2), l.out(0))
-			return l.done()
+			return l.low
 		},
 	}
 }

@@ -21,14 +21,14 @@ const (
 // vectors. Its portable body is no faster than the scalar kernel, so only
 // cores with vectors take it.
 func lanesRow(fn, code, doc string, o []*ir.OpDef, conds []cond, params func(l *lowering, g *op.ConvGeom) *call.Struct) *kernel.Kernel {
-	vectors := kernel.Rule{Code: code + "-00", Doc: "a core with Helium for floats", Check: func(_ *ir.Node, o *kernel.Options) string {
-		if !o.Core.MVE || !o.Core.FPU {
+	vectors := kernel.Rule{Code: code + "-00", Doc: "a core with Helium for floats", Check: func(n *kernel.Node) string {
+		if !n.Core.MVE || !n.Core.FPU {
 			return "the core has no float vectors"
 		}
 		return ""
 	}}
-	own := kernel.Rule{Code: code + "-10", Doc: "own kernels are wanted", Check: func(_ *ir.Node, o *kernel.Options) string {
-		if o.Kernels == "reference" {
+	own := kernel.Rule{Code: code + "-10", Doc: "own kernels are wanted", Check: func(n *kernel.Node) string {
+		if n.Kernels == "reference" {
 			return "--kernels reference wants scalar kernels"
 		}
 		return ""
@@ -36,15 +36,12 @@ func lanesRow(fn, code, doc string, o []*ir.OpDef, conds []cond, params func(l *
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: o, Layout: kernel.SpatialLayout,
 		Rules: append([]kernel.Rule{vectors, own}, rules(code, append([]cond{float32s(), nonEmpty, upTo2D, constant(1, 2)}, conds...)...)...),
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			g, err := op.ConvGeometry(n)
-			if err != nil {
-				return nil, err
-			}
-			l := start(n, fn)
-			l.low.Unused = unusedTail(n)
-			l.call(fn, params(l, g), l.in(0), packLanes(n, g), l.out(0))
-			return l.done()
+		Lower: func(n *kernel.Node) *call.Lowered {
+			g := kernel.Conv.Must(n)
+			l := start(n.Node, fn)
+			l.low.Unused = unusedTail(n.Node)
+			l.call(fn, params(l, g), l.in(0), packLanes(n.Node, g), l.out(0))
+			return l.low
 		},
 	}
 }
@@ -92,8 +89,8 @@ func packLanes(n *ir.Node, g *op.ConvGeom) *call.Blob {
 }
 
 // oneEach: every channel is a group of its own.
-var oneEach = cond{"one output channel for every input channel", func(n *ir.Node) string {
-	g, err := op.ConvGeometry(n)
+var oneEach = cond{"one output channel for every input channel", func(n *kernel.Node) string {
+	g, err := op.ConvGeometry(n.Node)
 	if err != nil {
 		return err.Error()
 	}
@@ -104,7 +101,7 @@ var oneEach = cond{"one output channel for every input channel", func(n *ir.Node
 }}
 
 // notOneEach: packLanes packs the other convolutions for another kernel.
-var notOneEach = cond{"channels that are added up, or several outputs of each", func(n *ir.Node) string {
+var notOneEach = cond{"channels that are added up, or several outputs of each", func(n *kernel.Node) string {
 	if oneEach.check(n) == "" {
 		return "every channel is a group of its own, which another kernel computes"
 	}

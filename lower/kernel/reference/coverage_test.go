@@ -123,7 +123,7 @@ func TestEveryPromisedOperator(t *testing.T) {
 		for _, line := range strings.Split(strings.TrimSpace(promised), "\n") {
 			g := sample(t, line, lib.dtype)
 			n := g.Nodes[len(g.Nodes)-1]
-			if _, err := lib.table.Choose(n, &kernel.Options{Kernels: "auto"}); err != nil {
+			if _, err := lib.table.Match(n, &kernel.Options{Kernels: "auto"}); err != nil {
 				t.Errorf("%s: %v", lib.dtype, err)
 			}
 		}
@@ -167,7 +167,7 @@ func TestRefusals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = table.Choose(g.Nodes[0], &kernel.Options{})
+		_, err = table.Match(g.Nodes[0], &kernel.Options{})
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", c.src, err)

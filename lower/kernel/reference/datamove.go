@@ -14,13 +14,10 @@ import (
 var concatRow = &kernel.Kernel{
 	Name: "nncc_copy_rows", Library: "nncc", Doc: "concatenation along any axis, any element type", Ops: []*ir.OpDef{op.Concat},
 	Rules: rules("NNCC-CONCAT", sameData, nonEmptyOut), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	Lower: func(n *kernel.Node) *call.Lowered {
 		out := n.Out[0].Type
-		axis, err := op.Axis(n, n.Int("axis"), out.Rank())
-		if err != nil {
-			return nil, err
-		}
-		l := start(n, "nncc_copy_rows")
+		axis := kernel.Axis.Must(n)
+		l := start(n.Node, "nncc_copy_rows")
 		outer, size, inner := around(out, axis)
 		inner *= out.DType.Size()
 		off := 0
@@ -37,7 +34,7 @@ var concatRow = &kernel.Kernel{
 			l.low.Parts = append(l.low.Parts, part(true, i, off, outer, block, size*inner))
 			off += block
 		}
-		return l.done()
+		return l.low
 	},
 }
 
@@ -50,7 +47,7 @@ func part(input bool, i, off, outer, block, row int) call.Part {
 }
 
 // nonEmptyOut: empty inputs are passed over, an empty result has no code.
-var nonEmptyOut = cond{"the result is not empty", func(n *ir.Node) string {
+var nonEmptyOut = cond{"the result is not empty", func(n *kernel.Node) string {
 	for i, v := range n.Out {
 		if v.Type.Elems() == 0 {
 			return fmt.Sprintf("output %d has shape %v, want no dimension of size 0", i, v.Type.Shape)
@@ -59,21 +56,29 @@ var nonEmptyOut = cond{"the result is not empty", func(n *ir.Node) string {
 	return ""
 }}
 
+// split are the parts of a Split along an axis.
+type split struct {
+	axis  int
+	sizes []int
+}
+
+var splits = kernel.FactOf(func(n *ir.Node) (split, error) {
+	axis, sizes, err := op.SplitSizes(n)
+	return split{axis, sizes}, err
+})
+
 // splitRow is the inverse of concatRow.
 var splitRow = &kernel.Kernel{
 	Name: "nncc_copy_rows", Library: "nncc", Doc: "split along any axis, any element type", Ops: []*ir.OpDef{op.Split},
 	Rules: rules("NNCC-SPLIT", sameData, nonEmpty, constant(1)), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		axis, sizes, err := op.SplitSizes(n)
-		if err != nil {
-			return nil, err
-		}
-		l := start(n, "nncc_copy_rows")
-		l.low.Unused = unusedTail(n)
-		outer, size, inner := around(n.In[0].Type, axis)
+	Lower: func(n *kernel.Node) *call.Lowered {
+		s := splits.Must(n)
+		l := start(n.Node, "nncc_copy_rows")
+		l.low.Unused = unusedTail(n.Node)
+		outer, size, inner := around(n.In[0].Type, s.axis)
 		inner *= n.In[0].Type.DType.Size()
 		off := 0
-		for i, k := range sizes {
+		for i, k := range s.sizes {
 			if i < len(n.Out) {
 				l.blocks(outer, k*inner, l.pitch(false, 0, size*inner), l.pitch(true, i, k*inner), l.inAt(0, off), l.out(i))
 				if n.In[0].Const == nil {
@@ -82,7 +87,7 @@ var splitRow = &kernel.Kernel{
 			}
 			off += k * inner
 		}
-		return l.done()
+		return l.low
 	},
 }
 
@@ -97,14 +102,11 @@ var sliceRow = &kernel.Kernel{
 var cropRow = &kernel.Kernel{
 	Name: "nncc_copy_nd", Library: "nncc", Doc: "strided slices into another memory order", Ops: []*ir.OpDef{op.Crop},
 	Rules:  rules("NNCC-CROP", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 2, 3, 4)),
-	Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: sliced,
+	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: sliced,
 }
 
-func sliced(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	g, err := op.SliceGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+func sliced(n *kernel.Node) *call.Lowered {
+	g := kernel.Slice.Must(n)
 	x, y := n.In[0].Type, n.Out[0].Type
 	st := strides(x)
 	m := move{elem: y.DType.Size(), dims: y.Phys()}
@@ -113,13 +115,13 @@ func sliced(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 		st[d] *= g.Step[d]
 	}
 	m.x, m.y = permuted(st, y.OrderOrIdentity()), tensor.Strides(m.dims)
-	l := start(n, "nncc_copy_nd")
-	l.low.Unused = unusedTail(n)
+	l := start(n.Node, "nncc_copy_nd")
+	l.low.Unused = unusedTail(n.Node)
 	if f := m.merged(); n.Op == op.Slice && len(f.dims) == 1 && (f.x[0] == 1 || f.dims[0] == 1) && n.In[0].Const == nil {
 		l.low.Parts = []call.Part{{I: 0, Off: m.xOff * m.elem}}
 	}
 	l.strided(m)
-	return l.done()
+	return l.low
 }
 
 // strided moves input 0 to output 0; the offset of the source becomes part of
@@ -140,26 +142,21 @@ func (l *lowering) strided(m move) {
 var padRow = &kernel.Kernel{
 	Name: "nncc_pad", Library: "nncc", Doc: "padding and cropping in any mode, any element type", Ops: []*ir.OpDef{op.Pad},
 	Rules: rules("NNCC-PAD", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 3), padFillKnown), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		g, err := op.PadGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		l := start(n, "nncc_pad")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		g := kernel.Pad.Must(n)
+		l := start(n.Node, "nncc_pad")
 		l.low.Unused = []int{1, 3}
 		x, y := n.In[0].Type, n.Out[0].Type
 		modes := map[string]int{"constant": 0, "edge": 1, "reflect": 2, "wrap": 3}
 		var value call.Arg = call.Null{}
 		if g.Mode == "constant" {
-			if value, err = l.padValue(); err != nil {
-				return nil, err
-			}
+			value = l.padValue(n)
 		}
 		order := y.OrderOrIdentity()
 		in, out, before := mergePad(permuted(x.Shape, order), y.Phys(), permuted(g.Begin, order))
 		f := append(ints("elem", y.DType.Size(), "rank", len(in), "mode", modes[g.Mode]), list("in_dims", in), list("out_dims", out), list("before", before))
 		l.call("nncc_pad", params("nncc_pad_params", f...), bytesOf(l.in(0)), value, bytesOf(l.out(0)))
-		return l.done()
+		return l.low
 	},
 }
 
@@ -185,7 +182,7 @@ func mergePad(in, out, before []int) (i, o, b []int) {
 }
 
 // padFillKnown: a fill value computed at run time has the type of the data.
-var padFillKnown = cond{"the fill value is constant or of the data's type", func(n *ir.Node) string {
+var padFillKnown = cond{"the fill value is constant or of the data's type", func(n *kernel.Node) string {
 	v := n.Input(2)
 	if v == nil || n.Str("mode") != "constant" {
 		return ""
@@ -196,26 +193,15 @@ var padFillKnown = cond{"the fill value is constant or of the data's type", func
 		}
 		return ""
 	}
-	if _, err := op.PadFill(n, v.Const); err != nil {
-		return err.Error()
-	}
-	return ""
+	return kernel.PadFill.Why(n)
 }}
 
 // padValue is the fill element of a Pad node in the type of the data.
-func (l *lowering) padValue() (call.Arg, error) {
-	var given *tensor.Dense
-	if v := l.n.Input(2); v != nil {
-		if v.Const == nil {
-			return bytesOf(l.in(2)), nil
-		}
-		given = v.Const
+func (l *lowering) padValue(n *kernel.Node) call.Arg {
+	if v := n.Input(2); v != nil && v.Const == nil {
+		return bytesOf(l.in(2))
 	}
-	fill, err := op.PadFill(l.n, given)
-	if err != nil {
-		return nil, err
-	}
-	return blob("fill", fill), nil
+	return blob("fill", kernel.PadFill.Must(n))
 }
 
 func dataKernels() []*kernel.Kernel {

@@ -59,7 +59,7 @@ func (k *kase) compile(t testing.TB, i int) *kerneltest.Model {
 		t.Fatalf("%s: %v\n%s", k.name, err, k.src)
 	}
 	last := g.Nodes[len(g.Nodes)-1]
-	if c, err := table.Choose(last, &kernel.Options{}); k.kernel != "" && (err != nil || c.Kernel.Name != k.kernel) {
+	if c, err := table.Match(last, &kernel.Options{}); k.kernel != "" && (err != nil || c.Kernel.Name != k.kernel) {
 		t.Fatalf("%s: kernel %v (%v), want %s", k.name, c.Kernel, err, k.kernel)
 	}
 	s := kerneltest.Setup{Name: k.name, Seed: uint64(i) + 1, In: k.in, Order: k.forced, Tol: cmp.Or(k.tol, defaultTol)}

@@ -21,7 +21,7 @@ func (l *lowering) indices(i int) (call.Arg, int) {
 }
 
 // gatherLayout: with a list of indices the rank stays, and so may the order.
-func gatherLayout(n *ir.Node) kernel.Layout {
+func gatherLayout(n *kernel.Node) kernel.Layout {
 	if n.In[1].Type.Rank() == 1 {
 		return kernel.Layout{Kind: kernel.Same}
 	}
@@ -31,13 +31,10 @@ func gatherLayout(n *ir.Node) kernel.Layout {
 var gatherRow = &kernel.Kernel{
 	Name: "nncc_gather", Library: "nncc", Doc: "slices along an axis by index, any element type", Ops: []*ir.OpDef{op.Gather},
 	Rules: rules("NNCC-GATHER", sameData, nonEmpty), Layout: gatherLayout,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	Lower: func(n *kernel.Node) *call.Lowered {
 		t := n.In[0].Type
-		axis, err := op.Axis(n, n.Int("axis"), t.Rank())
-		if err != nil {
-			return nil, err
-		}
-		l := start(n, "nncc_gather")
+		axis := kernel.Axis.Must(n)
+		l := start(n.Node, "nncc_gather")
 		var x call.Arg = l.in(0)
 		if c := n.In[0].Const; c != nil && n.In[1].Type.Rank() == 1 {
 			t.Order = n.Out[0].Type.Order
@@ -56,29 +53,26 @@ var gatherRow = &kernel.Kernel{
 			if outer == 1 {
 				l.low.Parts = []call.Part{{I: 0, Off: k * block}}
 			}
-			return l.done()
+			return l.low
 		}
 		idx, bytes := l.indices(1)
 		p := params("nncc_gather_params", ints("outer", outer, "axis", size, "block", block, "count", count, "index_bytes", bytes)...)
 		l.checked("nncc_gather", p, bytesOf(x), idx, bytesOf(l.out(0)))
-		return l.done()
+		return l.low
 	},
 }
 
 // elementsParams are the parameters of GatherElements and ScatterElements.
-func elementsParams(n *ir.Node, bytes int) (*call.Struct, error) {
+func elementsParams(n *kernel.Node, bytes int) *call.Struct {
 	t := n.In[0].Type
-	axis, err := op.Axis(n, n.Int("axis"), t.Rank())
-	if err != nil {
-		return nil, err
-	}
+	axis := kernel.Axis.Must(n)
 	f := ints("elem", t.DType.Size(), "rank", t.Rank(), "axis", axis, "axis_len", t.Shape[axis], "index_bytes", bytes)
 	f = append(f, list("dims", n.In[1].Type.Shape), list("x_stride", tensor.Strides(t.Shape)))
-	return params("nncc_gather_elements_params", f...), nil
+	return params("nncc_gather_elements_params", f...)
 }
 
 // noReduction: scattered values replace, they are not combined.
-var noReduction = cond{"reduction is none", func(n *ir.Node) string {
+var noReduction = cond{"reduction is none", func(n *kernel.Node) string {
 	if r := n.Str("reduction"); r != "none" {
 		return "reduction is " + r + ", want none"
 	}
@@ -96,7 +90,7 @@ func tupleParams(n *ir.Node, batchDims, bytes int) *call.Struct {
 }
 
 // someDepth: index tuples have at least one, and not too many values.
-var someDepth = cond{fmt.Sprintf("index tuples of 1 to %d values", maxDims), func(n *ir.Node) string {
+var someDepth = cond{fmt.Sprintf("index tuples of 1 to %d values", maxDims), func(n *kernel.Node) string {
 	s := n.In[1].Type.Shape
 	if d := s[len(s)-1]; d < 1 || d > maxDims {
 		return fmt.Sprintf("index tuples have %d values, want 1 to %d", d, maxDims)
@@ -105,32 +99,27 @@ var someDepth = cond{fmt.Sprintf("index tuples of 1 to %d values", maxDims), fun
 }}
 
 func indexKernels() []*kernel.Kernel {
-	row := func(fn, code string, d *ir.OpDef, scatter bool, build func(n *ir.Node, bytes int) (*call.Struct, error), conds ...cond) *kernel.Kernel {
+	row := func(fn, code string, d *ir.OpDef, scatter bool, build func(n *kernel.Node, bytes int) *call.Struct, conds ...cond) *kernel.Kernel {
 		return &kernel.Kernel{
 			Name: fn, Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d},
 			Rules: rules(code, append([]cond{sameData, nonEmpty, rankUpTo(maxDims)}, conds...)...), Layout: natural,
-			Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-				l := start(n, fn)
+			Lower: func(n *kernel.Node) *call.Lowered {
+				l := start(n.Node, fn)
 				idx, bytes := l.indices(1)
-				p, err := build(n, bytes)
-				if err != nil {
-					return nil, err
-				}
+				p := build(n, bytes)
 				if !scatter {
 					l.checked(fn, p, bytesOf(l.in(0)), idx, bytesOf(l.out(0)))
-					return l.done()
+					return l.low
 				}
 				size := n.Out[0].Type.Bytes()
 				l.rows(1, size, size, size, l.in(0), l.out(0))
 				l.checked(fn, p, bytesOf(l.in(2)), idx, bytesOf(l.out(0)))
-				return l.done()
+				return l.low
 			},
 		}
 	}
-	tuples := func(n *ir.Node, bytes int) (*call.Struct, error) {
-		return tupleParams(n, n.Int("batch_dims"), bytes), nil
-	}
-	flat := func(n *ir.Node, bytes int) (*call.Struct, error) { return tupleParams(n, 0, bytes), nil }
+	tuples := func(n *kernel.Node, bytes int) *call.Struct { return tupleParams(n.Node, n.Int("batch_dims"), bytes) }
+	flat := func(n *kernel.Node, bytes int) *call.Struct { return tupleParams(n.Node, 0, bytes) }
 	return []*kernel.Kernel{
 		gatherRow,
 		row("nncc_gather_elements", "NNCC-GATHERELEMENTS", op.GatherElements, false, elementsParams, hasRank),

@@ -13,7 +13,7 @@ import (
 
 // flatRight: one right matrix, so that the product is a fully connected layer.
 // A right matrix computed at run time must stand as [N, K] already.
-var flatRight = cond{"one right matrix, constant (or transposed) for all products", func(n *ir.Node) string {
+var flatRight = cond{"one right matrix, constant (or transposed) for all products", func(n *kernel.Node) string {
 	b := n.In[1]
 	if n.Op == op.Gemm {
 		switch {
@@ -24,9 +24,9 @@ var flatRight = cond{"one right matrix, constant (or transposed) for all product
 		case n.Float("alpha") != 1 && b.Const == nil:
 			return fmt.Sprintf("alpha is %v with a right matrix computed at run time, want 1", n.Float("alpha"))
 		}
-		return addendWhy(n)
+		return addendWhy(n.Node)
 	}
-	g, err := op.MatMulGeometry(n)
+	g, err := op.MatMulGeometry(n.Node)
 	switch {
 	case err != nil:
 		return err.Error()
@@ -64,30 +64,24 @@ func addendWhy(n *ir.Node) string {
 var fullyConnectedRow = &kernel.Kernel{
 	Name: "nncc_fully_connected_f32", Library: "nncc", Doc: "matrix product with one right matrix, bias and clamp", Ops: []*ir.OpDef{op.Gemm, op.MatMul},
 	Rules: rules("NNCC-FC-F32", float32s(), nonEmpty, flatRight), Layout: natural,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_fully_connected_f32")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_fully_connected_f32")
 		var rows, k, cols int
 		var bias call.Arg = call.Null{}
 		w := call.Arg(nil)
 		if n.Op == op.Gemm {
-			g, err := op.GemmGeometry(n)
-			if err != nil {
-				return nil, err
-			}
+			g := kernel.Gemm.Must(n)
 			rows, k, cols = g.M, g.K, g.N
 			bias = l.gemmBias(cols)
 			w = l.gemmWeights(g)
 		} else {
-			g, err := op.MatMulGeometry(n)
-			if err != nil {
-				return nil, err
-			}
+			g := kernel.MatMul.Must(n)
 			rows, k, cols = len(g.A)*g.M, g.K, g.N
 			w = l.arranged(1, []int{k, cols}, []int{1, 0})
 		}
-		f := append(ints("batch", rows, "in_n", k, "out_n", cols), actFields(n)...)
+		f := append(ints("batch", rows, "in_n", k, "out_n", cols), actFields(n.Node)...)
 		l.call("nncc_fully_connected_f32", params("nncc_fully_connected_params", f...), l.in(0), w, bias, l.out(0))
-		return l.done()
+		return l.low
 	},
 }
 
@@ -139,15 +133,12 @@ func matrixParams(m, k, n, aRow, aCol, bRow, bCol int, batch call.Nested) *call.
 var batchMatMulRow = &kernel.Kernel{
 	Name: "nncc_batch_matmul_f32", Library: "nncc", Doc: "products of run-time matrices with broadcast batch dimensions", Ops: []*ir.OpDef{op.MatMul},
 	Rules: rules("NNCC-MATMUL-F32", float32s(), nonEmpty, rankUpTo(maxDims)), Layout: natural,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		g, err := op.MatMulGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		l := start(n, "nncc_batch_matmul_f32")
-		l.call("nncc_batch_matmul_f32", matrixParams(g.M, g.K, g.N, g.K, 1, g.N, 1, matBatch(n, g)), l.in(0), l.in(1), l.out(0))
+	Lower: func(n *kernel.Node) *call.Lowered {
+		g := kernel.MatMul.Must(n)
+		l := start(n.Node, "nncc_batch_matmul_f32")
+		l.call("nncc_batch_matmul_f32", matrixParams(g.M, g.K, g.N, g.K, 1, g.N, 1, matBatch(n.Node, g)), l.in(0), l.in(1), l.out(0))
 		l.clampF32()
-		return l.done()
+		return l.low
 	},
 }
 
@@ -185,12 +176,9 @@ func matBatch(n *ir.Node, g *op.MatGeom) call.Nested {
 var gemmRow = &kernel.Kernel{
 	Name: "nncc_batch_matmul_f32", Library: "nncc", Doc: "product of two run-time matrices, scaled, with addend", Ops: []*ir.OpDef{op.Gemm},
 	Rules: rules("NNCC-GEMM-F32", float32s(), nonEmpty), Layout: natural,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		g, err := op.GemmGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		l := start(n, "nncc_batch_matmul_f32")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		g := kernel.Gemm.Must(n)
+		l := start(n.Node, "nncc_batch_matmul_f32")
 		aRow, aCol, bRow, bCol := g.K, 1, g.N, 1
 		if n.Int("transA") != 0 {
 			aRow, aCol = 1, g.M
@@ -214,7 +202,7 @@ var gemmRow = &kernel.Kernel{
 			l.call("nncc_add_f32", bcastParams(out, y, c), y.arg, c.arg, y.arg)
 		}
 		l.clampF32()
-		return l.done()
+		return l.low
 	},
 }
 

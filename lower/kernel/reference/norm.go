@@ -25,14 +25,14 @@ func rowsAndChannels(t ir.Type) (rows, channels int) {
 var batchNormRow = &kernel.Kernel{
 	Name: "nncc_scale_shift_f32", Library: "nncc", Doc: "batch normalisation as scale and shift per channel", Ops: []*ir.OpDef{op.BatchNormalization},
 	Rules: rules("NNCC-BATCHNORM-F32", float32s(), nonEmpty, constant(1, 2, 3, 4)), Layout: spatial,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_scale_shift_f32")
-		scale, shift := linearNorm(n)
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_scale_shift_f32")
+		scale, shift := linearNorm(n.Node)
 		rows, channels := rowsAndChannels(n.In[0].Type)
 		p := params("nncc_scale_shift_params", append(ints("rows", rows, "channels", channels), noClamp()...)...)
 		l.call("nncc_scale_shift_f32", p, l.in(0), f32Blob("scale", scale), f32Blob("shift", shift), l.out(0))
 		l.inPlace(0)
-		return l.done()
+		return l.low
 	},
 }
 
@@ -52,13 +52,9 @@ func linearNorm(n *ir.Node) (scale, shift []float32) {
 }
 
 // rowNorm are rows and their length for normalisations from an axis on.
-func rowNorm(n *ir.Node) (rows, length int, err error) {
-	s := n.In[0].Type.Shape
-	axis, err := op.Axis(n, n.Int("axis"), len(s))
-	if err != nil {
-		return 0, 0, err
-	}
-	return product(s[:axis]), product(s[axis:]), nil
+func rowNorm(n *kernel.Node) (rows, length int) {
+	s, axis := n.In[0].Type.Shape, kernel.Axis.Must(n)
+	return product(s[:axis]), product(s[axis:])
 }
 
 // rowParam is a normalisation's parameter i as one value an element of a row:
@@ -102,12 +98,12 @@ func broadcastConst(d *tensor.Dense, shape []int) *tensor.Dense {
 
 // fullRow: parameters that are not constant cover the whole row.
 func fullRow(idx ...int) cond {
-	return cond{"parameters computed at run time have the shape of a row", func(n *ir.Node) string {
-		_, length, err := rowNorm(n)
-		if err != nil {
-			return err.Error()
+	return cond{"parameters computed at run time have the shape of a row", func(n *kernel.Node) string {
+		if why := kernel.Axis.Why(n); why != "" {
+			return why
 		}
-		for _, i := range inputs(n, idx) {
+		_, length := rowNorm(n)
+		for _, i := range inputs(n.Node, idx) {
 			if v := n.In[i]; v.Const == nil && v.Type.Elems() != length {
 				return fmt.Sprintf("input %d has shape %v, want %d elements", i, v.Type.Shape, length)
 			}
@@ -120,12 +116,9 @@ func rowNormRow(fn, code, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
 		Rules: rules(code, float32s(), nonEmpty, oneOutput, fullRow(1, 2)), Layout: natural,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			rows, length, err := rowNorm(n)
-			if err != nil {
-				return nil, err
-			}
-			l := start(n, fn)
+		Lower: func(n *kernel.Node) *call.Lowered {
+			rows, length := rowNorm(n)
+			l := start(n.Node, fn)
 			p := params("nncc_layer_norm_params", append(ints("rows", rows, "len", length), call.F("epsilon", f32(n.Float("epsilon"))))...)
 			args := []call.Arg{p, l.in(0), l.rowParam(1, length)}
 			if bias {
@@ -133,7 +126,7 @@ func rowNormRow(fn, code, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
 			}
 			l.call(fn, append(args, l.out(0))...)
 			l.inPlace(0)
-			return l.done()
+			return l.low
 		},
 	}
 }
@@ -142,14 +135,14 @@ func rowNormRow(fn, code, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
 var groupNormRow = &kernel.Kernel{
 	Name: "nncc_group_norm_f32", Library: "nncc", Doc: "normalisation of groups of channels of every sample", Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
 	Rules: rules("NNCC-GROUPNORM-F32", float32s(), nonEmpty), Layout: spatial,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_group_norm_f32")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_group_norm_f32")
 		s := n.In[0].Type.Shape
-		p := params("nncc_group_norm_params", append(ints("batch", s[0], "spatial", product(s[2:]), "channels", s[1], "groups", normGroups(n)),
+		p := params("nncc_group_norm_params", append(ints("batch", s[0], "spatial", product(s[2:]), "channels", s[1], "groups", normGroups(n.Node)),
 			call.F("epsilon", f32(n.Float("epsilon"))))...)
 		l.call("nncc_group_norm_f32", p, l.in(0), l.in(1), l.in(2), l.out(0))
 		l.inPlace(0)
-		return l.done()
+		return l.low
 	},
 }
 
@@ -163,13 +156,13 @@ func normGroups(n *ir.Node) int {
 var lrnRow = &kernel.Kernel{
 	Name: "nncc_lrn_f32", Library: "nncc", Doc: "local response normalisation across channels", Ops: []*ir.OpDef{op.LRN},
 	Rules: rules("NNCC-LRN-F32", float32s(), nonEmpty), Layout: spatial,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_lrn_f32")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_lrn_f32")
 		rows, channels := rowsAndChannels(n.In[0].Type)
 		p := params("nncc_lrn_params", append(ints("rows", rows, "channels", channels, "size", n.Int("size")),
 			call.F("alpha", f32(n.Float("alpha"))), call.F("beta", f32(n.Float("beta"))), call.F("bias", f32(n.Float("bias"))))...)
 		l.call("nncc_lrn_f32", p, l.in(0), l.out(0))
-		return l.done()
+		return l.low
 	},
 }
 
@@ -177,23 +170,20 @@ var lrnRow = &kernel.Kernel{
 var meanVarianceRow = &kernel.Kernel{
 	Name: "nncc_reduce_mean_f32", Library: "nncc", Doc: "zero mean and unit variance over axes", Ops: []*ir.OpDef{op.MeanVarianceNormalization},
 	Rules: rules("NNCC-MVN-F32", float32s(), nonEmpty, rankUpTo(maxDims)), Layout: natural,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		return meanVariance(n)
+	Lower: func(n *kernel.Node) *call.Lowered {
+		return meanVariance(n.Node)
 	},
 }
 
 // meanVariance computes d = x - mean, then d / (sqrt(mean(d*d)) + 1e-9).
-func meanVariance(n *ir.Node) (*call.Lowered, error) {
+func meanVariance(n *ir.Node) *call.Lowered {
 	axes := []int{0, 2, 3}
 	if n.Has("axes") {
 		axes = n.Ints("axes") // a copy
 	}
 	t := n.In[0].Type
 	for i, a := range axes {
-		a, err := op.Axis(n, a, t.Rank())
-		if err != nil {
-			return nil, err
-		}
+		a := kernel.Known(op.Axis(n, a, t.Rank()))
 		axes[i] = a
 	}
 	l := start(n, "nncc_reduce_mean_f32")
@@ -224,7 +214,7 @@ func meanVariance(n *ir.Node) (*call.Lowered, error) {
 	l.element(&ir.Node{Op: op.Sqrt}, count, stat, stat)
 	l.call("nncc_add_f32", scalar, stat, f32Blob("const", []float32{1e-9}), stat)
 	l.call("nncc_div_f32", bcastParams(t, y, mean), l.out(0), stat, l.out(0))
-	return l.done()
+	return l.low
 }
 
 func normKernels() []*kernel.Kernel {

@@ -23,17 +23,14 @@ func poolRow(fn, code, doc string, build func(l *lowering, g *op.PoolGeom) *call
 		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
 		Rules:  rules(code, append([]cond{float32s(), nonEmpty, oneOutput}, conds...)...),
 		Layout: kernel.SpatialLayout,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			g, err := op.PoolGeometry(n)
-			if err != nil {
-				return nil, err
-			}
-			l := start(n, fn)
+		Lower: func(n *kernel.Node) *call.Lowered {
+			g := kernel.Pool.Must(n)
+			l := start(n.Node, fn)
 			l.call(fn, build(l, g), l.in(0), l.out(0))
-			if hasAct(n) {
+			if hasAct(n.Node) {
 				l.clampF32()
 			}
-			return l.done()
+			return l.low
 		},
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // scaleShape: one scale, or one for every index of the axis.
-var scaleShape = cond{"one scale, or one for each index of the axis", func(n *ir.Node) string {
+var scaleShape = cond{"one scale, or one for each index of the axis", func(n *kernel.Node) string {
 	if b := n.Int("block_size"); b != 0 {
 		return fmt.Sprintf("block_size is %d, want 0", b)
 	}
@@ -21,7 +21,7 @@ var scaleShape = cond{"one scale, or one for each index of the axis", func(n *ir
 
 // scaleParams are the parameters and the constant scale and zero point arrays
 // of the quantising kernels, over memory split at the axis.
-func scaleParams(n *ir.Node) (*call.Struct, *call.Blob, *call.Blob, error) {
+func scaleParams(n *kernel.Node) (p *call.Struct, scale, zero *call.Blob) {
 	t := n.In[0].Type
 	scales := make([]float32, n.In[1].Const.Len())
 	for i := range scales {
@@ -35,22 +35,18 @@ func scaleParams(n *ir.Node) (*call.Struct, *call.Blob, *call.Blob, error) {
 	}
 	outer, axis, inner := 1, 1, t.Elems()
 	if len(scales) > 1 {
-		a, err := op.Axis(n, n.Int("axis"), t.Rank())
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		outer, axis, inner = around(t, a)
+		outer, axis, inner = around(t, kernel.Axis.Must(n))
 	}
-	p := params("nncc_quantize_params", ints("outer", outer, "axis", axis, "inner", inner)...)
-	return p, f32Blob("scale", scales), i32Blob("zero", zeros), nil
+	p = params("nncc_quantize_params", ints("outer", outer, "axis", axis, "inner", inner)...)
+	return p, f32Blob("scale", scales), i32Blob("zero", zeros)
 }
 
 // intTypes: element type to the suffix in a kernel's name.
 var quantTypes = map[tensor.DType]string{tensor.I8: "s8", tensor.U8: "u8", tensor.I16: "s16", tensor.I32: "s32"}
 
 func typeIn(what string, of func(n *ir.Node) ir.Type, allowed ...tensor.DType) cond {
-	return cond{fmt.Sprintf("%s is one of %v", what, allowed), func(n *ir.Node) string {
-		if t := of(n); !slices.Contains(allowed, t.DType) {
+	return cond{fmt.Sprintf("%s is one of %v", what, allowed), func(n *kernel.Node) string {
+		if t := of(n.Node); !slices.Contains(allowed, t.DType) {
 			return fmt.Sprintf("%s is %s, want one of %v", what, short(t), allowed)
 		}
 		return ""
@@ -61,28 +57,25 @@ func inType(i int) func(n *ir.Node) ir.Type { return func(n *ir.Node) ir.Type { 
 func outType(n *ir.Node) ir.Type            { return n.Out[0].Type }
 
 func quantizeKernels() []*kernel.Kernel {
-	row := func(name, code, doc string, d *ir.OpDef, fn func(n *ir.Node) string, conds ...cond) *kernel.Kernel {
+	row := func(name, code, doc string, d *ir.OpDef, fn func(n *kernel.Node) string, conds ...cond) *kernel.Kernel {
 		return &kernel.Kernel{
 			Name: name, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
 			Rules: rules(code, append(conds, nonEmpty, constant(1, 2), scaleShape)...), Layout: same,
-			Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-				p, scale, zero, err := scaleParams(n)
-				if err != nil {
-					return nil, err
-				}
-				l := start(n, fn(n))
+			Lower: func(n *kernel.Node) *call.Lowered {
+				p, scale, zero := scaleParams(n)
+				l := start(n.Node, fn(n))
 				l.low.Unused = []int{1, 2}
 				l.call(fn(n), p, l.in(0), scale, zero, l.out(0))
-				return l.done()
+				return l.low
 			},
 		}
 	}
 	return []*kernel.Kernel{
 		row("nncc_quantize_f32", "NNCC-QUANTIZE", "float32 to int8, uint8 or int16", op.QuantizeLinear,
-			func(n *ir.Node) string { return "nncc_quantize_f32_" + quantTypes[n.Out[0].Type.DType] },
+			func(n *kernel.Node) string { return "nncc_quantize_f32_" + quantTypes[n.Out[0].Type.DType] },
 			typeIn("the input", inType(0), tensor.F32), typeIn("the scale", inType(1), tensor.F32), typeIn("the output", outType, tensor.I8, tensor.U8, tensor.I16)),
 		row("nncc_dequantize_f32", "NNCC-DEQUANTIZE", "int8, uint8, int16 or int32 to float32", op.DequantizeLinear,
-			func(n *ir.Node) string { return "nncc_dequantize_" + quantTypes[n.In[0].Type.DType] + "_f32" },
+			func(n *kernel.Node) string { return "nncc_dequantize_" + quantTypes[n.In[0].Type.DType] + "_f32" },
 			typeIn("the input", inType(0), tensor.I8, tensor.U8, tensor.I16, tensor.I32), typeIn("the scale", inType(1), tensor.F32), typeIn("the output", outType, tensor.F32)),
 		xor80Row,
 	}
@@ -91,7 +84,7 @@ func quantizeKernels() []*kernel.Kernel {
 // xor80Row shifts the zero point by 128 between int8 and uint8.
 var xor80Row = &kernel.Kernel{
 	Name: "nncc_convert_s8_u8", Library: "nncc", Doc: "int8 to uint8 and back, the same reals", Ops: []*ir.OpDef{op.Requantize},
-	Rules: rules("NNCC-XOR80", cond{"int8 and uint8 of one scale, zero points 128 apart", func(n *ir.Node) string {
+	Rules: rules("NNCC-XOR80", cond{"int8 and uint8 of one scale, zero points 128 apart", func(n *kernel.Node) string {
 		x, y := n.In[0].Type, n.Out[0].Type
 		flip := func(a, b ir.Type) bool {
 			return a.DType == tensor.I8 && b.DType == tensor.U8 && a.Quant.Zero[0]+128 == b.Quant.Zero[0]
@@ -101,10 +94,10 @@ var xor80Row = &kernel.Kernel{
 		}
 		return ""
 	}}, nonEmpty), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_convert_s8_u8")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_convert_s8_u8")
 		l.call("nncc_convert_s8_u8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(0)), bytesOf(l.out(0)))
 		l.inPlace(0)
-		return l.done()
+		return l.low
 	},
 }

@@ -12,11 +12,11 @@ import (
 
 // reduceLayout: any order where the result keeps the rank. A reduction of all
 // space to [N, C] reads channels-last, in which space is one piece.
-func reduceLayout(n *ir.Node) kernel.Layout {
+func reduceLayout(n *kernel.Node) kernel.Layout {
 	if n.Out[0].Type.Rank() == n.In[0].Type.Rank() {
 		return same(n)
 	}
-	axes, err := op.ReduceAxes(n)
+	axes, err := op.ReduceAxes(n.Node)
 	if r := n.In[0].Type.Rank(); err == nil && r >= 3 && slices.Equal(axes, ir.Identity(r)[2:]) {
 		return kernel.Layout{Kind: kernel.Fixed, In: [][]int{ir.NHWC(r)}, Out: [][]int{nil}}
 	}
@@ -96,15 +96,12 @@ func reduceRow(fn, code string, d *ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: d.Doc, Ops: []*ir.OpDef{d},
 		Rules: rules(code, float32s(0), nonEmpty, rankUpTo(maxDims), constant(1)), Layout: reduceLayout,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			axes, err := op.ReduceAxes(n)
-			if err != nil {
-				return nil, err
-			}
-			l := start(n, fn)
+		Lower: func(n *kernel.Node) *call.Lowered {
+			axes := kernel.Known(op.ReduceAxes(n.Node))
+			l := start(n.Node, fn)
 			r := l.reduced(axes)
 			l.call(fn, axisParams(r.outer, r.axis, r.inner), r.x, l.out(0))
-			return l.done()
+			return l.low
 		},
 	}
 }

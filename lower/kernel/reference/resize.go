@@ -11,11 +11,11 @@ import (
 )
 
 // spatialResize: batch and channels stay, one or two dimensions of space.
-var spatialResize = cond{"batch and channels are kept, one or two dimensions are resampled", func(n *ir.Node) string {
+var spatialResize = cond{"batch and channels are kept, one or two dimensions are resampled", func(n *kernel.Node) string {
 	if why := upTo2D.check(n); why != "" {
 		return why
 	}
-	g, err := op.ResizeGeometry(n)
+	g, err := op.ResizeGeometry(n.Node)
 	switch {
 	case err != nil:
 		return err.Error()
@@ -70,14 +70,14 @@ func resizeKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
 		{
 			Name: "nncc_resize_nearest", Library: "nncc", Doc: "nearest-neighbour resize of 1-D and 2-D maps, any element type", Ops: []*ir.OpDef{op.Resize},
-			Rules: rules("NNCC-RESIZE-NEAREST", nonEmpty, spatialResize, cond{"mode is nearest on one element type and quantisation", func(n *ir.Node) string {
+			Rules: rules("NNCC-RESIZE-NEAREST", nonEmpty, spatialResize, cond{"mode is nearest on one element type and quantisation", func(n *kernel.Node) string {
 				x, y := n.In[0].Type, n.Out[0].Type
 				switch {
 				case n.Str("mode") != "nearest":
 					return "mode is " + n.Str("mode") + ", want nearest"
 				case x.DType != y.DType || !x.Quant.Equal(y.Quant):
 					return fmt.Sprintf("the input is %s, the output %s, want the same", full(x), full(y))
-				case x.Quant != nil && !op.ResizeMoves(n):
+				case x.Quant != nil && !op.ResizeMoves(n.Node):
 					return "coordinate_transformation_mode is tf_crop_and_resize on quantised values"
 				}
 				return ""
@@ -91,15 +91,12 @@ func resizeKernels() []*kernel.Kernel {
 	}
 }
 
-func resizeNearest(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	g, err := op.ResizeGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	l := start(n, "nncc_resize_nearest")
-	l.low.Unused = unusedTail(n)
+func resizeNearest(n *kernel.Node) *call.Lowered {
+	g := kernel.Known(op.ResizeGeometry(n.Node))
+	l := start(n.Node, "nncc_resize_nearest")
+	l.low.Unused = unusedTail(n.Node)
 	x := n.In[0].Type
-	h, w, f := resizeSpace(n, g)
+	h, w, f := resizeSpace(n.Node, g)
 	var outside call.Arg = call.Null{}
 	if g.Crop {
 		pixel := make([]float64, x.Shape[1])
@@ -111,20 +108,17 @@ func resizeNearest(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 	pixel := x.Shape[1] * x.DType.Size()
 	f = append(f, call.FI("pixel", pixel), call.F("x_pitch", l.pitch(false, 0, pixel)), call.F("y_pitch", l.pitch(true, 0, pixel)))
 	l.call("nncc_resize_nearest", params("nncc_resize_nearest_params", f...), bytesOf(l.in(0)), intBlob("index", h.index), intBlob("index", w.index), outside, bytesOf(l.out(0)))
-	return l.done()
+	return l.low
 }
 
-func resizeF32(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	g, err := op.ResizeGeometry(n)
-	if err != nil {
-		return nil, err
-	}
-	l := start(n, "nncc_resize_f32")
-	l.low.Unused = unusedTail(n)
-	h, w, f := resizeSpace(n, g)
+func resizeF32(n *kernel.Node) *call.Lowered {
+	g := kernel.Known(op.ResizeGeometry(n.Node))
+	l := start(n.Node, "nncc_resize_f32")
+	l.low.Unused = unusedTail(n.Node)
+	h, w, f := resizeSpace(n.Node, g)
 	f = append(f, ints("channels", n.In[0].Type.Shape[1], "taps_h", h.taps, "taps_w", w.taps)...)
 	f = append(f, call.F("outside", f32(n.Float("extrapolation_value"))))
 	l.call("nncc_resize_f32", params("nncc_resize_params", f...), l.in(0), intBlob("index", h.index), f32Blob("weights", h.weight),
 		intBlob("index", w.index), f32Blob("weights", w.weight), l.out(0))
-	return l.done()
+	return l.low
 }

@@ -83,13 +83,10 @@ func rnnRow(fn, code string, d *ir.OpDef, states []int, scratch int) *kernel.Ker
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: d.Doc, Ops: []*ir.OpDef{d},
 		Rules: rules(code, float32s(0, 1, 2, 3, 5, 6, 7), nonEmpty), Layout: natural,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			g, err := op.RNNGeometry(n)
-			if err != nil {
-				return nil, err
-			}
-			l := start(n, fn)
-			args := []call.Arg{rnnParams(n, g), l.swapped(0, g), l.in(1), l.in(2), l.in(3)}
+		Lower: func(n *kernel.Node) *call.Lowered {
+			g := kernel.Known(op.RNNGeometry(n.Node))
+			l := start(n.Node, fn)
+			args := []call.Arg{rnnParams(n.Node, g), l.swapped(0, g), l.in(1), l.in(2), l.in(3)}
 			if d == op.LSTM {
 				args = append(args, l.in(7)) // peepholes
 			}
@@ -105,7 +102,7 @@ func rnnRow(fn, code string, d *ir.OpDef, states []int, scratch int) *kernel.Ker
 			for _, f := range finish {
 				f()
 			}
-			return l.done()
+			return l.low
 		},
 	}
 }

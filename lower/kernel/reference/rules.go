@@ -12,7 +12,7 @@ import (
 // cond is a condition without its code.
 type cond struct {
 	doc   string
-	check func(n *ir.Node) string
+	check func(n *kernel.Node) string
 }
 
 // rules numbers conditions: prefix-01, prefix-02, ... New ones go to the end,
@@ -21,7 +21,7 @@ func rules(prefix string, c ...cond) []kernel.Rule {
 	out := make([]kernel.Rule, len(c))
 	for i, x := range c {
 		out[i] = kernel.Rule{Code: fmt.Sprintf("%s-%02d", prefix, i+1), Doc: x.doc,
-			Check: func(n *ir.Node, _ *kernel.Options) string { return x.check(n) }}
+			Check: func(n *kernel.Node) string { return x.check(n) }}
 	}
 	return out
 }
@@ -36,13 +36,13 @@ func inputs(n *ir.Node, idx []int) []int {
 
 // float32s: the listed inputs (none listed: all) and every output are plain float32.
 func float32s(idx ...int) cond {
-	return cond{"operands are float32", func(n *ir.Node) string {
-		for _, i := range inputs(n, idx) {
+	return cond{"operands are float32", func(n *kernel.Node) string {
+		for _, i := range inputs(n.Node, idx) {
 			if t := n.In[i].Type; t.DType != tensor.F32 || t.Quant != nil {
 				return fmt.Sprintf("input %d is %s, want float32", i, short(t))
 			}
 		}
-		return float32Out(n)
+		return float32Out(n.Node)
 	}}
 }
 
@@ -57,8 +57,8 @@ func float32Out(n *ir.Node) string {
 
 // int8s: the listed inputs (none: all) and output 0 are int8 with one scale.
 func int8s(idx ...int) cond {
-	return cond{"operands are int8 with one scale each", func(n *ir.Node) string {
-		for _, i := range inputs(n, idx) {
+	return cond{"operands are int8 with one scale each", func(n *kernel.Node) string {
+		for _, i := range inputs(n.Node, idx) {
 			if why := notInt8(n.In[i].Type); why != "" {
 				return fmt.Sprintf("input %d is %s", i, why)
 			}
@@ -89,7 +89,7 @@ func short(t ir.Type) string {
 }
 
 // nonEmpty: no operand has a dimension of size 0 (kernels want at least 1).
-var nonEmpty = cond{"no operand is empty", func(n *ir.Node) string {
+var nonEmpty = cond{"no operand is empty", func(n *kernel.Node) string {
 	for i, v := range n.In {
 		if v != nil && v.Const == nil && v.Type.Elems() == 0 {
 			return fmt.Sprintf("input %d has shape %v, want no dimension of size 0", i, v.Type.Shape)
@@ -105,8 +105,8 @@ var nonEmpty = cond{"no operand is empty", func(n *ir.Node) string {
 
 // constant: the listed inputs are known at compile time (or absent).
 func constant(idx ...int) cond {
-	return cond{"parameters are constant", func(n *ir.Node) string {
-		for _, i := range inputs(n, idx) {
+	return cond{"parameters are constant", func(n *kernel.Node) string {
+		for _, i := range inputs(n.Node, idx) {
 			if n.In[i].Const == nil {
 				return fmt.Sprintf("input %d (%s) is computed at run time, want a constant", i, n.In[i])
 			}
@@ -117,7 +117,7 @@ func constant(idx ...int) cond {
 
 // rankUpTo: no operand has more dimensions than a kernel can take.
 func rankUpTo(most int) cond {
-	return cond{fmt.Sprintf("at most %d dimensions", most), func(n *ir.Node) string {
+	return cond{fmt.Sprintf("at most %d dimensions", most), func(n *kernel.Node) string {
 		for i, v := range n.In {
 			if v != nil && v.Type.Rank() > most {
 				return fmt.Sprintf("input %d has rank %d, want at most %d", i, v.Type.Rank(), most)
@@ -133,7 +133,7 @@ func rankUpTo(most int) cond {
 }
 
 // upTo2D: at most two spatial dimensions.
-var upTo2D = cond{"one or two spatial dimensions", func(n *ir.Node) string {
+var upTo2D = cond{"one or two spatial dimensions", func(n *kernel.Node) string {
 	if r := n.In[0].Type.Rank(); r < 3 || r > 4 {
 		return fmt.Sprintf("the input has %d spatial dimensions, want 1 or 2", r-2)
 	}
@@ -141,7 +141,7 @@ var upTo2D = cond{"one or two spatial dimensions", func(n *ir.Node) string {
 }}
 
 // oneOutput: optional further outputs are not computed.
-var oneOutput = cond{"only the first output is computed", func(n *ir.Node) string {
+var oneOutput = cond{"only the first output is computed", func(n *kernel.Node) string {
 	if len(n.Out) > 1 {
 		return fmt.Sprintf("output 1 (%s) is asked for, want output 0 only", n.Out[1])
 	}
@@ -149,9 +149,9 @@ var oneOutput = cond{"only the first output is computed", func(n *ir.Node) strin
 }}
 
 // sameData: data inputs and outputs hold the same bytes for the same reals.
-var sameData = cond{"inputs and outputs share element type and quantisation", func(n *ir.Node) string {
+var sameData = cond{"inputs and outputs share element type and quantisation", func(n *kernel.Node) string {
 	o := n.Out[0].Type
-	for _, i := range n.Op.DataInputs(n) {
+	for _, i := range n.Op.DataInputs(n.Node) {
 		v := n.Input(i)
 		if v == nil {
 			continue
@@ -171,11 +171,11 @@ func full(t ir.Type) string {
 	return short(t)
 }
 
-func natural(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} }
-func same(*ir.Node) kernel.Layout    { return kernel.Layout{Kind: kernel.Same} }
+func natural(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} }
+func same(*kernel.Node) kernel.Layout    { return kernel.Layout{Kind: kernel.Same} }
 
 // spatial is channels-last for feature maps, natural for what has no space.
-func spatial(n *ir.Node) kernel.Layout {
+func spatial(n *kernel.Node) kernel.Layout {
 	if n.In[0].Type.Rank() < 3 {
 		return natural(n)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
@@ -16,8 +17,8 @@ import (
 // int16s: the listed inputs (none: all) and output 0 are int16 with one scale
 // and zero point 0.
 func int16s(idx ...int) cond {
-	return cond{"operands are int16 with one scale and zero point 0", func(n *ir.Node) string {
-		for _, i := range inputs(n, idx) {
+	return cond{"operands are int16 with one scale and zero point 0", func(n *kernel.Node) string {
+		for _, i := range inputs(n.Node, idx) {
 			if why := notInt16(n.In[i].Type); why != "" {
 				return fmt.Sprintf("input %d is %s", i, why)
 			}
@@ -49,31 +50,37 @@ var lineKernels = map[[2]tensor.DType]string{
 	{tensor.I16, tensor.I16}: "nncc_piecewise_linear_s16", {tensor.I16, tensor.I8}: "nncc_piecewise_linear_s16_s8", {tensor.I8, tensor.I16}: "nncc_piecewise_linear_s8_s16",
 }
 
+// lineKernel is the kernel for a node's types; "" where there is none.
+func lineKernel(n *ir.Node) string {
+	x, y := n.In[0].Type, n.Out[0].Type
+	if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() {
+		return ""
+	}
+	return lineKernels[[2]tensor.DType{x.DType, y.DType}]
+}
+
+// lines are the constants of a straight function.
+var lines = kernel.NewFact(func(n *kernel.Node) (*qref.LinesParams, string) {
+	if lineKernel(n.Node) == "" {
+		return nil, kernel.Unread
+	}
+	return kernel.Lines(n.Node)
+})
+
 // linesRow computes functions that are straight lines on either side of 0 by
 // constants that are proven right for every input.
 var linesRow = &kernel.Kernel{
 	Name: "nncc_piecewise_linear_s16", Library: "nncc", Doc: "straight functions of int16 tensors, changes of scale between int8 and int16", Ops: lineOps,
-	Rules: rules("NNCC-LINES-S16", nonEmpty, oneOutput, cond{"between int16 and int16 or int8, with one scale each", func(n *ir.Node) string {
-		x, y := n.In[0].Type, n.Out[0].Type
-		if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || lineKernels[[2]tensor.DType{x.DType, y.DType}] == "" {
-			return fmt.Sprintf("from %s to %s, want int16 and int16 or int8 with one scale each", short(x), short(y))
+	Rules: rules("NNCC-LINES-S16", nonEmpty, oneOutput, cond{"between int16 and int16 or int8, with one scale each", func(n *kernel.Node) string {
+		if lineKernel(n.Node) == "" {
+			return fmt.Sprintf("from %s to %s, want int16 and int16 or int8 with one scale each", short(n.In[0].Type), short(n.Out[0].Type))
 		}
 		return ""
-	}}, constant(1, 2), cond{"lines that are exact for all inputs", func(n *ir.Node) string {
-		x, y := n.In[0].Type, n.Out[0].Type
-		if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || lineKernels[[2]tensor.DType{x.DType, y.DType}] == "" {
-			return kernel.Unread
-		}
-		_, why := kernel.Lines(n)
-		return why
-	}}), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		p, why := kernel.Lines(n)
-		if why != "" {
-			return nil, ir.Errf(n, "no-kernel", "%s", why)
-		}
-		l := start(n, lineKernels[[2]tensor.DType{n.In[0].Type.DType, n.Out[0].Type.DType}])
-		l.low.Unused = unusedTail(n)
+	}}, constant(1, 2), cond{"lines that are exact for all inputs", lines.Why}), Layout: same,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		p := lines.Must(n)
+		l := start(n.Node, lineKernel(n.Node))
+		l.low.Unused = unusedTail(n.Node)
 		f := []call.Field{call.F("pos_mult", i64(p.PosMult)), call.F("pos_bias", i64(p.PosBias)), call.F("neg_mult", i64(p.NegMult)), call.F("neg_bias", i64(p.NegBias))}
 		f = append(f, ints("count", n.Out[0].Type.Elems(), "split", int(p.Split), "pos_shift", int(p.PosShift), "neg_shift", int(p.NegShift),
 			"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
@@ -81,7 +88,7 @@ var linesRow = &kernel.Kernel{
 		if n.In[0].Type.DType == n.Out[0].Type.DType {
 			l.inPlace(0)
 		}
-		return l.done()
+		return l.low
 	},
 }
 
@@ -90,22 +97,22 @@ func i64(v int64) call.Lit { return call.Lit(fmt.Sprintf("INT64_C(%d)", v)) }
 // curveRow interpolates the other functions of one int16 tensor.
 var curveRow = &kernel.Kernel{
 	Name: "nncc_interpolated_lut_s16", Library: "nncc", Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: curveOps,
-	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0), cond{"a function of one tensor", func(n *ir.Node) string {
+	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0), cond{"a function of one tensor", func(n *kernel.Node) string {
 		if notInt16(n.In[0].Type) != "" || notInt16(n.Out[0].Type) != "" {
 			return kernel.Unread
 		}
-		if _, ok := kernel.CurveOf(n); !ok {
+		if _, ok := kernel.CurveOf(n.Node); !ok {
 			return "the node has further inputs that are computed at run time"
 		}
 		return ""
 	}}), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		c, _ := kernel.CurveOf(n)
-		l := start(n, "nncc_interpolated_lut_s16")
-		l.low.Unused = unusedTail(n)
+	Lower: func(n *kernel.Node) *call.Lowered {
+		c, _ := kernel.CurveOf(n.Node)
+		l := start(n.Node, "nncc_interpolated_lut_s16")
+		l.low.Unused = unusedTail(n.Node)
 		l.call("nncc_interpolated_lut_s16", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), l.in(0), blob("curve", tensor.Of([]int{len(c)}, c[:])), l.out(0))
 		l.inPlace(0)
-		return l.done()
+		return l.low
 	},
 }
 
@@ -113,15 +120,15 @@ var curveRow = &kernel.Kernel{
 // CMSIS-NN's kernels on expanded operands, others by their definition.
 var pair16Row = &kernel.Kernel{
 	Name: "nncc_binary_s16", Library: "nncc", Doc: "two int16 tensors with broadcasting", Ops: []*ir.OpDef{op.Add, op.Sub, op.Mul, op.Div, op.Min, op.Max, op.PRelu},
-	Rules: rules("NNCC-PAIR-S16", nonEmpty, rankUpTo(maxDims), int16s(), cond{"two inputs", func(n *ir.Node) string {
+	Rules: rules("NNCC-PAIR-S16", nonEmpty, rankUpTo(maxDims), int16s(), cond{"two inputs", func(n *kernel.Node) string {
 		if len(n.In) != 2 {
 			return fmt.Sprintf("%d inputs, want 2", len(n.In))
 		}
 		return ""
 	}}), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_binary_s16")
-		if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernel16(n) {
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_binary_s16")
+		if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernel16(n.Node) {
 			return l.expanded()
 		}
 		f, ok := binaryOps[n.Op]
@@ -132,21 +139,21 @@ var pair16Row = &kernel.Kernel{
 			f, ok = qref.BinaryMul, true
 		}
 		if !ok {
-			return nil, ir.Errf(n, "no-kernel", "no function of nncc_binary_s16")
+			panic(bug.Errorf("no function of nncc_binary_s16 for %s", n.Op.Name))
 		}
 		out := n.Out[0].Type
 		a, b := l.broadcast(0, out), l.broadcast(1, out)
 		l.mayOverwrite(a, b)
-		l.binaryBy("nncc_binary_s16", f, call.F("bcast", bcast(out, a, b)), clampFields(n), a.arg, b.arg, l.out(0))
-		return l.done()
+		l.binaryBy("nncc_binary_s16", f, call.F("bcast", bcast(out, a, b)), clampFields(n.Node), a.arg, b.arg, l.out(0))
+		return l.low
 	},
 }
 
 // reduceSum16Row is reduceSumS8Row for int16.
 var reduceSum16Row = &kernel.Kernel{
 	Name: "nncc_reduce_sum_s16", Library: "nncc", Doc: "int16 sum and mean over axes", Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
-	Rules: rules("NNCC-REDUCESUM-S16", int16s(0), nonEmpty, rankUpTo(maxDims), constant(1), cond{"sums that float64 holds exactly", func(n *ir.Node) string {
-		if axes, err := op.ReduceAxes(n); err == nil {
+	Rules: rules("NNCC-REDUCESUM-S16", int16s(0), nonEmpty, rankUpTo(maxDims), constant(1), cond{"sums that float64 holds exactly", func(n *kernel.Node) string {
+		if axes, err := op.ReduceAxes(n.Node); err == nil {
 			k := 1
 			for _, a := range axes {
 				k *= n.In[0].Type.Shape[a]
@@ -163,22 +170,16 @@ var reduceSum16Row = &kernel.Kernel{
 // beyond 32 bits.
 var conv16Row = &kernel.Kernel{
 	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 convolution with groups and dilation", Ops: []*ir.OpDef{op.Conv},
-	Rules:  rules("NNCC-CONV-S16", int16s(0), nonEmpty, upTo2D, weights8, constant(1, 2), integerMAC(op.Conv16Params)),
+	Rules:  rules("NNCC-CONV-S16", int16s(0), nonEmpty, upTo2D, weights8, constant(1, 2), integerMAC(conv16Params)),
 	Layout: kernel.SpatialLayout,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		g, err := op.ConvGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		p, why := op.Conv16Params(n)
-		if why != "" {
-			return nil, ir.Errf(n, "no-kernel", "%s", why)
-		}
-		l := start(n, "nncc_conv2d_s16")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		g := kernel.Conv.Must(n)
+		p := conv16Params.Must(n)
+		l := start(n.Node, "nncc_conv2d_s16")
 		f := append(convFields(g), macFields(p)...)
 		f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.in(0), l.arrangedS8([]int{g.COut, g.CIn / g.Group, g.Taps()}, []int{0, 2, 1}))
-		return l.done()
+		return l.low
 	},
 }
 
@@ -191,25 +192,19 @@ func (l *lowering) conv16(g *op.ConvGeom, p *op.MACParams, s *call.Struct, x, w 
 // over scratch memory, with the filter turned round at compile time.
 var tconv16Row = &kernel.Kernel{
 	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 transposed convolution, as a convolution of the spread input", Ops: []*ir.OpDef{op.ConvTranspose},
-	Rules:  rules("NNCC-TCONV-S16", int16s(0), nonEmpty, upTo2D, weights8, constant(1, 2), integerMAC(op.Conv16Params)),
+	Rules:  rules("NNCC-TCONV-S16", int16s(0), nonEmpty, upTo2D, weights8, constant(1, 2), integerMAC(conv16Params)),
 	Layout: kernel.SpatialLayout,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		g, err := op.ConvGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		p, why := op.Conv16Params(n)
-		if why != "" {
-			return nil, ir.Errf(n, "no-kernel", "%s", why)
-		}
-		l := start(n, "nncc_conv2d_s16")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		g := kernel.Conv.Must(n)
+		p := conv16Params.Must(n)
+		l := start(n.Node, "nncc_conv2d_s16")
 		l.low.Unused = []int{1}
 		s := spreadOf(g)
 		f := windowFields(g.N, []int{s.h, s.w}, g.Kernel, []int{1, 1}, g.Dilations, []int{0, 0})
 		f = append(append(f, outFields(g.Out)...), macFields(p)...)
 		f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.spread(g, s), blob("weights", turned(n.In[1].Const, g)))
-		return l.done()
+		return l.low
 	},
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -51,22 +52,19 @@ var reduceSumS8Row = &kernel.Kernel{
 }
 
 // lowerReduceSum makes the call of a function for sums and means.
-func lowerReduceSum(fn string) func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	return func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		axes, err := op.ReduceAxes(n)
-		if err != nil {
-			return nil, err
-		}
-		l := start(n, fn)
+func lowerReduceSum(fn string) func(n *kernel.Node) *call.Lowered {
+	return func(n *kernel.Node) *call.Lowered {
+		axes := kernel.Known(op.ReduceAxes(n.Node))
+		l := start(n.Node, fn)
 		r := l.reduced(axes)
 		divisor := 1
 		if n.Op == op.ReduceMean {
 			divisor = r.axis
 		}
-		f := append(scaleFields(n), ints("outer", r.outer, "axis", r.axis, "inner", r.inner, "divisor", divisor,
-			"in_zero", zeroIn(n), "out_zero", zeroOut(n), "rescale", 1)...)
-		l.call(fn, params("nncc_reduce_s8_params", append(f, clampFields(n)...)...), r.x, l.out(0))
-		return l.done()
+		f := append(scaleFields(n.Node), ints("outer", r.outer, "axis", r.axis, "inner", r.inner, "divisor", divisor,
+			"in_zero", zeroIn(n.Node), "out_zero", zeroOut(n.Node), "rescale", 1)...)
+		l.call(fn, params("nncc_reduce_s8_params", append(f, clampFields(n.Node)...)...), r.x, l.out(0))
+		return l.low
 	}
 }
 
@@ -74,24 +72,21 @@ func reduceOrderS8Row(fn, code string, d *ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: "int8 " + d.Doc, Ops: []*ir.OpDef{d},
 		Rules: rules(code, int8Ends, nonEmpty, rankUpTo(maxDims), constant(1)), Layout: reduceLayout,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			axes, err := op.ReduceAxes(n)
-			if err != nil {
-				return nil, err
-			}
-			l := start(n, fn)
+		Lower: func(n *kernel.Node) *call.Lowered {
+			axes := kernel.Known(op.ReduceAxes(n.Node))
+			l := start(n.Node, fn)
 			r := l.reduced(axes)
 			l.call(fn, params("nncc_axis_s8_params", ints("outer", r.outer, "axis", r.axis, "inner", r.inner)...), r.x, l.out(0))
 			if q := n.In[0].Type.Quant; !q.Equal(n.Out[0].Type.Quant) {
 				l.requantiseInPlace(q)
 			}
-			return l.done()
+			return l.low
 		},
 	}
 }
 
 // signedBytes: input 0 is int8, quantised with one scale or not at all.
-var signedBytes = cond{"the input is int8", func(n *ir.Node) string {
+var signedBytes = cond{"the input is int8", func(n *kernel.Node) string {
 	if t := n.In[0].Type; t.DType != tensor.I8 || t.Quant.PerAxis() {
 		return fmt.Sprintf("the input is %s, want int8 with one scale", short(t))
 	}
@@ -101,65 +96,68 @@ var signedBytes = cond{"the input is int8", func(n *ir.Node) string {
 // softmaxS8Row is CMSIS-NN's arithmetic along any axis.
 var softmaxS8Row = &kernel.Kernel{
 	Name: "nncc_softmax_s8", Library: "nncc", Doc: "int8 softmax along any axis, into any scale", Ops: []*ir.OpDef{op.Softmax},
-	Rules: rules("NNCC-SOFTMAX-S8", int8Ends, nonEmpty, hasRank, cond{"the scales have a fixed-point form", func(n *ir.Node) string {
-		if _, _, _, ok := op.SoftmaxRescaled(n); !ok {
+	Rules: rules("NNCC-SOFTMAX-S8", int8Ends, nonEmpty, hasRank, cond{"the scales have a fixed-point form", func(n *kernel.Node) string {
+		if _, _, _, ok := op.SoftmaxRescaled(n.Node); !ok {
 			return fmt.Sprintf("the input is %s, the output %s: a scale is too small", full(n.In[0].Type), full(n.Out[0].Type))
 		}
 		return ""
 	}}), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		outer, axis, inner, err := axisOf(n)
-		if err != nil {
-			return nil, err
-		}
-		mult, shift, diff, _ := op.SoftmaxRescaled(n)
-		l := start(n, "nncc_softmax_s8")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		outer, axis, inner := axisOf(n)
+		mult, shift, diff, _ := op.SoftmaxRescaled(n.Node)
+		l := start(n.Node, "nncc_softmax_s8")
 		p := params("nncc_softmax_s8_params", ints("outer", outer, "axis", axis, "inner", inner, "mult", int(mult), "shift", int(shift), "diff_min", int(diff))...)
 		l.call("nncc_softmax_s8", p, l.in(0), l.out(0))
 		l.inPlace(0)
-		if _, _, _, ok := op.SoftmaxKernel(n); !ok {
+		if _, _, _, ok := op.SoftmaxKernel(n.Node); !ok {
 			l.requantiseInPlace(ir.PerTensor(op.SoftmaxScale, op.SoftmaxZero))
 		}
-		return l.done()
+		return l.low
 	},
 }
+
+// resizeS8 is a Resize in integers: its parameters and the tables of both axes.
+type resizeS8 struct {
+	params *qref.ResizeParams
+	h, w   *qref.ResizeAxis
+}
+
+var resizes8 = kernel.NewFact(func(n *kernel.Node) (resizeS8, string) {
+	p, h, w, why := op.ResizeS8(n.Node)
+	return resizeS8{p, h, w}, why
+})
 
 // resizeS8Row is interpolation with integer weights, rounded once.
 var resizeS8Row = &kernel.Kernel{
 	Name: "nncc_resize_s8", Library: "nncc", Doc: "int8 linear and cubic resize of 1-D and 2-D maps", Ops: []*ir.OpDef{op.Resize},
-	Rules: rules("NNCC-RESIZE-S8", int8Ends, nonEmpty, spatialResize, cond{"weights have an integer form", func(n *ir.Node) string {
-		_, _, _, why := op.ResizeS8(n)
-		return why
-	}}), Layout: kernel.SpatialLayout,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		p, h, w, why := op.ResizeS8(n)
-		if why != "" {
-			return nil, ir.Errf(n, "no-kernel", "%s", why)
-		}
-		l := start(n, "nncc_resize_s8")
-		l.low.Unused = unusedTail(n)
+	Rules: rules("NNCC-RESIZE-S8", int8Ends, nonEmpty, spatialResize, cond{"weights have an integer form", resizes8.Why}), Layout: kernel.SpatialLayout,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		r := resizes8.Must(n)
+		p, h, w := r.params, r.h, r.w
+		l := start(n.Node, "nncc_resize_s8")
+		l.low.Unused = unusedTail(n.Node)
 		f := append([]call.Field{call.F("in_scale", f64(p.InScale)), call.F("out_scale", f64(p.OutScale))},
 			ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h", int(p.OutH), "out_w", int(p.OutW),
 				"taps_h", int(p.TapsH), "taps_w", int(p.TapsW), "den", int(p.Den), "in_zero", int(p.InZero), "out_zero", int(p.OutZero),
 				"rescale", int(p.Rescale), "outside", int(p.Outside))...)
 		l.call("nncc_resize_s8", params("nncc_resize_s8_params", f...), l.in(0), i32Blob("index", h.Index), blob("weights", tensor.Of([]int{len(h.Weight)}, h.Weight)),
 			i32Blob("index", w.Index), blob("weights", tensor.Of([]int{len(w.Weight)}, w.Weight)), l.out(0))
-		return l.done()
+		return l.low
 	},
 }
 
 var layerNormS8Row = &kernel.Kernel{
 	Name: "nncc_layer_norm_s8", Library: "nncc", Doc: "int8 layer normalisation", Ops: []*ir.OpDef{op.LayerNormalization},
-	Rules: rules("NNCC-LAYERNORM-S8", int8Ends, nonEmpty, oneOutput, cond{"constant scale and bias, rows of at most 2^22 elements", func(n *ir.Node) string {
-		if _, _, _, ok := op.LayerNormS8(n); !ok {
+	Rules: rules("NNCC-LAYERNORM-S8", int8Ends, nonEmpty, oneOutput, cond{"constant scale and bias, rows of at most 2^22 elements", func(n *kernel.Node) string {
+		if _, _, _, ok := op.LayerNormS8(n.Node); !ok {
 			return "scale or bias is computed at run time, or rows are longer than 2^22 elements; want constants and shorter rows"
 		}
 		return ""
 	}}), Layout: natural,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		p, scale, bias, _ := op.LayerNormS8(n)
-		l := start(n, "nncc_layer_norm_s8")
-		f := append(scaleFields(n), call.F("epsilon", f64(p.Epsilon)))
+	Lower: func(n *kernel.Node) *call.Lowered {
+		p, scale, bias, _ := op.LayerNormS8(n.Node)
+		l := start(n.Node, "nncc_layer_norm_s8")
+		f := append(scaleFields(n.Node), call.F("epsilon", f64(p.Epsilon)))
 		f = append(f, ints("rows", int(p.Rows), "len", int(p.Len), "in_zero", int(p.InZero), "out_zero", int(p.OutZero), "act_min", math.MinInt8, "act_max", math.MaxInt8)...)
 		var b call.Arg = call.Null{}
 		if bias != nil {
@@ -167,27 +165,27 @@ var layerNormS8Row = &kernel.Kernel{
 		}
 		l.call("nncc_layer_norm_s8", params("nncc_layer_norm_s8_params", f...), l.in(0), f64Blob("scale", scale), b, l.out(0))
 		l.inPlace(0)
-		return l.done()
+		return l.low
 	},
 }
 
 var groupNormS8Row = &kernel.Kernel{
 	Name: "nncc_group_norm_s8", Library: "nncc", Doc: "int8 normalisation of groups of channels", Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
-	Rules: rules("NNCC-GROUPNORM-S8", int8Ends, nonEmpty, cond{"constant scale and bias, groups of at most 2^22 elements", func(n *ir.Node) string {
-		if _, _, _, ok := op.GroupNormS8(n); !ok {
+	Rules: rules("NNCC-GROUPNORM-S8", int8Ends, nonEmpty, cond{"constant scale and bias, groups of at most 2^22 elements", func(n *kernel.Node) string {
+		if _, _, _, ok := op.GroupNormS8(n.Node); !ok {
 			return "scale or bias is computed at run time, or groups are larger than 2^22 elements; want constants and smaller groups"
 		}
 		return ""
 	}}), Layout: spatial,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		p, scale, bias, _ := op.GroupNormS8(n)
-		l := start(n, "nncc_group_norm_s8")
-		f := append(scaleFields(n), call.F("epsilon", f64(p.Epsilon)))
+	Lower: func(n *kernel.Node) *call.Lowered {
+		p, scale, bias, _ := op.GroupNormS8(n.Node)
+		l := start(n.Node, "nncc_group_norm_s8")
+		f := append(scaleFields(n.Node), call.F("epsilon", f64(p.Epsilon)))
 		f = append(f, ints("batch", int(p.Batch), "spatial", int(p.Spatial), "channels", int(p.Channels), "groups", int(p.Groups),
 			"in_zero", int(p.InZero), "out_zero", int(p.OutZero), "act_min", math.MinInt8, "act_max", math.MaxInt8)...)
 		l.call("nncc_group_norm_s8", params("nncc_group_norm_s8_params", f...), l.in(0), f64Blob("scale", scale), f64Blob("bias", bias), l.out(0))
 		l.inPlace(0)
-		return l.done()
+		return l.low
 	},
 }
 
@@ -211,17 +209,14 @@ func poolS8Row(fn, code, doc string, lower func(l *lowering, g *op.PoolGeom), gl
 	}
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d}, Rules: rules(code, conds...), Layout: kernel.SpatialLayout,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			g, err := op.PoolGeometry(n)
-			if err != nil {
-				return nil, err
-			}
+		Lower: func(n *kernel.Node) *call.Lowered {
+			g := kernel.Pool.Must(n)
 			if global {
 				g = flatSpace(g)
 			}
-			l := start(n, fn)
+			l := start(n.Node, fn)
 			lower(l, g)
-			return l.done()
+			return l.low
 		},
 	}
 }

@@ -16,51 +16,44 @@ import (
 // 256 different values, of any type and shape.
 var constRow = &kernel.Kernel{
 	Name: "nncc_lut2_s8", Library: "nncc", Doc: "8-bit functions of a tensor and a constant, by a table for each value of the constant", Ops: constOps,
-	Rules: rules("NNCC-CONST-S8", nonEmpty, rankUpTo(maxDims), byteEnds, cond{"one constant of at most 256 different values", func(n *ir.Node) string {
+	Rules: rules("NNCC-CONST-S8", nonEmpty, rankUpTo(maxDims), byteEnds, cond{"one constant of at most 256 different values", func(n *kernel.Node) string {
 		if len(n.In) != 2 {
 			return fmt.Sprintf("%d inputs, want 2", len(n.In))
 		}
-		k, why := kernel.RunInput(n)
-		if why != "" {
+		if _, why := kernel.RunInput(n.Node); why != "" {
 			return why
 		}
 		if byteEnds.check(n) != "" {
 			return kernel.Unread
 		}
-		rows, _, err := constTable(n, k)
-		if err != nil {
-			return err.Error()
+		t, why := constTables.Of(n)
+		if why == "" && len(t.rows) > 256 {
+			why = fmt.Sprintf("the constant %s has %d different values, want at most 256", n.In[1-t.x], len(t.rows))
 		}
-		if len(rows) > 256 {
-			return fmt.Sprintf("the constant %s has %d different values, want at most 256", n.In[1-k], len(rows))
-		}
-		return ""
+		return why
 	}}), Layout: same, Lower: lowerConst,
 }
 
-func lowerConst(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	k, _ := kernel.RunInput(n)
-	rows, index, err := constTable(n, k)
-	if err != nil {
-		return nil, err
-	}
-	l := start(n, "nncc_lut2_s8")
+func lowerConst(n *kernel.Node) *call.Lowered {
+	t := constTables.Must(n)
+	k := t.x
+	l := start(n.Node, "nncc_lut2_s8")
 	out := n.Out[0].Type
 	x, c := l.broadcast(k, out), l.broadcast(1-k, out)
 	// the rows of the constant's elements, in the memory order of the output
-	v := make([]int64, len(index))
-	for i, r := range index {
+	v, index := make([]int64, len(t.index)), make([]int, len(t.index))
+	for i, r := range t.index {
 		v[i] = int64(r)
 	}
 	laid := arrange(tensor.Of(n.In[1-k].Type.Shape, v), padLeft(n.In[1-k].Type.Shape, out.Rank()), out.OrderOrIdentity())
 	for i := range index {
 		index[i] = int(laid.Int(i))
 	}
-	l.table2(bcastParams(out, x, c), x.arg, rowNumbers(index), rows)
+	l.table2(bcastParams(out, x, c), x.arg, rowNumbers(index), t.rows)
 	if x.whole {
 		l.inPlace(k)
 	}
-	return l.done()
+	return l.low
 }
 
 // pairOps are operators on two int8 tensors.
@@ -74,7 +67,7 @@ var binaryOps = map[*ir.OpDef]qref.BinaryOp{op.Sub: qref.BinarySub, op.Div: qref
 // that is proven right for all pairs of values.
 var pairRow = &kernel.Kernel{
 	Name: "nncc_binary_s8", Library: "nncc", Doc: "two int8 tensors with broadcasting: sums and quotients by tables, others in double or by a table of pairs", Ops: pairOps,
-	Rules: rules("NNCC-PAIR-S8", nonEmpty, rankUpTo(maxDims), cond{"int8 data with one scale", func(n *ir.Node) string {
+	Rules: rules("NNCC-PAIR-S8", nonEmpty, rankUpTo(maxDims), cond{"int8 data with one scale", func(n *kernel.Node) string {
 		for i, v := range n.In {
 			if why := notInt8(v.Type); why != "" {
 				return fmt.Sprintf("input %d is %s", i, why)
@@ -84,8 +77,8 @@ var pairRow = &kernel.Kernel{
 			return "the output is " + notInt8(t)
 		}
 		return ""
-	}}, cond{"two inputs, or any number of one scale for Min and Max", func(n *ir.Node) string {
-		if len(n.In) == 2 || len(n.In) > 2 && (n.Op == op.Min || n.Op == op.Max) && op.MinMaxKernel(n) {
+	}}, cond{"two inputs, or any number of one scale for Min and Max", func(n *kernel.Node) string {
+		if len(n.In) == 2 || len(n.In) > 2 && (n.Op == op.Min || n.Op == op.Max) && op.MinMaxKernel(n.Node) {
 			return ""
 		}
 		return fmt.Sprintf("%d inputs, want 2", len(n.In))
@@ -98,25 +91,22 @@ func qp(t ir.Type) qref.QP { return qref.QP{Scale: t.Quant.Scale[0], Zero: t.Qua
 // tables of a sum.
 const fewValues = 8
 
-func lowerPair(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
-	l := start(n, "nncc_binary_s8")
+func lowerPair(n *kernel.Node) *call.Lowered {
+	l := start(n.Node, "nncc_binary_s8")
 	if len(n.In) > 2 {
 		return l.minMaxChain()
 	}
-	if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernelS8(n) {
+	if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernelS8(n.Node) {
 		return l.expanded()
 	}
-	k, why := kernel.RunInput(n)
+	_, why := kernel.RunInput(n.Node)
 	isConst := why == ""
 	if isConst {
-		if rows, _, err := constTable(n, k); err == nil && len(rows) <= fewValues {
-			return lowerConst(n, o)
+		if t, why := constTables.Of(n); why == "" && len(t.rows) <= fewValues {
+			return lowerConst(n)
 		}
 	}
-	pairs, err := pairTable(n)
-	if err != nil {
-		return nil, err
-	}
+	pairs := kernel.Known(pairTable(n.Node))
 	out := n.Out[0].Type
 	a, b := l.broadcast(0, out), l.broadcast(1, out)
 	l.mayOverwrite(a, b)
@@ -125,27 +115,27 @@ func lowerPair(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 	space := call.F("bcast", bcast(out, a, b))
 	lo, hi := int32(0), int32(1)
 	if out.Quant != nil {
-		lo, hi = op.ActRange(n, out)
+		lo, hi = op.ActRange(n.Node, out)
 	}
 	clamp := ints("act_min", int(lo), "act_max", int(hi))
-	if t := sumTables(n, pairs, lo, hi); t != nil {
+	if t := sumTables(n.Node, pairs, lo, hi); t != nil {
 		l.low.Kernel = "nncc_sum_s8"
 		p := params("nncc_sum_s8_params", append([]call.Field{space, call.FI("shift", int(t.Shift))}, clamp...)...)
 		l.call("nncc_sum_s8", p, a.arg, b.arg, i32Blob("table", t.A[:]), i32Blob("table", t.B[:]), y)
-		return l.done()
+		return l.low
 	}
-	if r := quotients(n, pairs, lo, hi); r != nil {
+	if r := quotients(n.Node, pairs, lo, hi); r != nil {
 		l.low.Kernel = "nncc_div_s8"
-		p := params("nncc_div_s8_params", append([]call.Field{space, call.FI("a_zero", zeroIn(n)), call.FI("out_zero", zeroOut(n))}, clamp...)...)
+		p := params("nncc_div_s8_params", append([]call.Field{space, call.FI("a_zero", zeroIn(n.Node)), call.FI("out_zero", zeroOut(n.Node))}, clamp...)...)
 		l.call("nncc_div_s8", p, a.arg, b.arg, blob("reciprocal", tensor.Of([]int{256}, r[:])), y)
-		return l.done()
+		return l.low
 	}
-	if f, ok := binaryOps[n.Op]; ok && sameBinary(n, f, pairs, lo, hi) {
+	if f, ok := binaryOps[n.Op]; ok && sameBinary(n.Node, f, pairs, lo, hi) {
 		l.binary(f, space, clamp, a.arg, b.arg, y)
-		return l.done()
+		return l.low
 	}
 	if isConst {
-		return lowerConst(n, o)
+		return lowerConst(n)
 	}
 	rows := make([][]byte, 256)
 	for q := range rows {
@@ -155,7 +145,7 @@ func lowerPair(n *ir.Node, o *kernel.Options) (*call.Lowered, error) {
 		}
 	}
 	l.table2(bcastParams(out, a, b), a.arg, b.arg, rows)
-	return l.done()
+	return l.low
 }
 
 // binary emits the definition in double.
@@ -173,7 +163,7 @@ func (l *lowering) binaryBy(fn string, o qref.BinaryOp, space call.Field, clamp 
 }
 
 // minMaxChain folds any number of inputs of one quantisation.
-func (l *lowering) minMaxChain() (*call.Lowered, error) {
+func (l *lowering) minMaxChain() *call.Lowered {
 	out := l.n.Out[0].Type
 	acc := l.broadcast(0, out)
 	for i := 1; i < len(l.n.In); i++ {
@@ -181,7 +171,7 @@ func (l *lowering) minMaxChain() (*call.Lowered, error) {
 		l.binary(binaryOps[l.n.Op], call.F("bcast", bcast(out, acc, b)), clampFields(l.n), acc.arg, b.arg, l.out(0))
 		acc = l.outputOperand()
 	}
-	return l.done()
+	return l.low
 }
 
 // sumTables are tables whose sum gives every pair, or nil. parts say how the
@@ -269,7 +259,7 @@ func sameBinary(n *ir.Node, o qref.BinaryOp, pairs []byte, lo, hi int32) bool {
 
 // expanded is CMSIS-NN's Add or Mul with operands brought to the shape of the
 // output first: constants at compile time, others in scratch memory.
-func (l *lowering) expanded() (*call.Lowered, error) {
+func (l *lowering) expanded() *call.Lowered {
 	n := l.n
 	out := n.Out[0].Type
 	args := make([]call.Arg, 2)
@@ -300,12 +290,12 @@ func (l *lowering) expanded() (*call.Lowered, error) {
 		s := p.Scales
 		l.cmsis("arm_elementwise_add"+suffix, args[0], args[1], i32(p.Offset1), i32(s.Mult1), i32(s.Shift1), i32(p.Offset2), i32(s.Mult2), i32(s.Shift2), i32(s.LeftShift),
 			l.out(0), i32(p.OutputOffset), i32(s.OutMult), i32(s.OutShift), i32(p.ActMin), i32(p.ActMax), call.I32(out.Elems()))
-		return l.done()
+		return l.low
 	}
 	p := op.MulParams(n)
 	l.cmsis("arm_elementwise_mul"+suffix, args[0], args[1], i32(p.Offset1), i32(p.Offset2), l.out(0), i32(p.OutputOffset), i32(p.Mult), i32(p.Shift),
 		i32(p.ActMin), i32(p.ActMax), call.I32(out.Elems()))
-	return l.done()
+	return l.low
 }
 
 func i32(v int32) call.Lit { return call.I32(int(v)) }

@@ -51,9 +51,9 @@ func channelDim(n *ir.Node) (int, string) {
 }
 
 // channelLayout makes the channels the innermost dimension in memory.
-func channelLayout(n *ir.Node) kernel.Layout {
+func channelLayout(n *kernel.Node) kernel.Layout {
 	out := n.Out[0].Type
-	d, _ := channelDim(n)
+	d, _ := channelDim(n.Node)
 	if d != 1 || out.Rank() < 3 {
 		return natural(n)
 	}
@@ -66,45 +66,33 @@ func channelLayout(n *ir.Node) kernel.Layout {
 	return l
 }
 
-// channelRows are the results of a node for all 256 inputs of every channel.
-func channelRows(n *ir.Node) (x int, rows [][]byte, index []int, err error) {
-	if n.Op == op.BatchNormalization {
-		rows, index, err = normTable(n)
-		return 0, rows, index, err
-	}
-	k, why := kernel.RunInput(n)
-	if why != "" {
-		return 0, nil, nil, ir.Errf(n, "no-kernel", "%s", why)
-	}
-	rows, index, err = constTable(n, k)
-	return k, rows, index, err
-}
-
 // channelPlan is how a function per channel becomes C: linear functions in
 // integers, PRelu's two of them, or tables.
 type channelPlan struct {
-	x        int           // the run-time input
+	*tables
 	affine   []qref.Affine // one a channel
 	positive *qref.Affine  // PRelu: for inputs at or above the zero point
-	rows     [][]byte      // tables, when affine is nil
-	index    []int         // the table of every channel
 }
 
-// planChannels proves the cheapest form for all channels, in this order.
-func planChannels(n *ir.Node) (*channelPlan, error) {
-	x, rows, index, err := channelRows(n)
-	if err != nil {
-		return nil, err
+// channelPlans prove the cheapest form for all channels, in this order.
+var channelPlans = kernel.NewFact(func(n *kernel.Node) (*channelPlan, string) {
+	of := constTables
+	if n.Op == op.BatchNormalization {
+		of = normTables
 	}
-	p := &channelPlan{x: x, rows: rows, index: index}
-	if notInt8(n.In[x].Type) == "" && notInt8(n.Out[0].Type) == "" {
-		p.prove(n)
+	t, why := of.Of(n)
+	if why != "" {
+		return nil, why
 	}
-	if p.affine == nil && len(rows) > 256 {
-		return nil, fmt.Errorf("%d different functions of a channel, want linear ones or at most 256", len(rows))
+	p := &channelPlan{tables: t}
+	if notInt8(n.In[p.x].Type) == "" && notInt8(n.Out[0].Type) == "" {
+		p.prove(n.Node)
 	}
-	return p, nil
-}
+	if p.affine == nil && len(p.rows) > 256 {
+		return nil, fmt.Sprintf("%d different functions of a channel, want linear ones or at most 256", len(p.rows))
+	}
+	return p, ""
+})
 
 // prove looks for linear functions.
 func (p *channelPlan) prove(n *ir.Node) {
@@ -189,29 +177,26 @@ func affineArray(f ...qref.Affine) *call.Array {
 var channelRow = &kernel.Kernel{
 	Name: "nncc_scale_shift_s8", Library: "nncc", Doc: "8-bit functions with a constant per channel: linear ones, PRelu, or by tables",
 	Ops: slices.Concat(constOps, []*ir.OpDef{op.BatchNormalization}),
-	Rules: rules("NNCC-CHANNEL-S8", nonEmpty, byteEnds, cond{"one constant a channel", func(n *ir.Node) string {
+	Rules: rules("NNCC-CHANNEL-S8", nonEmpty, byteEnds, cond{"one constant a channel", func(n *kernel.Node) string {
 		if n.Op == op.BatchNormalization {
 			return constant(1, 2, 3, 4).check(n)
 		}
-		_, why := channelDim(n)
+		_, why := channelDim(n.Node)
 		return why
-	}}, cond{"a function that tables or integers can express", func(n *ir.Node) string {
+	}}, cond{"a function that tables or integers can express", func(n *kernel.Node) string {
 		if byteEnds.check(n) != "" {
 			return kernel.Unread
 		}
-		if d, why := channelDim(n); why != "" || n.Out[0].Type.Shape[d] <= 256 {
+		if d, why := channelDim(n.Node); why != "" || n.Out[0].Type.Shape[d] <= 256 {
 			return ""
 		}
-		if _, err := planChannels(n); err != nil {
-			return err.Error()
-		}
-		return ""
+		return channelPlans.Why(n)
 	}}), Layout: channelLayout, Lower: lowerChannels,
 }
 
 // byteEnds: the run-time input and the output hold one byte an element and
 // have one scale.
-var byteEnds = cond{"8-bit data with one scale", func(n *ir.Node) string {
+var byteEnds = cond{"8-bit data with one scale", func(n *kernel.Node) string {
 	for i, v := range n.In {
 		if v != nil && v.Const == nil && (!kernel.ByteType(v.Type.DType) || v.Type.Quant.PerAxis()) {
 			return fmt.Sprintf("input %d is %s, want 8 bits and one scale", i, short(v.Type))
@@ -226,12 +211,9 @@ var byteEnds = cond{"8-bit data with one scale", func(n *ir.Node) string {
 	return ""
 }}
 
-func lowerChannels(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-	p, err := planChannels(n)
-	if err != nil {
-		return nil, err
-	}
-	l := start(n, "nncc_scale_shift_s8")
+func lowerChannels(n *kernel.Node) *call.Lowered {
+	p := channelPlans.Must(n)
+	l := start(n.Node, "nncc_scale_shift_s8")
 	channels := len(p.index)
 	rows := n.Out[0].Type.Elems() / channels
 	size := ints("rows", rows, "channels", channels)
@@ -240,15 +222,15 @@ func lowerChannels(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 	case p.positive != nil:
 		l.low.Kernel = "nncc_prelu_s8"
 		f := append(size, call.FI("in_zero", int(n.In[p.x].Type.Quant.Zero[0])))
-		l.call("nncc_prelu_s8", params("nncc_prelu_s8_params", append(f, clampFields(n)...)...), l.in(p.x), affineArray(*p.positive), affineArray(p.affine...), l.out(0))
+		l.call("nncc_prelu_s8", params("nncc_prelu_s8_params", append(f, clampFields(n.Node)...)...), l.in(p.x), affineArray(*p.positive), affineArray(p.affine...), l.out(0))
 	case p.affine != nil:
-		l.call("nncc_scale_shift_s8", params("nncc_rows_params", append(size, clampFields(n)...)...), l.in(p.x), affineArray(p.affine...), l.out(0))
+		l.call("nncc_scale_shift_s8", params("nncc_rows_params", append(size, clampFields(n.Node)...)...), l.in(p.x), affineArray(p.affine...), l.out(0))
 	default:
 		l.low.Kernel = "nncc_lut2_s8"
 		b := params("nncc_bcast_params", append(ints("rank", 2), list("dims", []int{rows, channels}), list("a_stride", []int{channels, 1}), list("b_stride", []int{0, 1}))...)
 		l.table2(b, l.in(p.x), rowNumbers(p.index), p.rows)
 	}
-	return l.done()
+	return l.low
 }
 
 // table2 emits the look-up in rows: which one is said by the bit pattern that

@@ -16,16 +16,19 @@ import (
 // zero points, groups and dilation in any combination. Where CMSIS-NN has the
 // kernel the results are the same; its rows come first.
 
+// The integer arithmetic of convolutions.
+var (
+	convParams   = kernel.NewFact(func(n *kernel.Node) (*op.MACParams, string) { return op.ConvQuantParams(n.Node) })
+	conv16Params = kernel.NewFact(func(n *kernel.Node) (*op.MACParams, string) { return op.Conv16Params(n.Node) })
+)
+
 // integerMAC: the operator's integer arithmetic applies.
-func integerMAC(of func(n *ir.Node) (*op.MACParams, string)) cond {
-	return cond{"scales, zero points and bias have a fixed-point form", func(n *ir.Node) string {
-		_, why := of(n)
-		return why
-	}}
+func integerMAC(of *kernel.Fact[*op.MACParams]) cond {
+	return cond{"scales, zero points and bias have a fixed-point form", of.Why}
 }
 
 // weights8: weights are int8 or, when constant, uint8 or int4 too.
-var weights8 = cond{"weights are int8 (constants also uint8 or int4)", func(n *ir.Node) string {
+var weights8 = cond{"weights are int8 (constants also uint8 or int4)", func(n *kernel.Node) string {
 	v := n.In[1]
 	switch d := v.Type.DType; {
 	case d == tensor.I8, v.Const != nil && (d == tensor.U8 || d == tensor.I4):
@@ -74,22 +77,16 @@ func macFields(p *op.MACParams) []call.Field {
 var int8Ends = int8s(0)
 
 func convS8Row(fn, code, doc string, depthwise bool) *kernel.Kernel {
-	conds := []cond{int8Ends, nonEmpty, upTo2D, weights8, integerMAC(op.ConvQuantParams)}
+	conds := []cond{int8Ends, nonEmpty, upTo2D, weights8, integerMAC(convParams)}
 	if depthwise {
 		conds = append(conds, depthwiseOnly)
 	}
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{op.Conv}, Rules: rules(code, conds...), Layout: kernel.SpatialLayout,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			g, err := op.ConvGeometry(n)
-			if err != nil {
-				return nil, err
-			}
-			p, why := op.ConvQuantParams(n)
-			if why != "" {
-				return nil, ir.Errf(n, "no-kernel", "%s", why)
-			}
-			l := start(n, fn)
+		Lower: func(n *kernel.Node) *call.Lowered {
+			g := kernel.Conv.Must(n)
+			p := convParams.Must(n)
+			l := start(n.Node, fn)
 			f := append(convFields(g), macFields(p)...)
 			typ := fn + "_params"
 			var w call.Arg
@@ -102,7 +99,7 @@ func convS8Row(fn, code, doc string, depthwise bool) *kernel.Kernel {
 			}
 			zero, mult, shift := channelArgs(p, g.COut)
 			l.call(fn, params(typ, f...), l.in(0), w, l.in(2), zero, mult, shift, l.out(0))
-			return l.done()
+			return l.low
 		},
 	}
 }
@@ -117,23 +114,23 @@ type matrixS8 struct {
 	p       *op.MACParams
 }
 
-func readMatrixS8(n *ir.Node) (*matrixS8, string) {
+var matricesS8 = kernel.NewFact(func(n *kernel.Node) (*matrixS8, string) {
 	if n.Op == op.Gemm {
-		g, err := op.GemmGeometry(n)
-		if err != nil {
-			return nil, err.Error()
+		g, why := kernel.Gemm.Of(n)
+		if why != "" {
+			return nil, why
 		}
-		p, why := op.GemmQuantParams(n)
+		p, why := op.GemmQuantParams(n.Node)
 		if c := n.Input(2); why == "" && c != nil && c.Const == nil && c.Type.Elems() != g.N {
 			why = fmt.Sprintf("the bias computed at run time has shape %v, want one value a column", c.Type.Shape)
 		}
 		return &matrixS8{g.M, g.K, g.N, []int{0}, []int{0}, p}, why
 	}
-	g, err := op.MatMulGeometry(n)
-	if err != nil {
-		return nil, err.Error()
+	g, why := kernel.MatMul.Of(n)
+	if why != "" {
+		return nil, why
 	}
-	p, why := op.MatMulQuantParams(n)
+	p, why := op.MatMulQuantParams(n.Node)
 	if g.Flat() {
 		return &matrixS8{len(g.A) * g.M, g.K, g.N, []int{0}, []int{0}, p}, why
 	}
@@ -141,22 +138,16 @@ func readMatrixS8(n *ir.Node) (*matrixS8, string) {
 		why = fmt.Sprintf("%d products, want at most %d", len(g.A), maxProducts)
 	}
 	return &matrixS8{g.M, g.K, g.N, g.A, g.B, p}, why
-}
+})
 
 // matrixS8Row computes Gemm and MatMul, a call for every right matrix.
 var matrixS8Row = &kernel.Kernel{
 	Name: "nncc_fully_connected_wzp_s8", Library: "nncc", Doc: "int8 matrix products, weights with zero points", Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules: rules("NNCC-FC-S8", int8Ends, nonEmpty, weights8, cond{"an integer matrix product", func(n *ir.Node) string {
-		_, why := readMatrixS8(n)
-		return why
-	}}), Layout: natural,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		g, why := readMatrixS8(n)
-		if why != "" {
-			return nil, ir.Errf(n, "no-kernel", "%s", why)
-		}
+	Rules: rules("NNCC-FC-S8", int8Ends, nonEmpty, weights8, cond{"an integer matrix product", matricesS8.Why}), Layout: natural,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		g := matricesS8.Must(n)
 		const fn = "nncc_fully_connected_wzp_s8"
-		l := start(n, fn)
+		l := start(n.Node, fn)
 		count := n.In[1].Type.Elems() / (g.k * g.n)
 		perm := []int{0, 2, 1}
 		shape := []int{count, g.k, g.n}
@@ -169,7 +160,7 @@ var matrixS8Row = &kernel.Kernel{
 		for i := range g.a {
 			l.call(fn, p, l.inAt(0, g.a[i]*g.m*g.k), offset(w, g.b[i]*g.k*g.n, g.k*g.n), l.int32Bias(g.n), zero, mult, shift, l.outAt(0, i*g.m*g.n))
 		}
-		return l.done()
+		return l.low
 	},
 }
 

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
@@ -33,26 +34,30 @@ func pairTable(n *ir.Node) ([]byte, error) {
 	}
 	in := make([]*tensor.Dense, 2)
 	for i, v := range [][]byte{a, b} {
-		d, err := tensor.FromBytes(n.In[i].Type.DType, []int{size}, v)
-		if err != nil {
-			return nil, err
-		}
+		d := kernel.Known(tensor.FromBytes(n.In[i].Type.DType, []int{size}, v))
 		in[i] = d
 	}
-	y, err := kernel.Probe(n, in, []int{size})
-	if err != nil {
-		return nil, err
-	}
+	y := kernel.Known(kernel.Probe(n, in, []int{size}))
 	return y.Bytes(), nil
 }
 
-// constTable is the function of the run-time input k and a constant: for every
-// different value of the constant, a row of the 256 results, and for every
-// element of the constant the number of its row.
-func constTable(n *ir.Node, k int) (rows [][]byte, index []int, err error) {
+// tables are a function of one 8-bit value that depends on a constant.
+type tables struct {
+	x     int      // the run-time input
+	rows  [][]byte // 256 results for every different value of the constant
+	index []int    // the row of every element of the constant
+}
+
+// constTables are the tables of a node with two inputs, one of them constant.
+var constTables = kernel.FactOf(func(n *ir.Node) (*tables, error) {
+	k, why := kernel.RunInput(n)
+	if why != "" {
+		return nil, errors.New(why)
+	}
 	c := n.In[1-k].Const
 	size := c.DType.Size()
 	seen := map[string]int{}
+	t := &tables{x: k}
 	var values []int // elements with the different values
 	raw := c.Bytes()
 	for i := range c.Len() {
@@ -61,36 +66,39 @@ func constTable(n *ir.Node, k int) (rows [][]byte, index []int, err error) {
 			seen[s] = len(values)
 			values = append(values, i)
 		}
-		index = append(index, seen[s])
+		t.index = append(t.index, seen[s])
 	}
 	if len(values) == 0 {
-		return nil, nil, fmt.Errorf("the constant %s is empty", n.In[1-k])
+		return nil, fmt.Errorf("the constant %s is empty", n.In[1-k])
 	}
 	if len(values) > 1<<12 {
-		return nil, nil, fmt.Errorf("the constant %s has %d different values, want at most %d", n.In[1-k], len(values), 1<<12)
+		return nil, fmt.Errorf("the constant %s has %d different values, want at most %d", n.In[1-k], len(values), 1<<12)
 	}
 	var cs []byte
 	for _, i := range values {
 		cs = append(cs, repeated(c, i, 256)...)
 	}
+	var err error
 	in := make([]*tensor.Dense, 2)
 	in[k] = kernel.AllBytes(n.In[k].Type.DType, len(values))
 	if in[1-k], err = tensor.FromBytes(c.DType, []int{256 * len(values)}, cs); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	y, err := kernel.Probe(n, in, []int{256 * len(values)})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	out := y.Bytes()
 	for v := range values {
-		rows = append(rows, out[256*v:256*(v+1)])
+		t.rows = append(t.rows, out[256*v:256*(v+1)])
 	}
-	return rows, index, nil
-}
+	return t, nil
+})
 
-// normTable is constTable for BatchNormalization: a row for every channel.
-func normTable(n *ir.Node) (rows [][]byte, index []int, err error) {
+// normTables are constTables of BatchNormalization: a row for every channel.
+var normTables = kernel.FactOf(func(n *ir.Node) (*tables, error) {
+	var err error
+	t := &tables{index: ir.Identity(n.In[1].Const.Len())}
 	channels := n.In[1].Const.Len()
 	b := make([]byte, 256*channels)
 	for i := range b {
@@ -98,11 +106,11 @@ func normTable(n *ir.Node) (rows [][]byte, index []int, err error) {
 	}
 	in := []*tensor.Dense{nil, n.In[1].Const, n.In[2].Const, n.In[3].Const, n.In[4].Const}
 	if in[0], err = tensor.FromBytes(n.In[0].Type.DType, []int{256, channels}, b); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	y, err := kernel.Probe(n, in, []int{256, channels})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	out := y.Bytes()
 	for c := range channels {
@@ -110,7 +118,7 @@ func normTable(n *ir.Node) (rows [][]byte, index []int, err error) {
 		for i := range row {
 			row[i] = out[i*channels+c]
 		}
-		rows = append(rows, row)
+		t.rows = append(t.rows, row)
 	}
-	return rows, ir.Identity(channels), nil
-}
+	return t, nil
+})

@@ -73,16 +73,16 @@ func blockRow(code string, d *ir.OpDef, toSpace bool) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: "nncc_copy_nd", Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d},
 		Rules: rules(code, sameData, nonEmpty), Layout: same,
-		Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-			l := start(n, "nncc_copy_nd")
-			l.strided(blockMove(n, toSpace))
-			return l.done()
+		Lower: func(n *kernel.Node) *call.Lowered {
+			l := start(n.Node, "nncc_copy_nd")
+			l.strided(blockMove(n.Node, toSpace))
+			return l.low
 		},
 	}
 }
 
 // sameRank: any order where the rank stays, else natural.
-func sameRank(n *ir.Node) kernel.Layout {
+func sameRank(n *kernel.Node) kernel.Layout {
 	if n.In[0].Type.Rank() == n.Out[0].Type.Rank() {
 		return same(n)
 	}
@@ -109,7 +109,7 @@ func repeatMove(n *ir.Node) move {
 }
 
 // repeatDims: repeated dimensions count twice.
-var repeatDims = cond{fmt.Sprintf("at most %d loops", maxDims), func(n *ir.Node) string {
+var repeatDims = cond{fmt.Sprintf("at most %d loops", maxDims), func(n *kernel.Node) string {
 	y := n.Out[0].Type.Shape
 	x := padLeft(n.In[0].Type.Shape, len(y))
 	loops := 0
@@ -131,8 +131,8 @@ var repeatDims = cond{fmt.Sprintf("at most %d loops", maxDims), func(n *ir.Node)
 var triluRow = &kernel.Kernel{
 	Name: "nncc_where", Library: "nncc", Doc: "upper or lower triangle, any element type", Ops: []*ir.OpDef{op.Trilu},
 	Rules: rules("NNCC-TRILU", sameData, nonEmpty, rankUpTo(maxDims), constant(1)), Layout: natural,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_where")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_where")
 		t := n.In[0].Type
 		r := t.Rank()
 		rows, cols, k := t.Shape[r-2], t.Shape[r-1], 0
@@ -156,7 +156,7 @@ var triluRow = &kernel.Kernel{
 		f := append(ints("elem", t.DType.Size(), "rank", len(dims)), list("dims", dims),
 			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
 		l.call("nncc_where", params("nncc_where_params", f...), blob("mask", tensor.Of([]int{len(mask)}, mask)), bytesOf(l.in(0)), blob("const", zero), bytesOf(l.out(0)))
-		return l.done()
+		return l.low
 	},
 }
 
@@ -165,7 +165,7 @@ var knownRow = &kernel.Kernel{
 	Name: "nncc_copy_rows", Library: "nncc", Doc: "result known at compile time",
 	Ops:   []*ir.OpDef{op.Constant, op.ConstantOfShape, op.Shape, op.Size, op.Range, op.EyeLike, op.NonZero},
 	Rules: rules("NNCC-KNOWN", nonEmptyOut), Layout: natural,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+	Lower: func(n *kernel.Node) *call.Lowered {
 		in := make([]*tensor.Dense, len(n.In))
 		for i, v := range n.In {
 			if v == nil {
@@ -175,24 +175,21 @@ var knownRow = &kernel.Kernel{
 				in[i] = tensor.New(v.Type.DType, v.Type.Shape)
 			}
 		}
-		out, err := ir.EvalNode(n, in)
-		if err != nil {
-			return nil, err
-		}
-		l := start(n, "nncc_copy_rows")
+		out := kernel.Known(ir.EvalNode(n.Node, in))
+		l := start(n.Node, "nncc_copy_rows")
 		l.low.Unused = ir.Identity(len(n.In))
 		size := n.Out[0].Type.Bytes()
 		l.rows(1, size, size, size, blob("const", out[0]), l.out(0))
-		return l.done()
+		return l.low
 	},
 }
 
 func spaceKernels() []*kernel.Kernel {
-	repeat := func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_copy_nd")
-		l.low.Unused = unusedTail(n)
-		l.strided(repeatMove(n))
-		return l.done()
+	repeat := func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_copy_nd")
+		l.low.Unused = unusedTail(n.Node)
+		l.strided(repeatMove(n.Node))
+		return l.low
 	}
 	return []*kernel.Kernel{
 		blockRow("NNCC-DEPTHTOSPACE", op.DepthToSpace, true),

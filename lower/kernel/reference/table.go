@@ -3,7 +3,6 @@ package reference
 import (
 	"fmt"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -13,27 +12,23 @@ import (
 
 var tableRow = &kernel.Kernel{
 	Name: "nncc_lut_s8", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results", Ops: kernel.TableOps(),
-	Rules: rules("NNCC-TABLE", nonEmpty, oneOutput, cond{"a function of one 8-bit value", func(n *ir.Node) string {
-		if _, why := kernel.TableOf(n); why != "" {
+	Rules: rules("NNCC-TABLE", nonEmpty, oneOutput, cond{"a function of one 8-bit value", func(n *kernel.Node) string {
+		if why := kernel.TableOf.Why(n); why != "" {
 			return why
 		}
-		if k, _ := kernel.RunInput(n); n.In[k].Type.Elems() != n.Out[0].Type.Elems() {
+		if k, _ := kernel.RunInput(n.Node); n.In[k].Type.Elems() != n.Out[0].Type.Elems() {
 			return fmt.Sprintf("input %d of shape %v is broadcast to %v, want the shape of the output", k, n.In[k].Type.Shape, n.Out[0].Type.Shape)
 		}
 		return ""
 	}}), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		t, why := kernel.TableOf(n)
-		if why != "" {
-			return nil, ir.Errf(n, "no-kernel", "%s", why)
-		}
-		k, _ := kernel.RunInput(n)
-		l := start(n, "nncc_lut_s8")
-		b := call.Lookup(t)
+	Lower: func(n *kernel.Node) *call.Lowered {
+		k, _ := kernel.RunInput(n.Node)
+		l := start(n.Node, "nncc_lut_s8")
+		b := call.Lookup(kernel.TableOf.Must(n))
 		l.call("nncc_lut_s8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(k)), b, bytesOf(l.out(0)))
 		l.inPlace(k)
 		l.tableRows(k, b)
-		return l.done()
+		return l.low
 	},
 }
 

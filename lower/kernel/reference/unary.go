@@ -15,11 +15,11 @@ var elementRow = &kernel.Kernel{
 	Name: "nncc_element_f32", Library: "nncc", Doc: "any function of one float32 tensor that has a form in C",
 	Ops:   kernel.Where(func(d *ir.OpDef) bool { return d.C != nil && d.Scalar != nil && d.Quant == ir.QFloat }),
 	Rules: rules("NNCC-ELEMENT-F32", float32s(0), nonEmpty), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_element_f32")
-		l.element(n, n.Out[0].Type.Elems(), l.in(0), l.out(0))
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_element_f32")
+		l.element(n.Node, n.Out[0].Type.Elems(), l.in(0), l.out(0))
 		l.inPlace(0)
-		return l.done()
+		return l.low
 	},
 }
 
@@ -49,12 +49,12 @@ func (l *lowering) clip(lo, hi float32, x call.Arg) {
 var clipRow = &kernel.Kernel{
 	Name: "nncc_clip_f32", Library: "nncc", Doc: "x limited to constant bounds", Ops: []*ir.OpDef{op.Clip},
 	Rules: rules("NNCC-CLIP-F32", float32s(0), nonEmpty, constant(1, 2), orderedBounds), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_clip_f32")
-		lo, hi := clipBounds(n)
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_clip_f32")
+		lo, hi := clipBounds(n.Node)
 		l.clip(lo, hi, l.in(0))
 		l.inPlace(0)
-		return l.done()
+		return l.low
 	},
 }
 
@@ -65,8 +65,8 @@ func clipBounds(n *ir.Node) (lo, hi float32) {
 }
 
 // orderedBounds: nncc_clip_f32 compares with numbers, the lower one first.
-var orderedBounds = cond{"bounds are constant numbers", func(n *ir.Node) string {
-	if _, _, ok := op.ClipBounds(n); !ok {
+var orderedBounds = cond{"bounds are constant numbers", func(n *kernel.Node) string {
+	if _, _, ok := op.ClipBounds(n.Node); !ok {
 		return "a bound is computed at run time or is not a number, want constant numbers"
 	}
 	return ""
@@ -78,11 +78,11 @@ var unaryKernels = []*kernel.Kernel{elementRow, clipRow, notRow, isNaNRow, clipR
 var notRow = &kernel.Kernel{
 	Name: "nncc_xor_bool", Library: "nncc", Doc: "logical not", Ops: []*ir.OpDef{op.Not},
 	Rules: rules("NNCC-NOT", plain(tensor.Bool), nonEmpty), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_xor_bool")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_xor_bool")
 		l.invert(l.broadcast(0, n.Out[0].Type))
 		l.inPlace(0)
-		return l.done()
+		return l.low
 	},
 }
 
@@ -97,12 +97,12 @@ func (l *lowering) invert(x operand) {
 var isNaNRow = &kernel.Kernel{
 	Name: "nncc_equal_f32", Library: "nncc", Doc: "whether x differs from itself", Ops: []*ir.OpDef{op.IsNaN},
 	Rules: rules("NNCC-ISNAN", plain(tensor.F32), nonEmpty), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_equal_f32")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_equal_f32")
 		x := l.broadcast(0, n.Out[0].Type)
 		l.call("nncc_equal_f32", bcastParams(n.Out[0].Type, x, x), x.arg, x.arg, l.out(0))
 		l.invert(l.outputOperand())
-		return l.done()
+		return l.low
 	},
 }
 
@@ -111,8 +111,8 @@ var isNaNRow = &kernel.Kernel{
 var clipRuntimeRow = &kernel.Kernel{
 	Name: "nncc_max_f32", Library: "nncc", Doc: "x limited to bounds computed at run time", Ops: []*ir.OpDef{op.Clip},
 	Rules: rules("NNCC-CLIP-RUNTIME-F32", float32s(), nonEmpty, rankUpTo(maxDims)), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		l := start(n, "nncc_max_f32")
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_max_f32")
 		out := n.Out[0].Type
 		x := l.broadcast(0, out)
 		for i, fn := range []string{1: "nncc_max_f32", 2: "nncc_min_f32"} {
@@ -123,6 +123,6 @@ var clipRuntimeRow = &kernel.Kernel{
 			l.call(fn, bcastParams(out, x, b), x.arg, b.arg, l.out(0))
 			x = l.outputOperand()
 		}
-		return l.done()
+		return l.low
 	},
 }

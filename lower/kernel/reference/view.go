@@ -13,11 +13,11 @@ import (
 
 // view is a node without code: output 0 is input 0 under another type. A
 // constant has no place in the arena, so its view is a copy.
-func view(n *ir.Node) (*call.Lowered, error) {
+func view(n *ir.Node) *call.Lowered {
 	if n.In[0].Const != nil {
 		return copied(n)
 	}
-	return &call.Lowered{Kernel: "view", Library: "view", View: true, Unused: unusedTail(n)}, nil
+	return &call.Lowered{Kernel: "view", Library: "view", View: true, Unused: unusedTail(n)}
 }
 
 // unusedTail are all inputs but the first: shapes and axes, which are part of
@@ -30,7 +30,7 @@ func unusedTail(n *ir.Node) []int {
 }
 
 // copied writes the bytes of input 0, in the order of the output, to output 0.
-func copied(n *ir.Node) (*call.Lowered, error) {
+func copied(n *ir.Node) *call.Lowered {
 	l := start(n, "nncc_copy_rows")
 	l.low.Unused = unusedTail(n)
 	size := n.Out[0].Type.Bytes()
@@ -39,11 +39,11 @@ func copied(n *ir.Node) (*call.Lowered, error) {
 		x = blob("const", arrange(c, n.In[0].Type.Shape, n.In[0].Type.OrderOrIdentity()))
 	}
 	l.rows(1, size, size, size, x, l.out(0))
-	return l.done()
+	return l.low
 }
 
-func transposeLayout(n *ir.Node) kernel.Layout {
-	p, err := op.Perm(n)
+func transposeLayout(n *kernel.Node) kernel.Layout {
+	p, err := op.Perm(n.Node)
 	if err != nil {
 		panic(bug.Errorf("%w", err))
 	}
@@ -51,12 +51,12 @@ func transposeLayout(n *ir.Node) kernel.Layout {
 }
 
 // relayout copies between two memory orders of one shape.
-func relayout(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
+func relayout(n *kernel.Node) *call.Lowered {
 	x, y := n.In[0].Type, n.Out[0].Type
 	if n.In[0].Const == nil && x.SameMemory(y.Order) {
-		return view(n)
+		return view(n.Node)
 	}
-	l := start(n, "nncc_copy_nd")
+	l := start(n.Node, "nncc_copy_nd")
 	l.low.Route = "nncc_run"
 	order := y.OrderOrIdentity()
 	var from call.Arg = l.in(0)
@@ -67,30 +67,30 @@ func relayout(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
 	dims := y.Phys()
 	l.move(move{elem: y.DType.Size(), dims: dims, x: permuted(st, order), y: tensor.Strides(dims)}, from, l.out(0))
 	l.low.Kernel = l.low.Calls[0].Func
-	return l.done()
+	return l.low
 }
 
 // dropoutRow copies, and fills the mask with true where it is asked for.
 var dropoutRow = &kernel.Kernel{
 	Name: "nncc_copy_rows", Library: "nncc", Doc: "copy; a mask of true", Ops: []*ir.OpDef{op.Dropout},
 	Rules: rules("NNCC-DROPOUT", sameData, nonEmpty), Layout: same,
-	Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) {
-		low, err := copied(n)
-		if err == nil && len(n.Out) > 1 {
-			l := &lowering{n, low}
+	Lower: func(n *kernel.Node) *call.Lowered {
+		low := copied(n.Node)
+		if len(n.Out) > 1 {
+			l := &lowering{n.Node, low}
 			l.fill(tensor.Of([]int{1}, []bool{true}), n.Out[1].Type.Elems(), l.out(1))
 		}
-		return low, err
+		return low
 	},
 }
 
 func viewKernels() []*kernel.Kernel {
-	plain := func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) { return view(n) }
+	plain := func(n *kernel.Node) *call.Lowered { return view(n.Node) }
 	return []*kernel.Kernel{
 		{
 			Name: "view", Library: "nncc", Doc: "other shape of the same bytes: no code", Ops: []*ir.OpDef{op.Reshape, op.Flatten, op.Squeeze, op.Unsqueeze},
 			Rules:  rules("NNCC-RESHAPE", sameData, constant(1)),
-			Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.ViewReshape} }, Lower: plain,
+			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.ViewReshape} }, Lower: plain,
 		},
 		{
 			Name: "view-transpose", Library: "nncc", Doc: "other order of dimensions over the same bytes: no code", Ops: []*ir.OpDef{op.Transpose},
@@ -99,12 +99,12 @@ func viewKernels() []*kernel.Kernel {
 		{
 			Name: "nncc_copy_nd", Library: "nncc", Doc: "conversion between memory orders", Ops: []*ir.OpDef{op.Relayout},
 			Rules:  rules("NNCC-RELAYOUT", sameData, nonEmpty, rankUpTo(maxDims)),
-			Layout: func(*ir.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: relayout,
+			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: relayout,
 		},
 		{
 			Name: "nncc_copy_rows", Library: "nncc", Doc: "copy", Ops: []*ir.OpDef{op.Identity},
 			Rules: rules("NNCC-IDENTITY", sameData, nonEmpty), Layout: same,
-			Lower: func(n *ir.Node, _ *kernel.Options) (*call.Lowered, error) { return copied(n) },
+			Lower: func(n *kernel.Node) *call.Lowered { return copied(n.Node) },
 		},
 		{
 			Name: "view-bits", Library: "nncc", Doc: "the same bytes as another element type: no code", Ops: []*ir.OpDef{op.BitCast},
@@ -115,7 +115,7 @@ func viewKernels() []*kernel.Kernel {
 }
 
 // canonical: bytes of another type may be more than the 0 and 1 of a bool.
-var canonical = cond{"a bool comes from a bool", func(n *ir.Node) string {
+var canonical = cond{"a bool comes from a bool", func(n *kernel.Node) string {
 	if x, y := n.In[0].Type.DType, n.Out[0].Type.DType; y == tensor.Bool && x != y {
 		return fmt.Sprintf("from %s to bool: bytes become 0 and 1", x.ONNXName())
 	}
@@ -123,7 +123,7 @@ var canonical = cond{"a bool comes from a bool", func(n *ir.Node) string {
 }}
 
 // wholeBytes: elements are not smaller than a byte.
-var wholeBytes = cond{"elements are whole bytes", func(n *ir.Node) string {
+var wholeBytes = cond{"elements are whole bytes", func(n *kernel.Node) string {
 	for _, t := range []ir.Type{n.In[0].Type, n.Out[0].Type} {
 		if t.DType.Bits() < 8 {
 			return fmt.Sprintf("elements are %s, want at least 8 bits", t.DType.ONNXName())
