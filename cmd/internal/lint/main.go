@@ -1,0 +1,146 @@
+// Command lint runs revive with the rules of .revive.toml and holds its findings
+// against a baseline: how many of each rule a folder had when the rule came. More
+// is a failure; with -update, less is written down, so that the baseline only
+// gets shorter.
+//
+//	go run ./cmd/internal/lint [-update]
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// Version of revive (MIT licence). It is no dependency of nncc: go run fetches it.
+const revive = "github.com/mgechev/revive@v1.15.0"
+
+const baselineFile = "cmd/internal/lint/baseline.csv"
+
+// finding is what revive says of a place.
+type finding struct {
+	Failure, RuleName string
+	Position          struct {
+		Start struct {
+			Filename     string
+			Line, Column int
+		}
+	}
+}
+
+// key is what is counted.
+type key struct{ rule, folder string }
+
+func (f *finding) key() key {
+	return key{f.RuleName, filepath.ToSlash(filepath.Dir(f.Position.Start.Filename))}
+}
+
+func main() {
+	update := flag.Bool("update", false, "write a shorter baseline")
+	flag.Parse()
+	if err := run(*update, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "lint:", err)
+		os.Exit(1)
+	}
+}
+
+func run(update bool, out io.Writer) error {
+	found, err := findings()
+	if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(baselineFile)
+	if err != nil && !(update && os.IsNotExist(err)) {
+		return err
+	}
+	base, err := readBaseline(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", baselineFile, err)
+	}
+	by := map[key][]finding{}
+	for _, f := range found {
+		by[f.key()] = append(by[f.key()], f)
+	}
+	if more := above(by, base, len(b) == 0); len(more) > 0 {
+		for _, k := range more {
+			fmt.Fprintf(out, "%s: %d findings of %s, the baseline has %d:\n", k.folder, len(by[k]), k.rule, base[k])
+			for _, f := range by[k] {
+				p := f.Position.Start
+				fmt.Fprintf(out, "  %s:%d:%d: %s\n", p.Filename, p.Line, p.Column, f.Failure)
+			}
+		}
+		return fmt.Errorf("%d folders have more findings of a rule than before", len(more))
+	}
+	if update {
+		return os.WriteFile(baselineFile, writeBaseline(by), 0o666)
+	}
+	return nil
+}
+
+// above are the keys with more findings than the baseline has, sorted; none
+// where there is no baseline yet.
+func above(by map[key][]finding, base map[key]int, fresh bool) []key {
+	var out []key
+	for k, list := range by {
+		if !fresh && len(list) > base[k] {
+			out = append(out, k)
+		}
+	}
+	slices.SortFunc(out, byName)
+	return out
+}
+
+func byName(a, b key) int { return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.folder, b.folder)) }
+
+// findings runs revive over the module.
+func findings() ([]finding, error) {
+	var out, msg bytes.Buffer
+	c := exec.Command(cmp.Or(os.Getenv("GO"), "go"), "run", revive, "-config", ".revive.toml", "-formatter", "json",
+		"-exclude", "./frontend/onnx/pb/...", "./...")
+	c.Stdout, c.Stderr = &out, &msg
+	runErr := c.Run() // status 1 where there are findings
+	var list []finding
+	if err := json.Unmarshal(out.Bytes(), &list); err != nil {
+		return nil, fmt.Errorf("revive (%s): %v\n%s", revive, cmp.Or(runErr, err), msg.Bytes())
+	}
+	return list, nil
+}
+
+// readBaseline reads lines of rule, folder, count.
+func readBaseline(b []byte) (map[key]int, error) {
+	rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+	out := map[key]int{}
+	for i, r := range rows {
+		if len(r) != 3 {
+			return nil, fmt.Errorf("line %d: want rule, folder, count", i+1)
+		}
+		n, err := strconv.Atoi(r[2])
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		out[key{r[0], r[1]}] = n
+	}
+	return out, err
+}
+
+func writeBaseline(by map[key][]finding) []byte {
+	var keys []key
+	for k := range by {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, byName)
+	var b bytes.Buffer
+	for _, k := range keys {
+		fmt.Fprintf(&b, "%s,%s,%d\n", k.rule, k.folder, len(by[k]))
+	}
+	return b.Bytes()
+}
