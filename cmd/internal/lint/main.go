@@ -21,7 +21,7 @@ import (
 	"strconv"
 )
 
-// Version of revive (MIT licence). It is no dependency of nncc: go run fetches it.
+// revive is the linter (MIT licence). It is no dependency of nncc: go run fetches it.
 const revive = "github.com/mgechev/revive@v1.15.0"
 
 const baselineFile = "cmd/internal/lint/baseline.csv"
@@ -99,7 +99,9 @@ func above(by map[key][]finding, base map[key]int, fresh bool) []key {
 	return out
 }
 
-func byName(a, b key) int { return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.folder, b.folder)) }
+func byName(a, b key) int {
+	return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.folder, b.folder))
+}
 
 // findings runs revive over the module.
 func findings() ([]finding, error) {
