@@ -40,8 +40,8 @@ func constants(p *program.Program, prefix string) (names []string, arrays blobs,
 	for _, x := range p.Consts {
 		if x.Ext != "" {
 			k := len(files)
-			f := imageView{Name: fmt.Sprintf("%s_image_%d", prefix, k), File: fmt.Sprintf("%s_%d.%s", prefix, k, x.Ext), data: x.Data}
-			f.Fallback = len(x.Data) <= fallbackLimit
+			f := imageView{Name: fmt.Sprintf("%s_image_%d", prefix, k), File: fmt.Sprintf("%s_%d.%s", prefix, k, x.Ext),
+				Fallback: len(x.Data) <= fallbackLimit, data: x.Data}
 			names, files = append(names, f.Name), append(files, f)
 			continue
 		}

@@ -16,7 +16,9 @@ import (
 type emitter struct {
 	prefix  string
 	prog    *program.Program
-	consts  []string // C names of the program's constants
+	consts  []string    // C names of the program's constants
+	arrays  blobs       // those that are arrays
+	images  []imageView // and those that are files
 	structs []structView
 	code    []codeView
 	named   map[string]string // structs and functions by their text
@@ -24,6 +26,13 @@ type emitter struct {
 	// sources are functions that are called, and headers of functions written for
 	// nodes, which bring files of their own where nothing is called.
 	funcs, sources map[string]bool
+}
+
+func newEmitter(p *program.Program, prefix string) *emitter {
+	e := &emitter{prefix: prefix, prog: p, named: map[string]string{}}
+	e.headers, e.funcs, e.sources = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	e.consts, e.arrays, e.images = constants(p, prefix)
+	return e
 }
 
 // structView is a file-scope constant struct.

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
@@ -43,13 +42,20 @@ type Options struct {
 	InputNotes map[string]string
 }
 
-// printable is o with every text that comes from outside made safe for
-// comments: model and node names can be anything.
-func (o Options) printable() Options {
+// complete is o with defaults, and with every text that comes from outside made
+// safe for comments: model and node names can be anything.
+func (o Options) complete() Options {
 	o.Source, o.SHA256, o.Version, o.Board = comment(o.Source), comment(o.SHA256), comment(o.Version), comment(o.Board)
 	o.Notes = slices.Clone(o.Notes)
 	for i, n := range o.Notes {
 		o.Notes[i] = strings.Join(strings.FieldsFunc(n, func(r rune) bool { return r < 32 || r == 127 }), " ")
+	}
+	if o.Library == nil {
+		o.Library = runtimec.Shipped()
+	}
+	o.CC, o.AR = cmp.Or(o.CC, "cc"), cmp.Or(o.AR, "ar")
+	if !slices.ContainsFunc(o.CFlags, func(f string) bool { return strings.HasPrefix(f, "-O") }) {
+		o.CFlags = append([]string{"-O2"}, o.CFlags...)
 	}
 	return o
 }
@@ -89,78 +95,21 @@ func Generate(p *program.Program, o Options) ([]File, *Info, error) {
 	if o.Prefix != Prefix(o.Prefix) {
 		return nil, nil, bug.Errorf("%q is no C prefix", o.Prefix)
 	}
-	o = o.printable()
-	if o.Library == nil {
-		o.Library = runtimec.Shipped()
-	}
-	o.CC, o.AR = cmp.Or(o.CC, "cc"), cmp.Or(o.AR, "ar")
-	if !slices.ContainsFunc(o.CFlags, func(f string) bool { return strings.HasPrefix(f, "-O") }) {
-		o.CFlags = append([]string{"-O2"}, o.CFlags...)
-	}
-	e := &emitter{prefix: o.Prefix, prog: p, named: map[string]string{}, headers: map[string]bool{}, funcs: map[string]bool{}, sources: map[string]bool{}}
-	names, arrays, images := constants(p, o.Prefix)
-	e.consts = names
-	info := &Info{Prefix: o.Prefix, ArenaMacro: strings.ToUpper(o.Prefix) + "_ARENA_BYTES"}
-	v := &modelView{Options: o, Upper: strings.ToUpper(o.Prefix), Arena: p.ArenaBytes, Align: program.Align, Target: cmakeTarget(o.Prefix)}
-	info.Inputs, info.Outputs = ioInfo(p, o.Prefix)
-	for _, x := range p.States {
-		in := p.Inputs[x.In]
-		t := p.Buffers[in.Buffer].Type
-		info.States = append(info.States, StateInfo{in.Name, p.Outputs[x.Out].Name, t, t.Bytes()})
-		v.States = append(v.States, e.state(x))
-	}
-	for i, s := range p.Steps {
-		v.Steps = append(v.Steps, e.step(i, s))
-		info.StepNames = append(info.StepNames, s.Name)
-		info.StepBlobs = append(info.StepBlobs, stepBlobBytes(p, s))
-	}
-	v.Structs, v.Code = e.structs, e.code
-	for _, x := range info.Inputs {
-		io := newIOView(x, o.Prefix, true)
-		if s := o.InputNotes[x.Name]; s != "" {
-			io.Comment += "; " + comment(s)
-		}
-		v.Inputs = append(v.Inputs, io)
-	}
-	for _, x := range info.Outputs {
-		v.Outputs = append(v.Outputs, newIOView(x, o.Prefix, false))
-	}
-	info.WeightBytes = arrays.total()
-	info.WeightBinary = info.WeightBytes > cTextLimit
-	v.Images = images
-	for _, x := range images {
-		info.WeightBytes += len(x.data)
-		info.Images = append(info.Images, x.File)
-	}
-	v.Weights = weightsView(arrays, info.WeightBinary)
-	info.Functions = sortedKeys(e.funcs)
-	wanted := slices.Clone(info.Functions)
-	wanted = append(wanted, sortedKeys(e.sources)...)
-	runtime, err := o.Library.Files(wanted...)
+	o = o.complete()
+	e := newEmitter(p, o.Prefix)
+	v := e.model(o)
+	info := e.info(v)
+	runtime, err := o.Library.Files(append(sortedKeys(e.funcs), sortedKeys(e.sources)...)...)
 	if err != nil {
 		return nil, nil, bug.Errorf("runtime sources: %w", err)
 	}
 	v.Runtime = newRuntimeView(o.Library, runtime)
 	v.Headers = v.Runtime.headersFor(e)
-	for _, s := range e.structs {
-		v.NeedsMath = v.NeedsMath || strings.Contains(s.Init, "INFINITY") || strings.Contains(s.Init, "NAN")
-	}
 	files, err := renderAll(v)
 	if err != nil {
 		return nil, nil, err
 	}
-	if info.WeightBinary {
-		files = append(files, File{o.Prefix + "_weights.bin", arrays.binary()})
-		if info.WeightBytes <= fallbackLimit {
-			files = append(files, File{o.Prefix + "_weights.inc", byteText(arrays.binary())})
-		}
-	}
-	for _, x := range images {
-		files = append(files, File{x.File, x.data})
-		if x.Fallback {
-			files = append(files, File{x.Inc(), byteText(x.data)})
-		}
-	}
+	files = append(files, v.data(e.arrays)...)
 	for _, f := range o.Library.Emitted(runtime) {
 		files = append(files, File{"nncc/" + f.Path, f.Data})
 	}
@@ -169,28 +118,94 @@ func Generate(p *program.Program, o Options) ([]File, *Info, error) {
 			files = append(files, p.more(v, files)...)
 		}
 	}
-	sort.Slice(files, func(i, j int) bool { return files[i].Path < files[j].Path })
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, info, nil
 }
 
+// model is what templates print, sources of the runtime left out.
+func (e *emitter) model(o Options) *modelView {
+	p := e.prog
+	v := &modelView{Options: o, Upper: strings.ToUpper(o.Prefix), Arena: p.ArenaBytes, Align: program.Align,
+		Target: cmakeTarget(o.Prefix), Images: e.images}
+	for _, x := range p.States {
+		v.States = append(v.States, e.state(x))
+	}
+	for i, s := range p.Steps {
+		v.Steps = append(v.Steps, e.step(i, s))
+	}
+	v.Structs, v.Code = e.structs, e.code
+	inputs, outputs := ioInfo(p, o.Prefix)
+	for _, x := range inputs {
+		io := newIOView(x, o.Prefix, true)
+		if s := o.InputNotes[x.Name]; s != "" {
+			io.Comment += "; " + comment(s)
+		}
+		v.Inputs = append(v.Inputs, io)
+	}
+	for _, x := range outputs {
+		v.Outputs = append(v.Outputs, newIOView(x, o.Prefix, false))
+	}
+	v.Weights = weightsView(e.arrays)
+	v.NeedsMath = slices.ContainsFunc(e.structs, func(s structView) bool { return needsMath(s.Init) })
+	return v
+}
+
+// info is what others need to know of the model.
+func (e *emitter) info(v *modelView) *Info {
+	p := e.prog
+	info := &Info{Prefix: v.Prefix, ArenaMacro: v.Upper + "_ARENA_BYTES", Functions: sortedKeys(e.funcs),
+		WeightBytes: v.Weights.Bytes, WeightBinary: v.Weights.Binary}
+	info.Inputs, info.Outputs = ioInfo(p, v.Prefix)
+	for _, x := range p.States {
+		in := p.Inputs[x.In]
+		t := p.Buffers[in.Buffer].Type
+		info.States = append(info.States, StateInfo{in.Name, p.Outputs[x.Out].Name, t, t.Bytes()})
+	}
+	for _, s := range p.Steps {
+		info.StepNames = append(info.StepNames, s.Name)
+		info.StepBlobs = append(info.StepBlobs, stepBlobBytes(p, s))
+	}
+	for _, x := range e.images {
+		info.WeightBytes += x.Bytes()
+		info.Images = append(info.Images, x.File)
+	}
+	return info
+}
+
+// data are the files that the assembler includes, with their C versions.
+func (v *modelView) data(arrays blobs) []File {
+	var files []File
+	if v.Weights.Binary {
+		b := arrays.binary()
+		files = append(files, File{v.Prefix + "_weights.bin", b})
+		if v.Weights.Fallback {
+			files = append(files, File{v.Prefix + "_weights.inc", byteText(b)})
+		}
+	}
+	for _, x := range v.Images {
+		files = append(files, File{x.File, x.data})
+		if x.Fallback {
+			files = append(files, File{x.Inc(), byteText(x.data)})
+		}
+	}
+	return files
+}
+
+// ioInfo are the inputs and outputs that the caller sees.
 func ioInfo(p *program.Program, prefix string) (in, out []IOInfo) {
 	ins, outs := p.Visible()
-	var names []string
-	for _, x := range slices.Concat(ins, outs) {
-		names = append(names, x.Name)
+	all := slices.Concat(ins, outs)
+	names := make([]string, len(all))
+	for i, x := range all {
+		names[i] = x.Name
 	}
-	c := ioNames(prefix, names)
-	mk := func(k int, x program.IO) IOInfo {
-		b := &p.Buffers[x.Buffer]
-		return IOInfo{Name: x.Name, CName: c[k], Upper: strings.ToUpper(c[k]), CType: call.CType(b.Type.DType), Type: b.Type, Bytes: b.Type.Bytes(), Offset: b.Offset}
+	var info []IOInfo
+	for i, c := range ioNames(prefix, names) {
+		b := &p.Buffers[all[i].Buffer]
+		info = append(info, IOInfo{Name: names[i], CName: c, Upper: strings.ToUpper(c), CType: call.CType(b.Type.DType),
+			Type: b.Type, Bytes: b.Type.Bytes(), Offset: b.Offset})
 	}
-	for i, x := range ins {
-		in = append(in, mk(i, x))
-	}
-	for i, x := range outs {
-		out = append(out, mk(len(ins)+i, x))
-	}
-	return in, out
+	return info[:len(ins):len(ins)], info[len(ins):]
 }
 
 // stepBlobBytes is the constant data of a step: the report's weight_bytes.

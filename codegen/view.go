@@ -36,32 +36,17 @@ type modelView struct {
 
 // RunNeedsStatus reports whether any step returns a status.
 func (v *modelView) RunNeedsStatus() bool {
-	for _, s := range v.Steps {
-		if s.Status {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Steps, func(s stepView) bool { return s.Status })
 }
 
 // NeedsHelpers reports whether any input or output has float or layout helpers.
 func (v *modelView) NeedsHelpers() bool {
-	for _, x := range slices.Concat(v.Inputs, v.Outputs) {
-		if len(x.Helpers) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Concat(v.Inputs, v.Outputs), func(x ioView) bool { return len(x.Helpers) > 0 })
 }
 
 // NeedsQuantise reports whether an input has a quantising helper.
 func (v *modelView) NeedsQuantise() bool {
-	for _, x := range v.Inputs {
-		if x.Quantised && x.Elems > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Inputs, func(x ioView) bool { return x.Quantised && x.Elems > 0 })
 }
 
 // cmakeTargets are names that CMake keeps for itself.
@@ -123,8 +108,8 @@ type stateView struct {
 func (e *emitter) state(x program.State) stateView {
 	in, out := e.prog.Inputs[x.In], e.prog.Outputs[x.Out]
 	b := &e.prog.Buffers[in.Buffer]
-	v := stateView{Comment: comment(fmt.Sprintf("%s becomes %s", out.Name, in.Name)), In: b.Offset, Out: e.prog.Buffers[out.Buffer].Offset,
-		Bytes: b.Type.Bytes(), Fill: IntLit(int64(x.Fill))}
+	v := stateView{Comment: comment(fmt.Sprintf("%s becomes %s", out.Name, in.Name)),
+		In: b.Offset, Out: e.prog.Buffers[out.Buffer].Offset, Bytes: b.Type.Bytes(), Fill: IntLit(int64(x.Fill))}
 	if x.Init >= 0 {
 		v.Init = e.consts[x.Init]
 	}
@@ -270,12 +255,13 @@ type weightBlob struct {
 	Init string
 }
 
-func weightsView(b blobs, binary bool) weightView {
-	v := weightView{Binary: binary, Bytes: b.total()}
-	v.Fallback = binary && v.Bytes <= fallbackLimit
+func weightsView(b blobs) weightView {
+	v := weightView{Bytes: b.total()}
+	v.Binary = v.Bytes > cTextLimit
+	v.Fallback = v.Binary && v.Bytes <= fallbackLimit
 	for _, x := range b {
 		w := weightBlob{blob: x}
-		if !binary {
+		if !v.Binary {
 			w.Init = x.Text()
 		}
 		v.Blobs = append(v.Blobs, w)
@@ -285,12 +271,12 @@ func weightsView(b blobs, binary bool) weightView {
 
 // NeedsMath reports NAN or INFINITY among constants in C text.
 func (v weightView) NeedsMath() bool {
-	for _, b := range v.Blobs {
-		if strings.Contains(b.Init, "NAN") || strings.Contains(b.Init, "INFINITY") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Blobs, func(b weightBlob) bool { return needsMath(b.Init) })
+}
+
+// needsMath reports a constant that <math.h> defines.
+func needsMath(init string) bool {
+	return strings.Contains(init, "NAN") || strings.Contains(init, "INFINITY")
 }
 
 // runtimeView lists the kernel sources for the build files.

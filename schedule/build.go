@@ -156,7 +156,8 @@ func (s *search) arrange(effort Effort) (*arrangement, error) {
 	}
 	b.alias()
 	nodes := b.steps()
-	order, buffers, res, stats, err := plan.Schedule(nodes, b.values, plan.Options{Align: program.Align, Budget: int64(effort)})
+	opt := plan.Options{Align: program.Align, Budget: int64(effort)}
+	order, buffers, res, stats, err := plan.Schedule(nodes, b.values, opt)
 	if err != nil {
 		return nil, bug.Errorf("schedule of %s: %w", s.g.Name, err)
 	}

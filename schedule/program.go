@@ -45,10 +45,12 @@ func (r *Result) Replay(inputs []*tensor.Dense) ([]*tensor.Dense, error) {
 
 // result is the program of an arrangement.
 func (a *arrangement) result(states []StateBinding) (*Result, error) {
-	p := &program.Program{Name: a.g.Name, ArenaBytes: a.bytes(), LowerBound: int(a.plan.LowerBound), PeakOptimal: a.optimal}
+	p := &program.Program{Name: a.g.Name,
+		ArenaBytes: a.bytes(), LowerBound: int(a.plan.LowerBound), PeakOptimal: a.optimal}
 	r := &Result{Program: p, Graph: a.g, index: a.index}
 	for i, x := range a.buffers {
-		b := program.Buffer{Name: x.Name, Offset: int(a.plan.Offsets[i]), Bytes: int(x.Bytes), First: x.First, Last: x.Last, AliasOf: x.AliasOf}
+		b := program.Buffer{Name: x.Name, Offset: int(a.plan.Offsets[i]), Bytes: int(x.Bytes),
+			First: x.First, Last: x.Last, AliasOf: x.AliasOf}
 		if i < len(a.values) {
 			b.Type, b.Row, b.Pitch = a.of[i].Type, a.place[i].row, a.place[i].pitch
 		}
@@ -180,12 +182,14 @@ func (c *constants) resolve(a call.Arg, s *program.Step, n *ir.Node) call.Arg {
 			if a.Off != 0 {
 				panic(bug.Errorf("offset into a constant operand"))
 			}
-			return call.Const{NoCast: true, I: c.add(program.Const{Hint: "const", CType: call.CType(v.Type.DType), Data: program.Memory(v.Const, v.Type), Align: 4})}
+			x := program.Const{Hint: "const", CType: call.CType(v.Type.DType), Data: program.Memory(v.Const, v.Type), Align: 4}
+			return call.Const{NoCast: true, I: c.add(x)}
 		}
 	case call.Pitch:
 		return call.I32(cmp.Or(c.pitch(s, a.Output, a.I), a.Row))
 	case *call.Blob:
-		return call.Const{NoCast: a.NoCast, I: c.add(program.Const{Hint: a.Hint, CType: a.CType, Data: a.Data, Align: a.Align, Pad: a.Pad})}
+		x := program.Const{Hint: a.Hint, CType: a.CType, Data: a.Data, Align: a.Align, Pad: a.Pad}
+		return call.Const{NoCast: a.NoCast, I: c.add(x)}
 	case *call.Image:
 		return call.Const{NoCast: true, I: c.file(a)}
 	case *call.Struct:

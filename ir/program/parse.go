@@ -42,8 +42,8 @@ func (p *parser) program() {
 	p.Word("program")
 	p.out.Name = p.text("the program's name")
 	p.Want("{")
-	statements := map[string]func(){"arena": p.arena, "buffer": p.buffer, "input": p.input, "output": p.output, "state": p.state,
-		"code": p.function, "step": p.nextStep, "view": p.view, "const": p.constant}
+	statements := map[string]func(){"arena": p.arena, "buffer": p.buffer, "input": p.input, "output": p.output,
+		"state": p.state, "code": p.function, "step": p.nextStep, "view": p.view, "const": p.constant}
 	for !p.Is("}") {
 		f := statements[p.Tok.Text]
 		if p.Tok.Kind != syntax.Ident || f == nil {

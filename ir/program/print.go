@@ -81,7 +81,8 @@ func (t *printer) program() {
 func (t *printer) name(buffer int) string { return syntax.Name(t.p.Buffers[buffer].Name) }
 
 func (t *printer) buffer(b *Buffer) {
-	t.f("  buffer %s : %s at %d, %d bytes, steps %d to %d", syntax.Name(b.Name), b.Type, b.Offset, b.Bytes, b.First, b.Last)
+	t.f("  buffer %s : %s at %d, %d bytes", syntax.Name(b.Name), b.Type, b.Offset, b.Bytes)
+	t.f(", steps %d to %d", b.First, b.Last)
 	if b.AliasOf >= 0 {
 		t.f(", in %s", t.name(b.AliasOf))
 	}
@@ -114,7 +115,8 @@ func (t *printer) functions() {
 // number of a function, -1 where it has none yet; equal ones have one.
 func (t *printer) number(c *call.Code) int {
 	return slices.IndexFunc(t.code, func(x *call.Code) bool {
-		return x == c || x.Hint == c.Hint && x.Body == c.Body && slices.Equal(x.Params, c.Params) && slices.Equal(x.Uses, c.Uses) && slices.Equal(x.Headers, c.Headers)
+		return x == c || x.Hint == c.Hint && x.Body == c.Body && slices.Equal(x.Params, c.Params) &&
+			slices.Equal(x.Uses, c.Uses) && slices.Equal(x.Headers, c.Headers)
 	})
 }
 
@@ -308,8 +310,9 @@ func (t *printer) constant(i int, x *Const) {
 }
 
 // elements are the element types in which constants of a C type are printed.
-var elements = map[string]tensor.DType{"int8_t": tensor.I8, "uint8_t": tensor.U8, "int16_t": tensor.I16, "uint16_t": tensor.U16, "int32_t": tensor.I32,
-	"uint32_t": tensor.U32, "int64_t": tensor.I64, "uint64_t": tensor.U64, "float": tensor.F32, "double": tensor.F64}
+var elements = map[string]tensor.DType{"int8_t": tensor.I8, "uint8_t": tensor.U8, "int16_t": tensor.I16,
+	"uint16_t": tensor.U16, "int32_t": tensor.I32, "uint32_t": tensor.U32, "int64_t": tensor.I64,
+	"uint64_t": tensor.U64, "float": tensor.F32, "double": tensor.F64}
 
 // list prints a keyword and quoted texts, nothing where there are none.
 func (t *printer) list(keyword string, s []string) {

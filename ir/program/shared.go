@@ -3,8 +3,6 @@ package program
 import (
 	"cmp"
 	"slices"
-
-	"github.com/nncc/nncc/ir/bug"
 )
 
 // stay is a value in its place while it is needed.
@@ -36,7 +34,7 @@ func (p *Program) verifyShared(live []lifetime) error {
 			end = end[1:]
 		}
 		if w := now.meets(v); w != nil {
-			return bug.Errorf("schedule: %s at %d (steps %d to %d) and %s at %d (steps %d to %d) share bytes",
+			return fault("%s at %d (steps %d to %d) and %s at %d (steps %d to %d) share bytes",
 				p.name(w.buffer), w.at, w.first, w.last, p.name(v.buffer), v.at, v.first, v.last)
 		}
 		now.add(v)

@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/bug"
-
 	"github.com/nncc/nncc/ir/call"
 )
+
+// fault is a mistake of whoever made the program.
+func fault(format string, args ...any) error { return bug.Errorf("schedule: "+format, args...) }
 
 // Verify checks a program by itself, however it was made: references lead
 // somewhere, everything lies in the arena and is aligned, views lie where their
@@ -30,25 +32,26 @@ func (p *Program) Verify() error {
 // verifyBuffers: everything is aligned, in the arena, and in its storage.
 func (p *Program) verifyBuffers() error {
 	if p.ArenaBytes%Align != 0 || p.ArenaBytes < p.LowerBound {
-		return bug.Errorf("schedule: arena of %d bytes, lower bound %d", p.ArenaBytes, p.LowerBound)
+		return fault("arena of %d bytes, lower bound %d", p.ArenaBytes, p.LowerBound)
 	}
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
 		end := extent{b.Offset, b.Bytes, b.Row, b.Pitch}.end()
 		if b.Offset < 0 || end > p.ArenaBytes {
-			return bug.Errorf("schedule: buffer %s, %d bytes at %d, leaves the arena of %d bytes", b.Name, b.Bytes, b.Offset, p.ArenaBytes)
+			return fault("buffer %s, %d bytes at %d, leaves the arena of %d bytes", b.Name, b.Bytes, b.Offset, p.ArenaBytes)
 		}
 		if b.AliasOf < 0 && b.Offset%Align != 0 {
-			return bug.Errorf("schedule: buffer %s at %d is not aligned to %d", b.Name, b.Offset, Align)
+			return fault("buffer %s at %d is not aligned to %d", b.Name, b.Offset, Align)
 		}
 		if size := b.Type.DType.Size(); !b.IsScratch() && b.Offset%size != 0 {
-			return bug.Errorf("schedule: %s at %d: its elements are of %d bytes", b, b.Offset, size)
+			return fault("%s at %d: its elements are of %d bytes", b, b.Offset, size)
 		}
 		if b.AliasOf < 0 || b.Bytes == 0 {
 			continue
 		}
 		if o := p.storage(b); b.Offset < o.Offset || end > o.Offset+o.Bytes {
-			return bug.Errorf("schedule: %s, %d bytes at %d, is not inside %s, %d bytes at %d", b.Name, b.Bytes, b.Offset, o.Name, o.Bytes, o.Offset)
+			return fault("%s, %d bytes at %d, is not inside %s, %d bytes at %d",
+				b.Name, b.Bytes, b.Offset, o.Name, o.Bytes, o.Offset)
 		}
 	}
 	return nil
@@ -72,7 +75,7 @@ func (p *Program) verifyViews() error {
 	for _, s := range p.Views {
 		if s.Whole {
 			if x, y := s.In[0].Buffer, s.Out[0]; p.extent(x) != p.extent(y) {
-				return bug.Errorf("schedule: view %s: %s at %d, %s at %d", s, p.name(x), p.Buffers[x].Offset, p.name(y), p.Buffers[y].Offset)
+				return fault("view %s: %s at %d, %s at %d", s, p.name(x), p.Buffers[x].Offset, p.name(y), p.Buffers[y].Offset)
 			}
 			continue
 		}
@@ -88,7 +91,7 @@ func (p *Program) verifyViews() error {
 			}
 		}
 		if parts != bytes {
-			return bug.Errorf("schedule: %s without code: its parts have %d bytes of %d", s, parts, bytes)
+			return fault("%s without code: its parts have %d bytes of %d", s, parts, bytes)
 		}
 	}
 	return nil
@@ -109,12 +112,12 @@ func (p *Program) verifyPart(x call.Part, part, whole int) error {
 	switch {
 	case in.pitch == 0:
 	case in.row != x.Pitch:
-		return bug.Errorf("schedule: %s in rows of %d bytes, want %d", p.name(whole), in.row, x.Pitch)
+		return fault("%s in rows of %d bytes, want %d", p.name(whole), in.row, x.Pitch)
 	default:
 		want.pitch = in.pitch
 	}
 	if at != want || at.end() > in.end() {
-		return bug.Errorf("schedule: %s is at %+v, want %+v in %s at %+v", p.name(part), at, want, p.name(whole), in)
+		return fault("%s is at %+v, want %+v in %s at %+v", p.name(part), at, want, p.name(whole), in)
 	}
 	return nil
 }
@@ -140,15 +143,15 @@ func (p *Program) verifyReads(k int, s *Step, live []lifetime) error {
 		}
 		own := live[x.Buffer].own
 		if len(own) == 0 {
-			return bug.Errorf("schedule: %s reads %s, which nobody writes", s, p.name(x.Buffer))
+			return fault("%s reads %s, which nobody writes", s, p.name(x.Buffer))
 		}
 		for _, w := range own {
 			if live[w].first >= k {
-				return bug.Errorf("schedule: step %d, %s, reads %s, which step %d writes", k, s, p.name(w), live[w].first)
+				return fault("step %d, %s, reads %s, which step %d writes", k, s, p.name(w), live[w].first)
 			}
 		}
 		if e := p.extent(x.Buffer); e.pitch > 0 && !s.takesRows(false, i, e.row) {
-			return bug.Errorf("schedule: %s reads %s, which lies in rows of %d bytes", s, p.name(x.Buffer), e.row)
+			return fault("%s reads %s, which lies in rows of %d bytes", s, p.name(x.Buffer), e.row)
 		}
 	}
 	return nil
@@ -160,17 +163,17 @@ func (p *Program) verifyWrites(_ int, s *Step, _ []lifetime) error {
 	for i, y := range s.Out {
 		e := p.extent(y)
 		if e.pitch > 0 && !s.takesRows(true, i, e.row) {
-			return bug.Errorf("schedule: %s writes %s, which lies in rows of %d bytes", s, p.name(y), e.row)
+			return fault("%s writes %s, which lies in rows of %d bytes", s, p.name(y), e.row)
 		}
 		for j, w := range s.Out[:i] {
 			if e.meets(p.extent(w)) {
-				return bug.Errorf("schedule: %s: outputs %d and %d overlap", s, j, i)
+				return fault("%s: outputs %d and %d overlap", s, j, i)
 			}
 		}
 		over := p.overwritten(s, i)
 		for _, x := range s.operands() {
 			if x != over && e.meets(p.extent(x)) {
-				return bug.Errorf("schedule: %s: output %s at %d overlaps operand %s at %d", s, p.name(y), e.at, p.name(x), p.Buffers[x].Offset)
+				return fault("%s: output %s at %d overlaps operand %s at %d", s, p.name(y), e.at, p.name(x), p.Buffers[x].Offset)
 			}
 		}
 	}
@@ -185,7 +188,7 @@ func (p *Program) verifyScratch(k int, s *Step, live []lifetime) error {
 	e := p.extent(s.Scratch)
 	for b, l := range live {
 		if l.written(b) && l.first <= k && k <= l.last && p.extent(b).meets(e) {
-			return bug.Errorf("schedule: %s: the scratch memory at %d overlaps %s at %d", s, e.at, p.name(b), p.Buffers[b].Offset)
+			return fault("%s: the scratch memory at %d overlaps %s at %d", s, e.at, p.name(b), p.Buffers[b].Offset)
 		}
 	}
 	return nil
@@ -210,29 +213,12 @@ func (p *Program) overwritten(s *Step, i int) int {
 // verifyReferences: names are unique and indices lead somewhere, so that what
 // comes after needs not ask.
 func (p *Program) verifyReferences() error {
-	names := map[string]bool{}
-	for i := range p.Buffers {
-		b := &p.Buffers[i]
-		switch {
-		case b.Bytes < 0 || b.Row < 0 || b.Pitch < 0 || (b.Pitch > 0) != (b.Row > 0) || b.Row > b.Pitch:
-			return bug.Errorf("schedule: buffer %s has %d bytes in rows of %d, %d apart", b.Name, b.Bytes, b.Row, b.Pitch)
-		case b.Pitch > 0 && (b.IsScratch() || b.Type.Bytes()%b.Row != 0):
-			return bug.Errorf("schedule: buffer %s does not consist of rows of %d bytes", b.Name, b.Row)
-		case b.AliasOf >= len(p.Buffers):
-			return bug.Errorf("schedule: buffer %s lies in buffer %d, there are %d", b.Name, b.AliasOf, len(p.Buffers))
-		case !b.IsScratch() && names[b.Name]:
-			return bug.Errorf("schedule: two values are called %s", b.Name)
-		}
-		names[b.Name] = true
-		for o, n := b, 0; o.AliasOf >= 0 && o.AliasOf < len(p.Buffers); o, n = &p.Buffers[o.AliasOf], n+1 {
-			if n > len(p.Buffers) {
-				return bug.Errorf("schedule: buffer %s lies in itself", b.Name)
-			}
-		}
+	if err := p.verifyForms(); err != nil {
+		return err
 	}
 	for _, x := range slices.Concat(p.Inputs, p.Outputs) {
 		if !p.isValue(x.Buffer) {
-			return bug.Errorf("schedule: %s has no place", x.Name)
+			return fault("%s has no place", x.Name)
 		}
 	}
 	for _, x := range p.States {
@@ -243,6 +229,34 @@ func (p *Program) verifyReferences() error {
 	for _, s := range slices.Concat(p.Steps, p.Views) {
 		if err := p.verifyOperands(s); err != nil {
 			return err
+		}
+		if err := p.verifyFacts(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyForms: buffers by themselves.
+func (p *Program) verifyForms() error {
+	names := map[string]bool{}
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		switch {
+		case b.Bytes < 0 || b.Row < 0 || b.Pitch < 0 || (b.Pitch > 0) != (b.Row > 0) || b.Row > b.Pitch:
+			return fault("buffer %s has %d bytes in rows of %d, %d apart", b.Name, b.Bytes, b.Row, b.Pitch)
+		case b.Pitch > 0 && (b.IsScratch() || b.Type.Bytes()%b.Row != 0):
+			return fault("buffer %s does not consist of rows of %d bytes", b.Name, b.Row)
+		case b.AliasOf >= len(p.Buffers):
+			return fault("buffer %s lies in buffer %d, there are %d", b.Name, b.AliasOf, len(p.Buffers))
+		case !b.IsScratch() && names[b.Name]:
+			return fault("two values are called %s", b.Name)
+		}
+		names[b.Name] = true
+		for o, n := b, 0; o.AliasOf >= 0 && o.AliasOf < len(p.Buffers); o, n = &p.Buffers[o.AliasOf], n+1 {
+			if n > len(p.Buffers) {
+				return fault("buffer %s lies in itself", b.Name)
+			}
 		}
 	}
 	return nil
@@ -256,49 +270,57 @@ func (p *Program) isValue(b int) bool {
 // verifyState: what is handed on has one type and one memory order.
 func (p *Program) verifyState(x State) error {
 	if x.In < 0 || x.In >= len(p.Inputs) || x.Out < 0 || x.Out >= len(p.Outputs) || x.Init >= len(p.Consts) {
-		return bug.Errorf("schedule: state is not between an output and an input: %+v", x)
+		return fault("state is not between an output and an input: %+v", x)
 	}
 	in, out := &p.Buffers[p.Inputs[x.In].Buffer], &p.Buffers[p.Outputs[x.Out].Buffer]
-	if a, b := in.Type, out.Type; a.Bytes() != b.Bytes() || a.DType != b.DType || b.Order != nil && a.Rank() != b.Rank() || !a.SameMemory(b.Order) {
-		return bug.Errorf("schedule: state %s is %s, %s is %s", in, a, out, b)
+	a, b := in.Type, out.Type
+	if a.Bytes() != b.Bytes() || a.DType != b.DType || b.Order != nil && a.Rank() != b.Rank() || !a.SameMemory(b.Order) {
+		return fault("state %s is %s, %s is %s", in, a, out, b)
 	}
 	if x.Init >= 0 && len(p.Consts[x.Init].Data) != in.Type.Bytes() {
-		return bug.Errorf("schedule: state %s is %s, it begins with %d bytes", in, in.Type, len(p.Consts[x.Init].Data))
+		return fault("state %s is %s, it begins with %d bytes", in, in.Type, len(p.Consts[x.Init].Data))
 	}
 	return nil
 }
 
-// verifyOperands: operands of a step and the arguments of its calls are there.
+// verifyOperands: operands of a step and its scratch memory are there.
 func (p *Program) verifyOperands(s *Step) error {
 	for i, x := range s.In {
 		if x.Buffer >= 0 && !p.isValue(x.Buffer) {
-			return bug.Errorf("schedule: %s: input %d has no place", s, i)
+			return fault("%s: input %d has no place", s, i)
 		}
 	}
 	for i, b := range s.Out {
 		if !p.isValue(b) {
-			return bug.Errorf("schedule: %s: output %d has no place", s, i)
+			return fault("%s: output %d has no place", s, i)
 		}
 	}
 	if b := s.Scratch; b >= 0 && (b >= len(p.Buffers) || !p.Buffers[b].IsScratch()) {
-		return bug.Errorf("schedule: %s: its scratch memory has no place", s)
+		return fault("%s: its scratch memory has no place", s)
 	}
-	isInput := func(i int) bool { return i >= 0 && i < len(s.In) && s.In[i].Buffer >= 0 }
-	isOutput := func(i int) bool { return i >= 0 && i < len(s.Out) }
-	if s.Whole && (!isInput(0) || !isOutput(0)) {
-		return bug.Errorf("schedule: view %s has no operand", s)
+	return nil
+}
+
+func (s *Step) isInput(i int) bool  { return i >= 0 && i < len(s.In) && s.In[i].Buffer >= 0 }
+func (s *Step) isOutput(i int) bool { return i >= 0 && i < len(s.Out) }
+
+// verifyFacts: operands that a step speaks of, and arguments of its calls, are
+// there.
+func (p *Program) verifyFacts(s *Step) error {
+	if s.Whole && (!s.isInput(0) || !s.isOutput(0)) {
+		return fault("view %s has no operand", s)
 	}
 	for _, x := range s.Parts {
-		if x.Input && !(isInput(x.I) && isOutput(0)) || !x.Input && !(isOutput(x.I) && isInput(0)) {
-			return bug.Errorf("schedule: %s without code: part %d is not there", s, x.I)
+		if x.Input && !(s.isInput(x.I) && s.isOutput(0)) || !x.Input && !(s.isOutput(x.I) && s.isInput(0)) {
+			return fault("%s without code: part %d is not there", s, x.I)
 		}
 	}
-	if len(s.InPlace) > 0 && !isOutput(0) {
-		return bug.Errorf("schedule: %s works in place and has no output", s)
+	if len(s.InPlace) > 0 && !s.isOutput(0) {
+		return fault("%s works in place and has no output", s)
 	}
 	for _, c := range s.Calls {
 		for _, a := range c.Args {
-			if err := p.verifyArg(s, a, isInput, isOutput); err != nil {
+			if err := p.verifyArg(s, a); err != nil {
 				return err
 			}
 		}
@@ -307,29 +329,29 @@ func (p *Program) verifyOperands(s *Step) error {
 }
 
 // verifyArg: what an argument points to is there.
-func (p *Program) verifyArg(s *Step, a call.Arg, isInput, isOutput func(int) bool) error {
+func (p *Program) verifyArg(s *Step, a call.Arg) error {
 	switch a := a.(type) {
 	case call.In:
-		if !isInput(a.I) {
-			return bug.Errorf("schedule: %s: an argument points to input %d, which has no place", s, a.I)
+		if !s.isInput(a.I) {
+			return fault("%s: an argument points to input %d, which has no place", s, a.I)
 		}
 	case call.Out:
-		if !isOutput(a.I) {
-			return bug.Errorf("schedule: %s: an argument points to output %d of %d", s, a.I, len(s.Out))
+		if !s.isOutput(a.I) {
+			return fault("%s: an argument points to output %d of %d", s, a.I, len(s.Out))
 		}
 	case call.Scratch:
 		if s.Scratch < 0 {
-			return bug.Errorf("schedule: %s: an argument points to scratch memory, which it has not", s)
+			return fault("%s: an argument points to scratch memory, which it has not", s)
 		}
 	case call.Const:
 		if a.I < 0 || a.I >= len(p.Consts) {
-			return bug.Errorf("schedule: %s: an argument is constant %d of %d", s, a.I, len(p.Consts))
+			return fault("%s: an argument is constant %d of %d", s, a.I, len(p.Consts))
 		}
 	case *call.Blob, *call.Image, call.Pitch:
-		return bug.Errorf("schedule: %s: the argument %T is not resolved", s, a)
+		return fault("%s: the argument %T is not resolved", s, a)
 	}
 	for _, x := range call.Inner(a) {
-		if err := p.verifyArg(s, x, isInput, isOutput); err != nil {
+		if err := p.verifyArg(s, x); err != nil {
 			return err
 		}
 	}
