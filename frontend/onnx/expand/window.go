@@ -54,30 +54,32 @@ func melWeights(e *build.Node) []*ir.Value {
 		"attr-value", "%v mel bins, length %v, rate %v, edges %v and %v: out of range", bins, length, rate, lo, hi)
 	rows := length[0]/2 + 1
 	e.Want(rows <= maxSignal/bins[0], "shape", "a matrix of %d by %d is too large", rows, bins[0])
+	m := melTriangles(rows, bins[0], length[0], rate[0], lo, hi)
+	return []*ir.Value{e.Data(tensor.FromFloats(d, []int{rows, bins[0]}, m))}
+}
+
+// melTriangles is the matrix [rows, bins] of triangles between the frequencies lo and
+// hi, for a transform of a length at a sample rate.
+func melTriangles(rows, bins, length, rate int, lo, hi float64) []float64 {
 	mel := func(f float64) float64 { return 2595 * math.Log10(1+f/700) }
-	low, step := mel(lo), (mel(hi)-mel(lo))/float64(bins[0]+2)
-	at := make([]int, bins[0]+2) // spectrum bins of the triangles' corners
+	low, step := mel(lo), (mel(hi)-mel(lo))/float64(bins+2)
+	at := make([]int, bins+2) // spectrum bins of the triangles' corners
 	for i := range at {
 		f := 700 * (math.Pow(10, (low+float64(i)*step)/2595) - 1)
-		at[i] = int(float64(length[0]+1) * f / float64(rate[0]))
+		at[i] = int(float64(length+1) * f / float64(rate))
 	}
-	m := make([]float64, rows*bins[0])
-	put := func(r, c int, v float64) {
-		if r >= 0 && r < rows {
-			m[r*bins[0]+c] = v
-		}
-	}
-	for i := range bins[0] {
+	m := make([]float64, rows*bins)
+	for i := range bins {
 		a, b, c := at[i], at[i+1], at[i+2]
-		if b == a {
-			put(b, i, 1)
+		if b == a && b >= 0 && b < rows {
+			m[b*bins+i] = 1
 		}
-		for j := a; j <= b && b > a && j < rows; j++ {
-			put(j, i, float64(j-a)/float64(b-a))
+		for j := max(a, 0); j <= b && b > a && j < rows; j++ {
+			m[j*bins+i] = float64(j-a) / float64(b-a)
 		}
-		for j := b; j < c && j < rows; j++ {
-			put(j, i, float64(c-j)/float64(c-b))
+		for j := max(b, 0); j < c && j < rows; j++ {
+			m[j*bins+i] = float64(c-j) / float64(c-b)
 		}
 	}
-	return []*ir.Value{e.Data(tensor.FromFloats(d, []int{rows, bins[0]}, m))}
+	return m
 }

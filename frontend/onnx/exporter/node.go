@@ -46,39 +46,8 @@ func (w *graphWriter) writeNode(n *ir.Node) {
 		w.quantise(n.Out[0], w.dequantised(n.In[0]), name)
 		return
 	}
-	for _, v := range n.In {
-		if v != nil && v.Type.Quant != nil && !raw {
-			x.in = append(x.in, w.dequantised(v))
-		} else {
-			x.in = append(x.in, w.ref(v))
-		}
-	}
-	type after struct {
-		v          *ir.Value
-		real, name string
-	}
-	var quantise []after
-	needed := n.Op.MinOut
-	if sch := schema.Lookup(n.Op.Domain, n.Op.Name, int64(w.opset)); sch != nil {
-		needed = max(needed, sch.MinOut)
-	}
-	for i, v := range n.Out {
-		name := w.name(v)
-		if i >= needed && len(v.Uses()) == 0 && !w.g.IsOutput(v) && n.Op.MaxOut >= 0 {
-			x.out = append(x.out, "") // optional and not read
-			continue
-		}
-		w.describe(name, v.Type)
-		if v.Type.Quant != nil && !raw {
-			real := w.temp(name+"_real", ir.T(tensor.F32, v.Type.Shape...))
-			quantise = append(quantise, after{v, real, name})
-			name = real
-		}
-		x.out = append(x.out, name)
-	}
-	for len(x.out) > 0 && x.out[len(x.out)-1] == "" {
-		x.out = x.out[:len(x.out)-1]
-	}
+	x.operands(raw)
+	behind := x.results(raw)
 	act := ""
 	if (hasLo || hasHi) && len(x.out) > 0 {
 		act = x.out[0]
@@ -96,9 +65,54 @@ func (w *graphWriter) writeNode(n *ir.Node) {
 	if act != "" {
 		x.activation(x.out[0], act, lo, hasLo, hi, hasHi)
 	}
-	for _, a := range quantise {
+	for _, a := range behind {
 		w.quantise(a.v, a.real, a.name)
 	}
+}
+
+// operands names what the operator reads: quantised values as reals unless raw.
+func (x *outNode) operands(raw bool) {
+	for _, v := range x.n.In {
+		if v != nil && v.Type.Quant != nil && !raw {
+			x.in = append(x.in, x.dequantised(v))
+		} else {
+			x.in = append(x.in, x.ref(v))
+		}
+	}
+}
+
+// realResult is a result that is quantised behind the operator.
+type realResult struct {
+	v          *ir.Value
+	real, name string
+}
+
+// results names what the operator makes, and gives what is to be quantised behind it.
+// Optional results that nothing reads are left out.
+func (x *outNode) results(raw bool) (behind []realResult) {
+	n := x.n
+	needed := n.Op.MinOut
+	if sch := schema.Lookup(n.Op.Domain, n.Op.Name, int64(x.opset)); sch != nil {
+		needed = max(needed, sch.MinOut)
+	}
+	for i, v := range n.Out {
+		name := x.name(v)
+		if i >= needed && len(v.Uses()) == 0 && !x.g.IsOutput(v) && n.Op.MaxOut >= 0 {
+			x.out = append(x.out, "")
+			continue
+		}
+		x.describe(name, v.Type)
+		if v.Type.Quant != nil && !raw {
+			real := x.temp(name+"_real", ir.T(tensor.F32, v.Type.Shape...))
+			behind = append(behind, realResult{v, real, name})
+			name = real
+		}
+		x.out = append(x.out, name)
+	}
+	for len(x.out) > 0 && x.out[len(x.out)-1] == "" {
+		x.out = x.out[:len(x.out)-1]
+	}
+	return behind
 }
 
 // activation writes a clamp: Relu where it starts at zero and has no end.
@@ -197,35 +211,38 @@ func (w *graphWriter) emit(name string, attrs ir.Attrs, in, out []string) {
 		out = append(out, w.unique(out[0]+"_unused"))
 	}
 	bound := map[string]tensor.DType{} // by type variable
-	check := func(what string, names []string, param func(int) *schema.Param) {
-		for i, s := range names {
-			p := param(i)
-			if s == "" || p == nil {
-				continue
-			}
-			t, ok := w.types[s]
-			if !ok && what == "output" {
-				continue
-			} else if !ok {
-				panic(bug.Errorf("export: %s has no type", s))
-			}
-			set, variable := sch.Allowed(p)
-			if !set.HasTensor(int32(t.DType.ONNXCode())) {
-				w.cannot("operator %s does not take %s as %s %d (%s)", name, t.DType.ONNXName(), what, i, p.Name)
-			}
-			if variable == "" || p.Opt == schema.Mixed {
-				continue
-			}
-			if old, ok := bound[variable]; ok && old != t.DType {
-				w.cannot("operator %s wants one type for its operands; %s %d (%s) is %s, another %s", name, what, i, p.Name,
-					t.DType.ONNXName(), old.ONNXName())
-			}
-			bound[variable] = t.DType
-		}
-	}
-	check("input", in, sch.Input)
-	check("output", out, sch.Output)
+	w.checkTypes(sch, bound, "input", in, sch.Input)
+	w.checkTypes(sch, bound, "output", out, sch.Output)
 	w.append("", name, kept, in, out)
+}
+
+// checkTypes notes operands whose types the operator does not take together.
+func (w *graphWriter) checkTypes(sch *schema.Schema, bound map[string]tensor.DType, what string, names []string,
+	param func(int) *schema.Param) {
+	for i, s := range names {
+		p := param(i)
+		if s == "" || p == nil {
+			continue
+		}
+		t, ok := w.types[s]
+		if !ok && what == "output" {
+			continue
+		} else if !ok {
+			panic(bug.Errorf("export: %s has no type", s))
+		}
+		set, variable := sch.Allowed(p)
+		if !set.HasTensor(int32(t.DType.ONNXCode())) {
+			w.cannot("operator %s does not take %s as %s %d (%s)", sch.Name, t.DType.ONNXName(), what, i, p.Name)
+		}
+		if variable == "" || p.Opt == schema.Mixed {
+			continue
+		}
+		if old, ok := bound[variable]; ok && old != t.DType {
+			w.cannot("operator %s wants one type for its operands; %s %d (%s) is %s, another %s", sch.Name, what, i, p.Name,
+				t.DType.ONNXName(), old.ONNXName())
+		}
+		bound[variable] = t.DType
+	}
 }
 
 // cannot notes what the opset lacks for the node being written.
