@@ -135,11 +135,21 @@ func TestBoundedInside(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.graph, out, err)
 		}
 	}
-	_, err := OpenModel(textModel(t, 17, "(float[4] x) => (int64 y) { n = Constant <value_int = 2> () "+
-		"[l] y = Loop (n, \"\") <body = b (int64 i, bool d) => (d, p) { p = NonZero (x) }> }"),
-		ImportOptions{Dims: map[string]int{"l/0/p.1": 3, "l/1/p.1": 3}})
-	if err == nil || !strings.Contains(err.Error(), "would take for data") {
-		t.Errorf("scan outputs of a Loop with zeros among them: %v", err)
+	// Joined, the zeros would stand between the results of iterations.
+	for _, c := range []struct {
+		opset int
+		text  string
+		dims  map[string]int
+	}{
+		{17, "(float[4] x) => (int64 y) { n = Constant <value_int = 2> () [l] y = Loop (n, \"\") " +
+			"<body = b (int64 i, bool d) => (d, p) { p = NonZero (x) }> }", map[string]int{"l/0/p.1": 3, "l/1/p.1": 3}},
+		{8, "(float[1,2,4] x) => (int64 y) { [l] y = Scan (\"\", x) <num_scan_inputs = 1, body = b (float[4] e) => (p) " +
+			"{ [f] p = local.Where (e) }> }" + local + "Where (v) => (w) { w = NonZero (v) }", map[string]int{"l/0.0/p.1": 3, "l/0.1/p.1": 3}},
+	} {
+		_, err := OpenModel(textModel(t, c.opset, c.text), ImportOptions{Dims: c.dims})
+		if err == nil || !strings.Contains(err.Error(), "would take for data") {
+			t.Errorf("opset %d: %v, want a refusal of zeros between results", c.opset, err)
+		}
 	}
 }
 

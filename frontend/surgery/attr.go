@@ -104,25 +104,7 @@ func (m *Model) RemoveAttribute(n *pb.NodeProto, name string) error {
 // makeAttr builds an attribute; want is the type in the schema, 0 if unknown.
 func makeAttr(name string, v any, want schema.AttrType) (*pb.AttributeProto, error) {
 	a := &pb.AttributeProto{Name: proto.String(name)}
-	switch x := v.(type) {
-	case int:
-		v = int64(x)
-	case bool:
-		v = int64(0)
-		if x {
-			v = int64(1)
-		}
-	case *tensor.Dense:
-		v = model.TensorProto("", x)
-	case []int:
-		v = toList(x)
-	case []int64:
-		v = toList(x)
-	case []float64:
-		v = toList(x)
-	case []string:
-		v = toList(x)
-	}
+	v = basic(v)
 	switch x := v.(type) {
 	case int64:
 		if want == schema.Float {
@@ -157,6 +139,31 @@ func makeAttr(name string, v any, want schema.AttrType) (*pb.AttributeProto, err
 	return a, check(a, want, nil)
 }
 
+// basic is a value of an attribute in one of the forms int64, float64, string,
+// *pb.TensorProto and []any.
+func basic(v any) any {
+	switch x := v.(type) {
+	case int:
+		return int64(x)
+	case bool:
+		if x {
+			return int64(1)
+		}
+		return int64(0)
+	case *tensor.Dense:
+		return model.TensorProto("", x)
+	case []int:
+		return toList(x)
+	case []int64:
+		return toList(x)
+	case []float64:
+		return toList(x)
+	case []string:
+		return toList(x)
+	}
+	return v
+}
+
 func toList[T any](x []T) []any {
 	l := make([]any, len(x))
 	for i, v := range x {
@@ -185,28 +192,25 @@ func setFloat(a *pb.AttributeProto, x float64) error {
 // setList fills INTS, FLOATS or STRINGS; an empty list is what the schema wants,
 // else INTS.
 func setList(a *pb.AttributeProto, list []any, want schema.AttrType) error {
-	ints, floats, texts := true, true, true
+	numbers, whole, texts := true, true, true
 	for i, v := range list {
-		switch x := v.(type) {
-		case int:
-			list[i] = int64(x)
-			texts = false
+		list[i] = basic(v)
+		switch x := list[i].(type) {
 		case int64:
 			texts = false
-		case bool:
-			list[i] = int64(0)
-			if x {
-				list[i] = int64(1)
-			}
-			texts = false
 		case float64:
-			ints = ints && x == math.Trunc(x) && want == schema.Ints
-			texts = false
+			texts, whole = false, whole && x == math.Trunc(x) && want == schema.Ints
 		case string:
-			ints, floats = false, false
+			numbers = false
 		default:
 			return fmt.Errorf("element %d of the list is a %T; want numbers or text", i, v)
 		}
+	}
+	number := func(v any) float64 {
+		if x, ok := v.(float64); ok {
+			return x
+		}
+		return float64(v.(int64))
 	}
 	switch {
 	case texts && (len(list) > 0 || want == schema.Strings):
@@ -214,29 +218,34 @@ func setList(a *pb.AttributeProto, list []any, want schema.AttrType) error {
 		for _, v := range list {
 			a.Strings = append(a.Strings, []byte(v.(string)))
 		}
-	case ints && want != schema.Floats:
+	case numbers && whole && want != schema.Floats:
 		a.Type = pb.AttributeProto_INTS.Enum()
 		for _, v := range list {
-			switch x := v.(type) {
-			case int64:
-				a.Ints = append(a.Ints, x)
-			case float64:
-				a.Ints = append(a.Ints, int64(x))
+			x, ok := v.(int64)
+			if !ok {
+				x = int64(number(v))
 			}
+			a.Ints = append(a.Ints, x)
 		}
-	case floats:
+	case numbers:
 		a.Type = pb.AttributeProto_FLOATS.Enum()
 		for _, v := range list {
-			x, ok := v.(float64)
-			if !ok {
-				x = float64(v.(int64))
-			}
-			a.Floats = append(a.Floats, float32(x))
+			a.Floats = append(a.Floats, float32(number(v)))
 		}
 	default:
 		return fmt.Errorf("a list of text and numbers; want one kind")
 	}
 	return nil
+}
+
+// intsAttr is an attribute with a list of integers.
+func intsAttr(name string, v ...int64) *pb.AttributeProto {
+	return &pb.AttributeProto{Name: proto.String(name), Type: pb.AttributeProto_INTS.Enum(), Ints: v}
+}
+
+// newProto is a node without attributes and with one output.
+func newProto(op, name, output string, inputs ...string) *pb.NodeProto {
+	return &pb.NodeProto{OpType: proto.String(op), Name: proto.String(name), Input: inputs, Output: []string{output}}
 }
 
 // attrInt, attrFloat and attrInts read attributes with their defaults.

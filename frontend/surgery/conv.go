@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -56,8 +54,7 @@ func (m *Model) RewriteGemmAsConv(n *pb.NodeProto, opt ConvOptions) (*pb.NodePro
 		inner := m.UniqueValue(n.Output[0] + "_4d")
 		conv.Output[0] = inner
 		shape := m.constant(n.Output[0]+"_shape", tensor.Ints(-1, a.k))
-		nodes = append(nodes, &pb.NodeProto{Name: proto.String(m.UniqueNode(name + "/Reshape")),
-			OpType: proto.String("Reshape"), Input: []string{inner, shape}, Output: []string{n.Output[0]}})
+		nodes = append(nodes, newProto("Reshape", m.UniqueNode(name+"/Reshape"), n.Output[0], inner, shape))
 	}
 	m.placeBefore(n, nodes...)
 	m.discard(n)
@@ -242,10 +239,9 @@ func (m *Model) convNode(name, src string, a *affine, k kernel, wName, bName str
 	if a.b != nil {
 		in = append(in, m.constant(bName+"_conv", a.b))
 	}
-	return &pb.NodeProto{Name: proto.String(name), OpType: proto.String("Conv"), Input: in,
-		Attribute: []*pb.AttributeProto{
-			{Name: proto.String("kernel_shape"), Type: pb.AttributeProto_INTS.Enum(), Ints: []int64{int64(k.r), int64(k.s)}},
-		}}
+	n := newProto("Conv", name, "", in...)
+	n.Attribute = []*pb.AttributeProto{intsAttr("kernel_shape", int64(k.r), int64(k.s))}
+	return n
 }
 
 // discard deletes a node that something else has replaced, and what only it

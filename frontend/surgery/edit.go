@@ -231,8 +231,7 @@ func (m *Model) bypass(n *pb.NodeProto, input int) error {
 	p := m.Producer(src)
 	if p == nil || m.IsOutput(src) {
 		// An interface at both ends: a name for each must stay.
-		m.placeBefore(n, &pb.NodeProto{OpType: proto.String("Identity"),
-			Name: proto.String(m.UniqueNode(n.GetName() + "/Identity")), Input: []string{src}, Output: []string{used}})
+		m.placeBefore(n, newProto("Identity", m.UniqueNode(n.GetName()+"/Identity"), used, src))
 		m.delete(n)
 		return nil
 	}

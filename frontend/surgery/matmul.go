@@ -123,8 +123,7 @@ func (m *Model) wrapped(n *pb.NodeProto, name, src, out string, shape []int, a *
 		if to == "" {
 			to = m.UniqueValue(name + "_" + strings.ToLower(op) + "_output")
 		}
-		k := &pb.NodeProto{Name: proto.String(m.UniqueNode(name + "/" + op)), OpType: proto.String(op), Input: []string{cur},
-			Output: []string{to}}
+		k := newProto(op, m.UniqueNode(name+"/"+op), to, cur)
 		f(k)
 		for _, o := range nodes { // names of nodes that are not placed yet
 			if o.GetName() == k.GetName() {
@@ -139,7 +138,7 @@ func (m *Model) wrapped(n *pb.NodeProto, name, src, out string, shape []int, a *
 	}
 	transpose := func(to string, p ...int64) {
 		step("Transpose", to, func(k *pb.NodeProto) {
-			k.Attribute = []*pb.AttributeProto{{Name: proto.String("perm"), Type: pb.AttributeProto_INTS.Enum(), Ints: p}}
+			k.Attribute = []*pb.AttributeProto{intsAttr("perm", p...)}
 		})
 	}
 	reshape := func(to string, s ...int) {

@@ -3,8 +3,6 @@ package surgery
 import (
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
@@ -228,8 +226,7 @@ func (m *Model) join() int {
 				both[i] = int64(first[k])
 			}
 			n.Attribute = slices.DeleteFunc(n.Attribute, func(a *pb.AttributeProto) bool { return a.GetName() == "perm" })
-			n.Attribute = append(n.Attribute, &pb.AttributeProto{Name: proto.String("perm"), Type: pb.AttributeProto_INTS.Enum(),
-				Ints: both})
+			n.Attribute = append(n.Attribute, intsAttr("perm", both...))
 		case "Reshape":
 			d := s.Const(at(n.Input, 1))
 			if d == nil || slices.Contains(d.Int64s(), 0) {
