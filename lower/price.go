@@ -2,7 +2,6 @@ package lower
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // ISA names the instruction set of a core in the cost tables.
@@ -36,10 +36,6 @@ func (o *Options) Make() string {
 	return "nncc"
 }
 
-// counted are numbers in names of kernels that are unrolled so often: the models
-// know the shape, so all of them have one.
-var counted = regexp.MustCompile(`matmul_k[0-9]+`)
-
 // Key is the cost model of a lowered layer. The functions of CMSIS-NN have one
 // each; nncc's own kernels one for every combination of outer and inner
 // functions, because a layer's time is spent in the inner ones.
@@ -54,7 +50,7 @@ func (o *Options) Key(l *call.Lowered) cost.Key {
 	}
 	fs := l.Functions()
 	for i, f := range fs {
-		fs[i] = counted.ReplaceAllString(strings.TrimSuffix(f, "_s8"), "matmul_kN")
+		fs[i] = runtimec.CostName(f)
 	}
 	k.Route = strings.Join(fs, "+")
 	return k

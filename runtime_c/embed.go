@@ -2,14 +2,16 @@
 // the portable CMSIS-NN functions (include/cmsis_nn, src/cmsis_nn) and nncc's own
 // kernels (include/nncc, src/nncc). Files picks those that a model needs.
 //
-// Nothing is listed by hand: what a file defines and needs is read from its text
-// (see scan.go), so a new kernel is one .c file and a prototype in a header.
+// What a file defines and needs is read from its text (scan.go). A new kernel is
+// a row of kernels.csv and one .c file, or a row alone where others have the same
+// body; prototypes are made of the definitions (manifest.go).
 package runtimec
 
 import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"sort"
@@ -19,7 +21,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 )
 
-//go:embed include src
+//go:embed include src kernels.csv
 var sources embed.FS
 
 // File is one C source or header of an emitted folder.
@@ -156,23 +158,20 @@ func NewLibrary(trees ...fs.FS) (*Library, error) {
 
 // read adds the files of a tree, with what each defines.
 func (x *Library) read(fsys fs.FS, scans map[string]*scan) error {
-	return fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
+	tree, err := expand(fsys)
+	if err != nil {
+		return err
+	}
+	for _, p := range slices.Sorted(maps.Keys(tree)) {
 		to, ok := emittedPath(p)
 		if !ok {
-			return nil
+			continue
 		}
 		if _, dup := x.files[to]; dup {
 			return fmt.Errorf("%s: two files would be emitted as %s", p, to)
 		}
-		data, err := fs.ReadFile(fsys, p)
-		if err != nil {
-			return err
-		}
-		x.files[to] = data
-		s := scanC(string(data), strings.HasSuffix(p, ".h"))
+		x.files[to] = tree[p]
+		s := scanC(string(tree[p]), strings.HasSuffix(p, ".h"))
 		scans[to] = s
 		for _, sym := range s.defines {
 			// One file may define it twice, in branches of the preprocessor.
@@ -181,8 +180,8 @@ func (x *Library) read(fsys fs.FS, scans map[string]*scan) error {
 			}
 			x.defines[sym] = to
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // link notes what a file includes and calls.

@@ -46,11 +46,8 @@ func TestUnknownNameIsAnError(t *testing.T) {
 // TestPublicFunctionsHaveSources compares the prototypes of the CMSIS-NN header
 // with the definitions.
 func TestPublicFunctionsHaveSources(t *testing.T) {
-	data, err := sources.ReadFile("include/cmsis_nn/arm_nnfunctions.h")
-	if err != nil {
-		t.Fatal(err)
-	}
 	x := Shipped()
+	data := x.files["cmsis_nn/arm_nnfunctions.h"]
 	n := 0
 	for _, tok := range token.FindAllString(blank(string(data), new([]string)), -1) {
 		if strings.HasPrefix(tok, "arm_") && tok != "arm_cmsis_nn_status" && tok != "arm_nn_activation_type" && tok != "arm_nn_math_types" && tok != "arm_nn_types" {

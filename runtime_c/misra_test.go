@@ -39,7 +39,7 @@ func TestMISRA(t *testing.T) {
 		testenv.Lacks(t, "cppcheck", "cppcheck: not found")
 	}
 	dir := t.TempDir() // the addon leaves files beside the sources
-	if err := os.CopyFS(dir, sources); err != nil {
+	if err := WriteTree(dir); err != nil {
 		t.Fatal(err)
 	}
 	families, err := filepath.Glob(filepath.Join(dir, "src", "*"))

@@ -2,6 +2,7 @@
 //
 //	nnccgen [-root DIR] [-check] [table...]   write (or compare) the tables, all by default
 //	nnccgen [-root DIR] import-schemas CHANGELOG.md...
+//	nnccgen c DIR                             write the runtime's C as compilers see it
 //
 // A table is one entry of the registry in tables.go.
 package main
@@ -13,6 +14,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 func main() {
@@ -32,6 +35,9 @@ func run(args []string) error {
 	names := fs.Args()
 	if len(names) > 0 && names[0] == "import-schemas" {
 		return importSchemas(*root, names[1:])
+	}
+	if len(names) == 2 && names[0] == "c" {
+		return runtimec.WriteTree(names[1])
 	}
 	if len(names) == 0 {
 		for _, t := range tables {

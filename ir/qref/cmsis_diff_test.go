@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	runtimec "github.com/nncc/nncc/runtime_c"
+
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/qref/cmsis"
@@ -111,19 +113,19 @@ func buildDriver(t *testing.T, flags []string, inputs ...string) string {
 	return exe
 }
 
-const (
-	cInclude = "../../runtime_c/include/cmsis_nn"
-	cSource  = "../../runtime_c/src/cmsis_nn"
-)
-
 func portable(t *testing.T, flags ...string) string {
 	t.Helper()
-	files, err := filepath.Glob(cSource + "/*.c")
+	dir := t.TempDir()
+	if err := runtimec.WriteTree(dir); err != nil {
+		t.Fatal(err)
+	}
+	include, source := filepath.Join(dir, "include", "cmsis_nn"), filepath.Join(dir, "src", "cmsis_nn")
+	files, err := filepath.Glob(filepath.Join(source, "*.c"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no kernels in %s: %v", cSource, err)
+		t.Fatalf("no kernels in %s: %v", source, err)
 	}
 	return buildDriver(t, append([]string{"-std=c99", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-		"-I" + cInclude, "-I" + cSource}, flags...), files...)
+		"-I" + include, "-I" + source}, flags...), files...)
 }
 
 // library builds the driver with a real CMSIS-NN. CMSIS_NN_DRIVER may name a

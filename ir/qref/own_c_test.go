@@ -27,10 +27,23 @@ import (
 // under the address and undefined-behaviour sanitizers, and writes back the
 // arguments that are not const.
 
-const (
-	ownInclude = "../../runtime_c/include/nncc"
-	ownSource  = "../../runtime_c/src/nncc"
-)
+var ownInclude, ownSource string // folders with the C, of TestMain
+
+// TestMain writes the runtime's C, prototypes and all, into a folder.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "nncc-runtime")
+	if err == nil {
+		err = runtimec.WriteTree(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	ownInclude, ownSource = filepath.Join(dir, "include", "nncc"), filepath.Join(dir, "src", "nncc")
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
 
 // ownWarnings are the flags under which all C of the project is free of warnings.
 var ownWarnings = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")

@@ -48,7 +48,7 @@ typedef struct {
  * n bytes of two pixels become words x[k][pixel]: four bytes b0..b3 the pairs (b0, b2) and (b1, b3), a rest of one byte
  * (b0, 0), of two (b0, b1), of three (b0, b2) and (b1, 0). Returns the place behind the last word.
  */
-int32_t *nncc_dsp_widen_2rows_s8(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
+/* KERNELS(nncc_dsp_widen_2rows_s8) */
 
 /* A widening of two pixels' bytes for a product. */
 typedef int32_t *nncc_dsp_widen_fn(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
@@ -60,26 +60,21 @@ typedef void nncc_dsp_matmul_fn(const nncc_dsp_matmul_params *p, const void *x, 
  * Two pixels: x [pairs][2 pixels] words of two int16 each, w packed, y [4 * groups] at y and y + y_step (which may be 0).
  * Writes words at any address. Narrow and wide weights.
  */
-void nncc_dsp_matmul_2rows_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
-void nncc_dsp_matmul_2rows_w16_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
+/* KERNELS(dsp_matmul_2rows) */
 /* The same with a function of each result, from p->table; one byte is stored at a time. */
-void nncc_dsp_matmul_2rows_lut_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
-void nncc_dsp_matmul_2rows_w16_lut_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
+/* KERNELS(dsp_matmul_2rows_lut) */
 
 /* One pixel: x [pairs], pairs a multiple of 4. */
-void nncc_dsp_matmul_1row_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
-void nncc_dsp_matmul_1row_w16_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
+/* KERNELS(dsp_matmul_1row) */
 
 /*
  * For cores without the DSP extension: x [inputs][2 pixels] (one word of both for Thumb-1), every run of bytes with a zero
  * behind it where their number is odd. Packed weights hold, per group, 4 start values, 4 bytes an input, and {m, c, s} of
  * each channel; p->pairs counts inputs. No byte is read or written but by itself.
  */
-int32_t *nncc_plain_widen_2rows_s8(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
-void nncc_plain_matmul_2rows_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
-void nncc_plain_matmul_2rows_lut_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
+/* KERNELS(plain_matmul_2rows) */
 /* One pixel: x [inputs] bytes, any number. */
-void nncc_plain_matmul_1row_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
+/* KERNELS(nncc_plain_matmul_1row_s8) */
 
 /* Convolution, any stride, dilation and padding; scratch as nncc_dsp_convolve_params says. */
 typedef struct {
@@ -108,8 +103,7 @@ typedef struct {
  * x [batches,in_h,in_w,in_c], w packed for each channel group, y [batches,out_h,out_w,out_c]; scratch: 2 * pairs words, then
  * ring_rows * ring_w * in_c bytes, or, with a border and no ring, in_c bytes (rounded up to words).
  */
-void nncc_dsp_convolve_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x,
-                      const int32_t *w, int8_t *y, int32_t *scratch);
+/* KERNELS(nncc_dsp_convolve_s8) */
 
 /* A matrix times packed weights: 1x1 convolutions of adjacent pixels, fully connected layers with several rows. */
 typedef struct {
@@ -121,14 +115,12 @@ typedef struct {
 } nncc_dsp_fully_connected_params;
 
 /* x [rows,in_c], y [rows,out_c]; mat takes two pixels; scratch 2 * pairs words. */
-void nncc_dsp_convolve_1x1_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x,
-                           const int32_t *w, int8_t *y, int32_t *scratch);
+/* KERNELS(nncc_dsp_convolve_1x1_s8) */
 
 /* The same for few rows, each by itself; mat takes one pixel; scratch pairs words, pairs a multiple of 4. */
-void nncc_dsp_fully_connected_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_matmul_fn *mat, const int8_t *x, const int32_t *w,
-                                 int8_t *y, int32_t *scratch);
+/* KERNELS(nncc_dsp_fully_connected_s8) */
 /* For cores without the DSP extension. */
-void nncc_plain_fully_connected_s8(const nncc_dsp_fully_connected_params *p, const int8_t *x, const int32_t *w, int8_t *y);
+/* KERNELS(nncc_plain_fully_connected_s8) */
 
 /* ---- depthwise convolutions ---------------------------------------------------------------------------------------- */
 
@@ -164,14 +156,7 @@ typedef struct {
 typedef void nncc_dsp_depthwise_3x3_row_fn(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
 
 /* The upper pair of rows is the first word of each two (even) or the second one (odd); relu: no negative sum survives the clamp. */
-void nncc_dsp_depthwise_3x3_stride1_even_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_depthwise_3x3_stride1_odd_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_depthwise_3x3_stride1_even_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_depthwise_3x3_stride1_odd_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_depthwise_3x3_stride2_even_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_depthwise_3x3_stride2_odd_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_depthwise_3x3_stride2_even_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
-void nncc_dsp_depthwise_3x3_stride2_odd_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+/* KERNELS(dsp_depthwise_3x3_row) */
 
 /*
  * 3x3 windows with stride 1 or 2 both ways, dilation 1, in_c == channels >= 4, out_w >= 2. The sum v of a channel, inputs times
@@ -180,8 +165,7 @@ void nncc_dsp_depthwise_3x3_stride2_odd_relu_s8(const nncc_dsp_depthwise_3x3_row
  * (w1, w2) of each column of the window; for stride 2 (w0, w1) of each column, then w2 of the first two, then of the third one.
  * scratch: 8 * (stride_w * (out_w - 1) + 3) words.
  */
-void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwise_3x3_row_fn *even, nncc_dsp_depthwise_3x3_row_fn *odd, const int8_t *x,
-                               const int32_t *w, int8_t *y, int32_t *scratch);
+/* KERNELS(nncc_dsp_depthwise_3x3_s8) */
 
 typedef struct {
     int32_t taps;             /* at least 2; without the DSP extension 1 */
@@ -192,9 +176,9 @@ typedef struct {
 
 /* One pixel of a depthwise layer: tap t of channel c is x[offsets[t] + c]; w packed, y [channels]. */
 typedef void nncc_dsp_depthwise_pixel_fn(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
-void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
+/* KERNELS(nncc_dsp_depthwise_pixel_s8) */
 /* The same for cores without the DSP extension: w holds 4 bytes a tap, not doubled, start values neither. */
-void nncc_plain_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
+/* KERNELS(nncc_plain_depthwise_pixel_s8) */
 
 /*
  * Any window. w holds per group 4 start values (of twice the sum), the weights of its taps by twos, doubled, a word a channel, an odd
@@ -202,13 +186,12 @@ void nncc_plain_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, con
  * channels, then of the second ones. scratch, in one array with x: 2 * taps words, for taps = kernel_h * kernel_w, then
  * pad_bytes, with more channels than in_c or fewer than 4 as many again, with fewer than 4 also taps * in_c + 3 bytes.
  */
-void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwise_pixel_fn *fn, const int8_t *x, const int32_t *w,
-                           int8_t *y, int32_t *scratch);
+/* KERNELS(nncc_dsp_depthwise_s8) */
 
 /* ---- element-wise, pooling, order ---------------------------------------------------------------------------------- */
 
 /* y[i] becomes at least the lower bound and at most the upper one: low and cap as in nncc_dsp_matmul_params. In place only. */
-void nncc_dsp_clamp_s8(int32_t count, uint32_t low, uint32_t cap, int8_t *y);
+/* KERNELS(nncc_dsp_clamp_s8) */
 
 /* Scale of a sum of two table values, which are twice the scaled inputs; outputs count from low. */
 typedef struct {
@@ -218,8 +201,7 @@ typedef struct {
 } nncc_dsp_add_params;
 
 /* y = scale(ta[a] + tb[b]), tables in the order of the bytes 0..255. y may be a or b. */
-void nncc_dsp_add_s8(const nncc_dsp_add_params *p, const int8_t *a, const int8_t *b, const int32_t *ta, const int32_t *tb,
-                     int8_t *y);
+/* KERNELS(nncc_dsp_add_s8) */
 
 /* Results of a product that wait in scratch until a tensor is added to them; output y may take that tensor's place. */
 typedef struct {
@@ -234,12 +216,7 @@ typedef struct {
  * nncc_dsp_convolve_s8 and nncc_dsp_convolve_1x1_s8 with an addition at their end. The tables are those of nncc_dsp_add_s8: of the results and
  * of other. scratch: theirs, then the results of a part.
  */
-void nncc_dsp_convolve_add_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x, const int32_t *w,
-                          int8_t *y, int32_t *scratch, const nncc_dsp_residual_params *r, const int8_t *other, const int32_t *t_result,
-                          const int32_t *t_other);
-void nncc_dsp_convolve_1x1_add_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x,
-                               const int32_t *w, int8_t *y, int32_t *scratch, const nncc_dsp_residual_params *r, const int8_t *other,
-                               const int32_t *t_result, const int32_t *t_other);
+/* KERNELS(dsp_convolve_add) */
 
 /* Windows are cut to the input; every window has an element there. */
 typedef struct {
@@ -252,16 +229,16 @@ typedef struct {
 } nncc_dsp_pool_params;
 
 /* The mean of the window's elements, ties away from zero; x [batches,in_h,in_w,channels], y [batches,out_h,out_w,channels]. */
-void nncc_dsp_avg_pool_s8(const nncc_dsp_pool_params *p, const int8_t *x, int8_t *y);
+/* KERNELS(nncc_dsp_avg_pool_s8) */
 /* The largest of them. */
-void nncc_dsp_max_pool_s8(const nncc_dsp_pool_params *p, const int8_t *x, int8_t *y);
+/* KERNELS(nncc_dsp_max_pool_s8) */
 
 typedef struct {
     int32_t batches, rows, cols;
 } nncc_dsp_transpose_params;
 
 /* x [batches,rows,cols] bytes, y [batches,cols,rows]. */
-void nncc_dsp_transpose_s8(const nncc_dsp_transpose_params *p, const int8_t *x, int8_t *y);
+/* KERNELS(nncc_dsp_transpose_s8) */
 
 #ifdef __cplusplus
 }

@@ -50,16 +50,7 @@ typedef struct {
  */
 typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows);
 
-nncc_helium_matmul_fn nncc_helium_matmul_k1_s8, nncc_helium_matmul_k1_relu_s8;
-nncc_helium_matmul_fn nncc_helium_matmul_k2_s8, nncc_helium_matmul_k2_relu_s8;
-nncc_helium_matmul_fn nncc_helium_matmul_k3_s8, nncc_helium_matmul_k3_relu_s8;
-nncc_helium_matmul_fn nncc_helium_matmul_k4_s8, nncc_helium_matmul_k4_relu_s8;
-nncc_helium_matmul_fn nncc_helium_matmul_k5_s8, nncc_helium_matmul_k5_relu_s8;
-nncc_helium_matmul_fn nncc_helium_matmul_k6_s8, nncc_helium_matmul_k6_relu_s8;
-nncc_helium_matmul_fn nncc_helium_matmul_k7_s8, nncc_helium_matmul_k7_relu_s8;
-nncc_helium_matmul_fn nncc_helium_matmul_k8_s8, nncc_helium_matmul_k8_relu_s8;
-nncc_helium_matmul_fn nncc_helium_matmul_k9_s8, nncc_helium_matmul_k9_relu_s8;
-nncc_helium_matmul_fn nncc_helium_matmul_unroll3_s8, nncc_helium_matmul_unroll4_s8, nncc_helium_matmul_unroll5_s8;
+/* KERNELS(helium_matmul) */
 
 /*
  * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output pixel.
@@ -67,7 +58,7 @@ nncc_helium_matmul_fn nncc_helium_matmul_unroll3_s8, nncc_helium_matmul_unroll4_
  *
  * Per 4 outputs and v vectors: 5v loads, 4v MACs, v others: 0.156 instructions a MAC, of which 0.078 loads, 0.0625 MACs.
  */
-nncc_helium_matmul_fn nncc_helium_matmul_1row_s8;
+/* KERNELS(nncc_helium_matmul_1row_s8) */
 
 /*
  * A function of two inputs that is linear before it is rounded (Add, Sub):
@@ -94,7 +85,7 @@ typedef struct {
 
 typedef void nncc_helium_add_linear_fn(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y, int8_t *out, int32_t n);
 
-nncc_helium_add_linear_fn nncc_helium_add_linear_s8, nncc_helium_add_linear_away_s8, nncc_helium_add_linear_q31_s8;
+/* KERNELS(helium_add_linear) */
 
 /* The same for rows of n elements that lie apart: pitches are bytes from a row to the next. */
 typedef struct {
@@ -106,14 +97,13 @@ typedef struct {
     int32_t out_pitch;
 } nncc_helium_add_linear_strided_params;
 
-void nncc_helium_add_linear_strided_s8(const nncc_helium_add_linear_strided_params *p, nncc_helium_add_linear_fn *fn, const int8_t *x, const int8_t *y, int8_t *out);
+/* KERNELS(nncc_helium_add_linear_strided_s8) */
 
 /*
  * nncc_helium_matmul_* with a function of one value behind it: `dot` takes some rows, the table their results, and so on. p->single is at
  * most 32, pitch is the number of channels.
  */
-void nncc_helium_matmul_lut_s8(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows,
-                              nncc_helium_matmul_fn *dot, const uint8_t *table);
+/* KERNELS(nncc_helium_matmul_lut_s8) */
 
 /*
  * What a layer's results are added to before they leave: y = fn(results, other), where `other` has the shape of y and may be y. mac.pitch is the number of channels. Results wait in scratch, `pixels` of them: the sum in a loop of its own takes 18
@@ -129,8 +119,7 @@ typedef struct {
     int32_t pixels;      /* of results in scratch; nncc_helium_matmul_add_s8: even, and mac.single more */
 } nncc_helium_residual_params;
 
-void nncc_helium_matmul_add_s8(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y, int32_t rows,
-                            nncc_helium_matmul_fn *dot, const nncc_helium_residual_params *r, const int8_t *other, nncc_helium_add_linear_fn *fn);
+/* KERNELS(nncc_helium_matmul_add_s8) */
 
 /*
  * Convolution, channels last, any stride, dilation, padding and groups. What `block` output pixels at a time need is copied into
@@ -169,12 +158,10 @@ typedef struct {
     const uint8_t *table; /* NULL, or 256 results by the bit pattern of the sums' values; groups is then 1 */
 } nncc_helium_convolve_params;
 
-void nncc_helium_convolve_s8(const nncc_helium_convolve_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
-                         nncc_helium_matmul_fn *dot);
+/* KERNELS(nncc_helium_convolve_s8) */
 
 /* The same for one group, followed by the sum with `other`. r->pixels is at least `block`; the results lie in `wait`. */
-void nncc_helium_convolve_add_s8(const nncc_helium_convolve_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *wait, int8_t *y,
-                             nncc_helium_matmul_fn *dot, const nncc_helium_residual_params *r, const int8_t *other, nncc_helium_add_linear_fn *fn);
+/* KERNELS(nncc_helium_convolve_add_s8) */
 
 /*
  * Transposed convolution whose kernel is as large as its strides, without padding, channels last: every result has one tap. A row of
@@ -188,7 +175,7 @@ typedef struct {
     int32_t kernel_h;
 } nncc_helium_transpose_conv_params;
 
-void nncc_helium_transpose_conv_s8(const nncc_helium_transpose_conv_params *p, const int8_t *x, const int8_t *packed, int8_t *y, nncc_helium_matmul_fn *dot);
+/* KERNELS(nncc_helium_transpose_conv_s8) */
 
 /*
  * Depthwise convolution 3x3 without dilation, channels last; the number in the name is the horizontal stride. "relu" kernels are for
@@ -227,10 +214,7 @@ typedef struct {
     int32_t act_max;
 } nncc_helium_depthwise_3x3_params;
 
-void nncc_helium_depthwise_3x3_stride1_s8(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
-void nncc_helium_depthwise_3x3_stride1_relu_s8(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
-void nncc_helium_depthwise_3x3_stride2_s8(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
-void nncc_helium_depthwise_3x3_stride2_relu_s8(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y);
+/* KERNELS(helium_depthwise_3x3) */
 
 /*
  * Depthwise convolution with any kernel, stride, dilation and padding. The kernel_h rows of the input under a row of the output are
@@ -252,8 +236,7 @@ typedef struct {
     int32_t taps;
 } nncc_helium_depthwise_params;
 
-void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_t *x, const int8_t *packed, const int32_t *offsets, int16_t *scratch,
-                              int8_t *y);
+/* KERNELS(nncc_helium_depthwise_s8) */
 
 /*
  * Pooling over windows that are cut to the image, channels last. The average is the sum divided by the elements of the cut
@@ -281,8 +264,7 @@ typedef struct {
     int32_t out_pitch;
 } nncc_helium_pool_params;
 
-void nncc_helium_avg_pool_s8(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y);
-void nncc_helium_max_pool_s8(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y);
+/* KERNELS(helium_pool) */
 
 /*
  * Addition with TensorFlow Lite's three roundings, for what no nncc_helium_add_linear_params* can give: x_mult / 2^x_shift of (x + x_offset) *
@@ -308,7 +290,7 @@ typedef struct {
     int32_t act_max;
 } nncc_helium_add_params;
 
-void nncc_helium_add_s8(const nncc_helium_add_params *p, const int8_t *x, const int8_t *y, int8_t *out);
+/* KERNELS(nncc_helium_add_s8) */
 
 /*
  * Softmax of rows of `size` values, 1 to 2048, with the fixed-point arithmetic of arm_softmax_s8: y has scale 1/256 and zero point
@@ -323,7 +305,7 @@ typedef struct {
     int32_t size;
 } nncc_helium_softmax_params;
 
-void nncc_helium_softmax_s8(const nncc_helium_softmax_params *p, const int8_t *x, const int32_t *table, int32_t *scratch, int8_t *y);
+/* KERNELS(nncc_helium_softmax_s8) */
 
 /*
  * y[n][c][r] = x[n][r][c], bytes: a change between channels first and channels last. The longer axis goes 16 bytes at a time (8 where
@@ -336,7 +318,7 @@ typedef struct {
     int32_t cols;
 } nncc_helium_transpose_params;
 
-void nncc_helium_transpose_s8(const nncc_helium_transpose_params *p, const int8_t *x, int8_t *y);
+/* KERNELS(nncc_helium_transpose_s8) */
 
 #ifdef __cplusplus
 }

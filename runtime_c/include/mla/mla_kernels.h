@@ -36,8 +36,7 @@ typedef struct {
  * x [batch,in_h,in_w,in_c], w [out_c,kernel_h,kernel_w,in_c/groups], b [out_c] or NULL, mult and shift [out_c],
  * y [batch,out_h,out_w,out_c].
  */
-void mla_conv2d(const mla_conv2d_params *p, const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *mult,
-                const int32_t *shift, int8_t *y);
+/* KERNELS(mla_conv2d) */
 
 /* Depthwise convolution: in_c*mult_c output channels. */
 typedef struct {
@@ -52,8 +51,7 @@ typedef struct {
 } mla_depthwise_params;
 
 /* As above; w [kernel_h,kernel_w,in_c*mult_c], the rest [in_c*mult_c]. */
-void mla_depthwise(const mla_depthwise_params *p, const int8_t *x, const int8_t *w, const int32_t *b,
-                   const int32_t *mult, const int32_t *shift, int8_t *y);
+/* KERNELS(mla_depthwise) */
 
 /*
  * batch0*batch1 products of [m,k] and [k,n]. The steps say how far apart neighbours lie in memory along batch0, batch1 and
@@ -70,8 +68,7 @@ typedef struct {
 } mla_matmul_params;
 
 /* bias [n] or NULL. */
-void mla_matmul(const mla_matmul_params *p, const int8_t *a, const int8_t *b, const int32_t *bias, const int32_t *mult,
-                const int32_t *shift, int8_t *y);
+/* KERNELS(mla_matmul) */
 
 /*
  * Sum: both operands with their offsets are shifted left by left_shift, scaled by their multipliers, added, and scaled to
@@ -86,7 +83,7 @@ typedef struct {
     int32_t act_min, act_max;
 } mla_add_params;
 
-void mla_add(const mla_add_params *p, const int8_t *a, const int8_t *b, int8_t *y);
+/* KERNELS(mla_add) */
 
 /* Product, scaled to the output. In place where the operand is not broadcast. */
 typedef struct {
@@ -96,7 +93,7 @@ typedef struct {
     int32_t act_min, act_max;
 } mla_mul_params;
 
-void mla_mul(const mla_mul_params *p, const int8_t *a, const int8_t *b, int8_t *y);
+/* KERNELS(mla_mul) */
 
 /*
  * ---- bfloat16: sums and products in double, rounded by way of float to the nearest, ties to even. act_min and act_max
@@ -118,8 +115,7 @@ typedef struct {
 } mla_conv2d_bf16_params;
 
 /* x, w, y as in mla_conv2d; b [out_c] or NULL. */
-void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const uint16_t *w, const float *b,
-                     uint16_t *y);
+/* KERNELS(mla_conv2d_bf16) */
 
 /* Maximum over windows; x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. A window without elements gives -inf. */
 typedef struct {
@@ -132,7 +128,7 @@ typedef struct {
     int32_t pad_top, pad_left;
 } mla_pool2d_bf16_params;
 
-void mla_max_pool2d_bf16(const mla_pool2d_bf16_params *p, const uint16_t *x, uint16_t *y);
+/* KERNELS(mla_max_pool2d_bf16) */
 
 /* Sum, difference or product. In place where the operand is not broadcast. */
 #define MLA_BF16_ADD 0
@@ -145,13 +141,12 @@ typedef struct {
     nncc_bcast_params bcast;
 } mla_binary_bf16_params;
 
-void mla_binary_bf16(const mla_binary_bf16_params *p, const uint16_t *a, const uint16_t *b, uint16_t *y);
+/* KERNELS(mla_binary_bf16) */
 
 /* Any function: table [65536] by the bits of the element. In place. */
-void mla_table_bf16(const nncc_count_params *p, const uint16_t *x, const uint16_t *table, uint16_t *y);
+/* KERNELS(mla_table_bf16) */
 
-void mla_f32_to_bf16(const nncc_count_params *p, const float *x, uint16_t *y);
-void mla_bf16_to_f32(const nncc_count_params *p, const uint16_t *x, float *y);
+/* KERNELS(mla_bf16) */
 
 #ifdef __cplusplus
 }

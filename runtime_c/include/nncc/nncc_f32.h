@@ -36,7 +36,7 @@ typedef struct {
  * x [batch,in_h,in_w,in_c], w [out_c,kernel_h,kernel_w,in_c/groups], b [out_c] or NULL, y [batch,out_h,out_w,out_c].
  * Sum over kernel row, kernel column, input channel, then the bias, then the clamp.
  */
-void nncc_conv2d_f32(const nncc_conv2d_params *p, const float *x, const float *w, const float *b, float *y);
+/* KERNELS(nncc_conv2d_f32) */
 
 /*
  * The same sums with output channels in the lanes of vectors (Helium; portable elsewhere). packed: for each group, records of
@@ -44,7 +44,7 @@ void nncc_conv2d_f32(const nncc_conv2d_params *p, const float *x, const float *w
  * [kernel_h,kernel_w,in_c/groups,n]. Helium, 16 channels and one input: 5 loads, 4 multiplications, 4 additions, 1 other
  * for 16 MACs; with 4 channels 2, 1, 1 and 1 for 4.
  */
-void nncc_conv2d_packed_f32(const nncc_conv2d_params *p, const float *x, const float *packed, float *y);
+/* KERNELS(nncc_conv2d_packed_f32) */
 
 /* Depthwise 2-D convolution; the output has in_c*mult channels, channel c reads input channel c/mult. */
 typedef struct {
@@ -61,11 +61,10 @@ typedef struct {
  * x [batch,in_h,in_w,in_c], w [1,kernel_h,kernel_w,in_c*mult], b [in_c*mult] or NULL, y [batch,out_h,out_w,in_c*mult].
  * Sum over kernel row, kernel column, then the bias, then the clamp.
  */
-void nncc_depthwise_conv2d_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *w, const float *b,
-                               float *y);
+/* KERNELS(nncc_depthwise_conv2d_f32) */
 
 /* The same with channels in the lanes of vectors, mult = 1. packed: records of 16 channels, then of 4: bias [n], weights [kernel_h,kernel_w,n]. */
-void nncc_depthwise_conv2d_packed_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *packed, float *y);
+/* KERNELS(nncc_depthwise_conv2d_packed_f32) */
 
 /*
  * 2-D transposed convolution (ONNX ConvTranspose). Input pixel i meets tap k at output i*stride + k*dilation - pad;
@@ -86,8 +85,7 @@ typedef struct {
  * x [batch,in_h,in_w,in_c], w [out_c,kernel_h,kernel_w,in_c/groups], b [out_c] or NULL, y [batch,out_h,out_w,out_c].
  * Sum over input row, input column, input channel (ascending), then the bias, then the clamp.
  */
-void nncc_conv_transpose2d_f32(const nncc_conv_transpose2d_params *p, const float *x, const float *w, const float *b,
-                               float *y);
+/* KERNELS(nncc_conv_transpose2d_f32) */
 
 /* ---- matrix products ------------------------------------------------------------------------------------------ */
 
@@ -98,8 +96,7 @@ typedef struct {
 } nncc_fully_connected_params;
 
 /* x [batch,in_n], w [out_n,in_n], b [out_n] or NULL, y [batch,out_n]. Sum over the inputs, then the bias, the clamp. */
-void nncc_fully_connected_f32(const nncc_fully_connected_params *p, const float *x, const float *w, const float *b,
-                              float *y);
+/* KERNELS(nncc_fully_connected_f32) */
 
 /*
  * Product of two run-time matrices. batch lists the batch dimensions (rank 0: none) with strides in elements, 0 where
@@ -113,7 +110,7 @@ typedef struct {
 } nncc_batch_matmul_params;
 
 /* y [batch...,m,n] = a [batch...,m,k] * b [batch...,k,n]; sum over ascending k. */
-void nncc_batch_matmul_f32(const nncc_batch_matmul_params *p, const float *a, const float *b, float *y);
+/* KERNELS(nncc_batch_matmul_f32) */
 
 /* ---- pooling -------------------------------------------------------------------------------------------------- */
 
@@ -132,10 +129,10 @@ typedef struct {
 } nncc_pool2d_params;
 
 /* x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. A window wholly in the padding gives -infinity. */
-void nncc_max_pool2d_f32(const nncc_pool2d_params *p, const float *x, float *y);
+/* KERNELS(nncc_max_pool2d_f32) */
 
 /* As above; sum over rows, then columns, divided by the tap count (0 for a window without taps). */
-void nncc_avg_pool2d_f32(const nncc_pool2d_params *p, const float *x, float *y);
+/* KERNELS(nncc_avg_pool2d_f32) */
 
 /* ONNX LpPool with exponent `power` (at least 1): (sum |x|^power)^(1/power). */
 typedef struct {
@@ -144,7 +141,7 @@ typedef struct {
 } nncc_lp_pool2d_params;
 
 /* x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. */
-void nncc_lp_pool2d_f32(const nncc_lp_pool2d_params *p, const float *x, float *y);
+/* KERNELS(nncc_lp_pool2d_f32) */
 
 /* ---- one axis of [outer, axis, inner] -------------------------------------------------------------------------- */
 
@@ -154,25 +151,16 @@ typedef struct {
 } nncc_axis_params;
 
 /* x, y [outer,axis,inner]: exp(x-max) times the reciprocal of their sum. In place. */
-void nncc_softmax_f32(const nncc_axis_params *p, const float *x, float *y);
+/* KERNELS(nncc_softmax_f32) */
 
 /* x, y [outer,axis,inner]: (x-max) - log(sum exp(x-max)). In place. */
-void nncc_log_softmax_f32(const nncc_axis_params *p, const float *x, float *y);
+/* KERNELS(nncc_log_softmax_f32) */
 
 /* x, y [outer,axis,inner]: 1 at the first largest element along the axis, 0 elsewhere (ONNX Hardmax). */
-void nncc_hardmax_f32(const nncc_axis_params *p, const float *x, float *y);
+/* KERNELS(nncc_hardmax_f32) */
 
 /* Reductions: x [outer,axis,inner], y [outer,inner]; sums and products in ascending axis order. */
-void nncc_reduce_sum_f32(const nncc_axis_params *p, const float *x, float *y);
-void nncc_reduce_mean_f32(const nncc_axis_params *p, const float *x, float *y);
-void nncc_reduce_max_f32(const nncc_axis_params *p, const float *x, float *y);
-void nncc_reduce_min_f32(const nncc_axis_params *p, const float *x, float *y);
-void nncc_reduce_prod_f32(const nncc_axis_params *p, const float *x, float *y);
-void nncc_reduce_l1_f32(const nncc_axis_params *p, const float *x, float *y);
-void nncc_reduce_l2_f32(const nncc_axis_params *p, const float *x, float *y);
-void nncc_reduce_sum_square_f32(const nncc_axis_params *p, const float *x, float *y);
-void nncc_reduce_log_sum_f32(const nncc_axis_params *p, const float *x, float *y);
-void nncc_reduce_log_sum_exp_f32(const nncc_axis_params *p, const float *x, float *y);
+/* KERNELS(reduce_f32) */
 
 /* Arguments: select_last = 0 gives the first of equal elements, 1 the last. */
 typedef struct {
@@ -181,8 +169,7 @@ typedef struct {
 } nncc_arg_params;
 
 /* x [outer,axis,inner], y [outer,inner] as ONNX's int64. NaN is never selected, unless it is the first element. */
-void nncc_argmax_f32(const nncc_arg_params *p, const float *x, int64_t *y);
-void nncc_argmin_f32(const nncc_arg_params *p, const float *x, int64_t *y);
+/* KERNELS(arg_f32) */
 
 /* Running sum along an axis; exclusive leaves the element itself out, reverse starts at the end. */
 typedef struct {
@@ -191,7 +178,7 @@ typedef struct {
 } nncc_cumsum_params;
 
 /* x, y [outer,axis,inner]. In place. */
-void nncc_cumsum_f32(const nncc_cumsum_params *p, const float *x, float *y);
+/* KERNELS(nncc_cumsum_f32) */
 
 /* ---- normalisation -------------------------------------------------------------------------------------------- */
 
@@ -202,8 +189,7 @@ typedef struct {
 } nncc_scale_shift_params;
 
 /* x, y [rows,channels], scale, shift [channels]. In place. */
-void nncc_scale_shift_f32(const nncc_scale_shift_params *p, const float *x, const float *scale, const float *shift,
-                          float *y);
+/* KERNELS(nncc_scale_shift_f32) */
 
 /* Normalisation of every row to mean 0 and variance 1. */
 typedef struct {
@@ -215,11 +201,10 @@ typedef struct {
  * x, y [rows,len]; scale [len], bias [len] or NULL. y = (x-mean) * (1/sqrt(var+epsilon)) * scale + bias, the variance
  * taken around the mean in a second pass. In place.
  */
-void nncc_layer_norm_f32(const nncc_layer_norm_params *p, const float *x, const float *scale, const float *bias,
-                         float *y);
+/* KERNELS(nncc_layer_norm_f32) */
 
 /* As layer norm without centring (RMSNormalization): y = x * (1/sqrt(mean(x*x)+epsilon)) * scale. In place. */
-void nncc_rms_norm_f32(const nncc_layer_norm_params *p, const float *x, const float *scale, float *y);
+/* KERNELS(nncc_rms_norm_f32) */
 
 /* Statistics over spatial positions and the channels of a group; groups == channels is InstanceNormalization. */
 typedef struct {
@@ -228,8 +213,7 @@ typedef struct {
 } nncc_group_norm_params;
 
 /* x, y [batch,spatial,channels]; scale, bias [channels]. In place. */
-void nncc_group_norm_f32(const nncc_group_norm_params *p, const float *x, const float *scale, const float *bias,
-                         float *y);
+/* KERNELS(nncc_group_norm_f32) */
 
 /* Local response normalisation over `size` neighbouring channels (ONNX LRN). */
 typedef struct {
@@ -238,7 +222,7 @@ typedef struct {
 } nncc_lrn_params;
 
 /* x, y [rows,channels]: x / (bias + alpha/size * sum of squares)^beta. */
-void nncc_lrn_f32(const nncc_lrn_params *p, const float *x, float *y);
+/* KERNELS(nncc_lrn_f32) */
 
 /* Lp normalisation along an axis, power 1 or 2; a zero norm gives zeros. */
 typedef struct {
@@ -247,7 +231,7 @@ typedef struct {
 } nncc_lp_norm_params;
 
 /* x, y [outer,axis,inner]. In place. */
-void nncc_lp_norm_f32(const nncc_lp_norm_params *p, const float *x, float *y);
+/* KERNELS(nncc_lp_norm_f32) */
 
 /* ---- recurrent ------------------------------------------------------------------------------------------------- */
 
@@ -296,23 +280,19 @@ typedef struct {
  * entry; y is zero behind them. scratch: 6*hidden floats.
  * A gate's sum is x*w, + r*h, + bias of w, + bias of r, + peephole.
  */
-void nncc_lstm_f32(const nncc_rnn_params *p, const float *x, const float *w, const float *r, const float *b,
-                   const float *peephole, const float *h0, const float *c0, const int32_t *lens, float *y, float *y_h,
-                   float *y_c, float *scratch);
+/* KERNELS(nncc_lstm_f32) */
 
 /*
  * x [seq,batch,in_n], w [D,3*hidden,in_n], r [D,3*hidden,hidden], b [D,6*hidden] or NULL, h0 [D,batch,hidden] or NULL;
  * gates in ONNX's order z, r, h. y, y_h, lens as for the LSTM. scratch: 5*hidden floats.
  */
-void nncc_gru_f32(const nncc_rnn_params *p, const float *x, const float *w, const float *r, const float *b,
-                  const float *h0, const int32_t *lens, float *y, float *y_h, float *scratch);
+/* KERNELS(nncc_gru_f32) */
 
 /*
  * x [seq,batch,in_n], w [D,hidden,in_n], r [D,hidden,hidden], b [D,2*hidden] or NULL, h0 [D,batch,hidden] or NULL.
  * y, y_h, lens as for the LSTM. scratch: 2*hidden floats.
  */
-void nncc_rnn_f32(const nncc_rnn_params *p, const float *x, const float *w, const float *r, const float *b,
-                  const float *h0, const int32_t *lens, float *y, float *y_h, float *scratch);
+/* KERNELS(nncc_rnn_f32) */
 
 /* ---- resize ---------------------------------------------------------------------------------------------------- */
 
@@ -330,28 +310,15 @@ typedef struct {
 } nncc_resize_params;
 
 /* x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]. Sum over rows of (sum over columns) times row weight. */
-void nncc_resize_f32(const nncc_resize_params *p, const float *x, const int32_t *index_h, const float *weight_h,
-                     const int32_t *index_w, const float *weight_w, float *y);
+/* KERNELS(nncc_resize_f32) */
 
 /* ---- element-wise, two inputs with broadcast --------------------------------------------------------------------- */
 
 /* y [dims] = f(a, b); see nncc_bcast_params. In place where the operand is not broadcast. */
-void nncc_add_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);
-void nncc_sub_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);
-void nncc_mul_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);
-void nncc_div_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);
-void nncc_min_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);   /* NaN wins */
-void nncc_max_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);   /* NaN wins */
-void nncc_pow_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);
-void nncc_prelu_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y); /* b: slope */
-void nncc_mod_f32(const nncc_bcast_params *p, const float *a, const float *b, float *y);   /* fmod: sign of a */
+/* KERNELS(binary_f32) */
 
 /* Comparisons: y is a bool tensor, one byte 0 or 1 an element. */
-void nncc_equal_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y);
-void nncc_greater_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y);
-void nncc_greater_or_equal_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y);
-void nncc_less_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y);
-void nncc_less_or_equal_f32(const nncc_bcast_params *p, const float *a, const float *b, uint8_t *y);
+/* KERNELS(compare_f32) */
 
 /* ---- element-wise, one input ------------------------------------------------------------------------------------- */
 
@@ -362,7 +329,7 @@ typedef struct {
 } nncc_clip_f32_params;
 
 /* x, y [count]. All in place. */
-void nncc_clip_f32(const nncc_clip_f32_params *p, const float *x, float *y); /* x limited to [lo, hi] */
+/* KERNELS(nncc_clip_f32) */
 
 /* ---- element types ------------------------------------------------------------------------------------------------- */
 
@@ -386,7 +353,7 @@ typedef struct {
  * ONNX Cast: floats lose their fraction (NaN gives 0, values beyond int64 its nearest end), integers wrap, anything
  * but zero is true. x [count] of type from, y [count] of type to.
  */
-void nncc_cast(const nncc_cast_params *p, const void *x, void *y);
+/* KERNELS(nncc_cast) */
 
 #ifdef __cplusplus
 }

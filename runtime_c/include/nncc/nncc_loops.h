@@ -20,12 +20,10 @@ extern "C" {
 /* ---- element types of 16 bits ----------------------------------------------------------------------------------- */
 
 /* IEEE binary16: exact to float, to nearest even back, with subnormals and infinities. */
-float nncc_f16_to_f32(uint16_t h);
-uint16_t nncc_f32_to_f16(float v);
+/* KERNELS(f16) */
 
 /* bfloat16, the upper half of a float: exact to float, to nearest even back. */
-float nncc_bf16_to_f32(uint16_t h);
-uint16_t nncc_f32_to_bf16(float v);
+/* KERNELS(bf16) */
 
 /* ---- conversions ------------------------------------------------------------------------------------------------ */
 
@@ -44,38 +42,35 @@ static inline double nncc_el_widen_f32(float v)
 }
 
 /* Towards zero, clamped to the type's range; NaN becomes 0. */
-int64_t nncc_f64_to_i64(double v);
-uint64_t nncc_f64_to_u64(double v);
+/* KERNELS(f64_to_int) */
 
 /* Nearest, ties to even, whatever the rounding mode is. */
-double nncc_nearest_f64(double v);
+/* KERNELS(nncc_nearest_f64) */
 
 /* ---- arithmetic ------------------------------------------------------------------------------------------------- */
 
 /* Minimum and maximum; NaN if either is, and -0 is below +0. */
-double nncc_min_f64(double a, double b);
-double nncc_max_f64(double a, double b);
+/* KERNELS(minmax_f64) */
 
 /* a / b towards zero; b is not 0, and the most negative number over -1 wraps. */
-int64_t nncc_div_i64(int64_t a, int64_t b);
+/* KERNELS(nncc_div_i64) */
 
 /* a - b * (a / b): sign of the divisor (floor_mod not 0) or of the dividend; b is not 0. */
-int64_t nncc_mod_i64(int64_t a, int64_t b, int32_t floor_mod);
+/* KERNELS(nncc_mod_i64) */
 
 /* a to the power b modulo 2^64; a negative power truncates to 0 unless a is 1 or -1. */
-int64_t nncc_pow_i64(int64_t a, int64_t b);
+/* KERNELS(nncc_pow_i64) */
 
 /* Logistic function, and ln(1 + exp(v)), without overflow. */
-double nncc_sigmoid_f64(double v);
-double nncc_softplus_f64(double v);
+/* KERNELS(sigmoid_f64) */
 
 /* ---- sampling --------------------------------------------------------------------------------------------------- */
 
 /* v mirrored at lo and hi until it lies between them; lo where they are one. */
-double nncc_reflect_f64(double v, double lo, double hi);
+/* KERNELS(nncc_reflect_f64) */
 
 /* Weight of a sample at distance v with the cubic's coefficient a. */
-double nncc_cubic_f64(double v, double a);
+/* KERNELS(nncc_cubic_f64) */
 
 #ifdef __cplusplus
 }

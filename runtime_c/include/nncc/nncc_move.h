@@ -27,7 +27,7 @@ typedef struct {
     int32_t y_stride[NNCC_MAX_DIMS];
 } nncc_copy_nd_params;
 
-void nncc_copy_nd(const nncc_copy_nd_params *p, const void *x, void *y);
+/* KERNELS(nncc_copy_nd) */
 
 /* Dense transpose: output dimension d is input dimension perm[d]; in_dims are the input's. */
 typedef struct {
@@ -37,7 +37,7 @@ typedef struct {
     int32_t perm[NNCC_MAX_DIMS];
 } nncc_transpose_params;
 
-void nncc_transpose(const nncc_transpose_params *p, const void *x, void *y);
+/* KERNELS(nncc_transpose) */
 
 /* Dense slice: output index i along d reads input index start[d] + i*step[d]; steps may be negative. */
 typedef struct {
@@ -49,7 +49,7 @@ typedef struct {
     int32_t step[NNCC_MAX_DIMS];
 } nncc_slice_params;
 
-void nncc_slice(const nncc_slice_params *p, const void *x, void *y);
+/* KERNELS(nncc_slice) */
 
 /*
  * `rows` blocks of `block` bytes, x_pitch and y_pitch bytes apart: one part of a Concat (y_pitch = bytes of the whole
@@ -59,14 +59,14 @@ typedef struct {
     int32_t rows, block, x_pitch, y_pitch;
 } nncc_copy_rows_params;
 
-void nncc_copy_rows(const nncc_copy_rows_params *p, const void *x, void *y);
+/* KERNELS(nncc_copy_rows) */
 
 /* Writes the one element at `value` to y[0..count). */
 typedef struct {
     int32_t elem, count;
 } nncc_fill_params;
 
-void nncc_fill(const nncc_fill_params *p, const void *value, void *y);
+/* KERNELS(nncc_fill) */
 
 /* How Pad fills. Reflect does not repeat the border element; wrap continues at the other side. */
 #define NNCC_PAD_CONSTANT 0
@@ -85,7 +85,7 @@ typedef struct {
 } nncc_pad_params;
 
 /* value: one element, read in constant mode only, else NULL. */
-void nncc_pad(const nncc_pad_params *p, const void *x, const void *value, void *y);
+/* KERNELS(nncc_pad) */
 
 /*
  * Nearest-neighbour resize: output pixel (oy,ox) is input pixel (index_h[oy], index_w[ox]); a negative index gives the
@@ -99,8 +99,7 @@ typedef struct {
 } nncc_resize_nearest_params;
 
 /* x [batch,in_h,in_w] pixels, index_h [out_h], index_w [out_w], y [batch,out_h,out_w] pixels. */
-void nncc_resize_nearest(const nncc_resize_nearest_params *p, const void *x, const int32_t *index_h,
-                         const int32_t *index_w, const void *outside, void *y);
+/* KERNELS(nncc_resize_nearest) */
 
 /*
  * Gather along one axis: x [outer,axis,block bytes], indices [count], y [outer,count,block bytes]. Negative indices
@@ -111,7 +110,7 @@ typedef struct {
     int32_t index_bytes;
 } nncc_gather_params;
 
-nncc_status nncc_gather(const nncc_gather_params *p, const void *x, const void *indices, void *y);
+/* KERNELS(nncc_gather) */
 
 /*
  * GatherElements, ScatterElements along `axis`: dims are those of the index tensor, x_stride the data's strides.
@@ -127,11 +126,10 @@ typedef struct {
 } nncc_gather_elements_params;
 
 /* y [dims] = x[pos]. */
-nncc_status nncc_gather_elements(const nncc_gather_elements_params *p, const void *x, const void *indices, void *y);
+/* KERNELS(nncc_gather_elements) */
 
 /* y[pos] = updates [dims]; y already holds the data. Later updates win. */
-nncc_status nncc_scatter_elements(const nncc_gather_elements_params *p, const void *updates, const void *indices,
-                                  void *y);
+/* KERNELS(nncc_scatter_elements) */
 
 /*
  * GatherND, ScatterND: `batch` slabs of data [axis_len[0],..,axis_len[depth-1]] blocks of `block` bytes; every slab has
@@ -144,10 +142,10 @@ typedef struct {
 } nncc_gather_nd_params;
 
 /* y [batch,count,block bytes]. */
-nncc_status nncc_gather_nd(const nncc_gather_nd_params *p, const void *x, const void *indices, void *y);
+/* KERNELS(nncc_gather_nd) */
 
 /* y[tuple] = updates [batch,count,block bytes]; y already holds the data. Later updates win. */
-nncc_status nncc_scatter_nd(const nncc_gather_nd_params *p, const void *updates, const void *indices, void *y);
+/* KERNELS(nncc_scatter_nd) */
 
 /*
  * y [dims] = c != 0 ? a : b with three-way broadcast; c is a bool tensor (one byte an element).
@@ -161,12 +159,10 @@ typedef struct {
     int32_t b_stride[NNCC_MAX_DIMS];
 } nncc_where_params;
 
-void nncc_where(const nncc_where_params *p, const uint8_t *c, const void *a, const void *b, void *y);
+/* KERNELS(nncc_where) */
 
 /* Logic on bool tensors (one byte an element, 0 or 1), with broadcast. In place as in nncc_f32.h. */
-void nncc_and_bool(const nncc_bcast_params *p, const uint8_t *a, const uint8_t *b, uint8_t *y);
-void nncc_or_bool(const nncc_bcast_params *p, const uint8_t *a, const uint8_t *b, uint8_t *y);
-void nncc_xor_bool(const nncc_bcast_params *p, const uint8_t *a, const uint8_t *b, uint8_t *y);
+/* KERNELS(logic_bool) */
 
 #ifdef __cplusplus
 }

@@ -27,30 +27,27 @@ typedef struct {
 } nncc_piecewise_linear_params;
 
 /* x, y [count]: Relu, LeakyRelu, Clip, Abs, Neg, HardSigmoid and changes of scale. The first one in place. */
-void nncc_piecewise_linear_s16(const nncc_piecewise_linear_params *p, const int16_t *x, int16_t *y);
-void nncc_piecewise_linear_s16_s8(const nncc_piecewise_linear_params *p, const int16_t *x, int8_t *y);
-void nncc_piecewise_linear_s8_s16(const nncc_piecewise_linear_params *p, const int8_t *x, int16_t *y);
+/* KERNELS(piecewise_linear) */
 
 /*
  * Any function of one int16 value by straight lines between the points curve [513], 128 inputs apart, as in TensorFlow
  * Lite: with i = 256 + (q >> 7), y = curve[i] + (((curve[i + 1] - curve[i]) * (q & 127) + 64) >> 7). This is the
  * definition of such functions, not an approximation of another one. x, y [count]. In place.
  */
-void nncc_interpolated_lut_s16(const nncc_count_params *p, const int16_t *x, const int16_t *curve, int16_t *y);
+/* KERNELS(nncc_interpolated_lut_s16) */
 
 /* As nncc_binary_s8. */
-void nncc_binary_s16(const nncc_binary_s8_params *p, const int16_t *a, const int16_t *b, int16_t *y);
+/* KERNELS(nncc_binary_s16) */
 
 /* As nncc_reduce_sum_s8 with rescale 1; axis at most 8192. x [outer,axis,inner], y [outer,inner]. */
-void nncc_reduce_sum_s16(const nncc_reduce_s8_params *p, const int16_t *x, int16_t *y);
+/* KERNELS(nncc_reduce_sum_s16) */
 
 /*
  * Convolution with groups, with the results of CMSIS-NN's int16 kernels: exact 64-bit sums, a Q15 multiplier made of
  * mult[c] and shift[c], one rounding. Offsets are not used. x [batch,in_h,in_w,in_c],
  * w [out_c,kernel_h,kernel_w,in_c/groups], b [out_c] or NULL; mult, shift [out_c]; y [batch,out_h,out_w,out_c].
  */
-void nncc_conv2d_s16(const nncc_conv2d_wzp_s8_params *p, const int16_t *x, const int8_t *w, const int64_t *b,
-                     const int32_t *mult, const int32_t *shift, int16_t *y);
+/* KERNELS(nncc_conv2d_s16) */
 
 #ifdef __cplusplus
 }

@@ -27,22 +27,10 @@ typedef struct {
  * ONNX QuantizeLinear: y = saturate(round_half_even(x / scale) + zero), the division in float32.
  * x, y [outer,axis,inner], scale, zero [axis].
  */
-void nncc_quantize_f32_s8(const nncc_quantize_params *p, const float *x, const float *scale, const int32_t *zero,
-                          int8_t *y);
-void nncc_quantize_f32_u8(const nncc_quantize_params *p, const float *x, const float *scale, const int32_t *zero,
-                          uint8_t *y);
-void nncc_quantize_f32_s16(const nncc_quantize_params *p, const float *x, const float *scale, const int32_t *zero,
-                           int16_t *y);
+/* KERNELS(quantize_f32) */
 
 /* ONNX DequantizeLinear: y = (x - zero) * scale in float32. */
-void nncc_dequantize_s8_f32(const nncc_quantize_params *p, const int8_t *x, const float *scale, const int32_t *zero,
-                            float *y);
-void nncc_dequantize_u8_f32(const nncc_quantize_params *p, const uint8_t *x, const float *scale, const int32_t *zero,
-                            float *y);
-void nncc_dequantize_s16_f32(const nncc_quantize_params *p, const int16_t *x, const float *scale, const int32_t *zero,
-                             float *y);
-void nncc_dequantize_s32_f32(const nncc_quantize_params *p, const int32_t *x, const float *scale, const int32_t *zero,
-                             float *y);
+/* KERNELS(dequantize_f32) */
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
@@ -55,7 +43,7 @@ typedef struct {
  * y[i] = table[x[i] as a byte]: any function of one 8-bit tensor, requantisation too. x, y are int8_t or uint8_t
  * [count], table has 256 entries in the order of the input's bit patterns (0..127, then for int8 -128..-1). In place.
  */
-void nncc_lut_s8(const nncc_count_params *p, const void *x, const void *table, void *y);
+/* KERNELS(nncc_lut_s8) */
 
 /* The same for rows of `count` elements, x_pitch and y_pitch bytes apart. */
 typedef struct {
@@ -63,10 +51,10 @@ typedef struct {
     int32_t x_pitch, y_pitch;
 } nncc_table_rows_params;
 
-void nncc_lut_rows_s8(const nncc_table_rows_params *p, const void *x, const void *table, void *y);
+/* KERNELS(nncc_lut_rows_s8) */
 
 /* y = x ^ 0x80: int8 to uint8 and back with the zero point moved by 128, the real values unchanged. In place. */
-void nncc_convert_s8_u8(const nncc_count_params *p, const void *x, void *y);
+/* KERNELS(nncc_convert_s8_u8) */
 
 /*
  * One function of an int8 value in integers: clamp((q * mult + bias) >> shift), floor shift, shift 0..62. mult and bias
@@ -85,7 +73,7 @@ typedef struct {
 } nncc_rows_params;
 
 /* x, y [rows,channels], affine [channels]: BatchNormalization left over, any linear function per channel. In place. */
-void nncc_scale_shift_s8(const nncc_rows_params *p, const int8_t *x, const nncc_affine_s8 *affine, int8_t *y);
+/* KERNELS(nncc_scale_shift_s8) */
 
 /* As nncc_rows_params, with the input's zero point. */
 typedef struct {
@@ -98,8 +86,7 @@ typedef struct {
  * PRelu with a constant slope per channel: q >= in_zero takes `positive` (one), others negative[c].
  * x, y [rows,channels], negative [channels]. In place.
  */
-void nncc_prelu_s8(const nncc_prelu_s8_params *p, const int8_t *x, const nncc_affine_s8 *positive,
-                   const nncc_affine_s8 *negative, int8_t *y);
+/* KERNELS(nncc_prelu_s8) */
 
 /* ---- two inputs with broadcast ----------------------------------------------------------------------------------- */
 
@@ -115,8 +102,7 @@ typedef struct {
  * (0..127, -128..-1), are proven by nncc to give the defined result for all 65,536 pairs (ir/qref BuildSum).
  * In place where the operand is not broadcast.
  */
-void nncc_sum_s8(const nncc_sum_s8_params *p, const int8_t *a, const int8_t *b, const int32_t *table_a,
-                 const int32_t *table_b, int8_t *y);
+/* KERNELS(nncc_sum_s8) */
 
 /* Division a/b. */
 typedef struct {
@@ -130,14 +116,13 @@ typedef struct {
  * a_scale / (b_scale * out_scale * (b - b_zero)); proven by nncc for all pairs (ir/qref BuildDiv). x/0 saturates, 0/0
  * gives the zero point. In place where the operand is not broadcast.
  */
-void nncc_div_s8(const nncc_div_s8_params *p, const int8_t *a, const int8_t *b, const uint32_t *reciprocal, int8_t *y);
+/* KERNELS(nncc_div_s8) */
 
 /*
  * y = rows[row_of[b] * 256 + a], a and b as bit patterns: any function of two 8-bit tensors. Equal rows are stored once;
  * a constant b needs rows for its own values only. a, b, y: int8_t or uint8_t. In place where not broadcast.
  */
-void nncc_lut2_s8(const nncc_bcast_params *p, const uint8_t *a, const uint8_t *b, const uint8_t *row_of,
-                 const uint8_t *rows, uint8_t *y);
+/* KERNELS(nncc_lut2_s8) */
 
 /* Functions of nncc_binary_s8. */
 #define NNCC_BINARY_ADD 0
@@ -158,7 +143,7 @@ typedef struct {
 } nncc_binary_s8_params;
 
 /* The definition itself, in double: for what the kernels above cannot express. In place where not broadcast. */
-void nncc_binary_s8(const nncc_binary_s8_params *p, const int8_t *a, const int8_t *b, int8_t *y);
+/* KERNELS(nncc_binary_s8) */
 
 /* ---- convolution with weight zero points ------------------------------------------------------------------------- */
 
@@ -182,8 +167,7 @@ typedef struct {
  * x [batch,in_h,in_w,in_c], w [out_c,kernel_h,kernel_w,in_c/groups], b [out_c] or NULL; w_zero, mult, shift [out_c];
  * y [batch,out_h,out_w,out_c]. Padding counts as the input's zero point.
  */
-void nncc_conv2d_wzp_s8(const nncc_conv2d_wzp_s8_params *p, const int8_t *x, const int8_t *w, const int32_t *b,
-                        const int32_t *w_zero, const int32_t *mult, const int32_t *shift, int8_t *y);
+/* KERNELS(nncc_conv2d_wzp_s8) */
 
 /* Depthwise: in_c*mult_c output channels, w [1,kernel_h,kernel_w,in_c*mult_c]. */
 typedef struct {
@@ -198,9 +182,7 @@ typedef struct {
 } nncc_depthwise_conv2d_wzp_s8_params;
 
 /* As above; b, w_zero, mult, shift [in_c*mult_c]. */
-void nncc_depthwise_conv2d_wzp_s8(const nncc_depthwise_conv2d_wzp_s8_params *p, const int8_t *x, const int8_t *w,
-                                  const int32_t *b, const int32_t *w_zero, const int32_t *mult, const int32_t *shift,
-                                  int8_t *y);
+/* KERNELS(nncc_depthwise_conv2d_wzp_s8) */
 
 /* Fully connected. */
 typedef struct {
@@ -210,9 +192,7 @@ typedef struct {
 } nncc_fully_connected_wzp_s8_params;
 
 /* x [batch,in_n], w [out_n,in_n], b [out_n] or NULL; w_zero, mult, shift [out_n]; y [batch,out_n]. */
-void nncc_fully_connected_wzp_s8(const nncc_fully_connected_wzp_s8_params *p, const int8_t *x, const int8_t *w,
-                                 const int32_t *b, const int32_t *w_zero, const int32_t *mult, const int32_t *shift,
-                                 int8_t *y);
+/* KERNELS(nncc_fully_connected_wzp_s8) */
 
 /* ---- pooling --------------------------------------------------------------------------------------------------- */
 
@@ -237,10 +217,10 @@ typedef struct {
 } nncc_pool2d_s8_params;
 
 /* x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. A window without taps gives 0 + out_zero. */
-void nncc_avg_pool2d_s8(const nncc_pool2d_s8_params *p, const int8_t *x, int8_t *y);
+/* KERNELS(nncc_avg_pool2d_s8) */
 
 /* As above; one scale and zero point for both, geometry and clamp only. A window without taps gives act_min. */
-void nncc_max_pool2d_s8(const nncc_pool2d_s8_params *p, const int8_t *x, int8_t *y);
+/* KERNELS(nncc_max_pool2d_s8) */
 
 /* ---- resize ---------------------------------------------------------------------------------------------------- */
 
@@ -262,8 +242,7 @@ typedef struct {
 } nncc_resize_s8_params;
 
 /* x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]; tables as for nncc_resize_f32. */
-void nncc_resize_s8(const nncc_resize_s8_params *p, const int8_t *x, const int32_t *index_h, const int16_t *weight_h,
-                    const int32_t *index_w, const int16_t *weight_w, int8_t *y);
+/* KERNELS(nncc_resize_s8) */
 
 /* ---- one axis of [outer, axis, inner] ----------------------------------------------------------------------------- */
 
@@ -281,7 +260,7 @@ typedef struct {
 } nncc_reduce_s8_params;
 
 /* x [outer,axis,inner], y [outer,inner]. */
-void nncc_reduce_sum_s8(const nncc_reduce_s8_params *p, const int8_t *x, int8_t *y);
+/* KERNELS(nncc_reduce_sum_s8) */
 
 /* Three dimensions, of which the middle one is reduced. */
 typedef struct {
@@ -289,8 +268,7 @@ typedef struct {
 } nncc_axis_s8_params;
 
 /* x [outer,axis,inner], y [outer,inner], one scale and zero point (nncc_lut_s8 rescales). */
-void nncc_reduce_max_s8(const nncc_axis_s8_params *p, const int8_t *x, int8_t *y);
-void nncc_reduce_min_s8(const nncc_axis_s8_params *p, const int8_t *x, int8_t *y);
+/* KERNELS(reduce_s8) */
 
 /* select_last = 0 gives the first of equal elements, 1 the last. */
 typedef struct {
@@ -299,8 +277,7 @@ typedef struct {
 } nncc_arg_s8_params;
 
 /* x [outer,axis,inner], y [outer,inner] as ONNX's int64. */
-void nncc_argmax_s8(const nncc_arg_s8_params *p, const int8_t *x, int64_t *y);
-void nncc_argmin_s8(const nncc_arg_s8_params *p, const int8_t *x, int64_t *y);
+/* KERNELS(arg_s8) */
 
 /* Softmax along any axis with the arithmetic of arm_softmax_s8 (output scale 1/256, zero point -128). */
 typedef struct {
@@ -309,7 +286,7 @@ typedef struct {
 } nncc_softmax_s8_params;
 
 /* x, y [outer,axis,inner]. In place. */
-void nncc_softmax_s8(const nncc_softmax_s8_params *p, const int8_t *x, int8_t *y);
+/* KERNELS(nncc_softmax_s8) */
 
 /* ---- normalisation --------------------------------------------------------------------------------------------- */
 
@@ -327,8 +304,7 @@ typedef struct {
  *     y = clamp(round_half_away(((n*d - S) * k * scale[i] + bias[i]) / out_scale) + out_zero)
  * x, y [rows,len]; scale [len], bias [len] or NULL. In place.
  */
-void nncc_layer_norm_s8(const nncc_layer_norm_s8_params *p, const int8_t *x, const double *scale, const double *bias,
-                        int8_t *y);
+/* KERNELS(nncc_layer_norm_s8) */
 
 /* Statistics over spatial positions and the channels of a group; groups == channels is InstanceNormalization. */
 typedef struct {
@@ -339,8 +315,7 @@ typedef struct {
 } nncc_group_norm_s8_params;
 
 /* x, y [batch,spatial,channels]; scale, bias [channels]. Arithmetic as nncc_layer_norm_s8. In place. */
-void nncc_group_norm_s8(const nncc_group_norm_s8_params *p, const int8_t *x, const double *scale, const double *bias,
-                        int8_t *y);
+/* KERNELS(nncc_group_norm_s8) */
 
 #ifdef __cplusplus
 }

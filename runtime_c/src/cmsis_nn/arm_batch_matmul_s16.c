@@ -1,4 +1,3 @@
-/* Products of two batches of int16 matrices, the right ones transposed. */
 #include "nncc_cmsis_s16.h"
 
 static int64_t dot_s16(const int16_t *a, const int16_t *b, int32_t len)

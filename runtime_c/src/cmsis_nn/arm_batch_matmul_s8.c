@@ -1,4 +1,3 @@
-/* Products of two batches of matrices, the right ones transposed. */
 #include "nncc_cmsis_fc_s8.h"
 
 arm_cmsis_nn_status arm_batch_matmul_s8(

@@ -1,4 +1,3 @@
-/* Convolution along one axis, of an input of height 1. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_convolve_1_x_n_s8(

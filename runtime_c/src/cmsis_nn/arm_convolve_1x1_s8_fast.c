@@ -1,4 +1,3 @@
-/* 1x1 convolution without padding or strides. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_convolve_1x1_s8_fast(

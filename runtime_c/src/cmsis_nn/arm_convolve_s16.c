@@ -1,4 +1,3 @@
-/* int16 convolution with dilation, directly on the NHWC tensors. */
 #include "nncc_cmsis_s16.h"
 
 /* The output of channel c from its sum of products, by either kind of bias. */

@@ -1,4 +1,3 @@
-/* Convolution with an int4 filter, directly on the NHWC tensors. */
 #include "nncc_cmsis_s4.h"
 
 arm_cmsis_nn_status arm_convolve_s4(

@@ -1,4 +1,3 @@
-/* Convolution with groups and dilation, directly on the NHWC tensors. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_convolve_s8(

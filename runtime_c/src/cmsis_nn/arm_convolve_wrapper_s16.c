@@ -1,4 +1,3 @@
-/* int16 convolution as models call it. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_convolve_wrapper_s16(

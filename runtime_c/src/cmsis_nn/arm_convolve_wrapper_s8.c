@@ -1,4 +1,3 @@
-/* Convolution as models call it: one kernel serves every shape here. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_convolve_wrapper_s8(

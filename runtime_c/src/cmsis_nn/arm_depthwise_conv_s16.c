@@ -1,4 +1,3 @@
-/* int16 depthwise convolution with channel multiplier and dilation. */
 #include "nncc_cmsis_s16.h"
 
 arm_cmsis_nn_status arm_depthwise_conv_s16(

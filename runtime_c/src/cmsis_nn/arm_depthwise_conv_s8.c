@@ -1,4 +1,3 @@
-/* Depthwise convolution with channel multiplier and dilation. */
 #include "nncc_cmsis_taps.h"
 
 /* One channel with one filter: the rest of a row, and channel multipliers. */

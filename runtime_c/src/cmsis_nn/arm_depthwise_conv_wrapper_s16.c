@@ -1,4 +1,3 @@
-/* int16 depthwise convolution as models call it: one kernel serves every shape here. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_depthwise_conv_wrapper_s16(

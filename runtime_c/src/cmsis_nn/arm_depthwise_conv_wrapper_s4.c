@@ -1,4 +1,3 @@
-/* Depthwise convolution with an int4 filter, channel multiplier and dilation. */
 #include "nncc_cmsis_s4.h"
 
 arm_cmsis_nn_status arm_depthwise_conv_wrapper_s4(

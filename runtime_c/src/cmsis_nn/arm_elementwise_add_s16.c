@@ -1,4 +1,3 @@
-/* Addition of two int16 tensors with different scales; offsets are not used. */
 #include "nncc_cmsis_s16.h"
 
 arm_cmsis_nn_status arm_elementwise_add_s16(

@@ -1,4 +1,3 @@
-/* Addition of two int8 tensors with different scales. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_elementwise_add_s8(

@@ -1,4 +1,3 @@
-/* Product of two int16 tensors; offsets are not used. */
 #include "nncc_cmsis_s16.h"
 
 arm_cmsis_nn_status arm_elementwise_mul_s16(

@@ -1,4 +1,3 @@
-/* Product of two int8 tensors. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_elementwise_mul_s8(

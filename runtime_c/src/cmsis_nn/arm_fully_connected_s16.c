@@ -1,4 +1,3 @@
-/* int16 fully connected layer with one multiplier for all outputs. */
 #include "nncc_cmsis_s16.h"
 
 arm_cmsis_nn_status arm_fully_connected_s16(

@@ -1,4 +1,3 @@
-/* Fully connected layer with an int4 filter and one multiplier for all outputs. */
 #include "nncc_cmsis_s4.h"
 
 arm_cmsis_nn_status arm_fully_connected_s4(

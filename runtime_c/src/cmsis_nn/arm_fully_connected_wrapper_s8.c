@@ -1,4 +1,3 @@
-/* Fully connected layer, per tensor or per channel as quant_params says. */
 #include "nncc_cmsis_fc_s8.h"
 
 arm_cmsis_nn_status arm_fully_connected_wrapper_s8(

@@ -1,4 +1,3 @@
-/* Sigmoid and tanh of Q3.12 values by linear interpolation in one table. */
 #include "nncc_cmsis.h"
 
 /* 65536 * sigmoid(i / 24), adjusted for the interpolation. */

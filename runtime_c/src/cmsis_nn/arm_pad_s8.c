@@ -1,4 +1,3 @@
-/* Constant padding before and after every axis. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_pad_s8(

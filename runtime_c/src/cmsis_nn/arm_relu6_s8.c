@@ -1,4 +1,3 @@
-/* min(max(x, 0), 6) in place, on the quantised values. */
 #include "nncc_cmsis.h"
 
 void arm_relu6_s8(int8_t *data, uint16_t size)

@@ -1,4 +1,3 @@
-/* max(x, 0) in place. */
 #include "nncc_cmsis.h"
 
 void arm_relu_q7(int8_t *data, uint16_t size)

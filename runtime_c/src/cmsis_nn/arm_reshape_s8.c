@@ -1,4 +1,3 @@
-/* Reshape: a copy, or nothing where input and output are the same buffer. */
 #include "nncc_cmsis.h"
 
 void arm_reshape_s8(const int8_t *input, int8_t *output, const uint32_t total_size)

@@ -1,4 +1,3 @@
-/* int16 softmax by two interpolated tables: exp, and 1 / (1 + x). */
 #include "nncc_cmsis_softmax.h"
 
 /* The value at v of straight lines between 513 points, 128 inputs apart. */

@@ -1,4 +1,3 @@
-/* Transposed convolution as models call it: one kernel serves every shape here. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_transpose_conv_wrapper_s8(

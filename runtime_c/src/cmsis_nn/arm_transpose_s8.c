@@ -1,4 +1,3 @@
-/* Transpose of one to four axes; output axis i is input axis permutations[i]. */
 #include "nncc_cmsis.h"
 
 arm_cmsis_nn_status arm_transpose_s8(

@@ -1,4 +1,3 @@
-/* nncc_dsp_clamp_s8: the clamp of an activation over an output that only saturates; 9 instructions for 4 elements. */
 #include "nncc_dsp_core.h"
 
 void nncc_dsp_clamp_s8(int32_t count, uint32_t low, uint32_t cap, int8_t *y)

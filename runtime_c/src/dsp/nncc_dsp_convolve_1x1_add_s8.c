@@ -1,4 +1,3 @@
-/* nncc_dsp_convolve_1x1_add_s8: products of pixels that are added to something, some pixels at a time. */
 #include "nncc_dsp_residual.h"
 
 void nncc_dsp_convolve_1x1_add_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x,

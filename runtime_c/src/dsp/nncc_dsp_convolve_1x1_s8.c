@@ -1,4 +1,3 @@
-/* nncc_dsp_convolve_1x1_s8: rows of a matrix, two at a time; a last odd row is computed twice into the same place. */
 #include "nncc_dsp_channels.h"
 
 void nncc_dsp_convolve_1x1_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x,

@@ -1,4 +1,3 @@
-/* nncc_dsp_fully_connected_s8: a row of inputs is widened once and multiplied by all weights. */
 #include "nncc_dsp_channels.h"
 
 /* n bytes become [pairs] words in the order of nncc_dsp_widen_2rows_s8, zeros behind them. */

@@ -1,4 +1,3 @@
-/* nncc_plain_fully_connected_s8: every row of inputs by itself, read where it lies. */
 #include "nncc_dsp_channels.h"
 
 void nncc_plain_fully_connected_s8(const nncc_dsp_fully_connected_params *p, const int8_t *x, const int32_t *w, int8_t *y)

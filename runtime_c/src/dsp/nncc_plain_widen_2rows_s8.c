@@ -1,4 +1,3 @@
-/* nncc_plain_widen_2rows_s8: bytes of two pixels as words, for cores without the DSP extension. */
 #include "nncc_dsp_core.h"
 
 int32_t *nncc_plain_widen_2rows_s8(const int8_t *a, const int8_t *b, int32_t n, int32_t *x)

@@ -1,4 +1,3 @@
-/* nncc_helium_add_linear_strided_s8: sums of channels that lie inside wider pixels. */
 #include "nncc_helium_core.h"
 
 void nncc_helium_add_linear_strided_s8(const nncc_helium_add_linear_strided_params *p, nncc_helium_add_linear_fn *fn, const int8_t *x, const int8_t *y, int8_t *out)

@@ -1,4 +1,3 @@
-/* nncc_helium_add_s8: addition with the three roundings of TensorFlow Lite. */
 #include "nncc_helium_core.h"
 
 #if NNCC_HELIUM_MVE

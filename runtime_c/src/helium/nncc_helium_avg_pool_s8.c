@@ -1,4 +1,3 @@
-/* nncc_helium_avg_pool_s8: average pooling, 8 channels at a time. */
 #include "nncc_helium_window.h"
 
 #define NNCC_LANES 8

@@ -1,4 +1,3 @@
-/* nncc_helium_convolve_s8: convolution by the patches, or the shared columns, of a few pixels. */
 #include "nncc_helium_copy.h"
 #include "nncc_helium_record.h"
 #include "nncc_helium_residual.h"

@@ -1,8 +1,8 @@
 /*
  * nncc_helium_depthwise_3x3_stride1.h: the body of nncc_helium_depthwise3x3_1*_s8. Four rows of 16 channels are brought into the order [column]
  * [channel][row], four columns of 4 channels from there into [channel][column][row]: then a vector is a patch of 4x4 inputs of
- * one channel, of which 2x2 outputs are one VMLADAV each. An including file defines NNCC_PATCH_ROUND (NNCC_ROUND_ALL or
- * NNCC_ROUND_RELU) and NNCC_PATCH_RELU, 1 where act_min is the zero point.
+ * one channel, of which 2x2 outputs are one VMLADAV each. An including file defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or
+ * NNCC_ROUND_RELU) and NNCC_3X3_RELU, 1 where act_min is the zero point.
  */
 #ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
 #define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
@@ -39,7 +39,7 @@ typedef struct {
     int32_t line;  /* 8: bytes to the second row, 0 where there is none */
     const int8_t *end; /* 12: column behind the last pair */
     uint8_t lo[16]; /* 16 */
-    uint8_t hi[16]; /* 32: less the zero point with NNCC_PATCH_RELU */
+    uint8_t hi[16]; /* 32: less the zero point with NNCC_3X3_RELU */
     int8_t *y;     /* 48 */
     const int8_t *columns; /* 52 */
     int32_t lanes; /* 56: channels, 1 to 16 */
@@ -131,7 +131,7 @@ static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
  * The outputs a to d of a channel into the bytes 0, 2, 1, 3 of its lane in q4, clamped. Below the zero point nothing
  * survives where that is the lower clamp, so saturation to unsigned values is half of it.
  */
-#if NNCC_PATCH_RELU
+#if NNCC_3X3_RELU
 #define NNCC_PATCH_NARROW(zero)                                                                                                    \
     "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n"               \
     "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, " zero "\n"
@@ -164,7 +164,7 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
                    NNCC_PATCH_MACS(1, r0, r2, r4, r6) NNCC_PATCH_MACS(3, r8, r10, r12, lr)
                    "vmov q4[3], q4[1], r0, r8\nvmov q5[3], q5[1], r2, r10\nvmov q6[3], q6[1], r4, r12\nvmov q7[3], q7[1], r6, lr\n"
                    NNCC_PATCH_REQUANTISE(NNCC_PATCH_ALL)
-                   NNCC_PATCH_ROUND(q4, q0) NNCC_PATCH_ROUND(q5, q1) NNCC_PATCH_ROUND(q6, q0) NNCC_PATCH_ROUND(q7, q1)
+                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
                    NNCC_PATCH_ALL("vrshl.s32", "q2")
                    "ldrd r0, r2, [%[f]]\n"
                    NNCC_PATCH_NARROW("r2")
@@ -193,7 +193,7 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
                    NNCC_PATCH_MACS_LEFT(1, r0, r4) NNCC_PATCH_MACS_LEFT(3, r8, r12)
                    "vmov q4[3], q4[1], r0, r8\nvmov q6[3], q6[1], r4, r12\n"
                    NNCC_PATCH_REQUANTISE(NNCC_PATCH_LEFT)
-                   NNCC_PATCH_ROUND(q4, q0) NNCC_PATCH_ROUND(q6, q1)
+                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q6, q1)
                    NNCC_PATCH_LEFT("vrshl.s32", "q2")
                    "ldrd r0, r2, [%[f], #4]\n"
                    NNCC_PATCH_NARROW("r0")
@@ -353,7 +353,7 @@ static inline void nncc_patch_image(const nncc_helium_depthwise_3x3_params *p, n
     }
 }
 
-static inline void nncc_patch_depthwise(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch,
+static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch,
                                         int8_t *y)
 {
     const int32_t channels = p->in_c * p->multiplier;
@@ -374,7 +374,7 @@ static inline void nncc_patch_depthwise(const nncc_helium_depthwise_3x3_params *
     f.act_min = p->act_min;
     f.act_max = p->act_max;
     memset(f.lo, (int)(uint8_t)p->act_min, sizeof f.lo);
-    memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_PATCH_RELU ? p->zero : 0)), sizeof f.hi);
+    memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_3X3_RELU ? p->zero : 0)), sizeof f.hi);
     a.multiplier = p->multiplier;
     for (a.first = 0; a.first < channels; a.first += NNCC_COLUMN_CHANNELS) {
         a.lanes = channels - a.first < NNCC_COLUMN_CHANNELS ? channels - a.first : NNCC_COLUMN_CHANNELS;

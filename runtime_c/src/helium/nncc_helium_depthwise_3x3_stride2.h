@@ -1,7 +1,7 @@
 /*
  * nncc_helium_depthwise_3x3_stride2.h: the body of nncc_helium_depthwise3x3_2*_s8: pixel by pixel, 16 channels at a time, from the image.
  * Rows outside of it are a constant pixel that repeats itself; windows that stick out at the sides are copied first. An including
- * file defines NNCC_DW_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and NNCC_DW_RELU, 1 where act_min is the zero point.
+ * file defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and NNCC_3X3_RELU, 1 where act_min is the zero point.
  */
 #ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
 #define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
@@ -21,7 +21,7 @@ typedef struct {
     int32_t lanes; /* 8: channels, 1 to 16 */
     int32_t pixels; /* 12: at least 1 */
     uint8_t lo[16]; /* 16 */
-    uint8_t hi[16]; /* 32: less the zero point with NNCC_DW_RELU */
+    uint8_t hi[16]; /* 32: less the zero point with NNCC_3X3_RELU */
     const int8_t *row[3]; /* 48: of the window */
     int32_t step[3]; /* 60: bytes from a column to the next */
     int32_t act_min;
@@ -47,7 +47,7 @@ typedef struct {
     op " q4, q4, q0\n" op " q5, q5, q1\n" op " q6, q6, q2\n" op " q7, q7, q3\n"
 
 /* Bytes in the order of the channels, clamped. */
-#if NNCC_DW_RELU
+#if NNCC_3X3_RELU
 #define NNCC_DW_NARROW                                                                                                             \
     "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n"               \
     "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, %[zero]\n"
@@ -80,7 +80,7 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
                    NNCC_DW_FIRST(6, "r8", "add r8, r8, r11\n") NNCC_DW_SECOND(7, "r8", "add r8, r8, r11\n") NNCC_DW_SUM
                    NNCC_DW_FIRST(8, "r8", "") NNCC_DW_SUM
                    NNCC_DW_EACH("vadd.i32", 0) NNCC_DW_EACH("vqrdmulh.s32", 64)
-                   NNCC_DW_ROUND(q4, q0) NNCC_DW_ROUND(q5, q1) NNCC_DW_ROUND(q6, q0) NNCC_DW_ROUND(q7, q1)
+                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
                    NNCC_DW_EACH("vrshl.s32", 128)
                    NNCC_DW_NARROW
                    "vpst\n"
@@ -200,7 +200,7 @@ static inline void nncc_dw_image(const nncc_helium_depthwise_3x3_params *p, cons
     }
 }
 
-static inline void nncc_dw(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y)
+static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y)
 {
     const int32_t image = p->in_h * p->in_w * p->in_c;
     nncc_dw_block16 b;
@@ -222,7 +222,7 @@ static inline void nncc_dw(const nncc_helium_depthwise_3x3_params *p, const int8
     f.act_min = p->act_min;
     f.act_max = p->act_max;
     memset(f.lo, (int)(uint8_t)p->act_min, sizeof f.lo);
-    memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_DW_RELU ? p->zero : 0)), sizeof f.hi);
+    memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_3X3_RELU ? p->zero : 0)), sizeof f.hi);
     for (c = 0; c < p->in_c; c += NNCC_HELIUM_BYTES) {
         b.first = c + f.lanes > p->in_c ? p->in_c - f.lanes : c;
         for (n = 0; n < p->batch; n++) {

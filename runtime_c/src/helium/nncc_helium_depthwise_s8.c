@@ -1,4 +1,3 @@
-/* nncc_helium_depthwise_s8: depthwise convolution with any window, 8 channels of a pixel at a time. */
 #include "nncc_helium_depthwise.h"
 
 /* What the pixels of a block share; the assembly has the offsets. */

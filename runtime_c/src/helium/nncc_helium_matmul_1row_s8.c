@@ -1,4 +1,3 @@
-/* nncc_helium_matmul_1row_s8: dot products of single rows, 4 channels at once. */
 #include "nncc_helium_record.h"
 
 #if NNCC_HELIUM_MVE

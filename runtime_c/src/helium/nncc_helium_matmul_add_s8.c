@@ -1,4 +1,3 @@
-/* nncc_helium_matmul_add_s8: dot products that are added to something, a few rows at a time. */
 #include "nncc_helium_residual.h"
 
 void nncc_helium_matmul_add_s8(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y, int32_t rows,

@@ -1,4 +1,3 @@
-/* nncc_helium_matmul_lut_s8: dot products whose results go through a table, a few rows at a time. */
 #include "nncc_helium_lut.h"
 
 /* Bytes of results that are still at hand when they are looked up, and the least number of rows. */

@@ -1,4 +1,3 @@
-/* nncc_helium_max_pool_s8: max pooling, 16 channels at a time. */
 #include "nncc_helium_window.h"
 
 #if NNCC_HELIUM_MVE

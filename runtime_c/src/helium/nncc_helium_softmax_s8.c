@@ -1,4 +1,3 @@
-/* nncc_helium_softmax_s8: softmax of rows of int8 values, exponentials by a table. */
 #include "nncc_helium_core.h"
 
 #include "nncc_reciprocal.h"

@@ -1,4 +1,3 @@
-/* nncc_helium_transpose_conv_s8: transposed convolution without overlap, by dot products of the pixels. */
 #include "nncc_helium_record.h"
 
 void nncc_helium_transpose_conv_s8(const nncc_helium_transpose_conv_params *p, const int8_t *x, const int8_t *packed, int8_t *y, nncc_helium_matmul_fn *dot)

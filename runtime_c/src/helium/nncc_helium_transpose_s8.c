@@ -1,4 +1,3 @@
-/* nncc_helium_transpose_s8: matrices of bytes transposed, a line of the longer axis at a time. */
 #include "nncc_helium_core.h"
 
 #if NNCC_HELIUM_MVE

@@ -1,4 +1,3 @@
-/* mla_add: sum of two int8 tensors with scales of their own. */
 #include "mla_kernels.h"
 #include "nncc_bcast_s8.h"
 #include "nncc_requant.h"

@@ -1,4 +1,3 @@
-/* mla_conv2d: convolution with groups, dilation and spread input. */
 #include "mla_dot4.h"
 #include "mla_kernels.h"
 #include "nncc_requant.h"

@@ -1,4 +1,3 @@
-/* mla_conv2d_bf16: convolution of bfloat16, summed in double. */
 #include "mla_bf16.h"
 #include "mla_kernels.h"
 #include "nncc_window.h"

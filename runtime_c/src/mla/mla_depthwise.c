@@ -1,4 +1,3 @@
-/* mla_depthwise: depthwise convolution with channel multiplier. */
 #include "mla_kernels.h"
 #include "nncc_requant.h"
 #include "nncc_window.h"

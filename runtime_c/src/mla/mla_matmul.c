@@ -1,4 +1,3 @@
-/* mla_matmul: products of matrices that lie in memory in any order. */
 #include "mla_kernels.h"
 #include "nncc_requant.h"
 

@@ -1,4 +1,3 @@
-/* mla_max_pool2d_bf16: the largest element of a window. */
 #include "mla_bf16.h"
 #include "mla_kernels.h"
 #include "nncc_window.h"

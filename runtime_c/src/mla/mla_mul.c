@@ -1,4 +1,3 @@
-/* mla_mul: product of two int8 tensors. */
 #include "mla_kernels.h"
 #include "nncc_bcast_s8.h"
 #include "nncc_requant.h"

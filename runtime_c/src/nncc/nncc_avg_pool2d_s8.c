@@ -1,4 +1,3 @@
-/* nncc_avg_pool2d_s8: int8 mean over a sliding window. */
 #include "nncc_fp.h"
 
 #include "nncc_mean.h"

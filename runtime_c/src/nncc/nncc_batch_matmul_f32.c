@@ -1,4 +1,3 @@
-/* nncc_batch_matmul_f32: batched matrix product of two run-time matrices, any strides. */
 #include "nncc_fp.h"
 
 #include "nncc_bcast.h"

@@ -1,4 +1,3 @@
-/* nncc_bf16_to_f32: bfloat16 bits as float, exact. */
 #include "nncc_loops.h"
 
 #include <string.h>

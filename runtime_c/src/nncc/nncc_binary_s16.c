@@ -1,4 +1,3 @@
-/* nncc_binary_s16: quantised int16 arithmetic by its definition, in double. */
 #include "nncc_fp.h"
 
 #include "nncc_bcast_s8.h"

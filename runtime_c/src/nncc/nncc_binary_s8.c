@@ -1,4 +1,3 @@
-/* nncc_binary_s8: quantised arithmetic by its definition, in double. */
 #include "nncc_fp.h"
 
 #include "nncc_bcast_s8.h"

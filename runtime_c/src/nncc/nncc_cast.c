@@ -1,4 +1,3 @@
-/* nncc_cast: conversion between element types. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

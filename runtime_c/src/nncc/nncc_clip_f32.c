@@ -1,4 +1,3 @@
-/* nncc_clip_f32: y = x limited to [lo, hi]. */
 #include "nncc_fp.h"
 
 #include "nncc_element_f32.h"

@@ -1,4 +1,3 @@
-/* nncc_conv2d_f32: 2-D convolution with groups and dilation. */
 #include "nncc_fp.h"
 
 #include "nncc_dot_f32.h"

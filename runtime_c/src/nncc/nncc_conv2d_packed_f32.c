@@ -1,4 +1,3 @@
-/* nncc_conv2d_packed_f32: 2-D convolution, 16 or 4 output channels at a time in vectors. */
 #include "nncc_packed_f32.h"
 #include "nncc_window.h"
 

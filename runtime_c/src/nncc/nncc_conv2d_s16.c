@@ -1,4 +1,3 @@
-/* nncc_conv2d_s16: int16 convolution with groups and exact sums. */
 #include "nncc_s16.h"
 #include "nncc_window.h"
 

@@ -1,4 +1,3 @@
-/* nncc_conv_transpose2d_f32: 2-D transposed convolution with groups and dilation, gathered per output pixel. */
 #include "nncc_fp.h"
 
 #include "nncc_dot_f32.h"

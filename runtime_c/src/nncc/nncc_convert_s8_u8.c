@@ -1,4 +1,3 @@
-/* nncc_convert_s8_u8: int8 to uint8 and back. */
 #include "nncc_s8.h"
 
 void nncc_convert_s8_u8(const nncc_count_params *p, const void *x, void *y)

@@ -1,4 +1,3 @@
-/* nncc_copy_nd: copies a box between two strided tensors. */
 #include "nncc_move.h"
 #include "nncc_run.h"
 

@@ -1,4 +1,3 @@
-/* nncc_copy_rows: equal blocks at equal distances, for Concat and Split. */
 #include "nncc_move.h"
 
 #include <string.h>

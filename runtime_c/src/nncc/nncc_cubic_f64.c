@@ -1,4 +1,3 @@
-/* nncc_cubic_f64: the weight of a sample at distance v in cubic interpolation. */
 #include "nncc_loops.h"
 
 double nncc_cubic_f64(double v, double a)

@@ -1,4 +1,3 @@
-/* nncc_cumsum_f32: running sum along an axis. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

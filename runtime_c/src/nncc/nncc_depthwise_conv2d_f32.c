@@ -1,4 +1,3 @@
-/* nncc_depthwise_conv2d_f32: depthwise 2-D convolution with channel multiplier and dilation. */
 #include "nncc_fp.h"
 
 #include "nncc_dot_f32.h"

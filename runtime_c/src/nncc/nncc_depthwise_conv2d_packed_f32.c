@@ -1,4 +1,3 @@
-/* nncc_depthwise_conv2d_packed_f32: depthwise 2-D convolution, 16 or 4 channels at a time in vectors. */
 #include "nncc_packed_f32.h"
 #include "nncc_window.h"
 

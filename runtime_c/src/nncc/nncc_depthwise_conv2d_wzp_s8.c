@@ -1,4 +1,3 @@
-/* nncc_depthwise_conv2d_wzp_s8: int8 depthwise convolution whose weights have zero points. */
 #include "nncc_requant.h"
 #include "nncc_s8.h"
 #include "nncc_window.h"

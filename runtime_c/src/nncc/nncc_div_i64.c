@@ -1,4 +1,3 @@
-/* nncc_div_i64: quotient towards zero; b is not 0. */
 #include "nncc_loops.h"
 
 int64_t nncc_div_i64(int64_t a, int64_t b)

@@ -1,4 +1,3 @@
-/* nncc_div_s8: division by proven reciprocals. */
 #include "nncc_bcast_s8.h"
 
 /* a - a_zero = d divided by what reciprocal r stands for, ties away from zero. */

@@ -1,4 +1,3 @@
-/* nncc_f16_to_f32: IEEE binary16 bits as float, exact. */
 #include "nncc_loops.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* nncc_f32_to_bf16: float as bfloat16 bits, to nearest even; NaN stays NaN. */
 #include "nncc_loops.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* nncc_f32_to_f16: float as IEEE binary16 bits, to nearest even. */
 #include "nncc_loops.h"
 
 #include <string.h>

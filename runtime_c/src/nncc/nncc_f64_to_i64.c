@@ -1,4 +1,3 @@
-/* nncc_f64_to_i64: towards zero, clamped; NaN becomes 0. */
 #include "nncc_loops.h"
 
 int64_t nncc_f64_to_i64(double v)

@@ -1,4 +1,3 @@
-/* nncc_f64_to_u64: towards zero, too large ones clamped, negative ones modulo 2^64; NaN becomes 0. */
 #include "nncc_loops.h"
 
 uint64_t nncc_f64_to_u64(double v)

@@ -1,4 +1,3 @@
-/* nncc_fill: one element repeated. */
 #include "nncc_move.h"
 #include "nncc_run.h"
 

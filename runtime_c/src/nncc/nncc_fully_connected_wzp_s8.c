@@ -1,4 +1,3 @@
-/* nncc_fully_connected_wzp_s8: int8 fully connected layer whose weights have zero points. */
 #include "nncc_requant.h"
 #include "nncc_s8.h"
 

@@ -1,4 +1,3 @@
-/* nncc_gather: picks blocks along one axis by run-time indices. */
 #include "nncc_index.h"
 #include "nncc_move.h"
 

@@ -1,4 +1,3 @@
-/* nncc_gather_elements: picks single elements along one axis by run-time indices. */
 #include "nncc_elements.h"
 
 nncc_status nncc_gather_elements(const nncc_gather_elements_params *p, const void *x, const void *indices, void *y)

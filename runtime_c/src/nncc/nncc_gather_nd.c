@@ -1,4 +1,3 @@
-/* nncc_gather_nd: picks blocks by run-time index tuples. */
 #include "nncc_tuple.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* nncc_group_norm_f32: instance and group normalisation. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

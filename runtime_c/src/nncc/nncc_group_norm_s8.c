@@ -1,4 +1,3 @@
-/* nncc_group_norm_s8: int8 instance and group normalisation. */
 #include "nncc_fp.h"
 
 #include "nncc_norm_s8.h"

@@ -1,4 +1,3 @@
-/* nncc_gru_f32: gated recurrent unit layer. */
 #include "nncc_fp.h"
 
 #include "nncc_recurrent_f32.h"

@@ -1,4 +1,3 @@
-/* nncc_hardmax_f32: marks the first largest element along any axis. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

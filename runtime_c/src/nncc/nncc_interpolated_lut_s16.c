@@ -1,4 +1,3 @@
-/* nncc_interpolated_lut_s16: interpolated functions of int16 values. */
 #include "nncc_element_int.h"
 #include "nncc_s16.h"
 

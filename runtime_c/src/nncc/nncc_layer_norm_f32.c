@@ -1,4 +1,3 @@
-/* nncc_layer_norm_f32: rows to mean 0 and variance 1. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

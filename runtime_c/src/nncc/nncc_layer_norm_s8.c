@@ -1,4 +1,3 @@
-/* nncc_layer_norm_s8: int8 layer normalisation. */
 #include "nncc_fp.h"
 
 #include "nncc_norm_s8.h"

@@ -1,4 +1,3 @@
-/* nncc_log_softmax_f32: logarithm of softmax along any axis. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

@@ -1,4 +1,3 @@
-/* nncc_lp_norm_f32: division by the L1 or L2 norm along an axis. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

@@ -1,4 +1,3 @@
-/* nncc_lp_pool2d_f32: Lp norm over a sliding window. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

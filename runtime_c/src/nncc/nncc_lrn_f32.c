@@ -1,4 +1,3 @@
-/* nncc_lrn_f32: local response normalisation across channels. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

@@ -1,4 +1,3 @@
-/* nncc_lstm_f32: long short-term memory layer. */
 #include "nncc_fp.h"
 
 #include "nncc_recurrent_f32.h"

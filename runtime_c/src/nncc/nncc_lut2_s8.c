@@ -1,4 +1,3 @@
-/* nncc_lut2_s8: any function of two 8-bit tensors. */
 #include "nncc_bcast_s8.h"
 
 void nncc_lut2_s8(const nncc_bcast_params *p, const uint8_t *a, const uint8_t *b, const uint8_t *row_of,

@@ -1,4 +1,3 @@
-/* nncc_lut_rows_s8: look-ups in rows that lie apart. */
 #include "nncc_s8.h"
 
 void nncc_lut_rows_s8(const nncc_table_rows_params *p, const void *x, const void *table, void *y)

@@ -1,4 +1,3 @@
-/* nncc_lut_s8: any function of one 8-bit tensor. */
 #include "nncc_s8.h"
 
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && !defined(__ARM_BIG_ENDIAN)

@@ -1,4 +1,3 @@
-/* nncc_max_pool2d_f32: maximum over a sliding window. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

@@ -1,4 +1,3 @@
-/* nncc_max_pool2d_s8: int8 maximum over a sliding window, with dilation. */
 #include "nncc_s8.h"
 #include "nncc_window.h"
 

@@ -1,4 +1,3 @@
-/* nncc_mod_i64: remainder with the sign of the divisor or of the dividend; b is not 0. */
 #include "nncc_loops.h"
 
 int64_t nncc_mod_i64(int64_t a, int64_t b, int32_t floor_mod)

@@ -1,4 +1,3 @@
-/* nncc_nearest_f64: nearest integer, ties to even. */
 #include "nncc_loops.h"
 
 double nncc_nearest_f64(double v)

@@ -1,4 +1,3 @@
-/* nncc_pad: constant, edge, reflect and wrap padding, and cropping. */
 #include "nncc_move.h"
 #include "nncc_run.h"
 

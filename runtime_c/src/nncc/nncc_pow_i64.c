@@ -1,4 +1,3 @@
-/* nncc_pow_i64: a to the power b modulo 2^64. */
 #include "nncc_loops.h"
 
 int64_t nncc_pow_i64(int64_t a, int64_t b)

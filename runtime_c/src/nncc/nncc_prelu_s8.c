@@ -1,4 +1,3 @@
-/* nncc_prelu_s8: PRelu with constant slopes. */
 #include "nncc_affine.h"
 
 void nncc_prelu_s8(const nncc_prelu_s8_params *p, const int8_t *x, const nncc_affine_s8 *positive,

@@ -1,4 +1,3 @@
-/* nncc_reduce_log_sum_exp_f32: logarithm of the sum of exponentials along an axis, without overflow. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

@@ -1,4 +1,3 @@
-/* nncc_reduce_sum_s16: int16 sum or mean along an axis. */
 #include "nncc_fp.h"
 
 #include "nncc_round.h"

@@ -1,4 +1,3 @@
-/* nncc_reflect_f64: a coordinate mirrored at two bounds until it lies between them. */
 #include "nncc_loops.h"
 
 double nncc_reflect_f64(double v, double lo, double hi)

@@ -1,4 +1,3 @@
-/* nncc_resize_f32: separable resampling from index and weight tables. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

@@ -1,4 +1,3 @@
-/* nncc_resize_nearest: copies pixels picked by index tables. */
 #include "nncc_move.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* nncc_resize_s8: separable int8 resampling with integer weights. */
 #include "nncc_fp.h"
 
 #include "nncc_mean.h"

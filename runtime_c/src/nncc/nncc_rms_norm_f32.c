@@ -1,4 +1,3 @@
-/* nncc_rms_norm_f32: rows to mean square 1. */
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"

@@ -1,4 +1,3 @@
-/* nncc_rnn_f32: simple recurrent layer. */
 #include "nncc_fp.h"
 
 #include "nncc_recurrent_f32.h"

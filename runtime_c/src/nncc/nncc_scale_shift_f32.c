@@ -1,4 +1,3 @@
-/* nncc_scale_shift_f32: one factor and one summand per channel. */
 #include "nncc_fp.h"
 
 #include "nncc_dot_f32.h"

@@ -1,4 +1,3 @@
-/* nncc_scale_shift_s8: a linear function per channel. */
 #include "nncc_affine.h"
 
 void nncc_scale_shift_s8(const nncc_rows_params *p, const int8_t *x, const nncc_affine_s8 *affine, int8_t *y)

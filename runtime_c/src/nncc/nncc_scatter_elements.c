@@ -1,4 +1,3 @@
-/* nncc_scatter_elements: replaces single elements along one axis by run-time indices. */
 #include "nncc_elements.h"
 
 nncc_status nncc_scatter_elements(const nncc_gather_elements_params *p, const void *updates, const void *indices,

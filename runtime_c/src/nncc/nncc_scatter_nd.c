@@ -1,4 +1,3 @@
-/* nncc_scatter_nd: replaces blocks by run-time index tuples. */
 #include "nncc_tuple.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* nncc_sigmoid_f64: 1 / (1 + exp(-v)) without overflow. */
 #include "nncc_loops.h"
 
 double nncc_sigmoid_f64(double v)

@@ -1,4 +1,3 @@
-/* nncc_slice: strided part of a dense tensor. */
 #include "nncc_copy_nd.h"
 
 void nncc_slice(const nncc_slice_params *p, const void *x, void *y)

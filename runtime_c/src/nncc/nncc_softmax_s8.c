@@ -1,4 +1,3 @@
-/* nncc_softmax_s8: int8 softmax along any axis, in gemmlowp's fixed-point arithmetic as arm_softmax_s8. */
 #include "nncc_reciprocal.h"
 #include "nncc_s8.h"
 

@@ -1,4 +1,3 @@
-/* nncc_softplus_f64: ln(1 + exp(v)) without overflow. */
 #include "nncc_loops.h"
 
 double nncc_softplus_f64(double v)

@@ -1,4 +1,3 @@
-/* nncc_sum_s8: a function of the sum of two tables. */
 #include "nncc_bcast_s8.h"
 
 void nncc_sum_s8(const nncc_sum_s8_params *p, const int8_t *a, const int8_t *b, const int32_t *table_a,

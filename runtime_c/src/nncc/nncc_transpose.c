@@ -1,4 +1,3 @@
-/* nncc_transpose: permutes the dimensions of a dense tensor. */
 #include "nncc_copy_nd.h"
 
 void nncc_transpose(const nncc_transpose_params *p, const void *x, void *y)

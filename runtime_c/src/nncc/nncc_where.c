@@ -1,4 +1,3 @@
-/* nncc_where: element-wise choice between two tensors. */
 #include "nncc_move.h"
 #include "nncc_run.h"
 

@@ -1,0 +1,366 @@
+package runtimec
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+)
+
+// manifest is the table of kernels, a row each.
+const manifest = "kernels.csv"
+
+// Kernel is a row of the manifest: one function that emitted code calls.
+type Kernel struct {
+	Function string
+	// Group is the line KERNELS(group) of a header that becomes the prototype: by
+	// default that of the function's own name.
+	Group string
+	// Body is the source that several kernels are made of, src/FAMILY/BODY.c.tmpl;
+	// without one the kernel has a file of its own, src/FAMILY/FUNCTION.c.
+	Body string
+	With map[string]string // what Body's holes hold
+	// Cost is how the kernel is called in the tables of measured costs (lower/cost);
+	// "": it is not measured.
+	Cost string
+	Doc  string // in front of a source without a comment of its own, and beside the prototype
+}
+
+// Kernels are the rows of the manifest, in their order.
+var Kernels = sync.OnceValue(func() []Kernel {
+	rows, err := readManifest(sources)
+	if err != nil {
+		panic("BUG: runtime_c: " + err.Error())
+	}
+	return rows
+})
+
+// costs are the names of measured kernels in the cost tables, by function.
+var costs = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for _, k := range Kernels() {
+		if k.Cost != "" {
+			out[k.Function] = k.Cost
+		}
+	}
+	return out
+})
+
+// CostName is how the tables of measured costs call a kernel: kernels that
+// differ in what the shape says anyhow (unrolled so often) have one name. A
+// kernel that is not measured keeps its name, without the type.
+func CostName(function string) string {
+	if n, ok := costs()[function]; ok {
+		return n
+	}
+	return strings.TrimSuffix(function, "_s8")
+}
+
+// columns are those of the manifest.
+var columns = []string{"function", "group", "body", "with", "cost", "doc"}
+
+// readManifest reads the manifest; a tree without one has no rows.
+func readManifest(fsys fs.FS) ([]Kernel, error) {
+	data, err := fs.ReadFile(fsys, manifest)
+	if err != nil {
+		return nil, nil
+	}
+	r := csv.NewReader(bytes.NewReader(data))
+	r.Comment = '#'
+	rows, err := r.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", manifest, err)
+	}
+	if len(rows) == 0 || !slices.Equal(rows[0], columns) {
+		return nil, fmt.Errorf("%s: want the columns %s", manifest, strings.Join(columns, ","))
+	}
+	var out []Kernel
+	for _, row := range rows[1:] {
+		k := Kernel{Function: row[0], Group: row[1], Body: row[2], Cost: row[4], Doc: row[5], With: map[string]string{}}
+		if k.Group == "" {
+			k.Group = k.Function
+		}
+		for _, pair := range strings.Split(row[3], "; ") {
+			if name, value, ok := strings.Cut(pair, "="); ok {
+				k.With[name] = value
+			} else if pair != "" {
+				return nil, fmt.Errorf("%s: %s: with %q: want name=value", manifest, k.Function, pair)
+			}
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+// Tree is the C of this folder with what the manifest says: sources made of
+// bodies, prototypes in headers. Keys are paths such as src/nncc/nncc_abs_f32.c.
+func Tree() (map[string][]byte, error) { return expand(sources) }
+
+// WriteTree writes the tree into a folder: for compilers and other tools that
+// read C.
+func WriteTree(dir string) error {
+	tree, err := Tree()
+	if err != nil {
+		return err
+	}
+	for p, text := range tree {
+		to := filepath.Join(dir, filepath.FromSlash(p))
+		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expand reads include/FAMILY and src/FAMILY of a tree and applies its manifest.
+func expand(fsys fs.FS) (map[string][]byte, error) {
+	tree := map[string][]byte{}
+	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.Count(p, "/") != 2 {
+			return err
+		}
+		tree[p], err = fs.ReadFile(fsys, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	kernels, err := readManifest(fsys)
+	if err != nil {
+		return nil, err
+	}
+	if err := instantiate(tree, kernels); err != nil {
+		return nil, err
+	}
+	if err := declare(tree, kernels); err != nil {
+		return nil, err
+	}
+	head(tree, kernels)
+	return tree, nil
+}
+
+// head puts what a kernel is in front of sources that do not say it themselves.
+func head(tree map[string][]byte, kernels []Kernel) {
+	files := sourceOf(tree)
+	for _, k := range kernels {
+		if p := files[k.Function]; p != "" && !bytes.HasPrefix(tree[p], []byte("/*")) {
+			tree[p] = fmt.Appendf(nil, "%s%s", comment(k.Function+": "+k.Doc+"."), tree[p])
+		}
+	}
+}
+
+// comment is a text in lines that are not too long.
+func comment(text string) string {
+	if len(text)+6 <= width {
+		return "/* " + text + " */\n"
+	}
+	var b strings.Builder
+	b.WriteString("/*")
+	column := width
+	for _, word := range strings.Fields(text) {
+		if column+1+len(word) > width {
+			b.WriteString("\n *")
+			column = 2
+		}
+		b.WriteString(" " + word)
+		column += 1 + len(word)
+	}
+	b.WriteString("\n */\n")
+	return b.String()
+}
+
+// sourceOf gives the source by the name of its function.
+func sourceOf(tree map[string][]byte) map[string]string {
+	out := map[string]string{}
+	for p := range tree {
+		if strings.HasSuffix(p, ".c") {
+			out[strings.TrimSuffix(path.Base(p), ".c")] = p
+		}
+	}
+	return out
+}
+
+// bodyExt ends the names of sources with holes.
+const bodyExt = ".c.tmpl"
+
+// holes are the functions that holes can call.
+var holes = template.FuncMap{"names": parameterNames}
+
+// instantiate replaces bodies by the sources that kernels make of them. Holes
+// are {{.function}}, {{.doc}} and what the column "with" holds.
+func instantiate(tree map[string][]byte, kernels []Kernel) error {
+	bodies := map[string]*template.Template{}
+	folder := map[string]string{}
+	for p, text := range tree {
+		if !strings.HasSuffix(p, bodyExt) {
+			continue
+		}
+		t, err := template.New(p).Funcs(holes).Option("missingkey=error").Parse(string(text))
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(path.Base(p), bodyExt)
+		if folder[name] != "" {
+			return fmt.Errorf("two bodies are called %s", name)
+		}
+		bodies[name], folder[name] = t, path.Dir(p)
+		delete(tree, p)
+	}
+	for _, k := range kernels {
+		if k.Body == "" {
+			continue
+		}
+		t := bodies[k.Body]
+		if t == nil {
+			return fmt.Errorf("%s: %s: there is no body %s%s", manifest, k.Function, k.Body, bodyExt)
+		}
+		hold := maps.Clone(k.With)
+		hold["function"], hold["doc"] = k.Function, k.Doc
+		var b bytes.Buffer
+		if err := t.Execute(&b, hold); err != nil {
+			return fmt.Errorf("%s: %s: %w", manifest, k.Function, err)
+		}
+		p := path.Join(folder[k.Body], k.Function+".c")
+		if tree[p] != nil {
+			return fmt.Errorf("%s: %s has a body and a source of its own", manifest, k.Function)
+		}
+		tree[p] = b.Bytes()
+	}
+	return nil
+}
+
+var kernelsLine = regexp.MustCompile(`(?m)^/\* KERNELS\((\w+)\) \*/\n`)
+
+// declare replaces the lines KERNELS(group) of headers by the prototypes of the
+// group's kernels, which are read from their definitions.
+func declare(tree map[string][]byte, kernels []Kernel) error {
+	files := sourceOf(tree)
+	groups := map[string][]Kernel{}
+	for _, k := range kernels {
+		groups[k.Group] = append(groups[k.Group], k)
+	}
+	for p, text := range tree {
+		if !strings.HasSuffix(p, ".h") || !bytes.Contains(text, []byte("\n/* KERNELS(")) {
+			continue
+		}
+		var failed error
+		tree[p] = kernelsLine.ReplaceAllFunc(text, func(line []byte) []byte {
+			group := string(kernelsLine.FindSubmatch(line)[1])
+			var b bytes.Buffer
+			for _, k := range groups[group] {
+				proto, err := prototype(tree, files[k.Function], k.Function)
+				if err != nil {
+					failed = err
+				}
+				b.WriteString(declaration(proto, k.Doc))
+			}
+			if b.Len() == 0 {
+				failed = fmt.Errorf("%s: no kernel is of the group %s", p, group)
+			}
+			delete(groups, group)
+			return b.Bytes()
+		})
+		if failed != nil {
+			return failed
+		}
+	}
+	for group := range groups {
+		return fmt.Errorf("%s: no header has a line KERNELS(%s)", manifest, group)
+	}
+	return nil
+}
+
+// attributes are macros of definitions that prototypes leave out.
+var attributes = regexp.MustCompile(`\bNNCC_\w+_(NAKED|ARG) `)
+
+// prototype is the head of a function's definition in one line, without
+// attributes. file is empty where the function has no file of its own.
+func prototype(tree map[string][]byte, file, function string) (string, error) {
+	if file != "" {
+		if p := definition(string(tree[file]), function); p != "" {
+			return p, nil
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(tree)) {
+		if !strings.HasSuffix(p, ".c") || !bytes.Contains(tree[p], []byte(" "+function+"(")) {
+			continue
+		}
+		if d := definition(string(tree[p]), function); d != "" {
+			return d, nil
+		}
+	}
+	return "", fmt.Errorf("%s: no source defines %s", manifest, function)
+}
+
+func definition(text, function string) string {
+	for {
+		at := strings.Index(text, " "+function+"(")
+		if at < 0 {
+			at = strings.Index(text, " *"+function+"(")
+		}
+		if at < 0 {
+			return ""
+		}
+		start := strings.LastIndexByte(text[:at], '\n') + 1
+		end := at + strings.Index(text[at:], ")") + 1
+		head := text[start:end]
+		text = text[end:]
+		if strings.HasPrefix(strings.TrimSpace(text), "{") && isName(head) {
+			head = strings.Join(strings.Fields(attributes.ReplaceAllString(head, "")), " ")
+			return strings.ReplaceAll(head, "( ", "(")
+		}
+	}
+}
+
+// width is that of lines of C.
+const width = 120
+
+// declaration is a prototype in lines that are not too long, with its comment.
+func declaration(proto, doc string) string {
+	open := strings.IndexByte(proto, '(') + 1
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.SplitAfter(proto+";", ", ") {
+		switch {
+		case i > 0 && column+len(strings.TrimSpace(word)) > width:
+			b.WriteString("\n" + strings.Repeat(" ", open))
+			column = open
+		case i > 0:
+			b.WriteByte(' ')
+			column++
+		}
+		word = strings.TrimSpace(word)
+		b.WriteString(word)
+		column += len(word)
+	}
+	switch beside := " /* " + doc + " */"; {
+	case doc == "":
+		return b.String() + "\n"
+	case column+len(beside) <= width:
+		return b.String() + beside + "\n"
+	default:
+		return comment(doc) + b.String() + "\n"
+	}
+}
+
+// parameterNames are the names of a list of parameters, as C has them.
+func parameterNames(parameters string) []string {
+	var out []string
+	for _, p := range strings.Split(parameters, ",") {
+		words := token.FindAllString(p, -1)
+		out = append(out, words[len(words)-1])
+	}
+	return out
+}

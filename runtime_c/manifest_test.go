@@ -1,0 +1,116 @@
+package runtimec
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestManifest: every function that a public header declares has one row, and
+// every row a name of the scheme, a type and a word about what it is.
+func TestManifest(t *testing.T) {
+	x := Shipped()
+	rows := map[string]int{}
+	for _, k := range Kernels() {
+		rows[k.Function]++
+		if !regexp.MustCompile(`^(nncc|arm|mla)(_[a-z0-9]+)+$`).MatchString(k.Function) {
+			t.Errorf("%s is no name of a kernel", k.Function)
+		}
+		if k.Doc == "" {
+			t.Errorf("%s: the row does not say what it is", k.Function)
+		}
+		if x.defines[k.Function] == "" {
+			t.Errorf("%s: no source defines it", k.Function)
+		}
+	}
+	declared := regexp.MustCompile(`(?m)^[a-z_]\w* \*?(?:\w+ )?\*?(\w+)\([^;{]*\);`)
+	n := 0
+	for p, text := range x.files {
+		if !strings.HasSuffix(p, ".h") || strings.HasSuffix(p, "_driver.h") {
+			continue
+		}
+		if _, err := sources.Open("include/nncc/" + p); err != nil {
+			if _, err := sources.Open("include/" + p); err != nil {
+				continue // a header of sources
+			}
+		}
+		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+			if strings.HasPrefix(m[0], "typedef ") {
+				continue
+			}
+			if n++; rows[m[1]] != 1 {
+				t.Errorf("%s: %s has %d rows in %s", p, m[1], rows[m[1]], manifest)
+			}
+		}
+	}
+	if n != len(rows) {
+		t.Errorf("%d prototypes, %d rows", n, len(rows))
+	}
+}
+
+// TestExpand: bodies, prototypes and comments come from the rows; what does not
+// fit together is an error that names it.
+func TestExpand(t *testing.T) {
+	const head = "function,group,body,with,cost,doc\n"
+	tree := func(rows string) fstest.MapFS {
+		return fstest.MapFS{
+			"kernels.csv":          {Data: []byte(head + rows)},
+			"include/nncc/h.h":     {Data: []byte("#include \"t.h\"\n/* Fast. */\n/* KERNELS(few) */\n/* KERNELS(nncc_b) */\n")},
+			"src/nncc/nncc_b.c":    {Data: []byte("NNCC_X_NAKED int *nncc_b(NNCC_X_ARG int a,\n    int b)\n{\n}\n")},
+			"src/nncc/few.c.tmpl":  {Data: []byte("void {{.function}}(int n)\n{\n    work(n, {{.width}});\n}\n")},
+			"src/nncc/other.h":     {Data: []byte("\n")},
+			"include/nncc/plain.h": {Data: []byte("int KERNELS;\n")},
+		}
+	}
+	got, err := expand(tree("nncc_a1,few,few,width=1; more=2,,narrow\nnncc_a2,few,few,width=2,,\"wide, slow\"\nnncc_b,,,,,other\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[string]string{
+		"include/nncc/h.h": "#include \"t.h\"\n/* Fast. */\nvoid nncc_a1(int n); /* narrow */\nvoid nncc_a2(int n); /* wide, slow */\n" +
+			"int *nncc_b(int a, int b); /* other */\n",
+		"src/nncc/nncc_a2.c": "/* nncc_a2: wide, slow. */\nvoid nncc_a2(int n)\n{\n    work(n, 2);\n}\n",
+	} {
+		if string(got[p]) != want {
+			t.Errorf("%s is\n%s\nwant\n%s", p, got[p], want)
+		}
+	}
+	if got["src/nncc/few.c.tmpl"] != nil || got["src/nncc/nncc_a1.c"] == nil {
+		t.Errorf("files: %d", len(got))
+	}
+	for rows, want := range map[string]string{
+		"nncc_a1,few,few,,,x\nnncc_b,,,,,x\n":                          `"width"`,
+		"nncc_a1,few,none,,,x\nnncc_b,,,,,x\n":                         "there is no body none",
+		"nncc_b,few,few,width=1,,x\nnncc_b,,,,,x\n":                    "a source of its own",
+		"nncc_c,few,,,,x\nnncc_b,,,,,x\n":                              "no source defines nncc_c",
+		"nncc_b,,,,,x\n":                                               "no kernel is of the group few",
+		"nncc_a1,few,few,width=1,,x\n":                                 "no kernel is of the group nncc_b",
+		"nncc_a1,few,few,width=1,,x\nnncc_b,lost,,,,x\n":               "no kernel is of the group nncc_b",
+		"nncc_a1,few,few,width,,x\n":                                   "want name=value",
+		"nncc_a1,few,few,width=1,,x\nnncc_b,,,,,x\nnncc_b,lost,,,,x\n": "KERNELS(lost)",
+	} {
+		if _, err := expand(tree(rows)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %s", rows, err, want)
+		}
+	}
+}
+
+// TestDeclaration: lines are at most as long as a line may be.
+func TestDeclaration(t *testing.T) {
+	long := "void f(" + strings.Repeat("const int32_t *parameter, ", 9) + "int32_t n)"
+	for _, doc := range []string{"", "short", strings.Repeat("many words ", 30)} {
+		for _, line := range strings.Split(declaration(long, strings.TrimSpace(doc)), "\n") {
+			if len(line) > width {
+				t.Errorf("%d characters: %s", len(line), line)
+			}
+		}
+	}
+	if got := declaration("void f(int a)", "b"); got != "void f(int a); /* b */\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := parameterNames("const int8_t *x, int32_t n"); !slices.Equal(got, []string{"x", "n"}) {
+		t.Errorf("names %v", got)
+	}
+}

@@ -1,9 +1,0 @@
-/* nncc_helium_depthwise_3x3_stride1_s8: depthwise convolution 3x3, strides 1. */
-#define NNCC_PATCH_ROUND NNCC_ROUND_ALL
-#define NNCC_PATCH_RELU 0
-#include "nncc_helium_depthwise_3x3_stride1.h"
-
-void nncc_helium_depthwise_3x3_stride1_s8(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y)
-{
-    nncc_patch_depthwise(p, x, packed, scratch, y);
-}

@@ -1,9 +1,0 @@
-/* nncc_helium_matmul_k3_relu_s8: dot products, rows of 3 vectors, act_min >= zero. */
-#define NNCC_DOT_VECTORS 3
-#define NNCC_DOT_ROUND NNCC_ROUND_RELU
-#include "nncc_helium_matmul_k.h"
-
-void nncc_helium_matmul_k3_relu_s8(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows)
-{
-    nncc_dot_rows(p, x, packed, y, rows);
-}

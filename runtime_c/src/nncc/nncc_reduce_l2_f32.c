@@ -1,9 +1,0 @@
-/* nncc_reduce_l2_f32: square root of the sum of squares along an axis. */
-#include "nncc_fp.h"
-
-#include "nncc_reduce_f32.h"
-
-void nncc_reduce_l2_f32(const nncc_axis_params *p, const float *x, float *y)
-{
-    NNCC_REDUCE_F32(0.0f, s + v * v, sqrtf(s));
-}

@@ -1,9 +1,0 @@
-/* nncc_reduce_prod_f32: product along an axis. */
-#include "nncc_fp.h"
-
-#include "nncc_reduce_f32.h"
-
-void nncc_reduce_prod_f32(const nncc_axis_params *p, const float *x, float *y)
-{
-    NNCC_REDUCE_F32(1.0f, s * v, s);
-}
