@@ -49,7 +49,7 @@ var provenConv = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 func (l *layer) every(first, step, n int) *layer { return &layer{l.Pick(first, step, n)} }
 
 // exact is the rule that the channels of a layer can be packed.
-func exact(code string, channels *kernel.Fact[*proven]) kernel.Rule {
+func exact[T any](code string, channels *kernel.Fact[T]) kernel.Rule {
 	r := channels.Exists(code, "every channel is requantised exactly by one multiplication")
 	r.Proof = true
 	return r

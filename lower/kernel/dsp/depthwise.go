@@ -2,6 +2,7 @@ package dsp
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
@@ -22,35 +23,39 @@ var depthwise = &kernel.Kernel{
 			}
 			return ""
 		}),
-		depthwiseExact("DSP-DW-08")),
+		exact("DSP-DW-08", provenChannels)),
 }
 
-// depthwiseExact is exact for kernels that take every channel by itself.
-func depthwiseExact(code string) kernel.Rule {
-	r := convOf.Rule(code, "every channel is requantised exactly by one multiplication", func(n *kernel.Node, c *convolution) string {
-		for i := range c.l.Rows {
-			x, why := c.l.channel(i, c.l.Params.ActMin)
-			if why == "" && !n.Core.DSP {
-				why = x.reach()
-			}
-			if why != "" {
-				return why
-			}
+// provenChannels are the channels of a depthwise convolution.
+var provenChannels = kernel.NewFact(func(n *kernel.Node) ([]scaled, string) {
+	c, why := convOf.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	out := make([]scaled, len(c.l.Rows))
+	for i := range out {
+		out[i], why = c.l.channel(i, c.l.Params.ActMin)
+		if why == "" && !n.Core.DSP {
+			why = out[i].reach()
 		}
-		return ""
-	})
-	r.Proof = true
-	return r
-}
+		if why != "" {
+			return nil, why
+		}
+	}
+	return out, ""
+})
 
 func lowerDepthwise(n *kernel.Node) *call.Lowered {
-	c := convOf.Must(n)
+	c, channels := convOf.Must(n), provenChannels.Must(n)
+	if t := c.three(n); t != nil {
+		return t.lower(c)
+	}
 	if n.Core.DSP && c.Kernel.H*c.Kernel.W == 1 {
-		c = c.twice()
+		c, channels = c.twice(channels)
 	}
 	taps := c.Kernel.H * c.Kernel.W
 	padBytes := max(4, (c.G.CIn+3)&^3)
-	size, pack := 8*taps+padBytes, (*layer).taps
+	size, pack := 8*taps+padBytes, packTaps
 	if c.G.COut > c.G.CIn || c.G.CIn < 4 {
 		size += padBytes
 	}
@@ -59,18 +64,18 @@ func lowerDepthwise(n *kernel.Node) *call.Lowered {
 	}
 	inner := call.Func("nncc_dsp_depthwise_pixel_s8")
 	if !n.Core.DSP {
-		inner, pack = "nncc_plain_depthwise_pixel_s8", (*layer).plainTaps
-	}
-	if t := c.three(n); t != nil {
-		return t.lower(c)
+		inner, pack = "nncc_plain_depthwise_pixel_s8", packPlainTaps
 	}
 	var w []int32
 	group := 0
 	times := c.G.COut / c.G.CIn
 	for k := range times {
-		l := c.l.every(k, times, c.G.CIn)
+		var every []scaled // the outputs number k of all inputs
+		for i := range c.G.CIn {
+			every = append(every, channels[k+i*times])
+		}
 		for at := range fours(c.G.CIn) {
-			x := pack(l, at)
+			x := pack(every[at:min(at+4, len(every))])
 			w = append(w, x...)
 			group = len(x)
 		}
@@ -105,20 +110,18 @@ func halves(lo, hi int8) int32 { return 2*int32(lo)&0xffff | 2*int32(hi)<<16 }
 // four are channels ready for a kernel whose outputs count from the clamp's
 // lower bound, nothing behind the last one; head are their start values,
 // doubled or not, and tail their scales.
-func (l *layer) four(first int, times int64) (g [4]scaled, head, tail []int32) {
+func four(channels []scaled, times int64) (g [4]scaled, head, tail []int32) {
+	copy(g[:], channels)
 	for i := range g {
-		if first+i < len(l.Rows) {
-			g[i], _ = l.channel(first+i, l.Params.ActMin) // proven
-		}
 		head = append(head, int32(times*g[i].start))
 		tail = append(tail, g[i].s.M, g[i].s.C, g[i].s.S)
 	}
 	return g, head, tail
 }
 
-// taps packs four channels for nncc_dsp_depthwise_pixel_s8: an odd tap, then two at a time.
-func (l *layer) taps(first int) []int32 {
-	g, words, scale := l.four(first, 2)
+// packTaps packs four channels for nncc_dsp_depthwise_pixel_s8: an odd tap, then two at a time.
+func packTaps(channels []scaled) []int32 {
+	g, words, scale := four(channels, 2)
 	w := func(i, t int) int8 { return int8(at(&g[i], t)) }
 	n := len(g[0].row)
 	if n%2 != 0 {
@@ -134,20 +137,19 @@ func (l *layer) taps(first int) []int32 {
 
 // twice has windows of one element as two at the same place, the second of
 // which counts nothing.
-func (c *convolution) twice() *convolution {
+func (c *convolution) twice(channels []scaled) (*convolution, []scaled) {
 	inner := *c.Convolution
-	x := convolution{&inner, c.l}
-	x.Kernel.W, x.Dilation.W = 2, 0
-	x.l.Rows = make([][]int8, len(c.l.Rows))
-	for i, w := range c.l.Rows {
-		x.l.Rows[i] = []int8{w[0], 0}
+	inner.Kernel.W, inner.Dilation.W = 2, 0
+	channels = slices.Clone(channels)
+	for i := range channels {
+		channels[i].row = []int8{channels[i].row[0], 0}
 	}
-	return &x
+	return &convolution{&inner, c.l}, channels
 }
 
-// plainTaps packs four channels for nncc_plain_depthwise_pixel_s8.
-func (l *layer) plainTaps(first int) []int32 {
-	g, words, scale := l.four(first, 1)
+// packPlainTaps packs four channels for nncc_plain_depthwise_pixel_s8.
+func packPlainTaps(channels []scaled) []int32 {
+	g, words, scale := four(channels, 1)
 	for t := range g[0].row {
 		words = append(words, byteWord(&g, t))
 	}
