@@ -19,50 +19,11 @@ import (
 // better kernels refused it. Rows of one step of the program have its number;
 // nodes without code of their own have none.
 func (o *Compiled) Explain() string {
-	var b strings.Builder
 	r := text.Lines(o.Report)
+	var b strings.Builder
 	fmt.Fprintf(&b, "%s for %s, %s\n", r.Model.Name, r.Board, r.PrecisionLayers.Text(r.Precision))
-	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
-	var total int64
-	for i := range o.Program.Steps {
-		l, step := r.Layers[i], o.Schedule.Nodes[i]
-		total += l.MACs
-		kernel := l.Kernel
-		if l.Route != "" && l.Route != l.Kernel {
-			kernel += " -> " + l.Route
-		}
-		row := func(name string, n *ir.Node, macs int64, kernel string) {
-			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "), fmt.Sprint(macs), library(o.low(i).Library), kernel})
-		}
-		if step.Op == op.Segment {
-			for _, n := range step.Body[0].Nodes {
-				row(nodeName(n), n, macs(n), fmt.Sprintf("segment %d", step.Int("id")))
-			}
-			continue
-		}
-		row(l.Name, step, l.MACs, kernel)
-	}
-	coded := map[*ir.Node]bool{}
-	for _, n := range o.Schedule.Nodes {
-		coded[n] = true
-	}
-	for _, n := range o.Lowered.Graph.Nodes {
-		if isView(n) && !coded[n] {
-			rows = append(rows, []string{"-", nodeName(n), n.Op.Name, strings.Join(outTypes(n), " "), "0", "nothing", "another view of the same memory"})
-		}
-	}
-	b.WriteString(table(rows))
-	fmt.Fprintf(&b, "%d steps, %d MACs, arena %d bytes (lower bound %d), weights %d bytes\n", len(r.Layers), total, r.Memory.ArenaBytes, r.Memory.LowerBoundBytes, r.Memory.WeightsBytes)
-	if r.Memory.OrderOptimal {
-		b.WriteString("order of the steps: searched exactly, no other one has a smaller lower bound\n")
-	} else {
-		b.WriteString("order of the steps: the best that a heuristic search found, there are too many to try all\n")
-	}
-	if x := o.Lowered.Tiled; x != nil {
-		x := text.Lines(x)
-		fmt.Fprintf(&b, "for --max-ram, %s to %s run in %d stripes: arena %d bytes instead of %d, %d MACs more\n", x.Nodes[0], x.Nodes[len(x.Nodes)-1], x.Stripes,
-			r.Memory.ArenaBytes, x.WholeBytes, x.ExtraMACs)
-	}
+	b.WriteString(table(append(o.stepRows(r), o.viewRows()...)))
+	b.WriteString(o.memoryText(r))
 	b.WriteString(fusionText(text.Lines(o.Lowered.Fusions)))
 	for i, c := range text.Lines(o.Lowered.Pruned) {
 		if i == 0 {
@@ -74,19 +35,107 @@ func (o *Compiled) Explain() string {
 		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Config.Align + "):\n" + alignmentText(rows))
 	}
 	b.WriteString(o.choices())
-	heading := "\nWhy no better function of the library runs:\n"
+	b.WriteString(o.routeText(r))
+	b.WriteString(o.refusalText())
+	b.WriteString(o.rejectionText())
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	return b.String()
+}
+
+// stepRows are the header and a row for each step, for each node of a segment.
+func (o *Compiled) stepRows(r *Report) [][]string {
+	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
+	for i := range o.Program.Steps {
+		l, step := r.Layers[i], o.Schedule.Nodes[i]
+		row := func(name string, n *ir.Node, macs int64, kernel string) {
+			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "), fmt.Sprint(macs),
+				library(o.low(i).Library), kernel})
+		}
+		if step.Op == op.Segment {
+			for _, n := range step.Body[0].Nodes {
+				row(nodeName(n), n, macs(n), fmt.Sprintf("segment %d", step.Int("id")))
+			}
+			continue
+		}
+		kernel := l.Kernel
+		if l.Route != "" && l.Route != l.Kernel {
+			kernel += " -> " + l.Route
+		}
+		row(l.Name, step, l.MACs, kernel)
+	}
+	return rows
+}
+
+// viewRows are the nodes that are no step.
+func (o *Compiled) viewRows() [][]string {
+	steps := map[*ir.Node]bool{}
+	for _, n := range o.Schedule.Nodes {
+		steps[n] = true
+	}
+	var rows [][]string
+	for _, n := range o.Lowered.Graph.Nodes {
+		if isView(n) && !steps[n] {
+			rows = append(rows, []string{"-", nodeName(n), n.Op.Name, strings.Join(outTypes(n), " "), "0", "nothing",
+				"another view of the same memory"})
+		}
+	}
+	return rows
+}
+
+// memoryText is the sum of the table, and how the arena came about.
+func (o *Compiled) memoryText(r *Report) string {
+	var total int64
+	for _, l := range r.Layers {
+		total += l.MACs
+	}
+	m := r.Memory
+	s := fmt.Sprintf("%d steps, %d MACs, arena %d bytes (lower bound %d), weights %d bytes\n",
+		len(r.Layers), total, m.ArenaBytes, m.LowerBoundBytes, m.WeightsBytes)
+	if m.OrderOptimal {
+		s += "order of the steps: searched exactly, no other one has a smaller lower bound\n"
+	} else {
+		s += "order of the steps: the best that a heuristic search found, there are too many to try all\n"
+	}
+	if o.Lowered.Tiled == nil {
+		return s
+	}
+	x := text.Lines(o.Lowered.Tiled)
+	return s + fmt.Sprintf("for --max-ram, %s to %s run in %d stripes: arena %d bytes instead of %d, %d MACs more\n",
+		x.Nodes[0], x.Nodes[len(x.Nodes)-1], x.Stripes, m.ArenaBytes, x.WholeBytes, x.ExtraMACs)
+}
+
+// routeText says where the library has a better function that does not run.
+func (o *Compiled) routeText(r *Report) string {
+	var b strings.Builder
 	for i := range o.Program.Steps {
 		if why := o.low(i).RouteReason; why != "" {
-			fmt.Fprintf(&b, "%s  %s: %s\n", heading, r.Layers[i].Name, text.Line(why))
-			heading = ""
+			fmt.Fprintf(&b, "  %s: %s\n", r.Layers[i].Name, text.Line(why))
 		}
 	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nWhy no better function of the library runs:\n" + b.String()
+}
+
+// refusalText are the reasons of the accelerator.
+func (o *Compiled) refusalText() string {
+	var b strings.Builder
 	for _, x := range o.Lowered.Refused {
 		for _, y := range x.Reasons {
-			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n", text.Line(nodeName(x.Node)), strings.ToUpper(x.Accelerator), text.Line(y.Text), y.Code)
+			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n",
+				text.Line(nodeName(x.Node)), strings.ToUpper(x.Accelerator), text.Line(y.Text), y.Code)
 		}
 	}
-	first := true
+	return b.String()
+}
+
+// rejectionText are the reasons of kernels for the instruction set against the
+// layers that portable C computes.
+func (o *Compiled) rejectionText() string {
+	var b strings.Builder
 	for i, s := range o.Program.Steps {
 		chosen := o.low(i).Library
 		if kernel.IsOptimized(chosen) {
@@ -96,19 +145,15 @@ func (o *Compiled) Explain() string {
 			if x.Library == chosen {
 				continue
 			}
-			if first {
-				b.WriteString("\nRefused by a better kernel:\n")
-				first = false
-			}
 			for _, y := range x.Reasons {
 				fmt.Fprintf(&b, "  %s (%s): %s [%s]: %s\n", text.Line(s.Name), s.Op, x.Kernel, y.Code, text.Line(y.Text))
 			}
 		}
 	}
-	for _, w := range r.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", w)
+	if b.Len() == 0 {
+		return ""
 	}
-	return b.String()
+	return "\nRefused by a better kernel:\n" + b.String()
 }
 
 // isView reports operators that may be no code at all.

@@ -66,27 +66,34 @@ func bridges(n *ir.Node, lim Limits) bool {
 	if lim.BF16 == 0 || len(n.Out) != 1 || n.Out[0].Type.Rank() != 4 || n.Out[0].Type.Elems() == 0 {
 		return false
 	}
-	narrowing := func(m *ir.Node) bool {
-		return m != nil && m.Op == op.Cast && m.In[0].Type.DType == tensor.F32 && m.Out[0].Type.DType == tensor.BF16
-	}
-	widening := func(m *ir.Node) bool {
-		return m != nil && m.Op == op.Cast && m.In[0].Type.DType == tensor.BF16 && m.Out[0].Type.DType == tensor.F32
-	}
 	x, y := n.In[0].Type, n.Out[0].Type
 	switch n.Op {
 	case op.Cast:
-		return narrowing(n) || widening(n)
+		return casts(n, tensor.F32, tensor.BF16) || casts(n, tensor.BF16, tensor.F32)
 	case op.DequantizeLinear:
-		for _, u := range n.Out[0].Uses() {
-			if !narrowing(u.Node) {
-				return false
-			}
-		}
-		return x.DType == tensor.I8 && n.ConstIn(1) != nil && n.ConstIn(1).Len() == 1 && len(n.Out[0].Uses()) > 0
+		return x.DType == tensor.I8 && oneScale(n) && onlyNarrowed(n.Out[0])
 	case op.QuantizeLinear:
-		return widening(n.In[0].Def) && y.DType == tensor.I8 && n.ConstIn(1) != nil && n.ConstIn(1).Len() == 1
+		return casts(n.In[0].Def, tensor.BF16, tensor.F32) && y.DType == tensor.I8 && oneScale(n)
 	}
 	return false
+}
+
+// casts reports a Cast between two types; n may be nil.
+func casts(n *ir.Node, from, to tensor.DType) bool {
+	return n != nil && n.Op == op.Cast && n.In[0].Type.DType == from && n.Out[0].Type.DType == to
+}
+
+// oneScale reports a conversion with one constant scale.
+func oneScale(n *ir.Node) bool { return n.ConstIn(1) != nil && n.ConstIn(1).Len() == 1 }
+
+// onlyNarrowed reports a value whose readers, at least one, make it bfloat16.
+func onlyNarrowed(v *ir.Value) bool {
+	for _, u := range v.Uses() {
+		if !casts(u.Node, tensor.F32, tensor.BF16) {
+			return false
+		}
+	}
+	return len(v.Uses()) > 0
 }
 
 // Bfloat16 turns the float nodes that take chooses, all of which TakesBF16, into

@@ -72,7 +72,8 @@ var forms = map[string]form{
 
 // enums are the symbols that stand for numbers in parameter structs.
 var enums = map[call.Lit]int{
-	"NNCC_BINARY_ADD": 0, "NNCC_BINARY_SUB": 1, "NNCC_BINARY_MUL": 2, "NNCC_BINARY_DIV": 3, "NNCC_BINARY_MIN": 4, "NNCC_BINARY_MAX": 5, "NNCC_BINARY_PRELU": 6,
+	"NNCC_BINARY_ADD": 0, "NNCC_BINARY_SUB": 1, "NNCC_BINARY_MUL": 2, "NNCC_BINARY_DIV": 3, "NNCC_BINARY_MIN": 4,
+	"NNCC_BINARY_MAX": 5, "NNCC_BINARY_PRELU": 6,
 }
 
 // writer turns the calls of lowered nodes into commands.
@@ -165,8 +166,10 @@ func fullyConnected(p map[string]call.Arg) (map[string]call.Arg, error) {
 		v[name] = int(n)
 	}
 	q := map[string]call.Arg{}
-	flatten(fields("batch0", 1, "batch1", 1, "m", v["batch"], "k", v["in_n"], "n", v["out_n"], "a_m", v["in_n"], "a_k", 1, "b_k", 1, "b_n", v["in_n"],
-		"y_m", v["out_n"], "y_n", 1, "per_column", 1, "a_offset", v["in_offset"], "out_offset", v["out_offset"], "act_min", v["act_min"], "act_max", v["act_max"]), q)
+	flatten(fields("batch0", 1, "batch1", 1, "m", v["batch"], "k", v["in_n"], "n", v["out_n"], "a_m", v["in_n"],
+		"a_k", 1, "b_k", 1, "b_n", v["in_n"],
+		"y_m", v["out_n"], "y_n", 1, "per_column", 1, "a_offset", v["in_offset"], "out_offset", v["out_offset"],
+		"act_min", v["act_min"], "act_max", v["act_max"]), q)
 	return q, nil
 }
 
@@ -288,7 +291,8 @@ func (w *writer) operand(k int, a call.Arg) (lm.Operand, error) {
 	return lm.Operand{}, fmt.Errorf("argument %T has no form in a segment file", a)
 }
 
-var ctypes = map[string]lm.DType{"int8_t": lm.I8, "uint8_t": lm.U8, "int16_t": lm.I16, "int32_t": lm.I32, "uint32_t": lm.U32, "int64_t": lm.I64, "double": lm.F64, "float": lm.F32, bf16Type: lm.BF16, "uint16_t": lm.BF16}
+var ctypes = map[string]lm.DType{"int8_t": lm.I8, "uint8_t": lm.U8, "int16_t": lm.I16, "int32_t": lm.I32,
+	"uint32_t": lm.U32, "int64_t": lm.I64, "double": lm.F64, "float": lm.F32, bf16Type: lm.BF16, "uint16_t": lm.BF16}
 
 // affine are linear functions as the kernel reads them: bias, mult, shift.
 func affine(a *call.Array) ([]byte, error) {

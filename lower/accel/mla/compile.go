@@ -29,7 +29,8 @@ func Compile(g *ir.Graph, lim Limits) (*lm.Segment, error) {
 		return nil, err
 	}
 	p := r.Program
-	w := &writer{seg: &lm.Segment{Name: g.Name, Memory: (p.ArenaBytes + lm.Align - 1) &^ (lm.Align - 1)}, plan: r, low: low,
+	w := &writer{seg: &lm.Segment{Name: g.Name, Memory: (p.ArenaBytes + lm.Align - 1) &^ (lm.Align - 1)}, plan: r,
+		low:    low,
 		values: map[*ir.Value]int{}, consts: map[string]int{}, temps: map[[2]int]int{}}
 	for _, v := range r.Graph.In {
 		if _, err := w.value(v, lm.Input); err != nil {
@@ -62,17 +63,10 @@ func Compile(g *ir.Graph, lim Limits) (*lm.Segment, error) {
 	return w.seg, nil
 }
 
-// plan chooses operations, memory orders and places for everything.
+// plan chooses operations, memory orders and offsets for everything.
 func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
 	g = g.Clone()
-	for _, v := range g.In {
-		v.Type.Order = nil
-	}
-	for _, n := range g.Nodes {
-		for _, v := range n.Out {
-			v.Type.Order = nil
-		}
-	}
+	logicalOrders(g)
 	if err := op.OwnOutputs(g); err != nil {
 		return nil, nil, err
 	}
@@ -82,13 +76,7 @@ func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
 			return nil, nil, err
 		}
 	}
-	demand := func(n *ir.Node) kernel.Layout {
-		l := plans.Layout(n)
-		if l.Kind == kernel.Same && l.Prefer == nil && n.Op != op.MatMul && len(n.Out) > 0 && n.Out[0].Type.Rank() == 4 {
-			l.Prefer = ir.NHWC(4) // what inputs and outputs have
-		}
-		return l
-	}
+	demand := func(n *ir.Node) kernel.Layout { return preferChannelsLast(n, plans.Layout(n)) }
 	if err := layout.Assign(g, demand, layout.Options{NativeIO: true}); err != nil {
 		return nil, nil, err
 	}
@@ -108,6 +96,27 @@ func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
 	}
 	r, err := schedule.Build(g, low)
 	return r, low, err
+}
+
+func logicalOrders(g *ir.Graph) {
+	for _, v := range g.In {
+		v.Type.Order = nil
+	}
+	for _, n := range g.Nodes {
+		for _, v := range n.Out {
+			v.Type.Order = nil
+		}
+	}
+}
+
+// preferChannelsLast gives a kernel that accepts any order the preference for
+// that of the segment's inputs and outputs.
+func preferChannelsLast(n *ir.Node, l kernel.Layout) kernel.Layout {
+	anyOrder := l.Kind == kernel.Same && l.Prefer == nil && n.Op != op.MatMul
+	if anyOrder && len(n.Out) > 0 && n.Out[0].Type.Rank() == 4 {
+		l.Prefer = ir.NHWC(4)
+	}
+	return l
 }
 
 // channelsLast brings inputs and outputs of rank 4 that the layout left in
@@ -160,7 +169,8 @@ func canonical(t ir.Type) ir.Type {
 	return t
 }
 
-var dtypes = map[tensor.DType]lm.DType{tensor.I8: lm.I8, tensor.U8: lm.U8, tensor.Bool: lm.U8, tensor.I16: lm.I16, tensor.I32: lm.I32, tensor.U32: lm.U32,
+var dtypes = map[tensor.DType]lm.DType{tensor.I8: lm.I8, tensor.U8: lm.U8, tensor.Bool: lm.U8, tensor.I16: lm.I16,
+	tensor.I32: lm.I32, tensor.U32: lm.U32,
 	tensor.I64: lm.I64, tensor.F64: lm.F64, tensor.BF16: lm.BF16, tensor.F32: lm.F32}
 
 func dtypeOf(t ir.Type) (lm.DType, error) {
@@ -180,7 +190,8 @@ func (w *writer) value(v *ir.Value, role lm.Role) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", v, err)
 	}
-	t := lm.Tensor{Name: v.Name, DType: dt, Role: role, Shape: v.Type.Phys(), Order: v.Type.OrderOrIdentity(), Offset: w.plan.Buffer(v).Offset}
+	t := lm.Tensor{Name: v.Name, DType: dt, Role: role, Shape: v.Type.Phys(), Order: v.Type.OrderOrIdentity(),
+		Offset: w.plan.Buffer(v).Offset}
 	if t.Role != lm.Temp && v.Type.Rank() == 4 {
 		t.Order = ir.NHWC(4)
 		t.Shape = v.Type.WithOrder(t.Order).Phys()
@@ -204,7 +215,8 @@ func (w *writer) scratch(s *program.Step) int {
 	if !ok {
 		i = len(w.seg.Tensors)
 		w.temps[key] = i
-		w.seg.Tensors = append(w.seg.Tensors, lm.Tensor{Name: "scratch", DType: lm.U8, Role: lm.Temp, Shape: []int{b.Bytes}, Order: []int{0}, Offset: b.Offset})
+		w.seg.Tensors = append(w.seg.Tensors, lm.Tensor{Name: "scratch", DType: lm.U8, Role: lm.Temp,
+			Shape: []int{b.Bytes}, Order: []int{0}, Offset: b.Offset})
 	}
 	return i
 }
@@ -217,7 +229,8 @@ func (w *writer) constant(name string, dt lm.DType, data []byte) int {
 		i = len(w.seg.Tensors)
 		w.consts[key] = i
 		n := len(data) / dt.Size()
-		w.seg.Tensors = append(w.seg.Tensors, lm.Tensor{Name: name, DType: dt, Role: lm.Const, Shape: []int{n}, Order: []int{0}, Data: data})
+		w.seg.Tensors = append(w.seg.Tensors, lm.Tensor{Name: name, DType: dt, Role: lm.Const, Shape: []int{n},
+			Order: []int{0}, Data: data})
 	}
 	return i
 }

@@ -58,26 +58,28 @@ func biasArg(n *ir.Node, channels int) call.Arg {
 // convTransposeRow is a convolution over the input spread by the strides, with
 // the filter turned round.
 var convTransposeRow = &kernel.Kernel{
-	Name: "mla_conv2d", Library: Kind, Doc: "int8 transposed convolution with groups and dilation", Ops: []*ir.OpDef{op.ConvTranspose},
+	Name: "mla_conv2d", Library: Kind, Doc: "int8 transposed convolution with groups and dilation",
+	Ops:    []*ir.OpDef{op.ConvTranspose},
 	Layout: kernel.SpatialLayout, Lower: lowerConvTranspose,
-	Rules: want("MLA-LOWER-CONVTRANSPOSE", "an integer operator in one or two dimensions with constant symmetric weights", func(n *ir.Node) string {
-		g, err := op.ConvGeometry(n)
-		if err != nil {
-			return err.Error()
-		}
-		p, why := op.ConvQuantParams(n)
-		switch {
-		case why != "":
-			return why
-		case len(g.In) > 2:
-			return fmt.Sprintf("%d spatial dimensions, want 1 or 2", len(g.In))
-		case n.In[1].Const == nil || n.In[1].Type.DType != tensor.I8 || !p.Symmetric():
-			return "the weights are not constant int8 with zero points 0"
-		case n.Input(2) != nil && n.In[2].Const == nil:
-			return "the bias is computed at run time"
-		}
-		return ""
-	}),
+	Rules: want("MLA-LOWER-CONVTRANSPOSE",
+		"an integer operator in one or two dimensions with constant symmetric weights", func(n *ir.Node) string {
+			g, err := op.ConvGeometry(n)
+			if err != nil {
+				return err.Error()
+			}
+			p, why := op.ConvQuantParams(n)
+			switch {
+			case why != "":
+				return why
+			case len(g.In) > 2:
+				return fmt.Sprintf("%d spatial dimensions, want 1 or 2", len(g.In))
+			case n.In[1].Const == nil || n.In[1].Type.DType != tensor.I8 || !p.Symmetric():
+				return "the weights are not constant int8 with zero points 0"
+			case n.Input(2) != nil && n.In[2].Const == nil:
+				return "the bias is computed at run time"
+			}
+			return ""
+		}),
 }
 
 func pair(s []int, v int) (h, w int) {
@@ -97,10 +99,14 @@ func lowerConvTranspose(n *kernel.Node) *call.Lowered {
 	dh, dw := pair(g.Dilations, 1)
 	ph, pw := pair(g.PadBegin, 0)
 	// Output o reads spread position o + tap*dilation - (dilation*(kernel-1) - pad).
-	f := fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.CIn, "out_h", oh, "out_w", ow, "out_c", g.COut, "kernel_h", kh, "kernel_w", kw,
-		"stride_h", 1, "stride_w", 1, "dilation_h", dh, "dilation_w", dw, "pad_top", dh*(kh-1)-ph, "pad_left", dw*(kw-1)-pw, "spread_h", sh, "spread_w", sw,
-		"transposed", 1, "groups", g.Group, "in_offset", int(p.InOff), "out_offset", int(p.OutOff), "act_min", int(p.ActMin), "act_max", int(p.ActMax))
-	return command(&call.Lowered{Unused: []int{1, 2}}, "mla_conv2d", f, i8In(0), blob("weights", "int8_t", turned(n.In[1].Const, g)), biasArg(n.Node, g.COut),
+	f := fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.CIn, "out_h", oh, "out_w", ow, "out_c", g.COut,
+		"kernel_h", kh, "kernel_w", kw,
+		"stride_h", 1, "stride_w", 1, "dilation_h", dh, "dilation_w", dw, "pad_top", dh*(kh-1)-ph,
+		"pad_left", dw*(kw-1)-pw, "spread_h", sh, "spread_w", sw,
+		"transposed", 1, "groups", g.Group, "in_offset", int(p.InOff), "out_offset", int(p.OutOff),
+		"act_min", int(p.ActMin), "act_max", int(p.ActMax))
+	return command(&call.Lowered{Unused: []int{1, 2}}, "mla_conv2d", f, i8In(0),
+		blob("weights", "int8_t", turned(n.In[1].Const, g)), biasArg(n.Node, g.COut),
 		blob("multiplier", "int32_t", p.Mult), blob("shift", "int32_t", p.Shift), i8Out)
 }
 
@@ -122,26 +128,28 @@ func turned(w *tensor.Dense, g *op.ConvGeom) []int8 {
 
 // matMulRow takes operands in any memory order: the operation steps over them.
 var matMulRow = &kernel.Kernel{
-	Name: "mla_matmul", Library: Kind, Doc: "int8 matrix products in any memory order", Ops: []*ir.OpDef{op.MatMul}, Layout: same, Lower: lowerMatMul,
-	Rules: want("MLA-LOWER-MATMUL", "an integer product of matrices of rank 2 to 4 with one zero point each", func(n *ir.Node) string {
-		for i, v := range n.In {
-			t := v.Type
-			if r := t.Rank(); r < 2 || r > 4 {
-				return fmt.Sprintf("operand %d has rank %d, want 2 to 4", i, r)
+	Name: "mla_matmul", Library: Kind, Doc: "int8 matrix products in any memory order", Ops: []*ir.OpDef{op.MatMul},
+	Layout: same, Lower: lowerMatMul,
+	Rules: want("MLA-LOWER-MATMUL", "an integer product of matrices of rank 2 to 4 with one zero point each",
+		func(n *ir.Node) string {
+			for i, v := range n.In {
+				t := v.Type
+				if r := t.Rank(); r < 2 || r > 4 {
+					return fmt.Sprintf("operand %d has rank %d, want 2 to 4", i, r)
+				}
+				if t.DType != tensor.I8 {
+					return fmt.Sprintf("operand %d is %s, want int8", i, t.DType)
+				}
 			}
-			if t.DType != tensor.I8 {
-				return fmt.Sprintf("operand %d is %s, want int8", i, t.DType)
+			p, why := op.MatMulQuantParams(n)
+			if why == "" && len(p.FilterOff) > 1 {
+				why = "the right side has a zero point a column"
 			}
-		}
-		p, why := op.MatMulQuantParams(n)
-		if why == "" && len(p.FilterOff) > 1 {
-			why = "the right side has a zero point a column"
-		}
-		if n.Out[0].Type.DType != tensor.I8 {
-			why = "the output is no int8"
-		}
-		return why
-	}),
+			if n.Out[0].Type.DType != tensor.I8 {
+				why = "the output is no int8"
+			}
+			return why
+		}),
 }
 
 func lowerMatMul(n *kernel.Node) *call.Lowered {
@@ -171,9 +179,11 @@ func lowerMatMul(n *kernel.Node) *call.Lowered {
 		perColumn = 1
 	}
 	f := fields("batch0", batch[0], "batch1", batch[1], "m", g.M, "k", g.K, "n", g.N,
-		"a_batch0", st[0][0], "a_batch1", st[0][1], "a_m", st[0][2], "a_k", st[0][3], "b_batch0", st[1][0], "b_batch1", st[1][1], "b_k", st[1][2], "b_n", st[1][3],
+		"a_batch0", st[0][0], "a_batch1", st[0][1], "a_m", st[0][2], "a_k", st[0][3], "b_batch0", st[1][0],
+		"b_batch1", st[1][1], "b_k", st[1][2], "b_n", st[1][3],
 		"y_batch0", st[2][0], "y_batch1", st[2][1], "y_m", st[2][2], "y_n", st[2][3], "per_column", perColumn,
-		"a_offset", int(p.InOff), "b_offset", int(p.FilterOff[0]), "out_offset", int(p.OutOff), "act_min", int(p.ActMin), "act_max", int(p.ActMax))
+		"a_offset", int(p.InOff), "b_offset", int(p.FilterOff[0]), "out_offset", int(p.OutOff),
+		"act_min", int(p.ActMin), "act_max", int(p.ActMax))
 	return command(&call.Lowered{Unused: constants(n.Node)}, "mla_matmul", f, args[0], args[1], call.Null{},
 		blob("multiplier", "int32_t", p.Mult), blob("shift", "int32_t", p.Shift), i8Out)
 }
@@ -198,26 +208,30 @@ var (
 func pairRow(fn string, d *ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: Kind, Doc: "int8 " + d.Doc + ", with broadcasting", Ops: []*ir.OpDef{d}, Layout: same,
-		Rules: want("MLA-LOWER-"+d.Name, "int8 with one scale for operands and result, up to 8 dimensions", func(n *ir.Node) string {
-			if !op.BinaryKernelS8(n) {
-				return "operands and result are not all int8 with one scale"
-			}
-			if r := n.Out[0].Type.Rank(); r > 8 || n.Out[0].Type.Elems() == 0 {
-				return fmt.Sprintf("the result has shape %v", n.Out[0].Type.Shape)
-			}
-			return ""
-		}),
+		Rules: want("MLA-LOWER-"+d.Name, "int8 with one scale for operands and result, up to 8 dimensions",
+			func(n *ir.Node) string {
+				if !op.BinaryKernelS8(n) {
+					return "operands and result are not all int8 with one scale"
+				}
+				if r := n.Out[0].Type.Rank(); r > 8 || n.Out[0].Type.Elems() == 0 {
+					return fmt.Sprintf("the result has shape %v", n.Out[0].Type.Shape)
+				}
+				return ""
+			}),
 		Lower: func(n *kernel.Node) *call.Lowered {
 			l, f, args := pairOperands(n.Node, "int8_t")
 			if d == op.Add {
 				p := op.AddParamsS8(n.Node)
 				s := p.Scales
-				f = append(f, fields("offset1", int(p.Offset1), "mult1", int(s.Mult1), "shift1", int(s.Shift1), "offset2", int(p.Offset2), "mult2", int(s.Mult2),
-					"shift2", int(s.Shift2), "left_shift", int(s.LeftShift), "out_offset", int(p.OutputOffset), "out_mult", int(s.OutMult), "out_shift", int(s.OutShift),
+				f = append(f, fields("offset1", int(p.Offset1), "mult1", int(s.Mult1), "shift1", int(s.Shift1),
+					"offset2", int(p.Offset2), "mult2", int(s.Mult2),
+					"shift2", int(s.Shift2), "left_shift", int(s.LeftShift), "out_offset", int(p.OutputOffset),
+					"out_mult", int(s.OutMult), "out_shift", int(s.OutShift),
 					"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
 			} else {
 				p := op.MulParams(n.Node)
-				f = append(f, fields("offset1", int(p.Offset1), "offset2", int(p.Offset2), "out_offset", int(p.OutputOffset), "mult", int(p.Mult), "shift", int(p.Shift),
+				f = append(f, fields("offset1", int(p.Offset1), "offset2", int(p.Offset2),
+					"out_offset", int(p.OutputOffset), "mult", int(p.Mult), "shift", int(p.Shift),
 					"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
 			}
 			return command(l, fn, f, args[0], args[1], i8Out)

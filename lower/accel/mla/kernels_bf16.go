@@ -18,9 +18,11 @@ const bf16Type = "bf16"
 // bf16Rows are the operations on bfloat16, the rounding to it and back. Data
 // movement has the same rows for every element type.
 var bf16Rows = []*kernel.Kernel{
-	bf16Row("mla_conv2d_bf16", "convolution and its transpose", kernel.SpatialLayout, lowerConvBF16, op.Conv, op.ConvTranspose),
+	bf16Row("mla_conv2d_bf16", "convolution and its transpose", kernel.SpatialLayout, lowerConvBF16, op.Conv,
+		op.ConvTranspose),
 	bf16Row("mla_max_pool2d_bf16", "maximum over windows", kernel.SpatialLayout, lowerMaxPoolBF16, op.MaxPool),
-	bf16Row("mla_binary_bf16", "sum, difference and product with broadcasting", same, lowerBinaryBF16, op.Add, op.Sub, op.Mul),
+	bf16Row("mla_binary_bf16", "sum, difference and product with broadcasting", same, lowerBinaryBF16, op.Add, op.Sub,
+		op.Mul),
 	bf16Row("mla_table_bf16", "any function of one number", same, lowerTableBF16, scalars()...),
 	bf16Row("mla_bf16_to_f32", "conversion to and from float32", same, lowerCastBF16, op.Cast),
 }
@@ -36,12 +38,14 @@ func scalars() []*ir.OpDef {
 	return out
 }
 
-func bf16Row(fn, doc string, layout func(*kernel.Node) kernel.Layout, lower func(n *ir.Node) *call.Lowered, ops ...*ir.OpDef) *kernel.Kernel {
+func bf16Row(fn, doc string, layout func(*kernel.Node) kernel.Layout, lower func(n *ir.Node) *call.Lowered,
+	ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: Kind, Doc: "bfloat16 " + doc, Ops: ops, Layout: layout,
 		Rules: want("MLA-LOWER-BF16", "bfloat16 data", func(n *ir.Node) string {
 			if n.Op == op.Cast {
-				if a, b := n.In[0].Type.DType, n.Out[0].Type.DType; a == tensor.F32 && b == tensor.BF16 || a == tensor.BF16 && b == tensor.F32 {
+				if a, b := n.In[0].Type.DType, n.Out[0].Type.DType; a == tensor.F32 && b == tensor.BF16 ||
+					a == tensor.BF16 && b == tensor.F32 {
 					return ""
 				}
 				return "it is no conversion between float32 and bfloat16"
@@ -118,10 +122,12 @@ func lowerConvBF16(n *ir.Node) *call.Lowered {
 	sh, sw := pair(g.Strides, 1)
 	dh, dw := pair(g.Dilations, 1)
 	ph, pw := pair(g.PadBegin, 0)
-	f := append(boundFields(n), fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.CIn, "out_h", oh, "out_w", ow, "out_c", g.COut, "kernel_h", kh, "kernel_w", kw,
+	f := append(boundFields(n), fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.CIn, "out_h", oh, "out_w", ow,
+		"out_c", g.COut, "kernel_h", kh, "kernel_w", kw,
 		"dilation_h", dh, "dilation_w", dw, "groups", g.Group)...)
 	if g.Transposed { // output o reads spread position o + tap*dilation - (dilation*(kernel-1) - pad)
-		f = append(f, fields("stride_h", 1, "stride_w", 1, "pad_top", dh*(kh-1)-ph, "pad_left", dw*(kw-1)-pw, "spread_h", sh, "spread_w", sw, "transposed", 1)...)
+		f = append(f, fields("stride_h", 1, "stride_w", 1, "pad_top", dh*(kh-1)-ph, "pad_left", dw*(kw-1)-pw,
+			"spread_h", sh, "spread_w", sw, "transposed", 1)...)
 	} else {
 		f = append(f, fields("stride_h", sh, "stride_w", sw, "pad_top", ph, "pad_left", pw, "spread_h", 1, "spread_w", 1)...)
 	}
@@ -133,7 +139,8 @@ func lowerConvBF16(n *ir.Node) *call.Lowered {
 		}
 		bias = blob("bias", "float", v)
 	}
-	return command(&call.Lowered{Unused: constants(n)}, "mla_conv2d_bf16", f, bf16In(0), bf16Blob("weights", tapsFirst(n.In[1].Const, g)), bias, bf16Out)
+	return command(&call.Lowered{Unused: constants(n)}, "mla_conv2d_bf16", f, bf16In(0), bf16Blob("weights",
+		tapsFirst(n.In[1].Const, g)), bias, bf16Out)
 }
 
 // tapsFirst are the weights as the operation reads them: [out][taps][in], those
@@ -163,7 +170,8 @@ func lowerMaxPoolBF16(n *ir.Node) *call.Lowered {
 	sh, sw := pair(g.Strides, 1)
 	dh, dw := pair(g.Dilations, 1)
 	ph, pw := pair(g.PadBegin, 0)
-	f := append(boundFields(n), fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.C, "out_h", oh, "out_w", ow, "kernel_h", kh, "kernel_w", kw,
+	f := append(boundFields(n), fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.C, "out_h", oh, "out_w", ow,
+		"kernel_h", kh, "kernel_w", kw,
 		"stride_h", sh, "stride_w", sw, "dilation_h", dh, "dilation_w", dw, "pad_top", ph, "pad_left", pw)...)
 	return command(&call.Lowered{}, "mla_max_pool2d_bf16", f, bf16In(0), bf16Out)
 }
@@ -171,7 +179,8 @@ func lowerMaxPoolBF16(n *ir.Node) *call.Lowered {
 func lowerBinaryBF16(n *ir.Node) *call.Lowered {
 	l, f, args := pairOperands(n, bf16Type)
 	code := map[*ir.OpDef]int{op.Add: 0, op.Sub: 1, op.Mul: 2}[n.Op]
-	return command(l, "mla_binary_bf16", append(append(f, boundFields(n)...), call.FI("op", code)), args[0], args[1], bf16Out)
+	return command(l, "mla_binary_bf16", append(append(f, boundFields(n)...), call.FI("op", code)), args[0], args[1],
+		bf16Out)
 }
 
 // lowerTableBF16 tabulates the function for every bit pattern.

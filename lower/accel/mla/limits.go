@@ -28,8 +28,9 @@ type Limits struct {
 // Defaults are the limits of the facts that the rules stand on; what no source
 // gives (alignment, memory, batch) is unlimited.
 func Defaults() Limits {
-	return Limits{ConvStride: 31, ConvDilation: 63, PoolWindow: 128, DeconvStrides: []int{1, 2, 4, 8, 16}, DepthwiseDeconvStrides: []int{1, 2},
-		SoftmaxLen: 4095, ChannelAlign: 1}
+	return Limits{ConvStride: 31, ConvDilation: 63, PoolWindow: 128, DeconvStrides: []int{1, 2, 4, 8, 16},
+		DepthwiseDeconvStrides: []int{1, 2},
+		SoftmaxLen:             4095, ChannelAlign: 1}
 }
 
 // params are the keys of a board file, with where their values go.
@@ -40,10 +41,12 @@ func (l *Limits) params() []accel.Param {
 		{Name: "conv_kernel", Doc: "largest kernel side of Conv and ConvTranspose, 0: any", One: &l.ConvKernel},
 		{Name: "pool_window", Doc: "pool windows and reduced regions are smaller than this", Low: 2, One: &l.PoolWindow},
 		{Name: "deconv_strides", Doc: "strides that ConvTranspose may have", Low: 1, List: &l.DeconvStrides},
-		{Name: "depthwise_deconv_strides", Doc: "strides that a depthwise ConvTranspose may have", Low: 1, List: &l.DepthwiseDeconvStrides},
+		{Name: "depthwise_deconv_strides", Doc: "strides that a depthwise ConvTranspose may have", Low: 1,
+			List: &l.DepthwiseDeconvStrides},
 		{Name: "softmax_len", Doc: "longest axis of Softmax, at most 4095", Low: 1, High: 4095, One: &l.SoftmaxLen},
 		{Name: "max_batch", Doc: "largest batch, 0: any", One: &l.MaxBatch},
-		{Name: "channel_align", Doc: "channels of Conv and ConvTranspose are multiples of this", Low: 1, One: &l.ChannelAlign},
+		{Name: "channel_align", Doc: "channels of Conv and ConvTranspose are multiples of this", Low: 1,
+			One: &l.ChannelAlign},
 		{Name: "memory_bytes", Doc: "working memory of a segment, 0: any", One: &l.MemoryBytes},
 		{Name: "min_work", Doc: "MACs from which a segment of its own pays", One: &l.MinWork},
 		{Name: "bf16", Doc: "1: convolutions, sums, products and functions also run in bfloat16", One: &l.BF16},

@@ -26,27 +26,29 @@ func Rules() []Rule { return slices.Clone(rules) }
 // compatibility guide), and what the simulator's kernels need. The general ones
 // come first.
 var rules = slices.Concat([]Rule{
-	{Code: opRule, Doc: "the operator is one of those that the MLA has", Check: func(n *ir.Node, _ *Limits) []string {
-		if supported[n.Op] {
-			return nil
-		}
-		name := n.Op.Name
-		if n.Op.Domain != "" {
-			name = n.Op.Domain + "." + name
-		}
-		if why := missing[name]; why != "" {
-			return say("Unsupported operator %s: %s", name, why)
-		}
-		return say("Unsupported operator %s", name)
-	}},
-	{Code: "MLA-RANK-IN", Doc: "every input computed at run time is a 4D tensor", Check: func(n *ir.Node, _ *Limits) []string {
-		return each(n.In, func(v *ir.Value) string {
-			if v.Const != nil || v.Type.Rank() == 4 {
-				return ""
+	{Code: opRule, Doc: "the operator is one of those that the MLA has",
+		Check: func(n *ir.Node, _ *Limits) []string {
+			if supported[n.Op] {
+				return nil
 			}
-			return "Input is not 4D tensor (" + shapeText(v.Type.Shape) + ")"
-		})
-	}},
+			name := n.Op.Name
+			if n.Op.Domain != "" {
+				name = n.Op.Domain + "." + name
+			}
+			if why := missing[name]; why != "" {
+				return say("Unsupported operator %s: %s", name, why)
+			}
+			return say("Unsupported operator %s", name)
+		}},
+	{Code: "MLA-RANK-IN", Doc: "every input computed at run time is a 4D tensor",
+		Check: func(n *ir.Node, _ *Limits) []string {
+			return each(n.In, func(v *ir.Value) string {
+				if v.Const != nil || v.Type.Rank() == 4 {
+					return ""
+				}
+				return "Input is not 4D tensor (" + shapeText(v.Type.Shape) + ")"
+			})
+		}},
 	{Code: "MLA-RANK-OUT", Doc: "every output is a 4D tensor", Check: func(n *ir.Node, _ *Limits) []string {
 		return each(n.Out, func(v *ir.Value) string {
 			if v.Type.Rank() == 4 {
@@ -63,66 +65,75 @@ var rules = slices.Concat([]Rule{
 			return fmt.Sprintf("Tensor %s is empty (%s)", v.Name, shapeText(v.Type.Shape))
 		})
 	}},
-	{Code: "MLA-BATCH", Doc: "the batch is not larger than the board's max_batch", Check: func(n *ir.Node, l *Limits) []string {
-		if l.MaxBatch == 0 {
-			return nil
-		}
-		return each(append(slices.Clone(n.In), n.Out...), func(v *ir.Value) string {
-			if v.Const != nil || v.Type.Rank() != 4 || v.Type.Shape[0] <= l.MaxBatch {
-				return ""
+	{Code: "MLA-BATCH", Doc: "the batch is not larger than the board's max_batch",
+		Check: func(n *ir.Node, l *Limits) []string {
+			if l.MaxBatch == 0 {
+				return nil
 			}
-			return fmt.Sprintf("Batch of %s is %d, at most %d", v.Name, v.Type.Shape[0], l.MaxBatch)
-		})
-	}},
-	{Code: "MLA-DTYPE", Doc: "activations are int8, bfloat16 where the board has it, or float32 that is quantised later", Check: func(n *ir.Node, l *Limits) []string {
-		return activations(n, func(v *ir.Value) string {
-			t := v.Type
-			switch {
-			case t.Quant == nil && t.DType.IsFloat() && t.DType != tensor.F16 && t.DType != tensor.BF16:
-				return ""
-			case t.Quant == nil && t.DType == tensor.BF16 && l.BF16 != 0:
-				return ""
-			case t.Quant == nil:
-				return fmt.Sprintf("%s is %s, want int8", v.Name, t.DType.ONNXName())
-			case t.DType == tensor.I8, t.DType == tensor.U8 && n.Op == op.Requantize:
-				return ""
-			}
-			return fmt.Sprintf("%s is quantised %s, want int8", v.Name, t.DType.ONNXName())
-		})
-	}},
+			return each(append(slices.Clone(n.In), n.Out...), func(v *ir.Value) string {
+				if v.Const != nil || v.Type.Rank() != 4 || v.Type.Shape[0] <= l.MaxBatch {
+					return ""
+				}
+				return fmt.Sprintf("Batch of %s is %d, at most %d", v.Name, v.Type.Shape[0], l.MaxBatch)
+			})
+		}},
+	{Code: "MLA-DTYPE", Doc: "activations are int8, bfloat16 where the board has it, or float32 that is quantised later",
+		Check: func(n *ir.Node, l *Limits) []string {
+			return activations(n, func(v *ir.Value) string {
+				t := v.Type
+				switch {
+				case t.Quant == nil && t.DType.IsFloat() && t.DType != tensor.F16 && t.DType != tensor.BF16:
+					return ""
+				case t.Quant == nil && t.DType == tensor.BF16 && l.BF16 != 0:
+					return ""
+				case t.Quant == nil:
+					return fmt.Sprintf("%s is %s, want int8", v.Name, t.DType.ONNXName())
+				case t.DType == tensor.I8, t.DType == tensor.U8 && n.Op == op.Requantize:
+					return ""
+				}
+				return fmt.Sprintf("%s is quantised %s, want int8", v.Name, t.DType.ONNXName())
+			})
+		}},
 	{Code: "MLA-QUANT", Doc: "activations are quantised per tensor", Check: func(n *ir.Node, _ *Limits) []string {
 		return activations(n, func(v *ir.Value) string {
 			if !v.Type.Quant.PerAxis() {
 				return ""
 			}
-			return fmt.Sprintf("%s is quantised along dimension %d, activations are quantised per tensor only", v.Name, v.Type.Quant.Axis)
+			return fmt.Sprintf("%s is quantised along dimension %d, activations are quantised per tensor only",
+				v.Name, v.Type.Quant.Axis)
 		})
 	}},
-	{Code: "MLA-CONST", Doc: "weights, biases, shapes, axes and other parameters are constants", Check: func(n *ir.Node, _ *Limits) []string {
-		var out []string
-		for i := range n.In {
-			v := n.In[i]
-			if v == nil || v.Const != nil || !slices.Contains(parameters[n.Op], i) {
-				continue
+	{Code: "MLA-CONST", Doc: "weights, biases, shapes, axes and other parameters are constants",
+		Check: func(n *ir.Node, _ *Limits) []string {
+			var out []string
+			for i := range n.In {
+				v := n.In[i]
+				if v == nil || v.Const != nil || !slices.Contains(parameters[n.Op], i) {
+					continue
+				}
+				out = append(out, fmt.Sprintf("Input %d (%s) is computed at run time, want a constant", i, v.Name))
 			}
-			out = append(out, fmt.Sprintf("Input %d (%s) is computed at run time, want a constant", i, v.Name))
-		}
-		return out
-	}},
-	{Code: "MLA-OUTPUTS", Doc: "only the first output is used, but of Split", Check: func(n *ir.Node, _ *Limits) []string {
-		if n.Op == op.Split || len(n.Out) < 2 {
-			return nil
-		}
-		return say("Output 1 (%s) is asked for, the MLA gives output 0 only", n.Out[1].Name)
-	}},
+			return out
+		}},
+	{Code: "MLA-OUTPUTS", Doc: "only the first output is used, but of Split",
+		Check: func(n *ir.Node, _ *Limits) []string {
+			if n.Op == op.Split || len(n.Out) < 2 {
+				return nil
+			}
+			return say("Output 1 (%s) is asked for, the MLA gives output 0 only", n.Out[1].Name)
+		}},
 }, macRules, spatialRules, moveRules, mathRules)
 
 // supported are the operators of the compatibility guide that have an int8
 // form here, and Identity and the integer pipeline's own conversions.
-var supported = ops("Add", "ArgMax", "AveragePool", "Clip", "Concat", "Conv", "ConvTranspose", "DepthToSpace", "Div", "Elu", "Erf", "Exp", "Expand", "Gather",
-	"Gelu", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish", "Identity", "InstanceNormalization", "LayerNormalization", "LeakyRelu", "Log",
-	"MatMul", "MaxPool", "Mul", "Pad", "Pow", "PRelu", "Reciprocal", "ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Resize", "Sigmoid", "Slice",
-	"Softmax", "Softplus", "SpaceToDepth", "Split", "Sqrt", "Sub", "Swish", "Tanh", "Transpose", "nncc.Relayout", "nncc.Requantize")
+var supported = ops("Add", "ArgMax", "AveragePool", "Clip", "Concat", "Conv", "ConvTranspose", "DepthToSpace", "Div",
+	"Elu", "Erf", "Exp", "Expand", "Gather",
+	"Gelu", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish", "Identity", "InstanceNormalization",
+	"LayerNormalization", "LeakyRelu", "Log",
+	"MatMul", "MaxPool", "Mul", "Pad", "Pow", "PRelu", "Reciprocal", "ReduceMax", "ReduceMean", "ReduceSum", "Relu",
+	"Reshape", "Resize", "Sigmoid", "Slice",
+	"Softmax", "Softplus", "SpaceToDepth", "Split", "Sqrt", "Sub", "Swish", "Tanh", "Transpose", "nncc.Relayout",
+	"nncc.Requantize")
 
 // missing says more about operators that users may expect.
 var missing = map[string]string{
@@ -154,8 +165,10 @@ func ops(names ...string) map[*ir.OpDef]bool {
 
 // parameters are the inputs that must be known at compile time.
 var parameters = map[*ir.OpDef][]int{
-	op.Conv: {1, 2}, op.ConvTranspose: {1, 2}, op.Clip: {1, 2}, op.Expand: {1}, op.Gather: {1}, op.InstanceNormalization: {1, 2},
-	op.LayerNormalization: {1, 2}, op.Pad: {1, 2, 3}, op.Pow: {1}, op.PRelu: {1}, op.ReduceMax: {1}, op.ReduceMean: {1}, op.ReduceSum: {1},
+	op.Conv: {1, 2}, op.ConvTranspose: {1, 2}, op.Clip: {1, 2}, op.Expand: {1}, op.Gather: {1},
+	op.InstanceNormalization: {1, 2},
+	op.LayerNormalization:    {1, 2}, op.Pad: {1, 2, 3}, op.Pow: {1}, op.PRelu: {1}, op.ReduceMax: {1},
+	op.ReduceMean: {1}, op.ReduceSum: {1},
 	op.Reshape: {1}, op.Resize: {1, 2, 3}, op.Slice: {1, 2, 3, 4}, op.Split: {1},
 }
 

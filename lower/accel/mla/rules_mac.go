@@ -14,112 +14,129 @@ var convOps = []*ir.OpDef{op.Conv, op.ConvTranspose}
 
 // macRules: their order is that of the reasons.
 var macRules = []Rule{
-	{Code: "MLA-CONV-GEOMETRY", Doc: "a convolution in two dimensions that is valid ONNX", Ops: convOps, Check: conv(func(_ *ir.Node, g *op.ConvGeom, _ *Limits) []string {
-		if len(g.In) != 2 {
-			return say("Convolution in %d dimensions, want 2", len(g.In))
-		}
-		return nil
-	})},
-	{Code: "MLA-CONV-STRIDE", Doc: "strides of Conv are 1 to conv_stride", Ops: []*ir.OpDef{op.Conv}, Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
-		if slices.Max(g.Strides) > l.ConvStride {
-			return say("Strides are %v, want 1 to %d", g.Strides, l.ConvStride)
-		}
-		return nil
-	})},
-	{Code: "MLA-CONV-DILATION", Doc: "dilations of Conv are 1 to conv_dilation", Ops: []*ir.OpDef{op.Conv}, Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
-		if slices.Max(g.Dilations) > l.ConvDilation {
-			return say("Dilations are %v, want 1 to %d", g.Dilations, l.ConvDilation)
-		}
-		return nil
-	})},
-	{Code: "MLA-CONV-KERNEL", Doc: "kernel sides are at most the board's conv_kernel", Ops: convOps, Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
-		if l.ConvKernel > 0 && slices.Max(g.Kernel) > l.ConvKernel {
-			return say("Kernel is %v, want at most %d in each dimension", g.Kernel, l.ConvKernel)
-		}
-		return nil
-	})},
-	{Code: "MLA-CONV-ALIGN", Doc: "channels are multiples of the board's channel_align", Ops: convOps, Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
-		var out []string
-		for _, x := range []struct {
-			what string
-			n    int
-		}{{"Input", g.CIn}, {"Output", g.COut}} {
-			if x.n%max(l.ChannelAlign, 1) != 0 {
-				out = append(out, fmt.Sprintf("%s has %d channels, want a multiple of %d", x.what, x.n, l.ChannelAlign))
+	{Code: "MLA-CONV-GEOMETRY", Doc: "a convolution in two dimensions that is valid ONNX", Ops: convOps,
+		Check: conv(func(_ *ir.Node, g *op.ConvGeom, _ *Limits) []string {
+			if len(g.In) != 2 {
+				return say("Convolution in %d dimensions, want 2", len(g.In))
 			}
-		}
-		return out
-	})},
-	{Code: "MLA-DECONV-DILATION", Doc: "ConvTranspose is not dilated", Ops: []*ir.OpDef{op.ConvTranspose}, Check: conv(func(_ *ir.Node, g *op.ConvGeom, _ *Limits) []string {
-		if slices.Max(g.Dilations) > 1 {
-			return say("Dilations are %v, want 1", g.Dilations)
-		}
-		return nil
-	})},
-	{Code: "MLA-DECONV-GROUP", Doc: "ConvTranspose has one group or is depthwise", Ops: []*ir.OpDef{op.ConvTranspose}, Check: conv(func(_ *ir.Node, g *op.ConvGeom, _ *Limits) []string {
-		if g.Group != 1 && !depthwiseTransposed(g) {
-			return say("Group is %d for %d input and %d output channels, want 1 or depthwise", g.Group, g.CIn, g.COut)
-		}
-		return nil
-	})},
-	{Code: "MLA-DECONV-STRIDE", Doc: "strides of ConvTranspose are among deconv_strides (depthwise: depthwise_deconv_strides)", Ops: []*ir.OpDef{op.ConvTranspose}, Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
-		want := l.DeconvStrides
-		if depthwiseTransposed(g) {
-			want = l.DepthwiseDeconvStrides
-		}
-		for _, s := range g.Strides {
-			if !slices.Contains(want, s) {
-				return say("Strides are %v, want one of %v", g.Strides, want)
-			}
-		}
-		return nil
-	})},
-	{Code: "MLA-WEIGHTS", Doc: "weights are symmetric: int8 with zero points 0", Ops: []*ir.OpDef{op.Conv, op.ConvTranspose}, Check: func(n *ir.Node, _ *Limits) []string {
-		w := n.In[1]
-		q := w.Type.Quant
-		if w.Const == nil || q == nil {
 			return nil
-		}
-		for c, z := range q.Zero {
-			if z != 0 {
-				return say("Weights %s have zero point %d in channel %d, want 0", w.Name, z, c)
+		})},
+	{Code: "MLA-CONV-STRIDE", Doc: "strides of Conv are 1 to conv_stride", Ops: []*ir.OpDef{op.Conv},
+		Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
+			if slices.Max(g.Strides) > l.ConvStride {
+				return say("Strides are %v, want 1 to %d", g.Strides, l.ConvStride)
 			}
-		}
-		return nil
-	}},
-	{Code: "MLA-SCALES", Doc: "quantised: the scale of the products has a fixed-point form, the bias counts them", Ops: []*ir.OpDef{op.Conv, op.ConvTranspose, op.MatMul}, Check: func(n *ir.Node, _ *Limits) []string {
-		if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-			return nil // to be quantised, or refused by MLA-DTYPE
-		}
-		params := op.ConvQuantParams
-		if n.Op == op.MatMul {
-			params = op.MatMulQuantParams
-		}
-		if _, why := params(n); why != "" {
-			return say("Not an integer operator: %s", why)
-		}
-		return nil
-	}},
-	{Code: "MLA-MATMUL", Doc: "MatMul multiplies matrices, not vectors", Ops: []*ir.OpDef{op.MatMul}, Check: func(n *ir.Node, _ *Limits) []string {
-		for i, v := range n.In {
-			if v.Type.Rank() < 2 {
-				return say("Operand %d is not a matrix (%s)", i, shapeText(v.Type.Shape))
-			}
-		}
-		return nil
-	}},
-	{Code: "MLA-MATMUL-WEIGHTS", Doc: "a constant right side of MatMul has one zero point", Ops: []*ir.OpDef{op.MatMul}, Check: func(n *ir.Node, _ *Limits) []string {
-		q := n.In[1].Type.Quant
-		if q == nil || n.In[1].Const == nil {
 			return nil
-		}
-		for _, z := range q.Zero {
-			if z != 0 {
-				return say("Right side %s has zero point %d, weights are symmetric", n.In[1].Name, z)
+		})},
+	{Code: "MLA-CONV-DILATION", Doc: "dilations of Conv are 1 to conv_dilation", Ops: []*ir.OpDef{op.Conv},
+		Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
+			if slices.Max(g.Dilations) > l.ConvDilation {
+				return say("Dilations are %v, want 1 to %d", g.Dilations, l.ConvDilation)
 			}
-		}
-		return nil
-	}},
+			return nil
+		})},
+	{Code: "MLA-CONV-KERNEL", Doc: "kernel sides are at most the board's conv_kernel", Ops: convOps,
+		Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
+			if l.ConvKernel > 0 && slices.Max(g.Kernel) > l.ConvKernel {
+				return say("Kernel is %v, want at most %d in each dimension", g.Kernel, l.ConvKernel)
+			}
+			return nil
+		})},
+	{Code: "MLA-CONV-ALIGN", Doc: "channels are multiples of the board's channel_align", Ops: convOps,
+		Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
+			var out []string
+			for _, x := range []struct {
+				what string
+				n    int
+			}{{"Input", g.CIn}, {"Output", g.COut}} {
+				if x.n%max(l.ChannelAlign, 1) != 0 {
+					out = append(out, fmt.Sprintf("%s has %d channels, want a multiple of %d", x.what, x.n, l.ChannelAlign))
+				}
+			}
+			return out
+		})},
+	{Code: "MLA-DECONV-DILATION", Doc: "ConvTranspose is not dilated", Ops: []*ir.OpDef{op.ConvTranspose},
+		Check: conv(func(_ *ir.Node, g *op.ConvGeom, _ *Limits) []string {
+			if slices.Max(g.Dilations) > 1 {
+				return say("Dilations are %v, want 1", g.Dilations)
+			}
+			return nil
+		})},
+	{Code: "MLA-DECONV-GROUP", Doc: "ConvTranspose has one group or is depthwise",
+		Ops: []*ir.OpDef{op.ConvTranspose},
+		Check: conv(func(_ *ir.Node, g *op.ConvGeom, _ *Limits) []string {
+			if g.Group != 1 && !depthwiseTransposed(g) {
+				return say("Group is %d for %d input and %d output channels, want 1 or depthwise", g.Group, g.CIn, g.COut)
+			}
+			return nil
+		})},
+	{Code: "MLA-DECONV-STRIDE", Doc: "strides of ConvTranspose are among deconv_strides (depthwise: depthwise_deconv_strides)",
+		Ops: []*ir.OpDef{op.ConvTranspose},
+		Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
+			want := l.DeconvStrides
+			if depthwiseTransposed(g) {
+				want = l.DepthwiseDeconvStrides
+			}
+			for _, s := range g.Strides {
+				if !slices.Contains(want, s) {
+					return say("Strides are %v, want one of %v", g.Strides, want)
+				}
+			}
+			return nil
+		})},
+	{Code: "MLA-WEIGHTS", Doc: "weights are symmetric: int8 with zero points 0",
+		Ops: []*ir.OpDef{op.Conv, op.ConvTranspose},
+		Check: func(n *ir.Node, _ *Limits) []string {
+			w := n.In[1]
+			q := w.Type.Quant
+			if w.Const == nil || q == nil {
+				return nil
+			}
+			for c, z := range q.Zero {
+				if z != 0 {
+					return say("Weights %s have zero point %d in channel %d, want 0", w.Name, z, c)
+				}
+			}
+			return nil
+		}},
+	{Code: "MLA-SCALES", Doc: "quantised: the scale of the products has a fixed-point form, the bias counts them",
+		Ops: []*ir.OpDef{op.Conv, op.ConvTranspose, op.MatMul},
+		Check: func(n *ir.Node, _ *Limits) []string {
+			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
+				return nil // to be quantised, or refused by MLA-DTYPE
+			}
+			params := op.ConvQuantParams
+			if n.Op == op.MatMul {
+				params = op.MatMulQuantParams
+			}
+			if _, why := params(n); why != "" {
+				return say("Not an integer operator: %s", why)
+			}
+			return nil
+		}},
+	{Code: "MLA-MATMUL", Doc: "MatMul multiplies matrices, not vectors", Ops: []*ir.OpDef{op.MatMul},
+		Check: func(n *ir.Node, _ *Limits) []string {
+			for i, v := range n.In {
+				if v.Type.Rank() < 2 {
+					return say("Operand %d is not a matrix (%s)", i, shapeText(v.Type.Shape))
+				}
+			}
+			return nil
+		}},
+	{Code: "MLA-MATMUL-WEIGHTS", Doc: "a constant right side of MatMul has one zero point",
+		Ops: []*ir.OpDef{op.MatMul},
+		Check: func(n *ir.Node, _ *Limits) []string {
+			q := n.In[1].Type.Quant
+			if q == nil || n.In[1].Const == nil {
+				return nil
+			}
+			for _, z := range q.Zero {
+				if z != 0 {
+					return say("Right side %s has zero point %d, weights are symmetric", n.In[1].Name, z)
+				}
+			}
+			return nil
+		}},
 }
 
 // depthwiseTransposed: one group a channel, on both sides.

@@ -12,54 +12,63 @@ import (
 
 // moveRules: their order is that of the reasons.
 var moveRules = []Rule{
-	{Code: "MLA-CONCAT", Doc: "Concat is not along the batch", Ops: []*ir.OpDef{op.Concat}, Check: notBatch("Concat")},
+	{Code: "MLA-CONCAT", Doc: "Concat is not along the batch", Ops: []*ir.OpDef{op.Concat},
+		Check: notBatch("Concat")},
 	{Code: "MLA-SPLIT", Doc: "Split is not along the batch", Ops: []*ir.OpDef{op.Split}, Check: notBatch("Split")},
-	{Code: "MLA-GATHER", Doc: "Gather takes a list of indices (0-D or 1-D), not along the batch", Ops: []*ir.OpDef{op.Gather}, Check: func(n *ir.Node, l *Limits) []string {
-		out := notBatch("Gather")(n, l)
-		if r := n.In[1].Type.Rank(); r > 1 {
-			out = append(out, say("Indices are %dD, want 0D or 1D", r)...)
-		}
-		return out
-	}},
-	{Code: "MLA-SLICE-STEP", Doc: "Slice has positive steps", Ops: []*ir.OpDef{op.Slice}, Check: sliced(func(_ *ir.Node, g *op.SliceGeom) []string {
-		for d, s := range g.Step {
-			if s < 0 {
-				return say("Slice step is %d along dimension %d, want a positive one", s, d)
+	{Code: "MLA-GATHER", Doc: "Gather takes a list of indices (0-D or 1-D), not along the batch",
+		Ops: []*ir.OpDef{op.Gather},
+		Check: func(n *ir.Node, l *Limits) []string {
+			out := notBatch("Gather")(n, l)
+			if r := n.In[1].Type.Rank(); r > 1 {
+				out = append(out, say("Indices are %dD, want 0D or 1D", r)...)
 			}
-		}
-		return nil
-	})},
-	{Code: "MLA-SLICE-BATCH", Doc: "Slice leaves the batch alone", Ops: []*ir.OpDef{op.Slice}, Check: sliced(func(n *ir.Node, g *op.SliceGeom) []string {
-		if x := n.In[0].Type.Shape[0]; g.Shape[0] != x || g.Start[0] != 0 {
-			return say("Slice takes %d of a batch of %d, want all", g.Shape[0], x)
-		}
-		return nil
-	})},
-	{Code: "MLA-TRANSPOSE", Doc: "Transpose leaves the batch first", Ops: []*ir.OpDef{op.Transpose}, Check: func(n *ir.Node, _ *Limits) []string {
-		p, err := op.Perm(n)
-		if err != nil || !rank4(n) || p[0] == 0 || n.In[0].Type.Shape[0] == 1 && n.Out[0].Type.Shape[0] == 1 {
-			return nil // a batch of 1 may change places with another dimension of size 1
-		}
-		return say("Transpose %v moves the batch", p)
-	}},
-	{Code: "MLA-RESHAPE-ZERO", Doc: "Reshape has allowzero 0", Ops: []*ir.OpDef{op.Reshape}, Check: func(n *ir.Node, _ *Limits) []string {
-		if n.Int("allowzero") != 0 {
-			return say("allowzero is 1, want 0")
-		}
-		return nil
-	}},
-	{Code: "MLA-RESHAPE-BATCH", Doc: "Reshape keeps the batch", Ops: []*ir.OpDef{op.Reshape}, Check: func(n *ir.Node, _ *Limits) []string {
-		if rank4(n) && n.In[0].Type.Shape[0] != n.Out[0].Type.Shape[0] {
-			return say("Reshape from %s to %s changes the batch", shapeText(n.In[0].Type.Shape), shapeText(n.Out[0].Type.Shape))
-		}
-		return nil
-	}},
-	{Code: "MLA-EXPAND", Doc: "Expand (BroadcastTo) does not repeat the batch", Ops: []*ir.OpDef{op.Expand}, Check: func(n *ir.Node, _ *Limits) []string {
-		if rank4(n) && n.In[0].Type.Shape[0] != n.Out[0].Type.Shape[0] {
-			return say("Expand repeats the batch %d times", n.Out[0].Type.Shape[0])
-		}
-		return nil
-	}},
+			return out
+		}},
+	{Code: "MLA-SLICE-STEP", Doc: "Slice has positive steps", Ops: []*ir.OpDef{op.Slice},
+		Check: sliced(func(_ *ir.Node, g *op.SliceGeom) []string {
+			for d, s := range g.Step {
+				if s < 0 {
+					return say("Slice step is %d along dimension %d, want a positive one", s, d)
+				}
+			}
+			return nil
+		})},
+	{Code: "MLA-SLICE-BATCH", Doc: "Slice leaves the batch alone", Ops: []*ir.OpDef{op.Slice},
+		Check: sliced(func(n *ir.Node, g *op.SliceGeom) []string {
+			if x := n.In[0].Type.Shape[0]; g.Shape[0] != x || g.Start[0] != 0 {
+				return say("Slice takes %d of a batch of %d, want all", g.Shape[0], x)
+			}
+			return nil
+		})},
+	{Code: "MLA-TRANSPOSE", Doc: "Transpose leaves the batch first", Ops: []*ir.OpDef{op.Transpose},
+		Check: func(n *ir.Node, _ *Limits) []string {
+			p, err := op.Perm(n)
+			if err != nil || !rank4(n) || p[0] == 0 || n.In[0].Type.Shape[0] == 1 && n.Out[0].Type.Shape[0] == 1 {
+				return nil // a batch of 1 may change places with another dimension of size 1
+			}
+			return say("Transpose %v moves the batch", p)
+		}},
+	{Code: "MLA-RESHAPE-ZERO", Doc: "Reshape has allowzero 0", Ops: []*ir.OpDef{op.Reshape},
+		Check: func(n *ir.Node, _ *Limits) []string {
+			if n.Int("allowzero") != 0 {
+				return say("allowzero is 1, want 0")
+			}
+			return nil
+		}},
+	{Code: "MLA-RESHAPE-BATCH", Doc: "Reshape keeps the batch", Ops: []*ir.OpDef{op.Reshape},
+		Check: func(n *ir.Node, _ *Limits) []string {
+			if rank4(n) && n.In[0].Type.Shape[0] != n.Out[0].Type.Shape[0] {
+				return say("Reshape from %s to %s changes the batch", shapeText(n.In[0].Type.Shape), shapeText(n.Out[0].Type.Shape))
+			}
+			return nil
+		}},
+	{Code: "MLA-EXPAND", Doc: "Expand (BroadcastTo) does not repeat the batch", Ops: []*ir.OpDef{op.Expand},
+		Check: func(n *ir.Node, _ *Limits) []string {
+			if rank4(n) && n.In[0].Type.Shape[0] != n.Out[0].Type.Shape[0] {
+				return say("Expand repeats the batch %d times", n.Out[0].Type.Shape[0])
+			}
+			return nil
+		}},
 }
 
 // notBatch: the axis attribute names no dimension 0.

@@ -24,7 +24,8 @@ func checkMaxPoolBF16(k *checker) {
 	k.bounds()
 	batch, inH, inW, inC := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("in_c")
 	outH, outW := k.dim("out_h"), k.dim("out_w")
-	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"), k.dim("dilation_h"), k.dim("dilation_w")
+	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"),
+		k.dim("dilation_h"), k.dim("dilation_w")
 	pt, pl := k.in("pad_top", 0, maxDim), k.in("pad_left", 0, maxDim)
 	k.axis(outH, sh, pt, kh, dh)
 	k.axis(outW, sw, pl, kw, dw)

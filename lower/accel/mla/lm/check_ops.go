@@ -28,7 +28,8 @@ func (k *checker) channels(n uint64) {
 func (k *checker) convolution(size uint64) (outC, out uint64, ok bool) {
 	batch, inH, inW, inC := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("in_c")
 	outH, outW, channels := k.dim("out_h"), k.dim("out_w"), k.dim("out_c")
-	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"), k.dim("dilation_h"), k.dim("dilation_w")
+	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"),
+		k.dim("dilation_h"), k.dim("dilation_w")
 	pt, pl := k.in("pad_top", -maxDim, maxDim), k.in("pad_left", -maxDim, maxDim)
 	spreadH, spreadW, transposed, groups := k.dim("spread_h"), k.dim("spread_w"), k.flag("transposed"), k.dim("groups")
 	if inC%groups != 0 || channels%groups != 0 {
@@ -37,7 +38,8 @@ func (k *checker) convolution(size uint64) (outC, out uint64, ok bool) {
 	}
 	k.axis(outH, sh, pt, kh, dh)
 	k.axis(outW, sw, pl, kw, dw)
-	k.want(u(inH, spreadH) <= maxReach && u(inW, spreadW) <= maxReach, "spread by %d and %d is too large", spreadH, spreadW)
+	k.want(u(inH, spreadH) <= maxReach && u(inW, spreadW) <= maxReach, "spread by %d and %d is too large", spreadH,
+		spreadW)
 	taps := u(kh, kw, inC/groups)
 	k.all(macX, u(batch, inH, inW, inC), size)
 	k.all(macW, mul(uint64(channels), taps), size)
@@ -65,7 +67,8 @@ func checkConv2D(k *checker) {
 func checkDepthwise(k *checker) {
 	batch, inH, inW, inC := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("in_c")
 	outH, outW, mult := k.dim("out_h"), k.dim("out_w"), k.dim("mult_c")
-	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"), k.dim("dilation_h"), k.dim("dilation_w")
+	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"),
+		k.dim("dilation_h"), k.dim("dilation_w")
 	pt, pl := k.in("pad_top", -maxDim, maxDim), k.in("pad_left", -maxDim, maxDim)
 	k.offset("in_offset")
 	k.byte8("out_offset")
@@ -155,7 +158,8 @@ func (k *checker) pool() {
 	k.f()
 	batch, inH, inW, inC := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("in_c")
 	outH, outW := k.dim("out_h"), k.dim("out_w")
-	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"), k.dim("dilation_h"), k.dim("dilation_w")
+	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"),
+		k.dim("dilation_h"), k.dim("dilation_w")
 	pt, pl := k.in("pad_top", 0, maxDim), k.in("pad_left", 0, maxDim)
 	k.in("pad_bottom", 0, maxDim)
 	k.in("pad_right", 0, maxDim)
@@ -384,7 +388,8 @@ func checkResizeNearest(k *checker) {
 func checkResize(k *checker) {
 	k.f()
 	k.f()
-	batch, inH, inW, ch, outH, outW := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("channels"), k.dim("out_h"), k.dim("out_w")
+	batch, inH, inW, ch, outH, outW := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("channels"),
+		k.dim("out_h"), k.dim("out_w")
 	tapsH, tapsW, den := k.dim("taps_h"), k.dim("taps_w"), k.in("den", 1, maxReach)
 	k.byte8("in_zero")
 	k.byte8("out_zero")

@@ -150,7 +150,8 @@ func (k *checker) use(i int, lo, hi int64, size uint64) {
 	t := &k.s.Tensors[o.Tensor]
 	bytes := uint64(t.Bytes() - o.Offset)
 	if lo < 0 || uint64(hi) >= bytes/size || bytes < size {
-		k.want(false, "operand %s: elements %d to %d of %d bytes, the tensor has %d bytes from there", what.Name, lo, hi, size, bytes)
+		k.want(false, "operand %s: elements %d to %d of %d bytes, the tensor has %d bytes from there", what.Name, lo,
+			hi, size, bytes)
 		return
 	}
 	k.want(uint64(t.Offset+o.Offset)%min(size, 8) == 0, "operand %s is not aligned to %d bytes", what.Name, min(size, 8))

@@ -228,7 +228,8 @@ func Scan(file []byte, s *Segment) error {
 		return bad("%d bytes behind the last command", len(rest))
 	}
 	if in, out := le.Uint32(head[32:]), le.Uint32(head[36:]); int(in) != len(s.Inputs()) || int(out) != len(s.Outputs()) {
-		return bad("the header names %d inputs and %d outputs, the tensor table has %d and %d", in, out, len(s.Inputs()), len(s.Outputs()))
+		return bad("the header names %d inputs and %d outputs, the tensor table has %d and %d", in, out,
+			len(s.Inputs()), len(s.Outputs()))
 	}
 	return nil
 }

@@ -48,7 +48,8 @@ const (
 var dtypes = map[DType]struct {
 	name string
 	size int
-}{I8: {"i8", 1}, U8: {"u8", 1}, I16: {"i16", 2}, I32: {"i32", 4}, U32: {"u32", 4}, I64: {"i64", 8}, F64: {"f64", 8}, Affine: {"affine", 16}, BF16: {"bf16", 2}, F32: {"f32", 4}}
+}{I8: {"i8", 1}, U8: {"u8", 1}, I16: {"i16", 2}, I32: {"i32", 4}, U32: {"u32", 4}, I64: {"i64", 8}, F64: {"f64", 8},
+	Affine: {"affine", 16}, BF16: {"bf16", 2}, F32: {"f32", 4}}
 
 // Size is the bytes of an element, 0 for a type that does not exist.
 func (d DType) Size() int { return dtypes[d].size }

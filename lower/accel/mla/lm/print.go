@@ -19,7 +19,8 @@ func (s *Segment) String() string {
 	fmt.Fprintln(w, "tensor\trole\ttype\tshape\toffset\tbytes\tquantisation\tname")
 	for i := range s.Tensors {
 		t := &s.Tensors[i]
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", i, t.Role, t.DType, t.shapeText(), t.Offset, t.Bytes(), t.quantText(), printable(t.Name))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", i, t.Role, t.DType, t.shapeText(), t.Offset, t.Bytes(),
+			t.quantText(), printable(t.Name))
 	}
 	w.Flush()
 	b.WriteByte('\n')
@@ -176,10 +177,12 @@ func (s *Segment) MarshalJSON() ([]byte, error) {
 		Work        uint64        `json:"work"`
 		Tensors     []jsonTensor  `json:"tensors"`
 		Commands    []jsonCommand `json:"commands"`
-	}{Name: s.Name, Version: fmt.Sprintf("%d.%d", Major, Minor), MemoryBytes: s.Memory, WeightBytes: s.WeightBytes(), MACs: s.MACs, Work: s.Work}
+	}{Name: s.Name, Version: fmt.Sprintf("%d.%d", Major, Minor), MemoryBytes: s.Memory, WeightBytes: s.WeightBytes(),
+		MACs: s.MACs, Work: s.Work}
 	for i := range s.Tensors {
 		t := &s.Tensors[i]
-		out.Tensors = append(out.Tensors, jsonTensor{i, t.Name, t.Role.String(), t.DType.String(), t.Shape, t.Layout(), t.Order, t.Scale, t.Zero, t.Offset, t.Bytes()})
+		out.Tensors = append(out.Tensors, jsonTensor{i, t.Name, t.Role.String(), t.DType.String(), t.Shape,
+			t.Layout(), t.Order, t.Scale, t.Zero, t.Offset, t.Bytes()})
 	}
 	for i := range s.Commands {
 		c := &s.Commands[i]

@@ -22,7 +22,8 @@ func (s *Segment) count() (cost, macs uint64, err error) {
 		cost += c
 		macs += m
 		if cost > MaxWork {
-			return 0, 0, fmt.Errorf("command %d (%s %s): more than %d steps", i, s.Commands[i].Op, s.Commands[i].Name, uint64(MaxWork))
+			return 0, 0, fmt.Errorf("command %d (%s %s): more than %d steps", i, s.Commands[i].Op, s.Commands[i].Name,
+				uint64(MaxWork))
 		}
 	}
 	return cost, macs, nil
@@ -35,7 +36,8 @@ func (s *Segment) Validate() error {
 		return fmt.Errorf("memory of %d bytes, want a multiple of %d up to %d", s.Memory, Align, MaxBytes)
 	}
 	if len(s.Tensors) > MaxTensors || len(s.Commands) > MaxCommands {
-		return fmt.Errorf("%d tensors and %d commands, want at most %d and %d", len(s.Tensors), len(s.Commands), MaxTensors, MaxCommands)
+		return fmt.Errorf("%d tensors and %d commands, want at most %d and %d", len(s.Tensors), len(s.Commands),
+			MaxTensors, MaxCommands)
 	}
 	for i := range s.Tensors {
 		if err := s.tensor(&s.Tensors[i]); err != nil {
@@ -85,7 +87,8 @@ func (s *Segment) tensor(t *Tensor) error {
 	}
 	if t.Role == Const {
 		if len(t.Data) != int(n) || t.Offset < 0 || t.Offset > MaxBytes || t.Offset%Align != 0 {
-			return fmt.Errorf("%d bytes of data at offset %d, the shape needs %d at a multiple of %d", len(t.Data), t.Offset, n, Align)
+			return fmt.Errorf("%d bytes of data at offset %d, the shape needs %d at a multiple of %d", len(t.Data),
+				t.Offset, n, Align)
 		}
 		return nil
 	}
