@@ -4,7 +4,6 @@ import (
 	"context"
 	"debug/elf"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -29,26 +28,19 @@ import (
 func otherVersion(t testing.TB, cmsis bool) *runtimec.Library {
 	t.Helper()
 	other := fstest.MapFS{}
-	root := os.DirFS(filepath.Join("..", "..", "..", "runtime_c"))
+	tree, err := runtimec.Tree()
+	if err != nil {
+		t.Fatal(err)
+	}
 	structs := regexp.MustCompile(`(?m)^\} (nncc_\w+_params|nncc_(?:helium|dsp)_\w+);$`)
-	for _, dir := range []string{"include", "src"} {
-		err := fs.WalkDir(root, dir, func(p string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			b, err := fs.ReadFile(root, p)
-			if strings.HasPrefix(p, "include/") && !strings.Contains(p, "cmsis_nn") && !strings.Contains(p, "mla") {
-				b = structs.ReplaceAll(b, []byte("    int32_t of_another_version;\n$0"))
-			}
-			if cmsis && strings.HasSuffix(p, "arm_nnfunctions.h") {
-				b = append(b, "/* of another version */\n"...)
-			}
-			other[p] = &fstest.MapFile{Data: b}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
+	for p, b := range tree {
+		if strings.HasPrefix(p, "include/") && !strings.Contains(p, "cmsis_nn") && !strings.Contains(p, "mla") {
+			b = structs.ReplaceAll(b, []byte("    int32_t of_another_version;\n$0"))
 		}
+		if cmsis && strings.HasSuffix(p, "arm_nnfunctions.h") {
+			b = slices.Concat(b, []byte("/* of another version */\n"))
+		}
+		other[p] = &fstest.MapFile{Data: b}
 	}
 	lib, err := runtimec.NewLibrary(other)
 	if err != nil {
