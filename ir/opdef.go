@@ -3,6 +3,7 @@ package ir
 import (
 	"fmt"
 
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -141,23 +142,7 @@ func (d *OpDef) DataInputs(n *Node) []int {
 }
 
 // Diag is an error about a model that a user can act on.
-type Diag struct {
-	Code string // stable short identifier, e.g. "shape-mismatch"
-	Node string // ONNX node (or tensor) that the message is about
-	Msg  string // what was found and what is wanted
-	Hint string // what to do; may be empty
-}
-
-func (d *Diag) Error() string {
-	s := d.Msg
-	if d.Node != "" {
-		s = d.Node + ": " + s
-	}
-	if d.Hint != "" {
-		s += " (" + d.Hint + ")"
-	}
-	return s
-}
+type Diag = diag.Diag
 
 // Errf is a Diag about node n.
 func Errf(n *Node, code, format string, args ...any) *Diag {

@@ -1,10 +1,10 @@
 package lower
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fidelity"
@@ -65,13 +65,13 @@ func (s *State) warnOfFloatNodes() {
 		if k > 4 {
 			names, more = names[:4], ", ..."
 		}
-		s.warn("%d nodes are computed in float, without an integer form: %s%s", k, strings.Join(names, ", "), more)
+		s.warn("float-node", "", "%d nodes are computed in float, without an integer form: %s%s", k, strings.Join(names, ", "), more)
 	}
 }
 
-// warn adds a warning for the user.
-func (s *State) warn(format string, args ...any) {
-	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
+// warn adds a warning about a node, or about several ("").
+func (s *State) warn(code, node, format string, args ...any) {
+	s.Diags.Add(diag.Warnf(code, node, format, args...))
 }
 
 // foldDequantize makes float constants of quantised ones, for float32.
@@ -110,7 +110,7 @@ func (s *State) floatFallback() error {
 			return err
 		}
 		s.inFloat(s.facts.Accel, n, m)
-		s.warn("%s has no integer kernel: it is computed in float between DequantizeLinear and QuantizeLinear", name)
+		s.warn("float-node", name, "%s has no integer kernel: it is computed in float between DequantizeLinear and QuantizeLinear", name)
 	}
 	return nil
 }

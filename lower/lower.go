@@ -5,6 +5,7 @@ package lower
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/program"
@@ -97,10 +98,9 @@ type Selection struct {
 
 // Findings are for reports.
 type Findings struct {
-	Precision   string // of the layers: int8, int16x8, int4, mixed, float32 (or another float type), integer
-	Layers      Layers // how many have which
-	Warnings    []string
-	Notes       []string // what is no warning
+	Precision   string    // of the layers: int8, int16x8, int4, mixed, float32 (or another float type), integer
+	Layers      Layers    // how many have which
+	Diags       diag.List // warnings and notes, each with the stage that gave it
 	Rewrites    []pass.Rewrite
 	Calibration *quant.Report // nil unless this run quantised the model
 	Pruned      []prune.Cut   // values that lost channels

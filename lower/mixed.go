@@ -1,9 +1,8 @@
 package lower
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -66,8 +65,10 @@ func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 	}
 	mixed.Tried = append(rep.Tried, mixed.Tried...)
 	r.Calibration = mixed
-	r.Warnings = append(r.Warnings, fmt.Sprintf("int8 alone reaches %.1f dB on samples that calibration did not see: %d of the model's nodes run in bfloat16, which gives %.1f dB (--precision int8 keeps int8)",
-		rep.SQNR, len(mixed.BF16), mixed.SQNR))
+	d := diag.Warnf("bfloat16", "", "int8 alone reaches %.1f dB on samples that calibration did not see: %d of the model's nodes "+
+		"run in bfloat16, which gives %.1f dB", rep.SQNR, len(mixed.BF16), mixed.SQNR)
+	d.Hint = "--precision int8 keeps int8"
+	r.Diags.Add(d)
 	return g, nil
 }
 
@@ -86,7 +87,6 @@ func (o *Options) bfloat16() *accel.Bfloat16 {
 // calibrated takes a report and what there is to say of it.
 func (r *Result) calibrated(rep *quant.Report) {
 	if r.Calibration = rep; rep != nil {
-		r.Warnings = append(r.Warnings, rep.Warnings...)
-		r.Notes = append(r.Notes, rep.Notes()...)
+		r.Diags.Add(rep.Diagnostics()...)
 	}
 }

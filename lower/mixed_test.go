@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
@@ -97,9 +98,9 @@ func TestMixedPrecision(t *testing.T) {
 			if mixed := len(r.Calibration.BF16) > 0; mixed != c.mixed {
 				t.Fatalf("bfloat16 nodes: %v", r.Calibration.BF16)
 			}
-			warned := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "bfloat16") })
+			warned := slices.ContainsFunc(r.Diags, func(d *diag.Diag) bool { return d.Code == "bfloat16" })
 			if warned != c.mixed || len(r.Segments) != 1 || len(r.Refused) > 0 {
-				t.Errorf("warnings %q, %d segments, refused %v", r.Warnings, len(r.Segments), r.Refused)
+				t.Errorf("warnings %q, %d segments, refused %v", r.Diags, len(r.Segments), r.Refused)
 			}
 			if c.mixed && (db < 25 || r.Calibration.SQNR < r.Calibration.Int8SQNR+6) || !c.mixed && db > 20 {
 				t.Errorf("%.1f dB", db)

@@ -17,7 +17,7 @@ func (s *State) fourD(integer bool) error {
 		return err
 	}
 	for _, l := range res.Left {
-		s.warn("%s %q stays without a 4-D form: %s", l.Op, l.Node, l.Reason)
+		s.warn("no-4d-form", l.Node, "%s %q stays without a 4-D form: %s", l.Op, l.Node, l.Reason)
 	}
 	s.ctx.Rewrites = append(s.ctx.Rewrites, res.Rewrites...)
 	s.Graph, s.reconstruction = res.Native, res.Restore

@@ -1,12 +1,12 @@
 package lower
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -20,7 +20,7 @@ type Single struct {
 	in, out []tensor.DType
 	// Notes are for the user: what was done, and which numbers float32 does not
 	// have.
-	Notes []string
+	Notes diag.List
 }
 
 // isOtherFloat reports a float element type besides float32.
@@ -45,7 +45,7 @@ func (s *State) toSingle() error {
 	if s.single, err = ToSingle(s.Graph); err != nil || s.single == nil {
 		return err
 	}
-	s.Notes = append(s.Notes, s.single.Notes...)
+	s.Diags.Add(s.single.Notes...)
 	s.facts.Quant.Samples = s.single.Samples(s.facts.Quant.Samples)
 	s.StateBindings = s.single.bindings(s.StateBindings)
 	return nil
@@ -84,9 +84,10 @@ func ToSingle(g *ir.Graph) (*Single, error) {
 	if err := c.graph(g); err != nil {
 		return nil, err
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("the model computes in %s: its float layers run in float32", strings.Join(names, " and ")))
+	s.Notes.Add(diag.Notef("single", "", "the model computes in %s: its float layers run in float32", strings.Join(names, " and ")))
 	if c.clipped > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d constants of type double are beyond the range of float32: the largest or smallest number of float32 stands for them, the first is in %s", c.clipped, c.first))
+		s.Notes.Add(diag.Notef("single-range", c.first, "%d constants of type double are beyond the range of float32: "+
+			"the largest or smallest number of float32 stands for them, the first is in %s", c.clipped, c.first))
 	}
 	return s, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/patch"
@@ -177,7 +178,7 @@ func (s *State) fork() *State {
 	c, r := *s, *s.Result
 	c.Result, c.log = &r, nil
 	r.Graph = s.Graph.Clone()
-	r.Fusions, r.Warnings, r.Notes = slices.Clone(r.Fusions), slices.Clone(r.Warnings), slices.Clone(r.Notes)
+	r.Fusions, r.Diags = slices.Clone(r.Fusions), slices.Clone(r.Diags)
 	r.StateBindings = slices.Clone(r.StateBindings)
 	return &c
 }
@@ -209,7 +210,10 @@ func (s *State) step(t *Stage) error {
 		}
 	}
 	begin := time.Now()
-	if err := pass.Guard(t.Name, s.ctx, before, func() error { return t.Run(s) }); err != nil {
+	err := pass.Guard(t.Name, s.ctx, before, func() error { return t.Run(s) })
+	s.Diags.From(t.Name)
+	if err != nil {
+		diag.In(err).From(t.Name)
 		return err
 	}
 	took := time.Since(begin)

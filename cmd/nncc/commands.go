@@ -1,16 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // model takes the one positional argument.
@@ -35,15 +36,32 @@ func (c *cli) json(v any) error {
 	return e.Encode(v)
 }
 
-func (c *cli) warnings(ws []string) {
+// diagnostics prints the notes and warnings that there are, each once.
+func (c *cli) diagnostics() {
+	c.progress.done()
+	for _, severity := range []diag.Severity{diag.Note, diag.Warning} {
+		for _, d := range c.cfg.Diags {
+			if d.Severity == severity && !c.said[d.Error()] {
+				c.said[d.Error()] = true
+				fmt.Fprintf(c.err, "nncc: %s: %s%s\n", severity, text.Line(text.Short(d.Error(), maxLine)), c.origin(d))
+			}
+		}
+	}
+}
+
+// origin says, with -v, where a diagnostic comes from.
+func (c *cli) origin(d *diag.Diag) string {
+	if !c.verbose {
+		return ""
+	}
+	return fmt.Sprintf(" [%s, %s]", cmp.Or(d.Stage, "driver"), d.Code)
+}
+
+// warnings prints what there is to say of a program that was made.
+func (c *cli) warnings() {
 	c.progress.done()
 	fmt.Fprint(c.err, c.cfg.StageTimes())
-	for _, n := range c.cfg.Notes() {
-		fmt.Fprintf(c.err, "nncc: note: %s\n", text.Line(n))
-	}
-	for _, w := range ws {
-		fmt.Fprintf(c.err, "nncc: warning: %s\n", text.Line(text.Short(w, maxLine)))
-	}
+	c.diagnostics()
 }
 
 func (c *cli) compile(args []string) error {
@@ -57,7 +75,7 @@ func (c *cli) compile(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.warnings(o.Report.Warnings)
+	c.warnings()
 	gate := o.Gates()
 	if _, ok := gate.(*driver.GateError); gate != nil && !ok {
 		return gate
@@ -85,7 +103,7 @@ func (c *cli) stopAfter() error {
 	if err != nil {
 		return err
 	}
-	c.warnings(c.cfg.Warnings())
+	c.warnings()
 	if c.cfg.JSON {
 		return c.json(a)
 	}
@@ -101,7 +119,7 @@ func (c *cli) bisect(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.warnings(c.cfg.Warnings())
+	c.warnings()
 	if b.Guilty != "" {
 		c.status = exitDiffer
 	}
@@ -120,18 +138,12 @@ func (c *cli) verify(args []string) error {
 	if err != nil {
 		return err
 	}
-	said := o.Report.Warnings
-	c.warnings(said)
+	c.warnings()
 	v, err := o.Verify(c.ctx)
 	if err != nil {
 		return err
 	}
-	c.progress.done()
-	for _, w := range v.Warnings { // what sizes of the build say
-		if !slices.Contains(said, w) {
-			fmt.Fprintf(c.err, "nncc: warning: %s\n", w)
-		}
-	}
+	c.diagnostics() // what sizes of the build say
 	gate := o.Gates()
 	if _, ok := gate.(*driver.GateError); gate != nil && !ok {
 		return gate
@@ -176,7 +188,7 @@ func (c *cli) run(args []string) error {
 	if err := c.cfg.RunModel(); err != nil {
 		return err
 	}
-	c.warnings(c.cfg.Warnings())
+	c.warnings()
 	c.progress.done()
 	for _, l := range c.cfg.Written {
 		fmt.Fprintln(c.out, text.Line(l))
@@ -272,7 +284,7 @@ func (c *cli) sensitivity(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.warnings(c.cfg.Warnings())
+	c.warnings()
 	if c.cfg.JSON {
 		return c.json(r)
 	}
@@ -293,7 +305,7 @@ func (c *cli) quantize(args []string) error {
 
 // writeModel writes a rewritten model and says what was done to it.
 func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
-	c.warnings(l.Warnings)
+	c.warnings()
 	path := c.cfg.Out
 	if path == "" {
 		path = strings.TrimSuffix(filepath.Base(c.cfg.Model), ".onnx") + suffix // here, as compile: models may lie where nobody writes

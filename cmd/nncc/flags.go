@@ -94,6 +94,7 @@ var flagRules = map[string]flagRule{
 	"report-only":             {verbs: "legalize"},
 	"file":                    {verbs: "surgery", path: true},
 	"steps":                   {verbs: "surgery"},
+	"verbose":                 {verbs: lowers + " legalize quantize surgery"},
 	"help":                    {verbs: every},
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -81,5 +83,54 @@ func TestBug(t *testing.T) {
 		if code != exitBug || out != "" || !strings.Contains(msg, want) || !strings.Contains(msg, "nncc: BUG: ") || !strings.Contains(msg, "nncc-bug-") || strings.Contains(msg, "goroutine") {
 			t.Errorf("exit status %d, want %q: %s", code, want, msg)
 		}
+	}
+}
+
+// TestVerbose: -v says of every diagnostic which stage it comes from and its
+// code, and nothing more; report.json has the same.
+func TestVerbose(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		m, err := onnx.Parse([]byte(`<ir_version: 8, opset_import: ["" : 17]> g `+text), onnx.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := proto.Marshal(m.Proto)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	good := write("good.onnx", `(float[N, 4] x) => (float[N, 4] y) { y = Relu (x) }`)
+	args := []string{"--board", "cortex-m4", "--out", filepath.Join(dir, "out"), good}
+	code, _, quiet := call(args...)
+	code2, out, said := call(append([]string{"-v", "--json"}, args...)...)
+	if code != exitOK || code2 != exitOK || strings.Contains(quiet, "batch-pinned") {
+		t.Fatalf("exit status %d, %d: %s", code, code2, quiet)
+	}
+	var r struct {
+		Warnings, Notes []string
+		Diagnostics     []struct{ Severity, Code, Stage, Message string }
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Diagnostics) != len(r.Warnings)+len(r.Notes) || len(r.Warnings) == 0 || len(r.Notes) == 0 {
+		t.Errorf("diagnostics %v, warnings %q, notes %q", r.Diagnostics, r.Warnings, r.Notes)
+	}
+	for _, d := range r.Diagnostics {
+		line := fmt.Sprintf("nncc: %s: %s", d.Severity, d.Message)
+		origin := fmt.Sprintf(" [%s, %s]\n", d.Stage, d.Code)
+		if d.Stage == "" || d.Code == "" || !strings.Contains(quiet, line+"\n") || !strings.Contains(said, line+origin) {
+			t.Errorf("%+v: quiet %q, with -v %q", d, quiet, said)
+		}
+	}
+	bad := write("bad.onnx", `(float[1, 4] x) => (float y) { y = Transpose <perm = [0, 0]> (x) }`)
+	if code, _, msg := call("-v", "--board", "cortex-m4", "--out", filepath.Join(dir, "out"), bad); code != exitUsage || !strings.Contains(msg, "[import, ") {
+		t.Errorf("exit status %d: %s", code, msg)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/pass"
 )
 
@@ -84,7 +85,7 @@ func onSignals() context.Context {
 // Main runs one command and gives its exit status. Results go to out,
 // everything else to errw.
 func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
-	c := &cli{out: text.NewWriter(out), err: text.NewWriter(errw), terminal: errw, ctx: ctx, args: args}
+	c := &cli{out: text.NewWriter(out), err: text.NewWriter(errw), terminal: errw, ctx: ctx, args: args, said: map[string]bool{}}
 	defer func() {
 		if r := recover(); r != nil {
 			b, ok := r.(*pass.Bug)
@@ -143,6 +144,8 @@ type cli struct {
 	only       []string
 	outputs    string
 	reportOnly bool
+	verbose    bool            // -v
+	said       map[string]bool // diagnostics that were printed
 }
 
 // splitVerb takes the verb from the front; without one it is compile.
@@ -239,7 +242,24 @@ func (c *cli) fail(err error) int {
 		}
 		fmt.Fprintf(c.err, "nncc: error: %s\n", l)
 	}
+	c.origins(err)
 	return exitUsage
+}
+
+// origins says, with -v, where the diagnostics that an error consists of come from.
+func (c *cli) origins(err error) {
+	list := diag.In(err)
+	if !c.verbose || len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(c.err, "nncc: said by [stage, code]:")
+	for i, d := range list {
+		if i == maxOrigins {
+			fmt.Fprintf(c.err, "    and %d more\n", len(list)-i)
+			break
+		}
+		fmt.Fprintf(c.err, "   %s %s\n", c.origin(d), text.Line(text.Short(d.Node, maxLine)))
+	}
 }
 
 // argsOnLine brings arguments that a message repeats on one line.
@@ -257,6 +277,9 @@ func (c *cli) argsOnLine(msg string) string {
 // maxLine is how much of a line of an error is shown: a model's shapes and
 // equations can be long.
 const maxLine = 800
+
+// maxOrigins is of how many errors -v says where they come from.
+const maxOrigins = 20
 
 // maxShown is how much of all errors together is shown: a model of thousands of
 // nodes can have hundreds of them.

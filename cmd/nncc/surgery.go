@@ -42,7 +42,7 @@ func (c *cli) surgery(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.warnings(s.Warnings)
+	c.warnings()
 	path := c.cfg.Out
 	if path == "" {
 		path = strings.TrimSuffix(filepath.Base(c.cfg.Model), ".onnx") + "-surgery.onnx" // here, as legalize

@@ -143,6 +143,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.Project, "project", f.Project, "project files to write: make, cmake, zephyr, cmsis-pack, arduino")
 	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer, in every case that fits into 256 MB; one that differs is exit status 1")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")
+	fs.BoolVarP(&c.verbose, "verbose", "v", false, "say of every warning, note and error which stage it comes from, and its code")
 	limitFlag(c, fs)
 }
 

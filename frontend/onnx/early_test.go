@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -49,7 +50,7 @@ func TestEarly(t *testing.T) {
 			name := fmt.Sprintf("%s in opset %d", c.name, opset)
 			m := textModel(t, opset, c.sig+" {"+old+"}")
 			var notes []string
-			a := open(t, m, ImportOptions{Note: func(s string) { notes = append(notes, s) }})
+			a := open(t, m, ImportOptions{Note: func(d *diag.Diag) { notes = append(notes, d.Error()) }})
 			if !slices.ContainsFunc(notes, func(s string) bool { return strings.Contains(s, "as ONNX Runtime reads it") }) {
 				t.Errorf("%s: notes %q, want one about ONNX Runtime", name, notes)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/exporter"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -37,7 +38,7 @@ func exported(t *testing.T, g *ir.Graph, opt ExportOptions, tol float64) (*pb.Mo
 	for _, f := range Check(p) {
 		t.Errorf("finding: %s", f.String())
 	}
-	back, err := Import(p, ImportOptions{Note: func(s string) { t.Errorf("note: %s", s) }})
+	back, err := Import(p, ImportOptions{Note: func(d *diag.Diag) { t.Errorf("note: %s", d) }})
 	if err != nil {
 		t.Fatalf("import of the export: %v", err)
 	}

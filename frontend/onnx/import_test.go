@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/check"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -43,7 +44,7 @@ func TestDims(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var notes []string
-			c.opt.Note = func(s string) { notes = append(notes, s) }
+			c.opt.Note = func(d *diag.Diag) { notes = append(notes, d.Error()) }
 			g, err := OpenModel(textModel(t, 13, c.text), c.opt)
 			got := ""
 			if err != nil {
@@ -274,7 +275,7 @@ func TestLoadFunctions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := open(t, model, ImportOptions{Functions: fs, Note: func(s string) { t.Error(s) }})
+		g := open(t, model, ImportOptions{Functions: fs, Note: func(d *diag.Diag) { t.Error(d) }})
 		if g.Nodes[0].Op.Name != "Add" {
 			t.Errorf("%s", g)
 		}
@@ -324,7 +325,7 @@ func TestOrder(t *testing.T) {
 	  b = If (c) <then_branch = t () => (p) { p = Neg (a) }, else_branch = e () => (p) { p = Abs (a) }>
 	  a = Relu (x)
 	  c = Constant <value = bool {1}> ()
-	}`), ImportOptions{Note: func(s string) { note += s }})
+	}`), ImportOptions{Note: func(d *diag.Diag) { note += d.Error() }})
 	if out := irtest.Run(t, g, []*tensor.Dense{tensor.Of([]int{2}, []float32{2, -1})})[0].Floats(); out[0] != -4 {
 		t.Errorf("y is %v", out)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -94,7 +95,7 @@ func OpenModel(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	findings := Check(m, opt.Functions...)
 	for _, f := range findings {
 		if f.Severity != Error && opt.Note != nil {
-			opt.Note(f.Error())
+			opt.Note(diag.Warnf(f.Code, f.Where, "%s", f.Error()))
 		}
 	}
 	if err := asError(findings); err != nil {

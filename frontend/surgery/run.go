@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -90,7 +91,7 @@ type Result struct {
 	Verified []Verified
 	Files    []File
 	Read     []string // files of load steps
-	Warnings []string
+	Warnings diag.List
 }
 
 // entry is a model of a run with the one that it is compared with.
@@ -199,8 +200,10 @@ func (s *session) did(step, text string) {
 	}
 }
 
-func (s *session) warn(format string, args ...any) {
-	s.res.Warnings = append(s.res.Warnings, fmt.Sprintf(format, args...))
+func (s *session) warn(code, format string, args ...any) {
+	d := diag.Warnf(code, "", format, args...)
+	d.Stage = "surgery"
+	s.res.Warnings = append(s.res.Warnings, d)
 }
 
 // end makes a valid file of the current model and compares it.
@@ -228,12 +231,12 @@ func (s *session) end() error {
 		opt := CompareOptions{RTol: defaultRTol, Reshape: true, Partial: true, Cases: s.casesFor(e.ref), Count: s.count(0)}
 		c, err := Compare(e.m, e.ref, opt)
 		if err != nil {
-			s.warn("the result is not compared with %s: %v", e.refName, err)
+			s.warn("not-compared", "the result is not compared with %s: %v", e.refName, err)
 			return nil
 		}
 		s.res.Verified = append(s.res.Verified, Verified{s.path, e.refName, c})
 		if len(c.Missing) > 0 {
-			s.warn("outputs of %s that nothing was compared with: %s", e.refName, quoted(c.Missing))
+			s.warn("not-compared", "outputs of %s that nothing was compared with: %s", e.refName, quoted(c.Missing))
 		}
 		if !c.OK() {
 			return fail("verify", 1, &DifferError{c})
@@ -273,10 +276,10 @@ func (s *session) seal(e *entry) error {
 		return err
 	}
 	for _, c := range changed {
-		s.warn("%s: the declaration was brought up to date", c)
+		s.warn("declared-shape", "%s: the declaration was brought up to date", c)
 	}
 	for _, u := range e.m.Shapes().Unknown {
-		s.warn("no shapes behind %v", u)
+		s.warn("no-shape", "no shapes behind %v", u)
 	}
 	return e.m.Checked()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -231,7 +232,7 @@ func TestUndone(t *testing.T) {
 				t.Errorf("seed %d: %+v", seed, s)
 			}
 		}
-		if len(r.Notes()) == 0 && slices.ContainsFunc(r.Tried, func(s quant.Tried) bool { return !s.Kept && s.After < s.Before-1 }) {
+		if len(r.Diagnostics().Texts(diag.Note)) == 0 && slices.ContainsFunc(r.Tried, func(s quant.Tried) bool { return !s.Kept && s.After < s.Before-1 }) {
 			t.Error("a step that costs a dB was undone, and nothing is said")
 		}
 		// What somebody asked for is done, not tried.

@@ -1,10 +1,10 @@
 package quant
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -205,12 +205,16 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 	return r, nil
 }
 
-// Notes are sentences about the steps that would have cost much.
-func (r *Report) Notes() []string {
-	var out []string
+// Diagnostics are the warnings, and notes about the steps that would have cost
+// much.
+func (r *Report) Diagnostics() diag.List {
+	var out diag.List
+	for _, w := range r.Warnings {
+		out = append(out, diag.Warnf("calibration", "", "%s", w))
+	}
 	for _, t := range r.Tried {
 		if !t.Kept && t.After < t.Before-clearLoss {
-			out = append(out, fmt.Sprintf("calibration: %s is left out: %.1f dB with it, %.1f dB without, on %d samples that calibration did not see", t.What, t.After, t.Before, r.HeldOut))
+			out = append(out, diag.Notef("calibration-step", "", "calibration: %s is left out: %.1f dB with it, %.1f dB without, on %d samples that calibration did not see", t.What, t.After, t.Before, r.HeldOut))
 		}
 	}
 	return out

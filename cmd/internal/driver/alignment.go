@@ -23,7 +23,7 @@ func (c *Config) alignOptions(g *ir.Graph, only []string) (align.Options, error)
 		return o, nil
 	}
 	if c.Board == "" {
-		c.warn("--align auto decides by what kernels cost on a board: without --board nothing is padded (--align always pads by the rule)")
+		c.warn("align", "no-board", "--align", "--align auto decides by what kernels cost on a board: without --board nothing is padded (--align always pads by the rule)")
 		return o, nil
 	}
 	spec, err := c.board()

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/boards"
@@ -14,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower"
@@ -38,9 +38,8 @@ type Compiled struct {
 	// Rounding is how the linked CMSIS-NN requantises, "" before it was asked.
 	Rounding string
 	// Placement is where the program lies in the board's memories.
-	Placement      boards.Placement
-	memoryWarnings []string // what does not fit
-	profiling      bool     // Verify also estimates cycles
+	Placement boards.Placement
+	profiling bool // Verify also estimates cycles
 }
 
 // Compile does everything but write files.
@@ -154,7 +153,7 @@ func (c *Config) quantOptions(g *ir.Graph, ties []lower.StateBinding) (quant.Opt
 		}
 		q.Source = "synthetic"
 		q.Rounding = quant.Nearest // made-up inputs say nothing about how inputs depend on each other
-		c.warn("no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown")
+		c.warn("quantize", "synthetic-calibration", "--calib", "no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown")
 		return q, nil
 	}
 	var names []string // without folders: the report does not depend on where things lie
@@ -182,10 +181,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	if err := c.layersDone(); err != nil {
 		return nil, err
 	}
-	for _, w := range out.Lowered.Warnings {
-		c.warn(w)
-	}
-	c.addNotes(out.Lowered.Notes)
+	c.Diags.Add(out.Lowered.Diags...)
 	out.floatInputs()
 	out.Program, out.Schedule = out.Lowered.Program, out.Lowered.Schedule
 	if err := d.program(out.Program); err != nil {
@@ -205,7 +201,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	files, info, err := codegen.Generate(out.Program, codegen.Options{
 		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: spec.Name,
 		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC, AR: spec.Toolchain.Prefix + "ar",
-		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.warnings, InputNotes: out.inputNotes(), Library: library,
+		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning), InputNotes: out.inputNotes(), Library: library,
 	})
 	if err != nil {
 		return nil, err
@@ -217,6 +213,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	}
 	out.memoryVerdict(nil)
 	out.Report = newReport(out)
+	out.said(nil)
 	if c.TimePasses {
 		out.Report.StageTimes = c.times
 	}
@@ -255,10 +252,8 @@ func (o *Compiled) floatInputs() {
 		}
 		for _, x := range o.Float.In {
 			if n := firstReader(x); x.Name == v.Name && n != nil {
-				note := fmt.Sprintf("input %s stays float: %s reads it before it is quantised, or it is quantised in several ways", v.Name, n)
-				if !slices.Contains(o.Config.notes, note) {
-					o.Config.notes = append(o.Config.notes, note)
-				}
+				d := diag.Notef("float-input", v.Name, "input %s stays float: %s reads it before it is quantised, or it is quantised in several ways", v.Name, n)
+				o.Config.Diags.Add(diag.List{d}.From("interface")...)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 	runtimec "github.com/nncc/nncc/runtime_c"
@@ -91,9 +92,8 @@ type Config struct {
 	tries        int               // programs that are planned to meet --max-ram; 0: as many as pays
 	read         []string          // files that were read beside those of flags
 	kernelSource *runtimec.Library // nil: what nncc ships
-	warnings     []string
-	notes        []string
-	times        []StageTime // of the stages that ran
+	Diags        diag.List         // warnings and notes so far
+	times        []StageTime       // of the stages that ran
 }
 
 // Defaults is what the command line gives without further flags.
@@ -116,36 +116,10 @@ func (c *Config) note(format string, args ...any) {
 	}
 }
 
-func (c *Config) warn(s string) {
-	for _, w := range c.warnings {
-		if w == s {
-			return
-		}
-	}
-	c.warnings = append(c.warnings, s)
+// warn adds a warning; stage is the part of the driver that says so.
+func (c *Config) warn(stage, code, node, format string, args ...any) {
+	c.Diags.Add(diag.List{diag.Warnf(code, node, format, args...)}.From(stage)...)
 }
-
-// remark takes what the importer has to say. That a batch dimension is pinned
-// to 1 is a note: nothing is wrong with such a model.
-func (c *Config) remark(s string) {
-	if !strings.Contains(s, "taken for a batch") {
-		c.warn(s)
-	} else {
-		c.addNotes([]string{s})
-	}
-}
-
-// addNotes adds remarks that are no warnings, each once.
-func (c *Config) addNotes(list []string) {
-	for _, s := range list {
-		if !slices.Contains(c.notes, s) {
-			c.notes = append(c.notes, s)
-		}
-	}
-}
-
-// Notes are remarks that are no warnings.
-func (c *Config) Notes() []string { return c.notes }
 
 // UsageError is a wrong flag or combination of flags: exit status 2.
 type UsageError struct{ Msg string }

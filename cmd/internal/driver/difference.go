@@ -64,7 +64,7 @@ func (c *Config) compare(a, b *ir.Graph, exact bool) (ds []Difference, differs, 
 	}
 	if _, err := interpret(a, cases[0]); err != nil {
 		// Not every model takes seeded inputs: that is no fault of the rewrites.
-		c.warn(fmt.Sprintf("the rewritten model was not compared with the original, which does not run: %v", err))
+		c.warn("compare", "not-compared", "", "the rewritten model was not compared with the original, which does not run: %v", err)
 		return nil, nil, nil
 	}
 	if ds, err = differences(a, b, cases); err != nil {

@@ -1,8 +1,6 @@
 package driver
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/program"
@@ -15,7 +13,7 @@ import (
 // stages that were reached. A nil dump takes everything and writes nothing.
 type dump struct {
 	*files.Folder
-	warn  func(string)
+	warn  func(stage, code, node, format string, args ...any)
 	title string
 	pages stagePages
 }
@@ -68,7 +66,7 @@ func (d *dump) graph(name string, g *ir.Graph) error {
 	}
 	b, err := exportBytes(g, true)
 	if err != nil {
-		d.warn(fmt.Sprintf("--dump-ir: %s.onnx: %v", name, err))
+		d.warn("dump", "no-onnx", name, "--dump-ir: %s.onnx: %v", name, err)
 		return nil
 	}
 	return d.Add(files.File{Path: name + ".onnx", Data: b})

@@ -158,12 +158,11 @@ func (o *Compiled) fidelity(v *Verdict, cases []inputCase) error {
 			f.Note = "calibrated with synthetic inputs: the ratio says nothing about real ones"
 		case res.Calibration != nil && f.SQNR != nil && *f.SQNR < fidelity.LeastDB:
 			f.costs(check, res.Calibration)
-			o.Config.warn(f.warning())
+			o.Config.warn("verify", "fidelity", f.Output, "%s", f.warning())
 		}
 		v.Fidelity = append(v.Fidelity, f)
 	}
-	v.Warnings = append([]string{}, o.Config.warnings...)
-	o.Report.Warnings = append([]string{}, o.Config.warnings...)
+	o.said(v)
 	if v.Differs() {
 		return nil // which weighs more
 	}

@@ -2,12 +2,12 @@ package driver
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/cost"
 )
@@ -88,27 +88,36 @@ func (o *Compiled) estimated() (code, rodata, data boards.Item) {
 	return boards.Item{Bytes: uint64(sum + library), Library: uint64(library), Estimated: true}, boards.Item{}, boards.Item{}
 }
 
+// doesNotFit is the code of warnings about the board's memories.
+const doesNotFit = "memory"
+
+// said brings report and verdict (which may be nil) up to date with what there is
+// to say.
+func (o *Compiled) said(v *Verdict) {
+	d := o.Config.Diags
+	if v != nil {
+		v.Warnings = d.Texts(diag.Warning)
+	}
+	r := o.Report
+	r.Diagnostics, r.Warnings, r.Notes = append(diag.List{}, d...), d.Texts(diag.Warning), d.Texts(diag.Note)
+}
+
 // memoryVerdict says region by region what does not fit, in place of what was
 // said before: with built, from measured sizes.
 func (o *Compiled) memoryVerdict(built *run.Sizes) {
 	o.Placement = o.fit(built)
 	c := o.Config
-	c.warnings = slices.DeleteFunc(c.warnings, func(w string) bool { return slices.Contains(o.memoryWarnings, w) })
-	o.memoryWarnings = nil
-	warn := func(s string) {
-		o.memoryWarnings = append(o.memoryWarnings, s)
-		c.warn(s)
-	}
+	c.Diags = slices.DeleteFunc(c.Diags, func(d *diag.Diag) bool { return d.Code == doesNotFit })
 	for _, r := range o.Placement.Regions {
 		if r.Missing() > 0 {
-			warn(fmt.Sprintf("the program does not fit the memory of %s: %s", o.Board.Name, r))
+			c.warn("memory", doesNotFit, r.Name, "the program does not fit the memory of %s: %s", o.Board.Name, r)
 		}
 	}
 	for _, i := range o.Placement.Homeless {
-		warn(fmt.Sprintf("%s has no memory region that holds %s: %d bytes are missing", o.Board.Name, i.What, i.Bytes))
+		c.warn("memory", doesNotFit, i.What, "%s has no memory region that holds %s: %d bytes are missing", o.Board.Name, i.What, i.Bytes)
 	}
 	if o.Report != nil {
-		o.Report.Warnings = append([]string{}, c.warnings...)
+		o.said(nil)
 		o.Report.Memory.regions(o)
 	}
 }
@@ -120,18 +129,18 @@ func (o *Compiled) stackVerdict(v *Verdict) error {
 	if len(o.Board.Memory) == 0 || uint64(most) <= declared {
 		return nil
 	}
-	o.Config.warn(fmt.Sprintf("the stack of %s has %d bytes, the program can use %d: %d bytes are missing (stack: in the board's file)", o.Board.Name, declared, most, uint64(most)-declared))
-	v.Warnings = append([]string{}, o.Config.warnings...)
-	o.Report.Warnings = append([]string{}, o.Config.warnings...)
+	o.Config.warn("memory", "stack", "", "the stack of %s has %d bytes, the program can use %d: %d bytes are missing (stack: in the board's file)", o.Board.Name, declared, most, uint64(most)-declared)
+	o.said(v)
 	return o.Config.strictly()
 }
 
 // strictly is the error of --strict where there are warnings.
 func (c *Config) strictly() error {
-	if !c.Strict || len(c.warnings) == 0 {
+	w := c.Diags.Texts(diag.Warning)
+	if !c.Strict || len(w) == 0 {
 		return nil
 	}
-	return badInput("--strict: %s", strings.Join(c.warnings, "\n--strict: "))
+	return badInput("--strict: %s", strings.Join(w, "\n--strict: "))
 }
 
 // regions says what lies in the board's memories.

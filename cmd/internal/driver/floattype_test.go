@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
@@ -191,7 +192,7 @@ func sameProgram(t *testing.T, what string, want, got *Compiled) {
 	if a.Calibration != nil && math.Abs(a.Calibration.SQNR-b.Calibration.SQNR) > 3 {
 		t.Errorf("%s: %.1f dB, in float32 %.1f dB", what, b.Calibration.SQNR, a.Calibration.SQNR)
 	}
-	if len(got.Config.Notes()) == 0 {
+	if len(got.Config.Diags.Texts(diag.Note)) == 0 {
 		t.Errorf("%s: nothing is said", what)
 	}
 	if a.Calibration != nil {

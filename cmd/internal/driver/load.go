@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -19,6 +20,7 @@ func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
 	c.read = append(c.read, m.ExternalFiles()...)
 	g, err := c.importModel(m, shapes)
 	if err != nil {
+		diag.In(err).From("import")
 		return nil, nil, &InputError{err}
 	}
 	return m, g, nil
@@ -43,7 +45,7 @@ func (c *Config) importOptions(shapes map[string][]int) (onnx.ImportOptions, err
 	if err != nil {
 		return none, err
 	}
-	opt := onnx.ImportOptions{Dims: dims, Shapes: shapes, Set: map[string]*tensor.Dense{}, Note: c.remark}
+	opt := onnx.ImportOptions{Dims: dims, Shapes: shapes, Set: map[string]*tensor.Dense{}, Note: func(d *diag.Diag) { c.Diags.Add(diag.List{d}.From("import")...) }}
 	for k, v := range set {
 		d, err := constant(k, v, c.dataLimits())
 		if err != nil {

@@ -246,7 +246,8 @@ func (c *Config) layersDone() error {
 	}
 	for _, e := range c.layers.entries {
 		if !e.used {
-			c.warn(fmt.Sprintf("%s, line %d: %s has no precision of its own: it is part of another layer, or moves data in the precision of what it reads", c.layers.path, e.line, e.pattern))
+			c.warn("quantize", "layers-config", e.pattern, "%s, line %d: %s has no precision of its own: it is part of another layer, "+
+				"or moves data in the precision of what it reads", c.layers.path, e.line, e.pattern)
 		}
 	}
 	return errors.Join(c.layers.errs...)

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
@@ -49,7 +50,9 @@ type Report struct {
 	Calibration     *quant.Report     `json:"calibration,omitempty"`
 	Warnings        []string          `json:"warnings"`
 	Notes           []string          `json:"notes"`
-	Files           []string          `json:"files"`
+	// Diagnostics are the warnings and notes with their codes and where they come from.
+	Diagnostics diag.List `json:"diagnostics"`
+	Files       []string  `json:"files"`
 	// StageTimes is how long the stages took, with --time-passes.
 	StageTimes []StageTime `json:"stage_times,omitempty"`
 }
@@ -281,7 +284,7 @@ func reportStack(o *Compiled, im *run.Image) ReportStack {
 func newReport(o *Compiled) *Report {
 	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name, Precision: o.Lowered.Precision, PrecisionLayers: o.Lowered.Layers,
 		States: []ReportState{}, Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{}, Rejections: []ReportRejection{},
-		Alignment: []align.Row{}, Fusion: []ReportFusion{}, DeadChannel: []ReportDead{}, Calibration: o.Lowered.Calibration, Warnings: append([]string{}, o.Config.warnings...), Notes: append([]string{}, o.Config.notes...)}
+		Alignment: []align.Row{}, Fusion: []ReportFusion{}, DeadChannel: []ReportDead{}, Calibration: o.Lowered.Calibration}
 	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]), Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
 	for _, s := range o.Model.Proto.GetOpsetImport() {
 		d := s.GetDomain()

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
@@ -138,7 +139,7 @@ func (c *Config) LegalizeModel(only []string, outputs string) (*Rewritten, error
 	if err := c.strictly(); err != nil {
 		return nil, err
 	}
-	r.Warnings = append([]string{}, c.warnings...)
+	r.Warnings = c.Diags.Texts(diag.Warning)
 	if r.Model, err = exportBytes(out, false); err != nil {
 		return nil, err
 	}
@@ -242,10 +243,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	if g, r.Calibration, err = quant.Calibrate(g, q); err != nil {
 		return nil, err
 	}
-	for _, w := range r.Calibration.Warnings {
-		c.warn(w)
-	}
-	c.addNotes(r.Calibration.Notes())
+	c.Diags.Add(r.Calibration.Diagnostics().From("quantize")...)
 	if err := c.layersDone(); err != nil {
 		return nil, err
 	}
@@ -262,7 +260,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	if err := c.strictly(); err != nil {
 		return nil, err
 	}
-	r.Warnings = append([]string{}, c.warnings...)
+	r.Warnings = c.Diags.Texts(diag.Warning)
 	if r.Model, err = exportBytes(g, false); err != nil {
 		return nil, err
 	}

@@ -85,6 +85,6 @@ func (c *Config) single(g *ir.Graph, q *quant.Options) (*lower.Single, error) {
 		return nil, err
 	}
 	q.Samples = s.Samples(q.Samples)
-	c.addNotes(s.Notes)
+	c.Diags.Add(s.Notes.From("single")...)
 	return s, nil
 }

@@ -123,10 +123,7 @@ func (c *Config) lowered(g *ir.Graph, spec *boards.Spec, others ...func(lower.St
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range r.Warnings {
-		c.warn(w)
-	}
-	c.addNotes(r.Notes)
+	c.Diags.Add(r.Diags...)
 	return r, nil
 }
 

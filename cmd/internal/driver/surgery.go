@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/surgery"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -71,7 +72,7 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 	s.Nodes[0] = len(m.Proto.Graph.Node)
 	s.Steps = append([]surgery.Did{}, res.Steps...)
 	s.Verified = append([]surgery.Verified{}, res.Verified...)
-	s.Warnings = append([]string{}, res.Warnings...)
+	s.Warnings = res.Warnings.Texts(diag.Warning)
 	s.Files = []string{}
 	var differ *surgery.DifferError
 	switch {
@@ -81,9 +82,7 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 	case err != nil:
 		return nil, &InputError{err}
 	}
-	for _, w := range s.Warnings {
-		c.warn(w)
-	}
+	c.Diags.Add(res.Warnings...)
 	if err := c.strictly(); err != nil {
 		return nil, err
 	}

@@ -7,9 +7,6 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 )
 
-// Warnings are the remarks collected so far.
-func (c *Config) Warnings() []string { return c.warnings }
-
 // OutDir is the folder that Write should fill.
 func (o *Compiled) OutDir() string { return o.Config.outDir() }
 

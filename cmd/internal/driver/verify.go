@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -145,7 +146,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	if err := o.mirror(ctx); err != nil {
 		return nil, err
 	}
-	v := &Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases), Warnings: append([]string{}, c.warnings...), Outputs: []OutputVerdict{}, Fidelity: []FidelityVerdict{}, Layers: []LayerVerdict{}}
+	v := &Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases), Warnings: c.Diags.Texts(diag.Warning), Outputs: []OutputVerdict{}, Fidelity: []FidelityVerdict{}, Layers: []LayerVerdict{}}
 	v.sizes(o, im)
 	v.StandsIn = o.Board.Runner.StandsIn
 	v.Stream = o.streamed()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -15,8 +16,8 @@ import (
 type Builder struct {
 	Graph  *ir.Graph
 	Limits model.Limits
-	Note   func(string) // remarks for the user
-	Rooms  *Rooms       // of results whose size only the data know
+	Note   func(*diag.Diag) // warnings and notes for the user
+	Rooms  *Rooms           // of results whose size only the data know
 	// TooMany says that Limits.Nodes was exceeded and reported: nothing is added
 	// any more.
 	TooMany bool
@@ -28,7 +29,7 @@ type Builder struct {
 }
 
 // New makes a builder for an empty graph; dims are the sizes that --dim gives.
-func New(g *ir.Graph, lim model.Limits, dims map[string]int, note func(string)) *Builder {
+func New(g *ir.Graph, lim model.Limits, dims map[string]int, note func(*diag.Diag)) *Builder {
 	return &Builder{Graph: g, Limits: lim, Note: note, Rooms: newRooms(dims),
 		budget: budget{lim.FoldWork, lim.FoldBytes}, named: map[string]int{}}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -22,7 +23,8 @@ func draw(e *build.Node, d tensor.DType, shape []int, f func(r *rand.Rand) float
 	e.Want(err == nil && n <= maxRandom, "shape", "%v random numbers are too many, at most %d are drawn", shape, maxRandom)
 	e.Want(d.IsFloat(), "dtype", "random numbers of type %s, want a floating-point type", d)
 	seed := e.Float("seed", 0)
-	e.Note(e.Op + " " + model.Quote(e.Name) + ": the random numbers are drawn at compile time; every run has the same")
+	name := e.Op + " " + model.Quote(e.Name)
+	e.Note(diag.Warnf("random", name, "%s: the random numbers are drawn at compile time; every run has the same", name))
 	r := rand.New(rand.NewPCG(math.Float64bits(seed), 1))
 	v := make([]float64, n)
 	for i := range v {

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -47,7 +48,7 @@ func (im *importer) bindDims(gp *pb.GraphProto) {
 		}
 	})
 	for _, key := range slices.Sorted(maps.Keys(batch)) {
-		im.Note(fmt.Sprintf("dimension %s (the first of input %s) is dynamic: taken for a batch and pinned to 1; --dim "+
+		im.Note(diag.Notef("batch-pinned", key, "dimension %s (the first of input %s) is dynamic: taken for a batch and pinned to 1; --dim "+
 			"%s=N pins it to another size", model.Quote(key), strings.Join(batch[key], ", "), key))
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -55,7 +56,7 @@ func (im *importer) noteSelected() {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	if len(names) > 0 {
-		im.Note(fmt.Sprintf("If %s: the condition is computed at run time; both branches are computed and the result is "+
+		im.Note(diag.Warnf("flow", "", "If %s: the condition is computed at run time; both branches are computed and the result is "+
 			"selected", strings.Join(names, ", ")))
 	}
 }

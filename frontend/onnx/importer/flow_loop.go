@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -32,7 +33,7 @@ func (r *running) and(v *ir.Value, what string, t int) bool {
 			"or a constant trip count, the most that is computed then", what))
 	}
 	if r.on == nil {
-		r.Note(fmt.Sprintf("Loop %s: the condition is computed at run time; all iterations are computed, "+
+		r.Note(diag.Warnf("flow", "", "Loop %s: the condition is computed at run time; all iterations are computed, "+
 			"and the results of those that count are kept", model.Quote(r.Name)))
 	}
 	s := fmt.Sprintf(".on%d", t)

@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -33,7 +34,7 @@ type Options struct {
 	// and those that nncc ships: the model's come first, then the later of these.
 	Functions []*pb.FunctionProto
 	// Note receives remarks such as a batch dimension pinned to 1; may be nil.
-	Note func(string)
+	Note func(*diag.Diag)
 	// Declared, when set, receives declared shapes that are not those of the
 	// values, which otherwise are remarks: the import ignores them.
 	Declared func(check.Finding)
@@ -84,7 +85,7 @@ func Import(m *model.Model, opt Options) (*ir.Graph, error) {
 		return nil, Errors{errors.New("the model has no graph")}
 	}
 	if opt.Note == nil {
-		opt.Note = func(string) {}
+		opt.Note = func(*diag.Diag) {}
 	}
 	name := gp.GetName()
 	if name == "" {
@@ -106,7 +107,7 @@ func Import(m *model.Model, opt Options) (*ir.Graph, error) {
 	im.inputs(gp, s)
 	live := im.liveNodes(gp)
 	if dead := len(gp.GetNode()) - len(live); dead > 0 {
-		im.Note(fmt.Sprintf("nodes whose results nothing reads are left out: %d", dead))
+		im.Note(diag.Warnf("dead-nodes", "", "nodes whose results nothing reads are left out: %d", dead))
 	}
 	im.body(live, s, im.opsets)
 	im.noteSelected()
@@ -243,7 +244,7 @@ func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Valu
 				Want:  "the shape of the value, or none"})
 			return
 		}
-		im.Note(fmt.Sprintf("%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what,
+		im.Note(diag.Warnf("declared-shape", what, "%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what,
 			shape, v.Type.Shape))
 	}
 }

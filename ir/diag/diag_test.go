@@ -1,0 +1,39 @@
+package diag_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/nncc/nncc/ir/diag"
+)
+
+func TestList(t *testing.T) {
+	var l diag.List
+	l.Add(diag.Warnf("a", "n", "%s is slow", "n"), diag.Notef("b", "", "done"), diag.Warnf("a", "n", "n is slow"), diag.Notef("c", "", "n is slow"))
+	l.From("fuse").From("later")
+	if w, n := l.Texts(diag.Warning), l.Texts(diag.Note); !slices.Equal(w, []string{"n is slow"}) || !slices.Equal(n, []string{"done", "n is slow"}) {
+		t.Errorf("warnings %q, notes %q", w, n)
+	}
+	if e := l.Texts(diag.Error); e == nil || len(e) != 0 {
+		t.Errorf("errors %#v, want an empty list", e)
+	}
+	b, err := json.Marshal(l[0])
+	if want := `{"severity":"warning","code":"a","node":"n","stage":"fuse","message":"n is slow"}`; err != nil || string(b) != want {
+		t.Errorf("%v: %s, want %s", err, b, want)
+	}
+}
+
+// TestIn: diagnostics are found however they are wrapped, in order.
+func TestIn(t *testing.T) {
+	a, b := &diag.Diag{Code: "a", Node: "x", Msg: "is odd", Hint: "mend it"}, &diag.Diag{Code: "b"}
+	err := fmt.Errorf("outer: %w", errors.Join(a, errors.New("no diagnostic"), fmt.Errorf("inner: %w", b)))
+	if l := diag.In(err); len(l) != 2 || l[0] != a || l[1] != b {
+		t.Errorf("%v", l)
+	}
+	if a.Error() != "x: is odd (mend it)" || diag.In(nil) != nil {
+		t.Errorf("%v", a)
+	}
+}
