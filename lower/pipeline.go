@@ -264,7 +264,7 @@ func floatPass(pass, name string, when ...Condition) *Stage {
 	if name == "" {
 		name = pass
 	}
-	return &Stage{Name: name, Doc: p.Doc, Numerics: p.Numerics, When: when, Required: p.Required,
+	return &Stage{Name: name, Pass: p.Name, Doc: p.Doc, Numerics: p.Numerics, When: when, Required: p.Required,
 		Run: func(s *State) error { return p.Apply(s.ctx, s.Graph) }}
 }
 

@@ -33,6 +33,9 @@ type Stage struct {
 	After []Order
 	// Required says why the stage cannot be switched off; "" is one that can.
 	Required string
+	// Pass is the pass of lower/legal that the stage runs, "" for none; rewrites
+	// in reports have its name.
+	Pass string
 	// Run edits the state. User errors are returned, internal faults panic.
 	Run func(s *State) error
 }

@@ -28,12 +28,12 @@ func targets() []target {
 	m55, m4 := kernel.Core{MVE: true, FPU: true}, kernel.Core{DSP: true, FPU: true}
 	return []target{
 		{name: "m55", core: m55},
-		{name: "m4, size", core: m4, set: func(o *lower.Options) { o.Optimize = "size" }},
-		{name: "m4, int16", core: m4, set: func(o *lower.Options) { o.Precision = "int16x8" }},
+		{name: "m4-size", core: m4, set: func(o *lower.Options) { o.Optimize = "size" }},
+		{name: "m4-int16", core: m4, set: func(o *lower.Options) { o.Precision = "int16x8" }},
 		{name: "float32", core: m4, set: func(o *lower.Options) { o.Precision = "float32" }},
 		{name: "accelerator", core: m55, accel: mla.New(mla.Defaults())},
-		{name: "float IO, aligned", core: m55, set: func(o *lower.Options) { o.FloatIO, o.Align = true, "always" }},
-		{name: "small arena", core: m55, set: func(o *lower.Options) { o.MaxRAM, o.MaxTries = 1, 2 }},
+		{name: "float-io", core: m55, set: func(o *lower.Options) { o.FloatIO, o.Align = true, "always" }},
+		{name: "small-arena", core: m55, set: func(o *lower.Options) { o.MaxRAM, o.MaxTries = 1, 2 }},
 	}
 }
 

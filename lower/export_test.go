@@ -1,0 +1,27 @@
+package lower
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/patch"
+)
+
+// RunStages runs the named stages on g, whether they apply or not.
+func RunStages(g *ir.Graph, o Options, names ...string) (*State, error) {
+	s, err := newState(g, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		t, err := Find(name)
+		if err != nil {
+			return nil, err
+		}
+		if name == "stripes" {
+			s.tile = &patch.Candidates(s.Graph, 1)[0]
+		}
+		if err := s.step(t); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
