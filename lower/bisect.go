@@ -51,7 +51,8 @@ func (b *Bisector) Guilty() *Comparison {
 // cannot be interpreted, the stage is guilty, and later ones are compared among
 // themselves.
 func (b *Bisector) Observe(s Step) error {
-	c := Comparison{Step: s.Name(), Stage: s.Stage.Name, Numerics: s.Stage.Numerics.String(), Allowed: s.Stage.allowed(), SQNR: math.Inf(1)}
+	c := Comparison{Step: s.Name(), Stage: s.Stage.Name, Numerics: s.Stage.Numerics.String(),
+		Allowed: s.Stage.allowed(), SQNR: math.Inf(1)}
 	var after [][]result
 	for _, in := range b.Samples {
 		out, err := results(s.State, in)

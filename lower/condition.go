@@ -9,23 +9,37 @@ type Condition struct {
 }
 
 var (
-	noAccelerator = Condition{"no accelerator", func(f *Facts) bool { return f.Accel == nil }}
-	accelerator   = Condition{"accelerator", func(f *Facts) bool { return f.Accel != nil }}
+	noAccelerator = Condition{"no accelerator",
+		func(f *Facts) bool { return f.Accel == nil }}
+	accelerator = Condition{"accelerator",
+		func(f *Facts) bool { return f.Accel != nil }}
 	// native4D is an accelerator whose tensors are 4-D and that computes in
 	// their own order.
-	native4D       = Condition{"accelerator on 4-D tensors, --legalize on", func(f *Facts) bool { return f.Accel != nil && f.Legalize && f.Accel.Traits().Native4D }}
-	floatModel     = Condition{"float model", func(f *Facts) bool { return !f.Quantised }}
-	quantisedModel = Condition{"quantised model", func(f *Facts) bool { return f.Quantised }}
+	native4D = Condition{"accelerator on 4-D tensors, --legalize on",
+		func(f *Facts) bool { return f.Accel != nil && f.Legalize && f.Accel.Traits().Native4D }}
+	floatModel = Condition{"float model",
+		func(f *Facts) bool { return !f.Quantised }}
+	quantisedModel = Condition{"quantised model",
+		func(f *Facts) bool { return f.Quantised }}
 	// ownRanks: values keep the ranks of the model while they are float.
 	ownRanks = Condition{"not a float model for 4-D tensors",
 		func(f *Facts) bool { return f.Quantised || !native4D.Holds(f) }}
-	legalize     = Condition{"--legalize on", func(f *Facts) bool { return f.Legalize }}
-	otherFloat   = Condition{"a float type besides float32, --precision not model", func(f *Facts) bool { return f.OtherFloats && !f.OwnTypes }}
-	floatProgram = Condition{"--precision float32 or model", func(f *Facts) bool { return f.Precision == "float32" }}
-	fixedPoint   = Condition{"--precision neither float32 nor model", func(f *Facts) bool { return f.Precision != "float32" }}
-	recurrent    = Condition{"--state", func(f *Facts) bool { return len(f.StateBindings) > 0 }}
-	streaming    = Condition{"--stream", func(f *Facts) bool { return f.Stream != nil }}
-	deadChannels = Condition{"--dead-channels on", func(f *Facts) bool { return f.DeadChannels }}
-	fusing       = Condition{"--fuse on", func(f *Facts) bool { return f.Fuse }}
-	tiled        = Condition{"a smaller arena is searched (--max-ram)", func(f *Facts) bool { return f.Tiled }}
+	legalize = Condition{"--legalize on",
+		func(f *Facts) bool { return f.Legalize }}
+	otherFloat = Condition{"a float type besides float32, --precision not model",
+		func(f *Facts) bool { return f.OtherFloats && !f.OwnTypes }}
+	floatProgram = Condition{"--precision float32 or model",
+		func(f *Facts) bool { return f.Precision == "float32" }}
+	fixedPoint = Condition{"--precision neither float32 nor model",
+		func(f *Facts) bool { return f.Precision != "float32" }}
+	recurrent = Condition{"--state",
+		func(f *Facts) bool { return len(f.StateBindings) > 0 }}
+	streaming = Condition{"--stream",
+		func(f *Facts) bool { return f.Stream != nil }}
+	deadChannels = Condition{"--dead-channels on",
+		func(f *Facts) bool { return f.DeadChannels }}
+	fusing = Condition{"--fuse on",
+		func(f *Facts) bool { return f.Fuse }}
+	tiled = Condition{"a smaller arena is searched (--max-ram)",
+		func(f *Facts) bool { return f.Tiled }}
 )

@@ -17,16 +17,26 @@ type Invariant struct {
 }
 
 var (
-	modelKept     = &Invariant{"model kept", "the model's tensors are marked, and a copy says what the program stands for", checkModelKept}
-	oneFloat      = &Invariant{"one float type", "inputs and outputs have no float type besides float32", checkOneFloat}
-	realIO        = &Invariant{"model outputs", "outputs have the names and the number of elements of the model's", checkModelOutputs}
-	stateIO       = &Invariant{"state types", "an output that is handed on has the type of the input that takes it", checkStateTypes}
-	ownValues     = &Invariant{"own outputs", "every output is a value of its own that a node computes", checkOwnOutputs}
-	referenceKept = &Invariant{"reference kept", "a copy says what the program has to compute bit for bit", checkReference}
-	placed        = &Invariant{"kernels chosen", "every node has a kernel", checkPlaced}
-	memoryOrders  = &Invariant{"memory orders", "operands have the memory orders that their kernels demand", checkOrders}
-	called        = &Invariant{"calls made", "every node is calls of kernels, or a view", checkCalls}
-	planned       = &Invariant{"arena planned", "every node is a step of the program, and values that live at once lie apart", checkPlanned}
+	modelKept = &Invariant{"model kept",
+		"the model's tensors are marked, and a copy says what the program stands for", checkModelKept}
+	oneFloat = &Invariant{"one float type",
+		"inputs and outputs have no float type besides float32", checkOneFloat}
+	realIO = &Invariant{"model outputs",
+		"outputs have the names and the number of elements of the model's", checkModelOutputs}
+	stateIO = &Invariant{"state types",
+		"an output that is handed on has the type of the input that takes it", checkStateTypes}
+	ownValues = &Invariant{"own outputs",
+		"every output is a value of its own that a node computes", checkOwnOutputs}
+	referenceKept = &Invariant{"reference kept",
+		"a copy says what the program has to compute bit for bit", checkReference}
+	placed = &Invariant{"kernels chosen",
+		"every node has a kernel", checkPlaced}
+	memoryOrders = &Invariant{"memory orders",
+		"operands have the memory orders that their kernels demand", checkOrders}
+	called = &Invariant{"calls made",
+		"every node is calls of kernels, or a view", checkCalls}
+	planned = &Invariant{"arena planned",
+		"every node is a step of the program, and values that live at once lie apart", checkPlanned}
 )
 
 func checkModelKept(s *State) error {

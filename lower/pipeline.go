@@ -52,7 +52,8 @@ var floatRows = []*Stage{
 	floatPass("absorb", "", legalize, ownRanks),
 	floatPass("flatten-order", "", legalize, ownRanks),
 	{
-		Name: "4d", Doc: "every value in four dimensions where that is possible; what rebuilds the model's outputs becomes a graph of its own",
+		Name:     "4d",
+		Doc:      "four dimensions for every value, where possible; what rebuilds the outputs becomes a graph of its own",
 		Numerics: pass.Reassoc,
 		When:     []Condition{native4D, floatModel},
 		After: []Order{
@@ -77,11 +78,15 @@ var quantisationRows = []*Stage{
 		Run:      (*State).dequantize,
 	},
 	{
-		Name: "calibrate", Doc: "ranges from calibration data; QuantizeLinear and DequantizeLinear around everything; bfloat16 where int8 is not enough",
+		Name:     "calibrate",
+		Doc:      "QuantizeLinear and DequantizeLinear by calibration data; bfloat16 where int8 is not enough",
 		Numerics: pass.Lossy, LeastSQNR: 3,
 		When:     []Condition{fixedPoint, floatModel},
 		Requires: []*Invariant{modelKept, oneFloat},
-		After:    []Order{{"bn-fold", "weights and biases are final when they are quantised"}, {"absorb-4d", "activations stand where kernels clamp"}},
+		After: []Order{
+			{"bn-fold", "weights and biases are final when they are quantised"},
+			{"absorb-4d", "activations stand where kernels clamp"},
+		},
 		Required: "the program computes on integers (--precision float32 does without)",
 		Run:      (*State).quantize,
 	},
@@ -145,7 +150,8 @@ var programRows = []*Stage{
 		Run:      (*State).modelTypes,
 	},
 	{
-		Name: "float-fallback", Doc: "quantised nodes without a kernel on integers are computed in float, where there is one",
+		Name:     "float-fallback",
+		Doc:      "quantised nodes without a kernel on integers are computed in float, where there is one",
 		Numerics: pass.Lossy, LeastSQNR: 10,
 		When:  []Condition{fixedPoint},
 		After: []Order{{"segments", "what the accelerator takes needs no kernel"}},
@@ -178,7 +184,8 @@ var speedRows = []*Stage{
 		Run:         (*State).removeDeadChannels,
 	},
 	{
-		Name: "align", Doc: "channels padded to multiples that kernels like, where that pays (--align auto) or wherever possible (--align always)",
+		Name:     "align",
+		Doc:      "channels padded to multiples that kernels like, where that pays or (--align always) where possible",
 		Numerics: pass.Reassoc,
 		When:     []Condition{noAccelerator},
 		Requires: []*Invariant{referenceKept},
@@ -195,7 +202,8 @@ var speedRows = []*Stage{
 		Run:         (*State).toStream,
 	},
 	{
-		Name: "stripes", Doc: "the first layers in horizontal stripes, so that large feature maps are never in memory as a whole",
+		Name:     "stripes",
+		Doc:      "the first layers in horizontal stripes, so that large feature maps are never in memory as a whole",
 		When:     []Condition{tiled},
 		Requires: []*Invariant{referenceKept},
 		After:    []Order{{"stream", "a stream has no large feature maps"}},
@@ -242,7 +250,8 @@ var kernelRows = []*Stage{
 		Run:         (*State).assignOrders,
 	},
 	{
-		Name: "lowering", Doc: "calls of kernels: the fastest candidate of every node, or what --optimize makes of speed and size",
+		Name:        "lowering",
+		Doc:         "calls of kernels: the fastest candidate of every node, or what --optimize makes of speed and size",
 		Requires:    []*Invariant{placed, memoryOrders},
 		Establishes: []*Invariant{called},
 		Required:    "a program is made of calls",

@@ -97,7 +97,8 @@ func Find(name string) (*Stage, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return nil, &ir.Diag{Code: "unknown-pass", Node: "stage " + name, Msg: "there is no such stage", Hint: "stages are " + strings.Join(names, ", ")}
+	return nil, &ir.Diag{Code: "unknown-pass", Node: "stage " + name, Msg: "there is no such stage",
+		Hint: "stages are " + strings.Join(names, ", ")}
 }
 
 // mayBeOff refuses stages that cannot be switched off.
@@ -164,7 +165,8 @@ func newState(g *ir.Graph, o Options) (*State, error) {
 			return nil, err
 		}
 		if !t.Applies(&s.facts) || o.Off[t.Name] {
-			return nil, &ir.Diag{Code: "stage-not-run", Node: "stage " + t.Name, Msg: "does not run here, so nothing can stop after it", Hint: "it runs with: " + t.Conditions()}
+			return nil, &ir.Diag{Code: "stage-not-run", Node: "stage " + t.Name,
+				Msg: "does not run here, so nothing can stop after it", Hint: "it runs with: " + t.Conditions()}
 		}
 	}
 	var err error

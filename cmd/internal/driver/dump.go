@@ -26,7 +26,8 @@ func (c *Config) openDump() (*dump, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dump{Folder: f, warn: c.warn, title: modelName(c.Model), pages: stagePages{consts: map[*tensor.Dense]uint64{}}}, nil
+	return &dump{Folder: f, warn: c.warn, title: modelName(c.Model),
+		pages: stagePages{consts: map[*tensor.Dense]uint64{}}}, nil
 }
 
 // dumping runs f with a dump that is put in its place behind f, also when that

@@ -325,7 +325,8 @@ func (c *stageColumn) draw() {
 		for _, k := range r.from {
 			// down the lane of the value, and over in front of the reader
 			bend := y(i) - rowHeight/2
-			c.Edges = append(c.Edges, stageEdge{fmt.Sprintf("M%d %dV%dC%d %d %d %d %d %d", x(k), y(k), bend, x(k), y(i)-4, x(i), bend+4, x(i), y(i)), lane[k] % 6})
+			path := fmt.Sprintf("M%d %dV%dC%d %d %d %d %d %d", x(k), y(k), bend, x(k), y(i)-4, x(i), bend+4, x(i), y(i))
+			c.Edges = append(c.Edges, stageEdge{path, lane[k] % 6})
 		}
 	}
 	c.Width, c.Height = laneWidth*(most+1)+6, rowHeight*len(c.Rows)

@@ -186,8 +186,8 @@ func (c *Config) Bisect() (*Bisection, error) {
 }
 
 func newStageComparison(x lower.Comparison) StageComparison {
-	s := StageComparison{Stage: x.Step, Numerics: x.Numerics, Allowed: x.Allowed, Difference: finite(x.Difference), Output: x.Output,
-		Skipped: x.Skipped, Error: x.Error, Beyond: x.Beyond}
+	s := StageComparison{Stage: x.Step, Numerics: x.Numerics, Allowed: x.Allowed,
+		Difference: finite(x.Difference), Output: x.Output, Skipped: x.Skipped, Error: x.Error, Beyond: x.Beyond}
 	if db := finite(x.SQNR); x.Difference > 0 {
 		s.SQNR = &db
 	}
