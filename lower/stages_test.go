@@ -142,7 +142,7 @@ func TestBisectNamesTheStage(t *testing.T) {
 			}
 			right := row.Run
 			defer func() { row.Run = right }()
-			row.Run = func(s *lower.State) error { return errors.Join(right(s), forgetWeights(s.Graph)) }
+			row.Run = func(s *lower.State) error { return errors.Join(right(s), negateWeights(s.Graph)) }
 			g := irtest.Gen(3, tensor.F32)
 			b := &lower.Bisector{Samples: samples(g, 3)}
 			o := targets()[0].options(g)
@@ -157,12 +157,20 @@ func TestBisectNamesTheStage(t *testing.T) {
 	}
 }
 
-// forgetWeights is a wrong rewrite: all weights are zeros.
-func forgetWeights(g *ir.Graph) error {
+// negateWeights is a wrong rewrite.
+func negateWeights(g *ir.Graph) error {
 	for _, n := range g.Nodes {
 		for i, v := range n.In {
 			if i == 1 && v != nil && v.Const != nil && n.Op.MACs != nil {
-				w := g.AddConst(v.Name+".wrong", tensor.New(v.Type.DType, v.Type.Shape))
+				d := v.Const.Clone()
+				for k := range d.Len() {
+					if d.DType.IsFloat() {
+						d.SetFloat(k, -d.Float(k))
+					} else {
+						d.SetInt(k, max(-d.Int(k), -127))
+					}
+				}
+				w := g.AddConst(v.Name+".wrong", d)
 				w.Type = v.Type
 				g.SetInput(n, i, w)
 			}
