@@ -12,7 +12,7 @@ import (
 	"github.com/nncc/nncc/lower/kernel/reference"
 )
 
-// Lowering. Most operators are lowered by the rows of refc: their calls name
+// Lowering. Most operators are lowered by the rows of reference: their calls name
 // portable kernels, each of which is an operation of the MLA (commands.go). The
 // rows of this file are operations of its own: transposed convolution, products
 // of strided matrices, and sums and products with broadcasting.
