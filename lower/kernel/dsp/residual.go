@@ -22,8 +22,8 @@ var residual = &kernel.Kernel{
 	})),
 }
 
-// waiting is about how many bytes of results wait for their addition.
-const waiting = 512
+// residualScratchBytes is about how many bytes of results wait for their addition.
+const residualScratchBytes = 512
 
 func lowerResidual(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
@@ -42,11 +42,11 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 		}
 	}
 	// Pixels are computed by twos: no row ends in the middle of two.
-	part, bytes := max(2, waiting/channels&^1), channels
+	part, bytes := max(2, residualScratchBytes/channels&^1), channels
 	l.Route = conv.Func
 	if conv.Func == "nncc_dsp_convolve_s8" {
 		bytes = v.Out.W * channels
-		part = max(1+v.Out.W%2, min(v.Out.H, waiting/bytes)&^(v.Out.W%2))
+		part = max(1+v.Out.W%2, min(v.Out.H, residualScratchBytes/bytes)&^(v.Out.W%2))
 		conv.Func = "nncc_dsp_convolve_add_s8"
 	} else {
 		conv.Func = "nncc_dsp_convolve_1x1_add_s8"

@@ -28,15 +28,15 @@ func resultOperand(c *kernel.Chain) int {
 	return 0
 }
 
-// waiting is about how many bytes of results wait for their addition.
-const waiting = 256
+// residualScratchBytes is about how many bytes of results wait for their addition.
+const residualScratchBytes = 256
 
 func lowerResidual(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
 	v := convOf.Must(c.Main)
 	sum, _ := addition(c.Add, resultOperand(c))
 	conv, rows, scratch, block := v.call(call.I32(v.G.COut), n.Generic)
-	swapped, pixels := 0, max(block, waiting/v.G.COut)
+	swapped, pixels := 0, max(block, residualScratchBytes/v.G.COut)
 	if sum.swapped {
 		swapped = 1
 	}
@@ -52,7 +52,7 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 		l.Rows = l.Rows[:2]
 	}
 	if direct := conv.Func != convFunc; direct { // the products of the pixels themselves
-		pixels = max(2, waiting/v.G.COut&^1)
+		pixels = max(2, residualScratchBytes/v.G.COut&^1)
 		l.Route, l.Scratch = conv.Func, (pixels+v.single())*v.G.COut
 		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), conv.Args[3], conv.Args[4], call.Func(conv.Func)}
 		conv.Func = "nncc_helium_matmul_add_s8"

@@ -16,7 +16,7 @@ func axisParams(outer, axis, inner int) *call.Struct {
 
 // axisOf is memory around the node's axis attribute.
 func axisOf(n *kernel.Node) (outer, axis, inner int) {
-	return around(n.In[0].Type, kernel.Axis.Must(n))
+	return outerAxisInner(n.In[0].Type, kernel.Axis.Must(n))
 }
 
 // hasRank: the operator works along a dimension, so there must be one.
@@ -76,7 +76,7 @@ var cumSumRow = &kernel.Kernel{
 	Lower: func(n *kernel.Node) *call.Lowered {
 		a := kernel.Known(op.ConstInts(n.Node, 1, "the axis"))
 		axis := kernel.Known(op.Axis(n.Node, a[0], n.In[0].Type.Rank()))
-		outer, size, inner := around(n.In[0].Type, axis)
+		outer, size, inner := outerAxisInner(n.In[0].Type, axis)
 		l := start(n.Node, "nncc_cumsum_f32")
 		p := params("nncc_cumsum_params", ints("outer", outer, "axis", size, "inner", inner, "exclusive", n.Int("exclusive"), "reverse", n.Int("reverse"))...)
 		l.call("nncc_cumsum_f32", p, l.in(0), l.out(0))

@@ -19,9 +19,9 @@ var (
 // position is the place of logical dimension d in the memory order of t.
 func position(t ir.Type, d int) int { return slices.Index(t.OrderOrIdentity(), d) }
 
-// around splits memory at logical dimension d: elements per block before,
+// outerAxisInner splits memory at logical dimension d: elements per block before,
 // along and behind it, [outer, axis, inner].
-func around(t ir.Type, d int) (outer, axis, inner int) {
+func outerAxisInner(t ir.Type, d int) (outer, axis, inner int) {
 	p := t.Phys()
 	k := position(t, d)
 	return product(p[:k]), p[k], product(p[k+1:])

@@ -40,7 +40,7 @@ var gatherRow = &kernel.Kernel{
 			t.Order = n.Out[0].Type.Order
 			x = blob("const", arrange(c, t.Shape, t.OrderOrIdentity()))
 		}
-		outer, size, inner := around(t, axis)
+		outer, size, inner := outerAxisInner(t, axis)
 		block := inner * t.DType.Size()
 		count := n.In[1].Type.Elems()
 		if c := n.In[1].Const; c != nil && count == 1 && n.In[0].Const == nil { // one slice: no index at run time

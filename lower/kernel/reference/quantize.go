@@ -35,7 +35,7 @@ func scaleParams(n *kernel.Node) (p *call.Struct, scale, zero *call.Blob) {
 	}
 	outer, axis, inner := 1, 1, t.Elems()
 	if len(scales) > 1 {
-		outer, axis, inner = around(t, kernel.Axis.Must(n))
+		outer, axis, inner = outerAxisInner(t, kernel.Axis.Must(n))
 	}
 	p = params("nncc_quantize_params", ints("outer", outer, "axis", axis, "inner", inner)...)
 	return p, f32Blob("scale", scales), i32Blob("zero", zeros)

@@ -12,14 +12,14 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// up is a transposed convolution whose kernel is as large as its strides, so
+// transposedConv is a transposed convolution whose kernel is as large as its strides, so
 // that every result has one tap: a pixel gives kernel_w pixels of each of
 // kernel_h rows, which are products of it with as many times the channels.
-var up = &kernel.Kernel{
+var transposedConv = &kernel.Kernel{
 	Name: "nncc_helium_transpose_conv_s8", Library: Library, Doc: "int8 transposed convolution with a kernel of the size of its strides, packed weights",
-	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerUp,
+	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerTransposedConv,
 	Rules: join(onHelium("HELIUM-UP-00"), quantised.TransposedRules("HELIUM-UP", quantised.Everywhere),
-		upOf.Rule("HELIUM-UP-06", "requantisation shifts to the right", func(_ *kernel.Node, u *upscale) string {
+		upscales.Rule("HELIUM-UP-06", "requantisation shifts to the right", func(_ *kernel.Node, u *upscale) string {
 			for _, l := range u.rows {
 				if why := l.shifts(); why != "" {
 					return why
@@ -27,7 +27,7 @@ var up = &kernel.Kernel{
 			}
 			return ""
 		}),
-		upOf.Rule("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding", func(_ *kernel.Node, u *upscale) string {
+		upscales.Rule("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding", func(_ *kernel.Node, u *upscale) string {
 			if g := u.g; g.Group != 1 || !slices.Equal(g.Kernel, g.Strides) || u.out != (quantised.Tile{H: u.in.H * u.kernel.H, W: u.in.W * u.kernel.W}) ||
 				slices.Max(g.PadBegin) > 0 || slices.Max(g.Dilations) > 1 {
 				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d groups from %v to %v, want a kernel like the strides, no padding, one group",
@@ -45,7 +45,7 @@ type upscale struct {
 	rows            []*layer
 }
 
-var upOf = kernel.NewFact(func(n *kernel.Node) (*upscale, string) {
+var upscales = kernel.NewFact(func(n *kernel.Node) (*upscale, string) {
 	p, why := quantised.ConvParams.Of(n)
 	if why != "" || !quantised.KnownWeights(n.Node) {
 		return nil, kernel.Unread
@@ -76,8 +76,8 @@ var upOf = kernel.NewFact(func(n *kernel.Node) (*upscale, string) {
 	return u, ""
 })
 
-func lowerUp(n *kernel.Node) *call.Lowered {
-	u := upOf.Must(n)
+func lowerTransposedConv(n *kernel.Node) *call.Lowered {
+	u := upscales.Must(n)
 	channels, depth := u.kernel.W*u.g.COut, u.g.CIn
 	vectors := roundUp(depth, vector) / vector
 	fn, want := u.rows[0].dot(vectors, false)
