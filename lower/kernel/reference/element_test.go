@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // arguments are where the forms of functions are compared: near the ends, at
@@ -57,7 +58,10 @@ func TestElementForms(t *testing.T) {
 	if err := os.WriteFile(file, src.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	runtime := filepath.Join("..", "..", "..", "runtime_c")
+	runtime := filepath.Join(dir, "runtime")
+	if err := runtimec.WriteTree(runtime); err != nil {
+		t.Fatal(err)
+	}
 	args := []string{"-std=c99", "-Wall", "-Werror", "-I", filepath.Join(runtime, "include", "nncc"), "-I", filepath.Join(runtime, "src", "nncc"), "-o", exe, file}
 	called := map[string]bool{}
 	for _, f := range regexp.MustCompile(`nncc_\w+_f64`).FindAllString(src.String(), -1) {
