@@ -13,7 +13,8 @@ import (
 // fill, and (until 9) statistics per element instead of per channel.
 func batchNorm(n *build.Node) []*ir.Value {
 	spatial := n.Opset >= 9 || n.Bool("spatial", true)
-	if n.Opset >= 14 && n.Bool("training_mode", false) {
+	if n.Opset >= 14 && n.Attrs["training_mode"].Int != 0 {
+		delete(n.Attrs, "training_mode")
 		return trainingNorm(n)
 	}
 	delete(n.Attrs, "momentum") // of the running statistics
