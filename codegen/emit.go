@@ -75,7 +75,7 @@ type stepWriter struct {
 func (e *emitter) step(i int, s *program.Step) stepView {
 	defer func() {
 		if r := recover(); r != nil {
-			panic(fmt.Sprintf("C of %s: %v", s, r))
+			panic(bug.Errorf("C of %s: %w", s, bug.Recovered(r)))
 		}
 	}()
 	w := &stepWriter{e, s, stepView{Index: i, Func: fmt.Sprintf("%s_step_%d", e.prefix, i), Comment: e.comment(s)}}

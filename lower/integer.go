@@ -15,7 +15,7 @@ import (
 func (s *State) quantize() error {
 	o := *s.options()
 	var err error
-	if o.Quant.Ties, err = stateIndices(s.Graph, s.StateBindings); err != nil {
+	if o.Quant.StateBindings, err = stateIndices(s.Graph, s.StateBindings); err != nil {
 		return err
 	}
 	if s.Graph, err = s.calibrate(s.Graph, o); err != nil {

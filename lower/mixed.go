@@ -78,7 +78,7 @@ func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 func (o *Options) bfloat16() *accel.Bfloat16 {
 	q := &o.Quant
 	if o.Accel == nil || o.Precision != "auto" || q.Layer != nil || q.Source == quant.SyntheticSource ||
-		q.FixedWeights != nil || q.FixedActivations != nil || len(q.Ties) != 0 {
+		q.FixedWeights != nil || q.FixedActivations != nil || len(q.StateBindings) != 0 {
 		return nil
 	}
 	return o.Accel.Traits().Bfloat16

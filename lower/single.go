@@ -297,9 +297,9 @@ func (s *Single) bindings(list []StateBinding) []StateBinding {
 
 // Border gives the inputs and outputs that are float32 now the element types of
 // the model again, with casts behind them; ties are state, which nobody sees.
-func (s *Single) Border(g *ir.Graph, ties []quant.Tie) error {
+func (s *Single) Border(g *ir.Graph, ties []quant.StateBinding) error {
 	for i, v := range g.In {
-		if !isOtherFloat(s.in[i]) || v.Type.DType != tensor.F32 || slices.ContainsFunc(ties, func(t quant.Tie) bool { return t.In == i }) {
+		if !isOtherFloat(s.in[i]) || v.Type.DType != tensor.F32 || slices.ContainsFunc(ties, func(t quant.StateBinding) bool { return t.In == i }) {
 			continue
 		}
 		v.Type.DType = s.in[i]
@@ -318,7 +318,7 @@ func (s *Single) Border(g *ir.Graph, ties []quant.Tie) error {
 		g.SetInput(m, 0, v)
 	}
 	for i, v := range g.Out {
-		if !isOtherFloat(s.out[i]) || v.Type.DType != tensor.F32 || slices.ContainsFunc(ties, func(t quant.Tie) bool { return t.Out == i }) {
+		if !isOtherFloat(s.out[i]) || v.Type.DType != tensor.F32 || slices.ContainsFunc(ties, func(t quant.StateBinding) bool { return t.Out == i }) {
 			continue
 		}
 		m, err := castTo(g, nil, v, s.out[i])

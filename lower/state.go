@@ -20,10 +20,10 @@ type StateBinding struct {
 }
 
 // stateIndices are the places of state among the outputs and inputs of g.
-func stateIndices(g *ir.Graph, bindings []StateBinding) ([]quant.Tie, error) {
-	var out []quant.Tie
+func stateIndices(g *ir.Graph, bindings []StateBinding) ([]quant.StateBinding, error) {
+	var out []quant.StateBinding
 	for _, t := range bindings {
-		k := quant.Tie{Out: -1, In: -1}
+		k := quant.StateBinding{Out: -1, In: -1}
 		for i, n := range g.OutNames {
 			if n == t.Out {
 				k.Out = i

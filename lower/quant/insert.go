@@ -49,9 +49,9 @@ type Options struct {
 	// operators, so that ties go away from zero as in nnabla; it cannot become
 	// integer arithmetic then.
 	SpellRounding bool
-	// Ties are outputs that the next run gets as inputs, by index: both have one
+	// StateBindings are outputs that the next run gets as inputs: both have one
 	// quantisation, so that handing them on loses nothing.
-	Ties []Tie
+	StateBindings []StateBinding
 	// Inputs asks for int8 inputs of the graph also where only nodes that stay
 	// float read them.
 	Inputs bool
@@ -66,8 +66,9 @@ type Options struct {
 	Half func(n *ir.Node) bool
 }
 
-// Tie is an output of the graph and the input that it becomes in the next run.
-type Tie struct{ Out, In int }
+// StateBinding is an output of the graph and the input that it becomes in the
+// next run, by index.
+type StateBinding struct{ Out, In int }
 
 // calibrator is the state of one Insert.
 type calibrator struct {

@@ -202,7 +202,7 @@ func (c *calibrator) share() *groups {
 			}
 		}
 	})
-	for _, t := range c.opt.Ties {
+	for _, t := range c.opt.StateBindings {
 		g.union(c.g.Out[t.Out], c.g.In[t.In])
 	}
 	each(func(n *ir.Node, r rule) { // the outputs of an LSTM are one state
