@@ -16,6 +16,8 @@ type coreISA struct {
 	dsp []bool
 	mve []string
 	fpu []string
+	// armv6m: only 16-bit Thumb instructions and few others.
+	armv6m bool
 }
 
 var (
@@ -26,16 +28,23 @@ var (
 )
 
 var cores = map[string]coreISA{
-	"cortex-m0":     {never, none, none},
-	"cortex-m0plus": {never, none, none},
-	"cortex-m3":     {never, none, none},
-	"cortex-m4":     {always, none, []string{"none", "sp"}},
-	"cortex-m7":     {always, none, []string{"none", "sp", "dp"}},
-	"cortex-m33":    {option, none, []string{"none", "sp"}},
-	"cortex-m55":    {always, []string{"none", "int", "float"}, []string{"none", "dp"}},
-	"cortex-m85":    {always, []string{"none", "int", "float"}, []string{"none", "dp"}},
-	"host":          {never, none, []string{"dp"}},
+	"cortex-m0":     {dsp: never, mve: none, fpu: none, armv6m: true},
+	"cortex-m0plus": {dsp: never, mve: none, fpu: none, armv6m: true},
+	"cortex-m3":     {dsp: never, mve: none, fpu: none},
+	"cortex-m4":     {dsp: always, mve: none, fpu: []string{"none", "sp"}},
+	"cortex-m7":     {dsp: always, mve: none, fpu: []string{"none", "sp", "dp"}},
+	"cortex-m33":    {dsp: option, mve: none, fpu: []string{"none", "sp"}},
+	"cortex-m55":    {dsp: always, mve: []string{"none", "int", "float"}, fpu: []string{"none", "dp"}},
+	"cortex-m85":    {dsp: always, mve: []string{"none", "int", "float"}, fpu: []string{"none", "dp"}},
+	"host":          {dsp: never, mve: none, fpu: []string{"dp"}},
 }
+
+// Armv6M reports a core of the oldest architecture, which has 16-bit Thumb
+// instructions only.
+func (s *Spec) Armv6M() bool { return cores[s.Core].armv6m }
+
+// IsHost reports the machine that nncc runs on.
+func (s *Spec) IsHost() bool { return s.Core == "host" }
 
 // Content is everything a region can hold; `weights` falls back to rodata.
 var Content = []string{"vectors", "code", "rodata", "weights", "data", "arena", "stack"}

@@ -12,6 +12,8 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 )
 
 // htmlReport is the page of the report for people.
@@ -101,13 +103,12 @@ func (r *Report) HTML() []byte {
 
 // kernelClass is the CSS class of a layer: whose kernel it runs.
 func kernelClass(l ReportLayer) string {
-	kernel := l.Kernel
 	switch {
 	case l.Op == op.Segment.Name:
 		return "accelerator"
-	case strings.HasPrefix(kernel, "arm_"):
+	case l.Library == cmsisnn.Library:
 		return "cmsis"
-	case strings.HasPrefix(kernel, "nncc_helium"), strings.HasPrefix(kernel, "nncc_dsp"), strings.HasPrefix(kernel, "nncc_plain"):
+	case kernel.IsOptimized(l.Library):
 		return "own"
 	}
 	return "portable"

@@ -132,6 +132,7 @@ type ReportLayer struct {
 	Name        string `json:"name"`
 	Op          string `json:"op"`
 	Kernel      string `json:"kernel"`
+	Library     string `json:"library"` // the kernel's: cmsis-nn, nncc-helium, nncc-dsp, nncc, view, or the accelerator's
 	Route       string `json:"route"`
 	RouteReason string `json:"route_reason,omitempty"` // why no better function of the library runs
 	// Offers are the kernels that were weighed, by predicted instructions (lower/cost).
@@ -369,7 +370,7 @@ func opName(n *ir.Node) string {
 // layer describes step i.
 func (r *Report) layer(o *Compiled, i int) {
 	s, n, low := o.Program.Steps[i], o.Schedule.Nodes[i], o.low(i)
-	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Route: s.Route, RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
+	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route, RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i]}
 	l.Offers = reportOffers(o.Lowered.Candidates[n])
 	for _, v := range n.In {
