@@ -14,7 +14,7 @@ import (
 // only, and of its own line where it stands behind them. Packages that end in
 // /... stand for everything below.
 const layers = `
-ir/bug frontend/text frontend/files ir/irtest/testenv ir/irtest/sharedata ir/irtest/sharedata/users ir/tensor ir/types ir/syntax ir/call ir/program ir/fixp lower/cost lower/kernel/pack ir/qref/cmsis boards boards/cycles boards/stack runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/accel/mla/lm
+ir/bug ir/diag frontend/text frontend/files ir/irtest/testenv ir/irtest/sharedata ir/irtest/sharedata/users ir/tensor ir/types ir/syntax ir/call ir/program ir/fixp lower/cost lower/kernel/pack ir/qref/cmsis boards boards/cycles boards/stack runtime_c runtime_c/port frontend/onnx/pb frontend/onnx/schema schedule/plan lower/partition lower/accel/mla/lm
 frontend/npz ir ir/qref
 ir/op
 ir/interp ir/pass
