@@ -109,7 +109,7 @@ func TestHostileNames(t *testing.T) {
 				{"compile", "-board", "host", "--max-ram", "1", "--out", "r", good}, {"explain", "-board", "host", "--align", "always", "--precision", "int16x8", good}, {"compile", "-board", "host", "--sensitivity", good},
 				{"compile", "-board", with, good}, {"compile", "-board", "host", "--state", with + "=" + with, good}, {"compile", "-board", "host", "--stream", with, good}, {"compile", "-board", "host", "--set", "x=" + with, good},
 				{"compile", "-board", "host", "--dim", with + "=1", good}, {"compile", "--" + with, good}, {"compile", "-board", "host", "--precision", with, good}, {"compile", "-board", "host", "--limit", with, good},
-				{"compile", with}, {"lm", "b.yaml"}, {"legalize", "--only", with + ",a", good}, {"run", "--input", with, good}, {"verify", "-board", "host", "--golden", with, good},
+				{"compile", with}, {"lm", "b.yaml"}, {"bisect", "-board", "host", good}, {"compile", "-board", "host", "--stop-after", "integer", good}, {"compile", "-board", "host", "--pass", with, good}, {"legalize", "--only", with + ",a", good}, {"run", "--input", with, good}, {"verify", "-board", "host", "--golden", with, good},
 			}
 			if gcc {
 				runs = append(runs, []string{"verify", "-board", "host", "--cases", "1", good})
