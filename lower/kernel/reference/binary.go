@@ -192,6 +192,7 @@ func binaryKernels() []*kernel.Kernel {
 		compareRow("nncc_and_bool", "NNCC-AND", "logical and", tensor.Bool, op.And),
 		compareRow("nncc_or_bool", "NNCC-OR", "logical or", tensor.Bool, op.Or),
 		compareRow("nncc_xor_bool", "NNCC-XOR", "logical exclusive or", tensor.Bool, op.Xor),
+		compareRow("nncc_equal_s64", "NNCC-EQUAL-S64", "a = b of int64", tensor.I64, op.Equal),
 		whereRow,
 	}
 }

@@ -70,6 +70,7 @@ func TestBinaryF32(t *testing.T) {
 		kase{name: "x+x", src: one([]string{"f32[2,3]"}, "", "Add(%x, %x)")},
 		kase{name: "Where", order: "nhwc", src: one([]string{"bool[4,5]", "f32[2,3,4,5]", "f32[3,1,1]"}, "", "Where(%x, %y, %z)")},
 		kase{name: "Where i64", src: one([]string{"bool[4]", "i64[3,4]", "i64[]"}, "", "Where(%x, %y, %z)")},
+		kase{name: "Equal i64", src: one([]string{"i64[3,4]", "i64[4]"}, "", "Equal(%x, %y)")},
 		kase{name: "And", src: one([]string{"bool[3,4]", "bool[4]"}, "", "And(%x, %y)")},
 		kase{name: "Xor", order: "nhwc", src: one([]string{"bool[2,3,4,5]", "bool[3,1,1]"}, "", "Xor(%x, %y)")},
 		kase{name: "Or", src: one([]string{"bool[3,4]", "bool[4]"}, "", "Or(%x, %y)")},
