@@ -38,7 +38,8 @@ type Attr struct {
 // operator's AttrSpec gives.
 type Attrs map[string]Attr
 
-// AttrSpec describes one attribute of an operator. Def nil: no default, so
+// AttrSpec describes one attribute of an operator, as Declare reads it from a
+// struct. Def nil: no default, so
 // that getters see the zero value and Has tells the difference.
 type AttrSpec struct {
 	Name     string
@@ -65,36 +66,6 @@ func to64(v []int) []int64 {
 	}
 	return o
 }
-
-// IntA, FloatA, ... make the rows of an operator's attribute table.
-func IntA(name string, def int) AttrSpec {
-	a := Int(def)
-	return AttrSpec{Name: name, Kind: AttrInt, Def: &a}
-}
-func FloatA(name string, def float32) AttrSpec {
-	a := Float(def)
-	return AttrSpec{Name: name, Kind: AttrFloat, Def: &a}
-}
-func StrA(name, def string) AttrSpec {
-	a := Str(def)
-	return AttrSpec{Name: name, Kind: AttrString, Def: &a}
-}
-func IntsA(name string) AttrSpec    { return AttrSpec{Name: name, Kind: AttrInts} }
-func FloatsA(name string) AttrSpec  { return AttrSpec{Name: name, Kind: AttrFloats} }
-func StringsA(name string) AttrSpec { return AttrSpec{Name: name, Kind: AttrStrings} }
-func TensorA(name string) AttrSpec  { return AttrSpec{Name: name, Kind: AttrTensor} }
-
-// OptIntA is an int attribute without default.
-func OptIntA(name string) AttrSpec { return AttrSpec{Name: name, Kind: AttrInt} }
-
-// OptFloatA is a float attribute without default.
-func OptFloatA(name string) AttrSpec { return AttrSpec{Name: name, Kind: AttrFloat} }
-
-// Need marks an attribute as required.
-func Need(s AttrSpec) AttrSpec { s.Required, s.Def = true, nil; return s }
-
-// Elem marks an int attribute that names an element type.
-func Elem(s AttrSpec) AttrSpec { s.ElemType = true; return s }
 
 func (n *Node) attr(name string, kind AttrKind) Attr {
 	if a, ok := n.Attrs[name]; ok {
@@ -131,7 +102,10 @@ func (n *Node) Str(name string) string { return n.attr(name, AttrString).String 
 
 // Ints is the value of an ints attribute, nil when absent.
 func (n *Node) Ints(name string) []int {
-	a := n.attr(name, AttrInts).Ints
+	return ints(n.attr(name, AttrInts).Ints)
+}
+
+func ints(a []int64) []int {
 	if a == nil {
 		return nil
 	}
@@ -157,6 +131,26 @@ func (n *Node) SetAttr(name string, a Attr) {
 		n.Attrs = Attrs{}
 	}
 	n.Attrs[name] = a
+	n.decoded.Store(nil)
+}
+
+// SetAttrs replaces all attributes.
+func (n *Node) SetAttrs(a Attrs) {
+	n.Attrs = a
+	n.decoded.Store(nil)
+}
+
+// DropAttr takes attributes away: their defaults hold.
+func (n *Node) DropAttr(names ...string) {
+	for _, name := range names {
+		delete(n.Attrs, name)
+	}
+	n.decoded.Store(nil)
+}
+
+// Bare is the node outside of any graph, with attributes of its own.
+func (n *Node) Bare() *Node {
+	return &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), In: n.In, Out: n.Out, Body: n.Body, Origin: n.Origin}
 }
 
 // Names are the attribute names in order.

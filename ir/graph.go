@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
@@ -66,6 +67,7 @@ type Node struct {
 	Body   []*Graph // subgraphs of If, Loop, Scan; closed: captured values are extra inputs
 	Origin []string // names of the ONNX nodes it came from
 
+	decoded atomic.Pointer[decoded] // attributes as structs; see AttrsOf
 	removed bool
 	pos     int // where the graph's list last had it; see Graph.Index
 }

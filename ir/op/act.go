@@ -18,15 +18,16 @@ func ActRange(n *ir.Node, out ir.Type) (lo, hi int32) {
 	if out.Quant == nil {
 		return lo, hi
 	}
-	bound := func(name string) int32 {
-		r := math.Round(float64(n.Float(name) / out.Quant.ScaleAt(0)))
+	bound := func(v *float32) int32 {
+		r := math.Round(float64(*v / out.Quant.ScaleAt(0)))
 		return int32(ir.ClampInt(r+float64(out.Quant.ZeroAt(0)), l, h))
 	}
-	if n.Has("act_min") {
-		lo = max(lo, bound("act_min"))
+	act := ir.AttrsOf[Act](n)
+	if act.ActMin != nil {
+		lo = max(lo, bound(act.ActMin))
 	}
-	if n.Has("act_max") {
-		hi = min(hi, bound("act_max"))
+	if act.ActMax != nil {
+		hi = min(hi, bound(act.ActMax))
 	}
 	return lo, hi
 }
@@ -56,14 +57,12 @@ func countedBias(n *ir.Node, in []*tensor.Dense) []*tensor.Dense {
 // its activation, then the integer clamp of ActRange.
 func evalActQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	in = countedBias(n, in)
-	if n.Out[0].Type.Quant == nil || !n.Has("act_min") && !n.Has("act_max") {
+	if n.Out[0].Type.Quant == nil || !HasAct(n) {
 		return ir.EvalDequantised(n, in)
 	}
-	bare := *n
-	bare.Attrs = n.Attrs.Clone()
-	delete(bare.Attrs, "act_min")
-	delete(bare.Attrs, "act_max")
-	out, err := ir.EvalDequantised(&bare, in)
+	bare := n.Bare()
+	bare.DropAttr("act_min", "act_max")
+	out, err := ir.EvalDequantised(bare, in)
 	if err != nil {
 		return nil, err
 	}

@@ -7,18 +7,25 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// ArgOpAttrs are the attributes of ArgOp.
+type ArgOpAttrs struct {
+	Axis            int `default:"0"`
+	Keepdims        int `default:"1"`
+	SelectLastIndex int `default:"0"`
+}
+
 // argOp defines ArgMax (sign 1) or ArgMin (sign -1). Quantised inputs are
 // compared as integers, which order as the reals do.
 func argOp(name, doc string, sign int) *ir.OpDef {
 	eval := func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
-		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
 		if err != nil {
 			return nil, err
 		}
 		l := lanesOf(x.Shape, axis)
 		y := make([]int64, l.outer*l.step)
-		last := n.Int("select_last_index") != 0
+		last := ir.AttrsOf[ArgOpAttrs](n).SelectLastIndex != 0
 		switch s := x.Data.(type) {
 		case []float32:
 			argLanes(l, s, y, sign, last)
@@ -33,17 +40,17 @@ func argOp(name, doc string, sign int) *ir.OpDef {
 				argLanes(l, x.Int64s(), y, sign, last)
 			}
 		}
-		return outs(tensor.Of(reducedShape(x.Shape, []int{axis}, n.Int("keepdims") != 0), y))
+		return outs(tensor.Of(reducedShape(x.Shape, []int{axis}, ir.AttrsOf[KeepdimsAttr](n).Keepdims != 0), y))
 	}
 	return def(ir.OpDef{
 		Name: name, Doc: doc, MinIn: 1, Pattern: ir.Opaque, Quant: ir.QInt, Eval: eval, EvalQ: eval,
-		Attrs: []ir.AttrSpec{ir.IntA("axis", 0), ir.IntA("keepdims", 1), ir.IntA("select_last_index", 0)},
+		Attrs: ir.Declare[ArgOpAttrs](),
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			if err := wantType(n, 0, numTypes); err != nil {
 				return nil, err
 			}
 			t := n.In[0].Type
-			axis, err := Axis(n, n.Int("axis"), t.Rank())
+			axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, t.Rank())
 			if err != nil {
 				return nil, err
 			}
@@ -53,7 +60,7 @@ func argOp(name, doc string, sign int) *ir.OpDef {
 			if t.Quant.PerAxis() {
 				return nil, ir.Errf(n, "quant", "input 0 (%s) is quantised per axis, want one scale", n.In[0])
 			}
-			return one(ir.T(tensor.I64, reducedShape(t.Shape, []int{axis}, n.Int("keepdims") != 0)...))
+			return one(ir.T(tensor.I64, reducedShape(t.Shape, []int{axis}, ir.AttrsOf[KeepdimsAttr](n).Keepdims != 0)...))
 		},
 	})
 }
@@ -79,11 +86,17 @@ var (
 	ArgMin = argOp("ArgMin", "position of the first (or last) minimum along axis", -1)
 )
 
+// ScanOpAttrs are the attributes of ScanOp.
+type ScanOpAttrs struct {
+	Exclusive int `default:"0"`
+	Reverse   int `default:"0"`
+}
+
 // scanOp defines CumSum and CumProd: running totals along the axis that the
 // second input names. Floats accumulate in float64; integers wrap.
 func scanOp(name, doc string, unit int64, real func(a, b float64) float64, whole func(a, b int64) int64) *ir.OpDef {
 	return def(ir.OpDef{
-		Name: name, Doc: doc, Attrs: []ir.AttrSpec{ir.IntA("exclusive", 0), ir.IntA("reverse", 0)}, MinIn: 2, Pattern: ir.Opaque,
+		Name: name, Doc: doc, Attrs: ir.Declare[ScanOpAttrs](), MinIn: 2, Pattern: ir.Opaque,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			if err := wantType(n, 0, numTypes); err != nil {
 				return nil, err
@@ -107,7 +120,7 @@ func scanOp(name, doc string, unit int64, real func(a, b float64) float64, whole
 				return nil, err
 			}
 			l := lanesOf(x.Shape, axis)
-			exclusive, reverse := n.Int("exclusive") != 0, n.Int("reverse") != 0
+			exclusive, reverse := ir.AttrsOf[ScanOpAttrs](n).Exclusive != 0, ir.AttrsOf[ScanOpAttrs](n).Reverse != 0
 			if x.DType.IsFloat() {
 				y := x.Floats()
 				scan(l, y, float64(unit), exclusive, reverse, real)

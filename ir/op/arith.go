@@ -136,7 +136,7 @@ func arith(n *ir.Node, k arithKind, a, b *tensor.Dense) (*tensor.Dense, error) {
 // binaryArith defines Add, Sub, Mul, Div.
 func binaryArith(name, doc string, k arithKind, quant ir.QuantKind, evalQ func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)) *ir.OpDef {
 	return def(ir.OpDef{
-		Name: name, Doc: doc, Attrs: withAct(), MinIn: 2, Pattern: ir.Broadcast, Quant: quant,
+		Name: name, Doc: doc, Attrs: ir.Declare[Act](), MinIn: 2, Pattern: ir.Broadcast, Quant: quant,
 		Infer: inferBinary(numTypes), EvalQ: evalQ,
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			y, err := arith(n, k, in[0], in[1])
@@ -265,14 +265,19 @@ func powInt(a, b int64) int64 {
 	return r
 }
 
+// ModAttrs are the attributes of Mod.
+type ModAttrs struct {
+	Fmod int `default:"0"`
+}
+
 // Mod is the remainder: with the sign of the divisor for integers (fmod 0),
 // with the sign of the dividend as C's fmod (fmod 1, the only one for floats).
 var Mod = def(ir.OpDef{
 	Name: "Mod", Doc: "remainder: sign of the divisor (fmod 0, integers) or of the dividend (fmod 1)",
-	Attrs: []ir.AttrSpec{ir.IntA("fmod", 0)}, MinIn: 2, Pattern: ir.Broadcast,
+	Attrs: ir.Declare[ModAttrs](), MinIn: 2, Pattern: ir.Broadcast,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		t, err := inferBinary(numTypes)(n)
-		if err == nil && n.Int("fmod") == 0 && n.In[0].Type.DType.IsFloat() {
+		if err == nil && ir.AttrsOf[ModAttrs](n).Fmod == 0 && n.In[0].Type.DType.IsFloat() {
 			return nil, ir.Errf(n, "attr-value", "fmod is 0 on inputs of type %s; floats want fmod 1", n.In[0].Type.DType)
 		}
 		return t, err
@@ -298,7 +303,7 @@ var Mod = def(ir.OpDef{
 				return nil, ir.Errf(n, "divide-by-zero", "remainder of a division by zero (element %d of the divisor)", i)
 			}
 		}
-		floorMod := n.Int("fmod") == 0
+		floorMod := ir.AttrsOf[ModAttrs](n).Fmod == 0
 		y := make([]int64, tensor.Count(out))
 		if a.DType == tensor.U64 {
 			zip(out, a.Shape, b.Shape, y, a.Int64s(), bs, func(y, a, b []int64) {

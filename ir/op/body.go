@@ -7,12 +7,18 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// SegmentAttrs are the attributes of Segment.
+type SegmentAttrs struct {
+	Id          int    `default:"0"`
+	Accelerator string `default:""`
+}
+
 // Segment is a part of the graph that runs on an accelerator as one: its body
 // is a closed graph whose inputs are the node's. The types of inputs and
 // outputs carry their quantisation.
 var Segment = def(ir.OpDef{
 	Name: "Segment", Domain: "nncc", Doc: "a part of the graph that an accelerator runs as one",
-	Attrs: []ir.AttrSpec{ir.IntA("id", 0), ir.StrA("accelerator", "")},
+	Attrs: ir.Declare[SegmentAttrs](),
 	MaxIn: -1, MaxOut: -1, Pattern: ir.Opaque, Quant: ir.QInt,
 	Infer: inferBody, Eval: evalBody, EvalQ: evalBody, MACs: bodyMACs,
 })

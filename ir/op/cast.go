@@ -20,22 +20,31 @@ func attrType(n *ir.Node, name string, code int) (tensor.DType, error) {
 	return d, nil
 }
 
-// castAttrs are accepted and concern 8-bit floats only.
-var castAttrs = []ir.AttrSpec{ir.IntA("saturate", 1), ir.StrA("round_mode", "up")}
+// CastAttrs8 are accepted and concern 8-bit floats only.
+type CastAttrs8 struct {
+	Saturate  int    `default:"1"`
+	RoundMode string `default:"up"`
+}
+
+// CastAttrs are the attributes of Cast.
+type CastAttrs struct {
+	To int `attr:",required type"`
+	CastAttrs8
+}
 
 // Cast converts the element type.
 var Cast = def(ir.OpDef{
-	Name: "Cast", Converts: true, Doc: "conversion to another element type", Attrs: append([]ir.AttrSpec{ir.Need(ir.Elem(ir.IntA("to", 0)))}, castAttrs...),
+	Name: "Cast", Converts: true, Doc: "conversion to another element type", Attrs: ir.Declare[CastAttrs](),
 	MinIn: 1, Pattern: ir.Elementwise,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		d, err := attrType(n, "to", n.Int("to"))
+		d, err := attrType(n, "to", ir.AttrsOf[ToAttr](n).To)
 		if err != nil {
 			return nil, err
 		}
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		d, err := attrType(n, "to", n.Int("to"))
+		d, err := attrType(n, "to", ir.AttrsOf[ToAttr](n).To)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +64,7 @@ func evalType(n *ir.Node, x *tensor.Dense, declared tensor.DType) tensor.DType {
 
 // CastLike converts to the element type of the second input.
 var CastLike = def(ir.OpDef{
-	Name: "CastLike", Converts: true, Doc: "conversion to the element type of the second input", Attrs: castAttrs, MinIn: 2, Pattern: ir.Elementwise,
+	Name: "CastLike", Converts: true, Doc: "conversion to the element type of the second input", Attrs: ir.Declare[CastAttrs8](), MinIn: 2, Pattern: ir.Elementwise,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		return one(ir.T(n.In[1].Type.DType, n.In[0].Type.Shape...))
 	},
@@ -64,12 +73,17 @@ var CastLike = def(ir.OpDef{
 	},
 })
 
+// BitCastAttrs are the attributes of BitCast.
+type BitCastAttrs struct {
+	To int `attr:",required type"`
+}
+
 // BitCast reads the same bytes as another element type of the same size.
 var BitCast = def(ir.OpDef{
-	Name: "BitCast", Doc: "the same bytes as another element type of the same size", View: ir.Recast, Attrs: []ir.AttrSpec{ir.Need(ir.Elem(ir.IntA("to", 0)))},
+	Name: "BitCast", Doc: "the same bytes as another element type of the same size", View: ir.Recast, Attrs: ir.Declare[BitCastAttrs](),
 	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		d, err := attrType(n, "to", n.Int("to"))
+		d, err := attrType(n, "to", ir.AttrsOf[ToAttr](n).To)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +93,7 @@ var BitCast = def(ir.OpDef{
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		d, err := attrType(n, "to", n.Int("to"))
+		d, err := attrType(n, "to", ir.AttrsOf[ToAttr](n).To)
 		if err != nil {
 			return nil, err
 		}

@@ -5,12 +5,19 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// Col2ImAttrs are the attributes of Col2Im.
+type Col2ImAttrs struct {
+	Dilations []int
+	Pads      []int
+	Strides   []int
+}
+
 // Col2Im adds blocks up to an image: input 0 is [N, C*block, L], the L columns
 // of a sliding window over an image of shape input 1 with blocks of shape
 // input 2; the result is [N, C, image...].
 var Col2Im = def(ir.OpDef{
 	Name: "Col2Im", Doc: "sum of overlapping blocks as an image",
-	Attrs: []ir.AttrSpec{ir.IntsA("dilations"), ir.IntsA("pads"), ir.IntsA("strides")}, MinIn: 3,
+	Attrs: ir.Declare[Col2ImAttrs](), MinIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, numTypes); err != nil {
 			return nil, err
@@ -82,13 +89,14 @@ func Col2ImGeometry(n *ir.Node) (*Col2ImGeom, error) {
 		return nil, ir.Errf(n, "shape", "input %v, image %v, block %v: want [N, C*block, L] and as many image as block dimensions", x, image, block)
 	}
 	g := &Col2ImGeom{N: x[0], Image: image, Block: block, Columns: make([]int, k), Strides: ones(k), Dilations: ones(k), Pads: make([]int, k)}
-	pads := make([]int, 2*k)
+	pads, attrs := make([]int, 2*k), ir.AttrsOf[Col2ImAttrs](n)
 	for _, a := range []struct {
 		name string
+		v    []int
 		to   []int
 		low  int
-	}{{"strides", g.Strides, 1}, {"dilations", g.Dilations, 1}, {"pads", pads, 0}} {
-		v := n.Ints(a.name)
+	}{{"strides", attrs.Strides, g.Strides, 1}, {"dilations", attrs.Dilations, g.Dilations, 1}, {"pads", attrs.Pads, pads, 0}} {
+		v := a.v
 		if v == nil {
 			continue
 		}

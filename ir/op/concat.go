@@ -5,13 +5,18 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// ConcatAttrs are the attributes of Concat.
+type ConcatAttrs struct {
+	Axis int `attr:",required"`
+}
+
 // Concat joins its inputs along axis; the other dimensions must agree.
 var Concat = def(ir.OpDef{
 	Name: "Concat", Doc: "joins tensors along an axis", View: ir.Partial,
-	Attrs: []ir.AttrSpec{ir.Need(ir.IntA("axis", 0))}, MinIn: 1, MaxIn: -1,
+	Attrs: ir.Declare[ConcatAttrs](), MinIn: 1, MaxIn: -1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		first := n.In[0].Type
-		axis, err := Axis(n, n.Int("axis"), len(first.Shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(first.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +45,7 @@ var Concat = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		shape := append([]int(nil), in[0].Shape...)
-		axis, err := Axis(n, n.Int("axis"), len(shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape))
 		if err != nil {
 			return nil, err
 		}

@@ -15,28 +15,38 @@ func constantValue(n *ir.Node) (*tensor.Dense, error) {
 	}
 	switch names[0] {
 	case "value":
-		if t := n.Tensor("value"); t != nil {
+		if t := ir.AttrsOf[ValueAttr](n).Value; t != nil {
 			return t, nil
 		}
 		return nil, ir.Errf(n, "attr-value", "attribute value holds no tensor")
 	case "value_float":
-		return tensor.Scalar(n.Float("value_float")), nil
+		return tensor.Scalar(*ir.AttrsOf[ConstantAttrs](n).ValueFloat), nil
 	case "value_floats":
-		v := n.Floats("value_floats")
+		v := ir.AttrsOf[ConstantAttrs](n).ValueFloats
 		return tensor.Of([]int{len(v)}, append([]float32{}, v...)), nil
 	case "value_int":
-		return tensor.Scalar(int64(n.Int("value_int"))), nil
+		return tensor.Scalar(int64(*ir.AttrsOf[ConstantAttrs](n).ValueInt)), nil
 	case "value_ints":
-		return tensor.Ints(n.Ints("value_ints")...), nil
+		return tensor.Ints(ir.AttrsOf[ConstantAttrs](n).ValueInts...), nil
 	}
 	return nil, ir.Errf(n, "dtype", "attribute %s is not supported, want value, value_float, value_floats, value_int or value_ints", names[0])
+}
+
+// ConstantAttrs are the attributes of Constant.
+type ConstantAttrs struct {
+	Value        *tensor.Dense
+	ValueFloat   *float32
+	ValueFloats  []float32
+	ValueInt     *int
+	ValueInts    []int
+	ValueString  string
+	ValueStrings []string
 }
 
 // Constant gives the tensor in its attribute.
 var Constant = def(ir.OpDef{
 	Name: "Constant", Doc: "a constant tensor", Pattern: ir.Opaque, Quant: ir.QNone,
-	Attrs: []ir.AttrSpec{ir.TensorA("value"), ir.OptFloatA("value_float"), ir.FloatsA("value_floats"), ir.OptIntA("value_int"), ir.IntsA("value_ints"),
-		{Name: "value_string", Kind: ir.AttrString}, ir.StringsA("value_strings")},
+	Attrs: ir.Declare[ConstantAttrs](),
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		v, err := constantValue(n)
 		if err != nil {
@@ -52,7 +62,7 @@ var Constant = def(ir.OpDef{
 
 // fillValue is the one-element value of ConstantOfShape, float zero if absent.
 func fillValue(n *ir.Node) (*tensor.Dense, error) {
-	v := n.Tensor("value")
+	v := ir.AttrsOf[ValueAttr](n).Value
 	if v == nil {
 		return tensor.Scalar(float32(0)), nil
 	}
@@ -62,9 +72,14 @@ func fillValue(n *ir.Node) (*tensor.Dense, error) {
 	return v, nil
 }
 
+// ConstantOfShapeAttrs are the attributes of ConstantOfShape.
+type ConstantOfShapeAttrs struct {
+	Value *tensor.Dense
+}
+
 // ConstantOfShape fills a tensor, whose shape is the input, with one value.
 var ConstantOfShape = def(ir.OpDef{
-	Name: "ConstantOfShape", Doc: "tensor of a given shape filled with one value", Attrs: []ir.AttrSpec{ir.TensorA("value")},
+	Name: "ConstantOfShape", Doc: "tensor of a given shape filled with one value", Attrs: ir.Declare[ConstantOfShapeAttrs](),
 	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		shape, err := ConstInts(n, 0, "the shape")
@@ -99,16 +114,22 @@ func shapeSlice(n *ir.Node) []int {
 		}
 		return min(max(i, 0), len(shape))
 	}
-	start, end := clip(n.Int("start")), len(shape)
-	if n.Has("end") {
-		end = clip(n.Int("end"))
+	start, end := clip(ir.AttrsOf[ShapeAttrs](n).Start), len(shape)
+	if ir.AttrsOf[ShapeAttrs](n).End != nil {
+		end = clip(*ir.AttrsOf[ShapeAttrs](n).End)
 	}
 	return shape[start:max(start, end)]
 }
 
+// ShapeAttrs are the attributes of Shape.
+type ShapeAttrs struct {
+	Start int `default:"0"`
+	End   *int
+}
+
 // Shape is the shape of its input, or a piece of it.
 var Shape = def(ir.OpDef{
-	Name: "Shape", Doc: "the input's shape, from dimension start to end", Attrs: []ir.AttrSpec{ir.IntA("start", 0), ir.OptIntA("end")},
+	Name: "Shape", Doc: "the input's shape, from dimension start to end", Attrs: ir.Declare[ShapeAttrs](),
 	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) { return one(ir.T(tensor.I64, len(shapeSlice(n)))) },
 	Eval: func(n *ir.Node, _ []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -187,18 +208,24 @@ var Range = def(ir.OpDef{
 	},
 })
 
+// EyeLikeAttrs are the attributes of EyeLike.
+type EyeLikeAttrs struct {
+	Dtype *int `attr:",type"`
+	K     int  `default:"0"`
+}
+
 // EyeLike is a matrix of the input's shape with ones on diagonal k.
 var EyeLike = def(ir.OpDef{
-	Name: "EyeLike", Doc: "ones on diagonal k of a matrix of the input's shape", Attrs: []ir.AttrSpec{ir.Elem(ir.OptIntA("dtype")), ir.IntA("k", 0)},
+	Name: "EyeLike", Doc: "ones on diagonal k of a matrix of the input's shape", Attrs: ir.Declare[EyeLikeAttrs](),
 	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantRank(n, 0, 2); err != nil {
 			return nil, err
 		}
 		d := n.In[0].Type.DType
-		if n.Has("dtype") {
+		if ir.AttrsOf[EyeLikeAttrs](n).Dtype != nil {
 			var err error
-			if d, err = attrType(n, "dtype", n.Int("dtype")); err != nil {
+			if d, err = attrType(n, "dtype", *ir.AttrsOf[EyeLikeAttrs](n).Dtype); err != nil {
 				return nil, err
 			}
 		}
@@ -207,7 +234,7 @@ var EyeLike = def(ir.OpDef{
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		y := tensor.New(n.Out[0].Type.DType, in[0].Shape)
 		for r := range y.Shape[0] {
-			if c := r + n.Int("k"); c >= 0 && c < y.Shape[1] {
+			if c := r + ir.AttrsOf[EyeLikeAttrs](n).K; c >= 0 && c < y.Shape[1] {
 				y.SetInt(r*y.Shape[1]+c, 1)
 			}
 		}

@@ -5,6 +5,18 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// ConvAttrs are the attributes of Conv.
+type ConvAttrs struct {
+	AutoPad     string `default:"NOTSET"`
+	Dilations   []int
+	FcScale     int `default:"0"`
+	Group       int `default:"1"`
+	KernelShape []int
+	Pads        []int
+	Strides     []int
+	Act
+}
+
 // Conv is the convolution over 1 to 3 spatial dimensions. Input [N, C,
 // spatial...], weights [COut, C/group, kernel...], optional bias [COut];
 // output [N, COut, spatial...]. Quantised: exactly CMSIS-NN's convolution and
@@ -13,7 +25,7 @@ var Conv = def(ir.OpDef{
 	Name: "Conv", Doc: "convolution in 1 to 3 dimensions, with groups and dilation",
 	// fc_scale is nncc's own: quantised per tensor, the scales of data and weights
 	// multiply in float32, as those of the Gemm or MatMul that the Conv was.
-	Attrs: withAct(ir.StrA("auto_pad", "NOTSET"), ir.IntsA("dilations"), ir.IntA("fc_scale", 0), ir.IntA("group", 1), ir.IntsA("kernel_shape"), ir.IntsA("pads"), ir.IntsA("strides")),
+	Attrs: ir.Declare[ConvAttrs](),
 	MinIn: 2, MaxIn: 3,
 	Infer:   inferConv,
 	Eval:    evalConv,
@@ -29,12 +41,24 @@ var Conv = def(ir.OpDef{
 	},
 })
 
+// ConvTransposeAttrs are the attributes of ConvTranspose.
+type ConvTransposeAttrs struct {
+	AutoPad       string `default:"NOTSET"`
+	Dilations     []int
+	Group         int `default:"1"`
+	KernelShape   []int
+	OutputPadding []int
+	OutputShape   []int
+	Pads          []int
+	Strides       []int
+	Act
+}
+
 // ConvTranspose is the transposed convolution. Input [N, C, spatial...],
 // weights [C, COut/group, kernel...], optional bias [COut].
 var ConvTranspose = def(ir.OpDef{
 	Name: "ConvTranspose", Doc: "transposed convolution in 1 to 3 dimensions",
-	Attrs: withAct(ir.StrA("auto_pad", "NOTSET"), ir.IntsA("dilations"), ir.IntA("group", 1), ir.IntsA("kernel_shape"), ir.IntsA("output_padding"),
-		ir.IntsA("output_shape"), ir.IntsA("pads"), ir.IntsA("strides")),
+	Attrs: ir.Declare[ConvTransposeAttrs](),
 	MinIn: 2, MaxIn: 3,
 	Infer:   inferConv,
 	Eval:    evalConvTranspose,

@@ -13,13 +13,18 @@ const (
 	CouplingError  = 0.005 // divided by the number of classes
 )
 
+// PairCouplingAttrs are the attributes of PairCoupling.
+type PairCouplingAttrs struct {
+	Classes int `attr:",required"`
+}
+
 // PairCoupling makes probabilities of classes, [N, classes], of those of the
 // first of every two classes, [N, classes*(classes-1)/2] in the order (0,1),
 // (0,2), ..., (1,2), ...: the second method of Wu, Lin and Weng, "Probability
 // estimates for multi-class classification by pairwise coupling" (2004).
 var PairCoupling = def(ir.OpDef{
 	Name: "PairCoupling", Domain: "nncc", Doc: "probabilities of classes of those of every two of them",
-	Attrs: []ir.AttrSpec{ir.Need(ir.IntA("classes", 0))},
+	Attrs: ir.Declare[PairCouplingAttrs](),
 	MinIn: 1, Quant: ir.QNone, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
@@ -28,14 +33,14 @@ var PairCoupling = def(ir.OpDef{
 		if err := wantRank(n, 0, 2); err != nil {
 			return nil, err
 		}
-		k, shape := n.Int("classes"), n.In[0].Type.Shape
+		k, shape := ir.AttrsOf[PairCouplingAttrs](n).Classes, n.In[0].Type.Shape
 		if k < 2 || k > 1<<15 || shape[1] != k*(k-1)/2 {
 			return nil, ir.Errf(n, "shape", "input 0 (%s) has shape %v, want [N, %d] for %d classes", n.In[0], shape, k*(k-1)/2, k)
 		}
 		return one(ir.T(n.In[0].Type.DType, shape[0], k))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		k, pairs := n.Int("classes"), in[0].Shape[1]
+		k, pairs := ir.AttrsOf[PairCouplingAttrs](n).Classes, in[0].Shape[1]
 		x := floatsOf(in[0])
 		var y []float64
 		for r := range in[0].Shape[0] {

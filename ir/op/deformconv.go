@@ -7,13 +7,24 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// DeformConvAttrs are the attributes of DeformConv.
+type DeformConvAttrs struct {
+	Dilations   []int
+	Group       int `default:"1"`
+	KernelShape []int
+	OffsetGroup int `default:"1"`
+	Pads        []int
+	Strides     []int
+	AutoPad     string `default:"NOTSET"`
+}
+
 // DeformConv is a two-dimensional convolution whose taps are shifted by
 // computed offsets (input 2, [N, offset groups*taps*2, out...], rows before
 // columns), read by bilinear interpolation and, where input 4 is given, weighted
 // by a mask [N, offset groups*taps, out...]. Input 3 is the bias.
 var DeformConv = def(ir.OpDef{
 	Name: "DeformConv", Doc: "convolution with computed offsets of its taps",
-	Attrs: []ir.AttrSpec{ir.IntsA("dilations"), ir.IntA("group", 1), ir.IntsA("kernel_shape"), ir.IntA("offset_group", 1), ir.IntsA("pads"), ir.IntsA("strides"), ir.StrA("auto_pad", "NOTSET")},
+	Attrs: ir.Declare[DeformConvAttrs](),
 	MinIn: 3, MaxIn: 5, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := floatInputs(n, 0, 1, 2, 3, 4); err != nil {
@@ -39,7 +50,7 @@ var DeformConv = def(ir.OpDef{
 			mask = floatsOf(d)
 		}
 		H, W, out, taps := g.In[0], g.In[1], product(g.Out), g.Taps()
-		ci, co, og := g.CIn/g.Group, g.COut/g.Group, n.Int("offset_group")
+		ci, co, og := g.CIn/g.Group, g.COut/g.Group, ir.AttrsOf[DeformConvAttrs](n).OffsetGroup
 		y := make([]float64, g.N*g.COut*out)
 		parallel(g.N*g.COut, func(job int) {
 			b, m := job/g.COut, job%g.COut
@@ -95,16 +106,16 @@ func bilinear(x []float64, h, w int, py, px float64) float64 {
 
 // DeformGeometry checks a DeformConv node.
 func DeformGeometry(n *ir.Node) (*ConvGeom, error) {
-	bare := *n // a convolution's bias is input 2
+	bare := n.Bare() // a convolution's bias is input 2
 	bare.In = n.In[:2]
-	g, err := ConvGeometry(&bare)
+	g, err := ConvGeometry(bare)
 	if err != nil {
 		return nil, err
 	}
 	if len(g.In) != 2 {
 		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, H, W]", n.In[0], n.In[0].Type.Shape)
 	}
-	og := n.Int("offset_group")
+	og := ir.AttrsOf[DeformConvAttrs](n).OffsetGroup
 	if og < 1 || g.CIn%og != 0 {
 		return nil, ir.Errf(n, "group", "offset_group %d does not divide the %d input channels", og, g.CIn)
 	}

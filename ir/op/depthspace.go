@@ -5,18 +5,24 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// DepthToSpaceAttrs are the attributes of DepthToSpace.
+type DepthToSpaceAttrs struct {
+	Blocksize int    `attr:",required"`
+	Mode      string `default:"DCR"`
+}
+
 // DepthToSpace moves blocks of channels of [N, C, H, W] into space. In mode
 // DCR the block offsets are the outermost part of the channel number, in CRD
 // the innermost.
 var DepthToSpace = def(ir.OpDef{
 	Name: "DepthToSpace", Doc: "channel blocks become space",
-	Attrs: []ir.AttrSpec{ir.Need(ir.IntA("blocksize", 0)), ir.StrA("mode", "DCR")}, MinIn: 1,
+	Attrs: ir.Declare[DepthToSpaceAttrs](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, b, err := blockInput(n)
 		if err != nil {
 			return nil, err
 		}
-		if m := n.Str("mode"); m != "DCR" && m != "CRD" {
+		if m := ir.AttrsOf[ModeAttr](n).Mode; m != "DCR" && m != "CRD" {
 			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
 		}
 		if x[1]%(b*b) != 0 {
@@ -25,11 +31,11 @@ var DepthToSpace = def(ir.OpDef{
 		return one(ir.T(n.In[0].Type.DType, x[0], x[1]/(b*b), x[2]*b, x[3]*b))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		s, b := in[0].Shape, n.Int("blocksize")
+		s, b := in[0].Shape, ir.AttrsOf[BlocksizeAttr](n).Blocksize
 		c := s[1] / (b * b)
 		d := in[0].Reshaped([]int{s[0], b, b, c, s[2], s[3]}).Transpose
 		perm := []int{0, 3, 4, 1, 5, 2}
-		if n.Str("mode") == "CRD" {
+		if ir.AttrsOf[ModeAttr](n).Mode == "CRD" {
 			d = in[0].Reshaped([]int{s[0], c, b, b, s[2], s[3]}).Transpose
 			perm = []int{0, 1, 4, 2, 5, 3}
 		}
@@ -38,18 +44,24 @@ var DepthToSpace = def(ir.OpDef{
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
 
+// SpaceToDepthAttrs are the attributes of SpaceToDepth.
+type SpaceToDepthAttrs struct {
+	Blocksize int    `attr:",required"`
+	Mode      string `default:"DCR"`
+}
+
 // SpaceToDepth moves blocks of space of [N, C, H, W] into channels; the block
 // offset is the outermost part of the channel number. Mode, as newer opsets
 // have it, chooses CRD order: the offset innermost.
 var SpaceToDepth = def(ir.OpDef{
 	Name: "SpaceToDepth", Doc: "blocks of space become channels",
-	Attrs: []ir.AttrSpec{ir.Need(ir.IntA("blocksize", 0)), ir.StrA("mode", "DCR")}, MinIn: 1,
+	Attrs: ir.Declare[SpaceToDepthAttrs](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, b, err := blockInput(n)
 		if err != nil {
 			return nil, err
 		}
-		if m := n.Str("mode"); m != "DCR" && m != "CRD" {
+		if m := ir.AttrsOf[ModeAttr](n).Mode; m != "DCR" && m != "CRD" {
 			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
 		}
 		if x[2]%b != 0 || x[3]%b != 0 {
@@ -58,10 +70,10 @@ var SpaceToDepth = def(ir.OpDef{
 		return one(ir.T(n.In[0].Type.DType, x[0], x[1]*b*b, x[2]/b, x[3]/b))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		s, b := in[0].Shape, n.Int("blocksize")
+		s, b := in[0].Shape, ir.AttrsOf[BlocksizeAttr](n).Blocksize
 		h, w := s[2]/b, s[3]/b
 		perm := []int{0, 3, 5, 1, 2, 4}
-		if n.Str("mode") == "CRD" {
+		if ir.AttrsOf[ModeAttr](n).Mode == "CRD" {
 			perm = []int{0, 1, 3, 5, 2, 4}
 		}
 		return outs(in[0].Reshaped([]int{s[0], s[1], h, b, w, b}).Transpose(perm).Reshaped([]int{s[0], s[1] * b * b, h, w}))
@@ -70,7 +82,7 @@ var SpaceToDepth = def(ir.OpDef{
 })
 
 func blockInput(n *ir.Node) (x []int, b int, err error) {
-	x, b = n.In[0].Type.Shape, n.Int("blocksize")
+	x, b = n.In[0].Type.Shape, ir.AttrsOf[BlocksizeAttr](n).Blocksize
 	if err := wantRank(n, 0, 4); err != nil {
 		return nil, 0, err
 	}

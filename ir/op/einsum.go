@@ -7,12 +7,17 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// EinsumAttrs are the attributes of Einsum.
+type EinsumAttrs struct {
+	Equation string `attr:",required"`
+}
+
 // Einsum is the Einstein summation of its inputs by the equation: letters name
 // dimensions, "..." broadcast ones, a letter that is not in the result is
 // summed over, one that occurs twice in an input takes the diagonal.
 var Einsum = def(ir.OpDef{
 	Name: "Einsum", Doc: "Einstein summation",
-	Attrs: []ir.AttrSpec{ir.Need(ir.StrA("equation", ""))}, MinIn: 1, MaxIn: -1,
+	Attrs: ir.Declare[EinsumAttrs](), MinIn: 1, MaxIn: -1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, numTypes); err != nil {
 			return nil, err
@@ -76,12 +81,12 @@ const maxEinsum = 1 << 34
 // EinsumGeometry parses and checks the equation of an Einsum node. The
 // dimensions behind "..." are named by digits internally.
 func EinsumGeometry(n *ir.Node) (*EinsumGeom, error) {
-	eq := strings.ReplaceAll(n.Str("equation"), " ", "")
+	eq := strings.ReplaceAll(ir.AttrsOf[EinsumAttrs](n).Equation, " ", "")
 	left, right, explicit := strings.Cut(eq, "->")
 	terms := strings.Split(left, ",")
 	bad := func(format string, args ...any) (*EinsumGeom, error) {
 		d := ir.Errf(n, "equation", format, args...)
-		d.Msg = "equation " + n.Str("equation") + ": " + d.Msg
+		d.Msg = "equation " + ir.AttrsOf[EinsumAttrs](n).Equation + ": " + d.Msg
 		return nil, d
 	}
 	if len(terms) != len(n.In) {

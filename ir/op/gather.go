@@ -5,14 +5,19 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// GatherAttrs are the attributes of Gather.
+type GatherAttrs struct {
+	Axis int `default:"0"`
+}
+
 // Gather reads slices of input 0 along axis at the places that input 1 lists;
 // negative ones count from the end. The indices may be computed at run time.
 var Gather = def(ir.OpDef{
 	Name: "Gather", Doc: "slices along an axis by index", View: ir.Partial,
-	Attrs: []ir.AttrSpec{ir.IntA("axis", 0)}, MinIn: 2,
+	Attrs: ir.Declare[GatherAttrs](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
-		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -30,7 +35,7 @@ var Gather = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
-		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -54,14 +59,19 @@ var Gather = def(ir.OpDef{
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
 
+// GatherElementsAttrs are the attributes of GatherElements.
+type GatherElementsAttrs struct {
+	Axis int `default:"0"`
+}
+
 // GatherElements reads, for every position of the indices (input 1), the
 // element of input 0 at that position with the index put in for axis.
 var GatherElements = def(ir.OpDef{
 	Name: "GatherElements", Doc: "elements along an axis by index",
-	Attrs: []ir.AttrSpec{ir.IntA("axis", 0)}, MinIn: 2,
+	Attrs: ir.Declare[GatherElementsAttrs](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i := n.In[0].Type, n.In[1].Type
-		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +81,7 @@ var GatherElements = def(ir.OpDef{
 		return one(ir.T(x.DType, i.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		axis, err := Axis(n, n.Int("axis"), len(in[0].Shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(in[0].Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -84,17 +94,22 @@ var GatherElements = def(ir.OpDef{
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
 
+// GatherNDAttrs are the attributes of GatherND.
+type GatherNDAttrs struct {
+	BatchDims int `default:"0"`
+}
+
 // GatherND reads slices of input 0 whose leading coordinates, behind
 // batch_dims common dimensions, are the last dimension of input 1.
 var GatherND = def(ir.OpDef{
 	Name: "GatherND", Doc: "slices by coordinates",
-	Attrs: []ir.AttrSpec{ir.IntA("batch_dims", 0)}, MinIn: 2,
+	Attrs: ir.Declare[GatherNDAttrs](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
 		if err := indexInput(n, 1); err != nil {
 			return nil, err
 		}
-		b := n.Int("batch_dims")
+		b := ir.AttrsOf[GatherNDAttrs](n).BatchDims
 		if len(x) < 1 || len(idx) < 1 || b < 0 || b >= len(idx) || b >= len(x) || !sameShape(x[:b], idx[:b]) {
 			return nil, ir.Errf(n, "shape-mismatch", "data %v and indices %v do not share %d batch dimensions", x, idx, b)
 		}
@@ -105,7 +120,7 @@ var GatherND = def(ir.OpDef{
 		return one(ir.T(n.In[0].Type.DType, append(append([]int(nil), idx[:len(idx)-1]...), x[b+k:]...)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		x, idx, b := in[0], in[1], n.Int("batch_dims")
+		x, idx, b := in[0], in[1], ir.AttrsOf[GatherNDAttrs](n).BatchDims
 		k := idx.Shape[len(idx.Shape)-1]
 		inner := product(x.Shape[b+k:])
 		rows := product(idx.Shape[:len(idx.Shape)-1])

@@ -5,11 +5,20 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// GemmAttrs are the attributes of Gemm.
+type GemmAttrs struct {
+	Alpha  float32 `default:"1"`
+	Beta   float32 `default:"1"`
+	TransA int     `attr:"transA" default:"0"`
+	TransB int     `attr:"transB" default:"0"`
+	Act
+}
+
 // Gemm is alpha*A'*B' + beta*C for matrices; transA and transB transpose, C
 // is broadcast to the result's shape [M, N]. Quantised: see gemm_quant.go.
 var Gemm = def(ir.OpDef{
 	Name: "Gemm", Doc: "matrix product with scaled, broadcast addend",
-	Attrs: withAct(ir.FloatA("alpha", 1), ir.FloatA("beta", 1), ir.IntA("transA", 0), ir.IntA("transB", 0)),
+	Attrs: ir.Declare[GemmAttrs](),
 	MinIn: 2, MaxIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, numTypes); err != nil {
@@ -45,15 +54,15 @@ func GemmGeometry(n *ir.Node) (*GemmGeom, error) {
 	}
 	g := &GemmGeom{M: a[0], K: a[1], N: b[1]}
 	kb := b[0]
-	if n.Int("transA") != 0 {
+	if ir.AttrsOf[GemmAttrs](n).TransA != 0 {
 		g.M, g.K = a[1], a[0]
 	}
-	if n.Int("transB") != 0 {
+	if ir.AttrsOf[GemmAttrs](n).TransB != 0 {
 		kb, g.N = b[1], b[0]
 	}
 	if kb != g.K {
 		return nil, ir.Errf(n, "shape-mismatch", "inputs of shapes %v (transA %d) and %v (transB %d): the inner dimensions are %d and %d, want the same",
-			a, n.Int("transA"), b, n.Int("transB"), g.K, kb)
+			a, ir.AttrsOf[GemmAttrs](n).TransA, b, ir.AttrsOf[GemmAttrs](n).TransB, g.K, kb)
 	}
 	if c := n.Input(2); c != nil {
 		s := c.Type.Shape
@@ -92,12 +101,12 @@ func gemmFloat[T float](n *ir.Node, g *GemmGeom) func(in []*tensor.Dense) []*ten
 		y := make([]T, g.M*g.N)
 		beta := T(0)
 		if c := opt(in, 2); c != nil {
-			beta = T(n.Float("beta"))
+			beta = T(ir.AttrsOf[BetaAttr](n).Beta)
 			copy(y, tensor.As[T](expand(c, shape)))
 		}
-		ta, tb := n.Int("transA") != 0, n.Int("transB") != 0
+		ta, tb := ir.AttrsOf[GemmAttrs](n).TransA != 0, ir.AttrsOf[GemmAttrs](n).TransB != 0
 		lda, ldb := max(n.In[0].Type.Shape[1], 1), max(n.In[1].Type.Shape[1], 1)
-		gemm(ta, tb, g.M, g.N, g.K, T(n.Float("alpha")), tensor.As[T](in[0]), lda, tensor.As[T](in[1]), ldb, beta, y, max(g.N, 1))
+		gemm(ta, tb, g.M, g.N, g.K, T(ir.AttrsOf[AlphaAttr](n).Alpha), tensor.As[T](in[0]), lda, tensor.As[T](in[1]), ldb, beta, y, max(g.N, 1))
 		return []*tensor.Dense{clampAct(n, tensor.Of(shape, y))}
 	}
 }

@@ -23,7 +23,7 @@ type window struct {
 // size is known. dilations is false for operators without that attribute.
 func readWindow(n *ir.Node, kernel []int, dilations bool) (*window, error) {
 	k := len(kernel)
-	w := &window{autoPad: n.Str("auto_pad"), kernel: kernel, strides: ones(k), dilations: ones(k), padBegin: make([]int, k), padEnd: make([]int, k)}
+	w := &window{autoPad: ir.AttrsOf[AutoPadAttr](n).AutoPad, kernel: kernel, strides: ones(k), dilations: ones(k), padBegin: make([]int, k), padEnd: make([]int, k)}
 	switch w.autoPad {
 	case "":
 		w.autoPad = "NOTSET"
@@ -31,8 +31,7 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (*window, error) {
 	default:
 		return nil, ir.Errf(n, "auto-pad", "auto_pad (autopad) is %q, want NOTSET, VALID, SAME_UPPER or SAME_LOWER", w.autoPad)
 	}
-	read := func(name string, into []int) error {
-		v := n.Ints(name)
+	read := func(name string, v, into []int) error {
 		if v == nil {
 			return nil
 		}
@@ -47,11 +46,11 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (*window, error) {
 		copy(into, v)
 		return nil
 	}
-	if err := read("strides", w.strides); err != nil {
+	if err := read("strides", ir.AttrsOf[StridesAttr](n).Strides, w.strides); err != nil {
 		return nil, err
 	}
 	if dilations {
-		if err := read("dilations", w.dilations); err != nil {
+		if err := read("dilations", ir.AttrsOf[DilationsAttr](n).Dilations, w.dilations); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +59,7 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (*window, error) {
 			return nil, ir.Errf(n, "kernel-shape", "the kernel is %v, want values from 1 to %d", kernel, maxExtent)
 		}
 	}
-	if p := n.Ints("pads"); p != nil && w.autoPad == "NOTSET" {
+	if p := ir.AttrsOf[PadsAttr](n).Pads; p != nil && w.autoPad == "NOTSET" {
 		if len(p) != 2*k {
 			return nil, ir.Errf(n, "pads", "attribute pads is %v, want %d values: the begins, then the ends, of %d spatial dimensions", p, 2*k, k)
 		}
@@ -164,14 +163,14 @@ func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
 		return nil, ir.Errf(n, "rank", "the weights %s have shape %v, want rank %d as the input %v", n.In[1], w, len(x), x)
 	}
 	kernel := append([]int(nil), w[2:]...)
-	if ks := n.Ints("kernel_shape"); ks != nil && !sameShape(ks, kernel) {
+	if ks := ir.AttrsOf[KernelShapeAttr](n).KernelShape; ks != nil && !sameShape(ks, kernel) {
 		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, but the weights have shape %v", ks, w)
 	}
 	win, err := readWindow(n, kernel, true)
 	if err != nil {
 		return nil, err
 	}
-	g := &ConvGeom{N: x[0], CIn: x[1], Group: n.Int("group"), In: append([]int(nil), x[2:]...), Kernel: kernel,
+	g := &ConvGeom{N: x[0], CIn: x[1], Group: ir.AttrsOf[GroupAttr](n).Group, In: append([]int(nil), x[2:]...), Kernel: kernel,
 		Strides: win.strides, Dilations: win.dilations, PadBegin: win.padBegin, PadEnd: win.padEnd, Transposed: n.Op.Name == "ConvTranspose"}
 	if g.Group < 1 {
 		return nil, ir.Errf(n, "group", "attribute group is %d, want at least 1", g.Group)
@@ -208,7 +207,7 @@ func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) error {
 	}
 	g.COut = w[1] * g.Group
 	g.OutputPadding = make([]int, k)
-	if op := n.Ints("output_padding"); op != nil {
+	if op := ir.AttrsOf[ConvTransposeAttrs](n).OutputPadding; op != nil {
 		if len(op) != k {
 			return ir.Errf(n, "output-padding", "attribute output_padding is %v, want %d values", op, k)
 		}
@@ -219,7 +218,7 @@ func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) error {
 		}
 		copy(g.OutputPadding, op)
 	}
-	shape := n.Ints("output_shape")
+	shape := ir.AttrsOf[ConvTransposeAttrs](n).OutputShape
 	if len(shape) == k+2 { // some exporters write N and C too
 		shape = shape[2:]
 	}
@@ -317,7 +316,7 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 		g.PadBegin, g.PadEnd = make([]int, k), make([]int, k)
 		return g, nil
 	}
-	kernel := n.Ints("kernel_shape")
+	kernel := ir.AttrsOf[KernelShapeAttr](n).KernelShape
 	if len(kernel) != k {
 		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, want %d values for the input %v", kernel, k, x)
 	}
@@ -325,7 +324,7 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.Out, err = win.slide(n, g.In, n.Int("ceil_mode") != 0); err != nil {
+	if g.Out, err = win.slide(n, g.In, ir.AttrsOf[PoolWindow](n).CeilMode != 0); err != nil {
 		return nil, err
 	}
 	g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd = kernel, win.strides, win.dilations, win.padBegin, win.padEnd
@@ -335,7 +334,7 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 			return nil, ir.Errf(n, "shape", "%s: %v", []string{"the kernel", "the output"}[i], err)
 		}
 	}
-	g.CountPad = n.Op.Name == "AveragePool" && n.Int("count_include_pad") != 0
+	g.CountPad = n.Op.Name == "AveragePool" && ir.AttrsOf[AveragePoolAttrs](n).CountIncludePad != 0
 	if g.CountPad || n.Op.Name == "LpPool" {
 		return g, nil
 	}

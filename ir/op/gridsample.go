@@ -7,13 +7,20 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// GridSampleAttrs are the attributes of GridSample.
+type GridSampleAttrs struct {
+	AlignCorners int    `default:"0"`
+	Mode         string `default:"linear"`
+	PaddingMode  string `default:"zeros"`
+}
+
 // GridSample reads [N, C, spatial...] at the positions in input 1, [N,
 // out..., r]: for each of the r spatial dimensions, the innermost first, a
 // coordinate from -1 to 1. padding_mode says what lies outside. The modes are
 // also known by their two-dimensional names of opset 16.
 var GridSample = def(ir.OpDef{
 	Name: "GridSample", Doc: "samples at given positions",
-	Attrs: []ir.AttrSpec{ir.IntA("align_corners", 0), ir.StrA("mode", "linear"), ir.StrA("padding_mode", "zeros")}, MinIn: 2,
+	Attrs: ir.Declare[GridSampleAttrs](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, g := n.In[0].Type, n.In[1].Type
 		r := len(x.Shape) - 2
@@ -26,17 +33,17 @@ var GridSample = def(ir.OpDef{
 		if err := wantType(n, 1, floatTypes); err != nil {
 			return nil, err
 		}
-		if m := n.Str("mode"); !oneOf(m, "linear", "nearest", "cubic", "bilinear", "bicubic") {
+		if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "linear", "nearest", "cubic", "bilinear", "bicubic") {
 			return nil, ir.Errf(n, "mode", "mode is %q, want linear, nearest or cubic", m)
 		}
-		if m := n.Str("padding_mode"); !oneOf(m, "zeros", "border", "reflection") {
+		if m := ir.AttrsOf[GridSampleAttrs](n).PaddingMode; !oneOf(m, "zeros", "border", "reflection") {
 			return nil, ir.Errf(n, "mode", "padding_mode is %q, want zeros, border or reflection", m)
 		}
 		return one(ir.T(x.DType, append([]int{x.Shape[0], x.Shape[1]}, g.Shape[1:r+1]...)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, grid := in[0], in[1]
-		s := gridSampler{size: x.Shape[2:], mode: n.Str("mode"), padding: n.Str("padding_mode"), corners: n.Int("align_corners") != 0, cubic: sampler{a: -0.75}}
+		s := gridSampler{size: x.Shape[2:], mode: ir.AttrsOf[ModeAttr](n).Mode, padding: ir.AttrsOf[GridSampleAttrs](n).PaddingMode, corners: ir.AttrsOf[GridSampleAttrs](n).AlignCorners != 0, cubic: sampler{a: -0.75}}
 		r := len(s.size)
 		shape := append([]int{x.Shape[0], x.Shape[1]}, grid.Shape[1:r+1]...)
 		C, plane, points := x.Shape[1], product(s.size), product(shape[2:])
@@ -68,7 +75,7 @@ var GridSample = def(ir.OpDef{
 	Pattern: ir.Opaque,
 	Work: func(n *ir.Node) int64 { // 2 or 4 taps in each spatial dimension
 		bits := 1
-		if m := n.Str("mode"); m == "cubic" || m == "bicubic" {
+		if m := ir.AttrsOf[ModeAttr](n).Mode; m == "cubic" || m == "bicubic" {
 			bits = 2
 		}
 		taps := 1 << min(bits*(n.In[0].Type.Rank()-2), 40)

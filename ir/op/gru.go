@@ -5,6 +5,12 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// GRUAttrs are the attributes of GRU.
+type GRUAttrs struct {
+	RNNAttrs
+	LinearBeforeReset int `default:"0"`
+}
+
 // GRU is ONNX's gated recurrent unit. W [dirs, 3*H, input] and R [dirs, 3*H,
 // H] hold the gates in the order z (update), r (reset), h (hidden); B [dirs,
 // 6*H]. With linear_before_reset the reset gate multiplies the recurrent
@@ -12,7 +18,7 @@ import (
 // batch, H] and the last hidden state. The activations are f, g.
 var GRU = def(ir.OpDef{
 	Name: "GRU", Doc: "gated recurrent unit",
-	Attrs: rnnAttrs(ir.IntA("linear_before_reset", 0)), MinIn: 3, MaxIn: 6, MaxOut: 2,
+	Attrs: ir.Declare[GRUAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 2,
 	Infer: inferRNN,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g, err := RNNGeometry(n)
@@ -26,7 +32,7 @@ var GRU = def(ir.OpDef{
 
 func gruFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	H := g.Hidden
-	linear := n.Int("linear_before_reset") != 0
+	linear := ir.AttrsOf[GRUAttrs](n).LinearBeforeReset != 0
 	prepare := func(s *rnnState[T]) {
 		s.recurrentProduct(s.h, 0, 2*H) // z and r
 		for b := 0; b < g.Batch; b++ {
@@ -66,7 +72,7 @@ func gruFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tenso
 // [dirs, H, input], R [dirs, H, H], B [dirs, 2*H].
 var RNN = def(ir.OpDef{
 	Name: "RNN", Doc: "simple recurrent unit",
-	Attrs: rnnAttrs(), MinIn: 3, MaxIn: 6, MaxOut: 2,
+	Attrs: ir.Declare[RNNAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 2,
 	Infer: inferRNN,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g, err := RNNGeometry(n)

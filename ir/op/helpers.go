@@ -8,30 +8,38 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// actAttrs are the bounds of an activation absorbed into an operator, in real
+// Act are the bounds of an activation absorbed into an operator, in real
 // units and for float and quantised nodes alike: the result is clamped to
-// [act_min, act_max] (either may be absent). Quantised kernels derive their
-// integer clamp with ActRange. They have no counterpart in ONNX; export writes
-// a Clip behind the node.
-var actAttrs = []ir.AttrSpec{ir.OptFloatA("act_min"), ir.OptFloatA("act_max")}
-
-func withAct(a ...ir.AttrSpec) []ir.AttrSpec { return append(a, actAttrs...) }
+// [ActMin, ActMax] (either may be absent). Quantised kernels derive their integer
+// clamp with ActRange. They have no counterpart in ONNX; export writes a Clip
+// behind the node.
+type Act struct {
+	ActMin *float32
+	ActMax *float32
+}
 
 // ActBounds are the absorbed activation's bounds, infinite where absent.
 func ActBounds(n *ir.Node) (lo, hi float64) {
 	lo, hi = negInf, posInf
-	if n.Has("act_min") {
-		lo = float64(n.Float("act_min"))
+	a := ir.AttrsOf[Act](n)
+	if a.ActMin != nil {
+		lo = float64(*a.ActMin)
 	}
-	if n.Has("act_max") {
-		hi = float64(n.Float("act_max"))
+	if a.ActMax != nil {
+		hi = float64(*a.ActMax)
 	}
 	return lo, hi
 }
 
+// HasAct reports an absorbed activation.
+func HasAct(n *ir.Node) bool {
+	a := ir.AttrsOf[Act](n)
+	return a.ActMin != nil || a.ActMax != nil
+}
+
 // clampAct applies the absorbed activation to a float tensor in place.
 func clampAct(n *ir.Node, d *tensor.Dense) *tensor.Dense {
-	if !n.Has("act_min") && !n.Has("act_max") {
+	if !HasAct(n) {
 		return d
 	}
 	lo, hi := ActBounds(n)

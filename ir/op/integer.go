@@ -5,12 +5,22 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// ConvIntegerAttrs are the attributes of ConvInteger.
+type ConvIntegerAttrs struct {
+	AutoPad     string `default:"NOTSET"`
+	Dilations   []int
+	Group       int `default:"1"`
+	KernelShape []int
+	Pads        []int
+	Strides     []int
+}
+
 // ConvInteger is the convolution of 8-bit integers with int32 results. Inputs
 // 2 and 3 are the zero points of data (one) and weights (one, or one for each
 // output channel); padding counts as the data's zero point.
 var ConvInteger = def(ir.OpDef{
 	Name: "ConvInteger", Doc: "convolution of 8-bit integers with int32 results",
-	Attrs: []ir.AttrSpec{ir.StrA("auto_pad", "NOTSET"), ir.IntsA("dilations"), ir.IntA("group", 1), ir.IntsA("kernel_shape"), ir.IntsA("pads"), ir.IntsA("strides")},
+	Attrs: ir.Declare[ConvIntegerAttrs](),
 	MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g, err := integerConv(n)
@@ -83,9 +93,9 @@ var MatMulInteger = def(ir.OpDef{
 // integerConv is ConvGeometry without the bias input, whose place a zero
 // point has here.
 func integerConv(n *ir.Node) (*ConvGeom, error) {
-	bare := *n
+	bare := n.Bare()
 	bare.In = n.In[:2]
-	return ConvGeometry(&bare)
+	return ConvGeometry(bare)
 }
 
 // zeroPoints checks 8-bit data in input i and their zero points in input z:

@@ -57,10 +57,15 @@ var (
 
 var unsignedTypes = typeSet{"an unsigned integer type", func(d tensor.DType) bool { return d.IsInt() && !d.IsSigned() }}
 
+// BitShiftAttrs are the attributes of BitShift.
+type BitShiftAttrs struct {
+	Direction string `attr:",required"`
+}
+
 // BitShift shifts unsigned integers left or right, filling with zeros.
-var BitShift = intBinary("BitShift", "shift of unsigned integers", unsignedTypes, []ir.AttrSpec{ir.Need(ir.StrA("direction", ""))},
+var BitShift = intBinary("BitShift", "shift of unsigned integers", unsignedTypes, ir.Declare[BitShiftAttrs](),
 	func(n *ir.Node) (func(a, b int64) int64, error) {
-		switch d := n.Str("direction"); d {
+		switch d := ir.AttrsOf[DirectionAttr](n).Direction; d {
 		case "LEFT":
 			return func(a, b int64) int64 { return int64(uint64(a) << min(uint64(b), 64)) }, nil
 		case "RIGHT":

@@ -5,6 +5,12 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// LSTMAttrs are the attributes of LSTM.
+type LSTMAttrs struct {
+	RNNAttrs
+	InputForget int `default:"0"`
+}
+
 // LSTM is ONNX's long short-term memory. Inputs: X, W [dirs, 4*H, input] and R
 // [dirs, 4*H, H] with the gates in the order i, o, f, c; B [dirs, 8*H] (input,
 // then recurrence biases), sequence_lens [batch] int32, initial_h, initial_c
@@ -15,7 +21,7 @@ import (
 // float64, quantise); the integer LSTM is the nncc operator QLSTM.
 var LSTM = def(ir.OpDef{
 	Name: "LSTM", Doc: "long short-term memory",
-	Attrs: rnnAttrs(ir.IntA("input_forget", 0)), MinIn: 3, MaxIn: 8, MaxOut: 3,
+	Attrs: ir.Declare[LSTMAttrs](), MinIn: 3, MaxIn: 8, MaxOut: 3,
 	Infer: inferRNN,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g, err := RNNGeometry(n)
@@ -29,7 +35,7 @@ var LSTM = def(ir.OpDef{
 
 func lstmFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	H := g.Hidden
-	coupled := n.Int("input_forget") != 0
+	coupled := ir.AttrsOf[LSTMAttrs](n).InputForget != 0
 	return recur(n, g, func(s *rnnState[T]) { s.recurrentProduct(s.h, 0, 4*H) }, func(s *rnnState[T], b int, nh, nc []T) {
 		z, c := s.gates[b*4*H:][:4*H], s.c[b*H:][:H]
 		for k := range nh {

@@ -98,7 +98,7 @@ func (p *MACParams) scales(n *ir.Node, channels int, fc bool) string {
 	for c := range count {
 		s := wq.Scale[c%len(wq.Scale)]
 		eff := fixp.EffectiveScale(xq.Scale[0], s, yq.Scale[0])
-		if count == 1 && fc || !wq.PerAxis() && n.Op.Name == "Conv" && n.Int("fc_scale") != 0 {
+		if count == 1 && fc || !wq.PerAxis() && n.Op.Name == "Conv" && ir.AttrsOf[ConvAttrs](n).FcScale != 0 {
 			eff = fixp.EffectiveScaleFC(xq.Scale[0], s, yq.Scale[0])
 		}
 		if !(eff > 0) || math.IsInf(eff, 0) || eff >= 1<<30 {
@@ -143,7 +143,7 @@ func Gemm16Params(n *ir.Node) (*MACParams, string) {
 		return nil, err.Error()
 	}
 	axis := 1
-	if n.Int("transB") != 0 {
+	if ir.AttrsOf[GemmAttrs](n).TransB != 0 {
 		axis = 0
 	}
 	if why := plainGemm(n); why != "" {
@@ -226,7 +226,7 @@ func evalGemm16(n *ir.Node, g *GemmGeom, p *MACParams, in []*tensor.Dense) ([]*t
 		bias = tensor.As[int64](expand(b, []int{1, g.N}))
 	}
 	w := in[1].Data.([]int8)
-	if n.Int("transB") == 0 {
+	if ir.AttrsOf[GemmAttrs](n).TransB == 0 {
 		w = swapInner(1, g.K, g.N, w)
 	}
 	y := make([]int16, g.M*g.N)

@@ -10,7 +10,7 @@ import (
 // dimension is dropped from the result. Quantised: see matmul_quant.go.
 var MatMul = def(ir.OpDef{
 	Name: "MatMul", Doc: "matrix product with broadcast batch dimensions",
-	Attrs: withAct(), MinIn: 2,
+	Attrs: ir.Declare[Act](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, numTypes); err != nil {
 			return nil, err

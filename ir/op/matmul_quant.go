@@ -38,7 +38,7 @@ func GemmQuantParams(n *ir.Node) (*MACParams, string) {
 		return nil, err.Error()
 	}
 	axis := 1
-	if n.Int("transB") != 0 {
+	if ir.AttrsOf[GemmAttrs](n).TransB != 0 {
 		axis = 0
 	}
 	if why := plainGemm(n); why != "" {
@@ -50,12 +50,12 @@ func GemmQuantParams(n *ir.Node) (*MACParams, string) {
 // plainGemm is the reason why a Gemm is no product plus bias.
 func plainGemm(n *ir.Node) string {
 	switch {
-	case n.Int("transA") != 0:
+	case ir.AttrsOf[GemmAttrs](n).TransA != 0:
 		return "transA is set"
-	case n.Float("alpha") != 1:
-		return fmt.Sprintf("alpha is %v, want 1", n.Float("alpha"))
-	case n.Input(2) != nil && n.Float("beta") != 1:
-		return fmt.Sprintf("beta is %v, want 1", n.Float("beta"))
+	case ir.AttrsOf[AlphaAttr](n).Alpha != 1:
+		return fmt.Sprintf("alpha is %v, want 1", ir.AttrsOf[AlphaAttr](n).Alpha)
+	case n.Input(2) != nil && ir.AttrsOf[BetaAttr](n).Beta != 1:
+		return fmt.Sprintf("beta is %v, want 1", ir.AttrsOf[BetaAttr](n).Beta)
 	}
 	if b := n.Input(2); b != nil {
 		if s := b.Type.Shape; len(s) == 2 && s[0] != 1 {
@@ -82,7 +82,7 @@ func evalGemmQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		bias = tensor.As[int32](expand(b, []int{1, g.N}))
 	}
 	w := s8(in[1])
-	if n.Int("transB") == 0 {
+	if ir.AttrsOf[GemmAttrs](n).TransB == 0 {
 		w = swapInner(1, g.K, g.N, w)
 	}
 	y := make([]int8, g.M*g.N)

@@ -5,13 +5,18 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// NonMaxSuppressionAttrs are the attributes of NonMaxSuppression.
+type NonMaxSuppressionAttrs struct {
+	CenterPointBox int `default:"0"`
+}
+
 // NonMaxSuppression selects, for every sample and class, the boxes with the
 // highest scores that do not overlap a better one too much. How many there are
 // depends on the data: the result has room for all that max_output_boxes_per_class
 // (input 2, a constant) allows, and rows of -1 behind those that were selected.
 var NonMaxSuppression = def(ir.OpDef{
 	Name: "NonMaxSuppression", Doc: "boxes with the highest scores that do not overlap; rows of -1 behind them, up to the capacity",
-	Attrs: []ir.AttrSpec{ir.IntA("center_point_box", 0)}, MinIn: 2, MaxIn: 5, Quant: ir.QNone, Pattern: ir.Opaque,
+	Attrs: ir.Declare[NonMaxSuppressionAttrs](), MinIn: 2, MaxIn: 5, Quant: ir.QNone, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g, err := NMSGeometry(n)
 		if err != nil {
@@ -103,7 +108,7 @@ func NMSGeometry(n *ir.Node) (*NMSGeom, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &NMSGeom{Batch: s.Shape[0], Classes: s.Shape[1], Boxes: s.Shape[2], Centre: n.Int("center_point_box") != 0}
+	g := &NMSGeom{Batch: s.Shape[0], Classes: s.Shape[1], Boxes: s.Shape[2], Centre: ir.AttrsOf[NonMaxSuppressionAttrs](n).CenterPointBox != 0}
 	if len(most) > 0 {
 		g.Most = min(max(most[0], 0), g.Boxes)
 	}

@@ -7,15 +7,22 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// BatchNormalizationAttrs are the attributes of BatchNormalization.
+type BatchNormalizationAttrs struct {
+	Epsilon      float32 `default:"1e-5"`
+	Momentum     float32 `default:"0.9"`
+	TrainingMode int     `default:"0"`
+}
+
 // BatchNormalization at inference: (x-mean)/sqrt(var+epsilon)*scale + B per
 // channel (dimension 1; a 1-D x is one sample per element, as in ONNX, where
 // the channel count is then 1).
 var BatchNormalization = def(ir.OpDef{
 	Name: "BatchNormalization", Doc: "(x-mean)/sqrt(var+epsilon)*scale + B per channel, inference form",
-	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5), ir.FloatA("momentum", 0.9), ir.IntA("training_mode", 0)},
+	Attrs: ir.Declare[BatchNormalizationAttrs](),
 	MinIn: 5, Pattern: ir.Broadcast,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if n.Int("training_mode") != 0 {
+		if ir.AttrsOf[BatchNormalizationAttrs](n).TrainingMode != 0 {
 			return nil, ir.Errf(n, "training", "training_mode is 1; export the model for inference")
 		}
 		if err := wantType(n, 0, floatTypes); err != nil {
@@ -43,7 +50,7 @@ var BatchNormalization = def(ir.OpDef{
 		}
 		mul, sub, add := make([]float64, c), in[3].Floats(), in[2].Floats()
 		for i := range mul {
-			mul[i] = in[1].Float(i) / math.Sqrt(in[4].Float(i)+float64(n.Float("epsilon")))
+			mul[i] = in[1].Float(i) / math.Sqrt(in[4].Float(i)+float64(ir.AttrsOf[EpsilonAttr](n).Epsilon))
 		}
 		y := tensor.New(x.DType, x.Shape)
 		xs, _ := x.Data.([]float32)
@@ -124,18 +131,25 @@ func wantBroadcastTo(n *ir.Node, i int, what string, shape []int) error {
 	return nil
 }
 
+// LayerNormalizationAttrs are the attributes of LayerNormalization.
+type LayerNormalizationAttrs struct {
+	Axis      int     `default:"-1"`
+	Epsilon   float32 `default:"1e-5"`
+	StashType int     `attr:",type" default:"1"`
+}
+
 // LayerNormalization normalises over the dimensions from axis on, then
 // multiplies by Scale and adds B. Mean and InvStdDev are optional outputs.
 var LayerNormalization = def(ir.OpDef{
 	Name: "LayerNormalization", Doc: "zero mean and unit variance over the dimensions from axis on, then Scale and B",
-	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.FloatA("epsilon", 1e-5), ir.Elem(ir.IntA("stash_type", 1))},
+	Attrs: ir.Declare[LayerNormalizationAttrs](),
 	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque, EvalQ: evalLayerNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
 			return nil, err
 		}
 		x := n.In[0].Type
-		axis, err := Axis(n, n.Int("axis"), x.Rank())
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, x.Rank())
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +160,7 @@ var LayerNormalization = def(ir.OpDef{
 				}
 			}
 		}
-		stash, err := attrType(n, "stash_type", n.Int("stash_type"))
+		stash, err := attrType(n, "stash_type", ir.AttrsOf[StashTypeAttr](n).StashType)
 		if err != nil {
 			return nil, err
 		}
@@ -155,11 +169,11 @@ var LayerNormalization = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
-		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
 		if err != nil {
 			return nil, err
 		}
-		stash, err := attrType(n, "stash_type", n.Int("stash_type"))
+		stash, err := attrType(n, "stash_type", ir.AttrsOf[StashTypeAttr](n).StashType)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +181,7 @@ var LayerNormalization = def(ir.OpDef{
 		rows, size := tensor.Count(x.Shape[:axis]), tensor.Count(x.Shape[axis:])
 		mean, inv := make([]float64, rows), make([]float64, rows)
 		for r := range rows {
-			mean[r], inv[r] = normalise(y[r*size:(r+1)*size], float64(n.Float("epsilon")))
+			mean[r], inv[r] = normalise(y[r*size:(r+1)*size], float64(ir.AttrsOf[EpsilonAttr](n).Epsilon))
 		}
 		var bias *tensor.Dense
 		if len(in) > 2 {
@@ -179,18 +193,25 @@ var LayerNormalization = def(ir.OpDef{
 	},
 })
 
+// RMSNormalizationAttrs are the attributes of RMSNormalization.
+type RMSNormalizationAttrs struct {
+	Axis      int     `default:"-1"`
+	Epsilon   float32 `default:"1e-5"`
+	StashType int     `attr:",type" default:"1"`
+}
+
 // RMSNormalization divides by the root mean square over the dimensions from
 // axis on, then multiplies by scale.
 var RMSNormalization = def(ir.OpDef{
 	Name: "RMSNormalization", Doc: "x over its root mean square over the dimensions from axis on, then scale",
-	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.FloatA("epsilon", 1e-5), ir.Elem(ir.IntA("stash_type", 1))},
+	Attrs: ir.Declare[RMSNormalizationAttrs](),
 	MinIn: 2, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
 			return nil, err
 		}
 		x := n.In[0].Type
-		axis, err := Axis(n, n.Int("axis"), x.Rank())
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, x.Rank())
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +222,7 @@ var RMSNormalization = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
-		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +230,7 @@ var RMSNormalization = def(ir.OpDef{
 		size := tensor.Count(x.Shape[axis:])
 		for at := 0; at < len(y); at += size {
 			v := y[at : at+size]
-			k := 1 / math.Sqrt(sumSquareReal(0, v)/float64(size)+float64(n.Float("epsilon")))
+			k := 1 / math.Sqrt(sumSquareReal(0, v)/float64(size)+float64(ir.AttrsOf[EpsilonAttr](n).Epsilon))
 			for i := range v {
 				v[i] *= k
 			}
@@ -252,37 +273,54 @@ func inferGroupNorm(n *ir.Node) ([]ir.Type, error) {
 	return one(like(n, 0))
 }
 
+// InstanceNormalizationAttrs are the attributes of InstanceNormalization.
+type InstanceNormalizationAttrs struct {
+	Epsilon float32 `default:"1e-5"`
+}
+
 // InstanceNormalization normalises every channel of every sample.
 var InstanceNormalization = def(ir.OpDef{
 	Name: "InstanceNormalization", Doc: "zero mean and unit variance per sample and channel, then scale and B",
-	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5)}, MinIn: 3, Pattern: ir.Opaque, Infer: inferGroupNorm, EvalQ: evalGroupNormQ,
+	Attrs: ir.Declare[InstanceNormalizationAttrs](), MinIn: 3, Pattern: ir.Opaque, Infer: inferGroupNorm, EvalQ: evalGroupNormQ,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		return outs(groupNorm(in[0], in[0].Shape[1], float64(n.Float("epsilon")), in[1], in[2]))
+		return outs(groupNorm(in[0], in[0].Shape[1], float64(ir.AttrsOf[EpsilonAttr](n).Epsilon), in[1], in[2]))
 	},
 })
+
+// GroupNormalizationAttrs are the attributes of GroupNormalization.
+type GroupNormalizationAttrs struct {
+	Epsilon   float32 `default:"1e-5"`
+	NumGroups int     `attr:",required"`
+	StashType int     `attr:",type" default:"1"`
+}
 
 // GroupNormalization normalises groups of channels of every sample.
 var GroupNormalization = def(ir.OpDef{
 	Name: "GroupNormalization", Doc: "zero mean and unit variance per sample and group of channels, then scale and bias per channel",
-	Attrs: []ir.AttrSpec{ir.FloatA("epsilon", 1e-5), ir.Need(ir.IntA("num_groups", 0)), ir.Elem(ir.IntA("stash_type", 1))}, MinIn: 3, Pattern: ir.Opaque, EvalQ: evalGroupNormQ,
+	Attrs: ir.Declare[GroupNormalizationAttrs](), MinIn: 3, Pattern: ir.Opaque, EvalQ: evalGroupNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		t, err := inferGroupNorm(n)
 		if err == nil {
-			if g, c := n.Int("num_groups"), n.In[0].Type.Shape[1]; g < 1 || c%g != 0 {
+			if g, c := ir.AttrsOf[GroupNormalizationAttrs](n).NumGroups, n.In[0].Type.Shape[1]; g < 1 || c%g != 0 {
 				return nil, ir.Errf(n, "attr-value", "num_groups is %d, which does not divide the %d channels", g, c)
 			}
 		}
 		return t, err
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		return outs(groupNorm(in[0], n.Int("num_groups"), float64(n.Float("epsilon")), in[1], in[2]))
+		return outs(groupNorm(in[0], ir.AttrsOf[GroupNormalizationAttrs](n).NumGroups, float64(ir.AttrsOf[EpsilonAttr](n).Epsilon), in[1], in[2]))
 	},
 })
+
+// MeanVarianceNormalizationAttrs are the attributes of MeanVarianceNormalization.
+type MeanVarianceNormalizationAttrs struct {
+	Axes []int
+}
 
 // MeanVarianceNormalization subtracts the mean and divides by the deviation
 // over axes; 1e-9 is added to the deviation, as ONNX's function has it.
 var MeanVarianceNormalization = def(ir.OpDef{
-	Name: "MeanVarianceNormalization", Doc: "zero mean and unit variance over axes", Attrs: []ir.AttrSpec{ir.IntsA("axes")},
+	Name: "MeanVarianceNormalization", Doc: "zero mean and unit variance over axes", Attrs: ir.Declare[MeanVarianceNormalizationAttrs](),
 	MinIn: 1, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
@@ -329,8 +367,8 @@ var MeanVarianceNormalization = def(ir.OpDef{
 // mvnAxes are the sorted axes, [0, 2, 3] by default.
 func mvnAxes(n *ir.Node) ([]int, error) {
 	given := []int{0, 2, 3}
-	if n.Has("axes") {
-		given = n.Ints("axes")
+	if ir.AttrsOf[AxesAttr](n).Axes != nil {
+		given = ir.AttrsOf[AxesAttr](n).Axes
 	}
 	rank := n.In[0].Type.Rank()
 	mark := make([]bool, rank)
@@ -350,11 +388,19 @@ func mvnAxes(n *ir.Node) ([]int, error) {
 	return axes, nil
 }
 
+// LRNAttrs are the attributes of LRN.
+type LRNAttrs struct {
+	Alpha float32 `default:"1e-4"`
+	Beta  float32 `default:"0.75"`
+	Bias  float32 `default:"1"`
+	Size  int     `attr:",required"`
+}
+
 // LRN is local response normalisation across channels:
 // x / (bias + alpha/size * sum of squares of the size nearest channels)^beta.
 var LRN = def(ir.OpDef{
 	Name: "LRN", Doc: "local response normalisation across channels",
-	Attrs: []ir.AttrSpec{ir.FloatA("alpha", 1e-4), ir.FloatA("beta", 0.75), ir.FloatA("bias", 1), ir.Need(ir.IntA("size", 0))},
+	Attrs: ir.Declare[LRNAttrs](),
 	MinIn: 1, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
@@ -363,18 +409,20 @@ var LRN = def(ir.OpDef{
 		if n.In[0].Type.Rank() < 2 {
 			return nil, ir.Errf(n, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0], n.In[0].Type.Shape)
 		}
-		if s := n.Int("size"); s < 1 {
+		if s := ir.AttrsOf[LRNAttrs](n).Size; s < 1 {
 			return nil, ir.Errf(n, "attr-value", "size is %d, want at least 1", s)
 		}
 		return one(like(n, 0))
 	},
-	MACs: func(n *ir.Node) int64 { return work(n.In[0].Type.Elems(), min(n.Int("size"), n.In[0].Type.Shape[1])) },
+	MACs: func(n *ir.Node) int64 {
+		return work(n.In[0].Type.Elems(), min(ir.AttrsOf[LRNAttrs](n).Size, n.In[0].Type.Shape[1]))
+	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
 		xs := floatsOf(x)
 		y := make([]float64, len(xs))
-		size := n.Int("size")
-		alpha, beta, bias := float64(n.Float("alpha"))/float64(size), float64(n.Float("beta")), float64(n.Float("bias"))
+		size := ir.AttrsOf[LRNAttrs](n).Size
+		alpha, beta, bias := float64(ir.AttrsOf[AlphaAttr](n).Alpha)/float64(size), float64(ir.AttrsOf[BetaAttr](n).Beta), float64(ir.AttrsOf[BiasAttr](n).Bias)
 		l := lanesOf(x.Shape, 1)
 		l.each(func(at int) {
 			for c := range l.n {

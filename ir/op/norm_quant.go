@@ -58,7 +58,7 @@ func LayerNormS8(n *ir.Node) (p *qref.LayerNormParams, scale, bias []float64, ok
 		return nil, nil, nil, false
 	}
 	s := n.In[0].Type.Shape
-	axis, err := Axis(n, n.Int("axis"), len(s))
+	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(s))
 	if err != nil {
 		return nil, nil, nil, false
 	}
@@ -66,7 +66,7 @@ func LayerNormS8(n *ir.Node) (p *qref.LayerNormParams, scale, bias []float64, ok
 	if rows*size == 0 || size > 1<<22 {
 		return nil, nil, nil, false
 	}
-	p = &qref.LayerNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale), Epsilon: float64(n.Float("epsilon")),
+	p = &qref.LayerNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale), Epsilon: float64(ir.AttrsOf[EpsilonAttr](n).Epsilon),
 		Rows: int32(rows), Len: int32(size), InZero: in.Zero, OutZero: out.Zero, ActMin: -128, ActMax: 127}
 	scale, bias, ok = NormConstants(n, size)
 	return p, scale, bias, ok
@@ -91,12 +91,12 @@ func GroupNormS8(n *ir.Node) (p *qref.GroupNormParams, scale, bias []float64, ok
 	s := n.In[0].Type.Shape
 	groups := s[1]
 	if hasAttr(n.Op, "num_groups") {
-		groups = n.Int("num_groups")
+		groups = ir.AttrsOf[GroupNormalizationAttrs](n).NumGroups
 	}
 	if product(s) == 0 || product(s[1:])/groups > 1<<22 {
 		return nil, nil, nil, false
 	}
-	p = &qref.GroupNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale), Epsilon: float64(n.Float("epsilon")),
+	p = &qref.GroupNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale), Epsilon: float64(ir.AttrsOf[EpsilonAttr](n).Epsilon),
 		Batch: int32(s[0]), Spatial: int32(product(s[2:])), Channels: int32(s[1]), Groups: int32(groups),
 		InZero: in.Zero, OutZero: out.Zero, ActMin: -128, ActMax: 127}
 	scale, bias, ok = NormConstants(n, s[1])

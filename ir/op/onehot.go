@@ -5,12 +5,17 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// OneHotAttrs are the attributes of OneHot.
+type OneHotAttrs struct {
+	Axis int `default:"-1"`
+}
+
 // OneHot adds a dimension of size depth (input 1) at axis, with values[1] where
 // the index (input 0) names the place and values[0] elsewhere; values is input
 // 2. Negative indices count from the end, those out of range name no place.
 var OneHot = def(ir.OpDef{
 	Name: "OneHot", Doc: "indices as one-hot vectors",
-	Attrs: []ir.AttrSpec{ir.IntA("axis", -1)}, MinIn: 3,
+	Attrs: ir.Declare[OneHotAttrs](), MinIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		axis, depth, err := oneHot(n)
 		if err != nil {
@@ -47,7 +52,7 @@ var OneHot = def(ir.OpDef{
 })
 
 func oneHot(n *ir.Node) (axis, depth int, err error) {
-	if axis, err = Axis(n, n.Int("axis"), n.In[0].Type.Rank()+1); err != nil {
+	if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank()+1); err != nil {
 		return 0, 0, err
 	}
 	v, err := ConstInts(n, 1, "the depth")
@@ -60,11 +65,16 @@ func oneHot(n *ir.Node) (axis, depth int, err error) {
 	return axis, v[0], nil
 }
 
+// TriluAttrs are the attributes of Trilu.
+type TriluAttrs struct {
+	Upper int `default:"1"`
+}
+
 // Trilu keeps the upper (or lower) triangle of the last two dimensions, from
 // diagonal k (input 1, 0 when absent) on, and zeroes the rest.
 var Trilu = def(ir.OpDef{
 	Name: "Trilu", Doc: "upper or lower triangle",
-	Attrs: []ir.AttrSpec{ir.IntA("upper", 1)}, MinIn: 1, MaxIn: 2,
+	Attrs: ir.Declare[TriluAttrs](), MinIn: 1, MaxIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
 		if len(x.Shape) < 2 {
@@ -89,7 +99,7 @@ var Trilu = def(ir.OpDef{
 			row := i / cols % rows
 			// columns from row+k on are the upper triangle
 			edge := min(max(row+k, 0), cols)
-			if n.Int("upper") != 0 {
+			if ir.AttrsOf[TriluAttrs](n).Upper != 0 {
 				to.fill(i, edge, zero.Data, 0)
 			} else {
 				edge = min(max(row+k+1, 0), cols)

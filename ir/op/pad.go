@@ -5,6 +5,11 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// PadAttrs are the attributes of Pad.
+type PadAttrs struct {
+	Mode string `default:"constant"`
+}
+
 // Pad extends input 0 by input 1's numbers of elements at the begins, then at
 // the ends, of the axes in input 3 (all when absent); negative numbers crop.
 // Mode constant fills with input 2 (zero when absent), reflect mirrors without
@@ -15,7 +20,7 @@ import (
 // QuantizeLinear does, and an absent one is the zero point. See PadFill.
 var Pad = def(ir.OpDef{
 	Name: "Pad", Doc: "extends or crops a tensor",
-	Attrs: []ir.AttrSpec{ir.StrA("mode", "constant")}, MinIn: 2, MaxIn: 4,
+	Attrs: ir.Declare[PadAttrs](), MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g, err := PadGeometry(n)
 		if err != nil {
@@ -85,11 +90,16 @@ func (g *PadGeom) place(x, fill *tensor.Dense) *tensor.Dense {
 	return y
 }
 
+// CenterCropPadAttrs are the attributes of CenterCropPad.
+type CenterCropPadAttrs struct {
+	Axes []int
+}
+
 // CenterCropPad crops or pads the centre of the axes (all by default) to the
 // sizes in input 1; padding stands for zero.
 var CenterCropPad = def(ir.OpDef{
 	Name: "CenterCropPad", Doc: "crops or zero-pads to a size around the centre",
-	Attrs: []ir.AttrSpec{ir.IntsA("axes")}, MinIn: 2,
+	Attrs: ir.Declare[CenterCropPadAttrs](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g, err := centre(n)
 		if err != nil {
@@ -116,7 +126,7 @@ func centre(n *ir.Node) (*PadGeom, error) {
 	if err != nil {
 		return nil, err
 	}
-	axes := n.Ints("axes")
+	axes := ir.AttrsOf[AxesAttr](n).Axes
 	if axes == nil {
 		axes = ir.Identity(len(x))
 	}
@@ -152,7 +162,7 @@ type PadGeom struct {
 // PadGeometry resolves and checks the inputs of a Pad node.
 func PadGeometry(n *ir.Node) (*PadGeom, error) {
 	x := n.In[0].Type.Shape
-	g := &PadGeom{Mode: n.Str("mode"), Begin: make([]int, len(x)), End: make([]int, len(x)), Shape: append([]int(nil), x...)}
+	g := &PadGeom{Mode: ir.AttrsOf[ModeAttr](n).Mode, Begin: make([]int, len(x)), End: make([]int, len(x)), Shape: append([]int(nil), x...)}
 	switch g.Mode {
 	case "constant", "reflect", "edge", "wrap":
 	default:

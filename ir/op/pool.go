@@ -7,24 +7,44 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-func poolAttrs(more ...ir.AttrSpec) []ir.AttrSpec {
-	return append([]ir.AttrSpec{ir.StrA("auto_pad", "NOTSET"), ir.IntA("ceil_mode", 0), ir.IntsA("dilations"), ir.Need(ir.IntsA("kernel_shape")), ir.IntsA("pads"), ir.IntsA("strides")}, more...)
+// PoolWindow is a window that slides.
+type PoolWindow struct {
+	AutoPad     string `default:"NOTSET"`
+	CeilMode    int    `default:"0"`
+	Dilations   []int
+	KernelShape []int `attr:",required"`
+	Pads        []int
+	Strides     []int
+}
+
+// AveragePoolAttrs are the attributes of AveragePool.
+type AveragePoolAttrs struct {
+	PoolWindow
+	CountIncludePad int `default:"0"`
+	Act
 }
 
 // AveragePool is the mean over windows of [N, C, spatial...]. Without
 // count_include_pad the divisor counts the real elements of each window.
 var AveragePool = def(ir.OpDef{
 	Name: "AveragePool", Doc: "mean over sliding windows",
-	Attrs: withAct(poolAttrs(ir.IntA("count_include_pad", 0))...), MinIn: 1,
+	Attrs: ir.Declare[AveragePoolAttrs](), MinIn: 1,
 	Infer: inferPool, Eval: evalPool, EvalQ: evalAveragePoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 })
 
 // GlobalAveragePool is the mean over all spatial dimensions, kept as ones.
 var GlobalAveragePool = def(ir.OpDef{
 	Name: "GlobalAveragePool", Doc: "mean over all spatial dimensions",
-	Attrs: withAct(), MinIn: 1,
+	Attrs: ir.Declare[Act](), MinIn: 1,
 	Infer: inferPool, Eval: evalPool, EvalQ: evalAveragePoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 })
+
+// MaxPoolAttrs are the attributes of MaxPool.
+type MaxPoolAttrs struct {
+	PoolWindow
+	StorageOrder int `default:"0"`
+	Act
+}
 
 // MaxPool is the maximum over windows of [N, C, spatial...]; padding never
 // wins. The optional second output holds the flat index of each maximum in the
@@ -32,36 +52,54 @@ var GlobalAveragePool = def(ir.OpDef{
 // is 1.
 var MaxPool = def(ir.OpDef{
 	Name: "MaxPool", Doc: "maximum over sliding windows, with indices on request",
-	Attrs: withAct(poolAttrs(ir.IntA("storage_order", 0))...), MinIn: 1, MaxOut: 2,
+	Attrs: ir.Declare[MaxPoolAttrs](), MinIn: 1, MaxOut: 2,
 	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 })
 
 // GlobalMaxPool is the maximum over all spatial dimensions, kept as ones.
 var GlobalMaxPool = def(ir.OpDef{
 	Name: "GlobalMaxPool", Doc: "maximum over all spatial dimensions",
-	Attrs: withAct(), MinIn: 1,
+	Attrs: ir.Declare[Act](), MinIn: 1,
 	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 })
+
+// LpPoolAttrs are the attributes of LpPool.
+type LpPoolAttrs struct {
+	PoolWindow
+	P int `default:"2"`
+}
 
 // LpPool is the p-norm over windows; padding counts as zero.
 var LpPool = def(ir.OpDef{
 	Name: "LpPool", Doc: "p-norm over sliding windows",
-	Attrs: poolAttrs(ir.IntA("p", 2)), MinIn: 1,
+	Attrs: ir.Declare[LpPoolAttrs](), MinIn: 1,
 	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
 })
+
+// GlobalLpPoolAttrs are the attributes of GlobalLpPool.
+type GlobalLpPoolAttrs struct {
+	P int `default:"2"`
+}
 
 // GlobalLpPool is the p-norm over all spatial dimensions, kept as ones.
 var GlobalLpPool = def(ir.OpDef{
 	Name: "GlobalLpPool", Doc: "p-norm over all spatial dimensions",
-	Attrs: []ir.AttrSpec{ir.IntA("p", 2)}, MinIn: 1,
+	Attrs: ir.Declare[GlobalLpPoolAttrs](), MinIn: 1,
 	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
 })
+
+// MaxUnpoolAttrs are the attributes of MaxUnpool.
+type MaxUnpoolAttrs struct {
+	KernelShape []int `attr:",required"`
+	Pads        []int
+	Strides     []int
+}
 
 // MaxUnpool puts the values of input 0 at the flat positions in input 1
 // (int64) of a zero tensor, whose shape is input 2 where given.
 var MaxUnpool = def(ir.OpDef{
 	Name: "MaxUnpool", Doc: "inverse of MaxPool by its indices",
-	Attrs: []ir.AttrSpec{ir.Need(ir.IntsA("kernel_shape")), ir.IntsA("pads"), ir.IntsA("strides")}, MinIn: 2, MaxIn: 3,
+	Attrs: ir.Declare[MaxUnpoolAttrs](), MinIn: 2, MaxIn: 3,
 	Infer: inferMaxUnpool,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		types, err := inferMaxUnpool(n)
@@ -103,7 +141,7 @@ func unpoolShape(n *ir.Node) ([]int, error) {
 		return nil, ir.Errf(n, "shape", "values of shape %v with indices of shape %v, want one shape [N, C, spatial...]", x, n.In[1].Type.Shape)
 	}
 	k := len(x) - 2
-	kernel, st, pads := n.Ints("kernel_shape"), n.Ints("strides"), n.Ints("pads")
+	kernel, st, pads := ir.AttrsOf[KernelShapeAttr](n).KernelShape, ir.AttrsOf[StridesAttr](n).Strides, ir.AttrsOf[PadsAttr](n).Pads
 	if st == nil {
 		st = ones(k)
 	}
@@ -160,8 +198,8 @@ func inferPool(n *ir.Node) ([]ir.Type, error) {
 	if err := wantType(n, 0, floatTypes); err != nil {
 		return nil, err
 	}
-	if hasAttr(n.Op, "p") && n.Int("p") < 1 {
-		return nil, ir.Errf(n, "p", "attribute p is %d, want at least 1", n.Int("p"))
+	if hasAttr(n.Op, "p") && ir.AttrsOf[PAttr](n).P < 1 {
+		return nil, ir.Errf(n, "p", "attribute p is %d, want at least 1", ir.AttrsOf[PAttr](n).P)
 	}
 	g, err := PoolGeometry(n)
 	if err != nil {
@@ -210,7 +248,7 @@ func evalPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 func poolRuleOf[T float](n *ir.Node) poolRule[T] {
 	switch n.Op.Name {
 	case "LpPool", "GlobalLpPool":
-		p := float64(n.Int("p"))
+		p := float64(ir.AttrsOf[PAttr](n).P)
 		if p == 2 { // as emitted C computes it
 			return poolRule[T]{
 				add:  func(acc, x T) T { return acc + x*x },
@@ -323,7 +361,7 @@ func evalMaxPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	idx := make([]int64, len(pick))
 	plane := product(g.In)
 	for i, p := range pick {
-		if hasAttr(n.Op, "storage_order") && n.Int("storage_order") == 1 {
+		if hasAttr(n.Op, "storage_order") && ir.AttrsOf[MaxPoolAttrs](n).StorageOrder == 1 {
 			p = p/plane*plane + columnMajor(p%plane, g.In)
 		}
 		idx[i] = int64(p)

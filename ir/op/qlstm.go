@@ -10,6 +10,12 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// QLSTMAttrs are the attributes of QLSTM.
+type QLSTMAttrs struct {
+	CellScalePower int    `attr:",required"`
+	Direction      string `default:"forward"`
+}
+
 // QLSTM is the LSTM with TFLite's integer arithmetic, one direction, the
 // activations sigmoid, tanh, tanh, no peepholes: the numbers of
 // arm_lstm_unidirectional_s8. The quantiser makes it from ONNX's LSTM; a
@@ -31,7 +37,7 @@ import (
 // step to the first.
 var QLSTM = def(ir.OpDef{
 	Name: "QLSTM", Domain: "nncc", Doc: "LSTM with TFLite's integer arithmetic",
-	Attrs: []ir.AttrSpec{ir.Need(ir.IntA("cell_scale_power", 0)), ir.StrA("direction", "forward")}, MinIn: 3, MaxIn: 6, MaxOut: 3,
+	Attrs: ir.Declare[QLSTMAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 3,
 	QError: func(*ir.Node) float64 { return math.Inf(1) }, // every step reads the rounded result of the one before
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g, err := qlstmGeometry(n)
@@ -64,14 +70,14 @@ func qlstmGeometry(n *ir.Node) (*RNNGeom, error) {
 	}
 	x, r := n.In[0].Type.Shape, n.In[2].Type.Shape
 	g := &RNNGeom{Seq: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Gates: 4, Clip: math.Inf(1), Reverse: []bool{false}}
-	switch d := n.Str("direction"); d {
+	switch d := ir.AttrsOf[DirectionAttr](n).Direction; d {
 	case "forward":
 	case "reverse":
 		g.Reverse[0] = true
 	default:
 		return nil, ir.Errf(n, "direction", "direction is %q, want forward or reverse", d)
 	}
-	if p := n.Int("cell_scale_power"); p < -15 || p > -4 {
+	if p := ir.AttrsOf[QLSTMAttrs](n).CellScalePower; p < -15 || p > -4 {
 		return nil, ir.Errf(n, "cell-scale", "cell_scale_power is %d, want -15 to -4", p)
 	}
 	rows, state := 4*g.Hidden, []int{g.Batch, g.Hidden}
@@ -126,13 +132,13 @@ func qlstmParams(n *ir.Node, w, r, b *tensor.Dense) (*qref.LSTMParams, string) {
 		return nil, err.Error()
 	}
 	x, y := n.In[0].Type, n.Out[0].Type
-	cell := math.Ldexp(1, n.Int("cell_scale_power"))
+	cell := math.Ldexp(1, ir.AttrsOf[QLSTMAttrs](n).CellScalePower)
 	if why := qlstmTypes(n, float32(cell)); why != "" {
 		return nil, why
 	}
 	H := g.Hidden
 	p := &qref.LSTMParams{TimeMajor: true, Batch: g.Batch, Time: g.Seq, InputSize: g.Input, HiddenSize: H,
-		CellScalePower: int32(n.Int("cell_scale_power")), OutputOffset: y.Quant.Zero[0], Rounding: Rounding(n)}
+		CellScalePower: int32(ir.AttrsOf[QLSTMAttrs](n).CellScalePower), OutputOffset: y.Quant.Zero[0], Rounding: Rounding(n)}
 	const gateIn, gateOut = 1.0 / (1 << 12), 1.0 / (1 << 15)
 	p.ForgetToCellMult, p.ForgetToCellShift = fixp.QuantizeMultiplier(gateOut)
 	p.InputToCellMult, p.InputToCellShift = fixp.QuantizeMultiplier(gateOut * gateOut / cell)
@@ -206,7 +212,7 @@ func evalQLSTM(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return nil, ir.Errf(n, "quant", "%s", why)
 	}
 	x := in[0].Data.([]int8)
-	reverse := n.Str("direction") == "reverse"
+	reverse := ir.AttrsOf[DirectionAttr](n).Direction == "reverse"
 	if reverse {
 		x = reverseRows(x, p.Time)
 	}

@@ -19,11 +19,11 @@ type scaleMap struct {
 // newScaleMap checks the scale's shape against x and the axis and block_size
 // attributes.
 func newScaleMap(n *ir.Node, x, scale []int) (scaleMap, error) {
-	block := n.Int("block_size")
+	block := ir.AttrsOf[ScaleAttrs](n).BlockSize
 	if tensor.Count(scale) == 1 && len(scale) <= 1 && block == 0 {
 		return scaleMap{all: true}, nil
 	}
-	axis, err := Axis(n, n.Int("axis"), len(x))
+	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x))
 	if err != nil {
 		return scaleMap{}, err
 	}
@@ -75,7 +75,7 @@ func checkZero(n *ir.Node) error {
 
 // quantizeType is the element type that QuantizeLinear gives.
 func quantizeType(n *ir.Node) (tensor.DType, error) {
-	code := n.Int("output_dtype")
+	code := ir.AttrsOf[ScaleAttrs](n).OutputDtype
 	switch z := n.Input(2); {
 	case code != 0:
 		d, err := attrType(n, "output_dtype", code)
@@ -95,13 +95,25 @@ func quantizeType(n *ir.Node) (tensor.DType, error) {
 	return tensor.U8, nil
 }
 
-var quantizeAttrs = []ir.AttrSpec{ir.IntA("axis", 1), ir.IntA("block_size", 0), ir.Elem(ir.IntA("output_dtype", 0))}
+// ScaleAttrs say along which axis scales lie, and in blocks of how many elements.
+type ScaleAttrs struct {
+	Axis        int `default:"1"`
+	BlockSize   int `default:"0"`
+	OutputDtype int `attr:",type" default:"0"`
+}
+
+// QuantizeLinearAttrs are the attributes of QuantizeLinear.
+type QuantizeLinearAttrs struct {
+	Saturate  int `default:"1"`
+	Precision int `default:"0"`
+	ScaleAttrs
+}
 
 // QuantizeLinear is round(x/scale) + zero point, ties to even, saturated. The
 // division is made in float32, as ONNX Runtime does, or in float64 for double.
 var QuantizeLinear = def(ir.OpDef{
 	Name: "QuantizeLinear", Boundary: true, Converts: true, Doc: "round(x/scale), ties to even, plus zero point, saturated",
-	Attrs: append([]ir.AttrSpec{ir.IntA("saturate", 1), ir.IntA("precision", 0)}, quantizeAttrs...),
+	Attrs: ir.Declare[QuantizeLinearAttrs](),
 	MinIn: 2, MaxIn: 3, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if t := n.In[0].Type.DType; !t.IsFloat() && t != tensor.I32 {
@@ -156,7 +168,7 @@ var QuantizeLinear = def(ir.OpDef{
 
 // dequantizeType is the element type that DequantizeLinear gives.
 func dequantizeType(n *ir.Node) (tensor.DType, error) {
-	if code := n.Int("output_dtype"); code != 0 {
+	if code := ir.AttrsOf[ScaleAttrs](n).OutputDtype; code != 0 {
 		d, err := attrType(n, "output_dtype", code)
 		if err == nil && !d.IsFloat() {
 			return 0, ir.Errf(n, "dtype", "output_dtype is %s, want a floating-point type", d)
@@ -168,7 +180,7 @@ func dequantizeType(n *ir.Node) (tensor.DType, error) {
 
 // DequantizeLinear is (x - zero point) * scale, in the type of the scale.
 var DequantizeLinear = def(ir.OpDef{
-	Name: "DequantizeLinear", Boundary: true, Converts: true, Doc: "(x - zero point) * scale", Attrs: quantizeAttrs,
+	Name: "DequantizeLinear", Boundary: true, Converts: true, Doc: "(x - zero point) * scale", Attrs: ir.Declare[ScaleAttrs](),
 	MinIn: 2, MaxIn: 3, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if t := n.In[0].Type.DType; !t.IsInt() {

@@ -31,7 +31,7 @@ func ReduceAxes(n *ir.Node) ([]int, error) {
 		return nil, err
 	}
 	if len(given) == 0 {
-		if n.Int("noop_with_empty_axes") != 0 {
+		if ir.AttrsOf[ReduceAttrs](n).NoopWithEmptyAxes != 0 {
 			return nil, nil
 		}
 		return ir.Identity(rank), nil
@@ -108,9 +108,15 @@ func contains(s []int, x int) bool {
 	return false
 }
 
+// ReduceAttrs are the attributes of Reduce.
+type ReduceAttrs struct {
+	Keepdims          int `default:"1"`
+	NoopWithEmptyAxes int `default:"0"`
+}
+
 func reduce(r reduction) *ir.OpDef {
 	return def(ir.OpDef{
-		Name: r.name, Doc: r.doc, Attrs: []ir.AttrSpec{ir.IntA("keepdims", 1), ir.IntA("noop_with_empty_axes", 0)},
+		Name: r.name, Doc: r.doc, Attrs: ir.Declare[ReduceAttrs](),
 		MinIn: 1, MaxIn: 2, Pattern: ir.Reduce,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			if err := wantType(n, 0, r.types); err != nil {
@@ -121,14 +127,14 @@ func reduce(r reduction) *ir.OpDef {
 				return nil, err
 			}
 			t := n.In[0].Type
-			return one(ir.T(t.DType, reducedShape(t.Shape, axes, n.Int("keepdims") != 0)...))
+			return one(ir.T(t.DType, reducedShape(t.Shape, axes, ir.AttrsOf[KeepdimsAttr](n).Keepdims != 0)...))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			axes, err := ReduceAxes(n)
 			if err != nil {
 				return nil, err
 			}
-			return outs(r.eval(in[0], axes, reducedShape(in[0].Shape, axes, n.Int("keepdims") != 0)))
+			return outs(r.eval(in[0], axes, reducedShape(in[0].Shape, axes, ir.AttrsOf[KeepdimsAttr](n).Keepdims != 0)))
 		},
 	})
 }

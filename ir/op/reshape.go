@@ -8,18 +8,28 @@ import (
 // The operators of this file change the shape only: the elements and their
 // row-major order stay. Their shape and axes inputs must be constants.
 
+// ReshapeAttrs are the attributes of Reshape.
+type ReshapeAttrs struct {
+	Allowzero int `default:"0"`
+}
+
 // Reshape gives input 0 the shape of input 1: 0 copies the input's dimension
 // (unless allowzero is 1), one -1 is computed from the rest.
 var Reshape = def(ir.OpDef{
 	Name: "Reshape", Doc: "same elements, another shape", View: ir.Reshaped,
-	Attrs: []ir.AttrSpec{ir.IntA("allowzero", 0)}, MinIn: 2,
+	Attrs: ir.Declare[ReshapeAttrs](), MinIn: 2,
 	Infer: inferReshape, Eval: evalReshape(inferReshape), Pattern: ir.Injective, Quant: ir.QMove,
 })
+
+// FlattenAttrs are the attributes of Flatten.
+type FlattenAttrs struct {
+	Axis int `default:"1"`
+}
 
 // Flatten makes a matrix: the dimensions before axis, and those from it on.
 var Flatten = def(ir.OpDef{
 	Name: "Flatten", Doc: "same elements as a matrix", View: ir.Reshaped,
-	Attrs: []ir.AttrSpec{ir.IntA("axis", 1)}, MinIn: 1,
+	Attrs: ir.Declare[FlattenAttrs](), MinIn: 1,
 	Infer: inferFlatten, Eval: evalReshape(inferFlatten), Pattern: ir.Injective, Quant: ir.QMove,
 })
 
@@ -71,7 +81,7 @@ func inferReshape(n *ir.Node) ([]ir.Type, error) {
 			continue
 		case d < 0:
 			return nil, ir.Errf(n, "shape", "the target shape %v has a negative dimension", want)
-		case d == 0 && n.Int("allowzero") == 0:
+		case d == 0 && ir.AttrsOf[ReshapeAttrs](n).Allowzero == 0:
 			if i >= len(x.Shape) {
 				return nil, ir.Errf(n, "shape", "the target shape %v copies dimension %d, which the input %v does not have", want, i, x.Shape)
 			}
@@ -96,7 +106,7 @@ func inferReshape(n *ir.Node) ([]ir.Type, error) {
 
 func inferFlatten(n *ir.Node) ([]ir.Type, error) {
 	x := n.In[0].Type
-	axis, r := n.Int("axis"), len(x.Shape)
+	axis, r := ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)
 	if axis < -r || axis > r {
 		return nil, ir.Errf(n, "axis", "axis %d is out of range for rank %d", axis, r)
 	}

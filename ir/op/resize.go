@@ -7,6 +7,19 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// ResizeAttrs are the attributes of Resize.
+type ResizeAttrs struct {
+	Antialias                    int `default:"0"`
+	Axes                         []int
+	CoordinateTransformationMode string  `default:"half_pixel"`
+	CubicCoeffA                  float32 `default:"-0.75"`
+	ExcludeOutside               int     `default:"0"`
+	ExtrapolationValue           float32 `default:"0"`
+	KeepAspectRatioPolicy        string  `default:"stretch"`
+	Mode                         string  `default:"nearest"`
+	NearestMode                  string  `default:"round_prefer_floor"`
+}
+
 // Resize resamples input 0 by the factors in input 2 or to the sizes in input
 // 3, of all dimensions or of those in axes. Input 1 is the region that
 // tf_crop_and_resize reads. Every dimension is resampled by its own table of
@@ -16,9 +29,7 @@ import (
 // share their quantisation; see ResizeS8 for the others.
 var Resize = def(ir.OpDef{
 	Name: "Resize", Doc: "resamples by nearest, linear or cubic interpolation",
-	Attrs: []ir.AttrSpec{ir.IntA("antialias", 0), ir.IntsA("axes"), ir.StrA("coordinate_transformation_mode", "half_pixel"), ir.FloatA("cubic_coeff_a", -0.75),
-		ir.IntA("exclude_outside", 0), ir.FloatA("extrapolation_value", 0), ir.StrA("keep_aspect_ratio_policy", "stretch"), ir.StrA("mode", "nearest"),
-		ir.StrA("nearest_mode", "round_prefer_floor")},
+	Attrs: ir.Declare[ResizeAttrs](),
 	MinIn: 1, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, numTypes); err != nil {
@@ -129,7 +140,7 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 		}
 		shape[a], scale[a] = int(size), v
 	}
-	policy := n.Str("keep_aspect_ratio_policy")
+	policy := ir.AttrsOf[ResizeAttrs](n).KeepAspectRatioPolicy
 	if policy == "stretch" || which == 2 || len(axes) == 0 {
 		return shape, scale, nil
 	}
@@ -155,7 +166,7 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 
 func resizeAxes(n *ir.Node) ([]int, error) {
 	r := n.In[0].Type.Rank()
-	given := n.Ints("axes")
+	given := ir.AttrsOf[AxesAttr](n).Axes
 	if given == nil {
 		return ir.Identity(r), nil
 	}
@@ -180,8 +191,8 @@ func ResizeGeometry(n *ir.Node) (*ResizeGeom, error) {
 		return nil, err
 	}
 	x := n.In[0].Type.Shape
-	s := sampler{mode: n.Str("mode"), nearest: n.Str("nearest_mode"), coord: n.Str("coordinate_transformation_mode"),
-		a: float64(n.Float("cubic_coeff_a")), exclude: n.Int("exclude_outside") != 0, antialias: n.Int("antialias") != 0}
+	s := sampler{mode: ir.AttrsOf[ModeAttr](n).Mode, nearest: ir.AttrsOf[ResizeAttrs](n).NearestMode, coord: ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode,
+		a: float64(ir.AttrsOf[ResizeAttrs](n).CubicCoeffA), exclude: ir.AttrsOf[ResizeAttrs](n).ExcludeOutside != 0, antialias: ir.AttrsOf[ResizeAttrs](n).Antialias != 0}
 	if !oneOf(s.mode, "nearest", "linear", "cubic") {
 		return nil, ir.Errf(n, "mode", "mode is %q, want nearest, linear or cubic", s.mode)
 	}
@@ -415,7 +426,7 @@ func resample[T float](n *ir.Node, g *ResizeGeom) func(in []*tensor.Dense) []*te
 			x = y
 		}
 		if g.Crop {
-			g.outside(x, T(n.Float("extrapolation_value")))
+			g.outside(x, T(ir.AttrsOf[ResizeAttrs](n).ExtrapolationValue))
 		}
 		return []*tensor.Dense{tensor.Of(g.Shape, append([]T(nil), x...))}
 	}

@@ -11,7 +11,7 @@ import (
 // ResizeMoves reports a quantised Resize that only moves integers: nearest,
 // one quantisation for input and output, nothing extrapolated.
 func ResizeMoves(n *ir.Node) bool {
-	return n.Str("mode") == "nearest" && n.Str("coordinate_transformation_mode") != "tf_crop_and_resize" &&
+	return ir.AttrsOf[ModeAttr](n).Mode == "nearest" && ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode != "tf_crop_and_resize" &&
 		n.In[0].Type.DType == n.Out[0].Type.DType && n.In[0].Type.Quant.Equal(n.Out[0].Type.Quant)
 }
 
@@ -51,7 +51,7 @@ func ResizeS8(n *ir.Node) (p *qref.ResizeParams, h, w *qref.ResizeAxis, why stri
 	}
 	p = &qref.ResizeParams{Batch: int32(s[0]), InH: int32(inH), InW: int32(s[len(s)-1]), Channels: int32(s[1])}
 	qp := func(t ir.Type) qref.QP { return qref.QP{Scale: t.Quant.Scale[0], Zero: t.Quant.Zero[0] - bias8(t)} }
-	p.SetAxes(h, w, qp(x.Type), qp(y.Type), float64(n.Float("extrapolation_value")))
+	p.SetAxes(h, w, qp(x.Type), qp(y.Type), float64(ir.AttrsOf[ResizeAttrs](n).ExtrapolationValue))
 	return p, h, w, ""
 }
 

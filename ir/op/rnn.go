@@ -49,9 +49,15 @@ var rnnKinds = map[string]rnnKind{
 	"LSTM": {4, []string{"sigmoid", "tanh", "tanh"}, 7},
 }
 
-func rnnAttrs(more ...ir.AttrSpec) []ir.AttrSpec {
-	return append([]ir.AttrSpec{ir.FloatsA("activation_alpha"), ir.FloatsA("activation_beta"), ir.StringsA("activations"), ir.OptFloatA("clip"),
-		ir.StrA("direction", "forward"), ir.OptIntA("hidden_size"), ir.IntA("layout", 0)}, more...)
+// RNNAttrs are those of all recurrent operators.
+type RNNAttrs struct {
+	ActivationAlpha []float32
+	ActivationBeta  []float32
+	Activations     []string
+	Clip            *float32
+	Direction       string `default:"forward"`
+	HiddenSize      *int
+	Layout          int `default:"0"`
 }
 
 // RNNGeometry checks an LSTM, GRU or RNN node. X is [steps, batch, input], or
@@ -64,7 +70,7 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 		}
 	}
 	g := &RNNGeom{Gates: k.gates}
-	switch d := n.Str("direction"); d {
+	switch d := ir.AttrsOf[DirectionAttr](n).Direction; d {
 	case "forward":
 		g.Reverse = []bool{false}
 	case "reverse":
@@ -76,15 +82,15 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 	}
 	x, r := n.In[0].Type.Shape, n.In[2].Type.Shape
 	g.Seq, g.Batch, g.Input, g.Hidden = x[0], x[1], x[2], r[2]
-	switch n.Int("layout") {
+	switch ir.AttrsOf[RNNAttrs](n).Layout {
 	case 0:
 	case 1:
 		g.BatchFirst, g.Seq, g.Batch = true, x[1], x[0]
 	default:
-		return nil, ir.Errf(n, "layout", "layout is %d, want 0 or 1", n.Int("layout"))
+		return nil, ir.Errf(n, "layout", "layout is %d, want 0 or 1", ir.AttrsOf[RNNAttrs](n).Layout)
 	}
-	if n.Has("hidden_size") && n.Int("hidden_size") != g.Hidden {
-		return nil, ir.Errf(n, "hidden-size", "hidden_size is %d, the recurrence weights have shape %v", n.Int("hidden_size"), r)
+	if ir.AttrsOf[RNNAttrs](n).HiddenSize != nil && *ir.AttrsOf[RNNAttrs](n).HiddenSize != g.Hidden {
+		return nil, ir.Errf(n, "hidden-size", "hidden_size is %d, the recurrence weights have shape %v", *ir.AttrsOf[RNNAttrs](n).HiddenSize, r)
 	}
 	if g.Hidden < 1 {
 		return nil, ir.Errf(n, "hidden-size", "the recurrence weights have shape %v: no hidden units", r)
@@ -104,9 +110,9 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 		return nil, ir.Errf(n, "dtype", "the sequence lengths %s are of type %s, want int32", v, v.Type.DType)
 	}
 	g.Clip = math.Inf(1)
-	if n.Has("clip") {
-		if g.Clip = float64(n.Float("clip")); !(g.Clip > 0) {
-			return nil, ir.Errf(n, "clip", "clip is %v, want a positive threshold", n.Float("clip"))
+	if ir.AttrsOf[RNNAttrs](n).Clip != nil {
+		if g.Clip = float64(*ir.AttrsOf[RNNAttrs](n).Clip); !(g.Clip > 0) {
+			return nil, ir.Errf(n, "clip", "clip is %v, want a positive threshold", *ir.AttrsOf[RNNAttrs](n).Clip)
 		}
 	}
 	return g, g.readActs(n, k.acts)
@@ -115,7 +121,7 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 // readActs resolves the activations; alpha and beta lists are consumed in
 // order by the functions that have such a parameter.
 func (g *RNNGeom) readActs(n *ir.Node, def []string) error {
-	names := n.Strings("activations")
+	names := ir.AttrsOf[RNNAttrs](n).Activations
 	if names == nil {
 		for range g.Reverse {
 			names = append(names, def...)
@@ -124,7 +130,7 @@ func (g *RNNGeom) readActs(n *ir.Node, def []string) error {
 	if len(names) != len(def)*g.Dirs() {
 		return ir.Errf(n, "activations", "activations are %q, want %d names", names, len(def)*g.Dirs())
 	}
-	alphas, betas := n.Floats("activation_alpha"), n.Floats("activation_beta")
+	alphas, betas := ir.AttrsOf[RNNAttrs](n).ActivationAlpha, ir.AttrsOf[RNNAttrs](n).ActivationBeta
 	next := func(list *[]float32, d float64) float64 {
 		if len(*list) > 0 {
 			d = float64((*list)[0])

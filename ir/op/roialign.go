@@ -7,12 +7,21 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// RoiAlignAttrs are the attributes of RoiAlign.
+type RoiAlignAttrs struct {
+	CoordinateTransformationMode string  `default:"half_pixel"`
+	Mode                         string  `default:"avg"`
+	OutputHeight                 int     `default:"1"`
+	OutputWidth                  int     `default:"1"`
+	SamplingRatio                int     `default:"0"`
+	SpatialScale                 float32 `default:"1"`
+}
+
 // RoiAlign pools regions of input 0 ([N, C, H, W]) to a fixed size: input 1
 // holds their corners [x1, y1, x2, y2], input 2 the sample of each.
 var RoiAlign = def(ir.OpDef{
 	Name: "RoiAlign", Doc: "regions of an image pooled to a fixed size",
-	Attrs: []ir.AttrSpec{ir.StrA("coordinate_transformation_mode", "half_pixel"), ir.StrA("mode", "avg"), ir.IntA("output_height", 1), ir.IntA("output_width", 1),
-		ir.IntA("sampling_ratio", 0), ir.FloatA("spatial_scale", 1)},
+	Attrs: ir.Declare[RoiAlignAttrs](),
 	MinIn: 3, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, rois, idx := n.In[0].Type, n.In[1].Type, n.In[2].Type
@@ -25,14 +34,14 @@ var RoiAlign = def(ir.OpDef{
 		if err := indexInput(n, 2); err != nil {
 			return nil, err
 		}
-		h, w, s := n.Int("output_height"), n.Int("output_width"), n.Int("sampling_ratio")
+		h, w, s := ir.AttrsOf[RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[RoiAlignAttrs](n).OutputWidth, ir.AttrsOf[RoiAlignAttrs](n).SamplingRatio
 		if h < 1 || w < 1 || s < 0 || h > 1<<15 || w > 1<<15 || s > 1<<10 || x.Shape[2] < 1 || x.Shape[3] < 1 {
 			return nil, ir.Errf(n, "attr-value", "output %d by %d, sampling_ratio %d, image %v: out of range", h, w, s, x.Shape)
 		}
-		if m := n.Str("mode"); !oneOf(m, "avg", "max") {
+		if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "avg", "max") {
 			return nil, ir.Errf(n, "mode", "mode is %q, want avg or max", m)
 		}
-		if m := n.Str("coordinate_transformation_mode"); !oneOf(m, "half_pixel", "output_half_pixel") {
+		if m := ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode; !oneOf(m, "half_pixel", "output_half_pixel") {
 			return nil, ir.Errf(n, "mode", "coordinate_transformation_mode is %q, want half_pixel or output_half_pixel", m)
 		}
 		return one(ir.T(x.DType, rois.Shape[0], x.Shape[1], h, w))
@@ -40,8 +49,8 @@ var RoiAlign = def(ir.OpDef{
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, rois := floatsOf(in[0]), floatsOf(in[1])
 		C, H, W := in[0].Shape[1], in[0].Shape[2], in[0].Shape[3]
-		oh, ow, scale := n.Int("output_height"), n.Int("output_width"), float64(n.Float("spatial_scale"))
-		half := n.Str("coordinate_transformation_mode") == "half_pixel"
+		oh, ow, scale := ir.AttrsOf[RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[RoiAlignAttrs](n).OutputWidth, float64(ir.AttrsOf[RoiAlignAttrs](n).SpatialScale)
+		half := ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode == "half_pixel"
 		idx, err := wrapIndices(n, in[2], in[0].Shape[0])
 		if err != nil {
 			return nil, err
@@ -67,7 +76,7 @@ var RoiAlign = def(ir.OpDef{
 					for s := range gh * gw {
 						py := y1 + float64(p/ow)*bh + (float64(s/gw)+0.5)*bh/float64(gh)
 						px := x1 + float64(p%ow)*bw + (float64(s%gw)+0.5)*bw/float64(gw)
-						if n.Str("mode") == "max" {
+						if ir.AttrsOf[ModeAttr](n).Mode == "max" {
 							v := roiPeak(plane, H, W, py, px)
 							if s == 0 || v > acc {
 								acc = v
@@ -76,7 +85,7 @@ var RoiAlign = def(ir.OpDef{
 							acc += roiRead(plane, H, W, py, px)
 						}
 					}
-					if n.Str("mode") == "avg" && gh*gw > 0 {
+					if ir.AttrsOf[ModeAttr](n).Mode == "avg" && gh*gw > 0 {
 						acc /= float64(gh * gw)
 					}
 					y[(r*C+c)*oh*ow+p] = acc
@@ -86,11 +95,11 @@ var RoiAlign = def(ir.OpDef{
 		return outs(fromFloats(in[0].DType, shape, y))
 	},
 	MACs: func(n *ir.Node) int64 {
-		s := n.Int("sampling_ratio")
+		s := ir.AttrsOf[RoiAlignAttrs](n).SamplingRatio
 		if s == 0 {
 			s = 8
 		}
-		return int64(n.In[1].Type.Shape[0]) * int64(n.In[0].Type.Shape[1]) * int64(n.Int("output_height")) * int64(n.Int("output_width")) * int64(s) * int64(s) * 4
+		return int64(n.In[1].Type.Shape[0]) * int64(n.In[0].Type.Shape[1]) * int64(ir.AttrsOf[RoiAlignAttrs](n).OutputHeight) * int64(ir.AttrsOf[RoiAlignAttrs](n).OutputWidth) * int64(s) * int64(s) * 4
 	},
 })
 
@@ -100,7 +109,7 @@ const maxRoiSamples = 1 << 10
 
 // RoiSamples is the number of samples along a side of a bin.
 func RoiSamples(n *ir.Node, side float64) int {
-	if s := n.Int("sampling_ratio"); s > 0 {
+	if s := ir.AttrsOf[RoiAlignAttrs](n).SamplingRatio; s > 0 {
 		return s
 	}
 	return int(min(max(math.Ceil(side), 0), maxRoiSamples))

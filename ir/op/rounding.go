@@ -24,6 +24,6 @@ func SetRounding(n *ir.Node, r fixp.Rounding) {
 	if r == fixp.SingleRounding {
 		n.SetAttr(roundingAttr, ir.Int(1))
 	} else {
-		delete(n.Attrs, roundingAttr)
+		n.DropAttr(roundingAttr)
 	}
 }

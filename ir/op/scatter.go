@@ -5,14 +5,20 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// ScatterElementsAttrs are the attributes of ScatterElements.
+type ScatterElementsAttrs struct {
+	Axis      int    `default:"0"`
+	Reduction string `default:"none"`
+}
+
 // ScatterElements is input 0 with the elements that the indices (input 1)
 // name along axis replaced by, or combined with, those of input 2.
 var ScatterElements = def(ir.OpDef{
 	Name: "ScatterElements", Doc: "replaces elements along an axis by index",
-	Attrs: []ir.AttrSpec{ir.IntA("axis", 0), ir.StrA("reduction", "none")}, MinIn: 3,
+	Attrs: ir.Declare[ScatterElementsAttrs](), MinIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type, n.In[1].Type, n.In[2].Type
-		axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -25,7 +31,7 @@ var ScatterElements = def(ir.OpDef{
 		return scatterType(n)
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		axis, err := Axis(n, n.Int("axis"), len(in[0].Shape))
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(in[0].Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -38,11 +44,16 @@ var ScatterElements = def(ir.OpDef{
 	EvalQ: evalScatterQ, Pattern: ir.Opaque, Quant: ir.QInt, DataIn: []int{0, 2},
 })
 
+// ScatterNDAttrs are the attributes of ScatterND.
+type ScatterNDAttrs struct {
+	Reduction string `default:"none"`
+}
+
 // ScatterND is input 0 with the slices at the coordinates in the last
 // dimension of input 1 replaced by, or combined with, those of input 2.
 var ScatterND = def(ir.OpDef{
 	Name: "ScatterND", Doc: "replaces slices by coordinates",
-	Attrs: []ir.AttrSpec{ir.StrA("reduction", "none")}, MinIn: 3,
+	Attrs: ir.Declare[ScatterNDAttrs](), MinIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape
 		if err := indexInput(n, 1); err != nil {
@@ -81,7 +92,7 @@ func scatterType(n *ir.Node) ([]ir.Type, error) {
 	if x.DType != u.DType {
 		return nil, ir.Errf(n, "dtype", "the data are of type %s, the updates of type %s: they must agree", x.DType, u.DType)
 	}
-	switch r := n.Str("reduction"); r {
+	switch r := ir.AttrsOf[ReductionAttr](n).Reduction; r {
 	case "none":
 	case "add", "mul", "max", "min":
 		if err := wantType(n, 0, numTypes); err != nil {
@@ -96,7 +107,7 @@ func scatterType(n *ir.Node) ([]ir.Type, error) {
 // scatter stores element i of u in place at[i] of a copy of x, in order.
 func scatter(n *ir.Node, x, u *tensor.Dense, at []int) *tensor.Dense {
 	y := x.Clone()
-	how := n.Str("reduction")
+	how := ir.AttrsOf[ReductionAttr](n).Reduction
 	switch {
 	case how == "none":
 		cellsOf(y).put(at, u.Data)
@@ -128,7 +139,7 @@ func combine[T float64 | int64](how string, a, b T) T {
 // quantisation and nothing is computed; otherwise the general rule applies.
 func evalScatterQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	q := n.Out[0].Type.Quant
-	if n.Str("reduction") == "none" && q.Equal(n.In[0].Type.Quant) && q.Equal(n.In[2].Type.Quant) {
+	if ir.AttrsOf[ReductionAttr](n).Reduction == "none" && q.Equal(n.In[0].Type.Quant) && q.Equal(n.In[2].Type.Quant) {
 		return n.Op.Eval(n, in)
 	}
 	return ir.EvalDequantised(n, in)

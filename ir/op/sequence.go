@@ -5,14 +5,20 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// ReverseSequenceAttrs are the attributes of ReverseSequence.
+type ReverseSequenceAttrs struct {
+	BatchAxis int `default:"1"`
+	TimeAxis  int `default:"0"`
+}
+
 // ReverseSequence reverses the first lens[b] (input 1) steps of every batch
 // entry b along time_axis; batch_axis and time_axis are 0 and 1 in some order.
 var ReverseSequence = def(ir.OpDef{
 	Name: "ReverseSequence", Doc: "reverses sequences of given lengths",
-	Attrs: []ir.AttrSpec{ir.IntA("batch_axis", 1), ir.IntA("time_axis", 0)}, MinIn: 2,
+	Attrs: ir.Declare[ReverseSequenceAttrs](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
-		b, t := n.Int("batch_axis"), n.Int("time_axis")
+		b, t := ir.AttrsOf[ReverseSequenceAttrs](n).BatchAxis, ir.AttrsOf[ReverseSequenceAttrs](n).TimeAxis
 		if len(x.Shape) < 2 || b+t != 1 || b*t != 0 || b < 0 || t < 0 {
 			return nil, ir.Errf(n, "axis", "batch_axis %d and time_axis %d of an input %v, want 0 and 1 in some order", b, t, x.Shape)
 		}
@@ -23,7 +29,7 @@ var ReverseSequence = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
-		ba, ta := n.Int("batch_axis"), n.Int("time_axis")
+		ba, ta := ir.AttrsOf[ReverseSequenceAttrs](n).BatchAxis, ir.AttrsOf[ReverseSequenceAttrs](n).TimeAxis
 		st, inner := tensor.Strides(x.Shape), product(x.Shape[2:])
 		y := tensor.New(x.DType, x.Shape)
 		to := cellsOf(y)
@@ -78,11 +84,16 @@ func nonZero(x *tensor.Dense) *tensor.Dense {
 	return tensor.Of([]int{len(x.Shape), count}, all)
 }
 
+// CompressAttrs are the attributes of Compress.
+type CompressAttrs struct {
+	Axis *int
+}
+
 // Compress keeps the slices along axis (all elements when absent) for which
 // the condition, input 1, is true. The condition must be a constant.
 var Compress = def(ir.OpDef{
 	Name: "Compress", Doc: "slices selected by a constant condition",
-	Attrs: []ir.AttrSpec{ir.OptIntA("axis")}, MinIn: 2,
+	Attrs: ir.Declare[CompressAttrs](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		shape, _, _, err := compress(n)
 		if err != nil {
@@ -96,8 +107,8 @@ var Compress = def(ir.OpDef{
 			return nil, err
 		}
 		axis := len(from) - 1
-		if n.Has("axis") {
-			if axis, err = Axis(n, n.Int("axis"), len(from)); err != nil {
+		if ir.AttrsOf[CompressAttrs](n).Axis != nil {
+			if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(from)); err != nil {
 				return nil, err
 			}
 		}
@@ -127,9 +138,9 @@ func compress(n *ir.Node) (shape, from, keep []int, err error) {
 	}
 	x := n.In[0].Type.Shape
 	from, axis := []int{product(x)}, 0
-	if n.Has("axis") {
+	if ir.AttrsOf[CompressAttrs](n).Axis != nil {
 		from = x
-		if axis, err = Axis(n, n.Int("axis"), len(x)); err != nil {
+		if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)); err != nil {
 			return nil, nil, nil, err
 		}
 	}

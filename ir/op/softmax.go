@@ -27,7 +27,7 @@ func (l lanes) each(f func(at int)) {
 // perLane applies f to every lane along the node's axis attribute in float64;
 // f may write over its argument.
 func perLane(n *ir.Node, x *tensor.Dense, f func(v []float64)) (*tensor.Dense, error) {
-	axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -49,15 +49,20 @@ func perLane(n *ir.Node, x *tensor.Dense, f func(v []float64)) (*tensor.Dense, e
 	return fromFloats(x.DType, x.Shape, y), nil
 }
 
+// LaneAttrs are the attributes of operators along one axis.
+type LaneAttrs struct {
+	Axis int `default:"-1"`
+}
+
 // laneOp defines an operator along one axis that keeps shape and type.
-func laneOp(d ir.OpDef, axis int, f func(n *ir.Node) func(v []float64)) *ir.OpDef {
-	d.Attrs = append([]ir.AttrSpec{ir.IntA("axis", axis)}, d.Attrs...)
+func laneOp(d ir.OpDef, f func(n *ir.Node) func(v []float64)) *ir.OpDef {
+	d.Attrs = append(ir.Declare[LaneAttrs](), d.Attrs...)
 	d.MinIn, d.Pattern = 1, ir.Opaque
 	d.Infer = func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
 			return nil, err
 		}
-		if _, err := Axis(n, n.Int("axis"), n.In[0].Type.Rank()); err != nil {
+		if _, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank()); err != nil {
 			return nil, err
 		}
 		return one(like(n, 0))
@@ -78,7 +83,7 @@ func maxOf(v []float64) float64 {
 }
 
 // Softmax is exp(x) over its sum along axis.
-var Softmax = laneOp(ir.OpDef{Name: "Softmax", Doc: "exp(x) / sum exp(x) along axis", NonNegative: true, Quant: ir.QInt, EvalQ: evalSoftmaxQ, QError: softmaxError}, -1,
+var Softmax = laneOp(ir.OpDef{Name: "Softmax", Doc: "exp(x) / sum exp(x) along axis", NonNegative: true, Quant: ir.QInt, EvalQ: evalSoftmaxQ, QError: softmaxError},
 	func(*ir.Node) func(v []float64) {
 		return func(v []float64) {
 			m, sum := maxOf(v), 0.0
@@ -93,7 +98,7 @@ var Softmax = laneOp(ir.OpDef{Name: "Softmax", Doc: "exp(x) / sum exp(x) along a
 	})
 
 // LogSoftmax is the logarithm of Softmax.
-var LogSoftmax = laneOp(ir.OpDef{Name: "LogSoftmax", Doc: "logarithm of Softmax along axis"}, -1,
+var LogSoftmax = laneOp(ir.OpDef{Name: "LogSoftmax", Doc: "logarithm of Softmax along axis"},
 	func(*ir.Node) func(v []float64) {
 		return func(v []float64) {
 			m, sum := maxOf(v), 0.0
@@ -108,7 +113,7 @@ var LogSoftmax = laneOp(ir.OpDef{Name: "LogSoftmax", Doc: "logarithm of Softmax 
 	})
 
 // Hardmax is 1 at the first maximum along axis and 0 elsewhere.
-var Hardmax = laneOp(ir.OpDef{Name: "Hardmax", Doc: "1 at the first maximum along axis, 0 elsewhere"}, -1,
+var Hardmax = laneOp(ir.OpDef{Name: "Hardmax", Doc: "1 at the first maximum along axis, 0 elsewhere"},
 	func(*ir.Node) func(v []float64) {
 		return func(v []float64) {
 			best := 0
@@ -122,10 +127,15 @@ var Hardmax = laneOp(ir.OpDef{Name: "Hardmax", Doc: "1 at the first maximum alon
 		}
 	})
 
+// LpNormalizationAttrs are the attributes of LpNormalization.
+type LpNormalizationAttrs struct {
+	P int `default:"2"`
+}
+
 // LpNormalization divides by the norm along axis; a zero norm leaves zeros.
-var LpNormalization = laneOp(ir.OpDef{Name: "LpNormalization", Doc: "x over its L1 or L2 norm along axis", Attrs: []ir.AttrSpec{ir.IntA("p", 2)}}, -1,
+var LpNormalization = laneOp(ir.OpDef{Name: "LpNormalization", Doc: "x over its L1 or L2 norm along axis", Attrs: ir.Declare[LpNormalizationAttrs]()},
 	func(n *ir.Node) func(v []float64) {
-		p := n.Int("p")
+		p := ir.AttrsOf[PAttr](n).P
 		return func(v []float64) {
 			norm := 0.0
 			for _, x := range v {

@@ -53,7 +53,7 @@ func softmaxRequantised(n *ir.Node, y *tensor.Dense) *tensor.Dense {
 
 func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	x := in[0]
-	axis, err := Axis(n, n.Int("axis"), len(x.Shape))
+	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func softmaxError(n *ir.Node) float64 {
 		return 0
 	}
 	shape := n.In[0].Type.Shape
-	axis, err := Axis(n, n.Int("axis"), len(shape))
+	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape))
 	if err != nil {
 		return 0
 	}
@@ -121,7 +121,7 @@ func SoftmaxKernel16(n *ir.Node) (mult, shift int32, why string) {
 			return 0, 0, why
 		}
 	}
-	axis, err := Axis(n, n.Int("axis"), n.In[0].Type.Rank())
+	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank())
 	if err != nil {
 		return 0, 0, err.Error()
 	}

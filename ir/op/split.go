@@ -5,12 +5,18 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// SplitAttrs are the attributes of Split.
+type SplitAttrs struct {
+	Axis       int `default:"0"`
+	NumOutputs *int
+}
+
 // Split cuts input 0 along axis: into the sizes of input 1, or into
 // num_outputs equal parts, the last of which may be smaller. Without either
 // the number of outputs of the node decides.
 var Split = def(ir.OpDef{
 	Name: "Split", Doc: "cuts a tensor along an axis", View: ir.Partial,
-	Attrs: []ir.AttrSpec{ir.IntA("axis", 0), ir.OptIntA("num_outputs")}, MinIn: 1, MaxIn: 2, MaxOut: -1,
+	Attrs: ir.Declare[SplitAttrs](), MinIn: 1, MaxIn: 2, MaxOut: -1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
 		axis, sizes, err := SplitSizes(n)
@@ -52,7 +58,7 @@ var Split = def(ir.OpDef{
 // SplitSizes are the axis of a Split node and the sizes of its outputs along it.
 func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
 	x := n.In[0].Type.Shape
-	if axis, err = Axis(n, n.Int("axis"), len(x)); err != nil {
+	if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)); err != nil {
 		return 0, nil, err
 	}
 	if sizes, err = ConstInts(n, 1, "the sizes of the parts"); err != nil {
@@ -75,15 +81,15 @@ func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
 		return axis, sizes, nil
 	}
 	parts := len(n.Out)
-	if n.Has("num_outputs") {
-		parts = n.Int("num_outputs")
+	if ir.AttrsOf[SplitAttrs](n).NumOutputs != nil {
+		parts = *ir.AttrsOf[SplitAttrs](n).NumOutputs
 	}
 	if parts < 1 || parts != len(n.Out) {
 		return 0, nil, ir.Errf(n, "split", "num_outputs is %d, the node has %d outputs", parts, len(n.Out))
 	}
 	each := (x[axis] + parts - 1) / parts
 	last := x[axis] - each*(parts-1)
-	if last < 0 || !n.Has("num_outputs") && last != each {
+	if last < 0 || ir.AttrsOf[SplitAttrs](n).NumOutputs == nil && last != each {
 		return 0, nil, ir.Errf(n, "split", "dimension %d of the input %v cannot be split into %d parts of %d", axis, x, parts, each)
 	}
 	for i := 0; i < parts-1; i++ {

@@ -5,13 +5,25 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// TfIdfVectorizerAttrs are the attributes of TfIdfVectorizer.
+type TfIdfVectorizerAttrs struct {
+	MaxGramLength int    `attr:",required"`
+	MaxSkipCount  int    `attr:",required"`
+	MinGramLength int    `attr:",required"`
+	Mode          string `attr:",required"`
+	NgramCounts   []int  `attr:",required"`
+	NgramIndexes  []int  `attr:",required"`
+	PoolInt64s    []int
+	PoolStrings   []string
+	Weights       []float32
+}
+
 // TfIdfVectorizer counts the n-grams of a pool in sequences of integers, [C] or
 // [N, C]: mode TF gives the counts, IDF the weights of those that occur, TFIDF
 // their product.
 var TfIdfVectorizer = def(ir.OpDef{
 	Name: "TfIdfVectorizer", Doc: "counts of n-grams of a pool, weighted",
-	Attrs: []ir.AttrSpec{ir.Need(ir.IntA("max_gram_length", 0)), ir.Need(ir.IntA("max_skip_count", 0)), ir.Need(ir.IntA("min_gram_length", 0)), ir.Need(ir.StrA("mode", "")),
-		ir.Need(ir.IntsA("ngram_counts")), ir.Need(ir.IntsA("ngram_indexes")), ir.IntsA("pool_int64s"), ir.StringsA("pool_strings"), ir.FloatsA("weights")},
+	Attrs: ir.Declare[TfIdfVectorizerAttrs](),
 	MinIn: 1, Quant: ir.QNone, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g, err := NGrams(n)
@@ -41,7 +53,7 @@ var TfIdfVectorizer = def(ir.OpDef{
 			}
 		}
 		for i, v := range y {
-			y[i] = g.weigh(n.Str("mode"), i%g.Size, v)
+			y[i] = g.weigh(ir.AttrsOf[ModeAttr](n).Mode, i%g.Size, v)
 		}
 		return outs(tensor.FromFloats(tensor.F32, append(append([]int(nil), x.Shape[:len(x.Shape)-1]...), g.Size), y))
 	},
@@ -73,18 +85,18 @@ const maxGrams = 1 << 24
 
 // NGrams reads the attributes of a TfIdfVectorizer.
 func NGrams(n *ir.Node) (*NGramTable, error) {
-	lo, hi, skips := n.Int("min_gram_length"), n.Int("max_gram_length"), n.Int("max_skip_count")
-	starts, index, pool := n.Ints("ngram_counts"), n.Ints("ngram_indexes"), n.Ints("pool_int64s")
-	if len(n.Strings("pool_strings")) > 0 {
+	lo, hi, skips := ir.AttrsOf[TfIdfVectorizerAttrs](n).MinGramLength, ir.AttrsOf[TfIdfVectorizerAttrs](n).MaxGramLength, ir.AttrsOf[TfIdfVectorizerAttrs](n).MaxSkipCount
+	starts, index, pool := ir.AttrsOf[TfIdfVectorizerAttrs](n).NgramCounts, ir.AttrsOf[TfIdfVectorizerAttrs](n).NgramIndexes, ir.AttrsOf[TfIdfVectorizerAttrs](n).PoolInt64s
+	if len(ir.AttrsOf[TfIdfVectorizerAttrs](n).PoolStrings) > 0 {
 		return nil, ir.Errf(n, "dtype", "pool_strings holds text, want pool_int64s: text has no place in firmware that computes with numbers")
 	}
 	if lo < 1 || hi < lo || hi > len(starts) || skips < 0 || skips > 1<<20 {
 		return nil, ir.Errf(n, "attr-value", "min_gram_length %d, max_gram_length %d, max_skip_count %d with %d ngram_counts: out of range", lo, hi, skips, len(starts))
 	}
-	if m := n.Str("mode"); !oneOf(m, "TF", "IDF", "TFIDF") {
+	if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "TF", "IDF", "TFIDF") {
 		return nil, ir.Errf(n, "mode", "mode is %q, want TF, IDF or TFIDF", m)
 	}
-	t := &NGramTable{Skips: skips, Weight: n.Floats("weights")}
+	t := &NGramTable{Skips: skips, Weight: ir.AttrsOf[TfIdfVectorizerAttrs](n).Weights}
 	for _, i := range index {
 		if i < 0 || i >= maxGrams {
 			return nil, ir.Errf(n, "attr-value", "ngram_indexes holds %d, want 0 to %d", i, maxGrams-1)

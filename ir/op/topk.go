@@ -8,12 +8,19 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// TopKAttrs are the attributes of TopK.
+type TopKAttrs struct {
+	Axis    int `default:"-1"`
+	Largest int `default:"1"`
+	Sorted  int `default:"1"`
+}
+
 // TopK gives the k (input 1) largest, or smallest, elements along axis and
 // their indices. Equal elements keep the order of their indices. The results
 // are always sorted, which sorted = 0 permits.
 var TopK = def(ir.OpDef{
 	Name: "TopK", Doc: "largest or smallest elements with their indices",
-	Attrs: []ir.AttrSpec{ir.IntA("axis", -1), ir.IntA("largest", 1), ir.IntA("sorted", 1)}, MinIn: 2, MinOut: 1, MaxOut: 2,
+	Attrs: ir.Declare[TopKAttrs](), MinIn: 2, MinOut: 1, MaxOut: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, numTypes); err != nil {
 			return nil, err
@@ -41,7 +48,7 @@ var TopK = def(ir.OpDef{
 		if x.DType == tensor.F16 || x.DType == tensor.BF16 {
 			greater = cellsOf(x.Cast(tensor.F32)).greater
 		}
-		largest := n.Int("largest") != 0
+		largest := ir.AttrsOf[TopKAttrs](n).Largest != 0
 		order := make([]int, dim)
 		for o := 0; o < product(x.Shape[:axis]); o++ {
 			for i := 0; i < inner; i++ {
@@ -73,7 +80,7 @@ func sortWork(n int) int64 { return work(n, 4*bits.Len(uint(n))) }
 
 func topK(n *ir.Node) (axis, k int, err error) {
 	x := n.In[0].Type.Shape
-	if axis, err = Axis(n, n.Int("axis"), len(x)); err != nil {
+	if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)); err != nil {
 		return 0, 0, err
 	}
 	v, err := ConstInts(n, 1, "k")

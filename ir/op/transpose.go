@@ -7,11 +7,16 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// TransposeAttrs are the attributes of Transpose.
+type TransposeAttrs struct {
+	Perm []int
+}
+
 // Transpose permutes dimensions: output dimension i is input dimension
 // perm[i]; without perm the order is reversed.
 var Transpose = def(ir.OpDef{
 	Name: "Transpose", Doc: "permutes the dimensions", View: ir.Permuted,
-	Attrs: []ir.AttrSpec{ir.IntsA("perm")}, MinIn: 1,
+	Attrs: ir.Declare[TransposeAttrs](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
 		p, err := Perm(n)
@@ -37,7 +42,7 @@ var Transpose = def(ir.OpDef{
 // Perm is the permutation of a Transpose node with the default filled in.
 func Perm(n *ir.Node) ([]int, error) {
 	r := n.In[0].Type.Rank()
-	p := n.Ints("perm")
+	p := ir.AttrsOf[TransposeAttrs](n).Perm
 	if p == nil {
 		p = ir.Identity(r)
 		slices.Reverse(p)

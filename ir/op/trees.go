@@ -7,6 +7,26 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// TreeEnsembleAttrs are the attributes of TreeEnsemble.
+type TreeEnsembleAttrs struct {
+	AggregateFunction           int           `default:"1"`
+	LeafTargetids               []int         `attr:",required"`
+	LeafWeights                 *tensor.Dense `attr:",required"`
+	LeafFollows                 []int
+	MembershipValues            *tensor.Dense
+	NTargets                    int   `default:"0"`
+	NodesFalseleafs             []int `attr:",required"`
+	NodesFalsenodeids           []int `attr:",required"`
+	NodesFeatureids             []int `attr:",required"`
+	NodesHitrates               *tensor.Dense
+	NodesMissingValueTracksTrue []int
+	NodesModes                  *tensor.Dense `attr:",required"`
+	NodesSplits                 *tensor.Dense `attr:",required"`
+	NodesTrueleafs              []int         `attr:",required"`
+	NodesTruenodeids            []int         `attr:",required"`
+	TreeRoots                   []int         `attr:",required"`
+}
+
 // TreeEnsemble sums, averages or picks the extremes of the leaves that the
 // rows of [N, features] reach in decision trees: [N, n_targets]. Nodes compare
 // a feature with a split; membership nodes look it up in a set of values.
@@ -14,10 +34,7 @@ import (
 // same place of the tree, with a target of its own.
 var TreeEnsemble = def(ir.OpDef{
 	Name: "TreeEnsemble", Domain: "ai.onnx.ml", Doc: "leaves of decision trees, aggregated per target",
-	Attrs: []ir.AttrSpec{ir.IntA("aggregate_function", 1), ir.Need(ir.IntsA("leaf_targetids")), ir.Need(ir.TensorA("leaf_weights")), ir.IntsA("leaf_follows"), ir.TensorA("membership_values"),
-		ir.IntA("n_targets", 0), ir.Need(ir.IntsA("nodes_falseleafs")), ir.Need(ir.IntsA("nodes_falsenodeids")), ir.Need(ir.IntsA("nodes_featureids")),
-		ir.TensorA("nodes_hitrates"), ir.IntsA("nodes_missing_value_tracks_true"), ir.Need(ir.TensorA("nodes_modes")), ir.Need(ir.TensorA("nodes_splits")),
-		ir.Need(ir.IntsA("nodes_trueleafs")), ir.Need(ir.IntsA("nodes_truenodeids")), ir.Need(ir.IntsA("tree_roots"))},
+	Attrs: ir.Declare[TreeEnsembleAttrs](),
 	MinIn: 1, Quant: ir.QNone, Pattern: ir.Opaque,
 	Work: func(n *ir.Node) int64 { // a tree may be a list of all nodes
 		f, err := Forest(n)
@@ -97,14 +114,14 @@ type TreeForest struct {
 
 // Forest reads and checks the attributes of a TreeEnsemble.
 func Forest(n *ir.Node) (*TreeForest, error) {
-	f := &TreeForest{Feature: n.Ints("nodes_featureids"), LeafTarget: n.Ints("leaf_targetids"), Targets: n.Int("n_targets"), Aggregate: n.Int("aggregate_function")}
+	f := &TreeForest{Feature: ir.AttrsOf[TreeEnsembleAttrs](n).NodesFeatureids, LeafTarget: ir.AttrsOf[TreeEnsembleAttrs](n).LeafTargetids, Targets: ir.AttrsOf[TreeEnsembleAttrs](n).NTargets, Aggregate: ir.AttrsOf[TreeEnsembleAttrs](n).AggregateFunction}
 	bad := func(format string, args ...any) (*TreeForest, error) {
 		return nil, ir.Errf(n, "tree", format, args...)
 	}
 	k := len(f.Feature)
-	modes, splits, weights := n.Tensor("nodes_modes"), n.Tensor("nodes_splits"), n.Tensor("leaf_weights")
-	yes, no, yesLeaf, noLeaf := n.Ints("nodes_truenodeids"), n.Ints("nodes_falsenodeids"), n.Ints("nodes_trueleafs"), n.Ints("nodes_falseleafs")
-	missing := n.Ints("nodes_missing_value_tracks_true")
+	modes, splits, weights := ir.AttrsOf[TreeEnsembleAttrs](n).NodesModes, ir.AttrsOf[TreeEnsembleAttrs](n).NodesSplits, ir.AttrsOf[TreeEnsembleAttrs](n).LeafWeights
+	yes, no, yesLeaf, noLeaf := ir.AttrsOf[TreeEnsembleAttrs](n).NodesTruenodeids, ir.AttrsOf[TreeEnsembleAttrs](n).NodesFalsenodeids, ir.AttrsOf[TreeEnsembleAttrs](n).NodesTrueleafs, ir.AttrsOf[TreeEnsembleAttrs](n).NodesFalseleafs
+	missing := ir.AttrsOf[TreeEnsembleAttrs](n).NodesMissingValueTracksTrue
 	if k == 0 || modes.Len() != k || splits.Len() != k || len(yes) != k || len(no) != k || len(yesLeaf) != k || len(noLeaf) != k || missing != nil && len(missing) != k {
 		return bad("the nodes_ attributes have different lengths, want %d values, one a node, each", k)
 	}
@@ -117,7 +134,7 @@ func Forest(n *ir.Node) (*TreeForest, error) {
 		}
 	}
 	f.LeafWeight, f.Split, f.Follows = weights.Floats(), splits.Floats(), make([]bool, len(f.LeafTarget))
-	if follows := n.Ints("leaf_follows"); follows != nil {
+	if follows := ir.AttrsOf[TreeEnsembleAttrs](n).LeafFollows; follows != nil {
 		if len(follows) != len(f.LeafTarget) || follows[len(follows)-1] != 0 {
 			return bad("leaf_follows has %d values for %d leaves, want one each, 0 for the last", len(follows), len(f.LeafTarget))
 		}
@@ -126,7 +143,7 @@ func Forest(n *ir.Node) (*TreeForest, error) {
 		}
 		f.HasFollows = true
 	}
-	if m := n.Tensor("membership_values"); m != nil {
+	if m := ir.AttrsOf[TreeEnsembleAttrs](n).MembershipValues; m != nil {
 		f.Members = m.Floats()
 	}
 	width, set := n.In[0].Type.Shape[1], 0
@@ -157,7 +174,7 @@ func Forest(n *ir.Node) (*TreeForest, error) {
 		f.SetTo[i] = set
 		set = min(set+1, len(f.Members))
 	}
-	for _, r := range n.Ints("tree_roots") {
+	for _, r := range ir.AttrsOf[TreeEnsembleAttrs](n).TreeRoots {
 		if r < 0 || r >= k {
 			return bad("tree root %d, want 0 to %d", r, k-1)
 		}

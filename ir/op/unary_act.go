@@ -19,13 +19,18 @@ var Relu = unary(unarySpec{
 	integer: fixedInt(func(x int64) int64 { return max(x, 0) }),
 })
 
+// LeakyReluAttrs are the attributes of LeakyRelu.
+type LeakyReluAttrs struct {
+	Alpha float32 `default:"0.01"`
+}
+
 // LeakyRelu is x, or alpha*x where x is negative.
 var LeakyRelu = unary(unarySpec{
 	name: "LeakyRelu", straight: true, finite: true, activation: true, doc: "x where x >= 0, alpha*x elsewhere", types: floatTypes,
 	c:     ir.CForm{F64: "x < 0.0 ? {alpha} * x : x"},
-	attrs: []ir.AttrSpec{ir.FloatA("alpha", 0.01)},
+	attrs: ir.Declare[LeakyReluAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
-		a := float64(n.Float("alpha"))
+		a := float64(ir.AttrsOf[LeakyReluAttrs](n).Alpha)
 		return func(x float64) float64 {
 			if x < 0 {
 				return a * x
@@ -34,7 +39,7 @@ var LeakyRelu = unary(unarySpec{
 		}
 	},
 	f32: func(n *ir.Node, y, x []float32) {
-		a := n.Float("alpha")
+		a := ir.AttrsOf[LeakyReluAttrs](n).Alpha
 		for i, v := range x {
 			if v < 0 {
 				v *= a
@@ -44,13 +49,18 @@ var LeakyRelu = unary(unarySpec{
 	},
 })
 
+// ThresholdedReluAttrs are the attributes of ThresholdedRelu.
+type ThresholdedReluAttrs struct {
+	Alpha float32 `default:"1"`
+}
+
 // ThresholdedRelu is x where x is above alpha, else 0.
 var ThresholdedRelu = unary(unarySpec{
 	name: "ThresholdedRelu", finite: true, activation: true, doc: "x where x > alpha, 0 elsewhere", types: floatTypes,
 	c:     ir.CForm{F64: "(x > {alpha} || isnan(x)) ? x : 0.0", F32: "x > {alpha} ? x : 0.0f"},
-	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
+	attrs: ir.Declare[ThresholdedReluAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
-		a := float64(n.Float("alpha"))
+		a := float64(ir.AttrsOf[ThresholdedReluAttrs](n).Alpha)
 		return func(x float64) float64 {
 			if x > a || x != x {
 				return x
@@ -71,33 +81,49 @@ func expm1Scaled(a, b, g float64) func(float64) float64 {
 	}
 }
 
+// EluAttrs are the attributes of Elu.
+type EluAttrs struct {
+	Alpha float32 `default:"1"`
+}
+
 // Elu is x, or alpha*(exp(x)-1) where x is negative.
 var Elu = unary(unarySpec{
 	name: "Elu", finite: true, activation: true, doc: "x where x >= 0, alpha*(exp(x)-1) elsewhere", types: floatTypes,
 	c:     ir.CForm{F64: "x < 0.0 ? {alpha} * expm1(x) : x"},
-	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
+	attrs: ir.Declare[EluAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
-		return expm1Scaled(float64(n.Float("alpha")), 1, 1)
+		return expm1Scaled(float64(ir.AttrsOf[EluAttrs](n).Alpha), 1, 1)
 	},
 })
+
+// SeluAttrs are the attributes of Selu.
+type SeluAttrs struct {
+	Alpha float32 `default:"1.67326319217681884765625"`
+	Gamma float32 `default:"1.05070102214813232421875"`
+}
 
 // Selu is gamma times Elu.
 var Selu = unary(unarySpec{
 	name: "Selu", finite: true, activation: true, doc: "gamma * Elu(x)", types: floatTypes,
 	c:     ir.CForm{F64: "{gamma} * (x < 0.0 ? {alpha} * expm1(x) : x)"},
-	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1.67326319217681884765625), ir.FloatA("gamma", 1.05070102214813232421875)},
+	attrs: ir.Declare[SeluAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
-		return expm1Scaled(float64(n.Float("alpha")), 1, float64(n.Float("gamma")))
+		return expm1Scaled(float64(ir.AttrsOf[SeluAttrs](n).Alpha), 1, float64(ir.AttrsOf[SeluAttrs](n).Gamma))
 	},
 })
+
+// CeluAttrs are the attributes of Celu.
+type CeluAttrs struct {
+	Alpha float32 `default:"1"`
+}
 
 // Celu is x, or alpha*(exp(x/alpha)-1) where x is negative.
 var Celu = unary(unarySpec{
 	name: "Celu", finite: true, activation: true, doc: "x where x >= 0, alpha*(exp(x/alpha)-1) elsewhere", types: floatTypes,
 	c:     ir.CForm{F64: "x < 0.0 ? {alpha} * expm1(x / {alpha}) : x"},
-	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
+	attrs: ir.Declare[CeluAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
-		a := float64(n.Float("alpha"))
+		a := float64(ir.AttrsOf[CeluAttrs](n).Alpha)
 		return expm1Scaled(a, a, 1)
 	},
 })
@@ -117,13 +143,19 @@ func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.
 // Sigmoid is the logistic function.
 var Sigmoid = unary(unarySpec{name: "Sigmoid", finite: true, nonNegative: true, activation: true, doc: "1 / (1 + exp(-x))", types: floatTypes, c: ir.CForm{F64: "nncc_sigmoid_f64(x)", F32: "1.0f / (1.0f + expf(-x))"}, real: fixed(sigmoid)})
 
+// HardSigmoidAttrs are the attributes of HardSigmoid.
+type HardSigmoidAttrs struct {
+	Alpha float32 `default:"0.2"`
+	Beta  float32 `default:"0.5"`
+}
+
 // HardSigmoid is a straight line clamped to [0, 1].
 var HardSigmoid = unary(unarySpec{
 	name: "HardSigmoid", straight: true, finite: true, nonNegative: true, activation: true, doc: "alpha*x + beta clamped to [0, 1]", types: floatTypes,
 	c:     ir.CForm{F64: "nncc_min_f64(nncc_max_f64({alpha} * x + {beta}, 0.0), 1.0)", F32: "fmaxf(0.0f, fminf(1.0f, {alpha} * x + {beta}))"},
-	attrs: []ir.AttrSpec{ir.FloatA("alpha", 0.2), ir.FloatA("beta", 0.5)},
+	attrs: ir.Declare[HardSigmoidAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
-		a, b := float64(n.Float("alpha")), float64(n.Float("beta"))
+		a, b := float64(ir.AttrsOf[HardSigmoidAttrs](n).Alpha), float64(ir.AttrsOf[HardSigmoidAttrs](n).Beta)
 		return func(x float64) float64 { return min(max(float64(a*x)+b, 0), 1) }
 	},
 })
@@ -135,13 +167,18 @@ var HardSwish = unary(unarySpec{
 	real: fixed(func(x float64) float64 { return x * min(max((x+3)/6, 0), 1) }),
 })
 
+// SwishAttrs are the attributes of Swish.
+type SwishAttrs struct {
+	Alpha float32 `default:"1"`
+}
+
 // Swish is x * sigmoid(alpha*x), also called SiLU.
 var Swish = unary(unarySpec{
 	name: "Swish", finite: true, activation: true, doc: "x * sigmoid(alpha*x) (SiLU)", types: floatTypes,
 	c:     ir.CForm{F64: "x * nncc_sigmoid_f64({alpha} * x)", F32: "x / (1.0f + expf(-({alpha} * x)))"},
-	attrs: []ir.AttrSpec{ir.FloatA("alpha", 1)},
+	attrs: ir.Declare[SwishAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
-		a := float64(n.Float("alpha"))
+		a := float64(ir.AttrsOf[SwishAttrs](n).Alpha)
 		return func(x float64) float64 { return x * sigmoid(a*x) }
 	},
 })
@@ -175,12 +212,17 @@ const (
 // Gelu is x times the normal distribution function, exact or by tanh.
 var Gelu = def(gelu())
 
+// GeluAttrs are the attributes of Gelu.
+type GeluAttrs struct {
+	Approximate string `default:"none"`
+}
+
 func gelu() ir.OpDef {
 	s := unarySpec{
 		name: "Gelu", finite: true, activation: true, doc: "x * Phi(x), exact (erf) or approximated by tanh", types: floatTypes,
-		attrs: []ir.AttrSpec{ir.StrA("approximate", "none")},
+		attrs: ir.Declare[GeluAttrs](),
 		cBy: func(n *ir.Node) ir.CForm {
-			if n.Str("approximate") == "tanh" {
+			if ir.AttrsOf[GeluAttrs](n).Approximate == "tanh" {
 				return ir.CForm{
 					F64: "0.5 * x * (1.0 + tanh(" + sqrt2OverPi + " * (x + 0.044715 * x * x * x)))",
 					F32: "0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)))",
@@ -189,7 +231,7 @@ func gelu() ir.OpDef {
 			return ir.CForm{F64: "0.5 * x * erfc(-x / " + sqrt2 + ")", F32: "0.5f * x * (1.0f + erff(x * 0.70710678f))"}
 		},
 		real: func(n *ir.Node) func(float64) float64 {
-			if n.Str("approximate") == "tanh" {
+			if ir.AttrsOf[GeluAttrs](n).Approximate == "tanh" {
 				k := math.Sqrt(2 / math.Pi)
 				return func(x float64) float64 {
 					return 0.5 * x * (1 + math.Tanh(k*(x+float64(0.044715*x*x*x))))
@@ -201,7 +243,7 @@ func gelu() ir.OpDef {
 	d := s.opDef()
 	infer := d.Infer
 	d.Infer = func(n *ir.Node) ([]ir.Type, error) {
-		if a := n.Str("approximate"); a != "none" && a != "tanh" {
+		if a := ir.AttrsOf[GeluAttrs](n).Approximate; a != "none" && a != "tanh" {
 			return nil, ir.Errf(n, "attr-value", "approximate is %q, want none or tanh", a)
 		}
 		return infer(n)
@@ -209,13 +251,19 @@ func gelu() ir.OpDef {
 	return d
 }
 
+// ShrinkAttrs are the attributes of Shrink.
+type ShrinkAttrs struct {
+	Bias  float32 `default:"0"`
+	Lambd float32 `default:"0.5"`
+}
+
 // Shrink is x-bias above lambd, x+bias below -lambd and 0 between.
 var Shrink = unary(unarySpec{
 	name: "Shrink", finite: true, doc: "x-bias above lambd, x+bias below -lambd, 0 between", types: numTypes,
 	c:     ir.CForm{F64: "x < -{lambd} ? x + {bias} : (x > {lambd} ? x - {bias} : 0.0)"},
-	attrs: []ir.AttrSpec{ir.FloatA("bias", 0), ir.FloatA("lambd", 0.5)},
+	attrs: ir.Declare[ShrinkAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
-		b, l := float64(n.Float("bias")), float64(n.Float("lambd"))
+		b, l := float64(ir.AttrsOf[ShrinkAttrs](n).Bias), float64(ir.AttrsOf[ShrinkAttrs](n).Lambd)
 		return func(x float64) float64 {
 			switch {
 			case x < -l:

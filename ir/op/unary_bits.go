@@ -62,15 +62,21 @@ func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(f
 var IsNaN = predicate("IsNaN", "whether x is NaN", nil, func(*ir.Node) func(float64) bool { return math.IsNaN },
 	ir.CForm{F64: "isnan(x) ? 1 : 0"}.Fixed())
 
+// IsInfAttrs are the attributes of IsInf.
+type IsInfAttrs struct {
+	DetectNegative int `default:"1"`
+	DetectPositive int `default:"1"`
+}
+
 // IsInf tells which elements are infinite.
 var IsInf = predicate("IsInf", "whether x is infinite, of the signs asked for",
-	[]ir.AttrSpec{ir.IntA("detect_negative", 1), ir.IntA("detect_positive", 1)},
+	ir.Declare[IsInfAttrs](),
 	func(n *ir.Node) func(float64) bool {
-		neg, pos := n.Int("detect_negative") != 0, n.Int("detect_positive") != 0
+		neg, pos := ir.AttrsOf[IsInfAttrs](n).DetectNegative != 0, ir.AttrsOf[IsInfAttrs](n).DetectPositive != 0
 		return func(x float64) bool { return neg && x == negInf || pos && x == posInf }
 	}, func(n *ir.Node) ir.CForm {
 		c := "0"
-		switch neg, pos := n.Int("detect_negative") != 0, n.Int("detect_positive") != 0; {
+		switch neg, pos := ir.AttrsOf[IsInfAttrs](n).DetectNegative != 0, ir.AttrsOf[IsInfAttrs](n).DetectPositive != 0; {
 		case neg && pos:
 			c = "(isinf(x) && (x < 0.0 || x > 0.0)) ? 1 : 0"
 		case neg:

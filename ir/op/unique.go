@@ -5,6 +5,12 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// UniqueAttrs are the attributes of Unique.
+type UniqueAttrs struct {
+	Axis   *int
+	Sorted int `default:"1"`
+}
+
 // Unique lists the different slices along axis (all elements when absent),
 // sorted or in the order in which they come first, with where they are first,
 // which one every slice is, and how often each occurs. How many there are
@@ -12,7 +18,7 @@ import (
 // different ones stand zeros, indices of -1 and counts of 0.
 var Unique = def(ir.OpDef{
 	Name: "Unique", Doc: "different slices with indices and counts; count 0 behind them, up to the capacity",
-	Attrs: []ir.AttrSpec{ir.OptIntA("axis"), ir.IntA("sorted", 1)}, MinIn: 1, MaxOut: 4, Quant: ir.QNone, Pattern: ir.Opaque,
+	Attrs: ir.Declare[UniqueAttrs](), MinIn: 1, MaxOut: 4, Quant: ir.QNone, Pattern: ir.Opaque,
 	MACs: func(n *ir.Node) int64 { // every slice is compared with every other one
 		_, dim, _, err := UniqueSlices(n)
 		if err != nil || dim > 1<<30 {
@@ -29,7 +35,7 @@ var Unique = def(ir.OpDef{
 			return nil, err
 		}
 		shape := n.In[0].Type.Shape
-		if !n.Has("axis") {
+		if ir.AttrsOf[UniqueAttrs](n).Axis == nil {
 			shape = []int{outer * dim * inner}
 		}
 		list := ir.T(tensor.I64, dim)
@@ -40,9 +46,9 @@ var Unique = def(ir.OpDef{
 		if err != nil {
 			return nil, err
 		}
-		u := uniqueOf(in[0], outer, dim, inner, n.Int("sorted") != 0)
+		u := uniqueOf(in[0], outer, dim, inner, ir.AttrsOf[SortedAttr](n).Sorted != 0)
 		shape := in[0].Shape
-		if !n.Has("axis") {
+		if ir.AttrsOf[UniqueAttrs](n).Axis == nil {
 			shape = []int{dim}
 		}
 		return outs(u.expanded(in[0], shape, outer, dim, inner, dim)...)
@@ -53,10 +59,10 @@ var Unique = def(ir.OpDef{
 // runs of inner elements.
 func UniqueSlices(n *ir.Node) (outer, dim, inner int, err error) {
 	x := n.In[0].Type.Shape
-	if !n.Has("axis") {
+	if ir.AttrsOf[UniqueAttrs](n).Axis == nil {
 		return 1, product(x), 1, nil
 	}
-	axis, err := Axis(n, n.Int("axis"), len(x))
+	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x))
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -69,10 +75,10 @@ func UniqueOf(n *ir.Node, x *tensor.Dense) ([]*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := uniqueOf(x, outer, dim, inner, n.Int("sorted") != 0)
+	u := uniqueOf(x, outer, dim, inner, ir.AttrsOf[SortedAttr](n).Sorted != 0)
 	shape := append([]int(nil), x.Shape...)
-	if n.Has("axis") {
-		axis, err := Axis(n, n.Int("axis"), len(shape))
+	if ir.AttrsOf[UniqueAttrs](n).Axis != nil {
+		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape))
 		if err != nil {
 			return nil, err
 		}
