@@ -37,8 +37,8 @@ func Declare[T any]() []AttrSpec {
 // AttrsOf are the attributes of n as T: the struct that declares them, or any
 // other of which the operator declares every field. Defaults are the operator's.
 // The result is shared: it must not be changed, nor what its fields point to.
-func AttrsOf[T any](n *Node) *T {
-	t := reflect.TypeFor[T]()
+func AttrsOf[T any](of Attributed) *T {
+	n := of.self()
 	c := n.decoded.Load()
 	for d := c; d != nil; d = d.next {
 		if v, ok := d.value.(*T); ok {
@@ -47,12 +47,17 @@ func AttrsOf[T any](n *Node) *T {
 	}
 	v := new(T)
 	r := reflect.ValueOf(v).Elem()
-	for _, f := range fieldsOf(t) {
+	for _, f := range fieldsOf(reflect.TypeFor[T]()) {
 		f.decode(n, r.FieldByIndex(f.index))
 	}
 	n.decoded.Store(&decoded{v, c})
 	return v
 }
+
+// Attributed is a node, or a struct that embeds one.
+type Attributed interface{ self() *Node }
+
+func (n *Node) self() *Node { return n }
 
 // decoded is a list of structs that hold a node's attributes.
 type decoded struct {

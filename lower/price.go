@@ -157,7 +157,7 @@ func probe(n *ir.Node, in, out [][]int) (*ir.Node, bool) {
 			shape := slices.Clone(v.Type.Shape)
 			switch {
 			case i == 1 && n.Op == op.Conv:
-				group := n.Int("group")
+				group := ir.AttrsOf[op.GroupAttr](n).Group
 				if group > 1 {
 					if shape[1] != 1 || in[0][1] != out[0][1] {
 						return nil, false
@@ -168,7 +168,7 @@ func probe(n *ir.Node, in, out [][]int) (*ir.Node, bool) {
 				shape[0], shape[1] = out[0][1], in[0][1]/group
 			case i == 1 && n.Op == op.Gemm:
 				shape[0], shape[1] = in[0][1], out[0][1]
-				if n.Int("transB") != 0 {
+				if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 					shape[0], shape[1] = shape[1], shape[0]
 				}
 			case len(shape) == 1 && shape[0] == n.Out[0].Type.Shape[1]:

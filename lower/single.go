@@ -190,17 +190,17 @@ func (c *singler) node(g *ir.Graph, n *ir.Node) error {
 		c.retype(v)
 	}
 	old := n.Attrs
-	n.Attrs = n.Attrs.Clone()
+	n.SetAttrs(n.Attrs.Clone())
 	for _, s := range n.Op.Attrs {
 		a, ok := old[s.Name]
 		switch {
 		case !ok:
 		case s.ElemType:
 			if t, known := tensor.FromONNX(int(a.Int)); known && isOtherFloat(t) {
-				n.Attrs[s.Name] = ir.Int(tensor.F32.ONNXCode())
+				n.SetAttr(s.Name, ir.Int(tensor.F32.ONNXCode()))
 			}
 		case a.Tensor != nil && isOtherFloat(a.Tensor.DType):
-			n.Attrs[s.Name] = ir.Tens(c.dense(a.Tensor, n.Name))
+			n.SetAttr(s.Name, ir.Tens(c.dense(a.Tensor, n.Name)))
 		}
 	}
 	for _, b := range n.Body {
@@ -224,7 +224,7 @@ func (c *singler) node(g *ir.Graph, n *ir.Node) error {
 	case len(n.Body) > 0:
 		return err
 	}
-	n.Attrs = old
+	n.SetAttrs(old)
 	return c.keep(g, n)
 }
 

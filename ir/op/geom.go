@@ -2,6 +2,7 @@ package op
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -316,7 +317,7 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 		g.PadBegin, g.PadEnd = make([]int, k), make([]int, k)
 		return g, nil
 	}
-	kernel := ir.AttrsOf[KernelShapeAttr](n).KernelShape
+	kernel := slices.Clone(ir.AttrsOf[KernelShapeAttr](n).KernelShape)
 	if len(kernel) != k {
 		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, want %d values for the input %v", kernel, k, x)
 	}

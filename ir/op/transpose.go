@@ -53,5 +53,5 @@ func Perm(n *ir.Node) ([]int, error) {
 	if !slices.Equal(s, ir.Identity(r)) {
 		return nil, ir.Errf(n, "perm", "attribute perm is %v, want a permutation of the %d dimensions of %v", p, r, n.In[0].Type.Shape)
 	}
-	return p, nil
+	return slices.Clone(p), nil
 }

@@ -177,7 +177,7 @@ func (a *analysis) rewrite(n *ir.Node) {
 	case "Conv":
 		// Groups of a depthwise convolution grow with its channels. Weights are
 		// padded by now, types of operands not yet: the old geometry tells.
-		if w := a.in(n, 1); w[1].size() == 1 && n.Int("group") == x[1].size() && x[1].size() > 1 {
+		if w := a.in(n, 1); w[1].size() == 1 && ir.AttrsOf[op.GroupAttr](n).Group == x[1].size() && x[1].size() > 1 {
 			n.SetAttr("group", ir.Int(x[1].padded()))
 		}
 	case "Split":
@@ -186,7 +186,7 @@ func (a *analysis) rewrite(n *ir.Node) {
 		for i := range n.Out {
 			sizes = append(sizes, a.out(n, i)[k].padded())
 		}
-		delete(n.Attrs, "num_outputs")
+		n.DropAttr("num_outputs")
 		a.setInts(n, 1, "split", sizes)
 	case "Slice":
 		a.rewriteSlice(n)
@@ -197,7 +197,7 @@ func (a *analysis) rewrite(n *ir.Node) {
 		a.rewriteShape(n, 1, y[len(y)-n.In[1].Const.Len():], func(d int) bool { return d > 1 })
 	case "Resize":
 		if s := n.ConstIn(3); s != nil && s.Len() > 0 {
-			axes := n.Ints("axes")
+			axes := ir.AttrsOf[op.AxesAttr](n).Axes
 			if axes == nil {
 				axes = ir.Identity(len(x))
 			}

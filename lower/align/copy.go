@@ -29,7 +29,7 @@ func (a *analysis) copies(needs []*need) []wide {
 	var out []wide
 	for _, d := range needs {
 		x := d.n.In[0]
-		if d.constraint != "input_channels" || d.x.padded()%d.multiple == 0 || d.n.Int("group") != 1 || x.Const != nil || x.Type.Quant.PerAxis() {
+		if d.constraint != "input_channels" || d.x.padded()%d.multiple == 0 || ir.AttrsOf[op.GroupAttr](d.n).Group != 1 || x.Const != nil || x.Type.Quant.PerAxis() {
 			continue
 		}
 		now := a.price(d.n)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 )
 
 // fill is what the new elements of a tensor hold: one known real, some finite
@@ -90,11 +91,11 @@ func (a *analysis) fillOf(n *ir.Node) {
 	f := a.outFill(n)
 	for _, v := range n.Out {
 		g := f
-		if g.kind == known && n.Has("act_min") {
-			g.value = math.Max(g.value, float64(n.Float("act_min")))
+		if g.kind == known && ir.AttrsOf[op.Act](n).ActMin != nil {
+			g.value = math.Max(g.value, float64(*ir.AttrsOf[op.Act](n).ActMin))
 		}
-		if g.kind == known && n.Has("act_max") {
-			g.value = math.Min(g.value, float64(n.Float("act_max")))
+		if g.kind == known && ir.AttrsOf[op.Act](n).ActMax != nil {
+			g.value = math.Min(g.value, float64(*ir.AttrsOf[op.Act](n).ActMax))
 		}
 		if g.kind == known && (math.IsNaN(g.value) || math.IsInf(g.value, 0)) {
 			g = fill{}

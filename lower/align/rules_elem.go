@@ -2,6 +2,7 @@ package align
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 )
 
 // elementwise: every operand has the result's shape, or one element.
@@ -92,7 +93,7 @@ func quantize(a *analysis, n *ir.Node) {
 // quantAxis is the axis that per-axis scales belong to.
 func quantAxis(n *ir.Node) int {
 	r := n.In[0].Type.Rank()
-	k := n.Int("axis")
+	k := ir.AttrsOf[op.AxisAttr](n).Axis
 	if k < 0 {
 		k += r
 	}
@@ -151,7 +152,7 @@ func normalisedFrom(a *analysis, n *ir.Node) {
 func meanVariance(a *analysis, n *ir.Node) {
 	x := a.in(n, 0)
 	a.sameAxes(n, x, a.out(n, 0))
-	axes := n.Ints("axes")
+	axes := ir.AttrsOf[op.AxesAttr](n).Axes
 	if axes == nil {
 		axes = []int{0, 2, 3}
 	}

@@ -96,10 +96,10 @@ func convTranspose(a *analysis, n *ir.Node) {
 func gemm(a *analysis, n *ir.Node) {
 	x, w, y := a.in(n, 0), a.in(n, 1), a.out(n, 0)
 	m, kx, kw, c := x[0], x[1], w[0], w[1]
-	if n.Int("transA") != 0 {
+	if ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
 		m, kx = x[1], x[0]
 	}
-	if n.Int("transB") != 0 {
+	if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 		kw, c = w[1], w[0]
 	}
 	a.same(n, m, y[0])

@@ -33,7 +33,7 @@ func reduce(a *analysis, n *ir.Node) {
 	if err != nil {
 		panic(bug.Errorf("%w", err))
 	}
-	a.kept(n, axes, n.Int("keepdims") != 0, func(x axis) {
+	a.kept(n, axes, ir.AttrsOf[op.KeepdimsAttr](n).Keepdims != 0, func(x axis) {
 		if slices.Contains(neutral, n.Op.Name) {
 			a.wants = append(a.wants, want{n: n, x: x, zero: []int{0}})
 			return
@@ -43,7 +43,7 @@ func reduce(a *analysis, n *ir.Node) {
 }
 
 func argReduce(a *analysis, n *ir.Node) {
-	a.kept(n, []int{axisOf(n, "axis")}, n.Int("keepdims") != 0, func(x axis) {
+	a.kept(n, []int{axisOf(n, "axis")}, ir.AttrsOf[op.KeepdimsAttr](n).Keepdims != 0, func(x axis) {
 		x.lock(lockAt(n, "reduced", "%s counts elements of this dimension", n.Op.Name))
 	})
 }
@@ -90,7 +90,7 @@ func resize(a *analysis, n *ir.Node) {
 // resizeKeeps reports an axis that Resize copies: scale 1, or named by sizes
 // with its own size.
 func resizeKeeps(n *ir.Node, axis int) bool {
-	axes := n.Ints("axes")
+	axes := ir.AttrsOf[op.AxesAttr](n).Axes
 	if axes == nil {
 		axes = ir.Identity(n.In[0].Type.Rank())
 	}
@@ -105,7 +105,7 @@ func resizeKeeps(n *ir.Node, axis int) bool {
 			return s.Float(k) == 1
 		}
 		if s := n.ConstIn(3); s != nil && s.Len() == len(axes) {
-			return n.Str("keep_aspect_ratio_policy") == "" || n.Str("keep_aspect_ratio_policy") == "stretch"
+			return ir.AttrsOf[op.ResizeAttrs](n).KeepAspectRatioPolicy == "" || ir.AttrsOf[op.ResizeAttrs](n).KeepAspectRatioPolicy == "stretch"
 		}
 		return false
 	}

@@ -168,9 +168,9 @@ func spaceToDepth(a *analysis, n *ir.Node) { a.blocks(n, a.in(n, 0), a.out(n, 0)
 func depthToSpace(a *analysis, n *ir.Node) { a.blocks(n, a.out(n, 0), a.in(n, 0)) }
 
 func (a *analysis) blocks(n *ir.Node, shallow, deep []axis) {
-	b := n.Int("blocksize") * n.Int("blocksize")
+	b := ir.AttrsOf[op.BlocksizeAttr](n).Blocksize * ir.AttrsOf[op.BlocksizeAttr](n).Blocksize
 	a.same(n, shallow[0], deep[0])
-	if n.Str("mode") == "CRD" {
+	if ir.AttrsOf[op.ModeAttr](n).Mode == "CRD" {
 		a.same(n, deep[1], shallow[1].times(b))
 	} else {
 		a.grouped(n, deep[1], shallow[1], b)

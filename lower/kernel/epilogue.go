@@ -73,8 +73,8 @@ func ConvChainRule(code, doc string, conv *Kernel, behind func(c *Chain) string)
 		switch {
 		case c == nil || c.Main.Op != op.Conv:
 			return "the parts are no convolution with element-wise operators behind it"
-		case c.Main.Int("group") != 1:
-			return fmt.Sprintf("%d groups, want 1", c.Main.Int("group"))
+		case ir.AttrsOf[op.GroupAttr](c.Main).Group != 1:
+			return fmt.Sprintf("%d groups, want 1", ir.AttrsOf[op.GroupAttr](c.Main).Group)
 		case n.In[0].Type.Rank() != n.Out[0].Type.Rank():
 			return fmt.Sprintf("the input has rank %d, the output %d, want the same", n.In[0].Type.Rank(), n.Out[0].Type.Rank())
 		}

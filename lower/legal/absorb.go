@@ -79,7 +79,7 @@ func absorbPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		edits = append(edits, edit{u.Node, a})
 	}
 	for _, e := range edits {
-		e.n.Attrs = e.attrs
+		e.n.SetAttrs(e.attrs)
 		g.SetInput(e.n, 0, n.In[0])
 		e.n.Inherit(n)
 		c.Did(e.n, "absorbed %s", n)
@@ -128,10 +128,10 @@ func padInto(m *ir.Node, x *ir.Value, pg *op.PadGeom, fill float64) ir.Attrs {
 	delete(attrs, "auto_pad")
 	attrs["pads"] = ir.Ints(pads...)
 	// The edited node must be legal and give the same shape.
-	try := *m
-	try.Attrs = attrs
+	try := m.Bare()
+	try.SetAttrs(attrs)
 	try.In = append([]*ir.Value{x}, m.In[1:]...)
-	types, err := ir.InferNode(&try)
+	types, err := ir.InferNode(try)
 	if err != nil || !slices.Equal(types[0].Shape, m.Out[0].Type.Shape) {
 		return nil
 	}

@@ -125,7 +125,7 @@ func bnConstants(n *ir.Node) (c0, c1 []float64) {
 		}
 		p[i] = d.Floats()
 	}
-	eps := float64(n.Float("epsilon"))
+	eps := float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)
 	c0, c1 = make([]float64, len(p[1])), make([]float64, len(p[1]))
 	for i := range c0 {
 		c0[i] = p[1][i] / math.Sqrt(p[4][i]+eps)
@@ -166,7 +166,7 @@ func innerOf(n *ir.Node) *inner {
 			p.bias = b.Const.Floats()
 		}
 	case "Gemm":
-		if n.Int("transA") != 0 {
+		if ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
 			return nil
 		}
 		p.outs = n.Out[0].Type.Shape[1]
@@ -187,7 +187,7 @@ func innerOf(n *ir.Node) *inner {
 // gemmBias is beta*C as one number per column where rows agree, else as the
 // whole [M, N].
 func gemmBias(n *ir.Node) []float64 {
-	c, beta := n.In[2].Const, float64(n.Float("beta"))
+	c, beta := n.In[2].Const, float64(ir.AttrsOf[op.BetaAttr](n).Beta)
 	m, cols := n.Out[0].Type.Shape[0], n.Out[0].Type.Shape[1]
 	rows := 1
 	if len(c.Shape) == 2 {
@@ -217,7 +217,7 @@ func (p *inner) channels(f func(at, in, out int)) {
 	s := p.w.Shape
 	switch p.n.Op.Name {
 	case "Conv": // [out, in/group, taps]
-		group := p.n.Int("group")
+		group := ir.AttrsOf[op.GroupAttr](p.n).Group
 		taps := product(s[2:])
 		per := s[0] / max(group, 1)
 		for o := range s[0] {
@@ -228,7 +228,7 @@ func (p *inner) channels(f func(at, in, out int)) {
 			}
 		}
 	case "ConvTranspose": // [in, out/group, taps]
-		group := p.n.Int("group")
+		group := ir.AttrsOf[op.GroupAttr](p.n).Group
 		taps := product(s[2:])
 		per := s[0] / max(group, 1)
 		for i := range s[0] {
@@ -239,7 +239,7 @@ func (p *inner) channels(f func(at, in, out int)) {
 			}
 		}
 	default: // [in, out], or [out, in] with transB
-		trans := is(p.n, "Gemm") && p.n.Int("transB") != 0
+		trans := is(p.n, "Gemm") && ir.AttrsOf[op.GemmAttrs](p.n).TransB != 0
 		for i := range s[0] {
 			for j := range s[1] {
 				if trans {
@@ -294,7 +294,7 @@ func (p *inner) scaleIn(g *ir.Graph, a *affine) {
 	sum := make([]float64, p.outs)
 	alpha := 1.0
 	if is(p.n, "Gemm") {
-		alpha = float64(p.n.Float("alpha"))
+		alpha = float64(ir.AttrsOf[op.AlphaAttr](p.n).Alpha)
 	}
 	p.channels(func(at, in, out int) {
 		sum[out] += float64(w[at] * a.add[in])
@@ -331,7 +331,7 @@ func (p *inner) set(g *ir.Graph, w, bias []float64) {
 			n.Op = op.Gemm
 		}
 		if is(n, "Gemm") {
-			delete(n.Attrs, "beta")
+			n.DropAttr("beta")
 		}
 		g.SetInput(n, 2, g.AddConst(name, tensor.FromFloats(dt, shape, bias)))
 	}

@@ -109,13 +109,13 @@ func throughDequantize(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 		return false
 	}
 	dq := n.In[0].Def
-	if !is(dq, "DequantizeLinear") || dq.In[0].Const == nil || dq.Int("block_size") != 0 {
+	if !is(dq, "DequantizeLinear") || dq.In[0].Const == nil || ir.AttrsOf[op.ScaleAttrs](dq).BlockSize != 0 {
 		return false
 	}
 	q, axis := dq.In[0], 0
 	per := dq.In[1].Type.Elems() > 1
 	if per {
-		a, err := op.Axis(dq, dq.Int("axis"), q.Type.Rank())
+		a, err := op.Axis(dq, ir.AttrsOf[op.AxisAttr](dq).Axis, q.Type.Rank())
 		if err != nil {
 			return false
 		}

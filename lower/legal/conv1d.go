@@ -3,6 +3,7 @@ package legal
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 )
 
@@ -60,7 +61,7 @@ func (l *lifter) follows(n *ir.Node) bool {
 	case is(n, "BatchNormalization", "Concat", "Identity", "Dropout", "Softmax", "LogSoftmax"):
 		return true
 	case is(n, "QuantizeLinear", "DequantizeLinear"):
-		return n.Int("block_size") == 0
+		return ir.AttrsOf[op.ScaleAttrs](n).BlockSize == 0
 	case is(n, "Pad"):
 		return n.Input(3) == nil
 	case is(n, "Slice"):
@@ -91,7 +92,7 @@ func (l *lifter) lift(n *ir.Node) {
 		g.SetInput(n, 1, w)
 		l.window(n)
 	case is(n, "Concat", "Softmax", "LogSoftmax"):
-		axis := n.Int("axis")
+		axis := ir.AttrsOf[op.AxisAttr](n).Axis
 		if axis < 0 {
 			axis += 3
 		}
@@ -165,11 +166,11 @@ func (l *lifter) window(n *ir.Node) {
 	if is(n, "ConvTranspose") {
 		front("output_padding", 0)
 		front("output_shape", 1)
-		if a := n.Ints("output_shape"); len(a) == 3 { // with batch and channels
+		if a := ir.AttrsOf[op.ConvTransposeAttrs](n).OutputShape; len(a) == 3 { // with batch and channels
 			n.SetAttr("output_shape", ir.Ints(a[0], a[1], 1, a[2]))
 		}
 	}
-	if p := n.Ints("pads"); len(p) == 2 {
+	if p := ir.AttrsOf[op.PadsAttr](n).Pads; len(p) == 2 {
 		n.SetAttr("pads", ir.Ints(0, p[0], 0, p[1]))
 	}
 }
@@ -179,7 +180,7 @@ func (l *lifter) axis(n *ir.Node) {
 	if n.In[1].Type.Elems() == 1 {
 		return
 	}
-	a := n.Int("axis")
+	a := ir.AttrsOf[op.AxisAttr](n).Axis
 	if a < 0 {
 		a += 3
 	}
@@ -214,7 +215,7 @@ func (l *lifter) value(v *ir.Value, at *ir.Node) *ir.Value {
 	if w := l.up[v]; w != nil {
 		return w
 	}
-	if d := v.Def; is(d, "DequantizeLinear", "QuantizeLinear") && len(d.Out) == 1 && d.Int("block_size") == 0 {
+	if d := v.Def; is(d, "DequantizeLinear", "QuantizeLinear") && len(d.Out) == 1 && ir.AttrsOf[op.ScaleAttrs](d).BlockSize == 0 {
 		l.lift(d)
 		// v is now of rank 4; the Reshape that took its readers knows it
 		for _, u := range v.Uses() {

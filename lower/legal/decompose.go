@@ -180,37 +180,37 @@ func plainReshape(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 
 // plainGemm brings a Gemm to x*B + c.
 func plainGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
-	if n.Int("transA") != 0 && !is(n.In[0].Def, "DequantizeLinear") {
+	if ir.AttrsOf[op.GemmAttrs](n).TransA != 0 && !is(n.In[0].Def, "DequantizeLinear") {
 		g.SetInput(n, 0, transpose(g, n, n.In[0], []int{1, 0}, n.Name+"/A"))
-		delete(n.Attrs, "transA")
+		n.DropAttr("transA")
 		c.Did(n, "transA as Transpose")
 	}
-	if a := float64(n.Float("alpha")); a != 1 {
+	if a := float64(ir.AttrsOf[op.AlphaAttr](n).Alpha); a != 1 {
 		if b := floatConst(n.In[1]); b != nil {
 			g.SetInput(n, 1, g.AddConst(n.In[1].Name, scaled(b, a)))
-			delete(n.Attrs, "alpha")
+			n.DropAttr("alpha")
 			c.Did(n, "alpha folded into the weights")
 		}
 	}
 	add := n.Input(2)
 	if add == nil {
-		delete(n.Attrs, "beta")
+		n.DropAttr("beta")
 		return
 	}
 	cols := n.Out[0].Type.Shape[1]
 	if floatConst(add) != nil {
-		if s := add.Type.Shape; n.Float("beta") == 1 && len(s) == 1 && s[0] == cols {
+		if s := add.Type.Shape; ir.AttrsOf[op.BetaAttr](n).Beta == 1 && len(s) == 1 && s[0] == cols {
 			return
 		}
 		bias := gemmBias(n)
-		delete(n.Attrs, "beta")
+		n.DropAttr("beta")
 		if len(bias) == cols {
 			g.SetInput(n, 2, g.AddConst(add.Name, tensor.FromFloats(add.Type.DType, []int{cols}, bias)))
 			c.Did(n, "C as a vector")
 			return
 		}
 		add = g.AddConst(add.Name, tensor.FromFloats(add.Type.DType, n.Out[0].Type.Shape, bias))
-	} else if n.Float("beta") != 1 || add.Type.Rank() == 1 && add.Type.Shape[0] == cols || is(add.Def, "DequantizeLinear") {
+	} else if ir.AttrsOf[op.BetaAttr](n).Beta != 1 || add.Type.Rank() == 1 && add.Type.Shape[0] == cols || is(add.Def, "DequantizeLinear") {
 		return
 	}
 	// C differs by row, or is computed: add it behind the product.
@@ -218,7 +218,7 @@ func plainGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	for _, name := range []string{"act_min", "act_max"} {
 		if a, ok := n.Attrs[name]; ok {
 			act[name] = a
-			delete(n.Attrs, name)
+			n.DropAttr(name)
 		}
 	}
 	g.SetInput(n, 2, nil)

@@ -108,7 +108,7 @@ func flatReaders(g *ir.Graph, v *ir.Value, depth int) []*ir.Node {
 				return nil
 			}
 			out = append(out, more...)
-		case u.Index == 0 && is(n, "Gemm", "MatMul") && n.In[1].Type.Rank() == 2 && !(is(n, "Gemm") && n.Int("transA") != 0) &&
+		case u.Index == 0 && is(n, "Gemm", "MatMul") && n.In[1].Type.Rank() == 2 && !(is(n, "Gemm") && ir.AttrsOf[op.GemmAttrs](n).TransA != 0) &&
 			permutable(n.In[1], rowAxis(n)):
 			out = append(out, n)
 		default:
@@ -140,7 +140,7 @@ func elementwise(n *ir.Node) bool {
 
 // rowAxis is the dimension of a product's weights along which it adds up.
 func rowAxis(n *ir.Node) int {
-	if is(n, "Gemm") && n.Int("transB") != 0 {
+	if is(n, "Gemm") && ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 		return 1
 	}
 	return 0
@@ -153,11 +153,11 @@ func permutable(v *ir.Value, axis int) bool {
 		return !v.Type.Quant.PerAxis() || v.Type.Quant.Axis != axis
 	}
 	d := v.Def
-	if !is(d, "QuantizeLinear", "DequantizeLinear") || d.Int("block_size") != 0 {
+	if !is(d, "QuantizeLinear", "DequantizeLinear") || ir.AttrsOf[op.ScaleAttrs](d).BlockSize != 0 {
 		return false
 	}
 	if d.In[1].Type.Elems() > 1 {
-		if a, err := op.Axis(d, d.Int("axis"), v.Type.Rank()); err != nil || a == axis {
+		if a, err := op.Axis(d, ir.AttrsOf[op.AxisAttr](d).Axis, v.Type.Rank()); err != nil || a == axis {
 			return false
 		}
 	}

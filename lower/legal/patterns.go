@@ -167,7 +167,7 @@ func activation(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
 			if k, ok := multiple(g, d.In[0], x); ok {
 				return emit(op.Swish, ir.Attrs{"alpha": ir.Float(float32(k))}, x)
 			}
-		case is(d, "HardSigmoid") && t.k == 1 && d.In[0] == x && near(float64(d.Float("alpha")), 1.0/6) && d.Float("beta") == 0.5:
+		case is(d, "HardSigmoid") && t.k == 1 && d.In[0] == x && near(float64(ir.AttrsOf[op.AlphaAttr](d).Alpha), 1.0/6) && ir.AttrsOf[op.BetaAttr](d).Beta == 0.5:
 			return emit(op.HardSwish, nil, x)
 		case is(d, "Tanh") && t.k == 1 && is(d.In[0].Def, "Softplus") && d.In[0].Def.In[0] == x:
 			return emit(op.Mish, nil, x)
@@ -292,7 +292,7 @@ func inOf(n *ir.Node, i int) *ir.Value {
 // trailingMean reports that n is the mean of x over the dimensions from axis
 // on, kept as ones.
 func trailingMean(n *ir.Node, x *ir.Value) (axis int, ok bool) {
-	if !is(n, "ReduceMean") || n.In[0] != x || n.Int("keepdims") == 0 {
+	if !is(n, "ReduceMean") || n.In[0] != x || ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
 		return 0, false
 	}
 	axes, err := op.ReduceAxes(n)

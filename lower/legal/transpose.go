@@ -148,7 +148,7 @@ func sink(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 				return
 			}
 		}
-		axis := n.Int("axis")
+		axis := ir.AttrsOf[op.AxisAttr](n).Axis
 		if axis < 0 {
 			axis += len(p)
 		}
@@ -165,7 +165,7 @@ func sink(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 			}
 			edits[1] = ints1(g, n.Name+"/axes", from)
 		}
-		if n.Int("keepdims") == 0 {
+		if ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
 			out = dropAxes(p, axes)
 		}
 	case is(n, "Pad"):
@@ -193,7 +193,7 @@ func sink(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	default:
 		return
 	}
-	n.Attrs = attrs
+	n.SetAttrs(attrs)
 	for i := range 5 {
 		if v, ok := edits[i]; ok && (v != nil || i < len(n.In)) {
 			g.SetInput(n, i, v)

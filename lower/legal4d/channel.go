@@ -108,15 +108,8 @@ func without(as, drop []int) []int {
 func lanes(b *builder, n *ir.Node) ([]*rep, error) {
 	b.math = true
 	rank := n.In[0].Type.Rank()
-	def := -1
 	arg := n.Op.Name == "ArgMax" || n.Op.Name == "ArgMin"
-	if arg {
-		def = 0
-	}
-	d := def
-	if n.Has("axis") {
-		d = n.Int("axis")
-	}
+	d := ir.AttrsOf[op.AxisAttr](n).Axis
 	if d < 0 {
 		d += rank
 	}
@@ -143,7 +136,7 @@ func lanes(b *builder, n *ir.Node) ([]*rep, error) {
 			if arg {
 				q.axes[axC] = nil
 				q.dims[d] = nil
-				if n.Int("keepdims") == 0 {
+				if ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
 					q.dims = slices.Delete(q.dims, d, d+1)
 				}
 			}
@@ -164,7 +157,7 @@ func layerNorm(b *builder, n *ir.Node) ([]*rep, error) {
 		}
 	}
 	x := n.In[0].Type.Shape
-	axis := n.Int("axis")
+	axis := ir.AttrsOf[op.AxisAttr](n).Axis
 	if axis < 0 {
 		axis += len(x)
 	}
@@ -240,7 +233,7 @@ func reduces(b *builder, n *ir.Node) ([]*rep, error) {
 		}
 		for i := len(axes) - 1; i >= 0; i-- {
 			q.dims[axes[i]] = nil
-			if n.Int("keepdims") == 0 {
+			if ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
 				q.dims = slices.Delete(q.dims, axes[i], axes[i]+1)
 			}
 		}

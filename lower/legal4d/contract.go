@@ -21,7 +21,7 @@ type factor struct {
 // by row or is computed keep their logical form (the float passes remove both).
 func gemm(b *builder, n *ir.Node) ([]*rep, error) {
 	w := n.ConstIn(1)
-	if w == nil || n.Int("transA") != 0 {
+	if w == nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
 		return nil, no("the second factor of the Gemm is not constant, or the first is transposed")
 	}
 	f := &factor{w: w, wq: n.In[1].Type.Quant, fc: true}
@@ -30,10 +30,10 @@ func gemm(b *builder, n *ir.Node) ([]*rep, error) {
 			return nil, no("%s", why)
 		}
 	}
-	if n.Int("transB") == 0 {
+	if ir.AttrsOf[op.GemmAttrs](n).TransB == 0 {
 		f.transpose()
 	}
-	f.w = scale(f.w, float64(n.Float("alpha")))
+	f.w = scale(f.w, float64(ir.AttrsOf[op.AlphaAttr](n).Alpha))
 	if v := n.Input(2); v != nil {
 		m := f.w.Shape[0]
 		d := v.Const
@@ -42,7 +42,7 @@ func gemm(b *builder, n *ir.Node) ([]*rep, error) {
 		}
 		x := make([]float64, m)
 		for i := range x {
-			x[i] = d.Float(i%d.Len()) * float64(n.Float("beta"))
+			x[i] = d.Float(i%d.Len()) * float64(ir.AttrsOf[op.BetaAttr](n).Beta)
 		}
 		f.bias = tensor.FromFloats(d.DType, []int{m}, x)
 		if f.biasq = v.Type.Quant; f.biasq != nil && f.biasq.PerAxis() {
@@ -93,7 +93,7 @@ func matMul(b *builder, n *ir.Node) ([]*rep, error) {
 
 // pointwise reports a 1x1 convolution that mixes channels only.
 func pointwise(n *ir.Node) bool {
-	if n.In[0].Type.Rank() != 4 || n.In[1].Const == nil || n.Int("group") != 1 || n.Input(2) != nil && n.In[2].Const == nil {
+	if n.In[0].Type.Rank() != 4 || n.In[1].Const == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 || n.Input(2) != nil && n.In[2].Const == nil {
 		return false
 	}
 	g, err := op.ConvGeometry(n)
@@ -115,7 +115,7 @@ func conv(b *builder, n *ir.Node) ([]*rep, error) {
 		return nil, no("it is a convolution")
 	}
 	w := n.In[1].Const
-	f := &factor{w: w.Reshaped([]int{w.Shape[0], w.Shape[1]}), wq: n.In[1].Type.Quant, fc: n.Int("fc_scale") != 0}
+	f := &factor{w: w.Reshaped([]int{w.Shape[0], w.Shape[1]}), wq: n.In[1].Type.Quant, fc: ir.AttrsOf[op.ConvAttrs](n).FcScale != 0}
 	if v := n.Input(2); v != nil {
 		f.bias, f.biasq = v.Const, v.Type.Quant
 	}

@@ -311,9 +311,9 @@ func (r *Result) describe() {
 			}
 			switch n.Op.Name {
 			case "Transpose":
-				s.Op, s.Perm = "transpose", n.Ints("perm")
+				s.Op, s.Perm = "transpose", ir.AttrsOf[op.TransposeAttrs](n).Perm
 			case "Concat":
-				axis := n.Int("axis")
+				axis := ir.AttrsOf[op.AxisAttr](n).Axis
 				s.Op, s.Axis = "concat", &axis
 			case "Reshape":
 				s.Op = "reshape"

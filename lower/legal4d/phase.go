@@ -27,10 +27,10 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 	}
 	x, w := n.In[0].Type.Shape, n.ConstIn(1)
 	wq := n.In[1].Type.Quant
-	if len(x) != 4 || w == nil || !w.DType.IsFloat() && wq == nil || n.Int("group") != 1 || w.Shape[2] != 1 || x[2] != 1 || n.Input(2) != nil && n.In[2].Const == nil {
+	if len(x) != 4 || w == nil || !w.DType.IsFloat() && wq == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 || w.Shape[2] != 1 || x[2] != 1 || n.Input(2) != nil && n.In[2].Const == nil {
 		return nil, keep
 	}
-	stride, dil := n.Ints("strides"), n.Ints("dilations")
+	stride, dil := ir.AttrsOf[op.StridesAttr](n).Strides, ir.AttrsOf[op.DilationsAttr](n).Dilations
 	if len(stride) != 2 || stride[0] != 1 || slices.Contains(deconvStrides, stride[1]) || len(dil) > 0 && (dil[0] != 1 || dil[1] != 1) || n.Out[0].Type.Shape[2] != 1 {
 		return nil, keep
 	}

@@ -29,7 +29,7 @@ type substitution func(s *sub, n *ir.Node) *ir.Value
 func each(f substitution) func(c *pass.Ctx, g *ir.Graph) error {
 	return func(c *pass.Ctx, g *ir.Graph) error {
 		return c.Each(g, func(n *ir.Node) error {
-			if n.Op.Domain != "" || n.Quantised() || len(n.Out) != 1 || n.Has("act_min") || n.Has("act_max") {
+			if n.Op.Domain != "" || n.Quantised() || len(n.Out) != 1 || op.HasAct(n) {
 				return nil
 			}
 			s := &sub{g: g, n: n}
@@ -94,7 +94,7 @@ func einsum(s *sub, n *ir.Node) *ir.Value {
 	if n.Op.Name != "Einsum" || len(n.In) != 2 {
 		return nil
 	}
-	eq := strings.ReplaceAll(n.Str("equation"), " ", "")
+	eq := strings.ReplaceAll(ir.AttrsOf[op.EinsumAttrs](n).Equation, " ", "")
 	lhs, out, ok := strings.Cut(eq, "->")
 	x, y, two := strings.Cut(lhs, ",")
 	if !ok || !two || strings.Contains(eq, ".") || slices.Contains(n.Out[0].Type.Shape, 0) {
@@ -210,7 +210,7 @@ func spellOut(s *sub, n *ir.Node) *ir.Value {
 	x := n.In
 	switch n.Op.Name {
 	case "Gelu":
-		if n.Str("approximate") != "tanh" {
+		if ir.AttrsOf[op.GeluAttrs](n).Approximate != "tanh" {
 			return nil
 		}
 		cube := s.op(op.Mul, nil, s.op(op.Pow, nil, x[0], s.k(3)), s.k(0.044715))
@@ -255,22 +255,22 @@ func norms(s *sub, n *ir.Node) *ir.Value {
 	if !n.Out[0].Type.DType.IsFloat() || x.Type.Elems() == 0 {
 		return nil
 	}
-	axis := -1
-	if n.Op.Name != "InstanceNormalization" && n.Has("axis") {
-		axis = n.Int("axis")
-	}
-	if axis < 0 {
-		axis += rank
+	axis := func() int {
+		a := ir.AttrsOf[op.AxisAttr](n).Axis
+		if a < 0 {
+			a += rank
+		}
+		return a
 	}
 	keep := ir.Attrs{"keepdims": ir.Int(1)}
 	switch n.Op.Name {
 	case "RMSNormalization":
-		axes := s.g.AddConst(n.Name+"/axes", tensor.Ints(ir.Identity(rank)[axis:]...))
+		axes := s.g.AddConst(n.Name+"/axes", tensor.Ints(ir.Identity(rank)[axis():]...))
 		mean := s.op(op.ReduceMean, keep, s.op(op.Mul, nil, x, x), axes)
-		r := s.op(op.Pow, nil, s.op(op.Add, nil, mean, s.k(float64(n.Float("epsilon")))), s.k(-0.5))
+		r := s.op(op.Pow, nil, s.op(op.Add, nil, mean, s.k(float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon))), s.k(-0.5))
 		return s.op(op.Mul, nil, s.op(op.Mul, nil, x, r), n.In[1])
 	case "LogSoftmax":
-		axes := s.g.AddConst(n.Name+"/axes", tensor.Ints(axis))
+		axes := s.g.AddConst(n.Name+"/axes", tensor.Ints(axis()))
 		z := s.op(op.Sub, nil, x, s.op(op.ReduceMax, keep, x, axes))
 		return s.op(op.Sub, nil, z, s.op(op.Log, nil, s.op(op.ReduceSum, keep, s.op(op.Exp, nil, z), axes)))
 	case "InstanceNormalization":
@@ -339,8 +339,8 @@ func pools(s *sub, n *ir.Node) *ir.Value {
 			return nil
 		}
 	}
-	ceil := n.Int("ceil_mode") != 0
-	counted := avg && n.Int("count_include_pad") != 0
+	ceil := ir.AttrsOf[op.PoolWindow](n).CeilMode != 0
+	counted := avg && ir.AttrsOf[op.AveragePoolAttrs](n).CountIncludePad != 0
 	if avg && (counted && !(ceil && g.Exact()) || !counted && !padded && !ceil) || !avg && !ceil {
 		return nil
 	}

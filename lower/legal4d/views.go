@@ -75,7 +75,7 @@ func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) ([]*rep, error) 
 // concats puts the parts of all inputs side by side; nothing is moved unless
 // the whole tensor is needed soon.
 func concats(b *builder, n *ir.Node) ([]*rep, error) {
-	axis := n.Int("axis")
+	axis := ir.AttrsOf[op.AxisAttr](n).Axis
 	if axis < 0 {
 		axis += len(n.Out[0].Type.Shape)
 	}
@@ -352,7 +352,7 @@ func splits(b *builder, n *ir.Node) ([]*rep, error) {
 func gathers(b *builder, n *ir.Node) ([]*rep, error) {
 	idx := n.ConstIn(1)
 	x := n.In[0].Type.Shape
-	axis := n.Int("axis")
+	axis := ir.AttrsOf[op.AxisAttr](n).Axis
 	if axis < 0 {
 		axis += len(x)
 	}

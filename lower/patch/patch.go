@@ -145,9 +145,9 @@ func rowwise(n *ir.Node) bool {
 		return err == nil && image(n.In[0].Type) && covered(g.Kernel[0], g.Dilations[0], g.PadBegin[0], g.PadEnd[0])
 	case op.MaxPool, op.AveragePool:
 		g, err := op.PoolGeometry(n)
-		return err == nil && g.Exact() && n.Int("ceil_mode") == 0 && covered(g.Kernel[0], g.Dilations[0], g.PadBegin[0], g.PadEnd[0])
+		return err == nil && g.Exact() && ir.AttrsOf[op.PoolWindow](n).CeilMode == 0 && covered(g.Kernel[0], g.Dilations[0], g.PadBegin[0], g.PadEnd[0])
 	case op.Concat:
-		if n.Int("axis") != 1 {
+		if ir.AttrsOf[op.AxisAttr](n).Axis != 1 {
 			return false
 		}
 	default:

@@ -1,7 +1,6 @@
 package prune
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -132,8 +131,8 @@ func (c *cutter) product(f *product) {
 	ins := c.of(n.In[0], f.in)
 	if f.depthwise() { // weights [out][1][taps]: the outputs say it all
 		ins = []int{0}
-		n.Attrs = maps.Clone(n.Attrs)
-		n.Attrs["group"] = ir.Int(len(c.of(n.In[0], f.in)))
+		n.SetAttrs(n.Attrs.Clone())
+		n.SetAttr("group", ir.Int(len(c.of(n.In[0], f.in))))
 	}
 	b := tensor.New(tensor.I32, []int{len(outs)})
 	for i, o := range outs {
@@ -241,8 +240,8 @@ func (c *cutter) other(n *ir.Node) {
 		shape := slices.Clone(y.Shape)
 		shape[1] = len(keep)
 		c.g.SetInput(n, 1, c.g.AddConst(n.In[1].Name, tensor.Ints(shape...)))
-		n.Attrs = maps.Clone(n.Attrs)
-		delete(n.Attrs, "allowzero")
+		n.SetAttrs(n.Attrs.Clone())
+		n.DropAttr("allowzero")
 		return
 	}
 	for i, v := range n.In {

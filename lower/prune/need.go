@@ -108,7 +108,7 @@ func shrinks(n *ir.Node, m needs) bool {
 		_, ok := block(n.In[0].Type, n.Out[0].Type)
 		return ok && n.Quantised()
 	case n.Op == op.Concat:
-		return n.Int("axis") == 1 && n.Quantised()
+		return ir.AttrsOf[op.AxisAttr](n).Axis == 1 && n.Quantised()
 	}
 	return channelwise(n)
 }
@@ -173,7 +173,7 @@ func (m needs) follow(n *ir.Node) bool {
 		for o := range channels(y.Type) {
 			changed = m.tie(n.In[0], o/k, y, o) || changed
 		}
-	case n.Op == op.Concat && n.Int("axis") == 1:
+	case n.Op == op.Concat && ir.AttrsOf[op.AxisAttr](n).Axis == 1:
 		at := 0
 		for _, v := range n.In {
 			for c := range channels(v.Type) {

@@ -53,7 +53,7 @@ func productOf(n *ir.Node) *product {
 		} else {
 			f.p, why = op.MatMulQuantParams(n)
 		}
-		f.inMajor = n.Op == op.MatMul || n.Int("transB") == 0
+		f.inMajor = n.Op == op.MatMul || ir.AttrsOf[op.GemmAttrs](n).TransB == 0
 		f.in, f.out = n.In[0].Type.Shape[1], n.Out[0].Type.Shape[1]
 		f.masks = [][]bool{{true}}
 	default:

@@ -69,7 +69,7 @@ func outputs(n *ir.Node, r map[*ir.Value][]Range) []Range {
 	switch {
 	case isReshape(n):
 		return reshaped(r[n.In[0]], n.In[0].Type, n.Out[0].Type)
-	case n.Op == op.Concat && n.Int("axis") == 1:
+	case n.Op == op.Concat && ir.AttrsOf[op.AxisAttr](n).Axis == 1:
 		var y []Range
 		for _, v := range n.In {
 			x := r[v]

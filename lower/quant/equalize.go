@@ -92,7 +92,7 @@ func pairFrom(g *ir.Graph, n *ir.Node) *equalPair {
 				return nil
 			}
 			w := m.In[1].Type.Shape
-			return &equalPair{first: n, second: m, depthwise: w[1] == 1 && m.Int("group") > 1}
+			return &equalPair{first: n, second: m, depthwise: w[1] == 1 && ir.AttrsOf[op.GroupAttr](m).Group > 1}
 		}
 		return nil
 	}
@@ -150,7 +150,7 @@ func (p *equalPair) apply(g *ir.Graph) {
 	st := tensor.Strides(w1.Shape)
 	out := func(i int) int { return i / st[0] } // output channel of weight i
 	if p.first.Op == op.ConvTranspose {
-		per, group := w1.Shape[1], p.first.Int("group")
+		per, group := w1.Shape[1], ir.AttrsOf[op.GroupAttr](p.first).Group
 		in := w1.Shape[0] / group
 		out = func(i int) int { return i/st[0]/in*per + i/st[1]%per }
 	}
@@ -176,7 +176,7 @@ func (p *equalPair) apply(g *ir.Graph) {
 
 // inChannel is the input channel that weight [row, k] of the second layer reads.
 func (p *equalPair) inChannel(w *tensor.Dense, row, k int) int {
-	perGroup := w.Shape[0] / p.second.Int("group")
+	perGroup := w.Shape[0] / ir.AttrsOf[op.GroupAttr](p.second).Group
 	return row/perGroup*w.Shape[1] + k
 }
 

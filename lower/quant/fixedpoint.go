@@ -232,7 +232,7 @@ func activates(n *ir.Node) (positive, ok bool) {
 		}
 		return positive, ok
 	}
-	if canAct(n.Op) && (n.Has("act_min") || n.Has("act_max")) {
+	if canAct(n.Op) && op.HasAct(n) {
 		lo, _ := op.ActBounds(n)
 		return lo >= 0, true
 	}

@@ -89,7 +89,7 @@ func macRule(n *ir.Node, r *rule) bool {
 	default:
 		return false
 	}
-	if n.Op == op.Gemm && (n.Float("alpha") != 1 || n.Float("beta") != 1 && b != nil || n.Int("transA") != 0) {
+	if n.Op == op.Gemm && (ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 || ir.AttrsOf[op.BetaAttr](n).Beta != 1 && b != nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0) {
 		return false
 	}
 	if (n.Op == op.Conv || n.Op == op.ConvTranspose) && n.In[0].Type.Rank() > 4 {
@@ -169,7 +169,7 @@ func computeRule(n *ir.Node, r *rule) bool {
 		return one && n.In[0].Type.Rank() <= 4
 	case op.Resize:
 		r.in = []int{0}
-		r.share = n.Str("mode") != "cubic"
+		r.share = ir.AttrsOf[op.ModeAttr](n).Mode != "cubic"
 	case op.Get("", "ReduceMean"), op.Get("", "ReduceSum"):
 		r.in = []int{0}
 	case op.Get("", "ReduceMax"), op.Get("", "ReduceMin"):

@@ -123,7 +123,7 @@ func params(n *ir.Node) (t tensor.DType, q *ir.Quant, ok bool) {
 		return 0, nil, false // blocked quantisation
 	}
 	if s.Len() > 1 {
-		q.Axis = n.Int("axis")
+		q.Axis = ir.AttrsOf[op.AxisAttr](n).Axis
 		if q.Axis < 0 {
 			q.Axis += len(in.Shape)
 		}

@@ -275,7 +275,7 @@ func (c *calibrator) watchRows() map[*ir.Node]*rowStats {
 		if !ok || n.Op != op.Softmax && n.Op != op.LogSoftmax || n.In[0].Const != nil {
 			continue
 		}
-		axis, err := op.Axis(n, n.Int("axis"), n.In[0].Type.Rank())
+		axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.In[0].Type.Rank())
 		if err != nil {
 			continue
 		}

@@ -156,9 +156,7 @@ func (l *lockstep) refresh(n *ir.Node) error {
 
 // linearPart is n without its absorbed activation.
 func linearPart(n *ir.Node) *ir.Node {
-	bare := *n
-	bare.Attrs = n.Attrs.Clone()
-	delete(bare.Attrs, "act_min")
-	delete(bare.Attrs, "act_max")
-	return &bare
+	bare := n.Bare()
+	bare.DropAttr("act_min", "act_max")
+	return bare
 }

@@ -18,7 +18,7 @@ const maxCellSteps = 64
 // reader of the final cell state.
 func integerLSTM(n *ir.Node) bool {
 	g, err := op.RNNGeometry(n)
-	if err != nil || n.Op != op.LSTM || g.BatchFirst || n.Int("input_forget") != 0 || !math.IsInf(g.Clip, 1) || g.Seq < 1 {
+	if err != nil || n.Op != op.LSTM || g.BatchFirst || ir.AttrsOf[op.LSTMAttrs](n).InputForget != 0 || !math.IsInf(g.Clip, 1) || g.Seq < 1 {
 		return false
 	}
 	for d := range g.Dirs() {

@@ -17,7 +17,7 @@ func weightAxis(n *ir.Node) int {
 	case op.ConvTranspose:
 		return 1
 	case op.Gemm:
-		if n.Int("transB") != 0 {
+		if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 			return 0
 		}
 		return 1
@@ -54,7 +54,7 @@ func (c *converter) mac(n *ir.Node) (bool, error) {
 	if w.t.Quant.PerAxis() && w.t.Quant.Axis != axis {
 		return false, nil
 	}
-	if n.Op == op.Gemm && (n.Float("alpha") != 1 || n.Float("beta") != 1 && n.Input(2) != nil || n.Int("transA") != 0) {
+	if n.Op == op.Gemm && (ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 || ir.AttrsOf[op.BetaAttr](n).Beta != 1 && n.Input(2) != nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0) {
 		return false, nil
 	}
 	if wide && w.v.Const != nil && !symmetricWeights(w.t.Quant) {
@@ -93,7 +93,7 @@ func (c *converter) mac(n *ir.Node) (bool, error) {
 func channels(n *ir.Node, axis int) int {
 	k := n.In[1].Type.Shape[axis]
 	if n.Op == op.ConvTranspose {
-		k *= n.Int("group")
+		k *= ir.AttrsOf[op.GroupAttr](n).Group
 	}
 	return k
 }
@@ -116,7 +116,7 @@ func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int, t ten
 	}
 	group := 1
 	if n.Op == op.ConvTranspose {
-		group = n.Int("group")
+		group = ir.AttrsOf[op.GroupAttr](n).Group
 	}
 	per := out / group
 	q := &ir.Quant{Axis: 0, Scale: make([]float32, out), Zero: make([]int32, out)}

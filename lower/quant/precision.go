@@ -142,7 +142,7 @@ func takesInt16(n *ir.Node, r rule) bool {
 		g, err := op.PoolGeometry(n)
 		return err == nil && len(g.In) <= 2 && !slices.ContainsFunc(g.Dilations, func(d int) bool { return d != 1 }) && !(g.CountPad && g.Padded())
 	case op.Resize:
-		return n.Str("mode") == "nearest" && n.Str("coordinate_transformation_mode") != "tf_crop_and_resize"
+		return ir.AttrsOf[op.ModeAttr](n).Mode == "nearest" && ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode != "tf_crop_and_resize"
 	}
 	return r.passive || n.Op.Scalar != nil
 }

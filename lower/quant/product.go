@@ -24,12 +24,12 @@ func productOf(n *ir.Node) *product {
 		return convProduct(n)
 	case op.Gemm, op.MatMul:
 		w := n.In[1].Type.Shape
-		if len(w) != 2 || n.Op == op.Gemm && n.Int("transA") != 0 {
+		if len(w) != 2 || n.Op == op.Gemm && ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
 			return nil
 		}
 		inner, outs := w[0], w[1]
 		weight := func(_, o, k int) int { return k*outs + o }
-		if n.Op == op.Gemm && n.Int("transB") != 0 {
+		if n.Op == op.Gemm && ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 			inner, outs = w[1], w[0]
 			weight = func(_, o, k int) int { return o*inner + k }
 		}

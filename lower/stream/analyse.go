@@ -160,7 +160,7 @@ func (b *builder) joined(n *ir.Node) *flow {
 }
 
 func concatAxis(n *ir.Node) int {
-	a, err := op.Axis(n, n.Int("axis"), n.Out[0].Type.Rank())
+	a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.Out[0].Type.Rank())
 	if err != nil {
 		return -1
 	}
@@ -201,7 +201,7 @@ func taps(n *ir.Node, axis int) (kernel, stride, pad, reach int, ok bool) {
 		return g.Kernel[d], g.Strides[d], g.PadBegin[d], (g.Kernel[d] - 1) * g.Dilations[d], true
 	}
 	g, err := op.PoolGeometry(n)
-	if err != nil || !g.Exact() || n.Int("ceil_mode") != 0 {
+	if err != nil || !g.Exact() || ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
 		return 0, 0, 0, 0, false
 	}
 	return g.Kernel[d], g.Strides[d], g.PadBegin[d], (g.Kernel[d] - 1) * g.Dilations[d], true

@@ -55,7 +55,7 @@ func (o *Compiled) stepRows(r *Report) [][]string {
 		}
 		if step.Op == op.Segment {
 			for _, n := range step.Body[0].Nodes {
-				row(nodeName(n), n, macs(n), fmt.Sprintf("segment %d", step.Int("id")))
+				row(nodeName(n), n, macs(n), fmt.Sprintf("segment %d", ir.AttrsOf[op.SegmentAttrs](step).Id))
 			}
 			continue
 		}

@@ -70,7 +70,7 @@ func (r *Refusals) unplaced(un *lower.Unplaced) {
 		switch {
 		case n.Op == op.Segment:
 			for _, m := range n.Body[0].Nodes {
-				row(m, n.Str("accelerator"), fmt.Sprintf("segment %d", n.Int("id")))
+				row(m, ir.AttrsOf[op.SegmentAttrs](n).Accelerator, fmt.Sprintf("segment %d", ir.AttrsOf[op.SegmentAttrs](n).Id))
 			}
 		case lower.Placed(ch):
 			row(n, library(ch.Kernel.Library), ch.Kernel.Name)

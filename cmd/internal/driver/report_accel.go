@@ -12,7 +12,7 @@ import (
 func (r *Report) accelerated(o *Compiled) {
 	kind := o.Board.Accelerators[0].Kind
 	for k, n := range o.Lowered.Segments {
-		s := ReportSegment{ID: n.Int("id"), Accelerator: kind, Nodes: []string{}, MACs: macs(n)}
+		s := ReportSegment{ID: ir.AttrsOf[op.SegmentAttrs](n).Id, Accelerator: kind, Nodes: []string{}, MACs: macs(n)}
 		if k < len(o.Info.Images) {
 			s.File = o.Info.Images[k]
 		}

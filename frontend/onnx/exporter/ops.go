@@ -173,9 +173,9 @@ func (x *outNode) resize() {
 		x.cannot("Resize has tf_half_pixel_for_nn coordinates in opset 11 only")
 		return
 	}
-	if x.opset < 18 && x.n.Has("axes") {
+	if x.opset < 18 && ir.AttrsOf[op.AxesAttr](x.n).Axes != nil {
 		shape := x.n.In[0].Type.Shape
-		axes := x.n.Ints("axes")
+		axes := ir.AttrsOf[op.AxesAttr](x.n).Axes
 		if d := x.n.ConstIn(3); d != nil && d.Len() > 0 {
 			full := append([]int{}, shape...)
 			for i, a := range axes {
@@ -230,12 +230,12 @@ func (x *outNode) quantizeLinear() {
 
 // spaceToDepth in CRD order, which ONNX has for DepthToSpace only.
 func (x *outNode) spaceToDepth() {
-	if x.n.Str("mode") != "CRD" {
+	if ir.AttrsOf[op.ModeAttr](x.n).Mode != "CRD" {
 		delete(x.attrs, "mode")
 		x.plain()
 		return
 	}
-	s, b := x.n.In[0].Type.Shape, x.n.Int("blocksize")
+	s, b := x.n.In[0].Type.Shape, ir.AttrsOf[op.BlocksizeAttr](x.n).Blocksize
 	t := x.types[x.in[0]].DType
 	h, w := s[2]/b, s[3]/b
 	split := []int{s[0], s[1], h, b, w, b}
@@ -251,7 +251,7 @@ func (x *outNode) groupNorm() {
 		x.plain()
 		return
 	}
-	s, groups := x.n.In[0].Type.Shape, x.n.Int("num_groups")
+	s, groups := x.n.In[0].Type.Shape, ir.AttrsOf[op.GroupNormalizationAttrs](x.n).NumGroups
 	t := x.types[x.in[0]].DType
 	flat := []int{s[0], groups, tensor.Count(s[1:]) / max(groups, 1)}
 	ones, zeros := tensor.New(t, []int{groups}), tensor.New(t, []int{groups})
@@ -259,7 +259,7 @@ func (x *outNode) groupNorm() {
 		ones.SetFloat(i, 1)
 	}
 	y := x.step("Reshape", nil, ir.T(t, flat...), x.in[0], x.constant(x.out[0]+"_groups", tensor.Ints(flat...)))
-	y = x.like("InstanceNormalization", ir.Attrs{"epsilon": ir.Float(x.n.Float("epsilon"))}, y,
+	y = x.like("InstanceNormalization", ir.Attrs{"epsilon": ir.Float(ir.AttrsOf[op.EpsilonAttr](x.n).Epsilon)}, y,
 		x.constant(x.out[0]+"_ones", ones), x.constant(x.out[0]+"_zeros", zeros))
 	back := x.temp(x.out[0]+"_normal", ir.T(t, s...))
 	x.emit("Reshape", nil, []string{y, x.constant(x.out[0]+"_shape", tensor.Ints(s...))}, []string{back})
@@ -279,7 +279,7 @@ func (x *outNode) rmsNorm() {
 		return
 	}
 	in := x.n.In[0].Type
-	axis := x.n.Int("axis")
+	axis := ir.AttrsOf[op.AxisAttr](x.n).Axis
 	if axis < 0 {
 		axis += in.Rank()
 	}
@@ -295,7 +295,7 @@ func (x *outNode) rmsNorm() {
 		args, attrs = append(args, x.constant(x.out[0]+"_axes", tensor.Ints(axes...))), nil
 	}
 	y = x.step("ReduceMean", attrs, ir.T(x.types[x.in[0]].DType, mean...), args...)
-	y = x.like("Add", nil, y, x.scalar("_epsilon", float64(x.n.Float("epsilon"))))
+	y = x.like("Add", nil, y, x.scalar("_epsilon", float64(ir.AttrsOf[op.EpsilonAttr](x.n).Epsilon)))
 	y = x.like("Sqrt", nil, y)
 	y = x.like("Div", nil, x.in[0], y)
 	x.last("Mul", nil, y, x.in[1])
@@ -310,7 +310,7 @@ func (x *outNode) gelu() {
 	}
 	in := x.in[0]
 	var y string
-	if x.n.Str("approximate") == "tanh" {
+	if ir.AttrsOf[op.GeluAttrs](x.n).Approximate == "tanh" {
 		y = x.like("Mul", nil, in, in)
 		y = x.like("Mul", nil, y, in)
 		y = x.like("Mul", nil, y, x.scalar("_cubic", 0.044715))
@@ -333,7 +333,7 @@ func (x *outNode) swish() {
 		return
 	}
 	y := x.in[0]
-	if a := x.n.Float("alpha"); a != 1 {
+	if a := ir.AttrsOf[op.AlphaAttr](x.n).Alpha; a != 1 {
 		y = x.like("Mul", nil, y, x.scalar("_alpha", float64(a)))
 	}
 	x.last("Mul", nil, x.in[0], x.like("Sigmoid", nil, y))
@@ -387,7 +387,7 @@ func (x *outNode) qlstm() {
 		}
 		out = append(out, x.temp(s+"_lstm", ir.T(tensor.F32, shapes[i]...)))
 	}
-	x.emit("LSTM", ir.Attrs{"hidden_size": ir.Int(hidden), "direction": ir.Str(x.n.Str("direction"))}, in, out)
+	x.emit("LSTM", ir.Attrs{"hidden_size": ir.Int(hidden), "direction": ir.Str(ir.AttrsOf[op.DirectionAttr](x.n).Direction)}, in, out)
 	for i, s := range x.out {
 		if s != "" {
 			x.emit("Reshape", nil, []string{out[i], x.constant(s+"_shape", tensor.Ints(x.n.Out[i].Type.Shape...))}, []string{s})

@@ -31,7 +31,7 @@ func TakesBF16(n *ir.Node, lim Limits) bool {
 		}
 	}
 	if dataMovement(n) {
-		return n.Op != op.Resize || n.Str("mode") == "nearest"
+		return n.Op != op.Resize || ir.AttrsOf[op.ModeAttr](n).Mode == "nearest"
 	}
 	return slices.Contains(bf16Computes, n.Op) && noBF16Form(n) == ""
 }

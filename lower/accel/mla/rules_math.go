@@ -36,7 +36,7 @@ var mathRules = []Rule{
 		}},
 	{Code: "MLA-GELU", Doc: "Gelu has approximate none", Ops: []*ir.OpDef{op.Gelu},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if a := n.Str("approximate"); a != "none" {
+			if a := ir.AttrsOf[op.GeluAttrs](n).Approximate; a != "none" {
 				return say("Gelu approximation is %s, want none", a)
 			}
 			return nil
@@ -78,7 +78,7 @@ var mathRules = []Rule{
 	{Code: "MLA-SOFTMAX-LEN", Doc: "Softmax is over at most softmax_len elements", Ops: []*ir.OpDef{op.Softmax},
 		Check: func(n *ir.Node, l *Limits) []string {
 			s := n.In[0].Type.Shape
-			if a, err := op.Axis(n, n.Int("axis"), len(s)); err == nil && s[a] > l.SoftmaxLen {
+			if a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(s)); err == nil && s[a] > l.SoftmaxLen {
 				return say("Softmax is over %d elements, at most %d", s[a], l.SoftmaxLen)
 			}
 			return nil
@@ -89,7 +89,7 @@ var mathRules = []Rule{
 		Ops: []*ir.OpDef{op.LayerNormalization},
 		Check: func(n *ir.Node, _ *Limits) []string {
 			r := n.In[0].Type.Rank()
-			if a, err := op.Axis(n, n.Int("axis"), r); r == 4 && (err != nil || a != 3) {
+			if a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, r); r == 4 && (err != nil || a != 3) {
 				return say("LayerNormalization is from axis %d on, want the last dimension only (channels last)", a)
 			}
 			return nil
@@ -117,8 +117,8 @@ var mathRules = []Rule{
 func alongChannels(what string) func(n *ir.Node, l *Limits) []string {
 	return func(n *ir.Node, _ *Limits) []string {
 		r := n.In[0].Type.Rank()
-		if a, err := op.Axis(n, n.Int("axis"), r); err != nil || r == 4 && !channelAxis(a) {
-			return say("%s axis is %d, want the channels: 1, or 3 in channels-last order", what, n.Int("axis"))
+		if a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, r); err != nil || r == 4 && !channelAxis(a) {
+			return say("%s axis is %d, want the channels: 1, or 3 in channels-last order", what, ir.AttrsOf[op.AxisAttr](n).Axis)
 		}
 		return nil
 	}

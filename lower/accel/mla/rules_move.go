@@ -50,7 +50,7 @@ var moveRules = []Rule{
 		}},
 	{Code: "MLA-RESHAPE-ZERO", Doc: "Reshape has allowzero 0", Ops: []*ir.OpDef{op.Reshape},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if n.Int("allowzero") != 0 {
+			if ir.AttrsOf[op.ReshapeAttrs](n).Allowzero != 0 {
 				return say("allowzero is 1, want 0")
 			}
 			return nil
@@ -75,7 +75,7 @@ var moveRules = []Rule{
 func notBatch(what string) func(n *ir.Node, l *Limits) []string {
 	return func(n *ir.Node, _ *Limits) []string {
 		rank := n.In[0].Type.Rank()
-		if a, err := op.Axis(n, n.Int("axis"), rank); err == nil && a == 0 && rank == 4 {
+		if a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, rank); err == nil && a == 0 && rank == 4 {
 			return say("%s is along the batch (axis 0)", what)
 		}
 		return nil

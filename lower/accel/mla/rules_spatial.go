@@ -24,7 +24,7 @@ var spatialRules = []Rule{
 		})},
 	{Code: "MLA-POOL-CEIL", Doc: "pools have ceil_mode 0", Ops: windowPools,
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if n.Int("ceil_mode") != 0 {
+			if ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
 				return say("ceil_mode is 1, want 0")
 			}
 			return nil
@@ -39,7 +39,7 @@ var spatialRules = []Rule{
 	{Code: "MLA-POOL-PAD", Doc: "AveragePool with padding counts it: count_include_pad is 1",
 		Ops: []*ir.OpDef{op.AveragePool},
 		Check: pool(func(n *ir.Node, g *op.PoolGeom, _ *Limits) []string {
-			if n.Int("count_include_pad") == 0 && slices.Max(append(slices.Clone(g.PadBegin), g.PadEnd...)) > 0 {
+			if ir.AttrsOf[op.AveragePoolAttrs](n).CountIncludePad == 0 && slices.Max(append(slices.Clone(g.PadBegin), g.PadEnd...)) > 0 {
 				return say("count_include_pad is 0 with pads %v %v, want 1", g.PadBegin, g.PadEnd)
 			}
 			return nil
@@ -47,7 +47,7 @@ var spatialRules = []Rule{
 	{Code: "MLA-REDUCE-KEEP", Doc: "reductions keep their dimensions",
 		Ops: append([]*ir.OpDef{op.ArgMax}, reduceOps...),
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if n.Int("keepdims") == 0 {
+			if ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
 				return say("keepdims is 0, want 1")
 			}
 			return nil
@@ -79,7 +79,7 @@ var spatialRules = []Rule{
 		})},
 	{Code: "MLA-PAD-MODE", Doc: "Pad has mode constant", Ops: []*ir.OpDef{op.Pad},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if m := n.Str("mode"); m != "constant" {
+			if m := ir.AttrsOf[op.ModeAttr](n).Mode; m != "constant" {
 				return say("Pad mode is %s, want constant", m)
 			}
 			return nil
@@ -87,7 +87,7 @@ var spatialRules = []Rule{
 	{Code: "MLA-PAD-VALUE", Doc: "Pad fills with 0", Ops: []*ir.OpDef{op.Pad},
 		Check: func(n *ir.Node, _ *Limits) []string {
 			v := n.Input(2)
-			if v == nil || v.Const == nil || n.Str("mode") != "constant" {
+			if v == nil || v.Const == nil || ir.AttrsOf[op.ModeAttr](n).Mode != "constant" {
 				return nil
 			}
 			if v.Type.Quant == nil && !v.Type.DType.IsFloat() { // an integer in the terms of quantised data
@@ -123,7 +123,7 @@ var spatialRules = []Rule{
 		}},
 	{Code: "MLA-RESIZE-MODE", Doc: "Resize is nearest or linear", Ops: []*ir.OpDef{op.Resize},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if m := n.Str("mode"); m != "nearest" && m != "linear" {
+			if m := ir.AttrsOf[op.ModeAttr](n).Mode; m != "nearest" && m != "linear" {
 				return say("Resize mode is %s, want nearest or linear", m)
 			}
 			return nil
@@ -131,11 +131,11 @@ var spatialRules = []Rule{
 	{Code: "MLA-RESIZE-COORDINATES", Doc: "Resize is not tf_crop_and_resize or tf_half_pixel_for_nn, and half_pixel where it is linear",
 		Ops: []*ir.OpDef{op.Resize},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			c := n.Str("coordinate_transformation_mode")
+			c := ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode
 			switch {
 			case c == "tf_crop_and_resize" || c == "tf_half_pixel_for_nn":
 				return say("Resize coordinates are %s, which the MLA has not", c)
-			case n.Str("mode") == "linear" && c != "half_pixel":
+			case ir.AttrsOf[op.ModeAttr](n).Mode == "linear" && c != "half_pixel":
 				return say("Resize coordinates are %s, want half_pixel for mode linear", c)
 			}
 			return nil
@@ -153,7 +153,7 @@ var spatialRules = []Rule{
 		}},
 	{Code: "MLA-RESIZE-ANTIALIAS", Doc: "Resize does not antialias", Ops: []*ir.OpDef{op.Resize},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if n.Int("antialias") != 0 {
+			if ir.AttrsOf[op.ResizeAttrs](n).Antialias != 0 {
 				return say("antialias is 1, want 0")
 			}
 			return nil

@@ -87,7 +87,7 @@ var softmax16 = &kernel.Kernel{
 
 // alone: every result is 1, as the axis has one element.
 func alone(n *ir.Node) bool {
-	axis, err := op.Axis(n, n.Int("axis"), n.In[0].Type.Rank())
+	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.In[0].Type.Rank())
 	return err == nil && n.In[0].Type.Shape[axis] == 1
 }
 

@@ -67,7 +67,7 @@ func lowerLSTM(n *kernel.Node) *call.Lowered {
 	// The cell state lives in its output, the hidden one in its own. Without
 	// initial values the kernel starts both at zero when there is no hidden
 	// buffer, and the last row of Y is the last hidden state.
-	reverse := n.Str("direction") == "reverse"
+	reverse := ir.AttrsOf[op.DirectionAttr](n).Direction == "reverse"
 	in, out := call.Arg(i8In(0)), call.Arg(i8Out(0))
 	if reverse {
 		in, out = scratch(p.Time*p.Batch*p.InputSize, "int8_t"), scratch(p.Time*size, "int8_t")

@@ -156,7 +156,7 @@ var padding = &kernel.Kernel{
 			return ""
 		}},
 		{Code: "CMSIS-PAD-03", Doc: "mode constant with a constant fill value", Check: func(n *kernel.Node) string {
-			if m := n.Str("mode"); m != "constant" {
+			if m := ir.AttrsOf[op.ModeAttr](n).Mode; m != "constant" {
 				return fmt.Sprintf("mode is %q, want constant", m)
 			}
 			if f := n.Input(2); f != nil && f.Const == nil {

@@ -3,6 +3,7 @@ package loops
 import (
 	"fmt"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -107,7 +108,7 @@ func trees(f *fn) error {
 // coupling writes PairCoupling, step by step as the operator's evaluation.
 func coupling(f *fn) error {
 	n := f.n
-	k, pairs := n.Int("classes"), n.In[0].Type.Shape[1]
+	k, pairs := ir.AttrsOf[op.PairCouplingAttrs](n).Classes, n.In[0].Type.Shape[1]
 	x, y := f.in(0), f.out(0)
 	q, qp, p := f.scratch("q", tensor.F64, k*k), f.scratch("qp", tensor.F64, k), f.scratch("p", tensor.F64, k)
 	f.loop("r", n.In[0].Type.Shape[0])

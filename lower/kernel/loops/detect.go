@@ -3,6 +3,7 @@ package loops
 import (
 	"fmt"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -129,7 +130,7 @@ func unique(f *fn) error {
 	f.close()
 	f.loop("k", "count")
 	f.line("%s[k] = k;", place.name)
-	if n.Int("sorted") != 0 {
+	if ir.AttrsOf[op.SortedAttr](n).Sorted != 0 {
 		f.line("%s[k] = 0;", place.name)
 		f.loop("j", "count")
 		order("less", first.name+"[j]", first.name+"[k]")
@@ -212,7 +213,7 @@ func nGrams(f *fn) error {
 		f.line("gram += 2 + size;")
 		f.closeTo(1)
 	}
-	if mode := n.Str("mode"); mode != "TF" && (mode == "IDF" || g.Weight != nil) {
+	if mode := ir.AttrsOf[op.ModeAttr](n).Mode; mode != "TF" && (mode == "IDF" || g.Weight != nil) {
 		weight := "1.0f"
 		if g.Weight != nil {
 			weight = f.table("weight", tensor.Of([]int{len(g.Weight)}, g.Weight)).name + fmt.Sprintf("[i %% %d]", g.Size)

@@ -98,7 +98,7 @@ func folded(f *fn) error {
 	switch n.Op {
 	case op.BitShift:
 		expr = "(uint64_t)b < 64u ? (" + c.wide() + ")((uint64_t)a << (uint64_t)b) : 0"
-		if n.Str("direction") == "RIGHT" {
+		if ir.AttrsOf[op.DirectionAttr](n).Direction == "RIGHT" {
 			expr = strings.Replace(expr, "<<", ">>", 1)
 		}
 	case op.Mod:
@@ -109,7 +109,7 @@ func folded(f *fn) error {
 			expr = "a % b"
 		default:
 			floor := 0
-			if n.Int("fmod") == 0 {
+			if ir.AttrsOf[op.ModAttrs](n).Fmod == 0 {
 				floor = 1
 			}
 			expr = fmt.Sprintf("nncc_mod_i64(a, b, %d)", floor)
@@ -145,15 +145,17 @@ func folded(f *fn) error {
 	return nil
 }
 
-func hasAct(n *ir.Node) bool { return n.Has("act_min") || n.Has("act_max") }
+func hasAct(n *ir.Node) bool {
+	return op.HasAct(n)
+}
 
 // clamped stores v within the bounds of an absorbed activation.
 func (f *fn) clamped(y ref, index, v string) {
-	if f.n.Has("act_min") {
-		v = fmt.Sprintf("nncc_max_f64(%s, %s)", v, num(float64(f.n.Float("act_min"))))
+	if ir.AttrsOf[op.Act](f.n).ActMin != nil {
+		v = fmt.Sprintf("nncc_max_f64(%s, %s)", v, num(float64(*ir.AttrsOf[op.Act](f.n).ActMin)))
 	}
-	if f.n.Has("act_max") {
-		v = fmt.Sprintf("nncc_min_f64(%s, %s)", v, num(float64(f.n.Float("act_max"))))
+	if ir.AttrsOf[op.Act](f.n).ActMax != nil {
+		v = fmt.Sprintf("nncc_min_f64(%s, %s)", v, num(float64(*ir.AttrsOf[op.Act](f.n).ActMax)))
 	}
 	f.store(y, index, v)
 }

@@ -70,7 +70,7 @@ func (w *fuser) choice(n *ir.Node) error {
 // nncc_quantize_f32_* and nncc_dequantize_*_f32 compute it.
 func (w *fuser) border(n *ir.Node) error {
 	x, y := n.In[0].Type, n.Out[0].Type
-	if n.In[1].Const == nil || n.In[1].Type.Elems() != 1 || n.In[1].Type.DType != tensor.F32 || n.Input(2) != nil && n.In[2].Const == nil || n.Int("block_size") != 0 {
+	if n.In[1].Const == nil || n.In[1].Type.Elems() != 1 || n.In[1].Type.DType != tensor.F32 || n.Input(2) != nil && n.In[2].Const == nil || ir.AttrsOf[op.ScaleAttrs](n).BlockSize != 0 {
 		return fmt.Errorf("want one constant float32 scale")
 	}
 	zero := int64(0)

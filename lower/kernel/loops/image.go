@@ -3,6 +3,7 @@ package loops
 import (
 	"fmt"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -96,7 +97,7 @@ func deformed(f *fn) error {
 	}
 	x, w, off, y := f.in(0), f.in(1), f.in(2), f.out(0)
 	H, W, out, taps := g.In[0], g.In[1], product(g.Out), g.Taps()
-	ci, co, og := g.CIn/g.Group, g.COut/g.Group, n.Int("offset_group")
+	ci, co, og := g.CIn/g.Group, g.COut/g.Group, ir.AttrsOf[op.DeformConvAttrs](n).OffsetGroup
 	f.loop("b", g.N)
 	f.loop("m", g.COut)
 	f.loop("o", out)
@@ -142,8 +143,8 @@ func regions(f *fn) error {
 	x, rois, idx, y := f.in(0), f.in(1), f.in(2), f.out(0)
 	s := n.In[0].Type.Shape
 	C, H, W := s[1], s[2], s[3]
-	oh, ow, scale := n.Int("output_height"), n.Int("output_width"), num(float64(n.Float("spatial_scale")))
-	half, peak := n.Str("coordinate_transformation_mode") == "half_pixel", n.Str("mode") == "max"
+	oh, ow, scale := ir.AttrsOf[op.RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[op.RoiAlignAttrs](n).OutputWidth, num(float64(ir.AttrsOf[op.RoiAlignAttrs](n).SpatialScale))
+	half, peak := ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode == "half_pixel", ir.AttrsOf[op.ModeAttr](n).Mode == "max"
 	shift := "0.0"
 	if half {
 		shift = "0.5"
@@ -159,7 +160,7 @@ func regions(f *fn) error {
 	}
 	f.line("const double bw = fmax(right - left, %s) / %d.0;", least, ow)
 	f.line("const double bh = fmax(bottom - top, %s) / %d.0;", least, oh)
-	if k := n.Int("sampling_ratio"); k > 0 {
+	if k := ir.AttrsOf[op.RoiAlignAttrs](n).SamplingRatio; k > 0 {
 		f.line("const int32_t gh = %d, gw = %d;", k, k)
 	} else {
 		f.line("const int32_t gh = (int32_t)fmin(fmax(ceil(bh), 0.0), 1024.0);")

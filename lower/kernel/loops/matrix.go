@@ -97,10 +97,10 @@ func gemm(f *fn) error {
 	f.line("%s acc = 0;", c.wide())
 	f.loop("k", g.K)
 	ai, bi := fmt.Sprintf("m * %d + k", g.K), fmt.Sprintf("k * %d + n", g.N)
-	if n.Int("transA") != 0 {
+	if ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
 		ai = fmt.Sprintf("k * %d + m", g.M)
 	}
-	if n.Int("transB") != 0 {
+	if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 		bi = fmt.Sprintf("n * %d + k", g.K)
 	}
 	if c == whole {
@@ -109,7 +109,7 @@ func gemm(f *fn) error {
 		f.line("acc += %s * %s;", load(a, ai), load(b, bi))
 	}
 	f.close()
-	alpha, beta := float64(n.Float("alpha")), float64(n.Float("beta"))
+	alpha, beta := float64(ir.AttrsOf[op.AlphaAttr](n).Alpha), float64(ir.AttrsOf[op.BetaAttr](n).Beta)
 	v := "acc"
 	if alpha != 1 {
 		v = num(alpha) + " * (double)acc"

@@ -57,7 +57,7 @@ func split(f *fn) error {
 func concat(f *fn) error {
 	n := f.n
 	shape := n.Out[0].Type.Shape
-	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func triangle(f *fn) error {
 	f.loop("j", shape[r-1])
 	idx := fmt.Sprintf("(m * %d + i) * %d + j", shape[r-2], shape[r-1])
 	cond := "j - i >= " + k
-	if n.Int("upper") == 0 {
+	if ir.AttrsOf[op.TriluAttrs](n).Upper == 0 {
 		cond = "j - i <= " + k
 	}
 	f.line("%s[%s] = (%s) ? %s[%s] : 0;", y.name, idx, cond, x.name, idx)
@@ -104,7 +104,7 @@ func triangle(f *fn) error {
 func oneHot(f *fn) error {
 	n := f.n
 	shape := n.Out[0].Type.Shape
-	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func compress(f *fn) error {
 	}
 	shape := n.In[0].Type.Shape
 	axis := 0
-	if n.Has("axis") {
-		if axis, err = op.Axis(n, n.Int("axis"), len(shape)); err != nil {
+	if a := ir.AttrsOf[op.CompressAttrs](n).Axis; a != nil {
+		if axis, err = op.Axis(n, *a, len(shape)); err != nil {
 			return err
 		}
 	} else {
@@ -166,7 +166,7 @@ func compress(f *fn) error {
 func reverseSequence(f *fn) error {
 	n := f.n
 	shape := n.In[0].Type.Shape
-	ba, ta := n.Int("batch_axis"), n.Int("time_axis")
+	ba, ta := ir.AttrsOf[op.ReverseSequenceAttrs](n).BatchAxis, ir.AttrsOf[op.ReverseSequenceAttrs](n).TimeAxis
 	st := tensor.Strides(shape)
 	x, lens, y := f.in(0), f.in(1), f.out(0)
 	f.loop("b", shape[ba])
@@ -190,7 +190,7 @@ var combined = map[string]map[class]string{
 
 // put stores or combines element u of the updates at place p.
 func (f *fn) put(y ref, p string, updates ref, u string) {
-	how := f.n.Str("reduction")
+	how := ir.AttrsOf[op.ReductionAttr](f.n).Reduction
 	if how == "none" {
 		f.copy(y, p, updates, u)
 		return
@@ -205,7 +205,7 @@ func (f *fn) put(y ref, p string, updates ref, u string) {
 func scatterElements(f *fn) error {
 	n := f.n
 	shape, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
-	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func scatterND(f *fn) error {
 func gather(f *fn) error {
 	n := f.n
 	shape, idx := n.In[0].Type.Shape, n.In[1].Type
-	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package loops
 import (
 	"fmt"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -11,7 +12,7 @@ import (
 // softmax writes Softmax, LogSoftmax and Hardmax.
 func softmax(f *fn) error {
 	n := f.n
-	size, step, err := f.alongAxis(n.Int("axis"))
+	size, step, err := f.alongAxis(ir.AttrsOf[op.AxisAttr](n).Axis)
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func softmax(f *fn) error {
 func rowNorm(f *fn) error {
 	n := f.n
 	shape := n.In[0].Type.Shape
-	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func rowNorm(f *fn) error {
 	f.line("const double d = %s - mean;", load(x, el))
 	f.line("sq += d * d;")
 	f.close()
-	f.line("const double inv = 1.0 / sqrt(sq / %d.0 + %s);", size, num(float64(n.Float("epsilon"))))
+	f.line("const double inv = 1.0 / sqrt(sq / %d.0 + %s);", size, num(float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))
 	for i, v := range []string{1: "mean", 2: "inv"} {
 		if i > 0 && f.wants(i) {
 			f.store(f.out(i), "r", v)
@@ -104,7 +105,7 @@ func channelNorm(f *fn) error {
 	c, inner := shape[1], product(shape[2:])
 	per := 1
 	if n.Op == op.GroupNormalization {
-		per = c / n.Int("num_groups")
+		per = c / ir.AttrsOf[op.GroupNormalizationAttrs](n).NumGroups
 	}
 	x, scale, bias, y := f.in(0), f.in(1), f.in(2), f.out(0)
 	f.loop("b", shape[0])
@@ -119,7 +120,7 @@ func channelNorm(f *fn) error {
 	f.line("const double d = %s - mean;", load(x, "at + i"))
 	f.line("sq += d * d;")
 	f.close()
-	f.line("const double inv = 1.0 / sqrt(sq / %d.0 + %s);", per*inner, num(float64(n.Float("epsilon"))))
+	f.line("const double inv = 1.0 / sqrt(sq / %d.0 + %s);", per*inner, num(float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))
 	f.loop("i", per*inner)
 	f.line("const int32_t k = g * %d + i / %d;", per, inner)
 	f.store(y, "at + i", fmt.Sprintf("(%s - mean) * inv * %s + %s", load(x, "at + i"), load(scale, "k"), load(bias, "k")))
@@ -138,7 +139,7 @@ func batchNorm(f *fn) error {
 	x, scale, bias, mean, variance, y := f.in(0), f.in(1), f.in(2), f.in(3), f.in(4), f.out(0)
 	f.loop("b", batch)
 	f.loop("c", c)
-	f.line("const double m = %s / sqrt(%s + %s);", load(scale, "c"), load(variance, "c"), num(float64(n.Float("epsilon"))))
+	f.line("const double m = %s / sqrt(%s + %s);", load(scale, "c"), load(variance, "c"), num(float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))
 	f.loop("i", inner)
 	f.line("const int32_t at = (b * %d + c) * %d + i;", c, inner)
 	f.store(y, "at", fmt.Sprintf("(%s - %s) * m + %s", load(x, "at"), load(mean, "c"), load(bias, "c")))
@@ -150,7 +151,7 @@ func batchNorm(f *fn) error {
 func localNorm(f *fn) error {
 	n := f.n
 	shape := n.In[0].Type.Shape
-	c, inner, size := shape[1], product(shape[2:]), n.Int("size")
+	c, inner, size := shape[1], product(shape[2:]), ir.AttrsOf[op.LRNAttrs](n).Size
 	x, y := f.in(0), f.out(0)
 	f.loop("b", shape[0])
 	f.loop("c", c)
@@ -163,7 +164,7 @@ func localNorm(f *fn) error {
 	f.line("sum += v * v;")
 	f.close()
 	here := fmt.Sprintf("(b * %d + c) * %d + i", c, inner)
-	f.store(y, here, fmt.Sprintf("%s / pow(%s + %s * sum, %s)", load(x, here), num(float64(n.Float("bias"))), num(float64(n.Float("alpha"))/float64(size)), num(float64(n.Float("beta")))))
+	f.store(y, here, fmt.Sprintf("%s / pow(%s + %s * sum, %s)", load(x, here), num(float64(ir.AttrsOf[op.BiasAttr](n).Bias)), num(float64(ir.AttrsOf[op.AlphaAttr](n).Alpha)/float64(size)), num(float64(ir.AttrsOf[op.BetaAttr](n).Beta))))
 	f.closeTo(1)
 	return nil
 }
@@ -171,7 +172,7 @@ func localNorm(f *fn) error {
 // lpNorm writes LpNormalization; a norm of zero leaves zeros.
 func lpNorm(f *fn) error {
 	n := f.n
-	size, step, err := f.alongAxis(n.Int("axis"))
+	size, step, err := f.alongAxis(ir.AttrsOf[op.AxisAttr](n).Axis)
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func lpNorm(f *fn) error {
 	el := fmt.Sprintf("at + i * %d", step)
 	f.loop("i", size)
 	f.line("const double v = %s;", load(x, el))
-	if n.Int("p") == 1 {
+	if ir.AttrsOf[op.PAttr](n).P == 1 {
 		f.line("norm += fabs(v);")
 		f.close()
 	} else {
@@ -199,8 +200,8 @@ func lpNorm(f *fn) error {
 func meanVariance(f *fn) error {
 	n := f.n
 	axes := []int{0, 2, 3}
-	if n.Has("axes") {
-		axes = n.Ints("axes")
+	if ir.AttrsOf[op.AxesAttr](n).Axes != nil {
+		axes = ir.AttrsOf[op.AxesAttr](n).Axes
 	}
 	shape := n.In[0].Type.Shape
 	reduced := make([]bool, len(shape))

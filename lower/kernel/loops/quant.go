@@ -3,6 +3,7 @@ package loops
 import (
 	"fmt"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -13,11 +14,11 @@ import (
 func (f *fn) scaleIndex() (string, error) {
 	n := f.n
 	x, s := n.In[0].Type.Shape, n.In[1].Type
-	block := n.Int("block_size")
+	block := ir.AttrsOf[op.ScaleAttrs](n).BlockSize
 	if s.Elems() == 1 && s.Rank() <= 1 && block == 0 {
 		return "0", nil
 	}
-	axis, err := op.Axis(n, n.Int("axis"), len(x))
+	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(x))
 	if err != nil {
 		return "", err
 	}

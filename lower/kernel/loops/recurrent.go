@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -169,7 +170,7 @@ func (c *cell) lstm() {
 		zi, zf = zi+" + "+peep(0)+" * memory[k]", zf+" + "+peep(2)+" * memory[k]"
 	}
 	c.act("in", 0, zi)
-	if f.n.Int("input_forget") != 0 {
+	if ir.AttrsOf[op.LSTMAttrs](f.n).InputForget != 0 {
 		f.line("const double keep = 1.0 - in;")
 	} else {
 		c.act("keep", 0, zf)
@@ -192,7 +193,7 @@ func (c *cell) gru(at string) {
 	c.act("v", 0, "z[k]")
 	f.line("z[k] = v;")
 	f.close()
-	if f.n.Int("linear_before_reset") != 0 {
+	if ir.AttrsOf[op.GRUAttrs](f.n).LinearBeforeReset != 0 {
 		c.products(at, 2*H, 3*H, c.h, false)
 		f.loop("k", H)
 		f.line("double acc = 0.0;")

@@ -165,7 +165,7 @@ func (f *fn) logSumExp(x, y ref, yi string, inner func() string) {
 // arg writes ArgMax and ArgMin; NaN is below every number, as Go orders them.
 func arg(f *fn) error {
 	n := f.n
-	size, step, err := f.alongAxis(n.Int("axis"))
+	size, step, err := f.alongAxis(ir.AttrsOf[op.AxisAttr](n).Axis)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func arg(f *fn) error {
 	if n.Op == op.ArgMin {
 		beats, less = less, more
 	}
-	if n.Int("select_last_index") != 0 {
+	if ir.AttrsOf[op.ArgOpAttrs](n).SelectLastIndex != 0 {
 		beats = "!(" + less + ")"
 	}
 	f.open("if (%s)", beats)
@@ -218,12 +218,12 @@ func running(f *fn) error {
 	f.line("%s acc = %d;", c.wide(), start)
 	f.loop("k", size)
 	pos := "k"
-	if n.Int("reverse") != 0 {
+	if ir.AttrsOf[op.ScanOpAttrs](n).Reverse != 0 {
 		pos = fmt.Sprintf("(%d - k)", size-1)
 	}
 	f.line("const int32_t at = o * %d + %s * %d + s;", size*step, pos, step)
 	f.line("const %s v = %s;", c.wide(), load(x, "at"))
-	if n.Int("exclusive") != 0 {
+	if ir.AttrsOf[op.ScanOpAttrs](n).Exclusive != 0 {
 		f.store(y, "at", first)
 		f.line("acc = %s;", next)
 	} else {
@@ -238,7 +238,7 @@ func running(f *fn) error {
 func topK(f *fn) error {
 	n := f.n
 	shape := n.In[0].Type.Shape
-	axis, err := op.Axis(n, n.Int("axis"), len(shape))
+	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
 	if err != nil {
 		return err
 	}
@@ -262,11 +262,11 @@ func topK(f *fn) error {
 	here := fmt.Sprintf("(o * %d + p) * %d + s", k, step)
 	f.line("const %s w = %s;", c.wide(), load(y, prev))
 	cond := "v > w"
-	if n.Int("largest") == 0 {
+	if ir.AttrsOf[op.TopKAttrs](n).Largest == 0 {
 		cond = "v < w"
 	}
 	if c == real { // NaN is the largest, as in NumPy's order
-		cond = map[bool]string{true: "v > w || (isnan(v) && !isnan(w))", false: "v < w || (isnan(w) && !isnan(v))"}[n.Int("largest") != 0]
+		cond = map[bool]string{true: "v > w || (isnan(v) && !isnan(w))", false: "v < w || (isnan(w) && !isnan(v))"}[ir.AttrsOf[op.TopKAttrs](n).Largest != 0]
 	}
 	f.open("if (!(%s))", cond)
 	f.line("break;")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -66,7 +67,7 @@ func resize(f *fn) error {
 	f.closeTo(depth)
 	value := "acc"
 	if len(outside) > 0 {
-		value = fmt.Sprintf("(%s) ? %s : acc", strings.Join(outside, " || "), num(float64(n.Float("extrapolation_value"))))
+		value = fmt.Sprintf("(%s) ? %s : acc", strings.Join(outside, " || "), num(float64(ir.AttrsOf[op.ResizeAttrs](n).ExtrapolationValue)))
 	}
 	if !y.t.IsFloat() {
 		value = fromReal(y.t, value)
@@ -85,7 +86,7 @@ func gridSample(f *fn) error {
 	r := len(size)
 	outShape := n.Out[0].Type.Shape[2:]
 	points, plane, channels := product(outShape), product(size), in[1]
-	mode, padding := n.Str("mode"), n.Str("padding_mode")
+	mode, padding := ir.AttrsOf[op.ModeAttr](n).Mode, ir.AttrsOf[op.GridSampleAttrs](n).PaddingMode
 	taps := map[string]int{"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}[mode]
 	x, grid, y := f.in(0), f.in(1), f.out(0)
 	f.loop("b", in[0])
@@ -95,7 +96,7 @@ func gridSample(f *fn) error {
 	for d, s := range size {
 		lo, hi := -0.5, float64(s)-0.5
 		pos := fmt.Sprintf("((v + 1.0) * %s - 1.0) / 2.0", num(float64(s)))
-		if n.Int("align_corners") != 0 {
+		if ir.AttrsOf[op.GridSampleAttrs](n).AlignCorners != 0 {
 			lo, hi = 0, float64(s-1)
 			pos = fmt.Sprintf("(v + 1.0) / 2.0 * %s", num(float64(s-1)))
 		}

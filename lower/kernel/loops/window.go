@@ -63,11 +63,11 @@ func flat(v []string, shape []int) string {
 // convolution writes Conv and ConvInteger in any number of dimensions.
 func convolution(f *fn) error {
 	n := f.n
-	bare := *n
+	bare := n.Bare()
 	if n.Op == op.ConvInteger { // whose third input is a zero point
 		bare.In = n.In[:2]
 	}
-	g, err := op.ConvGeometry(&bare)
+	g, err := op.ConvGeometry(bare)
 	if err != nil {
 		return err
 	}
@@ -170,8 +170,8 @@ func pool(f *fn) error {
 	case op.LpPool, op.GlobalLpPool:
 		f.line("double acc = 0.0;")
 		v := load(x, window(""))
-		term, root := fmt.Sprintf("pow(fabs(v), %d.0)", n.Int("p")), fmt.Sprintf("pow(acc, 1.0 / %d.0)", n.Int("p"))
-		switch n.Int("p") { // what the usual norms need no pow for, which is slow without hardware
+		term, root := fmt.Sprintf("pow(fabs(v), %d.0)", ir.AttrsOf[op.PAttr](n).P), fmt.Sprintf("pow(acc, 1.0 / %d.0)", ir.AttrsOf[op.PAttr](n).P)
+		switch ir.AttrsOf[op.PAttr](n).P { // what the usual norms need no pow for, which is slow without hardware
 		case 1:
 			term, root = "fabs(v)", "acc"
 		case 2:
@@ -201,7 +201,7 @@ func pool(f *fn) error {
 // plane with storage_order 1.
 func (f *fn) poolIndex(g *op.PoolGeom) {
 	v := "best"
-	if f.n.Op == op.MaxPool && f.n.Int("storage_order") == 1 {
+	if f.n.Op == op.MaxPool && ir.AttrsOf[op.MaxPoolAttrs](f.n).StorageOrder == 1 {
 		plane := product(g.In)
 		v = fmt.Sprintf("best / %d * %d", plane, plane)
 		mul, st := 1, tensor.Strides(g.In)
@@ -219,7 +219,7 @@ func unpool(f *fn) error {
 	x, idx, y := f.in(0), f.in(1), f.out(0)
 	from := append([]int(nil), n.In[0].Type.Shape...)
 	k := len(from) - 2
-	st, pads, kernel := n.Ints("strides"), n.Ints("pads"), n.Ints("kernel_shape")
+	st, pads, kernel := ir.AttrsOf[op.StridesAttr](n).Strides, ir.AttrsOf[op.PadsAttr](n).Pads, ir.AttrsOf[op.KernelShapeAttr](n).KernelShape
 	for i := range k {
 		s, p := 1, 0
 		if st != nil {

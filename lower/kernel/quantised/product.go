@@ -36,7 +36,7 @@ func productFact(gemm, matmul func(n *ir.Node) (*op.MACParams, string)) *kernel.
 			}
 			p, why := gemm(n.Node)
 			f := &Product{g.M, g.K, g.N, p, []int{1, 0}}
-			if n.Int("transB") != 0 {
+			if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 				f.Perm = nil
 			}
 			return f, why

@@ -43,7 +43,7 @@ type Rows struct{ Count, Size int }
 // SoftmaxRows are the rows of a softmax along its axis.
 var SoftmaxRows = kernel.FactOf(func(n *ir.Node) (Rows, error) {
 	t := n.Out[0].Type
-	axis, err := op.Axis(n, n.Int("axis"), t.Rank())
+	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, t.Rank())
 	if err != nil {
 		return Rows{}, err
 	}

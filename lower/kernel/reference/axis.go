@@ -62,7 +62,7 @@ func argRow(fn, typ, code, doc string, d *ir.OpDef, in cond) *kernel.Kernel {
 		Lower: func(n *kernel.Node) *call.Lowered {
 			outer, axis, inner := axisOf(n)
 			l := start(n.Node, fn)
-			p := params(typ, ints("outer", outer, "axis", axis, "inner", inner, "select_last", n.Int("select_last_index"))...)
+			p := params(typ, ints("outer", outer, "axis", axis, "inner", inner, "select_last", ir.AttrsOf[op.ArgOpAttrs](n).SelectLastIndex)...)
 			l.call(fn, p, l.in(0), l.out(0))
 			return l.low
 		},
@@ -78,7 +78,7 @@ var cumSumRow = &kernel.Kernel{
 		axis := kernel.Known(op.Axis(n.Node, a[0], n.In[0].Type.Rank()))
 		outer, size, inner := outerAxisInner(n.In[0].Type, axis)
 		l := start(n.Node, "nncc_cumsum_f32")
-		p := params("nncc_cumsum_params", ints("outer", outer, "axis", size, "inner", inner, "exclusive", n.Int("exclusive"), "reverse", n.Int("reverse"))...)
+		p := params("nncc_cumsum_params", ints("outer", outer, "axis", size, "inner", inner, "exclusive", ir.AttrsOf[op.ScanOpAttrs](n).Exclusive, "reverse", ir.AttrsOf[op.ScanOpAttrs](n).Reverse)...)
 		l.call("nncc_cumsum_f32", p, l.in(0), l.out(0))
 		l.inPlace(0)
 		return l.low
@@ -87,10 +87,10 @@ var cumSumRow = &kernel.Kernel{
 
 func axisKernels() []*kernel.Kernel {
 	norm := func(n *ir.Node, outer, axis, inner int) *call.Struct {
-		return params("nncc_lp_norm_params", ints("outer", outer, "axis", axis, "inner", inner, "power", n.Int("p"))...)
+		return params("nncc_lp_norm_params", ints("outer", outer, "axis", axis, "inner", inner, "power", ir.AttrsOf[op.PAttr](n).P)...)
 	}
 	oneOrTwo := cond{"p is 1 or 2", func(n *kernel.Node) string {
-		if p := n.Int("p"); p != 1 && p != 2 {
+		if p := ir.AttrsOf[op.PAttr](n).P; p != 1 && p != 2 {
 			return fmt.Sprintf("p is %d, want 1 or 2", p)
 		}
 		return ""

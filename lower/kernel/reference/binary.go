@@ -167,7 +167,7 @@ func plain(d tensor.DType) cond {
 
 // fmodOnly: Mod in C's sense, the sign of the dividend.
 var fmodOnly = cond{"fmod is 1", func(n *kernel.Node) string {
-	if n.Int("fmod") != 1 {
+	if ir.AttrsOf[op.ModAttrs](n).Fmod != 1 {
 		return "fmod is 0, want 1"
 	}
 	return ""

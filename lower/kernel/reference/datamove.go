@@ -184,7 +184,7 @@ func mergePad(in, out, before []int) (i, o, b []int) {
 // padFillKnown: a fill value computed at run time has the type of the data.
 var padFillKnown = cond{"the fill value is constant or of the data's type", func(n *kernel.Node) string {
 	v := n.Input(2)
-	if v == nil || n.Str("mode") != "constant" {
+	if v == nil || ir.AttrsOf[op.ModeAttr](n).Mode != "constant" {
 		return ""
 	}
 	if v.Const == nil {

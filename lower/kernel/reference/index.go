@@ -73,7 +73,7 @@ func elementsParams(n *kernel.Node, bytes int) *call.Struct {
 
 // noReduction: scattered values replace, they are not combined.
 var noReduction = cond{"reduction is none", func(n *kernel.Node) string {
-	if r := n.Str("reduction"); r != "none" {
+	if r := ir.AttrsOf[op.ReductionAttr](n).Reduction; r != "none" {
 		return "reduction is " + r + ", want none"
 	}
 	return ""
@@ -118,7 +118,9 @@ func indexKernels() []*kernel.Kernel {
 			},
 		}
 	}
-	tuples := func(n *kernel.Node, bytes int) *call.Struct { return tupleParams(n.Node, n.Int("batch_dims"), bytes) }
+	tuples := func(n *kernel.Node, bytes int) *call.Struct {
+		return tupleParams(n.Node, ir.AttrsOf[op.GatherNDAttrs](n).BatchDims, bytes)
+	}
 	flat := func(n *kernel.Node, bytes int) *call.Struct { return tupleParams(n.Node, 0, bytes) }
 	return []*kernel.Kernel{
 		gatherRow,

@@ -17,12 +17,12 @@ var flatRight = cond{"one right matrix, constant (or transposed) for all product
 	b := n.In[1]
 	if n.Op == op.Gemm {
 		switch {
-		case n.Int("transA") != 0:
+		case ir.AttrsOf[op.GemmAttrs](n).TransA != 0:
 			return "transA is 1, want 0"
-		case b.Const == nil && n.Int("transB") == 0:
+		case b.Const == nil && ir.AttrsOf[op.GemmAttrs](n).TransB == 0:
 			return fmt.Sprintf("the right matrix %s is computed at run time, want a constant", b)
-		case n.Float("alpha") != 1 && b.Const == nil:
-			return fmt.Sprintf("alpha is %v with a right matrix computed at run time, want 1", n.Float("alpha"))
+		case ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 && b.Const == nil:
+			return fmt.Sprintf("alpha is %v with a right matrix computed at run time, want 1", ir.AttrsOf[op.AlphaAttr](n).Alpha)
 		}
 		return addendWhy(n.Node)
 	}
@@ -54,8 +54,8 @@ func addendWhy(n *ir.Node) string {
 		return ""
 	case c.Type.Elems() != n.Out[0].Type.Shape[1]:
 		return fmt.Sprintf("the addend computed at run time has shape %v, want one value a column", s)
-	case n.Float("beta") != 1:
-		return fmt.Sprintf("beta is %v with an addend computed at run time, want 1", n.Float("beta"))
+	case ir.AttrsOf[op.BetaAttr](n).Beta != 1:
+		return fmt.Sprintf("beta is %v with an addend computed at run time, want 1", ir.AttrsOf[op.BetaAttr](n).Beta)
 	}
 	return ""
 }
@@ -92,10 +92,10 @@ func (l *lowering) gemmWeights(g *op.GemmGeom) call.Arg {
 	if c == nil {
 		return l.in(1)
 	}
-	if n.Int("transB") == 0 {
+	if ir.AttrsOf[op.GemmAttrs](n).TransB == 0 {
 		c = c.Transpose([]int{1, 0})
 	}
-	return blob("weights", scaled(c, n.Float("alpha")))
+	return blob("weights", scaled(c, ir.AttrsOf[op.AlphaAttr](n).Alpha))
 }
 
 // gemmBias is Gemm's addend as one value a column, beta folded in.
@@ -104,7 +104,7 @@ func (l *lowering) gemmBias(cols int) call.Arg {
 	if v == nil || v.Const == nil {
 		return l.in(2)
 	}
-	d := scaled(v.Const, l.n.Float("beta"))
+	d := scaled(v.Const, ir.AttrsOf[op.BetaAttr](l.n).Beta)
 	if d.Len() == 1 && cols > 1 {
 		d = tensor.Of([]int{cols}, slices.Repeat(tensor.As[float32](d), cols))
 	}
@@ -180,20 +180,20 @@ var gemmRow = &kernel.Kernel{
 		g := kernel.Gemm.Must(n)
 		l := start(n.Node, "nncc_batch_matmul_f32")
 		aRow, aCol, bRow, bCol := g.K, 1, g.N, 1
-		if n.Int("transA") != 0 {
+		if ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
 			aRow, aCol = 1, g.M
 		}
-		if n.Int("transB") != 0 {
+		if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 			bRow, bCol = 1, g.K
 		}
 		out := n.Out[0].Type
 		l.call("nncc_batch_matmul_f32", matrixParams(g.M, g.K, g.N, aRow, aCol, bRow, bCol, call.Nested{Fields: ints("rank", 0)}), l.in(0), l.in(1), l.out(0))
-		if a := n.Float("alpha"); a != 1 {
+		if a := ir.AttrsOf[op.AlphaAttr](n).Alpha; a != 1 {
 			l.scale(out, l.outputOperand(), a, l.out(0))
 		}
-		if n.Input(2) != nil && n.Float("beta") != 0 {
+		if n.Input(2) != nil && ir.AttrsOf[op.BetaAttr](n).Beta != 0 {
 			c := l.broadcast(2, out)
-			if b := n.Float("beta"); b != 1 {
+			if b := ir.AttrsOf[op.BetaAttr](n).Beta; b != 1 {
 				s := l.scratch(tensor.F32, out.Elems())
 				l.scale(out, c, b, s)
 				c = operand{arg: s, strides: tensor.Strides(out.Shape)}

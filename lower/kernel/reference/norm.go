@@ -44,7 +44,7 @@ func noClamp() []call.Field {
 func linearNorm(n *ir.Node) (scale, shift []float32) {
 	c := func(i, k int) float64 { return n.In[i].Const.Float(k) }
 	for k := range n.In[1].Const.Len() {
-		s := c(1, k) / math.Sqrt(c(4, k)+float64(n.Float("epsilon")))
+		s := c(1, k) / math.Sqrt(c(4, k)+float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon))
 		scale = append(scale, float32(s))
 		shift = append(shift, float32(c(2, k)-float64(c(3, k)*s)))
 	}
@@ -119,7 +119,7 @@ func rowNormRow(fn, code, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
 		Lower: func(n *kernel.Node) *call.Lowered {
 			rows, length := rowNorm(n)
 			l := start(n.Node, fn)
-			p := params("nncc_layer_norm_params", append(ints("rows", rows, "len", length), call.F("epsilon", f32(n.Float("epsilon"))))...)
+			p := params("nncc_layer_norm_params", append(ints("rows", rows, "len", length), call.F("epsilon", f32(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))...)
 			args := []call.Arg{p, l.in(0), l.rowParam(1, length)}
 			if bias {
 				args = append(args, l.rowParam(2, length))
@@ -139,7 +139,7 @@ var groupNormRow = &kernel.Kernel{
 		l := start(n.Node, "nncc_group_norm_f32")
 		s := n.In[0].Type.Shape
 		p := params("nncc_group_norm_params", append(ints("batch", s[0], "spatial", product(s[2:]), "channels", s[1], "groups", normGroups(n.Node)),
-			call.F("epsilon", f32(n.Float("epsilon"))))...)
+			call.F("epsilon", f32(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))...)
 		l.call("nncc_group_norm_f32", p, l.in(0), l.in(1), l.in(2), l.out(0))
 		l.inPlace(0)
 		return l.low
@@ -148,7 +148,7 @@ var groupNormRow = &kernel.Kernel{
 
 func normGroups(n *ir.Node) int {
 	if n.Op == op.GroupNormalization {
-		return n.Int("num_groups")
+		return ir.AttrsOf[op.GroupNormalizationAttrs](n).NumGroups
 	}
 	return n.In[0].Type.Shape[1]
 }
@@ -159,8 +159,8 @@ var lrnRow = &kernel.Kernel{
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_lrn_f32")
 		rows, channels := rowsAndChannels(n.In[0].Type)
-		p := params("nncc_lrn_params", append(ints("rows", rows, "channels", channels, "size", n.Int("size")),
-			call.F("alpha", f32(n.Float("alpha"))), call.F("beta", f32(n.Float("beta"))), call.F("bias", f32(n.Float("bias"))))...)
+		p := params("nncc_lrn_params", append(ints("rows", rows, "channels", channels, "size", ir.AttrsOf[op.LRNAttrs](n).Size),
+			call.F("alpha", f32(ir.AttrsOf[op.AlphaAttr](n).Alpha)), call.F("beta", f32(ir.AttrsOf[op.BetaAttr](n).Beta)), call.F("bias", f32(ir.AttrsOf[op.BiasAttr](n).Bias)))...)
 		l.call("nncc_lrn_f32", p, l.in(0), l.out(0))
 		return l.low
 	},
@@ -178,8 +178,8 @@ var meanVarianceRow = &kernel.Kernel{
 // meanVariance computes d = x - mean, then d / (sqrt(mean(d*d)) + 1e-9).
 func meanVariance(n *ir.Node) *call.Lowered {
 	axes := []int{0, 2, 3}
-	if n.Has("axes") {
-		axes = n.Ints("axes") // a copy
+	if a := ir.AttrsOf[op.AxesAttr](n).Axes; a != nil {
+		axes = slices.Clone(a)
 	}
 	t := n.In[0].Type
 	for i, a := range axes {

@@ -40,7 +40,7 @@ func poolKernels() []*kernel.Kernel {
 		return params("nncc_pool2d_params", poolFields(g)...)
 	}
 	norm := func(l *lowering, g *op.PoolGeom) *call.Struct {
-		return params("nncc_lp_pool2d_params", call.F("pool", call.Nested{Fields: poolFields(g)}), call.FI("power", l.n.Int("p")))
+		return params("nncc_lp_pool2d_params", call.F("pool", call.Nested{Fields: poolFields(g)}), call.FI("power", ir.AttrsOf[op.PAttr](l.n).P))
 	}
 	// Global pooling reduces all of space at once, in any number of dimensions.
 	global := func(_ *lowering, g *op.PoolGeom) *call.Struct { return axisParams(g.N, product(g.In), g.C) }

@@ -13,7 +13,7 @@ import (
 
 // scaleShape: one scale, or one for every index of the axis.
 var scaleShape = cond{"one scale, or one for each index of the axis", func(n *kernel.Node) string {
-	if b := n.Int("block_size"); b != 0 {
+	if b := ir.AttrsOf[op.ScaleAttrs](n).BlockSize; b != 0 {
 		return fmt.Sprintf("block_size is %d, want 0", b)
 	}
 	return ""

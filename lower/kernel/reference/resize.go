@@ -73,8 +73,8 @@ func resizeKernels() []*kernel.Kernel {
 			Rules: rules("NNCC-RESIZE-NEAREST", nonEmpty, spatialResize, cond{"mode is nearest on one element type and quantisation", func(n *kernel.Node) string {
 				x, y := n.In[0].Type, n.Out[0].Type
 				switch {
-				case n.Str("mode") != "nearest":
-					return "mode is " + n.Str("mode") + ", want nearest"
+				case ir.AttrsOf[op.ModeAttr](n).Mode != "nearest":
+					return "mode is " + ir.AttrsOf[op.ModeAttr](n).Mode + ", want nearest"
 				case x.DType != y.DType || !x.Quant.Equal(y.Quant):
 					return fmt.Sprintf("the input is %s, the output %s, want the same", full(x), full(y))
 				case x.Quant != nil && !op.ResizeMoves(n.Node):
@@ -101,7 +101,7 @@ func resizeNearest(n *kernel.Node) *call.Lowered {
 	if g.Crop {
 		pixel := make([]float64, x.Shape[1])
 		for i := range pixel {
-			pixel[i] = float64(n.Float("extrapolation_value"))
+			pixel[i] = float64(ir.AttrsOf[op.ResizeAttrs](n).ExtrapolationValue)
 		}
 		outside = blob("outside", tensor.FromFloats(x.DType, []int{len(pixel)}, pixel))
 	}
@@ -117,7 +117,7 @@ func resizeF32(n *kernel.Node) *call.Lowered {
 	l.low.Unused = unusedTail(n.Node)
 	h, w, f := resizeSpace(n.Node, g)
 	f = append(f, ints("channels", n.In[0].Type.Shape[1], "taps_h", h.taps, "taps_w", w.taps)...)
-	f = append(f, call.F("outside", f32(n.Float("extrapolation_value"))))
+	f = append(f, call.F("outside", f32(ir.AttrsOf[op.ResizeAttrs](n).ExtrapolationValue)))
 	l.call("nncc_resize_f32", params("nncc_resize_params", f...), l.in(0), intBlob("index", h.index), f32Blob("weights", h.weight),
 		intBlob("index", w.index), f32Blob("weights", w.weight), l.out(0))
 	return l.low

@@ -19,15 +19,15 @@ var rnnActs = map[string]call.Lit{
 
 // rnnParams are the parameters of the recurrent kernels.
 func rnnParams(n *ir.Node, g *op.RNNGeom) *call.Struct {
-	direction := map[string]int{"forward": 0, "reverse": 1, "bidirectional": 2}[n.Str("direction")]
+	direction := map[string]int{"forward": 0, "reverse": 1, "bidirectional": 2}[ir.AttrsOf[op.DirectionAttr](n).Direction]
 	f := ints("seq", g.Seq, "batch", g.Batch, "in_n", g.Input, "hidden", g.Hidden, "direction", direction)
 	perDir := 1
 	switch n.Op {
 	case op.LSTM:
-		f = append(f, call.FI("input_forget", n.Int("input_forget")))
+		f = append(f, call.FI("input_forget", ir.AttrsOf[op.LSTMAttrs](n).InputForget))
 		perDir = 3
 	case op.GRU:
-		f = append(f, call.FI("linear_before_reset", n.Int("linear_before_reset")))
+		f = append(f, call.FI("linear_before_reset", ir.AttrsOf[op.GRUAttrs](n).LinearBeforeReset))
 		perDir = 2
 	}
 	if !math.IsInf(g.Clip, 1) {

@@ -140,7 +140,7 @@ func target8(row []byte) func(q int32) int32 {
 func (p *channelPlan) slope(n *ir.Node, i int) float64 {
 	step := float64(n.In[p.x].Type.Quant.Scale[0]) / float64(n.Out[0].Type.Quant.Scale[0])
 	if n.Op == op.BatchNormalization {
-		return step * n.In[1].Const.Float(i) / math.Sqrt(n.In[4].Const.Float(i)+float64(n.Float("epsilon")))
+		return step * n.In[1].Const.Float(i) / math.Sqrt(n.In[4].Const.Float(i)+float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon))
 	}
 	c := n.In[1-p.x]
 	k := slices.Index(p.index, i) // an element of the constant that uses the row

@@ -151,7 +151,7 @@ var matrixS8Row = &kernel.Kernel{
 		count := n.In[1].Type.Elems() / (g.k * g.n)
 		perm := []int{0, 2, 1}
 		shape := []int{count, g.k, g.n}
-		if n.Op == op.Gemm && n.Int("transB") != 0 {
+		if n.Op == op.Gemm && ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
 			perm, shape = []int{0, 1, 2}, []int{count, g.n, g.k}
 		}
 		w := l.arrangedS8(shape, perm)

@@ -19,11 +19,11 @@ func blockMove(n *ir.Node, toSpace bool) move {
 	if !toSpace {
 		deep, wide = y, x
 	}
-	b, c := n.Int("blocksize"), wide.Shape[1]
+	b, c := ir.AttrsOf[op.BlocksizeAttr](n).Blocksize, wide.Shape[1]
 	type dim struct{ size, deep, wide int }
 	ds, ws := strides(deep), strides(wide)
 	rowStep, colStep, chStep := b*c, c, 1
-	if n.Str("mode") == "CRD" {
+	if ir.AttrsOf[op.ModeAttr](n).Mode == "CRD" {
 		rowStep, colStep, chStep = b, 1, b*b
 	}
 	batch := dim{wide.Shape[0], ds[0], ws[0]}
@@ -46,7 +46,7 @@ func blockMove(n *ir.Node, toSpace bool) move {
 			add(batch)
 		case d == 1 && toSpace:
 			add(ch)
-		case d == 1 && n.Str("mode") == "CRD":
+		case d == 1 && ir.AttrsOf[op.ModeAttr](n).Mode == "CRD":
 			add(ch)
 			add(row)
 			add(col)
@@ -142,7 +142,7 @@ var triluRow = &kernel.Kernel{
 		mask := make([]bool, rows*cols)
 		for i := range mask {
 			row, col := i/cols, i%cols
-			if mask[i] = col >= row+k; n.Int("upper") == 0 {
+			if mask[i] = col >= row+k; ir.AttrsOf[op.TriluAttrs](n).Upper == 0 {
 				mask[i] = col <= row+k
 			}
 		}
