@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -108,7 +109,7 @@ var attrKinds = map[reflect.Type]AttrKind{
 func specOf(f reflect.StructField) AttrSpec {
 	kind, ok := attrKinds[f.Type]
 	if !ok {
-		panic(fmt.Sprintf("BUG: the attribute %s has type %s", f.Name, f.Type))
+		panic(bug.Errorf("the attribute %s has type %s", f.Name, f.Type))
 	}
 	name, option, _ := strings.Cut(f.Tag.Get("attr"), ",")
 	s := AttrSpec{Name: name, Kind: kind, Required: strings.Contains(option, "required"), ElemType: strings.Contains(option, "type")}
@@ -139,7 +140,7 @@ func defaultOf(name string, kind AttrKind, text string) *Attr {
 		err = fmt.Errorf("it is of a kind without defaults")
 	}
 	if err != nil {
-		panic(fmt.Sprintf("BUG: default %q of attribute %s: %v", text, name, err))
+		panic(bug.Errorf("default %q of attribute %s: %v", text, name, err))
 	}
 	return &a
 }
