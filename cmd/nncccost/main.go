@@ -171,11 +171,11 @@ func measure(c *driver.Config, k kind, n int) ([]cost.Point, error) {
 	if err != nil {
 		return nil, err
 	}
-	legalize := "off"
+	legalize := false
 	if k.own { // an activation becomes part of its layer
-		legalize = "on"
+		legalize = true
 	}
-	c.Align, c.DeadChannels, c.Fuse, c.Legalize, c.IOLayout, c.Cases = "never", "off", "off", legalize, "native", 1
+	c.Align, c.DeadChannels, c.Fuse, c.Legalize, c.IOLayout, c.Cases = "never", false, false, legalize, "native", 1
 	c.CalibMethod, c.BiasCorrect = "minmax", false
 	o, err := c.Compile()
 	if err != nil {

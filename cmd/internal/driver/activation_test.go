@@ -102,7 +102,7 @@ func TestActivationsInStore(t *testing.T) {
 				t.Errorf("%s, residual %v: steps %v, want convolutions with their activations\n%s", name, residual, ops, fusionText(o.Lowered.Fusions))
 			}
 			off := c
-			off.Fuse = "off"
+			off.Fuse = false
 			sameResults(t, name, o, compileNet(t, activated(t, text, residual), &off))
 		}
 	}
@@ -163,6 +163,6 @@ func TestCurves(t *testing.T) {
 		t.Errorf("no curve behind any of the convolutions\n%s", fusionText(o.Lowered.Fusions))
 	}
 	off := c
-	off.Fuse = "off"
+	off.Fuse = false
 	sameResults(t, "curves", o, compileNet(t, activated(t, spelt["a diamond that has no name"], false), &off))
 }

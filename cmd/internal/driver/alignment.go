@@ -34,7 +34,7 @@ func (c *Config) alignOptions(g *ir.Graph, only []string) (align.Options, error)
 		return o, usage("--align auto knows no costs of the accelerator of %s; want --align always, or another board", spec.Name)
 	}
 	d := *c // its remarks are about a program that is not written
-	d.DeadChannels, d.DumpIR, d.TimePasses, d.Note = "off", "", false, nil
+	d.DeadChannels, d.DumpIR, d.TimePasses, d.Note = false, "", false, nil
 	res, err := d.program(g.Clone(), spec)
 	if err != nil {
 		return o, err

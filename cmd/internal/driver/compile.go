@@ -76,7 +76,7 @@ func core(s *boards.Spec) kernel.Core {
 // lowerOptions are the options of the middle end.
 func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
 	o := lower.Options{
-		Precision: c.Precision, Legalize: c.Legalize == "on", DeadChannels: c.DeadChannels == "on", Fuse: c.Fuse == "on", Align: c.Align, PadInput: c.PadInput, Installed: c.CMSISLib != "",
+		Precision: c.Precision, Legalize: c.Legalize, DeadChannels: c.DeadChannels, Fuse: c.Fuse, Align: c.Align, PadInput: c.PadInput, Installed: c.CMSISLib != "",
 		FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
 		Target: kernel.Options{Core: core(spec), Kernels: c.Kernels, Generic: c.Generic}, Libraries: spec.Kernels, Optimize: c.Optimize,
 	}

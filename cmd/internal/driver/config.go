@@ -51,11 +51,11 @@ type Config struct {
 	FixedActs    string
 	Dims         []string
 	Set          []string
-	IO           string   // quantized, float
-	IOLayout     string   // onnx, native
-	Legalize     string   // on, off
-	DeadChannels string   // on, off
-	Fuse         string   // on, off
+	IO           string // quantized, float
+	IOLayout     string // onnx, native
+	Legalize     bool
+	DeadChannels bool
+	Fuse         bool
 	States       []string // OUT=IN, or auto
 	Stream       string   // [INPUT=]AXIS[:HOP]
 	Kernels      string
@@ -98,7 +98,7 @@ type Config struct {
 
 // Defaults is what the command line gives without further flags.
 func Defaults() Config {
-	return Config{CalibMethod: "mse", BiasCorrect: true, Rounding: quant.Adaptive, Precision: "auto", Weights: "int8", IO: "quantized", IOLayout: "onnx", Legalize: "on", DeadChannels: "on", Fuse: "on", Kernels: "auto", Align: "auto",
+	return Config{CalibMethod: "mse", BiasCorrect: true, Rounding: quant.Adaptive, Precision: "auto", Weights: "int8", IO: "quantized", IOLayout: "onnx", Legalize: true, DeadChannels: true, Fuse: true, Kernels: "auto", Align: "auto",
 		Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
 }
 
@@ -182,9 +182,6 @@ func (c *Config) Check() error {
 		{"weights", c.Weights, []string{"int8", "int4"}},
 		{"io", c.IO, []string{"quantized", "float"}},
 		{"io-layout", c.IOLayout, []string{"onnx", "native"}},
-		{"legalize", c.Legalize, []string{"on", "off"}},
-		{"dead-channels", c.DeadChannels, []string{"on", "off"}},
-		{"fuse", c.Fuse, []string{"on", "off"}},
 		{"kernels", c.Kernels, []string{"auto", "cmsis-nn", "nncc", "reference"}},
 		{"align", c.Align, []string{"auto", "always", "never"}},
 		{"optimize", c.Optimize, []string{"speed", "size", "balanced"}},

@@ -22,7 +22,7 @@ func TestElementwiseOperator(t *testing.T) {
 			g := activated(t, act, true)
 			text := g.String()
 			compareOnHost(t, &c, compileNet(t, g, &c), text)
-			c.Fuse = "off"
+			c.Fuse = false
 			alone := compileNet(t, g, &c).Lowered.Graph
 			if !slices.ContainsFunc(alone.Nodes, func(n *ir.Node) bool { return n.Op == op.HardSwish2 }) {
 				t.Errorf("without fusion no step is a HardSwish2:\n%s", alone)

@@ -61,7 +61,7 @@ func TestLoopsPay(t *testing.T) {
 				if !all && (k+j+2*i)%6 != 3 {
 					continue
 				}
-				count := func(fuse string) uint64 {
+				count := func(fuse bool) uint64 {
 					c := Defaults()
 					c.Board, c.Precision, c.Fuse, c.Name, c.Cases = board, precision, fuse, "net", 1
 					o := compileNet(t, irtest.Parse(t, "graph \"g\" {\n"+text+"\n  out \"y\" = %y\n}"), &c)
@@ -77,7 +77,7 @@ func TestLoopsPay(t *testing.T) {
 					}
 					return v.Instructions
 				}
-				with, without := count("on"), count("off")
+				with, without := count(true), count(false)
 				what := fmt.Sprintf("net %d (%s), %s, %s: %d instructions with loops, %d without", k, strings.Fields(text)[1], board, precision, with, without)
 				if with > without+without/100 {
 					t.Error(what)

@@ -116,7 +116,7 @@ func (c *Config) LegalizeModel(only []string, outputs string) (*Rewritten, error
 	if err != nil {
 		return nil, err
 	}
-	if outputs == "" && len(only) == 0 && accel && c.Legalize == "on" && !lower.Quantised(g) {
+	if outputs == "" && len(only) == 0 && accel && c.Legalize && !lower.Quantised(g) {
 		outputs = "native"
 	}
 	r := &Rewritten{config: c, Rewrites: []pass.Rewrite{}}
@@ -149,7 +149,7 @@ func (c *Config) LegalizeModel(only []string, outputs string) (*Rewritten, error
 // legalRanks runs the float passes (all, or those named) on g. exact: only data
 // was moved.
 func (c *Config) legalRanks(g *ir.Graph, only []string, r *Rewritten) (_ *ir.Graph, exact bool, err error) {
-	passes := lower.FloatPasses(c.Legalize == "on")
+	passes := lower.FloatPasses(c.Legalize)
 	aligned := &align.Result{}
 	if len(only) > 0 {
 		opt, err := c.alignOptions(g, only)
@@ -236,7 +236,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
-	rewrites, err := lower.Legalise(g, c.Legalize == "on")
+	rewrites, err := lower.Legalise(g, c.Legalize)
 	if err != nil {
 		return nil, err
 	}

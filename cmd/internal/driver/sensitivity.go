@@ -45,7 +45,7 @@ func (c *Config) RankLayers() (*Sensitivity, error) {
 	if _, err = c.single(g, &q); err != nil {
 		return nil, err
 	}
-	if _, err := lower.Legalise(g, c.Legalize == "on"); err != nil {
+	if _, err := lower.Legalise(g, c.Legalize); err != nil {
 		return nil, err
 	}
 	s := &Sensitivity{Samples: len(q.Samples)}

@@ -29,7 +29,7 @@ func TestDumpsAreTheStages(t *testing.T) {
 	}{
 		{"m55", "cortex-m55", nil},
 		{"float32", "cortex-m4", func(c *Config) { c.Precision, c.Calib = "float32", nil }},
-		{"plain", "cortex-m0plus", func(c *Config) { c.Legalize, c.Fuse, c.DeadChannels = "off", "off", "off" }},
+		{"plain", "cortex-m0plus", func(c *Config) { c.Legalize, c.Fuse, c.DeadChannels = false, false, false }},
 		{"accelerator", "mla-m55", nil},
 		{"without", "cortex-m4", func(c *Config) { c.Passes = []string{"bn-fold=off", "align=off"} }},
 		{"small arena", "cortex-m4", func(c *Config) { c.MaxRAM, c.tries = "1", 2 }},

@@ -1,0 +1,25 @@
+package main
+
+import "errors"
+
+// onOff is the value of a flag that is on or off.
+type onOff bool
+
+func (v *onOff) String() string {
+	if *v {
+		return "on"
+	}
+	return "off"
+}
+
+// Set takes on and off only.
+func (v *onOff) Set(s string) error {
+	if s != "on" && s != "off" {
+		return errors.New("want one of on, off")
+	}
+	*v = s == "on"
+	return nil
+}
+
+// Type is how help shows the value.
+func (v *onOff) Type() string { return "string" }
