@@ -1,0 +1,121 @@
+package layers_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir/op"
+)
+
+// operatorLists are the lists of three operators and more that stand outside
+// ir/op, by folder: how many, and why no trait says the same. The numbers may
+// only fall.
+var operatorLists = map[string]struct {
+	most int
+	why  string
+}{
+	"frontend/onnx/expand":   {2, "ONNX's operators before they are the IR's"},
+	"frontend/onnx/exporter": {2, "forms in older versions of ONNX"},
+	"frontend/onnx/importer": {1, "operators whose sizes depend on data"},
+	"frontend/onnx/upgrade":  {5, "what changed between versions of ONNX"},
+	"frontend/surgery":       {3, "edits of models that are not in the IR yet"},
+	"ir/irtest":              {1, "what random graphs draw"},
+	"lower":                  {1, "prices by the cost model: kinds of layers"},
+	"lower/accel/mla":        {11, "what the accelerator has, by its vendor's guide"},
+	"lower/align":            {9, "how axes of operands and results belong together, a rule for each operator"},
+	"lower/kernel/loops":     {7, "C of operators with two operands, of reductions and windows"},
+	"lower/kernel/reference": {10, "rows of kernels that compute several operators"},
+	"lower/kerneltest":       {1, "what random graphs draw more often"},
+	"lower/legal":            {20, "a rewrite for each operator"},
+	"lower/legal4d":          {5, "a rewrite for each operator that has another form on four dimensions"},
+	"lower/prune":            {1, "monotone in each operand; no trait says it yet"},
+	"lower/quant":            {9, "a rule of quantisation for each operator; products, ranges of their own"},
+}
+
+// TestOperatorLists: no list of operators (a literal, a case, a call) stands
+// outside ir/op without a reason; a trait on the definition says it.
+func TestOperatorLists(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	found := map[string][]string{}
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, p)
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() && (d.Name() == "testdata" || rel == "ir/op" || strings.HasPrefix(d.Name(), ".") && rel != ".") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") || strings.HasSuffix(p, "_gen.go") {
+			return nil
+		}
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, p, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		folder := filepath.ToSlash(filepath.Dir(rel))
+		ast.Inspect(f, func(n ast.Node) bool {
+			if operators(n) >= 3 {
+				found[folder] = append(found[folder], rel+":"+strconv.Itoa(files.Position(n.Pos()).Line))
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, at := range found {
+		switch a := operatorLists[folder]; {
+		case len(at) > a.most:
+			t.Errorf("%s has %d lists of operators, at most %d are accepted (%s); say it by a trait of ir.OpDef: %s", folder, len(at), a.most, a.why, strings.Join(at, ", "))
+		case len(at) < a.most:
+			t.Errorf("%s has %d lists of operators, %d are accepted: lower the number", folder, len(at), a.most)
+		}
+	}
+	for folder := range operatorLists {
+		if found[folder] == nil {
+			t.Errorf("%s has no list of operators any more: take it out", folder)
+		}
+	}
+}
+
+// operators counts the operators that a literal, a case or a call lists.
+func operators(n ast.Node) int {
+	var list []ast.Expr
+	switch n := n.(type) {
+	case *ast.CompositeLit:
+		list = n.Elts
+	case *ast.CaseClause:
+		list = n.List
+	case *ast.CallExpr:
+		list = n.Args
+	}
+	seen := map[string]bool{}
+	for _, e := range list {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			e = kv.Key
+		}
+		name := ""
+		switch e := e.(type) {
+		case *ast.SelectorExpr:
+			if x, ok := e.X.(*ast.Ident); ok && x.Name == "op" {
+				name = e.Sel.Name
+			}
+		case *ast.BasicLit:
+			name, _ = strconv.Unquote(e.Value)
+		}
+		name = strings.TrimPrefix(name, "nncc.")
+		if op.Get("", name) != nil || op.Get("nncc", name) != nil {
+			seen[name] = true
+		}
+	}
+	return len(seen)
+}
