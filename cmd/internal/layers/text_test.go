@@ -87,6 +87,9 @@ func TestNoDecisionByText(t *testing.T) {
 				return nil // programs that measure; they read their own files
 			}
 			ast.Inspect(f, func(n ast.Node) bool {
+				if b, ok := n.(*ast.BasicLit); ok && strings.HasPrefix(b.Value, `"BUG: `) && rel != "ir/bug/bug.go" {
+					t.Errorf("%s:%d: a fault without its type; make it with ir/bug", rel, fset.Position(b.Pos()).Line)
+				}
 				if c, ok := n.(*ast.CallExpr); ok && decision(c) {
 					used[rel] = true
 					if byText[rel] == "" {
