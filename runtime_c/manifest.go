@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"text/template"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // manifest is the table of kernels, a row each.
@@ -39,7 +41,7 @@ type Kernel struct {
 var Kernels = sync.OnceValue(func() []Kernel {
 	rows, err := readManifest(sources)
 	if err != nil {
-		panic("BUG: runtime_c: " + err.Error())
+		panic(bug.Errorf("runtime_c: %w", err))
 	}
 	return rows
 })
