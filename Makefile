@@ -63,6 +63,9 @@ lint:
 	@echo "gofmt -l ."
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w):"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
+	@echo "clang-format, runtime_c"
+	@clang-format --dry-run -Werror $$(git ls-files 'runtime_c/*.c' 'runtime_c/*.h' 2>/dev/null || find runtime_c -name '*.[ch]')
+	$(GO) run ./cmd/internal/lint
 
 # The table of the README, and the shipped model's figures.
 bench:

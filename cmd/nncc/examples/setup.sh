@@ -16,6 +16,7 @@ needs() {
 		test	command -v g++	g++
 		test	test -e /usr/include/stdlib.h	libc6-dev
 		test	command -v clang	clang
+		test	command -v clang-format	clang-format
 		test	has_clang_rt	libclang-rt-14-dev
 		test	command -v cmake	cmake
 		test	command -v protoc	protobuf-compiler

@@ -1,19 +1,19 @@
 /*
- * nncc_dsp.h: int8 kernels for cores with the DSP extension (Cortex-M4, M7, M33) and, as nncc_plain_*, inner functions for
- * cores without, results bit for bit those of CMSIS-NN.
+ * nncc_dsp.h: int8 kernels for cores with the DSP extension (Cortex-M4, M7, M33) and, as nncc_plain_*, inner functions
+ * for cores without, results bit for bit those of CMSIS-NN.
  *
- * nncc prepares the weights when it compiles the model: the input offset is folded into the bias, weights are packed for
- * SMLAD, and every channel has three numbers {m, c, s} that scale twice its accumulator v by
+ * nncc prepares the weights when it compiles the model: the input offset is folded into the bias, weights are packed
+ * for SMLAD, and every channel has three numbers {m, c, s} that scale twice its accumulator v by
  *     ((2 * v * m + 2^31) >> 32) + c - (v < 0)) >> s
- * which is the double rounding of TensorFlow Lite for multiplier m and a shift to the right by s, with output offset and
- * rounding in c (nncc proves it for the reachable v). Each kernel has a body in assembly, chosen by __ARM_FEATURE_DSP with
- * GCC, Clang or Arm Compiler 6, and a portable one with the same results. Words are read at any address: int8 tensors
- * need no alignment, but packed weights and scratch are aligned to 4 bytes.
- * Names are nncc_<dsp or plain>_<operator>_<variant>_<type>; plain: for cores without the DSP extension. Variants: 1row, 2rows, so
- * many rows (pixels) at a time; w16, wide weights, a 16-bit half of a word each (else narrow, two channels' in a half); lut, followed
- * by a function of one value from a table of 256; add, followed by the sum with another tensor; pixel, one output pixel; relu, for
- * layers of which no negative sum survives the clamp; stride1, stride2; even, odd: see nncc_dsp_depthwise_3x3_row_fn.
- * Tensors are NHWC and dense; the general conventions of nncc.h hold.
+ * which is the double rounding of TensorFlow Lite for multiplier m and a shift to the right by s, with output offset
+ * and rounding in c (nncc proves it for the reachable v). Each kernel has a body in assembly, chosen by
+ * __ARM_FEATURE_DSP with GCC, Clang or Arm Compiler 6, and a portable one with the same results. Words are read at any
+ * address: int8 tensors need no alignment, but packed weights and scratch are aligned to 4 bytes. Names are nncc_<dsp
+ * or plain>_<operator>_<variant>_<type>; plain: for cores without the DSP extension. Variants: 1row, 2rows, so many
+ * rows (pixels) at a time; w16, wide weights, a 16-bit half of a word each (else narrow, two channels' in a half); lut,
+ * followed by a function of one value from a table of 256; add, followed by the sum with another tensor; pixel, one
+ * output pixel; relu, for layers of which no negative sum survives the clamp; stride1, stride2; even, odd: see
+ * nncc_dsp_depthwise_3x3_row_fn. Tensors are NHWC and dense; the general conventions of nncc.h hold.
  */
 #ifndef NNCC_DSP_H
 #define NNCC_DSP_H
@@ -24,24 +24,26 @@
 extern "C" {
 #endif
 
-/* ---- matrix products: convolutions and fully connected layers ------------------------------------------------------ */
+/* ---- matrix products: convolutions and fully connected layers -------------------------------- */
 
 /*
  * Four output channels are a group, two inputs a pair. Packed weights hold, per group, 4 start values, the weights of
  * every pair, and {m, c, s} of each channel. Narrow weights are 2 words a pair: the word of channels 0 and 1 (2 and 3)
- * holds 256 * w1 + w0 for both inputs, so that one SMLAD adds x * (256 * w1 + w0) and another one, after SXTB16, x * w0;
- * the start values are b0 and 256 * b1 + b0. Wide weights are 4 words a pair, a channel each, weights and start values
- * doubled. Where the channels are no multiple of 4, the first two groups overlap.
+ * holds 256 * w1 + w0 for both inputs, so that one SMLAD adds x * (256 * w1 + w0) and another one, after SXTB16, x *
+ * w0; the start values are b0 and 256 * b1 + b0. Wide weights are 4 words a pair, a channel each, weights and start
+ * values doubled. Where the channels are no multiple of 4, the first two groups overlap.
  */
-typedef struct {
-    int32_t groups;     /* of four output channels */
-    int32_t pairs;      /* of inputs of a channel, at least 1 */
-    int32_t y_step;     /* bytes from the outputs of a pixel to those of the next one */
-    int32_t positive;   /* clamp is [-128, 127] and the zero point -128: no sign correction */
-    uint32_t low;       /* lower bound of the clamp, in each byte */
-    uint32_t cap;       /* 255 - (upper - lower bound), in each byte */
-    int32_t lanes;      /* channels that are wanted of a single group: kernels may leave the others as they are */
-    const uint8_t *table; /* 256 results for outputs that count from the lower bound: kernels called lut; clamp and all */
+typedef struct
+{
+    int32_t groups;   /* of four output channels */
+    int32_t pairs;    /* of inputs of a channel, at least 1 */
+    int32_t y_step;   /* bytes from the outputs of a pixel to those of the next one */
+    int32_t positive; /* clamp is [-128, 127] and the zero point -128: no sign correction */
+    uint32_t low;     /* lower bound of the clamp, in each byte */
+    uint32_t cap;     /* 255 - (upper - lower bound), in each byte */
+    int32_t lanes;    /* channels that are wanted of a single group: kernels may leave the others as they are */
+    /* 256 results for outputs that count from the lower bound: kernels called lut; clamp and all */
+    const uint8_t *table;
 } nncc_dsp_matmul_params;
 
 /*
@@ -57,8 +59,8 @@ typedef int32_t *nncc_dsp_widen_fn(const int8_t *a, const int8_t *b, int32_t n, 
 typedef void nncc_dsp_matmul_fn(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
 
 /*
- * Two pixels: x [pairs][2 pixels] words of two int16 each, w packed, y [4 * groups] at y and y + y_step (which may be 0).
- * Writes words at any address. Narrow and wide weights.
+ * Two pixels: x [pairs][2 pixels] words of two int16 each, w packed, y [4 * groups] at y and y + y_step (which may be
+ * 0). Writes words at any address. Narrow and wide weights.
  */
 /* KERNELS(dsp_matmul_2rows) */
 /* The same with a function of each result, from p->table; one byte is stored at a time. */
@@ -68,50 +70,52 @@ typedef void nncc_dsp_matmul_fn(const nncc_dsp_matmul_params *p, const void *x, 
 /* KERNELS(dsp_matmul_1row) */
 
 /*
- * For cores without the DSP extension: x [inputs][2 pixels] (one word of both for Thumb-1), every run of bytes with a zero
- * behind it where their number is odd. Packed weights hold, per group, 4 start values, 4 bytes an input, and {m, c, s} of
- * each channel; p->pairs counts inputs. No byte is read or written but by itself.
+ * For cores without the DSP extension: x [inputs][2 pixels] (one word of both for Thumb-1), every run of bytes with a
+ * zero behind it where their number is odd. Packed weights hold, per group, 4 start values, 4 bytes an input, and {m,
+ * c, s} of each channel; p->pairs counts inputs. No byte is read or written but by itself.
  */
 /* KERNELS(plain_matmul_2rows) */
 /* One pixel: x [inputs] bytes, any number. */
 /* KERNELS(nncc_plain_matmul_1row_s8) */
 
 /* Convolution, any stride, dilation and padding; scratch as nncc_dsp_convolve_params says. */
-typedef struct {
+typedef struct
+{
     int32_t batches, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
-    int32_t in_pitch;         /* bytes from an input pixel to the next; not in_c only where that is a multiple of 4 a group,
-                                 with a ring, or where kernel_w is 1 */
-    int32_t out_pitch;        /* bytes from an output pixel to the next */
+    int32_t in_pitch;  /* bytes from an input pixel to the next; not in_c only where that is a multiple of 4 a group,
+                          with a ring, or where kernel_w is 1 */
+    int32_t out_pitch; /* bytes from an output pixel to the next */
     int32_t kernel_h, kernel_w;
     int32_t stride_h, stride_w;
-    int32_t pad_h, pad_w;     /* above and left */
+    int32_t pad_h, pad_w; /* above and left */
     int32_t dil_h, dil_w;
-    int32_t groups;           /* of channels that do not mix */
-    int32_t border;           /* some window reaches into the padding */
-    int32_t ring_rows;        /* > 0: input rows are copied with their padding into a ring of so many rows */
-    int32_t ring_w;           /* pixels of such a row */
-    int32_t pairs;            /* words of packed inputs of a pixel */
-    int32_t group_words;      /* of packed weights of four channels */
-    int32_t pad;              /* value of the padding: the input's zero point */
+    int32_t groups;      /* of channels that do not mix */
+    int32_t border;      /* some window reaches into the padding */
+    int32_t ring_rows;   /* > 0: input rows are copied with their padding into a ring of so many rows */
+    int32_t ring_w;      /* pixels of such a row */
+    int32_t pairs;       /* words of packed inputs of a pixel */
+    int32_t group_words; /* of packed weights of four channels */
+    int32_t pad;         /* value of the padding: the input's zero point */
     int32_t positive;
-    uint32_t low, cap;        /* as in nncc_dsp_matmul_params */
-    const uint8_t *table;     /* of the products, or NULL */
+    uint32_t low, cap;    /* as in nncc_dsp_matmul_params */
+    const uint8_t *table; /* of the products, or NULL */
 } nncc_dsp_convolve_params;
 
 /*
- * x [batches,in_h,in_w,in_c], w packed for each channel group, y [batches,out_h,out_w,out_c]; scratch: 2 * pairs words, then
- * ring_rows * ring_w * in_c bytes, or, with a border and no ring, in_c bytes (rounded up to words).
+ * x [batches,in_h,in_w,in_c], w packed for each channel group, y [batches,out_h,out_w,out_c]; scratch: 2 * pairs words,
+ * then ring_rows * ring_w * in_c bytes, or, with a border and no ring, in_c bytes (rounded up to words).
  */
 /* KERNELS(nncc_dsp_convolve_s8) */
 
 /* A matrix times packed weights: 1x1 convolutions of adjacent pixels, fully connected layers with several rows. */
-typedef struct {
+typedef struct
+{
     int32_t rows, in_c, out_c;
     int32_t in_pitch, out_pitch; /* bytes from a row to the next */
     int32_t pairs, group_words, positive;
     uint32_t low, cap;
-    const uint8_t *table;     /* of the products, or NULL */
+    const uint8_t *table; /* of the products, or NULL */
 } nncc_dsp_fully_connected_params;
 
 /* x [rows,in_c], y [rows,out_c]; mat takes two pixels; scratch 2 * pairs words. */
@@ -122,79 +126,88 @@ typedef struct {
 /* For cores without the DSP extension. */
 /* KERNELS(nncc_plain_fully_connected_s8) */
 
-/* ---- depthwise convolutions ---------------------------------------------------------------------------------------- */
+/* ---- depthwise convolutions ------------------------------------------------------------------ */
 
 /*
- * Four channels are a group; where their number is no multiple of 4 the last two groups overlap. Fewer than four are one group
- * with zeros.
+ * Four channels are a group; where their number is no multiple of 4 the last two groups overlap. Fewer than four are
+ * one group with zeros.
  */
-typedef struct {
+typedef struct
+{
     int32_t batches, in_h, in_w;
-    int32_t in_c, channels;   /* channels: of the output, a multiple of in_c */
+    int32_t in_c, channels; /* channels: of the output, a multiple of in_c */
     int32_t out_h, out_w;
     int32_t kernel_h, kernel_w;
     int32_t stride_h, stride_w;
-    int32_t pad_h, pad_w;     /* above and left */
+    int32_t pad_h, pad_w; /* above and left */
     int32_t dil_h, dil_w;
-    int32_t pad;              /* value of the padding: the input's zero point */
-    int32_t pad_bytes;        /* of a pixel of it: in_c, at least 4, whole words */
-    int32_t group_words;      /* of packed weights of four channels */
-    uint32_t low, cap;        /* as in nncc_dsp_matmul_params */
+    int32_t pad;         /* value of the padding: the input's zero point */
+    int32_t pad_bytes;   /* of a pixel of it: in_c, at least 4, whole words */
+    int32_t group_words; /* of packed weights of four channels */
+    uint32_t low, cap;   /* as in nncc_dsp_matmul_params */
 } nncc_dsp_depthwise_params;
 
 /* Inner functions of the 3x3 kernel. */
-typedef struct {
-    int32_t columns;          /* outputs in a row, at least 2 */
-    int32_t step;             /* bytes from an output to the one right of it */
-    int32_t down;             /* bytes to the one below; 0: there is none, both go to the same place */
+typedef struct
+{
+    int32_t columns; /* outputs in a row, at least 2 */
+    int32_t step;    /* bytes from an output to the one right of it */
+    int32_t down;    /* bytes to the one below; 0: there is none, both go to the same place */
 } nncc_dsp_depthwise_3x3_row_params;
 
 /*
- * Four channels of output rows: x [columns of inputs][4 channels][2] words of two rows each, inputs times 256. Stride 1: two
- * rows of outputs from four rows of inputs; stride 2: one row.
+ * Four channels of output rows: x [columns of inputs][4 channels][2] words of two rows each, inputs times 256. Stride
+ * 1: two rows of outputs from four rows of inputs; stride 2: one row.
  */
-typedef void nncc_dsp_depthwise_3x3_row_fn(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+typedef void nncc_dsp_depthwise_3x3_row_fn(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x,
+                                           const int32_t *w, int8_t *y);
 
-/* The upper pair of rows is the first word of each two (even) or the second one (odd); relu: no negative sum survives the clamp. */
+/* The upper pair of rows is the first word of each two (even) or the second one (odd); relu: no negative sum survives
+ * the clamp. */
 /* KERNELS(dsp_depthwise_3x3_row) */
 
 /*
- * 3x3 windows with stride 1 or 2 both ways, dilation 1, in_c == channels >= 4, out_w >= 2. The sum v of a channel, inputs times
- * 256, weights and start value shifted to match, becomes the output (((v * m) >> 32) + c - (v < 0 ? d : 0)) >> 16, saturated.
- * w holds per channel its weights, the start value and {m, c, d}, with relu no d. Weights are, for stride 1, (w0, w1) and
- * (w1, w2) of each column of the window; for stride 2 (w0, w1) of each column, then w2 of the first two, then of the third one.
- * scratch: 8 * (stride_w * (out_w - 1) + 3) words.
+ * 3x3 windows with stride 1 or 2 both ways, dilation 1, in_c == channels >= 4, out_w >= 2. The sum v of a channel,
+ * inputs times 256, weights and start value shifted to match, becomes the output (((v * m) >> 32) + c - (v < 0 ? d :
+ * 0)) >> 16, saturated. w holds per channel its weights, the start value and {m, c, d}, with relu no d. Weights are,
+ * for stride 1, (w0, w1) and (w1, w2) of each column of the window; for stride 2 (w0, w1) of each column, then w2 of
+ * the first two, then of the third one. scratch: 8 * (stride_w * (out_w - 1) + 3) words.
  */
 /* KERNELS(nncc_dsp_depthwise_3x3_s8) */
 
-typedef struct {
-    int32_t taps;             /* at least 2; without the DSP extension 1 */
-    int32_t channels;         /* at least 4 */
+typedef struct
+{
+    int32_t taps;     /* at least 2; without the DSP extension 1 */
+    int32_t channels; /* at least 4 */
     uint32_t low, cap;
-    int32_t lanes;            /* as in nncc_dsp_matmul_params */
+    int32_t lanes; /* as in nncc_dsp_matmul_params */
 } nncc_dsp_depthwise_pixel_params;
 
 /* One pixel of a depthwise layer: tap t of channel c is x[offsets[t] + c]; w packed, y [channels]. */
-typedef void nncc_dsp_depthwise_pixel_fn(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y);
+typedef void nncc_dsp_depthwise_pixel_fn(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets,
+                                         const int32_t *w, const int8_t *x, int8_t *y);
 /* KERNELS(nncc_dsp_depthwise_pixel_s8) */
 /* The same for cores without the DSP extension: w holds 4 bytes a tap, not doubled, start values neither. */
 /* KERNELS(nncc_plain_depthwise_pixel_s8) */
 
 /*
- * Any window. w holds per group 4 start values (of twice the sum), the weights of its taps by twos, doubled, a word a channel, an odd
- * tap in front of them as the words (w0, w2) and (w1, w3) of its channels, and {m, c, s} of each channel, the output above low. The groups are of the first outputs of all input
- * channels, then of the second ones. scratch, in one array with x: 2 * taps words, for taps = kernel_h * kernel_w, then
- * pad_bytes, with more channels than in_c or fewer than 4 as many again, with fewer than 4 also taps * in_c + 3 bytes.
+ * Any window. w holds per group 4 start values (of twice the sum), the weights of its taps by twos, doubled, a word a
+ * channel, an odd tap in front of them as the words (w0, w2) and (w1, w3) of its channels, and {m, c, s} of each
+ * channel, the output above low. The groups are of the first outputs of all input channels, then of the second ones.
+ * scratch, in one array with x: 2 * taps words, for taps = kernel_h * kernel_w, then pad_bytes, with more channels than
+ * in_c or fewer than 4 as many again, with fewer than 4 also taps * in_c + 3 bytes.
  */
 /* KERNELS(nncc_dsp_depthwise_s8) */
 
-/* ---- element-wise, pooling, order ---------------------------------------------------------------------------------- */
+/* ---- element-wise, pooling, order ------------------------------------------------------------ */
 
-/* y[i] becomes at least the lower bound and at most the upper one: low and cap as in nncc_dsp_matmul_params. In place only. */
+/* y[i] becomes at least the lower bound and at most the upper one: low and cap as in nncc_dsp_matmul_params. In place
+ * only. */
 /* KERNELS(nncc_dsp_clamp_s8) */
 
 /* Scale of a sum of two table values, which are twice the scaled inputs; outputs count from low. */
-typedef struct {
+typedef struct
+{
     int32_t count;
     int32_t m, c, s;
     uint32_t low, cap;
@@ -204,36 +217,40 @@ typedef struct {
 /* KERNELS(nncc_dsp_add_s8) */
 
 /* Results of a product that wait in scratch until a tensor is added to them; output y may take that tensor's place. */
-typedef struct {
-    nncc_dsp_add_params sum;  /* but for count */
-    int32_t pitch;            /* bytes from an output pixel to the next */
-    int32_t other_pitch;      /* and of the other tensor */
-    int32_t wait;             /* bytes of scratch in front of the results */
-    int32_t part;             /* of the output that waits: rows, for a product of pixels pixels (an even number) */
+typedef struct
+{
+    nncc_dsp_add_params sum; /* but for count */
+    int32_t pitch;           /* bytes from an output pixel to the next */
+    int32_t other_pitch;     /* and of the other tensor */
+    int32_t wait;            /* bytes of scratch in front of the results */
+    int32_t part;            /* of the output that waits: rows, for a product of pixels pixels (an even number) */
 } nncc_dsp_residual_params;
 
 /*
- * nncc_dsp_convolve_s8 and nncc_dsp_convolve_1x1_s8 with an addition at their end. The tables are those of nncc_dsp_add_s8: of the results and
- * of other. scratch: theirs, then the results of a part.
+ * nncc_dsp_convolve_s8 and nncc_dsp_convolve_1x1_s8 with an addition at their end. The tables are those of
+ * nncc_dsp_add_s8: of the results and of other. scratch: theirs, then the results of a part.
  */
 /* KERNELS(dsp_convolve_add) */
 
 /* Windows are cut to the input; every window has an element there. */
-typedef struct {
+typedef struct
+{
     int32_t batches, in_h, in_w, channels;
     int32_t out_h, out_w;
     int32_t kernel_h, kernel_w;
     int32_t stride_h, stride_w;
-    int32_t pad_h, pad_w;     /* above and left */
+    int32_t pad_h, pad_w; /* above and left */
     uint32_t low, cap;
 } nncc_dsp_pool_params;
 
-/* The mean of the window's elements, ties away from zero; x [batches,in_h,in_w,channels], y [batches,out_h,out_w,channels]. */
+/* The mean of the window's elements, ties away from zero; x [batches,in_h,in_w,channels], y
+ * [batches,out_h,out_w,channels]. */
 /* KERNELS(nncc_dsp_avg_pool_s8) */
 /* The largest of them. */
 /* KERNELS(nncc_dsp_max_pool_s8) */
 
-typedef struct {
+typedef struct
+{
     int32_t batches, rows, cols;
 } nncc_dsp_transpose_params;
 

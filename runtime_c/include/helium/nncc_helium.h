@@ -1,19 +1,22 @@
 /*
  * nncc_helium.h: int8 kernels for cores with Helium (M-profile vector extension). Results are those of CMSIS-NN and of
- * TensorFlow Lite, bit for bit: requantisation rounds twice. Every kernel also has a portable body with the same results.
+ * TensorFlow Lite, bit for bit: requantisation rounds twice. Every kernel also has a portable body with the same
+ * results.
  *
- * Names are nncc_helium_<operator>_<variant>_<type>. Variants: kN, the depth (inputs of a row) is N vectors of 16 and the loop over
- * it unrolled; unrollN, any depth, N vectors a turn of the loop; 1row, one row at a time; relu, for act_min >= the output's zero
- * point; lut, followed by a function of one value from a table of 256; add, followed by the sum with another tensor; linear, away,
- * q31, strided: see nncc_helium_add_linear_s8.
+ * Names are nncc_helium_<operator>_<variant>_<type>. Variants: kN, the depth (inputs of a row) is N vectors of 16 and
+ * the loop over it unrolled; unrollN, any depth, N vectors a turn of the loop; 1row, one row at a time; relu, for
+ * act_min >= the output's zero point; lut, followed by a function of one value from a table of 256; add, followed by
+ * the sum with another tensor; linear, away, q31, strided: see nncc_helium_add_linear_s8.
  *
- * What the compiler prepares ("packed" arguments, lower/kernel/helium): weights in the order in which they are loaded, rows
- * filled up with zeros to whole 16-byte vectors, and beside them the bias with the input offset times the weight sum added, the
- * Q31 multipliers and the shifts. All shifts are to the right, by 1 to 31. Packed data is 16-byte aligned, little-endian.
+ * What the compiler prepares ("packed" arguments, lower/kernel/helium): weights in the order in which they are loaded,
+ * rows filled up with zeros to whole 16-byte vectors, and beside them the bias with the input offset times the weight
+ * sum added, the Q31 multipliers and the shifts. All shifts are to the right, by 1 to 31. Packed data is 16-byte
+ * aligned, little-endian.
  *
- * Records of nncc_helium_matmul_k* and _unroll*: one for every 4 output channels: int32 bias[4], multiplier[4], shift[4] (negative), then for
- * every vector of 16 inputs the weights of channel 0, 1, 2, 3. Where the channels are no multiple of 4, the last record
- * holds the last 4 channels (which are computed twice); with fewer than 4 channels in all, zeros follow.
+ * Records of nncc_helium_matmul_k* and _unroll*: one for every 4 output channels: int32 bias[4], multiplier[4],
+ * shift[4] (negative), then for every vector of 16 inputs the weights of channel 0, 1, 2, 3. Where the channels are no
+ * multiple of 4, the last record holds the last 4 channels (which are computed twice); with fewer than 4 channels in
+ * all, zeros follow.
  */
 #ifndef NNCC_HELIUM_H
 #define NNCC_HELIUM_H
@@ -25,53 +28,57 @@ extern "C" {
 #endif
 
 /* The store loop of dot products: y[p * pitch + c] = clamp(requantise(acc) + zero, act_min, act_max). */
-typedef struct {
-    int32_t pitch;    /* bytes from an output pixel to the next */
-    int32_t zero;     /* output zero point */
+typedef struct
+{
+    int32_t pitch; /* bytes from an output pixel to the next */
+    int32_t zero;  /* output zero point */
     int32_t act_min;
     int32_t act_max;
     int32_t channels; /* output channels */
     int32_t step;     /* bytes from an input row to the next; rows may overlap */
     int32_t vectors;  /* 16-byte vectors in an input row, the last one with `tail` bytes that count, 1 to 16 */
     int32_t tail;
-    int32_t single;   /* last rows behind whose end a whole last vector would not be readable */
+    int32_t single; /* last rows behind whose end a whole last vector would not be readable */
 } nncc_helium_matmul_params;
 
 /*
- * Dot products of every row with every output channel: a pointwise convolution, the rows being the pixels of a channels-last
- * map, or a fully connected layer with several rows. x: rows of 16 * (vectors - 1) + tail bytes, step bytes apart; what follows in the
- * last vector, the next rows, meets weights of zero.
- * A record is used for two rows at a time: 4 channels x 2 rows accumulate in 8 registers, so 16 * 8 MACs take 6 loads and 8
- * VMLADAVA. In relu kernels the rounding of negative values does not show.
+ * Dot products of every row with every output channel: a pointwise convolution, the rows being the pixels of a
+ * channels-last map, or a fully connected layer with several rows. x: rows of 16 * (vectors - 1) + tail bytes, step
+ * bytes apart; what follows in the last vector, the next rows, meets weights of zero. A record is used for two rows at
+ * a time: 4 channels x 2 rows accumulate in 8 registers, so 16 * 8 MACs take 6 loads and 8 VMLADAVA. In relu kernels
+ * the rounding of negative values does not show.
  *
- * Per 8 outputs and v vectors: 6v + 2 loads, 8v MACs, 2 stores, 4 moves from accumulators, 16 (relu: 12) vector operations of the
- * requantisation, 6 others; 64 input channels: 0.160 instructions a MAC (relu), of which 0.05 loads, 0.004 stores, 0.0625 MACs.
- * An odd last row and the `single` last ones go through nncc_helium_matmul_1row_s8.
+ * Per 8 outputs and v vectors: 6v + 2 loads, 8v MACs, 2 stores, 4 moves from accumulators, 16 (relu: 12) vector
+ * operations of the requantisation, 6 others; 64 input channels: 0.160 instructions a MAC (relu), of which 0.05 loads,
+ * 0.004 stores, 0.0625 MACs. An odd last row and the `single` last ones go through nncc_helium_matmul_1row_s8.
  */
-typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows);
+typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y,
+                                   int32_t rows);
 
 /* KERNELS(helium_matmul) */
 
 /*
- * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output pixel.
- * The last vector of a row is loaded under a predicate. rows is at least 1, `single` is not looked at.
+ * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output
+ * pixel. The last vector of a row is loaded under a predicate. rows is at least 1, `single` is not looked at.
  *
- * Per 4 outputs and v vectors: 5v loads, 4v MACs, v others: 0.156 instructions a MAC, of which 0.078 loads, 0.0625 MACs.
+ * Per 4 outputs and v vectors: 5v loads, 4v MACs, v others: 0.156 instructions a MAC, of which 0.078 loads, 0.0625
+ * MACs.
  */
 /* KERNELS(nncc_helium_matmul_1row_s8) */
 
 /*
  * A function of two inputs that is linear before it is rounded (Add, Sub):
- *   nncc_helium_add_linear_s8       (a * x + b * y + c) >> shift, towards minus infinity; the output zero point and the half step are in c
- *   nncc_helium_add_linear_away_s8  (a * x + b * y + c) / 2^shift, ties away from zero, + zero
- *   nncc_helium_add_linear_q31_s8  (a * x + b * y * b_mult + c) * mult >> shift, multipliers in Q31 with rounding, for more precision
- * clamped to [act_min, act_max]. nncc has proven for all 65,536 pairs of inputs that the result is that of the operator; no sum
- * leaves 32 bits. out may be x or y.
+ *   nncc_helium_add_linear_s8       (a * x + b * y + c) >> shift, towards minus infinity; the output zero point and the
+ * half step are in c nncc_helium_add_linear_away_s8  (a * x + b * y + c) / 2^shift, ties away from zero, + zero
+ *   nncc_helium_add_linear_q31_s8  (a * x + b * y * b_mult + c) * mult >> shift, multipliers in Q31 with rounding, for
+ * more precision clamped to [act_min, act_max]. nncc has proven for all 65,536 pairs of inputs that the result is that
+ * of the operator; no sum leaves 32 bits. out may be x or y.
  *
- * Per 4 elements: 2 loads, 1 store, 2 (fine: 4) multiplications, 1 (away: 4, fine: 2) for shift and sum, 2 for the clamp, 1 other:
- * 2.25 (away, fine: 3) instructions an element.
+ * Per 4 elements: 2 loads, 1 store, 2 (fine: 4) multiplications, 1 (away: 4, fine: 2) for shift and sum, 2 for the
+ * clamp, 1 other: 2.25 (away, fine: 3) instructions an element.
  */
-typedef struct {
+typedef struct
+{
     int32_t a;
     int32_t b;
     int32_t c;
@@ -83,12 +90,14 @@ typedef struct {
     int32_t act_max;
 } nncc_helium_add_linear_params;
 
-typedef void nncc_helium_add_linear_fn(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y, int8_t *out, int32_t n);
+typedef void nncc_helium_add_linear_fn(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y,
+                                       int8_t *out, int32_t n);
 
 /* KERNELS(helium_add_linear) */
 
 /* The same for rows of n elements that lie apart: pitches are bytes from a row to the next. */
-typedef struct {
+typedef struct
+{
     nncc_helium_add_linear_params sum;
     int32_t n;
     int32_t rows;
@@ -100,41 +109,46 @@ typedef struct {
 /* KERNELS(nncc_helium_add_linear_strided_s8) */
 
 /*
- * nncc_helium_matmul_* with a function of one value behind it: `dot` takes some rows, the table their results, and so on. p->single is at
- * most 32, pitch is the number of channels.
+ * nncc_helium_matmul_* with a function of one value behind it: `dot` takes some rows, the table their results, and so
+ * on. p->single is at most 32, pitch is the number of channels.
  */
 /* KERNELS(nncc_helium_matmul_lut_s8) */
 
 /*
- * What a layer's results are added to before they leave: y = fn(results, other), where `other` has the shape of y and may be y. mac.pitch is the number of channels. Results wait in scratch, `pixels` of them: the sum in a loop of its own takes 18
- * instructions for 8 results and spares the tensor in between; as part of the store it would take as many, since neither clamp nor zero
- * points fit into registers beside the accumulators.
+ * What a layer's results are added to before they leave: y = fn(results, other), where `other` has the shape of y and
+ * may be y. mac.pitch is the number of channels. Results wait in scratch, `pixels` of them: the sum in a loop of its
+ * own takes 18 instructions for 8 results and spares the tensor in between; as part of the store it would take as many,
+ * since neither clamp nor zero points fit into registers beside the accumulators.
  */
-typedef struct {
+typedef struct
+{
     nncc_helium_add_linear_params sum;
-    int32_t swapped;     /* y = fn(other, results) */
-    int32_t pitch;       /* bytes from a pixel of y to the next */
+    int32_t swapped; /* y = fn(other, results) */
+    int32_t pitch;   /* bytes from a pixel of y to the next */
     int32_t other_pitch;
     const uint8_t *table; /* NULL, or 256 values by the bit pattern of the results, which are added in their place */
-    int32_t pixels;      /* of results in scratch; nncc_helium_matmul_add_s8: even, and mac.single more */
+    int32_t pixels;       /* of results in scratch; nncc_helium_matmul_add_s8: even, and mac.single more */
 } nncc_helium_residual_params;
 
 /* KERNELS(nncc_helium_matmul_add_s8) */
 
 /*
- * Convolution, channels last, any stride, dilation, padding and groups. What `block` output pixels at a time need is copied into
- * scratch, the input's zero point where they stick out, and goes through `dot`; no patch of the whole image is ever held. Where
- * neighbours overlap (`shared`), columns of kernel_h taps are copied, a pixel's patch is kernel_w of them, and the weights are in
- * the order [KW][KH][I]: every input is copied kernel_h / stride_h times only. Otherwise patches [KH][KW][I] are copied one by
- * one. What lies behind a patch in its last vector meets weights of zero.
+ * Convolution, channels last, any stride, dilation, padding and groups. What `block` output pixels at a time need is
+ * copied into scratch, the input's zero point where they stick out, and goes through `dot`; no patch of the whole image
+ * is ever held. Where neighbours overlap (`shared`), columns of kernel_h taps are copied, a pixel's patch is kernel_w
+ * of them, and the weights are in the order [KW][KH][I]: every input is copied kernel_h / stride_h times only.
+ * Otherwise patches [KH][KW][I] are copied one by one. What lies behind a patch in its last vector meets weights of
+ * zero.
  *
- * scratch, 16-byte aligned: shared, ((block - 1) * stride_w + kernel_w) * kernel_h * I bytes and what the last vector has more; else
- * block * mac.step. mac.channels are those of one group, mac.single is 0. packed: the records of one group after the other's.
+ * scratch, 16-byte aligned: shared, ((block - 1) * stride_w + kernel_w) * kernel_h * I bytes and what the last vector
+ * has more; else block * mac.step. mac.channels are those of one group, mac.single is 0. packed: the records of one
+ * group after the other's.
  *
- * A piece of up to 16 bytes takes 6 instructions, longer ones 9 and 3 for every 16 bytes: 3x3 with 16 -> 16 channels and stride 1,
- * 3 pieces a pixel, spends about 7 % of its instructions on copies, with 64 channels 2 %.
+ * A piece of up to 16 bytes takes 6 instructions, longer ones 9 and 3 for every 16 bytes: 3x3 with 16 -> 16 channels
+ * and stride 1, 3 pieces a pixel, spends about 7 % of its instructions on copies, with 64 channels 2 %.
  */
-typedef struct {
+typedef struct
+{
     nncc_helium_matmul_params mac;
     int32_t batch;
     int32_t in_h;
@@ -152,7 +166,7 @@ typedef struct {
     int32_t dilation_w;
     int32_t pad_top;
     int32_t pad_left;
-    int32_t in_zero;  /* the input's zero point */
+    int32_t in_zero; /* the input's zero point */
     int32_t block;
     int32_t shared;
     const uint8_t *table; /* NULL, or 256 results by the bit pattern of the sums' values; groups is then 1 */
@@ -160,44 +174,49 @@ typedef struct {
 
 /* KERNELS(nncc_helium_convolve_s8) */
 
-/* The same for one group, followed by the sum with `other`. r->pixels is at least `block`; the results lie in `wait`. */
+/* The same for one group, followed by the sum with `other`. r->pixels is at least `block`; the results lie in `wait`.
+ */
 /* KERNELS(nncc_helium_convolve_add_s8) */
 
 /*
- * Transposed convolution whose kernel is as large as its strides, without padding, channels last: every result has one tap. A row of
- * the input gives kernel_h rows of the output, each the dot products of its pixels with kernel_w times the channels, [kernel_w][O]:
- * mac.channels and mac.pitch. packed: the records of one row of taps after the other's. Instructions are those of `dot`.
+ * Transposed convolution whose kernel is as large as its strides, without padding, channels last: every result has one
+ * tap. A row of the input gives kernel_h rows of the output, each the dot products of its pixels with kernel_w times
+ * the channels, [kernel_w][O]: mac.channels and mac.pitch. packed: the records of one row of taps after the other's.
+ * Instructions are those of `dot`.
  */
-typedef struct {
+typedef struct
+{
     nncc_helium_matmul_params mac;
-    int32_t rows;     /* of the input, of all images */
-    int32_t width;    /* of the input */
+    int32_t rows;  /* of the input, of all images */
+    int32_t width; /* of the input */
     int32_t kernel_h;
 } nncc_helium_transpose_conv_params;
 
 /* KERNELS(nncc_helium_transpose_conv_s8) */
 
 /*
- * Depthwise convolution 3x3 without dilation, channels last; the number in the name is the horizontal stride. "relu" kernels are for
- * act_min == zero.
+ * Depthwise convolution 3x3 without dilation, channels last; the number in the name is the horizontal stride. "relu"
+ * kernels are for act_min == zero.
  *
- * _1, both strides 1: four rows of 16 channels are interleaved in scratch (VST4) and, four columns at a time, put in the order
- * [channel][column][row]: 16 bytes that give 2x2 outputs of a channel by 4 VMLADAV. Up to 2 columns of padding, output channel c reads
- * input channel c / multiplier, the output may take the place of the input. packed:
- * records of 112 bytes for every 4 channels: int32 bias[4], multiplier[4], shift[4], then for each channel 16 bytes of weights [4][4],
- * columns first, the last ones 0. scratch, 16-byte aligned: 96 + 16 * in_w + 64 * (out_w rounded up to even, at most 24, + 2) bytes.
- * Per 4 channels x 4 outputs: 21 loads, 8 stores, 16 MACs, 4 shifts, 8 moves from accumulators, 12 + 9 (relu) or 12 + 20 for the
- * requantisation, 15 others, and 7 for the interleaving (2 loads, 2 stores): 0.64 instructions a MAC (relu), of which 0.16 loads, 0.1
- * stores, 0.11 MACs.
+ * _1, both strides 1: four rows of 16 channels are interleaved in scratch (VST4) and, four columns at a time, put in
+ * the order [channel][column][row]: 16 bytes that give 2x2 outputs of a channel by 4 VMLADAV. Up to 2 columns of
+ * padding, output channel c reads input channel c / multiplier, the output may take the place of the input. packed:
+ * records of 112 bytes for every 4 channels: int32 bias[4], multiplier[4], shift[4], then for each channel 16 bytes of
+ * weights [4][4], columns first, the last ones 0. scratch, 16-byte aligned: 96 + 16 * in_w + 64 * (out_w rounded up to
+ * even, at most 24, + 2) bytes. Per 4 channels x 4 outputs: 21 loads, 8 stores, 16 MACs, 4 shifts, 8 moves from
+ * accumulators, 12 + 9 (relu) or 12 + 20 for the requantisation, 15 others, and 7 for the interleaving (2 loads, 2
+ * stores): 0.64 instructions a MAC (relu), of which 0.16 loads, 0.1 stores, 0.11 MACs.
  *
- * _2, multiplier 1: pixel by pixel from the image, 16 channels at a time, the last ones again where they are no multiple of 16; at least 8
- * channels. packed: records of 336 bytes for every 16 channels: int32 bias[16], multiplier[16], shift[16], each in the order 0, 4, 8, 12, 2,
- * 6, 10, 14, then the odd channels alike, and int8 weights[9][16]. scratch: 160 bytes for windows that stick out at the sides, 16-byte
- * aligned. Products are added by twos in 16 bits, in the order of the taps; in no such pair both weights may be -128.
- * Per 16 outputs: 35 loads, a store, 18 multiplications, 8 + 16 additions, 20 widenings, 19 (relu) or 28 for the requantisation, 9
- * others: 0.9 instructions a MAC (relu), of which 0.24 loads, 0.125 MACs.
+ * _2, multiplier 1: pixel by pixel from the image, 16 channels at a time, the last ones again where they are no
+ * multiple of 16; at least 8 channels. packed: records of 336 bytes for every 16 channels: int32 bias[16],
+ * multiplier[16], shift[16], each in the order 0, 4, 8, 12, 2, 6, 10, 14, then the odd channels alike, and int8
+ * weights[9][16]. scratch: 160 bytes for windows that stick out at the sides, 16-byte aligned. Products are added by
+ * twos in 16 bits, in the order of the taps; in no such pair both weights may be -128. Per 16 outputs: 35 loads, a
+ * store, 18 multiplications, 8 + 16 additions, 20 widenings, 19 (relu) or 28 for the requantisation, 9 others: 0.9
+ * instructions a MAC (relu), of which 0.24 loads, 0.125 MACs.
  */
-typedef struct {
+typedef struct
+{
     int32_t batch;
     int32_t in_h;
     int32_t in_w;
@@ -209,7 +228,7 @@ typedef struct {
     int32_t pad_top;
     int32_t pad_left;
     int32_t in_zero;
-    int32_t zero;       /* output zero point */
+    int32_t zero; /* output zero point */
     int32_t act_min;
     int32_t act_max;
 } nncc_helium_depthwise_3x3_params;
@@ -217,35 +236,40 @@ typedef struct {
 /* KERNELS(helium_depthwise_3x3) */
 
 /*
- * Depthwise convolution with any kernel, stride, dilation and padding. The kernel_h rows of the input under a row of the output are
- * widened to 16 bits in scratch (8 channels at a time, the zero point around them); the taps are `offsets` into them in bytes.
- * scratch: 16 * kernel_h * ((out_w - 1) * stride_w + (kernel_w - 1) * dilation_w + 1) bytes, 16-byte aligned.
+ * Depthwise convolution with any kernel, stride, dilation and padding. The kernel_h rows of the input under a row of
+ * the output are widened to 16 bits in scratch (8 channels at a time, the zero point around them); the taps are
+ * `offsets` into them in bytes. scratch: 16 * kernel_h * ((out_w - 1) * stride_w + (kernel_w - 1) * dilation_w + 1)
+ * bytes, 16-byte aligned.
  *
- * packed: records as for 3x3 with `taps` times 8 weights, filled up to a multiple of 16 bytes. taps is even: an odd number gets one
- * more tap with weights of zero. Products are added by twos in the order of the offsets; in no pair both weights may be -128.
+ * packed: records as for 3x3 with `taps` times 8 weights, filled up to a multiple of 16 bytes. taps is even: an odd
+ * number gets one more tap with weights of zero. Products are added by twos in the order of the offsets; in no pair
+ * both weights may be -128.
  *
- * Per 8 outputs and pair of taps: 5 loads, 2 multiplications, 3 additions, 2 widenings, 3 others: 0.94 instructions a MAC, and 32 for
- * 8 outputs.
+ * Per 8 outputs and pair of taps: 5 loads, 2 multiplications, 3 additions, 2 widenings, 3 others: 0.94 instructions a
+ * MAC, and 32 for 8 outputs.
  */
-typedef struct {
+typedef struct
+{
     nncc_helium_depthwise_3x3_params at;
     int32_t kernel_h;
     int32_t dilation_h;
     int32_t stride_w;
-    int32_t width;  /* of a row in scratch, in pixels */
+    int32_t width; /* of a row in scratch, in pixels */
     int32_t taps;
 } nncc_helium_depthwise_params;
 
 /* KERNELS(nncc_helium_depthwise_s8) */
 
 /*
- * Pooling over windows that are cut to the image, channels last. The average is the sum divided by the elements of the cut
- * window, ties away from zero; a window has less than 4080 elements, and at least one. The division is a multiplication by
- * 2^31 / count, rounded up, which is exact for such counts. Every cut window has an element.
+ * Pooling over windows that are cut to the image, channels last. The average is the sum divided by the elements of the
+ * cut window, ties away from zero; a window has less than 4080 elements, and at least one. The division is a
+ * multiplication by 2^31 / count, rounded up, which is exact for such counts. Every cut window has an element.
  *
- * Per input element: average 0.25 loads, 0.125 additions (8 channels a vector), maximum 0.06 loads, 0.06 maxima (16 channels).
+ * Per input element: average 0.25 loads, 0.125 additions (8 channels a vector), maximum 0.06 loads, 0.06 maxima (16
+ * channels).
  */
-typedef struct {
+typedef struct
+{
     int32_t batch;
     int32_t in_h;
     int32_t in_w;
@@ -260,20 +284,22 @@ typedef struct {
     int32_t pad_left;
     int32_t act_min;
     int32_t act_max;
-    int32_t in_pitch;  /* bytes from an input pixel to the next */
+    int32_t in_pitch; /* bytes from an input pixel to the next */
     int32_t out_pitch;
 } nncc_helium_pool_params;
 
 /* KERNELS(helium_pool) */
 
 /*
- * Addition with TensorFlow Lite's three roundings, for what no nncc_helium_add_linear_params* can give: x_mult / 2^x_shift of (x + x_offset) *
- * x_unit, the same of y, the sum of both by mult / 2^shift, plus zero, clamped. Shifts are 1 to 31 to the right. out may be x or y.
+ * Addition with TensorFlow Lite's three roundings, for what no nncc_helium_add_linear_params* can give: x_mult /
+ * 2^x_shift of (x + x_offset) * x_unit, the same of y, the sum of both by mult / 2^shift, plus zero, clamped. Shifts
+ * are 1 to 31 to the right. out may be x or y.
  *
- * Per 4 elements: 2 loads, 1 store, 3 multiplications, 2 MACs, 11 for roundings and sums, 2 for the clamp, 1 other: 5.5 instructions
- * an element.
+ * Per 4 elements: 2 loads, 1 store, 3 multiplications, 2 MACs, 11 for roundings and sums, 2 for the clamp, 1 other: 5.5
+ * instructions an element.
  */
-typedef struct {
+typedef struct
+{
     int32_t n;
     int32_t x_unit;
     int32_t x_offset; /* times x_unit */
@@ -293,14 +319,16 @@ typedef struct {
 /* KERNELS(nncc_helium_add_s8) */
 
 /*
- * Softmax of rows of `size` values, 1 to 2048, with the fixed-point arithmetic of arm_softmax_s8: y has scale 1/256 and zero point
- * -128. table[255 - d] is the exponential (Q0.31) of a value that lies d below the largest one of its row, 0 where it does not count.
- * scratch: 4 * size bytes, 16-byte aligned. y may be x.
+ * Softmax of rows of `size` values, 1 to 2048, with the fixed-point arithmetic of arm_softmax_s8: y has scale 1/256 and
+ * zero point -128. table[255 - d] is the exponential (Q0.31) of a value that lies d below the largest one of its row, 0
+ * where it does not count. scratch: 4 * size bytes, 16-byte aligned. y may be x.
  *
- * Per 4 elements: 0.25 + 3 loads, one of which picks 4 words of the table (a beat each, where words of 4 results would be loaded
- * one by one), 2 stores, 0.25 for the maximum, 8 others; and about 90 a row: 3.6 instructions an element in long rows.
+ * Per 4 elements: 0.25 + 3 loads, one of which picks 4 words of the table (a beat each, where words of 4 results would
+ * be loaded one by one), 2 stores, 0.25 for the maximum, 8 others; and about 90 a row: 3.6 instructions an element in
+ * long rows.
  */
-typedef struct {
+typedef struct
+{
     int32_t rows;
     int32_t size;
 } nncc_helium_softmax_params;
@@ -308,11 +336,13 @@ typedef struct {
 /* KERNELS(nncc_helium_softmax_s8) */
 
 /*
- * y[n][c][r] = x[n][r][c], bytes: a change between channels first and channels last. The longer axis goes 16 bytes at a time (8 where
- * the shorter one has more than 17): contiguous on one side, bytes `shorter axis` apart on the other, where a core takes a beat
- * an element; byte by byte it is a load, a store and their addresses. 4 instructions for 16 (8) elements, one load and one store.
+ * y[n][c][r] = x[n][r][c], bytes: a change between channels first and channels last. The longer axis goes 16 bytes at a
+ * time (8 where the shorter one has more than 17): contiguous on one side, bytes `shorter axis` apart on the other,
+ * where a core takes a beat an element; byte by byte it is a load, a store and their addresses. 4 instructions for 16
+ * (8) elements, one load and one store.
  */
-typedef struct {
+typedef struct
+{
     int32_t batches;
     int32_t rows;
     int32_t cols;

@@ -1,6 +1,6 @@
 /*
- * mla_driver.h: the interface between a model's firmware and an MLA. A vendor's driver implements these functions for the
- * hardware; the sources that nncc ships implement them by a functional simulator, which executes segment files
+ * mla_driver.h: the interface between a model's firmware and an MLA. A vendor's driver implements these functions for
+ * the hardware; the sources that nncc ships implement them by a functional simulator, which executes segment files
  * (mla_format.h) with the same results bit for bit.
  *
  * One run of a segment:
@@ -12,8 +12,8 @@
  *     mla_wait(&dev);                           outputs are complete when it returns
  *     mla_close(&dev);
  *
- * Where a vendor's driver is linked, the model is compiled with MLA_DRIVER_INSTALLED: otherwise these names are linked with
- * a digest of the simulator's sources behind them.
+ * Where a vendor's driver is linked, the model is compiled with MLA_DRIVER_INSTALLED: otherwise these names are linked
+ * with a digest of the simulator's sources behind them.
  *
  * No function keeps state outside of the device, so devices are independent of each other.
  */
@@ -31,7 +31,8 @@ extern "C" {
 #define MLA_ALIGN 16
 
 /* What every function returns. Whatever a file holds, loading and running it ends with one of these. */
-typedef enum {
+typedef enum
+{
     MLA_OK = 0,
     MLA_ERR_NULL = 1,      /* a pointer is NULL */
     MLA_ERR_ALIGN = 2,     /* memory or image is not aligned to MLA_ALIGN */
@@ -50,19 +51,22 @@ typedef enum {
 } mla_status;
 
 /* An input of a submission, in the segment's order, type and memory order. */
-typedef struct {
+typedef struct
+{
     const void *data;
     uint32_t bytes;
 } mla_input;
 
 /* An output of a submission. */
-typedef struct {
+typedef struct
+{
     void *data;
     uint32_t bytes;
 } mla_output;
 
 /* What a device has done since it was opened. */
-typedef struct {
+typedef struct
+{
     uint32_t runs;
     uint64_t commands;    /* executed */
     uint64_t macs;        /* multiply-accumulate operations */
@@ -70,7 +74,8 @@ typedef struct {
 } mla_counters;
 
 /* A device. Its content is the driver's own. */
-typedef struct {
+typedef struct
+{
     uint32_t state;
     uint32_t memory_bytes;
     uint8_t *memory;

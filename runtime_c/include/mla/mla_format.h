@@ -1,10 +1,11 @@
 /*
- * mla_format.h: segment files (.lm), as nncc writes them and drivers read them. lower/accel/mla/lm/README.md describes the
- * same format with its reasons.
+ * mla_format.h: segment files (.lm), as nncc writes them and drivers read them. lower/accel/mla/lm/README.md describes
+ * the same format with its reasons.
  *
- * All numbers are little-endian; u16, u32, u64 are unsigned, i32 signed, f32 and f64 IEEE 754. A file lies at a multiple of
- * 16 bytes in memory. Sections begin at multiples of 16, follow each other in the order of the section table without gaps but
- * zero bytes, and the file ends with the last one, padded to a multiple of 16. Bytes that are not mentioned are zero.
+ * All numbers are little-endian; u16, u32, u64 are unsigned, i32 signed, f32 and f64 IEEE 754. A file lies at a
+ * multiple of 16 bytes in memory. Sections begin at multiples of 16, follow each other in the order of the section
+ * table without gaps but zero bytes, and the file ends with the last one, padded to a multiple of 16. Bytes that are
+ * not mentioned are zero.
  *
  *     header   0 "NMLA"              4 u16 major, u16 minor     8 u32 bytes of the header (128)
  *             12 u32 CRC of the header, with these four bytes zero
@@ -39,12 +40,12 @@
 #define MLA_NONE 0xffffffffu
 
 /* Limits: every product of two sizes fits 64 bits, every position fits 32. */
-#define MLA_MAX_BYTES 536870912  /* of a tensor, the memory, a file */
-#define MLA_MAX_COUNT 1048576    /* of tensors, of commands */
-#define MLA_MAX_DIM 16777216     /* of sizes, pads and counts in parameters */
-#define MLA_MAX_REACH 536870912  /* of positions in a feature map */
-#define MLA_MAX_STEP 1073741824  /* of a step times its dimension, in elements */
-#define MLA_MAX_AREA 4194304     /* of elements that are summed in 32 bits */
+#define MLA_MAX_BYTES 536870912      /* of a tensor, the memory, a file */
+#define MLA_MAX_COUNT 1048576        /* of tensors, of commands */
+#define MLA_MAX_DIM 16777216         /* of sizes, pads and counts in parameters */
+#define MLA_MAX_REACH 536870912      /* of positions in a feature map */
+#define MLA_MAX_STEP 1073741824      /* of a step times its dimension, in elements */
+#define MLA_MAX_AREA 4194304         /* of elements that are summed in 32 bits */
 #define MLA_MAX_WORK 281474976710656 /* steps of a segment */
 
 /* Element types. MLA_AFFINE: i64 bias, i32 multiplier, i32 shift. */
@@ -66,9 +67,10 @@
 #define MLA_CONST 4
 
 /*
- * Operations: operands ("!" constant, "?" may be absent, ">" written, always the last), below them the parameters (":d" f64,
- * ":8" list). What they compute is what the kernels of the same name in nncc_s8.h and nncc_move.h state; CONV2D, MATMUL, ADD
- * and MUL are stated in mla_kernels.h.
+ * Operations: operands ("!" constant, "?" may be absent, ">" written, always the last), below them the parameters (":d"
+ * f64,
+ * ":8" list). What they compute is what the kernels of the same name in nncc_s8.h and nncc_move.h state; CONV2D,
+ * MATMUL, ADD and MUL are stated in mla_kernels.h.
  *
  * CONV2D: x w! bias!? mult! shift! >y
  *     batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top
@@ -196,6 +198,5 @@
 #define MLA_OP_FROM_BF16 37
 #define MLA_OP_QUANTIZE 38
 #define MLA_OP_DEQUANTIZE 39
-
 
 #endif /* MLA_FORMAT_H */

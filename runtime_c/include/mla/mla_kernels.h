@@ -1,8 +1,8 @@
 /*
- * mla_kernels.h: the operations of the MLA's simulator that nncc_s8.h does not have. Those of int8 have the arithmetic of
- * CMSIS-NN and TensorFlow Lite: int32 sums that wrap, requantised by mult * 2^(shift - 31) with double rounding, the zero
- * point added, clamped. Offsets of inputs are minus their zero points. Shapes were checked before; every dimension is at
- * least 1.
+ * mla_kernels.h: the operations of the MLA's simulator that nncc_s8.h does not have. Those of int8 have the arithmetic
+ * of CMSIS-NN and TensorFlow Lite: int32 sums that wrap, requantised by mult * 2^(shift - 31) with double rounding, the
+ * zero point added, clamped. Offsets of inputs are minus their zero points. Shapes were checked before; every dimension
+ * is at least 1.
  */
 #ifndef MLA_KERNELS_H
 #define MLA_KERNELS_H
@@ -14,11 +14,12 @@ extern "C" {
 #endif
 
 /*
- * Convolution. Tap (ky, kx) of output (oy, ox) reads position (oy*stride_h - pad_top + ky*dilation_h, and likewise in the
- * other direction) of the input spread by spread_h and spread_w: element i of the input lies at position i*spread, the
- * positions between hold the input's zero point. `transposed` says how to count the work, nothing else.
+ * Convolution. Tap (ky, kx) of output (oy, ox) reads position (oy*stride_h - pad_top + ky*dilation_h, and likewise in
+ * the other direction) of the input spread by spread_h and spread_w: element i of the input lies at position i*spread,
+ * the positions between hold the input's zero point. `transposed` says how to count the work, nothing else.
  */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
     int32_t kernel_h, kernel_w;
@@ -39,7 +40,8 @@ typedef struct {
 /* KERNELS(mla_conv2d) */
 
 /* Depthwise convolution: in_c*mult_c output channels. */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, mult_c;
     int32_t kernel_h, kernel_w;
@@ -54,10 +56,12 @@ typedef struct {
 /* KERNELS(mla_depthwise) */
 
 /*
- * batch0*batch1 products of [m,k] and [k,n]. The steps say how far apart neighbours lie in memory along batch0, batch1 and
- * the two dimensions of the matrix; a step of 0 uses a matrix again. per_column: mult and shift have n elements, else one.
+ * batch0*batch1 products of [m,k] and [k,n]. The steps say how far apart neighbours lie in memory along batch0, batch1
+ * and the two dimensions of the matrix; a step of 0 uses a matrix again. per_column: mult and shift have n elements,
+ * else one.
  */
-typedef struct {
+typedef struct
+{
     int32_t batch0, batch1, m, k, n;
     int32_t a_step[4]; /* batch0, batch1, m, k */
     int32_t b_step[4]; /* batch0, batch1, k, n */
@@ -71,10 +75,11 @@ typedef struct {
 /* KERNELS(mla_matmul) */
 
 /*
- * Sum: both operands with their offsets are shifted left by left_shift, scaled by their multipliers, added, and scaled to
- * the output. In place where the operand is not broadcast.
+ * Sum: both operands with their offsets are shifted left by left_shift, scaled by their multipliers, added, and scaled
+ * to the output. In place where the operand is not broadcast.
  */
-typedef struct {
+typedef struct
+{
     nncc_bcast_params bcast;
     int32_t offset1, mult1, shift1;
     int32_t offset2, mult2, shift2;
@@ -86,7 +91,8 @@ typedef struct {
 /* KERNELS(mla_add) */
 
 /* Product, scaled to the output. In place where the operand is not broadcast. */
-typedef struct {
+typedef struct
+{
     nncc_bcast_params bcast;
     int32_t offset1, offset2;
     int32_t out_offset, mult, shift;
@@ -101,7 +107,8 @@ typedef struct {
  */
 
 /* Convolution; positions as in mla_conv2d, those between the spread elements hold zero. */
-typedef struct {
+typedef struct
+{
     double act_min, act_max;
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
@@ -118,7 +125,8 @@ typedef struct {
 /* KERNELS(mla_conv2d_bf16) */
 
 /* Maximum over windows; x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. A window without elements gives -inf. */
-typedef struct {
+typedef struct
+{
     double act_min, act_max;
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w;
@@ -135,7 +143,8 @@ typedef struct {
 #define MLA_BF16_SUB 1
 #define MLA_BF16_MUL 2
 
-typedef struct {
+typedef struct
+{
     double act_min, act_max;
     int32_t op;
     nncc_bcast_params bcast;

@@ -20,13 +20,14 @@ extern "C" {
 #endif
 
 /* Result of a model's run function, and of the few kernels that can fail at run time. */
-typedef enum {
-    NNCC_OK = 0,          /* done */
-    NNCC_ERR_NULL = 1,    /* a required pointer is NULL */
-    NNCC_ERR_ALIGN = 2,   /* the arena is not aligned to <NAME>_ARENA_ALIGN */
-    NNCC_ERR_KERNEL = 3,  /* a library kernel refused its arguments */
-    NNCC_ERR_INDEX = 4,   /* an index tensor (Gather, Scatter) points outside its data */
-    NNCC_ERR_DIVIDE = 5   /* an integer was divided by zero */
+typedef enum
+{
+    NNCC_OK = 0,         /* done */
+    NNCC_ERR_NULL = 1,   /* a required pointer is NULL */
+    NNCC_ERR_ALIGN = 2,  /* the arena is not aligned to <NAME>_ARENA_ALIGN */
+    NNCC_ERR_KERNEL = 3, /* a library kernel refused its arguments */
+    NNCC_ERR_INDEX = 4,  /* an index tensor (Gather, Scatter) points outside its data */
+    NNCC_ERR_DIVIDE = 5  /* an integer was divided by zero */
 } nncc_status;
 
 /* Largest tensor rank of kernels that take explicit dimension lists. */
@@ -40,7 +41,8 @@ typedef enum {
  * coalesced by nncc as far as possible (same shape: rank 1, strides 1 and 1; scalar: stride 0); strides count elements,
  * 0 repeats. Unused entries are 0. rank is at least 1.
  */
-typedef struct {
+typedef struct
+{
     int32_t rank;
     int32_t dims[NNCC_MAX_DIMS];
     int32_t a_stride[NNCC_MAX_DIMS];

@@ -18,10 +18,11 @@ extern "C" {
 /* Bound of a clamp that does not limit. */
 #define NNCC_F32_INF ((float)INFINITY)
 
-/* ---- convolution ---------------------------------------------------------------------------------------------- */
+/* ---- convolution ----------------------------------------------------------------------------- */
 
 /* 2-D convolution; a 1-D one has height 1. act_min/act_max: fused clamp, -/+NNCC_F32_INF for none. */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
     int32_t kernel_h, kernel_w;
@@ -39,15 +40,16 @@ typedef struct {
 /* KERNELS(nncc_conv2d_f32) */
 
 /*
- * The same sums with output channels in the lanes of vectors (Helium; portable elsewhere). packed: for each group, records of
- * 16 output channels, then of 4, the last one filled up with zeros; a record of n: bias [n] (zero where there is none), then weights
- * [kernel_h,kernel_w,in_c/groups,n]. Helium, 16 channels and one input: 5 loads, 4 multiplications, 4 additions, 1 other
- * for 16 MACs; with 4 channels 2, 1, 1 and 1 for 4.
+ * The same sums with output channels in the lanes of vectors (Helium; portable elsewhere). packed: for each group,
+ * records of 16 output channels, then of 4, the last one filled up with zeros; a record of n: bias [n] (zero where
+ * there is none), then weights [kernel_h,kernel_w,in_c/groups,n]. Helium, 16 channels and one input: 5 loads, 4
+ * multiplications, 4 additions, 1 other for 16 MACs; with 4 channels 2, 1, 1 and 1 for 4.
  */
 /* KERNELS(nncc_conv2d_packed_f32) */
 
 /* Depthwise 2-D convolution; the output has in_c*mult channels, channel c reads input channel c/mult. */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, mult;
     int32_t kernel_h, kernel_w;
@@ -63,14 +65,16 @@ typedef struct {
  */
 /* KERNELS(nncc_depthwise_conv2d_f32) */
 
-/* The same with channels in the lanes of vectors, mult = 1. packed: records of 16 channels, then of 4: bias [n], weights [kernel_h,kernel_w,n]. */
+/* The same with channels in the lanes of vectors, mult = 1. packed: records of 16 channels, then of 4: bias [n],
+ * weights [kernel_h,kernel_w,n]. */
 /* KERNELS(nncc_depthwise_conv2d_packed_f32) */
 
 /*
  * 2-D transposed convolution (ONNX ConvTranspose). Input pixel i meets tap k at output i*stride + k*dilation - pad;
  * output padding is part of out_h, out_w.
  */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
     int32_t kernel_h, kernel_w;
@@ -87,10 +91,11 @@ typedef struct {
  */
 /* KERNELS(nncc_conv_transpose2d_f32) */
 
-/* ---- matrix products ------------------------------------------------------------------------------------------ */
+/* ---- matrix products ------------------------------------------------------------------------- */
 
 /* Fully connected layer. */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_n, out_n;
     float act_min, act_max;
 } nncc_fully_connected_params;
@@ -100,9 +105,11 @@ typedef struct {
 
 /*
  * Product of two run-time matrices. batch lists the batch dimensions (rank 0: none) with strides in elements, 0 where
- * an operand is broadcast. Element (i,k) of a matrix of a lies at i*a_row + k*a_col, so transposed operands need no copy.
+ * an operand is broadcast. Element (i,k) of a matrix of a lies at i*a_row + k*a_col, so transposed operands need no
+ * copy.
  */
-typedef struct {
+typedef struct
+{
     int32_t m, k, n;
     int32_t a_row, a_col;
     int32_t b_row, b_col;
@@ -112,13 +119,14 @@ typedef struct {
 /* y [batch...,m,n] = a [batch...,m,k] * b [batch...,k,n]; sum over ascending k. */
 /* KERNELS(nncc_batch_matmul_f32) */
 
-/* ---- pooling -------------------------------------------------------------------------------------------------- */
+/* ---- pooling --------------------------------------------------------------------------------- */
 
 /*
  * 2-D pooling. Ceil mode is expressed by out_h, out_w. pad_bottom, pad_right and count_include_pad matter to average
  * pooling only: then the divisor counts taps in rows [-pad_top, in_h+pad_bottom), else taps inside the input.
  */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w;
     int32_t kernel_h, kernel_w;
@@ -135,7 +143,8 @@ typedef struct {
 /* KERNELS(nncc_avg_pool2d_f32) */
 
 /* ONNX LpPool with exponent `power` (at least 1): (sum |x|^power)^(1/power). */
-typedef struct {
+typedef struct
+{
     nncc_pool2d_params pool;
     int32_t power;
 } nncc_lp_pool2d_params;
@@ -143,10 +152,11 @@ typedef struct {
 /* x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. */
 /* KERNELS(nncc_lp_pool2d_f32) */
 
-/* ---- one axis of [outer, axis, inner] -------------------------------------------------------------------------- */
+/* ---- one axis of [outer, axis, inner] -------------------------------------------------------- */
 
 /* An operator along the middle one of three dimensions. */
-typedef struct {
+typedef struct
+{
     int32_t outer, axis, inner;
 } nncc_axis_params;
 
@@ -163,7 +173,8 @@ typedef struct {
 /* KERNELS(reduce_f32) */
 
 /* Arguments: select_last = 0 gives the first of equal elements, 1 the last. */
-typedef struct {
+typedef struct
+{
     int32_t outer, axis, inner;
     int32_t select_last;
 } nncc_arg_params;
@@ -172,7 +183,8 @@ typedef struct {
 /* KERNELS(arg_f32) */
 
 /* Running sum along an axis; exclusive leaves the element itself out, reverse starts at the end. */
-typedef struct {
+typedef struct
+{
     int32_t outer, axis, inner;
     int32_t exclusive, reverse;
 } nncc_cumsum_params;
@@ -180,10 +192,11 @@ typedef struct {
 /* x, y [outer,axis,inner]. In place. */
 /* KERNELS(nncc_cumsum_f32) */
 
-/* ---- normalisation -------------------------------------------------------------------------------------------- */
+/* ---- normalisation --------------------------------------------------------------------------- */
 
 /* y = clamp(x * scale[c] + shift[c]) over rows of channels: BatchNormalization in linear form. */
-typedef struct {
+typedef struct
+{
     int32_t rows, channels;
     float act_min, act_max;
 } nncc_scale_shift_params;
@@ -192,7 +205,8 @@ typedef struct {
 /* KERNELS(nncc_scale_shift_f32) */
 
 /* Normalisation of every row to mean 0 and variance 1. */
-typedef struct {
+typedef struct
+{
     int32_t rows, len;
     float epsilon;
 } nncc_layer_norm_params;
@@ -207,7 +221,8 @@ typedef struct {
 /* KERNELS(nncc_rms_norm_f32) */
 
 /* Statistics over spatial positions and the channels of a group; groups == channels is InstanceNormalization. */
-typedef struct {
+typedef struct
+{
     int32_t batch, spatial, channels, groups;
     float epsilon;
 } nncc_group_norm_params;
@@ -216,7 +231,8 @@ typedef struct {
 /* KERNELS(nncc_group_norm_f32) */
 
 /* Local response normalisation over `size` neighbouring channels (ONNX LRN). */
-typedef struct {
+typedef struct
+{
     int32_t rows, channels, size;
     float alpha, beta, bias;
 } nncc_lrn_params;
@@ -225,7 +241,8 @@ typedef struct {
 /* KERNELS(nncc_lrn_f32) */
 
 /* Lp normalisation along an axis, power 1 or 2; a zero norm gives zeros. */
-typedef struct {
+typedef struct
+{
     int32_t outer, axis, inner;
     int32_t power;
 } nncc_lp_norm_params;
@@ -233,7 +250,7 @@ typedef struct {
 /* x, y [outer,axis,inner]. In place. */
 /* KERNELS(nncc_lp_norm_f32) */
 
-/* ---- recurrent ------------------------------------------------------------------------------------------------- */
+/* ---- recurrent ------------------------------------------------------------------------------- */
 
 /* Directions of a recurrent layer. */
 #define NNCC_RNN_FORWARD 0
@@ -254,7 +271,8 @@ typedef struct {
 #define NNCC_RNN_SOFTPLUS 10
 
 /* One activation with its constants. */
-typedef struct {
+typedef struct
+{
     int32_t kind;
     float alpha, beta;
 } nncc_rnn_act;
@@ -262,9 +280,11 @@ typedef struct {
 /*
  * Recurrent layer (ONNX LSTM, GRU, RNN, layout 0). D = 2 directions if bidirectional, else 1. act holds for each
  * direction f, g, h (LSTM), f, g (GRU) or f (RNN) at [3*direction...]. clip limits the inputs of activations to
- * [-clip, clip], except that of the LSTM's h (as ONNX Runtime has it); 0: none. Unused fields of an operator are ignored.
+ * [-clip, clip], except that of the LSTM's h (as ONNX Runtime has it); 0: none. Unused fields of an operator are
+ * ignored.
  */
-typedef struct {
+typedef struct
+{
     int32_t seq, batch, in_n, hidden;
     int32_t direction;
     int32_t input_forget;        /* LSTM: forget gate = 1 - input gate */
@@ -294,25 +314,27 @@ typedef struct {
  */
 /* KERNELS(nncc_rnn_f32) */
 
-/* ---- resize ---------------------------------------------------------------------------------------------------- */
+/* ---- resize ---------------------------------------------------------------------------------- */
 
 /*
  * Separable resampling of the two spatial axes. Output row oy is the weighted sum of taps_h input rows
- * index_h[oy*taps_h + t] with weights weight_h[...], the same for columns: 2 taps are linear, 4 cubic, more antialiased.
- * nncc computes the tables, so every coordinate mode works. A row or column whose first index is negative lies outside
- * and gives the value `outside` (tf_crop_and_resize). Nearest: see nncc_resize_nearest in nncc_move.h.
+ * index_h[oy*taps_h + t] with weights weight_h[...], the same for columns: 2 taps are linear, 4 cubic, more
+ * antialiased. nncc computes the tables, so every coordinate mode works. A row or column whose first index is negative
+ * lies outside and gives the value `outside` (tf_crop_and_resize). Nearest: see nncc_resize_nearest in nncc_move.h.
  */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_h, in_w, channels;
     int32_t out_h, out_w;
     int32_t taps_h, taps_w;
     float outside;
 } nncc_resize_params;
 
-/* x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]. Sum over rows of (sum over columns) times row weight. */
+/* x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]. Sum over rows of (sum over columns) times row weight.
+ */
 /* KERNELS(nncc_resize_f32) */
 
-/* ---- element-wise, two inputs with broadcast --------------------------------------------------------------------- */
+/* ---- element-wise, two inputs with broadcast ------------------------------------------------- */
 
 /* y [dims] = f(a, b); see nncc_bcast_params. In place where the operand is not broadcast. */
 /* KERNELS(binary_f32) */
@@ -320,10 +342,11 @@ typedef struct {
 /* Comparisons: y is a bool tensor, one byte 0 or 1 an element. */
 /* KERNELS(compare_f32) */
 
-/* ---- element-wise, one input ------------------------------------------------------------------------------------- */
+/* ---- element-wise, one input ----------------------------------------------------------------- */
 
 /* Functions without a kernel here are written for the model: nncc_element_f32.h. */
-typedef struct {
+typedef struct
+{
     int32_t count;
     float lo, hi; /* lo <= hi, may be infinite */
 } nncc_clip_f32_params;
@@ -331,7 +354,7 @@ typedef struct {
 /* x, y [count]. All in place. */
 /* KERNELS(nncc_clip_f32) */
 
-/* ---- element types ------------------------------------------------------------------------------------------------- */
+/* ---- element types --------------------------------------------------------------------------- */
 
 /* Element types of nncc_cast; bool is one byte, 0 or 1. */
 #define NNCC_TYPE_BOOL 0
@@ -344,7 +367,8 @@ typedef struct {
 #define NNCC_TYPE_S64 7
 #define NNCC_TYPE_F32 8
 
-typedef struct {
+typedef struct
+{
     int32_t count;
     int32_t from, to;
 } nncc_cast_params;

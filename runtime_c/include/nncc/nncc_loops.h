@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* ---- element types of 16 bits ----------------------------------------------------------------------------------- */
+/* ---- element types of 16 bits ---------------------------------------------------------------- */
 
 /* IEEE binary16: exact to float, to nearest even back, with subnormals and infinities. */
 /* KERNELS(f16) */
@@ -25,7 +25,7 @@ extern "C" {
 /* bfloat16, the upper half of a float: exact to float, to nearest even back. */
 /* KERNELS(bf16) */
 
-/* ---- conversions ------------------------------------------------------------------------------------------------ */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 /*
  * v in double. With vectors and double precision in hardware GCC may make the conversion conditional, and the GNU
@@ -47,7 +47,7 @@ static inline double nncc_el_widen_f32(float v)
 /* Nearest, ties to even, whatever the rounding mode is. */
 /* KERNELS(nncc_nearest_f64) */
 
-/* ---- arithmetic ------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* Minimum and maximum; NaN if either is, and -0 is below +0. */
 /* KERNELS(minmax_f64) */
@@ -64,7 +64,7 @@ static inline double nncc_el_widen_f32(float v)
 /* Logistic function, and ln(1 + exp(v)), without overflow. */
 /* KERNELS(sigmoid_f64) */
 
-/* ---- sampling --------------------------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 /* v mirrored at lo and hi until it lies between them; lo where they are one. */
 /* KERNELS(nncc_reflect_f64) */

@@ -18,7 +18,8 @@ extern "C" {
  * Concat and Pad (y strides of the larger tensor). Runs of the innermost dimension that are dense on both sides are
  * copied as blocks, so it should be the longest dense one; rank is at least 1.
  */
-typedef struct {
+typedef struct
+{
     int32_t elem;
     int32_t rank;
     int32_t x_offset, y_offset;
@@ -30,7 +31,8 @@ typedef struct {
 /* KERNELS(nncc_copy_nd) */
 
 /* Dense transpose: output dimension d is input dimension perm[d]; in_dims are the input's. */
-typedef struct {
+typedef struct
+{
     int32_t elem;
     int32_t rank;
     int32_t in_dims[NNCC_MAX_DIMS];
@@ -40,7 +42,8 @@ typedef struct {
 /* KERNELS(nncc_transpose) */
 
 /* Dense slice: output index i along d reads input index start[d] + i*step[d]; steps may be negative. */
-typedef struct {
+typedef struct
+{
     int32_t elem;
     int32_t rank;
     int32_t in_dims[NNCC_MAX_DIMS];
@@ -55,14 +58,16 @@ typedef struct {
  * `rows` blocks of `block` bytes, x_pitch and y_pitch bytes apart: one part of a Concat (y_pitch = bytes of the whole
  * row, y = the place of the first block) or of a Split (x_pitch, x likewise). Pitches equal to block: memcpy.
  */
-typedef struct {
+typedef struct
+{
     int32_t rows, block, x_pitch, y_pitch;
 } nncc_copy_rows_params;
 
 /* KERNELS(nncc_copy_rows) */
 
 /* Writes the one element at `value` to y[0..count). */
-typedef struct {
+typedef struct
+{
     int32_t elem, count;
 } nncc_fill_params;
 
@@ -75,7 +80,8 @@ typedef struct {
 #define NNCC_PAD_WRAP 3
 
 /* Output index i along d is input index i - before[d]; before may be negative (crop). Reflect needs in_dims > 1. */
-typedef struct {
+typedef struct
+{
     int32_t elem;
     int32_t rank;
     int32_t mode;
@@ -91,7 +97,8 @@ typedef struct {
  * Nearest-neighbour resize: output pixel (oy,ox) is input pixel (index_h[oy], index_w[ox]); a negative index gives the
  * pixel at `outside` (tf_crop_and_resize; NULL otherwise). pixel: bytes of a pixel, all channels.
  */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_h, in_w;
     int32_t out_h, out_w;
     int32_t pixel;
@@ -105,7 +112,8 @@ typedef struct {
  * Gather along one axis: x [outer,axis,block bytes], indices [count], y [outer,count,block bytes]. Negative indices
  * count from the end; one outside gives NNCC_ERR_INDEX, y then being incomplete. index_bytes: 4 (int32) or 8 (int64).
  */
-typedef struct {
+typedef struct
+{
     int32_t outer, axis, block, count;
     int32_t index_bytes;
 } nncc_gather_params;
@@ -116,7 +124,8 @@ typedef struct {
  * GatherElements, ScatterElements along `axis`: dims are those of the index tensor, x_stride the data's strides.
  * For every index position i: pos = i with pos[axis] = indices[i].
  */
-typedef struct {
+typedef struct
+{
     int32_t elem;
     int32_t rank;
     int32_t axis, axis_len;
@@ -135,7 +144,8 @@ typedef struct {
  * GatherND, ScatterND: `batch` slabs of data [axis_len[0],..,axis_len[depth-1]] blocks of `block` bytes; every slab has
  * `count` index tuples of `depth` values.
  */
-typedef struct {
+typedef struct
+{
     int32_t batch, count, depth, block;
     int32_t index_bytes;
     int32_t axis_len[NNCC_MAX_DIMS];
@@ -150,7 +160,8 @@ typedef struct {
 /*
  * y [dims] = c != 0 ? a : b with three-way broadcast; c is a bool tensor (one byte an element).
  */
-typedef struct {
+typedef struct
+{
     int32_t elem;
     int32_t rank;
     int32_t dims[NNCC_MAX_DIMS];

@@ -19,7 +19,8 @@ extern "C" {
  *     y = clamp((q * mult + bias) >> shift), floor shift, with the constants pos_* for q >= split and neg_* below.
  * They are proven by nncc to give the defined result for all inputs (ir/qref BuildLines).
  */
-typedef struct {
+typedef struct
+{
     int64_t pos_mult, pos_bias, neg_mult, neg_bias;
     int32_t count, split;
     int32_t pos_shift, neg_shift;

@@ -16,10 +16,11 @@
 extern "C" {
 #endif
 
-/* ---- borders --------------------------------------------------------------------------------------------------- */
+/* ---- borders --------------------------------------------------------------------------------- */
 
 /* Tensor [outer,axis,inner] with one scale and zero point per element of axis; axis = 1: per tensor. */
-typedef struct {
+typedef struct
+{
     int32_t outer, axis, inner;
 } nncc_quantize_params;
 
@@ -32,10 +33,11 @@ typedef struct {
 /* ONNX DequantizeLinear: y = (x - zero) * scale in float32. */
 /* KERNELS(dequantize_f32) */
 
-/* ---- tables ---------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 /* Number of elements. */
-typedef struct {
+typedef struct
+{
     int32_t count;
 } nncc_count_params;
 
@@ -46,7 +48,8 @@ typedef struct {
 /* KERNELS(nncc_lut_s8) */
 
 /* The same for rows of `count` elements, x_pitch and y_pitch bytes apart. */
-typedef struct {
+typedef struct
+{
     int32_t rows, count;
     int32_t x_pitch, y_pitch;
 } nncc_table_rows_params;
@@ -60,14 +63,16 @@ typedef struct {
  * One function of an int8 value in integers: clamp((q * mult + bias) >> shift), floor shift, shift 0..62. mult and bias
  * are proven by nncc to give the defined result for all 256 inputs (ir/qref BuildAffine).
  */
-typedef struct {
+typedef struct
+{
     int64_t bias;
     int32_t mult;
     int32_t shift;
 } nncc_affine_s8;
 
 /* Rows of channels with a clamp of the output. */
-typedef struct {
+typedef struct
+{
     int32_t rows, channels;
     int32_t act_min, act_max;
 } nncc_rows_params;
@@ -76,7 +81,8 @@ typedef struct {
 /* KERNELS(nncc_scale_shift_s8) */
 
 /* As nncc_rows_params, with the input's zero point. */
-typedef struct {
+typedef struct
+{
     int32_t rows, channels;
     int32_t in_zero;
     int32_t act_min, act_max;
@@ -88,10 +94,11 @@ typedef struct {
  */
 /* KERNELS(nncc_prelu_s8) */
 
-/* ---- two inputs with broadcast ----------------------------------------------------------------------------------- */
+/* ---- two inputs with broadcast --------------------------------------------------------------- */
 
 /* y = clamp((table_a[a] + table_b[b]) >> shift), floor shift. */
-typedef struct {
+typedef struct
+{
     nncc_bcast_params bcast;
     int32_t shift;
     int32_t act_min, act_max;
@@ -105,7 +112,8 @@ typedef struct {
 /* KERNELS(nncc_sum_s8) */
 
 /* Division a/b. */
-typedef struct {
+typedef struct
+{
     nncc_bcast_params bcast;
     int32_t a_zero, out_zero;
     int32_t act_min, act_max;
@@ -119,8 +127,8 @@ typedef struct {
 /* KERNELS(nncc_div_s8) */
 
 /*
- * y = rows[row_of[b] * 256 + a], a and b as bit patterns: any function of two 8-bit tensors. Equal rows are stored once;
- * a constant b needs rows for its own values only. a, b, y: int8_t or uint8_t. In place where not broadcast.
+ * y = rows[row_of[b] * 256 + a], a and b as bit patterns: any function of two 8-bit tensors. Equal rows are stored
+ * once; a constant b needs rows for its own values only. a, b, y: int8_t or uint8_t. In place where not broadcast.
  */
 /* KERNELS(nncc_lut2_s8) */
 
@@ -134,7 +142,8 @@ typedef struct {
 #define NNCC_BINARY_PRELU 6 /* b: slope */
 
 /* Everything that quantised broadcast arithmetic needs. */
-typedef struct {
+typedef struct
+{
     double a_scale, b_scale, out_scale;
     int32_t a_zero, b_zero, out_zero;
     int32_t act_min, act_max;
@@ -145,13 +154,14 @@ typedef struct {
 /* The definition itself, in double: for what the kernels above cannot express. In place where not broadcast. */
 /* KERNELS(nncc_binary_s8) */
 
-/* ---- convolution with weight zero points ------------------------------------------------------------------------- */
+/* ---- convolution with weight zero points ----------------------------------------------------- */
 
 /*
  * As CMSIS-NN's convolution: acc = bias + sum (x + in_offset) * (w - w_zero[c]) in int32, then TFLite's two-step
  * requantisation by mult[c] * 2^(shift[c]-31), + out_offset, clamp. in_offset is minus the input's zero point.
  */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
     int32_t kernel_h, kernel_w;
@@ -170,7 +180,8 @@ typedef struct {
 /* KERNELS(nncc_conv2d_wzp_s8) */
 
 /* Depthwise: in_c*mult_c output channels, w [1,kernel_h,kernel_w,in_c*mult_c]. */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, mult_c;
     int32_t kernel_h, kernel_w;
@@ -185,7 +196,8 @@ typedef struct {
 /* KERNELS(nncc_depthwise_conv2d_wzp_s8) */
 
 /* Fully connected. */
-typedef struct {
+typedef struct
+{
     int32_t batch, in_n, out_n;
     int32_t in_offset, out_offset;
     int32_t act_min, act_max;
@@ -194,16 +206,17 @@ typedef struct {
 /* x [batch,in_n], w [out_n,in_n], b [out_n] or NULL; w_zero, mult, shift [out_n]; y [batch,out_n]. */
 /* KERNELS(nncc_fully_connected_wzp_s8) */
 
-/* ---- pooling --------------------------------------------------------------------------------------------------- */
+/* ---- pooling --------------------------------------------------------------------------------- */
 
 /*
- * Pooling that CMSIS-NN lacks: dilation, padding that counts, other scales. With acc = sum of (x - center) over the taps
- * inside the input and n = the taps that count:
+ * Pooling that CMSIS-NN lacks: dilation, padding that counts, other scales. With acc = sum of (x - center) over the
+ * taps inside the input and n = the taps that count:
  *  - rescale 0: clamp(round_half_away(acc / n) + out_zero). center = out_zero = 0 is TFLite's average of equally
  *    quantised tensors; center = in_zero is the contract's definition when the scales are equal;
  *  - rescale 1: clamp(round_half_away(acc * in_scale / n / out_scale) + out_zero) in double.
  */
-typedef struct {
+typedef struct
+{
     double in_scale, out_scale;
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w;
@@ -222,7 +235,7 @@ typedef struct {
 /* As above; one scale and zero point for both, geometry and clamp only. A window without taps gives act_min. */
 /* KERNELS(nncc_max_pool2d_s8) */
 
-/* ---- resize ---------------------------------------------------------------------------------------------------- */
+/* ---- resize ---------------------------------------------------------------------------------- */
 
 /*
  * Separable resampling as nncc_resize_f32, with integer weights: acc = sum of weights_h * weights_w * (x - in_zero),
@@ -231,7 +244,8 @@ typedef struct {
  * the coordinates are fractions with small denominators (ir/qref NewResizeAxis), so the result is the exact
  * interpolation, correctly rounded. `outside` is the int8 value of pixels with a negative index.
  */
-typedef struct {
+typedef struct
+{
     double in_scale, out_scale;
     int32_t batch, in_h, in_w, channels;
     int32_t out_h, out_w;
@@ -244,14 +258,15 @@ typedef struct {
 /* x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]; tables as for nncc_resize_f32. */
 /* KERNELS(nncc_resize_s8) */
 
-/* ---- one axis of [outer, axis, inner] ----------------------------------------------------------------------------- */
+/* ---- one axis of [outer, axis, inner] -------------------------------------------------------- */
 
 /*
  * Sum (divisor 1) and mean (divisor = axis length, or more elements where several axes were summed before):
  * clamp(round_half_away(acc / divisor) + out_zero) with acc = sum of (x - in_zero), or with rescale 1
  * clamp(round_half_away(acc * in_scale / divisor / out_scale) + out_zero) in double.
  */
-typedef struct {
+typedef struct
+{
     double in_scale, out_scale;
     int32_t outer, axis, inner;
     int32_t divisor;
@@ -263,7 +278,8 @@ typedef struct {
 /* KERNELS(nncc_reduce_sum_s8) */
 
 /* Three dimensions, of which the middle one is reduced. */
-typedef struct {
+typedef struct
+{
     int32_t outer, axis, inner;
 } nncc_axis_s8_params;
 
@@ -271,7 +287,8 @@ typedef struct {
 /* KERNELS(reduce_s8) */
 
 /* select_last = 0 gives the first of equal elements, 1 the last. */
-typedef struct {
+typedef struct
+{
     int32_t outer, axis, inner;
     int32_t select_last;
 } nncc_arg_s8_params;
@@ -280,7 +297,8 @@ typedef struct {
 /* KERNELS(arg_s8) */
 
 /* Softmax along any axis with the arithmetic of arm_softmax_s8 (output scale 1/256, zero point -128). */
-typedef struct {
+typedef struct
+{
     int32_t outer, axis, inner;
     int32_t mult, shift, diff_min;
 } nncc_softmax_s8_params;
@@ -288,10 +306,11 @@ typedef struct {
 /* x, y [outer,axis,inner]. In place. */
 /* KERNELS(nncc_softmax_s8) */
 
-/* ---- normalisation --------------------------------------------------------------------------------------------- */
+/* ---- normalisation --------------------------------------------------------------------------- */
 
 /* Rows of len elements (at most 2^22). */
-typedef struct {
+typedef struct
+{
     double in_scale, out_scale, epsilon;
     int32_t rows, len;
     int32_t in_zero, out_zero;
@@ -299,15 +318,16 @@ typedef struct {
 } nncc_layer_norm_s8_params;
 
 /*
- * LayerNormalization. With d = x - in_zero, n = len and exact integer sums S, SS of d and d*d, in double and this order:
- *     var = (n*SS - S*S) / (n*n) * in_scale * in_scale;   k = in_scale / (sqrt(var + epsilon) * n)
- *     y = clamp(round_half_away(((n*d - S) * k * scale[i] + bias[i]) / out_scale) + out_zero)
- * x, y [rows,len]; scale [len], bias [len] or NULL. In place.
+ * LayerNormalization. With d = x - in_zero, n = len and exact integer sums S, SS of d and d*d, in double and this
+ * order: var = (n*SS - S*S) / (n*n) * in_scale * in_scale;   k = in_scale / (sqrt(var + epsilon) * n) y =
+ * clamp(round_half_away(((n*d - S) * k * scale[i] + bias[i]) / out_scale) + out_zero) x, y [rows,len]; scale [len],
+ * bias [len] or NULL. In place.
  */
 /* KERNELS(nncc_layer_norm_s8) */
 
 /* Statistics over spatial positions and the channels of a group; groups == channels is InstanceNormalization. */
-typedef struct {
+typedef struct
+{
     double in_scale, out_scale, epsilon;
     int32_t batch, spatial, channels, groups;
     int32_t in_zero, out_zero;

@@ -10,11 +10,12 @@
 
 #include <stddef.h>
 
-#define CASES_MAGIC 0x4343434Eu   /* NCCC */
-#define RECORD_MAGIC 0x5243434Eu  /* NCCR */
+#define CASES_MAGIC 0x4343434Eu  /* NCCC */
+#define RECORD_MAGIC 0x5243434Eu /* NCCR */
 #define PROTOCOL_VERSION 1u
 
-enum record {
+enum record
+{
     RECORD_HELLO = 1, /* version, arena bytes, steps, inputs, outputs, ticks of an empty inference, of an empty step */
     RECORD_CASE,      /* status, ticks (2 words), interrupts, stack bytes, exact */
     RECORD_OUTPUT,    /* the bytes */
@@ -23,23 +24,30 @@ enum record {
     RECORD_END        /* number of records before this one */
 };
 
-enum case_flag {
+enum case_flag
+{
     CASE_KEEP_STATE = 1, /* go on from the arena the case before has left */
     CASE_TRACE = 2,      /* count and dump step by step */
     CASE_STACK = 4       /* measure the stack, with a second inference if need be */
 };
 
-static struct {
-    int32_t cases;  /* handle of cases.bin */
-    int32_t dumps;  /* second handle, standing in the table of dumps */
-    int32_t out;    /* handle of results.bin */
+static struct
+{
+    int32_t cases; /* handle of cases.bin */
+    int32_t dumps; /* second handle, standing in the table of dumps */
+    int32_t out;   /* handle of results.bin */
     uint32_t records;
     uint32_t dump_table; /* position in the file */
     uint32_t dump_count;
-    uint32_t dump_next;  /* entries read so far in this inference */
-    uint32_t dump[3];    /* step, offset, bytes of the entry read last */
-    int32_t failed;      /* exit code to end with, 0 so far */
-    enum { TRACE_OFF, TRACE_ON, TRACE_CALIBRATE } tracing;
+    uint32_t dump_next; /* entries read so far in this inference */
+    uint32_t dump[3];   /* step, offset, bytes of the entry read last */
+    int32_t failed;     /* exit code to end with, 0 so far */
+    enum
+    {
+        TRACE_OFF,
+        TRACE_ON,
+        TRACE_CALIBRATE
+    } tracing;
     uint64_t step_start;
     uint32_t step_interrupts;
     uint32_t empty_step; /* ticks */
@@ -59,9 +67,9 @@ static void fail(int32_t code, const char *why)
 
 static uint32_t crc_add(uint32_t crc, const void *data, uint32_t bytes)
 {
-    static const uint32_t table[16] = {
-        0x00000000u, 0x1db71064u, 0x3b6e20c8u, 0x26d930acu, 0x76dc4190u, 0x6b6b51f4u, 0x4db26158u, 0x5005713cu,
-        0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu, 0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u, 0xbdbdf21cu};
+    static const uint32_t table[16] = {0x00000000u, 0x1db71064u, 0x3b6e20c8u, 0x26d930acu, 0x76dc4190u, 0x6b6b51f4u,
+                                       0x4db26158u, 0x5005713cu, 0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
+                                       0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u, 0xbdbdf21cu};
     const unsigned char *p = (const unsigned char *)data;
     uint32_t i;
     crc = ~crc;
@@ -190,7 +198,10 @@ void nncc_trace(int32_t step, const void *arena)
 
 /* ---- guards ---- */
 
-static unsigned char guard_byte(uint32_t i) { return (unsigned char)(0x5Au ^ (i * 37u)); }
+static unsigned char guard_byte(uint32_t i)
+{
+    return (unsigned char)(0x5Au ^ (i * 37u));
+}
 
 static void guards_set(unsigned char *store)
 {
@@ -232,7 +243,8 @@ static void guards_check(const unsigned char *store)
 
 /* ---- cases ---- */
 
-typedef struct {
+typedef struct
+{
     int32_t status;
     uint64_t ticks;
     uint32_t interrupts;

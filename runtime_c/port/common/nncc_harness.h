@@ -19,20 +19,23 @@
 #define NNCC_EXIT_GUARD 4 /* bytes beside the arena or below the stack were written */
 #define NNCC_EXIT_IO 5    /* results.bin cannot be written */
 
-typedef struct {
+typedef struct
+{
     uint32_t bytes;
     unsigned char *(*address)(void *arena);
 } nncc_harness_input;
 
-typedef struct {
+typedef struct
+{
     uint32_t bytes;
     const unsigned char *(*address)(const void *arena);
 } nncc_harness_output;
 
-typedef struct {
-    unsigned char *store;       /* guard, arena, guard */
+typedef struct
+{
+    unsigned char *store; /* guard, arena, guard */
     uint32_t arena_bytes;
-    uint32_t steps;             /* calls of nncc_trace with step >= 0 in one inference */
+    uint32_t steps; /* calls of nncc_trace with step >= 0 in one inference */
     uint32_t input_count;
     uint32_t output_count;
     const nncc_harness_input *inputs;

@@ -7,7 +7,8 @@
 #define RELOAD 0xFFFFFFu
 
 /* Written by the handler. Its fields are used by number in the assembly. */
-struct nncc_counter {
+struct nncc_counter
+{
     uint32_t wraps;     /* offset 0 */
     uint32_t lowest_sp; /* offset 4: deepest stack pointer an interrupt left behind */
 };
@@ -60,7 +61,10 @@ __attribute__((noinline)) uint64_t nncc_port_ticks(void)
     return ((uint64_t)wraps << 24) + (RELOAD - now);
 }
 
-uint32_t nncc_port_interrupts(void) { return nncc_counter.wraps; }
+uint32_t nncc_port_interrupts(void)
+{
+    return nncc_counter.wraps;
+}
 
 __attribute__((naked)) uintptr_t nncc_port_sp(void)
 {

@@ -43,9 +43,15 @@ static int32_t move(int32_t operation, int32_t handle, const void *buffer, uint3
     return call(operation, a) == 0 ? 0 : -1;
 }
 
-int32_t nncc_port_read(int32_t handle, void *to, uint32_t bytes) { return move(SYS_READ, handle, to, bytes); }
+int32_t nncc_port_read(int32_t handle, void *to, uint32_t bytes)
+{
+    return move(SYS_READ, handle, to, bytes);
+}
 
-int32_t nncc_port_write(int32_t handle, const void *from, uint32_t bytes) { return move(SYS_WRITE, handle, from, bytes); }
+int32_t nncc_port_write(int32_t handle, const void *from, uint32_t bytes)
+{
+    return move(SYS_WRITE, handle, from, bytes);
+}
 
 int32_t nncc_port_seek(int32_t handle, uint32_t position)
 {
@@ -61,7 +67,10 @@ int32_t nncc_port_close(int32_t handle)
     return call(SYS_CLOSE, a);
 }
 
-void nncc_port_print(const char *text) { (void)call(SYS_WRITE0, text); }
+void nncc_port_print(const char *text)
+{
+    (void)call(SYS_WRITE0, text);
+}
 
 void nncc_port_print_hex(uint32_t value)
 {

@@ -7,7 +7,8 @@
 #include "nncc_port.h"
 
 /* The first two entries are data and code; a union keeps the types honest. */
-typedef union {
+typedef union
+{
     uint32_t *stack;
     void (*handler)(void);
 } nncc_vector;
@@ -17,21 +18,16 @@ typedef union {
 extern const nncc_vector nncc_vectors[VECTORS];
 
 __attribute__((section(".vectors"), used)) const nncc_vector nncc_vectors[VECTORS] = {
-    {.stack = nncc_ld_handler_stack_top},
-    {.handler = nncc_reset_handler},
-    {.handler = nncc_fault_handler}, /* NMI */
+    {.stack = nncc_ld_handler_stack_top}, {.handler = nncc_reset_handler}, {.handler = nncc_fault_handler}, /* NMI */
     {.handler = nncc_fault_handler}, /* HardFault */
     {.handler = nncc_fault_handler}, /* MemManage */
     {.handler = nncc_fault_handler}, /* BusFault */
     {.handler = nncc_fault_handler}, /* UsageFault */
     {.handler = nncc_fault_handler}, /* SecureFault */
-    {.handler = nncc_fault_handler},
-    {.handler = nncc_fault_handler},
-    {.handler = nncc_fault_handler},
-    {.handler = nncc_fault_handler}, /* SVC */
-    {.handler = nncc_fault_handler}, /* DebugMonitor */
-    {.handler = nncc_fault_handler},
-    {.handler = nncc_fault_handler}, /* PendSV */
+    {.handler = nncc_fault_handler},      {.handler = nncc_fault_handler}, {.handler = nncc_fault_handler},
+    {.handler = nncc_fault_handler},                                       /* SVC */
+    {.handler = nncc_fault_handler},                                       /* DebugMonitor */
+    {.handler = nncc_fault_handler},      {.handler = nncc_fault_handler}, /* PendSV */
     {.handler = nncc_systick_handler}};
 
 __attribute__((naked, used)) void nncc_reset_handler(void)
@@ -66,13 +62,16 @@ static uint32_t vectors_sum(void)
 
 static uint32_t vectors_at_start;
 
-int32_t nncc_port_vectors_changed(void) { return vectors_sum() != vectors_at_start; }
+int32_t nncc_port_vectors_changed(void)
+{
+    return vectors_sum() != vectors_at_start;
+}
 
 static void enable_core(void)
 {
 #if __ARM_ARCH_ISA_THUMB == 2
-    NNCC_SHCSR |= 7u << 16; /* MemManage, BusFault, UsageFault apart from HardFault */
-    NNCC_CCR |= 1u << 4;    /* DIV_0_TRP: C does not define x/0 */
+    NNCC_SHCSR |= 7u << 16;   /* MemManage, BusFault, UsageFault apart from HardFault */
+    NNCC_CCR |= 1u << 4;      /* DIV_0_TRP: C does not define x/0 */
     NNCC_CPACR |= 0xFu << 20; /* CP10, CP11: FPU and MVE */
     __asm volatile("dsb\n isb" ::: "memory");
 #if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
@@ -135,8 +134,10 @@ static void print_register(const char *name, uint32_t value)
 
 __attribute__((used)) void nncc_fault_report(const uint32_t *frame, uint32_t exc_return)
 {
-    static const char *const names[16] = {"thread", "reset", "NMI", "HardFault", "MemManage", "BusFault", "UsageFault", "SecureFault",
-                                          "exception 8", "exception 9", "exception 10", "SVCall", "DebugMonitor", "exception 13", "PendSV", "SysTick"};
+    static const char *const names[16] = {"thread",       "reset",        "NMI",          "HardFault",
+                                          "MemManage",    "BusFault",     "UsageFault",   "SecureFault",
+                                          "exception 8",  "exception 9",  "exception 10", "SVCall",
+                                          "DebugMonitor", "exception 13", "PendSV",       "SysTick"};
     const uintptr_t at = (uintptr_t)frame;
     uint32_t ipsr;
     __asm volatile("mrs %0, ipsr" : "=r"(ipsr));

@@ -22,7 +22,10 @@ void __asan_unpoison_memory_region(void const volatile *from, size_t bytes);
 
 static FILE *files[HANDLES];
 
-static FILE *file_of(int32_t handle) { return handle >= 0 && handle < HANDLES ? files[handle] : NULL; }
+static FILE *file_of(int32_t handle)
+{
+    return handle >= 0 && handle < HANDLES ? files[handle] : NULL;
+}
 
 int32_t nncc_port_open(const char *name, int32_t for_writing)
 {
@@ -64,17 +67,43 @@ int32_t nncc_port_close(int32_t handle)
     return fclose(f) == 0 ? 0 : -1;
 }
 
-void nncc_port_print(const char *text) { fputs(text, stderr); }
-void nncc_port_print_hex(uint32_t value) { fprintf(stderr, "0x%08lx", (unsigned long)value); }
+void nncc_port_print(const char *text)
+{
+    fputs(text, stderr);
+}
+void nncc_port_print_hex(uint32_t value)
+{
+    fprintf(stderr, "0x%08lx", (unsigned long)value);
+}
 
-void nncc_port_count(int32_t on) { (void)on; }
-uint64_t nncc_port_ticks(void) { return 0u; }
-uint32_t nncc_port_interrupts(void) { return 0u; }
+void nncc_port_count(int32_t on)
+{
+    (void)on;
+}
+uint64_t nncc_port_ticks(void)
+{
+    return 0u;
+}
+uint32_t nncc_port_interrupts(void)
+{
+    return 0u;
+}
 
-uintptr_t nncc_port_sp(void) { return 0u; }
-void nncc_port_stack_paint(void) {}
-int32_t nncc_port_stack_overflow(void) { return 0; }
-int32_t nncc_port_vectors_changed(void) { return 0; }
+uintptr_t nncc_port_sp(void)
+{
+    return 0u;
+}
+void nncc_port_stack_paint(void)
+{
+}
+int32_t nncc_port_stack_overflow(void)
+{
+    return 0;
+}
+int32_t nncc_port_vectors_changed(void)
+{
+    return 0;
+}
 
 uint32_t nncc_port_stack_used(uintptr_t top, int32_t *exact)
 {
@@ -84,8 +113,14 @@ uint32_t nncc_port_stack_used(uintptr_t top, int32_t *exact)
 }
 
 #ifdef NNCC_ASAN
-void nncc_port_forbid(const void *from, uint32_t bytes) { __asan_poison_memory_region(from, bytes); }
-void nncc_port_allow(const void *from, uint32_t bytes) { __asan_unpoison_memory_region(from, bytes); }
+void nncc_port_forbid(const void *from, uint32_t bytes)
+{
+    __asan_poison_memory_region(from, bytes);
+}
+void nncc_port_allow(const void *from, uint32_t bytes)
+{
+    __asan_unpoison_memory_region(from, bytes);
+}
 #else
 void nncc_port_forbid(const void *from, uint32_t bytes)
 {
@@ -99,4 +134,7 @@ void nncc_port_allow(const void *from, uint32_t bytes)
 }
 #endif
 
-int main(void) { return (int)nncc_harness_main(); }
+int main(void)
+{
+    return (int)nncc_harness_main();
+}

@@ -1,10 +1,10 @@
 #include "nncc_cmsis_fc_s8.h"
 
-arm_cmsis_nn_status arm_batch_matmul_s8(
-    const cmsis_nn_context *ctx, const cmsis_nn_bmm_params *bmm_params,
-    const cmsis_nn_per_tensor_quant_params *quant_params, const cmsis_nn_dims *input_lhs_dims,
-    const int8_t *input_lhs, const cmsis_nn_dims *input_rhs_dims, const int8_t *input_rhs,
-    const cmsis_nn_dims *output_dims, int8_t *output)
+arm_cmsis_nn_status arm_batch_matmul_s8(const cmsis_nn_context *ctx, const cmsis_nn_bmm_params *bmm_params,
+                                        const cmsis_nn_per_tensor_quant_params *quant_params,
+                                        const cmsis_nn_dims *input_lhs_dims, const int8_t *input_lhs,
+                                        const cmsis_nn_dims *input_rhs_dims, const int8_t *input_rhs,
+                                        const cmsis_nn_dims *output_dims, int8_t *output)
 {
     const int32_t depth = input_rhs_dims->c;
     const int32_t rows = input_lhs_dims->w;
@@ -12,19 +12,17 @@ arm_cmsis_nn_status arm_batch_matmul_s8(
     int32_t n, h;
 
     (void)ctx;
-    for (n = 0; n < output_dims->n; n++)
-    {
+    for (n = 0; n < output_dims->n; n++) {
         const int32_t left_n = input_lhs_dims->n == 1 ? 0 : n;
         const int32_t right_n = input_rhs_dims->n == 1 ? 0 : n;
 
-        for (h = 0; h < output_dims->h; h++)
-        {
+        for (h = 0; h < output_dims->h; h++) {
             const int32_t left = left_n * input_lhs_dims->h + (input_lhs_dims->h == 1 ? 0 : h);
             const int32_t right = right_n * input_rhs_dims->h + (input_rhs_dims->h == 1 ? 0 : h);
 
             nncc_cmsis_fc_s8(&bmm_params->fc_params, &quant_params->multiplier, &quant_params->shift, 0,
-                             input_lhs + left * rows * depth, rows, depth, input_rhs + right * cols * depth, NULL,
-                             cols, output);
+                             input_lhs + left * rows * depth, rows, depth, input_rhs + right * cols * depth, NULL, cols,
+                             output);
             output += rows * cols;
         }
     }

@@ -1,11 +1,13 @@
 #include "nncc_cmsis_s16.h"
 
-arm_cmsis_nn_status arm_elementwise_add_s16(
-    const int16_t *input_1_vect, const int16_t *input_2_vect, const int32_t input_1_offset,
-    const int32_t input_1_mult, const int32_t input_1_shift, const int32_t input_2_offset, const int32_t input_2_mult,
-    const int32_t input_2_shift, const int32_t left_shift, int16_t *output, const int32_t out_offset,
-    const int32_t out_mult, const int32_t out_shift, const int32_t out_activation_min,
-    const int32_t out_activation_max, const int32_t block_size)
+arm_cmsis_nn_status arm_elementwise_add_s16(const int16_t *input_1_vect, const int16_t *input_2_vect,
+                                            const int32_t input_1_offset, const int32_t input_1_mult,
+                                            const int32_t input_1_shift, const int32_t input_2_offset,
+                                            const int32_t input_2_mult, const int32_t input_2_shift,
+                                            const int32_t left_shift, int16_t *output, const int32_t out_offset,
+                                            const int32_t out_mult, const int32_t out_shift,
+                                            const int32_t out_activation_min, const int32_t out_activation_max,
+                                            const int32_t block_size)
 {
     const cmsis_nn_activation act = {out_activation_min, out_activation_max};
     int32_t i;
@@ -13,8 +15,7 @@ arm_cmsis_nn_status arm_elementwise_add_s16(
     (void)input_1_offset;
     (void)input_2_offset;
     (void)out_offset;
-    for (i = 0; i < block_size; i++)
-    {
+    for (i = 0; i < block_size; i++) {
         const uint32_t a = (uint32_t)input_1_vect[i] << left_shift;
         const uint32_t b = (uint32_t)input_2_vect[i] << left_shift;
         const uint32_t sum = (uint32_t)nncc_requantize((int32_t)a, input_1_mult, input_1_shift) +

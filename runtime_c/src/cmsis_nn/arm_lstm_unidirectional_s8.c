@@ -15,8 +15,7 @@ static int32_t scaled_dot(const int8_t *data, const void *weights, const void *b
     uint32_t acc = (uint32_t)((const int32_t *)bias)[unit];
     int32_t i;
 
-    for (i = 0; i < len; i++)
-    {
+    for (i = 0; i < len; i++) {
         acc += (uint32_t)(data[i] * w[i]);
     }
     return nncc_requantize((int32_t)acc, multiplier, shift);
@@ -30,8 +29,7 @@ static int32_t gate_value(const cmsis_nn_lstm_gate *gate, const cmsis_nn_lstm_pa
                                       gate->input_multiplier, gate->input_shift));
     int16_t out;
 
-    if (hidden != NULL)
-    {
+    if (hidden != NULL) {
         v = saturate16(v + scaled_dot(hidden, gate->hidden_weights, gate->hidden_effective_bias, unit,
                                       params->hidden_size, gate->hidden_multiplier, gate->hidden_shift));
     }
@@ -47,8 +45,7 @@ static void lstm_step(const cmsis_nn_lstm_params *params, const int8_t *data, co
     const int32_t clip = params->cell_clip;
     int32_t u;
 
-    for (u = 0; u < params->hidden_size; u++)
-    {
+    for (u = 0; u < params->hidden_size; u++) {
         const int32_t forget = gate_value(&params->forget_gate, params, data, hidden, u);
         const int32_t input = gate_value(&params->input_gate, params, data, hidden, u);
         const int32_t update = gate_value(&params->cell_gate, params, data, hidden, u);
@@ -61,14 +58,13 @@ static void lstm_step(const cmsis_nn_lstm_params *params, const int8_t *data, co
         c = clip > 0 ? nncc_min(nncc_max(c, -clip), clip) : saturate16(c);
         cell[u] = (int16_t)c;
         (void)arm_nn_activation_s16(&cell[u], &squashed, 1, params->cell_scale_power + 12, ARM_TANH);
-        c = nncc_requantize(output * squashed, params->output_multiplier, params->output_shift) +
-            params->output_offset;
+        c = nncc_requantize(output * squashed, params->output_multiplier, params->output_shift) + params->output_offset;
         out[u] = (int8_t)nncc_min(nncc_max(c, NN_Q7_MIN), NN_Q7_MAX);
     }
 }
 
-arm_cmsis_nn_status arm_lstm_unidirectional_s8(
-    const int8_t *input, int8_t *output, const cmsis_nn_lstm_params *params, cmsis_nn_lstm_context *buffers)
+arm_cmsis_nn_status arm_lstm_unidirectional_s8(const int8_t *input, int8_t *output, const cmsis_nn_lstm_params *params,
+                                               cmsis_nn_lstm_context *buffers)
 {
     const int32_t hidden_size = params->hidden_size;
     /* distance of two steps of a batch, and of two batches of a step, in vectors */
@@ -76,31 +72,25 @@ arm_cmsis_nn_status arm_lstm_unidirectional_s8(
     const int32_t next = params->time_major != 0 ? 1 : params->time_steps;
     int32_t b, t;
 
-    for (b = 0; b < params->batch_size; b++)
-    {
+    for (b = 0; b < params->batch_size; b++) {
         int16_t *cell = (int16_t *)buffers->cell_state + b * hidden_size;
         int8_t *state = NULL;
         const int8_t *hidden = NULL;
 
-        if (buffers->hidden_state != NULL)
-        {
+        if (buffers->hidden_state != NULL) {
             state = (int8_t *)buffers->hidden_state + b * hidden_size;
             hidden = state;
-        }
-        else
-        {
+        } else {
             (void)memset(cell, 0, (size_t)hidden_size * sizeof(*cell));
         }
-        for (t = 0; t < params->time_steps; t++)
-        {
+        for (t = 0; t < params->time_steps; t++) {
             const int32_t at = b * next + t * step;
             int8_t *out = output + at * hidden_size;
 
             lstm_step(params, input + at * params->input_size, hidden, cell, out);
             hidden = out;
         }
-        if (state != NULL && params->time_steps > 0)
-        {
+        if (state != NULL && params->time_steps > 0) {
             (void)memcpy(state, hidden, (size_t)hidden_size);
         }
     }

@@ -1,8 +1,8 @@
 #include "nncc_cmsis.h"
 
-arm_cmsis_nn_status arm_pad_s8(
-    const int8_t *input, int8_t *output, const int8_t pad_value, const cmsis_nn_dims *input_size,
-    const cmsis_nn_dims *pre_pad, const cmsis_nn_dims *post_pad)
+arm_cmsis_nn_status arm_pad_s8(const int8_t *input, int8_t *output, const int8_t pad_value,
+                               const cmsis_nn_dims *input_size, const cmsis_nn_dims *pre_pad,
+                               const cmsis_nn_dims *post_pad)
 {
     const int32_t c = pre_pad->c + input_size->c + post_pad->c;
     const int32_t w = pre_pad->w + input_size->w + post_pad->w;
@@ -12,14 +12,11 @@ arm_cmsis_nn_status arm_pad_s8(
     int32_t in, ih, iw;
 
     (void)memset(output, pad_value, (size_t)n * (size_t)h * (size_t)w * (size_t)c);
-    for (in = 0; in < input_size->n; in++)
-    {
-        for (ih = 0; ih < input_size->h; ih++)
-        {
+    for (in = 0; in < input_size->n; in++) {
+        for (ih = 0; ih < input_size->h; ih++) {
             int8_t *row = output + (((pre_pad->n + in) * h + pre_pad->h + ih) * w + pre_pad->w) * c + pre_pad->c;
 
-            for (iw = 0; iw < input_size->w; iw++)
-            {
+            for (iw = 0; iw < input_size->w; iw++) {
                 (void)memcpy(row, input, run);
                 input += run;
                 row += c;

@@ -2,8 +2,7 @@
 
 void arm_reshape_s8(const int8_t *input, int8_t *output, const uint32_t total_size)
 {
-    if (input != output)
-    {
+    if (input != output) {
         (void)memcpy(output, input, total_size);
     }
 }

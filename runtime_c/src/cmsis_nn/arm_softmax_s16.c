@@ -10,31 +10,28 @@ static inline int16_t softmax_interpolate(const int16_t *table, int32_t v)
     return (int16_t)(p[0] + delta);
 }
 
-arm_cmsis_nn_status arm_softmax_s16(
-    const int16_t *input, const int32_t num_rows, const int32_t row_size, const int32_t mult, const int32_t shift,
-    const cmsis_nn_softmax_lut_s16 *softmax_params, int16_t *output)
+arm_cmsis_nn_status arm_softmax_s16(const int16_t *input, const int32_t num_rows, const int32_t row_size,
+                                    const int32_t mult, const int32_t shift,
+                                    const cmsis_nn_softmax_lut_s16 *softmax_params, int16_t *output)
 {
     int32_t row, i;
 
-    if (softmax_params->exp_lut == NULL || softmax_params->one_by_one_lut == NULL)
-    {
+    if (softmax_params->exp_lut == NULL || softmax_params->one_by_one_lut == NULL) {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
-    for (row = 0; row < num_rows; row++)
-    {
+    for (row = 0; row < num_rows; row++) {
         int32_t top = input[0];
         uint32_t sum = 0;
         int32_t headroom, scale;
 
-        for (i = 1; i < row_size; i++)
-        {
+        for (i = 1; i < row_size; i++) {
             top = nncc_max(top, input[i]);
         }
-        for (i = 0; i < row_size; i++)
-        {
+        for (i = 0; i < row_size; i++) {
             const int32_t d = nncc_add(nncc_requantize(input[i] - top, mult, shift), NN_Q15_MAX);
 
-            const int32_t e = softmax_interpolate(softmax_params->exp_lut, nncc_min(nncc_max(d, NN_Q15_MIN), NN_Q15_MAX));
+            const int32_t e =
+                softmax_interpolate(softmax_params->exp_lut, nncc_min(nncc_max(d, NN_Q15_MIN), NN_Q15_MAX));
 
             output[i] = (int16_t)e;
             sum += (uint32_t)e;
@@ -46,9 +43,8 @@ arm_cmsis_nn_status arm_softmax_s16(
         }
         /* sum scaled to [1, 2) with 16 bits behind the point, less 1.5 */
         scale = softmax_interpolate(softmax_params->one_by_one_lut,
-                            (int16_t)((int32_t)(((sum << (headroom - 1)) + (1u << 13)) >> 14) - 98304));
-        for (i = 0; i < row_size; i++)
-        {
+                                    (int16_t)((int32_t)(((sum << (headroom - 1)) + (1u << 13)) >> 14) - 98304));
+        for (i = 0; i < row_size; i++) {
             output[i] = (int16_t)((((output[i] * scale) >> (30 - headroom)) + 1) >> 1);
         }
         input += row_size;

@@ -11,21 +11,20 @@ static int32_t first_tap(int32_t out, int32_t pad, int32_t stride, int32_t exten
     int32_t tap = p % stride;
 
     *at = p / stride;
-    if (*at >= extent)
-    {
+    if (*at >= extent) {
         tap += (*at - extent + 1) * stride;
         *at = extent - 1;
     }
     return tap;
 }
 
-arm_cmsis_nn_status arm_transpose_conv_s8(
-    const cmsis_nn_context *ctx, const cmsis_nn_context *output_ctx,
-    const cmsis_nn_transpose_conv_params *transpose_conv_params,
-    const cmsis_nn_per_channel_quant_params *quant_params, const cmsis_nn_dims *input_dims,
-    const int8_t *input_data, const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
-    const cmsis_nn_dims *bias_dims, const int32_t *bias_data, const cmsis_nn_dims *output_dims,
-    int8_t *output_data)
+arm_cmsis_nn_status arm_transpose_conv_s8(const cmsis_nn_context *ctx, const cmsis_nn_context *output_ctx,
+                                          const cmsis_nn_transpose_conv_params *transpose_conv_params,
+                                          const cmsis_nn_per_channel_quant_params *quant_params,
+                                          const cmsis_nn_dims *input_dims, const int8_t *input_data,
+                                          const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+                                          const cmsis_nn_dims *bias_dims, const int32_t *bias_data,
+                                          const cmsis_nn_dims *output_dims, int8_t *output_data)
 {
     const int32_t in_w = input_dims->w;
     const int32_t in_c = input_dims->c;
@@ -39,21 +38,17 @@ arm_cmsis_nn_status arm_transpose_conv_s8(
     (void)ctx;
     (void)output_ctx;
     (void)bias_dims;
-    for (n = 0; n < input_dims->n; n++)
-    {
-        for (oy = 0; oy < output_dims->h; oy++)
-        {
+    for (n = 0; n < input_dims->n; n++) {
+        for (oy = 0; oy < output_dims->h; oy++) {
             int32_t iy0;
             const int32_t ky0 = first_tap(oy, transpose_conv_params->padding.h, stride.h, input_dims->h, &iy0);
 
-            for (ox = 0; ox < output_dims->w; ox++)
-            {
+            for (ox = 0; ox < output_dims->w; ox++) {
                 int32_t ix0;
                 const int32_t kx0 = first_tap(ox, transpose_conv_params->padding.w, stride.w, in_w, &ix0);
                 int32_t block;
 
-                for (oc = 0; oc < out_c; oc += block)
-                {
+                for (oc = 0; oc < out_c; oc += block) {
                     const int8_t *w[4];
                     uint32_t acc[4];
                     int32_t ky, kx, iy = iy0;
@@ -61,19 +56,17 @@ arm_cmsis_nn_status arm_transpose_conv_s8(
                     block = nncc_min(4, out_c - oc);
                     nncc_block4(filter_data + oc * filter_size, filter_size, block,
                                 bias_data != NULL ? bias_data + oc : NULL, w, acc);
-                    for (ky = ky0; ky < k_h && iy >= 0; ky += stride.h, iy--)
-                    {
+                    for (ky = ky0; ky < k_h && iy >= 0; ky += stride.h, iy--) {
                         int32_t ix = ix0;
 
-                        for (kx = kx0; kx < k_w && ix >= 0; kx += stride.w, ix--)
-                        {
-                            nncc_cmsis_dot4(input_data + (iy * in_w + ix) * in_c, in_c, transpose_conv_params->input_offset,
-                                      w, (ky * k_w + kx) * in_c, acc);
+                        for (kx = kx0; kx < k_w && ix >= 0; kx += stride.w, ix--) {
+                            nncc_cmsis_dot4(input_data + (iy * in_w + ix) * in_c, in_c,
+                                            transpose_conv_params->input_offset, w, (ky * k_w + kx) * in_c, acc);
                         }
                     }
-                    output_data = nncc_cmsis_store(
-                        acc, block, quant_params->multiplier + oc, quant_params->shift + oc, 1,
-                        transpose_conv_params->output_offset, &transpose_conv_params->activation, output_data);
+                    output_data = nncc_cmsis_store(acc, block, quant_params->multiplier + oc, quant_params->shift + oc,
+                                                   1, transpose_conv_params->output_offset,
+                                                   &transpose_conv_params->activation, output_data);
                 }
             }
         }

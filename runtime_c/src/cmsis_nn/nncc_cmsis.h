@@ -35,12 +35,10 @@ static inline int32_t nncc_high_mult_sat(int32_t a, int32_t b)
 /* v / 2^exponent, ties away from zero, for 0 <= exponent <= 62. */
 static inline int32_t nncc_div_pow2(int32_t v, int32_t exponent)
 {
-    if (exponent == 0)
-    {
+    if (exponent == 0) {
         return v;
     }
-    if (exponent > 31)
-    {
+    if (exponent > 31) {
         return 0; /* |v| <= 2^31: at most a half, and -2^31 / 2^32 is met nowhere */
     }
     {
@@ -59,8 +57,7 @@ static inline int32_t nncc_requantize(int32_t v, int32_t multiplier, int32_t shi
     const int64_t p = ((int64_t)v * multiplier) >> (30 - shift);
     return (int32_t)((p + 1) >> 1);
 #else
-    if (shift >= 0)
-    {
+    if (shift >= 0) {
         return nncc_high_mult((int32_t)((uint32_t)v << shift), multiplier);
     }
     v = nncc_high_mult(v, multiplier);
@@ -97,12 +94,10 @@ static inline void nncc_start4(int32_t n, const int32_t *bias, uint32_t acc[4])
 {
     int32_t j;
 
-    for (j = 0; j < n; j++)
-    {
+    for (j = 0; j < n; j++) {
         acc[j] = bias != NULL ? (uint32_t)bias[j] : 0u;
     }
-    for (; j < 4; j++)
-    {
+    for (; j < 4; j++) {
         acc[j] = 0u;
     }
 }

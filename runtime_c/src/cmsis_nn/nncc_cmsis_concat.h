@@ -9,8 +9,7 @@ static inline void nncc_copy_strided(const int8_t *in, int8_t *out, size_t piece
 {
     size_t i;
 
-    for (i = 0; i < pieces; i++)
-    {
+    for (i = 0; i < pieces; i++) {
         (void)memcpy(out, in, len);
         in += len;
         out += stride;

@@ -13,8 +13,7 @@ void nncc_cmsis_dot4(const int8_t *in, int32_t len, int32_t offset, const int8_t
     uint32_t a2 = acc[2];
     uint32_t a3 = acc[3];
 
-    for (; len > 0; len--)
-    {
+    for (; len > 0; len--) {
         const int32_t x = *in++ + offset;
 
         a0 += (uint32_t)(x * *w0++);

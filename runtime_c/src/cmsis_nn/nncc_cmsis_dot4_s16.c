@@ -8,8 +8,7 @@ void nncc_cmsis_dot4_s16(const int16_t *in, int32_t len, const int8_t *const w[4
     const int8_t *w2 = w[2] + at;
     const int8_t *w3 = w[3] + at;
 
-    while (len > 0)
-    {
+    while (len > 0) {
         const int32_t run = nncc_min(len, NNCC_S16_RUN);
         int32_t a0 = 0;
         int32_t a1 = 0;
@@ -17,8 +16,7 @@ void nncc_cmsis_dot4_s16(const int16_t *in, int32_t len, const int8_t *const w[4
         int32_t a3 = 0;
         int32_t i;
 
-        for (i = 0; i < run; i++)
-        {
+        for (i = 0; i < run; i++) {
             const int32_t x = *in++;
 
             a0 += x * *w0++;

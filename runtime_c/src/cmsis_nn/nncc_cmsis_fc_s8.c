@@ -6,28 +6,23 @@ void nncc_cmsis_fc_s8(const cmsis_nn_fc_params *params, const int32_t *multiplie
 {
     int32_t r, i, j, col, block;
 
-    for (r = 0; r < rows; r++)
-    {
+    for (r = 0; r < rows; r++) {
         uint32_t common = 0; /* what the filter offset adds to every output */
 
-        if (params->filter_offset != 0)
-        {
-            for (i = 0; i < depth; i++)
-            {
+        if (params->filter_offset != 0) {
+            for (i = 0; i < depth; i++) {
                 common += (uint32_t)(in[i] + params->input_offset);
             }
             common *= (uint32_t)params->filter_offset;
         }
-        for (col = 0; col < cols; col += block)
-        {
+        for (col = 0; col < cols; col += block) {
             const int8_t *rows4[4];
             uint32_t acc[4];
 
             block = nncc_min(4, cols - col);
             nncc_block4(w + col * depth, depth, block, bias != NULL ? bias + col : NULL, rows4, acc);
             nncc_cmsis_dot4(in, depth, params->input_offset, rows4, 0, acc);
-            for (j = 0; j < 4; j++)
-            {
+            for (j = 0; j < 4; j++) {
                 acc[j] += common;
             }
             out = nncc_cmsis_store(acc, block, multiplier + col * quant_step, shift + col * quant_step, quant_step,

@@ -19,12 +19,10 @@ static inline int32_t nncc_mul_pow2(int32_t v, int32_t exponent)
 {
     const int32_t limit = (int32_t)((1u << (31 - exponent)) - 1u);
 
-    if (v > limit)
-    {
+    if (v > limit) {
         return INT32_MAX;
     }
-    if (v < -limit)
-    {
+    if (v < -limit) {
         return INT32_MIN;
     }
     return (int32_t)((uint32_t)v << exponent);
@@ -48,14 +46,11 @@ static inline int32_t nncc_exp_on_negative(int32_t v)
     int32_t r = exp_minus_eighth + nncc_high_mult_sat(exp_minus_eighth, poly);
     int32_t i;
 
-    if (v == 0)
-    {
+    if (v == 0) {
         return INT32_MAX;
     }
-    for (i = 0; i < 7; i++)
-    {
-        if ((rest & ((uint32_t)quarter << i)) != 0u)
-        {
+    for (i = 0; i < 7; i++) {
+        if ((rest & ((uint32_t)quarter << i)) != 0u) {
             r = nncc_high_mult_sat(r, step[i]);
         }
     }
@@ -70,8 +65,7 @@ static inline int32_t nncc_one_over_one_plus(int32_t v)
     int32_t x = nncc_add(1515870810, nncc_high_mult_sat(half_den, -1010580540)); /* 48/17 - 32/17 d */
     int32_t i;
 
-    for (i = 0; i < 3; i++)
-    {
+    for (i = 0; i < 3; i++) {
         const int32_t e = (int32_t)((1u << 29) - (uint32_t)nncc_high_mult_sat(half_den, x));
 
         x = nncc_add(x, nncc_mul_pow2(nncc_high_mult_sat(x, e), 2));
@@ -83,8 +77,7 @@ static inline int32_t nncc_leading_zeros(uint32_t v)
 {
     int32_t n = 32;
 
-    while (v != 0u)
-    {
+    while (v != 0u) {
         v >>= 1;
         n--;
     }
@@ -105,14 +98,11 @@ static inline int32_t nncc_softmax_row(const int8_t *in, int32_t size, int32_t m
     uint32_t sum = 0;
     int32_t i;
 
-    for (i = 1; i < size; i++)
-    {
+    for (i = 1; i < size; i++) {
         top = nncc_max(top, in[i]);
     }
-    for (i = 0; i < size; i++)
-    {
-        if (in[i] - top >= diff_min)
-        {
+    for (i = 0; i < size; i++) {
+        if (in[i] - top >= diff_min) {
             sum += (uint32_t)nncc_div_pow2(nncc_softmax_term(in[i] - top, mult, shift), NNCC_SOFTMAX_ACCUM_BITS);
         }
     }

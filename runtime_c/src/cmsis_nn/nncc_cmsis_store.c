@@ -7,8 +7,7 @@ int8_t *nncc_cmsis_store(const uint32_t *acc, int32_t n, const int32_t *multipli
     const int32_t lo = act->min;
     const int32_t hi = act->max;
 
-    for (; n > 0; n--)
-    {
+    for (; n > 0; n--) {
         const int32_t v = nncc_requantize((int32_t)*acc++, *multiplier, *shift) + offset;
 
         *out++ = (int8_t)nncc_min(nncc_max(v, lo), hi);

@@ -1,11 +1,11 @@
 /*
- * nncc_dsp_add_s8: one table look-up an operand, one multiplication a sum. Four outputs are 2 words of inputs, 8 words of
- * tables and 1 word stored in about 43 instructions.
+ * nncc_dsp_add_s8: one table look-up an operand, one multiplication a sum. Four outputs are 2 words of inputs, 8 words
+ * of tables and 1 word stored in about 43 instructions.
  */
 #include "nncc_dsp_core.h"
 
-void nncc_dsp_add_s8(const nncc_dsp_add_params *p, const int8_t *a, const int8_t *b, const int32_t *ta, const int32_t *tb,
-                     int8_t *y)
+void nncc_dsp_add_s8(const nncc_dsp_add_params *p, const int8_t *a, const int8_t *b, const int32_t *ta,
+                     const int32_t *tb, int8_t *y)
 {
     const int32_t mcs[3] = {p->m, p->c, p->s};
     int32_t n = p->count;

@@ -1,6 +1,6 @@
 /*
- * nncc_dsp_avg_pool_s8: four channels at a time in two words of 16-bit sums, at most 255 elements before they are added to
- * 32-bit ones. Four elements are 1 load, 2 additions and the loop: about 1.5 instructions an element, and 10 a mean.
+ * nncc_dsp_avg_pool_s8: four channels at a time in two words of 16-bit sums, at most 255 elements before they are added
+ * to 32-bit ones. Four elements are 1 load, 2 additions and the loop: about 1.5 instructions an element, and 10 a mean.
  */
 #include "nncc_dsp_pool.h"
 

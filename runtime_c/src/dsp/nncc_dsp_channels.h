@@ -5,11 +5,12 @@
 #include "nncc_dsp_core.h"
 
 /*
- * As many pixels (1 or 2) as mat takes, in x, times the weights of all out_c channels, in groups of words each. A group that is
- * not whole comes first and the next one writes over what it has too much; below four channels it goes through memory of its own.
+ * As many pixels (1 or 2) as mat takes, in x, times the weights of all out_c channels, in groups of words each. A group
+ * that is not whole comes first and the next one writes over what it has too much; below four channels it goes through
+ * memory of its own.
  */
-static inline void nncc_dsp_channels(nncc_dsp_matmul_fn *mat, nncc_dsp_matmul_params *m, int32_t pixels, int32_t out_c, int32_t words,
-                                     const void *x, const int32_t *w, int8_t *y)
+static inline void nncc_dsp_channels(nncc_dsp_matmul_fn *mat, nncc_dsp_matmul_params *m, int32_t pixels, int32_t out_c,
+                                     int32_t words, const void *x, const int32_t *w, int8_t *y)
 {
     const int32_t rest = out_c & 3;
 

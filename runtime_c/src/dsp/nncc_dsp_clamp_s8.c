@@ -10,11 +10,12 @@ void nncc_dsp_clamp_s8(int32_t count, uint32_t low, uint32_t cap, int8_t *y)
     for (; count >= 4; count -= 4) {
         uint32_t v;
 
-        __asm volatile("ldr %[v], [%[y]]\n eor %[v], %[v], #0x80808080\n uqsub8 %[v], %[v], %[b]\n uqadd8 %[v], %[v], %[c]\n"
-                       "uqsub8 %[v], %[v], %[c]\n uadd8 %[v], %[v], %[l]\n str %[v], [%[y]], #4\n"
-                       : [v] "=&r"(v), [y] "+r"(y)
-                       : [b] "r"(below), [c] "r"(cap), [l] "r"(low)
-                       : "memory");
+        __asm volatile(
+            "ldr %[v], [%[y]]\n eor %[v], %[v], #0x80808080\n uqsub8 %[v], %[v], %[b]\n uqadd8 %[v], %[v], %[c]\n"
+            "uqsub8 %[v], %[v], %[c]\n uadd8 %[v], %[v], %[l]\n str %[v], [%[y]], #4\n"
+            : [v] "=&r"(v), [y] "+r"(y)
+            : [b] "r"(below), [c] "r"(cap), [l] "r"(low)
+            : "memory");
     }
 #endif
     for (; count > 0; count--) {

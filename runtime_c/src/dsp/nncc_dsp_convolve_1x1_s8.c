@@ -1,7 +1,7 @@
 #include "nncc_dsp_channels.h"
 
-void nncc_dsp_convolve_1x1_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x,
-                           const int32_t *w, int8_t *y, int32_t *scratch)
+void nncc_dsp_convolve_1x1_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_widen_fn *widen,
+                              nncc_dsp_matmul_fn *mat, const int8_t *x, const int32_t *w, int8_t *y, int32_t *scratch)
 {
     nncc_dsp_matmul_params m = {0, p->pairs, p->out_pitch, p->positive, p->low, p->cap, 4, p->table};
     int32_t in_step = p->in_pitch;

@@ -1,12 +1,13 @@
 /*
- * nncc_dsp_convolve_add_s8: a convolution that is added to something, some rows at a time: rows of the output from the middle of an
- * image are a convolution with less padding above, which may be negative.
+ * nncc_dsp_convolve_add_s8: a convolution that is added to something, some rows at a time: rows of the output from the
+ * middle of an image are a convolution with less padding above, which may be negative.
  */
 #include "nncc_dsp_residual.h"
 
-void nncc_dsp_convolve_add_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x, const int32_t *w,
-                          int8_t *y, int32_t *scratch, const nncc_dsp_residual_params *r, const int8_t *other, const int32_t *t_result,
-                          const int32_t *t_other)
+void nncc_dsp_convolve_add_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat,
+                              const int8_t *x, const int32_t *w, int8_t *y, int32_t *scratch,
+                              const nncc_dsp_residual_params *r, const int8_t *other, const int32_t *t_result,
+                              const int32_t *t_other)
 {
     nncc_dsp_convolve_params part = *p;
     int8_t *const wait = (int8_t *)scratch + r->wait;

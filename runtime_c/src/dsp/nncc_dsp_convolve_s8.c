@@ -1,20 +1,22 @@
 /*
- * nncc_dsp_convolve_s8: the windows of two output pixels are widened side by side and multiplied by all output channels.
+ * nncc_dsp_convolve_s8: the windows of two output pixels are widened side by side and multiplied by all output
+ * channels.
  *
- * A window is a list of runs of bytes: a kernel row of all its pixels, or one tap where dilation or groups part it. Windows
- * that reach into the padding take their taps one by one, padding from a constant pixel; that needs runs of whole words.
- * Otherwise input rows are copied, padding included, into a ring that holds the rows of two output rows.
+ * A window is a list of runs of bytes: a kernel row of all its pixels, or one tap where dilation or groups part it.
+ * Windows that reach into the padding take their taps one by one, padding from a constant pixel; that needs runs of
+ * whole words. Otherwise input rows are copied, padding included, into a ring that holds the rows of two output rows.
  */
 #include "nncc_dsp_channels.h"
 
 /* Where the windows of an image are read: rows behind each other, or a ring of them. */
-typedef struct {
+typedef struct
+{
     const int8_t *base;
-    int32_t pitch;            /* bytes from a pixel to the next */
+    int32_t pitch; /* bytes from a pixel to the next */
     int32_t row_bytes;
-    int32_t rows;             /* of the ring; 0: no ring */
+    int32_t rows;              /* of the ring; 0: no ring */
     uint32_t row_end, col_end; /* windows that begin before these end inside the image */
-    int32_t runs, length;     /* of adjacent bytes in a kernel row, and their number in each */
+    int32_t runs, length;      /* of adjacent bytes in a kernel row, and their number in each */
 } source;
 
 /* The first place where a kernel of k taps does not fit n elements. */
@@ -26,7 +28,8 @@ static uint32_t end_of(int32_t n, int32_t k, int32_t dilation)
 }
 
 /* An output pixel: its position, and the first row and column of its window in the source. */
-typedef struct {
+typedef struct
+{
     int32_t oy, ox, row, col;
 } window;
 
@@ -60,8 +63,8 @@ static int inside(const source *s, const window *v)
 }
 
 /* Windows whose taps all lie in the source. */
-static void gather(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, const source *s, const window *a, const window *b,
-                   int32_t channel, int32_t *x)
+static void gather(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, const source *s, const window *a,
+                   const window *b, int32_t channel, int32_t *x)
 {
     const int8_t *pa = s->base + a->row * s->row_bytes + a->col * s->pitch + channel;
     const int8_t *pb = s->base + b->row * s->row_bytes + b->col * s->pitch + channel;
@@ -85,7 +88,8 @@ static void gather(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, 
     }
 }
 
-static const int8_t *tap(const nncc_dsp_convolve_params *p, const int8_t *x, const int8_t *pad, int32_t row, int32_t col)
+static const int8_t *tap(const nncc_dsp_convolve_params *p, const int8_t *x, const int8_t *pad, int32_t row,
+                         int32_t col)
 {
     if (row < 0 || row >= p->in_h || col < 0 || col >= p->in_w) {
         return pad;
@@ -94,8 +98,8 @@ static const int8_t *tap(const nncc_dsp_convolve_params *p, const int8_t *x, con
 }
 
 /* Windows with taps in the padding. */
-static void gather_border(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, const int8_t *x, const int8_t *pad,
-                          const window *a, const window *b, int32_t channel, int32_t *to)
+static void gather_border(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, const int8_t *x,
+                          const int8_t *pad, const window *a, const window *b, int32_t channel, int32_t *to)
 {
     const int32_t depth = p->in_c / p->groups;
 
@@ -138,8 +142,8 @@ static void fill_ring(const nncc_dsp_convolve_params *p, const int8_t *x, int8_t
     }
 }
 
-void nncc_dsp_convolve_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat, const int8_t *x,
-                      const int32_t *w, int8_t *y, int32_t *scratch)
+void nncc_dsp_convolve_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat,
+                          const int8_t *x, const int32_t *w, int8_t *y, int32_t *scratch)
 {
     const int32_t pixels = p->out_h * p->out_w, depth = p->in_c / p->groups, out_depth = p->out_c / p->groups;
     const int32_t span = (p->kernel_h - 1) * p->dil_h + 1;
@@ -147,8 +151,14 @@ void nncc_dsp_convolve_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *
     int8_t *const extra = (int8_t *)(scratch + 2 * p->pairs);
     nncc_dsp_matmul_params m = {0, p->pairs, p->out_pitch, p->positive, p->low, p->cap, 4, p->table};
     const int32_t tested = p->border && p->ring_rows == 0;
-    source s = {x, p->in_pitch, p->in_w * p->in_pitch, p->ring_rows, end_of(p->in_h, p->kernel_h, p->dil_h),
-                end_of(p->in_w, p->kernel_w, p->dil_w), p->kernel_w, depth};
+    source s = {x,
+                p->in_pitch,
+                p->in_w * p->in_pitch,
+                p->ring_rows,
+                end_of(p->in_h, p->kernel_h, p->dil_h),
+                end_of(p->in_w, p->kernel_w, p->dil_w),
+                p->kernel_w,
+                depth};
 
     if (tested) {
         memset(extra, p->pad, (size_t)p->in_c);

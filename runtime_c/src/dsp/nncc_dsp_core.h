@@ -103,8 +103,8 @@ static inline int32_t nncc_dsp_load4(const int8_t *x)
 
 #if !NNCC_DSP_ASM
 /* The matrix products in C: x [pairs][pixels], wide or narrow weights. */
-static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels, int32_t wide,
-                                     const int32_t *w, int8_t *y)
+static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
+                                     int32_t wide, const int32_t *w, int8_t *y)
 {
     const int32_t *const x = words_of_x;
     const int32_t fix = p->positive ? 0 : 1, words = wide ? 4 : 2;
@@ -124,7 +124,8 @@ static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void
                     const int32_t a = nncc_dsp_lo(h), b = nncc_dsp_hi(h);
 
                     sum += (uint32_t)(nncc_dsp_lo(v) * a) + (uint32_t)(nncc_dsp_hi(v) * b);
-                    even += (uint32_t)(nncc_dsp_lo(v) * nncc_dsp_byte(a)) + (uint32_t)(nncc_dsp_hi(v) * nncc_dsp_byte(b));
+                    even +=
+                        (uint32_t)(nncc_dsp_lo(v) * nncc_dsp_byte(a)) + (uint32_t)(nncc_dsp_hi(v) * nncc_dsp_byte(b));
                 }
                 if (wide) {
                     twice = (int32_t)sum;
@@ -142,8 +143,8 @@ static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void
 
 #if !NNCC_PLAIN_ASM && !NNCC_THUMB1_ASM
 /* The matrix products of nncc_plain_mat*_s8 in C: x [inputs][2 pixels] words, or bytes of one pixel. */
-static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const void *x, int32_t pixels, int32_t y_step, const int32_t *w,
-                                       int8_t *y)
+static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const void *x, int32_t pixels, int32_t y_step,
+                                       const int32_t *w, int8_t *y)
 {
     const int32_t *const words = x;
     const int8_t *const bytes = x;

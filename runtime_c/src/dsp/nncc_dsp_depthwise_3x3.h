@@ -1,7 +1,7 @@
 /*
- * nncc_dsp_depthwise_3x3.h: what the inner functions of the 3x3 depthwise kernel share. Inputs are 256 times as large and weights
- * shifted so that the scaled output lies in the upper half of a word: an output is SMMLA and SSAT. With NNCC_ROWS_RELU no
- * negative sum survives the clamp; without it its constant c loses d.
+ * nncc_dsp_depthwise_3x3.h: what the inner functions of the 3x3 depthwise kernel share. Inputs are 256 times as large
+ * and weights shifted so that the scaled output lies in the upper half of a word: an output is SMMLA and SSAT. With
+ * NNCC_ROWS_RELU no negative sum survives the clamp; without it its constant c loses d.
  */
 #ifndef NNCC_DSP_DEPTHWISE_3X3_H
 #define NNCC_DSP_DEPTHWISE_3X3_H
@@ -19,7 +19,8 @@
 
 /* The sum a becomes an output by m and c, or by m, c and d with a register t in between. */
 #define NNCC_OUTPUT_RELU(a, m, c) "smmla " a ", " a ", " m ", " c "\n ssat " a ", #8, " a ", asr #16\n"
-#define NNCC_OUTPUT(a, m, c, d, t) "and " t ", " d ", " a ", asr #31\n sub " t ", " c ", " t "\n" NNCC_OUTPUT_RELU(a, m, t)
+#define NNCC_OUTPUT(a, m, c, d, t) \
+    "and " t ", " d ", " a ", asr #31\n sub " t ", " c ", " t "\n" NNCC_OUTPUT_RELU(a, m, t)
 
 #else
 

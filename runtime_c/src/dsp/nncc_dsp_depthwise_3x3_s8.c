@@ -1,19 +1,20 @@
 /*
- * nncc_dsp_depthwise_3x3_s8: two rows of inputs become words of both, 256 times as large, four channels at a time, once; the
- * kernels of output rows take them from there. Padding is written into the words. A column of two rows and four channels
- * costs 15 instructions (2 loads, 4 stores): 0.21 per MAC with stride 1, 0.83 with stride 2.
+ * nncc_dsp_depthwise_3x3_s8: two rows of inputs become words of both, 256 times as large, four channels at a time,
+ * once; the kernels of output rows take them from there. Padding is written into the words. A column of two rows and
+ * four channels costs 15 instructions (2 loads, 4 stores): 0.21 per MAC with stride 1, 0.83 with stride 2.
  */
 #include "nncc_dsp_core.h"
 
 /* A column of two rows: a is the upper one, b the lower one; bytes of odd channels are where they belong. */
-#define NNCC_PACK                                                                                       \
-    "ldr %[a], [%[u]]\n ldr %[b], [%[l]]\n add %[u], %[u], %[us]\n add %[l], %[l], %[ls]\n"             \
-    "pkhbt %[c], %[a], %[b], lsl #16\n pkhtb %[b], %[b], %[a], asr #16\n"                               \
+#define NNCC_PACK \
+    "ldr %[a], [%[u]]\n ldr %[b], [%[l]]\n add %[u], %[u], %[us]\n add %[l], %[l], %[ls]\n" \
+    "pkhbt %[c], %[a], %[b], lsl #16\n pkhtb %[b], %[b], %[a], asr #16\n" \
     "and %[a], %[m], %[b], lsl #8\n str %[a], [%[to], #16]\n and %[b], %[b], %[m]\n str %[b], [%[to], #24]\n" \
     "and %[a], %[c], %[m]\n str %[a], [%[to], #8]\n and %[c], %[m], %[c], lsl #8\n str %[c], [%[to]], #32\n"
 
 /* Words of the columns [0, count) of two rows: four channels, 8 words a column. The steps may be 0. */
-static void interleave(const int8_t *upper, int32_t upper_step, const int8_t *lower, int32_t lower_step, int32_t count, int32_t *to)
+static void interleave(const int8_t *upper, int32_t upper_step, const int8_t *lower, int32_t lower_step, int32_t count,
+                       int32_t *to)
 {
     if (count <= 0) {
         return;
@@ -21,11 +22,12 @@ static void interleave(const int8_t *upper, int32_t upper_step, const int8_t *lo
 #if NNCC_DSP_ASM
     int32_t a, b, c;
 
-    __asm volatile("lsls %[c], %[n], #31\n bne 2f\n"
-                   "1:\n" NNCC_PACK "2:\n" NNCC_PACK "subs %[n], %[n], #2\n bgt 1b\n"
-                   : [u] "+r"(upper), [l] "+r"(lower), [to] "+r"(to), [n] "+r"(count), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c)
-                   : [us] "r"(upper_step), [ls] "r"(lower_step), [m] "r"(0xff00ff00u)
-                   : "memory", "cc");
+    __asm volatile(
+        "lsls %[c], %[n], #31\n bne 2f\n"
+        "1:\n" NNCC_PACK "2:\n" NNCC_PACK "subs %[n], %[n], #2\n bgt 1b\n"
+        : [u] "+r"(upper), [l] "+r"(lower), [to] "+r"(to), [n] "+r"(count), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c)
+        : [us] "r"(upper_step), [ls] "r"(lower_step), [m] "r"(0xff00ff00u)
+        : "memory", "cc");
 #else
     for (; count > 0; count--) {
         for (int32_t c = 0; c < 4; c++) {
@@ -49,7 +51,8 @@ static void pad_columns(int32_t *x, int32_t from, int32_t to, int32_t word)
 }
 
 /* A row of the image, or padding that repeats itself. */
-static const int8_t *row_of(const nncc_dsp_depthwise_params *p, const int8_t *x, int32_t row, const int8_t *pad, int32_t *step)
+static const int8_t *row_of(const nncc_dsp_depthwise_params *p, const int8_t *x, int32_t row, const int8_t *pad,
+                            int32_t *step)
 {
     if (row < 0 || row >= p->in_h) {
         *step = 0;
@@ -60,7 +63,8 @@ static const int8_t *row_of(const nncc_dsp_depthwise_params *p, const int8_t *x,
 }
 
 /* The word of rows row and row + 1 for all columns of a group of channels; real columns in front of end. */
-static void pair_rows(const nncc_dsp_depthwise_params *p, const int8_t *x, int32_t row, int32_t end, const int8_t *pad, int32_t *to)
+static void pair_rows(const nncc_dsp_depthwise_params *p, const int8_t *x, int32_t row, int32_t end, const int8_t *pad,
+                      int32_t *to)
 {
     int32_t us, ls;
     const int8_t *const upper = row_of(p, x, row, pad, &us), *const lower = row_of(p, x, row + 1, pad, &ls);
@@ -68,8 +72,9 @@ static void pair_rows(const nncc_dsp_depthwise_params *p, const int8_t *x, int32
     interleave(upper, us, lower, ls, end - p->pad_w, to + 8 * p->pad_w);
 }
 
-void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwise_3x3_row_fn *even, nncc_dsp_depthwise_3x3_row_fn *odd, const int8_t *x,
-                               const int32_t *w, int8_t *y, int32_t *scratch)
+void nncc_dsp_depthwise_3x3_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwise_3x3_row_fn *even,
+                               nncc_dsp_depthwise_3x3_row_fn *odd, const int8_t *x, const int32_t *w, int8_t *y,
+                               int32_t *scratch)
 {
     const int32_t columns = p->stride_w * (p->out_w - 1) + 3;
     const int32_t end = p->pad_w + p->in_w < columns ? p->pad_w + p->in_w : columns;

@@ -2,9 +2,9 @@
  * nncc_dsp_depthwise_3x3_stride1.h: two rows of a 3x3 depthwise convolution with stride 1, one channel after the other.
  *
  * A word holds the same column of two rows. With rows r0..r3 in the pairs P and Q, the upper output takes
- * P * (w0, w1) + r2 * w2 and the lower one r1 * w0 + Q * (w1, w2): 6 instructions of 12 MACs with the weights of the column
- * in two registers. Two columns at a time are 4 LDRD, 24 SMLAxy/SMLAD and, with requantisation and stores, 48 instructions
- * for 36 MACs (59 without Relu): per MAC 0.39 words loaded, 0.67 MACs, 0.11 stores, 0.4 others.
+ * P * (w0, w1) + r2 * w2 and the lower one r1 * w0 + Q * (w1, w2): 6 instructions of 12 MACs with the weights of the
+ * column in two registers. Two columns at a time are 4 LDRD, 24 SMLAxy/SMLAD and, with requantisation and stores, 48
+ * instructions for 36 MACs (59 without Relu): per MAC 0.39 words loaded, 0.67 MACs, 0.11 stores, 0.4 others.
  */
 #ifndef NNCC_DSP_DEPTHWISE_3X3_STRIDE1_H
 #define NNCC_DSP_DEPTHWISE_3X3_STRIDE1_H
@@ -14,8 +14,8 @@
 #if NNCC_DSP_ASM
 
 /* One column of inputs (r2, r3) for the upper output a and the lower one b, which begin with the values a0 and b0. */
-#define NNCC_COLUMN(a, a0, b, b0, w01, w12)                                                             \
-    "smlad " a ", r2, " w01 ", " a0 "\n smlabt " a ", r3, " w12 ", " a "\n"                             \
+#define NNCC_COLUMN(a, a0, b, b0, w01, w12) \
+    "smlad " a ", r2, " w01 ", " a0 "\n smlabt " a ", r3, " w12 ", " a "\n" \
     "smlatb " b ", r2, " w01 ", " b0 "\n smlad " b ", r3, " w12 ", " b "\n"
 #define NNCC_MORE(a, b, w01, w12) NNCC_COLUMN(a, a, b, b, w01, w12)
 
@@ -26,7 +26,7 @@
 #else
 #define NNCC_WORDS "ldm r10!, {r2, r3, r11, r12}\n strd r2, r3, [sp, #8]\n strd r11, r12, [sp, #16]\n"
 #define NNCC_TWO(a, b) NNCC_OUTPUT(a, "r0", "r1", "r2", "r3") NNCC_OUTPUT(b, "r0", "r1", "r2", "r3")
-#define NNCC_SCALE(outputs)                                                                             \
+#define NNCC_SCALE(outputs) \
     "strd r0, r1, [sp, #28]\n ldrd r0, r1, [sp, #12]\n ldr r2, [sp, #20]\n" outputs "ldrd r0, r1, [sp, #28]\n"
 #endif
 
@@ -34,40 +34,41 @@
  * Frame: 0 step, 4 down, 8 start m c d, 24 end of x, 28 x and y while they make room, 36 x, 40 y, 44 w, 48 x behind the
  * last channel, 52 bytes of whole pairs of columns, 56 an odd last column.
  */
-#define NNCC_ROWS3(P, Q)                                                                                \
-    ".syntax unified\n"                                                                                 \
-    "push {r4-r11, lr}\n sub sp, #60\n"                                                                 \
-    "ldm r0, {r4, r5, r6}\n strd r5, r6, [sp]\n add r5, r1, #32\n strd r2, r5, [sp, #44]\n"             \
-    "lsrs r5, r4, #1\n lsl r5, r5, #6\n and r6, r4, #1\n strd r5, r6, [sp, #52]\n"                      \
-    "strd r1, r3, [sp, #36]\n"                                                                          \
-    "1:\n"                                                                                              \
-    "ldr r10, [sp, #44]\n ldm r10!, {r4-r9}\n" NNCC_WORDS "str r10, [sp, #44]\n"                        \
-    "ldrd r0, r1, [sp, #36]\n ldr r2, [sp, #52]\n add r2, r0, r2\n str r2, [sp, #24]\n"                 \
-    "2:\n"                                                                                              \
-    "ldr lr, [sp, #8]\n ldrd " P ", " Q ", [r0], #32\n"                                                 \
-    NNCC_COLUMN("r10", "lr", "r11", "lr", "r4", "r5")                                                   \
-    "ldrd " P ", " Q ", [r0], #32\n"                                                                    \
-    NNCC_MORE("r10", "r11", "r6", "r7") NNCC_COLUMN("r12", "lr", "lr", "lr", "r4", "r5")                \
-    "ldrd " P ", " Q ", [r0]\n"                                                                         \
-    NNCC_MORE("r10", "r11", "r8", "r9") NNCC_MORE("r12", "lr", "r6", "r7")                              \
-    "ldrd " P ", " Q ", [r0, #32]\n"                                                                    \
-    NNCC_MORE("r12", "lr", "r8", "r9")                                                                  \
-    NNCC_SCALE(NNCC_TWO("r10", "r11") NNCC_TWO("r12", "lr"))                                            \
-    "ldrd r2, r3, [sp]\n"                                                                               \
-    "strb r11, [r1, r3]\n strb r10, [r1]\n add r1, r1, r2\n"                                            \
-    "strb lr, [r1, r3]\n strb r12, [r1]\n add r1, r1, r2\n"                                             \
-    "ldr r2, [sp, #24]\n cmp r0, r2\n bne 2b\n"                                                         \
-    "ldr r2, [sp, #56]\n cmp r2, #0\n beq 4f\n"                                                         \
-    "ldr lr, [sp, #8]\n ldrd " P ", " Q ", [r0]\n"                                                      \
-    NNCC_COLUMN("r10", "lr", "r11", "lr", "r4", "r5")                                                   \
-    "ldrd " P ", " Q ", [r0, #32]\n" NNCC_MORE("r10", "r11", "r6", "r7")                                \
-    "ldrd " P ", " Q ", [r0, #64]\n" NNCC_MORE("r10", "r11", "r8", "r9")                                \
-    NNCC_SCALE(NNCC_TWO("r10", "r11"))                                                                  \
-    "ldr r3, [sp, #4]\n strb r11, [r1, r3]\n strb r10, [r1]\n"                                          \
-    "4:\n"                                                                                              \
-    "ldrd r0, r1, [sp, #36]\n ldr r2, [sp, #48]\n adds r0, #8\n adds r1, #1\n strd r0, r1, [sp, #36]\n" \
-    "cmp r0, r2\n bne.w 1b\n"                                                                           \
-    "add sp, #60\n pop {r4-r11, pc}\n"
+#define NNCC_ROWS3(P, Q) \
+    ".syntax unified\n" \
+    "push {r4-r11, lr}\n sub sp, #60\n" \
+    "ldm r0, {r4, r5, r6}\n strd r5, r6, [sp]\n add r5, r1, #32\n strd r2, r5, [sp, #44]\n" \
+    "lsrs r5, r4, #1\n lsl r5, r5, #6\n and r6, r4, #1\n strd r5, r6, [sp, #52]\n" \
+    "strd r1, r3, [sp, #36]\n" \
+    "1:\n" \
+    "ldr r10, [sp, #44]\n ldm r10!, {r4-r9}\n" NNCC_WORDS "str r10, [sp, #44]\n" \
+    "ldrd r0, r1, [sp, #36]\n ldr r2, [sp, #52]\n add r2, r0, r2\n str r2, [sp, #24]\n" \
+    "2:\n" \
+    "ldr lr, [sp, #8]\n ldrd " P ", " Q \
+    ", [r0], #32\n" NNCC_COLUMN("r10", "lr", "r11", "lr", "r4", "r5") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE( \
+        "r10", "r11", "r6", "r7") NNCC_COLUMN("r12", "lr", "lr", "lr", "r4", \
+                                              "r5") "ldrd " P ", " Q ", [r0]\n" NNCC_MORE("r10", "r11", "r8", "r9") \
+        NNCC_MORE("r12", "lr", "r6", "r7") "ldrd " P ", " Q ", [r0, #32]\n" NNCC_MORE("r12", "lr", "r8", "r9") \
+            NNCC_SCALE(NNCC_TWO("r10", "r11") NNCC_TWO( \
+                "r12", "lr")) "ldrd r2, r3, [sp]\n" \
+                              "strb r11, [r1, r3]\n strb r10, [r1]\n add r1, r1, r2\n" \
+                              "strb lr, [r1, r3]\n strb r12, [r1]\n add r1, r1, r2\n" \
+                              "ldr r2, [sp, #24]\n cmp r0, r2\n bne 2b\n" \
+                              "ldr r2, [sp, #56]\n cmp r2, #0\n beq 4f\n" \
+                              "ldr lr, [sp, #8]\n ldrd " P ", " Q ", [r0]\n" NNCC_COLUMN( \
+                                  "r10", "lr", "r11", "lr", "r4", \
+                                  "r5") "ldrd " P ", " Q \
+                                        ", [r0, #32]\n" NNCC_MORE( \
+                                            "r10", "r11", "r6", \
+                                            "r7") "ldrd " P ", " Q ", [r0, #64]\n" NNCC_MORE("r10", "r11", "r8", "r9") \
+                                            NNCC_SCALE(NNCC_TWO( \
+                                                "r10", \
+                                                "r11")) "ldr r3, [sp, #4]\n strb r11, [r1, r3]\n strb r10, [r1]\n" \
+                                                        "4:\n" \
+                                                        "ldrd r0, r1, [sp, #36]\n ldr r2, [sp, #48]\n adds r0, #8\n " \
+                                                        "adds r1, #1\n strd r0, r1, [sp, #36]\n" \
+                                                        "cmp r0, r2\n bne.w 1b\n" \
+                                                        "add sp, #60\n pop {r4-r11, pc}\n"
 
 /* The function's body: the upper pair of rows is the first word of each two (even) or the second one (odd). */
 #define NNCC_ROWS3_EVEN __asm volatile(NNCC_ROWS3("r2", "r3"))
@@ -75,7 +76,8 @@
 
 #else
 
-static inline void nncc_dsp_two_rows(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd, const int32_t *w, int8_t *y)
+static inline void nncc_dsp_two_rows(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
+                                     const int32_t *w, int8_t *y)
 {
     for (int32_t c = 0; c < 4; c++) {
         for (int32_t i = 0; i < p->columns; i++) {

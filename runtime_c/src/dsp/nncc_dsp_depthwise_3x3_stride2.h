@@ -1,10 +1,10 @@
 /*
  * nncc_dsp_depthwise_3x3_stride2.h: a row of a 3x3 depthwise convolution with stride 2, one channel after the other.
  *
- * A word holds the same column of two rows. With the rows r0, r1 in P and r2, r3 in Q, a column adds P * (w0, w1) + r2 * w2.
- * Two outputs at a time need five columns of inputs; with Relu the last one stays where the next two outputs want it.
- * They are 4 LDRD, 12 SMLAxy/SMLAD and, with requantisation and stores, 27 instructions for 18 MACs (33 without Relu): per
- * MAC 0.5 words loaded, 0.67 MACs, 0.11 stores, 0.4 others.
+ * A word holds the same column of two rows. With the rows r0, r1 in P and r2, r3 in Q, a column adds P * (w0, w1) + r2
+ * * w2. Two outputs at a time need five columns of inputs; with Relu the last one stays where the next two outputs want
+ * it. They are 4 LDRD, 12 SMLAxy/SMLAD and, with requantisation and stores, 27 instructions for 18 MACs (33 without
+ * Relu): per MAC 0.5 words loaded, 0.67 MACs, 0.11 stores, 0.4 others.
  */
 #ifndef NNCC_DSP_DEPTHWISE_3X3_STRIDE2_H
 #define NNCC_DSP_DEPTHWISE_3X3_STRIDE2_H
@@ -31,40 +31,36 @@
 #endif
 
 /*
- * r4, r5, r6 hold (w0, w1) of the columns, r7 w2 of the first two and r8 of the third one, r9 the step of outputs, r12 m, lr c.
- * Frame: 0 start, 4 end of x, 8 d, 12 x, 16 y, 20 w, 24 x behind the last channel, 28 bytes of whole pairs of outputs,
- * 32 an odd last output.
+ * r4, r5, r6 hold (w0, w1) of the columns, r7 w2 of the first two and r8 of the third one, r9 the step of outputs, r12
+ * m, lr c. Frame: 0 start, 4 end of x, 8 d, 12 x, 16 y, 20 w, 24 x behind the last channel, 28 bytes of whole pairs of
+ * outputs, 32 an odd last output.
  */
-#define NNCC_ROWS3_BY2(P, Q)                                                                            \
-    ".syntax unified\n"                                                                                 \
-    "push {r4-r11, lr}\n sub sp, #36\n"                                                                 \
-    "ldrd r4, r9, [r0]\n add r5, r1, #32\n strd r2, r5, [sp, #20]\n"                                    \
-    "lsrs r5, r4, #1\n lsl r5, r5, #7\n adds r5, #32\n and r6, r4, #1\n strd r5, r6, [sp, #28]\n"       \
-    "strd r1, r3, [sp, #12]\n"                                                                          \
-    "1:\n"                                                                                              \
-    "ldr r10, [sp, #20]\n ldm r10!, {r4-r8}\n" NNCC_WORDS "str r10, [sp, #20]\n"                        \
-    "ldrd r0, r1, [sp, #12]\n ldr r2, [sp, #28]\n add r2, r0, r2\n strd r11, r2, [sp]\n"                \
-    "ldrd " P ", " Q ", [r0], #32\n"                                                                    \
-    "2:\n"                                                                                              \
-    "ldr r11, [sp]\n"                                                                                   \
-    NNCC_COLUMN("r10", "r11", "r4", "r7", "b")                                                          \
-    "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE("r10", "r5", "r7", "t")                                  \
-    "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE("r10", "r6", "r8", "b")                                  \
-    NNCC_MORE("r11", "r4", "r7", "b")                                                                   \
-    "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE("r11", "r5", "r7", "t")                                  \
-    "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE("r11", "r6", "r8", "b")                                  \
-    NNCC_TWO                                                                                            \
-    "strb r10, [r1]\n strb r11, [r1, r9]\n add r1, r1, r9, lsl #1\n" NNCC_AGAIN(P, Q)                   \
-    "ldr r10, [sp, #4]\n cmp r0, r10\n bne 2b\n"                                                        \
-    "ldr r11, [sp, #32]\n cmp r11, #0\n beq 4f\n"                                                       \
-    "ldr r11, [sp]\n" NNCC_COLUMN("r10", "r11", "r4", "r7", "b")                                        \
-    "ldrd " P ", " Q ", [r0]\n" NNCC_MORE("r10", "r5", "r7", "t")                                       \
-    "ldrd " P ", " Q ", [r0, #32]\n" NNCC_MORE("r10", "r6", "r8", "b")                                  \
-    NNCC_ONE "strb r10, [r1]\n"                                                                         \
-    "4:\n"                                                                                              \
-    "ldrd r0, r1, [sp, #12]\n ldr r2, [sp, #24]\n adds r0, #8\n adds r1, #1\n strd r0, r1, [sp, #12]\n" \
-    "cmp r0, r2\n bne.w 1b\n"                                                                           \
-    "add sp, #36\n pop {r4-r11, pc}\n"
+#define NNCC_ROWS3_BY2(P, Q) \
+    ".syntax unified\n" \
+    "push {r4-r11, lr}\n sub sp, #36\n" \
+    "ldrd r4, r9, [r0]\n add r5, r1, #32\n strd r2, r5, [sp, #20]\n" \
+    "lsrs r5, r4, #1\n lsl r5, r5, #7\n adds r5, #32\n and r6, r4, #1\n strd r5, r6, [sp, #28]\n" \
+    "strd r1, r3, [sp, #12]\n" \
+    "1:\n" \
+    "ldr r10, [sp, #20]\n ldm r10!, {r4-r8}\n" NNCC_WORDS "str r10, [sp, #20]\n" \
+    "ldrd r0, r1, [sp, #12]\n ldr r2, [sp, #28]\n add r2, r0, r2\n strd r11, r2, [sp]\n" \
+    "ldrd " P ", " Q ", [r0], #32\n" \
+    "2:\n" \
+    "ldr r11, [sp]\n" NNCC_COLUMN("r10", "r11", "r4", "r7", "b") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE( \
+        "r10", "r5", "r7", "t") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE("r10", "r6", "r8", "b") \
+        NNCC_MORE("r11", "r4", "r7", "b") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE( \
+            "r11", "r5", "r7", "t") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE("r11", "r6", "r8", "b") NNCC_TWO \
+        "strb r10, [r1]\n strb r11, [r1, r9]\n add r1, r1, r9, lsl #1\n" NNCC_AGAIN( \
+            P, Q) "ldr r10, [sp, #4]\n cmp r0, r10\n bne 2b\n" \
+                  "ldr r11, [sp, #32]\n cmp r11, #0\n beq 4f\n" \
+                  "ldr r11, [sp]\n" NNCC_COLUMN("r10", "r11", "r4", "r7", "b") "ldrd " P ", " Q ", [r0]\n" NNCC_MORE( \
+                      "r10", "r5", "r7", "t") "ldrd " P ", " Q ", [r0, #32]\n" NNCC_MORE("r10", "r6", "r8", "b") \
+                      NNCC_ONE \
+        "strb r10, [r1]\n" \
+        "4:\n" \
+        "ldrd r0, r1, [sp, #12]\n ldr r2, [sp, #24]\n adds r0, #8\n adds r1, #1\n strd r0, r1, [sp, #12]\n" \
+        "cmp r0, r2\n bne.w 1b\n" \
+        "add sp, #36\n pop {r4-r11, pc}\n"
 
 /* The function's body: the upper pair of rows is the first word of each two (even) or the second one (odd). */
 #define NNCC_ROWS3_EVEN __asm volatile(NNCC_ROWS3_BY2("r2", "r3"))
@@ -72,7 +68,8 @@
 
 #else
 
-static inline void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd, const int32_t *w, int8_t *y)
+static inline void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
+                                    const int32_t *w, int8_t *y)
 {
     for (int32_t c = 0; c < 4; c++) {
         for (int32_t i = 0; i < p->columns; i++) {

@@ -15,8 +15,8 @@ static void fill_offsets(const nncc_dsp_depthwise_params *p, int32_t row, int32_
 }
 
 /* Offsets from x of the window at (row, col); padding lies in the same array. */
-static void border_offsets(const nncc_dsp_depthwise_params *p, const int8_t *x, const int8_t *pad, int32_t row, int32_t col,
-                           int32_t *offsets)
+static void border_offsets(const nncc_dsp_depthwise_params *p, const int8_t *x, const int8_t *pad, int32_t row,
+                           int32_t col, int32_t *offsets)
 {
     const int32_t outside = (int32_t)((intptr_t)pad - (intptr_t)x);
     const int32_t step = p->dil_w * p->in_c;
@@ -49,8 +49,8 @@ static void copy_window(const nncc_dsp_depthwise_params *p, const int8_t *x, int
     }
 }
 
-void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwise_pixel_fn *fn, const int8_t *x, const int32_t *w,
-                           int8_t *y, int32_t *scratch)
+void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwise_pixel_fn *fn, const int8_t *x,
+                           const int32_t *w, int8_t *y, int32_t *scratch)
 {
     const int32_t taps = p->kernel_h * p->kernel_w, in_c = p->in_c, times = p->channels / in_c;
     const int32_t row_end = p->in_h - (p->kernel_h - 1) * p->dil_h, col_end = p->in_w - (p->kernel_w - 1) * p->dil_w;

@@ -21,10 +21,11 @@ static void widen1(const int8_t *x, int32_t n, int32_t pairs, int32_t *to)
 #if NNCC_DSP_ASM
         int32_t a, b;
 
-        __asm volatile("ldr %[a], [%[x]], #4\n sxtb16 %[b], %[a], ror #8\n sxtb16 %[a], %[a]\n strd %[a], %[b], [%[to]], #8\n"
-                       : [x] "+r"(x), [to] "+r"(to), [a] "=&r"(a), [b] "=&r"(b)
-                       :
-                       : "memory");
+        __asm volatile(
+            "ldr %[a], [%[x]], #4\n sxtb16 %[b], %[a], ror #8\n sxtb16 %[a], %[a]\n strd %[a], %[b], [%[to]], #8\n"
+            : [x] "+r"(x), [to] "+r"(to), [a] "=&r"(a), [b] "=&r"(b)
+            :
+            : "memory");
 #else
         *to++ = nncc_dsp_pair(x[0], x[2]);
         *to++ = nncc_dsp_pair(x[1], x[3]);
@@ -42,8 +43,8 @@ static void widen1(const int8_t *x, int32_t n, int32_t pairs, int32_t *to)
     }
 }
 
-void nncc_dsp_fully_connected_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_matmul_fn *mat, const int8_t *x, const int32_t *w,
-                                 int8_t *y, int32_t *scratch)
+void nncc_dsp_fully_connected_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_matmul_fn *mat, const int8_t *x,
+                                 const int32_t *w, int8_t *y, int32_t *scratch)
 {
     nncc_dsp_matmul_params m = {0, p->pairs, 0, p->positive, p->low, p->cap, 4, NULL};
 

@@ -1,9 +1,9 @@
 /*
  * nncc_dsp_matmul_2rows.h: two pixels times packed weights, four output channels at a time, in assembly.
  *
- * Eight sums, two words of inputs and two of weights fill the registers; the end of x stands in the stack frame. The loop
- * holds 16 pairs and is entered where the first round is short. A group adds about 70 instructions for its 8 outputs
- * (16 words loaded, 2 stored).
+ * Eight sums, two words of inputs and two of weights fill the registers; the end of x stands in the stack frame. The
+ * loop holds 16 pairs and is entered where the first round is short. A group adds about 70 instructions for its 8
+ * outputs (16 words loaded, 2 stored).
  */
 #ifndef NNCC_DSP_MATMUL_2ROWS_H
 #define NNCC_DSP_MATMUL_2ROWS_H
@@ -13,35 +13,34 @@
 #if NNCC_DSP_ASM
 
 /* One channel of both pixels: r10, r11, r12 become m, c, s; "up" makes twice the accumulator of the register. */
-#define NNCC_SIGNED(a, b, up)                                                                                   \
-    "ldm r1!, {r10, r11, r12}\n"                                                                                \
-    up(a) "add lr, r11, " a ", asr #31\n smmlar " a ", " a ", r10, lr\n asr " a ", " a ", r12\n"                \
-    up(b) "add lr, r11, " b ", asr #31\n smmlar " b ", " b ", r10, lr\n asr " b ", " b ", r12\n"
-#define NNCC_POSITIVE(a, b, up)                                                                                 \
-    "ldm r1!, {r10, r11, r12}\n"                                                                                \
-    up(a) "smmlar " a ", " a ", r10, r11\n asr " a ", " a ", r12\n"                                             \
-    up(b) "smmlar " b ", " b ", r10, r11\n asr " b ", " b ", r12\n"
+#define NNCC_SIGNED(a, b, up) \
+    "ldm r1!, {r10, r11, r12}\n" up(a) "add lr, r11, " a ", asr #31\n smmlar " a ", " a ", r10, lr\n asr " a ", " a \
+                                       ", r12\n" up(b) "add lr, r11, " b ", asr #31\n smmlar " b ", " b \
+                                                       ", r10, lr\n asr " b ", " b ", r12\n"
+#define NNCC_POSITIVE(a, b, up) \
+    "ldm r1!, {r10, r11, r12}\n" up(a) "smmlar " a ", " a ", r10, r11\n asr " a ", " a \
+                                       ", r12\n" up(b) "smmlar " b ", " b ", r10, r11\n asr " b ", " b ", r12\n"
 /* Four outputs in a, b, c, d become bytes of a, 0 to 255. */
-#define NNCC_PACK(a, b, c, d)                                                                                   \
-    "pkhbt " a ", " a ", " c ", lsl #16\n pkhbt " b ", " b ", " d ", lsl #16\n"                                 \
+#define NNCC_PACK(a, b, c, d) \
+    "pkhbt " a ", " a ", " c ", lsl #16\n pkhbt " b ", " b ", " d ", lsl #16\n" \
     "usat16 " a ", #8, " a "\n usat16 " b ", #8, " b "\n orr " a ", " a ", " b ", lsl #8\n"
 
 /*
- * A pair of inputs and narrow weights: 2 LDRD, 2 SXTB16 and 8 SMLAD for 16 MACs, per MAC 0.25 words loaded, 0.5 MACs, 0.13
- * others.
+ * A pair of inputs and narrow weights: 2 LDRD, 2 SXTB16 and 8 SMLAD for 16 MACs, per MAC 0.25 words loaded, 0.5 MACs,
+ * 0.13 others.
  */
-#define NNCC_NARROW_PAIR                       \
-    "ldrd r10, r11, [r0], #8\n"         \
-    "ldrd r12, lr, [r1], #8\n"          \
-    "smlad r4, r10, r12, r4\n"          \
-    "smlad r5, r11, r12, r5\n"          \
-    "sxtb16 r12, r12\n"                 \
-    "smlad r2, r10, r12, r2\n"          \
-    "smlad r3, r11, r12, r3\n"          \
-    "smlad r8, r10, lr, r8\n"           \
-    "smlad r9, r11, lr, r9\n"           \
-    "sxtb16 lr, lr\n"                   \
-    "smlad r6, r10, lr, r6\n"           \
+#define NNCC_NARROW_PAIR \
+    "ldrd r10, r11, [r0], #8\n" \
+    "ldrd r12, lr, [r1], #8\n" \
+    "smlad r4, r10, r12, r4\n" \
+    "smlad r5, r11, r12, r5\n" \
+    "sxtb16 r12, r12\n" \
+    "smlad r2, r10, r12, r2\n" \
+    "smlad r3, r11, r12, r3\n" \
+    "smlad r8, r10, lr, r8\n" \
+    "smlad r9, r11, lr, r9\n" \
+    "sxtb16 lr, lr\n" \
+    "smlad r6, r10, lr, r6\n" \
     "smlad r7, r11, lr, r7\n"
 
 #define NNCC_NARROW_PART "sub r4, r4, r2\n sub r5, r5, r3\n sub r8, r8, r6\n sub r9, r9, r7\n"
@@ -51,129 +50,119 @@
     NNCC_MAT2(NNCC_NARROW_PAIR, "48", "3", NNCC_NARROW_PART, STORE(NNCC_NARROW_EVEN, NNCC_NARROW_ODD))
 
 /* And wide weights: 3 LDRD and 8 SMLAD, per MAC 0.38 words loaded, 0.5 MACs, no others. */
-#define NNCC_WIDE_PAIR                       \
-    "ldrd r10, r11, [r0], #8\n"         \
-    "ldrd r12, lr, [r1], #8\n"          \
-    "smlad r2, r10, r12, r2\n"          \
-    "smlad r3, r11, r12, r3\n"          \
-    "smlad r4, r10, lr, r4\n"           \
-    "smlad r5, r11, lr, r5\n"           \
-    "ldrd r12, lr, [r1], #8\n"          \
-    "smlad r6, r10, r12, r6\n"          \
-    "smlad r7, r11, r12, r7\n"          \
-    "smlad r8, r10, lr, r8\n"           \
+#define NNCC_WIDE_PAIR \
+    "ldrd r10, r11, [r0], #8\n" \
+    "ldrd r12, lr, [r1], #8\n" \
+    "smlad r2, r10, r12, r2\n" \
+    "smlad r3, r11, r12, r3\n" \
+    "smlad r4, r10, lr, r4\n" \
+    "smlad r5, r11, lr, r5\n" \
+    "ldrd r12, lr, [r1], #8\n" \
+    "smlad r6, r10, r12, r6\n" \
+    "smlad r7, r11, r12, r7\n" \
+    "smlad r8, r10, lr, r8\n" \
     "smlad r9, r11, lr, r9\n"
 #define NNCC_WIDE_KEEP(a)
 #define NNCC_MAT2_WIDE(STORE) NNCC_MAT2(NNCC_WIDE_PAIR, "44", "4", "", STORE(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP))
 
 /*
- * The function: code of a PAIR of BYTES bytes, weights of 2^SHIFT bytes a pair, PART before the sums are complete, STORE with
- * the epilogues 3 (no sign correction) and 5 for the sums and what follows them in the loop 1. Frame: 0 x, 4 entry, 8 end of x,
- * 12 y, 16 y_step, 20 end of w, 24 epilogue, 28 low, 32 cap, 36 table.
+ * The function: code of a PAIR of BYTES bytes, weights of 2^SHIFT bytes a pair, PART before the sums are complete,
+ * STORE with the epilogues 3 (no sign correction) and 5 for the sums and what follows them in the loop 1. Frame: 0 x, 4
+ * entry, 8 end of x, 12 y, 16 y_step, 20 end of w, 24 epilogue, 28 low, 32 cap, 36 table.
  */
-#define NNCC_MAT2(PAIR, BYTES, SHIFT, PART, STORE)                                                                    \
-    ".syntax unified\n"                                                                                               \
-    "push {r4-r11, lr}\n"                                                                                             \
-    "sub sp, #44\n"                                                                                                   \
-    "ldm r0, {r4-r9}\n"                                                                                               \
-    "ldr r11, [r0, #28]\n"                                                                                            \
-    "str r11, [sp, #36]\n"                                                                                            \
-    "add r11, r1, r5, lsl #3\n"                                                                                       \
-    "str r1, [sp]\n"                                                                                                  \
-    "str r11, [sp, #8]\n"                                                                                             \
-    "lsl r10, r5, #" SHIFT "\n"                                                                                       \
-    "add r10, r10, #64\n"                                                                                             \
-    "mla r10, r10, r4, r2\n"                                                                                          \
-    "str r3, [sp, #12]\n"                                                                                             \
-    "str r6, [sp, #16]\n"                                                                                             \
-    "str r10, [sp, #20]\n"                                                                                            \
-    "strd r8, r9, [sp, #28]\n"                                                                                        \
-    "mov r1, r2\n"                                                                                                    \
-    "rsb r5, r5, #0\n"                                                                                                \
-    "and r5, r5, #15\n"                                                                                               \
-    "movs r6, #" BYTES "\n"                                                                                           \
-    "adr r12, 2f\n"                                                                                                   \
-    "mla r5, r5, r6, r12\n"                                                                                           \
-    "orr r5, r5, #1\n"                                                                                                \
-    "str r5, [sp, #4]\n"                                                                                              \
-    "adr r5, 5f\n"                                                                                                    \
-    "cmp r7, #0\n"                                                                                                    \
-    "it ne\n"                                                                                                         \
-    "adrne r5, 3f\n"                                                                                                  \
-    "orr r5, r5, #1\n"                                                                                                \
-    "str r5, [sp, #24]\n"                                                                                             \
-    "1:\n"                                                                                                            \
-    "ldm r1!, {r2, r4, r6, r8}\n"                                                                                     \
-    "ldrd r0, r10, [sp]\n"                                                                                            \
-    "mov r3, r2\n"                                                                                                    \
-    "mov r5, r4\n"                                                                                                    \
-    "mov r7, r6\n"                                                                                                    \
-    "mov r9, r8\n"                                                                                                    \
-    "bx r10\n"                                                                                                        \
-    ".p2align 2\n"                                                                                                    \
-    "2:\n"                                                                                                            \
-    ".rept 16\n" PAIR ".endr\n"                                                                                       \
-    "ldr r10, [sp, #8]\n"                                                                                             \
-    "cmp r0, r10\n"                                                                                                   \
-    "bne 2b\n"                                                                                                        \
-    "ldr r10, [sp, #24]\n"                                                                                            \
-    PART                                                                                                              \
-    "bx r10\n"                                                                                                        \
-    STORE                                                                                                             \
-    "bne.w 1b\n"                                                                                                      \
-    "add sp, #44\n"                                                                                                   \
+#define NNCC_MAT2(PAIR, BYTES, SHIFT, PART, STORE) \
+    ".syntax unified\n" \
+    "push {r4-r11, lr}\n" \
+    "sub sp, #44\n" \
+    "ldm r0, {r4-r9}\n" \
+    "ldr r11, [r0, #28]\n" \
+    "str r11, [sp, #36]\n" \
+    "add r11, r1, r5, lsl #3\n" \
+    "str r1, [sp]\n" \
+    "str r11, [sp, #8]\n" \
+    "lsl r10, r5, #" SHIFT "\n" \
+    "add r10, r10, #64\n" \
+    "mla r10, r10, r4, r2\n" \
+    "str r3, [sp, #12]\n" \
+    "str r6, [sp, #16]\n" \
+    "str r10, [sp, #20]\n" \
+    "strd r8, r9, [sp, #28]\n" \
+    "mov r1, r2\n" \
+    "rsb r5, r5, #0\n" \
+    "and r5, r5, #15\n" \
+    "movs r6, #" BYTES "\n" \
+    "adr r12, 2f\n" \
+    "mla r5, r5, r6, r12\n" \
+    "orr r5, r5, #1\n" \
+    "str r5, [sp, #4]\n" \
+    "adr r5, 5f\n" \
+    "cmp r7, #0\n" \
+    "it ne\n" \
+    "adrne r5, 3f\n" \
+    "orr r5, r5, #1\n" \
+    "str r5, [sp, #24]\n" \
+    "1:\n" \
+    "ldm r1!, {r2, r4, r6, r8}\n" \
+    "ldrd r0, r10, [sp]\n" \
+    "mov r3, r2\n" \
+    "mov r5, r4\n" \
+    "mov r7, r6\n" \
+    "mov r9, r8\n" \
+    "bx r10\n" \
+    ".p2align 2\n" \
+    "2:\n" \
+    ".rept 16\n" PAIR ".endr\n" \
+    "ldr r10, [sp, #8]\n" \
+    "cmp r0, r10\n" \
+    "bne 2b\n" \
+    "ldr r10, [sp, #24]\n" PART "bx r10\n" STORE "bne.w 1b\n" \
+    "add sp, #44\n" \
     "pop {r4-r11, pc}\n"
 
 /* Scaled, clamped and stored as words; EVEN and ODD double the sums of the channels. */
-#define NNCC_MAT2_CLAMP(EVEN, ODD)                                                                                    \
-    ".p2align 2\n"                                                                                                    \
-    "5:\n"                                                                                                            \
-    NNCC_SIGNED("r2", "r3", EVEN) NNCC_SIGNED("r4", "r5", ODD)                                                        \
-    NNCC_SIGNED("r6", "r7", EVEN) NNCC_SIGNED("r8", "r9", ODD)                                                        \
-    NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9")                                               \
-    "ldrd r10, r11, [sp, #28]\n"                                                                                      \
-    "uqadd8 r2, r2, r11\n"                                                                                            \
-    "uqadd8 r3, r3, r11\n"                                                                                            \
-    "uqsub8 r2, r2, r11\n"                                                                                            \
-    "uqsub8 r3, r3, r11\n"                                                                                            \
-    "uadd8 r2, r2, r10\n"                                                                                             \
-    "uadd8 r3, r3, r10\n"                                                                                             \
-    "b 4f\n"                                                                                                          \
-    ".p2align 2\n"                                                                                                    \
-    "3:\n"                                                                                                            \
-    NNCC_POSITIVE("r2", "r3", EVEN) NNCC_POSITIVE("r4", "r5", ODD)                                                    \
-    NNCC_POSITIVE("r6", "r7", EVEN) NNCC_POSITIVE("r8", "r9", ODD)                                                    \
-    NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9")                                               \
-    "eor r2, r2, #0x80808080\n"                                                                                       \
-    "eor r3, r3, #0x80808080\n"                                                                                       \
-    "4:\n"                                                                                                            \
-    "ldrd r10, r11, [sp, #12]\n"                                                                                      \
-    "ldr r12, [sp, #20]\n"                                                                                            \
-    "str r3, [r10, r11]\n"                                                                                            \
-    "str r2, [r10], #4\n"                                                                                             \
-    "str r10, [sp, #12]\n"                                                                                            \
-    "cmp r1, r12\n"
+#define NNCC_MAT2_CLAMP(EVEN, ODD) \
+    ".p2align 2\n" \
+    "5:\n" NNCC_SIGNED("r2", "r3", EVEN) NNCC_SIGNED("r4", "r5", ODD) NNCC_SIGNED("r6", "r7", EVEN) \
+        NNCC_SIGNED("r8", "r9", ODD) NNCC_PACK("r2", "r4", "r6", "r8") \
+            NNCC_PACK("r3", "r5", "r7", "r9") "ldrd r10, r11, [sp, #28]\n" \
+                                              "uqadd8 r2, r2, r11\n" \
+                                              "uqadd8 r3, r3, r11\n" \
+                                              "uqsub8 r2, r2, r11\n" \
+                                              "uqsub8 r3, r3, r11\n" \
+                                              "uadd8 r2, r2, r10\n" \
+                                              "uadd8 r3, r3, r10\n" \
+                                              "b 4f\n" \
+                                              ".p2align 2\n" \
+                                              "3:\n" NNCC_POSITIVE("r2", "r3", EVEN) NNCC_POSITIVE("r4", "r5", ODD) \
+                                                  NNCC_POSITIVE("r6", "r7", EVEN) NNCC_POSITIVE("r8", "r9", ODD) \
+                                                      NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK( \
+                                                          "r3", "r5", "r7", "r9") "eor r2, r2, #0x80808080\n" \
+                                                                                  "eor r3, r3, #0x80808080\n" \
+                                                                                  "4:\n" \
+                                                                                  "ldrd r10, r11, [sp, #12]\n" \
+                                                                                  "ldr r12, [sp, #20]\n" \
+                                                                                  "str r3, [r10, r11]\n" \
+                                                                                  "str r2, [r10], #4\n" \
+                                                                                  "str r10, [sp, #12]\n" \
+                                                                                  "cmp r1, r12\n"
 
 /* Four bytes of a by the table at r12 to y. */
-#define NNCC_LOOK_UP(a, y)                                                                                            \
-    "uxtb r4, " a "\n uxtb r5, " a ", ror #8\n uxtb r6, " a ", ror #16\n lsr r7, " a ", #24\n"                        \
-    "ldrb r4, [r12, r4]\n ldrb r5, [r12, r5]\n ldrb r6, [r12, r6]\n ldrb r7, [r12, r7]\n"                             \
+#define NNCC_LOOK_UP(a, y) \
+    "uxtb r4, " a "\n uxtb r5, " a ", ror #8\n uxtb r6, " a ", ror #16\n lsr r7, " a ", #24\n" \
+    "ldrb r4, [r12, r4]\n ldrb r5, [r12, r5]\n ldrb r6, [r12, r6]\n ldrb r7, [r12, r7]\n" \
     "strb r4, [" y "], #1\n strb r5, [" y "], #1\n strb r6, [" y "], #1\n strb r7, [" y "], #1\n"
 /* Scaled and stored by way of the table: 3 instructions an output. */
-#define NNCC_MAT2_TABLE(EVEN, ODD)                                                                                    \
-    ".p2align 2\n"                                                                                                    \
-    "3:\n"                                                                                                            \
-    "5:\n"                                                                                                            \
-    NNCC_SIGNED("r2", "r3", EVEN) NNCC_SIGNED("r4", "r5", ODD)                                                        \
-    NNCC_SIGNED("r6", "r7", EVEN) NNCC_SIGNED("r8", "r9", ODD)                                                        \
-    NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9")                                               \
-    "ldrd r10, r11, [sp, #12]\n"                                                                                      \
-    "ldr r12, [sp, #36]\n"                                                                                            \
-    "add r11, r11, r10\n"                                                                                             \
-    NNCC_LOOK_UP("r3", "r11") NNCC_LOOK_UP("r2", "r10")                                                               \
-    "ldr r12, [sp, #20]\n"                                                                                            \
-    "str r10, [sp, #12]\n"                                                                                            \
-    "cmp r1, r12\n"
+#define NNCC_MAT2_TABLE(EVEN, ODD) \
+    ".p2align 2\n" \
+    "3:\n" \
+    "5:\n" NNCC_SIGNED("r2", "r3", EVEN) NNCC_SIGNED("r4", "r5", ODD) NNCC_SIGNED("r6", "r7", EVEN) \
+        NNCC_SIGNED("r8", "r9", ODD) NNCC_PACK("r2", "r4", "r6", "r8") \
+            NNCC_PACK("r3", "r5", "r7", "r9") "ldrd r10, r11, [sp, #12]\n" \
+                                              "ldr r12, [sp, #36]\n" \
+                                              "add r11, r11, r10\n" NNCC_LOOK_UP("r3", "r11") \
+                                                  NNCC_LOOK_UP("r2", "r10") "ldr r12, [sp, #20]\n" \
+                                                                            "str r10, [sp, #12]\n" \
+                                                                            "cmp r1, r12\n"
 
 #endif
 

@@ -1,6 +1,6 @@
 /*
- * nncc_dsp_max_pool_s8: four channels at a time by SSUB8 and SEL. Four elements are 1 load, 2 instructions and the loop:
- * about 1.5 instructions an element.
+ * nncc_dsp_max_pool_s8: four channels at a time by SSUB8 and SEL. Four elements are 1 load, 2 instructions and the
+ * loop: about 1.5 instructions an element.
  */
 #include "nncc_dsp_pool.h"
 
@@ -11,11 +11,12 @@ static int32_t max_pixels(const int8_t *x, int32_t count, int32_t step, int32_t 
     int32_t v, t;
 
     if (count > 0) {
-        __asm volatile("1:\n ldr %[v], [%[x]]\n add %[x], %[x], %[step]\n ssub8 %[t], %[max], %[v]\n sel %[max], %[max], %[v]\n"
-                       "subs %[n], %[n], #1\n bne 1b\n"
-                       : [v] "=&r"(v), [t] "=&r"(t), [x] "+r"(x), [n] "+r"(count), [max] "+r"(max)
-                       : [step] "r"(step)
-                       : "memory", "cc");
+        __asm volatile(
+            "1:\n ldr %[v], [%[x]]\n add %[x], %[x], %[step]\n ssub8 %[t], %[max], %[v]\n sel %[max], %[max], %[v]\n"
+            "subs %[n], %[n], #1\n bne 1b\n"
+            : [v] "=&r"(v), [t] "=&r"(t), [x] "+r"(x), [n] "+r"(count), [max] "+r"(max)
+            : [step] "r"(step)
+            : "memory", "cc");
     }
 #else
     int8_t m[4];

@@ -12,10 +12,12 @@ static inline void nncc_dsp_cut(int32_t start, int32_t size, int32_t extent, int
 }
 
 /* All channels of the window at x of rows by cols elements. */
-typedef void nncc_dsp_pool_window_fn(const nncc_dsp_pool_params *p, const int8_t *x, int32_t rows, int32_t cols, int8_t *y);
+typedef void nncc_dsp_pool_window_fn(const nncc_dsp_pool_params *p, const int8_t *x, int32_t rows, int32_t cols,
+                                     int8_t *y);
 
 /* Every window, cut to the input, then the clamp. */
-static inline void nncc_dsp_pool_windows(const nncc_dsp_pool_params *p, nncc_dsp_pool_window_fn *window, const int8_t *x, int8_t *y)
+static inline void nncc_dsp_pool_windows(const nncc_dsp_pool_params *p, nncc_dsp_pool_window_fn *window,
+                                         const int8_t *x, int8_t *y)
 {
     int8_t *to = y;
 

@@ -5,8 +5,9 @@
 #include "nncc_dsp.h"
 
 /* Brings the results of some pixels to y. */
-static inline void nncc_dsp_flush(const nncc_dsp_residual_params *r, int32_t pixels, int32_t channels, const int8_t *wait, const int8_t *other,
-                                  int8_t *y, const int32_t *t_result, const int32_t *t_other)
+static inline void nncc_dsp_flush(const nncc_dsp_residual_params *r, int32_t pixels, int32_t channels,
+                                  const int8_t *wait, const int8_t *other, int8_t *y, const int32_t *t_result,
+                                  const int32_t *t_other)
 {
     nncc_dsp_add_params sum = r->sum;
 

@@ -13,13 +13,14 @@ static void block4(const int8_t *x, int32_t cols, int8_t *y, int32_t rows)
     uint32_t e, f, g, h;
 
     /* uxtb16 parts even and odd bytes; the halves then hold two rows each */
-    __asm volatile("uxtb16 %[e], %[a]\n uxtb16 %[a], %[a], ror #8\n uxtb16 %[f], %[b]\n uxtb16 %[b], %[b], ror #8\n"
-                   "uxtb16 %[g], %[c]\n uxtb16 %[c], %[c], ror #8\n uxtb16 %[h], %[d]\n uxtb16 %[d], %[d], ror #8\n"
-                   "orr %[e], %[e], %[f], lsl #8\n orr %[a], %[a], %[b], lsl #8\n"
-                   "orr %[g], %[g], %[h], lsl #8\n orr %[c], %[c], %[d], lsl #8\n"
-                   "pkhbt %[f], %[e], %[g], lsl #16\n pkhtb %[h], %[g], %[e], asr #16\n"
-                   "pkhbt %[b], %[a], %[c], lsl #16\n pkhtb %[d], %[c], %[a], asr #16\n"
-                   : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [e] "=&r"(e), [f] "=&r"(f), [g] "=&r"(g), [h] "=&r"(h));
+    __asm volatile(
+        "uxtb16 %[e], %[a]\n uxtb16 %[a], %[a], ror #8\n uxtb16 %[f], %[b]\n uxtb16 %[b], %[b], ror #8\n"
+        "uxtb16 %[g], %[c]\n uxtb16 %[c], %[c], ror #8\n uxtb16 %[h], %[d]\n uxtb16 %[d], %[d], ror #8\n"
+        "orr %[e], %[e], %[f], lsl #8\n orr %[a], %[a], %[b], lsl #8\n"
+        "orr %[g], %[g], %[h], lsl #8\n orr %[c], %[c], %[d], lsl #8\n"
+        "pkhbt %[f], %[e], %[g], lsl #16\n pkhtb %[h], %[g], %[e], asr #16\n"
+        "pkhbt %[b], %[a], %[c], lsl #16\n pkhtb %[d], %[c], %[a], asr #16\n"
+        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [e] "=&r"(e), [f] "=&r"(f), [g] "=&r"(g), [h] "=&r"(h));
     memcpy(y, &f, 4);
     memcpy(y + rows, &b, 4);
     memcpy(y + 2 * rows, &h, 4);

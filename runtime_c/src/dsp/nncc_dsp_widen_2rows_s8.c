@@ -1,59 +1,56 @@
 /*
- * nncc_dsp_widen_2rows_s8: bytes of two pixels side by side as int16. Eight values are 2 LDR, 4 SXTB16 and one STM of 4 words.
+ * nncc_dsp_widen_2rows_s8: bytes of two pixels side by side as int16. Eight values are 2 LDR, 4 SXTB16 and one STM of 4
+ * words.
  */
 #include "nncc_dsp_core.h"
 
 #if NNCC_DSP_ASM
 
-#define NNCC_WORD                                                                       \
+#define NNCC_WORD \
     "ldr r4, [r0], #4\n ldr r5, [r1], #4\n sxtb16 r6, r4, ror #8\n sxtb16 r7, r5, ror #8\n" \
     "sxtb16 r4, r4\n sxtb16 r5, r5\n stm r3!, {r4-r7}\n"
 
-NNCC_DSP_NAKED int32_t *nncc_dsp_widen_2rows_s8(NNCC_DSP_ARG const int8_t *a, NNCC_DSP_ARG const int8_t *b, NNCC_DSP_ARG int32_t n,
-                                        NNCC_DSP_ARG int32_t *x)
+NNCC_DSP_NAKED int32_t *nncc_dsp_widen_2rows_s8(NNCC_DSP_ARG const int8_t *a, NNCC_DSP_ARG const int8_t *b,
+                                                NNCC_DSP_ARG int32_t n, NNCC_DSP_ARG int32_t *x)
 {
-    __asm volatile(
-        ".syntax unified\n"
-        "push {r4-r7}\n"
-        "lsls r12, r2, #29\n"
-        "bpl 1f\n" NNCC_WORD
-        "1: lsls r12, r2, #28\n"
-        "bpl 2f\n" NNCC_WORD NNCC_WORD
-        "2: lsrs r12, r2, #4\n"
-        "beq 4f\n"
-        "3:\n" NNCC_WORD NNCC_WORD NNCC_WORD NNCC_WORD
-        "subs r12, r12, #1\n"
-        "bne 3b\n"
-        "4: ands r2, r2, #3\n"
-        "beq 7f\n"
-        "ldrsb r4, [r0]\n"
-        "ldrsb r5, [r1]\n"
-        "cmp r2, #2\n"
-        "blt 6f\n"
-        "ldrsb r6, [r0, #1]\n"
-        "ldrsb r7, [r1, #1]\n"
-        "bne 5f\n"
-        "pkhbt r4, r4, r6, lsl #16\n"
-        "pkhbt r5, r5, r7, lsl #16\n"
-        "stm r3!, {r4, r5}\n"
-        "b 7f\n"
-        "5:\n"
-        "ldrsb r12, [r0, #2]\n"
-        "ldrsb r2, [r1, #2]\n"
-        "pkhbt r4, r4, r12, lsl #16\n"
-        "pkhbt r5, r5, r2, lsl #16\n"
-        "uxth r6, r6\n"
-        "uxth r7, r7\n"
-        "stm r3!, {r4-r7}\n"
-        "b 7f\n"
-        "6:\n"
-        "uxth r4, r4\n"
-        "uxth r5, r5\n"
-        "stm r3!, {r4, r5}\n"
-        "7:\n"
-        "mov r0, r3\n"
-        "pop {r4-r7}\n"
-        "bx lr\n");
+    __asm volatile(".syntax unified\n"
+                   "push {r4-r7}\n"
+                   "lsls r12, r2, #29\n"
+                   "bpl 1f\n" NNCC_WORD "1: lsls r12, r2, #28\n"
+                   "bpl 2f\n" NNCC_WORD NNCC_WORD "2: lsrs r12, r2, #4\n"
+                   "beq 4f\n"
+                   "3:\n" NNCC_WORD NNCC_WORD NNCC_WORD NNCC_WORD "subs r12, r12, #1\n"
+                   "bne 3b\n"
+                   "4: ands r2, r2, #3\n"
+                   "beq 7f\n"
+                   "ldrsb r4, [r0]\n"
+                   "ldrsb r5, [r1]\n"
+                   "cmp r2, #2\n"
+                   "blt 6f\n"
+                   "ldrsb r6, [r0, #1]\n"
+                   "ldrsb r7, [r1, #1]\n"
+                   "bne 5f\n"
+                   "pkhbt r4, r4, r6, lsl #16\n"
+                   "pkhbt r5, r5, r7, lsl #16\n"
+                   "stm r3!, {r4, r5}\n"
+                   "b 7f\n"
+                   "5:\n"
+                   "ldrsb r12, [r0, #2]\n"
+                   "ldrsb r2, [r1, #2]\n"
+                   "pkhbt r4, r4, r12, lsl #16\n"
+                   "pkhbt r5, r5, r2, lsl #16\n"
+                   "uxth r6, r6\n"
+                   "uxth r7, r7\n"
+                   "stm r3!, {r4-r7}\n"
+                   "b 7f\n"
+                   "6:\n"
+                   "uxth r4, r4\n"
+                   "uxth r5, r5\n"
+                   "stm r3!, {r4, r5}\n"
+                   "7:\n"
+                   "mov r0, r3\n"
+                   "pop {r4-r7}\n"
+                   "bx lr\n");
 }
 
 #else

@@ -1,9 +1,9 @@
 /*
  * nncc_plain_depthwise_pixel_s8: one pixel of a depthwise layer without the DSP extension.
  *
- * Thumb-2, four channels at a time: a tap is 1 LDR, 1 ADD, 8 LDRSB and 4 MLA for 4 MACs: per MAC 2.3 loads, 1 MAC, 0.3 others.
- * Thumb-1, channel by channel: two taps are 1 LDM, 4 LDRSB, 2 MULS and 4 additions for 2 MACs: per MAC 2.5 loads, 1
- * multiplication, 2 others.
+ * Thumb-2, four channels at a time: a tap is 1 LDR, 1 ADD, 8 LDRSB and 4 MLA for 4 MACs: per MAC 2.3 loads, 1 MAC, 0.3
+ * others. Thumb-1, channel by channel: two taps are 1 LDM, 4 LDRSB, 2 MULS and 4 additions for 2 MACs: per MAC 2.5
+ * loads, 1 multiplication, 2 others.
  */
 #include "nncc_dsp_depthwise_pixel.h"
 #include "nncc_plain_core.h"
@@ -11,17 +11,23 @@
 #if NNCC_PLAIN_ASM
 
 #define NNCC_MAC(a, c) "ldrsb r8, [r3, #" c "]\n ldrsb r9, [r1], #1\n mla " a ", r8, r9, " a "\n"
-#define NNCC_TAP "ldr r3, [r0], #4\n add.w r3, r3, r2\n" NNCC_MAC("r4", "0") NNCC_MAC("r5", "1") NNCC_MAC("r6", "2") NNCC_MAC("r7", "3")
+#define NNCC_TAP \
+    "ldr r3, [r0], #4\n add.w r3, r3, r2\n" NNCC_MAC("r4", "0") NNCC_MAC("r5", "1") NNCC_MAC("r6", "2") \
+        NNCC_MAC("r7", "3")
 #define NNCC_CHANNEL(a) "ldm r1!, {r8, r9, r10}\n" NNCC_PLAIN_OUTPUT(a, "r8", "r9", "r10", "r3", "r9")
 #define NNCC_BYTE(a) NNCC_PLAIN_LOW(a, "r8") "strb " a ", [lr], #1\n"
-#define NNCC_STORE                                                                                      \
-    NNCC_CHANNEL("r4") NNCC_CHANNEL("r5") NNCC_CHANNEL("r6") NNCC_CHANNEL("r7")                         \
-    "ldrd r8, r9, [sp, #8]\n cmp r9, #255\n beq 3f\n"                                                  \
-    NNCC_PLAIN_CLAMP("r4", "r9") NNCC_PLAIN_CLAMP("r5", "r9") NNCC_PLAIN_CLAMP("r6", "r9") NNCC_PLAIN_CLAMP("r7", "r9") \
-    "3:\n" NNCC_BYTE("r4") NNCC_BYTE("r5") NNCC_BYTE("r6") NNCC_BYTE("r7")
+#define NNCC_STORE \
+    NNCC_CHANNEL("r4") \
+    NNCC_CHANNEL("r5") \
+    NNCC_CHANNEL("r6") \
+    NNCC_CHANNEL("r7") \
+    "ldrd r8, r9, [sp, #8]\n cmp r9, #255\n beq 3f\n" NNCC_PLAIN_CLAMP("r4", "r9") NNCC_PLAIN_CLAMP("r5", "r9") \
+        NNCC_PLAIN_CLAMP("r6", "r9") NNCC_PLAIN_CLAMP("r7", "r9") "3:\n" NNCC_BYTE("r4") NNCC_BYTE("r5") \
+            NNCC_BYTE("r6") NNCC_BYTE("r7")
 
-NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_depthwise_pixel_params *p, NNCC_DSP_ARG const int32_t *offsets,
-                                       NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG const int8_t *x, NNCC_DSP_ARG int8_t *y)
+NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_depthwise_pixel_params *p,
+                                                  NNCC_DSP_ARG const int32_t *offsets, NNCC_DSP_ARG const int32_t *w,
+                                                  NNCC_DSP_ARG const int8_t *x, NNCC_DSP_ARG int8_t *y)
 {
     __asm volatile(NNCC_TAPS(NNCC_TAP, "56", NNCC_PLAIN_BOUND("r6", "r7"), NNCC_STORE));
 }
@@ -35,10 +41,12 @@ NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_de
 
 /*
  * r8 end of the offsets, r9 start value, r10 weights, r11 {m, c, s} of the channel, r12 y, lr 0x8000.
- * Frame: 0 offsets, 4 bound, 8 low, 12 taps, 16 last group's channel, 20 lanes, 24 lanes left; behind it r4 to r11, lr and the fifth argument.
+ * Frame: 0 offsets, 4 bound, 8 low, 12 taps, 16 last group's channel, 20 lanes, 24 lanes left; behind it r4 to r11, lr
+ * and the fifth argument.
  */
-NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_depthwise_pixel_params *p, NNCC_DSP_ARG const int32_t *offsets,
-                                       NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG const int8_t *x, NNCC_DSP_ARG int8_t *y)
+NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_depthwise_pixel_params *p,
+                                                  NNCC_DSP_ARG const int32_t *offsets, NNCC_DSP_ARG const int32_t *w,
+                                                  NNCC_DSP_ARG const int8_t *x, NNCC_DSP_ARG int8_t *y)
 {
     __asm volatile(
         ".syntax unified\n"
@@ -69,50 +77,47 @@ NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_de
         "ldr r3, [sp, #12]\n"
         "lsls r3, r3, #31\n"
         "beq 3f\n"
-        "ldm r0!, {r3}\n" NNCC_MAC("r3")
-        "cmp r0, r8\n"
-        "beq 5f\n"
-        "3:\n"
-        "ldr r3, [sp, #12]\n"
-        "lsls r3, r3, #30\n"
-        "bpl 4f\n" NNCC_TWO
-        "cmp r0, r8\n"
-        "beq 5f\n"
-        "4:\n" NNCC_TWO NNCC_TWO
-        "cmp r0, r8\n"
-        "bne 4b\n"
-        "5:\n"
-        "mov r3, r11\n" NNCC_THUMB1_SCALE("r6")
-        "mov r11, r3\n" NNCC_THUMB1_CLAMP("4")
-        "mov r1, r12\n strb r0, [r1]\n adds r1, #1\n mov r12, r1\n"
-        "adds r2, #1\n"
-        "mov r3, r10\n adds r3, #1\n mov r10, r3\n"
-        "ldr r3, [sp, #24]\n subs r3, #1\n str r3, [sp, #24]\n"
-        "beq 7f\n"
-        "b 2b\n"
-        "7:\n"
-        "mov r9, r11\n"
-        "ldr r3, [sp, #20]\n cmp r3, #4\n"
-        "bne 6f\n"
-        "ldr r3, [sp, #16]\n subs r4, r2, r3\n"
-        "bhi 8f\n"
-        "b 1b\n"
-        "8:\n"
-        "cmp r4, #4\n" /* or less: the last group overlaps the one before */
-        "beq 6f\n"
-        "mov r1, r12\n subs r1, r1, r4\n mov r12, r1\n"
-        "mov r2, r3\n"
-        "b 1b\n"
-        "6:\n"
-        "add sp, #28\n"
-        "pop {r4-r7}\n"
-        "mov r8, r4\n mov r9, r5\n mov r10, r6\n mov r11, r7\n"
-        "pop {r4-r7, pc}\n");
+        "ldm r0!, {r3}\n" NNCC_MAC("r3") "cmp r0, r8\n"
+                                         "beq 5f\n"
+                                         "3:\n"
+                                         "ldr r3, [sp, #12]\n"
+                                         "lsls r3, r3, #30\n"
+                                         "bpl 4f\n" NNCC_TWO "cmp r0, r8\n"
+                                         "beq 5f\n"
+                                         "4:\n" NNCC_TWO NNCC_TWO "cmp r0, r8\n"
+                                         "bne 4b\n"
+                                         "5:\n"
+                                         "mov r3, r11\n" NNCC_THUMB1_SCALE("r6") "mov r11, r3\n" NNCC_THUMB1_CLAMP(
+                                             "4") "mov r1, r12\n strb r0, [r1]\n adds r1, #1\n mov r12, r1\n"
+                                                  "adds r2, #1\n"
+                                                  "mov r3, r10\n adds r3, #1\n mov r10, r3\n"
+                                                  "ldr r3, [sp, #24]\n subs r3, #1\n str r3, [sp, #24]\n"
+                                                  "beq 7f\n"
+                                                  "b 2b\n"
+                                                  "7:\n"
+                                                  "mov r9, r11\n"
+                                                  "ldr r3, [sp, #20]\n cmp r3, #4\n"
+                                                  "bne 6f\n"
+                                                  "ldr r3, [sp, #16]\n subs r4, r2, r3\n"
+                                                  "bhi 8f\n"
+                                                  "b 1b\n"
+                                                  "8:\n"
+                                                  "cmp r4, #4\n" /* or less: the last group overlaps the one before */
+                                                  "beq 6f\n"
+                                                  "mov r1, r12\n subs r1, r1, r4\n mov r12, r1\n"
+                                                  "mov r2, r3\n"
+                                                  "b 1b\n"
+                                                  "6:\n"
+                                                  "add sp, #28\n"
+                                                  "pop {r4-r7}\n"
+                                                  "mov r8, r4\n mov r9, r5\n mov r10, r6\n mov r11, r7\n"
+                                                  "pop {r4-r7, pc}\n");
 }
 
 #else
 
-void nncc_plain_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w, const int8_t *x, int8_t *y)
+void nncc_plain_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w,
+                                   const int8_t *x, int8_t *y)
 {
     for (int32_t i = 0; i < p->channels; i += 4) {
         const int32_t first = nncc_dsp_group(i, p->channels);

@@ -1,6 +1,7 @@
 #include "nncc_dsp_channels.h"
 
-void nncc_plain_fully_connected_s8(const nncc_dsp_fully_connected_params *p, const int8_t *x, const int32_t *w, int8_t *y)
+void nncc_plain_fully_connected_s8(const nncc_dsp_fully_connected_params *p, const int8_t *x, const int32_t *w,
+                                   int8_t *y)
 {
     nncc_dsp_matmul_params m = {0, p->pairs, 0, p->positive, p->low, p->cap, 4, NULL};
 

@@ -1,5 +1,6 @@
 /*
- * nncc_helium_add_linear.h: the loop of nncc_helium_add_linear_params*_s8. An including file defines NNCC_SUM as one of the three forms.
+ * nncc_helium_add_linear.h: the loop of nncc_helium_add_linear_params*_s8. An including file defines NNCC_SUM as one of
+ * the three forms.
  */
 #ifndef NNCC_HELIUM_ADD_LINEAR_H
 #define NNCC_HELIUM_ADD_LINEAR_H
@@ -13,24 +14,25 @@
 #if NNCC_HELIUM_MVE
 
 #if NNCC_SUM == NNCC_SUM_AWAY
-#define NNCC_SUM_RESULT                                                                                                            \
-    "vmla.s32 q0, q1, %[b]\n\t"                                                                                                    \
-    "vshr.s32 q5, q0, #31\n\t"                                                                                                     \
-    "vadd.i32 q0, q0, q5\n\t"                                                                                                      \
-    "vrshl.s32 q0, %[shift]\n\t"                                                                                                   \
+#define NNCC_SUM_RESULT \
+    "vmla.s32 q0, q1, %[b]\n\t" \
+    "vshr.s32 q5, q0, #31\n\t" \
+    "vadd.i32 q0, q0, q5\n\t" \
+    "vrshl.s32 q0, %[shift]\n\t" \
     "vadd.i32 q0, q0, %[zero]\n\t"
 #elif NNCC_SUM == NNCC_SUM_FINE
-#define NNCC_SUM_RESULT                                                                                                            \
-    "vmul.i32 q1, q1, %[b]\n\t"                                                                                                    \
-    "vqrdmulh.s32 q1, q1, %[b_mult]\n\t"                                                                                           \
-    "vadd.i32 q0, q0, q1\n\t"                                                                                                      \
-    "vqrdmulh.s32 q0, q0, %[mult]\n\t"                                                                                             \
+#define NNCC_SUM_RESULT \
+    "vmul.i32 q1, q1, %[b]\n\t" \
+    "vqrdmulh.s32 q1, q1, %[b_mult]\n\t" \
+    "vadd.i32 q0, q0, q1\n\t" \
+    "vqrdmulh.s32 q0, q0, %[mult]\n\t" \
     "vshl.s32 q0, %[shift]\n\t"
 #else
 #define NNCC_SUM_RESULT "vmla.s32 q0, q1, %[b]\n\tvshl.s32 q0, %[shift]\n\t"
 #endif
 
-static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y, int8_t *out, int32_t count)
+static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y, int8_t *out,
+                            int32_t count)
 {
     NNCC_REG(const int8_t *, from, "r0", x);
     NNCC_REG(const int8_t *, other, "r1", y);
@@ -54,16 +56,14 @@ static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t
                    "1:\n\t"
                    "vldrb.s32 q0, [%[x]], #4\n\t"
                    "vldrb.s32 q1, [%[y]], #4\n\t"
-                   "vmlas.s32 q0, q2, %[c]\n\t"
-                   NNCC_SUM_RESULT
-                   "vmax.s32 q0, q0, q3\n\t"
+                   "vmlas.s32 q0, q2, %[c]\n\t" NNCC_SUM_RESULT "vmax.s32 q0, q0, q3\n\t"
                    "vmin.s32 q0, q0, q4\n\t"
                    "vstrb.32 q0, [%[out]], #4\n\t"
                    "letp lr, 1b\n"
                    "2:\n\t"
                    : [x] "+r"(from), [y] "+r"(other), [out] "+r"(to)
-                   : [n] "r"(n), [b] "r"(b), [c] "r"(c), [shift] "r"(shift), [zero] "r"(zero), [b_mult] "r"(b_mult), [mult] "r"(mult),
-                     [sum] "r"(sum)
+                   : [n] "r"(n), [b] "r"(b), [c] "r"(c), [shift] "r"(shift), [zero] "r"(zero), [b_mult] "r"(b_mult),
+                     [mult] "r"(mult), [sum] "r"(sum)
                    : "r4", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "cc", "memory");
 }
 
@@ -80,7 +80,8 @@ static inline int32_t nncc_sum_of(const nncc_helium_add_linear_params *p, int32_
 #endif
 }
 
-static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y, int8_t *out, int32_t count)
+static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y, int8_t *out,
+                            int32_t count)
 {
     int32_t i;
 

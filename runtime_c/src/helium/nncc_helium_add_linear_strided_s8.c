@@ -1,6 +1,7 @@
 #include "nncc_helium_core.h"
 
-void nncc_helium_add_linear_strided_s8(const nncc_helium_add_linear_strided_params *p, nncc_helium_add_linear_fn *fn, const int8_t *x, const int8_t *y, int8_t *out)
+void nncc_helium_add_linear_strided_s8(const nncc_helium_add_linear_strided_params *p, nncc_helium_add_linear_fn *fn,
+                                       const int8_t *x, const int8_t *y, int8_t *out)
 {
     int32_t r;
 

@@ -35,7 +35,8 @@ static inline void nncc_pool_add(int32_t *sum, const int8_t *from, int32_t pitch
 }
 
 /* The first `lanes` averages; scale is 2^31 / count, rounded up. */
-static inline void nncc_pool_divide(const nncc_helium_pool_params *p, const int32_t *sum, int32_t count, int32_t scale, int32_t lanes, int8_t *to)
+static inline void nncc_pool_divide(const nncc_helium_pool_params *p, const int32_t *sum, int32_t count, int32_t scale,
+                                    int32_t lanes, int8_t *to)
 {
     NNCC_REG(int8_t *, y, "r0", to);
     NNCC_REG(const int32_t *, s, "r1", sum);

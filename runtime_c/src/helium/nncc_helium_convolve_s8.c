@@ -3,7 +3,8 @@
 #include "nncc_helium_residual.h"
 
 /* The taps of one dimension that meet the image: [first, last). */
-typedef struct {
+typedef struct
+{
     int32_t first;
     int32_t last;
 } nncc_taps;
@@ -13,23 +14,26 @@ static inline nncc_taps nncc_patch_taps(int32_t start, int32_t taps, int32_t dil
     nncc_taps t;
 
     t.first = start >= 0 ? 0 : (dilation == 1 ? -start : (-start + dilation - 1) / dilation);
-    t.last = start + (taps - 1) * dilation < size ? taps : (size - start <= 0 ? 0 : (size - start + dilation - 1) / dilation);
+    t.last = start + (taps - 1) * dilation < size ? taps
+                                                  : (size - start <= 0 ? 0 : (size - start + dilation - 1) / dilation);
     return t;
 }
 
 /* A row of output pixels of one group. */
-typedef struct {
+typedef struct
+{
     const int8_t *row; /* of the input at the first tap inside, first channel of the group */
     nncc_taps y;
-    int32_t channels;  /* of the group */
-    int32_t spread;    /* from the first column of a patch to the last */
+    int32_t channels; /* of the group */
+    int32_t spread;   /* from the first column of a patch to the last */
 } nncc_band;
 
 /*
- * Copies `count` pieces of n bytes from every row of the band; what the next row of taps writes lies `height` bytes further. Rows and
- * pieces are two loops, of which the longer one is inside.
+ * Copies `count` pieces of n bytes from every row of the band; what the next row of taps writes lies `height` bytes
+ * further. Rows and pieces are two loops, of which the longer one is inside.
  */
-static void nncc_band_copy(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t column, int8_t *to, int32_t height, const nncc_pieces *a)
+static void nncc_band_copy(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t column, int8_t *to,
+                           int32_t height, const nncc_pieces *a)
 {
     const int8_t *from = b->row + column * p->in_pitch;
     nncc_pieces rows;
@@ -53,7 +57,8 @@ static void nncc_band_copy(const nncc_helium_convolve_params *p, const nncc_band
 }
 
 /* Columns of kernel_h taps, one after the other, that neighbouring pixels share. */
-static void nncc_write_columns(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t columns, int8_t *to)
+static void nncc_write_columns(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t columns,
+                               int8_t *to)
 {
     int32_t first = left < 0 ? -left : 0;
     int32_t last = left + columns > p->in_w ? p->in_w - left : columns;
@@ -69,7 +74,8 @@ static void nncc_write_columns(const nncc_helium_convolve_params *p, const nncc_
 }
 
 /* A patch [kernel_h][kernel_w][channels] for each of n pixels. */
-static void nncc_write_patches(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t n, int8_t *to)
+static void nncc_write_patches(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t n,
+                               int8_t *to)
 {
     int32_t c = b->channels;
     int32_t height = p->kernel_w * c;
@@ -119,7 +125,8 @@ static void nncc_write(const nncc_helium_convolve_params *p, const nncc_band *b,
 }
 
 /* Where results go: to y, or to `wait` and from there with `other` to y. */
-typedef struct {
+typedef struct
+{
     const nncc_helium_residual_params *r; /* NULL: none */
     int8_t *wait;
     const int8_t *other;
@@ -139,8 +146,8 @@ static inline int8_t *nncc_flush(nncc_after *a, int32_t channels, int8_t *y)
 }
 
 /* The dot products of the n pixels in scratch; the place behind what has reached y. */
-static int8_t *nncc_conv_dots(const nncc_helium_convolve_params *p, nncc_after *a, const int8_t *packed, const int8_t *scratch, int8_t *y, int32_t n,
-                              nncc_helium_matmul_fn *dot)
+static int8_t *nncc_conv_dots(const nncc_helium_convolve_params *p, nncc_after *a, const int8_t *packed,
+                              const int8_t *scratch, int8_t *y, int32_t n, nncc_helium_matmul_fn *dot)
 {
     if (a->r == NULL) {
         dot(&p->mac, scratch, packed, y, n);
@@ -155,8 +162,8 @@ static int8_t *nncc_conv_dots(const nncc_helium_convolve_params *p, nncc_after *
 }
 
 /* One image for one group; y is the group's first output channel. */
-static void nncc_conv_image(const nncc_helium_convolve_params *p, nncc_band *b, nncc_after *a, const int8_t *image, const int8_t *packed, int8_t *scratch,
-                            int8_t *y, nncc_helium_matmul_fn *dot)
+static void nncc_conv_image(const nncc_helium_convolve_params *p, nncc_band *b, nncc_after *a, const int8_t *image,
+                            const int8_t *packed, int8_t *scratch, int8_t *y, nncc_helium_matmul_fn *dot)
 {
     int8_t *done = y;
     int32_t held = 0;
@@ -189,8 +196,8 @@ static void nncc_conv_image(const nncc_helium_convolve_params *p, nncc_band *b, 
     }
 }
 
-static inline void nncc_conv(const nncc_helium_convolve_params *p, nncc_after *a, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
-                             nncc_helium_matmul_fn *dot)
+static inline void nncc_conv(const nncc_helium_convolve_params *p, nncc_after *a, const int8_t *x, const int8_t *packed,
+                             int8_t *scratch, int8_t *y, nncc_helium_matmul_fn *dot)
 {
     const int32_t pitch = a->r == NULL ? p->mac.pitch : a->r->pitch;
     nncc_band b;
@@ -208,16 +215,18 @@ static inline void nncc_conv(const nncc_helium_convolve_params *p, nncc_after *a
     }
 }
 
-void nncc_helium_convolve_s8(const nncc_helium_convolve_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y,
-                         nncc_helium_matmul_fn *dot)
+void nncc_helium_convolve_s8(const nncc_helium_convolve_params *p, const int8_t *x, const int8_t *packed,
+                             int8_t *scratch, int8_t *y, nncc_helium_matmul_fn *dot)
 {
     nncc_after a = {NULL, NULL, NULL, NULL, 0};
 
     nncc_conv(p, &a, x, packed, scratch, y, dot);
 }
 
-void nncc_helium_convolve_add_s8(const nncc_helium_convolve_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *wait, int8_t *y,
-                             nncc_helium_matmul_fn *dot, const nncc_helium_residual_params *r, const int8_t *other, nncc_helium_add_linear_fn *fn)
+void nncc_helium_convolve_add_s8(const nncc_helium_convolve_params *p, const int8_t *x, const int8_t *packed,
+                                 int8_t *scratch, int8_t *wait, int8_t *y, nncc_helium_matmul_fn *dot,
+                                 const nncc_helium_residual_params *r, const int8_t *other,
+                                 nncc_helium_add_linear_fn *fn)
 {
     nncc_after a = {r, wait, other, fn, 0};
 

@@ -1,4 +1,5 @@
-/* nncc_helium_copy.h: copies and fills of any number of bytes; the last vector is predicated, so nothing beyond is touched. */
+/* nncc_helium_copy.h: copies and fills of any number of bytes; the last vector is predicated, so nothing beyond is
+ * touched. */
 #ifndef NNCC_HELIUM_COPY_H
 #define NNCC_HELIUM_COPY_H
 
@@ -45,7 +46,8 @@ static inline void nncc_helium_fill(int8_t *to, int32_t v, int32_t n)
 }
 
 /* What nncc_helium_gather copies: `count` pieces of n bytes; both are at least 1. */
-typedef struct {
+typedef struct
+{
     int32_t n;
     int32_t from_step; /* bytes from a piece to the next */
     int32_t to_step;

@@ -8,7 +8,8 @@
 #define NNCC_DW_HEAD 96
 
 /* A block of up to 8 output channels from `first` on. */
-typedef struct {
+typedef struct
+{
     int32_t first;
     int32_t lanes;
     int32_t width;  /* vectors of a row in scratch */
@@ -16,7 +17,8 @@ typedef struct {
 } nncc_dw_block;
 
 /* Row iy of the image, which may be outside, between the columns of padding that are there already. */
-static inline void nncc_dw_fill(const nncc_helium_depthwise_3x3_params *p, const nncc_dw_block *b, const int8_t *image, int32_t iy, int16_t *to)
+static inline void nncc_dw_fill(const nncc_helium_depthwise_3x3_params *p, const nncc_dw_block *b, const int8_t *image,
+                                int32_t iy, int16_t *to)
 {
     to += NNCC_HELIUM_LANES * p->pad_left;
     if (iy < 0 || iy >= p->in_h) {

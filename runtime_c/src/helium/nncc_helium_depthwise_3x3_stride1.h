@@ -1,8 +1,8 @@
 /*
- * nncc_helium_depthwise_3x3_stride1.h: the body of nncc_helium_depthwise3x3_1*_s8. Four rows of 16 channels are brought into the order [column]
- * [channel][row], four columns of 4 channels from there into [channel][column][row]: then a vector is a patch of 4x4 inputs of
- * one channel, of which 2x2 outputs are one VMLADAV each. An including file defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or
- * NNCC_ROUND_RELU) and NNCC_3X3_RELU, 1 where act_min is the zero point.
+ * nncc_helium_depthwise_3x3_stride1.h: the body of nncc_helium_depthwise3x3_1*_s8. Four rows of 16 channels are brought
+ * into the order [column] [channel][row], four columns of 4 channels from there into [channel][column][row]: then a
+ * vector is a patch of 4x4 inputs of one channel, of which 2x2 outputs are one VMLADAV each. An including file defines
+ * NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and NNCC_3X3_RELU, 1 where act_min is the zero point.
  */
 #ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
 #define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
@@ -22,28 +22,30 @@
 #define NNCC_PATCH_SPAN 24
 
 /* Where columns come from: rows 1 to 3 of the window; row 0 is the `kept` one, whose place row 2 takes. */
-typedef struct {
+typedef struct
+{
     const int8_t *row[3];
     int32_t step[3]; /* bytes from a pixel to the next, 0 outside of the image */
     int8_t *kept;
     int32_t first; /* output channel */
     int32_t lanes; /* 1 to 16 */
     int32_t multiplier;
-    int32_t n;     /* columns, at least 1 */
+    int32_t n; /* columns, at least 1 */
 } nncc_columns;
 
 /* What two rows of the output need; the assembly has the offsets, and moves on from 4 channels to the next. */
-typedef struct {
-    int32_t pitch; /* 0: output channels */
-    int32_t zero;  /* 4 */
-    int32_t line;  /* 8: bytes to the second row, 0 where there is none */
-    const int8_t *end; /* 12: column behind the last pair */
-    uint8_t lo[16]; /* 16 */
-    uint8_t hi[16]; /* 32: less the zero point with NNCC_3X3_RELU */
-    int8_t *y;     /* 48 */
+typedef struct
+{
+    int32_t pitch;         /* 0: output channels */
+    int32_t zero;          /* 4 */
+    int32_t line;          /* 8: bytes to the second row, 0 where there is none */
+    const int8_t *end;     /* 12: column behind the last pair */
+    uint8_t lo[16];        /* 16 */
+    uint8_t hi[16];        /* 32: less the zero point with NNCC_3X3_RELU */
+    int8_t *y;             /* 48 */
     const int8_t *columns; /* 52 */
-    int32_t lanes; /* 56: channels, 1 to 16 */
-    int32_t odd;   /* 60: a last column of the output that has no neighbour */
+    int32_t lanes;         /* 56: channels, 1 to 16 */
+    int32_t odd;           /* 60: a last column of the output that has no neighbour */
     int32_t act_min;
     int32_t act_max;
 } nncc_patches;
@@ -108,37 +110,42 @@ static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
                    : "q0", "q1", "q2", "q3", "cc", "memory");
 }
 
-/* Four columns of 4 channels to the patches of these. Columns lie 64 bytes apart, the next patch begins two further on. */
-#define NNCC_PATCH_GATHER                                                                                                          \
-    "vldrw.32 q0, [%[x]], #128\nvldrw.32 q1, [%[x], #-64]\nvldrw.32 q2, [%[x]]\nvldrw.32 q3, [%[x], #64]\n"                      \
-    "vst40.32 {q0, q1, q2, q3}, [%[p]]\nvst41.32 {q0, q1, q2, q3}, [%[p]]\n"                                                      \
+/* Four columns of 4 channels to the patches of these. Columns lie 64 bytes apart, the next patch begins two further on.
+ */
+#define NNCC_PATCH_GATHER \
+    "vldrw.32 q0, [%[x]], #128\nvldrw.32 q1, [%[x], #-64]\nvldrw.32 q2, [%[x]]\nvldrw.32 q3, [%[x], #64]\n" \
+    "vst40.32 {q0, q1, q2, q3}, [%[p]]\nvst41.32 {q0, q1, q2, q3}, [%[p]]\n" \
     "vst42.32 {q0, q1, q2, q3}, [%[p]]\nvst43.32 {q0, q1, q2, q3}, [%[p]]\n"
-/* Channel k: a is the output at the left in the first row, b to its right, c and d below; taps one byte on are those of a row below. */
-#define NNCC_PATCH_MACS(k, a, b, c, d)                                                                                             \
-    "vldrw.32 q2, [%[w], #48+16*" #k "]\nvldrw.32 q0, [%[p], #16*" #k "]\nvshl.i32 q3, q2, #8\nvmladav.s8 " #a ", q0, q2\n"        \
-    "vldrw.32 q1, [%[p], #16*" #k "+4]\nvmladav.s8 " #c ", q0, q3\nvmladav.s8 " #b ", q1, q2\nvmladav.s8 " #d ", q1, q3\n"
+/* Channel k: a is the output at the left in the first row, b to its right, c and d below; taps one byte on are those of
+ * a row below. */
+#define NNCC_PATCH_MACS(k, a, b, c, d) \
+    "vldrw.32 q2, [%[w], #48+16*" #k "]\nvldrw.32 q0, [%[p], #16*" #k "]\nvshl.i32 q3, q2, #8\nvmladav.s8 " #a \
+    ", q0, q2\n" \
+    "vldrw.32 q1, [%[p], #16*" #k "+4]\nvmladav.s8 " #c ", q0, q3\nvmladav.s8 " #b ", q1, q2\nvmladav.s8 " #d \
+    ", q1, q3\n"
 /* The same without a column to the right. */
-#define NNCC_PATCH_MACS_LEFT(k, a, c)                                                                                              \
-    "vldrw.32 q2, [%[w], #48+16*" #k "]\nvldrw.32 q0, [%[p], #16*" #k "]\nvshl.i32 q3, q2, #8\n"                                    \
+#define NNCC_PATCH_MACS_LEFT(k, a, c) \
+    "vldrw.32 q2, [%[w], #48+16*" #k "]\nvldrw.32 q0, [%[p], #16*" #k "]\nvshl.i32 q3, q2, #8\n" \
     "vmladav.s8 " #a ", q0, q2\nvmladav.s8 " #c ", q0, q3\n"
 
 #define NNCC_PATCH_ALL(op, q) op " q4, q4, " q "\n" op " q5, q5, " q "\n" op " q6, q6, " q "\n" op " q7, q7, " q "\n"
 #define NNCC_PATCH_LEFT(op, q) op " q4, q4, " q "\n" op " q6, q6, " q "\n"
-#define NNCC_PATCH_REQUANTISE(each)                                                                                                \
-    "vldrw.32 q0, [%[w]]\nvldrw.32 q1, [%[w], #16]\nvldrw.32 q2, [%[w], #32]\n" each("vadd.i32", "q0") each("vqrdmulh.s32", "q1")
+#define NNCC_PATCH_REQUANTISE(each) \
+    "vldrw.32 q0, [%[w]]\nvldrw.32 q1, [%[w], #16]\nvldrw.32 q2, [%[w], #32]\n" each("vadd.i32", "q0") \
+        each("vqrdmulh.s32", "q1")
 
 /*
  * The outputs a to d of a channel into the bytes 0, 2, 1, 3 of its lane in q4, clamped. Below the zero point nothing
  * survives where that is the lower clamp, so saturation to unsigned values is half of it.
  */
 #if NNCC_3X3_RELU
-#define NNCC_PATCH_NARROW(zero)                                                                                                    \
-    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n"               \
+#define NNCC_PATCH_NARROW(zero) \
+    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, " zero "\n"
 #else
-#define NNCC_PATCH_NARROW(zero)                                                                                                    \
-    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n"                   \
-    "vqadd.s16 q4, q4, " zero "\nvqadd.s16 q6, q6, " zero "\nvldrb.8 q1, [%[f], #32]\n"                                                       \
+#define NNCC_PATCH_NARROW(zero) \
+    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n" \
+    "vqadd.s16 q4, q4, " zero "\nvqadd.s16 q6, q6, " zero "\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.s16 q4, q4\nvqmovnt.s16 q4, q6\nvmax.s8 q4, q4, q0\nvmin.s8 q4, q4, q1\n"
 #endif
 
@@ -151,73 +158,156 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
     NNCC_REG(const int8_t *, x, "r9", f->columns);
     NNCC_REG(nncc_patches *, frame, "r11", f);
 
-    __asm volatile("0:\n"
-                   "ldrd r0, r2, [%[f], #56]\n"
-                   "vctp.32 r0\n"
-                   "ldr r8, [%[f], #12]\n"
-                   "cmp %[x], r8\n"
-                   "beq 2f\n"
-                   "1:\n"
-                   NNCC_PATCH_GATHER
-                   NNCC_PATCH_MACS(0, r0, r2, r4, r6) NNCC_PATCH_MACS(2, r8, r10, r12, lr)
-                   "vmov q4[2], q4[0], r0, r8\nvmov q5[2], q5[0], r2, r10\nvmov q6[2], q6[0], r4, r12\nvmov q7[2], q7[0], r6, lr\n"
-                   NNCC_PATCH_MACS(1, r0, r2, r4, r6) NNCC_PATCH_MACS(3, r8, r10, r12, lr)
-                   "vmov q4[3], q4[1], r0, r8\nvmov q5[3], q5[1], r2, r10\nvmov q6[3], q6[1], r4, r12\nvmov q7[3], q7[1], r6, lr\n"
-                   NNCC_PATCH_REQUANTISE(NNCC_PATCH_ALL)
-                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
-                   NNCC_PATCH_ALL("vrshl.s32", "q2")
-                   "ldrd r0, r2, [%[f]]\n"
-                   NNCC_PATCH_NARROW("r2")
-                   "ldrd r4, r8, [%[f], #8]\n"
-                   "vshr.u32 q5, q4, #16\n"
-                   "add r4, r4, %[y]\n"
-                   "vshr.u32 q6, q4, #8\n"
-                   "add r6, r4, r0\n"
-                   "vshr.u32 q7, q4, #24\n"
-                   "add r2, %[y], r0\n"
-                   "vpstttt\n"
-                   "vstrbt.32 q6, [r4]\n"
-                   "vstrbt.32 q7, [r6]\n"
-                   "vstrbt.32 q4, [%[y]]\n"
-                   "vstrbt.32 q5, [r2]\n"
-                   "add %[y], r2, r0\n"
-                   "cmp %[x], r8\n"
-                   "bne 1b\n"
-                   "ldr r2, [%[f], #60]\n"
-                   "2:\n"
-                   "cmp r2, #0\n"
-                   "beq 3f\n"
-                   NNCC_PATCH_GATHER
-                   NNCC_PATCH_MACS_LEFT(0, r0, r4) NNCC_PATCH_MACS_LEFT(2, r8, r12)
-                   "vmov q4[2], q4[0], r0, r8\nvmov q6[2], q6[0], r4, r12\n"
-                   NNCC_PATCH_MACS_LEFT(1, r0, r4) NNCC_PATCH_MACS_LEFT(3, r8, r12)
-                   "vmov q4[3], q4[1], r0, r8\nvmov q6[3], q6[1], r4, r12\n"
-                   NNCC_PATCH_REQUANTISE(NNCC_PATCH_LEFT)
-                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q6, q1)
-                   NNCC_PATCH_LEFT("vrshl.s32", "q2")
-                   "ldrd r0, r2, [%[f], #4]\n"
-                   NNCC_PATCH_NARROW("r0")
-                   "vshr.u32 q6, q4, #8\n"
-                   "add r2, r2, %[y]\n"
-                   "vpstt\n"
-                   "vstrbt.32 q6, [r2]\n"
-                   "vstrbt.32 q4, [%[y]]\n"
-                   "3:\n" /* the next 4 channels */
-                   "ldrd %[y], %[x], [%[f], #48]\n"
-                   "ldr r4, [%[f], #12]\n"
-                   "ldr r0, [%[f], #56]\n"
-                   "add %[y], %[y], #4\n"
-                   "add %[x], %[x], #16\n"
-                   "add r4, r4, #16\n"
-                   "add %[w], %[w], #112\n"
-                   "subs r0, r0, #4\n"
-                   "strd %[y], %[x], [%[f], #48]\n"
-                   "str r4, [%[f], #12]\n"
-                   "str r0, [%[f], #56]\n"
-                   "bgt 0b\n"
-                   : [x] "+r"(x), [y] "+r"(y), [w] "+r"(w)
-                   : [p] "r"(p), [f] "r"(frame)
-                   : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
+    __asm volatile(
+        "0:\n"
+        "ldrd r0, r2, [%[f], #56]\n"
+        "vctp.32 r0\n"
+        "ldr r8, [%[f], #12]\n"
+        "cmp %[x], r8\n"
+        "beq 2f\n"
+        "1:\n" NNCC_PATCH_GATHER NNCC_PATCH_MACS(0, r0, r2, r4, r6) NNCC_PATCH_MACS(
+            2, r8, r10, r12,
+            lr) "vmov q4[2], q4[0], r0, r8\nvmov q5[2], q5[0], r2, r10\nvmov q6[2], q6[0], r4, r12\nvmov q7[2], q7[0], "
+                "r6, lr\n" NNCC_PATCH_MACS(1, r0, r2, r4, r6) NNCC_PATCH_MACS(
+                    3, r8, r10, r12,
+                    lr) "vmov q4[3], q4[1], r0, r8\nvmov q5[3], q5[1], r2, r10\nvmov q6[3], q6[1], r4, r12\nvmov "
+                        "q7[3], q7[1], r6, lr\n" NNCC_PATCH_REQUANTISE(NNCC_PATCH_ALL) NNCC_3X3_ROUND(
+                            q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
+                            NNCC_PATCH_ALL("vrshl.s32", "q2") "ldrd r0, r2, [%[f]]\n" NNCC_PATCH_NARROW(
+                                "r2") "ldrd r4, r8, [%[f], #8]\n"
+                                      "vshr.u32 q5, q4, #16\n"
+                                      "add r4, r4, %[y]\n"
+                                      "vshr.u32 q6, q4, #8\n"
+                                      "add r6, r4, r0\n"
+                                      "vshr.u32 q7, q4, #24\n"
+                                      "add r2, %[y], r0\n"
+                                      "vpstttt\n"
+                                      "vstrbt.32 q6, [r4]\n"
+                                      "vstrbt.32 q7, [r6]\n"
+                                      "vstrbt.32 q4, [%[y]]\n"
+                                      "vstrbt.32 q5, [r2]\n"
+                                      "add %[y], r2, r0\n"
+                                      "cmp %[x], r8\n"
+                                      "bne 1b\n"
+                                      "ldr r2, [%[f], #60]\n"
+                                      "2:\n"
+                                      "cmp r2, #0\n"
+                                      "beq 3f\n" NNCC_PATCH_GATHER NNCC_PATCH_MACS_LEFT(0, r0, r4) NNCC_PATCH_MACS_LEFT(
+                                          2, r8, r12) "vmov q4[2], q4[0], r0, r8\nvmov q6[2], q6[0], r4, "
+                                                      "r12\n" NNCC_PATCH_MACS_LEFT(1, r0, r4) NNCC_PATCH_MACS_LEFT(
+                                                          3, r8,
+                                                          r12) "vmov q4[3], q4[1], r0, r8\nvmov q6[3], q6[1], r4, "
+                                                               "r12\n" NNCC_PATCH_REQUANTISE(
+                                                                   NNCC_PATCH_LEFT) NNCC_3X3_ROUND(q4, q0)
+                                                                   NNCC_3X3_ROUND(q6, q1) NNCC_PATCH_LEFT(
+                                                                       "vrshl.s32",
+                                                                       "q2") "ldrd r0, r2, [%[f], "
+                                                                             "#4]\n" NNCC_PATCH_NARROW(
+                                                                                 "r0") "vshr"
+                                                                                       ".u32"
+                                                                                       " q6,"
+                                                                                       " q4,"
+                                                                                       " #"
+                                                                                       "8\n"
+                                                                                       "add "
+                                                                                       "r2, "
+                                                                                       "r2, "
+                                                                                       "%[y]"
+                                                                                       "\n"
+                                                                                       "vpst"
+                                                                                       "t\n"
+                                                                                       "vstr"
+                                                                                       "bt."
+                                                                                       "32 "
+                                                                                       "q6, "
+                                                                                       "[r2]"
+                                                                                       "\n"
+                                                                                       "vstr"
+                                                                                       "bt."
+                                                                                       "32 "
+                                                                                       "q4, "
+                                                                                       "[%["
+                                                                                       "y]]"
+                                                                                       "\n"
+                                                                                       "3:\n" /* the next 4 channels */
+                                                                                       "ldrd"
+                                                                                       " %["
+                                                                                       "y], "
+                                                                                       "%[x]"
+                                                                                       ", "
+                                                                                       "[%["
+                                                                                       "f], "
+                                                                                       "#48]"
+                                                                                       "\n"
+                                                                                       "ldr "
+                                                                                       "r4, "
+                                                                                       "[%["
+                                                                                       "f], "
+                                                                                       "#12]"
+                                                                                       "\n"
+                                                                                       "ldr "
+                                                                                       "r0, "
+                                                                                       "[%["
+                                                                                       "f], "
+                                                                                       "#56]"
+                                                                                       "\n"
+                                                                                       "add "
+                                                                                       "%[y]"
+                                                                                       ", "
+                                                                                       "%[y]"
+                                                                                       ", "
+                                                                                       "#4\n"
+                                                                                       "add "
+                                                                                       "%[x]"
+                                                                                       ", "
+                                                                                       "%[x]"
+                                                                                       ", "
+                                                                                       "#16"
+                                                                                       "\n"
+                                                                                       "add "
+                                                                                       "r4, "
+                                                                                       "r4, "
+                                                                                       "#16"
+                                                                                       "\n"
+                                                                                       "add "
+                                                                                       "%[w]"
+                                                                                       ", "
+                                                                                       "%[w]"
+                                                                                       ", "
+                                                                                       "#112"
+                                                                                       "\n"
+                                                                                       "subs"
+                                                                                       " r0,"
+                                                                                       " r0,"
+                                                                                       " #"
+                                                                                       "4\n"
+                                                                                       "strd"
+                                                                                       " %["
+                                                                                       "y], "
+                                                                                       "%[x]"
+                                                                                       ", "
+                                                                                       "[%["
+                                                                                       "f], "
+                                                                                       "#48]"
+                                                                                       "\n"
+                                                                                       "str "
+                                                                                       "r4, "
+                                                                                       "[%["
+                                                                                       "f], "
+                                                                                       "#12]"
+                                                                                       "\n"
+                                                                                       "str "
+                                                                                       "r0, "
+                                                                                       "[%["
+                                                                                       "f], "
+                                                                                       "#56]"
+                                                                                       "\n"
+                                                                                       "bgt "
+                                                                                       "0b\n"
+        : [x] "+r"(x), [y] "+r"(y), [w] "+r"(w)
+        : [p] "r"(p), [f] "r"(frame)
+        : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc",
+          "memory");
 }
 
 #else
@@ -243,7 +333,8 @@ static inline void nncc_patch_row(const nncc_patches *f, const int8_t *x, const 
         for (t = 0; t < 9; t++) {
             acc += (uint32_t)(x[(i + t / 3) * NNCC_COLUMN_BYTES + t % 3 + r] * w[t / 3 * 4 + t % 3]);
         }
-        f->y[i * f->pitch + r * f->line + c] = nncc_rq_s8(acc, head[4 + c % 4], head[8 + c % 4], f->zero, f->act_min, f->act_max);
+        f->y[i * f->pitch + r * f->line + c] =
+            nncc_rq_s8(acc, head[4 + c % 4], head[8 + c % 4], f->zero, f->act_min, f->act_max);
     }
 }
 
@@ -261,7 +352,8 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
 #endif
 
 /* Scratch, but for the counts. */
-typedef struct {
+typedef struct
+{
     int32_t inside;  /* columns in the image, at least 1 */
     int32_t span;    /* output columns at a time, even */
     int32_t fresh;   /* columns of padding are to be written */
@@ -272,7 +364,8 @@ typedef struct {
 } nncc_patch_scratch;
 
 /* Rows iy, iy + 1 and iy + 2 below the kept one from their first column on; zero points where they are outside. */
-static inline void nncc_patch_window(const nncc_helium_depthwise_3x3_params *p, const nncc_patch_scratch *s, nncc_columns *a, const int8_t *image, int32_t iy)
+static inline void nncc_patch_window(const nncc_helium_depthwise_3x3_params *p, const nncc_patch_scratch *s,
+                                     nncc_columns *a, const int8_t *image, int32_t iy)
 {
     int32_t r;
 
@@ -283,9 +376,10 @@ static inline void nncc_patch_window(const nncc_helium_depthwise_3x3_params *p, 
     a->kept = s->kept;
 }
 
-/* Columns first to last - 1, counted from the padding; `to` is the place of the first. Those in the image are the next ones of `a`. */
-static inline void nncc_patch_bring(const nncc_helium_depthwise_3x3_params *p, const nncc_patch_scratch *s, nncc_columns *a, int32_t first, int32_t last,
-                                    int8_t *to)
+/* Columns first to last - 1, counted from the padding; `to` is the place of the first. Those in the image are the next
+ * ones of `a`. */
+static inline void nncc_patch_bring(const nncc_helium_depthwise_3x3_params *p, const nncc_patch_scratch *s,
+                                    nncc_columns *a, int32_t first, int32_t last, int8_t *to)
 {
     const int32_t right = p->pad_left + s->inside;
     const int32_t from = first > p->pad_left ? first : (last < p->pad_left ? last : p->pad_left);
@@ -315,8 +409,8 @@ static inline void nncc_patch_bring(const nncc_helium_depthwise_3x3_params *p, c
 }
 
 /* All rows of one image for a block of up to 16 channels; y is its first output channel. */
-static inline void nncc_patch_image(const nncc_helium_depthwise_3x3_params *p, nncc_patch_scratch *s, nncc_patches *f, nncc_columns *a,
-                                    const int8_t *image, const int8_t *packed, int8_t *y)
+static inline void nncc_patch_image(const nncc_helium_depthwise_3x3_params *p, nncc_patch_scratch *s, nncc_patches *f,
+                                    nncc_columns *a, const int8_t *image, const int8_t *packed, int8_t *y)
 {
     int32_t line = p->out_w * f->pitch;
     int32_t oy;
@@ -353,8 +447,8 @@ static inline void nncc_patch_image(const nncc_helium_depthwise_3x3_params *p, n
     }
 }
 
-static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch,
-                                        int8_t *y)
+static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed,
+                                      int8_t *scratch, int8_t *y)
 {
     const int32_t channels = p->in_c * p->multiplier;
     nncc_patch_scratch s;

@@ -1,7 +1,8 @@
 /*
- * nncc_helium_depthwise_3x3_stride2.h: the body of nncc_helium_depthwise3x3_2*_s8: pixel by pixel, 16 channels at a time, from the image.
- * Rows outside of it are a constant pixel that repeats itself; windows that stick out at the sides are copied first. An including
- * file defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and NNCC_3X3_RELU, 1 where act_min is the zero point.
+ * nncc_helium_depthwise_3x3_stride2.h: the body of nncc_helium_depthwise3x3_2*_s8: pixel by pixel, 16 channels at a
+ * time, from the image. Rows outside of it are a constant pixel that repeats itself; windows that stick out at the
+ * sides are copied first. An including file defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and
+ * NNCC_3X3_RELU, 1 where act_min is the zero point.
  */
 #ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
 #define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
@@ -15,15 +16,16 @@
 #define NNCC_DW16_RECORD 336
 
 /* Pixels side by side; the assembly has the offsets. */
-typedef struct {
-    int32_t pitch; /* 0: output channels */
-    int32_t zero;  /* 4 */
-    int32_t lanes; /* 8: channels, 1 to 16 */
-    int32_t pixels; /* 12: at least 1 */
-    uint8_t lo[16]; /* 16 */
-    uint8_t hi[16]; /* 32: less the zero point with NNCC_3X3_RELU */
+typedef struct
+{
+    int32_t pitch;        /* 0: output channels */
+    int32_t zero;         /* 4 */
+    int32_t lanes;        /* 8: channels, 1 to 16 */
+    int32_t pixels;       /* 12: at least 1 */
+    uint8_t lo[16];       /* 16 */
+    uint8_t hi[16];       /* 32: less the zero point with NNCC_3X3_RELU */
     const int8_t *row[3]; /* 48: of the window */
-    int32_t step[3]; /* 60: bytes from a column to the next */
+    int32_t step[3];      /* 60: bytes from a column to the next */
     int32_t act_min;
     int32_t act_max;
 } nncc_dw_pixels;
@@ -31,30 +33,31 @@ typedef struct {
 #if NNCC_HELIUM_MVE
 
 /* Products of a tap: even channels to q0, odd ones to q1. The row moves on. */
-#define NNCC_DW_FIRST(tap, x, step)                                                                                                \
+#define NNCC_DW_FIRST(tap, x, step) \
     "vldrb.8 q2, [" x "]\nvldrw.32 q3, [%[w], #192+16*" #tap "]\nvmullb.s8 q0, q2, q3\n" step "vmullt.s8 q1, q2, q3\n"
 /* The same, added in 16 bits. */
-#define NNCC_DW_SECOND(tap, x, step)                                                                                               \
-    "vldrw.32 q3, [%[w], #192+16*" #tap "]\nvldrb.8 q2, [" x "]\nvmullb.s8 q2, q2, q3\nvadd.i16 q0, q0, q2\n"                     \
+#define NNCC_DW_SECOND(tap, x, step) \
+    "vldrw.32 q3, [%[w], #192+16*" #tap "]\nvldrb.8 q2, [" x "]\nvmullb.s8 q2, q2, q3\nvadd.i16 q0, q0, q2\n" \
     "vldrb.8 q2, [" x "]\n" step "vmullt.s8 q2, q2, q3\nvadd.i16 q1, q1, q2\n"
 /* Sums of the channels 0, 4, 8, 12 are in q4, of 2, 6, 10, 14 in q5, of 1, 5, 9, 13 in q6, of 3, 7, 11, 15 in q7. */
 #define NNCC_DW_START "vmovlb.s16 q4, q0\nvmovlt.s16 q5, q0\nvmovlb.s16 q6, q1\nvmovlt.s16 q7, q1\n"
-#define NNCC_DW_SUM                                                                                                                \
-    "vmovlb.s16 q2, q0\nvmovlt.s16 q3, q0\nvadd.i32 q4, q4, q2\nvadd.i32 q5, q5, q3\n"                                             \
+#define NNCC_DW_SUM \
+    "vmovlb.s16 q2, q0\nvmovlt.s16 q3, q0\nvadd.i32 q4, q4, q2\nvadd.i32 q5, q5, q3\n" \
     "vmovlb.s16 q2, q1\nvmovlt.s16 q3, q1\nvadd.i32 q6, q6, q2\nvadd.i32 q7, q7, q3\n"
-#define NNCC_DW_EACH(op, at)                                                                                                       \
-    "vldrw.32 q0, [%[w], #" #at "]\nvldrw.32 q1, [%[w], #" #at "+16]\nvldrw.32 q2, [%[w], #" #at "+32]\nvldrw.32 q3, [%[w], #" #at "+48]\n" \
-    op " q4, q4, q0\n" op " q5, q5, q1\n" op " q6, q6, q2\n" op " q7, q7, q3\n"
+#define NNCC_DW_EACH(op, at) \
+    "vldrw.32 q0, [%[w], #" #at "]\nvldrw.32 q1, [%[w], #" #at "+16]\nvldrw.32 q2, [%[w], #" #at \
+    "+32]\nvldrw.32 q3, [%[w], #" #at "+48]\n" op " q4, q4, q0\n" op " q5, q5, q1\n" op " q6, q6, q2\n" op \
+    " q7, q7, q3\n"
 
 /* Bytes in the order of the channels, clamped. */
 #if NNCC_3X3_RELU
-#define NNCC_DW_NARROW                                                                                                             \
-    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n"               \
+#define NNCC_DW_NARROW \
+    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, %[zero]\n"
 #else
-#define NNCC_DW_NARROW                                                                                                             \
-    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n"                   \
-    "vqadd.s16 q4, q4, %[zero]\nvqadd.s16 q6, q6, %[zero]\nvldrb.8 q1, [%[f], #32]\n"                                             \
+#define NNCC_DW_NARROW \
+    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n" \
+    "vqadd.s16 q4, q4, %[zero]\nvqadd.s16 q6, q6, %[zero]\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.s16 q4, q4\nvqmovnt.s16 q4, q6\nvmax.s8 q4, q4, q0\nvmin.s8 q4, q4, q1\n"
 #endif
 
@@ -67,29 +70,27 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
     NNCC_REG(int32_t, zero, "r4", f->zero);
     NNCC_REG(int32_t, n, "lr", f->pixels);
 
-    __asm volatile("ldr r5, [%[f], #8]\n"
-                   "vctp.8 r5\n"
-                   "ldrd r5, r6, [%[f], #48]\n"
-                   "ldrd r8, r9, [%[f], #56]\n"
-                   "ldrd r10, r11, [%[f], #64]\n"
-                   "dls lr, lr\n"
-                   "1:\n"
-                   NNCC_DW_FIRST(0, "r5", "add r5, r5, r9\n") NNCC_DW_SECOND(1, "r5", "add r5, r5, r9\n") NNCC_DW_START
-                   NNCC_DW_FIRST(2, "r5", "") NNCC_DW_SECOND(3, "r6", "add r6, r6, r10\n") NNCC_DW_SUM
-                   NNCC_DW_FIRST(4, "r6", "add r6, r6, r10\n") NNCC_DW_SECOND(5, "r6", "") NNCC_DW_SUM
-                   NNCC_DW_FIRST(6, "r8", "add r8, r8, r11\n") NNCC_DW_SECOND(7, "r8", "add r8, r8, r11\n") NNCC_DW_SUM
-                   NNCC_DW_FIRST(8, "r8", "") NNCC_DW_SUM
-                   NNCC_DW_EACH("vadd.i32", 0) NNCC_DW_EACH("vqrdmulh.s32", 64)
-                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
-                   NNCC_DW_EACH("vrshl.s32", 128)
-                   NNCC_DW_NARROW
-                   "vpst\n"
-                   "vstrbt.8 q4, [%[y]]\n"
-                   "add %[y], %[y], %[pitch]\n"
-                   "le lr, 1b\n"
-                   : [y] "+r"(y), "+r"(n)
-                   : [w] "r"(w), [f] "r"(frame), [pitch] "r"(pitch), [zero] "r"(zero)
-                   : "r5", "r6", "r8", "r9", "r10", "r11", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
+    __asm volatile(
+        "ldr r5, [%[f], #8]\n"
+        "vctp.8 r5\n"
+        "ldrd r5, r6, [%[f], #48]\n"
+        "ldrd r8, r9, [%[f], #56]\n"
+        "ldrd r10, r11, [%[f], #64]\n"
+        "dls lr, lr\n"
+        "1:\n" NNCC_DW_FIRST(0, "r5", "add r5, r5, r9\n") NNCC_DW_SECOND(1, "r5", "add r5, r5, r9\n")
+            NNCC_DW_START NNCC_DW_FIRST(2, "r5", "") NNCC_DW_SECOND(3, "r6", "add r6, r6, r10\n")
+                NNCC_DW_SUM NNCC_DW_FIRST(4, "r6", "add r6, r6, r10\n") NNCC_DW_SECOND(5, "r6", "")
+                    NNCC_DW_SUM NNCC_DW_FIRST(6, "r8", "add r8, r8, r11\n") NNCC_DW_SECOND(7, "r8", "add r8, r8, r11\n")
+                        NNCC_DW_SUM NNCC_DW_FIRST(8, "r8", "") NNCC_DW_SUM NNCC_DW_EACH("vadd.i32", 0)
+                            NNCC_DW_EACH("vqrdmulh.s32", 64) NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1)
+                                NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1) NNCC_DW_EACH("vrshl.s32", 128)
+                                    NNCC_DW_NARROW "vpst\n"
+                                                   "vstrbt.8 q4, [%[y]]\n"
+                                                   "add %[y], %[y], %[pitch]\n"
+                                                   "le lr, 1b\n"
+        : [y] "+r"(y), "+r"(n)
+        : [w] "r"(w), [f] "r"(frame), [pitch] "r"(pitch), [zero] "r"(zero)
+        : "r5", "r6", "r8", "r9", "r10", "r11", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
 }
 
 #else
@@ -122,18 +123,19 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
 #endif
 
 /* A block of up to 16 channels of all images. */
-typedef struct {
+typedef struct
+{
     const int8_t *packed;
-    int32_t first; /* channel */
-    int32_t left;  /* outputs of a row whose windows stick out at the left */
-    int32_t end;   /* the first one whose window sticks out at the right */
+    int32_t first;   /* channel */
+    int32_t left;    /* outputs of a row whose windows stick out at the left */
+    int32_t end;     /* the first one whose window sticks out at the right */
     int8_t *outside; /* 16 times the input's zero point */
     int8_t *window;  /* 9 times 16 channels */
 } nncc_dw_block16;
 
 /* Outputs [from, to) of a row whose windows stick out; x are the rows of the image, with steps of 0 outside. */
-static inline void nncc_dw_sides(const nncc_helium_depthwise_3x3_params *p, const nncc_dw_block16 *b, nncc_dw_pixels *f, const int8_t *const *x,
-                                 const int32_t *step, int32_t from, int32_t to, int8_t *y)
+static inline void nncc_dw_sides(const nncc_helium_depthwise_3x3_params *p, const nncc_dw_block16 *b, nncc_dw_pixels *f,
+                                 const int8_t *const *x, const int32_t *step, int32_t from, int32_t to, int8_t *y)
 {
     int32_t r;
 
@@ -144,7 +146,7 @@ static inline void nncc_dw_sides(const nncc_helium_depthwise_3x3_params *p, cons
     }
     for (; from < to; from++) {
         const int32_t ix = NNCC_DW_STRIDE * from - p->pad_left;
-        const int32_t first = ix < 0 ? (ix > -3 ? -ix : 3) : 0;                                    /* the columns in the image */
+        const int32_t first = ix < 0 ? (ix > -3 ? -ix : 3) : 0; /* the columns in the image */
         const int32_t end = ix + 3 <= p->in_w ? 3 : (p->in_w - ix > first ? p->in_w - ix : first);
         int8_t *w = b->window;
 
@@ -163,10 +165,11 @@ static inline void nncc_dw_sides(const nncc_helium_depthwise_3x3_params *p, cons
 }
 
 /* All rows of an image; y is its first output channel. `last`: nothing of the tensor follows the image. */
-static inline void nncc_dw_image(const nncc_helium_depthwise_3x3_params *p, const nncc_dw_block16 *b, nncc_dw_pixels *f, const int8_t *image, int32_t last,
-                                 int8_t *y)
+static inline void nncc_dw_image(const nncc_helium_depthwise_3x3_params *p, const nncc_dw_block16 *b, nncc_dw_pixels *f,
+                                 const int8_t *image, int32_t last, int8_t *y)
 {
-    const int32_t tail = last != 0 && f->lanes < NNCC_HELIUM_BYTES && NNCC_DW_STRIDE * (b->end - 1) - p->pad_left + 3 == p->in_w ? 1 : 0;
+    const int32_t tail =
+        last != 0 && f->lanes < NNCC_HELIUM_BYTES && NNCC_DW_STRIDE * (b->end - 1) - p->pad_left + 3 == p->in_w ? 1 : 0;
     int32_t iy = -p->pad_top;
     int32_t oy;
     int32_t r;
@@ -200,7 +203,8 @@ static inline void nncc_dw_image(const nncc_helium_depthwise_3x3_params *p, cons
     }
 }
 
-static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y)
+static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed,
+                                      int8_t *scratch, int8_t *y)
 {
     const int32_t image = p->in_h * p->in_w * p->in_c;
     nncc_dw_block16 b;

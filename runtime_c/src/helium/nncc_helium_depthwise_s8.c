@@ -1,7 +1,8 @@
 #include "nncc_helium_depthwise.h"
 
 /* What the pixels of a block share; the assembly has the offsets. */
-typedef struct {
+typedef struct
+{
     int32_t act_min; /* 0 */
     int32_t act_max; /* 4 */
     int32_t zero;    /* 8 */
@@ -13,8 +14,8 @@ typedef struct {
 
 #if NNCC_HELIUM_MVE
 
-static void nncc_taps_row(const nncc_taps_frame *f, const int16_t *scratch, const int8_t *record, const int32_t *offsets, int8_t *y,
-                          int32_t pixels)
+static void nncc_taps_row(const nncc_taps_frame *f, const int16_t *scratch, const int8_t *record,
+                          const int32_t *offsets, int8_t *y, int32_t pixels)
 {
     NNCC_REG(int8_t *, to, "r1", y);
     NNCC_REG(const int16_t *, x, "r3", scratch);
@@ -23,65 +24,64 @@ static void nncc_taps_row(const nncc_taps_frame *f, const int16_t *scratch, cons
     NNCC_REG(const int32_t *, tab, "r9", offsets);
     NNCC_REG(int32_t, n, "r10", pixels);
 
-    __asm volatile("ldrd r0, r2, [%[f]]\n\t"
-                   "vdup.16 q6, r0\n\t"
-                   "vdup.16 q7, r2\n\t"
-                   "ldrd r0, r2, [%[f], #8]\n\t"
-                   "vdup.16 q3, r0\n\t"
-                   "vctp.16 r2\n\t"
-                   "ldrd r11, r12, [%[f], #16]\n"
-                   "1:\n\t"
-                   "add r0, %[record], #96\n\t"
-                   "mov r2, %[offsets]\n\t"
-                   "vldrw.32 q4, [%[record]]\n\t"
-                   "vldrw.32 q5, [%[record], #16]\n\t"
-                   "dls lr, r11\n"
-                   "2:\n\t"
-                   "ldrd r4, r5, [r2], #8\n\t"
-                   "add r4, r4, %[x]\n\t"
-                   "add r5, r5, %[x]\n\t"
-                   "vldrh.16 q0, [r4]\n\t"
-                   "vldrb.s16 q1, [r0], #8\n\t"
-                   "vmul.i16 q0, q0, q1\n\t"
-                   "vldrh.16 q2, [r5]\n\t"
-                   "vldrb.s16 q1, [r0], #8\n\t"
-                   "vmul.i16 q2, q2, q1\n\t"
-                   "vadd.i16 q0, q0, q2\n\t"
-                   "vmovlb.s16 q1, q0\n\t"
-                   "vmovlt.s16 q0, q0\n\t"
-                   "vadd.i32 q4, q4, q1\n\t"
-                   "vadd.i32 q5, q5, q0\n\t"
-                   "le lr, 2b\n\t"
-                   "vldrw.32 q0, [%[record], #32]\n\t"
-                   "vldrw.32 q1, [%[record], #48]\n\t"
-                   "vqrdmulh.s32 q4, q4, q0\n\t"
-                   "vqrdmulh.s32 q5, q5, q1\n\t"
-                   NNCC_ROUND_ALL(q4, q0) NNCC_ROUND_ALL(q5, q1)
-                   "vldrw.32 q0, [%[record], #64]\n\t"
-                   "vldrw.32 q1, [%[record], #80]\n\t"
-                   "vrshl.s32 q4, q4, q0\n\t"
-                   "vrshl.s32 q5, q5, q1\n\t"
-                   "vqmovnb.s32 q4, q4\n\t"
-                   "vqmovnt.s32 q4, q5\n\t"
-                   "vqadd.s16 q4, q4, q3\n\t"
-                   "vmax.s16 q4, q4, q6\n\t"
-                   "vmin.s16 q4, q4, q7\n\t"
-                   "vpst\n\t"
-                   "vstrbt.16 q4, [%[y]]\n\t"
-                   "ldr r4, [%[f], #24]\n\t"
-                   "add %[y], %[y], r12\n\t"
-                   "add %[x], %[x], r4\n\t"
-                   "subs %[n], %[n], #1\n\t"
-                   "bne 1b\n\t"
-                   : [y] "+r"(to), [x] "+r"(x), [n] "+r"(n)
-                   : [f] "r"(frame), [record] "r"(rec), [offsets] "r"(tab)
-                   : "r0", "r2", "r4", "r5", "r11", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
+    __asm volatile(
+        "ldrd r0, r2, [%[f]]\n\t"
+        "vdup.16 q6, r0\n\t"
+        "vdup.16 q7, r2\n\t"
+        "ldrd r0, r2, [%[f], #8]\n\t"
+        "vdup.16 q3, r0\n\t"
+        "vctp.16 r2\n\t"
+        "ldrd r11, r12, [%[f], #16]\n"
+        "1:\n\t"
+        "add r0, %[record], #96\n\t"
+        "mov r2, %[offsets]\n\t"
+        "vldrw.32 q4, [%[record]]\n\t"
+        "vldrw.32 q5, [%[record], #16]\n\t"
+        "dls lr, r11\n"
+        "2:\n\t"
+        "ldrd r4, r5, [r2], #8\n\t"
+        "add r4, r4, %[x]\n\t"
+        "add r5, r5, %[x]\n\t"
+        "vldrh.16 q0, [r4]\n\t"
+        "vldrb.s16 q1, [r0], #8\n\t"
+        "vmul.i16 q0, q0, q1\n\t"
+        "vldrh.16 q2, [r5]\n\t"
+        "vldrb.s16 q1, [r0], #8\n\t"
+        "vmul.i16 q2, q2, q1\n\t"
+        "vadd.i16 q0, q0, q2\n\t"
+        "vmovlb.s16 q1, q0\n\t"
+        "vmovlt.s16 q0, q0\n\t"
+        "vadd.i32 q4, q4, q1\n\t"
+        "vadd.i32 q5, q5, q0\n\t"
+        "le lr, 2b\n\t"
+        "vldrw.32 q0, [%[record], #32]\n\t"
+        "vldrw.32 q1, [%[record], #48]\n\t"
+        "vqrdmulh.s32 q4, q4, q0\n\t"
+        "vqrdmulh.s32 q5, q5, q1\n\t" NNCC_ROUND_ALL(q4, q0) NNCC_ROUND_ALL(q5, q1) "vldrw.32 q0, [%[record], #64]\n\t"
+                                                                                    "vldrw.32 q1, [%[record], #80]\n\t"
+                                                                                    "vrshl.s32 q4, q4, q0\n\t"
+                                                                                    "vrshl.s32 q5, q5, q1\n\t"
+                                                                                    "vqmovnb.s32 q4, q4\n\t"
+                                                                                    "vqmovnt.s32 q4, q5\n\t"
+                                                                                    "vqadd.s16 q4, q4, q3\n\t"
+                                                                                    "vmax.s16 q4, q4, q6\n\t"
+                                                                                    "vmin.s16 q4, q4, q7\n\t"
+                                                                                    "vpst\n\t"
+                                                                                    "vstrbt.16 q4, [%[y]]\n\t"
+                                                                                    "ldr r4, [%[f], #24]\n\t"
+                                                                                    "add %[y], %[y], r12\n\t"
+                                                                                    "add %[x], %[x], r4\n\t"
+                                                                                    "subs %[n], %[n], #1\n\t"
+                                                                                    "bne 1b\n\t"
+        : [y] "+r"(to), [x] "+r"(x), [n] "+r"(n)
+        : [f] "r"(frame), [record] "r"(rec), [offsets] "r"(tab)
+        : "r0", "r2", "r4", "r5", "r11", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
 }
 
 #else
 
-static void nncc_taps_row(const nncc_taps_frame *f, const int16_t *scratch, const int8_t *record, const int32_t *offsets, int8_t *y,
-                          int32_t pixels)
+static void nncc_taps_row(const nncc_taps_frame *f, const int16_t *scratch, const int8_t *record,
+                          const int32_t *offsets, int8_t *y, int32_t pixels)
 {
     const int8_t *w = record + NNCC_DW_HEAD;
     int32_t head[NNCC_DW_HEAD / 4];
@@ -105,11 +105,12 @@ static void nncc_taps_row(const nncc_taps_frame *f, const int16_t *scratch, cons
 
 #endif
 
-void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_t *x, const int8_t *packed, const int32_t *offsets, int16_t *scratch,
-                              int8_t *y)
+void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_t *x, const int8_t *packed,
+                              const int32_t *offsets, int16_t *scratch, int8_t *y)
 {
     const nncc_helium_depthwise_3x3_params *d = &p->at;
-    int32_t record = NNCC_DW_HEAD + (NNCC_HELIUM_LANES * p->taps + NNCC_HELIUM_BYTES - 1) / NNCC_HELIUM_BYTES * NNCC_HELIUM_BYTES;
+    int32_t record =
+        NNCC_DW_HEAD + (NNCC_HELIUM_LANES * p->taps + NNCC_HELIUM_BYTES - 1) / NNCC_HELIUM_BYTES * NNCC_HELIUM_BYTES;
     int32_t channels = d->in_c * d->multiplier;
     nncc_taps_frame f;
     nncc_dw_block b;
@@ -132,10 +133,12 @@ void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_
         for (n = 0; n < d->batch; n++) {
             for (oy = 0; oy < d->out_h; oy++) {
                 for (k = 0; k < p->kernel_h && b.inside > 0; k++) {
-                    nncc_dw_fill(d, &b, x + n * d->in_h * d->in_w * d->in_c, oy * d->stride_h - d->pad_top + k * p->dilation_h,
+                    nncc_dw_fill(d, &b, x + n * d->in_h * d->in_w * d->in_c,
+                                 oy * d->stride_h - d->pad_top + k * p->dilation_h,
                                  scratch + k * b.width * NNCC_HELIUM_LANES);
                 }
-                nncc_taps_row(&f, scratch, packed, offsets, y + (n * d->out_h + oy) * d->out_w * channels + b.first, d->out_w);
+                nncc_taps_row(&f, scratch, packed, offsets, y + (n * d->out_h + oy) * d->out_w * channels + b.first,
+                              d->out_w);
             }
         }
         packed += record;

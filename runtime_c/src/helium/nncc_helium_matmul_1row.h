@@ -8,12 +8,13 @@
 #include "nncc_helium_record.h"
 
 /* What pairs of rows share; the assembly has the offsets. */
-typedef struct {
-    int32_t pitch;   /* 0 */
-    int32_t zero;    /* 4 */
-    int32_t act_min; /* 8 */
-    int32_t act_max; /* 12 */
-    int32_t step2;   /* 16: bytes from a pair of rows to the next */
+typedef struct
+{
+    int32_t pitch;     /* 0 */
+    int32_t zero;      /* 4 */
+    int32_t act_min;   /* 8 */
+    int32_t act_max;   /* 12 */
+    int32_t step2;     /* 16: bytes from a pair of rows to the next */
     const int8_t *end; /* 20: 64 bytes behind the first row that is not computed */
     int32_t vectors;
     int32_t step;
@@ -23,14 +24,17 @@ typedef struct {
 #if NNCC_HELIUM_MVE
 
 /* Lanes 0 to 3 of q0 and q1 from the accumulators of row 0 and row 1. */
-#define NNCC_DOT_COLLECT "vmov q0[2],q0[0],r0,r4\nvmov q0[3],q0[1],r2,r6\nvmov q1[2],q1[0],r8,r12\nvmov q1[3],q1[1],r10,lr\n"
-/* Bias in q5, multipliers in q6, shifts in q7, clamp in q3 and q4, zero point in r2, t free: accumulators to output values. */
-#define NNCC_DOT_REQUANTISE(q, round, t)                                                                                           \
-    "vqrdmulh.s32 " #q "," #q ",q6\n" round(q, t) "vrshl.s32 " #q "," #q ",q7\nvadd.i32 " #q "," #q ",r2\n"                        \
-    "vmax.s32 " #q "," #q ",q3\nvmin.s32 " #q "," #q ",q4\n"
+#define NNCC_DOT_COLLECT \
+    "vmov q0[2],q0[0],r0,r4\nvmov q0[3],q0[1],r2,r6\nvmov q1[2],q1[0],r8,r12\nvmov q1[3],q1[1],r10,lr\n"
+/* Bias in q5, multipliers in q6, shifts in q7, clamp in q3 and q4, zero point in r2, t free: accumulators to output
+ * values. */
+#define NNCC_DOT_REQUANTISE(q, round, t) \
+    "vqrdmulh.s32 " #q "," #q ",q6\n" round(q, t) "vrshl.s32 " #q "," #q ",q7\nvadd.i32 " #q "," #q ",r2\n" \
+                                                  "vmax.s32 " #q "," #q ",q3\nvmin.s32 " #q "," #q ",q4\n"
 /* The clamp into q3 and q4, from where p or a frame has it. */
 #define NNCC_DOT_CLAMP "ldrd r0,r2,[%[f],#8]\nvdup.32 q3,r0\nvdup.32 q4,r2\n"
-#define NNCC_DOT_ACCUMULATORS "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7"
+#define NNCC_DOT_ACCUMULATORS \
+    "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7"
 
 static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y);
 
@@ -54,10 +58,11 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
 #endif
 
 /*
- * All records over all rows. Rows behind whose end a whole last vector would leave the input, an odd row, and everything where there
- * are fewer than 4 channels, go one by one.
+ * All records over all rows. Rows behind whose end a whole last vector would leave the input, an odd row, and
+ * everything where there are fewer than 4 channels, go one by one.
  */
-static inline void nncc_dot_rows(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows)
+static inline void nncc_dot_rows(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y,
+                                 int32_t rows)
 {
     int32_t record = nncc_record_bytes(p->vectors);
     const int8_t *at = packed;

@@ -1,7 +1,8 @@
 #include "nncc_helium_residual.h"
 
-void nncc_helium_matmul_add_s8(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *scratch, int8_t *y, int32_t rows,
-                            nncc_helium_matmul_fn *dot, const nncc_helium_residual_params *r, const int8_t *other, nncc_helium_add_linear_fn *fn)
+void nncc_helium_matmul_add_s8(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed,
+                               int8_t *scratch, int8_t *y, int32_t rows, nncc_helium_matmul_fn *dot,
+                               const nncc_helium_residual_params *r, const int8_t *other, nncc_helium_add_linear_fn *fn)
 {
     nncc_helium_matmul_params part = *p;
 

@@ -1,6 +1,7 @@
 /*
- * nncc_helium_matmul_k.h: the body of nncc_helium_matmul_k<n>_s8: 2 rows x 4 channels, a row of n vectors unrolled. An including file
- * defines NNCC_DOT_VECTORS (1 to 9) and NNCC_DOT_ROUND (NNCC_ROUND_ALL or, for act_min >= zero, NNCC_ROUND_RELU).
+ * nncc_helium_matmul_k.h: the body of nncc_helium_matmul_k<n>_s8: 2 rows x 4 channels, a row of n vectors unrolled. An
+ * including file defines NNCC_DOT_VECTORS (1 to 9) and NNCC_DOT_ROUND (NNCC_ROUND_ALL or, for act_min >= zero,
+ * NNCC_ROUND_RELU).
  */
 #ifndef NNCC_HELIUM_MATMUL_K_H
 #define NNCC_HELIUM_MATMUL_K_H
@@ -13,10 +14,10 @@
 #define NNCC_DOT_BIAS 128
 
 /* Vector k of both rows (q0, q1) with the weights of 4 channels. */
-#define NNCC_DOT_MACS(op, k)                                                                                                       \
-    "vldrw.32 q2,[%[w],#64*" #k "-80]\n" op " r0,q2,q0\n" op " r8,q2,q1\n"                                             \
-    "vldrw.32 q2,[%[w],#64*" #k "-64]\n" op " r2,q2,q0\n" op " r10,q2,q1\n"                                            \
-    "vldrw.32 q2,[%[w],#64*" #k "-48]\n" op " r4,q2,q0\n" op " r12,q2,q1\n"                                            \
+#define NNCC_DOT_MACS(op, k) \
+    "vldrw.32 q2,[%[w],#64*" #k "-80]\n" op " r0,q2,q0\n" op " r8,q2,q1\n" \
+    "vldrw.32 q2,[%[w],#64*" #k "-64]\n" op " r2,q2,q0\n" op " r10,q2,q1\n" \
+    "vldrw.32 q2,[%[w],#64*" #k "-48]\n" op " r4,q2,q0\n" op " r12,q2,q1\n" \
     "vldrw.32 q2,[%[w],#64*" #k "-32]\n" op " r6,q2,q0\n" op " lr,q2,q1\n"
 #define NNCC_DOT_AT(op, k) "vldrb.8 q0,[%[x0],#16*" #k "-64]\nvldrb.8 q1,[%[x1],#16*" #k "-64]\n" NNCC_DOT_MACS(op, k)
 #define NNCC_DOT_FIRST NNCC_DOT_AT("vmladav.s8", 0)
@@ -60,24 +61,18 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
 
     __asm volatile("vldrw.32 q5,[%[w],#-128]\n"
                    "vldrw.32 q6,[%[w],#-112]\n"
-                   "vldrw.32 q7,[%[w],#-96]\n"
-                   NNCC_DOT_CLAMP
-                   "1:\n"
-                   NNCC_DOT_ROW NNCC_DOT_COLLECT
-                   "ldrd r0,r2,[%[f]]\n"
+                   "vldrw.32 q7,[%[w],#-96]\n" NNCC_DOT_CLAMP "1:\n" NNCC_DOT_ROW NNCC_DOT_COLLECT "ldrd r0,r2,[%[f]]\n"
                    "ldrd r4,r6,[%[f],#16]\n"
                    "vadd.i32 q0,q0,q5\n"
-                   "vadd.i32 q1,q1,q5\n"
-                   NNCC_DOT_REQUANTISE(q0, NNCC_DOT_ROUND, q2)
-                   NNCC_DOT_REQUANTISE(q1, NNCC_DOT_ROUND, q2)
-                   "vstrb.32 q0,[%[y]]\n"
-                   "add %[y],%[y],r0\n"
-                   "vstrb.32 q1,[%[y]]\n"
-                   "add %[y],%[y],r0\n"
-                   "add %[x0],%[x0],r4\n"
-                   "add %[x1],%[x1],r4\n"
-                   "cmp %[x0],r6\n"
-                   "bne 1b\n"
+                   "vadd.i32 q1,q1,q5\n" NNCC_DOT_REQUANTISE(q0, NNCC_DOT_ROUND, q2)
+                       NNCC_DOT_REQUANTISE(q1, NNCC_DOT_ROUND, q2) "vstrb.32 q0,[%[y]]\n"
+                                                                   "add %[y],%[y],r0\n"
+                                                                   "vstrb.32 q1,[%[y]]\n"
+                                                                   "add %[y],%[y],r0\n"
+                                                                   "add %[x0],%[x0],r4\n"
+                                                                   "add %[x1],%[x1],r4\n"
+                                                                   "cmp %[x0],r6\n"
+                                                                   "bne 1b\n"
                    : [x0] "+r"(x0), [x1] "+r"(x1), [y] "+r"(to)
                    : [w] "r"(w), [f] "r"(frame)
                    : NNCC_DOT_ACCUMULATORS, "cc", "memory");

@@ -4,8 +4,8 @@
 #define NNCC_TABLE_BYTES 4096
 #define NNCC_TABLE_ROWS 32
 
-void nncc_helium_matmul_lut_s8(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y, int32_t rows,
-                              nncc_helium_matmul_fn *dot, const uint8_t *table)
+void nncc_helium_matmul_lut_s8(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y,
+                               int32_t rows, nncc_helium_matmul_fn *dot, const uint8_t *table)
 {
     const int32_t fit = NNCC_TABLE_BYTES / p->pitch & ~1;
     const int32_t most = fit > NNCC_TABLE_ROWS ? fit : NNCC_TABLE_ROWS;

@@ -1,6 +1,6 @@
 /*
- * nncc_helium_matmul_unroll.h: the body of nncc_helium_matmul_unroll<n>_s8: 2 rows x 4 channels, a loop over n vectors of a row at a time.
- * An including file defines NNCC_DOT_BY (3 to 5); a row has at least twice as many vectors.
+ * nncc_helium_matmul_unroll.h: the body of nncc_helium_matmul_unroll<n>_s8: 2 rows x 4 channels, a loop over n vectors
+ * of a row at a time. An including file defines NNCC_DOT_BY (3 to 5); a row has at least twice as many vectors.
  */
 #ifndef NNCC_HELIUM_MATMUL_UNROLL_H
 #define NNCC_HELIUM_MATMUL_UNROLL_H
@@ -10,7 +10,8 @@
 #if NNCC_HELIUM_MVE
 
 /* What does not fit into registers beside 8 accumulators; the assembly below has the offsets. */
-typedef struct {
+typedef struct
+{
     int32_t pitch;   /* 0 */
     int32_t zero;    /* 4 */
     int32_t act_min; /* 8 */
@@ -22,11 +23,11 @@ typedef struct {
     int32_t pairs;   /* 32 */
 } nncc_dot_loop;
 
-#define NNCC_DOT_STEP(op)                                                                                                          \
-    "vldrb.8 q0,[%[x0]],#16\nvldrb.8 q1,[%[x1]],#16\n"                                                                     \
-    "vldrw.32 q2,[%[w]],#16\n" op " r0,q2,q0\n" op " r8,q2,q1\n"                                                       \
-    "vldrw.32 q2,[%[w]],#16\n" op " r2,q2,q0\n" op " r10,q2,q1\n"                                                      \
-    "vldrw.32 q2,[%[w]],#16\n" op " r4,q2,q0\n" op " r12,q2,q1\n"                                                      \
+#define NNCC_DOT_STEP(op) \
+    "vldrb.8 q0,[%[x0]],#16\nvldrb.8 q1,[%[x1]],#16\n" \
+    "vldrw.32 q2,[%[w]],#16\n" op " r0,q2,q0\n" op " r8,q2,q1\n" \
+    "vldrw.32 q2,[%[w]],#16\n" op " r2,q2,q0\n" op " r10,q2,q1\n" \
+    "vldrw.32 q2,[%[w]],#16\n" op " r4,q2,q0\n" op " r12,q2,q1\n" \
     "vldrw.32 q2,[%[w]],#16\n" op " r6,q2,q0\n" op " lr,q2,q1\n"
 #define NNCC_DOT_MORE NNCC_DOT_STEP("vmladava.s8")
 #if NNCC_DOT_BY == 3
@@ -57,33 +58,24 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
     loop.pairs = f->pairs;
     __asm volatile("vldrw.32 q5,[%[w]],#16\n"
                    "vldrw.32 q6,[%[w]],#16\n"
-                   "vldrw.32 q7,[%[w]],#16\n"
-                   NNCC_DOT_CLAMP
-                   "1:\n"
-                   "ldr %[k],[%[f],#16]\n"
-                   NNCC_DOT_STEP("vmladav.s8") NNCC_DOT_REST
-                   "2:\n"
-                   NNCC_DOT_MORE NNCC_DOT_REST
-                   "subs %[k],%[k],#1\n"
-                   "bne 2b\n"
-                   NNCC_DOT_COLLECT
-                   "ldrd r0,r2,[%[f]]\n"
+                   "vldrw.32 q7,[%[w]],#16\n" NNCC_DOT_CLAMP "1:\n"
+                   "ldr %[k],[%[f],#16]\n" NNCC_DOT_STEP("vmladav.s8") NNCC_DOT_REST
+                   "2:\n" NNCC_DOT_MORE NNCC_DOT_REST "subs %[k],%[k],#1\n"
+                   "bne 2b\n" NNCC_DOT_COLLECT "ldrd r0,r2,[%[f]]\n"
                    "ldrd r8,r10,[%[f],#20]\n"
                    "ldrd r4,r6,[%[f],#28]\n"
                    "sub %[w],%[w],r8\n"
                    "add %[x0],%[x0],r10\n"
                    "add %[x1],%[x1],r10\n"
                    "vadd.i32 q0,q0,q5\n"
-                   "vadd.i32 q1,q1,q5\n"
-                   NNCC_DOT_REQUANTISE(q0, NNCC_ROUND_ALL, q2)
-                   NNCC_DOT_REQUANTISE(q1, NNCC_ROUND_ALL, q2)
-                   "vstrb.32 q0,[r4]\n"
-                   "add r4,r4,r0\n"
-                   "vstrb.32 q1,[r4]\n"
-                   "add r4,r4,r0\n"
-                   "subs r6,r6,#1\n"
-                   "strd r4,r6,[%[f],#28]\n"
-                   "bne 1b\n"
+                   "vadd.i32 q1,q1,q5\n" NNCC_DOT_REQUANTISE(q0, NNCC_ROUND_ALL, q2)
+                       NNCC_DOT_REQUANTISE(q1, NNCC_ROUND_ALL, q2) "vstrb.32 q0,[r4]\n"
+                                                                   "add r4,r4,r0\n"
+                                                                   "vstrb.32 q1,[r4]\n"
+                                                                   "add r4,r4,r0\n"
+                                                                   "subs r6,r6,#1\n"
+                                                                   "strd r4,r6,[%[f],#28]\n"
+                                                                   "bne 1b\n"
                    : [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(w), [k] "+r"(turns)
                    : [f] "r"(frame)
                    : NNCC_DOT_ACCUMULATORS, "cc", "memory");

@@ -3,7 +3,8 @@
 #if NNCC_HELIUM_MVE
 
 /* The maxima of the first `lanes` of 16 channels from w->x + c on. */
-static inline void nncc_pool_max(const nncc_helium_pool_params *p, const nncc_window *w, int32_t c, int32_t lanes, int8_t *y)
+static inline void nncc_pool_max(const nncc_helium_pool_params *p, const nncc_window *w, int32_t c, int32_t lanes,
+                                 int8_t *y)
 {
     NNCC_REG(const int8_t *, x, "r0", w->x + c);
     NNCC_REG(const int8_t *, row, "r1", w->x + c);
@@ -35,7 +36,8 @@ static inline void nncc_pool_max(const nncc_helium_pool_params *p, const nncc_wi
                    "vpst\n\t"
                    "vstrbt.8 q0, [%[y]]\n\t"
                    : [x] "+r"(x), [row] "+r"(row), [runs] "+r"(runs)
-                   : [length] "r"(length), [step] "r"(step), [pitch] "r"(pitch), [n] "r"(n), [y] "r"(to), [lo] "r"(lo), [hi] "r"(hi)
+                   : [length] "r"(length), [step] "r"(step), [pitch] "r"(pitch), [n] "r"(n), [y] "r"(to), [lo] "r"(lo),
+                     [hi] "r"(hi)
                    : "q0", "q1", "q2", "lr", "cc", "memory");
 }
 

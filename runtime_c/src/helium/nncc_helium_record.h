@@ -15,7 +15,8 @@ static inline int32_t nncc_record_bytes(int32_t vectors)
 #if !NNCC_HELIUM_MVE
 
 /* 4 output channels of one row of `depth` bytes. */
-static inline void nncc_record_row(const nncc_helium_matmul_params *p, const int8_t *x, int32_t depth, const int8_t *record, int8_t y[4])
+static inline void nncc_record_row(const nncc_helium_matmul_params *p, const int8_t *x, int32_t depth,
+                                   const int8_t *record, int8_t y[4])
 {
     const int8_t *w = record + NNCC_RECORD_HEAD;
     int32_t head[NNCC_RECORD_HEAD / 4];

@@ -5,8 +5,8 @@
 #include "nncc_helium_lut.h"
 
 /* Adds n elements, one after the other in memory. */
-static inline void nncc_residual_run(const nncc_helium_residual_params *r, nncc_helium_add_linear_fn *fn, const int8_t *wait, const int8_t *other, int8_t *y,
-                                     int32_t n)
+static inline void nncc_residual_run(const nncc_helium_residual_params *r, nncc_helium_add_linear_fn *fn,
+                                     const int8_t *wait, const int8_t *other, int8_t *y, int32_t n)
 {
     if (r->swapped != 0) {
         fn(&r->sum, other, wait, y, n);
@@ -16,8 +16,8 @@ static inline void nncc_residual_run(const nncc_helium_residual_params *r, nncc_
 }
 
 /* Brings the results of some pixels, which lie in `wait`, to y. */
-static inline void nncc_residual_flush(const nncc_helium_residual_params *r, nncc_helium_add_linear_fn *fn, int32_t channels, int8_t *wait,
-                                       const int8_t *other, int8_t *y, int32_t pixels)
+static inline void nncc_residual_flush(const nncc_helium_residual_params *r, nncc_helium_add_linear_fn *fn,
+                                       int32_t channels, int8_t *wait, const int8_t *other, int8_t *y, int32_t pixels)
 {
     if (r->table != NULL) {
         nncc_helium_map(wait, r->table, pixels * channels);

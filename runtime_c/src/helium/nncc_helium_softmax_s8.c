@@ -88,7 +88,8 @@ static void nncc_softmax_shares(const int32_t *terms, int32_t size, int32_t scal
 #endif
 }
 
-void nncc_helium_softmax_s8(const nncc_helium_softmax_params *p, const int8_t *x, const int32_t *table, int32_t *scratch, int8_t *y)
+void nncc_helium_softmax_s8(const nncc_helium_softmax_params *p, const int8_t *x, const int32_t *table,
+                            int32_t *scratch, int8_t *y)
 {
     int32_t r;
 

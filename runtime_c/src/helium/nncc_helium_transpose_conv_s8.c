@@ -1,6 +1,7 @@
 #include "nncc_helium_record.h"
 
-void nncc_helium_transpose_conv_s8(const nncc_helium_transpose_conv_params *p, const int8_t *x, const int8_t *packed, int8_t *y, nncc_helium_matmul_fn *dot)
+void nncc_helium_transpose_conv_s8(const nncc_helium_transpose_conv_params *p, const int8_t *x, const int8_t *packed,
+                                   int8_t *y, nncc_helium_matmul_fn *dot)
 {
     const int32_t records = (p->mac.channels + 3) / 4 * nncc_record_bytes(p->mac.vectors);
     nncc_helium_matmul_params row = p->mac;

@@ -6,20 +6,19 @@
 #define NNCC_BYTE_STEP 17
 
 /*
- * Lines of n bytes, bytes `step` apart on one side and neighbours on the other. LOAD and STORE are the accesses with the offsets in
- * q1, and what each of the pointers moves by; lane offsets are multiples of step.
+ * Lines of n bytes, bytes `step` apart on one side and neighbours on the other. LOAD and STORE are the accesses with
+ * the offsets in q1, and what each of the pointers moves by; lane offsets are multiples of step.
  */
-#define NNCC_LINE(bits, lanes, load, store)                                                                                        \
-    __asm volatile("mov r0, #0\n\t"                                                                                                \
-                   "vidup.u" bits " q1, r0, #1\n\t"                                                                                \
-                   "vmul.i" bits " q1, q1, %[step]\n\t"                                                                            \
-                   "wlstp." bits " lr, %[n], 2f\n"                                                                                 \
-                   "1:\n\t" load store                                                                                             \
-                   "add %[far], %[far], %[jump]\n\t"                                                                               \
-                   "letp lr, 1b\n"                                                                                                 \
-                   "2:\n\t"                                                                                                        \
-                   : [far] "+r"(far), [near] "+r"(near)                                                                            \
-                   : [n] "r"(count), [step] "r"(apart), [jump] "r"(apart *(lanes))                                                 \
+#define NNCC_LINE(bits, lanes, load, store) \
+    __asm volatile("mov r0, #0\n\t" \
+                   "vidup.u" bits " q1, r0, #1\n\t" \
+                   "vmul.i" bits " q1, q1, %[step]\n\t" \
+                   "wlstp." bits " lr, %[n], 2f\n" \
+                   "1:\n\t" load store "add %[far], %[far], %[jump]\n\t" \
+                   "letp lr, 1b\n" \
+                   "2:\n\t" \
+                   : [far] "+r"(far), [near] "+r"(near) \
+                   : [n] "r"(count), [step] "r"(apart), [jump] "r"(apart * (lanes)) \
                    : "r0", "lr", "q0", "q1", "cc", "memory")
 
 /* to[i] = from[i * step] */

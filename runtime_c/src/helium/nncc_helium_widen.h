@@ -73,7 +73,8 @@ static inline void nncc_widen(int16_t *to, const int8_t *from, int32_t pitch, in
 }
 
 /* The same where lane c is input channel (first + c) / multiplier. */
-static inline void nncc_widen_repeat(int16_t *to, const int8_t *from, int32_t pitch, int32_t first, int32_t multiplier, int32_t lanes, int32_t n)
+static inline void nncc_widen_repeat(int16_t *to, const int8_t *from, int32_t pitch, int32_t first, int32_t multiplier,
+                                     int32_t lanes, int32_t n)
 {
     int32_t i;
     int32_t c;

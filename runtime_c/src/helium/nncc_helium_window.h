@@ -1,11 +1,13 @@
-/* nncc_helium_window.h: the windows of a pooling operator, cut to the image. An including file defines nncc_pool_window. */
+/* nncc_helium_window.h: the windows of a pooling operator, cut to the image. An including file defines
+ * nncc_pool_window. */
 #ifndef NNCC_HELIUM_WINDOW_H
 #define NNCC_HELIUM_WINDOW_H
 
 #include "nncc_helium_core.h"
 
 /* A cut window: `runs` runs of `length` neighbouring pixels, `step` bytes apart. */
-typedef struct {
+typedef struct
+{
     const int8_t *x;
     int32_t runs;
     int32_t length;

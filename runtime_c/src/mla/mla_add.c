@@ -16,8 +16,7 @@ void mla_add(const mla_add_params *p, const int8_t *a, const int8_t *b, int8_t *
     const int32_t left = p->left_shift;
 
     NNCC_FOR_PAIRS(&p->bcast, int8_t, a, b,
-                   *y++ = nncc_rq_s8(
-                       (uint32_t)mla_scaled((uint32_t)(u + p->offset1) << left, p->mult1, p->shift1) +
-                           (uint32_t)mla_scaled((uint32_t)(v + p->offset2) << left, p->mult2, p->shift2),
-                       p->out_mult, p->out_shift, p->out_offset, p->act_min, p->act_max));
+                   *y++ = nncc_rq_s8((uint32_t)mla_scaled((uint32_t)(u + p->offset1) << left, p->mult1, p->shift1) +
+                                         (uint32_t)mla_scaled((uint32_t)(v + p->offset2) << left, p->mult2, p->shift2),
+                                     p->out_mult, p->out_shift, p->out_offset, p->act_min, p->act_max));
 }

@@ -138,8 +138,8 @@ int32_t mla_has(const mla_command *c, uint32_t i)
 }
 
 /*
- * Claims elements lo to hi of operand i, both included. Gives the byte offset of its first element in memory or weights.
- * Tensor numbers and offsets were checked when the command was decoded.
+ * Claims elements lo to hi of operand i, both included. Gives the byte offset of its first element in memory or
+ * weights. Tensor numbers and offsets were checked when the command was decoded.
  */
 static int32_t mla_claim(mla_command *c, uint32_t i, int64_t lo, int64_t hi, uint32_t size, uint32_t *at,
                          int32_t *constant)

@@ -1,9 +1,9 @@
 /*
  * mla_command.h: a command of a segment file on its way through the simulator.
  *
- * Every operation is one function, mla_do_*: it reads its parameters in the file's order, claims what it will read and write
- * of its operands, and, when everything is in order and the command is to run, calls its kernel. The same function serves
- * for checking a file and for running it, so what runs was checked by the very code that runs it.
+ * Every operation is one function, mla_do_*: it reads its parameters in the file's order, claims what it will read and
+ * write of its operands, and, when everything is in order and the command is to run, calls its kernel. The same
+ * function serves for checking a file and for running it, so what runs was checked by the very code that runs it.
  */
 #ifndef MLA_COMMAND_H
 #define MLA_COMMAND_H
@@ -15,7 +15,8 @@
 #include "mla_format.h"
 
 /* A file whose header is in order. */
-typedef struct {
+typedef struct
+{
     const uint8_t *tensors; /* tables of the file */
     uint32_t tensor_count;
     const uint8_t *commands;
@@ -33,7 +34,8 @@ typedef struct {
 } mla_image;
 
 /* An entry of the tensor table. */
-typedef struct {
+typedef struct
+{
     uint32_t role;
     uint32_t type;
     uint32_t offset;
@@ -41,7 +43,8 @@ typedef struct {
 } mla_tensor;
 
 /* Bytes of the working memory that a command reads or writes. */
-typedef struct {
+typedef struct
+{
     uint32_t lo, hi;
     int32_t write;
 } mla_access;
@@ -52,7 +55,8 @@ typedef struct {
 typedef struct mla_operation mla_operation;
 
 /* A command. Checks record the first failure and go on with harmless values. */
-typedef struct {
+typedef struct
+{
     const mla_image *image;
     const mla_operation *operation;
     const uint8_t *operands;
@@ -65,7 +69,8 @@ typedef struct {
     uint64_t macs;
 } mla_command;
 
-struct mla_operation {
+struct mla_operation
+{
     uint8_t operands;
     uint8_t words;
     uint8_t constant; /* bit i: operand i is in the weights */
@@ -75,13 +80,14 @@ struct mla_operation {
 };
 
 /* Iteration space of a strided operation. */
-typedef struct {
+typedef struct
+{
     int32_t rank;
     int32_t dims[MLA_DIMS];
     uint64_t count;
 } mla_space;
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static inline uint32_t mla_u16(const uint8_t *p)
 {
@@ -106,7 +112,7 @@ static inline int32_t mla_i32(const uint8_t *p)
 /* Entry i of the tensor table. */
 mla_tensor mla_tensor_at(const mla_image *image, uint32_t i);
 
-/* ---- parameters ------------------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* The next parameter, whatever it is. */
 int32_t mla_any(mla_command *c);
@@ -123,10 +129,10 @@ void mla_dims(mla_command *c, int32_t *const *sizes, uint32_t n);
 #define MLA_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
 /* Where the sizes of a convolution go, in their order in the file; channels is the place of the seventh. */
-#define MLA_WINDOW_SIZES(p, channels)                                                                                  \
-    {                                                                                                                  \
+#define MLA_WINDOW_SIZES(p, channels) \
+    { \
         &(p).batch, &(p).in_h, &(p).in_w, &(p).in_c, &(p).out_h, &(p).out_w, (channels), &(p).kernel_h, &(p).kernel_w, \
-            &(p).stride_h, &(p).stride_w, &(p).dilation_h, &(p).dilation_w                                             \
+            &(p).stride_h, &(p).stride_w, &(p).dilation_h, &(p).dilation_w \
     }
 
 /* A zero point or another int8 number. */
@@ -153,7 +159,7 @@ int32_t mla_elem(mla_command *c);
 /* A list of sizes for a rank that was read before. */
 void mla_sizes(mla_command *c, int32_t rank, mla_space *s);
 
-/* ---- conditions and operands ------------------------------------------------------------------------------------ */
+/* ---- conditions and operands ----------------------------------------------------------------- */
 
 /* The command fails where ok is 0. */
 void mla_want(mla_command *c, int32_t ok);
@@ -197,7 +203,7 @@ const int32_t *mla_words(mla_command *c, uint32_t i, uint64_t n, int32_t lo, int
 /* Everything is in order and the command is to run: the last step before the kernel. */
 int32_t mla_ready(mla_command *c);
 
-/* ---- operations -------------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 /* The operation of an opcode, or NULL. */
 const mla_operation *mla_operation_of(uint32_t opcode);

@@ -4,7 +4,8 @@
 #include "nncc_window.h"
 
 /* Where the taps of one output pixel lie. */
-typedef struct {
+typedef struct
+{
     int32_t y0, x0;   /* spread position of tap (0, 0) */
     int32_t ky0, ky1; /* taps that may lie inside */
     int32_t kx0, kx1;

@@ -35,8 +35,7 @@ static double mla_sum_bf16(const mla_conv2d_bf16_params *p, int32_t y0, int32_t 
     return sum;
 }
 
-void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const uint16_t *w, const float *b,
-                     uint16_t *y)
+void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const uint16_t *w, const float *b, uint16_t *y)
 {
     for (int32_t n = 0; n < p->batch; n++) {
         for (int32_t oy = 0; oy < p->out_h; oy++) {

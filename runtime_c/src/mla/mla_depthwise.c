@@ -3,7 +3,8 @@
 #include "nncc_window.h"
 
 /* The taps of one output pixel: [ky0,ky1) x [kx0,kx1) around position (y0, x0). */
-typedef struct {
+typedef struct
+{
     int32_t y0, x0, ky0, ky1, kx0, kx1;
 } mla_window;
 

@@ -5,8 +5,8 @@
 static void mla_pool(mla_command *c, void (*kernel)(const nncc_pool2d_s8_params *, const int8_t *, int8_t *))
 {
     nncc_pool2d_s8_params p;
-    int32_t *const sizes[] = {&p.batch, &p.in_h, &p.in_w, &p.in_c, &p.out_h, &p.out_w, &p.kernel_h,
-                              &p.kernel_w, &p.stride_h, &p.stride_w, &p.dilation_h, &p.dilation_w};
+    int32_t *const sizes[] = {&p.batch,    &p.in_h,     &p.in_w,     &p.in_c,     &p.out_h,      &p.out_w,
+                              &p.kernel_h, &p.kernel_w, &p.stride_h, &p.stride_w, &p.dilation_h, &p.dilation_w};
     const int8_t *x;
     int8_t *y;
     uint64_t out;

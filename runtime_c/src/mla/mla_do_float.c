@@ -50,8 +50,8 @@ void mla_do_conv2d_bf16(mla_command *c)
 void mla_do_max_pool_bf16(mla_command *c)
 {
     mla_pool2d_bf16_params p;
-    int32_t *const sizes[] = {&p.batch, &p.in_h, &p.in_w, &p.in_c, &p.out_h, &p.out_w, &p.kernel_h,
-                              &p.kernel_w, &p.stride_h, &p.stride_w, &p.dilation_h, &p.dilation_w};
+    int32_t *const sizes[] = {&p.batch,    &p.in_h,     &p.in_w,     &p.in_c,     &p.out_h,      &p.out_w,
+                              &p.kernel_h, &p.kernel_w, &p.stride_h, &p.stride_w, &p.dilation_h, &p.dilation_w};
     const uint16_t *x;
     uint16_t *y;
     uint64_t out;
@@ -122,7 +122,8 @@ void mla_do_from_bf16(mla_command *c)
 }
 
 /* Shape, scales and zero points of the borders. */
-typedef struct {
+typedef struct
+{
     nncc_quantize_params shape;
     const void *x;
     const float *scale;

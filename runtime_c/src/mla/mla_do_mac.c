@@ -3,10 +3,18 @@
 #include "mla_kernels.h"
 
 /* Operands of the multiply-accumulate operations. */
-enum { MLA_X = 0, MLA_W = 1, MLA_BIAS = 2, MLA_MULT = 3, MLA_SHIFT = 4 };
+enum
+{
+    MLA_X = 0,
+    MLA_W = 1,
+    MLA_BIAS = 2,
+    MLA_MULT = 3,
+    MLA_SHIFT = 4
+};
 
 /* Bias, multipliers and shifts of a convolution or product. */
-typedef struct {
+typedef struct
+{
     const int32_t *bias, *mult, *shift;
 } mla_quant;
 

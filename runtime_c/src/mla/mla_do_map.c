@@ -4,7 +4,8 @@
 #include "nncc_s8.h"
 
 /* The iteration space of operands 0 and 1, and the result, elements of size bytes. */
-typedef struct {
+typedef struct
+{
     nncc_bcast_params bcast;
     const void *a, *b;
     void *y;

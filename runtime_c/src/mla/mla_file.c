@@ -3,10 +3,22 @@
 #include "mla_crc32.h"
 
 /* Places in the header. */
-enum { MLA_AT_CRC = 12, MLA_AT_SECTIONS = 40, MLA_AT_END = 108 };
+enum
+{
+    MLA_AT_CRC = 12,
+    MLA_AT_SECTIONS = 40,
+    MLA_AT_END = 108
+};
 
 /* Sections in their order. */
-enum { MLA_TENSORS = 0, MLA_COMMANDS = 1, MLA_WEIGHTS = 2, MLA_NAMES = 3, MLA_SECTIONS = 4 };
+enum
+{
+    MLA_TENSORS = 0,
+    MLA_COMMANDS = 1,
+    MLA_WEIGHTS = 2,
+    MLA_NAMES = 3,
+    MLA_SECTIONS = 4
+};
 
 /* The offset of a section, then its size, then its checksum. */
 static uint32_t mla_section(const uint8_t *file, uint32_t section, uint32_t word)
@@ -99,8 +111,7 @@ mla_status mla_read_header(const uint8_t *file, size_t bytes, mla_image *image)
     image->memory = NULL;
     if (image->memory_bytes > MLA_MAX_BYTES || image->memory_bytes % 16u != 0u || image->tensor_count > MLA_MAX_COUNT ||
         mla_section(file, MLA_TENSORS, 1) != image->tensor_count * MLA_TENSOR_BYTES ||
-        image->command_count > MLA_MAX_COUNT || image->name_bytes == 0u ||
-        mla_u32(file + 104) >= image->name_bytes ||
+        image->command_count > MLA_MAX_COUNT || image->name_bytes == 0u || mla_u32(file + 104) >= image->name_bytes ||
         file[mla_section(file, MLA_NAMES, 0) + image->name_bytes - 1u] != 0) {
         return MLA_ERR_HEADER;
     }

@@ -14,8 +14,8 @@ mla_status mla_check_sums(const uint8_t *file);
 mla_status mla_check_tensors(const mla_image *image);
 
 /*
- * Goes over the command stream: checks every command, and runs it where run is 1. The counters may be NULL. image->memory
- * is set.
+ * Goes over the command stream: checks every command, and runs it where run is 1. The counters may be NULL.
+ * image->memory is set.
  */
 mla_status mla_walk(const mla_image *image, int32_t run, mla_counters *counters);
 

@@ -49,8 +49,7 @@ static void mla_row(const mla_matmul_params *p, const int8_t *a, const int8_t *b
         for (int32_t i = 0; i < count; i++) {
             const int32_t c = p->per_column != 0 ? j + i : 0;
 
-            y[(j + i) * p->y_step[3]] =
-                nncc_rq_s8(acc[i], mult[c], shift[c], p->out_offset, p->act_min, p->act_max);
+            y[(j + i) * p->y_step[3]] = nncc_rq_s8(acc[i], mult[c], shift[c], p->out_offset, p->act_min, p->act_max);
         }
         j += count;
     }

@@ -2,7 +2,8 @@
 #include "nncc_window.h"
 
 /* Adds the products of every input with the weights of 4 * vectors channels. */
-static inline void nncc_lanes_sum(nncc_lanes acc[4], int32_t vectors, const float *w, const float *x, const nncc_taps *t)
+static inline void nncc_lanes_sum(nncc_lanes acc[4], int32_t vectors, const float *w, const float *x,
+                                  const nncc_taps *t)
 {
 #if NNCC_LANES_MVE
     const int32_t n = t->n;
@@ -39,8 +40,8 @@ static inline void nncc_lanes_sum(nncc_lanes acc[4], int32_t vectors, const floa
                        "add %[w], %[ws]\n"
                        "subs %[rows], #1\n"
                        "bne 2b\n"
-                       : [a] "+w"(a), [b] "+w"(b), [c] "+w"(c), [d] "+w"(d), [k] "=&w"(k), [l] "=&w"(l), [v] "=&r"(v), [w] "+r"(w),
-                         [x] "+r"(x), [rows] "+r"(rows)
+                       : [a] "+w"(a), [b] "+w"(b), [c] "+w"(c), [d] "+w"(d), [k] "=&w"(k), [l] "=&w"(l), [v] "=&r"(v),
+                         [w] "+r"(w), [x] "+r"(x), [rows] "+r"(rows)
                        : [n] "r"(n), [xs] "r"(x_skip), [ws] "r"(w_skip)
                        : "lr", "cc", "memory");
         acc[1] = b;
@@ -79,7 +80,8 @@ static inline void nncc_lanes_sum(nncc_lanes acc[4], int32_t vectors, const floa
 }
 
 /* One output pixel of one group: x and y are the group's, y0 and x0 the input position of tap (0, 0). */
-static void nncc_lanes_pixel(const nncc_conv2d_params *p, const float *x, const float *packed, float *y, int32_t y0, int32_t x0)
+static void nncc_lanes_pixel(const nncc_conv2d_params *p, const float *x, const float *packed, float *y, int32_t y0,
+                             int32_t x0)
 {
     const int32_t cin = p->in_c / p->groups;
     const int32_t cout = p->out_c / p->groups;

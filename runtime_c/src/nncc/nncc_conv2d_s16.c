@@ -47,8 +47,9 @@ void nncc_conv2d_s16(const nncc_conv2d_wzp_s8_params *p, const int16_t *x, const
         for (int32_t oy = 0; oy < p->out_h; oy++) {
             for (int32_t ox = 0; ox < p->out_w; ox++) {
                 for (int32_t c = 0; c < p->out_c; c++) {
-                    const int64_t sum = nncc_conv_sum_s16(p, x + c / cout * cin, w + c * taps * cin,
-                                                          oy * p->stride_h - p->pad_top, ox * p->stride_w - p->pad_left);
+                    const int64_t sum =
+                        nncc_conv_sum_s16(p, x + c / cout * cin, w + c * taps * cin, oy * p->stride_h - p->pad_top,
+                                          ox * p->stride_w - p->pad_left);
 
                     *y++ = nncc_conv_out_s16(sum + (b != NULL ? b[c] : 0), mult[c], shift[c], p->act_min, p->act_max);
                 }

@@ -22,8 +22,7 @@ static void nncc_wzp_pixel(const nncc_conv2d_wzp_s8_params *p, const int8_t *x, 
 
         for (int32_t ky = ky0; ky < ky1; ky++) {
             for (int32_t kx = kx0; kx < kx1; kx++) {
-                const int8_t *v =
-                    x + ((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c;
+                const int8_t *v = x + ((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c;
                 const int8_t *k = w + ((c * p->kernel_h + ky) * p->kernel_w + kx) * cin;
 
                 for (int32_t i = 0; i < cin; i++) {

@@ -43,8 +43,8 @@ static inline void nncc_lanes_taps(nncc_lanes acc[4], int32_t vectors, int32_t t
                        "add %[w], %[ws]\n"
                        "subs %[rows], #1\n"
                        "bne 2b\n"
-                       : [a] "+w"(a), [b] "+w"(b), [c] "+w"(c), [d] "+w"(d), [k] "=&w"(k), [l] "=&w"(l), [w] "+r"(w), [x] "+r"(x),
-                         [rows] "+r"(rows)
+                       : [a] "+w"(a), [b] "+w"(b), [c] "+w"(c), [d] "+w"(d), [k] "=&w"(k), [l] "=&w"(l), [w] "+r"(w),
+                         [x] "+r"(x), [rows] "+r"(rows)
                        : [n] "r"(n), [across] "r"(across), [xs] "r"(x_skip), [ws] "r"(w_skip)
                        : "lr", "cc", "memory");
         acc[0] = a;
@@ -79,8 +79,8 @@ static inline void nncc_lanes_taps(nncc_lanes acc[4], int32_t vectors, int32_t t
 }
 
 /* One output pixel: y0 and x0 are the input position of tap (0, 0), which may lie outside. */
-static void nncc_lanes_depthwise(const nncc_depthwise_conv2d_params *p, const float *x, const float *packed, float *y, int32_t y0,
-                                 int32_t x0)
+static void nncc_lanes_depthwise(const nncc_depthwise_conv2d_params *p, const float *x, const float *packed, float *y,
+                                 int32_t y0, int32_t x0)
 {
     const int32_t size = (int32_t)sizeof(float);
     int32_t ky0;
@@ -117,7 +117,8 @@ static void nncc_lanes_depthwise(const nncc_depthwise_conv2d_params *p, const fl
     }
 }
 
-void nncc_depthwise_conv2d_packed_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *packed, float *y)
+void nncc_depthwise_conv2d_packed_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *packed,
+                                      float *y)
 {
     for (int32_t n = 0; n < p->batch; n++) {
         for (int32_t oy = 0; oy < p->out_h; oy++) {

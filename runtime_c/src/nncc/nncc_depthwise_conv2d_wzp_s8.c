@@ -4,8 +4,8 @@
 
 /* One output pixel. */
 static void nncc_depthwise_wzp_pixel(const nncc_depthwise_conv2d_wzp_s8_params *p, const int8_t *x, const int8_t *w,
-                                     const int32_t *b, const int32_t *w_zero, const int32_t *mult,
-                                     const int32_t *shift, int8_t *y, int32_t y0, int32_t x0)
+                                     const int32_t *b, const int32_t *w_zero, const int32_t *mult, const int32_t *shift,
+                                     int8_t *y, int32_t y0, int32_t x0)
 {
     const int32_t out_c = p->in_c * p->mult_c;
     int32_t ky0;
@@ -22,8 +22,7 @@ static void nncc_depthwise_wzp_pixel(const nncc_depthwise_conv2d_wzp_s8_params *
 
         for (int32_t ky = ky0; ky < ky1; ky++) {
             for (int32_t kx = kx0; kx < kx1; kx++) {
-                const int32_t v =
-                    x[((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c + ic];
+                const int32_t v = x[((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c + ic];
 
                 acc += (uint32_t)((v + p->in_offset) * (w[(ky * p->kernel_w + kx) * out_c + c] - w_zero[c]));
             }

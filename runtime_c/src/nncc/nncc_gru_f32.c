@@ -7,14 +7,14 @@ static void nncc_gru_step(const nncc_rnn_params *p, const nncc_rnn_act *act, con
                           const float *r, const float *b, float *h, float *work)
 {
     const int32_t n = p->hidden;
-    const float *bw = b;                              /* biases of w: z, r, h */
-    const float *br = b != NULL ? b + 3 * n : NULL;   /* biases of r: z, r, h */
+    const float *bw = b;                            /* biases of w: z, r, h */
+    const float *br = b != NULL ? b + 3 * n : NULL; /* biases of r: z, r, h */
     const float *bwh = b != NULL ? bw + 2 * n : NULL;
     const float *brh = b != NULL ? br + 2 * n : NULL;
     const float *wh = w + 2 * n * p->in_n;
     const float *rh = r + 2 * n * n;
-    float *gates = work;              /* z, r */
-    float *reset = work + 2 * n;      /* what the reset gate acts on */
+    float *gates = work;         /* z, r */
+    float *reset = work + 2 * n; /* what the reset gate acts on */
     float *cand = work + 3 * n;
 
     nncc_rnn_gates(p, 2 * n, x, w, h, r, bw, br, gates);

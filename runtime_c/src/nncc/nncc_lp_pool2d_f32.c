@@ -20,8 +20,7 @@ static void nncc_lp_pixel(const nncc_lp_pool2d_params *lp, const float *x, float
 
         for (int32_t ky = ky0; ky < ky1; ky++) {
             for (int32_t kx = kx0; kx < kx1; kx++) {
-                const float v =
-                    fabsf(x[((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c + c]);
+                const float v = fabsf(x[((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c + c]);
 
                 sum += lp->power == 1 ? v : (lp->power == 2 ? v * v : powf(v, power));
             }

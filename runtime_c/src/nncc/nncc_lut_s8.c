@@ -1,10 +1,11 @@
 #include "nncc_s8.h"
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && !defined(__ARM_BIG_ENDIAN)
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
+    !defined(__ARM_BIG_ENDIAN)
 
 /*
- * 16 elements in 4 instructions, a load, a gather of bytes and a store among them. The gather takes the core a beat an element or
- * so, which is still less than a load of the index, one of the entry and a store.
+ * 16 elements in 4 instructions, a load, a gather of bytes and a store among them. The gather takes the core a beat an
+ * element or so, which is still less than a load of the index, one of the entry and a store.
  */
 void nncc_lut_s8(const nncc_count_params *p, const void *x, const void *table, void *y)
 {

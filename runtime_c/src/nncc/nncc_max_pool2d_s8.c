@@ -16,8 +16,7 @@ static void nncc_max_s8_pixel(const nncc_pool2d_s8_params *p, const int8_t *x, i
 
         for (int32_t ky = ky0; ky < ky1; ky++) {
             for (int32_t kx = kx0; kx < kx1; kx++) {
-                const int32_t v =
-                    x[((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c + c];
+                const int32_t v = x[((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c + c];
 
                 if (v > best) {
                     best = v;

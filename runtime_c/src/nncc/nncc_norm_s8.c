@@ -24,7 +24,8 @@ double nncc_sqrt_f64(double v)
         m <<= 1;
         e--;
     }
-    /* root = floor(sqrt(m * 2^54)), two bits of the radicand a step: 53 bits and one that rounds. A tie is impossible. */
+    /* root = floor(sqrt(m * 2^54)), two bits of the radicand a step: 53 bits and one that rounds. A tie is impossible.
+     */
     for (int32_t i = 0; i < 54; i++) {
         const uint64_t trial = (root << 2) | 1u;
 
@@ -35,7 +36,7 @@ double nncc_sqrt_f64(double v)
             root |= 1u;
         }
     }
-    m = (root + 1u) >> 1; /* in [2^52, 2^53] */
+    m = (root + 1u) >> 1;                                  /* in [2^52, 2^53] */
     bits = ((uint64_t)(uint32_t)(e / 2 + 1022) << 52) + m; /* the leading bit of m adds one to the exponent */
     memcpy(&v, &bits, sizeof v);
     return v;

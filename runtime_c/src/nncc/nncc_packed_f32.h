@@ -1,7 +1,8 @@
 /*
- * nncc_packed_f32.h: output channels in the lanes of vectors, 16 or 4 at a time. Every lane adds its terms one after the
- * other, products rounded before they are added, so results are those of the scalar kernels (Helium flushes denormals to
- * zero). The vector loops are inline assembly: the compiler would bring every scalar into a register of the FPU first.
+ * nncc_packed_f32.h: output channels in the lanes of vectors, 16 or 4 at a time. Every lane adds its terms one after
+ * the other, products rounded before they are added, so results are those of the scalar kernels (Helium flushes
+ * denormals to zero). The vector loops are inline assembly: the compiler would bring every scalar into a register of
+ * the FPU first.
  */
 #ifndef NNCC_PACKED_F32_H
 #define NNCC_PACKED_F32_H
@@ -15,7 +16,8 @@
 #define NNCC_BLOCK 16 /* channels of a large record, in 4 vectors */
 
 /* How the taps of an output pixel lie: rows of n, with steps in bytes from the end of one row to the next. */
-typedef struct {
+typedef struct
+{
     int32_t rows, n;
     int32_t x_skip, w_skip;
     int32_t across; /* bytes from a tap to the next: depthwise only */
@@ -26,13 +28,23 @@ typedef struct {
 #define NNCC_LANES_MVE 1
 typedef float32x4_t nncc_lanes;
 
-static inline nncc_lanes nncc_lanes_zero(void) { return vdupq_n_f32(0.0f); }
-static inline nncc_lanes nncc_lanes_load(const float *p) { return vldrwq_f32(p); }
-static inline nncc_lanes nncc_lanes_add(nncc_lanes a, nncc_lanes b) { return vaddq_f32(a, b); }
+static inline nncc_lanes nncc_lanes_zero(void)
+{
+    return vdupq_n_f32(0.0f);
+}
+static inline nncc_lanes nncc_lanes_load(const float *p)
+{
+    return vldrwq_f32(p);
+}
+static inline nncc_lanes nncc_lanes_add(nncc_lanes a, nncc_lanes b)
+{
+    return vaddq_f32(a, b);
+}
 
 #else
 #define NNCC_LANES_MVE 0
-typedef struct {
+typedef struct
+{
     float v[NNCC_LANES];
 } nncc_lanes;
 

@@ -14,8 +14,8 @@ typedef uint16_t NNCC_MAY_ALIAS nncc_any16;
 typedef uint32_t NNCC_MAY_ALIAS nncc_any32;
 typedef uint64_t NNCC_MAY_ALIAS nncc_any64;
 
-#define NNCC_COPY(type)                                    \
-    for (int32_t i = 0; i < n; i++) {                      \
+#define NNCC_COPY(type) \
+    for (int32_t i = 0; i < n; i++) { \
         ((type *)y)[i * y_stride] = ((const type *)x)[i * x_stride]; \
     }
 
