@@ -13,7 +13,8 @@ import (
 )
 
 func TestShippedBoardsLoad(t *testing.T) {
-	want := []string{"cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m33", "cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85", "host", "microbit", "mla-host", "mla-m55"}
+	want := []string{"cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m33", "cortex-m4", "cortex-m55", "cortex-m7",
+		"cortex-m85", "host", "microbit", "mla-host", "mla-m55"}
 	if got := boards.List(); strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("List() = %v, want %v", got, want)
 	}
@@ -23,7 +24,8 @@ func TestShippedBoardsLoad(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if s.Name != name || s.Doc == "" || len(s.Toolchain.Speed) == 0 || len(s.Toolchain.Size) == 0 || s.Toolchain.Install == "" {
+		if s.Name != name || s.Doc == "" || len(s.Toolchain.Speed) == 0 || len(s.Toolchain.Size) == 0 ||
+			s.Toolchain.Install == "" {
 			t.Errorf("%s: name %q, doc %q, toolchain %+v", name, s.Name, s.Doc, s.Toolchain)
 		}
 		if s.Core != "host" && (len(s.Memory) == 0 || !s.HasMachine()) {
@@ -42,7 +44,8 @@ func TestShippedBoardsLoad(t *testing.T) {
 // The compiler's own macros have to agree with what the board says it has.
 func TestFlagsAgreeWithISA(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "trivial.c")
-	if err := os.WriteFile(src, []byte("int nncc_answer(void);\nint nncc_answer(void) { return 42; }\n"), 0o644); err != nil {
+	if err := os.WriteFile(src, []byte("int nncc_answer(void);\nint nncc_answer(void) { return 42; }\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range boards.List() {
@@ -58,7 +61,8 @@ func TestFlagsAgreeWithISA(t *testing.T) {
 			cc := s.Toolchain.Prefix + s.Toolchain.CC
 			testenv.Tool(t, tool, cc)
 			args := append(append(append([]string{}, s.Toolchain.CPU...), s.Toolchain.CFlags...), s.Toolchain.Speed...)
-			if out, err := exec.Command(cc, append(append([]string{}, args...), "-Werror", "-c", src, "-o", src+".o")...).CombinedOutput(); err != nil {
+			if out, err := exec.Command(cc, append(append([]string{}, args...), "-Werror", "-c", src, "-o",
+				src+".o")...).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			if s.Core == "host" {
@@ -106,7 +110,8 @@ func write(t *testing.T, dir, name, text string) string {
 
 func TestMergeRules(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "chip.yaml", "abstract: true\ninherits: [cortex-m4]\nkernels+: [mine]\naccelerators:\n- {name: npu0, kind: npu, params: {macs: 64, rate: 0.5, wide: true, modes: [a, b], id: x1}}\n")
+	write(t, dir, "chip.yaml", "abstract: true\ninherits: [cortex-m4]\nkernels+: [mine]\naccelerators:\n- {name: "+
+		"npu0, kind: npu, params: {macs: 64, rate: 0.5, wide: true, modes: [a, b], id: x1}}\n")
 	p := write(t, dir, "my.yaml", `
 doc: mine
 inherits: [./chip.yaml]
@@ -169,7 +174,8 @@ func TestParentsThatDisagree(t *testing.T) {
 	write(t, dir, "a.yaml", "abstract: true\nstack: 4K\n")
 	write(t, dir, "b.yaml", "abstract: true\nstack: 8K\n")
 	p := write(t, dir, "c.yaml", "doc: x\ninherits: [cortex-m4, ./a.yaml]\n")
-	if _, err := boards.Load(p); err == nil || !strings.Contains(err.Error(), "a.yaml:2: stack: the parents disagree, 4K here and 32K in defs/family-cortex-m.yaml") {
+	if _, err := boards.Load(p); err == nil || !strings.Contains(err.Error(),
+		"a.yaml:2: stack: the parents disagree, 4K here and 32K in defs/family-cortex-m.yaml") {
 		t.Errorf("got %v", err)
 	}
 	p = write(t, dir, "d.yaml", "doc: x\ninherits: [cortex-m4, ./a.yaml, ./b.yaml]\nstack: 16K\n")
@@ -202,7 +208,8 @@ func TestBadDefinitions(t *testing.T) {
 		{"wrong kind", m4 + "toolchain: gcc\n", "toolchain: want a map, found a single value"},
 		{"bool as text", m4 + "isa: {dsp: \"true\"}\n", "want true or false"},
 		{"number as text", m4 + "doc: 12\n", "want text, found 12"},
-		{"m0 with mve", "inherits: [cortex-m0]\nisa: {mve: int}\n", "board.yaml:2: isa.mve: \"int\" is impossible on cortex-m0 (possible: none)"},
+		{"m0 with mve", "inherits: [cortex-m0]\nisa: {mve: int}\n",
+			"board.yaml:2: isa.mve: \"int\" is impossible on cortex-m0 (possible: none)"},
 		{"m4 with dp", m4 + "isa: {fpu: dp}\n", "\"dp\" is impossible on cortex-m4"},
 		{"unknown core", m4 + "core: cortex-m5\n", "known: cortex-m0, "},
 		{"no core", "doc: x\n", "core: missing"},
@@ -210,9 +217,12 @@ func TestBadDefinitions(t *testing.T) {
 		{"bad size", m4 + "stack: lots\n", "board.yaml:2: stack: \"lots\" is not a size"},
 		{"size overflow", m4 + "stack: 99999999999999999999G\n", "is not a size"},
 		{"odd stack", m4 + "stack: 1001\n", "multiple of 8"},
-		{"overlap", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata]}\n  b: {origin: 0x80000, size: 1M, holds: [stack, data, arena]}\n", "board.yaml:4: memory.b: overlaps region a"},
-		{"unknown content", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [cake]}\n", "\"cake\": want some of vectors"},
-		{"nowhere for the arena", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata, stack, data]}\n", "no region holds arena"},
+		{"overlap", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata]}\n  b: {origin: " +
+			"0x80000, size: 1M, holds: [stack, data, arena]}\n", "board.yaml:4: memory.b: overlaps region a"},
+		{"unknown content", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [cake]}\n",
+			"\"cake\": want some of vectors"},
+		{"nowhere for the arena", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata, stack, " +
+			"data]}\n", "no region holds arena"},
 		{"beyond 4 GiB", m4 + "memory:\n  a: {origin: 0xffffffff, size: 1M, holds: [code]}\n", "below 4 GiB"},
 		{"region name", m4 + "memory:\n  \"a }; evil\": {origin: 0, size: 1M, holds: [code]}\n", "region's name"},
 		{"machine", m4 + "runner: {machine: \"a,b\"}\n", "not a machine"},
@@ -220,7 +230,8 @@ func TestBadDefinitions(t *testing.T) {
 		{"host kind", m4 + "runner: {kind: host}\n", "core host only"},
 		{"timeout", m4 + "runner: {timeout: -1s}\n", "not a duration"},
 		{"abstract", m4 + "abstract: true\n", "is abstract"},
-		{"unknown parent", "inherits: [cortex-m99]\n", "board.yaml:1: inherits cortex-m99: no such board among those shipped"},
+		{"unknown parent", "inherits: [cortex-m99]\n",
+			"board.yaml:1: inherits cortex-m99: no such board among those shipped"},
 		{"missing parent file", "inherits: [./gone.yaml]\n", "board.yaml:1: inherits "},
 		{"cycle", "inherits: [./board.yaml]\n", "goes round in a circle"},
 		{"list null", m4 + "kernels: [null]\n", "null in a list"},

@@ -123,7 +123,8 @@ func (l *loader) resolve(ref string, shipped bool, from pos) (*tree, header, err
 	}
 	for i, f := range l.stack {
 		if f == file {
-			return nil, h, from.errorf("inheritance goes round in a circle: %s", strings.Join(append(l.stack[i:], file), " -> "))
+			return nil, h, from.errorf("inheritance goes round in a circle: %s", strings.Join(append(l.stack[i:], file),
+				" -> "))
 		}
 	}
 	if l.files++; l.files > maxFiles {

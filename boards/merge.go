@@ -48,7 +48,8 @@ func appendList(name string, base, more *tree) (*tree, error) {
 		return more, nil
 	}
 	if base.kind != list {
-		return nil, more.pos.errorf("%s+ appends to a list, but %s is %s (%s:%d)", name, name, base.kind, base.pos.file, base.pos.line)
+		return nil, more.pos.errorf("%s+ appends to a list, but %s is %s (%s:%d)", name, name, base.kind, base.pos.file,
+			base.pos.line)
 	}
 	if base.rival != nil {
 		return nil, disagreement(name, base)
@@ -84,7 +85,8 @@ func join(a, b *tree) *tree {
 }
 
 func same(a, b *tree) bool {
-	if a.kind != b.kind || a.text != b.text || a.tag != b.tag || len(a.items) != len(b.items) || len(a.keys) != len(b.keys) {
+	if a.kind != b.kind || a.text != b.text || a.tag != b.tag || len(a.items) != len(b.items) ||
+		len(a.keys) != len(b.keys) {
 		return false
 	}
 	for i := range a.items {
@@ -118,7 +120,8 @@ func unresolved(path string, t *tree) error {
 }
 
 func disagreement(path string, t *tree) error {
-	return t.rival.pos.errorf("%s: the parents disagree, %s here and %s in %s:%d; state the value in the board that inherits both",
+	return t.rival.pos.errorf("%s: the parents disagree, %s here and %s in %s:%d; state the value in the board that "+
+		"inherits both",
 		path, brief(t.rival), brief(t), t.pos.file, t.pos.line)
 }
 

@@ -44,7 +44,8 @@ func TestPlace(t *testing.T) {
 			}
 		}
 		if missing != least || len(p.Homeless) != lost || p.Fits() != (least == 0 && lost == 0) {
-			t.Fatalf("seed %d: %+v in %+v: %d bytes missing, %d homeless, fits=%t; want %d and %d", seed, items, rs, missing, len(p.Homeless), p.Fits(), least, lost)
+			t.Fatalf("seed %d: %+v in %+v: %d bytes missing, %d homeless, fits=%t; want %d and %d", seed, items, rs,
+				missing, len(p.Homeless), p.Fits(), least, lost)
 		}
 		switch {
 		case lost > 0:

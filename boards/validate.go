@@ -148,7 +148,8 @@ func (t *Toolchain) check() error {
 	for _, f := range []struct {
 		key  string
 		list []string
-	}{{"prefix", []string{t.Prefix}}, {"cc", []string{t.CC}}, {"install", []string{t.Install}}, {"cpu", t.CPU}, {"cflags", t.CFlags}, {"speed", t.Speed}, {"size", t.Size}, {"ldflags", t.LDFlags}} {
+	}{{"prefix", []string{t.Prefix}}, {"cc", []string{t.CC}}, {"install", []string{t.Install}}, {"cpu", t.CPU},
+		{"cflags", t.CFlags}, {"speed", t.Speed}, {"size", t.Size}, {"ldflags", t.LDFlags}} {
 		for _, s := range f.list {
 			switch {
 			case text.Line(s) != s:
@@ -186,10 +187,12 @@ func (s *Spec) checkISA() error {
 		return badf("isa.dsp", "%t is impossible on %s", s.ISA.DSP, s.Core)
 	}
 	if !slices.Contains(c.mve, s.ISA.MVE) {
-		return badf("isa.mve", "%s is impossible on %s (possible: %s)", quote(s.ISA.MVE), s.Core, strings.Join(c.mve, ", "))
+		return badf("isa.mve", "%s is impossible on %s (possible: %s)", quote(s.ISA.MVE), s.Core,
+			strings.Join(c.mve, ", "))
 	}
 	if !slices.Contains(c.fpu, s.ISA.FPU) {
-		return badf("isa.fpu", "%s is impossible on %s (possible: %s)", quote(s.ISA.FPU), s.Core, strings.Join(c.fpu, ", "))
+		return badf("isa.fpu", "%s is impossible on %s (possible: %s)", quote(s.ISA.FPU), s.Core,
+			strings.Join(c.fpu, ", "))
 	}
 	if s.ISA.MVE == "float" && s.ISA.FPU == "none" {
 		return badf("isa.mve", "float vectors need an fpu")
@@ -235,7 +238,8 @@ func checkRegions(key string, rs Regions) error {
 		}
 		end := uint64(r.Origin) + uint64(r.Size)
 		if r.Size == 0 || end > 1<<32 || end < uint64(r.Origin) {
-			return badf(k, "origin 0x%x and size %d do not describe memory below 4 GiB", uint64(r.Origin), uint64(r.Size))
+			return badf(k, "origin 0x%x and size %d do not describe memory below 4 GiB", uint64(r.Origin),
+				uint64(r.Size))
 		}
 		if len(r.Holds) == 0 {
 			return badf(k, "holds nothing; want some of %s", strings.Join(Content, ", "))

@@ -60,7 +60,8 @@ func TestMake(t *testing.T) {
 	if out := run(t, dir, mk, "CFLAGS=-Os -DX='\"y\"'"); !strings.Contains(out, "qnative.c") {
 		t.Errorf("other flags build nothing:\n%s", out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "nncc", "nncc.h"), []byte(m.file("nncc/nncc.h")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "nncc", "nncc.h"), []byte(m.file("nncc/nncc.h")+"\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	if out := run(t, dir, mk, "CFLAGS=-Os -DX='\"y\"'"); !strings.Contains(out, "qnative.c") {
@@ -71,7 +72,8 @@ func TestMake(t *testing.T) {
 	})
 	t.Run("arm", func(t *testing.T) {
 		testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-		run(t, dir, mk, "CC=arm-none-eabi-gcc", "AR=arm-none-eabi-ar", "CPUFLAGS=-mcpu=cortex-m4 -mthumb", "CFLAGS=-Os "+strings.Join(warnings[1:], " "))
+		run(t, dir, mk, "CC=arm-none-eabi-gcc", "AR=arm-none-eabi-ar", "CPUFLAGS=-mcpu=cortex-m4 -mthumb",
+			"CFLAGS=-Os "+strings.Join(warnings[1:], " "))
 		checkSymbols(t, dir, "libqnative.a", "qnative")
 	})
 	run(t, dir, mk, "clean")
@@ -100,11 +102,14 @@ func checkSymbols(t *testing.T, dir, lib, prefix string) {
 		case 'D', 'd', 'B', 'b', 'C':
 			t.Errorf("%s: %s is writable", lib, name)
 		case 'T', 'R', 'W', 'V':
-			if !strings.HasPrefix(name, prefix+"_") && !strings.HasPrefix(name, "nncc_") && !strings.HasPrefix(name, "arm_") {
+			if !strings.HasPrefix(name, prefix+"_") && !strings.HasPrefix(name, "nncc_") &&
+				!strings.HasPrefix(name, "arm_") {
 				t.Errorf("%s defines %s", lib, name)
 			}
 		case 'U':
-			if !defined[name] && !regexp.MustCompile(`^(mem(cpy|set|move)|__aeabi_\w+|__gnu_thumb1_case_\w+|(exp|tanh|log|pow|sqrt|fabs|round|floor|ceil|erf)f|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail)$`).MatchString(name) {
+			if !defined[name] &&
+				!regexp.MustCompile(
+					`^(mem(cpy|set|move)|__aeabi_\w+|__gnu_thumb1_case_\w+|(exp|tanh|log|pow|sqrt|fabs|round|floor|ceil|erf)f|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail)$`).MatchString(name) {
 				t.Errorf("%s wants %s", lib, name)
 			}
 		}
@@ -204,7 +209,8 @@ func TestInstalledCMSIS(t *testing.T) {
 	t.Run("cmake", func(t *testing.T) {
 		cmake := testenv.Tool(t, "cmake", "cmake")
 		user := t.TempDir()
-		lists := fmt.Sprintf("cmake_minimum_required(VERSION 3.13)\nproject(user C)\nadd_subdirectory(%q model)\nadd_executable(caller %q)\ntarget_link_libraries(caller quantised)\n",
+		lists := fmt.Sprintf("cmake_minimum_required(VERSION 3.13)\nproject(user C)\nadd_subdirectory(%q "+
+			"model)\nadd_executable(caller %q)\ntarget_link_libraries(caller quantised)\n",
 			dir, filepath.Join(dir, "caller.c"))
 		if err := os.WriteFile(filepath.Join(user, "CMakeLists.txt"), []byte(lists), 0o644); err != nil {
 			t.Fatal(err)
@@ -264,10 +270,12 @@ func TestWeightsBinary(t *testing.T) {
 	dir := t.TempDir()
 	m := fat("fat", 1000).generate(t)
 	if !m.info.WeightBinary || m.info.WeightBytes != 80080 || len(m.file("fat_weights.bin")) != 80080 {
-		t.Fatalf("binary %v, %d bytes, file of %d", m.info.WeightBinary, m.info.WeightBytes, len(m.file("fat_weights.bin")))
+		t.Fatalf("binary %v, %d bytes, file of %d", m.info.WeightBinary, m.info.WeightBytes,
+			len(m.file("fat_weights.bin")))
 	}
 	for _, f := range m.files {
-		if strings.HasPrefix(f.Path, "fat") && !strings.HasSuffix(f.Path, ".bin") && !strings.HasSuffix(f.Path, ".inc") && len(f.Data) > 5000 {
+		if strings.HasPrefix(f.Path, "fat") && !strings.HasSuffix(f.Path, ".bin") &&
+			!strings.HasSuffix(f.Path, ".inc") && len(f.Data) > 5000 {
 			t.Errorf("%s has %d bytes", f.Path, len(f.Data))
 		}
 	}
@@ -276,7 +284,8 @@ func TestWeightsBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	build := func(cc string, flags ...string) string {
-		args := slices.Concat(warnings, []string{"-O1"}, flags, includes, []string{"main.c"}, sources([]*model{m}, false), sources([]*model{m}, true), []string{"-lm", "-o", "run"})
+		args := slices.Concat(warnings, []string{"-O1"}, flags, includes, []string{"main.c"},
+			sources([]*model{m}, false), sources([]*model{m}, true), []string{"-lm", "-o", "run"})
 		run(t, dir, cc, args...)
 		return run(t, dir, filepath.Join(dir, "run"))
 	}
@@ -298,11 +307,13 @@ func TestWeightsBinary(t *testing.T) {
 	t.Run("arm", func(t *testing.T) {
 		cc := testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 		for _, flag := range []string{"-mcpu=cortex-m0plus", "-mcpu=cortex-m55"} {
-			run(t, dir, cc, slices.Concat(warnings, includes, []string{flag, "-mthumb", "-Os", "-c", "fat_weights.c", "-o", "w.o"})...)
+			run(t, dir, cc, slices.Concat(warnings, includes, []string{flag, "-mthumb", "-Os", "-c", "fat_weights.c",
+				"-o", "w.o"})...)
 			if !slices.Contains(symbols(t, dir, "w.o"), "R fat_weights_bin") {
 				t.Errorf("%s: %q", flag, symbols(t, dir, "w.o"))
 			}
-			run(t, dir, cc, slices.Concat(warnings, includes, []string{flag, "-mthumb", "-Os", "-c", "fat.c", "-o", "f.o"})...)
+			run(t, dir, cc, slices.Concat(warnings, includes, []string{flag, "-mthumb", "-Os", "-c", "fat.c", "-o",
+				"f.o"})...)
 		}
 	})
 }
@@ -318,7 +329,8 @@ func TestWeightsTooLargeForText(t *testing.T) {
 	dir := t.TempDir()
 	m.write(t, dir)
 	run(t, dir, gcc, slices.Concat(warnings, includes, []string{"-c", "huge_weights.c"})...)
-	out, err := try(dir, gcc, slices.Concat(warnings, includes, []string{"-DNNCC_NO_INCBIN", "-c", "huge_weights.c"})...)
+	out,
+		err := try(dir, gcc, slices.Concat(warnings, includes, []string{"-DNNCC_NO_INCBIN", "-c", "huge_weights.c"})...)
 	if err == nil || !strings.Contains(out, "link huge_weights.bin as huge_weights_bin, aligned to 16 bytes") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -349,7 +361,10 @@ func TestSharing(t *testing.T) {
 func TestDeterministic(t *testing.T) {
 	for i := range models() {
 		a, b := models()[i].generate(t), models()[i].generate(t)
-		if !slices.EqualFunc(a.files, b.files, func(x, y codegen.File) bool { return x.Path == y.Path && string(x.Data) == string(y.Data) }) {
+		if !slices.EqualFunc(a.files, b.files, func(x, y codegen.File) bool {
+			return x.Path == y.Path &&
+				string(x.Data) == string(y.Data)
+		}) {
 			t.Errorf("%s: two generations differ", a.prefix)
 		}
 		for k := 1; k < len(a.files); k++ {

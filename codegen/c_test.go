@@ -80,7 +80,8 @@ func TestHeaderIsCPlusPlus(t *testing.T) {
 		t.Fatal(err)
 	}
 	cc := testenv.Tool(t, "cc", "g++")
-	run(t, dir, cc, append(strings.Fields("-std=c++11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fsyntax-only main.cpp"), includes...)...)
+	run(t, dir, cc, append(strings.Fields("-std=c++11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror "+
+		"-fsyntax-only main.cpp"), includes...)...)
 }
 
 const mainHead = `#include <stdio.h>
@@ -108,7 +109,8 @@ func driver(m *model) string {
 		if x.Type.Quant == nil {
 			continue
 		}
-		p("v = malloc(4u * %s_%s_ELEMS + 1u); get(v, 4u * %s_%s_ELEMS);", strings.ToUpper(m.prefix), x.Upper, strings.ToUpper(m.prefix), x.Upper)
+		p("v = malloc(4u * %s_%s_ELEMS + 1u); get(v, 4u * %s_%s_ELEMS);", strings.ToUpper(m.prefix), x.Upper,
+			strings.ToUpper(m.prefix), x.Upper)
 		p("status(%s_quantize_%s(a, v)); free(v);", m.prefix, x.CName)
 		p("put(%s_%s(a), %d);", m.prefix, x.CName, x.Bytes)
 	}
@@ -116,7 +118,8 @@ func driver(m *model) string {
 		if x.Type.SameMemory(nil) {
 			p("get(%s_%s(a), %d);", m.prefix, x.CName, x.Bytes)
 		} else {
-			p("v = malloc(%d); get(v, %d); %s_load_%s(a, (const %s *)v); free(v);", x.Bytes, x.Bytes, m.prefix, x.CName, x.CType)
+			p("v = malloc(%d); get(v, %d); %s_load_%s(a, (const %s *)v); free(v);", x.Bytes, x.Bytes, m.prefix, x.CName,
+				x.CType)
 		}
 	}
 	p("status(%s_run(a));", m.prefix)
@@ -124,10 +127,12 @@ func driver(m *model) string {
 		if x.Type.SameMemory(nil) {
 			p("put(%s_%s(a), %d);", m.prefix, x.CName, x.Bytes)
 		} else {
-			p("v = malloc(%d); %s_store_%s(a, (%s *)v); put(v, %d); free(v);", x.Bytes, m.prefix, x.CName, x.CType, x.Bytes)
+			p("v = malloc(%d); %s_store_%s(a, (%s *)v); put(v, %d); free(v);", x.Bytes, m.prefix, x.CName, x.CType,
+				x.Bytes)
 		}
 		if x.Type.Quant != nil {
-			p("v = malloc(4u * %s_%s_ELEMS + 1u); %s_dequantize_%s(a, v);", strings.ToUpper(m.prefix), x.Upper, m.prefix, x.CName)
+			p("v = malloc(4u * %s_%s_ELEMS + 1u); %s_dequantize_%s(a, v);", strings.ToUpper(m.prefix), x.Upper,
+				m.prefix, x.CName)
 			p("put(v, 4u * %s_%s_ELEMS); free(v);", strings.ToUpper(m.prefix), x.Upper)
 		}
 	}
@@ -153,8 +158,10 @@ func refusals(m *model) []string {
 			verbs = append(verbs, map[bool]string{true: "load", false: "store"}[input])
 		}
 		for _, v := range verbs {
-			for _, c := range [][3]string{{"NULL", "(void *)b", "NULL"}, {"a", "NULL", "NULL"}, {"a + 1", "(void *)b", "ALIGN"}, {"a + 8", "(void *)b", "ALIGN"}} {
-				list = append(list, fmt.Sprintf("%s_%s_%s(%s, %s) == NNCC_ERR_%s", m.prefix, v, x.CName, c[0], c[1], c[2]))
+			for _, c := range [][3]string{{"NULL", "(void *)b", "NULL"}, {"a", "NULL", "NULL"},
+				{"a + 1", "(void *)b", "ALIGN"}, {"a + 8", "(void *)b", "ALIGN"}} {
+				list = append(list, fmt.Sprintf("%s_%s_%s(%s, %s) == NNCC_ERR_%s", m.prefix, v, x.CName, c[0], c[1],
+					c[2]))
 			}
 		}
 	}
@@ -170,7 +177,8 @@ func refusals(m *model) []string {
 // the other and beyond, halves among them.
 func reals(t ir.Type) []float32 {
 	s, z := t.Quant.Scale[0], t.Quant.Zero[0]
-	special := []float32{0, 0.5, 1.5, -0.5, -1.5, 2.5, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e30, -1e30, 0.49999997, 8388609.5, 2147483520, -2147483648, 2147483648}
+	special := []float32{0, 0.5, 1.5, -0.5, -1.5, 2.5, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)),
+		1e30, -1e30, 0.49999997, 8388609.5, 2147483520, -2147483648, 2147483648}
 	v := make([]float32, t.Elems())
 	for i := range v {
 		if i < len(special) && len(v) > len(special) {
@@ -204,7 +212,8 @@ func TestRun(t *testing.T) { runAll(t, 1e-6, models()) }
 func TestRandom(t *testing.T) {
 	var ms []*model
 	for seed := range uint64(24) {
-		m := &model{prefix: fmt.Sprintf("r%d", seed), net: irtest.Gen(seed, tensor.F32), precision: []string{"float32", "int8"}[seed%2], native: seed%3 == 0}
+		m := &model{prefix: fmt.Sprintf("r%d", seed), net: irtest.Gen(seed, tensor.F32),
+			precision: []string{"float32", "int8"}[seed%2], native: seed%3 == 0}
 		if m.precision == "int8" && irtest.Count(m.net, "ConvTranspose") > 0 {
 			m.precision = "float32"
 		}
@@ -304,7 +313,8 @@ func runAll(t *testing.T, tol float64, ms []*model) {
 	if err := os.WriteFile(filepath.Join(dir, "main.c"), src.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	args := slices.Concat(strings.Fields("-std=c11 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -ffp-contract=off"), includes,
+	args := slices.Concat(strings.Fields("-std=c11 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "+
+		"-ffp-contract=off"), includes,
 		[]string{"main.c"}, sources(ms, false), sources(ms, true), []string{"-lm", "-o", "run"})
 	run(t, dir, cc, args...)
 	c := exec.Command(filepath.Join(dir, "run"))

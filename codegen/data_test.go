@@ -34,7 +34,8 @@ func TestIncludedData(t *testing.T) {
 			m.emit(t)
 			var want, got []string
 			for _, f := range m.files {
-				if slices.Contains([]string{"data_weights.bin", "data_weights.inc", "data_0.lm", "data_0.lm.inc"}, f.Path) {
+				if slices.Contains([]string{"data_weights.bin", "data_weights.inc", "data_0.lm", "data_0.lm.inc"},
+					f.Path) {
 					got = append(got, f.Path)
 				}
 			}

@@ -31,7 +31,8 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := &model{prefix: name}
-			m.opt = codegen.Options{Source: name + ".onnx", SHA256: strings.Repeat("0", 64), Version: "1.0", Board: "host"}
+			m.opt = codegen.Options{Source: name + ".onnx", SHA256: strings.Repeat("0", 64), Version: "1.0",
+				Board: "host"}
 			if m.prog, err = program.Parse(string(a.Files[0].Data)); err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +49,8 @@ func TestGolden(t *testing.T) {
 				if update {
 					x.Data = []byte(got)
 				} else if got != string(x.Data) {
-					t.Errorf("%s differs (-want +got):\n%s", x.Name, cmp.Diff(strings.Split(string(x.Data), "\n"), strings.Split(got, "\n")))
+					t.Errorf("%s differs (-want +got):\n%s", x.Name, cmp.Diff(strings.Split(string(x.Data), "\n"),
+						strings.Split(got, "\n")))
 				}
 			}
 			if update {

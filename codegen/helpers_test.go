@@ -80,10 +80,12 @@ func (m *model) emit(t testing.TB) *model {
 
 // lower takes net through the whole pipeline.
 func (m *model) lower(t testing.TB) {
-	o := lower.Options{Precision: m.precision, Legalize: true, NativeIO: m.native, Libraries: []string{"cmsisnn", "refc"}}
+	o := lower.Options{Precision: m.precision, Legalize: true, NativeIO: m.native,
+		Libraries: []string{"cmsisnn", "refc"}}
 	o.Target.Kernels = "auto"
 	if m.precision != "float32" {
-		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(m.net.In, 1, 1)}
+		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource,
+			Samples: quant.SyntheticSamples(m.net.In, 1, 1)}
 	}
 	r, err := lower.Run(m.net, o)
 	if err != nil {
@@ -164,7 +166,8 @@ func try(dir, name string, args ...string) (string, error) {
 }
 
 // warnings are the flags under which emitted C has none.
-var warnings = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
+var warnings = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes " +
+	"-Wmissing-prototypes -Werror")
 
 var includes = strings.Fields("-I. -Inncc -Inncc/cmsis_nn")
 
@@ -253,7 +256,8 @@ func models() []*model {
 			out "b" = %b
 			out "c" = %c
 			out "d" = %d`},
-		{prefix: "hostile", opt: codegen.Options{Source: "*/ int evil; /* ??/\n\\", Board: "a*/b", Notes: []string{"line\none `x` */"}}, src: `
+		{prefix: "hostile", opt: codegen.Options{Source: "*/ int evil; /* ??/\n\\", Board: "a*/b",
+			Notes: []string{"line\none `x` */"}}, src: `
 			in %"*/ #error x /*" : f32[2]
 			in %"??/" : f32[2]
 			in %"tail\\" : f32[2]

@@ -11,9 +11,12 @@ import (
 
 func TestPrefix(t *testing.T) {
 	for in, want := range map[string]string{
-		"kws": "kws", "a.b-c": "a_b_c", "9lives": "m9lives", "": "model", "___": "model", "größe": "gr__e", "世界": "model", "_x": "m_x",
-		"int": "int_model", "Stdint": "Stdint_model", "features": "features_model", "string": "string_model", "memcpy": "memcpy",
-		"arm_softmax": "arm_softmax_model", "nncc": "nncc_model", "NNCC_x": "NNCC_x_model", "cmsis_gcc": "cmsis_gcc_model", "nncc_model": "nncc_model",
+		"kws": "kws", "a.b-c": "a_b_c", "9lives": "m9lives", "": "model", "___": "model", "größe": "gr__e",
+		"世界": "model", "_x": "m_x",
+		"int": "int_model", "Stdint": "Stdint_model", "features": "features_model", "string": "string_model",
+		"memcpy":      "memcpy",
+		"arm_softmax": "arm_softmax_model", "nncc": "nncc_model", "NNCC_x": "NNCC_x_model",
+		"cmsis_gcc": "cmsis_gcc_model", "nncc_model": "nncc_model",
 		strings.Repeat("x", 100): strings.Repeat("x", 48),
 	} {
 		if got := Prefix(in); got != want {
@@ -30,8 +33,10 @@ var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 // TestIONames: whatever the names are, all identifiers derived from them are
 // different, valid, and none of the emitted files' own or the library's.
 func TestIONames(t *testing.T) {
-	words := []string{"a", "A", "a.b", "a_b", "a_2", "a_2_2", "run", "reset", "step_0", "step_12", "p0", "p7", "weights_bin", "weights_3_bias", "x_weights_3_bias",
-		"weights_0_", "io_round", "io_quantise", "H", "h", "ARENA", "arena", "ARENA_BYTES", "quantize_a", "load_a", "store_a", "a_BYTES", "a_SHAPE", "", "_", "世", "界", "t", "TRACE",
+	words := []string{"a", "A", "a.b", "a_b", "a_2", "a_2_2", "run", "reset", "step_0", "step_12", "p0", "p7",
+		"weights_bin", "weights_3_bias", "x_weights_3_bias",
+		"weights_0_", "io_round", "io_quantise", "H", "h", "ARENA", "arena", "ARENA_BYTES", "quantize_a", "load_a",
+		"store_a", "a_BYTES", "a_SHAPE", "", "_", "世", "界", "t", "TRACE",
 		"ALIGNED", "WEIGHTS_H", "least8_t", "int", strings.Repeat("l", 60), strings.Repeat("l", 61)}
 	own := regexp.MustCompile(`^(run|reset|step_\d+|p\d+|weights_bin|weights_\d+_.*|io_round|io_quantise)$`)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -52,14 +57,17 @@ func TestIONames(t *testing.T) {
 						t.Errorf("%s: %s and %s both give %s (of %q)", prefix, o, who, d, names)
 					}
 					seen[d] = who
-					if !identifier.MatchString(d) || slices.Contains([]string{"int8_t", "size_t", "uint8_t", strings.ToUpper(prefix) + "_ARENA_BYTES"}, d) {
+					if !identifier.MatchString(d) ||
+						slices.Contains([]string{"int8_t", "size_t", "uint8_t", strings.ToUpper(prefix) +
+							"_ARENA_BYTES"}, d) {
 						t.Errorf("%s: %q gives %s", prefix, names[i], d)
 					}
 				}
 			}
 		}
 	}
-	if got := ioNames("kws", []string{"input_1", "Identity", "a.b", "a_b"}); !slices.Equal(got, []string{"input_1", "Identity", "a_b", "a_b_2"}) {
+	if got := ioNames("kws", []string{"input_1", "Identity", "a.b", "a_b"}); !slices.Equal(got,
+		[]string{"input_1", "Identity", "a_b", "a_b_2"}) {
 		t.Errorf("plain names become %q", got)
 	}
 }
@@ -81,7 +89,8 @@ func TestComment(t *testing.T) {
 			}
 		}
 	}
-	for in, want := range map[string]string{"a/b/c.d:0": "a/b/c.d:0", "/model.22/dfl/Conv": "/model.22/dfl/Conv", "*/": "* /", "??/": "? ?/", "a\nb": "a_b"} {
+	for in, want := range map[string]string{"a/b/c.d:0": "a/b/c.d:0", "/model.22/dfl/Conv": "/model.22/dfl/Conv",
+		"*/": "* /", "??/": "? ?/", "a\nb": "a_b"} {
 		if got := comment(in); got != want {
 			t.Errorf("comment(%q) = %q, want %q", in, got, want)
 		}

@@ -138,7 +138,8 @@ func arduinoFiles(v *modelView, files []File) []File {
 			// Cores for Arduino compile for link time optimisation, and no file otherwise.
 			first = "#define NNCC_NO_INCBIN\n"
 		}
-		out = append(out, File{from, fmt.Appendf(nil, "/* For Arduino, which compiles src/. */\n%s#include \"%s%s\"\n", first, strings.Repeat("../", strings.Count(from, "/")), to)})
+		out = append(out, File{from, fmt.Appendf(nil, "/* For Arduino, which compiles src/. */\n%s#include \"%s%s\"\n",
+			first, strings.Repeat("../", strings.Count(from, "/")), to)})
 	}
 	for _, f := range files {
 		base := path.Base(f.Path)

@@ -107,12 +107,14 @@ func TestZephyr(t *testing.T) {
 		main := ""
 		for _, p := range []string{"quantised", "qnative"} {
 			_, dir := withProject(t, find(t, p), "zephyr")
-			text += fmt.Sprintf("set(CONFIG_NNCC_%s y)\nadd_subdirectory(%q %s)\n", strings.ToUpper(p), filepath.Join(dir, "zephyr"), p)
+			text += fmt.Sprintf("set(CONFIG_NNCC_%s y)\nadd_subdirectory(%q %s)\n", strings.ToUpper(p),
+				filepath.Join(dir, "zephyr"), p)
 			main = fmt.Sprintf("#include \"%s.h\"\n", p) + main
 		}
 		main += "int main(void) { return quantised_run(0) == NNCC_OK || qnative_run(0) == NNCC_OK; }\n"
 		// Zephyr links its libraries whole.
-		text += "add_executable(app main.c)\ntarget_link_libraries(app -Wl,--whole-archive nncc_quantised nncc_qnative -Wl,--no-whole-archive m)\n"
+		text += "add_executable(app main.c)\ntarget_link_libraries(app -Wl,--whole-archive nncc_quantised " +
+			"nncc_qnative -Wl,--no-whole-archive m)\n"
 		for name, s := range map[string]string{"CMakeLists.txt": text, "main.c": main} {
 			if err := os.WriteFile(filepath.Join(app, name), []byte(s), 0o644); err != nil {
 				t.Fatal(err)
@@ -128,7 +130,9 @@ func TestZephyr(t *testing.T) {
 			t.Skip("python3-kconfiglib is not installed")
 		}
 		app := t.TempDir()
-		if err := os.WriteFile(filepath.Join(app, "Kconfig"), []byte("config CMSIS_NN\n\tbool \"library\"\n\tdefault y\n\nsource \""+filepath.Join(dir, "zephyr", "Kconfig")+"\"\n"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(app, "Kconfig"),
+			[]byte("config CMSIS_NN\n\tbool \"library\"\n\tdefault y\n\nsource \""+filepath.Join(dir, "zephyr",
+				"Kconfig")+"\"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		out := run(t, app, "python3", "-c", `import kconfiglib
@@ -247,14 +251,17 @@ func TestArduino(t *testing.T) {
 				t.Fatalf("%d sources, want %d: %v", len(objs), want, err)
 			}
 			sketch := "examples/" + m.prefix + "_once/" + m.prefix + "_once.ino"
-			if err := os.WriteFile(filepath.Join(dir, "src", "main.cpp"), fmt.Appendf(nil, arduinoMain, sketch), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "src", "main.cpp"), fmt.Appendf(nil, arduinoMain, sketch),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 			run(t, dir, gpp, append([]string{"-Isrc", "src/main.cpp", "-o", "sketch"}, append(objs, "-lm")...)...)
-			if out := run(t, dir, filepath.Join(dir, "sketch")); strings.Contains(out, "failed") || !strings.HasPrefix(out, "microseconds: time\n") {
+			if out := run(t, dir, filepath.Join(dir, "sketch")); strings.Contains(out, "failed") ||
+				!strings.HasPrefix(out, "microseconds: time\n") {
 				t.Error(out)
 			}
-			if p := m.file("library.properties"); !strings.Contains(p, "includes="+m.prefix+".h\n") || strings.Count(p, "=") != strings.Count(p, "\n") {
+			if p := m.file("library.properties"); !strings.Contains(p, "includes="+m.prefix+".h\n") ||
+				strings.Count(p, "=") != strings.Count(p, "\n") {
 				t.Error(p)
 			}
 		})

@@ -17,7 +17,8 @@ var tmplFS embed.FS
 
 // allowed are the sprig functions that templates may use: text only. Numbers
 // and decisions are made in Go, where a wrong type is an error and not zero.
-var allowed = []string{"indent", "nindent", "trim", "join", "quote", "upper", "lower", "replace", "repeat", "default", "ternary", "list", "until", "hasPrefix", "contains"}
+var allowed = []string{"indent", "nindent", "trim", "join", "quote", "upper", "lower", "replace", "repeat", "default",
+	"ternary", "list", "until", "hasPrefix", "contains"}
 
 // own are functions that sprig has not, or not for all platforms alike.
 var own = template.FuncMap{"base": path.Base, "xml": xmlText, "word": makeWord, "md": markdown}
@@ -67,7 +68,8 @@ func renderAll(v *modelView) ([]File, error) {
 		{"README.md", "README.md.tmpl"},
 	}
 	if len(v.Weights.Blobs) > 0 {
-		jobs = append(jobs, job{v.Prefix + "_weights.h", "weights.h.tmpl"}, job{v.Prefix + "_weights.c", "weights.c.tmpl"})
+		jobs = append(jobs, job{v.Prefix + "_weights.h", "weights.h.tmpl"},
+			job{v.Prefix + "_weights.c", "weights.c.tmpl"})
 	}
 	if len(v.Images) > 0 {
 		jobs = append(jobs, job{v.Prefix + "_images.h", "images.h.tmpl"}, job{v.Prefix + "_images.c", "images.c.tmpl"})

@@ -14,7 +14,8 @@ import (
 // the allow-list (numbers are made in Go, where a wrong type is an error), and
 // comparisons on the values of a view.
 func TestFunctions(t *testing.T) {
-	want := strings.Fields("indent nindent trim join quote upper lower replace repeat default ternary list until hasPrefix contains")
+	want := strings.Fields("indent nindent trim join quote upper lower replace repeat default ternary list until " +
+		"hasPrefix contains")
 	if !slices.Equal(allowed, want) {
 		t.Errorf("the allow-list is %q, want %q", allowed, want)
 	}

@@ -118,7 +118,8 @@ func (e *emitter) state(x program.State) stateView {
 
 func newIOView(x IOInfo, prefix string, input bool) ioView {
 	t := x.Type
-	v := ioView{CName: x.CName, CType: x.CType, Macro: strings.ToUpper(prefix) + "_" + x.Upper, Bytes: x.Bytes, Elems: t.Elems(), Rank: t.Rank()}
+	v := ioView{CName: x.CName, CType: x.CType, Macro: strings.ToUpper(prefix) + "_" + x.Upper, Bytes: x.Bytes,
+		Elems: t.Elems(), Rank: t.Rank()}
 	v.Comment = comment(fmt.Sprintf("%s: %s [%s]", x.Name, t.DType.ONNXName(), list(t.Shape)))
 	v.Shape = "{" + list(t.Shape) + "}"
 	if t.Rank() == 0 { // C has no empty initialisers; RANK tells the difference
@@ -130,7 +131,8 @@ func newIOView(x IOInfo, prefix string, input bool) ioView {
 		if t.SameMemory(types.NHWC(t.Rank())) {
 			name = ", channels last (NHWC)"
 		}
-		v.Layout = fmt.Sprintf("NOT the ONNX order%s: memory holds dimensions %s, that is [%s]", name, list(t.Order), list(t.Phys()))
+		v.Layout = fmt.Sprintf("NOT the ONNX order%s: memory holds dimensions %s, that is [%s]", name, list(t.Order),
+			list(t.Phys()))
 	}
 	v.Proto = fmt.Sprintf("const %s *%s_%s(const void *arena)", x.CType, prefix, x.CName)
 	if input {
@@ -167,18 +169,23 @@ func (v *ioView) helpers(t types.Type, prefix string, input bool, lo, hi string)
 			arena, values, own = "void *arena", "const "+elem+" *values", v.CType+" *const q"
 		}
 		check := prefix + "_io_check(arena, values)"
-		h := helperView{Doc: doc, Proto: fmt.Sprintf("nncc_status %s_%s_%s(%s, %s)", prefix, verb, v.CName, arena, values)}
+		h := helperView{Doc: doc, Proto: fmt.Sprintf("nncc_status %s_%s_%s(%s, %s)", prefix, verb, v.CName, arena,
+			values)}
 		if v.Elems == 0 {
 			h.Body = []string{"    return " + check + "; /* no elements */"}
 		} else {
-			h.Body = slices.Concat([]string{"    const nncc_status status = " + check + ";", fmt.Sprintf("    %s = %s_%s(arena);", own, prefix, v.CName)},
-				loops(t, line, "    if (status != NNCC_OK) {", "        return status;", "    }"), []string{"    return NNCC_OK;"})
+			h.Body = slices.Concat([]string{"    const nncc_status status = " + check + ";",
+				fmt.Sprintf("    %s = %s_%s(arena);", own, prefix, v.CName)},
+				loops(t, line, "    if (status != NNCC_OK) {", "        return status;", "    }"),
+				[]string{"    return NNCC_OK;"})
 		}
 		v.Helpers = append(v.Helpers, h)
 	}
 	if v.Quantised && input {
-		add("quantize", "Writes the input from reals, ONNX order: round half to even of value / scale, plus zero point, saturated; NaN counts as 0.", "float",
-			fmt.Sprintf("q[@m] = (%s)%s_io_quantise(values[@k], %s_SCALE, %s_ZERO_POINT, %s, %s);", v.CType, prefix, v.Macro, v.Macro, lo, hi))
+		add("quantize", "Writes the input from reals, ONNX order: round half to even of value / scale, plus zero "+
+			"point, saturated; NaN counts as 0.", "float",
+			fmt.Sprintf("q[@m] = (%s)%s_io_quantise(values[@k], %s_SCALE, %s_ZERO_POINT, %s, %s);", v.CType, prefix,
+				v.Macro, v.Macro, lo, hi))
 	}
 	if v.Permuted && input {
 		add("load", "Writes the input from the same elements in ONNX order.", v.CType, "q[@m] = values[@k];")
@@ -202,7 +209,8 @@ func (v *ioView) helpers(t types.Type, prefix string, input bool, lo, hi string)
 func loops(t types.Type, line string, first ...string) []string {
 	if t.SameMemory(nil) {
 		line = strings.NewReplacer("@m", "i", "@k", "i").Replace(line)
-		return slices.Concat([]string{"    size_t i;"}, first, []string{fmt.Sprintf("    for (i = 0; i < %du; i++) {", t.Elems()), "        " + line, "    }"})
+		return slices.Concat([]string{"    size_t i;"}, first,
+			[]string{fmt.Sprintf("    for (i = 0; i < %du; i++) {", t.Elems()), "        " + line, "    }"})
 	}
 	stride := make([]int, t.Rank())
 	for i, s := t.Rank()-1, 1; i >= 0; i-- {

@@ -15,7 +15,9 @@ func TestMakeWord(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("make is not installed")
 	}
-	words := []string{"-O2", "-DX=a b", "-DY=$(shell touch pwned)", "-DZ=`touch pwned`", "-DV=$HOME$$x${HOME}", "-DH=#1", `-DB=\#2`, `-DB=\\#2\`, `-DQ='x'"y"`, "-DS=;touch pwned", "-DP=%c*?[a]~", "~", "-DA=a=b:c", "&& touch pwned", `\`, `$`, "é"}
+	words := []string{"-O2", "-DX=a b", "-DY=$(shell touch pwned)", "-DZ=`touch pwned`", "-DV=$HOME$$x${HOME}",
+		"-DH=#1", `-DB=\#2`, `-DB=\\#2\`, `-DQ='x'"y"`, "-DS=;touch pwned", "-DP=%c*?[a]~", "~", "-DA=a=b:c",
+		"&& touch pwned", `\`, `$`, "é"}
 	const signs = ` $#\'"();%=a` + "`"
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 40 {
@@ -36,7 +38,9 @@ func TestMakeWord(t *testing.T) {
 	if err := os.WriteFile(show, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" > got\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	text := "CC = " + makeWord(show) + "\nCFLAGS ?= " + strings.Join(list, " ") + "\nFLAGS = $(CC) $(CFLAGS)\nLINE = '$(subst ','\\'',$(FLAGS))'\nall:\n\t$(CC) $(CFLAGS)\n\t@printf '%s\\n' $(LINE) > line\n"
+	text := "CC = " + makeWord(show) + "\nCFLAGS ?= " + strings.Join(list, " ") +
+		"\nFLAGS = $(CC) $(CFLAGS)\nLINE = '$(subst ','\\'',$(FLAGS))'\nall:\n\t$(CC) $(CFLAGS)\n\t@printf '%s\\n' " +
+		"$(LINE) > line\n"
 	if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -150,7 +150,8 @@ func (n *Node) DropAttr(names ...string) {
 
 // Bare is the node outside of any graph, with attributes of its own.
 func (n *Node) Bare() *Node {
-	return &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), In: n.In, Out: n.Out, Body: n.Body, Origin: n.Origin}
+	return &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), In: n.In, Out: n.Out, Body: n.Body,
+		Origin: n.Origin}
 }
 
 // Names are the attribute names in order.
@@ -174,7 +175,8 @@ func (a Attrs) Clone() Attrs {
 
 // Equal compares kind and value.
 func (a Attr) Equal(b Attr) bool {
-	return a.Kind == b.Kind && a.Int == b.Int && (a.Float == b.Float || a.Float != a.Float && b.Float != b.Float) && a.String == b.String &&
+	return a.Kind == b.Kind && a.Int == b.Int && (a.Float == b.Float || a.Float != a.Float && b.Float != b.Float) &&
+		a.String == b.String &&
 		slices.Equal(a.Ints, b.Ints) && slices.Equal(a.Floats, b.Floats) && slices.Equal(a.Strings, b.Strings) &&
 		(a.Tensor == b.Tensor || a.Tensor != nil && b.Tensor != nil && tensor.Equal(a.Tensor, b.Tensor))
 }

@@ -112,7 +112,8 @@ func specOf(f reflect.StructField) AttrSpec {
 		panic(bug.Errorf("the attribute %s has type %s", f.Name, f.Type))
 	}
 	name, option, _ := strings.Cut(f.Tag.Get("attr"), ",")
-	s := AttrSpec{Name: name, Kind: kind, Required: strings.Contains(option, "required"), ElemType: strings.Contains(option, "type")}
+	s := AttrSpec{Name: name, Kind: kind, Required: strings.Contains(option, "required"),
+		ElemType: strings.Contains(option, "type")}
 	if s.Name == "" {
 		s.Name = underscored(f.Name)
 	}

@@ -565,7 +565,8 @@ func (g *Graph) Clone() *Graph {
 		}
 		w := m[v]
 		if w == nil {
-			w = &Value{ID: v.ID, Name: v.Name, Type: v.Type, Index: v.Index, Const: v.Const, Holds: slices.Clip(v.Holds)}
+			w = &Value{ID: v.ID, Name: v.Name, Type: v.Type, Index: v.Index, Const: v.Const,
+				Holds: slices.Clip(v.Holds)}
 			c.names[v.Name] = true
 			m[v] = w
 		}

@@ -90,7 +90,8 @@ func TestInherit(t *testing.T) {
 	}
 	first := all[0].Origin
 	all[0].Inherit(all[1:]...)
-	if o := all[0].Origin; len(o) < 100 || len(o) > 1000 || !slices.Equal(o[:4], []string{"n0", "common", "n1", "n2"}) || len(first) != 2 {
+	if o := all[0].Origin; len(o) < 100 || len(o) > 1000 ||
+		!slices.Equal(o[:4], []string{"n0", "common", "n1", "n2"}) || len(first) != 2 {
 		t.Errorf("%d origins, the first ones are %v", len(o), o[:4])
 	}
 }

@@ -138,7 +138,8 @@ func TestTextErrors(t *testing.T) {
 		{`graph "g" {} x`, `after the graph`},
 		{`graph "g`, `string is not closed`},
 		{`graph "g" { ! }`, `unexpected character '!'`},
-		{strings.Repeat(`graph "g" { %y : f32[1] = A() body "g" {`, 1) + strings.Repeat(`%y : f32[1] = A() body "g" {`, 50), `nested more than`},
+		{strings.Repeat(`graph "g" { %y : f32[1] = A() body "g" {`, 1) + strings.Repeat(`%y : f32[1] = A() body "g" {`,
+			50), `nested more than`},
 	} {
 		_, err := Parse(c.src, anyOp)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

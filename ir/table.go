@@ -11,7 +11,8 @@ func Table(n *Node) (entries []int64, ok bool) {
 		return nil, false
 	}
 	x, y := n.In[0].Type, n.Out[0].Type
-	if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || x.DType != tensor.I8 && x.DType != tensor.U8 {
+	if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || x.DType != tensor.I8 &&
+		x.DType != tensor.U8 {
 		return nil, false
 	}
 	lo, hi := x.DType.IntRange()

@@ -15,7 +15,8 @@ import (
 func AlignPass(o align.Options, res *align.Result) pass.Pass {
 	return pass.Pass{
 		Name: "align", Numerics: pass.Reassoc,
-		Doc: "channels padded to multiples that kernels like, where that pays (--align auto) or wherever possible (--align always)",
+		Doc: "channels padded to multiples that kernels like, where that pays (--align auto) or wherever possible " +
+			"(--align always)",
 		Run: func(c *pass.Ctx, g *ir.Graph) error {
 			r, err := align.Run(g, o)
 			if err != nil {

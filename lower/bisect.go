@@ -187,7 +187,10 @@ func resized(d *tensor.Dense, t ir.Type) *tensor.Dense {
 
 func sameOutputs(a, b [][]result) bool {
 	return slices.EqualFunc(a, b, func(a, b []result) bool {
-		return slices.EqualFunc(a, b, func(x, y result) bool { return x.name == y.name && x.data.Len() == y.data.Len() })
+		return slices.EqualFunc(a, b, func(x, y result) bool {
+			return x.name == y.name &&
+				x.data.Len() == y.data.Len()
+		})
 	})
 }
 

@@ -159,7 +159,8 @@ func (s *State) assignOrders() error {
 		}
 		return s.Choices[n].Layout
 	}
-	if err := layout.Assign(s.Graph, rules, layout.Options{NativeIO: s.facts.NativeIO, Inner: s.stateValues()}); err != nil {
+	if err := layout.Assign(s.Graph, rules, layout.Options{NativeIO: s.facts.NativeIO,
+		Inner: s.stateValues()}); err != nil {
 		return err
 	}
 	for _, n := range s.Graph.Nodes {

@@ -60,7 +60,8 @@ func TestSelection(t *testing.T) {
 	}
 	got := map[string]result{}
 	for _, goal := range []string{"speed", "balanced", "size"} {
-		w := &selection{o: &Options{Optimize: goal}, candidates: candidates, chosen: make([]int, len(candidates)), files: map[string][]string{}, code: code}
+		w := &selection{o: &Options{Optimize: goal}, candidates: candidates, chosen: make([]int, len(candidates)),
+			files: map[string][]string{}, code: code}
 		for f := range code {
 			w.files[f] = []string{f}
 		}
@@ -75,7 +76,8 @@ func TestSelection(t *testing.T) {
 	if !(got["size"].bytes <= got["balanced"].bytes && got["balanced"].bytes <= got["speed"].bytes) {
 		t.Errorf("bytes: %v", got)
 	}
-	if !(got["size"].instructions >= got["balanced"].instructions && got["balanced"].instructions >= got["speed"].instructions) {
+	if !(got["size"].instructions >= got["balanced"].instructions &&
+		got["balanced"].instructions >= got["speed"].instructions) {
 		t.Errorf("instructions: %v", got)
 	}
 }

@@ -55,7 +55,8 @@ func golden(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	got := outcome(s, stages[len(stages)-1])
-	if keeps := []string{"import", "mark", "reference"}; got == irtest.Parse(t, in).String() != slices.Contains(keeps, stages[len(stages)-1]) {
+	if keeps := []string{"import", "mark", "reference"}; got == irtest.Parse(t, in).String() != slices.Contains(keeps,
+		stages[len(stages)-1]) {
 		t.Errorf("the stage changes the graph: %v", got != in)
 	}
 	if irtest.Update() {

@@ -32,7 +32,8 @@ func (s *State) integer() error {
 	if !s.facts.Quantised {
 		s.Model = s.QDQ
 	}
-	if err := quant.Integer(s.Graph, quant.IntegerOptions{FloatIO: s.facts.FloatIO, Imported: s.facts.Quantised}); err != nil {
+	if err := quant.Integer(s.Graph, quant.IntegerOptions{FloatIO: s.facts.FloatIO,
+		Imported: s.facts.Quantised}); err != nil {
 		return err
 	}
 	s.Precision, _ = precisionOf(s.Graph)
@@ -52,7 +53,8 @@ func (s *State) dequantize() error {
 func (s *State) warnOfFloatNodes() {
 	var names []string
 	for _, n := range s.Graph.Nodes {
-		if len(n.Out) == 0 || !n.Out[0].Type.DType.IsFloat() || n.Op == op.DequantizeLinear || n.Op.Quant == ir.QMove || n.Quantised() {
+		if len(n.Out) == 0 || !n.Out[0].Type.DType.IsFloat() || n.Op == op.DequantizeLinear || n.Op.Quant == ir.QMove ||
+			n.Quantised() {
 			continue
 		}
 		if n.Out[0].Type.DType == tensor.BF16 || n.In[0] != nil && n.In[0].Type.DType == tensor.BF16 {
@@ -65,7 +67,8 @@ func (s *State) warnOfFloatNodes() {
 		if k > 4 {
 			names, more = names[:4], ", ..."
 		}
-		s.warn("float-node", "", "%d nodes are computed in float, without an integer form: %s%s", k, strings.Join(names, ", "), more)
+		s.warn("float-node", "", "%d nodes are computed in float, without an integer form: %s%s", k,
+			strings.Join(names, ", "), more)
 	}
 }
 
@@ -110,7 +113,8 @@ func (s *State) floatFallback() error {
 			return err
 		}
 		s.inFloat(s.facts.Accel, n, m)
-		s.warn("float-node", name, "%s has no integer kernel: it is computed in float between DequantizeLinear and QuantizeLinear", name)
+		s.warn("float-node", name, "%s has no integer kernel: it is computed in float between DequantizeLinear and "+
+			"QuantizeLinear", name)
 	}
 	return nil
 }

@@ -61,7 +61,8 @@ func checkModelOutputs(s *State) error {
 	}
 	for i, v := range s.Graph.Out {
 		if now, was := (output{s.Graph.OutNames[i], v.Type.Elems()}), s.outputs[i]; now != was {
-			return fmt.Errorf("output %s has %d elements, the model's is %s with %d", now.name, now.elems, was.name, was.elems)
+			return fmt.Errorf("output %s has %d elements, the model's is %s with %d", now.name, now.elems, was.name,
+				was.elems)
 		}
 	}
 	return nil
@@ -117,7 +118,8 @@ func checkOrders(s *State) error {
 		}
 		for i, v := range n.In {
 			if v != nil && v.Const == nil && i < len(l.In) && !v.Type.SameMemory(l.In[i]) {
-				return fmt.Errorf("input %d of %s is in the order %v, its kernel demands %v", i, n, v.Type.Order, l.In[i])
+				return fmt.Errorf("input %d of %s is in the order %v, its kernel demands %v", i, n, v.Type.Order,
+					l.In[i])
 			}
 		}
 	}

@@ -107,7 +107,10 @@ func (s *search) candidates() error {
 		effort schedule.Effort
 		most   int
 	}{{schedule.Medium, maxMedium}, {schedule.Full, maxFull}} {
-		slices.SortStableFunc(s.trials, func(a, b *trial) int { return cmp.Or(cmp.Compare(a.arena, b.arena), cmp.Compare(a.work, b.work)) })
+		slices.SortStableFunc(s.trials, func(a, b *trial) int {
+			return cmp.Or(cmp.Compare(a.arena, b.arena),
+				cmp.Compare(a.work, b.work))
+		})
 		for _, t := range s.trials[:min(len(s.trials), e.most)] {
 			t.effort = e.effort
 			if e.effort == schedule.Full {
@@ -118,7 +121,10 @@ func (s *search) candidates() error {
 			}
 		}
 	}
-	slices.SortStableFunc(s.trials, func(a, b *trial) int { return cmp.Or(cmp.Compare(a.work, b.work), cmp.Compare(a.arena, b.arena)) })
+	slices.SortStableFunc(s.trials, func(a, b *trial) int {
+		return cmp.Or(cmp.Compare(a.work, b.work),
+			cmp.Compare(a.arena, b.arena))
+	})
 	return nil
 }
 

@@ -65,7 +65,8 @@ func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 	}
 	mixed.Tried = append(rep.Tried, mixed.Tried...)
 	r.Calibration = mixed
-	d := diag.Warnf("bfloat16", "", "int8 alone reaches %.1f dB on samples that calibration did not see: %d of the model's nodes "+
+	d := diag.Warnf("bfloat16", "", "int8 alone reaches %.1f dB on samples that calibration did not see: %d of the "+
+		"model's nodes "+
 		"run in bfloat16, which gives %.1f dB", rep.SQNR, len(mixed.BF16), mixed.SQNR)
 	d.Hint = "--precision int8 keeps int8"
 	r.Diags.Add(d)

@@ -74,8 +74,10 @@ func TestMixedPrecision(t *testing.T) {
 			float := g.Clone()
 			lim := mla.Defaults()
 			lim.BF16 = c.bf16
-			o := lower.Options{Precision: c.precision, Legalize: true, Libraries: []string{"cmsisnn", "refc"}, Accel: mla.New(lim),
-				Quant: quant.Options{Samples: quant.SyntheticSamples(g.In, 6, 3), Source: c.source, BiasCorrection: true}}
+			o := lower.Options{Precision: c.precision, Legalize: true, Libraries: []string{"cmsisnn", "refc"},
+				Accel: mla.New(lim),
+				Quant: quant.Options{Samples: quant.SyntheticSamples(g.In, 6, 3), Source: c.source,
+					BiasCorrection: true}}
 			r, err := lower.Run(g, o)
 			if err != nil {
 				t.Fatal(err)
@@ -94,7 +96,8 @@ func TestMixedPrecision(t *testing.T) {
 				out[0] = ir.Dequantise(out[0], q)
 			}
 			db := decibels(want, out[0])
-			t.Logf("%.1f dB on an unseen input, report %+.1f (int8 %.1f)", db, r.Calibration.SQNR, r.Calibration.Int8SQNR)
+			t.Logf("%.1f dB on an unseen input, report %+.1f (int8 %.1f)", db, r.Calibration.SQNR,
+				r.Calibration.Int8SQNR)
 			if mixed := len(r.Calibration.BF16) > 0; mixed != c.mixed {
 				t.Fatalf("bfloat16 nodes: %v", r.Calibration.BF16)
 			}

@@ -52,8 +52,9 @@ var floatRows = []*Stage{
 	floatPass("absorb", "", legalize, ownRanks),
 	floatPass("flatten-order", "", legalize, ownRanks),
 	{
-		Name:     "4d",
-		Doc:      "four dimensions for every value, where possible; what rebuilds the outputs becomes a graph of its own",
+		Name: "4d",
+		Doc: "four dimensions for every value, where possible; what rebuilds the outputs becomes a graph of " +
+			"its own",
 		Numerics: pass.Reassoc,
 		When:     []Condition{native4D, floatModel},
 		After: []Order{
@@ -91,7 +92,8 @@ var quantisationRows = []*Stage{
 		Run:      (*State).quantize,
 	},
 	{
-		Name: "integer", Doc: "arithmetic on integers instead of real numbers between QuantizeLinear and DequantizeLinear",
+		Name: "integer", Doc: "arithmetic on integers instead of real numbers between QuantizeLinear and " +
+			"DequantizeLinear",
 		Numerics: pass.Lossy, LeastSQNR: 6, // roundings add up over layers where the signal is low
 		When:     []Condition{fixedPoint},
 		Requires: []*Invariant{modelKept},
@@ -142,7 +144,8 @@ var programRows = []*Stage{
 		Run:      (*State).segment,
 	},
 	{
-		Name: "model-types", Doc: "inputs and outputs of a float program have the model's float types again, with casts",
+		Name: "model-types", Doc: "inputs and outputs of a float program have the model's float types again, with " +
+			"casts",
 		Numerics: pass.Lossy, LeastSQNR: 20,
 		When:     []Condition{otherFloat, floatProgram},
 		After:    []Order{{"single", "it knows what they were"}},
@@ -250,8 +253,9 @@ var kernelRows = []*Stage{
 		Run:         (*State).assignOrders,
 	},
 	{
-		Name:        "lowering",
-		Doc:         "calls of kernels: the fastest candidate of every node, or what --optimize makes of speed and size",
+		Name: "lowering",
+		Doc: "calls of kernels: the fastest candidate of every node, or what --optimize makes of speed and " +
+			"size",
 		Requires:    []*Invariant{placed, memoryOrders},
 		Establishes: []*Invariant{called},
 		Required:    "a program is made of calls",

@@ -91,7 +91,8 @@ func precisionOf(g *ir.Graph) (string, Layers) {
 	visit(g)
 	quantised := l["int8"]+l["int16x8"]+l["int4"] > 0
 	switch {
-	case quantised && floatMACs, data[tensor.I16] && (data[tensor.I8] || weights[tensor.I4]) || weights[tensor.I4] && weights[tensor.I8]:
+	case quantised && floatMACs, data[tensor.I16] && (data[tensor.I8] || weights[tensor.I4]) || weights[tensor.I4] &&
+		weights[tensor.I8]:
 		return "mixed", l
 	case !quantised && len(l) > 1:
 		return "mixed", l

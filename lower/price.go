@@ -66,7 +66,8 @@ func (o *Options) price(n *ir.Node, l *call.Lowered) cost.Price {
 	if !ok || l.Library != cmsisnn.Library && !kernel.IsOptimized(l.Library) {
 		return cost.Price{Unknown: "layers of this kind have no cost table (" + l.Kernel + ")"}
 	}
-	if l.Library == cmsisnn.Library && !strings.HasSuffix(l.Kernel, "_s8") { // 16-bit activations and int4 weights have costs of their own
+	// 16-bit activations and int4 weights have costs of their own
+	if l.Library == cmsisnn.Library && !strings.HasSuffix(l.Kernel, "_s8") {
 		return cost.Price{Unknown: "layers of this kind have no cost table (" + l.Kernel + ")"}
 	}
 	m := cost.Models()[k]
@@ -90,7 +91,8 @@ func shapeOf(n *ir.Node) (cost.Shape, bool) {
 			return none, false
 		}
 		g, err := op.ConvGeometry(n)
-		if err != nil || len(g.In) > 2 || slices.Max(g.Dilations) > 1 || g.Group != 1 && !(op.IsDepthwise(g) && g.CIn == g.COut) {
+		if err != nil || len(g.In) > 2 || slices.Max(g.Dilations) > 1 || g.Group != 1 &&
+			!(op.IsDepthwise(g) && g.CIn == g.COut) {
 			return none, false
 		}
 		s := spatial(g.N, g.In, g.Out, g.Kernel, g.Strides, g.PadBegin)

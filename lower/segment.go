@@ -14,7 +14,8 @@ import (
 func segmentKernel(a accel.Accelerator) *kernel.Kernel {
 	t, compiled := a.Traits(), kernel.FactOf(a.Compile)
 	return &kernel.Kernel{
-		Name: a.Kind() + "_run_segment", Library: a.Kind(), Doc: "a program of the accelerator", Ops: []*ir.OpDef{op.Segment},
+		Name: a.Kind() + "_run_segment", Library: a.Kind(), Doc: "a program of the accelerator",
+		Ops:   []*ir.OpDef{op.Segment},
 		Rules: []kernel.Rule{compiled.Exists(strings.ToUpper(a.Kind())+"-SEGMENT", "the segment compiles")},
 		Layout: func(n *kernel.Node) kernel.Layout {
 			return kernel.Layout{Kind: kernel.Fixed, In: boundaryOrders(n.In, t), Out: boundaryOrders(n.Out, t)}

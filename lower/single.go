@@ -80,11 +80,13 @@ func ToSingle(g *ir.Graph) (*Single, error) {
 	if err := legal.Find("const-fold").Run(&pass.Ctx{}, g); err != nil {
 		return nil, err
 	}
-	c := &singler{was: map[*ir.Value]tensor.DType{}, data: map[*ir.Value]*tensor.Dense{}, done: map[*tensor.Dense]*tensor.Dense{}}
+	c := &singler{was: map[*ir.Value]tensor.DType{}, data: map[*ir.Value]*tensor.Dense{},
+		done: map[*tensor.Dense]*tensor.Dense{}}
 	if err := c.graph(g); err != nil {
 		return nil, err
 	}
-	s.Notes.Add(diag.Notef("single", "", "the model computes in %s: its float layers run in float32", strings.Join(names, " and ")))
+	s.Notes.Add(diag.Notef("single", "", "the model computes in %s: its float layers run in float32",
+		strings.Join(names, " and ")))
 	if c.clipped > 0 {
 		s.Notes.Add(diag.Notef("single-range", c.first, "%d constants of type double are beyond the range of float32: "+
 			"the largest or smallest number of float32 stands for them, the first is in %s", c.clipped, c.first))
@@ -211,11 +213,13 @@ func (c *singler) node(g *ir.Graph, n *ir.Node) error {
 	types, err := ir.InferNode(n)
 	for i, v := range n.Out {
 		if err == nil && (types[i].DType != v.Type.DType || !slices.Equal(types[i].Shape, shapes[i])) {
-			err = ir.Errf(n, "dtype", "output %d is %s%v in float32, %s%v in the model", i, types[i].DType, types[i].Shape, v.Type.DType, shapes[i])
+			err = ir.Errf(n, "dtype", "output %d is %s%v in float32, %s%v in the model", i, types[i].DType,
+				types[i].Shape, v.Type.DType, shapes[i])
 		}
 	}
 	switch {
-	case err == nil && (n.Op == op.Cast || n.Op == op.CastLike) && c.was[n.Out[0]]+c.was[n.In[0]] != 0 && n.In[0].Type.DType == tensor.F32 && n.Out[0].Type.DType == tensor.F32:
+	case err == nil && (n.Op == op.Cast || n.Op == op.CastLike) && c.was[n.Out[0]]+c.was[n.In[0]] != 0 &&
+		n.In[0].Type.DType == tensor.F32 && n.Out[0].Type.DType == tensor.F32:
 		g.ReplaceUses(n.Out[0], n.In[0])
 		g.Remove(n)
 		return nil
@@ -299,7 +303,8 @@ func (s *Single) bindings(list []StateBinding) []StateBinding {
 // the model again, with casts behind them; ties are state, which nobody sees.
 func (s *Single) Border(g *ir.Graph, ties []quant.StateBinding) error {
 	for i, v := range g.In {
-		if !isOtherFloat(s.in[i]) || v.Type.DType != tensor.F32 || slices.ContainsFunc(ties, func(t quant.StateBinding) bool { return t.In == i }) {
+		if !isOtherFloat(s.in[i]) || v.Type.DType != tensor.F32 ||
+			slices.ContainsFunc(ties, func(t quant.StateBinding) bool { return t.In == i }) {
 			continue
 		}
 		v.Type.DType = s.in[i]
@@ -318,7 +323,8 @@ func (s *Single) Border(g *ir.Graph, ties []quant.StateBinding) error {
 		g.SetInput(m, 0, v)
 	}
 	for i, v := range g.Out {
-		if !isOtherFloat(s.out[i]) || v.Type.DType != tensor.F32 || slices.ContainsFunc(ties, func(t quant.StateBinding) bool { return t.Out == i }) {
+		if !isOtherFloat(s.out[i]) || v.Type.DType != tensor.F32 ||
+			slices.ContainsFunc(ties, func(t quant.StateBinding) bool { return t.Out == i }) {
 			continue
 		}
 		m, err := castTo(g, nil, v, s.out[i])

@@ -71,7 +71,9 @@ func requantizeState(g *ir.Graph, bindings []StateBinding) error {
 				return err
 			}
 		default:
-			return &ir.Diag{Code: "state-type", Node: "output " + bindings[i].Out, Msg: fmt.Sprintf("is %s, the input %s that it is handed on to is %s; want one type", have, bindings[i].In, want)}
+			return &ir.Diag{Code: "state-type", Node: "output " + bindings[i].Out,
+				Msg: fmt.Sprintf("is %s, the input %s that it is handed on to is %s; want one type", have,
+					bindings[i].In, want)}
 		}
 		g.SetOutput(t.Out, v)
 	}
@@ -86,7 +88,8 @@ func (r *Result) states() ([]schedule.StateBinding, error) {
 	}
 	var out []schedule.StateBinding
 	for i, t := range at {
-		out = append(out, schedule.StateBinding{In: r.Graph.In[t.In], Out: r.Graph.Out[t.Out], Init: r.StateBindings[i].Init})
+		out = append(out, schedule.StateBinding{In: r.Graph.In[t.In], Out: r.Graph.Out[t.Out],
+			Init: r.StateBindings[i].Init})
 	}
 	return out, nil
 }

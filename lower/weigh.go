@@ -108,7 +108,8 @@ func (w *selection) moves(f string) [][]swap {
 		uses := slices.Contains(now.low.Functions(), f)
 		best := -1
 		for k, x := range os {
-			if x.price.Unknown == "" && slices.Contains(x.low.Functions(), f) != uses && (best < 0 || x.price.Instructions < os[best].price.Instructions) {
+			if x.price.Unknown == "" && slices.Contains(x.low.Functions(), f) != uses &&
+				(best < 0 || x.price.Instructions < os[best].price.Instructions) {
 				best = k
 			}
 		}

@@ -12,7 +12,8 @@ import (
 
 // accepted are the findings of cppcheck that are no faults.
 var accepted = []struct{ rule, why string }{
-	{"shiftTooManyBitsSigned", "right shifts of negative numbers are arithmetic: GCC, Clang, Arm Compiler 6 and IAR define it, the kernels rely on it"},
+	{"shiftTooManyBitsSigned", "right shifts of negative numbers are arithmetic: GCC, Clang, Arm Compiler 6 and IAR " +
+		"define it, the kernels rely on it"},
 	{"invalidFunctionArg", "ONNX wants the logarithm of 0: minus infinity"},
 	{"uninitvar:src/mla/*", "mla_dims fills members through an array of their addresses"},
 	{"ctuuninitvar:src/mla/*", "the same, seen from the kernels"},
@@ -48,7 +49,8 @@ func TestStaticAnalysis(t *testing.T) {
 			include = append(include, dir)
 		}
 	}
-	cppcheck := []string{"--quiet", "--std=c99", "--enable=warning,portability,performance", "--inline-suppr", "--suppress=missingIncludeSystem"}
+	cppcheck := []string{"--quiet", "--std=c99", "--enable=warning,portability,performance", "--inline-suppr",
+		"--suppress=missingIncludeSystem"}
 	for _, a := range accepted {
 		cppcheck = append(cppcheck, "--suppress="+a.rule)
 	}

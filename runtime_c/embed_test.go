@@ -38,7 +38,8 @@ func TestFilesOfOneFunction(t *testing.T) {
 }
 
 func TestUnknownNameIsAnError(t *testing.T) {
-	if _, err := Files("arm_convolve_wrapper_s9"); err == nil || !strings.Contains(err.Error(), "arm_convolve_wrapper_s9") {
+	if _, err := Files("arm_convolve_wrapper_s9"); err == nil || !strings.Contains(err.Error(),
+		"arm_convolve_wrapper_s9") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -50,7 +51,8 @@ func TestPublicFunctionsHaveSources(t *testing.T) {
 	data := x.files["cmsis_nn/arm_nnfunctions.h"]
 	n := 0
 	for _, tok := range token.FindAllString(blank(string(data), new([]string)), -1) {
-		if strings.HasPrefix(tok, "arm_") && tok != "arm_cmsis_nn_status" && tok != "arm_nn_activation_type" && tok != "arm_nn_math_types" && tok != "arm_nn_types" {
+		if strings.HasPrefix(tok, "arm_") && tok != "arm_cmsis_nn_status" && tok != "arm_nn_activation_type" &&
+			tok != "arm_nn_math_types" && tok != "arm_nn_types" {
 			n++
 			if x.defines[tok] != "cmsis_nn/"+tok+".c" {
 				t.Errorf("%s is defined in %q, want a file of its name", tok, x.defines[tok])
@@ -117,7 +119,8 @@ func TestHeaderPrototypesNeedNothing(t *testing.T) {
 	if err != nil || len(files) != 3 || files[1].Path != "c.c" {
 		t.Errorf("got %v, %v", files, err)
 	}
-	if _, err := NewLibrary(fstest.MapFS{"src/nncc/a.c": {Data: []byte("void a(void) {}")}, "src/nncc/b.c": {Data: []byte("void a(void) {}")}}); err == nil {
+	if _, err := NewLibrary(fstest.MapFS{"src/nncc/a.c": {Data: []byte("void a(void) {}")},
+		"src/nncc/b.c": {Data: []byte("void a(void) {}")}}); err == nil {
 		t.Error("two definitions of one function pass")
 	}
 }
@@ -197,7 +200,8 @@ func TestNoWarnings(t *testing.T) {
 	dir := writeAll(t)
 	var files []string
 	for _, f := range All() {
-		if (strings.HasPrefix(f.Path, "cmsis_nn/") || strings.HasPrefix(f.Path, "mla/")) && strings.HasSuffix(f.Path, ".c") {
+		if (strings.HasPrefix(f.Path, "cmsis_nn/") || strings.HasPrefix(f.Path, "mla/")) &&
+			strings.HasSuffix(f.Path, ".c") {
 			files = append(files, f.Path)
 		}
 	}
@@ -210,7 +214,8 @@ func TestNoWarnings(t *testing.T) {
 		{"arm-none-eabi-gcc", "arm-gcc", []string{"-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"}},
 	} {
 		t.Run(c.name+strings.Join(c.args, ""), func(t *testing.T) {
-			cmd := exec.Command(testenv.Tool(t, c.require, c.name), slices.Concat(warnings, c.args, []string{"-fsyntax-only"}, files)...)
+			cmd := exec.Command(testenv.Tool(t, c.require, c.name),
+				slices.Concat(warnings, c.args, []string{"-fsyntax-only"}, files)...)
 			cmd.Dir = dir
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)

@@ -56,20 +56,23 @@ func TestExpand(t *testing.T) {
 	const head = "function,group,body,with,cost,doc\n"
 	tree := func(rows string) fstest.MapFS {
 		return fstest.MapFS{
-			"kernels.csv":          {Data: []byte(head + rows)},
-			"include/nncc/h.h":     {Data: []byte("#include \"t.h\"\n/* Fast. */\n/* KERNELS(few) */\n/* KERNELS(nncc_b) */\n")},
+			"kernels.csv": {Data: []byte(head + rows)},
+			"include/nncc/h.h": {Data: []byte(
+				"#include \"t.h\"\n/* Fast. */\n/* KERNELS(few) */\n/* KERNELS(nncc_b) */\n")},
 			"src/nncc/nncc_b.c":    {Data: []byte("NNCC_X_NAKED int *nncc_b(NNCC_X_ARG int a,\n    int b)\n{\n}\n")},
 			"src/nncc/few.c.tmpl":  {Data: []byte("void {{.function}}(int n)\n{\n    work(n, {{.width}});\n}\n")},
 			"src/nncc/other.h":     {Data: []byte("\n")},
 			"include/nncc/plain.h": {Data: []byte("int KERNELS;\n")},
 		}
 	}
-	got, err := expand(tree("nncc_a1,few,few,width=1; more=2,,narrow\nnncc_a2,few,few,width=2,,\"wide, slow\"\nnncc_b,,,,,other\n"))
+	got, err := expand(tree("nncc_a1,few,few,width=1; more=2,,narrow\nnncc_a2,few,few,width=2,,\"wide, " +
+		"slow\"\nnncc_b,,,,,other\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for p, want := range map[string]string{
-		"include/nncc/h.h": "#include \"t.h\"\n/* Fast. */\nvoid nncc_a1(int n); /* narrow */\nvoid nncc_a2(int n); /* wide, slow */\n" +
+		"include/nncc/h.h": "#include \"t.h\"\n/* Fast. */\nvoid nncc_a1(int n); /* narrow */\nvoid nncc_a2(int n); " +
+			"/* wide, slow */\n" +
 			"int *nncc_b(int a, int b); /* other */\n",
 		"src/nncc/nncc_a2.c": "/* nncc_a2: wide, slow. */\nvoid nncc_a2(int n)\n{\n    work(n, 2);\n}\n",
 	} {

@@ -20,7 +20,8 @@ func misraRules(t *testing.T, where string) []string {
 		t.Fatal(err)
 	}
 	var rules []string
-	for _, m := range regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$`).FindAllStringSubmatch(
+		string(text), -1) {
 		if slices.Contains(strings.Split(m[2], ", "), where) {
 			rules = append(rules, m[1])
 		}
@@ -61,7 +62,8 @@ func TestMISRA(t *testing.T) {
 	}
 	listed := misraRules(t, "kernels")
 	found := map[string]bool{}
-	args := []string{"--addon=misra", "--std=c99", "--quiet", "--inline-suppr", "--suppress=missingIncludeSystem", "--template={file}:{line}: {id}"}
+	args := []string{"--addon=misra", "--std=c99", "--quiet", "--inline-suppr", "--suppress=missingIncludeSystem",
+		"--template={file}:{line}: {id}"}
 	for files := range slices.Chunk(list, 16) {
 		out, err := exec.Command("cppcheck", slices.Concat(args, include, files)...).CombinedOutput()
 		if strings.Contains(string(out), "misra.py") || err != nil {

@@ -157,7 +157,8 @@ func relative(from, to string) string {
 // weak.
 func (x *Library) prologue(file string) string {
 	var b strings.Builder
-	b.WriteString("/* Functions are linked under names with a digest of their sources: versions of nncc stay apart. */\n")
+	b.WriteString("/* Functions are linked under names with a digest of their sources: versions of nncc stay apart. " +
+		"*/\n")
 	var defined []string
 	for _, s := range x.symbols(file) {
 		defined = append(defined, s)

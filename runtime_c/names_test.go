@@ -20,7 +20,8 @@ func sample(t *testing.T, change map[string]string) *Library {
 		"src/nncc/h.c":                       "void h(void);\nvoid h(void) { }\n",
 		"include/cmsis_nn/arm_nnfunctions.h": "/* API. */\nvoid arm_a(void);\nvoid arm_b(void);\n",
 		"src/cmsis_nn/arm_a.c":               "#include \"arm_nnfunctions.h\"\nvoid arm_a(void) { }\n",
-		"src/cmsis_nn/arm_b.c":               "#include \"arm_nnfunctions.h\"\n#ifdef CMSIS_NN_USE_SINGLE_ROUNDING\n#endif\nvoid arm_b(void) { }\n",
+		"src/cmsis_nn/arm_b.c": "#include \"arm_nnfunctions.h\"\n#ifdef " +
+			"CMSIS_NN_USE_SINGLE_ROUNDING\n#endif\nvoid arm_b(void) { }\n",
 	}
 	fsys := fstest.MapFS{}
 	for p, s := range texts {
@@ -60,7 +61,8 @@ func TestNamesFollowSources(t *testing.T) {
 	}{
 		{"src/nncc/g.c", "#include \"k.h\"\nvoid g(void) { OTHER; }\n", "fg"},
 		{"src/fast/own.h", "#define OWN 2\n", "f"},
-		{"include/nncc/k.h", "#include \"nncc.h\"\nvoid f(void);\nvoid g(void);\nvoid h(void);\nvoid new(void);\n", "fg"},
+		{"include/nncc/k.h", "#include \"nncc.h\"\nvoid f(void);\nvoid g(void);\nvoid h(void);\nvoid new(void);\n",
+			"fg"},
 		{"src/nncc/h.c", "void h(void);\nvoid h(void) { ; }\n", "h"},
 		{"src/cmsis_nn/arm_a.c", "#include \"arm_nnfunctions.h\"\nvoid arm_a(void) { ; }\n", ""},
 	} {
@@ -87,12 +89,14 @@ func TestEmitted(t *testing.T) {
 	}
 	f, g := name(t, x, "f"), name(t, x, "g")
 	for path, want := range map[string][]string{
-		"fast/f.c":                    {"#define f " + f + "\n", "#define g " + g + "\n", "#pragma weak " + f + "\n", `#include "../k.h"`, `#include "own.h"`, "void f(void) { g(); }"},
-		"g.c":                         {"/* g. */\n/*", "#pragma weak " + g + "\n", `#include "k.h"`},
-		"k.h":                         {`#include "nncc.h"`},
-		"cmsis_nn/arm_nnfunctions.h":  {"/* API. */\n#include \"nncc_cmsis_names.h\"\n"},
-		"cmsis_nn/arm_a.c":            {"#include \"nncc_cmsis_names.h\"\n", "#pragma weak arm_a_r"},
-		"cmsis_nn/nncc_cmsis_names.h": {"#define NNCC_CMSIS_NN 0x", "#ifdef CMSIS_NN_USE_SINGLE_ROUNDING\n#define arm_a arm_a_r"},
+		"fast/f.c": {"#define f " + f + "\n", "#define g " + g + "\n", "#pragma weak " + f + "\n",
+			`#include "../k.h"`, `#include "own.h"`, "void f(void) { g(); }"},
+		"g.c":                        {"/* g. */\n/*", "#pragma weak " + g + "\n", `#include "k.h"`},
+		"k.h":                        {`#include "nncc.h"`},
+		"cmsis_nn/arm_nnfunctions.h": {"/* API. */\n#include \"nncc_cmsis_names.h\"\n"},
+		"cmsis_nn/arm_a.c":           {"#include \"nncc_cmsis_names.h\"\n", "#pragma weak arm_a_r"},
+		"cmsis_nn/nncc_cmsis_names.h": {"#define NNCC_CMSIS_NN 0x",
+			"#ifdef CMSIS_NN_USE_SINGLE_ROUNDING\n#define arm_a arm_a_r"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(text[path], w) {
@@ -103,7 +107,8 @@ func TestEmitted(t *testing.T) {
 	if strings.Contains(text["fast/f.c"], "#pragma weak "+g) {
 		t.Error("what is only called is weak, too: archives would not give it")
 	}
-	if names := x.Names(files); strings.Contains(names, "#define arm_") || !strings.Contains(names, "#define NNCC_CMSIS_NN_EXPECTED 0x") {
+	if names := x.Names(files); strings.Contains(names, "#define arm_") ||
+		!strings.Contains(names, "#define NNCC_CMSIS_NN_EXPECTED 0x") {
 		t.Errorf("which CMSIS-NN is called is not this header's decision:\n%s", names)
 	}
 	double, single := "", ""

@@ -81,7 +81,8 @@ func (s *scan) declarations(tokens []string, use func(t string, inBody bool)) {
 		use(t, braces > 0)
 		switch t {
 		case "(", "[", "=":
-			if braces == 0 && parens == 0 && i > start && kind == "" && isName(tokens[i-1]) && tokens[i-1] != "__attribute__" {
+			if braces == 0 && parens == 0 && i > start && kind == "" && isName(tokens[i-1]) &&
+				tokens[i-1] != "__attribute__" {
 				name, kind = tokens[i-1], t
 			}
 			if t == "(" {

@@ -95,7 +95,8 @@ func built(t testing.TB, g *ir.Graph, low map[*ir.Node]*call.Lowered) *schedule.
 func compile(g *ir.Graph, o lower.Options) (*lower.Result, error) {
 	o.Legalize, o.Libraries, o.Target.Kernels = true, []string{"cmsisnn", "refc"}, "auto"
 	if o.Precision != "float32" && !lower.Quantised(g) {
-		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(g.In, 1, 1)}
+		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(g.In,
+			1, 1)}
 	}
 	o.StopAfter = "lowering" // tests plan for themselves
 	return lower.Run(g, o)

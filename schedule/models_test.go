@@ -36,7 +36,8 @@ func TestRandom(t *testing.T) {
 	failed := uint64(0)
 	for seed := range n {
 		g := irtest.Gen(seed, tensor.F32)
-		o := lower.Options{Precision: []string{"float32", "int8"}[seed/4%2], FloatIO: seed%5 == 0, NativeIO: seed%3 == 0}
+		o := lower.Options{Precision: []string{"float32", "int8"}[seed/4%2], FloatIO: seed%5 == 0,
+			NativeIO: seed%3 == 0}
 		o.Target.Core = cores[seed%4]
 		r, err := compile(g, o)
 		if err != nil {
@@ -88,7 +89,8 @@ func TestSharedModels(t *testing.T) {
 				}
 				p := s.Program
 				arena(t, p)
-				t.Logf("%d steps, %d without code, arena %d, bound %d (optimal %v)", len(p.Steps), len(p.Views), p.ArenaBytes, p.LowerBound, p.PeakOptimal)
+				t.Logf("%d steps, %d without code, arena %d, bound %d (optimal %v)", len(p.Steps), len(p.Views),
+					p.ArenaBytes, p.LowerBound, p.PeakOptimal)
 				if slow {
 					continue
 				}

@@ -182,7 +182,8 @@ func (c *constants) resolve(a call.Arg, s *program.Step, n *ir.Node) call.Arg {
 			if a.Off != 0 {
 				panic(bug.Errorf("offset into a constant operand"))
 			}
-			x := program.Const{Hint: "const", CType: call.CType(v.Type.DType), Data: program.Memory(v.Const, v.Type), Align: 4}
+			x := program.Const{Hint: "const", CType: call.CType(v.Type.DType), Data: program.Memory(v.Const, v.Type),
+				Align: 4}
 			return call.Const{NoCast: true, I: c.add(x)}
 		}
 	case call.Pitch:

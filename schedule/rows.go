@@ -35,7 +35,8 @@ func (b *builder) mayLieInRows(w, row int, n *ir.Node) bool {
 	}
 	for _, u := range v.Uses() {
 		l := b.low[u.Node]
-		if u.Node != n && !b.silent[u.Node] && !slices.Contains(l.Unused, u.Index) && !takesRows(l, false, u.Index, row) {
+		if u.Node != n && !b.silent[u.Node] && !slices.Contains(l.Unused, u.Index) &&
+			!takesRows(l, false, u.Index, row) {
 			return false
 		}
 	}

@@ -30,7 +30,8 @@ func TestStates(t *testing.T) {
 	}
 	p := r.Program
 	if p.ArenaBytes <= free.Program.ArenaBytes {
-		t.Errorf("the arena has %d bytes with state, %d without: the state has no place of its own", p.ArenaBytes, free.Program.ArenaBytes)
+		t.Errorf("the arena has %d bytes with state, %d without: the state has no place of its own", p.ArenaBytes,
+			free.Program.ArenaBytes)
 	}
 	if len(p.States) != 1 || p.Inputs[p.States[0].In].Name != "h" || p.Outputs[p.States[0].Out].Name != "h_out" {
 		t.Fatalf("states are %+v", p.States)

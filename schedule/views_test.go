@@ -342,7 +342,8 @@ func TestFaults(t *testing.T) {
 		for i := range p.Buffers {
 			for j := range p.Buffers {
 				a, b := &p.Buffers[i], p.Buffers[j]
-				if i == j || !alone(*a) || !alone(b) || a.First > b.Last || b.First > a.Last || b.Offset+a.Bytes > p.ArenaBytes {
+				if i == j || !alone(*a) || !alone(b) || a.First > b.Last || b.First > a.Last || b.Offset+
+					a.Bytes > p.ArenaBytes {
 					continue
 				}
 				at := a.Offset

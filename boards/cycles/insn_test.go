@@ -20,7 +20,8 @@ func assembled(t *testing.T, file string, flags ...string) (text []uint16, lines
 	const cc = "arm-none-eabi-gcc"
 	testenv.Tool(t, "arm-gcc", cc)
 	object := filepath.Join(t.TempDir(), "t.o")
-	if out, err := exec.Command(cc, append(flags, "-mthumb", "-mfloat-abi=hard", "-c", "-o", object, file)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, append(flags, "-mthumb", "-mfloat-abi=hard", "-c", "-o", object,
+		file)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	f, err := elf.Open(object)

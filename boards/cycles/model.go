@@ -39,15 +39,21 @@ func base(change map[Class]int) [classes]int {
 
 var models = []*Model{
 	{Core: "cortex-m0", Basis: "its technical reference manual, with the one-cycle multiplier",
-		price: base(map[Class]int{Store: 2, System: 3}), first: 1, each: 2, refill: 2, call: 3, jump: 2, pop: 3, pair: alone},
+		price: base(map[Class]int{Store: 2, System: 3}), first: 1, each: 2, refill: 2, call: 3, jump: 2, pop: 3,
+		pair: alone},
 	{Core: "cortex-m0plus", Basis: "its technical reference manual, with the one-cycle multiplier",
-		price: base(map[Class]int{Store: 2, System: 3}), first: 1, each: 2, refill: 1, call: 2, jump: 1, pop: 2, pair: alone},
-	{Core: "cortex-m3", Basis: "its technical reference manual; refilling the pipeline 2 of 1 to 3, long products 4 of 3 to 5, divisions 7 of 2 to 12",
-		price: base(map[Class]int{MulAdd: 2, LongMul: 4}), first: 1, each: 2, refill: 2, call: 2, jump: 2, pop: 2, pair: pipelinedLoads},
-	{Core: "cortex-m4", Basis: "its technical reference manual; refilling the pipeline 2 of 1 to 3, divisions 7 of 2 to 12",
+		price: base(map[Class]int{Store: 2, System: 3}), first: 1, each: 2, refill: 1, call: 2, jump: 1, pop: 2,
+		pair: alone},
+	{Core: "cortex-m3", Basis: "its technical reference manual; refilling the pipeline 2 of 1 to 3, long products 4 " +
+		"of 3 to 5, divisions 7 of 2 to 12",
+		price: base(map[Class]int{MulAdd: 2, LongMul: 4}), first: 1, each: 2, refill: 2, call: 2, jump: 2, pop: 2,
+		pair: pipelinedLoads},
+	{Core: "cortex-m4", Basis: "its technical reference manual; refilling the pipeline 2 of 1 to 3, divisions 7 of " +
+		"2 to 12",
 		price: base(nil), first: 1, each: 2, refill: 2, call: 2, jump: 2, pop: 2, pair: pipelinedLoads},
 	{Core: "cortex-m55", Basis: "two beats a cycle, vector instructions of different pipes overlap; partly unverified",
-		price: base(map[Class]int{Load: 1, LoadPair: 1, StorePair: 1, FloatMac: 1}), first: 0, each: 1, refill: 1, call: 1, jump: 2, pop: 2, pair: helium},
+		price: base(map[Class]int{Load: 1, LoadPair: 1, StorePair: 1, FloatMac: 1}), first: 0, each: 1, refill: 1,
+		call: 1, jump: 2, pop: 2, pair: helium},
 }
 
 // For is the model of a core; the error says why there is none.

@@ -29,7 +29,8 @@ const (
 
 // TestHandCounted: straight code and loops counted by hand.
 func TestHandCounted(t *testing.T) {
-	vldr, vmlav, vadd, le, leTo := []uint16{0xed91, 0x1f00}, []uint16{0xeef0, 0x0e22}, []uint16{0xef22, 0x0844}, uint16(0xf00f), uint16(0xc003)
+	vldr, vmlav, vadd, le, leTo := []uint16{0xed91, 0x1f00}, []uint16{0xeef0, 0x0e22}, []uint16{0xef22, 0x0844},
+		uint16(0xf00f), uint16(0xc003)
 	gather := []uint16{0xfc91, 0x0e04}
 	join := func(parts ...[]uint16) []uint16 {
 		var v []uint16

@@ -75,7 +75,8 @@ type FitError struct {
 }
 
 func (e *FitError) Error() string {
-	return fmt.Sprintf("the program does not fit the memory of %s: region %s is %d bytes too small", e.Board, e.Region, e.Missing)
+	return fmt.Sprintf("the program does not fit the memory of %s: region %s is %d bytes too small", e.Board, e.Region,
+		e.Missing)
 }
 
 // source is one file to compile.
@@ -176,7 +177,8 @@ func (b *builder) collect() error {
 			}
 			rel = filepath.ToSlash(rel)
 			if d.IsDir() {
-				if rel != "." && (strings.HasPrefix(d.Name(), ".") || rel == skip || rel == forwarders || (b.opt.CMSISLib != "" && rel == "nncc/cmsis_nn")) {
+				if rel != "." && (strings.HasPrefix(d.Name(), ".") || rel == skip || rel == forwarders ||
+					(b.opt.CMSISLib != "" && rel == "nncc/cmsis_nn")) {
 					return fs.SkipDir
 				}
 				return nil
@@ -191,7 +193,8 @@ func (b *builder) collect() error {
 				}
 				o := origin(rel)
 				harness = harness || o == Harness
-				b.sources = append(b.sources, source{dir: root, file: rel, origin: o, traced: bytes.Contains(data, []byte("NNCC_TRACE"))})
+				b.sources = append(b.sources, source{dir: root, file: rel, origin: o,
+					traced: bytes.Contains(data, []byte("NNCC_TRACE"))})
 			}
 			return nil
 		})
@@ -256,7 +259,8 @@ func (b *builder) compile(ctx context.Context, traced bool) ([]string, error) {
 		if b.spec.Core != "host" {
 			return nil, errors.New("sanitisers need a host build")
 		}
-		flags = append(flags, "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
+		flags = append(flags, "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined,float-cast-overflow",
+			"-fno-sanitize-recover=all")
 	}
 	if traced {
 		flags = append(flags, "-DNNCC_TRACE=1")
@@ -321,10 +325,12 @@ func (b *builder) compile(ctx context.Context, traced bool) ([]string, error) {
 	return out, context.Cause(ctx)
 }
 
-var noLibcRE = regexp.MustCompile(`fatal error: (string|stdint|stddef|math|stdio)\.h: No such file|cannot find -l(c|m)\b`)
+var noLibcRE = regexp.MustCompile(
+	`fatal error: (string|stdint|stddef|math|stdio)\.h: No such file|cannot find -l(c|m)\b`)
 
 func (b *builder) failed(doing, text string, err error) error {
-	e := &ToolError{Tool: b.spec.Toolchain.Prefix + b.spec.Toolchain.CC, Output: text, Err: fmt.Errorf("%s: %w", doing, err)}
+	e := &ToolError{Tool: b.spec.Toolchain.Prefix + b.spec.Toolchain.CC, Output: text,
+		Err: fmt.Errorf("%s: %w", doing, err)}
 	if noLibcRE.MatchString(text) {
 		e.Tool, e.Install = "the C library for "+e.Tool, b.spec.InstallAdvice(b.spec.Toolchain.Install)
 	}

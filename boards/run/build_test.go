@@ -16,7 +16,8 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
-var contractFlags = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
+var contractFlags = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes " +
+	"-Wmissing-prototypes -Werror")
 
 // emit writes the mini model and its harness, as the code generator does.
 func emit(t testing.TB, spec *boards.Spec) string {
@@ -64,7 +65,8 @@ func TestHarnessHasNoWarnings(t *testing.T) {
 			dir := emit(t, spec)
 			check(t, dir, "arm-none-eabi-gcc", spec.Toolchain.CPU...)
 			if _, err := exec.LookPath("clang"); err == nil {
-				check(t, dir, "clang", append([]string{"--target=arm-none-eabi"}, withoutFPUAuto(spec.Toolchain.CPU)...)...)
+				check(t, dir, "clang", append([]string{"--target=arm-none-eabi"},
+					withoutFPUAuto(spec.Toolchain.CPU)...)...)
 			}
 		})
 	}
@@ -104,7 +106,8 @@ func TestEmittedFolder(t *testing.T) {
 			}
 			a, b := run.HarnessFiles(spec, miniModel), run.HarnessFiles(spec, miniModel)
 			for i := range a {
-				if a[i].Path != b[i].Path || !bytes.Equal(a[i].Data, b[i].Data) || !strings.HasPrefix(a[i].Path, "harness/") {
+				if a[i].Path != b[i].Path || !bytes.Equal(a[i].Data, b[i].Data) || !strings.HasPrefix(a[i].Path,
+					"harness/") {
 					t.Errorf("file %d: %s, %s", i, a[i].Path, b[i].Path)
 				}
 			}
@@ -117,8 +120,10 @@ func TestLinkedKernels(t *testing.T) {
 	spec := load(t, "cortex-m4")
 	dir, inst := writeMini(t), t.TempDir()
 	obj, lib := filepath.Join(inst, "kernel.o"), filepath.Join(inst, "libcmsis-nn.a")
-	args := append(append([]string{}, spec.Toolchain.CPU...), "-Os", "-ffunction-sections", "-c", filepath.Join(dir, "nncc", "kernel.c"), "-o", obj)
-	for _, cmd := range []*exec.Cmd{exec.Command("arm-none-eabi-gcc", args...), exec.Command("arm-none-eabi-ar", "rcs", lib, obj)} {
+	args := append(append([]string{}, spec.Toolchain.CPU...), "-Os", "-ffunction-sections", "-c",
+		filepath.Join(dir, "nncc", "kernel.c"), "-o", obj)
+	for _, cmd := range []*exec.Cmd{exec.Command("arm-none-eabi-gcc", args...), exec.Command("arm-none-eabi-ar", "rcs",
+		lib, obj)} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -130,10 +135,12 @@ func TestLinkedKernels(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Our own copy must not be compiled.
-	if err := os.Rename(filepath.Join(dir, "nncc", "kernel.c"), filepath.Join(dir, "nncc", "cmsis_nn", "kernel.c")); err != nil {
+	if err := os.Rename(filepath.Join(dir, "nncc", "kernel.c"), filepath.Join(dir, "nncc", "cmsis_nn",
+		"kernel.c")); err != nil {
 		t.Fatal(err)
 	}
-	im, err := run.Build(context.Background(), spec, dir, run.BuildOptions{Model: &miniModel, CMSISInclude: inst, CMSISLib: lib})
+	im, err := run.Build(context.Background(), spec, dir, run.BuildOptions{Model: &miniModel, CMSISInclude: inst,
+		CMSISLib: lib})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +194,8 @@ big_weights:
 		return dir
 	}
 	model := run.Model{Name: "big", Header: "big.h", ArenaMacro: "BIG_ARENA_BYTES", RunFunc: "big_run",
-		Inputs: []run.IO{{Name: "x", CFunc: "big_x", Bytes: 1}}, Outputs: []run.IO{{Name: "y", CFunc: "big_y", Bytes: 1}}}
+		Inputs:  []run.IO{{Name: "x", CFunc: "big_x", Bytes: 1}},
+		Outputs: []run.IO{{Name: "y", CFunc: "big_y", Bytes: 1}}}
 	for _, c := range []struct {
 		board          string
 		weights, arena int
@@ -203,7 +211,8 @@ big_weights:
 		t.Run(fmt.Sprintf("%s/%d/%d", c.board, c.weights>>10, c.arena>>10), func(t *testing.T) {
 			t.Parallel()
 			spec := load(t, c.board)
-			im, err := run.Build(context.Background(), spec, big(t, c.weights, c.arena), run.BuildOptions{Model: &model})
+			im, err := run.Build(context.Background(), spec, big(t, c.weights, c.arena),
+				run.BuildOptions{Model: &model})
 			var fit *run.FitError
 			if c.missing > 0 {
 				if !errors.As(err, &fit) || fit.Missing < c.missing || fit.Missing > c.missing+(64<<10) {

@@ -26,7 +26,8 @@ func Cycles(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, at 
 		return nil, err
 	}
 	if spec.Runner.Kind != "qemu" {
-		return nil, fmt.Errorf("executed instructions are known from QEMU only, %s runs on %q", spec.Name, spec.Runner.Kind)
+		return nil, fmt.Errorf("executed instructions are known from QEMU only, %s runs on %q", spec.Name,
+			spec.Runner.Kind)
 	}
 	if im.Traced == "" {
 		return nil, fmt.Errorf("the image was built without BuildOptions.Trace")
@@ -96,7 +97,8 @@ type executed struct {
 }
 
 func newFlow(model *cycles.Model, im *Image) (*flow, error) {
-	f := &flow{model: model, harness: im.harness, sizes: map[string]uint32{}, blocks: map[[2]uint32]*cycles.Block{}, counter: model.Counter()}
+	f := &flow{model: model, harness: im.harness, sizes: map[string]uint32{}, blocks: map[[2]uint32]*cycles.Block{},
+		counter: model.Counter()}
 	e, err := elf.Open(im.Traced)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,8 @@ import (
 // the machine finds.
 func TestCyclesOfALoop(t *testing.T) {
 	for name, turn := range map[string]int{
-		"cortex-m0plus": 1 + 1 + 1 + 2, "microbit": 1 + 1 + 1 + 3, "cortex-m3": 1 + 1 + 1 + 3, "cortex-m4": 1 + 1 + 1 + 3, "cortex-m55": 1 + 1 + 1 + 2,
+		"cortex-m0plus": 1 + 1 + 1 + 2, "microbit": 1 + 1 + 1 + 3, "cortex-m3": 1 + 1 + 1 + 3, "cortex-m4": 1 + 1 + 1 +
+			3, "cortex-m55": 1 + 1 + 1 + 2,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,7 +36,8 @@ func TestCyclesOfALoop(t *testing.T) {
 			}
 			for i, c := range long {
 				if d := c.Instructions - int(res.Cases[1].Layers[i]); d < -6 || d > 6 {
-					t.Errorf("step %d: %d instructions were followed, %d counted", i, c.Instructions, res.Cases[1].Layers[i])
+					t.Errorf("step %d: %d instructions were followed, %d counted", i, c.Instructions,
+						res.Cases[1].Layers[i])
 				}
 			}
 			if d := long[2].Instructions - short[2].Instructions; d < 3998 || d > 4002 {
@@ -54,9 +56,11 @@ func TestCyclesOfALoop(t *testing.T) {
 
 // TestNoCycles: where there is no estimate, the error says why.
 func TestNoCycles(t *testing.T) {
-	for name, want := range map[string]string{"cortex-m7": "no table of cycles for cortex-m7", "host": "no table of cycles for host"} {
+	for name, want := range map[string]string{"cortex-m7": "no table of cycles for cortex-m7",
+		"host": "no table of cycles for host"} {
 		spec := load(t, name)
-		if _, err := run.Cycles(context.Background(), spec, mini(t, spec), []run.Case{miniCase(8, 1)}, 0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := run.Cycles(context.Background(), spec, mini(t, spec), []run.Case{miniCase(8, 1)}, 0); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}

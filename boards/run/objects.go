@@ -45,7 +45,8 @@ func newObjectStore(dir, cc string, flags, include []string) *objectStore {
 	if err != nil || os.MkdirAll(dir, 0o777) != nil {
 		return nil
 	}
-	return &objectStore{dir: dir, compiler: fmt.Sprintf("%s %d %d", cc, info.Size(), info.ModTime().UnixNano()), flags: flags, include: include}
+	return &objectStore{dir: dir, compiler: fmt.Sprintf("%s %d %d", cc, info.Size(), info.ModTime().UnixNano()),
+		flags: flags, include: include}
 }
 
 // keep is where the object of a source belongs, "" for sources whose objects
@@ -68,7 +69,8 @@ func (s *objectStore) keep(src *source) string {
 var (
 	includeRE = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*(.*)$`)
 	// unlistable: the object has other files, the time or a folder's name in it.
-	unlistable = regexp.MustCompile(`\bincbin\b|\b__(FILE|DATE|TIME|TIMESTAMP)__\b|#[ \t]*(include_next|import|embed)\b`)
+	unlistable = regexp.MustCompile(
+		`\bincbin\b|\b__(FILE|DATE|TIME|TIMESTAMP)__\b|#[ \t]*(include_next|import|embed)\b`)
 )
 
 // read adds a file and those that it includes, also where a condition would

@@ -20,7 +20,8 @@ func TestKeptObjects(t *testing.T) {
 			t.Parallel()
 			spec, objects := load(t, name), t.TempDir()
 			build := func(dir, objects, opt string) ([]byte, error) {
-				im, err := run.Build(context.Background(), spec, dir, run.BuildOptions{Model: &miniModel, Objects: objects, Opt: opt})
+				im, err := run.Build(context.Background(), spec, dir, run.BuildOptions{Model: &miniModel,
+					Objects: objects, Opt: opt})
 				if err != nil {
 					return nil, err
 				}
@@ -48,7 +49,8 @@ func TestKeptObjects(t *testing.T) {
 			n := len(kept())
 			again := must(writeMini(t), objects, "")
 			if n == 0 || len(kept()) != n || !bytes.Equal(first, again) || !bytes.Equal(first, plain) {
-				t.Errorf("%d objects kept, %d after the second build, programs equal: %v, %v", n, len(kept()), bytes.Equal(first, again), bytes.Equal(first, plain))
+				t.Errorf("%d objects kept, %d after the second build, programs equal: %v, %v", n, len(kept()),
+					bytes.Equal(first, again), bytes.Equal(first, plain))
 			}
 
 			changed := writeMini(t)

@@ -89,7 +89,8 @@ func encodeCases(cases []encoded, dumps []Dump) ([]byte, error) {
 		b = le.AppendUint32(b, flags)
 		for j, in := range c.Inputs {
 			if len(in) != len(cases[0].Inputs[j]) {
-				return nil, fmt.Errorf("case %d: input %d has %d bytes, in case 0 it has %d", i, j, len(in), len(cases[0].Inputs[j]))
+				return nil, fmt.Errorf("case %d: input %d has %d bytes, in case 0 it has %d", i, j, len(in),
+					len(cases[0].Inputs[j]))
 			}
 			b = append(b, in...)
 			b = le.AppendUint32(b, crc32.ChecksumIEEE(in))
@@ -152,7 +153,8 @@ func decodeResults(b []byte, cases []encoded, dumps int) (*rawResult, error) {
 		typ, index = le.Uint32(h[4:]), le.Uint32(h[8:])
 		n := uint64(le.Uint32(h[12:]))
 		if uint64(len(h)) < 20+n {
-			return 0, 0, nil, fmt.Errorf("record %d promises %d bytes, %d are there: truncated output", count, n, len(h)-16)
+			return 0, 0, nil, fmt.Errorf("record %d promises %d bytes, %d are there: truncated output", count, n,
+				len(h)-16)
 		}
 		if got, want := crc32.ChecksumIEEE(h[:16+n]), le.Uint32(h[16+n:]); got != want {
 			return 0, 0, nil, fmt.Errorf("record %d: checksum is %08x, the record says %08x", count, got, want)
@@ -179,7 +181,8 @@ func decodeResults(b []byte, cases []encoded, dumps int) (*rawResult, error) {
 	if err != nil || typ != recHello || w[0] != version {
 		return nil, fmt.Errorf("the results do not begin with a greeting of version %d", version)
 	}
-	r := &rawResult{arena: w[1], steps: w[2], inputs: w[3], outputs: w[4], emptyRun: uint64(w[5]), emptyStep: uint64(w[6])}
+	r := &rawResult{arena: w[1], steps: w[2], inputs: w[3], outputs: w[4], emptyRun: uint64(w[5]),
+		emptyStep: uint64(w[6])}
 	for i := range cases {
 		c := rawCase{dumps: map[int][]byte{}}
 		for done := false; !done; {
@@ -221,7 +224,8 @@ func decodeResults(b []byte, cases []encoded, dumps int) (*rawResult, error) {
 				return nil, err
 			}
 			if typ != recOutput || int(index) != k {
-				return nil, fmt.Errorf("case %d: output %d is due, record %d is of type %d, index %d", i, k, count-1, typ, index)
+				return nil, fmt.Errorf("case %d: output %d is due, record %d is of type %d, index %d", i, k, count-1,
+					typ, index)
 			}
 			c.outputs = append(c.outputs, p)
 		}
@@ -230,7 +234,8 @@ func decodeResults(b []byte, cases []encoded, dumps int) (*rawResult, error) {
 				return nil, fmt.Errorf("case %d: %d steps reported, the model has %d", i, len(c.steps), r.steps)
 			}
 			if len(c.dumps) != dumps {
-				return nil, fmt.Errorf("case %d: %d dumps came, %d were asked for (is there a step of that number?)", i, len(c.dumps), dumps)
+				return nil, fmt.Errorf("case %d: %d dumps came, %d were asked for (is there a step of that number?)", i,
+					len(c.dumps), dumps)
 			}
 		}
 		r.cases = append(r.cases, c)

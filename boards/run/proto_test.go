@@ -50,7 +50,8 @@ func TestResultsThatAreNotWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := r.cases[0]; string(c.outputs[0]) != "abc" || c.steps[1].ticks != 200+1<<32 || len(c.dumps[0]) != 2 || r.cases[1].status != -1 {
+	if c := r.cases[0]; string(c.outputs[0]) != "abc" || c.steps[1].ticks != 200+1<<32 || len(c.dumps[0]) != 2 ||
+		r.cases[1].status != -1 {
 		t.Errorf("%+v", r)
 	}
 	for n := range b {
@@ -123,7 +124,8 @@ Linker script and memory map
 
 func TestParseMap(t *testing.T) {
 	s, err := parseMap(strings.NewReader(sampleMap), map[string]Origin{
-		"0000-kws.c.o": ModelCode, "0001-kws_weights.S.o": ModelCode, "0002-model_glue.c.o": Harness, "0003-startup.c.o": Harness, "libcmsis-nn.a": Kernels})
+		"0000-kws.c.o": ModelCode, "0001-kws_weights.S.o": ModelCode, "0002-model_glue.c.o": Harness,
+		"0003-startup.c.o": Harness, "libcmsis-nn.a": Kernels})
 	if err != nil {
 		t.Fatal(err)
 	}

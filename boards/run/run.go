@@ -167,7 +167,8 @@ func RunWith(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, op
 
 // traceCases executes the traced program on the cases asked for, and on those
 // whose state they continue, and adds what it reports to res.
-func traceCases(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, trace []int, opt Options, res *Result) error {
+func traceCases(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, trace []int, opt Options,
+	res *Result) error {
 	list, index, err := traceList(cases, trace)
 	if err != nil || len(list) == 0 {
 		return err
@@ -182,11 +183,13 @@ func traceCases(ctx context.Context, spec *boards.Spec, im *Image, cases []Case,
 		i := index[k]
 		to := &res.Cases[i]
 		if to.Status != int(c.status) || len(to.Outputs) != len(c.outputs) {
-			return &Error{Differs, spec.Name, fmt.Sprintf("case %d: status %d, with tracing %d", i, to.Status, c.status), text}
+			return &Error{Differs, spec.Name, fmt.Sprintf("case %d: status %d, with tracing %d", i, to.Status,
+				c.status), text}
 		}
 		for o := range c.outputs {
 			if !bytes.Equal(to.Outputs[o], c.outputs[o]) {
-				return &Error{Differs, spec.Name, fmt.Sprintf("case %d: output %d is not the same with tracing: the result depends on memory the model did not write", i, o), text}
+				return &Error{Differs, spec.Name, fmt.Sprintf("case %d: output %d is not the same with tracing: the "+
+					"result depends on memory the model did not write", i, o), text}
 			}
 		}
 		if !list[k].trace || c.status != 0 {
@@ -256,7 +259,8 @@ func instructions(spec *boards.Spec, ticks uint64, interrupts uint32, empty, add
 }
 
 // execute runs one program once.
-func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded, dumps []Dump, opt Options) (*rawResult, string, error) {
+func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded, dumps []Dump,
+	opt Options) (*rawResult, string, error) {
 	data, err := encodeCases(cases, dumps)
 	if err != nil {
 		return nil, "", err
@@ -301,7 +305,8 @@ func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded
 	}
 	out, err := os.ReadFile(filepath.Join(dir, "results.bin"))
 	if err != nil && spec.Runner.Kind == "qemu" {
-		return nil, text, notRunning(spec, text, errors.New("it ended without an error, and the program has not run: there are no results"))
+		return nil, text, notRunning(spec, text, errors.New("it ended without an error, and the program has not "+
+			"run: there are no results"))
 	}
 	if err != nil {
 		return nil, text, &Error{Broken, spec.Name, "the program ended without writing results", text}
@@ -330,14 +335,16 @@ func command(ctx context.Context, spec *boards.Spec, elf string) (string, []stri
 			"-display", "none", "-monitor", "none", "-serial", "none", "-no-reboot",
 			"-semihosting-config", "enable=on,target=native", "-kernel", elf}, nil
 	}
-	return "", nil, fmt.Errorf("board %s has no machine to run on; its sources compile, but cannot be executed here", spec.Name)
+	return "", nil, fmt.Errorf("board %s has no machine to run on; its sources compile, but cannot be executed here",
+		spec.Name)
 }
 
 const qemuTool = "qemu-system-arm"
 
 // notRunning is a machine that does not do its work.
 func notRunning(spec *boards.Spec, text string, err error) error {
-	return &ToolError{Tool: qemuTool, Err: err, Output: text, Advice: "want QEMU 7 or newer; install it with: " + spec.InstallAdvice(spec.Runner.Install)}
+	return &ToolError{Tool: qemuTool, Err: err, Output: text, Advice: "want QEMU 7 or newer; install it with: " +
+		spec.InstallAdvice(spec.Runner.Install)}
 }
 
 // started are the emulators that are known to start, by their path.
@@ -393,7 +400,8 @@ func failure(spec *boards.Spec, elf string, err error, text string) error {
 		return &Error{Broken, spec.Name, "results could not be written", text}
 	}
 	if strings.Contains(text, "unsupported machine type") {
-		return notRunning(spec, text, fmt.Errorf("it does not know the machine %s; a newer one does", spec.Runner.Machine))
+		return notRunning(spec, text, fmt.Errorf("it does not know the machine %s; a newer one does",
+			spec.Runner.Machine))
 	}
 	if spec.Runner.Kind == "qemu" { // no program ends so: the harness has the codes above
 		return notRunning(spec, text, fmt.Errorf("exit status %d", exit.ExitCode()))

@@ -40,7 +40,8 @@ func mini(t testing.TB, spec *boards.Spec) *run.Image {
 	if image == nil {
 		dir, spec := writeMini(t), *spec
 		image = sync.OnceValues(func() (*run.Image, error) {
-			return run.Build(context.Background(), &spec, dir, run.BuildOptions{Model: &miniModel, Trace: true, Sanitize: spec.Core == "host"})
+			return run.Build(context.Background(), &spec, dir, run.BuildOptions{Model: &miniModel, Trace: true,
+				Sanitize: spec.Core == "host"})
 		})
 		images[spec.Name] = image
 	}
@@ -75,7 +76,8 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 			im := mini(t, spec)
 			cases := []run.Case{miniCase(0, 1), miniCase(0, 2), miniCase(0, 3), miniCase(8, 3)}
 			cases[2].KeepState = true
-			dumps := []run.Dump{{Step: 1, Offset: 1040, Bytes: 4}, {Step: -1, Offset: 16, Bytes: 512}, {Step: 0, Offset: 528, Bytes: 512}}
+			dumps := []run.Dump{{Step: 1, Offset: 1040, Bytes: 4}, {Step: -1, Offset: 16, Bytes: 512},
+				{Step: 0, Offset: 528, Bytes: 512}}
 			opt := run.Options{Trace: []int{0, 2}, Dumps: dumps}
 			res, err := run.RunWith(context.Background(), spec, im, cases, opt)
 			if err != nil {
@@ -89,11 +91,13 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 				var want [][]byte
 				want, state = miniOutputs(c, state)
 				got := res.Cases[i]
-				if got.Status != 0 || len(got.Outputs) != 2 || !bytes.Equal(got.Outputs[0], want[0]) || !bytes.Equal(got.Outputs[1], want[1]) {
+				if got.Status != 0 || len(got.Outputs) != 2 || !bytes.Equal(got.Outputs[0], want[0]) ||
+					!bytes.Equal(got.Outputs[1], want[1]) {
 					t.Errorf("case %d: status %d, outputs differ", i, got.Status)
 				}
 				if i == 0 || i == 2 {
-					if len(got.Layers) != 3 || !bytes.Equal(got.Dumps[0], want[1]) || !bytes.Equal(got.Dumps[1], c.Inputs[1]) || !bytes.Equal(got.Dumps[2], want[0]) {
+					if len(got.Layers) != 3 || !bytes.Equal(got.Dumps[0], want[1]) ||
+						!bytes.Equal(got.Dumps[1], c.Inputs[1]) || !bytes.Equal(got.Dumps[2], want[0]) {
 						t.Errorf("case %d: layers %v or dumps differ", i, got.Layers)
 					}
 				} else if got.Layers != nil {
@@ -107,7 +111,8 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 				return
 			}
 			checkSizes(t, im)
-			t.Logf("instructions %d %d, layers %v, stack %d, code %d", res.Cases[0].Instructions, res.Cases[3].Instructions, res.Layers, res.StackBytes, im.Sizes.Code())
+			t.Logf("instructions %d %d, layers %v, stack %d, code %d", res.Cases[0].Instructions,
+				res.Cases[3].Instructions, res.Layers, res.StackBytes, im.Sizes.Code())
 			if n := res.Cases[0].Instructions; n < 3000 || n > 40000 {
 				t.Errorf("%d instructions", n)
 			}
@@ -126,8 +131,10 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range cases {
-				if again.Cases[i].Instructions != res.Cases[i].Instructions || !slices.Equal(again.Cases[i].Layers, res.Cases[i].Layers) {
-					t.Errorf("case %d: %d instructions, then %d", i, res.Cases[i].Instructions, again.Cases[i].Instructions)
+				if again.Cases[i].Instructions != res.Cases[i].Instructions || !slices.Equal(again.Cases[i].Layers,
+					res.Cases[i].Layers) {
+					t.Errorf("case %d: %d instructions, then %d", i, res.Cases[i].Instructions,
+						again.Cases[i].Instructions)
 				}
 			}
 		})
@@ -137,7 +144,8 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 // A loop of known length is counted to the instruction, also where the
 // counter wraps several times, and its interrupts do not show in the stack.
 func TestCalibration(t *testing.T) {
-	for _, name := range []string{"cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "microbit"} {
+	for _, name := range []string{"cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55",
+		"microbit"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			spec := load(t, name)
@@ -160,12 +168,14 @@ func TestCalibration(t *testing.T) {
 			if n := a.Layers[2]; n < 1002 || n > 1035 {
 				t.Errorf("a step of 1002 instructions and a switch counts %d", n)
 			}
-			quiet, err := run.RunWith(context.Background(), spec, mini(t, spec), []run.Case{miniCase(8, 1)}, run.Options{Trace: []int{}})
+			quiet, err := run.RunWith(context.Background(), spec, mini(t, spec), []run.Case{miniCase(8, 1)},
+				run.Options{Trace: []int{}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if res.StackBytes != quiet.StackBytes || !res.StackExact {
-				t.Errorf("stack %d with interrupts (exact: %t), %d without", res.StackBytes, res.StackExact, quiet.StackBytes)
+				t.Errorf("stack %d with interrupts (exact: %t), %d without", res.StackBytes, res.StackExact,
+					quiet.StackBytes)
 			}
 			res, err = run.Run(context.Background(), spec, mini(t, spec), []run.Case{miniCase(11, 1)})
 			if err != nil {
@@ -213,7 +223,8 @@ func TestFailures(t *testing.T) {
 					if c.kind == run.Timeout {
 						opt.Timeout = 300 * time.Millisecond
 					}
-					_, err := run.RunWith(context.Background(), spec, im, []run.Case{miniCase(0, 7), miniCase(c.mode, 7)}, opt)
+					_, err := run.RunWith(context.Background(), spec, im,
+						[]run.Case{miniCase(0, 7), miniCase(c.mode, 7)}, opt)
 					var e *run.Error
 					if !errors.As(err, &e) {
 						t.Fatalf("got %v", err)
@@ -233,13 +244,15 @@ func TestFailures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res.Cases[0].Status != -3 || res.Cases[0].Outputs != nil || res.Cases[1].Status != 0 || res.Cases[1].Outputs == nil {
+			if res.Cases[0].Status != -3 || res.Cases[0].Outputs != nil || res.Cases[1].Status != 0 ||
+				res.Cases[1].Outputs == nil {
 				t.Errorf("a model that reports an error: %+v", res.Cases)
 			}
 			wrong := miniCase(0, 1)
 			wrong.Inputs[1] = wrong.Inputs[1][:511]
 			var e *run.Error
-			if _, err := run.Run(context.Background(), spec, im, []run.Case{wrong}); !errors.As(err, &e) || e.Kind != run.Usage {
+			if _, err := run.Run(context.Background(), spec, im, []run.Case{wrong}); !errors.As(err, &e) ||
+				e.Kind != run.Usage {
 				t.Errorf("an input cut short: %v", err)
 			}
 			ctx, cancel := context.WithCancel(context.Background())
@@ -264,21 +277,26 @@ func TestBadRequests(t *testing.T) {
 	}{
 		{"no cases", nil, run.Options{}, "no cases"},
 		{"unequal cases", []run.Case{one, {Inputs: one.Inputs[:1]}}, run.Options{}, "case 1 has 1 inputs"},
-		{"unequal bytes", []run.Case{one, {Inputs: [][]byte{one.Inputs[0], nil}}}, run.Options{}, "input 1 has 0 bytes"},
+		{"unequal bytes", []run.Case{one, {Inputs: [][]byte{one.Inputs[0], nil}}}, run.Options{},
+			"input 1 has 0 bytes"},
 		{"trace nothing", []run.Case{one}, run.Options{Trace: []int{3}}, "case 3 is to be traced"},
-		{"dump outside", []run.Case{one}, run.Options{Dumps: []run.Dump{{Step: 0, Offset: 1000, Bytes: 100}}}, "outside of the arena"},
-		{"dump of no step", []run.Case{one}, run.Options{Dumps: []run.Dump{{Step: 9, Offset: 0, Bytes: 1}}}, "0 dumps came, 1 were asked for"},
+		{"dump outside", []run.Case{one}, run.Options{Dumps: []run.Dump{{Step: 0, Offset: 1000, Bytes: 100}}},
+			"outside of the arena"},
+		{"dump of no step", []run.Case{one}, run.Options{Dumps: []run.Dump{{Step: 9, Offset: 0, Bytes: 1}}},
+			"0 dumps came, 1 were asked for"},
 	} {
 		if _, err := run.RunWith(ctx, spec, im, c.cases, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if res, err := run.RunWith(ctx, spec, im, []run.Case{one}, run.Options{Trace: []int{}}); err != nil || res.Layers != nil {
+	if res, err := run.RunWith(ctx, spec, im, []run.Case{one}, run.Options{Trace: []int{}}); err != nil ||
+		res.Layers != nil {
 		t.Errorf("nothing to trace: %v", err)
 	}
 	none := *spec
 	none.Runner.Kind = "none"
-	if _, err := run.Run(ctx, &none, im, []run.Case{one}); err == nil || !strings.Contains(err.Error(), "no machine to run on") {
+	if _, err := run.Run(ctx, &none, im, []run.Case{one}); err == nil || !strings.Contains(err.Error(),
+		"no machine to run on") {
 		t.Errorf("board without machine: %v", err)
 	}
 }
@@ -291,25 +309,31 @@ func TestMissingAndFailingTools(t *testing.T) {
 
 	bad := *spec
 	bad.Toolchain.CC = "no-such-compiler"
-	if _, err := run.Build(ctx, &bad, dir, run.BuildOptions{Model: &miniModel}); !errors.As(err, &e) || !strings.Contains(err.Error(), "apt-get install -y gcc") {
+	if _, err := run.Build(ctx, &bad, dir, run.BuildOptions{Model: &miniModel}); !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), "apt-get install -y gcc") {
 		t.Errorf("missing compiler: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "broken.c"), []byte("int f(void) { return nope; }\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "broken.c"), []byte("int f(void) { return nope; }\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{Model: &miniModel}); !errors.As(err, &e) || e.Install != "" || !strings.Contains(err.Error(), "broken.c:1") {
+	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{Model: &miniModel}); !errors.As(err, &e) ||
+		e.Install != "" || !strings.Contains(err.Error(), "broken.c:1") {
 		t.Errorf("broken source: %v", err)
 	}
-	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{}); err == nil || !strings.Contains(err.Error(), "has no harness folder") {
+	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{}); err == nil || !strings.Contains(err.Error(),
+		"has no harness folder") {
 		t.Errorf("no harness: %v", err)
 	}
-	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{Model: &miniModel, CMSISLib: "gone.a"}); err == nil || !strings.Contains(err.Error(), "gone.a") {
+	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{Model: &miniModel, CMSISLib: "gone.a"}); err == nil ||
+		!strings.Contains(err.Error(), "gone.a") {
 		t.Errorf("missing library: %v", err)
 	}
 	arm := load(t, "cortex-m4")
 	im := mini(t, arm)
 	t.Setenv("PATH", t.TempDir())
-	if _, err := run.Run(ctx, arm, im, []run.Case{miniCase(0, 1)}); !errors.As(err, &e) || !strings.Contains(err.Error(), "apt-get install -y qemu-system-arm") {
+	if _, err := run.Run(ctx, arm, im, []run.Case{miniCase(0, 1)}); !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), "apt-get install -y qemu-system-arm") {
 		t.Errorf("missing QEMU: %v", err)
 	}
 }
@@ -322,18 +346,22 @@ func TestBrokenQEMU(t *testing.T) {
 	says := "if [ \"$1\" = --version ]; then echo QEMU emulator version 9.0.0; exit 0; fi\n"
 	defer run.SetStartPatience(3 * time.Second)()
 	for name, c := range map[string]struct{ script, want string }{
-		"no program":            {"", "not in PATH"},
-		"of another machine":    {"\x7fELF\x01\x01\x01 no program", "format"},
-		"fails at once":         {"#!/bin/sh\necho error while loading shared libraries: libx.so >&2\nexit 127\n", "libx.so"},
-		"is something else":     {"#!/bin/sh\necho hello\n", "does not say that it is QEMU"},
-		"hangs at once":         {"#!/bin/sh\nexec sleep 1000\n", "does not end within"},
-		"fails with a program":  {"#!/bin/sh\n" + says + "echo qemu-system-arm: cannot set up guest memory >&2\nexit 1\n", "cannot set up guest memory"},
-		"an odd exit status":    {"#!/bin/sh\n" + says + "exit 77\n", "exit status 77"},
-		"crashes":               {"#!/bin/sh\n" + says + "kill -SEGV $$\n", "ended by signal"},
-		"is killed":             {"#!/bin/sh\n" + says + "kill -KILL $$\n", "ended by signal"},
-		"does nothing":          {"#!/bin/sh\n" + says + "exit 0\n", "there are no results"},
-		"prints garbage":        {"#!/bin/sh\n" + says + "head -c 300000 /dev/urandom\nexit 0\n", "there are no results"},
-		"an unknown machine":    {"#!/bin/sh\n" + says + "echo \"qemu-system-arm: unsupported machine type\" >&2\nexit 1\n", "does not know the machine"},
+		"no program":         {"", "not in PATH"},
+		"of another machine": {"\x7fELF\x01\x01\x01 no program", "format"},
+		"fails at once": {"#!/bin/sh\necho error while loading shared libraries: libx.so >&2\nexit 127\n",
+			"libx.so"},
+		"is something else": {"#!/bin/sh\necho hello\n", "does not say that it is QEMU"},
+		"hangs at once":     {"#!/bin/sh\nexec sleep 1000\n", "does not end within"},
+		"fails with a program": {"#!/bin/sh\n" + says +
+			"echo qemu-system-arm: cannot set up guest memory >&2\nexit 1\n", "cannot set up guest memory"},
+		"an odd exit status": {"#!/bin/sh\n" + says + "exit 77\n", "exit status 77"},
+		"crashes":            {"#!/bin/sh\n" + says + "kill -SEGV $$\n", "ended by signal"},
+		"is killed":          {"#!/bin/sh\n" + says + "kill -KILL $$\n", "ended by signal"},
+		"does nothing":       {"#!/bin/sh\n" + says + "exit 0\n", "there are no results"},
+		"prints garbage": {"#!/bin/sh\n" + says + "head -c 300000 /dev/urandom\nexit 0\n",
+			"there are no results"},
+		"an unknown machine": {"#!/bin/sh\n" + says +
+			"echo \"qemu-system-arm: unsupported machine type\" >&2\nexit 1\n", "does not know the machine"},
 		"an interpreter is not": {"#!/no/such/interpreter\n", "no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -348,7 +376,8 @@ func TestBrokenQEMU(t *testing.T) {
 			}
 			var e *run.ToolError
 			_, err := run.Run(context.Background(), &spec, im, []run.Case{miniCase(0, 1)})
-			if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "apt-get install") {
+			if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(),
+				"apt-get install") {
 				t.Errorf("got %T %.300v", err, err)
 			}
 		})
@@ -358,7 +387,8 @@ func TestBrokenQEMU(t *testing.T) {
 // TestInstallAdvice: what a user's board says is told apart from nncc's advice.
 func TestInstallAdvice(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "b.yaml")
-	if err := os.WriteFile(p, []byte("inherits: [host]\ntoolchain: {cc: no-such-compiler, install: \"curl http://x | sh\"}\n"), 0o644); err != nil {
+	if err := os.WriteFile(p, []byte("inherits: [host]\ntoolchain: {cc: no-such-compiler, install: \"curl http://x "+
+		"| sh\"}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	spec, err := boards.Load(p)
@@ -366,7 +396,8 @@ func TestInstallAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = run.Build(context.Background(), spec, writeMini(t), run.BuildOptions{Model: &miniModel})
-	if err == nil || !strings.Contains(err.Error(), `what the board's file says, which nncc does not know: "curl http://x | sh"`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`what the board's file says, which nncc does not know: "curl http://x | sh"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -376,7 +407,8 @@ func TestUnknownMachine(t *testing.T) {
 	im := mini(t, &spec)
 	spec.Runner.Machine = "mps9-an999"
 	var e *run.ToolError
-	if _, err := run.Run(context.Background(), &spec, im, []run.Case{miniCase(0, 1)}); !errors.As(err, &e) || !strings.Contains(err.Error(), "does not know the machine mps9-an999") {
+	if _, err := run.Run(context.Background(), &spec, im, []run.Case{miniCase(0, 1)}); !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), "does not know the machine mps9-an999") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -66,7 +66,8 @@ func (s Sizes) Weights() uint64 { return s.By[ModelCode].Weights + s.By[Kernels]
 // (-fdata-sections puts the symbol's into it) or by its file's.
 func isWeights(section, file string) bool {
 	return strings.HasPrefix(section, ".weights") ||
-		strings.HasPrefix(section, ".rodata") && (strings.Contains(strings.ToLower(section), "weights") || strings.Contains(file, "weights"))
+		strings.HasPrefix(section, ".rodata") && (strings.Contains(strings.ToLower(section), "weights") ||
+			strings.Contains(file, "weights"))
 }
 
 const storeSection = ".bss.nncc_harness_store"

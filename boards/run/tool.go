@@ -114,7 +114,8 @@ func startTo(ctx context.Context, stderr io.Writer, dir, program string, args ..
 	// Messages of the tools are read, so they have to be in English. What a
 	// sanitiser finds ends the program like a trap.
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "LANGUAGE=",
-		fmt.Sprintf("ASAN_OPTIONS=exitcode=%d:detect_leaks=0", exitFault), fmt.Sprintf("UBSAN_OPTIONS=exitcode=%d:print_stacktrace=1", exitFault))
+		fmt.Sprintf("ASAN_OPTIONS=exitcode=%d:detect_leaks=0", exitFault),
+		fmt.Sprintf("UBSAN_OPTIONS=exitcode=%d:print_stacktrace=1", exitFault))
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd) }
 	cmd.WaitDelay = 5 * time.Second

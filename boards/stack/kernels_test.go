@@ -114,12 +114,14 @@ func TestCallsOnHost(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		testenv.Lacks(t, "cc", "gcc: not found")
 	}
-	if err := exec.Command("gcc", "-fcallgraph-info=su", "-x", "c", "-c", os.DevNull, "-o", filepath.Join(t.TempDir(), "x.o")).Run(); err != nil {
+	if err := exec.Command("gcc", "-fcallgraph-info=su", "-x", "c", "-c", os.DevNull, "-o",
+		filepath.Join(t.TempDir(), "x.o")).Run(); err != nil {
 		t.Skip("this gcc has no -fcallgraph-info")
 	}
 	sources, include := kernels(t)
 	dir := t.TempDir()
-	cmd := exec.Command("gcc", slices.Concat([]string{"-std=c99", "-O0", "-fcallgraph-info=su", "-S"}, include, sources)...)
+	cmd := exec.Command("gcc", slices.Concat([]string{"-std=c99", "-O0", "-fcallgraph-info=su", "-S"}, include,
+		sources)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -154,7 +156,8 @@ func TestCallsOnHost(t *testing.T) {
 			}
 		}
 	}
-	plain := func(title string) string { return title[strings.LastIndex(title, ":")+1:] } // static ones have their file in front
+	// static ones have their file in front
+	plain := func(title string) string { return title[strings.LastIndex(title, ":")+1:] }
 	used := map[string]bool{}
 	for title := range indirect {
 		targets := runtimec.PointerTargets(plain(title))
@@ -179,7 +182,8 @@ func TestCallsOnHost(t *testing.T) {
 			t.Errorf("nobody calls through %s", p.Type)
 		}
 		for _, pattern := range p.Targets {
-			if !slices.ContainsFunc(runtimec.Functions(), func(f string) bool { return runtimec.MatchAny([]string{pattern}, f) }) &&
+			if !slices.ContainsFunc(runtimec.Functions(),
+				func(f string) bool { return runtimec.MatchAny([]string{pattern}, f) }) &&
 				!strings.HasPrefix(pattern, "window_") { // static ones
 				t.Errorf("%s: no function is called %s", p.Type, pattern)
 			}

@@ -121,7 +121,8 @@ var levels = []string{"-O0", "-O1", "-O2", "-Os"}
 func TestFrames(t *testing.T) {
 	text := "#include <string.h>\nvolatile int sink;\n"
 	for _, n := range []int{4, 60, 508, 516, 1024, 1100, 4096, 5000, 70000} {
-		text += fmt.Sprintf("__attribute__((noinline)) int frame%d(int x) { volatile char a[%d]; a[x] = (char)x; a[0] = 1; sink = a[x]; return a[0] + sink; }\n", n, n)
+		text += fmt.Sprintf("__attribute__((noinline)) int frame%d(int x) { volatile char a[%d]; a[x] = (char)x; "+
+			"a[0] = 1; sink = a[x]; return a[0] + sink; }\n", n, n)
 	}
 	text += `
 __attribute__((noinline)) float floats(float *p) {
@@ -152,7 +153,8 @@ int copies(char *a, char *b) { char t[200]; memcpy(t, a, 200); memmove(b, t, 200
 				}
 				// A call in the tail of a function does not lie above its frame; that
 				// is not looked at.
-				if want := frame["outer"] + frame["inner"] + frame["frame516"]; way.Bytes != want || len(way.Names) != 3 {
+				if want := frame["outer"] + frame["inner"] + frame["frame516"]; way.Bytes != want ||
+					len(way.Names) != 3 {
 					t.Errorf("outer takes %d bytes by %v, want %d", way.Bytes, way.Names, want)
 				}
 				if way, err = p.Deepest("copies", noPointers); err != nil || way.Bytes < frame["copies"] {
@@ -202,7 +204,8 @@ int tail(int x) { return held(x); }
 				} {
 					way, err := p.Deepest(c.entry, noPointers)
 					if err == nil || !regexp.MustCompile(c.want).MatchString(err.Error()) {
-						if level != "-O0" && c.entry == "top" && err != nil && strings.HasPrefix(err.Error(), "recursion: ") {
+						if level != "-O0" && c.entry == "top" && err != nil && strings.HasPrefix(err.Error(),
+							"recursion: ") {
 							continue // one of the two is part of the other
 						}
 						t.Errorf("%s: %v, %v; want %q", c.entry, way, err, c.want)
@@ -214,7 +217,8 @@ int tail(int x) { return held(x); }
 				}
 				for _, entry := range []string{"through", "tail"} {
 					way, err := p.Deepest(entry, table)
-					if err != nil || way.Bytes != frame[entry]+frame["kernel_b"] || !slices.Equal(way.Names, []string{entry, "kernel_b"}) {
+					if err != nil || way.Bytes != frame[entry]+frame["kernel_b"] ||
+						!slices.Equal(way.Names, []string{entry, "kernel_b"}) {
 						t.Errorf("%s with a table: %+v, %v", entry, way, err)
 					}
 				}

@@ -12,7 +12,8 @@ import (
 // named; without one it is 0.
 func TestBisectStatus(t *testing.T) {
 	m := tinyModel(t, t.TempDir())
-	if code, out, msg := call("bisect", "-board", "cortex-m4", m); code != exitOK || !strings.Contains(out, "no stage does more") {
+	if code, out, msg := call("bisect", "-board", "cortex-m4", m); code != exitOK ||
+		!strings.Contains(out, "no stage does more") {
 		t.Errorf("exit status %d: %s%s", code, out, msg)
 	}
 	row, err := lower.Find("decompose")

@@ -22,7 +22,8 @@ func (c *cli) model(args []string) error {
 	case 1:
 		c.cfg.Model = args[0]
 	default:
-		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args), strings.Join(args, " "))}
+		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args),
+			strings.Join(args, " "))}
 	}
 	c.progress = newProgress(c.terminal)
 	c.cfg.Note = c.progress.say
@@ -93,7 +94,9 @@ func (c *cli) compile(args []string) error {
 		return gate
 	}
 	m := o.Report.Memory
-	fmt.Fprintf(c.out, "%s: %d steps for %s (%s), arena %d bytes (lower bound %d), weights %d bytes\n", dir, len(o.Report.Layers), o.Report.Board, o.Report.PrecisionLayers.Text(o.Report.Precision), m.ArenaBytes, m.LowerBoundBytes, m.WeightsBytes)
+	fmt.Fprintf(c.out, "%s: %d steps for %s (%s), arena %d bytes (lower bound %d), weights %d bytes\n", dir,
+		len(o.Report.Layers), o.Report.Board, o.Report.PrecisionLayers.Text(o.Report.Precision), m.ArenaBytes,
+		m.LowerBoundBytes, m.WeightsBytes)
 	return gate
 }
 
@@ -174,7 +177,8 @@ func (c *cli) run(args []string) error {
 		return err
 	}
 	var gate error
-	if c.fs.Changed("max-segments") || c.fs.Changed("max-fallback") || c.fs.Changed("max-ram") || c.fs.Changed("max-flash") {
+	if c.fs.Changed("max-segments") || c.fs.Changed("max-fallback") || c.fs.Changed("max-ram") ||
+		c.fs.Changed("max-flash") {
 		whole := c.cfg // gates are about a program with a plan of its memory
 		o, err := whole.Compile()
 		if err != nil {
@@ -308,7 +312,8 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 	c.warnings()
 	path := c.cfg.Out
 	if path == "" {
-		path = strings.TrimSuffix(filepath.Base(c.cfg.Model), ".onnx") + suffix // here, as compile: models may lie where nobody writes
+		// here, as compile: models may lie where nobody writes
+		path = strings.TrimSuffix(filepath.Base(c.cfg.Model), ".onnx") + suffix
 	}
 	if l.Differs != nil {
 		c.status = exitDiffer
@@ -328,7 +333,8 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", text.Line(path), len(l.Model))
 	}
 	if write && l.Native != nil {
-		fmt.Fprintf(c.out, "its outputs are the accelerator's; %s.json says how the original ones follow (--outputs original appends the nodes that do it)\n", path)
+		fmt.Fprintf(c.out, "its outputs are the accelerator's; %s.json says how the original ones follow (--outputs "+
+			"original appends the nodes that do it)\n", path)
 	}
 	return nil
 }
@@ -370,7 +376,8 @@ func (c *cli) profile(args []string) error {
 			return err
 		}
 		if n := len(o.Report.DeadChannel); n > 0 && len(args) == 2 {
-			fmt.Fprintf(c.err, "nncc: note: %s: dead channels of %d values were removed, padding among them; --dead-channels off --align never measures the model as it is\n", a, n)
+			fmt.Fprintf(c.err, "nncc: note: %s: dead channels of %d values were removed, padding among them; "+
+				"--dead-channels off --align never measures the model as it is\n", a, n)
 		}
 		v, err := o.Profile(c.ctx)
 		c2.progress.done()

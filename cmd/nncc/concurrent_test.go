@@ -63,7 +63,8 @@ func TestConcurrentOut(t *testing.T) {
 	dir := t.TempDir()
 	models := []string{
 		writeModel(t, filepath.Join(dir, "one.onnx"), `(float[1, 4] x) => (float[1, 4] y) { y = Relu (x) }`),
-		writeModel(t, filepath.Join(dir, "two.onnx"), `(float[1, 8] x) => (float[1, 8] y) { a = Sigmoid (x) y = Neg (a) }`),
+		writeModel(t, filepath.Join(dir, "two.onnx"),
+			`(float[1, 8] x) => (float[1, 8] y) { a = Sigmoid (x) y = Neg (a) }`),
 	}
 	args := func(model, out string) []string {
 		return []string{"-board", "host", "--precision", "float32", "--out", out, model}
@@ -104,7 +105,8 @@ func TestConcurrentOut(t *testing.T) {
 		}
 		var report struct{ Files []string }
 		_ = json.Unmarshal([]byte(got["report.json"]), &report)
-		t.Fatalf("round %d: a mixture: %v, of which %v are in the report", round, slices.Sorted(maps.Keys(got)), report.Files)
+		t.Fatalf("round %d: a mixture: %v, of which %v are in the report", round, slices.Sorted(maps.Keys(got)),
+			report.Files)
 	}
 	for round := range rounds {
 		rng := rand.New(rand.NewPCG(uint64(round), 12))

@@ -36,7 +36,8 @@ const (
 )
 
 // every verb, with those that print an accelerator's programs.
-var every = strings.Join(append([]string{"compile verify run bisect check explain legalize quantize profile boards ops passes version kernels surgery"},
+var every = strings.Join(append([]string{"compile verify run bisect check explain legalize quantize profile boards " +
+	"ops passes version kernels surgery"},
 	printers()...), " ")
 
 // flagRules are the flags with the verbs that they apply to.
@@ -104,7 +105,8 @@ func program(c *cli, verb string) string {
 	switch {
 	case verb == "run" && c.cfg.Board == "" && !c.cfg.Sensitivity:
 		return "--board (without it the float model runs as it is)"
-	case verb == "legalize" && (c.cfg.Board == "" || !slices.Contains(c.only, "align") || c.fs.Changed("align") && c.cfg.Align != "auto"):
+	case verb == "legalize" && (c.cfg.Board == "" || !slices.Contains(c.only, "align") || c.fs.Changed("align") &&
+		c.cfg.Align != "auto"):
 		return "--only align --align auto --board NAME, which tries programs out"
 	}
 	return ""
@@ -227,7 +229,8 @@ func (v checked) Set(s string) error {
 // allFlags are all flags there are, with the verb's own meaning and help.
 func allFlags(c *cli, verb string) *pflag.FlagSet {
 	all := pflag.NewFlagSet("nncc", pflag.ContinueOnError)
-	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, runFlags, bisectFlags, checkFlags, legalizeFlags, surgeryFlags} {
+	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, runFlags, bisectFlags, checkFlags,
+		legalizeFlags, surgeryFlags} {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		add(c, fs)
 		all.AddFlagSet(fs)
@@ -286,7 +289,8 @@ func flagError(err error, verb string, fs *pflag.FlagSet) error {
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		if r, ok := flagRules[name]; ok {
-			return use("--%s does not apply to %s; it applies to %s", name, verb, strings.ReplaceAll(r.verbs, " ", ", "))
+			return use("--%s does not apply to %s; it applies to %s", name, verb,
+				strings.ReplaceAll(r.verbs, " ", ", "))
 		}
 		dash := "--"
 		if len(name) == 1 {

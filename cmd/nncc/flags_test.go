@@ -27,9 +27,12 @@ func call(args ...string) (code int, out, msg string) {
 
 // sampleValues are values that flags of these names take.
 var sampleValues = map[string]string{
-	"board": "host", "max-segments": "1", "max-fallback": "1", "cases": "1", "tolerance": "0.5", "dim": "n=1", "set": "x=1", "limit": "nodes=10", "state": "auto", "stream": "1",
-	"calib-method": "mse", "weight-rounding": "nearest", "precision": "int8", "weights": "int8", "max-ram": "64K", "max-flash": "64K", "dead-channels": "on", "fuse": "on", "legalize": "on",
-	"kernels": "auto", "align": "auto", "optimize": "size", "io": "float", "io-layout": "onnx", "project": "make", "only": "bn-fold", "outputs": "native",
+	"board": "host", "max-segments": "1", "max-fallback": "1", "cases": "1", "tolerance": "0.5", "dim": "n=1",
+	"set": "x=1", "limit": "nodes=10", "state": "auto", "stream": "1",
+	"calib-method": "mse", "weight-rounding": "nearest", "precision": "int8", "weights": "int8", "max-ram": "64K",
+	"max-flash": "64K", "dead-channels": "on", "fuse": "on", "legalize": "on",
+	"kernels": "auto", "align": "auto", "optimize": "size", "io": "float", "io-layout": "onnx", "project": "make",
+	"only": "bn-fold", "outputs": "native",
 	"fixed-point-weights": "n=8", "pass": "bn-fold=off", "stop-after": "integer", "fixed-point-activations": "n=8",
 }
 
@@ -132,7 +135,8 @@ func TestNearestNames(t *testing.T) {
 
 // tinyModel has one layer, so that a hundred compilations take no time.
 func tinyModel(t *testing.T, dir string) string {
-	return writeModel(t, filepath.Join(dir, "tiny.onnx"), `(float[1, 4] x) => (float[1, 2] y) <float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}> { y = MatMul (x, w) }`)
+	return writeModel(t, filepath.Join(dir, "tiny.onnx"),
+		`(float[1, 4] x) => (float[1, 2] y) <float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}> { y = MatMul (x, w) }`)
 }
 
 func writeNpy(t *testing.T, path string) string {
@@ -158,10 +162,12 @@ func TestNumbers(t *testing.T) {
 		"tolerance":    {"Inf", "+Inf", "-Inf", "NaN", "-1", "-1e-300", "1e999", "x", "1 %"},
 		"max-segments": {"-1", "-99", "99999999999999999999", "1K", "x"},
 		"max-fallback": {"-1", "1.0", "99999999999999999999"},
-		"max-ram":      {"-1", "1.5K", "10G", "99999999999999999999", "9999999999999K", "K", "0x10", "NaN", "1e3", "+ 1"},
-		"max-flash":    {"-1", "64KB", "9999999999999M", "M"},
-		"dim":          {"n=0", "n=-1", "n=99999999999999999999", "n=1.5", "n=x", "n=", "=1", "n", "n=NaN"},
-		"limit":        {"nodes=0", "nodes=-1", "nodes=99999999999999999999", "nodes=9999999999999G", "node=1", "nodes", "nodes=", "=1", "nodes=1T"},
+		"max-ram": {"-1", "1.5K", "10G", "99999999999999999999", "9999999999999K", "K", "0x10", "NaN", "1e3",
+			"+ 1"},
+		"max-flash": {"-1", "64KB", "9999999999999M", "M"},
+		"dim":       {"n=0", "n=-1", "n=99999999999999999999", "n=1.5", "n=x", "n=", "=1", "n", "n=NaN"},
+		"limit": {"nodes=0", "nodes=-1", "nodes=99999999999999999999", "nodes=9999999999999G", "node=1", "nodes",
+			"nodes=", "=1", "nodes=1T"},
 	} {
 		verb := "explain"
 		if !flagRules[name].applies(verb) {
@@ -173,14 +179,17 @@ func TestNumbers(t *testing.T) {
 				args = append(args, "--golden", dir)
 			}
 			code, out, msg := call(args...)
-			if code != exitUsage || !strings.Contains(msg, "--"+name) || !strings.Contains(msg, v) || out != "" || strings.Contains(msg, "strconv") {
+			if code != exitUsage || !strings.Contains(msg, "--"+name) || !strings.Contains(msg, v) || out != "" ||
+				strings.Contains(msg, "strconv") {
 				t.Errorf("%s --%s=%s: exit status %d: %s", verb, name, v, code, msg)
 			}
 		}
 	}
 	// A case of a megabyte: ten thousand of them are too many.
 	big := writeModel(t, filepath.Join(dir, "big.onnx"), `(float[1, 262144] x) => (float y) { y = Relu (x) }`)
-	if code, _, msg := call("verify", "-board", "host", "--precision", "float32", "--cases", "10000", big); code != exitUsage || !strings.Contains(msg, "--cases 10000") || !strings.Contains(msg, "want at most 256") {
+	if code, _, msg := call("verify", "-board", "host", "--precision", "float32", "--cases", "10000",
+		big); code != exitUsage || !strings.Contains(msg, "--cases 10000") ||
+		!strings.Contains(msg, "want at most 256") {
 		t.Errorf("exit status %d: %s", code, msg)
 	}
 }
@@ -226,8 +235,10 @@ func TestNotFiles(t *testing.T) {
 	must(t, os.WriteFile(lib, []byte("!<arch>\n"), 0o666))
 	out := filepath.Join(dir, "out")
 	base := map[string][]string{
-		"compile": {"-board", "host", "--out", out}, "verify": {"-board", "host"}, "profile": {"-board", "host"}, "explain": {"-board", "host"},
-		"run": {"-board", "host", "--out", out, "--input", x}, "legalize": {"--only", "align", "--board", "host", "--out", out}, "quantize": {"--out", out},
+		"compile": {"-board", "host", "--out", out}, "verify": {"-board", "host"}, "profile": {"-board", "host"},
+		"explain": {"-board", "host"},
+		"run":     {"-board", "host", "--out", out, "--input", x}, "legalize": {"--only", "align", "--board", "host",
+			"--out", out}, "quantize": {"--out", out},
 		"check": {}, "surgery": {"-f", script, "--out", out},
 	}
 	try := func(t *testing.T, path, kind string, args ...string) {

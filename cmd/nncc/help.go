@@ -55,7 +55,8 @@ func (c *cli) help(args []string) error {
 		if n := boards.Nearest(name, slices.Concat(all, slices.Collect(maps.Keys(verbs)))); n != "" {
 			near = fmt.Sprintf("; did you mean %s?", n)
 		}
-		return &driver.UsageError{Msg: fmt.Sprintf("help: there is no topic or verb %s%s; topics: %s", text.Line(name), near, strings.Join(all, ", "))}
+		return &driver.UsageError{Msg: fmt.Sprintf("help: there is no topic or verb %s%s; topics: %s", text.Line(name),
+			near, strings.Join(all, ", "))}
 	}
 	fs := verbFlags(c, name)
 	fs.BoolP("help", "h", false, "show help")

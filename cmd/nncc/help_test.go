@@ -41,7 +41,8 @@ func TestTopics(t *testing.T) {
 			}
 			ran[command] = true
 			var out, errw bytes.Buffer
-			if code := Main(context.Background(), strings.Fields(command), &out, &errw); code != exitOK || out.Len()+errw.Len() == 0 {
+			if code := Main(context.Background(), strings.Fields(command), &out, &errw); code != exitOK || out.Len()+
+				errw.Len() == 0 {
 				t.Errorf("%s: nncc %s: status %d\n%s%s", name, command, code, out.String(), errw.String())
 			}
 		}

@@ -25,8 +25,10 @@ func TestHostileMessages(t *testing.T) {
 		{"names that speak of bugs", `(float[1, 4] x) => (float y) { y = Transpose <perm = [0, 0]> (x) }`, "perm"},
 		{"an input that does", `(float[-2, 4] "BUG: x") => (float y) { y = Relu ("BUG: x") }`, "negative"},
 		{"an operator that does", `(float[1, 4] x) => (float y) { y = "BUG:" (x) }`, "BUG:"},
-		{"a long equation", `(float[1, 4] x) => (float y) { y = Einsum <equation = "` + strings.Repeat("ij->->..k", 3000) + `"> (x) }`, "Einsum"},
-		{"a long shape", `(float[1, 4] x) => (float y) <int64[3000] s = {` + strings.Repeat("2, ", 2999) + `2}> { y = Reshape (x, s) }`, "Reshape"},
+		{"a long equation", `(float[1, 4] x) => (float y) { y = Einsum <equation = "` + strings.Repeat("ij->->..k",
+			3000) + `"> (x) }`, "Einsum"},
+		{"a long shape", `(float[1, 4] x) => (float y) <int64[3000] s = {` + strings.Repeat("2, ", 2999) +
+			`2}> { y = Reshape (x, s) }`, "Reshape"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := filepath.Join(t.TempDir(), "m.onnx")
@@ -46,11 +48,13 @@ func TestHostileMessages(t *testing.T) {
 			}
 			for _, verb := range []string{"compile", "check"} {
 				var msg bytes.Buffer
-				code := Main(context.Background(), []string{verb, "--board", "cortex-m55", "--out", filepath.Join(filepath.Dir(p), "out"), p}, io.Discard, &msg)
+				code := Main(context.Background(), []string{verb, "--board", "cortex-m55", "--out",
+					filepath.Join(filepath.Dir(p), "out"), p}, io.Discard, &msg)
 				if verb == "check" { // knows no board
 					code = Main(context.Background(), []string{verb, p}, io.Discard, &msg)
 				}
-				if s := msg.String(); verb == "compile" && (code != exitUsage || !strings.Contains(s, c.want)) || code == exitBug || len(s) > 2000 {
+				if s := msg.String(); verb == "compile" && (code != exitUsage || !strings.Contains(s, c.want)) ||
+					code == exitBug || len(s) > 2000 {
 					t.Errorf("%s: exit status %d, %d bytes of message: %.500s", verb, code, len(s), s)
 				}
 			}
@@ -80,7 +84,8 @@ func TestBug(t *testing.T) {
 		}}
 		code, out, msg := call("panics")
 		delete(verbs, "panics")
-		if code != exitBug || out != "" || !strings.Contains(msg, want) || !strings.Contains(msg, "nncc: BUG: ") || !strings.Contains(msg, "nncc-bug-") || strings.Contains(msg, "goroutine") {
+		if code != exitBug || out != "" || !strings.Contains(msg, want) || !strings.Contains(msg, "nncc: BUG: ") ||
+			!strings.Contains(msg, "nncc-bug-") || strings.Contains(msg, "goroutine") {
 			t.Errorf("exit status %d, want %q: %s", code, want, msg)
 		}
 	}
@@ -125,12 +130,14 @@ func TestVerbose(t *testing.T) {
 	for _, d := range r.Diagnostics {
 		line := fmt.Sprintf("nncc: %s: %s", d.Severity, d.Message)
 		origin := fmt.Sprintf(" [%s, %s]\n", d.Stage, d.Code)
-		if d.Stage == "" || d.Code == "" || !strings.Contains(quiet, line+"\n") || !strings.Contains(said, line+origin) {
+		if d.Stage == "" || d.Code == "" || !strings.Contains(quiet, line+"\n") ||
+			!strings.Contains(said, line+origin) {
 			t.Errorf("%+v: quiet %q, with -v %q", d, quiet, said)
 		}
 	}
 	bad := write("bad.onnx", `(float[1, 4] x) => (float y) { y = Transpose <perm = [0, 0]> (x) }`)
-	if code, _, msg := call("-v", "--board", "cortex-m4", "--out", filepath.Join(dir, "out"), bad); code != exitUsage || !strings.Contains(msg, "[import, ") {
+	if code, _, msg := call("-v", "--board", "cortex-m4", "--out", filepath.Join(dir, "out"), bad); code != exitUsage ||
+		!strings.Contains(msg, "[import, ") {
 		t.Errorf("exit status %d: %s", code, msg)
 	}
 }

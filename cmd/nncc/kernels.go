@@ -48,7 +48,8 @@ func (c *cli) kernels(args []string) error {
 		if facts[r.Function] == nil {
 			order = append(order, r.Function)
 		}
-		facts[r.Function] = append(facts[r.Function], kernFact{r.ID, r.Kind.String(), r.Builds.String(), r.WhenText, r.Value, r.Until, r.Says, r.Source, cmsis.Revision})
+		facts[r.Function] = append(facts[r.Function], kernFact{r.ID, r.Kind.String(), r.Builds.String(), r.WhenText,
+			r.Value, r.Until, r.Says, r.Source, cmsis.Revision})
 	}
 	all := []kernelRow{}
 	taken := map[string]bool{}
@@ -67,7 +68,8 @@ func (c *cli) kernels(args []string) error {
 	}
 	for _, name := range order {
 		if !taken[name] {
-			all = append(all, kernelRow{Name: name, Library: cmsisnn.Library, Doc: "function of the library", Ops: []string{}, Rules: []ruleRow{}, Facts: facts[name]})
+			all = append(all, kernelRow{Name: name, Library: cmsisnn.Library, Doc: "function of the library",
+				Ops: []string{}, Rules: []ruleRow{}, Facts: facts[name]})
 		}
 	}
 	if c.cfg.JSON {
@@ -91,7 +93,8 @@ func (c *cli) kernels(args []string) error {
 			fmt.Fprintf(c.out, "  %s\n", x)
 		}
 	}
-	fmt.Fprintf(c.out, "\nWhat CMSIS-NN does is that of revision %s; builds are mve (Helium), dsp and c.\n", cmsis.Revision)
+	fmt.Fprintf(c.out, "\nWhat CMSIS-NN does is that of revision %s; builds are mve (Helium), dsp and c.\n",
+		cmsis.Revision)
 	return nil
 }
 

@@ -85,13 +85,15 @@ func onSignals() context.Context {
 // Main runs one command and gives its exit status. Results go to out,
 // everything else to errw.
 func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
-	c := &cli{out: text.NewWriter(out), err: text.NewWriter(errw), terminal: errw, ctx: ctx, args: args, said: map[string]bool{}}
+	c := &cli{out: text.NewWriter(out), err: text.NewWriter(errw), terminal: errw, ctx: ctx, args: args,
+		said: map[string]bool{}}
 	defer func() {
 		if r := recover(); r != nil {
 			b, ok := r.(*pass.Bug)
 			if !ok {
 				behind := cmp.Or(c.cfg.Stage, "the command line")
-				b = &pass.Bug{Pass: "outside of passes, behind: " + behind, Fault: bug.Recovered(r), Stack: string(debug.Stack())}
+				b = &pass.Bug{Pass: "outside of passes, behind: " + behind, Fault: bug.Recovered(r),
+					Stack: string(debug.Stack())}
 			}
 			code = c.bug(b, b.Fault.Text())
 		}
@@ -176,7 +178,8 @@ func unknownVerb(name string) error {
 	if n := boards.Nearest(name, all); n != "" {
 		near = fmt.Sprintf("; did you mean %s?", n)
 	}
-	return &driver.UsageError{Msg: fmt.Sprintf("unknown verb %s%s; verbs: %s (or a model: FILE.onnx)", text.Line(name), near, strings.Join(all, ", "))}
+	return &driver.UsageError{Msg: fmt.Sprintf("unknown verb %s%s; verbs: %s (or a model: FILE.onnx)", text.Line(name),
+		near, strings.Join(all, ", "))}
 }
 
 // doubleDash accepts a single dash before a long flag name.

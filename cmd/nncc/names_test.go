@@ -57,7 +57,8 @@ func renamed(t *testing.T, path, model, with string) string {
 		return proto.String(with + *s + with)
 	}
 	g := m.Proto.Graph
-	g.Name, m.Proto.ProducerName, m.Proto.DocString, m.Proto.ProducerVersion = name(g.Name), proto.String("p"+with), proto.String("d"+with), proto.String("v"+with)
+	g.Name, m.Proto.ProducerName, m.Proto.DocString, m.Proto.ProducerVersion = name(g.Name), proto.String("p"+with),
+		proto.String("d"+with), proto.String("v"+with)
 	for _, v := range append(append(append([]*pb.ValueInfoProto{}, g.Input...), g.Output...), g.ValueInfo...) {
 		v.Name = name(v.Name)
 	}
@@ -94,22 +95,43 @@ func TestHostileNames(t *testing.T) {
 			if !strings.ContainsAny(with, "/\x00") && len(with) < 100 {
 				file = "m" + with + ".onnx" // on Linux files may be called so, too
 			}
-			good := renamed(t, file, `<ir_version: 8, opset_import: ["" : 17]> g (float[1, 2, 6, 6] x) => (float[1, 3, 4, 4] y) <float[3, 2, 3, 3] w = {`+
-				strings.Repeat("0.5, -0.25, 1, ", 17)+`1, 2, 3}> { a = Conv (x, w) b = Sigmoid (a) c = Neg (b) y = Relu (c) }`, with)
-			bad := renamed(t, "bad.onnx", `<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (float[1, 4] y) { a = CustomOp (x) b = Reshape (a, a) y = Conv (b, x) }`, with)
-			lies := renamed(t, "lies.onnx", `<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (float[1, 5] y) <float[3] k = {nan, 1, 2}> { a = Add (x, k) y = Softmax <axis = 7> (a) }`, with)
-			must(t, os.WriteFile("s.yaml", []byte("steps:\n- simplify:\n- rename: {node: "+yamlText(with)+", to: "+yamlText(with+"2")+"}\n"), 0o666))
-			must(t, os.WriteFile("ok.yaml", []byte("steps:\n- prefix: {prefix: "+yamlText(with+"p")+"}\n- save: {file: part.onnx}\n"), 0o666))
-			must(t, os.WriteFile("b.yaml", []byte("inherits: [cortex-m4]\ndoc: "+yamlText(with)+"\ntoolchain:\n  install: "+yamlText(with)+"\n  prefix: "+yamlText(with+"nothere-")+"\n"), 0o666))
+			good := renamed(t, file,
+				`<ir_version: 8, opset_import: ["" : 17]> g (float[1, 2, 6, 6] x) => (float[1, 3, 4, 4] y) <float[3, 2, 3, 3] w = {`+
+					strings.Repeat("0.5, -0.25, 1, ", 17)+
+					`1, 2, 3}> { a = Conv (x, w) b = Sigmoid (a) c = Neg (b) y = Relu (c) }`, with)
+			bad := renamed(t, "bad.onnx",
+				`<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (float[1, 4] y) { a = CustomOp (x) b = Reshape (a, a) y = Conv (b, x) }`, with)
+			lies := renamed(t, "lies.onnx",
+				`<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (float[1, 5] y) <float[3] k = {nan, 1, 2}> { a = Add (x, k) y = Softmax <axis = 7> (a) }`, with)
+			must(t, os.WriteFile("s.yaml", []byte("steps:\n- simplify:\n- rename: {node: "+yamlText(with)+", to: "+
+				yamlText(with+"2")+"}\n"), 0o666))
+			must(t, os.WriteFile("ok.yaml", []byte("steps:\n- prefix: {prefix: "+yamlText(with+"p")+
+				"}\n- save: {file: part.onnx}\n"), 0o666))
+			must(t, os.WriteFile("b.yaml", []byte("inherits: [cortex-m4]\ndoc: "+yamlText(with)+
+				"\ntoolchain:\n  install: "+yamlText(with)+"\n  prefix: "+yamlText(with+"nothere-")+"\n"), 0o666))
 			must(t, os.WriteFile("l.yaml", []byte(yamlText(with)+": int8\n"), 0o666))
 			runs := [][]string{
-				{"compile", "-board", "mla-m55", "--out", "mla", good}, {"compile", "-board", "cortex-m4", "--out", "o", good}, {"explain", "-board", "cortex-m55", good}, {"explain", "-board", "mla-m55", good},
-				{"check", good}, {"legalize", "--out", "l.onnx", good}, {"quantize", "--out", "q.onnx", good}, {"surgery", "-f", "ok.yaml", "--out", "s.onnx", good}, {"surgery", "-f", "s.yaml", "--out", "s.onnx", good},
-				{"compile", "-board", "b.yaml", "--out", "b", good}, {"boards", "b.yaml"}, {"verify", "-board", "b.yaml", good}, {"compile", "-board", "host", "--layers-config", "l.yaml", good},
-				{"compile", "-board", "host", "--max-ram", "1", "--out", "r", good}, {"explain", "-board", "host", "--align", "always", "--precision", "int16x8", good}, {"compile", "-board", "host", "--sensitivity", good},
-				{"compile", "-board", with, good}, {"compile", "-board", "host", "--state", with + "=" + with, good}, {"compile", "-board", "host", "--stream", with, good}, {"compile", "-board", "host", "--set", "x=" + with, good},
-				{"compile", "-board", "host", "--dim", with + "=1", good}, {"compile", "--" + with, good}, {"compile", "-board", "host", "--precision", with, good}, {"compile", "-board", "host", "--limit", with, good},
-				{"compile", with}, {"lm", "b.yaml"}, {"bisect", "-board", "host", good}, {"compile", "-board", "host", "--stop-after", "integer", good}, {"compile", "-board", "host", "--pass", with, good}, {"legalize", "--only", with + ",a", good}, {"run", "--input", with, good}, {"verify", "-board", "host", "--golden", with, good},
+				{"compile", "-board", "mla-m55", "--out", "mla", good}, {"compile", "-board", "cortex-m4", "--out", "o",
+					good}, {"explain", "-board", "cortex-m55", good}, {"explain", "-board", "mla-m55", good},
+				{"check", good}, {"legalize", "--out", "l.onnx", good}, {"quantize", "--out", "q.onnx", good},
+				{"surgery", "-f", "ok.yaml", "--out", "s.onnx", good}, {"surgery", "-f", "s.yaml", "--out",
+					"s.onnx", good},
+				{"compile", "-board", "b.yaml", "--out", "b", good}, {"boards", "b.yaml"},
+				{"verify", "-board", "b.yaml", good}, {"compile", "-board", "host", "--layers-config", "l.yaml",
+					good},
+				{"compile", "-board", "host", "--max-ram", "1", "--out", "r", good},
+				{"explain", "-board", "host", "--align", "always", "--precision", "int16x8", good},
+				{"compile", "-board", "host", "--sensitivity", good},
+				{"compile", "-board", with, good}, {"compile", "-board", "host", "--state", with + "=" + with, good},
+				{"compile", "-board", "host", "--stream", with, good}, {"compile", "-board", "host", "--set",
+					"x=" + with, good},
+				{"compile", "-board", "host", "--dim", with + "=1", good}, {"compile", "--" + with, good},
+				{"compile", "-board", "host", "--precision", with, good}, {"compile", "-board", "host", "--limit",
+					with, good},
+				{"compile", with}, {"lm", "b.yaml"}, {"bisect", "-board", "host", good},
+				{"compile", "-board", "host", "--stop-after", "integer", good},
+				{"compile", "-board", "host", "--pass", with, good}, {"legalize", "--only", with + ",a", good},
+				{"run", "--input", with, good}, {"verify", "-board", "host", "--golden", with, good},
 			}
 			if gcc {
 				runs = append(runs, []string{"verify", "-board", "host", "--cases", "1", good})
@@ -152,7 +174,10 @@ func TestHostileNames(t *testing.T) {
 			}
 			for _, f := range []string{"o/report.html", "r/report.html", "mla/report.html"} {
 				if b, err := os.ReadFile(f); err == nil {
-					if i := strings.IndexFunc(string(b), func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) }); i >= 0 {
+					if i := strings.IndexFunc(string(b), func(r rune) bool {
+						return r != '\n' && r != '\t' &&
+							!unicode.IsGraphic(r)
+					}); i >= 0 {
 						t.Errorf("%s: %q", f, b[max(0, i-60):min(len(b), i+60)])
 					}
 				} else if f != "mla/report.html" {

@@ -37,11 +37,13 @@ func TestOutPlaces(t *testing.T) {
 		"nothing with a parent": nil,
 	}
 	folders := map[string][]string{
-		"compile": {"compile", "-board", "host", "--out"}, "dump": {"compile", "-board", "host", "--out", filepath.Join(dir, "never"), "--dump-ir"},
+		"compile": {"compile", "-board", "host", "--out"}, "dump": {"compile", "-board", "host", "--out",
+			filepath.Join(dir, "never"), "--dump-ir"},
 		"run": {"run", "--input", x, "--out"}, "explain": {"explain", "-board", "host", "--out"},
 	}
 	singles := map[string][]string{
-		"legalize": {"legalize", "--input", x, "--out"}, "quantize": {"quantize", "--calib", x, "--out"}, "surgery": {"surgery", "-f", script, "--input", x, "--out"},
+		"legalize": {"legalize", "--input", x, "--out"}, "quantize": {"quantize", "--calib", x, "--out"},
+		"surgery": {"surgery", "-f", script, "--input", x, "--out"},
 	}
 	n := 0
 	for what, make := range places {
@@ -77,11 +79,13 @@ func TestOutPlaces(t *testing.T) {
 				continue
 			}
 			code, _, msg := call(append(slices.Clone(args), p, m)...)
-			if code != exitUsage || !strings.Contains(msg, filepath.Base(p)) && !strings.Contains(msg, filepath.Base(filepath.Dir(p))) {
+			if code != exitUsage || !strings.Contains(msg, filepath.Base(p)) &&
+				!strings.Contains(msg, filepath.Base(filepath.Dir(p))) {
 				t.Errorf("%s, %s: exit status %d: %s", verb, what, code, msg)
 			}
 			if make != nil {
-				if st, err := os.Lstat(p); err != nil || strings.Contains(what, "link") && what != "a link to the model" && st.Mode()&os.ModeSymlink == 0 {
+				if st, err := os.Lstat(p); err != nil || strings.Contains(what, "link") &&
+					what != "a link to the model" && st.Mode()&os.ModeSymlink == 0 {
 					t.Errorf("%s, %s: it was replaced: %v %v", verb, what, st, err)
 				}
 			}
@@ -121,7 +125,8 @@ func TestSavePlaces(t *testing.T) {
 		code, _, msg := call("surgery", "-f", script, "--out", filepath.Join(dir, "result.onnx"), m)
 		return code, msg
 	}
-	for _, save := range []string{"away/victim", "away/new.onnx", "../x.onnx", "/tmp/x.onnx", "link.onnx", "notes.txt", "other.onnx", "tiny.onnx", "s.yaml", "./s.yaml", "result.onnx", "./result.onnx", ".", "", "a/../../x.onnx",
+	for _, save := range []string{"away/victim", "away/new.onnx", "../x.onnx", "/tmp/x.onnx", "link.onnx", "notes.txt",
+		"other.onnx", "tiny.onnx", "s.yaml", "./s.yaml", "result.onnx", "./result.onnx", ".", "", "a/../../x.onnx",
 		"notes.txt/x.onnx", "a\x00b", "..", "away"} {
 		if code, msg := try(save); code != exitUsage {
 			t.Errorf("%q: exit status %d: %s", save, code, msg)

@@ -23,7 +23,8 @@ func printers() []string {
 func printer(f *accel.Format) *verb {
 	run := func(c *cli, args []string) error {
 		if len(args) != 1 {
-			return &driver.UsageError{Msg: fmt.Sprintf("one %s expected, got %d arguments; usage: nncc %s [--json] FILE.%s",
+			return &driver.UsageError{Msg: fmt.Sprintf(
+				"one %s expected, got %d arguments; usage: nncc %s [--json] FILE.%s",
 				f.What, len(args), f.Ext, f.Ext)}
 		}
 		p, err := driver.ReadProgram(f, args[0])

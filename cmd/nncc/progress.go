@@ -20,7 +20,8 @@ func newProgress(w io.Writer) *progress {
 	if st, err := f.Stat(); err != nil || st.Mode()&os.ModeCharDevice == 0 {
 		return nil
 	}
-	return &progress{progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(), progressbar.OptionSpinnerType(14))}
+	return &progress{progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSpinnerType(14))}
 }
 
 func (p *progress) say(s string) {

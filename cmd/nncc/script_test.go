@@ -33,7 +33,8 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := map[string]string{"arm-gcc": "arm-none-eabi-gcc", "qemu": "qemu-system-arm", "cc": "gcc", "clang": "clang", "cmake": "cmake"}
+	tools := map[string]string{"arm-gcc": "arm-none-eabi-gcc", "qemu": "qemu-system-arm", "cc": "gcc", "clang": "clang",
+		"cmake": "cmake"}
 	for name, tool := range tools {
 		if _, err := exec.LookPath(tool); err != nil && testenv.Required(name) {
 			t.Fatalf("NNCC_REQUIRE lists %s, but %s is not installed", name, tool)
@@ -74,7 +75,8 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%v", err)
 	}
 	if want := args[0]; want != itoa(got) {
-		ts.Fatalf("exit status %d, want %s\nstdout: %s\nstderr: %s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+		ts.Fatalf("exit status %d, want %s\nstdout: %s\nstderr: %s", got, want, ts.ReadFile("stdout"),
+			ts.ReadFile("stderr"))
 	}
 }
 

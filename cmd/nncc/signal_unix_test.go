@@ -25,13 +25,20 @@ func TestSignals(t *testing.T) {
 		signals             []syscall.Signal
 		want                int
 	}{
-		"compiler":                {"gcc", hang, "", []string{"verify", "-board", "host"}, []syscall.Signal{syscall.SIGINT}, 130},
-		"compiler, terminated":    {"gcc", hang, "", []string{"verify", "-board", "host", "--json"}, []syscall.Signal{syscall.SIGTERM}, 143},
-		"compiler, hung up":       {"gcc", hang, "", []string{"profile", "-board", "host"}, []syscall.Signal{syscall.SIGHUP}, 129},
-		"compiler, twice":         {"gcc", hang, "", []string{"verify", "-board", "host"}, []syscall.Signal{syscall.SIGINT, syscall.SIGINT}, 130},
-		"gate":                    {"gcc", hang, "", []string{"compile", "-board", "host", "--max-flash", "1M"}, []syscall.Signal{syscall.SIGINT}, 130},
-		"emulator does not start": {"qemu-system-arm", hang, "arm-none-eabi-gcc", []string{"verify", "-board", "cortex-m4"}, []syscall.Signal{syscall.SIGINT}, 130},
-		"emulator": {"qemu-system-arm", strings.Replace(hang, "\n", "\nif [ \"$1\" = --version ]; then echo QEMU emulator version 9; exit 0; fi\n", 1), "arm-none-eabi-gcc",
+		"compiler": {"gcc", hang, "", []string{"verify", "-board", "host"},
+			[]syscall.Signal{syscall.SIGINT}, 130},
+		"compiler, terminated": {"gcc", hang, "", []string{"verify", "-board", "host", "--json"},
+			[]syscall.Signal{syscall.SIGTERM}, 143},
+		"compiler, hung up": {"gcc", hang, "", []string{"profile", "-board", "host"},
+			[]syscall.Signal{syscall.SIGHUP}, 129},
+		"compiler, twice": {"gcc", hang, "", []string{"verify", "-board", "host"},
+			[]syscall.Signal{syscall.SIGINT, syscall.SIGINT}, 130},
+		"gate": {"gcc", hang, "", []string{"compile", "-board", "host", "--max-flash", "1M"},
+			[]syscall.Signal{syscall.SIGINT}, 130},
+		"emulator does not start": {"qemu-system-arm", hang, "arm-none-eabi-gcc",
+			[]string{"verify", "-board", "cortex-m4"}, []syscall.Signal{syscall.SIGINT}, 130},
+		"emulator": {"qemu-system-arm", strings.Replace(hang, "\n", "\nif [ \"$1\" = --version ]; then echo QEMU "+
+			"emulator version 9; exit 0; fi\n", 1), "arm-none-eabi-gcc",
 			[]string{"verify", "-board", "cortex-m4"}, []syscall.Signal{syscall.SIGTERM}, 143},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,14 +48,16 @@ func TestSignals(t *testing.T) {
 				}
 			}
 			dir := t.TempDir()
-			bin, tmp, pids, work := filepath.Join(dir, "bin"), filepath.Join(dir, "tmp"), filepath.Join(dir, "pids"), filepath.Join(dir, "work")
+			bin, tmp, pids, work := filepath.Join(dir, "bin"), filepath.Join(dir, "tmp"), filepath.Join(dir, "pids"),
+				filepath.Join(dir, "work")
 			for _, d := range []string{bin, tmp, work} {
 				must(t, os.Mkdir(d, 0o777))
 			}
 			must(t, os.WriteFile(filepath.Join(bin, c.tool), []byte(c.script), 0o755))
 			var says bytes.Buffer
 			cmd := nnccCommand(t, append(c.args, "--out", filepath.Join(work, "out"), tinyModel(t, dir))...)
-			cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "TMPDIR="+tmp, "NNCC_TEST_PIDS="+pids, "NNCC_OBJECTS=")
+			cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "TMPDIR="+tmp,
+				"NNCC_TEST_PIDS="+pids, "NNCC_OBJECTS=")
 			cmd.Dir, cmd.Stdout, cmd.Stderr = work, &says, &says
 			must(t, cmd.Start())
 			child := 0
@@ -64,7 +73,8 @@ func TestSignals(t *testing.T) {
 				must(t, cmd.Process.Signal(s))
 			}
 			_ = cmd.Wait()
-			if got := cmd.ProcessState.ExitCode(); got != c.want || !strings.Contains(says.String(), "nncc: ended by signal") {
+			if got := cmd.ProcessState.ExitCode(); got != c.want || !strings.Contains(says.String(),
+				"nncc: ended by signal") {
 				t.Errorf("exit status %d, want %d\n%s", got, c.want, says.String())
 			}
 			for gone := false; !gone; time.Sleep(5 * time.Millisecond) { // its parent has to wait for it

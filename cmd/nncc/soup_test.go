@@ -27,9 +27,14 @@ func TestFlagSoup(t *testing.T) {
 	must(t, os.WriteFile("s.yaml", []byte("steps:\n- simplify:\n"), 0o666))
 	must(t, os.WriteFile("l.yaml", []byte("'*': int8\n"), 0o666))
 	must(t, os.Mkdir("g", 0o777))
-	odd := []string{"0", "1", "-1", "2", "65536", "1K", "1e300", "nan", "x", "y", "x=1", "y=x", "=", ",", ":", "x=", "=x", "*", "x.npy", "x=x.npy", "s.yaml", "l.yaml", "g", ".", "..", "/", "int4", "int16x8", "float32", "on", "off", "auto",
-		"native", "original", "always", "size", "make,arduino", "n=8", "n=8,sign=1,delta=auto-pow2", "n=64", "n=0,sign=9,delta=-1", "delta=1e-300", "cortex-m4", "cortex-m0", "mla-m55", "host", "align", "bn-fold,align", "x=0:1", "1:1", "-1:0", "9", "0:-5",
-		"nodes=1", "work=1", "fold-work=1G", "percentile", "entropy", "adaptive", "reference", "cmsis-nn", "\x1b[2J", "%s%n", strings.Repeat("9", 400)}
+	odd := []string{"0", "1", "-1", "2", "65536", "1K", "1e300", "nan", "x", "y", "x=1", "y=x", "=", ",", ":", "x=",
+		"=x", "*", "x.npy", "x=x.npy", "s.yaml", "l.yaml", "g", ".", "..", "/", "int4", "int16x8", "float32", "on",
+		"off", "auto",
+		"native", "original", "always", "size", "make,arduino", "n=8", "n=8,sign=1,delta=auto-pow2", "n=64",
+		"n=0,sign=9,delta=-1", "delta=1e-300", "cortex-m4", "cortex-m0", "mla-m55", "host", "align",
+		"bn-fold,align", "x=0:1", "1:1", "-1:0", "9", "0:-5",
+		"nodes=1", "work=1", "fold-work=1G", "percentile", "entropy", "adaptive", "reference", "cmsis-nn", "\x1b[2J",
+		"%s%n", strings.Repeat("9", 400)}
 	names := slices.DeleteFunc(strings.Fields(every), func(v string) bool { return v == "verify" || v == "profile" })
 	codes := map[int]int{}
 	for i := range count {
@@ -81,7 +86,8 @@ func TestFlagSoup(t *testing.T) {
 				t.Errorf("%q: refused, and something is written: %s", args, msg)
 			}
 		}
-		if f := fs.Lookup("json"); code == exitOK && f != nil && slices.Contains(args, "--json") && !strings.Contains(strings.Join(args, " "), "--json=") && !slices.Contains(args, "--help") {
+		if f := fs.Lookup("json"); code == exitOK && f != nil && slices.Contains(args, "--json") &&
+			!strings.Contains(strings.Join(args, " "), "--json=") && !slices.Contains(args, "--help") {
 			var v any
 			if err := json.Unmarshal([]byte(text), &v); err != nil {
 				t.Errorf("%q: %v", args, err)

@@ -15,8 +15,10 @@ import (
 func surgeryFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringP("file", "f", "", "the script: `FILE.yaml`")
 	fs.Bool("steps", false, "list the steps that a script may have")
-	fs.StringVar(&c.cfg.Out, "out", "", "`FILE.onnx` to write (default: the model's name with -surgery, in the current folder)")
-	fs.StringArrayVar(&c.cfg.Inputs, "input", nil, "inputs to compare with: `NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
+	fs.StringVar(&c.cfg.Out, "out", "", "`FILE.onnx` to write (default: the model's name with -surgery, in the "+
+		"current folder)")
+	fs.StringArrayVar(&c.cfg.Inputs, "input", nil,
+		"inputs to compare with: `NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
 	fs.IntVar(&c.cfg.Cases, "cases", 3, "inputs that a comparison runs, seeded ones behind those given")
 	fs.StringArrayVar(&c.cfg.Dims, "dim", nil, "size of a symbolic dimension in comparisons: `NAME=N` (repeatable)")
 	fs.StringArrayVar(&c.cfg.Functions, "functions", nil, "`FILE` of ONNX functions for custom operators (repeatable)")
@@ -33,7 +35,8 @@ func (c *cli) surgery(args []string) error {
 	case 1:
 		c.cfg.Model = args[0]
 	default:
-		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args), strings.Join(args, " "))}
+		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args),
+			strings.Join(args, " "))}
 	}
 	c.progress = newProgress(c.terminal)
 	c.cfg.Note = c.progress.say

@@ -86,8 +86,10 @@ type opRow struct {
 	Attrs   []string `json:"attributes"`
 }
 
-var patternNames = map[ir.Pattern]string{ir.Elementwise: "element-wise", ir.Broadcast: "broadcast", ir.Injective: "injective", ir.Reduce: "reduction", ir.OutFusable: "out-fusable", ir.Opaque: "opaque"}
-var quantNames = map[ir.QuantKind]string{ir.QFloat: "float64 rule", ir.QMove: "moves integers", ir.QInt: "integer kernel", ir.QNone: "-"}
+var patternNames = map[ir.Pattern]string{ir.Elementwise: "element-wise", ir.Broadcast: "broadcast",
+	ir.Injective: "injective", ir.Reduce: "reduction", ir.OutFusable: "out-fusable", ir.Opaque: "opaque"}
+var quantNames = map[ir.QuantKind]string{ir.QFloat: "float64 rule", ir.QMove: "moves integers",
+	ir.QInt: "integer kernel", ir.QNone: "-"}
 
 func (c *cli) ops(args []string) error {
 	if err := noArgs(args); err != nil {
@@ -96,7 +98,8 @@ func (c *cli) ops(args []string) error {
 	var all []opRow
 	rows := [][]string{{"operator", "domain", "fusion", "on int8", "about"}}
 	for _, d := range op.All() {
-		r := opRow{Name: d.Name, Domain: d.Domain, Doc: d.Doc, Pattern: patternNames[d.Pattern], Quant: quantNames[d.Quant], Attrs: []string{}}
+		r := opRow{Name: d.Name, Domain: d.Domain, Doc: d.Doc, Pattern: patternNames[d.Pattern],
+			Quant: quantNames[d.Quant], Attrs: []string{}}
 		if r.Domain == "" {
 			r.Domain = "ai.onnx"
 		}

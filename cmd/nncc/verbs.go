@@ -27,22 +27,39 @@ var verbs map[string]*verb
 
 func init() {
 	verbs = map[string]*verb{
-		"compile":  {"MODEL.onnx", "compile a model to a folder of C sources with report.json and report.html (the default verb)", "nncc -board cortex-m55 --calib samples.npz model.onnx", compileFlags, (*cli).compile},
-		"verify":   {"MODEL.onnx", "compile, build, run on the board's QEMU machine, compare with the reference interpreter bit for bit, and the program with the model itself", "nncc verify -board cortex-m55 --golden tests/golden model.onnx", verifyFlags, (*cli).verify},
-		"run":      {"MODEL.onnx", "run the reference interpreter: the float model, or with --board the program that would be emitted", "nncc run --input image.npy --out result model.onnx", runFlags, (*cli).run},
-		"check":    {"MODEL.onnx", "is this a valid ONNX model? lists all findings", "nncc check model.onnx", checkFlags, (*cli).check},
-		"explain":  {"MODEL.onnx", "a row per node: shape, MACs, where it runs, why better kernels refused it", "nncc explain -board cortex-m4 model.onnx", compileFlags, (*cli).explain},
-		"legalize": {"MODEL.onnx", "write the legalised float graph as ONNX, compared with the model as it was", "nncc legalize --outputs native model.onnx --out model_4d.onnx", legalizeFlags, (*cli).legalize},
-		"quantize": {"MODEL.onnx", "write the quantised graph as QDQ ONNX that ONNX Runtime runs", "nncc quantize --calib samples.npz model.onnx --out model_int8.onnx", quantizeFlags, (*cli).quantize},
-		"profile":  {"MODEL.onnx [OTHER.onnx]", "instructions, estimated cycles, MACs and bytes per layer under QEMU; two models give before and after", "nncc profile -board cortex-m4 model.onnx", verifyFlags, (*cli).profile},
-		"boards":   {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
-		"ops":      {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
-		"passes":   {"", "list the stages in order, from import to the plan of the arena", "nncc passes", tableFlags, (*cli).passes},
-		"bisect":   {"MODEL.onnx", "interpret the model before and after every stage: which one first changes the outputs by more than it may? (exit status 1)", "nncc bisect -board cortex-m55 --calib samples.npz model.onnx", bisectFlags, (*cli).bisect},
-		"help":     {"[TOPIC or VERB]", "show the flags of a verb, or a text: " + strings.Join(slices.Sorted(maps.Keys(topics)), ", "), "nncc help debugging", noFlags, (*cli).help},
-		"version":  {"", "print the version", "nncc version", tableFlags, (*cli).version},
-		"kernels":  {"", "list the kernels with the conditions under which they apply", "nncc kernels --json", tableFlags, (*cli).kernels},
-		"surgery":  {"[MODEL.onnx]", "apply a YAML script of graph edits, check the result, compare it with the model as it was, save it", "nncc surgery -f steps.yaml model.onnx --out edited.onnx", surgeryFlags, (*cli).surgery},
+		"compile": {"MODEL.onnx", "compile a model to a folder of C sources with report.json and report.html (the " +
+			"default verb)", "nncc -board cortex-m55 --calib samples.npz model.onnx", compileFlags, (*cli).compile},
+		"verify": {"MODEL.onnx", "compile, build, run on the board's QEMU machine, compare with the reference " +
+			"interpreter bit for bit, and the program with the model itself",
+			"nncc verify -board cortex-m55 --golden tests/golden model.onnx", verifyFlags, (*cli).verify},
+		"run": {"MODEL.onnx", "run the reference interpreter: the float model, or with --board the program " +
+			"that would be emitted", "nncc run --input image.npy --out result model.onnx", runFlags, (*cli).run},
+		"check": {"MODEL.onnx", "is this a valid ONNX model? lists all findings", "nncc check model.onnx",
+			checkFlags, (*cli).check},
+		"explain": {"MODEL.onnx", "a row per node: shape, MACs, where it runs, why better kernels refused it",
+			"nncc explain -board cortex-m4 model.onnx", compileFlags, (*cli).explain},
+		"legalize": {"MODEL.onnx", "write the legalised float graph as ONNX, compared with the model as it was",
+			"nncc legalize --outputs native model.onnx --out model_4d.onnx", legalizeFlags, (*cli).legalize},
+		"quantize": {"MODEL.onnx", "write the quantised graph as QDQ ONNX that ONNX Runtime runs",
+			"nncc quantize --calib samples.npz model.onnx --out model_int8.onnx", quantizeFlags, (*cli).quantize},
+		"profile": {"MODEL.onnx [OTHER.onnx]", "instructions, estimated cycles, MACs and bytes per layer under " +
+			"QEMU; two models give before and after", "nncc profile -board cortex-m4 model.onnx", verifyFlags,
+			(*cli).profile},
+		"boards": {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
+		"ops":    {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
+		"passes": {"", "list the stages in order, from import to the plan of the arena", "nncc passes", tableFlags,
+			(*cli).passes},
+		"bisect": {"MODEL.onnx", "interpret the model before and after every stage: which one first changes the " +
+			"outputs by more than it may? (exit status 1)",
+			"nncc bisect -board cortex-m55 --calib samples.npz model.onnx", bisectFlags, (*cli).bisect},
+		"help": {"[TOPIC or VERB]", "show the flags of a verb, or a text: " +
+			strings.Join(slices.Sorted(maps.Keys(topics)), ", "), "nncc help debugging", noFlags, (*cli).help},
+		"version": {"", "print the version", "nncc version", tableFlags, (*cli).version},
+		"kernels": {"", "list the kernels with the conditions under which they apply", "nncc kernels --json",
+			tableFlags, (*cli).kernels},
+		"surgery": {"[MODEL.onnx]", "apply a YAML script of graph edits, check the result, compare it with the " +
+			"model as it was, save it", "nncc surgery -f steps.yaml model.onnx --out edited.onnx", surgeryFlags,
+			(*cli).surgery},
 	}
 	for _, a := range kinds.Table {
 		if f := a.Format(); f != nil {
@@ -63,7 +80,8 @@ func (v *verb) help(name string, fs *pflag.FlagSet) string {
 		b.WriteString(verifyNotes)
 	}
 	if name == "compile" {
-		b.WriteString("\nVerbs (nncc VERB -h shows each; nncc help TOPIC: " + strings.Join(slices.Sorted(maps.Keys(topics)), ", ") + "):\n")
+		b.WriteString("\nVerbs (nncc VERB -h shows each; nncc help TOPIC: " +
+			strings.Join(slices.Sorted(maps.Keys(topics)), ", ") + "):\n")
 		var names []string
 		for n, x := range verbs {
 			if x.doc != "" {
@@ -75,7 +93,8 @@ func (v *verb) help(name string, fs *pflag.FlagSet) string {
 			fmt.Fprintf(&b, "  %-9s %s\n", n, verbs[n].doc)
 		}
 	}
-	fmt.Fprintf(&b, "\nFlags:\n%s\nExit status: 0 done, 1 verification found a difference, 2 bad usage or input, 3 a gate was exceeded,\n4 a tool is missing or failed, 70 a bug in nncc.\n", fs.FlagUsages())
+	fmt.Fprintf(&b, "\nFlags:\n%s\nExit status: 0 done, 1 verification found a difference, 2 bad usage or input, 3 "+
+		"a gate was exceeded,\n4 a tool is missing or failed, 70 a bug in nncc.\n", fs.FlagUsages())
 	return b.String()
 }
 
@@ -107,49 +126,72 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.Name, "name", "", "C prefix (default: the model's file name)")
 	fs.StringArrayVar(&f.Calib, "calib", nil, "calibration inputs: `PATH` of a .npy, .npz or folder (repeatable)")
 	fs.StringVar(&f.CalibMethod, "calib-method", f.CalibMethod, "minmax, percentile, mse or entropy")
-	fs.BoolVar(&f.BiasCorrect, "bias-correction", f.BiasCorrect, "correct the mean error of every channel (--bias-correction=false: do not)")
-	fs.StringVar(&f.Rounding, "weight-rounding", f.Rounding, "nearest, or adaptive: for the least error on the calibration data")
+	fs.BoolVar(&f.BiasCorrect, "bias-correction", f.BiasCorrect,
+		"correct the mean error of every channel (--bias-correction=false: do not)")
+	fs.StringVar(&f.Rounding, "weight-rounding", f.Rounding,
+		"nearest, or adaptive: for the least error on the calibration data")
 	fs.BoolVar(&f.Equalize, "equalize", false, "equalise channel ranges across layers")
-	fs.StringVar(&f.Precision, "precision", f.Precision, "auto (what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough), int8, int16x8 (int16 data, int8 weights), float32, or model (not quantised; float16, bfloat16 and double as they are)")
+	fs.StringVar(&f.Precision, "precision", f.Precision,
+		"auto (what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough), "+
+			"int8, int16x8 (int16 data, int8 weights), float32, or model (not quantised; float16, bfloat16 and "+
+			"double as they are)")
 	fs.StringVar(&f.Weights, "weights", f.Weights, "int8 or int4 weights beside int8 data, per channel")
-	fs.StringVar(&f.LayersConfig, "layers-config", "", "precision per layer: `FILE.yaml` of node names (* matches anything) with int8, int16x8, int4 or float32")
-	fs.BoolVar(&f.Sensitivity, "sensitivity", false, "print how much signal each layer alone costs when it is quantised, the worst first, and do nothing else")
+	fs.StringVar(&f.LayersConfig, "layers-config", "",
+		"precision per layer: `FILE.yaml` of node names (* matches anything) with int8, int16x8, int4 or float32")
+	fs.BoolVar(&f.Sensitivity, "sensitivity", false,
+		"print how much signal each layer alone costs when it is quantised, the worst first, and do nothing else")
 	fs.StringVar(&f.FixedWeights, "fixed-point-weights", "", "nnabla's converter: `n=8,sign=1,delta=auto-pow2`")
 	fs.StringVar(&f.FixedActs, "fixed-point-activations", "", "nnabla's converter: `n=8,sign=0,delta=X`")
 	fs.StringArrayVar(&f.Dims, "dim", nil, "pin a symbolic dimension: `NAME=N` (repeatable)")
-	fs.StringArrayVar(&f.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE`, a number, numbers with commas, or a .npy file (repeatable)")
-	fs.StringArrayVar(&f.Functions, "functions", nil, "`FILE` of ONNX functions for custom operators, ONNX or ONNX text (repeatable)")
-	fs.IntVar(&f.MaxSegments, "max-segments", f.MaxSegments, "gate: at most `N` accelerator segments; a gate that is exceeded is exit status 3, the folder is written all the same")
+	fs.StringArrayVar(&f.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE`, a number, numbers with "+
+		"commas, or a .npy file (repeatable)")
+	fs.StringArrayVar(&f.Functions, "functions", nil,
+		"`FILE` of ONNX functions for custom operators, ONNX or ONNX text (repeatable)")
+	fs.IntVar(&f.MaxSegments, "max-segments", f.MaxSegments,
+		"gate: at most `N` accelerator segments; a gate that is exceeded is exit status 3, the folder is written "+
+			"all the same")
 	fs.IntVar(&f.MaxFallback, "max-fallback", f.MaxFallback, "gate: at most `N` compute nodes outside the segments")
 	fs.StringVar(&f.MaxRAM, "max-ram", "", "gate: arena `BYTES`")
 	fs.StringVar(&f.MaxFlash, "max-flash", "", "gate: `BYTES` of code, constants and weights")
-	fs.Var((*onOff)(&f.DeadChannels), "dead-channels", "on or off: removal of channels that are constant for every input or that nobody reads")
-	fs.StringArrayVar(&f.States, "state", nil, "OUTPUT=INPUT: recurrent state, kept in the arena; auto: by name (repeatable)")
-	fs.StringVar(&f.Stream, "stream", "", "[INPUT=]AXIS[:FRAMES]: the input is a window along AXIS, fed FRAMES new frames a step (default: as few as the strides allow)")
-	fs.Var((*onOff)(&f.Fuse), "fuse", "on or off: neighbours computed together, by one table or in a kernel's store loop")
+	fs.Var((*onOff)(&f.DeadChannels), "dead-channels",
+		"on or off: removal of channels that are constant for every input or that nobody reads")
+	fs.StringArrayVar(&f.States, "state", nil, "OUTPUT=INPUT: recurrent state, kept in the arena; auto: by name "+
+		"(repeatable)")
+	fs.StringVar(&f.Stream, "stream", "", "[INPUT=]AXIS[:FRAMES]: the input is a window along AXIS, fed FRAMES new "+
+		"frames a step (default: as few as the strides allow)")
+	fs.Var((*onOff)(&f.Fuse), "fuse", "on or off: neighbours computed together, by one table or in a kernel's store "+
+		"loop")
 	fs.Var((*onOff)(&f.Legalize), "legalize", "on or off: rewrites of the float graph")
 	fs.StringVar(&f.Kernels, "kernels", f.Kernels, "auto, cmsis-nn, nncc or reference: which kernels may be chosen")
-	fs.StringVar(&f.Align, "align", f.Align, "auto, always or never: pad channels to multiples that kernels like; auto only where it pays")
-	fs.BoolVar(&f.PadInput, "pad-input", false, "--align may add channels to inputs; the firmware's input then has them, too")
+	fs.StringVar(&f.Align, "align", f.Align, "auto, always or never: pad channels to multiples that kernels like; "+
+		"auto only where it pays")
+	fs.BoolVar(&f.PadInput, "pad-input", false, "--align may add channels to inputs; the firmware's input then has "+
+		"them, too")
 	fs.StringVar(&f.Optimize, "optimize", f.Optimize, "speed, size or balanced")
 	fs.StringVar(&f.CMSISInclude, "cmsis-nn-include", "", "include `DIR` of an installed CMSIS-NN to link")
 	fs.StringVar(&f.CMSISLib, "cmsis-nn-lib", "", "library `FILE` of an installed CMSIS-NN")
 	fs.StringVar(&f.IO, "io", f.IO, "quantized or float inputs and outputs")
-	fs.StringVar(&f.IOLayout, "io-layout", f.IOLayout, "onnx or native (NHWC) memory order of rank-4 inputs and outputs")
-	fs.StringVar(&f.DumpIR, "dump-ir", "", "write the graph after every stage to `DIR`, as text, as ONNX, and drawn side by side in index.html")
+	fs.StringVar(&f.IOLayout, "io-layout", f.IOLayout,
+		"onnx or native (NHWC) memory order of rank-4 inputs and outputs")
+	fs.StringVar(&f.DumpIR, "dump-ir", "", "write the graph after every stage to `DIR`, as text, as ONNX, and drawn "+
+		"side by side in index.html")
 	fs.StringArrayVar(&f.Passes, "pass", nil, "`NAME=off` skips a stage (repeatable); `nncc passes` lists them")
 	fs.StringVar(&f.StopAfter, "stop-after", "", "print the graph behind the stage `NAME`, and write no program")
-	fs.BoolVar(&f.TimePasses, "time-passes", false, "print how long every stage took; with --json the report has it as stage_times")
+	fs.BoolVar(&f.TimePasses, "time-passes", false,
+		"print how long every stage took; with --json the report has it as stage_times")
 	fs.StringVar(&f.Project, "project", f.Project, "project files to write: make, cmake, zephyr, cmsis-pack, arduino")
-	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer, in every case that fits into 256 MB; one that differs is exit status 1")
+	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer, in every case that fits into 256 MB; one "+
+		"that differs is exit status 1")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")
-	fs.BoolVarP(&c.verbose, "verbose", "v", false, "say of every warning, note and error which stage it comes from, and its code")
+	fs.BoolVarP(&c.verbose, "verbose", "v", false,
+		"say of every warning, note and error which stage it comes from, and its code")
 	limitFlag(c, fs)
 }
 
 // limitFlag raises the bounds that protect against hostile models.
 func limitFlag(c *cli, fs *pflag.FlagSet) {
-	fs.Func("limit", "`NAME=N` raises (or lowers) a bound on what a model may ask for; N may end in K, M or G (repeatable):\n"+onnx.LimitsDoc(), c.cfg.Limits.Set)
+	fs.Func("limit", "`NAME=N` raises (or lowers) a bound on what a model may ask for; N may end in K, M or G "+
+		"(repeatable):\n"+onnx.LimitsDoc(), c.cfg.Limits.Set)
 }
 
 func compileFlags(c *cli, fs *pflag.FlagSet) {
@@ -169,7 +211,8 @@ func verifyFlags(c *cli, fs *pflag.FlagSet) {
 
 func bisectFlags(c *cli, fs *pflag.FlagSet) {
 	commonFlags(c, fs)
-	fs.StringArrayVar(&c.cfg.Inputs, "input", nil, "`NAME=FILE.npy`, FILE.npy in graph order, or one .npz (default: two calibration samples, or seeded ones)")
+	fs.StringArrayVar(&c.cfg.Inputs, "input", nil,
+		"`NAME=FILE.npy`, FILE.npy in graph order, or one .npz (default: two calibration samples, or seeded ones)")
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
 }
 
@@ -194,8 +237,12 @@ func tableFlags(c *cli, fs *pflag.FlagSet) {
 func legalizeFlags(c *cli, fs *pflag.FlagSet) {
 	commonFlags(c, fs)
 	fs.StringSliceVar(&c.only, "only", nil, "run only these passes: `NAME,...` (`nncc passes` lists them)")
-	fs.StringVar(&c.outputs, "outputs", "", "`FORM` on 4-D tensors: native (the accelerator's outputs, and FILE.json that says how the original ones are rebuilt; the default) or original. Without it, --only, --legalize off, a board without an accelerator and quantised models keep the model's ranks and outputs")
-	fs.StringArrayVar(&c.cfg.Inputs, "input", nil, "inputs to compare with, beside seeded ones: `NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
+	fs.StringVar(&c.outputs, "outputs", "", "`FORM` on 4-D tensors: native (the accelerator's outputs, and "+
+		"FILE.json that says how the original ones are rebuilt; the default) or original. Without it, --only, "+
+		"--legalize off, a board without an accelerator and quantised models keep the model's ranks and outputs")
+	fs.StringArrayVar(&c.cfg.Inputs, "input", nil,
+		"inputs to compare with, beside seeded ones: `NAME=FILE.npy`, FILE.npy in graph order, or one .npz "+
+			"(repeatable)")
 	fs.BoolVar(&c.reportOnly, "report-only", false, "write nothing, only report")
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
 }

@@ -25,7 +25,8 @@ import (
 type model struct{ path, calib string }
 
 func main() {
-	shared := flag.String("models", sharedata.Find("models"), "folder of the models of MLPerf Tiny (default ../shared/models)")
+	shared := flag.String("models", sharedata.Find("models"),
+		"folder of the models of MLPerf Tiny (default ../shared/models)")
 	boards := flag.String("boards", "cortex-m55,cortex-m4", "boards to measure on")
 	flag.Parse()
 	var models []model
@@ -64,15 +65,18 @@ func run(models []model, boards []string) error {
 				return err
 			}
 			peer, ratio := "-", "-"
-			include, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get("CMSIS_NN_LIB_"+strings.ToUpper(strings.TrimPrefix(b, "cortex-")))
+			include, lib := testenv.Get("CMSIS_NN_INCLUDE"),
+				testenv.Get("CMSIS_NN_LIB_"+strings.ToUpper(strings.TrimPrefix(b, "cortex-")))
 			if include != "" && lib != "" {
 				p, err := measure(m, b, "cmsis-nn", include, lib)
 				if err != nil {
 					return err
 				}
-				peer, ratio = fmt.Sprint(p.Instructions), fmt.Sprintf("%.2f", float64(v.Instructions)/float64(p.Instructions))
+				peer, ratio = fmt.Sprint(p.Instructions),
+					fmt.Sprintf("%.2f", float64(v.Instructions)/float64(p.Instructions))
 			}
-			fmt.Printf("| %s | %s | %d | %s | %s | %d B | %d B | %d B |\n", filepath.Base(m.path), b, v.Instructions, peer, ratio,
+			fmt.Printf("| %s | %s | %d | %s | %s | %d B | %d B | %d B |\n", filepath.Base(m.path), b, v.Instructions,
+				peer, ratio,
 				v.RAM["arena_bytes"], v.TextBytes, v.StackBytes)
 		}
 	}
@@ -92,7 +96,8 @@ func measure(m model, board, kernels, include, lib string) (*driver.Verdict, err
 		return nil, fmt.Errorf("%s on %s: %w", m.path, board, err)
 	}
 	if v.Mismatches > 0 {
-		return nil, fmt.Errorf("%s on %s (--kernels %s): %d mismatches: %s", m.path, board, kernels, v.Mismatches, v.Failure)
+		return nil, fmt.Errorf("%s on %s (--kernels %s): %d mismatches: %s", m.path, board, kernels, v.Mismatches,
+			v.Failure)
 	}
 	return v, nil
 }

@@ -106,7 +106,8 @@ func codeSize(spec *boards.Spec, dir, file string, include, flags []string) (int
 	defer e.Close()
 	n := uint64(0)
 	for _, s := range e.Sections {
-		if s.Flags&elf.SHF_ALLOC != 0 && s.Flags&elf.SHF_WRITE == 0 && s.Type == elf.SHT_PROGBITS && !strings.HasPrefix(s.Name, ".ARM") {
+		if s.Flags&elf.SHF_ALLOC != 0 && s.Flags&elf.SHF_WRITE == 0 && s.Type == elf.SHT_PROGBITS &&
+			!strings.HasPrefix(s.Name, ".ARM") {
 			n += s.Size
 		}
 	}

@@ -47,7 +47,8 @@ var kinds = []kind{
 	{"conv3x3 relu", conv3x3, relu(addConv), true, false},
 	{"conv1x1", conv1x1, addConv, false, true},
 	{"conv1x1 relu", conv1x1, relu(addConv), true, false},
-	{"conv1d", func(r *rand.Rand) cost.Shape { return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1) }, addConv, false, false},
+	{"conv1d", func(r *rand.Rand) cost.Shape { return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1) },
+		addConv, false, false},
 	{"conv1d strided", func(r *rand.Rand) cost.Shape {
 		s := window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1)
 		s.SW = 2 + r.IntN(3)
@@ -57,7 +58,8 @@ var kinds = []kind{
 	{"depthwise", depthwise, addConv, false, true},
 	{"depthwise relu", depthwise, relu(addConv), true, false},
 	{"gemm", func(r *rand.Rand) cost.Shape {
-		return cost.Shape{N: 1, IH: 1, IW: 1, C: 1 + r.IntN(300), OH: 1, OW: 1, OC: 1 + r.IntN(80), KH: 1, KW: 1, SH: 1, SW: 1, DH: 1, DW: 1, Groups: 1}
+		return cost.Shape{N: 1, IH: 1, IW: 1, C: 1 + r.IntN(300), OH: 1, OW: 1, OC: 1 + r.IntN(80), KH: 1, KW: 1, SH: 1,
+			SW: 1, DH: 1, DW: 1, Groups: 1}
 	}, addGemm, false, false},
 	{"maxpool", func(r *rand.Rand) cost.Shape { return pool(r) }, addPool(op.MaxPool), false, false},
 	{"avgpool", func(r *rand.Rand) cost.Shape { return pool(r) }, addPool(op.AveragePool), false, false},
@@ -88,7 +90,8 @@ func depthwise(r *rand.Rand) cost.Shape {
 }
 
 // relu puts an activation behind a layer, which becomes part of it.
-func relu(add func(*ir.Graph, string, cost.Shape, uint64) (*ir.Node, error)) func(*ir.Graph, string, cost.Shape, uint64) (*ir.Node, error) {
+func relu(add func(*ir.Graph, string, cost.Shape, uint64) (*ir.Node, error)) func(*ir.Graph, string, cost.Shape,
+	uint64) (*ir.Node, error) {
 	return func(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
 		n, err := add(g, name, s, seed)
 		if err != nil {
@@ -101,7 +104,8 @@ func relu(add func(*ir.Graph, string, cost.Shape, uint64) (*ir.Node, error)) fun
 
 // elementwise layers count elements as channels of one pixel.
 func elementwise(n int) cost.Shape {
-	return cost.Shape{N: 1, IH: 1, IW: 1, C: n, OH: 1, OW: 1, OC: n, KH: 1, KW: 1, SH: 1, SW: 1, DH: 1, DW: 1, Groups: n}
+	return cost.Shape{N: 1, IH: 1, IW: 1, C: n, OH: 1, OW: 1, OC: n, KH: 1, KW: 1, SH: 1, SW: 1, DH: 1, DW: 1,
+		Groups: n}
 }
 
 func pool(r *rand.Rand) cost.Shape {
@@ -124,7 +128,8 @@ func addConv(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, err
 	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C, s.IH, s.IW))
 	w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{s.OC, s.C / s.Groups, s.KH, s.KW}))
 	b := g.AddConst("b"+name, ir.Rand(seed+1, tensor.F32, []int{s.OC}))
-	return g.Add(op.Conv, name, ir.Attrs{"group": ir.Int(s.Groups), "strides": ir.Ints(s.SH, s.SW), "pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x, w, b)
+	return g.Add(op.Conv, name, ir.Attrs{"group": ir.Int(s.Groups), "strides": ir.Ints(s.SH, s.SW),
+		"pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x, w, b)
 }
 
 func addGemm(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
@@ -137,7 +142,8 @@ func addGemm(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, err
 func addPool(d *ir.OpDef) func(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
 	return func(g *ir.Graph, name string, s cost.Shape, _ uint64) (*ir.Node, error) {
 		x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C, s.IH, s.IW))
-		return g.Add(d, name, ir.Attrs{"kernel_shape": ir.Ints(s.KH, s.KW), "strides": ir.Ints(s.SH, s.SW), "pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x)
+		return g.Add(d, name, ir.Attrs{"kernel_shape": ir.Ints(s.KH, s.KW), "strides": ir.Ints(s.SH, s.SW),
+			"pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x)
 	}
 }
 
@@ -184,11 +190,13 @@ func (k kind) write(path string, n int) (map[string]cost.Shape, error) {
 // addPad adds channels behind those of a map.
 func addPad(g *ir.Graph, name string, s cost.Shape, _ uint64) (*ir.Node, error) {
 	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C, 1, s.IW))
-	n, err := g.Add(op.Pad, name, ir.Attrs{"mode": ir.Str("constant")}, 1, x, g.AddConst("pads"+name, tensor.Ints(0, 0, 0, 0, 0, s.OC-s.C, 0, 0)))
+	n, err := g.Add(op.Pad, name, ir.Attrs{"mode": ir.Str("constant")}, 1, x,
+		g.AddConst("pads"+name, tensor.Ints(0, 0, 0, 0, 0, s.OC-s.C, 0, 0)))
 	if err != nil {
 		return nil, err
 	}
 	// Alone it would not be quantised.
-	_, err = g.Add(op.Conv, name+".after", nil, 1, n.Out[0], g.AddConst("w"+name, ir.Rand(1, tensor.F32, []int{1, s.OC, 1, 1})))
+	_, err = g.Add(op.Conv, name+".after", nil, 1, n.Out[0],
+		g.AddConst("w"+name, ir.Rand(1, tensor.F32, []int{1, s.OC, 1, 1})))
 	return n, err
 }

@@ -34,13 +34,16 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.boards, "boards", "cortex-m55,cortex-m4,cortex-m3,cortex-m0plus", "boards to measure on")
-	flag.StringVar(&o.makes, "makes", "own,nncc,cmsis-nn", "makes of kernels: own ones for the instruction set, nncc's portable sources, an installed CMSIS-NN")
+	flag.StringVar(&o.makes, "makes", "own,nncc,cmsis-nn",
+		"makes of kernels: own ones for the instruction set, nncc's portable sources, an installed CMSIS-NN")
 	flag.StringVar(&o.kinds, "kinds", "", "kinds of layers, such as conv1d,pad; all of them by default")
 	flag.StringVar(&o.include, "cmsis-nn-include", "", "headers of the installed CMSIS-NN")
-	flag.StringVar(&o.libs, "cmsis-nn-lib", "", "its libraries, as BOARD=FILE,...; a board without one is measured with nncc's kernels only")
+	flag.StringVar(&o.libs, "cmsis-nn-lib", "", "its libraries, as BOARD=FILE,...; a board without one is measured "+
+		"with nncc's kernels only")
 	flag.StringVar(&o.out, "out", filepath.Join("lower", "cost"), "folder of measured.csv and fitted.csv")
 	flag.BoolVar(&o.fitOnly, "fit", false, "fit what was measured before")
-	flag.BoolVar(&o.codeOnly, "code", false, "measure code.csv, the bytes of every source of the runtime, and nothing else")
+	flag.BoolVar(&o.codeOnly, "code", false, "measure code.csv, the bytes of every source of the runtime, and "+
+		"nothing else")
 	flag.IntVar(&o.layers, "layers", 80, "layers of each kind")
 	flag.Parse()
 	if err := o.run(); err != nil {
@@ -103,8 +106,12 @@ func (o *options) run() error {
 			}
 			points = slices.DeleteFunc(points, func(p cost.Point) bool { return anew[p.Key] })
 			points = append(points, unique(fresh)...)
-			slices.SortStableFunc(points, func(x, y cost.Point) int { return strings.Compare(x.Key.String(), y.Key.String()) })
-			if err := write(o.file("measured.csv"), func(f *os.File) error { return cost.WritePoints(f, points) }); err != nil {
+			slices.SortStableFunc(points, func(x, y cost.Point) int {
+				return strings.Compare(x.Key.String(),
+					y.Key.String())
+			})
+			if err := write(o.file("measured.csv"),
+				func(f *os.File) error { return cost.WritePoints(f, points) }); err != nil {
 				return err
 			}
 		}

@@ -22,7 +22,8 @@ const kbFile = "ir/qref/cmsis/cmsis.csv"
 var kbColumns = []string{"id", "kind", "function", "builds", "when", "value", "until", "worth", "says", "source"}
 
 // cmsisKinds gives the constants of package cmsis; terms become methods instead.
-var cmsisKinds = map[string]string{"route": "Route", "scratch": "Scratch", "wants": "Wants", "align": "Align", "overread": "OverRead", "defect": "Defect"}
+var cmsisKinds = map[string]string{"route": "Route", "scratch": "Scratch", "wants": "Wants", "align": "Align",
+	"overread": "OverRead", "defect": "Defect"}
 
 var sourceRE = regexp.MustCompile(`^(Source|Include)/[\w/]+\.[ch]:\d+-\d+(; (Source|Include)/[\w/]+\.[ch]:\d+-\d+)*$`)
 
@@ -119,7 +120,8 @@ func (x *exprs) row(l map[string]string) (jen.Code, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown kind %q", l["kind"])
 	}
-	kv := []jen.Code{field("ID", jen.Lit(l["id"])), field("Kind", jen.Id(kind)), field("Function", jen.Lit(l["function"]))}
+	kv := []jen.Code{field("ID", jen.Lit(l["id"])), field("Kind", jen.Id(kind)),
+		field("Function", jen.Lit(l["function"]))}
 	builds, err := kbBuilds(l["builds"])
 	if err != nil {
 		return nil, err
@@ -130,7 +132,8 @@ func (x *exprs) row(l map[string]string) (jen.Code, error) {
 		if err != nil {
 			return nil, err
 		}
-		kv = append(kv, field("WhenText", jen.Lit(l["when"])), field("When", jen.Index().Id("Term").Custom(multi, terms...)))
+		kv = append(kv, field("WhenText", jen.Lit(l["when"])),
+			field("When", jen.Index().Id("Term").Custom(multi, terms...)))
 	}
 	value := l["value"]
 	if inner, ok := call(value, "as_conv"); ok {
@@ -222,7 +225,8 @@ func (x *exprs) conditions(text string) ([]jen.Code, error) {
 			if err != nil {
 				return err
 			}
-			kv = append(kv, field("Left", fn("int", left)), field("LeftText", jen.Lit(source(text, b.X))), field("Op", jen.Lit(b.Op.String())),
+			kv = append(kv, field("Left", fn("int", left)), field("LeftText", jen.Lit(source(text, b.X))),
+				field("Op", jen.Lit(b.Op.String())),
 				field("Right", fn("int", right)), field("RightText", jen.Lit(source(text, b.Y))))
 		} else {
 			code, err := x.of(e)
@@ -246,9 +250,12 @@ func source(text string, e ast.Expr) string { return text[e.Pos()-1 : e.End()-1]
 
 // The vocabulary of expressions: fields of a Query.
 var (
-	kbGroups = map[string]string{"in": "In", "filter": "Filter", "out": "Out", "stride": "Stride", "pad": "Pad", "dilation": "Dilation"}
-	kbFields = map[string]string{"ch_mult": "ChMult", "in_offset": "InOff", "filter_offset": "FilterOff", "out_offset": "OutOff", "has_bias": "HasBias",
-		"per_channel": "PerChannel", "single_rounding": "SingleRounding", "armclang": "ArmClang", "rank": "Rank", "identity": "Identity"}
+	kbGroups = map[string]string{"in": "In", "filter": "Filter", "out": "Out", "stride": "Stride", "pad": "Pad",
+		"dilation": "Dilation"}
+	kbFields = map[string]string{"ch_mult": "ChMult", "in_offset": "InOff", "filter_offset": "FilterOff",
+		"out_offset": "OutOff", "has_bias": "HasBias",
+		"per_channel": "PerChannel", "single_rounding": "SingleRounding", "armclang": "ArmClang", "rank": "Rank",
+		"identity": "Identity"}
 	kbCalls = map[string]string{"max": "max", "min": "min", "up": "up", "pick": "pick"}
 )
 

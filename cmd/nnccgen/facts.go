@@ -21,16 +21,17 @@ const (
 // Types are written short: "float" for tensor(float), "seq(float)" for a sequence
 // of such tensors, "optional(seq(float))" and so on; a set is a list with spaces.
 type opFacts struct {
-	Domain     string            `json:"domain,omitempty"` // absent: ai.onnx
-	Name       string            `json:"name"`
-	Since      int               `json:"since"`
-	Deprecated bool              `json:"deprecated,omitempty"` // from Since on
-	In         []paramFacts      `json:"in,omitempty"`
-	InMin      *int              `json:"in_min,omitempty"` // where it is not the number of inputs up to the last required one
-	Out        []paramFacts      `json:"out,omitempty"`
-	OutMin     *int              `json:"out_min,omitempty"`
-	Attrs      []attrFacts       `json:"attrs,omitempty"`
-	Types      map[string]string `json:"types,omitempty"` // type variable → set of types
+	Domain     string       `json:"domain,omitempty"` // absent: ai.onnx
+	Name       string       `json:"name"`
+	Since      int          `json:"since"`
+	Deprecated bool         `json:"deprecated,omitempty"` // from Since on
+	In         []paramFacts `json:"in,omitempty"`
+	// where it is not the number of inputs up to the last required one
+	InMin  *int              `json:"in_min,omitempty"`
+	Out    []paramFacts      `json:"out,omitempty"`
+	OutMin *int              `json:"out_min,omitempty"`
+	Attrs  []attrFacts       `json:"attrs,omitempty"`
+	Types  map[string]string `json:"types,omitempty"` // type variable → set of types
 }
 
 // paramFacts is [name, type] or [name, type, flags]; flags are some of "optional",

@@ -81,7 +81,8 @@ func parseChangelog(text string) ([]opFacts, error) {
 			if i := strings.LastIndexByte(name, '.'); i >= 0 {
 				domain, name = name[:i], name[i+1:]
 			}
-			ops = append(ops, opFacts{Domain: domain, Name: name, Since: since, Deprecated: strings.Contains(line, "(deprecated)")})
+			ops = append(ops, opFacts{Domain: domain, Name: name, Since: since, Deprecated: strings.Contains(line,
+				"(deprecated)")})
 			op, section = &ops[len(ops)-1], ""
 			continue
 		}
@@ -188,8 +189,10 @@ func parseAttr(op *opFacts, name, rest string) (attrFacts, error) {
 }
 
 var attrTypes = map[string]bool{
-	"FLOAT": true, "INT": true, "STRING": true, "TENSOR": true, "GRAPH": true, "SPARSE_TENSOR": true, "TYPE_PROTO": true,
-	"FLOATS": true, "INTS": true, "STRINGS": true, "TENSORS": true, "GRAPHS": true, "SPARSE_TENSORS": true, "TYPE_PROTOS": true,
+	"FLOAT": true, "INT": true, "STRING": true, "TENSOR": true, "GRAPH": true, "SPARSE_TENSOR": true,
+	"TYPE_PROTO": true,
+	"FLOATS":     true, "INTS": true, "STRINGS": true, "TENSORS": true, "GRAPHS": true, "SPARSE_TENSORS": true,
+	"TYPE_PROTOS": true,
 }
 
 // defaultJSON turns a default as the change log prints it into JSON.

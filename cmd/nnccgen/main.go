@@ -56,7 +56,8 @@ func run(args []string) error {
 		}
 		if *check {
 			if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, want) {
-				errs = append(errs, fmt.Errorf("%s is not what its data give; run go run ./cmd/nnccgen %s", filepath.ToSlash(t.out), n))
+				errs = append(errs, fmt.Errorf("%s is not what its data give; run go run ./cmd/nnccgen %s",
+					filepath.ToSlash(t.out), n))
 			}
 			continue
 		}

@@ -182,8 +182,10 @@ func paramValue(o opFacts, p paramFacts) (jen.Code, error) {
 
 // goAttrTypes gives the constants of package schema by ONNX name.
 var goAttrTypes = map[string]string{
-	"FLOAT": "Float", "INT": "Int", "STRING": "String", "TENSOR": "Tensor", "GRAPH": "Graph", "SPARSE_TENSOR": "SparseTensor", "TYPE_PROTO": "TypeProto",
-	"FLOATS": "Floats", "INTS": "Ints", "STRINGS": "Strings", "TENSORS": "Tensors", "GRAPHS": "Graphs", "SPARSE_TENSORS": "SparseTensors", "TYPE_PROTOS": "TypeProtos",
+	"FLOAT": "Float", "INT": "Int", "STRING": "String", "TENSOR": "Tensor", "GRAPH": "Graph",
+	"SPARSE_TENSOR": "SparseTensor", "TYPE_PROTO": "TypeProto",
+	"FLOATS": "Floats", "INTS": "Ints", "STRINGS": "Strings", "TENSORS": "Tensors", "GRAPHS": "Graphs",
+	"SPARSE_TENSORS": "SparseTensors", "TYPE_PROTOS": "TypeProtos",
 }
 
 func attrValue(a attrFacts) (jen.Code, error) {

@@ -90,7 +90,8 @@ func TestFolder(t *testing.T) {
 		}
 		same(t, dir, map[string]string{"a.c": "1", "nncc/": "", "nncc/k.c": "1"})
 		// The user's: a file, one in nncc's folder, a link, an empty folder; objects.
-		for p, text := range map[string]string{"own.txt": "own", "nncc/own.c": "own", ".git/refs/x": "ref", "build/a.o": "object"} {
+		for p, text := range map[string]string{"own.txt": "own", "nncc/own.c": "own", ".git/refs/x": "ref",
+			"build/a.o": "object"} {
 			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, p)), 0o777); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +99,8 @@ func TestFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(os.Mkdir(filepath.Join(dir, ".git", "tags"), 0o755), os.Symlink("/nowhere", filepath.Join(dir, "link"))); err != nil {
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, ".git", "tags"), 0o755),
+			os.Symlink("/nowhere", filepath.Join(dir, "link"))); err != nil {
 			t.Fatal(err)
 		}
 		if err := write(dir, File{"b.c", []byte("2")}, File{"nncc/k2.c", []byte("2")}); err != nil {
@@ -107,7 +109,8 @@ func TestFolder(t *testing.T) {
 		got := tree(t, dir)
 		delete(got, "build/")
 		delete(got, "build/a.o")
-		want := map[string]string{"b.c": "2", "nncc/": "", "nncc/k2.c": "2", "nncc/own.c": "own", "own.txt": "own", "link": "/nowhere", ".git/": "", ".git/refs/": "", ".git/refs/x": "ref", ".git/tags/": ""}
+		want := map[string]string{"b.c": "2", "nncc/": "", "nncc/k2.c": "2", "nncc/own.c": "own", "own.txt": "own",
+			"link": "/nowhere", ".git/": "", ".git/refs/": "", ".git/refs/x": "ref", ".git/tags/": ""}
 		if !maps.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
@@ -115,7 +118,8 @@ func TestFolder(t *testing.T) {
 			t.Errorf("%v %v", st.Mode(), err)
 		}
 		// A file of the user's is not written over.
-		if err := write(dir, File{"own.txt", []byte("3")}); err == nil || !strings.Contains(err.Error(), "own.txt was not written by nncc") {
+		if err := write(dir, File{"own.txt", []byte("3")}); err == nil || !strings.Contains(err.Error(),
+			"own.txt was not written by nncc") {
 			t.Errorf("got %v", err)
 		}
 		delete(got, "build/")
@@ -136,7 +140,8 @@ func TestFolderRefuses(t *testing.T) {
 	dir := t.TempDir()
 	theirs := filepath.Join(dir, "theirs")
 	if err := errors.Join(os.Mkdir(theirs, 0o777), os.WriteFile(filepath.Join(theirs, "x"), nil, 0o666),
-		os.Symlink(theirs, filepath.Join(dir, "link")), os.Symlink("nowhere", filepath.Join(dir, "dangling"))); err != nil {
+		os.Symlink(theirs, filepath.Join(dir, "link")),
+		os.Symlink("nowhere", filepath.Join(dir, "dangling"))); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
@@ -184,7 +189,8 @@ func TestSweep(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "out")
 	dead := filepath.Join(base, stagePrefix+"1")
-	if err := errors.Join(os.MkdirAll(filepath.Join(dead, "old"), 0o777), os.WriteFile(filepath.Join(dead, "old", "report.json"), manifest().Data, 0o666),
+	if err := errors.Join(os.MkdirAll(filepath.Join(dead, "old"), 0o777),
+		os.WriteFile(filepath.Join(dead, "old", "report.json"), manifest().Data, 0o666),
 		os.WriteFile(filepath.Join(dead, "target"), []byte(dir), 0o666)); err != nil {
 		t.Fatal(err)
 	}
@@ -211,19 +217,25 @@ func TestReplace(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	victim := filepath.Join(outside, "victim")
 	in := filepath.Join(dir, "in.onnx")
-	if err := errors.Join(os.WriteFile(victim, []byte("v"), 0o666), os.WriteFile(in, []byte("in"), 0o666), os.Mkdir(filepath.Join(dir, "sub"), 0o777),
-		os.Symlink(victim, filepath.Join(dir, "link")), os.Symlink(outside, filepath.Join(dir, "out")), os.Symlink("in.onnx", filepath.Join(dir, "inlink")),
-		os.WriteFile(filepath.Join(dir, "theirs"), []byte("t"), 0o666), os.WriteFile(filepath.Join(dir, "old"), []byte("mine"), 0o640),
+	if err := errors.Join(os.WriteFile(victim, []byte("v"), 0o666), os.WriteFile(in, []byte("in"), 0o666),
+		os.Mkdir(filepath.Join(dir, "sub"), 0o777),
+		os.Symlink(victim, filepath.Join(dir, "link")), os.Symlink(outside, filepath.Join(dir, "out")),
+		os.Symlink("in.onnx", filepath.Join(dir, "inlink")),
+		os.WriteFile(filepath.Join(dir, "theirs"), []byte("t"), 0o666), os.WriteFile(filepath.Join(dir, "old"),
+			[]byte("mine"), 0o640),
 		os.Link(in, filepath.Join(dir, "hard"))); err != nil {
 		t.Fatal(err)
 	}
 	mine := func(b []byte) bool { return string(b) == "mine" }
 	before := tree(t, dir)
 	for name, want := range map[string]string{
-		"link": "symbolic link", "inlink": "symbolic link", "out/victim": "", "out/new": "", "../x": "leads out", "/x": "leads out", "sub": "is a folder",
-		"theirs": "not written by nncc", "in.onnx": "is read by this command", "hard": "is read by this command", "theirs/x": "",
+		"link": "symbolic link", "inlink": "symbolic link", "out/victim": "", "out/new": "", "../x": "leads out",
+		"/x": "leads out", "sub": "is a folder",
+		"theirs": "not written by nncc", "in.onnx": "is read by this command", "hard": "is read by this command",
+		"theirs/x": "",
 	} {
-		err := Replace(dir, []Target{{Path: "new", Data: []byte("n")}, {Path: "deep/er/new", Data: nil}, {Path: name, Data: []byte("evil"), Mine: mine}}, in)
+		err := Replace(dir, []Target{{Path: "new", Data: []byte("n")}, {Path: "deep/er/new", Data: nil},
+			{Path: name, Data: []byte("evil"), Mine: mine}}, in)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
@@ -232,7 +244,8 @@ func TestReplace(t *testing.T) {
 	if b, err := os.ReadFile(victim); err != nil || string(b) != "v" {
 		t.Errorf("%q %v", b, err)
 	}
-	if err := Replace(dir, []Target{{Path: "old", Data: []byte("n"), Mine: mine}, {Path: "theirs", Data: []byte("n")}, {Path: "a/b", Data: []byte("n")}}, in); err != nil {
+	if err := Replace(dir, []Target{{Path: "old", Data: []byte("n"), Mine: mine}, {Path: "theirs", Data: []byte("n")},
+		{Path: "a/b", Data: []byte("n")}}, in); err != nil {
 		t.Fatal(err)
 	}
 	before["old"], before["theirs"], before["a/"], before["a/b"] = "n", "n", "", "n"
@@ -240,7 +253,8 @@ func TestReplace(t *testing.T) {
 	if st, err := os.Stat(filepath.Join(dir, "old")); err != nil || st.Mode().Perm() != 0o640 {
 		t.Errorf("%v %v", st.Mode(), err)
 	}
-	if err := Replace(filepath.Dir(os.DevNull), []Target{{Path: filepath.Base(os.DevNull)}}); err == nil || !strings.Contains(err.Error(), "a device") {
+	if err := Replace(filepath.Dir(os.DevNull), []Target{{Path: filepath.Base(os.DevNull)}}); err == nil ||
+		!strings.Contains(err.Error(), "a device") {
 		t.Errorf("got %v", err)
 	}
 }

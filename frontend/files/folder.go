@@ -362,7 +362,8 @@ func sweep(base string) {
 		if err != nil {
 			continue // its process lives, or it is somebody else's
 		}
-		if target, err := os.ReadFile(filepath.Join(dir, "target")); err == nil && filepath.Dir(string(target)) == base {
+		if target, err := os.ReadFile(filepath.Join(dir, "target")); err == nil &&
+			filepath.Dir(string(target)) == base {
 			if _, err := os.Lstat(string(target)); errors.Is(err, fs.ErrNotExist) {
 				_ = os.Rename(filepath.Join(dir, "old"), string(target))
 			}

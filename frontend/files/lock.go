@@ -29,7 +29,8 @@ func lock(dir string) (unlock func(), err error) {
 			return unlock, err
 		}
 		if time.Now().After(end) {
-			return nil, fmt.Errorf("another nncc has been writing below %s for %v (it holds %s): try again when it is done", dir,
+			return nil, fmt.Errorf("another nncc has been writing below %s for %v (it holds %s): try again when it "+
+				"is done", dir,
 				patience, path)
 		}
 	}

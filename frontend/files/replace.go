@@ -128,12 +128,14 @@ func replaceable(root *os.Root, dir string, t Target, keep []string) (fs.FileInf
 		return nil, fmt.Errorf("%s is a folder; want a file", full)
 	}
 	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is %s, which is not replaced: name a regular file, or one that does not exist yet", full,
+		return nil, fmt.Errorf("%s is %s, which is not replaced: name a regular file, or one that does not exist yet",
+			full,
 			Kind(st.Mode()))
 	}
 	for _, k := range keep {
 		if in, err := os.Stat(k); err == nil && os.SameFile(in, st) {
-			return nil, fmt.Errorf("%s is read by this command (%s) and is not written over: choose another name", full, k)
+			return nil, fmt.Errorf("%s is read by this command (%s) and is not written over: choose another name", full,
+				k)
 		}
 	}
 	// A file that may not be written is not replaced either.

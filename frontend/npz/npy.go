@@ -62,10 +62,12 @@ func readNpy(r io.Reader, size int64, onDisk bool, lim Limits) (*Array, error) {
 		return nil, err
 	}
 	if int64(h.DataBytes()) > lim.Bytes {
-		return nil, fmt.Errorf("npz: shape %v of %s is %d bytes, the limit is %d", h.Shape, h.DType, h.DataBytes(), lim.Bytes)
+		return nil, fmt.Errorf("npz: shape %v of %s is %d bytes, the limit is %d", h.Shape, h.DType, h.DataBytes(),
+			lim.Bytes)
 	}
 	if size >= 0 && size-int64(h.Bytes) != int64(h.DataBytes()) {
-		return nil, fmt.Errorf("npz: %d bytes of data for shape %v of %s, want %d", size-int64(h.Bytes), h.Shape, h.DType,
+		return nil, fmt.Errorf("npz: %d bytes of data for shape %v of %s, want %d", size-int64(h.Bytes), h.Shape,
+			h.DType,
 			h.DataBytes())
 	}
 	data, err := readData(r, h, onDisk)

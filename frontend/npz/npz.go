@@ -62,7 +62,8 @@ func NewArchive(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 		}
 		c, u := f.CompressedSize64, f.UncompressedSize64
 		if c > uint64(size) || packed+c > uint64(size) {
-			return nil, fmt.Errorf("npz: the entries up to %.64q claim more packed bytes than the %d of the file", name, size)
+			return nil, fmt.Errorf("npz: the entries up to %.64q claim more packed bytes than the %d of the file", name,
+				size)
 		}
 		packed += c
 		switch f.Method {
@@ -72,11 +73,13 @@ func NewArchive(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 			}
 		case zip.Deflate:
 			if u > maxRatio*c+64 {
-				return nil, fmt.Errorf("npz: the array %.64q claims to expand from %d to %d bytes, which deflate cannot do", name,
+				return nil, fmt.Errorf("npz: the array %.64q claims to expand from %d to %d bytes, which deflate "+
+					"cannot do", name,
 					c, u)
 			}
 		default:
-			return nil, fmt.Errorf("npz: the array %.64q is packed by method %d, only stored and deflated are read", name,
+			return nil, fmt.Errorf("npz: the array %.64q is packed by method %d, only stored and deflated are read",
+				name,
 				f.Method)
 		}
 		a.files[name] = f

@@ -189,7 +189,8 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%s: %v; want %q in it", d, err, want)
 		}
 	}
-	for _, b := range []string{"", "\x93NUM", magic, magic + "\x01\x00\x10", magic + "\x09\x00\x00\x00", magic + "\x02\x00\xff\xff\xff\xff", "PK\x03\x04"} {
+	for _, b := range []string{"", "\x93NUM", magic, magic + "\x01\x00\x10", magic + "\x09\x00\x00\x00",
+		magic + "\x02\x00\xff\xff\xff\xff", "PK\x03\x04"} {
 		if _, err := ReadNpy(strings.NewReader(b), Limits{}); err == nil {
 			t.Errorf("%q: accepted", b)
 		}
@@ -203,7 +204,8 @@ func TestBombs(t *testing.T) {
 	lie := func(method uint16, size uint64, body []byte) []byte {
 		var b bytes.Buffer
 		z := zip.NewWriter(&b)
-		w, err := z.CreateRaw(&zip.FileHeader{Name: "a.npy", Method: method, CRC32: crc32.ChecksumIEEE(body), CompressedSize64: uint64(len(body)), UncompressedSize64: size})
+		w, err := z.CreateRaw(&zip.FileHeader{Name: "a.npy", Method: method, CRC32: crc32.ChecksumIEEE(body),
+			CompressedSize64: uint64(len(body)), UncompressedSize64: size})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +231,8 @@ func TestBombs(t *testing.T) {
 		{"deflate cannot", lie(zip.Deflate, 1<<40, huge), Limits{}, "deflate cannot"},
 		{"stored lies", lie(zip.Store, 1<<40, huge), Limits{}, "stored"},
 		{"inner header lies", lie(zip.Store, uint64(len(huge)), huge), Limits{}, "limit"},
-		{"inner header lies, small limit off", lie(zip.Store, uint64(len(huge)), huge), Limits{Bytes: 1 << 50}, "want 1099511627776"},
+		{"inner header lies, small limit off", lie(zip.Store, uint64(len(huge)), huge), Limits{Bytes: 1 << 50},
+			"want 1099511627776"},
 		{"total", real.Bytes(), Limits{Bytes: 6 << 20}, "limit"},
 		{"entries", real.Bytes(), Limits{Entries: 1}, "entries"},
 		{"truncated", real.Bytes()[:real.Len()/2], Limits{}, "not a .npz"},
@@ -319,7 +322,8 @@ func TestConversions(t *testing.T) {
 			t.Error(e.Name, err)
 		}
 	}
-	h := map[uint16]float64{0: 0, 1: 5.960464477539063e-08, 0x3c00: 1, 0xc000: -2, 0x7bff: 65504, 0x03ff: 6.097555160522461e-05, 0xfc00: math.Inf(-1)}
+	h := map[uint16]float64{0: 0, 1: 5.960464477539063e-08, 0x3c00: 1, 0xc000: -2, 0x7bff: 65504,
+		0x03ff: 6.097555160522461e-05, 0xfc00: math.Inf(-1)}
 	for b, want := range h {
 		if got := HalfToFloat(b); got != want {
 			t.Errorf("%#x: %v, want %v", b, got, want)

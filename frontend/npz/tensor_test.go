@@ -37,7 +37,8 @@ func TestTensors(t *testing.T) {
 			}
 		}
 	}
-	for _, a := range []*Array{{DType: "complex64", Data: []complex64{1}}, {DType: "float32", Shape: []int{1 << 20, 1 << 20}, Data: []float32{}}} {
+	for _, a := range []*Array{{DType: "complex64", Data: []complex64{1}},
+		{DType: "float32", Shape: []int{1 << 20, 1 << 20}, Data: []float32{}}} {
 		if _, err := ToTensor(a); err == nil {
 			t.Errorf("%s%v was taken", a.DType, a.Shape)
 		}

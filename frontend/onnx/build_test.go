@@ -68,9 +68,12 @@ func tGraphAttr(name string, g *pb.GraphProto) *pb.AttributeProto {
 func tValue(name string, elem int32, dims ...int64) *pb.ValueInfoProto {
 	s := &pb.TensorShapeProto{}
 	for _, d := range dims {
-		s.Dim = append(s.Dim, &pb.TensorShapeProto_Dimension{Value: &pb.TensorShapeProto_Dimension_DimValue{DimValue: d}})
+		s.Dim = append(s.Dim,
+			&pb.TensorShapeProto_Dimension{Value: &pb.TensorShapeProto_Dimension_DimValue{DimValue: d}})
 	}
-	return &pb.ValueInfoProto{Name: proto.String(name), Type: &pb.TypeProto{Value: &pb.TypeProto_TensorType{TensorType: &pb.TypeProto_Tensor{ElemType: proto.Int32(elem), Shape: s}}}}
+	return &pb.ValueInfoProto{Name: proto.String(name),
+		Type: &pb.TypeProto{Value: &pb.TypeProto_TensorType{TensorType: &pb.TypeProto_Tensor{ElemType: proto.Int32(
+			elem), Shape: s}}}}
 }
 
 func tFloats(name string, dims []int64, v ...float32) *pb.TensorProto {
@@ -80,15 +83,18 @@ func tFloats(name string, dims []int64, v ...float32) *pb.TensorProto {
 // tExternal is a float[4] constant whose data are said to be elsewhere; kv are
 // keys and values in turn.
 func tExternal(name string, kv ...string) *pb.TensorProto {
-	t := &pb.TensorProto{Name: proto.String(name), DataType: proto.Int32(1), Dims: []int64{4}, DataLocation: pb.TensorProto_EXTERNAL.Enum()}
+	t := &pb.TensorProto{Name: proto.String(name), DataType: proto.Int32(1), Dims: []int64{4},
+		DataLocation: pb.TensorProto_EXTERNAL.Enum()}
 	for i := 0; i < len(kv); i += 2 {
-		t.ExternalData = append(t.ExternalData, &pb.StringStringEntryProto{Key: proto.String(kv[i]), Value: proto.String(kv[i+1])})
+		t.ExternalData = append(t.ExternalData, &pb.StringStringEntryProto{Key: proto.String(kv[i]),
+			Value: proto.String(kv[i+1])})
 	}
 	return t
 }
 
 func tFunc(domain, name string, in, out []string, nodes ...*pb.NodeProto) *pb.FunctionProto {
-	return &pb.FunctionProto{Domain: proto.String(domain), Name: proto.String(name), Input: in, Output: out, Node: nodes,
+	return &pb.FunctionProto{Domain: proto.String(domain), Name: proto.String(name), Input: in, Output: out,
+		Node:        nodes,
 		OpsetImport: []*pb.OperatorSetIdProto{tOpset("", 13), tOpset("local", 1)}}
 }
 

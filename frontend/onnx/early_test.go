@@ -23,16 +23,25 @@ func TestEarly(t *testing.T) {
 		name, sig, early, newest string
 		below                    int // the opset from which it is the standard's or nobody's; 0: none
 	}{
-		{"LayerNormalization", row, `y = LayerNormalization <epsilon = 0.01> (x, g, g)`, `y = LayerNormalization <epsilon = 0.01> (x, g, g)`, 17},
-		{"LayerNormalization, no bias", row, `y = LayerNormalization <axis = 2> (x, g)`, `y = LayerNormalization <axis = 2> (x, g)`, 17},
-		{"SimplifiedLayerNormalization", row, `y = SimplifiedLayerNormalization <axis = -1, epsilon = 0.01> (x, g)`, `y = RMSNormalization <epsilon = 0.01> (x, g)`, 0},
-		{"ThresholdedRelu", row, `y = ThresholdedRelu <alpha = 0.25> (x)`, `y = ThresholdedRelu <alpha = 0.25> (x)`, 10},
-		{"MeanVarianceNormalization", image, `y = MeanVarianceNormalization (x)`, `y = MeanVarianceNormalization <axes = [0, 2, 3]> (x)`, 9},
+		{"LayerNormalization", row, `y = LayerNormalization <epsilon = 0.01> (x, g, g)`,
+			`y = LayerNormalization <epsilon = 0.01> (x, g, g)`, 17},
+		{"LayerNormalization, no bias", row, `y = LayerNormalization <axis = 2> (x, g)`,
+			`y = LayerNormalization <axis = 2> (x, g)`, 17},
+		{"SimplifiedLayerNormalization", row, `y = SimplifiedLayerNormalization <axis = -1, epsilon = 0.01> (x, g)`,
+			`y = RMSNormalization <epsilon = 0.01> (x, g)`, 0},
+		{"ThresholdedRelu", row, `y = ThresholdedRelu <alpha = 0.25> (x)`, `y = ThresholdedRelu <alpha = 0.25> (x)`,
+			10},
+		{"MeanVarianceNormalization", image, `y = MeanVarianceNormalization (x)`,
+			`y = MeanVarianceNormalization <axes = [0, 2, 3]> (x)`, 9},
 		{"MeanVarianceNormalization, mean only", image, `y = MeanVarianceNormalization <normalize_variance = 0> (x)`,
 			`a = Constant <value_ints = [0, 2, 3]> () m = ReduceMean (x, a) y = Sub (x, m)`, 9},
-		{"Affine", row, `y = Affine <alpha = 2.5, beta = -0.5> (x)`, `a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, a) y = Sub (m, b)`, 10},
-		{"ParametricSoftplus", row, `y = ParametricSoftplus <alpha = 2.5, beta = 0.5> (x)`, `a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, b) s = Softplus (m) y = Mul (s, a)`, 10},
-		{"ScaledTanh", row, `y = ScaledTanh <alpha = 2.5, beta = 0.5> (x)`, `a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, b) s = Tanh (m) y = Mul (s, a)`, 10},
+		{"Affine", row, `y = Affine <alpha = 2.5, beta = -0.5> (x)`,
+			`a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, a) y = Sub (m, b)`,
+			10},
+		{"ParametricSoftplus", row, `y = ParametricSoftplus <alpha = 2.5, beta = 0.5> (x)`,
+			`a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, b) s = Softplus (m) y = Mul (s, a)`, 10},
+		{"ScaledTanh", row, `y = ScaledTanh <alpha = 2.5, beta = 0.5> (x)`,
+			`a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, b) s = Tanh (m) y = Mul (s, a)`, 10},
 		{"ImageScaler", image, `y = ImageScaler <scale = 2.0, bias = [0.5, 1.0, 1.5]> (x)`,
 			`a = Constant <value_float = 2.0> () b = Constant <value = float[3,1,1] {0.5, 1, 1.5}> () m = Mul (x, a) y = Add (m, b)`, 10},
 		{"Scale", row, `y = Scale <scale = 3.0> (x)`, `a = Constant <value_float = 3.0> () y = Mul (x, a)`, 10},
@@ -51,7 +60,8 @@ func TestEarly(t *testing.T) {
 			m := textModel(t, opset, c.sig+" {"+old+"}")
 			var notes []string
 			a := open(t, m, ImportOptions{Note: func(d *diag.Diag) { notes = append(notes, d.Error()) }})
-			if !slices.ContainsFunc(notes, func(s string) bool { return strings.Contains(s, "as ONNX Runtime reads it") }) {
+			if !slices.ContainsFunc(notes,
+				func(s string) bool { return strings.Contains(s, "as ONNX Runtime reads it") }) {
 				t.Errorf("%s: notes %q, want one about ONNX Runtime", name, notes)
 			}
 			b := open(t, textModel(t, newest, c.sig+" {"+g4+c.newest+"}"), ImportOptions{})

@@ -113,7 +113,8 @@ func TestRunTimeAxisShape(t *testing.T) {
 		`n = Constant <value_int = 3> () y = DFT (x, n, a)`: "the result's shape depends on it",
 		`y = DFT <onesided = 1, inverse = 1> (x, "", a)`:    "there is no result along axis 0",
 	} {
-		_, err := OpenModel(textModel(t, 20, fmt.Sprintf("(float[1,8,2] x, int64[] a) => (float y) {%s}", body)), ImportOptions{})
+		_, err := OpenModel(textModel(t, 20, fmt.Sprintf("(float[1,8,2] x, int64[] a) => (float y) {%s}", body)),
+			ImportOptions{})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--set a=") {
 			t.Errorf("%s: %v, want %q", body, err, want)
 		}

@@ -35,12 +35,16 @@ func TestBounded(t *testing.T) {
 	}{
 		{"(float[2,3] x) => (int64[2,N] y)", "y = NonZero (x)", map[string]int{"N": 6}, "x", 1},
 		{"(float[2,3] x) => (int64[2,N] y)", "y = NonZero (x)", map[string]int{"N": 3}, "x", 1},
-		{"(float[2,3] x) => (int64[N,2] z)", "y = NonZero (x) z = Transpose <perm = [1, 0]> (y)", map[string]int{"y.1": 2}, "x", 0},
+		{"(float[2,3] x) => (int64[N,2] z)", "y = NonZero (x) z = Transpose <perm = [1, 0]> (y)",
+			map[string]int{"y.1": 2}, "x", 0},
 		{"(bool[5] x) => (int64[1,N] y)", "y = NonZero (x)", map[string]int{"y.1": 2}, "x", 1},
 		{"(float[2,3] x, bool[6] c) => (float[N] y)", "y = Compress (x, c)", map[string]int{"y.0": 6}, "c", 0},
-		{"(float[2,3] x, bool[3] c) => (float[2,N] y)", "y = Compress <axis = -1> (x, c)", map[string]int{"N": 3}, "c", 1},
-		{"(float[4,3] x, bool[3] c) => (float[N,3] y)", "y = Compress <axis = 0> (x, c)", map[string]int{"N": 2}, "c", 0},
-		{"(int8[5] x, bool[5] c) => (int8[N] z) <int8[N] y>", "y = Compress (x, c) z = Neg (y)", map[string]int{"y.0": 4}, "c", 0},
+		{"(float[2,3] x, bool[3] c) => (float[2,N] y)", "y = Compress <axis = -1> (x, c)", map[string]int{"N": 3}, "c",
+			1},
+		{"(float[4,3] x, bool[3] c) => (float[N,3] y)", "y = Compress <axis = 0> (x, c)", map[string]int{"N": 2}, "c",
+			0},
+		{"(int8[5] x, bool[5] c) => (int8[N] z) <int8[N] y>", "y = Compress (x, c) z = Neg (y)",
+			map[string]int{"y.0": 4}, "c", 0},
 	} {
 		name := c.sig + c.body
 		m := textModel(t, 17, c.sig+" {"+c.body+"}")
@@ -112,12 +116,16 @@ func TestBoundedInside(t *testing.T) {
 		graph, functions, dim, count string
 		want                         []float64 // of x = [0, 2, 0, 4] and c = true
 	}{
-		{"(float[4] x) => (int64[1,N] y) { [f] y = local.Where (x) }", local + "Where (v) => (w) { w = NonZero (v) }", "N", "y_count", []float64{1, 3, 0}},
-		{"(float[4] x) => (int64 y) { [f] y = local.Where (x) }", local + "Where (v) => (w) { p = NonZero (v) w = Neg (p) }", "f/p.1", "f/p_count", []float64{-1, -3, 0}},
+		{"(float[4] x) => (int64[1,N] y) { [f] y = local.Where (x) }", local + "Where (v) => (w) { w = NonZero (v) }",
+			"N", "y_count", []float64{1, 3, 0}},
+		{"(float[4] x) => (int64 y) { [f] y = local.Where (x) }",
+			local + "Where (v) => (w) { p = NonZero (v) w = Neg (p) }", "f/p.1", "f/p_count", []float64{-1, -3, 0}},
 		{"(float[4] x, bool[] c) => (int64 y) { [i] y = If (c) <then_branch = t () => (a) { a = NonZero (x) }, " +
-			"else_branch = e () => (b) { b = Constant <value = int64[1,3] {7, 8, 9}> () }> }", "", "i/then/a.1", "i/then/a_count", []float64{1, 3, 0}},
+			"else_branch = e () => (b) { b = Constant <value = int64[1,3] {7, 8, 9}> () }> }", "", "i/then/a.1",
+			"i/then/a_count", []float64{1, 3, 0}},
 		{"(float[4] x) => (int64 y) { n = Constant <value_int = 1> () z = Constant <value = int64[1,3] {0, 0, 0}> () " +
-			"[l] y = Loop (n, \"\", z) <body = b (int64 i, bool d, int64[1,3] s) => (d, r) { p = NonZero (x) r = Add (s, p) }> }", "", "l/0/p.1", "l/0/p_count", []float64{1, 3, 0}},
+			"[l] y = Loop (n, \"\", z) <body = b (int64 i, bool d, int64[1,3] s) => (d, r) { p = NonZero (x) r = " +
+			"Add (s, p) }> }", "", "l/0/p.1", "l/0/p_count", []float64{1, 3, 0}},
 	} {
 		m := textModel(t, 17, c.graph+c.functions)
 		_, err := OpenModel(m, ImportOptions{})
@@ -143,8 +151,10 @@ func TestBoundedInside(t *testing.T) {
 	}{
 		{17, "(float[4] x) => (int64 y) { n = Constant <value_int = 2> () [l] y = Loop (n, \"\") " +
 			"<body = b (int64 i, bool d) => (d, p) { p = NonZero (x) }> }", map[string]int{"l/0/p.1": 3, "l/1/p.1": 3}},
-		{8, "(float[1,2,4] x) => (int64 y) { [l] y = Scan (\"\", x) <num_scan_inputs = 1, body = b (float[4] e) => (p) " +
-			"{ [f] p = local.Where (e) }> }" + local + "Where (v) => (w) { w = NonZero (v) }", map[string]int{"l/0.0/p.1": 3, "l/0.1/p.1": 3}},
+		{8, "(float[1,2,4] x) => (int64 y) { [l] y = Scan (\"\", x) <num_scan_inputs = 1, body = b (float[4] e) => " +
+			"(p) " +
+			"{ [f] p = local.Where (e) }> }" + local + "Where (v) => (w) { w = NonZero (v) }",
+			map[string]int{"l/0.0/p.1": 3, "l/0.1/p.1": 3}},
 	} {
 		_, err := OpenModel(textModel(t, c.opset, c.text), ImportOptions{Dims: c.dims})
 		if err == nil || !strings.Contains(err.Error(), "would take for data") {
@@ -181,13 +191,15 @@ func TestBoundedRefusals(t *testing.T) {
 		{"y = ReduceMean <keepdims = 0> (z)", "which this operator would take for data", N(6)},
 		{"s = Shape (z) y = Cast <to = 1> (s)", "which this operator would take for data", N(6)},
 		{"a = Abs (z) y = Softmax (a)", "which this operator would take for data", N(6)},
-		{"i = Cast <to = 7> (z) o = Constant <value_int = 7> () q = Div (o, i) y = Cast <to = 1> (q)", "by which integers cannot be divided", N(6)},
+		{"i = Cast <to = 7> (z) o = Constant <value_int = 7> () q = Div (o, i) y = Cast <to = 1> (q)",
+			"by which integers cannot be divided", N(6)},
 		{"y = Neg (z)", "by --dim N=N, N at most 6; or it is an input of the model; bind it with --set c=VALUE", nil},
 		{"y = Neg (z)", "--dim a.0: the model has no such dimension", map[string]int{"a.0": 2}},
 		{"y = Neg (z)", "want 1 to 6", N(7)},
 		{"y = Neg (z)", "want 1 to 6", N(0)},
 	} {
-		_, err := OpenModel(textModel(t, 17, "(float[2,3] x, bool[6] c) => (float y) <float[N] z> { z = Compress (x, c) "+c.body+" }"), ImportOptions{Dims: c.dims})
+		_, err := OpenModel(textModel(t, 17, "(float[2,3] x, bool[6] c) => (float y) <float[N] z> { z = Compress "+
+			"(x, c) "+c.body+" }"), ImportOptions{Dims: c.dims})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.body, err, c.want)
 		}

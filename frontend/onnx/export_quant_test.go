@@ -109,7 +109,8 @@ func TestExportQuantisedOperators(t *testing.T) {
 			const %r : i8[16,4] q(0.01:0) = rand 5
 			const %b : i32[16] q(0.0002:0) = splat 50
 			%y : i8[3,1,4] q(0.008:0), %h : i8[1,4] q(0.008:0), %c : i16[1,4] q(0.00048828125:0) = nncc.QLSTM(%x, %w, %r, %b) {cell_scale_power=-11, direction="reverse"}`, 13,
-			"DequantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear Reshape Reshape Concat Reshape LSTM Reshape QuantizeLinear"},
+			"DequantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear Reshape Reshape Concat Reshape " +
+				"LSTM Reshape QuantizeLinear"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := irtest.Parse(t, `graph "net" {`+c.src+"\nout \"y\" = %y\n}")
@@ -207,7 +208,8 @@ func TestExportBorders(t *testing.T) {
 	g.AddOutput("x", x) // an input that is an output
 	g.AddOutput("again", x)
 	g.AddOutput("constant", k)
-	m, err := Export(g, ExportOptions{Producer: "p", Version: "1", Doc: "d", Metadata: map[string]string{"b": "2", "a": "1"}})
+	m, err := Export(g, ExportOptions{Producer: "p", Version: "1", Doc: "d", Metadata: map[string]string{"b": "2",
+		"a": "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

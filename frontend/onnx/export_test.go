@@ -17,7 +17,8 @@ import (
 
 // exported writes a graph, checks the model, reads it back, and compares both
 // graphs' outputs on seeded inputs within tol.
-func exported(t *testing.T, g *ir.Graph, opt ExportOptions, tol float64) (*pb.ModelProto, []byte, []*tensor.Dense, []*tensor.Dense) {
+func exported(t *testing.T, g *ir.Graph, opt ExportOptions, tol float64) (*pb.ModelProto, []byte, []*tensor.Dense,
+	[]*tensor.Dense) {
 	t.Helper()
 	m, err := Export(g, opt)
 	if err != nil {
@@ -46,7 +47,8 @@ func exported(t *testing.T, g *ir.Graph, opt ExportOptions, tol float64) (*pb.Mo
 		t.Fatalf("inputs and outputs %v %q became %v %q", g.In, g.OutNames, back.In, back.OutNames)
 	}
 	for i, v := range g.In {
-		if w := back.In[i]; w.Name != v.Name || w.Type.DType != v.Type.DType || fmt.Sprint(w.Type.Shape) != fmt.Sprint(v.Type.Shape) {
+		if w := back.In[i]; w.Name != v.Name || w.Type.DType != v.Type.DType ||
+			fmt.Sprint(w.Type.Shape) != fmt.Sprint(v.Type.Shape) {
 			t.Errorf("input %s %s became %s %s", v, v.Type, w, w.Type)
 		}
 	}
@@ -139,7 +141,8 @@ var exportCases = []exportCase{
 	{"mish", `%y = Mish(%x)`, 13, "Softplus Tanh Mul", 1e-6},
 	{"layer norm", `%y = LayerNormalization(%x, %c4)`, 17, "LayerNormalization", 0},
 	{"rms norm", `%y = RMSNormalization(%x, %c4)`, 13, "Mul ReduceMean Add Sqrt Div Mul", 1e-6},
-	{"group norm", `%y = GroupNormalization(%x, %c4, %c4) {num_groups=2}`, 13, "Reshape InstanceNormalization Reshape Reshape Mul Reshape Add", 1e-5},
+	{"group norm", `%y = GroupNormalization(%x, %c4, %c4) {num_groups=2}`, 13,
+		"Reshape InstanceNormalization Reshape Reshape Mul Reshape Add", 1e-5},
 	{"reduce", `%y = ReduceMean(%x, %axes)`, 13, "ReduceMean", 0},
 	{"reduce all", `%y = ReduceMax(%x) {keepdims=0}`, 13, "ReduceMax", 0},
 	{"space to depth", `%y = SpaceToDepth(%x) {blocksize=2, mode="CRD"}`, 13, "Reshape Transpose Reshape", 0},

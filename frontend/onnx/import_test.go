@@ -28,19 +28,27 @@ func TestDims(t *testing.T) {
 		want       string // shapes of the inputs, or part of the error
 		notes      string
 	}{
-		{"batch wherever it stands", two, ImportOptions{Dims: map[string]int{"T": 5}}, "[1 3] [3 1] [1 5]", `dimension "N" (the first of input "a", "c") is dynamic: taken for a batch and pinned to 1; --dim N=N`},
+		{"batch wherever it stands", two, ImportOptions{Dims: map[string]int{"T": 5}}, "[1 3] [3 1] [1 5]",
+			`dimension "N" (the first of input "a", "c") is dynamic: taken for a batch and pinned to 1; --dim N=N`},
 		{"pinned", two, ImportOptions{Dims: map[string]int{"T": 5, "N": 2}}, "[2 3] [3 2] [2 5]", ""},
 		{"by place", two, ImportOptions{Dims: map[string]int{"c.1": 4, "N": 2}}, "[2 3] [3 2] [2 4]", ""},
-		{"left open", two, ImportOptions{}, `input "c": dimension 1 ("T") is dynamic, want a size known at compile time (pin it with --dim T=N)`, ""},
-		{"given shapes", two, ImportOptions{Shapes: map[string][]int{"a": {4, 3}, "b": {3, 4}, "c": {4, 7}}}, "[4 3] [3 4] [4 7]", ""},
-		{"given shape of one", two, ImportOptions{Shapes: map[string][]int{"a": {4, 3}}, Dims: map[string]int{"T": 1}}, "[4 3] [3 4] [4 1]", ""},
-		{"given shapes disagree", two, ImportOptions{Shapes: map[string][]int{"a": {4, 3}, "b": {3, 5}, "c": {4, 7}}}, `input "b": is given with shape [3 5], but dimension 1 ("N") is 4`, ""},
-		{"given shape against a number", two, ImportOptions{Shapes: map[string][]int{"a": {4, 4}, "c": {4, 7}}}, `input "a": is given with shape [4 4], but dimension 1 (3) is 3`, ""},
+		{"left open", two, ImportOptions{},
+			`input "c": dimension 1 ("T") is dynamic, want a size known at compile time (pin it with --dim T=N)`, ""},
+		{"given shapes", two, ImportOptions{Shapes: map[string][]int{"a": {4, 3}, "b": {3, 4}, "c": {4, 7}}},
+			"[4 3] [3 4] [4 7]", ""},
+		{"given shape of one", two, ImportOptions{Shapes: map[string][]int{"a": {4, 3}}, Dims: map[string]int{"T": 1}},
+			"[4 3] [3 4] [4 1]", ""},
+		{"given shapes disagree", two, ImportOptions{Shapes: map[string][]int{"a": {4, 3}, "b": {3, 5}, "c": {4, 7}}},
+			`input "b": is given with shape [3 5], but dimension 1 ("N") is 4`, ""},
+		{"given shape against a number", two, ImportOptions{Shapes: map[string][]int{"a": {4, 4}, "c": {4, 7}}},
+			`input "a": is given with shape [4 4], but dimension 1 (3) is 3`, ""},
 		{"given rank", two, ImportOptions{Shapes: map[string][]int{"a": {4}}}, `has rank 2`, ""},
-		{"unknown name", two, ImportOptions{Dims: map[string]int{"M": 5, "T": 1}}, "--dim M: the model has no such dimension (symbolic dimensions are N, T)", ""},
+		{"unknown name", two, ImportOptions{Dims: map[string]int{"M": 5, "T": 1}},
+			"--dim M: the model has no such dimension (symbolic dimensions are N, T)", ""},
 		{"negative", two, ImportOptions{Dims: map[string]int{"T": -5}}, "--dim T: the size is -5", ""},
 		{"unnamed batch", `(float[?,2] x) => (float y) { y = Relu (x) }`, ImportOptions{}, "[1 2]", `"x.0"`},
-		{"another batch size", `(float[1,2] x) => (float y) { y = Relu (x) }`, ImportOptions{Dims: map[string]int{"x.0": 3}}, "[3 2]", ""},
+		{"another batch size", `(float[1,2] x) => (float y) { y = Relu (x) }`,
+			ImportOptions{Dims: map[string]int{"x.0": 3}}, "[3 2]", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var notes []string
@@ -69,7 +77,8 @@ func TestDims(t *testing.T) {
 
 // Inputs bound to constants; initializers that are listed as inputs.
 func TestSet(t *testing.T) {
-	m := textModel(t, 13, `(float[2] x, int64[] k, float[2] w) => (float y) <float[2] w = {1, 2}> { a = Mul (x, w) f = Cast <to = 1> (k) y = Add (a, f) }`)
+	m := textModel(t, 13,
+		`(float[2] x, int64[] k, float[2] w) => (float y) <float[2] w = {1, 2}> { a = Mul (x, w) f = Cast <to = 1> (k) y = Add (a, f) }`)
 	run := func(set map[string]*tensor.Dense) []float64 {
 		g := open(t, m, ImportOptions{Set: set})
 		in := []*tensor.Dense{tensor.Of([]int{2}, []float32{10, 20})}
@@ -84,10 +93,12 @@ func TestSet(t *testing.T) {
 	if got := run(map[string]*tensor.Dense{"k": tensor.Scalar(int64(3))}); !slices.Equal(got, []float64{13, 43}) {
 		t.Errorf("k = 3 gives %v", got)
 	}
-	if got := run(map[string]*tensor.Dense{"k": tensor.Scalar(3.0), "w": tensor.Scalar(2.0)}); !slices.Equal(got, []float64{23, 43}) {
+	if got := run(map[string]*tensor.Dense{"k": tensor.Scalar(3.0), "w": tensor.Scalar(2.0)}); !slices.Equal(got,
+		[]float64{23, 43}) {
 		t.Errorf("w = 2 gives %v", got)
 	}
-	for name, want := range map[string]string{"q": `inputs are "x", "k", "w"`, "x": "has 3 elements, the input needs 2"} {
+	for name, want := range map[string]string{"q": `inputs are "x", "k", "w"`,
+		"x": "has 3 elements, the input needs 2"} {
 		_, err := Import(m, ImportOptions{Set: map[string]*tensor.Dense{name: tensor.Ints(1, 2, 3)}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("--set %s: error %v", name, err)
@@ -111,7 +122,8 @@ func TestImportErrors(t *testing.T) {
 	if !errors.As(err, &errs) || len(errs) != 3 {
 		t.Fatalf("errors %v", err)
 	}
-	for i, want := range []string{`MatMul "MatMul_0": inputs of shapes [2 3] and [2 3]`, `Concat "Concat_3"`, `Add "Add_5"`} {
+	for i, want := range []string{`MatMul "MatMul_0": inputs of shapes [2 3] and [2 3]`, `Concat "Concat_3"`,
+		`Add "Add_5"`} {
 		if !strings.HasPrefix(errs[i].Error(), want) {
 			t.Errorf("error %d is %v, want %s", i, errs[i], want)
 		}
@@ -127,50 +139,99 @@ func TestImportFaults(t *testing.T) {
 		text  string
 		want  string
 	}{
-		{"custom operator", 13, x + `{ y = local.Odd (x) }`, `local.Odd "Odd_0": operator Odd of domain "local" is unknown; define it by an ONNX function`},
+		{"custom operator", 13, x + `{ y = local.Odd (x) }`,
+			`local.Odd "Odd_0": operator Odd of domain "local" is unknown; define it by an ONNX function`},
 		{"operator without meaning here", 13, x + `{ y = Bernoulli (x) }`, "Bernoulli"},
-		{"old opset", 5, x + `{ n = Constant <value = float[1] {2}> () a = Constant <value = float[1] {0}> () y = Tile (x, n, a) }`, "opset 7 or newer"},
-		{"old operands of two shapes", 6, `(float[2,3] x, float[3] b) => (float y) { y = Add (x, b) }`, "without the attribute broadcast"},
-		{"old axis out of range", 6, `(float[2,3] x, float[3] b) => (float y) { y = Add <broadcast = 1, axis = 7> (x, b) }`, "axis 7"},
-		{"attention without heads", 23, `(float[1,2,8] x) => (float y) { y = Attention (x, x, x) }`, "does not divide into 0 heads"},
-		{"attention of other sizes", 23, `(float[1,1,2,8] q, float[1,1,2,4] k) => (float y) { y = Attention (q, k, k) }`, "do not belong together"},
+		{"old opset", 5,
+			x + `{ n = Constant <value = float[1] {2}> () a = Constant <value = float[1] {0}> () y = Tile (x, n, a) }`,
+			"opset 7 or newer"},
+		{"old operands of two shapes", 6, `(float[2,3] x, float[3] b) => (float y) { y = Add (x, b) }`,
+			"without the attribute broadcast"},
+		{"old axis out of range", 6,
+			`(float[2,3] x, float[3] b) => (float y) { y = Add <broadcast = 1, axis = 7> (x, b) }`, "axis 7"},
+		{"attention without heads", 23, `(float[1,2,8] x) => (float y) { y = Attention (x, x, x) }`,
+			"does not divide into 0 heads"},
+		{"attention of other sizes", 23,
+			`(float[1,1,2,8] q, float[1,1,2,4] k) => (float y) { y = Attention (q, k, k) }`, "do not belong together"},
 		{"attention without queries", 23, `(float[1,1,2,8] k) => (float y) { y = Attention ("", k, k) }`, "input 0"},
-		{"unbounded scan", 27, `(float[1,100000,4] x) => (float y, float s) { y, s = LinearAttention <q_num_heads = 1, kv_num_heads = 1, update_rule = "linear"> (x, x, x) }`, "positions"},
+		{"unbounded scan", 27,
+			`(float[1,100000,4] x) => (float y, float s) { y, s = LinearAttention <q_num_heads = 1, kv_num_heads = 1, update_rule = "linear"> (x, x, x) }`, "positions"},
 		{"transform along no axis", 19, `(float[1,8,1] x) => (float y) { y = DFT <axis = 9> (x) }`, "axis 9"},
-		{"frames that do not fit", 17, `(float[1,8,1] x) => (float y) { s = Constant <value_int = 2> () l = Constant <value_int = 9> () y = STFT (x, s, "", l) }`, "frames that fit"},
-		{"size at run time", 20, `(float[1,2,3] t, int64[4] s) => (float y) { y = AffineGrid (t, s) }`, "--set s=VALUE"},
-		{"huge window", 17, `(float[1] x) => (float y) { n = Constant <value_int = 100000000000> () w = HannWindow (n) y = Add (x, w) }`, "2^24"},
-		{"boxes without a limit known", 13, `(float[1,4,4] b, float[1,1,4] s, int64[1] k) => (int64 y) { y = NonMaxSuppression (b, s, k) }`, "--set k=VALUE"},
-		{"trees with a wrong child", 13, `(float[2,1] x) => (float y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0], nodes_nodeids = [0], nodes_featureids = [0], nodes_values = [0.5], nodes_modes = ["BRANCH_LEQ"],
+		{"frames that do not fit", 17,
+			`(float[1,8,1] x) => (float y) { s = Constant <value_int = 2> () l = Constant <value_int = 9> () y = STFT (x, s, "", l) }`, "frames that fit"},
+		{"size at run time", 20, `(float[1,2,3] t, int64[4] s) => (float y) { y = AffineGrid (t, s) }`,
+			"--set s=VALUE"},
+		{"huge window", 17,
+			`(float[1] x) => (float y) { n = Constant <value_int = 100000000000> () w = HannWindow (n) y = Add (x, w) }`, "2^24"},
+		{"boxes without a limit known", 13,
+			`(float[1,4,4] b, float[1,1,4] s, int64[1] k) => (int64 y) { y = NonMaxSuppression (b, s, k) }`,
+			"--set k=VALUE"},
+		{"trees with a wrong child", 13,
+			`(float[2,1] x) => (float y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0], nodes_nodeids = [0], nodes_featureids = [0], nodes_values = [0.5], nodes_modes = ["BRANCH_LEQ"],
 			nodes_truenodeids = [1], nodes_falsenodeids = [2], target_treeids = [0], target_nodeids = [1], target_ids = [0], target_weights = [1.0], n_targets = 1> (x) }`, "node 2 of tree 0"},
-		{"labels of text", 13, `(int64[2] x) => (int64 y) { y = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2], values_strings = ["a", "b"]> (x) }`, "text"},
-		{"classes of text", 13, x + `{ y, z = ai.onnx.ml.SVMClassifier <rho = [0.0], coefficients = [1.0, 2.0], classlabels_strings = ["a"]> (x) }`, "classlabels_strings holds text"},
-		{"a sequence that leaves", 13, x + `{ y = SequenceConstruct (x, x) }`, `value "y": is a sequence of tensors, which cannot leave a graph`},
-		{"a sequence for a tensor", 13, x + `{ s = SequenceConstruct (x, x) y = Neg (s) }`, `Neg "Neg_1": input 0 ("s") is a sequence of tensors`},
-		{"a tensor for a sequence", 13, x + `{ n = Constant <value_int = 0> () y = SequenceAt (x, n) }`, "want seq(float)"},
-		{"a place at run time", 13, `(float[2] x, int64[] i) => (float y) { s = SequenceConstruct (x, x) y = SequenceAt (s, i) }`, "--set i=VALUE"},
-		{"a place out of range", 13, x + `{ s = SequenceConstruct (x, x) n = Constant <value_int = 2> () y = SequenceAt (s, n) }`, "position 2 is out of range for a sequence of 2"},
+		{"labels of text", 13,
+			`(int64[2] x) => (int64 y) { y = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2], values_strings = ["a", "b"]> (x) }`, "text"},
+		{"classes of text", 13,
+			x +
+				`{ y, z = ai.onnx.ml.SVMClassifier <rho = [0.0], coefficients = [1.0, 2.0], classlabels_strings = ["a"]> (x) }`, "classlabels_strings holds text"},
+		{"a sequence that leaves", 13, x + `{ y = SequenceConstruct (x, x) }`,
+			`value "y": is a sequence of tensors, which cannot leave a graph`},
+		{"a sequence for a tensor", 13, x + `{ s = SequenceConstruct (x, x) y = Neg (s) }`,
+			`Neg "Neg_1": input 0 ("s") is a sequence of tensors`},
+		{"a tensor for a sequence", 13, x + `{ n = Constant <value_int = 0> () y = SequenceAt (x, n) }`,
+			"want seq(float)"},
+		{"a place at run time", 13,
+			`(float[2] x, int64[] i) => (float y) { s = SequenceConstruct (x, x) y = SequenceAt (s, i) }`,
+			"--set i=VALUE"},
+		{"a place out of range", 13,
+			x + `{ s = SequenceConstruct (x, x) n = Constant <value_int = 2> () y = SequenceAt (s, n) }`,
+			"position 2 is out of range for a sequence of 2"},
 		{"nothing to join", 13, x + `{ s = SequenceEmpty () y = ConcatFromSequence <axis = 0> (s) }`, "is empty"},
 		{"an image in a file", 20, `(uint8[10] x) => (uint8 y) { y = ImageDecoder (x) }`, "ImageDecoder"},
 		{"same form in old opsets", 6, `(bool[2] x) => (bool y) { y = Not (x) }`, ""},
-		{"run-time scale", 13, `(float[2] x, float[] s) => (uint8 y) { y = QuantizeLinear (x, s) }`, `the scale "s" is an input of the model`},
-		{"infinite scale", 13, `(float[2] x) => (uint8 y) { s = Constant <value = float {inf}> () y = QuantizeLinear (x, s) }`, `the scale "s" holds +Inf`},
-		{"negative scale", 13, `(int8[2] x) => (float y) { s = Constant <value = float {-1}> () y = DequantizeLinear (x, s) }`, "want a positive number"},
-		{"computed scale", 13, x + `{ s = ReduceMax <keepdims = 0> (x) q = QuantizeLinear (x, s) y = DequantizeLinear (q, s) }`, ""},
-		{"an output that inference does not give", 13, `(float[1,2,2] x) => (float m) { s = Constant <value_floats = [1.0, 1.0]> () y, m = SimplifiedLayerNormalization (x, s) }`, ""},
-		{"outputs that nothing reads", 17, `(float[1,2,2] x) => (float y) { s = Constant <value_floats = [1.0, 1.0]> () y, m, d = LayerNormalization (x, s) }`, ""},
-		{"branches of different shapes", 13, x + `{ s = ReduceSum <keepdims = 0> (x) c = Cast <to = 9> (s) y = If (c) <then_branch = a () => (p) { p = Concat <axis = 0> (x, x) }, else_branch = b () => (p) { p = Neg (x) }> }`, "in one branch"},
-		{"trip count at run time", 13, `(float[2] x, int64[] n) => (float y) { y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`, `the trip count of this Loop ("n") is not known`},
-		{"endless loop", 13, x + `{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Identity (v) }> }`, "more than 4096 times"},
-		{"scan output of unknown length", 13, x + `{ n = Constant <value_int = 2> () z = Constant <value_float = 0.0> () l, u = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (d, w, r) { w = Add (v, v) s = ReduceSum <keepdims = 0> (v) d = Greater (s, z) r = Neg (v) }> k = Constant <value_ints = [4]> () y = Reshape (u, k) }`, "the length of scan output 0"},
-		{"condition at run time", 13, x + `{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (d, w) { s = ReduceSum <keepdims = 0> (v) d = Cast <to = 9> (s) w = Add (v, v) }> }`, "computes its condition at run time"},
-		{"no trips, results of every trip", 13, x + `{ n = Constant <value_int = 0> () l, y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v, v) u = Neg (v) }> }`, "runs 0 times"},
+		{"run-time scale", 13, `(float[2] x, float[] s) => (uint8 y) { y = QuantizeLinear (x, s) }`,
+			`the scale "s" is an input of the model`},
+		{"infinite scale", 13,
+			`(float[2] x) => (uint8 y) { s = Constant <value = float {inf}> () y = QuantizeLinear (x, s) }`,
+			`the scale "s" holds +Inf`},
+		{"negative scale", 13,
+			`(int8[2] x) => (float y) { s = Constant <value = float {-1}> () y = DequantizeLinear (x, s) }`,
+			"want a positive number"},
+		{"computed scale", 13,
+			x + `{ s = ReduceMax <keepdims = 0> (x) q = QuantizeLinear (x, s) y = DequantizeLinear (q, s) }`, ""},
+		{"an output that inference does not give", 13,
+			`(float[1,2,2] x) => (float m) { s = Constant <value_floats = [1.0, 1.0]> () y, m = SimplifiedLayerNormalization (x, s) }`, ""},
+		{"outputs that nothing reads", 17,
+			`(float[1,2,2] x) => (float y) { s = Constant <value_floats = [1.0, 1.0]> () y, m, d = LayerNormalization (x, s) }`, ""},
+		{"branches of different shapes", 13,
+			x +
+				`{ s = ReduceSum <keepdims = 0> (x) c = Cast <to = 9> (s) y = If (c) <then_branch = a () => (p) { p = Concat <axis = 0> (x, x) }, else_branch = b () => (p) { p = Neg (x) }> }`, "in one branch"},
+		{"trip count at run time", 13,
+			`(float[2] x, int64[] n) => (float y) { y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`, `the trip count of this Loop ("n") is not known`},
+		{"endless loop", 13,
+			x + `{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Identity (v) }> }`,
+			"more than 4096 times"},
+		{"scan output of unknown length", 13,
+			x +
+				`{ n = Constant <value_int = 2> () z = Constant <value_float = 0.0> () l, u = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (d, w, r) { w = Add (v, v) s = ReduceSum <keepdims = 0> (v) d = Greater (s, z) r = Neg (v) }> k = Constant <value_ints = [4]> () y = Reshape (u, k) }`, "the length of scan output 0"},
+		{"condition at run time", 13,
+			x +
+				`{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (d, w) { s = ReduceSum <keepdims = 0> (v) d = Cast <to = 9> (s) w = Add (v, v) }> }`, "computes its condition at run time"},
+		{"no trips, results of every trip", 13,
+			x +
+				`{ n = Constant <value_int = 0> () l, y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v, v) u = Neg (v) }> }`, "runs 0 times"},
 		{"text", 13, `(float[2] x) => (string y) { k = Constant <value_string = "a"> () y = Identity (k) }`, "text"},
-		{"sequence input of an unsupported kind", 13, `(float16[2] x, complex64[1] c) => (float16 y) { y = Relu (x) }`, "complex64"},
-		{"batch transposition", 13, `(float[2,2,2] x) => (float y) { y = com.microsoft.FusedMatMul <transBatchA = 1> (x, x) }`, "transBatchA"},
-		{"unknown activation", 13, `(float[2,2] x) => (float y) { y = com.microsoft.FusedGemm <activation = "Boom"> (x, x) }`, `activation "Boom"`},
-		{"large fold stays a node", 13, `(float[1] x) => (float y) { s = Constant <value_ints = [50000000]> () k = ConstantOfShape (s) m = ReduceSum (k) y = Add (x, m) }`, ""},
-		{"huge constant", 13, `(float[1] x) => (float y) { s = Constant <value_ints = [100000, 100000]> () k = ConstantOfShape (s) m = ReduceSum (k) y = Add (x, m) }`, "too large"},
+		{"sequence input of an unsupported kind", 13, `(float16[2] x, complex64[1] c) => (float16 y) { y = Relu (x) }`,
+			"complex64"},
+		{"batch transposition", 13,
+			`(float[2,2,2] x) => (float y) { y = com.microsoft.FusedMatMul <transBatchA = 1> (x, x) }`, "transBatchA"},
+		{"unknown activation", 13,
+			`(float[2,2] x) => (float y) { y = com.microsoft.FusedGemm <activation = "Boom"> (x, x) }`,
+			`activation "Boom"`},
+		{"large fold stays a node", 13,
+			`(float[1] x) => (float y) { s = Constant <value_ints = [50000000]> () k = ConstantOfShape (s) m = ReduceSum (k) y = Add (x, m) }`, ""},
+		{"huge constant", 13,
+			`(float[1] x) => (float y) { s = Constant <value_ints = [100000, 100000]> () k = ConstantOfShape (s) m = ReduceSum (k) y = Add (x, m) }`, "too large"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := OpenModel(textModel(t, c.opset, c.text), ImportOptions{})
@@ -198,7 +259,8 @@ func TestImportBombs(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`(float[2] x) => (float y) { y = local.F0 (x) }`)
 	for i := range 30 {
-		fmt.Fprintf(&b, "\n<domain: \"local\", opset_import: [\"\" : 13, \"local\" : 1]> F%d (a) => (c) { b = local.F%d (a) c = local.F%d (b) }", i, i+1, i+1)
+		fmt.Fprintf(&b, "\n<domain: \"local\", opset_import: [\"\" : 13, \"local\" : 1]> F%d (a) => (c) { b = "+
+			"local.F%d (a) c = local.F%d (b) }", i, i+1, i+1)
 	}
 	b.WriteString("\n<domain: \"local\", opset_import: [\"\" : 13]> F30 (a) => (c) { c = Relu (a) }")
 	functions := b.String()
@@ -215,7 +277,8 @@ func TestImportBombs(t *testing.T) {
 	// Nested conditions at run time, both branches again a condition.
 	nest := "p = Relu (x)"
 	for i := range 40 {
-		nest = fmt.Sprintf("p = If (c) <then_branch = t () => (q%d) { %s q%d = Neg (p) }, else_branch = e () => (q%d) { %s q%d = Abs (p) }>", i, nest, i, i, nest, i)
+		nest = fmt.Sprintf("p = If (c) <then_branch = t () => (q%d) { %s q%d = Neg (p) }, else_branch = e () => "+
+			"(q%d) { %s q%d = Abs (p) }>", i, nest, i, i, nest, i)
 		if len(nest) > 1<<18 {
 			break
 		}
@@ -227,7 +290,8 @@ func TestImportBombs(t *testing.T) {
 		"branches":  {`(float[2] x, bool[] c) => (float y) { ` + nest + ` y = Identity (p) }`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := Parse(fmt.Appendf(nil, `<ir_version: 8, opset_import: ["" : 13, "local" : 1]> g %s`, c.text), Limits{Nodes: 20000})
+			m, err := Parse(fmt.Appendf(nil, `<ir_version: 8, opset_import: ["" : 13, "local" : 1]> g %s`, c.text),
+				Limits{Nodes: 20000})
 			if err == nil {
 				_, err = OpenModel(m, ImportOptions{})
 			}
@@ -241,7 +305,9 @@ func TestImportBombs(t *testing.T) {
 // Long names are not repeated by functions and loops.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("n", 1<<16)
-	m := textModel(t, 13, fmt.Sprintf(`(float[2] x) => (float y) { n = Constant <value_int = 3000> () [%s] y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`, long))
+	m := textModel(t, 13,
+		fmt.Sprintf(
+			`(float[2] x) => (float y) { n = Constant <value_int = 3000> () [%s] y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`, long))
 	g := open(t, m, ImportOptions{})
 	size := 0
 	for _, n := range g.Nodes {
@@ -269,7 +335,8 @@ func TestLoadFunctions(t *testing.T) {
 	text := `<domain: "my", opset_import: ["" : 13]> Twice (a) => (b) { b = Add (a, a) }`
 	lib := textModel(t, 13, "(float[1] x) => (float y) { y = Relu (x) }\n"+text).Proto
 	model := textModel(t, 13, `(float[2] x) => (float y) { y = my.Twice (x) }`)
-	model.Proto.OpsetImport = append(model.Proto.OpsetImport, &pb.OperatorSetIdProto{Domain: proto.String("my"), Version: proto.Int64(1)})
+	model.Proto.OpsetImport = append(model.Proto.OpsetImport, &pb.OperatorSetIdProto{Domain: proto.String("my"),
+		Version: proto.Int64(1)})
 	for _, p := range []string{write("f.txt", []byte(text)), write("f.onnx", tBytes(lib))} {
 		fs, err := LoadFunctions(p, Limits{})
 		if err != nil {
@@ -332,7 +399,8 @@ func TestOrder(t *testing.T) {
 	if !strings.Contains(note, `stands before node 1 (If, makes "b"), which makes what it reads`) {
 		t.Errorf("note %q", note)
 	}
-	_, err := OpenModel(textModel(t, 13, `(float[2] x) => (float y) { y = Mul (a, x) a = Relu (b) b = Neg (a) }`), ImportOptions{})
+	_, err := OpenModel(textModel(t, 13, `(float[2] x) => (float y) { y = Mul (a, x) a = Relu (b) b = Neg (a) }`),
+		ImportOptions{})
 	if err == nil || !strings.Contains(err.Error(), "cycle") {
 		t.Errorf("error %v", err)
 	}
@@ -340,7 +408,8 @@ func TestOrder(t *testing.T) {
 
 // What must be known at compile time and is an input says how to bind it.
 func TestHint(t *testing.T) {
-	_, err := OpenModel(textModel(t, 13, `(float[2] x, int64[1] s) => (float y) { y = Reshape (x, s) }`), ImportOptions{})
+	_, err := OpenModel(textModel(t, 13, `(float[2] x, int64[1] s) => (float y) { y = Reshape (x, s) }`),
+		ImportOptions{})
 	if err == nil || !strings.Contains(err.Error(), "bind it with --set s=VALUE") {
 		t.Errorf("error %v", err)
 	}

@@ -27,7 +27,8 @@ func TestLoad(t *testing.T) {
 	if err != nil || m.Dir != dir || m.Proto.GetGraph().GetName() != "g" || m.SHA256 == [32]byte{} {
 		t.Fatal(m, err)
 	}
-	unknown := protowire.AppendBytes(protowire.AppendTag(bytes.Clone(good), 2004, protowire.BytesType), []byte("future"))
+	unknown := protowire.AppendBytes(protowire.AppendTag(bytes.Clone(good), 2004, protowire.BytesType),
+		[]byte("future"))
 	if _, err := Load(file("unknown.onnx", unknown), Limits{}); err != nil {
 		t.Error("an unknown field:", err)
 	}
@@ -75,7 +76,8 @@ func TestLoad(t *testing.T) {
 			t.Error(p, "was loaded")
 		}
 	}
-	if _, err := Load(filepath.Join(dir, "good.onnx"), Limits{FileBytes: 10}); err == nil || !strings.Contains(err.Error(), "limit") {
+	if _, err := Load(filepath.Join(dir, "good.onnx"), Limits{FileBytes: 10}); err == nil ||
+		!strings.Contains(err.Error(), "limit") {
 		t.Error(err)
 	}
 }
@@ -89,7 +91,8 @@ func TestMessageBomb(t *testing.T) {
 	}
 	packed := protowire.AppendBytes([]byte{7<<3 | 2}, make([]byte, 1<<20)) // int64_data of a tensor
 	b = protowire.AppendBytes([]byte{7<<3 | 2}, protowire.AppendBytes([]byte{5<<3 | 2}, packed))
-	if _, err := Parse(b, Limits{MemoryBytes: 4 << 20}); err == nil || !strings.Contains(err.Error(), "graph.initializer[0]") {
+	if _, err := Parse(b, Limits{MemoryBytes: 4 << 20}); err == nil || !strings.Contains(err.Error(),
+		"graph.initializer[0]") {
 		t.Error(err)
 	}
 }
@@ -99,11 +102,16 @@ func TestMessageBomb(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add(tBytes(tModel(tNode("r", "Relu", "x", ">", "y"))))
 	m := tModel(tWith(tNode("c", "Concat", "x", "k", ">", "y"), tInt("axis", 1)))
-	m.Graph.Initializer = []*pb.TensorProto{tFloats("k", []int64{1, 2}, 1, 2), tExternal("e", "location", "w", "offset", "4")}
+	m.Graph.Initializer = []*pb.TensorProto{tFloats("k", []int64{1, 2}, 1, 2), tExternal("e", "location", "w", "offset",
+		"4")}
 	f.Add(tBytes(m))
-	m = tModel(tWith(tNode("i", "If", "c", ">", "y"), tGraphAttr("then_branch", &pb.GraphProto{Node: []*pb.NodeProto{tNode("r", "Relu", "x", ">", "s")}, Output: []*pb.ValueInfoProto{tValue("s", 1)}})),
+	m = tModel(tWith(tNode("i", "If", "c", ">", "y"),
+		tGraphAttr("then_branch", &pb.GraphProto{Node: []*pb.NodeProto{tNode("r", "Relu", "x", ">", "s")},
+			Output: []*pb.ValueInfoProto{tValue("s", 1)}})),
 		tDomain(tNode("f", "F", "x", ">", "z"), "local"))
-	m.Functions = []*pb.FunctionProto{tFunc("local", "F", []string{"a"}, []string{"b"}, tWith(tNode("s", "Softmax", "a", ">", "b"), &pb.AttributeProto{Name: proto.String("axis"), RefAttrName: proto.String("q"), Type: pb.AttributeProto_INT.Enum()}))}
+	m.Functions = []*pb.FunctionProto{tFunc("local", "F", []string{"a"}, []string{"b"},
+		tWith(tNode("s", "Softmax", "a", ">", "b"), &pb.AttributeProto{Name: proto.String("axis"),
+			RefAttrName: proto.String("q"), Type: pb.AttributeProto_INT.Enum()}))}
 	f.Add(tBytes(m))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		lim := Limits{MemoryBytes: 16 << 20, TensorBytes: 1 << 20, Nodes: 1000, Depth: 8, Findings: 50}

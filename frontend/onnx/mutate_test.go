@@ -85,7 +85,9 @@ func damage(r *rand.Rand, m *pb.ModelProto) {
 	case 4:
 		n.OpType = proto.String(g.Node[r.IntN(len(g.Node))].GetOpType())
 	case 5:
-		ops := []string{"Conv", "Gather", "Slice", "Split", "Tile", "Expand", "Concat", "Transpose", "Squeeze", "Einsum", "ReduceMax", "ArgMax", "OneHot", "Resize", "Cast", "GRU", "ConvTranspose", "DepthToSpace", "Range", "ScatterND", "Identity", "Clip", "TopK", "CumSum"}
+		ops := []string{"Conv", "Gather", "Slice", "Split", "Tile", "Expand", "Concat", "Transpose", "Squeeze",
+			"Einsum", "ReduceMax", "ArgMax", "OneHot", "Resize", "Cast", "GRU", "ConvTranspose", "DepthToSpace",
+			"Range", "ScatterND", "Identity", "Clip", "TopK", "CumSum"}
 		n.OpType = proto.String(ops[r.IntN(len(ops))])
 	case 6:
 		for _, a := range n.Attribute {
@@ -100,7 +102,8 @@ func damage(r *rand.Rand, m *pb.ModelProto) {
 			}
 		}
 	case 7:
-		names := []string{"axis", "axes", "pads", "strides", "dilations", "group", "kernel_shape", "perm", "to", "mode", "blocksize", "keepdims", "auto_pad"}
+		names := []string{"axis", "axes", "pads", "strides", "dilations", "group", "kernel_shape", "perm", "to", "mode",
+			"blocksize", "keepdims", "auto_pad"}
 		a := &pb.AttributeProto{Name: proto.String(names[r.IntN(len(names))])}
 		if r.IntN(2) == 0 {
 			a.Type, a.I = pb.AttributeProto_INT.Enum(), proto.Int64(number())

@@ -37,38 +37,44 @@ func mutants(base *pb.ModelProto) []mutant {
 			out = append(out, mutant{what, p})
 		}
 	}
-	visit(base.ProtoReflect(), nil, "", func(at []int, where string, f protoreflect.FieldDescriptor, v protoreflect.Value) {
+	visit(base.ProtoReflect(), nil, "", func(at []int, where string, f protoreflect.FieldDescriptor,
+		v protoreflect.Value) {
 		try(where+" left out", at, func(m protoreflect.Message, f protoreflect.FieldDescriptor) { m.Clear(f) })
 		if f.IsList() {
 			n := v.List().Len()
 			for i := range min(n, 4) {
-				try(fmt.Sprintf("%s: element %d left out", where, i), at, func(m protoreflect.Message, f protoreflect.FieldDescriptor) {
-					l := m.Mutable(f).List()
-					for k := i; k+1 < n; k++ {
-						l.Set(k, l.Get(k+1))
-					}
-					l.Truncate(n - 1)
-				})
-				try(fmt.Sprintf("%s: element %d doubled", where, i), at, func(m protoreflect.Message, f protoreflect.FieldDescriptor) {
-					l := m.Mutable(f).List()
-					l.Append(l.Get(i))
-				})
-				if i+1 < n {
-					try(fmt.Sprintf("%s: elements %d and %d exchanged", where, i, i+1), at, func(m protoreflect.Message, f protoreflect.FieldDescriptor) {
+				try(fmt.Sprintf("%s: element %d left out", where, i), at,
+					func(m protoreflect.Message, f protoreflect.FieldDescriptor) {
 						l := m.Mutable(f).List()
-						a, b := l.Get(i), l.Get(i+1)
-						l.Set(i, b)
-						l.Set(i+1, a)
+						for k := i; k+1 < n; k++ {
+							l.Set(k, l.Get(k+1))
+						}
+						l.Truncate(n - 1)
 					})
+				try(fmt.Sprintf("%s: element %d doubled", where, i), at,
+					func(m protoreflect.Message, f protoreflect.FieldDescriptor) {
+						l := m.Mutable(f).List()
+						l.Append(l.Get(i))
+					})
+				if i+1 < n {
+					try(fmt.Sprintf("%s: elements %d and %d exchanged", where, i, i+1), at,
+						func(m protoreflect.Message, f protoreflect.FieldDescriptor) {
+							l := m.Mutable(f).List()
+							a, b := l.Get(i), l.Get(i+1)
+							l.Set(i, b)
+							l.Set(i+1, a)
+						})
 				}
 				for _, x := range others(f, v.List().Get(i)) {
-					try(fmt.Sprintf("%s: element %d is %v", where, i, x), at, func(m protoreflect.Message, f protoreflect.FieldDescriptor) { m.Mutable(f).List().Set(i, x) })
+					try(fmt.Sprintf("%s: element %d is %v", where, i, x), at,
+						func(m protoreflect.Message, f protoreflect.FieldDescriptor) { m.Mutable(f).List().Set(i, x) })
 				}
 			}
 			return
 		}
 		for _, x := range others(f, v) {
-			try(fmt.Sprintf("%s is %v", where, x), at, func(m protoreflect.Message, f protoreflect.FieldDescriptor) { m.Set(f, x) })
+			try(fmt.Sprintf("%s is %v", where, x), at,
+				func(m protoreflect.Message, f protoreflect.FieldDescriptor) { m.Set(f, x) })
 		}
 	})
 	return out
@@ -112,7 +118,8 @@ func others(f protoreflect.FieldDescriptor, v protoreflect.Value) []protoreflect
 
 // visit calls f for every field that is set, messages within messages too; at
 // is the way to it.
-func visit(m protoreflect.Message, at []int, where string, f func(at []int, where string, d protoreflect.FieldDescriptor, v protoreflect.Value)) {
+func visit(m protoreflect.Message, at []int, where string,
+	f func(at []int, where string, d protoreflect.FieldDescriptor, v protoreflect.Value)) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		d := fields.Get(i)
@@ -222,7 +229,8 @@ func checkerBases(t *testing.T) map[string]*pb.ModelProto {
 		m.OpsetImport = m.OpsetImport[:1]
 		if name == "conv" {
 			m.Graph.ValueInfo = nil
-			m.Graph.Initializer = []*pb.TensorProto{{Name: proto.String("w"), DataType: proto.Int32(1), Dims: []int64{3, 2, 3, 3}, RawData: make([]byte, 4*54)}}
+			m.Graph.Initializer = []*pb.TensorProto{{Name: proto.String("w"), DataType: proto.Int32(1),
+				Dims: []int64{3, 2, 3, 3}, RawData: make([]byte, 4*54)}}
 		}
 		out[name] = m
 	}
@@ -302,7 +310,8 @@ func refusal(b []byte) string {
 // the beginning of what was changed, with the reason.
 var laxities = []struct{ message, of, why string }{
 	{"ir_version is higher than the checker's", "", "the installed ONNX is older than what nncc reads"},
-	{"Field 'type' of 'attr' is required", "", "exporters of IR version 1 leave it out, and the one field with a value says it"},
+	{"Field 'type' of 'attr' is required", "", "exporters of IR version 1 leave it out, and the one field with a " +
+		"value says it"},
 	{"type field and data field mismatch", "", "as above, where the type is UNDEFINED"},
 	{"is expected to have field 'ints'", "", "an empty list is none of protobuf's fields"},
 	{"Field 'name' of 'graph' is required", "", "nothing depends on the name"},
@@ -313,10 +322,14 @@ var laxities = []struct{ message, of, why string }{
 	{"must be topologically sorted", "", "nncc sorts the nodes, ONNX Runtime does, too"},
 	{"existing elem type", "loop.graph", "the types within a Loop are inferred from what goes in"},
 	{"Inferred shape and existing shape differ", "loop.graph.node[1].attribute[0].g", "as above, for the shapes"},
-	{"Inferred shape and existing shape differ in dimension", "concat", "the input has an open dimension: a size that does not fit can come from what it is pinned to"},
-	{"Inferred shape and existing shape differ in rank: (0) vs (2)", "types.graph.node[0].input", "a scale known only at run time is a limit; nothing behind it is looked at"},
-	{"All inputs to Concat must have same rank", "concat.graph.node[2].attribute[1].i", "keepdims that is neither 0 nor 1 counts as 1"},
-	{"The input is not evenly splittable", "shapes.graph.output", "outputs of Split that nobody reads are not looked at"},
+	{"Inferred shape and existing shape differ in dimension", "concat",
+		"the input has an open dimension: a size that does not fit can come from what it is pinned to"},
+	{"Inferred shape and existing shape differ in rank: (0) vs (2)", "types.graph.node[0].input",
+		"a scale known only at run time is a limit; nothing behind it is looked at"},
+	{"All inputs to Concat must have same rank", "concat.graph.node[2].attribute[1].i",
+		"keepdims that is neither 0 nor 1 counts as 1"},
+	{"The input is not evenly splittable", "shapes.graph.output",
+		"outputs of Split that nobody reads are not looked at"},
 }
 
 func lax(m mutant, message string) string {
@@ -331,11 +344,17 @@ func lax(m mutant, message string) string {
 // strictness are codes of what nncc refuses and onnx.checker of ONNX 1.12 takes,
 // with what is wrong with such a model.
 var strictness = map[string]string{
-	"output-missing": "nothing makes an output of the graph", "no-outputs": "the graph computes nothing", "output-twice": "two outputs have one name",
-	"elem-type": "an element type that ONNX does not define", "tensor": "the data of a constant are not those of its shape and type", "shape": "a shape that no value can have",
-	"type": "a declared type that is not the value's", "declared-shape": "a declared shape that is not the value's",
-	"bias-shape": "shapes do not go together", "weight-shape": "shapes do not go together", "group": "channels do not go together", "axis": "an axis beyond the rank", "arity": "inputs or outputs that the operator does not have",
-	"scale-value": "a scale that is no positive number", "ir-version": "an IR version that there is not", "input-type": "an element type that the operator does not take", "initializer": "a constant that is not there",
+	"output-missing": "nothing makes an output of the graph", "no-outputs": "the graph computes nothing",
+	"output-twice": "two outputs have one name",
+	"elem-type":    "an element type that ONNX does not define",
+	"tensor":       "the data of a constant are not those of its shape and type",
+	"shape":        "a shape that no value can have",
+	"type":         "a declared type that is not the value's", "declared-shape": "a declared shape that is not the value's",
+	"bias-shape": "shapes do not go together", "weight-shape": "shapes do not go together",
+	"group": "channels do not go together", "axis": "an axis beyond the rank",
+	"arity":       "inputs or outputs that the operator does not have",
+	"scale-value": "a scale that is no positive number", "ir-version": "an IR version that there is not",
+	"input-type": "an element type that the operator does not take", "initializer": "a constant that is not there",
 }
 
 func strict(_ mutant, finding string) string {

@@ -30,7 +30,8 @@ type badCase struct {
 func mentioned(msg string, words []string) bool {
 	for _, w := range words {
 		if len(w) < 3 {
-			if regexp.MustCompile(`(?i)(^|[^A-Za-z0-9_])` + regexp.QuoteMeta(w) + `($|[^A-Za-z0-9_])`).MatchString(msg) {
+			if regexp.MustCompile(`(?i)(^|[^A-Za-z0-9_])` + regexp.QuoteMeta(w) + `($|[^A-Za-z0-9_])`).MatchString(
+				msg) {
 				return true
 			}
 		} else if strings.Contains(strings.ToLower(msg), strings.ToLower(w)) {
@@ -135,7 +136,8 @@ func compareGolden(t *testing.T, g *ir.Graph, file string, tol float64) {
 	}
 	in, want := arrays(t, entries, "in"), arrays(t, entries, "out")
 	if len(in) != len(g.In) || len(want) != len(g.Out) {
-		t.Fatalf("the graph has %d inputs and %d outputs, the golden data %d and %d", len(g.In), len(g.Out), len(in), len(want))
+		t.Fatalf("the graph has %d inputs and %d outputs, the golden data %d and %d", len(g.In), len(g.Out), len(in),
+			len(want))
 	}
 	for i := range in {
 		in[i] = conform(t, g.In[i], in[i])

@@ -31,10 +31,14 @@ func TestTensorEncodings(t *testing.T) {
 		{"float scalar", raw(typ(1), f32(3)...), tensor.Scalar[float32](3)},
 		{"float empty", typ(1, 0, 3), tensor.New(tensor.F32, []int{0, 3})},
 		{"float typed", tFloats("k", []int64{2}, 1.5, -2), tensor.Of([]int{2}, []float32{1.5, -2})},
-		{"double typed", &pb.TensorProto{DataType: proto.Int32(11), Dims: []int64{1}, DoubleData: []float64{1e300}}, tensor.Of([]int{1}, []float64{1e300})},
-		{"int64 typed", &pb.TensorProto{DataType: proto.Int32(7), Dims: []int64{1}, Int64Data: []int64{math.MinInt64}}, tensor.Of([]int{1}, []int64{math.MinInt64})},
-		{"uint32 typed", &pb.TensorProto{DataType: proto.Int32(12), Dims: []int64{1}, Uint64Data: []uint64{math.MaxUint32}}, tensor.Of([]int{1}, []uint32{math.MaxUint32})},
-		{"uint64 typed", &pb.TensorProto{DataType: proto.Int32(13), Dims: []int64{1}, Uint64Data: []uint64{math.MaxUint64}}, tensor.Of([]int{1}, []uint64{math.MaxUint64})},
+		{"double typed", &pb.TensorProto{DataType: proto.Int32(11), Dims: []int64{1}, DoubleData: []float64{1e300}},
+			tensor.Of([]int{1}, []float64{1e300})},
+		{"int64 typed", &pb.TensorProto{DataType: proto.Int32(7), Dims: []int64{1}, Int64Data: []int64{math.MinInt64}},
+			tensor.Of([]int{1}, []int64{math.MinInt64})},
+		{"uint32 typed", &pb.TensorProto{DataType: proto.Int32(12), Dims: []int64{1},
+			Uint64Data: []uint64{math.MaxUint32}}, tensor.Of([]int{1}, []uint32{math.MaxUint32})},
+		{"uint64 typed", &pb.TensorProto{DataType: proto.Int32(13), Dims: []int64{1},
+			Uint64Data: []uint64{math.MaxUint64}}, tensor.Of([]int{1}, []uint64{math.MaxUint64})},
 		{"int32 typed", i32(typ(6, 1), math.MinInt32), tensor.Of([]int{1}, []int32{math.MinInt32})},
 		{"int8 typed", i32(typ(3, 2), -128, 127), tensor.Of([]int{2}, []int8{-128, 127})},
 		{"uint8 typed", i32(typ(2, 2), 0, 255), tensor.Of([]int{2}, []uint8{0, 255})},
@@ -42,12 +46,18 @@ func TestTensorEncodings(t *testing.T) {
 		{"uint16 raw", raw(typ(4, 1), 0xff, 0xfe), tensor.Of([]int{1}, []uint16{0xfeff})},
 		{"bool typed", i32(typ(9, 2), 1, 0), tensor.Of([]int{2}, []bool{true, false})},
 		{"bool raw", raw(typ(9, 2), 0, 1), tensor.Of([]int{2}, []bool{false, true})},
-		{"float16 typed", i32(typ(10, 2), 0x3c00, 0xfbff), &tensor.Dense{DType: tensor.F16, Shape: []int{2}, Data: []uint16{0x3c00, 0xfbff}}},
-		{"float16 raw", raw(typ(10, 1), 0x00, 0x3c), &tensor.Dense{DType: tensor.F16, Shape: []int{1}, Data: []uint16{0x3c00}}},
-		{"bfloat16 typed", i32(typ(16, 1), 0x3f80), &tensor.Dense{DType: tensor.BF16, Shape: []int{1}, Data: []uint16{0x3f80}}},
-		{"int4 raw, odd", raw(typ(22, 3), 0x81, 0x07), &tensor.Dense{DType: tensor.I4, Shape: []int{3}, Data: []int8{1, -8, 7}}},
-		{"uint4 raw", raw(typ(21, 4), 0x81, 0xf7), &tensor.Dense{DType: tensor.U4, Shape: []int{4}, Data: []uint8{1, 8, 7, 15}}},
-		{"int4 typed", i32(typ(22, 3), 0x81, 0x0f), &tensor.Dense{DType: tensor.I4, Shape: []int{3}, Data: []int8{1, -8, -1}}},
+		{"float16 typed", i32(typ(10, 2), 0x3c00, 0xfbff), &tensor.Dense{DType: tensor.F16, Shape: []int{2},
+			Data: []uint16{0x3c00, 0xfbff}}},
+		{"float16 raw", raw(typ(10, 1), 0x00, 0x3c), &tensor.Dense{DType: tensor.F16, Shape: []int{1},
+			Data: []uint16{0x3c00}}},
+		{"bfloat16 typed", i32(typ(16, 1), 0x3f80), &tensor.Dense{DType: tensor.BF16, Shape: []int{1},
+			Data: []uint16{0x3f80}}},
+		{"int4 raw, odd", raw(typ(22, 3), 0x81, 0x07), &tensor.Dense{DType: tensor.I4, Shape: []int{3},
+			Data: []int8{1, -8, 7}}},
+		{"uint4 raw", raw(typ(21, 4), 0x81, 0xf7), &tensor.Dense{DType: tensor.U4, Shape: []int{4},
+			Data: []uint8{1, 8, 7, 15}}},
+		{"int4 typed", i32(typ(22, 3), 0x81, 0x0f), &tensor.Dense{DType: tensor.I4, Shape: []int{3},
+			Data: []int8{1, -8, -1}}},
 	}
 	for _, c := range good {
 		d, err := TensorData(c.t, "", Limits{})
@@ -78,10 +88,12 @@ func TestTensorEncodings(t *testing.T) {
 		{"uint8 range", i32(typ(2, 1), -1), "is -1"},
 		{"bool range", i32(typ(9, 1), 2), "is 2"},
 		{"float16 range", i32(typ(10, 1), 65536), "is 65536"},
-		{"uint32 range", &pb.TensorProto{DataType: proto.Int32(12), Dims: []int64{1}, Uint64Data: []uint64{1 << 32}}, "no uint32"},
+		{"uint32 range", &pb.TensorProto{DataType: proto.Int32(12), Dims: []int64{1}, Uint64Data: []uint64{1 << 32}},
+			"no uint32"},
 		{"type", typ(77, 0), "77"},
 		{"type", typ(-3, 0), "-3"},
-		{"text", &pb.TensorProto{DataType: proto.Int32(8), Dims: []int64{1}, StringData: [][]byte{[]byte("a")}}, "string"},
+		{"text", &pb.TensorProto{DataType: proto.Int32(8), Dims: []int64{1}, StringData: [][]byte{[]byte("a")}},
+			"string"},
 		{"text raw", raw(typ(8, 1), 'a'), "string_data"},
 		{"complex", raw(typ(14, 1), make([]byte, 8)...), "complex64"},
 		{"float8", raw(typ(17, 1), 1), "float8e4m3fn"},
@@ -126,7 +138,8 @@ func TestExternalData(t *testing.T) {
 	write(filepath.Join(dir, "w.bin"), data)
 	write(filepath.Join(dir, "sub", "w.bin"), data[16:])
 	write(filepath.Join(top, "secret"), data)
-	for link, to := range map[string]string{"out": "../secret", "in": "sub/w.bin", "absolute": filepath.Join(top, "secret"), "folder": "..", "loop": "loop"} {
+	for link, to := range map[string]string{"out": "../secret", "in": "sub/w.bin",
+		"absolute": filepath.Join(top, "secret"), "folder": "..", "loop": "loop"} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Skip("no symbolic links here: ", err)
 		}
@@ -188,7 +201,8 @@ func TestExternalData(t *testing.T) {
 			t.Errorf("%q: Check says %v", c.kv, f)
 		}
 	}
-	if _, err := TensorData(tExternal("k", "location", "w.bin"), "", Limits{}); err == nil || !strings.Contains(err.Error(), "folder") {
+	if _, err := TensorData(tExternal("k", "location", "w.bin"), "", Limits{}); err == nil ||
+		!strings.Contains(err.Error(), "folder") {
 		t.Error(err)
 	}
 }

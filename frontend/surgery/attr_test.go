@@ -16,7 +16,8 @@ func TestSetAttributeByName(t *testing.T) {
 	b := build(t, 17)
 	x := b.input("x", 1, 2, 8, 8)
 	w := b.weights("w", 4, 2, 3, 3)
-	b.node("Conv", "/conv", in(x, w), attrs{"dilations": []int{1, 1}, "kernel_shape": []int{3, 3}, "pads": []int{1, 1, 1, 1}, "strides": []int{1, 1}})
+	b.node("Conv", "/conv", in(x, w), attrs{"dilations": []int{1, 1}, "kernel_shape": []int{3, 3},
+		"pads": []int{1, 1, 1, 1}, "strides": []int{1, 1}})
 	m := b.output("/conv_output_0")
 	n := node(t, m, "/conv")
 	must(t, m.SetAttribute(n, "strides", []int{2, 2}))
@@ -120,7 +121,9 @@ verify: off
 `, RunOptions{})
 	must(t, err)
 	n := node(t, res.Model, "odd")
-	if len(n.Input) != 3 || n.Input[1] != "" || Attribute(n, "flag") != nil || string(Attribute(n, "mode").S) != "fast" || Attribute(n, "ratio").GetI() != 2 || len(Attribute(n, "names").Strings) != 2 {
+	if len(n.Input) != 3 || n.Input[1] != "" || Attribute(n, "flag") != nil ||
+		string(Attribute(n, "mode").S) != "fast" || Attribute(n, "ratio").GetI() != 2 ||
+		len(Attribute(n, "names").Strings) != 2 {
 		t.Errorf("%v", n)
 	}
 	k, err := res.Model.Constant("k")
@@ -129,10 +132,13 @@ verify: off
 		t.Errorf("%v", k)
 	}
 	for attr, says := range map[string]string{
-		"perm: [[1]]": "found a list; want a number or text", "perm: [1, {value: 1}]": "found a mapping", "perm: .nan": "is no number",
-		"perm: {valu: 1}": "unknown key", "perm: {value: 1}": "TENSOR; want INTS", "perm: 99999999999999999999": "FLOAT; want INTS",
+		"perm: [[1]]": "found a list; want a number or text", "perm: [1, {value: 1}]": "found a mapping",
+		"perm: .nan":      "is no number",
+		"perm: {valu: 1}": "unknown key", "perm: {value: 1}": "TENSOR; want INTS",
+		"perm: 99999999999999999999": "FLOAT; want INTS",
 	} {
-		_, err := run(t, m, "steps: [{insert_after: {value: a, new: {op: Transpose, attributes: {"+attr+"}}}}]", RunOptions{})
+		_, err := run(t, m, "steps: [{insert_after: {value: a, new: {op: Transpose, attributes: {"+attr+"}}}}]",
+			RunOptions{})
 		wantErr(t, err, "step 1 (insert_after)", `attribute "perm"`, says)
 	}
 }

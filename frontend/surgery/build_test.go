@@ -24,8 +24,9 @@ type builder struct {
 
 func build(t testing.TB, opset int64) *builder {
 	t.Helper()
-	p := &pb.ModelProto{IrVersion: proto.Int64(8), OpsetImport: []*pb.OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(opset)}},
-		Graph: &pb.GraphProto{Name: proto.String("test")}}
+	p := &pb.ModelProto{IrVersion: proto.Int64(8),
+		OpsetImport: []*pb.OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(opset)}},
+		Graph:       &pb.GraphProto{Name: proto.String("test")}}
 	return &builder{t, &Model{Proto: p, lim: onnx.DefaultLimits}, 1}
 }
 
@@ -58,7 +59,8 @@ func (b *builder) init(name string, d *tensor.Dense) string {
 // constant is a Constant node /NAME with the output NAME_output_0.
 func (b *builder) constant(name string, d *tensor.Dense) string {
 	b.t.Helper()
-	n, err := b.m.MakeNode(NodeSpec{Op: "Constant", Name: name, Outputs: []string{name + "_output_0"}, Attributes: map[string]any{"value": d}})
+	n, err := b.m.MakeNode(NodeSpec{Op: "Constant", Name: name, Outputs: []string{name + "_output_0"},
+		Attributes: map[string]any{"value": d}})
 	must(b.t, err)
 	b.m.graph().Node = append(b.m.graph().Node, n)
 	return name + "_output_0"
@@ -168,7 +170,8 @@ func wantText(t testing.TB, m *Model, want string) {
 // parse reads a model in ONNX's text syntax.
 func parse(t testing.TB, src string) *Model {
 	t.Helper()
-	m, err := onnx.Parse([]byte("<\n  ir_version: 8,\n  opset_import: [\"\" : 17, \"x.y\" : 1]\n>\n"+src), onnx.Limits{})
+	m, err := onnx.Parse([]byte("<\n  ir_version: 8,\n  opset_import: [\"\" : 17, \"x.y\" : 1]\n>\n"+src),
+		onnx.Limits{})
 	must(t, err)
 	s, err := New(m)
 	must(t, err)

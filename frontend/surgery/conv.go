@@ -90,7 +90,8 @@ func (m *Model) affineOf(n *pb.NodeProto) (*affine, error) {
 	transB := op == "Gemm" && attrInt(n, "transB", 0) != 0
 	if op == "Gemm" {
 		if attrInt(n, "transA", 0) != 0 {
-			return nil, nodeErr(n, "transA is set: its input is transposed; want transA 0 (insert a Transpose in front, then "+
+			return nil, nodeErr(n, "transA is set: its input is transposed; want transA 0 (insert a Transpose in "+
+				"front, then "+
 				"remove the attribute)")
 		}
 		if alpha := attrFloat(n, "alpha", 1); alpha != 1 {
@@ -154,14 +155,16 @@ func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string
 	k := kernel{opt.C, opt.R, opt.S}
 	if t, ok := m.Shapes().Type(src); ok {
 		if len(t.Shape) != 4 {
-			return "", k, nodeErr(n, "reads %s of shape %s; want a feature map [N,C,R,S] (after: names one)", quote(src),
+			return "", k, nodeErr(n, "reads %s of shape %s; want a feature map [N,C,R,S] (after: names one)",
+				quote(src),
 				ShapeText(t.Shape))
 		}
 		for i, p := range []*int{&k.c, &k.r, &k.s} {
 			size := int(t.Shape[1+i].Size)
 			switch {
 			case size < 0 && *p <= 0:
-				return "", k, nodeErr(n, "dimension %d of %s is not fixed: %s; want sizes (pin_dims, or give r, s and c)", 1+i,
+				return "", k, nodeErr(n, "dimension %d of %s is not fixed: %s; want sizes (pin_dims, or give r, s "+
+					"and c)", 1+i,
 					quote(src), ShapeText(t.Shape))
 			case size >= 0 && *p > 0 && *p != size:
 				return "", k, nodeErr(n, "%s is %d, but %s has shape %s", [...]string{"c", "r", "s"}[i], *p, quote(src),
@@ -174,7 +177,8 @@ func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string
 		return "", k, nodeErr(n, "%v; give r, s and c", m.noShape(src))
 	}
 	if k.c*k.r*k.s != a.columns {
-		return "", k, nodeErr(n, "its weights take %d values, the map %s has %d·%d·%d = %d", a.columns, quote(src), k.c, k.r,
+		return "", k, nodeErr(n, "its weights take %d values, the map %s has %d·%d·%d = %d", a.columns, quote(src), k.c,
+			k.r,
 			k.s, k.c*k.r*k.s)
 	}
 	if opt.K > 0 && opt.K != a.k {
@@ -327,7 +331,8 @@ func (m *Model) piecesOf(n *pb.NodeProto, sizes []int, outputs []string, k int) 
 		return nil, nodeErr(n, "%d sizes and %d outputs; want as many", len(sizes), len(outputs))
 	}
 	if u := m.Consumers(n.Output[0]); len(u) > 0 {
-		return nil, nodeErr(n, "its result is read by %s; with sizes given nothing may read it (without them the Slices "+
+		return nil, nodeErr(n, "its result is read by %s; with sizes given nothing may read it (without them the "+
+			"Slices "+
 			"behind it are used)", label(u[0].Node))
 	}
 	var out []piece
@@ -370,7 +375,8 @@ func (m *Model) piecesBehind(n *pb.NodeProto, k int) ([]piece, error) {
 		out = append(out, ps...)
 	}
 	if len(out) == 0 {
-		return nil, nodeErr(n, "nothing cuts its result into pieces; want Slices or a Split behind it, or sizes and outputs")
+		return nil, nodeErr(n, "nothing cuts its result into pieces; want Slices or a Split behind it, or sizes and "+
+			"outputs")
 	}
 	return out, nil
 }

@@ -73,7 +73,8 @@ func (m *Model) sizes(value string, c Cut) (axis int, sizes []int, err error) {
 		case each == 0 && count > 0 && total%count == 0:
 			each = total / count
 		case count == 0 || each == 0:
-			return 0, nil, fmt.Errorf("value %s of shape %s: axis %d cannot be cut into equal pieces (count %d, size %d); "+
+			return 0, nil, fmt.Errorf("value %s of shape %s: axis %d cannot be cut into equal pieces (count %d, "+
+				"size %d); "+
 				"give sizes", quote(value), ShapeText(t.Shape), axis, count, each)
 		}
 		if count < 1 || count > 1<<16 {

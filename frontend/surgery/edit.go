@@ -147,7 +147,8 @@ func (m *Model) ChangeOutput(n *pb.NodeProto, index int, name string, follow boo
 		return nil
 	}
 	if p := m.Producer(name); p != nil {
-		return nodeErr(n, "output %d cannot be called %s, which %s makes; remove that first", index, quote(name), label(p))
+		return nodeErr(n, "output %d cannot be called %s, which %s makes; remove that first", index, quote(name),
+			label(p))
 	}
 	if m.known(name) {
 		return nodeErr(n, "output %d cannot be called %s, which is a graph input or initializer", index, quote(name))
@@ -209,7 +210,8 @@ func (m *Model) bypass(n *pb.NodeProto, input int) error {
 			continue
 		}
 		if used != "" {
-			return nodeErr(n, "has several outputs that are read (%s, %s); nothing can stand in for all of them (only: true "+
+			return nodeErr(n, "has several outputs that are read (%s, %s); nothing can stand in for all of them "+
+				"(only: true "+
 				"removes it without re-wiring)", quote(used), quote(o))
 		}
 		used = o
@@ -326,7 +328,8 @@ func (m *Model) Replace(old, new []*pb.NodeProto) error {
 	}
 	for _, s := range need {
 		if !made[s] {
-			return nodeErr(at, "replacing it leaves %s without a producer, which is still needed; name it as an output of a "+
+			return nodeErr(at, "replacing it leaves %s without a producer, which is still needed; name it as an "+
+				"output of a "+
 				"new node", quote(s))
 		}
 	}

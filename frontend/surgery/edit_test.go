@@ -108,7 +108,8 @@ func TestRemoveOnlyAndChoice(t *testing.T) {
 	err := m.Clone().Remove([]*pb.NodeProto{byOutput(t, m, "d")}, RemoveOptions{Input: -1})
 	wantErr(t, err, "is not in the graph")
 	c := m.Clone()
-	wantErr(t, c.Remove([]*pb.NodeProto{byOutput(t, c, "d")}, RemoveOptions{Input: -1}), `makes "d" (Add)`, `"b", "c"`, "input: N")
+	wantErr(t, c.Remove([]*pb.NodeProto{byOutput(t, c, "d")}, RemoveOptions{Input: -1}), `makes "d" (Add)`, `"b", "c"`,
+		"input: N")
 	must(t, c.Remove([]*pb.NodeProto{byOutput(t, c, "d")}, RemoveOptions{Input: 1}))
 	if !strings.Contains(modelText(c), "y = Mul(b, c)\nz = Sub(c, b)") {
 		t.Errorf("graph is\n%s", modelText(c))
@@ -127,7 +128,8 @@ func TestRemoveTakesConstantsAlong(t *testing.T) {
 	v = b.node("Reshape", "/reshape", in(v, k), nil)
 	v = b.node("Mul", "/mul", in(v, s), nil)
 	m := b.output(b.node("Mul", "/mul2", in(v, s), nil))
-	must(t, m.Remove([]*pb.NodeProto{node(t, m, "/add"), node(t, m, "/reshape"), node(t, m, "/mul")}, RemoveOptions{Input: -1}))
+	must(t, m.Remove([]*pb.NodeProto{node(t, m, "/add"), node(t, m, "/reshape"), node(t, m, "/mul")},
+		RemoveOptions{Input: -1}))
 	wantText(t, m, "/mul2_output_0 = Mul(x, shared)")
 	if m.IsInitializer("w") || !m.IsInitializer("shared") {
 		t.Error("w must go and shared stay")
@@ -147,7 +149,8 @@ func TestFind(t *testing.T) {
 		want int
 	}{
 		{Query{Op: "Relu"}, 2}, {Query{Name: "/twice"}, 2}, {Query{Input: "/a_output_0"}, 2}, {Query{Output: "sum"}, 1},
-		{Query{Regex: regexp.MustCompile("^/t")}, 2}, {Query{Op: "Relu", Input: x}, 1}, {Query{Op: "Relu", Domain: "x.y"}, 0},
+		{Query{Regex: regexp.MustCompile("^/t")}, 2}, {Query{Op: "Relu", Input: x}, 1},
+		{Query{Op: "Relu", Domain: "x.y"}, 0},
 	} {
 		if got := m.Find(c.q); len(got) != c.want {
 			t.Errorf("%s: %d nodes, want %d", c.q.String(), len(got), c.want)
@@ -215,7 +218,8 @@ func TestConnectAndCycles(t *testing.T) {
 
 func TestChangeOutput(t *testing.T) {
 	m := parse(t, chain)
-	wantErr(t, m.ChangeOutput(byOutput(t, m, "d"), 0, "y", true), `which the node without a name that makes "y" (Mul) makes`)
+	wantErr(t, m.ChangeOutput(byOutput(t, m, "d"), 0, "y", true),
+		`which the node without a name that makes "y" (Mul) makes`)
 	wantErr(t, m.ChangeOutput(byOutput(t, m, "d"), 0, "x", true), "graph input")
 	must(t, m.Remove([]*pb.NodeProto{byOutput(t, m, "y")}, RemoveOptions{Only: true}))
 	must(t, m.ChangeOutput(byOutput(t, m, "d"), 0, "y", true))

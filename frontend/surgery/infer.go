@@ -108,8 +108,9 @@ func (m *Model) probe(variant int) *probe {
 	dead := make([]bool, len(src))
 	for range maxRounds {
 		p.select_(m, g, usable, dead)
-		mp := &pb.ModelProto{IrVersion: m.Proto.IrVersion, OpsetImport: m.Proto.OpsetImport, Functions: m.Proto.Functions,
-			Graph: g}
+		mp := &pb.ModelProto{IrVersion: m.Proto.IrVersion, OpsetImport: m.Proto.OpsetImport,
+			Functions: m.Proto.Functions,
+			Graph:     g}
 		res, err := onnx.Import(m.loaded(mp), onnx.ImportOptions{Functions: m.Functions})
 		if err == nil {
 			p.read(res)
@@ -192,7 +193,8 @@ func (p *probe) select_(m *Model, g *pb.GraphProto, usable map[string]bool, dead
 		if !live {
 			continue
 		}
-		g.Node = append(g.Node, &pb.NodeProto{Name: proto.String(openMark + strconv.Itoa(i) + closeMark), OpType: n.OpType,
+		g.Node = append(g.Node, &pb.NodeProto{Name: proto.String(openMark + strconv.Itoa(i) + closeMark),
+			OpType:   n.OpType,
 			Domain:   n.Domain,
 			Overload: n.Overload, Input: n.Input, Output: n.Output, Attribute: n.Attribute})
 		for _, o := range n.Output {
@@ -339,7 +341,8 @@ func (m *Model) InferShapes() (changed []string, err error) {
 				continue
 			}
 			if t, ok := s.types[o]; ok {
-				g.ValueInfo = append(g.ValueInfo, &pb.ValueInfoProto{Name: proto.String(o), Type: tensorType(t.Elem, t.Shape)})
+				g.ValueInfo = append(g.ValueInfo, &pb.ValueInfoProto{Name: proto.String(o),
+					Type: tensorType(t.Elem, t.Shape)})
 			} else if v := old[o]; v != nil {
 				g.ValueInfo = append(g.ValueInfo, v)
 			}
@@ -362,7 +365,8 @@ func (m *Model) InferShapes() (changed []string, err error) {
 		}
 		v.Type = tensorType(t.Elem, t.Shape)
 		if had && shape != nil {
-			changed = append(changed, fmt.Sprintf("output %s: declared %s, is %s", quote(v.GetName()), ValueType{dt, shape}, t))
+			changed = append(changed, fmt.Sprintf("output %s: declared %s, is %s", quote(v.GetName()),
+				ValueType{dt, shape}, t))
 		}
 	}
 	return changed, nil
@@ -392,13 +396,15 @@ func (m *Model) undefined() error {
 	for _, n := range m.graph().Node {
 		for _, s := range reads(n) {
 			if !have[s] && len(errs) < 20 {
-				errs = append(errs, nodeErr(n, "reads %s, which no node, input or initializer makes%s", quote(s), near(s, all)))
+				errs = append(errs, nodeErr(n, "reads %s, which no node, input or initializer makes%s", quote(s),
+					near(s, all)))
 			}
 		}
 	}
 	for _, v := range m.graph().Output {
 		if !have[v.GetName()] && len(errs) < 20 {
-			errs = append(errs, fmt.Errorf("graph output %s is made by no node%s", quote(v.GetName()), near(v.GetName(), all)))
+			errs = append(errs, fmt.Errorf("graph output %s is made by no node%s", quote(v.GetName()),
+				near(v.GetName(), all)))
 		}
 	}
 	return errors.Join(errs...)

@@ -51,7 +51,8 @@ func TestSymbolicShapesAreKept(t *testing.T) {
 	  fixed = Shape (p)
 	}`)
 	s := m.Shapes()
-	for v, want := range map[string]string{"a": "float[N,T,4]", "z": "float[N,?]", "t": "int64[1]", "u": "int64[T]", "x": "float[N,T,4]"} {
+	for v, want := range map[string]string{"a": "float[N,T,4]", "z": "float[N,?]", "t": "int64[1]", "u": "int64[T]",
+		"x": "float[N,T,4]"} {
 		if got, ok := s.Type(v); !ok || got.String() != want {
 			t.Errorf("%s is %v, want %s", v, got, want)
 		}
@@ -90,7 +91,8 @@ func TestUnknownOperators(t *testing.T) {
 	if len(s.Problems) != 0 || len(s.Unknown) != 1 || !strings.Contains(s.Unknown[0].Error(), "Mystery") {
 		t.Errorf("problems %v, unknown %v", s.Problems, s.Unknown)
 	}
-	res, err := run(t, m, `steps: [{remove: {nodes: {output: z}}}, {rename: {value: b, to: c}}, {simplify: }]`, RunOptions{})
+	res, err := run(t, m, `steps: [{remove: {nodes: {output: z}}}, {rename: {value: b, to: c}}, {simplify: }]`,
+		RunOptions{})
 	must(t, err)
 	wantText(t, res.Model, "z = Relu(x)\nc = Mystery(z)\ny = Neg(c)")
 	if n := res.Model.Find(Query{Op: "Mystery", Domain: "x.y"}); len(n) != 1 || Attribute(n[0], "level").GetI() != 3 {
@@ -109,7 +111,8 @@ func TestProblemsAreNamed(t *testing.T) {
 	for i, n := range m.graph().Node {
 		n.Name = proto.String([]string{"na", "nb", "nc", "nd", "ny", "nz"}[i])
 	}
-	_, err := run(t, m, "steps:\n  - insert_after: {value: b, new: {op: Conv, name: bad, inputs: [$, a]}}\n", RunOptions{})
+	_, err := run(t, m, "steps:\n  - insert_after: {value: b, new: {op: Conv, name: bad, inputs: [$, a]}}\n",
+		RunOptions{})
 	wantErr(t, err, `step end (check)`, `node "bad" (Conv)`)
 	_, err = run(t, m, "steps:\n  - remove: {nodes: nd, only: true}\n  - check:\n", RunOptions{})
 	wantErr(t, err, "s.yaml:3: step 2 (check)", `node "ny" (Mul): reads "d"`, `node "nz" (Sub): reads "d"`)

@@ -57,7 +57,8 @@ func (m *Model) Constant(value string) (*tensor.Dense, error) {
 		case p.GetOpType() == "Constant" && p.GetDomain() == "":
 			return m.constantNode(p)
 		}
-		return nil, fmt.Errorf("%s is not a constant: it is computed by %s (simplify folds what can be computed before)",
+		return nil, fmt.Errorf("%s is not a constant: it is computed by %s (simplify folds what can be computed "+
+			"before)",
 			quote(value), label(p))
 	}
 	return nil, fmt.Errorf("%s is behind too many Identity nodes", quote(value))

@@ -19,16 +19,19 @@ import (
 
 // Observed elsewhere: only float32 interfaces and constants.
 func TestAnyElementType(t *testing.T) {
-	types := []string{"float", "double", "float16", "bfloat16", "bool", "int4", "uint4", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+	types := []string{"float", "double", "float16", "bfloat16", "bool", "int4", "uint4", "int8", "int16", "int32",
+		"int64", "uint8", "uint16", "uint32", "uint64"}
 	m := parse(t, "g (float[1] x) => (float[1] y) { y = Relu (x) }")
 	m.Proto.OpsetImport[0].Version = proto.Int64(21)
 	m.Proto.IrVersion = proto.Int64(10)
 	for _, dt := range types {
-		r, err := run(t, m, fmt.Sprintf("steps: [{add_initializer: {name: w, dtype: %s, value: [[1, 0], [1, 1]]}}, {add_input: {name: q, dtype: %s, shape: [N, 2, null]}}]", dt, dt), RunOptions{})
+		r, err := run(t, m, fmt.Sprintf("steps: [{add_initializer: {name: w, dtype: %s, value: [[1, 0], [1, 1]]}}, "+
+			"{add_input: {name: q, dtype: %s, shape: [N, 2, null]}}]", dt, dt), RunOptions{})
 		must(t, err)
 		d, err := r.Model.Constant("w")
 		must(t, err)
-		if d.DType.ONNXName() != dt || !slices.Equal(d.Floats(), []float64{1, 0, 1, 1}) || !slices.Equal(d.Shape, []int{2, 2}) {
+		if d.DType.ONNXName() != dt || !slices.Equal(d.Floats(), []float64{1, 0, 1, 1}) ||
+			!slices.Equal(d.Shape, []int{2, 2}) {
 			t.Errorf("%s: %v %v", dt, d, d.Floats())
 		}
 		num, shape, err := r.Model.IOShape("q")
@@ -62,7 +65,8 @@ func TestInitializerErrors(t *testing.T) {
 		`{name: w, value: 9007199254740995}`:               "too large to be written here",
 		`{name: w, dtype: string, value: [a], shape: [2]}`: "1 texts for shape [2]",
 	} {
-		_, err := run(t, parse(t, "g (float[1] x) => (float[1] y) { y = Relu (x) }"), "steps: [{add_initializer: "+script+"}]", RunOptions{})
+		_, err := run(t, parse(t, "g (float[1] x) => (float[1] y) { y = Relu (x) }"), "steps: [{add_initializer: "+
+			script+"}]", RunOptions{})
 		if says == "" {
 			continue // YAML reads it as a float: any answer but a panic
 		}
@@ -84,7 +88,10 @@ steps:
 	if _, err := sc.Run(parse(t, "g (float[1] x) => (float[1] y) { y = Relu (x) }"), RunOptions{}); err == nil {
 		t.Fatal("a shape of -1 is refused for constants")
 	}
-	sc, err = ParseScript("s.yaml", dir, []byte(`steps: [{add_initializer: {name: a, npy: w.npy}}, {add_initializer: {name: b, npy: w.npy, dtype: float32, shape: [3, 4]}}, {add_initializer: {name: c, random: 5, shape: [4], dtype: float16}}]`))
+	sc,
+		err = ParseScript("s.yaml", dir,
+		[]byte(
+			`steps: [{add_initializer: {name: a, npy: w.npy}}, {add_initializer: {name: b, npy: w.npy, dtype: float32, shape: [3, 4]}}, {add_initializer: {name: c, random: 5, shape: [4], dtype: float16}}]`))
 	must(t, err)
 	r, err := sc.Run(parse(t, "g (float[1] x) => (float[1] y) { y = Relu (x) }"), RunOptions{})
 	must(t, err)
@@ -94,7 +101,8 @@ steps:
 	must(t, err)
 	c, err := r.Model.Constant("c")
 	must(t, err)
-	if !tensor.Equal(a, d) || !tensor.Equal(b, d.Cast(tensor.F32).Reshaped([]int{3, 4})) || !tensor.Equal(c, ir.Rand(5, tensor.F16, []int{4})) {
+	if !tensor.Equal(a, d) || !tensor.Equal(b, d.Cast(tensor.F32).Reshaped([]int{3, 4})) ||
+		!tensor.Equal(c, ir.Rand(5, tensor.F16, []int{4})) {
 		t.Errorf("%v %v %v", a, b, c)
 	}
 }
@@ -108,7 +116,8 @@ func TestDeduplicate(t *testing.T) {
 	b.init("c", tensor.Of([]int{1, 2}, []float32{1, 2})) // another shape
 	b.init("d", tensor.Of([]int{2}, []float32{1, float32(2.0000002)}))
 	b.init("e", tensor.Of([]int{2}, []int32{0x3f800000, 0x40000000})) // the same bytes
-	must(t, b.m.AddInitializer(&pb.TensorProto{Name: proto.String("f"), DataType: proto.Int32(1), Dims: []int64{2}, FloatData: []float32{1, 2}}))
+	must(t, b.m.AddInitializer(&pb.TensorProto{Name: proto.String("f"), DataType: proto.Int32(1), Dims: []int64{2},
+		FloatData: []float32{1, 2}}))
 	v := x
 	for _, w := range in("a", "b", "f", "d", "c") {
 		v = b.node("Add", "/add_"+w, in(v, w), nil)
@@ -185,7 +194,8 @@ func TestConversions(t *testing.T) {
 		says        string
 	}{
 		{[]int{0, 0}, nil, "no permutation"}, {[]int{0}, nil, "1 places, want 2"}, {[]int{2, 0}, nil, "no permutation"},
-		{nil, []int{4}, "4 elements, the constant of shape [2 3] has 6"}, {nil, []int{-1, -1}, "one may be -1"}, {nil, []int{-1, 4}, "elements"},
+		{nil, []int{4}, "4 elements, the constant of shape [2 3] has 6"}, {nil, []int{-1, -1}, "one may be -1"},
+		{nil, []int{-1, 4}, "elements"},
 		{nil, []int{-1, 0}, "elements"}, {nil, []int{1 << 40, 1 << 40}, "too large"}, {nil, []int{-2}, "negative"},
 	} {
 		_, err := TransposeReshape(seq(2, 3), c.perm, c.shape)
@@ -213,7 +223,8 @@ func TestSplitToMaps(t *testing.T) {
 		t.Fatalf("%v %v", a0, a1)
 	}
 	w := whole.Floats()
-	if !slices.Equal(a0.Floats(), append(slices.Clone(w[0:4]), w[6:10]...)) || !slices.Equal(a1.Floats(), append(slices.Clone(w[4:6]), w[10:12]...)) {
+	if !slices.Equal(a0.Floats(), append(slices.Clone(w[0:4]), w[6:10]...)) ||
+		!slices.Equal(a1.Floats(), append(slices.Clone(w[4:6]), w[10:12]...)) {
 		t.Errorf("%v\n%v\n%v", w, a0.Floats(), a1.Floats())
 	}
 	wantErr(t, m.SplitToMaps("anchors", 2, in("p", "p"), in("a2", "a3")), "has 6 places", "the maps have 8")
@@ -229,7 +240,8 @@ func TestExternalDataBecomePartOfTheModel(t *testing.T) {
 	x := b.input("x", 1, 4)
 	m := b.output(b.node("Mul", "/mul", in(x, b.weights("w", 1, 4)), nil))
 	raw := m.initializer("w").RawData
-	must(t, m.AddInitializer(&pb.TensorProto{Name: proto.String("f8"), DataType: proto.Int32(17), Dims: []int64{3}, RawData: []byte{1, 2, 3}}))
+	must(t, m.AddInitializer(&pb.TensorProto{Name: proto.String("f8"), DataType: proto.Int32(17), Dims: []int64{3},
+		RawData: []byte{1, 2, 3}}))
 	ref := m.Clone()
 	must(t, os.WriteFile(filepath.Join(dir, "w.bin"), append(slices.Clone(raw), 1, 2, 3), 0o666))
 	p := proto.Clone(m.Proto).(*pb.ModelProto)
@@ -263,27 +275,33 @@ func TestConstantForms(t *testing.T) {
 	b := build(t, 17)
 	x := b.input("x", 1, 2)
 	for name, a := range map[string]attrs{
-		"int": {"value_int": 7}, "ints": {"value_ints": []int{7, 8}}, "float": {"value_float": 7}, "floats": {"value_floats": []int{7, 8}},
+		"int": {"value_int": 7}, "ints": {"value_ints": []int{7, 8}}, "float": {"value_float": 7},
+		"floats": {"value_floats": []int{7, 8}},
 		"tensor": {"value": tensor.Ints(7)},
 	} {
 		b.node("Constant", "/"+name, nil, a, name)
 	}
 	b.node("Identity", "/id", in("floats"), nil, "behind")
 	m := b.output(b.node("Add", "/add", in(x, "behind"), nil))
-	for name, want := range map[string]string{"int": "i64[] [7]", "ints": "i64[2] [7 8]", "float": "f32[] [7]", "floats": "f32[2] [7 8]", "tensor": "i64[1] [7]", "behind": "f32[2] [7 8]"} {
+	for name, want := range map[string]string{"int": "i64[] [7]", "ints": "i64[2] [7 8]", "float": "f32[] [7]",
+		"floats": "f32[2] [7 8]", "tensor": "i64[1] [7]", "behind": "f32[2] [7 8]"} {
 		d, err := m.Constant(name)
 		must(t, err)
 		if got := fmt.Sprintf("%s%v %v", d.DType, d.Shape, d.Floats()); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	for name, says := range map[string]string{"/add_output_0": "computed by node \"/add\"", "x": "graph input", "q": "no value"} {
+	for name, says := range map[string]string{"/add_output_0": "computed by node \"/add\"", "x": "graph input",
+		"q": "no value"} {
 		_, err := m.Constant(name)
 		wantErr(t, err, says)
 	}
 	// In place: the node becomes an initializer.
 	ref := m.Clone()
-	must(t, m.ConvertInitializer("floats", "", func(d *tensor.Dense) (*tensor.Dense, error) { return TransposeReshape(d, nil, []int{1, 2}) }))
+	must(t, m.ConvertInitializer("floats", "", func(d *tensor.Dense) (*tensor.Dense, error) {
+		return TransposeReshape(d,
+			nil, []int{1, 2})
+	}))
 	if !m.IsInitializer("floats") || len(m.Find(Query{Output: "floats"})) != 0 {
 		t.Error("floats must be an initializer now")
 	}

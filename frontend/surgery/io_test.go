@@ -72,7 +72,10 @@ func TestInitializersAsInputs(t *testing.T) {
 	if !slices.Equal(m.InputNames(), in("x")) {
 		t.Errorf("inputs %v", m.InputNames())
 	}
-	must(t, m.ConvertInitializer("w", "", func(d *tensor.Dense) (*tensor.Dense, error) { return TransposeReshape(d, nil, []int{4}) }))
+	must(t, m.ConvertInitializer("w", "", func(d *tensor.Dense) (*tensor.Dense, error) {
+		return TransposeReshape(d, nil,
+			[]int{4})
+	}))
 	valid(t, m)
 	part, err := m.Extract(in("x"), in("/add_output_0"))
 	must(t, err)

@@ -49,7 +49,8 @@ func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) (*pb.Nod
 	nodes, err := func() ([]*pb.NodeProto, error) {
 		if opt.ChannelsFirst {
 			if known && (len(t.Shape) != 4 || t.Shape[1].Size >= 0 && int(t.Shape[1].Size) != a.columns) {
-				return nil, nodeErr(n, "reads %s of shape %s; channels first it must be [N,%d,H,W]", quote(src), ShapeText(t.Shape),
+				return nil, nodeErr(n, "reads %s of shape %s; channels first it must be [N,%d,H,W]", quote(src),
+					ShapeText(t.Shape),
 					a.columns)
 			}
 			c := m.convNode(name, src, a, kernel{a.columns, 1, 1}, a.wName, a.bName)
@@ -187,14 +188,16 @@ func (m *Model) RewriteMatMulAsEinsum(n *pb.NodeProto, equation string) error {
 			return nodeErr(n, "the ranks of its inputs are not known; give the equation")
 		}
 		if len(a.Shape) < 2 || len(b.Shape) < 2 || len(a.Shape) > 8 || len(b.Shape) > 8 {
-			return nodeErr(n, "its inputs have shapes %s and %s; give the equation", ShapeText(a.Shape), ShapeText(b.Shape))
+			return nodeErr(n, "its inputs have shapes %s and %s; give the equation", ShapeText(a.Shape),
+				ShapeText(b.Shape))
 		}
 		const batch = "abcdef"
 		ba, bb := batch[6-(len(a.Shape)-2):], batch[6-(len(b.Shape)-2):]
 		for i := range min(len(ba), len(bb)) {
 			x, y := a.Shape[len(ba)-1-i], b.Shape[len(bb)-1-i]
 			if x != y {
-				return nodeErr(n, "its inputs %s and %s broadcast along a batch dimension, which no equation says; give both the "+
+				return nodeErr(n, "its inputs %s and %s broadcast along a batch dimension, which no equation says; "+
+					"give both the "+
 					"same sizes", ShapeText(a.Shape), ShapeText(b.Shape))
 			}
 		}

@@ -68,7 +68,8 @@ func TestGemmAsConv(t *testing.T) {
 			same(t, m, ref, 1e-6)
 		} else {
 			same(t, m, ref, 1e-6, reshape)
-			if got := modelText(m); strings.Contains(got, "Reshape") || strings.Contains(got, "Flatten") || strings.Contains(got, "Constant") {
+			if got := modelText(m); strings.Contains(got, "Reshape") || strings.Contains(got, "Flatten") ||
+				strings.Contains(got, "Constant") {
 				t.Errorf("what only the Gemm needed must go:\n%s", got)
 			}
 			if got := len(m.graph().Initializer); got > 2 {
@@ -148,8 +149,10 @@ func TestGemmAsSlicedConvs(t *testing.T) {
 		case "split":
 			b.node("Split", "/split", in(g, b.init("sizes", tensor.Ints(4, 3))), attrs{"axis": -1}, "p", "q")
 		default:
-			b.node("Slice", "/s0", in(g, b.init("z", tensor.Ints(0)), b.init("four", tensor.Ints(4)), one, one), nil, "p")
-			b.node("Slice", "/s1", in(g, b.init("m3", tensor.Ints(-3)), b.init("big", tensor.Ints(1<<40)), one), nil, "q")
+			b.node("Slice", "/s0", in(g, b.init("z", tensor.Ints(0)), b.init("four", tensor.Ints(4)), one, one), nil,
+				"p")
+			b.node("Slice", "/s1", in(g, b.init("m3", tensor.Ints(-3)), b.init("big", tensor.Ints(1<<40)), one), nil,
+				"q")
 		}
 		m := b.output("p", "q")
 		ref := m.Clone()
@@ -178,17 +181,23 @@ verify: {rtol: 1e-6, reshape: true}
 func TestGemmAsSlicedConvsRefuses(t *testing.T) {
 	mk := func(f func(b *builder, g string) []string) *Model {
 		b := build(t, 17)
-		g := b.node("Gemm", "/fc", in(b.node("Flatten", "/flatten", in(b.input("x", 1, 3, 2, 2)), nil), b.weights("w", 12, 7)), nil)
+		g := b.node("Gemm", "/fc", in(b.node("Flatten", "/flatten", in(b.input("x", 1, 3, 2, 2)), nil),
+			b.weights("w", 12, 7)), nil)
 		return b.output(f(b, g)...)
 	}
 	for says, f := range map[string]func(b *builder, g string) []string{
-		"graph output as a whole":                               func(b *builder, g string) []string { return in(g) },
-		`node "/relu" (Relu): which is neither Slice nor Split`: func(b *builder, g string) []string { return in(b.node("Relu", "/relu", in(g), nil)) },
+		"graph output as a whole": func(b *builder, g string) []string { return in(g) },
+		`node "/relu" (Relu): which is neither Slice nor Split`: func(b *builder,
+			g string) []string {
+			return in(b.node("Relu", "/relu", in(g), nil))
+		},
 		"known range of axis 1 with step 1": func(b *builder, g string) []string {
-			return in(b.node("Slice", "/s", in(g, b.init("a", tensor.Ints(0)), b.init("b", tensor.Ints(7)), b.init("c", tensor.Ints(1)), b.init("d", tensor.Ints(2))), nil))
+			return in(b.node("Slice", "/s", in(g, b.init("a", tensor.Ints(0)), b.init("b", tensor.Ints(7)),
+				b.init("c", tensor.Ints(1)), b.init("d", tensor.Ints(2))), nil))
 		},
 		"empty range": func(b *builder, g string) []string {
-			return in(b.node("Slice", "/s", in(g, b.init("a", tensor.Ints(7)), b.init("b", tensor.Ints(9)), b.init("c", tensor.Ints(1))), nil))
+			return in(b.node("Slice", "/s", in(g, b.init("a", tensor.Ints(7)), b.init("b", tensor.Ints(9)),
+				b.init("c", tensor.Ints(1))), nil))
 		},
 		"splits another axis": func(b *builder, g string) []string {
 			b.node("Split", "/s", in(g), attrs{"axis": 0}, "p")
@@ -208,8 +217,10 @@ func TestGemmAsSlicedConvsRefuses(t *testing.T) {
 		outs  []string
 		says  string
 	}{
-		{[]int{3, 3}, in("p", "q"), "make 6; the weights give 7 outputs"}, {[]int{3, 5}, in("p", "q"), "do not fit its 7 outputs"},
-		{[]int{3}, in("p", "q"), "1 sizes and 2 outputs"}, {[]int{3, 4}, in("p", "p"), "twice"}, {[]int{3, 4}, in("p", "x"), "taken"},
+		{[]int{3, 3}, in("p", "q"), "make 6; the weights give 7 outputs"},
+		{[]int{3, 5}, in("p", "q"), "do not fit its 7 outputs"},
+		{[]int{3}, in("p", "q"), "1 sizes and 2 outputs"}, {[]int{3, 4}, in("p", "p"), "twice"},
+		{[]int{3, 4}, in("p", "x"), "taken"},
 		{[]int{3, 4}, in("p", "/flatten_output_0"), "is made by"}, {[]int{-1, 8}, in("p", "q"), "do not fit"},
 	} {
 		_, err := m.RewriteGemmAsSlicedConvs(node(t, m, "/fc"), c.sizes, c.outs, ConvOptions{})
@@ -272,7 +283,8 @@ verify:
 }
 
 func TestMatMulAsEinsum(t *testing.T) {
-	for _, c := range [][2][]int64{{{3, 4}, {4, 5}}, {{2, 3, 4}, {2, 4, 5}}, {{2, 2, 3, 4}, {2, 2, 4, 5}}, {{2, 3, 4}, {4, 5}}} {
+	for _, c := range [][2][]int64{{{3, 4}, {4, 5}}, {{2, 3, 4}, {2, 4, 5}}, {{2, 2, 3, 4}, {2, 2, 4, 5}},
+		{{2, 3, 4}, {4, 5}}} {
 		b := build(t, 17)
 		m := b.output(b.node("MatMul", "/mm", in(b.input("x", c[0]...), b.input("y", c[1]...)), nil))
 		ref := m.Clone()
@@ -282,7 +294,8 @@ func TestMatMulAsEinsum(t *testing.T) {
 	b := build(t, 17)
 	m := b.output(b.node("MatMul", "/mm", in(b.input("x", 1, 3, 4), b.input("y", 2, 4, 5)), nil))
 	wantErr(t, m.RewriteMatMulAsEinsum(node(t, m, "/mm"), ""), "/mm", "broadcast", "[1,3,4]", "[2,4,5]")
-	for eq, says := range map[string]string{"ab,bc": "want the form", "ab->ba": "want the form", "ab,bc->ad": "letter d", "ab,bc->aa": "letter a", "a1,bc->ab": "want letters"} {
+	for eq, says := range map[string]string{"ab,bc": "want the form", "ab->ba": "want the form",
+		"ab,bc->ad": "letter d", "ab,bc->aa": "letter a", "a1,bc->ab": "want letters"} {
 		wantErr(t, m.RewriteMatMulAsEinsum(node(t, m, "/mm"), eq), "/mm", says)
 	}
 	must(t, m.RewriteMatMulAsEinsum(node(t, m, "/mm"), "xij,yjk->yik"))
@@ -301,8 +314,10 @@ func TestTransposePair(t *testing.T) {
 	if got := strings.Count(modelText(m), "Transpose"); got != 2 {
 		t.Errorf("%d Transposes\n%s", got, modelText(m))
 	}
-	wantErr(t, m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2}, []int{0, 1, 2}), "/neg", "before", "3 places, want 4")
-	wantErr(t, m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2, 3}, []int{0, 1, 1, 3}), "/neg", "after", "no permutation")
+	wantErr(t, m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2}, []int{0, 1, 2}), "/neg", "before",
+		"3 places, want 4")
+	wantErr(t, m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2, 3}, []int{0, 1, 1, 3}), "/neg", "after",
+		"no permutation")
 	_, err := m.Simplify()
 	must(t, err)
 	same(t, m, ref, 0)
@@ -331,7 +346,8 @@ func TestSlicesAndConcat(t *testing.T) {
 		outs []string
 		says string
 	}{
-		{Cut{Axis: 1, Count: 4}, nil, "axis 1 cannot be cut into equal pieces"}, {Cut{Axis: 4, Count: 1}, nil, "axis 4 is outside rank 4"},
+		{Cut{Axis: 1, Count: 4}, nil, "axis 1 cannot be cut into equal pieces"},
+		{Cut{Axis: 4, Count: 1}, nil, "axis 4 is outside rank 4"},
 		{Cut{Axis: 1, Count: 4, Size: 2}, nil, "take 8"}, {Cut{Axis: 1, Sizes: []int{0, 6}}, nil, "a piece of size 0"},
 		{Cut{Axis: 1, Count: 2}, in("a"), "2 pieces, but 1 outputs"}, {Cut{Axis: 1, Count: 2}, in("a", "x"), "taken"},
 	} {

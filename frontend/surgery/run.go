@@ -41,7 +41,8 @@ func (e *DifferError) Error() string {
 	var s []string
 	for _, d := range c.Outputs {
 		if d.Mismatches > 0 {
-			s = append(s, fmt.Sprintf("output %s: %d of %d values differ in %d cases, by up to %.3g (%.3g of the largest value)",
+			s = append(s, fmt.Sprintf("output %s: %d of %d values differ in %d cases, by up to %.3g (%.3g of the "+
+				"largest value)",
 				quote(d.Name), d.Mismatches, d.Elements*c.Cases, c.Cases, d.MaxAbs, d.Relative))
 		}
 	}
@@ -135,7 +136,8 @@ func (sc *Script) Run(m *Model, opt RunOptions) (*Result, error) {
 	}
 	for _, k := range sortedKeys(m.Dims) {
 		if open := m.openDims(); !slices.Contains(open, k) {
-			return s.res, fmt.Errorf("%s: dims: the model has no symbolic dimension %s%s; it has: %s", sc.Name, quote(k),
+			return s.res, fmt.Errorf("%s: dims: the model has no symbolic dimension %s%s; it has: %s", sc.Name,
+				quote(k),
 				near(k, open), quoted(open))
 		}
 	}
@@ -228,7 +230,8 @@ func (s *session) end() error {
 			return fail("verify", v.Line, err)
 		}
 	case !s.script.off && e.edited:
-		opt := CompareOptions{RTol: defaultRTol, Reshape: true, Partial: true, Cases: s.casesFor(e.ref), Count: s.count(0)}
+		opt := CompareOptions{RTol: defaultRTol, Reshape: true, Partial: true, Cases: s.casesFor(e.ref),
+			Count: s.count(0)}
 		c, err := Compare(e.m, e.ref, opt)
 		if err != nil {
 			s.warn("not-compared", "the result is not compared with %s: %v", e.refName, err)
@@ -394,7 +397,8 @@ func stepTable() map[string]*stepDef {
 }
 
 func allSteps() []*stepDef {
-	loop := &stepDef{name: "for_each", doc: "repeat steps: over lists of values (let), or over nodes (regex groups with " +
+	loop := &stepDef{name: "for_each", doc: "repeat steps: over lists of values (let), or over nodes (regex groups " +
+		"with " +
 		"names are variables)",
 		example: `for_each: {let: {i: [0, 1, 2]}, steps: [{remove: {nodes: "/head.${i}/Reshape"}}]}`,
 		args:    reflect.TypeFor[forEach](), check: checkLoop}

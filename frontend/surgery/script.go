@@ -131,7 +131,8 @@ func plain(n *yaml.Node, depth int) error {
 			}
 			for j := 0; j < i; j += 2 {
 				if n.Content[j].Value == n.Content[i].Value {
-					return lineErr(n.Content[i], "key %s stands here a second time (first in line %d)", quote(n.Content[i].Value),
+					return lineErr(n.Content[i], "key %s stands here a second time (first in line %d)",
+						quote(n.Content[i].Value),
 						n.Content[j].Line)
 				}
 			}
@@ -146,7 +147,8 @@ func stepOf(n *yaml.Node) (key, args *yaml.Node, err error) {
 		return n, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line}, nil
 	}
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
-		return nil, nil, lineErr(n, "found %s; a step is one key, its name, with a mapping behind it (nncc surgery --steps "+
+		return nil, nil, lineErr(n, "found %s; a step is one key, its name, with a mapping behind it (nncc surgery "+
+			"--steps "+
 			"lists them)", kindText(n))
 	}
 	return n.Content[0], n.Content[1], nil
@@ -161,7 +163,8 @@ func checkSteps(steps []*yaml.Node, depth int) error {
 		}
 		def := stepTable()[key.Value]
 		if def == nil {
-			return fmt.Errorf("step %d: %w", i+1, lineErr(key, "no step is called %s%s (nncc surgery --steps lists them)",
+			return fmt.Errorf("step %d: %w", i+1, lineErr(key, "no step is called %s%s (nncc surgery --steps lists "+
+				"them)",
 				quote(key.Value), near(key.Value, StepNames())))
 		}
 		if err := def.check(args, depth); err != nil {
@@ -350,7 +353,8 @@ func letRounds(let map[string]yaml.Node) ([]map[string]*yaml.Node, error) {
 			return nil, lineErr(&v, "variable %s is %s; want a list, one value a round", quote(k), kindText(&v))
 		}
 		if n >= 0 && len(v.Content) != n {
-			return nil, lineErr(&v, "variable %s has %d values, another has %d; want as many", quote(k), len(v.Content), n)
+			return nil, lineErr(&v, "variable %s has %d values, another has %d; want as many", quote(k), len(v.Content),
+				n)
 		}
 		n = len(v.Content)
 	}

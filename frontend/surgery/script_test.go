@@ -36,8 +36,10 @@ func TestScriptErrors(t *testing.T) {
 		{"", "the script is empty"},
 		{"steps", `found "steps"; want a mapping with model, dims, vars, steps, verify`},
 		{"step: []", `line 1: unknown key "step"; did you mean "steps"?`},
-		{"steps:\n  - remove: {node: a}", `line 2: unknown key "node"; did you mean "nodes"?; keys here are nodes, input, only`},
-		{"steps:\n  - remove: {nodes: a}\n  - removee: {nodes: a}", `step 2: line 3: no step is called "removee"; did you mean "remove"?`},
+		{"steps:\n  - remove: {node: a}",
+			`line 2: unknown key "node"; did you mean "nodes"?; keys here are nodes, input, only`},
+		{"steps:\n  - remove: {nodes: a}\n  - removee: {nodes: a}",
+			`step 2: line 3: no step is called "removee"; did you mean "remove"?`},
 		{"steps:\n  - remove: {nodes: a}\n    only: true", "line 2: found a mapping; a step is one key"},
 		{"steps:\n  - [a]", "line 2: found a list"},
 		{"steps: {remove: {nodes: a}}", "cannot unmarshal"},
@@ -85,7 +87,8 @@ func TestStepErrors(t *testing.T) {
 		{"steps: [{insert_after: {value: a, new: {op: Relu, inputs: [b]}}}]", `none of its inputs is "$"`},
 		{"steps: [{insert_after: {value: a, new: {op: Relu, attributes: {alpha: 1}}}}]", `has no attribute "alpha"`},
 		{"steps: [{insert_after: {value: a, new: {op: Relu, outputs: [b]}}}]", `the name "b" is taken`},
-		{"steps: [{insert_before: {node: {output: d}, input: q, new: {op: Relu}}}]", `has no input "q"; did you mean "b"?; it has "b", "c"`},
+		{"steps: [{insert_before: {node: {output: d}, input: q, new: {op: Relu}}}]",
+			`has no input "q"; did you mean "b"?; it has "b", "c"`},
 		{"steps: [{insert_before: {node: {output: d}, input: 7, new: {op: Relu}}}]", "has no input 7"},
 		{"steps: [{insert_before: {node: {output: d}, input: -7, new: {op: Relu}}}]", "place -7"},
 		{"steps: [{add_nodes: {nodes: [{op: Relu, inputs: [nix]}]}}]", `no value "nix"`},
@@ -101,7 +104,8 @@ func TestStepErrors(t *testing.T) {
 		{"steps: [{set_attributes: {nodes: {output: a}, set: {x: null}}}]", "no value"},
 		{"steps: [{rename_node: {node: {output: a}, to: \"\"}}]", "empty or taken"},
 		{"steps: [{rename: {value: a, to: b}}]", "is taken"},
-		{"steps: [{set_io_shape: {name: y, shape: [4, 4]}}]", `"y" is declared [4,4], but what makes it gives float[1,4]`},
+		{"steps: [{set_io_shape: {name: y, shape: [4, 4]}}]",
+			`"y" is declared [4,4], but what makes it gives float[1,4]`},
 		{"steps: [{set_io_shape: {name: y, shape: 4}}]", "want a shape"},
 		{"steps: [{set_io_shape: {name: y, shape: [-4]}}]", "size -4"},
 		{"steps: [{set_io_shape: {name: y}}]", "want shape or conversion"},
@@ -116,7 +120,8 @@ func TestStepErrors(t *testing.T) {
 		{"steps: [{rewrite_matmul_as_einsum: {equations: {q: 'ab,bc->ac'}}}]", `no node with name "q"`},
 		{"steps: [{for_each: {let: {i: [1, 2], k: [1]}, steps: [simplify: ]}}]", "want as many"},
 		{"steps: [{for_each: {let: {i: 1}, steps: [simplify: ]}}]", "want a list"},
-		{"steps: [{for_each: {let: {i: [1]}, steps: [{find: {nodes: \"${k}\"}}]}}]", `step 1[1].1 (find): line 1: no variable "k"; there are "i"`},
+		{"steps: [{for_each: {let: {i: [1]}, steps: [{find: {nodes: \"${k}\"}}]}}]",
+			`step 1[1].1 (find): line 1: no variable "k"; there are "i"`},
 		{"vars: {v: [1]}\nsteps: [{find: {nodes: \"a${v}\"}}]", "is a list and cannot stand within a text"},
 		{"steps: [{for_each: {nodes: {op: Conv}, steps: [simplify: ]}}]", `no node with op "Conv"`},
 	} {
@@ -162,17 +167,20 @@ verify: {equal: true}
 	for _, n := range res.Model.graph().Node {
 		got = append(got, n.GetName())
 	}
-	if s := strings.Join(got, " "); s != "/block.0/act first_1 first_0 id_first /block.1/act /block.1/id /block.2/act last_1 last_0 id_last" {
+	if s := strings.Join(got, " "); s != "/block.0/act first_1 first_0 id_first /block.1/act /block.1/id "+
+		"/block.2/act last_1 last_0 id_last" {
 		t.Errorf("nodes %s", s)
 	}
-	if d := res.Steps; d[0].Path != "1[1].1" || d[2].Path != "1[3].1" || d[4].Path != "2[1].1[2].1" || d[4].Step != "insert_after" || d[4].Line != 16 {
+	if d := res.Steps; d[0].Path != "1[1].1" || d[2].Path != "1[3].1" || d[4].Path != "2[1].1[2].1" ||
+		d[4].Step != "insert_after" || d[4].Line != 16 {
 		t.Errorf("%+v", d)
 	}
 }
 
 func TestRunawayLoops(t *testing.T) {
 	list := "[" + strings.Repeat("1,", 399) + "1]"
-	script := fmt.Sprintf("vars: {l: %s}\nsteps: [{for_each: {let: {a: \"${l}\"}, steps: [{for_each: {let: {b: \"${l}\"}, steps: [clear_shapes: ]}}]}}]", list)
+	script := fmt.Sprintf("vars: {l: %s}\nsteps: [{for_each: {let: {a: \"${l}\"}, steps: [{for_each: {let: {b: "+
+		"\"${l}\"}, steps: [clear_shapes: ]}}]}}]", list)
 	_, err := run(t, parse(t, chain), script, RunOptions{})
 	wantErr(t, err, "more than 100000 steps")
 }
@@ -218,7 +226,8 @@ func TestWhenTheEndCompares(t *testing.T) {
 
 // The same script on the same model gives the same bytes.
 func TestScriptIsDeterministic(t *testing.T) {
-	script := "steps: [{insert_after: {value: b, new: {op: Identity}}}, {insert_slices: {value: c, axis: 1, count: 2}}, {add_output: {name: c_slice_1}}]"
+	script := "steps: [{insert_after: {value: b, new: {op: Identity}}}, {insert_slices: {value: c, axis: 1, count: " +
+		"2}}, {add_output: {name: c_slice_1}}]"
 	var first []byte
 	for range 3 {
 		res, err := run(t, parse(t, chain), script, RunOptions{})
@@ -237,10 +246,12 @@ func FuzzScript(f *testing.F) {
 	for _, s := range StepTable() {
 		f.Add("steps:\n  - " + s.Example)
 	}
-	f.Add("vars: {a: [1]}\nsteps: [{for_each: {let: {i: \"${a}\"}, steps: [{remove: {nodes: {output: b}}}]}}]\nverify: {rtol: 1e-6, restore: []}")
+	f.Add("vars: {a: [1]}\nsteps: [{for_each: {let: {i: \"${a}\"}, steps: [{remove: {nodes: {output: " +
+		"b}}}]}}]\nverify: {rtol: 1e-6, restore: []}")
 	f.Add("steps: [{add_initializer: {name: w, value: [[1, 2], [3, 4]], dtype: int4}}]")
 	f.Fuzz(func(t *testing.T, script string) {
-		if strings.Contains(script, "npy") || strings.Contains(script, "random") || strings.Contains(script, "cases") || strings.Contains(script, "load") {
+		if strings.Contains(script, "npy") || strings.Contains(script, "random") || strings.Contains(script, "cases") ||
+			strings.Contains(script, "load") {
 			return // files, and what takes long by request
 		}
 		sc, err := ParseScript("s", t.TempDir(), []byte(script))
@@ -253,7 +264,8 @@ func FuzzScript(f *testing.F) {
 
 func TestExpand(t *testing.T) {
 	vars := map[string]*yaml.Node{"n": {Kind: yaml.ScalarNode, Tag: "!!int", Value: "3"}}
-	for in, want := range map[string]string{"a${n}b": "a3b", "$${n}": "${n}", "${n}": "3", "$n": "$n", "${n}${n}": "33", "$${n}${n}": "${n}3"} {
+	for in, want := range map[string]string{"a${n}b": "a3b", "$${n}": "${n}", "${n}": "3", "$n": "$n", "${n}${n}": "33",
+		"$${n}${n}": "${n}3"} {
 		got, err := expand(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: in}, vars)
 		must(t, err)
 		if got.Value != want || (in == "${n}") != (got.Tag == "!!int") {

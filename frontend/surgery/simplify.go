@@ -132,7 +132,8 @@ func (m *Model) bypassNoOps() int {
 		if n.GetDomain() != "" && n.GetDomain() != "ai.onnx" || len(n.Output) == 0 || len(n.Input) == 0 {
 			continue
 		}
-		if !m.noOp(n, m.Shapes()) || m.IsOutput(n.Output[0]) && (m.IsOutput(n.Input[0]) || m.Producer(n.Input[0]) == nil) {
+		if !m.noOp(n, m.Shapes()) || m.IsOutput(n.Output[0]) &&
+			(m.IsOutput(n.Input[0]) || m.Producer(n.Input[0]) == nil) {
 			continue
 		}
 		types := m.types
@@ -225,7 +226,8 @@ func (m *Model) join() int {
 			for i, k := range second {
 				both[i] = int64(first[k])
 			}
-			n.Attribute = slices.DeleteFunc(n.Attribute, func(a *pb.AttributeProto) bool { return a.GetName() == "perm" })
+			n.Attribute = slices.DeleteFunc(n.Attribute,
+				func(a *pb.AttributeProto) bool { return a.GetName() == "perm" })
 			n.Attribute = append(n.Attribute, intsAttr("perm", both...))
 		case "Reshape":
 			d := s.Const(at(n.Input, 1))

@@ -120,7 +120,8 @@ func (m *Model) reach(inputs, outputs []string) (used map[string]bool, live []bo
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		return nil, nil, fmt.Errorf("the outputs %s also depend on %s, which are not among the inputs %s", quoted(outputs),
+		return nil, nil, fmt.Errorf("the outputs %s also depend on %s, which are not among the inputs %s",
+			quoted(outputs),
 			quoted(missing), quoted(inputs))
 	}
 	for _, s := range inputs {
@@ -171,7 +172,8 @@ func (m *Model) Split(parts []Part) ([]*Model, error) {
 		}
 		for _, s := range p.Inputs {
 			if !m.IsInput(s) && !slices.Contains(outs, s) {
-				return nil, fmt.Errorf("part %s: input %s is neither an input of the model nor an output of another part%s",
+				return nil, fmt.Errorf("part %s: input %s is neither an input of the model nor an output of another "+
+					"part%s",
 					quote(p.Name), quote(s), near(s, append(m.InputNames(), outs...)))
 			}
 		}
@@ -183,7 +185,8 @@ func (m *Model) Split(parts []Part) ([]*Model, error) {
 	}
 	for _, s := range m.OutputNames() {
 		if !slices.Contains(outs, s) {
-			return nil, fmt.Errorf("output %s of the model is no output of any part; the parts give %s", quote(s), quoted(outs))
+			return nil, fmt.Errorf("output %s of the model is no output of any part; the parts give %s", quote(s),
+				quoted(outs))
 		}
 	}
 	return models, nil
@@ -242,7 +245,8 @@ func Merge(models []*Model, opt MergeOptions) (*Model, error) {
 	}
 	for _, o := range sortedKeys(opt.Connect) {
 		if !mg.done[o] {
-			return nil, fmt.Errorf("connection %s → %s was not made: no model has such an output with a later model that has "+
+			return nil, fmt.Errorf("connection %s → %s was not made: no model has such an output with a later model "+
+				"that has "+
 				"such an input", quote(o), quote(opt.Connect[o]))
 		}
 	}
@@ -327,7 +331,8 @@ func (g *merger) header(c *Model) error {
 		case 0:
 			p.OpsetImport = append(p.OpsetImport, o)
 		default:
-			return fmt.Errorf("imports opset %d of domain %s, the models before it import %d; bring them to one version "+
+			return fmt.Errorf("imports opset %d of domain %s, the models before it import %d; bring them to one "+
+				"version "+
 				"(set_version)", o.GetVersion(), quote(o.GetDomain()), old)
 		}
 	}
@@ -336,7 +341,8 @@ func (g *merger) header(c *Model) error {
 		for _, h := range p.Functions {
 			if h.GetDomain() == f.GetDomain() && h.GetName() == f.GetName() && h.GetOverload() == f.GetOverload() {
 				if !proto.Equal(f, h) {
-					return fmt.Errorf("function %s is defined differently by a model before it", quote(f.GetDomain()+"."+f.GetName()))
+					return fmt.Errorf("function %s is defined differently by a model before it",
+						quote(f.GetDomain()+"."+f.GetName()))
 				}
 				known = true
 			}
@@ -387,7 +393,8 @@ func (g *merger) collisions(c *Model, from map[string]string) error {
 			}
 			continue
 		case in != nil:
-			return fmt.Errorf("input %s is the name of an inner value of a model before it; rename one of them, or give "+
+			return fmt.Errorf("input %s is the name of an inner value of a model before it; rename one of them, or "+
+				"give "+
 				"prefixes", quote(s))
 		case c.IsOutput(s):
 			return fmt.Errorf("output %s exists in a model before it; rename one of them (rename)", quote(s))
@@ -430,7 +437,8 @@ func (g *merger) finish(want []string) error {
 	for _, s := range want {
 		v := valueInfo(g.outputs, s)
 		if v == nil {
-			return fmt.Errorf("output %s is an output of none of the models; they have %s", quote(s), quoted(names(g.outputs)))
+			return fmt.Errorf("output %s is an output of none of the models; they have %s", quote(s),
+				quoted(names(g.outputs)))
 		}
 		outs = append(outs, v)
 	}

@@ -51,8 +51,10 @@ func TestExtract(t *testing.T) {
 		in, out []string
 		says    string
 	}{
-		{in("l"), in("s"), `also depend on "x"`}, {in("x", "y"), in("s"), `depends on input "y"`}, {in("x"), in("q"), `no value "q"`},
-		{in("x"), nil, "needs outputs"}, {in("x", "x"), in("s"), "listed twice"}, {in("x"), in("s", "s"), `output "s" is listed twice`},
+		{in("l"), in("s"), `also depend on "x"`}, {in("x", "y"), in("s"), `depends on input "y"`},
+		{in("x"), in("q"), `no value "q"`},
+		{in("x"), nil, "needs outputs"}, {in("x", "x"), in("s"), "listed twice"},
+		{in("x"), in("s", "s"), `output "s" is listed twice`},
 	} {
 		_, err := m.Extract(c.in, c.out)
 		wantErr(t, err, c.says)
@@ -112,7 +114,10 @@ func TestCascadeFindsDifferences(t *testing.T) {
 	m := two(t)
 	parts, err := m.Split(twoParts)
 	must(t, err)
-	must(t, parts[1].ConvertInitializer("w", "", func(d *tensor.Dense) (*tensor.Dense, error) { return scaled(d, 1.001), nil }))
+	must(t, parts[1].ConvertInitializer("w", "", func(d *tensor.Dense) (*tensor.Dense, error) {
+		return scaled(d, 1.001),
+			nil
+	}))
 	c, err := Cascade(m, parts, in("head", "tail"), CompareOptions{RTol: 1e-6})
 	must(t, err)
 	if c.Outputs[0].Mismatches == 0 || c.Outputs[1].Mismatches != 0 {
@@ -183,9 +188,12 @@ func TestMergeErrors(t *testing.T) {
 	try(MergeOptions{Connect: map[string]string{"y": "v"}}, nil, `"y" → "v" was not made`)
 	try(MergeOptions{Connect: ok, Outputs: in("q")}, nil, `output "q" is an output of none`)
 	try(MergeOptions{Connect: ok, Prefixes: in("a")}, nil, "1 prefixes for 2 models")
-	try(MergeOptions{Connect: ok}, func(a, b *Model) { must(t, b.RenameValue("z2", "z")) }, `model "second"`, `output "z" exists`)
-	try(MergeOptions{Connect: ok}, func(a, b *Model) { must(t, b.SetIOShape("u", 0, Fixed(1, 1))) }, `model "second"`, `"y" to input "u"`, "[1,4] and [1,1]")
-	try(MergeOptions{Connect: ok}, func(a, b *Model) { b.Proto.OpsetImport[0].Version = proto.Int64(16) }, "imports opset 16", "17")
+	try(MergeOptions{Connect: ok}, func(a, b *Model) { must(t, b.RenameValue("z2", "z")) }, `model "second"`,
+		`output "z" exists`)
+	try(MergeOptions{Connect: ok}, func(a, b *Model) { must(t, b.SetIOShape("u", 0, Fixed(1, 1))) }, `model "second"`,
+		`"y" to input "u"`, "[1,4] and [1,1]")
+	try(MergeOptions{Connect: ok}, func(a, b *Model) { b.Proto.OpsetImport[0].Version = proto.Int64(16) },
+		"imports opset 16", "17")
 	try(MergeOptions{}, func(a, b *Model) {
 		must(t, b.RenameValue("u", "s2"))
 		must(t, b.RenameValue("s", "q"))
@@ -334,7 +342,8 @@ func TestLoadAndData(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "tail.onnx"), b, 0o666))
 	x := ir.Rand(3, tensor.F32, []int{1, 4})
 	must(t, npz.WriteNpyFile(filepath.Join(dir, "x.npy"), npz.FromTensor(x)))
-	must(t, npz.WriteNpzFile(filepath.Join(dir, "x.npz"), []npz.Entry{{Name: "x", Array: npz.FromTensor(x)}, {Name: "other", Array: npz.FromTensor(x)}}))
+	must(t, npz.WriteNpzFile(filepath.Join(dir, "x.npz"), []npz.Entry{{Name: "x", Array: npz.FromTensor(x)},
+		{Name: "other", Array: npz.FromTensor(x)}}))
 	sc, err := ParseScript("s.yaml", dir, []byte(`
 steps:
   - extract: {inputs: [x], outputs: [l, r], as: head}
@@ -353,7 +362,8 @@ verify: {equal: true, data: [x.npz], cases: 1}
 	if res.Model.Producer("head/a") == nil {
 		t.Errorf("%s", modelText(res.Model))
 	}
-	for data, says := range map[string]string{"y=x.npy": `nothing for input "x"`, "x=none.npy": "none.npy", "none.npz": "none.npz", "x.npy": "x.npy"} {
+	for data, says := range map[string]string{"y=x.npy": `nothing for input "x"`, "x=none.npy": "none.npy",
+		"none.npz": "none.npz", "x.npy": "x.npy"} {
 		sc, err := ParseScript("s.yaml", dir, []byte("steps: [{verify: {data: ["+data+"]}}]"))
 		must(t, err)
 		_, err = sc.Run(m, RunOptions{})

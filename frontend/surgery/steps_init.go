@@ -44,7 +44,8 @@ func initSteps() []*stepDef {
 		As   []string `yaml:"as"`
 	}
 	return []*stepDef{
-		def("add_initializer", "add a constant of any element type: values written here, a .npy file, or seeded random ones",
+		def("add_initializer", "add a constant of any element type: values written here, a .npy file, or seeded "+
+			"random ones",
 			`add_initializer: {name: scale, dtype: float16, value: [0.5, 0.25]}`,
 			func(s *session, a *add) string {
 				t, err := a.make(a.Name, s.script.Dir)
@@ -68,7 +69,8 @@ func initSteps() []*stepDef {
 			`convert_initializer: {name: pos_embed, conversion: hwc_to_nchw}`,
 			func(s *session, a *convertArgs) string {
 				list := a.Names
-				s.want((a.Name == "") == (a.Names != nil) && (len(list) < 2 || a.As == ""), "want name, or names (without as)")
+				s.want((a.Name == "") == (a.Names != nil) && (len(list) < 2 || a.As == ""),
+					"want name, or names (without as)")
 				if a.Name != "" {
 					list = []string{a.Name}
 				}
@@ -79,7 +81,8 @@ func initSteps() []*stepDef {
 				}
 				return "converted " + quoted(list)
 			}),
-		def("split_initializer", "cut a constant whose axis lists the places of several maps into one constant per map, "+
+		def("split_initializer", "cut a constant whose axis lists the places of several maps into one constant per "+
+			"map, "+
 			"with height and width in the place of the axis",
 			`split_initializer: {name: anchors, axis: 2, maps: [p3, p4, p5], as: [anchors_0, anchors_1, anchors_2]}`,
 			func(s *session, a *split) string {

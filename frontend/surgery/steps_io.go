@@ -40,7 +40,8 @@ func ioSteps() []*stepDef {
 				s.fail(s.m().AddOutput(a.Name, s.elemType(a.DType), a.Shape))
 				return "output " + quote(a.Name)
 			}),
-		def("remove_inputs", "take graph inputs away that nothing reads; only: true also those that an initializer is to "+
+		def("remove_inputs", "take graph inputs away that nothing reads; only: true also those that an initializer "+
+			"is to "+
 			"replace",
 			`remove_inputs: {names: [mask]}`,
 			func(s *session, a *removeInputs) string {
@@ -59,7 +60,8 @@ func ioSteps() []*stepDef {
 				s.fail(s.m().RemoveOutputs(a.Names))
 				return "removed " + quoted(a.Names)
 			}),
-		def("set_io_shape", "declare the shape of a graph input or output: shape, or conversion of the one it has; what is "+
+		def("set_io_shape", "declare the shape of a graph input or output: shape, or conversion of the one it has; "+
+			"what is "+
 			"known of an output must agree",
 			`set_io_shape: {name: output, shape: [1, 2048, 1, 1]}`,
 			func(s *session, a *setShape) string {

@@ -78,7 +78,8 @@ func modelSteps() []*stepDef {
 	}
 	type nothing struct{}
 	return []*stepDef{
-		def("extract", "keep the part of the model between values; the result is compared with the same part of the model "+
+		def("extract", "keep the part of the model between values; the result is compared with the same part of the "+
+			"model "+
 			"as it was; as: a name, the model stays beside it",
 			`extract: {inputs: [images], outputs: [/backbone/Relu_output_0]}`,
 			func(s *session, a *extract) string {
@@ -88,7 +89,8 @@ func modelSteps() []*stepDef {
 				s.put(cmp.Or(a.As, s.at), x, x.Clone(), "the part as it was cut out")
 				return text
 			}),
-		def("split", "cut the model into parts, which together compute what it does; the last part becomes the current "+
+		def("split", "cut the model into parts, which together compute what it does; the last part becomes the "+
+			"current "+
 			"model; file: also save the part as it is",
 			`split: {parts: [{name: head, inputs: [x], outputs: [t]}, {name: tail, inputs: [t], outputs: [y]}]}`,
 			func(s *session, a *split) string {
@@ -119,7 +121,8 @@ func modelSteps() []*stepDef {
 				return quote(a.Model)
 			})),
 		def("merge", "put models behind each other: outputs go to inputs of the same name, or as io_map says (output: "+
-			"input); prefixes for inner names; the result, called as (default merged), is compared with against (default "+
+			"input); prefixes for inner names; the result, called as (default merged), is compared with against "+
+			"(default "+
 			"original)",
 			`merge: {models: [head, tail], prefixes: ["", "tail/"]}`,
 			func(s *session, a *merge) string {
@@ -128,7 +131,8 @@ func modelSteps() []*stepDef {
 					s.want(n != "", "a model without a name is to be merged")
 					ms = append(ms, s.model(n).m)
 				}
-				m, err := Merge(ms, MergeOptions{Names: a.Models, Prefixes: a.Prefixes, Connect: a.IOMap, Outputs: a.Outputs})
+				m, err := Merge(ms, MergeOptions{Names: a.Models, Prefixes: a.Prefixes, Connect: a.IOMap,
+					Outputs: a.Outputs})
 				s.fail(err)
 				ref, refName := s.original, cmp.Or(a.Against, mainName)
 				if refName != mainName {
@@ -139,7 +143,8 @@ func modelSteps() []*stepDef {
 				return fmt.Sprintf("%d nodes, inputs %s, outputs %s", len(m.graph().Node), quoted(m.InputNames()),
 					quoted(m.OutputNames()))
 			}),
-		def("prefix_names", "put a prefix in front of the names of nodes, inner values and constants; graph inputs and "+
+		def("prefix_names", "put a prefix in front of the names of nodes, inner values and constants; graph inputs "+
+			"and "+
 			"outputs keep theirs",
 			`prefix_names: {prefix: "encoder/"}`,
 			func(s *session, a *prefix) string {
@@ -171,7 +176,8 @@ func modelSteps() []*stepDef {
 			func(s *session, a *nothing) string {
 				d, err := s.m().Simplify()
 				s.fail(err)
-				return fmt.Sprintf("%d nodes computed, %d taken out, %d nodes and constants that nothing reads deleted", d.Folded,
+				return fmt.Sprintf("%d nodes computed, %d taken out, %d nodes and constants that nothing reads deleted",
+					d.Folded,
 					d.Bypassed, d.Pruned)
 			}),
 		def("prune", "delete nodes and constants that no graph output depends on",

@@ -144,7 +144,8 @@ func nodeSteps() []*stepDef {
 				ns := s.nodes(&a.Nodes)
 				return fmt.Sprintf("%d nodes: %s", len(ns), labels(ns))
 			})),
-		def("remove", "delete nodes; all their readers get what the node read (input: N where it is not clear), or nothing "+
+		def("remove", "delete nodes; all their readers get what the node read (input: N where it is not clear), or "+
+			"nothing "+
 			"is re-wired (only: true)",
 			`remove: {nodes: [/Reshape, /Slice]}`,
 			func(s *session, a *remove) string {
@@ -167,7 +168,8 @@ func nodeSteps() []*stepDef {
 				s.fail(s.m().InsertBefore(at, i, n, k))
 				return fmt.Sprintf("%s in front of %s", label(n), label(at))
 			}),
-		def("insert_after", "put a new node onto a value: all readers of the value read the node's first output instead; $ "+
+		def("insert_after", "put a new node onto a value: all readers of the value read the node's first output "+
+			"instead; $ "+
 			"among its inputs is the value",
 			`insert_after: {node: /conv, new: {op: Relu}}`,
 			func(s *session, a *insertAfter) string {
@@ -186,7 +188,8 @@ func nodeSteps() []*stepDef {
 				}
 				return "added " + labels(made)
 			}),
-		def("replace", "put new nodes in the place of old ones; the last new node makes what is still read of them, unless "+
+		def("replace", "put new nodes in the place of old ones; the last new node makes what is still read of them, "+
+			"unless "+
 			"outputs say otherwise",
 			`replace: {nodes: /act, with: [{op: HardSwish, inputs: [x]}]}`,
 			func(s *session, a *replace) string {

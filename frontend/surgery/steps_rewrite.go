@@ -88,16 +88,22 @@ func rewriteSteps() []*stepDef {
 	}
 	return []*stepDef{
 		def("rewrite_gemm_as_conv", "Flatten or Reshape + Gemm → Conv with a kernel of the map's size; the result is "+
-			"[N,K,1,1], with flat: true [N,K] as before; r, s, c, k are checked, or given where shapes are not known; after: "+
+			"[N,K,1,1], with flat: true [N,K] as before; r, s, c, k are checked, or given where shapes are not "+
+			"known; after: "+
 			"the map that is read",
 			`rewrite_gemm_as_conv: {nodes: /fc/Gemm, r: 10, s: 25, c: 8, k: 2048}`,
 			func(s *session, a *gemmConv) string {
 				ns, opt := s.nodes(&a.Nodes), s.kernel(&a.kernelArgs)
 				opt.Flat = a.Flat
-				s.want(len(ns) < 2 || opt.Name == "" && opt.After == "", "name and after are for one node, %d are named", len(ns))
-				return s.each(ns, func(n *pb.NodeProto) (*pb.NodeProto, error) { return s.m().RewriteGemmAsConv(n, opt) })
+				s.want(len(ns) < 2 || opt.Name == "" && opt.After == "",
+					"name and after are for one node, %d are named", len(ns))
+				return s.each(ns, func(n *pb.NodeProto) (*pb.NodeProto, error) {
+					return s.m().RewriteGemmAsConv(n,
+						opt)
+				})
 			}),
-		def("rewrite_gemm_as_sliced_convs", "Gemm + Slices (or Split) → one Conv per slice with its rows of the weights; "+
+		def("rewrite_gemm_as_sliced_convs", "Gemm + Slices (or Split) → one Conv per slice with its rows of the "+
+			"weights; "+
 			"with sizes and outputs the pieces are those, for Slices that were removed before",
 			`rewrite_gemm_as_sliced_convs: {node: /cls/Gemm}`,
 			func(s *session, a *slicedConvs) string {
@@ -108,15 +114,20 @@ func rewriteSteps() []*stepDef {
 				s.fail(err)
 				return fmt.Sprintf("%s → %s", old, labels(convs))
 			}),
-		def("rewrite_matmul_as_conv", "MatMul by a constant matrix, and the Add of a constant vector behind it → 1×1 Conv; "+
-			"layout: channels_last (default) keeps what is around as it is, channels_first says that it reads and gives "+
+		def("rewrite_matmul_as_conv", "MatMul by a constant matrix, and the Add of a constant vector behind it → "+
+			"1×1 Conv; "+
+			"layout: channels_last (default) keeps what is around as it is, channels_first says that it reads and "+
+			"gives "+
 			"[N,C,H,W] by now",
 			`rewrite_matmul_as_conv: {nodes: {regex: "/mlp/fc[12]/MatMul"}, layout: channels_first}`,
 			func(s *session, a *matmulConv) string {
 				ns := s.nodes(&a.Nodes)
 				s.choice("layout", a.Layout, "channels_last", "channels_first")
 				opt := MatMulOptions{ChannelsFirst: a.Layout == "channels_first", KeepBias: a.KeepBias}
-				return s.each(ns, func(n *pb.NodeProto) (*pb.NodeProto, error) { return s.m().RewriteMatMulAsConv(n, opt) })
+				return s.each(ns, func(n *pb.NodeProto) (*pb.NodeProto, error) {
+					return s.m().RewriteMatMulAsConv(n,
+						opt)
+				})
 			}),
 		def("rewrite_matmul_as_einsum", "MatMul → Einsum with an equation, or without one with that of MatMul",
 			`rewrite_matmul_as_einsum: {equations: {/attn/MatMul: "nchq,nchk->nkhq"}}`,
@@ -146,7 +157,8 @@ func rewriteSteps() []*stepDef {
 				}
 				return fmt.Sprintf("around %d nodes: %s", len(ns), labels(ns))
 			}),
-		def("insert_slices", "Slices of a value along an axis: count equal pieces, pieces of size, both, or sizes; readers "+
+		def("insert_slices", "Slices of a value along an axis: count equal pieces, pieces of size, both, or sizes; "+
+			"readers "+
 			"of the value stay",
 			`insert_slices: {node: /qkv, axis: 1, count: 3, outputs: [q, k, v]}`,
 			func(s *session, a *insertSlices) string {
@@ -155,7 +167,8 @@ func rewriteSteps() []*stepDef {
 				s.fail(err)
 				return fmt.Sprintf("%s is cut into %s", quote(v), quoted(outs))
 			}),
-		def("insert_concat", "a Concat of values (or of the only outputs of nodes, in graph order) along an axis; to and "+
+		def("insert_concat", "a Concat of values (or of the only outputs of nodes, in graph order) along an axis; "+
+			"to and "+
 			"input: who reads it",
 			`insert_concat: {values: [a, b], axis: 1, output: ab, to: /conv, input: 0}`,
 			func(s *session, a *insertConcat) string {
@@ -180,7 +193,8 @@ func rewriteSteps() []*stepDef {
 				return fmt.Sprintf("%s joins %d values", quote(out), len(values))
 			}),
 		def("insert_slices_concat", "cut a value (or the output of the node of that name) along one axis and join the "+
-			"pieces along another: a Reshape made of Slices; before: the only node that reads the result, else all readers do",
+			"pieces along another: a Reshape made of Slices; before: the only node that reads the result, else all "+
+			"readers do",
 			`insert_slices_concat: {after: /patch/Conv, slice_axis: 2, count: 16, concat_axis: 3}`,
 			func(s *session, a *slicesConcat) string {
 				v, err := s.m().ValueOf(a.After)

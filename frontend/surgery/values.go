@@ -37,13 +37,15 @@ func (a *constArg) make(name, dir string) (*pb.TensorProto, error) {
 		}
 	}
 	if given != 1 {
-		return nil, fmt.Errorf("constant %s: %d of value, npy and random are given; want one of them", quote(name), given)
+		return nil, fmt.Errorf("constant %s: %d of value, npy and random are given; want one of them", quote(name),
+			given)
 	}
 	if a.Shape != nil {
 		if n, err := tensor.Elems(a.Shape); err != nil {
 			return nil, fmt.Errorf("constant %s: %w", quote(name), err)
 		} else if n > maxMade {
-			return nil, fmt.Errorf("constant %s: shape %v is too large: %d elements; a script may make %d", quote(name), a.Shape,
+			return nil, fmt.Errorf("constant %s: shape %v is too large: %d elements; a script may make %d", quote(name),
+				a.Shape,
 				n, maxMade)
 		}
 	}
@@ -58,7 +60,8 @@ func (a *constArg) make(name, dir string) (*pb.TensorProto, error) {
 		}
 		var ok bool
 		if dt, ok = tensor.FromONNX(int(num)); !ok {
-			return nil, fmt.Errorf("constant %s: values of type %s cannot be written here; want a type of numbers, bool or "+
+			return nil, fmt.Errorf("constant %s: values of type %s cannot be written here; want a type of numbers, "+
+				"bool or "+
 				"string", quote(name), model.ElemTypeName(num))
 		}
 	}

@@ -96,7 +96,8 @@ func (e *engine) run(in map[string]*tensor.Dense) (map[string]*tensor.Dense, err
 			return nil, fmt.Errorf("input %s is not given; inputs: %s", quote(v.Name), quoted(e.inputs()))
 		}
 		if d.DType != v.Type.DType || !slices.Equal(d.Shape, v.Type.Shape) {
-			return nil, fmt.Errorf("input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(), d.Shape,
+			return nil, fmt.Errorf("input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(),
+				d.Shape,
 				v.Type.DType.ONNXName(), v.Type.Shape)
 		}
 		list = append(list, d)
@@ -125,7 +126,8 @@ func (m *Model) Run(inputs map[string]*tensor.Dense) (map[string]*tensor.Dense, 
 	}
 	for _, k := range sortedKeys(inputs) {
 		if !slices.Contains(e.inputs(), k) {
-			return nil, fmt.Errorf("the model has no input %s%s; inputs: %s", quote(k), near(k, e.inputs()), quoted(e.inputs()))
+			return nil, fmt.Errorf("the model has no input %s%s; inputs: %s", quote(k), near(k, e.inputs()),
+				quoted(e.inputs()))
 		}
 	}
 	return e.run(inputs)
@@ -283,7 +285,8 @@ func (o *CompareOptions) pairs(c *Comparison, g, r *engine) ([]OutputDiff, error
 		}
 	}
 	if len(c.Missing) > 0 && (!o.Partial || len(diffs) == 0) {
-		return nil, fmt.Errorf("nothing to compare output %s of the reference with; the edited model has %s (outputs: maps "+
+		return nil, fmt.Errorf("nothing to compare output %s of the reference with; the edited model has %s "+
+			"(outputs: maps "+
 			"names, restore: rebuilds the original ones, partial: true leaves them out)", quoted(c.Missing),
 			quoted(g.g.OutNames))
 	}
@@ -305,7 +308,8 @@ func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) (map[strin
 		}
 		if !slices.Equal(d.Shape, v.Type.Shape) {
 			if !o.Reshape || d.Len() != v.Type.Elems() {
-				return nil, fmt.Errorf("input %s has shape %v, the reference's %v (reshape: true takes them in row-major order)",
+				return nil, fmt.Errorf("input %s has shape %v, the reference's %v (reshape: true takes them in "+
+					"row-major order)",
 					quote(v.Name), v.Type.Shape, d.Shape)
 			}
 			d = d.Reshaped(v.Type.Shape)
@@ -439,7 +443,8 @@ func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) (map[
 		if !done[i] {
 			for _, s := range e.inputs() {
 				if env[s] == nil {
-					return nil, fmt.Errorf("part %s reads %s, which neither the model's inputs nor another part give", quote(names[i]),
+					return nil, fmt.Errorf("part %s reads %s, which neither the model's inputs nor another part give",
+						quote(names[i]),
 						quote(s))
 				}
 			}

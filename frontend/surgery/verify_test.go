@@ -34,10 +34,12 @@ func TestOutputsAreComparedOneByOne(t *testing.T) {
 	if small.Mismatches+whole.Mismatches != 0 || small.Elements != 2 || whole.Elements != 6 {
 		t.Errorf("%+v\n%+v", small, whole)
 	}
-	if large.Mismatches != 6 || large.Min != -4 || large.Max != 2.5 || large.MaxAbs != 4 || large.Relative != 0.25 || c.OK() || c.Cases != 1 {
+	if large.Mismatches != 6 || large.Min != -4 || large.Max != 2.5 || large.MaxAbs != 4 || large.Relative != 0.25 ||
+		c.OK() || c.Cases != 1 {
 		t.Errorf("%+v", large)
 	}
-	if msg := (&DifferError{c}).Error(); !strings.Contains(msg, `output "large": 6 of 6 values differ`) || strings.Contains(msg, "small") {
+	if msg := (&DifferError{c}).Error(); !strings.Contains(msg, `output "large": 6 of 6 values differ`) ||
+		strings.Contains(msg, "small") {
 		t.Errorf("%s", msg)
 	}
 	opt.RTol, opt.ATol = 0.2, 1
@@ -52,7 +54,8 @@ func TestCompareNumbersThatAreNone(t *testing.T) {
 		return b.output(b.node(op, "/n", in(b.input("x", 3)), nil, "y"))
 	}
 	nan := float32(math.NaN())
-	opt := CompareOptions{RTol: 1, ATol: 1e30, Cases: []map[string]*tensor.Dense{{"x": tensor.Of([]int{3}, []float32{nan, 1, -1})}}}
+	opt := CompareOptions{RTol: 1, ATol: 1e30,
+		Cases: []map[string]*tensor.Dense{{"x": tensor.Of([]int{3}, []float32{nan, 1, -1})}}}
 	c, err := Compare(mk("Neg"), mk("Identity"), opt)
 	must(t, err)
 	if !c.OK() {
@@ -130,7 +133,8 @@ func TestSymbolicDimsInComparisons(t *testing.T) {
 	_, err = run(t, m, "dims: {Q: 5}\nsteps: []", RunOptions{})
 	wantErr(t, err, `no symbolic dimension "Q"`, `"N", "T"`)
 	// Given inputs say the sizes, too.
-	res, err := run(t, m, "steps: [{insert_after: {value: x, new: {op: Identity}}}]\nverify: {equal: true, cases: 1}", RunOptions{Cases: []map[string]*tensor.Dense{{"x": ir.Rand(1, tensor.F32, []int{3, 7})}}})
+	res, err := run(t, m, "steps: [{insert_after: {value: x, new: {op: Identity}}}]\nverify: {equal: true, cases: 1}",
+		RunOptions{Cases: []map[string]*tensor.Dense{{"x": ir.Rand(1, tensor.F32, []int{3, 7})}}})
 	must(t, err)
 	if got := res.Verified[0].Outputs[0].Elements; got != 21 {
 		t.Errorf("%d elements", got)

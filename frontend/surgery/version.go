@@ -92,7 +92,8 @@ func (m *Model) sameMeaning(domain string, opset int64) error {
 		for _, n := range g.Node {
 			c, ok := changes[n.GetOpType()]
 			if ok && n.GetDomain() == "" && (old < c.opset) != (opset < c.opset) && (c.same == nil || !c.same(m, n)) {
-				errs = append(errs, nodeErr(n, "means something else from opset %d on (%s); the model goes from %d to %d: "+
+				errs = append(errs, nodeErr(n, "means something else from opset %d on (%s); the model goes from %d "+
+					"to %d: "+
 					"convert it with onnx.version_converter, or replace the node", c.opset, c.what, old, opset))
 			}
 			for _, s := range subgraphs(n) {

@@ -207,7 +207,8 @@ func (s *nodeSel) UnmarshalYAML(n *yaml.Node) error {
 		if err := strict(n, &a); err != nil {
 			return err
 		}
-		q := sel{query: Query{Name: a.Name, Op: a.Op, Domain: a.Domain, Input: a.Input, Output: a.Output}, count: a.Count,
+		q := sel{query: Query{Name: a.Name, Op: a.Op, Domain: a.Domain, Input: a.Input, Output: a.Output},
+			count:    a.Count,
 			optional: a.Optional}
 		if a.Regex != "" {
 			r, err := regexp.Compile(a.Regex)

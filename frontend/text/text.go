@@ -135,7 +135,8 @@ func lines(v reflect.Value) reflect.Value {
 			return v
 		}
 		switch v.Type().Elem().Kind() {
-		case reflect.String, reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map, reflect.Interface:
+		case reflect.String, reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map,
+			reflect.Interface:
 		default: // numbers
 			return v
 		}

@@ -39,7 +39,10 @@ func FuzzVisible(f *testing.F) {
 	f.Add("a\x1bb")
 	f.Fuzz(func(t *testing.T, s string) {
 		v := Visible(s)
-		if !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) }) {
+		if !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool {
+			return r != '\n' && r != '\t' &&
+				!unicode.IsGraphic(r)
+		}) {
 			t.Errorf("%q", v)
 		}
 		if Visible(v) != v {
@@ -85,9 +88,11 @@ func TestLines(t *testing.T) {
 		Err  error
 		own  string
 	}
-	v := outer{"a\nb", &inner{[]string{"c\nd"}}, map[string]any{"e\n": []string{"f\n"}}, [2]inner{{[]string{"g\n"}}}, errors.New("h\n"), "i\n"}
+	v := outer{"a\nb", &inner{[]string{"c\nd"}}, map[string]any{"e\n": []string{"f\n"}}, [2]inner{{[]string{"g\n"}}},
+		errors.New("h\n"), "i\n"}
 	got := Lines(&v)
-	if got.Name != `a\nb` || got.In.S[0] != `c\nd` || got.M[`e\n`].([]string)[0] != `f\n` || got.A[0].S[0] != `g\n` || got.own != "i\n" {
+	if got.Name != `a\nb` || got.In.S[0] != `c\nd` || got.M[`e\n`].([]string)[0] != `f\n` || got.A[0].S[0] != `g\n` ||
+		got.own != "i\n" {
 		t.Errorf("%+v", got)
 	}
 	if v.Name != "a\nb" || v.In.S[0] != "c\nd" || v.A[0].S[0] != "g\n" {

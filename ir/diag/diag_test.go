@@ -12,16 +12,19 @@ import (
 
 func TestList(t *testing.T) {
 	var l diag.List
-	l.Add(diag.Warnf("a", "n", "%s is slow", "n"), diag.Notef("b", "", "done"), diag.Warnf("a", "n", "n is slow"), diag.Notef("c", "", "n is slow"))
+	l.Add(diag.Warnf("a", "n", "%s is slow", "n"), diag.Notef("b", "", "done"), diag.Warnf("a", "n", "n is slow"),
+		diag.Notef("c", "", "n is slow"))
 	l.From("fuse").From("later")
-	if w, n := l.Texts(diag.Warning), l.Texts(diag.Note); !slices.Equal(w, []string{"n is slow"}) || !slices.Equal(n, []string{"done", "n is slow"}) {
+	if w, n := l.Texts(diag.Warning), l.Texts(diag.Note); !slices.Equal(w, []string{"n is slow"}) ||
+		!slices.Equal(n, []string{"done", "n is slow"}) {
 		t.Errorf("warnings %q, notes %q", w, n)
 	}
 	if e := l.Texts(diag.Error); e == nil || len(e) != 0 {
 		t.Errorf("errors %#v, want an empty list", e)
 	}
 	b, err := json.Marshal(l[0])
-	if want := `{"severity":"warning","code":"a","node":"n","stage":"fuse","message":"n is slow"}`; err != nil || string(b) != want {
+	if want := `{"severity":"warning","code":"a","node":"n","stage":"fuse","message":"n is slow"}`; err != nil ||
+		string(b) != want {
 		t.Errorf("%v: %s, want %s", err, b, want)
 	}
 }

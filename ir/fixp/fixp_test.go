@@ -8,7 +8,8 @@ import (
 )
 
 func edges() []int32 {
-	v := []int32{0, 1, -1, 2, -2, 3, -3, math.MaxInt32, math.MaxInt32 - 1, math.MinInt32, math.MinInt32 + 1, 1 << 30, -1 << 30, 1<<30 - 1, 1<<30 + 1}
+	v := []int32{0, 1, -1, 2, -2, 3, -3, math.MaxInt32, math.MaxInt32 - 1, math.MinInt32, math.MinInt32 + 1, 1 << 30,
+		-1 << 30, 1<<30 - 1, 1<<30 + 1}
 	for i := 2; i < 31; i += 5 {
 		v = append(v, 1<<i, 1<<i-1, -(1 << i), -(1<<i)+1)
 	}
@@ -135,7 +136,8 @@ func TestQuantizeLinearRoundsHalfToEvenAndSaturates(t *testing.T) {
 	for _, c := range []struct {
 		x    float32
 		want int32
-	}{{0.5, 0}, {1.5, 2}, {2.5, 2}, {-0.5, 0}, {-1.5, -2}, {1000, 127}, {-1000, -128}, {inf, 127}, {-inf, -128}, {nan, 0}} {
+	}{{0.5, 0}, {1.5, 2}, {2.5, 2}, {-0.5, 0}, {-1.5, -2}, {1000, 127}, {-1000, -128}, {inf, 127}, {-inf, -128},
+		{nan, 0}} {
 		if got := QuantizeLinear(c.x, 1, 0, -128, 127); got != c.want {
 			t.Errorf("QuantizeLinear(%g) = %d, want %d", c.x, got, c.want)
 		}
@@ -158,7 +160,8 @@ func TestSoftmaxScaleKnownValue(t *testing.T) {
 
 func TestAddScales(t *testing.T) {
 	a := NewAddScales(0.5, 0.25, 0.125)
-	if a.Mult1 != 1<<30 || a.Shift1 != 0 || a.Mult2 != 1<<30 || a.Shift2 != -1 || a.OutMult != 1<<30 || a.OutShift != -16 {
+	if a.Mult1 != 1<<30 || a.Shift1 != 0 || a.Mult2 != 1<<30 || a.Shift2 != -1 || a.OutMult != 1<<30 ||
+		a.OutShift != -16 {
 		t.Errorf("got %+v", a)
 	}
 }

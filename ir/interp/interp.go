@@ -29,7 +29,8 @@ func Run(g *ir.Graph, inputs []*tensor.Dense, obs Observer) ([]*tensor.Dense, er
 	for i, v := range g.In {
 		d := inputs[i]
 		if d.DType != v.Type.DType || !slices.Equal(d.Shape, v.Type.Shape) {
-			return nil, &ir.Diag{Code: "input-type", Node: "input " + v.Name, Msg: fmt.Sprintf("got %s%v, want %s%v", d.DType, d.Shape, v.Type.DType, v.Type.Shape)}
+			return nil, &ir.Diag{Code: "input-type", Node: "input " + v.Name, Msg: fmt.Sprintf("got %s%v, want %s%v",
+				d.DType, d.Shape, v.Type.DType, v.Type.Shape)}
 		}
 		env[v] = d
 		left[v] += len(v.Uses())

@@ -113,7 +113,8 @@ func (b *builder) pads(most int) ir.Attr {
 	if b.IntN(3) == 0 {
 		return ir.Ints(make([]int, 2*b.dims)...)
 	}
-	return ir.Ints(append(b.per(func() int { return b.IntN(most + 1) }), b.per(func() int { return b.IntN(most + 1) })...)...)
+	return ir.Ints(append(b.per(func() int { return b.IntN(most + 1) }),
+		b.per(func() int { return b.IntN(most + 1) })...)...)
 }
 
 func (b *builder) step() {
@@ -210,7 +211,8 @@ func (b *builder) conv() {
 	}
 	g := b.group(ch, out)
 	k := b.per(func() int { return 1 + b.IntN(3) })
-	attrs := ir.Attrs{"group": ir.Int(g), "strides": ir.Ints(b.per(func() int { return 1 + b.IntN(2) })...), "pads": b.pads(2)}
+	attrs := ir.Attrs{"group": ir.Int(g), "strides": ir.Ints(b.per(func() int { return 1 + b.IntN(2) })...),
+		"pads": b.pads(2)}
 	if b.IntN(4) == 0 {
 		attrs["dilations"] = ir.Ints(b.per(func() int { return 2 })...)
 	}
@@ -225,7 +227,8 @@ func (b *builder) depthwise() {
 	ch := b.v.Type.Shape[1]
 	out := ch * (1 + b.IntN(2))
 	k := b.per(func() int { return 1 + b.IntN(3) })
-	b.add(op.Conv, ir.Attrs{"group": ir.Int(ch), "pads": b.pads(1)}, append([]*ir.Value{b.c(append([]int{out, 1}, k...)...)}, b.bias(out)...)...)
+	b.add(op.Conv, ir.Attrs{"group": ir.Int(ch), "pads": b.pads(1)},
+		append([]*ir.Value{b.c(append([]int{out, 1}, k...)...)}, b.bias(out)...)...)
 }
 
 func (b *builder) convTranspose() {
@@ -267,7 +270,8 @@ func (b *builder) activation() {
 
 func (b *builder) pool() {
 	d := []*ir.OpDef{op.MaxPool, op.MaxPool, op.AveragePool}[b.IntN(3)]
-	attrs := ir.Attrs{"kernel_shape": ir.Ints(b.per(func() int { return 2 + b.IntN(2) })...), "strides": ir.Ints(b.per(func() int { return 1 + b.IntN(2) })...)}
+	attrs := ir.Attrs{"kernel_shape": ir.Ints(b.per(func() int { return 2 + b.IntN(2) })...),
+		"strides": ir.Ints(b.per(func() int { return 1 + b.IntN(2) })...)}
 	if b.IntN(2) == 0 {
 		attrs["pads"] = b.pads(1)
 	}

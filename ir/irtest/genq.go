@@ -82,13 +82,16 @@ func genNet(seed uint64, quant bool) *ir.Graph {
 	if quant {
 		name = "genqdq"
 	}
-	b := &netBuilder{Rand: rand.New(rand.NewPCG(seed, 0x9d9)), g: ir.New(fmt.Sprintf("%s%d", name, seed)), quant: quant, seed: seed * 10000,
+	b := &netBuilder{Rand: rand.New(rand.NewPCG(seed, 0x9d9)), g: ir.New(fmt.Sprintf("%s%d", name, seed)), quant: quant,
+		seed: seed * 10000,
 		vals: map[*ir.Value][]*tensor.Dense{}, by: map[*ir.Value]params{}}
-	b.acts = [][]tensor.DType{{tensor.I8}, {tensor.I8}, {tensor.I8}, {tensor.U8}, {tensor.U8}, {tensor.I8, tensor.U8}, {tensor.I8, tensor.I8, tensor.I16}, {tensor.I16}}[b.IntN(8)]
+	b.acts = [][]tensor.DType{{tensor.I8}, {tensor.I8}, {tensor.I8}, {tensor.U8}, {tensor.U8}, {tensor.I8, tensor.U8},
+		{tensor.I8, tensor.I8, tensor.I16}, {tensor.I16}}[b.IntN(8)]
 	if b.IntN(40) == 0 {
 		b.acts = []tensor.DType{tensor.U16, tensor.I8}
 	}
-	shape := [][]int{{1, 1 + b.IntN(6), 4 + b.IntN(5), 4 + b.IntN(5)}, {1, 1 + b.IntN(6), 4 + b.IntN(5), 4 + b.IntN(5)}, {1 + b.IntN(2), 2 + b.IntN(6), 3 + b.IntN(8)}, {1 + b.IntN(3), 4 + b.IntN(20)}}[b.IntN(4)]
+	shape := [][]int{{1, 1 + b.IntN(6), 4 + b.IntN(5), 4 + b.IntN(5)}, {1, 1 + b.IntN(6), 4 + b.IntN(5), 4 + b.IntN(5)},
+		{1 + b.IntN(2), 2 + b.IntN(6), 3 + b.IntN(8)}, {1 + b.IntN(3), 4 + b.IntN(20)}}[b.IntN(4)]
 	b.input("x", shape)
 	if b.IntN(4) == 0 {
 		b.input("x2", shape)
@@ -255,7 +258,8 @@ func (b *netBuilder) addN(d *ir.OpDef, attrs ir.Attrs, nout int, in ...*ir.Value
 // finite.
 func (b *netBuilder) evaluate(n *ir.Node) bool {
 	for _, v := range n.Out {
-		if k := v.Type.Elems(); k == 0 || k > 2000 || v.Type.Rank() == 0 && n.Op != op.QuantizeLinear && n.Op != op.DequantizeLinear {
+		if k := v.Type.Elems(); k == 0 || k > 2000 || v.Type.Rank() == 0 && n.Op != op.QuantizeLinear &&
+			n.Op != op.DequantizeLinear {
 			return false
 		}
 	}
@@ -424,7 +428,8 @@ func (b *netBuilder) perChannel(v *ir.Value) *ir.Value {
 	for i := range s {
 		s[i] = float32(m / 127 * (0.7 + b.Float64()))
 	}
-	sv, zv := b.g.AddConst(b.name("scale"), tensor.Of([]int{k}, s)), b.g.AddConst(b.name("zero"), tensor.New(tensor.I8, []int{k}))
+	sv, zv := b.g.AddConst(b.name("scale"), tensor.Of([]int{k}, s)),
+		b.g.AddConst(b.name("zero"), tensor.New(tensor.I8, []int{k}))
 	axis := ir.Attrs{"axis": ir.Int(1)}
 	q := b.add(op.QuantizeLinear, axis, v, sv, zv)
 	if q == nil {

@@ -184,7 +184,8 @@ func (b *netBuilder) pooled(v *ir.Value) *ir.Value {
 	if b.IntN(5) == 0 {
 		return b.add(op.GlobalAveragePool, nil, v)
 	}
-	attrs := ir.Attrs{"kernel_shape": ir.Ints(b.each(k, func() int { return 1 + b.IntN(3) })...), "strides": ir.Ints(b.each(k, func() int { return 1 + b.IntN(2) })...)}
+	attrs := ir.Attrs{"kernel_shape": ir.Ints(b.each(k, func() int { return 1 + b.IntN(3) })...),
+		"strides": ir.Ints(b.each(k, func() int { return 1 + b.IntN(2) })...)}
 	pads := b.IntN(2) == 0
 	if pads {
 		attrs["kernel_shape"] = ir.Ints(b.each(k, func() int { return 2 + b.IntN(2) })...)
@@ -256,7 +257,8 @@ func (b *netBuilder) view(v *ir.Value) *ir.Value {
 		if r != 4 || shape[1]%4 != 0 {
 			return b.add(op.Identity, nil, v)
 		}
-		return b.add(op.DepthToSpace, ir.Attrs{"blocksize": ir.Int(2), "mode": ir.Str([]string{"DCR", "CRD"}[b.IntN(2)])}, v)
+		return b.add(op.DepthToSpace,
+			ir.Attrs{"blocksize": ir.Int(2), "mode": ir.Str([]string{"DCR", "CRD"}[b.IntN(2)])}, v)
 	}
 }
 
@@ -309,9 +311,11 @@ func (b *netBuilder) joined(v *ir.Value) *ir.Value {
 			}
 			scales.Const.SetFloat(i, s)
 		}
-		attrs := ir.Attrs{"mode": ir.Str("nearest"), "coordinate_transformation_mode": ir.Str("asymmetric"), "nearest_mode": ir.Str("floor")}
+		attrs := ir.Attrs{"mode": ir.Str("nearest"), "coordinate_transformation_mode": ir.Str("asymmetric"),
+			"nearest_mode": ir.Str("floor")}
 		if b.IntN(2) == 0 {
-			attrs = ir.Attrs{"mode": ir.Str("linear"), "coordinate_transformation_mode": ir.Str([]string{"half_pixel", "align_corners"}[b.IntN(2)])}
+			attrs = ir.Attrs{"mode": ir.Str("linear"),
+				"coordinate_transformation_mode": ir.Str([]string{"half_pixel", "align_corners"}[b.IntN(2)])}
 		}
 		return b.add(op.Resize, attrs, v, nil, scales)
 	}
@@ -391,7 +395,8 @@ func (b *netBuilder) scattered(v *ir.Value) *ir.Value {
 		for i := range k {
 			idx.SetInt(i, int64(min(i, shape[0]-1)))
 		}
-		return b.add(op.ScatterND, attrs, v, b.g.AddConst(b.name("i"), idx), b.constant(append([]int{k}, shape[1:]...), scale))
+		return b.add(op.ScatterND, attrs, v, b.g.AddConst(b.name("i"), idx), b.constant(append([]int{k}, shape[1:]...),
+			scale))
 	}
 	s := append([]int(nil), shape...)
 	a := b.IntN(len(s))
@@ -409,7 +414,8 @@ func (b *netBuilder) normalised(v *ir.Value) *ir.Value {
 	switch b.IntN(4) {
 	case 0, 1:
 		k := shape[r-1]
-		return b.add(op.LayerNormalization, ir.Attrs{"axis": ir.Int(-1), "epsilon": ir.Float(1e-3)}, v, b.floats(1, k), b.floats(1, k))
+		return b.add(op.LayerNormalization, ir.Attrs{"axis": ir.Int(-1), "epsilon": ir.Float(1e-3)}, v, b.floats(1, k),
+			b.floats(1, k))
 	case 2:
 		k := shape[1]
 		vr := b.floats(1, k)
@@ -421,7 +427,8 @@ func (b *netBuilder) normalised(v *ir.Value) *ir.Value {
 		if r < 3 {
 			return nil
 		}
-		return b.add(op.InstanceNormalization, ir.Attrs{"epsilon": ir.Float(1e-2)}, v, b.floats(1, shape[1]), b.floats(1, shape[1]))
+		return b.add(op.InstanceNormalization, ir.Attrs{"epsilon": ir.Float(1e-2)}, v, b.floats(1, shape[1]),
+			b.floats(1, shape[1]))
 	}
 }
 
@@ -524,7 +531,8 @@ func (b *netBuilder) product(v *ir.Value) *ir.Value {
 	}
 	ch, out := shape[1], 1+b.IntN(6)
 	size := b.each(k, func() int { return 1 + b.IntN(3) })
-	attrs := ir.Attrs{"pads": ir.Ints(b.each(2*k, func() int { return b.IntN(2) })...), "strides": ir.Ints(b.each(k, func() int { return 1 + b.IntN(2) })...)}
+	attrs := ir.Attrs{"pads": ir.Ints(b.each(2*k, func() int { return b.IntN(2) })...),
+		"strides": ir.Ints(b.each(k, func() int { return 1 + b.IntN(2) })...)}
 	n := 1
 	for _, x := range size {
 		n *= x
@@ -553,7 +561,8 @@ func (b *netBuilder) matrix(v *ir.Value) *ir.Value {
 	k, out := shape[r-1], 1+b.IntN(8)
 	switch b.IntN(5) {
 	case 0:
-		return b.add(op.MatMul, nil, v, b.add(op.Transpose, ir.Attrs{"perm": ir.Ints(append(ir.Identity(r-2), r-1, r-2)...)}, b.like(v)))
+		return b.add(op.MatMul, nil, v,
+			b.add(op.Transpose, ir.Attrs{"perm": ir.Ints(append(ir.Identity(r-2), r-1, r-2)...)}, b.like(v)))
 	case 1, 2:
 		if r != 2 {
 			break

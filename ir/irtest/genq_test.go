@@ -39,12 +39,14 @@ func TestGenQDQ(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range []string{"Q i8", "Q u8", "Q i16", "Q u16", "DQ of constant i4", "DQ of constant u8", "DQ of constant i32", "view of integers", "output f32", "output i8"} {
+	for _, k := range []string{"Q i8", "Q u8", "Q i16", "Q u16", "DQ of constant i4", "DQ of constant u8",
+		"DQ of constant i32", "view of integers", "output f32", "output i8"} {
 		if kinds[k] == 0 {
 			t.Errorf("no %s among %v", k, kinds)
 		}
 	}
-	for _, o := range []string{"Where", "Pad", "Concat", "Min", "Max", "Clip", "ScatterND", "ScatterElements", "PRelu", "Softmax", "Conv", "Gemm", "MatMul", "ConvTranspose", "Resize",
+	for _, o := range []string{"Where", "Pad", "Concat", "Min", "Max", "Clip", "ScatterND", "ScatterElements", "PRelu",
+		"Softmax", "Conv", "Gemm", "MatMul", "ConvTranspose", "Resize",
 		"OneHot", "CumSum", "Gather", "GatherND", "LayerNormalization", "TopK", "ReduceMean"} {
 		if ops[o] == 0 {
 			t.Errorf("no %s", o)

@@ -123,7 +123,8 @@ func CheckWithin(tol Tol, seeds ...uint64) func(p *pass.Pass, before, after *ir.
 			return fmt.Errorf("pass %s changed the outputs from %q to %q", p.Name, before.OutNames, after.OutNames)
 		}
 		if len(before.In) != len(after.In) {
-			return fmt.Errorf("pass %s changed the number of inputs from %d to %d", p.Name, len(before.In), len(after.In))
+			return fmt.Errorf("pass %s changed the number of inputs from %d to %d", p.Name, len(before.In),
+				len(after.In))
 		}
 		for i, v := range before.In {
 			if w := after.In[i]; v.Name != w.Name || !v.Type.Equal(w.Type) {

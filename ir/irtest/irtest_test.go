@@ -35,7 +35,8 @@ func TestGen(t *testing.T) {
 			ops[n.Op.Name] = true
 		}
 	}
-	for _, name := range []string{"Conv", "ConvTranspose", "BatchNormalization", "MaxPool", "AveragePool", "Pad", "Slice", "Concat", "Add", "Gemm", "MatMul", "ReduceMean", "Transpose", "Dropout"} {
+	for _, name := range []string{"Conv", "ConvTranspose", "BatchNormalization", "MaxPool", "AveragePool", "Pad",
+		"Slice", "Concat", "Add", "Gemm", "MatMul", "ReduceMean", "Transpose", "Dropout"} {
 		if !ops[name] {
 			t.Errorf("no network has a %s", name)
 		}

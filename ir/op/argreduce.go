@@ -60,7 +60,8 @@ func argOp(name, doc string, sign int) *ir.OpDef {
 			if t.Quant.PerAxis() {
 				return nil, ir.Errf(n, "quant", "input 0 (%s) is quantised per axis, want one scale", n.In[0])
 			}
-			return one(ir.T(tensor.I64, reducedShape(t.Shape, []int{axis}, ir.AttrsOf[KeepdimsAttr](n).Keepdims != 0)...))
+			return one(ir.T(tensor.I64, reducedShape(t.Shape, []int{axis},
+				ir.AttrsOf[KeepdimsAttr](n).Keepdims != 0)...))
 		},
 	})
 }

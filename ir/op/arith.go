@@ -134,7 +134,8 @@ func arith(n *ir.Node, k arithKind, a, b *tensor.Dense) (*tensor.Dense, error) {
 }
 
 // binaryArith defines Add, Sub, Mul, Div.
-func binaryArith(name, doc string, k arithKind, quant ir.QuantKind, evalQ func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)) *ir.OpDef {
+func binaryArith(name, doc string, k arithKind, quant ir.QuantKind,
+	evalQ func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)) *ir.OpDef {
 	return def(ir.OpDef{
 		Name: name, Doc: doc, Attrs: ir.Declare[Act](), MinIn: 2, Pattern: ir.Broadcast, Quant: quant,
 		Infer: inferBinary(numTypes), EvalQ: evalQ,
@@ -158,7 +159,8 @@ var (
 )
 
 // foldArith defines Min, Max and Sum: any number of broadcast inputs.
-func foldArith(name, doc string, k arithKind, s typeSet, quant ir.QuantKind, evalQ func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)) *ir.OpDef {
+func foldArith(name, doc string, k arithKind, s typeSet, quant ir.QuantKind,
+	evalQ func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)) *ir.OpDef {
 	return def(ir.OpDef{
 		Name: name, Doc: doc, MinIn: 1, MaxIn: -1, Pattern: ir.Broadcast, Quant: quant, EvalQ: evalQ,
 		Infer: inferBinary(s),
@@ -278,7 +280,8 @@ var Mod = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		t, err := inferBinary(numTypes)(n)
 		if err == nil && ir.AttrsOf[ModAttrs](n).Fmod == 0 && n.In[0].Type.DType.IsFloat() {
-			return nil, ir.Errf(n, "attr-value", "fmod is 0 on inputs of type %s; floats want fmod 1", n.In[0].Type.DType)
+			return nil, ir.Errf(n, "attr-value", "fmod is 0 on inputs of type %s; floats want fmod 1",
+				n.In[0].Type.DType)
 		}
 		return t, err
 	},
@@ -300,7 +303,8 @@ var Mod = def(ir.OpDef{
 		bs := b.Int64s()
 		for i, v := range bs {
 			if v == 0 && tensor.Count(out) > 0 {
-				return nil, ir.Errf(n, "divide-by-zero", "remainder of a division by zero (element %d of the divisor)", i)
+				return nil, ir.Errf(n, "divide-by-zero", "remainder of a division by zero (element %d of the divisor)",
+					i)
 			}
 		}
 		floorMod := ir.AttrsOf[ModAttrs](n).Fmod == 0
@@ -328,11 +332,13 @@ var Mod = def(ir.OpDef{
 
 // PRelu is x, or slope*x where x is negative; slope broadcasts to x.
 var PRelu = def(ir.OpDef{
-	Name: "PRelu", Doc: "x where x >= 0, slope*x elsewhere; slope broadcasts to x", Activation: true, MinIn: 2, Pattern: ir.Broadcast,
+	Name: "PRelu", Doc: "x where x >= 0, slope*x elsewhere; slope broadcasts to x", Activation: true, MinIn: 2,
+	Pattern: ir.Broadcast,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		t, err := inferBinary(signedTypes)(n)
 		if err == nil && !sameShape(t[0].Shape, n.In[0].Type.Shape) {
-			return nil, ir.Errf(n, "broadcast", "slope of shape %v does not broadcast to x of shape %v", n.In[1].Type.Shape, n.In[0].Type.Shape)
+			return nil, ir.Errf(n, "broadcast", "slope of shape %v does not broadcast to x of shape %v",
+				n.In[1].Type.Shape, n.In[0].Type.Shape)
 		}
 		return t, err
 	},

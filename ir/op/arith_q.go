@@ -52,7 +52,8 @@ func BinaryKernel16(n *ir.Node) bool {
 
 // AddParams16 are the arguments of arm_elementwise_add_s16.
 func AddParams16(n *ir.Node) *qref.AddParams {
-	p := &qref.AddParams{Scales: fixp.NewAddScales16(n.In[0].Type.Quant.Scale[0], n.In[1].Type.Quant.Scale[0], n.Out[0].Type.Quant.Scale[0]), Rounding: Rounding(n)}
+	p := &qref.AddParams{Scales: fixp.NewAddScales16(n.In[0].Type.Quant.Scale[0], n.In[1].Type.Quant.Scale[0],
+		n.Out[0].Type.Quant.Scale[0]), Rounding: Rounding(n)}
 	p.ActMin, p.ActMax = ActRange(n, n.Out[0].Type)
 	return p
 }
@@ -66,7 +67,8 @@ func zip16(n *ir.Node, in []*tensor.Dense, kernel func(a, b, out []int16) error)
 	return zipKernel(n, in, tensor.I16, kernel)
 }
 
-func zipKernel[T int8 | int16](n *ir.Node, in []*tensor.Dense, d tensor.DType, kernel func(a, b, out []T) error) ([]*tensor.Dense, error) {
+func zipKernel[T int8 | int16](n *ir.Node, in []*tensor.Dense, d tensor.DType, kernel func(a, b, out []T) error) (
+	[]*tensor.Dense, error) {
 	shape, err := Broadcast(n, in[0].Shape, in[1].Shape)
 	if err != nil {
 		return nil, err

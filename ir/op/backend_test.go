@@ -30,17 +30,19 @@ import (
 func TestBackend(t *testing.T) {
 	sets := backendSets(t)
 	if len(sets) == 0 {
-		testenv.Lacks(t, "onnx-tests", "no ONNX backend vectors: install libonnx-testdata or set NNCC_ONNX_BACKEND to a folder or .tar.gz with node/test_*/")
+		testenv.Lacks(t, "onnx-tests", "no ONNX backend vectors: install libonnx-testdata or set NNCC_ONNX_BACKEND "+
+			"to a folder or .tar.gz with node/test_*/")
 	}
 	known := readRatchet(t)
 	for _, path := range sets {
-		t.Run(filepath.Base(filepath.Dir(path))+"-"+strings.TrimSuffix(filepath.Base(path), ".tar.gz"), func(t *testing.T) {
-			set, err := loadSet(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			runBackendSet(t, set, known)
-		})
+		t.Run(filepath.Base(filepath.Dir(path))+"-"+strings.TrimSuffix(filepath.Base(path), ".tar.gz"),
+			func(t *testing.T) {
+				set, err := loadSet(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				runBackendSet(t, set, known)
+			})
 	}
 }
 

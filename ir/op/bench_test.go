@@ -22,8 +22,10 @@ func BenchmarkElementwise(b *testing.B) {
 		name string
 		in   []*tensor.Dense
 	}{
-		{"Relu", []*tensor.Dense{x}}, {"Clip", []*tensor.Dense{x, s, s}}, {"Add", []*tensor.Dense{x, x}}, {"Mul", []*tensor.Dense{x, c}},
-		{"Sigmoid", []*tensor.Dense{x}}, {"HardSwish", []*tensor.Dense{x}}, {"Softmax", []*tensor.Dense{x}}, {"ReduceMean", []*tensor.Dense{x, tensor.Ints(2, 3)}},
+		{"Relu", []*tensor.Dense{x}}, {"Clip", []*tensor.Dense{x, s, s}}, {"Add", []*tensor.Dense{x, x}},
+		{"Mul", []*tensor.Dense{x, c}},
+		{"Sigmoid", []*tensor.Dense{x}}, {"HardSwish", []*tensor.Dense{x}}, {"Softmax", []*tensor.Dense{x}},
+		{"ReduceMean", []*tensor.Dense{x, tensor.Ints(2, 3)}},
 		{"BatchNormalization", []*tensor.Dense{x, v, v, v, v}},
 	} {
 		b.Run(k.name, func(b *testing.B) {

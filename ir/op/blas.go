@@ -41,13 +41,15 @@ func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, 
 	}
 	switch a := any(a).(type) {
 	case []float32:
-		gonum.Implementation{}.Sgemm(tr(ta), tr(tb), m, n, k, float32(alpha), a, lda, any(b).([]float32), ldb, float32(beta), any(c).([]float32), ldc)
+		gonum.Implementation{}.Sgemm(tr(ta), tr(tb), m, n, k, float32(alpha), a, lda, any(b).([]float32), ldb,
+			float32(beta), any(c).([]float32), ldc)
 	case []int32:
 		gemmInt(ta, tb, m, n, k, int32(alpha), a, lda, any(b).([]int32), ldb, int32(beta), any(c).([]int32), ldc)
 	case []int64:
 		gemmInt(ta, tb, m, n, k, int64(alpha), a, lda, any(b).([]int64), ldb, int64(beta), any(c).([]int64), ldc)
 	case []float64:
-		gonum.Implementation{}.Dgemm(tr(ta), tr(tb), m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta), any(c).([]float64), ldc)
+		gonum.Implementation{}.Dgemm(tr(ta), tr(tb), m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb,
+			float64(beta), any(c).([]float64), ldc)
 	}
 }
 
@@ -67,7 +69,8 @@ func transposed[T summable](k, n int, b []T, ldb int) []T {
 	return out
 }
 
-func gemmInt[T int32 | int64](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func gemmInt[T int32 | int64](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+	ldc int) {
 	for i := 0; i < m; i++ {
 		row := c[i*ldc:][:n]
 		for j := range row {

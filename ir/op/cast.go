@@ -15,7 +15,8 @@ func attrType(n *ir.Node, name string, code int) (tensor.DType, error) {
 	case code < 1 || code > lastElemType:
 		return 0, ir.Errf(n, "dtype-unknown", "attribute %s names data type %d, which ONNX does not define", name, code)
 	case !ok:
-		return 0, ir.Errf(n, "dtype-unsupported", "attribute %s names data type %d, which is not among those supported (float, double, float16, bfloat16, bool, integers of 4 to 64 bits)", name, code)
+		return 0, ir.Errf(n, "dtype-unsupported", "attribute %s names data type %d, which is not among those "+
+			"supported (float, double, float16, bfloat16, bool, integers of 4 to 64 bits)", name, code)
 	}
 	return d, nil
 }
@@ -64,7 +65,8 @@ func evalType(n *ir.Node, x *tensor.Dense, declared tensor.DType) tensor.DType {
 
 // CastLike converts to the element type of the second input.
 var CastLike = def(ir.OpDef{
-	Name: "CastLike", Converts: true, Doc: "conversion to the element type of the second input", Attrs: ir.Declare[CastAttrs8](), MinIn: 2, Pattern: ir.Elementwise,
+	Name: "CastLike", Converts: true, Doc: "conversion to the element type of the second input",
+	Attrs: ir.Declare[CastAttrs8](), MinIn: 2, Pattern: ir.Elementwise,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		return one(ir.T(n.In[1].Type.DType, n.In[0].Type.Shape...))
 	},
@@ -80,7 +82,8 @@ type BitCastAttrs struct {
 
 // BitCast reads the same bytes as another element type of the same size.
 var BitCast = def(ir.OpDef{
-	Name: "BitCast", Doc: "the same bytes as another element type of the same size", View: ir.Recast, Attrs: ir.Declare[BitCastAttrs](),
+	Name: "BitCast", Doc: "the same bytes as another element type of the same size", View: ir.Recast,
+	Attrs: ir.Declare[BitCastAttrs](),
 	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		d, err := attrType(n, "to", ir.AttrsOf[ToAttr](n).To)
@@ -88,7 +91,8 @@ var BitCast = def(ir.OpDef{
 			return nil, err
 		}
 		if t := n.In[0].Type.DType; t.Bits() != d.Bits() {
-			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s with %d bits, attribute to names %s with %d; want the same size", n.In[0], t, t.Bits(), d, d.Bits())
+			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s with %d bits, attribute to names %s with "+
+				"%d; want the same size", n.In[0], t, t.Bits(), d, d.Bits())
 		}
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},

@@ -8,7 +8,8 @@ import (
 // Clip limits x to [min, max]; both bounds are optional scalar inputs. Where
 // min is above max the result is max. Scalar holds for constant bounds only.
 var Clip = def(ir.OpDef{
-	Name: "Clip", Doc: "limits x to [min, max] (optional scalar inputs)", MinIn: 1, MaxIn: 3, Pattern: ir.Elementwise, Straight: true, Activation: true,
+	Name: "Clip", Doc: "limits x to [min, max] (optional scalar inputs)", MinIn: 1, MaxIn: 3, Pattern: ir.Elementwise,
+	Straight: true, Activation: true,
 	Finite: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, numTypes); err != nil {
@@ -16,7 +17,8 @@ var Clip = def(ir.OpDef{
 		}
 		for i, what := range []string{1: "min", 2: "max"} {
 			if v := n.Input(i); i > 0 && v != nil && v.Type.Elems() != 1 {
-				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want a scalar", what, i, v, v.Type.Shape)
+				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want a scalar", what, i, v,
+					v.Type.Shape)
 			}
 		}
 		if err := wantSameTypes(n, 0, 1, 2); err != nil {

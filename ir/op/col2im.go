@@ -86,16 +86,19 @@ func Col2ImGeometry(n *ir.Node) (*Col2ImGeom, error) {
 	x := n.In[0].Type.Shape
 	k := len(image)
 	if len(x) != 3 || k < 1 || k > 8 || len(block) != k {
-		return nil, ir.Errf(n, "shape", "input %v, image %v, block %v: want [N, C*block, L] and as many image as block dimensions", x, image, block)
+		return nil, ir.Errf(n, "shape", "input %v, image %v, block %v: want [N, C*block, L] and as many image as "+
+			"block dimensions", x, image, block)
 	}
-	g := &Col2ImGeom{N: x[0], Image: image, Block: block, Columns: make([]int, k), Strides: ones(k), Dilations: ones(k), Pads: make([]int, k)}
+	g := &Col2ImGeom{N: x[0], Image: image, Block: block, Columns: make([]int, k), Strides: ones(k), Dilations: ones(k),
+		Pads: make([]int, k)}
 	pads, attrs := make([]int, 2*k), ir.AttrsOf[Col2ImAttrs](n)
 	for _, a := range []struct {
 		name string
 		v    []int
 		to   []int
 		low  int
-	}{{"strides", attrs.Strides, g.Strides, 1}, {"dilations", attrs.Dilations, g.Dilations, 1}, {"pads", attrs.Pads, pads, 0}} {
+	}{{"strides", attrs.Strides, g.Strides, 1}, {"dilations", attrs.Dilations, g.Dilations, 1},
+		{"pads", attrs.Pads, pads, 0}} {
 		v := a.v
 		if v == nil {
 			continue
@@ -105,7 +108,8 @@ func Col2ImGeometry(n *ir.Node) (*Col2ImGeom, error) {
 		}
 		for _, e := range v {
 			if e < a.low || e > maxExtent {
-				return nil, ir.Errf(n, a.name, "attribute %s is %v, want values from %d to %d", a.name, v, a.low, maxExtent)
+				return nil, ir.Errf(n, a.name, "attribute %s is %v, want values from %d to %d", a.name, v, a.low,
+					maxExtent)
 			}
 		}
 		copy(a.to, v)
@@ -126,7 +130,8 @@ func Col2ImGeometry(n *ir.Node) (*Col2ImGeom, error) {
 	}
 	taps := product(block)
 	if _, err := tensor.Elems(g.Columns); err != nil || x[1]%taps != 0 || x[2] != product(g.Columns) {
-		return nil, ir.Errf(n, "shape", "the input has shape %v, want [N, a multiple of %d, the columns %v]", x, taps, g.Columns)
+		return nil, ir.Errf(n, "shape", "the input has shape %v, want [N, a multiple of %d, the columns %v]", x, taps,
+			g.Columns)
 	}
 	g.C = x[1] / taps
 	if _, err := tensor.Elems(append([]int{g.N, g.C}, image...)); err != nil {

@@ -54,7 +54,10 @@ var (
 	Less           = compareOp("Less", "a < b", numTypes, func(c int, nan bool) bool { return c < 0 && !nan })
 	LessOrEqual    = compareOp("LessOrEqual", "a <= b", numTypes, func(c int, nan bool) bool { return c <= 0 && !nan })
 	Greater        = compareOp("Greater", "a > b", numTypes, func(c int, nan bool) bool { return c > 0 && !nan })
-	GreaterOrEqual = compareOp("GreaterOrEqual", "a >= b", numTypes, func(c int, nan bool) bool { return c >= 0 && !nan })
+	GreaterOrEqual = compareOp("GreaterOrEqual", "a >= b", numTypes, func(c int, nan bool) bool {
+		return c >= 0 &&
+			!nan
+	})
 )
 
 // Where takes elements from X where the condition holds and from Y elsewhere.

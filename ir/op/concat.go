@@ -30,14 +30,16 @@ var Concat = def(ir.OpDef{
 				continue
 			}
 			if v.Type.DType != first.DType {
-				return nil, ir.Errf(n, "dtype", "input %d (%s) is of type %s, input 0 of type %s: they must agree", i, v, v.Type.DType, first.DType)
+				return nil, ir.Errf(n, "dtype", "input %d (%s) is of type %s, input 0 of type %s: they must agree", i,
+					v, v.Type.DType, first.DType)
 			}
 			ok := len(s) == len(shape)
 			for d := range s {
 				ok = ok && (d == axis || s[d] == shape[d])
 			}
 			if !ok {
-				return nil, ir.Errf(n, "shape-mismatch", "input %d (%s) has shape %v, input 0 has %v: they may differ in dimension %d only", i, v, s, first.Shape, axis)
+				return nil, ir.Errf(n, "shape-mismatch", "input %d (%s) has shape %v, input 0 has %v: they may "+
+					"differ in dimension %d only", i, v, s, first.Shape, axis)
 			}
 			shape[axis] += s[axis]
 		}

@@ -11,7 +11,8 @@ import (
 func constantValue(n *ir.Node) (*tensor.Dense, error) {
 	names := n.Attrs.Names()
 	if len(names) != 1 {
-		return nil, ir.Errf(n, "attr-missing", "has the attributes %v, want exactly one of value, value_float, value_floats, value_int, value_ints", names)
+		return nil, ir.Errf(n, "attr-missing", "has the attributes %v, want exactly one of value, value_float, "+
+			"value_floats, value_int, value_ints", names)
 	}
 	switch names[0] {
 	case "value":
@@ -29,7 +30,8 @@ func constantValue(n *ir.Node) (*tensor.Dense, error) {
 	case "value_ints":
 		return tensor.Ints(ir.AttrsOf[ConstantAttrs](n).ValueInts...), nil
 	}
-	return nil, ir.Errf(n, "dtype", "attribute %s is not supported, want value, value_float, value_floats, value_int or value_ints", names[0])
+	return nil, ir.Errf(n, "dtype", "attribute %s is not supported, want value, value_float, value_floats, "+
+		"value_int or value_ints", names[0])
 }
 
 // ConstantAttrs are the attributes of Constant.
@@ -79,7 +81,8 @@ type ConstantOfShapeAttrs struct {
 
 // ConstantOfShape fills a tensor, whose shape is the input, with one value.
 var ConstantOfShape = def(ir.OpDef{
-	Name: "ConstantOfShape", Doc: "tensor of a given shape filled with one value", Attrs: ir.Declare[ConstantOfShapeAttrs](),
+	Name: "ConstantOfShape", Doc: "tensor of a given shape filled with one value",
+	Attrs: ir.Declare[ConstantOfShapeAttrs](),
 	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		shape, err := ConstInts(n, 0, "the shape")
@@ -165,7 +168,8 @@ func rangeLen(n *ir.Node, start, limit, delta *tensor.Dense) (int, error) {
 		}
 	}
 	if k != k || k > tensor.MaxElems {
-		return 0, ir.Errf(n, "shape", "from %v to %v in steps of %v gives too many elements", start.Float(0), limit.Float(0), delta.Float(0))
+		return 0, ir.Errf(n, "shape", "from %v to %v in steps of %v gives too many elements", start.Float(0),
+			limit.Float(0), delta.Float(0))
 	}
 	return int(max(k, 0)), nil
 }
@@ -182,7 +186,8 @@ var Range = def(ir.OpDef{
 		}
 		for i, what := range []string{"start", "limit", "delta"} {
 			if n.In[i].Const == nil {
-				return nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but is computed at run time", what, i, n.In[i])
+				return nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but is computed "+
+					"at run time", what, i, n.In[i])
 			}
 		}
 		k, err := rangeLen(n, n.In[0].Const, n.In[1].Const, n.In[2].Const)

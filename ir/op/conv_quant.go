@@ -80,16 +80,19 @@ func (p *MACParams) conv(g *ConvGeom) *qref.ConvParams {
 	return &qref.ConvParams{
 		In: nhwc(g.N, g.CIn, g.In), Filter: nhwc(g.COut, g.CIn/g.Group, g.Kernel), Out: nhwc(g.N, g.COut, g.Out),
 		Stride: hw(g.Strides, 1), Pad: hw(g.PadBegin, 0), Dilation: hw(g.Dilations, 1),
-		InputOffset: p.InOff, OutputOffset: p.OutOff, ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift, Rounding: p.Rounding,
+		InputOffset: p.InOff, OutputOffset: p.OutOff, ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift,
+		Rounding: p.Rounding,
 	}
 }
 
 // depthwise is conv for a depthwise convolution.
 func (p *MACParams) depthwise(g *ConvGeom) *qref.DepthwiseParams {
 	return &qref.DepthwiseParams{
-		In: nhwc(g.N, g.CIn, g.In), Filter: nhwc(1, g.COut, g.Kernel), Out: nhwc(g.N, g.COut, g.Out), ChMult: g.COut / g.CIn,
+		In: nhwc(g.N, g.CIn, g.In), Filter: nhwc(1, g.COut, g.Kernel), Out: nhwc(g.N, g.COut, g.Out),
+		ChMult: g.COut / g.CIn,
 		Stride: hw(g.Strides, 1), Pad: hw(g.PadBegin, 0), Dilation: hw(g.Dilations, 1),
-		InputOffset: p.InOff, OutputOffset: p.OutOff, ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift, Rounding: p.Rounding,
+		InputOffset: p.InOff, OutputOffset: p.OutOff, ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift,
+		Rounding: p.Rounding,
 	}
 }
 
@@ -111,11 +114,13 @@ func convTransposeS8(g *ConvGeom, p *MACParams, x, w []int8, bias []int32) ([]in
 	c := &qref.TransposeConvParams{
 		In: nhwc(g.N, g.CIn, g.In), Filter: nhwc(g.COut, g.CIn, g.Kernel), Out: nhwc(g.N, g.COut, g.Out),
 		Stride: hw(g.Strides, 1), Pad: hw(g.PadBegin, 0),
-		InputOffset: p.InOff, OutputOffset: p.OutOff, ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift, Rounding: p.Rounding,
+		InputOffset: p.InOff, OutputOffset: p.OutOff, ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift,
+		Rounding: p.Rounding,
 	}
 	y := make([]int8, c.Out.Size())
 	// weights [CIn][COut][taps] become [COut][taps][CIn]
-	err := qref.TransposeConv(c, swapInner(g.N, g.CIn, product(g.In), x), swapInner(1, g.CIn, g.COut*g.Taps(), w), bias, y)
+	err := qref.TransposeConv(c, swapInner(g.N, g.CIn, product(g.In), x), swapInner(1, g.CIn, g.COut*g.Taps(), w), bias,
+		y)
 	return swapInner(g.N, product(g.Out), g.COut, y), err
 }
 

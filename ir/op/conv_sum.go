@@ -174,7 +174,8 @@ func convTransposeSum[T summable](g *ConvGeom, x, w, b, y []T) {
 		rows := co * taps
 		col := make([]T, rows*ip)
 		// col[co*taps][ip] = w[ci][co*taps]' * x[ci][ip]
-		gemm(true, false, rows, ip, ci, 1, w[grp*ci*rows:][:ci*rows], rows, x[(img*g.CIn+grp*ci)*ip:][:ci*ip], ip, 0, col, ip)
+		gemm(true, false, rows, ip, ci, 1, w[grp*ci*rows:][:ci*rows], rows, x[(img*g.CIn+grp*ci)*ip:][:ci*ip], ip, 0,
+			col, ip)
 		for c := 0; c < co; c++ {
 			dst := y[(img*g.COut+grp*co+c)*op:][:op]
 			if b != nil {

@@ -83,7 +83,8 @@ func randomConv(r *rand.Rand, op string, dims int) convCase {
 			opad[d] = r.Intn(m)
 		}
 	}
-	c.attrs = ir.Attrs{"strides": ir.Ints(c.st...), "dilations": ir.Ints(c.dl...), "pads": ir.Ints(c.pads...), "group": ir.Int(c.group)}
+	c.attrs = ir.Attrs{"strides": ir.Ints(c.st...), "dilations": ir.Ints(c.dl...), "pads": ir.Ints(c.pads...),
+		"group": ir.Int(c.group)}
 	if op == "ConvTranspose" {
 		c.attrs["output_padding"] = ir.Ints(opad...)
 	}
@@ -293,17 +294,25 @@ func TestConvGeometry(t *testing.T) {
 	}{
 		{"plain", "Conv", nil, []int{1, 3, 8, 8}, []int{4, 3, 3, 3}, "[6 6] [0 0] [0 0]"},
 		{"pads", "Conv", a{"pads": ir.Ints(1, 0, 2, 1)}, []int{1, 3, 8, 8}, []int{4, 3, 3, 3}, "[9 7] [1 0] [2 1]"},
-		{"same upper, even kernel", "Conv", a{"auto_pad": ir.Str("SAME_UPPER"), "strides": ir.Ints(2, 2)}, []int{1, 1, 49, 10}, []int{64, 1, 10, 4}, "[25 5] [4 1] [5 1]"},
-		{"same lower", "Conv", a{"auto_pad": ir.Str("SAME_LOWER"), "strides": ir.Ints(2, 2)}, []int{1, 1, 49, 10}, []int{64, 1, 10, 4}, "[25 5] [5 1] [4 1]"},
-		{"valid overrides pads", "Conv", a{"auto_pad": ir.Str("VALID"), "pads": ir.Ints(1, 1, 1, 1)}, []int{1, 1, 5, 5}, []int{1, 1, 3, 3}, "[3 3] [0 0] [0 0]"},
+		{"same upper, even kernel", "Conv", a{"auto_pad": ir.Str("SAME_UPPER"), "strides": ir.Ints(2, 2)},
+			[]int{1, 1, 49, 10}, []int{64, 1, 10, 4}, "[25 5] [4 1] [5 1]"},
+		{"same lower", "Conv", a{"auto_pad": ir.Str("SAME_LOWER"), "strides": ir.Ints(2, 2)}, []int{1, 1, 49, 10},
+			[]int{64, 1, 10, 4}, "[25 5] [5 1] [4 1]"},
+		{"valid overrides pads", "Conv", a{"auto_pad": ir.Str("VALID"), "pads": ir.Ints(1, 1, 1, 1)}, []int{1, 1, 5, 5},
+			[]int{1, 1, 3, 3}, "[3 3] [0 0] [0 0]"},
 		{"dilated", "Conv", a{"dilations": ir.Ints(2, 3)}, []int{1, 1, 9, 9}, []int{1, 1, 3, 3}, "[5 3] [0 0] [0 0]"},
 		{"one dimension", "Conv", a{"strides": ir.Ints(3)}, []int{2, 4, 10}, []int{6, 2, 4}, ""}, // group is missing
-		{"one dimension, groups", "Conv", a{"strides": ir.Ints(3), "group": ir.Int(2)}, []int{2, 4, 10}, []int{6, 2, 4}, "[3] [0] [0]"},
+		{"one dimension, groups", "Conv", a{"strides": ir.Ints(3), "group": ir.Int(2)}, []int{2, 4, 10}, []int{6, 2, 4},
+			"[3] [0] [0]"},
 		{"three dimensions", "Conv", nil, []int{1, 1, 4, 5, 6}, []int{1, 1, 2, 2, 2}, "[3 4 5] [0 0 0] [0 0 0]"},
-		{"transposed", "ConvTranspose", a{"strides": ir.Ints(2, 2), "pads": ir.Ints(1, 1, 1, 1), "output_padding": ir.Ints(1, 1)}, []int{1, 3, 4, 4}, []int{3, 5, 3, 3}, "[8 8] [1 1] [1 1]"},
-		{"transposed, output_shape", "ConvTranspose", a{"strides": ir.Ints(3, 2), "output_shape": ir.Ints(10, 8)}, []int{1, 1, 3, 3}, []int{1, 2, 3, 3}, "[10 8] [0 0] [0 0]"},
-		{"transposed, output_shape crops", "ConvTranspose", a{"output_shape": ir.Ints(4, 4)}, []int{1, 1, 3, 3}, []int{1, 2, 3, 4}, "[4 4] [1 1] [0 1]"},
-		{"transposed, same", "ConvTranspose", a{"strides": ir.Ints(2, 2), "auto_pad": ir.Str("SAME_UPPER")}, []int{1, 1, 3, 3}, []int{1, 2, 3, 3}, "[6 6] [0 0] [1 1]"},
+		{"transposed", "ConvTranspose", a{"strides": ir.Ints(2, 2), "pads": ir.Ints(1, 1, 1, 1),
+			"output_padding": ir.Ints(1, 1)}, []int{1, 3, 4, 4}, []int{3, 5, 3, 3}, "[8 8] [1 1] [1 1]"},
+		{"transposed, output_shape", "ConvTranspose", a{"strides": ir.Ints(3, 2), "output_shape": ir.Ints(10, 8)},
+			[]int{1, 1, 3, 3}, []int{1, 2, 3, 3}, "[10 8] [0 0] [0 0]"},
+		{"transposed, output_shape crops", "ConvTranspose", a{"output_shape": ir.Ints(4, 4)}, []int{1, 1, 3, 3},
+			[]int{1, 2, 3, 4}, "[4 4] [1 1] [0 1]"},
+		{"transposed, same", "ConvTranspose", a{"strides": ir.Ints(2, 2), "auto_pad": ir.Str("SAME_UPPER")},
+			[]int{1, 1, 3, 3}, []int{1, 2, 3, 3}, "[6 6] [0 0] [1 1]"},
 	} {
 		n, err := tryNode(c.op, c.attrs, 1, ir.T(tensor.F32, c.x...), ir.T(tensor.F32, c.w...))
 		if err != nil {
@@ -358,8 +367,10 @@ func TestWindowErrors(t *testing.T) {
 		{"ConvTranspose", a{"output_shape": ir.Ints(1<<40, 4)}, x, []int{3, 4, 3, 3}, nil, "too large"},
 		{"AveragePool", a{"kernel_shape": ir.Ints(9, 1)}, x, nil, nil, "spans 9"},
 		{"AveragePool", a{"kernel_shape": ir.Ints(2)}, x, nil, nil, "kernel_shape is [2]"},
-		{"AveragePool", a{"kernel_shape": ir.Ints(2, 2), "pads": ir.Ints(2, 0, 0, 0)}, x, nil, nil, "wholly in the padding"},
-		{"MaxPool", a{"kernel_shape": ir.Ints(2, 2), "pads": ir.Ints(0, 0, 0, 3)}, x, nil, nil, "wholly in the padding"},
+		{"AveragePool", a{"kernel_shape": ir.Ints(2, 2), "pads": ir.Ints(2, 0, 0, 0)}, x, nil, nil,
+			"wholly in the padding"},
+		{"MaxPool", a{"kernel_shape": ir.Ints(2, 2), "pads": ir.Ints(0, 0, 0, 3)}, x, nil, nil,
+			"wholly in the padding"},
 		{"MaxPool", a{"kernel_shape": ir.Ints(2, 2), "strides": ir.Ints(2, 0)}, x, nil, nil, "strides"},
 		{"MaxPool", nil, x, nil, nil, "kernel_shape is required"},
 	} {

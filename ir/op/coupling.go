@@ -35,7 +35,8 @@ var PairCoupling = def(ir.OpDef{
 		}
 		k, shape := ir.AttrsOf[PairCouplingAttrs](n).Classes, n.In[0].Type.Shape
 		if k < 2 || k > 1<<15 || shape[1] != k*(k-1)/2 {
-			return nil, ir.Errf(n, "shape", "input 0 (%s) has shape %v, want [N, %d] for %d classes", n.In[0], shape, k*(k-1)/2, k)
+			return nil, ir.Errf(n, "shape", "input 0 (%s) has shape %v, want [N, %d] for %d classes", n.In[0], shape,
+				k*(k-1)/2, k)
 		}
 		return one(ir.T(n.In[0].Type.DType, shape[0], k))
 	},

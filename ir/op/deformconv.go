@@ -64,8 +64,10 @@ var DeformConv = def(ir.OpDef{
 					grp := ch / (g.CIn / og)
 					for t := range taps {
 						at := (b*og+grp)*taps + t
-						py := float64(o/g.Out[1]*g.Strides[0]-g.PadBegin[0]+t/g.Kernel[1]*g.Dilations[0]) + off[at*2*out+o]
-						px := float64(o%g.Out[1]*g.Strides[1]-g.PadBegin[1]+t%g.Kernel[1]*g.Dilations[1]) + off[(at*2+1)*out+o]
+						py := float64(o/g.Out[1]*g.Strides[0]-g.PadBegin[0]+t/g.Kernel[1]*g.Dilations[0]) +
+							off[at*2*out+o]
+						px := float64(o%g.Out[1]*g.Strides[1]-g.PadBegin[1]+t%g.Kernel[1]*g.Dilations[1]) +
+							off[(at*2+1)*out+o]
 						v := bilinear(x[(b*g.CIn+ch)*H*W:], H, W, py, px)
 						if mask != nil {
 							v *= mask[at*out+o]

@@ -26,7 +26,8 @@ var DepthToSpace = def(ir.OpDef{
 			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
 		}
 		if x[1]%(b*b) != 0 {
-			return nil, ir.Errf(n, "shape", "the input %v has %d channels, no multiple of blocksize %d squared", x, x[1], b)
+			return nil, ir.Errf(n, "shape", "the input %v has %d channels, no multiple of blocksize %d squared", x,
+				x[1], b)
 		}
 		return one(ir.T(n.In[0].Type.DType, x[0], x[1]/(b*b), x[2]*b, x[3]*b))
 	},
@@ -65,7 +66,8 @@ var SpaceToDepth = def(ir.OpDef{
 			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
 		}
 		if x[2]%b != 0 || x[3]%b != 0 {
-			return nil, ir.Errf(n, "shape", "the input %v has space %dx%d, no multiple of blocksize %d", x, x[2], x[3], b)
+			return nil, ir.Errf(n, "shape", "the input %v has space %dx%d, no multiple of blocksize %d", x, x[2], x[3],
+				b)
 		}
 		return one(ir.T(n.In[0].Type.DType, x[0], x[1]*b*b, x[2]/b, x[3]/b))
 	},
@@ -76,7 +78,8 @@ var SpaceToDepth = def(ir.OpDef{
 		if ir.AttrsOf[ModeAttr](n).Mode == "CRD" {
 			perm = []int{0, 1, 3, 5, 2, 4}
 		}
-		return outs(in[0].Reshaped([]int{s[0], s[1], h, b, w, b}).Transpose(perm).Reshaped([]int{s[0], s[1] * b * b, h, w}))
+		return outs(in[0].Reshaped([]int{s[0], s[1], h, b, w, b}).Transpose(perm).Reshaped([]int{s[0], s[1] * b * b, h,
+			w}))
 	},
 	Pattern: ir.Injective, Quant: ir.QMove,
 })

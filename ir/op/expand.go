@@ -48,7 +48,8 @@ var Tile = def(ir.OpDef{
 			return nil, err
 		}
 		if len(rep) != len(x.Shape) {
-			return nil, ir.Errf(n, "shape", "the repeats are %v, want %d values for the input %v", rep, len(x.Shape), x.Shape)
+			return nil, ir.Errf(n, "shape", "the repeats are %v, want %d values for the input %v", rep, len(x.Shape),
+				x.Shape)
 		}
 		shape := make([]int, len(rep))
 		for i, r := range rep {

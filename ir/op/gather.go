@@ -111,11 +111,13 @@ var GatherND = def(ir.OpDef{
 		}
 		b := ir.AttrsOf[GatherNDAttrs](n).BatchDims
 		if len(x) < 1 || len(idx) < 1 || b < 0 || b >= len(idx) || b >= len(x) || !sameShape(x[:b], idx[:b]) {
-			return nil, ir.Errf(n, "shape-mismatch", "data %v and indices %v do not share %d batch dimensions", x, idx, b)
+			return nil, ir.Errf(n, "shape-mismatch", "data %v and indices %v do not share %d batch dimensions", x, idx,
+				b)
 		}
 		k := idx[len(idx)-1]
 		if k < 1 || b+k > len(x) {
-			return nil, ir.Errf(n, "shape-mismatch", "indices %v hold coordinates of length %d, the data %v behind %d batch dimensions has %d", idx, k, x, b, len(x)-b)
+			return nil, ir.Errf(n, "shape-mismatch", "indices %v hold coordinates of length %d, the data %v behind "+
+				"%d batch dimensions has %d", idx, k, x, b, len(x)-b)
 		}
 		return one(ir.T(n.In[0].Type.DType, append(append([]int(nil), idx[:len(idx)-1]...), x[b+k:]...)...))
 	},
@@ -174,7 +176,8 @@ func elementIndices(n *ir.Node, x, idx []int, axis int) error {
 	for d := range idx {
 		ok = ok && (d == axis || idx[d] <= x[d])
 	}
-	return need(n, ok, "shape-mismatch", "indices of shape %v do not fit data of shape %v outside dimension %d", idx, x, axis)
+	return need(n, ok, "shape-mismatch", "indices of shape %v do not fit data of shape %v outside dimension %d", idx, x,
+		axis)
 }
 
 // elementOffsets are the offsets in a tensor of shape x that an index tensor

@@ -61,7 +61,8 @@ func GemmGeometry(n *ir.Node) (*GemmGeom, error) {
 		kb, g.N = b[1], b[0]
 	}
 	if kb != g.K {
-		return nil, ir.Errf(n, "shape-mismatch", "inputs of shapes %v (transA %d) and %v (transB %d): the inner dimensions are %d and %d, want the same",
+		return nil, ir.Errf(n, "shape-mismatch", "inputs of shapes %v (transA %d) and %v (transB %d): the inner "+
+			"dimensions are %d and %d, want the same",
 			a, ir.AttrsOf[GemmAttrs](n).TransA, b, ir.AttrsOf[GemmAttrs](n).TransB, g.K, kb)
 	}
 	if c := n.Input(2); c != nil {
@@ -71,7 +72,8 @@ func GemmGeometry(n *ir.Node) (*GemmGeom, error) {
 			ok = ok && (d == 1 || d == []int{g.M, g.N}[2-len(s)+i])
 		}
 		if !ok {
-			return nil, ir.Errf(n, "bias-shape", "the bias %s (input C) has shape %v, which does not broadcast to the result's [%d %d]", c, s, g.M, g.N)
+			return nil, ir.Errf(n, "bias-shape", "the bias %s (input C) has shape %v, which does not broadcast to "+
+				"the result's [%d %d]", c, s, g.M, g.N)
 		}
 	}
 	return g, nil
@@ -106,7 +108,8 @@ func gemmFloat[T float](n *ir.Node, g *GemmGeom) func(in []*tensor.Dense) []*ten
 		}
 		ta, tb := ir.AttrsOf[GemmAttrs](n).TransA != 0, ir.AttrsOf[GemmAttrs](n).TransB != 0
 		lda, ldb := max(n.In[0].Type.Shape[1], 1), max(n.In[1].Type.Shape[1], 1)
-		gemm(ta, tb, g.M, g.N, g.K, T(ir.AttrsOf[AlphaAttr](n).Alpha), tensor.As[T](in[0]), lda, tensor.As[T](in[1]), ldb, beta, y, max(g.N, 1))
+		gemm(ta, tb, g.M, g.N, g.K, T(ir.AttrsOf[AlphaAttr](n).Alpha), tensor.As[T](in[0]), lda, tensor.As[T](in[1]),
+			ldb, beta, y, max(g.N, 1))
 		return []*tensor.Dense{clampAct(n, tensor.Of(shape, y))}
 	}
 }

@@ -24,13 +24,15 @@ type window struct {
 // size is known. dilations is false for operators without that attribute.
 func readWindow(n *ir.Node, kernel []int, dilations bool) (*window, error) {
 	k := len(kernel)
-	w := &window{autoPad: ir.AttrsOf[AutoPadAttr](n).AutoPad, kernel: kernel, strides: ones(k), dilations: ones(k), padBegin: make([]int, k), padEnd: make([]int, k)}
+	w := &window{autoPad: ir.AttrsOf[AutoPadAttr](n).AutoPad, kernel: kernel, strides: ones(k), dilations: ones(k),
+		padBegin: make([]int, k), padEnd: make([]int, k)}
 	switch w.autoPad {
 	case "":
 		w.autoPad = "NOTSET"
 	case "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER":
 	default:
-		return nil, ir.Errf(n, "auto-pad", "auto_pad (autopad) is %q, want NOTSET, VALID, SAME_UPPER or SAME_LOWER", w.autoPad)
+		return nil, ir.Errf(n, "auto-pad", "auto_pad (autopad) is %q, want NOTSET, VALID, SAME_UPPER or SAME_LOWER",
+			w.autoPad)
 	}
 	read := func(name string, v, into []int) error {
 		if v == nil {
@@ -62,7 +64,8 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (*window, error) {
 	}
 	if p := ir.AttrsOf[PadsAttr](n).Pads; p != nil && w.autoPad == "NOTSET" {
 		if len(p) != 2*k {
-			return nil, ir.Errf(n, "pads", "attribute pads is %v, want %d values: the begins, then the ends, of %d spatial dimensions", p, 2*k, k)
+			return nil, ir.Errf(n, "pads", "attribute pads is %v, want %d values: the begins, then the ends, of %d "+
+				"spatial dimensions", p, 2*k, k)
 		}
 		for _, x := range p {
 			if x < 0 {
@@ -99,7 +102,8 @@ func (w *window) slide(n *ir.Node, in []int, ceil bool) ([]int, error) {
 		}
 		padded := size + w.padBegin[i] + w.padEnd[i]
 		if r > padded {
-			return nil, ir.Errf(n, "kernel-shape", "the kernel %v with dilations %v spans %d in spatial dimension %d, more than the padded input shape has: %d",
+			return nil, ir.Errf(n, "kernel-shape", "the kernel %v with dilations %v spans %d in spatial dimension "+
+				"%d, more than the padded input shape has: %d",
 				w.kernel, w.dilations, r, i, padded)
 		}
 		out[i] = (padded-r)/s + 1
@@ -158,10 +162,12 @@ func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
 		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, spatial...]", n.In[0], x)
 	}
 	if len(x) > 5 {
-		return nil, ir.Errf(n, "rank", "the input %s has shape %v: at most 3 spatial dimensions are supported", n.In[0], x)
+		return nil, ir.Errf(n, "rank", "the input %s has shape %v: at most 3 spatial dimensions are supported", n.In[0],
+			x)
 	}
 	if len(w) != len(x) {
-		return nil, ir.Errf(n, "rank", "the weights %s have shape %v, want rank %d as the input %v", n.In[1], w, len(x), x)
+		return nil, ir.Errf(n, "rank", "the weights %s have shape %v, want rank %d as the input %v", n.In[1], w, len(x),
+			x)
 	}
 	kernel := append([]int(nil), w[2:]...)
 	if ks := ir.AttrsOf[KernelShapeAttr](n).KernelShape; ks != nil && !sameShape(ks, kernel) {
@@ -171,8 +177,10 @@ func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &ConvGeom{N: x[0], CIn: x[1], Group: ir.AttrsOf[GroupAttr](n).Group, In: append([]int(nil), x[2:]...), Kernel: kernel,
-		Strides: win.strides, Dilations: win.dilations, PadBegin: win.padBegin, PadEnd: win.padEnd, Transposed: n.Op.Name == "ConvTranspose"}
+	g := &ConvGeom{N: x[0], CIn: x[1], Group: ir.AttrsOf[GroupAttr](n).Group, In: append([]int(nil), x[2:]...),
+		Kernel:  kernel,
+		Strides: win.strides, Dilations: win.dilations, PadBegin: win.padBegin, PadEnd: win.padEnd,
+		Transposed: n.Op.Name == "ConvTranspose"}
 	if g.Group < 1 {
 		return nil, ir.Errf(n, "group", "attribute group is %d, want at least 1", g.Group)
 	}
@@ -187,7 +195,8 @@ func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
 		return nil, ir.Errf(n, "group", "group %d does not divide the %d output channels", g.Group, g.COut)
 	}
 	if w[1] != g.CIn/g.Group {
-		return nil, ir.Errf(n, "weight-shape", "the weights have shape %v: %d channels, want %d (the input's %d channels in %d groups)", w, w[1], g.CIn/g.Group, g.CIn, g.Group)
+		return nil, ir.Errf(n, "weight-shape", "the weights have shape %v: %d channels, want %d (the input's %d "+
+			"channels in %d groups)", w, w[1], g.CIn/g.Group, g.CIn, g.Group)
 	}
 	if g.Out, err = win.slide(n, g.In, false); err != nil {
 		return nil, err
@@ -201,7 +210,8 @@ func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
 func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) error {
 	k := len(g.Kernel)
 	if w[0] != g.CIn {
-		return ir.Errf(n, "weight-shape", "the weights have shape %v: %d input channels, the input has %d", w, w[0], g.CIn)
+		return ir.Errf(n, "weight-shape", "the weights have shape %v: %d input channels, the input has %d", w, w[0],
+			g.CIn)
 	}
 	if w[1] < 1 {
 		return ir.Errf(n, "weight-shape", "the weights have shape %v: no output channels", w)
@@ -214,7 +224,9 @@ func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) error {
 		}
 		for i, p := range op {
 			if p < 0 || p >= max(g.Strides[i], g.Dilations[i]) {
-				return ir.Errf(n, "output-padding", "attribute output_padding is %v, want values from 0 to below the stride or dilation (%v, %v)", op, g.Strides, g.Dilations)
+				return ir.Errf(n, "output-padding",
+					"attribute output_padding is %v, want values from 0 to below the stride or dilation (%v, %v)", op,
+					g.Strides, g.Dilations)
 			}
 		}
 		copy(g.OutputPadding, op)
@@ -240,12 +252,14 @@ func (g *ConvGeom) transposed(n *ir.Node, win *window, w []int) error {
 		default:
 			g.Out[i] = full - g.PadBegin[i] - g.PadEnd[i]
 			if g.Out[i] < 1 {
-				return ir.Errf(n, "pads", "the pads %v and %v leave no output in spatial dimension %d, where the full result has %d", g.PadBegin, g.PadEnd, i, full)
+				return ir.Errf(n, "pads", "the pads %v and %v leave no output in spatial dimension %d, where the "+
+					"full result has %d", g.PadBegin, g.PadEnd, i, full)
 			}
 			continue
 		}
 		if g.Out[i] < 1 {
-			return ir.Errf(n, "output-shape", "the output's spatial shape is %v, want at least 1 in each dimension", g.Out)
+			return ir.Errf(n, "output-shape", "the output's spatial shape is %v, want at least 1 in each dimension",
+				g.Out)
 		}
 		g.PadBegin[i], g.PadEnd[i] = halves(max(full-g.Out[i], 0), win.autoPad == "SAME_UPPER")
 	}
@@ -258,7 +272,8 @@ func checkBias(n *ir.Node, i, channels int) error {
 		return nil
 	}
 	if s := b.Type.Shape; len(s) != 1 || s[0] != channels {
-		return ir.Errf(n, "bias-shape", "the bias %s has shape %v, want [%d]: one value for each output channel", b, s, channels)
+		return ir.Errf(n, "bias-shape", "the bias %s has shape %v, want [%d]: one value for each output channel", b, s,
+			channels)
 	}
 	return nil
 }
@@ -303,14 +318,16 @@ func (g *PoolGeom) Padded() bool {
 func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 	x := n.Input(0).Type.Shape
 	if len(x) < 3 || len(x) > 5 {
-		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, spatial...] with 1 to 3 spatial dimensions", n.In[0], x)
+		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, spatial...] with 1 to 3 spatial "+
+			"dimensions", n.In[0], x)
 	}
 	g := &PoolGeom{N: x[0], C: x[1], In: append([]int(nil), x[2:]...)}
 	k := len(g.In)
 	if isGlobalPool(n.Op) {
 		for _, d := range g.In {
 			if d < 1 {
-				return nil, ir.Errf(n, "shape", "the input has spatial shape %v, want at least 1 in each dimension", g.In)
+				return nil, ir.Errf(n, "shape", "the input has spatial shape %v, want at least 1 in each dimension",
+					g.In)
 			}
 		}
 		g.Kernel, g.Out, g.Strides, g.Dilations = append([]int(nil), g.In...), ones(k), ones(k), ones(k)
@@ -319,7 +336,8 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 	}
 	kernel := slices.Clone(ir.AttrsOf[KernelShapeAttr](n).KernelShape)
 	if len(kernel) != k {
-		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, want %d values for the input %v", kernel, k, x)
+		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, want %d values for the input %v", kernel,
+			k, x)
 	}
 	win, err := readWindow(n, kernel, true)
 	if err != nil {
@@ -328,7 +346,8 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 	if g.Out, err = win.slide(n, g.In, ir.AttrsOf[PoolWindow](n).CeilMode != 0); err != nil {
 		return nil, err
 	}
-	g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd = kernel, win.strides, win.dilations, win.padBegin, win.padEnd
+	g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd = kernel, win.strides, win.dilations, win.padBegin,
+		win.padEnd
 	// before anything is done for every window or tap of a hostile model
 	for i, size := range [][]int{kernel, g.Out} {
 		if _, err := tensor.Elems(size); err != nil {
@@ -341,7 +360,8 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 	}
 	for i := range g.In {
 		if o, ok := emptyWindow(g, i); ok {
-			return nil, ir.Errf(n, "pads", "window %d of spatial dimension %d lies wholly in the padding (pads %v and %v, kernel %v)", o, i, g.PadBegin, g.PadEnd, g.Kernel)
+			return nil, ir.Errf(n, "pads", "window %d of spatial dimension %d lies wholly in the padding (pads %v "+
+				"and %v, kernel %v)", o, i, g.PadBegin, g.PadEnd, g.Kernel)
 		}
 	}
 	return g, nil

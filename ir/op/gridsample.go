@@ -25,7 +25,8 @@ var GridSample = def(ir.OpDef{
 		x, g := n.In[0].Type, n.In[1].Type
 		r := len(x.Shape) - 2
 		if r < 1 || len(g.Shape) != r+2 || g.Shape[r+1] != r || g.Shape[0] != x.Shape[0] {
-			return nil, ir.Errf(n, "shape-mismatch", "the input %v with positions %v, want [N, C, spatial...] and [N, out..., %d]", x.Shape, g.Shape, r)
+			return nil, ir.Errf(n, "shape-mismatch", "the input %v with positions %v, want [N, C, spatial...] and "+
+				"[N, out..., %d]", x.Shape, g.Shape, r)
 		}
 		if err := wantType(n, 0, numTypes); err != nil {
 			return nil, err
@@ -43,7 +44,9 @@ var GridSample = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, grid := in[0], in[1]
-		s := gridSampler{size: x.Shape[2:], mode: ir.AttrsOf[ModeAttr](n).Mode, padding: ir.AttrsOf[GridSampleAttrs](n).PaddingMode, corners: ir.AttrsOf[GridSampleAttrs](n).AlignCorners != 0, cubic: sampler{a: -0.75}}
+		s := gridSampler{size: x.Shape[2:], mode: ir.AttrsOf[ModeAttr](n).Mode,
+			padding: ir.AttrsOf[GridSampleAttrs](n).PaddingMode,
+			corners: ir.AttrsOf[GridSampleAttrs](n).AlignCorners != 0, cubic: sampler{a: -0.75}}
 		r := len(s.size)
 		shape := append([]int{x.Shape[0], x.Shape[1]}, grid.Shape[1:r+1]...)
 		C, plane, points := x.Shape[1], product(s.size), product(shape[2:])

@@ -86,7 +86,8 @@ func Broadcast(n *ir.Node, shapes ...[]int) ([]int, error) {
 			case out[o] == 1:
 				out[o] = d
 			default:
-				return nil, ir.Errf(n, "broadcast", "shapes %v do not broadcast: dimension %d is %d and %d", shapes, o, out[o], d)
+				return nil, ir.Errf(n, "broadcast", "shapes %v do not broadcast: dimension %d is %d and %d", shapes, o,
+					out[o], d)
 			}
 		}
 	}
@@ -101,7 +102,8 @@ func ConstInts(n *ir.Node, i int, what string) ([]int, error) {
 		return nil, nil
 	}
 	if v.Const == nil {
-		return nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but is computed at run time", what, i, v)
+		return nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but is computed at run "+
+			"time", what, i, v)
 	}
 	x := v.Const.Int64s()
 	out := make([]int, len(x))

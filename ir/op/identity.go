@@ -40,14 +40,16 @@ func OwnOutputs(g *ir.Graph) error {
 // Relayout is the identity whose output has another memory order than its
 // input; the order is in the output's type.
 var Relayout = def(ir.OpDef{
-	Name: "Relayout", Domain: "nncc", Doc: "identity into another memory order", View: ir.Permuted, MinIn: 1, Pattern: ir.Injective, Quant: ir.QMove,
+	Name: "Relayout", Domain: "nncc", Doc: "identity into another memory order", View: ir.Permuted, MinIn: 1,
+	Pattern: ir.Injective, Quant: ir.QMove,
 	Infer: inferLike, Eval: evalIdentity,
 })
 
 // Requantize is the identity on reals between two quantisations: it stands
 // where a producer and a consumer want different scales.
 var Requantize = def(ir.OpDef{
-	Name: "Requantize", Domain: "nncc", Doc: "identity on reals between two quantisations", Converts: true, MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QFloat, Straight: true,
+	Name: "Requantize", Domain: "nncc", Doc: "identity on reals between two quantisations", Converts: true, MinIn: 1,
+	Pattern: ir.Elementwise, Quant: ir.QFloat, Straight: true,
 	Infer: inferLike, Eval: evalIdentity, Scalar: scalarIdentity,
 })
 
@@ -67,7 +69,8 @@ var Dropout = def(ir.OpDef{
 			switch c := v.Const; {
 			case known && ratio == 0:
 			case c == nil:
-				return nil, ir.Errf(n, "training", "training_mode (input 2, %s) is computed at run time; want a constant false", v)
+				return nil, ir.Errf(n, "training", "training_mode (input 2, %s) is computed at run time; want a "+
+					"constant false", v)
 			case c.Len() > 0 && c.Int(0) != 0:
 				return nil, ir.Errf(n, "training", "training_mode is true; export the model for inference")
 			}

@@ -83,7 +83,8 @@ var MatMulInteger = def(ir.OpDef{
 		b := centred(in[1], opt(in, 3), 1, g.N)
 		y := make([]int32, len(g.A)*g.M*g.N)
 		parallel(len(g.A), func(i int) {
-			gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], g.K, b[g.B[i]*g.K*g.N:], g.N, 0, y[i*g.M*g.N:], g.N)
+			gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], g.K, b[g.B[i]*g.K*g.N:], g.N, 0, y[i*g.M*g.N:],
+				g.N)
 		})
 		return outs(tensor.Of(g.Shape, y))
 	},

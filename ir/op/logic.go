@@ -7,7 +7,8 @@ import (
 
 // intBinary defines a broadcast operator on bool or plain integers by its
 // function of two int64; results are wrapped to the element type.
-func intBinary(name, doc string, s typeSet, attrs []ir.AttrSpec, mk func(n *ir.Node) (func(a, b int64) int64, error)) *ir.OpDef {
+func intBinary(name, doc string, s typeSet, attrs []ir.AttrSpec, mk func(n *ir.Node) (func(a, b int64) int64,
+	error)) *ir.OpDef {
 	return def(ir.OpDef{
 		Name: name, Doc: doc, Attrs: attrs, MinIn: 2, Pattern: ir.Broadcast, Quant: ir.QNone,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {

@@ -10,7 +10,8 @@ import (
 // input 1 is the result for the bit pattern i. Element-wise operators on
 // quantised values that follow one another become one Lookup.
 var Lookup = def(ir.OpDef{
-	Name: "Lookup", Domain: "nncc", Doc: "a function of one 8-bit value as 256 results", MinIn: 2, Pattern: ir.Elementwise, Quant: ir.QInt,
+	Name: "Lookup", Domain: "nncc", Doc: "a function of one 8-bit value as 256 results", MinIn: 2,
+	Pattern: ir.Elementwise, Quant: ir.QInt,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, t := n.In[0].Type, n.In[1]
 		if x.DType.Size() != 1 || x.DType.Bits() != 8 {
@@ -38,14 +39,16 @@ func evalLookup(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 // points of the constant input 1 (fixp.Curve16). Element-wise operators on
 // int16 values that follow one another become one Curve.
 var Curve = def(ir.OpDef{
-	Name: "Curve", Domain: "nncc", Doc: "a function of one int16 value, interpolated between 513 points", MinIn: 2, Pattern: ir.Elementwise, Quant: ir.QInt,
+	Name: "Curve", Domain: "nncc", Doc: "a function of one int16 value, interpolated between 513 points", MinIn: 2,
+	Pattern: ir.Elementwise, Quant: ir.QInt,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, p := n.In[0].Type, n.In[1]
 		if x.DType != tensor.I16 {
 			return nil, ir.Errf(n, "dtype", "the input %s is %s, want int16", n.In[0], x.DType)
 		}
 		if p.Const == nil || p.Type.Elems() != fixp.Curve16Len || p.Type.DType != tensor.I16 {
-			return nil, ir.Errf(n, "points", "the points %s are %s, want %d int16 constants", p, p.Type, fixp.Curve16Len)
+			return nil, ir.Errf(n, "points", "the points %s are %s, want %d int16 constants", p, p.Type,
+				fixp.Curve16Len)
 		}
 		return []ir.Type{ir.T(tensor.I16, x.Shape...)}, nil
 	},

@@ -36,24 +36,25 @@ var LSTM = def(ir.OpDef{
 func lstmFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	H := g.Hidden
 	coupled := ir.AttrsOf[LSTMAttrs](n).InputForget != 0
-	return recur(n, g, func(s *rnnState[T]) { s.recurrentProduct(s.h, 0, 4*H) }, func(s *rnnState[T], b int, nh, nc []T) {
-		z, c := s.gates[b*4*H:][:4*H], s.c[b*H:][:H]
-		for k := range nh {
-			zi, zo, zf, zc := z[k], z[H+k], z[2*H+k], z[3*H+k]
-			if s.p != nil {
-				zi += s.p[k] * c[k]
-				zf += s.p[2*H+k] * c[k]
+	return recur(n, g, func(s *rnnState[T]) { s.recurrentProduct(s.h, 0, 4*H) },
+		func(s *rnnState[T], b int, nh, nc []T) {
+			z, c := s.gates[b*4*H:][:4*H], s.c[b*H:][:H]
+			for k := range nh {
+				zi, zo, zf, zc := z[k], z[H+k], z[2*H+k], z[3*H+k]
+				if s.p != nil {
+					zi += s.p[k] * c[k]
+					zf += s.p[2*H+k] * c[k]
+				}
+				i := s.act(0, zi)
+				f := 1 - i
+				if !coupled {
+					f = s.act(0, zf)
+				}
+				nc[k] = f*c[k] + i*s.act(1, zc)
+				if s.p != nil {
+					zo += s.p[H+k] * nc[k]
+				}
+				nh[k] = s.act(0, zo) * T(g.Act(s.dir, 2)(float64(nc[k])))
 			}
-			i := s.act(0, zi)
-			f := 1 - i
-			if !coupled {
-				f = s.act(0, zf)
-			}
-			nc[k] = f*c[k] + i*s.act(1, zc)
-			if s.p != nil {
-				zo += s.p[H+k] * nc[k]
-			}
-			nh[k] = s.act(0, zo) * T(g.Act(s.dir, 2)(float64(nc[k])))
-		}
-	})
+		})
 }

@@ -55,7 +55,8 @@ func mac16Params(n *ir.Node, axis, channels int, fc, both bool) (*MACParams, str
 	case w.Type.DType != tensor.I8 && w.Type.DType != tensor.I4:
 		return nil, fmt.Sprintf("the weights %s are of type %s, want int8 or int4", w, w.Type.DType)
 	case wq.PerAxis() && wq.Axis != axis:
-		return nil, fmt.Sprintf("the weights %s are quantised along dimension %d, want one scale, or one an output channel", w, wq.Axis)
+		return nil, fmt.Sprintf("the weights %s are quantised along dimension %d, want one scale, or one an output "+
+			"channel", w, wq.Axis)
 	}
 	for c, z := range wq.Zero {
 		if z != 0 {
@@ -196,7 +197,8 @@ func conv16Exact(g *ConvGeom, p *MACParams, x []int16, w []int8, bias []int64) [
 	y := make([]int16, len(acc))
 	for i, a := range acc {
 		c := i / out % g.COut
-		y[i] = int16(fixp.Clamp(fixp.RequantizeS64(a, fixp.ReduceMultiplier(p.Mult[c]), p.Shift[c]), p.ActMin, p.ActMax))
+		y[i] = int16(fixp.Clamp(fixp.RequantizeS64(a, fixp.ReduceMultiplier(p.Mult[c]), p.Shift[c]), p.ActMin,
+			p.ActMax))
 	}
 	return y
 }
@@ -213,7 +215,8 @@ func product16[W int8 | int16](p *MACParams, m, k, n int, a []int16, b []W, bias
 				acc = bias[i%n]
 			}
 			c := i % n % len(p.Mult)
-			y[i] = int16(fixp.Clamp(fixp.RequantizeS64(acc, fixp.ReduceMultiplier(p.Mult[c]), p.Shift[c]), p.ActMin, p.ActMax))
+			y[i] = int16(fixp.Clamp(fixp.RequantizeS64(acc, fixp.ReduceMultiplier(p.Mult[c]), p.Shift[c]), p.ActMin,
+				p.ActMax))
 		}
 		return nil
 	}
@@ -254,7 +257,8 @@ func evalMatMul16(n *ir.Node, g *MatGeom, p *MACParams, in []*tensor.Dense) ([]*
 func matMul16[W int8 | int16](p *MACParams, g *MatGeom, a []int16, b []W, y []int16) error {
 	b = swapInner(len(b)/max(g.K*g.N, 1), g.K, g.N, b)
 	for i := range g.A {
-		if err := product16(p, g.M, g.K, g.N, a[g.A[i]*g.M*g.K:][:g.M*g.K], b[g.B[i]*g.K*g.N:][:g.K*g.N], nil, y[i*g.M*g.N:][:g.M*g.N]); err != nil {
+		if err := product16(p, g.M, g.K, g.N, a[g.A[i]*g.M*g.K:][:g.M*g.K], b[g.B[i]*g.K*g.N:][:g.K*g.N], nil,
+			y[i*g.M*g.N:][:g.M*g.N]); err != nil {
 			return err
 		}
 	}

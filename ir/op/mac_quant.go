@@ -116,7 +116,8 @@ func macParams(n *ir.Node, axis, channels int, fc bool) (*MACParams, string) {
 	case w.Type.DType != tensor.I8 && w.Type.DType != tensor.U8 && w.Type.DType != tensor.I4:
 		return nil, fmt.Sprintf("the weights %s are of type %s, want int8, uint8 or int4", w, w.Type.DType)
 	case wq.PerAxis() && wq.Axis != axis:
-		return nil, fmt.Sprintf("the weights %s are quantised along dimension %d, want one scale, or one an output channel", w, wq.Axis)
+		return nil, fmt.Sprintf("the weights %s are quantised along dimension %d, want one scale, or one an output "+
+			"channel", w, wq.Axis)
 	}
 	xq, yq := x.Type.Quant, y.Type.Quant
 	p := &MACParams{InOff: bias8(x.Type) - xq.Zero[0], OutOff: yq.Zero[0] - bias8(y.Type), Rounding: Rounding(n)}

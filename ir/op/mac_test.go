@@ -101,7 +101,8 @@ func TestBatchedMatMulQuantised(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
 	a, b := randInt8(r, 2, 1, 3, 4), randInt8(r, 5, 4, 2)
 	g := ir.New("t")
-	n, err := g.Add(Get("", "MatMul"), "mm", nil, 1, g.AddInput("a", ir.T(tensor.I8, a.Shape...).WithQuant(tensor.I8, ir.PerTensor(0.1, 3))),
+	n, err := g.Add(Get("", "MatMul"), "mm", nil, 1,
+		g.AddInput("a", ir.T(tensor.I8, a.Shape...).WithQuant(tensor.I8, ir.PerTensor(0.1, 3))),
 		g.AddInput("b", ir.T(tensor.I8, b.Shape...).WithQuant(tensor.I8, ir.PerTensor(0.1, -7))))
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +130,8 @@ func TestBatchedMatMulQuantised(t *testing.T) {
 // TestQuantParamReasons: what keeps integer arithmetic away is said, and
 // evaluation then still gives the general rule's numbers.
 func TestQuantParamReasons(t *testing.T) {
-	x, w := ir.T(tensor.I8, 1, 2, 5, 5).WithQuant(tensor.I8, ir.PerTensor(0.02, 0)), tensor.New(tensor.I8, []int{3, 2, 3, 3})
+	x, w := ir.T(tensor.I8, 1, 2, 5, 5).WithQuant(tensor.I8, ir.PerTensor(0.02, 0)),
+		tensor.New(tensor.I8, []int{3, 2, 3, 3})
 	for _, c := range []struct {
 		change func(n *ir.Node)
 		want   string
@@ -176,7 +178,8 @@ func TestPoolingQuantised(t *testing.T) {
 		for d := range dims {
 			pads = append(pads, r.Intn(k[d]))
 		}
-		attrs := ir.Attrs{"kernel_shape": ir.Ints(k...), "strides": ir.Ints(s...), "pads": ir.Ints(pads...), "dilations": ir.Ints(dl...), "ceil_mode": ir.Int(i % 2)}
+		attrs := ir.Attrs{"kernel_shape": ir.Ints(k...), "strides": ir.Ints(s...), "pads": ir.Ints(pads...),
+			"dilations": ir.Ints(dl...), "ceil_mode": ir.Int(i % 2)}
 		n, err := tryNode(name, attrs, 1, ir.T(tensor.I8, x...).WithQuant(tensor.I8, ir.PerTensor(0.1, 5)))
 		if err != nil {
 			if strings.Contains(err.Error(), "wholly in the padding") {
@@ -240,11 +243,13 @@ func TestQLSTMFollowsFloat(t *testing.T) {
 	data := randInt8(r, steps, batch, input)
 	run := func(dir string, data *tensor.Dense) ([]*tensor.Dense, *ir.Node) {
 		g := ir.New("t")
-		in := []*ir.Value{g.AddInput("x", ir.T(tensor.I8, steps, batch, input).WithQuant(tensor.I8, xq)), g.AddConst("w", w), g.AddConst("r", rec), g.AddConst("b", b)}
+		in := []*ir.Value{g.AddInput("x", ir.T(tensor.I8, steps, batch, input).WithQuant(tensor.I8, xq)),
+			g.AddConst("w", w), g.AddConst("r", rec), g.AddConst("b", b)}
 		setQ(in[1], wq)
 		setQ(in[2], rq)
 		setQ(in[3], bq)
-		n, err := g.Add(Get("nncc", "QLSTM"), "l", ir.Attrs{"cell_scale_power": ir.Int(-11), "direction": ir.Str(dir)}, 3, in...)
+		n, err := g.Add(Get("nncc", "QLSTM"), "l", ir.Attrs{"cell_scale_power": ir.Int(-11), "direction": ir.Str(dir)},
+			3, in...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +305,8 @@ func TestMoveQuantised(t *testing.T) {
 		{"Tile", nil, []any{tensor.Ints(1, 2)}, []int8{1, 2, 1, 2, 3, 4, 3, 4}},
 		{"Expand", nil, []any{tensor.Ints(2, 1, 1)}, []int8{1, 2, 3, 4, 1, 2, 3, 4}},
 		{"Resize", nil, []any{nil, tensor.Of([]int{2}, []float32{1, 2})}, []int8{1, 1, 2, 2, 3, 3, 4, 4}},
-		{"Resize", ir.Attrs{"mode": ir.Str("linear"), "coordinate_transformation_mode": ir.Str("align_corners")}, []any{nil, nil, tensor.Ints(2, 3)}, []int8{1, 2, 2, 3, 4, 4}},
+		{"Resize", ir.Attrs{"mode": ir.Str("linear"), "coordinate_transformation_mode": ir.Str("align_corners")},
+			[]any{nil, nil, tensor.Ints(2, 3)}, []int8{1, 2, 2, 3, 4, 4}},
 	} {
 		in := append([]any{ir.T(tensor.I8, 2, 2).WithQuant(tensor.I8, q)}, c.rest...)
 		n := node(t, c.name, c.attrs, 1, in...)
@@ -336,9 +342,11 @@ func TestResizeQuantised(t *testing.T) {
 				size = append(size, 1+r.Intn(12))
 			}
 		}
-		attrs := ir.Attrs{"mode": ir.Str([]string{"linear", "nearest", "cubic"}[i/6%3]), "coordinate_transformation_mode": ir.Str([]string{"half_pixel", "asymmetric", "align_corners"}[i/2%3])}
+		attrs := ir.Attrs{"mode": ir.Str([]string{"linear", "nearest", "cubic"}[i/6%3]),
+			"coordinate_transformation_mode": ir.Str([]string{"half_pixel", "asymmetric", "align_corners"}[i/2%3])}
 		exact = exact && i/2%3 != 2 && i/6%3 != 2
-		n := node(t, "Resize", attrs, 1, ir.T(tensor.I8, s...).WithQuant(tensor.I8, ir.PerTensor(0.1, 3)), nil, nil, tensor.Ints(size...))
+		n := node(t, "Resize", attrs, 1, ir.T(tensor.I8, s...).WithQuant(tensor.I8, ir.PerTensor(0.1, 3)), nil, nil,
+			tensor.Ints(size...))
 		setQ(n.Out[0], ir.PerTensor([]float32{0.1, 0.17}[i%2], -9))
 		x := randInt8(r, s...)
 		args := []*tensor.Dense{x, nil, nil, n.In[3].Const}
@@ -352,7 +360,8 @@ func TestResizeQuantised(t *testing.T) {
 		}
 		for k := range got[0].Len() {
 			if d := got[0].Int(k) - want[0].Int(k); d < -1 || d > 1 || exact && d != 0 {
-				t.Fatalf("case %d %v to %v %v: element %d is %d, in float64 %d", i, s, size, attrs, k, got[0].Int(k), want[0].Int(k))
+				t.Fatalf("case %d %v to %v %v: element %d is %d, in float64 %d", i, s, size, attrs, k, got[0].Int(k),
+					want[0].Int(k))
 			}
 		}
 		asUint8(t, n, args, got[0])
@@ -382,7 +391,8 @@ func TestShapeErrors(t *testing.T) {
 		{"Gather", nil, 1, []any{x, tensor.Ints(2)}, "index 2 is out of range"},
 		{"Squeeze", nil, 1, []any{x, tensor.Ints(0)}, "it is not 1"},
 		{"Unsqueeze", nil, 1, []any{x, tensor.Ints(0, 0)}, "twice"},
-		{"Slice", nil, 1, []any{x, tensor.Ints(0), tensor.Ints(2), tensor.Ints(0), tensor.Ints(0)}, "step of dimension 0 is 0"},
+		{"Slice", nil, 1, []any{x, tensor.Ints(0), tensor.Ints(2), tensor.Ints(0), tensor.Ints(0)},
+			"step of dimension 0 is 0"},
 		{"Pad", nil, 1, []any{x, tensor.Ints(0, 0, 0)}, "want 4 values"},
 		{"Pad", nil, 1, []any{x, tensor.Ints(0, 0, -3, 0)}, "crop more"},
 		{"Pad", nil, 1, []any{x, tensor.Ints(1<<30, 1<<30, 0, 0)}, "too large"},
@@ -395,13 +405,17 @@ func TestShapeErrors(t *testing.T) {
 		{"Resize", nil, 1, []any{x, nil, nil, tensor.Ints(1<<29, 1<<29)}, "too large"},
 		{"Resize", nil, 1, []any{x}, "either scales"},
 		{"Einsum", a{"equation": ir.Str("ij,jk->iz")}, 1, []any{x, ir.T(tensor.F32, 6, 2)}, "which no term has"},
-		{"Einsum", a{"equation": ir.Str("a,b,c->")}, 1, []any{ir.T(tensor.F32, 1<<14), ir.T(tensor.F32, 1<<14), ir.T(tensor.F32, 1<<14)}, "too large"},
+		{"Einsum", a{"equation": ir.Str("a,b,c->")}, 1, []any{ir.T(tensor.F32, 1<<14), ir.T(tensor.F32, 1<<14),
+			ir.T(tensor.F32, 1<<14)}, "too large"},
 		{"MatMul", nil, 1, []any{ir.T(tensor.F32, 1<<12, 1, 1, 1), ir.T(tensor.F32, 1<<12, 1, 1)}, "too large"},
-		{"MaxPool", a{"kernel_shape": ir.Ints(1<<29, 1<<29), "pads": ir.Ints(1<<29, 1<<29, 1, 1)}, 1, []any{ir.T(tensor.F32, 1, 1, 4, 4)}, "too large"},
+		{"MaxPool", a{"kernel_shape": ir.Ints(1<<29, 1<<29), "pads": ir.Ints(1<<29, 1<<29, 1, 1)}, 1,
+			[]any{ir.T(tensor.F32, 1, 1, 4, 4)}, "too large"},
 		{"NonZero", nil, 1, []any{x}, "only constants"},
 		{"TopK", nil, 1, []any{x, tensor.Ints(7)}, "from 0 to 6"},
-		{"LSTM", nil, 1, []any{ir.T(tensor.F32, 3, 1, 2), ir.T(tensor.F32, 1, 16, 2), ir.T(tensor.F32, 1, 12, 4)}, "want [1 16 4]"},
-		{"LSTM", a{"activations": ir.Strings("Sigmoid")}, 1, []any{ir.T(tensor.F32, 3, 1, 2), ir.T(tensor.F32, 1, 16, 2), ir.T(tensor.F32, 1, 16, 4)}, "want 3 names"},
+		{"LSTM", nil, 1, []any{ir.T(tensor.F32, 3, 1, 2), ir.T(tensor.F32, 1, 16, 2), ir.T(tensor.F32, 1, 12, 4)},
+			"want [1 16 4]"},
+		{"LSTM", a{"activations": ir.Strings("Sigmoid")}, 1,
+			[]any{ir.T(tensor.F32, 3, 1, 2), ir.T(tensor.F32, 1, 16, 2), ir.T(tensor.F32, 1, 16, 4)}, "want 3 names"},
 	} {
 		_, err := tryNode(c.name, c.attrs, c.nout, c.in...)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name) {
@@ -411,7 +425,8 @@ func TestShapeErrors(t *testing.T) {
 }
 
 func BenchmarkConvFloat(b *testing.B) {
-	n := node(b, "Conv", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}, 1, ir.T(tensor.F32, 1, 64, 24, 24), tensor.New(tensor.F32, []int{64, 64, 3, 3}))
+	n := node(b, "Conv", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}, 1, ir.T(tensor.F32, 1, 64, 24, 24),
+		tensor.New(tensor.F32, []int{64, 64, 3, 3}))
 	in := []*tensor.Dense{tensor.New(tensor.F32, n.In[0].Type.Shape), n.In[1].Const}
 	for i := range in[1].Len() {
 		in[1].SetFloat(i, float64(i%7))

@@ -55,7 +55,8 @@ func MatMulGeometry(n *ir.Node) (*MatGeom, error) {
 	}
 	ra, rb := len(a), len(b)
 	if a[ra-1] != b[rb-2] {
-		return nil, ir.Errf(n, "shape-mismatch", "inputs of shapes %v and %v: the inner dimensions are %d and %d, want the same", n.In[0].Type.Shape, n.In[1].Type.Shape, a[ra-1], b[rb-2])
+		return nil, ir.Errf(n, "shape-mismatch", "inputs of shapes %v and %v: the inner dimensions are %d and %d, "+
+			"want the same", n.In[0].Type.Shape, n.In[1].Type.Shape, a[ra-1], b[rb-2])
 	}
 	batch, err := Broadcast(n, a[:ra-2], b[:rb-2])
 	if err != nil {
@@ -64,7 +65,8 @@ func MatMulGeometry(n *ir.Node) (*MatGeom, error) {
 	g := &MatGeom{Batch: batch, M: a[ra-2], K: a[ra-1], N: b[rb-1]}
 	count, err := tensor.Elems(batch)
 	if err != nil || count > maxProducts {
-		return nil, ir.Errf(n, "shape", "the batch dimensions %v are too large: more than %d matrix products", batch, maxProducts)
+		return nil, ir.Errf(n, "shape", "the batch dimensions %v are too large: more than %d matrix products", batch,
+			maxProducts)
 	}
 	g.A, g.B = make([]int, 0, count), make([]int, 0, count)
 	sa, sb := broadcastStrides(a[:ra-2], batch), broadcastStrides(b[:rb-2], batch)
@@ -111,7 +113,8 @@ func evalMatMul(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	a, b := in[0].Int64s(), in[1].Int64s()
 	y := tensor.New(in[0].DType, g.Shape)
 	for i := range g.A {
-		matmulInt(g, a[g.A[i]*g.M*g.K:], b[g.B[i]*g.K*g.N:], func(r, c int, acc int64) { y.SetInt((i*g.M+r)*g.N+c, acc) })
+		matmulInt(g, a[g.A[i]*g.M*g.K:], b[g.B[i]*g.K*g.N:],
+			func(r, c int, acc int64) { y.SetInt((i*g.M+r)*g.N+c, acc) })
 	}
 	return outs(y)
 }
@@ -137,7 +140,8 @@ func matmulFloat[T float](n *ir.Node, g *MatGeom) func(in []*tensor.Dense) []*te
 			gemm(false, false, len(g.A)*g.M, g.N, g.K, 1, a, max(g.K, 1), b, max(g.N, 1), 0, y, max(g.N, 1))
 		} else {
 			parallel(len(g.A), func(i int) {
-				gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], max(g.K, 1), b[g.B[i]*g.K*g.N:], max(g.N, 1), 0, y[i*g.M*g.N:], max(g.N, 1))
+				gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], max(g.K, 1), b[g.B[i]*g.K*g.N:], max(g.N, 1),
+					0, y[i*g.M*g.N:], max(g.N, 1))
 			})
 		}
 		return []*tensor.Dense{clampAct(n, tensor.Of(g.Shape, y))}

@@ -108,7 +108,8 @@ func evalMatMulQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	b = swapInner(len(b)/max(g.K*g.N, 1), g.K, g.N, b)
 	y := make([]int8, len(g.A)*g.M*g.N)
 	for i := range g.A {
-		err := p.product(g.M, g.K, g.N, a[g.A[i]*g.M*g.K:][:g.M*g.K], b[g.B[i]*g.K*g.N:][:g.K*g.N], nil, y[i*g.M*g.N:][:g.M*g.N])
+		err := p.product(g.M, g.K, g.N, a[g.A[i]*g.M*g.K:][:g.M*g.K], b[g.B[i]*g.K*g.N:][:g.K*g.N], nil,
+			y[i*g.M*g.N:][:g.M*g.N])
 		if err != nil {
 			return nil, ir.Errf(n, "kernel", "%v", err)
 		}
@@ -119,8 +120,9 @@ func evalMatMulQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 // fc are the parameters of a product of [m][k] and [n][k], with one zero point
 // for all weights.
 func (p *MACParams) fc(m, k, n int) *qref.FCParams {
-	return &qref.FCParams{Rows: m, Depth: k, Cols: n, InputOffset: p.InOff, FilterOffset: p.FilterOff[0], OutputOffset: p.OutOff,
-		ActMin: p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift, Rounding: p.Rounding}
+	return &qref.FCParams{Rows: m, Depth: k, Cols: n, InputOffset: p.InOff, FilterOffset: p.FilterOff[0],
+		OutputOffset: p.OutOff,
+		ActMin:       p.ActMin, ActMax: p.ActMax, Mult: p.Mult, Shift: p.Shift, Rounding: p.Rounding}
 }
 
 // product is one matrix product, a [m][k] times b transposed [n][k].

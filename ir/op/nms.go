@@ -15,7 +15,8 @@ type NonMaxSuppressionAttrs struct {
 // depends on the data: the result has room for all that max_output_boxes_per_class
 // (input 2, a constant) allows, and rows of -1 behind those that were selected.
 var NonMaxSuppression = def(ir.OpDef{
-	Name: "NonMaxSuppression", Doc: "boxes with the highest scores that do not overlap; rows of -1 behind them, up to the capacity",
+	Name: "NonMaxSuppression", Doc: "boxes with the highest scores that do not overlap; rows of -1 behind them, up " +
+		"to the capacity",
 	Attrs: ir.Declare[NonMaxSuppressionAttrs](), MinIn: 2, MaxIn: 5, Quant: ir.QNone, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g, err := NMSGeometry(n)
@@ -24,7 +25,8 @@ var NonMaxSuppression = def(ir.OpDef{
 		}
 		return one(ir.T(tensor.I64, g.Batch*g.Classes*g.Most, 3))
 	},
-	MACs: func(n *ir.Node) int64 { // every box selected is the best of all, and its overlap with those before it takes some eight multiplications
+	// every box selected is the best of all, and its overlap with those before it takes some eight multiplications
+	MACs: func(n *ir.Node) int64 {
 		g, err := NMSGeometry(n)
 		if err != nil {
 			return 0
@@ -92,7 +94,8 @@ type NMSGeom struct {
 func NMSGeometry(n *ir.Node) (*NMSGeom, error) {
 	b, s := n.In[0].Type, n.In[1].Type
 	if b.Rank() != 3 || s.Rank() != 3 || b.Shape[2] != 4 || b.Shape[0] != s.Shape[0] || b.Shape[1] != s.Shape[2] {
-		return nil, ir.Errf(n, "shape-mismatch", "boxes %v with scores %v, want [N, boxes, 4] and [N, classes, boxes]", b.Shape, s.Shape)
+		return nil, ir.Errf(n, "shape-mismatch", "boxes %v with scores %v, want [N, boxes, 4] and [N, classes, boxes]",
+			b.Shape, s.Shape)
 	}
 	for i := range 2 {
 		if err := wantType(n, i, floatTypes); err != nil {
@@ -108,7 +111,8 @@ func NMSGeometry(n *ir.Node) (*NMSGeom, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &NMSGeom{Batch: s.Shape[0], Classes: s.Shape[1], Boxes: s.Shape[2], Centre: ir.AttrsOf[NonMaxSuppressionAttrs](n).CenterPointBox != 0}
+	g := &NMSGeom{Batch: s.Shape[0], Classes: s.Shape[1], Boxes: s.Shape[2],
+		Centre: ir.AttrsOf[NonMaxSuppressionAttrs](n).CenterPointBox != 0}
 	if len(most) > 0 {
 		g.Most = min(max(most[0], 0), g.Boxes)
 	}

@@ -37,7 +37,8 @@ var BatchNormalization = def(ir.OpDef{
 				continue
 			}
 			if s := n.In[i].Type.Shape; len(s) != 1 || s[0] != c {
-				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the channels of %v", what, i, n.In[i], s, c, n.In[0].Type.Shape)
+				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the channels of %v", what,
+					i, n.In[i], s, c, n.In[0].Type.Shape)
 			}
 		}
 		return one(like(n, 0))
@@ -126,7 +127,8 @@ func wantBroadcastTo(n *ir.Node, i int, what string, shape []int) error {
 		return nil
 	}
 	if s, err := Broadcast(n, v.Type.Shape, shape); err != nil || !sameShape(s, shape) {
-		return ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, which does not broadcast to %v", what, i, v, v.Type.Shape, shape)
+		return ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, which does not broadcast to %v", what, i, v,
+			v.Type.Shape, shape)
 	}
 	return nil
 }
@@ -267,7 +269,8 @@ func inferGroupNorm(n *ir.Node) ([]ir.Type, error) {
 	}
 	for i, what := range []string{1: "scale", 2: "bias"} {
 		if i > 0 && !sameShape(n.In[i].Type.Shape, x.Shape[1:2]) {
-			return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the channels of %v", what, i, n.In[i], n.In[i].Type.Shape, x.Shape[1], x.Shape)
+			return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the channels of %v", what, i,
+				n.In[i], n.In[i].Type.Shape, x.Shape[1], x.Shape)
 		}
 	}
 	return one(like(n, 0))
@@ -281,7 +284,8 @@ type InstanceNormalizationAttrs struct {
 // InstanceNormalization normalises every channel of every sample.
 var InstanceNormalization = def(ir.OpDef{
 	Name: "InstanceNormalization", Doc: "zero mean and unit variance per sample and channel, then scale and B",
-	Attrs: ir.Declare[InstanceNormalizationAttrs](), MinIn: 3, Pattern: ir.Opaque, Infer: inferGroupNorm, EvalQ: evalGroupNormQ,
+	Attrs: ir.Declare[InstanceNormalizationAttrs](), MinIn: 3, Pattern: ir.Opaque, Infer: inferGroupNorm,
+	EvalQ: evalGroupNormQ,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return outs(groupNorm(in[0], in[0].Shape[1], float64(ir.AttrsOf[EpsilonAttr](n).Epsilon), in[1], in[2]))
 	},
@@ -296,7 +300,8 @@ type GroupNormalizationAttrs struct {
 
 // GroupNormalization normalises groups of channels of every sample.
 var GroupNormalization = def(ir.OpDef{
-	Name: "GroupNormalization", Doc: "zero mean and unit variance per sample and group of channels, then scale and bias per channel",
+	Name: "GroupNormalization", Doc: "zero mean and unit variance per sample and group of channels, then scale and " +
+		"bias per channel",
 	Attrs: ir.Declare[GroupNormalizationAttrs](), MinIn: 3, Pattern: ir.Opaque, EvalQ: evalGroupNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		t, err := inferGroupNorm(n)
@@ -308,7 +313,8 @@ var GroupNormalization = def(ir.OpDef{
 		return t, err
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		return outs(groupNorm(in[0], ir.AttrsOf[GroupNormalizationAttrs](n).NumGroups, float64(ir.AttrsOf[EpsilonAttr](n).Epsilon), in[1], in[2]))
+		return outs(groupNorm(in[0], ir.AttrsOf[GroupNormalizationAttrs](n).NumGroups,
+			float64(ir.AttrsOf[EpsilonAttr](n).Epsilon), in[1], in[2]))
 	},
 })
 
@@ -320,7 +326,8 @@ type MeanVarianceNormalizationAttrs struct {
 // MeanVarianceNormalization subtracts the mean and divides by the deviation
 // over axes; 1e-9 is added to the deviation, as ONNX's function has it.
 var MeanVarianceNormalization = def(ir.OpDef{
-	Name: "MeanVarianceNormalization", Doc: "zero mean and unit variance over axes", Attrs: ir.Declare[MeanVarianceNormalizationAttrs](),
+	Name: "MeanVarianceNormalization", Doc: "zero mean and unit variance over axes",
+	Attrs: ir.Declare[MeanVarianceNormalizationAttrs](),
 	MinIn: 1, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
@@ -422,7 +429,8 @@ var LRN = def(ir.OpDef{
 		xs := floatsOf(x)
 		y := make([]float64, len(xs))
 		size := ir.AttrsOf[LRNAttrs](n).Size
-		alpha, beta, bias := float64(ir.AttrsOf[AlphaAttr](n).Alpha)/float64(size), float64(ir.AttrsOf[BetaAttr](n).Beta), float64(ir.AttrsOf[BiasAttr](n).Bias)
+		alpha, beta, bias := float64(ir.AttrsOf[AlphaAttr](n).Alpha)/float64(size),
+			float64(ir.AttrsOf[BetaAttr](n).Beta), float64(ir.AttrsOf[BiasAttr](n).Bias)
 		l := lanesOf(x.Shape, 1)
 		l.each(func(at int) {
 			for c := range l.n {

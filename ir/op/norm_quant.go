@@ -47,7 +47,8 @@ func normScales(n *ir.Node) (in, out qref.QP, ok bool) {
 	if !perTensorS8(x) || !perTensorS8(y) || len(n.Out) > 1 {
 		return in, out, false
 	}
-	return qref.QP{Scale: x.Quant.Scale[0], Zero: x.Quant.Zero[0]}, qref.QP{Scale: y.Quant.Scale[0], Zero: y.Quant.Zero[0]}, true
+	return qref.QP{Scale: x.Quant.Scale[0], Zero: x.Quant.Zero[0]},
+		qref.QP{Scale: y.Quant.Scale[0], Zero: y.Quant.Zero[0]}, true
 }
 
 // LayerNormS8 are the arguments of nncc_layer_norm_s8 for a quantised
@@ -66,8 +67,9 @@ func LayerNormS8(n *ir.Node) (p *qref.LayerNormParams, scale, bias []float64, ok
 	if rows*size == 0 || size > 1<<22 {
 		return nil, nil, nil, false
 	}
-	p = &qref.LayerNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale), Epsilon: float64(ir.AttrsOf[EpsilonAttr](n).Epsilon),
-		Rows: int32(rows), Len: int32(size), InZero: in.Zero, OutZero: out.Zero, ActMin: -128, ActMax: 127}
+	p = &qref.LayerNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale),
+		Epsilon: float64(ir.AttrsOf[EpsilonAttr](n).Epsilon),
+		Rows:    int32(rows), Len: int32(size), InZero: in.Zero, OutZero: out.Zero, ActMin: -128, ActMax: 127}
 	scale, bias, ok = NormConstants(n, size)
 	return p, scale, bias, ok
 }
@@ -96,8 +98,9 @@ func GroupNormS8(n *ir.Node) (p *qref.GroupNormParams, scale, bias []float64, ok
 	if product(s) == 0 || product(s[1:])/groups > 1<<22 {
 		return nil, nil, nil, false
 	}
-	p = &qref.GroupNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale), Epsilon: float64(ir.AttrsOf[EpsilonAttr](n).Epsilon),
-		Batch: int32(s[0]), Spatial: int32(product(s[2:])), Channels: int32(s[1]), Groups: int32(groups),
+	p = &qref.GroupNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale),
+		Epsilon: float64(ir.AttrsOf[EpsilonAttr](n).Epsilon),
+		Batch:   int32(s[0]), Spatial: int32(product(s[2:])), Channels: int32(s[1]), Groups: int32(groups),
 		InZero: in.Zero, OutZero: out.Zero, ActMin: -128, ActMax: 127}
 	scale, bias, ok = NormConstants(n, s[1])
 	return p, scale, bias, ok && bias != nil

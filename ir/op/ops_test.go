@@ -274,7 +274,8 @@ func randType(r *rand.Rand) tensor.DType {
 	case 1:
 		return tensor.I8
 	}
-	return []tensor.DType{tensor.F64, tensor.F16, tensor.BF16, tensor.I8, tensor.I32, tensor.I64, tensor.U8, tensor.U64, tensor.Bool}[r.IntN(9)]
+	return []tensor.DType{tensor.F64, tensor.F16, tensor.BF16, tensor.I8, tensor.I32, tensor.I64, tensor.U8, tensor.U64,
+		tensor.Bool}[r.IntN(9)]
 }
 
 func randDense(r *rand.Rand, dt tensor.DType, shape []int) *tensor.Dense {

@@ -32,7 +32,8 @@ var Pad = def(ir.OpDef{
 				return nil, ir.Errf(n, "shape", "the fill value %s has shape %v, want one element", f, f.Type.Shape)
 			}
 			if x.Quant == nil && f.Type.DType != x.DType {
-				return nil, ir.Errf(n, "dtype", "the fill value %s is of type %s, the data of type %s", f, f.Type.DType, x.DType)
+				return nil, ir.Errf(n, "dtype", "the fill value %s is of type %s, the data of type %s", f, f.Type.DType,
+					x.DType)
 			}
 		}
 		return one(ir.T(x.DType, g.Shape...))
@@ -162,7 +163,8 @@ type PadGeom struct {
 // PadGeometry resolves and checks the inputs of a Pad node.
 func PadGeometry(n *ir.Node) (*PadGeom, error) {
 	x := n.In[0].Type.Shape
-	g := &PadGeom{Mode: ir.AttrsOf[ModeAttr](n).Mode, Begin: make([]int, len(x)), End: make([]int, len(x)), Shape: append([]int(nil), x...)}
+	g := &PadGeom{Mode: ir.AttrsOf[ModeAttr](n).Mode, Begin: make([]int, len(x)), End: make([]int, len(x)),
+		Shape: append([]int(nil), x...)}
 	switch g.Mode {
 	case "constant", "reflect", "edge", "wrap":
 	default:
@@ -180,7 +182,8 @@ func PadGeometry(n *ir.Node) (*PadGeom, error) {
 		axes = ir.Identity(len(x))
 	}
 	if len(pads) != 2*len(axes) {
-		return nil, ir.Errf(n, "pads", "the pads are %v, want %d values: the begins, then the ends, of %d dimensions", pads, 2*len(axes), len(axes))
+		return nil, ir.Errf(n, "pads", "the pads are %v, want %d values: the begins, then the ends, of %d dimensions",
+			pads, 2*len(axes), len(axes))
 	}
 	seen := make([]bool, len(x))
 	for i, a := range axes {
@@ -202,7 +205,8 @@ func PadGeometry(n *ir.Node) (*PadGeom, error) {
 			return nil, ir.Errf(n, "pads", "the pads %v crop more than dimension %d of the input %v has", pads, a, x)
 		}
 		if g.Mode != "constant" && max(b, e) > 0 && x[a] == 0 {
-			return nil, ir.Errf(n, "pads", "mode %s cannot extend dimension %d of the input %v, which is empty", g.Mode, a, x)
+			return nil, ir.Errf(n, "pads", "mode %s cannot extend dimension %d of the input %v, which is empty", g.Mode,
+				a, x)
 		}
 	}
 	return g, nil
@@ -276,5 +280,6 @@ func PadFill(n *ir.Node, given *tensor.Dense) (*tensor.Dense, error) {
 	case fq != nil:
 		return ir.QuantiseEven(ir.Dequantise(given, fq), scalar), nil
 	}
-	return nil, ir.Errf(n, "dtype", "the fill value %s is of type %s, want a float or %s", n.In[2], given.DType, t.DType)
+	return nil, ir.Errf(n, "dtype", "the fill value %s is of type %s, want a float or %s", n.In[2], given.DType,
+		t.DType)
 }

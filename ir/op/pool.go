@@ -138,10 +138,12 @@ var MaxUnpool = def(ir.OpDef{
 func unpoolShape(n *ir.Node) ([]int, error) {
 	x := n.In[0].Type.Shape
 	if len(x) < 3 || len(x) > 5 || !sameShape(x, n.In[1].Type.Shape) {
-		return nil, ir.Errf(n, "shape", "values of shape %v with indices of shape %v, want one shape [N, C, spatial...]", x, n.In[1].Type.Shape)
+		return nil, ir.Errf(n, "shape", "values of shape %v with indices of shape %v, want one shape [N, C, "+
+			"spatial...]", x, n.In[1].Type.Shape)
 	}
 	k := len(x) - 2
-	kernel, st, pads := ir.AttrsOf[KernelShapeAttr](n).KernelShape, ir.AttrsOf[StridesAttr](n).Strides, ir.AttrsOf[PadsAttr](n).Pads
+	kernel, st, pads := ir.AttrsOf[KernelShapeAttr](n).KernelShape, ir.AttrsOf[StridesAttr](n).Strides,
+		ir.AttrsOf[PadsAttr](n).Pads
 	if st == nil {
 		st = ones(k)
 	}
@@ -149,12 +151,14 @@ func unpoolShape(n *ir.Node) ([]int, error) {
 		pads = make([]int, 2*k)
 	}
 	if len(kernel) != k || len(st) != k || len(pads) != 2*k {
-		return nil, ir.Errf(n, "kernel-shape", "kernel_shape %v, strides %v, pads %v: want %d, %d and %d values", kernel, st, pads, k, k, 2*k)
+		return nil, ir.Errf(n, "kernel-shape", "kernel_shape %v, strides %v, pads %v: want %d, %d and %d values",
+			kernel, st, pads, k, k, 2*k)
 	}
 	out := append([]int(nil), x...)
 	for i := range kernel {
 		if kernel[i] < 1 || kernel[i] > maxExtent || st[i] < 1 || st[i] > maxExtent || pads[i] < 0 || pads[k+i] < 0 {
-			return nil, ir.Errf(n, "kernel-shape", "kernel_shape %v, strides %v, pads %v: out of range", kernel, st, pads)
+			return nil, ir.Errf(n, "kernel-shape", "kernel_shape %v, strides %v, pads %v: out of range", kernel, st,
+				pads)
 		}
 		if out[2+i] = (x[2+i]-1)*st[i] + kernel[i] - pads[i] - pads[k+i]; out[2+i] < 1 {
 			return nil, ir.Errf(n, "pads", "the pads %v leave no output", pads)
@@ -178,7 +182,8 @@ func inferMaxUnpool(n *ir.Node) ([]ir.Type, error) {
 		}
 		for i := range out {
 			if want[i] < out[i] {
-				return nil, ir.Errf(n, "shape", "output_shape is %v, smaller than the %v that pooling leaves", want, out)
+				return nil, ir.Errf(n, "shape", "output_shape is %v, smaller than the %v that pooling leaves", want,
+					out)
 			}
 		}
 		out = want
@@ -288,7 +293,8 @@ func poolFloat[T float](n *ir.Node, g *PoolGeom, rule poolRule[T]) func(in []*te
 // Planes are visited in parallel; win is only valid during the call.
 func (g *PoolGeom) windows(f func(plane, at int, win []int, taps int)) {
 	in, out := pad3(g.In, 1), pad3(g.Out, 1)
-	kn, st, dl, pb, pe := pad3(g.Kernel, 1), pad3(g.Strides, 1), pad3(g.Dilations, 1), pad3(g.PadBegin, 0), pad3(g.PadEnd, 0)
+	kn, st, dl, pb, pe := pad3(g.Kernel, 1), pad3(g.Strides, 1), pad3(g.Dilations, 1), pad3(g.PadBegin, 0),
+		pad3(g.PadEnd, 0)
 	ip, op := product(g.In), product(g.Out)
 	type span struct{ start, lo, hi, counted int }
 	spans := [3][]span{}

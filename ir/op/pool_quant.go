@@ -45,7 +45,8 @@ func PoolQuantClamp(n *ir.Node) (lo, hi int32, why string) {
 func (g *PoolGeom) plain2D() bool { return len(g.In) <= 2 && product(g.Dilations) == 1 }
 
 func (g *PoolGeom) params(lo, hi int32) *qref.PoolParams {
-	return &qref.PoolParams{In: nhwc(g.N, g.C, g.In), Out: nhwc(g.N, g.C, g.Out), Kernel: hw(g.Kernel, 1), Stride: hw(g.Strides, 1), Pad: hw(g.PadBegin, 0), ActMin: lo, ActMax: hi}
+	return &qref.PoolParams{In: nhwc(g.N, g.C, g.In), Out: nhwc(g.N, g.C, g.Out), Kernel: hw(g.Kernel, 1),
+		Stride: hw(g.Strides, 1), Pad: hw(g.PadBegin, 0), ActMin: lo, ActMax: hi}
 }
 
 func evalAveragePoolQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -105,7 +106,8 @@ func evalMaxPoolQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		if err := qref.MaxPool(g.params(lo, hi), swapInner(g.N, g.C, product(g.In), s8(in[0])), y); err != nil {
 			return nil, ir.Errf(n, "kernel", "%v", err)
 		}
-		return outs(eightBitOf(n.Out[0].Type, append([]int{g.N, g.C}, g.Out...), swapInner(g.N, product(g.Out), g.C, y)))
+		return outs(eightBitOf(n.Out[0].Type, append([]int{g.N, g.C}, g.Out...), swapInner(g.N, product(g.Out), g.C,
+			y)))
 	}
 	out, err := evalMaxPool(n, in)
 	if err != nil {

@@ -48,7 +48,8 @@ var QLSTM = def(ir.OpDef{
 		if n.In[0].Type.Quant != nil {
 			cell = tensor.I16
 		}
-		return []ir.Type{ir.T(dt, g.Seq, g.Batch, g.Hidden), ir.T(dt, g.Batch, g.Hidden), ir.T(cell, g.Batch, g.Hidden)}, nil
+		return []ir.Type{ir.T(dt, g.Seq, g.Batch, g.Hidden), ir.T(dt, g.Batch, g.Hidden),
+			ir.T(cell, g.Batch, g.Hidden)}, nil
 	},
 	Eval:    evalQLSTMFloat,
 	EvalQ:   evalQLSTM,
@@ -69,7 +70,8 @@ func qlstmGeometry(n *ir.Node) (*RNNGeom, error) {
 		}
 	}
 	x, r := n.In[0].Type.Shape, n.In[2].Type.Shape
-	g := &RNNGeom{Seq: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Gates: 4, Clip: math.Inf(1), Reverse: []bool{false}}
+	g := &RNNGeom{Seq: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Gates: 4, Clip: math.Inf(1),
+		Reverse: []bool{false}}
 	switch d := ir.AttrsOf[DirectionAttr](n).Direction; d {
 	case "forward":
 	case "reverse":
@@ -138,7 +140,8 @@ func qlstmParams(n *ir.Node, w, r, b *tensor.Dense) (*qref.LSTMParams, string) {
 	}
 	H := g.Hidden
 	p := &qref.LSTMParams{TimeMajor: true, Batch: g.Batch, Time: g.Seq, InputSize: g.Input, HiddenSize: H,
-		CellScalePower: int32(ir.AttrsOf[QLSTMAttrs](n).CellScalePower), OutputOffset: y.Quant.Zero[0], Rounding: Rounding(n)}
+		CellScalePower: int32(ir.AttrsOf[QLSTMAttrs](n).CellScalePower), OutputOffset: y.Quant.Zero[0],
+		Rounding: Rounding(n)}
 	const gateIn, gateOut = 1.0 / (1 << 12), 1.0 / (1 << 15)
 	p.ForgetToCellMult, p.ForgetToCellShift = fixp.QuantizeMultiplier(gateOut)
 	p.InputToCellMult, p.InputToCellShift = fixp.QuantizeMultiplier(gateOut * gateOut / cell)
@@ -146,8 +149,10 @@ func qlstmParams(n *ir.Node, w, r, b *tensor.Dense) (*qref.LSTMParams, string) {
 	ws, rs := w.Data.([]int8), r.Data.([]int8)
 	for k, gate := range []*qref.LSTMGate{&p.Input, &p.Output, &p.Forget, &p.Cell} {
 		gate.InputWeights, gate.HiddenWeights = ws[k*H*g.Input:][:H*g.Input], rs[k*H*H:][:H*H]
-		gate.InputMult, gate.InputShift = fixp.QuantizeMultiplier(fixp.EffectiveScaleFC(x.Quant.Scale[0], n.In[1].Type.Quant.ScaleAt(k*H), gateIn))
-		gate.HiddenMult, gate.HiddenShift = fixp.QuantizeMultiplier(fixp.EffectiveScaleFC(y.Quant.Scale[0], n.In[2].Type.Quant.ScaleAt(k*H), gateIn))
+		gate.InputMult, gate.InputShift = fixp.QuantizeMultiplier(fixp.EffectiveScaleFC(x.Quant.Scale[0],
+			n.In[1].Type.Quant.ScaleAt(k*H), gateIn))
+		gate.HiddenMult, gate.HiddenShift = fixp.QuantizeMultiplier(fixp.EffectiveScaleFC(y.Quant.Scale[0],
+			n.In[2].Type.Quant.ScaleAt(k*H), gateIn))
 		gate.InputBias, gate.HiddenBias = make([]int32, H), make([]int32, H)
 		for u := range H {
 			if b != nil {
@@ -198,7 +203,8 @@ func qlstmTypes(n *ir.Node, cell float32) string {
 	hidden := ir.T(tensor.I8, n.In[0].Type.Shape[1], H).WithQuant(tensor.I8, y.Quant)
 	cells := hidden.WithQuant(tensor.I16, ir.PerTensor(cell, 0))
 	out := append(append([]*ir.Value(nil), n.Out...), nil, nil)
-	for _, why := range []string{state(n.Input(4), hidden), state(n.Input(5), cells), state(out[1], hidden), state(out[2], cells)} {
+	for _, why := range []string{state(n.Input(4), hidden), state(n.Input(5), cells), state(out[1], hidden),
+		state(out[2], cells)} {
 		if why != "" {
 			return why
 		}

@@ -274,7 +274,8 @@ func TestReduceMeanS8(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	qx, qo := ir.PerTensor(0.05, -7), ir.PerTensor(0.02, 11)
 	x := randS8(r, 2, 3, 4, 5)
-	y := evalQ(t, "ReduceMean", ir.Attrs{"keepdims": ir.Int(0)}, s8(qo), operand{x, qx, false}, operand{tensor.Ints(2, -1), nil, true})
+	y := evalQ(t, "ReduceMean", ir.Attrs{"keepdims": ir.Int(0)}, s8(qo), operand{x, qx, false},
+		operand{tensor.Ints(2, -1), nil, true})
 	for o := range 6 {
 		sum := int64(0)
 		for k := range 20 {
@@ -290,7 +291,8 @@ func TestReduceMeanS8(t *testing.T) {
 func TestArgMaxS8(t *testing.T) {
 	x := tensor.Of([]int{2, 4}, []int8{3, 9, 9, -1, -5, -5, -9, -7})
 	for last, want := range [][]int64{{1, 0}, {2, 1}} {
-		y := evalQ(t, "ArgMax", ir.Attrs{"axis": ir.Int(1), "keepdims": ir.Int(0), "select_last_index": ir.Int(last)}, ir.Type{}, operand{x, ir.PerTensor(0.1, 5), false})
+		y := evalQ(t, "ArgMax", ir.Attrs{"axis": ir.Int(1), "keepdims": ir.Int(0), "select_last_index": ir.Int(last)},
+			ir.Type{}, operand{x, ir.PerTensor(0.1, 5), false})
 		if !slices.Equal(y.Int64s(), want) {
 			t.Errorf("select_last_index %d: %v, want %v", last, y.Int64s(), want)
 		}
@@ -330,7 +332,8 @@ func TestSoftmaxS8(t *testing.T) {
 		other := ir.PerTensor(1.0/128, -128)
 		y := evalQ(t, "Softmax", nil, s8(other), operand{x, qx, false})
 		k := evalQ(t, "Softmax", nil, s8(qo), operand{x, qx, false})
-		if want := ir.QuantiseAway(ir.Dequantise(k, qo), ir.Type{DType: tensor.I8, Shape: x.Shape, Quant: other}); !tensor.Equal(y, want) {
+		if want := ir.QuantiseAway(ir.Dequantise(k, qo), ir.Type{DType: tensor.I8, Shape: x.Shape,
+			Quant: other}); !tensor.Equal(y, want) {
 			t.Fatalf("softmax to scale 1/128 is not the requantised kernel result")
 		}
 	}

@@ -30,7 +30,8 @@ func newScaleMap(n *ir.Node, x, scale []int) (scaleMap, error) {
 	m := scaleMap{inner: tensor.Count(x[axis+1:]), dim: x[axis], block: 1, count: x[axis]}
 	if block == 0 {
 		if len(scale) != 1 || scale[0] != x[axis] {
-			return m, ir.Errf(n, "shape", "scale has shape %v, want a scalar or [%d], the size of dimension %d of %v", scale, x[axis], axis, x)
+			return m, ir.Errf(n, "shape", "scale has shape %v, want a scalar or [%d], the size of dimension %d of %v",
+				scale, x[axis], axis, x)
 		}
 		return m, nil
 	}
@@ -40,7 +41,8 @@ func newScaleMap(n *ir.Node, x, scale []int) (scaleMap, error) {
 	want := append([]int{}, x...)
 	want[axis] = (x[axis] + block - 1) / block
 	if !sameShape(scale, want) {
-		return m, ir.Errf(n, "shape", "scale has shape %v, want %v: %v in blocks of %d along axis %d", scale, want, x, block, axis)
+		return m, ir.Errf(n, "shape", "scale has shape %v, want %v: %v in blocks of %d along axis %d", scale, want, x,
+			block, axis)
 	}
 	m.block, m.count = block, want[axis]
 	return m, nil
@@ -65,7 +67,8 @@ func checkZero(n *ir.Node) error {
 		return nil
 	}
 	if s := n.In[1].Type; tensor.Count(z.Type.Shape) != s.Elems() {
-		return ir.Errf(n, "shape", "zero point (%s) has shape %v, scale (%s) %v; want the same", z, z.Type.Shape, n.In[1], s.Shape)
+		return ir.Errf(n, "shape", "zero point (%s) has shape %v, scale (%s) %v; want the same", z, z.Type.Shape,
+			n.In[1], s.Shape)
 	}
 	if !z.Type.DType.IsInt() {
 		return ir.Errf(n, "dtype", "zero point (%s) is of type %s, want an integer type", z, z.Type.DType)
@@ -83,7 +86,8 @@ func quantizeType(n *ir.Node) (tensor.DType, error) {
 			return 0, err
 		}
 		if z != nil && z.Type.DType != d {
-			return 0, ir.Errf(n, "dtype", "output_dtype is %s, but the zero point (%s) is of type %s", d, z, z.Type.DType)
+			return 0, ir.Errf(n, "dtype", "output_dtype is %s, but the zero point (%s) is of type %s", d, z,
+				z.Type.DType)
 		}
 		if !d.IsInt() {
 			return 0, ir.Errf(n, "dtype", "output_dtype is %s, want an integer type", d)
@@ -112,7 +116,8 @@ type QuantizeLinearAttrs struct {
 // QuantizeLinear is round(x/scale) + zero point, ties to even, saturated. The
 // division is made in float32, as ONNX Runtime does, or in float64 for double.
 var QuantizeLinear = def(ir.OpDef{
-	Name: "QuantizeLinear", Boundary: true, Converts: true, Doc: "round(x/scale), ties to even, plus zero point, saturated",
+	Name: "QuantizeLinear", Boundary: true, Converts: true,
+	Doc:   "round(x/scale), ties to even, plus zero point, saturated",
 	Attrs: ir.Declare[QuantizeLinearAttrs](),
 	MinIn: 2, MaxIn: 3, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
@@ -180,7 +185,8 @@ func dequantizeType(n *ir.Node) (tensor.DType, error) {
 
 // DequantizeLinear is (x - zero point) * scale, in the type of the scale.
 var DequantizeLinear = def(ir.OpDef{
-	Name: "DequantizeLinear", Boundary: true, Converts: true, Doc: "(x - zero point) * scale", Attrs: ir.Declare[ScaleAttrs](),
+	Name: "DequantizeLinear", Boundary: true, Converts: true, Doc: "(x - zero point) * scale",
+	Attrs: ir.Declare[ScaleAttrs](),
 	MinIn: 2, MaxIn: 3, Pattern: ir.Elementwise, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if t := n.In[0].Type.DType; !t.IsInt() {
@@ -190,7 +196,8 @@ var DequantizeLinear = def(ir.OpDef{
 			return nil, err
 		}
 		if z := n.Input(2); z != nil && z.Type.DType != n.In[0].Type.DType {
-			return nil, ir.Errf(n, "dtype", "zero point (%s) is of type %s, input 0 (%s) of type %s; want the same", z, z.Type.DType, n.In[0], n.In[0].Type.DType)
+			return nil, ir.Errf(n, "dtype", "zero point (%s) is of type %s, input 0 (%s) of type %s; want the same", z,
+				z.Type.DType, n.In[0], n.In[0].Type.DType)
 		}
 		if _, err := newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape); err != nil {
 			return nil, err

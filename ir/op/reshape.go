@@ -83,23 +83,27 @@ func inferReshape(n *ir.Node) ([]ir.Type, error) {
 			return nil, ir.Errf(n, "shape", "the target shape %v has a negative dimension", want)
 		case d == 0 && ir.AttrsOf[ReshapeAttrs](n).Allowzero == 0:
 			if i >= len(x.Shape) {
-				return nil, ir.Errf(n, "shape", "the target shape %v copies dimension %d, which the input %v does not have", want, i, x.Shape)
+				return nil, ir.Errf(n, "shape", "the target shape %v copies dimension %d, which the input %v does "+
+					"not have", want, i, x.Shape)
 			}
 			d = x.Shape[i]
 		}
 		if d > tensor.MaxElems {
-			return nil, ir.Errf(n, "shape", "the target shape %v is too large: more than %d elements", want, tensor.MaxElems)
+			return nil, ir.Errf(n, "shape", "the target shape %v is too large: more than %d elements", want,
+				tensor.MaxElems)
 		}
 		shape[i] = d
 		known = min(known*d, tensor.MaxElems+1) // the product stays small: no overflow
 	}
 	if free >= 0 {
 		if known == 0 || have%known != 0 {
-			return nil, ir.Errf(n, "shape", "the input %v (%d elements) cannot become %v: %d is no multiple of %d", x.Shape, have, want, have, known)
+			return nil, ir.Errf(n, "shape", "the input %v (%d elements) cannot become %v: %d is no multiple of %d",
+				x.Shape, have, want, have, known)
 		}
 		shape[free] = have / known
 	} else if known != have {
-		return nil, ir.Errf(n, "shape", "the input %v has %d elements, the target shape %v another number", x.Shape, have, want)
+		return nil, ir.Errf(n, "shape", "the input %v has %d elements, the target shape %v another number", x.Shape,
+			have, want)
 	}
 	return one(ir.T(x.DType, shape...))
 }

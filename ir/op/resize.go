@@ -119,7 +119,8 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 	}
 	d := n.In[which].Const
 	if d == nil {
-		return nil, nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but are computed at run time", what, which, n.In[which])
+		return nil, nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but are computed "+
+			"at run time", what, which, n.In[which])
 	}
 	if d.Len() != len(axes) {
 		return nil, nil, ir.Errf(n, "shape", "%s have %d values, want %d", what, d.Len(), len(axes))
@@ -127,7 +128,8 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 	for i, a := range axes {
 		v := d.Float(i)
 		if !(v > 0 && v <= maxExtent) || x[a] < 1 {
-			return nil, nil, ir.Errf(n, "shape", "%s hold %v for dimension %d of the input %v, want a positive value", what, v, a, x)
+			return nil, nil, ir.Errf(n, "shape", "%s hold %v for dimension %d of the input %v, want a positive value",
+				what, v, a, x)
 		}
 		if which == 3 {
 			shape[a] = int(v)
@@ -136,7 +138,8 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 		}
 		size := math.Floor(float64(x[a]) * v)
 		if size < 1 || size > maxExtent {
-			return nil, nil, ir.Errf(n, "shape", "scale %v makes %v elements of the %d in dimension %d", v, size, x[a], a)
+			return nil, nil, ir.Errf(n, "shape", "scale %v makes %v elements of the %d in dimension %d", v, size, x[a],
+				a)
 		}
 		shape[a], scale[a] = int(size), v
 	}
@@ -152,13 +155,15 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 		case "not_smaller":
 			s = max(s, scale[a])
 		default:
-			return nil, nil, ir.Errf(n, "policy", "keep_aspect_ratio_policy is %q, want stretch, not_larger or not_smaller", policy)
+			return nil, nil, ir.Errf(n, "policy", "keep_aspect_ratio_policy is %q, want stretch, not_larger or "+
+				"not_smaller", policy)
 		}
 	}
 	for _, a := range axes {
 		scale[a] = s
 		if shape[a] = int(math.Floor(s*float64(x[a]) + 0.5)); shape[a] < 1 {
-			return nil, nil, ir.Errf(n, "shape", "scale %v leaves nothing of the %d elements in dimension %d", s, x[a], a)
+			return nil, nil, ir.Errf(n, "shape", "scale %v leaves nothing of the %d elements in dimension %d", s, x[a],
+				a)
 		}
 	}
 	return shape, scale, nil
@@ -191,22 +196,28 @@ func ResizeGeometry(n *ir.Node) (*ResizeGeom, error) {
 		return nil, err
 	}
 	x := n.In[0].Type.Shape
-	s := sampler{mode: ir.AttrsOf[ModeAttr](n).Mode, nearest: ir.AttrsOf[ResizeAttrs](n).NearestMode, coord: ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode,
-		a: float64(ir.AttrsOf[ResizeAttrs](n).CubicCoeffA), exclude: ir.AttrsOf[ResizeAttrs](n).ExcludeOutside != 0, antialias: ir.AttrsOf[ResizeAttrs](n).Antialias != 0}
+	s := sampler{mode: ir.AttrsOf[ModeAttr](n).Mode, nearest: ir.AttrsOf[ResizeAttrs](n).NearestMode,
+		coord: ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode,
+		a:     float64(ir.AttrsOf[ResizeAttrs](n).CubicCoeffA), exclude: ir.AttrsOf[ResizeAttrs](n).ExcludeOutside != 0,
+		antialias: ir.AttrsOf[ResizeAttrs](n).Antialias != 0}
 	if !oneOf(s.mode, "nearest", "linear", "cubic") {
 		return nil, ir.Errf(n, "mode", "mode is %q, want nearest, linear or cubic", s.mode)
 	}
-	if !oneOf(s.coord, "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn") {
+	if !oneOf(s.coord, "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+		"tf_crop_and_resize", "tf_half_pixel_for_nn") {
 		return nil, ir.Errf(n, "mode", "coordinate_transformation_mode is %q, which is unknown", s.coord)
 	}
 	if !oneOf(s.nearest, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil") {
-		return nil, ir.Errf(n, "mode", "nearest_mode is %q, want round_prefer_floor, round_prefer_ceil, floor or ceil", s.nearest)
+		return nil, ir.Errf(n, "mode", "nearest_mode is %q, want round_prefer_floor, round_prefer_ceil, floor or ceil",
+			s.nearest)
 	}
-	g := &ResizeGeom{Shape: shape, Axes: make([]ResizeAxis, len(x)), Nearest: s.mode == "nearest", Crop: s.coord == "tf_crop_and_resize"}
+	g := &ResizeGeom{Shape: shape, Axes: make([]ResizeAxis, len(x)), Nearest: s.mode == "nearest",
+		Crop: s.coord == "tf_crop_and_resize"}
 	var roi []float64
 	if g.Crop {
 		if n.ConstIn(1) == nil {
-			return nil, ir.Errf(n, "dynamic", "tf_crop_and_resize needs a region (input 1, %s) that is known at compile time", n.Input(1))
+			return nil, ir.Errf(n, "dynamic", "tf_crop_and_resize needs a region (input 1, %s) that is known at "+
+				"compile time", n.Input(1))
 		}
 		roi = n.ConstIn(1).Floats()
 	}
@@ -215,7 +226,8 @@ func ResizeGeometry(n *ir.Node) (*ResizeGeom, error) {
 		return nil, err
 	}
 	if g.Crop && len(roi) != 2*len(axes) {
-		return nil, ir.Errf(n, "shape", "the region has %d values, want %d: the starts, then the ends", len(roi), 2*len(axes))
+		return nil, ir.Errf(n, "shape", "the region has %d values, want %d: the starts, then the ends", len(roi),
+			2*len(axes))
 	}
 	for i := range g.Axes {
 		g.Axes[i] = ResizeAxis{Same: true}

@@ -11,7 +11,8 @@ import (
 // ResizeMoves reports a quantised Resize that only moves integers: nearest,
 // one quantisation for input and output, nothing extrapolated.
 func ResizeMoves(n *ir.Node) bool {
-	return ir.AttrsOf[ModeAttr](n).Mode == "nearest" && ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode != "tf_crop_and_resize" &&
+	return ir.AttrsOf[ModeAttr](n).Mode == "nearest" &&
+		ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode != "tf_crop_and_resize" &&
 		n.In[0].Type.DType == n.Out[0].Type.DType && n.In[0].Type.Quant.Equal(n.Out[0].Type.Quant)
 }
 
@@ -85,5 +86,6 @@ func evalResizeQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if err := qref.Resize(p, x, h, w, y); err != nil {
 		return nil, ir.Errf(n, "kernel", "%v", err)
 	}
-	return outs(eightBitOf(n.Out[0].Type, n.Out[0].Type.Shape, swapInner(int(p.Batch), int(p.OutH*p.OutW), int(p.Channels), y)))
+	return outs(eightBitOf(n.Out[0].Type, n.Out[0].Type.Shape, swapInner(int(p.Batch), int(p.OutH*p.OutW),
+		int(p.Channels), y)))
 }

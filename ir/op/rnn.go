@@ -90,7 +90,8 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 		return nil, ir.Errf(n, "layout", "layout is %d, want 0 or 1", ir.AttrsOf[RNNAttrs](n).Layout)
 	}
 	if ir.AttrsOf[RNNAttrs](n).HiddenSize != nil && *ir.AttrsOf[RNNAttrs](n).HiddenSize != g.Hidden {
-		return nil, ir.Errf(n, "hidden-size", "hidden_size is %d, the recurrence weights have shape %v", *ir.AttrsOf[RNNAttrs](n).HiddenSize, r)
+		return nil, ir.Errf(n, "hidden-size", "hidden_size is %d, the recurrence weights have shape %v",
+			*ir.AttrsOf[RNNAttrs](n).HiddenSize, r)
 	}
 	if g.Hidden < 1 {
 		return nil, ir.Errf(n, "hidden-size", "the recurrence weights have shape %v: no hidden units", r)
@@ -100,7 +101,8 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 	if g.BatchFirst {
 		state = []int{g.Batch, d, g.Hidden}
 	}
-	want := [][]int{nil, {d, rows, g.Input}, {d, rows, g.Hidden}, {d, 2 * rows}, {g.Batch}, state, state, {d, 3 * g.Hidden}}
+	want := [][]int{nil, {d, rows, g.Input}, {d, rows, g.Hidden}, {d, 2 * rows}, {g.Batch}, state, state,
+		{d, 3 * g.Hidden}}
 	for i := 1; i < len(n.In); i++ {
 		if v := n.In[i]; v != nil && !sameShape(v.Type.Shape, want[i]) {
 			return nil, ir.Errf(n, "shape-mismatch", "input %d (%s) has shape %v, want %v", i, v, v.Type.Shape, want[i])
@@ -253,7 +255,8 @@ func (s *rnnState[T]) act(k int, x T) T {
 
 // recur runs a recurrent operator: step makes the new state of batch entry b
 // in nh and nc from s.gates, the products of this step, and the old state.
-func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step func(s *rnnState[T], b int, nh, nc []T)) func(in []*tensor.Dense) []*tensor.Dense {
+func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step func(s *rnnState[T], b int, nh,
+	nc []T)) func(in []*tensor.Dense) []*tensor.Dense {
 	return func(in []*tensor.Dense) []*tensor.Dense {
 		swap := func(d *tensor.Dense) *tensor.Dense {
 			if d != nil && g.BatchFirst {
@@ -276,7 +279,8 @@ func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step f
 			}
 		}
 		parallel(D, func(d int) {
-			s := &rnnState[T]{g: g, dir: d, w: w[d*rows*I:][:rows*I], r: r[d*rows*H:][:rows*H], gates: make([]T, B*rows), h: make([]T, B*H), c: make([]T, B*H)}
+			s := &rnnState[T]{g: g, dir: d, w: w[d*rows*I:][:rows*I], r: r[d*rows*H:][:rows*H],
+				gates: make([]T, B*rows), h: make([]T, B*H), c: make([]T, B*H)}
 			if bias != nil {
 				s.wb, s.rb = bias[d*2*rows:][:rows], bias[d*2*rows+rows:][:rows]
 			}
@@ -319,7 +323,8 @@ func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step f
 			copy(lastH[d*B*H:], s.h)
 			copy(lastC[d*B*H:], s.c)
 		})
-		yd, hd, cd := tensor.Of([]int{g.Seq, D, B, H}, y), tensor.Of([]int{D, B, H}, lastH), tensor.Of([]int{D, B, H}, lastC)
+		yd, hd, cd := tensor.Of([]int{g.Seq, D, B, H}, y), tensor.Of([]int{D, B, H}, lastH),
+			tensor.Of([]int{D, B, H}, lastC)
 		if g.BatchFirst {
 			yd = yd.Transpose([]int{2, 0, 1, 3})
 		}

@@ -26,7 +26,8 @@ var RoiAlign = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, rois, idx := n.In[0].Type, n.In[1].Type, n.In[2].Type
 		if x.Rank() != 4 || rois.Rank() != 2 || rois.Shape[1] != 4 || idx.Rank() != 1 || idx.Shape[0] != rois.Shape[0] {
-			return nil, ir.Errf(n, "shape-mismatch", "image %v, regions %v, samples %v: want [N, C, H, W], [regions, 4], [regions]", x.Shape, rois.Shape, idx.Shape)
+			return nil, ir.Errf(n, "shape-mismatch", "image %v, regions %v, samples %v: want [N, C, H, W], "+
+				"[regions, 4], [regions]", x.Shape, rois.Shape, idx.Shape)
 		}
 		if err := floatInputs(n, 0, 1); err != nil {
 			return nil, err
@@ -34,22 +35,27 @@ var RoiAlign = def(ir.OpDef{
 		if err := indexInput(n, 2); err != nil {
 			return nil, err
 		}
-		h, w, s := ir.AttrsOf[RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[RoiAlignAttrs](n).OutputWidth, ir.AttrsOf[RoiAlignAttrs](n).SamplingRatio
+		h, w, s := ir.AttrsOf[RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[RoiAlignAttrs](n).OutputWidth,
+			ir.AttrsOf[RoiAlignAttrs](n).SamplingRatio
 		if h < 1 || w < 1 || s < 0 || h > 1<<15 || w > 1<<15 || s > 1<<10 || x.Shape[2] < 1 || x.Shape[3] < 1 {
-			return nil, ir.Errf(n, "attr-value", "output %d by %d, sampling_ratio %d, image %v: out of range", h, w, s, x.Shape)
+			return nil, ir.Errf(n, "attr-value", "output %d by %d, sampling_ratio %d, image %v: out of range", h, w, s,
+				x.Shape)
 		}
 		if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "avg", "max") {
 			return nil, ir.Errf(n, "mode", "mode is %q, want avg or max", m)
 		}
-		if m := ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode; !oneOf(m, "half_pixel", "output_half_pixel") {
-			return nil, ir.Errf(n, "mode", "coordinate_transformation_mode is %q, want half_pixel or output_half_pixel", m)
+		if m := ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode; !oneOf(m, "half_pixel",
+			"output_half_pixel") {
+			return nil, ir.Errf(n, "mode", "coordinate_transformation_mode is %q, want half_pixel or output_half_pixel",
+				m)
 		}
 		return one(ir.T(x.DType, rois.Shape[0], x.Shape[1], h, w))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, rois := floatsOf(in[0]), floatsOf(in[1])
 		C, H, W := in[0].Shape[1], in[0].Shape[2], in[0].Shape[3]
-		oh, ow, scale := ir.AttrsOf[RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[RoiAlignAttrs](n).OutputWidth, float64(ir.AttrsOf[RoiAlignAttrs](n).SpatialScale)
+		oh, ow, scale := ir.AttrsOf[RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[RoiAlignAttrs](n).OutputWidth,
+			float64(ir.AttrsOf[RoiAlignAttrs](n).SpatialScale)
 		half := ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode == "half_pixel"
 		idx, err := wrapIndices(n, in[2], in[0].Shape[0])
 		if err != nil {
@@ -99,7 +105,9 @@ var RoiAlign = def(ir.OpDef{
 		if s == 0 {
 			s = 8
 		}
-		return int64(n.In[1].Type.Shape[0]) * int64(n.In[0].Type.Shape[1]) * int64(ir.AttrsOf[RoiAlignAttrs](n).OutputHeight) * int64(ir.AttrsOf[RoiAlignAttrs](n).OutputWidth) * int64(s) * int64(s) * 4
+		return int64(n.In[1].Type.Shape[0]) * int64(n.In[0].Type.Shape[1]) * int64(
+			ir.AttrsOf[RoiAlignAttrs](n).OutputHeight) * int64(ir.AttrsOf[RoiAlignAttrs](n).OutputWidth) * int64(
+			s) * int64(s) * 4
 	},
 })
 
@@ -131,7 +139,8 @@ func roiCorners(h, w int, py, px float64) (at [4]int, wt [4]float64) {
 		px = float64(x0)
 	}
 	ly, lx := py-float64(y0), px-float64(x0)
-	return [4]int{y0*w + x0, y0*w + x1, y1*w + x0, y1*w + x1}, [4]float64{(1 - ly) * (1 - lx), (1 - ly) * lx, ly * (1 - lx), ly * lx}
+	return [4]int{y0*w + x0, y0*w + x1, y1*w + x0, y1*w + x1}, [4]float64{(1 - ly) * (1 - lx), (1 - ly) * lx,
+		ly * (1 - lx), ly * lx}
 }
 
 func roiRead(x []float64, h, w int, py, px float64) float64 {

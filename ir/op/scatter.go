@@ -26,7 +26,8 @@ var ScatterElements = def(ir.OpDef{
 			return nil, err
 		}
 		if !sameShape(i.Shape, u.Shape) {
-			return nil, ir.Errf(n, "shape-mismatch", "indices of shape %v with updates of shape %v, want the same", i.Shape, u.Shape)
+			return nil, ir.Errf(n, "shape-mismatch", "indices of shape %v with updates of shape %v, want the same",
+				i.Shape, u.Shape)
 		}
 		return scatterType(n)
 	},
@@ -64,7 +65,8 @@ var ScatterND = def(ir.OpDef{
 		}
 		want := append(append([]int(nil), i[:len(i)-1]...), x[i[len(i)-1]:]...)
 		if !sameShape(u, want) {
-			return nil, ir.Errf(n, "shape-mismatch", "the updates have shape %v, want %v from the data %v and the coordinates %v", u, want, x, i)
+			return nil, ir.Errf(n, "shape-mismatch", "the updates have shape %v, want %v from the data %v and the "+
+				"coordinates %v", u, want, x, i)
 		}
 		return scatterType(n)
 	},
@@ -90,7 +92,8 @@ var ScatterND = def(ir.OpDef{
 func scatterType(n *ir.Node) ([]ir.Type, error) {
 	x, u := n.In[0].Type, n.In[2].Type
 	if x.DType != u.DType {
-		return nil, ir.Errf(n, "dtype", "the data are of type %s, the updates of type %s: they must agree", x.DType, u.DType)
+		return nil, ir.Errf(n, "dtype", "the data are of type %s, the updates of type %s: they must agree", x.DType,
+			u.DType)
 	}
 	switch r := ir.AttrsOf[ReductionAttr](n).Reduction; r {
 	case "none":

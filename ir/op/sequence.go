@@ -20,7 +20,8 @@ var ReverseSequence = def(ir.OpDef{
 		x := n.In[0].Type
 		b, t := ir.AttrsOf[ReverseSequenceAttrs](n).BatchAxis, ir.AttrsOf[ReverseSequenceAttrs](n).TimeAxis
 		if len(x.Shape) < 2 || b+t != 1 || b*t != 0 || b < 0 || t < 0 {
-			return nil, ir.Errf(n, "axis", "batch_axis %d and time_axis %d of an input %v, want 0 and 1 in some order", b, t, x.Shape)
+			return nil, ir.Errf(n, "axis", "batch_axis %d and time_axis %d of an input %v, want 0 and 1 in some order",
+				b, t, x.Shape)
 		}
 		if s := n.In[1].Type.Shape; len(s) != 1 || s[0] != x.Shape[b] {
 			return nil, ir.Errf(n, "shape-mismatch", "the lengths have shape %v, want [%d]", s, x.Shape[b])
@@ -57,7 +58,8 @@ var NonZero = def(ir.OpDef{
 	Name: "NonZero", Doc: "coordinates of the elements that are not zero, of a constant", MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if n.In[0].Const == nil {
-			return nil, ir.Errf(n, "dynamic", "the input %s is computed at run time, so that the size of the result is not known: only constants are supported", n.In[0])
+			return nil, ir.Errf(n, "dynamic", "the input %s is computed at run time, so that the size of the result "+
+				"is not known: only constants are supported", n.In[0])
 		}
 		return one(ir.T(tensor.I64, nonZero(n.In[0].Const).Shape...))
 	},
@@ -145,7 +147,8 @@ func compress(n *ir.Node) (shape, from, keep []int, err error) {
 		}
 	}
 	if len(cond) > from[axis] {
-		return nil, nil, nil, ir.Errf(n, "shape-mismatch", "the condition has %d elements, dimension %d has %d", len(cond), axis, from[axis])
+		return nil, nil, nil, ir.Errf(n, "shape-mismatch", "the condition has %d elements, dimension %d has %d",
+			len(cond), axis, from[axis])
 	}
 	shape = append([]int(nil), from...)
 	shape[axis] = len(keep)

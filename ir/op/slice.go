@@ -67,7 +67,8 @@ func SliceGeometry(n *ir.Node) (*SliceGeom, error) {
 		steps = ones(len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, ir.Errf(n, "slice", "%d starts, %d ends, %d axes and %d steps: want the same number", len(starts), len(ends), len(axes), len(steps))
+		return nil, ir.Errf(n, "slice", "%d starts, %d ends, %d axes and %d steps: want the same number", len(starts),
+			len(ends), len(axes), len(steps))
 	}
 	g := &SliceGeom{make([]int, len(x)), ones(len(x)), append([]int(nil), x...)}
 	seen := make([]bool, len(x))

@@ -83,7 +83,8 @@ func maxOf(v []float64) float64 {
 }
 
 // Softmax is exp(x) over its sum along axis.
-var Softmax = laneOp(ir.OpDef{Name: "Softmax", Doc: "exp(x) / sum exp(x) along axis", NonNegative: true, Quant: ir.QInt, EvalQ: evalSoftmaxQ, QError: softmaxError},
+var Softmax = laneOp(ir.OpDef{Name: "Softmax", Doc: "exp(x) / sum exp(x) along axis", NonNegative: true, Quant: ir.QInt,
+	EvalQ: evalSoftmaxQ, QError: softmaxError},
 	func(*ir.Node) func(v []float64) {
 		return func(v []float64) {
 			m, sum := maxOf(v), 0.0
@@ -133,7 +134,8 @@ type LpNormalizationAttrs struct {
 }
 
 // LpNormalization divides by the norm along axis; a zero norm leaves zeros.
-var LpNormalization = laneOp(ir.OpDef{Name: "LpNormalization", Doc: "x over its L1 or L2 norm along axis", Attrs: ir.Declare[LpNormalizationAttrs]()},
+var LpNormalization = laneOp(ir.OpDef{Name: "LpNormalization", Doc: "x over its L1 or L2 norm along axis",
+	Attrs: ir.Declare[LpNormalizationAttrs]()},
 	func(n *ir.Node) func(v []float64) {
 		p := ir.AttrsOf[PAttr](n).P
 		return func(v []float64) {

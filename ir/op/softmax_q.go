@@ -59,18 +59,22 @@ func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	if mult, shift, why := SoftmaxKernel16(n); why == "" && x.Len() > 0 {
 		y := tensor.New(tensor.I16, x.Shape)
-		return []*tensor.Dense{y}, softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int16), y.Data.([]int16), func(rows, size int, x, y []int16) error {
-			return qref.Softmax16(&qref.Softmax16Params{Rows: rows, Size: size, Mult: mult, Shift: shift, Rounding: Rounding(n)}, x, y)
-		})
+		return []*tensor.Dense{y}, softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int16), y.Data.([]int16),
+			func(rows, size int, x, y []int16) error {
+				return qref.Softmax16(&qref.Softmax16Params{Rows: rows, Size: size, Mult: mult, Shift: shift,
+					Rounding: Rounding(n)}, x, y)
+			})
 	}
 	mult, shift, diffMin, ok := SoftmaxRescaled(n)
 	if !ok || x.Len() == 0 {
 		return ir.EvalDequantised(n, in)
 	}
 	y := tensor.New(tensor.I8, x.Shape)
-	err = softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int8), y.Data.([]int8), func(rows, size int, x, y []int8) error {
-		return qref.Softmax(&qref.SoftmaxParams{Rows: rows, Size: size, Mult: mult, Shift: shift, DiffMin: diffMin}, x, y)
-	})
+	err = softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int8), y.Data.([]int8),
+		func(rows, size int, x, y []int8) error {
+			return qref.Softmax(&qref.SoftmaxParams{Rows: rows, Size: size, Mult: mult, Shift: shift, DiffMin: diffMin}, x,
+				y)
+		})
 	return []*tensor.Dense{softmaxRequantised(n, y)}, err
 }
 

@@ -73,7 +73,8 @@ func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
 			sum += k
 		}
 		if sum != x[axis] {
-			return 0, nil, ir.Errf(n, "split", "the sum of the sizes %v is %d, dimension %d of the input %v has %d", sizes, sum, axis, x, x[axis])
+			return 0, nil, ir.Errf(n, "split", "the sum of the sizes %v is %d, dimension %d of the input %v has %d",
+				sizes, sum, axis, x, x[axis])
 		}
 		if len(sizes) != len(n.Out) {
 			return 0, nil, ir.Errf(n, "split", "%d sizes %v for %d outputs", len(sizes), sizes, len(n.Out))
@@ -90,7 +91,8 @@ func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
 	each := (x[axis] + parts - 1) / parts
 	last := x[axis] - each*(parts-1)
 	if last < 0 || ir.AttrsOf[SplitAttrs](n).NumOutputs == nil && last != each {
-		return 0, nil, ir.Errf(n, "split", "dimension %d of the input %v cannot be split into %d parts of %d", axis, x, parts, each)
+		return 0, nil, ir.Errf(n, "split", "dimension %d of the input %v cannot be split into %d parts of %d", axis, x,
+			parts, each)
 	}
 	for i := 0; i < parts-1; i++ {
 		sizes = append(sizes, each)

@@ -32,7 +32,8 @@ var TfIdfVectorizer = def(ir.OpDef{
 		}
 		x := n.In[0].Type
 		if (x.Rank() != 1 && x.Rank() != 2) || x.DType != tensor.I32 && x.DType != tensor.I64 {
-			return nil, ir.Errf(n, "shape", "input 0 (%s) is %s, want int32 or int64 of shape [C] or [N, C]", n.In[0], x)
+			return nil, ir.Errf(n, "shape", "input 0 (%s) is %s, want int32 or int64 of shape [C] or [N, C]", n.In[0],
+				x)
 		}
 		return one(ir.T(tensor.F32, append(append([]int(nil), x.Shape[:x.Rank()-1]...), g.Size)...))
 	},
@@ -85,13 +86,17 @@ const maxGrams = 1 << 24
 
 // NGrams reads the attributes of a TfIdfVectorizer.
 func NGrams(n *ir.Node) (*NGramTable, error) {
-	lo, hi, skips := ir.AttrsOf[TfIdfVectorizerAttrs](n).MinGramLength, ir.AttrsOf[TfIdfVectorizerAttrs](n).MaxGramLength, ir.AttrsOf[TfIdfVectorizerAttrs](n).MaxSkipCount
-	starts, index, pool := ir.AttrsOf[TfIdfVectorizerAttrs](n).NgramCounts, ir.AttrsOf[TfIdfVectorizerAttrs](n).NgramIndexes, ir.AttrsOf[TfIdfVectorizerAttrs](n).PoolInt64s
+	lo, hi, skips := ir.AttrsOf[TfIdfVectorizerAttrs](n).MinGramLength,
+		ir.AttrsOf[TfIdfVectorizerAttrs](n).MaxGramLength, ir.AttrsOf[TfIdfVectorizerAttrs](n).MaxSkipCount
+	starts, index, pool := ir.AttrsOf[TfIdfVectorizerAttrs](n).NgramCounts,
+		ir.AttrsOf[TfIdfVectorizerAttrs](n).NgramIndexes, ir.AttrsOf[TfIdfVectorizerAttrs](n).PoolInt64s
 	if len(ir.AttrsOf[TfIdfVectorizerAttrs](n).PoolStrings) > 0 {
-		return nil, ir.Errf(n, "dtype", "pool_strings holds text, want pool_int64s: text has no place in firmware that computes with numbers")
+		return nil, ir.Errf(n, "dtype", "pool_strings holds text, want pool_int64s: text has no place in firmware "+
+			"that computes with numbers")
 	}
 	if lo < 1 || hi < lo || hi > len(starts) || skips < 0 || skips > 1<<20 {
-		return nil, ir.Errf(n, "attr-value", "min_gram_length %d, max_gram_length %d, max_skip_count %d with %d ngram_counts: out of range", lo, hi, skips, len(starts))
+		return nil, ir.Errf(n, "attr-value", "min_gram_length %d, max_gram_length %d, max_skip_count %d with %d "+
+			"ngram_counts: out of range", lo, hi, skips, len(starts))
 	}
 	if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "TF", "IDF", "TFIDF") {
 		return nil, ir.Errf(n, "mode", "mode is %q, want TF, IDF or TFIDF", m)
@@ -111,7 +116,8 @@ func NGrams(n *ir.Node) (*NGramTable, error) {
 		}
 		at := starts[size-1]
 		if at < 0 || at > end || end > len(pool) || (end-at)%size != 0 {
-			return nil, ir.Errf(n, "attr-value", "ngram_counts %v do not divide the pool of %d into n-grams", starts, len(pool))
+			return nil, ir.Errf(n, "attr-value", "ngram_counts %v do not divide the pool of %d into n-grams", starts,
+				len(pool))
 		}
 		for ; at < end; at, k = at+size, k+1 {
 			if k >= len(index) {

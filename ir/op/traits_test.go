@@ -33,10 +33,12 @@ func TestTraits(t *testing.T) {
 			}
 		}
 		if d.NonNegative == negative && d.Quant == ir.QFloat {
-			t.Errorf("%s: NonNegative is %v, and the function has negative results: %v", d.Name, d.NonNegative, negative)
+			t.Errorf("%s: NonNegative is %v, and the function has negative results: %v", d.Name, d.NonNegative,
+				negative)
 		}
 		for _, side := range []float64{-1, 1} { // on a line, the middle is the mean of the ends
-			if a, m, b := d.Scalar(n, side), d.Scalar(n, 1.5*side), d.Scalar(n, 2*side); d.Straight && math.Abs(m-(a+b)/2) > 1e-12 {
+			if a, m, b := d.Scalar(n, side), d.Scalar(n, 1.5*side), d.Scalar(n, 2*side); d.Straight &&
+				math.Abs(m-(a+b)/2) > 1e-12 {
 				t.Errorf("%s is marked Straight, and is %g, %g, %g at %g and on", d.Name, a, m, b, side)
 			}
 		}

@@ -51,7 +51,8 @@ func Perm(n *ir.Node) ([]int, error) {
 	s := slices.Clone(p)
 	slices.Sort(s)
 	if !slices.Equal(s, ir.Identity(r)) {
-		return nil, ir.Errf(n, "perm", "attribute perm is %v, want a permutation of the %d dimensions of %v", p, r, n.In[0].Type.Shape)
+		return nil, ir.Errf(n, "perm", "attribute perm is %v, want a permutation of the %d dimensions of %v", p, r,
+			n.In[0].Type.Shape)
 	}
 	return slices.Clone(p), nil
 }

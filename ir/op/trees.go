@@ -114,19 +114,27 @@ type TreeForest struct {
 
 // Forest reads and checks the attributes of a TreeEnsemble.
 func Forest(n *ir.Node) (*TreeForest, error) {
-	f := &TreeForest{Feature: ir.AttrsOf[TreeEnsembleAttrs](n).NodesFeatureids, LeafTarget: ir.AttrsOf[TreeEnsembleAttrs](n).LeafTargetids, Targets: ir.AttrsOf[TreeEnsembleAttrs](n).NTargets, Aggregate: ir.AttrsOf[TreeEnsembleAttrs](n).AggregateFunction}
+	f := &TreeForest{Feature: ir.AttrsOf[TreeEnsembleAttrs](n).NodesFeatureids,
+		LeafTarget: ir.AttrsOf[TreeEnsembleAttrs](n).LeafTargetids, Targets: ir.AttrsOf[TreeEnsembleAttrs](n).NTargets,
+		Aggregate: ir.AttrsOf[TreeEnsembleAttrs](n).AggregateFunction}
 	bad := func(format string, args ...any) (*TreeForest, error) {
 		return nil, ir.Errf(n, "tree", format, args...)
 	}
 	k := len(f.Feature)
-	modes, splits, weights := ir.AttrsOf[TreeEnsembleAttrs](n).NodesModes, ir.AttrsOf[TreeEnsembleAttrs](n).NodesSplits, ir.AttrsOf[TreeEnsembleAttrs](n).LeafWeights
-	yes, no, yesLeaf, noLeaf := ir.AttrsOf[TreeEnsembleAttrs](n).NodesTruenodeids, ir.AttrsOf[TreeEnsembleAttrs](n).NodesFalsenodeids, ir.AttrsOf[TreeEnsembleAttrs](n).NodesTrueleafs, ir.AttrsOf[TreeEnsembleAttrs](n).NodesFalseleafs
+	modes, splits, weights := ir.AttrsOf[TreeEnsembleAttrs](n).NodesModes, ir.AttrsOf[TreeEnsembleAttrs](n).NodesSplits,
+		ir.AttrsOf[TreeEnsembleAttrs](n).LeafWeights
+	yes, no, yesLeaf, noLeaf := ir.AttrsOf[TreeEnsembleAttrs](n).NodesTruenodeids,
+		ir.AttrsOf[TreeEnsembleAttrs](n).NodesFalsenodeids, ir.AttrsOf[TreeEnsembleAttrs](n).NodesTrueleafs,
+		ir.AttrsOf[TreeEnsembleAttrs](n).NodesFalseleafs
 	missing := ir.AttrsOf[TreeEnsembleAttrs](n).NodesMissingValueTracksTrue
-	if k == 0 || modes.Len() != k || splits.Len() != k || len(yes) != k || len(no) != k || len(yesLeaf) != k || len(noLeaf) != k || missing != nil && len(missing) != k {
+	if k == 0 || modes.Len() != k || splits.Len() != k || len(yes) != k || len(no) != k || len(yesLeaf) != k ||
+		len(noLeaf) != k || missing != nil && len(missing) != k {
 		return bad("the nodes_ attributes have different lengths, want %d values, one a node, each", k)
 	}
-	if len(f.LeafTarget) == 0 || weights.Len() != len(f.LeafTarget) || f.Targets < 1 || f.Targets > maxGrams || f.Aggregate < 0 || f.Aggregate > 3 {
-		return bad("%d leaves with %d weights, %d targets, aggregate function %d: out of range", len(f.LeafTarget), weights.Len(), f.Targets, f.Aggregate)
+	if len(f.LeafTarget) == 0 || weights.Len() != len(f.LeafTarget) || f.Targets < 1 || f.Targets > maxGrams ||
+		f.Aggregate < 0 || f.Aggregate > 3 {
+		return bad("%d leaves with %d weights, %d targets, aggregate function %d: out of range", len(f.LeafTarget),
+			weights.Len(), f.Targets, f.Aggregate)
 	}
 	for _, t := range f.LeafTarget {
 		if t < 0 || t >= f.Targets {
@@ -136,7 +144,8 @@ func Forest(n *ir.Node) (*TreeForest, error) {
 	f.LeafWeight, f.Split, f.Follows = weights.Floats(), splits.Floats(), make([]bool, len(f.LeafTarget))
 	if follows := ir.AttrsOf[TreeEnsembleAttrs](n).LeafFollows; follows != nil {
 		if len(follows) != len(f.LeafTarget) || follows[len(follows)-1] != 0 {
-			return bad("leaf_follows has %d values for %d leaves, want one each, 0 for the last", len(follows), len(f.LeafTarget))
+			return bad("leaf_follows has %d values for %d leaves, want one each, 0 for the last", len(follows),
+				len(f.LeafTarget))
 		}
 		for i, v := range follows {
 			f.Follows[i] = v != 0
@@ -162,7 +171,8 @@ func Forest(n *ir.Node) (*TreeForest, error) {
 		f.Mode[i] = int(modes.Int(i))
 		f.MissingTrue[i] = missing != nil && missing[i] != 0
 		if !a || !b || f.Mode[i] < 0 || f.Mode[i] > 6 || f.Feature[i] < 0 || f.Feature[i] >= width {
-			return bad("node %d: mode %d, feature %d of %d, children %d and %d: out of range", i, f.Mode[i], f.Feature[i], width, yes[i], no[i])
+			return bad("node %d: mode %d, feature %d of %d, children %d and %d: out of range", i, f.Mode[i],
+				f.Feature[i], width, yes[i], no[i])
 		}
 		if f.Mode[i] != 6 {
 			continue

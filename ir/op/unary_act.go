@@ -8,9 +8,10 @@ import (
 
 // Relu is max(x, 0).
 var Relu = unary(unarySpec{
-	name: "Relu", straight: true, finite: true, nonNegative: true, activation: true, doc: "max(x, 0)", types: signedTypes,
-	c:    ir.CForm{F64: "nncc_max_f64(x, 0.0)", F32: "x < 0.0f ? 0.0f : x", I64: "x > 0 ? x : 0"},
-	real: fixed(func(x float64) float64 { return max(x, 0) }),
+	name: "Relu", straight: true, finite: true, nonNegative: true, activation: true, doc: "max(x, 0)",
+	types: signedTypes,
+	c:     ir.CForm{F64: "nncc_max_f64(x, 0.0)", F32: "x < 0.0f ? 0.0f : x", I64: "x > 0 ? x : 0"},
+	real:  fixed(func(x float64) float64 { return max(x, 0) }),
 	f32: func(_ *ir.Node, y, x []float32) {
 		for i, v := range x {
 			y[i] = max(v, 0)
@@ -26,7 +27,8 @@ type LeakyReluAttrs struct {
 
 // LeakyRelu is x, or alpha*x where x is negative.
 var LeakyRelu = unary(unarySpec{
-	name: "LeakyRelu", straight: true, finite: true, activation: true, doc: "x where x >= 0, alpha*x elsewhere", types: floatTypes,
+	name: "LeakyRelu", straight: true, finite: true, activation: true, doc: "x where x >= 0, alpha*x elsewhere",
+	types: floatTypes,
 	c:     ir.CForm{F64: "x < 0.0 ? {alpha} * x : x"},
 	attrs: ir.Declare[LeakyReluAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
@@ -119,7 +121,8 @@ type CeluAttrs struct {
 
 // Celu is x, or alpha*(exp(x/alpha)-1) where x is negative.
 var Celu = unary(unarySpec{
-	name: "Celu", finite: true, activation: true, doc: "x where x >= 0, alpha*(exp(x/alpha)-1) elsewhere", types: floatTypes,
+	name: "Celu", finite: true, activation: true, doc: "x where x >= 0, alpha*(exp(x/alpha)-1) elsewhere",
+	types: floatTypes,
 	c:     ir.CForm{F64: "x < 0.0 ? {alpha} * expm1(x / {alpha}) : x"},
 	attrs: ir.Declare[CeluAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
@@ -141,7 +144,9 @@ func sigmoid(x float64) float64 {
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 // Sigmoid is the logistic function.
-var Sigmoid = unary(unarySpec{name: "Sigmoid", finite: true, nonNegative: true, activation: true, doc: "1 / (1 + exp(-x))", types: floatTypes, c: ir.CForm{F64: "nncc_sigmoid_f64(x)", F32: "1.0f / (1.0f + expf(-x))"}, real: fixed(sigmoid)})
+var Sigmoid = unary(unarySpec{name: "Sigmoid", finite: true, nonNegative: true, activation: true,
+	doc: "1 / (1 + exp(-x))", types: floatTypes, c: ir.CForm{F64: "nncc_sigmoid_f64(x)",
+		F32: "1.0f / (1.0f + expf(-x))"}, real: fixed(sigmoid)})
 
 // HardSigmoidAttrs are the attributes of HardSigmoid.
 type HardSigmoidAttrs struct {
@@ -151,8 +156,10 @@ type HardSigmoidAttrs struct {
 
 // HardSigmoid is a straight line clamped to [0, 1].
 var HardSigmoid = unary(unarySpec{
-	name: "HardSigmoid", straight: true, finite: true, nonNegative: true, activation: true, doc: "alpha*x + beta clamped to [0, 1]", types: floatTypes,
-	c:     ir.CForm{F64: "nncc_min_f64(nncc_max_f64({alpha} * x + {beta}, 0.0), 1.0)", F32: "fmaxf(0.0f, fminf(1.0f, {alpha} * x + {beta}))"},
+	name: "HardSigmoid", straight: true, finite: true, nonNegative: true, activation: true,
+	doc: "alpha*x + beta clamped to [0, 1]", types: floatTypes,
+	c: ir.CForm{F64: "nncc_min_f64(nncc_max_f64({alpha} * x + {beta}, 0.0), 1.0)",
+		F32: "fmaxf(0.0f, fminf(1.0f, {alpha} * x + {beta}))"},
 	attrs: ir.Declare[HardSigmoidAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
 		a, b := float64(ir.AttrsOf[HardSigmoidAttrs](n).Alpha), float64(ir.AttrsOf[HardSigmoidAttrs](n).Beta)
@@ -163,7 +170,8 @@ var HardSigmoid = unary(unarySpec{
 // HardSwish is x times a hard sigmoid of slope 1/6.
 var HardSwish = unary(unarySpec{
 	name: "HardSwish", finite: true, activation: true, doc: "x * clamp(x/6 + 1/2, 0, 1)", types: floatTypes,
-	c:    ir.CForm{F64: "x * nncc_min_f64(nncc_max_f64((x + 3.0) / 6.0, 0.0), 1.0)", F32: "x * fmaxf(0.0f, fminf(1.0f, x / 6.0f + 0.5f))"},
+	c: ir.CForm{F64: "x * nncc_min_f64(nncc_max_f64((x + 3.0) / 6.0, 0.0), 1.0)",
+		F32: "x * fmaxf(0.0f, fminf(1.0f, x / 6.0f + 0.5f))"},
 	real: fixed(func(x float64) float64 { return x * min(max((x+3)/6, 0), 1) }),
 })
 
@@ -191,7 +199,8 @@ var Mish = unary(unarySpec{
 })
 
 // Softplus is ln(1 + exp(x)).
-var Softplus = unary(unarySpec{name: "Softplus", finite: true, nonNegative: true, activation: true, doc: "ln(1 + exp(x))", types: floatTypes, c: ir.CForm{F64: "nncc_softplus_f64(x)"}, real: fixed(softplus)})
+var Softplus = unary(unarySpec{name: "Softplus", finite: true, nonNegative: true, activation: true,
+	doc: "ln(1 + exp(x))", types: floatTypes, c: ir.CForm{F64: "nncc_softplus_f64(x)"}, real: fixed(softplus)})
 
 // Softsign is x / (1 + |x|).
 var Softsign = unary(unarySpec{
@@ -201,7 +210,8 @@ var Softsign = unary(unarySpec{
 })
 
 // Tanh is the hyperbolic tangent.
-var Tanh = unary(unarySpec{name: "Tanh", finite: true, activation: true, doc: "hyperbolic tangent", types: floatTypes, c: ir.CForm{F64: "tanh(x)"}, real: fixed(math.Tanh)})
+var Tanh = unary(unarySpec{name: "Tanh", finite: true, activation: true, doc: "hyperbolic tangent", types: floatTypes,
+	c: ir.CForm{F64: "tanh(x)"}, real: fixed(math.Tanh)})
 
 // Constants of Gelu as C has them, with the bits of math.Sqrt2 and math.Sqrt(2/math.Pi).
 const (
@@ -219,7 +229,8 @@ type GeluAttrs struct {
 
 func gelu() ir.OpDef {
 	s := unarySpec{
-		name: "Gelu", finite: true, activation: true, doc: "x * Phi(x), exact (erf) or approximated by tanh", types: floatTypes,
+		name: "Gelu", finite: true, activation: true, doc: "x * Phi(x), exact (erf) or approximated by tanh",
+		types: floatTypes,
 		attrs: ir.Declare[GeluAttrs](),
 		cBy: func(n *ir.Node) ir.CForm {
 			if ir.AttrsOf[GeluAttrs](n).Approximate == "tanh" {

@@ -9,7 +9,8 @@ import (
 
 // Not is logical negation.
 var Not = unary(unarySpec{
-	name: "Not", doc: "logical not", types: boolTypes, quant: ir.QNone, finite: true, c: ir.CForm{I64: "x == 0 ? 1 : 0"},
+	name: "Not", doc: "logical not", types: boolTypes, quant: ir.QNone, finite: true,
+	c: ir.CForm{I64: "x == 0 ? 1 : 0"},
 	real: fixed(func(x float64) float64 {
 		if x == 0 {
 			return 1
@@ -38,7 +39,8 @@ var BitwiseNot = def(ir.OpDef{
 })
 
 // predicate defines an operator from reals to bool.
-func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(float64) bool, c func(n *ir.Node) ir.CForm) *ir.OpDef {
+func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(float64) bool,
+	c func(n *ir.Node) ir.CForm) *ir.OpDef {
 	return def(ir.OpDef{
 		Name: name, Doc: doc, Attrs: attrs, MinIn: 1, Pattern: ir.Elementwise, C: c,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
@@ -76,7 +78,8 @@ var IsInf = predicate("IsInf", "whether x is infinite, of the signs asked for",
 		return func(x float64) bool { return neg && x == negInf || pos && x == posInf }
 	}, func(n *ir.Node) ir.CForm {
 		c := "0"
-		switch neg, pos := ir.AttrsOf[IsInfAttrs](n).DetectNegative != 0, ir.AttrsOf[IsInfAttrs](n).DetectPositive != 0; {
+		switch neg, pos := ir.AttrsOf[IsInfAttrs](n).DetectNegative != 0,
+			ir.AttrsOf[IsInfAttrs](n).DetectPositive != 0; {
 		case neg && pos:
 			c = "(isinf(x) && (x < 0.0 || x > 0.0)) ? 1 : 0"
 		case neg:

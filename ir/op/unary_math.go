@@ -67,7 +67,8 @@ var Abs = unary(unarySpec{
 // Sign is -1, 0 or 1.
 var Sign = unary(unarySpec{
 	name: "Sign", finite: true, doc: "-1, 0 or 1", types: numTypes,
-	c: ir.CForm{F64: "x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x)", I64: "x > 0 ? 1 : (x < 0 ? -1 : 0)", U64: "x > 0 ? 1u : 0u"},
+	c: ir.CForm{F64: "x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x)", I64: "x > 0 ? 1 : (x < 0 ? -1 : 0)",
+		U64: "x > 0 ? 1u : 0u"},
 	real: fixed(func(x float64) float64 {
 		switch {
 		case x > 0:

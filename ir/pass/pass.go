@@ -151,7 +151,8 @@ func (m *Manager) Run(c *Ctx, g *ir.Graph) error {
 			return err
 		}
 		if errs := g.Verify(); len(errs) > 0 {
-			return &Bug{Pass: p.Name, Fault: bug.Errorf("left an invalid graph: %w", errors.Join(errs...)), Before: before}
+			return &Bug{Pass: p.Name, Fault: bug.Errorf("left an invalid graph: %w", errors.Join(errs...)),
+				Before: before}
 		}
 		if m.Dump != nil {
 			if err := m.Dump(i+1, p, g); err != nil {
@@ -234,5 +235,6 @@ func unknown(list []Pass, name string) error {
 	for _, p := range list {
 		names = append(names, p.Name)
 	}
-	return &ir.Diag{Code: "unknown-pass", Node: "pass " + name, Msg: "there is no such pass", Hint: "passes are " + strings.Join(names, ", ")}
+	return &ir.Diag{Code: "unknown-pass", Node: "pass " + name, Msg: "there is no such pass", Hint: "passes are " +
+		strings.Join(names, ", ")}
 }

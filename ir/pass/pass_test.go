@@ -42,7 +42,8 @@ var list = []pass.Pass{
 		g.Nodes[0].Out[0].Type = ir.T(1, 77)
 		return nil
 	}},
-	{Name: "fails", Required: "later passes rely on it", Run: func(c *pass.Ctx, g *ir.Graph) error { return ir.Errf(g.Nodes[0], "x", "cannot") }},
+	{Name: "fails", Required: "later passes rely on it",
+		Run: func(c *pass.Ctx, g *ir.Graph) error { return ir.Errf(g.Nodes[0], "x", "cannot") }},
 }
 
 func TestManager(t *testing.T) {
@@ -106,7 +107,8 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	m := pass.Manager{Passes: list, Off: map[string]bool{"fails": true}}
-	if err := m.Run(&pass.Ctx{}, parse(t, two)); err == nil || !strings.Contains(err.Error(), "cannot be switched off") {
+	if err := m.Run(&pass.Ctx{}, parse(t, two)); err == nil || !strings.Contains(err.Error(),
+		"cannot be switched off") {
 		t.Error(err)
 	}
 	if _, err := pass.Select(list, "nonne"); err == nil || !strings.Contains(err.Error(), "passes are none, merge") {

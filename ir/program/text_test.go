@@ -70,7 +70,8 @@ type generator struct {
 
 // text is a name or a piece of C.
 func (g generator) text() string {
-	words := []string{"x", "in0", "out", "scratch", "const3", "code1", "null", "func", "struct", "mutable", "step", "}", "", " ", "-", "-7", "1.5f", "0x1p-3f", "a b",
+	words := []string{"x", "in0", "out", "scratch", "const3", "code1", "null", "func", "struct", "mutable", "step", "}",
+		"", " ", "-", "-7", "1.5f", "0x1p-3f", "a b",
 		"nncc_relu_s8", "\"", "\\", "\n", "*/", "größe", "\xff", "(-2147483647 - 1)", "%x", "#", "unread", "fill"}
 	s := words[g.IntN(len(words))]
 	if g.IntN(4) == 0 {
@@ -158,7 +159,8 @@ func (g generator) step(k int, values int, code []*call.Code) *program.Step {
 	}
 	if k < 0 {
 		if s.Whole = g.IntN(2) == 0; !s.Whole {
-			s.Parts = []call.Part{{Input: g.IntN(2) == 0, I: g.number(), Off: g.number()}, {I: 1, Row: 1 + g.number(), Pitch: g.number()}}
+			s.Parts = []call.Part{{Input: g.IntN(2) == 0, I: g.number(), Off: g.number()},
+				{I: 1, Row: 1 + g.number(), Pitch: g.number()}}
 		}
 		return s
 	}
@@ -167,7 +169,8 @@ func (g generator) step(k int, values int, code []*call.Code) *program.Step {
 	}
 	if g.IntN(2) == 0 {
 		s.Scratch = len(g.p.Buffers)
-		g.p.Buffers = append(g.p.Buffers, program.Buffer{Name: g.text(), Offset: g.number(), Bytes: g.number(), First: k, Last: k, AliasOf: -1})
+		g.p.Buffers = append(g.p.Buffers, program.Buffer{Name: g.text(), Offset: g.number(), Bytes: g.number(),
+			First: k, Last: k, AliasOf: -1})
 	}
 	s.Headers = g.texts()
 	for range g.IntN(3) {
@@ -175,7 +178,8 @@ func (g generator) step(k int, values int, code []*call.Code) *program.Step {
 		s.Rows = append(s.Rows, call.Rows{Output: g.IntN(2) == 0, I: g.number(), Bytes: g.number()})
 	}
 	for range g.IntN(4) {
-		c := call.Call{Func: g.text(), Status: []call.Status{call.NoStatus, call.NNCCStatus, call.Ignored, call.Status(g.text())}[g.IntN(4)]}
+		c := call.Call{Func: g.text(), Status: []call.Status{call.NoStatus, call.NNCCStatus, call.Ignored,
+			call.Status(g.text())}[g.IntN(4)]}
 		if len(code) > 0 && g.IntN(3) == 0 {
 			c.Func, c.Code = "", code[g.IntN(len(code))]
 		}
@@ -193,7 +197,8 @@ func random(seed uint64) *program.Program {
 	g.p = p
 	values := 1 + g.IntN(4)
 	for i := range values {
-		b := program.Buffer{Name: fmt.Sprint(g.text(), i), Type: g.typ(), Offset: g.number(), Bytes: g.number(), First: g.number(), Last: g.number(), AliasOf: g.IntN(values+1) - 1}
+		b := program.Buffer{Name: fmt.Sprint(g.text(), i), Type: g.typ(), Offset: g.number(), Bytes: g.number(),
+			First: g.number(), Last: g.number(), AliasOf: g.IntN(values+1) - 1}
 		if g.IntN(3) == 0 {
 			b.Row, b.Pitch = g.number(), 1+g.number()%1000
 		}
@@ -202,11 +207,13 @@ func random(seed uint64) *program.Program {
 	for range g.IntN(3) {
 		p.Inputs = append(p.Inputs, program.IO{Name: g.text(), Buffer: g.IntN(values)})
 		p.Outputs = append(p.Outputs, program.IO{Name: g.text(), Buffer: g.IntN(values)})
-		p.States = append(p.States, program.State{In: g.number(), Out: g.number(), Fill: g.number() - 128, Init: g.IntN(3) - 1})
+		p.States = append(p.States, program.State{In: g.number(), Out: g.number(), Fill: g.number() - 128,
+			Init: g.IntN(3) - 1})
 	}
 	var code []*call.Code
 	for i := range g.IntN(3) {
-		code = append(code, &call.Code{Hint: fmt.Sprint(g.text(), i), Params: g.texts(), Body: strings.Join(g.texts(), "\n"), Uses: g.texts(), Headers: g.texts()})
+		code = append(code, &call.Code{Hint: fmt.Sprint(g.text(), i), Params: g.texts(),
+			Body: strings.Join(g.texts(), "\n"), Uses: g.texts(), Headers: g.texts()})
 	}
 	for k := range g.IntN(4) {
 		p.Steps = append(p.Steps, g.step(k, values, code))
@@ -215,7 +222,8 @@ func random(seed uint64) *program.Program {
 		p.Views = append(p.Views, g.step(-1, values, nil))
 	}
 	for range g.IntN(4) {
-		x := program.Const{Hint: g.text(), CType: []string{"int8_t", "uint16_t", "int64_t", "float", "double", "bf16", "T"}[g.IntN(7)], Align: g.number(), Pad: g.number()}
+		x := program.Const{Hint: g.text(), CType: []string{"int8_t", "uint16_t", "int64_t", "float", "double", "bf16",
+			"T"}[g.IntN(7)], Align: g.number(), Pad: g.number()}
 		x.Data = make([]byte, []int{0, 3, 8, 80, 520}[g.IntN(5)])
 		for i := range x.Data {
 			x.Data[i] = byte(g.Uint32())
@@ -291,7 +299,8 @@ func TestErrors(t *testing.T) {
 		{buffers + `step 0 %x = Relu(%x) "r" call code0()`, "4:31: there is no code 0 before this line"},
 		{buffers + `step 0 %x = Relu(%x) "r" call f(mutable 7)`, `4:41: found "7", want struct or const and a number`},
 		{buffers + `view %x = Relu(%x) "r" call f()`, `4:24: found "call", want arena, buffer`},
-		{buffers + `step 0 %x = Relu(%x) "r" call f(` + strings.Repeat("{", 40), "structs are nested more than 32 deep"},
+		{buffers + `step 0 %x = Relu(%x) "r" call f(` + strings.Repeat("{", 40),
+			"structs are nested more than 32 deep"},
 		{`const 0 "w" int8_t = i8[4] {1,2,3}`, "i8[4] needs 4 numbers, got 3"},
 		{`const 0 "w" int8_t = i8[9000000] splat 0`, "more than 4194304 elements made by splat and rand"},
 	} {

@@ -38,7 +38,8 @@ func (p *Program) verifyBuffers() error {
 		b := &p.Buffers[i]
 		end := extent{b.Offset, b.Bytes, b.Row, b.Pitch}.end()
 		if b.Offset < 0 || end > p.ArenaBytes {
-			return fault("buffer %s, %d bytes at %d, leaves the arena of %d bytes", b.Name, b.Bytes, b.Offset, p.ArenaBytes)
+			return fault("buffer %s, %d bytes at %d, leaves the arena of %d bytes", b.Name, b.Bytes, b.Offset,
+				p.ArenaBytes)
 		}
 		if b.AliasOf < 0 && b.Offset%Align != 0 {
 			return fault("buffer %s at %d is not aligned to %d", b.Name, b.Offset, Align)
@@ -75,7 +76,8 @@ func (p *Program) verifyViews() error {
 	for _, s := range p.Views {
 		if s.Whole {
 			if x, y := s.In[0].Buffer, s.Out[0]; p.extent(x) != p.extent(y) {
-				return fault("view %s: %s at %d, %s at %d", s, p.name(x), p.Buffers[x].Offset, p.name(y), p.Buffers[y].Offset)
+				return fault("view %s: %s at %d, %s at %d", s, p.name(x), p.Buffers[x].Offset, p.name(y),
+					p.Buffers[y].Offset)
 			}
 			continue
 		}
@@ -173,7 +175,8 @@ func (p *Program) verifyWrites(_ int, s *Step, _ []lifetime) error {
 		over := p.overwritten(s, i)
 		for _, x := range s.operands() {
 			if x != over && e.meets(p.extent(x)) {
-				return fault("%s: output %s at %d overlaps operand %s at %d", s, p.name(y), e.at, p.name(x), p.Buffers[x].Offset)
+				return fault("%s: output %s at %d overlaps operand %s at %d", s, p.name(y), e.at, p.name(x),
+					p.Buffers[x].Offset)
 			}
 		}
 	}
@@ -274,7 +277,8 @@ func (p *Program) verifyState(x State) error {
 	}
 	in, out := &p.Buffers[p.Inputs[x.In].Buffer], &p.Buffers[p.Outputs[x.Out].Buffer]
 	a, b := in.Type, out.Type
-	if a.Bytes() != b.Bytes() || a.DType != b.DType || b.Order != nil && a.Rank() != b.Rank() || !a.SameMemory(b.Order) {
+	if a.Bytes() != b.Bytes() || a.DType != b.DType || b.Order != nil && a.Rank() != b.Rank() ||
+		!a.SameMemory(b.Order) {
 		return fault("state %s is %s, %s is %s", in, a, out, b)
 	}
 	if x.Init >= 0 && len(p.Consts[x.Init].Data) != in.Type.Bytes() {

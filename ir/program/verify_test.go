@@ -93,18 +93,22 @@ const states = `program "s" {
 func TestVerify(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"as it is", "", "", ""},
-		{"outside the arena", "%h : f32[2] at 0", "%h : f32[2] at 96", "buffer h, 8 bytes at 96, leaves the arena of 96 bytes"},
+		{"outside the arena", "%h : f32[2] at 0", "%h : f32[2] at 96",
+			"buffer h, 8 bytes at 96, leaves the arena of 96 bytes"},
 		{"not aligned", "%h : f32[2] at 0", "%h : f32[2] at 4", "buffer h at 4 is not aligned to 16"},
 		{"a part elsewhere", "%b : f32[2] at 24", "%b : f32[2] at 20", "%b is at"},
 		{"a result over an operand without leave", "%h : f32[2] at 0", "%h : f32[2] at 16", "overlaps operand %h"},
 		{"scratch memory over a value", "scratch %s at 32", "scratch %s at 0", "the scratch memory at 0 overlaps %h"},
 		{"an argument without a place", "in0:float", "in1:float", "an argument points to input 1"},
-		{"a constant that is not there", "scratch:float, const0)", "scratch:float, const1)", "an argument is constant 1 of 1"},
+		{"a constant that is not there", "scratch:float, const0)", "scratch:float, const1)",
+			"an argument is constant 1 of 1"},
 		{"state of another size", "u8[8] {1,2,3,4,5,6,7,8}", "u8[4] {1,2,3,4}", "it begins with 4 bytes"},
 		{"state of another type", "%h : f32[2]", "%h : i32[2]", "state %h is i32[2], %a is f32[2]"},
 		{"read before it is written", "Split(%h)", "Split(%h, unread %h, %b)", "reads %b, which step 0 writes"},
-		{"in itself", "%c : f32[4] at 16, 16 bytes, steps 0 to 1", "%c : f32[4] at 16, 16 bytes, steps 0 to 1, in %a", "lies in itself"},
-		{"rows that nobody takes", "steps 0 to 1, in %c", "steps 0 to 1, in %c, rows of 4 every 8", "%a is at {at:16 bytes:8 row:4 pitch:8}"},
+		{"in itself", "%c : f32[4] at 16, 16 bytes, steps 0 to 1", "%c : f32[4] at 16, 16 bytes, steps 0 to 1, in %a",
+			"lies in itself"},
+		{"rows that nobody takes", "steps 0 to 1, in %c", "steps 0 to 1, in %c, rows of 4 every 8",
+			"%a is at {at:16 bytes:8 row:4 pitch:8}"},
 	} {
 		p, err := program.Parse(strings.Replace(states, c.old, c.new, 1))
 		if err != nil {

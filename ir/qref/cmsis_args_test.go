@@ -14,7 +14,8 @@ func TestBadArgumentsAreErrors(t *testing.T) {
 	d := qref.Dims{N: 1, H: 2, W: 2, C: 2}
 	s8 := func(n int) []int8 { return make([]int8, n) }
 	s32 := func(n int) []int32 { return make([]int32, n) }
-	conv := qref.ConvParams{In: d, Filter: qref.Dims{N: 2, H: 1, W: 1, C: 2}, Out: d, Stride: one, Dilation: one, Mult: s32(2), Shift: s32(2)}
+	conv := qref.ConvParams{In: d, Filter: qref.Dims{N: 2, H: 1, W: 1, C: 2}, Out: d, Stride: one, Dilation: one,
+		Mult: s32(2), Shift: s32(2)}
 	if err := qref.Conv(&conv, s8(8), s8(4), nil, s8(8)); err != nil {
 		t.Fatal(err)
 	}
@@ -34,13 +35,16 @@ func TestBadArgumentsAreErrors(t *testing.T) {
 		"empty conv": func() error { return qref.Conv(&qref.ConvParams{}, nil, nil, nil, nil) },
 		"depthwise":  func() error { return qref.Depthwise(&qref.DepthwiseParams{}, nil, nil, nil, nil) },
 		"transpose conv": func() error {
-			return qref.TransposeConv(&qref.TransposeConvParams{In: d, Out: d, Filter: d, Stride: one}, s8(8), s8(8), nil, s8(8))
+			return qref.TransposeConv(&qref.TransposeConvParams{In: d, Out: d, Filter: d, Stride: one}, s8(8), s8(8),
+				nil, s8(8))
 		},
 		"fully connected": func() error {
-			return qref.FullyConnected(&qref.FCParams{Rows: 1, Depth: 2, Cols: 3, Mult: s32(2), Shift: s32(2)}, s8(2), s8(6), nil, s8(3))
+			return qref.FullyConnected(&qref.FCParams{Rows: 1, Depth: 2, Cols: 3, Mult: s32(2), Shift: s32(2)}, s8(2),
+				s8(6), nil, s8(3))
 		},
 		"batch matmul": func() error {
-			return qref.BatchMatMul(&qref.BatchMatMulParams{Left: d, Right: qref.Dims{N: 3, H: 2, W: 2, C: 2}}, s8(8), s8(24), s8(8))
+			return qref.BatchMatMul(&qref.BatchMatMulParams{Left: d, Right: qref.Dims{N: 3, H: 2, W: 2, C: 2}}, s8(8),
+				s8(24), s8(8))
 		},
 		"add": func() error {
 			return qref.Add(&qref.AddParams{Scales: fixp.NewAddScales(1, 1, 1)}, s8(2), s8(3), s8(2))
@@ -48,15 +52,20 @@ func TestBadArgumentsAreErrors(t *testing.T) {
 		"mul":     func() error { return qref.Mul(&qref.MulParams{}, s8(2), s8(2), s8(1)) },
 		"minimum": func() error { return qref.Minimum(d, qref.Dims{N: 1, H: 3, W: 1, C: 1}, s8(8), s8(3), s8(8)) },
 		"average in the padding": func() error {
-			return qref.AvgPool(&qref.PoolParams{In: d, Out: d, Kernel: one, Stride: qref.Tile{H: 4, W: 4}}, s8(8), s8(8))
+			return qref.AvgPool(&qref.PoolParams{In: d, Out: d, Kernel: one, Stride: qref.Tile{H: 4, W: 4}}, s8(8),
+				s8(8))
 		},
-		"max pool":  func() error { return qref.MaxPool(&qref.PoolParams{In: d, Out: d, Kernel: one}, s8(8), s8(8)) },
-		"softmax":   func() error { return qref.Softmax(&qref.SoftmaxParams{Rows: 1, Size: 2, Shift: 40}, s8(2), s8(2)) },
+		"max pool": func() error { return qref.MaxPool(&qref.PoolParams{In: d, Out: d, Kernel: one}, s8(8), s8(8)) },
+		"softmax": func() error {
+			return qref.Softmax(&qref.SoftmaxParams{Rows: 1, Size: 2, Shift: 40}, s8(2),
+				s8(2))
+		},
 		"concat":    func() error { return qref.Concat(1, []int{2, 2}, [][]int8{s8(2)}, s8(4)) },
 		"pad":       func() error { return qref.Pad(d, qref.Dims{H: -1}, qref.Dims{}, 0, s8(8), s8(4)) },
 		"transpose": func() error { return qref.Transpose([]int{2, 2}, []int{0, 0}, s8(4), s8(4)) },
 		"lstm": func() error {
-			return qref.LSTM(&qref.LSTMParams{Batch: 1, Time: 1, InputSize: 1, HiddenSize: 1}, s8(1), s8(1), make([]int16, 1), nil)
+			return qref.LSTM(&qref.LSTMParams{Batch: 1, Time: 1, InputSize: 1, HiddenSize: 1}, s8(1), s8(1),
+				make([]int16, 1), nil)
 		},
 	} {
 		if f() == nil {

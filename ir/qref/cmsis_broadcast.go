@@ -22,7 +22,8 @@ func broadcast(name string, ad, bd Dims, a, b, out []int8, f func(x, y int8) int
 			return badArgs(name, "inputs %v and %v do not broadcast", ad, bd)
 		}
 	}
-	if err := firstErr(checkLen(name, "first input", len(a), ad.Size()), checkLen(name, "second input", len(b), bd.Size()),
+	if err := firstErr(checkLen(name, "first input", len(a), ad.Size()), checkLen(name, "second input", len(b),
+		bd.Size()),
 		checkLen(name, "output", len(out), o.Size())); err != nil {
 		return err
 	}

@@ -9,12 +9,14 @@ import (
 
 // kernels16 are the int16 kernels.
 var kernels16 = []kernel{
-	{"Conv16", genConv16}, {"Depthwise16", genDepthwise16}, {"FullyConnected16", genFC16}, {"BatchMatMul16", genBatchMatMul16},
+	{"Conv16", genConv16}, {"Depthwise16", genDepthwise16}, {"FullyConnected16", genFC16},
+	{"BatchMatMul16", genBatchMatMul16},
 	{"Add16", genAdd16}, {"Mul16", genMul16}, {"Pool16", genPool16}, {"Softmax16", genSoftmax16},
 }
 
 // kernels4 are the kernels with int4 filters.
-var kernels4 = []kernel{{"Conv4", genConv4}, {"Conv1xN4", genConv1xN4}, {"Depthwise4", genDepthwise4}, {"FullyConnected4", genFC4}}
+var kernels4 = []kernel{{"Conv4", genConv4}, {"Conv1xN4", genConv1xN4}, {"Depthwise4", genDepthwise4},
+	{"FullyConnected4", genFC4}}
 
 // data16 draws n values of the full range, now and then only extreme ones.
 func (g *gen) data16(n int) []int16 {
@@ -75,7 +77,8 @@ func (g *gen) convShape() *qref.ConvParams {
 		}
 		oh, ow = (ih-1)/sh+1, (iw-1)/sw+1
 	}
-	p.In, p.Filter, p.Out = qref.Dims{N: n, H: ih, W: iw, C: c}, qref.Dims{N: g.in(1, 9), H: kh, W: kw, C: c}, qref.Dims{N: n, H: oh, W: ow}
+	p.In, p.Filter, p.Out = qref.Dims{N: n, H: ih, W: iw, C: c}, qref.Dims{N: g.in(1, 9), H: kh, W: kw, C: c},
+		qref.Dims{N: n, H: oh, W: ow}
 	p.Out.C = p.Filter.N
 	p.Stride, p.Pad, p.Dilation = qref.Tile{H: sh, W: sw}, qref.Tile{H: ph, W: pw}, qref.Tile{H: dh, W: dw}
 	return p
@@ -110,7 +113,8 @@ func genConv16(g *gen) *call {
 
 // convInts are the first 22 integers of a convolution's request.
 func convInts(p *qref.ConvParams) []int32 {
-	return append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H, p.Dilation.W,
+	return append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H,
+		p.Dilation.W,
 		int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax))...)
 }
 
@@ -127,13 +131,15 @@ func (g *gen) depthwiseShape() *qref.DepthwiseParams {
 	ih, kh, sh, dh, ph, oh := g.windowAxis(4, 3)
 	iw, kw, sw, dw, pw, ow := g.windowAxis(4, 3)
 	n, oc := g.one(1, 1, 1, 2), ic*p.ChMult
-	p.In, p.Filter, p.Out = qref.Dims{N: n, H: ih, W: iw, C: ic}, qref.Dims{N: 1, H: kh, W: kw, C: oc}, qref.Dims{N: n, H: oh, W: ow, C: oc}
+	p.In, p.Filter, p.Out = qref.Dims{N: n, H: ih, W: iw, C: ic}, qref.Dims{N: 1, H: kh, W: kw, C: oc},
+		qref.Dims{N: n, H: oh, W: ow, C: oc}
 	p.Stride, p.Pad, p.Dilation = qref.Tile{H: sh, W: sw}, qref.Tile{H: ph, W: pw}, qref.Tile{H: dh, W: dw}
 	return p
 }
 
 func depthwiseInts(p *qref.DepthwiseParams, variant int) []int32 {
-	return append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H, p.Dilation.W,
+	return append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H,
+		p.Dilation.W,
 		int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), p.ChMult, variant)...)
 }
 
@@ -143,7 +149,8 @@ func genDepthwise16(g *gen) *call {
 	p.Mult, p.Shift = g.scales16(p.Out.C, p.Filter.H*p.Filter.W)
 	in, w, bias := g.data16(p.In.Size()), g.s8(p.Filter.Size()), g.bias64(p.Out.C)
 	out := make([]int16, p.Out.Size())
-	c := &call{op: opDepthwise16, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
+	c := &call{op: opDepthwise16, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult),
+		bytesOf(p.Shift)}}
 	variant := g.IntN(2)
 	c.ints = depthwiseInts(p, variant)
 	if variant == 0 {
@@ -170,7 +177,8 @@ func genFC16(g *gen) *call {
 func genBatchMatMul16(g *gen) *call {
 	p := &qref.BatchMatMulParams{}
 	n, h, depth := g.in(1, 3), g.in(1, 3), g.in(1, 40)
-	p.Left, p.Right = qref.Dims{N: g.one(1, n), H: g.one(1, h), W: g.in(1, 5), C: depth}, qref.Dims{N: g.one(1, n), H: g.one(1, h), W: g.in(1, 9), C: depth}
+	p.Left, p.Right = qref.Dims{N: g.one(1, n), H: g.one(1, h), W: g.in(1, 5), C: depth},
+		qref.Dims{N: g.one(1, n), H: g.one(1, h), W: g.in(1, 9), C: depth}
 	p.ActMin, p.ActMax = g.act16()
 	p.Mult, p.Shift = g.scale16(depth << 8)
 	o := p.OutDims()
@@ -216,9 +224,11 @@ func genPool16(g *gen) *call {
 	if isMax == 1 {
 		f = qref.MaxPool[int16]
 	}
-	c := &call{op: opPool16, blobs: [][]byte{bytesOf(in)}, ints: append(dimInts(p.In, p.Out), i32(kh, kw, sh, sw, ph, pw, int(p.ActMin), int(p.ActMax), isMax)...)}
+	c := &call{op: opPool16, blobs: [][]byte{bytesOf(in)}, ints: append(dimInts(p.In, p.Out),
+		i32(kh, kw, sh, sw, ph, pw, int(p.ActMin), int(p.ActMax), isMax)...)}
 	if isMax == 1 {
-		c.asks("arm_max_pool_s8", window(p.In, qref.Dims{N: 1, H: p.Kernel.H, W: p.Kernel.W, C: 1}, p.Out, p.Stride, p.Pad, qref.Tile{H: 1, W: 1}, true))
+		c.asks("arm_max_pool_s8", window(p.In, qref.Dims{N: 1, H: p.Kernel.H, W: p.Kernel.W, C: 1}, p.Out, p.Stride,
+			p.Pad, qref.Tile{H: 1, W: 1}, true))
 	}
 	return finish(c, f(p, in, out), bytesOf(out), p)
 }
@@ -233,7 +243,8 @@ func genSoftmax16(g *gen) *call {
 		}
 	}
 	out := make([]int16, len(in))
-	c := &call{op: opSoftmax16, blobs: [][]byte{bytesOf(in), bytesOf(qref.SoftmaxExp16[:]), bytesOf(qref.SoftmaxReciprocal16[:])}}
+	c := &call{op: opSoftmax16, blobs: [][]byte{bytesOf(in), bytesOf(qref.SoftmaxExp16[:]),
+		bytesOf(qref.SoftmaxReciprocal16[:])}}
 	c.ints = i32(p.Rows, p.Size, int(p.Mult), int(p.Shift))
 	return finish(c, qref.Softmax16(p, in, out), bytesOf(out), p)
 }
@@ -275,7 +286,8 @@ func finishConv4(g *gen, p *qref.ConvParams) *call {
 	p.Mult, p.Shift = g.scales(p.Out.C, p.Filter.H*p.Filter.W*p.Filter.C)
 	in, w, bias := g.s8(p.In.Size()), g.s4(p.Filter.Size()), g.bias(p.Out.C)
 	out := make([]int8, p.Out.Size())
-	c := &call{op: opConv4, blobs: [][]byte{bytesOf(in), qref.PackS4(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
+	c := &call{op: opConv4, blobs: [][]byte{bytesOf(in), qref.PackS4(w), bytesOf(bias), bytesOf(p.Mult),
+		bytesOf(p.Shift)}}
 	generic := g.IntN(2)
 	c.ints = append(convInts(p), int32(generic))
 	if generic == 0 {
@@ -291,7 +303,8 @@ func genDepthwise4(g *gen) *call {
 	p.Mult, p.Shift = g.scales(p.Out.C, p.Filter.H*p.Filter.W)
 	in, w, bias := g.s8(p.In.Size()), g.s4(p.Filter.Size()), g.bias(p.Out.C)
 	out := make([]int8, p.Out.Size())
-	c := &call{op: opDepthwise4, blobs: [][]byte{bytesOf(in), qref.PackS4(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
+	c := &call{op: opDepthwise4, blobs: [][]byte{bytesOf(in), qref.PackS4(w), bytesOf(bias), bytesOf(p.Mult),
+		bytesOf(p.Shift)}}
 	c.ints = depthwiseInts(p, 0)
 	c.limit, c.mve = p.Library4Limit(), p.MVE4Limit()
 	return finish(c, qref.Depthwise(p, in, w, bias, out), bytesOf(out), p)
@@ -304,7 +317,8 @@ func genFC4(g *gen) *call {
 	p.Mult, p.Shift = g.scales(1, p.Depth)
 	in, w, bias := g.s8(p.Rows*p.Depth), g.s4(p.Cols*p.Depth), g.bias(p.Cols)
 	out := make([]int8, p.Rows*p.Cols)
-	c := &call{op: opFC4, blobs: [][]byte{bytesOf(in), qref.PackS4(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
+	c := &call{op: opFC4, blobs: [][]byte{bytesOf(in), qref.PackS4(w), bytesOf(bias), bytesOf(p.Mult),
+		bytesOf(p.Shift)}}
 	c.ints = i32(p.Rows, p.Depth, p.Cols, int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax))
 	return finish(c, qref.FullyConnected(p, in, w, bias, out), bytesOf(out), p)
 }

@@ -25,7 +25,8 @@ var kernels = []kernel{
 	{"Conv", genConv}, {"Conv1xN", genConv1xN}, {"Depthwise", genDepthwise}, {"TransposeConv", genTransposeConv},
 	{"FullyConnected", genFC}, {"BatchMatMul", genBatchMatMul}, {"Add", genAdd}, {"Mul", genMul},
 	{"MinMax", genMinMax}, {"Pool", genPool}, {"Softmax", genSoftmax}, {"Concat", genConcat}, {"Pad", genPad},
-	{"Transpose", genTranspose}, {"Activation", genActivation}, {"LSTM", genLSTM}, {"Relu", genRelu}, {"VectorSum", genVectorSum},
+	{"Transpose", genTranspose}, {"Activation", genActivation}, {"LSTM", genLSTM}, {"Relu", genRelu},
+	{"VectorSum", genVectorSum},
 }
 
 // asks says which function of the library the call goes to, and with what.
@@ -40,7 +41,8 @@ func (c *call) asked(build cmsis.Build) *cmsis.Query {
 
 // window is what the knowledge base is asked about a convolution or pooling.
 func window(in, filter, out qref.Dims, stride, pad, dilation qref.Tile, bias bool) cmsis.Query {
-	return cmsis.Query{In: cmsis.Dims(in), Filter: cmsis.Dims(filter), Out: cmsis.Dims(out), Stride: cmsis.Tile(stride), Pad: cmsis.Tile(pad), Dilation: cmsis.Tile(dilation), HasBias: bias}
+	return cmsis.Query{In: cmsis.Dims(in), Filter: cmsis.Dims(filter), Out: cmsis.Dims(out), Stride: cmsis.Tile(stride),
+		Pad: cmsis.Tile(pad), Dilation: cmsis.Tile(dilation), HasBias: bias}
 }
 
 // gen draws the arguments of one call.
@@ -201,7 +203,8 @@ func genConv(g *gen) *call {
 		}
 		oh, ow = (ih-1)/sh+1, (iw-1)/sw+1
 	}
-	p.In, p.Filter, p.Out = qref.Dims{N: n, H: ih, W: iw, C: kc * groups}, qref.Dims{N: gc * groups, H: kh, W: kw, C: kc}, qref.Dims{N: n, H: oh, W: ow, C: gc * groups}
+	p.In, p.Filter, p.Out = qref.Dims{N: n, H: ih, W: iw, C: kc * groups}, qref.Dims{N: gc * groups, H: kh, W: kw,
+		C: kc}, qref.Dims{N: n, H: oh, W: ow, C: gc * groups}
 	p.Stride, p.Pad, p.Dilation = qref.Tile{H: sh, W: sw}, qref.Tile{H: ph, W: pw}, qref.Tile{H: dh, W: dw}
 	return finishConv(g, p, variant)
 }
@@ -211,7 +214,8 @@ func genConv1xN(g *gen) *call {
 	p := &qref.ConvParams{}
 	iw, kw, sw, _, pw, ow := g.windowAxis(7, 1)
 	c := g.one(4, 8, 12)
-	p.In, p.Filter, p.Out = qref.Dims{N: g.in(1, 2), H: 1, W: iw, C: c}, qref.Dims{N: g.in(1, 9), H: 1, W: kw, C: c}, qref.Dims{H: 1, W: ow}
+	p.In, p.Filter, p.Out = qref.Dims{N: g.in(1, 2), H: 1, W: iw, C: c}, qref.Dims{N: g.in(1, 9), H: 1, W: kw, C: c},
+		qref.Dims{H: 1, W: ow}
 	p.Out.N, p.Out.C = p.In.N, p.Filter.N
 	p.Stride, p.Pad, p.Dilation = qref.Tile{H: 1, W: sw}, qref.Tile{W: pw}, qref.Tile{H: 1, W: 1}
 	if kw == 1 && pw == 0 {
@@ -228,7 +232,8 @@ func finishConv(g *gen, p *qref.ConvParams, variant int) *call {
 	in, w, bias := g.s8(p.In.Size()), g.s8(p.Filter.Size()), g.bias(p.Out.C)
 	out := make([]int8, p.Out.Size())
 	c := &call{op: opConv, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
-	c.ints = append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H, p.Dilation.W,
+	c.ints = append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H,
+		p.Dilation.W,
 		int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), variant)...)
 	c.asks("arm_convolve_wrapper_s8", window(p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, bias != nil))
 	return finish(c, qref.Conv(p, in, w, bias, out), bytesOf(out), p)
@@ -247,7 +252,8 @@ func genDepthwise(g *gen) *call {
 	iw, kw, sw, dw, pw, ow := g.windowAxis(4, 3)
 	n := g.one(1, 1, 1, 2)
 	oc := ic * p.ChMult
-	p.In, p.Filter, p.Out = qref.Dims{N: n, H: ih, W: iw, C: ic}, qref.Dims{N: 1, H: kh, W: kw, C: oc}, qref.Dims{N: n, H: oh, W: ow, C: oc}
+	p.In, p.Filter, p.Out = qref.Dims{N: n, H: ih, W: iw, C: ic}, qref.Dims{N: 1, H: kh, W: kw, C: oc},
+		qref.Dims{N: n, H: oh, W: ow, C: oc}
 	p.Stride, p.Pad, p.Dilation = qref.Tile{H: sh, W: sw}, qref.Tile{H: ph, W: pw}, qref.Tile{H: dh, W: dw}
 	p.InputOffset, p.OutputOffset = g.offset(), g.zero()
 	p.ActMin, p.ActMax = g.act()
@@ -255,7 +261,8 @@ func genDepthwise(g *gen) *call {
 	p.Mult, p.Shift = g.scales(oc, kh*kw)
 	in, w, bias := g.s8(p.In.Size()), g.s8(p.Filter.Size()), g.bias(oc)
 	out := make([]int8, p.Out.Size())
-	c := &call{op: opDepthwise, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
+	c := &call{op: opDepthwise, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult),
+		bytesOf(p.Shift)}}
 	c.ints = append(dimInts(p.In, p.Filter, p.Out), i32(sh, sw, ph, pw, dh, dw, int(p.InputOffset), int(p.OutputOffset),
 		int(p.ActMin), int(p.ActMax), p.ChMult, g.IntN(2))...)
 	q := window(p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, bias != nil)
@@ -280,7 +287,8 @@ func genTransposeConv(g *gen) *call {
 	ih, kh, sh, ph, oh := axis()
 	iw, kw, sw, pw, ow := axis()
 	n, oc := g.one(1, 1, 2), g.in(1, 6)
-	p.In, p.Filter, p.Out = qref.Dims{N: n, H: ih, W: iw, C: ic}, qref.Dims{N: oc, H: kh, W: kw, C: ic}, qref.Dims{N: n, H: oh, W: ow, C: oc}
+	p.In, p.Filter, p.Out = qref.Dims{N: n, H: ih, W: iw, C: ic}, qref.Dims{N: oc, H: kh, W: kw, C: ic},
+		qref.Dims{N: n, H: oh, W: ow, C: oc}
 	p.Stride, p.Pad = qref.Tile{H: sh, W: sw}, qref.Tile{H: ph, W: pw}
 	p.InputOffset, p.OutputOffset = g.offset(), g.zero()
 	p.ActMin, p.ActMax = g.act()
@@ -288,10 +296,12 @@ func genTransposeConv(g *gen) *call {
 	p.Mult, p.Shift = g.scales(oc, kh*kw*ic)
 	in, w, bias := g.s8(p.In.Size()), g.s8(p.Filter.Size()), g.bias(oc)
 	out := make([]int8, p.Out.Size())
-	c := &call{op: opTransposeConv, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
+	c := &call{op: opTransposeConv, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult),
+		bytesOf(p.Shift)}}
 	c.ints = append(dimInts(p.In, p.Filter, p.Out), i32(sh, sw, ph, pw, 1, 1, int(p.InputOffset), int(p.OutputOffset),
 		int(p.ActMin), int(p.ActMax), 0)...)
-	c.asks("arm_transpose_conv_wrapper_s8", window(p.In, p.Filter, p.Out, p.Stride, p.Pad, qref.Tile{H: 1, W: 1}, bias != nil))
+	c.asks("arm_transpose_conv_wrapper_s8", window(p.In, p.Filter, p.Out, p.Stride, p.Pad, qref.Tile{H: 1, W: 1},
+		bias != nil))
 	return finish(c, qref.TransposeConv(p, in, w, bias, out), bytesOf(out), p)
 }
 
@@ -308,15 +318,18 @@ func genFC(g *gen) *call {
 	in, w, bias := g.s8(p.Rows*p.Depth), g.s8(p.Cols*p.Depth), g.bias(p.Cols)
 	out := make([]int8, p.Rows*p.Cols)
 	c := &call{op: opFC, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
-	c.ints = i32(p.Rows, p.Depth, p.Cols, int(p.InputOffset), int(p.FilterOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), per, g.IntN(2))
-	c.asks("arm_fully_connected_wrapper_s8", cmsis.Query{FilterOff: int(p.FilterOffset), PerChannel: per == 1, HasBias: bias != nil})
+	c.ints = i32(p.Rows, p.Depth, p.Cols, int(p.InputOffset), int(p.FilterOffset), int(p.OutputOffset), int(p.ActMin),
+		int(p.ActMax), per, g.IntN(2))
+	c.asks("arm_fully_connected_wrapper_s8", cmsis.Query{FilterOff: int(p.FilterOffset), PerChannel: per == 1,
+		HasBias: bias != nil})
 	return finish(c, qref.FullyConnected(p, in, w, bias, out), bytesOf(out), p)
 }
 
 func genBatchMatMul(g *gen) *call {
 	p := &qref.BatchMatMulParams{LeftOffset: g.offset(), OutputOffset: g.zero()}
 	n, h, depth := g.in(1, 3), g.in(1, 3), g.in(1, 40)
-	p.Left, p.Right = qref.Dims{N: g.one(1, n), H: g.one(1, h), W: g.in(1, 5), C: depth}, qref.Dims{N: g.one(1, n), H: g.one(1, h), W: g.in(1, 9), C: depth}
+	p.Left, p.Right = qref.Dims{N: g.one(1, n), H: g.one(1, h), W: g.in(1, 5), C: depth},
+		qref.Dims{N: g.one(1, n), H: g.one(1, h), W: g.in(1, 9), C: depth}
 	if g.chance(70) {
 		p.RightOffset = g.offset()
 	}
@@ -326,7 +339,8 @@ func genBatchMatMul(g *gen) *call {
 	o := p.OutDims()
 	l, r, out := g.s8(p.Left.Size()), g.s8(p.Right.Size()), make([]int8, o.Size())
 	c := &call{op: opBatchMatMul, blobs: [][]byte{bytesOf(l), bytesOf(r)}}
-	c.ints = append(dimInts(p.Left, p.Right, o), p.LeftOffset, p.RightOffset, p.OutputOffset, p.ActMin, p.ActMax, p.Mult, p.Shift)
+	c.ints = append(dimInts(p.Left, p.Right, o), p.LeftOffset, p.RightOffset, p.OutputOffset, p.ActMin, p.ActMax,
+		p.Mult, p.Shift)
 	return finish(c, qref.BatchMatMul(p, l, r, out), bytesOf(out), p)
 }
 
@@ -339,7 +353,8 @@ func genAdd(g *gen) *call {
 	n := g.in(1, 300)
 	a, b, out := g.s8(n), g.s8(n), make([]int8, n)
 	s := &p.Scales
-	c := &call{op: opAdd, blobs: [][]byte{bytesOf(a), bytesOf(b)}, ints: []int32{p.Offset1, s.Mult1, s.Shift1, p.Offset2, s.Mult2, s.Shift2,
+	c := &call{op: opAdd, blobs: [][]byte{bytesOf(a), bytesOf(b)}, ints: []int32{p.Offset1, s.Mult1, s.Shift1,
+		p.Offset2, s.Mult2, s.Shift2,
 		s.LeftShift, p.OutputOffset, s.OutMult, s.OutShift, p.ActMin, p.ActMax}}
 	return finish(c, qref.Add(p, a, b, out), bytesOf(out), p)
 }
@@ -351,7 +366,8 @@ func genMul(g *gen) *call {
 	p.Mult, p.Shift = g.scale(1)
 	n := g.in(1, 300)
 	a, b, out := g.s8(n), g.s8(n), make([]int8, n)
-	c := &call{op: opMul, blobs: [][]byte{bytesOf(a), bytesOf(b)}, ints: []int32{p.Offset1, p.Offset2, p.OutputOffset, p.Mult, p.Shift, p.ActMin, p.ActMax}}
+	c := &call{op: opMul, blobs: [][]byte{bytesOf(a), bytesOf(b)}, ints: []int32{p.Offset1, p.Offset2, p.OutputOffset,
+		p.Mult, p.Shift, p.ActMin, p.ActMax}}
 	return finish(c, qref.Mul(p, a, b, out), bytesOf(out), p)
 }
 
@@ -388,9 +404,11 @@ func genPool(g *gen) *call {
 	if isMax == 1 {
 		f = qref.MaxPool[int8]
 	}
-	c := &call{op: opPool, blobs: [][]byte{bytesOf(in)}, ints: append(dimInts(p.In, p.Out), i32(kh, kw, sh, sw, ph, pw, int(p.ActMin), int(p.ActMax), isMax)...)}
+	c := &call{op: opPool, blobs: [][]byte{bytesOf(in)}, ints: append(dimInts(p.In, p.Out),
+		i32(kh, kw, sh, sw, ph, pw, int(p.ActMin), int(p.ActMax), isMax)...)}
 	if isMax == 1 {
-		c.asks("arm_max_pool_s8", window(p.In, qref.Dims{N: 1, H: kh, W: kw, C: 1}, p.Out, p.Stride, p.Pad, qref.Tile{H: 1, W: 1}, true))
+		c.asks("arm_max_pool_s8", window(p.In, qref.Dims{N: 1, H: kh, W: kw, C: 1}, p.Out, p.Stride, p.Pad,
+			qref.Tile{H: 1, W: 1}, true))
 	}
 	return finish(c, f(p, in, out), bytesOf(out), p)
 }
@@ -456,7 +474,8 @@ func genPad(g *gen) *call {
 	}
 	v := int8(g.zero())
 	src := g.s8(in.Size())
-	o := qref.Dims{N: in.N + before.N + after.N, H: in.H + before.H + after.H, W: in.W + before.W + after.W, C: in.C + before.C + after.C}
+	o := qref.Dims{N: in.N + before.N + after.N, H: in.H + before.H + after.H, W: in.W + before.W + after.W,
+		C: in.C + before.C + after.C}
 	out := make([]int8, o.Size())
 	c := &call{op: opPad, blobs: [][]byte{bytesOf(src)}, ints: append(dimInts(in, before, after), int32(v))}
 	return finish(c, qref.Pad(in, before, after, v, src, out), bytesOf(out), []qref.Dims{in, before, after})
@@ -499,7 +518,8 @@ func genActivation(g *gen) *call {
 }
 
 func genLSTM(g *gen) *call {
-	p := &qref.LSTMParams{TimeMajor: g.chance(50), Batch: g.in(1, 3), Time: g.in(1, 5), InputSize: g.in(1, 20), HiddenSize: g.in(1, 12)}
+	p := &qref.LSTMParams{TimeMajor: g.chance(50), Batch: g.in(1, 3), Time: g.in(1, 5), InputSize: g.in(1, 20),
+		HiddenSize: g.in(1, 12)}
 	p.Rounding = g.rounding
 	p.ForgetToCellMult, p.ForgetToCellShift = int32(1<<30+g.IntN(1<<30)), int32(-g.in(14, 15))
 	p.InputToCellMult, p.InputToCellShift = int32(1<<30+g.IntN(1<<30)), int32(-g.in(14, 18))
@@ -508,8 +528,10 @@ func genLSTM(g *gen) *call {
 	p.OutputMult, p.OutputShift, p.OutputOffset = int32(1<<30+g.IntN(1<<30)), int32(-g.in(21, 23)), g.zero()
 	c := &call{op: opLSTM}
 	bool2 := map[bool]int32{true: 1}
-	c.ints = append(i32(int(bool2[p.TimeMajor]), p.Batch, p.Time, p.InputSize, p.HiddenSize), p.ForgetToCellMult, p.ForgetToCellShift,
-		p.InputToCellMult, p.InputToCellShift, p.CellClip, p.CellScalePower, p.OutputMult, p.OutputShift, p.OutputOffset)
+	c.ints = append(i32(int(bool2[p.TimeMajor]), p.Batch, p.Time, p.InputSize, p.HiddenSize), p.ForgetToCellMult,
+		p.ForgetToCellShift,
+		p.InputToCellMult, p.InputToCellShift, p.CellClip, p.CellScalePower, p.OutputMult, p.OutputShift,
+		p.OutputOffset)
 	in, cell := g.s8(p.Batch*p.Time*p.InputSize), g.s16(p.Batch*p.HiddenSize)
 	var hidden []int8
 	if g.chance(60) {
@@ -528,7 +550,8 @@ func genLSTM(g *gen) *call {
 			q.InputBias[u], q.HiddenBias[u] = int32(g.in(-9000, 9000)), int32(g.in(-9000, 9000))
 		}
 		c.ints = append(c.ints, q.InputMult, q.InputShift, q.HiddenMult, q.HiddenShift, int32(q.Act))
-		c.blobs = append(c.blobs, bytesOf(q.InputWeights), bytesOf(q.InputBias), bytesOf(q.HiddenWeights), bytesOf(q.HiddenBias))
+		c.blobs = append(c.blobs, bytesOf(q.InputWeights), bytesOf(q.InputBias), bytesOf(q.HiddenWeights),
+			bytesOf(q.HiddenBias))
 	}
 	out := make([]int8, p.Batch*p.Time*p.HiddenSize)
 	err := qref.LSTM(p, in, out, cell, hidden)

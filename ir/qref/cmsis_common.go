@@ -124,7 +124,8 @@ func quantOut(r fixp.Rounding, acc, mult, shift, offset, lo, hi int32) int8 {
 
 // matRow computes one row of a product: out[j] = quantised bias[j] + sum of
 // x[i]*w[j*len(x)+i]. step is 1 where mult and shift are per output, else 0.
-func matRow(r fixp.Rounding, x []int32, w []int8, bias []int32, mult, shift []int32, step int, offset, lo, hi int32, out []int8) {
+func matRow(r fixp.Rounding, x []int32, w []int8, bias []int32, mult, shift []int32, step int, offset, lo, hi int32,
+	out []int8) {
 	k := len(x)
 	j := 0
 	for ; j+4 <= len(out); j += 4 {

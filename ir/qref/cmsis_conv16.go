@@ -145,7 +145,8 @@ func FullyConnected16[W int8 | int16](p *FCParams, in []int16, filter []W, bias 
 		for r := from; r < to; r++ {
 			x := in[r*p.Depth:][:p.Depth]
 			for j := range p.Cols {
-				out[r*p.Cols+j] = b.output(dot16(x, filter[j*p.Depth:]), j, p.Mult[j*step], p.Shift[j*step], p.ActMin, p.ActMax)
+				out[r*p.Cols+j] = b.output(dot16(x, filter[j*p.Depth:]), j, p.Mult[j*step], p.Shift[j*step], p.ActMin,
+					p.ActMax)
 			}
 		}
 	})
@@ -158,8 +159,10 @@ func BatchMatMul16(p *BatchMatMulParams, left, right, out []int16) error {
 	if err := p.check("BatchMatMul16", len(left), len(right), len(out)); err != nil {
 		return err
 	}
-	fc := FCParams{Rows: p.Left.W, Depth: p.Left.C, Cols: p.Right.W, ActMin: p.ActMin, ActMax: p.ActMax, Mult: []int32{p.Mult}, Shift: []int32{p.Shift}}
+	fc := FCParams{Rows: p.Left.W, Depth: p.Left.C, Cols: p.Right.W, ActMin: p.ActMin, ActMax: p.ActMax,
+		Mult: []int32{p.Mult}, Shift: []int32{p.Shift}}
 	return p.each(func(l, r, o int) error {
-		return FullyConnected16(&fc, left[l:][:fc.Rows*fc.Depth], right[r:][:fc.Cols*fc.Depth], nil, out[o:][:fc.Rows*fc.Cols])
+		return FullyConnected16(&fc, left[l:][:fc.Rows*fc.Depth], right[r:][:fc.Cols*fc.Depth], nil,
+			out[o:][:fc.Rows*fc.Cols])
 	})
 }

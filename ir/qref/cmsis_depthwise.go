@@ -74,7 +74,8 @@ func macEach(acc []int32, src, w []int8, offset int32) {
 }
 
 func checkDepthwise(name string, p *DepthwiseParams, in, filter, bias, out int) error {
-	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "filter", p.Filter), checkDims(name, "output", p.Out),
+	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "filter", p.Filter),
+		checkDims(name, "output", p.Out),
 		checkSteps(name, p.Stride, p.Dilation)); err != nil {
 		return err
 	}

@@ -124,7 +124,8 @@ func portable(t *testing.T, flags ...string) string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no kernels in %s: %v", source, err)
 	}
-	return buildDriver(t, append([]string{"-std=c99", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+	return buildDriver(t, append([]string{"-std=c99", "-O1", "-g", "-fsanitize=address,undefined",
+		"-fno-sanitize-recover=all",
 		"-I" + include, "-I" + source}, flags...), files...)
 }
 
@@ -245,7 +246,8 @@ func TestSingleRounding(t *testing.T) {
 	t.Run("library", func(t *testing.T) {
 		inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get("CMSIS_NN_LIB_SINGLE")
 		if inc == "" || lib == "" {
-			t.Skip("set CMSIS_NN_INCLUDE and CMSIS_NN_LIB_SINGLE to a host build of CMSIS-NN with CMSIS_NN_USE_SINGLE_ROUNDING")
+			t.Skip("set CMSIS_NN_INCLUDE and CMSIS_NN_LIB_SINGLE to a host build of CMSIS-NN with " +
+				"CMSIS_NN_USE_SINGLE_ROUNDING")
 		}
 		run(t, buildDriver(t, []string{"-std=gnu99", "-O1", "-w", "-I" + inc}, lib), true)
 	})
@@ -264,15 +266,16 @@ func TestLibrary(t *testing.T) {
 	}
 	for i, k := range allKernels {
 		t.Run(k.name, func(t *testing.T) {
-			calls := slices.DeleteFunc(generate(k.make, uint64(i), testenv.Count(t, 2000), fixp.DoubleRounding), func(c *call) bool {
-				if c.limit != "" || build == cmsis.MVE && c.mve != "" {
-					return true
-				}
-				if c.fn == "" {
-					return false
-				}
-				return len(cmsis.Defects(c.fn, c.asked(build))) > 0
-			})
+			calls := slices.DeleteFunc(generate(k.make, uint64(i), testenv.Count(t, 2000), fixp.DoubleRounding),
+				func(c *call) bool {
+					if c.limit != "" || build == cmsis.MVE && c.mve != "" {
+						return true
+					}
+					if c.fn == "" {
+						return false
+					}
+					return len(cmsis.Defects(c.fn, c.asked(build))) > 0
+				})
 			compare(t, exe, calls)
 		})
 	}

@@ -15,7 +15,8 @@ type AddParams struct {
 // shifted left by 20, brought to a common scale, added and scaled down.
 // Source: arm_elementwise_add_s8.
 func Add(p *AddParams, a, b, out []int8) error {
-	if err := firstErr(checkLen("Add", "second input", len(b), len(a)), checkLen("Add", "output", len(out), len(a))); err != nil {
+	if err := firstErr(checkLen("Add", "second input", len(b), len(a)), checkLen("Add", "output", len(out),
+		len(a))); err != nil {
 		return err
 	}
 	s := &p.Scales
@@ -27,7 +28,8 @@ func Add(p *AddParams, a, b, out []int8) error {
 		tb[i] = p.Rounding.Requantize((v+p.Offset2)<<uint(s.LeftShift), s.Mult2, s.Shift2)
 	}
 	for i, v := range a {
-		out[i] = quantOut(p.Rounding, ta[uint8(v)]+tb[uint8(b[i])], s.OutMult, s.OutShift, p.OutputOffset, p.ActMin, p.ActMax)
+		out[i] = quantOut(p.Rounding, ta[uint8(v)]+tb[uint8(b[i])], s.OutMult, s.OutShift, p.OutputOffset, p.ActMin,
+			p.ActMax)
 	}
 	return nil
 }
@@ -44,7 +46,8 @@ type MulParams struct {
 // Mul multiplies two tensors of the same shape element by element.
 // Source: arm_elementwise_mul_s8.
 func Mul(p *MulParams, a, b, out []int8) error {
-	if err := firstErr(checkLen("Mul", "second input", len(b), len(a)), checkLen("Mul", "output", len(out), len(a))); err != nil {
+	if err := firstErr(checkLen("Mul", "second input", len(b), len(a)), checkLen("Mul", "output", len(out),
+		len(a))); err != nil {
 		return err
 	}
 	for i, v := range a {

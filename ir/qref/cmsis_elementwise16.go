@@ -5,7 +5,8 @@ import "github.com/nncc/nncc/ir/fixp"
 // Add16 adds two int16 tensors of the same shape: both are shifted left by 15,
 // brought to a common scale, added and scaled down. Source: arm_elementwise_add_s16.
 func Add16(p *AddParams, a, b, out []int16) error {
-	if err := firstErr(checkLen("Add16", "second input", len(b), len(a)), checkLen("Add16", "output", len(out), len(a))); err != nil {
+	if err := firstErr(checkLen("Add16", "second input", len(b), len(a)), checkLen("Add16", "output", len(out),
+		len(a))); err != nil {
 		return err
 	}
 	s := &p.Scales
@@ -20,7 +21,8 @@ func Add16(p *AddParams, a, b, out []int16) error {
 // Mul16 multiplies two int16 tensors of the same shape element by element.
 // Source: arm_elementwise_mul_s16.
 func Mul16(p *MulParams, a, b, out []int16) error {
-	if err := firstErr(checkLen("Mul16", "second input", len(b), len(a)), checkLen("Mul16", "output", len(out), len(a))); err != nil {
+	if err := firstErr(checkLen("Mul16", "second input", len(b), len(a)), checkLen("Mul16", "output", len(out),
+		len(a))); err != nil {
 		return err
 	}
 	for i, v := range a {

@@ -69,7 +69,8 @@ func matMul(p *FCParams, in, filter []int8, bias []int32, out []int8) {
 				}
 				b = folded
 			}
-			matRow(p.Rounding, x, filter, b, p.Mult, p.Shift, step, p.OutputOffset, p.ActMin, p.ActMax, out[r*p.Cols:(r+1)*p.Cols])
+			matRow(p.Rounding, x, filter, b, p.Mult, p.Shift, step, p.OutputOffset, p.ActMin, p.ActMax,
+				out[r*p.Cols:(r+1)*p.Cols])
 		}
 	})
 }
@@ -97,8 +98,10 @@ func BatchMatMul(p *BatchMatMulParams, left, right, out []int8) error {
 	if err := p.check("BatchMatMul", len(left), len(right), len(out)); err != nil {
 		return err
 	}
-	fc := FCParams{Rows: p.Left.W, Depth: p.Left.C, Cols: p.Right.W, InputOffset: p.LeftOffset, FilterOffset: p.RightOffset,
-		OutputOffset: p.OutputOffset, ActMin: p.ActMin, ActMax: p.ActMax, Mult: []int32{p.Mult}, Shift: []int32{p.Shift}, Rounding: p.Rounding}
+	fc := FCParams{Rows: p.Left.W, Depth: p.Left.C, Cols: p.Right.W, InputOffset: p.LeftOffset,
+		FilterOffset: p.RightOffset,
+		OutputOffset: p.OutputOffset, ActMin: p.ActMin, ActMax: p.ActMax, Mult: []int32{p.Mult},
+		Shift: []int32{p.Shift}, Rounding: p.Rounding}
 	return p.each(func(l, r, o int) error {
 		matMul(&fc, left[l:][:fc.Rows*fc.Depth], right[r:][:fc.Cols*fc.Depth], nil, out[o:][:fc.Rows*fc.Cols])
 		return nil
@@ -110,10 +113,12 @@ func (p *BatchMatMulParams) check(name string, left, right, out int) error {
 		return err
 	}
 	o := p.OutDims()
-	if p.Left.C != p.Right.C || !broadcasts(p.Left.N, o.N) || !broadcasts(p.Left.H, o.H) || !broadcasts(p.Right.N, o.N) || !broadcasts(p.Right.H, o.H) {
+	if p.Left.C != p.Right.C || !broadcasts(p.Left.N, o.N) || !broadcasts(p.Left.H, o.H) ||
+		!broadcasts(p.Right.N, o.N) || !broadcasts(p.Right.H, o.H) {
 		return badArgs(name, "left %v and transposed right %v do not fit", p.Left, p.Right)
 	}
-	return firstErr(checkLen(name, "left input", left, p.Left.Size()), checkLen(name, "right input", right, p.Right.Size()),
+	return firstErr(checkLen(name, "left input", left, p.Left.Size()), checkLen(name, "right input", right,
+		p.Right.Size()),
 		checkLen(name, "output", out, o.Size()))
 }
 

@@ -44,16 +44,20 @@ type LSTMParams struct {
 func LSTM(p *LSTMParams, in, out []int8, cell []int16, hidden []int8) error {
 	const name = "LSTM"
 	if p.Batch < 1 || p.Time < 1 || p.InputSize < 1 || p.HiddenSize < 1 {
-		return badArgs(name, "batch %d, time %d, input %d and hidden size %d must be positive", p.Batch, p.Time, p.InputSize, p.HiddenSize)
+		return badArgs(name, "batch %d, time %d, input %d and hidden size %d must be positive", p.Batch, p.Time,
+			p.InputSize, p.HiddenSize)
 	}
-	if err := firstErr(checkLen(name, "input", len(in), p.Batch*p.Time*p.InputSize), checkLen(name, "output", len(out), p.Batch*p.Time*p.HiddenSize),
-		checkLen(name, "cell state", len(cell), p.Batch*p.HiddenSize), checkOptional(name, "hidden state", len(hidden), p.Batch*p.HiddenSize)); err != nil {
+	if err := firstErr(checkLen(name, "input", len(in), p.Batch*p.Time*p.InputSize), checkLen(name, "output", len(out),
+		p.Batch*p.Time*p.HiddenSize),
+		checkLen(name, "cell state", len(cell), p.Batch*p.HiddenSize), checkOptional(name, "hidden state", len(hidden),
+			p.Batch*p.HiddenSize)); err != nil {
 		return err
 	}
 	for _, g := range []*LSTMGate{&p.Forget, &p.Input, &p.Cell, &p.Output} {
 		if err := firstErr(checkLen(name, "input weights", len(g.InputWeights), p.HiddenSize*p.InputSize),
 			checkLen(name, "hidden weights", len(g.HiddenWeights), p.HiddenSize*p.HiddenSize),
-			checkLen(name, "input bias", len(g.InputBias), p.HiddenSize), checkLen(name, "hidden bias", len(g.HiddenBias), p.HiddenSize)); err != nil {
+			checkLen(name, "input bias", len(g.InputBias), p.HiddenSize),
+			checkLen(name, "hidden bias", len(g.HiddenBias), p.HiddenSize)); err != nil {
 			return err
 		}
 	}
@@ -95,7 +99,8 @@ func lstmStep(p *LSTMParams, data, hidden []int8, state []int16, out []int8) {
 		}
 		state[u] = fixp.SatS16(c)
 		squashed := int32(activate(state[u], p.CellScalePower+12, Tanh))
-		out[u] = quantOut(p.Rounding, output*squashed, p.OutputMult, p.OutputShift, p.OutputOffset, math.MinInt8, math.MaxInt8)
+		out[u] = quantOut(p.Rounding, output*squashed, p.OutputMult, p.OutputShift, p.OutputOffset, math.MinInt8,
+			math.MaxInt8)
 	}
 }
 

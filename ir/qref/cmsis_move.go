@@ -41,7 +41,8 @@ func Pad(d, before, after Dims, value int8, in, out []int8) error {
 			return badArgs(name, "pads %v and %v must not be negative", before, after)
 		}
 	}
-	if err := firstErr(checkDims(name, "input", d), checkLen(name, "input", len(in), d.Size()), checkLen(name, "output", len(out), o.Size())); err != nil {
+	if err := firstErr(checkDims(name, "input", d), checkLen(name, "input", len(in), d.Size()),
+		checkLen(name, "output", len(out), o.Size())); err != nil {
 		return err
 	}
 	for i := range out {

@@ -18,7 +18,8 @@ type PoolParams struct {
 }
 
 func (p *PoolParams) check(name string, in, out int) error {
-	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "output", p.Out), checkSteps(name, p.Stride, p.Kernel)); err != nil {
+	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "output", p.Out),
+		checkSteps(name, p.Stride, p.Kernel)); err != nil {
 		return err
 	}
 	if p.In.N != p.Out.N || p.In.C != p.Out.C {

@@ -19,13 +19,15 @@ const softmaxAccumBits = 12
 // Softmax computes an int8 softmax with output scale 1/256 and zero point -128.
 // Source: arm_softmax_s8 (gemmlowp's fixed-point exponential and reciprocal).
 func Softmax(p *SoftmaxParams, in, out []int8) error {
-	return softmaxRows("Softmax", p, in, len(out), 23, math.MinInt8, math.MaxInt8, func(i int, v int32) { out[i] = int8(v) })
+	return softmaxRows("Softmax", p, in, len(out), 23, math.MinInt8, math.MaxInt8,
+		func(i int, v int32) { out[i] = int8(v) })
 }
 
 // SoftmaxS16 computes a softmax of int8 values to int16 with scale 1/65536 and
 // zero point -32768. Source: arm_softmax_s8_s16.
 func SoftmaxS16(p *SoftmaxParams, in []int8, out []int16) error {
-	return softmaxRows("SoftmaxS16", p, in, len(out), 15, math.MinInt16, math.MaxInt16, func(i int, v int32) { out[i] = int16(v) })
+	return softmaxRows("SoftmaxS16", p, in, len(out), 15, math.MinInt16, math.MaxInt16,
+		func(i int, v int32) { out[i] = int16(v) })
 }
 
 // SoftmaxTerms are the exponentials (Q0.31) of all values that may lie below
@@ -39,11 +41,13 @@ func SoftmaxTerms(mult, shift, diffMin int32) (terms [256]int32) {
 	return terms
 }
 
-func softmaxRows(name string, p *SoftmaxParams, in []int8, outLen int, unitBits, lo, hi int32, put func(i int, v int32)) error {
+func softmaxRows(name string, p *SoftmaxParams, in []int8, outLen int, unitBits, lo, hi int32,
+	put func(i int, v int32)) error {
 	if p.Rows < 1 || p.Size < 1 || p.Shift < 0 || p.Shift > 31 {
 		return badArgs(name, "rows %d and size %d must be positive, shift %d in [0, 31]", p.Rows, p.Size, p.Shift)
 	}
-	if err := firstErr(checkLen(name, "input", len(in), p.Rows*p.Size), checkLen(name, "output", outLen, p.Rows*p.Size)); err != nil {
+	if err := firstErr(checkLen(name, "input", len(in), p.Rows*p.Size),
+		checkLen(name, "output", outLen, p.Rows*p.Size)); err != nil {
 		return err
 	}
 	terms := SoftmaxTerms(p.Mult, p.Shift, p.DiffMin)

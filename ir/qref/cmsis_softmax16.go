@@ -9,7 +9,9 @@ import (
 // The tables of arm_softmax_s16: exp(x) for x in [-10, 0], and 1/(1+x) for x
 // in [0, 1], both with results in Q0.15.
 var (
-	SoftmaxExp16        = fixp.NewCurve16(func(v float64) float64 { return math.Exp((v-math.MaxInt16)*10/65535) * (1 << 15) })
+	SoftmaxExp16 = fixp.NewCurve16(func(v float64) float64 {
+		return math.Exp((v-math.MaxInt16)*10/65535) * (1 << 15)
+	})
 	SoftmaxReciprocal16 = fixp.NewCurve16(func(v float64) float64 { return (1 << 15) / (1 + (v+1<<15)/65535) })
 )
 
@@ -28,7 +30,8 @@ func Softmax16(p *Softmax16Params, in, out []int16) error {
 	if p.Rows < 1 || p.Size < 1 || p.Size > 1<<16 {
 		return badArgs(name, "rows %d and size %d must be positive, size at most 65536", p.Rows, p.Size)
 	}
-	if err := firstErr(checkLen(name, "input", len(in), p.Rows*p.Size), checkLen(name, "output", len(out), p.Rows*p.Size)); err != nil {
+	if err := firstErr(checkLen(name, "input", len(in), p.Rows*p.Size), checkLen(name, "output", len(out),
+		p.Rows*p.Size)); err != nil {
 		return err
 	}
 	for r := range p.Rows {

@@ -21,16 +21,19 @@ type TransposeConvParams struct {
 // the wrapper takes for more than 16 channels, which agree.
 func TransposeConv(p *TransposeConvParams, in, filter []int8, bias []int32, out []int8) error {
 	const name = "TransposeConv"
-	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "filter", p.Filter), checkDims(name, "output", p.Out),
+	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "filter", p.Filter),
+		checkDims(name, "output", p.Out),
 		checkSteps(name, p.Stride, Tile{1, 1})); err != nil {
 		return err
 	}
 	if p.In.C != p.Filter.C || p.Out.C != p.Filter.N || p.In.N != p.Out.N || p.Pad.H < 0 || p.Pad.W < 0 {
 		return badArgs(name, "input %v, filter %v and pad %v give no output %v", p.In, p.Filter, p.Pad, p.Out)
 	}
-	if err := firstErr(checkLen(name, "input", len(in), p.In.Size()), checkLen(name, "filter", len(filter), p.Filter.Size()),
+	if err := firstErr(checkLen(name, "input", len(in), p.In.Size()), checkLen(name, "filter", len(filter),
+		p.Filter.Size()),
 		checkOptional(name, "bias", len(bias), p.Out.C), checkLen(name, "output", len(out), p.Out.Size()),
-		checkLen(name, "multiplier", len(p.Mult), p.Out.C), checkLen(name, "shift", len(p.Shift), p.Out.C)); err != nil {
+		checkLen(name, "multiplier", len(p.Mult), p.Out.C), checkLen(name, "shift", len(p.Shift),
+			p.Out.C)); err != nil {
 		return err
 	}
 	ic, oc := p.In.C, p.Out.C

@@ -97,9 +97,10 @@ func BuildAffine(slope float64, from, to int32, lo, hi int32, target func(q int3
 // BuildScaleShift builds the Affine of y = x*scale + shift for one channel,
 // all in float64 and in this order.
 func BuildScaleShift(in, out QP, scale, shift float64, lo, hi int32) (Affine, bool) {
-	return BuildAffine(float64(in.Scale)*scale/float64(out.Scale), math.MinInt8, math.MaxInt8, lo, hi, func(q int32) int32 {
-		return out.Quantise(float64(in.Real(q)*scale)+shift, lo, hi)
-	})
+	return BuildAffine(float64(in.Scale)*scale/float64(out.Scale), math.MinInt8, math.MaxInt8, lo, hi,
+		func(q int32) int32 {
+			return out.Quantise(float64(in.Real(q)*scale)+shift, lo, hi)
+		})
 }
 
 // BuildPRelu builds the function of a PRelu for positive inputs (slope 1) or,
@@ -127,7 +128,8 @@ type RowsParams struct {
 func ScaleShift(p *RowsParams, x []int8, affine []Affine, y []int8) error {
 	const name = "ScaleShift"
 	n := int(p.Rows) * int(p.Channels)
-	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), n), checkLen(name, "output", len(y), n),
+	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), n),
+		checkLen(name, "output", len(y), n),
 		checkLen(name, "functions", len(affine), int(p.Channels))); err != nil {
 		return err
 	}
@@ -149,7 +151,8 @@ type PReluParams struct {
 func PRelu(p *PReluParams, x []int8, positive *Affine, negative []Affine, y []int8) error {
 	const name = "PRelu"
 	n := int(p.Rows) * int(p.Channels)
-	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), n), checkLen(name, "output", len(y), n),
+	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), n),
+		checkLen(name, "output", len(y), n),
 		checkLen(name, "functions", len(negative), int(p.Channels))); err != nil {
 		return err
 	}

@@ -42,7 +42,8 @@ func (p *ReduceParams) SetQuant(in, out QP) {
 // ReduceSum is nncc_reduce_sum_s8: sums and means along an axis.
 func ReduceSum(p *ReduceParams, x, y []int8) error {
 	a := &AxisParams{p.Outer, p.Axis, p.Inner}
-	if err := firstErr(checkClamp("ReduceSum", p.ActMin, p.ActMax), a.check("ReduceSum", len(x), len(y), int(p.Outer*p.Inner))); err != nil {
+	if err := firstErr(checkClamp("ReduceSum", p.ActMin, p.ActMax), a.check("ReduceSum", len(x), len(y),
+		int(p.Outer*p.Inner))); err != nil {
 		return err
 	}
 	if p.Divisor < 1 {

@@ -83,8 +83,9 @@ func TestOwnNormS8(t *testing.T) {
 	for range 200 {
 		in, out := randQP(r), randQP(r)
 		out.Scale += 0.01
-		p := LayerNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale), Epsilon: []float64{1e-5, 1e-3, 0}[r.IntN(3)],
-			Rows: between(r, 1, 4), Len: between(r, 1, 40), InZero: in.Zero, OutZero: out.Zero}
+		p := LayerNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale),
+			Epsilon: []float64{1e-5, 1e-3, 0}[r.IntN(3)],
+			Rows:    between(r, 1, 4), Len: between(r, 1, 40), InZero: in.Zero, OutZero: out.Zero}
 		p.ActMin, p.ActMax = randAct(r, out)
 		x := randS8(r, p.Rows*p.Len)
 		if r.IntN(5) == 0 { // variance 0
@@ -102,8 +103,10 @@ func TestOwnNormS8(t *testing.T) {
 			nearLayerNorm(t, &p, x, scale, bias, want)
 		}
 		groups := between(r, 1, 3)
-		q := GroupNormParams{InScale: p.InScale, OutScale: p.OutScale, Epsilon: p.Epsilon, Batch: between(r, 1, 2), Spatial: between(r, 1, 20),
-			Channels: groups * between(r, 1, 4), Groups: groups, InZero: in.Zero, OutZero: out.Zero, ActMin: p.ActMin, ActMax: p.ActMax}
+		q := GroupNormParams{InScale: p.InScale, OutScale: p.OutScale, Epsilon: p.Epsilon, Batch: between(r, 1, 2),
+			Spatial:  between(r, 1, 20),
+			Channels: groups * between(r, 1, 4), Groups: groups, InZero: in.Zero, OutZero: out.Zero, ActMin: p.ActMin,
+			ActMax: p.ActMax}
 		x = randS8(r, q.Batch*q.Spatial*q.Channels)
 		scale, bias = randF64(r, q.Channels), randF64(r, q.Channels)
 		y, want = make([]int8, len(x)), make([]int8, len(x))

@@ -34,7 +34,8 @@ func TestOwnBinaryS8(t *testing.T) {
 	const cases = 60
 	for range cases {
 		pa, pb, po := randQP(r), randQP(r), randQP(r)
-		p := BinaryParams{AScale: float64(pa.Scale), BScale: float64(pb.Scale), OutScale: float64(po.Scale), AZero: pa.Zero, BZero: pb.Zero, OutZero: po.Zero}
+		p := BinaryParams{AScale: float64(pa.Scale), BScale: float64(pb.Scale), OutScale: float64(po.Scale),
+			AZero: pa.Zero, BZero: pb.Zero, OutZero: po.Zero}
 		p.ActMin, p.ActMax = randAct(r, po)
 		var a, b []int8
 		p.Bcast, a, b = allPairs()
@@ -103,14 +104,17 @@ func TestOwnBuildSum(t *testing.T) {
 	const cases = 10
 	for range cases {
 		a, b, o := randQP(r), randQP(r), QP{1, 0}
-		_, ok := BuildSum(func(q int32) float64 { return a.Real(q) / float64(a.Scale) }, func(q int32) float64 { return -b.Real(q) / float64(a.Scale) }, 0, 1,
+		_, ok := BuildSum(func(q int32) float64 { return a.Real(q) / float64(a.Scale) },
+			func(q int32) float64 { return -b.Real(q) / float64(a.Scale) }, 0, 1,
 			func(x, y int32) int32 { return boolInt(a.Real(x) > b.Real(y)) })
 		if !ok {
 			t.Errorf("no tables for %+v > %+v", a, b)
 		}
 		o = QP{max(a.Scale, b.Scale) * 1.5, 3}
-		add := &AddParams{Offset1: -a.Zero, Offset2: -b.Zero, OutputOffset: o.Zero, ActMin: -128, ActMax: 127, Scales: fixp.NewAddScales(a.Scale, b.Scale, o.Scale)}
-		_, ok = BuildSum(func(q int32) float64 { return a.Real(q)/float64(o.Scale) + 3 }, func(q int32) float64 { return b.Real(q) / float64(o.Scale) }, -128, 127,
+		add := &AddParams{Offset1: -a.Zero, Offset2: -b.Zero, OutputOffset: o.Zero, ActMin: -128, ActMax: 127,
+			Scales: fixp.NewAddScales(a.Scale, b.Scale, o.Scale)}
+		_, ok = BuildSum(func(q int32) float64 { return a.Real(q)/float64(o.Scale) + 3 },
+			func(q int32) float64 { return b.Real(q) / float64(o.Scale) }, -128, 127,
 			func(x, y int32) int32 {
 				out := make([]int8, 1)
 				must(t, Add(add, []int8{int8(x)}, []int8{int8(y)}, out))

@@ -46,7 +46,8 @@ func TestMain(m *testing.M) {
 }
 
 // ownWarnings are the flags under which all C of the project is free of warnings.
-var ownWarnings = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
+var ownWarnings = strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes " +
+	"-Wmissing-prototypes -Werror")
 
 // proto is one C prototype of the public headers.
 type proto struct {
@@ -186,7 +187,8 @@ func startDriver(t testing.TB, cc string) (*driver, error) {
 		b.WriteString(" }\n")
 		fmt.Fprintf(&table, "  {call_%s, %du},\n", p.name, outs)
 	}
-	fmt.Fprintf(&b, "static const struct { int (*fn)(void **); unsigned outs; } calls[] = {\n%s};\n%s", table.String(), driverMain)
+	fmt.Fprintf(&b, "static const struct { int (*fn)(void **); unsigned outs; } calls[] = {\n%s};\n%s", table.String(),
+		driverMain)
 
 	// NNCC_OWN_DRIVER_SOURCE names a file to which the program is written, and
 	// NNCC_OWN_DRIVER a command that runs it elsewhere (QEMU, a board): to test
@@ -354,7 +356,8 @@ func TestOwnCrossCompiles(t *testing.T) {
 	for _, core := range ownCores {
 		t.Run(core.name, func(t *testing.T) {
 			t.Parallel()
-			args := append(slices.Clone(ownWarnings), "-std=gnu11", "-Os", "-mthumb", "-mcpu="+core.name, "-mfloat-abi="+core.abi,
+			args := append(slices.Clone(ownWarnings), "-std=gnu11", "-Os", "-mthumb", "-mcpu="+core.name,
+				"-mfloat-abi="+core.abi,
 				"-I", ownInclude, "-I", ownSource, "-x", "c", "-", "-S", "-o", "-")
 			cmd := exec.Command(cc, args...)
 			cmd.Stdin = strings.NewReader(unit)

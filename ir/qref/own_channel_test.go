@@ -77,8 +77,10 @@ func TestOwnConvWZP(t *testing.T) {
 	r := ownRand(55)
 	for range 200 {
 		g := randConv(r)
-		p := Conv2dWZPParams{g.Batch, g.InH, g.InW, g.InC, g.OutH, g.OutW, g.OutC, g.KernelH, g.KernelW, g.StrideH, g.StrideW,
-			g.DilationH, g.DilationW, g.PadTop, g.PadLeft, g.Groups, between(r, -127, 128), between(r, -128, 127), -128, 127}
+		p := Conv2dWZPParams{g.Batch, g.InH, g.InW, g.InC, g.OutH, g.OutW, g.OutC, g.KernelH, g.KernelW, g.StrideH,
+			g.StrideW,
+			g.DilationH, g.DilationW, g.PadTop, g.PadLeft, g.Groups, between(r, -127, 128), between(r, -128, 127), -128,
+			127}
 		x, w := randS8(r, p.Batch*p.InH*p.InW*p.InC), randS8(r, p.OutC*p.KernelH*p.KernelW*p.InC/p.Groups)
 		b, c := maybeI32(r, p.OutC), randConsts(r, p.OutC)
 		y, want := make([]int8, p.Batch*p.OutH*p.OutW*p.OutC), make([]int8, p.Batch*p.OutH*p.OutW*p.OutC)
@@ -88,22 +90,28 @@ func TestOwnConvWZP(t *testing.T) {
 		// With all weight zero points 0 this is CMSIS-NN's convolution.
 		clear(c.Zero)
 		must(t, Conv2dWZP(&p, x, w, b, c, want))
-		cp := &ConvParams{In: Dims{int(p.Batch), int(p.InH), int(p.InW), int(p.InC)}, Filter: Dims{int(p.OutC), int(p.KernelH), int(p.KernelW), int(p.InC / p.Groups)},
-			Out: Dims{int(p.Batch), int(p.OutH), int(p.OutW), int(p.OutC)}, Stride: Tile{int(p.StrideH), int(p.StrideW)}, Pad: Tile{int(p.PadTop), int(p.PadLeft)},
-			Dilation: Tile{int(p.DilationH), int(p.DilationW)}, InputOffset: p.InOffset, OutputOffset: p.OutOffset, ActMin: -128, ActMax: 127, Mult: c.Mult, Shift: c.Shift}
+		cp := &ConvParams{In: Dims{int(p.Batch), int(p.InH), int(p.InW), int(p.InC)},
+			Filter: Dims{int(p.OutC), int(p.KernelH), int(p.KernelW), int(p.InC / p.Groups)},
+			Out:    Dims{int(p.Batch), int(p.OutH), int(p.OutW), int(p.OutC)},
+			Stride: Tile{int(p.StrideH), int(p.StrideW)}, Pad: Tile{int(p.PadTop), int(p.PadLeft)},
+			Dilation: Tile{int(p.DilationH), int(p.DilationW)}, InputOffset: p.InOffset, OutputOffset: p.OutOffset,
+			ActMin: -128, ActMax: 127, Mult: c.Mult, Shift: c.Shift}
 		must(t, Conv(cp, x, w, b, y))
 		same(t, "Conv", p, y, want)
 
-		q := DepthwiseWZPParams{g.Batch, g.InH, g.InW, between(r, 1, 5), g.OutH, g.OutW, between(r, 1, 3), g.KernelH, g.KernelW, g.StrideH, g.StrideW,
+		q := DepthwiseWZPParams{g.Batch, g.InH, g.InW, between(r, 1, 5), g.OutH, g.OutW, between(r, 1, 3), g.KernelH,
+			g.KernelW, g.StrideH, g.StrideW,
 			g.DilationH, g.DilationW, g.PadTop, g.PadLeft, p.InOffset, p.OutOffset, -100, 100}
 		outC := q.InC * q.MultC
-		x, w, b, c = randS8(r, q.Batch*q.InH*q.InW*q.InC), randS8(r, q.KernelH*q.KernelW*outC), maybeI32(r, outC), randConsts(r, outC)
+		x, w, b, c = randS8(r, q.Batch*q.InH*q.InW*q.InC), randS8(r, q.KernelH*q.KernelW*outC), maybeI32(r, outC),
+			randConsts(r, outC)
 		y, want = make([]int8, q.Batch*q.OutH*q.OutW*outC), make([]int8, q.Batch*q.OutH*q.OutW*outC)
 		must(t, DepthwiseWZP(&q, x, w, b, c, want))
 		d.call(t, "nncc_depthwise_conv2d_wzp_s8", q, x, w, b, c.Zero, c.Mult, c.Shift, y)
 		same(t, "depthwise_conv2d_wzp_s8", q, y, want)
 
-		f := FullyConnectedWZPParams{between(r, 1, 3), between(r, 1, 30), between(r, 1, 9), p.InOffset, p.OutOffset, -128, 127}
+		f := FullyConnectedWZPParams{between(r, 1, 3), between(r, 1, 30), between(r, 1, 9), p.InOffset, p.OutOffset,
+			-128, 127}
 		x, w, b, c = randS8(r, f.Batch*f.InN), randS8(r, f.OutN*f.InN), maybeI32(r, f.OutN), randConsts(r, f.OutN)
 		y, want = make([]int8, f.Batch*f.OutN), make([]int8, f.Batch*f.OutN)
 		must(t, FullyConnectedWZP(&f, x, w, b, c, want))

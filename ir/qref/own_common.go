@@ -78,7 +78,8 @@ func NewBroadcast(a, b []int) (Broadcast, []int, error) {
 		if db > 1 {
 			d.sb, nb = nb, nb*int32(db)
 		}
-		if last := len(dims) - 1; last >= 0 && d.sa == dims[last].sa*dims[last].n && d.sb == dims[last].sb*dims[last].n {
+		if last := len(dims) - 1; last >= 0 && d.sa == dims[last].sa*dims[last].n &&
+			d.sb == dims[last].sb*dims[last].n {
 			dims[last].n *= d.n
 			continue
 		}
@@ -88,7 +89,8 @@ func NewBroadcast(a, b []int) (Broadcast, []int, error) {
 		dims = append(dims, dim{n: 1, sa: 1, sb: 1})
 	}
 	if len(dims) > MaxDims {
-		return p, nil, fmt.Errorf("broadcast of %v and %v needs %d dimensions, at most %d are supported", a, b, len(dims), MaxDims)
+		return p, nil, fmt.Errorf("broadcast of %v and %v needs %d dimensions, at most %d are supported", a, b,
+			len(dims), MaxDims)
 	}
 	p.Rank = int32(len(dims))
 	for i, d := range dims {
@@ -127,7 +129,8 @@ func (p *Broadcast) check(name string, a, b, y int) error {
 		wantA += int(p.Dims[k]-1) * int(p.AStride[k])
 		wantB += int(p.Dims[k]-1) * int(p.BStride[k])
 	}
-	return firstErr(checkLen(name, "first input", a, wantA), checkLen(name, "second input", b, wantB), checkLen(name, "output", y, p.size()))
+	return firstErr(checkLen(name, "first input", a, wantA), checkLen(name, "second input", b, wantB),
+		checkLen(name, "output", y, p.size()))
 }
 
 // each calls f with output, first and second input positions, in output order.

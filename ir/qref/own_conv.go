@@ -39,7 +39,8 @@ type FullyConnectedWZPParams struct {
 type ChannelConsts struct{ Zero, Mult, Shift []int32 }
 
 func (c *ChannelConsts) check(name string, n int) error {
-	return firstErr(checkLen(name, "weight zero points", len(c.Zero), n), checkLen(name, "multipliers", len(c.Mult), n), checkLen(name, "shifts", len(c.Shift), n))
+	return firstErr(checkLen(name, "weight zero points", len(c.Zero), n), checkLen(name, "multipliers", len(c.Mult), n),
+		checkLen(name, "shifts", len(c.Shift), n))
 }
 
 func (c *ChannelConsts) output(acc int32, ch int32, offset, lo, hi int32) int8 {
@@ -54,8 +55,10 @@ func Conv2dWZP(p *Conv2dWZPParams, x, w []int8, b []int32, c *ChannelConsts, y [
 		return badArgs(name, "%d groups do not divide %d input and %d output channels", p.Groups, p.InC, p.OutC)
 	}
 	cin, cout := p.InC/p.Groups, p.OutC/p.Groups
-	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), int(p.Batch*p.InH*p.InW*p.InC)),
-		checkLen(name, "weights", len(w), int(p.OutC*p.KernelH*p.KernelW*cin)), checkOptional(name, "bias", len(b), int(p.OutC)),
+	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax),
+		checkLen(name, "input", len(x), int(p.Batch*p.InH*p.InW*p.InC)),
+		checkLen(name, "weights", len(w), int(p.OutC*p.KernelH*p.KernelW*cin)), checkOptional(name, "bias", len(b),
+			int(p.OutC)),
 		c.check(name, int(p.OutC)), checkLen(name, "output", len(y), int(p.Batch*p.OutH*p.OutW*p.OutC))); err != nil {
 		return err
 	}
@@ -93,8 +96,10 @@ func Conv2dWZP(p *Conv2dWZPParams, x, w []int8, b []int32, c *ChannelConsts, y [
 func DepthwiseWZP(p *DepthwiseWZPParams, x, w []int8, b []int32, c *ChannelConsts, y []int8) error {
 	const name = "DepthwiseWZP"
 	outC := p.InC * p.MultC
-	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), int(p.Batch*p.InH*p.InW*p.InC)),
-		checkLen(name, "weights", len(w), int(p.KernelH*p.KernelW*outC)), checkOptional(name, "bias", len(b), int(outC)),
+	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax),
+		checkLen(name, "input", len(x), int(p.Batch*p.InH*p.InW*p.InC)),
+		checkLen(name, "weights", len(w), int(p.KernelH*p.KernelW*outC)), checkOptional(name, "bias", len(b),
+			int(outC)),
 		c.check(name, int(outC)), checkLen(name, "output", len(y), int(p.Batch*p.OutH*p.OutW*outC))); err != nil {
 		return err
 	}
@@ -128,7 +133,9 @@ func DepthwiseWZP(p *DepthwiseWZPParams, x, w []int8, b []int32, c *ChannelConst
 
 // FullyConnectedWZP is nncc_fully_connected_wzp_s8; weights [OutN,InN].
 func FullyConnectedWZP(p *FullyConnectedWZPParams, x, w []int8, b []int32, c *ChannelConsts, y []int8) error {
-	q := &Conv2dWZPParams{Batch: p.Batch, InH: 1, InW: 1, InC: p.InN, OutH: 1, OutW: 1, OutC: p.OutN, KernelH: 1, KernelW: 1,
-		StrideH: 1, StrideW: 1, DilationH: 1, DilationW: 1, Groups: 1, InOffset: p.InOffset, OutOffset: p.OutOffset, ActMin: p.ActMin, ActMax: p.ActMax}
+	q := &Conv2dWZPParams{Batch: p.Batch, InH: 1, InW: 1, InC: p.InN, OutH: 1, OutW: 1, OutC: p.OutN, KernelH: 1,
+		KernelW: 1,
+		StrideH: 1, StrideW: 1, DilationH: 1, DilationW: 1, Groups: 1, InOffset: p.InOffset, OutOffset: p.OutOffset,
+		ActMin: p.ActMin, ActMax: p.ActMax}
 	return Conv2dWZP(q, x, w, b, c, y)
 }

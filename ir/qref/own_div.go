@@ -47,7 +47,8 @@ func BuildDiv(a, b, out QP, lo, hi int32) (*Reciprocals, bool) {
 			y := int64(out.Quantise(a.Real(x)/b.Real(q), lo, hi))
 			if (d < 0) != (div < 0) { // mirror to a positive quotient
 				y = -(y - int64(out.Zero))
-				low, high = divBounds(low, high, max(d, -d), unit, y, y == -int64(lo-out.Zero), y == -int64(hi-out.Zero))
+				low, high = divBounds(low, high, max(d, -d), unit, y, y == -int64(lo-out.Zero),
+					y == -int64(hi-out.Zero))
 			} else {
 				y -= int64(out.Zero)
 				low, high = divBounds(low, high, max(d, -d), unit, y, y == int64(hi-out.Zero), y == int64(lo-out.Zero))
@@ -114,7 +115,8 @@ func (p *DivParams) one(r *Reciprocals, a, b int8) int8 {
 // Div divides two broadcast tensors: nncc_div_s8. x/0 saturates, 0/0 gives the
 // zero point.
 func Div(p *DivParams, r *Reciprocals, a, b, y []int8) error {
-	if err := firstErr(p.Bcast.check("Div", len(a), len(b), len(y)), checkClamp("Div", p.ActMin, p.ActMax)); err != nil {
+	if err := firstErr(p.Bcast.check("Div", len(a), len(b), len(y)),
+		checkClamp("Div", p.ActMin, p.ActMax)); err != nil {
 		return err
 	}
 	p.Bcast.each(func(i, ia, ib int) { y[i] = p.one(r, a[ia], b[ib]) })

@@ -300,7 +300,8 @@ func TestOwnNormF32(t *testing.T) {
 			for k := max(0, c-(p.Size-1)/2); k <= min(p.Channels-1, c+p.Size/2); k++ {
 				sq += float64(x[row+k]) * float64(x[row+k])
 			}
-			want = append(want, float64(v)/math.Pow(float64(p.Bias)+float64(p.Alpha)/float64(p.Size)*sq, float64(p.Beta)))
+			want = append(want, float64(v)/math.Pow(float64(p.Bias)+float64(p.Alpha)/float64(p.Size)*sq,
+				float64(p.Beta)))
 		}
 		y := poisonF32(int32(len(x)))
 		d.call(t, "nncc_lrn_f32", p, x, y)
@@ -334,7 +335,8 @@ func TestOwnResizeF32(t *testing.T) {
 		p := struct {
 			Batch, InH, InW, Channels, OutH, OutW, TapsH, TapsW int32
 			Outside                                             float32
-		}{between(r, 1, 2), between(r, 1, 5), between(r, 1, 5), between(r, 1, 4), between(r, 1, 7), between(r, 1, 7), between(r, 1, 4), between(r, 1, 4), 7.5}
+		}{between(r, 1, 2), between(r, 1, 5), between(r, 1, 5), between(r, 1, 4), between(r, 1, 7), between(r, 1, 7),
+			between(r, 1, 4), between(r, 1, 4), 7.5}
 		table := func(out, taps, in int32) (index []int32, weight []float32) {
 			for range out * taps {
 				index = append(index, int32(r.IntN(int(in))))
@@ -358,7 +360,8 @@ func TestOwnResizeF32(t *testing.T) {
 						} else {
 							for a := oy * p.TapsH; a < (oy+1)*p.TapsH; a++ {
 								for b := ox * p.TapsW; b < (ox+1)*p.TapsW; b++ {
-									s.add(float64(x[((n*p.InH+ih[a])*p.InW+iw[b])*p.Channels+c]) * float64(wh[a]) * float64(ww[b]))
+									s.add(float64(x[((n*p.InH+ih[a])*p.InW+iw[b])*p.Channels+c]) * float64(
+										wh[a]) * float64(ww[b]))
 								}
 							}
 						}

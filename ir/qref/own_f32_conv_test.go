@@ -156,8 +156,9 @@ func randConv(r *rand.Rand) conv2dParams {
 		p := conv2dParams{
 			Batch: between(r, 1, 2), InH: between(r, 1, 9), InW: between(r, 1, 9), InC: g * between(r, 1, 5),
 			OutC: g * between(r, 1, 9), KernelH: between(r, 1, 4), KernelW: between(r, 1, 4),
-			StrideH: between(r, 1, 3), StrideW: between(r, 1, 3), DilationH: between(r, 1, 3), DilationW: between(r, 1, 3),
-			PadTop: between(r, 0, 4), PadLeft: between(r, 0, 4), Groups: g,
+			StrideH: between(r, 1, 3), StrideW: between(r, 1, 3), DilationH: between(r, 1, 3),
+			DilationW: between(r, 1, 3),
+			PadTop:    between(r, 0, 4), PadLeft: between(r, 0, 4), Groups: g,
 		}
 		if r.IntN(2) == 0 {
 			p.DilationH, p.DilationW = 1, 1
@@ -216,7 +217,8 @@ func TestOwnDepthwiseF32(t *testing.T) {
 	r := ownRand(2)
 	for range 200 {
 		c := randConv(r)
-		p := depthwiseParams{c.Batch, c.InH, c.InW, between(r, 1, 11), c.OutH, c.OutW, between(r, 1, 3), c.KernelH, c.KernelW,
+		p := depthwiseParams{c.Batch, c.InH, c.InW, between(r, 1, 11), c.OutH, c.OutW, between(r, 1, 3), c.KernelH,
+			c.KernelW,
 			c.StrideH, c.StrideW, c.DilationH, c.DilationW, c.PadTop, c.PadLeft, c.ActMin, c.ActMax}
 		outC := p.InC * p.Mult
 		x := randF32(r, p.Batch*p.InH*p.InW*p.InC, 1)
@@ -279,7 +281,8 @@ func TestOwnConvTransposeF32(t *testing.T) {
 							for oc := range p.OutC {
 								for ic := range cin {
 									xv := x[((n*p.InH+iy)*p.InW+ix)*p.InC+oc/cout*cin+ic]
-									want[((n*p.OutH+oy)*p.OutW+ox)*p.OutC+oc].add(float64(xv) * float64(w[((oc*p.KernelH+ky)*p.KernelW+kx)*cin+ic]))
+									want[((n*p.OutH+oy)*p.OutW+ox)*p.OutC+
+										oc].add(float64(xv) * float64(w[((oc*p.KernelH+ky)*p.KernelW+kx)*cin+ic]))
 								}
 							}
 						}

@@ -175,7 +175,8 @@ func TestOwnCast(t *testing.T) {
 			d.call(t, "nncc_cast", [3]int32{n, from.code, to.code}, x, y)
 			for i := range n {
 				if to.load(y, i) != to.load(want, i) {
-					t.Fatalf("cast %d to %d: %v gives %v, want %v", from.code, to.code, from.load(x, i), to.load(y, i), to.load(want, i))
+					t.Fatalf("cast %d to %d: %v gives %v, want %v", from.code, to.code, from.load(x, i), to.load(y, i),
+						to.load(want, i))
 				}
 			}
 		}
@@ -185,7 +186,8 @@ func TestOwnCast(t *testing.T) {
 	d.call(t, "nncc_cast", [3]int32{2, 5, 1}, []int32{300, -129}, y8)
 	d.call(t, "nncc_cast", [3]int32{4, 8, 7}, []float32{float32(math.NaN()), inf32, -1e30, -2.75}, y64)
 	d.call(t, "nncc_cast", [3]int32{3, 8, 0}, []float32{0.25, 0, -1e-20}, yb)
-	if y8[0] != 44 || y8[1] != 127 || y64[0] != 0 || y64[1] != math.MaxInt64 || y64[2] != math.MinInt64 || y64[3] != -2 || yb[0] != 1 || yb[1] != 0 || yb[2] != 1 {
+	if y8[0] != 44 || y8[1] != 127 || y64[0] != 0 || y64[1] != math.MaxInt64 || y64[2] != math.MinInt64 ||
+		y64[3] != -2 || yb[0] != 1 || yb[1] != 0 || yb[2] != 1 {
 		t.Errorf("casts give %v, %v, %v", y8, y64, yb)
 	}
 }

@@ -23,7 +23,8 @@ func (p *LinesParams) Apply(q int32) int32 {
 // Lines applies the function to Count elements: nncc_piecewise_linear_s16,
 // nncc_piecewise_linear_s16_s8, nncc_piecewise_linear_s8_s16.
 func Lines[X, Y int8 | int16](p *LinesParams, x []X, y []Y) error {
-	if err := firstErr(checkLen("Lines", "input", len(x), int(p.Count)), checkLen("Lines", "output", len(y), int(p.Count))); err != nil {
+	if err := firstErr(checkLen("Lines", "input", len(x), int(p.Count)), checkLen("Lines", "output", len(y),
+		int(p.Count))); err != nil {
 		return err
 	}
 	for i, v := range x {

@@ -294,7 +294,8 @@ func TestOwnGatherScatter(t *testing.T) {
 	r := ownRand(43)
 	for range 200 {
 		size := []int32{4, 8}[r.IntN(2)]
-		g := struct{ Outer, Axis, Block, Count, IndexBytes int32 }{between(r, 1, 3), between(r, 1, 5), between(r, 1, 6), between(r, 1, 5), size}
+		g := struct{ Outer, Axis, Block, Count, IndexBytes int32 }{between(r, 1, 3), between(r, 1, 5), between(r, 1, 6),
+			between(r, 1, 5), size}
 		var idx []int64
 		good := true
 		for range g.Count {
@@ -358,7 +359,8 @@ func TestOwnGatherScatter(t *testing.T) {
 		q := struct {
 			Batch, Count, Depth, Block, IndexBytes int32
 			AxisLen                                dims8
-		}{Batch: between(r, 1, 3), Count: between(r, 1, 4), Depth: between(r, 1, 3), Block: between(r, 1, 5), IndexBytes: size}
+		}{Batch: between(r, 1, 3), Count: between(r, 1, 4), Depth: between(r, 1, 3), Block: between(r, 1, 5),
+			IndexBytes: size}
 		var blocks int32
 		q.AxisLen, blocks = randDims(r, int(q.Depth), 3)
 		idx, good = nil, true
@@ -430,7 +432,8 @@ func TestOwnWhereBoolNearest(t *testing.T) {
 			u[i] &= 1
 		}
 		for name, f := range map[string]func(a, b byte) byte{
-			"and": func(a, b byte) byte { return a & b }, "or": func(a, b byte) byte { return a | b }, "xor": func(a, b byte) byte { return a ^ b },
+			"and": func(a, b byte) byte { return a & b }, "or": func(a, b byte) byte { return a | b },
+			"xor": func(a, b byte) byte { return a ^ b },
 		} {
 			want = nil
 			for _, o := range b.pairs() {
@@ -441,7 +444,8 @@ func TestOwnWhereBoolNearest(t *testing.T) {
 			checkBytes(t, name, b, y, want)
 		}
 
-		p := struct{ Batch, InH, InW, OutH, OutW, Pixel, XPitch, YPitch int32 }{between(r, 1, 2), between(r, 1, 4), between(r, 1, 4), between(r, 1, 5), between(r, 1, 5), between(r, 1, 8), 0, 0}
+		p := struct{ Batch, InH, InW, OutH, OutW, Pixel, XPitch, YPitch int32 }{between(r, 1, 2), between(r, 1, 4),
+			between(r, 1, 4), between(r, 1, 5), between(r, 1, 5), between(r, 1, 8), 0, 0}
 		p.XPitch, p.YPitch = p.Pixel, p.Pixel
 		var ih, iw []int32
 		for range p.OutH {

@@ -37,8 +37,10 @@ func LayerNorm(p *LayerNormParams, x []int8, scale, bias []float64, y []int8) er
 	if p.Len < 1 || p.Len > 1<<22 {
 		return badArgs(name, "rows of %d elements, want 1 to 2^22", p.Len)
 	}
-	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), n), checkLen(name, "output", len(y), n),
-		checkLen(name, "scale", len(scale), int(p.Len)), checkOptional(name, "bias", len(bias), int(p.Len))); err != nil {
+	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), n),
+		checkLen(name, "output", len(y), n),
+		checkLen(name, "scale", len(scale), int(p.Len)), checkOptional(name, "bias", len(bias),
+			int(p.Len))); err != nil {
 		return err
 	}
 	for r := range int(p.Rows) {
@@ -78,8 +80,10 @@ func GroupNorm(p *GroupNormParams, x []int8, scale, bias []float64, y []int8) er
 	if p.Groups < 1 || p.Channels%p.Groups != 0 {
 		return badArgs(name, "%d groups do not divide %d channels", p.Groups, p.Channels)
 	}
-	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), n), checkLen(name, "output", len(y), n),
-		checkLen(name, "scale", len(scale), int(p.Channels)), checkLen(name, "bias", len(bias), int(p.Channels))); err != nil {
+	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), n),
+		checkLen(name, "output", len(y), n),
+		checkLen(name, "scale", len(scale), int(p.Channels)), checkLen(name, "bias", len(bias),
+			int(p.Channels))); err != nil {
 		return err
 	}
 	width := int(p.Channels / p.Groups)

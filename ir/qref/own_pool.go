@@ -44,7 +44,8 @@ func (p *Pool2dParams) SetQuant(in, out QP, raw bool) {
 }
 
 func (p *Pool2dParams) check(name string, x, y int) error {
-	if min(p.Batch, p.InH, p.InW, p.InC, p.OutH, p.OutW, p.KernelH, p.KernelW, p.StrideH, p.StrideW, p.DilationH, p.DilationW) < 1 {
+	if min(p.Batch, p.InH, p.InW, p.InC, p.OutH, p.OutW, p.KernelH, p.KernelW, p.StrideH, p.StrideW, p.DilationH,
+		p.DilationW) < 1 {
 		return badArgs(name, "sizes, strides and dilations must be at least 1: %+v", *p)
 	}
 	return firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", x, int(p.Batch*p.InH*p.InW*p.InC)),
@@ -65,7 +66,8 @@ func (p *Pool2dParams) each(f func(pixel int, ky0, ky1, kx0, kx1 int, at func(ky
 			at := func(ky, kx int) int {
 				return ((img+y0+ky*int(p.DilationH))*int(p.InW) + x0 + kx*int(p.DilationW)) * int(p.InC)
 			}
-			f(row*int(p.OutW)+ox, ky0, ky1, kx0, kx1, at, countY*p.counted(x0, p.InW, p.KernelW, p.DilationW, p.PadLeft, p.PadRight))
+			f(row*int(p.OutW)+ox, ky0, ky1, kx0, kx1, at, countY*p.counted(x0, p.InW, p.KernelW, p.DilationW, p.PadLeft,
+				p.PadRight))
 		}
 	}
 }

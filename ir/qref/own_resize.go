@@ -94,8 +94,10 @@ func (p *ResizeParams) SetAxes(h, w *ResizeAxis, in, out QP, outside float64) {
 // integers and rounded once, half away from zero.
 func Resize(p *ResizeParams, x []int8, h, w *ResizeAxis, y []int8) error {
 	const name = "Resize"
-	if err := firstErr(checkLen(name, "input", len(x), int(p.Batch*p.InH*p.InW*p.Channels)), checkLen(name, "output", len(y), int(p.Batch*p.OutH*p.OutW*p.Channels)),
-		checkLen(name, "row indices", len(h.Index), int(p.OutH*p.TapsH)), checkLen(name, "column indices", len(w.Index), int(p.OutW*p.TapsW))); err != nil {
+	if err := firstErr(checkLen(name, "input", len(x), int(p.Batch*p.InH*p.InW*p.Channels)),
+		checkLen(name, "output", len(y), int(p.Batch*p.OutH*p.OutW*p.Channels)),
+		checkLen(name, "row indices", len(h.Index), int(p.OutH*p.TapsH)), checkLen(name, "column indices", len(w.Index),
+			int(p.OutW*p.TapsW))); err != nil {
 		return err
 	}
 	c := int(p.Channels)

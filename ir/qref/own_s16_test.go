@@ -64,7 +64,8 @@ func TestOwnLines(t *testing.T) {
 		for k := range want {
 			want[k] = y.Quantise(f(x.Real(int32(from+k))), int32(lo), int32(hi))
 		}
-		p, ok := BuildLines(int32(from), x.Zero, y.Zero, want, func(d int32) float64 { return f(float64(d)*float64(x.Scale)) / float64(y.Scale) })
+		p, ok := BuildLines(int32(from), x.Zero, y.Zero, want,
+			func(d int32) float64 { return f(float64(d)*float64(x.Scale)) / float64(y.Scale) })
 		if !ok {
 			t.Logf("no lines for function %d, %v to %v", i%len(functions), x, y)
 			continue
@@ -132,8 +133,9 @@ func TestOwnBinaryS16(t *testing.T) {
 	r := ownRand(91)
 	for range 60 {
 		a, b := randShape(r)
-		p := BinaryParams{AScale: float64(randQP(r).Scale) / 256, BScale: float64(randQP(r).Scale) / 256, OutScale: float64(randQP(r).Scale) / 256,
-			ActMin: math.MinInt16, ActMax: math.MaxInt16, Op: BinaryOp(r.IntN(7))}
+		p := BinaryParams{AScale: float64(randQP(r).Scale) / 256, BScale: float64(randQP(r).Scale) / 256,
+			OutScale: float64(randQP(r).Scale) / 256,
+			ActMin:   math.MinInt16, ActMax: math.MaxInt16, Op: BinaryOp(r.IntN(7))}
 		if r.IntN(3) == 0 {
 			p.ActMin = 0
 		}
@@ -176,7 +178,8 @@ func TestOwnReduceSumS16(t *testing.T) {
 	d := ownDriver(t)
 	r := ownRand(92)
 	for range 40 {
-		p := ReduceParams{Outer: between(r, 1, 4), Axis: between(r, 1, 30), Inner: between(r, 1, 5), ActMin: math.MinInt16, ActMax: math.MaxInt16, Rescale: 1, Divisor: 1}
+		p := ReduceParams{Outer: between(r, 1, 4), Axis: between(r, 1, 30), Inner: between(r, 1, 5),
+			ActMin: math.MinInt16, ActMax: math.MaxInt16, Rescale: 1, Divisor: 1}
 		p.InScale, p.OutScale = float64(randQP(r).Scale)/256, float64(randQP(r).Scale)/256
 		if r.IntN(2) == 0 {
 			p.Divisor = p.Axis
@@ -195,10 +198,13 @@ func TestOwnConv2dS16(t *testing.T) {
 	for range 60 {
 		g := int(between(r, 1, 3))
 		cin, cout := int(between(r, 1, 5)), int(between(r, 1, 4))
-		c := ConvParams{In: Dims{int(between(r, 1, 2)), int(between(r, 3, 7)), int(between(r, 3, 7)), g * cin}, Filter: Dims{g * cout, int(between(r, 1, 3)), int(between(r, 1, 3)), cin},
-			Stride: Tile{int(between(r, 1, 2)), int(between(r, 1, 2))}, Dilation: Tile{1, int(between(r, 1, 2))}, ActMin: math.MinInt16, ActMax: math.MaxInt16}
+		c := ConvParams{In: Dims{int(between(r, 1, 2)), int(between(r, 3, 7)), int(between(r, 3, 7)), g * cin},
+			Filter: Dims{g * cout, int(between(r, 1, 3)), int(between(r, 1, 3)), cin},
+			Stride: Tile{int(between(r, 1, 2)), int(between(r, 1, 2))}, Dilation: Tile{1, int(between(r, 1, 2))},
+			ActMin: math.MinInt16, ActMax: math.MaxInt16}
 		c.Pad = Tile{int(between(r, 0, c.Filter.H-1)), int(between(r, 0, c.Filter.W-1))}
-		c.Out = Dims{c.In.N, (c.In.H+2*c.Pad.H-c.Filter.H)/c.Stride.H + 1, (c.In.W+2*c.Pad.W-c.Dilation.W*(c.Filter.W-1)-1)/c.Stride.W + 1, c.Filter.N}
+		c.Out = Dims{c.In.N, (c.In.H+2*c.Pad.H-c.Filter.H)/c.Stride.H + 1,
+			(c.In.W+2*c.Pad.W-c.Dilation.W*(c.Filter.W-1)-1)/c.Stride.W + 1, c.Filter.N}
 		if c.Out.W < 1 {
 			continue
 		}
@@ -207,8 +213,10 @@ func TestOwnConv2dS16(t *testing.T) {
 		for i := range c.Mult {
 			c.Mult[i], c.Shift[i], bias[i] = 1<<30+r.Int32N(1<<30), between(r, -9, -4), int64(between(r, -1<<20, 1<<20))
 		}
-		p := Conv2dWZPParams{Batch: int32(c.In.N), InH: int32(c.In.H), InW: int32(c.In.W), InC: int32(c.In.C), OutH: int32(c.Out.H), OutW: int32(c.Out.W), OutC: int32(c.Out.C),
-			KernelH: int32(c.Filter.H), KernelW: int32(c.Filter.W), StrideH: int32(c.Stride.H), StrideW: int32(c.Stride.W), DilationH: int32(c.Dilation.H), DilationW: int32(c.Dilation.W),
+		p := Conv2dWZPParams{Batch: int32(c.In.N), InH: int32(c.In.H), InW: int32(c.In.W), InC: int32(c.In.C),
+			OutH: int32(c.Out.H), OutW: int32(c.Out.W), OutC: int32(c.Out.C),
+			KernelH: int32(c.Filter.H), KernelW: int32(c.Filter.W), StrideH: int32(c.Stride.H),
+			StrideW: int32(c.Stride.W), DilationH: int32(c.Dilation.H), DilationW: int32(c.Dilation.W),
 			PadTop: int32(c.Pad.H), PadLeft: int32(c.Pad.W), Groups: int32(g), ActMin: c.ActMin, ActMax: c.ActMax}
 		x, w := randS16(r, c.In.Size()), randS8(r, int32(c.Filter.Size()))
 		y, want := make([]int16, c.Out.Size()), make([]int16, c.Out.Size())

@@ -108,7 +108,8 @@ type SumParams struct {
 // Sum applies SumTables to two broadcast tensors: nncc_sum_s8. p.Shift is that
 // of the tables.
 func Sum(p *SumParams, t *SumTables, a, b, y []int8) error {
-	if err := firstErr(p.Bcast.check("Sum", len(a), len(b), len(y)), checkClamp("Sum", p.ActMin, p.ActMax)); err != nil {
+	if err := firstErr(p.Bcast.check("Sum", len(a), len(b), len(y)),
+		checkClamp("Sum", p.ActMin, p.ActMax)); err != nil {
 		return err
 	}
 	p.Bcast.each(func(i, ia, ib int) { y[i] = t.at(uint8(a[ia]), uint8(b[ib]), p.ActMin, p.ActMax) })

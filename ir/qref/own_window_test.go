@@ -14,8 +14,10 @@ func TestOwnPoolS8(t *testing.T) {
 		if r.IntN(2) == 0 {
 			out = in
 		}
-		p := Pool2dParams{Batch: g.Batch, InH: g.InH, InW: g.InW, InC: g.InC, OutH: g.OutH, OutW: g.OutW, KernelH: g.KernelH, KernelW: g.KernelW,
-			StrideH: g.StrideH, StrideW: g.StrideW, DilationH: g.DilationH, DilationW: g.DilationW, PadTop: g.PadTop, PadLeft: g.PadLeft,
+		p := Pool2dParams{Batch: g.Batch, InH: g.InH, InW: g.InW, InC: g.InC, OutH: g.OutH, OutW: g.OutW,
+			KernelH: g.KernelH, KernelW: g.KernelW,
+			StrideH: g.StrideH, StrideW: g.StrideW, DilationH: g.DilationH, DilationW: g.DilationW, PadTop: g.PadTop,
+			PadLeft:   g.PadLeft,
 			PadBottom: g.PadBottom, PadRight: g.PadRight, CountIncludePad: g.CountIncludePad}
 		raw := r.IntN(2) == 0
 		p.SetQuant(in, out, raw)
@@ -69,7 +71,8 @@ func TestOwnResizeS8(t *testing.T) {
 		if r.IntN(2) == 0 {
 			out = in
 		}
-		p := ResizeParams{Batch: between(r, 1, 2), InH: between(r, 1, 5), InW: between(r, 1, 5), Channels: between(r, 1, 4)}
+		p := ResizeParams{Batch: between(r, 1, 2), InH: between(r, 1, 5), InW: between(r, 1, 5),
+			Channels: between(r, 1, 4)}
 		h, wh := linearAxis(t, p.InH, between(r, 1, 9))
 		w, ww := linearAxis(t, p.InW, between(r, 1, 9))
 		outside := r.IntN(5) == 0
@@ -92,7 +95,8 @@ func TestOwnResizeS8(t *testing.T) {
 			v := 0.0
 			for s := range int32(2) {
 				for u := range int32(2) {
-					v += in.Real(int32(x[((b*p.InH+h.Index[2*oy+s])*p.InW+w.Index[2*ox+u])*p.Channels+c])) * wh[2*oy+s] * ww[2*ox+u]
+					v += in.Real(int32(x[((b*p.InH+h.Index[2*oy+s])*p.InW+w.Index[2*ox+u])*p.Channels+c])) * wh[2*oy+
+						s] * ww[2*ox+u]
 				}
 			}
 			lo, hi := out.Quantise(v-1e-9, -128, 127), out.Quantise(v+1e-9, -128, 127)

@@ -15,7 +15,8 @@ func TestCastFloats(t *testing.T) {
 	}{
 		{I8, []int64{0, -1, 0, -1, 0, 44, -1, -1, 0}},
 		{U16, []int64{0, 65535, 0, 65535, 0, 300, 65535, 65535, 0}},
-		{I64, []int64{0, math.MaxInt64, math.MinInt64, math.MaxInt64, math.MinInt64, 300, -1, math.MaxInt64, math.MinInt64}},
+		{I64, []int64{0, math.MaxInt64, math.MinInt64, math.MaxInt64, math.MinInt64, 300, -1, math.MaxInt64,
+			math.MinInt64}},
 		{U64, []int64{0, -2048, math.MinInt64, -2048, math.MinInt64, 300, -1, math.MinInt64, math.MinInt64}},
 		{Bool, []int64{1, 1, 1, 1, 1, 1, 1, 1, 1}},
 	} {

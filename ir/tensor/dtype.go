@@ -32,8 +32,9 @@ var dtypeInfo = [...]struct {
 	bits       int
 }{
 	Invalid: {"invalid", "undefined", 0},
-	F32:     {"f32", "float", 32}, F64: {"f64", "double", 64}, F16: {"f16", "float16", 16}, BF16: {"bf16", "bfloat16", 16},
-	I8: {"i8", "int8", 8}, I16: {"i16", "int16", 16}, I32: {"i32", "int32", 32}, I64: {"i64", "int64", 64},
+	F32:     {"f32", "float", 32}, F64: {"f64", "double", 64}, F16: {"f16", "float16", 16},
+	BF16: {"bf16", "bfloat16", 16},
+	I8:   {"i8", "int8", 8}, I16: {"i16", "int16", 16}, I32: {"i32", "int32", 32}, I64: {"i64", "int64", 64},
 	U8: {"u8", "uint8", 8}, U16: {"u16", "uint16", 16}, U32: {"u32", "uint32", 32}, U64: {"u64", "uint64", 64},
 	I4: {"i4", "int4", 4}, U4: {"u4", "uint4", 4}, Bool: {"bool", "bool", 8},
 }

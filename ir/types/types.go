@@ -154,7 +154,8 @@ func NHWC(rank int) []int {
 
 // Equal compares everything.
 func (t Type) Equal(o Type) bool {
-	return t.DType == o.DType && slices.Equal(t.Shape, o.Shape) && slices.Equal(t.OrderOrIdentity(), o.OrderOrIdentity()) && t.Quant.Equal(o.Quant)
+	return t.DType == o.DType && slices.Equal(t.Shape, o.Shape) && slices.Equal(t.OrderOrIdentity(),
+		o.OrderOrIdentity()) && t.Quant.Equal(o.Quant)
 }
 
 // String is the text form: i8[1,64,25,5]@0231 q(0.0235,-128).

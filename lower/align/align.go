@@ -143,7 +143,8 @@ func (a *analysis) rows(g *group, held map[*need]Lock, best *optimiser) []Row {
 		if !d.violated() && (!grows || a.opt.Mode == Always) {
 			continue
 		}
-		r := Row{Node: nodeName(d.n), Op: d.op, Constraint: d.constraint, Current: d.x.size(), Target: d.target(), Source: d.source}
+		r := Row{Node: nodeName(d.n), Op: d.op, Constraint: d.constraint, Current: d.x.size(), Target: d.target(),
+			Source: d.source}
 		r.Class, r.Status, r.Gain, r.Reason = a.class(d), Patched, gain, why
 		switch l, no := held[d]; {
 		case no:
@@ -194,7 +195,8 @@ func (a *analysis) weigh(needs []*need) {
 		note := func(x axis) {
 			x.each(func(t token) bool {
 				l, asked := a.layersOf[t.d]
-				if asked && len(l) < maxLayers && !slices.ContainsFunc(l, func(o layer) bool { return o.name == name }) {
+				if asked && len(l) < maxLayers &&
+					!slices.ContainsFunc(l, func(o layer) bool { return o.name == name }) {
 					a.layersOf[t.d] = append(l, layer{i, name})
 				}
 				return true

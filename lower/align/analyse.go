@@ -27,12 +27,14 @@ type analysis struct {
 
 // analyse couples the dims of g by what its operators mean.
 func analyse(g *ir.Graph, opt *Options) *analysis {
-	a := &analysis{g: g, opt: opt, values: map[*ir.Value][]axis{}, consts: map[ir.Use][]axis{}, fills: map[*ir.Value]fill{}}
+	a := &analysis{g: g, opt: opt, values: map[*ir.Value][]axis{}, consts: map[ir.Use][]axis{},
+		fills: map[*ir.Value]fill{}}
 	for _, v := range g.In {
 		a.values[v] = a.fresh(v)
 		for i, x := range a.values[v] {
 			if !opt.PadInput || i != channelAxis(v) {
-				x.lock(Lock{"graph-input", v.Name, fmt.Sprintf("%s is a graph input: its size is part of the model's interface", v)})
+				x.lock(Lock{"graph-input", v.Name,
+					fmt.Sprintf("%s is a graph input: its size is part of the model's interface", v)})
 			}
 		}
 	}
@@ -49,14 +51,16 @@ func analyse(g *ir.Graph, opt *Options) *analysis {
 	}
 	for i, v := range g.Out {
 		for _, x := range a.values[v] {
-			x.lock(Lock{"graph-output", g.OutNames[i], fmt.Sprintf("%%%s is a graph output: its size is part of the model's interface", g.OutNames[i])})
+			x.lock(Lock{"graph-output", g.OutNames[i],
+				fmt.Sprintf("%%%s is a graph output: its size is part of the model's interface", g.OutNames[i])})
 		}
 	}
 	a.checkFills()
 	for _, v := range g.In { // channels may only be added behind the model's own
 		if k := channelAxis(v); opt.PadInput && k >= 0 {
 			l := a.values[v][k].leaves()
-			l[:len(l)-1].lock(Lock{"graph-input", v.Name, fmt.Sprintf("%s is a graph input: only behind its last channel others can be added", v)})
+			l[:len(l)-1].lock(Lock{"graph-input", v.Name,
+				fmt.Sprintf("%s is a graph input: only behind its last channel others can be added", v)})
 		}
 	}
 	return a

@@ -45,7 +45,8 @@ func paddedShape(x []axis) []int {
 }
 
 func grown(x []axis) bool {
-	return slices.ContainsFunc(x, func(a axis) bool { return !a.each(func(t token) bool { return t.d.pad*t.inner == 0 }) })
+	return slices.ContainsFunc(x,
+		func(a axis) bool { return !a.each(func(t token) bool { return t.d.pad*t.inner == 0 }) })
 }
 
 // grows reports a node with an operand or result that is padded.

@@ -99,7 +99,8 @@ func TestAuto(t *testing.T) {
 // TestChosen: the sizes of another run are taken over, and nothing else is padded.
 func TestChosen(t *testing.T) {
 	g := irtest.Parse(t, strings.Replace(block, "TAIL", pooled, 1))
-	rows := []align.Row{{Node: "Expand", Constraint: "output_channels", Target: 12, Status: align.Patched, Gain: 7, Reason: "it pays"}}
+	rows := []align.Row{{Node: "Expand", Constraint: "output_channels", Target: 12, Status: align.Patched, Gain: 7,
+		Reason: "it pays"}}
 	_, r := padded(t, g, align.Options{Mode: align.Auto, Chosen: rows})
 	var patched []string
 	for _, w := range r.Rows {

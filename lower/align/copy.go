@@ -29,7 +29,8 @@ func (a *analysis) copies(needs []*need) []wide {
 	var out []wide
 	for _, d := range needs {
 		x := d.n.In[0]
-		if d.constraint != "input_channels" || d.x.padded()%d.multiple == 0 || ir.AttrsOf[op.GroupAttr](d.n).Group != 1 || x.Const != nil || x.Type.Quant.PerAxis() {
+		if d.constraint != "input_channels" || d.x.padded()%d.multiple == 0 ||
+			ir.AttrsOf[op.GroupAttr](d.n).Group != 1 || x.Const != nil || x.Type.Quant.PerAxis() {
 			continue
 		}
 		now := a.price(d.n)
@@ -50,7 +51,8 @@ func (a *analysis) copies(needs []*need) []wide {
 		after := then.Instructions*(1+then.Error) + copying.Instructions*(1+copying.Error)
 		if saves := now.Instructions*(1-now.Error) - after; saves > worthwhile*now.Instructions {
 			out = append(out, wide{d, wider[1], now.Instructions - then.Instructions - copying.Instructions,
-				fmt.Sprintf("%.0f instructions become %.0f and %.0f for the copy; %s instead of %s", now.Instructions, then.Instructions, copying.Instructions, then.Kernel, now.Kernel)})
+				fmt.Sprintf("%.0f instructions become %.0f and %.0f for the copy; %s instead of %s", now.Instructions,
+					then.Instructions, copying.Instructions, then.Kernel, now.Kernel)})
 		}
 	}
 	return out
@@ -64,7 +66,8 @@ func (a *analysis) insert(w wide) error {
 	rank, c := x.Type.Rank(), x.Type.Shape[1]
 	pads := make([]int, 2*rank)
 	pads[rank+1] = w.channels - c
-	p, err := a.g.InsertBefore(n, op.Pad, n.Name+".wide", ir.Attrs{"mode": ir.Str("constant")}, 1, x, a.g.AddConst(n.Name+".wide.pads", tensor.Ints(pads...)))
+	p, err := a.g.InsertBefore(n, op.Pad, n.Name+".wide", ir.Attrs{"mode": ir.Str("constant")}, 1, x,
+		a.g.AddConst(n.Name+".wide.pads", tensor.Ints(pads...)))
 	if err != nil {
 		return bug.Errorf("%w", err)
 	}

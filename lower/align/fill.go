@@ -128,7 +128,8 @@ func (a *analysis) outFill(n *ir.Node) fill {
 			return zeros // scale and bias are 0
 		}
 		return fill{finite, 0}
-	case "MaxPool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Relayout", "Slice", "Split",
+	case "MaxPool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose",
+		"Relayout", "Slice", "Split",
 		"Expand", "Tile", "Gather", "SpaceToDepth", "DepthToSpace", "ReduceMean", "ReduceMax", "ReduceMin":
 		return x
 	case "Pad":
@@ -136,7 +137,8 @@ func (a *analysis) outFill(n *ir.Node) fill {
 			return x // channels that are padded at their border get zeros there, too
 		}
 		return x.join(fill{finite, 0})
-	case "AveragePool", "LpPool", "GlobalLpPool", "Resize", "ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd", "CumSum":
+	case "AveragePool", "LpPool", "GlobalLpPool", "Resize", "ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare",
+		"ReduceProd", "CumSum":
 		if x.zero() {
 			return zeros
 		}
@@ -152,7 +154,8 @@ func (a *analysis) outFill(n *ir.Node) fill {
 		return x
 	case "Clip":
 		if x.kind == known { // its bounds may be anything
-			if lo, hi := n.ConstIn(1), n.ConstIn(2); (n.Input(1) == nil || lo != nil) && (n.Input(2) == nil || hi != nil) {
+			if lo, hi := n.ConstIn(1), n.ConstIn(2); (n.Input(1) == nil || lo != nil) &&
+				(n.Input(2) == nil || hi != nil) {
 				if lo != nil {
 					x.value = math.Max(x.value, lo.Float(0))
 				}

@@ -94,7 +94,8 @@ func (b *gen) act() {
 	case 2:
 		b.add(op.Sigmoid, nil)
 	case 3:
-		b.add(op.Clip, nil, b.g.AddConst("lo", tensor.FromFloats(b.dt, nil, []float64{0.25})), b.g.AddConst("hi", tensor.FromFloats(b.dt, nil, []float64{6})))
+		b.add(op.Clip, nil, b.g.AddConst("lo", tensor.FromFloats(b.dt, nil, []float64{0.25})),
+			b.g.AddConst("hi", tensor.FromFloats(b.dt, nil, []float64{6})))
 	case 4:
 		b.add(op.Tanh, nil)
 	case 5:
@@ -209,7 +210,8 @@ func (b *gen) step() {
 			b.add(op.DepthToSpace, ir.Attrs{"blocksize": ir.Int(2), "mode": ir.Str([]string{"DCR", "CRD"}[b.IntN(2)])})
 		}
 	case 17:
-		b.add([]*ir.OpDef{op.MaxPool, op.AveragePool}[b.IntN(2)], ir.Attrs{"kernel_shape": ir.Ints(3, 3), "pads": ir.Ints(1, 1, 1, 1)})
+		b.add([]*ir.OpDef{op.MaxPool, op.AveragePool}[b.IntN(2)], ir.Attrs{"kernel_shape": ir.Ints(3, 3),
+			"pads": ir.Ints(1, 1, 1, 1)})
 	case 18: // channels last
 		b.add(op.Transpose, ir.Attrs{"perm": ir.Ints(0, 2, 3, 1)})
 		k := b.channels()
@@ -235,7 +237,8 @@ func (b *gen) step() {
 		b.add(op.Reshape, nil, b.ints([][]int{{1, ch, s, s}, {0, 0, s, s}, {1, -1, s, s}}[b.IntN(3)]...))
 	case 20:
 		x := b.v
-		b.add([]*ir.OpDef{op.ReduceSum, op.ReduceMean, op.ReduceMax}[b.IntN(3)], ir.Attrs{"keepdims": ir.Int(1)}, b.ints(1))
+		b.add([]*ir.OpDef{op.ReduceSum, op.ReduceMean, op.ReduceMax}[b.IntN(3)], ir.Attrs{"keepdims": ir.Int(1)},
+			b.ints(1))
 		b.add(op.Sub, nil, x)
 	case 21:
 		k := b.channels()

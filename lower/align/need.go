@@ -49,7 +49,8 @@ const channelMultiple = 4
 
 // Where the rule comes from: revision 99f736a6 of CMSIS-NN.
 const (
-	srcConv      = "arm_convolve_wrapper_s8.c: 1xN route where (stride.w * input.c) % 4 == 0; arm_convolve_s8 header: channels in multiples of 4"
+	srcConv = "arm_convolve_wrapper_s8.c: 1xN route where (stride.w * input.c) % 4 == 0; arm_convolve_s8 " +
+		"header: channels in multiples of 4"
 	srcDepthwise = "arm_depthwise_conv_s8_opt.c: four channels at a time"
 )
 
@@ -67,18 +68,22 @@ func (a *analysis) needs() []*need {
 		}
 		x, y := a.in(n, 0)[1], a.out(n, 0)[1]
 		if op.IsDepthwise(g) {
-			out = append(out, &need{n: n, op: "DepthwiseConv", constraint: "channels", multiple: channelMultiple, source: srcDepthwise, x: x})
+			out = append(out, &need{n: n, op: "DepthwiseConv", constraint: "channels", multiple: channelMultiple,
+				source: srcDepthwise, x: x})
 			if g.COut != g.CIn {
-				out = append(out, &need{n: n, op: "DepthwiseConv", constraint: "output_channels", multiple: channelMultiple, source: srcDepthwise, x: y})
+				out = append(out, &need{n: n, op: "DepthwiseConv", constraint: "output_channels",
+					multiple: channelMultiple, source: srcDepthwise, x: y})
 			}
 			continue
 		}
 		in := &need{n: n, op: "Conv", constraint: "input_channels", multiple: channelMultiple, source: srcConv, x: x}
 		if s := opensDefect(g, in.target()); s != "" && in.violated() && opensDefect(g, g.CIn) == "" {
-			l := lockAt(n, "hazard", "with %d input channels arm_convolve_1_x_n_s8 would run on cores with Helium: %s", in.target(), s)
+			l := lockAt(n, "hazard", "with %d input channels arm_convolve_1_x_n_s8 would run on cores with Helium: %s",
+				in.target(), s)
 			in.blocked = &l
 		}
-		out = append(out, in, &need{n: n, op: "Conv", constraint: "output_channels", multiple: channelMultiple, source: srcConv, x: y})
+		out = append(out, in, &need{n: n, op: "Conv", constraint: "output_channels", multiple: channelMultiple,
+			source: srcConv, x: y})
 	}
 	return out
 }
@@ -135,5 +140,6 @@ const (
 )
 
 func (r *Row) String() string {
-	return fmt.Sprintf("%s %s %s %d -> %d %s %s: %s", r.Node, r.Op, r.Constraint, r.Current, r.Target, r.Class, r.Status, r.Reason)
+	return fmt.Sprintf("%s %s %s %d -> %d %s %s: %s", r.Node, r.Op, r.Constraint, r.Current, r.Target, r.Class,
+		r.Status, r.Reason)
 }

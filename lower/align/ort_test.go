@@ -52,7 +52,8 @@ func TestONNXRuntime(t *testing.T) {
 		for i, d := range irtest.Inputs(g, 3) {
 			f := filepath.Join(dir, fmt.Sprintf("%d.in%d", len(jobs), i))
 			write(t, f, d.Bytes())
-			inputs = append(inputs, ortIO{g.In[i].Name, map[tensor.DType]string{tensor.F32: "float32", tensor.I8: "int8", tensor.U8: "uint8", tensor.I64: "int64"}[d.DType], append([]int{}, d.Shape...), f})
+			inputs = append(inputs, ortIO{g.In[i].Name, map[tensor.DType]string{tensor.F32: "float32",
+				tensor.I8: "int8", tensor.U8: "uint8", tensor.I64: "int64"}[d.DType], append([]int{}, d.Shape...), f})
 		}
 		for _, x := range []*ir.Graph{g, p} {
 			m, err := onnx.Export(x, onnx.ExportOptions{Producer: "nncc"})
@@ -72,7 +73,8 @@ func TestONNXRuntime(t *testing.T) {
 	for seed := range 60 {
 		queue(fmt.Sprintf("random %d", seed), coupled(uint64(seed), tensor.F32))
 	}
-	for _, name := range []string{"cmsisrepair_readme", "cmsisrepair_reshape_locked", "oddch_tiny", "reorg_tiny_darknet", "resid_preact", "nnabla_lenet", "ufld_tiny", "yolov8seg_tiny",
+	for _, name := range []string{"cmsisrepair_readme", "cmsisrepair_reshape_locked", "oddch_tiny",
+		"reorg_tiny_darknet", "resid_preact", "nnabla_lenet", "ufld_tiny", "yolov8seg_tiny",
 		"kws_f32", "ic_int8", "ic_int8_qop", "ic_int8_qatstyle", "micro_kws_m_static_fp32", "micro_kws_m_static_qdq"} {
 		path := sharedata.Find("models", name+".onnx")
 		if path == "" {
@@ -133,7 +135,8 @@ func write(t *testing.T, path string, b []byte) {
 // fileDiff is the largest difference, relative where values exceed 1.
 func fileDiff(t *testing.T, x, y ortIO) float64 {
 	t.Helper()
-	dt, ok := map[string]tensor.DType{"float32": tensor.F32, "int8": tensor.I8, "uint8": tensor.U8, "int64": tensor.I64}[x.DType]
+	dt, ok := map[string]tensor.DType{"float32": tensor.F32, "int8": tensor.I8, "uint8": tensor.U8,
+		"int64": tensor.I64}[x.DType]
 	if !ok || fmt.Sprint(x.DType, x.Shape) != fmt.Sprint(y.DType, y.Shape) {
 		t.Fatalf("output %s is %s%v, was %s%v", y.Name, y.DType, y.Shape, x.DType, x.Shape)
 	}

@@ -76,7 +76,8 @@ func (g *group) freeze() map[*need]Lock {
 			}
 		}
 		for _, d := range take {
-			l := Lock{"infeasible", nodeName(d.n), "no padding meets the multiples of all layers that share this dimension"}
+			l := Lock{"infeasible", nodeName(d.n),
+				"no padding meets the multiples of all layers that share this dimension"}
 			if d.blocked != nil {
 				l = *d.blocked
 			} else if m := d.locked(); m != nil {

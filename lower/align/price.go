@@ -39,7 +39,8 @@ type optimiser struct {
 
 // optimise leaves the chosen padding in the dims.
 func (a *analysis) optimise(groups []*group, held map[*group]map[*need]Lock) *optimiser {
-	o := &optimiser{a: a, groups: groups, base: map[*ir.Node]Price{}, chosen: map[*group][]int{}, why: map[*group]string{}}
+	o := &optimiser{a: a, groups: groups, base: map[*ir.Node]Price{}, chosen: map[*group][]int{},
+		why: map[*group]string{}}
 	options := map[*group][][]int{}
 	for _, g := range groups {
 		if slices.ContainsFunc(g.needs, func(d *need) bool { return d.violated() }) {
@@ -155,9 +156,11 @@ func (o *optimiser) total(g *group) (sum float64, why string) {
 		case math.Abs(p.Instructions-b.Instructions) <= sameWithin*b.Instructions:
 		case p.Instructions > b.Instructions*(1-p.Error) && why == "":
 			if p.Instructions > b.Instructions {
-				why = fmt.Sprintf("%s would be slower: %.0f instructions become %.0f (%s)", nodeName(n), b.Instructions, p.Instructions, p.Kernel)
+				why = fmt.Sprintf("%s would be slower: %.0f instructions become %.0f (%s)", nodeName(n), b.Instructions,
+					p.Instructions, p.Kernel)
 			} else {
-				why = fmt.Sprintf("%s would not be faster for certain: %.0f instructions become %.0f, known to %.1f %% (%s)", nodeName(n), b.Instructions, p.Instructions, 100*p.Error, p.Kernel)
+				why = fmt.Sprintf("%s would not be faster for certain: %.0f instructions become %.0f, known to %.1f "+
+					"%% (%s)", nodeName(n), b.Instructions, p.Instructions, 100*p.Error, p.Kernel)
 			}
 		}
 		sum += p.Instructions

@@ -49,7 +49,8 @@ func TestRandomFloat(t *testing.T) {
 		p, r := padded(t, g, align.Options{Mode: align.Always})
 		total += r.Padded
 		in := irtest.Inputs(g, uint64(seed))
-		if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, g, in), g.OutNames, pass.Reassoc, irtest.DefaultTol); err != nil {
+		if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, g, in), g.OutNames, pass.Reassoc,
+			irtest.DefaultTol); err != nil {
 			t.Fatalf("seed %d: %v\nbefore\n%s\nafter\n%s", seed, err, g, p)
 		}
 	}
@@ -67,7 +68,8 @@ func TestRandomInt8(t *testing.T) {
 		if err := (&pass.Manager{Passes: legal.Passes}).Run(c, g); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := quant.Insert(g, quant.Options{Method: "minmax", Samples: quant.SyntheticSamples(g.In, 2, 1), Source: "synthetic"}); err != nil {
+		if _, err := quant.Insert(g, quant.Options{Method: "minmax", Samples: quant.SyntheticSamples(g.In, 2, 1),
+			Source: "synthetic"}); err != nil {
 			t.Fatal(err)
 		}
 		qdq := g.Clone()
@@ -78,13 +80,15 @@ func TestRandomInt8(t *testing.T) {
 		p, r := padded(t, g, align.Options{Mode: align.Always, HardCoded: soft})
 		total += r.Padded
 		in := irtest.Inputs(g, uint64(seed))
-		if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, g, in), g.OutNames, pass.Exact, irtest.DefaultTol); err != nil {
+		if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, g, in), g.OutNames, pass.Exact,
+			irtest.DefaultTol); err != nil {
 			t.Fatalf("seed %d: %v\nbefore\n%s\nafter\n%s", seed, err, g, p)
 		}
 		if seed%4 == 0 { // the same with QuantizeLinear and DequantizeLinear
 			p, _ := padded(t, qdq, align.Options{Mode: align.Always})
 			in := irtest.Inputs(qdq, uint64(seed))
-			if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, qdq, in), qdq.OutNames, pass.Reassoc, irtest.Tol{F32: 1e-6}); err != nil {
+			if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, qdq, in), qdq.OutNames, pass.Reassoc,
+				irtest.Tol{F32: 1e-6}); err != nil {
 				t.Fatalf("QDQ, seed %d: %v\nbefore\n%s\nafter\n%s", seed, err, qdq, p)
 			}
 		}

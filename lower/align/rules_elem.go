@@ -127,7 +127,8 @@ func normalised(a *analysis, n *ir.Node) {
 	} else {
 		k = axisOf(n, "axis")
 	}
-	x[k].lock(lockAt(n, "normalised", "%s normalises over this dimension: more elements would change its results", n.Op.Name))
+	x[k].lock(lockAt(n, "normalised", "%s normalises over this dimension: more elements would change its results",
+		n.Op.Name))
 }
 
 // normalisedFrom: all dimensions from the axis on are normalised.

@@ -105,7 +105,8 @@ func resizeKeeps(n *ir.Node, axis int) bool {
 			return s.Float(k) == 1
 		}
 		if s := n.ConstIn(3); s != nil && s.Len() == len(axes) {
-			return ir.AttrsOf[op.ResizeAttrs](n).KeepAspectRatioPolicy == "" || ir.AttrsOf[op.ResizeAttrs](n).KeepAspectRatioPolicy == "stretch"
+			return ir.AttrsOf[op.ResizeAttrs](n).KeepAspectRatioPolicy == "" ||
+				ir.AttrsOf[op.ResizeAttrs](n).KeepAspectRatioPolicy == "stretch"
 		}
 		return false
 	}

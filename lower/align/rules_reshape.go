@@ -71,7 +71,8 @@ func (a *analysis) many(n *ir.Node, x []axis) []int {
 func (a *analysis) factor(n *ir.Node, x, y []axis, hard []bool, want []int) {
 	l := lockAt(n, "reshape", "%s has the constant target shape %v, which fixes this dimension", nodeName(n), want)
 	if mixesChannels(n) {
-		l.Code, l.Text = "shuffle", fmt.Sprintf("%s is part of a channel shuffle with the constant target shape %v, which fixes how many channels a group has", nodeName(n), want)
+		l.Code, l.Text = "shuffle", fmt.Sprintf("%s is part of a channel shuffle with the constant target shape %v, "+
+			"which fixes how many channels a group has", nodeName(n), want)
 	}
 	for k := range y {
 		if hard[k] && y[k].size() != 1 {

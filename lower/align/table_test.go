@@ -50,7 +50,8 @@ func table(t *testing.T, src string, o align.Options) (*align.Result, string) {
 	p, r := padded(t, g, o)
 	in := irtest.Inputs(g, 1)
 	if !o.PadInput {
-		if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, before, in), g.OutNames, 1, irtest.DefaultTol); err != nil {
+		if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, before, in), g.OutNames, 1,
+			irtest.DefaultTol); err != nil {
 			t.Error(err)
 		}
 	}
@@ -76,7 +77,8 @@ StemConv | Conv          | input_channels  | 3       | 4      | LOCKED`)
 
 func TestPadInput(t *testing.T) {
 	r, got := table(t, strings.Replace(block, "TAIL", pooled, 1), align.Options{Mode: align.Always, PadInput: true})
-	if !strings.Contains(got, "StemConv | Conv          | input_channels  | 3       | 4      | PATCHED") || r.Inputs["x"] != 3 {
+	if !strings.Contains(got, "StemConv | Conv          | input_channels  | 3       | 4      | PATCHED") ||
+		r.Inputs["x"] != 3 {
 		t.Errorf("inputs %v in\n%s", r.Inputs, got)
 	}
 }
@@ -145,7 +147,8 @@ func TestFollows(t *testing.T) {
 		"const %s : i64[2] = {0,-1}\n %gap = GlobalAveragePool(%r3)\n %flat = Reshape(%gap, %s)",
 		"const %s : i64[2] = {1,-1}\n %gap = GlobalAveragePool(%r3)\n %flat = Reshape(%gap, %s)",
 		"const %a : i64[2] = {2,3}\n %flat = ReduceMean(%r3, %a) {keepdims=0}",
-		"const %a : i64[2] = {2,3}\n const %s : i64[3] = {0,0,-1}\n const %l : i64[1] = {2}\n %m = Reshape(%r3, %s)\n %flat = ReduceMean(%m, %l) {keepdims=0}",
+		"const %a : i64[2] = {2,3}\n const %s : i64[3] = {0,0,-1}\n const %l : i64[1] = {2}\n %m = Reshape(%r3, " +
+			"%s)\n %flat = ReduceMean(%m, %l) {keepdims=0}",
 	} {
 		r, text := table(t, strings.Replace(block, "TAIL", tail, 1), align.Options{Mode: align.Always})
 		for _, w := range r.Rows {
@@ -167,7 +170,8 @@ func TestHazard(t *testing.T) {
   %y = Conv(%a, %w1) {pads=[1,1], strides=[2]} name "b"
   out "y" = %y
 }`, align.Options{Mode: align.Always})
-	if len(r.Rows) != 2 || r.Rows[0].Status != align.Locked || r.Rows[1].Status != align.Locked || r.Rows[1].Code != "hazard" || !strings.Contains(r.Rows[1].Reason, "arm_convolve_1_x_n_s8") {
+	if len(r.Rows) != 2 || r.Rows[0].Status != align.Locked || r.Rows[1].Status != align.Locked ||
+		r.Rows[1].Code != "hazard" || !strings.Contains(r.Rows[1].Reason, "arm_convolve_1_x_n_s8") {
 		t.Errorf("%v\n%s", r.Rows, text)
 	}
 }
@@ -198,7 +202,8 @@ func TestReferenceModels(t *testing.T) {
 		return m
 	}
 	readme := rows("cmsisrepair_readme")
-	if len(readme) != 7 || readme["StemConv/Conv input_channels"].Code != "graph-input" || readme["Expand/Conv output_channels"].Target != 12 {
+	if len(readme) != 7 || readme["StemConv/Conv input_channels"].Code != "graph-input" ||
+		readme["Expand/Conv output_channels"].Target != 12 {
 		t.Errorf("cmsisrepair_readme: %v", readme)
 	}
 	locked := rows("cmsisrepair_reshape_locked")

@@ -123,7 +123,8 @@ func ReadModels(r io.Reader) (map[Key]*Model, error) {
 }
 
 func (m *Model) row() []string {
-	out := []string{m.Make, m.ISA, m.Route, strconv.Itoa(m.Points), fmt.Sprintf("%.4f", m.Error), fmt.Sprintf("%.4f", m.Worst)}
+	out := []string{m.Make, m.ISA, m.Route, strconv.Itoa(m.Points), fmt.Sprintf("%.4f", m.Error),
+		fmt.Sprintf("%.4f", m.Worst)}
 	for _, t := range terms {
 		if c := m.Coeff[t.name]; c != 0 {
 			out = append(out, fmt.Sprintf("%s=%.4g", t.name, c))
@@ -140,7 +141,8 @@ func lines(r io.Reader) ([][]string, error) {
 }
 
 func (s *Shape) fields() []*int {
-	return []*int{&s.N, &s.IH, &s.IW, &s.C, &s.OH, &s.OW, &s.OC, &s.KH, &s.KW, &s.SH, &s.SW, &s.DH, &s.DW, &s.PH, &s.PW, &s.Groups}
+	return []*int{&s.N, &s.IH, &s.IW, &s.C, &s.OH, &s.OW, &s.OC, &s.KH, &s.KW, &s.SH, &s.SW, &s.DH, &s.DW, &s.PH, &s.PW,
+		&s.Groups}
 }
 
 // ReadPoints reads what WritePoints wrote.

@@ -39,7 +39,8 @@ func TestFitted(t *testing.T) {
 			t.Errorf("%s has %d points and a model: %v; run nncccost -fit", k, len(ps), m != nil)
 			continue
 		}
-		if m == nil || !all && !strings.HasPrefix(k.Route, "arm_convolve_1_x_n") && !strings.HasPrefix(k.Route, "arm_pad") {
+		if m == nil || !all && !strings.HasPrefix(k.Route, "arm_convolve_1_x_n") &&
+			!strings.HasPrefix(k.Route, "arm_pad") {
 			continue
 		}
 		fresh := fit(k, ps)
@@ -79,7 +80,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: error %.4f, fitted.csv says %.4f", k, e, m.Error)
 		}
 		limit := 0.08
-		if strings.HasPrefix(k.Make, "nncc-") { // their time depends on more than the shape: blocks of scratch, shared columns
+		// their time depends on more than the shape: blocks of scratch, shared columns
+		if strings.HasPrefix(k.Make, "nncc-") {
 			limit = 0.12
 		}
 		if e > limit {
@@ -96,10 +98,12 @@ func TestAligned(t *testing.T) {
 		if m == nil {
 			t.Skipf("%s has no model", route)
 		}
-		return m.Predict(Shape{N: 1, IH: 1, IW: 64, C: c, OH: 1, OW: 64, OC: oc, KH: 1, KW: 9, SH: 1, SW: 1, DH: 1, DW: 1, PW: 4, Groups: 1})
+		return m.Predict(Shape{N: 1, IH: 1, IW: 64, C: c, OH: 1, OW: 64, OC: oc, KH: 1, KW: 9, SH: 1, SW: 1, DH: 1,
+			DW: 1, PW: 4, Groups: 1})
 	}
 	if a, b := oneD("arm_convolve_s8", 6, 16), oneD("arm_convolve_1_x_n_s8", 8, 16); b > 0.85*a {
-		t.Errorf("the 1xN route with 8 channels takes %.0f instructions, the generic one with 6 %.0f: want at least 15 %% less", b, a)
+		t.Errorf("the 1xN route with 8 channels takes %.0f instructions, the generic one with 6 %.0f: want at least "+
+			"15 %% less", b, a)
 	}
 	if a, b := oneD("arm_convolve_s8", 6, 6), oneD("arm_convolve_s8", 6, 8); b < 1.1*a {
 		t.Errorf("8 outputs take %.0f instructions, 6 take %.0f: want at least a tenth more", b, a)

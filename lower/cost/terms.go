@@ -16,10 +16,11 @@ type counts struct {
 	taps, inside           int // taps a pixel; taps that lie in the image, all pixels
 	c, c16, c4, c1, cu     int // channels
 	edge, m4, m3           int // pixels whose window leaves the row; blocks of four of the others and the rest
-	pairs, single          int // pixels two at a time; one by one where the vectors of the last ones would leave the input, or with few outputs
-	across                 int // vectors of the taps of a row
-	c8, band               int // blocks of eight channels; input columns of the windows of all rows
-	kh                     int
+	// pixels two at a time; one by one where the vectors of the last ones would leave the input, or with few outputs
+	pairs, single int
+	across        int // vectors of the taps of a row
+	c8, band      int // blocks of eight channels; input columns of the windows of all rows
+	kh            int
 }
 
 func count(s *Shape) *counts {

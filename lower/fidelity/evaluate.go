@@ -51,7 +51,8 @@ func (e *Model) Run(in []*tensor.Dense) ([]*tensor.Dense, error) { return e.run(
 
 // run evaluates the graph. seen, when set, is given every value that is
 // computed, and returns what its readers get.
-func (e *Model) run(in []*tensor.Dense, seen func(v *ir.Value, d *tensor.Dense) (*tensor.Dense, error)) ([]*tensor.Dense, error) {
+func (e *Model) run(in []*tensor.Dense, seen func(v *ir.Value, d *tensor.Dense) (*tensor.Dense, error)) (
+	[]*tensor.Dense, error) {
 	if len(in) != len(e.g.In) {
 		return nil, bug.Errorf("the model has %d inputs, got %d", len(e.g.In), len(in))
 	}

@@ -101,7 +101,8 @@ func New(model, program *ir.Graph, o Options) (*Checker, error) {
 	if len(model.In) != len(program.In) {
 		return nil, bug.Errorf("the model has %d inputs, the program %d", len(model.In), len(program.In))
 	}
-	c := &Checker{program: program, model: e, at: map[*ir.Value]*Stretch{}, held: map[*ir.Value]bool{}, inner: map[*ir.Node]bool{}, order: map[*ir.Node]int{}, forms: map[int]*Stretch{}}
+	c := &Checker{program: program, model: e, at: map[*ir.Value]*Stretch{}, held: map[*ir.Value]bool{},
+		inner: map[*ir.Node]bool{}, order: map[*ir.Node]int{}, forms: map[int]*Stretch{}}
 	for i, n := range model.Nodes {
 		c.order[n] = i
 	}
@@ -362,7 +363,8 @@ func (c *Checker) Same(i int, got, other *tensor.Dense, form *ir.Value) {
 
 // runProgram evaluates a program, or the body of one of its nodes, and collects
 // the values that are looked at.
-func (c *Checker) runProgram(g *ir.Graph, in []*tensor.Dense, have map[*ir.Value]*tensor.Dense) ([]*tensor.Dense, error) {
+func (c *Checker) runProgram(g *ir.Graph, in []*tensor.Dense, have map[*ir.Value]*tensor.Dense) ([]*tensor.Dense,
+	error) {
 	args := map[*ir.Value]*tensor.Dense{}
 	for n := range c.inner {
 		for _, v := range n.In {

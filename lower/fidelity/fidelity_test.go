@@ -18,8 +18,9 @@ import (
 
 // options are those of a build for a host.
 func options() lower.Options {
-	return lower.Options{Precision: "auto", Legalize: true, Fuse: true, DeadChannels: true, Align: "auto", StopAfter: "lowering",
-		Target: kernel.Options{Core: kernel.Core{Host: true}, Kernels: "auto"}, Libraries: []string{"refc"}}
+	return lower.Options{Precision: "auto", Legalize: true, Fuse: true, DeadChannels: true, Align: "auto",
+		StopAfter: "lowering",
+		Target:    kernel.Options{Core: kernel.Core{Host: true}, Kernels: "auto"}, Libraries: []string{"refc"}}
 }
 
 // lowered is a quantised graph on its way to a program for a host.
@@ -208,7 +209,8 @@ func TestRandomQDQ(t *testing.T) {
 		r := lowered(t, irtest.GenQDQ(seed))
 		c := check(t, r, r.Whole)
 		for _, s := range wrong(r, c) {
-			t.Errorf("seed %d: %s: %s is off by %v, allowed %v (%d of %d elements)", seed, s.Layer(), s.Tensor, s.Off, s.Allowed, s.Wrong, s.Elements)
+			t.Errorf("seed %d: %s: %s is off by %v, allowed %v (%d of %d elements)", seed, s.Layer(), s.Tensor, s.Off,
+				s.Allowed, s.Wrong, s.Elements)
 		}
 		for _, row := range c.Rows(r.Model.OutNames) {
 			tensors += len(row.Stretches)
@@ -241,7 +243,8 @@ func TestRandomPrecisions(t *testing.T) {
 					g = irtest.Gen(seed, tensor.F32)
 				}
 				o := options()
-				o.Quant = quant.Options{Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(g.In, 4, seed), Layer: of}
+				o.Quant = quant.Options{Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(g.In, 4, seed),
+					Layer: of}
 				r, err := lower.Run(g, o)
 				if err != nil {
 					t.Logf("seed %d: %v", seed, err)
@@ -249,7 +252,8 @@ func TestRandomPrecisions(t *testing.T) {
 				}
 				c := check(t, r, r.Whole)
 				for _, s := range wrong(r, c) {
-					t.Errorf("seed %d: %s: %s is off by %v, allowed %v (%d of %d elements)", seed, s.Layer(), s.Tensor, s.Off, s.Allowed, s.Wrong, s.Elements)
+					t.Errorf("seed %d: %s: %s is off by %v, allowed %v (%d of %d elements)", seed, s.Layer(), s.Tensor,
+						s.Off, s.Allowed, s.Wrong, s.Elements)
 				}
 			}
 		})
@@ -265,7 +269,8 @@ func TestCosts(t *testing.T) {
 	for _, c := range costs {
 		got = append(got, fmt.Sprintf("%s: %g to %g", c.Layer, c.Before, c.After))
 	}
-	want := []string{`Add "add": 38 to 12`, `MatMul "fc", Reshape "flatten": 12 to 11`, `Relu "relu", Conv "conv": 120 to 40`, `Where "where": 40 to 38`}
+	want := []string{`Add "add": 38 to 12`, `MatMul "fc", Reshape "flatten": 12 to 11`,
+		`Relu "relu", Conv "conv": 120 to 40`, `Where "where": 40 to 38`}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -31,7 +31,8 @@ func Curves(g *ir.Graph, most float64) ([]Fusion, error) {
 		if points == nil {
 			return nil, nil
 		}
-		m, err := g.InsertBefore(n, op.Curve, n.Name, nil, 1, x, g.AddConst(n.Name+".curve", tensor.Of([]int{len(points)}, points[:])))
+		m, err := g.InsertBefore(n, op.Curve, n.Name, nil, 1, x,
+			g.AddConst(n.Name+".curve", tensor.Of([]int{len(points)}, points[:])))
 		if err == nil {
 			errors[m] = [2]float64{curve, nodes}
 		}
@@ -111,9 +112,11 @@ func exactly(part []*ir.Node, x, y *ir.Value, reals []float64) []float64 {
 		t := n.Out[0].Type
 		var out *tensor.Dense
 		switch {
-		case n.Op == op.QuantizeLinear && keepsReal(n, t) || n.Op == op.DequantizeLinear && keepsReal(n, n.In[0].Type) || n.Op == op.Requantize:
+		case n.Op == op.QuantizeLinear && keepsReal(n, t) || n.Op == op.DequantizeLinear &&
+			keepsReal(n, n.In[0].Type) || n.Op == op.Requantize:
 			out = in[0]
-		case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.Curve || n.Op.Eval == nil || t.Quant == nil && !t.DType.IsFloat():
+		case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.Curve || n.Op.Eval == nil ||
+			t.Quant == nil && !t.DType.IsFloat():
 			return nil
 		default:
 			r, err := n.Op.Eval(n, in)
@@ -124,7 +127,8 @@ func exactly(part []*ir.Node, x, y *ir.Value, reals []float64) []float64 {
 		}
 		if t.Quant != nil {
 			lo, hi := t.DType.IntRange()
-			out = limited(out, float64(lo-int64(t.Quant.Zero[0]))*float64(t.Quant.Scale[0]), float64(hi-int64(t.Quant.Zero[0]))*float64(t.Quant.Scale[0]))
+			out = limited(out, float64(lo-int64(t.Quant.Zero[0]))*float64(t.Quant.Scale[0]),
+				float64(hi-int64(t.Quant.Zero[0]))*float64(t.Quant.Scale[0]))
 		}
 		env[n.Out[0]] = out
 	}

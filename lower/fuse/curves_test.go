@@ -95,7 +95,8 @@ func TestRandomCurves(t *testing.T) {
 			if r.IntN(2) == 0 {
 				y = d.add(pickOp(r, op.Sigmoid, op.Tanh, op.HardSwish, op.Relu, op.Requantize), name, x)
 			} else {
-				c := d.quantise(d.g.AddConst(name+".c", tensor.Of([]int{1}, []int16{int16(r.IntN(1 << 16))})), tensor.I16)
+				c := d.quantise(d.g.AddConst(name+".c", tensor.Of([]int{1}, []int16{int16(r.IntN(1 << 16))})),
+					tensor.I16)
 				y = d.add(pickOp(r, op.Add, op.Mul), name, x, [2]*ir.Value{d.pick(tensor.I16), c}[r.IntN(2)])
 			}
 			d.values = append(d.values, d.quantise(y, tensor.I16))
@@ -120,7 +121,8 @@ func TestRandomCurves(t *testing.T) {
 			}
 			for i := range a.Len() {
 				if e := math.Abs(float64(a.Int(i) - b.Int(i))); e > f.Error+f.Apart {
-					t.Fatalf("seed %d: %v steps between the curve and the nodes at %d, want at most %v + %v\n%s", seed, e, i-1<<15, f.Error, f.Apart, before)
+					t.Fatalf("seed %d: %v steps between the curve and the nodes at %d, want at most %v + %v\n%s", seed,
+						e, i-1<<15, f.Error, f.Apart, before)
 				}
 			}
 		}

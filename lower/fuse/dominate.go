@@ -66,7 +66,8 @@ func postDominators(g *ir.Graph) []dominator {
 // broadcasts is element-wise in operands of the result's shape.
 func edge(u ir.Use) ir.Pattern {
 	k := u.Node.Op.Pattern
-	if k == ir.Broadcast && len(u.Node.Out) > 0 && slices.Equal(u.Node.In[u.Index].Type.Shape, u.Node.Out[0].Type.Shape) {
+	if k == ir.Broadcast && len(u.Node.Out) > 0 && slices.Equal(u.Node.In[u.Index].Type.Shape,
+		u.Node.Out[0].Type.Shape) {
 		return ir.Elementwise
 	}
 	return k

@@ -131,7 +131,8 @@ func elementwise(r *rand.Rand) *ir.Graph {
 		v.Type = v.Type.WithQuant(tensor.I8, ir.PerTensor(float32(r.Float64()*0.05+0.001), int32(r.IntN(100)-50)))
 		return v
 	}
-	values := []*ir.Value{quant(g.AddInput("x", ir.T(tensor.I8, 1, 3, 4))), quant(g.AddInput("z", ir.T(tensor.I8, 1, 3, 4)))}
+	values := []*ir.Value{quant(g.AddInput("x", ir.T(tensor.I8, 1, 3, 4))),
+		quant(g.AddInput("z", ir.T(tensor.I8, 1, 3, 4)))}
 	pick := func() *ir.Value { return values[max(0, len(values)-1-r.IntN(4))] }
 	for i := range 3 + r.IntN(8) {
 		name := fmt.Sprintf("n%d", i)
@@ -139,7 +140,8 @@ func elementwise(r *rand.Rand) *ir.Graph {
 		var err error
 		switch k := r.IntN(8); k {
 		case 0, 1, 2:
-			n, err = g.Add([]*ir.OpDef{op.Get("", "Sigmoid"), op.Get("", "Tanh"), op.Get("", "HardSwish")}[k], name, nil, 1, pick())
+			n, err = g.Add([]*ir.OpDef{op.Get("", "Sigmoid"), op.Get("", "Tanh"), op.Get("", "HardSwish")}[k], name,
+				nil, 1, pick())
 		case 3, 4:
 			n, err = g.Add([]*ir.OpDef{op.Mul, op.Add}[k-3], name, nil, 1, pick(), pick())
 		case 5:

@@ -216,14 +216,17 @@ func twice(seed uint64) *ir.Graph {
 	r := rand.New(rand.NewPCG(seed, 6))
 	for i, v := range both[0] {
 		if i%3 == 0 && slices.Equal(v.Type.Shape, shape) {
-			o := pickOp(r, op.ReduceSum, op.ReduceMean, op.ReduceSumSquare, op.ReduceL1, op.ReduceL2, op.ReduceMax, op.ReduceMin, op.ReduceProd)
+			o := pickOp(r, op.ReduceSum, op.ReduceMean, op.ReduceSumSquare, op.ReduceL1, op.ReduceL2, op.ReduceMax,
+				op.ReduceMin, op.ReduceProd)
 			axes, keep := [][]int64{{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}}[r.IntN(6)], r.IntN(2)
-			a, b := reduce(o, fmt.Sprintf("ar%d", i), v, axes, keep), reduce(o, fmt.Sprintf("br%d", i), both[1][i], axes, keep)
+			a, b := reduce(o, fmt.Sprintf("ar%d", i), v, axes, keep), reduce(o, fmt.Sprintf("br%d", i), both[1][i],
+				axes, keep)
 			g.AddOutput(fmt.Sprintf("reduced%d", i), must(g.Add(op.Equal, fmt.Sprintf("reduced%d", i), nil, 1, a, b)))
 			continue
 		}
 		if i%3 == 2 || i == len(both[0])-1 {
-			g.AddOutput(fmt.Sprintf("same%d", i), must(g.Add(op.Equal, fmt.Sprintf("same%d", i), nil, 1, v, both[1][i])))
+			g.AddOutput(fmt.Sprintf("same%d", i),
+				must(g.Add(op.Equal, fmt.Sprintf("same%d", i), nil, 1, v, both[1][i])))
 		}
 	}
 	g.RemoveDead()
@@ -251,7 +254,8 @@ func TestSameBits(t *testing.T) {
 		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("t%d", seed), g, kernel.Core{}, seed))
 	}
 	if found < testenv.Count(t, 30) || reduced < testenv.Count(t, 30)/3 {
-		t.Errorf("%d loops, %d of them reductions, in %d graphs: the test shows little", found, reduced, testenv.Count(t, 30))
+		t.Errorf("%d loops, %d of them reductions, in %d graphs: the test shows little", found, reduced,
+			testenv.Count(t, 30))
 	}
 	kerneltest.RunHost(t, models, "", "")
 }

@@ -63,7 +63,8 @@ func separate(function, isa string) (float64, bool) {
 		return 12, true // a loop like the one that would take its place
 	case strings.HasPrefix(function, "nncc_quantize_f32"):
 		return 35, true
-	case strings.HasPrefix(function, "nncc_") && (strings.HasSuffix(function, "_f32") || strings.HasSuffix(function, "_bool")):
+	case strings.HasPrefix(function, "nncc_") && (strings.HasSuffix(function, "_f32") ||
+		strings.HasSuffix(function, "_bool")):
 		return 8, true
 	}
 	return 0, false
@@ -126,7 +127,8 @@ func Pays(isa string, nodes []*ir.Node, functions []string, inputs int) string {
 	if loop < sum {
 		return ""
 	}
-	return fmt.Sprintf("a loop would take about %.0f instructions an element, %s %.0f", loop, strings.Join(unique(functions), " and "), sum)
+	return fmt.Sprintf("a loop would take about %.0f instructions an element, %s %.0f", loop,
+		strings.Join(unique(functions), " and "), sum)
 }
 
 func unique(s []string) []string {

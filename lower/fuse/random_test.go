@@ -23,7 +23,8 @@ type dag struct {
 
 // kinds are the element types that a graph is made of: quantised ones, and
 // plain ones with conversions between them.
-var kinds = []tensor.DType{tensor.F32, tensor.F32, tensor.I8, tensor.I16, tensor.F32, tensor.I8, tensor.I32, tensor.F16, tensor.F64, tensor.Bool}
+var kinds = []tensor.DType{tensor.F32, tensor.F32, tensor.I8, tensor.I16, tensor.F32, tensor.I8, tensor.I32, tensor.F16,
+	tensor.F64, tensor.Bool}
 
 func (d *dag) quantise(v *ir.Value, t tensor.DType) *ir.Value {
 	zero := int32(0)
@@ -104,7 +105,8 @@ func (d *dag) grow(t tensor.DType, name string, shape []int) {
 		return
 	case tensor.Bool:
 		if r.IntN(2) == 0 {
-			y = d.add(pickOp(r, op.Less, op.GreaterOrEqual, op.Equal), name, d.pick(tensor.F32), d.other(tensor.F32, name, shape))
+			y = d.add(pickOp(r, op.Less, op.GreaterOrEqual, op.Equal), name, d.pick(tensor.F32),
+				d.other(tensor.F32, name, shape))
 		} else {
 			y = d.add(pickOp(r, op.And, op.Or, op.Xor), name, x, d.pick(t))
 		}
@@ -113,7 +115,8 @@ func (d *dag) grow(t tensor.DType, name string, shape []int) {
 	default:
 		exact := []*ir.OpDef{op.Neg, op.Abs, op.Relu, op.Floor, op.Sign, op.LeakyRelu, op.Round}
 		if d.inexact && t == tensor.F32 {
-			exact = []*ir.OpDef{op.Sigmoid, op.Tanh, op.Gelu, op.HardSwish, op.Elu, op.Swish, op.Erf, op.Softplus, op.HardSigmoid, op.Mish, op.Softsign}
+			exact = []*ir.OpDef{op.Sigmoid, op.Tanh, op.Gelu, op.HardSwish, op.Elu, op.Swish, op.Erf, op.Softplus,
+				op.HardSigmoid, op.Mish, op.Softsign}
 		}
 		switch k := r.IntN(9); {
 		case k < 2:
@@ -121,7 +124,8 @@ func (d *dag) grow(t tensor.DType, name string, shape []int) {
 		case k == 2 && t == tensor.F32:
 			y = d.add(op.Where, name, d.pick(tensor.Bool), x, d.other(t, name, shape))
 		case k == 3 && t == tensor.F32:
-			lo, hi := d.g.AddConst(name+".lo", tensor.Of(nil, []float32{-0.5})), d.g.AddConst(name+".hi", tensor.Of(nil, []float32{0.75}))
+			lo, hi := d.g.AddConst(name+".lo", tensor.Of(nil, []float32{-0.5})),
+				d.g.AddConst(name+".hi", tensor.Of(nil, []float32{0.75}))
 			y = d.add(op.Clip, name, x, lo, hi)
 		case k == 4 && t == tensor.F32:
 			y = d.add(op.Sqrt, name, d.add(op.Abs, name+".abs", x))
@@ -142,7 +146,8 @@ func (d *dag) grow(t tensor.DType, name string, shape []int) {
 
 // inputs declares operands of every type: whole ones and smaller ones.
 func (d *dag) inputs(shape []int) {
-	for i, t := range []tensor.DType{tensor.F32, tensor.I8, tensor.I16, tensor.I32, tensor.F16, tensor.F64, tensor.Bool} {
+	for i, t := range []tensor.DType{tensor.F32, tensor.I8, tensor.I16, tensor.I32, tensor.F16, tensor.F64,
+		tensor.Bool} {
 		for k := range 2 {
 			s := slices.Clone(shape)
 			if k == 1 && d.r.IntN(2) == 0 {

@@ -56,7 +56,8 @@ type collapser struct {
 }
 
 func newCollapser(g *ir.Graph) *collapser {
-	return &collapser{g: g, base: map[*ir.Value]*ir.Value{}, jump: map[*ir.Value]*ir.Value{}, depth: map[*ir.Value]int{}, level: map[*ir.Value]int{},
+	return &collapser{g: g, base: map[*ir.Value]*ir.Value{}, jump: map[*ir.Value]*ir.Value{},
+		depth: map[*ir.Value]int{}, level: map[*ir.Value]int{},
 		parts: map[*ir.Node][]string{}, kept: map[*ir.Node]bool{}}
 }
 

@@ -76,7 +76,8 @@ func ConvChainRule(code, doc string, conv *Kernel, behind func(c *Chain) string)
 		case ir.AttrsOf[op.GroupAttr](c.Main).Group != 1:
 			return fmt.Sprintf("%d groups, want 1", ir.AttrsOf[op.GroupAttr](c.Main).Group)
 		case n.In[0].Type.Rank() != n.Out[0].Type.Rank():
-			return fmt.Sprintf("the input has rank %d, the output %d, want the same", n.In[0].Type.Rank(), n.Out[0].Type.Rank())
+			return fmt.Sprintf("the input has rank %d, the output %d, want the same", n.In[0].Type.Rank(),
+				n.Out[0].Type.Rank())
 		}
 		for _, r := range conv.CheckLegality(c.Main) {
 			return r.Text
@@ -98,7 +99,8 @@ func MappedConvRule(code string, conv *Kernel) Rule {
 // ResidualRule is ConvChainRule for an addition of another tensor computed at
 // run time, which the row add takes; more says what else is in the way.
 func ResidualRule(code string, conv, add *Kernel, more func(c *Chain) string) Rule {
-	return ConvChainRule(code, "a convolution of one group, perhaps a function of its result, and an addition that a kernel takes", conv, func(c *Chain) string {
+	return ConvChainRule(code, "a convolution of one group, perhaps a function of its result, and an addition that "+
+		"a kernel takes", conv, func(c *Chain) string {
 		switch {
 		case c.Add == nil:
 			return "no addition stands at the end"

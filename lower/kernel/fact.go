@@ -114,7 +114,10 @@ var (
 	// PadFill is the constant that a Pad fills up with, Axis the attribute as a
 	// dimension of input 0.
 	PadFill = FactOf(func(n *ir.Node) (*tensor.Dense, error) { return op.PadFill(n, n.ConstIn(2)) })
-	Axis    = FactOf(func(n *ir.Node) (int, error) { return op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.In[0].Type.Rank()) })
+	Axis    = FactOf(func(n *ir.Node) (int, error) {
+		return op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis,
+			n.In[0].Type.Rank())
+	})
 )
 
 // Known is a result that rules or shape inference have found before, so that an

@@ -14,7 +14,8 @@ import (
 
 func relu(t *testing.T) *ir.Node {
 	t.Helper()
-	return irtest.Parse(t, "graph \"g\" {\n  in %x : f32[2,3]\n  %y : f32[2,3] = Relu(%x)\n  out \"y\" = %y\n}").Nodes[0]
+	return irtest.Parse(t,
+		"graph \"g\" {\n  in %x : f32[2,3]\n  %y : f32[2,3] = Relu(%x)\n  out \"y\" = %y\n}").Nodes[0]
 }
 
 // counted is a row that takes a node unless the fact has a reason, and how often
@@ -26,12 +27,13 @@ func counted(name, why string, derived, lowered *int) *kernel.Kernel {
 	})
 	return &kernel.Kernel{
 		Name: name, Library: "nncc-test", Ops: []*ir.OpDef{op.Relu}, Layout: kernel.SameLayout,
-		Rules: []kernel.Rule{size.Exists("TEST-01", "a size"), size.Rule("TEST-02", "not empty", func(_ *kernel.Node, size int) string {
-			if size == 0 {
-				return "empty"
-			}
-			return ""
-		})},
+		Rules: []kernel.Rule{size.Exists("TEST-01", "a size"), size.Rule("TEST-02", "not empty",
+			func(_ *kernel.Node, size int) string {
+				if size == 0 {
+					return "empty"
+				}
+				return ""
+			})},
 		Lower: func(n *kernel.Node) *call.Lowered {
 			*lowered++
 			return &call.Lowered{Kernel: name, Scratch: size.Must(n)}
@@ -89,7 +91,8 @@ func TestRefusals(t *testing.T) {
 	if r := c.Rejected[1].Reasons; len(r) != 2 || r[0].Text != kernel.Unread {
 		t.Errorf("reasons %v, want that nobody looked", r)
 	}
-	if _, err = kernel.NewTable([]*kernel.Kernel{refuses}).Match(n, &kernel.Options{}); err == nil || !strings.Contains(err.Error(), "too old") {
+	if _, err = kernel.NewTable([]*kernel.Kernel{refuses}).Match(n, &kernel.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "too old") {
 		t.Errorf("error %v, want the reason", err)
 	}
 	defer func() {

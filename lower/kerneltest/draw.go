@@ -56,8 +56,9 @@ var special map[string]func(w *drawer) *ir.Graph
 func init() {
 	special = map[string]func(w *drawer) *ir.Graph{
 		"Conv": (*drawer).conv, "ConvTranspose": (*drawer).conv, "Gemm": (*drawer).gemm, "MatMul": (*drawer).matMul,
-		"MaxPool": (*drawer).pool, "AveragePool": (*drawer).pool, "LpPool": (*drawer).pool, "Relayout": (*drawer).relayout,
-		"Fused": (*drawer).fused, "QLSTM": (*drawer).lstm, "Constant": (*drawer).constant,
+		"MaxPool": (*drawer).pool, "AveragePool": (*drawer).pool, "LpPool": (*drawer).pool,
+		"Relayout": (*drawer).relayout,
+		"Fused":    (*drawer).fused, "QLSTM": (*drawer).lstm, "Constant": (*drawer).constant,
 	}
 }
 
@@ -185,7 +186,8 @@ func (w *drawer) node(name, attrs string, results int, in ...string) *ir.Graph {
 	for i := range results {
 		outs = append(outs, fmt.Sprintf("%%%s_y%d", w.prefix, i))
 	}
-	fmt.Fprintf(&w.text, "%s = %s(%s) {%s} name \"%s_n\"\n", strings.Join(outs, ", "), name, strings.Join(in, ", "), attrs, w.prefix)
+	fmt.Fprintf(&w.text, "%s = %s(%s) {%s} name \"%s_n\"\n", strings.Join(outs, ", "), name, strings.Join(in, ", "),
+		attrs, w.prefix)
 	for i := range results {
 		fmt.Fprintf(&w.text, "out \"%s_o%d\" = %%%s_y%d\n", w.prefix, i, w.prefix, i)
 	}
@@ -213,7 +215,8 @@ func (w *drawer) quantise(n *ir.Node, v *ir.Value) {
 	switch {
 	case q != "":
 	case n.Op == op.Softmax && w.Chance(80):
-		q = map[string]string{"i8": " q(0.00390625:-128)", "u8": " q(0.00390625:0)", "i16": " q(0.000030517578125:0)"}[want]
+		q = map[string]string{"i8": " q(0.00390625:-128)", "u8": " q(0.00390625:0)",
+			"i16": " q(0.000030517578125:0)"}[want]
 	case n.Op == op.Requantize && w.Chance(60):
 		want = []string{"i8", "u8", "i16"}[w.IntN(3)]
 		q = map[string]string{"i8": " q(0.05:3)", "u8": w.flipped(), "i16": " q(0.0005:0)"}[want]

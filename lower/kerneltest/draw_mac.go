@@ -308,7 +308,8 @@ func (w *drawer) fused() *ir.Graph {
 		return true
 	}
 	function := w.IntN(3)
-	if function != 1 && !add([]*ir.OpDef{op.Get("", "Sigmoid"), op.Get("", "Swish"), op.Get("", "Abs"), op.Get("", "Tanh")}[w.IntN(4)], nil, v) {
+	if function != 1 && !add([]*ir.OpDef{op.Get("", "Sigmoid"), op.Get("", "Swish"), op.Get("", "Abs"),
+		op.Get("", "Tanh")}[w.IntN(4)], nil, v) {
 		return nil
 	}
 	if function != 0 {
@@ -378,7 +379,8 @@ func (w *drawer) lstm() *ir.Graph {
 		}
 	}
 	power := w.In(-12, -9)
-	g := w.node("nncc.QLSTM", fmt.Sprintf("cell_scale_power=%d, direction=\"%s\"", power, []string{"forward", "reverse"}[w.IntN(2)]), w.In(1, 3), in...)
+	g := w.node("nncc.QLSTM", fmt.Sprintf("cell_scale_power=%d, direction=\"%s\"", power,
+		[]string{"forward", "reverse"}[w.IntN(2)]), w.In(1, 3), in...)
 	if g != nil && len(g.Nodes[0].Out) > 2 && w.quantised() {
 		t, _ := parseType(fmt.Sprintf("i16[] q(%g:0)", math.Ldexp(1, power)))
 		v := g.Nodes[0].Out[2]

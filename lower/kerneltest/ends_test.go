@@ -32,12 +32,14 @@ func TestEnds(t *testing.T) {
 		for _, p := range []kerneltest.Precision{kerneltest.Int8, kerneltest.Int16x8, kerneltest.Uint8} {
 			for k := range draws {
 				g, valid := kerneltest.Draw(r, d, p, fmt.Sprintf("l%d", k))
-				if g == nil || !valid || d.Eval == nil || d.Domain == "nncc" && d.Quant == ir.QInt { // tables of integers mean nothing in float
+				// tables of integers mean nothing in float
+				if g == nil || !valid || d.Eval == nil || d.Domain == "nncc" && d.Quant == ir.QInt {
 					continue
 				}
 				n := g.Nodes[0]
 				for _, v := range n.Out {
-					if q := v.Type.Quant; q != nil && d.Quant != ir.QMove && v.Type.DType == tensor.I16 && r.IntN(2) == 0 {
+					if q := v.Type.Quant; q != nil && d.Quant != ir.QMove && v.Type.DType == tensor.I16 &&
+						r.IntN(2) == 0 {
 						v.Type.Quant = ir.PerTensor(1.0/32768, 0)
 					}
 				}
@@ -119,7 +121,8 @@ func compareEnds(t *testing.T, g *ir.Graph, n *ir.Node, in []*tensor.Dense) bool
 				least, most = min(least, l), max(most, m)
 			}
 			if a < least-(hi-lo)/2 || a > most+(hi-lo)/2 {
-				t.Errorf("element %d of output %d is %d, its meaning in float64 between %d and %d\n%s", e, i, a, least, most, g)
+				t.Errorf("element %d of output %d is %d, its meaning in float64 between %d and %d\n%s", e, i, a, least,
+					most, g)
 				return true
 			}
 		}
@@ -149,5 +152,6 @@ func far(n *ir.Node) bool {
 	}
 	depth := float64(n.Op.MACs(n)) / float64(max(y.Elems(), 1))
 	_, top := w.DType.IntRange()
-	return depth*32768*float64(top)*float64(x.Quant.Scale[0])*float64(slices.Max(w.Quant.Scale))/float64(y.Quant.Scale[0]) > 1<<30
+	return depth*32768*float64(top)*float64(x.Quant.Scale[0])*float64(slices.Max(w.Quant.Scale))/float64(
+		y.Quant.Scale[0]) > 1<<30
 }

@@ -61,7 +61,8 @@ func Guard(t testing.TB, g *ir.Graph, table kernel.Table, opt kernel.Options, se
 
 // GuardRows is Guard with the plan of each node. Kernels that take
 // operands in any one order get them in order(rank); nil: as in the graph.
-func GuardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, order func(rank int) []int, seed uint64) *Guarded {
+func GuardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, order func(rank int) []int,
+	seed uint64) *Guarded {
 	t.Helper()
 	irtest.Verify(t, g)
 	m := &Guarded{Rows: map[string]int{}, takes: map[string]string{}, graph: g.Clone(), in: irtest.Inputs(g, seed)}
@@ -94,7 +95,8 @@ func GuardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 		t.Fatalf("schedule: %v", err)
 	}
 	m.spread()
-	if m.files, m.info, err = codegen.Generate(m.plan.Program, codegen.Options{Prefix: layersPrefix, Source: layersPrefix, Board: "test"}); err != nil {
+	if m.files, m.info, err = codegen.Generate(m.plan.Program, codegen.Options{Prefix: layersPrefix,
+		Source: layersPrefix, Board: "test"}); err != nil {
 		t.Fatalf("codegen: %v", err)
 	}
 	for _, v := range g.Out {
@@ -164,7 +166,10 @@ typedef struct { uint32_t off, bytes; } region;
 	list("gaps", m.gaps)
 	var work, out []region
 	inside := func(at int) bool { // a view leaves its result in an input, or in a part of one
-		return slices.ContainsFunc(m.info.Inputs, func(x codegen.IOInfo) bool { return at >= x.Offset && at < x.Offset+max(x.Bytes, 1) })
+		return slices.ContainsFunc(m.info.Inputs, func(x codegen.IOInfo) bool {
+			return at >= x.Offset && at < x.Offset+
+				max(x.Bytes, 1)
+		})
 	}
 	for _, x := range m.info.Outputs {
 		out = append(out, region{x.Offset, x.Bytes})
@@ -221,7 +226,8 @@ func writeFile(t testing.TB, dir, path string, data []byte) {
 }
 
 // strict are the flags that emitted C must survive.
-const strict = "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror"
+const strict = "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes " +
+	"-Werror"
 
 // RunHost compiles the layers with all warnings under the address and
 // undefined-behaviour sanitizers, guards poisoned, and compares the outputs.
@@ -251,7 +257,8 @@ func (m *Guarded) RunHost(t *testing.T) {
 	}
 	src.WriteString("    return 0;\n}\n")
 	writeFile(t, dir, "main.c", src.Bytes())
-	args := append(strings.Fields(strict+" -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Inncc -Inncc/cmsis_nn -o run main.c guarded.c"), sources...)
+	args := append(strings.Fields(strict+" -O1 -ffp-contract=off -fsanitize=address,undefined "+
+		"-fno-sanitize-recover=all -I. -Inncc -Inncc/cmsis_nn -o run main.c guarded.c"), sources...)
 	cmd := exec.Command(cc, append(args, "-lm")...)
 	cmd.Dir = dir
 	if b, err := cmd.CombinedOutput(); err != nil {
@@ -285,7 +292,8 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 		testenv.Tool(t, "cc", "gcc")
 	}
 	dir := t.TempDir()
-	h := run.Model{Name: layersPrefix, Header: layersPrefix + ".h", ArenaMacro: m.info.ArenaMacro, RunFunc: "layers_guarded", Steps: m.info.StepNames}
+	h := run.Model{Name: layersPrefix, Header: layersPrefix + ".h", ArenaMacro: m.info.ArenaMacro,
+		RunFunc: "layers_guarded", Steps: m.info.StepNames}
 	if opt.Trace {
 		h.RunFunc = layersPrefix + "_run" // a step runs once
 	}
@@ -298,7 +306,8 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 	for _, f := range m.files {
 		data := f.Data
 		if f.Path == layersPrefix+".h" {
-			data = bytes.Replace(data, []byte("layers_run(void *arena);"), []byte("layers_run(void *arena);\nint layers_guarded(void *arena);"), 1)
+			data = bytes.Replace(data, []byte("layers_run(void *arena);"),
+				[]byte("layers_run(void *arena);\nint layers_guarded(void *arena);"), 1)
 		}
 		writeFile(t, dir, f.Path, data)
 	}
@@ -359,7 +368,8 @@ func (m *Guarded) compare(t *testing.T, got [][]byte) {
 		}
 		if bad++; bad <= 10 {
 			d := m.graph.Out[i].Def
-			t.Errorf("%d of %d bytes differ, first at %d: %s by %s\n%s", n, len(w), first, d, m.takes[d.Name], lineOf(m.graph, d.Out[0].Name))
+			t.Errorf("%d of %d bytes differ, first at %d: %s by %s\n%s", n, len(w), first, d, m.takes[d.Name],
+				lineOf(m.graph, d.Out[0].Name))
 		}
 	}
 	if bad > 10 {

@@ -83,7 +83,8 @@ func (s Setup) forced(n *ir.Node, l kernel.Layout) kernel.Layout {
 func (s Setup) Compile(t testing.TB, table kernel.Table, prefix string, g *ir.Graph) *Model {
 	t.Helper()
 	irtest.Verify(t, g)
-	m := &Model{name: cmp.Or(s.Name, prefix), prefix: prefix, graph: g.Clone(), in: s.In, tol: s.Tol, Rows: map[string]int{}, Routes: map[string]int{}, Funcs: map[string]int{}}
+	m := &Model{name: cmp.Or(s.Name, prefix), prefix: prefix, graph: g.Clone(), in: s.In, tol: s.Tol,
+		Rows: map[string]int{}, Routes: map[string]int{}, Funcs: map[string]int{}}
 	if m.in == nil {
 		m.in = irtest.Inputs(g, s.Seed)
 	}
@@ -130,7 +131,8 @@ static void get(void *p, size_t n) { if (n > 0 && fread(p, 1, n, stdin) != n) { 
 static void put(const void *p, size_t n) { if (n > 0) { (void)fwrite(p, 1, n, stdout); } }
 `
 
-const warnings = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror -ffp-contract=off -O0 "
+const warnings = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror " +
+	"-ffp-contract=off -O0 "
 
 // RunHost compiles all models into one program, runs it once, and compares
 // every output. With an include folder and a library, CMSIS-NN itself takes the
@@ -272,7 +274,8 @@ func (m *Model) near(t *testing.T, i int, want *tensor.Dense, got []byte) bool {
 	}
 	diff := irtest.Diff(d, want)
 	if diff > m.tol {
-		t.Logf("%s: output %s: max|a-b|/max|b| = %.3g, at most %.3g is allowed\n%s\ngot  %v\nwant %v", m.name, m.graph.OutNames[i], diff, m.tol, m.graph, values(d), values(want))
+		t.Logf("%s: output %s: max|a-b|/max|b| = %.3g, at most %.3g is allowed\n%s\ngot  %v\nwant %v", m.name,
+			m.graph.OutNames[i], diff, m.tol, m.graph, values(d), values(want))
 	}
 	return diff <= m.tol
 }
@@ -297,7 +300,8 @@ func Separate(t testing.TB, table kernel.Table, ls []Layer, core kernel.Core) []
 func (m *Model) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions) int {
 	t.Helper()
 	dir := t.TempDir()
-	h := run.Model{Name: m.prefix, Header: m.prefix + ".h", ArenaMacro: m.info.ArenaMacro, RunFunc: m.prefix + "_run", Steps: m.info.StepNames}
+	h := run.Model{Name: m.prefix, Header: m.prefix + ".h", ArenaMacro: m.info.ArenaMacro, RunFunc: m.prefix + "_run",
+		Steps: m.info.StepNames}
 	for _, x := range m.info.Inputs {
 		h.Inputs = append(h.Inputs, run.IO{Name: x.Name, CFunc: m.prefix + "_" + x.CName, Bytes: x.Bytes})
 	}

@@ -148,7 +148,8 @@ func (m *matrix) fill(s sizes) {
 	for _, k := range m.rows() {
 		for try := 0; try < 3000 && m.missing(k) != ""; try++ {
 			d := k.Ops[m.rand.IntN(len(k.Ops))]
-			m.draw(d, kerneltest.Precisions[m.rand.IntN(len(kerneltest.Precisions))], s, func(x *kernel.Kernel) bool { return x == k })
+			m.draw(d, kerneltest.Precisions[m.rand.IntN(len(kerneltest.Precisions))], s,
+				func(x *kernel.Kernel) bool { return x == k })
 		}
 		if why := m.missing(k); why != "" {
 			m.t.Errorf("%s (%s): %s", k.Name, k.Doc, why)
@@ -207,7 +208,8 @@ func (m *matrix) programs(f func(g *kerneltest.Guarded)) {
 		row := map[string]*kernel.Kernel{}
 		text.WriteString("graph \"layers\" {\n")
 		for i, l := range m.layers[from:min(len(m.layers), from+program)] {
-			text.WriteString(strings.ReplaceAll(inner(l.graph), l.graph.Nodes[0].Name[:strings.LastIndexByte(l.graph.Nodes[0].Name, '_')+1], fmt.Sprintf("m%d_", i)))
+			text.WriteString(strings.ReplaceAll(inner(l.graph),
+				l.graph.Nodes[0].Name[:strings.LastIndexByte(l.graph.Nodes[0].Name, '_')+1], fmt.Sprintf("m%d_", i)))
 		}
 		text.WriteString("}\n")
 		g, err := ir.Parse(text.String(), op.Get)
@@ -254,20 +256,23 @@ func (m *matrix) programs(f func(g *kerneltest.Guarded)) {
 // layers of every row, operator and precision on all boards, a plain go test a
 // sample on some.
 func TestMatrix(t *testing.T) {
-	for _, name := range []string{"host", "cortex-m55", "cortex-m4", "cortex-m0plus", "cortex-m3", "cortex-m7", "cortex-m33"} {
+	for _, name := range []string{"host", "cortex-m55", "cortex-m4", "cortex-m0plus", "cortex-m3", "cortex-m7",
+		"cortex-m33"} {
 		t.Run(name, func(t *testing.T) {
 			spec, err := boards.Load(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			core := kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(), Host: spec.Core == "host",
+			core := kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(),
+				Host:   spec.Core == "host",
 				Armv6M: spec.Core == "cortex-m0" || spec.Core == "cortex-m0plus"}
 			opt := kernel.Options{Core: core, Kernels: "auto", Memo: map[any]any{}}
 			table, err := lower.Kernels(spec.Kernels, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &matrix{t: t, table: table, opt: opt, rand: rand.New(rand.NewPCG(7, 12)), outcomes: map[cell]*outcome{}, kept: map[string]int{}}
+			m := &matrix{t: t, table: table, opt: opt, rand: rand.New(rand.NewPCG(7, 12)),
+				outcomes: map[cell]*outcome{}, kept: map[string]int{}}
 			s := matrixSizes(t)
 			m.fill(s)
 			taken, refused, cells := 0, 0, 0
@@ -278,7 +283,8 @@ func TestMatrix(t *testing.T) {
 					cells++
 				}
 			}
-			t.Logf("%d rows; %d taken, %d refused; %d cells of row and precision take something; %d layers run", len(m.rows()), taken, refused, cells, len(m.layers))
+			t.Logf("%d rows; %d taken, %d refused; %d cells of row and precision take something; %d layers run",
+				len(m.rows()), taken, refused, cells, len(m.layers))
 			if !s.each && slices.Contains([]string{"cortex-m3", "cortex-m7", "cortex-m33"}, name) {
 				return // the same tables and, nearly, instructions as on another core
 			}

@@ -15,7 +15,8 @@ import (
 // quantisations.
 type Refused [2]string
 
-var quantLetters = strings.NewReplacer(" A\n", " q(0.5:3)\n", " A =", " q(0.5:3) =", " W\n", " q(0.01:0)\n", " W =", " q(0.01:0) =", " O =", " q(0.7:-5) =")
+var quantLetters = strings.NewReplacer(" A\n", " q(0.5:3)\n", " A =", " q(0.5:3) =", " W\n", " q(0.01:0)\n", " W =",
+	" q(0.01:0) =", " O =", " q(0.7:-5) =")
 
 // Rules checks that every rule of the kernels but a row's first refuses a layer
 // of the list, and that the first one, the core's, refuses the other cores.

@@ -115,7 +115,8 @@ func (b *Writer) Conv(c ConvCase) {
 		for i := range v {
 			v[i] = b.In(-4000, 4000)
 		}
-		bias, biasArg = fmt.Sprintf("const %%b%d : i32[%d] = {%s}\n", n, c.COut, commas(v...)), fmt.Sprintf(", %%b%d", n)
+		bias, biasArg = fmt.Sprintf("const %%b%d : i32[%d] = {%s}\n", n, c.COut, commas(v...)),
+			fmt.Sprintf(", %%b%d", n)
 	}
 	in := fmt.Sprintf("in %%x%d : i8[%d,%d,%s] q(%g:%d)\n", n, c.Batch, c.CIn, commas(c.Size...), float32(xs), xz)
 	values := fmt.Sprintf("rand %d", b.In(1, 1<<30))
@@ -126,10 +127,12 @@ func (b *Writer) Conv(c ConvCase) {
 		}
 		values = "{" + commas(v...) + "}"
 	}
-	weights := fmt.Sprintf("const %%w%d : i8[%d,%d,%s] %s = %s\n%s", n, c.COut, c.CIn/c.Group, commas(c.Kernel...), wq, values, bias)
+	weights := fmt.Sprintf("const %%w%d : i8[%d,%d,%s] %s = %s\n%s", n, c.COut, c.CIn/c.Group, commas(c.Kernel...), wq,
+		values, bias)
 	shape := fmt.Sprintf("i8[%d,%d,%s]", c.Batch, c.COut, commas(out...))
 	conv := func(name string) string {
-		return fmt.Sprintf("%%%s%d : %s q(%g:%d) = Conv(%%x%d, %%w%d%s) {group=%d, strides=[%s], dilations=[%s], pads=[%s]%s}\n", name, n, shape,
+		return fmt.Sprintf("%%%s%d : %s q(%g:%d) = Conv(%%x%d, %%w%d%s) {group=%d, strides=[%s], dilations=[%s], "+
+			"pads=[%s]%s}\n", name, n, shape,
 			float32(ys), yz, n, n, biasArg, c.Group, commas(c.Stride...), commas(c.Dil...), commas(c.Pads...), act)
 	}
 	if c.Then == "" && !c.Plus {
@@ -162,9 +165,11 @@ func (b *Writer) fused(c ConvCase, shape string, cs float64, in, conv string) {
 		if b.Chance(50) {
 			sum[0], sum[1] = sum[1], sum[0]
 		}
-		conv += fmt.Sprintf("%%y%d : %s %s = Add(%s, %s) {%s}\n", n, shape, q, sum[0], sum[1], strings.TrimPrefix(b.act(cs), ", "))
+		conv += fmt.Sprintf("%%y%d : %s %s = Add(%s, %s) {%s}\n", n, shape, q, sum[0], sum[1],
+			strings.TrimPrefix(b.act(cs), ", "))
 	}
-	fmt.Fprintf(&b.text, "%s%%y%d : %s %s = nncc.Fused(%s) body \"b\" {\n%s%sout \"y\" = %%y%d\n}\n", in, n, shape, q, args, in, conv, n)
+	fmt.Fprintf(&b.text, "%s%%y%d : %s %s = nncc.Fused(%s) body \"b\" {\n%s%sout \"y\" = %%y%d\n}\n", in, n, shape, q,
+		args, in, conv, n)
 }
 
 // weightScales are a typical weight scale and the quantisation of n channels;
@@ -196,9 +201,11 @@ func (b *Writer) Gemm(m, k, n int) {
 	for c := range v {
 		v[c] = b.In(-9000, 9000)
 	}
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\nconst %%w%d : i8[%d,%d] %s = rand %d\nconst %%b%d : i32[%d] = {%s}\n", i, m, k, float32(xs), b.Zero(),
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\nconst %%w%d : i8[%d,%d] %s = rand %d\nconst %%b%d : "+
+		"i32[%d] = {%s}\n", i, m, k, float32(xs), b.Zero(),
 		i, n, k, wq, b.In(1, 1<<30), i, n, commas(v...))
-	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d] q(%g:%d) = Gemm(%%x%d, %%w%d, %%b%d) {transB=1%s}\n", i, m, n, float32(ys), b.Zero(), i, i, i, b.act(ys))
+	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d] q(%g:%d) = Gemm(%%x%d, %%w%d, %%b%d) {transB=1%s}\n", i, m, n, float32(ys),
+		b.Zero(), i, i, i, b.act(ys))
 	b.outs = append(b.outs, fmt.Sprintf("y%d", i))
 }
 
@@ -209,7 +216,8 @@ func (b *Writer) Add(shape ...int) {
 	x, y := 0.01+0.1*b.Float64(), 0.01+0.1*b.Float64()
 	z := (x + y) * (0.2 + b.Float64())
 	act := strings.TrimPrefix(b.act(z), ", ")
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(%g:%d)\nin %%v%d : i8[%s] q(%g:%d)\n%%y%d : i8[%s] q(%g:%d) = Add(%%x%d, %%v%d) {%s}\n", n, s, float32(x), b.Zero(),
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(%g:%d)\nin %%v%d : i8[%s] q(%g:%d)\n%%y%d : i8[%s] q(%g:%d) = "+
+		"Add(%%x%d, %%v%d) {%s}\n", n, s, float32(x), b.Zero(),
 		n, s, float32(y), b.Zero(), n, s, float32(z), b.Zero(), n, n, act)
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
@@ -219,7 +227,8 @@ func (b *Writer) Mul(shape ...int) {
 	b.n++
 	n, s := b.n, commas(shape...)
 	x, y := 0.01+0.1*b.Float64(), 0.01+0.1*b.Float64()
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(%g:%d)\nin %%v%d : i8[%s] q(%g:%d)\n%%y%d : i8[%s] q(%g:%d) = Mul(%%x%d, %%v%d)\n", n, s, float32(x), b.Zero(),
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(%g:%d)\nin %%v%d : i8[%s] q(%g:%d)\n%%y%d : i8[%s] q(%g:%d) = "+
+		"Mul(%%x%d, %%v%d)\n", n, s, float32(x), b.Zero(),
 		n, s, float32(y), b.Zero(), n, s, float32(x*y*float64(b.In(30, 100))), b.Zero(), n, n)
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
@@ -227,7 +236,8 @@ func (b *Writer) Mul(shape ...int) {
 // Softmax writes a softmax of rows.
 func (b *Writer) Softmax(rows, size int) {
 	b.n++
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\n%%y%d : i8[%d,%d] q(0.00390625:-128) = Softmax(%%x%d)\n", b.n, rows, size, float32(0.02+0.1*b.Float64()), b.Zero(), b.n, rows, size, b.n)
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\n%%y%d : i8[%d,%d] q(0.00390625:-128) = Softmax(%%x%d)\n", b.n,
+		rows, size, float32(0.02+0.1*b.Float64()), b.Zero(), b.n, rows, size, b.n)
 	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
 }
 
@@ -250,8 +260,10 @@ func (b *Writer) Pool(kind string, batch, channels int, size, kernel, stride, pa
 		}
 	}
 	q := fmt.Sprintf("q(%g:%d)", float32(0.01+b.Float64()), b.Zero())
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d,%s] %s\n%%y%d : i8[%d,%d,%s] %s = %s(%%x%d) {kernel_shape=[%s], strides=[%s], pads=[%s]%s}\n", n, batch, channels, commas(size...), q,
-		n, batch, channels, commas(out...), q, kind, n, commas(kernel...), commas(stride...), commas(pads...), b.act(0.05))
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d,%s] %s\n%%y%d : i8[%d,%d,%s] %s = %s(%%x%d) {kernel_shape=[%s], "+
+		"strides=[%s], pads=[%s]%s}\n", n, batch, channels, commas(size...), q,
+		n, batch, channels, commas(out...), q, kind, n, commas(kernel...), commas(stride...), commas(pads...),
+		b.act(0.05))
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
 
@@ -262,6 +274,7 @@ func (b *Writer) Relayout(shape, order []int) {
 	for i, d := range order {
 		at[i] = fmt.Sprint(d)
 	}
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(0.5:3)\n%%y%d : i8[%s]@%s q(0.5:3) = nncc.Relayout(%%x%d)\n", b.n, commas(shape...), b.n, commas(shape...), strings.Join(at, "."), b.n)
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(0.5:3)\n%%y%d : i8[%s]@%s q(0.5:3) = nncc.Relayout(%%x%d)\n", b.n,
+		commas(shape...), b.n, commas(shape...), strings.Join(at, "."), b.n)
 	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
 }

@@ -52,7 +52,8 @@ func cubes(r *rand.Rand) (*ir.Graph, map[*ir.Node]kernel.Layout, int) {
 			node(op.Add, nil, kernel.Layout{Kind: kernel.Same}, pick(), pick())
 		default:
 			p := order()
-			node(op.Transpose, ir.Attrs{"perm": ir.Ints(p...)}, kernel.Layout{Kind: kernel.ViewTranspose, Perm: p}, pick())
+			node(op.Transpose, ir.Attrs{"perm": ir.Ints(p...)}, kernel.Layout{Kind: kernel.ViewTranspose, Perm: p},
+				pick())
 		}
 	}
 	for i, v := range vals[1:] {

@@ -22,7 +22,8 @@ var libraries = []string{"cmsisnn", "refc"}
 
 // ready is g as the layout pass gets it, an error where a kernel is missing.
 func ready(g *ir.Graph, precision string) (before *ir.Graph, err error) {
-	o := lower.Options{Precision: precision, Legalize: true, Libraries: libraries, Target: kernel.Options{Kernels: "auto"}}
+	o := lower.Options{Precision: precision, Legalize: true, Libraries: libraries,
+		Target: kernel.Options{Kernels: "auto"}}
 	o.StopAfter = "kernels"
 	o.Observe = func(s lower.Step) error {
 		if s.Stage.Name == "own-outputs" {
@@ -31,7 +32,8 @@ func ready(g *ir.Graph, precision string) (before *ir.Graph, err error) {
 		return nil
 	}
 	if precision != "float32" && !lower.Quantised(g) {
-		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(g.In, 1, 1)}
+		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(g.In,
+			1, 1)}
 	}
 	_, err = lower.Run(g, o)
 	return before, err

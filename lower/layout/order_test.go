@@ -110,7 +110,8 @@ func TestSameMemory(t *testing.T) {
 		all := append(perms(len(shape)), nil)
 		for _, a := range all {
 			for _, b := range all {
-				if got, want := sameMemory(shape, a, b), (ir.T(tensor.F32, shape...)).WithOrder(a).SameMemory(b); got != want {
+				if got, want := sameMemory(shape, a, b),
+					(ir.T(tensor.F32, shape...)).WithOrder(a).SameMemory(b); got != want {
 					t.Errorf("%v: %v and %v: %v, want %v", shape, a, b, got, want)
 				}
 			}

@@ -49,7 +49,8 @@ func absorb(c *pass.Ctx, g *ir.Graph) error {
 func absorbPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	pg, err := op.PadGeometry(n)
 	y := n.Out[0]
-	if err != nil || pg.Mode != "constant" || n.Quantised() || y.Type.Rank() < 3 || g.IsOutput(y) || len(y.Uses()) == 0 {
+	if err != nil || pg.Mode != "constant" || n.Quantised() || y.Type.Rank() < 3 || g.IsOutput(y) ||
+		len(y.Uses()) == 0 {
 		return
 	}
 	if slices.Min(pg.Begin) < 0 || slices.Min(pg.End) < 0 || !allZero(pg.Begin[:2]) || !allZero(pg.End[:2]) {
@@ -108,7 +109,8 @@ func padInto(m *ir.Node, x *ir.Value, pg *op.PadGeom, fill float64) ir.Attrs {
 		begin, end = g.PadBegin, g.PadEnd
 		attrs["count_include_pad"] = ir.Int(1)
 		delete(attrs, "ceil_mode")
-	case is(m, "MaxPool") && len(m.Out) == 1 && (math.IsInf(fill, -1) || fill <= -math.MaxFloat32 || fill == 0 && neverNegative(x, 8)):
+	case is(m, "MaxPool") && len(m.Out) == 1 && (math.IsInf(fill, -1) || fill <= -math.MaxFloat32 || fill == 0 &&
+		neverNegative(x, 8)):
 		g, err := op.PoolGeometry(m)
 		if err != nil || !g.Exact() {
 			return nil

@@ -26,7 +26,8 @@ func channelConv(c *pass.Ctx, g *ir.Graph) error {
 			return nil
 		}
 		a := affineOf(n, 1)
-		if a == nil || a.x.Const != nil || allEqual(a.mul) || betweenQDQ(g, n) || a.x.Type.Shape[1] != n.Out[0].Type.Shape[1] || !sameDims(a.x, n.Out[0]) {
+		if a == nil || a.x.Const != nil || allEqual(a.mul) || betweenQDQ(g, n) ||
+			a.x.Type.Shape[1] != n.Out[0].Type.Shape[1] || !sameDims(a.x, n.Out[0]) {
 			return nil
 		}
 		last := n

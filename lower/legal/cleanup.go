@@ -44,7 +44,8 @@ func cleanup(c *pass.Ctx, g *ir.Graph) error {
 }
 
 func cleanNode(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
-	if v := sameAs(n); v != nil && v.Type.DType == n.Out[0].Type.DType && slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) && v.Type.Quant.Equal(n.Out[0].Type.Quant) {
+	if v := sameAs(n); v != nil && v.Type.DType == n.Out[0].Type.DType &&
+		slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) && v.Type.Quant.Equal(n.Out[0].Type.Quant) {
 		what := n.String()
 		if elide(g, n, v) {
 			c.Did(v.Def, "removed %s", what)
@@ -119,7 +120,8 @@ func sameAs(n *ir.Node) *ir.Value {
 			return x
 		}
 	case "Slice":
-		if g, err := op.SliceGeometry(n); err == nil && whole && allZero(g.Start) && slices.Min(append(g.Step, 1)) == 1 {
+		if g, err := op.SliceGeometry(n); err == nil && whole && allZero(g.Start) &&
+			slices.Min(append(g.Step, 1)) == 1 {
 			return x
 		}
 	case "Mul", "Add":

@@ -41,7 +41,8 @@ func constFold(c *pass.Ctx, g *ir.Graph) error {
 		var in []*tensor.Dense
 		switch {
 		case is(n, "Shape", "Size"):
-			in = []*tensor.Dense{{DType: n.In[0].Type.DType, Shape: n.In[0].Type.Shape}} // no data: only the shape is read
+			// no data: only the shape is read
+			in = []*tensor.Dense{{DType: n.In[0].Type.DType, Shape: n.In[0].Type.Shape}}
 		case foldable(g, n):
 			for i := range n.In {
 				in = append(in, n.ConstIn(i))
@@ -74,7 +75,8 @@ func constFold(c *pass.Ctx, g *ir.Graph) error {
 }
 
 func foldable(g *ir.Graph, n *ir.Node) bool {
-	if n.Op.Impure || n.Op.Eval == nil || len(n.Body) > 0 || n.Quantised() || is(n, "QuantizeLinear", "DequantizeLinear") {
+	if n.Op.Impure || n.Op.Eval == nil || len(n.Body) > 0 || n.Quantised() ||
+		is(n, "QuantizeLinear", "DequantizeLinear") {
 		return false
 	}
 	if is(n, "Identity") && g.IsOutput(n.Out[0]) {

@@ -43,7 +43,8 @@ type lifter struct {
 
 // windowed reports the operators for whose sake the pass exists.
 func (l *lifter) windowed(n *ir.Node) bool {
-	return is(n, "Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool") &&
+	return is(n, "Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool",
+		"GlobalLpPool") &&
 		n.In[0].Type.Rank() == 3 && len(n.Out) == 1 && (!n.In[0].Type.Quant.PerAxis())
 }
 
@@ -108,7 +109,8 @@ func (l *lifter) lift(n *ir.Node) {
 		l.set(n, 0)
 	case is(n, "Pad"):
 		p := n.In[1].Const.Int64s()
-		g.SetInput(n, 1, ints1(g, n.In[1].Name, []int{int(p[0]), int(p[1]), 0, int(p[2]), int(p[3]), int(p[4]), 0, int(p[5])}))
+		g.SetInput(n, 1, ints1(g, n.In[1].Name, []int{int(p[0]), int(p[1]), 0, int(p[2]), int(p[3]), int(p[4]), 0,
+			int(p[5])}))
 		l.set(n, 0)
 	case is(n, "Slice"):
 		var axes []int
@@ -215,7 +217,8 @@ func (l *lifter) value(v *ir.Value, at *ir.Node) *ir.Value {
 	if w := l.up[v]; w != nil {
 		return w
 	}
-	if d := v.Def; is(d, "DequantizeLinear", "QuantizeLinear") && len(d.Out) == 1 && ir.AttrsOf[op.ScaleAttrs](d).BlockSize == 0 {
+	if d := v.Def; is(d, "DequantizeLinear", "QuantizeLinear") && len(d.Out) == 1 &&
+		ir.AttrsOf[op.ScaleAttrs](d).BlockSize == 0 {
 		l.lift(d)
 		// v is now of rank 4; the Reshape that took its readers knows it
 		for _, u := range v.Uses() {

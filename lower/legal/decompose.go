@@ -121,7 +121,8 @@ func byConstant(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 			f[i] = 1 / f[i]
 		}
 	}
-	v := insert(g, n, d, n.Name, n.Attrs.Clone(), n.In[0], g.AddConst(n.In[1].Name, tensor.FromFloats(k.DType, k.Shape, f)))
+	v := insert(g, n, d, n.Name, n.Attrs.Clone(), n.In[0],
+		g.AddConst(n.In[1].Name, tensor.FromFloats(k.DType, k.Shape, f)))
 	swap(c, g, n, v, "as "+d.Name)
 }
 
@@ -129,7 +130,8 @@ func byConstant(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 func globalPool(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	x := n.In[0]
 	axes, err := op.ReduceAxes(n)
-	if err != nil || x.Type.Rank() < 3 || x.Type.Rank() > 5 || !slices.Equal(axes, ir.Identity(x.Type.Rank())[2:]) || !x.Type.DType.IsFloat() || slices.Contains(x.Type.Shape, 0) {
+	if err != nil || x.Type.Rank() < 3 || x.Type.Rank() > 5 || !slices.Equal(axes, ir.Identity(x.Type.Rank())[2:]) ||
+		!x.Type.DType.IsFloat() || slices.Contains(x.Type.Shape, 0) {
 		return
 	}
 	d := op.GlobalAveragePool
@@ -210,7 +212,8 @@ func plainGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 			return
 		}
 		add = g.AddConst(add.Name, tensor.FromFloats(add.Type.DType, n.Out[0].Type.Shape, bias))
-	} else if ir.AttrsOf[op.BetaAttr](n).Beta != 1 || add.Type.Rank() == 1 && add.Type.Shape[0] == cols || is(add.Def, "DequantizeLinear") {
+	} else if ir.AttrsOf[op.BetaAttr](n).Beta != 1 || add.Type.Rank() == 1 && add.Type.Shape[0] == cols ||
+		is(add.Def, "DequantizeLinear") {
 		return
 	}
 	// C differs by row, or is computed: add it behind the product.
@@ -246,7 +249,8 @@ func scaled(d *tensor.Dense, k float64) *tensor.Dense {
 // Gemm.
 func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	x, w := n.In[0], floatConst(n.In[1])
-	if w == nil || len(w.Shape) != 2 || x.Const != nil || x.Type.Rank() < 2 || slices.Contains(n.Out[0].Type.Shape, 0) || w.Shape[0] == 0 {
+	if w == nil || len(w.Shape) != 2 || x.Const != nil || x.Type.Rank() < 2 || slices.Contains(n.Out[0].Type.Shape,
+		0) || w.Shape[0] == 0 {
 		return
 	}
 	out := n.Out[0].Type.Shape
@@ -258,7 +262,8 @@ func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if is(add, "Add") && !hasAct(n) && !add.Quantised() {
 		for i, v := range add.In {
 			b := floatConst(v)
-			if b == nil || b.Len() != w.Shape[1] || product(b.Shape[:max(len(b.Shape)-1, 0)]) != 1 || len(b.Shape) == 0 ||
+			if b == nil || b.Len() != w.Shape[1] || product(b.Shape[:max(len(b.Shape)-1, 0)]) != 1 ||
+				len(b.Shape) == 0 ||
 				add.In[1-i] != n.Out[0] || !slices.Equal(add.Out[0].Type.Shape, out) {
 				continue
 			}

@@ -108,7 +108,8 @@ func flatReaders(g *ir.Graph, v *ir.Value, depth int) []*ir.Node {
 				return nil
 			}
 			out = append(out, more...)
-		case u.Index == 0 && is(n, "Gemm", "MatMul") && n.In[1].Type.Rank() == 2 && !(is(n, "Gemm") && ir.AttrsOf[op.GemmAttrs](n).TransA != 0) &&
+		case u.Index == 0 && is(n, "Gemm", "MatMul") && n.In[1].Type.Rank() == 2 &&
+			!(is(n, "Gemm") && ir.AttrsOf[op.GemmAttrs](n).TransA != 0) &&
 			permutable(n.In[1], rowAxis(n)):
 			out = append(out, n)
 		default:
@@ -132,7 +133,8 @@ func reordered(v *ir.Value) {
 // elementwise reports an operator that treats all elements of input 0 alike,
 // so that their order does not matter to it.
 func elementwise(n *ir.Node) bool {
-	if n.Op.Pattern != ir.Elementwise || len(n.Out) != 1 || n.In[0].Type.Quant.PerAxis() || n.Out[0].Type.Quant.PerAxis() {
+	if n.Op.Pattern != ir.Elementwise || len(n.Out) != 1 || n.In[0].Type.Quant.PerAxis() ||
+		n.Out[0].Type.Quant.PerAxis() {
 		return false
 	}
 	return !is(n, "QuantizeLinear", "DequantizeLinear") || n.In[1].Type.Elems() == 1

@@ -30,15 +30,24 @@ var products = []struct {
 	c, axis, rank  int
 }{
 	{"conv", "f64[2,4,6,5]", `const %w : f64[6,4,3,3] = rand 1 %p = Conv(%x, %w)`, 6, 1, 4},
-	{"conv pads bias", "f64[1,4,6,5]", `const %w : f64[6,4,3,2] = rand 1 const %b : f64[6] = rand 2 %p = Conv(%x, %w, %b) {pads=[2,1,0,1], strides=[2,1]}`, 6, 1, 4},
-	{"conv groups", "f64[1,4,6,5]", `const %w : f64[6,2,3,3] = rand 1 %p = Conv(%x, %w) {group=2, pads=[1,1,1,1]}`, 6, 1, 4},
-	{"depthwise", "f64[1,4,6,5]", `const %w : f64[8,1,3,3] = rand 1 const %b : f64[8] = rand 2 %p = Conv(%x, %w, %b) {group=4, pads=[1,1,1,1]}`, 8, 1, 4},
+	{"conv pads bias", "f64[1,4,6,5]",
+		`const %w : f64[6,4,3,2] = rand 1 const %b : f64[6] = rand 2 %p = Conv(%x, %w, %b) {pads=[2,1,0,1], strides=[2,1]}`, 6, 1, 4},
+	{"conv groups", "f64[1,4,6,5]", `const %w : f64[6,2,3,3] = rand 1 %p = Conv(%x, %w) {group=2, pads=[1,1,1,1]}`, 6,
+		1, 4},
+	{"depthwise", "f64[1,4,6,5]",
+		`const %w : f64[8,1,3,3] = rand 1 const %b : f64[8] = rand 2 %p = Conv(%x, %w, %b) {group=4, pads=[1,1,1,1]}`,
+		8, 1, 4},
 	{"conv 1-D", "f64[1,4,9]", `const %w : f64[6,4,3] = rand 1 %p = Conv(%x, %w) {pads=[2,0], dilations=[2]}`, 6, 1, 3},
-	{"deconv", "f64[1,4,3,5]", `const %w : f64[4,6,3,3] = rand 1 %p = ConvTranspose(%x, %w) {strides=[2,2], pads=[1,1,0,1]}`, 6, 1, 4},
-	{"deconv groups bias", "f64[2,4,3,5]", `const %w : f64[4,3,2,3] = rand 1 const %b : f64[6] = rand 2 %p = ConvTranspose(%x, %w, %b) {group=2, strides=[2,1], output_padding=[1,0]}`, 6, 1, 4},
+	{"deconv", "f64[1,4,3,5]",
+		`const %w : f64[4,6,3,3] = rand 1 %p = ConvTranspose(%x, %w) {strides=[2,2], pads=[1,1,0,1]}`, 6, 1, 4},
+	{"deconv groups bias", "f64[2,4,3,5]",
+		`const %w : f64[4,3,2,3] = rand 1 const %b : f64[6] = rand 2 %p = ConvTranspose(%x, %w, %b) {group=2, strides=[2,1], output_padding=[1,0]}`, 6, 1, 4},
 	{"gemm", "f64[2,4]", `const %w : f64[4,6] = rand 1 %p = Gemm(%x, %w) {alpha=0.5}`, 6, 1, 2},
-	{"gemm transB", "f64[2,4]", `const %w : f64[6,4] = rand 1 const %b : f64[6] = rand 2 %p = Gemm(%x, %w, %b) {transB=1, beta=2.0, alpha=3.0}`, 6, 1, 2},
-	{"gemm matrix C", "f64[2,4]", `const %w : f64[4,6] = rand 1 const %b : f64[2,1] = rand 2 %p = Gemm(%x, %w, %b) {beta=2.0}`, 6, 1, 2},
+	{"gemm transB", "f64[2,4]",
+		`const %w : f64[6,4] = rand 1 const %b : f64[6] = rand 2 %p = Gemm(%x, %w, %b) {transB=1, beta=2.0, alpha=3.0}`,
+		6, 1, 2},
+	{"gemm matrix C", "f64[2,4]",
+		`const %w : f64[4,6] = rand 1 const %b : f64[2,1] = rand 2 %p = Gemm(%x, %w, %b) {beta=2.0}`, 6, 1, 2},
 	{"matmul", "f64[2,4]", `const %w : f64[4,6] = rand 1 %p = MatMul(%x, %w)`, 6, 1, 2},
 }
 
@@ -86,14 +95,20 @@ func TestFoldForward(t *testing.T) {
 		folds          bool
 	}{
 		{"conv", "f64[1,4,6,5]", `const %w : f64[6,4,3,3] = rand 1 %y = Conv(%n, %w)`, true},
-		{"conv bias groups", "f64[2,4,6,5]", `const %w : f64[6,2,3,3] = rand 1 const %b : f64[6] = rand 2 %y = Conv(%n, %w, %b) {group=2, strides=[2,1], pads=[0,0,0,0]}`, true},
+		{"conv bias groups", "f64[2,4,6,5]",
+			`const %w : f64[6,2,3,3] = rand 1 const %b : f64[6] = rand 2 %y = Conv(%n, %w, %b) {group=2, strides=[2,1], pads=[0,0,0,0]}`, true},
 		{"conv pads", "f64[1,4,6,5]", `const %w : f64[6,4,3,3] = rand 1 %y = Conv(%n, %w) {pads=[0,0,1,0]}`, false},
-		{"conv same", "f64[1,4,6,5]", `const %w : f64[6,4,3,3] = rand 1 %y = Conv(%n, %w) {auto_pad="SAME_UPPER"}`, false},
+		{"conv same", "f64[1,4,6,5]", `const %w : f64[6,4,3,3] = rand 1 %y = Conv(%n, %w) {auto_pad="SAME_UPPER"}`,
+			false},
 		{"deconv", "f64[1,4,3,3]", `const %w : f64[4,6,3,3] = rand 1 %y = ConvTranspose(%n, %w)`, false},
-		{"gemm", "f64[2,4]", `const %w : f64[6,4] = rand 1 const %b : f64[6] = rand 2 %y = Gemm(%n, %w, %b) {transB=1, alpha=0.5, beta=2.0}`, true},
+		{"gemm", "f64[2,4]",
+			`const %w : f64[6,4] = rand 1 const %b : f64[6] = rand 2 %y = Gemm(%n, %w, %b) {transB=1, alpha=0.5, beta=2.0}`, true},
 		{"matmul", "f64[2,4]", `const %w : f64[4,6] = rand 1 %y = MatMul(%n, %w)`, true},
-		{"two readers", "f64[1,4,6,5]", `const %w : f64[6,4,3,3] = rand 1 %a = Conv(%n, %w) %b = Conv(%n, %w) {strides=[1,1]} %y = Add(%a, %b)`, true},
-		{"another reader", "f64[1,4,6,5]", `const %w : f64[4,4,1,1] = rand 1 %a = Conv(%n, %w) %y = Add(%a, %n)`, false},
+		{"two readers", "f64[1,4,6,5]",
+			`const %w : f64[6,4,3,3] = rand 1 %a = Conv(%n, %w) %b = Conv(%n, %w) {strides=[1,1]} %y = Add(%a, %b)`,
+			true},
+		{"another reader", "f64[1,4,6,5]", `const %w : f64[4,4,1,1] = rand 1 %a = Conv(%n, %w) %y = Add(%a, %n)`,
+			false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			src := fmt.Sprintf(`graph "g" { in %%x : %s %%r = Relu(%%x)
@@ -108,7 +123,8 @@ func TestFoldForward(t *testing.T) {
 				t.Errorf("folded %v, want %v:\n%s", folded, c.folds, g)
 			}
 			// Without an offset, padding and transposed convolutions are exact too.
-			src = fmt.Sprintf(`graph "g" { in %%x : %s %%r = Relu(%%x) const %%k : f64[4%s] = rand 3 %%n = Mul(%%r, %%k) %s out "y" = %%y }`,
+			src = fmt.Sprintf(
+				`graph "g" { in %%x : %s %%r = Relu(%%x) const %%k : f64[4%s] = rand 3 %%n = Mul(%%r, %%k) %s out "y" = %%y }`,
 				c.in, strings.Repeat(",1", strings.Count(c.in, ",")-1), c.text)
 			g = only(t, irtest.Parse(t, src), "bn-fold")
 			if folded := irtest.Count(g, "Mul") == 0; folded != (c.name != "another reader") {
@@ -124,21 +140,35 @@ func TestFoldThrough(t *testing.T) {
 		name, text string
 		folds      bool
 	}{
-		{"max, positive", `%q = MaxPool(%p) {kernel_shape=[3,3], pads=[1,1,1,1]} const %k : f64[6,1,1] = splat 2 %y = Mul(%q, %k)`, true},
-		{"max, negative", `%q = MaxPool(%p) {kernel_shape=[3,3]} const %k : f64[6,1,1] = splat -2 %y = Mul(%q, %k)`, false},
-		{"max, offset", `%q = MaxPool(%p) {kernel_shape=[3,3], pads=[1,1,1,1]} const %k : f64[6,1,1] = rand 4 %y = Sub(%q, %k)`, true},
-		{"average", `%q = AveragePool(%p) {kernel_shape=[3,3], pads=[1,1,1,1]} const %k : f64[6,1,1] = rand 4 %y = Sub(%k, %q)`, true},
-		{"average with padding counted", `%q = AveragePool(%p) {kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1} const %k : f64[6,1,1] = rand 4 %y = Sub(%q, %k)`, false},
-		{"global", `%q = GlobalAveragePool(%p) const %s : i64[2] = {0,-1} %f = Reshape(%q, %s) const %k : f64[6] = rand 4 %y = Add(%f, %k)`, true},
+		{"max, positive",
+			`%q = MaxPool(%p) {kernel_shape=[3,3], pads=[1,1,1,1]} const %k : f64[6,1,1] = splat 2 %y = Mul(%q, %k)`,
+			true},
+		{"max, negative", `%q = MaxPool(%p) {kernel_shape=[3,3]} const %k : f64[6,1,1] = splat -2 %y = Mul(%q, %k)`,
+			false},
+		{"max, offset",
+			`%q = MaxPool(%p) {kernel_shape=[3,3], pads=[1,1,1,1]} const %k : f64[6,1,1] = rand 4 %y = Sub(%q, %k)`,
+			true},
+		{"average",
+			`%q = AveragePool(%p) {kernel_shape=[3,3], pads=[1,1,1,1]} const %k : f64[6,1,1] = rand 4 %y = Sub(%k, %q)`,
+			true},
+		{"average with padding counted",
+			`%q = AveragePool(%p) {kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1} const %k : f64[6,1,1] = rand 4 %y = Sub(%q, %k)`, false},
+		{"global",
+			`%q = GlobalAveragePool(%p) const %s : i64[2] = {0,-1} %f = Reshape(%q, %s) const %k : f64[6] = rand 4 %y = Add(%f, %k)`, true},
 		{"transpose", `%q = Transpose(%p) {perm=[0,2,3,1]} const %k : f64[6] = rand 4 %y = Mul(%q, %k)`, true},
-		{"transpose, other axis", `%q = Transpose(%p) {perm=[0,1,3,2]} const %k : f64[4] = rand 4 %y = Mul(%q, %k)`, false},
+		{"transpose, other axis", `%q = Transpose(%p) {perm=[0,1,3,2]} const %k : f64[4] = rand 4 %y = Mul(%q, %k)`,
+			false},
 		{"flatten", `%q = Flatten(%p) const %k : f64[120] = rand 4 %y = Mul(%q, %k)`, false},
-		{"merged space", `const %s : i64[3] = {0,0,-1} %q = Reshape(%p, %s) const %k : f64[6,1] = rand 4 %y = Mul(%q, %k)`, true},
+		{"merged space",
+			`const %s : i64[3] = {0,0,-1} %q = Reshape(%p, %s) const %k : f64[6,1] = rand 4 %y = Mul(%q, %k)`, true},
 		{"relu", `%q = Relu(%p) const %k : f64[6,1,1] = splat 2 %y = Mul(%q, %k)`, false},
-		{"pad", `const %s : i64[8] = {0,0,1,1,0,0,1,1} %q = Pad(%p, %s) const %k : f64[6,1,1] = splat 2 %y = Add(%q, %k)`, false},
+		{"pad",
+			`const %s : i64[8] = {0,0,1,1,0,0,1,1} %q = Pad(%p, %s) const %k : f64[6,1,1] = splat 2 %y = Add(%q, %k)`,
+			false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := irtest.Parse(t, `graph "g" { in %x : f64[1,4,6,7] const %w : f64[6,4,3,3] = rand 1 %p = Conv(%x, %w) `+c.text+` out "y" = %y }`)
+			g := irtest.Parse(t, `graph "g" { in %x : f64[1,4,6,7] const %w : f64[6,4,3,3] = rand 1 %p = Conv(%x, %w) `+
+				c.text+` out "y" = %y }`)
 			n := len(g.Nodes)
 			only(t, g, "bn-fold")
 			if folded := len(g.Nodes) == n-1; folded != c.folds {

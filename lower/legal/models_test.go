@@ -47,7 +47,8 @@ func TestSharedModels(t *testing.T) {
 			before := g.Clone()
 			mgr := pass.Manager{Passes: legal.Passes}
 			if macs < slow && !testing.Short() {
-				mgr.Check = irtest.CheckWithin(irtest.Tol{F32: 1e-4}, 1) // noise inputs; the comparison with ONNX Runtime below is the strict one
+				// noise inputs; the comparison with ONNX Runtime below is the strict one
+				mgr.Check = irtest.CheckWithin(irtest.Tol{F32: 1e-4}, 1)
 			}
 			c := &pass.Ctx{}
 			if err := mgr.Run(c, g); err != nil {

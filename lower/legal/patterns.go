@@ -27,7 +27,8 @@ func patterns(c *pass.Ctx, g *ir.Graph) error {
 	list := append([]*ir.Node(nil), g.Nodes...)
 	for i := len(list) - 1; i >= 0; i-- { // from the end, so that the largest match comes first
 		n := list[i]
-		if n.Quantised() || len(n.Out) != 1 || len(n.Out[0].Uses()) == 0 && !g.IsOutput(n.Out[0]) || !n.Out[0].Type.DType.IsFloat() {
+		if n.Quantised() || len(n.Out) != 1 || len(n.Out[0].Uses()) == 0 && !g.IsOutput(n.Out[0]) ||
+			!n.Out[0].Type.DType.IsFloat() {
 			continue
 		}
 		if !is(n, "Mul", "Div") || hasAct(n) {
@@ -167,7 +168,8 @@ func activation(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
 			if k, ok := multiple(g, d.In[0], x); ok {
 				return emit(op.Swish, ir.Attrs{"alpha": ir.Float(float32(k))}, x)
 			}
-		case is(d, "HardSigmoid") && t.k == 1 && d.In[0] == x && near(float64(ir.AttrsOf[op.AlphaAttr](d).Alpha), 1.0/6) && ir.AttrsOf[op.BetaAttr](d).Beta == 0.5:
+		case is(d, "HardSigmoid") && t.k == 1 && d.In[0] == x && near(float64(ir.AttrsOf[op.AlphaAttr](d).Alpha),
+			1.0/6) && ir.AttrsOf[op.BetaAttr](d).Beta == 0.5:
 			return emit(op.HardSwish, nil, x)
 		case is(d, "Tanh") && t.k == 1 && is(d.In[0].Def, "Softplus") && d.In[0].Def.In[0] == x:
 			return emit(op.Mish, nil, x)
@@ -250,7 +252,8 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
 	x := d.In[0]
 	axis, ok := trailingMean(d.In[1].Def, x)
 	variance, eps, isSum := plus(s.In[0])
-	if !ok || !isSum || eps <= 0 || !slices.Equal(n.Out[0].Type.Shape, x.Type.Shape) || !is(variance.Def, "ReduceMean") {
+	if !ok || !isSum || eps <= 0 || !slices.Equal(n.Out[0].Type.Shape, x.Type.Shape) ||
+		!is(variance.Def, "ReduceMean") {
 		return nil, nil
 	}
 	sq := variance.Def.In[0]
@@ -275,7 +278,8 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
 			in, last = append(in, k), m
 		}
 	}
-	y := insert(g, last, op.LayerNormalization, last.Name, ir.Attrs{"axis": ir.Int(axis - x.Type.Rank()), "epsilon": ir.Float(float32(eps))}, in...)
+	y := insert(g, last, op.LayerNormalization, last.Name, ir.Attrs{"axis": ir.Int(axis - x.Type.Rank()),
+		"epsilon": ir.Float(float32(eps))}, in...)
 	y.Def.Inherit(n)
 	swap(c, g, last, y, "is LayerNormalization")
 	return y.Def, last

@@ -97,7 +97,10 @@ func assemble(b *builder, parts []*part, shape []int) (*ir.Value, error) {
 			return v, bs[0].shape, err
 		}
 		for i := range digits {
-			groups := cutGroups(len(bs), func(k int) (int, int) { return bs[k].start[i], bs[k].start[i] + bs[k].shape[i] })
+			groups := cutGroups(len(bs), func(k int) (int, int) {
+				return bs[k].start[i], bs[k].start[i] +
+					bs[k].shape[i]
+			})
 			if len(groups) < 2 {
 				continue
 			}

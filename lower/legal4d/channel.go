@@ -48,7 +48,8 @@ func (b *builder) toChannels(p *part, dims ...int) ([]*part, error) {
 	if slices.Equal(p.axes[axC], own) {
 		return []*part{p}, nil
 	}
-	if k := len(p.axes[axC]) - len(own); k > 0 && len(own) > 0 && slices.Equal(p.axes[axC][k:], own) && p.count(p.axes[axC][:k]) <= maxHeads {
+	if k := len(p.axes[axC]) - len(own); k > 0 && len(own) > 0 && slices.Equal(p.axes[axC][k:], own) &&
+		p.count(p.axes[axC][:k]) <= maxHeads {
 		ps := []*part{p}
 		for range k {
 			var next []*part
@@ -286,7 +287,8 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) (*part, error) {
 			for i := range ws {
 				ws[i] = w
 			}
-			v, err = b.emit(op.Conv, "channels", nil, v, b.g.AddConst(b.name("weight"), tensor.FromFloats(dt, []int{1, k, 1, 1}, ws)))
+			v, err = b.emit(op.Conv, "channels", nil, v,
+				b.g.AddConst(b.name("weight"), tensor.FromFloats(dt, []int{1, k, 1, 1}, ws)))
 		default:
 			v, err = b.emit(n.Op, "channels", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints([]int{1}))
 		}

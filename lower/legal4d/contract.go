@@ -93,7 +93,8 @@ func matMul(b *builder, n *ir.Node) ([]*rep, error) {
 
 // pointwise reports a 1x1 convolution that mixes channels only.
 func pointwise(n *ir.Node) bool {
-	if n.In[0].Type.Rank() != 4 || n.In[1].Const == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 || n.Input(2) != nil && n.In[2].Const == nil {
+	if n.In[0].Type.Rank() != 4 || n.In[1].Const == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 ||
+		n.Input(2) != nil && n.In[2].Const == nil {
 		return false
 	}
 	g, err := op.ConvGeometry(n)
@@ -115,7 +116,8 @@ func conv(b *builder, n *ir.Node) ([]*rep, error) {
 		return nil, no("it is a convolution")
 	}
 	w := n.In[1].Const
-	f := &factor{w: w.Reshaped([]int{w.Shape[0], w.Shape[1]}), wq: n.In[1].Type.Quant, fc: ir.AttrsOf[op.ConvAttrs](n).FcScale != 0}
+	f := &factor{w: w.Reshaped([]int{w.Shape[0], w.Shape[1]}), wq: n.In[1].Type.Quant,
+		fc: ir.AttrsOf[op.ConvAttrs](n).FcScale != 0}
 	if v := n.Input(2); v != nil {
 		f.bias, f.biasq = v.Const, v.Type.Quant
 	}
@@ -263,7 +265,8 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) (*
 func batched(b *builder, n *ir.Node) ([]*rep, error) {
 	x, y := n.In[0], n.In[1]
 	rx, ry := x.Type.Rank(), y.Type.Rank()
-	if rx < 2 || ry < 2 || !real(n.Out[0]) || tensor.Count(n.Out[0].Type.Shape) == 0 || tensor.Count(x.Type.Shape) == 0 {
+	if rx < 2 || ry < 2 || !real(n.Out[0]) || tensor.Count(n.Out[0].Type.Shape) == 0 ||
+		tensor.Count(x.Type.Shape) == 0 {
 		return nil, no("a factor is a vector, or integers are multiplied")
 	}
 	rank := n.Out[0].Type.Rank()

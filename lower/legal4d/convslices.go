@@ -21,7 +21,8 @@ import (
 // own. On quantised values it is exact.
 func convSlices(c *pass.Ctx, g *ir.Graph) error {
 	return c.Each(g, func(n *ir.Node) error {
-		if n.Op != op.Conv || n.In[1].Const == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 || g.IsOutput(n.Out[0]) || len(n.Out[0].Uses()) == 0 || n.Out[0].Type.Rank() != 4 {
+		if n.Op != op.Conv || n.In[1].Const == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 || g.IsOutput(n.Out[0]) ||
+			len(n.Out[0].Uses()) == 0 || n.Out[0].Type.Rank() != 4 {
 			return nil
 		}
 		if n.Input(2) != nil && n.In[2].Const == nil {

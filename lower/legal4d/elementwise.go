@@ -28,7 +28,8 @@ func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
 			continue
 		}
 		if v.Const != nil {
-			if q := v.Type.Quant; q != nil && q.PerAxis() || v.Const.Len() > 1 && (n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear) {
+			if q := v.Type.Quant; q != nil && q.PerAxis() || v.Const.Len() > 1 &&
+				(n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear) {
 				return nil, no("the constant %s holds a value per channel", v.Name)
 			}
 			continue

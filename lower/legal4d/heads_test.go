@@ -191,7 +191,8 @@ func TestDFLHeads(t *testing.T) {
 					x = m.op(op.Relu, nil, m.conv(x, 8, 3, 2))
 					k := x.Type.Shape[2] * x.Type.Shape[3]
 					a += k
-					flat = append(flat, m.reshape(m.concat(1, m.conv(x, 4*r, 1, 1), m.conv(x, classes, 1, 1)), 1, 4*r+classes, k))
+					flat = append(flat, m.reshape(m.concat(1, m.conv(x, 4*r, 1, 1), m.conv(x, classes, 1, 1)), 1,
+						4*r+classes, k))
 					if coef > 0 {
 						cf = append(cf, m.reshape(m.conv(x, coef, 1, 1), 1, coef, k))
 					}
@@ -215,7 +216,8 @@ func TestDFLHeads(t *testing.T) {
 					want = 9
 				}
 				if len(native.Out) != want {
-					t.Errorf("%d native outputs, want %d: boxes, classes, coefficients of each scale", len(native.Out), want)
+					t.Errorf("%d native outputs, want %d: boxes, classes, coefficients of each scale", len(native.Out),
+						want)
 				}
 				for i, v := range native.Out {
 					if c := v.Type.Shape[1]; c != []int{4, classes, coef}[i/3] {
@@ -243,11 +245,14 @@ func TestAnchorHeads(t *testing.T) {
 				case "yolov5":
 					y := m.transpose(m.reshape(m.conv(x, na*no, 1, 1), 1, na, no, h, w), 0, 1, 3, 4, 2)
 					p := m.split(m.op(op.Sigmoid, nil, y), 4, 2, 2, no-4)
-					xy := m.op(op.Mul, nil, m.op(op.Add, nil, m.op(op.Mul, nil, p[0], m.k(2)), m.c(1, na, h, w, 2)), m.k(8))
-					wh := m.op(op.Mul, nil, m.op(op.Pow, nil, m.op(op.Mul, nil, p[1], m.k(2)), m.k(2)), m.c(1, na, h, w, 2))
+					xy := m.op(op.Mul, nil, m.op(op.Add, nil, m.op(op.Mul, nil, p[0], m.k(2)), m.c(1, na, h, w, 2)),
+						m.k(8))
+					wh := m.op(op.Mul, nil, m.op(op.Pow, nil, m.op(op.Mul, nil, p[1], m.k(2)), m.k(2)),
+						m.c(1, na, h, w, 2))
 					scales = append(scales, m.reshape(m.concat(4, xy, wh, p[2]), 1, na*h*w, no))
 				case "yolox":
-					y := m.concat(1, m.conv(x, 4, 1, 1), m.op(op.Sigmoid, nil, m.conv(x, 1, 1, 1)), m.op(op.Sigmoid, nil, m.conv(x, no-5, 1, 1)))
+					y := m.concat(1, m.conv(x, 4, 1, 1), m.op(op.Sigmoid, nil, m.conv(x, 1, 1, 1)),
+						m.op(op.Sigmoid, nil, m.conv(x, no-5, 1, 1)))
 					scales = append(scales, m.reshape(y, 1, no, h*w))
 				case "ssd":
 					b := m.reshape(m.transpose(m.conv(x, na*4, 3, 1), 0, 2, 3, 1), 1, na*h*w, 4)
@@ -343,7 +348,8 @@ func TestPhases(t *testing.T) {
 			for _, pad := range [][2]int{{0, 0}, {1, 0}, {(s + 1) / 2, (s + 1) / 2}} {
 				i++
 				m := newMaker(t, 400+i)
-				attrs := ir.Attrs{"strides": ir.Ints(s), "pads": ir.Ints(pad[0], pad[1]), "output_padding": ir.Ints(s % 2)}
+				attrs := ir.Attrs{"strides": ir.Ints(s), "pads": ir.Ints(pad[0], pad[1]),
+					"output_padding": ir.Ints(s % 2)}
 				x := m.in(1, 4, 6)
 				out, err := m.try(op.ConvTranspose, attrs, 1, x, m.c(4, 3, k), m.c(3))
 				if err != nil || out[0].Type.Elems() == 0 {
@@ -375,7 +381,8 @@ func TestKeeps(t *testing.T) {
 	m.check(false)
 	topk := newMaker(t, 10)
 	y := topk.transpose(topk.reshape(topk.conv(topk.in(1, 3, 4, 4), 6, 3, 1), 1, 6, 16), 0, 2, 1)
-	score := topk.op(op.ReduceMax, ir.Attrs{"keepdims": ir.Int(0)}, topk.op(op.Sigmoid, nil, topk.slice(y, 2, 4, 6, 1)), topk.ints(2))
+	score := topk.op(op.ReduceMax, ir.Attrs{"keepdims": ir.Int(0)}, topk.op(op.Sigmoid, nil, topk.slice(y, 2, 4, 6, 1)),
+		topk.ints(2))
 	best, err := topk.try(op.TopK, nil, 2, score, topk.ints(5))
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,8 @@ func integerGraph(t testing.TB, g *ir.Graph, perTensor bool) *ir.Graph {
 	if err := (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, g); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 3, 1), Method: quant.MinMax}); err != nil {
+	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 3, 1),
+		Method: quant.MinMax}); err != nil {
 		return nil
 	}
 	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
@@ -135,7 +136,8 @@ func TestIntegerHeads(t *testing.T) {
 			m.out(m.linear(m.take(x, 1, 0), 4))
 		},
 		"upsampler": func(m *maker) {
-			x := m.op(op.ConvTranspose, ir.Attrs{"strides": ir.Ints(1, 5), "pads": ir.Ints(0, 3, 0, 3)}, m.in(1, 4, 1, 9), m.c(4, 6, 1, 10), m.c(6))
+			x := m.op(op.ConvTranspose, ir.Attrs{"strides": ir.Ints(1, 5), "pads": ir.Ints(0, 3, 0, 3)},
+				m.in(1, 4, 1, 9), m.c(4, 6, 1, 10), m.c(6))
 			m.out(m.op(op.Tanh, nil, x))
 		},
 		"boxes": func(m *maker) {

@@ -72,7 +72,8 @@ type Result struct {
 
 // Prepare are the float passes that Run runs first.
 func Prepare() []pass.Pass {
-	ps, err := pass.Select(legal.Passes, "const-fold", "cleanup", "patterns", "transpose", "decompose", "bn-fold", "bn-linear", "conv1d", "cleanup")
+	ps, err := pass.Select(legal.Passes, "const-fold", "cleanup", "patterns", "transpose", "decompose", "bn-fold",
+		"bn-linear", "conv1d", "cleanup")
 	if err != nil {
 		panic(bug.Errorf("%w", err))
 	}
@@ -100,7 +101,8 @@ func Run(g *ir.Graph, opt Options) (*Result, error) {
 		}
 	}
 	r.Rewrites = append(r.Rewrites, c.Rewrites...)
-	b := &builder{old: g, g: ir.New(g.Name), env: map[*ir.Value]*rep{}, memo: map[string]*ir.Value{}, consts: map[string]*ir.Value{}}
+	b := &builder{old: g, g: ir.New(g.Name), env: map[*ir.Value]*rep{}, memo: map[string]*ir.Value{},
+		consts: map[string]*ir.Value{}}
 	b.findMixing()
 	for _, v := range g.In {
 		w := b.g.AddInput(v.Name, v.Type)
@@ -155,7 +157,8 @@ func (b *builder) outputs(r *Result) error {
 		if w := native[v]; w != nil {
 			return w, nil
 		}
-		if n := v.Def; n != nil && n.Op == op.DequantizeLinear && n.Input(0).Const == nil && n.ConstIn(1) != nil && !b.g.IsOutput(v) {
+		if n := v.Def; n != nil && n.Op == op.DequantizeLinear && n.Input(0).Const == nil && n.ConstIn(1) != nil &&
+			!b.g.IsOutput(v) {
 			// Integers leave the accelerator; what they stand for is the host's to say.
 			w, err := use(n.In[0], name, own)
 			if err != nil {
@@ -262,7 +265,8 @@ func (r *Result) Original() (g *ir.Graph, restore map[*ir.Node]bool, err error) 
 	}
 	restore = map[*ir.Node]bool{}
 	for _, n := range r.Restore.Nodes {
-		m := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Out: make([]*ir.Value, len(n.Out)), Origin: n.Origin}
+		m := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Out: make([]*ir.Value, len(n.Out)),
+			Origin: n.Origin}
 		var names []string
 		for _, v := range n.In {
 			m.In = append(m.In, val(v))

@@ -114,7 +114,8 @@ func (b *builder) narrow(p *part, dim, j, lo, hi int) ([]*part, error) {
 	}
 	// several rows: the pieces before, within and behind whole rows
 	var out []*part
-	for _, r := range [][2]int{{lo, min(hi, (lo+inner-1)/inner*inner)}, {(lo + inner - 1) / inner * inner, hi / inner * inner}, {max(hi/inner*inner, (lo+inner-1)/inner*inner), hi}} {
+	for _, r := range [][2]int{{lo, min(hi, (lo+inner-1)/inner*inner)}, {(lo + inner - 1) / inner * inner,
+		hi / inner * inner}, {max(hi/inner*inner, (lo+inner-1)/inner*inner), hi}} {
 		if r[0] >= r[1] {
 			continue
 		}

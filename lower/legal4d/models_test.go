@@ -95,14 +95,19 @@ func TestModels(t *testing.T) {
 	}{
 		{"ufld_tiny", true, [][]int{{1, 140, 1, 1}, {1, 100, 1, 1}, {1, 28, 1, 1}, {1, 20, 1, 1}}},
 		{"ufld_full", true, nil},
-		{"yolov8seg_tiny", true, [][]int{{1, 4, 12, 16}, {1, 4, 6, 8}, {1, 4, 3, 4}, {1, 8, 12, 16}, {1, 8, 6, 8}, {1, 8, 3, 4},
+		{"yolov8seg_tiny", true, [][]int{{1, 4, 12, 16}, {1, 4, 6, 8}, {1, 4, 3, 4}, {1, 8, 12, 16}, {1, 8, 6, 8},
+			{1, 8, 3, 4},
 			{1, 32, 12, 16}, {1, 32, 6, 8}, {1, 32, 3, 4}, {1, 32, 24, 32}}},
 		{"vit_tiny_decomp", true, [][]int{{1, 10, 1, 1}}},
 		{"vit_tiny_ln17", true, [][]int{{1, 10, 1, 1}}},
-		{"reorg_tiny_custom", true, nil}, {"reorg_tiny_darknet", true, nil}, {"reorg_tiny_decomposed", true, nil}, {"reorg_tiny_s2d", true, nil},
-		{"oddch_tiny", true, nil}, {"micro_kws_m_static_fp32", false, nil}, {"resid_preact", false, nil}, {"resid_diamond", false, nil},
-		{"silero_vad_16k_static", false, nil}, {"mnist_lstm_f32", false, nil}, {"nnabla_lenet_b4", false, nil}, {"nnabla_lenet", false, nil},
-		{"kws_f32", false, nil}, {"ic_f32", false, nil}, {"vww_f32", false, nil}, {"mnist-8", false, nil}, {"hello_world_f32", false, nil},
+		{"reorg_tiny_custom", true, nil}, {"reorg_tiny_darknet", true, nil}, {"reorg_tiny_decomposed", true, nil},
+		{"reorg_tiny_s2d", true, nil},
+		{"oddch_tiny", true, nil}, {"micro_kws_m_static_fp32", false, nil}, {"resid_preact", false, nil},
+		{"resid_diamond", false, nil},
+		{"silero_vad_16k_static", false, nil}, {"mnist_lstm_f32", false, nil}, {"nnabla_lenet_b4", false, nil},
+		{"nnabla_lenet", false, nil},
+		{"kws_f32", false, nil}, {"ic_f32", false, nil}, {"vww_f32", false, nil}, {"mnist-8", false, nil},
+		{"hello_world_f32", false, nil},
 		{"cmsisrepair_reshape_locked", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,13 +158,15 @@ func TestModels(t *testing.T) {
 					t.Errorf("output %d: the joined graph gives something else", i)
 				}
 				d := irtest.Diff(got[i], ref[i])
-				t.Logf("output %s %v: %.3g from the original (%d nodes, %d restore)", g.OutNames[i], got[i].Shape, d, len(r.Native.Nodes), len(r.Restore.Nodes))
+				t.Logf("output %s %v: %.3g from the original (%d nodes, %d restore)", g.OutNames[i], got[i].Shape, d,
+					len(r.Native.Nodes), len(r.Restore.Nodes))
 				if !slices.Equal(got[i].Shape, ref[i].Shape) || d > 1e-5 {
 					t.Errorf("output %d: %.3g, shape %v want %v", i, d, got[i].Shape, ref[i].Shape)
 				}
 				if want != nil {
 					if d := irtest.Diff(got[i], want[i].Reshaped(got[i].Shape)); d > 1e-5 {
-						t.Errorf("output %d: %.3g from the golden output (original %.3g)", i, d, irtest.Diff(ref[i], want[i].Reshaped(got[i].Shape)))
+						t.Errorf("output %d: %.3g from the golden output (original %.3g)", i, d,
+							irtest.Diff(ref[i], want[i].Reshaped(got[i].Shape)))
 					}
 				}
 			}
@@ -184,7 +191,8 @@ func TestModels(t *testing.T) {
 			if c.fourD {
 				again := must(t, r.Native)
 				if len(again.Native.Nodes) > len(r.Native.Nodes) {
-					t.Errorf("rewriting the native graph makes %d nodes of %d", len(again.Native.Nodes), len(r.Native.Nodes))
+					t.Errorf("rewriting the native graph makes %d nodes of %d", len(again.Native.Nodes),
+						len(r.Native.Nodes))
 				}
 			}
 		})

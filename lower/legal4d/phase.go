@@ -27,11 +27,13 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 	}
 	x, w := n.In[0].Type.Shape, n.ConstIn(1)
 	wq := n.In[1].Type.Quant
-	if len(x) != 4 || w == nil || !w.DType.IsFloat() && wq == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 || w.Shape[2] != 1 || x[2] != 1 || n.Input(2) != nil && n.In[2].Const == nil {
+	if len(x) != 4 || w == nil || !w.DType.IsFloat() && wq == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 ||
+		w.Shape[2] != 1 || x[2] != 1 || n.Input(2) != nil && n.In[2].Const == nil {
 		return nil, keep
 	}
 	stride, dil := ir.AttrsOf[op.StridesAttr](n).Strides, ir.AttrsOf[op.DilationsAttr](n).Dilations
-	if len(stride) != 2 || stride[0] != 1 || slices.Contains(deconvStrides, stride[1]) || len(dil) > 0 && (dil[0] != 1 || dil[1] != 1) || n.Out[0].Type.Shape[2] != 1 {
+	if len(stride) != 2 || stride[0] != 1 || slices.Contains(deconvStrides, stride[1]) || len(dil) > 0 &&
+		(dil[0] != 1 || dil[1] != 1) || n.Out[0].Type.Shape[2] != 1 {
 		return nil, keep
 	}
 	if wq != nil {
@@ -71,13 +73,15 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 		}
 		after = 0
 	}
-	in := []*ir.Value{src, b.constant(b.name("weight"), tensor.FromFloats(w.DType, []int{s * cout, cin, 1, taps}, f), perPhase(wq, s))}
+	in := []*ir.Value{src, b.constant(b.name("weight"), tensor.FromFloats(w.DType, []int{s * cout, cin, 1, taps}, f),
+		perPhase(wq, s))}
 	if d := n.ConstIn(2); d != nil {
 		bias := make([]float64, s*cout)
 		for i := range bias {
 			bias[i] = d.Float(i % cout)
 		}
-		in = append(in, b.constant(b.name("bias"), tensor.FromFloats(d.DType, []int{s * cout}, bias), perPhase(n.In[2].Type.Quant, s)))
+		in = append(in, b.constant(b.name("bias"), tensor.FromFloats(d.DType, []int{s * cout}, bias),
+			perPhase(n.In[2].Type.Quant, s)))
 	}
 	attrs := ir.Attrs{"kernel_shape": ir.Ints(1, taps), "pads": ir.Ints(0, taps-1, 0, after)}
 	for _, name := range []string{"act_min", "act_max"} {

@@ -107,7 +107,8 @@ func (m *maker) norm(v *ir.Value) *ir.Value {
 
 func (m *maker) conv(v *ir.Value, out, k, stride int) *ir.Value {
 	p := k / 2
-	return m.op(op.Conv, ir.Attrs{"pads": ir.Ints(p, p, p, p), "strides": ir.Ints(stride, stride)}, v, m.c(out, v.Type.Shape[1], k, k), m.c(out))
+	return m.op(op.Conv, ir.Attrs{"pads": ir.Ints(p, p, p, p), "strides": ir.Ints(stride, stride)}, v,
+		m.c(out, v.Type.Shape[1], k, k), m.c(out))
 }
 
 func (m *maker) out(v *ir.Value) { m.g.AddOutput(fmt.Sprintf("y%d", len(m.g.Out)), v) }
@@ -135,7 +136,8 @@ func (m *maker) check(exact bool) (notIn4D []string) {
 			m.t.Fatalf("output %d: shape %v, want %v in\n%s", i, got[i].Shape, want[i].Shape, brief(m.g))
 		}
 		if d := irtest.Diff(got[i], want[i]); d > tol {
-			m.t.Fatalf("output %d differs by %g\nbefore\n%s\nafter\n%s\n%s", i, d, brief(m.g), brief(r.Native), brief(r.Restore))
+			m.t.Fatalf("output %d differs by %g\nbefore\n%s\nafter\n%s\n%s", i, d, brief(m.g), brief(r.Native),
+				brief(r.Restore))
 		}
 	}
 	return append(append(notFour(r.Native), leftOf(r.Left)...), refused(r.Native)...)

@@ -110,7 +110,8 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) (*ir.Value, 
 		return b.transpose(v, perm)
 	}
 	for _, st := range route(runs, dst) {
-		if v, err = b.reshape(v, shape(slices.Concat(st.blocks[0]...), slices.Concat(st.blocks[1]...), slices.Concat(st.blocks[2]...))); err != nil {
+		if v, err = b.reshape(v, shape(slices.Concat(st.blocks[0]...), slices.Concat(st.blocks[1]...),
+			slices.Concat(st.blocks[2]...))); err != nil {
 			return nil, err
 		}
 		if v, err = b.transpose(v, []int{0, 1 + st.perm[0], 1 + st.perm[1], 1 + st.perm[2]}); err != nil {
@@ -241,7 +242,8 @@ func (b *builder) blocks(p *part, want [4][]int) (*ir.Value, error) {
 	tails := func(from, to [4][]int) (h, w int, ok bool) {
 		fh, fw := from[axH], from[axW]
 		lh, lw := len(fh)-1, len(fw)-1
-		if lh < 0 || lw < 0 || !slices.Equal(fh[:lh], to[axH]) || !slices.Equal(fw[:lw], to[axW]) || p.size[fh[lh]] != p.size[fw[lw]] {
+		if lh < 0 || lw < 0 || !slices.Equal(fh[:lh], to[axH]) || !slices.Equal(fw[:lw], to[axW]) ||
+			p.size[fh[lh]] != p.size[fw[lw]] {
 			return 0, 0, false
 		}
 		return fh[lh], fw[lw], true
@@ -273,7 +275,8 @@ func (b *builder) blocks(p *part, want [4][]int) (*ir.Value, error) {
 		default:
 			return nil, nil
 		}
-		return b.move(op.DepthToSpace, "depth_to_space_"+mode, ir.Attrs{"blocksize": ir.Int(p.size[h]), "mode": ir.Str(mode)}, p.val)
+		return b.move(op.DepthToSpace, "depth_to_space_"+mode, ir.Attrs{"blocksize": ir.Int(p.size[h]),
+			"mode": ir.Str(mode)}, p.val)
 	}
 	return nil, nil
 }

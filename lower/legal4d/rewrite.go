@@ -165,7 +165,8 @@ func mixes(n *ir.Node) bool {
 		return !pointwise(n)
 	case "MatMul":
 		return n.In[1].Const == nil && n.In[0].Const == nil
-	case "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LpPool", "Resize", "InstanceNormalization", "GroupNormalization", "GridSample", "DepthToSpace", "SpaceToDepth", "Einsum":
+	case "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LpPool", "Resize",
+		"InstanceNormalization", "GroupNormalization", "GridSample", "DepthToSpace", "SpaceToDepth", "Einsum":
 		return true
 	case "ReduceMean":
 		return true

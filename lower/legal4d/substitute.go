@@ -15,12 +15,16 @@ import (
 // have. Run applies them before it lays tensors out, so that the reshapes and
 // transpositions that they add cost nothing where the layout absorbs them.
 var Substitutes = []pass.Pass{
-	{Name: "einsum", Doc: "Einsum of two factors as Transpose, Reshape, MatMul", Numerics: pass.Reassoc, Run: each(einsum)},
+	{Name: "einsum", Doc: "Einsum of two factors as Transpose, Reshape, MatMul", Numerics: pass.Reassoc,
+		Run: each(einsum)},
 	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Run: each(vectors)},
-	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min and Max with a number in simpler operators", Numerics: pass.Reassoc, Run: each(spellOut)},
-	{Name: "norms", Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization on 4-D", Numerics: pass.Reassoc, Run: each(norms)},
+	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min and Max with a number in simpler operators",
+		Numerics: pass.Reassoc, Run: each(spellOut)},
+	{Name: "norms", Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization on 4-D",
+		Numerics: pass.Reassoc, Run: each(norms)},
 	{Name: "pad", Doc: "Pad of rank 1 to 3 on 4-D", Numerics: pass.Exact, Run: each(lowPad)},
-	{Name: "pool-ceil", Doc: "ceil_mode of pools as explicit pads; uncounted pads of AveragePool as a factor", Numerics: pass.Reassoc, Run: each(pools)},
+	{Name: "pool-ceil", Doc: "ceil_mode of pools as explicit pads; uncounted pads of AveragePool as a factor",
+		Numerics: pass.Reassoc, Run: each(pools)},
 }
 
 // substitution gives the value that replaces output 0 of n, nil for none.
@@ -179,7 +183,8 @@ func vectors(s *sub, n *ir.Node) *ir.Value {
 		return nil
 	}
 	x, y := n.In[0], n.In[1]
-	if x.Type.Rank() > 1 && y.Type.Rank() > 1 || x.Type.Elems() == 0 || y.Type.Elems() == 0 || n.Out[0].Type.Elems() == 0 {
+	if x.Type.Rank() > 1 && y.Type.Rank() > 1 || x.Type.Elems() == 0 || y.Type.Elems() == 0 ||
+		n.Out[0].Type.Elems() == 0 {
 		return nil
 	}
 	if x.Type.Rank() == 1 {
@@ -231,7 +236,8 @@ func spellOut(s *sub, n *ir.Node) *ir.Value {
 		}
 		for i, v := range x {
 			o := x[1-i]
-			if v.Const == nil || v.Const.Len() != 1 || o.Const != nil || !slices.Equal(o.Type.Shape, n.Out[0].Type.Shape) {
+			if v.Const == nil || v.Const.Len() != 1 || o.Const != nil ||
+				!slices.Equal(o.Type.Shape, n.Out[0].Type.Shape) {
 				continue
 			}
 			bound := s.g.AddConst(v.Name, v.Const.Reshaped(nil))
@@ -278,7 +284,8 @@ func norms(s *sub, n *ir.Node) *ir.Value {
 			return nil
 		}
 		sh := x.Type.Shape
-		v := s.op(n.Op, n.Attrs.Clone(), append([]*ir.Value{s.reshape(x, []int{sh[0], sh[1], 1, tensor.Count(sh[2:])})}, n.In[1:]...)...)
+		v := s.op(n.Op, n.Attrs.Clone(), append([]*ir.Value{s.reshape(x, []int{sh[0], sh[1], 1, tensor.Count(sh[2:])})},
+			n.In[1:]...)...)
 		if s.err != nil {
 			return nil
 		}
@@ -379,5 +386,6 @@ func pools(s *sub, n *ir.Node) *ir.Value {
 			f = append(f, float64(g.Kernel[0]*g.Kernel[1])/float64(k))
 		}
 	}
-	return s.op(op.Mul, nil, v, s.g.AddConst(n.Name+"/count", tensor.FromFloats(v.Type.DType, []int{1, 1, y[0], y[1]}, f)))
+	return s.op(op.Mul, nil, v, s.g.AddConst(n.Name+"/count", tensor.FromFloats(v.Type.DType, []int{1, 1, y[0], y[1]},
+		f)))
 }

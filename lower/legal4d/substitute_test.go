@@ -61,7 +61,8 @@ func TestSubstitutes(t *testing.T) {
 		for i := range 24 {
 			m := newMaker(t, uint64(720+i))
 			k, s, p := 2+i%3, 1+i/3%2, i/6%2
-			attrs := ir.Attrs{"kernel_shape": ir.Ints(k, k+1), "strides": ir.Ints(s, s+1), "pads": ir.Ints(p, 0, p, p), "ceil_mode": ir.Int(i / 12)}
+			attrs := ir.Attrs{"kernel_shape": ir.Ints(k, k+1), "strides": ir.Ints(s, s+1), "pads": ir.Ints(p, 0, p, p),
+				"ceil_mode": ir.Int(i / 12)}
 			if d == op.AveragePool && i < 12 { // windows that hang over the end of counted pads stay
 				attrs["count_include_pad"] = ir.Int(i / 3 % 2)
 			}
@@ -89,7 +90,8 @@ func TestMovement(t *testing.T) {
 			m := newMaker(t, 770)
 			x := m.conv(m.in(1, 3, 4, 5), 6, 3, 1)
 			m.out(m.op(op.ArgMax, ir.Attrs{"axis": ir.Int(axis), "keepdims": ir.Int(keep)}, x))
-			m.out(m.op(op.ArgMax, ir.Attrs{"axis": ir.Int(-1), "keepdims": ir.Int(keep)}, m.transpose(m.reshape(x, 1, 6, 20), 0, 2, 1)))
+			m.out(m.op(op.ArgMax, ir.Attrs{"axis": ir.Int(-1), "keepdims": ir.Int(keep)},
+				m.transpose(m.reshape(x, 1, 6, 20), 0, 2, 1)))
 			m.all4D()
 		}
 	}

@@ -48,7 +48,8 @@ func Candidates(g *ir.Graph, most int) []Plan {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Plan) int {
-		return cmp.Or(cmp.Compare(a.ExtraMACs, b.ExtraMACs), cmp.Compare(a.Stripes*len(a.Nodes), b.Stripes*len(b.Nodes)))
+		return cmp.Or(cmp.Compare(a.ExtraMACs, b.ExtraMACs), cmp.Compare(a.Stripes*len(a.Nodes),
+			b.Stripes*len(b.Nodes)))
 	})
 	for _, room := range []float64{1e9, 1.5, 1.3, 1.2, 1.1, 1.05, 1} {
 		if len(out) <= most {
@@ -145,7 +146,8 @@ func rowwise(n *ir.Node) bool {
 		return err == nil && image(n.In[0].Type) && covered(g.Kernel[0], g.Dilations[0], g.PadBegin[0], g.PadEnd[0])
 	case op.MaxPool, op.AveragePool:
 		g, err := op.PoolGeometry(n)
-		return err == nil && g.Exact() && ir.AttrsOf[op.PoolWindow](n).CeilMode == 0 && covered(g.Kernel[0], g.Dilations[0], g.PadBegin[0], g.PadEnd[0])
+		return err == nil && g.Exact() && ir.AttrsOf[op.PoolWindow](n).CeilMode == 0 &&
+			covered(g.Kernel[0], g.Dilations[0], g.PadBegin[0], g.PadEnd[0])
 	case op.Concat:
 		if ir.AttrsOf[op.AxisAttr](n).Axis != 1 {
 			return false

@@ -35,7 +35,8 @@ func TestRandom(t *testing.T) {
 			got := irtest.Run(t, h, in)
 			for k := range want {
 				if !tensor.Equal(want[k], got[k]) {
-					t.Fatalf("seed %d, %d stripes of %d nodes: output %d changed\n%s\n%s", seed, p.Stripes, len(p.Nodes), k, g, h)
+					t.Fatalf("seed %d, %d stripes of %d nodes: output %d changed\n%s\n%s", seed, p.Stripes,
+						len(p.Nodes), k, g, h)
 				}
 			}
 			if more := macs(h) - macs(g); more != p.ExtraMACs {

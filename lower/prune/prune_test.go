@@ -23,7 +23,8 @@ func quantised(t *testing.T, seed uint64) *ir.Graph {
 	if _, err := lower.Legalise(g, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 4, seed), Source: "synthetic", Method: "minmax"}); err != nil {
+	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 4, seed), Source: "synthetic",
+		Method: "minmax"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {

@@ -61,11 +61,13 @@ func TestRoomForBias(t *testing.T) {
 		kept         []bool // output channels whose weights must not change
 		wide         bool
 	}{
-		{"Conv", []float32{1e-12, 0.004, 1e-9, 0.003}, []float32{5, -3, -2.5, 0.2}, 1, []bool{false, true, false, true}, false},
+		{"Conv", []float32{1e-12, 0.004, 1e-9, 0.003}, []float32{5, -3, -2.5, 0.2}, 1, []bool{false, true, false, true},
+			false},
 		{"Conv", []float32{1e-12}, []float32{5, -3, 0, 0.2}, 1, []bool{false, false, true, false}, false},
 		{"Conv", []float32{0.004}, []float32{5, -3, 0, 0.2}, 1, []bool{true, true, true, true}, false},
 		{"ConvTranspose", []float32{1e-12, 0.004}, []float32{5, -3, -2.5, 0.2}, 2, nil, false},
-		{"Conv", []float32{1e-12, 0.004, 1e-9, 0.003}, []float32{5, -3, -2.5, 0.2}, 1, []bool{false, true, false, true}, true},
+		{"Conv", []float32{1e-12, 0.004, 1e-9, 0.003}, []float32{5, -3, -2.5, 0.2}, 1, []bool{false, true, false, true},
+			true},
 		{"ConvTranspose", []float32{1e-12, 0.004}, []float32{5, -3, -2.5, 0.2}, 2, nil, true},
 	} {
 		g := qdqConv(t, c.scales, c.bias, c.name, c.group, c.wide)

@@ -35,8 +35,9 @@ type Trial struct{ Method, Bias, Rounding bool }
 
 // Tried is a step of calibration that was tried on samples that it did not see.
 type Tried struct {
-	What   string  `json:"what"`
-	Before float64 `json:"db_before"` // without the step: the mean over outputs (what stands before a Softmax or Sigmoid) and the last layers
+	What string `json:"what"`
+	// without the step: the mean over outputs (what stands before a Softmax or Sigmoid) and the last layers
+	Before float64 `json:"db_before"`
 	After  float64 `json:"db_after"`
 	Kept   bool    `json:"kept"`
 }
@@ -107,7 +108,8 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	}
 	out := first.g
 	o := best.opt
-	if len(t.folds) > 1 || n < rangesBelow || (n < refitBelow || n < 2*refitBelow && work(g, n) <= refitWork) && o.Finish == nil && (o.BiasCorrection || o.Rounding == Adaptive) {
+	if len(t.folds) > 1 || n < rangesBelow || (n < refitBelow || n < 2*refitBelow && work(g, n) <= refitWork) &&
+		o.Finish == nil && (o.BiasCorrection || o.Rounding == Adaptive) {
 		o.Samples = opt.Samples
 		c, before, err := insert(g.Clone(), o)
 		if err != nil {
@@ -434,7 +436,8 @@ func probes(g *ir.Graph) (names []string, mute []bool) {
 	}
 	for _, v := range g.Out {
 		quiet := false
-		for v.Def != nil && len(v.Def.In) > 0 && v.Def.In[0] != nil && v.Def.In[0].Const == nil && v.Def.In[0].Type.DType.IsFloat() &&
+		for v.Def != nil && len(v.Def.In) > 0 && v.Def.In[0] != nil && v.Def.In[0].Const == nil &&
+			v.Def.In[0].Type.DType.IsFloat() &&
 			(v.Def.Op.Quant == ir.QMove || scalarOut[v.Def.Op] != nil) {
 			levels := scalarOut[v.Def.Op] != nil
 			if v = v.Def.In[0]; levels {
@@ -460,7 +463,8 @@ func look(g *ir.Graph, names []string, in Sample) ([]*tensor.Dense, error) {
 	found := make([]*tensor.Dense, len(names))
 	out, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) {
 		k, ok := at[v.Name]
-		if v.Def != nil && v.Def.Op == op.DequantizeLinear && v.Def.In[0].Def != nil && v.Def.In[0].Def.Op == op.QuantizeLinear {
+		if v.Def != nil && v.Def.Op == op.DequantizeLinear && v.Def.In[0].Def != nil &&
+			v.Def.In[0].Def.Op == op.QuantizeLinear {
 			k, ok = at[v.Def.In[0].Def.In[0].Name]
 		}
 		if ok {
@@ -480,7 +484,8 @@ func (o *Options) oddData(g *ir.Graph, outs [][]*tensor.Dense) (w []string, empt
 	warn := func(format string, args ...any) { w = append(w, "calibration data: "+fmt.Sprintf(format, args...)) }
 	n := len(o.Samples)
 	if n < fewSamples {
-		warn("%d sample%s: ranges and accuracy of other inputs are uncertain; give at least %d, better 100", n, plural(n), fewSamples)
+		warn("%d sample%s: ranges and accuracy of other inputs are uncertain; give at least %d, better 100", n,
+			plural(n), fewSamples)
 	}
 	same := n > 1
 	for i, v := range g.In {
@@ -524,7 +529,8 @@ func (o *Options) oddData(g *ir.Graph, outs [][]*tensor.Dense) (w []string, empt
 		}
 		if away <= 1e-6*size {
 			empty = true
-			warn("output %s of the float model is the same for all samples: are they scaled and normalised as in training (0 to 1, or 0 to 255)?", g.OutNames[k])
+			warn("output %s of the float model is the same for all samples: are they scaled and normalised as in "+
+				"training (0 to 1, or 0 to 255)?", g.OutNames[k])
 		}
 	}
 	return w, empty

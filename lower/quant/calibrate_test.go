@@ -20,7 +20,8 @@ import (
 
 // defaults are the options of the command line where no flag says otherwise.
 func defaults(s []quant.Sample) quant.Options {
-	return quant.Options{Samples: s, Source: "test", Method: quant.MSE, BiasCorrection: true, Rounding: quant.Adaptive, Try: quant.Trial{Method: true, Bias: true, Rounding: true}}
+	return quant.Options{Samples: s, Source: "test", Method: quant.MSE, BiasCorrection: true, Rounding: quant.Adaptive,
+		Try: quant.Trial{Method: true, Bias: true, Rounding: true}}
 }
 
 // calibrated quantises a copy of g.
@@ -99,7 +100,8 @@ func controller(t testing.TB, seed uint64, in, hidden, latent, n int, act string
 		}
 		all = append(all, quant.Sample{d})
 	}
-	return task{fmt.Sprintf("controller %d: %d of %d inputs, %d wide, %s, %d samples", seed, latent, in, hidden, act, n), b.g, all, slack(n / 2)}
+	return task{fmt.Sprintf("controller %d: %d of %d inputs, %d wide, %s, %d samples", seed, latent, in, hidden, act,
+		n), b.g, all, slack(n / 2)}
 }
 
 // slack is a third of a dB, and more where fewer than 16 samples, on which other
@@ -115,19 +117,22 @@ func slack(n int) float64 {
 func tasks(t *testing.T) []task {
 	var out []task
 	for i, n := range []int{2, 4, 6, 8, 12, 16, 32, 64} {
-		out = append(out, controller(t, uint64(i), 12, 64, 12, 2*n, "Relu"), controller(t, uint64(20+i), 24, 96, 4, 2*n, []string{"Relu", "Tanh"}[i%2]))
+		out = append(out, controller(t, uint64(i), 12, 64, 12, 2*n, "Relu"), controller(t, uint64(20+i), 24, 96, 4, 2*n,
+			[]string{"Relu", "Tanh"}[i%2]))
 	}
 	for i, n := range []int{4, 8, 24} {
 		b := newBuilder(t, uint64(40+i))
 		x := b.g.AddInput("x", ir.T(tensor.F32, 1, 3, 16, 16))
 		y := b.conv(x, 8, 3, 1, ir.Attrs{"act_min": ir.Float(0), "strides": ir.Ints(2, 2)})
 		for range 2 {
-			y = b.conv(b.conv(y, 8, 3, 8, ir.Attrs{"act_min": ir.Float(0), "act_max": ir.Float(6)}), 8, 1, 1, ir.Attrs{"act_min": ir.Float(0)})
+			y = b.conv(b.conv(y, 8, 3, 8, ir.Attrs{"act_min": ir.Float(0), "act_max": ir.Float(6)}), 8, 1, 1,
+				ir.Attrs{"act_min": ir.Float(0)})
 		}
 		b.g.AddOutput("y", b.dense(b.add("Flatten", nil, b.add("GlobalAveragePool", nil, y)), 10))
 		out = append(out, task{fmt.Sprintf("separable, %d samples", 2*n), b.g, samples(b.g, 2*n, uint64(i)), slack(n)})
 		g, s := maskedAttention(t, "added constant", -1e4, true)
-		out = append(out, task{fmt.Sprintf("attention, %d samples", 2*n), g, append(s, samples(g, 2*n, 9)...)[:2*n], slack(n)})
+		out = append(out, task{fmt.Sprintf("attention, %d samples", 2*n), g, append(s, samples(g, 2*n, 9)...)[:2*n],
+			slack(n)})
 	}
 	lstm := lstmGraph(t, "forward", true)
 	out = append(out, task{"LSTM", lstm, samples(lstm, 24, 3), slack(12)})
@@ -175,7 +180,8 @@ func TestDefaultHelps(t *testing.T) {
 		d, r := calibrated(t, x.g, defaults(fit))
 		a, b := worstOn(t, x.g, p, test), worstOn(t, x.g, d, test)
 		if testenv.Long() {
-			t.Logf("%-60s plain %5.1f, default %5.1f dB; said %5.1f of %d samples; %+v", x.name, a, b, r.SQNR, r.HeldOut, r.Tried)
+			t.Logf("%-60s plain %5.1f, default %5.1f dB; said %5.1f of %d samples; %+v", x.name, a, b, r.SQNR,
+				r.HeldOut, r.Tried)
 		}
 		if a < 10 {
 			continue
@@ -205,7 +211,8 @@ func TestFigures(t *testing.T) {
 		fit, test := x.all[:16], x.all[16:]
 		q, r := calibrated(t, x.g, defaults(fit))
 		if r.HeldOut != len(fit) || r.InSample || !r.Refitted {
-			t.Fatalf("%d held out, in-sample %v, refitted %v; want all of %d", r.HeldOut, r.InSample, r.Refitted, len(fit))
+			t.Fatalf("%d held out, in-sample %v, refitted %v; want all of %d", r.HeldOut, r.InSample, r.Refitted,
+				len(fit))
 		}
 		said, seen, own = said+r.SQNR, seen+worstOn(t, x.g, q, test), own+worstOn(t, x.g, q, fit)
 	}
@@ -232,12 +239,14 @@ func TestUndone(t *testing.T) {
 				t.Errorf("seed %d: %+v", seed, s)
 			}
 		}
-		if len(r.Diagnostics().Texts(diag.Note)) == 0 && slices.ContainsFunc(r.Tried, func(s quant.Tried) bool { return !s.Kept && s.After < s.Before-1 }) {
+		if len(r.Diagnostics().Texts(diag.Note)) == 0 &&
+			slices.ContainsFunc(r.Tried, func(s quant.Tried) bool { return !s.Kept && s.After < s.Before-1 }) {
 			t.Error("a step that costs a dB was undone, and nothing is said")
 		}
 		// What somebody asked for is done, not tried.
 		o.Try = quant.Trial{}
-		if _, r := calibrated(t, x.g, o); len(r.Tried) > 0 || !r.Bias || r.Rounding != quant.Adaptive || r.Method != quant.MSE {
+		if _, r := calibrated(t, x.g, o); len(r.Tried) > 0 || !r.Bias || r.Rounding != quant.Adaptive ||
+			r.Method != quant.MSE {
 			t.Errorf("seed %d: %+v", seed, r)
 		}
 	}
@@ -273,7 +282,8 @@ func TestOddData(t *testing.T) {
 		{"one", "1 sample:", x.all[:1], false},
 		{"three", "3 samples:", x.all[:3], false},
 		{"one zero", "input x is 0 everywhere", change(func(int, int, float64) float64 { return 0 })[:1], true},
-		{"saturated", "the same for all samples", change(func(_, _ int, v float64) float64 { return -1000 - math.Abs(v) }), true},
+		{"saturated", "the same for all samples",
+			change(func(_, _ int, v float64) float64 { return -1000 - math.Abs(v) }), true},
 	} {
 		g := x.g
 		if c.name == "saturated" {

@@ -74,7 +74,8 @@ func equalize(g *ir.Graph, samples []Sample) error {
 
 // pairFrom is the pair that begins with n, nil when there is none.
 func pairFrom(g *ir.Graph, n *ir.Node) *equalPair {
-	if n.Op != op.Conv && n.Op != op.ConvTranspose || !scalable(n) || n.ConstIn(1) == nil || n.Input(2) != nil && n.ConstIn(2) == nil {
+	if n.Op != op.Conv && n.Op != op.ConvTranspose || !scalable(n) || n.ConstIn(1) == nil || n.Input(2) != nil &&
+		n.ConstIn(2) == nil {
 		return nil
 	}
 	v := n.Out[0]

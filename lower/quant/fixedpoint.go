@@ -85,7 +85,8 @@ func ParseFixedPoint(s string) (*FixedPoint, error) {
 			default:
 				d, err := strconv.ParseFloat(val, 64)
 				if err != nil || !(d >= minDelta && d <= maxDelta) {
-					return nil, fmt.Errorf("delta is %q, want a step from %g to %g, auto-pow2 or auto-pow2-floor", val, minDelta, maxDelta)
+					return nil, fmt.Errorf("delta is %q, want a step from %g to %g, auto-pow2 or auto-pow2-floor", val,
+						minDelta, maxDelta)
 				}
 				f.Delta = d
 			}
@@ -307,7 +308,8 @@ func (c *calibrator) fixedActivation(n *ir.Node, k format) error {
 		}
 		if k.lo < 0 {
 			var mag *ir.Value
-			steps = append(steps, func() error { mag = x; return insert(op.Get("", "Sign"), a) }, func() error { return insert(op.Mul, x, mag) })
+			steps = append(steps, func() error { mag = x; return insert(op.Get("", "Sign"), a) },
+				func() error { return insert(op.Mul, x, mag) })
 		} else {
 			steps = append([]func() error{func() error { return insert(op.Relu, a) }}, steps[1:]...)
 		}

@@ -33,13 +33,15 @@ func TestParseFixedPoint(t *testing.T) {
 	if err != nil || *f != (quant.FixedPoint{N: 7, Sign: quant.Unsigned, Delta: 0.125}) {
 		t.Errorf("%+v %v", f, err)
 	}
-	if f, err = quant.ParseFixedPoint("delta=auto-pow2-floor,sign=1"); err != nil || *f != (quant.FixedPoint{Sign: quant.Signed, Floor: true}) {
+	if f, err = quant.ParseFixedPoint("delta=auto-pow2-floor,sign=1"); err != nil ||
+		*f != (quant.FixedPoint{Sign: quant.Signed, Floor: true}) {
 		t.Errorf("%+v %v", f, err)
 	}
 	if f, err = quant.ParseFixedPoint(""); err != nil || *f != (quant.FixedPoint{}) {
 		t.Errorf("%+v %v", f, err)
 	}
-	for s, want := range map[string]string{"n": "key=value", "n=1": "2 to 16", "n=17": "2 to 16", "n=x": "2 to 16", "sign=2": "0 or 1", "delta=0": "step", "delta=-1": "step",
+	for s, want := range map[string]string{"n": "key=value", "n=1": "2 to 16", "n=17": "2 to 16", "n=x": "2 to 16",
+		"sign=2": "0 or 1", "delta=0": "step", "delta=-1": "step",
 		"delta=nan": "step", "delta=inf": "step", "bits=8": "unknown key", "n=8,n=8": "twice"} {
 		if _, err := quant.ParseFixedPoint(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q in it", s, err, want)
@@ -64,7 +66,8 @@ func fixedNet(t *testing.T) *ir.Graph {
 // one, with the step that was asked for.
 func TestFixedWeights(t *testing.T) {
 	g := fixedNet(t)
-	for _, s := range []string{"n=8,sign=1,delta=auto-pow2", "n=8,delta=0.0078125", "n=4,delta=auto-pow2-floor", "n=12", "n=6,sign=0,delta=0.013", "delta=0.0002"} {
+	for _, s := range []string{"n=8,sign=1,delta=auto-pow2", "n=8,delta=0.0078125", "n=4,delta=auto-pow2-floor", "n=12",
+		"n=6,sign=0,delta=0.013", "delta=0.0002"} {
 		f, err := quant.ParseFixedPoint(s)
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +100,8 @@ func TestFixedWeights(t *testing.T) {
 				peak := 0.0
 				for e, x := range tensor.As[float32](v.Const) {
 					peak = max(peak, math.Abs(float64(x)))
-					if want, have := formula(x, delta, n, f.Sign != quant.Unsigned), tensor.As[float32](got[0])[e]; want != have {
+					if want, have := formula(x, delta, n, f.Sign != quant.Unsigned),
+						tensor.As[float32](got[0])[e]; want != have {
 						t.Fatalf("%s: %s of %g is %g, want %g (delta %g)", s, v, x, have, want, delta)
 					}
 				}
@@ -108,7 +112,8 @@ func TestFixedWeights(t *testing.T) {
 					continue
 				}
 				m := math.Ldexp(1, n-1) - 1
-				if l := math.Log2(peak / m); !f.Floor && math.Ldexp(1, int(math.Ceil(l))) != float64(delta) || f.Floor && math.Ldexp(1, int(math.Floor(l))) != float64(delta) {
+				if l := math.Log2(peak / m); !f.Floor && math.Ldexp(1, int(math.Ceil(l))) != float64(delta) ||
+					f.Floor && math.Ldexp(1, int(math.Floor(l))) != float64(delta) {
 					t.Errorf("%s: delta %g for the peak %g", s, delta, peak)
 				}
 			}
@@ -143,7 +148,8 @@ func TestFixedActivations(t *testing.T) {
 		spell bool
 		count int
 	}{
-		{"n=8,sign=0,delta=0.03125", false, 2}, {"n=8,sign=0,delta=0.03125", true, 2}, {"n=5,sign=0", true, 2}, {"n=8,sign=1", true, 3}, {"n=8,sign=1,delta=0.01", false, 3},
+		{"n=8,sign=0,delta=0.03125", false, 2}, {"n=8,sign=0,delta=0.03125", true, 2}, {"n=5,sign=0", true, 2},
+		{"n=8,sign=1", true, 3}, {"n=8,sign=1,delta=0.01", false, 3},
 		{"n=11,sign=1,delta=0.01", true, 3}, {"", false, 2},
 	} {
 		f, err := quant.ParseFixedPoint(c.s)
@@ -156,7 +162,8 @@ func TestFixedActivations(t *testing.T) {
 		}
 		q := g.Clone()
 		s := samples(g, 3, 1)
-		if _, err := quant.Insert(q, quant.Options{FixedActivations: f, Samples: s, SpellRounding: c.spell}); err != nil {
+		if _, err := quant.Insert(q, quant.Options{FixedActivations: f, Samples: s,
+			SpellRounding: c.spell}); err != nil {
 			t.Fatal(err)
 		}
 		irtest.Verify(t, q)
@@ -198,7 +205,8 @@ func TestFixedBoth(t *testing.T) {
 	g := fixedNet(t)
 	s := samples(g, 3, 1)
 	q := g.Clone()
-	r, err := quant.Insert(q, quant.Options{FixedWeights: &quant.FixedPoint{}, FixedActivations: &quant.FixedPoint{}, Samples: s})
+	r, err := quant.Insert(q, quant.Options{FixedWeights: &quant.FixedPoint{}, FixedActivations: &quant.FixedPoint{},
+		Samples: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +247,8 @@ func TestSpeltTies(t *testing.T) {
 		if sign == quant.Signed {
 			want = []float64{0.5, 1, 1.5, 63.5, 0, -0.5}
 		}
-		if _, err := quant.Insert(b.g, quant.Options{FixedActivations: &quant.FixedPoint{Sign: sign, Delta: 0.5}, SpellRounding: true, Samples: []quant.Sample{{in}}}); err != nil {
+		if _, err := quant.Insert(b.g, quant.Options{FixedActivations: &quant.FixedPoint{Sign: sign, Delta: 0.5},
+			SpellRounding: true, Samples: []quant.Sample{{in}}}); err != nil {
 			t.Fatal(err)
 		}
 		got := irtest.Run(t, b.g, []*tensor.Dense{in})[0].Floats()

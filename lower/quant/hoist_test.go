@@ -24,8 +24,12 @@ func TestHoist(t *testing.T) {
 		{"nothing", `%m = Identity(%x)`, "1,2,3,4", false},
 		{"Reshape", `const %s : i64[4] = {1,2,3,4} %m = Reshape(%x, %s)`, "1,24", false},
 		{"Transpose", `%m = Transpose(%x) {perm=[0,3,1,2]}`, "1,3,4,2", false},
-		{"Squeeze and Unsqueeze", `const %a : i64[1] = {3} const %b : i64[1] = {0} %q = Squeeze(%x, %a) %m = Unsqueeze(%q, %b)`, "2,3,4,1", false},
-		{"Flatten, Reshape, Transpose", `const %s : i64[4] = {1,3,4,2} %l = Flatten(%x) %r = Reshape(%l, %s) %m = Transpose(%r) {perm=[0,3,1,2]}`, "1,2,12", false},
+		{"Squeeze and Unsqueeze",
+			`const %a : i64[1] = {3} const %b : i64[1] = {0} %q = Squeeze(%x, %a) %m = Unsqueeze(%q, %b)`, "2,3,4,1",
+			false},
+		{"Flatten, Reshape, Transpose",
+			`const %s : i64[4] = {1,3,4,2} %l = Flatten(%x) %r = Reshape(%l, %s) %m = Transpose(%r) {perm=[0,3,1,2]}`,
+			"1,2,12", false},
 		{"Relu", `%m = Relu(%x)`, "1,2,3,4", true},
 	} {
 		for _, uint8s := range []bool{false, true} {

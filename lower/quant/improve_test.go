@@ -67,7 +67,8 @@ func TestEqualize(t *testing.T) {
 		for i := range 8 {
 			bias.Const.SetFloat(i, bias.Const.Float(i)*math.Ldexp(1, -i))
 		}
-		y := b.add("MaxPool", ir.Attrs{"kernel_shape": ir.Ints(2, 2)}, b.add("Conv", ir.Attrs{"act_min": ir.Float(0)}, x, w, bias))
+		y := b.add("MaxPool", ir.Attrs{"kernel_shape": ir.Ints(2, 2)}, b.add("Conv", ir.Attrs{"act_min": ir.Float(0)},
+			x, w, bias))
 		w2 := b.normal(0.5, 8, 8, 1, 1)
 		attrs := ir.Attrs{}
 		if depthwise {
@@ -89,7 +90,9 @@ func TestEqualize(t *testing.T) {
 			_, r := quantised(t, b.g, quant.Options{Samples: s, Equalize: eq})
 			db[eq] = r.SQNR
 		}
-		if _, r := quantised(t, b.g, quant.Options{Samples: s, Equalize: true, BiasCorrection: true}); r.SQNR < db[true]-1 {
+		if _,
+			r := quantised(t, b.g, quant.Options{Samples: s, Equalize: true,
+			BiasCorrection: true}); r.SQNR < db[true]-1 {
 			t.Errorf("depthwise %v: %.1f dB with corrected biases too, %.1f without", depthwise, r.SQNR, db[true])
 		}
 		if db[true] < db[false]+3 {

@@ -109,19 +109,22 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 		opt.Method = MSE
 	}
 	if !slices.Contains(Methods, opt.Method) {
-		return nil, nil, &ir.Diag{Code: "calibration-method", Node: "calibration method " + opt.Method, Msg: fmt.Sprintf("is unknown; want one of %v", Methods)}
+		return nil, nil, &ir.Diag{Code: "calibration-method", Node: "calibration method " + opt.Method,
+			Msg: fmt.Sprintf("is unknown; want one of %v", Methods)}
 	}
 	if opt.Rounding == "" {
 		opt.Rounding = Nearest
 	}
 	if !slices.Contains(Roundings, opt.Rounding) {
-		return nil, nil, &ir.Diag{Code: "calibration-rounding", Node: "weight rounding " + opt.Rounding, Msg: fmt.Sprintf("is unknown; want one of %v", Roundings)}
+		return nil, nil, &ir.Diag{Code: "calibration-rounding", Node: "weight rounding " + opt.Rounding,
+			Msg: fmt.Sprintf("is unknown; want one of %v", Roundings)}
 	}
 	if opt.Percentile == 0 {
 		opt.Percentile = 99.99
 	}
 	if !(opt.Percentile > 50 && opt.Percentile <= 100) {
-		return nil, nil, &ir.Diag{Code: "calibration-percentile", Node: "calibration", Msg: fmt.Sprintf("the percentile is %g, want above 50 and at most 100", opt.Percentile)}
+		return nil, nil, &ir.Diag{Code: "calibration-percentile", Node: "calibration",
+			Msg: fmt.Sprintf("the percentile is %g, want above 50 and at most 100", opt.Percentile)}
 	}
 	if err := checkSamples(g.In, opt.Samples); err != nil {
 		return nil, nil, err
@@ -252,7 +255,8 @@ func (c *calibrator) dropIdle() {
 
 // observe runs the float graph on the samples.
 func (c *calibrator) observe() error {
-	c.obs = &observer{g: c.g, samples: c.opt.Samples, stats: make(map[*ir.Value]*stats, len(c.values)), rows: c.watchRows()}
+	c.obs = &observer{g: c.g, samples: c.opt.Samples, stats: make(map[*ir.Value]*stats, len(c.values)),
+		rows: c.watchRows()}
 	for _, v := range c.values {
 		c.obs.stats[v] = &stats{}
 	}

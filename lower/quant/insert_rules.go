@@ -89,7 +89,8 @@ func macRule(n *ir.Node, r *rule) bool {
 	default:
 		return false
 	}
-	if n.Op == op.Gemm && (ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 || ir.AttrsOf[op.BetaAttr](n).Beta != 1 && b != nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0) {
+	if n.Op == op.Gemm && (ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 || ir.AttrsOf[op.BetaAttr](n).Beta != 1 && b != nil ||
+		ir.AttrsOf[op.GemmAttrs](n).TransA != 0) {
 		return false
 	}
 	if (n.Op == op.Conv || n.Op == op.ConvTranspose) && n.In[0].Type.Rank() > 4 {
@@ -141,7 +142,8 @@ var scalarOut = map[*ir.OpDef]*ir.Quant{
 }
 
 // normalisations keep their parameters in float.
-var normalisations = []*ir.OpDef{op.LayerNormalization, op.InstanceNormalization, op.GroupNormalization, op.BatchNormalization}
+var normalisations = []*ir.OpDef{op.LayerNormalization, op.InstanceNormalization, op.GroupNormalization,
+	op.BatchNormalization}
 
 // computeRule covers the other operators with an integer form.
 func computeRule(n *ir.Node, r *rule) bool {

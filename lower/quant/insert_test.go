@@ -128,7 +128,8 @@ func randomNet(t testing.TB, seed uint64) *ir.Graph {
 		case 14:
 			y = b.add("PRelu", nil, x, b.normal(0.3, c, 1, 1))
 		case 15:
-			y = b.add("Slice", nil, x, b.g.AddConst("s", tensor.Ints(0)), b.g.AddConst("e", tensor.Ints(max(c/2, 1))), b.g.AddConst("a", tensor.Ints(1)))
+			y = b.add("Slice", nil, x, b.g.AddConst("s", tensor.Ints(0)), b.g.AddConst("e", tensor.Ints(max(c/2, 1))),
+				b.g.AddConst("a", tensor.Ints(1)))
 		}
 		pool = append(pool, y)
 	}
@@ -150,13 +151,15 @@ func TestRandomGraphs(t *testing.T) {
 	for seed := range uint64(40) {
 		g := randomNet(t, seed)
 		s := samples(g, 6, seed)
-		o := quant.Options{Samples: s, Method: quant.Methods[seed%2], BiasCorrection: seed%3 == 0, Equalize: seed%5 == 0}
+		o := quant.Options{Samples: s, Method: quant.Methods[seed%2], BiasCorrection: seed%3 == 0,
+			Equalize: seed%5 == 0}
 		qdq := g.Clone()
 		if _, err := quant.Insert(qdq, o); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range qdq.Nodes { // quantize writes this graph
-			if used := func(v *ir.Value) bool { return len(v.Uses()) > 0 || qdq.IsOutput(v) }; !slices.ContainsFunc(n.Out, used) {
+			if used := func(v *ir.Value) bool { return len(v.Uses()) > 0 || qdq.IsOutput(v) }; !slices.ContainsFunc(
+				n.Out, used) {
 				t.Errorf("seed %d: nothing reads %s", seed, n)
 			}
 		}
@@ -171,7 +174,8 @@ func TestRandomGraphs(t *testing.T) {
 			got := runInteger(t, q, in)
 			for k := range want {
 				if db := ratio(want[k].Floats(), got[k].Floats()); db < 14 {
-					t.Errorf("seed %d, sample %d, output %s: %.1f dB (report %.1f)\n%s", seed, i, g.OutNames[k], db, r.SQNR, g)
+					t.Errorf("seed %d, sample %d, output %s: %.1f dB (report %.1f)\n%s", seed, i, g.OutNames[k], db,
+						r.SQNR, g)
 				}
 			}
 		}
@@ -264,7 +268,8 @@ func TestSharedAndFixed(t *testing.T) {
 	if z := ty["r"].Quant.Zero[0]; z != -128 {
 		t.Errorf("zero point after Relu is %d, want -128", z)
 	}
-	for v, want := range map[string]*ir.Quant{"s": ir.PerTensor(1.0/256, -128), "p": ir.PerTensor(1.0/256, -128), "c": ir.PerTensor(1.0/256, -128),
+	for v, want := range map[string]*ir.Quant{"s": ir.PerTensor(1.0/256, -128), "p": ir.PerTensor(1.0/256, -128),
+		"c": ir.PerTensor(1.0/256, -128),
 		"h": ir.PerTensor(1.0/128, 0), "l": ir.PerTensor(16.0/256, 127)} {
 		if !ty[v].Quant.Equal(want) {
 			t.Errorf("%s is %s, want scale %g, zero point %d", v, ty[v], want.Scale[0], want.Zero[0])
@@ -347,7 +352,8 @@ func TestFloatTail(t *testing.T) {
 func TestStaysFloat(t *testing.T) {
 	b := newBuilder(t, 1)
 	x := b.g.AddInput("x", ir.T(tensor.F32, 4, 8))
-	e := b.add("CumSum", nil, b.add("Transpose", ir.Attrs{"perm": ir.Ints(1, 0)}, x), b.g.AddConst("axis", tensor.Scalar(int64(0))))
+	e := b.add("CumSum", nil, b.add("Transpose", ir.Attrs{"perm": ir.Ints(1, 0)}, x),
+		b.g.AddConst("axis", tensor.Scalar(int64(0))))
 	b.g.AddOutput("y", b.add("Reshape", nil, e, b.g.AddConst("s", tensor.Ints(32))))
 	g := b.g.Clone()
 	if n := g.Nodes[1]; n.Op.Quant != ir.QFloat || n.Op.Scalar != nil {
@@ -367,7 +373,9 @@ func TestStaysFloat(t *testing.T) {
 	b.g.AddOutput("y", y)
 	mid := b.g.Nodes[1]
 	q := b.g.Clone()
-	if _, err := quant.Insert(q, quant.Options{Samples: samples(b.g, 2, 1), Keep: func(n *ir.Node) bool { return n.ID == mid.ID }}); err != nil {
+	if _,
+		err := quant.Insert(q, quant.Options{Samples: samples(b.g, 2, 1),
+		Keep: func(n *ir.Node) bool { return n.ID == mid.ID }}); err != nil {
 		t.Fatal(err)
 	}
 	if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
@@ -421,7 +429,8 @@ func TestOverflow(t *testing.T) {
 	for i := range w.Len() {
 		w.SetFloat(i, 1000)
 	}
-	y := b.add("Gemm", ir.Attrs{"transB": ir.Int(1), "act_min": ir.Float(0), "act_max": ir.Float(1e-3)}, x, b.g.AddConst("w", w))
+	y := b.add("Gemm", ir.Attrs{"transB": ir.Int(1), "act_min": ir.Float(0), "act_max": ir.Float(1e-3)}, x,
+		b.g.AddConst("w", w))
 	b.g.AddOutput("y", y)
 	s := samples(b.g, 4, 1)
 	q, _ := quantised(t, b.g, quant.Options{Samples: s})
@@ -449,8 +458,9 @@ func TestErrors(t *testing.T) {
 		"method":      {quant.Options{Samples: ok, Method: "best"}, "best: is unknown; want one of"},
 		"percentile":  {quant.Options{Samples: ok, Percentile: 3}, "percentile is 3"},
 		"few tensors": {quant.Options{Samples: []quant.Sample{{}}}, "0 tensors, the graph 1"},
-		"shape":       {quant.Options{Samples: []quant.Sample{{tensor.New(tensor.F32, []int{2})}}}, "want f32[1 4 8 8]"},
-		"NaN":         {quant.Options{Samples: []quant.Sample{{nan}}}, "not a number"},
+		"shape": {quant.Options{Samples: []quant.Sample{{tensor.New(tensor.F32, []int{2})}}},
+			"want f32[1 4 8 8]"},
+		"NaN": {quant.Options{Samples: []quant.Sample{{nan}}}, "not a number"},
 	} {
 		_, err := quant.Insert(g.Clone(), c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -469,10 +479,12 @@ func TestSyntheticNaN(t *testing.T) {
 	if err != nil || r.Samples != 2 {
 		t.Errorf("report %+v, %v; want two samples", r, err)
 	}
-	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s, Source: "here"}); err == nil || !strings.Contains(err.Error(), "calibration sample 1") {
+	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s, Source: "here"}); err == nil ||
+		!strings.Contains(err.Error(), "calibration sample 1") {
 		t.Errorf("samples of the user: %v", err)
 	}
-	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s[1:2], Source: quant.SyntheticSource}); err == nil || !strings.Contains(err.Error(), "--calib") {
+	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s[1:2], Source: quant.SyntheticSource}); err == nil ||
+		!strings.Contains(err.Error(), "--calib") {
 		t.Errorf("no sample is left: %v", err)
 	}
 }

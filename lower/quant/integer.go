@@ -41,7 +41,8 @@ type converter struct {
 // on integers stays float between explicit QuantizeLinear and
 // DequantizeLinear nodes.
 func Integer(g *ir.Graph, opt IntegerOptions) error {
-	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{}, border: map[*ir.Node]ir.Type{}, curve: maxCurveError}
+	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{},
+		border: map[*ir.Node]ir.Type{}, curve: maxCurveError}
 	if opt.Imported {
 		c.curve = maxImportedCurveError
 	}
@@ -290,7 +291,8 @@ func (c *converter) hoistQuant(v *ir.Value) error {
 				t, leaves = v.Type.WithQuant(d, q), leaves+1
 				continue
 			}
-			if n.Op.Quant != ir.QMove || len(n.Out) != 1 || len(n.Body) > 0 || u.Index != 0 || !slices.Equal(n.Op.DataInputs(n), []int{0}) || !n.Out[0].Type.DType.IsFloat() {
+			if n.Op.Quant != ir.QMove || len(n.Out) != 1 || len(n.Body) > 0 || u.Index != 0 ||
+				!slices.Equal(n.Op.DataInputs(n), []int{0}) || !n.Out[0].Type.DType.IsFloat() {
 				return false
 			}
 			if !walk(n.Out[0]) {
@@ -466,7 +468,8 @@ func (c *converter) constant(x *ir.Value, t tensor.DType, q *ir.Quant) *ir.Value
 // requantize inserts a Requantize of x to type t before node at.
 func (c *converter) requantize(at *ir.Node, x *ir.Value, t ir.Type) (*ir.Value, error) {
 	for _, u := range x.Uses() { // one for all readers
-		if u.Node.Op == op.Requantize && u.Node.Out[0].Type.DType == t.DType && u.Node.Out[0].Type.Quant.Equal(t.Quant) {
+		if u.Node.Op == op.Requantize && u.Node.Out[0].Type.DType == t.DType &&
+			u.Node.Out[0].Type.Quant.Equal(t.Quant) {
 			return u.Node.Out[0], nil
 		}
 	}
@@ -588,7 +591,8 @@ func (c *converter) dequantized(at *ir.Node, f form) (*ir.Value, error) {
 		return w, nil
 	}
 	s, z, attrs := linearParams(f.t)
-	n, err := c.g.InsertBefore(at, op.DequantizeLinear, f.v.Name+".real", attrs, 1, f.v, c.g.AddConst(f.v.Name+".scale", s), c.g.AddConst(f.v.Name+".zero", z))
+	n, err := c.g.InsertBefore(at, op.DequantizeLinear, f.v.Name+".real", attrs, 1, f.v,
+		c.g.AddConst(f.v.Name+".scale", s), c.g.AddConst(f.v.Name+".zero", z))
 	if err != nil {
 		return nil, err
 	}

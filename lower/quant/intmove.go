@@ -122,7 +122,8 @@ func Linear(g *ir.Graph, at *ir.Node, o *ir.OpDef, v *ir.Value, t ir.Type) (*ir.
 	if o == op.DequantizeLinear {
 		suffix = ".dequantized"
 	}
-	n, err := g.InsertBefore(at, o, v.Name+suffix, attrs, 1, v, g.AddConst(v.Name+".scale", s), g.AddConst(v.Name+".zero_point", z))
+	n, err := g.InsertBefore(at, o, v.Name+suffix, attrs, 1, v, g.AddConst(v.Name+".scale", s),
+		g.AddConst(v.Name+".zero_point", z))
 	if err != nil {
 		return nil, err
 	}

@@ -341,7 +341,8 @@ func (s *rowStats) limit() limit {
 	})
 	hi, lo, n := float64(rows[0].top), math.Inf(1), 0
 	for _, r := range rows {
-		if gap := lo - float64(r.top); gap > 0 && hi-float64(r.low) > emptyRatio*max(hi-lo, s.depth) && 10*n >= len(rows) {
+		if gap := lo - float64(r.top); gap > 0 && hi-float64(r.low) > emptyRatio*max(hi-lo, s.depth) &&
+			10*n >= len(rows) {
 			break // nothing but masked elements
 		}
 		lo = min(lo, float64(r.low))

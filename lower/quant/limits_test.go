@@ -25,26 +25,32 @@ var maskForms = map[string]func(b *builder, scores *ir.Value, keep []bool, value
 		return b.add("Add", nil, x, b.g.AddInput("additive", ir.T(tensor.F32, tokens, tokens)))
 	},
 	"chosen by a constant": func(b *builder, x *ir.Value, keep []bool, value float64) *ir.Value {
-		return b.add("Where", nil, b.g.AddConst("keep", bools(keep)), x, b.g.AddConst("value", tensor.Scalar(float32(value))))
+		return b.add("Where", nil, b.g.AddConst("keep", bools(keep)), x,
+			b.g.AddConst("value", tensor.Scalar(float32(value))))
 	},
 	"chosen by an input": func(b *builder, x *ir.Value, _ []bool, value float64) *ir.Value {
-		return b.add("Where", nil, b.g.AddInput("keep", ir.T(tensor.Bool, tokens, tokens)), x, b.g.AddConst("value", tensor.Scalar(float32(value))))
+		return b.add("Where", nil, b.g.AddInput("keep", ir.T(tensor.Bool, tokens, tokens)), x,
+			b.g.AddConst("value", tensor.Scalar(float32(value))))
 	},
 	"added choice": func(b *builder, x *ir.Value, _ []bool, value float64) *ir.Value {
-		m := b.add("Where", nil, b.g.AddInput("keep", ir.T(tensor.Bool, tokens, tokens)), b.g.AddConst("zero", tensor.Scalar(float32(0))), b.g.AddConst("value", tensor.Scalar(float32(value))))
+		m := b.add("Where", nil, b.g.AddInput("keep", ir.T(tensor.Bool, tokens, tokens)),
+			b.g.AddConst("zero", tensor.Scalar(float32(0))), b.g.AddConst("value", tensor.Scalar(float32(value))))
 		return b.add("Add", nil, x, m)
 	},
 	"one minus, times": func(b *builder, x *ir.Value, _ []bool, value float64) *ir.Value {
 		m := b.g.AddInput("ones", ir.T(tensor.F32, tokens, tokens))
-		return b.add("Add", nil, x, b.add("Mul", nil, b.add("Sub", nil, b.g.AddConst("one", tensor.Scalar(float32(1))), m), b.g.AddConst("value", tensor.Scalar(float32(value)))))
+		return b.add("Add", nil, x, b.add("Mul", nil, b.add("Sub", nil, b.g.AddConst("one", tensor.Scalar(float32(1))),
+			m), b.g.AddConst("value", tensor.Scalar(float32(value)))))
 	},
 	"minus one, times": func(b *builder, x *ir.Value, _ []bool, value float64) *ir.Value {
 		m := b.g.AddInput("ones", ir.T(tensor.F32, tokens, tokens))
-		return b.add("Add", nil, b.add("Mul", nil, b.add("Sub", nil, m, b.g.AddConst("one", tensor.Scalar(float32(1)))), b.g.AddConst("value", tensor.Scalar(float32(-value)))), x)
+		return b.add("Add", nil, b.add("Mul", nil, b.add("Sub", nil, m, b.g.AddConst("one", tensor.Scalar(float32(1)))),
+			b.g.AddConst("value", tensor.Scalar(float32(-value)))), x)
 	},
 	"of integers": func(b *builder, x *ir.Value, _ []bool, value float64) *ir.Value {
 		m := b.add("Cast", ir.Attrs{"to": ir.Int(1)}, b.g.AddInput("whole", ir.T(tensor.I64, tokens, tokens)))
-		return b.add("Add", nil, x, b.add("Mul", nil, b.add("Sub", nil, b.g.AddConst("one", tensor.Scalar(float32(1))), m), b.g.AddConst("value", tensor.Scalar(float32(value)))))
+		return b.add("Add", nil, x, b.add("Mul", nil, b.add("Sub", nil, b.g.AddConst("one", tensor.Scalar(float32(1))),
+			m), b.g.AddConst("value", tensor.Scalar(float32(value)))))
 	},
 }
 
@@ -77,7 +83,8 @@ func bools(keep []bool) *tensor.Dense {
 func maskedAttention(t *testing.T, form string, value float64, causal bool) (*ir.Graph, []quant.Sample) {
 	b := newBuilder(t, 5)
 	x := b.g.AddInput("x", ir.T(tensor.F32, 1, tokens, 8))
-	q, k, v := b.add("MatMul", nil, x, b.normal(0.4, 8, 8)), b.add("MatMul", nil, x, b.normal(0.4, 8, 8)), b.add("MatMul", nil, x, b.normal(0.4, 8, 8))
+	q, k, v := b.add("MatMul", nil, x, b.normal(0.4, 8, 8)), b.add("MatMul", nil, x, b.normal(0.4, 8, 8)),
+		b.add("MatMul", nil, x, b.normal(0.4, 8, 8))
 	scores := b.add("MatMul", nil, q, b.add("Transpose", ir.Attrs{"perm": ir.Ints(0, 2, 1)}, k))
 	keep := make([]bool, tokens*tokens)
 	for i := range keep {
@@ -108,13 +115,15 @@ func maskedAttention(t *testing.T, form string, value float64, causal bool) (*ir
 func TestMask(t *testing.T) {
 	for form := range maskForms {
 		for _, value := range []float64{-100, -1000, -1e4, -65504, -1e9, -math.MaxFloat32, math.Inf(-1)} {
-			if math.IsInf(value, 0) && (form == "one minus, times" || form == "minus one, times" || form == "of integers") {
+			if math.IsInf(value, 0) && (form == "one minus, times" || form == "minus one, times" ||
+				form == "of integers") {
 				continue // infinity times zero is no number
 			}
 			for _, layer := range []quant.Layer{quant.Int8, quant.Int16x8} {
 				for _, method := range []string{quant.MSE, quant.MinMax} {
 					g, s := maskedAttention(t, form, value, method != quant.MinMax)
-					q, _ := quantised(t, g, quant.Options{Samples: s[:12], Method: method, Layer: func(*ir.Node) quant.Layer { return layer }})
+					q, _ := quantised(t, g, quant.Options{Samples: s[:12], Method: method,
+						Layer: func(*ir.Node) quant.Layer { return layer }})
 					least := 19.0
 					if layer == quant.Int16x8 {
 						least = 30

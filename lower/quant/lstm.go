@@ -18,7 +18,8 @@ const maxCellSteps = 64
 // reader of the final cell state.
 func integerLSTM(n *ir.Node) bool {
 	g, err := op.RNNGeometry(n)
-	if err != nil || n.Op != op.LSTM || g.BatchFirst || ir.AttrsOf[op.LSTMAttrs](n).InputForget != 0 || !math.IsInf(g.Clip, 1) || g.Seq < 1 {
+	if err != nil || n.Op != op.LSTM || g.BatchFirst || ir.AttrsOf[op.LSTMAttrs](n).InputForget != 0 ||
+		!math.IsInf(g.Clip, 1) || g.Seq < 1 {
 		return false
 	}
 	for d := range g.Dirs() {
@@ -118,7 +119,8 @@ func (c *converter) lstm(n *ir.Node) (bool, error) {
 		if d > 0 {
 			name += ".reverse"
 		}
-		m, err := c.g.InsertBefore(n, op.QLSTM, name, ir.Attrs{"cell_scale_power": ir.Int(cellPower(n, g.Seq)), "direction": ir.Str(dir)}, outs, in...)
+		m, err := c.g.InsertBefore(n, op.QLSTM, name, ir.Attrs{"cell_scale_power": ir.Int(cellPower(n, g.Seq)),
+			"direction": ir.Str(dir)}, outs, in...)
 		if err != nil {
 			return false, err
 		}
@@ -135,7 +137,8 @@ func (c *converter) lstm(n *ir.Node) (bool, error) {
 			if k >= outs || len(n.Out[k].Uses()) == 0 {
 				continue
 			}
-			s, err := c.g.InsertBefore(n, op.Reshape, m.Out[k].Name+".shaped", nil, 1, m.Out[k], c.g.AddConst(m.Out[k].Name+".shape", tensor.Ints(shape...)))
+			s, err := c.g.InsertBefore(n, op.Reshape, m.Out[k].Name+".shaped", nil, 1, m.Out[k],
+				c.g.AddConst(m.Out[k].Name+".shape", tensor.Ints(shape...)))
 			if err != nil {
 				return false, err
 			}

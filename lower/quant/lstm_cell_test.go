@@ -112,7 +112,8 @@ func TestCellStateUnknown(t *testing.T) {
 		%yf = LSTM(%xd, %wd, %rd, %b)
 		%q = QuantizeLinear(%yf, %ys, %yz)
 		%y = DequantizeLinear(%q, %ys, %yz)`
-	g := irtest.Parse(t, "graph \"g\" {\nin %x : f32[20,1,6]\nconst %b : f32[1,96] = rand 3\n"+src+"\nout \"y\" = %y\n}")
+	g := irtest.Parse(t, "graph \"g\" {\nin %x : f32[20,1,6]\nconst %b : f32[1,96] = rand 3\n"+src+
+		"\nout \"y\" = %y\n}")
 	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
 		t.Fatal(err)
 	}

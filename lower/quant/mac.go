@@ -54,7 +54,8 @@ func (c *converter) mac(n *ir.Node) (bool, error) {
 	if w.t.Quant.PerAxis() && w.t.Quant.Axis != axis {
 		return false, nil
 	}
-	if n.Op == op.Gemm && (ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 || ir.AttrsOf[op.BetaAttr](n).Beta != 1 && n.Input(2) != nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0) {
+	if n.Op == op.Gemm && (ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 || ir.AttrsOf[op.BetaAttr](n).Beta != 1 &&
+		n.Input(2) != nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0) {
 		return false, nil
 	}
 	if wide && w.v.Const != nil && !symmetricWeights(w.t.Quant) {
@@ -167,7 +168,8 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 		most, least = maxBias64, float64(y.Quant.Scale[0])/float64(x.Scale[0])*0x1p-31
 	}
 	for i := range channels(n, axis) {
-		if k := i % real.Len(); raw != nil && closeTo(raw.scale(k), float64(x.Scale[0])*float64(w.t.Quant.ScaleAt(i%per))) {
+		if k := i % real.Len(); raw != nil &&
+			closeTo(raw.scale(k), float64(x.Scale[0])*float64(w.t.Quant.ScaleAt(i%per))) {
 			continue // the model's own int32
 		}
 		need := math.Abs(real.Float(i%real.Len())) / (float64(x.Scale[0]) * most)

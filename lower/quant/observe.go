@@ -96,7 +96,8 @@ const nanCode = "calibration-nan"
 
 // notANumber says what is behind a value with elements that are no numbers.
 func notANumber(v *ir.Value) error {
-	d := &ir.Diag{Code: nanCode, Node: "input " + v.Name, Msg: "value " + v.Name + " is not a number (NaN)", Hint: "check the calibration data and the float model"}
+	d := &ir.Diag{Code: nanCode, Node: "input " + v.Name, Msg: "value " + v.Name + " is not a number (NaN)",
+		Hint: "check the calibration data and the float model"}
 	if v.Def == nil {
 		return d
 	}
@@ -108,7 +109,8 @@ func notANumber(v *ir.Value) error {
 		for k := range x.Const.Len() {
 			if f := x.Const.Float(k); f-f != 0 {
 				d.Code = "constant-nan" // no other sample helps
-				d.Hint = fmt.Sprintf("its constant %s (input %d) has %v at element %d; want finite numbers", x.Name, i, f, k)
+				d.Hint = fmt.Sprintf("its constant %s (input %d) has %v at element %d; want finite numbers", x.Name, i,
+					f, k)
 				return d
 			}
 		}

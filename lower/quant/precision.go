@@ -114,7 +114,8 @@ func (c *calibrator) followed(n *ir.Node, r rule) Layer {
 // fixed16 are output quantisations of int16 operators that do not depend on
 // data.
 var fixed16 = map[*ir.OpDef]*ir.Quant{
-	op.Softmax: ir.PerTensor(op.Softmax16Scale, 0), op.Sigmoid: ir.PerTensor(1.0/32768, 0), op.Tanh: ir.PerTensor(1.0/32768, 0),
+	op.Softmax: ir.PerTensor(op.Softmax16Scale, 0), op.Sigmoid: ir.PerTensor(1.0/32768, 0),
+	op.Tanh: ir.PerTensor(1.0/32768, 0),
 }
 
 // takesInt4 reports operators that have kernels for packed weights.
@@ -140,9 +141,11 @@ func takesInt16(n *ir.Node, r rule) bool {
 		return true
 	case op.MaxPool, op.GlobalMaxPool, op.AveragePool:
 		g, err := op.PoolGeometry(n)
-		return err == nil && len(g.In) <= 2 && !slices.ContainsFunc(g.Dilations, func(d int) bool { return d != 1 }) && !(g.CountPad && g.Padded())
+		return err == nil && len(g.In) <= 2 && !slices.ContainsFunc(g.Dilations, func(d int) bool { return d != 1 }) &&
+			!(g.CountPad && g.Padded())
 	case op.Resize:
-		return ir.AttrsOf[op.ModeAttr](n).Mode == "nearest" && ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode != "tf_crop_and_resize"
+		return ir.AttrsOf[op.ModeAttr](n).Mode == "nearest" &&
+			ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode != "tf_crop_and_resize"
 	}
 	return r.passive || n.Op.Scalar != nil
 }

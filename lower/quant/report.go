@@ -105,7 +105,8 @@ func (n *noise) db() float64 {
 
 // report measures the quantised graph against the float one.
 func (c *calibrator) report(before *ir.Graph) (*Report, error) {
-	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Rounding: c.opt.Rounding, Adapted: c.adapted, Bias: c.opt.BiasCorrection, Layers: []LayerReport{}}
+	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Rounding: c.opt.Rounding,
+		Adapted: c.adapted, Bias: c.opt.BiasCorrection, Layers: []LayerReport{}}
 	// The float value and its dequantised form.
 	pairs := map[*ir.Value]string{} // of the quantised graph to names in before
 	var order []*ir.Value
@@ -128,7 +129,8 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		}
 		lo, hi := n.In[0].Type.DType.IntRange()
 		l := LayerReport{Name: x.Name, Op: "Input", Scale: float64(q.Scale[0]), Zero: int(q.Zero[0]),
-			Range: []float64{float64(int32(lo)-q.Zero[0]) * float64(q.Scale[0]), float64(int32(hi)-q.Zero[0]) * float64(q.Scale[0])}}
+			Range: []float64{float64(int32(lo)-q.Zero[0]) * float64(q.Scale[0]),
+				float64(int32(hi)-q.Zero[0]) * float64(q.Scale[0])}}
 		if x.Def != nil {
 			l.Layer, l.Op = x.Def.Name, x.Def.Op.Name
 			if len(x.Def.Origin) > 0 {
@@ -214,7 +216,9 @@ func (r *Report) Diagnostics() diag.List {
 	}
 	for _, t := range r.Tried {
 		if !t.Kept && t.After < t.Before-clearLoss {
-			out = append(out, diag.Notef("calibration-step", "", "calibration: %s is left out: %.1f dB with it, %.1f dB without, on %d samples that calibration did not see", t.What, t.After, t.Before, r.HeldOut))
+			out = append(out, diag.Notef("calibration-step", "",
+				"calibration: %s is left out: %.1f dB with it, %.1f dB without, on %d samples that calibration did "+
+					"not see", t.What, t.After, t.Before, r.HeldOut))
 		}
 	}
 	return out

@@ -78,7 +78,8 @@ func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
 		return nil
 	}
 	c.adapted++
-	v, err := Linear(c.g, nq, op.DequantizeLinear, c.g.AddConst(deq.In[0].Name, k), deq.Out[0].Type.WithQuant(k.DType, q))
+	v, err := Linear(c.g, nq, op.DequantizeLinear, c.g.AddConst(deq.In[0].Name, k), deq.Out[0].Type.WithQuant(k.DType,
+		q))
 	if err != nil {
 		return err
 	}

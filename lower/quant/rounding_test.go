@@ -43,8 +43,9 @@ func oneProduct(t *testing.T, seed uint64) *ir.Graph {
 	default:
 		group := []int{1, 1, 2, 4}[b.r.IntN(4)]
 		cin, cout, kh, kw := 4, group*small(3), small(3), small(3)
-		attrs := ir.Attrs{"group": ir.Int(group), "strides": ir.Ints(small(2), small(2)), "dilations": ir.Ints(small(2), small(2)),
-			"pads": ir.Ints(b.r.IntN(2), b.r.IntN(2), b.r.IntN(2), b.r.IntN(2))}
+		attrs := ir.Attrs{"group": ir.Int(group), "strides": ir.Ints(small(2), small(2)),
+			"dilations": ir.Ints(small(2), small(2)),
+			"pads":      ir.Ints(b.r.IntN(2), b.r.IntN(2), b.r.IntN(2), b.r.IntN(2))}
 		x := b.g.AddInput("x", ir.T(tensor.F32, small(2), cin, 6, 7))
 		if b.r.IntN(3) > 0 {
 			b.g.AddOutput("y", b.add("Conv", attrs, x, b.normal(1, cout, cin/group, kh, kw)))
@@ -237,7 +238,8 @@ func TestAdaptiveRoundingExtremes(t *testing.T) {
 			}
 		}
 	}
-	if _, err := quant.Insert(oneProduct(t, 1), quant.Options{Samples: alike(oneProduct(t, 1), 1, 1), Rounding: "up"}); err == nil {
+	if _, err := quant.Insert(oneProduct(t, 1), quant.Options{Samples: alike(oneProduct(t, 1), 1, 1),
+		Rounding: "up"}); err == nil {
 		t.Error("an unknown rounding is accepted")
 	}
 }

@@ -18,7 +18,8 @@ import (
 const SyntheticSource = "synthetic"
 
 // SyntheticWarning is what the user must be told about such samples.
-const SyntheticWarning = "no calibration data: ranges come from seeded synthetic inputs, so the accuracy of the quantised model is unknown; give typical inputs with --calib"
+const SyntheticWarning = "no calibration data: ranges come from seeded synthetic inputs, so the accuracy of the " +
+	"quantised model is unknown; give typical inputs with --calib"
 
 // maxSamples bounds how many samples are read.
 const maxSamples = 1 << 16
@@ -34,11 +35,13 @@ func checkSamples(in []*ir.Value, samples []Sample) error {
 	}
 	for k, s := range samples {
 		if len(s) != len(in) {
-			return sampleErr(fmt.Sprintf("calibration sample %d", k), "has %d tensors, the graph %d inputs", len(s), len(in))
+			return sampleErr(fmt.Sprintf("calibration sample %d", k), "has %d tensors, the graph %d inputs", len(s),
+				len(in))
 		}
 		for i, d := range s {
 			if d.DType != in[i].Type.DType || !slices.Equal(d.Shape, in[i].Type.Shape) {
-				return sampleErr(fmt.Sprintf("calibration sample %d", k), "input %s is %s, want %s%v", in[i].Name, d, in[i].Type.DType, in[i].Type.Shape)
+				return sampleErr(fmt.Sprintf("calibration sample %d", k), "input %s is %s, want %s%v", in[i].Name, d,
+					in[i].Type.DType, in[i].Type.Shape)
 			}
 		}
 	}
@@ -217,14 +220,16 @@ func (r *sampleReader) entries(where string, list []npz.Entry) error {
 	per := make([][]*tensor.Dense, len(r.in))
 	for i, v := range r.in {
 		if arrays[i] == nil {
-			return sampleErr("calibration "+where, "no array is called %q as the model's input is; found %s", v.Name, quoted(names))
+			return sampleErr("calibration "+where, "no array is called %q as the model's input is; found %s", v.Name,
+				quoted(names))
 		}
 		s, err := r.split(where, v, arrays[i])
 		if err != nil {
 			return err
 		}
 		if count >= 0 && len(s) != count {
-			return sampleErr("calibration "+where, "%d samples for input %s, but %d for input %s", count, r.in[0].Name, len(s), v.Name)
+			return sampleErr("calibration "+where, "%d samples for input %s, but %d for input %s", count, r.in[0].Name,
+				len(s), v.Name)
 		}
 		per[i], count = s, len(s)
 	}
@@ -253,7 +258,8 @@ func (r *sampleReader) split(where string, v *ir.Value, a *npz.Array) ([]*tensor
 	want := v.Type.Shape
 	elems := v.Type.Elems()
 	bad := func() ([]*tensor.Dense, error) {
-		return nil, sampleErr("calibration "+where, "the array for input %s has shape %v; want %v, [samples %v], or the input's shape with more samples along the first axis", v.Name, a.Shape, want, want)
+		return nil, sampleErr("calibration "+where, "the array for input %s has shape %v; want %v, [samples %v], or "+
+			"the input's shape with more samples along the first axis", v.Name, a.Shape, want, want)
 	}
 	if elems == 0 || a.Len() == 0 {
 		return bad()
@@ -279,7 +285,8 @@ func (r *sampleReader) split(where string, v *ir.Value, a *npz.Array) ([]*tensor
 		limit = npz.DefaultLimits.Bytes
 	}
 	if r.bytes += int64(n) * int64(elems) * int64(v.Type.DType.Size()); r.bytes > limit {
-		return nil, sampleErr("calibration "+where, "the samples up to this one take %d bytes of memory, more than %d; a few hundred samples are plenty (--limit data=N raises the limit)", r.bytes, limit)
+		return nil, sampleErr("calibration "+where, "the samples up to this one take %d bytes of memory, more than "+
+			"%d; a few hundred samples are plenty (--limit data=N raises the limit)", r.bytes, limit)
 	}
 	out := make([]*tensor.Dense, n)
 	for k := range out {
@@ -305,14 +312,17 @@ func convertArray(where string, v *ir.Value, a *npz.Array, at int) (*tensor.Dens
 		}
 		for i, x := range f {
 			if x-x != 0 {
-				return nil, sampleErr("calibration "+where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name, x)
+				return nil, sampleErr("calibration "+where, "element %d of the array for input %s is %v, want "+
+					"finite numbers", at+i, v.Name, x)
 			}
 		}
 		return tensor.Of(a.Shape, f), nil
 	case v.Type.DType.IsFloat():
-		return nil, sampleErr("calibration "+where, "the array for input %s is of type %s, want floats in the model's own scaling (convert it with astype(\"float32\") and normalise as for training)", v.Name, a.DType)
+		return nil, sampleErr("calibration "+where, "the array for input %s is of type %s, want floats in the "+
+			"model's own scaling (convert it with astype(\"float32\") and normalise as for training)", v.Name, a.DType)
 	case isFloat:
-		return nil, sampleErr("calibration "+where, "the array for input %s is of type %s, want %s", v.Name, a.DType, v.Type.DType)
+		return nil, sampleErr("calibration "+where, "the array for input %s is of type %s, want %s", v.Name, a.DType,
+			v.Type.DType)
 	}
 	x, err := a.Int64s()
 	if err != nil {
@@ -322,7 +332,8 @@ func convertArray(where string, v *ir.Value, a *npz.Array, at int) (*tensor.Dens
 		lo, hi := v.Type.DType.IntRange()
 		for i, e := range x {
 			if e < lo || e > hi {
-				return nil, sampleErr("calibration "+where, "element %d of the array for input %s is %d, beyond %s", at+i, v.Name, e, v.Type.DType)
+				return nil, sampleErr("calibration "+where, "element %d of the array for input %s is %d, beyond %s",
+					at+i, v.Name, e, v.Type.DType)
 			}
 		}
 	}

@@ -60,7 +60,8 @@ func TestReadSamples(t *testing.T) {
 		shape []int // of the array
 		want  int
 	}{{[]int{1, 2, 3}, 1}, {[]int{5, 2, 3}, 5}, {[]int{5, 1, 2, 3}, 5}, {[]int{2, 3}, 1}} {
-		s, err := quant.ReadSamples([]string{writeNpy(t, ramp(t, c.shape...), dir, "a.npy")}, inputs([]int{1, 2, 3}), npz.Limits{})
+		s, err := quant.ReadSamples([]string{writeNpy(t, ramp(t, c.shape...), dir, "a.npy")}, inputs([]int{1, 2, 3}),
+			npz.Limits{})
 		if err != nil || len(s) != c.want {
 			t.Errorf("%v: %d samples, want %d (%v)", c.shape, len(s), c.want, err)
 			continue
@@ -76,13 +77,16 @@ func TestReadSamples(t *testing.T) {
 	}
 	// Several inputs by name, in an archive or as files; a folder in natural order.
 	two := inputs([]int{1, 2}, []int{1})
-	e := []npz.Entry{{Name: "right", Array: ramp(t, 3)}, {Name: "note", Array: ramp(t, 7)}, {Name: "left", Array: ramp(t, 3, 2)}}
-	if s, err = quant.ReadSamples([]string{writeNpz(t, dir, "c.npz", e...)}, two, npz.Limits{}); err != nil || len(s) != 3 || s[2][0].Float(1) != 5 || s[2][1].Float(0) != 2 {
+	e := []npz.Entry{{Name: "right", Array: ramp(t, 3)}, {Name: "note", Array: ramp(t, 7)},
+		{Name: "left", Array: ramp(t, 3, 2)}}
+	if s, err = quant.ReadSamples([]string{writeNpz(t, dir, "c.npz", e...)}, two, npz.Limits{}); err != nil ||
+		len(s) != 3 || s[2][0].Float(1) != 5 || s[2][1].Float(0) != 2 {
 		t.Errorf("archive: %v %v", s, err)
 	}
 	writeNpy(t, ramp(t, 1, 2), dir, "f", "left.npy")
 	writeNpy(t, ramp(t, 1), dir, "f", "input_1.npy")
-	if s, err = quant.ReadSamples([]string{filepath.Join(dir, "f"), filepath.Join(dir, "c.npz")}, two, npz.Limits{}); err != nil || len(s) != 4 {
+	if s, err = quant.ReadSamples([]string{filepath.Join(dir, "f"), filepath.Join(dir, "c.npz")}, two,
+		npz.Limits{}); err != nil || len(s) != 4 {
 		t.Errorf("folder: %v %v", s, err)
 	}
 	for _, k := range []int{10, 9, 2} {
@@ -90,7 +94,8 @@ func TestReadSamples(t *testing.T) {
 		a.Data.([]float32)[0] = float32(k)
 		writeNpy(t, a, dir, "n", "s"+string(rune('0' + k/10))[:k/10]+string(rune('0'+k%10))+".npy")
 	}
-	if s, err = quant.ReadSamples([]string{filepath.Join(dir, "n")}, inputs([]int{2}), npz.Limits{}); err != nil || len(s) != 3 || s[0][0].Float(0) != 2 || s[2][0].Float(0) != 10 {
+	if s, err = quant.ReadSamples([]string{filepath.Join(dir, "n")}, inputs([]int{2}), npz.Limits{}); err != nil ||
+		len(s) != 3 || s[0][0].Float(0) != 2 || s[2][0].Float(0) != 10 {
 		t.Errorf("natural order: %v %v", s, err)
 	}
 }
@@ -122,8 +127,10 @@ func TestReadSamplesErrors(t *testing.T) {
 		"shape":        {writeNpy(t, ramp(t, 3, 4), dir, "shape.npy"), one, "has shape [3 4]; want [1 2]"},
 		"type":         {writeNpy(t, ints, dir, "ints.npy"), one, "of type uint8, want floats"},
 		"infinity":     {writeNpy(t, inf, dir, "inf.npy"), one, "want finite numbers"},
-		"name":         {writeNpz(t, dir, "name.npz", npz.Entry{Name: "lift", Array: ramp(t, 1, 2)}), two, `no array is called "left"`},
-		"counts": {writeNpz(t, dir, "count.npz", npz.Entry{Name: "left", Array: ramp(t, 3, 2)}, npz.Entry{Name: "right", Array: ramp(t, 4)}), two,
+		"name": {writeNpz(t, dir, "name.npz", npz.Entry{Name: "lift", Array: ramp(t, 1, 2)}), two,
+			`no array is called "left"`},
+		"counts": {writeNpz(t, dir, "count.npz", npz.Entry{Name: "left", Array: ramp(t, 3, 2)},
+			npz.Entry{Name: "right", Array: ramp(t, 4)}), two,
 			"3 samples for input left, but 4 for input right"},
 		"one file for two": {writeNpy(t, ramp(t, 1, 2), dir, "left.npy"), two, `no array is called "right"`},
 		"empty folder":     {filepath.Join(dir, "empty"), one, "no samples"},
@@ -133,7 +140,8 @@ func TestReadSamplesErrors(t *testing.T) {
 			t.Errorf("%s: error %v, want %q in it", what, err, c.want)
 		}
 	}
-	if _, err := quant.ReadSamples([]string{writeNpy(t, ramp(t, 1000, 2), dir, "big.npy")}, one, npz.Limits{Bytes: 100}); err == nil {
+	if _, err := quant.ReadSamples([]string{writeNpy(t, ramp(t, 1000, 2), dir, "big.npy")}, one,
+		npz.Limits{Bytes: 100}); err == nil {
 		t.Error("an array above the limit was read")
 	}
 }

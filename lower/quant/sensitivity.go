@@ -49,7 +49,8 @@ func Sensitivity(g *ir.Graph, opt Options, each func(done, all int)) ([]LayerCos
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, LayerCost{x.node.Name, x.node.Op.Name, append([]string{}, x.node.Origin...), x.l.String(), r.SQNR})
+		out = append(out, LayerCost{x.node.Name, x.node.Op.Name, append([]string{}, x.node.Origin...), x.l.String(),
+			r.SQNR})
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].SQNR < out[j].SQNR })
 	return out, nil

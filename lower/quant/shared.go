@@ -219,7 +219,8 @@ func (c *calibrator) share() *groups {
 		out := n.Out[0]
 		for _, i := range r.in {
 			v := n.In[i]
-			if v.Const != nil || c.dataType(v) != c.layer[n].Data || c.g.SoleUse(v) != n && !c.near(v, out, bitRatio) || g.fixed[g.root(v)] != nil && !c.sameFixed(g, n, r) {
+			if v.Const != nil || c.dataType(v) != c.layer[n].Data || c.g.SoleUse(v) != n && !c.near(v, out, bitRatio) ||
+				g.fixed[g.root(v)] != nil && !c.sameFixed(g, n, r) {
 				continue
 			}
 			g.union(out, v)
@@ -258,7 +259,8 @@ func (k *group) weigher(rules map[*ir.Node]rule) []*ir.Value {
 	var own []*ir.Value
 	for _, v := range k.members {
 		if n := v.Def; n != nil {
-			if r, ok := rules[n]; ok && r.passive && slices.ContainsFunc(r.in, func(i int) bool { return slices.Contains(k.members, n.In[i]) }) {
+			if r, ok := rules[n]; ok && r.passive &&
+				slices.ContainsFunc(r.in, func(i int) bool { return slices.Contains(k.members, n.In[i]) }) {
 				continue
 			}
 		}

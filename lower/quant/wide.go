@@ -54,7 +54,8 @@ func (c *converter) finish(n *ir.Node, in []*ir.Value, t ir.Type) (bool, error) 
 		return true, c.replace(n, in, []ir.Type{t})
 	}
 	for i, v := range in {
-		if v == nil || v.Type.Quant == nil || v.Type.DType != tensor.I8 || v.Type.Quant.PerAxis() || weightAxis(n) >= 0 && i == 1 {
+		if v == nil || v.Type.Quant == nil || v.Type.DType != tensor.I8 || v.Type.Quant.PerAxis() ||
+			weightAxis(n) >= 0 && i == 1 {
 			continue
 		}
 		f, err := c.widened(n, form{v, v.Type})
@@ -90,7 +91,8 @@ func wideOperand(in []*ir.Value) bool {
 // interpolates reports that n on int16 is no interpolated function, or one that
 // comes close enough to the real one.
 func (c *converter) interpolates(n *ir.Node, in []*ir.Value, out ir.Type) bool {
-	trial := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: in, Out: []*ir.Value{{Name: n.Out[0].Name, Type: out}}}
+	trial := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: in,
+		Out: []*ir.Value{{Name: n.Out[0].Name, Type: out}}}
 	return ir.CurveError(trial) <= c.curve
 }
 

@@ -27,8 +27,9 @@ type builder struct {
 type span struct{ head, tail int }
 
 func newBuilder(g *ir.Graph, o Options) *builder {
-	return &builder{g: g, h: ir.New(g.Name), o: o, flows: map[*ir.Value]*flow{}, need: map[*ir.Value]*span{}, pieces: map[*ir.Value][]piece{},
-		whole: map[*ir.Value]*ir.Value{}, fresh: map[*ir.Value]*ir.Value{}}
+	return &builder{g: g, h: ir.New(g.Name), o: o, flows: map[*ir.Value]*flow{}, need: map[*ir.Value]*span{},
+		pieces: map[*ir.Value][]piece{},
+		whole:  map[*ir.Value]*ir.Value{}, fresh: map[*ir.Value]*ir.Value{}}
 }
 
 // analyse finds the values that shift with the window. Without a hop it takes
@@ -45,13 +46,15 @@ func (b *builder) analyse() error {
 			}
 			b.o.Hop = b.o.Hop / have * stride
 			if b.o.Hop >= x.Type.Shape[b.o.Axis] {
-				return fmt.Errorf("--stream: the strides along dimension %d of %s need steps of at least %d frames, the window has %d", b.o.Axis, x.Name, b.o.Hop, x.Type.Shape[b.o.Axis])
+				return fmt.Errorf("--stream: the strides along dimension %d of %s need steps of at least %d frames, "+
+					"the window has %d", b.o.Axis, x.Name, b.o.Hop, x.Type.Shape[b.o.Axis])
 			}
 		}
 	}
 	b.flow()
 	if bad, have, stride := b.misaligned(); bad != nil {
-		return ir.Errf(bad, "stream-hop", "a step of %d frames is %d rows here, the stride is %d; want a step that is a multiple of %d frames", b.o.Hop, have, stride, b.o.Hop/have*stride)
+		return ir.Errf(bad, "stream-hop", "a step of %d frames is %d rows here, the stride is %d; want a step that "+
+			"is a multiple of %d frames", b.o.Hop, have, stride, b.o.Hop/have*stride)
 	}
 	return nil
 }

@@ -73,9 +73,11 @@ func Apply(g *ir.Graph, o Options) (*Result, error) {
 	if err := b.build(); err != nil {
 		return nil, err
 	}
-	r := &Result{Graph: b.h, States: b.states, Window: g.In[o.Input].Type.Shape[o.Axis], Hop: b.o.Hop, MACs: macs(g), StepMACs: macs(b.h)}
+	r := &Result{Graph: b.h, States: b.states, Window: g.In[o.Input].Type.Shape[o.Axis], Hop: b.o.Hop, MACs: macs(g),
+		StepMACs: macs(b.h)}
 	if len(b.states) == 0 {
-		return nil, fmt.Errorf("--stream: no layer behind input %s can be computed from new frames alone", g.In[o.Input].Name)
+		return nil, fmt.Errorf("--stream: no layer behind input %s can be computed from new frames alone",
+			g.In[o.Input].Name)
 	}
 	return r, nil
 }

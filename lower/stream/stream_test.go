@@ -66,7 +66,8 @@ func fed(t *testing.T, g *ir.Graph, r *stream.Result, axis, steps int, seed uint
 		for i, name := range r.Graph.OutNames {
 			if i < len(want) {
 				if !tensor.Equal(want[i], got[i]) {
-					t.Fatalf("seed %d step %d: output %s differs from that of the whole window\n%s\n%s", seed, k, name, g, r.Graph)
+					t.Fatalf("seed %d step %d: output %s differs from that of the whole window\n%s\n%s", seed, k, name,
+						g, r.Graph)
 				}
 				continue
 			}

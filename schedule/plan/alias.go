@@ -46,7 +46,8 @@ func resolve(n int, at func(int) alias, name func(int) string) ([]root, error) {
 			j = a.of
 		}
 		if out[j].row == open {
-			return nil, errorf("%s is, through its aliases, an alias of itself; use -1 for a buffer with storage of its own", name(j))
+			return nil, errorf("%s is, through its aliases, an alias of itself; use -1 for a buffer with storage of "+
+				"its own", name(j))
 		}
 		for k := len(path) - 1; k >= 0; k-- {
 			j = path[k]

@@ -78,7 +78,8 @@ func (b *beam) search(width int, limit int64) (order []int, whole bool) {
 		if len(level) > width {
 			whole = false
 			slices.SortFunc(level, func(x, y *state) int {
-				return cmp.Or(cmp.Compare(max(x.peak, b.bound), max(y.peak, b.bound)), cmp.Compare(x.live, y.live), cmp.Compare(x.seq, y.seq))
+				return cmp.Or(cmp.Compare(max(x.peak, b.bound), max(y.peak, b.bound)), cmp.Compare(x.live, y.live),
+					cmp.Compare(x.seq, y.seq))
 			})
 			level = level[:width]
 		}

@@ -152,7 +152,8 @@ func FuzzOrder(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p, err := Peak(n.nodes, n.values, order, opt); err != nil || p != st.Peak || p > st.GivenPeak || p < st.Bound {
+		if p, err := Peak(n.nodes, n.values, order, opt); err != nil || p != st.Peak || p > st.GivenPeak ||
+			p < st.Bound {
 			t.Fatalf("peak %d, %v, %+v", p, err, st)
 		}
 		bufs, err := Buffers(n.nodes, n.values, order, opt)
@@ -167,7 +168,8 @@ func FuzzOrder(f *testing.F) {
 			t.Fatal(err)
 		}
 		if res.LowerBound != st.Peak && len(n.nodes) > 0 {
-			t.Fatalf("lower bound %d, peak %d\norder %v\nnodes %+v\nvalues %+v", res.LowerBound, st.Peak, order, n.nodes, n.values)
+			t.Fatalf("lower bound %d, peak %d\norder %v\nnodes %+v\nvalues %+v", res.LowerBound, st.Peak, order,
+				n.nodes, n.values)
 		}
 	})
 }

@@ -39,7 +39,8 @@ func Check(bufs []Buffer, opt Options, res Result) error {
 		case align > 0 && off%align != 0:
 			return errorf("%v at %d is not aligned to %d", b, off, align)
 		case b.AliasOf >= 0 && off != res.Offsets[b.AliasOf]+b.Delta:
-			return errorf("%v at %d is not %d bytes from %v at %d", b, off, b.Delta, bufs[b.AliasOf], res.Offsets[b.AliasOf])
+			return errorf("%v at %d is not %d bytes from %v at %d", b, off, b.Delta, bufs[b.AliasOf],
+				res.Offsets[b.AliasOf])
 		}
 		r := &blocks[root(i)]
 		if !seen[root(i)] {
@@ -73,7 +74,8 @@ func Check(bufs []Buffer, opt Options, res Result) error {
 	// A member before its root may cost padding that blocks does not know of,
 	// so the bound can only be larger.
 	if res.LowerBound < most || res.Total < res.LowerBound || res.Total > res.NoReuse || res.Total%opt.Align != 0 {
-		return errorf("total %d, lower bound %d (at least %d), without reuse %d: not in order", res.Total, res.LowerBound, most, res.NoReuse)
+		return errorf("total %d, lower bound %d (at least %d), without reuse %d: not in order", res.Total,
+			res.LowerBound, most, res.NoReuse)
 	}
 	return nil
 }

@@ -34,7 +34,10 @@ func (p *problem) newExact(piece []int, height, stop int64) *exactSearch {
 	e.floor = make([]int64, sub.sections)
 	e.remain = slices.Clone(sub.load)
 	area := func(a *item) int64 { return mulSat(a.size, int64(a.hi-a.lo+1)) }
-	e.rest = sub.sorted(func(a, b *item) int { return cmp.Or(cmp.Compare(area(b), area(a)), cmp.Compare(b.size, a.size)) })
+	e.rest = sub.sorted(func(a, b *item) int {
+		return cmp.Or(cmp.Compare(area(b), area(a)),
+			cmp.Compare(b.size, a.size))
+	})
 	return e
 }
 

@@ -46,7 +46,8 @@ func (f *fitter) run(order []int, tight bool, limit int64) int64 {
 		}
 		f.off[i] = off
 		if f.p.adj == nil {
-			at, _ := slices.BinarySearchFunc(f.placed, off, func(j int, o int64) int { return cmp.Compare(f.off[j], o) })
+			at, _ := slices.BinarySearchFunc(f.placed, off,
+				func(j int, o int64) int { return cmp.Compare(f.off[j], o) })
 			f.placed = slices.Insert(f.placed, at, i)
 		}
 	}

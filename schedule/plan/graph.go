@@ -114,7 +114,8 @@ func (p *program) link(values []Value) error {
 	for i := range writer {
 		writer[i] = -1
 	}
-	p.prev, p.next, p.touch = make([][]int32, len(p.nodes)), make([][]int32, len(p.nodes)), make([][]int32, len(p.nodes))
+	p.prev, p.next, p.touch = make([][]int32, len(p.nodes)), make([][]int32, len(p.nodes)),
+		make([][]int32, len(p.nodes))
 	for i, n := range p.nodes {
 		before := func(j int) {
 			// Nodes come in ascending order, so a repeat is the last entry.
@@ -144,19 +145,22 @@ func (p *program) link(values []Value) error {
 			if writer[v] >= 0 {
 				before(writer[v])
 			} else if !values[v].Input {
-				return errorf("%s reads %s, which is no input and no node before it writes", n.label(i), values[v].label(v))
+				return errorf("%s reads %s, which is no input and no node before it writes", n.label(i),
+					values[v].label(v))
 			}
 		}
 		for _, v := range n.Out {
 			use(v)
 			if writer[v] >= 0 {
-				return errorf("%s writes %s, which %s writes already", n.label(i), values[v].label(v), p.nodes[writer[v]].label(writer[v]))
+				return errorf("%s writes %s, which %s writes already", n.label(i), values[v].label(v),
+					p.nodes[writer[v]].label(writer[v]))
 			}
 			writer[v] = i
 		}
 		for _, j := range n.After {
 			if j < 0 || j >= i {
-				return errorf("%s is to run after node %d; wanted a node that stands before it in the list", n.label(i), j)
+				return errorf("%s is to run after node %d; wanted a node that stands before it in the list", n.label(i),
+					j)
 			}
 			before(j)
 		}
@@ -180,7 +184,8 @@ func (p *program) findReuse(values []Value) {
 			}
 			in, out := p.value[ip.In], p.value[ip.Out]
 			if in.row != out.row && in.delta == 0 && out.delta == 0 && p.size[in.row] == p.size[out.row] &&
-				!p.keep[in.row] && !p.input[out.row] && slices.Contains(p.touch[i], int32(in.row)) && slices.Contains(p.touch[i], int32(out.row)) {
+				!p.keep[in.row] && !p.input[out.row] && slices.Contains(p.touch[i], int32(in.row)) &&
+				slices.Contains(p.touch[i], int32(out.row)) {
 				p.reuse[i] = append(p.reuse[i], pair{int32(out.row), int32(in.row)})
 			}
 		}

@@ -15,7 +15,8 @@ func makeGroups(bufs []Buffer, align int64) (groups, error) {
 		case b.Bytes < 0 || b.Bytes > maxTotal:
 			return groups{}, errorf("%v has %d bytes; wanted 0 to %d", b, b.Bytes, int64(maxTotal))
 		case b.Last < b.First:
-			return groups{}, errorf("%v is live from step %d to step %d; the last must not be before the first", b, b.First, b.Last)
+			return groups{}, errorf("%v is live from step %d to step %d; the last must not be before the first", b,
+				b.First, b.Last)
 		case b.Align != 0 && (!isPow2(b.Align) || b.Align > maxAlign):
 			return groups{}, errorf("%v has alignment %d; wanted a power of two up to %d", b, b.Align, int64(maxAlign))
 		}
@@ -31,7 +32,8 @@ func makeGroups(bufs []Buffer, align int64) (groups, error) {
 	for i, b := range bufs {
 		if roots[i].row == i {
 			g.of[i] = len(g.storages)
-			g.storages = append(g.storages, Storage{Root: i, Bytes: b.Bytes, Align: max(align, b.Align), First: b.First, Last: b.Last})
+			g.storages = append(g.storages, Storage{Root: i, Bytes: b.Bytes, Align: max(align, b.Align), First: b.First,
+				Last: b.Last})
 		}
 	}
 	// Unite; low is where a storage starts, relative to its root: 0 or, where a
@@ -55,13 +57,15 @@ func makeGroups(bufs []Buffer, align int64) (groups, error) {
 		low[k] = roundDown(low[k], s.Align) // keeps the root aligned
 		s.Bytes -= low[k]
 		if total = addSat(total, addSat(s.Bytes, 2*s.Align)); total > maxTotal {
-			return groups{}, errorf("the buffers need more than %d bytes together; %v brings the sum there", int64(maxTotal), bufs[s.Root])
+			return groups{}, errorf("the buffers need more than %d bytes together; %v brings the sum there",
+				int64(maxTotal), bufs[s.Root])
 		}
 	}
 	for i, b := range bufs {
 		g.rel[i] = roots[i].delta - low[g.of[i]]
 		if b.Align > 0 && roots[i].delta&(b.Align-1) != 0 {
-			return groups{}, errorf("%v wants alignment %d but lies %d bytes from the start of %v, whose storage it shares", b, b.Align, roots[i].delta, bufs[roots[i].row])
+			return groups{}, errorf("%v wants alignment %d but lies %d bytes from the start of %v, whose storage it "+
+				"shares", b, b.Align, roots[i].delta, bufs[roots[i].row])
 		}
 	}
 	return g, nil

@@ -138,7 +138,8 @@ func (p *program) check(order []int) error {
 		}
 		for _, j := range p.prev[i] {
 			if !done.has(j) {
-				return errorf("step %d runs %s before %s, which it needs", step, p.nodes[i].label(i), p.nodes[j].label(int(j)))
+				return errorf("step %d runs %s before %s, which it needs", step, p.nodes[i].label(i),
+					p.nodes[j].label(int(j)))
 			}
 		}
 		done.add(int32(i))

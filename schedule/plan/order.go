@@ -114,7 +114,8 @@ func Buffers(nodes []Node, values []Value, order []int, opt Options) ([]Buffer, 
 		}
 		done.add(int32(i))
 		if n := nodes[i]; n.Scratch > 0 {
-			bufs = append(bufs, Buffer{ID: len(bufs), Name: n.Name + " scratch", Bytes: n.Scratch, First: s, Last: s, AliasOf: -1})
+			bufs = append(bufs, Buffer{ID: len(bufs), Name: n.Name + " scratch", Bytes: n.Scratch, First: s, Last: s,
+				AliasOf: -1})
 		}
 	}
 	for i, v := range values {

@@ -63,7 +63,8 @@ func naivePeak(nodes []Node, values []Value, order []int) int64 {
 		taken := map[int]bool{}
 		for _, ip := range nodes[i].InPlace {
 			in, out := find(ip.In), find(ip.Out)
-			if in != out && size(in) == size(out) && last[in] == s && first[out] == s && !given[out] && !taken[in] && !taken[out] {
+			if in != out && size(in) == size(out) && last[in] == s && first[out] == s && !given[out] && !taken[in] &&
+				!taken[out] {
 				taken[in], taken[out] = true, true
 				live -= size(in)
 			}
@@ -216,7 +217,8 @@ func TestOrderNetworks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p, err := Peak(n.nodes, n.values, order, Options{}); err != nil || p != st.Peak || p > st.GivenPeak || p < st.Bound {
+			if p, err := Peak(n.nodes, n.values, order, Options{}); err != nil || p != st.Peak || p > st.GivenPeak ||
+				p < st.Bound {
 				t.Fatalf("%s seed %d: peak %d, %v, %+v", shape.name, seed, p, err, st)
 			}
 			checkBuffers(t, n, order, st.Peak)
@@ -228,7 +230,8 @@ func TestOrderNetworks(t *testing.T) {
 			}
 			most = max(most, st.Work)
 		}
-		t.Logf("%-10s %d of %d proven optimal, %d better than given, most work %d", shape.name, proven, count, better, most)
+		t.Logf("%-10s %d of %d proven optimal, %d better than given, most work %d", shape.name, proven, count, better,
+			most)
 		if proven < count {
 			t.Errorf("%s: only %d of %d proven optimal", shape.name, proven, count)
 		}

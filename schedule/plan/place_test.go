@@ -109,7 +109,8 @@ func TestPlaceLarger(t *testing.T) {
 			t.Fatal("two calls, two plans")
 		}
 		for i, b := range bufs {
-			if b.AliasOf >= 0 && (res.Offsets[i] < res.Offsets[b.AliasOf] || res.Offsets[i]+b.Bytes > res.Offsets[b.AliasOf]+bufs[b.AliasOf].Bytes) {
+			if b.AliasOf >= 0 && (res.Offsets[i] < res.Offsets[b.AliasOf] || res.Offsets[i]+
+				b.Bytes > res.Offsets[b.AliasOf]+bufs[b.AliasOf].Bytes) {
 				t.Fatalf("%v is not inside %v", b, bufs[b.AliasOf])
 			}
 		}
@@ -170,7 +171,8 @@ func TestPlaceNetworks(t *testing.T) {
 			ratio := float64(res.Total) / float64(res.LowerBound)
 			worst = max(worst, ratio)
 			if ratio > 1.02 && !res.Optimal {
-				t.Errorf("%s seed %d, %d buffers: %d, bound %d, ratio %.4f (%s)", shape.name, seed, len(bufs), res.Total, res.LowerBound, ratio, res.Method)
+				t.Errorf("%s seed %d, %d buffers: %d, bound %d, ratio %.4f (%s)", shape.name, seed, len(bufs),
+					res.Total, res.LowerBound, ratio, res.Method)
 			}
 		}
 		t.Logf("%-10s bound reached %d of %d, worst ratio %.4f, %v", shape.name, reached, count, worst, methods)
@@ -231,7 +233,8 @@ func TestPlaceBadInput(t *testing.T) {
 		{"alias of itself", one(Buffer{Name: "zero"}), Options{}},
 		{"alias of itself", []Buffer{{AliasOf: 1}, {AliasOf: 0}}, Options{}},
 		{"alias of row 5", one(Buffer{AliasOf: 5}), Options{}},
-		{"wants alignment 8 but lies 4 bytes", []Buffer{{AliasOf: -1, Bytes: 16}, {Name: "v", AliasOf: 0, Delta: 4, Align: 8}}, Options{}},
+		{"wants alignment 8 but lies 4 bytes", []Buffer{{AliasOf: -1, Bytes: 16}, {Name: "v", AliasOf: 0, Delta: 4,
+			Align: 8}}, Options{}},
 		{"too far", []Buffer{{AliasOf: -1}, {AliasOf: 0, Delta: math.MaxInt64}}, Options{}},
 		{"together", slices.Repeat(one(Buffer{Bytes: math.MaxInt64 / 5, AliasOf: -1}), 4), Options{}},
 	} {
@@ -250,11 +253,13 @@ func TestPlaceManyBuffers(t *testing.T) {
 	chain, residual, dense := []Buffer{}, []Buffer{}, []Buffer{}
 	for i := range 10000 {
 		chain = append(chain, Buffer{ID: i, Bytes: int64(1 + r.below(100000)), First: i, Last: i + 1, AliasOf: -1})
-		residual = append(residual, Buffer{ID: i, Bytes: int64(1 + r.below(100000)), First: i, Last: i + 1 + 3*(i&3/3), AliasOf: -1})
+		residual = append(residual, Buffer{ID: i, Bytes: int64(1 + r.below(100000)), First: i, Last: i + 1 + 3*(i&3/3),
+			AliasOf: -1})
 	}
 	for i := range 7000 {
 		first := r.below(6000)
-		dense = append(dense, Buffer{ID: i, Bytes: int64(1 + r.below(1000)), First: first, Last: first + 3000 + r.below(3000), AliasOf: -1})
+		dense = append(dense, Buffer{ID: i, Bytes: int64(1 + r.below(1000)), First: first, Last: first + 3000 +
+			r.below(3000), AliasOf: -1})
 	}
 	for _, c := range []struct {
 		name  string

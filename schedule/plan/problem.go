@@ -42,7 +42,8 @@ func newProblem(storages []Storage, opt Options) *problem {
 	p := &problem{unit: opt.Align, budget: opt.Budget, seed: opt.Seed}
 	for k, s := range storages {
 		if s.Bytes > 0 {
-			p.items = append(p.items, item{storage: k, size: roundUp(s.Bytes, p.unit), align: s.Align, lo: s.First, hi: s.Last})
+			p.items = append(p.items, item{storage: k, size: roundUp(s.Bytes, p.unit), align: s.Align, lo: s.First,
+				hi: s.Last})
 		}
 	}
 	p.measure()

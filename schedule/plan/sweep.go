@@ -116,7 +116,8 @@ func (p *problem) sweepAll() {
 
 func (p *problem) newSweep(kind sweepKind) *sweep {
 	n := len(p.items)
-	s := &sweep{p: p, kind: kind, lo: make([]int, n), hi: make([]int, n), before: make([][]int32, n), off: make([]int64, n)}
+	s := &sweep{p: p, kind: kind, lo: make([]int, n), hi: make([]int, n), before: make([][]int32, n),
+		off: make([]int64, n)}
 	for i := range p.items {
 		s.lo[i], s.hi[i] = p.items[i].lo, p.items[i].hi
 		if kind.backward {

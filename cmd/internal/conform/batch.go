@@ -166,7 +166,8 @@ func writeImage(dir string, batch []*Built) (input []byte, model *run.Model, err
 		o := b.Compiled
 		for _, f := range o.Files {
 			switch {
-			case strings.HasPrefix(f.Path, run.HarnessDir+"/"), f.Path == "Makefile", f.Path == "README.md", f.Path == "CMakeLists.txt":
+			case strings.HasPrefix(f.Path, run.HarnessDir+"/"), f.Path == "Makefile", f.Path == "README.md",
+				f.Path == "CMakeLists.txt":
 			case strings.HasPrefix(f.Path, "nncc/") && strings.HasSuffix(f.Path, ".c"):
 				if !kernels[f.Path] {
 					put(f.Path+".inc", f.Data)
@@ -190,7 +191,8 @@ func writeImage(dir string, batch []*Built) (input []byte, model *run.Model, err
 			fmt.Fprintf(&calls, "        memcpy(%s_%s(work), in + %d, %d);\n", b.Prefix, x.CName, inBytes, x.Bytes)
 			inBytes += x.Bytes
 		}
-		fmt.Fprintf(&calls, "        status = (int32_t)%s_run(work);\n        memcpy(out + %d, &status, 4);\n", b.Prefix, outBytes)
+		fmt.Fprintf(&calls, "        status = (int32_t)%s_run(work);\n        memcpy(out + %d, &status, 4);\n",
+			b.Prefix, outBytes)
 		outBytes += 4
 		for _, x := range o.Info.Outputs {
 			fmt.Fprintf(&calls, "        memcpy(out + %d, %s_%s(work), %d);\n", outBytes, b.Prefix, x.CName, x.Bytes)
@@ -214,7 +216,8 @@ func writeImage(dir string, batch []*Built) (input []byte, model *run.Model, err
 		inBytes, input = 1, []byte{0}
 	}
 	round := func(n int) int { return (n + 63) &^ 63 }
-	put("batch.h", fmt.Appendf(nil, "#include <stdint.h>\n#define BATCH_ARENA_BYTES %du\nuint8_t *batch_in(void *arena);\nconst uint8_t *batch_out(const void *arena);\nint32_t batch_run(void *arena);\n",
+	put("batch.h", fmt.Appendf(nil, "#include <stdint.h>\n#define BATCH_ARENA_BYTES %du\nuint8_t *batch_in(void "+
+		"*arena);\nconst uint8_t *batch_out(const void *arena);\nint32_t batch_run(void *arena);\n",
 		round(inBytes)+round(outBytes)+round(arena)))
 	put("batch.c", fmt.Appendf(nil, `#include "batch.h"
 #include <string.h>
@@ -231,7 +234,9 @@ int32_t batch_run(void *arena)
 %s    return 0;
 }
 `, head.String(), round(inBytes), round(inBytes), round(inBytes)+round(outBytes), calls.String()))
-	model = &run.Model{Name: "batch", Header: "batch.h", ArenaMacro: "BATCH_ARENA_BYTES", RunFunc: "batch_run", Steps: []string{"batch"},
-		Inputs: []run.IO{{Name: "in", CFunc: "batch_in", Bytes: inBytes}}, Outputs: []run.IO{{Name: "out", CFunc: "batch_out", Bytes: outBytes}}}
+	model = &run.Model{Name: "batch", Header: "batch.h", ArenaMacro: "BATCH_ARENA_BYTES", RunFunc: "batch_run",
+		Steps:   []string{"batch"},
+		Inputs:  []run.IO{{Name: "in", CFunc: "batch_in", Bytes: inBytes}},
+		Outputs: []run.IO{{Name: "out", CFunc: "batch_out", Bytes: outBytes}}}
 	return input, model, err
 }

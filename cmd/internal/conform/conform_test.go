@@ -32,7 +32,8 @@ var sample = map[string]int{"host": 23, "cortex-m55": 41, "cortex-m0plus": 89}
 func TestConformance(t *testing.T) {
 	set := Find()
 	if set == "" {
-		testenv.Lacks(t, "onnx-tests", "no ONNX backend tests: neither ../shared/onnx-backend-*.tar.gz nor Debian's libonnx-testdata")
+		testenv.Lacks(t, "onnx-tests", "no ONNX backend tests: neither ../shared/onnx-backend-*.tar.gz nor Debian's "+
+			"libonnx-testdata")
 	}
 	tests, err := Read(set)
 	if err != nil {
@@ -92,7 +93,8 @@ func TestConformance(t *testing.T) {
 // require leaves out targets whose tools are missing, unless NNCC_REQUIRE
 // lists them.
 func require(t *testing.T, p *Plan) {
-	for target, tool := range map[string][2]string{"host": {"gcc", "cc"}, "cortex-m55": {"arm-none-eabi-gcc", "arm-gcc"}, "cortex-m0plus": {"arm-none-eabi-gcc", "arm-gcc"}} {
+	for target, tool := range map[string][2]string{"host": {"gcc", "cc"}, "cortex-m55": {"arm-none-eabi-gcc",
+		"arm-gcc"}, "cortex-m0plus": {"arm-none-eabi-gcc", "arm-gcc"}} {
 		_, err := exec.LookPath(tool[0])
 		if _, noQEMU := exec.LookPath("qemu-system-arm"); target != "host" && noQEMU != nil {
 			err = noQEMU
@@ -171,7 +173,8 @@ node/d outside: "x" is a Sequence
 	gone, found := ran("node/a"), ran("node/d")
 	gone.Outside = "x"
 	wrong, loose := r.Check([]*Outcome{gone, found})
-	if len(wrong) != 1 || !strings.Contains(wrong[0], "node/a is no longer in scope: x") || len(loose) != 1 || !strings.Contains(loose[0], "node/d is in scope") {
+	if len(wrong) != 1 || !strings.Contains(wrong[0], "node/a is no longer in scope: x") || len(loose) != 1 ||
+		!strings.Contains(loose[0], "node/d is in scope") {
 		t.Errorf("wrong: %q, loose: %q", wrong, loose)
 	}
 	if s := r["node/d"].String(); s != "pass, but not cortex-m55: not tried; not cortex-m0plus: not tried" {

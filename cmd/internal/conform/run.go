@@ -124,7 +124,8 @@ func runBoard(ctx context.Context, board string, cases []*Case, out []*Outcome, 
 
 // runBatches runs images, as many at a time as there are cores; note and report
 // are called by one at a time. The error is the first of the tools.
-func runBatches(ctx context.Context, spec *boards.Spec, batches [][]*Built, note func(string), report func(b *Built, err error)) error {
+func runBatches(ctx context.Context, spec *boards.Spec, batches [][]*Built, note func(string),
+	report func(b *Built, err error)) error {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var failed error
@@ -148,7 +149,8 @@ func runBatches(ctx context.Context, spec *boards.Spec, batches [][]*Built, note
 			}
 			done++
 			if note != nil {
-				note(fmt.Sprintf("%s: image %d of %d, %d cases from %s, %.1f s", spec.Name, done, len(batches), len(b), b[0].Case.ID(), time.Since(start).Seconds()))
+				note(fmt.Sprintf("%s: image %d of %d, %d cases from %s, %.1f s", spec.Name, done, len(batches), len(b),
+					b[0].Case.ID(), time.Since(start).Seconds()))
 			}
 		}()
 	}

@@ -73,7 +73,8 @@ func supportSet(b *bytes.Buffer, name string, r Ratchet) {
 			bound++
 		}
 	}
-	fmt.Fprintf(b, "\n%d of these pass with an input known at compile time (`--set NAME=VALUE`), on which shapes or kernel parameters depend: axes, sizes, counts, scales.\n", bound)
+	fmt.Fprintf(b, "\n%d of these pass with an input known at compile time (`--set NAME=VALUE`), on which shapes or "+
+		"kernel parameters depend: axes, sizes, counts, scales.\n", bound)
 	reasons(b, "Not passed", r, func(e *Entry) []string {
 		var s []string
 		if e.Outside == "" {

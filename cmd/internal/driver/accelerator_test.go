@@ -102,7 +102,8 @@ func TestPlugInNetworks(t *testing.T) {
 		}
 	}
 	if segments < 5 || broken == 0 || outside == 0 {
-		t.Errorf("%d segments, %d nodes outside, %d wrong simulators: the networks show nothing", segments, outside, broken)
+		t.Errorf("%d segments, %d nodes outside, %d wrong simulators: the networks show nothing", segments, outside,
+			broken)
 	}
 }
 

@@ -98,8 +98,10 @@ func TestActivationsInStore(t *testing.T) {
 			if residual {
 				most = 3
 			}
-			if len(ops) > most || slices.ContainsFunc(ops[:2], func(s string) bool { return !strings.HasPrefix(s, "Conv+") }) {
-				t.Errorf("%s, residual %v: steps %v, want convolutions with their activations\n%s", name, residual, ops, fusionText(o.Lowered.Fusions))
+			if len(ops) > most ||
+				slices.ContainsFunc(ops[:2], func(s string) bool { return !strings.HasPrefix(s, "Conv+") }) {
+				t.Errorf("%s, residual %v: steps %v, want convolutions with their activations\n%s", name, residual, ops,
+					fusionText(o.Lowered.Fusions))
 			}
 			off := c
 			off.Fuse = false

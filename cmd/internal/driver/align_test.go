@@ -108,10 +108,12 @@ func slower(t *testing.T, before, after *Verdict) {
 // kernels and with an installed CMSIS-NN.
 func TestAutoNeverSlower(t *testing.T) {
 	if !testenv.Long() {
-		t.Skip("NNCC_LONG is not set, to measure reference models on cortex-m55, m4 and m3 before and after --align auto")
+		t.Skip("NNCC_LONG is not set, to measure reference models on cortex-m55, m4 and m3 before and after --align " +
+			"auto")
 	}
 	dir := shared(t)
-	for _, b := range []struct{ board, variable string }{{"cortex-m55", "CMSIS_NN_LIB_M55"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}, {"cortex-m3", "CMSIS_NN_LIB_M3"}} {
+	for _, b := range []struct{ board, variable string }{{"cortex-m55", "CMSIS_NN_LIB_M55"},
+		{"cortex-m4", "CMSIS_NN_LIB_M4"}, {"cortex-m3", "CMSIS_NN_LIB_M3"}} {
 		for _, name := range []string{"oddch_tiny", "kws_int8", "ic_int8"} {
 			for _, lib := range []bool{false, true} {
 				t.Run(b.board+"/"+name, func(t *testing.T) {
@@ -133,7 +135,8 @@ func TestAutoNeverSlower(t *testing.T) {
 						}
 					}
 					slower(t, vs[0], vs[1])
-					t.Logf("%s on %s, installed library: %v: %d instructions become %d", name, b.board, lib, vs[0].Instructions, vs[1].Instructions)
+					t.Logf("%s on %s, installed library: %v: %d instructions become %d", name, b.board, lib,
+						vs[0].Instructions, vs[1].Instructions)
 				})
 			}
 		}

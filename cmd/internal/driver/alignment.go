@@ -23,7 +23,8 @@ func (c *Config) alignOptions(g *ir.Graph, only []string) (align.Options, error)
 		return o, nil
 	}
 	if c.Board == "" {
-		c.warn("align", "no-board", "--align", "--align auto decides by what kernels cost on a board: without --board nothing is padded (--align always pads by the rule)")
+		c.warn("align", "no-board", "--align", "--align auto decides by what kernels cost on a board: without "+
+			"--board nothing is padded (--align always pads by the rule)")
 		return o, nil
 	}
 	spec, err := c.board()
@@ -31,7 +32,8 @@ func (c *Config) alignOptions(g *ir.Graph, only []string) (align.Options, error)
 		return o, err
 	}
 	if len(spec.Accelerators) > 0 {
-		return o, usage("--align auto knows no costs of the accelerator of %s; want --align always, or another board", spec.Name)
+		return o, usage("--align auto knows no costs of the accelerator of %s; want --align always, or another board",
+			spec.Name)
 	}
 	d := *c // its remarks are about a program that is not written
 	d.DeadChannels, d.DumpIR, d.TimePasses, d.Note = false, "", false, nil
@@ -78,7 +80,8 @@ func (o *Compiled) inputNotes() map[string]string {
 	}
 	m := map[string]string{}
 	for name, n := range o.Lowered.Aligned.Inputs {
-		m[name] = fmt.Sprintf("the model has %d channels; those behind them are padding (--pad-input), any values will do", n)
+		m[name] = fmt.Sprintf("the model has %d channels; those behind them are padding (--pad-input), any values "+
+			"will do", n)
 	}
 	return m
 }

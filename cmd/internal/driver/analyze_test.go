@@ -57,7 +57,8 @@ func emitted(t *testing.T, o *Compiled) (dir string, sources, include []string) 
 		t.Fatalf("no sources (%v)", err)
 	}
 	for _, f := range o.Files {
-		if i := "-I" + filepath.Join(dir, filepath.Dir(f.Path)); strings.HasSuffix(f.Path, ".h") && !strings.HasPrefix(f.Path, "harness/") && !slices.Contains(include, i) {
+		if i := "-I" + filepath.Join(dir, filepath.Dir(f.Path)); strings.HasSuffix(f.Path, ".h") &&
+			!strings.HasPrefix(f.Path, "harness/") && !slices.Contains(include, i) {
 			include = append(include, i)
 		}
 	}
@@ -73,7 +74,8 @@ func TestStaticAnalysis(t *testing.T) {
 			for _, tool := range [][]string{
 				{"clang", "--analyze", "-Xclang", "-analyzer-output=text", "-std=c99"},
 				{"gcc", "-fanalyzer", "-std=c99", "-O1", "-S", "-o", os.DevNull},
-				{"cppcheck", "--quiet", "--std=c99", "--enable=warning,portability,performance", "--inline-suppr", "--suppress=missingIncludeSystem",
+				{"cppcheck", "--quiet", "--std=c99", "--enable=warning,portability,performance", "--inline-suppr",
+					"--suppress=missingIncludeSystem",
 					"--suppress=shiftTooManyBitsSigned"}, // in headers: runtime_c says why
 			} {
 				if _, err := exec.LookPath(tool[0]); err != nil {
@@ -81,7 +83,10 @@ func TestStaticAnalysis(t *testing.T) {
 					continue
 				}
 				for _, s := range sources {
-					if out, err := exec.Command(tool[0], slices.Concat(tool[1:], include, []string{s})...).CombinedOutput(); err != nil || len(out) > 0 {
+					if out,
+						err := exec.Command(tool[0],
+						slices.Concat(tool[1:], include, []string{s})...).CombinedOutput(); err != nil ||
+						len(out) > 0 {
 						t.Errorf("%s %s: %v\n%s", tool[0], filepath.Base(s), err, out)
 					}
 				}
@@ -101,12 +106,14 @@ func TestMISRA(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := map[string]bool{} // found
-	for _, m := range regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| [a-z, ]*emitted \|`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| [a-z, ]*emitted \|`).FindAllStringSubmatch(string(text),
+		-1) {
 		listed[m[1]] = false
 	}
 	for name, o := range analysed(t) {
 		dir, sources, include := emitted(t, o)
-		args := []string{"--addon=misra", "--std=c99", "--quiet", "--suppress=missingIncludeSystem", "--template={file}:{line}: {id}"}
+		args := []string{"--addon=misra", "--std=c99", "--quiet", "--suppress=missingIncludeSystem",
+			"--template={file}:{line}: {id}"}
 		out, err := exec.Command("cppcheck", slices.Concat(args, include, sources)...).CombinedOutput()
 		if err != nil || strings.Contains(string(out), "misra.py") {
 			t.Skipf("cppcheck cannot run its addon: %v\n%s", err, out)
@@ -116,7 +123,8 @@ func TestMISRA(t *testing.T) {
 				continue // the kernels' headers
 			}
 			if _, ok := listed[m[2]]; !ok {
-				t.Errorf("%s: %s breaks rule %s: mend it, or explain it in runtime_c/MISRA.md", name, filepath.Base(m[1]), m[2])
+				t.Errorf("%s: %s breaks rule %s: mend it, or explain it in runtime_c/MISRA.md", name,
+					filepath.Base(m[1]), m[2])
 			}
 			listed[m[2]] = true
 		}

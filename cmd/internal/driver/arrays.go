@@ -65,7 +65,8 @@ func readInputs(args, names []string, lim npz.Limits) ([]*tensor.Dense, error) {
 				next++
 			}
 			if next == len(out) {
-				return nil, badInput("--input %s: the model has only %d inputs (%s)", a, len(names), strings.Join(names, ", "))
+				return nil, badInput("--input %s: the model has only %d inputs (%s)", a, len(names),
+					strings.Join(names, ", "))
 			}
 			i = next
 		}
@@ -153,7 +154,8 @@ func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string) 
 	if err := c.strictly(); err != nil {
 		return err
 	}
-	r := runReport{Generator: "nncc", Version: Version, Model: filepath.Base(c.Model), Board: c.Board, Outputs: []runOutput{}, Files: []string{runManifest}}
+	r := runReport{Generator: "nncc", Version: Version, Model: filepath.Base(c.Model), Board: c.Board,
+		Outputs: []runOutput{}, Files: []string{runManifest}}
 	var files []codegen.File
 	for i, d := range outs {
 		name := fmt.Sprintf("output_%d.npy", i)
@@ -164,7 +166,8 @@ func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string) 
 		files = append(files, codegen.File{Path: name, Data: b.Bytes()})
 		r.Outputs = append(r.Outputs, runOutput{name, names[i], d.DType.ONNXName(), append([]int{}, d.Shape...)})
 		r.Files = append(r.Files, name)
-		c.Written = append(c.Written, fmt.Sprintf("wrote %s: %s, %s%v", filepath.Join(dir, name), names[i], d.DType, d.Shape))
+		c.Written = append(c.Written, fmt.Sprintf("wrote %s: %s, %s%v", filepath.Join(dir, name), names[i], d.DType,
+			d.Shape))
 	}
 	return writeFolder(dir, runManifest, append(files, codegen.File{Path: runManifest, Data: toJSON(r)}))
 }

@@ -50,8 +50,10 @@ func TestBudgets(t *testing.T) {
 		require(t, err)
 		best := least.Program.ArenaBytes
 		var gate *GateError
-		if err := least.gates(); !errors.As(err, &gate) || !strings.Contains(gate.Error(), fmt.Sprintf("the arena needs %d bytes", best)) ||
-			!strings.Contains(gate.Error(), fmt.Sprintf("of %d programs that were tried this is the smallest", least.Lowered.Tried)) {
+		if err := least.gates(); !errors.As(err, &gate) || !strings.Contains(gate.Error(),
+			fmt.Sprintf("the arena needs %d bytes", best)) ||
+			!strings.Contains(gate.Error(), fmt.Sprintf("of %d programs that were tried this is the smallest",
+				least.Lowered.Tried)) {
 			t.Errorf("%s: the refusal of 1 byte is %v, want it to name %d bytes", s.name, err, best)
 		}
 		r := rand.New(rand.NewPCG(uint64(i), 1))
@@ -104,7 +106,8 @@ func cnn(seed uint64) string {
 	conv := func(from string, in, out, k, stride, group int) string {
 		n++
 		fmt.Fprintf(&b, "  const %%w%d : f32[%d,%d,%d,%d] = rand %d\n", n, out, in/group, k, k, n)
-		fmt.Fprintf(&b, "  %%c%d = Conv(%%%s, %%w%d) {group=%d, pads=[%d,%d,%d,%d], strides=[%d,%d]}\n  %%r%d = Relu(%%c%d)\n",
+		fmt.Fprintf(&b, "  %%c%d = Conv(%%%s, %%w%d) {group=%d, pads=[%d,%d,%d,%d], strides=[%d,%d]}\n  %%r%d = "+
+			"Relu(%%c%d)\n",
 			n, from, n, group, k/2, k/2, k/2, k/2, stride, stride, n, n)
 		return fmt.Sprintf("r%d", n)
 	}

@@ -68,7 +68,8 @@ func (c *Config) cases(o *Compiled) ([]inputCase, error) {
 		bytes += v.Type.Bytes()
 	}
 	if c.Cases > MaxCases || bytes > 0 && c.Cases > max(1, maxCaseBytes/bytes) {
-		return nil, usage("--cases %d: a case has %d bytes of inputs; want at most %d", c.Cases, bytes, min(MaxCases, max(1, maxCaseBytes/max(bytes, 1))))
+		return nil, usage("--cases %d: a case has %d bytes of inputs; want at most %d", c.Cases, bytes,
+			min(MaxCases, max(1, maxCaseBytes/max(bytes, 1))))
 	}
 	for i := len(out); i < c.Cases; i++ {
 		r := rand.New(rand.NewPCG(uint64(i), 20))
@@ -139,7 +140,8 @@ func goldenCases(path string, r *recurrence, lim npz.Limits) ([]inputCase, error
 		}
 		for _, e := range es {
 			p := filepath.Join(path, e.Name())
-			if e.IsDir() && exists(filepath.Join(p, "input_0.npy")) || strings.HasPrefix(e.Name(), "case") && strings.HasSuffix(e.Name(), ".npz") {
+			if e.IsDir() && exists(filepath.Join(p, "input_0.npy")) || strings.HasPrefix(e.Name(), "case") &&
+				strings.HasSuffix(e.Name(), ".npz") {
 				units = append(units, p)
 			}
 		}
@@ -176,7 +178,8 @@ func goldenCases(path string, r *recurrence, lim npz.Limits) ([]inputCase, error
 				return nil, &InputError{err}
 			}
 			if t := r.g.Out[o].Type; d != nil && d.Len() != t.Elems() {
-				return nil, badInput("%s: output_%d has shape %v, the model's output %s has %v", u, i, d.Shape, r.g.OutNames[o], t.Shape)
+				return nil, badInput("%s: output_%d has shape %v, the model's output %s has %v", u, i, d.Shape,
+					r.g.OutNames[o], t.Shape)
 			}
 			k.golden = append(k.golden, d)
 			found = found || d != nil

@@ -52,7 +52,8 @@ func clampNet(seed uint64) *ir.Graph {
 		n++
 		switch r.IntN(4) {
 		case 0:
-			add(op.Conv, ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}, v, g.AddConst(fmt.Sprintf("w%d", n), ir.Rand(seed+uint64(n), tensor.F32, []int{3, 3, 3, 3})))
+			add(op.Conv, ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}, v, g.AddConst(fmt.Sprintf("w%d", n),
+				ir.Rand(seed+uint64(n), tensor.F32, []int{3, 3, 3, 3})))
 		case 1:
 			add(op.Add, nil, v, first)
 		case 2:
@@ -117,10 +118,12 @@ func TestClamps(t *testing.T) {
 				if err := writeFiles(dir, o.Files); err != nil {
 					t.Fatal(err)
 				}
-				im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0", Model: &o.Harness, Jobs: 1})
+				im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0",
+					Model: &o.Harness, Jobs: 1})
 				require(t, err)
 				defer im.Close()
-				res, err := run.Run(context.Background(), host, im, []run.Case{{Inputs: memory(cases[0].inputs, o.Lowered.Graph.In)}})
+				res, err := run.Run(context.Background(), host, im,
+					[]run.Case{{Inputs: memory(cases[0].inputs, o.Lowered.Graph.In)}})
 				require(t, err)
 				v := &Verdict{}
 				if err := o.compare(v, cases, res); err != nil {

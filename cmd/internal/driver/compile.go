@@ -76,9 +76,11 @@ func core(s *boards.Spec) kernel.Core {
 // lowerOptions are the options of the middle end.
 func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
 	o := lower.Options{
-		Precision: c.Precision, Legalize: c.Legalize, DeadChannels: c.DeadChannels, Fuse: c.Fuse, Align: c.Align, PadInput: c.PadInput, Installed: c.CMSISLib != "",
+		Precision: c.Precision, Legalize: c.Legalize, DeadChannels: c.DeadChannels, Fuse: c.Fuse, Align: c.Align,
+		PadInput: c.PadInput, Installed: c.CMSISLib != "",
 		FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
-		Target: kernel.Options{Core: core(spec), Kernels: c.Kernels, Generic: c.Generic}, Libraries: spec.Kernels, Optimize: c.Optimize,
+		Target: kernel.Options{Core: core(spec), Kernels: c.Kernels, Generic: c.Generic}, Libraries: spec.Kernels,
+		Optimize: c.Optimize,
 	}
 	if c.Precision == "model" {
 		o.Precision, o.OwnTypes = "float32", true
@@ -100,10 +102,12 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		return o, err
 	}
 	if (len(o.StateBindings) > 0 || o.Stream != nil) && (o.NativeIO || len(spec.Accelerators) > 0) {
-		return o, usage("--state and --stream: not together with --io-layout native or a board with an accelerator (%s)", spec.Name)
+		return o, usage("--state and --stream: not together with --io-layout native or a board with an accelerator "+
+			"(%s)", spec.Name)
 	}
 	if (len(o.StateBindings) > 0 || o.Stream != nil) && o.PadInput {
-		return o, usage("--pad-input: not together with --state or --stream, whose inputs are part of the program's state")
+		return o, usage("--pad-input: not together with --state or --stream, whose inputs are part of the program's " +
+			"state")
 	}
 	if o.Accel, err = Accelerator(spec); err != nil {
 		return o, err
@@ -131,7 +135,8 @@ const syntheticSamples = 8
 // quantOptions reads the calibration data.
 func (c *Config) quantOptions(g *ir.Graph, ties []lower.StateBinding) (quant.Options, error) {
 	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize,
-		Try: quant.Trial{Method: !c.Told["calib-method"], Bias: !c.Told["bias-correction"], Rounding: !c.Told["weight-rounding"]}}
+		Try: quant.Trial{Method: !c.Told["calib-method"], Bias: !c.Told["bias-correction"],
+			Rounding: !c.Told["weight-rounding"]}}
 	var err error
 	if q.Layer, err = c.layerPrecision(g); err != nil {
 		return q, err
@@ -153,7 +158,8 @@ func (c *Config) quantOptions(g *ir.Graph, ties []lower.StateBinding) (quant.Opt
 		}
 		q.Source = "synthetic"
 		q.Rounding = quant.Nearest // made-up inputs say nothing about how inputs depend on each other
-		c.warn("quantize", "synthetic-calibration", "--calib", "no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown")
+		c.warn("quantize", "synthetic-calibration", "--calib",
+			"no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown")
 		return q, nil
 	}
 	var names []string // without folders: the report does not depend on where things lie
@@ -200,8 +206,10 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	}
 	files, info, err := codegen.Generate(out.Program, codegen.Options{
 		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: spec.Name,
-		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC, AR: spec.Toolchain.Prefix + "ar",
-		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning), InputNotes: out.inputNotes(), Library: library,
+		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC,
+		AR:       spec.Toolchain.Prefix + "ar",
+		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning),
+		InputNotes: out.inputNotes(), Library: library,
 	})
 	if err != nil {
 		return nil, err
@@ -227,7 +235,8 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 func (o *Compiled) low(i int) *call.Lowered { return o.Lowered.Low[o.Schedule.Nodes[i]] }
 
 func harnessModel(i *codegen.Info) run.Model {
-	m := run.Model{Name: i.Prefix, Header: i.Prefix + ".h", ArenaMacro: i.ArenaMacro, RunFunc: i.Prefix + "_run", Steps: i.StepNames}
+	m := run.Model{Name: i.Prefix, Header: i.Prefix + ".h", ArenaMacro: i.ArenaMacro, RunFunc: i.Prefix + "_run",
+		Steps: i.StepNames}
 	if len(i.States) > 0 {
 		m.ResetFunc = i.Prefix + "_reset"
 	}
@@ -252,7 +261,9 @@ func (o *Compiled) floatInputs() {
 		}
 		for _, x := range o.Float.In {
 			if n := firstReader(x); x.Name == v.Name && n != nil {
-				d := diag.Notef("float-input", v.Name, "input %s stays float: %s reads it before it is quantised, or it is quantised in several ways", v.Name, n)
+				d := diag.Notef("float-input", v.Name,
+					"input %s stays float: %s reads it before it is quantised, or it is quantised in several ways",
+					v.Name, n)
 				o.Config.Diags.Add(diag.List{d}.From("interface")...)
 			}
 		}
@@ -284,7 +295,8 @@ func (o *Compiled) gates() error {
 		why = append(why, fmt.Sprintf("--max-segments %d: %s", c.MaxSegments, o.Report.segments()))
 	}
 	if n := o.Report.computeFallback(); c.MaxFallback >= 0 && n > c.MaxFallback {
-		why = append(why, fmt.Sprintf("--max-fallback %d: %d nodes run outside the accelerator: %s", c.MaxFallback, n, o.Report.cuts()))
+		why = append(why, fmt.Sprintf("--max-fallback %d: %d nodes run outside the accelerator: %s", c.MaxFallback, n,
+			o.Report.cuts()))
 	}
 	ram, err := parseBytes("max-ram", c.MaxRAM)
 	if err != nil {
@@ -302,7 +314,8 @@ func (o *Compiled) gates() error {
 		if n, err := o.flashBytes(); err != nil {
 			return err
 		} else if n > flash {
-			why = append(why, fmt.Sprintf("--max-flash %d: code, constants and weights need %d bytes, %d too many; weights are %d", flash, n, n-flash, o.Info.WeightBytes))
+			why = append(why, fmt.Sprintf("--max-flash %d: code, constants and weights need %d bytes, %d too many; "+
+				"weights are %d", flash, n, n-flash, o.Info.WeightBytes))
 		}
 	}
 	if len(why) > 0 {
@@ -318,7 +331,8 @@ func (o *Compiled) smallest() string {
 	case len(o.Board.Accelerators) > 0:
 		return "on a board with an accelerator layers are not computed in stripes"
 	case p != nil:
-		return fmt.Sprintf("%s: %d layers from %s to %s in %d stripes (%d bytes without stripes)", of, len(p.Nodes), p.Nodes[0], p.Nodes[len(p.Nodes)-1], p.Stripes, p.WholeBytes)
+		return fmt.Sprintf("%s: %d layers from %s to %s in %d stripes (%d bytes without stripes)", of, len(p.Nodes),
+			p.Nodes[0], p.Nodes[len(p.Nodes)-1], p.Stripes, p.WholeBytes)
 	case o.Lowered.Tried > 1:
 		return of + ": stripes make none smaller"
 	}

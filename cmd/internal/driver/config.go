@@ -98,7 +98,9 @@ type Config struct {
 
 // Defaults is what the command line gives without further flags.
 func Defaults() Config {
-	return Config{CalibMethod: "mse", BiasCorrect: true, Rounding: quant.Adaptive, Precision: "auto", Weights: "int8", IO: "quantized", IOLayout: "onnx", Legalize: true, DeadChannels: true, Fuse: true, Kernels: "auto", Align: "auto",
+	return Config{CalibMethod: "mse", BiasCorrect: true, Rounding: quant.Adaptive, Precision: "auto", Weights: "int8",
+		IO: "quantized", IOLayout: "onnx", Legalize: true, DeadChannels: true, Fuse: true, Kernels: "auto",
+		Align:    "auto",
 		Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
 }
 
@@ -252,7 +254,8 @@ func (c *Config) checkLibrary() error {
 		return fmt.Errorf("--cmsis-nn-include: %w", err)
 	}
 	if !st.IsDir() {
-		return fmt.Errorf("--cmsis-nn-include %s: want a folder with arm_nnfunctions.h, it is %s", c.CMSISInclude, files.Kind(st.Mode()))
+		return fmt.Errorf("--cmsis-nn-include %s: want a folder with arm_nnfunctions.h, it is %s", c.CMSISInclude,
+			files.Kind(st.Mode()))
 	}
 	f, _, err := files.Open(c.CMSISLib)
 	if err != nil {

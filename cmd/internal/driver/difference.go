@@ -27,7 +27,8 @@ func (d Difference) String() string {
 	if d.Equal {
 		return fmt.Sprintf("output %s: equal to the original", d.Output)
 	}
-	return fmt.Sprintf("output %s: difference to the original min %.3g, max %.3g, max |diff| %.3g, %.2g of the largest value", d.Output, d.Min, d.Max, d.MaxAbs, d.Relative)
+	return fmt.Sprintf("output %s: difference to the original min %.3g, max %.3g, max |diff| %.3g, %.2g of the "+
+		"largest value", d.Output, d.Min, d.Max, d.MaxAbs, d.Relative)
 }
 
 const (
@@ -64,7 +65,8 @@ func (c *Config) compare(a, b *ir.Graph, exact bool) (ds []Difference, differs, 
 	}
 	if _, err := interpret(a, cases[0]); err != nil {
 		// Not every model takes seeded inputs: that is no fault of the rewrites.
-		c.warn("compare", "not-compared", "", "the rewritten model was not compared with the original, which does not run: %v", err)
+		c.warn("compare", "not-compared", "", "the rewritten model was not compared with the original, which does "+
+			"not run: %v", err)
 		return nil, nil, nil
 	}
 	if ds, err = differences(a, b, cases); err != nil {

@@ -66,7 +66,8 @@ func TestTablePaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	doc := "| folder | what |\n| --- | --- |\n| `here/`, `gone/` | `not looked at` |\n| `a_*.go` | |\n\n| name |\n| --- |\n| `other` |\n"
+	doc := "| folder | what |\n| --- | --- |\n| `here/`, `gone/` | `not looked at` |\n| `a_*.go` | |\n\n| name |\n| " +
+		"--- |\n| `other` |\n"
 	if got := missingTablePaths(t.TempDir(), dir, doc); len(got) != 1 || got[0] != "gone/" {
 		t.Errorf("missing: %q, want gone/", got)
 	}

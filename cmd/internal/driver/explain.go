@@ -32,7 +32,8 @@ func (o *Compiled) Explain() string {
 		fmt.Fprintf(&b, "  %s\n", c)
 	}
 	if rows := r.Alignment; len(rows) > 0 {
-		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Config.Align + "):\n" + alignmentText(rows))
+		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Config.Align + "):\n" +
+			alignmentText(rows))
 	}
 	b.WriteString(o.choices())
 	b.WriteString(o.routeText(r))
@@ -50,7 +51,8 @@ func (o *Compiled) stepRows(r *Report) [][]string {
 	for i := range o.Program.Steps {
 		l, step := r.Layers[i], o.Schedule.Nodes[i]
 		row := func(name string, n *ir.Node, macs int64, kernel string) {
-			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "), fmt.Sprint(macs),
+			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "),
+				fmt.Sprint(macs),
 				library(o.low(i).Library), kernel})
 		}
 		if step.Op == op.Segment {
@@ -146,7 +148,8 @@ func (o *Compiled) rejectionText() string {
 				continue
 			}
 			for _, y := range x.Reasons {
-				fmt.Fprintf(&b, "  %s (%s): %s [%s]: %s\n", text.Line(s.Name), s.Op, x.Kernel, y.Code, text.Line(y.Text))
+				fmt.Fprintf(&b, "  %s (%s): %s [%s]: %s\n", text.Line(s.Name), s.Op, x.Kernel, y.Code,
+					text.Line(y.Text))
 			}
 		}
 	}
@@ -261,7 +264,8 @@ func (o *Compiled) flashBytes() (int, error) {
 	if err := writeFiles(dir, o.Files); err != nil {
 		return 0, err
 	}
-	im, err := run.Build(o.Config.context(), o.Board, dir, run.BuildOptions{CMSISInclude: o.Config.CMSISInclude, CMSISLib: o.Config.CMSISLib, Opt: o.Config.buildOpt()})
+	im, err := run.Build(o.Config.context(), o.Board, dir, run.BuildOptions{CMSISInclude: o.Config.CMSISInclude,
+		CMSISLib: o.Config.CMSISLib, Opt: o.Config.buildOpt()})
 	if err != nil {
 		return 0, err
 	}
@@ -281,7 +285,8 @@ func fusionText(fs []fuse.Fusion) string {
 		case "none":
 			fmt.Fprintf(&apart, "  %s: %s\n", nodes, f.Why)
 		case "curve":
-			fmt.Fprintf(&together, "  %s by one curve of 513 points, at most %.2f steps from the exact function (separately %.2f)\n", nodes, f.Error, f.Apart)
+			fmt.Fprintf(&together, "  %s by one curve of 513 points, at most %.2f steps from the exact function "+
+				"(separately %.2f)\n", nodes, f.Error, f.Apart)
 		case "table":
 			fmt.Fprintf(&together, "  %s by one table\n", nodes)
 		default:

@@ -255,7 +255,8 @@ func (f *FidelityVerdict) costs(check *fidelity.Checker, r *quant.Report) {
 
 // warning says how little of the signal is left.
 func (f *FidelityVerdict) warning() string {
-	s := fmt.Sprintf("output %s has %.1f dB of signal to quantisation noise, want %d", f.Output, *f.SQNR, fidelity.LeastDB)
+	s := fmt.Sprintf("output %s has %.1f dB of signal to quantisation noise, want %d", f.Output, *f.SQNR,
+		fidelity.LeastDB)
 	var most []string
 	for _, c := range f.Costs {
 		most = append(most, fmt.Sprintf("%s (%.1f dB before it, %.1f behind)", c.Layer, c.Before, c.After))
@@ -293,10 +294,12 @@ func (v *Verdict) fidelityText() string {
 			}
 			said[d.Tensor] = true
 			if d.Unit == "dB" {
-				fmt.Fprintf(&b, "not what the model says: %s: %s has %.1f dB of signal to noise, want %g\n", d.Layer, d.Tensor, d.Max, d.Allowed)
+				fmt.Fprintf(&b, "not what the model says: %s: %s has %.1f dB of signal to noise, want %g\n", d.Layer,
+					d.Tensor, d.Max, d.Allowed)
 				continue
 			}
-			fmt.Fprintf(&b, "not what the model says: %s: %d of %d elements of %s, by up to %.4g %s, allowed %.4g\n", d.Layer, d.Wrong, d.Elements, d.Tensor, d.Max, d.Unit, d.Allowed)
+			fmt.Fprintf(&b, "not what the model says: %s: %d of %d elements of %s, by up to %.4g %s, allowed %.4g\n",
+				d.Layer, d.Wrong, d.Elements, d.Tensor, d.Max, d.Unit, d.Allowed)
 		}
 	}
 	for _, f := range v.Fidelity {

@@ -43,7 +43,8 @@ func TestSharedFidelity(t *testing.T) {
 		if own, sweep := carriesQuantisation(t, m), testenv.Long(); own || sweep {
 			kinds = append(kinds, kind{"cortex-m55", "auto", "int8"}, kind{"mla-host", "auto", "int8"})
 			if !own {
-				kinds = append(kinds, kind{"cortex-m4", "int16x8", "int8"}, kind{"cortex-m4", "auto", "int4"}, kind{"mla-host", "int8", "int8"})
+				kinds = append(kinds, kind{"cortex-m4", "int16x8", "int8"}, kind{"cortex-m4", "auto", "int4"},
+					kind{"mla-host", "int8", "int8"})
 			}
 		} else if st, err := os.Stat(m); err != nil || st.Size() > 2<<20 {
 			continue
@@ -112,7 +113,8 @@ func TestLayersDecide(t *testing.T) {
 			if v.FirstWrong == nil || v.FirstWrong.Value != "c.1" || v.LayerCases != c.Cases {
 				t.Errorf("first wrong layer %+v after %d cases, want c.1 after %d", v.FirstWrong, v.LayerCases, c.Cases)
 			}
-			if v.Layers[1].Mismatches == 0 || v.Layers[2].Mismatches > 0 || !strings.Contains(v.Text(), "layers DIFFERENT") {
+			if v.Layers[1].Mismatches == 0 || v.Layers[2].Mismatches > 0 ||
+				!strings.Contains(v.Text(), "layers DIFFERENT") {
 				t.Errorf("not what was wrong:\n%s", v.Text())
 			}
 		}

@@ -79,7 +79,8 @@ func underFire(t *testing.T, o *Compiled, cc string) {
 	if err := writeFiles(dir, o.Files); err != nil {
 		t.Fatal(err)
 	}
-	im, err := run.Build(context.Background(), &host, dir, run.BuildOptions{Sanitize: true, Opt: "-O1", Model: &o.Harness})
+	im, err := run.Build(context.Background(), &host, dir, run.BuildOptions{Sanitize: true, Opt: "-O1",
+		Model: &o.Harness})
 	require(t, err)
 	defer im.Close()
 	ins := o.ports().inputs()
@@ -149,7 +150,10 @@ func TestUnderFire(t *testing.T) {
 	}
 	for _, p := range all {
 		t.Run(fmt.Sprint(p), func(t *testing.T) {
-			o := compileShared(t, shared(t), p.model, p.board, func(c *Config) { c.Precision, c.IO = p.precision, p.io })
+			o := compileShared(t, shared(t), p.model, p.board, func(c *Config) {
+				c.Precision, c.IO = p.precision,
+					p.io
+			})
 			for _, cc := range compilers {
 				if _, err := exec.LookPath(cc); err == nil {
 					t.Run(cc, func(t *testing.T) { underFire(t, o, cc) })
@@ -214,11 +218,13 @@ func TestArena(t *testing.T) {
 			}
 			m := o.Harness
 			m.Header, m.RunFunc = "probe.h", "probe_run"
-			im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Model: &m, Sanitize: board == "host"})
+			im, err := run.Build(context.Background(), o.Board, dir,
+				run.BuildOptions{Model: &m, Sanitize: board == "host"})
 			require(t, err)
 			defer im.Close()
 			in := o.ports().inputs()
-			res, err := run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: memory([]*tensor.Dense{tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
+			res, err := run.Run(context.Background(), o.Board, im,
+				[]run.Case{{Inputs: memory([]*tensor.Dense{tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
 			require(t, err)
 			if s := res.Cases[0].Status; s != 0 {
 				t.Errorf("call %d of the probe is not as it should be", s)

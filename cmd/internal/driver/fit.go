@@ -85,7 +85,8 @@ func (o *Compiled) estimated() (code, rodata, data boards.Item) {
 	if math {
 		library += mathLibrary
 	}
-	return boards.Item{Bytes: uint64(sum + library), Library: uint64(library), Estimated: true}, boards.Item{}, boards.Item{}
+	return boards.Item{Bytes: uint64(sum + library), Library: uint64(library), Estimated: true}, boards.Item{},
+		boards.Item{}
 }
 
 // doesNotFit is the code of warnings about the board's memories.
@@ -114,7 +115,8 @@ func (o *Compiled) memoryVerdict(built *run.Sizes) {
 		}
 	}
 	for _, i := range o.Placement.Homeless {
-		c.warn("memory", doesNotFit, i.What, "%s has no memory region that holds %s: %d bytes are missing", o.Board.Name, i.What, i.Bytes)
+		c.warn("memory", doesNotFit, i.What, "%s has no memory region that holds %s: %d bytes are missing",
+			o.Board.Name, i.What, i.Bytes)
 	}
 	if o.Report != nil {
 		o.said(nil)
@@ -129,7 +131,8 @@ func (o *Compiled) stackVerdict(v *Verdict) error {
 	if len(o.Board.Memory) == 0 || uint64(most) <= declared {
 		return nil
 	}
-	o.Config.warn("memory", "stack", "", "the stack of %s has %d bytes, the program can use %d: %d bytes are missing (stack: in the board's file)", o.Board.Name, declared, most, uint64(most)-declared)
+	o.Config.warn("memory", "stack", "", "the stack of %s has %d bytes, the program can use %d: %d bytes are "+
+		"missing (stack: in the board's file)", o.Board.Name, declared, most, uint64(most)-declared)
 	o.said(v)
 	return o.Config.strictly()
 }
@@ -147,7 +150,8 @@ func (c *Config) strictly() error {
 func (m *ReportMemory) regions(o *Compiled) {
 	m.Regions = []ReportRegion{}
 	for _, r := range o.Placement.Regions {
-		x := ReportRegion{Name: r.Name, Bytes: uint64(r.Size), Holds: r.Holds, Used: r.Used(), Missing: r.Missing(), Items: []ReportItem{}}
+		x := ReportRegion{Name: r.Name, Bytes: uint64(r.Size), Holds: r.Holds, Used: r.Used(), Missing: r.Missing(),
+			Items: []ReportItem{}}
 		for _, i := range r.Items {
 			x.Items = append(x.Items, ReportItem{i.What, i.Bytes, i.Library, i.Estimated})
 		}

@@ -20,7 +20,8 @@ func boardFile(t *testing.T, parent string, stack int, regions boards.Regions) s
 	var b strings.Builder
 	fmt.Fprintf(&b, "doc: A board of the tests.\ninherits: [%s]\nstack: %d\nmemory:\n", parent, stack)
 	for _, r := range regions {
-		fmt.Fprintf(&b, "  %s: {origin: 0x%08x, size: %d, holds: [%s]}\n", r.Name, uint64(r.Origin), uint64(r.Size), strings.Join(r.Holds, ", "))
+		fmt.Fprintf(&b, "  %s: {origin: 0x%08x, size: %d, holds: [%s]}\n", r.Name, uint64(r.Origin), uint64(r.Size),
+			strings.Join(r.Holds, ", "))
 	}
 	// What the parent has is removed, unless the board has a region of that name.
 	p, err := boards.Load(parent)
@@ -48,7 +49,8 @@ func TestMemoryVerdict(t *testing.T) {
 	}
 	rom := []string{"vectors", "code", "rodata", "weights"}
 	ram := []string{"stack", "data", "arena"}
-	large := boards.Regions{{Name: "flash", Origin: 0x08000000, Size: 1 << 20, Holds: rom}, {Name: "ram", Origin: 0x20000000, Size: 1 << 20, Holds: ram}}
+	large := boards.Regions{{Name: "flash", Origin: 0x08000000, Size: 1 << 20, Holds: rom},
+		{Name: "ram", Origin: 0x20000000, Size: 1 << 20, Holds: ram}}
 	o, err := compile(large, true)
 	require(t, err)
 	arena := o.Program.ArenaBytes
@@ -69,15 +71,19 @@ func TestMemoryVerdict(t *testing.T) {
 		want string // "": it fits
 	}{
 		{"exact", []int{arena + stack}, flash, ""},
-		{"stack taken off", []int{arena + stack - 16}, flash, fmt.Sprintf("region ram0 has %d bytes for stack 4096 + arena %d: 16 bytes are missing", arena+stack-16, arena)},
-		{"two halves", []int{arena - 32, arena - 32}, flash, fmt.Sprintf("region ram1 has %d bytes for arena %d: 32 bytes are missing", arena-32, arena)},
+		{"stack taken off", []int{arena + stack - 16}, flash,
+			fmt.Sprintf("region ram0 has %d bytes for stack 4096 + arena %d: 16 bytes are missing", arena+stack-16,
+				arena)},
+		{"two halves", []int{arena - 32, arena - 32}, flash,
+			fmt.Sprintf("region ram1 has %d bytes for arena %d: 32 bytes are missing", arena-32, arena)},
 		{"stack in the other", []int{stack, arena}, flash, ""},
 		{"stack in the second", []int{arena, stack}, flash, ""},
 		{"flash", []int{arena + stack}, flash - 1000, "about 1000 bytes are missing"},
 	} {
 		regions := boards.Regions{{Name: "flash", Origin: 0x08000000, Size: boards.Size(k.rom), Holds: rom}}
 		for i, n := range k.ram {
-			regions = append(regions, boards.Region{Name: fmt.Sprintf("ram%d", i), Origin: boards.Addr(0x20000000 + i<<24), Size: boards.Size(n), Holds: ram})
+			regions = append(regions, boards.Region{Name: fmt.Sprintf("ram%d", i),
+				Origin: boards.Addr(0x20000000 + i<<24), Size: boards.Size(n), Holds: ram})
 		}
 		o, err := compile(regions, false)
 		require(t, err)
@@ -140,7 +146,8 @@ func TestFitsLinks(t *testing.T) {
 			case missing > 1<<10:
 				not++
 				if linked || !strings.Contains(text, "overflowed by") {
-					t.Errorf("%s, seed %d: %d bytes are said to be missing, and it links: %s\n%+v", board, seed, missing, text, p.Regions)
+					t.Errorf("%s, seed %d: %d bytes are said to be missing, and it links: %s\n%+v", board, seed,
+						missing, text, p.Regions)
 				}
 			}
 		}
@@ -167,7 +174,8 @@ func randomRegions(r *rand.Rand, p boards.Placement) boards.Regions {
 	}
 	var rs boards.Regions
 	add := func(origin int, size int, holds ...string) {
-		rs = append(rs, boards.Region{Name: fmt.Sprintf("m%d", len(rs)), Origin: boards.Addr(origin), Size: boards.Size(size), Holds: holds})
+		rs = append(rs, boards.Region{Name: fmt.Sprintf("m%d", len(rs)), Origin: boards.Addr(origin),
+			Size: boards.Size(size), Holds: holds})
 	}
 	near := func(n int) int { return n + r.IntN(6000) - 2200 }
 	switch r.IntN(3) {
@@ -205,15 +213,18 @@ type linker struct {
 
 func newLinker(t *testing.T, o *Compiled, dir string) *linker {
 	t.Helper()
-	l := &linker{t: t, o: o, dir: dir, archive: filepath.Join(dir, "lib"+o.Info.Prefix+".a"), arena: filepath.Join(dir, "arena.o"),
+	l := &linker{t: t, o: o, dir: dir, archive: filepath.Join(dir, "lib"+o.Info.Prefix+".a"),
+		arena:    filepath.Join(dir, "arena.o"),
 		compiler: o.Board.Toolchain.Prefix + o.Board.Toolchain.CC}
 	if out, err := exec.Command("make", "-C", dir).CombinedOutput(); err != nil {
 		t.Fatalf("make: %v\n%s", err, out)
 	}
 	source := filepath.Join(dir, "arena.c")
-	text := fmt.Sprintf("#include \"%s.h\"\nunsigned char arena[%s] __attribute__((aligned(16), section(\".the_arena\")));\n", o.Info.Prefix, o.Info.ArenaMacro)
+	text := fmt.Sprintf("#include \"%s.h\"\nunsigned char arena[%s] __attribute__((aligned(16), "+
+		"section(\".the_arena\")));\n", o.Info.Prefix, o.Info.ArenaMacro)
 	require(t, os.WriteFile(source, []byte(text), 0o666))
-	args := append(append([]string{}, o.Board.Toolchain.CPU...), "-I"+dir, "-I"+filepath.Join(dir, "nncc"), "-c", source, "-o", l.arena)
+	args := append(append([]string{}, o.Board.Toolchain.CPU...), "-I"+dir, "-I"+filepath.Join(dir, "nncc"), "-c",
+		source, "-o", l.arena)
 	if out, err := exec.Command(l.compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -231,17 +242,21 @@ func (l *linker) link(p boards.Placement) (string, bool) {
 	if data == "" {
 		data = p.At("stack")
 	}
-	fmt.Fprintf(&b, "}\nSECTIONS\n{\n  .stack (NOLOAD) : ALIGN(16) { . += %d; } > %s\n", uint64(l.o.Board.Stack), p.At("stack"))
-	fmt.Fprintf(&b, "  .weights : ALIGN(16) { *(.weights .weights.* .rodata.*weights* .rodata.*WEIGHTS*) *weights*.o(.rodata .rodata.*) } > %s\n", p.At("weights"))
+	fmt.Fprintf(&b, "}\nSECTIONS\n{\n  .stack (NOLOAD) : ALIGN(16) { . += %d; } > %s\n", uint64(l.o.Board.Stack),
+		p.At("stack"))
+	fmt.Fprintf(&b, "  .weights : ALIGN(16) { *(.weights .weights.* .rodata.*weights* .rodata.*WEIGHTS*) "+
+		"*weights*.o(.rodata .rodata.*) } > %s\n", p.At("weights"))
 	fmt.Fprintf(&b, "  .text : ALIGN(16) { *(.text .text.*) *(.glue_7 .glue_7t) } > %s\n", p.At("code"))
 	fmt.Fprintf(&b, "  .rodata : ALIGN(16) { *(.rodata .rodata.*) } > %s\n", p.At("rodata"))
 	fmt.Fprintf(&b, "  .data : ALIGN(16) { *(.data .data.*) } > %s AT> %s\n", data, p.At("rodata"))
 	fmt.Fprintf(&b, "  .arena (NOLOAD) : ALIGN(16) { KEEP(*(.the_arena)) } > %s\n", p.At("arena"))
-	fmt.Fprintf(&b, "  .bss (NOLOAD) : ALIGN(16) { *(.bss .bss.* COMMON) } > %s\n  /DISCARD/ : { *(.ARM.exidx* .ARM.extab* .comment .note .note.*) }\n}\n", data)
+	fmt.Fprintf(&b, "  .bss (NOLOAD) : ALIGN(16) { *(.bss .bss.* COMMON) } > %s\n  /DISCARD/ : { *(.ARM.exidx* "+
+		".ARM.extab* .comment .note .note.*) }\n}\n", data)
 	script := filepath.Join(l.dir, "test.ld")
 	require(l.t, os.WriteFile(script, []byte(b.String()), 0o666))
 	args := append([]string{}, l.o.Board.Toolchain.CPU...)
-	args = append(args, "-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,"+l.o.Info.Prefix+"_run", "-T", script, "-o", filepath.Join(l.dir, "test.elf"), l.arena)
+	args = append(args, "-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,"+l.o.Info.Prefix+"_run", "-T", script, "-o",
+		filepath.Join(l.dir, "test.elf"), l.arena)
 	for _, x := range l.o.Info.Inputs {
 		args = append(args, "-Wl,-u,"+l.o.Info.Prefix+"_"+x.CName)
 	}

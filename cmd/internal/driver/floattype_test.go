@@ -181,13 +181,15 @@ func sameProgram(t *testing.T, what string, want, got *Compiled) {
 	t.Helper()
 	a, b := want.Report, got.Report
 	if a.Precision != b.Precision || fmt.Sprint(a.PrecisionLayers) != fmt.Sprint(b.PrecisionLayers) {
-		t.Errorf("%s: precision %s %v, in float32 %s %v", what, b.Precision, b.PrecisionLayers, a.Precision, a.PrecisionLayers)
+		t.Errorf("%s: precision %s %v, in float32 %s %v", what, b.Precision, b.PrecisionLayers, a.Precision,
+			a.PrecisionLayers)
 	}
 	if k, l := kernelNames(a), kernelNames(b); !slices.Equal(k, l) {
 		t.Errorf("%s: kernels %v, in float32 %v", what, l, k)
 	}
 	if len(a.Segments) != len(b.Segments) || outside(a) != outside(b) {
-		t.Errorf("%s: %d segments, %d nodes outside; in float32 %d, %d", what, len(b.Segments), outside(b), len(a.Segments), outside(a))
+		t.Errorf("%s: %d segments, %d nodes outside; in float32 %d, %d", what, len(b.Segments), outside(b),
+			len(a.Segments), outside(a))
 	}
 	if a.Calibration != nil && math.Abs(a.Calibration.SQNR-b.Calibration.SQNR) > 3 {
 		t.Errorf("%s: %.1f dB, in float32 %.1f dB", what, b.Calibration.SQNR, a.Calibration.SQNR)
@@ -201,7 +203,8 @@ func sameProgram(t *testing.T, what string, want, got *Compiled) {
 	in := irtest.Inputs(got.Lowered.Reference, 1)
 	for i, v := range got.Float.In {
 		if got.Lowered.Reference.In[i].Type.DType != v.Type.DType {
-			t.Fatalf("%s: input %s is %s, in the model %s", what, v.Name, got.Lowered.Reference.In[i].Type.DType, v.Type.DType)
+			t.Fatalf("%s: input %s is %s, in the model %s", what, v.Name, got.Lowered.Reference.In[i].Type.DType,
+				v.Type.DType)
 		}
 	}
 	model, err := interp.Run(got.Float, in, nil)

@@ -43,15 +43,18 @@ func user(t *testing.T, err error) {
 // user's error.
 func FuzzFlags(f *testing.F) {
 	for _, s := range []string{
-		"", "=", "x=1", "x=1,2,3", "x=nan", "x=0x1p-2", "x=1e999", "a=b=3", "sr=file.npy", "N=0", "N=9223372036854775808", "hN=h", "c=d=a=b", "auto",
-		"1", "-1:2", "x=1:9223372036854775807", "n=8,sign=1,delta=auto-pow2", "n=2,n=3", "delta=-1", "64K", "9999999999999M", "nodes=1G", "nodes=-1K", "depth=4611686018427387904G", "x=in.npy", "in.npz",
+		"", "=", "x=1", "x=1,2,3", "x=nan", "x=0x1p-2", "x=1e999", "a=b=3", "sr=file.npy", "N=0",
+		"N=9223372036854775808", "hN=h", "c=d=a=b", "auto",
+		"1", "-1:2", "x=1:9223372036854775807", "n=8,sign=1,delta=auto-pow2", "n=2,n=3", "delta=-1", "64K",
+		"9999999999999M", "nodes=1G", "nodes=-1K", "depth=4611686018427387904G", "x=in.npy", "in.npz",
 	} {
 		f.Add(s)
 	}
 	dir := f.TempDir()
 	four := tensor.Of([]int{1, 4}, []float32{1, 2, 3, 4})
 	a := npz.FromTensor(four)
-	if err := errors.Join(npz.WriteNpyFile(filepath.Join(dir, "in.npy"), a), npz.WriteNpzFile(filepath.Join(dir, "in.npz"), []npz.Entry{{Name: "x", Array: a}})); err != nil {
+	if err := errors.Join(npz.WriteNpyFile(filepath.Join(dir, "in.npy"), a),
+		npz.WriteNpzFile(filepath.Join(dir, "in.npz"), []npz.Entry{{Name: "x", Array: a}})); err != nil {
 		f.Fatal(err)
 	}
 	g, err := ir.Parse(stepped, op.Get)
@@ -125,8 +128,10 @@ func FuzzFlags(f *testing.F) {
 // what they say.
 func FuzzLayers(f *testing.F) {
 	for _, s := range []string{
-		"", "layers: {add: int16x8}", "default: float32\nlayers:\n  \"layer.*\": int4\n  sum: int8\n", "layers: {add: int8, add: int8}", "layers: [a]", "a: &a [*a]", "default: &x int8\nlayers: {sum: *x}",
-		"layers: {\"*a*a*a*a*a*a*a*a*b\": int8}", "layers: {? {a: b} : int8}", "<<: {layers: {}}", "!!binary aGFsbG8=: 1", "layers: {add: !!int 8}", "\x00", "---\n---\n", "layers: {\"\": int8}",
+		"", "layers: {add: int16x8}", "default: float32\nlayers:\n  \"layer.*\": int4\n  sum: int8\n",
+		"layers: {add: int8, add: int8}", "layers: [a]", "a: &a [*a]", "default: &x int8\nlayers: {sum: *x}",
+		"layers: {\"*a*a*a*a*a*a*a*a*b\": int8}", "layers: {? {a: b} : int8}", "<<: {layers: {}}",
+		"!!binary aGFsbG8=: 1", "layers: {add: !!int 8}", "\x00", "---\n---\n", "layers: {\"\": int8}",
 	} {
 		f.Add(s)
 	}
@@ -167,7 +172,8 @@ func TestGlob(t *testing.T) {
 	for _, c := range []struct {
 		pattern, name string
 		want          bool
-	}{{"*", "", true}, {"a*", "ab", true}, {"a*a", "a", false}, {"*b", "ab", true}, {"a*b*c", "abbc", true}, {"a*c*b", "abbc", false}, {"ab", "abc", false}, {"*ab*ab", "ab", false}} {
+	}{{"*", "", true}, {"a*", "ab", true}, {"a*a", "a", false}, {"*b", "ab", true}, {"a*b*c", "abbc", true},
+		{"a*c*b", "abbc", false}, {"ab", "abc", false}, {"*ab*ab", "ab", false}} {
 		if glob(c.pattern, c.name) != c.want {
 			t.Errorf("%q and %q: want %v", c.pattern, c.name, c.want)
 		}

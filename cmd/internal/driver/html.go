@@ -22,7 +22,8 @@ const htmlReport = "report.html"
 //go:embed tmpl/report.html
 var reportHTML string
 
-var reportPage = template.Must(template.New(htmlReport).Funcs(template.FuncMap{"num": thousands, "value": value, "join": strings.Join}).Parse(reportHTML))
+var reportPage = template.Must(template.New(htmlReport).Funcs(template.FuncMap{"num": thousands, "value": value,
+	"join": strings.Join}).Parse(reportHTML))
 
 // mostRows bounds the layers and buffers that the page shows; report.json has all.
 const mostRows = 1500
@@ -171,9 +172,11 @@ func newMemoryMap(r *Report) memoryMap {
 			m.Hidden++
 			continue
 		}
-		box := memoryBox{X: float64(first) * sx, W: float64(last-first+1) * sx, H: max(float64(b.Bytes)*sy, 0.5), Colour: len(m.Boxes) % 8}
+		box := memoryBox{X: float64(first) * sx, W: float64(last-first+1) * sx, H: max(float64(b.Bytes)*sy, 0.5),
+			Colour: len(m.Boxes) % 8}
 		box.Y = mapHeight - float64(b.Offset)*sy - box.H
-		box.Title = fmt.Sprintf("%s: %s bytes at %s, steps %d to %d", b.Name, thousands(b.Bytes), thousands(b.Offset), b.First, b.Last)
+		box.Title = fmt.Sprintf("%s: %s bytes at %s, steps %d to %d", b.Name, thousands(b.Bytes), thousands(b.Offset),
+			b.First, b.Last)
 		if b.AliasOf != "" {
 			box.Title += ", in the place of " + b.AliasOf
 		}

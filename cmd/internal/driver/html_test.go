@@ -15,15 +15,20 @@ func TestHTMLEscapes(t *testing.T) {
 	n, ratio := uint64(1234), float32(0.5)
 	zero := int32(-128)
 	offer := 5600
-	r := &Report{Board: evil, Model: ReportModel{Name: evil, Producer: evil, Opset: map[string]int{evil: 13, "": 1}}, Warnings: []string{evil}, Notes: []string{evil},
-		Inputs:     []ReportIO{{Name: evil, CName: "x", Shape: []int{1}, Scale: &ratio, ZeroPoint: &zero}},
-		States:     []ReportState{{Input: evil, Output: evil}},
-		Layers:     []ReportLayer{{Name: evil, Op: evil, Kernel: evil, Route: "r" + evil, RouteReason: evil, ONNXNodes: []string{evil, evil}, Out: []string{evil}, MACs: 7, Instructions: &n, Offers: []ReportOffer{{Kernel: evil, Instructions: &offer}, {Kernel: evil, Unknown: evil}}}},
+	r := &Report{Board: evil, Model: ReportModel{Name: evil, Producer: evil, Opset: map[string]int{evil: 13, "": 1}},
+		Warnings: []string{evil}, Notes: []string{evil},
+		Inputs: []ReportIO{{Name: evil, CName: "x", Shape: []int{1}, Scale: &ratio, ZeroPoint: &zero}},
+		States: []ReportState{{Input: evil, Output: evil}},
+		Layers: []ReportLayer{{Name: evil, Op: evil, Kernel: evil, Route: "r" + evil, RouteReason: evil,
+			ONNXNodes: []string{evil, evil}, Out: []string{evil}, MACs: 7, Instructions: &n,
+			Offers: []ReportOffer{{Kernel: evil, Instructions: &offer}, {Kernel: evil, Unknown: evil}}}},
 		Fallback:   []ReportFallback{{Node: evil, Op: evil, Reasons: []string{evil, evil}}},
 		Rejections: []ReportRejection{{Node: evil, Op: evil, Target: evil, Reasons: []ReportReason{{evil, evil}}}},
-		Fusion:     []ReportFusion{{Kind: "none", Nodes: []string{evil}, Reason: evil}, {Kind: evil, Nodes: []string{evil}, MaxError: 0.5}},
-		Code:       &ReportCode{Measured: Measured{Instructions: n}},
-		Memory:     ReportMemory{ArenaBytes: 64, LowerBoundBytes: 32, Buffers: []ReportBuffer{{Name: evil, Bytes: 64, AliasOf: evil, First: -1, Last: 9}}},
+		Fusion: []ReportFusion{{Kind: "none", Nodes: []string{evil}, Reason: evil},
+			{Kind: evil, Nodes: []string{evil}, MaxError: 0.5}},
+		Code: &ReportCode{Measured: Measured{Instructions: n}},
+		Memory: ReportMemory{ArenaBytes: 64, LowerBoundBytes: 32,
+			Buffers: []ReportBuffer{{Name: evil, Bytes: 64, AliasOf: evil, First: -1, Last: 9}}},
 	}
 	page := string(r.HTML())
 	for _, bad := range []string{"<script", "<!--", "%!", "0x", `"onload`} {
@@ -31,7 +36,8 @@ func TestHTMLEscapes(t *testing.T) {
 			t.Errorf("%q in the page: ...%s", bad, page[max(at-60, 0):min(at+60, len(page))])
 		}
 	}
-	for _, want := range []string{"1,234", "0.5 &times; (q &minus; -128)", "5,600 instructions predicted", "&lt;/td&gt;&lt;script&gt;"} {
+	for _, want := range []string{"1,234", "0.5 &times; (q &minus; -128)", "5,600 instructions predicted",
+		"&lt;/td&gt;&lt;script&gt;"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -67,7 +73,8 @@ func TestHTMLOfEmptyAndLarge(t *testing.T) {
 	for i := range 50000 {
 		name := fmt.Sprintf("node_%d", i)
 		r.Layers = append(r.Layers, ReportLayer{Name: name, Op: "Relu", Kernel: "nncc_relu_s8", MACs: int64(i)})
-		r.Memory.Buffers = append(r.Memory.Buffers, ReportBuffer{Name: name, Offset: i, Bytes: 16, First: i, Last: i + 1})
+		r.Memory.Buffers = append(r.Memory.Buffers, ReportBuffer{Name: name, Offset: i, Bytes: 16, First: i,
+			Last: i + 1})
 		r.Rejections = append(r.Rejections, ReportRejection{Node: name, Target: "x"})
 	}
 	page := string(r.HTML())
@@ -78,7 +85,8 @@ func TestHTMLOfEmptyAndLarge(t *testing.T) {
 }
 
 func TestThousands(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1000: "-1,000", 1234567: "1,234,567", -123: "-123"} {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1000: "-1,000", 1234567: "1,234,567",
+		-123: "-123"} {
 		if got := thousands(n); got != want {
 			t.Errorf("%d is %s, want %s", n, got, want)
 		}

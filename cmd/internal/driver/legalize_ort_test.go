@@ -14,7 +14,8 @@ import (
 )
 
 // mlaModels are the reference models that must become one segment.
-var mlaModels = []string{"ufld_tiny", "ufld_full", "yolov8seg_tiny", "vit_tiny_decomp", "vit_tiny_ln17", "reorg_tiny_custom"}
+var mlaModels = []string{"ufld_tiny", "ufld_full", "yolov8seg_tiny", "vit_tiny_decomp", "vit_tiny_ln17",
+	"reorg_tiny_custom"}
 
 // TestLegalizedModels: the 4-D form with the original outputs gives in ONNX
 // Runtime what the original model gives there (the golden outputs); the one with
@@ -85,8 +86,10 @@ func TestLegalizedModels(t *testing.T) {
 				continue
 			}
 			for k, o := range r.Outputs {
-				if d := relative(o.Data, want[i][k]); !(d <= maxRelative) || fmt.Sprint(o.Data.Shape) != fmt.Sprint(want[i][k].Shape) {
-					t.Errorf("%s, output %s %v: %g from the original in ONNX Runtime, want at most %g", jobs[i].Name, o.Name, o.Data.Shape, d, maxRelative)
+				if d := relative(o.Data, want[i][k]); !(d <= maxRelative) ||
+					fmt.Sprint(o.Data.Shape) != fmt.Sprint(want[i][k].Shape) {
+					t.Errorf("%s, output %s %v: %g from the original in ONNX Runtime, want at most %g", jobs[i].Name,
+						o.Name, o.Data.Shape, d, maxRelative)
 				} else {
 					t.Logf("%s, output %s: %.2g of the largest value", jobs[i].Name, o.Name, d)
 				}

@@ -39,11 +39,15 @@ func roundingPairs() (p qref.MulParams, a, b []int8) {
 func (c *Config) probeRounding(ctx context.Context, spec *boards.Spec) (fixp.Rounding, error) {
 	p, a, b := roundingPairs()
 	m := run.Model{Name: "rounding", Header: "rounding.h", ArenaMacro: "ROUNDING_ARENA_BYTES", RunFunc: "rounding_run",
-		Inputs:  []run.IO{{Name: "a", CFunc: "rounding_a", Bytes: len(a)}, {Name: "b", CFunc: "rounding_b", Bytes: len(b)}},
+		Inputs: []run.IO{{Name: "a", CFunc: "rounding_a", Bytes: len(a)},
+			{Name: "b", CFunc: "rounding_b", Bytes: len(b)}},
 		Outputs: []run.IO{{Name: "y", CFunc: "rounding_y", Bytes: len(a)}}}
-	header := fmt.Sprintf("#ifndef ROUNDING_H\n#define ROUNDING_H\n#include <stdint.h>\n#define ROUNDING_COUNT %d\n#define ROUNDING_ARENA_BYTES %du\n"+
-		"#define ROUNDING_MULTIPLIER %d\n#define ROUNDING_SHIFT %d\nint8_t *rounding_a(void *arena);\nint8_t *rounding_b(void *arena);\n"+
-		"const int8_t *rounding_y(const void *arena);\nint32_t rounding_run(void *arena);\n#endif\n", len(a), 3*len(a), p.Mult, p.Shift)
+	header := fmt.Sprintf("#ifndef ROUNDING_H\n#define ROUNDING_H\n#include <stdint.h>\n#define ROUNDING_COUNT "+
+		"%d\n#define ROUNDING_ARENA_BYTES %du\n"+
+		"#define ROUNDING_MULTIPLIER %d\n#define ROUNDING_SHIFT %d\nint8_t *rounding_a(void *arena);\nint8_t "+
+		"*rounding_b(void *arena);\n"+
+		"const int8_t *rounding_y(const void *arena);\nint32_t rounding_run(void *arena);\n#endif\n", len(a), 3*len(a),
+		p.Mult, p.Shift)
 	sources := []codegen.File{{Path: "rounding.c", Data: roundingProgram}, {Path: "rounding.h", Data: []byte(header)}}
 	for _, f := range run.HarnessFiles(spec, m) {
 		sources = append(sources, codegen.File(f))
@@ -65,7 +69,8 @@ func (c *Config) probeRounding(ctx context.Context, spec *boards.Spec) (fixp.Rou
 	if err != nil {
 		var re *run.Error
 		if errors.As(err, &re) {
-			return 0, badInput("%s does not run on %s (compiled for another core?): %w", filepath.Base(c.CMSISLib), spec.Name, err)
+			return 0, badInput("%s does not run on %s (compiled for another core?): %w", filepath.Base(c.CMSISLib),
+				spec.Name, err)
 		}
 		return 0, err
 	}
@@ -79,7 +84,8 @@ func (c *Config) probeRounding(ctx context.Context, spec *boards.Spec) (fixp.Rou
 			return r, nil
 		}
 	}
-	return 0, badInput("%s multiplies neither with two roundings nor with one (CMSIS_NN_USE_SINGLE_ROUNDING): nncc knows CMSIS-NN as of revision 99f736a6", filepath.Base(c.CMSISLib))
+	return 0, badInput("%s multiplies neither with two roundings nor with one (CMSIS_NN_USE_SINGLE_ROUNDING): nncc "+
+		"knows CMSIS-NN as of revision 99f736a6", filepath.Base(c.CMSISLib))
 }
 
 func bytesOf(s []int8) []byte {

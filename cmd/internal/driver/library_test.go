@@ -45,22 +45,26 @@ func TestLinkedLibrary(t *testing.T) {
 	inc := testenv.Get("CMSIS_NN_INCLUDE")
 	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	for _, b := range []struct{ board, env, rounding string }{
-		{"cortex-m0plus", "CMSIS_NN_LIB_M0PLUS", "double"}, {"cortex-m3", "CMSIS_NN_LIB_M3", "double"}, {"cortex-m4", "CMSIS_NN_LIB_M4", "double"},
-		{"cortex-m7", "CMSIS_NN_LIB_M7", "double"}, {"cortex-m33", "CMSIS_NN_LIB_M33", "double"}, {"cortex-m55", "CMSIS_NN_LIB_M55", "double"},
+		{"cortex-m0plus", "CMSIS_NN_LIB_M0PLUS", "double"}, {"cortex-m3", "CMSIS_NN_LIB_M3", "double"},
+		{"cortex-m4", "CMSIS_NN_LIB_M4", "double"},
+		{"cortex-m7", "CMSIS_NN_LIB_M7", "double"}, {"cortex-m33", "CMSIS_NN_LIB_M33", "double"},
+		{"cortex-m55", "CMSIS_NN_LIB_M55", "double"},
 		{"host", "CMSIS_NN_LIB", "double"}, {"host", "CMSIS_NN_LIB_SINGLE", "single"},
 		{"cortex-m4", "CMSIS_NN_LIB_M4_SINGLE", "single"}, {"cortex-m55", "CMSIS_NN_LIB_M55_SINGLE", "single"},
 	} {
 		t.Run(b.env, func(t *testing.T) {
 			lib := os.Getenv(b.env)
 			if inc == "" || lib == "" {
-				t.Skipf("set CMSIS_NN_INCLUDE and %s to a build of CMSIS-NN for %s (%s rounding)", b.env, b.board, b.rounding)
+				t.Skipf("set CMSIS_NN_INCLUDE and %s to a build of CMSIS-NN for %s (%s rounding)", b.env, b.board,
+					b.rounding)
 			}
 			if b.board != "host" {
 				testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 				testenv.Tool(t, "qemu", "qemu-system-arm")
 			}
 			c := Defaults()
-			c.Model, c.Board, c.Calib = filepath.Join(digits, "digits.onnx"), b.board, []string{filepath.Join(digits, "digits_calib.npz")}
+			c.Model, c.Board, c.Calib = filepath.Join(digits, "digits.onnx"), b.board,
+				[]string{filepath.Join(digits, "digits_calib.npz")}
 			c.CMSISInclude, c.CMSISLib, c.Kernels, c.Cases = inc, lib, "cmsis-nn", 4
 			o, err := c.Compile()
 			if err != nil {
@@ -90,7 +94,8 @@ func differs(t *testing.T, o *Compiled) {
 		t.Fatal(err)
 	}
 	values := func() (all [][]byte) {
-		if _, err := interp.Run(g, cases[0].inputs, func(_ *ir.Value, d *tensor.Dense) { all = append(all, d.Bytes()) }); err != nil {
+		if _, err := interp.Run(g, cases[0].inputs,
+			func(_ *ir.Value, d *tensor.Dense) { all = append(all, d.Bytes()) }); err != nil {
 			t.Fatal(err)
 		}
 		return all

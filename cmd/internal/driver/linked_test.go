@@ -133,7 +133,8 @@ func putText(t *testing.T, path, text string) {
 // an arena of its own, and says how the harness calls it.
 func application(t *testing.T, dir string, parts []*linkable) run.Model {
 	t.Helper()
-	m := run.Model{Name: "app", Header: "app.h", ArenaMacro: "APP_ARENA_BYTES", RunFunc: "app_run", Steps: []string{"all"}}
+	m := run.Model{Name: "app", Header: "app.h", ArenaMacro: "APP_ARENA_BYTES", RunFunc: "app_run",
+		Steps: []string{"all"}}
 	var head, body, calls strings.Builder
 	offset := 0
 	for i, p := range parts {
@@ -143,7 +144,8 @@ func application(t *testing.T, dir string, parts []*linkable) run.Model {
 			for _, io := range x {
 				f := fmt.Sprintf("app_%d_%s", i, io.CFunc)
 				fmt.Fprintf(&head, "%sunsigned char *%s(%svoid *arena);\n", c, f, c)
-				fmt.Fprintf(&body, "%sunsigned char *%s(%svoid *arena) { return (%sunsigned char *)%s(%s); }\n", c, f, c, c, io.CFunc, at(c))
+				fmt.Fprintf(&body, "%sunsigned char *%s(%svoid *arena) { return (%sunsigned char *)%s(%s); }\n", c, f,
+					c, c, io.CFunc, at(c))
 				*list = append(*list, run.IO{Name: f, CFunc: f, Bytes: io.Bytes})
 			}
 		}
@@ -154,7 +156,8 @@ func application(t *testing.T, dir string, parts []*linkable) run.Model {
 	}
 	fmt.Fprintf(&head, "#define APP_ARENA_BYTES %du\nint app_run(void *arena);\n", offset)
 	putText(t, filepath.Join(dir, "app.h"), head.String())
-	putText(t, filepath.Join(dir, "app.c"), "#include \"app.h\"\n"+body.String()+"int app_run(void *arena)\n{\n    nncc_status s = NNCC_OK;\n"+calls.String()+"    return (int)s;\n}\n")
+	putText(t, filepath.Join(dir, "app.c"), "#include \"app.h\"\n"+body.String()+
+		"int app_run(void *arena)\n{\n    nncc_status s = NNCC_OK;\n"+calls.String()+"    return (int)s;\n}\n")
 	return m
 }
 
@@ -183,7 +186,8 @@ var ways = map[string]func(t *testing.T, dir string, parts []*linkable) []string
 		return append(archives(t, dir, parts, "-flto"), "-flto", "-O2")
 	},
 	"whole": func(t *testing.T, dir string, parts []*linkable) []string {
-		return slices.Concat([]string{"-Wl,--whole-archive"}, archives(t, dir, parts, ""), []string{"-Wl,--no-whole-archive"})
+		return slices.Concat([]string{"-Wl,--whole-archive"}, archives(t, dir, parts, ""),
+			[]string{"-Wl,--no-whole-archive"})
 	},
 	// Two libraries of the Arduino IDE: what is below src/, with src/ of all
 	// libraries as the include path.
@@ -200,7 +204,8 @@ var ways = map[string]func(t *testing.T, dir string, parts []*linkable) []string
 			require(t, err)
 			out := t.TempDir()
 			runTool(t, out, p.Board.Toolchain.Prefix+p.Board.Toolchain.CC,
-				slices.Concat(p.Board.RunCPU(), []string{"-Os", "-ffunction-sections", "-fdata-sections", "-c"}, include, sources)...)
+				slices.Concat(p.Board.RunCPU(), []string{"-Os", "-ffunction-sections", "-fdata-sections", "-c"},
+					include, sources)...)
 			made, err := filepath.Glob(filepath.Join(out, "*.o"))
 			require(t, err)
 			objects = append(objects, made...)
@@ -265,7 +270,8 @@ func together(t *testing.T, way string, parts []*linkable) (*run.Image, error) {
 	return im, nil
 }
 
-var kernelSection = regexp.MustCompile(`(?m)^ \.text\.((?:nncc|arm)_\w+_r[0-9a-f]{8}s?)\n? +0x0*([1-9a-f][0-9a-f]*) +0x`)
+var kernelSection = regexp.MustCompile(
+	`(?m)^ \.text\.((?:nncc|arm)_\w+_r[0-9a-f]{8}s?)\n? +0x0*([1-9a-f][0-9a-f]*) +0x`)
 
 // kernels counts how often the code of each kernel is in a linked program.
 func kernels(t *testing.T, im *run.Image) map[string]int {

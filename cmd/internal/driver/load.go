@@ -45,7 +45,8 @@ func (c *Config) importOptions(shapes map[string][]int) (onnx.ImportOptions, err
 	if err != nil {
 		return none, err
 	}
-	opt := onnx.ImportOptions{Dims: dims, Shapes: shapes, Set: map[string]*tensor.Dense{}, Note: func(d *diag.Diag) { c.Diags.Add(diag.List{d}.From("import")...) }}
+	opt := onnx.ImportOptions{Dims: dims, Shapes: shapes, Set: map[string]*tensor.Dense{},
+		Note: func(d *diag.Diag) { c.Diags.Add(diag.List{d}.From("import")...) }}
 	for k, v := range set {
 		d, err := constant(k, v, c.dataLimits())
 		if err != nil {
@@ -72,7 +73,8 @@ func constant(name, v string, lim npz.Limits) (*tensor.Dense, error) {
 	}
 	d, err := readNpy(v, lim)
 	if err != nil {
-		return nil, usage("--set %s=%s: want a number, numbers with commas between them, or a .npy file (%v)", name, v, err)
+		return nil, usage("--set %s=%s: want a number, numbers with commas between them, or a .npy file (%v)", name, v,
+			err)
 	}
 	return d, nil
 }

@@ -41,29 +41,36 @@ func TestOneDefinition(t *testing.T) {
 		sum := v.Outside
 		table := regexp.MustCompile(`(?m)^\(?[\w/]\S* .* (\d+)$`).FindAllStringSubmatch(v.Text(), -1)
 		if len(table) != len(v.Layers)+1 {
-			t.Fatalf("verify shows %d layers, want %d and what lies between them:\n%s", len(table), len(v.Layers), v.Text())
+			t.Fatalf("verify shows %d layers, want %d and what lies between them:\n%s", len(table), len(v.Layers),
+				v.Text())
 		}
 		for i, l := range v.Layers {
 			sum += int64(l.Instructions)
 			r := report["layers"].([]any)[i].(map[string]any)["instructions"]
 			if r != float64(l.Instructions) || table[i][1] != fmt.Sprint(l.Instructions) {
-				t.Errorf("layers=%v: layer %s: report.json %v, text %s, JSON %d", layers, l.Name, r, table[i][1], l.Instructions)
+				t.Errorf("layers=%v: layer %s: report.json %v, text %s, JSON %d", layers, l.Name, r, table[i][1],
+					l.Instructions)
 			}
 		}
 		if sum != int64(most) {
-			t.Errorf("layers=%v: the layers and what lies between them add up to %d instructions; the largest case takes %d", layers, sum, most)
+			t.Errorf("layers=%v: the layers and what lies between them add up to %d instructions; the largest case "+
+				"takes %d", layers, sum, most)
 		}
-		for what, want := range map[string]uint64{"instructions": most, "text_bytes": v.TextBytes, "rodata_bytes": v.RODataBytes} {
+		for what, want := range map[string]uint64{"instructions": most, "text_bytes": v.TextBytes,
+			"rodata_bytes": v.RODataBytes} {
 			if shown[what] != float64(want) || code[what] != float64(want) || want == 0 {
-				t.Errorf("layers=%v: %s: verify --json %v, report.json %v, want %d", layers, what, shown[what], code[what], want)
+				t.Errorf("layers=%v: %s: verify --json %v, report.json %v, want %d", layers, what, shown[what],
+					code[what], want)
 			}
 		}
 		flash := shown["flash"].(map[string]any)
-		if flash["code_bytes"] != code["text_bytes"] || flash["rodata_bytes"] != code["rodata_bytes"] || flash["weights_bytes"] != float64(o.Report.Memory.WeightsBytes) {
+		if flash["code_bytes"] != code["text_bytes"] || flash["rodata_bytes"] != code["rodata_bytes"] ||
+			flash["weights_bytes"] != float64(o.Report.Memory.WeightsBytes) {
 			t.Errorf("flash %v, report.json's code %v and weights %d", flash, code, o.Report.Memory.WeightsBytes)
 		}
 		for name, text := range map[string]string{"verify": v.Text(), "profile": ProfileText([]*Verdict{v})} {
-			for re, want := range map[string]uint64{`(\d+) instructions`: most, `code (\d+) bytes`: v.TextBytes, `constants (\d+) bytes`: v.RODataBytes} {
+			for re, want := range map[string]uint64{`(\d+) instructions`: most, `code (\d+) bytes`: v.TextBytes,
+				`constants (\d+) bytes`: v.RODataBytes} {
 				m := regexp.MustCompile(re).FindStringSubmatch(text)
 				if m == nil || m[1] != strconv.FormatUint(want, 10) {
 					t.Errorf("layers=%v: %s shows %v for %q, want %d:\n%s", layers, name, m, re, want, text)

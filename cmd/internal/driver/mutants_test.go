@@ -35,17 +35,22 @@ type mutation struct {
 // alone (the last one leads nowhere), and so are comparisons of a clamp, which
 // say the same with and without equality.
 var mutations = []mutation{
-	{"stored value", regexp.MustCompile(`^(\s+(?:\*?\w+(?:->\w+)?\[[^;=]*\]|\*\w+(?:\+\+)?) = )([^;]+);$`), "${1}(${2}) + 1;"},
+	{"stored value", regexp.MustCompile(`^(\s+(?:\*?\w+(?:->\w+)?\[[^;=]*\]|\*\w+(?:\+\+)?) = )([^;]+);$`),
+		"${1}(${2}) + 1;"},
 	{"last element", regexp.MustCompile(`^(\s+for \([^;]*; \w+ < )([^;]+)(;.*)$`), "${1}(${2}) - 1${3}"},
-	{"sum", regexp.MustCompile(`^(\s+(?:acc\w*|sum\w*|s|a\d|total)(?:\[[^;=]*\])? \+= )([^;]*\*[^;]+);$`), "${1}(${2}) + 1;"},
+	{"sum", regexp.MustCompile(`^(\s+(?:acc\w*|sum\w*|s|a\d|total)(?:\[[^;=]*\])? \+= )([^;]*\*[^;]+);$`),
+		"${1}(${2}) + 1;"},
 	{"rounding", regexp.MustCompile(`^(\s+.*)\b1 << (.*;)$`), "${1}0 << ${2}"},
 	{"shift", regexp.MustCompile(`^(\s+.*>> )(\w+)\b(.*;)$`), "${1}(${2} - 1)${3}"},
 	{"lower clamp", regexp.MustCompile(`^(\s+.*\b\w+->(?:\w+\.)?)(act_min|min)\b(.*;)$`), "${1}${2} + 1${3}"},
 	{"upper clamp", regexp.MustCompile(`^(\s+.*\b\w+->(?:\w+\.)?)(act_max|max)\b(.*;)$`), "${1}${2} - 1${3}"},
-	{"offset", regexp.MustCompile(`^(\s+.*\b\w+->(?:\w+\.)?)(\w*(?:offset|zero|pad_\w+|in_w|stride_\w+))\b(.*;)$`), "${1}${2} + 1${3}"},
+	{"offset", regexp.MustCompile(`^(\s+.*\b\w+->(?:\w+\.)?)(\w*(?:offset|zero|pad_\w+|in_w|stride_\w+))\b(.*;)$`),
+		"${1}${2} + 1${3}"},
 	{"instruction", regexp.MustCompile(`^(\s+"[^"]*)\b(v?)(add)(\.\w+)?( [^"]*".*)$`), "${1}${2}sub${4}${5}"},
 	{"instruction", regexp.MustCompile(`^(\s+"[^"]*)\b(smla)(\w*)( [^"]*".*)$`), "${1}smls${3}${4}"},
-	{"number in assembly", regexp.MustCompile(`^(\s+"[^"]*(?:asr|lsr|ssat|vqrshrn\w*|vrshr|vshr)[^"]*#)(\d)(\D[^"]*".*)$`), "${1}1${2}${3}"},
+	{"number in assembly",
+		regexp.MustCompile(`^(\s+"[^"]*(?:asr|lsr|ssat|vqrshrn\w*|vrshr|vshr)[^"]*#)(\d)(\D[^"]*".*)$`),
+		"${1}1${2}${3}"},
 }
 
 // mutant is a source of an emitted folder with one line changed.
@@ -77,7 +82,8 @@ func mutantsOf(f codegen.File) []mutant {
 			comment = false
 			continue
 		}
-		if comment || was == 0 || strings.HasPrefix(strings.TrimSpace(l), "#") || strings.Contains(l, "const ") && strings.Contains(l, "{") {
+		if comment || was == 0 || strings.HasPrefix(strings.TrimSpace(l), "#") || strings.Contains(l, "const ") &&
+			strings.Contains(l, "{") {
 			continue
 		}
 		for _, m := range mutations {
@@ -106,7 +112,8 @@ func sameCode(board *boards.Spec, dir string, files []codegen.File, m *mutant) b
 			if !strings.HasSuffix(f.Path, ".c") || m.path != f.Path && !strings.HasSuffix(m.path, ".h") {
 				continue
 			}
-			args := append(slices.Clone(board.Toolchain.CPU), "-E", "-P", "-O2", "-std=c99", "-I.", "-Inncc", "-Inncc/cmsis_nn", f.Path)
+			args := append(slices.Clone(board.Toolchain.CPU), "-E", "-P", "-O2", "-std=c99", "-I.", "-Inncc",
+				"-Inncc/cmsis_nn", f.Path)
 			cmd := exec.Command(board.Toolchain.Prefix+board.Toolchain.CC, args...)
 			cmd.Dir = dir
 			b, _ := cmd.Output()
@@ -145,7 +152,8 @@ func attempt(o *Compiled, cases []inputCase, path string, data []byte) (v *Verdi
 	if o.Board.Core != "host" {
 		opt = "speed"
 	}
-	im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Trace: true, Opt: opt, ExtraCFlags: []string{"-w"}})
+	im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Trace: true, Opt: opt,
+		ExtraCFlags: []string{"-w"}})
 	if err != nil {
 		return nil, false, nil
 	}
@@ -156,7 +164,8 @@ func attempt(o *Compiled, cases []inputCase, path string, data []byte) (v *Verdi
 		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins)})
 	}
 	dumps := o.dumps()
-	res, err := run.RunWith(context.Background(), o.Board, im, in, run.Options{Dumps: dumps, Trace: traced(len(cases), dumps)})
+	res, err := run.RunWith(context.Background(), o.Board, im, in,
+		run.Options{Dumps: dumps, Trace: traced(len(cases), dumps)})
 	v = &Verdict{}
 	if err != nil { // it crashed, which verify says
 		v.Failure, v.Mismatches = err.Error(), 1
@@ -236,7 +245,8 @@ func TestMutants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v, built, err := attempt(o, cases, "", nil); err != nil || !built || v.Mismatches > 0 || v.FirstWrong != nil {
+			if v, built, err := attempt(o, cases, "", nil); err != nil || !built || v.Mismatches > 0 ||
+				v.FirstWrong != nil {
 				t.Fatalf("seed %d, %v: the kernels as they are: built %v, %+v, %v", seed, p, built, v, err)
 			}
 			dir := t.TempDir()
@@ -281,13 +291,15 @@ func TestMutants(t *testing.T) {
 						byLayers++
 					}
 					if !layers || !outputs {
-						t.Logf("%s %s, seed %d: outputs %v, layers %v: %s", p.board, p.precision, seed, outputs, layers, m)
+						t.Logf("%s %s, seed %d: outputs %v, layers %v: %s", p.board, p.precision, seed, outputs, layers,
+							m)
 					}
 				}
 			}
 		}
 	}
-	t.Logf("%d kernels made wrong in %d sources: noticed by outputs %d, with --layers %d; %d lines not executed, %d not compiled for the core", total, len(tried), byOutputs, byLayers, idle, other)
+	t.Logf("%d kernels made wrong in %d sources: noticed by outputs %d, with --layers %d; %d lines not executed, %d "+
+		"not compiled for the core", total, len(tried), byOutputs, byLayers, idle, other)
 	least := total / 2
 	if total >= 40 { // of 70, 59 were noticed; few are a matter of luck
 		least = total * 4 / 5

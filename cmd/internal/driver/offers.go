@@ -36,7 +36,8 @@ func reportOptimize(o *Compiled) ReportOptimize {
 func reportOffers(offers []lower.Candidate) []ReportOffer {
 	var out []ReportOffer
 	for _, x := range offers {
-		r := ReportOffer{Kernel: x.Kernel, Library: x.Library, Error: x.Price.Error, Unknown: x.Price.Unknown, Chosen: x.Chosen}
+		r := ReportOffer{Kernel: x.Kernel, Library: x.Library, Error: x.Price.Error, Unknown: x.Price.Unknown,
+			Chosen: x.Chosen}
 		if x.Price.Kernel != "" {
 			r.Kernel = x.Price.Kernel
 		}
@@ -75,7 +76,8 @@ func (o *Compiled) choices() string {
 	if len(rows) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\nChosen by predicted instructions (--kernels auto, --optimize %s: kernels of %d bytes); without a price the order of the rows decides:\n",
+	return fmt.Sprintf("\nChosen by predicted instructions (--kernels auto, --optimize %s: kernels of %d bytes); "+
+		"without a price the order of the rows decides:\n",
 		o.Config.Optimize, o.Lowered.Cost.CodeBytes) +
 		table(append([][]string{{"layer", "taken", "others"}}, rows...))
 }

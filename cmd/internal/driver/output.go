@@ -12,7 +12,8 @@ import (
 // any other folder that is not empty is refused.
 func (o *Compiled) Write(dir string) error {
 	list := append(append([]codegen.File(nil), o.Files...),
-		codegen.File{Path: firmwareManifest, Data: o.Report.JSON()}, codegen.File{Path: htmlReport, Data: o.Report.HTML()})
+		codegen.File{Path: firmwareManifest, Data: o.Report.JSON()},
+		codegen.File{Path: htmlReport, Data: o.Report.HTML()})
 	return writeFolder(dir, firmwareManifest, list)
 }
 

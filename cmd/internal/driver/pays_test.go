@@ -78,7 +78,8 @@ func TestLoopsPay(t *testing.T) {
 					return v.Instructions
 				}
 				with, without := count(true), count(false)
-				what := fmt.Sprintf("net %d (%s), %s, %s: %d instructions with loops, %d without", k, strings.Fields(text)[1], board, precision, with, without)
+				what := fmt.Sprintf("net %d (%s), %s, %s: %d instructions with loops, %d without", k,
+					strings.Fields(text)[1], board, precision, with, without)
 				if with > without+without/100 {
 					t.Error(what)
 				}

@@ -73,7 +73,8 @@ func TestDialects(t *testing.T) {
 				}
 				host := *spec
 				host.Toolchain.CC = d.cc
-				im, err := run.Build(context.Background(), &host, dir, run.BuildOptions{Model: &o.Harness, Opt: d.opt, ExtraCFlags: strings.Fields(d.flags)})
+				im, err := run.Build(context.Background(), &host, dir, run.BuildOptions{Model: &o.Harness, Opt: d.opt,
+					ExtraCFlags: strings.Fields(d.flags)})
 				require(t, err)
 				defer im.Close()
 				res, err := run.Run(context.Background(), &host, im, in)
@@ -98,7 +99,8 @@ func TestClangForArm(t *testing.T) {
 	if !exists(newlib) {
 		testenv.Lacks(t, "arm-gcc", "no headers of newlib in "+newlib)
 	}
-	warnings := strings.Fields("-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror")
+	warnings := strings.Fields("-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes " +
+		"-Wmissing-prototypes -Werror")
 	for _, board := range []string{"cortex-m0plus", "cortex-m4", "cortex-m55"} {
 		t.Run(board, func(t *testing.T) {
 			o := digitsFor(t, board, "auto")
@@ -108,8 +110,10 @@ func TestClangForArm(t *testing.T) {
 					sources = append(sources, filepath.Join(dir, filepath.FromSlash(f.Path)))
 				}
 			}
-			cpu := slices.DeleteFunc(slices.Clone(o.Board.RunCPU()), func(f string) bool { return f == "-mfpu=auto" }) // Clang's default, and GCC's word for it
-			args := slices.Concat([]string{"--target=arm-none-eabi", "-isystem", newlib, "-std=c99", "-O1", "-c"}, cpu, warnings, include, sources)
+			// Clang's default, and GCC's word for it
+			cpu := slices.DeleteFunc(slices.Clone(o.Board.RunCPU()), func(f string) bool { return f == "-mfpu=auto" })
+			args := slices.Concat([]string{"--target=arm-none-eabi", "-isystem", newlib, "-std=c99", "-O1", "-c"}, cpu,
+				warnings, include, sources)
 			cmd := exec.Command("clang", args...)
 			cmd.Dir = t.TempDir()
 			if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {

@@ -22,11 +22,13 @@ func (c *Config) checkPrecision() error {
 	fixed := c.FixedWeights != "" || c.FixedActs != ""
 	switch {
 	case c.Weights == "int4" && c.Precision == "int16x8":
-		return usage("--weights int4 goes with int8 data: leave --precision int16x8 out, or name the layers in a --layers-config file")
+		return usage("--weights int4 goes with int8 data: leave --precision int16x8 out, or name the layers in a " +
+			"--layers-config file")
 	case c.Weights == "int4" && c.unquantised():
 		return usage("--weights int4 goes with int8 data, not with --precision %s", c.Precision)
 	case fixed && (c.Weights == "int4" || c.Precision == "int16x8" || c.LayersConfig != ""):
-		return usage("--fixed-point-weights and --fixed-point-activations choose the numbers themselves; they do not go with --weights int4, --precision int16x8 or --layers-config")
+		return usage("--fixed-point-weights and --fixed-point-activations choose the numbers themselves; they do " +
+			"not go with --weights int4, --precision int16x8 or --layers-config")
 	}
 	return nil
 }
@@ -39,9 +41,11 @@ func (c *Config) precisionIsFixed() error {
 	for _, f := range []struct {
 		set  bool
 		flag string
-	}{{c.Precision == "int16x8", "--precision int16x8"}, {c.Weights == "int4", "--weights int4"}, {c.LayersConfig != "", "--layers-config"}, {c.Sensitivity, "--sensitivity"}} {
+	}{{c.Precision == "int16x8", "--precision int16x8"}, {c.Weights == "int4", "--weights int4"},
+		{c.LayersConfig != "", "--layers-config"}, {c.Sensitivity, "--sensitivity"}} {
 		if f.set {
-			return badInput("%s is quantised already: its own precision is kept bit for bit; %s takes the float model", c.Model, f.flag)
+			return badInput("%s is quantised already: its own precision is kept bit for bit; %s takes the float model",
+				c.Model, f.flag)
 		}
 	}
 	return nil
@@ -191,7 +195,8 @@ func (f *layersFile) layer(n *ir.Node, base quant.Layer) quant.Layer {
 	l := base
 	var name *layerEntry
 	for _, e := range f.entries {
-		if !slices.ContainsFunc(append([]string{n.Name}, n.Origin...), func(s string) bool { return glob(e.pattern, s) }) {
+		if !slices.ContainsFunc(append([]string{n.Name}, n.Origin...),
+			func(s string) bool { return glob(e.pattern, s) }) {
 			continue
 		}
 		e.used = true
@@ -202,9 +207,11 @@ func (f *layersFile) layer(n *ir.Node, base quant.Layer) quant.Layer {
 			}
 			continue
 		case name != nil && name.layer != e.layer:
-			f.fail(e.line, "%s and %s (line %d) are computed together and cannot differ in precision", e.pattern, name.pattern, name.line)
+			f.fail(e.line, "%s and %s (line %d) are computed together and cannot differ in precision", e.pattern,
+				name.pattern, name.line)
 		case e.layer == quant.Int4 && !quant.TakesInt4(n):
-			f.fail(e.line, "%s (%s) has no weights that a kernel takes with four bits; want int8, int16x8 or float32", e.pattern, n.Op.Name)
+			f.fail(e.line, "%s (%s) has no weights that a kernel takes with four bits; want int8, int16x8 or float32",
+				e.pattern, n.Op.Name)
 		case e.layer == quant.Int16x8 && !quant.TakesInt16(n):
 			f.fail(e.line, "%s (%s) has no int16 form; want int8 or float32", e.pattern, n.Op.Name)
 		}
@@ -246,8 +253,9 @@ func (c *Config) layersDone() error {
 	}
 	for _, e := range c.layers.entries {
 		if !e.used {
-			c.warn("quantize", "layers-config", e.pattern, "%s, line %d: %s has no precision of its own: it is part of another layer, "+
-				"or moves data in the precision of what it reads", c.layers.path, e.line, e.pattern)
+			c.warn("quantize", "layers-config", e.pattern,
+				"%s, line %d: %s has no precision of its own: it is part of another layer, "+
+					"or moves data in the precision of what it reads", c.layers.path, e.line, e.pattern)
 		}
 	}
 	return errors.Join(c.layers.errs...)

@@ -103,7 +103,8 @@ func ProfileText(vs []*Verdict) string {
 			if l.MACs > 0 {
 				per = fmt.Sprintf("%.2f", l.PerMAC)
 			}
-			row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per, fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)}
+			row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per,
+				fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)}
 			if timed {
 				row = append(row, "-")
 				if l.LayerCycles != nil {
@@ -126,12 +127,15 @@ func ProfileText(vs []*Verdict) string {
 		}
 		b.WriteString(table(rows))
 		if x := v.Library; x != nil {
-			fmt.Fprintf(&b, "CMSIS-NN linked, for the same layers: %d instructions, ratio %s\n", *x, ratio(v.Instructions, *x))
+			fmt.Fprintf(&b, "CMSIS-NN linked, for the same layers: %d instructions, ratio %s\n", *x,
+				ratio(v.Instructions, *x))
 		}
 		if v.Library != nil && timed && v.LibraryCycles > 0 {
-			fmt.Fprintf(&b, "and %d cycles, estimated, ratio %s\n", v.LibraryCycles, ratio(uint64(v.Cycles), uint64(v.LibraryCycles)))
+			fmt.Fprintf(&b, "and %d cycles, estimated, ratio %s\n", v.LibraryCycles,
+				ratio(uint64(v.Cycles), uint64(v.LibraryCycles)))
 		}
-		fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, arena %d bytes, code %d bytes, constants %d bytes, %d mismatches\n",
+		fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, arena %d bytes, code %d bytes, "+
+			"constants %d bytes, %d mismatches\n",
 			v.Instructions, v.Outside, v.RAM["arena_bytes"], v.TextBytes, v.RODataBytes, v.Mismatches)
 		if timed {
 			fmt.Fprintf(&b, "about %d cycles (%s)\n", v.Cycles, v.CyclesBasis)
@@ -185,7 +189,8 @@ func beforeAfter(x, y *Verdict) string {
 		for k := range y.Layers {
 			if m := &y.Layers[k]; !used[k] && m.Name == l.Name {
 				used[k] = true
-				row[2], row[3] = fmt.Sprint(m.Instructions), fmt.Sprintf("%+d", int64(m.Instructions)-int64(l.Instructions))
+				row[2], row[3] = fmt.Sprint(m.Instructions),
+					fmt.Sprintf("%+d", int64(m.Instructions)-int64(l.Instructions))
 				if m.inner() != l.inner() {
 					row[4] += " -> " + m.inner()
 				}
@@ -196,7 +201,8 @@ func beforeAfter(x, y *Verdict) string {
 	}
 	for k := range y.Layers {
 		if m := &y.Layers[k]; !used[k] {
-			rows = append(rows, []string{m.Name, "-", fmt.Sprint(m.Instructions), fmt.Sprintf("%+d", int64(m.Instructions)), m.inner()})
+			rows = append(rows, []string{m.Name, "-", fmt.Sprint(m.Instructions),
+				fmt.Sprintf("%+d", int64(m.Instructions)), m.inner()})
 		}
 	}
 	return table(rows)

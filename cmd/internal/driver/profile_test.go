@@ -25,7 +25,8 @@ func TestProfile(t *testing.T) {
 		}
 		text := ProfileText([]*Verdict{v})
 		if board == "cortex-m7" {
-			if v.Cycles != 0 || !strings.Contains(text, "no estimate of cycles: there is no table of cycles for cortex-m7") {
+			if v.Cycles != 0 || !strings.Contains(text, "no estimate of cycles: there is no table of cycles for "+
+				"cortex-m7") {
 				t.Errorf("%s: %d cycles, text %s", board, v.Cycles, text)
 			}
 			continue
@@ -56,7 +57,8 @@ func TestProfile(t *testing.T) {
 				Class  map[string]int `json:"classes"`
 			} `json:"layers"`
 		}
-		if err := json.Unmarshal(JSON(v), &back); err != nil || back.Layers[0].Cycles != v.Layers[0].LayerCycles.Cycles || back.Layers[0].Class["load"] == 0 {
+		if err := json.Unmarshal(JSON(v), &back); err != nil ||
+			back.Layers[0].Cycles != v.Layers[0].LayerCycles.Cycles || back.Layers[0].Class["load"] == 0 {
 			t.Errorf("%s: JSON has %+v (%v)", board, back.Layers[0], err)
 		}
 	}

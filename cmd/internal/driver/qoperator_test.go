@@ -17,9 +17,12 @@ import (
 // form on integers (QOperator), with its domain.
 var qForms = map[string][2]string{
 	"Conv": {"QLinearConv", ""}, "MatMul": {"QLinearMatMul", ""},
-	"Add": {"QLinearAdd", "com.microsoft"}, "Mul": {"QLinearMul", "com.microsoft"}, "Where": {"QLinearWhere", "com.microsoft"}, "Concat": {"QLinearConcat", "com.microsoft"},
-	"Sigmoid": {"QLinearSigmoid", "com.microsoft"}, "LeakyRelu": {"QLinearLeakyRelu", "com.microsoft"}, "Softmax": {"QLinearSoftmax", "com.microsoft"},
-	"AveragePool": {"QLinearAveragePool", "com.microsoft"}, "GlobalAveragePool": {"QLinearGlobalAveragePool", "com.microsoft"},
+	"Add": {"QLinearAdd", "com.microsoft"}, "Mul": {"QLinearMul", "com.microsoft"},
+	"Where": {"QLinearWhere", "com.microsoft"}, "Concat": {"QLinearConcat", "com.microsoft"},
+	"Sigmoid": {"QLinearSigmoid", "com.microsoft"}, "LeakyRelu": {"QLinearLeakyRelu", "com.microsoft"},
+	"Softmax":     {"QLinearSoftmax", "com.microsoft"},
+	"AveragePool": {"QLinearAveragePool", "com.microsoft"}, "GlobalAveragePool": {"QLinearGlobalAveragePool",
+		"com.microsoft"},
 }
 
 // toQOperators gives operators of a QDQ model their form on integers, where
@@ -55,7 +58,8 @@ func toQOperators(m *pb.ModelProto) int {
 	count := 0
 	for _, q := range g.Node {
 		n := def[q.Input[0]]
-		if q.GetOpType() != "QuantizeLinear" || len(q.Input) != 3 || !byte8(q.Input[2]) || len(q.Attribute) > 0 || n == nil || uses[n.Output[0]] != 1 {
+		if q.GetOpType() != "QuantizeLinear" || len(q.Input) != 3 || !byte8(q.Input[2]) || len(q.Attribute) > 0 ||
+			n == nil || uses[n.Output[0]] != 1 {
 			continue
 		}
 		form, ok := qForms[n.GetOpType()]
@@ -74,7 +78,8 @@ func toQOperators(m *pb.ModelProto) int {
 				continue
 			}
 			x := integers(s)
-			if x == nil || !byte8(x[2]) || form[1] != "" && types[x[2]] != types[q.Input[2]] || len(def[s].Attribute) > 0 && !(i == 1 && form[1] == "") {
+			if x == nil || !byte8(x[2]) || form[1] != "" && types[x[2]] != types[q.Input[2]] ||
+				len(def[s].Attribute) > 0 && !(i == 1 && form[1] == "") {
 				ok = false
 				break
 			}
@@ -90,7 +95,8 @@ func toQOperators(m *pb.ModelProto) int {
 			in = append(in, q.Input[1:]...)
 		}
 		if n.GetOpType() == "Softmax" {
-			n.Attribute = append(n.Attribute, &pb.AttributeProto{Name: proto.String("opset"), Type: pb.AttributeProto_INT.Enum(), I: proto.Int64(13)})
+			n.Attribute = append(n.Attribute, &pb.AttributeProto{Name: proto.String("opset"),
+				Type: pb.AttributeProto_INT.Enum(), I: proto.Int64(13)})
 		}
 		n.OpType, n.Domain = proto.String(form[0]), proto.String(form[1])
 		n.Input, n.Output = in, q.Output
@@ -98,7 +104,8 @@ func toQOperators(m *pb.ModelProto) int {
 		count++
 	}
 	g.Node = slices.DeleteFunc(g.Node, func(n *pb.NodeProto) bool { return n.OpType == nil })
-	m.OpsetImport = append(m.OpsetImport, &pb.OperatorSetIdProto{Domain: proto.String("com.microsoft"), Version: proto.Int64(1)})
+	m.OpsetImport = append(m.OpsetImport, &pb.OperatorSetIdProto{Domain: proto.String("com.microsoft"),
+		Version: proto.Int64(1)})
 	return count
 }
 

@@ -25,14 +25,16 @@ var flagChoices = []struct {
 	numeric bool // changes the numbers of the program, by design
 	choices []string
 }{
-	{"board", func(c *Config, v string) { c.Board = v }, false, []string{"host", "cortex-m55", "cortex-m4", "cortex-m0plus"}},
+	{"board", func(c *Config, v string) { c.Board = v }, false, []string{"host", "cortex-m55", "cortex-m4",
+		"cortex-m0plus"}},
 	{"precision", func(c *Config, v string) { c.Precision = v }, true, []string{"auto", "int16x8", "float32"}},
 	{"weights", func(c *Config, v string) { c.Weights = v }, true, []string{"int8", "int4"}},
 	{"io", func(c *Config, v string) { c.IO = v }, true, []string{"quantized", "float"}},
 	{"io-layout", func(c *Config, v string) { c.IOLayout = v }, true, []string{"onnx", "native"}},
 	{"legalize", func(c *Config, v string) { c.Legalize = v == "on" }, true, []string{"on", "off"}},
 	{"equalize", func(c *Config, v string) { c.Equalize = v == "on" }, true, []string{"off", "on"}},
-	{"calib-method", func(c *Config, v string) { c.CalibMethod = v }, true, []string{"minmax", "mse", "percentile", "entropy"}},
+	{"calib-method", func(c *Config, v string) { c.CalibMethod = v }, true, []string{"minmax", "mse", "percentile",
+		"entropy"}},
 	{"kernels", func(c *Config, v string) { c.Kernels = v }, true, []string{"reference", "auto", "cmsis-nn", "nncc"}},
 	{"fuse", func(c *Config, v string) { c.Fuse = v == "on" }, false, []string{"off", "on"}},
 	{"dead-channels", func(c *Config, v string) { c.DeadChannels = v == "on" }, false, []string{"off", "on"}},
@@ -126,7 +128,8 @@ func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
 		}
 		for i := range want {
 			if n, diff := differ(got[i], want[i], 0, nil); n > 0 {
-				t.Errorf("case %d, output %d: %d of %d elements differ from the plain program, by up to %v", k, i, n, want[i].Len(), diff)
+				t.Errorf("case %d, output %d: %d of %d elements differ from the plain program, by up to %v", k, i, n,
+					want[i].Len(), diff)
 			}
 		}
 	}
@@ -145,7 +148,8 @@ func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
 	if err := writeFiles(dir, o.Files); err != nil {
 		t.Fatal(err)
 	}
-	im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0", Model: &o.Harness, Jobs: 1})
+	im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0",
+		Model: &o.Harness, Jobs: 1})
 	require(t, err)
 	defer im.Close()
 	var in []run.Case

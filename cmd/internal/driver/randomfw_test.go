@@ -53,7 +53,8 @@ func newItem(t testing.TB, name string, net *ir.Graph, o *Compiled) batchItem {
 // image, runs them one after the other and gives check every program's outputs.
 // One image for many programs, because a compiler and a machine take far longer
 // to start than such a program to run.
-func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildOptions, check func(it batchItem, k int, out []*tensor.Dense)) {
+func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildOptions,
+	check func(it batchItem, k int, out []*tensor.Dense)) {
 	t.Helper()
 	if len(items) == 0 {
 		return
@@ -66,7 +67,8 @@ func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildO
 	files := map[string]codegen.File{}
 	for _, it := range items {
 		for _, f := range it.o.Files {
-			if !strings.HasSuffix(f.Path, ".c") && !strings.HasSuffix(f.Path, ".h") && !strings.HasSuffix(f.Path, ".S") && !strings.HasSuffix(f.Path, ".bin") {
+			if !strings.HasSuffix(f.Path, ".c") && !strings.HasSuffix(f.Path, ".h") &&
+				!strings.HasSuffix(f.Path, ".S") && !strings.HasSuffix(f.Path, ".bin") {
 				continue // project files
 			}
 			if strings.HasPrefix(f.Path, run.HarnessDir+"/") {
@@ -141,7 +143,8 @@ func compareInterpreter(t *testing.T, it batchItem, k int, board string, out []*
 		case behindRounding(ref.Out[i]):
 			edge = true
 		default:
-			t.Errorf("%s on %s: %d of %d elements of output %s differ from the interpreter, by up to %v", it.name, board, n, want[i].Len(), ref.OutNames[i], diff)
+			t.Errorf("%s on %s: %d of %d elements of output %s differ from the interpreter, by up to %v", it.name,
+				board, n, want[i].Len(), ref.OutNames[i], diff)
 		}
 	}
 	return edge
@@ -185,7 +188,8 @@ func batchGlue(items []batchItem) (header, source []byte, m *run.Model) {
 		access := func(kind, qual string, x codegen.IOInfo, list *[]run.IO) {
 			f := fmt.Sprintf("batch_%s_%d_%d", kind, i, len(*list))
 			fmt.Fprintf(&h, "%suint8_t *%s(%svoid *arena);\n", qual, f, qual)
-			fmt.Fprintf(&c, "%suint8_t *%s(%svoid *arena) { return (%suint8_t *)%s_%s((%suint8_t *)arena + BATCH_AT_%d); }\n", qual, f, qual, qual, info.Prefix, x.CName, qual, i)
+			fmt.Fprintf(&c, "%suint8_t *%s(%svoid *arena) { return (%suint8_t *)%s_%s((%suint8_t *)arena + "+
+				"BATCH_AT_%d); }\n", qual, f, qual, qual, info.Prefix, x.CName, qual, i)
 			*list = append(*list, run.IO{Name: it.name + " " + x.Name, CFunc: f, Bytes: x.Bytes})
 		}
 		for _, x := range info.Inputs {
@@ -194,7 +198,8 @@ func batchGlue(items []batchItem) (header, source []byte, m *run.Model) {
 		for _, x := range info.Outputs {
 			access("out", "const ", x, &m.Outputs)
 		}
-		fmt.Fprintf(&calls, "    if ((int32_t)%s_run((uint8_t *)arena + BATCH_AT_%d) != 0) { return %d; }\n", info.Prefix, i, i+1)
+		fmt.Fprintf(&calls, "    if ((int32_t)%s_run((uint8_t *)arena + BATCH_AT_%d) != 0) { return %d; }\n",
+			info.Prefix, i, i+1)
 	}
 	fmt.Fprintf(&h, "#define BATCH_ARENA_BYTES (%s)\nint32_t batch_run(void *arena);\n#endif\n", offset)
 	fmt.Fprintf(&c, "int32_t batch_run(void *arena)\n{\n%s    return 0;\n}\n", calls.String())

@@ -87,7 +87,8 @@ func checkModel(t *testing.T, seed uint64, m *onnx.Model, g *ir.Graph) {
 // compareStretches evaluates the model node by node; where the program has the
 // value among its outputs, the two are compared, and the evaluation goes on from
 // the program's.
-func compareStretches(t testing.TB, model *ir.Graph, in []*tensor.Dense, prog *ir.Graph, got []*tensor.Dense) []stretchError {
+func compareStretches(t testing.TB, model *ir.Graph, in []*tensor.Dense, prog *ir.Graph,
+	got []*tensor.Dense) []stretchError {
 	t.Helper()
 	out := map[*ir.Value]int{}
 	for i, v := range model.Out {
@@ -247,7 +248,8 @@ func stretchText(v *ir.Value) (text string, jumps bool) {
 			}
 		}
 		s = append(s, v.Def.Op.Name+" "+t)
-		if x := v.Def.In[0]; v.Def.Op != op.QuantizeLinear && x != nil && x.Type.DType.IsFloat() && !v.Type.DType.IsFloat() || v.Def.Op == op.Floor {
+		if x := v.Def.In[0]; v.Def.Op != op.QuantizeLinear && x != nil && x.Type.DType.IsFloat() &&
+			!v.Type.DType.IsFloat() || v.Def.Op == op.Floor {
 			jumps = true
 		}
 	}

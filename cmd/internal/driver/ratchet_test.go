@@ -107,7 +107,8 @@ func measure(t testing.TB, got map[string]figures, key string, c *Config, execut
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: memory(cases[0].inputs, o.Lowered.Graph.In)}})
+		res, err := run.Run(context.Background(), o.Board, im,
+			[]run.Case{{Inputs: memory(cases[0].inputs, o.Lowered.Graph.In)}})
 		require(t, err)
 		f.Instructions = res.Cases[0].Instructions
 	}

@@ -40,7 +40,8 @@ type RefusedLayer struct {
 
 // Refusals explains an error of Compile; nil where it is not about nodes.
 func (c *Config) Refusals(err error) *Refusals {
-	r := &Refusals{Model: ReportModel{Name: filepath.Base(c.Model)}, Board: modelName(c.Board), Layers: []RefusedLayer{}, Rejections: []ReportRejection{}}
+	r := &Refusals{Model: ReportModel{Name: filepath.Base(c.Model)}, Board: modelName(c.Board),
+		Layers: []RefusedLayer{}, Rejections: []ReportRejection{}}
 	var un *lower.Unplaced
 	var im onnx.ImportErrors
 	switch {
@@ -70,7 +71,8 @@ func (r *Refusals) unplaced(un *lower.Unplaced) {
 		switch {
 		case n.Op == op.Segment:
 			for _, m := range n.Body[0].Nodes {
-				row(m, ir.AttrsOf[op.SegmentAttrs](n).Accelerator, fmt.Sprintf("segment %d", ir.AttrsOf[op.SegmentAttrs](n).Id))
+				row(m, ir.AttrsOf[op.SegmentAttrs](n).Accelerator,
+					fmt.Sprintf("segment %d", ir.AttrsOf[op.SegmentAttrs](n).Id))
 			}
 		case lower.Placed(ch):
 			row(n, library(ch.Kernel.Library), ch.Kernel.Name)
@@ -80,7 +82,8 @@ func (r *Refusals) unplaced(un *lower.Unplaced) {
 				r.Rejections = append(r.Rejections, rejection(nodeName(n), n, x))
 			}
 			if len(ch.Rejected) == 0 {
-				r.Rejections = append(r.Rejections, ReportRejection{nodeName(n), n.Op.Name, r.Board, []ReportReason{{"no-kernel", "no kernel implements this operator"}}})
+				r.Rejections = append(r.Rejections, ReportRejection{nodeName(n), n.Op.Name, r.Board,
+					[]ReportReason{{"no-kernel", "no kernel implements this operator"}}})
 			}
 		}
 	}

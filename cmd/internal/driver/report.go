@@ -106,7 +106,8 @@ func (o *Compiled) streamed() *ReportStream {
 	if x == nil {
 		return nil
 	}
-	return &ReportStream{Input: o.Lowered.Reference.In[at.Input].Name, Axis: at.Axis, Window: x.Window, Frames: x.Hop, MACs: x.MACs, StepMACs: x.StepMACs}
+	return &ReportStream{Input: o.Lowered.Reference.In[at.Input].Name, Axis: at.Axis, Window: x.Window, Frames: x.Hop,
+		MACs: x.MACs, StepMACs: x.StepMACs}
 }
 
 // ReportSegment is a run of layers on an accelerator or accelerated library.
@@ -129,10 +130,11 @@ type ReportFallback struct {
 
 // ReportLayer is one step of the program.
 type ReportLayer struct {
-	Name        string `json:"name"`
-	Op          string `json:"op"`
-	Kernel      string `json:"kernel"`
-	Library     string `json:"library"` // the kernel's: cmsis-nn, nncc-helium, nncc-dsp, nncc, view, or the accelerator's
+	Name   string `json:"name"`
+	Op     string `json:"op"`
+	Kernel string `json:"kernel"`
+	// the kernel's: cmsis-nn, nncc-helium, nncc-dsp, nncc, view, or the accelerator's
+	Library     string `json:"library"`
 	Route       string `json:"route"`
 	RouteReason string `json:"route_reason,omitempty"` // why no better function of the library runs
 	// Offers are the kernels that were weighed, by predicted instructions (lower/cost).
@@ -248,9 +250,10 @@ type ReportCode struct {
 
 // ReportStack is the bound of the stack, read from the program's machine code.
 type ReportStack struct {
-	Bound   int      `json:"stack_bound_bytes,omitempty"`
-	Path    []string `json:"stack_path,omitempty"`      // the deepest way down, from the run or reset function
-	NoBound string   `json:"stack_unbounded,omitempty"` // why there is no bound: of programs for a host, nothing is read
+	Bound int      `json:"stack_bound_bytes,omitempty"`
+	Path  []string `json:"stack_path,omitempty"` // the deepest way down, from the run or reset function
+	// why there is no bound: of programs for a host, nothing is read
+	NoBound string `json:"stack_unbounded,omitempty"`
 	// Functions that run and reset can come to, the C library's included.
 	Functions []ReportFunction `json:"functions,omitempty"`
 }
@@ -283,10 +286,14 @@ func reportStack(o *Compiled, im *run.Image) ReportStack {
 }
 
 func newReport(o *Compiled) *Report {
-	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name, Precision: o.Lowered.Precision, PrecisionLayers: o.Lowered.Layers,
-		States: []ReportState{}, Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{}, Rejections: []ReportRejection{},
-		Alignment: []align.Row{}, Fusion: []ReportFusion{}, DeadChannel: []ReportDead{}, Calibration: o.Lowered.Calibration}
-	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]), Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
+	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name,
+		Precision: o.Lowered.Precision, PrecisionLayers: o.Lowered.Layers,
+		States: []ReportState{}, Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{},
+		Rejections: []ReportRejection{},
+		Alignment:  []align.Row{}, Fusion: []ReportFusion{}, DeadChannel: []ReportDead{},
+		Calibration: o.Lowered.Calibration}
+	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]),
+		Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
 	for _, s := range o.Model.Proto.GetOpsetImport() {
 		d := s.GetDomain()
 		if d == "" {
@@ -306,17 +313,20 @@ func newReport(o *Compiled) *Report {
 		r.Outputs = append(r.Outputs, reportIO(x.Name, x.CName, x.Type, native))
 	}
 	for _, x := range o.Info.States {
-		r.States = append(r.States, ReportState{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...), x.Bytes})
+		r.States = append(r.States, ReportState{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...),
+			x.Bytes})
 	}
 	r.Stream = o.streamed()
 	for i := range o.Program.Steps {
 		r.layer(o, i)
 	}
 	for _, f := range o.Lowered.Fusions {
-		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel, Reason: f.Why, MaxError: f.Error, SeparateError: f.Apart})
+		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel,
+			Reason: f.Why, MaxError: f.Error, SeparateError: f.Apart})
 	}
 	for _, c := range o.Lowered.Pruned {
-		r.DeadChannel = append(r.DeadChannel, ReportDead{Node: c.Node, Channels: c.Before, Removed: c.Before - c.After, Constant: c.Constant})
+		r.DeadChannel = append(r.DeadChannel, ReportDead{Node: c.Node, Channels: c.Before, Removed: c.Before - c.After,
+			Constant: c.Constant})
 	}
 	if a := o.Lowered.Aligned; a != nil {
 		r.Alignment = append(r.Alignment, a.Rows...)
@@ -337,7 +347,8 @@ func newReport(o *Compiled) *Report {
 }
 
 func reportIO(name, cname string, t ir.Type, native bool) ReportIO {
-	x := ReportIO{Name: name, CName: cname, DType: t.DType.ONNXName(), Shape: append([]int{}, t.Shape...), Layout: "onnx", Bytes: t.Bytes()}
+	x := ReportIO{Name: name, CName: cname, DType: t.DType.ONNXName(), Shape: append([]int{}, t.Shape...),
+		Layout: "onnx", Bytes: t.Bytes()}
 	if t.Order != nil && !t.SameMemory(nil) {
 		x.Layout = "NHWC"
 	}
@@ -370,7 +381,8 @@ func opName(n *ir.Node) string {
 // layer describes step i.
 func (r *Report) layer(o *Compiled, i int) {
 	s, n, low := o.Program.Steps[i], o.Schedule.Nodes[i], o.low(i)
-	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route, RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
+	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route,
+		RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i]}
 	l.Offers = reportOffers(o.Lowered.Candidates[n])
 	for _, v := range n.In {
@@ -392,7 +404,8 @@ func (r *Report) libraries(o *Compiled) {
 		n, l, library := o.Schedule.Nodes[i], &r.Layers[i], o.low(i).Library
 		if kernel.IsOptimized(library) {
 			if !inSegment {
-				r.Segments = append(r.Segments, ReportSegment{ID: len(r.Segments), Accelerator: library, Nodes: []string{}})
+				r.Segments = append(r.Segments, ReportSegment{ID: len(r.Segments), Accelerator: library,
+					Nodes: []string{}})
 			}
 			x := &r.Segments[len(r.Segments)-1]
 			if !slices.Contains(strings.Split(x.Accelerator, "+"), library) {
@@ -443,14 +456,17 @@ func rejection(name string, n *ir.Node, x kernel.Rejection) ReportRejection {
 
 func (r *Report) memory(o *Compiled) {
 	p := o.Program
-	r.Memory = ReportMemory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal, IOBytes: p.IOBytes(),
+	r.Memory = ReportMemory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal,
+		IOBytes:      p.IOBytes(),
 		ScratchBytes: p.ScratchBytes(), WeightsBytes: o.Info.WeightBytes, Buffers: []ReportBuffer{}}
 	if x := o.Lowered.Tiled; x != nil {
-		r.Memory.Patch = &ReportPatch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs, WholeArenaBytes: x.WholeBytes}
+		r.Memory.Patch = &ReportPatch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs,
+			WholeArenaBytes: x.WholeBytes}
 	}
 	r.Memory.regions(o)
 	for _, b := range p.Buffers {
-		x := ReportBuffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last, RowBytes: b.Row, PitchBytes: b.Pitch}
+		x := ReportBuffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last, RowBytes: b.Row,
+			PitchBytes: b.Pitch}
 		if b.AliasOf >= 0 {
 			x.AliasOf = p.Buffers[b.AliasOf].Name
 		}

@@ -49,7 +49,8 @@ type Rewritten struct {
 func (r *Rewritten) Write(path string) error {
 	var beside []files.Target
 	if r.Native != nil {
-		beside = append(beside, files.Target{Path: filepath.Base(path) + ".json", Data: toJSON(r.Native), Mine: isNative})
+		beside = append(beside, files.Target{Path: filepath.Base(path) + ".json", Data: toJSON(r.Native),
+			Mine: isNative})
 	}
 	return r.config.replaceFiles(path, r.Model, beside...)
 }
@@ -186,7 +187,8 @@ func exactRewrites(rs []pass.Rewrite) bool {
 // original outputs.
 func (c *Config) legal4D(g *ir.Graph, outputs string, r *Rewritten) (out, whole *ir.Graph, exact bool, err error) {
 	if lower.Quantised(g) {
-		return nil, nil, false, badInput("%s is quantised: --outputs %s takes float models; without it a quantised model is written on its own ranks", c.Model, outputs)
+		return nil, nil, false, badInput("%s is quantised: --outputs %s takes float models; without it a quantised "+
+			"model is written on its own ranks", c.Model, outputs)
 	}
 	res, err := legal4d.Run(g, legal4d.Options{})
 	if err != nil {

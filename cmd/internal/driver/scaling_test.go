@@ -21,11 +21,13 @@ var big = []struct {
 		return `(float[1, 16] x) => (float y) { ` + chain("x", "y", n, `%[2]s = Sigmoid (%[1]s)`) + `}`
 	}},
 	{"diamonds", func(n int) string {
-		return `(float[1, 16] x) => (float y) { ` + chain("x", "y", n/3, `%[2]s_a = Relu (%[1]s) %[2]s_b = Neg (%[1]s) %[2]s = Add (%[2]s_a, %[2]s_b)`) + `}`
+		return `(float[1, 16] x) => (float y) { ` +
+			chain("x", "y", n/3, `%[2]s_a = Relu (%[1]s) %[2]s_b = Neg (%[1]s) %[2]s = Add (%[2]s_a, %[2]s_b)`) + `}`
 	}},
 	{"views", func(n int) string {
 		return `(float[1, 16] x) => (float y) <int64[3] a = {1, 4, 4}, int64[2] b = {1, 16}> { ` +
-			chain("x", "z", n/4, `%[2]s_a = Reshape (%[1]s, a) %[2]s_b = Transpose <perm = [0, 2, 1]> (%[2]s_a) %[2]s_c = Identity (%[2]s_b) %[2]s = Reshape (%[2]s_c, b)`) + ` y = Relu (z) }`
+			chain("x", "z", n/4,
+				`%[2]s_a = Reshape (%[1]s, a) %[2]s_b = Transpose <perm = [0, 2, 1]> (%[2]s_a) %[2]s_c = Identity (%[2]s_b) %[2]s = Reshape (%[2]s_c, b)`) + ` y = Relu (z) }`
 	}},
 	{"concatenation", func(n int) string {
 		var nodes, list strings.Builder
@@ -33,10 +35,12 @@ var big = []struct {
 			fmt.Fprintf(&nodes, "t%d = %s (x) ", i, []string{"Relu", "Neg", "Sigmoid"}[i%3])
 			fmt.Fprintf(&list, ", t%d", i)
 		}
-		return `(float[1, 4] x) => (float y) { ` + nodes.String() + ` y = Concat <axis = 1> (` + list.String()[2:] + `) }`
+		return `(float[1, 4] x) => (float y) { ` + nodes.String() + ` y = Concat <axis = 1> (` +
+			list.String()[2:] + `) }`
 	}},
 	{"readers", func(n int) string {
-		return `(float[1, 4] x) => (float y) <float[1, 4] k = {1, 2, 3, 4}> { s = Sigmoid (x) ` + chain("s", "y", n/2, `%[2]s_m = Mul (s, k) %[2]s = Sub (%[1]s, %[2]s_m)`) + `}`
+		return `(float[1, 4] x) => (float y) <float[1, 4] k = {1, 2, 3, 4}> { s = Sigmoid (x) ` +
+			chain("s", "y", n/2, `%[2]s_m = Mul (s, k) %[2]s = Sub (%[1]s, %[2]s_m)`) + `}`
 	}},
 	{"outputs", func(n int) string {
 		var nodes, list strings.Builder
@@ -52,7 +56,8 @@ var big = []struct {
 			fmt.Fprintf(&down, "a%d = Tanh (a%d) ", i+1, i)
 			fmt.Fprintf(&up, "b%d = Add (b%d, a%d) ", n/2-i-1, n/2-i, n/2-i)
 		}
-		return fmt.Sprintf(`(float[1, 4] x) => (float y) { a0 = Neg (x) %s b%d = Relu (a%d) %s y = Relu (b0) }`, &down, n/2, n/2, &up)
+		return fmt.Sprintf(`(float[1, 4] x) => (float y) { a0 = Neg (x) %s b%d = Relu (a%d) %s y = Relu (b0) }`, &down,
+			n/2, n/2, &up)
 	}},
 }
 
@@ -100,7 +105,8 @@ func TestScaling(t *testing.T) {
 			small, large := cost(n), cost(4*n)
 			t.Logf("%.1f and %.1f MB", small/1e6, large/1e6)
 			if large > most*small {
-				t.Errorf("%d nodes take %.1f MB, %d nodes %.1f MB: %.1f times as much", n, small/1e6, 4*n, large/1e6, large/small)
+				t.Errorf("%d nodes take %.1f MB, %d nodes %.1f MB: %.1f times as much", n, small/1e6, 4*n, large/1e6,
+					large/small)
 			}
 		})
 	}
@@ -132,7 +138,8 @@ func grow(t *testing.T) {
 				small, large := max(0.2, cost(n)), cost(8*n)
 				t.Logf("%.2f s and %.2f s: %.1f times", small, large, large/small)
 				if large > most*small {
-					t.Errorf("%d nodes take %.1f s, %d nodes %.1f s: %.1f times as long", n, small, 8*n, large, large/small)
+					t.Errorf("%d nodes take %.1f s, %d nodes %.1f s: %.1f times as long", n, small, 8*n, large,
+						large/small)
 				}
 			})
 		}
@@ -143,7 +150,8 @@ func grow(t *testing.T) {
 // message says how to go on.
 func TestTooManyNodes(t *testing.T) {
 	cfg := config(writeText(t, t.TempDir(), 17, big[0].build(20_001)), "cortex-m55")
-	if _, err := cfg.Compile(); err == nil || !strings.Contains(err.Error(), "too many nodes") || !strings.Contains(err.Error(), "--limit nodes=N") {
+	if _, err := cfg.Compile(); err == nil || !strings.Contains(err.Error(), "too many nodes") ||
+		!strings.Contains(err.Error(), "--limit nodes=N") {
 		t.Errorf("error %v, want one that names the limit and the flag", err)
 	}
 }

@@ -49,7 +49,8 @@ func (c *Config) RankLayers() (*Sensitivity, error) {
 		return nil, err
 	}
 	s := &Sensitivity{Samples: len(q.Samples)}
-	if s.Layers, err = quant.Sensitivity(g, q, func(done, all int) { c.note("layer %d of %d", done+1, all) }); err != nil {
+	if s.Layers,
+		err = quant.Sensitivity(g, q, func(done, all int) { c.note("layer %d of %d", done+1, all) }); err != nil {
 		return nil, err
 	}
 	_, r, err := quant.Calibrate(g, q)

@@ -39,7 +39,8 @@ func TestStackBound(t *testing.T) {
 		t.Run(p.model+"/"+p.board+"/"+p.precision+"/"+p.optimize, func(t *testing.T) {
 			c := config(filepath.Join(dir, "models", p.model+".onnx"), p.board)
 			if p.model == "digits" {
-				c.Model, c.Calib = filepath.Join(digits, "digits.onnx"), []string{filepath.Join(digits, "digits_calib.npz")}
+				c.Model, c.Calib = filepath.Join(digits, "digits.onnx"),
+					[]string{filepath.Join(digits, "digits_calib.npz")}
 			}
 			c.Precision, c.Optimize, c.Cases = p.precision, p.optimize, 1
 			o, err := c.Compile()

@@ -103,7 +103,8 @@ func (p *stagePages) rows(c *stageColumn, g *ir.Graph, s *lower.State) {
 	at := map[*ir.Value]int{}
 	for _, v := range g.In {
 		at[v] = len(c.Rows)
-		c.Rows = append(c.Rows, stageNode{Key: "in " + v.Name, Op: "input", Name: v.Name, Type: v.Type.String(), Kind: "io"})
+		c.Rows = append(c.Rows, stageNode{Key: "in " + v.Name, Op: "input", Name: v.Name, Type: v.Type.String(),
+			Kind: "io"})
 	}
 	for i, n := range g.Nodes {
 		if i == mostDrawn {
@@ -128,7 +129,8 @@ func (p *stagePages) rows(c *stageColumn, g *ir.Graph, s *lower.State) {
 		c.Rows = append(c.Rows, r)
 	}
 	for i, v := range g.Out {
-		r := stageNode{Key: "out " + g.OutNames[i], Op: "output", Name: g.OutNames[i], Type: v.Type.String(), Kind: "io"}
+		r := stageNode{Key: "out " + g.OutNames[i], Op: "output", Name: g.OutNames[i], Type: v.Type.String(),
+			Kind: "io"}
 		if k, ok := at[v]; ok {
 			r.from = []int{k}
 		}

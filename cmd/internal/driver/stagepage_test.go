@@ -30,7 +30,8 @@ func TestStagePage(t *testing.T) {
 	if n := strings.Count(page, "<section"); n != len(dumped(t, c.DumpIR)) {
 		t.Errorf("%d columns, %d stages", n, len(dumped(t, c.DumpIR)))
 	}
-	for _, want := range []string{"-calibrate</h2>", `class="row mac`, "altered", " gone", o.Lowered.Low[o.Lowered.Graph.Nodes[0]].Kernel} {
+	for _, want := range []string{"-calibrate</h2>", `class="row mac`, "altered", " gone",
+		o.Lowered.Low[o.Lowered.Graph.Nodes[0]].Kernel} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -252,7 +252,8 @@ func (b *Bisection) Text() string {
 	}
 	s := Table(rows)
 	if b.Guilty == "" {
-		return s + fmt.Sprintf("%s: %d cases (%s): no stage does more than its numerics allow\n", b.Board, b.Cases, b.Inputs)
+		return s + fmt.Sprintf("%s: %d cases (%s): no stage does more than its numerics allow\n", b.Board, b.Cases,
+			b.Inputs)
 	}
 	i := slices.IndexFunc(b.Stages, func(x StageComparison) bool { return x.Stage == b.Guilty })
 	return s + fmt.Sprintf("%s: %d cases (%s): %s is the first stage that does more than it may: allowed is %s\n",

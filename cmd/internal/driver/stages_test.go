@@ -106,7 +106,8 @@ func TestBisect(t *testing.T) {
 		return right(s)
 	}
 	b, err := digitsConfig("cortex-m4").Bisect()
-	if err != nil || !strings.HasSuffix(b.Guilty, "-decompose") || !strings.Contains(b.Text(), b.Guilty+" is the first stage that does more than it may") {
+	if err != nil || !strings.HasSuffix(b.Guilty, "-decompose") ||
+		!strings.Contains(b.Text(), b.Guilty+" is the first stage that does more than it may") {
 		t.Errorf("guilty: %q (%v)", b.Guilty, err)
 	}
 }

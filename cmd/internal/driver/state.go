@@ -23,7 +23,8 @@ func (c *Config) ties(g *ir.Graph) ([]lower.StateBinding, error) {
 		if s == "auto" {
 			found := namedTies(g)
 			if len(found) == 0 {
-				wrong = append(wrong, fmt.Sprintf("--state auto: no output is named after an input of its type (x and xN, x_out, x_next, new_x; x_in and x_out; past_x and present_x); inputs: %s; outputs: %s",
+				wrong = append(wrong, fmt.Sprintf("--state auto: no output is named after an input of its type (x "+
+					"and xN, x_out, x_next, new_x; x_in and x_out; past_x and present_x); inputs: %s; outputs: %s",
 					strings.Join(inputNames(g.In), ", "), strings.Join(g.OutNames, ", ")))
 			}
 			out = append(out, found...)
@@ -65,11 +66,13 @@ func readTie(g *ir.Graph, s string) (lower.StateBinding, string) {
 			continue
 		}
 		if a, b := g.Out[o].Type, g.In[k].Type; a.DType != b.DType || !slices.Equal(a.Shape, b.Shape) {
-			return lower.StateBinding{}, fmt.Sprintf("output %s is %s%v, input %s is %s%v; want one type and shape", s[:i], a.DType, a.Shape, s[i+1:], b.DType, b.Shape)
+			return lower.StateBinding{}, fmt.Sprintf("output %s is %s%v, input %s is %s%v; want one type and shape",
+				s[:i], a.DType, a.Shape, s[i+1:], b.DType, b.Shape)
 		}
 		return lower.StateBinding{Out: s[:i], In: s[i+1:]}, ""
 	}
-	return lower.StateBinding{}, fmt.Sprintf("want OUTPUT=INPUT; outputs: %s; inputs: %s", strings.Join(g.OutNames, ", "), strings.Join(inputNames(g.In), ", "))
+	return lower.StateBinding{}, fmt.Sprintf("want OUTPUT=INPUT; outputs: %s; inputs: %s",
+		strings.Join(g.OutNames, ", "), strings.Join(inputNames(g.In), ", "))
 }
 
 // namedTies pairs outputs with inputs of the same type by the names that
@@ -78,13 +81,16 @@ func namedTies(g *ir.Graph) []lower.StateBinding {
 	var out []lower.StateBinding
 	for _, v := range g.In {
 		x := v.Name
-		names := []string{x + "N", x + "n", x + "_n", x + "_out", x + "_next", x + "_new", "new_" + x, "next_" + x, x + "_o"}
-		for _, cut := range [][2]string{{"_in", "_out"}, {"_i", "_o"}, {"_prev", ""}, {"_prev", "_next"}, {"_0", "_n"}, {"0", "n"}, {"0", "N"}} {
+		names := []string{x + "N", x + "n", x + "_n", x + "_out", x + "_next", x + "_new", "new_" + x, "next_" + x,
+			x + "_o"}
+		for _, cut := range [][2]string{{"_in", "_out"}, {"_i", "_o"}, {"_prev", ""}, {"_prev", "_next"}, {"_0", "_n"},
+			{"0", "n"}, {"0", "N"}} {
 			if s, ok := strings.CutSuffix(x, cut[0]); ok {
 				names = append(names, s+cut[1])
 			}
 		}
-		for _, cut := range [][2]string{{"past_", "present_"}, {"past.", "present."}, {"past_key_values.", "present."}, {"prev_", ""}, {"in_", "out_"}, {"input_", "output_"}} {
+		for _, cut := range [][2]string{{"past_", "present_"}, {"past.", "present."}, {"past_key_values.", "present."},
+			{"prev_", ""}, {"in_", "out_"}, {"input_", "output_"}} {
 			if s, ok := strings.CutPrefix(x, cut[0]); ok {
 				names = append(names, cut[1]+s)
 			}
@@ -331,20 +337,23 @@ func (c *Config) stream(g *ir.Graph, ties []lower.StateBinding) (*stream.Options
 	if i := strings.LastIndex(s, "="); i >= 0 {
 		o.Input = slices.IndexFunc(g.In, func(v *ir.Value) bool { return v.Name == s[:i] })
 		if o.Input < 0 {
-			return nil, usage("--stream %s: there is no input %s; inputs: %s", c.Stream, s[:i], strings.Join(inputNames(g.In), ", "))
+			return nil, usage("--stream %s: there is no input %s; inputs: %s", c.Stream, s[:i],
+				strings.Join(inputNames(g.In), ", "))
 		}
 		s = s[i+1:]
 	} else {
 		free := newRecurrence(g, ties).inputs()
 		if len(free) != 1 {
-			return nil, usage("--stream %s: the model has %d inputs (%s); want INPUT=AXIS", c.Stream, len(free), strings.Join(inputNames(free), ", "))
+			return nil, usage("--stream %s: the model has %d inputs (%s); want INPUT=AXIS", c.Stream, len(free),
+				strings.Join(inputNames(free), ", "))
 		}
 		o.Input = slices.Index(g.In, free[0])
 	}
 	axis, hop, given := strings.Cut(s, ":")
 	var err error
 	if o.Axis, err = strconv.Atoi(axis); err != nil {
-		return nil, usage("--stream %s: want [INPUT=]AXIS[:FRAMES], with a dimension of the input and, if you like, the new frames of a step", c.Stream)
+		return nil, usage("--stream %s: want [INPUT=]AXIS[:FRAMES], with a dimension of the input and, if you like, "+
+			"the new frames of a step", c.Stream)
 	}
 	if o.Axis < 0 {
 		o.Axis += g.In[o.Input].Type.Rank()
@@ -360,7 +369,8 @@ func (c *Config) stream(g *ir.Graph, ties []lower.StateBinding) (*stream.Options
 // runSteps takes one step, or, with state, one for every index of a first axis that
 // the inputs have beyond the model's: the outputs then have it, too. to brings
 // an input to its type, from an output to what is written.
-func (r *recurrence) runSteps(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error), from func(d *tensor.Dense, t ir.Type) *tensor.Dense) ([]*tensor.Dense, []string, error) {
+func (r *recurrence) runSteps(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error),
+	from func(d *tensor.Dense, t ir.Type) *tensor.Dense) ([]*tensor.Dense, []string, error) {
 	steps, vs := -1, r.inputs()
 	for i, d := range in {
 		if len(r.in) == 0 && r.slide == nil || len(d.Shape) != vs[i].Type.Rank()+1 {

@@ -39,7 +39,8 @@ type Surgical struct {
 // script names. A comparison that fails leaves Differs set.
 func (c *Config) Surgery(script string) (*Surgical, error) {
 	if script == "" {
-		return nil, usage("no script given: nncc surgery -f steps.yaml MODEL.onnx --out X.onnx (nncc surgery --steps lists the steps)")
+		return nil, usage("no script given: nncc surgery -f steps.yaml MODEL.onnx --out X.onnx (nncc surgery " +
+			"--steps lists the steps)")
 	}
 	c.Script = script
 	sc, err := surgery.LoadScript(script)
@@ -154,10 +155,13 @@ func (s *Surgical) Text() string {
 		fmt.Fprintf(&b, "%d nodes before, %d after\n", s.Nodes[0], s.Nodes[1])
 	}
 	if len(s.Verified) > 0 {
-		rows := [][]string{{"output", "against", "shape", "elements", "min diff", "max diff", "max |diff|", "relative", "beyond", "allowed"}}
+		rows := [][]string{{"output", "against", "shape", "elements", "min diff", "max diff", "max |diff|", "relative",
+			"beyond", "allowed"}}
 		for _, v := range s.Verified {
 			for _, o := range v.Outputs {
-				rows = append(rows, []string{o.Name, v.Against, strings.ReplaceAll(fmt.Sprint(o.Shape), " ", ","), strconv.Itoa(o.Elements * v.Cases), short(o.Min), short(o.Max), short(o.MaxAbs), short(o.Relative), strconv.Itoa(o.Mismatches), v.Wanted})
+				rows = append(rows, []string{o.Name, v.Against, strings.ReplaceAll(fmt.Sprint(o.Shape), " ", ","),
+					strconv.Itoa(o.Elements * v.Cases), short(o.Min), short(o.Max), short(o.MaxAbs), short(o.Relative),
+					strconv.Itoa(o.Mismatches), v.Wanted})
 			}
 		}
 		b.WriteString(table(rows))

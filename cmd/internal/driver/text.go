@@ -29,10 +29,12 @@ func (v *Verdict) Text() string {
 		if o.Amplified > 0 {
 			allowed += fmt.Sprintf(", up to %.3g more where the network amplifies roundings", o.Amplified)
 		}
-		rows = append(rows, []string{o.Name, fmt.Sprint(o.Elements), fmt.Sprint(o.Mismatches), fmt.Sprintf("%.3g", o.MaxAbsDiff), allowed})
+		rows = append(rows, []string{o.Name, fmt.Sprint(o.Elements), fmt.Sprint(o.Mismatches),
+			fmt.Sprintf("%.3g", o.MaxAbsDiff), allowed})
 	}
 	for _, o := range v.Golden {
-		rows = append(rows, []string{o.Name + " (golden)", fmt.Sprint(o.Elements), fmt.Sprint(o.Mismatches), fmt.Sprintf("%.3g", o.MaxAbsDiff), fmt.Sprintf("%g", o.Tolerance)})
+		rows = append(rows, []string{o.Name + " (golden)", fmt.Sprint(o.Elements), fmt.Sprint(o.Mismatches),
+			fmt.Sprintf("%.3g", o.MaxAbsDiff), fmt.Sprintf("%g", o.Tolerance)})
 	}
 	b.WriteString(table(rows))
 	b.WriteString(v.fidelityText())
@@ -43,14 +45,18 @@ func (v *Verdict) Text() string {
 		}
 		rows = append(rows, []string{"(between the layers)", "", fmt.Sprint(v.Outside)})
 		b.WriteString(table(rows))
-		fmt.Fprintf(&b, "%d instructions an inference, stack %d bytes%s, arena %d bytes, code %d bytes, constants %d bytes, weights %v bytes\n",
-			v.Instructions, v.StackBytes, v.atMost(), v.RAM["arena_bytes"], v.TextBytes, v.RODataBytes, v.Flash["weights_bytes"])
+		fmt.Fprintf(&b, "%d instructions an inference, stack %d bytes%s, arena %d bytes, code %d bytes, constants "+
+			"%d bytes, weights %v bytes\n",
+			v.Instructions, v.StackBytes, v.atMost(), v.RAM["arena_bytes"], v.TextBytes, v.RODataBytes,
+			v.Flash["weights_bytes"])
 	}
 	if s := v.Stream; s != nil {
-		fmt.Fprintf(&b, "a step of %d of %d frames takes %d MACs, the window %d (%.1f times as many)\n", s.Frames, s.Window, s.StepMACs, s.MACs, float64(s.MACs)/float64(max(s.StepMACs, 1)))
+		fmt.Fprintf(&b, "a step of %d of %d frames takes %d MACs, the window %d (%.1f times as many)\n", s.Frames,
+			s.Window, s.StepMACs, s.MACs, float64(s.MACs)/float64(max(s.StepMACs, 1)))
 	}
 	if w := v.FirstWrong; w != nil {
-		fmt.Fprintf(&b, "first layer that differs: %s (value %s, case %d): %d elements, largest difference %.3g\n", w.Name, w.Value, w.Case, w.Mismatches, w.MaxAbsDiff)
+		fmt.Fprintf(&b, "first layer that differs: %s (value %s, case %d): %d elements, largest difference %.3g\n",
+			w.Name, w.Value, w.Case, w.Mismatches, w.MaxAbsDiff)
 	}
 	verdict := "equal to the reference interpreter"
 	switch n := v.unfaithful(); {
@@ -65,7 +71,8 @@ func (v *Verdict) Text() string {
 		fmt.Fprintf(&b, "note: %s\n", v.StandsIn)
 	}
 	if v.Rounding == "single" {
-		b.WriteString("note: this CMSIS-NN was built with CMSIS_NN_USE_SINGLE_ROUNDING; the interpreter rounds once in its layers, results may be a step from TensorFlow Lite's\n")
+		b.WriteString("note: this CMSIS-NN was built with CMSIS_NN_USE_SINGLE_ROUNDING; the interpreter rounds once " +
+			"in its layers, results may be a step from TensorFlow Lite's\n")
 	}
 	fmt.Fprintf(&b, "%s: %d cases, %d mismatches: %s\n", v.Board, v.Cases, v.Mismatches, verdict)
 	return b.String()

@@ -24,15 +24,17 @@ const UlpBound = 256
 
 // Verdict is the result of verify; it marshals to the contract's JSON.
 type Verdict struct {
-	Model      string          `json:"model,omitempty"`
-	Board      string          `json:"board"`
-	Stream     *ReportStream   `json:"stream,omitempty"`
-	StandsIn   string          `json:"stands_in,omitempty"` // another machine ran the code: which, and what that cannot show
-	Cases      int             `json:"cases"`
-	Mismatches int             `json:"mismatches"`
-	Rounding   string          `json:"rounding,omitempty"` // of the installed CMSIS-NN that was linked: double or single
-	Outputs    []OutputVerdict `json:"outputs"`
-	Golden     []OutputVerdict `json:"golden,omitempty"`
+	Model  string        `json:"model,omitempty"`
+	Board  string        `json:"board"`
+	Stream *ReportStream `json:"stream,omitempty"`
+	// another machine ran the code: which, and what that cannot show
+	StandsIn   string `json:"stands_in,omitempty"`
+	Cases      int    `json:"cases"`
+	Mismatches int    `json:"mismatches"`
+	// of the installed CMSIS-NN that was linked: double or single
+	Rounding string          `json:"rounding,omitempty"`
+	Outputs  []OutputVerdict `json:"outputs"`
+	Golden   []OutputVerdict `json:"golden,omitempty"`
 	// Fidelity compares the program with the model itself.
 	Fidelity []FidelityVerdict `json:"fidelity"`
 	Measured
@@ -134,7 +136,8 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 		return nil, err
 	}
 	c.note("building for %s", o.Board.Name)
-	im, err := run.Build(ctx, o.Board, dir, run.BuildOptions{CMSISInclude: c.CMSISInclude, CMSISLib: c.CMSISLib, Trace: true, Opt: c.buildOpt()})
+	im, err := run.Build(ctx, o.Board, dir, run.BuildOptions{CMSISInclude: c.CMSISInclude, CMSISLib: c.CMSISLib,
+		Trace: true, Opt: c.buildOpt()})
 	if err != nil {
 		return nil, err
 	}
@@ -146,14 +149,16 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	if err := o.mirror(ctx); err != nil {
 		return nil, err
 	}
-	v := &Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases), Warnings: c.Diags.Texts(diag.Warning), Outputs: []OutputVerdict{}, Fidelity: []FidelityVerdict{}, Layers: []LayerVerdict{}}
+	v := &Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases), Warnings: c.Diags.Texts(diag.Warning),
+		Outputs: []OutputVerdict{}, Fidelity: []FidelityVerdict{}, Layers: []LayerVerdict{}}
 	v.sizes(o, im)
 	v.StandsIn = o.Board.Runner.StandsIn
 	v.Stream = o.streamed()
 	var in []run.Case
 	ins := o.ports().inputs()
 	for i, k := range cases { // with state, cases are the steps of one sequence
-		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins), KeepState: i > 0 && len(o.Lowered.StateBindings) > 0})
+		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins), KeepState: i > 0 &&
+			len(o.Lowered.StateBindings) > 0})
 	}
 	opt := run.Options{}
 	if c.Layers {
@@ -211,8 +216,10 @@ func (c *Config) buildOpt() string {
 
 func (v *Verdict) sizes(o *Compiled, im *run.Image) {
 	s := im.Sizes
-	v.Flash = map[string]any{"code_bytes": s.Code(), "rodata_bytes": s.ROData(), "weights_bytes": s.Weights(), "by_origin": s.By}
-	v.RAM = map[string]int{"arena_bytes": o.Program.ArenaBytes, "io_bytes": o.Program.IOBytes(), "scratch_bytes": o.Program.ScratchBytes()}
+	v.Flash = map[string]any{"code_bytes": s.Code(), "rodata_bytes": s.ROData(), "weights_bytes": s.Weights(),
+		"by_origin": s.By}
+	v.RAM = map[string]int{"arena_bytes": o.Program.ArenaBytes, "io_bytes": o.Program.IOBytes(),
+		"scratch_bytes": o.Program.ScratchBytes()}
 }
 
 // compare fills the verdict.
@@ -503,7 +510,8 @@ func (o *Compiled) compareLayers(v *Verdict, cases []inputCase, res *run.Result)
 				}
 				v.Layers[i].Mismatches += n
 				if i < first {
-					first, v.FirstWrong = i, &LayerDifference{Name: s.Name, Value: x.Name, Case: c, Mismatches: n, MaxAbsDiff: diff}
+					first, v.FirstWrong = i, &LayerDifference{Name: s.Name, Value: x.Name, Case: c, Mismatches: n,
+						MaxAbsDiff: diff}
 				}
 			}
 		}

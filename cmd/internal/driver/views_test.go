@@ -86,12 +86,14 @@ func TestViews(t *testing.T) {
 			continue
 		}
 		for i, place := range viewPlaces {
-			if !all && d != op.BitCast && (d.View == ir.NoView || i != k%len(viewPlaces)) || !all && d == op.BitCast && i%3 != 0 {
+			if !all && d != op.BitCast && (d.View == ir.NoView || i != k%len(viewPlaces)) || !all && d == op.BitCast &&
+				i%3 != 0 {
 				continue
 			}
 			for range 50 {
 				g, valid := kerneltest.Draw(r, d, kerneltest.Float, "l")
-				if g == nil || !valid || len(g.In) == 0 || g.Nodes[0].In[0] != g.In[0] || g.In[0].Type.DType != tensor.F32 || empty(g) || !place.put(g, g.Nodes[0]) || len(g.Verify()) > 0 {
+				if g == nil || !valid || len(g.In) == 0 || g.Nodes[0].In[0] != g.In[0] ||
+					g.In[0].Type.DType != tensor.F32 || empty(g) || !place.put(g, g.Nodes[0]) || len(g.Verify()) > 0 {
 					continue
 				}
 				seen++
@@ -130,7 +132,8 @@ func runOnHost(t *testing.T, g *ir.Graph) {
 		}
 		name := o.Lowered.Graph.OutNames[i]
 		if v.Def == nil || whose[v] != "" {
-			t.Errorf("output %s has the storage of %s, want its own\n%s", name, cmp.Or(whose[v], v.Name), o.Lowered.Graph)
+			t.Errorf("output %s has the storage of %s, want its own\n%s", name, cmp.Or(whose[v], v.Name),
+				o.Lowered.Graph)
 		}
 		whose[v] = name
 	}
@@ -149,7 +152,8 @@ func compareOnHost(t *testing.T, c *Config, o *Compiled, text string) {
 	if err := writeFiles(dir, o.Files); err != nil {
 		t.Fatal(err)
 	}
-	im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0", Model: &o.Harness, Jobs: 1})
+	im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0",
+		Model: &o.Harness, Jobs: 1})
 	require(t, err)
 	defer im.Close()
 	var in []run.Case

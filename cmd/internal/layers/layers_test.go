@@ -236,11 +236,14 @@ var may = []struct {
 	{"lower/kernel/loops", own, "own kernels stand without the vendor's"},
 	{"lower/kernel/reference", own, "own kernels stand without the vendor's"},
 	{"lower/kernel/cmsisnn", own, "families stand beside each other"},
-	{"frontend/onnx/model", []string{"frontend/files", "frontend/onnx/functions", "frontend/onnx/model", "frontend/onnx/pb",
+	{"frontend/onnx/model", []string{"frontend/files", "frontend/onnx/functions", "frontend/onnx/model",
+		"frontend/onnx/pb",
 		"frontend/onnx/schema", "ir/tensor"}, "a file is read before anything is made of it"},
-	{"frontend/onnx/upgrade", []string{"frontend/onnx/build", "frontend/onnx/model", "frontend/onnx/schema", "frontend/onnx/upgrade", "ir"},
+	{"frontend/onnx/upgrade", []string{"frontend/onnx/build", "frontend/onnx/model", "frontend/onnx/schema",
+		"frontend/onnx/upgrade", "ir"},
 		"the form of a node does not depend on what is around it"},
-	{"frontend/onnx/expand", []string{"frontend/onnx/build", "frontend/onnx/expand", "frontend/onnx/model", "frontend/onnx/schema", "ir"},
+	{"frontend/onnx/expand", []string{"frontend/onnx/build", "frontend/onnx/expand", "frontend/onnx/model",
+		"frontend/onnx/schema", "ir"},
 		"nor does what it is written as; old forms are behind it"},
 	{"boards", []string{"boards", "frontend/files", "frontend/text", "runtime_c"}, "boards are data"},
 }
@@ -252,7 +255,8 @@ func TestMayImport(t *testing.T) {
 				continue
 			}
 			for _, to := range list {
-				if to != "ir/bug" && !in(to, m.pkg) && !slices.ContainsFunc(m.only, func(d string) bool { return in(to, d) }) {
+				if to != "ir/bug" && !in(to, m.pkg) &&
+					!slices.ContainsFunc(m.only, func(d string) bool { return in(to, d) }) {
 					t.Errorf("%s imports %s; %s may import %s: %s", from, to, m.pkg, strings.Join(m.only, ", "), m.why)
 				}
 			}

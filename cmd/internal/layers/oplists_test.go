@@ -75,7 +75,8 @@ func TestOperatorLists(t *testing.T) {
 	for folder, at := range found {
 		switch a := operatorLists[folder]; {
 		case len(at) > a.most:
-			t.Errorf("%s has %d lists of operators, at most %d are accepted (%s); say it by a trait of ir.OpDef: %s", folder, len(at), a.most, a.why, strings.Join(at, ", "))
+			t.Errorf("%s has %d lists of operators, at most %d are accepted (%s); say it by a trait of ir.OpDef: %s",
+				folder, len(at), a.most, a.why, strings.Join(at, ", "))
 		case len(at) < a.most:
 			t.Errorf("%s has %d lists of operators, %d are accepted: lower the number", folder, len(at), a.most)
 		}

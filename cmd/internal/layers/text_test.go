@@ -30,7 +30,8 @@ var byText = map[string]string{
 }
 
 // textual are the functions that look into a text.
-var textual = []string{"Contains", "HasPrefix", "HasSuffix", "Index", "TrimPrefix", "CutPrefix", "CutSuffix", "EqualFold"}
+var textual = []string{"Contains", "HasPrefix", "HasSuffix", "Index", "TrimPrefix", "CutPrefix", "CutSuffix",
+	"EqualFold"}
 
 // decision reports an expression that looks into the text of an error or the
 // name of a kernel.
@@ -83,7 +84,8 @@ func TestNoDecisionByText(t *testing.T) {
 				return err
 			}
 			rel, _ := filepath.Rel(root, p)
-			if rel = filepath.ToSlash(rel); strings.HasPrefix(rel, "cmd/internal/conform/") || strings.HasPrefix(rel, "cmd/nncccost/") {
+			if rel = filepath.ToSlash(rel); strings.HasPrefix(rel, "cmd/internal/conform/") ||
+				strings.HasPrefix(rel, "cmd/nncccost/") {
 				return nil // programs that measure; they read their own files
 			}
 			ast.Inspect(f, func(n ast.Node) bool {
@@ -93,7 +95,8 @@ func TestNoDecisionByText(t *testing.T) {
 				if c, ok := n.(*ast.CallExpr); ok && decision(c) {
 					used[rel] = true
 					if byText[rel] == "" {
-						t.Errorf("%s:%d: decides by a text; ask a type, a code or the kernel's library", rel, fset.Position(c.Pos()).Line)
+						t.Errorf("%s:%d: decides by a text; ask a type, a code or the kernel's library", rel,
+							fset.Position(c.Pos()).Line)
 					}
 				}
 				return true

@@ -231,7 +231,8 @@ func (n *Node) Add(o *ir.OpDef, name string, names []string, attrs ir.Attrs, in 
 	for i := range names {
 		names[i] = n.Unique(names[i])
 	}
-	x := &ir.Node{Name: name, Op: o, Attrs: attrs, In: in, Origin: []string{n.Origin}, Out: make([]*ir.Value, len(names))}
+	x := &ir.Node{Name: name, Op: o, Attrs: attrs, In: in, Origin: []string{n.Origin},
+		Out: make([]*ir.Value, len(names))}
 	out, ok, err := n.fold(x, names)
 	n.Fail(err)
 	if ok {
@@ -256,7 +257,8 @@ func (n *Node) checkAttrs(o *ir.OpDef, attrs ir.Attrs) {
 		case withoutMeaning[o.Name+"."+name]:
 			delete(attrs, name)
 		default:
-			n.Want(false, "attr-unknown", "attribute %s is not supported for %s of opset %d", model.Quote(name), o.Name, n.Opset)
+			n.Want(false, "attr-unknown", "attribute %s is not supported for %s of opset %d", model.Quote(name), o.Name,
+				n.Opset)
 		}
 	}
 }

@@ -20,7 +20,8 @@ func (n *Node) Input(i int) *ir.Value {
 func (n *Node) Need(i, rank int) *ir.Value {
 	v := n.Input(i)
 	n.Want(v != nil, "arity", "input %d is missing", i)
-	n.Want(rank < 0 || v.Type.Rank() == rank, "rank", "input %d (%s) has shape %v, want rank %d", i, v, v.Type.Shape, rank)
+	n.Want(rank < 0 || v.Type.Rank() == rank, "rank", "input %d (%s) has shape %v, want rank %d", i, v, v.Type.Shape,
+		rank)
 	return v
 }
 
@@ -40,7 +41,8 @@ func (n *Node) Arity(need, most int, optional ...int) {
 func (n *Node) Known(i int, what string) []int {
 	v := n.Need(i, -1)
 	if v.Const == nil {
-		n.Fail(n.Dynamicf("dynamic", v, "%s (input %d, %s) must be known at compile time, but is computed at run time", what,
+		n.Fail(n.Dynamicf("dynamic", v, "%s (input %d, %s) must be known at compile time, but is computed at run time",
+			what,
 			i, v))
 	}
 	n.Want(v.Type.DType.IsInt() && v.Const.Len() <= 64, "dtype", "%s (input %d, %s) is of type %s, want a few integers",

@@ -31,7 +31,8 @@ func (c *checker) attributes(n *pb.NodeProto, sch *schema.Schema, fn *function, 
 			c.attrSchema(a, typ, sch, at)
 		case fn != nil:
 			if !fn.attrs[name] {
-				at.add("attribute", "", fmt.Sprintf("attribute %s is unknown to %s", model.Quote(name), fn.label), fn.wantAttrs())
+				at.add("attribute", "", fmt.Sprintf("attribute %s is unknown to %s", model.Quote(name), fn.label),
+					fn.wantAttrs())
 			}
 		}
 		c.attrValue(a, s, at, depth)
@@ -78,10 +79,12 @@ func (c *checker) attrType(a *pb.AttributeProto, s *checkScope, at *place) schem
 	if ref := a.GetRefAttrName(); ref != "" {
 		switch {
 		case s.fn == nil:
-			at.add("attribute", "", fmt.Sprintf("attribute %s refers to %s of a function, outside of any function", name,
+			at.add("attribute", "", fmt.Sprintf("attribute %s refers to %s of a function, outside of any function",
+				name,
 				model.Quote(ref)), "a value")
 		case !s.fn.attrs[ref]:
-			at.add("attribute", "", fmt.Sprintf("attribute %s refers to %s, which %s does not have", name, model.Quote(ref),
+			at.add("attribute", "", fmt.Sprintf("attribute %s refers to %s, which %s does not have", name,
+				model.Quote(ref),
 				s.fn.label), s.fn.wantAttrs())
 		case len(filled) > 0:
 			at.add("attribute", "", fmt.Sprintf("attribute %s has a value and refers to %s", name, model.Quote(ref)),
@@ -90,7 +93,8 @@ func (c *checker) attrType(a *pb.AttributeProto, s *checkScope, at *place) schem
 		return stated
 	}
 	if int(stated) > int(schema.TypeProtos) {
-		at.add("attribute", "", fmt.Sprintf("attribute %s has the unknown type %d", name, stated), "a type that ONNX defines")
+		at.add("attribute", "", fmt.Sprintf("attribute %s has the unknown type %d", name, stated),
+			"a type that ONNX defines")
 		return 0
 	}
 	if len(filled) > 1 {
@@ -110,7 +114,8 @@ func (c *checker) attrType(a *pb.AttributeProto, s *checkScope, at *place) schem
 	case len(filled) == 0 && !isList(stated):
 		// Writers with proto3 rules leave out zeros and empty text.
 		if stated != schema.Float && stated != schema.Int && stated != schema.String {
-			at.add("attribute", "", fmt.Sprintf("attribute %s states type %s and has no value", name, stated), "a value")
+			at.add("attribute", "", fmt.Sprintf("attribute %s states type %s and has no value", name, stated),
+				"a value")
 		}
 	case len(filled) == 1 && filled[0] != stated:
 		at.add("attribute", "", fmt.Sprintf("attribute %s states type %s and has a value of type %s", name, stated,
@@ -142,7 +147,8 @@ func (c *checker) attrSchema(a *pb.AttributeProto, typ schema.AttrType, sch *sch
 			want = "one of " + strings.Join(names, ", ")
 		}
 		f := Finding{Code: "attribute", Where: at.where, Node: at.node,
-			Found: fmt.Sprintf("attribute %s is unknown to %s-%d", model.Quote(a.GetName()), sch.Name, sch.Since), Want: want}
+			Found: fmt.Sprintf("attribute %s is unknown to %s-%d", model.Quote(a.GetName()), sch.Name, sch.Since),
+			Want:  want}
 		if !schema.Closed(sch.Domain) {
 			f.Severity = Warning // such domains change without new versions
 		}

@@ -101,7 +101,8 @@ func (c *checker) header() {
 	}
 	if len(p.Functions) > 0 && c.ir > 0 && c.ir < 8 {
 		c.add(Finding{Severity: Warning, Code: "ir-version", Where: "the model",
-			Found: fmt.Sprintf("has functions, which IR version %d does not know", c.ir), Want: "IR version 8 or newer"})
+			Found: fmt.Sprintf("has functions, which IR version %d does not know", c.ir),
+			Want:  "IR version 8 or newer"})
 	}
 	for _, s := range []struct{ what, text string }{{"producer_name", p.GetProducerName()}, {"domain", p.GetDomain()}} {
 		if !utf8.ValidString(s.text) {
@@ -118,7 +119,8 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 		name := schema.DisplayDomain(o.GetDomain())
 		if old, ok := m[d]; ok {
 			if old != v {
-				c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset %d and opset %d of %s", old, v,
+				c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset %d and opset %d of %s",
+					old, v,
 					model.Quote(name)), Want: "one version of a domain"})
 			}
 			continue
@@ -130,8 +132,9 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 			c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset version %d of %s", v,
 				model.Quote(name)), Want: "a version of at least 1"})
 		case max > 0 && v > max && schema.Closed(d):
-			c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset %d of %s, newer than nncc knows", v,
-				model.Quote(name)), Want: fmt.Sprintf("at most opset %d; export for an older opset", max)})
+			c.add(Finding{Code: "opset", Where: where,
+				Found: fmt.Sprintf("imports opset %d of %s, newer than nncc knows", v,
+					model.Quote(name)), Want: fmt.Sprintf("at most opset %d; export for an older opset", max)})
 		}
 	}
 	return m

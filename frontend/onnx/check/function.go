@@ -85,7 +85,8 @@ func (c *checker) functionBodies() {
 		s := &checkScope{c: c, label: f.label, vals: map[string]*val{}, opsets: f.opsets, fn: f}
 		for i, in := range p.Input {
 			if in == "" {
-				c.add(Finding{Code: "name", Where: f.label, Found: fmt.Sprintf("input %d has an empty name", i), Want: "a name"})
+				c.add(Finding{Code: "name", Where: f.label, Found: fmt.Sprintf("input %d has an empty name", i),
+					Want: "a name"})
 				continue
 			}
 			s.define(in, &val{by: "an input of " + f.label}, f.label, "")

@@ -54,7 +54,8 @@ func (s *checkScope) define(name string, v *val, where, node string) {
 	}
 	if old := s.vals[name]; old != nil {
 		s.c.add(Finding{Code: "not-ssa", Where: where, Node: node, Tensor: name,
-			Found: fmt.Sprintf("defines %s, which %s has defined", model.Quote(name), old.by), Want: "each value defined once"})
+			Found: fmt.Sprintf("defines %s, which %s has defined", model.Quote(name), old.by),
+			Want:  "each value defined once"})
 		return
 	}
 	if s.up != nil {
@@ -114,7 +115,8 @@ func (c *checker) inputs(g *pb.GraphProto, s *checkScope, main bool) {
 		name := in.GetName()
 		where := s.in(fmt.Sprintf("input %s", model.Quote(name)))
 		if name == "" {
-			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("input %d", i)), Found: "has an empty name", Want: "a name"})
+			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("input %d", i)), Found: "has an empty name",
+				Want: "a name"})
 			continue
 		}
 		c.valueType(in, where, main)
@@ -172,7 +174,8 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 				Want: "a name"})
 			return
 		case seen[name]:
-			c.add(Finding{Code: "not-ssa", Where: where, Tensor: name, Found: "stands twice", Want: "each initializer once"})
+			c.add(Finding{Code: "not-ssa", Where: where, Tensor: name, Found: "stands twice",
+				Want: "each initializer once"})
 			return
 		}
 		seen[name] = true
@@ -210,8 +213,9 @@ func (c *checker) tensor(t *pb.TensorProto, where, node string) {
 func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
 	none := len(t.GetValues().GetDims()) == 1 && t.Values.Dims[0] == 0
 	if t.GetValues() == nil || t.GetIndices() == nil && !none {
-		c.add(Finding{Code: "tensor", Where: where, Node: node, Found: "a sparse tensor without values or without indices",
-			Want: "both"})
+		c.add(Finding{Code: "tensor", Where: where, Node: node,
+			Found: "a sparse tensor without values or without indices",
+			Want:  "both"})
 		return
 	}
 	before := len(c.out)
@@ -313,12 +317,14 @@ func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 		name := o.GetName()
 		where := s.in(fmt.Sprintf("output %s", model.Quote(name)))
 		if name == "" {
-			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("output %d", i)), Found: "has an empty name", Want: "a name"})
+			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("output %d", i)), Found: "has an empty name",
+				Want: "a name"})
 			continue
 		}
 		if seen[name] {
-			c.add(Finding{Code: "output-twice", Where: where, Tensor: name, Found: "stands twice in the list of outputs",
-				Want: "each output once"})
+			c.add(Finding{Code: "output-twice", Where: where, Tensor: name,
+				Found: "stands twice in the list of outputs",
+				Want:  "each output once"})
 			continue
 		}
 		seen[name] = true

@@ -48,7 +48,8 @@ func (c *checker) node(n *pb.NodeProto, i int, s *checkScope, declared map[strin
 		}
 		if d := declared[name]; d.known() {
 			if t.known() && t != d && t.kind == kTensor {
-				at.add("type", name, fmt.Sprintf("output %s is declared as %s but is %s", model.Quote(name), d, t), "the same type")
+				at.add("type", name, fmt.Sprintf("output %s is declared as %s but is %s", model.Quote(name), d, t),
+					"the same type")
 			}
 			if !t.known() {
 				t = d
@@ -91,7 +92,8 @@ func (c *checker) operands(n *pb.NodeProto, s *checkScope, at *place) []*val {
 			}
 		}
 		if name != "" {
-			at.add("input-missing", name, fmt.Sprintf("input %d is %s, which no node makes and which is no graph input or "+
+			at.add("input-missing", name, fmt.Sprintf("input %d is %s, which no node makes and which is no graph "+
+				"input or "+
 				"initializer", k, model.Quote(name)), "a value that exists")
 		}
 	}
@@ -136,7 +138,8 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 		if f = schema.Early(op, version); f != nil {
 			if key := domain + "\x00" + op; !c.unknown[key] {
 				c.unknown[key] = true
-				at.warn("op", fmt.Sprintf("opset %d of ai.onnx has no operator %s; it is read as ONNX Runtime reads it", version,
+				at.warn("op", fmt.Sprintf("opset %d of ai.onnx has no operator %s; it is read as ONNX Runtime reads it",
+					version,
 					model.Plain(op)), "")
 			}
 			return nil, f
@@ -161,7 +164,8 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 		return nil, nil
 	}
 	if f.Deprecated {
-		at.add("op", "", fmt.Sprintf("operator %s was removed in opset %d of %s", op, f.Since, schema.DisplayDomain(domain)),
+		at.add("op", "", fmt.Sprintf("operator %s was removed in opset %d of %s", op, f.Since,
+			schema.DisplayDomain(domain)),
 			"its successor, or an older opset")
 		return nil, nil
 	}
@@ -180,7 +184,8 @@ func (c *checker) arity(n *pb.NodeProto, sch *schema.Schema, at *place) {
 			limit = fmt.Sprint(least)
 		}
 		if have < least || have > most {
-			at.add("arity", "", fmt.Sprintf("has %d %ss", have, what), fmt.Sprintf("%s for %s-%d", limit, sch.Name, sch.Since))
+			at.add("arity", "", fmt.Sprintf("has %d %ss", have, what), fmt.Sprintf("%s for %s-%d", limit, sch.Name,
+				sch.Since))
 		}
 		for k, name := range names {
 			if p := param(k); name == "" && k < least && p != nil && p.Opt == schema.Single {
@@ -204,7 +209,8 @@ func (c *checker) inTypes(n *pb.NodeProto, sch *schema.Schema, in []*val, at *pl
 		}
 		set, variable := sch.Allowed(p)
 		if !allows(set, v.typ) {
-			at.add("type", n.Input[k], fmt.Sprintf("input %d (%s) is %s of type %s", k, p.Name, model.Quote(n.Input[k]), v.typ),
+			at.add("type", n.Input[k], fmt.Sprintf("input %d (%s) is %s of type %s", k, p.Name, model.Quote(n.Input[k]),
+				v.typ),
 				fmt.Sprintf("%s for %s-%d", set, sch.Name, sch.Since))
 			continue
 		}

@@ -83,7 +83,8 @@ func allows(s *schema.Types, t vtype) bool {
 
 // only is the type of a set with one element, else unknown.
 func only(s *schema.Types) vtype {
-	if s.Tensor != 0 && s.Tensor&(s.Tensor-1) == 0 && s.Seq == 0 && s.OptTensor == 0 && s.OptSeq == 0 && s.Sparse == 0 &&
+	if s.Tensor != 0 && s.Tensor&(s.Tensor-1) == 0 && s.Seq == 0 && s.OptTensor == 0 && s.OptSeq == 0 &&
+		s.Sparse == 0 &&
 		len(s.Other) == 0 {
 		for e := int32(1); e < 32; e++ {
 			if s.HasTensor(e) {
@@ -117,7 +118,8 @@ func inferElem(n *pb.NodeProto) vtype {
 			return vtype{kTensor, a.GetT().GetDataType()}
 		}
 		for name, t := range map[string]pb.TensorProto_DataType{"value_float": pb.TensorProto_FLOAT,
-			"value_floats": pb.TensorProto_FLOAT, "value_int": pb.TensorProto_INT64, "value_ints": pb.TensorProto_INT64} {
+			"value_floats": pb.TensorProto_FLOAT, "value_int": pb.TensorProto_INT64,
+			"value_ints": pb.TensorProto_INT64} {
 			if byName(name) != nil {
 				return vtype{kTensor, int32(t)}
 			}

@@ -34,8 +34,10 @@ func attention(e *build.Node) []*ir.Value {
 	q, k, v := e.Need(0, -1), e.Need(1, -1), e.Need(2, -1)
 	for i, x := range []*ir.Value{q, k, v} {
 		e.Want(x.Type.Rank() == q.Type.Rank() && (x.Type.Rank() == 3 || x.Type.Rank() == 4), "rank",
-			"input %d (%s) has shape %v, want [N, S, heads*size] or [N, heads, S, size], as all three", i, x, x.Type.Shape)
-		e.Want(x.Type.DType.IsFloat(), "dtype", "input %d (%s) is of type %s, want a floating-point type", i, x, x.Type.DType)
+			"input %d (%s) has shape %v, want [N, S, heads*size] or [N, heads, S, size], as all three", i, x,
+			x.Type.Shape)
+		e.Want(x.Type.DType.IsFloat(), "dtype", "input %d (%s) is of type %s, want a floating-point type", i, x,
+			x.Type.DType)
 	}
 	flat := q.Type.Rank() == 3
 	qHeads, kvHeads := e.Int("q_num_heads", 0), e.Int("kv_num_heads", 0)
@@ -45,7 +47,8 @@ func attention(e *build.Node) []*ir.Value {
 	qs, ks, vs := q.Type.Shape, k.Type.Shape, v.Type.Shape
 	e.Want(qs[0] == ks[0] && ks[0] == vs[0] && qs[3] == ks[3] && ks[1] == vs[1] && ks[2] == vs[2] && ks[1] > 0 &&
 		qs[1]%ks[1] == 0 && qs[3] > 0, "shape",
-		"Q %v, K %v and V %v do not belong together: want [N, heads, S, size], [N, kv heads, T, size] and [N, kv heads, T, "+
+		"Q %v, K %v and V %v do not belong together: want [N, heads, S, size], [N, kv heads, T, size] and [N, kv "+
+			"heads, T, "+
 			"size of values]", qs, ks, vs)
 	scale := e.Float("scale", 0)
 	if scale == 0 {
@@ -244,21 +247,24 @@ func rotary(e *build.Node) []*ir.Value {
 	if len(shape) == 4 {
 		x = e.Transpose(x, 0, 2, 1, 3)
 	} else {
-		e.Want(heads > 0 && shape[2]%heads == 0, "attr-value", "num_heads is %d, which does not divide %d", heads, shape[2])
+		e.Want(heads > 0 && shape[2]%heads == 0, "attr-value", "num_heads is %d, which does not divide %d", heads,
+			shape[2])
 		x = e.Reshape(x, shape[0], shape[1], heads, shape[2]/heads)
 	}
 	s := x.Type.Shape // [N, S, heads, size]
 	if dim == 0 {
 		dim = s[3]
 	}
-	e.Want(dim > 0 && dim <= s[3] && dim%2 == 0, "attr-value", "rotary_embedding_dim is %d, want an even number up to %d",
+	e.Want(dim > 0 && dim <= s[3] && dim%2 == 0, "attr-value",
+		"rotary_embedding_dim is %d, want an even number up to %d",
 		dim, s[3])
 	angle := func(c *ir.Value, what string) *ir.Value {
 		if pos := e.Input(3); pos != nil {
 			e.Want(c.Type.Rank() == 2, "rank", "%s has shape %v, want [positions, half]", what, c.Type.Shape)
 			c = e.Do("Gather", ir.Attrs{"axis": ir.Int(0)}, c, pos)
 		}
-		e.Want(c.Type.Rank() == 3 && c.Type.Shape[2] >= dim/2, "shape", "%s gives %v, want [N, S, %d]", what, c.Type.Shape,
+		e.Want(c.Type.Rank() == 3 && c.Type.Shape[2] >= dim/2, "shape", "%s gives %v, want [N, S, %d]", what,
+			c.Type.Shape,
 			dim/2)
 		c = e.Cut(c, 2, 0, dim/2, 1)
 		return e.Reshape(c, c.Type.Shape[0], c.Type.Shape[1], 1, dim/2)

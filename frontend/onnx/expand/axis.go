@@ -36,11 +36,13 @@ func alongAxis(e *build.Node, axis *ir.Value, axes []int, along func(k int) *ir.
 	for _, k := range axes {
 		y, err := e.Run(func(*build.Node) []*ir.Value { return []*ir.Value{along(k)} })
 		if err != nil {
-			e.Fail(e.Dynamicf("dynamic", axis, "the axis (%s) is computed at run time, and there is no result along axis %d: %s",
+			e.Fail(e.Dynamicf("dynamic", axis, "the axis (%s) is computed at run time, and there is no result along "+
+				"axis %d: %s",
 				axis, k, message(err)))
 		}
 		if len(all) > 0 && !slices.Equal(all[0].Type.Shape, y[0].Type.Shape) {
-			e.Fail(e.Dynamicf("dynamic", axis, "the axis (%s) is computed at run time, and the result's shape depends on it: "+
+			e.Fail(e.Dynamicf("dynamic", axis, "the axis (%s) is computed at run time, and the result's shape "+
+				"depends on it: "+
 				"%v along axis %d, %v along axis %d", axis, all[0].Type.Shape, axes[0], y[0].Type.Shape, k))
 		}
 		all = append(all, y[0])

@@ -25,7 +25,8 @@ func centerCropPad(e *build.Node) []*ir.Value {
 	var at, from, to, pads, ends []int
 	grows := false
 	for i, a := range axes {
-		e.Want(want[i] >= 0 && want[i] <= tensor.MaxElems, "shape", "the shape is %v, want dimensions of 0 and more", want)
+		e.Want(want[i] >= 0 && want[i] <= tensor.MaxElems, "shape", "the shape is %v, want dimensions of 0 and more",
+			want)
 		at = append(at, a)
 		cut, pad := max(s[a]-want[i], 0), max(want[i]-s[a], 0)
 		from, to = append(from, cut/2), append(to, cut/2+min(s[a], want[i]))

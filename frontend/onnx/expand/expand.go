@@ -43,7 +43,8 @@ var standard = map[string]build.Rule{
 	"CumSum": runningTotal, "CumProd": runningTotal, "NonZero": nonZero, "Compress": compress, "Unique": unique,
 	"DFT": dft, "STFT": stft, "MelWeightMatrix": melWeights, "BlackmanWindow": window(0.42, 0.5, 0.08),
 	"HannWindow": window(0.5, 0.5, 0), "HammingWindow": window(25.0/46, 21.0/46, 0),
-	"RandomUniform": random(false, false), "RandomNormal": random(false, true), "RandomUniformLike": random(true, false),
+	"RandomUniform": random(false, false), "RandomNormal": random(false, true), "RandomUniformLike": random(true,
+		false),
 	"RandomNormalLike": random(true, true), "Bernoulli": bernoulli, "Multinomial": multinomial,
 	"QuantizeLinear": quantizeLinear, "DequantizeLinear": quantizeLinear,
 	"QLinearConv": qLinearConv, "QLinearMatMul": qLinearMatMul,
@@ -54,7 +55,8 @@ var standard = map[string]build.Rule{
 func constant(e *build.Node) []*ir.Value {
 	for _, name := range []string{"value_string", "value_strings"} {
 		_, text := e.Attrs[name]
-		e.Want(!text, "dtype-unsupported", "holds text (%s), which has no place in firmware that computes with numbers", name)
+		e.Want(!text, "dtype-unsupported", "holds text (%s), which has no place in firmware that computes with numbers",
+			name)
 	}
 	return e.Plain()
 }

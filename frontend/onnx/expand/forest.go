@@ -38,8 +38,9 @@ type oldTrees struct {
 func readOldTrees(e *build.Node, prefix string) *oldTrees {
 	modes, _ := e.Take("nodes_modes")
 	o := &oldTrees{tree: e.IntList("nodes_treeids"), node: e.IntList("nodes_nodeids"),
-		yes: e.IntList("nodes_truenodeids"), no: e.IntList("nodes_falsenodeids"), feature: e.IntList("nodes_featureids"),
-		values: reals(e, "nodes_values"), missing: e.IntList("nodes_missing_value_tracks_true"), modes: modes.Strings,
+		yes: e.IntList("nodes_truenodeids"), no: e.IntList("nodes_falsenodeids"),
+		feature: e.IntList("nodes_featureids"),
+		values:  reals(e, "nodes_values"), missing: e.IntList("nodes_missing_value_tracks_true"), modes: modes.Strings,
 		leafTree: e.IntList(prefix + "_treeids"), leafNode: e.IntList(prefix + "_nodeids"),
 		leafTarget: e.IntList(prefix + "_ids"), weights: reals(e, prefix+"_weights")}
 	reals(e, "nodes_hitrates")
@@ -89,7 +90,8 @@ var branchModes = []string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT",
 // newForest brings the attributes into TreeEnsemble's form; the weights, their names
 // behind prefix, are of n targets.
 func newForest(e *build.Node, prefix string, n, aggregate int) *forest {
-	f := &forest{e: e, x: e.Need(0, 2), whole: true, ntargets: n, aggregate: aggregate, oldTrees: readOldTrees(e, prefix),
+	f := &forest{e: e, x: e.Need(0, 2), whole: true, ntargets: n, aggregate: aggregate,
+		oldTrees:  readOldTrees(e, prefix),
 		weightsOf: map[nodeID][]int{}, branch: map[nodeID]int{}, isLeaf: map[nodeID]bool{}, placed: map[nodeID]int{},
 		reached: map[nodeID]bool{}}
 	if f.x.Type.DType != tensor.F64 {
@@ -162,7 +164,8 @@ func (f *forest) leaf(id nodeID) int {
 		return l
 	}
 	list := f.weightsOf[id]
-	f.e.Want(f.isLeaf[id] || len(list) > 0, "tree", "node %d of tree %d is neither a branch nor a leaf", id.node, id.tree)
+	f.e.Want(f.isLeaf[id] || len(list) > 0, "tree", "node %d of tree %d is neither a branch nor a leaf", id.node,
+		id.tree)
 	begin := len(f.leafWeights)
 	f.placed[id] = begin
 	distinct := map[int64]bool{}

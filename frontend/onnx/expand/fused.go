@@ -95,7 +95,10 @@ func takeActivation(e *build.Node) func(y *ir.Value) []*ir.Value {
 				attrs["axis"] = axis
 			}
 		case "Clip":
-			bound := func(suffix string, v float32) *ir.Value { return e.Constant(suffix, build.FloatLike(y, float64(v))) }
+			bound := func(suffix string, v float32) *ir.Value {
+				return e.Constant(suffix,
+					build.FloatLike(y, float64(v)))
+			}
 			return e.Result(act, nil, y, bound(".min", at(0, -math.MaxFloat32)), bound(".max", at(1, math.MaxFloat32)))
 		default:
 			e.Want(false, "activation", "activation %s is not supported; "+

@@ -20,7 +20,8 @@ const maxRandom = 1 << 22
 // draw is a constant of random numbers.
 func draw(e *build.Node, d tensor.DType, shape []int, f func(r *rand.Rand) float64) *ir.Value {
 	n, err := tensor.Elems(shape)
-	e.Want(err == nil && n <= maxRandom, "shape", "%v random numbers are too many, at most %d are drawn", shape, maxRandom)
+	e.Want(err == nil && n <= maxRandom, "shape", "%v random numbers are too many, at most %d are drawn", shape,
+		maxRandom)
 	e.Want(d.IsFloat(), "dtype", "random numbers of type %s, want a floating-point type", d)
 	seed := e.Float("seed", 0)
 	name := e.Op + " " + model.Quote(e.Name)

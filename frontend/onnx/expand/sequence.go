@@ -127,7 +127,8 @@ func splitToSequence(e *build.Node) []*ir.Value {
 	if each {
 		size := sizes[0]
 		e.Want(size > 0, "split", "split is %d, want a positive size", size)
-		e.Want(n/size < build.MaxSequences, "sequence", "a sequence of %d tensors, more than %d", n/size, build.MaxSequences)
+		e.Want(n/size < build.MaxSequences, "sequence", "a sequence of %d tensors, more than %d", n/size,
+			build.MaxSequences)
 		sizes = nil
 		for at := 0; at < n; at += size {
 			sizes = append(sizes, min(size, n-at))
@@ -136,7 +137,8 @@ func splitToSequence(e *build.Node) []*ir.Value {
 	var s build.Sequence
 	at := 0
 	for _, size := range sizes {
-		e.Want(size >= 0 && size <= n-at, "split", "split %v does not fit dimension %d of %s, which is %d", sizes, axis, x, n)
+		e.Want(size >= 0 && size <= n-at, "split", "split %v does not fit dimension %d of %s, which is %d", sizes, axis,
+			x, n)
 		part := e.Cut(x, axis, at, at+size, 1)
 		if !keep {
 			part = e.Do("Squeeze", nil, part, e.Ints(axis))

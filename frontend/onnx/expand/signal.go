@@ -40,7 +40,8 @@ func fourier(e *build.Node, dt tensor.DType, n, in, bins int, inverse bool) *ir.
 func dft(e *build.Node) []*ir.Value {
 	x := e.Need(0, -1)
 	rank := x.Type.Rank()
-	e.Want(rank >= 2 && x.Type.DType.IsFloat(), "rank", "input 0 (%s) is %s, want floats of shape [..., length, 1 or 2]",
+	e.Want(rank >= 2 && x.Type.DType.IsFloat(), "rank",
+		"input 0 (%s) is %s, want floats of shape [..., length, 1 or 2]",
 		x, x.Type)
 	axis := rank - 2
 	var chosen *ir.Value // at run time
@@ -168,7 +169,8 @@ func stft(e *build.Node) []*ir.Value {
 		e.Want(len(l) == 1, "shape", "the frame length has %d values, want one", len(l))
 		n = l[0]
 	}
-	e.Want(in == 1 || in == 2, "shape", "the signal has shape %v, want 1 (real) or 2 (complex) at the end", x.Type.Shape)
+	e.Want(in == 1 || in == 2, "shape", "the signal has shape %v, want 1 (real) or 2 (complex) at the end",
+		x.Type.Shape)
 	e.Want(len(step) == 1 && step[0] >= 1 && n >= 1 && n <= length, "shape",
 		"frames of %d every %v in a signal of %d, want positive numbers and frames that fit", n, step, length)
 	if win != nil {

@@ -42,7 +42,8 @@ func kernels(e *build.Node, m *machine, vectors []float32, count int) *ir.Value 
 	e.Want(count > 0 && len(vectors) == count*features, "attr-value", "%d values of %d vectors for %d features",
 		len(vectors), count, features)
 	sv := e.Transpose(e.Reshape(e.Vector(vectors), count, features), 1, 0)
-	gamma, coef0, degree := e.Num(x, float64(m.params[0])), e.Num(x, float64(m.params[1])), e.Num(x, float64(m.params[2]))
+	gamma, coef0, degree := e.Num(x, float64(m.params[0])), e.Num(x, float64(m.params[1])),
+		e.Num(x, float64(m.params[2]))
 	k := e.Do("MatMul", nil, x, sv)
 	switch m.kernel {
 	case "POLY":
@@ -112,7 +113,8 @@ func svmClassifier(e *build.Node) []*ir.Value {
 	pairs := classes * (classes - 1) / 2
 	e.Want(len(perClass) == classes && classes >= 2 && len(m.rho) >= pairs && len(m.coef) == (classes-1)*count,
 		"attr-value",
-		"%d labels, %d values of vectors_per_class, %d of rho and %d coefficients for %d support vectors: want a value a "+
+		"%d labels, %d values of vectors_per_class, %d of rho and %d coefficients for %d support vectors: want a "+
+			"value a "+
 			"class, %d of rho and %d coefficients",
 		classes, len(perClass), len(m.rho), len(m.coef), count, pairs, (classes-1)*count)
 	pair := duels(e, m, perClass, count)
@@ -148,7 +150,8 @@ func duels(e *build.Node, m *machine, perClass []int64, count int) *ir.Value {
 		}
 	}
 	k := kernels(e, m, m.vectors, count)
-	return e.Do("Add", nil, e.Do("MatMul", nil, k, e.Transpose(e.Reshape(e.Vector(w), pairs, count), 1, 0)), e.Vector(rho))
+	return e.Do("Add", nil, e.Do("MatMul", nil, k, e.Transpose(e.Reshape(e.Vector(w), pairs, count), 1, 0)),
+		e.Vector(rho))
 }
 
 // votes counts how often every class wins: [N, classes].

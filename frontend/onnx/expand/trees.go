@@ -36,7 +36,8 @@ func treeRegressor(e *build.Node) []*ir.Value {
 	f := newForest(e, "target", targets, agg)
 	y := e.Cast(forestScores(e, f, f.leafWeights), tensor.F32)
 	if len(base) > 0 {
-		e.Want(len(base) == targets || len(base) == 1, "attr-value", "%d base_values for %d targets", len(base), targets)
+		e.Want(len(base) == targets || len(base) == 1, "attr-value", "%d base_values for %d targets", len(base),
+			targets)
 		y = e.Do("Add", nil, y, e.Data(single(base)))
 	}
 	return []*ir.Value{transformed(e, y, how)}
@@ -46,7 +47,8 @@ func treeRegressor(e *build.Node) []*ir.Value {
 // are of one, they decide alone, against 0 or, without negative ones, 0.5; of
 // the first class they are the score of the second, as exporters have it.
 func treeClassifier(e *build.Node) []*ir.Value {
-	labels, how, base := labels(e, "classlabels_int64s", "classlabels_strings"), postTransform(e), reals(e, "base_values")
+	labels, how, base := labels(e, "classlabels_int64s", "classlabels_strings"), postTransform(e),
+		reals(e, "base_values")
 	classes := labels.Type.Elems()
 	f := newForest(e, "class", classes, 1)
 	positive := !slices.ContainsFunc(f.leafWeights, func(w float64) bool { return w < 0 })

@@ -51,7 +51,8 @@ func Export(g *ir.Graph, opt Options) (*pb.ModelProto, error) {
 		first, last = opt.Opset, opt.Opset
 	}
 	for v := first; ; v++ {
-		e := &exporter{opt: opt, opset: v, taken: map[string]bool{}, nodeNames: map[string]bool{}, next: map[string]int{}}
+		e := &exporter{opt: opt, opset: v, taken: map[string]bool{}, nodeNames: map[string]bool{},
+			next: map[string]int{}}
 		gp := e.graph(g)
 		if e.errs != nil {
 			// The next opset may have what is missing.
@@ -152,8 +153,9 @@ func (e *exporter) graph(g *ir.Graph) *pb.GraphProto {
 }
 
 func (e *exporter) writer(g *ir.Graph) *graphWriter {
-	w := &graphWriter{exporter: e, g: g, p: &pb.GraphProto{}, names: map[*ir.Value]string{}, types: map[string]ir.Type{},
-		real: map[*ir.Value]string{}, consts: map[*ir.Value]bool{}, origins: map[string]int{}}
+	w := &graphWriter{exporter: e, g: g, p: &pb.GraphProto{}, names: map[*ir.Value]string{},
+		types: map[string]ir.Type{},
+		real:  map[*ir.Value]string{}, consts: map[*ir.Value]bool{}, origins: map[string]int{}}
 	for _, n := range g.Nodes {
 		if len(n.Origin) > 0 {
 			w.origins[n.Origin[0]]++

@@ -387,10 +387,12 @@ func (x *outNode) qlstm() {
 		}
 		out = append(out, x.temp(s+"_lstm", ir.T(tensor.F32, shapes[i]...)))
 	}
-	x.emit("LSTM", ir.Attrs{"hidden_size": ir.Int(hidden), "direction": ir.Str(ir.AttrsOf[op.DirectionAttr](x.n).Direction)}, in, out)
+	x.emit("LSTM", ir.Attrs{"hidden_size": ir.Int(hidden),
+		"direction": ir.Str(ir.AttrsOf[op.DirectionAttr](x.n).Direction)}, in, out)
 	for i, s := range x.out {
 		if s != "" {
-			x.emit("Reshape", nil, []string{out[i], x.constant(s+"_shape", tensor.Ints(x.n.Out[i].Type.Shape...))}, []string{s})
+			x.emit("Reshape", nil, []string{out[i], x.constant(s+"_shape", tensor.Ints(x.n.Out[i].Type.Shape...))},
+				[]string{s})
 		}
 	}
 }

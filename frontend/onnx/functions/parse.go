@@ -278,7 +278,8 @@ func (p *parser) node() *pb.NodeProto {
 	sch := schema.Lookup(n.GetDomain(), op, math.MaxInt64)
 	attrs := func() {
 		if p.got("<") {
-			p.list(">", func() { n.Attribute = append(n.Attribute, p.attribute(p.name("the name of an attribute"), sch)) })
+			p.list(">",
+				func() { n.Attribute = append(n.Attribute, p.attribute(p.name("the name of an attribute"), sch)) })
 		}
 	}
 	attrs()
@@ -358,7 +359,8 @@ func (p *parser) dim() *pb.TensorShapeProto_Dimension {
 	case p.tok.kind == number:
 		return &pb.TensorShapeProto_Dimension{Value: &pb.TensorShapeProto_Dimension_DimValue{DimValue: p.integer()}}
 	}
-	return &pb.TensorShapeProto_Dimension{Value: &pb.TensorShapeProto_Dimension_DimParam{DimParam: p.name("a dimension")}}
+	return &pb.TensorShapeProto_Dimension{Value: &pb.TensorShapeProto_Dimension_DimParam{DimParam: p.name(
+		"a dimension")}}
 }
 
 // graph is a subgraph behind its name: (inputs) => (outputs) { nodes }.

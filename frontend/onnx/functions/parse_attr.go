@@ -27,7 +27,8 @@ func (p *parser) attribute(name string, sch *schema.Schema) *pb.AttributeProto {
 	if p.got(":") {
 		ok := false
 		if typ, ok = attrTypes[p.tok.text]; !ok || p.tok.kind != ident {
-			p.fail("found %s, want the type of an attribute: int, float, string, tensor, graph, ints, floats or strings", p.tok)
+			p.fail("found %s, want the type of an attribute: int, float, string, tensor, graph, ints, floats or "+
+				"strings", p.tok)
 		}
 		p.advance()
 	} else if sch != nil {
@@ -50,7 +51,8 @@ func (p *parser) attribute(name string, sch *schema.Schema) *pb.AttributeProto {
 		p.single(a, typ)
 	}
 	if got := a.GetType(); p.err == nil && typ != pb.AttributeProto_UNDEFINED && got != typ {
-		p.err = p.lex.errorf(at, "attribute %s is of type %s, its value of type %s", name, strings.ToLower(typ.String()),
+		p.err = p.lex.errorf(at, "attribute %s is of type %s, its value of type %s", name,
+			strings.ToLower(typ.String()),
 			describe(a))
 	}
 	return a
@@ -161,7 +163,8 @@ func (p *parser) tensorData(t *pb.TypeProto_Tensor) *pb.TensorProto {
 				p.fail("%d does not fit the type", v)
 			}
 			d.Uint64Data = append(d.Uint64Data, uint64(v))
-		case pb.TensorProto_INT8, pb.TensorProto_INT16, pb.TensorProto_INT32, pb.TensorProto_UINT8, pb.TensorProto_UINT16,
+		case pb.TensorProto_INT8, pb.TensorProto_INT16, pb.TensorProto_INT32, pb.TensorProto_UINT8,
+			pb.TensorProto_UINT16,
 			pb.TensorProto_BOOL:
 			v := p.integer()
 			if v != int64(int32(v)) {
@@ -169,7 +172,8 @@ func (p *parser) tensorData(t *pb.TypeProto_Tensor) *pb.TensorProto {
 			}
 			d.Int32Data = append(d.Int32Data, int32(min(max(v, math.MinInt32), math.MaxInt32)))
 		default:
-			p.fail("tensors of type %s cannot be written as text; want float, double, bool or an integer type of 8 to 64 bits",
+			p.fail("tensors of type %s cannot be written as text; want float, double, bool or an integer type of 8 "+
+				"to 64 bits",
 				schema.ElemName(t.GetElemType()))
 		}
 	})

@@ -74,10 +74,12 @@ g (float[1,N,?] x) => (float y) <float[2] w = {1, 2}, float[1] t> { y = Add (x, 
 		t.Fatal(err)
 	}
 	g := m.Graph
-	if m.GetIrVersion() != 8 || len(m.Functions) != 1 || g.GetName() != "g" || len(g.Initializer) != 1 || len(g.ValueInfo) != 1 {
+	if m.GetIrVersion() != 8 || len(m.Functions) != 1 || g.GetName() != "g" || len(g.Initializer) != 1 ||
+		len(g.ValueInfo) != 1 {
 		t.Errorf("got %v", m)
 	}
-	if d := g.Input[0].GetType().GetTensorType().GetShape().GetDim(); len(d) != 3 || d[0].GetDimValue() != 1 || d[1].GetDimParam() != "N" || d[2].Value != nil {
+	if d := g.Input[0].GetType().GetTensorType().GetShape().GetDim(); len(d) != 3 || d[0].GetDimValue() != 1 ||
+		d[1].GetDimParam() != "N" || d[2].Value != nil {
 		t.Errorf("dimensions %v", d)
 	}
 }
@@ -104,7 +106,8 @@ func TestParseErrors(t *testing.T) {
 		{"<colour: \"red\"> F (x) => (y) { }", "keyword colour is unknown"},
 		{"F (x) => (y) { y = Op <a = \"open> (x) }", "string without an end"},
 		{"F (x) => (y) { y = Op <a = uint64 {-1}> (x) }", "does not fit"},
-		{"F (x) => (y) { y = If (x) <then_branch = " + strings.Repeat("g () => (a) { a = If (x) <then_branch = ", 50), "nested more than"},
+		{"F (x) => (y) { y = If (x) <then_branch = " + strings.Repeat("g () => (a) { a = If (x) <then_branch = ", 50),
+			"nested more than"},
 	} {
 		_, err := Parse(c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -125,7 +128,8 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(string(b))
 	}
-	f.Add(`<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => (float y) <float[2] w = {1, 2}> { y = If <a = @b, t = g () => (z) {}> (x, w) }`)
+	f.Add(
+		`<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => (float y) <float[2] w = {1, 2}> { y = If <a = @b, t = g () => (z) {}> (x, w) }`)
 	f.Fuzz(func(t *testing.T, text string) {
 		_, _ = Parse(text)
 		_, _ = ParseModel(text)
@@ -154,7 +158,8 @@ func TestOperators(t *testing.T) {
 			sch = schema.Early(name, 1)
 		}
 		if Operator(domain, name) == nil || sch == nil || len(f.Input) != sch.MaxIn() || len(f.Output) != sch.MaxOut() {
-			t.Errorf("%s.%s: %d inputs and %d outputs, in the schema %v", domain, name, len(f.Input), len(f.Output), sch)
+			t.Errorf("%s.%s: %d inputs and %d outputs, in the schema %v", domain, name, len(f.Input), len(f.Output),
+				sch)
 			continue
 		}
 		have := slices.Clone(f.Attribute)

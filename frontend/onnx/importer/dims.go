@@ -48,7 +48,8 @@ func (im *importer) bindDims(gp *pb.GraphProto) {
 		}
 	})
 	for _, key := range slices.Sorted(maps.Keys(batch)) {
-		im.Note(diag.Notef("batch-pinned", key, "dimension %s (the first of input %s) is dynamic: taken for a batch and pinned to 1; --dim "+
+		im.Note(diag.Notef("batch-pinned", key, "dimension %s (the first of input %s) is dynamic: taken for a batch "+
+			"and pinned to 1; --dim "+
 			"%s=N pins it to another size", model.Quote(key), strings.Join(batch[key], ", "), key))
 	}
 }

@@ -11,7 +11,8 @@ import (
 // not: sizes and counts known only at run time, operators and types that
 // it does not have, bounds on untrusted models.
 var limitCodes = map[string]bool{
-	"dim-dynamic": true, "no-shape": true, "dynamic": true, "flow-dynamic": true, "flow-types": true, "flow-trips": true,
+	"dim-dynamic": true, "no-shape": true, "dynamic": true, "flow-dynamic": true, "flow-types": true,
+	"flow-trips":    true,
 	"flow-empty":    true,
 	"scale-dynamic": true, "trans-batch": true, "training": true, "nesting": true, "too-large": true,
 	"too-many-nodes": true,

@@ -24,7 +24,8 @@ type running struct {
 
 // and adds a condition before iteration t: false where it is known to be so.
 func (r *running) and(v *ir.Value, what string, t int) bool {
-	r.Want(v.Type.Elems() == 1 && v.Type.DType == tensor.Bool, "shape", "the condition %s is %s, want one bool", v, v.Type)
+	r.Want(v.Type.Elems() == 1 && v.Type.DType == tensor.Bool, "shape", "the condition %s is %s, want one bool", v,
+		v.Type)
 	if v.Const != nil {
 		return v.Const.Int(0) != 0
 	}
@@ -55,7 +56,8 @@ func (r *running) carry(old, now []*ir.Value, t int) []*ir.Value {
 	out := make([]*ir.Value, len(now))
 	for i, v := range now {
 		r.Want(v.Type.Equal(old[i].Type), "flow-types", "carried value %d is %s before iteration %d and %s after it, "+
-			"and the condition of this Loop is computed at run time; want the same type and shape", i, old[i].Type, t, v.Type)
+			"and the condition of this Loop is computed at run time; want the same type and shape", i, old[i].Type, t,
+			v.Type)
 		out[i] = r.Sub("Where", fmt.Sprintf(".carried%d.%d", i, t), nil, r.on, v, old[i])
 	}
 	return out
@@ -76,7 +78,8 @@ func (c *nodeImport) loop() []*ir.Value {
 		trips = count.Const.Int(0)
 	}
 	r := &running{nodeImport: c, bounded: count != nil}
-	on := cond == nil || r.and(cond, "the condition of this Loop ("+model.Quote(c.InNames[1])+") is computed at run time",
+	on := cond == nil || r.and(cond, "the condition of this Loop ("+model.Quote(c.InNames[1])+
+		") is computed at run time",
 		0)
 	carried := slices.Clone(c.In[min(2, len(c.In)):])
 	for i, v := range carried {
@@ -102,8 +105,9 @@ func (c *nodeImport) loop() []*ir.Value {
 	for k, s := range scans {
 		i := len(carried) + k
 		if i < len(c.Out) && c.Out[i] != "" && r.on != nil {
-			c.Fail(c.Dynamicf("flow-dynamic", r.on, "the length of scan output %d of this Loop (%s) depends on a condition "+
-				"that is computed at run time; want carried values only, or a condition known at compile time",
+			c.Fail(c.Dynamicf("flow-dynamic", r.on,
+				"the length of scan output %d of this Loop (%s) depends on a condition "+
+					"that is computed at run time; want carried values only, or a condition known at compile time",
 				k, model.Quote(c.p.GetOutput()[i])))
 		}
 		result = append(result, c.scanOutput(s, k, 0, i))

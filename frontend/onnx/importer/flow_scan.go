@@ -28,14 +28,16 @@ func (c *nodeImport) scan() []*ir.Value {
 	trips := -1
 	for i, v := range c.In[states:] {
 		r := int64(v.Type.Rank())
-		c.Want(inAxes[i] >= -r && inAxes[i] < r, "axis", "scan input %d: axis %d is out of range for shape %v", i, inAxes[i],
+		c.Want(inAxes[i] >= -r && inAxes[i] < r, "axis", "scan input %d: axis %d is out of range for shape %v", i,
+			inAxes[i],
 			v.Type.Shape)
 		inAxes[i] = (inAxes[i] + r) % r
 		n := v.Type.Shape[inAxes[i]]
 		c.Want(trips < 0 || n == trips, "shape", "scan inputs have %d and %d slices, want the same number", trips, n)
 		trips = n
 	}
-	c.Want(trips <= c.Limits.Trips, "flow-trips", "this Scan runs %d times, more than the %d that are unrolled; %s", trips,
+	c.Want(trips <= c.Limits.Trips, "flow-trips", "this Scan runs %d times, more than the %d that are unrolled; %s",
+		trips,
 		c.Limits.Trips, model.Raise("trips"))
 	state, scans := c.In[:states:states], make([][]*ir.Value, nout)
 	for t := range trips {

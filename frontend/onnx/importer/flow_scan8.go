@@ -71,10 +71,12 @@ func (c *nodeImport) batchedSizes(in []*ir.Value, states int) (batch, steps int)
 	for i, v := range in {
 		c.Want(v != nil && v.Type.Rank() >= 1 && (i < states || v.Type.Rank() >= 2), "rank",
 			"input %d is missing or has too low a rank", i+1)
-		c.Want(batch < 0 || v.Type.Shape[0] == batch, "shape", "inputs have batches of %d and %d", batch, v.Type.Shape[0])
+		c.Want(batch < 0 || v.Type.Shape[0] == batch, "shape", "inputs have batches of %d and %d", batch,
+			v.Type.Shape[0])
 		batch = v.Type.Shape[0]
 		if i >= states {
-			c.Want(steps < 0 || v.Type.Shape[1] == steps, "shape", "scan inputs have %d and %d steps", steps, v.Type.Shape[1])
+			c.Want(steps < 0 || v.Type.Shape[1] == steps, "shape", "scan inputs have %d and %d steps", steps,
+				v.Type.Shape[1])
 			steps = v.Type.Shape[1]
 		}
 	}

@@ -24,7 +24,8 @@ func (c *nodeImport) function(f *pb.FunctionProto) []*ir.Value {
 	label := model.Quote(strings.TrimPrefix(f.GetDomain()+"."+f.GetName(), "."))
 	c.Want(!slices.Contains(im.inline, f), "function-recursion",
 		"function %s calls itself, directly or through others: recursion cannot be expanded", label)
-	c.Want(len(im.inline) < maxInline, "function-depth", "function %s: functions call each other more than %d deep", label,
+	c.Want(len(im.inline) < maxInline, "function-depth", "function %s: functions call each other more than %d deep",
+		label,
 		maxInline)
 	im.inline = append(im.inline, f)
 	defer func() { im.inline = im.inline[:len(im.inline)-1] }()
@@ -98,7 +99,8 @@ func (c *nodeImport) operator(f *pb.FunctionProto) []*ir.Value {
 	out, err := c.Run(func(*build.Node) []*ir.Value { return c.function(f) })
 	for i, e := range c.im.errs[before:] {
 		if d := new(ir.Diag); errors.As(e, &d) {
-			c.im.errs[before+i] = &ir.Diag{Code: d.Code, Node: c.String(), Msg: "its " + d.Node + " " + d.Msg, Hint: d.Hint}
+			c.im.errs[before+i] = &ir.Diag{Code: d.Code, Node: c.String(), Msg: "its " + d.Node + " " + d.Msg,
+				Hint: d.Hint}
 		}
 	}
 	c.Fail(err)
@@ -173,7 +175,8 @@ func substitute(n *pb.NodeProto, given map[string]*pb.AttributeProto) *pb.NodePr
 // not to be copied, and decoded, for every call.
 func named(a *pb.AttributeProto, name *string) *pb.AttributeProto {
 	return &pb.AttributeProto{Name: name, Type: a.Type, F: a.F, I: a.I, S: a.S, T: a.T, G: a.G,
-		SparseTensor: a.SparseTensor, Tp: a.Tp, TypeProtos: a.TypeProtos, Floats: a.Floats, Ints: a.Ints, Strings: a.Strings,
+		SparseTensor: a.SparseTensor, Tp: a.Tp, TypeProtos: a.TypeProtos, Floats: a.Floats, Ints: a.Ints,
+		Strings: a.Strings,
 		Tensors: a.Tensors, Graphs: a.Graphs, SparseTensors: a.SparseTensors}
 }
 

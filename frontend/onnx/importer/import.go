@@ -224,7 +224,8 @@ func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Valu
 	dims := tt.GetShape().GetDim()
 	bad := len(dims) != len(v.Type.Shape)
 	for i := 0; !bad && i < len(dims); i++ {
-		if d, ok := dims[i].GetValue().(*pb.TensorShapeProto_Dimension_DimValue); ok && d.DimValue != int64(v.Type.Shape[i]) {
+		if d, ok := dims[i].GetValue().(*pb.TensorShapeProto_Dimension_DimValue); ok &&
+			d.DimValue != int64(v.Type.Shape[i]) {
 			bad = true
 		}
 	}
@@ -244,7 +245,8 @@ func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Valu
 				Want:  "the shape of the value, or none"})
 			return
 		}
-		im.Note(diag.Warnf("declared-shape", what, "%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what,
+		im.Note(diag.Warnf("declared-shape", what,
+			"%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what,
 			shape, v.Type.Shape))
 	}
 }

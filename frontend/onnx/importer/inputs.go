@@ -148,7 +148,8 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 			return ir.Type{}, err
 		}
 		if isGiven && given[i] != n {
-			return bad("input-shape", "", "is given with shape %v, but dimension %d (%s) is %d", given, i, dimText(d), n)
+			return bad("input-shape", "", "is given with shape %v, but dimension %d (%s) is %d", given, i, dimText(d),
+				n)
 		}
 		shape = append(shape, n)
 	}

@@ -176,6 +176,7 @@ func (s sequenceRead) Unwrap() error { return s.Diag }
 
 func newSequenceRead(name string, s build.Sequence) error {
 	return sequenceRead{&ir.Diag{Code: "sequence", Node: "value " + model.Quote(name),
-		Msg: "is a sequence of tensors, which cannot leave a graph; want tensors", Hint: "join them by ConcatFromSequence"},
+		Msg:  "is a sequence of tensors, which cannot leave a graph; want tensors",
+		Hint: "join them by ConcatFromSequence"},
 		s}
 }

@@ -60,7 +60,8 @@ func parseExternal(t *pb.TensorProto) (external, error) {
 	}
 	for _, p := range strings.Split(e.location, "/") {
 		if p == ".." {
-			return e, fmt.Errorf("external data: the path %s leaves the model's folder (it has a .. in it)", Quote(e.location))
+			return e, fmt.Errorf("external data: the path %s leaves the model's folder (it has a .. in it)",
+				Quote(e.location))
 		}
 	}
 	return e, nil
@@ -119,7 +120,8 @@ func openExternal(t *pb.TensorProto, dir string, want int64) (*os.File, external
 		err = fmt.Errorf("external data: %s is not a regular file", Quote(e.location))
 	}
 	if err == nil && st.Size() < e.offset+want {
-		err = fmt.Errorf("external data: %s has %d bytes; want %d at offset %d", Quote(e.location), st.Size(), want, e.offset)
+		err = fmt.Errorf("external data: %s has %d bytes; want %d at offset %d", Quote(e.location), st.Size(), want,
+			e.offset)
 	}
 	if err != nil {
 		f.Close()

@@ -62,7 +62,8 @@ func isText(b []byte) bool {
 	head := b[:min(len(b), 512)]
 	for i := 0; i < len(head); {
 		r, n := utf8.DecodeRune(head[i:])
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == utf8.RuneError && n == 1 && len(head)-i >= utf8.UTFMax {
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == utf8.RuneError && n == 1 &&
+			len(head)-i >= utf8.UTFMax {
 			return false
 		}
 		i += n

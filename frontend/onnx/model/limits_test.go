@@ -14,12 +14,15 @@ func TestLimitsSet(t *testing.T) {
 		}
 	}
 	l = l.OrDefault()
-	if l.Nodes != 7 || l.Work != 2<<30 || l.Elements != 3<<10 || l.Depth != 1 || l.FileBytes != DefaultLimits.FileBytes || l.Trips != DefaultLimits.Trips {
+	if l.Nodes != 7 || l.Work != 2<<30 || l.Elements != 3<<10 || l.Depth != 1 ||
+		l.FileBytes != DefaultLimits.FileBytes || l.Trips != DefaultLimits.Trips {
 		t.Errorf("%+v", l)
 	}
 	for s, want := range map[string]string{
-		"nodes": "want NAME=N", "": "want NAME=N", "node=1": "want one of file, memory, names, nodes", "nodes=0": "from 1", "nodes=-1": "from 1",
-		"nodes=": "from 1", "nodes=K": "from 1", "nodes=1KK": "from 1", "nodes=1.5": "from 1", "work=9223372036854775807": "from 1", "work=99999999999G": "from 1",
+		"nodes": "want NAME=N", "": "want NAME=N", "node=1": "want one of file, memory, names, nodes",
+		"nodes=0": "from 1", "nodes=-1": "from 1",
+		"nodes=": "from 1", "nodes=K": "from 1", "nodes=1KK": "from 1", "nodes=1.5": "from 1",
+		"work=9223372036854775807": "from 1", "work=99999999999G": "from 1",
 	} {
 		if err := l.Set(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %s", s, err, want)

@@ -52,7 +52,8 @@ func readFile(path string, lim Limits) ([]byte, error) {
 	var kind *files.KindError
 	switch {
 	case errors.As(err, &size):
-		return nil, fmt.Errorf("%s: too large: %d bytes, the limit is %d; %s", path, size.Size, lim.FileBytes, Raise("file"))
+		return nil, fmt.Errorf("%s: too large: %d bytes, the limit is %d; %s", path, size.Size, lim.FileBytes,
+			Raise("file"))
 	case errors.As(err, &kind):
 		return nil, fmt.Errorf("%w; want an ONNX model file", err)
 	}
@@ -75,7 +76,8 @@ func Parse(b []byte, lim Limits) (*Model, error) {
 	p := &pb.ModelProto{}
 	if isText(b) && bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("<")) {
 		if len(b) > maxText {
-			return nil, fmt.Errorf("text of %d bytes; models in ONNX's text syntax may have %d, want the binary form", len(b),
+			return nil, fmt.Errorf("text of %d bytes; models in ONNX's text syntax may have %d, want the binary form",
+				len(b),
 				maxText)
 		}
 		var err error

@@ -164,7 +164,8 @@ func inspect(t *pb.TensorProto, lim Limits) (layout, error) {
 	default:
 		field, want := typedField(dt, l.n)
 		if l.enc.field != field {
-			return l, fmt.Errorf("data of type %s stand in %s; want %s or raw_data", schema.ElemName(dt), l.enc.field, field)
+			return l, fmt.Errorf("data of type %s stand in %s; want %s or raw_data", schema.ElemName(dt), l.enc.field,
+				field)
 		}
 		if l.enc.items != want {
 			return l, fmt.Errorf("%s has a size of %d values; want %d for %s", field, l.enc.items, want, what)
@@ -193,7 +194,8 @@ func checkRange(t *pb.TensorProto, dt int32) error {
 		return nil
 	case pb.TensorProto_INT32:
 		return nil
-	case pb.TensorProto_UINT4, pb.TensorProto_INT4, pb.TensorProto_UINT2, pb.TensorProto_INT2, pb.TensorProto_FLOAT4E2M1:
+	case pb.TensorProto_UINT4, pb.TensorProto_INT4, pb.TensorProto_UINT2, pb.TensorProto_INT2,
+		pb.TensorProto_FLOAT4E2M1:
 		lo, hi = -128, 255 // one byte, written signed or unsigned
 	default:
 		if elemBits[dt] == 8 {
@@ -204,7 +206,8 @@ func checkRange(t *pb.TensorProto, dt int32) error {
 	}
 	for i, v := range t.Int32Data {
 		if int64(v) < lo || int64(v) > hi {
-			return fmt.Errorf("value %d of int32_data is %d, outside %d to %d for type %s", i, v, lo, hi, schema.ElemName(dt))
+			return fmt.Errorf("value %d of int32_data is %d, outside %d to %d for type %s", i, v, lo, hi,
+				schema.ElemName(dt))
 		}
 	}
 	return nil
@@ -227,7 +230,8 @@ func refused(dt int32) string {
 	case elemBits[dt] == 2:
 		return "2-bit integers (" + name + ") are not computed with; store the data as int4 or int8"
 	}
-	return "numbers of type " + name + " are not computed with on microcontrollers; store the data as float16, bfloat16 " +
+	return "numbers of type " + name + " are not computed with on microcontrollers; store the data as float16, " +
+		"bfloat16 " +
 		"or int8"
 }
 

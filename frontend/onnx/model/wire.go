@@ -70,10 +70,12 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 		num, typ, n := protowire.ConsumeTag(b[i:])
 		if n < 0 {
 			if b[i] == 0 {
-				return fmt.Errorf("cannot parse as ONNX protobuf: illegal tag 0 at byte %d, after %d good bytes of %s (trailing "+
+				return fmt.Errorf("cannot parse as ONNX protobuf: illegal tag 0 at byte %d, after %d good bytes of "+
+					"%s (trailing "+
 					"bytes or a damaged file)", base+i, i, at)
 			}
-			return fmt.Errorf("cannot parse as ONNX protobuf: invalid tag at byte %d in %s (truncated, damaged, or not an "+
+			return fmt.Errorf("cannot parse as ONNX protobuf: invalid tag at byte %d in %s (truncated, damaged, or "+
+				"not an "+
 				"ONNX file)", base+i, at)
 		}
 		v := b[i+n:]
@@ -87,12 +89,14 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 			} else if protowire.ConsumeFieldValue(num, typ, append(v[:len(v):len(v)], make([]byte, 10)...)) > 0 {
 				what = "a truncated value"
 			}
-			return fmt.Errorf("cannot parse as ONNX protobuf: field %d of %s at byte %d holds %s", num, at, base+i, what)
+			return fmt.Errorf("cannot parse as ONNX protobuf: field %d of %s at byte %d holds %s", num, at, base+i,
+				what)
 		}
 		fd := fields.ByNumber(num)
 		if fd != nil {
 			if !fits(fd, typ) {
-				return fmt.Errorf("cannot parse as ONNX protobuf: field %s of %s at byte %d has wire type %d (damaged, or not an "+
+				return fmt.Errorf("cannot parse as ONNX protobuf: field %s of %s at byte %d has wire type %d "+
+					"(damaged, or not an "+
 					"ONNX file)", fd.Name(), at, base+i, typ)
 			}
 			switch {
@@ -107,7 +111,8 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 				if err := s.message(inner, base+i+n+m-len(inner), fd.Message(), &sub, depth+1); err != nil {
 					return err
 				}
-			case typ == protowire.BytesType && fd.Kind() != protoreflect.BytesKind && fd.Kind() != protoreflect.StringKind:
+			case typ == protowire.BytesType && fd.Kind() != protoreflect.BytesKind &&
+				fd.Kind() != protoreflect.StringKind:
 				// A packed list: a varint of one byte becomes an element of up to eight.
 				grow := int64(1)
 				if k := fd.Kind(); k != protoreflect.FloatKind && k != protoreflect.DoubleKind {
@@ -124,11 +129,13 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 			s.memory += int64(n + size) // kept as an unknown field
 		}
 		if s.names > s.named {
-			return fmt.Errorf("too large: the names in the file have more than the limit of %d bytes (reached in %s at byte "+
+			return fmt.Errorf("too large: the names in the file have more than the limit of %d bytes (reached in %s "+
+				"at byte "+
 				"%d); %s", s.named, at, base+i, Raise("names"))
 		}
 		if s.memory > s.limit {
-			return fmt.Errorf("too large: decoding the file would take more than the limit of %d bytes of memory (reached in "+
+			return fmt.Errorf("too large: decoding the file would take more than the limit of %d bytes of memory "+
+				"(reached in "+
 				"%s at byte %d); %s", s.limit, at, base+i, Raise("memory"))
 		}
 		i += n + size

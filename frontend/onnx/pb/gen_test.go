@@ -31,10 +31,12 @@ func TestGeneratedIsCurrent(t *testing.T) {
 	protoc := testenv.Tool(t, "protoc", "protoc")
 	dir := t.TempDir()
 	plugin := filepath.Join(dir, "protoc-gen-go")
-	if out, err := exec.Command("go", "build", "-o", plugin, "google.golang.org/protobuf/cmd/protoc-gen-go").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", plugin,
+		"google.golang.org/protobuf/cmd/protoc-gen-go").CombinedOutput(); err != nil {
 		t.Fatalf("building protoc-gen-go: %v\n%s", err, out)
 	}
-	cmd := exec.Command(protoc, "--plugin=protoc-gen-go="+plugin, "--go_out="+dir, "--go_opt=paths=source_relative", "onnx.proto")
+	cmd := exec.Command(protoc, "--plugin=protoc-gen-go="+plugin, "--go_out="+dir, "--go_opt=paths=source_relative",
+		"onnx.proto")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("protoc: %v\n%s", err, out)
 	}
@@ -59,10 +61,14 @@ func TestWireFacts(t *testing.T) {
 		m    proto.Message
 		want string
 	}{
-		{"model", &ModelProto{IrVersion: proto.Int64(8), OpsetImport: []*OperatorSetIdProto{{Version: proto.Int64(13)}}}, "\x08\x08\x42\x02\x10\x0d"},
-		{"ints", &AttributeProto{Name: proto.String("p"), Ints: []int64{1, 2}, Type: AttributeProto_INTS.Enum()}, "\x0a\x01p\x40\x01\x40\x02\xa0\x01\x07"},
-		{"tensor", &TensorProto{Dims: []int64{2}, DataType: proto.Int32(7), Int64Data: []int64{3, 4}, Name: proto.String("t")}, "\x08\x02\x10\x07\x3a\x02\x03\x04\x42\x01t"},
-		{"node", &NodeProto{Input: []string{"x"}, Output: []string{"y"}, OpType: proto.String("R"), Domain: proto.String("d")}, "\x0a\x01x\x12\x01y\x22\x01R\x3a\x01d"},
+		{"model", &ModelProto{IrVersion: proto.Int64(8),
+			OpsetImport: []*OperatorSetIdProto{{Version: proto.Int64(13)}}}, "\x08\x08\x42\x02\x10\x0d"},
+		{"ints", &AttributeProto{Name: proto.String("p"), Ints: []int64{1, 2}, Type: AttributeProto_INTS.Enum()},
+			"\x0a\x01p\x40\x01\x40\x02\xa0\x01\x07"},
+		{"tensor", &TensorProto{Dims: []int64{2}, DataType: proto.Int32(7), Int64Data: []int64{3, 4},
+			Name: proto.String("t")}, "\x08\x02\x10\x07\x3a\x02\x03\x04\x42\x01t"},
+		{"node", &NodeProto{Input: []string{"x"}, Output: []string{"y"}, OpType: proto.String("R"),
+			Domain: proto.String("d")}, "\x0a\x01x\x12\x01y\x22\x01R\x3a\x01d"},
 	}
 	for _, c := range cases {
 		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(c.m)

@@ -7,7 +7,8 @@ import "slices"
 // definitions; models in which its optimiser fused nodes, and old ones, have them).
 // Those that were experimental in ONNX hold until opset 9.
 var early = []earlyOp{
-	{9, Schema{Name: "Affine", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Attrs: factors(1, 0), Vars: floats}},
+	{9, Schema{Name: "Affine", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Attrs: factors(1, 0),
+		Vars: floats}},
 	{9, Schema{Name: "ImageScaler", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
 		Attrs: []Attr{{Name: "bias", Type: Floats}, {Name: "scale", Type: Float, Default: float32(1)}}}},
 	{0, Schema{Name: "LayerNormalization", Since: 1, MinIn: 2, MinOut: 1, Vars: floats,
@@ -33,7 +34,8 @@ var (
 	oneIn  = []Param{{"X", "T", Single}}
 	oneOut = []Param{{"Y", "T", Single}}
 	floats = []Var{{"T", ParseTypes("double float float16 bfloat16")}}
-	norm   = []Attr{{Name: "axis", Type: Int, Default: int64(-1)}, {Name: "epsilon", Type: Float, Default: float32(1e-5)},
+	norm   = []Attr{{Name: "axis", Type: Int, Default: int64(-1)},
+		{Name: "epsilon", Type: Float, Default: float32(1e-5)},
 		{Name: "stash_type", Type: Int, Default: int64(1)}}
 )
 

@@ -12,7 +12,8 @@ func TestLookup(t *testing.T) {
 		opset      int64
 		since      int // 0: not found
 	}{
-		{"", "Conv", 1, 1}, {"", "Conv", 10, 1}, {"", "Conv", 11, 11}, {"ai.onnx", "Conv", 21, 11}, {"", "Conv", 28, 22},
+		{"", "Conv", 1, 1}, {"", "Conv", 10, 1}, {"", "Conv", 11, 11}, {"ai.onnx", "Conv", 21, 11},
+		{"", "Conv", 28, 22},
 		{"", "LayerNormalization", 16, 0}, {"", "LayerNormalization", 17, 17},
 		{"", "Upsample", 9, 9}, {"", "Upsample", 10, 10},
 		{"", "Nonsense", 13, 0}, {"com.microsoft", "QLinearAdd", 1, 1}, {"ai.onnx.ml", "Scaler", 3, 1},
@@ -45,7 +46,8 @@ func TestFields(t *testing.T) {
 		t.Error("types of Conv's X")
 	}
 	cat := Lookup("", "Concat", 13)
-	if cat.MaxIn() != Unlimited || cat.MinIn != 1 || cat.Input(100) == nil || cat.Output(1) != nil || !cat.Attr("axis").Required {
+	if cat.MaxIn() != Unlimited || cat.MinIn != 1 || cat.Input(100) == nil || cat.Output(1) != nil ||
+		!cat.Attr("axis").Required {
 		t.Error("Concat")
 	}
 	l := Lookup("", "LSTM", 14)
@@ -73,7 +75,8 @@ func TestTable(t *testing.T) {
 		s := &table[i]
 		if i > 0 {
 			p := &table[i-1]
-			if p.Domain > s.Domain || p.Domain == s.Domain && (p.Name > s.Name || p.Name == s.Name && p.Since >= s.Since) {
+			if p.Domain > s.Domain || p.Domain == s.Domain && (p.Name > s.Name || p.Name == s.Name &&
+				p.Since >= s.Since) {
 				t.Errorf("%s-%d is out of order", s.Name, s.Since)
 			}
 		}
@@ -88,18 +91,21 @@ func TestTable(t *testing.T) {
 		}
 		for _, ps := range [][]Param{s.In, s.Out} {
 			for j := range ps {
-				if types, _ := s.Allowed(&ps[j]); types.Tensor == 0 && types.Seq == 0 && types.OptTensor == 0 && types.OptSeq == 0 && types.Sparse == 0 && len(types.Other) == 0 {
+				if types, _ := s.Allowed(&ps[j]); types.Tensor == 0 && types.Seq == 0 && types.OptTensor == 0 &&
+					types.OptSeq == 0 && types.Sparse == 0 && len(types.Other) == 0 {
 					t.Errorf("%s-%d: %s may have no type", s.Name, s.Since, ps[j].Name)
 				}
 			}
 		}
 	}
 	for i := range typeSets {
-		if back := ParseTypes(typeSets[i].String()); back.String() != typeSets[i].String() || back.Tensor != typeSets[i].Tensor || back.OptSeq != typeSets[i].OptSeq {
+		if back := ParseTypes(typeSets[i].String()); back.String() != typeSets[i].String() ||
+			back.Tensor != typeSets[i].Tensor || back.OptSeq != typeSets[i].OptSeq {
 			t.Errorf("type set %d: %s came back as %s", i, &typeSets[i], back)
 		}
 	}
-	if !slices.Equal(Domains(), []string{"", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft"}) {
+	if !slices.Equal(Domains(), []string{"", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training",
+		"com.microsoft"}) {
 		t.Error(Domains())
 	}
 }

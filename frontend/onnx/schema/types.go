@@ -15,7 +15,8 @@ type Types struct {
 // elemNames gives the names of element types by DataType number.
 var elemNames = [...]string{"undefined", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string",
 	"bool", "float16", "double", "uint32", "uint64", "complex64", "complex128", "bfloat16",
-	"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0", "uint2",
+	"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0",
+	"uint2",
 	"int2"}
 
 // ElemName is the ONNX name of an element type ("float" for 1), or "" for a
@@ -49,7 +50,8 @@ func ParseTypes(s string) *Types {
 	for _, w := range strings.Fields(s) {
 		mask := &t.Tensor
 		in := w
-		for prefix, m := range map[string]*uint32{"seq(": &t.Seq, "optional(": &t.OptTensor, "sparse_tensor(": &t.Sparse} {
+		for prefix, m := range map[string]*uint32{"seq(": &t.Seq, "optional(": &t.OptTensor,
+			"sparse_tensor(": &t.Sparse} {
 			if rest, ok := strings.CutPrefix(in, prefix); ok {
 				mask, in = m, strings.TrimSuffix(rest, ")")
 				break

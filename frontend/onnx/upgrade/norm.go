@@ -42,7 +42,8 @@ func elementNorm(n *build.Node) []*ir.Value {
 	n.Arity(5, 5)
 	x, scale, bias, mean, variance := n.In[0], n.In[1], n.In[2], n.In[3], n.In[4]
 	deviation := n.Sub("Sqrt", ".dev", nil,
-		n.Sub("Add", ".var_eps", nil, variance, n.Constant(".epsilon", build.FloatLike(variance, n.Float("epsilon", 1e-5)))))
+		n.Sub("Add", ".var_eps", nil, variance,
+			n.Constant(".epsilon", build.FloatLike(variance, n.Float("epsilon", 1e-5)))))
 	factor := n.Sub("Div", ".factor", nil, scale, deviation)
 	return n.Result("Add", nil, n.Sub("Mul", ".scaled", nil, n.Sub("Sub", ".centred", nil, x, mean), factor), bias)
 }

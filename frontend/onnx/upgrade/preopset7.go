@@ -44,7 +44,8 @@ func PreOpset7(n *build.Node) {
 	change, known := preOpset7[n.Op]
 	same := schema.Lookup("", n.Op, int64(n.Opset)) == schema.Lookup("", n.Op, MinOpset)
 	n.Want(known || same, "opset", "operator %s of opset %d is not supported, its form changed until opset %d; "+
-		"want opset %d or newer (onnx.version_converter converts models)", model.Plain(n.Op), n.Opset, MinOpset, MinOpset)
+		"want opset %d or newer (onnx.version_converter converts models)", model.Plain(n.Op), n.Opset, MinOpset,
+		MinOpset)
 	if known {
 		delete(n.Attrs, "consumed_inputs")
 	}

@@ -58,7 +58,8 @@ type file struct {
 }
 
 var types = map[tensor.DType]string{
-	tensor.F32: "float32", tensor.F64: "float64", tensor.F16: "float16", tensor.I8: "int8", tensor.U8: "uint8", tensor.I16: "int16", tensor.U16: "uint16",
+	tensor.F32: "float32", tensor.F64: "float64", tensor.F16: "float16", tensor.I8: "int8", tensor.U8: "uint8",
+	tensor.I16: "int16", tensor.U16: "uint16",
 	tensor.I32: "int32", tensor.U32: "uint32", tensor.I64: "int64", tensor.U64: "uint64", tensor.Bool: "bool",
 }
 
@@ -82,7 +83,8 @@ func Run(t testing.TB, jobs []Job) []Result {
 	for k, j := range jobs {
 		x := job{Model: write(fmt.Sprintf("%d.onnx", k), j.Model), Inputs: []file{}}
 		for i, in := range j.Inputs {
-			x.Inputs = append(x.Inputs, file{in.Name, types[in.Data.DType], append([]int{}, in.Data.Shape...), write(fmt.Sprintf("%d.in%d", k, i), in.Data.Bytes())})
+			x.Inputs = append(x.Inputs, file{in.Name, types[in.Data.DType], append([]int{}, in.Data.Shape...),
+				write(fmt.Sprintf("%d.in%d", k, i), in.Data.Bytes())})
 		}
 		list = append(list, x)
 	}

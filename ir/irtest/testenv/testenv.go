@@ -19,9 +19,11 @@ type Knob struct{ Name, Values, Doc string }
 
 // Knobs are all of them.
 var Knobs = []Knob{
-	{"NNCC_REQUIRE", "LABEL,...", "what must be there: a test that lacks it fails instead of being skipped (`cc`, `clang`, `arm-gcc`, `qemu`, " +
+	{"NNCC_REQUIRE", "LABEL,...", "what must be there: a test that lacks it fails instead of being skipped (`cc`, " +
+		"`clang`, `arm-gcc`, `qemu`, " +
 		"`protoc`, `cmake`, `cppcheck`, `onnx-tests`, `shared`)"},
-	{"NNCC_LONG", "1", "every test in its long form, where it has one: all boards, models, files, mutants; measurements that are printed"},
+	{"NNCC_LONG", "1", "every test in its long form, where it has one: all boards, models, files, mutants; " +
+		"measurements that are printed"},
 	{"NNCC_RANDOM", "N or FROM+N", "how many random cases a test draws, and from which seed on"},
 	{"NNCC_BOARDS", "BOARD,...", "targets of tests that run on several"},
 	{"NNCC_SHARED", "DIR or none", "the test data beside the repository are in DIR, or hidden"},
@@ -38,7 +40,10 @@ var Knobs = []Knob{
 
 // Get is the value of a knob.
 func Get(name string) string {
-	if !slices.ContainsFunc(Knobs, func(k Knob) bool { return name == k.Name || strings.HasPrefix(name, k.Name+"_M") }) {
+	if !slices.ContainsFunc(Knobs, func(k Knob) bool {
+		return name == k.Name ||
+			strings.HasPrefix(name, k.Name+"_M")
+	}) {
 		panic("testenv: no knob " + name)
 	}
 	return os.Getenv(name)

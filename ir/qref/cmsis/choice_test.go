@@ -30,13 +30,20 @@ const (
 // reachable are the inner functions in the order of the program's enum, after
 // NONE; standIns what the linker replaces to see them reached.
 var (
-	reachable = []string{"", "arm_convolve_1x1_s8_fast", "arm_convolve_1x1_s8", "arm_convolve_1_x_n_s8", "arm_convolve_s8", "arm_convolve_1x1_s4_fast",
-		"arm_convolve_1x1_s4", "arm_convolve_1_x_n_s4", "arm_convolve_even_s4", "arm_convolve_s4", "arm_convolve_s16", "arm_depthwise_conv_3x3_s8",
-		"arm_depthwise_conv_s8_opt", "arm_depthwise_conv_s8", "arm_depthwise_conv_s4_opt", "arm_depthwise_conv_s4", "arm_depthwise_conv_fast_s16",
-		"arm_depthwise_conv_s16", "arm_transpose_conv_s8", "arm_fully_connected_per_channel_s8", "arm_fully_connected_s8"}
-	standIns = append([]string{"arm_nn_mat_mult_nt_t_s8", "arm_nn_mat_mult_nt_t_s4", "arm_nn_mat_mul_core_1x_s4", "arm_transpose_s8"}, reachable[1:]...)
-	wrappers = []string{"arm_convolve_wrapper_s8", "arm_convolve_wrapper_s4", "arm_convolve_wrapper_s16", "arm_depthwise_conv_wrapper_s8",
-		"arm_depthwise_conv_wrapper_s4", "arm_depthwise_conv_wrapper_s16", "arm_transpose_conv_wrapper_s8", "arm_fully_connected_wrapper_s8"}
+	reachable = []string{"", "arm_convolve_1x1_s8_fast", "arm_convolve_1x1_s8", "arm_convolve_1_x_n_s8",
+		"arm_convolve_s8", "arm_convolve_1x1_s4_fast",
+		"arm_convolve_1x1_s4", "arm_convolve_1_x_n_s4", "arm_convolve_even_s4", "arm_convolve_s4", "arm_convolve_s16",
+		"arm_depthwise_conv_3x3_s8",
+		"arm_depthwise_conv_s8_opt", "arm_depthwise_conv_s8", "arm_depthwise_conv_s4_opt", "arm_depthwise_conv_s4",
+		"arm_depthwise_conv_fast_s16",
+		"arm_depthwise_conv_s16", "arm_transpose_conv_s8", "arm_fully_connected_per_channel_s8",
+		"arm_fully_connected_s8"}
+	standIns = append([]string{"arm_nn_mat_mult_nt_t_s8", "arm_nn_mat_mult_nt_t_s4", "arm_nn_mat_mul_core_1x_s4",
+		"arm_transpose_s8"}, reachable[1:]...)
+	wrappers = []string{"arm_convolve_wrapper_s8", "arm_convolve_wrapper_s4", "arm_convolve_wrapper_s16",
+		"arm_depthwise_conv_wrapper_s8",
+		"arm_depthwise_conv_wrapper_s4", "arm_depthwise_conv_wrapper_s16", "arm_transpose_conv_wrapper_s8",
+		"arm_fully_connected_wrapper_s8"}
 )
 
 // question is a call of one of the wrappers.
@@ -63,7 +70,8 @@ func (g *gen) question() (int, cmsis.Query) {
 	case 6:
 		q.Filter.C, q.Dilation = q.In.C, cmsis.Tile{H: 1, W: 1}
 		q.Pad = cmsis.Tile{H: min(q.Pad.H, q.Filter.H-1), W: min(q.Pad.W, q.Filter.W-1)}
-		q.Out = cmsis.Dims{N: q.In.N, H: (q.In.H-1)*q.Stride.H + q.Filter.H - q.Pad.H, W: (q.In.W-1)*q.Stride.W + q.Filter.W - q.Pad.W, C: q.Filter.N}
+		q.Out = cmsis.Dims{N: q.In.N, H: (q.In.H-1)*q.Stride.H + q.Filter.H - q.Pad.H, W: (q.In.W-1)*q.Stride.W +
+			q.Filter.W - q.Pad.W, C: q.Filter.N}
 	}
 	return which, q
 }
@@ -75,7 +83,8 @@ func TestChoiceOfLibrary(t *testing.T) {
 	for _, b := range []struct {
 		board, env string
 		build      cmsis.Build
-	}{{"host", "CMSIS_NN_LIB", cmsis.PlainC}, {"cortex-m3", "CMSIS_NN_LIB_M3", cmsis.PlainC}, {"cortex-m4", "CMSIS_NN_LIB_M4", cmsis.DSP}, {"cortex-m55", "CMSIS_NN_LIB_M55", cmsis.MVE}} {
+	}{{"host", "CMSIS_NN_LIB", cmsis.PlainC}, {"cortex-m3", "CMSIS_NN_LIB_M3", cmsis.PlainC},
+		{"cortex-m4", "CMSIS_NN_LIB_M4", cmsis.DSP}, {"cortex-m55", "CMSIS_NN_LIB_M55", cmsis.MVE}} {
 		t.Run(b.board, func(t *testing.T) {
 			inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), os.Getenv(b.env)
 			if inc == "" || lib == "" {
@@ -89,8 +98,10 @@ func TestChoiceOfLibrary(t *testing.T) {
 				w, q := g.question()
 				q.Build = b.build
 				which, queries = append(which, w), append(queries, q)
-				for _, v := range []int{w, q.In.N, q.In.H, q.In.W, q.In.C, q.Filter.N, q.Filter.H, q.Filter.W, q.Filter.C, q.Out.N, q.Out.H, q.Out.W, q.Out.C,
-					q.Stride.H, q.Stride.W, q.Pad.H, q.Pad.W, q.Dilation.H, q.Dilation.W, q.ChMult, btoi(q.PerChannel)} {
+				for _, v := range []int{w, q.In.N, q.In.H, q.In.W, q.In.C, q.Filter.N, q.Filter.H, q.Filter.W,
+					q.Filter.C, q.Out.N, q.Out.H, q.Out.W, q.Out.C,
+					q.Stride.H, q.Stride.W, q.Pad.H, q.Pad.W, q.Dilation.H, q.Dilation.W, q.ChMult,
+					btoi(q.PerChannel)} {
 					in = binary.LittleEndian.AppendUint32(in, uint32(v))
 				}
 			}
@@ -116,7 +127,8 @@ func TestChoiceOfLibrary(t *testing.T) {
 				gotSize := int(int32(binary.LittleEndian.Uint32(out[8*i+4:])))
 				seen[got]++
 				if got != want || gotSize != size {
-					t.Errorf("%s %+v: the library runs %s with %d bytes, the table says %s with %d", fn, q, got, gotSize, want, size)
+					t.Errorf("%s %+v: the library runs %s with %d bytes, the table says %s with %d", fn, q, got,
+						gotSize, want, size)
 					if bad++; bad == 5 {
 						t.FailNow()
 					}
@@ -156,12 +168,16 @@ func runChoice(t *testing.T, board string, build cmsis.Build, inc, lib string, i
 	}
 	dir := t.TempDir()
 	answers := 8 * choiceQuestions
-	header := fmt.Sprintf("#ifndef CHOICE_H\n#define CHOICE_H\n#include <stdint.h>\n#define CHOICE_QUESTIONS %d\n#define CHOICE_DATA %d\n#define CHOICE_ARENA_BYTES %du\n"+
-		"int8_t *choice_x(void *arena);\nconst int8_t *choice_y(const void *arena);\nint32_t choice_run(void *arena);\n#endif\n",
+	header := fmt.Sprintf("#ifndef CHOICE_H\n#define CHOICE_H\n#include <stdint.h>\n#define CHOICE_QUESTIONS "+
+		"%d\n#define CHOICE_DATA %d\n#define CHOICE_ARENA_BYTES %du\n"+
+		"int8_t *choice_x(void *arena);\nconst int8_t *choice_y(const void *arena);\nint32_t choice_run(void "+
+		"*arena);\n#endif\n",
 		choiceQuestions, choiceData, 4*choiceAsk*choiceQuestions+answers+choiceData)
 	m := run.Model{Name: "choice", Header: "choice.h", ArenaMacro: "CHOICE_ARENA_BYTES", RunFunc: "choice_run",
-		Inputs: []run.IO{{Name: "x", CFunc: "choice_x", Bytes: len(in)}}, Outputs: []run.IO{{Name: "y", CFunc: "choice_y", Bytes: answers}}}
-	files := append(run.HarnessFiles(&s, m), run.File{Path: "choice.h", Data: []byte(header)}, run.File{Path: "choice.c", Data: choiceProgram})
+		Inputs:  []run.IO{{Name: "x", CFunc: "choice_x", Bytes: len(in)}},
+		Outputs: []run.IO{{Name: "y", CFunc: "choice_y", Bytes: answers}}}
+	files := append(run.HarnessFiles(&s, m), run.File{Path: "choice.h", Data: []byte(header)},
+		run.File{Path: "choice.c", Data: choiceProgram})
 	for _, f := range files {
 		p := filepath.Join(dir, filepath.FromSlash(f.Path))
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {

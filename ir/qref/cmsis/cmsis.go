@@ -303,7 +303,8 @@ func Unmet(fn string, q *Query) []string {
 	for i, f := range c.Chain {
 		for k := range rows {
 			if r := &rows[k]; r.Kind == Wants && r.Function == f && r.Builds&q.Build != 0 && !r.holds(c.queries[i]) {
-				out = append(out, fmt.Sprintf("%s wants %s: %s", f, r.Says, strings.Join(r.against(c.queries[i]), ", ")))
+				out = append(out, fmt.Sprintf("%s wants %s: %s", f, r.Says, strings.Join(r.against(c.queries[i]),
+					", ")))
 			}
 		}
 	}

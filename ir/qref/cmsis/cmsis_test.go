@@ -84,8 +84,10 @@ func TestDefectsMeasured(t *testing.T) {
 		w, k, s, pad int
 		want         string
 	}{{16, 3, 2, 1, "fails"}, {13, 5, 2, 2, "wrong"}, {15, 3, 2, 1, ""}, {16, 3, 1, 1, ""}, {16, 3, 1, 0, ""}} {
-		q := cmsis.Query{Build: cmsis.MVE, HasBias: true, In: cmsis.Dims{N: 1, H: 1, W: c.w, C: 4}, Filter: cmsis.Dims{N: 4, H: 1, W: c.k, C: 4},
-			Out: cmsis.Dims{N: 1, H: 1, W: (c.w+2*c.pad-c.k)/c.s + 1, C: 4}, Stride: cmsis.Tile{H: 1, W: c.s}, Pad: cmsis.Tile{W: c.pad}, Dilation: one}
+		q := cmsis.Query{Build: cmsis.MVE, HasBias: true, In: cmsis.Dims{N: 1, H: 1, W: c.w, C: 4},
+			Filter: cmsis.Dims{N: 4, H: 1, W: c.k, C: 4},
+			Out:    cmsis.Dims{N: 1, H: 1, W: (c.w+2*c.pad-c.k)/c.s + 1, C: 4}, Stride: cmsis.Tile{H: 1, W: c.s},
+			Pad: cmsis.Tile{W: c.pad}, Dilation: one}
 		if got := bad("arm_convolve_wrapper_s8", q); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
@@ -94,7 +96,8 @@ func TestDefectsMeasured(t *testing.T) {
 			t.Errorf("%+v without Helium: %q", c, got)
 		}
 	}
-	tc := cmsis.Query{Build: cmsis.DSP, HasBias: true, In: cmsis.Dims{N: 1, H: 4, W: 4, C: 4}, Filter: cmsis.Dims{N: 4, H: 1, W: 1, C: 4}, Out: cmsis.Dims{N: 1, H: 7, W: 7, C: 4},
+	tc := cmsis.Query{Build: cmsis.DSP, HasBias: true, In: cmsis.Dims{N: 1, H: 4, W: 4, C: 4},
+		Filter: cmsis.Dims{N: 4, H: 1, W: 1, C: 4}, Out: cmsis.Dims{N: 1, H: 7, W: 7, C: 4},
 		Stride: cmsis.Tile{H: 2, W: 2}, Dilation: one}
 	if bad("arm_transpose_conv_wrapper_s8", tc) == "" {
 		t.Error("a kernel smaller than its stride overruns the output, but passes")
@@ -103,7 +106,8 @@ func TestDefectsMeasured(t *testing.T) {
 	if s := bad("arm_transpose_conv_wrapper_s8", tc); s != "" {
 		t.Errorf("an ordinary transposed convolution is refused: %s", s)
 	}
-	if p := cmsis.Past("arm_transpose_conv_wrapper_s8", &tc); len(p) != 1 || !strings.HasPrefix(p[0].Until, "4a8f5b5d") {
+	if p := cmsis.Past("arm_transpose_conv_wrapper_s8", &tc); len(p) != 1 || !strings.HasPrefix(p[0].Until,
+		"4a8f5b5d") {
 		t.Errorf("padding 1 with stride 2 before 2026-07-14: %v", p)
 	}
 }
@@ -116,23 +120,36 @@ func TestReasons(t *testing.T) {
 		fn, kernel, why string
 		q               cmsis.Query
 	}{
-		{"arm_convolve_wrapper_s8", "arm_convolve_1x1_s8", "arm_convolve_1x1_s8 instead of arm_convolve_1x1_s8_fast: stride.w is 2, wanted 1, stride.h is 2, wanted 1",
-			cmsis.Query{Build: cmsis.DSP, In: d(1, 6, 6, 4), Filter: d(4, 1, 1, 4), Out: d(1, 3, 3, 4), Stride: cmsis.Tile{H: 2, W: 2}, Dilation: one}},
-		{"arm_convolve_wrapper_s8", "arm_convolve_s8", "arm_convolve_s8 instead of arm_convolve_1_x_n_s8: stride.w*in.c%4 is 3, wanted 0",
-			cmsis.Query{Build: cmsis.MVE, In: d(1, 1, 20, 3), Filter: d(4, 1, 3, 3), Out: d(1, 1, 18, 4), Stride: one, Dilation: one}},
+		{"arm_convolve_wrapper_s8", "arm_convolve_1x1_s8",
+			"arm_convolve_1x1_s8 instead of arm_convolve_1x1_s8_fast: stride.w is 2, wanted 1, stride.h is 2, wanted 1",
+			cmsis.Query{Build: cmsis.DSP, In: d(1, 6, 6, 4), Filter: d(4, 1, 1, 4), Out: d(1, 3, 3, 4),
+				Stride: cmsis.Tile{H: 2, W: 2}, Dilation: one}},
+		{"arm_convolve_wrapper_s8", "arm_convolve_s8",
+			"arm_convolve_s8 instead of arm_convolve_1_x_n_s8: stride.w*in.c%4 is 3, wanted 0",
+			cmsis.Query{Build: cmsis.MVE, In: d(1, 1, 20, 3), Filter: d(4, 1, 3, 3), Out: d(1, 1, 18, 4), Stride: one,
+				Dilation: one}},
 		{"arm_convolve_wrapper_s8", "arm_convolve_s8", "", // nothing better exists there
-			cmsis.Query{Build: cmsis.DSP, In: d(1, 1, 20, 3), Filter: d(4, 1, 3, 3), Out: d(1, 1, 18, 4), Stride: one, Dilation: one}},
-		{"arm_convolve_wrapper_s8", "arm_convolve_s8", "", cmsis.Query{Build: cmsis.MVE, In: d(1, 6, 6, 4), Filter: d(4, 3, 3, 4), Out: d(1, 4, 4, 4), Stride: one, Dilation: one}},
-		{"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8", "arm_depthwise_conv_s8 instead of arm_depthwise_conv_s8_opt: ch_mult is 2, wanted 1",
-			cmsis.Query{Build: cmsis.MVE, ChMult: 2, In: d(1, 6, 6, 4), Filter: d(1, 3, 3, 8), Out: d(1, 4, 4, 8), Stride: one, Dilation: one}},
-		{"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt", "arm_depthwise_conv_s8_opt instead of arm_depthwise_conv_3x3_s8: pad.w is 2, wanted <= 1",
-			cmsis.Query{Build: cmsis.DSP, ChMult: 1, In: d(1, 6, 6, 4), Filter: d(1, 3, 3, 4), Out: d(1, 6, 6, 4), Stride: one, Pad: cmsis.Tile{H: 1, W: 2}, Dilation: one}},
-		{"arm_convolve_wrapper_s4", "arm_convolve_s4", "arm_convolve_s4 instead of arm_convolve_even_s4: cols%2 is 1, wanted 0",
-			cmsis.Query{Build: cmsis.MVE, In: d(1, 6, 6, 3), Filter: d(4, 3, 3, 3), Out: d(1, 4, 4, 4), Stride: one, Dilation: one}},
+			cmsis.Query{Build: cmsis.DSP, In: d(1, 1, 20, 3), Filter: d(4, 1, 3, 3), Out: d(1, 1, 18, 4), Stride: one,
+				Dilation: one}},
+		{"arm_convolve_wrapper_s8", "arm_convolve_s8", "", cmsis.Query{Build: cmsis.MVE, In: d(1, 6, 6, 4),
+			Filter: d(4, 3, 3, 4), Out: d(1, 4, 4, 4), Stride: one, Dilation: one}},
+		{"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8",
+			"arm_depthwise_conv_s8 instead of arm_depthwise_conv_s8_opt: ch_mult is 2, wanted 1",
+			cmsis.Query{Build: cmsis.MVE, ChMult: 2, In: d(1, 6, 6, 4), Filter: d(1, 3, 3, 8), Out: d(1, 4, 4, 8),
+				Stride: one, Dilation: one}},
+		{"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt",
+			"arm_depthwise_conv_s8_opt instead of arm_depthwise_conv_3x3_s8: pad.w is 2, wanted <= 1",
+			cmsis.Query{Build: cmsis.DSP, ChMult: 1, In: d(1, 6, 6, 4), Filter: d(1, 3, 3, 4), Out: d(1, 6, 6, 4),
+				Stride: one, Pad: cmsis.Tile{H: 1, W: 2}, Dilation: one}},
+		{"arm_convolve_wrapper_s4", "arm_convolve_s4",
+			"arm_convolve_s4 instead of arm_convolve_even_s4: cols%2 is 1, wanted 0",
+			cmsis.Query{Build: cmsis.MVE, In: d(1, 6, 6, 3), Filter: d(4, 3, 3, 3), Out: d(1, 4, 4, 4), Stride: one,
+				Dilation: one}},
 	} {
 		got := cmsis.Ask(c.fn, &c.q)
 		if got.Kernel != c.kernel || got.Reason() != c.why {
-			t.Errorf("%s in builds for %s: %s because %q, want %s because %q", c.fn, c.q.Build, got.Kernel, got.Reason(), c.kernel, c.why)
+			t.Errorf("%s in builds for %s: %s because %q, want %s because %q", c.fn, c.q.Build, got.Kernel,
+				got.Reason(), c.kernel, c.why)
 		}
 	}
 }

@@ -23,14 +23,22 @@ func TestKnownSizes(t *testing.T) {
 		q    cmsis.Query
 		want int
 	}{
-		{"arm_convolve_wrapper_s8", cmsis.Query{Build: cmsis.MVE, In: d(1, 32, 32, 3), Filter: d(16, 3, 3, 3), Out: d(1, 32, 32, 16), Stride: one, Pad: one, Dilation: one}, 128},
-		{"arm_convolve_wrapper_s8", cmsis.Query{Build: cmsis.PlainC, In: d(1, 32, 32, 3), Filter: d(16, 3, 3, 3), Out: d(1, 32, 32, 16), Stride: one, Pad: one, Dilation: one}, 112},
-		{"arm_convolve_wrapper_s8", cmsis.Query{Build: cmsis.DSP, In: d(1, 5, 5, 64), Filter: d(64, 1, 1, 64), Out: d(1, 5, 5, 64), Stride: one, Dilation: one}, 0},
-		{"arm_convolve_wrapper_s8", cmsis.Query{Build: cmsis.DSP, ArmClang: true, In: d(1, 5, 5, 64), Filter: d(64, 1, 1, 64), Out: d(1, 5, 5, 64), Stride: one, Dilation: one}, 256},
-		{"arm_convolve_wrapper_s8", cmsis.Query{Build: cmsis.MVE, In: d(1, 1, 16, 4), Filter: d(8, 1, 3, 4), Out: d(1, 1, 16, 8), Stride: one, Pad: cmsis.Tile{W: 1}, Dilation: one}, 16},
-		{"arm_depthwise_conv_wrapper_s8", cmsis.Query{Build: cmsis.MVE, In: d(1, 9, 9, 64), Filter: d(1, 3, 3, 64), Out: d(1, 9, 9, 64), Stride: one, Pad: one, Dilation: one, ChMult: 1}, 4464},
-		{"arm_depthwise_conv_wrapper_s8", cmsis.Query{Build: cmsis.DSP, In: d(1, 9, 9, 64), Filter: d(1, 3, 3, 64), Out: d(1, 9, 9, 64), Stride: one, Pad: one, Dilation: one, ChMult: 1}, 0},
-		{"arm_depthwise_conv_wrapper_s8", cmsis.Query{Build: cmsis.DSP, In: d(1, 9, 9, 64), Filter: d(1, 5, 5, 64), Out: d(1, 9, 9, 64), Stride: one, Pad: one, Dilation: one, ChMult: 1}, 3200},
+		{"arm_convolve_wrapper_s8", cmsis.Query{Build: cmsis.MVE, In: d(1, 32, 32, 3), Filter: d(16, 3, 3, 3),
+			Out: d(1, 32, 32, 16), Stride: one, Pad: one, Dilation: one}, 128},
+		{"arm_convolve_wrapper_s8", cmsis.Query{Build: cmsis.PlainC, In: d(1, 32, 32, 3), Filter: d(16, 3, 3, 3),
+			Out: d(1, 32, 32, 16), Stride: one, Pad: one, Dilation: one}, 112},
+		{"arm_convolve_wrapper_s8", cmsis.Query{Build: cmsis.DSP, In: d(1, 5, 5, 64), Filter: d(64, 1, 1, 64),
+			Out: d(1, 5, 5, 64), Stride: one, Dilation: one}, 0},
+		{"arm_convolve_wrapper_s8", cmsis.Query{Build: cmsis.DSP, ArmClang: true, In: d(1, 5, 5, 64),
+			Filter: d(64, 1, 1, 64), Out: d(1, 5, 5, 64), Stride: one, Dilation: one}, 256},
+		{"arm_convolve_wrapper_s8", cmsis.Query{Build: cmsis.MVE, In: d(1, 1, 16, 4), Filter: d(8, 1, 3, 4),
+			Out: d(1, 1, 16, 8), Stride: one, Pad: cmsis.Tile{W: 1}, Dilation: one}, 16},
+		{"arm_depthwise_conv_wrapper_s8", cmsis.Query{Build: cmsis.MVE, In: d(1, 9, 9, 64), Filter: d(1, 3, 3, 64),
+			Out: d(1, 9, 9, 64), Stride: one, Pad: one, Dilation: one, ChMult: 1}, 4464},
+		{"arm_depthwise_conv_wrapper_s8", cmsis.Query{Build: cmsis.DSP, In: d(1, 9, 9, 64), Filter: d(1, 3, 3, 64),
+			Out: d(1, 9, 9, 64), Stride: one, Pad: one, Dilation: one, ChMult: 1}, 0},
+		{"arm_depthwise_conv_wrapper_s8", cmsis.Query{Build: cmsis.DSP, In: d(1, 9, 9, 64), Filter: d(1, 5, 5, 64),
+			Out: d(1, 9, 9, 64), Stride: one, Pad: one, Dilation: one, ChMult: 1}, 3200},
 		{"arm_avgpool_s8", cmsis.Query{Build: cmsis.DSP, In: d(1, 8, 8, 64)}, 256},
 		{"arm_fully_connected_wrapper_s8", cmsis.Query{Build: cmsis.MVE, Filter: d(30, 1, 1, 12)}, 48},
 	} {
@@ -129,7 +137,8 @@ func TestSizesOfLibrary(t *testing.T) {
 		sizes("arm_fully_connected_s8", q, D, M)
 		sizes("arm_avgpool_s8", q, C, D, M)
 		// What the kernels use is never less than what the library asks for.
-		if a, b := size("arm_transpose_conv_wrapper_s8", q, C), size("arm_transpose_conv_s8_get_buffer_size", q, C); a < b && s.H <= s.W {
+		if a, b := size("arm_transpose_conv_wrapper_s8", q, C), size("arm_transpose_conv_s8_get_buffer_size", q,
+			C); a < b && s.H <= s.W {
 			t.Errorf("%+v: %d bytes for a transposed convolution, the library asks for %d", q, a, b)
 		}
 	}

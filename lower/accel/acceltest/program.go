@@ -147,7 +147,8 @@ func decode(file []byte) (*Program, error) {
 	if err := binary.Read(r, binary.LittleEndian, &h); err != nil || h.Magic != magic {
 		return nil, fmt.Errorf("CRU program: does not begin with CRU1")
 	}
-	tables := (uint64(h.In)+uint64(h.Out))*uint64(binary.Size(Transfer{})) + uint64(h.Commands)*uint64(binary.Size(Command{}))
+	tables := (uint64(h.In)+uint64(h.Out))*uint64(binary.Size(Transfer{})) +
+		uint64(h.Commands)*uint64(binary.Size(Command{}))
 	if int(h.Bytes) != len(file) || tables > uint64(r.Len()) {
 		return nil, fmt.Errorf("CRU program: %d bytes, the header speaks of %d and of %d commands",
 			len(file), h.Bytes, h.Commands)

@@ -36,7 +36,8 @@ var rules = []accel.Rule[Limits]{
 		}
 		return ""
 	})},
-	{Code: "CRU-CONV-WEIGHTS", Ops: convs, Doc: "weights and bias of Conv are constants, weights int8 with zero points 0",
+	{Code: "CRU-CONV-WEIGHTS", Ops: convs, Doc: "weights and bias of Conv are constants, weights int8 with zero " +
+		"points 0",
 		Check: convWeights},
 	{Code: "CRU-CONV-SCALES", Ops: convs, Doc: "the scale of the products has a fixed-point form",
 		Check: func(n *ir.Node, _ *Limits) []string {

@@ -40,7 +40,8 @@ func TestRules(t *testing.T) {
 		{"CRU-CONV-FORM", x + "const %w : i8[2,2,3,3] q(0.01:0) = rand 1",
 			"Conv(%x, %w) {kernel_shape=[3,3], group=2, dilations=[1,2]}", "i8[1,2,4,2] q(0.1:2)", "2 groups, want 1"},
 		{"CRU-CONV-FORM", x + w,
-			"Conv(%x, %w) {kernel_shape=[3,3], dilations=[1,2]}", "i8[1,2,4,2] q(0.1:2)", "Dilations are [1 2], want 1"},
+			"Conv(%x, %w) {kernel_shape=[3,3], dilations=[1,2]}", "i8[1,2,4,2] q(0.1:2)",
+			"Dilations are [1 2], want 1"},
 		{"CRU-CONV-KERNEL", x + "const %w : i8[2,4,6,1] q(0.01:0) = rand 1",
 			"Conv(%x, %w) {kernel_shape=[6,1]}", "i8[1,2,1,6] q(0.1:2)", "Kernel is [6 1], want at most 5"},
 		{"CRU-CONV-CHANNELS", x + "const %w : i8[65,4,3,3] q(0.01:0) = rand 1",
@@ -54,7 +55,8 @@ func TestRules(t *testing.T) {
 			found = found || r.Code == c.code && strings.Contains(r.Text, c.want)
 		}
 		if !found {
-			t.Errorf("%s: %s: %v, want %q", c.code, c.refused, unit.CheckLegality(last(t, c.decl, c.refused, c.result)), c.want)
+			t.Errorf("%s: %s: %v, want %q", c.code, c.refused, unit.CheckLegality(last(t, c.decl, c.refused, c.result)),
+				c.want)
 		}
 		refused[c.code] = true
 	}

@@ -59,7 +59,8 @@ func recount(b []byte) bool {
 }
 
 // edges are words that meet the ends of ranges.
-var edges = []uint32{0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 257, 1 << 12, 1<<24 - 1, 1 << 24, 1<<24 + 1, 1<<29 - 1, 1 << 29, 1 << 30, 1<<31 - 1, 1 << 31,
+var edges = []uint32{0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 257, 1 << 12, 1<<24 - 1, 1 << 24,
+	1<<24 + 1, 1<<29 - 1, 1 << 29, 1 << 30, 1<<31 - 1, 1 << 31,
 	0xffffffff, 0xfffffffe, 0xffffff80, 0xffffff7f, 0xff000000, 0xc0000000}
 
 // damaged changes a file in up to three places, mostly in the tables.

@@ -27,7 +27,8 @@ func integer(t testing.TB, g *ir.Graph) *ir.Graph {
 // quantised takes a float graph to integers as it is.
 func quantised(t testing.TB, g *ir.Graph) *ir.Graph {
 	t.Helper()
-	if _, err := quant.Insert(g, quant.Options{Samples: []quant.Sample{irtest.Inputs(g, 99)}, Method: quant.MinMax}); err != nil {
+	if _, err := quant.Insert(g, quant.Options{Samples: []quant.Sample{irtest.Inputs(g, 99)},
+		Method: quant.MinMax}); err != nil {
 		t.Fatal(err)
 	}
 	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
@@ -107,11 +108,16 @@ func TestBorder(t *testing.T) {
 	for i, src := range []string{
 		x + "%y : i8[1,3,4,5] q(0.05:-3) = Relu(%x)\nout \"y\" = %y\nout \"x\" = %x\nout \"again\" = %y",
 		x + "%y : i8[1,5,3,4] q(0.05:-3) = Transpose(%x) {perm=[0,3,1,2]}\nout \"y\" = %y",
-		x + "%y : i8[1,3,5,4] q(0.05:-3) = Transpose(%x) {perm=[0,1,3,2]}\n%z : i8[1,3,5,4] q(0.1:-3) = Exp(%y)\nout \"y\" = %y\nout \"z\" = %z",
+		x + "%y : i8[1,3,5,4] q(0.05:-3) = Transpose(%x) {perm=[0,1,3,2]}\n%z : i8[1,3,5,4] q(0.1:-3) = " +
+			"Exp(%y)\nout \"y\" = %y\nout \"z\" = %z",
 		x + "const %s : i64[2]={3,20}\n%y : i8[3,20] q(0.05:-3) = Reshape(%x, %s)\nout \"y\" = %y",
-		x + "in %z : i8[1,3,4,5] q(0.02:9)\n%y : i8[1,3,4,5] q(0.05:-3) = Add(%x, %z)\nconst %s : f32[5] = rand 3\n%l : i8[1,3,4,5] q(0.03:1) = LayerNormalization(%y, %s)\nout \"l\" = %l\nout \"y\" = %y",
-		x + "%a : i8[1,3,2,5] q(0.05:-3), %b : i8[1,3,2,5] q(0.05:-3) = Split(%x) {axis=2}\n%c : i8[1,3,4,5] q(0.05:-3) = Concat(%b, %a) {axis=2}\nout \"c\" = %c\nout \"b\" = %b",
-		x + "%a : i8[1,3,4,5] q(0.05:-3) = Relu(%x)\n%b : i8[1,3,4,5] q(0.05:-3) = Sigmoid(%x)\n%c : i8[1,3,8,5] q(0.05:-3) = Concat(%a, %b) {axis=2}\n%d : i8[1,3,8,5] q(0.05:-3) = MaxPool(%c) {kernel_shape=[3,3], pads=[1,1,1,1]}\nout \"d\" = %d",
+		x + "in %z : i8[1,3,4,5] q(0.02:9)\n%y : i8[1,3,4,5] q(0.05:-3) = Add(%x, %z)\nconst %s : f32[5] = rand " +
+			"3\n%l : i8[1,3,4,5] q(0.03:1) = LayerNormalization(%y, %s)\nout \"l\" = %l\nout \"y\" = %y",
+		x + "%a : i8[1,3,2,5] q(0.05:-3), %b : i8[1,3,2,5] q(0.05:-3) = Split(%x) {axis=2}\n%c : i8[1,3,4,5] " +
+			"q(0.05:-3) = Concat(%b, %a) {axis=2}\nout \"c\" = %c\nout \"b\" = %b",
+		x + "%a : i8[1,3,4,5] q(0.05:-3) = Relu(%x)\n%b : i8[1,3,4,5] q(0.05:-3) = Sigmoid(%x)\n%c : i8[1,3,8,5] " +
+			"q(0.05:-3) = Concat(%a, %b) {axis=2}\n%d : i8[1,3,8,5] q(0.05:-3) = MaxPool(%c) {kernel_shape=[3,3], " +
+			"pads=[1,1,1,1]}\nout \"d\" = %d",
 	} {
 		k := compiled(t, fmt.Sprint("border ", i), parse(t, src), uint64(i)+1)
 		for _, x := range append(k.seg.Inputs(), k.seg.Outputs()...) {
@@ -131,9 +137,11 @@ func TestBorder(t *testing.T) {
 
 func TestCompileRefuses(t *testing.T) {
 	for want, src := range map[string]string{
-		"symmetric": q4 + "const %w : i8[2,4,3,3] q(0.02:7) = rand 1\n%o : i8[1,2,4,4] q(0.4:1) = Conv(%x, %w)\nout \"o\" = %o",
+		"symmetric": q4 + "const %w : i8[2,4,3,3] q(0.02:7) = rand 1\n%o : i8[1,2,4,4] q(0.4:1) = Conv(%x, %w)\nout " +
+			"\"o\" = %o",
 		"the MLA has no operation for code of kernel nncc_element_f32": x4 + "%o = Exp(%x)\nout \"o\" = %o",
-		"working memory": "in %x : i8[1,4,600,600] q(0.05:-3)\n%o : i8[1,4,600,600] q(0.05:-3) = Sigmoid(%x)\nout \"o\" = %o",
+		"working memory": "in %x : i8[1,4,600,600] q(0.05:-3)\n%o : i8[1,4,600,600] q(0.05:-3) = Sigmoid(%x)\nout " +
+			"\"o\" = %o",
 	} {
 		lim := mla.Defaults()
 		lim.MemoryBytes = 1 << 20
@@ -151,7 +159,8 @@ func TestCompileRefuses(t *testing.T) {
 func TestAcceptedFloats(t *testing.T) {
 	var list []*kase
 	for i, c := range cases {
-		if c.goodNode == "" || !strings.Contains(c.goodDecl, "f32") || strings.Contains(c.goodDecl, "-0.5") { // roots of negative samples
+		// roots of negative samples
+		if c.goodNode == "" || !strings.Contains(c.goodDecl, "f32") || strings.Contains(c.goodDecl, "-0.5") {
 			continue
 		}
 		node := c.goodNode

@@ -129,7 +129,8 @@ func lowerConvBF16(n *ir.Node) *call.Lowered {
 		f = append(f, fields("stride_h", 1, "stride_w", 1, "pad_top", dh*(kh-1)-ph, "pad_left", dw*(kw-1)-pw,
 			"spread_h", sh, "spread_w", sw, "transposed", 1)...)
 	} else {
-		f = append(f, fields("stride_h", sh, "stride_w", sw, "pad_top", ph, "pad_left", pw, "spread_h", 1, "spread_w", 1)...)
+		f = append(f, fields("stride_h", sh, "stride_w", sw, "pad_top", ph, "pad_left", pw, "spread_h", 1, "spread_w",
+			1)...)
 	}
 	var bias call.Arg = call.Null{}
 	if b := n.Input(2); b != nil {
@@ -195,7 +196,8 @@ func lowerTableBF16(n *ir.Node) *call.Lowered {
 		y.SetFloat(i, n.Op.Scalar(n, x.Float(i)))
 	}
 	l := &call.Lowered{Unused: constants(n), InPlace: []int{0}}
-	return command(l, "mla_table_bf16", fields("count", n.Out[0].Type.Elems()), bf16In(0), bf16Blob("table", y), bf16Out)
+	return command(l, "mla_table_bf16", fields("count", n.Out[0].Type.Elems()), bf16In(0), bf16Blob("table", y),
+		bf16Out)
 }
 
 func lowerCastBF16(n *ir.Node) *call.Lowered {

@@ -77,7 +77,8 @@ var rules = slices.Concat([]Rule{
 				return fmt.Sprintf("Batch of %s is %d, at most %d", v.Name, v.Type.Shape[0], l.MaxBatch)
 			})
 		}},
-	{Code: "MLA-DTYPE", Doc: "activations are int8, bfloat16 where the board has it, or float32 that is quantised later",
+	{Code: "MLA-DTYPE", Doc: "activations are int8, bfloat16 where the board has it, or float32 that is quantised " +
+		"later",
 		Check: func(n *ir.Node, l *Limits) []string {
 			return activations(n, func(v *ir.Value) string {
 				t := v.Type

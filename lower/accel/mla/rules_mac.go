@@ -50,7 +50,8 @@ var macRules = []Rule{
 				n    int
 			}{{"Input", g.CIn}, {"Output", g.COut}} {
 				if x.n%max(l.ChannelAlign, 1) != 0 {
-					out = append(out, fmt.Sprintf("%s has %d channels, want a multiple of %d", x.what, x.n, l.ChannelAlign))
+					out = append(out, fmt.Sprintf("%s has %d channels, want a multiple of %d", x.what, x.n,
+						l.ChannelAlign))
 				}
 			}
 			return out
@@ -66,11 +67,13 @@ var macRules = []Rule{
 		Ops: []*ir.OpDef{op.ConvTranspose},
 		Check: conv(func(_ *ir.Node, g *op.ConvGeom, _ *Limits) []string {
 			if g.Group != 1 && !depthwiseTransposed(g) {
-				return say("Group is %d for %d input and %d output channels, want 1 or depthwise", g.Group, g.CIn, g.COut)
+				return say("Group is %d for %d input and %d output channels, want 1 or depthwise", g.Group, g.CIn,
+					g.COut)
 			}
 			return nil
 		})},
-	{Code: "MLA-DECONV-STRIDE", Doc: "strides of ConvTranspose are among deconv_strides (depthwise: depthwise_deconv_strides)",
+	{Code: "MLA-DECONV-STRIDE", Doc: "strides of ConvTranspose are among deconv_strides (depthwise: " +
+		"depthwise_deconv_strides)",
 		Ops: []*ir.OpDef{op.ConvTranspose},
 		Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
 			want := l.DeconvStrides

@@ -118,7 +118,8 @@ func alongChannels(what string) func(n *ir.Node, l *Limits) []string {
 	return func(n *ir.Node, _ *Limits) []string {
 		r := n.In[0].Type.Rank()
 		if a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, r); err != nil || r == 4 && !channelAxis(a) {
-			return say("%s axis is %d, want the channels: 1, or 3 in channels-last order", what, ir.AttrsOf[op.AxisAttr](n).Axis)
+			return say("%s axis is %d, want the channels: 1, or 3 in channels-last order", what,
+				ir.AttrsOf[op.AxisAttr](n).Axis)
 		}
 		return nil
 	}

@@ -58,7 +58,8 @@ var moveRules = []Rule{
 	{Code: "MLA-RESHAPE-BATCH", Doc: "Reshape keeps the batch", Ops: []*ir.OpDef{op.Reshape},
 		Check: func(n *ir.Node, _ *Limits) []string {
 			if rank4(n) && n.In[0].Type.Shape[0] != n.Out[0].Type.Shape[0] {
-				return say("Reshape from %s to %s changes the batch", shapeText(n.In[0].Type.Shape), shapeText(n.Out[0].Type.Shape))
+				return say("Reshape from %s to %s changes the batch", shapeText(n.In[0].Type.Shape),
+					shapeText(n.Out[0].Type.Shape))
 			}
 			return nil
 		}},

@@ -39,7 +39,8 @@ var spatialRules = []Rule{
 	{Code: "MLA-POOL-PAD", Doc: "AveragePool with padding counts it: count_include_pad is 1",
 		Ops: []*ir.OpDef{op.AveragePool},
 		Check: pool(func(n *ir.Node, g *op.PoolGeom, _ *Limits) []string {
-			if ir.AttrsOf[op.AveragePoolAttrs](n).CountIncludePad == 0 && slices.Max(append(slices.Clone(g.PadBegin), g.PadEnd...)) > 0 {
+			if ir.AttrsOf[op.AveragePoolAttrs](n).CountIncludePad == 0 &&
+				slices.Max(append(slices.Clone(g.PadBegin), g.PadEnd...)) > 0 {
 				return say("count_include_pad is 0 with pads %v %v, want 1", g.PadBegin, g.PadEnd)
 			}
 			return nil
@@ -52,7 +53,8 @@ var spatialRules = []Rule{
 			}
 			return nil
 		}},
-	{Code: "MLA-REDUCE-AXES", Doc: "ReduceMean and ReduceSum reduce space only (dimensions 2 and 3), ReduceMax not the batch",
+	{Code: "MLA-REDUCE-AXES", Doc: "ReduceMean and ReduceSum reduce space only (dimensions 2 and 3), ReduceMax not " +
+		"the batch",
 		Ops: reduceOps,
 		Check: reduced(func(n *ir.Node, axes []int, _ *Limits) []string {
 			first := 2
@@ -128,7 +130,8 @@ var spatialRules = []Rule{
 			}
 			return nil
 		}},
-	{Code: "MLA-RESIZE-COORDINATES", Doc: "Resize is not tf_crop_and_resize or tf_half_pixel_for_nn, and half_pixel where it is linear",
+	{Code: "MLA-RESIZE-COORDINATES", Doc: "Resize is not tf_crop_and_resize or tf_half_pixel_for_nn, and half_pixel " +
+		"where it is linear",
 		Ops: []*ir.OpDef{op.Resize},
 		Check: func(n *ir.Node, _ *Limits) []string {
 			c := ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode

@@ -136,9 +136,12 @@ var simulator = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(filepath.Join(dir, "api.c"), []byte(apiMain), 0o644); err != nil {
 		return dir, err
 	}
-	const warn = "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror "
-	const sanitize = "-O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Imla -Icmsis_nn "
-	for _, args := range []string{warn + sanitize + "-c all.c", sanitize + "-std=gnu99 main.c all.o -lm -o sim", sanitize + "-std=gnu11 api.c all.o -lm -o api"} {
+	const warn = "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes " +
+		"-Werror "
+	const sanitize = "-O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Imla " +
+		"-Icmsis_nn "
+	for _, args := range []string{warn + sanitize + "-c all.c", sanitize + "-std=gnu99 main.c all.o -lm -o sim",
+		sanitize + "-std=gnu11 api.c all.o -lm -o api"} {
 		cmd := exec.Command("gcc", strings.Fields(args)...)
 		cmd.Dir = dir
 		if msg, err := cmd.CombinedOutput(); err != nil {

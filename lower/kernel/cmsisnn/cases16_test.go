@@ -10,10 +10,13 @@ import (
 
 // kinds16 are layers on int16 data, and on int8 data with int4 weights.
 var kinds16 = []generator{
-	{"arm_convolve_wrapper_s16", conv16}, {"arm_depthwise_conv_wrapper_s16", depthwise16}, {"arm_fully_connected_s16", gemm16},
-	{"arm_batch_matmul_s16", matmul16}, {"arm_elementwise_add_s16", pointwise16("Add")}, {"arm_elementwise_mul_s16", pointwise16("Mul")},
+	{"arm_convolve_wrapper_s16", conv16}, {"arm_depthwise_conv_wrapper_s16", depthwise16},
+	{"arm_fully_connected_s16", gemm16},
+	{"arm_batch_matmul_s16", matmul16}, {"arm_elementwise_add_s16", pointwise16("Add")},
+	{"arm_elementwise_mul_s16", pointwise16("Mul")},
 	{"arm_avgpool_s16", pool16("AveragePool")}, {"arm_max_pool_s16", pool16("MaxPool")}, {"arm_softmax_s16", softmax16},
-	{"arm_convolve_wrapper_s4", conv4}, {"arm_depthwise_conv_wrapper_s4", depthwise4}, {"arm_fully_connected_s4", gemm4},
+	{"arm_convolve_wrapper_s4", conv4}, {"arm_depthwise_conv_wrapper_s4", depthwise4},
+	{"arm_fully_connected_s4", gemm4},
 	{"arm_convolve_wrapper_s4", conv1xN4},
 }
 
@@ -49,7 +52,8 @@ func (b *builder) acc16(x, w *ir.Quant, depth int) *ir.Quant {
 }
 
 func conv16(b *builder) {
-	conv16Of(b, b.One(1, 2, 2), b.One(1, 1, 2), 1, b.One(2, 3, 4, 5, 8, 17, 70), b.One(1, 2, 3, 4, 8, 11), b.One(1, 2, 3, 3), 7)
+	conv16Of(b, b.One(1, 2, 2), b.One(1, 1, 2), 1, b.One(2, 3, 4, 5, 8, 17, 70), b.One(1, 2, 3, 4, 8, 11),
+		b.One(1, 2, 3, 3), 7)
 }
 
 func depthwise16(b *builder) {
@@ -63,7 +67,8 @@ func conv16Of(b *builder, rank, batch, group, ci, co, k, hi int) {
 		kernel[d] = b.One(k, k, 1)
 	}
 	xq := b.quant16()
-	x, w := b.input16(xq, kerneltest.Shape(batch, ci, size)...), b.Weights(b.Chance(70), 0, kerneltest.Shape(co, ci/group, kernel)...)
+	x, w := b.input16(xq, kerneltest.Shape(batch, ci, size)...),
+		b.Weights(b.Chance(70), 0, kerneltest.Shape(co, ci/group, kernel)...)
 	in := []*ir.Value{x, w}
 	if b.Chance(60) {
 		in = append(in, b.bias16(xq, w.Type.Quant, co))
@@ -136,7 +141,8 @@ func return16(b *builder, q *ir.Quant, size []int) {
 	for d := range one {
 		one[d] = 1
 	}
-	b.node16("MaxPool", ir.Attrs{"kernel_shape": kerneltest.Ints(one...)}, q, b.input16(q, kerneltest.Shape(1, 3, size)...))
+	b.node16("MaxPool", ir.Attrs{"kernel_shape": kerneltest.Ints(one...)}, q,
+		b.input16(q, kerneltest.Shape(1, 3, size)...))
 }
 
 func softmax16(b *builder) {
@@ -155,7 +161,8 @@ func (b *builder) weights4(perChannel bool, axis int, shape ...int) *ir.Value {
 }
 
 func conv4(b *builder) {
-	conv4Of(b, b.One(1, 2, 2), b.One(1, 1, 2), 1, b.One(2, 3, 4, 5, 8, 17), b.One(1, 2, 3, 4, 8, 11), b.One(1, 2, 3, 3), 7)
+	conv4Of(b, b.One(1, 2, 2), b.One(1, 1, 2), 1, b.One(2, 3, 4, 5, 8, 17), b.One(1, 2, 3, 4, 8, 11), b.One(1, 2, 3, 3),
+		7)
 }
 
 func depthwise4(b *builder) {
@@ -169,7 +176,8 @@ func conv4Of(b *builder, rank, batch, group, ci, co, k, hi int) {
 		kernel[d] = b.One(k, k, 1)
 	}
 	xq := b.Quant()
-	x, w := b.Input(xq, kerneltest.Shape(batch, ci, size)...), b.weights4(b.Chance(70), 0, kerneltest.Shape(co, ci/group, kernel)...)
+	x, w := b.Input(xq, kerneltest.Shape(batch, ci, size)...),
+		b.weights4(b.Chance(70), 0, kerneltest.Shape(co, ci/group, kernel)...)
 	in := []*ir.Value{x, w}
 	if b.Chance(60) {
 		in = append(in, b.Bias(xq, w.Type.Quant, co))
@@ -185,7 +193,8 @@ func conv1xN4(b *builder) {
 	xq := b.Quant()
 	x, f := b.Input(xq, 1, ci, w), b.weights4(true, 0, b.In(1, 5), ci, k)
 	q := b.AccQuant(xq, f.Type.Quant, ci*k)
-	b.Node("Conv", ir.Attrs{"strides": kerneltest.Ints(b.In(1, 4)), "pads": kerneltest.Ints(b.In(0, k-1), b.In(0, k-1))}, ir.PerTensor(q.Scale[0]/16, q.Zero[0]), x, f)
+	b.Node("Conv", ir.Attrs{"strides": kerneltest.Ints(b.In(1, 4)), "pads": kerneltest.Ints(b.In(0, k-1),
+		b.In(0, k-1))}, ir.PerTensor(q.Scale[0]/16, q.Zero[0]), x, f)
 }
 
 func gemm4(b *builder) {

@@ -36,7 +36,8 @@ func conv1xN(b *builder) {
 	} else {
 		end = b.In(0, k-1)
 	}
-	b.Node("Conv", ir.Attrs{"strides": kerneltest.Ints(s), "pads": kerneltest.Ints(pad, end)}, b.AccQuant(xq, f.Type.Quant, ci*k), x, f)
+	b.Node("Conv", ir.Attrs{"strides": kerneltest.Ints(s), "pads": kerneltest.Ints(pad, end)},
+		b.AccQuant(xq, f.Type.Quant, ci*k), x, f)
 }
 
 func depthwise(b *builder) {
@@ -52,7 +53,8 @@ func depthwise3x3(b *builder) {
 	c, h, w := b.One(2, 4, 6), b.In(2, 6), b.In(2, 6)
 	xq := b.Quant()
 	x, f := b.Input(xq, 1, c, h, w), b.Weights(true, 0, c, 1, 3, 3)
-	b.Node("Conv", ir.Attrs{"group": ir.Int(c), "strides": kerneltest.Ints(1, b.In(1, 2)), "pads": kerneltest.Ints(1, 1, 1, b.In(0, 2))}, b.AccQuant(xq, f.Type.Quant, 9), x, f)
+	b.Node("Conv", ir.Attrs{"group": ir.Int(c), "strides": kerneltest.Ints(1, b.In(1, 2)),
+		"pads": kerneltest.Ints(1, 1, 1, b.In(0, 2))}, b.AccQuant(xq, f.Type.Quant, 9), x, f)
 }
 
 func transposedConv(b *builder) {
@@ -70,12 +72,14 @@ func transposedConv(b *builder) {
 		}
 	}
 	xq := b.Quant()
-	x, w := b.Input(xq, kerneltest.Shape(b.One(1, 1, 2), ci, size)...), b.Weights(b.Chance(70), 1, kerneltest.Shape(ci, co, kernel)...)
+	x, w := b.Input(xq, kerneltest.Shape(b.One(1, 1, 2), ci, size)...),
+		b.Weights(b.Chance(70), 1, kerneltest.Shape(ci, co, kernel)...)
 	in := []*ir.Value{x, w}
 	if b.Chance(60) {
 		in = append(in, b.Bias(xq, w.Type.Quant, co))
 	}
-	b.Node("ConvTranspose", b.Clamp(ir.Attrs{"strides": kerneltest.Ints(st...), "pads": kerneltest.Ints(pads...), "output_padding": kerneltest.Ints(out...)}),
+	b.Node("ConvTranspose", b.Clamp(ir.Attrs{"strides": kerneltest.Ints(st...), "pads": kerneltest.Ints(pads...),
+		"output_padding": kerneltest.Ints(out...)}),
 		b.AccQuant(xq, w.Type.Quant, ci*2), in...)
 }
 
@@ -84,7 +88,8 @@ func upscaled(b *builder) {
 	rank, group := b.One(1, 2), b.One(1, 2, 3)
 	ci, co := group*b.In(1, 3), b.In(1, 3)
 	size := b.Sizes(rank, 5)
-	kernel, st, dl, pads, out := make([]int, rank), make([]int, rank), make([]int, rank), make([]int, 2*rank), make([]int, rank)
+	kernel, st, dl, pads, out := make([]int, rank), make([]int, rank), make([]int, rank), make([]int, 2*rank),
+		make([]int, rank)
 	for d := range kernel {
 		kernel[d], st[d], dl[d] = b.In(1, 3), b.In(1, 3), b.In(1, 2)
 		full := (size[d]-1)*st[d] + dl[d]*(kernel[d]-1) + 1
@@ -93,12 +98,14 @@ func upscaled(b *builder) {
 		out[d] = b.In(0, max(st[d], dl[d])-1)
 	}
 	xq := b.Quant()
-	x, w := b.Input(xq, kerneltest.Shape(b.One(1, 2), ci, size)...), b.Weights(b.Chance(70), 1, kerneltest.Shape(ci, co, kernel)...)
+	x, w := b.Input(xq, kerneltest.Shape(b.One(1, 2), ci, size)...),
+		b.Weights(b.Chance(70), 1, kerneltest.Shape(ci, co, kernel)...)
 	in := []*ir.Value{x, w}
 	if b.Chance(60) {
 		in = append(in, b.Bias(xq, w.Type.Quant, co*group))
 	}
-	b.Node("ConvTranspose", ir.Attrs{"strides": kerneltest.Ints(st...), "pads": kerneltest.Ints(pads...), "output_padding": kerneltest.Ints(out...), "dilations": kerneltest.Ints(dl...), "group": ir.Int(group)},
+	b.Node("ConvTranspose", ir.Attrs{"strides": kerneltest.Ints(st...), "pads": kerneltest.Ints(pads...),
+		"output_padding": kerneltest.Ints(out...), "dilations": kerneltest.Ints(dl...), "group": ir.Int(group)},
 		b.AccQuant(xq, w.Type.Quant, ci*2), in...)
 }
 
@@ -216,7 +223,8 @@ func pool(name string) func(b *builder) {
 			st[d] = b.In(1, kernel[d])
 			pads[d], pads[rank+d] = b.In(0, kernel[d]-1), b.In(0, kernel[d]-1)
 		}
-		a := ir.Attrs{"kernel_shape": kerneltest.Ints(kernel...), "strides": kerneltest.Ints(st...), "pads": kerneltest.Ints(pads...)}
+		a := ir.Attrs{"kernel_shape": kerneltest.Ints(kernel...), "strides": kerneltest.Ints(st...),
+			"pads": kerneltest.Ints(pads...)}
 		if b.Chance(40) {
 			a["ceil_mode"] = ir.Int(1)
 			a["pads"] = kerneltest.Ints(make([]int, 2*rank)...)
@@ -351,7 +359,8 @@ func lstm(b *builder) {
 		in = in[:len(in)-1]
 	}
 	dir := []string{"forward", "reverse"}[b.IntN(2)]
-	n, err := b.G.Add(op.QLSTM, b.Name, ir.Attrs{"cell_scale_power": ir.Int(power), "direction": ir.Str(dir)}, b.In(1, 3), in...)
+	n, err := b.G.Add(op.QLSTM, b.Name, ir.Attrs{"cell_scale_power": ir.Int(power), "direction": ir.Str(dir)},
+		b.In(1, 3), in...)
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -372,11 +381,16 @@ type generator struct {
 
 // generators are all rows with what makes layers for them.
 var generators = []generator{
-	{"arm_convolve_wrapper_s8", conv}, {"arm_convolve_wrapper_s8", conv1xN}, {"arm_depthwise_conv_wrapper_s8", depthwise}, {"arm_depthwise_conv_wrapper_s8", depthwise3x3},
-	{"arm_transpose_conv_wrapper_s8", transposedConv}, {"arm_convolve_s8", upscaled}, {"arm_fully_connected_wrapper_s8", gemm}, {"arm_fully_connected_wrapper_s8", matmulConst},
-	{"arm_batch_matmul_s8", matmul}, {"arm_elementwise_add_s8", add}, {"arm_elementwise_mul_s8", mul}, {"arm_minimum_s8", minMax("Min")}, {"arm_maximum_s8", minMax("Max")},
-	{"arm_avgpool_s8", pool("AveragePool")}, {"arm_avgpool_s8", pool("GlobalAveragePool")}, {"arm_max_pool_s8", pool("MaxPool")}, {"arm_max_pool_s8", pool("GlobalMaxPool")},
-	{"arm_softmax_s8", softmax}, {"arm_concatenation_s8", concat}, {"arm_pad_s8", pad}, {"arm_transpose_s8", reordered}, {"arm_maximum_s8", clip}, {"arm_lstm_unidirectional_s8", lstm},
+	{"arm_convolve_wrapper_s8", conv}, {"arm_convolve_wrapper_s8", conv1xN}, {"arm_depthwise_conv_wrapper_s8",
+		depthwise}, {"arm_depthwise_conv_wrapper_s8", depthwise3x3},
+	{"arm_transpose_conv_wrapper_s8", transposedConv}, {"arm_convolve_s8", upscaled}, {"arm_fully_connected_wrapper_s8",
+		gemm}, {"arm_fully_connected_wrapper_s8", matmulConst},
+	{"arm_batch_matmul_s8", matmul}, {"arm_elementwise_add_s8", add}, {"arm_elementwise_mul_s8", mul},
+	{"arm_minimum_s8", minMax("Min")}, {"arm_maximum_s8", minMax("Max")},
+	{"arm_avgpool_s8", pool("AveragePool")}, {"arm_avgpool_s8", pool("GlobalAveragePool")},
+	{"arm_max_pool_s8", pool("MaxPool")}, {"arm_max_pool_s8", pool("GlobalMaxPool")},
+	{"arm_softmax_s8", softmax}, {"arm_concatenation_s8", concat}, {"arm_pad_s8", pad}, {"arm_transpose_s8", reordered},
+	{"arm_maximum_s8", clip}, {"arm_lstm_unidirectional_s8", lstm},
 }
 
 // layers are count random layers of every generator.
@@ -384,7 +398,8 @@ func layers(count int, seed uint64) []kerneltest.Layer {
 	var out []kerneltest.Layer
 	for i, g := range slices.Concat(generators, kinds16) {
 		for k := range count {
-			out = append(out, kerneltest.Layer{Name: fmt.Sprintf("l%d_%d", i, k), Seed: seed + uint64(1000*i+k), Build: func(b *kerneltest.Builder) { g.build(&builder{b}) }, Row: g.row})
+			out = append(out, kerneltest.Layer{Name: fmt.Sprintf("l%d_%d", i, k), Seed: seed + uint64(1000*i+k),
+				Build: func(b *kerneltest.Builder) { g.build(&builder{b}) }, Row: g.row})
 		}
 	}
 	return out

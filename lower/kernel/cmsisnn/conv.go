@@ -21,7 +21,8 @@ type convolution struct {
 
 // convolutions is the fact of the first of the named functions that the knowledge
 // base has nothing against, for a kind of convolutions.
-func convolutions(kind func(g *op.ConvGeom) bool, window func(g *op.ConvGeom) *window, names ...string) *kernel.Fact[*convolution] {
+func convolutions(kind func(g *op.ConvGeom) bool, window func(g *op.ConvGeom) *window,
+	names ...string) *kernel.Fact[*convolution] {
 	return kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 		g, why := kernel.Conv.Of(n)
 		if why != "" || len(g.In) > 2 || !kind(g) {
@@ -70,16 +71,20 @@ const computedRightly = "a geometry that the library computes rightly"
 var (
 	// arm_convolve_s8 runs where the knowledge base has something against the
 	// kernel that the wrapper would run, and so on.
-	convolutions8  = convolutions(anyGroups, convWindow, "arm_convolve_wrapper_s8", "arm_convolve_s8")
-	depthwises8    = convolutions(op.IsDepthwise, depthwiseWindow, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8")
+	convolutions8 = convolutions(anyGroups, convWindow, "arm_convolve_wrapper_s8", "arm_convolve_s8")
+	depthwises8   = convolutions(op.IsDepthwise, depthwiseWindow, "arm_depthwise_conv_wrapper_s8",
+		"arm_depthwise_conv_s8")
 	convolutions4  = convolutions(oneGroup, convWindow, "arm_convolve_wrapper_s4", "arm_convolve_s4")
 	depthwises4    = convolutions(op.IsDepthwise, depthwiseWindow, "arm_depthwise_conv_wrapper_s4")
 	convolutions16 = convolutions(oneGroup, convWindow, "arm_convolve_wrapper_s16")
-	depthwises16   = convolutions(op.IsDepthwise, depthwiseWindow, "arm_depthwise_conv_wrapper_s16", "arm_depthwise_conv_s16")
+	depthwises16   = convolutions(op.IsDepthwise, depthwiseWindow, "arm_depthwise_conv_wrapper_s16",
+		"arm_depthwise_conv_s16")
 
 	convolve = convRow("arm_convolve_wrapper_s8", "int8 convolution with groups and dilation", data8, convolutions8,
-		append(quantised.ConvRules("CMSIS-CONV", false, nil), convolutions8.Exists("CMSIS-CONV-07", computedRightly))...)
-	depthwise = convRow("arm_depthwise_conv_wrapper_s8", "int8 depthwise convolution with multiplier", data8, depthwises8,
+		append(quantised.ConvRules("CMSIS-CONV", false, nil), convolutions8.Exists("CMSIS-CONV-07",
+			computedRightly))...)
+	depthwise = convRow("arm_depthwise_conv_wrapper_s8", "int8 depthwise convolution with multiplier", data8,
+		depthwises8,
 		append(quantised.ConvRules("CMSIS-DW", true, nil), depthwises8.Exists("CMSIS-DW-07", computedRightly))...)
 )
 

@@ -10,27 +10,32 @@ import (
 
 // add is arm_elementwise_add_s8.
 var add = &kernel.Kernel{
-	Name: "arm_elementwise_add_s8", Library: Library, Doc: "int8 addition", Ops: []*ir.OpDef{op.Add}, Layout: kernel.SameLayout,
-	Rules: []kernel.Rule{quantised.BinaryRule("CMSIS-ADD-01"), quantised.SameShapes("CMSIS-ADD-02")},
+	Name: "arm_elementwise_add_s8", Library: Library, Doc: "int8 addition", Ops: []*ir.OpDef{op.Add},
+	Layout: kernel.SameLayout,
+	Rules:  []kernel.Rule{quantised.BinaryRule("CMSIS-ADD-01"), quantised.SameShapes("CMSIS-ADD-02")},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p := op.AddParamsS8(n.Node)
 		s := p.Scales
 		a := func(v int32) call.Arg { return call.I32(int(v)) }
 		return calls(quantised.Elementwise(n.Node), call.Call{Func: "arm_elementwise_add_s8", Status: call.CMSISStatus,
-			Args: []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), a(p.Offset1), a(s.Mult1), a(s.Shift1), a(p.Offset2), a(s.Mult2), a(s.Shift2), a(s.LeftShift),
-				i8Out(0), a(p.OutputOffset), a(s.OutMult), a(s.OutShift), a(p.ActMin), a(p.ActMax), call.I32(n.Out[0].Type.Elems())}})
+			Args: []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), a(p.Offset1), a(s.Mult1),
+				a(s.Shift1), a(p.Offset2), a(s.Mult2), a(s.Shift2), a(s.LeftShift),
+				i8Out(0), a(p.OutputOffset), a(s.OutMult), a(s.OutShift), a(p.ActMin), a(p.ActMax),
+				call.I32(n.Out[0].Type.Elems())}})
 	},
 }
 
 // mul is arm_elementwise_mul_s8.
 var mul = &kernel.Kernel{
-	Name: "arm_elementwise_mul_s8", Library: Library, Doc: "int8 multiplication", Ops: []*ir.OpDef{op.Mul}, Layout: kernel.SameLayout,
-	Rules: []kernel.Rule{quantised.BinaryRule("CMSIS-MUL-01"), quantised.SameShapes("CMSIS-MUL-02")},
+	Name: "arm_elementwise_mul_s8", Library: Library, Doc: "int8 multiplication", Ops: []*ir.OpDef{op.Mul},
+	Layout: kernel.SameLayout,
+	Rules:  []kernel.Rule{quantised.BinaryRule("CMSIS-MUL-01"), quantised.SameShapes("CMSIS-MUL-02")},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p := op.MulParams(n.Node)
 		a := func(v int32) call.Arg { return call.I32(int(v)) }
 		return calls(quantised.Elementwise(n.Node), call.Call{Func: "arm_elementwise_mul_s8", Status: call.CMSISStatus,
-			Args: []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), a(p.Offset1), a(p.Offset2), i8Out(0), a(p.OutputOffset), a(p.Mult), a(p.Shift),
+			Args: []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), a(p.Offset1), a(p.Offset2),
+				i8Out(0), a(p.OutputOffset), a(p.Mult), a(p.Shift),
 				a(p.ActMin), a(p.ActMax), call.I32(n.Out[0].Type.Elems())}})
 	},
 }

@@ -75,7 +75,8 @@ func TestBoards(t *testing.T) {
 					m.RunBoard(t, spec, run.BuildOptions{})
 				}
 				if lib != "" && inc != "" {
-					t.Logf("part %d, %s: %d bytes differ", p, b.env, m.RunBoard(t, spec, run.BuildOptions{CMSISInclude: inc, CMSISLib: lib}))
+					t.Logf("part %d, %s: %d bytes differ", p, b.env,
+						m.RunBoard(t, spec, run.BuildOptions{CMSISInclude: inc, CMSISLib: lib}))
 				}
 			}
 		})

@@ -17,7 +17,8 @@ import (
 // needsInt16 is the rule that the given operands are int16 with one scale and
 // zero point 0.
 func needsInt16(code string, in ...int) kernel.Rule {
-	return quantised.Activations(code, "activations are int16, quantised per tensor with zero point 0, not empty", int16PerTensor, in...)
+	return quantised.Activations(code, "activations are int16, quantised per tensor with zero point 0, not empty",
+		int16PerTensor, in...)
 }
 
 func int16PerTensor(v *ir.Value) string {
@@ -38,21 +39,22 @@ func int16PerTensor(v *ir.Value) string {
 
 // constWeights is the rule that weights of the given types and the bias are constant.
 func constWeights(code string, types ...tensor.DType) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: fmt.Sprintf("weights are constant %v", types), Check: func(n *kernel.Node) string {
-		w := n.In[1]
-		if w.Const == nil {
-			return fmt.Sprintf("the weights %s are computed at run time, want a constant", w)
-		}
-		if b := n.Input(2); b != nil && b.Const == nil {
-			return fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
-		}
-		for _, t := range types {
-			if w.Type.DType == t && w.Type.Quant != nil {
-				return ""
+	return kernel.Rule{Code: code, Doc: fmt.Sprintf("weights are constant %v", types),
+		Check: func(n *kernel.Node) string {
+			w := n.In[1]
+			if w.Const == nil {
+				return fmt.Sprintf("the weights %s are computed at run time, want a constant", w)
 			}
-		}
-		return fmt.Sprintf("the weights %s are %s, want quantised %v", w, w.Type.DType, types)
-	}}
+			if b := n.Input(2); b != nil && b.Const == nil {
+				return fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
+			}
+			for _, t := range types {
+				if w.Type.DType == t && w.Type.Quant != nil {
+					return ""
+				}
+			}
+			return fmt.Sprintf("the weights %s are %s, want quantised %v", w, w.Type.DType, types)
+		}}
 }
 
 // bias64 is the int64 bias array; NULL where there is none.
@@ -65,20 +67,24 @@ func bias64(n *ir.Node, channels int) call.Arg {
 	for i := range v {
 		v[i] = b.Const.Int(i % b.Const.Len())
 	}
-	return &call.Blob{Hint: "bias", CType: "int64_t", Data: tensor.Of([]int{channels}, v).Bytes(), Align: 8, Pad: 24, NoCast: true}
+	return &call.Blob{Hint: "bias", CType: "int64_t", Data: tensor.Of([]int{channels}, v).Bytes(), Align: 8, Pad: 24,
+		NoCast: true}
 }
 
 // biasData is cmsis_nn_bias_data over 64-bit values.
 func biasData(n *ir.Node, channels int) call.Arg {
-	return &call.Struct{Type: "cmsis_nn_bias_data", Fields: []call.Field{call.F("data", bias64(n, channels)), call.FI("is_int32_bias", 0)}}
+	return &call.Struct{Type: "cmsis_nn_bias_data", Fields: []call.Field{call.F("data", bias64(n, channels)),
+		call.FI("is_int32_bias", 0)}}
 }
 
 const scales16 = "scales have a fixed-point form, the int64 bias counts their product"
 
 var (
-	convolve16 = convRow("arm_convolve_wrapper_s16", "int16 convolution with int8 weights and dilation", data16, convolutions16,
+	convolve16 = convRow("arm_convolve_wrapper_s16", "int16 convolution with int8 weights and dilation", data16,
+		convolutions16,
 		needsInt16("CMSIS-CONV16-01", 0), constWeights("CMSIS-CONV16-02", tensor.I8, tensor.I4),
-		quantised.Conv16Params.Exists("CMSIS-CONV16-03", scales16), quantised.ConvSpatialRule("CMSIS-CONV16-04"), noGroups("CMSIS-CONV16-05"),
+		quantised.Conv16Params.Exists("CMSIS-CONV16-03", scales16), quantised.ConvSpatialRule("CMSIS-CONV16-04"),
+		noGroups("CMSIS-CONV16-05"),
 		quantised.Agrees("CMSIS-CONV16-06", "sums that the kernels of all cores hold", func(n *kernel.Node) string {
 			g, why := kernel.Conv.Of(n)
 			if why != "" || g.Group != 1 || len(g.In) > 2 || n.In[1].Const == nil {
@@ -90,9 +96,11 @@ var (
 			}
 			return convWindow(g).conv().Library16Limit(w, n.Core.MVE)
 		}))
-	depthwise16 = convRow("arm_depthwise_conv_wrapper_s16", "int16 depthwise convolution with int8 weights and multiplier", dwise16, depthwises16,
+	depthwise16 = convRow("arm_depthwise_conv_wrapper_s16",
+		"int16 depthwise convolution with int8 weights and multiplier", dwise16, depthwises16,
 		needsInt16("CMSIS-DW16-01", 0), constWeights("CMSIS-DW16-02", tensor.I8, tensor.I4),
-		quantised.Conv16Params.Exists("CMSIS-DW16-03", scales16), quantised.ConvSpatialRule("CMSIS-DW16-04"), onlyDepthwise("CMSIS-DW16-05"))
+		quantised.Conv16Params.Exists("CMSIS-DW16-03", scales16), quantised.ConvSpatialRule("CMSIS-DW16-04"),
+		onlyDepthwise("CMSIS-DW16-05"))
 )
 
 func noGroups(code string) kernel.Rule {
@@ -107,7 +115,8 @@ func noGroups(code string) kernel.Rule {
 func onlyDepthwise(code string) kernel.Rule {
 	return kernel.Conv.Rule(code, "a depthwise convolution", func(_ *kernel.Node, g *op.ConvGeom) string {
 		if !op.IsDepthwise(g) {
-			return fmt.Sprintf("group %d of %d input and %d output channels: not a depthwise convolution", g.Group, g.CIn, g.COut)
+			return fmt.Sprintf("group %d of %d input and %d output channels: not a depthwise convolution", g.Group,
+				g.CIn, g.COut)
 		}
 		return ""
 	})
@@ -116,26 +125,30 @@ func onlyDepthwise(code string) kernel.Rule {
 // fullyConnected16 is arm_fully_connected_s16 with one scale, else
 // arm_convolve_wrapper_s16 on a map of one column.
 var fullyConnected16 = &kernel.Kernel{
-	Name: "arm_fully_connected_s16", Library: Library, Doc: "int16 fully connected layer with int8 weights; with a scale an output channel, as a convolution of one pixel",
+	Name: "arm_fully_connected_s16", Library: Library,
+	Doc: "int16 fully connected layer with int8 weights; with a scale an output channel, as a convolution of " +
+		"one pixel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
 	Rules: []kernel.Rule{needsInt16("CMSIS-FC16-01", 0), constWeights("CMSIS-FC16-02", tensor.I8, tensor.I4),
 		quantised.Products16.Exists("CMSIS-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
-		quantised.Products16.Rule("CMSIS-FC16-04", "sums that the kernels of all cores hold", func(n *kernel.Node, f *quantised.Product) string {
-			if n.In[1].Const == nil {
-				return kernel.Unread
-			}
-			w := arranged(n.In[1], f.Perm)
-			if len(f.Params.Mult) > 1 {
-				return rowsWindow(f).conv().Library16Limit(w, n.Core.MVE)
-			}
-			return (&qref.FCParams{Depth: f.Depth}).Library16Limit(w)
-		})},
+		quantised.Products16.Rule("CMSIS-FC16-04", "sums that the kernels of all cores hold",
+			func(n *kernel.Node, f *quantised.Product) string {
+				if n.In[1].Const == nil {
+					return kernel.Unread
+				}
+				w := arranged(n.In[1], f.Perm)
+				if len(f.Params.Mult) > 1 {
+					return rowsWindow(f).conv().Library16Limit(w, n.Core.MVE)
+				}
+				return (&qref.FCParams{Depth: f.Depth}).Library16Limit(w)
+			})},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		f := quantised.Products16.Must(n)
 		if len(f.Params.Mult) > 1 {
 			return asConvolution(n, f, data16, "arm_convolve_wrapper_s16")
 		}
-		return calls(&call.Lowered{Unused: []int{1, 2}}, fcCall(f, "arm_fully_connected_s16", "int16_t", weights8(arranged(n.In[1], f.Perm)), bias64(n.Node, f.Cols)))
+		return calls(&call.Lowered{Unused: []int{1, 2}}, fcCall(f, "arm_fully_connected_s16", "int16_t",
+			weights8(arranged(n.In[1], f.Perm)), bias64(n.Node, f.Cols)))
 	},
 }
 
@@ -143,7 +156,8 @@ var fullyConnected16 = &kernel.Kernel{
 func fcCall(f *quantised.Product, fn, ctype string, weights, bias call.Arg) call.Call {
 	p := f.Params
 	params := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
-		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", 0), call.FI("output_offset", int(p.OutOff)), call.F("activation", activation(p.ActMin, p.ActMax))}}
+		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", 0), call.FI("output_offset", int(p.OutOff)),
+		call.F("activation", activation(p.ActMin, p.ActMax))}}
 	return call.Call{Func: fn, Status: call.CMSISStatus, Args: []call.Arg{context(0, 0), params, perTensor(p),
 		Dims{f.Rows, 1, 1, f.Depth}.arg(), call.In{I: 0, CType: ctype}, Dims{f.Depth, 1, 1, f.Cols}.arg(), weights,
 		Dims{1, 1, 1, f.Cols}.arg(), bias, Dims{f.Rows, 1, 1, f.Cols}.arg(), call.Out{I: 0, CType: ctype}}}
@@ -158,7 +172,8 @@ func perTensor(p *op.MACParams) *call.Struct {
 // the step does that into scratch first.
 var batchMatMul16 = &kernel.Kernel{
 	Name: "arm_batch_matmul_s16", Library: Library, Doc: "int16 product of two activations",
-	Ops: []*ir.OpDef{op.MatMul}, Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
+	Ops:    []*ir.OpDef{op.MatMul},
+	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
 	Rules: []kernel.Rule{needsInt16("CMSIS-BMM16-01", 0, 1), matrixRanks("CMSIS-BMM16-02"),
 		quantised.MatMul16Params.Exists("CMSIS-BMM16-03", "fixed-point scale")},
 	Lower: func(n *kernel.Node) *call.Lowered {
@@ -168,16 +183,21 @@ var batchMatMul16 = &kernel.Kernel{
 		transposed := Dims{right.N, right.H, right.C, right.W}
 		space := call.Scratch{CType: "int16_t"}
 		bmm := &call.Struct{Type: "cmsis_nn_bmm_params", Fields: []call.Field{call.FI("adj_x", 0), call.FI("adj_y", 0),
-			call.F("fc_params", call.Nested{Fields: []call.Field{call.FI("input_offset", 0), call.FI("filter_offset", 0),
-				call.FI("output_offset", 0), call.F("activation", activation(p.ActMin, p.ActMax))}})}}
+			call.F("fc_params",
+				call.Nested{Fields: []call.Field{call.FI("input_offset", 0), call.FI("filter_offset", 0),
+					call.FI("output_offset", 0), call.F("activation", activation(p.ActMin, p.ActMax))}})}}
 		k := right.W * right.C
 		turn := call.Call{Func: "nncc_copy_nd", Args: []call.Arg{
-			&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 2), call.FI("rank", 3), call.FI("x_offset", 0), call.FI("y_offset", 0),
+			&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 2), call.FI("rank", 3),
+				call.FI("x_offset", 0), call.FI("y_offset", 0),
 				call.F("dims", call.IntArray([]int{right.N * right.H, right.C, right.W})),
-				call.F("x_stride", call.IntArray([]int{k, 1, right.C})), call.F("y_stride", call.IntArray([]int{k, right.W, 1}))}},
+				call.F("x_stride", call.IntArray([]int{k, 1, right.C})),
+				call.F("y_stride", call.IntArray([]int{k, right.W, 1}))}},
 			call.In{I: 1, CType: "uint8_t"}, call.Scratch{CType: "uint8_t"}}}
 		return calls(&call.Lowered{Kernel: "arm_batch_matmul_s16", Scratch: 2 * roundUp(right.N*right.H*k, 8)}, turn,
-			call.Call{Func: "arm_batch_matmul_s16", Status: call.CMSISStatus, Args: []call.Arg{context(0, 0), bmm, perTensor(p),
-				left.arg(), call.In{I: 0, CType: "int16_t"}, transposed.arg(), space, out.arg(), call.Out{I: 0, CType: "int16_t"}}})
+			call.Call{Func: "arm_batch_matmul_s16", Status: call.CMSISStatus, Args: []call.Arg{context(0, 0), bmm,
+				perTensor(p),
+				left.arg(), call.In{I: 0, CType: "int16_t"}, transposed.arg(), space, out.arg(),
+				call.Out{I: 0, CType: "int16_t"}}})
 	},
 }

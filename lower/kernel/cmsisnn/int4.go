@@ -27,22 +27,28 @@ func symmetric[T any](code, doc string, f *kernel.Fact[T], params func(x T) *op.
 
 func conv4Rules(code string, kind kernel.Rule, by *kernel.Fact[*convolution], right string) []kernel.Rule {
 	return []kernel.Rule{quantised.Int8(code+"-01", 0), constWeights(code+"-02", tensor.I4),
-		symmetric(code+"-03", "symmetric weights, scales with a fixed-point form, a bias that counts their product", quantised.ConvParams,
+		symmetric(code+"-03", "symmetric weights, scales with a fixed-point form, a bias that counts their product",
+			quantised.ConvParams,
 			func(p *op.MACParams) *op.MACParams { return p }),
 		quantised.ConvSpatialRule(code + "-04"), kind, by.Exists(code+"-06", right)}
 }
 
 var (
-	convolve4 = convRow("arm_convolve_wrapper_s4", "int8 convolution with packed int4 weights and dilation", data4, convolutions4,
+	convolve4 = convRow("arm_convolve_wrapper_s4", "int8 convolution with packed int4 weights and dilation", data4,
+		convolutions4,
 		conv4Rules("CMSIS-CONV4", noGroups("CMSIS-CONV4-05"), convolutions4, computedRightly)...)
-	depthwise4 = convRow("arm_depthwise_conv_wrapper_s4", "int8 depthwise convolution with packed int4 weights", data4, depthwises4,
-		conv4Rules("CMSIS-DW4", onlyDepthwise("CMSIS-DW4-05"), depthwises4, "a case that the library's kernels compute right")...)
+	depthwise4 = convRow("arm_depthwise_conv_wrapper_s4", "int8 depthwise convolution with packed int4 weights", data4,
+		depthwises4,
+		conv4Rules("CMSIS-DW4", onlyDepthwise("CMSIS-DW4-05"), depthwises4,
+			"a case that the library's kernels compute right")...)
 )
 
 // fullyConnected4 is arm_fully_connected_s4 with one scale, else
 // arm_convolve_wrapper_s4 on a map of one column.
 var fullyConnected4 = &kernel.Kernel{
-	Name: "arm_fully_connected_s4", Library: Library, Doc: "int8 fully connected layer with packed int4 weights; with a scale an output channel, as a convolution of one pixel",
+	Name: "arm_fully_connected_s4", Library: Library,
+	Doc: "int8 fully connected layer with packed int4 weights; with a scale an output channel, as a convolution " +
+		"of one pixel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
 	Rules: []kernel.Rule{quantised.Int8("CMSIS-FC4-01", 0), constWeights("CMSIS-FC4-02", tensor.I4),
 		symmetric("CMSIS-FC4-03", "a plain product with fixed-point scales and symmetric weights", quantised.Products,
@@ -52,7 +58,8 @@ var fullyConnected4 = &kernel.Kernel{
 		if len(f.Params.Mult) > 1 {
 			return asConvolution(n, f, data4, "arm_convolve_wrapper_s4", "arm_convolve_s4")
 		}
-		return calls(&call.Lowered{Unused: []int{1, 2}}, fcCall(f, "arm_fully_connected_s4", "int8_t", weights4(arranged(n.In[1], f.Perm)), biasArg(n.Node, f.Cols)))
+		return calls(&call.Lowered{Unused: []int{1, 2}}, fcCall(f, "arm_fully_connected_s4", "int8_t",
+			weights4(arranged(n.In[1], f.Perm)), biasArg(n.Node, f.Cols)))
 	},
 }
 

@@ -17,7 +17,8 @@ import (
 // direction only: for the other one the rows are turned round into scratch
 // memory before it and back after it.
 var lstm = &kernel.Kernel{
-	Name: "arm_lstm_unidirectional_s8", Library: Library, Doc: "int8 LSTM, int16 cell state", Ops: []*ir.OpDef{op.QLSTM},
+	Name: "arm_lstm_unidirectional_s8", Library: Library, Doc: "int8 LSTM, int16 cell state",
+	Ops: []*ir.OpDef{op.QLSTM},
 	Rules: []kernel.Rule{
 		{Code: "CMSIS-LSTM-01", Doc: "constant weights and biases", Check: func(n *kernel.Node) string {
 			if v := computedWeights(n.Node); v != nil {
@@ -57,7 +58,8 @@ func lowerLSTM(n *kernel.Node) *call.Lowered {
 		return s
 	}
 	size := p.Batch * p.HiddenSize
-	temp := cmsis.Size("arm_lstm_unidirectional_s8", &cmsis.Query{Build: PlainC, In: cmsis.Dims{N: p.Batch}, Out: cmsis.Dims{C: p.HiddenSize}})
+	temp := cmsis.Size("arm_lstm_unidirectional_s8", &cmsis.Query{Build: PlainC, In: cmsis.Dims{N: p.Batch},
+		Out: cmsis.Dims{C: p.HiddenSize}})
 	temp1, temp2 := scratch(temp, "void"), scratch(temp, "void")
 
 	var list []call.Call
@@ -97,7 +99,8 @@ func lowerLSTM(n *kernel.Node) *call.Lowered {
 	list = append(list, call.Call{Func: "arm_lstm_unidirectional_s8", Status: call.CMSISStatus, Args: []call.Arg{
 		in, out, lstmParams(p),
 		&call.Struct{Type: "cmsis_nn_lstm_context", Mutable: true, Fields: []call.Field{
-			call.F("temp1", temp1), call.F("temp2", temp2), call.F("cell_state", cell), call.F("hidden_state", hidden)}},
+			call.F("temp1", temp1), call.F("temp2", temp2), call.F("cell_state", cell),
+			call.F("hidden_state", hidden)}},
 	}})
 	if !given && len(n.Out) > 1 {
 		last := (p.Time - 1) * size
@@ -142,8 +145,10 @@ func bytesOf(a call.Arg) call.Arg {
 
 // turned copies rows of the given size in the opposite order.
 func turned(rows, size int, x, y call.Arg) call.Call {
-	f := []call.Field{call.FI("elem", 1), call.FI("rank", 2), call.FI("x_offset", (rows-1)*size), call.FI("y_offset", 0),
-		call.F("dims", call.IntArray([]int{rows, size})), call.F("x_stride", call.IntArray([]int{-size, 1})), call.F("y_stride", call.IntArray([]int{size, 1}))}
+	f := []call.Field{call.FI("elem", 1), call.FI("rank", 2), call.FI("x_offset", (rows-1)*size),
+		call.FI("y_offset", 0),
+		call.F("dims", call.IntArray([]int{rows, size})), call.F("x_stride", call.IntArray([]int{-size, 1})),
+		call.F("y_stride", call.IntArray([]int{size, 1}))}
 	return call.Call{Func: "nncc_copy_nd", Args: []call.Arg{&call.Struct{Type: "nncc_copy_nd_params", Fields: f}, x, y}}
 }
 
@@ -155,7 +160,8 @@ func lstmParams(p *qref.LSTMParams) *call.Struct {
 	n := func(name string, v int32) call.Field { return call.FI(name, int(v)) }
 	return &call.Struct{Type: "cmsis_nn_lstm_params", Fields: []call.Field{
 		call.FI("time_major", major), call.FI("batch_size", p.Batch), call.FI("time_steps", p.Time),
-		call.FI("input_size", p.InputSize), call.FI("hidden_size", p.HiddenSize), call.FI("input_offset", 0), // in the biases
+		// in the biases
+		call.FI("input_size", p.InputSize), call.FI("hidden_size", p.HiddenSize), call.FI("input_offset", 0),
 		n("forget_to_cell_multiplier", p.ForgetToCellMult), n("forget_to_cell_shift", p.ForgetToCellShift),
 		n("input_to_cell_multiplier", p.InputToCellMult), n("input_to_cell_shift", p.InputToCellShift),
 		n("cell_clip", p.CellClip), n("cell_scale_power", p.CellScalePower),
@@ -171,7 +177,8 @@ func lstmGate(name string, g *qref.LSTMGate) call.Nested {
 		act = "ARM_TANH"
 	}
 	weights := func(hint string, w []int8) call.Arg {
-		return &call.Blob{Hint: name + "_" + hint, CType: "int8_t", Data: tensor.Of([]int{len(w)}, w).Bytes(), Align: 4, Pad: 16, NoCast: true}
+		return &call.Blob{Hint: name + "_" + hint, CType: "int8_t", Data: tensor.Of([]int{len(w)}, w).Bytes(), Align: 4,
+			Pad: 16, NoCast: true}
 	}
 	bias := func(hint string, v []int32) call.Arg {
 		b := i32Blob(name+"_"+hint, v)
@@ -181,9 +188,11 @@ func lstmGate(name string, g *qref.LSTMGate) call.Nested {
 	n := func(field string, v int32) call.Field { return call.FI(field, int(v)) }
 	return call.Nested{Fields: []call.Field{
 		n("input_multiplier", g.InputMult), n("input_shift", g.InputShift),
-		call.F("input_weights", weights("weights", g.InputWeights)), call.F("input_effective_bias", bias("bias", g.InputBias)),
+		call.F("input_weights", weights("weights", g.InputWeights)),
+		call.F("input_effective_bias", bias("bias", g.InputBias)),
 		n("hidden_multiplier", g.HiddenMult), n("hidden_shift", g.HiddenShift),
-		call.F("hidden_weights", weights("recurrence", g.HiddenWeights)), call.F("hidden_effective_bias", bias("recurrence_bias", g.HiddenBias)),
+		call.F("hidden_weights", weights("recurrence", g.HiddenWeights)),
+		call.F("hidden_effective_bias", bias("recurrence_bias", g.HiddenBias)),
 		call.F("bias", call.Null{}), call.F("activation_type", act),
 	}}
 }

@@ -15,10 +15,12 @@ import (
 
 // fullyConnected is arm_fully_connected_wrapper_s8.
 var fullyConnected = &kernel.Kernel{
-	Name: "arm_fully_connected_wrapper_s8", Library: Library, Doc: "int8 fully connected layer, per tensor or per channel",
+	Name: "arm_fully_connected_wrapper_s8", Library: Library,
+	Doc: "int8 fully connected layer, per tensor or per channel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
 	Rules: append(quantised.ProductRules("CMSIS-FC", nil),
-		fcRoute.Exists("CMSIS-FC-05", "zero points that the library computes rightly: with Helium 0 for weights with scales per channel")),
+		fcRoute.Exists("CMSIS-FC-05", "zero points that the library computes rightly: with Helium 0 for weights "+
+			"with scales per channel")),
 }
 
 // fcRoute is the library's kernel for a product. What it gets wrong is not asked
@@ -34,8 +36,10 @@ var fcRoute = kernel.NewFact(func(n *kernel.Node) (routed, string) {
 // fcQuery is what the knowledge base is asked about the product.
 func fcQuery(f *quantised.Product, core kernel.Core) *cmsis.Query {
 	p := f.Params
-	return &cmsis.Query{Build: CoreISA(core), In: cmsis.Dims{N: f.Rows, H: 1, W: 1, C: f.Depth}, Filter: cmsis.Dims{N: f.Depth, H: 1, W: 1, C: f.Cols},
-		Out: cmsis.Dims{N: f.Rows, H: 1, W: 1, C: f.Cols}, InOff: int(p.InOff), FilterOff: int(p.FilterOff[0]), OutOff: int(p.OutOff), PerChannel: len(p.Mult) > 1, HasBias: true}
+	return &cmsis.Query{Build: CoreISA(core), In: cmsis.Dims{N: f.Rows, H: 1, W: 1, C: f.Depth},
+		Filter: cmsis.Dims{N: f.Depth, H: 1, W: 1, C: f.Cols},
+		Out:    cmsis.Dims{N: f.Rows, H: 1, W: 1, C: f.Cols}, InOff: int(p.InOff), FilterOff: int(p.FilterOff[0]),
+		OutOff: int(p.OutOff), PerChannel: len(p.Mult) > 1, HasBias: true}
 }
 
 func lowerFC(n *kernel.Node) *call.Lowered {
@@ -53,19 +57,24 @@ func lowerFC(n *kernel.Node) *call.Lowered {
 	if CoreISA(n.Core) == MVE {
 		// The Helium kernels want bias plus weight sums times the input offset in
 		// the context: constants of the model (arm_vector_sum_s8).
-		sums := qref.KernelSums(f.Cols, f.Depth, tensor.As[int8](w), p.InOff, p.FilterOff[0], kernel.Bias(n.Node, f.Cols))
+		sums := qref.KernelSums(f.Cols, f.Depth, tensor.As[int8](w), p.InOff, p.FilterOff[0],
+			kernel.Bias(n.Node, f.Cols))
 		ctx = &call.Struct{Type: "cmsis_nn_context", Fields: []call.Field{
 			call.F("buf", i32Blob("sums", sums)), call.FI("size", r.Scratch)}}
 	}
 	params := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
-		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", int(p.FilterOff[0])), call.FI("output_offset", int(p.OutOff)),
+		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", int(p.FilterOff[0])),
+		call.FI("output_offset", int(p.OutOff)),
 		call.F("activation", activation(p.ActMin, p.ActMax))}}
 	quant := &call.Struct{Type: "cmsis_nn_quant_params", Fields: []call.Field{
-		call.F("multiplier", i32Blob("multiplier", p.Mult)), call.F("shift", i32Blob("shift", p.Shift)), call.FI("is_per_channel", per)}}
+		call.F("multiplier", i32Blob("multiplier", p.Mult)), call.F("shift", i32Blob("shift", p.Shift)),
+		call.FI("is_per_channel", per)}}
 	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: w.Bytes(), Align: 4, Pad: 16, NoCast: true}
-	return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Unused: []int{1, 2}}, call.Call{Func: "arm_fully_connected_wrapper_s8", Status: call.CMSISStatus,
-		Args: []call.Arg{ctx, params, quant, Dims{f.Rows, 1, 1, f.Depth}.arg(), i8In(0), Dims{f.Depth, 1, 1, f.Cols}.arg(), weights,
-			Dims{1, 1, 1, f.Cols}.arg(), bias, Dims{f.Rows, 1, 1, f.Cols}.arg(), i8Out(0)}})
+	return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Unused: []int{1, 2}},
+		call.Call{Func: "arm_fully_connected_wrapper_s8", Status: call.CMSISStatus,
+			Args: []call.Arg{ctx, params, quant, Dims{f.Rows, 1, 1, f.Depth}.arg(), i8In(0),
+				Dims{f.Depth, 1, 1, f.Cols}.arg(), weights,
+				Dims{1, 1, 1, f.Cols}.arg(), bias, Dims{f.Rows, 1, 1, f.Cols}.arg(), i8Out(0)}})
 }
 
 // batchMatMul is arm_batch_matmul_s8, which wants the right side transposed:
@@ -81,13 +90,14 @@ var batchMatMul = &kernel.Kernel{
 }
 
 func matrixRanks(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "matrices with up to two leading dimensions of equal size or 1", Check: func(n *kernel.Node) string {
-		a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
-		if len(a) < 2 || len(b) < 2 || len(a) > 4 || len(b) > 4 {
-			return fmt.Sprintf("shapes %v and %v, want rank 2 to 4", a, b)
-		}
-		return ""
-	}}
+	return kernel.Rule{Code: code, Doc: "matrices with up to two leading dimensions of equal size or 1",
+		Check: func(n *kernel.Node) string {
+			a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
+			if len(a) < 2 || len(b) < 2 || len(a) > 4 || len(b) > 4 {
+				return fmt.Sprintf("shapes %v and %v, want rank 2 to 4", a, b)
+			}
+			return ""
+		}}
 }
 
 // matDims are a matrix operand's dimensions as CMSIS-NN counts them.
@@ -110,14 +120,17 @@ func lowerBatchMatMul(n *kernel.Node) *call.Lowered {
 	bytes := roundUp(right.N*right.H*right.W*right.C, 16)
 	sums := cmsis.Size("arm_batch_matmul_s8", &cmsis.Query{Build: CoreISA(n.Core), Filter: cmsis.Dims{C: g.N}})
 	lo := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
-		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", int(p.FilterOff[0])), call.FI("output_offset", int(p.OutOff)),
+		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", int(p.FilterOff[0])),
+		call.FI("output_offset", int(p.OutOff)),
 		call.F("activation", activation(p.ActMin, p.ActMax))}}
 	bmm := &call.Struct{Type: "cmsis_nn_bmm_params", Fields: []call.Field{
 		call.FI("adj_x", 0), call.FI("adj_y", 0), call.F("fc_params", call.Nested{Fields: lo.Fields})}}
 	quant := &call.Struct{Type: "cmsis_nn_per_tensor_quant_params", Fields: []call.Field{
 		call.FI("multiplier", int(p.Mult[0])), call.FI("shift", int(p.Shift[0]))}}
 	return calls(&call.Lowered{Kernel: "arm_batch_matmul_s8", Scratch: bytes + sums},
-		transpose(CoreISA(n.Core), i8In(1), call.Scratch{CType: "int8_t"}, []int{right.N * right.H, right.W, right.C}, []int{0, 2, 1}),
+		transpose(CoreISA(n.Core), i8In(1), call.Scratch{CType: "int8_t"}, []int{right.N * right.H, right.W, right.C},
+			[]int{0, 2, 1}),
 		call.Call{Func: "arm_batch_matmul_s8", Status: call.CMSISStatus,
-			Args: []call.Arg{context(bytes, sums), bmm, quant, left.arg(), i8In(0), transposed.arg(), call.Scratch{CType: "int8_t"}, out.arg(), i8Out(0)}})
+			Args: []call.Arg{context(bytes, sums), bmm, quant, left.arg(), i8In(0), transposed.arg(),
+				call.Scratch{CType: "int8_t"}, out.arg(), i8Out(0)}})
 }

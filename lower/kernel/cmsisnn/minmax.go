@@ -29,24 +29,27 @@ func minMax(name, code, doc string, o *ir.OpDef) *kernel.Kernel {
 				}
 				return ""
 			}},
-			{Code: code + "-02", Doc: "int8 with one quantisation for operands and result", Check: func(n *kernel.Node) string {
-				if s := quantised.NotInt8(n.Out[0]); s != "" {
-					return s
-				}
-				if !op.MinMaxKernel(n.Node) {
-					return "operands and result differ in scale or zero point"
-				}
-				return ""
-			}},
-			{Code: code + "-03", Doc: "at most four dimensions where an operand is broadcast", Check: func(n *kernel.Node) string {
-				out := n.Out[0].Type
-				for _, v := range n.In {
-					if k := len(notOne(out.Shape)); v.Type.Elems() != out.Elems() && k > 4 {
-						return fmt.Sprintf("%s is broadcast to the %d dimensions of %v, want at most 4", v, k, out.Shape)
+			{Code: code + "-02", Doc: "int8 with one quantisation for operands and result",
+				Check: func(n *kernel.Node) string {
+					if s := quantised.NotInt8(n.Out[0]); s != "" {
+						return s
 					}
-				}
-				return ""
-			}},
+					if !op.MinMaxKernel(n.Node) {
+						return "operands and result differ in scale or zero point"
+					}
+					return ""
+				}},
+			{Code: code + "-03", Doc: "at most four dimensions where an operand is broadcast",
+				Check: func(n *kernel.Node) string {
+					out := n.Out[0].Type
+					for _, v := range n.In {
+						if k := len(notOne(out.Shape)); v.Type.Elems() != out.Elems() && k > 4 {
+							return fmt.Sprintf("%s is broadcast to the %d dimensions of %v, want at most 4", v, k,
+								out.Shape)
+						}
+					}
+					return ""
+				}},
 		},
 		Lower: func(n *kernel.Node) *call.Lowered { return lowerMinMax(n.Node, name) },
 	}

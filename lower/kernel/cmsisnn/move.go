@@ -23,52 +23,56 @@ const maxAxis = 1<<16 - 1
 // oneQuant is the rule that the data operands and the result are int8 of one
 // quantisation, so that bytes may be copied.
 func oneQuant(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "int8 with one quantisation for operands and result", Check: func(n *kernel.Node) string {
-		out := n.Out[0].Type
-		if s := quantised.NotInt8(n.Out[0]); s != "" {
-			return s
-		}
-		for _, i := range n.Op.DataInputs(n.Node) {
-			v := n.Input(i)
-			if v == nil {
-				continue
-			}
-			if s := quantised.NotInt8(v); s != "" && v.Type.Elems() > 0 {
+	return kernel.Rule{Code: code, Doc: "int8 with one quantisation for operands and result",
+		Check: func(n *kernel.Node) string {
+			out := n.Out[0].Type
+			if s := quantised.NotInt8(n.Out[0]); s != "" {
 				return s
 			}
-			if !v.Type.Quant.Equal(out.Quant) {
-				return fmt.Sprintf("%s is %s, the result %s: want one scale and zero point", v, v.Type, out)
+			for _, i := range n.Op.DataInputs(n.Node) {
+				v := n.Input(i)
+				if v == nil {
+					continue
+				}
+				if s := quantised.NotInt8(v); s != "" && v.Type.Elems() > 0 {
+					return s
+				}
+				if !v.Type.Quant.Equal(out.Quant) {
+					return fmt.Sprintf("%s is %s, the result %s: want one scale and zero point", v, v.Type, out)
+				}
 			}
-		}
-		return ""
-	}}
+			return ""
+		}}
 }
 
 // concat is arm_concatenation_s8_x, _y, _z or _w, by the place of the axis in
 // memory: innermost to outermost. Inputs may also live inside the output.
 var concat = &kernel.Kernel{
-	Name: "arm_concatenation_s8", Library: Library, Doc: "int8 concatenation along any axis", Ops: []*ir.OpDef{op.Concat}, Layout: kernel.SameLayout,
+	Name: "arm_concatenation_s8", Library: Library, Doc: "int8 concatenation along any axis",
+	Ops: []*ir.OpDef{op.Concat}, Layout: kernel.SameLayout,
 	Rules: []kernel.Rule{oneQuant("CMSIS-CONCAT-01"),
-		{Code: "CMSIS-CONCAT-02", Doc: "dimensions of at most 65535, the library counts them in 16 bits", Check: func(n *kernel.Node) string {
-			t := n.Out[0].Type
-			axis, why := kernel.Axis.Of(n)
-			if why != "" {
-				return why
-			}
-			rest := 1
-			for d, size := range t.Shape {
-				if d != axis {
-					rest *= size
+		{Code: "CMSIS-CONCAT-02", Doc: "dimensions of at most 65535, the library counts them in 16 bits",
+			Check: func(n *kernel.Node) string {
+				t := n.Out[0].Type
+				axis, why := kernel.Axis.Of(n)
+				if why != "" {
+					return why
 				}
-				if size > maxAxis {
-					return fmt.Sprintf("dimension %d of the result is %d, want at most %d", d, size, maxAxis)
+				rest := 1
+				for d, size := range t.Shape {
+					if d != axis {
+						rest *= size
+					}
+					if size > maxAxis {
+						return fmt.Sprintf("dimension %d of the result is %d, want at most %d", d, size, maxAxis)
+					}
 				}
-			}
-			if t.Rank() > 4 && rest > maxAxis {
-				return fmt.Sprintf("the %d dimensions beside the axis have %d elements together, want at most %d", t.Rank()-1, rest, maxAxis)
-			}
-			return ""
-		}}},
+				if t.Rank() > 4 && rest > maxAxis {
+					return fmt.Sprintf("the %d dimensions beside the axis have %d elements together, want at most %d",
+						t.Rank()-1, rest, maxAxis)
+				}
+				return ""
+			}}},
 	Lower: lowerConcat,
 }
 
@@ -105,7 +109,8 @@ func lowerConcat(n *kernel.Node) *call.Lowered {
 				dims = append(dims, 1)
 			}
 		}
-		args := []call.Arg{operand(n.Node, i, order), call.I32(dims[3]), call.I32(dims[2]), call.I32(dims[1]), call.I32(dims[0]), i8Out(0)}
+		args := []call.Arg{operand(n.Node, i, order), call.I32(dims[3]), call.I32(dims[2]), call.I32(dims[1]),
+			call.I32(dims[0]), i8Out(0)}
 		if !last {
 			args = append(args, call.I32(t.Shape[axis]))
 		}
@@ -136,7 +141,8 @@ func notOne(s []int) []int {
 
 // padding is arm_pad_s8.
 var padding = &kernel.Kernel{
-	Name: "arm_pad_s8", Library: Library, Doc: "int8 padding with a constant", Ops: []*ir.OpDef{op.Pad}, Layout: kernel.SameLayout,
+	Name: "arm_pad_s8", Library: Library, Doc: "int8 padding with a constant", Ops: []*ir.OpDef{op.Pad},
+	Layout: kernel.SameLayout,
 	Rules: []kernel.Rule{oneQuant("CMSIS-PAD-01"),
 		{Code: "CMSIS-PAD-02", Doc: "constant pads that are not negative", Check: func(n *kernel.Node) string {
 			for _, i := range []int{1, 3} {
@@ -168,26 +174,28 @@ var padding = &kernel.Kernel{
 			}
 			return ""
 		}},
-		{Code: "CMSIS-PAD-04", Doc: "at most four dimensions, once those that are not padded are joined", Check: func(n *kernel.Node) string {
-			g, why := kernel.Pad.Of(n)
-			if why != "" {
-				return why
-			}
-			padded, plain := 0, 0
-			for d, size := range n.In[0].Type.Shape {
-				switch {
-				case g.Begin[d] != 0 || g.End[d] != 0:
-					padded++
-				case size != 1:
-					plain++
+		{Code: "CMSIS-PAD-04", Doc: "at most four dimensions, once those that are not padded are joined",
+			Check: func(n *kernel.Node) string {
+				g, why := kernel.Pad.Of(n)
+				if why != "" {
+					return why
 				}
-			}
-			// in the worst memory order plain dimensions lie between all padded ones
-			if k := padded + min(plain, padded+1); k > 4 {
-				return fmt.Sprintf("%d dimensions, %d of them padded: that takes up to %d, want at most 4", n.In[0].Type.Rank(), padded, k)
-			}
-			return ""
-		}}},
+				padded, plain := 0, 0
+				for d, size := range n.In[0].Type.Shape {
+					switch {
+					case g.Begin[d] != 0 || g.End[d] != 0:
+						padded++
+					case size != 1:
+						plain++
+					}
+				}
+				// in the worst memory order plain dimensions lie between all padded ones
+				if k := padded + min(plain, padded+1); k > 4 {
+					return fmt.Sprintf("%d dimensions, %d of them padded: that takes up to %d, want at most 4",
+						n.In[0].Type.Rank(), padded, k)
+				}
+				return ""
+			}}},
 	Lower: lowerPad,
 }
 
@@ -213,7 +221,8 @@ func lowerPad(n *kernel.Node) *call.Lowered {
 		size[k-2], pre[k-2], post[k-2] = size[k-2]*s, pre[k-2]*s, post[k-2]*s
 	}
 	return calls(&call.Lowered{Unused: tail(n.Node)}, call.Call{Func: "arm_pad_s8", Status: call.CMSISStatus,
-		Args: []call.Arg{operand(n.Node, 0, order), i8Out(0), call.I32(int(fill.Int(0))), dims4(size, 1).arg(), dims4(pre, 0).arg(), dims4(post, 0).arg()}})
+		Args: []call.Arg{operand(n.Node, 0, order), i8Out(0), call.I32(int(fill.Int(0))), dims4(size, 1).arg(),
+			dims4(pre, 0).arg(), dims4(post, 0).arg()}})
 }
 
 // tail are the indices of all inputs but the first.
@@ -231,16 +240,18 @@ func dims4(s []int, v int) Dims {
 // never gets here: it is a view, and the layout pass inserts a Relayout only
 // where a kernel wants another order.
 var relayout = &kernel.Kernel{
-	Name: "arm_transpose_s8", Library: Library, Doc: "int8 conversion between memory orders", Ops: []*ir.OpDef{op.Relayout},
+	Name: "arm_transpose_s8", Library: Library, Doc: "int8 conversion between memory orders",
+	Ops:    []*ir.OpDef{op.Relayout},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
 	Rules: []kernel.Rule{
 		quantised.Bytes("CMSIS-TRANS-01"),
-		{Code: "CMSIS-TRANS-02", Doc: "at most four dimensions, once those that stay together are joined", Check: func(n *kernel.Node) string {
-			if _, perm := quantised.Permutation(n.Node); len(perm) > 4 {
-				return fmt.Sprintf("%d dimensions move apart from each other, want at most 4", len(perm))
-			}
-			return ""
-		}},
+		{Code: "CMSIS-TRANS-02", Doc: "at most four dimensions, once those that stay together are joined",
+			Check: func(n *kernel.Node) string {
+				if _, perm := quantised.Permutation(n.Node); len(perm) > 4 {
+					return fmt.Sprintf("%d dimensions move apart from each other, want at most 4", len(perm))
+				}
+				return ""
+			}},
 	},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
@@ -278,7 +289,8 @@ func transpose(isa ISA, x, y call.Arg, size, perm []int) call.Call {
 		size, perm = []int{size[0] * size[1], size[2], size[3]}, []int{0, 2, 1}
 	}
 	identity := slices.Equal(perm, ir.Identity(len(perm)))
-	if bad := cmsis.Defects("arm_transpose_s8", &cmsis.Query{Build: isa, Rank: len(perm), Identity: identity}); len(bad) > 0 {
+	if bad := cmsis.Defects("arm_transpose_s8", &cmsis.Query{Build: isa, Rank: len(perm), Identity: identity}); len(
+		bad) > 0 {
 		panic(bug.Errorf("%s", bad[0].Says))
 	}
 	in, out := Dims{1, 1, 1, 1}, Dims{1, 1, 1, 1}
@@ -291,6 +303,8 @@ func transpose(isa ISA, x, y call.Arg, size, perm []int) call.Call {
 	}
 	params := &call.Struct{Type: "cmsis_nn_transpose_params", Fields: []call.Field{
 		call.FI("num_dims", len(perm)),
-		call.F("permutations", &call.Blob{Hint: "perm", CType: "uint32_t", Data: tensor.Of([]int{len(order)}, order).Bytes(), Align: 4, NoCast: true})}}
-	return call.Call{Func: "arm_transpose_s8", Status: call.CMSISStatus, Args: []call.Arg{x, y, in.arg(), out.arg(), params}}
+		call.F("permutations", &call.Blob{Hint: "perm", CType: "uint32_t", Data: tensor.Of([]int{len(order)},
+			order).Bytes(), Align: 4, NoCast: true})}}
+	return call.Call{Func: "arm_transpose_s8", Status: call.CMSISStatus, Args: []call.Arg{x, y, in.arg(), out.arg(),
+		params}}
 }

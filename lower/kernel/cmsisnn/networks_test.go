@@ -37,7 +37,8 @@ func TestNetworks(t *testing.T) {
 	if all {
 		count = networkAll
 	}
-	for _, b := range []board{{"cortex-m55", "CMSIS_NN_LIB_M55"}, {"host", "CMSIS_NN_LIB"}, {"cortex-m3", "CMSIS_NN_LIB_M3"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}} {
+	for _, b := range []board{{"cortex-m55", "CMSIS_NN_LIB_M55"}, {"host", "CMSIS_NN_LIB"},
+		{"cortex-m3", "CMSIS_NN_LIB_M3"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}} {
 		t.Run(b.name, func(t *testing.T) {
 			if !all && b.name != "cortex-m55" {
 				t.Skipf("NNCC_LONG is not set, to run %d networks on four boards", networkAll)
@@ -50,7 +51,8 @@ func TestNetworks(t *testing.T) {
 				testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 				testenv.Tool(t, "qemu", "qemu-system-arm")
 			}
-			core := kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(), Host: b.name == "host"}
+			core := kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(),
+				Host: b.name == "host"}
 			lib, wrong, rows := os.Getenv(b.env), 0, map[string]int{}
 			for from := 0; from < count; from += networkPart {
 				g := ir.New("networks")
@@ -81,7 +83,8 @@ func network(t *testing.T, g *ir.Graph, prefix string, seed uint64) {
 	if _, err := lower.Legalise(n, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := quant.Insert(n, quant.Options{Method: "minmax", Samples: quant.SyntheticSamples(n.In, 2, seed), Source: "synthetic"}); err != nil {
+	if _, err := quant.Insert(n, quant.Options{Method: "minmax", Samples: quant.SyntheticSamples(n.In, 2, seed),
+		Source: "synthetic"}); err != nil {
 		t.Fatalf("network %d: %v", seed, err)
 	}
 	if err := quant.Integer(n, quant.IntegerOptions{}); err != nil {

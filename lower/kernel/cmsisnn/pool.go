@@ -17,7 +17,8 @@ func pool(name, code, doc string, ops ...*ir.OpDef) *kernel.Kernel {
 // the operands are of it.
 func poolOf(name, code, doc, ctype string, data kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
-		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout, Rules: quantised.PoolRulesOf(code, data),
+		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
+		Rules: quantised.PoolRulesOf(code, data),
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
 			w := &window{in: feature(g.N, g.C, g.In), out: feature(g.N, g.C, g.Out), filter: feature(1, 1, g.Kernel),
@@ -28,9 +29,12 @@ func poolOf(name, code, doc, ctype string, data kernel.Rule, ops ...*ir.OpDef) *
 			}
 			lo, hi, _ := op.PoolQuantClamp(n.Node)
 			params := &call.Struct{Type: "cmsis_nn_pool_params", Fields: []call.Field{
-				call.F("stride", tileArg(w.stride)), call.F("padding", tileArg(w.pad)), call.F("activation", activation(lo, hi))}}
-			return calls(&call.Lowered{Scratch: r.Scratch}, call.Call{Func: name, Status: call.CMSISStatus, Args: []call.Arg{
-				context(0, r.Scratch), params, w.in.arg(), call.In{I: 0, CType: ctype}, w.filter.arg(), w.out.arg(), call.Out{I: 0, CType: ctype}}})
+				call.F("stride", tileArg(w.stride)), call.F("padding", tileArg(w.pad)),
+				call.F("activation", activation(lo, hi))}}
+			return calls(&call.Lowered{Scratch: r.Scratch}, call.Call{Func: name, Status: call.CMSISStatus,
+				Args: []call.Arg{
+					context(0, r.Scratch), params, w.in.arg(), call.In{I: 0, CType: ctype}, w.filter.arg(), w.out.arg(),
+					call.Out{I: 0, CType: ctype}}})
 		},
 	}
 }

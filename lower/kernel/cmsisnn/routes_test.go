@@ -22,10 +22,12 @@ var (
 // and the way round what the library computes wrongly.
 func TestRoutes(t *testing.T) {
 	conv := func(x, w, out, attrs string) string {
-		return fmt.Sprintf("in %%x : i8[%s] A\nconst %%w : i8[%s] W = rand 1\n%%o : i8[%s] O = Conv(%%x, %%w) {%s}", x, w, out, attrs)
+		return fmt.Sprintf("in %%x : i8[%s] A\nconst %%w : i8[%s] W = rand 1\n%%o : i8[%s] O = Conv(%%x, %%w) {%s}", x,
+			w, out, attrs)
 	}
 	up := func(x, w, out, attrs string) string {
-		return fmt.Sprintf("in %%x : i8[%s] A\nconst %%w : i8[%s] W = rand 1\n%%o : i8[%s] O = ConvTranspose(%%x, %%w) {%s}", x, w, out, attrs)
+		return fmt.Sprintf("in %%x : i8[%s] A\nconst %%w : i8[%s] W = rand 1\n%%o : i8[%s] O = ConvTranspose(%%x, "+
+			"%%w) {%s}", x, w, out, attrs)
 	}
 	for _, c := range []struct {
 		name, src   string
@@ -33,31 +35,55 @@ func TestRoutes(t *testing.T) {
 		call, inner string
 		why         string // part of the reason
 	}{
-		{"1x1", conv("1,4,5,5", "3,4,1,1", "1,3,5,5", ""), dsp, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8_fast", ""},
-		{"1x1 strided", conv("1,4,5,5", "3,4,1,1", "1,3,3,3", "strides=[2,2]"), plainC, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8", "instead of arm_convolve_1x1_s8_fast: stride.w is 2, wanted 1"},
-		{"1x1 with padding behind the end", conv("1,4,5,5", "3,4,1,1", "1,3,3,4", "strides=[2,2], pads=[0,0,0,2]"), dsp, "arm_convolve_s8", "arm_convolve_s8",
+		{"1x1", conv("1,4,5,5", "3,4,1,1", "1,3,5,5", ""), dsp, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8_fast",
+			""},
+		{"1x1 strided", conv("1,4,5,5", "3,4,1,1", "1,3,3,3", "strides=[2,2]"), plainC, "arm_convolve_wrapper_s8",
+			"arm_convolve_1x1_s8", "instead of arm_convolve_1x1_s8_fast: stride.w is 2, wanted 1"},
+		{"1x1 with padding behind the end", conv("1,4,5,5", "3,4,1,1", "1,3,3,4", "strides=[2,2], pads=[0,0,0,2]"), dsp,
+			"arm_convolve_s8", "arm_convolve_s8",
 			"instead of arm_convolve_1x1_s8: the 1x1 kernel knows no padding"},
-		{"1x1 of one row", conv("1,4,1,9", "3,4,1,1", "1,3,1,9", "strides=[2,1]"), plainC, "arm_convolve_wrapper_s8", "arm_convolve_1x1_s8_fast", ""},
-		{"Nx1 of one column", conv("1,4,16,1", "3,4,3,1", "1,3,16,1", "pads=[1,0,1,0]"), helium, "arm_convolve_wrapper_s8", "arm_convolve_1_x_n_s8", ""},
-		{"1x1 grouped", conv("1,4,5,5", "4,2,1,1", "1,4,5,5", "group=2"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8", "in.c is 4, wanted filter.c = 2"},
+		{"1x1 of one row", conv("1,4,1,9", "3,4,1,1", "1,3,1,9", "strides=[2,1]"), plainC, "arm_convolve_wrapper_s8",
+			"arm_convolve_1x1_s8_fast", ""},
+		{"Nx1 of one column", conv("1,4,16,1", "3,4,3,1", "1,3,16,1", "pads=[1,0,1,0]"), helium,
+			"arm_convolve_wrapper_s8", "arm_convolve_1_x_n_s8", ""},
+		{"1x1 grouped", conv("1,4,5,5", "4,2,1,1", "1,4,5,5", "group=2"), dsp, "arm_convolve_wrapper_s8",
+			"arm_convolve_s8", "in.c is 4, wanted filter.c = 2"},
 		{"3x3", conv("1,4,5,5", "3,4,3,3", "1,3,3,3", ""), helium, "arm_convolve_wrapper_s8", "arm_convolve_s8", ""},
-		{"1xN", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), helium, "arm_convolve_wrapper_s8", "arm_convolve_1_x_n_s8", ""},
-		{"1xN without Helium", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8", ""},
-		{"1xN that fails", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), helium, "arm_convolve_s8", "arm_convolve_s8", "[X-C8-1]"},
-		{"1xN that is wrong", conv("1,4,13", "3,4,5", "1,3,7", "pads=[2,2], strides=[2]"), helium, "arm_convolve_s8", "arm_convolve_s8", "instead of arm_convolve_1_x_n_s8: the 1xN kernel computes the last columns from the wrong inputs [X-C8-3]"},
-		{"1xN that would fail", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), dsp, "arm_convolve_wrapper_s8", "arm_convolve_s8", ""},
-		{"depthwise 3x3", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), dsp, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_3x3_s8", ""},
-		{"depthwise 3x3 Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt", ""},
-		{"depthwise 3x3 that reads too far", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), plainC, "arm_depthwise_conv_s8", "arm_depthwise_conv_s8", "instead of arm_depthwise_conv_3x3_s8: the 3x3 kernel reads beyond the row"},
-		{"the same with Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt", ""},
-		{"depthwise multiplier", conv("1,4,5,5", "8,1,3,3", "1,8,3,3", "group=4"), helium, "arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8", "ch_mult is 2, wanted 1"},
-		{"transposed", up("1,4,5,5", "4,3,3,3", "1,3,7,7", ""), helium, "arm_transpose_conv_wrapper_s8", "arm_transpose_conv_s8", ""},
-		{"transposed, padding no multiple of the stride", up("1,4,5,5", "4,3,3,3", "1,3,9,9", "strides=[2,2], pads=[1,1,1,1]"), dsp, "nncc_copy_nd", "arm_transpose_conv_s8",
+		{"1xN", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), helium, "arm_convolve_wrapper_s8",
+			"arm_convolve_1_x_n_s8", ""},
+		{"1xN without Helium", conv("1,4,16", "3,4,3", "1,3,16", "pads=[1,1]"), dsp, "arm_convolve_wrapper_s8",
+			"arm_convolve_s8", ""},
+		{"1xN that fails", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), helium, "arm_convolve_s8",
+			"arm_convolve_s8", "[X-C8-1]"},
+		{"1xN that is wrong", conv("1,4,13", "3,4,5", "1,3,7", "pads=[2,2], strides=[2]"), helium, "arm_convolve_s8",
+			"arm_convolve_s8", "instead of arm_convolve_1_x_n_s8: the 1xN kernel computes the last columns from the " +
+				"wrong inputs [X-C8-3]"},
+		{"1xN that would fail", conv("1,4,16", "3,4,3", "1,3,8", "pads=[1,1], strides=[2]"), dsp,
+			"arm_convolve_wrapper_s8", "arm_convolve_s8", ""},
+		{"depthwise 3x3", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), dsp,
+			"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_3x3_s8", ""},
+		{"depthwise 3x3 Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,5", "group=4, pads=[1,1,1,1]"), helium,
+			"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt", ""},
+		{"depthwise 3x3 that reads too far", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), plainC,
+			"arm_depthwise_conv_s8", "arm_depthwise_conv_s8",
+			"instead of arm_depthwise_conv_3x3_s8: the 3x3 kernel reads beyond the row"},
+		{"the same with Helium", conv("1,4,5,5", "4,1,3,3", "1,4,5,6", "group=4, pads=[1,1,1,2]"), helium,
+			"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8_opt", ""},
+		{"depthwise multiplier", conv("1,4,5,5", "8,1,3,3", "1,8,3,3", "group=4"), helium,
+			"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8", "ch_mult is 2, wanted 1"},
+		{"transposed", up("1,4,5,5", "4,3,3,3", "1,3,7,7", ""), helium, "arm_transpose_conv_wrapper_s8",
+			"arm_transpose_conv_s8", ""},
+		{"transposed, padding no multiple of the stride", up("1,4,5,5", "4,3,3,3", "1,3,9,9",
+			"strides=[2,2], pads=[1,1,1,1]"), dsp, "nncc_copy_nd", "arm_transpose_conv_s8",
 			"1 rows more are computed and dropped: arm_transpose_conv_s8: the kernel put rows into the wrong places"},
-		{"transposed, deep", up("1,20,5,5", "20,3,3,3", "1,3,11,11", "strides=[2,2]"), dsp, "arm_transpose_conv_wrapper_s8", "arm_convolve_s8", ""},
-		{"transposed, grouped", up("1,4,5,5", "4,2,3,3", "1,4,7,7", "group=2"), dsp, "arm_convolve_s8", "arm_convolve_s8", ""},
-		{"product", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)", helium, "arm_fully_connected_wrapper_s8", "arm_fully_connected_s8", ""},
-		{"product per channel", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:0,0.3:0) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)", dsp,
+		{"transposed, deep", up("1,20,5,5", "20,3,3,3", "1,3,11,11", "strides=[2,2]"), dsp,
+			"arm_transpose_conv_wrapper_s8", "arm_convolve_s8", ""},
+		{"transposed, grouped", up("1,4,5,5", "4,2,3,3", "1,4,7,7", "group=2"), dsp, "arm_convolve_s8",
+			"arm_convolve_s8", ""},
+		{"product", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)", helium,
+			"arm_fully_connected_wrapper_s8", "arm_fully_connected_s8", ""},
+		{"product per channel", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:0,0.3:0) = rand 1\n%o : " +
+			"i8[2,3] O = Gemm(%x, %w)", dsp,
 			"arm_fully_connected_wrapper_s8", "arm_fully_connected_per_channel_s8", ""},
 	} {
 		n := last(t, c.src)
@@ -108,7 +134,8 @@ func TestConcatViews(t *testing.T) {
 		{"2,4,5,6", "4,4,5,6", 0, nil, []int{0, 240}, "arm_concatenation_s8_w"},
 		{"2,3,4,5,6", "2,3,8,5,6", 2, nil, nil, "arm_concatenation_s8_y"},
 	} {
-		n := last(t, fmt.Sprintf("in %%x : i8[%s] A\nin %%y : i8[%s] A\n%%o : i8[%s] A = Concat(%%x, %%y) {axis=%d}", c.shape, c.shape, c.out, c.axis))
+		n := last(t, fmt.Sprintf("in %%x : i8[%s] A\nin %%y : i8[%s] A\n%%o : i8[%s] A = Concat(%%x, %%y) {axis=%d}",
+			c.shape, c.shape, c.out, c.axis))
 		for _, v := range append(n.In, n.Out...) {
 			v.Type.Order = c.order
 		}
@@ -128,7 +155,8 @@ func TestConcatViews(t *testing.T) {
 			at = append(at, p.Off)
 		}
 		if fmt.Sprint(at) != fmt.Sprint(c.parts) || l.Calls[1].Func != c.fn {
-			t.Errorf("%s axis %d order %v: parts at %v by %s, want %v by %s", c.shape, c.axis, c.order, at, l.Calls[1].Func, c.parts, c.fn)
+			t.Errorf("%s axis %d order %v: parts at %v by %s, want %v by %s", c.shape, c.axis, c.order, at,
+				l.Calls[1].Func, c.parts, c.fn)
 		}
 	}
 }

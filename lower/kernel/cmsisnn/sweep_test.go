@@ -50,10 +50,12 @@ func conv1d(i int, seen map[string]int) func(b *kerneltest.Builder) {
 		}
 		seen[fmt.Sprintf("%s, stride %d", style, s)]++
 		xq := b.Quant()
-		shape, kernel, attrs := []int{b.One(1, 1, 1, 2), c, w}, []int{co, c, k}, ir.Attrs{"strides": kerneltest.Ints(s), "pads": kerneltest.Ints(front, end), "dilations": kerneltest.Ints(d)}
+		shape, kernel, attrs := []int{b.One(1, 1, 1, 2), c, w}, []int{co, c, k}, ir.Attrs{"strides": kerneltest.Ints(s),
+			"pads": kerneltest.Ints(front, end), "dilations": kerneltest.Ints(d)}
 		if i%5 == 4 {
 			shape, kernel = append(shape, 1), append(kernel, 1)
-			attrs = ir.Attrs{"strides": kerneltest.Ints(s, 1), "pads": kerneltest.Ints(front, 0, end, 0), "dilations": kerneltest.Ints(d, 1)}
+			attrs = ir.Attrs{"strides": kerneltest.Ints(s, 1), "pads": kerneltest.Ints(front, 0, end, 0),
+				"dilations": kerneltest.Ints(d, 1)}
 		}
 		x, f := b.Input(xq, shape...), b.Weights(b.Chance(70), 0, kernel...)
 		in := []*ir.Value{x, f}
@@ -95,7 +97,8 @@ func TestConv1DSweep(t *testing.T) {
 			wrong += m.RunBoard(t, spec, run.BuildOptions{Opt: "-O0", CMSISInclude: inc, CMSISLib: lib})
 		}
 	}
-	for _, r := range []string{"arm_convolve_1_x_n_s8", "arm_convolve_s8", "arm_convolve_1x1_s8_fast", "arm_convolve_1x1_s8"} {
+	for _, r := range []string{"arm_convolve_1_x_n_s8", "arm_convolve_s8", "arm_convolve_1x1_s8_fast",
+		"arm_convolve_1x1_s8"} {
 		if routes[r] == 0 {
 			t.Errorf("no shape runs %s", r)
 		}
@@ -111,9 +114,11 @@ func TestConv1DRoutes(t *testing.T) {
 		for k := 2; k < 8; k++ {
 			for _, column := range []bool{false, true} {
 				pad := (k - 1) / 2
-				src := fmt.Sprintf("in %%x : i8[1,%d,30] A\nconst %%w : i8[5,%d,%d] W = rand 1\n%%o : i8[1,5,%d] O = Conv(%%x, %%w) {pads=[%d,%d]}", c, c, k, 30+2*pad-k+1, pad, pad)
+				src := fmt.Sprintf("in %%x : i8[1,%d,30] A\nconst %%w : i8[5,%d,%d] W = rand 1\n%%o : i8[1,5,%d] O "+
+					"= Conv(%%x, %%w) {pads=[%d,%d]}", c, c, k, 30+2*pad-k+1, pad, pad)
 				if column {
-					src = fmt.Sprintf("in %%x : i8[1,%d,30,1] A\nconst %%w : i8[5,%d,%d,1] W = rand 1\n%%o : i8[1,5,%d,1] O = Conv(%%x, %%w) {pads=[%d,0,%d,0]}", c, c, k, 30+2*pad-k+1, pad, pad)
+					src = fmt.Sprintf("in %%x : i8[1,%d,30,1] A\nconst %%w : i8[5,%d,%d,1] W = rand 1\n%%o : "+
+						"i8[1,5,%d,1] O = Conv(%%x, %%w) {pads=[%d,0,%d,0]}", c, c, k, 30+2*pad-k+1, pad, pad)
 				}
 				n := last(t, src)
 				opt := &kernel.Options{Core: helium}
@@ -126,8 +131,10 @@ func TestConv1DRoutes(t *testing.T) {
 				if c%4 == 0 {
 					want = "arm_convolve_1_x_n_s8"
 				}
-				if l.Route != want || (c%4 == 0) != (l.RouteReason == "") || c%4 != 0 && !strings.Contains(l.RouteReason, "stride.w*in.c%4") {
-					t.Errorf("%d channels, kernel %d, column %v: %s (%s), want %s", c, k, column, l.Route, l.RouteReason, want)
+				if l.Route != want || (c%4 == 0) != (l.RouteReason == "") || c%4 != 0 &&
+					!strings.Contains(l.RouteReason, "stride.w*in.c%4") {
+					t.Errorf("%d channels, kernel %d, column %v: %s (%s), want %s", c, k, column, l.Route,
+						l.RouteReason, want)
 				}
 			}
 		}

@@ -17,7 +17,8 @@ const Library = "cmsis-nn"
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = []*kernel.Kernel{
 	convolve4, depthwise4, fullyConnected4,
-	convolve, depthwise, transposeConv, upscaledConv, fullyConnected, batchMatMul, add, mul, minimum, maximum, avgPool, maxPool, softmax,
+	convolve, depthwise, transposeConv, upscaledConv, fullyConnected, batchMatMul, add, mul, minimum, maximum, avgPool,
+	maxPool, softmax,
 	concat, padding, relayout, clip, lstm,
 	convolve16, depthwise16, fullyConnected16, batchMatMul16, add16, mul16, avgPool16, maxPool16, softmax16,
 }
@@ -27,7 +28,8 @@ func tileArg(t Tile) call.Nested {
 }
 
 func (d Dims) arg() *call.Struct {
-	return &call.Struct{Type: "cmsis_nn_dims", Fields: []call.Field{call.FI("n", d.N), call.FI("h", d.H), call.FI("w", d.W), call.FI("c", d.C)}}
+	return &call.Struct{Type: "cmsis_nn_dims", Fields: []call.Field{call.FI("n", d.N), call.FI("h", d.H),
+		call.FI("w", d.W), call.FI("c", d.C)}}
 }
 
 // context is a cmsis_nn_context over size bytes of scratch from off on.

@@ -46,7 +46,8 @@ var transposedRoute = kernel.NewFact(func(n *kernel.Node) (*transposed, string) 
 	if why != "" || len(g.In) > 2 || g.Group != 1 {
 		return nil, kernel.Unread
 	}
-	t := &transposed{window: window{in: feature(g.N, g.CIn, g.In), out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn, g.Kernel),
+	t := &transposed{window: window{in: feature(g.N, g.CIn, g.In), out: feature(g.N, g.COut, g.Out),
+		filter: feature(g.COut, g.CIn, g.Kernel),
 		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0), dil: Tile{H: 1, W: 1}}}
 	t.canonical()
 	ask := func() (why string) {
@@ -67,20 +68,23 @@ var transposedRoute = kernel.NewFact(func(n *kernel.Node) (*transposed, string) 
 
 func lowerTransposeConv(n *kernel.Node) *call.Lowered {
 	g, p, t := kernel.Conv.Must(n), quantised.ConvParams.Must(n), transposedRoute.Must(n)
-	low := &call.Lowered{Kernel: "arm_transpose_conv_wrapper_s8", Route: t.Inner, RouteReason: t.Why, Unused: []int{1, 2}}
+	low := &call.Lowered{Kernel: "arm_transpose_conv_wrapper_s8", Route: t.Inner, RouteReason: t.Why,
+		Unused: []int{1, 2}}
 	reversed := cmsis.Size("arm_transpose_conv_s8_get_reverse_conv_buffer_size", t.asked)
 	off := roundUp(t.Scratch, 16)
 	low.Scratch = off + reversed
 	params := &call.Struct{Type: "cmsis_nn_transpose_conv_params", Fields: []call.Field{
 		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff)),
-		call.F("stride", tileArg(t.stride)), call.F("padding", tileArg(t.pad)), call.F("padding_offsets", tileArg(Tile{})),
+		call.F("stride", tileArg(t.stride)), call.F("padding", tileArg(t.pad)),
+		call.F("padding_offsets", tileArg(Tile{})),
 		call.F("dilation", tileArg(t.dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}
 	bias, biasDims := biasArg(n.Node, g.COut), Dims{1, 1, 1, g.COut}.arg()
 	perm := []int{1} // IO(H)W -> O(H)WI
 	for d := range g.In {
 		perm = append(perm, 2+d)
 	}
-	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], append(perm, 0)), Align: 4, Pad: 16, NoCast: true}
+	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], append(perm, 0)), Align: 4,
+		Pad: 16, NoCast: true}
 	out := call.Arg(i8Out(0))
 	var list []call.Call
 	if t.cut > 0 {
@@ -91,15 +95,18 @@ func lowerTransposeConv(n *kernel.Node) *call.Lowered {
 		list = append(list, rowsBelow(t.out.N, t.cut*row, t.out.H*row, image, i8Out(0)))
 	}
 	list = append([]call.Call{{Func: "arm_transpose_conv_wrapper_s8", Status: call.CMSISStatus,
-		Args: []call.Arg{context(0, t.Scratch), context(off, reversed), params, perChannel(p), t.in.arg(), i8In(0), t.filter.arg(), weights, biasDims, bias, t.out.arg(), out}}}, list...)
+		Args: []call.Arg{context(0, t.Scratch), context(off, reversed), params, perChannel(p), t.in.arg(), i8In(0),
+			t.filter.arg(), weights, biasDims, bias, t.out.arg(), out}}}, list...)
 	return calls(low, list...)
 }
 
 // rowsBelow copies what lies from cut on in each of n blocks of the given size.
 func rowsBelow(n, cut, size int, x, y call.Arg) call.Call {
 	return call.Call{Func: "nncc_copy_nd", Args: []call.Arg{
-		&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 1), call.FI("rank", 2), call.FI("x_offset", cut), call.FI("y_offset", 0),
-			call.F("dims", call.IntArray([]int{n, size - cut})), call.F("x_stride", call.IntArray([]int{size, 1})), call.F("y_stride", call.IntArray([]int{size - cut, 1}))}},
+		&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 1), call.FI("rank", 2),
+			call.FI("x_offset", cut), call.FI("y_offset", 0),
+			call.F("dims", call.IntArray([]int{n, size - cut})), call.F("x_stride", call.IntArray([]int{size, 1})),
+			call.F("y_stride", call.IntArray([]int{size - cut, 1}))}},
 		x, y}}
 }
 
@@ -109,7 +116,8 @@ func rowsBelow(n, cut, size int, x, y call.Arg) call.Call {
 // over scratch memory full of its zero point, strides apart, and convolved by
 // arm_convolve_s8 with the filter turned round at compile time.
 var upscaledConv = &kernel.Kernel{
-	Name: "arm_convolve_s8", Library: Library, Doc: "int8 transposed convolution with groups and dilation, as a convolution of the spread input",
+	Name: "arm_convolve_s8", Library: Library, Doc: "int8 transposed convolution with groups and dilation, as a " +
+		"convolution of the spread input",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerUpscaledConv,
 	Rules: append(quantised.TransposedRules("CMSIS-UPCONV", nil),
 		spreads.Exists("CMSIS-UPCONV-06", "dimensions that the library can count")),
@@ -121,7 +129,8 @@ var spreads = convolutions(func(*op.ConvGeom) bool { return true }, spreadWindow
 // spreadWindow is the convolution over the spread input: output o reads
 // positions o, o+d, ... o+d*(k-1).
 func spreadWindow(g *op.ConvGeom) *window {
-	w := &window{out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn/g.Group, g.Kernel), stride: Tile{H: 1, W: 1}, dil: quantised.Spatial(g.Dilations, 1)}
+	w := &window{out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn/g.Group, g.Kernel),
+		stride: Tile{H: 1, W: 1}, dil: quantised.Spatial(g.Dilations, 1)}
 	w.in = Dims{g.N, w.out.H + w.dil.H*(w.filter.H-1), w.out.W + w.dil.W*(w.filter.W-1), g.CIn}
 	return w
 }
@@ -144,19 +153,25 @@ func lowerUpscaledConv(n *kernel.Node) *call.Lowered {
 		at := func(d Dims, y, x int) int { return (y*d.W + x) * d.C }
 		list = append(list, call.Call{Func: "nncc_copy_nd", Args: []call.Arg{
 			&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 1), call.FI("rank", 4),
-				call.FI("x_offset", at(in, y0, x0)), call.FI("y_offset", at(spread, y0*stride.H+dil.H*(filter.H-1)-pad.H, x0*stride.W+dil.W*(filter.W-1)-pad.W)),
+				call.FI("x_offset", at(in, y0, x0)),
+				call.FI("y_offset", at(spread, y0*stride.H+dil.H*(filter.H-1)-pad.H, x0*stride.W+
+					dil.W*(filter.W-1)-pad.W)),
 				call.F("dims", call.IntArray([]int{in.N, rows, cols, in.C})),
 				call.F("x_stride", call.IntArray([]int{in.H * in.W * in.C, in.W * in.C, in.C, 1})),
-				call.F("y_stride", call.IntArray([]int{spread.H * spread.W * spread.C, stride.H * spread.W * spread.C, stride.W * spread.C, 1}))}},
+				call.F("y_stride", call.IntArray([]int{spread.H * spread.W * spread.C, stride.H * spread.W * spread.C,
+					stride.W * spread.C, 1}))}},
 			i8In(0), image}})
 	}
 	bias, biasDims := biasArg(n.Node, g.COut), Dims{1, 1, 1, g.COut}.arg()
 	params := &call.Struct{Type: "cmsis_nn_conv_params", Fields: []call.Field{
 		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff)),
-		call.F("stride", tileArg(Tile{H: 1, W: 1})), call.F("padding", tileArg(Tile{})), call.F("dilation", tileArg(dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}
-	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: turnedFilter(n.In[1].Const, g), Align: 4, Pad: 16, NoCast: true}
+		call.F("stride", tileArg(Tile{H: 1, W: 1})), call.F("padding", tileArg(Tile{})),
+		call.F("dilation", tileArg(dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}
+	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: turnedFilter(n.In[1].Const, g), Align: 4, Pad: 16,
+		NoCast: true}
 	list = append(list, call.Call{Func: "arm_convolve_s8", Status: call.CMSISStatus,
-		Args: []call.Arg{context(0, size), params, perChannel(p), spread.arg(), image, filter.arg(), weights, biasDims, bias, call.Null{}, out.arg(), i8Out(0)}})
+		Args: []call.Arg{context(0, size), params, perChannel(p), spread.arg(), image, filter.arg(), weights, biasDims,
+			bias, call.Null{}, out.arg(), i8Out(0)}})
 	return calls(&call.Lowered{Kernel: "arm_convolve_s8", Scratch: off + area, Unused: []int{1, 2}}, list...)
 }
 

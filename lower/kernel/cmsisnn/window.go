@@ -21,8 +21,10 @@ type window struct {
 
 // convWindow is the window of a Conv node.
 func convWindow(g *op.ConvGeom) *window {
-	w := &window{in: feature(g.N, g.CIn, g.In), filter: feature(g.COut, g.CIn/g.Group, g.Kernel), out: feature(g.N, g.COut, g.Out),
-		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0), dil: quantised.Spatial(g.Dilations, 1), perm: quantised.WeightPerm(len(g.In))}
+	w := &window{in: feature(g.N, g.CIn, g.In), filter: feature(g.COut, g.CIn/g.Group, g.Kernel),
+		out:    feature(g.N, g.COut, g.Out),
+		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0),
+		dil: quantised.Spatial(g.Dilations, 1), perm: quantised.WeightPerm(len(g.In))}
 	w.canonical()
 	return w
 }
@@ -66,14 +68,17 @@ func (w *window) canonical() {
 // query is what the knowledge base is asked about the window. Biases are
 // always given (see biasArg).
 func (w *window) query(core kernel.Core) *cmsis.Query {
-	return &cmsis.Query{Build: CoreISA(core), In: cmsis.Dims(w.in), Filter: cmsis.Dims(w.filter), Out: cmsis.Dims(w.out),
-		Stride: cmsis.Tile(w.stride), Pad: cmsis.Tile(w.pad), Dilation: cmsis.Tile(w.dil), ChMult: w.mult, HasBias: true}
+	return &cmsis.Query{Build: CoreISA(core), In: cmsis.Dims(w.in), Filter: cmsis.Dims(w.filter),
+		Out:    cmsis.Dims(w.out),
+		Stride: cmsis.Tile(w.stride), Pad: cmsis.Tile(w.pad), Dilation: cmsis.Tile(w.dil), ChMult: w.mult,
+		HasBias: true}
 }
 
 // rowsWindow is a fully connected layer as a convolution of one pixel: for
 // functions that have a scale an output channel there only.
 func rowsWindow(f *quantised.Product) *window {
-	return &window{in: Dims{1, f.Rows, 1, f.Depth}, filter: Dims{f.Cols, 1, 1, f.Depth}, out: Dims{1, f.Rows, 1, f.Cols},
+	return &window{in: Dims{1, f.Rows, 1, f.Depth}, filter: Dims{f.Cols, 1, 1, f.Depth},
+		out:    Dims{1, f.Rows, 1, f.Cols},
 		stride: Tile{H: 1, W: 1}, dil: Tile{H: 1, W: 1}, perm: f.Perm}
 }
 
@@ -130,7 +135,8 @@ func arranged(v *ir.Value, perm []int) []int8 {
 
 // weights8 and weights4 are arrays of weights, a byte and half a byte each.
 func weights8(w []int8) *call.Blob {
-	return &call.Blob{Hint: "weights", CType: "int8_t", Data: tensor.Of([]int{len(w)}, w).Bytes(), Align: 4, Pad: 16, NoCast: true}
+	return &call.Blob{Hint: "weights", CType: "int8_t", Data: tensor.Of([]int{len(w)}, w).Bytes(), Align: 4, Pad: 16,
+		NoCast: true}
 }
 
 func weights4(w []int8) *call.Blob {

@@ -57,8 +57,10 @@ func exact[T any](code string, channels *kernel.Fact[T]) kernel.Rule {
 
 var conv = &kernel.Kernel{
 	Name: "nncc_dsp_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
-	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: func(n *kernel.Node) *call.Lowered { return lowerConv(n, nil) },
-	Rules: join(noHelium("DSP-CONV-00"), quantised.ConvRules("DSP-CONV", false, quantised.Everywhere), exact("DSP-CONV-07", provenConv)),
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
+	Lower: func(n *kernel.Node) *call.Lowered { return lowerConv(n, nil) },
+	Rules: join(noHelium("DSP-CONV-00"), quantised.ConvRules("DSP-CONV", false, quantised.Everywhere),
+		exact("DSP-CONV-07", provenConv)),
 }
 
 // lowerConv has a table of the results at the end, nil: none.
@@ -81,9 +83,12 @@ func lowerConv(n *kernel.Node, table []byte) *call.Lowered {
 			extra = (ring.H*ring.W*g.CIn + 3) &^ 3
 		}
 	}
-	f := fields("batches", g.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", g.CIn, "out_h", c.Out.H, "out_w", c.Out.W, "out_c", g.COut,
-		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h", c.Pad.H, "pad_w", c.Pad.W,
-		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "border", flag(c.Padded()), "ring_rows", ring.H, "ring_w", ring.W,
+	f := fields("batches", g.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", g.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
+		"out_c", g.COut,
+		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
+		c.Pad.H, "pad_w", c.Pad.W,
+		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "border", flag(c.Padded()), "ring_rows",
+		ring.H, "ring_w", ring.W,
 		"pairs", pairs, "group_words", group, "pad", -int(c.l.Params.InOff))
 	f = append(f, clampOf(c.l.Params).fields()...)
 	l := &call.Lowered{Scratch: 8*pairs + extra, Unused: []int{1, 2}}
@@ -91,7 +96,8 @@ func lowerConv(n *kernel.Node, table []byte) *call.Lowered {
 	f = append(f, pitches(l, g.CIn, g.COut, c.Depth()%4 == 0 || ring.H > 0 || c.Kernel.W == 1)...)
 	f = append(f, call.F("table", c.l.above(table)))
 	return own(l, call.Call{Func: "nncc_dsp_convolve_s8", Args: []call.Arg{
-		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, w.form.widen(), w.form.mat2(table), i8In(0), packed(words), i8Out(0), scratch32(0)}})
+		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, w.form.widen(), w.form.mat2(table), i8In(0),
+		packed(words), i8Out(0), scratch32(0)}})
 }
 
 // pitches are the distances of pixels (or rows) of in and out bytes, which may
@@ -128,7 +134,8 @@ func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 		return own(low, call.Call{Func: "nncc_dsp_convolve_1x1_s8", Args: []call.Arg{
 			p, w.form.widen(), w.form.mat2(table), i8In(0), packed(words), i8Out(0), scratch32(0)}})
 	case w.form == plain:
-		return own(low, call.Call{Func: "nncc_plain_fully_connected_s8", Args: []call.Arg{p, i8In(0), packed(words), i8Out(0)}})
+		return own(low, call.Call{Func: "nncc_plain_fully_connected_s8", Args: []call.Arg{p, i8In(0), packed(words),
+			i8Out(0)}})
 	}
 	low.Scratch = 4 * pairs
 	return own(low, call.Call{Func: "nncc_dsp_fully_connected_s8", Args: []call.Arg{
@@ -140,9 +147,11 @@ var fullyConnected = &kernel.Kernel{
 	Name: "nncc_dsp_fully_connected_s8", Library: Library, Doc: "int8 fully connected layer, packed weights",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
 	Lower: func(n *kernel.Node) *call.Lowered {
-		return lowerRows(&layer{*quantised.ProductLayers.Must(n)}, provenProduct.Must(n), quantised.Products.Must(n).Rows, nil)
+		return lowerRows(&layer{*quantised.ProductLayers.Must(n)}, provenProduct.Must(n),
+			quantised.Products.Must(n).Rows, nil)
 	},
-	Rules: join(noHelium("DSP-FC-00"), quantised.ProductRules("DSP-FC", quantised.Everywhere), exact("DSP-FC-06", provenProduct)),
+	Rules: join(noHelium("DSP-FC-00"), quantised.ProductRules("DSP-FC", quantised.Everywhere),
+		exact("DSP-FC-06", provenProduct)),
 }
 
 // provenProduct are the channels of a fully connected layer.

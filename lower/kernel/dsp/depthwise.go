@@ -86,9 +86,12 @@ func lowerDepthwise(n *kernel.Node) *call.Lowered {
 
 // depthwiseParams is the nncc_dsp_depthwise_params of both kernels.
 func (c *convolution) depthwiseParams(padBytes, group int) *call.Struct {
-	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "channels", c.G.COut, "out_h", c.Out.H, "out_w", c.Out.W,
-		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h", c.Pad.H, "pad_w", c.Pad.W,
-		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "pad", -int(c.l.Params.InOff), "pad_bytes", padBytes, "group_words", group)
+	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "channels", c.G.COut, "out_h",
+		c.Out.H, "out_w", c.Out.W,
+		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
+		c.Pad.H, "pad_w", c.Pad.W,
+		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "pad", -int(c.l.Params.InOff), "pad_bytes", padBytes,
+		"group_words", group)
 	return &call.Struct{Type: "nncc_dsp_depthwise_params", Fields: append(f, clampOf(c.l.Params).bounds()...)}
 }
 

@@ -16,12 +16,13 @@ var Kernels = []*kernel.Kernel{conv, mapped, residual, depthwise, fullyConnected
 
 // onDSP keeps the rows to the cores that they are written for.
 func onDSP(code string) []kernel.Rule {
-	return []kernel.Rule{{Code: code, Doc: "a core with the DSP extension and without Helium", Check: func(n *kernel.Node) string {
-		if !n.Core.DSP || n.Core.MVE {
-			return "the core has no DSP extension, or it has Helium"
-		}
-		return ""
-	}}}
+	return []kernel.Rule{{Code: code, Doc: "a core with the DSP extension and without Helium",
+		Check: func(n *kernel.Node) string {
+			if !n.Core.DSP || n.Core.MVE {
+				return "the core has no DSP extension, or it has Helium"
+			}
+			return ""
+		}}}
 }
 
 // noHelium is the rule of rows that also serve cores without the DSP extension.

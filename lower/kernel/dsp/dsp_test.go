@@ -35,15 +35,18 @@ func conv(b *kerneltest.Writer) {
 	if group == ci {
 		ci *= 2
 	}
-	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: ci, COut: co, Group: group, Size: draw(rank, func() int { return b.In(1, 9) }),
-		Kernel: draw(rank, func() int { return b.One(k, k, 1) }), Stride: draw(rank, func() int { return b.One(1, 1, 2, 3) }),
-		Dil: draw(rank, func() int { return b.One(1, 1, 1, 2) })})
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: ci, COut: co, Group: group,
+		Size:   draw(rank, func() int { return b.In(1, 9) }),
+		Kernel: draw(rank, func() int { return b.One(k, k, 1) }),
+		Stride: draw(rank, func() int { return b.One(1, 1, 2, 3) }),
+		Dil:    draw(rank, func() int { return b.One(1, 1, 1, 2) })})
 }
 
 // mapped is a convolution with a table at its end.
 func mapped(b *kerneltest.Writer) {
 	k := b.One(1, 1, 2, 3)
-	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 40), COut: b.In(1, 13), Group: 1, Size: []int{b.In(1, 6), b.In(1, 6)}, Kernel: []int{k, k},
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 40), COut: b.In(1, 13), Group: 1,
+		Size: []int{b.In(1, 6), b.In(1, 6)}, Kernel: []int{k, k},
 		Stride: draw(2, func() int { return b.One(1, 1, 2) }), Dil: []int{1, 1}, Then: "Sigmoid"})
 }
 
@@ -51,21 +54,26 @@ func mapped(b *kerneltest.Writer) {
 // thousand outputs at least, which two tables want.
 func residual(b *kerneltest.Writer) {
 	k, s, h, w := b.One(1, 1, 2, 3), b.One(1, 1, 2), b.In(6, 12), b.In(6, 13)
-	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 20), COut: (1024*s*s+(h-2)*(w-2)-1)/((h-2)*(w-2)) + b.In(1, 9), Group: 1,
-		Size: []int{h, w}, Kernel: []int{k, k}, Stride: []int{s, s}, Dil: []int{1, 1}, Then: []string{"", "", "Sigmoid"}[b.In(0, 2)], Plus: true})
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 20), COut: (1024*s*s+(h-2)*(w-2)-1)/((h-2)*(w-2)) +
+		b.In(1, 9), Group: 1,
+		Size: []int{h, w}, Kernel: []int{k, k}, Stride: []int{s, s}, Dil: []int{1, 1},
+		Then: []string{"", "", "Sigmoid"}[b.In(0, 2)], Plus: true})
 }
 
 func pointwise(b *kerneltest.Writer) {
-	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 70), COut: b.In(1, 20), Group: 1, Size: []int{b.In(1, 5), b.In(1, 5)},
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 70), COut: b.In(1, 20), Group: 1,
+		Size:   []int{b.In(1, 5), b.In(1, 5)},
 		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
 }
 
 func depthwise(b *kerneltest.Writer) {
 	c, rank := b.One(2, 3, 4, 5, 6, 7, 8, 11, 16), b.One(1, 2, 2, 2)
 	k := b.One(1, 2, 3, 3, 5)
-	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c * b.One(1, 1, 1, 1, 2, 3), Group: c, Size: draw(rank, func() int { return b.In(1, 8) }),
-		Kernel: draw(rank, func() int { return b.One(k, k, k, 1) }), Stride: draw(rank, func() int { return b.One(1, 2, 3) }),
-		Dil: draw(rank, func() int { return b.One(1, 1, 1, 2) })})
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c * b.One(1, 1, 1, 1, 2, 3), Group: c,
+		Size:   draw(rank, func() int { return b.In(1, 8) }),
+		Kernel: draw(rank, func() int { return b.One(k, k, k, 1) }),
+		Stride: draw(rank, func() int { return b.One(1, 2, 3) }),
+		Dil:    draw(rank, func() int { return b.One(1, 1, 1, 2) })})
 }
 
 func depthwise3x3(b *kerneltest.Writer) {
@@ -86,7 +94,8 @@ func pool(kind string) func(b *kerneltest.Writer) {
 		for d := range kernel {
 			kernel[d] = b.In(1, size[d])
 		}
-		b.Pool(kind, b.One(1, 2), b.One(1, 3, 4, 6, 8, 13), size, kernel, draw(rank, func() int { return b.In(1, 4) }), nil)
+		b.Pool(kind, b.One(1, 2), b.One(1, 3, 4, 6, 8, 13), size, kernel, draw(rank, func() int { return b.In(1, 4) }),
+			nil)
 	}
 }
 
@@ -99,8 +108,11 @@ var generators = []struct {
 	row   string
 	build func(b *kerneltest.Writer)
 }{
-	{"nncc_dsp_convolve_s8", conv}, {"nncc_dsp_convolve_s8", pointwise}, {"nncc_dsp_convolve_lut_s8", mapped}, {"nncc_dsp_convolve_add_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise}, {"nncc_dsp_depthwise_s8", depthwise3x3},
-	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")}, {"nncc_dsp_max_pool_s8", pool("MaxPool")},
+	{"nncc_dsp_convolve_s8", conv}, {"nncc_dsp_convolve_s8", pointwise}, {"nncc_dsp_convolve_lut_s8", mapped},
+	{"nncc_dsp_convolve_add_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise},
+	{"nncc_dsp_depthwise_s8", depthwise3x3},
+	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")},
+	{"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout},
 }
 
@@ -156,7 +168,8 @@ func TestBoards(t *testing.T) {
 				t.Fatal(err)
 			}
 			opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}
-			each(t, testenv.Count(t, 12), opt, func(t *testing.T, m *kerneltest.Guarded) { m.RunBoard(t, spec, run.BuildOptions{}) })
+			each(t, testenv.Count(t, 12), opt,
+				func(t *testing.T, m *kerneltest.Guarded) { m.RunBoard(t, spec, run.BuildOptions{}) })
 		})
 	}
 }

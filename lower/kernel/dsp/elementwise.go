@@ -14,23 +14,26 @@ import (
 
 // add looks both operands up in tables of twice their scaled values.
 var add = &kernel.Kernel{
-	Name: "nncc_dsp_add_s8", Library: Library, Doc: "int8 addition by two tables of 256 words", Ops: []*ir.OpDef{op.Add},
+	Name: "nncc_dsp_add_s8", Library: Library, Doc: "int8 addition by two tables of 256 words",
+	Ops:    []*ir.OpDef{op.Add},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} },
 	Rules: join(onDSP("DSP-ADD-00"), quantised.AddRules("DSP-ADD"),
-		kernel.Rule{Code: "DSP-ADD-03", Doc: "enough elements for two tables, exact in one multiplication", Check: func(n *kernel.Node) string {
-			if !op.BinaryKernelS8(n.Node) {
-				return kernel.Unread
-			}
-			if e := n.Out[0].Type.Elems(); e < addElems {
-				return fmt.Sprintf("%d elements, want at least %d for tables of 2 KiB", e, addElems)
-			}
-			_, why := sums.Of(n)
-			return why
-		}}),
+		kernel.Rule{Code: "DSP-ADD-03", Doc: "enough elements for two tables, exact in one multiplication",
+			Check: func(n *kernel.Node) string {
+				if !op.BinaryKernelS8(n.Node) {
+					return kernel.Unread
+				}
+				if e := n.Out[0].Type.Elems(); e < addElems {
+					return fmt.Sprintf("%d elements, want at least %d for tables of 2 KiB", e, addElems)
+				}
+				_, why := sums.Of(n)
+				return why
+			}}),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		s := sums.Must(n)
 		return own(quantised.Elementwise(n.Node), call.Call{Func: "nncc_dsp_add_s8", Args: []call.Arg{
-			&call.Struct{Type: "nncc_dsp_add_params", Fields: append(fields("count", n.Out[0].Type.Elems()), s.fields...)},
+			&call.Struct{Type: "nncc_dsp_add_params", Fields: append(fields("count", n.Out[0].Type.Elems()),
+				s.fields...)},
 			quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), table(s.a), table(s.b), i8Out(0)}})
 	},
 }
@@ -72,13 +75,15 @@ var sums = kernel.NewFact(func(n *kernel.Node) (*sum, string) {
 	fill(x.a, p.Offset1, q.Mult1, q.Shift1)
 	fill(x.b, p.Offset2, q.Mult2, q.Shift2)
 	s, why := pack.OneMultiply(q.OutMult, q.OutShift, lo, hi, p.OutputOffset-p.ActMin)
-	x.fields = append(fields("m", int(s.M), "c", int(s.C), "s", int(s.S)), clampOf(&op.MACParams{ActMin: p.ActMin, ActMax: p.ActMax}).bounds()...)
+	x.fields = append(fields("m", int(s.M), "c", int(s.C), "s", int(s.S)),
+		clampOf(&op.MACParams{ActMin: p.ActMin, ActMax: p.ActMax}).bounds()...)
 	return x, why
 })
 
 // relayout exchanges two blocks of dimensions.
 var relayout = &kernel.Kernel{
-	Name: "nncc_dsp_transpose_s8", Library: Library, Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
+	Name: "nncc_dsp_transpose_s8", Library: Library,
+	Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
 	Rules:  join(onDSP("DSP-TRANS-00"), quantised.ExchangeRules("DSP-TRANS")),
 	Lower: func(n *kernel.Node) *call.Lowered {
@@ -87,6 +92,7 @@ var relayout = &kernel.Kernel{
 		}
 		batches, rows, cols, _ := quantised.Exchange(n.Node)
 		return own(&call.Lowered{}, call.Call{Func: "nncc_dsp_transpose_s8", Args: []call.Arg{
-			&call.Struct{Type: "nncc_dsp_transpose_params", Fields: fields("batches", batches, "rows", rows, "cols", cols)}, i8In(0), i8Out(0)}})
+			&call.Struct{Type: "nncc_dsp_transpose_params", Fields: fields("batches", batches, "rows", rows, "cols",
+				cols)}, i8In(0), i8Out(0)}})
 	},
 }

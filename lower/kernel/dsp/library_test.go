@@ -44,7 +44,8 @@ type measured struct {
 
 // convolved describes a convolution with Relu, padded as frameworks do.
 func convolved(k class, ci, co, group int, size, kernel, stride []int) measured {
-	c := kerneltest.ConvCase{Batch: 1, CIn: ci, COut: co, Group: group, Size: size, Kernel: kernel, Stride: stride, Plain: true}
+	c := kerneltest.ConvCase{Batch: 1, CIn: ci, COut: co, Group: group, Size: size, Kernel: kernel, Stride: stride,
+		Plain: true}
 	rank := len(size)
 	c.Pads = make([]int, 2*rank)
 	for d := range size {
@@ -77,13 +78,15 @@ func times(v []int) string {
 func square(n int) []int { return []int{n, n} }
 
 func pooled(kind string, channels int, size, kernel, stride []int) measured {
-	return measured{other, fmt.Sprintf("%s %s, %d, %s", kind, times(kernel), channels, times(size)), func(b *kerneltest.Writer) {
-		b.Pool(kind, 1, channels, size, kernel, stride, make([]int, 2*len(size)))
-	}}
+	return measured{other, fmt.Sprintf("%s %s, %d, %s", kind, times(kernel), channels, times(size)),
+		func(b *kerneltest.Writer) {
+			b.Pool(kind, 1, channels, size, kernel, stride, make([]int, 2*len(size)))
+		}}
 }
 
 func multiplied(rows, inputs, outputs int) measured {
-	return measured{dense, fmt.Sprintf("%d to %d, %d rows", inputs, outputs, rows), func(b *kerneltest.Writer) { b.Gemm(rows, inputs, outputs) }}
+	return measured{dense, fmt.Sprintf("%d to %d, %d rows", inputs, outputs, rows),
+		func(b *kerneltest.Writer) { b.Gemm(rows, inputs, outputs) }}
 }
 
 func elementwise(name string, write func(b *kerneltest.Writer, shape ...int), elements int) measured {
@@ -91,7 +94,8 @@ func elementwise(name string, write func(b *kerneltest.Writer, shape ...int), el
 }
 
 func exponential(rows, size int) measured {
-	return measured{other, fmt.Sprintf("Softmax, %d of %d", rows, size), func(b *kerneltest.Writer) { b.Softmax(rows, size) }}
+	return measured{other, fmt.Sprintf("Softmax, %d of %d", rows, size),
+		func(b *kerneltest.Writer) { b.Softmax(rows, size) }}
 }
 
 // layers of every class.
@@ -128,7 +132,8 @@ var layers = []measured{
 	convolved(separable, 6, 12, 6, square(12), square(3), square(1)),
 	convolved(separable, 32, 32, 32, []int{64}, []int{3}, []int{1}),
 	convolved(separable, 10, 10, 10, []int{40}, []int{9}, []int{2}),
-	multiplied(1, 640, 128), multiplied(1, 128, 8), multiplied(1, 256, 2), multiplied(1, 64, 10), multiplied(1, 16, 16), multiplied(1, 1, 16),
+	multiplied(1, 640, 128), multiplied(1, 128, 8), multiplied(1, 256, 2), multiplied(1, 64, 10), multiplied(1, 16, 16),
+	multiplied(1, 1, 16),
 	multiplied(1, 77, 13), multiplied(8, 64, 64), multiplied(2, 33, 7),
 	pooled("AveragePool", 64, []int{25, 5}, []int{25, 5}, square(1)),
 	pooled("AveragePool", 256, square(3), square(3), square(1)),
@@ -146,9 +151,11 @@ var layers = []measured{
 // instructions under QEMU: ours with the default flags, the library as it is
 // installed. CMSIS_NN_INCLUDE and CMSIS_NN_LIB_M0PLUS, _M3, _M4 name it.
 func TestLibrary(t *testing.T) {
-	for _, c := range []struct{ board, variable string }{{"cortex-m0plus", "CMSIS_NN_LIB_M0PLUS"}, {"cortex-m3", "CMSIS_NN_LIB_M3"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}} {
+	for _, c := range []struct{ board, variable string }{{"cortex-m0plus", "CMSIS_NN_LIB_M0PLUS"},
+		{"cortex-m3", "CMSIS_NN_LIB_M3"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}} {
 		t.Run(c.board, func(t *testing.T) {
-			opt := run.BuildOptions{Trace: true, Opt: "speed", CMSISInclude: testenv.Get("CMSIS_NN_INCLUDE"), CMSISLib: os.Getenv(c.variable)}
+			opt := run.BuildOptions{Trace: true, Opt: "speed", CMSISInclude: testenv.Get("CMSIS_NN_INCLUDE"),
+				CMSISLib: os.Getenv(c.variable)}
 			if opt.CMSISInclude == "" || opt.CMSISLib == "" {
 				t.Skipf("set CMSIS_NN_INCLUDE and %s to compare with a build of CMSIS-NN", c.variable)
 			}
@@ -171,7 +178,8 @@ func TestLibrary(t *testing.T) {
 				ratio := float64(a) / float64(b)
 				t.Logf("%-16s %-40s %9d %9d %5.2f", l.name, l.what, b, a, ratio)
 				if ratio > l.limit {
-					t.Errorf("%s %s: %d instructions, want at most %.2f of the library's %d", l.name, l.what, a, l.limit, b)
+					t.Errorf("%s %s: %d instructions, want at most %.2f of the library's %d", l.name, l.what, a,
+						l.limit, b)
 				}
 			}
 		})

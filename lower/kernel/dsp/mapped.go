@@ -10,7 +10,8 @@ import (
 // mapped is a convolution with a function of each value behind it, by a table
 // where its results are stored.
 var mapped = &kernel.Kernel{
-	Name: "nncc_dsp_convolve_lut_s8", Library: Library, Doc: "int8 convolution with a function of each result, by a table in the store loop",
+	Name: "nncc_dsp_convolve_lut_s8", Library: Library,
+	Doc: "int8 convolution with a function of each result, by a table in the store loop",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.SpatialLayout, Lower: lowerMapped,
 	Rules: join(noHelium("DSP-MAPPED-00"), kernel.MappedConvRule("DSP-MAPPED-01", conv)),
 }

@@ -12,14 +12,16 @@ import (
 // residual is a convolution whose result, or a function of it, is added to
 // another tensor a few pixels later. The sum may take the place of that tensor.
 var residual = &kernel.Kernel{
-	Name: "nncc_dsp_convolve_add_s8", Library: Library, Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
+	Name: "nncc_dsp_convolve_add_s8", Library: Library,
+	Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerResidual,
-	Rules: join(onDSP("DSP-RESIDUAL-00"), kernel.ResidualRule("DSP-RESIDUAL-01", conv, add, func(c *kernel.Chain) string {
-		if o := c.Main.Out[0].Type; o.Elems() == o.Shape[1] {
-			return fmt.Sprintf("%d channels of a single pixel, want several pixels", o.Shape[1])
-		}
-		return ""
-	})),
+	Rules: join(onDSP("DSP-RESIDUAL-00"), kernel.ResidualRule("DSP-RESIDUAL-01", conv, add,
+		func(c *kernel.Chain) string {
+			if o := c.Main.Out[0].Type; o.Elems() == o.Shape[1] {
+				return fmt.Sprintf("%d channels of a single pixel, want several pixels", o.Shape[1])
+			}
+			return ""
+		})),
 }
 
 // residualScratchBytes is about how many bytes of results wait for their addition.
@@ -54,7 +56,8 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 	wait := (l.Scratch + 3) &^ 3
 	l.Scratch = wait + part*bytes
 	conv.Args = append(conv.Args, &call.Struct{Type: "nncc_dsp_residual_params", Fields: []call.Field{
-		call.F("sum", call.Nested{Fields: append(fields("count", 0), sum.fields...)}), call.F("pitch", call.Pitch{Output: true, Row: channels}),
+		call.F("sum", call.Nested{Fields: append(fields("count", 0), sum.fields...)}),
+		call.F("pitch", call.Pitch{Output: true, Row: channels}),
 		call.F("other_pitch", call.Pitch{I: c.AddIn, Row: channels}), call.FI("wait", wait), call.FI("part", part)}},
 		i8In(c.AddIn), table(a), table(b))
 	l.Unused = nil    // weights are the body's own

@@ -12,25 +12,38 @@ import (
 var refused = []kerneltest.Refused{
 	{"DSP-CONV-01", "in %x : u8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\n%o : u8[1,3,3,3] O = Conv(%x, %w)"},
 	{"DSP-CONV-02", "in %x : i8[1,2,5,5] A\nin %w : i8[3,2,3,3] W\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
-	{"DSP-CONV-03", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\nconst %b : i32[3] q(0.3:0) = {1,2,3}\n%o : i8[1,3,3,3] O = Conv(%x, %w, %b)"},
-	{"DSP-CONV-04", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(0.25:1) = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
-	{"DSP-CONV-05", "in %x : i8[1,2,5,5,5] A\nconst %w : i8[3,2,3,3,3] W = rand 1\n%o : i8[1,3,3,3,3] O = Conv(%x, %w)"},
-	{"DSP-CONV-06", "in %x : i8[1,3,5,5] A\nconst %w : i8[3,1,3,3] W = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w) {group=3}"},
+	{"DSP-CONV-03", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\nconst %b : i32[3] q(0.3:0) = " +
+		"{1,2,3}\n%o : i8[1,3,3,3] O = Conv(%x, %w, %b)"},
+	{"DSP-CONV-04", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(0.25:1) = rand 1\n%o : i8[1,3,3,3] O = " +
+		"Conv(%x, %w)"},
+	{"DSP-CONV-05", "in %x : i8[1,2,5,5,5] A\nconst %w : i8[3,2,3,3,3] W = rand 1\n%o : i8[1,3,3,3,3] O = Conv(%x, " +
+		"%w)"},
+	{"DSP-CONV-06", "in %x : i8[1,3,5,5] A\nconst %w : i8[3,1,3,3] W = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w) " +
+		"{group=3}"},
 	{"DSP-CONV-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(2:0) = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
-	{"DSP-MAPPED-01", "in %x : i8[2,5] A\n%o : i8[2,5] O = nncc.Fused(%x) body \"b\" {\nin %x : i8[2,5] A\n%a : i8[2,5] A = Sigmoid(%x)\n%o : i8[2,5] O = Tanh(%a)\nout \"o\" = %o\n}"},
-	{"DSP-RESIDUAL-01", "in %x : i8[1,64,1,1] A\nin %z : i8[1,1024,1,1] A\n%o : i8[1,1024,1,1] O = nncc.Fused(%x, %z) body \"b\" {\nin %x : i8[1,64,1,1] A\nin %z : i8[1,1024,1,1] A\nconst %w : i8[1024,64,1,1] W = rand 1\n%c : i8[1,1024,1,1] A = Conv(%x, %w)\n%o : i8[1,1024,1,1] O = Add(%c, %z)\nout \"o\" = %o\n}"},
-	{"DSP-DW-01", "in %x : u8[1,4,5,5] A\nconst %w : i8[4,1,3,3] W = rand 1\n%o : u8[1,4,3,3] O = Conv(%x, %w) {group=4}"},
+	{"DSP-MAPPED-01", "in %x : i8[2,5] A\n%o : i8[2,5] O = nncc.Fused(%x) body \"b\" {\nin %x : i8[2,5] A\n%a : " +
+		"i8[2,5] A = Sigmoid(%x)\n%o : i8[2,5] O = Tanh(%a)\nout \"o\" = %o\n}"},
+	{"DSP-RESIDUAL-01", "in %x : i8[1,64,1,1] A\nin %z : i8[1,1024,1,1] A\n%o : i8[1,1024,1,1] O = nncc.Fused(%x, " +
+		"%z) body \"b\" {\nin %x : i8[1,64,1,1] A\nin %z : i8[1,1024,1,1] A\nconst %w : i8[1024,64,1,1] W = rand " +
+		"1\n%c : i8[1,1024,1,1] A = Conv(%x, %w)\n%o : i8[1,1024,1,1] O = Add(%c, %z)\nout \"o\" = %o\n}"},
+	{"DSP-DW-01", "in %x : u8[1,4,5,5] A\nconst %w : i8[4,1,3,3] W = rand 1\n%o : u8[1,4,3,3] O = Conv(%x, %w) " +
+		"{group=4}"},
 	{"DSP-DW-02", "in %x : i8[1,4,5,5] A\nin %w : i8[4,1,3,3] W\n%o : i8[1,4,3,3] O = Conv(%x, %w) {group=4}"},
-	{"DSP-DW-03", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,1,3,3] W = rand 1\nconst %b : i32[4] q(0.3:0) = {1,2,3,4}\n%o : i8[1,4,3,3] O = Conv(%x, %w, %b) {group=4}"},
-	{"DSP-DW-04", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,1,3,3] q(0.25:1) = rand 1\n%o : i8[1,4,3,3] O = Conv(%x, %w) {group=4}"},
-	{"DSP-DW-05", "in %x : i8[1,4,5,5,5] A\nconst %w : i8[4,1,3,3,3] W = rand 1\n%o : i8[1,4,3,3,3] O = Conv(%x, %w) {group=4}"},
+	{"DSP-DW-03", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,1,3,3] W = rand 1\nconst %b : i32[4] q(0.3:0) = " +
+		"{1,2,3,4}\n%o : i8[1,4,3,3] O = Conv(%x, %w, %b) {group=4}"},
+	{"DSP-DW-04", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,1,3,3] q(0.25:1) = rand 1\n%o : i8[1,4,3,3] O = Conv(%x, " +
+		"%w) {group=4}"},
+	{"DSP-DW-05", "in %x : i8[1,4,5,5,5] A\nconst %w : i8[4,1,3,3,3] W = rand 1\n%o : i8[1,4,3,3,3] O = Conv(%x, " +
+		"%w) {group=4}"},
 	{"DSP-DW-06", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,4,3,3] W = rand 1\n%o : i8[1,4,3,3] O = Conv(%x, %w)"},
 	{"DSP-DW-07", "in %x : i8[1,1,5,5] A\nconst %w : i8[1,1,3,3] W = rand 1\n%o : i8[1,1,3,3] O = Conv(%x, %w)"},
-	{"DSP-DW-08", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,1,3,3] q(2:0) = rand 1\n%o : i8[1,4,3,3] O = Conv(%x, %w) {group=4}"},
+	{"DSP-DW-08", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,1,3,3] q(2:0) = rand 1\n%o : i8[1,4,3,3] O = Conv(%x, %w) " +
+		"{group=4}"},
 	{"DSP-FC-01", "in %x : u8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : u8[2,3] O = Gemm(%x, %w)"},
 	{"DSP-FC-02", "in %x : i8[2,5] A\nin %w : i8[5,3] W\n%o : i8[2,3] O = MatMul(%x, %w)"},
 	{"DSP-FC-03", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w) {alpha=0.5}"},
-	{"DSP-FC-04", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:1,0.3:0) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)"},
+	{"DSP-FC-04", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:1,0.3:0) = rand 1\n%o : i8[2,3] O = " +
+		"Gemm(%x, %w)"},
 	{"DSP-FC-06", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(0.01:3) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)"},
 	{"DSP-ADD-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Add(%x, %y)"},
 	{"DSP-ADD-02", "in %x : i8[40,40] A\nin %y : i8[40] W\n%o : i8[40,40] O = Add(%x, %y)"},

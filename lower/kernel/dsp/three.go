@@ -76,6 +76,8 @@ func (t *three) lower(c *convolution) *call.Lowered {
 		}
 		return call.Func(name + "_s8")
 	}
-	return own(&call.Lowered{Scratch: 32 * (t.stride*(c.Out.W-1) + 3), Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_3x3_s8",
-		Args: []call.Arg{c.depthwiseParams(0, t.group), inner("even"), inner("odd"), i8In(0), packed(t.words), i8Out(0), scratch32(0)}})
+	return own(&call.Lowered{Scratch: 32 * (t.stride*(c.Out.W-1) + 3), Unused: []int{1, 2}},
+		call.Call{Func: "nncc_dsp_depthwise_3x3_s8",
+			Args: []call.Arg{c.depthwiseParams(0, t.group), inner("even"), inner("odd"), i8In(0), packed(t.words), i8Out(0),
+				scratch32(0)}})
 }

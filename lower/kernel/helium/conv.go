@@ -27,7 +27,8 @@ func (c *convolution) pixels() int { return c.G.N * c.Out.H * c.Out.W }
 
 // pointwise: every output pixel is a product of one input pixel.
 func (c *convolution) pointwise() bool {
-	return c.Kernel == quantised.Tile{H: 1, W: 1} && c.Stride == c.Kernel && c.In == c.Out && c.Pad == quantised.Tile{} && c.G.Group == 1
+	return c.Kernel == quantised.Tile{H: 1, W: 1} && c.Stride == c.Kernel && c.In == c.Out &&
+		c.Pad == quantised.Tile{} && c.G.Group == 1
 }
 
 // convRule is a rule about a convolution.
@@ -148,11 +149,14 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 	mac := l.mac(out, per, patch, step, vectors, call.I32(step))
 	params := &call.Struct{Type: "nncc_helium_convolve_params", Fields: []call.Field{
 		call.F("mac", call.Nested{Fields: mac}),
-		f("batch", g.N), f("in_h", c.In.H), f("in_w", c.In.W), call.F("in_pitch", in), f("depth", c.Depth()), f("out_h", c.Out.H), f("out_w", c.Out.W), f("groups", g.Group),
+		f("batch", g.N), f("in_h", c.In.H), f("in_w", c.In.W), call.F("in_pitch", in), f("depth", c.Depth()),
+		f("out_h", c.Out.H), f("out_w", c.Out.W), f("groups", g.Group),
 		f("kernel_h", c.Kernel.H), f("kernel_w", c.Kernel.W), f("stride_h", c.Stride.H), f("stride_w", c.Stride.W),
-		f("dilation_h", c.Dilation.H), f("dilation_w", c.Dilation.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W), f("in_zero", -int(c.l.Params.InOff)),
+		f("dilation_h", c.Dilation.H), f("dilation_w", c.Dilation.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
+		f("in_zero", -int(c.l.Params.InOff)),
 		f("block", block), f("shared", shared), call.F("table", call.Null{})}}
-	return call.Call{Func: convFunc, Args: []call.Arg{params, i8In(0), packed(b), i8Scratch(0), i8Out(0), call.Func(fn)}}, rows, block*step + rest, block
+	return call.Call{Func: convFunc, Args: []call.Arg{params, i8In(0), packed(b), i8Scratch(0), i8Out(0),
+		call.Func(fn)}}, rows, block*step + rest, block
 }
 
 // products multiplies rows of inputs with all channels; the rows of the output

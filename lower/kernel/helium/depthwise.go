@@ -16,14 +16,18 @@ const lanes = 8
 
 // patches is a depthwise convolution with a 3x3 kernel and strides of 1.
 var patches = &kernel.Kernel{
-	Name: "nncc_helium_depthwise_3x3_stride1_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, strides 1, with a channel multiplier, packed weights",
+	Name: "nncc_helium_depthwise_3x3_stride1_s8", Library: Library,
+	Doc: "int8 depthwise convolution 3x3, strides 1, with a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerPatches,
 	Rules: join(onHelium("HELIUM-DW31-00"), quantised.ConvRules("HELIUM-DW31", true, quantised.ExceptHelium),
 		shiftsRule("HELIUM-DW31-07"),
-		convRule("HELIUM-DW31-08", "kernel 3x3, strides 1, no dilation, at most 2 columns of padding, several rows of output", func(c *convolution) string {
+		convRule("HELIUM-DW31-08", "kernel 3x3, strides 1, no dilation, at most 2 columns of padding, several rows "+
+			"of output", func(c *convolution) string {
 			one := quantised.Tile{H: 1, W: 1}
-			if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride != one || c.Dilation != one || c.Pad.W > 2 || c.Out.H == 1 {
-				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d rows of output, want 3x3, 1, 1, up to 2 columns and several",
+			if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride != one || c.Dilation != one || c.Pad.W > 2 ||
+				c.Out.H == 1 {
+				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d rows of output, want "+
+					"3x3, 1, 1, up to 2 columns and several",
 					c.G.Kernel, c.G.Strides, c.G.Dilations, c.G.PadBegin, c.Out.H)
 			}
 			return ""
@@ -59,8 +63,10 @@ func lowerPatches(n *kernel.Node) *call.Lowered {
 		fn = "nncc_helium_depthwise_3x3_stride1_relu_s8"
 	}
 	scratch := 6*vector + vector*c.In.W + 4*vector*(min(roundUp(c.Out.W, 2), patchSpan)+2)
-	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()}, call.Call{Func: fn, Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0), packed(c.l.patchRecords()), i8Scratch(0), i8Out(0)}})
+	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()},
+		call.Call{Func: fn, Args: []call.Arg{
+			&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0), packed(c.l.patchRecords()),
+			i8Scratch(0), i8Out(0)}})
 }
 
 // minWide are the channels from which on 16 lanes are better than eight.
@@ -68,18 +74,23 @@ const minWide = lanes + 1
 
 // depthwise3x3 is a depthwise convolution with a 3x3 kernel that steps by two.
 var depthwise3x3 = &kernel.Kernel{
-	Name: "nncc_helium_depthwise_3x3_stride2_s8", Library: Library, Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
+	Name: "nncc_helium_depthwise_3x3_stride2_s8", Library: Library,
+	Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise3x3,
 	Rules: join(onHelium("HELIUM-DW32-00"), quantised.ConvRules("HELIUM-DW32", true, quantised.ExceptHelium),
 		shiftsRule("HELIUM-DW32-07"),
-		convRule("HELIUM-DW32-08", "kernel 3x3, horizontal stride 2, no dilation, an output a channel, at least 9 channels", func(c *convolution) string {
-			if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride.W != 2 || c.Dilation != (quantised.Tile{H: 1, W: 1}) || c.G.COut != c.G.CIn || c.G.CIn < minWide {
-				return fmt.Sprintf("kernel %v with strides %v and dilations %v, %d channels and %d outputs of them, want 3x3, 2, 1, at least %d and as many",
+		convRule("HELIUM-DW32-08", "kernel 3x3, horizontal stride 2, no dilation, an output a channel, at least 9 "+
+			"channels", func(c *convolution) string {
+			if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride.W != 2 ||
+				c.Dilation != (quantised.Tile{H: 1, W: 1}) || c.G.COut != c.G.CIn || c.G.CIn < minWide {
+				return fmt.Sprintf("kernel %v with strides %v and dilations %v, %d channels and %d outputs of them, "+
+					"want 3x3, 2, 1, at least %d and as many",
 					c.G.Kernel, c.G.Strides, c.G.Dilations, c.G.CIn, c.G.COut, minWide)
 			}
 			return ""
 		}),
-		convRule("HELIUM-DW32-09", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })),
+		convRule("HELIUM-DW32-09", "products of two taps add up in 16 bits",
+			func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })),
 }
 
 // pairsFit: -128 * -128 twice is the one sum of two products beyond int16.
@@ -90,7 +101,8 @@ func (l *layer) pairsFit(pairs [][2]int) string {
 				return kernel.Unread // another kernel shape, which has a rule of its own
 			}
 			if w[p[0]] == -128 && w[p[1]] == -128 {
-				return fmt.Sprintf("channel %d: the weights of taps %d and %d are both -128, want one above", c, p[0], p[1])
+				return fmt.Sprintf("channel %d: the weights of taps %d and %d are both -128, want one above", c, p[0],
+					p[1])
 			}
 		}
 	}
@@ -150,8 +162,10 @@ func (c *convolution) inPlace() []int {
 func (c *convolution) fields() []call.Field {
 	f := func(name string, v int) call.Field { return call.FI(name, v) }
 	return []call.Field{
-		f("batch", c.G.N), f("in_h", c.In.H), f("in_w", c.In.W), f("in_c", c.G.CIn), f("out_h", c.Out.H), f("out_w", c.Out.W),
-		f("multiplier", c.G.COut/c.G.CIn), f("stride_h", c.Stride.H), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W), f("in_zero", -int(c.l.Params.InOff)),
+		f("batch", c.G.N), f("in_h", c.In.H), f("in_w", c.In.W), f("in_c", c.G.CIn), f("out_h", c.Out.H),
+		f("out_w", c.Out.W),
+		f("multiplier", c.G.COut/c.G.CIn), f("stride_h", c.Stride.H), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
+		f("in_zero", -int(c.l.Params.InOff)),
 		f("zero", int(c.l.Params.OutOff)), f("act_min", int(c.l.Params.ActMin)), f("act_max", int(c.l.Params.ActMax))}
 }
 
@@ -166,16 +180,19 @@ func lowerDepthwise3x3(n *kernel.Node) *call.Lowered {
 		fn = "nncc_helium_depthwise_3x3_stride2_relu_s8"
 	}
 	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}}, call.Call{Func: fn, Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0), packed(c.l.wideBlocks()), i8Scratch(0), i8Out(0)}})
+		&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0), packed(c.l.wideBlocks()),
+		i8Scratch(0), i8Out(0)}})
 }
 
 // depthwise is a depthwise convolution with any kernel.
 var depthwise = &kernel.Kernel{
-	Name: "nncc_helium_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
+	Name: "nncc_helium_depthwise_s8", Library: Library,
+	Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
 	Rules: join(onHelium("HELIUM-DW-00"), quantised.ConvRules("HELIUM-DW", true, quantised.ExceptHelium),
 		shiftsRule("HELIUM-DW-07"),
-		convRule("HELIUM-DW-08", "products of two taps add up in 16 bits", func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })),
+		convRule("HELIUM-DW-08", "products of two taps add up in 16 bits",
+			func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })),
 }
 
 // inOrder are taps by twos; a last odd one has no partner.
@@ -206,9 +223,11 @@ func lowerDepthwise(n *kernel.Node) *call.Lowered {
 		l = &even
 	}
 	params := &call.Struct{Type: "nncc_helium_depthwise_params", Fields: []call.Field{
-		call.F("at", call.Nested{Fields: c.fields()}), call.FI("kernel_h", c.Kernel.H), call.FI("dilation_h", c.Dilation.H),
+		call.F("at", call.Nested{Fields: c.fields()}), call.FI("kernel_h", c.Kernel.H),
+		call.FI("dilation_h", c.Dilation.H),
 		call.FI("stride_w", c.Stride.W), call.FI("width", c.width()), call.FI("taps", len(offsets))}}
 	table := &call.Blob{Hint: "offsets", CType: "int32_t", Data: words(nil, offsets...), Align: 4}
-	return own(&call.Lowered{Scratch: 2 * lanes * c.Kernel.H * c.width(), Unused: []int{1, 2}}, call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{
-		params, i8In(0), packed(l.blocks()), table, call.Scratch{CType: "int16_t"}, i8Out(0)}})
+	return own(&call.Lowered{Scratch: 2 * lanes * c.Kernel.H * c.width(), Unused: []int{1, 2}},
+		call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{
+			params, i8In(0), packed(l.blocks()), table, call.Scratch{CType: "int16_t"}, i8Out(0)}})
 }

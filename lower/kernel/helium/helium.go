@@ -12,7 +12,8 @@ import (
 const Library = "nncc-helium"
 
 // Kernels are the rows; where an operator has several, the better one first.
-var Kernels = []*kernel.Kernel{conv, transposedConv, patches, depthwise3x3, depthwise, fullyConnected, avgPool, maxPool, add, transpose, softmax, mapped, residual}
+var Kernels = []*kernel.Kernel{conv, transposedConv, patches, depthwise3x3, depthwise, fullyConnected, avgPool, maxPool,
+	add, transpose, softmax, mapped, residual}
 
 // onHelium keeps the rows to the cores that they are written for.
 func onHelium(code string) kernel.Rule {

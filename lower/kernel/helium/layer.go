@@ -28,7 +28,8 @@ func (l *layer) channel(c int) (start, mult, shift int32) {
 func (l *layer) shifts() string {
 	for c := range l.Rows {
 		if _, _, s := l.channel(c); s > -1 || s < -31 {
-			return fmt.Sprintf("channel %d is requantised by a shift of %d, want 1 to 31 to the right: an effective scale below 0.5", c, s)
+			return fmt.Sprintf("channel %d is requantised by a shift of %d, want 1 to 31 to the right: an effective "+
+				"scale below 0.5", c, s)
 		}
 	}
 	return ""
@@ -78,7 +79,8 @@ func (l *layer) part(first, n int) *layer { return &layer{l.Pick(first, 1, n)} }
 func (l *layer) mac(pitch call.Arg, channels, depth, step, vectors int, apart call.Arg) []call.Field {
 	single := (vectors*vector - depth + step - 1) / step
 	return []call.Field{
-		call.F("pitch", pitch), call.FI("zero", int(l.Params.OutOff)), call.FI("act_min", int(l.Params.ActMin)), call.FI("act_max", int(l.Params.ActMax)),
+		call.F("pitch", pitch), call.FI("zero", int(l.Params.OutOff)), call.FI("act_min", int(l.Params.ActMin)),
+		call.FI("act_max", int(l.Params.ActMax)),
 		call.FI("channels", channels), call.F("step", apart), call.FI("vectors", vectors),
 		call.FI("tail", depth-(roundUp(depth, vector)-vector)), call.FI("single", single),
 	}

@@ -148,7 +148,8 @@ func depthwise3x3(b *builder) {
 		in = append(in, b.Bias(xq, f.Type.Quant, f.Type.Shape[0]))
 	}
 	pads := kerneltest.Ints(b.In(1, 2), b.In(1, 2), b.In(1, 2), b.In(1, 2))
-	b.Node("Conv", b.Clamp(ir.Attrs{"group": ir.Int(c), "strides": kerneltest.Ints(b.One(1, 1, 2, 3), b.One(1, 1, 2)), "pads": pads}),
+	b.Node("Conv", b.Clamp(ir.Attrs{"group": ir.Int(c), "strides": kerneltest.Ints(b.One(1, 1, 2, 3), b.One(1, 1, 2)),
+		"pads": pads}),
 		output(b, xq, f.Type.Quant, 9), in...)
 }
 
@@ -160,12 +161,14 @@ func transposed(b *builder) {
 		kernel[d] = b.In(1, 4)
 	}
 	xq := b.Quant()
-	x, w := b.Input(xq, kerneltest.Shape(b.One(1, 1, 2), ci, size)...), extreme(b, b.Weights(b.Chance(70), 1, kerneltest.Shape(ci, co, kernel)...))
+	x, w := b.Input(xq, kerneltest.Shape(b.One(1, 1, 2), ci, size)...),
+		extreme(b, b.Weights(b.Chance(70), 1, kerneltest.Shape(ci, co, kernel)...))
 	in := []*ir.Value{x, w}
 	if b.Chance(60) {
 		in = append(in, b.Bias(xq, w.Type.Quant, co))
 	}
-	b.Node("ConvTranspose", b.Clamp(ir.Attrs{"strides": kerneltest.Ints(kernel...)}), output(b, xq, w.Type.Quant, ci), in...)
+	b.Node("ConvTranspose", b.Clamp(ir.Attrs{"strides": kerneltest.Ints(kernel...)}), output(b, xq, w.Type.Quant, ci),
+		in...)
 }
 
 func gemm(b *builder) {
@@ -232,7 +235,8 @@ func pool(name string) func(b *builder) {
 			pads[d], pads[rank+d] = b.In(0, kernel[d]-1), b.In(0, kernel[d]-1)
 		}
 		x := b.Input(q, kerneltest.Shape(b.One(1, 1, 2), channels(b, 40), size)...)
-		b.Node(name, b.Clamp(ir.Attrs{"kernel_shape": kerneltest.Ints(kernel...), "strides": kerneltest.Ints(st...), "pads": kerneltest.Ints(pads...)}), q, x)
+		b.Node(name, b.Clamp(ir.Attrs{"kernel_shape": kerneltest.Ints(kernel...), "strides": kerneltest.Ints(st...),
+			"pads": kerneltest.Ints(pads...)}), q, x)
 	}
 }
 
@@ -313,9 +317,13 @@ var generators = []struct {
 	row   string
 	build func(b *builder)
 }{
-	{"nncc_helium_convolve_s8", pointwise}, {"nncc_helium_convolve_s8", conv}, {"nncc_helium_convolve_s8", grouped}, {"nncc_helium_depthwise_3x3_stride1_s8", depthwise3x3}, {"nncc_helium_depthwise_3x3_stride2_s8", depthwise3x3}, {"nncc_helium_depthwise_s8", depthwise},
-	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_matmul_1row_s8", gemm}, {"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
-	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax}, {"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
+	{"nncc_helium_convolve_s8", pointwise}, {"nncc_helium_convolve_s8", conv}, {"nncc_helium_convolve_s8", grouped},
+	{"nncc_helium_depthwise_3x3_stride1_s8", depthwise3x3}, {"nncc_helium_depthwise_3x3_stride2_s8", depthwise3x3},
+	{"nncc_helium_depthwise_s8", depthwise},
+	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_matmul_1row_s8", gemm},
+	{"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
+	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
+	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
 }
 
 // layers are count random layers of every generator.
@@ -323,7 +331,8 @@ func layers(count int, seed uint64) []kerneltest.Layer {
 	var out []kerneltest.Layer
 	for i, g := range generators {
 		for k := range count {
-			out = append(out, kerneltest.Layer{Name: fmt.Sprintf("l%d_%d", i, k), Seed: seed + uint64(100_000*i+k), Build: g.build, Row: g.row})
+			out = append(out, kerneltest.Layer{Name: fmt.Sprintf("l%d_%d", i, k), Seed: seed + uint64(100_000*i+k),
+				Build: g.build, Row: g.row})
 		}
 	}
 	return out

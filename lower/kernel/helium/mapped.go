@@ -10,7 +10,8 @@ import (
 // mapped is a convolution with a function of each value behind it, by a table
 // where its results are stored.
 var mapped = &kernel.Kernel{
-	Name: "nncc_helium_convolve_lut_s8", Library: Library, Doc: "int8 convolution with a function of each result, by a table in the store loop",
+	Name: "nncc_helium_convolve_lut_s8", Library: Library,
+	Doc: "int8 convolution with a function of each result, by a table in the store loop",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.SpatialLayout, Lower: lowerMapped,
 	Rules: []kernel.Rule{onHelium("HELIUM-MAPPED-00"), kernel.MappedConvRule("HELIUM-MAPPED-01", conv)},
 }

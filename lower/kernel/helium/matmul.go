@@ -11,16 +11,19 @@ import (
 // fullyConnected takes layers with several rows of whole vectors through the
 // kernels of pointwise convolutions.
 var fullyConnected = &kernel.Kernel{
-	Name: "nncc_helium_matmul_1row_s8", Library: Library, Doc: "int8 fully connected layer, per tensor or per channel, packed weights",
+	Name: "nncc_helium_matmul_1row_s8", Library: Library,
+	Doc: "int8 fully connected layer, per tensor or per channel, packed weights",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
 	Rules: join(onHelium("HELIUM-FC-00"), quantised.ProductRules("HELIUM-FC", quantised.Everywhere),
-		quantised.Products.Rule("HELIUM-FC-05", "weights are symmetric: zero point 0", func(n *kernel.Node, _ *quantised.Product) string {
-			_, why := quantised.ProductLayers.Of(n)
-			return why
-		}),
-		quantised.ProductLayers.Rule("HELIUM-FC-06", "requantisation shifts to the right", func(_ *kernel.Node, l *quantised.Layer) string {
-			return (&layer{*l}).shifts()
-		})),
+		quantised.Products.Rule("HELIUM-FC-05", "weights are symmetric: zero point 0",
+			func(n *kernel.Node, _ *quantised.Product) string {
+				_, why := quantised.ProductLayers.Of(n)
+				return why
+			}),
+		quantised.ProductLayers.Rule("HELIUM-FC-06", "requantisation shifts to the right",
+			func(_ *kernel.Node, l *quantised.Layer) string {
+				return (&layer{*l}).shifts()
+			})),
 }
 
 func lowerFC(n *kernel.Node) *call.Lowered {

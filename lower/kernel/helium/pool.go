@@ -16,17 +16,22 @@ const largestWindow = 4079
 
 func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
-		Name: fn, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout, Lower: func(n *kernel.Node) *call.Lowered {
+		Name: fn, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
+		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
 			lo, hi, _ := op.PoolQuantClamp(n.Node)
 			w := quantised.PoolWindow(g)
 			f := func(name string, v int) call.Field { return call.FI(name, v) }
 			x, xr := inRows(g.C)
 			y, yr := outRows(g.C)
-			return own(&call.Lowered{Rows: []call.Rows{xr, yr}}, call.Call{Func: fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_pool_params", Fields: []call.Field{
-				f("batch", g.N), f("in_h", w.In.H), f("in_w", w.In.W), f("channels", g.C), f("out_h", w.Out.H), f("out_w", w.Out.W),
-				f("kernel_h", w.Kernel.H), f("kernel_w", w.Kernel.W), f("stride_h", w.Stride.H), f("stride_w", w.Stride.W), f("pad_top", w.Pad.H), f("pad_left", w.Pad.W),
-				f("act_min", int(lo)), f("act_max", int(hi)), call.F("in_pitch", x), call.F("out_pitch", y)}}, i8In(0), i8Out(0)}})
+			return own(&call.Lowered{Rows: []call.Rows{xr, yr}},
+				call.Call{Func: fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_pool_params", Fields: []call.Field{
+					f("batch", g.N), f("in_h", w.In.H), f("in_w", w.In.W), f("channels", g.C), f("out_h", w.Out.H),
+					f("out_w", w.Out.W),
+					f("kernel_h", w.Kernel.H), f("kernel_w", w.Kernel.W), f("stride_h", w.Stride.H),
+					f("stride_w", w.Stride.W), f("pad_top", w.Pad.H), f("pad_left", w.Pad.W),
+					f("act_min", int(lo)), f("act_max", int(hi)), call.F("in_pitch", x), call.F("out_pitch", y)}}, i8In(0),
+					i8Out(0)}})
 		},
 		Rules: join(onHelium(code+"-00"), quantised.PoolRules(code), last...),
 	}
@@ -34,15 +39,16 @@ func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Ke
 
 var (
 	avgPool = pool("nncc_helium_avg_pool_s8", "HELIUM-AVG", "int8 average pooling", []kernel.Rule{
-		kernel.Pool.Rule("HELIUM-AVG-05", fmt.Sprintf("at most %d elements in a window", largestWindow), func(_ *kernel.Node, g *op.PoolGeom) string {
-			count := 1
-			for d, k := range g.Kernel {
-				count *= min(k, g.In[d])
-			}
-			if count > largestWindow {
-				return fmt.Sprintf("a window has %d elements, want at most %d", count, largestWindow)
-			}
-			return ""
-		})}, op.AveragePool, op.GlobalAveragePool)
+		kernel.Pool.Rule("HELIUM-AVG-05", fmt.Sprintf("at most %d elements in a window", largestWindow),
+			func(_ *kernel.Node, g *op.PoolGeom) string {
+				count := 1
+				for d, k := range g.Kernel {
+					count *= min(k, g.In[d])
+				}
+				if count > largestWindow {
+					return fmt.Sprintf("a window has %d elements, want at most %d", count, largestWindow)
+				}
+				return ""
+			})}, op.AveragePool, op.GlobalAveragePool)
 	maxPool = pool("nncc_helium_max_pool_s8", "HELIUM-MAXP", "int8 max pooling", nil, op.MaxPool, op.GlobalMaxPool)
 )

@@ -10,14 +10,16 @@ import (
 // residual is a convolution whose result, or a function of it, is added to
 // another tensor before it reaches memory. The sum may take the place of that tensor.
 var residual = &kernel.Kernel{
-	Name: "nncc_helium_convolve_add_s8", Library: Library, Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
+	Name: "nncc_helium_convolve_add_s8", Library: Library,
+	Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerResidual,
-	Rules: []kernel.Rule{onHelium("HELIUM-RESIDUAL-00"), kernel.ResidualRule("HELIUM-RESIDUAL-01", conv, add, func(c *kernel.Chain) string {
-		if _, ok := addition(c.Add, resultOperand(c)); !ok {
-			return "no linear form gives the results of the addition for all pairs of values"
-		}
-		return ""
-	})},
+	Rules: []kernel.Rule{onHelium("HELIUM-RESIDUAL-00"), kernel.ResidualRule("HELIUM-RESIDUAL-01", conv, add,
+		func(c *kernel.Chain) string {
+			if _, ok := addition(c.Add, resultOperand(c)); !ok {
+				return "no linear form gives the results of the addition for all pairs of values"
+			}
+			return ""
+		})},
 }
 
 // resultOperand is the operand of the addition that the convolution computes.
@@ -54,7 +56,8 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 	if direct := conv.Func != convFunc; direct { // the products of the pixels themselves
 		pixels = max(2, residualScratchBytes/v.G.COut&^1)
 		l.Route, l.Scratch = conv.Func, (pixels+v.single())*v.G.COut
-		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), conv.Args[3], conv.Args[4], call.Func(conv.Func)}
+		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), conv.Args[3], conv.Args[4],
+			call.Func(conv.Func)}
 		conv.Func = "nncc_helium_matmul_add_s8"
 	} else {
 		dot := conv.Args[5].(call.Func)
@@ -64,7 +67,8 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 	}
 	conv.Args = append(conv.Args, &call.Struct{Type: "nncc_helium_residual_params", Fields: []call.Field{
 		call.F("sum", call.Nested{Fields: sum.fields()}), call.FI("swapped", swapped), call.F("pitch", out),
-		call.F("other_pitch", call.Pitch{I: c.AddIn, Row: v.G.COut}), call.F("table", table), call.FI("pixels", pixels)}},
+		call.F("other_pitch", call.Pitch{I: c.AddIn, Row: v.G.COut}), call.F("table", table),
+		call.FI("pixels", pixels)}},
 		i8In(c.AddIn), call.Func(sum.fn))
 	if c.AddIn != 0 { // which the convolution reads
 		l.InPlace = []int{c.AddIn}

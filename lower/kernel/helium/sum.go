@@ -33,7 +33,8 @@ const (
 // fields are those of nncc_helium_add_linear_params.
 func (l *linear) fields() []call.Field {
 	f := func(name string, v int64) call.Field { return call.FI(name, int(v)) }
-	return []call.Field{f("a", l.a), f("b", l.b), f("c", l.c), f("shift", l.shift), f("zero", l.zero), f("b_mult", l.bMult), f("mult", l.mult),
+	return []call.Field{f("a", l.a), f("b", l.b), f("c", l.c), f("shift", l.shift), f("zero", l.zero),
+		f("b_mult", l.bMult), f("mult", l.mult),
 		f("act_min", int64(l.lo)), f("act_max", int64(l.hi))}
 }
 
@@ -116,7 +117,8 @@ func fineSum(p *fixp.AddScales, multX, shiftX, multY, shiftY int32, lo, hi int8,
 	if multX != 1<<30 || shiftX != 0 || down < 0 || down > 22 || out < 0 || out > 24 || p.OutMult == 0 {
 		return linear{}, false
 	}
-	l := linear{fn: sumFine, a: 1 << uint(p.LeftShift-1), b: 1 << uint(down), bMult: int64(multY), mult: int64(p.OutMult), shift: out, lo: lo, hi: hi}
+	l := linear{fn: sumFine, a: 1 << uint(p.LeftShift-1), b: 1 << uint(down), bMult: int64(multY),
+		mult: int64(p.OutMult), shift: out, lo: lo, hi: hi}
 	var xs, shares [256]int64
 	for y := range shares {
 		xs[y] = l.a * int64(y-128)
@@ -206,7 +208,8 @@ func (p *sumKey) find() (linear, bool) {
 		}
 	}
 	lo, hi := int8(p.ActMin), int8(p.ActMax)
-	if l, ok := linearSum(x.ratio, y.ratio, int64(x.offset), int64(y.offset), int64(p.OutputOffset), lo, hi, &want); ok {
+	if l, ok := linearSum(x.ratio, y.ratio, int64(x.offset), int64(y.offset), int64(p.OutputOffset), lo, hi,
+		&want); ok {
 		return l, true
 	}
 	if l, ok := fineSum(&s, x.mult, x.shift, y.mult, y.shift, lo, hi, &want); ok {
@@ -248,7 +251,8 @@ func threeRoundings(p *fixp.AddScales, x, y int32) (a, b operand, ok bool) {
 
 // add is an addition.
 var add = &kernel.Kernel{
-	Name: "nncc_helium_add_s8", Library: Library, Doc: "int8 addition: a linear function where that gives the results of all pairs of values, else three roundings",
+	Name: "nncc_helium_add_s8", Library: Library, Doc: "int8 addition: a linear function where that gives the " +
+		"results of all pairs of values, else three roundings",
 	Ops:    []*ir.OpDef{op.Add},
 	Layout: kernel.SameLayout, Lower: lowerAdd,
 	Rules: join(onHelium("HELIUM-ADD-00"), quantised.AddRules("HELIUM-ADD"), kernel.Rule{
@@ -273,16 +277,20 @@ func lowerAdd(n *kernel.Node) *call.Lowered {
 			x, y = y, x
 		}
 		sumRows(low, n.Node, &l)
-		return own(low, call.Call{Func: l.fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_linear_params", Fields: l.fields()}, x, y, i8Out(0),
-			call.I32(n.Out[0].Type.Elems())}})
+		return own(low,
+			call.Call{Func: l.fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_linear_params",
+				Fields: l.fields()}, x, y, i8Out(0),
+				call.I32(n.Out[0].Type.Elems())}})
 	}
 	f := func(name string, v int64) call.Field { return call.FI(name, int(v)) }
 	a, b, _ := threeRoundings(&p.Scales, p.Offset1, p.Offset2)
-	return own(low, call.Call{Func: "nncc_helium_add_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_params", Fields: []call.Field{
-		f("n", int64(n.Out[0].Type.Elems())), f("x_unit", a.unit), f("x_offset", a.offset), f("x_mult", a.mult), f("x_shift", a.shift),
-		f("y_unit", b.unit), f("y_offset", b.offset), f("y_mult", b.mult), f("y_shift", b.shift),
-		f("mult", int64(p.Scales.OutMult)), f("shift", -int64(p.Scales.OutShift)), f("zero", int64(p.OutputOffset)),
-		f("act_min", int64(p.ActMin)), f("act_max", int64(p.ActMax))}}, x, y, i8Out(0)}})
+	return own(low, call.Call{Func: "nncc_helium_add_s8",
+		Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_params", Fields: []call.Field{
+			f("n", int64(n.Out[0].Type.Elems())), f("x_unit", a.unit), f("x_offset", a.offset), f("x_mult", a.mult),
+			f("x_shift", a.shift),
+			f("y_unit", b.unit), f("y_offset", b.offset), f("y_mult", b.mult), f("y_shift", b.shift),
+			f("mult", int64(p.Scales.OutMult)), f("shift", -int64(p.Scales.OutShift)), f("zero", int64(p.OutputOffset)),
+			f("act_min", int64(p.ActMin)), f("act_max", int64(p.ActMax))}}, x, y, i8Out(0)}})
 }
 
 // sumRows offers a sum row by row to operands whose channels lie apart.
@@ -293,7 +301,8 @@ func sumRows(low *call.Lowered, n *ir.Node, l *linear) {
 	}
 	row := t.Phys()[t.Rank()-1]
 	for _, v := range n.In {
-		if v.Const != nil || v.Type.Rank() != t.Rank() || v.Type.Phys()[t.Rank()-1] != row || v.Type.Elems() != t.Elems() {
+		if v.Const != nil || v.Type.Rank() != t.Rank() || v.Type.Phys()[t.Rank()-1] != row ||
+			v.Type.Elems() != t.Elems() {
 			return
 		}
 	}
@@ -301,10 +310,12 @@ func sumRows(low *call.Lowered, n *ir.Node, l *linear) {
 	if l.swapped {
 		x, y = y, x
 	}
-	rowCall := call.Call{Func: "nncc_helium_add_linear_strided_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_linear_strided_params", Fields: []call.Field{
-		call.F("sum", call.Nested{Fields: l.fields()}), call.FI("n", row), call.FI("rows", t.Elems()/row), call.F("x_pitch", call.Pitch{I: x, Row: row}),
-		call.F("y_pitch", call.Pitch{I: y, Row: row}), call.F("out_pitch", call.Pitch{Output: true, Row: row})}},
-		call.Func(l.fn), i8In(x), i8In(y), i8Out(0)}}
+	rowCall := call.Call{Func: "nncc_helium_add_linear_strided_s8",
+		Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_linear_strided_params", Fields: []call.Field{
+			call.F("sum", call.Nested{Fields: l.fields()}), call.FI("n", row), call.FI("rows", t.Elems()/row),
+			call.F("x_pitch", call.Pitch{I: x, Row: row}),
+			call.F("y_pitch", call.Pitch{I: y, Row: row}), call.F("out_pitch", call.Pitch{Output: true, Row: row})}},
+			call.Func(l.fn), i8In(x), i8In(y), i8Out(0)}}
 	low.RowCalls = []call.Call{rowCall}
 	low.Rows = []call.Rows{{Bytes: row}, {I: 1, Bytes: row}, {Output: true, Bytes: row}}
 }

@@ -16,12 +16,15 @@ const farthest = 65535 / 7
 
 // transpose is a change of memory order.
 var transpose = &kernel.Kernel{
-	Name: "nncc_helium_transpose_s8", Library: Library, Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
+	Name: "nncc_helium_transpose_s8", Library: Library,
+	Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
 	Rules: join(onHelium("HELIUM-TRANS-00"), quantised.ExchangeRules("HELIUM-TRANS"), kernel.Rule{
-		Code: "HELIUM-TRANS-03", Doc: fmt.Sprintf("one of the two runs has at most %d elements", farthest), Check: func(n *kernel.Node) string {
+		Code: "HELIUM-TRANS-03", Doc: fmt.Sprintf("one of the two runs has at most %d elements", farthest),
+		Check: func(n *kernel.Node) string {
 			if _, rows, cols, ok := quantised.Exchange(n.Node); ok && min(rows, cols) > farthest {
-				return fmt.Sprintf("%d elements change places with %d, want at most %d on one side", rows, cols, farthest)
+				return fmt.Sprintf("%d elements change places with %d, want at most %d on one side", rows, cols,
+					farthest)
 			}
 			return ""
 		}}),
@@ -30,7 +33,8 @@ var transpose = &kernel.Kernel{
 			return call.ViewOf()
 		}
 		batches, rows, cols, _ := quantised.Exchange(n.Node)
-		return own(&call.Lowered{}, call.Call{Func: "nncc_helium_transpose_s8", Args: []call.Arg{&call.Struct{Type: "nncc_helium_transpose_params", Fields: []call.Field{
-			call.FI("batches", batches), call.FI("rows", rows), call.FI("cols", cols)}}, i8In(0), i8Out(0)}})
+		return own(&call.Lowered{}, call.Call{Func: "nncc_helium_transpose_s8",
+			Args: []call.Arg{&call.Struct{Type: "nncc_helium_transpose_params", Fields: []call.Field{
+				call.FI("batches", batches), call.FI("rows", rows), call.FI("cols", cols)}}, i8In(0), i8Out(0)}})
 	},
 }

@@ -16,7 +16,8 @@ import (
 // that every result has one tap: a pixel gives kernel_w pixels of each of
 // kernel_h rows, which are products of it with as many times the channels.
 var transposedConv = &kernel.Kernel{
-	Name: "nncc_helium_transpose_conv_s8", Library: Library, Doc: "int8 transposed convolution with a kernel of the size of its strides, packed weights",
+	Name: "nncc_helium_transpose_conv_s8", Library: Library,
+	Doc: "int8 transposed convolution with a kernel of the size of its strides, packed weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerTransposedConv,
 	Rules: join(onHelium("HELIUM-UP-00"), quantised.TransposedRules("HELIUM-UP", quantised.Everywhere),
 		upscales.Rule("HELIUM-UP-06", "requantisation shifts to the right", func(_ *kernel.Node, u *upscale) string {
@@ -27,14 +28,17 @@ var transposedConv = &kernel.Kernel{
 			}
 			return ""
 		}),
-		upscales.Rule("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding", func(_ *kernel.Node, u *upscale) string {
-			if g := u.g; g.Group != 1 || !slices.Equal(g.Kernel, g.Strides) || u.out != (quantised.Tile{H: u.in.H * u.kernel.H, W: u.in.W * u.kernel.W}) ||
-				slices.Max(g.PadBegin) > 0 || slices.Max(g.Dilations) > 1 {
-				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d groups from %v to %v, want a kernel like the strides, no padding, one group",
-					g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.Group, g.In, g.Out)
-			}
-			return ""
-		})),
+		upscales.Rule("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding",
+			func(_ *kernel.Node, u *upscale) string {
+				if g := u.g; g.Group != 1 || !slices.Equal(g.Kernel, g.Strides) ||
+					u.out != (quantised.Tile{H: u.in.H * u.kernel.H, W: u.in.W * u.kernel.W}) ||
+					slices.Max(g.PadBegin) > 0 || slices.Max(g.Dilations) > 1 {
+					return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d groups from %v to "+
+						"%v, want a kernel like the strides, no padding, one group",
+						g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.Group, g.In, g.Out)
+				}
+				return ""
+			})),
 }
 
 // upscale is such a convolution: a layer for every row of taps, its channels
@@ -51,7 +55,8 @@ var upscales = kernel.NewFact(func(n *kernel.Node) (*upscale, string) {
 		return nil, kernel.Unread
 	}
 	g := kernel.Conv.Must(n)
-	u := &upscale{g: g, in: quantised.Spatial(g.In, 1), out: quantised.Spatial(g.Out, 1), kernel: quantised.Spatial(g.Kernel, 1)}
+	u := &upscale{g: g, in: quantised.Spatial(g.In, 1), out: quantised.Spatial(g.Out, 1),
+		kernel: quantised.Spatial(g.Kernel, 1)}
 	if g.Group != 1 {
 		return u, ""
 	}
@@ -92,6 +97,7 @@ func lowerTransposedConv(n *kernel.Node) *call.Lowered {
 	params := &call.Struct{Type: "nncc_helium_transpose_conv_params", Fields: []call.Field{
 		call.F("mac", call.Nested{Fields: u.rows[0].mac(call.I32(channels), channels, depth, depth, vectors, in)}),
 		call.FI("rows", u.g.N*u.in.H), call.FI("width", u.in.W), call.FI("kernel_h", u.kernel.H)}}
-	return own(&call.Lowered{Route: fn, Unused: []int{1, 2}, Rows: []call.Rows{inR}}, call.Call{Func: "nncc_helium_transpose_conv_s8", Args: []call.Arg{
-		params, i8In(0), packed(b), i8Out(0), call.Func(fn)}})
+	return own(&call.Lowered{Route: fn, Unused: []int{1, 2}, Rows: []call.Rows{inR}},
+		call.Call{Func: "nncc_helium_transpose_conv_s8", Args: []call.Arg{
+			params, i8In(0), packed(b), i8Out(0), call.Func(fn)}})
 }

@@ -98,14 +98,16 @@ func unique(f *fn) error {
 		return err
 	}
 	x, y := f.in(0), f.out(0)
-	of, first, place := f.scratch("of", tensor.I32, dim), f.scratch("first", tensor.I32, dim), f.scratch("place", tensor.I32, dim)
+	of, first, place := f.scratch("of", tensor.I32, dim), f.scratch("first", tensor.I32, dim),
+		f.scratch("place", tensor.I32, dim)
 	c := classOf(x.t)
 	// order compares slices p and q into the variable of the given name
 	order := func(name, p, q string) {
 		f.line("int32_t %s = 0;", name)
 		f.open("for (int32_t e = 0; e < %d && %s == 0; e++)", outer*inner, name)
 		for _, v := range [][2]string{{"a", p}, {"b", q}} {
-			f.line("const %s %s = %s;", c.wide(), v[0], load(x, fmt.Sprintf("(e / %d * %d + %s) * %d + e %% %d", inner, dim, v[1], inner, inner)))
+			f.line("const %s %s = %s;", c.wide(), v[0],
+				load(x, fmt.Sprintf("(e / %d * %d + %s) * %d + e %% %d", inner, dim, v[1], inner, inner)))
 		}
 		more, less := "a > b", "b > a"
 		if c == real {
@@ -150,7 +152,8 @@ func unique(f *fn) error {
 	}
 	f.loop("k", "count")
 	f.loop("e", outer*inner)
-	f.copy(y, fmt.Sprintf("(e / %d * %d + %s[k]) * %d + e %% %d", inner, dim, place.name, inner, inner), x, fmt.Sprintf("(e / %d * %d + %s[k]) * %d + e %% %d", inner, dim, first.name, inner, inner))
+	f.copy(y, fmt.Sprintf("(e / %d * %d + %s[k]) * %d + e %% %d", inner, dim, place.name, inner, inner), x,
+		fmt.Sprintf("(e / %d * %d + %s[k]) * %d + e %% %d", inner, dim, first.name, inner, inner))
 	f.close()
 	if f.wants(1) {
 		f.store(f.out(1), place.name+"[k]", first.name+"[k]")
@@ -216,7 +219,8 @@ func nGrams(f *fn) error {
 	if mode := ir.AttrsOf[op.ModeAttr](n).Mode; mode != "TF" && (mode == "IDF" || g.Weight != nil) {
 		weight := "1.0f"
 		if g.Weight != nil {
-			weight = f.table("weight", tensor.Of([]int{len(g.Weight)}, g.Weight)).name + fmt.Sprintf("[i %% %d]", g.Size)
+			weight = f.table("weight", tensor.Of([]int{len(g.Weight)}, g.Weight)).name + fmt.Sprintf("[i %% %d]",
+				g.Size)
 		}
 		f.loop("i", rows*g.Size)
 		if mode == "IDF" {

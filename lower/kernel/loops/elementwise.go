@@ -55,15 +55,16 @@ func (f *fn) elements(inputs ...int) (y string, x []string) {
 // binary are the operators of two broadcast inputs of one type, by class: a
 // and b are the operands.
 var binary = map[*ir.OpDef]map[class]string{
-	op.Add:            {real: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
-	op.Sub:            {real: "a - b", whole: "(int64_t)((uint64_t)a - (uint64_t)b)", large: "a - b"},
-	op.Mul:            {real: "a * b", whole: "(int64_t)((uint64_t)a * (uint64_t)b)", large: "a * b"},
-	op.Div:            {real: "a / b", whole: "nncc_div_i64(a, b)", large: "a / b"},
-	op.Min:            {real: "nncc_min_f64(a, b)", whole: "a < b ? a : b", large: "a < b ? a : b"},
-	op.Max:            {real: "nncc_max_f64(a, b)", whole: "a > b ? a : b", large: "a > b ? a : b"},
-	op.Sum:            {real: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
-	op.Mean:           {real: "a + b"},
-	op.PRelu:          {real: "a < 0.0 ? a * b : a", whole: "a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a", large: "a"},
+	op.Add:  {real: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
+	op.Sub:  {real: "a - b", whole: "(int64_t)((uint64_t)a - (uint64_t)b)", large: "a - b"},
+	op.Mul:  {real: "a * b", whole: "(int64_t)((uint64_t)a * (uint64_t)b)", large: "a * b"},
+	op.Div:  {real: "a / b", whole: "nncc_div_i64(a, b)", large: "a / b"},
+	op.Min:  {real: "nncc_min_f64(a, b)", whole: "a < b ? a : b", large: "a < b ? a : b"},
+	op.Max:  {real: "nncc_max_f64(a, b)", whole: "a > b ? a : b", large: "a > b ? a : b"},
+	op.Sum:  {real: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
+	op.Mean: {real: "a + b"},
+	op.PRelu: {real: "a < 0.0 ? a * b : a", whole: "a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a",
+		large: "a"},
 	op.And:            {whole: "a & b"},
 	op.Or:             {whole: "a | b"},
 	op.Xor:            {whole: "a ^ b"},
@@ -166,7 +167,8 @@ func power(f *fn) error {
 	yi, xi := f.elements(0, 1)
 	switch {
 	case !x.t.IsFloat() && !e.t.IsFloat():
-		f.store(y, yi, fmt.Sprintf("(%s)nncc_pow_i64((int64_t)%s, (int64_t)%s)", classOf(y.t).wide(), load(x, xi[0]), load(e, xi[1])))
+		f.store(y, yi, fmt.Sprintf("(%s)nncc_pow_i64((int64_t)%s, (int64_t)%s)", classOf(y.t).wide(), load(x, xi[0]),
+			load(e, xi[1])))
 	case x.t.IsFloat():
 		f.store(y, yi, fmt.Sprintf("pow(%s, %s)", loadReal(x, xi[0]), loadReal(e, xi[1])))
 	default:
@@ -276,7 +278,8 @@ func clip(f *fn) error {
 	}
 	yi, xi := f.elements(0)
 	f.line("%s a = %s;", c.wide(), load(x, xi[0]))
-	for i, s := range [][2]string{1: {"a < lo ? lo : a", "nncc_max_f64(a, lo)"}, 2: {"a > hi ? hi : a", "nncc_min_f64(a, hi)"}} {
+	for i, s := range [][2]string{1: {"a < lo ? lo : a", "nncc_max_f64(a, lo)"},
+		2: {"a > hi ? hi : a", "nncc_min_f64(a, hi)"}} {
 		switch {
 		case i == 0 || !f.has(i):
 		case c == real:
@@ -321,10 +324,12 @@ func keys[T any](m map[*ir.OpDef]T, more ...*ir.OpDef) []*ir.OpDef {
 
 func elementRows() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		row("binary", "arithmetic, comparison and logic on two or more broadcast tensors, any element type", folded, nil, keys(binary, op.BitShift, op.Mod)...),
+		row("binary", "arithmetic, comparison and logic on two or more broadcast tensors, any element type", folded,
+			nil, keys(binary, op.BitShift, op.Mod)...),
 		row("pow", "power with broadcasting, any element type", power, nil, op.Pow),
 		row("cast", "conversion between any two element types", convert, nil, op.Cast, op.CastLike),
-		row("unary", "functions of one element, any element type", unary, nil, kernel.Where(func(d *ir.OpDef) bool { return d.C != nil })...),
+		row("unary", "functions of one element, any element type", unary, nil,
+			kernel.Where(func(d *ir.OpDef) bool { return d.C != nil })...),
 		row("clip", "limits, constant or computed, any element type", clip, nil, op.Clip),
 		row("copy", "elements as they are, in order", copied, nil, op.Identity),
 		row("where", "choice between two tensors, any element type", choose, nil, op.Where),

@@ -20,14 +20,16 @@ import (
 // that takes it alone (nncc_element_f32.h, nncc_element_int.h, or the rows of
 // this package), with all its roundings, so the bits are the same.
 var Fused = &kernel.Kernel{
-	Name: "loops_fused", Library: "nncc", Doc: "several element-wise operators in one loop, without tensors in between", Ops: []*ir.OpDef{op.Fused},
+	Name: "loops_fused", Library: "nncc", Doc: "several element-wise operators in one loop, without tensors in between",
+	Ops: []*ir.OpDef{op.Fused},
 	Rules: []kernel.Rule{
-		{Code: "LOOPS-FUSED-01", Doc: "every part has the shape of the result and a form for one element", Check: func(n *kernel.Node) string {
-			if _, err := writeFused(n.Node); err != nil {
-				return err.Error()
-			}
-			return ""
-		}},
+		{Code: "LOOPS-FUSED-01", Doc: "every part has the shape of the result and a form for one element",
+			Check: func(n *kernel.Node) string {
+				if _, err := writeFused(n.Node); err != nil {
+					return err.Error()
+				}
+				return ""
+			}},
 		{Code: "LOOPS-FUSED-02", Doc: "operands have less than 2^31 elements", Check: small},
 	},
 	Layout: func(n *kernel.Node) kernel.Layout {
@@ -52,7 +54,8 @@ func headers(c *call.Code) []string {
 	loops := false
 	for _, w := range word.FindAllString(text, -1) {
 		words[w] = true
-		loops = loops || w == "double" || w == "isnan" || strings.HasPrefix(w, "nncc_") && !inHeader(w) && w != "nncc_status"
+		loops = loops || w == "double" || w == "isnan" || strings.HasPrefix(w, "nncc_") && !inHeader(w) &&
+			w != "nncc_status"
 	}
 	if words["float"] {
 		h = append(h, "nncc_element_f32.h")
@@ -139,7 +142,8 @@ func writeFused(n *ir.Node) (*fuser, error) {
 			return w, w.reduce(m, x)
 		}
 		if len(m.Out) != 1 || m.Out[0].Type.Elems() != w.out.Elems() || m.Out[0].Type.Rank() != w.out.Rank() {
-			return nil, fmt.Errorf("%s (%s) has a result of shape %v, want that of the whole, %v", nodeName(m), m.Op.Name, m.Out[0].Type.Shape, w.out.Shape)
+			return nil, fmt.Errorf("%s (%s) has a result of shape %v, want that of the whole, %v", nodeName(m),
+				m.Op.Name, m.Out[0].Type.Shape, w.out.Shape)
 		}
 		if err := w.node(m); err != nil {
 			return nil, fmt.Errorf("%s (%s): %w", nodeName(m), m.Op.Name, err)

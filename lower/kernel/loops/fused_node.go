@@ -55,7 +55,8 @@ func (w *fuser) operands(n *ir.Node) ([]string, error) {
 
 // choice is Where, on elements of any type that stay as they are.
 func (w *fuser) choice(n *ir.Node) error {
-	if a, b, y := n.In[1].Type, n.In[2].Type, n.Out[0].Type; a.DType != y.DType || b.DType != y.DType || !a.Quant.Equal(y.Quant) || !b.Quant.Equal(y.Quant) {
+	if a, b, y := n.In[1].Type, n.In[2].Type, n.Out[0].Type; a.DType != y.DType || b.DType != y.DType ||
+		!a.Quant.Equal(y.Quant) || !b.Quant.Equal(y.Quant) {
 		return fmt.Errorf("the operands have other types or scales than the result")
 	}
 	x, err := w.operands(n)
@@ -70,7 +71,8 @@ func (w *fuser) choice(n *ir.Node) error {
 // nncc_quantize_f32_* and nncc_dequantize_*_f32 compute it.
 func (w *fuser) border(n *ir.Node) error {
 	x, y := n.In[0].Type, n.Out[0].Type
-	if n.In[1].Const == nil || n.In[1].Type.Elems() != 1 || n.In[1].Type.DType != tensor.F32 || n.Input(2) != nil && n.In[2].Const == nil || ir.AttrsOf[op.ScaleAttrs](n).BlockSize != 0 {
+	if n.In[1].Const == nil || n.In[1].Type.Elems() != 1 || n.In[1].Type.DType != tensor.F32 || n.Input(2) != nil &&
+		n.In[2].Const == nil || ir.AttrsOf[op.ScaleAttrs](n).BlockSize != 0 {
 		return fmt.Errorf("want one constant float32 scale")
 	}
 	zero := int64(0)
@@ -90,7 +92,8 @@ func (w *fuser) border(n *ir.Node) error {
 		lo, hi := y.DType.IntRange()
 		w.set(n, "nncc_round_even(%s / %s, %s, %s, %s)", v.name, scale, integer(zero), integer(lo), integer(hi))
 	default:
-		return fmt.Errorf("from %s to %s, want between float32 and int8, uint8 or int16", x.DType.ONNXName(), y.DType.ONNXName())
+		return fmt.Errorf("from %s to %s, want between float32 and int8, uint8 or int16", x.DType.ONNXName(),
+			y.DType.ONNXName())
 	}
 	return nil
 }
@@ -98,8 +101,10 @@ func (w *fuser) border(n *ir.Node) error {
 // pairs32 are the operators on two float32 numbers.
 var pairs32 = map[*ir.OpDef]string{
 	op.Add: "%s + %s", op.Sum: "%s + %s", op.Mean: "%s + %s", op.Sub: "%s - %s", op.Mul: "%s * %s", op.Div: "%s / %s",
-	op.Min: "nncc_el_min_f32(%s, %s)", op.Max: "nncc_el_max_f32(%s, %s)", op.PRelu: "nncc_el_prelu_f32(%s, %s)", op.Pow: "powf(%s, %s)",
-	op.Equal: "%s == %s ? 1 : 0", op.Greater: "%s > %s ? 1 : 0", op.GreaterOrEqual: "%s >= %s ? 1 : 0", op.Less: "%s < %s ? 1 : 0", op.LessOrEqual: "%s <= %s ? 1 : 0",
+	op.Min: "nncc_el_min_f32(%s, %s)", op.Max: "nncc_el_max_f32(%s, %s)", op.PRelu: "nncc_el_prelu_f32(%s, %s)",
+	op.Pow:   "powf(%s, %s)",
+	op.Equal: "%s == %s ? 1 : 0", op.Greater: "%s > %s ? 1 : 0", op.GreaterOrEqual: "%s >= %s ? 1 : 0",
+	op.Less: "%s < %s ? 1 : 0", op.LessOrEqual: "%s <= %s ? 1 : 0",
 }
 
 // float32 writes an operator on float32 numbers; false where it has no form of
@@ -113,7 +118,8 @@ func (w *fuser) float32(n *ir.Node) bool {
 		return false
 	}
 	if n.Op.C != nil && n.Op.Scalar != nil {
-		w.set(n, "%s", kernel.Written(kernel.Float32(n.Op.C(n)), x[0], func(name string) string { return num32(n.Float(name)) }))
+		w.set(n, "%s", kernel.Written(kernel.Float32(n.Op.C(n)), x[0],
+			func(name string) string { return num32(n.Float(name)) }))
 		return true
 	}
 	switch n.Op {
@@ -256,7 +262,8 @@ func (w *fuser) product(n *ir.Node, x []string, wide bool) {
 	if wide {
 		reach = 1 << 30
 	}
-	w.result(n, fmt.Sprintf("(%s) * (%s)", w.offset(x[0], p.Offset1), w.offset(x[1], p.Offset2)), reach, p.Mult, p.Shift, p.OutputOffset, p.ActMin, p.ActMax)
+	w.result(n, fmt.Sprintf("(%s) * (%s)", w.offset(x[0], p.Offset1), w.offset(x[1], p.Offset2)), reach, p.Mult,
+		p.Shift, p.OutputOffset, p.ActMin, p.ActMax)
 }
 
 // requantised is v by a multiplier and a shift.

@@ -110,8 +110,10 @@ func deformed(f *fn) error {
 	f.line("const int32_t ch = m / %d * %d + c;", co, ci)
 	f.loop("t", taps)
 	f.line("const int32_t at = (b * %d + ch / %d) * %d + t;", og, g.CIn/og, taps)
-	f.line("const double py = (double)(o / %d * %d - %d + t / %d * %d) + %s;", g.Out[1], g.Strides[0], g.PadBegin[0], g.Kernel[1], g.Dilations[0], load(off, fmt.Sprintf("at * %d + o", 2*out)))
-	f.line("const double px = (double)(o %% %d * %d - %d + t %% %d * %d) + %s;", g.Out[1], g.Strides[1], g.PadBegin[1], g.Kernel[1], g.Dilations[1], load(off, fmt.Sprintf("(at * 2 + 1) * %d + o", out)))
+	f.line("const double py = (double)(o / %d * %d - %d + t / %d * %d) + %s;", g.Out[1], g.Strides[0], g.PadBegin[0],
+		g.Kernel[1], g.Dilations[0], load(off, fmt.Sprintf("at * %d + o", 2*out)))
+	f.line("const double px = (double)(o %% %d * %d - %d + t %% %d * %d) + %s;", g.Out[1], g.Strides[1], g.PadBegin[1],
+		g.Kernel[1], g.Dilations[1], load(off, fmt.Sprintf("(at * 2 + 1) * %d + o", out)))
 	f.open("if (py > -1.0 && px > -1.0 && py < %d.0 && px < %d.0)", H, W)
 	f.line("const int32_t r = (int32_t)floor(py);")
 	f.line("const int32_t q = (int32_t)floor(px);")
@@ -122,7 +124,8 @@ func deformed(f *fn) error {
 		dr, dq := k/2, k%2
 		wy, wx := []string{"(1.0 - dy)", "dy"}[dr], []string{"(1.0 - dx)", "dx"}[dq]
 		f.open("if (r + %d >= 0 && r + %d < %d && q + %d >= 0 && q + %d < %d)", dr, dr, H, dq, dq, W)
-		f.line("v += %s * %s * %s;", wy, wx, load(x, fmt.Sprintf("((b * %d + ch) * %d + r + %d) * %d + q + %d", g.CIn, H, dr, W, dq)))
+		f.line("v += %s * %s * %s;", wy, wx, load(x, fmt.Sprintf("((b * %d + ch) * %d + r + %d) * %d + q + %d", g.CIn,
+			H, dr, W, dq)))
 		f.close()
 	}
 	if f.has(4) {
@@ -143,8 +146,10 @@ func regions(f *fn) error {
 	x, rois, idx, y := f.in(0), f.in(1), f.in(2), f.out(0)
 	s := n.In[0].Type.Shape
 	C, H, W := s[1], s[2], s[3]
-	oh, ow, scale := ir.AttrsOf[op.RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[op.RoiAlignAttrs](n).OutputWidth, num(float64(ir.AttrsOf[op.RoiAlignAttrs](n).SpatialScale))
-	half, peak := ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode == "half_pixel", ir.AttrsOf[op.ModeAttr](n).Mode == "max"
+	oh, ow, scale := ir.AttrsOf[op.RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[op.RoiAlignAttrs](n).OutputWidth,
+		num(float64(ir.AttrsOf[op.RoiAlignAttrs](n).SpatialScale))
+	half, peak := ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode == "half_pixel",
+		ir.AttrsOf[op.ModeAttr](n).Mode == "max"
 	shift := "0.0"
 	if half {
 		shift = "0.5"

@@ -7,5 +7,6 @@ import (
 )
 
 // Kernels are all rows.
-var Kernels = slices.Concat(elementRows(), reduceRows(), normRows(), matrixRows(), windowRows(), moveRows(), sampleRows(), quantRows(), detectRows(), classicalRows(), recurrentRows(), imageRows(),
+var Kernels = slices.Concat(elementRows(), reduceRows(), normRows(), matrixRows(), windowRows(), moveRows(),
+	sampleRows(), quantRows(), detectRows(), classicalRows(), recurrentRows(), imageRows(),
 	[]*kernel.Kernel{Fused})

@@ -148,7 +148,8 @@ func einsum(f *fn) error {
 	for i := range n.In {
 		f.line("p %s;", mul(c, load(f.in(i), at(idx, g.Strides[i]))))
 	}
-	f.line("acc = %s;", map[class]string{real: "acc + p", whole: "(int64_t)((uint64_t)acc + (uint64_t)p)", large: "acc + p"}[c])
+	f.line("acc = %s;", map[class]string{real: "acc + p", whole: "(int64_t)((uint64_t)acc + (uint64_t)p)",
+		large: "acc + p"}[c])
 	f.closeTo(depth)
 	f.store(y, at(v, tensor.Strides(g.Shape)), "acc")
 	f.closeTo(1)
@@ -164,7 +165,8 @@ func mul(c class, v string) string {
 
 func matrixRows() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		row("matmul", "matrix products, any element type; of 8-bit integers with zero points", matmul, nil, op.MatMul, op.MatMulInteger),
+		row("matmul", "matrix products, any element type; of 8-bit integers with zero points", matmul, nil, op.MatMul,
+			op.MatMulInteger),
 		row("gemm", "matrix product with scales and bias, any element type", gemm, nil, op.Gemm),
 		row("einsum", "Einstein summation, any element type", einsum, nil, op.Einsum),
 	}

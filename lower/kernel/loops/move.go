@@ -45,7 +45,8 @@ func split(f *fn) error {
 			y := f.out(i)
 			f.loop("o", product(shape[:axis]))
 			f.loop("i", size*inner)
-			f.copy(y, fmt.Sprintf("o * %d + i", size*inner), x, fmt.Sprintf("o * %d + %d + i", shape[axis]*inner, from*inner))
+			f.copy(y, fmt.Sprintf("o * %d + i", size*inner), x, fmt.Sprintf("o * %d + %d + i", shape[axis]*inner,
+				from*inner))
 			f.closeTo(1)
 		}
 		from += size
@@ -68,7 +69,8 @@ func concat(f *fn) error {
 		if v.Type.Elems() > 0 {
 			f.loop("o", product(shape[:axis]))
 			f.loop("i", size*inner)
-			f.copy(y, fmt.Sprintf("o * %d + %d + i", shape[axis]*inner, to*inner), f.in(i), fmt.Sprintf("o * %d + i", size*inner))
+			f.copy(y, fmt.Sprintf("o * %d + %d + i", shape[axis]*inner, to*inner), f.in(i),
+				fmt.Sprintf("o * %d + i", size*inner))
 			f.closeTo(1)
 		}
 		to += size
@@ -157,7 +159,8 @@ func compress(f *fn) error {
 	f.loop("o", product(shape[:axis]))
 	f.loop("k", len(keep))
 	f.loop("i", inner)
-	f.copy(y, fmt.Sprintf("(o * %d + k) * %d + i", len(keep), inner), x, fmt.Sprintf("(o * %d + %s[k]) * %d + i", shape[axis], list.name, inner))
+	f.copy(y, fmt.Sprintf("(o * %d + k) * %d + i", len(keep), inner), x, fmt.Sprintf("(o * %d + %s[k]) * %d + i",
+		shape[axis], list.name, inner))
 	f.closeTo(1)
 	return nil
 }
@@ -175,7 +178,8 @@ func reverseSequence(f *fn) error {
 	f.loop("t", shape[ta])
 	f.line("const int32_t from = t < len ? (int32_t)len - 1 - t : t;")
 	f.loop("i", product(shape[2:]))
-	f.copy(y, fmt.Sprintf("b * %d + t * %d + i", st[ba], st[ta]), x, fmt.Sprintf("b * %d + from * %d + i", st[ba], st[ta]))
+	f.copy(y, fmt.Sprintf("b * %d + t * %d + i", st[ba], st[ta]), x, fmt.Sprintf("b * %d + from * %d + i", st[ba],
+		st[ta]))
 	f.closeTo(1)
 	return nil
 }
@@ -260,7 +264,8 @@ func gather(f *fn) error {
 	f.loop("k", idx.Elems())
 	f.index("at", index, "k", shape[axis])
 	f.loop("i", inner)
-	f.copy(y, fmt.Sprintf("(o * %d + k) * %d + i", idx.Elems(), inner), x, fmt.Sprintf("(o * %d + at) * %d + i", shape[axis], inner))
+	f.copy(y, fmt.Sprintf("(o * %d + k) * %d + i", idx.Elems(), inner), x, fmt.Sprintf("(o * %d + at) * %d + i",
+		shape[axis], inner))
 	f.closeTo(1)
 	return nil
 }
@@ -286,7 +291,8 @@ func moveRows() []*kernel.Kernel {
 		row("one_hot", "indices as one-hot vectors, any element type", oneHot, nil, op.OneHot),
 		row("compress", "slices selected by a constant", compress, known(1), op.Compress),
 		row("reverse_sequence", "sequences of given lengths reversed", reverseSequence, nil, op.ReverseSequence),
-		row("scatter_elements", "elements replaced or combined by index, any element type", scatterElements, nil, op.ScatterElements),
+		row("scatter_elements", "elements replaced or combined by index, any element type", scatterElements, nil,
+			op.ScatterElements),
 		row("scatter_nd", "slices replaced or combined by coordinates, any element type", scatterND, nil, op.ScatterND),
 		row("gather", "slices by index, any element type", gather, nil, op.Gather),
 	}

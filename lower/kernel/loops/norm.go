@@ -89,7 +89,8 @@ func rowNorm(f *fn) error {
 	weight := func(i int) string {
 		return at(v, broadcastStrides(n.In[i].Type.Shape, shape[axis:]))
 	}
-	expr := fmt.Sprintf("(%s - mean) * inv * %s", load(x, fmt.Sprintf("r * %d + %s", size, here)), load(scale, weight(1)))
+	expr := fmt.Sprintf("(%s - mean) * inv * %s", load(x, fmt.Sprintf("r * %d + %s", size, here)),
+		load(scale, weight(1)))
 	if f.has(2) {
 		expr += " + " + load(f.in(2), weight(2))
 	}
@@ -120,10 +121,12 @@ func channelNorm(f *fn) error {
 	f.line("const double d = %s - mean;", load(x, "at + i"))
 	f.line("sq += d * d;")
 	f.close()
-	f.line("const double inv = 1.0 / sqrt(sq / %d.0 + %s);", per*inner, num(float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))
+	f.line("const double inv = 1.0 / sqrt(sq / %d.0 + %s);", per*inner,
+		num(float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))
 	f.loop("i", per*inner)
 	f.line("const int32_t k = g * %d + i / %d;", per, inner)
-	f.store(y, "at + i", fmt.Sprintf("(%s - mean) * inv * %s + %s", load(x, "at + i"), load(scale, "k"), load(bias, "k")))
+	f.store(y, "at + i", fmt.Sprintf("(%s - mean) * inv * %s + %s", load(x, "at + i"), load(scale, "k"),
+		load(bias, "k")))
 	f.closeTo(1)
 	return nil
 }
@@ -139,7 +142,8 @@ func batchNorm(f *fn) error {
 	x, scale, bias, mean, variance, y := f.in(0), f.in(1), f.in(2), f.in(3), f.in(4), f.out(0)
 	f.loop("b", batch)
 	f.loop("c", c)
-	f.line("const double m = %s / sqrt(%s + %s);", load(scale, "c"), load(variance, "c"), num(float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))
+	f.line("const double m = %s / sqrt(%s + %s);", load(scale, "c"), load(variance, "c"),
+		num(float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))
 	f.loop("i", inner)
 	f.line("const int32_t at = (b * %d + c) * %d + i;", c, inner)
 	f.store(y, "at", fmt.Sprintf("(%s - %s) * m + %s", load(x, "at"), load(mean, "c"), load(bias, "c")))
@@ -164,7 +168,9 @@ func localNorm(f *fn) error {
 	f.line("sum += v * v;")
 	f.close()
 	here := fmt.Sprintf("(b * %d + c) * %d + i", c, inner)
-	f.store(y, here, fmt.Sprintf("%s / pow(%s + %s * sum, %s)", load(x, here), num(float64(ir.AttrsOf[op.BiasAttr](n).Bias)), num(float64(ir.AttrsOf[op.AlphaAttr](n).Alpha)/float64(size)), num(float64(ir.AttrsOf[op.BetaAttr](n).Beta))))
+	f.store(y, here, fmt.Sprintf("%s / pow(%s + %s * sum, %s)", load(x, here),
+		num(float64(ir.AttrsOf[op.BiasAttr](n).Bias)), num(float64(ir.AttrsOf[op.AlphaAttr](n).Alpha)/float64(size)),
+		num(float64(ir.AttrsOf[op.BetaAttr](n).Beta))))
 	f.closeTo(1)
 	return nil
 }
@@ -251,12 +257,17 @@ func meanVariance(f *fn) error {
 
 func normRows() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		row("softmax", "softmax, its logarithm, and the first maximum, any float type", softmax, nil, op.Softmax, op.LogSoftmax, op.Hardmax),
-		row("row_norm", "layer and root mean square normalisation, any float type, with statistics", rowNorm, nil, op.LayerNormalization, op.RMSNormalization),
-		row("channel_norm", "instance and group normalisation, any float type", channelNorm, nil, op.InstanceNormalization, op.GroupNormalization),
-		row("batch_norm", "batch normalisation, statistics computed at run time, too", batchNorm, nil, op.BatchNormalization),
+		row("softmax", "softmax, its logarithm, and the first maximum, any float type", softmax, nil, op.Softmax,
+			op.LogSoftmax, op.Hardmax),
+		row("row_norm", "layer and root mean square normalisation, any float type, with statistics", rowNorm, nil,
+			op.LayerNormalization, op.RMSNormalization),
+		row("channel_norm", "instance and group normalisation, any float type", channelNorm, nil,
+			op.InstanceNormalization, op.GroupNormalization),
+		row("batch_norm", "batch normalisation, statistics computed at run time, too", batchNorm, nil,
+			op.BatchNormalization),
 		row("lp_norm", "L1 or L2 normalisation along an axis, any float type", lpNorm, nil, op.LpNormalization),
-		row("mean_variance", "zero mean and unit variance over axes, any float type", meanVariance, nil, op.MeanVarianceNormalization),
+		row("mean_variance", "zero mean and unit variance over axes, any float type", meanVariance, nil,
+			op.MeanVarianceNormalization),
 		row("lrn", "local response normalisation, any float type", localNorm, nil, op.LRN),
 	}
 }

@@ -26,7 +26,8 @@ func (f *fn) scaleIndex() (string, error) {
 	if block == 0 {
 		return fmt.Sprintf("i / %d %% %d", inner, x[axis]), nil
 	}
-	return fmt.Sprintf("(i / %d * %d + i / %d %% %d / %d) * %d + i %% %d", inner*x[axis], (x[axis]+block-1)/block, inner, x[axis], block, inner, inner), nil
+	return fmt.Sprintf("(i / %d * %d + i / %d %% %d / %d) * %d + i %% %d", inner*x[axis], (x[axis]+block-1)/block,
+		inner, x[axis], block, inner, inner), nil
 }
 
 // quantize writes QuantizeLinear into plain integers, the parameters known or
@@ -105,8 +106,11 @@ func dynamicQuantize(f *fn) error {
 
 func quantRows() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		row("quantize", "quantisation to any integer type, scales for all, an axis or blocks, also computed", quantize, nil, op.QuantizeLinear),
-		row("dequantize", "integers as reals, scales for all, an axis or blocks, also computed", dequantize, nil, op.DequantizeLinear),
-		row("dynamic_quantize", "quantisation by the input's own range", dynamicQuantize, nil, op.DynamicQuantizeLinear),
+		row("quantize", "quantisation to any integer type, scales for all, an axis or blocks, also computed", quantize,
+			nil, op.QuantizeLinear),
+		row("dequantize", "integers as reals, scales for all, an axis or blocks, also computed", dequantize, nil,
+			op.DequantizeLinear),
+		row("dynamic_quantize", "quantisation by the input's own range", dynamicQuantize, nil,
+			op.DynamicQuantizeLinear),
 	}
 }

@@ -37,7 +37,8 @@ func recurrent(f *fn) error {
 			f.in(i)
 		}
 	}
-	c.z, c.h, c.next = f.scratch("z", tensor.F64, c.rows), f.scratch("h", tensor.F64, g.Hidden), f.scratch("next", tensor.F64, g.Hidden)
+	c.z, c.h, c.next = f.scratch("z", tensor.F64, c.rows), f.scratch("h", tensor.F64, g.Hidden),
+		f.scratch("next", tensor.F64, g.Hidden)
 	if f.n.Op == op.LSTM {
 		c.memory = f.scratch("memory", tensor.F64, g.Hidden)
 	}
@@ -142,7 +143,8 @@ func (c *cell) products(at string, lo, hi int, s ref, both bool) {
 	f.open("for (int32_t i = %d; i < %d; i++)", lo, hi)
 	f.line("double acc = 0.0;")
 	f.loop("e", g.Input)
-	f.line("acc += %s * %s;", load(x, fmt.Sprintf("%s * %d + e", sample, g.Input)), load(w, fmt.Sprintf("(%d + i) * %d + e", c.d*c.rows, g.Input)))
+	f.line("acc += %s * %s;", load(x, fmt.Sprintf("%s * %d + e", sample, g.Input)),
+		load(w, fmt.Sprintf("(%d + i) * %d + e", c.d*c.rows, g.Input)))
 	f.close()
 	if f.has(3) {
 		sum := load(f.in(3), fmt.Sprintf("%d + i", c.d*2*c.rows))
@@ -222,7 +224,8 @@ func (c *cell) act(name string, k int, v string) {
 	from := name + "_of"
 	if clip := c.g.Clip; !math.IsInf(clip, 1) {
 		c.line("const double %s_all = %s;", name, v)
-		v = fmt.Sprintf("%s_all > %s ? %s : (%s_all < %s ? %s : %s_all)", name, num(clip), num(clip), name, num(-clip), num(-clip), name)
+		v = fmt.Sprintf("%s_all > %s ? %s : (%s_all < %s ? %s : %s_all)", name, num(clip), num(clip), name, num(-clip),
+			num(-clip), name)
 	}
 	c.line("const double %s = %s;", from, v)
 	c.line("const double %s = %s;", name, c.function(k, from))

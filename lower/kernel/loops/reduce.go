@@ -21,20 +21,30 @@ func all(s string) map[class]string { return map[class]string{real: s, whole: s,
 const wrapAdd = "(int64_t)((uint64_t)acc + (uint64_t)(%s))"
 
 var reducers = map[*ir.OpDef]reducer{
-	op.ReduceSum:       {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"}},
-	op.ReduceMean:      {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"}},
-	op.ReduceProd:      {init: all("1"), add: map[class]string{real: "acc * v", whole: "(int64_t)((uint64_t)acc * (uint64_t)v)", large: "acc * v"}},
-	op.ReduceMax:       {add: map[class]string{real: "nncc_max_f64(acc, v)", whole: "v > acc ? v : acc", large: "v > acc ? v : acc"}},
-	op.ReduceMin:       {add: map[class]string{real: "nncc_min_f64(acc, v)", whole: "v < acc ? v : acc", large: "v < acc ? v : acc"}},
-	op.ReduceL1:        {init: all("0"), add: map[class]string{real: "acc + fabs(v)", whole: fmt.Sprintf(wrapAdd, "v < 0 ? (int64_t)(0u - (uint64_t)v) : v"), large: "acc + v"}},
+	op.ReduceSum: {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
+		large: "acc + v"}},
+	op.ReduceMean: {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
+		large: "acc + v"}},
+	op.ReduceProd: {init: all("1"), add: map[class]string{real: "acc * v",
+		whole: "(int64_t)((uint64_t)acc * (uint64_t)v)", large: "acc * v"}},
+	op.ReduceMax: {add: map[class]string{real: "nncc_max_f64(acc, v)", whole: "v > acc ? v : acc",
+		large: "v > acc ? v : acc"}},
+	op.ReduceMin: {add: map[class]string{real: "nncc_min_f64(acc, v)", whole: "v < acc ? v : acc",
+		large: "v < acc ? v : acc"}},
+	op.ReduceL1: {init: all("0"), add: map[class]string{real: "acc + fabs(v)",
+		whole: fmt.Sprintf(wrapAdd, "v < 0 ? (int64_t)(0u - (uint64_t)v) : v"), large: "acc + v"}},
 	op.ReduceSumSquare: {init: all("0"), add: squares},
-	op.ReduceL2:        {init: all("0"), add: squares, done: map[class]string{real: "sqrt(acc)", whole: "nncc_f64_to_i64(sqrt((double)acc))", large: "nncc_f64_to_u64(sqrt((double)acc))"}},
-	op.ReduceLogSum: {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"},
-		done: map[class]string{real: "log(acc)", whole: "nncc_f64_to_i64(log((double)acc))", large: "nncc_f64_to_u64(log((double)acc))"}},
+	op.ReduceL2: {init: all("0"), add: squares, done: map[class]string{real: "sqrt(acc)",
+		whole: "nncc_f64_to_i64(sqrt((double)acc))", large: "nncc_f64_to_u64(sqrt((double)acc))"}},
+	op.ReduceLogSum: {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
+		large: "acc + v"},
+		done: map[class]string{real: "log(acc)", whole: "nncc_f64_to_i64(log((double)acc))",
+			large: "nncc_f64_to_u64(log((double)acc))"}},
 	op.ReduceLogSumExp: {},
 }
 
-var squares = map[class]string{real: "acc + v * v", whole: "(int64_t)((uint64_t)acc + (uint64_t)v * (uint64_t)v)", large: "acc + v * v"}
+var squares = map[class]string{real: "acc + v * v", whole: "(int64_t)((uint64_t)acc + (uint64_t)v * (uint64_t)v)",
+	large: "acc + v * v"}
 
 // alongAxis opens the loops over the lines of input 0 along an axis: element i
 // of line (o, s) lies at o * size * step + i * step + s.
@@ -213,7 +223,8 @@ func running(f *fn) error {
 	first, next := "acc", map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"}[c]
 	start := 0
 	if n.Op == op.CumProd {
-		start, next = 1, map[class]string{real: "acc * v", whole: "(int64_t)((uint64_t)acc * (uint64_t)v)", large: "acc * v"}[c]
+		start, next = 1, map[class]string{real: "acc * v", whole: "(int64_t)((uint64_t)acc * (uint64_t)v)",
+			large: "acc * v"}[c]
 	}
 	f.line("%s acc = %d;", c.wide(), start)
 	f.loop("k", size)
@@ -266,7 +277,8 @@ func topK(f *fn) error {
 		cond = "v < w"
 	}
 	if c == real { // NaN is the largest, as in NumPy's order
-		cond = map[bool]string{true: "v > w || (isnan(v) && !isnan(w))", false: "v < w || (isnan(w) && !isnan(v))"}[ir.AttrsOf[op.TopKAttrs](n).Largest != 0]
+		cond = map[bool]string{true: "v > w || (isnan(v) && !isnan(w))",
+			false: "v < w || (isnan(w) && !isnan(v))"}[ir.AttrsOf[op.TopKAttrs](n).Largest != 0]
 	}
 	f.open("if (!(%s))", cond)
 	f.line("break;")

@@ -25,7 +25,8 @@ func row(hint, doc string, w writer, why func(n *ir.Node) string, ops ...*ir.OpD
 		{Code: code + "-02", Doc: "operands have less than 2^31 elements", Check: small},
 	}
 	if why != nil {
-		rules = append(rules, kernel.Rule{Code: code + "-03", Doc: "the form is supported", Check: func(n *kernel.Node) string { return why(n.Node) }})
+		rules = append(rules, kernel.Rule{Code: code + "-03", Doc: "the form is supported",
+			Check: func(n *kernel.Node) string { return why(n.Node) }})
 	}
 	return &kernel.Kernel{
 		Name: "loops_" + hint, Library: "nncc", Doc: doc, Ops: ops, Rules: rules,

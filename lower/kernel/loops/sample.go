@@ -67,7 +67,8 @@ func resize(f *fn) error {
 	f.closeTo(depth)
 	value := "acc"
 	if len(outside) > 0 {
-		value = fmt.Sprintf("(%s) ? %s : acc", strings.Join(outside, " || "), num(float64(ir.AttrsOf[op.ResizeAttrs](n).ExtrapolationValue)))
+		value = fmt.Sprintf("(%s) ? %s : acc", strings.Join(outside, " || "),
+			num(float64(ir.AttrsOf[op.ResizeAttrs](n).ExtrapolationValue)))
 	}
 	if !y.t.IsFloat() {
 		value = fromReal(y.t, value)
@@ -161,7 +162,8 @@ func gridSample(f *fn) error {
 		skip = append(skip, a+" >= 0")
 	}
 	f.open("if (%s)", strings.Join(skip, " && "))
-	f.line("acc += %s * %s;", strings.Join(w, " * "), loadReal(x, fmt.Sprintf("(b * %d + c) * %d + %s", channels, plane, index)))
+	f.line("acc += %s * %s;", strings.Join(w, " * "), loadReal(x, fmt.Sprintf("(b * %d + c) * %d + %s", channels, plane,
+		index)))
 	f.closeTo(depth)
 	value := "acc"
 	if !y.t.IsFloat() {

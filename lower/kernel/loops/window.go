@@ -127,7 +127,8 @@ func transposed(f *fn) error {
 		f.close()
 	}
 	xv := load(x, fmt.Sprintf("(b * %d + m / %d * %d + c) * %d + %s", g.CIn, co, ci, product(g.In), flat(p, g.In)))
-	wv := load(w, fmt.Sprintf("((m / %d * %d + c) * %d + m %% %d) * %d + %s", co, ci, co, co, g.Taps(), flat(k, g.Kernel)))
+	wv := load(w, fmt.Sprintf("((m / %d * %d + c) * %d + m %% %d) * %d + %s", co, ci, co, co, g.Taps(),
+		flat(k, g.Kernel)))
 	f.line("acc += %s * %s;", xv, wv)
 	f.closeTo(depth)
 	f.clamped(y, fmt.Sprintf("(b * %d + m) * %d + %s", g.COut, product(g.Out), flat(o, g.Out)), "acc")
@@ -170,7 +171,8 @@ func pool(f *fn) error {
 	case op.LpPool, op.GlobalLpPool:
 		f.line("double acc = 0.0;")
 		v := load(x, window(""))
-		term, root := fmt.Sprintf("pow(fabs(v), %d.0)", ir.AttrsOf[op.PAttr](n).P), fmt.Sprintf("pow(acc, 1.0 / %d.0)", ir.AttrsOf[op.PAttr](n).P)
+		term, root := fmt.Sprintf("pow(fabs(v), %d.0)", ir.AttrsOf[op.PAttr](n).P), fmt.Sprintf("pow(acc, 1.0 / %d.0)",
+			ir.AttrsOf[op.PAttr](n).P)
 		switch ir.AttrsOf[op.PAttr](n).P { // what the usual norms need no pow for, which is slow without hardware
 		case 1:
 			term, root = "fabs(v)", "acc"
@@ -219,7 +221,8 @@ func unpool(f *fn) error {
 	x, idx, y := f.in(0), f.in(1), f.out(0)
 	from := append([]int(nil), n.In[0].Type.Shape...)
 	k := len(from) - 2
-	st, pads, kernel := ir.AttrsOf[op.StridesAttr](n).Strides, ir.AttrsOf[op.PadsAttr](n).Pads, ir.AttrsOf[op.KernelShapeAttr](n).KernelShape
+	st, pads, kernel := ir.AttrsOf[op.StridesAttr](n).Strides, ir.AttrsOf[op.PadsAttr](n).Pads,
+		ir.AttrsOf[op.KernelShapeAttr](n).KernelShape
 	for i := range k {
 		s, p := 1, 0
 		if st != nil {
@@ -251,10 +254,13 @@ func unpool(f *fn) error {
 }
 
 func windowRows() []*kernel.Kernel {
-	notQuantised := []*ir.OpDef{op.MaxPool, op.GlobalMaxPool, op.AveragePool, op.GlobalAveragePool, op.LpPool, op.GlobalLpPool}
+	notQuantised := []*ir.OpDef{op.MaxPool, op.GlobalMaxPool, op.AveragePool, op.GlobalAveragePool, op.LpPool,
+		op.GlobalLpPool}
 	return []*kernel.Kernel{
-		row("conv", "convolution in 1 to 3 dimensions, any float type; of 8-bit integers with zero points", convolution, nil, op.Conv, op.ConvInteger),
-		row("conv_transpose", "transposed convolution in 1 to 3 dimensions, any float type", transposed, nil, op.ConvTranspose),
+		row("conv", "convolution in 1 to 3 dimensions, any float type; of 8-bit integers with zero points", convolution,
+			nil, op.Conv, op.ConvInteger),
+		row("conv_transpose", "transposed convolution in 1 to 3 dimensions, any float type", transposed, nil,
+			op.ConvTranspose),
 		row("pool", "pooling in 1 to 3 dimensions, any element type, with indices", pool, nil, notQuantised...),
 		row("max_unpool", "inverse of maximum pooling by indices, any element type", unpool, nil, op.MaxUnpool),
 	}

@@ -31,7 +31,8 @@ func TestOneMultiply(t *testing.T) {
 		for v := lo; v <= hi; v += 1 + r.Int64N(step) {
 			want := int64(fixp.Requantize(int32(v), mult, shift)) + int64(offset)
 			if got := s.Apply(v); got != want {
-				t.Fatalf("mult %d shift %d offset %d, sum %d in [%d,%d]: %+v gives %d, want %d", mult, shift, offset, v, lo, hi, s, got, want)
+				t.Fatalf("mult %d shift %d offset %d, sum %d in [%d,%d]: %+v gives %d, want %d", mult, shift, offset, v,
+					lo, hi, s, got, want)
 			}
 		}
 	}
@@ -62,7 +63,8 @@ func TestUpperHalf(t *testing.T) {
 		for v := lo; v <= hi; v += 1 + r.Int64N(step) {
 			want := int64(fixp.Requantize(int32(v), mult, shift)) + int64(offset)
 			if got := u.Apply(v); got != want {
-				t.Fatalf("mult %d shift %d offset %d, sum %d in [%d,%d]: %+v gives %d, want %d", mult, shift, offset, v, lo, hi, u, got, want)
+				t.Fatalf("mult %d shift %d offset %d, sum %d in [%d,%d]: %+v gives %d, want %d", mult, shift, offset, v,
+					lo, hi, u, got, want)
 			}
 			if sum := v << uint(u.K); int64(int32(sum)) != sum {
 				t.Fatalf("sum %d in [%d,%d] shifted by %d does not fit", v, lo, hi, u.K)

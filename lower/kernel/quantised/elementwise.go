@@ -29,19 +29,21 @@ const expandUpTo = 1024
 // SameShapes: vector kernels do not broadcast. A small constant operand is
 // expanded at compile time.
 func SameShapes(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "operands of the output's shape (small constants are expanded)", Check: func(n *kernel.Node) string {
-		out := n.Out[0].Type
-		for _, v := range n.In {
-			switch {
-			case v.Const == nil && !slices.Equal(v.Type.Shape, out.Shape):
-				return fmt.Sprintf("%s has shape %v and is broadcast to %v at run time", v, v.Type.Shape, out.Shape)
-			case v.Const != nil && v.Const.Len() != out.Elems() && out.Elems() > expandUpTo:
-				return fmt.Sprintf("the constant %s of %d elements would take %d bytes of flash in the shape of the result, want at most %d",
-					v, v.Const.Len(), out.Elems(), expandUpTo)
+	return kernel.Rule{Code: code, Doc: "operands of the output's shape (small constants are expanded)",
+		Check: func(n *kernel.Node) string {
+			out := n.Out[0].Type
+			for _, v := range n.In {
+				switch {
+				case v.Const == nil && !slices.Equal(v.Type.Shape, out.Shape):
+					return fmt.Sprintf("%s has shape %v and is broadcast to %v at run time", v, v.Type.Shape, out.Shape)
+				case v.Const != nil && v.Const.Len() != out.Elems() && out.Elems() > expandUpTo:
+					return fmt.Sprintf("the constant %s of %d elements would take %d bytes of flash in the shape of the "+
+						"result, want at most %d",
+						v, v.Const.Len(), out.Elems(), expandUpTo)
+				}
 			}
-		}
-		return ""
-	}}
+			return ""
+		}}
 }
 
 // Operand is operand i of an element-wise operator in the memory order of the
@@ -62,7 +64,8 @@ func Operand(n *ir.Node, i int) call.Arg {
 		}
 	}
 	tensor.Gather(d, v.Const, t.Shape, st, 0)
-	return &call.Blob{Hint: "operand", CType: ctype, Data: d.Transpose(t.OrderOrIdentity()).Bytes(), Align: 4, NoCast: true}
+	return &call.Blob{Hint: "operand", CType: ctype, Data: d.Transpose(t.OrderOrIdentity()).Bytes(), Align: 4,
+		NoCast: true}
 }
 
 // Elementwise is a lowering of an element-wise operator without its calls: the

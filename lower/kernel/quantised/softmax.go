@@ -25,15 +25,16 @@ func Innermost(n *kernel.Node) kernel.Layout {
 func SoftmaxRules(code string) []kernel.Rule {
 	return []kernel.Rule{
 		Int8(code+"-01", 0),
-		{Code: code + "-02", Doc: "output scale 1/256, zero point -128; a representable input scale", Check: func(n *kernel.Node) string {
-			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
-				return kernel.Unread
-			}
-			if _, _, _, ok := op.SoftmaxKernel(n.Node); !ok {
-				return fmt.Sprintf("the output is %s, want scale 1/256 and zero point -128", n.Out[0].Type)
-			}
-			return ""
-		}},
+		{Code: code + "-02", Doc: "output scale 1/256, zero point -128; a representable input scale",
+			Check: func(n *kernel.Node) string {
+				if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
+					return kernel.Unread
+				}
+				if _, _, _, ok := op.SoftmaxKernel(n.Node); !ok {
+					return fmt.Sprintf("the output is %s, want scale 1/256 and zero point -128", n.Out[0].Type)
+				}
+				return ""
+			}},
 	}
 }
 

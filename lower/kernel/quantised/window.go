@@ -28,14 +28,16 @@ type Window struct {
 
 // ConvWindow is the window of a convolution in one or two dimensions.
 func ConvWindow(g *op.ConvGeom) Window {
-	return Window{In: Spatial(g.In, 1), Out: Spatial(g.Out, 1), Kernel: Spatial(g.Kernel, 1), Stride: Spatial(g.Strides, 1),
-		Pad: Spatial(g.PadBegin, 0), Dilation: Spatial(g.Dilations, 1)}
+	return Window{In: Spatial(g.In, 1), Out: Spatial(g.Out, 1), Kernel: Spatial(g.Kernel, 1),
+		Stride: Spatial(g.Strides, 1),
+		Pad:    Spatial(g.PadBegin, 0), Dilation: Spatial(g.Dilations, 1)}
 }
 
 // PoolWindow is the window of a pooling in one or two dimensions.
 func PoolWindow(g *op.PoolGeom) Window {
-	return Window{In: Spatial(g.In, 1), Out: Spatial(g.Out, 1), Kernel: Spatial(g.Kernel, 1), Stride: Spatial(g.Strides, 1),
-		Pad: Spatial(g.PadBegin, 0), Dilation: Spatial(g.Dilations, 1)}
+	return Window{In: Spatial(g.In, 1), Out: Spatial(g.Out, 1), Kernel: Spatial(g.Kernel, 1),
+		Stride: Spatial(g.Strides, 1),
+		Pad:    Spatial(g.PadBegin, 0), Dilation: Spatial(g.Dilations, 1)}
 }
 
 // Span is the extent of a window in the input.
@@ -179,7 +181,8 @@ func ConvRules(code string, depthwise bool, packed Packed) []kernel.Rule {
 	return append(weightRules(code, packed), ConvSpatialRule(code+"-05"),
 		kernel.Conv.Rule(code+"-06", want+" convolution", func(_ *kernel.Node, g *op.ConvGeom) string {
 			if op.IsDepthwise(g) != depthwise {
-				return fmt.Sprintf("group %d of %d input and %d output channels: not %s convolution", g.Group, g.CIn, g.COut, want)
+				return fmt.Sprintf("group %d of %d input and %d output channels: not %s convolution", g.Group, g.CIn,
+					g.COut, want)
 			}
 			return ""
 		}))

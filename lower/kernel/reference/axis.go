@@ -27,7 +27,8 @@ var hasRank = cond{"rank is at least 1", func(n *kernel.Node) string {
 	return ""
 }}
 
-func laneRow(fn, code, doc string, d *ir.OpDef, build func(n *ir.Node, outer, axis, inner int) *call.Struct, conds ...cond) *kernel.Kernel {
+func laneRow(fn, code, doc string, d *ir.OpDef, build func(n *ir.Node, outer, axis, inner int) *call.Struct,
+	conds ...cond) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
 		Rules: rules(code, append([]cond{float32s(0), nonEmpty, hasRank}, conds...)...), Layout: same,
@@ -62,7 +63,8 @@ func argRow(fn, typ, code, doc string, d *ir.OpDef, in cond) *kernel.Kernel {
 		Lower: func(n *kernel.Node) *call.Lowered {
 			outer, axis, inner := axisOf(n)
 			l := start(n.Node, fn)
-			p := params(typ, ints("outer", outer, "axis", axis, "inner", inner, "select_last", ir.AttrsOf[op.ArgOpAttrs](n).SelectLastIndex)...)
+			p := params(typ, ints("outer", outer, "axis", axis, "inner", inner, "select_last",
+				ir.AttrsOf[op.ArgOpAttrs](n).SelectLastIndex)...)
 			l.call(fn, p, l.in(0), l.out(0))
 			return l.low
 		},
@@ -78,7 +80,8 @@ var cumSumRow = &kernel.Kernel{
 		axis := kernel.Known(op.Axis(n.Node, a[0], n.In[0].Type.Rank()))
 		outer, size, inner := outerAxisInner(n.In[0].Type, axis)
 		l := start(n.Node, "nncc_cumsum_f32")
-		p := params("nncc_cumsum_params", ints("outer", outer, "axis", size, "inner", inner, "exclusive", ir.AttrsOf[op.ScanOpAttrs](n).Exclusive, "reverse", ir.AttrsOf[op.ScanOpAttrs](n).Reverse)...)
+		p := params("nncc_cumsum_params", ints("outer", outer, "axis", size, "inner", inner, "exclusive",
+			ir.AttrsOf[op.ScanOpAttrs](n).Exclusive, "reverse", ir.AttrsOf[op.ScanOpAttrs](n).Reverse)...)
 		l.call("nncc_cumsum_f32", p, l.in(0), l.out(0))
 		l.inPlace(0)
 		return l.low
@@ -87,7 +90,8 @@ var cumSumRow = &kernel.Kernel{
 
 func axisKernels() []*kernel.Kernel {
 	norm := func(n *ir.Node, outer, axis, inner int) *call.Struct {
-		return params("nncc_lp_norm_params", ints("outer", outer, "axis", axis, "inner", inner, "power", ir.AttrsOf[op.PAttr](n).P)...)
+		return params("nncc_lp_norm_params", ints("outer", outer, "axis", axis, "inner", inner, "power",
+			ir.AttrsOf[op.PAttr](n).P)...)
 	}
 	oneOrTwo := cond{"p is 1 or 2", func(n *kernel.Node) string {
 		if p := ir.AttrsOf[op.PAttr](n).P; p != 1 && p != 2 {
@@ -97,11 +101,15 @@ func axisKernels() []*kernel.Kernel {
 	}}
 	return []*kernel.Kernel{
 		laneRow("nncc_softmax_f32", "NNCC-SOFTMAX-F32", "softmax along any axis", op.Softmax, nil),
-		laneRow("nncc_log_softmax_f32", "NNCC-LOGSOFTMAX-F32", "logarithm of softmax along any axis", op.LogSoftmax, nil),
+		laneRow("nncc_log_softmax_f32", "NNCC-LOGSOFTMAX-F32", "logarithm of softmax along any axis", op.LogSoftmax,
+			nil),
 		laneRow("nncc_hardmax_f32", "NNCC-HARDMAX-F32", "1 at the first maximum along any axis", op.Hardmax, nil),
-		laneRow("nncc_lp_norm_f32", "NNCC-LPNORM-F32", "L1 or L2 normalisation along any axis", op.LpNormalization, norm, oneOrTwo),
-		argRow("nncc_argmax_f32", "nncc_arg_params", "NNCC-ARGMAX-F32", "position of the maximum along any axis", op.ArgMax, plain(tensor.F32)),
-		argRow("nncc_argmin_f32", "nncc_arg_params", "NNCC-ARGMIN-F32", "position of the minimum along any axis", op.ArgMin, plain(tensor.F32)),
+		laneRow("nncc_lp_norm_f32", "NNCC-LPNORM-F32", "L1 or L2 normalisation along any axis", op.LpNormalization,
+			norm, oneOrTwo),
+		argRow("nncc_argmax_f32", "nncc_arg_params", "NNCC-ARGMAX-F32", "position of the maximum along any axis",
+			op.ArgMax, plain(tensor.F32)),
+		argRow("nncc_argmin_f32", "nncc_arg_params", "NNCC-ARGMIN-F32", "position of the minimum along any axis",
+			op.ArgMin, plain(tensor.F32)),
 		cumSumRow,
 	}
 }

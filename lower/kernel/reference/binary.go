@@ -49,7 +49,8 @@ func (l *lowering) broadcast(i int, out ir.Type) operand {
 // of nncc_bcast_params.
 func bcast(out ir.Type, a, b operand) call.Nested {
 	dims, st := merge(out.Phys(), a.strides, b.strides)
-	return call.Nested{Fields: append(ints("rank", len(dims)), list("dims", dims), list("a_stride", st[0]), list("b_stride", st[1]))}
+	return call.Nested{Fields: append(ints("rank", len(dims)), list("dims", dims), list("a_stride", st[0]),
+		list("b_stride", st[1]))}
 }
 
 func bcastParams(out ir.Type, a, b operand) *call.Struct {
@@ -125,7 +126,8 @@ func binaryF32(fn, code, doc string, conds []cond, ops ...*ir.OpDef) *kernel.Ker
 			l := start(n.Node, fn)
 			l.fold(fn)
 			if n.Op == op.Mean {
-				y, k := l.outputOperand(), operand{arg: f32Blob("const", []float32{float32(len(n.In))}), strides: make([]int, n.Out[0].Type.Rank())}
+				y, k := l.outputOperand(), operand{arg: f32Blob("const", []float32{float32(len(n.In))}),
+					strides: make([]int, n.Out[0].Type.Rank())}
 				l.call("nncc_div_f32", bcastParams(n.Out[0].Type, y, k), y.arg, k.arg, l.out(0))
 			}
 			if hasAct(n.Node) {
@@ -199,7 +201,8 @@ func binaryKernels() []*kernel.Kernel {
 
 // whereRow chooses between two tensors of any type.
 var whereRow = &kernel.Kernel{
-	Name: "nncc_where", Library: "nncc", Doc: "choice between two tensors, any element type", Ops: []*ir.OpDef{op.Where},
+	Name: "nncc_where", Library: "nncc", Doc: "choice between two tensors, any element type",
+	Ops:    []*ir.OpDef{op.Where},
 	Rules:  rules("NNCC-WHERE", sameData, nonEmpty, rankUpTo(maxDims)),
 	Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
@@ -209,7 +212,8 @@ var whereRow = &kernel.Kernel{
 		dims, st := merge(out.Phys(), c.strides, a.strides, b.strides)
 		f := append(ints("elem", out.DType.Size(), "rank", len(dims)), list("dims", dims),
 			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
-		l.call("nncc_where", params("nncc_where_params", f...), c.arg, bytesOf(a.arg), bytesOf(b.arg), bytesOf(l.out(0)))
+		l.call("nncc_where", params("nncc_where_params", f...), c.arg, bytesOf(a.arg), bytesOf(b.arg),
+			bytesOf(l.out(0)))
 		return l.low
 	},
 }

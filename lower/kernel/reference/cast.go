@@ -12,20 +12,23 @@ import (
 
 // castTypes are nncc_cast's names of the element types that it converts.
 var castTypes = map[tensor.DType]call.Lit{
-	tensor.F32: "NNCC_TYPE_F32", tensor.Bool: "NNCC_TYPE_BOOL", tensor.I8: "NNCC_TYPE_S8", tensor.U8: "NNCC_TYPE_U8", tensor.I16: "NNCC_TYPE_S16",
+	tensor.F32: "NNCC_TYPE_F32", tensor.Bool: "NNCC_TYPE_BOOL", tensor.I8: "NNCC_TYPE_S8", tensor.U8: "NNCC_TYPE_U8",
+	tensor.I16: "NNCC_TYPE_S16",
 	tensor.U16: "NNCC_TYPE_U16", tensor.I32: "NNCC_TYPE_S32", tensor.U32: "NNCC_TYPE_U32", tensor.I64: "NNCC_TYPE_S64",
 }
 
 // castRow converts plain element types; quantised 8-bit values go by a table.
 var castRow = &kernel.Kernel{
-	Name: "nncc_cast", Library: "nncc", Doc: "conversion between float32, bool and integers of 8 to 64 bits", Ops: []*ir.OpDef{op.Cast, op.CastLike, op.BitCast},
+	Name: "nncc_cast", Library: "nncc", Doc: "conversion between float32, bool and integers of 8 to 64 bits",
+	Ops: []*ir.OpDef{op.Cast, op.CastLike, op.BitCast},
 	Rules: rules("NNCC-CAST", nonEmpty, cond{"plain float32, bool or integers", func(n *kernel.Node) string {
 		for _, x := range []struct {
 			what string
 			t    ir.Type
 		}{{"the input", n.In[0].Type}, {"the output", n.Out[0].Type}} {
 			if _, ok := castTypes[x.t.DType]; !ok || x.t.Quant != nil {
-				return fmt.Sprintf("%s is %s, want plain float32, bool or an integer type but uint64", x.what, short(x.t))
+				return fmt.Sprintf("%s is %s, want plain float32, bool or an integer type but uint64", x.what,
+					short(x.t))
 			}
 		}
 		return ""

@@ -74,7 +74,8 @@ var depthwiseOnly = cond{"one group an input channel", func(n *kernel.Node) stri
 	return ""
 }}
 
-func convRow(fn, code, doc string, o *ir.OpDef, conds []cond, params func(l *lowering, g *op.ConvGeom) *call.Struct) *kernel.Kernel {
+func convRow(fn, code, doc string, o *ir.OpDef, conds []cond,
+	params func(l *lowering, g *op.ConvGeom) *call.Struct) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{o},
 		Rules:  rules(code, append([]cond{float32s(), nonEmpty, upTo2D}, conds...)...),
@@ -97,13 +98,16 @@ func convKernels() []*kernel.Kernel {
 		}
 	}
 	return []*kernel.Kernel{
-		convRow("nncc_depthwise_conv2d_f32", "NNCC-DWCONV-F32", "depthwise convolution, 1-D and 2-D", op.Conv, []cond{depthwiseOnly},
+		convRow("nncc_depthwise_conv2d_f32", "NNCC-DWCONV-F32", "depthwise convolution, 1-D and 2-D", op.Conv,
+			[]cond{depthwiseOnly},
 			func(l *lowering, g *op.ConvGeom) *call.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "mult", g.COut/g.CIn)...)
 				return params("nncc_depthwise_conv2d_params", append(f, actFields(l.n)...)...)
 			}),
-		convRow("nncc_conv2d_f32", "NNCC-CONV-F32", "convolution, 1-D and 2-D, with groups and dilation", op.Conv, nil, full("nncc_conv2d_params")),
-		convRow("nncc_conv_transpose2d_f32", "NNCC-CONVTRANSPOSE-F32", "transposed convolution, 1-D and 2-D, with groups and dilation",
+		convRow("nncc_conv2d_f32", "NNCC-CONV-F32", "convolution, 1-D and 2-D, with groups and dilation", op.Conv, nil,
+			full("nncc_conv2d_params")),
+		convRow("nncc_conv_transpose2d_f32", "NNCC-CONVTRANSPOSE-F32",
+			"transposed convolution, 1-D and 2-D, with groups and dilation",
 			op.ConvTranspose, nil, full("nncc_conv_transpose2d_params")),
 	}
 }

@@ -20,13 +20,15 @@ const (
 // lanesRow is a float32 convolution with output channels in the lanes of
 // vectors. Its portable body is no faster than the scalar kernel, so only
 // cores with vectors take it.
-func lanesRow(fn, code, doc string, o []*ir.OpDef, conds []cond, params func(l *lowering, g *op.ConvGeom) *call.Struct) *kernel.Kernel {
-	vectors := kernel.Rule{Code: code + "-00", Doc: "a core with Helium for floats", Check: func(n *kernel.Node) string {
-		if !n.Core.MVE || !n.Core.FPU {
-			return "the core has no float vectors"
-		}
-		return ""
-	}}
+func lanesRow(fn, code, doc string, o []*ir.OpDef, conds []cond,
+	params func(l *lowering, g *op.ConvGeom) *call.Struct) *kernel.Kernel {
+	vectors := kernel.Rule{Code: code + "-00", Doc: "a core with Helium for floats",
+		Check: func(n *kernel.Node) string {
+			if !n.Core.MVE || !n.Core.FPU {
+				return "the core has no float vectors"
+			}
+			return ""
+		}}
 	own := kernel.Rule{Code: code + "-10", Doc: "own kernels are wanted", Check: func(n *kernel.Node) string {
 		if n.Kernels == "reference" {
 			return "--kernels reference wants scalar kernels"
@@ -35,7 +37,8 @@ func lanesRow(fn, code, doc string, o []*ir.OpDef, conds []cond, params func(l *
 	}}
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: o, Layout: kernel.SpatialLayout,
-		Rules: append([]kernel.Rule{vectors, own}, rules(code, append([]cond{float32s(), nonEmpty, upTo2D, constant(1, 2)}, conds...)...)...),
+		Rules: append([]kernel.Rule{vectors, own},
+			rules(code, append([]cond{float32s(), nonEmpty, upTo2D, constant(1, 2)}, conds...)...)...),
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Conv.Must(n)
 			l := start(n.Node, fn)
@@ -111,12 +114,14 @@ var notOneEach = cond{"channels that are added up, or several outputs of each", 
 // lanesKernels come before the scalar rows.
 func lanesKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		lanesRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONV-LANES", "depthwise convolution, channels in vectors", []*ir.OpDef{op.Conv}, []cond{oneEach},
+		lanesRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONV-LANES", "depthwise convolution, channels in vectors",
+			[]*ir.OpDef{op.Conv}, []cond{oneEach},
 			func(l *lowering, g *op.ConvGeom) *call.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "mult", 1)...)
 				return params("nncc_depthwise_conv2d_params", append(f, actFields(l.n)...)...)
 			}),
-		lanesRow("nncc_conv2d_packed_f32", "NNCC-CONV-LANES", "convolution, output channels in vectors", []*ir.OpDef{op.Conv}, []cond{notOneEach},
+		lanesRow("nncc_conv2d_packed_f32", "NNCC-CONV-LANES", "convolution, output channels in vectors",
+			[]*ir.OpDef{op.Conv}, []cond{notOneEach},
 			func(l *lowering, g *op.ConvGeom) *call.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 				return params("nncc_conv2d_params", append(f, actFields(l.n)...)...)

@@ -155,7 +155,8 @@ func TestCodes(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"in %x : i32[3]\nin %y : i32[3]\n%o = Add(%x, %y)", "input 0 is int32, want float32"},
-		{"in %x : f32[1,2,3,3,3]\nconst %w : f32[2,2,2,2,2] = rand 1\n%o = Conv(%x, %w)", "3 spatial dimensions, want 1 or 2"},
+		{"in %x : f32[1,2,3,3,3]\nconst %w : f32[2,2,2,2,2] = rand 1\n%o = Conv(%x, %w)",
+			"3 spatial dimensions, want 1 or 2"},
 		{"in %x : f32[1,2,4,4]\n%o, %i = MaxPool(%x) {kernel_shape=[2,2]}", "want output 0 only"},
 		{"in %x : i8[4] q(0.1:0)\n%o : i16[4] q(0.001:0) = Sigmoid(%x)", "want one byte an element and one scale"},
 		{"in %x : f32[3]\nin %y : f32[3]\n%o = Mod(%x, %y) {fmod=1}", ""},

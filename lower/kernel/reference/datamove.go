@@ -12,7 +12,8 @@ import (
 
 // concatRow places every input as rows of blocks inside the output.
 var concatRow = &kernel.Kernel{
-	Name: "nncc_copy_rows", Library: "nncc", Doc: "concatenation along any axis, any element type", Ops: []*ir.OpDef{op.Concat},
+	Name: "nncc_copy_rows", Library: "nncc", Doc: "concatenation along any axis, any element type",
+	Ops:   []*ir.OpDef{op.Concat},
 	Rules: rules("NNCC-CONCAT", sameData, nonEmptyOut), Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		out := n.Out[0].Type
@@ -80,7 +81,8 @@ var splitRow = &kernel.Kernel{
 		off := 0
 		for i, k := range s.sizes {
 			if i < len(n.Out) {
-				l.blocks(outer, k*inner, l.pitch(false, 0, size*inner), l.pitch(true, i, k*inner), l.inAt(0, off), l.out(i))
+				l.blocks(outer, k*inner, l.pitch(false, 0, size*inner), l.pitch(true, i, k*inner), l.inAt(0, off),
+					l.out(i))
 				if n.In[0].Const == nil {
 					l.low.Parts = append(l.low.Parts, part(false, i, off, outer, k*inner, size*inner))
 				}
@@ -117,7 +119,8 @@ func sliced(n *kernel.Node) *call.Lowered {
 	m.x, m.y = permuted(st, y.OrderOrIdentity()), tensor.Strides(m.dims)
 	l := start(n.Node, "nncc_copy_nd")
 	l.low.Unused = unusedTail(n.Node)
-	if f := m.merged(); n.Op == op.Slice && len(f.dims) == 1 && (f.x[0] == 1 || f.dims[0] == 1) && n.In[0].Const == nil {
+	if f := m.merged(); n.Op == op.Slice && len(f.dims) == 1 && (f.x[0] == 1 || f.dims[0] == 1) &&
+		n.In[0].Const == nil {
 		l.low.Parts = []call.Part{{I: 0, Off: m.xOff * m.elem}}
 	}
 	l.strided(m)
@@ -140,7 +143,8 @@ func (l *lowering) strided(m move) {
 
 // padRow extends or crops in any mode.
 var padRow = &kernel.Kernel{
-	Name: "nncc_pad", Library: "nncc", Doc: "padding and cropping in any mode, any element type", Ops: []*ir.OpDef{op.Pad},
+	Name: "nncc_pad", Library: "nncc", Doc: "padding and cropping in any mode, any element type",
+	Ops:   []*ir.OpDef{op.Pad},
 	Rules: rules("NNCC-PAD", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 3), padFillKnown), Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g := kernel.Pad.Must(n)
@@ -154,7 +158,8 @@ var padRow = &kernel.Kernel{
 		}
 		order := y.OrderOrIdentity()
 		in, out, before := mergePad(permuted(x.Shape, order), y.Phys(), permuted(g.Begin, order))
-		f := append(ints("elem", y.DType.Size(), "rank", len(in), "mode", modes[g.Mode]), list("in_dims", in), list("out_dims", out), list("before", before))
+		f := append(ints("elem", y.DType.Size(), "rank", len(in), "mode", modes[g.Mode]), list("in_dims", in),
+			list("out_dims", out), list("before", before))
 		l.call("nncc_pad", params("nncc_pad_params", f...), bytesOf(l.in(0)), value, bytesOf(l.out(0)))
 		return l.low
 	},
@@ -189,7 +194,8 @@ var padFillKnown = cond{"the fill value is constant or of the data's type", func
 	}
 	if v.Const == nil {
 		if x := n.In[0].Type; v.Type.DType != x.DType || !v.Type.Quant.Equal(x.Quant) {
-			return fmt.Sprintf("the fill value %s is %s and computed at run time, the data are %s", v, full(v.Type), full(x))
+			return fmt.Sprintf("the fill value %s is %s and computed at run time, the data are %s", v, full(v.Type),
+				full(x))
 		}
 		return ""
 	}

@@ -38,7 +38,8 @@ func TestElementForms(t *testing.T) {
 	}
 	var forms []form
 	var src bytes.Buffer
-	fmt.Fprint(&src, "#include <stdio.h>\n#include \"nncc_element_f32.h\"\n#include \"nncc_loops.h\"\nint main(void)\n{\n    float in;\n    double y;\n")
+	fmt.Fprint(&src, "#include <stdio.h>\n#include \"nncc_element_f32.h\"\n#include \"nncc_loops.h\"\nint "+
+		"main(void)\n{\n    float in;\n    double y;\n")
 	fmt.Fprint(&src, "    while (fread(&in, sizeof in, 1, stdin) == 1) {\n")
 	for _, d := range op.All() {
 		if d.C == nil || d.Scalar == nil || d.Quant != ir.QFloat {
@@ -47,8 +48,10 @@ func TestElementForms(t *testing.T) {
 		for _, n := range variants(d) {
 			attr := func(name string) string { return fmt.Sprintf("((t)%.17g)", n.Float(name)) }
 			c := n.Op.C(n)
-			fmt.Fprintf(&src, "        { typedef float t; const t x = in; y = (t)(%s); fwrite(&y, sizeof y, 1, stdout); }\n", kernel.Written(kernel.Float32(c), "x", attr))
-			fmt.Fprintf(&src, "        { typedef double t; const t x = in; y = (t)(%s); fwrite(&y, sizeof y, 1, stdout); }\n", kernel.Written(c.F64, "x", attr))
+			fmt.Fprintf(&src, "        { typedef float t; const t x = in; y = (t)(%s); fwrite(&y, sizeof y, 1, "+
+				"stdout); }\n", kernel.Written(kernel.Float32(c), "x", attr))
+			fmt.Fprintf(&src, "        { typedef double t; const t x = in; y = (t)(%s); fwrite(&y, sizeof y, 1, "+
+				"stdout); }\n", kernel.Written(c.F64, "x", attr))
 			forms = append(forms, form{n, true}, form{n, false})
 		}
 	}
@@ -62,7 +65,8 @@ func TestElementForms(t *testing.T) {
 	if err := runtimec.WriteTree(runtime); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-std=c99", "-Wall", "-Werror", "-I", filepath.Join(runtime, "include", "nncc"), "-I", filepath.Join(runtime, "src", "nncc"), "-o", exe, file}
+	args := []string{"-std=c99", "-Wall", "-Werror", "-I", filepath.Join(runtime, "include", "nncc"), "-I",
+		filepath.Join(runtime, "src", "nncc"), "-o", exe, file}
 	called := map[string]bool{}
 	for _, f := range regexp.MustCompile(`nncc_\w+_f64`).FindAllString(src.String(), -1) {
 		if !called[f] {

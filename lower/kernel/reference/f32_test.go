@@ -29,14 +29,16 @@ func TestUnaryF32(t *testing.T) {
 		}
 	}
 	cases = append(cases,
-		kase{name: "Clip", src: one(f32("[7]"), "const %lo : f32[] = {-0.5}\nconst %hi : f32[] = {0.25}", "Clip(%x, %lo, %hi)")},
+		kase{name: "Clip", src: one(f32("[7]"), "const %lo : f32[] = {-0.5}\nconst %hi : f32[] = {0.25}",
+			"Clip(%x, %lo, %hi)")},
 		kase{name: "Clip max", src: one(f32("[7]"), "const %hi : f32[] = {0.25}", "Clip(%x, -, %hi)")},
 		kase{name: "Clip run time", src: one([]string{"f32[2,3]", "f32[]", "f32[]"}, "", "Clip(%x, %y, %z)")},
 		kase{name: "Gelu tanh", src: one(f32("[9]"), "", `Gelu(%x) {approximate="tanh"}`)},
 		kase{name: "Elu attr", src: one(f32("[9]"), "", `Elu(%x) {alpha=0.3}`)},
 		kase{name: "scalar", src: one(f32("[]"), "", `Tanh(%x)`)},
 		kase{name: "Not", src: one([]string{"bool[2,3]"}, "", `Not(%x)`), kernel: "nncc_lut_s8"},
-		kase{name: "chain", src: "in %x : f32[4,4]\n%a = Exp(%x)\n%b = Neg(%a)\n%c = Tanh(%b)\nout \"c\" = %c\nout \"a\" = %a"},
+		kase{name: "chain", src: "in %x : f32[4,4]\n%a = Exp(%x)\n%b = Neg(%a)\n%c = Tanh(%b)\nout \"c\" = %c\nout " +
+			"\"a\" = %a"},
 	)
 	runCases(t, cases)
 }
@@ -47,13 +49,15 @@ func TestBinaryF32(t *testing.T) {
 		{"[2,3,4,5]", "[2,3,4,5]"}, {"[2,3,4,5]", "[3,1,1]"}, {"[2,3,4,5]", "[5]"}, {"[2,1,4,1]", "[3,1,5]"},
 		{"[2,3,4,5]", "[]"}, {"[1]", "[2,3,4,5]"}, {"[2,3,1,1]", "[2,3,4,5]"}, {"[]", "[]"},
 	}
-	for _, name := range []string{"Add", "Sub", "Mul", "Div", "Min", "Max", "Sum", "Mean", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"} {
+	for _, name := range []string{"Add", "Sub", "Mul", "Div", "Min", "Max", "Sum", "Mean", "Equal", "Less",
+		"LessOrEqual", "Greater", "GreaterOrEqual"} {
 		for i, s := range shapes {
 			if name != "Sub" && name != "Less" && i > 2 {
 				continue
 			}
 			for _, order := range []string{"", "nhwc", "2013"} {
-				cases = append(cases, kase{name: fmt.Sprint(name, s, order), order: order, src: one([]string{"f32" + s[0], "f32" + s[1]}, "", name+"(%x, %y)")})
+				cases = append(cases, kase{name: fmt.Sprint(name, s, order), order: order,
+					src: one([]string{"f32" + s[0], "f32" + s[1]}, "", name+"(%x, %y)")})
 			}
 			cases = append(cases, kase{name: fmt.Sprint(name, s, " const"), order: "nhwc",
 				src: one([]string{"f32" + s[0]}, "const %k : f32"+s[1]+" = rand 7", name+"(%x, %k)")})
@@ -64,11 +68,13 @@ func TestBinaryF32(t *testing.T) {
 		kase{name: "Max 3", src: one([]string{"f32[3,4]", "f32[4]", "f32[3,1]"}, "", "Max(%x, %y, %z)")},
 		kase{name: "Mean 3", src: one([]string{"f32[3,4]", "f32[4]", "f32[3,1]"}, "", "Mean(%x, %y, %z)")},
 		kase{name: "Max 1", src: one([]string{"f32[3,4]"}, "", "Max(%x)")},
-		kase{name: "PRelu", order: "nhwc", src: one([]string{"f32[2,3,4,5]"}, "const %k : f32[3,1,1] = rand 7", "PRelu(%x, %k)")},
+		kase{name: "PRelu", order: "nhwc", src: one([]string{"f32[2,3,4,5]"}, "const %k : f32[3,1,1] = rand 7",
+			"PRelu(%x, %k)")},
 		kase{name: "Pow", src: one([]string{"f32[2,3]"}, "const %k : f32[] = {2}", "Pow(%x, %k)")},
 		kase{name: "Mod", src: one([]string{"f32[2,3]", "f32[3]"}, "", "Mod(%x, %y) {fmod=1}"), tol: 1e-5},
 		kase{name: "x+x", src: one([]string{"f32[2,3]"}, "", "Add(%x, %x)")},
-		kase{name: "Where", order: "nhwc", src: one([]string{"bool[4,5]", "f32[2,3,4,5]", "f32[3,1,1]"}, "", "Where(%x, %y, %z)")},
+		kase{name: "Where", order: "nhwc", src: one([]string{"bool[4,5]", "f32[2,3,4,5]", "f32[3,1,1]"}, "",
+			"Where(%x, %y, %z)")},
 		kase{name: "Where i64", src: one([]string{"bool[4]", "i64[3,4]", "i64[]"}, "", "Where(%x, %y, %z)")},
 		kase{name: "Equal i64", src: one([]string{"i64[3,4]", "i64[4]"}, "", "Equal(%x, %y)")},
 		kase{name: "And", src: one([]string{"bool[3,4]", "bool[4]"}, "", "And(%x, %y)")},
@@ -84,7 +90,8 @@ func TestConvF32(t *testing.T) {
 		if bias > 0 {
 			b, use = fmt.Sprintf("\nconst %%b : f32[%d] = rand 3", bias), ", %b"
 		}
-		return kase{name: op + " " + name, src: one(f32(x), "const %w : f32"+w+" = rand 5"+b, op+"(%x, %w"+use+") {"+attrs+"}"), tol: 3e-6}
+		return kase{name: op + " " + name, src: one(f32(x), "const %w : f32"+w+" = rand 5"+b, op+"(%x, %w"+use+") {"+
+			attrs+"}"), tol: 3e-6}
 	}
 	runCases(t, []kase{
 		conv("plain", "[1,3,8,7]", "[5,3,3,3]", "", 5, "Conv"),
@@ -97,13 +104,19 @@ func TestConvF32(t *testing.T) {
 		conv("1-D depthwise", "[1,3,9]", "[3,1,3]", "group=3", 0, "Conv"),
 		conv("1x1", "[1,7,3,3]", "[9,7,1,1]", "", 9, "Conv"),
 		conv("plain", "[1,3,4,5]", "[3,4,3,3]", "", 4, "ConvTranspose"),
-		conv("stride", "[1,4,4,5]", "[4,3,3,2]", "strides=[2,3], pads=[1,0,1,1], output_padding=[1,0], act_min=0.0", 0, "ConvTranspose"),
+		conv("stride", "[1,4,4,5]", "[4,3,3,2]", "strides=[2,3], pads=[1,0,1,1], output_padding=[1,0], act_min=0.0", 0,
+			"ConvTranspose"),
 		conv("groups", "[2,4,4,5]", "[4,3,3,3]", "group=2, dilations=[2,1], strides=[2,1]", 6, "ConvTranspose"),
 		conv("1-D", "[1,3,5]", "[3,2,4]", "strides=[2]", 2, "ConvTranspose"),
-		{name: "run-time weights", src: one([]string{"f32[1,3,6,6]", "f32[4,3,3,3]", "f32[4]"}, "", "Conv(%x, %y, %z)"), tol: 3e-6},
-		{name: "run-time depthwise", src: one([]string{"f32[1,3,6,6]", "f32[3,1,3,3]"}, "", "Conv(%x, %y) {group=3}"), tol: 3e-6},
-		{name: "run-time transposed", src: one([]string{"f32[1,4,6,6]", "f32[4,3,3,3]"}, "", "ConvTranspose(%x, %y) {group=2}"), tol: 3e-6},
-		{name: "two", src: "in %x : f32[1,3,8,8]\nconst %w : f32[4,3,3,3] = rand 1\nconst %v : f32[4,1,3,3] = rand 2\n%a = Conv(%x, %w)\n%b = Relu(%a)\n%c = Conv(%b, %v) {group=4}\n%d = Add(%c, %c)\nout \"d\" = %d", tol: 3e-6},
+		{name: "run-time weights", src: one([]string{"f32[1,3,6,6]", "f32[4,3,3,3]", "f32[4]"}, "", "Conv(%x, %y, %z)"),
+			tol: 3e-6},
+		{name: "run-time depthwise", src: one([]string{"f32[1,3,6,6]", "f32[3,1,3,3]"}, "", "Conv(%x, %y) {group=3}"),
+			tol: 3e-6},
+		{name: "run-time transposed", src: one([]string{"f32[1,4,6,6]", "f32[4,3,3,3]"}, "",
+			"ConvTranspose(%x, %y) {group=2}"), tol: 3e-6},
+		{name: "two", src: "in %x : f32[1,3,8,8]\nconst %w : f32[4,3,3,3] = rand 1\nconst %v : f32[4,1,3,3] = rand " +
+			"2\n%a = Conv(%x, %w)\n%b = Relu(%a)\n%c = Conv(%b, %v) {group=4}\n%d = Add(%c, %c)\nout \"d\" = %d",
+			tol: 3e-6},
 	})
 }
 
@@ -111,21 +124,26 @@ func TestPoolF32(t *testing.T) {
 	var cases []kase
 	for _, name := range []string{"MaxPool", "AveragePool", "LpPool"} {
 		for _, a := range []string{
-			"kernel_shape=[2,3], strides=[2,2]", "kernel_shape=[3,3], pads=[1,1,1,0]", "kernel_shape=[3,2], strides=[2,2], ceil_mode=1",
+			"kernel_shape=[2,3], strides=[2,2]", "kernel_shape=[3,3], pads=[1,1,1,0]",
+			"kernel_shape=[3,2], strides=[2,2], ceil_mode=1",
 			"kernel_shape=[2,2], dilations=[2,1]", `kernel_shape=[3,3], auto_pad="SAME_LOWER", strides=[2,2]`,
 		} {
 			cases = append(cases, kase{name: name + " " + a, src: one(f32("[2,3,7,8]"), "", name+"(%x) {"+a+"}")})
 		}
-		cases = append(cases, kase{name: name + " 1-D", src: one(f32("[2,3,9]"), "", name+"(%x) {kernel_shape=[3], strides=[2], pads=[1,1]}")})
+		cases = append(cases,
+			kase{name: name + " 1-D", src: one(f32("[2,3,9]"), "", name+"(%x) {kernel_shape=[3], strides=[2], "+
+				"pads=[1,1]}")})
 	}
 	cases = append(cases,
-		kase{name: "count pad", src: one(f32("[1,3,7,8]"), "", "AveragePool(%x) {kernel_shape=[3,3], pads=[1,2,1,1], count_include_pad=1, strides=[2,2], ceil_mode=1}")},
+		kase{name: "count pad", src: one(f32("[1,3,7,8]"), "", "AveragePool(%x) {kernel_shape=[3,3], "+
+			"pads=[1,2,1,1], count_include_pad=1, strides=[2,2], ceil_mode=1}")},
 		kase{name: "act", src: one(f32("[1,3,7,8]"), "", "MaxPool(%x) {kernel_shape=[2,2], act_min=0.0, act_max=1.0}")},
 		kase{name: "LpPool p", src: one(f32("[1,3,7,8]"), "", "LpPool(%x) {kernel_shape=[2,2], p=3}")},
 		kase{name: "LpPool p1", src: one(f32("[1,3,7,8]"), "", "LpPool(%x) {kernel_shape=[2,2], p=1}")},
 	)
 	for _, name := range []string{"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"} {
-		cases = append(cases, kase{name: name, src: one(f32("[2,3,4,5]"), "", name+"(%x)")}, kase{name: name + " 3-D", src: one(f32("[2,3,2,2,3]"), "", name+"(%x)")})
+		cases = append(cases, kase{name: name, src: one(f32("[2,3,4,5]"), "", name+"(%x)")},
+			kase{name: name + " 3-D", src: one(f32("[2,3,2,2,3]"), "", name+"(%x)")})
 	}
 	runCases(t, cases)
 }
@@ -136,11 +154,15 @@ func TestMatrixF32(t *testing.T) {
 	}
 	runCases(t, []kase{
 		mat("gemm", f32("[3,5]"), "const %w : f32[5,4] = rand 1\nconst %b : f32[4] = rand 2", "Gemm(%x, %w, %b)"),
-		mat("gemm transB", f32("[3,5]"), "const %w : f32[4,5] = rand 1\nconst %b : f32[1,4] = rand 2", "Gemm(%x, %w, %b) {transB=1, alpha=0.5, beta=2.0, act_min=0.0}"),
-		mat("gemm scalar", f32("[3,5]"), "const %w : f32[4,5] = rand 1\nconst %b : f32[] = rand 2", "Gemm(%x, %w, %b) {transB=1}"),
-		mat("gemm rows", f32("[3,5]"), "const %w : f32[4,5] = rand 1\nconst %b : f32[3,1] = rand 2", "Gemm(%x, %w, %b) {transB=1, beta=0.5}"),
+		mat("gemm transB", f32("[3,5]"), "const %w : f32[4,5] = rand 1\nconst %b : f32[1,4] = rand 2",
+			"Gemm(%x, %w, %b) {transB=1, alpha=0.5, beta=2.0, act_min=0.0}"),
+		mat("gemm scalar", f32("[3,5]"), "const %w : f32[4,5] = rand 1\nconst %b : f32[] = rand 2",
+			"Gemm(%x, %w, %b) {transB=1}"),
+		mat("gemm rows", f32("[3,5]"), "const %w : f32[4,5] = rand 1\nconst %b : f32[3,1] = rand 2",
+			"Gemm(%x, %w, %b) {transB=1, beta=0.5}"),
 		mat("gemm transA", f32("[5,3]"), "const %w : f32[5,4] = rand 1", "Gemm(%x, %w) {transA=1, alpha=2.0}"),
-		mat("gemm run time", []string{"f32[5,3]", "f32[4,5]", "f32[3,4]"}, "", "Gemm(%x, %y, %z) {transA=1, transB=1, alpha=2.0, beta=0.5, act_max=1.0}"),
+		mat("gemm run time", []string{"f32[5,3]", "f32[4,5]", "f32[3,4]"}, "",
+			"Gemm(%x, %y, %z) {transA=1, transB=1, alpha=2.0, beta=0.5, act_max=1.0}"),
 		mat("gemm run time B", []string{"f32[2,5]", "f32[4,5]", "f32[4]"}, "", "Gemm(%x, %y, %z) {transB=1}"),
 		mat("matmul", f32("[2,3,5]"), "const %w : f32[5,4] = rand 1", "MatMul(%x, %w) {act_min=0.0}"),
 		mat("matmul run time", []string{"f32[2,3,5]", "f32[2,5,4]"}, "", "MatMul(%x, %y) {act_min=0.0}"),
@@ -156,7 +178,8 @@ func TestMatrixF32(t *testing.T) {
 func TestAxisF32(t *testing.T) {
 	var cases []kase
 	add := func(name, order, attrs string) {
-		cases = append(cases, kase{name: name + order + attrs, order: order, src: one(f32("[2,3,4,5]"), "", name+"(%x) {"+attrs+"}")})
+		cases = append(cases, kase{name: name + order + attrs, order: order,
+			src: one(f32("[2,3,4,5]"), "", name+"(%x) {"+attrs+"}")})
 	}
 	for _, order := range []string{"", "nhwc", "3120"} {
 		for _, axis := range []string{"axis=1", "axis=-1", "axis=2"} {
@@ -166,7 +189,8 @@ func TestAxisF32(t *testing.T) {
 		}
 		add("ArgMax", order, "axis=1, select_last_index=1")
 		add("LpNormalization", order, "axis=1, p=1")
-		cases = append(cases, kase{name: "CumSum" + order, order: order, src: one(f32("[2,3,4,5]"), "const %a : i64[] = {1}", "CumSum(%x, %a) {exclusive=1, reverse=1}")})
+		cases = append(cases, kase{name: "CumSum" + order, order: order,
+			src: one(f32("[2,3,4,5]"), "const %a : i64[] = {1}", "CumSum(%x, %a) {exclusive=1, reverse=1}")})
 	}
 	add("ArgMax", "", "axis=1, keepdims=0")
 	for _, name := range []string{"Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSum", "LogSumExp"} {
@@ -178,15 +202,18 @@ func TestAxisF32(t *testing.T) {
 		for _, order := range []string{"", "nhwc"} {
 			for _, axes := range []string{"[2] = {2,3}", "[1] = {1}", "[2] = {1,3}", "[2] = {0,2}"} {
 				for _, keep := range []string{"1", "0"} {
-					if keep == "0" && order != "" || name != "Sum" && name != "Mean" && (axes != "[2] = {2,3}" || keep == "0") {
+					if keep == "0" && order != "" || name != "Sum" && name != "Mean" &&
+						(axes != "[2] = {2,3}" || keep == "0") {
 						continue
 					}
 					cases = append(cases, kase{name: "Reduce" + name + order + axes + keep, order: order, tol: 3e-6,
-						src: one(f32("[2,3,4,5]"), "const %a : i64"+axes+pre, "Reduce"+name+"("+x+", %a) {keepdims="+keep+"}")})
+						src: one(f32("[2,3,4,5]"), "const %a : i64"+axes+pre, "Reduce"+name+"("+x+", %a) {keepdims="+
+							keep+"}")})
 				}
 			}
 		}
-		cases = append(cases, kase{name: "Reduce" + name + " all", src: one(f32("[2,3,4]"), pre, "Reduce"+name+"("+x+")"), tol: 3e-6})
+		cases = append(cases, kase{name: "Reduce" + name + " all", src: one(f32("[2,3,4]"), pre, "Reduce"+name+"("+x+
+			")"), tol: 3e-6})
 	}
 	cases = append(cases, kase{name: "noop", src: one(f32("[2,3,4]"), "", "ReduceSum(%x) {noop_with_empty_axes=1}")})
 	runCases(t, cases)

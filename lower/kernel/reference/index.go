@@ -29,7 +29,8 @@ func gatherLayout(n *kernel.Node) kernel.Layout {
 }
 
 var gatherRow = &kernel.Kernel{
-	Name: "nncc_gather", Library: "nncc", Doc: "slices along an axis by index, any element type", Ops: []*ir.OpDef{op.Gather},
+	Name: "nncc_gather", Library: "nncc", Doc: "slices along an axis by index, any element type",
+	Ops:   []*ir.OpDef{op.Gather},
 	Rules: rules("NNCC-GATHER", sameData, nonEmpty), Layout: gatherLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		t := n.In[0].Type
@@ -56,7 +57,8 @@ var gatherRow = &kernel.Kernel{
 			return l.low
 		}
 		idx, bytes := l.indices(1)
-		p := params("nncc_gather_params", ints("outer", outer, "axis", size, "block", block, "count", count, "index_bytes", bytes)...)
+		p := params("nncc_gather_params", ints("outer", outer, "axis", size, "block", block, "count", count,
+			"index_bytes", bytes)...)
 		l.checked("nncc_gather", p, bytesOf(x), idx, bytesOf(l.out(0)))
 		return l.low
 	},
@@ -99,7 +101,8 @@ var someDepth = cond{fmt.Sprintf("index tuples of 1 to %d values", maxDims), fun
 }}
 
 func indexKernels() []*kernel.Kernel {
-	row := func(fn, code string, d *ir.OpDef, scatter bool, build func(n *kernel.Node, bytes int) *call.Struct, conds ...cond) *kernel.Kernel {
+	row := func(fn, code string, d *ir.OpDef, scatter bool, build func(n *kernel.Node, bytes int) *call.Struct,
+		conds ...cond) *kernel.Kernel {
 		return &kernel.Kernel{
 			Name: fn, Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d},
 			Rules: rules(code, append([]cond{sameData, nonEmpty, rankUpTo(maxDims)}, conds...)...), Layout: natural,
@@ -126,7 +129,8 @@ func indexKernels() []*kernel.Kernel {
 		gatherRow,
 		row("nncc_gather_elements", "NNCC-GATHERELEMENTS", op.GatherElements, false, elementsParams, hasRank),
 		row("nncc_gather_nd", "NNCC-GATHERND", op.GatherND, false, tuples, someDepth),
-		row("nncc_scatter_elements", "NNCC-SCATTERELEMENTS", op.ScatterElements, true, elementsParams, noReduction, hasRank),
+		row("nncc_scatter_elements", "NNCC-SCATTERELEMENTS", op.ScatterElements, true, elementsParams, noReduction,
+			hasRank),
 		row("nncc_scatter_nd", "NNCC-SCATTERND", op.ScatterND, true, flat, noReduction, someDepth),
 	}
 }

@@ -59,9 +59,12 @@ func lanesGraph(r *rand.Rand, count int) string {
 		if r.IntN(4) == 0 {
 			act += ", act_max=20.0"
 		}
-		fmt.Fprintf(&b, "  in %%x%d : f32[%d,%d,%d,%d]\n  %%m%d = Mul(%%x%d, %%four)\n  %%r%d = Round(%%m%d)\n", i, in(1, 2), cin, h, w, i, i, i, i)
-		fmt.Fprintf(&b, "  const %%w%d : f32[%d,%d,%d,%d] = %s\n", i, cout, cin/groups, kh, kw, integers(r, cout*cin/groups*kh*kw))
-		fmt.Fprintf(&b, "  %%y%d = Conv(%%r%d, %%w%d%s) {group=%d, pads=[%d,%d,%d,%d], strides=[%d,%d], dilations=[%d,%d]%s}\n  out \"y%d\" = %%y%d\n",
+		fmt.Fprintf(&b, "  in %%x%d : f32[%d,%d,%d,%d]\n  %%m%d = Mul(%%x%d, %%four)\n  %%r%d = Round(%%m%d)\n", i,
+			in(1, 2), cin, h, w, i, i, i, i)
+		fmt.Fprintf(&b, "  const %%w%d : f32[%d,%d,%d,%d] = %s\n", i, cout, cin/groups, kh, kw,
+			integers(r, cout*cin/groups*kh*kw))
+		fmt.Fprintf(&b, "  %%y%d = Conv(%%r%d, %%w%d%s) {group=%d, pads=[%d,%d,%d,%d], strides=[%d,%d], "+
+			"dilations=[%d,%d]%s}\n  out \"y%d\" = %%y%d\n",
 			i, i, i, bias, groups, pads[0], pads[1], pads[2], pads[3], in(1, 3), in(1, 3), dh, dw, act, i, i)
 	}
 	return b.String() + "}"

@@ -22,7 +22,8 @@ var flatRight = cond{"one right matrix, constant (or transposed) for all product
 		case b.Const == nil && ir.AttrsOf[op.GemmAttrs](n).TransB == 0:
 			return fmt.Sprintf("the right matrix %s is computed at run time, want a constant", b)
 		case ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 && b.Const == nil:
-			return fmt.Sprintf("alpha is %v with a right matrix computed at run time, want 1", ir.AttrsOf[op.AlphaAttr](n).Alpha)
+			return fmt.Sprintf("alpha is %v with a right matrix computed at run time, want 1",
+				ir.AttrsOf[op.AlphaAttr](n).Alpha)
 		}
 		return addendWhy(n.Node)
 	}
@@ -62,7 +63,8 @@ func addendWhy(n *ir.Node) string {
 
 // fullyConnectedRow computes Gemm and MatMul with one right matrix.
 var fullyConnectedRow = &kernel.Kernel{
-	Name: "nncc_fully_connected_f32", Library: "nncc", Doc: "matrix product with one right matrix, bias and clamp", Ops: []*ir.OpDef{op.Gemm, op.MatMul},
+	Name: "nncc_fully_connected_f32", Library: "nncc", Doc: "matrix product with one right matrix, bias and clamp",
+	Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
 	Rules: rules("NNCC-FC-F32", float32s(), nonEmpty, flatRight), Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_fully_connected_f32")
@@ -131,12 +133,14 @@ func matrixParams(m, k, n, aRow, aCol, bRow, bCol int, batch call.Nested) *call.
 
 // batchMatMulRow computes MatMul of two run-time operands, or with broadcasting.
 var batchMatMulRow = &kernel.Kernel{
-	Name: "nncc_batch_matmul_f32", Library: "nncc", Doc: "products of run-time matrices with broadcast batch dimensions", Ops: []*ir.OpDef{op.MatMul},
+	Name: "nncc_batch_matmul_f32", Library: "nncc",
+	Doc: "products of run-time matrices with broadcast batch dimensions", Ops: []*ir.OpDef{op.MatMul},
 	Rules: rules("NNCC-MATMUL-F32", float32s(), nonEmpty, rankUpTo(maxDims)), Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g := kernel.MatMul.Must(n)
 		l := start(n.Node, "nncc_batch_matmul_f32")
-		l.call("nncc_batch_matmul_f32", matrixParams(g.M, g.K, g.N, g.K, 1, g.N, 1, matBatch(n.Node, g)), l.in(0), l.in(1), l.out(0))
+		l.call("nncc_batch_matmul_f32", matrixParams(g.M, g.K, g.N, g.K, 1, g.N, 1, matBatch(n.Node, g)), l.in(0),
+			l.in(1), l.out(0))
 		l.clampF32()
 		return l.low
 	},
@@ -169,12 +173,14 @@ func matBatch(n *ir.Node, g *op.MatGeom) call.Nested {
 	if len(dims) == 0 {
 		return call.Nested{Fields: ints("rank", 0)}
 	}
-	return call.Nested{Fields: append(ints("rank", len(dims)), list("dims", dims), list("a_stride", s[0]), list("b_stride", s[1]))}
+	return call.Nested{Fields: append(ints("rank", len(dims)), list("dims", dims), list("a_stride", s[0]),
+		list("b_stride", s[1]))}
 }
 
 // gemmRow computes every other Gemm: product, then alpha, then beta*C.
 var gemmRow = &kernel.Kernel{
-	Name: "nncc_batch_matmul_f32", Library: "nncc", Doc: "product of two run-time matrices, scaled, with addend", Ops: []*ir.OpDef{op.Gemm},
+	Name: "nncc_batch_matmul_f32", Library: "nncc", Doc: "product of two run-time matrices, scaled, with addend",
+	Ops:   []*ir.OpDef{op.Gemm},
 	Rules: rules("NNCC-GEMM-F32", float32s(), nonEmpty), Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g := kernel.Gemm.Must(n)
@@ -187,7 +193,8 @@ var gemmRow = &kernel.Kernel{
 			bRow, bCol = 1, g.K
 		}
 		out := n.Out[0].Type
-		l.call("nncc_batch_matmul_f32", matrixParams(g.M, g.K, g.N, aRow, aCol, bRow, bCol, call.Nested{Fields: ints("rank", 0)}), l.in(0), l.in(1), l.out(0))
+		l.call("nncc_batch_matmul_f32", matrixParams(g.M, g.K, g.N, aRow, aCol, bRow, bCol,
+			call.Nested{Fields: ints("rank", 0)}), l.in(0), l.in(1), l.out(0))
 		if a := ir.AttrsOf[op.AlphaAttr](n).Alpha; a != 1 {
 			l.scale(out, l.outputOperand(), a, l.out(0))
 		}

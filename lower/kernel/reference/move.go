@@ -73,5 +73,6 @@ func (l *lowering) pitch(output bool, i, row int) call.Arg {
 
 // fill emits a repetition of one element.
 func (l *lowering) fill(value *tensor.Dense, count int, y call.Arg) {
-	l.call("nncc_fill", params("nncc_fill_params", ints("elem", value.DType.Size(), "count", count)...), blob("fill", value), bytesOf(y))
+	l.call("nncc_fill", params("nncc_fill_params", ints("elem", value.DType.Size(), "count", count)...),
+		blob("fill", value), bytesOf(y))
 }

@@ -23,7 +23,8 @@ func rowsAndChannels(t ir.Type) (rows, channels int) {
 
 // batchNormRow is BatchNormalization in linear form.
 var batchNormRow = &kernel.Kernel{
-	Name: "nncc_scale_shift_f32", Library: "nncc", Doc: "batch normalisation as scale and shift per channel", Ops: []*ir.OpDef{op.BatchNormalization},
+	Name: "nncc_scale_shift_f32", Library: "nncc", Doc: "batch normalisation as scale and shift per channel",
+	Ops:   []*ir.OpDef{op.BatchNormalization},
 	Rules: rules("NNCC-BATCHNORM-F32", float32s(), nonEmpty, constant(1, 2, 3, 4)), Layout: spatial,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_scale_shift_f32")
@@ -119,7 +120,8 @@ func rowNormRow(fn, code, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
 		Lower: func(n *kernel.Node) *call.Lowered {
 			rows, length := rowNorm(n)
 			l := start(n.Node, fn)
-			p := params("nncc_layer_norm_params", append(ints("rows", rows, "len", length), call.F("epsilon", f32(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))...)
+			p := params("nncc_layer_norm_params", append(ints("rows", rows, "len", length),
+				call.F("epsilon", f32(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))...)
 			args := []call.Arg{p, l.in(0), l.rowParam(1, length)}
 			if bias {
 				args = append(args, l.rowParam(2, length))
@@ -133,12 +135,14 @@ func rowNormRow(fn, code, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
 
 // groupNormRow is InstanceNormalization and GroupNormalization.
 var groupNormRow = &kernel.Kernel{
-	Name: "nncc_group_norm_f32", Library: "nncc", Doc: "normalisation of groups of channels of every sample", Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
+	Name: "nncc_group_norm_f32", Library: "nncc", Doc: "normalisation of groups of channels of every sample",
+	Ops:   []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
 	Rules: rules("NNCC-GROUPNORM-F32", float32s(), nonEmpty), Layout: spatial,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_group_norm_f32")
 		s := n.In[0].Type.Shape
-		p := params("nncc_group_norm_params", append(ints("batch", s[0], "spatial", product(s[2:]), "channels", s[1], "groups", normGroups(n.Node)),
+		p := params("nncc_group_norm_params", append(ints("batch", s[0], "spatial", product(s[2:]), "channels", s[1],
+			"groups", normGroups(n.Node)),
 			call.F("epsilon", f32(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))...)
 		l.call("nncc_group_norm_f32", p, l.in(0), l.in(1), l.in(2), l.out(0))
 		l.inPlace(0)
@@ -154,13 +158,17 @@ func normGroups(n *ir.Node) int {
 }
 
 var lrnRow = &kernel.Kernel{
-	Name: "nncc_lrn_f32", Library: "nncc", Doc: "local response normalisation across channels", Ops: []*ir.OpDef{op.LRN},
+	Name: "nncc_lrn_f32", Library: "nncc", Doc: "local response normalisation across channels",
+	Ops:   []*ir.OpDef{op.LRN},
 	Rules: rules("NNCC-LRN-F32", float32s(), nonEmpty), Layout: spatial,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_lrn_f32")
 		rows, channels := rowsAndChannels(n.In[0].Type)
-		p := params("nncc_lrn_params", append(ints("rows", rows, "channels", channels, "size", ir.AttrsOf[op.LRNAttrs](n).Size),
-			call.F("alpha", f32(ir.AttrsOf[op.AlphaAttr](n).Alpha)), call.F("beta", f32(ir.AttrsOf[op.BetaAttr](n).Beta)), call.F("bias", f32(ir.AttrsOf[op.BiasAttr](n).Bias)))...)
+		p := params("nncc_lrn_params",
+			append(ints("rows", rows, "channels", channels, "size", ir.AttrsOf[op.LRNAttrs](n).Size),
+				call.F("alpha", f32(ir.AttrsOf[op.AlphaAttr](n).Alpha)),
+				call.F("beta", f32(ir.AttrsOf[op.BetaAttr](n).Beta)),
+				call.F("bias", f32(ir.AttrsOf[op.BiasAttr](n).Bias)))...)
 		l.call("nncc_lrn_f32", p, l.in(0), l.out(0))
 		return l.low
 	},
@@ -168,7 +176,8 @@ var lrnRow = &kernel.Kernel{
 
 // meanVarianceRow is a sequence of simple kernels, see meanVariance.
 var meanVarianceRow = &kernel.Kernel{
-	Name: "nncc_reduce_mean_f32", Library: "nncc", Doc: "zero mean and unit variance over axes", Ops: []*ir.OpDef{op.MeanVarianceNormalization},
+	Name: "nncc_reduce_mean_f32", Library: "nncc", Doc: "zero mean and unit variance over axes",
+	Ops:   []*ir.OpDef{op.MeanVarianceNormalization},
 	Rules: rules("NNCC-MVN-F32", float32s(), nonEmpty, rankUpTo(maxDims)), Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		return meanVariance(n.Node)
@@ -209,7 +218,8 @@ func meanVariance(n *ir.Node) *call.Lowered {
 	l.call("nncc_reduce_sum_square_f32", axisParams(r2.outer, r2.axis, r2.inner), r2.x, stat)
 	count := product(kept)
 	k := f32Blob("const", []float32{float32(t.Elems() / count)})
-	scalar := params("nncc_bcast_params", append(ints("rank", 1), list("dims", []int{count}), list("a_stride", []int{1}), list("b_stride", []int{0}))...)
+	scalar := params("nncc_bcast_params", append(ints("rank", 1), list("dims", []int{count}),
+		list("a_stride", []int{1}), list("b_stride", []int{0}))...)
 	l.call("nncc_div_f32", scalar, stat, k, stat)
 	l.element(&ir.Node{Op: op.Sqrt}, count, stat, stat)
 	l.call("nncc_add_f32", scalar, stat, f32Blob("const", []float32{1e-9}), stat)
@@ -221,7 +231,8 @@ func normKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
 		batchNormRow,
 		rowNormRow("nncc_layer_norm_f32", "NNCC-LAYERNORM-F32", "layer normalisation", op.LayerNormalization, true),
-		rowNormRow("nncc_rms_norm_f32", "NNCC-RMSNORM-F32", "normalisation by the root mean square", op.RMSNormalization, false),
+		rowNormRow("nncc_rms_norm_f32", "NNCC-RMSNORM-F32", "normalisation by the root mean square",
+			op.RMSNormalization, false),
 		groupNormRow, lrnRow, meanVarianceRow,
 	}
 }

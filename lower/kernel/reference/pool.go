@@ -18,7 +18,8 @@ func poolFields(g *op.PoolGeom) []call.Field {
 	return append(f, ints("in_c", g.C, "pad_bottom", pb, "pad_right", pr, "count_include_pad", count)...)
 }
 
-func poolRow(fn, code, doc string, build func(l *lowering, g *op.PoolGeom) *call.Struct, conds []cond, ops ...*ir.OpDef) *kernel.Kernel {
+func poolRow(fn, code, doc string, build func(l *lowering, g *op.PoolGeom) *call.Struct, conds []cond,
+	ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
 		Rules:  rules(code, append([]cond{float32s(), nonEmpty, oneOutput}, conds...)...),
@@ -40,7 +41,8 @@ func poolKernels() []*kernel.Kernel {
 		return params("nncc_pool2d_params", poolFields(g)...)
 	}
 	norm := func(l *lowering, g *op.PoolGeom) *call.Struct {
-		return params("nncc_lp_pool2d_params", call.F("pool", call.Nested{Fields: poolFields(g)}), call.FI("power", ir.AttrsOf[op.PAttr](l.n).P))
+		return params("nncc_lp_pool2d_params", call.F("pool", call.Nested{Fields: poolFields(g)}),
+			call.FI("power", ir.AttrsOf[op.PAttr](l.n).P))
 	}
 	// Global pooling reduces all of space at once, in any number of dimensions.
 	global := func(_ *lowering, g *op.PoolGeom) *call.Struct { return axisParams(g.N, product(g.In), g.C) }
@@ -50,7 +52,8 @@ func poolKernels() []*kernel.Kernel {
 	flat := []cond{upTo2D}
 	return []*kernel.Kernel{
 		poolRow("nncc_max_pool2d_f32", "NNCC-MAXPOOL-F32", "maximum pooling, 1-D and 2-D", window, flat, op.MaxPool),
-		poolRow("nncc_avg_pool2d_f32", "NNCC-AVGPOOL-F32", "average pooling, 1-D and 2-D", window, flat, op.AveragePool),
+		poolRow("nncc_avg_pool2d_f32", "NNCC-AVGPOOL-F32", "average pooling, 1-D and 2-D", window, flat,
+			op.AveragePool),
 		poolRow("nncc_lp_pool2d_f32", "NNCC-LPPOOL-F32", "p-norm pooling, 1-D and 2-D", norm, flat, op.LpPool),
 		poolRow("nncc_reduce_mean_f32", "NNCC-GLOBALAVGPOOL-F32", "mean over space", global, nil, op.GlobalAveragePool),
 		poolRow("nncc_reduce_max_f32", "NNCC-GLOBALMAXPOOL-F32", "maximum over space", global, nil, op.GlobalMaxPool),

@@ -73,30 +73,36 @@ func quantizeKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
 		row("nncc_quantize_f32", "NNCC-QUANTIZE", "float32 to int8, uint8 or int16", op.QuantizeLinear,
 			func(n *kernel.Node) string { return "nncc_quantize_f32_" + quantTypes[n.Out[0].Type.DType] },
-			typeIn("the input", inType(0), tensor.F32), typeIn("the scale", inType(1), tensor.F32), typeIn("the output", outType, tensor.I8, tensor.U8, tensor.I16)),
+			typeIn("the input", inType(0), tensor.F32), typeIn("the scale", inType(1), tensor.F32),
+			typeIn("the output", outType, tensor.I8, tensor.U8, tensor.I16)),
 		row("nncc_dequantize_f32", "NNCC-DEQUANTIZE", "int8, uint8, int16 or int32 to float32", op.DequantizeLinear,
 			func(n *kernel.Node) string { return "nncc_dequantize_" + quantTypes[n.In[0].Type.DType] + "_f32" },
-			typeIn("the input", inType(0), tensor.I8, tensor.U8, tensor.I16, tensor.I32), typeIn("the scale", inType(1), tensor.F32), typeIn("the output", outType, tensor.F32)),
+			typeIn("the input", inType(0), tensor.I8, tensor.U8, tensor.I16, tensor.I32),
+			typeIn("the scale", inType(1), tensor.F32), typeIn("the output", outType, tensor.F32)),
 		xor80Row,
 	}
 }
 
 // xor80Row shifts the zero point by 128 between int8 and uint8.
 var xor80Row = &kernel.Kernel{
-	Name: "nncc_convert_s8_u8", Library: "nncc", Doc: "int8 to uint8 and back, the same reals", Ops: []*ir.OpDef{op.Requantize},
+	Name: "nncc_convert_s8_u8", Library: "nncc", Doc: "int8 to uint8 and back, the same reals",
+	Ops: []*ir.OpDef{op.Requantize},
 	Rules: rules("NNCC-XOR80", cond{"int8 and uint8 of one scale, zero points 128 apart", func(n *kernel.Node) string {
 		x, y := n.In[0].Type, n.Out[0].Type
 		flip := func(a, b ir.Type) bool {
 			return a.DType == tensor.I8 && b.DType == tensor.U8 && a.Quant.Zero[0]+128 == b.Quant.Zero[0]
 		}
-		if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || x.Quant.Scale[0] != y.Quant.Scale[0] || !flip(x, y) && !flip(y, x) {
-			return fmt.Sprintf("from %s to %s, want int8 and uint8 of one scale with zero points 128 apart", full(x), full(y))
+		if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() ||
+			x.Quant.Scale[0] != y.Quant.Scale[0] || !flip(x, y) && !flip(y, x) {
+			return fmt.Sprintf("from %s to %s, want int8 and uint8 of one scale with zero points 128 apart", full(x),
+				full(y))
 		}
 		return ""
 	}}, nonEmpty), Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_convert_s8_u8")
-		l.call("nncc_convert_s8_u8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(0)), bytesOf(l.out(0)))
+		l.call("nncc_convert_s8_u8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())),
+			bytesOf(l.in(0)), bytesOf(l.out(0)))
 		l.inPlace(0)
 		return l.low
 	},

@@ -88,7 +88,8 @@ func (l *lowering) reducedFrom(src call.Arg, axes []int) reduction {
 	order := append(kept, gone...)
 	dims := permuted(t.Shape, order)
 	s := l.scratch(t.DType, t.Elems())
-	l.move(move{elem: t.DType.Size(), dims: dims, x: permuted(strides(t), order), y: tensor.Strides(dims)}, bytesOf(src), bytesOf(s))
+	l.move(move{elem: t.DType.Size(), dims: dims, x: permuted(strides(t), order), y: tensor.Strides(dims)},
+		bytesOf(src), bytesOf(s))
 	return reduction{s, r.outer * r.inner, r.axis, 1}
 }
 

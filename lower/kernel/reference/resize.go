@@ -11,19 +11,20 @@ import (
 )
 
 // spatialResize: batch and channels stay, one or two dimensions of space.
-var spatialResize = cond{"batch and channels are kept, one or two dimensions are resampled", func(n *kernel.Node) string {
-	if why := upTo2D.check(n); why != "" {
-		return why
-	}
-	g, err := op.ResizeGeometry(n.Node)
-	switch {
-	case err != nil:
-		return err.Error()
-	case !g.Axes[0].Same || !g.Axes[1].Same:
-		return fmt.Sprintf("from %v to %v resamples batch or channels, want space only", n.In[0].Type.Shape, g.Shape)
-	}
-	return ""
-}}
+var spatialResize = cond{"batch and channels are kept, one or two dimensions are resampled",
+	func(n *kernel.Node) string {
+		if why := upTo2D.check(n); why != "" {
+			return why
+		}
+		g, err := op.ResizeGeometry(n.Node)
+		switch {
+		case err != nil:
+			return err.Error()
+		case !g.Axes[0].Same || !g.Axes[1].Same:
+			return fmt.Sprintf("from %v to %v resamples batch or channels, want space only", n.In[0].Type.Shape, g.Shape)
+		}
+		return ""
+	}}
 
 // sampled is the table of one axis: taps, indices and weights of every output.
 type sampled struct {
@@ -63,30 +64,35 @@ func resizeSpace(n *ir.Node, g *op.ResizeGeom) (h, w sampled, sizes []call.Field
 	}
 	ih, iw := pair(s[2:], 1)
 	oh, ow := pair(g.Shape[2:], 1)
-	return sampledAxis(g, hd), sampledAxis(g, r-1), ints("batch", s[0], "in_h", ih, "in_w", iw, "out_h", oh, "out_w", ow)
+	return sampledAxis(g, hd), sampledAxis(g, r-1), ints("batch", s[0], "in_h", ih, "in_w", iw, "out_h", oh, "out_w",
+		ow)
 }
 
 func resizeKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
 		{
-			Name: "nncc_resize_nearest", Library: "nncc", Doc: "nearest-neighbour resize of 1-D and 2-D maps, any element type", Ops: []*ir.OpDef{op.Resize},
-			Rules: rules("NNCC-RESIZE-NEAREST", nonEmpty, spatialResize, cond{"mode is nearest on one element type and quantisation", func(n *kernel.Node) string {
-				x, y := n.In[0].Type, n.Out[0].Type
-				switch {
-				case ir.AttrsOf[op.ModeAttr](n).Mode != "nearest":
-					return "mode is " + ir.AttrsOf[op.ModeAttr](n).Mode + ", want nearest"
-				case x.DType != y.DType || !x.Quant.Equal(y.Quant):
-					return fmt.Sprintf("the input is %s, the output %s, want the same", full(x), full(y))
-				case x.Quant != nil && !op.ResizeMoves(n.Node):
-					return "coordinate_transformation_mode is tf_crop_and_resize on quantised values"
-				}
-				return ""
-			}}),
+			Name: "nncc_resize_nearest", Library: "nncc",
+			Doc: "nearest-neighbour resize of 1-D and 2-D maps, any element type", Ops: []*ir.OpDef{op.Resize},
+			Rules: rules("NNCC-RESIZE-NEAREST", nonEmpty, spatialResize,
+				cond{"mode is nearest on one element type and quantisation", func(n *kernel.Node) string {
+					x, y := n.In[0].Type, n.Out[0].Type
+					switch {
+					case ir.AttrsOf[op.ModeAttr](n).Mode != "nearest":
+						return "mode is " + ir.AttrsOf[op.ModeAttr](n).Mode + ", want nearest"
+					case x.DType != y.DType || !x.Quant.Equal(y.Quant):
+						return fmt.Sprintf("the input is %s, the output %s, want the same", full(x), full(y))
+					case x.Quant != nil && !op.ResizeMoves(n.Node):
+						return "coordinate_transformation_mode is tf_crop_and_resize on quantised values"
+					}
+					return ""
+				}}),
 			Layout: kernel.SpatialLayout, Lower: resizeNearest,
 		},
 		{
-			Name: "nncc_resize_f32", Library: "nncc", Doc: "linear and cubic resize of 1-D and 2-D maps, with antialiasing", Ops: []*ir.OpDef{op.Resize},
-			Rules: rules("NNCC-RESIZE-F32", float32s(0), nonEmpty, spatialResize), Layout: kernel.SpatialLayout, Lower: resizeF32,
+			Name: "nncc_resize_f32", Library: "nncc",
+			Doc: "linear and cubic resize of 1-D and 2-D maps, with antialiasing", Ops: []*ir.OpDef{op.Resize},
+			Rules: rules("NNCC-RESIZE-F32", float32s(0), nonEmpty, spatialResize), Layout: kernel.SpatialLayout,
+			Lower: resizeF32,
 		},
 	}
 }
@@ -106,8 +112,10 @@ func resizeNearest(n *kernel.Node) *call.Lowered {
 		outside = blob("outside", tensor.FromFloats(x.DType, []int{len(pixel)}, pixel))
 	}
 	pixel := x.Shape[1] * x.DType.Size()
-	f = append(f, call.FI("pixel", pixel), call.F("x_pitch", l.pitch(false, 0, pixel)), call.F("y_pitch", l.pitch(true, 0, pixel)))
-	l.call("nncc_resize_nearest", params("nncc_resize_nearest_params", f...), bytesOf(l.in(0)), intBlob("index", h.index), intBlob("index", w.index), outside, bytesOf(l.out(0)))
+	f = append(f, call.FI("pixel", pixel), call.F("x_pitch", l.pitch(false, 0, pixel)),
+		call.F("y_pitch", l.pitch(true, 0, pixel)))
+	l.call("nncc_resize_nearest", params("nncc_resize_nearest_params", f...), bytesOf(l.in(0)),
+		intBlob("index", h.index), intBlob("index", w.index), outside, bytesOf(l.out(0)))
 	return l.low
 }
 
@@ -118,7 +126,8 @@ func resizeF32(n *kernel.Node) *call.Lowered {
 	h, w, f := resizeSpace(n.Node, g)
 	f = append(f, ints("channels", n.In[0].Type.Shape[1], "taps_h", h.taps, "taps_w", w.taps)...)
 	f = append(f, call.F("outside", f32(ir.AttrsOf[op.ResizeAttrs](n).ExtrapolationValue)))
-	l.call("nncc_resize_f32", params("nncc_resize_params", f...), l.in(0), intBlob("index", h.index), f32Blob("weights", h.weight),
+	l.call("nncc_resize_f32", params("nncc_resize_params", f...), l.in(0), intBlob("index", h.index),
+		f32Blob("weights", h.weight),
 		intBlob("index", w.index), f32Blob("weights", w.weight), l.out(0))
 	return l.low
 }

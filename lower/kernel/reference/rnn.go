@@ -12,14 +12,17 @@ import (
 
 // rnnActs are the kernels' names of ONNX's activations.
 var rnnActs = map[string]call.Lit{
-	"sigmoid": "NNCC_RNN_SIGMOID", "tanh": "NNCC_RNN_TANH", "relu": "NNCC_RNN_RELU", "affine": "NNCC_RNN_AFFINE", "leakyrelu": "NNCC_RNN_LEAKY_RELU",
-	"thresholdedrelu": "NNCC_RNN_THRESHOLDED_RELU", "scaledtanh": "NNCC_RNN_SCALED_TANH", "hardsigmoid": "NNCC_RNN_HARD_SIGMOID", "elu": "NNCC_RNN_ELU",
+	"sigmoid": "NNCC_RNN_SIGMOID", "tanh": "NNCC_RNN_TANH", "relu": "NNCC_RNN_RELU", "affine": "NNCC_RNN_AFFINE",
+	"leakyrelu":       "NNCC_RNN_LEAKY_RELU",
+	"thresholdedrelu": "NNCC_RNN_THRESHOLDED_RELU", "scaledtanh": "NNCC_RNN_SCALED_TANH",
+	"hardsigmoid": "NNCC_RNN_HARD_SIGMOID", "elu": "NNCC_RNN_ELU",
 	"softsign": "NNCC_RNN_SOFTSIGN", "softplus": "NNCC_RNN_SOFTPLUS",
 }
 
 // rnnParams are the parameters of the recurrent kernels.
 func rnnParams(n *ir.Node, g *op.RNNGeom) *call.Struct {
-	direction := map[string]int{"forward": 0, "reverse": 1, "bidirectional": 2}[ir.AttrsOf[op.DirectionAttr](n).Direction]
+	direction := map[string]int{"forward": 0, "reverse": 1,
+		"bidirectional": 2}[ir.AttrsOf[op.DirectionAttr](n).Direction]
 	f := ints("seq", g.Seq, "batch", g.Batch, "in_n", g.Input, "hidden", g.Hidden, "direction", direction)
 	perDir := 1
 	switch n.Op {
@@ -70,7 +73,8 @@ func (l *lowering) rnnOutput(i int, g *op.RNNGeom, finish *[]func()) call.Arg {
 	if i == 0 {
 		kernel, perm = []int{g.Seq, g.Dirs(), g.Batch, g.Hidden}, []int{2, 0, 1, 3}
 	}
-	m := move{elem: t.DType.Size(), dims: t.Shape, x: permuted(tensor.Strides(kernel), perm), y: tensor.Strides(t.Shape)}
+	m := move{elem: t.DType.Size(), dims: t.Shape, x: permuted(tensor.Strides(kernel), perm),
+		y: tensor.Strides(t.Shape)}
 	if m.identity() {
 		return l.out(i)
 	}

@@ -157,7 +157,8 @@ var sameData = cond{"inputs and outputs share element type and quantisation", fu
 			continue
 		}
 		if t := v.Type; t.DType != o.DType || !t.Quant.Equal(o.Quant) {
-			return fmt.Sprintf("input %d is %s, output 0 is %s: want the same type and quantisation", i, full(t), full(o))
+			return fmt.Sprintf("input %d is %s, output 0 is %s: want the same type and quantisation", i, full(t),
+				full(o))
 		}
 	}
 	return ""

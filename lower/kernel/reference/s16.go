@@ -47,7 +47,8 @@ var (
 
 // lineKernels: the kernel for an input and an output type.
 var lineKernels = map[[2]tensor.DType]string{
-	{tensor.I16, tensor.I16}: "nncc_piecewise_linear_s16", {tensor.I16, tensor.I8}: "nncc_piecewise_linear_s16_s8", {tensor.I8, tensor.I16}: "nncc_piecewise_linear_s8_s16",
+	{tensor.I16, tensor.I16}: "nncc_piecewise_linear_s16", {tensor.I16, tensor.I8}: "nncc_piecewise_linear_s16_s8",
+	{tensor.I8, tensor.I16}: "nncc_piecewise_linear_s8_s16",
 }
 
 // lineKernel is the kernel for a node's types; "" where there is none.
@@ -70,19 +71,24 @@ var lines = kernel.NewFact(func(n *kernel.Node) (*qref.LinesParams, string) {
 // linesRow computes functions that are straight lines on either side of 0 by
 // constants that are proven right for every input.
 var linesRow = &kernel.Kernel{
-	Name: "nncc_piecewise_linear_s16", Library: "nncc", Doc: "straight functions of int16 tensors, changes of scale between int8 and int16", Ops: lineOps,
-	Rules: rules("NNCC-LINES-S16", nonEmpty, oneOutput, cond{"between int16 and int16 or int8, with one scale each", func(n *kernel.Node) string {
-		if lineKernel(n.Node) == "" {
-			return fmt.Sprintf("from %s to %s, want int16 and int16 or int8 with one scale each", short(n.In[0].Type), short(n.Out[0].Type))
-		}
-		return ""
-	}}, constant(1, 2), cond{"lines that are exact for all inputs", lines.Why}), Layout: same,
+	Name: "nncc_piecewise_linear_s16", Library: "nncc",
+	Doc: "straight functions of int16 tensors, changes of scale between int8 and int16", Ops: lineOps,
+	Rules: rules("NNCC-LINES-S16", nonEmpty, oneOutput, cond{"between int16 and int16 or int8, with one scale each",
+		func(n *kernel.Node) string {
+			if lineKernel(n.Node) == "" {
+				return fmt.Sprintf("from %s to %s, want int16 and int16 or int8 with one scale each", short(n.In[0].Type),
+					short(n.Out[0].Type))
+			}
+			return ""
+		}}, constant(1, 2), cond{"lines that are exact for all inputs", lines.Why}), Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p := lines.Must(n)
 		l := start(n.Node, lineKernel(n.Node))
 		l.low.Unused = unusedTail(n.Node)
-		f := []call.Field{call.F("pos_mult", i64(p.PosMult)), call.F("pos_bias", i64(p.PosBias)), call.F("neg_mult", i64(p.NegMult)), call.F("neg_bias", i64(p.NegBias))}
-		f = append(f, ints("count", n.Out[0].Type.Elems(), "split", int(p.Split), "pos_shift", int(p.PosShift), "neg_shift", int(p.NegShift),
+		f := []call.Field{call.F("pos_mult", i64(p.PosMult)), call.F("pos_bias", i64(p.PosBias)),
+			call.F("neg_mult", i64(p.NegMult)), call.F("neg_bias", i64(p.NegBias))}
+		f = append(f, ints("count", n.Out[0].Type.Elems(), "split", int(p.Split), "pos_shift", int(p.PosShift),
+			"neg_shift", int(p.NegShift),
 			"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
 		l.call(l.low.Kernel, params("nncc_piecewise_linear_params", f...), l.in(0), l.out(0))
 		if n.In[0].Type.DType == n.Out[0].Type.DType {
@@ -96,21 +102,24 @@ func i64(v int64) call.Lit { return call.Lit(fmt.Sprintf("INT64_C(%d)", v)) }
 
 // curveRow interpolates the other functions of one int16 tensor.
 var curveRow = &kernel.Kernel{
-	Name: "nncc_interpolated_lut_s16", Library: "nncc", Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: curveOps,
-	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0), cond{"a function of one tensor", func(n *kernel.Node) string {
-		if notInt16(n.In[0].Type) != "" || notInt16(n.Out[0].Type) != "" {
-			return kernel.Unread
-		}
-		if _, ok := kernel.CurveOf(n.Node); !ok {
-			return "the node has further inputs that are computed at run time"
-		}
-		return ""
-	}}), Layout: same,
+	Name: "nncc_interpolated_lut_s16", Library: "nncc",
+	Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: curveOps,
+	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0),
+		cond{"a function of one tensor", func(n *kernel.Node) string {
+			if notInt16(n.In[0].Type) != "" || notInt16(n.Out[0].Type) != "" {
+				return kernel.Unread
+			}
+			if _, ok := kernel.CurveOf(n.Node); !ok {
+				return "the node has further inputs that are computed at run time"
+			}
+			return ""
+		}}), Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		c, _ := kernel.CurveOf(n.Node)
 		l := start(n.Node, "nncc_interpolated_lut_s16")
 		l.low.Unused = unusedTail(n.Node)
-		l.call("nncc_interpolated_lut_s16", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), l.in(0), blob("curve", tensor.Of([]int{len(c)}, c[:])), l.out(0))
+		l.call("nncc_interpolated_lut_s16", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())),
+			l.in(0), blob("curve", tensor.Of([]int{len(c)}, c[:])), l.out(0))
 		l.inPlace(0)
 		return l.low
 	},
@@ -119,13 +128,15 @@ var curveRow = &kernel.Kernel{
 // pair16Row computes two int16 tensors with broadcasting: Add and Mul by
 // CMSIS-NN's kernels on expanded operands, others by their definition.
 var pair16Row = &kernel.Kernel{
-	Name: "nncc_binary_s16", Library: "nncc", Doc: "two int16 tensors with broadcasting", Ops: []*ir.OpDef{op.Add, op.Sub, op.Mul, op.Div, op.Min, op.Max, op.PRelu},
-	Rules: rules("NNCC-PAIR-S16", nonEmpty, rankUpTo(maxDims), int16s(), cond{"two inputs", func(n *kernel.Node) string {
-		if len(n.In) != 2 {
-			return fmt.Sprintf("%d inputs, want 2", len(n.In))
-		}
-		return ""
-	}}), Layout: same,
+	Name: "nncc_binary_s16", Library: "nncc", Doc: "two int16 tensors with broadcasting",
+	Ops: []*ir.OpDef{op.Add, op.Sub, op.Mul, op.Div, op.Min, op.Max, op.PRelu},
+	Rules: rules("NNCC-PAIR-S16", nonEmpty, rankUpTo(maxDims), int16s(),
+		cond{"two inputs", func(n *kernel.Node) string {
+			if len(n.In) != 2 {
+				return fmt.Sprintf("%d inputs, want 2", len(n.In))
+			}
+			return ""
+		}}), Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_binary_s16")
 		if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernel16(n.Node) {
@@ -151,25 +162,28 @@ var pair16Row = &kernel.Kernel{
 
 // reduceSum16Row is reduceSumS8Row for int16.
 var reduceSum16Row = &kernel.Kernel{
-	Name: "nncc_reduce_sum_s16", Library: "nncc", Doc: "int16 sum and mean over axes", Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
-	Rules: rules("NNCC-REDUCESUM-S16", int16s(0), nonEmpty, rankUpTo(maxDims), constant(1), cond{"sums that float64 holds exactly", func(n *kernel.Node) string {
-		if axes, err := op.ReduceAxes(n.Node); err == nil {
-			k := 1
-			for _, a := range axes {
-				k *= n.In[0].Type.Shape[a]
+	Name: "nncc_reduce_sum_s16", Library: "nncc", Doc: "int16 sum and mean over axes",
+	Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
+	Rules: rules("NNCC-REDUCESUM-S16", int16s(0), nonEmpty, rankUpTo(maxDims), constant(1),
+		cond{"sums that float64 holds exactly", func(n *kernel.Node) string {
+			if axes, err := op.ReduceAxes(n.Node); err == nil {
+				k := 1
+				for _, a := range axes {
+					k *= n.In[0].Type.Shape[a]
+				}
+				if k > qref.MaxReduce16 {
+					return fmt.Sprintf("%d elements are added up, want at most %d", k, qref.MaxReduce16)
+				}
 			}
-			if k > qref.MaxReduce16 {
-				return fmt.Sprintf("%d elements are added up, want at most %d", k, qref.MaxReduce16)
-			}
-		}
-		return ""
-	}}), Layout: reduceLayout, Lower: lowerReduceSum("nncc_reduce_sum_s16"),
+			return ""
+		}}), Layout: reduceLayout, Lower: lowerReduceSum("nncc_reduce_sum_s16"),
 }
 
 // conv16Row is what arm_convolve_wrapper_s16 does not take: groups, and sums
 // beyond 32 bits.
 var conv16Row = &kernel.Kernel{
-	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 convolution with groups and dilation", Ops: []*ir.OpDef{op.Conv},
+	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 convolution with groups and dilation",
+	Ops:    []*ir.OpDef{op.Conv},
 	Rules:  rules("NNCC-CONV-S16", int16s(0), nonEmpty, upTo2D, weights8, constant(1, 2), integerMAC(conv16Params)),
 	Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
@@ -178,7 +192,8 @@ var conv16Row = &kernel.Kernel{
 		l := start(n.Node, "nncc_conv2d_s16")
 		f := append(convFields(g), macFields(p)...)
 		f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
-		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.in(0), l.arrangedS8([]int{g.COut, g.CIn / g.Group, g.Taps()}, []int{0, 2, 1}))
+		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.in(0),
+			l.arrangedS8([]int{g.COut, g.CIn / g.Group, g.Taps()}, []int{0, 2, 1}))
 		return l.low
 	},
 }
@@ -191,7 +206,8 @@ func (l *lowering) conv16(g *op.ConvGeom, p *op.MACParams, s *call.Struct, x, w 
 // tconv16Row is a transposed convolution as a convolution of the input spread
 // over scratch memory, with the filter turned round at compile time.
 var tconv16Row = &kernel.Kernel{
-	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 transposed convolution, as a convolution of the spread input", Ops: []*ir.OpDef{op.ConvTranspose},
+	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 transposed convolution, as a convolution of the spread input",
+	Ops:    []*ir.OpDef{op.ConvTranspose},
 	Rules:  rules("NNCC-TCONV-S16", int16s(0), nonEmpty, upTo2D, weights8, constant(1, 2), integerMAC(conv16Params)),
 	Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
@@ -203,7 +219,8 @@ var tconv16Row = &kernel.Kernel{
 		f := windowFields(g.N, []int{s.h, s.w}, g.Kernel, []int{1, 1}, g.Dilations, []int{0, 0})
 		f = append(append(f, outFields(g.Out)...), macFields(p)...)
 		f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
-		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.spread(g, s), blob("weights", turned(n.In[1].Const, g)))
+		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.spread(g, s),
+			blob("weights", turned(n.In[1].Const, g)))
 		return l.low
 	},
 }
@@ -249,7 +266,8 @@ func (l *lowering) spread(g *op.ConvGeom, s spreading) call.Arg {
 	y0, rows := inside(ih, s.strideH, s.leadH, s.h)
 	x0, cols := inside(iw, s.strideW, s.leadW, s.w)
 	if rows > 0 && cols > 0 {
-		f := ints("elem", 2, "rank", 4, "x_offset", (y0*iw+x0)*c, "y_offset", ((y0*s.strideH+s.leadH)*s.w+x0*s.strideW+s.leadW)*c)
+		f := ints("elem", 2, "rank", 4, "x_offset", (y0*iw+x0)*c, "y_offset",
+			((y0*s.strideH+s.leadH)*s.w+x0*s.strideW+s.leadW)*c)
 		f = append(f, list("dims", []int{g.N, rows, cols, c}), list("x_stride", []int{ih * iw * c, iw * c, c, 1}),
 			list("y_stride", []int{s.h * s.w * c, s.strideH * s.w * c, s.strideW * c, 1}))
 		l.call("nncc_copy_nd", params("nncc_copy_nd_params", f...), bytesOf(l.in(0)), bytesOf(image))

@@ -14,7 +14,8 @@ import (
 
 // scaleFields are the scales of input 0 and output 0.
 func scaleFields(n *ir.Node) []call.Field {
-	return []call.Field{call.F("in_scale", f64(float64(n.In[0].Type.Quant.Scale[0]))), call.F("out_scale", f64(float64(n.Out[0].Type.Quant.Scale[0])))}
+	return []call.Field{call.F("in_scale", f64(float64(n.In[0].Type.Quant.Scale[0]))),
+		call.F("out_scale", f64(float64(n.Out[0].Type.Quant.Scale[0])))}
 }
 
 func zeroIn(n *ir.Node) int  { return int(n.In[0].Type.Quant.Zero[0]) }
@@ -40,13 +41,15 @@ func (l *lowering) requantiseInPlace(x *ir.Quant) {
 		t.SetInt(i, min(max(t.Int(i), int64(lo)), int64(hi)))
 	}
 	b := call.Lookup(t.Bytes())
-	l.call("nncc_lut_s8", params("nncc_count_params", call.FI("count", y.Elems())), bytesOf(l.out(0)), b, bytesOf(l.out(0)))
+	l.call("nncc_lut_s8", params("nncc_count_params", call.FI("count", y.Elems())), bytesOf(l.out(0)), b,
+		bytesOf(l.out(0)))
 }
 
 // reduceSumS8Row is ReduceSum and ReduceMean: exact integer sums, then the
 // contract's formula in double.
 var reduceSumS8Row = &kernel.Kernel{
-	Name: "nncc_reduce_sum_s8", Library: "nncc", Doc: "int8 sum and mean over axes", Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
+	Name: "nncc_reduce_sum_s8", Library: "nncc", Doc: "int8 sum and mean over axes",
+	Ops:   []*ir.OpDef{op.ReduceSum, op.ReduceMean},
 	Rules: rules("NNCC-REDUCESUM-S8", int8Ends, nonEmpty, rankUpTo(maxDims), constant(1)), Layout: reduceLayout,
 	Lower: lowerReduceSum("nncc_reduce_sum_s8"),
 }
@@ -76,7 +79,8 @@ func reduceOrderS8Row(fn, code string, d *ir.OpDef) *kernel.Kernel {
 			axes := kernel.Known(op.ReduceAxes(n.Node))
 			l := start(n.Node, fn)
 			r := l.reduced(axes)
-			l.call(fn, params("nncc_axis_s8_params", ints("outer", r.outer, "axis", r.axis, "inner", r.inner)...), r.x, l.out(0))
+			l.call(fn, params("nncc_axis_s8_params", ints("outer", r.outer, "axis", r.axis, "inner", r.inner)...), r.x,
+				l.out(0))
 			if q := n.In[0].Type.Quant; !q.Equal(n.Out[0].Type.Quant) {
 				l.requantiseInPlace(q)
 			}
@@ -95,18 +99,22 @@ var signedBytes = cond{"the input is int8", func(n *kernel.Node) string {
 
 // softmaxS8Row is CMSIS-NN's arithmetic along any axis.
 var softmaxS8Row = &kernel.Kernel{
-	Name: "nncc_softmax_s8", Library: "nncc", Doc: "int8 softmax along any axis, into any scale", Ops: []*ir.OpDef{op.Softmax},
-	Rules: rules("NNCC-SOFTMAX-S8", int8Ends, nonEmpty, hasRank, cond{"the scales have a fixed-point form", func(n *kernel.Node) string {
-		if _, _, _, ok := op.SoftmaxRescaled(n.Node); !ok {
-			return fmt.Sprintf("the input is %s, the output %s: a scale is too small", full(n.In[0].Type), full(n.Out[0].Type))
-		}
-		return ""
-	}}), Layout: same,
+	Name: "nncc_softmax_s8", Library: "nncc", Doc: "int8 softmax along any axis, into any scale",
+	Ops: []*ir.OpDef{op.Softmax},
+	Rules: rules("NNCC-SOFTMAX-S8", int8Ends, nonEmpty, hasRank, cond{"the scales have a fixed-point form",
+		func(n *kernel.Node) string {
+			if _, _, _, ok := op.SoftmaxRescaled(n.Node); !ok {
+				return fmt.Sprintf("the input is %s, the output %s: a scale is too small", full(n.In[0].Type),
+					full(n.Out[0].Type))
+			}
+			return ""
+		}}), Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		outer, axis, inner := axisOf(n)
 		mult, shift, diff, _ := op.SoftmaxRescaled(n.Node)
 		l := start(n.Node, "nncc_softmax_s8")
-		p := params("nncc_softmax_s8_params", ints("outer", outer, "axis", axis, "inner", inner, "mult", int(mult), "shift", int(shift), "diff_min", int(diff))...)
+		p := params("nncc_softmax_s8_params", ints("outer", outer, "axis", axis, "inner", inner, "mult", int(mult),
+			"shift", int(shift), "diff_min", int(diff))...)
 		l.call("nncc_softmax_s8", p, l.in(0), l.out(0))
 		l.inPlace(0)
 		if _, _, _, ok := op.SoftmaxKernel(n.Node); !ok {
@@ -129,61 +137,76 @@ var resizes8 = kernel.NewFact(func(n *kernel.Node) (resizeS8, string) {
 
 // resizeS8Row is interpolation with integer weights, rounded once.
 var resizeS8Row = &kernel.Kernel{
-	Name: "nncc_resize_s8", Library: "nncc", Doc: "int8 linear and cubic resize of 1-D and 2-D maps", Ops: []*ir.OpDef{op.Resize},
-	Rules: rules("NNCC-RESIZE-S8", int8Ends, nonEmpty, spatialResize, cond{"weights have an integer form", resizes8.Why}), Layout: kernel.SpatialLayout,
+	Name: "nncc_resize_s8", Library: "nncc", Doc: "int8 linear and cubic resize of 1-D and 2-D maps",
+	Ops: []*ir.OpDef{op.Resize},
+	Rules: rules("NNCC-RESIZE-S8", int8Ends, nonEmpty, spatialResize, cond{"weights have an integer form",
+		resizes8.Why}), Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		r := resizes8.Must(n)
 		p, h, w := r.params, r.h, r.w
 		l := start(n.Node, "nncc_resize_s8")
 		l.low.Unused = unusedTail(n.Node)
 		f := append([]call.Field{call.F("in_scale", f64(p.InScale)), call.F("out_scale", f64(p.OutScale))},
-			ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h", int(p.OutH), "out_w", int(p.OutW),
-				"taps_h", int(p.TapsH), "taps_w", int(p.TapsW), "den", int(p.Den), "in_zero", int(p.InZero), "out_zero", int(p.OutZero),
+			ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
+				int(p.OutH), "out_w", int(p.OutW),
+				"taps_h", int(p.TapsH), "taps_w", int(p.TapsW), "den", int(p.Den), "in_zero", int(p.InZero), "out_zero",
+				int(p.OutZero),
 				"rescale", int(p.Rescale), "outside", int(p.Outside))...)
-		l.call("nncc_resize_s8", params("nncc_resize_s8_params", f...), l.in(0), i32Blob("index", h.Index), blob("weights", tensor.Of([]int{len(h.Weight)}, h.Weight)),
+		l.call("nncc_resize_s8", params("nncc_resize_s8_params", f...), l.in(0), i32Blob("index", h.Index),
+			blob("weights", tensor.Of([]int{len(h.Weight)}, h.Weight)),
 			i32Blob("index", w.Index), blob("weights", tensor.Of([]int{len(w.Weight)}, w.Weight)), l.out(0))
 		return l.low
 	},
 }
 
 var layerNormS8Row = &kernel.Kernel{
-	Name: "nncc_layer_norm_s8", Library: "nncc", Doc: "int8 layer normalisation", Ops: []*ir.OpDef{op.LayerNormalization},
-	Rules: rules("NNCC-LAYERNORM-S8", int8Ends, nonEmpty, oneOutput, cond{"constant scale and bias, rows of at most 2^22 elements", func(n *kernel.Node) string {
-		if _, _, _, ok := op.LayerNormS8(n.Node); !ok {
-			return "scale or bias is computed at run time, or rows are longer than 2^22 elements; want constants and shorter rows"
-		}
-		return ""
-	}}), Layout: natural,
+	Name: "nncc_layer_norm_s8", Library: "nncc", Doc: "int8 layer normalisation",
+	Ops: []*ir.OpDef{op.LayerNormalization},
+	Rules: rules("NNCC-LAYERNORM-S8", int8Ends, nonEmpty, oneOutput,
+		cond{"constant scale and bias, rows of at most 2^22 elements", func(n *kernel.Node) string {
+			if _, _, _, ok := op.LayerNormS8(n.Node); !ok {
+				return "scale or bias is computed at run time, or rows are longer than 2^22 elements; want constants " +
+					"and shorter rows"
+			}
+			return ""
+		}}), Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p, scale, bias, _ := op.LayerNormS8(n.Node)
 		l := start(n.Node, "nncc_layer_norm_s8")
 		f := append(scaleFields(n.Node), call.F("epsilon", f64(p.Epsilon)))
-		f = append(f, ints("rows", int(p.Rows), "len", int(p.Len), "in_zero", int(p.InZero), "out_zero", int(p.OutZero), "act_min", math.MinInt8, "act_max", math.MaxInt8)...)
+		f = append(f, ints("rows", int(p.Rows), "len", int(p.Len), "in_zero", int(p.InZero), "out_zero", int(p.OutZero),
+			"act_min", math.MinInt8, "act_max", math.MaxInt8)...)
 		var b call.Arg = call.Null{}
 		if bias != nil {
 			b = f64Blob("bias", bias)
 		}
-		l.call("nncc_layer_norm_s8", params("nncc_layer_norm_s8_params", f...), l.in(0), f64Blob("scale", scale), b, l.out(0))
+		l.call("nncc_layer_norm_s8", params("nncc_layer_norm_s8_params", f...), l.in(0), f64Blob("scale", scale), b,
+			l.out(0))
 		l.inPlace(0)
 		return l.low
 	},
 }
 
 var groupNormS8Row = &kernel.Kernel{
-	Name: "nncc_group_norm_s8", Library: "nncc", Doc: "int8 normalisation of groups of channels", Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
-	Rules: rules("NNCC-GROUPNORM-S8", int8Ends, nonEmpty, cond{"constant scale and bias, groups of at most 2^22 elements", func(n *kernel.Node) string {
-		if _, _, _, ok := op.GroupNormS8(n.Node); !ok {
-			return "scale or bias is computed at run time, or groups are larger than 2^22 elements; want constants and smaller groups"
-		}
-		return ""
-	}}), Layout: spatial,
+	Name: "nncc_group_norm_s8", Library: "nncc", Doc: "int8 normalisation of groups of channels",
+	Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
+	Rules: rules("NNCC-GROUPNORM-S8", int8Ends, nonEmpty,
+		cond{"constant scale and bias, groups of at most 2^22 elements", func(n *kernel.Node) string {
+			if _, _, _, ok := op.GroupNormS8(n.Node); !ok {
+				return "scale or bias is computed at run time, or groups are larger than 2^22 elements; want constants " +
+					"and smaller groups"
+			}
+			return ""
+		}}), Layout: spatial,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p, scale, bias, _ := op.GroupNormS8(n.Node)
 		l := start(n.Node, "nncc_group_norm_s8")
 		f := append(scaleFields(n.Node), call.F("epsilon", f64(p.Epsilon)))
-		f = append(f, ints("batch", int(p.Batch), "spatial", int(p.Spatial), "channels", int(p.Channels), "groups", int(p.Groups),
+		f = append(f, ints("batch", int(p.Batch), "spatial", int(p.Spatial), "channels", int(p.Channels), "groups",
+			int(p.Groups),
 			"in_zero", int(p.InZero), "out_zero", int(p.OutZero), "act_min", math.MinInt8, "act_max", math.MaxInt8)...)
-		l.call("nncc_group_norm_s8", params("nncc_group_norm_s8_params", f...), l.in(0), f64Blob("scale", scale), f64Blob("bias", bias), l.out(0))
+		l.call("nncc_group_norm_s8", params("nncc_group_norm_s8_params", f...), l.in(0), f64Blob("scale", scale),
+			f64Blob("bias", bias), l.out(0))
 		l.inPlace(0)
 		return l.low
 	},
@@ -198,7 +221,8 @@ func poolFieldsS8(n *ir.Node, g *op.PoolGeom) []call.Field {
 func flatSpace(g *op.PoolGeom) *op.PoolGeom {
 	flat := *g
 	flat.In, flat.Kernel = []int{product(g.In)}, []int{product(g.In)}
-	flat.Out, flat.Strides, flat.Dilations, flat.PadBegin, flat.PadEnd = []int{1}, []int{1}, []int{1}, []int{0}, []int{0}
+	flat.Out, flat.Strides, flat.Dilations, flat.PadBegin, flat.PadEnd = []int{1}, []int{1}, []int{1}, []int{0},
+		[]int{0}
 	return &flat
 }
 
@@ -208,7 +232,8 @@ func poolS8Row(fn, code, doc string, lower func(l *lowering, g *op.PoolGeom), gl
 		conds = append(conds, upTo2D)
 	}
 	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d}, Rules: rules(code, conds...), Layout: kernel.SpatialLayout,
+		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d}, Rules: rules(code, conds...),
+		Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
 			if global {
@@ -241,7 +266,8 @@ func maximumS8(l *lowering, g *op.PoolGeom) {
 	if equal {
 		clamp = clampFields(n)
 	}
-	l.call("nncc_max_pool2d_s8", params("nncc_pool2d_s8_params", append(poolFieldsS8(n, g), clamp...)...), l.in(0), l.out(0))
+	l.call("nncc_max_pool2d_s8", params("nncc_pool2d_s8_params", append(poolFieldsS8(n, g), clamp...)...), l.in(0),
+		l.out(0))
 	if !equal {
 		l.requantiseInPlace(n.In[0].Type.Quant)
 	}
@@ -249,15 +275,21 @@ func maximumS8(l *lowering, g *op.PoolGeom) {
 
 func axisS8Kernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		poolS8Row("nncc_avg_pool2d_s8", "NNCC-AVGPOOL-S8", "int8 average pooling, any scales, dilation, counted padding", averageS8, false, op.AveragePool),
-		poolS8Row("nncc_avg_pool2d_s8", "NNCC-GLOBALAVGPOOL-S8", "int8 mean over space", averageS8, true, op.GlobalAveragePool),
-		poolS8Row("nncc_max_pool2d_s8", "NNCC-MAXPOOL-S8", "int8 maximum pooling, any scales, dilation", maximumS8, false, op.MaxPool),
-		poolS8Row("nncc_max_pool2d_s8", "NNCC-GLOBALMAXPOOL-S8", "int8 maximum over space", maximumS8, true, op.GlobalMaxPool),
+		poolS8Row("nncc_avg_pool2d_s8", "NNCC-AVGPOOL-S8",
+			"int8 average pooling, any scales, dilation, counted padding", averageS8, false, op.AveragePool),
+		poolS8Row("nncc_avg_pool2d_s8", "NNCC-GLOBALAVGPOOL-S8", "int8 mean over space", averageS8, true,
+			op.GlobalAveragePool),
+		poolS8Row("nncc_max_pool2d_s8", "NNCC-MAXPOOL-S8", "int8 maximum pooling, any scales, dilation", maximumS8,
+			false, op.MaxPool),
+		poolS8Row("nncc_max_pool2d_s8", "NNCC-GLOBALMAXPOOL-S8", "int8 maximum over space", maximumS8, true,
+			op.GlobalMaxPool),
 		reduceSumS8Row,
 		reduceOrderS8Row("nncc_reduce_max_s8", "NNCC-REDUCEMAX-S8", op.ReduceMax),
 		reduceOrderS8Row("nncc_reduce_min_s8", "NNCC-REDUCEMIN-S8", op.ReduceMin),
-		argRow("nncc_argmax_s8", "nncc_arg_s8_params", "NNCC-ARGMAX-S8", "position of the maximum of int8 values", op.ArgMax, signedBytes),
-		argRow("nncc_argmin_s8", "nncc_arg_s8_params", "NNCC-ARGMIN-S8", "position of the minimum of int8 values", op.ArgMin, signedBytes),
+		argRow("nncc_argmax_s8", "nncc_arg_s8_params", "NNCC-ARGMAX-S8", "position of the maximum of int8 values",
+			op.ArgMax, signedBytes),
+		argRow("nncc_argmin_s8", "nncc_arg_s8_params", "NNCC-ARGMIN-S8", "position of the minimum of int8 values",
+			op.ArgMin, signedBytes),
 		softmaxS8Row, resizeS8Row, layerNormS8Row, groupNormS8Row,
 	}
 }

@@ -15,23 +15,25 @@ import (
 // constRow computes a function of one 8-bit tensor and a constant with at most
 // 256 different values, of any type and shape.
 var constRow = &kernel.Kernel{
-	Name: "nncc_lut2_s8", Library: "nncc", Doc: "8-bit functions of a tensor and a constant, by a table for each value of the constant", Ops: constOps,
-	Rules: rules("NNCC-CONST-S8", nonEmpty, rankUpTo(maxDims), byteEnds, cond{"one constant of at most 256 different values", func(n *kernel.Node) string {
-		if len(n.In) != 2 {
-			return fmt.Sprintf("%d inputs, want 2", len(n.In))
-		}
-		if _, why := kernel.RunInput(n.Node); why != "" {
+	Name: "nncc_lut2_s8", Library: "nncc", Doc: "8-bit functions of a tensor and a constant, by a table for each " +
+		"value of the constant", Ops: constOps,
+	Rules: rules("NNCC-CONST-S8", nonEmpty, rankUpTo(maxDims), byteEnds,
+		cond{"one constant of at most 256 different values", func(n *kernel.Node) string {
+			if len(n.In) != 2 {
+				return fmt.Sprintf("%d inputs, want 2", len(n.In))
+			}
+			if _, why := kernel.RunInput(n.Node); why != "" {
+				return why
+			}
+			if byteEnds.check(n) != "" {
+				return kernel.Unread
+			}
+			t, why := constTables.Of(n)
+			if why == "" && len(t.rows) > 256 {
+				why = fmt.Sprintf("the constant %s has %d different values, want at most 256", n.In[1-t.x], len(t.rows))
+			}
 			return why
-		}
-		if byteEnds.check(n) != "" {
-			return kernel.Unread
-		}
-		t, why := constTables.Of(n)
-		if why == "" && len(t.rows) > 256 {
-			why = fmt.Sprintf("the constant %s has %d different values, want at most 256", n.In[1-t.x], len(t.rows))
-		}
-		return why
-	}}), Layout: same, Lower: lowerConst,
+		}}), Layout: same, Lower: lowerConst,
 }
 
 func lowerConst(n *kernel.Node) *call.Lowered {
@@ -45,7 +47,8 @@ func lowerConst(n *kernel.Node) *call.Lowered {
 	for i, r := range t.index {
 		v[i] = int64(r)
 	}
-	laid := arrange(tensor.Of(n.In[1-k].Type.Shape, v), padLeft(n.In[1-k].Type.Shape, out.Rank()), out.OrderOrIdentity())
+	laid := arrange(tensor.Of(n.In[1-k].Type.Shape, v), padLeft(n.In[1-k].Type.Shape, out.Rank()),
+		out.OrderOrIdentity())
 	for i := range index {
 		index[i] = int(laid.Int(i))
 	}
@@ -61,28 +64,31 @@ var pairOps = []*ir.OpDef{op.Add, op.Sub, op.Mul, op.Div, op.Pow, op.PRelu, op.M
 	op.Equal, op.Less, op.LessOrEqual, op.Greater, op.GreaterOrEqual}
 
 // binaryOps are the functions of nncc_binary_s8.
-var binaryOps = map[*ir.OpDef]qref.BinaryOp{op.Sub: qref.BinarySub, op.Div: qref.BinaryDiv, op.Min: qref.BinaryMin, op.Max: qref.BinaryMax, op.PRelu: qref.BinaryPRelu}
+var binaryOps = map[*ir.OpDef]qref.BinaryOp{op.Sub: qref.BinarySub, op.Div: qref.BinaryDiv, op.Min: qref.BinaryMin,
+	op.Max: qref.BinaryMax, op.PRelu: qref.BinaryPRelu}
 
 // pairRow computes two int8 tensors with broadcasting by the cheapest kernel
 // that is proven right for all pairs of values.
 var pairRow = &kernel.Kernel{
-	Name: "nncc_binary_s8", Library: "nncc", Doc: "two int8 tensors with broadcasting: sums and quotients by tables, others in double or by a table of pairs", Ops: pairOps,
-	Rules: rules("NNCC-PAIR-S8", nonEmpty, rankUpTo(maxDims), cond{"int8 data with one scale", func(n *kernel.Node) string {
-		for i, v := range n.In {
-			if why := notInt8(v.Type); why != "" {
-				return fmt.Sprintf("input %d is %s", i, why)
+	Name: "nncc_binary_s8", Library: "nncc", Doc: "two int8 tensors with broadcasting: sums and quotients by " +
+		"tables, others in double or by a table of pairs", Ops: pairOps,
+	Rules: rules("NNCC-PAIR-S8", nonEmpty, rankUpTo(maxDims),
+		cond{"int8 data with one scale", func(n *kernel.Node) string {
+			for i, v := range n.In {
+				if why := notInt8(v.Type); why != "" {
+					return fmt.Sprintf("input %d is %s", i, why)
+				}
 			}
-		}
-		if t := n.Out[0].Type; t.DType != tensor.Bool && notInt8(t) != "" {
-			return "the output is " + notInt8(t)
-		}
-		return ""
-	}}, cond{"two inputs, or any number of one scale for Min and Max", func(n *kernel.Node) string {
-		if len(n.In) == 2 || len(n.In) > 2 && (n.Op == op.Min || n.Op == op.Max) && op.MinMaxKernel(n.Node) {
+			if t := n.Out[0].Type; t.DType != tensor.Bool && notInt8(t) != "" {
+				return "the output is " + notInt8(t)
+			}
 			return ""
-		}
-		return fmt.Sprintf("%d inputs, want 2", len(n.In))
-	}}), Layout: same, Lower: lowerPair,
+		}}, cond{"two inputs, or any number of one scale for Min and Max", func(n *kernel.Node) string {
+			if len(n.In) == 2 || len(n.In) > 2 && (n.Op == op.Min || n.Op == op.Max) && op.MinMaxKernel(n.Node) {
+				return ""
+			}
+			return fmt.Sprintf("%d inputs, want 2", len(n.In))
+		}}), Layout: same, Lower: lowerPair,
 }
 
 func qp(t ir.Type) qref.QP { return qref.QP{Scale: t.Quant.Scale[0], Zero: t.Quant.Zero[0]} }
@@ -126,7 +132,9 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 	}
 	if r := quotients(n.Node, pairs, lo, hi); r != nil {
 		l.low.Kernel = "nncc_div_s8"
-		p := params("nncc_div_s8_params", append([]call.Field{space, call.FI("a_zero", zeroIn(n.Node)), call.FI("out_zero", zeroOut(n.Node))}, clamp...)...)
+		p := params("nncc_div_s8_params",
+			append([]call.Field{space, call.FI("a_zero", zeroIn(n.Node)), call.FI("out_zero", zeroOut(n.Node))},
+				clamp...)...)
 		l.call("nncc_div_s8", p, a.arg, b.arg, blob("reciprocal", tensor.Of([]int{256}, r[:])), y)
 		return l.low
 	}
@@ -154,9 +162,11 @@ func (l *lowering) binary(o qref.BinaryOp, space call.Field, clamp []call.Field,
 }
 
 func (l *lowering) binaryBy(fn string, o qref.BinaryOp, space call.Field, clamp []call.Field, a, b, y call.Arg) {
-	names := []string{"NNCC_BINARY_ADD", "NNCC_BINARY_SUB", "NNCC_BINARY_MUL", "NNCC_BINARY_DIV", "NNCC_BINARY_MIN", "NNCC_BINARY_MAX", "NNCC_BINARY_PRELU"}
+	names := []string{"NNCC_BINARY_ADD", "NNCC_BINARY_SUB", "NNCC_BINARY_MUL", "NNCC_BINARY_DIV", "NNCC_BINARY_MIN",
+		"NNCC_BINARY_MAX", "NNCC_BINARY_PRELU"}
 	n := l.n
-	f := append(scaleFields(n)[1:], call.F("a_scale", f64(float64(n.In[0].Type.Quant.Scale[0]))), call.F("b_scale", f64(float64(n.In[1].Type.Quant.Scale[0]))))
+	f := append(scaleFields(n)[1:], call.F("a_scale", f64(float64(n.In[0].Type.Quant.Scale[0]))),
+		call.F("b_scale", f64(float64(n.In[1].Type.Quant.Scale[0]))))
 	f = append(f, ints("a_zero", zeroIn(n), "b_zero", int(n.In[1].Type.Quant.Zero[0]), "out_zero", zeroOut(n))...)
 	f = append(append(f, clamp...), call.F("op", call.Lit(names[o])), space)
 	l.call(fn, params("nncc_binary_s8_params", f...), a, b, y)
@@ -200,7 +210,8 @@ func sumTables(n *ir.Node, pairs []byte, lo, hi int32) *qref.SumTables {
 	default:
 		return nil
 	}
-	t, ok := qref.BuildSum(partA, partB, lo, hi, func(x, y int32) int32 { return int32(int8(pairs[int(uint8(x))<<8|int(uint8(y))])) })
+	t, ok := qref.BuildSum(partA, partB, lo, hi,
+		func(x, y int32) int32 { return int32(int8(pairs[int(uint8(x))<<8|int(uint8(y))])) })
 	if !ok {
 		return nil
 	}
@@ -252,8 +263,10 @@ func quotients(n *ir.Node, pairs []byte, lo, hi int32) *qref.Reciprocals {
 func sameBinary(n *ir.Node, o qref.BinaryOp, pairs []byte, lo, hi int32) bool {
 	s, a, b := everyPair()
 	y := make([]int8, len(pairs))
-	p := &qref.BinaryParams{AScale: float64(n.In[0].Type.Quant.Scale[0]), BScale: float64(n.In[1].Type.Quant.Scale[0]), OutScale: float64(n.Out[0].Type.Quant.Scale[0]),
-		AZero: int32(zeroIn(n)), BZero: n.In[1].Type.Quant.Zero[0], OutZero: int32(zeroOut(n)), ActMin: lo, ActMax: hi, Op: o, Bcast: s}
+	p := &qref.BinaryParams{AScale: float64(n.In[0].Type.Quant.Scale[0]), BScale: float64(n.In[1].Type.Quant.Scale[0]),
+		OutScale: float64(n.Out[0].Type.Quant.Scale[0]),
+		AZero:    int32(zeroIn(n)), BZero: n.In[1].Type.Quant.Zero[0], OutZero: int32(zeroOut(n)), ActMin: lo, ActMax: hi,
+		Op: o, Bcast: s}
 	return qref.Binary(p, a, b, y) == nil && equalPairs(y, pairs)
 }
 
@@ -288,12 +301,15 @@ func (l *lowering) expanded() *call.Lowered {
 			p = op.AddParams16(n)
 		}
 		s := p.Scales
-		l.cmsis("arm_elementwise_add"+suffix, args[0], args[1], i32(p.Offset1), i32(s.Mult1), i32(s.Shift1), i32(p.Offset2), i32(s.Mult2), i32(s.Shift2), i32(s.LeftShift),
-			l.out(0), i32(p.OutputOffset), i32(s.OutMult), i32(s.OutShift), i32(p.ActMin), i32(p.ActMax), call.I32(out.Elems()))
+		l.cmsis("arm_elementwise_add"+suffix, args[0], args[1], i32(p.Offset1), i32(s.Mult1), i32(s.Shift1),
+			i32(p.Offset2), i32(s.Mult2), i32(s.Shift2), i32(s.LeftShift),
+			l.out(0), i32(p.OutputOffset), i32(s.OutMult), i32(s.OutShift), i32(p.ActMin), i32(p.ActMax),
+			call.I32(out.Elems()))
 		return l.low
 	}
 	p := op.MulParams(n)
-	l.cmsis("arm_elementwise_mul"+suffix, args[0], args[1], i32(p.Offset1), i32(p.Offset2), l.out(0), i32(p.OutputOffset), i32(p.Mult), i32(p.Shift),
+	l.cmsis("arm_elementwise_mul"+suffix, args[0], args[1], i32(p.Offset1), i32(p.Offset2), l.out(0),
+		i32(p.OutputOffset), i32(p.Mult), i32(p.Shift),
 		i32(p.ActMin), i32(p.ActMax), call.I32(out.Elems()))
 	return l.low
 }

@@ -45,7 +45,8 @@ func channelDim(n *ir.Node) (int, string) {
 		dim = d
 	}
 	if dim < 0 || dim != 1 && dim != out.Rank()-1 {
-		return -1, fmt.Sprintf("the constant has shape %v, want one value for each index of dimension 1 or the last", n.In[1-k].Type.Shape)
+		return -1, fmt.Sprintf("the constant has shape %v, want one value for each index of dimension 1 or the last",
+			n.In[1-k].Type.Shape)
 	}
 	return dim, ""
 }
@@ -140,7 +141,8 @@ func target8(row []byte) func(q int32) int32 {
 func (p *channelPlan) slope(n *ir.Node, i int) float64 {
 	step := float64(n.In[p.x].Type.Quant.Scale[0]) / float64(n.Out[0].Type.Quant.Scale[0])
 	if n.Op == op.BatchNormalization {
-		return step * n.In[1].Const.Float(i) / math.Sqrt(n.In[4].Const.Float(i)+float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon))
+		return step * n.In[1].Const.Float(i) / math.Sqrt(n.In[4].Const.Float(i)+
+			float64(ir.AttrsOf[op.EpsilonAttr](n).Epsilon))
 	}
 	c := n.In[1-p.x]
 	k := slices.Index(p.index, i) // an element of the constant that uses the row
@@ -167,7 +169,8 @@ func (p *channelPlan) slope(n *ir.Node, i int) float64 {
 func affineArray(f ...qref.Affine) *call.Array {
 	a := &call.Array{Type: "nncc_affine_s8", Bytes: 16}
 	for _, x := range f {
-		a.Elems = append(a.Elems, call.Nested{Fields: ints("bias", int(x.Bias), "mult", int(x.Mult), "shift", int(x.Shift))})
+		a.Elems = append(a.Elems, call.Nested{Fields: ints("bias", int(x.Bias), "mult", int(x.Mult), "shift",
+			int(x.Shift))})
 	}
 	return a
 }
@@ -175,7 +178,8 @@ func affineArray(f ...qref.Affine) *call.Array {
 // channelRow computes a function of one 8-bit tensor that differs from channel
 // to channel.
 var channelRow = &kernel.Kernel{
-	Name: "nncc_scale_shift_s8", Library: "nncc", Doc: "8-bit functions with a constant per channel: linear ones, PRelu, or by tables",
+	Name: "nncc_scale_shift_s8", Library: "nncc", Doc: "8-bit functions with a constant per channel: linear ones, " +
+		"PRelu, or by tables",
 	Ops: slices.Concat(constOps, []*ir.OpDef{op.BatchNormalization}),
 	Rules: rules("NNCC-CHANNEL-S8", nonEmpty, byteEnds, cond{"one constant a channel", func(n *kernel.Node) string {
 		if n.Op == op.BatchNormalization {
@@ -222,12 +226,15 @@ func lowerChannels(n *kernel.Node) *call.Lowered {
 	case p.positive != nil:
 		l.low.Kernel = "nncc_prelu_s8"
 		f := append(size, call.FI("in_zero", int(n.In[p.x].Type.Quant.Zero[0])))
-		l.call("nncc_prelu_s8", params("nncc_prelu_s8_params", append(f, clampFields(n.Node)...)...), l.in(p.x), affineArray(*p.positive), affineArray(p.affine...), l.out(0))
+		l.call("nncc_prelu_s8", params("nncc_prelu_s8_params", append(f, clampFields(n.Node)...)...), l.in(p.x),
+			affineArray(*p.positive), affineArray(p.affine...), l.out(0))
 	case p.affine != nil:
-		l.call("nncc_scale_shift_s8", params("nncc_rows_params", append(size, clampFields(n.Node)...)...), l.in(p.x), affineArray(p.affine...), l.out(0))
+		l.call("nncc_scale_shift_s8", params("nncc_rows_params", append(size, clampFields(n.Node)...)...), l.in(p.x),
+			affineArray(p.affine...), l.out(0))
 	default:
 		l.low.Kernel = "nncc_lut2_s8"
-		b := params("nncc_bcast_params", append(ints("rank", 2), list("dims", []int{rows, channels}), list("a_stride", []int{channels, 1}), list("b_stride", []int{0, 1}))...)
+		b := params("nncc_bcast_params", append(ints("rank", 2), list("dims", []int{rows, channels}),
+			list("a_stride", []int{channels, 1}), list("b_stride", []int{0, 1}))...)
 		l.table2(b, l.in(p.x), rowNumbers(p.index), p.rows)
 	}
 	return l.low
@@ -249,7 +256,8 @@ func (l *lowering) table2(space *call.Struct, x, index call.Arg, rows [][]byte) 
 		rowOf[i] = k
 	}
 	l.low.Kernel = "nncc_lut2_s8"
-	l.call("nncc_lut2_s8", space, bytesOf(x), bytesOf(index), byteBlob("rows", rowOf[:]), byteBlob("table", data), bytesOf(l.out(0)))
+	l.call("nncc_lut2_s8", space, bytesOf(x), bytesOf(index), byteBlob("rows", rowOf[:]), byteBlob("table", data),
+		bytesOf(l.out(0)))
 }
 
 // rowNumbers is a constant operand of table2.

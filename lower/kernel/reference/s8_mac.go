@@ -70,7 +70,8 @@ func channelArgs(p *op.MACParams, channels int) (zero, mult, shift call.Arg) {
 }
 
 func macFields(p *op.MACParams) []call.Field {
-	return ints("in_offset", int(p.InOff), "out_offset", int(p.OutOff), "act_min", int(p.ActMin), "act_max", int(p.ActMax))
+	return ints("in_offset", int(p.InOff), "out_offset", int(p.OutOff), "act_min", int(p.ActMin), "act_max",
+		int(p.ActMax))
 }
 
 // int8Ends: data and result are int8 with one scale.
@@ -82,7 +83,8 @@ func convS8Row(fn, code, doc string, depthwise bool) *kernel.Kernel {
 		conds = append(conds, depthwiseOnly)
 	}
 	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{op.Conv}, Rules: rules(code, conds...), Layout: kernel.SpatialLayout,
+		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{op.Conv}, Rules: rules(code, conds...),
+		Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Conv.Must(n)
 			p := convParams.Must(n)
@@ -142,8 +144,10 @@ var matricesS8 = kernel.NewFact(func(n *kernel.Node) (*matrixS8, string) {
 
 // matrixS8Row computes Gemm and MatMul, a call for every right matrix.
 var matrixS8Row = &kernel.Kernel{
-	Name: "nncc_fully_connected_wzp_s8", Library: "nncc", Doc: "int8 matrix products, weights with zero points", Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules: rules("NNCC-FC-S8", int8Ends, nonEmpty, weights8, cond{"an integer matrix product", matricesS8.Why}), Layout: natural,
+	Name: "nncc_fully_connected_wzp_s8", Library: "nncc", Doc: "int8 matrix products, weights with zero points",
+	Ops:    []*ir.OpDef{op.Gemm, op.MatMul},
+	Rules:  rules("NNCC-FC-S8", int8Ends, nonEmpty, weights8, cond{"an integer matrix product", matricesS8.Why}),
+	Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g := matricesS8.Must(n)
 		const fn = "nncc_fully_connected_wzp_s8"
@@ -158,7 +162,8 @@ var matrixS8Row = &kernel.Kernel{
 		zero, mult, shift := channelArgs(g.p, g.n)
 		p := params(fn+"_params", append(ints("batch", g.m, "in_n", g.k, "out_n", g.n), macFields(g.p)...)...)
 		for i := range g.a {
-			l.call(fn, p, l.inAt(0, g.a[i]*g.m*g.k), offset(w, g.b[i]*g.k*g.n, g.k*g.n), l.int32Bias(g.n), zero, mult, shift, l.outAt(0, i*g.m*g.n))
+			l.call(fn, p, l.inAt(0, g.a[i]*g.m*g.k), offset(w, g.b[i]*g.k*g.n, g.k*g.n), l.int32Bias(g.n), zero, mult,
+				shift, l.outAt(0, i*g.m*g.n))
 		}
 		return l.low
 	},
@@ -199,8 +204,10 @@ func (l *lowering) int32Bias(cols int) call.Arg {
 
 func macS8Kernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		convS8Row("nncc_depthwise_conv2d_wzp_s8", "NNCC-DWCONV-S8", "int8 depthwise convolution, weights with zero points", true),
-		convS8Row("nncc_conv2d_wzp_s8", "NNCC-CONV-S8", "int8 convolution with groups and dilation, weights with zero points", false),
+		convS8Row("nncc_depthwise_conv2d_wzp_s8", "NNCC-DWCONV-S8",
+			"int8 depthwise convolution, weights with zero points", true),
+		convS8Row("nncc_conv2d_wzp_s8", "NNCC-CONV-S8",
+			"int8 convolution with groups and dilation, weights with zero points", false),
 		matrixS8Row,
 	}
 }

@@ -72,7 +72,8 @@ var constTables = kernel.FactOf(func(n *ir.Node) (*tables, error) {
 		return nil, fmt.Errorf("the constant %s is empty", n.In[1-k])
 	}
 	if len(values) > 1<<12 {
-		return nil, fmt.Errorf("the constant %s has %d different values, want at most %d", n.In[1-k], len(values), 1<<12)
+		return nil, fmt.Errorf("the constant %s has %d different values, want at most %d", n.In[1-k], len(values),
+			1<<12)
 	}
 	var cs []byte
 	for _, i := range values {

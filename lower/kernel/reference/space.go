@@ -155,7 +155,8 @@ var triluRow = &kernel.Kernel{
 		dims, st := merge(t.Shape, cs, tensor.Strides(t.Shape), make([]int, r))
 		f := append(ints("elem", t.DType.Size(), "rank", len(dims)), list("dims", dims),
 			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
-		l.call("nncc_where", params("nncc_where_params", f...), blob("mask", tensor.Of([]int{len(mask)}, mask)), bytesOf(l.in(0)), blob("const", zero), bytesOf(l.out(0)))
+		l.call("nncc_where", params("nncc_where_params", f...), blob("mask", tensor.Of([]int{len(mask)}, mask)),
+			bytesOf(l.in(0)), blob("const", zero), bytesOf(l.out(0)))
 		return l.low
 	},
 }
@@ -195,7 +196,8 @@ func spaceKernels() []*kernel.Kernel {
 		blockRow("NNCC-DEPTHTOSPACE", op.DepthToSpace, true),
 		blockRow("NNCC-SPACETODEPTH", op.SpaceToDepth, false),
 		{
-			Name: "nncc_copy_nd", Library: "nncc", Doc: "repetition of a tensor, any element type", Ops: []*ir.OpDef{op.Expand, op.Tile},
+			Name: "nncc_copy_nd", Library: "nncc", Doc: "repetition of a tensor, any element type",
+			Ops:   []*ir.OpDef{op.Expand, op.Tile},
 			Rules: rules("NNCC-EXPAND", sameData, nonEmpty, constant(1), repeatDims), Layout: sameRank, Lower: repeat,
 		},
 		triluRow, knownRow,

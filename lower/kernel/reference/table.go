@@ -11,13 +11,15 @@ import (
 // all 256 inputs, so that emitted code and interpreter cannot differ.
 
 var tableRow = &kernel.Kernel{
-	Name: "nncc_lut_s8", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results", Ops: kernel.TableOps(),
+	Name: "nncc_lut_s8", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results",
+	Ops: kernel.TableOps(),
 	Rules: rules("NNCC-TABLE", nonEmpty, oneOutput, cond{"a function of one 8-bit value", func(n *kernel.Node) string {
 		if why := kernel.TableOf.Why(n); why != "" {
 			return why
 		}
 		if k, _ := kernel.RunInput(n.Node); n.In[k].Type.Elems() != n.Out[0].Type.Elems() {
-			return fmt.Sprintf("input %d of shape %v is broadcast to %v, want the shape of the output", k, n.In[k].Type.Shape, n.Out[0].Type.Shape)
+			return fmt.Sprintf("input %d of shape %v is broadcast to %v, want the shape of the output", k,
+				n.In[k].Type.Shape, n.Out[0].Type.Shape)
 		}
 		return ""
 	}}), Layout: same,
@@ -25,7 +27,8 @@ var tableRow = &kernel.Kernel{
 		k, _ := kernel.RunInput(n.Node)
 		l := start(n.Node, "nncc_lut_s8")
 		b := call.Lookup(kernel.TableOf.Must(n))
-		l.call("nncc_lut_s8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(k)), b, bytesOf(l.out(0)))
+		l.call("nncc_lut_s8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(k)), b,
+			bytesOf(l.out(0)))
 		l.inPlace(k)
 		l.tableRows(k, b)
 		return l.low
@@ -42,7 +45,8 @@ func (l *lowering) tableRows(k int, table *call.Blob) {
 	if row == y.Elems() || x.Phys()[x.Rank()-1] != row {
 		return
 	}
-	f := append(ints("rows", y.Elems()/row, "count", row), call.F("x_pitch", l.pitch(false, k, row)), call.F("y_pitch", l.pitch(true, 0, row)))
+	f := append(ints("rows", y.Elems()/row, "count", row), call.F("x_pitch", l.pitch(false, k, row)),
+		call.F("y_pitch", l.pitch(true, 0, row)))
 	l.low.RowCalls = []call.Call{{Func: "nncc_lut_rows_s8", Args: []call.Arg{
 		params("nncc_table_rows_params", f...), bytesOf(l.in(k)), table, bytesOf(l.out(0))}}}
 }

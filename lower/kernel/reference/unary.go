@@ -35,13 +35,15 @@ func (l *lowering) element(n *ir.Node, count int, x, y call.Arg) {
 	v := kernel.Written(form, "v", func(a string) string { return a })
 	l.low.Calls = append(l.low.Calls, call.Call{Args: args, Code: &call.Code{
 		Hint: kernel.Snake(n.Op.Name), Params: params, Headers: []string{"nncc_element_f32.h"},
-		Body: "    for (int32_t i = 0; i < count; i++) {\n        const float v = x[i];\n\n        y[i] = " + v + ";\n    }\n",
+		Body: "    for (int32_t i = 0; i < count; i++) {\n        const float v = x[i];\n\n        y[i] = " + v +
+			";\n    }\n",
 	}})
 }
 
 // clip adds a call that limits x to output 0.
 func (l *lowering) clip(lo, hi float32, x call.Arg) {
-	p := params("nncc_clip_f32_params", call.FI("count", l.n.Out[0].Type.Elems()), call.F("lo", f32(lo)), call.F("hi", f32(hi)))
+	p := params("nncc_clip_f32_params", call.FI("count", l.n.Out[0].Type.Elems()), call.F("lo", f32(lo)),
+		call.F("hi", f32(hi)))
 	l.call("nncc_clip_f32", p, x, l.out(0))
 }
 

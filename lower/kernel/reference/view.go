@@ -88,16 +88,19 @@ func viewKernels() []*kernel.Kernel {
 	plain := func(n *kernel.Node) *call.Lowered { return view(n.Node) }
 	return []*kernel.Kernel{
 		{
-			Name: "view", Library: "nncc", Doc: "other shape of the same bytes: no code", Ops: []*ir.OpDef{op.Reshape, op.Flatten, op.Squeeze, op.Unsqueeze},
+			Name: "view", Library: "nncc", Doc: "other shape of the same bytes: no code",
+			Ops:    []*ir.OpDef{op.Reshape, op.Flatten, op.Squeeze, op.Unsqueeze},
 			Rules:  rules("NNCC-RESHAPE", sameData, constant(1)),
 			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.ViewReshape} }, Lower: plain,
 		},
 		{
-			Name: "view-transpose", Library: "nncc", Doc: "other order of dimensions over the same bytes: no code", Ops: []*ir.OpDef{op.Transpose},
+			Name: "view-transpose", Library: "nncc", Doc: "other order of dimensions over the same bytes: no code",
+			Ops:   []*ir.OpDef{op.Transpose},
 			Rules: rules("NNCC-TRANSPOSE", sameData), Layout: transposeLayout, Lower: plain,
 		},
 		{
-			Name: "nncc_copy_nd", Library: "nncc", Doc: "conversion between memory orders", Ops: []*ir.OpDef{op.Relayout},
+			Name: "nncc_copy_nd", Library: "nncc", Doc: "conversion between memory orders",
+			Ops:    []*ir.OpDef{op.Relayout},
 			Rules:  rules("NNCC-RELAYOUT", sameData, nonEmpty, rankUpTo(maxDims)),
 			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: relayout,
 		},
@@ -107,7 +110,8 @@ func viewKernels() []*kernel.Kernel {
 			Lower: func(n *kernel.Node) *call.Lowered { return copied(n.Node) },
 		},
 		{
-			Name: "view-bits", Library: "nncc", Doc: "the same bytes as another element type: no code", Ops: []*ir.OpDef{op.BitCast},
+			Name: "view-bits", Library: "nncc", Doc: "the same bytes as another element type: no code",
+			Ops:   []*ir.OpDef{op.BitCast},
 			Rules: rules("NNCC-BITCAST", wholeBytes, canonical), Layout: same, Lower: plain,
 		},
 		dropoutRow,

@@ -27,7 +27,8 @@ func TestUsers(t *testing.T) {
 		}
 	}
 	write("ir/irtest/sharedata/sharedata.go", "package sharedata\nfunc Need() { find() }\nfunc find() {}\n")
-	write("help/help.go", "package help\nimport sd \"github.com/nncc/nncc/ir/irtest/sharedata\"\nfunc Model() { sd.Need() }\nfunc Other() {}\n")
+	write("help/help.go", "package help\nimport sd \"github.com/nncc/nncc/ir/irtest/sharedata\"\nfunc Model() { "+
+		"sd.Need() }\nfunc Other() {}\n")
 	write("a/a_test.go", `package a_test
 import ("github.com/nncc/nncc/help"; "github.com/nncc/nncc/ir/irtest/sharedata")
 func TestDirect() { sharedata.Need() }

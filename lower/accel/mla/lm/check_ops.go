@@ -226,7 +226,8 @@ func checkGroupNorm(k *checker) {
 	k.byte8("out_zero")
 	k.clamp()
 	k.want(channels%groups == 0, "%d groups of %d channels", groups, channels)
-	k.want(u(spatial, channels)/uint64(groups) <= maxArea, "a group of %d elements", u(spatial, channels)/uint64(groups))
+	k.want(u(spatial, channels)/uint64(groups) <= maxArea, "a group of %d elements",
+		u(spatial, channels)/uint64(groups))
 	n := u(batch, spatial, channels)
 	k.all(0, n, 1)
 	k.all(1, uint64(channels), 8)

@@ -63,7 +63,8 @@ func (s *Segment) check(c *Command) (cost, macs uint64, err error) {
 			return 0, 0, fmt.Errorf("operand %s is a %s tensor", what.Name, s.Tensors[o.Tensor].Role)
 		}
 		if o.Offset < 0 || o.Offset >= s.Tensors[o.Tensor].Bytes() {
-			return 0, 0, fmt.Errorf("operand %s begins at byte %d of %d", what.Name, o.Offset, s.Tensors[o.Tensor].Bytes())
+			return 0, 0, fmt.Errorf("operand %s begins at byte %d of %d", what.Name, o.Offset,
+				s.Tensors[o.Tensor].Bytes())
 		}
 	}
 	k := &checker{s: s, c: c, info: info}
@@ -154,7 +155,8 @@ func (k *checker) use(i int, lo, hi int64, size uint64) {
 			hi, size, bytes)
 		return
 	}
-	k.want(uint64(t.Offset+o.Offset)%min(size, 8) == 0, "operand %s is not aligned to %d bytes", what.Name, min(size, 8))
+	k.want(uint64(t.Offset+o.Offset)%min(size, 8) == 0, "operand %s is not aligned to %d bytes", what.Name,
+		min(size, 8))
 	if t.Role != Const {
 		at := uint64(t.Offset + o.Offset)
 		k.accesses = append(k.accesses, access{at + uint64(lo)*size, at + uint64(hi+1)*size, what.Out})

@@ -213,7 +213,8 @@ func Scan(file []byte, s *Segment) error {
 	}
 	s.Tensors = make([]Tensor, tensors)
 	for i := range s.Tensors {
-		if err := s.Tensors[i].decode(sec[secTensors][i*tensorBytes:][:tensorBytes], names, sec[secWeights]); err != nil {
+		if err := s.Tensors[i].decode(sec[secTensors][i*tensorBytes:][:tensorBytes], names,
+			sec[secWeights]); err != nil {
 			return bad("tensor %d: %v", i, text(err))
 		}
 	}
@@ -227,7 +228,8 @@ func Scan(file []byte, s *Segment) error {
 	if len(rest) > 0 {
 		return bad("%d bytes behind the last command", len(rest))
 	}
-	if in, out := le.Uint32(head[32:]), le.Uint32(head[36:]); int(in) != len(s.Inputs()) || int(out) != len(s.Outputs()) {
+	if in, out := le.Uint32(head[32:]), le.Uint32(head[36:]); int(in) != len(s.Inputs()) ||
+		int(out) != len(s.Outputs()) {
 		return bad("the header names %d inputs and %d outputs, the tensor table has %d and %d", in, out,
 			len(s.Inputs()), len(s.Outputs()))
 	}
@@ -250,7 +252,8 @@ func sections(file []byte) (sec [numSections][]byte, err error) {
 		h := file[offSections+12*i:]
 		off, n, sum := uint64(le.Uint32(h)), uint64(le.Uint32(h[4:])), le.Uint32(h[8:])
 		if off != at || off+n > uint64(len(file)) {
-			return sec, bad("the %s are %d bytes at %d, want them at %d in a file of %d", sectionNames[i], n, off, at, len(file))
+			return sec, bad("the %s are %d bytes at %d, want them at %d in a file of %d", sectionNames[i], n, off, at,
+				len(file))
 		}
 		sec[i] = file[off : off+n]
 		if got := crc32.ChecksumIEEE(sec[i]); got != sum {

@@ -49,10 +49,13 @@ func sample() *lm.Segment {
 		return w
 	}
 	s.Commands = []lm.Command{
-		{Op: lm.Table256, Name: "n1", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 2}, {Tensor: 0}}, Params: []int32{16}},
+		{Op: lm.Table256, Name: "n1", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 2}, {Tensor: 0}},
+			Params: []int32{16}},
 		{Op: lm.CopyRows, Name: "n2", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 1}}, Params: []int32{4, 4, 4, 8}},
-		{Op: lm.CopyRows, Name: "n2", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 1, Offset: 4}}, Params: []int32{4, 4, 4, 8}},
-		{Op: lm.LayerNorm, Name: "n3", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 3}, {Tensor: lm.None}, {Tensor: 0}}, Params: append(words(0.5, math.Inf(1), math.NaN()), 4, 4, -3, 5, -128, 127)},
+		{Op: lm.CopyRows, Name: "n2", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 1, Offset: 4}},
+			Params: []int32{4, 4, 4, 8}},
+		{Op: lm.LayerNorm, Name: "n3", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 3}, {Tensor: lm.None}, {Tensor: 0}},
+			Params: append(words(0.5, math.Inf(1), math.NaN()), 4, 4, -3, 5, -128, 127)},
 	}
 	if err := s.Count(); err != nil {
 		panic(err)
@@ -92,7 +95,8 @@ func TestRoundTrip(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	text := sample().String()
-	for _, want := range []string{`segment "seg", format 1.1`, "memory 64 bytes, weights 288 bytes, 0 MACs, 80 steps", "[1,2,2,4] NHWC", "0.5:-3",
+	for _, want := range []string{`segment "seg", format 1.1`, "memory 64 bytes, weights 288 bytes, 0 MACs, 80 steps",
+		"[1,2,2,4] NHWC", "0.5:-3",
 		"x=#0 table=#2 y=#0  count=16", "y=#1+4", "epsilon=NaN", `out\nput`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
@@ -115,7 +119,8 @@ func TestPrint(t *testing.T) {
 	if err := json.Unmarshal(data, &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Memory != 64 || v.Tensors[0].Layout != "NHWC" || v.Commands[3].Params["out_scale"] != "+Inf" || v.Commands[0].Params["count"] != 16.0 {
+	if v.Memory != 64 || v.Tensors[0].Layout != "NHWC" || v.Commands[3].Params["out_scale"] != "+Inf" ||
+		v.Commands[0].Params["count"] != 16.0 {
 		t.Errorf("%s", data)
 	}
 }
@@ -228,7 +233,8 @@ func TestSameAsC(t *testing.T) {
 	for _, m := range regexp.MustCompile(`#define MLA_(\w+) (\d+)`).FindAllStringSubmatch(string(header), -1) {
 		defined[m[1]], _ = strconv.Atoi(m[2])
 	}
-	rows := regexp.MustCompile(`\{(\d+), (\d+), 0x([0-9a-f]+), 0x([0-9a-f]+), ([01]), mla_do_(\w+)\}`).FindAllStringSubmatch(string(table), -1)
+	rows := regexp.MustCompile(
+		`\{(\d+), (\d+), 0x([0-9a-f]+), 0x([0-9a-f]+), ([01]), mla_do_(\w+)\}`).FindAllStringSubmatch(string(table), -1)
 	flat := strings.Join(strings.Fields(strings.ReplaceAll(string(header), "\n *", " ")), " ")
 	ops := lm.Ops()
 	if len(rows) != len(ops) {
@@ -267,13 +273,16 @@ func TestSameAsC(t *testing.T) {
 		if o.InPlace {
 			inPlace = "1"
 		}
-		want := []string{strconv.Itoa(len(o.Operands)), strconv.Itoa(o.Words), hex2(constant), hex2(optional), inPlace, strings.ToLower(o.Name)}
+		want := []string{strconv.Itoa(len(o.Operands)), strconv.Itoa(o.Words), hex2(constant), hex2(optional), inPlace,
+			strings.ToLower(o.Name)}
 		if got := rows[i][1:]; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: mla_table.c has %v, want %v", o.Name, got, want)
 		}
 	}
-	for name, want := range map[string]int{"MAJOR": lm.Major, "MINOR": lm.Minor, "DIMS": lm.MaxDims, "MAX_BYTES": lm.MaxBytes, "MAX_COUNT": lm.MaxTensors, "MAX_WORK": lm.MaxWork,
-		"I8": int(lm.I8), "AFFINE": int(lm.Affine), "INPUT": int(lm.Input), "CONST": int(lm.Const), "HEADER_BYTES": 128, "TENSOR_BYTES": 64} {
+	for name, want := range map[string]int{"MAJOR": lm.Major, "MINOR": lm.Minor, "DIMS": lm.MaxDims,
+		"MAX_BYTES": lm.MaxBytes, "MAX_COUNT": lm.MaxTensors, "MAX_WORK": lm.MaxWork,
+		"I8": int(lm.I8), "AFFINE": int(lm.Affine), "INPUT": int(lm.Input), "CONST": int(lm.Const), "HEADER_BYTES": 128,
+		"TENSOR_BYTES": 64} {
 		if defined[name] != want {
 			t.Errorf("MLA_%s is %d, want %d", name, defined[name], want)
 		}
@@ -292,7 +301,8 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range lm.Ops() {
-		if row := "| " + strconv.Itoa(int(o.Op)) + " | " + o.Name + " | " + o.Doc + " |"; !strings.Contains(string(data), row) {
+		if row := "| " + strconv.Itoa(int(o.Op)) + " | " + o.Name + " | " + o.Doc +
+			" |"; !strings.Contains(string(data), row) {
 			t.Errorf("lacks %s", row)
 		}
 	}

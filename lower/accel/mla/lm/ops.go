@@ -117,7 +117,8 @@ func Ops() []OpInfo { return append([]OpInfo(nil), table...) }
 const (
 	bcastFields = "rank dims:8 a_stride:8 b_stride:8"
 	clampFields = "act_min act_max"
-	poolFields  = "in_scale:d out_scale:d batch in_h in_w in_c out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w " +
+	poolFields  = "in_scale:d out_scale:d batch in_h in_w in_c out_h out_w kernel_h kernel_w stride_h stride_w " +
+		"dilation_h dilation_w " +
 		"pad_top pad_left pad_bottom pad_right count_include_pad center out_zero rescale " + clampFields
 	axisFields  = "outer axis inner"
 	boundFields = "act_min:d act_max:d "
@@ -135,12 +136,17 @@ func init() {
 		inPlace   bool
 		check     func(k *checker)
 	}{
-		{Conv2D, "CONV2D", "int8 convolution with groups, dilation, and input elements spread apart (transposed convolution)", "x w! bias!? mult! shift! >y",
-			"batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left spread_h spread_w transposed groups in_offset out_offset " + clampFields, false, checkConv2D},
+		{Conv2D, "CONV2D", "int8 convolution with groups, dilation, and input elements spread apart (transposed " +
+			"convolution)", "x w! bias!? mult! shift! >y",
+			"batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w " +
+				"pad_top pad_left spread_h spread_w transposed groups in_offset out_offset " + clampFields, false,
+			checkConv2D},
 		{Depthwise, "DEPTHWISE", "int8 depthwise convolution with channel multiplier", "x w! bias!? mult! shift! >y",
-			"batch in_h in_w in_c out_h out_w mult_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left in_offset out_offset " + clampFields, false, checkDepthwise},
+			"batch in_h in_w in_c out_h out_w mult_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w " +
+				"pad_top pad_left in_offset out_offset " + clampFields, false, checkDepthwise},
 		{MatMul, "MATMUL", "int8 matrix products of strided operands", "a b bias!? mult! shift! >y",
-			"batch0 batch1 m k n a_batch0 a_batch1 a_m a_k b_batch0 b_batch1 b_k b_n y_batch0 y_batch1 y_m y_n per_column a_offset b_offset out_offset " + clampFields, false, checkMatMul},
+			"batch0 batch1 m k n a_batch0 a_batch1 a_m a_k b_batch0 b_batch1 b_k b_n y_batch0 y_batch1 y_m y_n " +
+				"per_column a_offset b_offset out_offset " + clampFields, false, checkMatMul},
 		{Add, "ADD", "int8 sum of two tensors with scales of their own", "a b >y",
 			bcastFields + " offset1 mult1 shift1 offset2 mult2 shift2 left_shift out_offset out_mult out_shift " +
 				clampFields, true, checkAdd},
@@ -173,11 +179,13 @@ func init() {
 			"elem rank x_offset y_offset dims:8 x_stride:8 y_stride:8", false, checkCopyND},
 		{CopyRows, "COPY_ROWS", "copy of blocks of bytes", "x >y", "rows block x_pitch y_pitch", false, checkCopyRows},
 		{Fill, "FILL", "repetition of one element", "value >y", "elem count", false, checkFill},
-		{Pad, "PAD", "padding and cropping", "x value? >y", "elem rank mode in_dims:8 out_dims:8 before:8", false, checkPad},
+		{Pad, "PAD", "padding and cropping", "x value? >y", "elem rank mode in_dims:8 out_dims:8 before:8", false,
+			checkPad},
 		{ResizeNearest, "RESIZE_NEAREST", "pixels picked by index", "x index_h! index_w! outside!? >y",
 			"batch in_h in_w out_h out_w pixel", false, checkResizeNearest},
 		{Resize, "RESIZE", "int8 resampling with integer weights", "x index_h! weight_h! index_w! weight_w! >y",
-			"in_scale:d out_scale:d batch in_h in_w channels out_h out_w taps_h taps_w den in_zero out_zero rescale outside", false, checkResize},
+			"in_scale:d out_scale:d batch in_h in_w channels out_h out_w taps_h taps_w den in_zero out_zero rescale " +
+				"outside", false, checkResize},
 		{Gather, "GATHER", "blocks picked by index", "x indices >y", "outer axis block count index_bytes", false,
 			checkGather},
 		{ReduceSum, "REDUCE_SUM", "int8 sum or mean along one dimension", "x >y",
@@ -185,14 +193,18 @@ func init() {
 			checkReduceSum},
 		{ReduceMax, "REDUCE_MAX", "int8 maximum along one dimension", "x >y", axisFields, false, checkReduce},
 		{ReduceMin, "REDUCE_MIN", "int8 minimum along one dimension", "x >y", axisFields, false, checkReduce},
-		{ArgMax, "ARG_MAX", "position of the int8 maximum, as int64", "x >y", axisFields + " select_last", false, checkArg},
-		{ArgMin, "ARG_MIN", "position of the int8 minimum, as int64", "x >y", axisFields + " select_last", false, checkArg},
+		{ArgMax, "ARG_MAX", "position of the int8 maximum, as int64", "x >y", axisFields + " select_last", false,
+			checkArg},
+		{ArgMin, "ARG_MIN", "position of the int8 minimum, as int64", "x >y", axisFields + " select_last", false,
+			checkArg},
 		{Where, "WHERE", "choice between two tensors", "c a b >y",
 			"elem rank dims:8 c_stride:8 a_stride:8 b_stride:8", false, checkWhere},
 		{Conv2DBF16, "CONV2D_BF16", "bfloat16 convolution, like CONV2D", "x w! bias!? >y",
-			boundFields + "batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left spread_h spread_w transposed groups", false, checkConv2DBF16},
+			boundFields + "batch in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w dilation_h " +
+				"dilation_w pad_top pad_left spread_h spread_w transposed groups", false, checkConv2DBF16},
 		{MaxPoolBF16, "MAX_POOL_BF16", "bfloat16 maximum over a window", "x >y",
-			boundFields + "batch in_h in_w in_c out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left", false, checkMaxPoolBF16},
+			boundFields + "batch in_h in_w in_c out_h out_w kernel_h kernel_w stride_h stride_w dilation_h " +
+				"dilation_w pad_top pad_left", false, checkMaxPoolBF16},
 		{BinaryBF16, "BINARY_BF16", "bfloat16 sum, difference or product", "a b >y", boundFields + "op " +
 			bcastFields, true, checkBinaryBF16},
 		{TableBF16, "TABLE_BF16", "any function of a bfloat16 tensor", "x table! >y", "count", true, checkTableBF16},

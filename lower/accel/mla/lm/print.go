@@ -14,7 +14,8 @@ import (
 func (s *Segment) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "segment %q, format %d.%d\n", s.Name, Major, Minor)
-	fmt.Fprintf(&b, "memory %d bytes, weights %d bytes, %d MACs, %d steps\n\n", s.Memory, s.WeightBytes(), s.MACs, s.Work)
+	fmt.Fprintf(&b, "memory %d bytes, weights %d bytes, %d MACs, %d steps\n\n", s.Memory, s.WeightBytes(), s.MACs,
+		s.Work)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "tensor\trole\ttype\tshape\toffset\tbytes\tquantisation\tname")
 	for i := range s.Tensors {

@@ -81,7 +81,8 @@ func (e *exporter) tensor(name string, v []float32, dims ...int64) string {
 func valueInfo(name string, dims ...int64) *pb.ValueInfoProto {
 	shape := &pb.TensorShapeProto{}
 	for _, d := range dims {
-		shape.Dim = append(shape.Dim, &pb.TensorShapeProto_Dimension{Value: &pb.TensorShapeProto_Dimension_DimValue{DimValue: d}})
+		shape.Dim = append(shape.Dim,
+			&pb.TensorShapeProto_Dimension{Value: &pb.TensorShapeProto_Dimension_DimValue{DimValue: d}})
 	}
 	return &pb.ValueInfoProto{Name: proto.String(name), Type: &pb.TypeProto{Value: &pb.TypeProto_TensorType{
 		TensorType: &pb.TypeProto_Tensor{ElemType: proto.Int32(int32(pb.TensorProto_FLOAT)), Shape: shape}}}}

@@ -19,7 +19,8 @@ var numerals = [Classes][]hand{
 			return []stroke{arc(0.5, 0.5, p.in(0.3, 0.45), p.in(0.44, 0.5), from, from+p.in(335, 375))}
 		},
 		func(_ pen, at func(x, y float64) point) []stroke {
-			return []stroke{curve(at(0.55, 0.02), at(0.2, 0.2), at(0.12, 0.6), at(0.4, 0.97), at(0.8, 0.75), at(0.85, 0.3), at(0.55, 0.02))}
+			return []stroke{curve(at(0.55, 0.02), at(0.2, 0.2), at(0.12, 0.6), at(0.4, 0.97), at(0.8, 0.75),
+				at(0.85, 0.3), at(0.55, 0.02))}
 		},
 	},
 	1: {
@@ -37,7 +38,8 @@ var numerals = [Classes][]hand{
 			return []stroke{append(s, line(s[len(s)-1], at(0.9, 0.98))...)}
 		},
 		func(_ pen, at func(x, y float64) point) []stroke {
-			return []stroke{curve(at(0.15, 0.2), at(0.45, 0), at(0.82, 0.22), at(0.6, 0.62), at(0.25, 0.95), at(0.1, 0.88), at(0.3, 0.8), at(0.6, 0.95), at(0.92, 0.92))}
+			return []stroke{curve(at(0.15, 0.2), at(0.45, 0), at(0.82, 0.22), at(0.6, 0.62), at(0.25, 0.95),
+				at(0.1, 0.88), at(0.3, 0.8), at(0.6, 0.95), at(0.92, 0.92))}
 		},
 	},
 	3: {
@@ -65,13 +67,15 @@ var numerals = [Classes][]hand{
 			return []stroke{line(top, at(0.06, 0.68), at(0.95, 0.68)), line(top, at(0.66, 1))}
 		},
 		func(_ pen, at func(x, y float64) point) []stroke {
-			return []stroke{curve(at(0.2, 0.02), at(0.14, 0.45), at(0.45, 0.55), at(0.78, 0.48)), line(at(0.8, 0.02), at(0.76, 1))}
+			return []stroke{curve(at(0.2, 0.02), at(0.14, 0.45), at(0.45, 0.55), at(0.78, 0.48)),
+				line(at(0.8, 0.02), at(0.76, 1))}
 		},
 	},
 	5: {
 		func(_ pen, at func(x, y float64) point) []stroke {
 			s := line(at(0.85, 0.02), at(0.22, 0.02), at(0.18, 0.45))
-			return []stroke{append(s, curve(s[len(s)-1], at(0.55, 0.36), at(0.87, 0.62), at(0.6, 0.97), at(0.12, 0.92))...)}
+			return []stroke{append(s, curve(s[len(s)-1], at(0.55, 0.36), at(0.87, 0.62), at(0.6, 0.97),
+				at(0.12, 0.92))...)}
 		},
 		func(_ pen, at func(x, y float64) point) []stroke {
 			start := at(0.25, 0.05)
@@ -83,11 +87,13 @@ var numerals = [Classes][]hand{
 	},
 	6: {
 		func(_ pen, at func(x, y float64) point) []stroke {
-			return []stroke{curve(at(0.75, 0.03), at(0.35, 0.2), at(0.12, 0.65), at(0.4, 1), at(0.82, 0.8), at(0.68, 0.5), at(0.3, 0.55), at(0.14, 0.75))}
+			return []stroke{curve(at(0.75, 0.03), at(0.35, 0.2), at(0.12, 0.65), at(0.4, 1), at(0.82, 0.8),
+				at(0.68, 0.5), at(0.3, 0.55), at(0.14, 0.75))}
 		},
 		func(_ pen, at func(x, y float64) point) []stroke {
 			s := line(at(0.6, 0), at(0.2, 0.6))
-			return []stroke{append(s, curve(s[len(s)-1], at(0.2, 0.9), at(0.5, 1), at(0.82, 0.78), at(0.55, 0.52), at(0.2, 0.7))...)}
+			return []stroke{append(s, curve(s[len(s)-1], at(0.2, 0.9), at(0.5, 1), at(0.82, 0.78), at(0.55, 0.52),
+				at(0.2, 0.7))...)}
 		},
 	},
 	7: {
@@ -111,15 +117,18 @@ var numerals = [Classes][]hand{
 			}
 		},
 		func(_ pen, at func(x, y float64) point) []stroke {
-			return []stroke{curve(at(0.82, 0.15), at(0.45, 0), at(0.2, 0.22), at(0.5, 0.47), at(0.82, 0.76), at(0.5, 1), at(0.17, 0.78), at(0.5, 0.47), at(0.82, 0.15))}
+			return []stroke{curve(at(0.82, 0.15), at(0.45, 0), at(0.2, 0.22), at(0.5, 0.47), at(0.82, 0.76), at(0.5, 1),
+				at(0.17, 0.78), at(0.5, 0.47), at(0.82, 0.15))}
 		},
 	},
 	9: {
 		func(_ pen, at func(x, y float64) point) []stroke {
-			return []stroke{curve(at(0.84, 0.2), at(0.5, 0), at(0.16, 0.25), at(0.4, 0.52), at(0.76, 0.38), at(0.84, 0.2)), line(at(0.84, 0.15), at(0.7, 1))}
+			return []stroke{curve(at(0.84, 0.2), at(0.5, 0), at(0.16, 0.25), at(0.4, 0.52), at(0.76, 0.38),
+				at(0.84, 0.2)), line(at(0.84, 0.15), at(0.7, 1))}
 		},
 		func(_ pen, at func(x, y float64) point) []stroke {
-			return []stroke{curve(at(0.82, 0.25), at(0.55, 0), at(0.18, 0.22), at(0.4, 0.5), at(0.78, 0.35), at(0.85, 0.2), at(0.82, 0.7), at(0.55, 0.99), at(0.2, 0.9))}
+			return []stroke{curve(at(0.82, 0.25), at(0.55, 0), at(0.18, 0.22), at(0.4, 0.5), at(0.78, 0.35),
+				at(0.85, 0.2), at(0.82, 0.7), at(0.55, 0.99), at(0.2, 0.9))}
 		},
 	},
 }

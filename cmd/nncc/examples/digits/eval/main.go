@@ -24,7 +24,8 @@ func main() {
 	board := pflag.String("board", "cortex-m55", "target of the integer program")
 	images := pflag.Int("images", digits.TestImages, "test images to draw")
 	pflag.Usage = func() {
-		fmt.Fprintf(os.Stderr, "Example: go run ./cmd/nncc/examples/digits/eval\n\nFlags:\n%s", pflag.CommandLine.FlagUsages())
+		fmt.Fprintf(os.Stderr, "Example: go run ./cmd/nncc/examples/digits/eval\n\nFlags:\n%s",
+			pflag.CommandLine.FlagUsages())
 	}
 	pflag.Parse()
 	if pflag.NArg() > 0 || *images < 1 || *images > 1e6 {

@@ -27,7 +27,8 @@ func main() {
 	images := pflag.Int("images", digits.TrainImages, "images to train on")
 	pflag.IntVar(&o.Epochs, "epochs", o.Epochs, "how often each image is seen")
 	pflag.Usage = func() {
-		fmt.Fprintf(os.Stderr, "Example: go run ./cmd/nncc/examples/digits/train --out cmd/nncc/examples/digits\n\nFlags:\n%s", pflag.CommandLine.FlagUsages())
+		fmt.Fprintf(os.Stderr, "Example: go run ./cmd/nncc/examples/digits/train --out "+
+			"cmd/nncc/examples/digits\n\nFlags:\n%s", pflag.CommandLine.FlagUsages())
 	}
 	pflag.Parse()
 	if pflag.NArg() > 0 || o.Epochs < 1 || *images < o.Batch || *images > 1e6 {
