@@ -50,13 +50,25 @@ type AttrSpec struct {
 	ElemType bool
 }
 
-// Int, Float, ... make attributes.
-func Int(v int) Attr            { return Attr{Kind: AttrInt, Int: int64(v)} }
-func Float(v float32) Attr      { return Attr{Kind: AttrFloat, Float: v} }
-func Str(v string) Attr         { return Attr{Kind: AttrString, String: v} }
-func Ints(v ...int) Attr        { return Attr{Kind: AttrInts, Ints: to64(v)} }
-func Floats(v ...float32) Attr  { return Attr{Kind: AttrFloats, Floats: v} }
-func Strings(v ...string) Attr  { return Attr{Kind: AttrStrings, Strings: v} }
+// Int is an attribute with an integer.
+func Int(v int) Attr { return Attr{Kind: AttrInt, Int: int64(v)} }
+
+// Float is an attribute with a float.
+func Float(v float32) Attr { return Attr{Kind: AttrFloat, Float: v} }
+
+// Str is an attribute with a text.
+func Str(v string) Attr { return Attr{Kind: AttrString, String: v} }
+
+// Ints is an attribute with a list of integers.
+func Ints(v ...int) Attr { return Attr{Kind: AttrInts, Ints: to64(v)} }
+
+// Floats is an attribute with a list of floats.
+func Floats(v ...float32) Attr { return Attr{Kind: AttrFloats, Floats: v} }
+
+// Strings is an attribute with a list of texts.
+func Strings(v ...string) Attr { return Attr{Kind: AttrStrings, Strings: v} }
+
+// Tens is an attribute with a tensor.
 func Tens(v *tensor.Dense) Attr { return Attr{Kind: AttrTensor, Tensor: v} }
 
 func to64(v []int) []int64 {

@@ -12,6 +12,7 @@ import (
 type Kind uint8
 
 const (
+	// End is the end of the text.
 	End    Kind = iota // of the text
 	Ident              // Conv, com.microsoft.QGemm, f32, true, inf, f0x7fc00001
 	Value              // %name or %"any name"; text is the name

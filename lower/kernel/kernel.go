@@ -193,7 +193,9 @@ func SpatialLayout(n *Node) Layout {
 
 // NaturalLayout and SameLayout are those of kernels that want all operands so.
 func NaturalLayout(*Node) Layout { return Layout{Kind: Natural} }
-func SameLayout(*Node) Layout    { return Layout{Kind: Same} }
+
+// SameLayout is the demand of kernels that take any order, the same for all operands.
+func SameLayout(*Node) Layout { return Layout{Kind: Same} }
 
 // Choice is the plan made for a node and why better kernels refused it.
 type Choice struct {

@@ -26,8 +26,12 @@ func NewWriter(seed uint64) *Writer {
 }
 
 // In is a number in [lo, hi], One one of v, Chance true in pct of 100 cases.
-func (b *Writer) In(lo, hi int) int   { return lo + b.IntN(hi-lo+1) }
-func (b *Writer) One(v ...int) int    { return v[b.IntN(len(v))] }
+func (b *Writer) In(lo, hi int) int { return lo + b.IntN(hi-lo+1) }
+
+// One draws one of the values.
+func (b *Writer) One(v ...int) int { return v[b.IntN(len(v))] }
+
+// Chance is true in so many percent of draws.
 func (b *Writer) Chance(pct int) bool { return b.IntN(100) < pct }
 
 // Graph parses what was written.

@@ -1,3 +1,4 @@
+// Package npztest reads stored cases of models for tests.
 package npztest
 
 import (

@@ -1,3 +1,5 @@
+// Package exporter writes graphs as ONNX models: opset 13, or the oldest newer one
+// that expresses the graph.
 package exporter
 
 import (

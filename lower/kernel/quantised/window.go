@@ -199,7 +199,9 @@ type Packed func(c kernel.Core) bool
 
 // Everywhere and ExceptHelium leave int4 weights to other kernels. (Int4
 // depthwise filters are a byte each with Helium anyway.)
-func Everywhere(kernel.Core) bool     { return true }
+func Everywhere(kernel.Core) bool { return true }
+
+// ExceptHelium reports cores without Helium.
 func ExceptHelium(c kernel.Core) bool { return !c.MVE }
 
 // int8Weights is the rule that the weights are constant bytes that a kernel
