@@ -35,15 +35,24 @@ var Knobs = []Knob{
 	{"NNCC_OWN_DRIVER_SOURCE", "FILE.c", "where the program goes that tests nncc's kernels for their definitions"},
 	{"NNCC_OWN_DRIVER", "COMMAND", "runs that program elsewhere: under QEMU, on a board"},
 	{"CMSIS_NN_INCLUDE", "DIR", "headers of an installed CMSIS-NN, to compare with"},
-	{"CMSIS_NN_LIB", "FILE.a", "CMSIS-NN built for the host; with _M0, _M3, _M4, _M55 for a core"},
+	{"CMSIS_NN_LIB", "FILE.a", "CMSIS-NN built for the host; with _M0, _M3, _M4, _M55 for a core, with _SINGLE for " +
+		"single rounding"},
+	{"CMSIS_NN_SOURCE", "DIR", "sources of CMSIS-NN, to hold the table of its facts against"},
+	{"CMSIS_NN_DRIVER", "COMMAND", "a program that calls CMSIS-NN elsewhere: requests on standard input, replies on " +
+		"standard output"},
+	{"CMSIS_NN_ISA", "mve or dsp", "what the library of that program is built for"},
+}
+
+// Known reports a knob, or one with the suffix for a core or a build.
+func Known(name string) bool {
+	return slices.ContainsFunc(Knobs, func(k Knob) bool {
+		return name == k.Name || k.Name == "CMSIS_NN_LIB" && strings.HasPrefix(name, k.Name+"_")
+	})
 }
 
 // Get is the value of a knob.
 func Get(name string) string {
-	if !slices.ContainsFunc(Knobs, func(k Knob) bool {
-		return name == k.Name ||
-			strings.HasPrefix(name, k.Name+"_M")
-	}) {
+	if !Known(name) {
 		panic("testenv: no knob " + name)
 	}
 	return os.Getenv(name)

@@ -17,6 +17,7 @@ import (
 // every knob.
 func TestKnobs(t *testing.T) {
 	read := regexp.MustCompile(`(?:Getenv|LookupEnv)\("(?:NNCC_|CMSIS_NN_)\w+"\)`)
+	asked := regexp.MustCompile(`testenv\.Get\("(\w+)"`)
 	err := filepath.WalkDir(sharedata.Root(), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" || strings.Contains(path, filepath.Join("irtest", "testenv")) {
 			return err
@@ -24,6 +25,11 @@ func TestKnobs(t *testing.T) {
 		b, err := os.ReadFile(path)
 		for _, s := range read.FindAll(b, -1) {
 			t.Errorf("%s: %s; tests ask testenv", path, s)
+		}
+		for _, m := range asked.FindAllSubmatch(b, -1) {
+			if !testenv.Known(string(m[1])) {
+				t.Errorf("%s asks for %s, which is no knob", path, m[1])
+			}
 		}
 		return err
 	})

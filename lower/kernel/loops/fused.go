@@ -138,7 +138,10 @@ func writeFused(n *ir.Node) (*fuser, error) {
 	}
 	for _, m := range b.Nodes {
 		if m == last {
-			x := kernel.Known(w.operand(m.In[0]))
+			x, err := w.operand(m.In[0])
+			if err != nil {
+				return nil, err
+			}
 			return w, w.reduce(m, x)
 		}
 		if len(m.Out) != 1 || m.Out[0].Type.Elems() != w.out.Elems() || m.Out[0].Type.Rank() != w.out.Rank() {

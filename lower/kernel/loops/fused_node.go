@@ -47,7 +47,10 @@ func (w *fuser) operands(n *ir.Node) ([]string, error) {
 		if v == nil {
 			return nil, fmt.Errorf("input %d is missing", i)
 		}
-		x := kernel.Known(w.operand(v))
+		x, err := w.operand(v)
+		if err != nil {
+			return nil, err
+		}
 		names = append(names, x.name)
 	}
 	return names, nil
