@@ -250,6 +250,7 @@ func TestBadDefinitions(t *testing.T) {
 		{"huge", m4 + "doc: " + strings.Repeat("x", 300<<10), "at most 262144"},
 		{"accelerator", m4 + "accelerators: [{kind: npu}]\n", "name and kind"},
 		{"kernels", m4 + "kernels: [refc, refc]\n", "distinct"},
+		{"accelerators", m4 + "accelerators: [{name: a, kind: mla}, {name: b, kind: mla}]\n", "2 entries, want one"},
 		{"own null", m4 + "doc: null\n", "doc: null"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -119,6 +119,10 @@ func (s *Spec) finish() error {
 			return badf("kernels", "%s: want distinct names of kernel libraries such as cmsisnn, refc", quote(k))
 		}
 	}
+	if n := len(s.Accelerators); n > 1 {
+		return badf("accelerators", "%d entries, want one: nncc plans segments for one accelerator; "+
+			"write a board file for each", n)
+	}
 	for i, a := range s.Accelerators {
 		if !nameRE.MatchString(a.Name) || !nameRE.MatchString(a.Kind) {
 			return badf("accelerators", "entry %d: name and kind are needed", i)
