@@ -64,7 +64,7 @@ func TestOwnLines(t *testing.T) {
 		for k := range want {
 			want[k] = y.Quantise(f(x.Real(int32(from+k))), int32(lo), int32(hi))
 		}
-		p, ok := BuildLines(int32(from), x.Zero, y.Zero, want,
+		p, ok := FitPiecewiseLinear(int32(from), x.Zero, y.Zero, want,
 			func(d int32) float64 { return f(float64(d)*float64(x.Scale)) / float64(y.Scale) })
 		if !ok {
 			t.Logf("no lines for function %d, %v to %v", i%len(functions), x, y)

@@ -23,7 +23,7 @@ func CurveOf(n *ir.Node) (c *fixp.Curve16, ok bool) {
 // Lines are the constants by which a straight function of one int16 or int8
 // value (Relu, LeakyRelu, a change of scale) is two lines, proven for every
 // input; or why there are none.
-func Lines(n *ir.Node) (*qref.LinesParams, string) {
+func Lines(n *ir.Node) (*qref.PiecewiseLinear, string) {
 	x, y := n.In[0].Type, n.Out[0].Type
 	lo, hi := x.DType.IntRange()
 	all := tensor.New(x.DType, []int{int(hi - lo + 1)})
@@ -50,7 +50,7 @@ func Lines(n *ir.Node) (*qref.LinesParams, string) {
 		want[i] = int32(out.Int(i))
 	}
 	sx, sy, zero := float64(x.Quant.Scale[0]), float64(y.Quant.Scale[0]), x.Quant.Zero[0]
-	p, ok := qref.BuildLines(int32(lo), zero, y.Quant.Zero[0], want, func(d int32) float64 {
+	p, ok := qref.FitPiecewiseLinear(int32(lo), zero, y.Quant.Zero[0], want, func(d int32) float64 {
 		return n.Op.Scalar(n, float64(d)*sx) / sy
 	})
 	if !ok {

@@ -96,9 +96,9 @@ func bytesOf(s []int8) []byte {
 	return out
 }
 
-// mirror makes the interpreter round as the library that is linked: once in
+// matchRounding makes the interpreter round as the library that is linked: once in
 // the layers that its kernels compute, where it was built so.
-func (o *Compiled) mirror(ctx context.Context) error {
+func (o *Compiled) matchRounding(ctx context.Context) error {
 	if o.Config.CMSISLib == "" {
 		return nil
 	}

@@ -146,7 +146,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	if err := c.strictly(); err != nil {
 		return nil, err
 	}
-	if err := o.mirror(ctx); err != nil {
+	if err := o.matchRounding(ctx); err != nil {
 		return nil, err
 	}
 	v := &Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases), Warnings: c.Diags.Texts(diag.Warning),

@@ -66,7 +66,7 @@ func (c *convolution) lower(n *kernel.Node, d data, p *op.MACParams) *call.Lower
 		c.call(c.Func, c.Scratch, p, d.ctype, d.weights(arranged(n.In[1], c.perm)), d.bias(n.Node, c.out.C)))
 }
 
-const computedRightly = "a geometry that the library computes rightly"
+const hasNoKnownBug = "a geometry that the library computes rightly"
 
 var (
 	// arm_convolve_s8 runs where the knowledge base has something against the
@@ -82,10 +82,10 @@ var (
 
 	convolve = convRow("arm_convolve_wrapper_s8", "int8 convolution with groups and dilation", data8, convolutions8,
 		append(quantised.ConvRules("CMSIS-CONV", false, nil), convolutions8.Exists("CMSIS-CONV-07",
-			computedRightly))...)
+			hasNoKnownBug))...)
 	depthwise = convRow("arm_depthwise_conv_wrapper_s8", "int8 depthwise convolution with multiplier", data8,
 		depthwises8,
-		append(quantised.ConvRules("CMSIS-DW", true, nil), depthwises8.Exists("CMSIS-DW-07", computedRightly))...)
+		append(quantised.ConvRules("CMSIS-DW", true, nil), depthwises8.Exists("CMSIS-DW-07", hasNoKnownBug))...)
 )
 
 // perChannel are the multipliers and shifts, padded for over-reading kernels.

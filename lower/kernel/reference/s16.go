@@ -61,7 +61,7 @@ func lineKernel(n *ir.Node) string {
 }
 
 // lines are the constants of a straight function.
-var lines = kernel.NewFact(func(n *kernel.Node) (*qref.LinesParams, string) {
+var lines = kernel.NewFact(func(n *kernel.Node) (*qref.PiecewiseLinear, string) {
 	if lineKernel(n.Node) == "" {
 		return nil, kernel.Unread
 	}

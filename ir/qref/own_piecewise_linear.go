@@ -2,9 +2,9 @@ package qref
 
 import "math"
 
-// LinesParams is nncc_piecewise_linear_params: (q*Mult + Bias) >> Shift with the
+// PiecewiseLinear is nncc_piecewise_linear_params: (q*Mult + Bias) >> Shift with the
 // constants Pos for q >= Split and Neg below, clamped.
-type LinesParams struct {
+type PiecewiseLinear struct {
 	PosMult, PosBias, NegMult, NegBias int64
 	Count, Split                       int32
 	PosShift, NegShift                 int32
@@ -12,7 +12,7 @@ type LinesParams struct {
 }
 
 // Apply is the function's value for one input.
-func (p *LinesParams) Apply(q int32) int32 {
+func (p *PiecewiseLinear) Apply(q int32) int32 {
 	v := (int64(q)*p.PosMult + p.PosBias) >> uint(p.PosShift)
 	if q < p.Split {
 		v = (int64(q)*p.NegMult + p.NegBias) >> uint(p.NegShift)
@@ -22,7 +22,7 @@ func (p *LinesParams) Apply(q int32) int32 {
 
 // Lines applies the function to Count elements: nncc_piecewise_linear_s16,
 // nncc_piecewise_linear_s16_s8, nncc_piecewise_linear_s8_s16.
-func Lines[X, Y int8 | int16](p *LinesParams, x []X, y []Y) error {
+func Lines[X, Y int8 | int16](p *PiecewiseLinear, x []X, y []Y) error {
 	if err := firstErr(checkLen("Lines", "input", len(x), int(p.Count)), checkLen("Lines", "output", len(y),
 		int(p.Count))); err != nil {
 		return err
@@ -36,13 +36,13 @@ func Lines[X, Y int8 | int16](p *LinesParams, x []X, y []Y) error {
 // line is a straight line by two of its points, in steps of the output.
 type line struct{ mult, bias float64 }
 
-// BuildLines finds the constants that give want[q-from] for every q: a line
+// FitPiecewiseLinear finds the constants that give want[q-from] for every q: a line
 // for inputs below their zero point and one from there on. exact is the
 // function of q less that zero point before rounding, in steps of the output
 // less outZero. ok is false where there are no such constants.
-func BuildLines(from, inZero, outZero int32, want []int32, exact func(d int32) float64) (p *LinesParams, ok bool) {
+func FitPiecewiseLinear(from, inZero, outZero int32, want []int32, exact func(d int32) float64) (p *PiecewiseLinear, ok bool) {
 	split := inZero
-	p = &LinesParams{Split: split, ActMin: math.MaxInt32, ActMax: math.MinInt32}
+	p = &PiecewiseLinear{Split: split, ActMin: math.MaxInt32, ActMax: math.MinInt32}
 	for _, y := range want {
 		p.ActMin, p.ActMax = min(p.ActMin, y), max(p.ActMax, y)
 	}
@@ -82,7 +82,7 @@ func BuildLines(from, inZero, outZero int32, want []int32, exact func(d int32) f
 
 // candidates are lines that the function may follow for inputs lo to hi: the
 // one through its values where no limit cuts them off, and constants.
-func candidates(p *LinesParams, lo, hi, inZero int32, at func(q int32) int32, exact func(d int32) float64) []line {
+func candidates(p *PiecewiseLinear, lo, hi, inZero int32, at func(q int32) int32, exact func(d int32) float64) []line {
 	first, last := int32(math.MaxInt32), int32(math.MinInt32)
 	for q := lo; q < hi; q++ {
 		if y := at(q); y > p.ActMin && y < p.ActMax {
