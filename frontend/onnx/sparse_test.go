@@ -58,7 +58,8 @@ func TestSparse(t *testing.T) {
 			m,
 				err := Parse(
 				[]byte(
-					`<ir_version: 8, opset_import: ["" : 17]> g (float[3, 4] x) => (float[3, 4] y) { y = Relu (x) }`), Limits{})
+					`<ir_version: 8, opset_import: ["" : 17]> g (float[3, 4] x) => (float[3, 4] y) { y = Relu (x) }`),
+				Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -72,7 +72,8 @@ func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	y := tensor.New(tensor.I8, x.Shape)
 	err = softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int8), y.Data.([]int8),
 		func(rows, size int, x, y []int8) error {
-			return qref.Softmax(&qref.SoftmaxParams{Rows: rows, Size: size, Mult: mult, Shift: shift, DiffMin: diffMin}, x,
+			return qref.Softmax(&qref.SoftmaxParams{Rows: rows, Size: size, Mult: mult, Shift: shift, DiffMin: diffMin},
+				x,
 				y)
 		})
 	return []*tensor.Dense{softmaxRequantised(n, y)}, err

@@ -40,7 +40,8 @@ type line struct{ mult, bias float64 }
 // for inputs below their zero point and one from there on. exact is the
 // function of q less that zero point before rounding, in steps of the output
 // less outZero. ok is false where there are no such constants.
-func FitPiecewiseLinear(from, inZero, outZero int32, want []int32, exact func(d int32) float64) (p *PiecewiseLinear, ok bool) {
+func FitPiecewiseLinear(from, inZero, outZero int32, want []int32, exact func(d int32) float64) (p *PiecewiseLinear,
+	ok bool) {
 	split := inZero
 	p = &PiecewiseLinear{Split: split, ActMin: math.MaxInt32, ActMax: math.MinInt32}
 	for _, y := range want {

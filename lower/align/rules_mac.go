@@ -28,7 +28,8 @@ func init() {
 		"ArgMin":  argReduce,
 		"Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Transpose": transpose,
 		"Relayout": elementwise,
-		"Concat":   concat, "Split": split, "Slice": slice, "Pad": pad, "Expand": expand, "Tile": tile, "Gather": gather,
+		"Concat":   concat, "Split": split, "Slice": slice, "Pad": pad, "Expand": expand, "Tile": tile,
+		"Gather":       gather,
 		"Resize":       resize,
 		"SpaceToDepth": spaceToDepth, "DepthToSpace": depthToSpace,
 	}

@@ -21,7 +21,8 @@ func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, 
 		Rules: []kernel.Rule{needsInt16(code+"-01", 0, 1), quantised.SameShapes(code + "-02"),
 			{Code: code + "-03", Doc: "an output scale for which nothing overflows",
 				Check: func(n *kernel.Node) string {
-					if len(n.In) == 2 && op.Sixteen(n.Node) && int16PerTensor(n.In[1]) == "" && !op.BinaryKernel16(n.Node) {
+					if len(n.In) == 2 && op.Sixteen(n.Node) && int16PerTensor(n.In[1]) == "" &&
+						!op.BinaryKernel16(n.Node) {
 						return "the output's scale is so small that the result would be shifted to the left"
 					}
 					return ""

@@ -78,6 +78,7 @@ func (t *three) lower(c *convolution) *call.Lowered {
 	}
 	return own(&call.Lowered{Scratch: 32 * (t.stride*(c.Out.W-1) + 3), Unused: []int{1, 2}},
 		call.Call{Func: "nncc_dsp_depthwise_3x3_s8",
-			Args: []call.Arg{c.depthwiseParams(0, t.group), inner("even"), inner("odd"), i8In(0), packed(t.words), i8Out(0),
+			Args: []call.Arg{c.depthwiseParams(0, t.group), inner("even"), inner("odd"), i8In(0), packed(t.words),
+				i8Out(0),
 				scratch32(0)}})
 }

@@ -65,7 +65,8 @@ func lowerPatches(n *kernel.Node) *call.Lowered {
 	scratch := 6*vector + vector*c.In.W + 4*vector*(min(roundUp(c.Out.W, 2), patchSpan)+2)
 	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()},
 		call.Call{Func: fn, Args: []call.Arg{
-			&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0), packed(c.l.patchRecords()),
+			&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0),
+			packed(c.l.patchRecords()),
 			i8Scratch(0), i8Out(0)}})
 }
 

@@ -37,7 +37,8 @@ func SameShapes(code string) kernel.Rule {
 				case v.Const == nil && !slices.Equal(v.Type.Shape, out.Shape):
 					return fmt.Sprintf("%s has shape %v and is broadcast to %v at run time", v, v.Type.Shape, out.Shape)
 				case v.Const != nil && v.Const.Len() != out.Elems() && out.Elems() > expandUpTo:
-					return fmt.Sprintf("the constant %s of %d elements would take %d bytes of flash in the shape of the "+
+					return fmt.Sprintf("the constant %s of %d elements would take %d bytes of flash in the shape of "+
+						"the "+
 						"result, want at most %d",
 						v, v.Const.Len(), out.Elems(), expandUpTo)
 				}

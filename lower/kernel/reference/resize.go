@@ -21,7 +21,8 @@ var spatialResize = cond{"batch and channels are kept, one or two dimensions are
 		case err != nil:
 			return err.Error()
 		case !g.Axes[0].Same || !g.Axes[1].Same:
-			return fmt.Sprintf("from %v to %v resamples batch or channels, want space only", n.In[0].Type.Shape, g.Shape)
+			return fmt.Sprintf("from %v to %v resamples batch or channels, want space only", n.In[0].Type.Shape,
+				g.Shape)
 		}
 		return ""
 	}}

@@ -76,7 +76,8 @@ var linesRow = &kernel.Kernel{
 	Rules: rules("NNCC-LINES-S16", nonEmpty, oneOutput, cond{"between int16 and int16 or int8, with one scale each",
 		func(n *kernel.Node) string {
 			if lineKernel(n.Node) == "" {
-				return fmt.Sprintf("from %s to %s, want int16 and int16 or int8 with one scale each", short(n.In[0].Type),
+				return fmt.Sprintf("from %s to %s, want int16 and int16 or int8 with one scale each",
+					short(n.In[0].Type),
 					short(n.Out[0].Type))
 			}
 			return ""

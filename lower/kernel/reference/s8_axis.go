@@ -193,7 +193,8 @@ var groupNormS8Row = &kernel.Kernel{
 	Rules: rules("NNCC-GROUPNORM-S8", int8Ends, nonEmpty,
 		cond{"constant scale and bias, groups of at most 2^22 elements", func(n *kernel.Node) string {
 			if _, _, _, ok := op.GroupNormS8(n.Node); !ok {
-				return "scale or bias is computed at run time, or groups are larger than 2^22 elements; want constants " +
+				return "scale or bias is computed at run time, or groups are larger than 2^22 elements; want " +
+					"constants " +
 					"and smaller groups"
 			}
 			return ""

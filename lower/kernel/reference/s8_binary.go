@@ -265,8 +265,9 @@ func sameBinary(n *ir.Node, o qref.BinaryOp, pairs []byte, lo, hi int32) bool {
 	y := make([]int8, len(pairs))
 	p := &qref.BinaryParams{AScale: float64(n.In[0].Type.Quant.Scale[0]), BScale: float64(n.In[1].Type.Quant.Scale[0]),
 		OutScale: float64(n.Out[0].Type.Quant.Scale[0]),
-		AZero:    int32(zeroIn(n)), BZero: n.In[1].Type.Quant.Zero[0], OutZero: int32(zeroOut(n)), ActMin: lo, ActMax: hi,
-		Op: o, Bcast: s}
+		AZero:    int32(zeroIn(n)), BZero: n.In[1].Type.Quant.Zero[0], OutZero: int32(zeroOut(n)), ActMin: lo,
+		ActMax: hi,
+		Op:     o, Bcast: s}
 	return qref.Binary(p, a, b, y) == nil && equalPairs(y, pairs)
 }
 
