@@ -44,9 +44,7 @@ func TestSignals(t *testing.T) {
 			[]string{"verify", "-board", "cortex-m4"}, []syscall.Signal{syscall.SIGTERM}, 143},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if slices.ContainsFunc(c.signals, func(s syscall.Signal) bool { return signal.Ignored(s) }) {
-				t.Skip("the signal is ignored here, and so by nncc: nohup")
-			}
+			needSignals(t, c.signals)
 			if c.needs != "" {
 				if _, err := exec.LookPath(c.needs); err != nil {
 					t.Skipf("%s is not installed", c.needs)
@@ -98,4 +96,13 @@ func TestSignals(t *testing.T) {
 func zombie(pid int) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(b), ") Z ")
+}
+
+// needSignals skips a test of signals that nncc ignores because they are ignored
+// here: under nohup.
+func needSignals(t *testing.T, list []syscall.Signal) {
+	t.Helper()
+	if slices.ContainsFunc(list, func(s syscall.Signal) bool { return signal.Ignored(s) }) {
+		t.Skip("the signal is ignored here, and so by nncc: nohup")
+	}
 }
