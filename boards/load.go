@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
 )
 
@@ -43,7 +44,7 @@ func Load(nameOrFile string) (*Spec, error) {
 	msg := "unknown board " + quote(nameOrFile)
 	if _, err := defs.ReadFile(defPath(nameOrFile)); err == nil {
 		msg = "board " + quote(nameOrFile) + " is abstract: it is a parent for boards;"
-	} else if near := nearest(nameOrFile, all); near != "" {
+	} else if near := text.Nearest(nameOrFile, all); near != "" {
 		msg += "; did you mean " + near + "?"
 	} else {
 		msg += ";"
@@ -238,56 +239,4 @@ func quote(s string) string {
 		}
 		return r
 	}, s) + `"`
-}
-
-// Nearest gives the one of several names that was probably meant, "" where none is near.
-func Nearest(s string, all []string) string { return nearest(s, all) }
-
-// nearest gives the name with the smallest edit distance, if it is a
-// plausible slip of the one asked for.
-func nearest(s string, all []string) string {
-	if len(s) > 60 {
-		return ""
-	}
-	best, bestD := "", len(s)+1
-	for _, n := range all {
-		d := 2 * distance(strings.ToLower(s), n)
-		if strings.HasPrefix(n, strings.ToLower(s)) {
-			d-- // a name cut short is likelier than a wrong letter
-		}
-		if d < bestD {
-			best, bestD = n, d
-		}
-		// m4 and cortexm4 are how people write cortex-m4.
-		if flat(s) == flat(n) || "cortex"+flat(s) == flat(n) {
-			return n
-		}
-	}
-	return best
-}
-
-func flat(s string) string {
-	s = strings.ToLower(s)
-	s = strings.ReplaceAll(s, "+", "plus")
-	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(s)
-}
-
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diag := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diag
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diag = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }

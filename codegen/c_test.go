@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // sources are the emitted C files of the models, below nncc/ or not.
@@ -213,9 +214,9 @@ func TestRandom(t *testing.T) {
 	var ms []*model
 	for seed := range uint64(24) {
 		m := &model{prefix: fmt.Sprintf("r%d", seed), net: irtest.Gen(seed, tensor.F32),
-			precision: []string{"float32", "int8"}[seed%2], native: seed%3 == 0}
-		if m.precision == "int8" && irtest.Count(m.net, "ConvTranspose") > 0 {
-			m.precision = "float32"
+			precision: []option.Precision{option.Float32, option.Int8}[seed%2], native: seed%3 == 0}
+		if m.precision == option.Int8 && irtest.Count(m.net, "ConvTranspose") > 0 {
+			m.precision = option.Float32
 		}
 		ms = append(ms, m)
 	}

@@ -15,12 +15,13 @@ import (
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/schedule"
 )
 
 var table = func() kernel.Table {
-	t, err := lower.Kernels([]string{"cmsisnn", "refc"}, kernel.Options{Kernels: "auto"})
+	t, err := lower.Kernels([]string{"cmsisnn", "refc"}, kernel.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -37,7 +38,7 @@ type model struct {
 	// net, when set, is taken instead of src, through all passes in the given
 	// precision.
 	net       *ir.Graph
-	precision string
+	precision option.Precision
 
 	graph *ir.Graph
 	prog  *program.Program
@@ -82,9 +83,8 @@ func (m *model) emit(t testing.TB) *model {
 func (m *model) lower(t testing.TB) {
 	o := lower.Options{Precision: m.precision, Legalize: true, NativeIO: m.native,
 		Libraries: []string{"cmsisnn", "refc"}}
-	o.Target.Kernels = "auto"
-	if m.precision != "float32" {
-		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource,
+	if m.precision != option.Float32 {
+		o.Quant = quant.Options{Method: option.MinMax, Source: quant.SyntheticSource,
 			Samples: quant.SyntheticSamples(m.net.In, 1, 1)}
 	}
 	r, err := lower.Run(m.net, o)

@@ -73,14 +73,11 @@ func (s *State) alignChannels() error {
 	opt := align.Options{Mode: o.Align, PadInput: o.PadInput, HardCoded: func(n *ir.Node) bool {
 		return slices.ContainsFunc(n.Origin, func(name string) bool { return s.hardcodedReshapes[name] })
 	}}
-	if o.Precision != "float32" {
+	if !o.Precision.Float() {
 		opt.Price = pricer(s.table, o)
 		if o.Stream == nil { // which steps over layers frame by frame, but not over copies between them
 			opt.Copy = copyPricer(o)
 		}
-	}
-	if opt.Mode == "" {
-		opt.Mode = align.Never
 	}
 	var err error
 	s.Aligned, err = align.Run(s.Graph, opt)

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -33,7 +34,7 @@ type Candidate struct {
 // those of kernels behind it that want the operands in the same memory orders.
 func (o *Options) alternatives(table kernel.Table, p *kernel.Plan, n *ir.Node) []*kernel.Plan {
 	out := []*kernel.Plan{p}
-	if o.Target.Kernels != "auto" || o.Target.Core.Host {
+	if o.Target.Kernels != option.AllKernels || o.Target.Core.Host {
 		return out
 	}
 	if _, ok := shapeOf(n); !ok { // nothing is known about its price
@@ -100,7 +101,7 @@ func (o *Options) candidates(table kernel.Table, p *kernel.Plan, n *ir.Node) []c
 	}
 	for _, q := range o.alternatives(table, p, n) {
 		l := add(q)
-		if o.Optimize == "" || o.Optimize == "speed" || !ownLibrary(q.Kernel.Library) || o.Target.Kernels != "auto" {
+		if o.Optimize == option.Speed || !ownLibrary(q.Kernel.Library) || o.Target.Kernels != option.AllKernels {
 			continue
 		}
 		if g := q.Generic(); !slices.Equal(g.Lower().Functions(), l.Functions()) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/cost"
+	"github.com/nncc/nncc/lower/option"
 )
 
 func priced(n, worst float64) candidate {
@@ -58,8 +59,8 @@ func TestSelection(t *testing.T) {
 		instructions float64
 		bytes        int
 	}
-	got := map[string]result{}
-	for _, goal := range []string{"speed", "balanced", "size"} {
+	got := map[option.Optimize]result{}
+	for _, goal := range []option.Optimize{option.Speed, option.Balanced, option.Size} {
 		w := &selection{o: &Options{Optimize: goal}, candidates: candidates, chosen: make([]int, len(candidates)),
 			files: map[string][]string{}, code: code}
 		for f := range code {
@@ -68,16 +69,18 @@ func TestSelection(t *testing.T) {
 		w.improve()
 		n, bytes := w.total()
 		got[goal] = result{n, bytes}
-		want := map[string][]int{"speed": {0, 0, 0, 0}, "balanced": {0, 1, 1, 1}, "size": {1, 1, 1, 1}}[goal]
+		want := map[option.Optimize][]int{option.Speed: {0, 0, 0, 0}, option.Balanced: {0, 1, 1, 1},
+			option.Size: {1, 1, 1, 1}}[goal]
 		if !slices.Equal(w.chosen, want) {
 			t.Errorf("--optimize %s takes %v, want %v (%v)", goal, w.chosen, want, got[goal])
 		}
 	}
-	if !(got["size"].bytes <= got["balanced"].bytes && got["balanced"].bytes <= got["speed"].bytes) {
+	if !(got[option.Size].bytes <= got[option.Balanced].bytes &&
+		got[option.Balanced].bytes <= got[option.Speed].bytes) {
 		t.Errorf("bytes: %v", got)
 	}
-	if !(got["size"].instructions >= got["balanced"].instructions &&
-		got["balanced"].instructions >= got["speed"].instructions) {
+	if !(got[option.Size].instructions >= got[option.Balanced].instructions &&
+		got[option.Balanced].instructions >= got[option.Speed].instructions) {
 		t.Errorf("instructions: %v", got)
 	}
 }

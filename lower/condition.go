@@ -1,5 +1,7 @@
 package lower
 
+import "github.com/nncc/nncc/lower/option"
+
 // Condition is a fact about the target, the options or the model that a stage
 // asks for. Conditions are known before the first stage: no stage asks for them
 // inside.
@@ -27,11 +29,11 @@ var (
 	legalize = Condition{"--legalize on",
 		func(f *Facts) bool { return f.Legalize }}
 	otherFloat = Condition{"a float type besides float32, --precision not model",
-		func(f *Facts) bool { return f.OtherFloats && !f.OwnTypes }}
+		func(f *Facts) bool { return f.OtherFloats && f.Precision != option.Model }}
 	floatProgram = Condition{"--precision float32 or model",
-		func(f *Facts) bool { return f.Precision == "float32" }}
+		func(f *Facts) bool { return f.Precision.Float() }}
 	fixedPoint = Condition{"--precision neither float32 nor model",
-		func(f *Facts) bool { return f.Precision != "float32" }}
+		func(f *Facts) bool { return !f.Precision.Float() }}
 	recurrent = Condition{"--state",
 		func(f *Facts) bool { return len(f.StateBindings) > 0 }}
 	streaming = Condition{"--stream",

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/stream"
 )
 
@@ -95,9 +96,9 @@ func settings(t *testing.T, g *ir.Graph, comment string) (stages []string, o low
 		switch k {
 		case "target":
 		case "align":
-			o.Align = v
+			o.Align = word[option.Align](t, v)
 		case "precision":
-			o.Precision = v
+			o.Precision = word[option.Precision](t, v)
 		case "state":
 			out, in, _ := strings.Cut(v, ":")
 			o.StateBindings = []lower.StateBinding{{Out: out, In: in}}
@@ -158,4 +159,14 @@ func TestGoldensCoverTheTable(t *testing.T) {
 			t.Errorf("%s has no golden file in testdata/%s", s.Name, dir)
 		}
 	}
+}
+
+// word is the value of an option.
+func word[T option.Enum](t *testing.T, w string) T {
+	t.Helper()
+	v, err := option.Parse[T](w)
+	if err != nil {
+		t.Fatalf("%s: %v", w, err)
+	}
+	return v
 }

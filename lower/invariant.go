@@ -6,6 +6,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // Invariant is what stages rely on and others bring about. A check takes time
@@ -48,7 +49,7 @@ func checkModelKept(s *State) error {
 
 func checkOneFloat(s *State) error {
 	for _, v := range slices.Concat(s.Graph.In, s.Graph.Out) {
-		if isOtherFloat(v.Type.DType) && !s.facts.OwnTypes {
+		if isOtherFloat(v.Type.DType) && s.facts.Precision != option.Model {
 			return fmt.Errorf("%s is %s", v, v.Type)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/lower/kernel/helium"
 	"github.com/nncc/nncc/lower/kernel/loops"
 	"github.com/nncc/nncc/lower/kernel/reference"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // libraries are the kernel libraries by the name that board files use.
@@ -24,9 +25,9 @@ var libraries = map[string][]*kernel.Kernel{
 }
 
 // skip are the libraries that --kernels leaves out.
-var skip = map[string]map[string]bool{
-	"cmsis-nn":  {"dsp": true, "helium": true},
-	"reference": {"dsp": true, "helium": true, "cmsisnn": true},
+var skip = map[option.Kernels]map[string]bool{
+	option.CMSISNN:          {"dsp": true, "helium": true},
+	option.ReferenceKernels: {"dsp": true, "helium": true, "cmsisnn": true},
 }
 
 // Kernels is the table of the kernels of the given libraries, best first, narrowed by

@@ -13,20 +13,17 @@ import (
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/prune"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/stream"
 	"github.com/nncc/nncc/schedule"
 )
 
-// Precisions are the values of --precision; model is float32 with OwnTypes.
-var Precisions = []string{"auto", "int8", "int16x8", "float32", "model"}
-
 // Options of Run.
 type Options struct {
-	Precision string // auto, int8, int16x8, float32; the layers' own are in Quant
+	Precision option.Precision // the layers' own are in Quant
 	Legalize  bool
-	OwnTypes  bool // float types stay those of the model, instead of float32
 	FloatIO   bool // inputs and outputs stay float
 	NativeIO  bool // rank-4 inputs and outputs in the kernels' own order
 	Target    kernel.Options
@@ -38,9 +35,8 @@ type Options struct {
 	// nobody reads.
 	DeadChannels bool
 	Fuse         bool // compute neighbours together where a kernel does
-	// Align pads channels: auto, always or never ("" is never); PadInput allows
-	// it to add channels to inputs.
-	Align         string
+	// Align pads channels; PadInput allows it to add channels to inputs.
+	Align         option.Align
 	PadInput      bool
 	MaxRAM        int             // bytes of arena to stay below if that can be; 0: whatever is fastest
 	MaxTries      int             // programs that are planned in search of one that does; 0: as many as pays
@@ -49,9 +45,7 @@ type Options struct {
 	// Installed: the program will be linked with an installed CMSIS-NN; its
 	// kernels have costs of their own.
 	Installed bool
-	// Optimize weighs instructions against bytes: speed, size or balanced; "" is
-	// speed.
-	Optimize string
+	Optimize  option.Optimize // instructions against bytes
 	// Off are stages that are skipped, StopAfter is the last one that runs; "" is
 	// all.
 	Off       map[string]bool

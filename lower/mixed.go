@@ -4,6 +4,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower/accel"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -78,7 +79,7 @@ func (r *Result) calibrate(g *ir.Graph, o Options) (*ir.Graph, error) {
 // whether int8 is enough.
 func (o *Options) bfloat16() *accel.Bfloat16 {
 	q := &o.Quant
-	if o.Accel == nil || o.Precision != "auto" || q.Layer != nil || q.Source == quant.SyntheticSource ||
+	if o.Accel == nil || o.Precision != option.Auto || q.Layer != nil || q.Source == quant.SyntheticSource ||
 		q.FixedWeights != nil || q.FixedActivations != nil || len(q.StateBindings) != 0 {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/accel/mla"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -60,14 +61,16 @@ func decibels(want, got *tensor.Dense) float64 {
 // segment, if the accelerator has it and the user does not insist on int8.
 func TestMixedPrecision(t *testing.T) {
 	for _, c := range []struct {
-		name, precision, source string
-		bf16                    int
-		mixed                   bool
+		name      string
+		precision option.Precision
+		source    string
+		bf16      int
+		mixed     bool
 	}{
-		{"bfloat16", "auto", "inputs", 1, true},
-		{"no bfloat16", "auto", "inputs", 0, false},
-		{"int8", "int8", "inputs", 1, false},
-		{"synthetic", "auto", quant.SyntheticSource, 1, false},
+		{"bfloat16", option.Auto, "inputs", 1, true},
+		{"no bfloat16", option.Auto, "inputs", 0, false},
+		{"int8", option.Int8, "inputs", 1, false},
+		{"synthetic", option.Auto, quant.SyntheticSource, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := uneven(t)

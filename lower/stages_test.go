@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -28,18 +29,18 @@ func targets() []target {
 	m55, m4 := kernel.Core{MVE: true, FPU: true}, kernel.Core{DSP: true, FPU: true}
 	return []target{
 		{name: "m55", core: m55},
-		{name: "m4-size", core: m4, set: func(o *lower.Options) { o.Optimize = "size" }},
-		{name: "m4-int16", core: m4, set: func(o *lower.Options) { o.Precision = "int16x8" }},
-		{name: "float32", core: m4, set: func(o *lower.Options) { o.Precision = "float32" }},
+		{name: "m4-size", core: m4, set: func(o *lower.Options) { o.Optimize = option.Size }},
+		{name: "m4-int16", core: m4, set: func(o *lower.Options) { o.Precision = option.Int16x8 }},
+		{name: "float32", core: m4, set: func(o *lower.Options) { o.Precision = option.Float32 }},
 		{name: "accelerator", core: m55, accel: mla.New(mla.Defaults())},
-		{name: "float-io", core: m55, set: func(o *lower.Options) { o.FloatIO, o.Align = true, "always" }},
+		{name: "float-io", core: m55, set: func(o *lower.Options) { o.FloatIO, o.Align = true, option.AlignAlways }},
 		{name: "small-arena", core: m55, set: func(o *lower.Options) { o.MaxRAM, o.MaxTries = 1, 2 }},
 	}
 }
 
 func (t target) options(g *ir.Graph) lower.Options {
-	o := lower.Options{Precision: "auto", Legalize: true, DeadChannels: true, Fuse: true, Align: "auto", Accel: t.accel,
-		Target: kernel.Options{Core: t.core, Kernels: "auto"}, Libraries: []string{"dsp", "cmsisnn", "refc"}}
+	o := lower.Options{Legalize: true, DeadChannels: true, Fuse: true, Align: option.AlignAuto, Accel: t.accel,
+		Target: kernel.Options{Core: t.core}, Libraries: []string{"dsp", "cmsisnn", "refc"}}
 	if t.core.MVE {
 		o.Libraries[0] = "helium"
 	}
@@ -47,8 +48,8 @@ func (t target) options(g *ir.Graph) lower.Options {
 		t.set(&o)
 	}
 	if !lower.Quantised(g) {
-		o.Quant = quant.Options{Method: "minmax", Source: "inputs", Samples: quant.SyntheticSamples(g.In, 2, 1)}
-		if o.Precision == "int16x8" {
+		o.Quant = quant.Options{Method: option.MinMax, Source: "inputs", Samples: quant.SyntheticSamples(g.In, 2, 1)}
+		if o.Precision == option.Int16x8 {
 			o.Quant.Layer = func(*ir.Node) quant.Layer { return quant.Int16x8 }
 		}
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/option"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // byteWeight says how much --optimize cares about bytes: a program is better if
 // log(instructions) + weight * log(bytes) is less. With weight 1, bytes that are
 // one percent of the kernels have to save one percent of the instructions.
-var byteWeight = map[string]float64{"": 0, "speed": 0, "balanced": 0.5, "size": 1}
+var byteWeight = map[option.Optimize]float64{option.Speed: 0, option.Balanced: 0.5, option.Size: 1}
 
 // selection chooses between the candidates of all nodes together, because what
 // they call is in flash once.
@@ -30,7 +31,7 @@ type selection struct {
 // optimize trades instructions for bytes, step by step from the fastest program:
 // give a function up, or use one wherever it can be used, whatever helps most.
 func (w *selection) optimize() {
-	w.files, w.code = map[string][]string{}, cost.CodeBytes(ISA(w.o.Target.Core), w.o.Optimize == "size")
+	w.files, w.code = map[string][]string{}, cost.CodeBytes(ISA(w.o.Target.Core), w.o.Optimize == option.Size)
 	w.improve()
 }
 

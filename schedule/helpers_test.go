@@ -16,12 +16,13 @@ import (
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/schedule"
 )
 
 var table = func() kernel.Table {
-	t, err := lower.Kernels([]string{"cmsisnn", "refc"}, kernel.Options{Kernels: "auto"})
+	t, err := lower.Kernels([]string{"cmsisnn", "refc"}, kernel.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -93,10 +94,11 @@ func built(t testing.TB, g *ir.Graph, low map[*ir.Node]*call.Lowered) *schedule.
 
 // compile takes an imported graph through the whole lowering.
 func compile(g *ir.Graph, o lower.Options) (*lower.Result, error) {
-	o.Legalize, o.Libraries, o.Target.Kernels = true, []string{"cmsisnn", "refc"}, "auto"
-	if o.Precision != "float32" && !lower.Quantised(g) {
-		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(g.In,
-			1, 1)}
+	o.Legalize, o.Libraries = true, []string{"cmsisnn", "refc"}
+	if o.Precision != option.Float32 && !lower.Quantised(g) {
+		o.Quant = quant.Options{Method: option.MinMax, Source: quant.SyntheticSource,
+			Samples: quant.SyntheticSamples(g.In,
+				1, 1)}
 	}
 	o.StopAfter = "lowering" // tests plan for themselves
 	return lower.Run(g, o)

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -36,7 +37,7 @@ func TestRandom(t *testing.T) {
 	failed := uint64(0)
 	for seed := range n {
 		g := irtest.Gen(seed, tensor.F32)
-		o := lower.Options{Precision: []string{"float32", "int8"}[seed/4%2], FloatIO: seed%5 == 0,
+		o := lower.Options{Precision: []option.Precision{option.Float32, option.Int8}[seed/4%2], FloatIO: seed%5 == 0,
 			NativeIO: seed%3 == 0}
 		o.Target.Core = cores[seed%4]
 		r, err := compile(g, o)
@@ -73,9 +74,9 @@ func TestSharedModels(t *testing.T) {
 				t.Skip("short")
 			}
 			g := load(t, f)
-			precision := "float32"
+			precision := option.Float32
 			if lower.Quantised(g) {
-				precision = "int8"
+				precision = option.Int8
 			}
 			slow := macs(g) > 10e6
 			for _, core := range []kernel.Core{{}, {DSP: true, MVE: true, FPU: true}} {

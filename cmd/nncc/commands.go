@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // model takes the one positional argument.
@@ -269,9 +270,6 @@ func (c *cli) legalize(args []string) error {
 	if err := c.model(args); err != nil {
 		return err
 	}
-	if c.outputs == "" && c.fs.Changed("outputs") {
-		return &driver.UsageError{Msg: "--outputs: want native or original"}
-	}
 	l, err := c.cfg.LegalizeModel(c.only, c.outputs)
 	if err != nil {
 		return err
@@ -342,7 +340,7 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 // besideLibrary measures the same model with the linked library's kernels
 // wherever it has one.
 func (c *cli) besideLibrary(v *driver.Verdict) error {
-	c.cfg.Kernels = "cmsis-nn"
+	c.cfg.Kernels = option.CMSISNN
 	o, err := c.cfg.Compile()
 	if err != nil {
 		return err
@@ -389,7 +387,7 @@ func (c *cli) profile(args []string) error {
 				return err
 			}
 		}
-		if c2.cfg.CMSISLib != "" && c2.cfg.Kernels == "auto" {
+		if c2.cfg.CMSISLib != "" && c2.cfg.Kernels == option.AllKernels {
 			if err := c2.besideLibrary(v); err != nil {
 				return err
 			}

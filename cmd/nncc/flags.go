@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // flagRule says to which verbs a flag applies. A flag of another verb is
@@ -106,7 +106,7 @@ func program(c *cli, verb string) string {
 	case verb == "run" && c.cfg.Board == "" && !c.cfg.Sensitivity:
 		return "--board (without it the float model runs as it is)"
 	case verb == "legalize" && (c.cfg.Board == "" || !slices.Contains(c.only, "align") || c.fs.Changed("align") &&
-		c.cfg.Align != "auto"):
+		c.cfg.Align != option.AlignAuto):
 		return "--only align --align auto --board NAME, which tries programs out"
 	}
 	return ""
@@ -299,7 +299,7 @@ func flagError(err error, verb string, fs *pflag.FlagSet) error {
 		near := ""
 		var all []string
 		fs.VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
-		if n := boards.Nearest(name, all); n != "" {
+		if n := text.Nearest(name, all); n != "" {
 			near = fmt.Sprintf("; did you mean --%s?", n)
 		}
 		return use("unknown flag %s%s%s; `nncc %s -h` lists the flags", dash, text.Line(name), near, verb)

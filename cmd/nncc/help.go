@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
@@ -52,7 +51,7 @@ func (c *cli) help(args []string) error {
 	if !ok {
 		all := slices.Sorted(maps.Keys(topics))
 		near := ""
-		if n := boards.Nearest(name, slices.Concat(all, slices.Collect(maps.Keys(verbs)))); n != "" {
+		if n := text.Nearest(name, slices.Concat(all, slices.Collect(maps.Keys(verbs)))); n != "" {
 			near = fmt.Sprintf("; did you mean %s?", n)
 		}
 		return &driver.UsageError{Msg: fmt.Sprintf("help: there is no topic or verb %s%s; topics: %s", text.Line(name),

@@ -19,7 +19,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/files"
@@ -27,6 +26,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // Exit statuses of the contract.
@@ -144,7 +144,7 @@ type cli struct {
 	status     int       // set by a verb that ends without an error, but not with 0
 	progress   *progress
 	only       []string
-	outputs    string
+	outputs    option.Outputs
 	reportOnly bool
 	verbose    bool            // -v
 	said       map[string]bool // diagnostics that were printed
@@ -175,7 +175,7 @@ var verbLike = regexp.MustCompile(`^[A-Za-z][A-Za-z-]*$`)
 func unknownVerb(name string) error {
 	all := slices.Sorted(maps.Keys(verbs))
 	near := ""
-	if n := boards.Nearest(name, all); n != "" {
+	if n := text.Nearest(name, all); n != "" {
 		near = fmt.Sprintf("; did you mean %s?", n)
 	}
 	return &driver.UsageError{Msg: fmt.Sprintf("unknown verb %s%s; verbs: %s (or a model: FILE.onnx)", text.Line(name),

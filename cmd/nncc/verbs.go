@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/lower/accel/kinds"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // verb is one command.
@@ -125,17 +126,13 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.Out, "out", "", "output `DIR` (or file); a folder that nncc did not write must be empty")
 	fs.StringVar(&f.Name, "name", "", "C prefix (default: the model's file name)")
 	fs.StringArrayVar(&f.Calib, "calib", nil, "calibration inputs: `PATH` of a .npy, .npz or folder (repeatable)")
-	fs.StringVar(&f.CalibMethod, "calib-method", f.CalibMethod, "minmax, percentile, mse or entropy")
+	enum(fs, &f.CalibMethod, "calib-method")
 	fs.BoolVar(&f.BiasCorrect, "bias-correction", f.BiasCorrect,
 		"correct the mean error of every channel (--bias-correction=false: do not)")
-	fs.StringVar(&f.Rounding, "weight-rounding", f.Rounding,
-		"nearest, or adaptive: for the least error on the calibration data")
+	enum(fs, &f.Rounding, "weight-rounding")
 	fs.BoolVar(&f.Equalize, "equalize", false, "equalise channel ranges across layers")
-	fs.StringVar(&f.Precision, "precision", f.Precision,
-		"auto (what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough), "+
-			"int8, int16x8 (int16 data, int8 weights), float32, or model (not quantised; float16, bfloat16 and "+
-			"double as they are)")
-	fs.StringVar(&f.Weights, "weights", f.Weights, "int8 or int4 weights beside int8 data, per channel")
+	enum(fs, &f.Precision, "precision")
+	enum(fs, &f.Weights, "weights")
 	fs.StringVar(&f.LayersConfig, "layers-config", "",
 		"precision per layer: `FILE.yaml` of node names (* matches anything) with int8, int16x8, int4 or float32")
 	fs.BoolVar(&f.Sensitivity, "sensitivity", false,
@@ -162,17 +159,15 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.Var((*onOff)(&f.Fuse), "fuse", "on or off: neighbours computed together, by one table or in a kernel's store "+
 		"loop")
 	fs.Var((*onOff)(&f.Legalize), "legalize", "on or off: rewrites of the float graph")
-	fs.StringVar(&f.Kernels, "kernels", f.Kernels, "auto, cmsis-nn, nncc or reference: which kernels may be chosen")
-	fs.StringVar(&f.Align, "align", f.Align, "auto, always or never: pad channels to multiples that kernels like; "+
-		"auto only where it pays")
+	enum(fs, &f.Kernels, "kernels")
+	enum(fs, &f.Align, "align")
 	fs.BoolVar(&f.PadInput, "pad-input", false, "--align may add channels to inputs; the firmware's input then has "+
 		"them, too")
-	fs.StringVar(&f.Optimize, "optimize", f.Optimize, "speed, size or balanced")
+	enum(fs, &f.Optimize, "optimize")
 	fs.StringVar(&f.CMSISInclude, "cmsis-nn-include", "", "include `DIR` of an installed CMSIS-NN to link")
 	fs.StringVar(&f.CMSISLib, "cmsis-nn-lib", "", "library `FILE` of an installed CMSIS-NN")
-	fs.StringVar(&f.IO, "io", f.IO, "quantized or float inputs and outputs")
-	fs.StringVar(&f.IOLayout, "io-layout", f.IOLayout,
-		"onnx or native (NHWC) memory order of rank-4 inputs and outputs")
+	enum(fs, &f.IO, "io")
+	enum(fs, &f.IOLayout, "io-layout")
 	fs.StringVar(&f.DumpIR, "dump-ir", "", "write the graph after every stage to `DIR`, as text, as ONNX, and drawn "+
 		"side by side in index.html")
 	fs.StringArrayVar(&f.Passes, "pass", nil, "`NAME=off` skips a stage (repeatable); `nncc passes` lists them")
@@ -186,6 +181,11 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.BoolVarP(&c.verbose, "verbose", "v", false,
 		"say of every warning, note and error which stage it comes from, and its code")
 	limitFlag(c, fs)
+}
+
+// enum adds the flag of an option that is one of a few words.
+func enum[T option.Enum](fs *pflag.FlagSet, to *T, name string) {
+	fs.Var(option.Value(to), name, (*to).Help())
 }
 
 // limitFlag raises the bounds that protect against hostile models.
@@ -237,9 +237,7 @@ func tableFlags(c *cli, fs *pflag.FlagSet) {
 func legalizeFlags(c *cli, fs *pflag.FlagSet) {
 	commonFlags(c, fs)
 	fs.StringSliceVar(&c.only, "only", nil, "run only these passes: `NAME,...` (`nncc passes` lists them)")
-	fs.StringVar(&c.outputs, "outputs", "", "`FORM` on 4-D tensors: native (the accelerator's outputs, and "+
-		"FILE.json that says how the original ones are rebuilt; the default) or original. Without it, --only, "+
-		"--legalize off, a board without an accelerator and quantised models keep the model's ranks and outputs")
+	enum(fs, &c.outputs, "outputs")
 	fs.StringArrayVar(&c.cfg.Inputs, "input", nil,
 		"inputs to compare with, beside seeded ones: `NAME=FILE.npy`, FILE.npy in graph order, or one .npz "+
 			"(repeatable)")

@@ -19,6 +19,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // model is what is measured: its calibration data, too, where it needs some.
@@ -60,7 +61,7 @@ func run(models []model, boards []string) error {
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, m := range models {
 		for _, b := range boards {
-			v, err := measure(m, b, "auto", "", "")
+			v, err := measure(m, b, option.AllKernels, "", "")
 			if err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ func run(models []model, boards []string) error {
 			include, lib := testenv.Get("CMSIS_NN_INCLUDE"),
 				testenv.Get("CMSIS_NN_LIB_"+strings.ToUpper(strings.TrimPrefix(b, "cortex-")))
 			if include != "" && lib != "" {
-				p, err := measure(m, b, "cmsis-nn", include, lib)
+				p, err := measure(m, b, option.CMSISNN, include, lib)
 				if err != nil {
 					return err
 				}
@@ -84,7 +85,7 @@ func run(models []model, boards []string) error {
 }
 
 // measure compiles with default flags and runs one case.
-func measure(m model, board, kernels, include, lib string) (*driver.Verdict, error) {
+func measure(m model, board string, kernels option.Kernels, include, lib string) (*driver.Verdict, error) {
 	c := driver.Defaults()
 	c.Model, c.Board, c.Kernels, c.Cases = m.path, board, kernels, 1
 	c.CMSISInclude, c.CMSISLib = include, lib

@@ -21,6 +21,7 @@ import (
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // options are the command line.
@@ -82,12 +83,12 @@ func (o *options) run() error {
 						continue
 					}
 					c := driver.Defaults()
-					c.Board, c.Kernels, c.Generic = b, "cmsis-nn", generic
+					c.Board, c.Kernels, c.Generic = b, option.CMSISNN, generic
 					switch mk {
 					case "cmsis-nn":
 						c.CMSISInclude, c.CMSISLib = o.include, lib[b]
 					case "own":
-						c.Kernels = "nncc"
+						c.Kernels = option.OwnKernels
 					}
 					ps, err := measure(&c, k, o.layers)
 					if err != nil {
@@ -182,8 +183,9 @@ func measure(c *driver.Config, k kind, n int) ([]cost.Point, error) {
 	if k.own { // an activation becomes part of its layer
 		legalize = true
 	}
-	c.Align, c.DeadChannels, c.Fuse, c.Legalize, c.IOLayout, c.Cases = "never", false, false, legalize, "native", 1
-	c.CalibMethod, c.BiasCorrect = "minmax", false
+	c.Align, c.DeadChannels, c.Fuse, c.Legalize, c.IOLayout, c.Cases = option.AlignNever, false, false, legalize,
+		option.NativeLayout, 1
+	c.CalibMethod, c.BiasCorrect = option.MinMax, false
 	o, err := c.Compile()
 	if err != nil {
 		return nil, err
@@ -202,7 +204,7 @@ func measure(c *driver.Config, k kind, n int) ([]cost.Point, error) {
 			continue
 		}
 		low := o.Lowered.Low[o.Schedule.Nodes[i]]
-		if c.Kernels == "nncc" && (low.Library == cmsisnn.Library || !kernel.IsOptimized(low.Library)) {
+		if c.Kernels == option.OwnKernels && (low.Library == cmsisnn.Library || !kernel.IsOptimized(low.Library)) {
 			continue
 		}
 		out = append(out, cost.Point{Key: o.CostKey(low), Shape: s, Instructions: float64(l.Instructions)})

@@ -6,24 +6,18 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
-)
-
-// Modes of Options.
-const (
-	Auto   = "auto"   // pad where it pays
-	Always = "always" // pad whatever can be padded
-	Never  = "never"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // Options of Run.
 type Options struct {
-	Mode string
+	Mode option.Align
 	// PadInput allows channels of graph inputs to be added.
 	PadInput bool
 	// HardCoded reports a Reshape whose target shape the model spells out; nil:
 	// all of them. Others follow their input.
 	HardCoded func(n *ir.Node) bool
-	// Price is asked in mode Auto.
+	// Price is asked in mode AlignAuto.
 	Price Pricer
 	// Copy prices copying a value of shape in into one with more channels; nil:
 	// no copies are made.
@@ -47,7 +41,7 @@ type Result struct {
 // and pads them. Results of the graph do not change.
 func Run(g *ir.Graph, o Options) (*Result, error) {
 	r := &Result{Rows: []Row{}, Inputs: map[string]int{}}
-	if o.Mode == Never {
+	if o.Mode == option.AlignNever {
 		return r, nil
 	}
 	a := analyse(g, &o)
@@ -61,7 +55,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		held[gr] = gr.freeze()
 	}
 	var best *optimiser
-	if o.Mode == Auto && o.Price != nil {
+	if o.Mode == option.AlignAuto && o.Price != nil {
 		best = a.optimise(all, held)
 	}
 	for _, gr := range all {
@@ -127,7 +121,7 @@ func (a *analysis) choose(needs []*need) {
 // rows are the lines of one group.
 func (a *analysis) rows(g *group, held map[*need]Lock, best *optimiser) []Row {
 	gain, why, pads := 0.0, "", true
-	if a.opt.Mode == Auto && a.opt.Chosen == nil {
+	if a.opt.Mode == option.AlignAuto && a.opt.Chosen == nil {
 		pads, why = false, "costs are unknown"
 		if best == nil {
 			g.clear()
@@ -140,7 +134,7 @@ func (a *analysis) rows(g *group, held map[*need]Lock, best *optimiser) []Row {
 	var rows []Row
 	for _, d := range g.needs {
 		grows := d.x.padded() != d.x.size()
-		if !d.violated() && (!grows || a.opt.Mode == Always) {
+		if !d.violated() && (!grows || a.opt.Mode == option.AlignAlways) {
 			continue
 		}
 		r := Row{Node: nodeName(d.n), Op: d.op, Constraint: d.constraint, Current: d.x.size(), Target: d.target(),

@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // chain is three convolutions; the model's interface fixes the ends.
@@ -44,7 +45,7 @@ func fast(p align.Pricer) align.Pricer {
 func auto(t *testing.T, o align.Options) map[string]align.Row {
 	t.Helper()
 	g := irtest.Parse(t, chain)
-	o.Mode = align.Auto
+	o.Mode = option.AlignAuto
 	p, r := padded(t, g, o)
 	in := irtest.Inputs(g, 5)
 	if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, g, in), g.OutNames, 1, irtest.DefaultTol); err != nil {
@@ -101,7 +102,7 @@ func TestChosen(t *testing.T) {
 	g := irtest.Parse(t, strings.Replace(block, "TAIL", pooled, 1))
 	rows := []align.Row{{Node: "Expand", Constraint: "output_channels", Target: 12, Status: align.Patched, Gain: 7,
 		Reason: "it pays"}}
-	_, r := padded(t, g, align.Options{Mode: align.Auto, Chosen: rows})
+	_, r := padded(t, g, align.Options{Mode: option.AlignAuto, Chosen: rows})
 	var patched []string
 	for _, w := range r.Rows {
 		if w.Status == align.Patched {

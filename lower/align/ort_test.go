@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // repairTolerance is how far outputs of a repaired model may be from those of
@@ -44,7 +45,7 @@ func TestONNXRuntime(t *testing.T) {
 	var jobs []ortJob
 	var names []string
 	queue := func(name string, g *ir.Graph) {
-		p, r := padded(t, g, align.Options{Mode: align.Always})
+		p, r := padded(t, g, align.Options{Mode: option.AlignAlways})
 		if r.Padded == 0 {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -29,7 +30,7 @@ func padded(t *testing.T, g *ir.Graph, o align.Options) (*ir.Graph, *align.Resul
 		}
 	}
 	for _, w := range r.Rows {
-		if w.Status == align.Patched && w.Target%4 != 0 && o.Mode == align.Always {
+		if w.Status == align.Patched && w.Target%4 != 0 && o.Mode == option.AlignAlways {
 			t.Errorf("patched to no multiple of four: %s", &w)
 		}
 		if w.Status == align.Locked && (w.Reason == "" || w.Code == "") {
@@ -46,7 +47,7 @@ func TestRandomFloat(t *testing.T) {
 		if seed%5 == 4 {
 			g = irtest.Gen(uint64(seed), tensor.F64)
 		}
-		p, r := padded(t, g, align.Options{Mode: align.Always})
+		p, r := padded(t, g, align.Options{Mode: option.AlignAlways})
 		total += r.Padded
 		in := irtest.Inputs(g, uint64(seed))
 		if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, g, in), g.OutNames, pass.Reassoc,
@@ -68,7 +69,7 @@ func TestRandomInt8(t *testing.T) {
 		if err := (&pass.Manager{Passes: legal.Passes}).Run(c, g); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := quant.Insert(g, quant.Options{Method: "minmax", Samples: quant.SyntheticSamples(g.In, 2, 1),
+		if _, err := quant.Insert(g, quant.Options{Method: option.MinMax, Samples: quant.SyntheticSamples(g.In, 2, 1),
 			Source: "synthetic"}); err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +78,7 @@ func TestRandomInt8(t *testing.T) {
 			t.Fatal(err)
 		}
 		soft := func(*ir.Node) bool { return seed%2 == 0 }
-		p, r := padded(t, g, align.Options{Mode: align.Always, HardCoded: soft})
+		p, r := padded(t, g, align.Options{Mode: option.AlignAlways, HardCoded: soft})
 		total += r.Padded
 		in := irtest.Inputs(g, uint64(seed))
 		if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, g, in), g.OutNames, pass.Exact,
@@ -85,7 +86,7 @@ func TestRandomInt8(t *testing.T) {
 			t.Fatalf("seed %d: %v\nbefore\n%s\nafter\n%s", seed, err, g, p)
 		}
 		if seed%4 == 0 { // the same with QuantizeLinear and DequantizeLinear
-			p, _ := padded(t, qdq, align.Options{Mode: align.Always})
+			p, _ := padded(t, qdq, align.Options{Mode: option.AlignAlways})
 			in := irtest.Inputs(qdq, uint64(seed))
 			if err := irtest.Same(irtest.Run(t, p, in), irtest.Run(t, qdq, in), qdq.OutNames, pass.Reassoc,
 				irtest.Tol{F32: 1e-6}); err != nil {

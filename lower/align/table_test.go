@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // block is an inverted residual block as exporters write it.
@@ -59,7 +60,7 @@ func table(t *testing.T, src string, o align.Options) (*align.Result, string) {
 }
 
 func TestTable(t *testing.T) {
-	_, got := table(t, strings.Replace(block, "TAIL", pooled, 1), align.Options{Mode: align.Always})
+	_, got := table(t, strings.Replace(block, "TAIL", pooled, 1), align.Options{Mode: option.AlignAlways})
 	want := strings.TrimSpace(`
 Node     | Op            | Constraint      | Current | Target | Status
 -----------------------------------------------------------------------
@@ -76,7 +77,8 @@ StemConv | Conv          | input_channels  | 3       | 4      | LOCKED`)
 }
 
 func TestPadInput(t *testing.T) {
-	r, got := table(t, strings.Replace(block, "TAIL", pooled, 1), align.Options{Mode: align.Always, PadInput: true})
+	r, got := table(t, strings.Replace(block, "TAIL", pooled, 1), align.Options{Mode: option.AlignAlways,
+		PadInput: true})
 	if !strings.Contains(got, "StemConv | Conv          | input_channels  | 3       | 4      | PATCHED") ||
 		r.Inputs["x"] != 3 {
 		t.Errorf("inputs %v in\n%s", r.Inputs, got)
@@ -85,7 +87,8 @@ func TestPadInput(t *testing.T) {
 
 // TestNever: nothing is looked at.
 func TestNever(t *testing.T) {
-	if r, _ := table(t, strings.Replace(block, "TAIL", pooled, 1), align.Options{Mode: align.Never}); len(r.Rows) != 0 {
+	if r, _ := table(t, strings.Replace(block, "TAIL", pooled, 1),
+		align.Options{Mode: option.AlignNever}); len(r.Rows) != 0 {
 		t.Errorf("%d rows", len(r.Rows))
 	}
 }
@@ -125,7 +128,7 @@ func TestReasons(t *testing.T) {
 			src = strings.Replace(src, line, "", 1)
 			src = strings.Replace(src, "out \"y\" = %y", "out \"y\" = %y\n"+line, 1)
 		}
-		r, text := table(t, src, align.Options{Mode: align.Always})
+		r, text := table(t, src, align.Options{Mode: option.AlignAlways})
 		found := false
 		for _, w := range r.Rows {
 			if w.Node == "Expand" && w.Constraint == "output_channels" {
@@ -150,7 +153,7 @@ func TestFollows(t *testing.T) {
 		"const %a : i64[2] = {2,3}\n const %s : i64[3] = {0,0,-1}\n const %l : i64[1] = {2}\n %m = Reshape(%r3, " +
 			"%s)\n %flat = ReduceMean(%m, %l) {keepdims=0}",
 	} {
-		r, text := table(t, strings.Replace(block, "TAIL", tail, 1), align.Options{Mode: align.Always})
+		r, text := table(t, strings.Replace(block, "TAIL", tail, 1), align.Options{Mode: option.AlignAlways})
 		for _, w := range r.Rows {
 			if w.Node == "Expand" && w.Status != align.Patched {
 				t.Errorf("%s in\n%s", &w, text)
@@ -169,7 +172,7 @@ func TestHazard(t *testing.T) {
   %a = Conv(%x, %w0) {pads=[1,1]} name "a"
   %y = Conv(%a, %w1) {pads=[1,1], strides=[2]} name "b"
   out "y" = %y
-}`, align.Options{Mode: align.Always})
+}`, align.Options{Mode: option.AlignAlways})
 	if len(r.Rows) != 2 || r.Rows[0].Status != align.Locked || r.Rows[1].Status != align.Locked ||
 		r.Rows[1].Code != "hazard" || !strings.Contains(r.Rows[1].Reason, "arm_convolve_1_x_n_s8") {
 		t.Errorf("%v\n%s", r.Rows, text)
@@ -191,7 +194,7 @@ func TestReferenceModels(t *testing.T) {
 		return g
 	}
 	rows := func(name string) map[string]align.Row {
-		_, r := padded(t, load(name), align.Options{Mode: align.Always})
+		_, r := padded(t, load(name), align.Options{Mode: option.AlignAlways})
 		m := map[string]align.Row{}
 		for _, w := range r.Rows {
 			m[w.Node+" "+w.Constraint] = w

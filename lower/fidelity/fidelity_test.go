@@ -13,14 +13,15 @@ import (
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
 // options are those of a build for a host.
 func options() lower.Options {
-	return lower.Options{Precision: "auto", Legalize: true, Fuse: true, DeadChannels: true, Align: "auto",
+	return lower.Options{Legalize: true, Fuse: true, DeadChannels: true, Align: option.AlignAuto,
 		StopAfter: "lowering",
-		Target:    kernel.Options{Core: kernel.Core{Host: true}, Kernels: "auto"}, Libraries: []string{"refc"}}
+		Target:    kernel.Options{Core: kernel.Core{Host: true}}, Libraries: []string{"refc"}}
 }
 
 // lowered is a quantised graph on its way to a program for a host.

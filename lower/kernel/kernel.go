@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/option"
 )
 
 func itoa(v int) string { return strconv.Itoa(v) }
@@ -28,7 +29,7 @@ type Core struct {
 // Options are the user's wishes that bear on kernel choice.
 type Options struct {
 	Core    Core
-	Kernels string // auto, cmsis-nn, nncc, reference
+	Kernels option.Kernels // which may be chosen
 	// Generic asks own kernels for the functions that take layers of any shape,
 	// which are slower than those for one, but shared by more layers.
 	Generic bool

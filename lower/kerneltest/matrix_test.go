@@ -266,7 +266,7 @@ func TestMatrix(t *testing.T) {
 			core := kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(),
 				Host:   spec.Core == "host",
 				Armv6M: spec.Core == "cortex-m0" || spec.Core == "cortex-m0plus"}
-			opt := kernel.Options{Core: core, Kernels: "auto", Memo: map[any]any{}}
+			opt := kernel.Options{Core: core, Memo: map[any]any{}}
 			table, err := lower.Kernels(spec.Kernels, opt)
 			if err != nil {
 				t.Fatal(err)

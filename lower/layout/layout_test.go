@@ -15,15 +15,16 @@ import (
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
 var libraries = []string{"cmsisnn", "refc"}
 
 // ready is g as the layout pass gets it, an error where a kernel is missing.
-func ready(g *ir.Graph, precision string) (before *ir.Graph, err error) {
+func ready(g *ir.Graph, precision option.Precision) (before *ir.Graph, err error) {
 	o := lower.Options{Precision: precision, Legalize: true, Libraries: libraries,
-		Target: kernel.Options{Kernels: "auto"}}
+		Target: kernel.Options{}}
 	o.StopAfter = "kernels"
 	o.Observe = func(s lower.Step) error {
 		if s.Stage.Name == "own-outputs" {
@@ -31,9 +32,10 @@ func ready(g *ir.Graph, precision string) (before *ir.Graph, err error) {
 		}
 		return nil
 	}
-	if precision != "float32" && !lower.Quantised(g) {
-		o.Quant = quant.Options{Method: "minmax", Source: quant.SyntheticSource, Samples: quant.SyntheticSamples(g.In,
-			1, 1)}
+	if precision != option.Float32 && !lower.Quantised(g) {
+		o.Quant = quant.Options{Method: option.MinMax, Source: quant.SyntheticSource,
+			Samples: quant.SyntheticSamples(g.In,
+				1, 1)}
 	}
 	_, err = lower.Run(g, o)
 	return before, err
@@ -41,11 +43,11 @@ func ready(g *ir.Graph, precision string) (before *ir.Graph, err error) {
 
 func rules(t testing.TB) layout.Rules {
 	t.Helper()
-	table, err := lower.Kernels(libraries, kernel.Options{Kernels: "auto"})
+	table, err := lower.Kernels(libraries, kernel.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plans := table.Plans(&kernel.Options{Kernels: "auto"})
+	plans := table.Plans(&kernel.Options{})
 	return func(n *ir.Node) kernel.Layout {
 		if _, err := plans.Of(n); err != nil {
 			t.Fatal(err)
@@ -173,7 +175,7 @@ func TestRandom(t *testing.T) {
 	}
 	failed := uint64(0)
 	for seed := range n {
-		precision := []string{"float32", "int8"}[seed%2]
+		precision := []option.Precision{option.Float32, option.Int8}[seed%2]
 		g, err := ready(irtest.Gen(seed, tensor.F32), precision)
 		if err != nil {
 			t.Logf("seed %d: %v", seed, err)
@@ -202,12 +204,13 @@ func TestRandom(t *testing.T) {
 // TestCopies: small networks with the copies that they need and no other.
 func TestCopies(t *testing.T) {
 	for _, c := range []struct {
-		name, precision string
-		native          bool
-		src             string
-		want            []string
+		name      string
+		precision option.Precision
+		native    bool
+		src       string
+		want      []string
 	}{
-		{"one channel in, flattened out", "float32", false, `
+		{"one channel in, flattened out", option.Float32, false, `
 			in %x : f32[1,1,6,6]
 			const %w : f32[4,1,3,3] = rand 1
 			const %k : f32[5,64] = rand 2
@@ -216,35 +219,35 @@ func TestCopies(t *testing.T) {
 			%f = Flatten(%r)
 			%y = Gemm(%f, %k) {transB=1}
 			out "y" = %y`, nil},
-		{"NCHW input", "float32", false, `
+		{"NCHW input", option.Float32, false, `
 			in %x : f32[1,3,6,6]
 			const %w : f32[4,3,3,3] = rand 1
 			%c = Conv(%x, %w)
 			%y = GlobalAveragePool(%c)
 			out "y" = %y`, []string{"432 x"}},
-		{"NCHW input, quantised at the border: the int8 is copied", "int8", false, `
+		{"NCHW input, quantised at the border: the int8 is copied", option.Int8, false, `
 			in %x : f32[1,3,6,6]
 			const %w : f32[4,3,3,3] = rand 1
 			%c = Conv(%x, %w)
 			%y = GlobalAveragePool(%c)
 			out "y" = %y`, []string{"108 x"}},
-		{"NCHW output", "float32", false, `
+		{"NCHW output", option.Float32, false, `
 			in %x : f32[1,1,6,6]
 			const %w : f32[4,1,3,3] = rand 1
 			%c = Conv(%x, %w)
 			%s = Sigmoid(%c)
 			out "y" = %s`, []string{"256 c"}},
-		{"native border", "float32", true, `
+		{"native border", option.Float32, true, `
 			in %x : f32[1,3,6,6]
 			const %w : f32[4,3,3,3] = rand 1
 			%c = Conv(%x, %w)
 			%s = Sigmoid(%c)
 			out "y" = %s`, nil},
-		{"native border without a kernel that minds: logical order", "float32", true, `
+		{"native border without a kernel that minds: logical order", option.Float32, true, `
 			in %x : f32[1,3,6,6]
 			%s = Sigmoid(%x)
 			out "y" = %s`, nil},
-		{"residual", "float32", true, `
+		{"residual", option.Float32, true, `
 			in %x : f32[1,4,6,6]
 			const %w : f32[4,4,3,3] = rand 1
 			%a = Conv(%x, %w) {pads=[1,1,1,1]}
@@ -252,7 +255,7 @@ func TestCopies(t *testing.T) {
 			%s = Add(%b, %x)
 			%c = Conv(%s, %w)
 			out "y" = %c`, nil},
-		{"1-D convolutions are reshaped, not copied", "float32", false, `
+		{"1-D convolutions are reshaped, not copied", option.Float32, false, `
 			in %x : f32[1,1,20]
 			const %w : f32[4,1,3] = rand 1
 			const %v : f32[4,4,3] = rand 2
@@ -264,7 +267,7 @@ func TestCopies(t *testing.T) {
 			%m = ReduceMean(%c, %axes) {keepdims=0}
 			%y = Gemm(%m, %k) {transB=1}
 			out "y" = %y`, nil},
-		{"squeeze and excitation", "float32", true, `
+		{"squeeze and excitation", option.Float32, true, `
 			in %x : f32[1,4,6,6]
 			const %w : f32[4,4,3,3] = rand 1
 			const %p : f32[2,4,1,1] = rand 2
@@ -278,7 +281,7 @@ func TestCopies(t *testing.T) {
 			%m = Mul(%c, %h)
 			%y = Conv(%m, %w)
 			out "y" = %y`, nil},
-		{"squeeze and excitation through Gemm", "float32", true, `
+		{"squeeze and excitation through Gemm", option.Float32, true, `
 			in %x : f32[1,4,6,6]
 			const %w : f32[4,4,3,3] = rand 1
 			const %p : f32[2,4] = rand 2
@@ -294,7 +297,7 @@ func TestCopies(t *testing.T) {
 			%m = Mul(%c, %e)
 			%y = Conv(%m, %w)
 			out "y" = %y`, nil},
-		{"Concat of branches, one of them logical", "float32", true, `
+		{"Concat of branches, one of them logical", option.Float32, true, `
 			in %x : f32[1,2,6,6]
 			in %z : f32[1,1,6,6]
 			const %w : f32[2,2,1,1] = rand 1
@@ -304,7 +307,7 @@ func TestCopies(t *testing.T) {
 			%c = Concat(%a, %b, %x) {axis=1}
 			%y = Conv(%c, %v)
 			out "y" = %y`, nil},
-		{"NHWC model: Transposes around each convolution", "float32", false, `
+		{"NHWC model: Transposes around each convolution", option.Float32, false, `
 			in %x : f32[1,8,8,3]
 			const %w : f32[4,3,3,3] = rand 1
 			const %d : f32[4,1,3,3] = rand 2
@@ -323,7 +326,7 @@ func TestCopies(t *testing.T) {
 			%q = Reshape(%o, %s)
 			%y = MatMul(%q, %k)
 			out "y" = %y`, nil},
-		{"channel shuffle: one copy", "float32", true, `
+		{"channel shuffle: one copy", option.Float32, true, `
 			in %x : f32[1,6,4,4]
 			const %w : f32[6,6,1,1] = rand 1
 			const %s : i64[5] = {1,2,3,4,4}
@@ -334,7 +337,7 @@ func TestCopies(t *testing.T) {
 			%u = Reshape(%t, %b)
 			%y = Conv(%u, %w)
 			out "y" = %y`, []string{"384 t"}},
-		{"rows of a feature map as tokens, and back", "float32", true, `
+		{"rows of a feature map as tokens, and back", option.Float32, true, `
 			in %x : f32[1,6,4,4]
 			const %w : f32[6,6,1,1] = rand 1
 			const %m : f32[6,6] = rand 2
@@ -348,7 +351,7 @@ func TestCopies(t *testing.T) {
 			%d = Reshape(%u, %b)
 			%y = Conv(%d, %w)
 			out "y" = %y`, nil},
-		{"a value read in both orders is copied once", "float32", true, `
+		{"a value read in both orders is copied once", option.Float32, true, `
 			in %x : f32[1,4,6,6]
 			const %w : f32[4,4,3,3] = rand 1
 			%c = Conv(%x, %w)
@@ -360,7 +363,7 @@ func TestCopies(t *testing.T) {
 			%s = Add(%a, %b)
 			out "y" = %d
 			out "s" = %s`, []string{"256 c"}},
-		{"what most bytes want", "float32", true, `
+		{"what most bytes want", option.Float32, true, `
 			in %x : f32[1,4,6,6]
 			const %w : f32[4,4,1,1] = rand 1
 			const %i : i64[1] = {3}
@@ -405,7 +408,7 @@ func TestNativeOrders(t *testing.T) {
 		%c = Conv(%x, %w)
 		%t = Transpose(%c) {perm=[0,1,3,2]}
 		out "y" = %t
-	}`), "float32")
+	}`), option.Float32)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,9 +437,9 @@ func TestSharedModels(t *testing.T) {
 			if err != nil {
 				t.Skipf("not imported: %v", err)
 			}
-			precision := "float32"
+			precision := option.Float32
 			if lower.Quantised(g) {
-				precision = "int8"
+				precision = option.Int8
 			}
 			if g, err = ready(g, precision); err != nil {
 				t.Skipf("not lowered: %v", err)

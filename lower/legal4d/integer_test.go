@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -25,7 +26,7 @@ func integerGraph(t testing.TB, g *ir.Graph, perTensor bool) *ir.Graph {
 		t.Fatal(err)
 	}
 	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 3, 1),
-		Method: quant.MinMax}); err != nil {
+		Method: option.MinMax}); err != nil {
 		return nil
 	}
 	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {

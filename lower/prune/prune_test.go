@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/prune"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -24,7 +25,7 @@ func quantised(t *testing.T, seed uint64) *ir.Graph {
 		t.Fatal(err)
 	}
 	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 4, seed), Source: "synthetic",
-		Method: "minmax"}); err != nil {
+		Method: option.MinMax}); err != nil {
 		t.Fatal(err)
 	}
 	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // refine improves weights and biases of convolutions and matrix products, in
@@ -11,13 +12,13 @@ import (
 func (c *calibrator) refine(before *ir.Graph) error {
 	return runLockstep(before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) error {
 		r, ok := c.rules[nq]
-		if !ok && c.opt.Rounding == Adaptive && c.opt.Half != nil && c.opt.Half(nf) {
+		if !ok && c.opt.Rounding == option.Adaptive && c.opt.Half != nil && c.opt.Half(nf) {
 			c.adaptHalf(l, nf, nq)
 		}
 		if !ok || r.weight < 0 {
 			return nil
 		}
-		if c.opt.Rounding == Adaptive {
+		if c.opt.Rounding == option.Adaptive {
 			if err := c.adapt(l, nf, nq, r); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 const (
@@ -45,12 +46,12 @@ type Tried struct {
 // seen is what all candidates of one calibration share: the values of the float
 // graph are the same for all.
 type seen struct {
-	stats  map[int]*stats            // by value
-	rows   map[int]*rowStats         // by node
-	ranges map[string]map[int]affine // by method and first value of a group
-	limits map[int]limit             // by value
-	mute   []bool                    // outputs that probes speak for
-	held   [][]*tensor.Dense         // what probes see of the float graph on the samples that are held out
+	stats  map[int]*stats                   // by value
+	rows   map[int]*rowStats                // by node
+	ranges map[option.Method]map[int]affine // by method and first value of a group
+	limits map[int]limit                    // by value
+	mute   []bool                           // outputs that probes speak for
+	held   [][]*tensor.Dense                // what probes see of the float graph on the samples that are held out
 }
 
 // Calibrate is Insert on a copy of g with samples held out: what Options.Try
@@ -62,11 +63,11 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	n := len(opt.Samples)
 	plain := opt
 	if opt.Try.Method {
-		plain.Method = MinMax
+		plain.Method = option.MinMax
 	}
 	plain.BiasCorrection = opt.BiasCorrection && !opt.Try.Bias
 	if opt.Try.Rounding {
-		plain.Rounding = Nearest
+		plain.Rounding = option.Nearest
 	}
 	asTold := opt.Source == SyntheticSource || opt.FixedWeights != nil || opt.FixedActivations != nil
 	if asTold || n < 2 {
@@ -109,7 +110,7 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	out := first.g
 	o := best.opt
 	if len(t.folds) > 1 || n < rangesBelow || (n < refitBelow || n < 2*refitBelow && work(g, n) <= refitWork) &&
-		o.Finish == nil && (o.BiasCorrection || o.Rounding == Adaptive) {
+		o.Finish == nil && (o.BiasCorrection || o.Rounding == option.Adaptive) {
 		o.Samples = opt.Samples
 		c, before, err := insert(g.Clone(), o)
 		if err != nil {
@@ -184,14 +185,14 @@ func (t *trials) steps(best *candidate, opt Options) (*candidate, error) {
 	}
 	method := func(o *Options) { o.Method = opt.Method }
 	bias := func(o *Options) { o.BiasCorrection = true }
-	rounding := func(o *Options) { o.Rounding = Adaptive }
+	rounding := func(o *Options) { o.Rounding = option.Adaptive }
 	const biasText, roundingText = "bias correction", "adaptive weight rounding"
-	if opt.Try.Method && opt.Method != MinMax && opt.Method != "" {
-		if err := step("ranges by "+opt.Method, true, method); err != nil {
+	if opt.Try.Method && opt.Method != option.MinMax {
+		if err := step("ranges by "+opt.Method.String(), true, method); err != nil {
 			return nil, err
 		}
 	}
-	b, r := opt.Try.Bias && opt.BiasCorrection, opt.Try.Rounding && opt.Rounding == Adaptive
+	b, r := opt.Try.Bias && opt.BiasCorrection, opt.Try.Rounding && opt.Rounding == option.Adaptive
 	before := best
 	if b && r {
 		if err := step(biasText+" and "+roundingText, false, func(o *Options) { bias(o); rounding(o) }); err != nil {
@@ -248,7 +249,7 @@ type fold struct {
 
 // holdOut makes a fold of the samples for which out is true.
 func holdOut(s []Sample, out func(i int) bool) *fold {
-	f := &fold{seen: &seen{ranges: map[string]map[int]affine{}}}
+	f := &fold{seen: &seen{ranges: map[option.Method]map[int]affine{}}}
 	for i, x := range s {
 		if out(i) {
 			f.held = append(f.held, x)

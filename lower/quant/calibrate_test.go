@@ -15,13 +15,15 @@ import (
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
 // defaults are the options of the command line where no flag says otherwise.
 func defaults(s []quant.Sample) quant.Options {
-	return quant.Options{Samples: s, Source: "test", Method: quant.MSE, BiasCorrection: true, Rounding: quant.Adaptive,
-		Try: quant.Trial{Method: true, Bias: true, Rounding: true}}
+	return quant.Options{Samples: s, Source: "test", Method: option.MSE, BiasCorrection: true,
+		Rounding: option.Adaptive,
+		Try:      quant.Trial{Method: true, Bias: true, Rounding: true}}
 }
 
 // calibrated quantises a copy of g.
@@ -175,7 +177,7 @@ func TestDefaultHelps(t *testing.T) {
 		half := len(x.all) / 2
 		fit, test := x.all[:half], x.all[half:]
 		plain := defaults(fit)
-		plain.Method, plain.BiasCorrection, plain.Rounding = quant.MinMax, false, quant.Nearest
+		plain.Method, plain.BiasCorrection, plain.Rounding = option.MinMax, false, option.Nearest
 		p, _ := calibrated(t, x.g, plain)
 		d, r := calibrated(t, x.g, defaults(fit))
 		a, b := worstOn(t, x.g, p, test), worstOn(t, x.g, d, test)
@@ -245,8 +247,8 @@ func TestUndone(t *testing.T) {
 		}
 		// What somebody asked for is done, not tried.
 		o.Try = quant.Trial{}
-		if _, r := calibrated(t, x.g, o); len(r.Tried) > 0 || !r.Bias || r.Rounding != quant.Adaptive ||
-			r.Method != quant.MSE {
+		if _, r := calibrated(t, x.g, o); len(r.Tried) > 0 || !r.Bias || r.Rounding != option.Adaptive ||
+			r.Method != option.MSE {
 			t.Errorf("seed %d: %+v", seed, r)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -210,7 +211,7 @@ func TestFixedBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Method != quant.FixedPointMethod || len(r.Layers) != 2 || r.SQNR < 15 {
+	if r.Method != option.FixedPoint || len(r.Layers) != 2 || r.SQNR < 15 {
 		t.Errorf("report %+v", r)
 	}
 	want := irtest.Run(t, q, s[0])[0].Floats()

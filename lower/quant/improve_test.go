@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -27,7 +28,7 @@ func TestBiasCorrection(t *testing.T) {
 		s := samples(b.g, 6, seed)
 		bias := func(o quant.Options) float64 {
 			q := b.g.Clone()
-			o.Samples, o.Method, o.Percentile = s, quant.Percentile, 98
+			o.Samples, o.Method, o.Percentile = s, option.Percentile, 98
 			if _, err := quant.Insert(q, o); err != nil {
 				t.Fatal(err)
 			}

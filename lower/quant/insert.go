@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // Sample is one set of inputs of a graph, in graph order.
@@ -15,8 +16,8 @@ type Sample []*tensor.Dense
 
 // Options say how Insert quantises a float graph.
 type Options struct {
-	// Method is one of Methods; "" is MSE.
-	Method string
+	// Method finds the ranges of activations.
+	Method option.Method
 	// Percentile is the share of elements that the method of that name keeps
 	// within the range, in percent; 0 is 99.99.
 	Percentile float64
@@ -36,8 +37,7 @@ type Options struct {
 	// BiasCorrection makes the mean output of every channel of every
 	// convolution and matrix product what it is in float.
 	BiasCorrection bool
-	// Rounding is one of Roundings; "" is Nearest.
-	Rounding string
+	Rounding       option.Rounding // of weights
 	// Equalize evens out the ranges of channels between consecutive layers
 	// before anything else.
 	Equalize bool
@@ -105,20 +105,6 @@ func Insert(g *ir.Graph, opt Options) (*Report, error) {
 
 // insert is Insert without the report; before is the float graph.
 func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err error) {
-	if opt.Method == "" {
-		opt.Method = MSE
-	}
-	if !slices.Contains(Methods, opt.Method) {
-		return nil, nil, &ir.Diag{Code: "calibration-method", Node: "calibration method " + opt.Method,
-			Msg: fmt.Sprintf("is unknown; want one of %v", Methods)}
-	}
-	if opt.Rounding == "" {
-		opt.Rounding = Nearest
-	}
-	if !slices.Contains(Roundings, opt.Rounding) {
-		return nil, nil, &ir.Diag{Code: "calibration-rounding", Node: "weight rounding " + opt.Rounding,
-			Msg: fmt.Sprintf("is unknown; want one of %v", Roundings)}
-	}
 	if opt.Percentile == 0 {
 		opt.Percentile = 99.99
 	}
@@ -132,7 +118,7 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 	c = &calibrator{g: g, opt: opt, params: map[*ir.Value]affine{}, weights: map[weightKey]*ir.Value{}}
 	g.RemoveDead()
 	if opt.FixedWeights != nil || opt.FixedActivations != nil {
-		c.opt.Method, c.opt.Rounding = FixedPointMethod, Nearest
+		c.opt.Method, c.opt.Rounding = option.FixedPoint, option.Nearest
 		before = g.Clone()
 		return c, before, c.fixedPoint()
 	}
@@ -154,7 +140,7 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 		if err := c.insert(); err != nil {
 			return nil, nil, err
 		}
-		if opt.BiasCorrection || opt.Rounding == Adaptive {
+		if opt.BiasCorrection || opt.Rounding == option.Adaptive {
 			if err := c.refine(before); err != nil {
 				return nil, nil, err
 			}
@@ -273,7 +259,7 @@ func (c *calibrator) observe() error {
 		}
 	}
 	c.narrow()
-	if c.opt.Method == MinMax && c.opt.seen == nil {
+	if c.opt.Method == option.MinMax && c.opt.seen == nil {
 		return nil
 	}
 	if err := c.obs.histograms(); err != nil {
@@ -345,7 +331,7 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType) affine {
 	if t == tensor.I16 {
 		return symmetric16(lo, hi)
 	}
-	if c.opt.Method == MinMax || hi <= lo {
+	if c.opt.Method == option.MinMax || hi <= lo {
 		return affineOf(lo, hi)
 	}
 	var x, w []float64
@@ -368,9 +354,9 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType) affine {
 		return affineOf(lo, hi)
 	}
 	switch c.opt.Method {
-	case Percentile:
+	case option.Percentile:
 		return affineOf(percentile(x, w, zeros, c.opt.Percentile/100))
-	case Entropy:
+	case option.Entropy:
 		return search(lo, hi, cut, divergence(x, w, lo, hi))
 	}
 	return search(lo, hi, cut, squaredError(x, w))

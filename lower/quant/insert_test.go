@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -151,7 +152,7 @@ func TestRandomGraphs(t *testing.T) {
 	for seed := range uint64(40) {
 		g := randomNet(t, seed)
 		s := samples(g, 6, seed)
-		o := quant.Options{Samples: s, Method: quant.Methods[seed%2], BiasCorrection: seed%3 == 0,
+		o := quant.Options{Samples: s, Method: option.Method(seed % 2), BiasCorrection: seed%3 == 0,
 			Equalize: seed%5 == 0}
 		qdq := g.Clone()
 		if _, err := quant.Insert(qdq, o); err != nil {
@@ -207,7 +208,7 @@ func TestDeterministic(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	g := randomNet(t, 3)
 	s := samples(g, 7, 3)
-	for _, m := range quant.Methods {
+	for _, m := range []option.Method{option.MSE, option.MinMax, option.Percentile, option.Entropy} {
 		var first, report string
 		for _, procs := range []int{1, 4, 2} {
 			runtime.GOMAXPROCS(procs)
@@ -406,7 +407,7 @@ func TestExtremeChannels(t *testing.T) {
 	y := b.add("Conv", nil, x, b.g.AddConst("w", w), b.g.AddConst("b", bias))
 	b.g.AddOutput("y", y)
 	s := samples(b.g, 4, 1)
-	q, _ := quantised(t, b.g, quant.Options{Samples: s, Method: quant.MinMax})
+	q, _ := quantised(t, b.g, quant.Options{Samples: s, Method: option.MinMax})
 	want, got := irtest.Run(t, b.g, s[0])[0], runInteger(t, q, s[0])[0]
 	step := float64(q.Out[0].Type.Quant.Scale[0])
 	for i := range want.Len() {
@@ -455,7 +456,6 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		"no samples":  {quant.Options{}, "no samples"},
-		"method":      {quant.Options{Samples: ok, Method: "best"}, "best: is unknown; want one of"},
 		"percentile":  {quant.Options{Samples: ok, Percentile: 3}, "percentile is 3"},
 		"few tensors": {quant.Options{Samples: []quant.Sample{{}}}, "0 tensors, the graph 1"},
 		"shape": {quant.Options{Samples: []quant.Sample{{tensor.New(tensor.F32, []int{2})}}},
@@ -494,11 +494,11 @@ func TestReport(t *testing.T) {
 	g := randomNet(t, 1)
 	s := samples(g, 3, 1)
 	q := g.Clone()
-	r, err := quant.Insert(q, quant.Options{Samples: s, Source: "here", Method: quant.MinMax})
+	r, err := quant.Insert(q, quant.Options{Samples: s, Source: "here", Method: option.MinMax})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Source != "here" || r.Method != quant.MinMax || r.Samples != 3 || r.SQNR < 10 || len(r.Layers) < 5 {
+	if r.Source != "here" || r.Method != option.MinMax || r.Samples != 3 || r.SQNR < 10 || len(r.Layers) < 5 {
 		t.Errorf("report %+v", r)
 	}
 	for _, l := range r.Layers {

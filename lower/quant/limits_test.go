@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -120,8 +121,8 @@ func TestMask(t *testing.T) {
 				continue // infinity times zero is no number
 			}
 			for _, layer := range []quant.Layer{quant.Int8, quant.Int16x8} {
-				for _, method := range []string{quant.MSE, quant.MinMax} {
-					g, s := maskedAttention(t, form, value, method != quant.MinMax)
+				for _, method := range []option.Method{option.MSE, option.MinMax} {
+					g, s := maskedAttention(t, form, value, method != option.MinMax)
 					q, _ := quantised(t, g, quant.Options{Samples: s[:12], Method: method,
 						Layer: func(*ir.Node) quant.Layer { return layer }})
 					least := 19.0
@@ -193,7 +194,7 @@ func TestLevels(t *testing.T) {
 			}
 			s = append(s, quant.Sample{d})
 		}
-		q, _ := quantised(t, g, quant.Options{Samples: s[:6], Method: quant.MinMax})
+		q, _ := quantised(t, g, quant.Options{Samples: s[:6], Method: option.MinMax})
 		for _, x := range s[6:] {
 			want, got := irtest.Run(t, g, x), runInteger(t, q, x)
 			db := ratio(want[0].Floats(), got[0].Floats())

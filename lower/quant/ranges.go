@@ -11,20 +11,6 @@ import (
 	"github.com/nncc/nncc/ir"
 )
 
-// The calibration methods.
-const (
-	MinMax     = "minmax"     // the whole range seen
-	Percentile = "percentile" // all but a fraction of the elements
-	MSE        = "mse"        // the range of the least squared error, rounding and clipping
-	Entropy    = "entropy"    // the range of the least Kullback-Leibler divergence
-)
-
-// FixedPointMethod is what the report says of fixed-point formats.
-const FixedPointMethod = "fixed-point"
-
-// Methods lists them, the default first.
-var Methods = []string{MSE, MinMax, Percentile, Entropy}
-
 // minScale keeps products of two scales representable in float32.
 const minScale = 0x1p-60
 

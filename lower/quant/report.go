@@ -8,16 +8,17 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // Report is what calibration found and what it cost.
 type Report struct {
-	Source  string `json:"source"` // files, or "synthetic"
-	Method  string `json:"method"`
-	Samples int    `json:"samples"`
+	Source  string        `json:"source"` // files, or "synthetic"
+	Method  option.Method `json:"method"`
+	Samples int           `json:"samples"`
 	// Rounding of weights, and the layers in which it differs from the nearest.
-	Rounding string `json:"weight_rounding"`
-	Adapted  int    `json:"adapted_layers"`
+	Rounding option.Rounding `json:"weight_rounding"`
+	Adapted  int             `json:"adapted_layers"`
 	// Bias says that biases were corrected.
 	Bias bool `json:"bias_correction"`
 	// SQNR is that of the worst output, on HeldOut samples that calibration did

@@ -9,15 +9,6 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// The ways of rounding weights.
-const (
-	Nearest  = "nearest"  // every weight by itself
-	Adaptive = "adaptive" // for the least error of the layer's results on the samples
-)
-
-// Roundings lists them.
-var Roundings = []string{Nearest, Adaptive}
-
 const (
 	// maxDepth bounds the weights of one output channel that are rounded
 	// together: the work grows with the third power.

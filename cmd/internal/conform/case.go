@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // Case is a test on its way through nncc.
@@ -123,7 +124,8 @@ func (c *Case) Compile(spec *boards.Spec, prefix string) (o *driver.Compiled, er
 		}
 	}()
 	cfg := driver.Defaults()
-	cfg.Model, cfg.Board, cfg.Name, cfg.Precision, cfg.IO = c.Name+".onnx", spec.Name, prefix, "model", "float"
+	cfg.Model, cfg.Board, cfg.Name, cfg.Precision, cfg.IO = c.Name+".onnx", spec.Name, prefix, option.Model,
+		option.FloatIO
 	return cfg.CompileGraph(c.Model, c.Graph.Clone(), spec)
 }
 

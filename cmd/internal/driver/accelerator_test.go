@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/accel/acceltest"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // cruBoard is a board file with the accelerator of the tests.
@@ -78,7 +79,7 @@ func TestPlugInNetworks(t *testing.T) {
 		c.Board = cruBoard(t, "kernel: 15, min_work: "+[]string{"0", "5000"}[seed%2])
 		c.Name, c.Cases, c.Layers = "net", 2, true
 		if seed%3 == 0 {
-			c.IO = "float"
+			c.IO = option.FloatIO
 		}
 		o := compileNet(t, irtest.Parse(t, convNet(seed)), &c)
 		segments += len(o.Report.Segments)

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // spelt are activations as exporters write them, from %c to %a.
@@ -149,7 +150,7 @@ func TestSharedActivations(t *testing.T) {
 // near to the exact function as the nodes, and the report says how near.
 func TestCurves(t *testing.T) {
 	c := Defaults()
-	c.Board, c.Name, c.Precision = "cortex-m4", "net", "int16x8"
+	c.Board, c.Name, c.Precision = "cortex-m4", "net", option.Int16x8
 	o := compileNet(t, activated(t, spelt["a diamond that has no name"], false), &c)
 	curves := 0
 	for _, f := range o.Report.Fusion {

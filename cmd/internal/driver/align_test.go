@@ -10,7 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // odd1D is a network in one dimension with 3 and 6 channels.
@@ -58,7 +58,7 @@ func modelFile(t *testing.T, src string) string {
 // installed links the CMSIS-NN that the environment names for a board, or skips.
 func installed(t *testing.T, c *Config, variable string) {
 	t.Helper()
-	c.CMSISInclude, c.CMSISLib, c.Kernels = testenv.Get("CMSIS_NN_INCLUDE"), os.Getenv(variable), "cmsis-nn"
+	c.CMSISInclude, c.CMSISLib, c.Kernels = testenv.Get("CMSIS_NN_INCLUDE"), os.Getenv(variable), option.CMSISNN
 	if c.CMSISInclude == "" || c.CMSISLib == "" {
 		t.Skipf("CMSIS_NN_INCLUDE and %s do not name an installed CMSIS-NN", variable)
 	}
@@ -68,7 +68,7 @@ func installed(t *testing.T, c *Config, variable string) {
 // slower and the network a fifth faster, with the same results.
 func TestAlignPays(t *testing.T) {
 	path := modelFile(t, odd1D)
-	run := func(mode string) *Verdict {
+	run := func(mode option.Align) *Verdict {
 		c := config(path, "cortex-m55")
 		installed(t, c, "CMSIS_NN_LIB_M55")
 		c.Align, c.Cases = mode, 1
@@ -79,7 +79,7 @@ func TestAlignPays(t *testing.T) {
 		}
 		return v
 	}
-	never, auto := run("never"), run("auto")
+	never, auto := run(option.AlignNever), run(option.AlignAuto)
 	slower(t, never, auto)
 	if float64(auto.Instructions) > 0.8*float64(never.Instructions) {
 		t.Errorf("%d instructions become %d, want a fifth less", never.Instructions, auto.Instructions)
@@ -118,7 +118,7 @@ func TestAutoNeverSlower(t *testing.T) {
 			for _, lib := range []bool{false, true} {
 				t.Run(b.board+"/"+name, func(t *testing.T) {
 					var vs [2]*Verdict
-					for i, mode := range []string{"never", "auto"} {
+					for i, mode := range []option.Align{option.AlignNever, option.AlignAuto} {
 						c := config(filepath.Join(dir, "models", name+".onnx"), b.board)
 						if lib {
 							installed(t, c, b.variable)
@@ -147,7 +147,7 @@ func TestAutoNeverSlower(t *testing.T) {
 // results do not depend on what they hold.
 func TestPadInput(t *testing.T) {
 	c := config(modelFile(t, odd1D), "host")
-	c.Align, c.PadInput, c.Cases = align.Always, true, 2
+	c.Align, c.PadInput, c.Cases = option.AlignAlways, true, 2
 	o, err := c.Compile()
 	if err != nil {
 		t.Fatal(err)

@@ -13,13 +13,14 @@ import (
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // alignOptions are the options of the repair of ONNX models. What pays is
 // decided where it is known: on the program that would be emitted for the board.
 func (c *Config) alignOptions(g *ir.Graph, only []string) (align.Options, error) {
 	o := align.Options{Mode: c.Align, PadInput: c.PadInput}
-	if !slices.Contains(only, "align") || c.Align != align.Auto {
+	if !slices.Contains(only, "align") || c.Align != option.AlignAuto {
 		return o, nil
 	}
 	if c.Board == "" {

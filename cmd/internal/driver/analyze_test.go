@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // analysed are the programs whose text the analyzers read: one by default,
@@ -30,11 +31,12 @@ func analysed(t *testing.T) map[string]*Compiled {
 	}
 	for _, m := range sharedModels(t) {
 		for _, board := range []string{"host", "cortex-m0plus", "cortex-m4", "cortex-m55", "mla-host"} {
-			for _, precision := range []string{"auto", "float32"} {
+			for _, precision := range []option.Precision{option.Auto, option.Float32} {
 				c := config(filepath.Join(shared(t), "models", m+".onnx"), board)
-				c.Precision, c.IO = precision, map[string]string{"auto": "float", "float32": "quantized"}[precision]
+				c.Precision, c.IO = precision, map[option.Precision]option.IO{option.Auto: option.FloatIO,
+					option.Float32: option.QuantizedIO}[precision]
 				if o, err := c.Compile(); err == nil {
-					list[m+"/"+board+"/"+precision] = o
+					list[m+"/"+board+"/"+precision.String()] = o
 				} else {
 					t.Logf("%s for %s, %s: %v", m, board, precision, err)
 				}

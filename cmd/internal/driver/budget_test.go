@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // TestBudgets: --max-ram is met exactly where the budget is at least the smallest
@@ -29,7 +30,7 @@ func TestBudgets(t *testing.T) {
 		text := cnn(seed)
 		subjects = append(subjects, subject{fmt.Sprintf("network %d", seed), func(budget int) (*Compiled, error) {
 			c := config("cnn.onnx", "cortex-m4")
-			c.Precision, c.MaxRAM, c.tries = "float32", fmt.Sprint(budget), 12
+			c.Precision, c.MaxRAM, c.tries = option.Float32, fmt.Sprint(budget), 12
 			spec, err := boards.Load(c.Board)
 			require(t, err)
 			return c.CompileGraph(&onnx.Model{Proto: &pb.ModelProto{}}, irtest.Parse(t, text), spec)

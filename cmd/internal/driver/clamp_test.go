@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // clampNet is a few operators, each with clamps behind it in every form there
@@ -91,7 +92,7 @@ func TestClamps(t *testing.T) {
 	}
 	from, count := testenv.Range(t, 3)
 	for seed := uint64(from); seed < uint64(from+count); seed++ {
-		for _, precision := range []string{"float32", "int8", "int16x8"} {
+		for _, precision := range []option.Precision{option.Float32, option.Int8, option.Int16x8} {
 			t.Run(fmt.Sprintf("%d/%s", seed, precision), func(t *testing.T) {
 				c := Defaults()
 				c.Board, c.Precision, c.Name, c.Cases = "host", precision, "net", 1
@@ -101,7 +102,7 @@ func TestClamps(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if precision == "float32" {
+				if precision == option.Float32 {
 					want, err := interp.Run(net, cases[0].inputs, nil)
 					if err != nil {
 						t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/schedule"
 )
@@ -78,12 +79,9 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	o := lower.Options{
 		Precision: c.Precision, Legalize: c.Legalize, DeadChannels: c.DeadChannels, Fuse: c.Fuse, Align: c.Align,
 		PadInput: c.PadInput, Installed: c.CMSISLib != "",
-		FloatIO: c.IO == "float", NativeIO: c.IOLayout == "native",
+		FloatIO: c.IO == option.FloatIO, NativeIO: c.IOLayout == option.NativeLayout,
 		Target: kernel.Options{Core: core(spec), Kernels: c.Kernels, Generic: c.Generic}, Libraries: spec.Kernels,
 		Optimize: c.Optimize,
-	}
-	if c.Precision == "model" {
-		o.Precision, o.OwnTypes = "float32", true
 	}
 	var err error
 	if o.Off, err = c.stagesOff(); err != nil {
@@ -118,7 +116,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		}
 	} else if !c.unquantised() || c.LayersConfig != "" {
 		if c.LayersConfig != "" {
-			o.Precision = "auto" // layer by layer
+			o.Precision = option.Auto // layer by layer
 		}
 		q, err := c.quantOptions(g, o.StateBindings)
 		if err != nil {
@@ -157,7 +155,7 @@ func (c *Config) quantOptions(g *ir.Graph, ties []lower.StateBinding) (quant.Opt
 			return q, &InputError{err}
 		}
 		q.Source = "synthetic"
-		q.Rounding = quant.Nearest // made-up inputs say nothing about how inputs depend on each other
+		q.Rounding = option.Nearest // made-up inputs say nothing about how inputs depend on each other
 		c.warn("quantize", "synthetic-calibration", "--calib",
 			"no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown")
 		return q, nil
@@ -196,7 +194,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	c.note("generating C")
 	sum := hex.EncodeToString(m.SHA256[:])
 	optFlags := spec.Toolchain.Speed
-	if c.Optimize == "size" {
+	if c.Optimize == option.Size {
 		optFlags = spec.Toolchain.Size
 	}
 	cflags := append(append([]string(nil), optFlags...), spec.Toolchain.CFlags...)
@@ -208,7 +206,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: spec.Name,
 		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC,
 		AR:       spec.Toolchain.Prefix + "ar",
-		NativeIO: c.IOLayout == "native", Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning),
+		NativeIO: c.IOLayout == option.NativeLayout, Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning),
 		InputNotes: out.inputNotes(), Library: library,
 	})
 	if err != nil {
@@ -252,7 +250,7 @@ func harnessModel(i *codegen.Info) run.Model {
 // floatInputs says why inputs of a quantised model stay float, though --io
 // quantized is asked for: what reads them is no QuantizeLinear.
 func (o *Compiled) floatInputs() {
-	if o.Config.IO == "float" || o.Lowered.Precision == "float32" || !lower.Quantised(o.Float) {
+	if o.Config.IO == option.FloatIO || o.Lowered.Precision == "float32" || !lower.Quantised(o.Float) {
 		return
 	}
 	for _, v := range o.Lowered.Graph.In {

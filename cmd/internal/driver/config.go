@@ -20,7 +20,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/option"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -38,30 +38,30 @@ type Config struct {
 
 	Calib        []string
 	Written      []string // what RunModel wrote, a line each
-	CalibMethod  string
+	CalibMethod  option.Method
 	BiasCorrect  bool
-	Rounding     string
+	Rounding     option.Rounding
 	Equalize     bool
 	Told         map[string]bool // flags that the user gave: what they say is not tried, but done
-	Precision    string
-	Weights      string // int8, int4
+	Precision    option.Precision
+	Weights      option.Weights
 	LayersConfig string // path
 	Sensitivity  bool
 	FixedWeights string
 	FixedActs    string
 	Dims         []string
 	Set          []string
-	IO           string // quantized, float
-	IOLayout     string // onnx, native
+	IO           option.IO
+	IOLayout     option.IOLayout
 	Legalize     bool
 	DeadChannels bool
 	Fuse         bool
 	States       []string // OUT=IN, or auto
 	Stream       string   // [INPUT=]AXIS[:HOP]
-	Kernels      string
-	Align        string // auto, always, never
-	PadInput     bool   // channels of inputs may be padded, too
-	Optimize     string
+	Kernels      option.Kernels
+	Align        option.Align
+	PadInput     bool // channels of inputs may be padded, too
+	Optimize     option.Optimize
 	Generic      bool // own kernels for any shape only: no flag, for measuring
 	CMSISInclude string
 	CMSISLib     string
@@ -98,10 +98,8 @@ type Config struct {
 
 // Defaults is what the command line gives without further flags.
 func Defaults() Config {
-	return Config{CalibMethod: "mse", BiasCorrect: true, Rounding: quant.Adaptive, Precision: "auto", Weights: "int8",
-		IO: "quantized", IOLayout: "onnx", Legalize: true, DeadChannels: true, Fuse: true, Kernels: "auto",
-		Align:    "auto",
-		Optimize: "speed", MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
+	return Config{BiasCorrect: true, Rounding: option.Adaptive, Legalize: true, DeadChannels: true, Fuse: true,
+		Align: option.AlignAuto, MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
 }
 
 func (c *Config) context() context.Context {
@@ -160,38 +158,11 @@ func onLine(args []any) []any {
 	return args
 }
 
-func oneOf(flag, v string, allowed ...string) error {
-	for _, a := range allowed {
-		if v == a {
-			return nil
-		}
-	}
-	return usage("--%s %s: want one of %s", flag, v, strings.Join(allowed, ", "))
-}
-
 // MaxCases bounds the inputs that one command tries.
 const MaxCases = 10_000
 
 // Check validates flags that do not depend on the model.
 func (c *Config) Check() error {
-	for _, f := range []struct {
-		name, v string
-		allowed []string
-	}{
-		{"calib-method", c.CalibMethod, []string{"minmax", "percentile", "mse", "entropy"}},
-		{"weight-rounding", c.Rounding, quant.Roundings},
-		{"precision", c.Precision, lower.Precisions},
-		{"weights", c.Weights, []string{"int8", "int4"}},
-		{"io", c.IO, []string{"quantized", "float"}},
-		{"io-layout", c.IOLayout, []string{"onnx", "native"}},
-		{"kernels", c.Kernels, []string{"auto", "cmsis-nn", "nncc", "reference"}},
-		{"align", c.Align, []string{"auto", "always", "never"}},
-		{"optimize", c.Optimize, []string{"speed", "size", "balanced"}},
-	} {
-		if err := oneOf(f.name, f.v, f.allowed...); err != nil {
-			return err
-		}
-	}
 	if _, err := c.stagesOff(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // TestElementwiseOperator: an operator that is defined by its function alone,
@@ -15,8 +16,8 @@ func TestElementwiseOperator(t *testing.T) {
 	const act = `%s = nncc.HardSwish2(%c) {alpha=2.5, beta=4.0}
   %t = Tanh(%s)
   %a = nncc.HardSwish2(%t)`
-	for _, precision := range []string{"float32", "int8", "int16x8"} {
-		t.Run(precision, func(t *testing.T) {
+	for _, precision := range []option.Precision{option.Float32, option.Int8, option.Int16x8} {
+		t.Run(precision.String(), func(t *testing.T) {
 			c := Defaults()
 			c.Board, c.Precision, c.Name, c.Cases = "host", precision, "net", 2
 			g := activated(t, act, true)

@@ -32,7 +32,7 @@ func (o *Compiled) Explain() string {
 		fmt.Fprintf(&b, "  %s\n", c)
 	}
 	if rows := r.Alignment; len(rows) > 0 {
-		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Config.Align + "):\n" +
+		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Config.Align.String() + "):\n" +
 			alignmentText(rows))
 	}
 	b.WriteString(o.choices())

@@ -10,7 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // faithful compares a program with its model on the cases of verify, without
@@ -37,23 +37,29 @@ func TestSharedFidelity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type kind struct{ board, precision, weights string }
+	type kind struct {
+		board     string
+		precision option.Precision
+		weights   option.Weights
+	}
 	for _, m := range models {
-		kinds := []kind{{"host", "float32", "int8"}}
+		kinds := []kind{{"host", option.Float32, option.Int8Weights}}
 		if own, sweep := carriesQuantisation(t, m), testenv.Long(); own || sweep {
-			kinds = append(kinds, kind{"cortex-m55", "auto", "int8"}, kind{"mla-host", "auto", "int8"})
+			kinds = append(kinds, kind{"cortex-m55", option.Auto, option.Int8Weights}, kind{"mla-host", option.Auto,
+				option.Int8Weights})
 			if !own {
-				kinds = append(kinds, kind{"cortex-m4", "int16x8", "int8"}, kind{"cortex-m4", "auto", "int4"},
-					kind{"mla-host", "int8", "int8"})
+				kinds = append(kinds, kind{"cortex-m4", option.Int16x8, option.Int8Weights}, kind{"cortex-m4",
+					option.Auto, option.Int4Weights},
+					kind{"mla-host", option.Int8, option.Int8Weights})
 			}
 		} else if st, err := os.Stat(m); err != nil || st.Size() > 2<<20 {
 			continue
 		}
 		for _, k := range kinds {
 			name := modelName(m)
-			t.Run(name+"/"+k.board+"/"+k.precision+"/"+k.weights, func(t *testing.T) {
+			t.Run(name+"/"+k.board+"/"+k.precision.String()+"/"+k.weights.String(), func(t *testing.T) {
 				v := faithful(t, compileShared(t, dir, name, k.board, func(c *Config) {
-					c.Precision, c.Weights, c.Cases, c.Rounding = k.precision, k.weights, 2, quant.Nearest
+					c.Precision, c.Weights, c.Cases, c.Rounding = k.precision, k.weights, 2, option.Nearest
 				}))
 				if v.unfaithful() > 0 {
 					t.Error(v.fidelityText())

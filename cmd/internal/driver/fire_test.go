@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // extremes are inputs at the edges of their types, random ones first.
@@ -112,11 +113,15 @@ func underFire(t *testing.T, o *Compiled, cc string) {
 // by default; NNCC_LONG=1 takes every reference model for every kind of
 // core, quantised and in float, with quantised and with float interfaces.
 func TestUnderFire(t *testing.T) {
-	type program struct{ model, board, precision, io string }
+	type program struct {
+		model, board string
+		precision    option.Precision
+		io           option.IO
+	}
 	list := []program{
-		{"digits", "cortex-m55", "auto", "float"},
-		{"digits", "cortex-m4", "int16x8", "quantized"},
-		{"digits", "cortex-m0plus", "float32", "quantized"},
+		{"digits", "cortex-m55", option.Auto, option.FloatIO},
+		{"digits", "cortex-m4", option.Int16x8, option.QuantizedIO},
+		{"digits", "cortex-m0plus", option.Float32, option.QuantizedIO},
 	}
 	compilers := []string{"gcc", "clang"}
 	for i, p := range list {
@@ -140,12 +145,12 @@ func TestUnderFire(t *testing.T) {
 		// Quantised models keep their precision: another one is refused.
 		quantised := compileShared(t, shared(t), m, "host", nil).Report.Calibration == nil
 		for _, b := range []string{"host", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "mla-host"} {
-			for _, p := range []string{"auto", "int16x8", "float32"} {
-				if p == "auto" || b != "mla-host" && !quantised {
-					all = append(all, program{m, b, p, "quantized"})
+			for _, p := range []option.Precision{option.Auto, option.Int16x8, option.Float32} {
+				if p == option.Auto || b != "mla-host" && !quantised {
+					all = append(all, program{m, b, p, option.QuantizedIO})
 				}
 			}
-			all = append(all, program{m, b, "auto", "float"})
+			all = append(all, program{m, b, option.Auto, option.FloatIO})
 		}
 	}
 	for _, p := range all {

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/cost"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // fit places the program into the board's memories: what it takes of them, and
@@ -64,7 +65,7 @@ var (
 // estimated are code and constants before there is a build: kernels by the
 // table of their sizes (lower/cost), which were compiled one by one.
 func (o *Compiled) estimated() (code, rodata, data boards.Item) {
-	size := cost.CodeBytes(lower.ISA(core(o.Board)), o.Config.Optimize == "size")
+	size := cost.CodeBytes(lower.ISA(core(o.Board)), o.Config.Optimize == option.Size)
 	sum, library, float, math := 0, libraryBytes, false, false
 	for _, f := range o.Files {
 		kernel := strings.HasPrefix(f.Path, "nncc/")

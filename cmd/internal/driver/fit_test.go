@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // boardFile writes a board with the memory regions given.
@@ -44,7 +45,7 @@ func TestMemoryVerdict(t *testing.T) {
 	const stack = 4 << 10
 	compile := func(regions boards.Regions, strict bool) (*Compiled, error) {
 		c := config(filepath.Join(digits, "digits.onnx"), boardFile(t, "cortex-m4", stack, regions))
-		c.Precision, c.Strict = "float32", strict
+		c.Precision, c.Strict = option.Float32, strict
 		return c.Compile()
 	}
 	rom := []string{"vectors", "code", "rodata", "weights"}

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // otherTypes are the float types that exporters write besides float32.
@@ -155,7 +156,7 @@ func TestFloatTypes(t *testing.T) {
 	}
 	for name, net := range nets {
 		for _, board := range []string{"cortex-m55", "mla-m55"} {
-			for _, precision := range []string{"auto", "float32"} {
+			for _, precision := range []option.Precision{option.Auto, option.Float32} {
 				want := compileType(t, net, board, precision)
 				for _, to := range otherTypes {
 					r := rand.New(rand.NewPCG(1, uint64(to)))
@@ -170,7 +171,7 @@ func TestFloatTypes(t *testing.T) {
 	}
 }
 
-func compileType(t *testing.T, g *ir.Graph, board, precision string) *Compiled {
+func compileType(t *testing.T, g *ir.Graph, board string, precision option.Precision) *Compiled {
 	t.Helper()
 	c := Defaults()
 	c.Board, c.Precision, c.Name = board, precision, "net"

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/irtest/ort"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // mlaModels are the reference models that must become one segment.
@@ -26,7 +27,7 @@ func TestLegalizedModels(t *testing.T) {
 	var want [][]*tensor.Dense
 	for _, name := range mlaModels {
 		model := filepath.Join(dir, "models", name+".onnx")
-		for _, outputs := range []string{"native", "original"} {
+		for _, outputs := range []option.Outputs{option.NativeOutputs, option.OriginalOutputs} {
 			r, err := config(model, "").LegalizeModel(nil, outputs)
 			if err != nil || r.Differs != nil {
 				t.Fatalf("%s: %v, %v", name, err, r.Differs)
@@ -38,7 +39,7 @@ func TestLegalizedModels(t *testing.T) {
 			for _, f := range onnx.Check(m) {
 				t.Errorf("%s, %s outputs: %s", name, outputs, &f)
 			}
-			if outputs == "original" {
+			if outputs == option.OriginalOutputs {
 				in, out := golden(t, filepath.Join(dir, "golden", name))
 				j := ort.Job{Name: name, Model: r.Model}
 				for i, vi := range m.Proto.GetGraph().GetInput() {
@@ -66,7 +67,7 @@ func TestLegalizedModels(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := config(path, "mla-m55")
-			c.CalibMethod, c.BiasCorrect = "minmax", false // quick: numbers do not matter here
+			c.CalibMethod, c.BiasCorrect = option.MinMax, false // quick: numbers do not matter here
 			o, err := c.Compile()
 			if err != nil {
 				t.Fatalf("%s: the native form: %v", name, err)

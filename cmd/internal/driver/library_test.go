@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // TestRoundingPairs: the numbers of the probe tell the two roundings apart.
@@ -65,7 +66,7 @@ func TestLinkedLibrary(t *testing.T) {
 			c := Defaults()
 			c.Model, c.Board, c.Calib = filepath.Join(digits, "digits.onnx"), b.board,
 				[]string{filepath.Join(digits, "digits_calib.npz")}
-			c.CMSISInclude, c.CMSISLib, c.Kernels, c.Cases = inc, lib, "cmsis-nn", 4
+			c.CMSISInclude, c.CMSISLib, c.Kernels, c.Cases = inc, lib, option.CMSISNN, 4
 			o, err := c.Compile()
 			if err != nil {
 				t.Fatal(err)

@@ -4,20 +4,20 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // TestTargetMayChoose: without flags nothing insists on int8 for single layers,
 // so that an accelerator with a wider format can use it; with flags they do.
 func TestTargetMayChoose(t *testing.T) {
 	for _, c := range []struct {
-		precision, weights string
-		free               bool
-	}{{"auto", "", true}, {"int8", "", true}, {"int16x8", "", false}, {"auto", "int4", false}} {
+		precision option.Precision
+		weights   option.Weights
+		free      bool
+	}{{option.Auto, option.Int8Weights, true}, {option.Int8, option.Int8Weights, true},
+		{option.Int16x8, option.Int8Weights, false}, {option.Auto, option.Int4Weights, false}} {
 		d := Defaults()
-		d.Precision = c.precision
-		if c.weights != "" {
-			d.Weights = c.weights
-		}
+		d.Precision, d.Weights = c.precision, c.weights
 		f, err := d.layerPrecision(ir.New("g"))
 		if err != nil {
 			t.Fatal(err)

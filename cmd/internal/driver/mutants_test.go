@@ -20,6 +20,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // mutation makes one line of a kernel wrong by one.
@@ -182,12 +183,19 @@ func attempt(o *Compiled, cases []inputCase, path string, data []byte) (v *Verdi
 
 // mutantPrograms are networks of a few layers in every precision on boards
 // whose kernels differ. The host runs the portable bodies.
-var mutantPrograms = []struct{ board, precision, weights string }{
-	{"host", "int8", "int8"}, {"host", "int16x8", "int8"}, {"host", "float32", "int8"}, {"host", "int8", "int4"},
-	{"cortex-m55", "int8", "int8"}, {"cortex-m4", "int8", "int8"}, {"cortex-m0plus", "int8", "int8"},
+var mutantPrograms = []struct {
+	board     string
+	precision option.Precision
+	weights   option.Weights
+}{
+	{"host", option.Int8, option.Int8Weights}, {"host", option.Int16x8, option.Int8Weights}, {"host", option.Float32,
+		option.Int8Weights}, {"host", option.Int8, option.Int4Weights},
+	{"cortex-m55", option.Int8, option.Int8Weights}, {"cortex-m4", option.Int8, option.Int8Weights}, {"cortex-m0plus",
+		option.Int8, option.Int8Weights},
 }
 
-func mutantProgram(t *testing.T, seed uint64, board, precision, weights string) *Compiled {
+func mutantProgram(t *testing.T, seed uint64, board string, precision option.Precision,
+	weights option.Weights) *Compiled {
 	t.Helper()
 	c := Defaults()
 	c.Board, c.Precision, c.Weights, c.Name, c.Cases, c.Layers = board, precision, weights, "net", 3, true

@@ -30,7 +30,7 @@ type ReportOptimize struct {
 
 func reportOptimize(o *Compiled) ReportOptimize {
 	w := o.Lowered.Cost
-	return ReportOptimize{o.Config.Optimize, int(math.Round(w.Instructions)), w.Priced, w.CodeBytes}
+	return ReportOptimize{o.Config.Optimize.String(), int(math.Round(w.Instructions)), w.Priced, w.CodeBytes}
 }
 
 func reportOffers(offers []lower.Candidate) []ReportOffer {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // TestOptimize: code bytes fall and instructions rise from speed to balanced to
@@ -25,7 +26,7 @@ func TestOptimize(t *testing.T) {
 			t.Run(filepath.Base(m.path)+"/"+board, func(t *testing.T) {
 				var code, kernels []int
 				var instructions []uint64
-				for _, goal := range []string{"speed", "balanced", "size"} {
+				for _, goal := range []option.Optimize{option.Speed, option.Balanced, option.Size} {
 					c := config(m.path, board)
 					c.Optimize, c.Cases = goal, 1
 					if m.calib != "" {

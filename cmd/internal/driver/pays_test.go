@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // loopNets are element-wise networks of several inputs: gates, rows, residuals,
@@ -57,7 +58,7 @@ func TestLoopsPay(t *testing.T) {
 	loops := 0
 	for k, text := range loopNets {
 		for j, board := range []string{"cortex-m4", "cortex-m55", "cortex-m0plus"} {
-			for i, precision := range []string{"float32", "int8", "int16x8"} {
+			for i, precision := range []option.Precision{option.Float32, option.Int8, option.Int16x8} {
 				if !all && (k+j+2*i)%6 != 3 {
 					continue
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // dialects are ways to compile emitted C that must not matter: every standard
@@ -30,7 +31,7 @@ var dialects = []struct{ cc, opt, flags string }{
 }
 
 // digitsFor is the shipped model for a board.
-func digitsFor(t *testing.T, board, precision string) *Compiled {
+func digitsFor(t *testing.T, board string, precision option.Precision) *Compiled {
 	t.Helper()
 	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	c := config(filepath.Join(digits, "digits.onnx"), board)
@@ -51,7 +52,7 @@ func TestDialects(t *testing.T) {
 		list = dialects
 	}
 	for i, board := range []string{"cortex-m4", "cortex-m55"} {
-		o := digitsFor(t, board, []string{"auto", "float32"}[i])
+		o := digitsFor(t, board, []option.Precision{option.Auto, option.Float32}[i])
 		cases, err := o.Config.cases(o)
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +104,7 @@ func TestClangForArm(t *testing.T) {
 		"-Wmissing-prototypes -Werror")
 	for _, board := range []string{"cortex-m0plus", "cortex-m4", "cortex-m55"} {
 		t.Run(board, func(t *testing.T) {
-			o := digitsFor(t, board, "auto")
+			o := digitsFor(t, board, option.Auto)
 			dir, sources, include := emitted(t, o)
 			for _, f := range o.Files {
 				if strings.HasPrefix(f.Path, "nncc/") && strings.HasSuffix(f.Path, ".c") {

@@ -8,9 +8,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -21,12 +22,12 @@ import (
 func (c *Config) checkPrecision() error {
 	fixed := c.FixedWeights != "" || c.FixedActs != ""
 	switch {
-	case c.Weights == "int4" && c.Precision == "int16x8":
+	case c.Weights == option.Int4Weights && c.Precision == option.Int16x8:
 		return usage("--weights int4 goes with int8 data: leave --precision int16x8 out, or name the layers in a " +
 			"--layers-config file")
-	case c.Weights == "int4" && c.unquantised():
+	case c.Weights == option.Int4Weights && c.unquantised():
 		return usage("--weights int4 goes with int8 data, not with --precision %s", c.Precision)
-	case fixed && (c.Weights == "int4" || c.Precision == "int16x8" || c.LayersConfig != ""):
+	case fixed && (c.Weights == option.Int4Weights || c.Precision == option.Int16x8 || c.LayersConfig != ""):
 		return usage("--fixed-point-weights and --fixed-point-activations choose the numbers themselves; they do " +
 			"not go with --weights int4, --precision int16x8 or --layers-config")
 	}
@@ -34,14 +35,16 @@ func (c *Config) checkPrecision() error {
 }
 
 // unquantised: the flags ask for a program in float.
-func (c *Config) unquantised() bool { return c.Precision == "float32" || c.Precision == "model" }
+func (c *Config) unquantised() bool {
+	return c.Precision.Float()
+}
 
 // precisionIsFixed refuses flags that a quantised model leaves no choice about.
 func (c *Config) precisionIsFixed() error {
 	for _, f := range []struct {
 		set  bool
 		flag string
-	}{{c.Precision == "int16x8", "--precision int16x8"}, {c.Weights == "int4", "--weights int4"},
+	}{{c.Precision == option.Int16x8, "--precision int16x8"}, {c.Weights == option.Int4Weights, "--weights int4"},
 		{c.LayersConfig != "", "--layers-config"}, {c.Sensitivity, "--sensitivity"}} {
 		if f.set {
 			return badInput("%s is quantised already: its own precision is kept bit for bit; %s takes the float model",
@@ -54,11 +57,11 @@ func (c *Config) precisionIsFixed() error {
 // baseLayer is the precision of all layers that no file names.
 func (c *Config) baseLayer() quant.Layer {
 	switch {
-	case c.Precision == "int16x8":
+	case c.Precision == option.Int16x8:
 		return quant.Int16x8
 	case c.unquantised():
 		return quant.Float
-	case c.Weights == "int4":
+	case c.Weights == option.Int4Weights:
 		return quant.Int4
 	}
 	return quant.Int8
@@ -157,7 +160,7 @@ func (f *layersFile) entry(key, v *yaml.Node, names []string) {
 	e := &layerEntry{pattern: key.Value, line: key.Line, layer: l}
 	if !slices.ContainsFunc(names, func(n string) bool { return glob(e.pattern, n) }) {
 		hint := ""
-		if near := boards.Nearest(e.pattern, names); near != "" {
+		if near := text.Nearest(e.pattern, names); near != "" {
 			hint = fmt.Sprintf("; did you mean %s?", near)
 		}
 		f.fail(key.Line, "the model has no node %q%s", e.pattern, hint)

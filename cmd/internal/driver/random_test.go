@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // flagChoices are the flags that a random compilation turns. The first choice
@@ -27,20 +28,35 @@ var flagChoices = []struct {
 }{
 	{"board", func(c *Config, v string) { c.Board = v }, false, []string{"host", "cortex-m55", "cortex-m4",
 		"cortex-m0plus"}},
-	{"precision", func(c *Config, v string) { c.Precision = v }, true, []string{"auto", "int16x8", "float32"}},
-	{"weights", func(c *Config, v string) { c.Weights = v }, true, []string{"int8", "int4"}},
-	{"io", func(c *Config, v string) { c.IO = v }, true, []string{"quantized", "float"}},
-	{"io-layout", func(c *Config, v string) { c.IOLayout = v }, true, []string{"onnx", "native"}},
+	{"precision", func(c *Config, v string) { c.Precision = word[option.Precision](v) }, true, []string{"auto",
+		"int16x8", "float32"}},
+	{"weights", func(c *Config, v string) { c.Weights = word[option.Weights](v) }, true, []string{"int8", "int4"}},
+	{"io", func(c *Config, v string) { c.IO = word[option.IO](v) }, true, []string{"quantized", "float"}},
+	{"io-layout", func(c *Config, v string) { c.IOLayout = word[option.IOLayout](v) }, true, []string{"onnx",
+		"native"}},
 	{"legalize", func(c *Config, v string) { c.Legalize = v == "on" }, true, []string{"on", "off"}},
 	{"equalize", func(c *Config, v string) { c.Equalize = v == "on" }, true, []string{"off", "on"}},
-	{"calib-method", func(c *Config, v string) { c.CalibMethod = v }, true, []string{"minmax", "mse", "percentile",
+	{"calib-method", func(c *Config, v string) { c.CalibMethod = word[option.Method](v) }, true, []string{"minmax",
+		"mse", "percentile",
 		"entropy"}},
-	{"kernels", func(c *Config, v string) { c.Kernels = v }, true, []string{"reference", "auto", "cmsis-nn", "nncc"}},
+	{"kernels", func(c *Config, v string) { c.Kernels = word[option.Kernels](v) }, true, []string{"reference", "auto",
+		"cmsis-nn", "nncc"}},
 	{"fuse", func(c *Config, v string) { c.Fuse = v == "on" }, false, []string{"off", "on"}},
 	{"dead-channels", func(c *Config, v string) { c.DeadChannels = v == "on" }, false, []string{"off", "on"}},
-	{"align", func(c *Config, v string) { c.Align = v }, false, []string{"never", "auto", "always"}},
-	{"optimize", func(c *Config, v string) { c.Optimize = v }, false, []string{"speed", "size", "balanced"}},
+	{"align", func(c *Config, v string) { c.Align = word[option.Align](v) }, false, []string{"never", "auto",
+		"always"}},
+	{"optimize", func(c *Config, v string) { c.Optimize = word[option.Optimize](v) }, false, []string{"speed", "size",
+		"balanced"}},
 	{"max-ram", func(c *Config, v string) { c.MaxRAM = v }, false, []string{"", "1K", "4K"}},
+}
+
+// word is the value of an option.
+func word[T option.Enum](w string) T {
+	v, err := option.Parse[T](w)
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // randomConfig turns flags by the digits of a number. plain is the same

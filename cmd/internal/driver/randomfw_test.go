@@ -19,6 +19,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -327,8 +328,8 @@ var ownPrecisions = []struct {
 	set  func(c *Config, g *ir.Graph, r *rand.Rand, dir string)
 }{
 	{"int8", func(*Config, *ir.Graph, *rand.Rand, string) {}},
-	{"int16x8", func(c *Config, _ *ir.Graph, _ *rand.Rand, _ string) { c.Precision = "int16x8" }},
-	{"int4", func(c *Config, _ *ir.Graph, _ *rand.Rand, _ string) { c.Weights = "int4" }},
+	{"int16x8", func(c *Config, _ *ir.Graph, _ *rand.Rand, _ string) { c.Precision = option.Int16x8 }},
+	{"int4", func(c *Config, _ *ir.Graph, _ *rand.Rand, _ string) { c.Weights = option.Int4Weights }},
 	{"mixed", func(c *Config, g *ir.Graph, r *rand.Rand, dir string) {
 		kinds := []string{"int8", "int16x8", "int4", "float32"}
 		var b strings.Builder

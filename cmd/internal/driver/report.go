@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -301,7 +302,7 @@ func newReport(o *Compiled) *Report {
 		}
 		r.Model.Opset[d] = int(s.GetVersion())
 	}
-	native := o.Config.IOLayout == "native"
+	native := o.Config.IOLayout == option.NativeLayout
 	for _, x := range o.Info.Inputs {
 		in := reportIO(x.Name, x.CName, x.Type, native)
 		if a := o.Lowered.Aligned; a != nil {

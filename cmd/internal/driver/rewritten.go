@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -90,14 +91,11 @@ func (r *Rewritten) Text() string {
 //
 // outputs chooses the form: native is on 4-D tensors with an accelerator's own
 // outputs, original has the nodes that rebuild the original outputs behind
-// them. Without a choice (""), the form is that of what the model is for: with
+// them. Without a choice, the form is that of what the model is for: with
 // passes named (only), with --legalize off, for a board without an accelerator
 // and for a quantised model it keeps its ranks and outputs; else it is native.
-func (c *Config) LegalizeModel(only []string, outputs string) (*Rewritten, error) {
-	if outputs != "" {
-		if err := oneOf("outputs", outputs, "native", "original"); err != nil {
-			return nil, err
-		}
+func (c *Config) LegalizeModel(only []string, outputs option.Outputs) (*Rewritten, error) {
+	if outputs != option.OutputsByUse {
 		if len(only) > 0 {
 			return nil, usage("--outputs %s rewrites the whole model; it does not go with --only", outputs)
 		}
@@ -117,14 +115,14 @@ func (c *Config) LegalizeModel(only []string, outputs string) (*Rewritten, error
 	if err != nil {
 		return nil, err
 	}
-	if outputs == "" && len(only) == 0 && accel && c.Legalize && !lower.Quantised(g) {
-		outputs = "native"
+	if outputs == option.OutputsByUse && len(only) == 0 && accel && c.Legalize && !lower.Quantised(g) {
+		outputs = option.NativeOutputs
 	}
 	r := &Rewritten{config: c, Rewrites: []pass.Rewrite{}}
 	r.nodes[0] = len(g.Nodes)
 	var out, whole *ir.Graph
 	exact := false
-	if outputs == "" {
+	if outputs == option.OutputsByUse {
 		out, exact, err = c.legalRanks(g.Clone(), only, r)
 		whole = out
 	} else {
@@ -185,7 +183,8 @@ func exactRewrites(rs []pass.Rewrite) bool {
 
 // legal4D brings g to 4-D: out is the form asked for, whole that with the
 // original outputs.
-func (c *Config) legal4D(g *ir.Graph, outputs string, r *Rewritten) (out, whole *ir.Graph, exact bool, err error) {
+func (c *Config) legal4D(g *ir.Graph, outputs option.Outputs, r *Rewritten) (out, whole *ir.Graph, exact bool,
+	err error) {
 	if lower.Quantised(g) {
 		return nil, nil, false, badInput("%s is quantised: --outputs %s takes float models; without it a quantised "+
 			"model is written on its own ranks", c.Model, outputs)
@@ -200,7 +199,7 @@ func (c *Config) legal4D(g *ir.Graph, outputs string, r *Rewritten) (out, whole 
 	r.Passes, r.Left = []string{"legal4d"}, res.Left
 	r.Rewrites = append(r.Rewrites, res.Rewrites...)
 	out = whole
-	if outputs == "native" {
+	if outputs == option.NativeOutputs {
 		out, r.Native = res.Native, res.Outputs
 	}
 	return out, whole, res.Moved && exactRewrites(res.Rewrites), nil

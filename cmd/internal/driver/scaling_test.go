@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // big are models of about n nodes that have grown passes quadratic: text of
@@ -70,8 +71,8 @@ var scaled = []struct {
 	{"m4", "cortex-m4", func(*Config) {}},
 	{"mla", "mla-m55", func(*Config) {}},
 	{"host", "host", func(*Config) {}},
-	{"int16x8", "cortex-m55", func(c *Config) { c.Precision = "int16x8" }},
-	{"float32", "cortex-m55", func(c *Config) { c.Precision = "float32" }},
+	{"int16x8", "cortex-m55", func(c *Config) { c.Precision = option.Int16x8 }},
+	{"float32", "cortex-m55", func(c *Config) { c.Precision = option.Float32 }},
 }
 
 // TestScaling: what a compilation allocates, which is what it visits and

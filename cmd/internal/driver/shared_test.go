@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // shared is the folder of reference models beside the repository; tests of it
@@ -172,8 +173,8 @@ func TestSharedModelsOnHost(t *testing.T) {
 		if st, err := os.Stat(m); err != nil || st.Size() > 2<<20 {
 			continue // minutes under the sanitizers
 		}
-		for _, precision := range []string{"auto", "float32"} {
-			t.Run(name+"/"+precision, func(t *testing.T) {
+		for _, precision := range []option.Precision{option.Auto, option.Float32} {
+			t.Run(name+"/"+precision.String(), func(t *testing.T) {
 				if why := unsupported[name]; why != "" {
 					c := config(m, "host")
 					c.Precision = precision

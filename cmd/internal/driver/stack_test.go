@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // TestStackBound: every program has a bound of its stack, what QEMU measures
@@ -16,27 +17,32 @@ import (
 // by default; NNCC_LONG=1 takes every reference model on every board.
 func TestStackBound(t *testing.T) {
 	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
-	type program struct{ model, board, precision, optimize string }
+	type program struct {
+		model, board string
+		precision    option.Precision
+		optimize     option.Optimize
+	}
 	list := []program{
-		{"digits", "cortex-m55", "auto", "speed"},
-		{"digits", "cortex-m4", "auto", "size"},
-		{"digits", "cortex-m0plus", "float32", "size"},
+		{"digits", "cortex-m55", option.Auto, option.Speed},
+		{"digits", "cortex-m4", option.Auto, option.Size},
+		{"digits", "cortex-m0plus", option.Float32, option.Size},
 	}
 	dir := sharedata.Dir()
 	if dir != "" {
-		list = append(list, program{"mnist_lstm_f32", "cortex-m4", "auto", "speed"})
+		list = append(list, program{"mnist_lstm_f32", "cortex-m4", option.Auto, option.Speed})
 	}
 	if testenv.Long() {
 		for _, m := range sharedModels(t) {
 			for _, b := range boards.List() {
 				if spec, err := boards.Load(b); err == nil && spec.Runner.Kind == "qemu" {
-					list = append(list, program{m, b, "auto", "size"}, program{m, b, "float32", "speed"})
+					list = append(list, program{m, b, option.Auto, option.Size}, program{m, b, option.Float32,
+						option.Speed})
 				}
 			}
 		}
 	}
 	for _, p := range list {
-		t.Run(p.model+"/"+p.board+"/"+p.precision+"/"+p.optimize, func(t *testing.T) {
+		t.Run(p.model+"/"+p.board+"/"+p.precision.String()+"/"+p.optimize.String(), func(t *testing.T) {
 			c := config(filepath.Join(dir, "models", p.model+".onnx"), p.board)
 			if p.model == "digits" {
 				c.Model, c.Calib = filepath.Join(digits, "digits.onnx"),

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // TestStagePage: the page of --dump-ir draws every stage, says what changed,
@@ -53,7 +54,7 @@ func TestStagePageEscapes(t *testing.T) {
 	}
 	g.AddOutput(evil+"o", n.Out[0])
 	p := stagePages{consts: map[*tensor.Dense]uint64{}}
-	o := lower.Options{Precision: "float32", Libraries: []string{"refc"}, StopAfter: "cleanup",
+	o := lower.Options{Precision: option.Float32, Libraries: []string{"refc"}, StopAfter: "cleanup",
 		Observe: func(s lower.Step) error { p.add(s); return nil }}
 	if _, err := lower.Run(g, o); err != nil {
 		t.Fatal(err)

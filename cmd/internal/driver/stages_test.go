@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // digitsConfig is the demo model for a board.
@@ -28,7 +29,7 @@ func TestDumpsAreTheStages(t *testing.T) {
 		set         func(c *Config)
 	}{
 		{"m55", "cortex-m55", nil},
-		{"float32", "cortex-m4", func(c *Config) { c.Precision, c.Calib = "float32", nil }},
+		{"float32", "cortex-m4", func(c *Config) { c.Precision, c.Calib = option.Float32, nil }},
 		{"plain", "cortex-m0plus", func(c *Config) { c.Legalize, c.Fuse, c.DeadChannels = false, false, false }},
 		{"accelerator", "mla-m55", nil},
 		{"without", "cortex-m4", func(c *Config) { c.Passes = []string{"bn-fold=off", "align=off"} }},

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fidelity"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // UlpBound is how far a float output may be from the reference interpreter,
@@ -208,7 +209,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 }
 
 func (c *Config) buildOpt() string {
-	if c.Optimize == "size" {
+	if c.Optimize == option.Size {
 		return "size"
 	}
 	return "speed"

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kerneltest"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // viewPlaces put a node between graph inputs and outputs in every way that
@@ -123,7 +124,7 @@ func runOnHost(t *testing.T, g *ir.Graph) {
 	t.Helper()
 	text := g.String()
 	c := Defaults()
-	c.Board, c.Precision, c.Name, c.Cases = "host", "float32", "net", 2
+	c.Board, c.Precision, c.Name, c.Cases = "host", option.Float32, "net", 2
 	o := compileNet(t, g, &c)
 	whose := map[*ir.Value]string{}
 	for i, v := range o.Lowered.Graph.Out {

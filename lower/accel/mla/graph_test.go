@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -28,7 +29,7 @@ func integer(t testing.TB, g *ir.Graph) *ir.Graph {
 func quantised(t testing.TB, g *ir.Graph) *ir.Graph {
 	t.Helper()
 	if _, err := quant.Insert(g, quant.Options{Samples: []quant.Sample{irtest.Inputs(g, 99)},
-		Method: quant.MinMax}); err != nil {
+		Method: option.MinMax}); err != nil {
 		t.Fatal(err)
 	}
 	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/reference"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // Lowering. Most operators are lowered by the rows of reference: their calls name
@@ -22,7 +23,7 @@ var lowerTable = kernel.NewTable(lowerRows, reference.Kernels)
 
 var lowerRows = append([]*kernel.Kernel{convTransposeRow, matMulRow, addRow, mulRow}, bf16Rows...)
 
-var plainOptions = &kernel.Options{Kernels: "reference"}
+var plainOptions = &kernel.Options{Kernels: option.ReferenceKernels}
 
 // want is a rule of a lowering row.
 func want(code, doc string, check func(n *ir.Node) string) []kernel.Rule {

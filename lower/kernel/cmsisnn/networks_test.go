@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kerneltest"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -83,7 +84,7 @@ func network(t *testing.T, g *ir.Graph, prefix string, seed uint64) {
 	if _, err := lower.Legalise(n, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := quant.Insert(n, quant.Options{Method: "minmax", Samples: quant.SyntheticSamples(n.In, 2, seed),
+	if _, err := quant.Insert(n, quant.Options{Method: option.MinMax, Samples: quant.SyntheticSamples(n.In, 2, seed),
 		Source: "synthetic"}); err != nil {
 		t.Fatalf("network %d: %v", seed, err)
 	}

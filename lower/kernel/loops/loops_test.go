@@ -130,7 +130,7 @@ func TestAgainstInterpreter(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{Kernels: "auto"}, seed)
+		m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{}, seed)
 		m.Near = true
 		m.RunHost(t)
 		t.Logf("seed %d: %d functions of %d rows", seed, count, len(m.Rows))

@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // lanes are the output channels that a vector of float32 holds, block those of
@@ -30,7 +31,7 @@ func lanesRow(fn, code, doc string, o []*ir.OpDef, conds []cond,
 			return ""
 		}}
 	own := kernel.Rule{Code: code + "-10", Doc: "own kernels are wanted", Check: func(n *kernel.Node) string {
-		if n.Kernels == "reference" {
+		if n.Kernels == option.ReferenceKernels {
 			return "--kernels reference wants scalar kernels"
 		}
 		return ""

@@ -123,7 +123,7 @@ func TestEveryPromisedOperator(t *testing.T) {
 		for _, line := range strings.Split(strings.TrimSpace(promised), "\n") {
 			g := sample(t, line, lib.dtype)
 			n := g.Nodes[len(g.Nodes)-1]
-			if _, err := lib.table.Match(n, &kernel.Options{Kernels: "auto"}); err != nil {
+			if _, err := lib.table.Match(n, &kernel.Options{}); err != nil {
 				t.Errorf("%s: %v", lib.dtype, err)
 			}
 		}

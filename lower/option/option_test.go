@@ -1,0 +1,49 @@
+package option_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/lower/option"
+)
+
+// TestWords: every word stands for a value that prints as the word, and help
+// names it; a slip is refused with the word that was meant, any other with all.
+func TestWords(t *testing.T) {
+	words[option.Precision](t)
+	words[option.Weights](t)
+	words[option.Method](t)
+	words[option.Rounding](t)
+	words[option.IO](t)
+	words[option.IOLayout](t)
+	words[option.Kernels](t)
+	words[option.Align](t)
+	words[option.Optimize](t)
+	words[option.Outputs](t)
+}
+
+func words[T option.Enum](t *testing.T) {
+	t.Helper()
+	var v T
+	f := option.Value(&v)
+	seen := map[T]bool{}
+	for _, w := range v.Words() {
+		if w == "" {
+			continue
+		}
+		if err := f.Set(w); err != nil || f.String() != w || seen[v] || !strings.Contains(v.Help(), w) {
+			t.Errorf("%T: %q becomes %q (%v); help: %s", v, w, v, err, v.Help())
+		}
+		seen[v] = true
+		if err := f.Set(w + "s"); err == nil || !strings.Contains(err.Error(), "did you mean "+w+"?") {
+			t.Errorf("%T: a slip of %s: %v", v, w, err)
+		}
+		if err := f.Set("qqqqqqqqqqqq"); err == nil || !strings.Contains(err.Error(), w) ||
+			strings.Contains(err.Error(), "mean") || f.String() != w {
+			t.Errorf("%T: no word at all: %v, %s", v, err, f)
+		}
+	}
+	if len(seen) < 2 || f.Set("") == nil {
+		t.Errorf("%T: %d words", v, len(seen))
+	}
+}

@@ -1,0 +1,213 @@
+package option
+
+// Precision is what the program computes in.
+type Precision uint8
+
+// The precisions. Of a quantised model Auto and Int8 keep its own.
+const (
+	Auto    Precision = iota // int8, with bfloat16 on accelerators where int8 is not enough
+	Int8                     // int8
+	Int16x8                  // int16 data, int8 weights
+	Float32                  // not quantised
+	Model                    // not quantised, and float types stay those of the model
+)
+
+// Words are auto, int8, int16x8, float32, model.
+func (Precision) Words() []string { return []string{"auto", "int8", "int16x8", "float32", "model"} }
+
+func (p Precision) String() string { return p.Words()[p] }
+
+// Help is that of --precision.
+func (Precision) Help() string {
+	return "auto (what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough), " +
+		"int8, int16x8 (int16 data, int8 weights), float32, or model (not quantised; float16, bfloat16 and " +
+		"double as they are)"
+}
+
+// Float reports a program on real numbers.
+func (p Precision) Float() bool { return p == Float32 || p == Model }
+
+// Weights are the weights beside int8 data.
+type Weights uint8
+
+// The weights, per channel.
+const (
+	Int8Weights Weights = iota
+	Int4Weights
+)
+
+// Words are int8, int4.
+func (Weights) Words() []string { return []string{"int8", "int4"} }
+
+func (w Weights) String() string { return w.Words()[w] }
+
+// Help is that of --weights.
+func (Weights) Help() string { return "int8 or int4 weights beside int8 data, per channel" }
+
+// Method is how calibration finds the range of an activation.
+type Method uint8
+
+// The methods.
+const (
+	MSE        Method = iota // the range of the least squared error, rounding and clipping
+	MinMax                   // the whole range seen
+	Percentile               // all but a fraction of the elements
+	Entropy                  // the range of the least Kullback-Leibler divergence
+	FixedPoint               // no calibration: formats that the user gave
+)
+
+// Words are mse, minmax, percentile, entropy: FixedPoint follows from other
+// flags.
+func (Method) Words() []string { return []string{"mse", "minmax", "percentile", "entropy"} }
+
+func (m Method) String() string {
+	if m == FixedPoint {
+		return "fixed-point"
+	}
+	return m.Words()[m]
+}
+
+// Help is that of --calib-method.
+func (Method) Help() string { return "minmax, percentile, mse or entropy" }
+
+// MarshalText gives the word.
+func (m Method) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// Rounding is how weights are rounded.
+type Rounding uint8
+
+// The roundings.
+const (
+	Nearest  Rounding = iota // every weight by itself
+	Adaptive                 // for the least error of the layer's results on the samples
+)
+
+// Words are nearest, adaptive.
+func (Rounding) Words() []string { return []string{"nearest", "adaptive"} }
+
+func (r Rounding) String() string { return r.Words()[r] }
+
+// Help is that of --weight-rounding.
+func (Rounding) Help() string {
+	return "nearest, or adaptive: for the least error on the calibration data"
+}
+
+// MarshalText gives the word.
+func (r Rounding) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// IO is what inputs and outputs of the program hold.
+type IO uint8
+
+// The inputs and outputs.
+const (
+	QuantizedIO IO = iota
+	FloatIO
+)
+
+// Words are quantized, float.
+func (IO) Words() []string { return []string{"quantized", "float"} }
+
+func (x IO) String() string { return x.Words()[x] }
+
+// Help is that of --io.
+func (IO) Help() string { return "quantized or float inputs and outputs" }
+
+// IOLayout is the memory order of inputs and outputs of rank 4.
+type IOLayout uint8
+
+// The memory orders.
+const (
+	ONNXLayout   IOLayout = iota // as the model has them
+	NativeLayout                 // the kernels' own, channels last
+)
+
+// Words are onnx, native.
+func (IOLayout) Words() []string { return []string{"onnx", "native"} }
+
+func (l IOLayout) String() string { return l.Words()[l] }
+
+// Help is that of --io-layout.
+func (IOLayout) Help() string {
+	return "onnx or native (NHWC) memory order of rank-4 inputs and outputs"
+}
+
+// Kernels says which kernels may be chosen.
+type Kernels uint8
+
+// The choices.
+const (
+	AllKernels       Kernels = iota // the cheapest of all
+	CMSISNN                         // CMSIS-NN's, reference kernels where it has none
+	OwnKernels                      // nncc's
+	ReferenceKernels                // plain C alone
+)
+
+// Words are auto, cmsis-nn, nncc, reference.
+func (Kernels) Words() []string { return []string{"auto", "cmsis-nn", "nncc", "reference"} }
+
+func (k Kernels) String() string { return k.Words()[k] }
+
+// Help is that of --kernels.
+func (Kernels) Help() string {
+	return "auto, cmsis-nn, nncc or reference: which kernels may be chosen"
+}
+
+// Align says which channel counts are padded.
+type Align uint8
+
+// The modes.
+const (
+	AlignNever  Align = iota
+	AlignAuto         // pad where it pays
+	AlignAlways       // pad whatever can be padded
+)
+
+// Words are never, auto, always.
+func (Align) Words() []string { return []string{"never", "auto", "always"} }
+
+func (a Align) String() string { return a.Words()[a] }
+
+// Help is that of --align.
+func (Align) Help() string {
+	return "auto, always or never: pad channels to multiples that kernels like; auto only where it pays"
+}
+
+// Optimize weighs instructions against bytes.
+type Optimize uint8
+
+// The aims.
+const (
+	Speed    Optimize = iota // fewest instructions
+	Balanced                 // bytes that are one percent have to save half a percent of the instructions
+	Size                     // one percent
+)
+
+// Words are speed, balanced, size.
+func (Optimize) Words() []string { return []string{"speed", "balanced", "size"} }
+
+func (o Optimize) String() string { return o.Words()[o] }
+
+// Help is that of --optimize.
+func (Optimize) Help() string { return "speed, size or balanced" }
+
+// Outputs is the form of a model on 4-D tensors that legalize writes.
+type Outputs uint8
+
+// The forms.
+const (
+	OutputsByUse    Outputs = iota // of what the model is for
+	NativeOutputs                  // an accelerator's own
+	OriginalOutputs                // with the nodes that rebuild the model's
+)
+
+// Words are native, original.
+func (Outputs) Words() []string { return []string{"", "native", "original"} }
+
+func (o Outputs) String() string { return o.Words()[o] }
+
+// Help is that of --outputs.
+func (Outputs) Help() string {
+	return "`FORM` on 4-D tensors: native (the accelerator's outputs, and FILE.json that says how the original ones " +
+		"are rebuilt; the default) or original. Without it, --only, --legalize off, a board without an accelerator " +
+		"and quantised models keep the model's ranks and outputs"
+}
