@@ -156,8 +156,7 @@ func TestUnderFire(t *testing.T) {
 	for _, p := range all {
 		t.Run(fmt.Sprint(p), func(t *testing.T) {
 			o := compileShared(t, shared(t), p.model, p.board, func(c *Config) {
-				c.Precision, c.IO = p.precision,
-					p.io
+				c.Precision, c.IO = p.precision, p.io
 			})
 			for _, cc := range compilers {
 				if _, err := exec.LookPath(cc); err == nil {

@@ -188,10 +188,13 @@ var mutantPrograms = []struct {
 	precision option.Precision
 	weights   option.Weights
 }{
-	{"host", option.Int8, option.Int8Weights}, {"host", option.Int16x8, option.Int8Weights}, {"host", option.Float32,
-		option.Int8Weights}, {"host", option.Int8, option.Int4Weights},
-	{"cortex-m55", option.Int8, option.Int8Weights}, {"cortex-m4", option.Int8, option.Int8Weights}, {"cortex-m0plus",
-		option.Int8, option.Int8Weights},
+	{"host", option.Int8, option.Int8Weights},
+	{"host", option.Int16x8, option.Int8Weights},
+	{"host", option.Float32, option.Int8Weights},
+	{"host", option.Int8, option.Int4Weights},
+	{"cortex-m55", option.Int8, option.Int8Weights},
+	{"cortex-m4", option.Int8, option.Int8Weights},
+	{"cortex-m0plus", option.Int8, option.Int8Weights},
 }
 
 func mutantProgram(t *testing.T, seed uint64, board string, precision option.Precision,
