@@ -3,6 +3,7 @@ package reference
 import (
 	"slices"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -19,6 +20,42 @@ type move struct {
 func (m move) merged() move {
 	dims, st := merge(m.dims, m.x, m.y)
 	m.dims, m.x, m.y = dims, st[0], st[1]
+	return m
+}
+
+// ordered is the same copy with its loops in the order that costs least: the
+// innermost one moves dense runs or many elements, the one around it many of
+// those. Both are loops of the kernel; more of them are a call each.
+func (m move) ordered() move {
+	r := len(m.dims)
+	if r < 2 {
+		return m
+	}
+	// what an element costs where dimension d is the innermost loop, roughly
+	price := func(d int) float64 {
+		n := float64(m.dims[d])
+		if m.x[d] == 1 && m.y[d] == 1 {
+			return 10/n + 0.5*float64(m.elem)
+		}
+		return 20/n + 3
+	}
+	order := ir.Identity(r)
+	best := r - 1
+	for d := range order {
+		if price(d) < price(best) {
+			best = d
+		}
+	}
+	order = append(slices.Delete(order, best, best+1), best)
+	next := r - 2
+	for k := range r - 1 {
+		if m.dims[order[k]] > m.dims[order[next]] {
+			next = k
+		}
+	}
+	d := order[next]
+	order = slices.Insert(slices.Delete(order, next, next+1), r-2, d)
+	m.dims, m.x, m.y = permuted(m.dims, order), permuted(m.x, order), permuted(m.y, order)
 	return m
 }
 
@@ -43,6 +80,7 @@ func (l *lowering) move(m move, x, y call.Arg) {
 			return
 		}
 	}
+	m = m.ordered()
 	f := ints("elem", m.elem, "rank", r, "x_offset", m.xOff, "y_offset", m.yOff)
 	f = append(f, list("dims", m.dims), list("x_stride", m.x), list("y_stride", m.y))
 	l.call("nncc_copy_nd", params("nncc_copy_nd_params", f...), bytesOf(x), bytesOf(y))

@@ -2,6 +2,7 @@
 #ifndef NNCC_CMSIS_CONCAT_H
 #define NNCC_CMSIS_CONCAT_H
 
+#include "nncc_copy.h"
 #include "nncc_cmsis.h"
 
 /* Copies "pieces" runs of "len" bytes, "stride" bytes apart in the output. */
@@ -10,7 +11,7 @@ static inline void nncc_copy_strided(const int8_t *in, int8_t *out, size_t piece
     size_t i;
 
     for (i = 0; i < pieces; i++) {
-        (void)memcpy(out, in, len);
+        nncc_copy(out, in, (int32_t)len);
         in += len;
         out += stride;
     }

@@ -1,6 +1,5 @@
+#include "nncc_copy.h"
 #include "nncc_move.h"
-
-#include <string.h>
 
 void nncc_copy_rows(const nncc_copy_rows_params *p, const void *x, void *y)
 {
@@ -8,10 +7,14 @@ void nncc_copy_rows(const nncc_copy_rows_params *p, const void *x, void *y)
     uint8_t *to = (uint8_t *)y;
 
     if (p->x_pitch == p->block && p->y_pitch == p->block) {
-        memcpy(to, from, (size_t)p->rows * (size_t)p->block);
+        nncc_copy(to, from, p->rows * p->block);
         return;
     }
-    for (int32_t r = 0; r < p->rows; r++) {
-        memcpy(to + r * p->y_pitch, from + r * p->x_pitch, (size_t)p->block);
+    const int32_t block = p->block, x_pitch = p->x_pitch, y_pitch = p->y_pitch;
+
+    for (int32_t r = p->rows; r > 0; r--) {
+        nncc_copy(to, from, block);
+        from += x_pitch;
+        to += y_pitch;
     }
 }

@@ -1,7 +1,6 @@
+#include "nncc_copy.h"
 #include "nncc_index.h"
 #include "nncc_move.h"
-
-#include <string.h>
 
 nncc_status nncc_gather(const nncc_gather_params *p, const void *x, const void *indices, void *y)
 {
@@ -15,7 +14,7 @@ nncc_status nncc_gather(const nncc_gather_params *p, const void *x, const void *
             if (at < 0) {
                 return NNCC_ERR_INDEX;
             }
-            memcpy(to, from + at * p->block, (size_t)p->block);
+            nncc_copy(to, from + at * p->block, p->block);
             to += p->block;
         }
         from += p->axis * p->block;

@@ -1,7 +1,6 @@
-/* nncc_run: strided copy by element size. */
+/* nncc_run: strided copies by element size. */
 #include "nncc_run.h"
-
-#include <string.h>
+#include "nncc_copy.h"
 
 /* Tensors of any type are moved through unsigned integers of their size. */
 #if defined(__GNUC__) || defined(__clang__)
@@ -15,28 +14,149 @@ typedef uint32_t NNCC_MAY_ALIAS nncc_any32;
 typedef uint64_t NNCC_MAY_ALIAS nncc_any64;
 
 #define NNCC_COPY(type) \
-    for (int32_t i = 0; i < n; i++) { \
-        ((type *)y)[i * y_stride] = ((const type *)x)[i * x_stride]; \
+    do { \
+        const type *from = (const type *)x; \
+        type *to = (type *)y; \
+        const int32_t s = x_stride, t = y_stride; \
+        int32_t k = n; \
+\
+        for (; k >= 4; k -= 4) { \
+            const type a = from[0], b = from[s], c = from[2 * s], d = from[3 * s]; \
+\
+            to[0] = a; \
+            to[t] = b; \
+            to[2 * t] = c; \
+            to[3 * t] = d; \
+            from += 4 * s; \
+            to += 4 * t; \
+        } \
+        for (; k > 0; k--) { \
+            *to = *from; \
+            from += s; \
+            to += t; \
+        } \
+    } while (0)
+
+#if NNCC_COPY_MVE
+
+/*
+ * Rows of lanes apart in memory: LOAD and STORE take offsets that are multiples of the strides. 16 bytes have offsets
+ * of 8 bits, 8 bytes or halfwords of 16, words of 32.
+ */
+#define NNCC_LINES(bits, shift, lanes, load, store) \
+    __asm volatile("mov r0, #0\n\t" \
+                   "vidup.u" bits " q1, r0, #1\n\t" \
+                   "vmul.i" bits " q2, q1, %[sy]\n\t" \
+                   "vmul.i" bits " q1, q1, %[sx]\n\t" \
+                   "ldr r6, [%[p]]\n\t" \
+                   "ldr r8, [%[p], #12]\n\t" \
+                   "ldr r9, [%[p], #16]\n\t" \
+                   "ldr r10, [%[p], #20]\n\t" \
+                   "lsl r9, r9, #" shift "\n\t" \
+                   "lsl r10, r10, #" shift "\n\t" \
+                   "lsl %[sx], %[sx], #(" shift " + " lanes ")\n\t" \
+                   "lsl %[sy], %[sy], #(" shift " + " lanes ")\n" \
+                   "1:\n\t" \
+                   "mov r0, %[x]\n\t" \
+                   "mov r1, %[y]\n\t" \
+                   "dlstp." bits " lr, r6\n" \
+                   "2:\n\t" load store "add r0, r0, %[sx]\n\t" \
+                   "add r1, r1, %[sy]\n\t" \
+                   "letp lr, 2b\n\t" \
+                   "add %[x], %[x], r9\n\t" \
+                   "add %[y], %[y], r10\n\t" \
+                   "subs r8, r8, #1\n\t" \
+                   "bne 1b\n\t" \
+                   : [x] "+r"(from), [y] "+r"(to), [sx] "+r"(sx), [sy] "+r"(sy) \
+                   : [p] "r"(q) \
+                   : "r0", "r1", "r6", "r8", "r9", "r10", "lr", "q0", "q1", "q2", "cc", "memory")
+
+/* Whether 16 lanes that are v bytes apart have offsets of 8 bits. */
+static int32_t nncc_close(int32_t v)
+{
+    return v >= 0 && v <= 255 / 15;
+}
+
+/* Whether 8 lanes that are v bytes or halfwords apart have offsets of 16 bits. */
+static int32_t nncc_near(int32_t v)
+{
+    return v >= 0 && v <= 65535 / 7;
+}
+
+/* Whether 4 lanes that are v words apart have offsets of 32 bits. */
+static int32_t nncc_near32(int32_t v)
+{
+    return v >= 0 && v < (1 << 27);
+}
+
+static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
+{
+    register const void *from __asm("r2") = x;
+    register void *to __asm("r3") = y;
+    register int32_t sx __asm("r4") = p->x_stride;
+    register int32_t sy __asm("r5") = p->y_stride;
+    register const nncc_runs_params *q __asm("r12") = p;
+
+    if (p->elem == 1 && nncc_close(sx) && nncc_close(sy)) {
+        NNCC_LINES("8", "0", "4", "vldrb.u8 q0, [r0, q1]\n\t", "vstrb.8 q0, [r1, q2]\n\t");
+    } else if (p->elem == 1 && nncc_near(sx) && nncc_near(sy)) {
+        NNCC_LINES("16", "0", "3", "vldrb.u16 q0, [r0, q1]\n\t", "vstrb.16 q0, [r1, q2]\n\t");
+    } else if (p->elem == 2 && nncc_near(sx) && nncc_near(sy)) {
+        NNCC_LINES("16", "1", "3", "vldrh.u16 q0, [r0, q1, uxtw #1]\n\t", "vstrh.16 q0, [r1, q2, uxtw #1]\n\t");
+    } else if (p->elem == 4 && nncc_near32(sx) && nncc_near32(sy)) {
+        NNCC_LINES("32", "2", "2", "vldrw.u32 q0, [r0, q1, uxtw #2]\n\t", "vstrw.32 q0, [r1, q2, uxtw #2]\n\t");
+    } else {
+        return 0;
     }
+    return 1;
+}
+
+#endif
 
 void nncc_run(const void *x, int32_t x_stride, void *y, int32_t y_stride, int32_t n, int32_t elem)
 {
     if (x_stride == 1 && y_stride == 1) {
-        memcpy(y, x, (size_t)n * (size_t)elem);
+        nncc_copy(y, x, n * elem);
         return;
     }
     switch (elem) {
     case 1:
-        NNCC_COPY(uint8_t)
+        NNCC_COPY(uint8_t);
         break;
     case 2:
-        NNCC_COPY(nncc_any16)
+        NNCC_COPY(nncc_any16);
         break;
     case 4:
-        NNCC_COPY(nncc_any32)
+        NNCC_COPY(nncc_any32);
         break;
     default:
-        NNCC_COPY(nncc_any64)
+        NNCC_COPY(nncc_any64);
         break;
+    }
+}
+
+void nncc_runs(const nncc_runs_params *p, const void *x, void *y)
+{
+    const uint8_t *from = (const uint8_t *)x;
+    uint8_t *to = (uint8_t *)y;
+    const int32_t n = p->n * p->elem, x_row = p->x_row * p->elem, y_row = p->y_row * p->elem;
+
+    if (p->x_stride == 1 && p->y_stride == 1) {
+        for (int32_t r = p->rows; r > 0; r--) {
+            nncc_copy(to, from, n);
+            from += x_row;
+            to += y_row;
+        }
+        return;
+    }
+#if NNCC_COPY_MVE
+    if (nncc_lines(p, x, y) != 0) {
+        return;
+    }
+#endif
+    for (int32_t r = p->rows; r > 0; r--) {
+        nncc_run(from, p->x_stride, to, p->y_stride, p->n, p->elem);
+        from += x_row;
+        to += y_row;
     }
 }

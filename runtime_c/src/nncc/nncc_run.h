@@ -1,4 +1,4 @@
-/* nncc_run.h: copying one strided run of elements, the inner loop of data movement (nncc_run.c). */
+/* nncc_run.h: copying strided runs of elements, the inner loops of data movement (nncc_run.c). */
 #ifndef NNCC_RUN_H
 #define NNCC_RUN_H
 
@@ -6,8 +6,18 @@
 
 /*
  * y[i*y_stride] = x[i*x_stride] for i < n, elements of `elem` bytes, strides in elements (any sign, 0 repeats x).
- * Dense runs are one memcpy.
  */
 void nncc_run(const void *x, int32_t x_stride, void *y, int32_t y_stride, int32_t n, int32_t elem);
+
+/* Runs that lie x_row and y_row elements apart. */
+typedef struct
+{
+    int32_t n, x_stride, y_stride;
+    int32_t rows, x_row, y_row; /* rows at least 1 */
+    int32_t elem;
+} nncc_runs_params;
+
+/* nncc_run for every row. */
+void nncc_runs(const nncc_runs_params *p, const void *x, void *y);
 
 #endif /* NNCC_RUN_H */

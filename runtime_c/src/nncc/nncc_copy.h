@@ -1,0 +1,113 @@
+/* nncc_copy.h: copies and fills of bytes, inline: libraries' memcpy and memset are slow for what rows of tensors have. */
+#ifndef NNCC_COPY_H
+#define NNCC_COPY_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
+    !defined(__ARM_BIG_ENDIAN)
+#define NNCC_COPY_MVE 1
+#else
+#define NNCC_COPY_MVE 0
+#endif
+
+/* Whether words may be read and written at any address. */
+#if defined(__ARM_FEATURE_UNALIGNED)
+#define NNCC_COPY_WORDS 1
+#else
+#define NNCC_COPY_WORDS 0
+#endif
+
+/* n bytes, n at least 0; the two do not overlap. */
+static inline void nncc_copy(void *y, const void *x, int32_t n)
+{
+#if NNCC_COPY_MVE
+    __asm volatile("wlstp.8 lr, %[n], 2f\n"
+                   "1:\n\t"
+                   "vldrb.8 q0, [%[x]], #16\n\t"
+                   "vstrb.8 q0, [%[y]], #16\n\t"
+                   "letp lr, 1b\n"
+                   "2:\n\t"
+                   : [y] "+r"(y), [x] "+r"(x)
+                   : [n] "r"(n)
+                   : "q0", "lr", "cc", "memory");
+#elif NNCC_COPY_WORDS
+    uint8_t *to = (uint8_t *)y;
+    const uint8_t *from = (const uint8_t *)x;
+
+    for (; n >= 16; n -= 16) {
+        uint32_t a, b, c, d;
+
+        memcpy(&a, from, sizeof a);
+        memcpy(&b, from + 4, sizeof b);
+        memcpy(&c, from + 8, sizeof c);
+        memcpy(&d, from + 12, sizeof d);
+        memcpy(to, &a, sizeof a);
+        memcpy(to + 4, &b, sizeof b);
+        memcpy(to + 8, &c, sizeof c);
+        memcpy(to + 12, &d, sizeof d);
+        from += 16;
+        to += 16;
+    }
+    for (; n >= 4; n -= 4) {
+        uint32_t a;
+
+        memcpy(&a, from, sizeof a);
+        memcpy(to, &a, sizeof a);
+        from += 4;
+        to += 4;
+    }
+    if ((n & 2) != 0) {
+        uint16_t a;
+
+        memcpy(&a, from, sizeof a);
+        memcpy(to, &a, sizeof a);
+        from += 2;
+        to += 2;
+    }
+    if ((n & 1) != 0) {
+        *to = *from;
+    }
+#else
+    memcpy(y, x, (size_t)n);
+#endif
+}
+
+/* n bytes of the value v, n at least 0. */
+static inline void nncc_set(void *y, uint8_t v, int32_t n)
+{
+#if NNCC_COPY_MVE
+    __asm volatile("vdup.8 q0, %[v]\n\t"
+                   "wlstp.8 lr, %[n], 2f\n"
+                   "1:\n\t"
+                   "vstrb.8 q0, [%[y]], #16\n\t"
+                   "letp lr, 1b\n"
+                   "2:\n\t"
+                   : [y] "+r"(y)
+                   : [v] "r"(v), [n] "r"(n)
+                   : "q0", "lr", "cc", "memory");
+#elif NNCC_COPY_WORDS
+    uint8_t *to = (uint8_t *)y;
+    const uint32_t w = v * 0x01010101u;
+
+    for (; n >= 16; n -= 16) {
+        memcpy(to, &w, sizeof w);
+        memcpy(to + 4, &w, sizeof w);
+        memcpy(to + 8, &w, sizeof w);
+        memcpy(to + 12, &w, sizeof w);
+        to += 16;
+    }
+    for (; n >= 4; n -= 4) {
+        memcpy(to, &w, sizeof w);
+        to += 4;
+    }
+    for (; n > 0; n--) {
+        *to++ = v;
+    }
+#else
+    memset(y, v, (size_t)n);
+#endif
+}
+
+#endif /* NNCC_COPY_H */
