@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -38,8 +39,7 @@ func (l *linear) fields() []call.Field {
 		f("act_min", int64(l.lo)), f("act_max", int64(l.hi))}
 }
 
-// results holds the wanted one for every pair of int8 values, x first.
-type results [256][256]int8
+type results = pack.Pairs
 
 // linearSum finds a linear form that gives the results for all pairs, given
 // about what a step of x and of y is in steps of the output. Results at lo and
@@ -74,41 +74,10 @@ func (l *linear) down(want *results) bool {
 	for i := range int64(256) {
 		xs[i], ys[i] = l.a*(i-128), l.b*(i-128)
 	}
-	return l.center(want, &xs, &ys, func(w int64) int64 { return w << l.shift }) && l.fits()
+	var ok bool
+	l.c, ok = want.Center(&xs, &ys, l.lo, l.hi, func(w int64) int64 { return w << l.shift })
+	return ok && l.fits()
 }
-
-// center looks for a c so that xs[x] + ys[y] + c lies from least(w) to
-// least(w+1) - 1 for every pair with the result w, which bounds c from both
-// sides; clamped results bound it from one.
-func (l *linear) center(want *results, xs, ys *[256]int64, least func(w int64) int64) bool {
-	var from [257]int64
-	for i := range from {
-		from[i] = least(int64(i) - 128)
-	}
-	lo, hi := int64(math.MinInt32), int64(math.MaxInt32)
-	for i := range int64(256) {
-		x := scattered(i)
-		row, part := &want[x], xs[x]
-		for y, w := range row {
-			v := part + ys[y]
-			if w > l.lo {
-				lo = max(lo, from[int(w)+128]-v)
-			}
-			if w < l.hi {
-				hi = min(hi, from[int(w)+129]-1-v)
-			}
-		}
-		if lo > hi {
-			return false
-		}
-	}
-	l.c = lo + (hi-lo)/2
-	return true
-}
-
-// scattered goes through 0 to 255 in an order that soon has been everywhere:
-// what does not fit is found out early.
-func scattered(i int64) int64 { return int64(bits.Reverse8(uint8(i))) }
 
 // fineSum finds the form with multipliers for TensorFlow Lite's addition of x
 // and y, the former with the larger scale, which counts half exactly.
@@ -129,7 +98,8 @@ func fineSum(p *fixp.AddScales, multX, shiftX, multY, shiftY int32, lo, hi int8,
 		k := w<<uint(out+31) - 1<<30
 		return (k + l.mult - 1 - mod(k+l.mult-1, l.mult)) / l.mult
 	}
-	ok := l.center(want, &xs, &shares, least)
+	var ok bool
+	l.c, ok = want.Center(&xs, &shares, lo, hi, least)
 	return l, ok && 128*l.a+max(shares[255], -shares[0])+max(l.c, -l.c) < 1<<31
 }
 
@@ -139,7 +109,7 @@ func mod(a, b int64) int64 { return ((a % b) + b) % b }
 // gives compares the form with ties away from zero.
 func (l *linear) gives(want *results) bool {
 	for i := range int64(256) {
-		x := scattered(i)
+		x := pack.Scattered(i)
 		for y := range int64(256) {
 			v := int32(l.a*(x-128) + l.b*(y-128) + l.c)
 			r := int64(fixp.DivideByPowerOfTwo(v, int32(l.shift))) + l.zero
