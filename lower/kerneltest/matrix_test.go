@@ -249,6 +249,12 @@ func (m *matrix) programs(f func(g *kerneltest.Guarded)) {
 	}
 }
 
+// coreOf is the core of a board.
+func coreOf(spec *boards.Spec) kernel.Core {
+	return kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(), Host: spec.Core == "host",
+		Armv6M: spec.Core == "cortex-m0" || spec.Core == "cortex-m0plus"}
+}
+
 // TestMatrix: every row of every board's table meets random layers of every
 // operator that it computes, in every precision. Some it must take, some it
 // must refuse, and what it takes gives the interpreter's results: under the
@@ -263,10 +269,7 @@ func TestMatrix(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			core := kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(),
-				Host:   spec.Core == "host",
-				Armv6M: spec.Core == "cortex-m0" || spec.Core == "cortex-m0plus"}
-			opt := kernel.Options{Core: core, Memo: map[any]any{}}
+			opt := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
 			table, err := lower.Kernels(spec.Kernels, opt)
 			if err != nil {
 				t.Fatal(err)
@@ -293,7 +296,7 @@ func TestMatrix(t *testing.T) {
 				m.layers = m.layers[:sample]
 			}
 			m.programs(func(g *kerneltest.Guarded) {
-				if core.Host {
+				if opt.Core.Host {
 					g.RunBoard(t, spec, run.BuildOptions{Sanitize: true, Opt: "-O0"})
 				} else {
 					g.RunBoard(t, spec, run.BuildOptions{})

@@ -133,7 +133,7 @@ var fullyConnected16 = &kernel.Kernel{
 		quantised.Products16.Exists("CMSIS-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
 		quantised.Products16.Rule("CMSIS-FC16-04", "sums that the kernels of all cores hold",
 			func(n *kernel.Node, f *quantised.Product) string {
-				if n.In[1].Const == nil {
+				if !quantised.KnownWeights(n.Node) {
 					return kernel.Unread
 				}
 				w := arranged(n.In[1], f.Perm)

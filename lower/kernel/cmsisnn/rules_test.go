@@ -78,6 +78,8 @@ var refused = []refusal{
 		"i8[1,3,3,3,3] O = ConvTranspose(%x, %w)"},
 	{code: "CMSIS-FC-01", src: "in %x : u8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : u8[2,3] O = Gemm(%x, %w)"},
 	{code: "CMSIS-FC-02", src: "in %x : i8[2,5] A\nin %w : i8[5,3] W\n%o : i8[2,3] O = MatMul(%x, %w)"},
+	{code: "CMSIS-FC-02", src: "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\nin %b : i32[3]\n" +
+		"%o : i8[2,3] O = Gemm(%x, %w, %b)"},
 	{code: "CMSIS-FC-03", src: "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w) " +
 		"{alpha=0.5}"},
 	{code: "CMSIS-FC-03", src: "in %x : i8[2,2,5] A\nconst %w : i8[2,5,3] W = rand 1\n%o : i8[2,2,3] O = MatMul(%x, " +

@@ -216,24 +216,18 @@ func int8Weights(code, atRunTime string, packed Packed) kernel.Rule {
 		case d != tensor.I8 && d != tensor.I4 || w.Type.Quant == nil:
 			return fmt.Sprintf("the weights %s are %s, want quantised int8", w, d)
 		}
+		if b := n.Input(2); b != nil && b.Const == nil {
+			return fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
+		}
 		return ""
 	}}
 }
 
 // weightRules are those that convolutions of all kinds share.
 func weightRules(code string, packed Packed) []kernel.Rule {
-	weights := int8Weights(code+"-02", "the weights %s are computed at run time, want a constant", packed)
-	constant := weights.Check
-	weights.Check = func(n *kernel.Node) string {
-		why := constant(n)
-		if b := n.Input(2); why == "" && b != nil && b.Const == nil {
-			why = fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
-		}
-		return why
-	}
 	return []kernel.Rule{
 		Int8(code+"-01", 0),
-		weights,
+		int8Weights(code+"-02", "the weights %s are computed at run time, want a constant", packed),
 		ConvParams.Exists(code+"-03", "scales have a fixed-point form, the bias counts their product"),
 		{Code: code + "-04", Doc: "weights are symmetric: zero points 0", Check: func(n *kernel.Node) string {
 			if q := n.In[1].Type.Quant; q != nil {

@@ -188,11 +188,10 @@ func mergePad(in, out, before []int) (i, o, b []int) {
 
 // padFillKnown: a fill value computed at run time has the type of the data.
 var padFillKnown = cond{"the fill value is constant or of the data's type", func(n *kernel.Node) string {
-	v := n.Input(2)
-	if v == nil || ir.AttrsOf[op.ModeAttr](n).Mode != "constant" {
+	if ir.AttrsOf[op.ModeAttr](n).Mode != "constant" {
 		return ""
 	}
-	if v.Const == nil {
+	if v := n.Input(2); v != nil && v.Const == nil {
 		if x := n.In[0].Type; v.Type.DType != x.DType || !v.Type.Quant.Equal(x.Quant) {
 			return fmt.Sprintf("the fill value %s is %s and computed at run time, the data are %s", v, full(v.Type),
 				full(x))

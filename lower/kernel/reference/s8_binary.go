@@ -79,8 +79,12 @@ var pairRow = &kernel.Kernel{
 					return fmt.Sprintf("input %d is %s", i, why)
 				}
 			}
-			if t := n.Out[0].Type; t.DType != tensor.Bool && notInt8(t) != "" {
-				return "the output is " + notInt8(t)
+			t := n.Out[0].Type
+			if is, err := ir.InferNode(n.Node); err == nil && t.DType == tensor.Bool && is[0].DType == tensor.Bool {
+				return ""
+			}
+			if why := notInt8(t); why != "" {
+				return "the output is " + why
 			}
 			return ""
 		}}, cond{"two inputs, or any number of one scale for Min and Max", func(n *kernel.Node) string {

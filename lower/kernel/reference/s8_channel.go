@@ -44,9 +44,14 @@ func channelDim(n *ir.Node) (int, string) {
 		}
 		dim = d
 	}
-	if dim < 0 || dim != 1 && dim != out.Rank()-1 {
+	last := out.Rank() - 1
+	switch {
+	case dim < 0 || dim != 1 && dim != last:
 		return -1, fmt.Sprintf("the constant has shape %v, want one value for each index of dimension 1 or the last",
 			n.In[1-k].Type.Shape)
+	case dim != last && n.In[k].Type.Rank() != out.Rank():
+		return -1, fmt.Sprintf("input %d has %d dimensions, the result %d: want as many", k, n.In[k].Type.Rank(),
+			out.Rank())
 	}
 	return dim, ""
 }
@@ -75,13 +80,17 @@ type channelPlan struct {
 	positive *qref.Affine  // PRelu: for inputs at or above the zero point
 }
 
+// rowTables are a node's functions, by the values of its constant or by channel.
+func rowTables(n *ir.Node) *kernel.Fact[*tables] {
+	if n.Op == op.BatchNormalization {
+		return normTables
+	}
+	return constTables
+}
+
 // channelPlans prove the cheapest form for all channels, in this order.
 var channelPlans = kernel.NewFact(func(n *kernel.Node) (*channelPlan, string) {
-	of := constTables
-	if n.Op == op.BatchNormalization {
-		of = normTables
-	}
-	t, why := of.Of(n)
+	t, why := rowTables(n.Node).Of(n)
 	if why != "" {
 		return nil, why
 	}
@@ -191,10 +200,14 @@ var channelRow = &kernel.Kernel{
 		if byteEnds.check(n) != "" {
 			return kernel.Unread
 		}
-		if d, why := channelDim(n.Node); why != "" || n.Out[0].Type.Shape[d] <= 256 {
-			return ""
+		d, why := channelDim(n.Node)
+		switch {
+		case why != "":
+			return kernel.Unread
+		case n.Out[0].Type.Shape[d] > 256:
+			return channelPlans.Why(n)
 		}
-		return channelPlans.Why(n)
+		return rowTables(n.Node).Why(n)
 	}}), Layout: channelLayout, Lower: lowerChannels,
 }
 

@@ -54,6 +54,10 @@ var constTables = kernel.FactOf(func(n *ir.Node) (*tables, error) {
 	if why != "" {
 		return nil, errors.New(why)
 	}
+	if n.In[1-k].Type.Quant.PerAxis() {
+		return nil, fmt.Errorf("the constant %s is quantised along dimension %d, want one scale", n.In[1-k],
+			n.In[1-k].Type.Quant.Axis)
+	}
 	c := n.In[1-k].Const
 	size := c.DType.Size()
 	seen := map[string]int{}
@@ -99,6 +103,11 @@ var constTables = kernel.FactOf(func(n *ir.Node) (*tables, error) {
 // normTables are constTables of BatchNormalization: a row for every channel.
 var normTables = kernel.FactOf(func(n *ir.Node) (*tables, error) {
 	var err error
+	for i := 1; i <= 4; i++ {
+		if n.ConstIn(i) == nil {
+			return nil, fmt.Errorf("parameter %s is computed at run time, want a constant", n.In[i])
+		}
+	}
 	t := &tables{index: ir.Identity(n.In[1].Const.Len())}
 	channels := n.In[1].Const.Len()
 	b := make([]byte, 256*channels)
