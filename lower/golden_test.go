@@ -156,7 +156,8 @@ func TestGoldensCoverTheTable(t *testing.T) {
 			return rest == "" || strings.HasPrefix(rest, "-")
 		})
 		if !has {
-			t.Errorf("%s has no golden file in testdata/%s", s.Name, dir)
+			t.Errorf("%s has no golden file: write in.ir into testdata/%s/%s.txtar, run go test ./lower/... -run "+
+				"Golden -update, read what comes out", s.Name, dir, name)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package lower_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/accel/mla"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -130,6 +132,27 @@ func TestTableOrder(t *testing.T) {
 		for _, i := range s.Establishes {
 			established[i] = true
 		}
+	}
+}
+
+// TestFloatPassesAreStages: every pass of lower/legal is a row of the table, in
+// the order in which `nncc legalize` runs them.
+func TestFloatPassesAreStages(t *testing.T) {
+	var want, rows []string
+	for _, p := range legal.Passes {
+		want = append(want, p.Name)
+	}
+	for _, s := range lower.Table {
+		if s.Name == "4d" {
+			break // behind it, passes run again
+		}
+		if s.Pass != "" {
+			rows = append(rows, s.Pass)
+		}
+	}
+	if !slices.Equal(rows, want) {
+		t.Errorf("the float rows of lower/pipeline.go have passes\n%v, legal.Passes has\n%v: a pass needs a line in "+
+			"both (lower/legal/README.md)", rows, want)
 	}
 }
 

@@ -31,7 +31,8 @@ func Updating() bool { return *update }
 // the graph before as "in.ir", and either the graph after as "out.ir" or a
 // part of the error's text as "err". Unless there is an error, the interpreter
 // compares before and after each pass. With -update the expected part is
-// rewritten; a new file needs only "in.ir".
+// rewritten; a new file needs only "in.ir", or an empty "err" as well where an
+// error is wanted.
 func Golden(t *testing.T, pattern string, list []pass.Pass) {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -76,6 +77,9 @@ func golden(t *testing.T, file string, list []pass.Pass) {
 		got = g.String()
 	}
 	if *update {
+		if _, known := parts["err"]; kind == "err" && !known {
+			t.Fatalf("%s\n(an error that is wanted needs a part -- err -- in the file)", got)
+		}
 		b := &txtar.Archive{Comment: a.Comment}
 		for _, f := range a.Files {
 			if f.Name == "in.ir" {
@@ -94,7 +98,7 @@ func golden(t *testing.T, file string, list []pass.Pass) {
 	case kind == "err":
 		t.Errorf("error %s", got)
 	case !ok:
-		t.Errorf("no %s in the file; got\n%s", kind, got)
+		t.Errorf("no %s in the file (-update writes it); got\n%s", kind, got)
 	case got != want:
 		t.Errorf("graph differs (-want +got):\n%s", cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
 	}

@@ -48,7 +48,7 @@ func Rules(t *testing.T, kernels []*kernel.Kernel, o *kernel.Options, refused []
 		for i, r := range k.Rules {
 			switch {
 			case i > 0 && !seen[r.Code]:
-				t.Errorf("%s has no layer", r.Code)
+				t.Errorf("%s has no layer: the list of refused ones wants one that this rule objects to", r.Code)
 			case i == 0:
 				for _, other := range others {
 					if r.Check(kernel.NewNode(nil, &kernel.Options{Core: other})) == "" {

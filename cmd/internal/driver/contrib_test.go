@@ -1,7 +1,9 @@
 package driver
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
@@ -9,25 +11,35 @@ import (
 	"github.com/nncc/nncc/lower/option"
 )
 
-// TestElementwiseOperator: an operator that is defined by its function alone,
-// HardSwish2, is read from ONNX, computed and emitted in every precision: alone,
-// behind a convolution, among other element-wise operators.
+// TestElementwiseOperator: every operator of ours that is defined by its
+// function alone is read from ONNX, computed and emitted in every precision:
+// alone, behind a convolution, among other element-wise operators.
 func TestElementwiseOperator(t *testing.T) {
-	const act = `%s = nncc.HardSwish2(%c) {alpha=2.5, beta=4.0}
-  %t = Tanh(%s)
-  %a = nncc.HardSwish2(%t)`
-	for _, precision := range []option.Precision{option.Float32, option.Int8, option.Int16x8} {
-		t.Run(precision.String(), func(t *testing.T) {
-			c := Defaults()
-			c.Board, c.Precision, c.Name, c.Cases = "host", precision, "net", 2
-			g := activated(t, act, true)
-			text := g.String()
-			compareOnHost(t, &c, compileNet(t, g, &c), text)
-			c.Fuse = false
-			alone := compileNet(t, g, &c).Lowered.Graph
-			if !slices.ContainsFunc(alone.Nodes, func(n *ir.Node) bool { return n.Op == op.HardSwish2 }) {
-				t.Errorf("without fusion no step is a HardSwish2:\n%s", alone)
+	for _, d := range op.All() {
+		if d.Domain != "nncc" || d.Scalar == nil || d.C == nil || d.Pattern != ir.Elementwise {
+			continue
+		}
+		var attrs []string // other ones than the defaults
+		for _, a := range d.Attrs {
+			if a.Kind == ir.AttrFloat && a.Def != nil {
+				attrs = append(attrs, fmt.Sprintf("%s=%.3f", a.Name, 0.75*a.Def.Float))
 			}
-		})
+		}
+		act := fmt.Sprintf("%%s = nncc.%[1]s(%%c) {%[2]s}\n  %%t = Tanh(%%s)\n  %%a = nncc.%[1]s(%%t)", d.Name,
+			strings.Join(attrs, ", "))
+		for _, precision := range []option.Precision{option.Float32, option.Int8, option.Int16x8} {
+			t.Run(d.Name+" "+precision.String(), func(t *testing.T) {
+				c := Defaults()
+				c.Board, c.Precision, c.Name, c.Cases = "host", precision, "net", 2
+				g := activated(t, act, true)
+				text := g.String()
+				compareOnHost(t, &c, compileNet(t, g, &c), text)
+				c.Fuse = false
+				alone := compileNet(t, g, &c).Lowered.Graph
+				if !slices.ContainsFunc(alone.Nodes, func(n *ir.Node) bool { return n.Op == d }) {
+					t.Errorf("without fusion no step is a %s:\n%s", d.Name, alone)
+				}
+			})
+		}
 	}
 }

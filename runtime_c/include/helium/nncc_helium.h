@@ -67,15 +67,21 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
 /* KERNELS(nncc_helium_matmul_1row_s8) */
 
 /*
- * A function of two inputs that is linear before it is rounded (Add, Sub):
- *   nncc_helium_add_linear_s8       (a * x + b * y + c) >> shift, towards minus infinity; the output zero point and the
- * half step are in c nncc_helium_add_linear_away_s8  (a * x + b * y + c) / 2^shift, ties away from zero, + zero
- *   nncc_helium_add_linear_q31_s8  (a * x + b * y * b_mult + c) * mult >> shift, multipliers in Q31 with rounding, for
- * more precision clamped to [act_min, act_max]. nncc has proven for all 65,536 pairs of inputs that the result is that
- * of the operator; no sum leaves 32 bits. out may be x or y.
+ * A function of two inputs that is linear before it is rounded (Add, Sub), and then clamped to [act_min, act_max]:
  *
- * Per 4 elements: 2 loads, 1 store, 2 (fine: 4) multiplications, 1 (away: 4, fine: 2) for shift and sum, 2 for the
- * clamp, 1 other: 2.25 (away, fine: 3) instructions an element.
+ * nncc_helium_add_linear_s8: (a * x + b * y + c) >> shift, towards minus infinity; the output zero point and the half
+ * step are in c.
+ *
+ * nncc_helium_add_linear_away_s8: (a * x + b * y + c) / 2^shift, ties away from zero, + zero.
+ *
+ * nncc_helium_add_linear_q31_s8: (a * x + b * y * b_mult + c) * mult >> shift, multipliers in Q31 with rounding, for
+ * more precision.
+ *
+ * nncc has proven for all 65,536 pairs of inputs that the result is that of the operator; no sum leaves 32 bits. out
+ * may be x or y.
+ *
+ * Per 4 elements: 2 loads, 1 store, 2 (q31: 4) multiplications, 1 (away: 4, q31: 2) for shift and sum, 2 for the clamp,
+ * 1 other: 2.25 (away, q31: 3) instructions an element.
  */
 typedef struct
 {

@@ -12,6 +12,13 @@
 #include "nncc_dot_f32.h"
 #include "nncc_f32.h"
 
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
+#include <arm_mve.h>
+#define NNCC_LANES_MVE 1
+#else
+#define NNCC_LANES_MVE 0
+#endif
+
 #define NNCC_LANES 4
 #define NNCC_BLOCK 16 /* channels of a large record, in 4 vectors */
 
@@ -23,9 +30,7 @@ typedef struct
     int32_t across; /* bytes from a tap to the next: depthwise only */
 } nncc_taps;
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
-#include <arm_mve.h>
-#define NNCC_LANES_MVE 1
+#if NNCC_LANES_MVE
 typedef float32x4_t nncc_lanes;
 
 static inline nncc_lanes nncc_lanes_zero(void)
@@ -42,7 +47,6 @@ static inline nncc_lanes nncc_lanes_add(nncc_lanes a, nncc_lanes b)
 }
 
 #else
-#define NNCC_LANES_MVE 0
 typedef struct
 {
     float v[NNCC_LANES];
