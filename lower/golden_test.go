@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/state"
 	"github.com/nncc/nncc/lower/stream"
 )
 
@@ -101,7 +102,7 @@ func settings(t *testing.T, g *ir.Graph, comment string) (stages []string, o low
 			o.Precision = word[option.Precision](t, v)
 		case "state":
 			out, in, _ := strings.Cut(v, ":")
-			o.StateBindings = []lower.StateBinding{{Out: out, In: in}}
+			o.StateBindings = []state.Binding{{Out: out, In: in}}
 		case "stream":
 			axis, err := strconv.Atoi(v)
 			if err != nil {

@@ -9,13 +9,14 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
 )
 
 // quantize is the stage calibrate.
 func (s *State) quantize() error {
 	o := *s.options()
 	var err error
-	if o.Quant.StateBindings, err = stateIndices(s.Graph, s.StateBindings); err != nil {
+	if o.Quant.StateBindings, err = state.Indices(s.Graph, s.StateBindings); err != nil {
 		return err
 	}
 	if s.Graph, err = s.calibrate(s.Graph, o); err != nil {

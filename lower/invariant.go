@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/state"
 )
 
 // Invariant is what stages rely on and others bring about. A check takes time
@@ -70,7 +71,7 @@ func checkModelOutputs(s *State) error {
 }
 
 func checkStateTypes(s *State) error {
-	at, err := stateIndices(s.Graph, s.StateBindings)
+	at, err := state.Indices(s.Graph, s.StateBindings)
 	if err != nil {
 		return err
 	}

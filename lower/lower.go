@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/prune"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
 	"github.com/nncc/nncc/lower/stream"
 	"github.com/nncc/nncc/schedule"
 )
@@ -40,7 +41,7 @@ type Options struct {
 	PadInput      bool
 	MaxRAM        int             // bytes of arena to stay below if that can be; 0: whatever is fastest
 	MaxTries      int             // programs that are planned in search of one that does; 0: as many as pays
-	StateBindings []StateBinding  // recurrent state
+	StateBindings []state.Binding // recurrent state
 	Stream        *stream.Options // feed a few frames at a time; nil: whole windows
 	// Installed: the program will be linked with an installed CMSIS-NN; its
 	// kernels have costs of their own.
@@ -120,7 +121,7 @@ type Arena struct {
 // Recurrence is the program's state.
 type Recurrence struct {
 	States        []schedule.StateBinding // by value
-	StateBindings []StateBinding          // by name
+	StateBindings []state.Binding         // by name
 	Streamed      *stream.Result          // nil: whole windows
 	Slides        *stream.Options         // with the frames of a step
 }

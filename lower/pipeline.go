@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/state"
 )
 
 // Table is the pipeline: every stage from import to the plan of the arena, in
@@ -108,7 +109,7 @@ var quantisationRows = []*Stage{
 		Establishes: []*Invariant{stateIO},
 		After:       []Order{{"integer", "types are final"}},
 		Required:    "state is handed on without a conversion",
-		Run:         func(s *State) error { return requantizeState(s.Graph, s.StateBindings) },
+		Run:         func(s *State) error { return state.Requantize(s.Graph, s.StateBindings) },
 	},
 	{
 		Name: "4d-integer", Doc: "as 4d, on integers: no number changes",

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
 )
 
 // Single is a graph of float16, bfloat16 or float64 that was brought to
@@ -53,7 +54,7 @@ func (s *State) toSingle() error {
 
 // modelTypes gives inputs and outputs the model's float types again.
 func (s *State) modelTypes() error {
-	state, err := stateIndices(s.Graph, s.StateBindings)
+	state, err := state.Indices(s.Graph, s.StateBindings)
 	if err != nil {
 		return err
 	}
@@ -289,7 +290,7 @@ func (s *Single) Samples(list []quant.Sample) []quant.Sample {
 }
 
 // bindings are states that begin in float32.
-func (s *Single) bindings(list []StateBinding) []StateBinding {
+func (s *Single) bindings(list []state.Binding) []state.Binding {
 	out := slices.Clone(list)
 	for i, t := range out {
 		if t.Init != nil && isOtherFloat(t.Init.DType) {

@@ -120,12 +120,3 @@ func widened(in []*tensor.Dense, as []*ir.Value) []*tensor.Dense {
 	}
 	return out
 }
-
-// modelInterface is the graph whose inputs users feed: that of the program, but
-// without the channels that --pad-input adds.
-func modelInterface(r *lower.Result) *ir.Graph {
-	if r.Aligned != nil && len(r.Aligned.Inputs) > 0 {
-		return r.Reference
-	}
-	return r.Graph
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/state"
 )
 
 // inputCase is one inference of verify.
@@ -31,9 +32,9 @@ const maxCaseBytes = 256 << 20
 // cases are the inferences that verify runs: --golden, --input, else
 // calibration samples first and seeded ones up to --cases.
 func (c *Config) cases(o *Compiled) ([]inputCase, error) {
-	ins := newRecurrence(modelInterface(o.Lowered), o.Lowered.StateBindings).inputs()
+	ins := o.Lowered.Interface().Inputs()
 	if c.Golden != "" {
-		return goldenCases(c.Golden, o.ports(), c.dataLimits())
+		return goldenCases(c.Golden, o.Lowered.Ports(), c.dataLimits())
 	}
 	if len(c.Inputs) > 0 {
 		in, err := readInputs(c.Inputs, inputNames(ins), c.dataLimits())
@@ -45,12 +46,12 @@ func (c *Config) cases(o *Compiled) ([]inputCase, error) {
 	}
 	var out []inputCase
 	if len(c.Calib) > 0 {
-		q, err := c.samples(newRecurrence(o.Float, o.tied()).inputs())
+		q, err := c.samples(state.New(o.Float, o.Lowered.Named()).Inputs())
 		if err != nil {
 			return nil, err
 		}
 		if s := o.Lowered.Streamed; s != nil {
-			q = o.frames(q)
+			q = state.Frames(o.Lowered.Slides, q)
 		}
 		for i, s := range q {
 			if len(out) == c.Cases {
@@ -122,7 +123,7 @@ func seeded(r *rand.Rand, t ir.Type) *tensor.Dense {
 
 // goldenCases reads input_<i> and output_<i> from a .npz file, a folder of
 // .npy files, or a folder of such folders and files.
-func goldenCases(path string, r *recurrence, lim npz.Limits) ([]inputCase, error) {
+func goldenCases(path string, r *state.Runner, lim npz.Limits) ([]inputCase, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, &InputError{err}
@@ -157,7 +158,7 @@ func goldenCases(path string, r *recurrence, lim npz.Limits) ([]inputCase, error
 			return nil, &InputError{err}
 		}
 		k := inputCase{source: filepath.Base(u)}
-		for i, v := range r.inputs() {
+		for i, v := range r.Inputs() {
 			d, err := get(fmt.Sprintf("input_%d", i))
 			if err != nil {
 				return nil, &InputError{err}
@@ -172,14 +173,14 @@ func goldenCases(path string, r *recurrence, lim npz.Limits) ([]inputCase, error
 			k.inputs = append(k.inputs, x)
 		}
 		found := false
-		for i, o := range r.outputs() {
+		for i, o := range r.Outputs() {
 			d, err := get(fmt.Sprintf("output_%d", i))
 			if err != nil {
 				return nil, &InputError{err}
 			}
-			if t := r.g.Out[o].Type; d != nil && d.Len() != t.Elems() {
+			if t := r.Graph.Out[o].Type; d != nil && d.Len() != t.Elems() {
 				return nil, badInput("%s: output_%d has shape %v, the model's output %s has %v", u, i, d.Shape,
-					r.g.OutNames[o], t.Shape)
+					r.Graph.OutNames[o], t.Shape)
 			}
 			k.golden = append(k.golden, d)
 			found = found || d != nil
@@ -269,12 +270,12 @@ func (c *Config) RunModel() error {
 	if err != nil {
 		return err
 	}
-	r := newRecurrence(modelInterface(res), res.StateBindings)
-	in, err := readInputs(c.Inputs, inputNames(r.inputs()), c.dataLimits())
+	r := res.Interface()
+	in, err := readInputs(c.Inputs, inputNames(r.Inputs()), c.dataLimits())
 	if err != nil {
 		return err
 	}
-	outs, names, err := r.runSteps(in, firmwareInput, func(d *tensor.Dense, t ir.Type) *tensor.Dense {
+	outs, names, err := r.Steps(in, firmwareInput, func(d *tensor.Dense, t ir.Type) *tensor.Dense {
 		if c.Dequantize {
 			return dequantised(d, t)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
 	"github.com/nncc/nncc/schedule"
 )
 
@@ -131,7 +132,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 const syntheticSamples = 8
 
 // quantOptions reads the calibration data.
-func (c *Config) quantOptions(g *ir.Graph, ties []lower.StateBinding) (quant.Options, error) {
+func (c *Config) quantOptions(g *ir.Graph, ties []state.Binding) (quant.Options, error) {
 	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize,
 		Try: quant.Trial{Method: !c.Told["calib-method"], Bias: !c.Told["bias-correction"],
 			Rounding: !c.Told["weight-rounding"]}}
@@ -150,8 +151,8 @@ func (c *Config) quantOptions(g *ir.Graph, ties []lower.StateBinding) (quant.Opt
 		}
 	}
 	if len(c.Calib) == 0 {
-		r := newRecurrence(g, ties)
-		if q.Samples, err = r.sequence(quant.SyntheticSamples(r.inputs(), syntheticSamples, 1)); err != nil {
+		r := state.New(g, ties)
+		if q.Samples, err = r.Sequence(quant.SyntheticSamples(r.Inputs(), syntheticSamples, 1)); err != nil {
 			return q, &InputError{err}
 		}
 		q.Source = "synthetic"

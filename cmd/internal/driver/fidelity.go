@@ -103,31 +103,31 @@ func (o *Compiled) fidelity(v *Verdict, cases []inputCase) error {
 			return err
 		}
 	}
-	program := sliding(res.Whole, o.tied(), res.Slides)
-	program.run = check.Case
+	program := res.Windows(res.Whole)
+	program.Eval = check.Case
 	if res.Whole != res.Reference {
-		program.run = func(in []*tensor.Dense) ([]*tensor.Dense, error) { return o.sameForms(v, check, in) }
+		program.Eval = func(in []*tensor.Dense) ([]*tensor.Dense, error) { return o.sameForms(v, check, in) }
 	}
-	float := sliding(model.Graph(), o.tied(), res.Slides)
-	float.run = model.Run
-	ratios := make([]fidelity.Ratio, len(float.g.Out))
+	float := res.Windows(model.Graph())
+	float.Eval = model.Run
+	ratios := make([]fidelity.Ratio, len(float.Graph.Out))
 	measured := false
 	synthetic := res.Calibration != nil && res.Calibration.Source == quant.SyntheticSource
-	given := newRecurrence(modelInterface(res), res.StateBindings).inputs()
+	given := res.Interface().Inputs()
 	for _, k := range cases {
-		ours, err := brought(k.inputs, given, program.inputs())
+		ours, err := brought(k.inputs, given, program.Inputs())
 		if err != nil {
 			return err
 		}
-		got, err := program.step(ours)
+		got, err := program.Step(ours)
 		if err != nil {
 			return err
 		}
-		in, err := brought(k.inputs, given, float.inputs())
+		in, err := brought(k.inputs, given, float.Inputs())
 		if err != nil {
 			return err
 		}
-		want, err := float.step(in)
+		want, err := float.Step(in)
 		if err != nil {
 			return err
 		}
@@ -136,8 +136,8 @@ func (o *Compiled) fidelity(v *Verdict, cases []inputCase) error {
 		}
 		measured = true
 		for i := range want {
-			if t := float.g.Out[i].Type; t.DType.IsFloat() {
-				d, err := fidelity.Real(got[i], program.g.Out[i].Type, t)
+			if t := float.Graph.Out[i].Type; t.DType.IsFloat() {
+				d, err := fidelity.Real(got[i], program.Graph.Out[i].Type, t)
 				if err != nil {
 					return err
 				}
@@ -146,7 +146,7 @@ func (o *Compiled) fidelity(v *Verdict, cases []inputCase) error {
 		}
 	}
 	for i, r := range check.Rows(o.Float.OutNames) {
-		if slices.Contains(float.out, i) {
+		if slices.Contains(float.Out, i) {
 			continue // state
 		}
 		f := newFidelityVerdict(r)

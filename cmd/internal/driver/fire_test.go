@@ -84,8 +84,8 @@ func underFire(t *testing.T, o *Compiled, cc string) {
 		Model: &o.Harness})
 	require(t, err)
 	defer im.Close()
-	ins := o.ports().inputs()
-	cases := extremes(newRecurrence(modelInterface(o.Lowered), o.Lowered.StateBindings).inputs())
+	ins := o.Lowered.Ports().Inputs()
+	cases := extremes(o.Lowered.Interface().Inputs())
 	for i, c := range cases {
 		in := run.Case{Inputs: memory(widened(c.inputs, ins), ins)}
 		res, err := run.Run(context.Background(), &host, im, []run.Case{in})
@@ -94,7 +94,7 @@ func underFire(t *testing.T, o *Compiled, cc string) {
 			continue
 		}
 		if res.Cases[0].Status != 0 {
-			if _, err := o.recurrence().step(c.inputs); err == nil {
+			if _, err := o.Lowered.Windows(o.reference()).Step(c.inputs); err == nil {
 				t.Errorf("%s: status %d, the interpreter has a result", c.source, res.Cases[0].Status)
 			}
 			continue
@@ -226,7 +226,7 @@ func TestArena(t *testing.T) {
 				run.BuildOptions{Model: &m, Sanitize: board == "host"})
 			require(t, err)
 			defer im.Close()
-			in := o.ports().inputs()
+			in := o.Lowered.Ports().Inputs()
 			res, err := run.Run(context.Background(), o.Board, im,
 				[]run.Case{{Inputs: memory([]*tensor.Dense{tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
 			require(t, err)

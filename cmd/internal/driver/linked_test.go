@@ -98,8 +98,8 @@ func compilePart(t *testing.T, board, name, net string, lib *runtimec.Library) *
 	require(t, err)
 	out, err := interp.Run(p.Lowered.Graph, cases[0].inputs, nil)
 	require(t, err)
-	p.in = memory(cases[0].inputs, p.ports().inputs())
-	for i, k := range p.ports().outputs() {
+	p.in = memory(cases[0].inputs, p.Lowered.Ports().Inputs())
+	for i, k := range p.Lowered.Ports().Outputs() {
 		p.want = append(p.want, physBytes(out[i], p.Lowered.Graph.Out[k].Type))
 	}
 	return p

@@ -159,7 +159,7 @@ func attempt(o *Compiled, cases []inputCase, path string, data []byte) (v *Verdi
 		return nil, false, nil
 	}
 	defer im.Close()
-	ins := o.ports().inputs()
+	ins := o.Lowered.Ports().Inputs()
 	var in []run.Case
 	for _, k := range cases {
 		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins)})

@@ -59,7 +59,7 @@ func TestDialects(t *testing.T) {
 		}
 		var in []run.Case
 		for _, k := range cases {
-			in = append(in, run.Case{Inputs: memory(k.inputs, o.ports().inputs())})
+			in = append(in, run.Case{Inputs: memory(k.inputs, o.Lowered.Ports().Inputs())})
 		}
 		dir := t.TempDir()
 		if err := writeFiles(dir, o.Files); err != nil {

@@ -156,7 +156,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	v.StandsIn = o.Board.Runner.StandsIn
 	v.Stream = o.streamed()
 	var in []run.Case
-	ins := o.ports().inputs()
+	ins := o.Lowered.Ports().Inputs()
 	for i, k := range cases { // with state, cases are the steps of one sequence
 		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins), KeepState: i > 0 &&
 			len(o.Lowered.StateBindings) > 0})
@@ -226,13 +226,13 @@ func (v *Verdict) sizes(o *Compiled, im *run.Image) {
 // compare fills the verdict.
 func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error {
 	g := o.Lowered.Graph
-	reference := o.recurrence()
+	reference := o.Lowered.Windows(o.reference())
 	var full []*tensor.Dense // inputs of the reference in the case
-	reference.run = func(in []*tensor.Dense) ([]*tensor.Dense, error) {
+	reference.Eval = func(in []*tensor.Dense) ([]*tensor.Dense, error) {
 		full = in
-		return interp.Run(reference.g, in, nil)
+		return interp.Run(reference.Graph, in, nil)
 	}
-	visible, theirs := o.ports().outputs(), reference.outputs()
+	visible, theirs := o.Lowered.Ports().Outputs(), reference.Outputs()
 	for _, i := range visible {
 		x := g.Out[i]
 		ov := OutputVerdict{Name: g.OutNames[i]}
@@ -250,12 +250,12 @@ func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error
 			v.Mismatches++
 			continue
 		}
-		want, err := reference.step(cases[k].inputs)
+		want, err := reference.Step(cases[k].inputs)
 		if err != nil {
 			return err
 		}
-		moves := &movement{g: reference.g, in: full, of: map[*ir.Value]*tensor.Dense{}}
-		for i, v := range reference.g.Out {
+		moves := &movement{g: reference.Graph, in: full, of: map[*ir.Value]*tensor.Dense{}}
+		for i, v := range reference.Graph.Out {
 			moves.of[v] = want[i]
 		}
 		for i, at := range visible {
@@ -265,7 +265,7 @@ func (o *Compiled) compare(v *Verdict, cases []inputCase, res *run.Result) error
 				return err
 			}
 			ov := &v.Outputs[i]
-			n, diff, more, err := moves.differ(got, reference.g.Out[theirs[i]], ov.StepBound)
+			n, diff, more, err := moves.differ(got, reference.Graph.Out[theirs[i]], ov.StepBound)
 			if err != nil {
 				return err
 			}
@@ -472,24 +472,24 @@ func traced(cases int, dumps []run.Dump) []int {
 // compareLayers compares what every step left in the arena with the
 // interpreter.
 func (o *Compiled) compareLayers(v *Verdict, cases []inputCase, res *run.Result) error {
-	ports := o.ports()
+	ports := o.Lowered.Ports()
 	want := map[*ir.Value]*tensor.Dense{}
 	var full []*tensor.Dense
-	ports.run = func(in []*tensor.Dense) ([]*tensor.Dense, error) {
+	ports.Eval = func(in []*tensor.Dense) ([]*tensor.Dense, error) {
 		clear(want)
-		full = widened(in, ports.g.In)
-		return interp.Run(ports.g, full, func(v *ir.Value, d *tensor.Dense) { want[v] = d })
+		full = widened(in, ports.Graph.In)
+		return interp.Run(ports.Graph, full, func(v *ir.Value, d *tensor.Dense) { want[v] = d })
 	}
 	first := len(o.Program.Steps)
 	for c, r := range res.Cases {
-		if _, err := ports.step(cases[c].inputs); err != nil {
+		if _, err := ports.Step(cases[c].inputs); err != nil {
 			return err
 		}
 		if r.Dumps == nil {
 			continue
 		}
 		v.LayerCases++
-		moves := &movement{g: ports.g, in: full, of: want, whole: true}
+		moves := &movement{g: ports.Graph, in: full, of: want, whole: true}
 		k := 0
 		for i, s := range o.Program.Steps {
 			for _, x := range o.Schedule.Nodes[i].Out {

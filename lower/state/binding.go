@@ -1,0 +1,106 @@
+// Package state is recurrent state: outputs that a run hands to the next one as
+// inputs. It finds them in a model, gives both ends one type, and runs graphs
+// step by step.
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// Binding names recurrent state: the output that a run hands to the next one as
+// an input.
+type Binding struct {
+	Out, In string
+	Init    *tensor.Dense // what In holds before the first run; nil: zero
+}
+
+// Indices are the places of state among the outputs and inputs of g.
+func Indices(g *ir.Graph, bindings []Binding) ([]quant.StateBinding, error) {
+	var out []quant.StateBinding
+	for _, t := range bindings {
+		k := quant.StateBinding{Out: -1, In: -1}
+		for i, n := range g.OutNames {
+			if n == t.Out {
+				k.Out = i
+			}
+		}
+		for i, v := range g.In {
+			if v.Name == t.In {
+				k.In = i
+			}
+		}
+		if k.Out < 0 || k.In < 0 {
+			return nil, bug.Errorf("state %s=%s is not in the graph", t.Out, t.In)
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+// Find reads OUT=IN; names may hold equals signs themselves.
+func Find(g *ir.Graph, s string) (Binding, error) {
+	for i := range s {
+		if s[i] != '=' {
+			continue
+		}
+		o := slices.Index(g.OutNames, s[:i])
+		k := slices.IndexFunc(g.In, func(v *ir.Value) bool { return v.Name == s[i+1:] })
+		if o < 0 || k < 0 {
+			continue
+		}
+		if a, b := g.Out[o].Type, g.In[k].Type; a.DType != b.DType || !slices.Equal(a.Shape, b.Shape) {
+			return Binding{}, fmt.Errorf("output %s is %s%v, input %s is %s%v; want one type and shape",
+				s[:i], a.DType, a.Shape, s[i+1:], b.DType, b.Shape)
+		}
+		return Binding{Out: s[:i], In: s[i+1:]}, nil
+	}
+	return Binding{}, fmt.Errorf("want OUTPUT=INPUT; outputs: %s; inputs: %s",
+		strings.Join(g.OutNames, ", "), strings.Join(names(g.In), ", "))
+}
+
+// ByName pairs outputs with inputs of the same type by the names that
+// exporters give recurrent state.
+func ByName(g *ir.Graph) []Binding {
+	var out []Binding
+	for _, v := range g.In {
+		x := v.Name
+		names := []string{x + "N", x + "n", x + "_n", x + "_out", x + "_next", x + "_new", "new_" + x, "next_" + x,
+			x + "_o"}
+		for _, cut := range [][2]string{{"_in", "_out"}, {"_i", "_o"}, {"_prev", ""}, {"_prev", "_next"}, {"_0", "_n"},
+			{"0", "n"}, {"0", "N"}} {
+			if s, ok := strings.CutSuffix(x, cut[0]); ok {
+				names = append(names, s+cut[1])
+			}
+		}
+		for _, cut := range [][2]string{{"past_", "present_"}, {"past.", "present."}, {"past_key_values.", "present."},
+			{"prev_", ""}, {"in_", "out_"}, {"input_", "output_"}} {
+			if s, ok := strings.CutPrefix(x, cut[0]); ok {
+				names = append(names, cut[1]+s)
+			}
+		}
+		for i, n := range g.OutNames {
+			t := g.Out[i].Type
+			if slices.Contains(names, n) && t.DType == v.Type.DType && slices.Equal(t.Shape, v.Type.Shape) {
+				out = append(out, Binding{Out: n, In: x})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// names are those of values.
+func names(vs []*ir.Value) []string {
+	var out []string
+	for _, v := range vs {
+		out = append(out, v.Name)
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package state
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/stream"
+)
+
+// Frames cuts samples of whole windows into steps.
+func Frames(s *stream.Options, samples [][]*tensor.Dense) [][]*tensor.Dense {
+	var out [][]*tensor.Dense
+	for _, x := range samples {
+		for at := 0; at+s.Hop <= x[s.Input].Shape[s.Axis]; at += s.Hop {
+			y := slices.Clone(x)
+			y[s.Input] = rows(x[s.Input], s.Axis, at, at+s.Hop)
+			out = append(out, y)
+		}
+	}
+	return out
+}
+
+// rows are indices lo to hi of a dimension.
+func rows(d *tensor.Dense, axis, lo, hi int) *tensor.Dense {
+	shape := slices.Clone(d.Shape)
+	shape[axis] = hi - lo
+	st := tensor.Strides(d.Shape)
+	y := tensor.New(d.DType, shape)
+	tensor.Gather(y, d, shape, st, lo*st[axis])
+	return y
+}
+
+// shifted is a window with frames appended and as many dropped in front.
+func shifted(window, frames *tensor.Dense, axis int) *tensor.Dense {
+	y := tensor.New(window.DType, window.Shape)
+	n, hop, inner := window.Shape[axis], frames.Shape[axis], tensor.Count(window.Shape[axis+1:])
+	for i := range y.Len() {
+		k := i / inner % n
+		src, at := window, i+hop*inner
+		if k >= n-hop {
+			src, at = frames, (i/inner/n*hop+k-(n-hop))*inner+i%inner
+		}
+		if y.DType.IsFloat() {
+			y.SetFloat(i, src.Float(at))
+		} else {
+			y.SetInt(i, src.Int(at))
+		}
+	}
+	return y
+}
