@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"strings"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -8,19 +10,27 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// elementRow is every function of one float32 number, written of the C form in
-// the operator's definition: one function an operator, sizes and attributes are
-// arguments.
-var elementRow = &kernel.Kernel{
-	Name: "nncc_element_f32", Library: "nncc", Doc: "any function of one float32 tensor that has a form in C",
-	Ops:   kernel.Where(func(d *ir.OpDef) bool { return d.C != nil && d.Scalar != nil && d.Quant == ir.QFloat }),
-	Rules: rules("NNCC-ELEMENT-F32", float32s(0), nonEmpty), Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_element_f32")
-		l.element(n.Node, n.Out[0].Type.Elems(), l.in(0), l.out(0))
-		l.inPlace(0)
-		return l.low
-	},
+// elementRows are the functions of one float32 number, written of the C form in the
+// operator's definition: one function an operator, sizes and attributes are
+// arguments. An operator has a row of its own because its name is in the codes.
+func elementRows() []*kernel.Kernel {
+	ops := kernel.Where(func(d *ir.OpDef) bool { return d.C != nil && d.Scalar != nil && d.Quant == ir.QFloat })
+	rows := make([]*kernel.Kernel, len(ops))
+	for i, d := range ops {
+		code := "NNCC-" + strings.ToUpper(strings.ReplaceAll(kernel.Snake(d.Name), "_", "-")) + "-F32"
+		rows[i] = &kernel.Kernel{
+			Name: "nncc_element_f32", Library: "nncc", Doc: "float32, by the operator's form in C: " + d.Doc,
+			Ops: []*ir.OpDef{d}, Rules: rules(code, float32s(0), nonEmpty), Layout: same, Lower: lowerElement,
+		}
+	}
+	return rows
+}
+
+func lowerElement(n *kernel.Node) *call.Lowered {
+	l := start(n.Node, "nncc_element_f32")
+	l.element(n.Node, n.Out[0].Type.Elems(), l.in(0), l.out(0))
+	l.inPlace(0)
+	return l.low
 }
 
 // element adds a call that gives count elements of y, the function of n of those
@@ -74,7 +84,7 @@ var orderedBounds = cond{"bounds are constant numbers", func(n *kernel.Node) str
 	return ""
 }}
 
-var unaryKernels = []*kernel.Kernel{elementRow, clipRow, notRow, isNaNRow, clipRuntimeRow}
+var unaryKernels = append(elementRows(), clipRow, notRow, isNaNRow, clipRuntimeRow)
 
 // notRow is x xor true.
 var notRow = &kernel.Kernel{
