@@ -1,8 +1,6 @@
 package cmsisnn
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
@@ -11,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // lstm is arm_lstm_unidirectional_s8, time major. The kernel knows one
@@ -18,39 +17,13 @@ import (
 // memory before it and back after it.
 var lstm = &kernel.Kernel{
 	Name: "arm_lstm_unidirectional_s8", Library: Library, Doc: "int8 LSTM, int16 cell state",
-	Ops: []*ir.OpDef{op.QLSTM},
-	Rules: []kernel.Rule{
-		{Code: "CMSIS-LSTM-01", Doc: "constant weights and biases", Check: func(n *kernel.Node) string {
-			if v := computedWeights(n.Node); v != nil {
-				return fmt.Sprintf("%s is computed at run time, want a constant", v)
-			}
-			return ""
-		}},
-		lstmOf.Exists("CMSIS-LSTM-02", "the quantisation that the operator describes"),
-	},
+	Ops:   []*ir.OpDef{op.QLSTM},
+	Rules: quantised.LSTMRules("CMSIS-LSTM"),
 	Lower: lowerLSTM,
 }
 
-// computedWeights is the first of weights and biases that is not constant.
-func computedWeights(n *ir.Node) *ir.Value {
-	for i := 1; i <= 3; i++ {
-		if v := n.Input(i); v != nil && v.Const == nil {
-			return v
-		}
-	}
-	return nil
-}
-
-// lstmOf is the arithmetic of a QLSTM.
-var lstmOf = kernel.NewFact(func(n *kernel.Node) (*qref.LSTMParams, string) {
-	if computedWeights(n.Node) != nil {
-		return nil, kernel.Unread
-	}
-	return op.QLSTMParams(n.Node)
-})
-
 func lowerLSTM(n *kernel.Node) *call.Lowered {
-	p := lstmOf.Must(n)
+	p := quantised.LSTMs.Must(n)
 	low := &call.Lowered{Unused: []int{1, 2, 3}, Kernel: "arm_lstm_unidirectional_s8"}
 	scratch := func(bytes int, ctype string) call.Scratch {
 		s := call.Scratch{Off: low.Scratch, CType: ctype}

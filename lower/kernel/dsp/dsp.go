@@ -12,7 +12,8 @@ import (
 const Library = "nncc-dsp"
 
 // Kernels are the rows; where an operator has several, the better one first.
-var Kernels = []*kernel.Kernel{conv, mapped, residual, depthwise, fullyConnected, add, avgPool, maxPool, relayout}
+var Kernels = []*kernel.Kernel{conv, mapped, residual, depthwise, fullyConnected, add, avgPool, maxPool, relayout, lstm,
+	plainLSTM}
 
 // onDSP keeps the rows to the cores that they are written for.
 func onDSP(code string) []kernel.Rule {
@@ -33,6 +34,17 @@ func noHelium(code string) []kernel.Rule {
 		}
 		return ""
 	}}}
+}
+
+// thumb2 keeps rows to the cores with Thumb-2 and neither extension.
+func thumb2(code string) []kernel.Rule {
+	return []kernel.Rule{{Code: code, Doc: "a core with Thumb-2, without the DSP extension and Helium",
+		Check: func(n *kernel.Node) string {
+			if n.Core.DSP || n.Core.MVE || n.Core.Armv6M {
+				return "the core has the DSP extension or Helium, or no Thumb-2"
+			}
+			return ""
+		}}}
 }
 
 // join makes one list of rules and lists of rules.

@@ -84,6 +84,8 @@ func depthwise3x3(b *kerneltest.Writer) {
 
 func gemm(b *kerneltest.Writer) { b.Gemm(b.One(1, 1, 2, 3), b.In(1, 90), b.In(1, 23)) }
 
+func recurrent(b *kerneltest.Writer) { b.LSTM(b.In(1, 5), b.In(1, 2), b.In(1, 70), b.In(1, 40)) }
+
 func add(b *kerneltest.Writer) { b.Add(1, 1, 33, b.In(32, 40)) }
 
 func pool(kind string) func(b *kerneltest.Writer) {
@@ -111,7 +113,8 @@ var generators = []struct {
 	{"nncc_dsp_convolve_s8", conv}, {"nncc_dsp_convolve_s8", pointwise}, {"nncc_dsp_convolve_lut_s8", mapped},
 	{"nncc_dsp_convolve_add_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise},
 	{"nncc_dsp_depthwise_s8", depthwise3x3},
-	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")},
+	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent}, {"nncc_dsp_add_s8", add},
+	{"nncc_dsp_avg_pool_s8", pool("AveragePool")},
 	{"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout},
 }

@@ -56,6 +56,20 @@ var refused = []kerneltest.Refused{
 	{"DSP-MAXP-02", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,4] O = MaxPool(%x) {kernel_shape=[2,2]}"},
 	{"DSP-MAXP-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = MaxPool(%x) {kernel_shape=[2,2,2]}"},
 	{"DSP-MAXP-04", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,3,3] A = MaxPool(%x) {kernel_shape=[2,2], dilations=[2,2]}"},
+	{"DSP-LSTM-01", "in %x : i8[2,1,3] A\nin %w : i8[8,3] W\nconst %r : i8[8,2] W = rand 2\n%o : " +
+		"i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
+	{"DSP-LSTM-02", "in %x : i8[2,1,3] A\nconst %w : i8[8,3] q(0.25:1) = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : " +
+		"i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
+	{"DSP-LSTM-03", "in %x : i8[2,1,3] A\nconst %w : i8[8,3] W = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : " +
+		"i8[2,1,2] q(1e-10:0) = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
+	{"DSP-LSTM-04", "in %x : i8[2,1,1] A\nconst %w : i8[8,1] W = {-128,-128,-1,-1,0,0,0,0}\n" +
+		"const %r : i8[8,2] W = rand 1\n%o : i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
+	{"PLAIN-LSTM-01", "in %x : i8[2,1,3] A\nin %w : i8[8,3] W\nconst %r : i8[8,2] W = rand 2\n%o : " +
+		"i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
+	{"PLAIN-LSTM-02", "in %x : i8[2,1,3] A\nconst %w : i8[8,3] q(0.25:1) = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : " +
+		"i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
+	{"PLAIN-LSTM-03", "in %x : i8[2,1,3] A\nconst %w : i8[8,3] W = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : " +
+		"i8[2,1,2] q(1e-10:0) = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
 	{"DSP-TRANS-01", "in %x : f32[2,5]\n%o : f32[2,5]@1.0 = nncc.Relayout(%x)"},
 	{"DSP-TRANS-02", "in %x : i8[2,3,4,5] A\n%o : i8[2,3,4,5]@3.1.0.2 A = nncc.Relayout(%x)"},
 }

@@ -312,6 +312,10 @@ func residual(b *builder) {
 	}
 }
 
+func recurrent(b *builder) {
+	b.Written(func(w *kerneltest.Writer) { w.LSTM(w.In(1, 5), w.In(1, 2), w.In(1, 70), w.In(1, 40)) })
+}
+
 // generators are all rows with what makes layers for them.
 var generators = []struct {
 	row   string
@@ -323,6 +327,7 @@ var generators = []struct {
 	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_matmul_1row_s8", gemm},
 	{"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
 	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
+	{"nncc_helium_lstm_s8", recurrent},
 	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
 }
 

@@ -6,14 +6,6 @@
 
 #if NNCC_DSP_ASM
 
-#define NNCC_TWO(x, h0, h1) \
-    "smlad r3, " x ", " h0 ", r3\n sxtb16 " h0 ", " h0 "\n smlad r2, " x ", " h0 ", r2\n" \
-    "smlad r5, " x ", " h1 ", r5\n sxtb16 " h1 ", " h1 "\n smlad r4, " x ", " h1 ", r4\n"
-#define NNCC_EIGHT \
-    "ldm r0!, {r6, r7, r8, r9}\n" \
-    "ldm r1!, {r10, r11, r12, lr}\n" NNCC_TWO("r6", "r10", "r11") \
-        NNCC_TWO("r7", "r12", "lr") "ldm r1!, {r10, r11, r12, lr}\n" NNCC_TWO("r8", "r10", "r11") \
-            NNCC_TWO("r9", "r12", "lr")
 #define NNCC_PART "sub r3, r3, r2\n sub r5, r5, r4\n"
 #define NNCC_EVEN(a) "lsl " a ", " a ", #1\n"
 #define NNCC_ODD(a) "asr " a ", " a ", #7\n"
@@ -21,7 +13,7 @@
 NNCC_DSP_NAKED void nncc_dsp_matmul_1row_s8(NNCC_DSP_ARG const nncc_dsp_matmul_params *p, NNCC_DSP_ARG const void *x,
                                             NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG int8_t *y)
 {
-    __asm volatile(NNCC_MAT1(NNCC_EIGHT, "27", "3", NNCC_PART, NNCC_EVEN, NNCC_ODD));
+    __asm volatile(NNCC_MAT1(NNCC_NARROW_EIGHT, "27", "3", NNCC_PART, NNCC_EVEN, NNCC_ODD));
 }
 
 #else

@@ -1,0 +1,177 @@
+/*
+ * nncc_helium_recurrent.h: the products and updates of nncc_lstm_int.h for Helium. A vector of inputs meets the weights
+ * of four units: 5 loads and 4 VMLADAVA for 64 (int16: 32) MACs; 17 instructions for the four sums.
+ */
+#ifndef NNCC_HELIUM_RECURRENT_H
+#define NNCC_HELIUM_RECURRENT_H
+
+#include "nncc_helium_core.h"
+
+#if !NNCC_HELIUM_MVE
+#define NNCC_RECURRENT_PORTABLE
+#endif
+
+#include "nncc_recurrent_plain.h"
+
+#if NNCC_HELIUM_MVE
+
+#include <arm_mve.h>
+
+static inline const void *nncc_prepared(const nncc_elem *x, int32_t n, void *room)
+{
+    (void)n;
+    (void)room;
+    return x;
+}
+
+/* X: a vector of inputs. MAC: weights of a unit for it. */
+#if NNCC_ELEM_MAX == 127
+#define NNCC_GATE_LANES 16
+#define NNCC_GATE_CTP "vctp.8 r9\n\t"
+#define NNCC_GATE_X "vldrb.8 q0, [r1], #16\n\t"
+#define NNCC_GATE_X_LAST "vldrbt.8 q0, [r1]\n\t"
+#define NNCC_GATE_MAC(acc) "vldrb.8 q1, [r3], #16\n\tvmladava.s8 " acc ", q1, q0\n\t"
+#define NNCC_GATE_MAC_LAST(acc) "vldrb.8 q1, [r3]\n\tadd r3, r3, r9\n\tvmladava.s8 " acc ", q1, q0\n\t"
+#else
+#define NNCC_GATE_LANES 8
+#define NNCC_GATE_CTP "vctp.16 r9\n\t"
+#define NNCC_GATE_X "vldrh.16 q0, [r1], #16\n\t"
+#define NNCC_GATE_X_LAST "vldrht.16 q0, [r1]\n\t"
+#define NNCC_GATE_MAC(acc) "vldrb.s16 q1, [r3], #8\n\tvmladava.s16 " acc ", q1, q0\n\t"
+#define NNCC_GATE_MAC_LAST(acc) "vldrb.s16 q1, [r3]\n\tadd r3, r3, r9\n\tvmladava.s16 " acc ", q1, q0\n\t"
+#endif
+#define NNCC_GATE_FOUR(mac) mac("r0") mac("r2") mac("r4") mac("r6")
+
+/*
+ * All groups of four. The last vector of inputs may be short: it is filled up with zeros, which meet the weights that
+ * follow. q5: multiplier, q6: shift to the left, q7: shift to the right, as a negative number. Ties of the right shift
+ * go away from zero, those of no shift do not move.
+ */
+#define NNCC_GATE_ASM(ADD) \
+    __asm volatile("ldrd r0, r2, [r12]\n\t" \
+                   "ldr r4, [r12, #8]\n\t" \
+                   "vdup.32 q5, r0\n\t" \
+                   "vdup.32 q6, r2\n\t" \
+                   "vdup.32 q7, r4\n\t" NNCC_GATE_CTP "1:\n\t" \
+                   "ldrd r0, r2, [r3], #8\n\t" \
+                   "ldrd r4, r6, [r3], #8\n\t" \
+                   "mov r1, r8\n\t" \
+                   "wls lr, r10, 3f\n" \
+                   "2:\n\t" NNCC_GATE_X NNCC_GATE_FOUR( \
+                       NNCC_GATE_MAC) "le lr, 2b\n" \
+                                      "3:\n\t" \
+                                      "vpst\n\t" NNCC_GATE_X_LAST NNCC_GATE_FOUR( \
+                                          NNCC_GATE_MAC_LAST) "vmov q0[2], q0[0], r0, r4\n\t" \
+                                                              "vmov q0[3], q0[1], r2, r6\n\t" \
+                                                              "vshl.s32 q0, q0, q6\n\t" \
+                                                              "vqrdmulh.s32 q0, q0, q5\n\t" \
+                                                              "vand q1, q0, q7\n\t" \
+                                                              "vshr.s32 q1, q1, #31\n\t" \
+                                                              "vadd.i32 q0, q0, q1\n\t" \
+                                                              "vrshl.s32 q0, q0, q7\n\t" ADD "vqmovnb.s32 q0, q0\n\t" \
+                                                              "vstrh.32 q0, [r5], #8\n\t" \
+                                                              "subs r11, r11, #1\n\t" \
+                                                              "bne 1b\n\t" \
+                   : "+r"(at), "+r"(to), "+r"(left) \
+                   : "r"(from), "r"(rest), "r"(full), "r"(scale) \
+                   : "r0", "r1", "r2", "r4", "r6", "lr", "q0", "q1", "q5", "q6", "q7", "cc", "memory")
+
+/* The products of n elements with 4 * groups units of one gate. */
+static const int8_t *nncc_gate(const nncc_gate_scale *s, const void *x, int32_t n, const int8_t *w, int32_t groups,
+                               int16_t *z, int32_t add)
+{
+    const int32_t scales[3] = {s->multiplier, s->shift > 0 ? s->shift : 0, s->shift < 0 ? s->shift : 0};
+    const int32_t whole = (n - 1) / NNCC_GATE_LANES;
+    NNCC_REG(const int8_t *, at, "r3", w);
+    NNCC_REG(int16_t *, to, "r5", z);
+    NNCC_REG(const void *, from, "r8", x);
+    NNCC_REG(int32_t, rest, "r9", n - NNCC_GATE_LANES * whole);
+    NNCC_REG(int32_t, full, "r10", whole);
+    NNCC_REG(int32_t, left, "r11", groups);
+    NNCC_REG(const int32_t *, scale, "r12", scales);
+
+    if (add != 0) {
+        NNCC_GATE_ASM("vldrh.s32 q1, [r5]\n\tvadd.i32 q0, q0, q1\n\t");
+    } else {
+        NNCC_GATE_ASM("");
+    }
+    return at;
+}
+
+/* nncc_sigmoid_line without a clamp. */
+static inline int32x4_t nncc_line4(uint32x4_t m, const int bits)
+{
+    const uint32x4_t at = vshlq_r_u32(m, -bits);
+    const uint32x4_t low = vldrhq_gather_shifted_offset_u32(nncc_sigmoid_points, at);
+    const uint32x4_t high = vldrhq_gather_shifted_offset_u32(nncc_sigmoid_points + 1, at);
+    const uint32x4_t part = vsubq_u32(m, vshlq_r_u32(at, bits));
+
+    return vreinterpretq_s32_u32(vaddq_u32(vshlq_r_u32(low, bits), vmulq_u32(part, vsubq_u32(high, low))));
+}
+
+/* r where the sign is 0, -r where it is -1. */
+static inline int32x4_t nncc_signed4(int32x4_t r, int32x4_t sign)
+{
+    return vsubq_s32(veorq_s32(r, sign), sign);
+}
+
+/* nncc_sigmoid_q15 of four gates: three times an int16 does not reach the last point. */
+static inline int32x4_t nncc_sigmoid4(const int16_t *z)
+{
+    const int32x4_t x = vmulq_n_s32(vldrhq_s32(z), 3);
+    const int32x4_t r = nncc_line4(vreinterpretq_u32_s32(vabsq_s32(x)), 9);
+
+    return vaddq_n_s32(nncc_signed4(vsubq_n_s32(vrshrq_n_s32(r, 10), 16384), vshrq_n_s32(x, 31)), 16384);
+}
+
+/* nncc_tanh_q15 of four values. */
+static inline int32x4_t nncc_tanh4(int32x4_t x)
+{
+    const uint32x4_t m = vminq_u32(vreinterpretq_u32_s32(vabsq_s32(x)), vdupq_n_u32((255u << 8) - 1u));
+
+    return nncc_signed4(vsubq_n_s32(vrshrq_n_s32(nncc_line4(m, 8), 8), 32768), vshrq_n_s32(x, 31));
+}
+
+/* nncc_rq_power; down is the exponent as a negative number. */
+static inline int32x4_t nncc_rq_power4(int32x4_t v, int32_t down)
+{
+    const int32x4_t half = vrshrq_n_s32(v, 1);
+
+    return vrshlq_n_s32(vaddq_s32(half, vshrq_n_s32(half, 31)), down);
+}
+
+/* Four values of the hidden state. */
+static inline void nncc_hidden4(const nncc_recurrent_params *p, int32x4_t v, nncc_elem *h)
+{
+    v = vqrdmulhq_n_s32(v, p->output.multiplier);
+    v = vrshlq_n_s32(vaddq_s32(v, vshrq_n_s32(v, 31)), p->output.shift);
+    v = vaddq_n_s32(v, p->zero);
+#if NNCC_ELEM_MAX == 127
+    v = vreinterpretq_s32_s16(vqmovnbq_s32(vreinterpretq_s16_s32(v), v));
+    v = vreinterpretq_s32_s8(vqmovnbq_s16(vreinterpretq_s8_s32(v), vreinterpretq_s16_s32(v)));
+    vstrbq_s32(h, v);
+#else
+    vstrhq_s32(h, vreinterpretq_s32_s16(vqmovnbq_s32(vreinterpretq_s16_s32(v), v)));
+#endif
+}
+
+static inline void nncc_lstm_update(const nncc_recurrent_params *p, const int16_t *z, int16_t *c, nncc_elem *h)
+{
+    const int32_t whole = nncc_whole4(p->units), add = -(p->state_power + 29), left = p->state_power + 12;
+
+    for (int32_t u = 0; u < whole; u += 4) {
+        const int32x4_t fresh = nncc_rq_power4(
+            vmulq_s32(nncc_sigmoid4(z + u), nncc_tanh4(vmulq_n_s32(vldrhq_s32(z + 3 * whole + u), 3))), add);
+        const int32x4_t kept = nncc_rq_power4(vmulq_s32(nncc_sigmoid4(z + 2 * whole + u), vldrhq_s32(c + u)), -14);
+        int32x4_t v = vaddq_s32(kept, fresh);
+        int16x8_t narrow = vqmovnbq_s32(vreinterpretq_s16_s32(v), v);
+
+        vstrhq_s32(c + u, vreinterpretq_s32_s16(narrow));
+        v = nncc_tanh4(vrshlq_n_s32(vmulq_n_s32(vmovlbq_s16(narrow), 3), left));
+        nncc_hidden4(p, vmulq_s32(nncc_sigmoid4(z + whole + u), v), h + u);
+    }
+}
+
+#endif
+
+#endif /* NNCC_HELIUM_RECURRENT_H */
