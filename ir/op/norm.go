@@ -207,7 +207,7 @@ type RMSNormalizationAttrs struct {
 var RMSNormalization = def(ir.OpDef{
 	Name: "RMSNormalization", Doc: "x over its root mean square over the dimensions from axis on, then scale",
 	Attrs: ir.Declare[RMSNormalizationAttrs](),
-	MinIn: 2, Pattern: ir.Opaque,
+	MinIn: 2, Pattern: ir.Opaque, EvalQ: evalLayerNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
 			return nil, err

@@ -7,14 +7,13 @@ import (
 )
 
 // Quantised normalisations are nncc's kernels where data and result are int8
-// with one scale each, and scale and bias are constants: sums are exact
-// integers, the rest is float64 in an order that the C header states. Anything
-// else follows ir.EvalDequantised.
+// with one scale each, and scale and bias are constants: fixed point with exact
+// statistics (ir/qref, README.md). Anything else follows ir.EvalDequantised.
 
-// NormConstants are scale (input 1) and bias (input 2, nil where absent) of a
-// normalisation as the reals that they stand for, one for each of size
-// elements. ok is false where they are not constant or of another size.
-func NormConstants(n *ir.Node, size int) (scale, bias []float64, ok bool) {
+// normConstants are scale (input 1) and bias (input 2, nil where absent) of a
+// normalisation as the reals that they stand for, one for each element of the
+// given shape. ok is false where they are not constant or of another size.
+func normConstants(n *ir.Node, shape []int) (scale, bias []float64, ok bool) {
 	read := func(i int) ([]float64, bool) {
 		v := n.Input(i)
 		switch {
@@ -29,10 +28,8 @@ func NormConstants(n *ir.Node, size int) (scale, bias []float64, ok bool) {
 		} else if !d.DType.IsFloat() {
 			return nil, false
 		}
-		if d.Len() == 1 && size > 1 {
-			d = expand(d, []int{size})
-		}
-		return d.Floats(), d.Len() == size
+		d = expand(d, shape)
+		return d.Floats(), d.Len() == product(shape)
 	}
 	scale, ok = read(1)
 	if !ok {
@@ -51,69 +48,72 @@ func normScales(n *ir.Node) (in, out qref.QP, ok bool) {
 		qref.QP{Scale: y.Quant.Scale[0], Zero: y.Quant.Zero[0]}, true
 }
 
-// LayerNormS8 are the arguments of nncc_layer_norm_s8 for a quantised
-// LayerNormalization; ok is false where the kernel does not apply.
-func LayerNormS8(n *ir.Node) (p *qref.LayerNormParams, scale, bias []float64, ok bool) {
+// normFixed are the fixed-point constants of a normalisation of size values each,
+// with scale and bias for each element of the given shape.
+func normFixed(n *ir.Node, size int, shape []int) (*qref.Norm, bool) {
 	in, out, ok := normScales(n)
-	if !ok {
-		return nil, nil, nil, false
+	if !ok || size < 1 || n.In[0].Type.Elems() == 0 {
+		return nil, false
 	}
+	scale, bias, ok := normConstants(n, shape)
+	if !ok {
+		return nil, false
+	}
+	return qref.NewNorm(size, float64(ir.AttrsOf[EpsilonAttr](n).Epsilon), in, out, scale, bias)
+}
+
+// LayerNormS8 are the arguments of nncc_layer_norm_s8 for a quantised
+// LayerNormalization or RMSNormalization; ok is false where the kernel does not
+// apply.
+func LayerNormS8(n *ir.Node) (p *qref.LayerNormParams, m *qref.Norm, ok bool) {
 	s := n.In[0].Type.Shape
 	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(s))
 	if err != nil {
-		return nil, nil, nil, false
+		return nil, nil, false
 	}
-	rows, size := product(s[:axis]), product(s[axis:])
-	if rows*size == 0 || size > 1<<22 {
-		return nil, nil, nil, false
+	size := product(s[axis:])
+	if m, ok = normFixed(n, size, s[axis:]); !ok {
+		return nil, nil, false
 	}
-	p = &qref.LayerNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale),
-		Epsilon: float64(ir.AttrsOf[EpsilonAttr](n).Epsilon),
-		Rows:    int32(rows), Len: int32(size), InZero: in.Zero, OutZero: out.Zero, ActMin: -128, ActMax: 127}
-	scale, bias, ok = NormConstants(n, size)
-	return p, scale, bias, ok
+	p = &qref.LayerNormParams{Norm: m.Fixed, Rows: int32(product(s[:axis])), Len: int32(size), Center: 1}
+	if n.Op.Name == "RMSNormalization" { // the variable refers to this function
+		p.Center, p.Zero = 0, n.In[0].Type.Quant.Zero[0]
+	}
+	return p, m, true
 }
 
 func evalLayerNormQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	p, scale, bias, ok := LayerNormS8(n)
+	p, m, ok := LayerNormS8(n)
 	if !ok {
 		return ir.EvalDequantised(n, in)
 	}
 	y := tensor.New(tensor.I8, in[0].Shape)
-	return []*tensor.Dense{y}, qref.LayerNorm(p, tensor.As[int8](in[0]), scale, bias, tensor.As[int8](y))
+	return []*tensor.Dense{y}, qref.LayerNorm(p, m, tensor.As[int8](in[0]), tensor.As[int8](y))
 }
 
 // GroupNormS8 are the arguments of nncc_group_norm_s8 for a quantised
 // InstanceNormalization or GroupNormalization, on channels-last data.
-func GroupNormS8(n *ir.Node) (p *qref.GroupNormParams, scale, bias []float64, ok bool) {
-	in, out, ok := normScales(n)
-	if !ok {
-		return nil, nil, nil, false
-	}
+func GroupNormS8(n *ir.Node) (p *qref.GroupNormParams, m *qref.Norm, ok bool) {
 	s := n.In[0].Type.Shape
 	groups := s[1]
 	if hasAttr(n.Op, "num_groups") {
 		groups = ir.AttrsOf[GroupNormalizationAttrs](n).NumGroups
 	}
-	if product(s) == 0 || product(s[1:])/groups > 1<<22 {
-		return nil, nil, nil, false
+	if m, ok = normFixed(n, product(s[1:])/max(groups, 1), s[1:2]); !ok {
+		return nil, nil, false
 	}
-	p = &qref.GroupNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale),
-		Epsilon: float64(ir.AttrsOf[EpsilonAttr](n).Epsilon),
-		Batch:   int32(s[0]), Spatial: int32(product(s[2:])), Channels: int32(s[1]), Groups: int32(groups),
-		InZero: in.Zero, OutZero: out.Zero, ActMin: -128, ActMax: 127}
-	scale, bias, ok = NormConstants(n, s[1])
-	return p, scale, bias, ok && bias != nil
+	return &qref.GroupNormParams{Norm: m.Fixed, Batch: int32(s[0]), Spatial: int32(product(s[2:])),
+		Channels: int32(s[1]), Groups: int32(groups)}, m, true
 }
 
 func evalGroupNormQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	p, scale, bias, ok := GroupNormS8(n)
+	p, m, ok := GroupNormS8(n)
 	if !ok {
 		return ir.EvalDequantised(n, in)
 	}
 	x := swapInner(int(p.Batch), int(p.Channels), int(p.Spatial), tensor.As[int8](in[0]))
 	y := make([]int8, len(x))
-	if err := qref.GroupNorm(p, x, scale, bias, y); err != nil {
+	if err := qref.GroupNorm(p, m, x, y); err != nil {
 		return nil, ir.Errf(n, "kernel", "%v", err)
 	}
 	return outs(tensor.Of(in[0].Shape, swapInner(int(p.Batch), int(p.Spatial), int(p.Channels), y)))

@@ -80,64 +80,115 @@ func randF64(r *rand.Rand, n int32) []float64 {
 func TestOwnNormS8(t *testing.T) {
 	d := ownDriver(t)
 	r := ownRand(58)
-	for range 200 {
+	for i := range 400 {
 		in, out := randQP(r), randQP(r)
 		out.Scale += 0.01
-		p := LayerNormParams{InScale: float64(in.Scale), OutScale: float64(out.Scale),
-			Epsilon: []float64{1e-5, 1e-3, 0}[r.IntN(3)],
-			Rows:    between(r, 1, 4), Len: between(r, 1, 40), InZero: in.Zero, OutZero: out.Zero}
-		p.ActMin, p.ActMax = randAct(r, out)
-		x := randS8(r, p.Rows*p.Len)
-		if r.IntN(5) == 0 { // variance 0
-			x = make([]int8, len(x))
+		rows, n := int(between(r, 1, 4)), int(between(r, 1, 40))
+		if i%40 == 0 {
+			n = 1 << r.IntN(18)
 		}
-		scale, bias := randF64(r, p.Len), randF64(r, p.Len)
+		epsilon := []float64{1e-5, 1e-3, 0, 1e4}[r.IntN(4)]
+		scale, bias := randF64(r, int32(n)), randF64(r, int32(n))
 		if r.IntN(4) == 0 {
 			bias = nil
 		}
-		y, want := make([]int8, len(x)), make([]int8, len(x))
-		must(t, LayerNorm(&p, x, scale, bias, want))
-		d.call(t, "nncc_layer_norm_s8", p, x, scale, bias, y)
-		same(t, "layer_norm_s8", p, y, want)
-		if p.Epsilon > 0 {
-			nearLayerNorm(t, &p, x, scale, bias, want)
+		m, ok := NewNorm(n, epsilon, in, out, scale, bias)
+		if !ok {
+			t.Fatalf("no constants for %d values, epsilon %g, %+v to %+v", n, epsilon, in, out)
 		}
-		groups := between(r, 1, 3)
-		q := GroupNormParams{InScale: p.InScale, OutScale: p.OutScale, Epsilon: p.Epsilon, Batch: between(r, 1, 2),
-			Spatial:  between(r, 1, 20),
-			Channels: groups * between(r, 1, 4), Groups: groups, InZero: in.Zero, OutZero: out.Zero, ActMin: p.ActMin,
-			ActMax: p.ActMax}
-		x = randS8(r, q.Batch*q.Spatial*q.Channels)
+		p := LayerNormParams{Norm: m.Fixed, Rows: int32(rows), Len: int32(n), Center: int32(r.IntN(2)), Zero: in.Zero}
+		x := randS8(r, int32(rows*n))
+		if r.IntN(5) == 0 { // variance 0
+			x = make([]int8, len(x))
+		}
+		y, want := make([]int8, len(x)), make([]int8, len(x))
+		must(t, LayerNorm(&p, m, x, want))
+		d.call(t, "nncc_layer_norm_s8", p, x, m.Terms(), y)
+		same(t, "layer_norm_s8", p, y, want)
+		nearNorm(t, &normCase{n, epsilon, in, out, scale, bias, p.Center == 1}, m, x, want)
+
+		groups, width := between(r, 1, 9), between(r, 1, 6)
+		q := GroupNormParams{Batch: between(r, 1, 2), Spatial: between(r, 1, 20), Channels: groups * width,
+			Groups: groups}
 		scale, bias = randF64(r, q.Channels), randF64(r, q.Channels)
+		if m, ok = NewNorm(int(q.Spatial*width), epsilon, in, out, scale, bias); !ok {
+			t.Fatalf("no constants for %+v", q)
+		}
+		q.Norm = m.Fixed
+		x = randS8(r, q.Batch*q.Spatial*q.Channels)
 		y, want = make([]int8, len(x)), make([]int8, len(x))
-		must(t, GroupNorm(&q, x, scale, bias, want))
-		d.call(t, "nncc_group_norm_s8", q, x, scale, bias, y)
+		must(t, GroupNorm(&q, m, x, want))
+		d.call(t, "nncc_group_norm_s8", q, x, m.Pairs(), y)
 		same(t, "group_norm_s8", q, y, want)
+		nearGroups(t, &normCase{int(q.Spatial * width), epsilon, in, out, scale, bias, true}, m, &q, x, want)
 	}
 }
 
-// nearLayerNorm checks the reference against the textbook formula: values away
-// from a tie must agree exactly.
-func nearLayerNorm(t *testing.T, p *LayerNormParams, x []int8, scale, bias []float64, y []int8) {
+// normCase is a normalisation of n values each as its definition has it.
+type normCase struct {
+	n           int
+	epsilon     float64
+	in, out     QP
+	scale, bias []float64
+	center      bool
+}
+
+// near checks results for values of one group against the textbook formula,
+// within the bound of README.md; channel is the place of a value's scale.
+func (c *normCase) near(t *testing.T, m *Norm, x, y []int8, channel func(i int) int) {
 	t.Helper()
-	n := int(p.Len)
+	mean, sq, most := float64(c.in.Zero), 0.0, 0.0
+	if c.center {
+		mean = 0
+		for _, v := range x {
+			mean += float64(v) / float64(c.n)
+		}
+	}
+	for _, v := range x {
+		sq += (float64(v) - mean) * (float64(v) - mean)
+	}
+	for _, s := range c.scale {
+		most = max(most, math.Abs(s)/float64(c.out.Scale))
+	}
+	in, out := float64(c.in.Scale), float64(c.out.Scale)
+	root := math.Sqrt(sq/float64(c.n)*in*in + c.epsilon)
 	for i, got := range y {
-		row := x[i/n*n:][:n]
-		mean, sq := 0.0, 0.0
-		for _, v := range row {
-			mean += float64(v) * p.InScale / float64(n)
+		v := 0.0
+		if root > 0 {
+			v = (float64(x[i]) - mean) * in / root
 		}
-		for _, v := range row {
-			sq += (float64(v)*p.InScale - mean) * (float64(v)*p.InScale - mean)
+		w := v * c.scale[channel(i)]
+		if c.bias != nil {
+			w += c.bias[channel(i)]
 		}
-		v := (float64(x[i])*p.InScale - mean) / math.Sqrt(sq/float64(n)+p.Epsilon) * scale[i%n]
-		if bias != nil {
-			v += bias[i%n]
-		}
-		v /= p.OutScale
-		lo, hi := roundAway(v-1e-6, p.OutZero, p.ActMin, p.ActMax), roundAway(v+1e-6, p.OutZero, p.ActMin, p.ActMax)
+		w /= out
+		bound := math.Abs(v)*most*1.1/(1<<15) + 130/math.Exp2(float64(m.Fixed.Shift)) + 1e-9
+		lo := roundAway(w-bound, c.out.Zero, -128, 127)
+		hi := roundAway(w+bound, c.out.Zero, -128, 127)
 		if int32(got) < lo || int32(got) > hi {
-			t.Fatalf("LayerNorm: element %d is %d, want %g + %d\n%+v", i, got, v, p.OutZero, *p)
+			t.Fatalf("element %d is %d, want %g + %d, bound %g\n%+v", i, got, w, c.out.Zero, bound, m.Fixed)
+		}
+	}
+}
+
+func nearNorm(t *testing.T, c *normCase, m *Norm, x, y []int8) {
+	t.Helper()
+	for at := 0; at < len(x); at += c.n {
+		c.near(t, m, x[at:at+c.n], y[at:at+c.n], func(i int) int { return i })
+	}
+}
+
+func nearGroups(t *testing.T, c *normCase, m *Norm, q *GroupNormParams, x, y []int8) {
+	t.Helper()
+	width := int(q.Channels / q.Groups)
+	for b := range int(q.Batch) {
+		for g := range int(q.Groups) {
+			var gx, gy []int8
+			for s := range int(q.Spatial) {
+				at := (b*int(q.Spatial)+s)*int(q.Channels) + g*width
+				gx, gy = append(gx, x[at:at+width]...), append(gy, y[at:at+width]...)
+			}
+			c.near(t, m, gx, gy, func(i int) int { return g*width + i%width })
 		}
 	}
 }

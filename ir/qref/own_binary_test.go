@@ -77,7 +77,7 @@ func TestOwnBinaryS8(t *testing.T) {
 			v := p.Op.Eval(float64(int32(int8(a))-p.AZero)*p.AScale, float64(int32(int8(b))-p.BZero)*p.BScale)
 			return uint8(roundAway(v/p.OutScale, p.OutZero, p.ActMin, p.ActMax))
 		}, func(v uint8) bool { return slices.Contains(b, int8(v)) })
-		ua, ub, y, u := bits(a), bits(b), make([]uint8, len(want)), bits(want)
+		ua, ub, y, u := bitsOf(a), bitsOf(b), make([]uint8, len(want)), bitsOf(want)
 		d.call(t, "nncc_lut2_s8", p.Bcast, ua, ub, tab.RowOf[:], tab.Rows, y)
 		same(t, "table2", p.Bcast, y, u)
 		must(t, Table2(&p.Bcast, tab, ua, ub, y))
@@ -89,7 +89,7 @@ func TestOwnBinaryS8(t *testing.T) {
 	}
 }
 
-func bits(x []int8) []uint8 {
+func bitsOf(x []int8) []uint8 {
 	u := make([]uint8, len(x))
 	for i, v := range x {
 		u[i] = uint8(v)

@@ -143,7 +143,7 @@ var scalarOut = map[*ir.OpDef]*ir.Quant{
 
 // normalisations keep their parameters in float.
 var normalisations = []*ir.OpDef{op.LayerNormalization, op.InstanceNormalization, op.GroupNormalization,
-	op.BatchNormalization}
+	op.RMSNormalization, op.BatchNormalization}
 
 // computeRule covers the other operators with an integer form.
 func computeRule(n *ir.Node, r *rule) bool {

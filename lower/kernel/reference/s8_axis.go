@@ -159,29 +159,36 @@ var resizeS8Row = &kernel.Kernel{
 	},
 }
 
-var layerNormS8Row = &kernel.Kernel{
-	Name: "nncc_layer_norm_s8", Library: "nncc", Doc: "int8 layer normalisation",
-	Ops: []*ir.OpDef{op.LayerNormalization},
-	Rules: rules("NNCC-LAYERNORM-S8", int8Ends, nonEmpty, oneOutput,
-		cond{"constant scale and bias, rows of at most 2^22 elements", func(n *kernel.Node) string {
-			if _, _, _, ok := op.LayerNormS8(n.Node); !ok {
-				return "scale or bias is computed at run time, or rows are longer than 2^22 elements; want constants " +
-					"and shorter rows"
-			}
-			return ""
-		}}), Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		p, scale, bias, _ := op.LayerNormS8(n.Node)
-		l := start(n.Node, "nncc_layer_norm_s8")
-		f := append(scaleFields(n.Node), call.F("epsilon", f64(p.Epsilon)))
-		f = append(f, ints("rows", int(p.Rows), "len", int(p.Len), "in_zero", int(p.InZero), "out_zero", int(p.OutZero),
-			"act_min", math.MinInt8, "act_max", math.MaxInt8)...)
-		var b call.Arg = call.Null{}
-		if bias != nil {
-			b = f64Blob("bias", bias)
+// normRule is the rule that a normalisation has its fixed-point form.
+func normRule[P any](of func(n *ir.Node) (P, *qref.Norm, bool)) cond {
+	return cond{"constant scale and bias, groups of at most 2^22 elements", func(n *kernel.Node) string {
+		if _, _, ok := of(n.Node); !ok {
+			return "scale or bias is computed at run time or not finite, or more than 2^22 elements are normalised " +
+				"together; want constants and smaller groups"
 		}
-		l.call("nncc_layer_norm_s8", params("nncc_layer_norm_s8_params", f...), l.in(0), f64Blob("scale", scale), b,
+		return ""
+	}}
+}
+
+// normField are the constants of a normalisation.
+func normField(p qref.NormFixed) call.Field {
+	return call.F("norm", call.Nested{Fields: ints("eps", int(p.Eps), "eps_shift", int(p.EpsShift), "up", int(p.Up),
+		"root", int(p.Root), "shift", int(p.Shift))})
+}
+
+var layerNormS8Row = &kernel.Kernel{
+	Name: "nncc_layer_norm_s8", Library: "nncc", Doc: "int8 layer and root mean square normalisation",
+	Ops:    []*ir.OpDef{op.LayerNormalization, op.RMSNormalization},
+	Rules:  rules("NNCC-LAYERNORM-S8", int8Ends, nonEmpty, oneOutput, normRule(op.LayerNormS8)),
+	Layout: natural,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		p, m, _ := op.LayerNormS8(n.Node)
+		l := start(n.Node, "nncc_layer_norm_s8")
+		f := append([]call.Field{normField(p.Norm)}, ints("rows", int(p.Rows), "len", int(p.Len), "center",
+			int(p.Center), "zero", int(p.Zero))...)
+		l.call("nncc_layer_norm_s8", params("nncc_layer_norm_s8_params", f...), l.in(0), i32Blob("terms", m.Terms()),
 			l.out(0))
+		l.low.Unused = unusedTail(n.Node)
 		l.inPlace(0)
 		return l.low
 	},
@@ -189,25 +196,17 @@ var layerNormS8Row = &kernel.Kernel{
 
 var groupNormS8Row = &kernel.Kernel{
 	Name: "nncc_group_norm_s8", Library: "nncc", Doc: "int8 normalisation of groups of channels",
-	Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
-	Rules: rules("NNCC-GROUPNORM-S8", int8Ends, nonEmpty,
-		cond{"constant scale and bias, groups of at most 2^22 elements", func(n *kernel.Node) string {
-			if _, _, _, ok := op.GroupNormS8(n.Node); !ok {
-				return "scale or bias is computed at run time, or groups are larger than 2^22 elements; want " +
-					"constants " +
-					"and smaller groups"
-			}
-			return ""
-		}}), Layout: spatial,
+	Ops:    []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
+	Rules:  rules("NNCC-GROUPNORM-S8", int8Ends, nonEmpty, normRule(op.GroupNormS8)),
+	Layout: spatial,
 	Lower: func(n *kernel.Node) *call.Lowered {
-		p, scale, bias, _ := op.GroupNormS8(n.Node)
+		p, m, _ := op.GroupNormS8(n.Node)
 		l := start(n.Node, "nncc_group_norm_s8")
-		f := append(scaleFields(n.Node), call.F("epsilon", f64(p.Epsilon)))
-		f = append(f, ints("batch", int(p.Batch), "spatial", int(p.Spatial), "channels", int(p.Channels), "groups",
-			int(p.Groups),
-			"in_zero", int(p.InZero), "out_zero", int(p.OutZero), "act_min", math.MinInt8, "act_max", math.MaxInt8)...)
-		l.call("nncc_group_norm_s8", params("nncc_group_norm_s8_params", f...), l.in(0), f64Blob("scale", scale),
-			f64Blob("bias", bias), l.out(0))
+		f := append([]call.Field{normField(p.Norm)}, ints("batch", int(p.Batch), "spatial", int(p.Spatial), "channels",
+			int(p.Channels), "groups", int(p.Groups))...)
+		l.call("nncc_group_norm_s8", params("nncc_group_norm_s8_params", f...), l.in(0), i32Blob("terms", m.Pairs()),
+			l.out(0))
+		l.low.Unused = unusedTail(n.Node)
 		l.inPlace(0)
 		return l.low
 	},

@@ -30,7 +30,7 @@
 #ifndef MLA_FORMAT_H
 #define MLA_FORMAT_H
 
-#define MLA_MAJOR 1
+#define MLA_MAJOR 2
 #define MLA_MINOR 1
 
 #define MLA_HEADER_BYTES 128
@@ -94,10 +94,10 @@
  *     dilation_w pad_top pad_left pad_bottom pad_right count_include_pad center out_zero rescale act_min act_max
  * SOFTMAX: x >y
  *     outer axis inner mult shift diff_min
- * LAYER_NORM: x scale! bias!? >y
- *     in_scale:d out_scale:d epsilon:d rows len in_zero out_zero act_min act_max
- * GROUP_NORM: x scale! bias! >y
- *     in_scale:d out_scale:d epsilon:d batch spatial channels groups in_zero out_zero act_min act_max
+ * LAYER_NORM: x terms! >y
+ *     eps eps_shift up root shift rows len center zero
+ * GROUP_NORM: x terms! >y
+ *     eps eps_shift up root shift batch spatial channels groups
  * TABLE256: x table! >y
  *     count
  * TABLE2: a b row_of! rows! >y

@@ -308,33 +308,52 @@ typedef struct
 
 /* ---- normalisation --------------------------------------------------------------------------- */
 
+/*
+ * Statistics of n int8 values in fixed point. With exact integers S = sum of x, Q = sum of x*x and V = n*Q - S*S, which
+ * is n*n times the variance in squares of the input's steps:
+ *     D = V * 2^up + eps * 2^eps_shift        (V / 2^-up, floor, where up is negative)
+ *     m, d: D * 2^d is m * 2^32 and a rest, d even, m in [2^30, 2^32)
+ *     r = 2^46 / sqrt(m) as two steps of Newton's in 32 bits give it (nncc_norm_s8.c), 1.2e-6 off at most
+ *     scale = (n * r + 2^(e-1)) >> e,  offset = (S * r + 2^(e-1)) >> e,  e = 62 - root - d/2, limited to [1, 62]
+ * so that x * scale - offset is the normalised value times 2^f. Where V is 0 both are 0.
+ */
+typedef struct
+{
+    int32_t eps, eps_shift; /* 0 to 31 */
+    int32_t up;             /* -62 to 62 */
+    int32_t root;           /* f + up / 2 */
+    int32_t shift;          /* fraction bits of a result, 1 to 24 */
+} nncc_norm_s8_params;
+
 /* Rows of len elements (at most 2^22). */
 typedef struct
 {
-    double in_scale, out_scale, epsilon;
+    nncc_norm_s8_params norm;
     int32_t rows, len;
-    int32_t in_zero, out_zero;
-    int32_t act_min, act_max;
+    int32_t center; /* 1: LayerNormalization; 0: RMSNormalization */
+    int32_t zero;   /* zero point of x, read where center is 0: Q is then of x - zero, S is n * zero, V is n * Q */
 } nncc_layer_norm_s8_params;
 
 /*
- * LayerNormalization. With d = x - in_zero, n = len and exact integer sums S, SS of d and d*d, in double and this
- * order: var = (n*SS - S*S) / (n*n) * in_scale * in_scale;   k = in_scale / (sqrt(var + epsilon) * n) y =
- * clamp(round_half_away(((n*d - S) * k * scale[i] + bias[i]) / out_scale) + out_zero) x, y [rows,len]; scale [len],
- * bias [len] or NULL. In place.
+ * LayerNormalization and RMSNormalization, modulo 2^32, with the scale and offset of the row:
+ *     y = clamp((((x * scale - offset) * a[i] >> 16) + b[i]) >> shift), all shifts floor.
+ * terms has six words for four elements of a row: their a, 16 bits each, then their b; the last group is filled up.
+ * x, y [rows,len]. In place.
  */
 /* KERNELS(nncc_layer_norm_s8) */
 
 /* Statistics over spatial positions and the channels of a group; groups == channels is InstanceNormalization. */
 typedef struct
 {
-    double in_scale, out_scale, epsilon;
+    nncc_norm_s8_params norm;
     int32_t batch, spatial, channels, groups;
-    int32_t in_zero, out_zero;
-    int32_t act_min, act_max;
 } nncc_group_norm_s8_params;
 
-/* x, y [batch,spatial,channels]; scale, bias [channels]. Arithmetic as nncc_layer_norm_s8. In place. */
+/*
+ * Modulo 2^32, with the scale and offset of the group and {a, b}, the terms of the channel, a of 16 bits:
+ *     y = clamp((x * A + B) >> shift),  A = (scale * a + 2^15) >> 16,  B = b - ((offset * a + 2^15) >> 16)
+ * x, y [batch,spatial,channels]; terms [channels,2]. In place.
+ */
 /* KERNELS(nncc_group_norm_s8) */
 
 #ifdef __cplusplus

@@ -72,33 +72,36 @@ void mla_do_softmax(mla_command *c)
     }
 }
 
+/* The constants of a normalisation in fixed point. */
+static void mla_norm(mla_command *c, nncc_norm_s8_params *p)
+{
+    p->eps = mla_in(c, 0, INT32_MAX);
+    p->eps_shift = mla_in(c, 0, 31);
+    p->up = mla_in(c, -62, 62);
+    p->root = mla_in(c, -62, 124);
+    p->shift = mla_in(c, 1, 24);
+}
+
 void mla_do_layer_norm(mla_command *c)
 {
     nncc_layer_norm_s8_params p;
     const int8_t *x;
-    const double *scale;
-    const double *bias = NULL;
+    const int32_t *terms;
     int8_t *y;
     uint64_t n;
 
-    p.in_scale = mla_f64(c);
-    p.out_scale = mla_f64(c);
-    p.epsilon = mla_f64(c);
+    mla_norm(c, &p.norm);
     p.rows = mla_dim(c);
     p.len = mla_in(c, 1, MLA_MAX_AREA);
-    p.in_zero = mla_byte(c);
-    p.out_zero = mla_byte(c);
-    mla_clamp(c, &p.act_min, &p.act_max);
+    p.center = mla_in(c, 0, 1);
+    p.zero = mla_byte(c);
     n = mla_product((uint64_t)p.rows, (uint64_t)p.len);
     x = (const int8_t *)mla_read(c, 0, n, 1);
-    scale = (const double *)mla_read(c, 1, (uint64_t)p.len, 8);
-    if (mla_has(c, 2) != 0) {
-        bias = (const double *)mla_read(c, 2, (uint64_t)p.len, 8);
-    }
+    terms = (const int32_t *)mla_read(c, 1, mla_product(((uint64_t)p.len + 3u) / 4u, 6), 4);
     y = (int8_t *)mla_write(c, n, 1);
     c->cost = mla_product(n, 2);
     if (mla_ready(c) != 0) {
-        nncc_layer_norm_s8(&p, x, scale, bias, y);
+        nncc_layer_norm_s8(&p, x, terms, y);
     }
 }
 
@@ -106,31 +109,24 @@ void mla_do_group_norm(mla_command *c)
 {
     nncc_group_norm_s8_params p;
     const int8_t *x;
-    const double *scale;
-    const double *bias;
+    const int32_t *terms;
     int8_t *y;
     uint64_t n;
 
-    p.in_scale = mla_f64(c);
-    p.out_scale = mla_f64(c);
-    p.epsilon = mla_f64(c);
+    mla_norm(c, &p.norm);
     p.batch = mla_dim(c);
     p.spatial = mla_dim(c);
     p.channels = mla_dim(c);
     p.groups = mla_dim(c);
-    p.in_zero = mla_byte(c);
-    p.out_zero = mla_byte(c);
-    mla_clamp(c, &p.act_min, &p.act_max);
     mla_want(c, p.channels % p.groups == 0);
     mla_want(c, mla_product((uint64_t)p.spatial, (uint64_t)p.channels) / (uint64_t)p.groups <= MLA_MAX_AREA);
     n = mla_product3(p.batch, p.spatial, p.channels);
     x = (const int8_t *)mla_read(c, 0, n, 1);
-    scale = (const double *)mla_read(c, 1, (uint64_t)p.channels, 8);
-    bias = (const double *)mla_read(c, 2, (uint64_t)p.channels, 8);
+    terms = (const int32_t *)mla_read(c, 1, mla_product((uint64_t)p.channels, 2), 4);
     y = (int8_t *)mla_write(c, n, 1);
     c->cost = mla_product(n, 2);
     if (mla_ready(c) != 0) {
-        nncc_group_norm_s8(&p, x, scale, bias, y);
+        nncc_group_norm_s8(&p, x, terms, y);
     }
 }
 

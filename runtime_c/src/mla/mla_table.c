@@ -11,8 +11,8 @@ static const mla_operation mla_operations[] = {
     {2, 26, 0x00, 0x00, 0, mla_do_avg_pool},      /* AVG_POOL */
     {2, 26, 0x00, 0x00, 0, mla_do_max_pool},      /* MAX_POOL */
     {2, 6, 0x00, 0x00, 1, mla_do_softmax},        /* SOFTMAX */
-    {4, 12, 0x06, 0x04, 1, mla_do_layer_norm},    /* LAYER_NORM */
-    {4, 14, 0x06, 0x00, 1, mla_do_group_norm},    /* GROUP_NORM */
+    {3, 9, 0x02, 0x00, 1, mla_do_layer_norm},     /* LAYER_NORM */
+    {3, 9, 0x02, 0x00, 1, mla_do_group_norm},     /* GROUP_NORM */
     {3, 1, 0x02, 0x00, 1, mla_do_table256},       /* TABLE256 */
     {5, 25, 0x0c, 0x00, 1, mla_do_table2},        /* TABLE2 */
     {2, 1, 0x00, 0x00, 1, mla_do_xor80},          /* XOR80 */

@@ -1,42 +1,286 @@
-#include "nncc_fp.h"
-
+/*
+ * nncc_group_norm_s8: four channels at a time, down all pixels: once for the sums, once for the results. A single
+ * channel counts as four, which are its every fourth value.
+ */
 #include "nncc_norm_s8.h"
-#include "nncc_round.h"
-#include "nncc_s8.h"
 
-void nncc_group_norm_s8(const nncc_group_norm_s8_params *p, const int8_t *x, const double *scale, const double *bias,
-                        int8_t *y)
+/* Channels that are worked on together. */
+#define NNCC_NORM_LANES 4
+
+/* Adds the values of 1 to 4 channels, `pitch` apart from pixel to pixel, to their sums. */
+#if NNCC_NORM_MVE
+
+static void nncc_norm_columns(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, int32_t *sum,
+                              uint32_t *square)
+{
+    register const int8_t *from __asm("r0") = x;
+    register int32_t step __asm("r1") = pitch;
+    register int32_t *s __asm("r2") = sum;
+    register uint32_t *q __asm("r3") = square;
+    register int32_t n __asm("r4") = lanes;
+    register int32_t count __asm("r5") = rows;
+
+    __asm volatile("vctp.32 %[n]\n\t"
+                   "vmov.i32 q1, #0\n\t"
+                   "vmov.i32 q2, #0\n\t"
+                   "dls lr, %[rows]\n"
+                   "1:\n\t"
+                   "vpst\n\t"
+                   "vldrbt.s32 q0, [%[x]]\n\t"
+                   "add %[x], %[step]\n\t"
+                   "vmul.i32 q3, q0, q0\n\t"
+                   "vadd.i32 q1, q1, q0\n\t"
+                   "vadd.i32 q2, q2, q3\n\t"
+                   "le lr, 1b\n\t"
+                   "vstrw.32 q1, [%[s]]\n\t"
+                   "vstrw.32 q2, [%[q]]\n\t"
+                   : [x] "+r"(from)
+                   : [step] "r"(step), [s] "r"(s), [q] "r"(q), [n] "r"(n), [rows] "r"(count)
+                   : "lr", "q0", "q1", "q2", "q3", "cc", "memory");
+}
+
+static void nncc_norm_scaled(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, const int32_t *scale,
+                             const int32_t *offset, int32_t shift, int8_t *y)
+{
+    register const int8_t *from __asm("r0") = x;
+    register int32_t step __asm("r1") = pitch;
+    register int8_t *to __asm("r2") = y;
+    register const int32_t *a __asm("r3") = scale;
+    register const int32_t *b __asm("r4") = offset;
+    register int32_t up __asm("r5") = 24 - shift;
+    register int32_t n __asm("r6") = lanes;
+    register int32_t count __asm("r8") = rows;
+
+    __asm volatile("vctp.32 %[n]\n\t"
+                   "vldrw.u32 q1, [%[a]]\n\t"
+                   "vldrw.u32 q2, [%[b]]\n\t"
+                   "dls lr, %[rows]\n"
+                   "1:\n\t"
+                   "vpst\n\t"
+                   "vldrbt.s32 q0, [%[x]]\n\t"
+                   "add %[x], %[step]\n\t"
+                   "vmul.i32 q0, q0, q1\n\t"
+                   "vadd.i32 q0, q0, q2\n\t"
+                   "vqshl.s32 q0, %[up]\n\t"
+                   "vshr.s32 q0, q0, #24\n\t"
+                   "vpst\n\t"
+                   "vstrbt.32 q0, [%[y]]\n\t"
+                   "add %[y], %[step]\n\t"
+                   "le lr, 1b\n\t"
+                   : [x] "+r"(from), [y] "+r"(to)
+                   : [step] "r"(step), [a] "r"(a), [b] "r"(b), [up] "r"(up), [n] "r"(n), [rows] "r"(count)
+                   : "lr", "q0", "q1", "q2", "cc", "memory");
+}
+
+#else
+
+static void nncc_norm_columns(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, int32_t *sum,
+                              uint32_t *square)
+{
+#if NNCC_NORM_DSP
+    if (lanes == NNCC_NORM_LANES) {
+        int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        uint32_t q0 = 0, q1 = 0, q2 = 0, q3 = 0;
+
+        for (; rows > 0; rows--) {
+            const uint32_t w = nncc_norm_load4(x), even = NNCC_NORM_EVEN(w), odd = NNCC_NORM_ODD(w);
+
+            x += pitch;
+            __asm("sxtab %0, %0, %1" : "+r"(s0) : "r"(w));
+            __asm("sxtab %0, %0, %1, ror #8" : "+r"(s1) : "r"(w));
+            __asm("sxtab %0, %0, %1, ror #16" : "+r"(s2) : "r"(w));
+            s3 += (int32_t)w >> 24;
+            NNCC_NORM_MAC("smlabb", q0, even, even);
+            NNCC_NORM_MAC("smlatt", q2, even, even);
+            NNCC_NORM_MAC("smlabb", q1, odd, odd);
+            NNCC_NORM_MAC("smlatt", q3, odd, odd);
+        }
+        sum[0] = s0;
+        sum[1] = s1;
+        sum[2] = s2;
+        sum[3] = s3;
+        square[0] = q0;
+        square[1] = q1;
+        square[2] = q2;
+        square[3] = q3;
+        return;
+    }
+#endif
+    for (int32_t c = 0; c < lanes; c++) {
+        const int8_t *from = x + c;
+        int32_t s = 0;
+        uint32_t q = 0;
+
+        for (int32_t r = 0; r < rows; r++) {
+            const int32_t v = *from;
+
+            s += v;
+            q += (uint32_t)(v * v);
+            from += r + 1 < rows ? pitch : 0;
+        }
+        sum[c] = s;
+        square[c] = q;
+    }
+}
+
+static void nncc_norm_scaled(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, const int32_t *scale,
+                             const int32_t *offset, int32_t shift, int8_t *y)
+{
+#if NNCC_NORM_DSP
+    if (lanes == NNCC_NORM_LANES && shift == 16) {
+        const int32_t a0 = scale[0], a1 = scale[1], a2 = scale[2], a3 = scale[3];
+        const int32_t b0 = offset[0], b1 = offset[1], b2 = offset[2], b3 = offset[3];
+
+        for (; rows > 0; rows--) {
+            const uint32_t w = nncc_norm_load4(x);
+            uint32_t even, odd, t;
+
+            __asm("sxtb %[t], %[w]\n mla %[e], %[t], %[a0], %[b0]\n"
+                  "sxtb %[t], %[w], ror #16\n mla %[o], %[t], %[a2], %[b2]\n"
+                  "pkhtb %[e], %[o], %[e], asr #16\n ssat16 %[e], #8, %[e]\n"
+                  : [e] "=&r"(even), [o] "=&r"(odd), [t] "=&r"(t)
+                  : [w] "r"(w), [a0] "r"(a0), [b0] "r"(b0), [a2] "r"(a2), [b2] "r"(b2));
+            __asm("sxtb %[t], %[w], ror #8\n mla %[o], %[t], %[a1], %[b1]\n"
+                  "asr %[t], %[w], #24\n mla %[t], %[t], %[a3], %[b3]\n"
+                  "pkhtb %[o], %[t], %[o], asr #16\n ssat16 %[o], #8, %[o]\n"
+                  "uxtb16 %[e], %[e]\n uxtb16 %[o], %[o]\n orr %[e], %[e], %[o], lsl #8\n"
+                  : [e] "+&r"(even), [o] "=&r"(odd), [t] "=&r"(t)
+                  : [w] "r"(w), [a1] "r"(a1), [b1] "r"(b1), [a3] "r"(a3), [b3] "r"(b3));
+            memcpy(y, &even, sizeof even);
+            x += pitch;
+            y += pitch;
+        }
+        return;
+    }
+#endif
+    for (int32_t c = 0; c < lanes; c++) {
+        for (int32_t at = c, r = 0; r < rows; r++, at += pitch) {
+            y[at] = nncc_norm_narrow((uint32_t)x[at] * (uint32_t)scale[c] + (uint32_t)offset[c], shift);
+        }
+    }
+}
+
+#endif
+
+/* Adds the values of 1 to 4 channels, of any number of pixels, to their sums. */
+static void nncc_norm_sum_columns(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, nncc_norm_sums *s)
+{
+    while (rows > 0) {
+        const int32_t part = rows < NNCC_NORM_CHUNK ? rows : NNCC_NORM_CHUNK;
+        int32_t sum[NNCC_NORM_LANES];
+        uint32_t square[NNCC_NORM_LANES];
+
+        nncc_norm_columns(x, part, pitch, lanes, sum, square);
+        for (int32_t c = 0; c < lanes; c++) {
+            s[c].sum += sum[c];
+            s[c].square += square[c];
+        }
+        rows -= part;
+        x += rows > 0 ? part * pitch : 0;
+    }
+}
+
+/* The scale and the offset of a channel whose group is normalised by k. */
+static inline void nncc_norm_channel(const nncc_norm_scale *k, const int32_t *terms, int32_t *scale, int32_t *offset)
+{
+    const uint64_t a = (uint64_t)(int64_t)terms[0];
+
+    *scale = (int32_t)(uint32_t)(uint64_t)(((int64_t)k->scale * terms[0] + 0x8000) >> 16);
+    *offset = (int32_t)((uint32_t)terms[1] - (uint32_t)(uint64_t)((int64_t)((uint64_t)k->offset * a + 0x8000u) >> 16));
+}
+
+/* Whole groups that have at most four channels together. */
+static void nncc_norm_narrow_groups(const nncc_group_norm_s8_params *p, const int8_t *x, int32_t width, int32_t lanes,
+                                    const int32_t *terms, int8_t *y)
+{
+    nncc_norm_sums s[NNCC_NORM_LANES] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
+    int32_t scale[NNCC_NORM_LANES], offset[NNCC_NORM_LANES];
+
+    nncc_norm_sum_columns(x, p->spatial, p->channels, lanes, s);
+    for (int32_t first = 0; first < lanes; first += width) {
+        nncc_norm_sums all = {0, 0};
+        nncc_norm_scale k;
+
+        for (int32_t c = first; c < first + width; c++) {
+            all.sum += s[c].sum;
+            all.square += s[c].square;
+        }
+        k = nncc_norm_of(&p->norm, p->spatial * width, &all, 1, 0);
+        for (int32_t c = first; c < first + width; c++) {
+            nncc_norm_channel(&k, terms + 2 * c, scale + c, offset + c);
+        }
+    }
+    nncc_norm_scaled(x, p->spatial, p->channels, lanes, scale, offset, p->norm.shift, y);
+}
+
+/* One group of more than four channels. */
+static void nncc_norm_wide_group(const nncc_group_norm_s8_params *p, const int8_t *x, int32_t width,
+                                 const int32_t *terms, int8_t *y)
+{
+    nncc_norm_sums all = {0, 0};
+    nncc_norm_scale k;
+
+    for (int32_t c = 0; c < width; c += NNCC_NORM_LANES) {
+        const int32_t lanes = width - c < NNCC_NORM_LANES ? width - c : NNCC_NORM_LANES;
+        nncc_norm_sums s[NNCC_NORM_LANES] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
+
+        nncc_norm_sum_columns(x + c, p->spatial, p->channels, lanes, s);
+        for (int32_t i = 0; i < lanes; i++) {
+            all.sum += s[i].sum;
+            all.square += s[i].square;
+        }
+    }
+    k = nncc_norm_of(&p->norm, p->spatial * width, &all, 1, 0);
+    for (int32_t c = 0; c < width; c += NNCC_NORM_LANES) {
+        const int32_t lanes = width - c < NNCC_NORM_LANES ? width - c : NNCC_NORM_LANES;
+        int32_t scale[NNCC_NORM_LANES] = {0, 0, 0, 0}, offset[NNCC_NORM_LANES] = {0, 0, 0, 0};
+
+        for (int32_t i = 0; i < lanes; i++) {
+            nncc_norm_channel(&k, terms + 2 * (c + i), scale + i, offset + i);
+        }
+        nncc_norm_scaled(x + c, p->spatial, p->channels, lanes, scale, offset, p->norm.shift, y + c);
+    }
+}
+
+/* The only channel, whose values are neighbours. */
+static void nncc_norm_line(const nncc_group_norm_s8_params *p, const int8_t *x, const int32_t *terms, int8_t *y)
+{
+    const int32_t fours = p->spatial / NNCC_NORM_LANES, done = NNCC_NORM_LANES * fours;
+    int32_t scale[NNCC_NORM_LANES], offset[NNCC_NORM_LANES];
+    nncc_norm_sums s = {0, 0};
+    nncc_norm_scale k;
+
+    nncc_norm_add(x, p->spatial, &s);
+    k = nncc_norm_of(&p->norm, p->spatial, &s, 1, 0);
+    for (int32_t c = 0; c < NNCC_NORM_LANES; c++) {
+        nncc_norm_channel(&k, terms, scale + c, offset + c);
+    }
+    if (fours > 0) {
+        nncc_norm_scaled(x, fours, NNCC_NORM_LANES, NNCC_NORM_LANES, scale, offset, p->norm.shift, y);
+    }
+    if (done < p->spatial) {
+        nncc_norm_scaled(x + done, 1, NNCC_NORM_LANES, p->spatial - done, scale, offset, p->norm.shift, y + done);
+    }
+}
+
+void nncc_group_norm_s8(const nncc_group_norm_s8_params *p, const int8_t *x, const int32_t *terms, int8_t *y)
 {
     const int32_t width = p->channels / p->groups;
-    const int32_t span = p->spatial * p->channels;
-    const int32_t n = p->spatial * width;
+    const int32_t together = width > NNCC_NORM_LANES ? width : NNCC_NORM_LANES / width * width;
 
     for (int32_t b = 0; b < p->batch; b++) {
-        for (int32_t first = 0; first < p->channels; first += width) {
-            int32_t sum = 0;
-            int64_t square = 0;
-            double k;
+        for (int32_t c = 0; c < p->channels; c += together) {
+            const int32_t lanes = p->channels - c < together ? p->channels - c : together;
 
-            for (int32_t s = first; s < span; s += p->channels) {
-                for (int32_t c = s; c < s + width; c++) {
-                    const int32_t d = x[c] - p->in_zero;
-
-                    sum += d;
-                    square += d * d;
-                }
-            }
-            k = nncc_norm_factor(n, sum, square, p->in_scale, p->epsilon);
-            for (int32_t s = first; s < span; s += p->channels) {
-                for (int32_t c = 0; c < width; c++) {
-                    double v = (double)(n * (x[s + c] - p->in_zero) - sum) * k;
-
-                    v = v * scale[first + c];
-                    v = v + bias[first + c];
-                    y[s + c] = (int8_t)nncc_round_away(v / p->out_scale, p->out_zero, p->act_min, p->act_max);
-                }
+            if (p->channels == 1) {
+                nncc_norm_line(p, x, terms, y);
+            } else if (width > NNCC_NORM_LANES) {
+                nncc_norm_wide_group(p, x + c, width, terms + 2 * c, y + c);
+            } else {
+                nncc_norm_narrow_groups(p, x + c, width, lanes, terms + 2 * c, y + c);
             }
         }
-        x += span;
-        y += span;
+        x += p->spatial * p->channels;
+        y += p->spatial * p->channels;
     }
 }

@@ -1,16 +1,82 @@
-/* nncc_norm_s8.h: statistics of int8 normalisation, in a fixed order of double operations (nncc_norm_s8.c). */
+/* nncc_norm_s8.h: statistics of int8 normalisation in fixed point (nncc_norm_s8.c). */
 #ifndef NNCC_NORM_S8_H
 #define NNCC_NORM_S8_H
 
-#include <stdint.h>
+#include <string.h>
 
-/* Square root of v >= 0, correctly rounded, without the C library. */
-double nncc_sqrt_f64(double v);
+#include "nncc_s8.h"
 
-/*
- * The factor k of nncc_layer_norm_s8: in_scale / (sqrt(var + epsilon) * n), with var from the exact sums S = sum and
- * SS = square of n elements.
- */
-double nncc_norm_factor(int32_t n, int32_t sum, int64_t square, double in_scale, double epsilon);
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
+    !defined(__ARM_BIG_ENDIAN)
+#define NNCC_NORM_MVE 1
+#define NNCC_NORM_DSP 0
+#elif defined(__ARM_FEATURE_DSP) && defined(__GNUC__) && defined(__thumb2__) && !defined(__ARM_BIG_ENDIAN)
+#define NNCC_NORM_MVE 0
+#define NNCC_NORM_DSP 1
+#else
+#define NNCC_NORM_MVE 0
+#define NNCC_NORM_DSP 0
+#endif
+
+/* So many values have sums of squares below 2^31. */
+#define NNCC_NORM_CHUNK 65536
+
+/* Sums of values and of their squares. */
+typedef struct
+{
+    int32_t sum;
+    int64_t square;
+} nncc_norm_sums;
+
+/* A normalised value is x * scale - offset, both times 2^f. */
+typedef struct
+{
+    int32_t scale;
+    int64_t offset;
+} nncc_norm_scale;
+
+/* Adds n values to the sums. */
+void nncc_norm_add(const int8_t *x, int32_t n, nncc_norm_sums *s);
+
+/* The scale of a group of n values: their mean is subtracted, or with center = 0 the zero point. */
+nncc_norm_scale nncc_norm_of(const nncc_norm_s8_params *p, int32_t n, const nncc_norm_sums *s, int32_t center,
+                             int32_t zero);
+
+/* v / 2^shift, saturated. */
+static inline int8_t nncc_norm_narrow(uint32_t v, int32_t shift)
+{
+    const int32_t y = (int32_t)v >> shift;
+
+    return (int8_t)(y > 127 ? 127 : (y < -128 ? -128 : y));
+}
+
+#if NNCC_NORM_DSP
+
+/* Four bytes at any address. */
+static inline uint32_t nncc_norm_load4(const int8_t *x)
+{
+    uint32_t w;
+
+    memcpy(&w, x, sizeof w);
+    return w;
+}
+
+/* Bytes 0 and 2 as halfwords; after a rotation by 8, bytes 1 and 3. */
+#define NNCC_NORM_EVEN(w) \
+    __extension__({ \
+        uint32_t r_; \
+        __asm("sxtb16 %0, %1" : "=r"(r_) : "r"(w)); \
+        r_; \
+    })
+#define NNCC_NORM_ODD(w) \
+    __extension__({ \
+        uint32_t r_; \
+        __asm("sxtb16 %0, %1, ror #8" : "=r"(r_) : "r"(w)); \
+        r_; \
+    })
+/* An instruction that multiplies a and b and adds to the sum: smlad, smlabb, smlatt. */
+#define NNCC_NORM_MAC(op, sum, a, b) __asm(op " %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b))
+
+#endif
 
 #endif /* NNCC_NORM_S8_H */

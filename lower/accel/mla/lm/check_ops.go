@@ -199,40 +199,37 @@ func checkSoftmax(k *checker) {
 	k.cost = mul(n, 3)
 }
 
+// norm reads the constants of a normalisation in fixed point.
+func (k *checker) norm() {
+	k.in("eps", 0, 1<<31-1)
+	k.in("eps_shift", 0, 31)
+	k.in("up", -62, 62)
+	k.in("root", -62, 124)
+	k.in("shift", 1, 24)
+}
+
 func checkLayerNorm(k *checker) {
-	k.f()
-	k.f()
-	k.f()
+	k.norm()
 	rows, size := k.dim("rows"), k.in("len", 1, maxArea)
-	k.byte8("in_zero")
-	k.byte8("out_zero")
-	k.clamp()
+	k.flag("center")
+	k.byte8("zero")
 	n := u(rows, size)
 	k.all(0, n, 1)
-	k.all(1, uint64(size), 8)
-	if k.has(2) {
-		k.all(2, uint64(size), 8)
-	}
-	k.all(3, n, 1)
+	k.all(1, mul(u(size+3)/4, 6), 4)
+	k.all(2, n, 1)
 	k.cost = mul(n, 2)
 }
 
 func checkGroupNorm(k *checker) {
-	k.f()
-	k.f()
-	k.f()
+	k.norm()
 	batch, spatial, channels, groups := k.dim("batch"), k.dim("spatial"), k.dim("channels"), k.dim("groups")
-	k.byte8("in_zero")
-	k.byte8("out_zero")
-	k.clamp()
 	k.want(channels%groups == 0, "%d groups of %d channels", groups, channels)
 	k.want(u(spatial, channels)/uint64(groups) <= maxArea, "a group of %d elements",
 		u(spatial, channels)/uint64(groups))
 	n := u(batch, spatial, channels)
 	k.all(0, n, 1)
-	k.all(1, uint64(channels), 8)
-	k.all(2, uint64(channels), 8)
-	k.all(3, n, 1)
+	k.all(1, mul(uint64(channels), 2), 4)
+	k.all(2, n, 1)
 	k.cost = mul(n, 2)
 }
 

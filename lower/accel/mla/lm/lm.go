@@ -9,7 +9,7 @@ import "fmt"
 // Version of the format that this package writes. A reader takes files of the
 // same major version and of minor versions up to its own.
 const (
-	Major = 1
+	Major = 2
 	Minor = 1
 )
 

@@ -54,8 +54,10 @@ func sample() *lm.Segment {
 		{Op: lm.CopyRows, Name: "n2", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 1}}, Params: []int32{4, 4, 4, 8}},
 		{Op: lm.CopyRows, Name: "n2", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 1, Offset: 4}},
 			Params: []int32{4, 4, 4, 8}},
-		{Op: lm.LayerNorm, Name: "n3", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 3}, {Tensor: lm.None}, {Tensor: 0}},
-			Params: append(words(0.5, math.Inf(1), math.NaN()), 4, 4, -3, 5, -128, 127)},
+		{Op: lm.ReduceSum, Name: "n3", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 1}},
+			Params: append(words(math.NaN(), math.Inf(1)), 4, 4, 1, 1, -3, 5, 1, -128, 127)},
+		{Op: lm.LayerNorm, Name: "n4", Operands: []lm.Operand{{Tensor: 0}, {Tensor: 3}, {Tensor: 0}},
+			Params: []int32{1, 0, 20, 30, 16, 4, 4, 1, -3}},
 	}
 	if err := s.Count(); err != nil {
 		panic(err)
@@ -95,9 +97,9 @@ func TestRoundTrip(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	text := sample().String()
-	for _, want := range []string{`segment "seg", format 1.1`, "memory 64 bytes, weights 288 bytes, 0 MACs, 80 steps",
+	for _, want := range []string{`segment "seg", format 2.1`, "memory 64 bytes, weights 288 bytes, 0 MACs, 96 steps",
 		"[1,2,2,4] NHWC", "0.5:-3",
-		"x=#0 table=#2 y=#0  count=16", "y=#1+4", "epsilon=NaN", `out\nput`} {
+		"x=#0 table=#2 y=#0  count=16", "y=#1+4", "in_scale=NaN", `out\nput`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}
@@ -142,8 +144,8 @@ func TestDecodeRefuses(t *testing.T) {
 	good := encoded(t, sample())
 	for want, edit := range map[string]func(b []byte) []byte{
 		"begins with":             func(b []byte) []byte { b[0] = 'X'; return b },
-		"version 2.1":             func(b []byte) []byte { b[4] = 2; return b },
-		"version 1.9":             func(b []byte) []byte { b[6] = 9; return b },
+		"version 1.1":             func(b []byte) []byte { b[4] = 1; return b },
+		"version 2.9":             func(b []byte) []byte { b[6] = 9; return b },
 		"checksum of the header":  func(b []byte) []byte { b[20]++; return b },
 		"checksum of the weights": func(b []byte) []byte { b[le.Uint32(b[64:])+3] ^= 1; return b },
 		"a header has 128":        func(b []byte) []byte { return b[:100] },
@@ -206,8 +208,7 @@ func TestValidateRefuses(t *testing.T) {
 		},
 		"begins at byte 16 of 16": func(s *lm.Segment) { s.Commands[1].Operands[0].Offset = 16 },
 		"not aligned": func(s *lm.Segment) {
-			s.Commands[3].Operands[1].Offset = 4
-			s.Commands[3].Params[7] = 3
+			s.Commands[4].Operands[1].Offset = 2
 		},
 		"with other content": func(s *lm.Segment) { s.Tensors[3].Offset = 16 },
 	} {

@@ -121,6 +121,7 @@ const (
 		"dilation_h dilation_w " +
 		"pad_top pad_left pad_bottom pad_right count_include_pad center out_zero rescale " + clampFields
 	axisFields  = "outer axis inner"
+	normFields  = "eps eps_shift up root shift"
 	boundFields = "act_min:d act_max:d "
 )
 
@@ -156,11 +157,10 @@ func init() {
 		{MaxPool, "MAX_POOL", "int8 maximum over a window", "x >y", poolFields, false, checkMaxPool},
 		{Softmax, "SOFTMAX", "int8 softmax along one dimension", "x >y", axisFields + " mult shift diff_min", true,
 			checkSoftmax},
-		{LayerNorm, "LAYER_NORM", "int8 normalisation of rows", "x scale! bias!? >y",
-			"in_scale:d out_scale:d epsilon:d rows len in_zero out_zero " + clampFields, true, checkLayerNorm},
-		{GroupNorm, "GROUP_NORM", "int8 normalisation of groups of channels", "x scale! bias! >y",
-			"in_scale:d out_scale:d epsilon:d batch spatial channels groups in_zero out_zero " + clampFields, true,
-			checkGroupNorm},
+		{LayerNorm, "LAYER_NORM", "int8 normalisation of rows", "x terms! >y",
+			normFields + " rows len center zero", true, checkLayerNorm},
+		{GroupNorm, "GROUP_NORM", "int8 normalisation of groups of channels", "x terms! >y",
+			normFields + " batch spatial channels groups", true, checkGroupNorm},
 		{Table256, "TABLE256", "any function of an 8-bit tensor", "x table! >y", "count", true, checkTable256},
 		{Table2, "TABLE2", "any function of two 8-bit tensors", "a b row_of! rows! >y", bcastFields, true, checkTable2},
 		{Xor80, "XOR80", "int8 to uint8 and back", "x >y", "count", true, checkXor80},
