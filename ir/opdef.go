@@ -24,16 +24,16 @@ const (
 type QuantKind uint8
 
 const (
-	// QFloat: clamp(round_half_away(f(dequantised input in float64)/s)+zp);
+	// QFloat is clamp(round_half_away(f(dequantised input in float64)/s)+zp);
 	// Eval is run in float64 when there is no EvalQ. Curved functions of one
 	// int16 value are interpolated (see Curve).
 	QFloat QuantKind = iota
-	// QMove: the integers pass through unchanged, so that inputs that carry
+	// QMove lets the integers pass unchanged, so that inputs that carry
 	// data and outputs must share one quantisation; Eval runs on the integers.
 	QMove
-	// QInt: EvalQ is a kernel's exact integer arithmetic.
+	// QInt operators have an EvalQ that is a kernel's exact integer arithmetic.
 	QInt
-	// QNone: never computes on quantised values (shape operators, Q/DQ).
+	// QNone operators never compute on quantised values (shape operators, Q/DQ).
 	QNone
 )
 
@@ -43,15 +43,15 @@ const (
 type View uint8
 
 const (
-	// NoView: results are new bytes (Identity is a copy).
+	// NoView results are new bytes (Identity is a copy).
 	NoView View = iota
-	// Reshaped: all bytes of input 0 in logical order, under another shape.
+	// Reshaped results are all bytes of input 0 in logical order, under another shape.
 	Reshaped
-	// Permuted: the same elements, their dimensions or memory order exchanged.
+	// Permuted results are the same elements, their dimensions or memory order exchanged.
 	Permuted
-	// Recast: the same bytes and shape, another element type.
+	// Recast results are the same bytes and shape, another element type.
 	Recast
-	// Partial: results are parts of input 0, or inputs are parts of the result.
+	// Partial results are parts of input 0, or inputs are parts of the result.
 	Partial
 )
 

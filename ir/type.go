@@ -6,11 +6,11 @@ import (
 	"github.com/nncc/nncc/ir/types"
 )
 
-// Type is the type of a value, Quant how its integers stand for reals.
-type (
-	Type  = types.Type
-	Quant = types.Quant
-)
+// Type is the type of a value.
+type Type = types.Type
+
+// Quant is how the integers of a value stand for reals.
+type Quant = types.Quant
 
 // T is a type in logical order without quantisation.
 func T(d tensor.DType, shape ...int) Type { return types.T(d, shape...) }

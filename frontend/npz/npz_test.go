@@ -217,8 +217,8 @@ func TestBombs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var real bytes.Buffer
-	if err := WriteNpzDeflated(&real, []Entry{{"a", zeros}, {"b", zeros}}); err != nil {
+	var written bytes.Buffer
+	if err := WriteNpzDeflated(&written, []Entry{{"a", zeros}, {"b", zeros}}); err != nil {
 		t.Fatal(err)
 	}
 	huge := npy(fmt.Sprintf(dict, 1<<40))
@@ -233,9 +233,9 @@ func TestBombs(t *testing.T) {
 		{"inner header lies", lie(zip.Store, uint64(len(huge)), huge), Limits{}, "limit"},
 		{"inner header lies, small limit off", lie(zip.Store, uint64(len(huge)), huge), Limits{Bytes: 1 << 50},
 			"want 1099511627776"},
-		{"total", real.Bytes(), Limits{Bytes: 6 << 20}, "limit"},
-		{"entries", real.Bytes(), Limits{Entries: 1}, "entries"},
-		{"truncated", real.Bytes()[:real.Len()/2], Limits{}, "not a .npz"},
+		{"total", written.Bytes(), Limits{Bytes: 6 << 20}, "limit"},
+		{"entries", written.Bytes(), Limits{Entries: 1}, "entries"},
+		{"truncated", written.Bytes()[:written.Len()/2], Limits{}, "not a .npz"},
 	}
 	for _, c := range cases {
 		a, err := NewArchive(bytes.NewReader(c.zip), int64(len(c.zip)), c.lim)

@@ -17,14 +17,20 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// The types of the packages below.
 type (
-	Model         = model.Model
-	Limits        = model.Limits
-	Finding       = check.Finding
-	Severity      = check.Severity
+	// Model is a loaded ONNX model.
+	Model = model.Model
+	// Limits bound what a model may ask for.
+	Limits = model.Limits
+	// Finding is what a check says of a place in a model.
+	Finding = check.Finding
+	// Severity is how much a finding matters.
+	Severity = check.Severity
+	// ImportOptions say how a model becomes a graph.
 	ImportOptions = importer.Options
-	ImportErrors  = importer.Errors
+	// ImportErrors are all reasons why a model cannot become a graph.
+	ImportErrors = importer.Errors
+	// ExportOptions say how a graph becomes a model.
 	ExportOptions = exporter.Options
 )
 

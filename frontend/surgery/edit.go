@@ -289,9 +289,9 @@ func (m *Model) dropConstants(values []string) {
 // Replace puts new nodes in the place of old ones. Whatever others still read
 // of the old nodes must be made by the new ones; a last new node without
 // outputs makes the one value that is needed.
-func (m *Model) Replace(old, new []*pb.NodeProto) error {
-	if len(old) == 0 || len(new) == 0 {
-		return fmt.Errorf("replacing %d nodes by %d; want at least one of each", len(old), len(new))
+func (m *Model) Replace(old, by []*pb.NodeProto) error {
+	if len(old) == 0 || len(by) == 0 {
+		return fmt.Errorf("replacing %d nodes by %d; want at least one of each", len(old), len(by))
 	}
 	var need, orphans []string
 	for _, n := range old {
@@ -312,8 +312,8 @@ func (m *Model) Replace(old, new []*pb.NodeProto) error {
 		m.delete(n)
 	}
 	made := map[string]bool{}
-	for k, n := range new {
-		if k == len(new)-1 && len(n.Output) == 0 && len(need) == 1 {
+	for k, n := range by {
+		if k == len(by)-1 && len(n.Output) == 0 && len(need) == 1 {
 			n.Output = []string{need[0]}
 		}
 		m.name(n)

@@ -110,7 +110,7 @@ func (m *Model) foldable(n *pb.NodeProto, s *Shapes) bool {
 			in += len(d.Bytes())
 		}
 	}
-	any := false
+	changed := false
 	for _, o := range n.Output {
 		if o == "" {
 			continue
@@ -120,9 +120,9 @@ func (m *Model) foldable(n *pb.NodeProto, s *Shapes) bool {
 			return false
 		}
 		out += len(d.Bytes())
-		any = true
+		changed = true
 	}
-	return any && (out <= max(in, maxGrow) || n.GetOpType() == "Constant")
+	return changed && (out <= max(in, maxGrow) || n.GetOpType() == "Constant")
 }
 
 // bypassNoOps takes out nodes whose result is their input.

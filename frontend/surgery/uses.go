@@ -58,10 +58,10 @@ func inner(n *pb.NodeProto, value string) bool {
 }
 
 // only is a renaming of one name.
-func only(old, new string) func(string) string {
+func only(old, to string) func(string) string {
 	return func(s string) string {
 		if s == old {
-			return new
+			return to
 		}
 		return s
 	}
@@ -105,33 +105,33 @@ func rename(name **string, f func(string) string) {
 
 // rewire makes every reader of old read new instead, readers in subgraphs
 // included; except (may be nil) keeps what it read. Graph outputs stay.
-func (m *Model) rewire(old, new string, except *pb.NodeProto) {
+func (m *Model) rewire(old, to string, except *pb.NodeProto) {
 	m.Touch()
 	for _, n := range m.graph().Node {
 		if n != except {
-			renameList(n.Input, only(old, new))
-			renameCaptured(n, only(old, new))
+			renameList(n.Input, only(old, to))
+			renameCaptured(n, only(old, to))
 		}
 	}
 }
 
 // RenameValue gives a value another name wherever it stands: where it is made,
 // read, declared or an interface of the graph.
-func (m *Model) RenameValue(old, new string) error {
+func (m *Model) RenameValue(old, to string) error {
 	if err := m.wantValue(old); err != nil {
 		return err
 	}
-	if old == new {
+	if old == to {
 		return nil
 	}
-	if err := m.freeValue(new); err != nil {
+	if err := m.freeValue(to); err != nil {
 		return err
 	}
-	m.renameValue(old, new)
+	m.renameValue(old, to)
 	return nil
 }
 
-func (m *Model) renameValue(old, new string) { m.renameAll(only(old, new)) }
+func (m *Model) renameValue(old, to string) { m.renameAll(only(old, to)) }
 
 // renameAll renames values of the main graph, in one go.
 func (m *Model) renameAll(f func(string) string) {

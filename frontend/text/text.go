@@ -77,12 +77,12 @@ func (w *Writer) Write(p []byte) (int, error) {
 const maxLine = 4000
 
 // Short leaves out the middle of what is longer than max bytes.
-func Short(s string, max int) string {
-	if len(s) <= max {
+func Short(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	head, tail := s[:max*3/4], s[len(s)-max/4:]
-	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", strings.ToValidUTF8(head, ""), len(s)-max,
+	head, tail := s[:limit*3/4], s[len(s)-limit/4:]
+	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", strings.ToValidUTF8(head, ""), len(s)-limit,
 		strings.ToValidUTF8(tail, ""))
 }
 

@@ -86,8 +86,8 @@ const softmaxIntegerBits = 5
 // input scale: differences below diffMin contribute nothing.
 // Source: tflite PreprocessSoftmaxScaling and CalculateInputRadius.
 func SoftmaxScale(beta, inScale float32) (mult, shift, diffMin int32) {
-	real := min(float64(beta)*float64(inScale)*(1<<(31-softmaxIntegerBits)), 1<<31-1)
-	mult, shift = QuantizeMultiplier(real)
+	exact := min(float64(beta)*float64(inScale)*(1<<(31-softmaxIntegerBits)), 1<<31-1)
+	mult, shift = QuantizeMultiplier(exact)
 	radius := float64(1<<softmaxIntegerBits-1) * float64(int64(1)<<(31-softmaxIntegerBits)) / math.Ldexp(1, int(shift))
 	return mult, shift, -int32(math.Floor(radius))
 }

@@ -95,7 +95,7 @@ type ScanOpAttrs struct {
 
 // scanOp defines CumSum and CumProd: running totals along the axis that the
 // second input names. Floats accumulate in float64; integers wrap.
-func scanOp(name, doc string, unit int64, real func(a, b float64) float64, whole func(a, b int64) int64) *ir.OpDef {
+func scanOp(name, doc string, unit int64, float func(a, b float64) float64, whole func(a, b int64) int64) *ir.OpDef {
 	return def(ir.OpDef{
 		Name: name, Doc: doc, Attrs: ir.Declare[ScanOpAttrs](), MinIn: 2, Pattern: ir.Opaque,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
@@ -124,7 +124,7 @@ func scanOp(name, doc string, unit int64, real func(a, b float64) float64, whole
 			exclusive, reverse := ir.AttrsOf[ScanOpAttrs](n).Exclusive != 0, ir.AttrsOf[ScanOpAttrs](n).Reverse != 0
 			if x.DType.IsFloat() {
 				y := x.Floats()
-				scan(l, y, float64(unit), exclusive, reverse, real)
+				scan(l, y, float64(unit), exclusive, reverse, float)
 				return outs(fromFloats(x.DType, x.Shape, y))
 			}
 			y := x.Int64s()

@@ -31,8 +31,8 @@ func backendSets(t *testing.T) []string {
 	var found []string
 	add := func(paths ...string) {
 		for _, p := range paths {
-			if real, err := filepath.EvalSymlinks(p); err == nil && !slices.Contains(found, real) {
-				found = append(found, real)
+			if resolved, err := filepath.EvalSymlinks(p); err == nil && !slices.Contains(found, resolved) {
+				found = append(found, resolved)
 			}
 		}
 	}

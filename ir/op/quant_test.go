@@ -110,8 +110,8 @@ func refDivPow2(x int32, e int) int32 {
 
 // refScale multiplies by a real multiplier as TFLite's
 // MultiplyByQuantizedMultiplier does after QuantizeMultiplier.
-func refScale(x int32, real float64) int32 {
-	m, e := math.Frexp(real)
+func refScale(x int32, exact float64) int32 {
+	m, e := math.Frexp(exact)
 	q := int64(math.Round(m * (1 << 31)))
 	if q == 1<<31 {
 		q, e = q/2, e+1
@@ -198,8 +198,8 @@ func TestMinMaxS8(t *testing.T) {
 		if mn.Int(i) != min(x, y, z) || mx.Int(i) != max(x, y, z) {
 			t.Fatalf("element %d: Min %d, Max %d of %d %d %d", i, mn.Int(i), mx.Int(i), x, y, z)
 		}
-		real := max(float64(x-3)*float64(float32(0.1)), float64(y+20)*float64(float32(0.07)))
-		want := min(max(math.Round(real/float64(float32(0.07)))-20, -128), 127)
+		exact := max(float64(x-3)*float64(float32(0.1)), float64(y+20)*float64(float32(0.07)))
+		want := min(max(math.Round(exact/float64(float32(0.07)))-20, -128), 127)
 		if float64(mixed.Int(i)) != want {
 			t.Fatalf("element %d: Max of two quantisations %d, want %v", i, mixed.Int(i), want)
 		}
@@ -237,14 +237,14 @@ func TestFloatRule(t *testing.T) {
 	for i := range long.Len() {
 		long.SetInt(i, int64(i%256-128))
 	}
-	check := func(name string, i int, got int64, real float64, q *ir.Quant) {
+	check := func(name string, i int, got int64, wanted float64, q *ir.Quant) {
 		t.Helper()
-		exact := real / float64(q.Scale[0])
+		exact := wanted / float64(q.Scale[0])
 		if math.Abs(math.Abs(exact-math.Trunc(exact))-0.5) < 1e-9 {
 			return // the two formulas may round differently here
 		}
 		if want := ir.ClampInt(math.Round(exact)+float64(q.Zero[0]), -128, 127); got != want {
-			t.Errorf("%s: element %d is %d, want %d (real %v, quantisation %v)", name, i, got, want, real, q)
+			t.Errorf("%s: element %d is %d, want %d (real %v, quantisation %v)", name, i, got, want, wanted, q)
 		}
 	}
 	for round := range 4 {
@@ -281,8 +281,8 @@ func TestReduceMeanS8(t *testing.T) {
 		for k := range 20 {
 			sum += x.Int(o*20+k) + 7
 		}
-		real := float64(sum) * float64(float32(0.05)) / 20 / float64(float32(0.02))
-		if want := ir.ClampInt(math.Round(real)+11, -128, 127); y.Int(o) != want {
+		exact := float64(sum) * float64(float32(0.05)) / 20 / float64(float32(0.02))
+		if want := ir.ClampInt(math.Round(exact)+11, -128, 127); y.Int(o) != want {
 			t.Errorf("element %d is %d, want %d", o, y.Int(o), want)
 		}
 	}
@@ -321,9 +321,9 @@ func TestSoftmaxS8(t *testing.T) {
 					sum += math.Exp(float64(scale) * float64(xt.Int(row+i)))
 				}
 				for i := range n {
-					real := math.Exp(float64(scale)*float64(xt.Int(row+i)))/sum*256 - 128
-					if d := math.Abs(float64(yt.Int(row+i)) - min(real, 127)); d > 1 {
-						t.Fatalf("scale %v axis %d: %d for %v", scale, axis, yt.Int(row+i), real)
+					exact := math.Exp(float64(scale)*float64(xt.Int(row+i)))/sum*256 - 128
+					if d := math.Abs(float64(yt.Int(row+i)) - min(exact, 127)); d > 1 {
+						t.Fatalf("scale %v axis %d: %d for %v", scale, axis, yt.Int(row+i), exact)
 					}
 				}
 			}

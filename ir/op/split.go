@@ -44,11 +44,11 @@ var Split = def(ir.OpDef{
 			s := append([]int(nil), x.Shape...)
 			s[axis] = k
 			out[i] = tensor.New(x.DType, s)
-			to, len := cellsOf(out[i]), product(s[axis:])
+			to, length := cellsOf(out[i]), product(s[axis:])
 			for o := 0; o < outer; o++ {
-				to.copyFrom(o*len, x.Data, o*row+at, len)
+				to.copyFrom(o*length, x.Data, o*row+at, length)
 			}
-			at += len
+			at += length
 		}
 		return out, nil
 	},

@@ -205,11 +205,11 @@ func countReplies(b []byte) int {
 	return n
 }
 
-func generate(make func(*gen) *call, seed uint64, n int, r fixp.Rounding) []*call {
+func generate(draw func(*gen) *call, seed uint64, n int, r fixp.Rounding) []*call {
 	g := &gen{rand.New(rand.NewPCG(seed, 20)), r}
 	var calls []*call
 	for range n {
-		calls = append(calls, make(g))
+		calls = append(calls, draw(g))
 	}
 	return calls
 }

@@ -11,8 +11,8 @@ import (
 // Kind is the kind of a Token of the text form.
 type Kind uint8
 
+// The kinds of tokens.
 const (
-	// End is the end of the text.
 	End    Kind = iota // of the text
 	Ident              // Conv, com.microsoft.QGemm, f32, true, inf, f0x7fc00001
 	Value              // %name or %"any name"; text is the name

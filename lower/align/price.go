@@ -79,12 +79,12 @@ func (g *group) clear() {
 func (g *group) options(held map[*need]Lock) [][]int {
 	var out [][]int
 	add := func() {
-		pads, any := make([]int, len(g.dims)), false
+		pads, padded := make([]int, len(g.dims)), false
 		for i, d := range g.dims {
 			pads[i] = d.pad
-			any = any || d.pad > 0
+			padded = padded || d.pad > 0
 		}
-		if any {
+		if padded {
 			out = append(out, pads)
 		}
 	}

@@ -158,18 +158,18 @@ func (p *Plan) Generic() *Plan {
 type LayoutKind uint8
 
 const (
-	// Natural: every operand in logical order.
+	// Natural is every operand in logical order.
 	Natural LayoutKind = iota
-	// Same: every run-time operand of the output's rank in one and the same
+	// Same is every run-time operand of the output's rank in one and the same
 	// order, whichever it is; operands of lower rank are natural.
 	Same
-	// Fixed: the orders given.
+	// Fixed is the orders given.
 	Fixed
-	// ViewTranspose: output order follows from the input's by the permutation.
+	// ViewTranspose lets the output order follow from the input's by the permutation.
 	ViewTranspose
-	// ViewReshape: dimensions of size 1 come and go, or both sides natural.
+	// ViewReshape lets dimensions of size 1 come and go, or wants both sides natural.
 	ViewReshape
-	// AnyToAny: copies between orders (Relayout).
+	// AnyToAny copies between orders (Relayout).
 	AnyToAny
 )
 

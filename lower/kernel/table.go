@@ -18,7 +18,7 @@ func TableOps() []*ir.OpDef {
 	})
 }
 
-// ByteType: an element type of one byte.
+// ByteType says that elements are one byte.
 func ByteType(d tensor.DType) bool { return d == tensor.I8 || d == tensor.U8 || d == tensor.Bool }
 
 // RunInput is the one input computed at run time.

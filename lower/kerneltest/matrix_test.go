@@ -137,11 +137,11 @@ func (m *matrix) fill(s sizes) {
 		list = append(list, d)
 	}
 	slices.SortFunc(list, func(a, b *ir.OpDef) int { return cmp.Compare(a.Domain+a.Name, b.Domain+b.Name) })
-	any := func(*kernel.Kernel) bool { return true }
+	everyKernel := func(*kernel.Kernel) bool { return true }
 	for _, d := range list {
 		for _, p := range kerneltest.Precisions {
 			for range s.draws {
-				m.draw(d, p, s, any)
+				m.draw(d, p, s, everyKernel)
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// iota is a tensor whose elements are their own logical index.
-func iota(shape []int) *tensor.Dense {
+// counting is a tensor whose elements are their own logical index.
+func counting(shape []int) *tensor.Dense {
 	n := tensor.Count(shape)
 	v := make([]int32, n)
 	for i := range v {
@@ -60,7 +60,7 @@ func TestReshapeOrder(t *testing.T) {
 		for _, from := range group {
 			for _, order := range perms(len(from)) {
 				for _, to := range group {
-					d := iota(from)
+					d := counting(from)
 					mem := memory(d, order)
 					exists := false
 					for _, q := range perms(len(to)) {
@@ -89,7 +89,7 @@ func TestTransposeOrders(t *testing.T) {
 		for i := range shape {
 			shape[i] = 1 + r.IntN(3)
 		}
-		d, order, perm := iota(shape), r.Perm(rank), r.Perm(rank)
+		d, order, perm := counting(shape), r.Perm(rank), r.Perm(rank)
 		if r.IntN(4) == 0 {
 			order = nil
 		}

@@ -40,8 +40,8 @@ func integerMAC(c *pass.Ctx, g *ir.Graph) error {
 		}
 		lo, hi := n.In[0].Type.DType.IntRange()
 		span := max(hi-xz.Int(0), xz.Int(0)-lo)
-		real, sum := centredWeights(n, w, wz)
-		if real == nil || sum*float64(span) > 1<<24 {
+		centred, sum := centredWeights(n, w, wz)
+		if centred == nil || sum*float64(span) > 1<<24 {
 			return nil
 		}
 		f := insert(g, n, op.Cast, n.Name+"/real", ir.Attrs{"to": ir.Int(tensor.F32.ONNXCode())}, n.In[0])
@@ -52,7 +52,7 @@ func integerMAC(c *pass.Ctx, g *ir.Graph) error {
 		if is(n, "MatMulInteger") {
 			float = op.MatMul
 		}
-		r := insert(g, n, float, n.Name+"/sum", n.Attrs.Clone(), f, g.AddConst(n.Name+".weight", real))
+		r := insert(g, n, float, n.Name+"/sum", n.Attrs.Clone(), f, g.AddConst(n.Name+".weight", centred))
 		y := insert(g, n, op.Cast, n.Name, ir.Attrs{"to": ir.Int(tensor.I32.ONNXCode())}, r)
 		swap(c, g, n, y, "exact in float")
 		return nil

@@ -219,7 +219,7 @@ func reduces(b *builder, n *ir.Node) ([]*rep, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(axes) == 0 || !real(n.Out[0]) {
+	if len(axes) == 0 || !standsForReals(n.Out[0]) {
 		return nil, no("it reduces nothing, or integers")
 	}
 	ps, err := b.wholeParts(n.In[0], axes...)

@@ -265,7 +265,7 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) (*
 func batched(b *builder, n *ir.Node) ([]*rep, error) {
 	x, y := n.In[0], n.In[1]
 	rx, ry := x.Type.Rank(), y.Type.Rank()
-	if rx < 2 || ry < 2 || !real(n.Out[0]) || tensor.Count(n.Out[0].Type.Shape) == 0 ||
+	if rx < 2 || ry < 2 || !standsForReals(n.Out[0]) || tensor.Count(n.Out[0].Type.Shape) == 0 ||
 		tensor.Count(x.Type.Shape) == 0 {
 		return nil, no("a factor is a vector, or integers are multiplied")
 	}

@@ -84,8 +84,8 @@ func (b *builder) node(n *ir.Node) error {
 	return b.keep(n)
 }
 
-// real reports a value that stands for reals: floats or quantised integers.
-func real(v *ir.Value) bool { return v.Type.DType.IsFloat() || v.Type.Quant != nil }
+// standsForReals reports a value that stands for reals: floats or quantised integers.
+func standsForReals(v *ir.Value) bool { return v.Type.DType.IsFloat() || v.Type.Quant != nil }
 
 // integers reports a node without any float: positions and sizes, for the host.
 func integers(n *ir.Node) bool {

@@ -102,16 +102,16 @@ func channels(n *ir.Node, axis int) int {
 // bias is the int32 or int64 form of a constant bias: the integers of the model
 // where its scale is in*weight, else the nearest ones.
 func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int, t tensor.DType) (*ir.Value, bool) {
-	real, raw := c.constData(b)
-	if real == nil {
+	reals, raw := c.constData(b)
+	if reals == nil {
 		return nil, false
 	}
-	k := real.Len()
+	k := reals.Len()
 	if k != out && k != 1 {
 		return nil, false
 	}
-	for i, d := range real.Shape { // a Gemm bias may be [1, N]
-		if d != 1 && i != len(real.Shape)-1 {
+	for i, d := range reals.Shape { // a Gemm bias may be [1, N]
+		if d != 1 && i != len(reals.Shape)-1 {
 			return nil, false
 		}
 	}
@@ -134,7 +134,7 @@ func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int, t ten
 			d.SetInt(i, raw.q.Int(src)-int64(raw.zero(src)))
 			continue
 		}
-		d.SetInt(i, ir.ClampInt(math.Round(real.Float(src)/s), lo, hi))
+		d.SetInt(i, ir.ClampInt(math.Round(reals.Float(src)/s), lo, hi))
 	}
 	v := c.g.AddConst(b.Name, d)
 	v.Type.Quant = q
@@ -153,8 +153,8 @@ const maxBias = 1 << 30
 // int16 data has biases of 64 bits. There it is the requantisation that needs
 // the room: a multiplier below 2^-31 is 0, and the bias would go with it.
 func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, axis int, y ir.Type) form {
-	real, raw := c.constData(b)
-	if real == nil || w.v.Const == nil || real.Len() == 0 {
+	reals, raw := c.constData(b)
+	if reals == nil || w.v.Const == nil || reals.Len() == 0 {
 		return w
 	}
 	per := n.In[1].Type.Shape[axis]
@@ -168,11 +168,11 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 		most, least = maxBias64, float64(y.Quant.Scale[0])/float64(x.Scale[0])*0x1p-31
 	}
 	for i := range channels(n, axis) {
-		if k := i % real.Len(); raw != nil &&
+		if k := i % reals.Len(); raw != nil &&
 			closeTo(raw.scale(k), float64(x.Scale[0])*float64(w.t.Quant.ScaleAt(i%per))) {
 			continue // the model's own int32
 		}
-		need := math.Abs(real.Float(i%real.Len())) / (float64(x.Scale[0]) * most)
+		need := math.Abs(reals.Float(i%reals.Len())) / (float64(x.Scale[0]) * most)
 		if need > 0 {
 			need = max(need, least)
 		}

@@ -140,9 +140,9 @@ const part = 1.0 / (1 << 20)
 // what was cut off (a mask of -1e4) or rounded is lost for the operators behind,
 // however finely the stretch ends.
 func holds(t ir.Type, d *tensor.Dense) bool {
-	real := ir.Dequantise(ir.QuantiseAway(d, t.WithShape(d.Shape)), t.Quant)
+	reals := ir.Dequantise(ir.QuantiseAway(d, t.WithShape(d.Shape)), t.Quant)
 	for i, k := 0, d.Len(); i < k; i++ {
-		if !(math.Abs(real.Float(i)-d.Float(i)) <= part*float64(t.Quant.Scale[0])) {
+		if !(math.Abs(reals.Float(i)-d.Float(i)) <= part*float64(t.Quant.Scale[0])) {
 			return false
 		}
 	}

@@ -47,14 +47,14 @@ func ParseLayer(name string) (Layer, bool) {
 // LayerNames are the names of the precisions.
 func LayerNames() []string { return slices.Sorted(maps.Keys(layerNames)) }
 
-// TakesInt4 and TakesInt16 report nodes of a legalised float graph that can
-// have that precision.
+// TakesInt4 reports whether a node of a legalised float graph can have weights
+// of 4 bits.
 func TakesInt4(n *ir.Node) bool {
 	r, ok := ruleFor(n)
 	return ok && takesInt4(n, r)
 }
 
-// TakesInt16: see TakesInt4.
+// TakesInt16 is TakesInt4 for data of 16 bits.
 func TakesInt16(n *ir.Node) bool {
 	r, ok := ruleFor(n)
 	return ok && takesInt16(n, r)

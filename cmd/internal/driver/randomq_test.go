@@ -123,9 +123,9 @@ func compareStretches(t testing.TB, model *ir.Graph, in []*tensor.Dense, prog *i
 			worst -= kernelError(prog.Out[i])
 			env[v] = have
 		case pt.Quant != nil: // steps of the program's integers
-			real := ir.Dequantise(have, pt.Quant)
+			dequantised := ir.Dequantise(have, pt.Quant)
 			for e := range want.Len() {
-				steps := math.Abs(want.Float(e)-real.Float(e)) / float64(pt.Quant.Scale[0])
+				steps := math.Abs(want.Float(e)-dequantised.Float(e)) / float64(pt.Quant.Scale[0])
 				if steps > stepsAllowed {
 					steps -= loose()[e] / float64(pt.Quant.Scale[0])
 				}

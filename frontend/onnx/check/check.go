@@ -126,15 +126,15 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 			continue
 		}
 		m[d] = v
-		max := int64(schema.MaxOpset(d))
+		newest := int64(schema.MaxOpset(d))
 		switch {
 		case v < 1:
 			c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset version %d of %s", v,
 				model.Quote(name)), Want: "a version of at least 1"})
-		case max > 0 && v > max && schema.Closed(d):
+		case newest > 0 && v > newest && schema.Closed(d):
 			c.add(Finding{Code: "opset", Where: where,
 				Found: fmt.Sprintf("imports opset %d of %s, newer than nncc knows", v,
-					model.Quote(name)), Want: fmt.Sprintf("at most opset %d; export for an older opset", max)})
+					model.Quote(name)), Want: fmt.Sprintf("at most opset %d; export for an older opset", newest)})
 		}
 	}
 	return m

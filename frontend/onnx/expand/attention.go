@@ -71,8 +71,8 @@ func attention(e *build.Node) []*ir.Value {
 	scores := e.Do("MatMul", nil, e.Do("Mul", nil, q, root), e.Do("Mul", nil, e.Transpose(k, 0, 1, 3, 2), root))
 	stage := []*ir.Value{scores}
 	if softcap != 0 {
-		cap := e.Num(q, softcap)
-		scores = e.Do("Mul", nil, e.Do("Tanh", nil, e.Do("Div", nil, scores, cap)), cap)
+		bound := e.Num(q, softcap)
+		scores = e.Do("Mul", nil, e.Do("Tanh", nil, e.Do("Div", nil, scores, bound)), bound)
 	}
 	stage = append(stage, scores)
 	bias := attentionBias(e, q.Type.DType, S, T, past, causal)

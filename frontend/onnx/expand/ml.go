@@ -238,8 +238,8 @@ func labelEncoder(e *build.Node) []*ir.Value {
 	hit := e.Cast(matches(e, x, keys), tensor.U8)
 	last := ir.Attrs{"axis": ir.Int(-1), "keepdims": ir.Int(0)}
 	at := e.Do("ArgMax", last, hit)
-	any := e.Cast(e.Do("ReduceMax", ir.Attrs{"keepdims": ir.Int(0)}, hit, e.Ints(-1)), tensor.Bool)
-	return []*ir.Value{e.Do("Where", nil, any, e.Do("Gather", nil, values, at), e.Reshape(def))}
+	found := e.Cast(e.Do("ReduceMax", ir.Attrs{"keepdims": ir.Int(0)}, hit, e.Ints(-1)), tensor.Bool)
+	return []*ir.Value{e.Do("Where", nil, found, e.Do("Gather", nil, values, at), e.Reshape(def))}
 }
 
 // oneHotEncoder adds a dimension with a one where an integer category is met.

@@ -103,9 +103,9 @@ func (x *outNode) results(raw bool) (behind []realResult) {
 		}
 		x.describe(name, v.Type)
 		if v.Type.Quant != nil && !raw {
-			real := x.temp(name+"_real", ir.T(tensor.F32, v.Type.Shape...))
-			behind = append(behind, realResult{v, real, name})
-			name = real
+			reals := x.temp(name+"_real", ir.T(tensor.F32, v.Type.Shape...))
+			behind = append(behind, realResult{v, reals, name})
+			name = reals
 		}
 		x.out = append(x.out, name)
 	}
@@ -179,9 +179,9 @@ func (w *graphWriter) dequantised(v *ir.Value) string {
 	return s
 }
 
-func (w *graphWriter) quantise(v *ir.Value, real, name string) {
+func (w *graphWriter) quantise(v *ir.Value, reals, name string) {
 	scale, zero, attrs := w.quantParams(v)
-	w.emit("QuantizeLinear", attrs, []string{real, scale, zero}, []string{name})
+	w.emit("QuantizeLinear", attrs, []string{reals, scale, zero}, []string{name})
 }
 
 // emit writes a standard operator after it was checked that the opset has it,

@@ -67,7 +67,7 @@ func (*CRU) Params() []accel.Param {
 	return l.params()
 }
 
-// Traits: logical order, whatever rank; int8 only.
+// Traits says: logical order, whatever rank; int8 only.
 func (u *CRU) Traits() accel.Traits { return accel.Traits{MinWork: int64(u.Limits.MinWork)} }
 
 // CheckLegality gives every reason against a node.

@@ -256,8 +256,8 @@ func rank4(n *ir.Node) bool {
 	return len(n.In) > 0 && n.In[0] != nil && n.In[0].Type.Rank() == 4 && n.Out[0].Type.Rank() == 4
 }
 
-// real is the one real that a constant holds in all its elements.
-func real(v *ir.Value) (float64, bool) {
+// realValue is the one realValue that a constant holds in all its elements.
+func realValue(v *ir.Value) (float64, bool) {
 	if v == nil || v.Const == nil || v.Const.Len() == 0 {
 		return 0, false
 	}

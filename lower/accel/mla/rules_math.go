@@ -46,7 +46,7 @@ var mathRules = []Rule{
 			if n.In[1].Const == nil {
 				return nil
 			}
-			x, ok := real(n.In[1])
+			x, ok := realValue(n.In[1])
 			for _, e := range []float64{0.5, -0.5, 2, 3} {
 				if ok && math.Abs(x-e) < 1e-5 {
 					return nil

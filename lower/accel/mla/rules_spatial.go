@@ -97,7 +97,7 @@ var spatialRules = []Rule{
 					return nil
 				}
 			}
-			if x, ok := real(v); !ok || x != 0 {
+			if x, ok := realValue(v); !ok || x != 0 {
 				return say("Pad value is %v, want 0", x)
 			}
 			return nil

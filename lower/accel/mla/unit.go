@@ -39,7 +39,7 @@ func (*Unit) Params() []accel.Param {
 	return l.params()
 }
 
-// Traits: 4-D tensors, channels last; bfloat16 where the board says so.
+// Traits says: 4-D tensors, channels last; bfloat16 where the board says so.
 func (u *Unit) Traits() accel.Traits {
 	t := accel.Traits{Native4D: true, ChannelsLast: true, MinWork: int64(u.Limits.MinWork)}
 	if u.Limits.BF16 != 0 {

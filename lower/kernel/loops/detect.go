@@ -110,7 +110,7 @@ func unique(f *fn) error {
 				load(x, fmt.Sprintf("(e / %d * %d + %s) * %d + e %% %d", inner, dim, v[1], inner, inner)))
 		}
 		more, less := "a > b", "b > a"
-		if c == real {
+		if c == floating {
 			more, less = "a > b || (isnan(a) && !isnan(b))", "b > a || (isnan(b) && !isnan(a))"
 		}
 		f.line("%s = (%s) ? 1 : ((%s) ? -1 : 0);", name, more, less)

@@ -55,15 +55,15 @@ func (f *fn) elements(inputs ...int) (y string, x []string) {
 // binary are the operators of two broadcast inputs of one type, by class: a
 // and b are the operands.
 var binary = map[*ir.OpDef]map[class]string{
-	op.Add:  {real: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
-	op.Sub:  {real: "a - b", whole: "(int64_t)((uint64_t)a - (uint64_t)b)", large: "a - b"},
-	op.Mul:  {real: "a * b", whole: "(int64_t)((uint64_t)a * (uint64_t)b)", large: "a * b"},
-	op.Div:  {real: "a / b", whole: "nncc_div_i64(a, b)", large: "a / b"},
-	op.Min:  {real: "nncc_min_f64(a, b)", whole: "a < b ? a : b", large: "a < b ? a : b"},
-	op.Max:  {real: "nncc_max_f64(a, b)", whole: "a > b ? a : b", large: "a > b ? a : b"},
-	op.Sum:  {real: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
-	op.Mean: {real: "a + b"},
-	op.PRelu: {real: "a < 0.0 ? a * b : a", whole: "a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a",
+	op.Add:  {floating: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
+	op.Sub:  {floating: "a - b", whole: "(int64_t)((uint64_t)a - (uint64_t)b)", large: "a - b"},
+	op.Mul:  {floating: "a * b", whole: "(int64_t)((uint64_t)a * (uint64_t)b)", large: "a * b"},
+	op.Div:  {floating: "a / b", whole: "nncc_div_i64(a, b)", large: "a / b"},
+	op.Min:  {floating: "nncc_min_f64(a, b)", whole: "a < b ? a : b", large: "a < b ? a : b"},
+	op.Max:  {floating: "nncc_max_f64(a, b)", whole: "a > b ? a : b", large: "a > b ? a : b"},
+	op.Sum:  {floating: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
+	op.Mean: {floating: "a + b"},
+	op.PRelu: {floating: "a < 0.0 ? a * b : a", whole: "a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a",
 		large: "a"},
 	op.And:            {whole: "a & b"},
 	op.Or:             {whole: "a | b"},
@@ -80,7 +80,7 @@ var binary = map[*ir.OpDef]map[class]string{
 
 func compare(c string) map[class]string {
 	s := "a " + c + " b ? 1 : 0"
-	return map[class]string{real: s, whole: s, large: s}
+	return map[class]string{floating: s, whole: s, large: s}
 }
 
 // divides are the operators that fail when an integer b is 0.
@@ -104,7 +104,7 @@ func folded(f *fn) error {
 		}
 	case op.Mod:
 		switch c {
-		case real:
+		case floating:
 			expr = "fmod(a, b)"
 		case large:
 			expr = "a % b"
@@ -194,7 +194,7 @@ func fromReal(d tensor.DType, v string) string {
 // fromClass is a value of one element type's class in that of another.
 func fromClass(from, to tensor.DType, v string) string {
 	switch a, b := classOf(from), classOf(to); {
-	case a == real:
+	case a == floating:
 		return fromReal(to, v)
 	case a != b:
 		return "(" + b.wide() + ")" + v
@@ -207,7 +207,7 @@ func convert(f *fn) error {
 	x, y := f.in(0), f.out(0)
 	yi, xi := f.elements(0)
 	v := load(x, xi[0])
-	if classOf(x.t) != real && classOf(y.t) == real {
+	if classOf(x.t) != floating && classOf(y.t) == floating {
 		v = loadReal(x, xi[0])
 	} else {
 		v = fromClass(x.t, y.t, v)
@@ -234,18 +234,18 @@ func argument(n *ir.Node, d tensor.DType) class {
 	if exact(n, d) != "" {
 		return classOf(d)
 	}
-	return real
+	return floating
 }
 
 // unaryExpr is the function of one element a of type d, in the class of the result.
 func unaryExpr(n *ir.Node, d tensor.DType) string {
 	form := exact(n, d)
-	real := form == ""
-	if real {
+	inReals := form == ""
+	if inReals {
 		form = n.Op.C(n).F64
 	}
 	e := kernel.Written(form, "a", func(name string) string { return num(float64(n.Float(name))) })
-	if y := n.Out[0].Type.DType; real && y != tensor.Bool && !y.IsFloat() {
+	if y := n.Out[0].Type.DType; inReals && y != tensor.Bool && !y.IsFloat() {
 		return fromReal(y, e)
 	}
 	return e
@@ -282,7 +282,7 @@ func clip(f *fn) error {
 		2: {"a > hi ? hi : a", "nncc_min_f64(a, hi)"}} {
 		switch {
 		case i == 0 || !f.has(i):
-		case c == real:
+		case c == floating:
 			f.line("a = %s;", s[1])
 		default:
 			f.line("a = %s;", s[0])

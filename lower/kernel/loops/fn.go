@@ -155,15 +155,15 @@ func at(v []string, stride []int) string {
 type class byte
 
 const (
-	real  class = 'f' // double
-	whole class = 'i' // int64_t
-	large class = 'u' // uint64_t
+	floating class = 'f' // double
+	whole    class = 'i' // int64_t
+	large    class = 'u' // uint64_t
 )
 
 func classOf(d tensor.DType) class {
 	switch {
 	case d.IsFloat():
-		return real
+		return floating
 	case d == tensor.U64:
 		return large
 	}
@@ -172,7 +172,7 @@ func classOf(d tensor.DType) class {
 
 // wide is the C type of a class.
 func (c class) wide() string {
-	return map[class]string{real: "double", whole: "int64_t", large: "uint64_t"}[c]
+	return map[class]string{floating: "double", whole: "int64_t", large: "uint64_t"}[c]
 }
 
 // load is the value of an element in its class's type.

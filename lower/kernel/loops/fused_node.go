@@ -351,7 +351,7 @@ func (w *fuser) plain(n *ir.Node) error {
 	switch {
 	case n.Op == op.Cast:
 		e, vars = fromClass(d, y, "a"), []string{wide(0)}
-	case len(n.In) == 1 && n.Op.C != nil && (exact(n, d) != "" || c == real && n.Op.C(n).F64 != ""):
+	case len(n.In) == 1 && n.Op.C != nil && (exact(n, d) != "" || c == floating && n.Op.C(n).F64 != ""):
 		e, vars = unaryExpr(n, d), []string{wide(0)}
 	case len(n.In) == 2 && binary[n.Op][c] != "" && !divides(n) && n.Op != op.Mean && !hasAct(n):
 		e, vars = binary[n.Op][c], []string{wide(0), wide(1)}

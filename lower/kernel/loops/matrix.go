@@ -121,7 +121,7 @@ func gemm(f *fn) error {
 		}
 		v += " + " + ci
 	}
-	if c != real && (alpha != 1 || beta != 1) {
+	if c != floating && (alpha != 1 || beta != 1) {
 		v = fromReal(y.t, "("+v+")")
 	}
 	f.clamped(y, fmt.Sprintf("m * %d + n", g.N), v)
@@ -148,7 +148,7 @@ func einsum(f *fn) error {
 	for i := range n.In {
 		f.line("p %s;", mul(c, load(f.in(i), at(idx, g.Strides[i]))))
 	}
-	f.line("acc = %s;", map[class]string{real: "acc + p", whole: "(int64_t)((uint64_t)acc + (uint64_t)p)",
+	f.line("acc = %s;", map[class]string{floating: "acc + p", whole: "(int64_t)((uint64_t)acc + (uint64_t)p)",
 		large: "acc + p"}[c])
 	f.closeTo(depth)
 	f.store(y, at(v, tensor.Strides(g.Shape)), "acc")

@@ -116,7 +116,7 @@ func oneHot(f *fn) error {
 	f.loop("i", inner)
 	index := load(x, fmt.Sprintf("o * %d + i", inner))
 	switch classOf(x.t) {
-	case real:
+	case floating:
 		index = "nncc_f64_to_i64(" + index + ")"
 	case large:
 		index = "(int64_t)" + index
@@ -186,10 +186,10 @@ func reverseSequence(f *fn) error {
 
 // combined is an element of a scatter with reduction, by class.
 var combined = map[string]map[class]string{
-	"add": {real: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
-	"mul": {real: "a * b", whole: "(int64_t)((uint64_t)a * (uint64_t)b)", large: "a * b"},
-	"max": {real: "nncc_max_f64(a, b)", whole: "a > b ? a : b", large: "a > b ? a : b"},
-	"min": {real: "nncc_min_f64(a, b)", whole: "a < b ? a : b", large: "a < b ? a : b"},
+	"add": {floating: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
+	"mul": {floating: "a * b", whole: "(int64_t)((uint64_t)a * (uint64_t)b)", large: "a * b"},
+	"max": {floating: "nncc_max_f64(a, b)", whole: "a > b ? a : b", large: "a > b ? a : b"},
+	"min": {floating: "nncc_min_f64(a, b)", whole: "a < b ? a : b", large: "a < b ? a : b"},
 }
 
 // put stores or combines element u of the updates at place p.

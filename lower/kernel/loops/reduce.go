@@ -16,34 +16,34 @@ type reducer struct {
 	init, add, done map[class]string
 }
 
-func all(s string) map[class]string { return map[class]string{real: s, whole: s, large: s} }
+func all(s string) map[class]string { return map[class]string{floating: s, whole: s, large: s} }
 
 const wrapAdd = "(int64_t)((uint64_t)acc + (uint64_t)(%s))"
 
 var reducers = map[*ir.OpDef]reducer{
-	op.ReduceSum: {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
+	op.ReduceSum: {init: all("0"), add: map[class]string{floating: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
 		large: "acc + v"}},
-	op.ReduceMean: {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
+	op.ReduceMean: {init: all("0"), add: map[class]string{floating: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
 		large: "acc + v"}},
-	op.ReduceProd: {init: all("1"), add: map[class]string{real: "acc * v",
+	op.ReduceProd: {init: all("1"), add: map[class]string{floating: "acc * v",
 		whole: "(int64_t)((uint64_t)acc * (uint64_t)v)", large: "acc * v"}},
-	op.ReduceMax: {add: map[class]string{real: "nncc_max_f64(acc, v)", whole: "v > acc ? v : acc",
+	op.ReduceMax: {add: map[class]string{floating: "nncc_max_f64(acc, v)", whole: "v > acc ? v : acc",
 		large: "v > acc ? v : acc"}},
-	op.ReduceMin: {add: map[class]string{real: "nncc_min_f64(acc, v)", whole: "v < acc ? v : acc",
+	op.ReduceMin: {add: map[class]string{floating: "nncc_min_f64(acc, v)", whole: "v < acc ? v : acc",
 		large: "v < acc ? v : acc"}},
-	op.ReduceL1: {init: all("0"), add: map[class]string{real: "acc + fabs(v)",
+	op.ReduceL1: {init: all("0"), add: map[class]string{floating: "acc + fabs(v)",
 		whole: fmt.Sprintf(wrapAdd, "v < 0 ? (int64_t)(0u - (uint64_t)v) : v"), large: "acc + v"}},
 	op.ReduceSumSquare: {init: all("0"), add: squares},
-	op.ReduceL2: {init: all("0"), add: squares, done: map[class]string{real: "sqrt(acc)",
+	op.ReduceL2: {init: all("0"), add: squares, done: map[class]string{floating: "sqrt(acc)",
 		whole: "nncc_f64_to_i64(sqrt((double)acc))", large: "nncc_f64_to_u64(sqrt((double)acc))"}},
-	op.ReduceLogSum: {init: all("0"), add: map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
+	op.ReduceLogSum: {init: all("0"), add: map[class]string{floating: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
 		large: "acc + v"},
-		done: map[class]string{real: "log(acc)", whole: "nncc_f64_to_i64(log((double)acc))",
+		done: map[class]string{floating: "log(acc)", whole: "nncc_f64_to_i64(log((double)acc))",
 			large: "nncc_f64_to_u64(log((double)acc))"}},
 	op.ReduceLogSumExp: {},
 }
 
-var squares = map[class]string{real: "acc + v * v", whole: "(int64_t)((uint64_t)acc + (uint64_t)v * (uint64_t)v)",
+var squares = map[class]string{floating: "acc + v * v", whole: "(int64_t)((uint64_t)acc + (uint64_t)v * (uint64_t)v)",
 	large: "acc + v * v"}
 
 // alongAxis opens the loops over the lines of input 0 along an axis: element i
@@ -147,7 +147,7 @@ func reduction(f *fn) error {
 	switch {
 	case r.done != nil:
 		done = r.done[c]
-	case n.Op == op.ReduceMean && c == real:
+	case n.Op == op.ReduceMean && c == floating:
 		done = fmt.Sprintf("acc / %d.0", count)
 	case n.Op == op.ReduceMean:
 		done = fmt.Sprintf("acc / %d", max(count, 1))
@@ -187,7 +187,7 @@ func arg(f *fn) error {
 	f.open("for (int32_t i = 1; i < %d; i++)", size)
 	f.line("const %s v = %s;", c.wide(), load(x, fmt.Sprintf("at + i * %d", step)))
 	less, more := "v < top", "v > top"
-	if c == real {
+	if c == floating {
 		less, more = "v < top || (isnan(v) && !isnan(top))", "v > top || (isnan(top) && !isnan(v))"
 	}
 	beats := more
@@ -220,10 +220,10 @@ func running(f *fn) error {
 	}
 	x, y := f.in(0), f.out(0)
 	c := classOf(x.t)
-	first, next := "acc", map[class]string{real: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"}[c]
+	first, next := "acc", map[class]string{floating: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"}[c]
 	start := 0
 	if n.Op == op.CumProd {
-		start, next = 1, map[class]string{real: "acc * v", whole: "(int64_t)((uint64_t)acc * (uint64_t)v)",
+		start, next = 1, map[class]string{floating: "acc * v", whole: "(int64_t)((uint64_t)acc * (uint64_t)v)",
 			large: "acc * v"}[c]
 	}
 	f.line("%s acc = %d;", c.wide(), start)
@@ -276,7 +276,7 @@ func topK(f *fn) error {
 	if ir.AttrsOf[op.TopKAttrs](n).Largest == 0 {
 		cond = "v < w"
 	}
-	if c == real { // NaN is the largest, as in NumPy's order
+	if c == floating { // NaN is the largest, as in NumPy's order
 		cond = map[bool]string{true: "v > w || (isnan(v) && !isnan(w))",
 			false: "v < w || (isnan(w) && !isnan(v))"}[ir.AttrsOf[op.TopKAttrs](n).Largest != 0]
 	}

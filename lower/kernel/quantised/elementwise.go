@@ -26,8 +26,8 @@ func BinaryRule(code string) kernel.Rule {
 // take; above it a kernel that repeats the constant is the better one.
 const expandUpTo = 1024
 
-// SameShapes: vector kernels do not broadcast. A small constant operand is
-// expanded at compile time.
+// SameShapes is the rule that operands have the result's shape: vector kernels
+// do not broadcast. A small constant operand is expanded at compile time.
 func SameShapes(code string) kernel.Rule {
 	return kernel.Rule{Code: code, Doc: "operands of the output's shape (small constants are expanded)",
 		Check: func(n *kernel.Node) string {

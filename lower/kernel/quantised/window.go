@@ -45,7 +45,7 @@ func (w *Window) Span() Tile {
 	return Tile{H: (w.Kernel.H-1)*w.Dilation.H + 1, W: (w.Kernel.W-1)*w.Dilation.W + 1}
 }
 
-// Padded: some window reaches beyond the input.
+// Padded says that some window reaches beyond the input.
 func (w *Window) Padded() bool {
 	s := w.Span()
 	return w.Pad.H > 0 || w.Pad.W > 0 || (w.Out.H-1)*w.Stride.H+s.H > w.In.H || (w.Out.W-1)*w.Stride.W+s.W > w.In.W

@@ -155,15 +155,15 @@ func (p *channelPlan) slope(n *ir.Node, i int) float64 {
 	}
 	c := n.In[1-p.x]
 	k := slices.Index(p.index, i) // an element of the constant that uses the row
-	real := c.Const.Float(k)
+	value := c.Const.Float(k)
 	if c.Type.Quant != nil {
-		real = ir.Dequantise(c.Const, c.Type.Quant).Float(k)
+		value = ir.Dequantise(c.Const, c.Type.Quant).Float(k)
 	}
 	switch n.Op {
 	case op.Mul, op.PRelu:
-		return step * real
+		return step * value
 	case op.Div:
-		return step / real
+		return step / value
 	case op.Mean:
 		return step / 2
 	case op.Sub:
