@@ -110,6 +110,9 @@ type OpDef struct {
 	Finite bool
 	// NonNegative results are never below 0, whatever the attributes.
 	NonNegative bool
+	// Pools marks operators that take one result of every window of input 0, channel
+	// by channel (op.PoolGeometry).
+	Pools bool
 	// Activation marks what follows a layer in networks: converters that
 	// quantise "activations" mean these.
 	Activation bool

@@ -20,13 +20,13 @@ import (
 type candidate struct {
 	plan  *kernel.Plan
 	low   *call.Lowered
-	price cost.Price
+	price cost.Cost
 }
 
 // Candidate is a way to compute a node that was considered, for the report.
 type Candidate struct {
 	Kernel, Library string
-	Price           cost.Price
+	Price           cost.Cost
 	Chosen          bool
 }
 
@@ -37,7 +37,7 @@ func (o *Options) alternatives(table kernel.Table, p *kernel.Plan, n *ir.Node) [
 	if o.Target.Kernels != option.AllKernels || o.Target.Core.Host {
 		return out
 	}
-	if _, ok := shapeOf(n); !ok { // nothing is known about its price
+	if !o.priced(n) {
 		return out
 	}
 	for _, q := range table.LowerPriority(p, func(k *kernel.Kernel) bool { return kernel.IsOptimized(k.Library) }) {
@@ -46,6 +46,12 @@ func (o *Options) alternatives(table kernel.Table, p *kernel.Plan, n *ir.Node) [
 		}
 	}
 	return out
+}
+
+// priced reports a layer of a kind that is measured, in several kernels.
+func (o *Options) priced(n *ir.Node) bool {
+	k := kernel.GeometryOf(n).Kind
+	return k != cost.Other && k != cost.Copy && o.CostTarget().Measured(k)
 }
 
 // asDemanded gives the operands of n the memory orders that its kernel demands
@@ -96,7 +102,7 @@ func (o *Options) candidates(table kernel.Table, p *kernel.Plan, n *ir.Node) []c
 	var out []candidate
 	add := func(p *kernel.Plan) *call.Lowered {
 		l := p.Lower()
-		out = append(out, candidate{p, l, o.price(n, l)})
+		out = append(out, candidate{p, l, p.Cost(o.CostTarget())})
 		return l
 	}
 	for _, q := range o.alternatives(table, p, n) {
@@ -118,7 +124,7 @@ func fastest(list []candidate) int {
 	best := 0
 	for i, x := range list {
 		p, q := x.price, list[best].price
-		if p.Unknown == "" && q.Unknown == "" && p.Instructions*(1+p.Worst) < q.Instructions*(1-q.Worst) {
+		if p.Known() && q.Known() && p.Instructions*(1+p.Worst) < q.Instructions*(1-q.Worst) {
 			best = i
 		}
 	}

@@ -10,13 +10,13 @@ import (
 )
 
 func priced(n, worst float64) candidate {
-	return candidate{price: cost.Price{Instructions: n, Error: worst / 2, Worst: worst}}
+	return candidate{price: cost.Cost{Instructions: n, Error: worst / 2, Worst: worst}}
 }
 
 // TestFastest: the fewest predicted instructions win, if by more than the models
 // are off; without a price the order of the rows decides.
 func TestFastest(t *testing.T) {
-	unknown := candidate{price: cost.Price{Unknown: "never measured"}}
+	unknown := candidate{price: cost.Cost{Unknown: "never measured"}}
 	for _, c := range []struct {
 		name       string
 		candidates []candidate
@@ -41,7 +41,7 @@ func calling(n float64, functions ...string) candidate {
 	for _, f := range functions {
 		l.Calls = append(l.Calls, call.Call{Func: f})
 	}
-	return candidate{low: l, price: cost.Price{Instructions: n}}
+	return candidate{low: l, price: cost.Cost{Instructions: n}}
 }
 
 // TestSelection: four layers have a kernel each and share a slower one. Speed takes
@@ -62,10 +62,13 @@ func TestSelection(t *testing.T) {
 	got := map[option.Optimize]result{}
 	for _, goal := range []option.Optimize{option.Speed, option.Balanced, option.Size} {
 		w := &selection{o: &Options{Optimize: goal}, candidates: candidates, chosen: make([]int, len(candidates)),
-			files: map[string][]string{}, code: code}
-		for f := range code {
-			w.files[f] = []string{f}
-		}
+			code: func(functions []string) map[string]int {
+				out := map[string]int{}
+				for _, f := range functions {
+					out[f] = code[f]
+				}
+				return out
+			}}
 		w.improve()
 		n, bytes := w.total()
 		got[goal] = result{n, bytes}

@@ -66,7 +66,7 @@ func (s *State) fuseLoops() error {
 		for _, m := range parts {
 			functions = append(functions, function(m, s.table, s.options()))
 		}
-		if why := fuse.Pays(ISA(s.facts.Target.Core), parts, functions, len(n.In)); why != "" {
+		if why := fuse.Pays(s.facts.Target.Core.ISA(), parts, functions, len(n.In)); why != "" {
 			return "", why
 		}
 		return c.Kernel.Name, ""

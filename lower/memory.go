@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/patch"
 	"github.com/nncc/nncc/schedule"
 )
@@ -93,14 +92,13 @@ func (s *State) smallestArena() (*Result, error) {
 
 // candidates fills the trials, least work first, and says which deserve effort.
 func (s *search) candidates() error {
-	rate := s.whole.rate()
 	for _, p := range patch.Candidates(s.start.Graph, cmp.Or(s.start.facts.MaxTries, maxTries)) {
 		t := &trial{plan: p, effort: schedule.Short}
 		x, err := s.plan(t, schedule.Short)
 		if err != nil {
 			return err
 		}
-		t.work = x.work(rate)
+		t.work = x.work()
 		s.trials = append(s.trials, t)
 	}
 	for _, e := range []struct {
@@ -168,47 +166,14 @@ func (s *search) striped(t *trial) *State {
 // applyTiles is the stage stripes.
 func (s *State) applyTiles() error { return patch.Apply(s.Graph, *s.tile, s.facts.NativeIO) }
 
-// rate is the instructions a product takes in the layers that have a price.
-func (r *Result) rate() float64 {
-	instructions, products := 0.0, 0.0
-	for _, n := range r.Graph.Nodes {
-		if x, ok := r.predicted(n); ok && n.Op.MACs != nil {
-			instructions, products = instructions+x, products+float64(n.Op.MACs(n))
-		}
-	}
-	if products == 0 {
-		return 2
-	}
-	return instructions / products
-}
-
-// predicted is what a node takes by the tables of costs, if they have it.
-func (r *Result) predicted(n *ir.Node) (float64, bool) {
-	for _, x := range r.Candidates[n] {
-		if x.Chosen && x.Price.Unknown == "" {
-			return x.Price.Instructions, true
-		}
-	}
-	return 0, false
-}
-
-// work is what the program is predicted to execute: by the tables of costs, and
-// where there is none rate instructions a product, and one an element.
-func (r *Result) work(rate float64) float64 {
+// work is what the program is predicted to execute.
+func (r *Result) work() float64 {
 	sum := 0.0
 	for _, n := range r.Graph.Nodes {
-		if r.Low[n].View {
-			continue
-		}
-		if x, ok := r.predicted(n); ok {
-			sum += x
-			continue
-		}
-		for _, v := range n.Out {
-			sum += float64(v.Type.Elems())
-		}
-		if n.Op.MACs != nil {
-			sum += rate * float64(n.Op.MACs(n))
+		for _, x := range r.Candidates[n] {
+			if x.Chosen {
+				sum += x.Price.Instructions
+			}
 		}
 	}
 	return sum

@@ -8,16 +8,17 @@ import (
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 )
 
 // pricer prices the layers of a graph on integers with shapes that they may
 // get: what a layer like that would take in the kernel that would be chosen for
 // it. Kernels without a model have no price.
 func pricer(table kernel.Table, o *Options) align.Pricer {
-	seen := map[string]cost.Price{}
-	return func(n *ir.Node, in, out [][]int) cost.Price {
+	seen := map[string]cost.Cost{}
+	return func(n *ir.Node, in, out [][]int) cost.Cost {
 		if n.Op.View.Whole() && slices.Equal(withoutOnes(in[0]), withoutOnes(out[0])) {
-			return cost.Price{Kernel: "view"}
+			return cost.Cost{Kernel: "view"}
 		}
 		key := fmt.Sprint(n.ID, in, out)
 		p, ok := seen[key]
@@ -30,23 +31,23 @@ func pricer(table kernel.Table, o *Options) align.Pricer {
 }
 
 // estimateHypothetical prices a layer like n of other shapes.
-func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [][]int) cost.Price {
-	if _, ok := shapeOf(n); !ok {
-		return cost.Price{Unknown: "layers of this kind have no cost table (" + n.Op.Name + ")"}
+func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [][]int) cost.Cost {
+	if !o.priced(n) {
+		return cost.Cost{Unknown: "layers of this kind have no cost table (" + n.Op.Name + ")"}
 	}
 	m, ok := probe(n, in, out)
 	if !ok {
-		return cost.Price{Unknown: "a layer like it with other shapes is not known"}
+		return cost.Cost{Unknown: "a layer like it with other shapes is not known"}
 	}
 	c, err := table.Match(m, &o.Target)
 	if err != nil {
-		return cost.Price{Unknown: "no kernel takes it"}
+		return cost.Cost{Unknown: "no kernel takes it"}
 	}
 	ordered(m, c.Layout) // that of all alternatives
 	var list []candidate
 	for _, p := range o.alternatives(table, c.Plan, m) {
 		l := p.Lower()
-		list = append(list, candidate{p, l, o.price(m, l)})
+		list = append(list, candidate{p, l, p.Cost(o.CostTarget())})
 	}
 	return list[fastest(list)].price
 }
@@ -56,19 +57,10 @@ func withoutOnes(s []int) []int {
 }
 
 // copyPricer prices copies that add channels to a feature map.
-func copyPricer(o *Options) func(in, out []int) cost.Price {
-	const kernel = "arm_pad_s8"
-	m := cost.Models()[cost.Key{Make: o.Make(), ISA: ISA(o.Target.Core), Route: kernel}]
-	return func(in, out []int) cost.Price {
-		if m == nil {
-			return cost.Price{Unknown: kernel + " has no cost table for this core"}
-		}
-		pixels := in[0]
-		for _, d := range in[2:] {
-			pixels *= d
-		}
-		s := spatial(1, []int{pixels}, []int{pixels}, []int{1}, []int{1}, []int{0})
-		s.C, s.OC, s.Groups = in[1], out[1], in[1]
-		return cost.Price{Instructions: m.Predict(s), Kernel: kernel, Error: m.Error}
+func copyPricer(o *Options) func(in, out []int) cost.Cost {
+	t := o.CostTarget()
+	return func(in, out []int) cost.Cost {
+		return t.Of(&cost.Layer{Library: cmsisnn.Library, Variant: cmsisnn.PadFunction,
+			Geometry: kernel.AddedChannels(in, out), Functions: []string{cmsisnn.PadFunction}})
 	}
 }

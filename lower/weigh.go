@@ -2,15 +2,13 @@ package lower
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/option"
-	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // byteWeight says how much --optimize cares about bytes: a program is better if
@@ -24,14 +22,13 @@ type selection struct {
 	o          *Options
 	candidates [][]candidate // by node
 	chosen     []int
-	files      map[string][]string // a function's sources
-	code       map[string]int      // a source's bytes
+	code       func(functions []string) map[string]int // bytes of what functions bring along, by source
 }
 
 // optimize trades instructions for bytes, step by step from the fastest program:
 // give a function up, or use one wherever it can be used, whatever helps most.
 func (w *selection) optimize() {
-	w.files, w.code = map[string][]string{}, cost.CodeBytes(ISA(w.o.Target.Core), w.o.Optimize == option.Size)
+	w.code = w.o.CostTarget().Code
 	w.improve()
 }
 
@@ -102,14 +99,14 @@ func (w *selection) moves(f string) [][]swap {
 	needed := false
 	for i, os := range w.candidates {
 		now := os[w.chosen[i]]
-		if now.price.Unknown != "" {
+		if !now.price.Known() {
 			needed = needed || slices.Contains(now.low.Functions(), f)
 			continue
 		}
 		uses := slices.Contains(now.low.Functions(), f)
 		best := -1
 		for k, x := range os {
-			if x.price.Unknown == "" && slices.Contains(x.low.Functions(), f) != uses &&
+			if x.price.Known() && slices.Contains(x.low.Functions(), f) != uses &&
 				(best < 0 || x.price.Instructions < os[best].price.Instructions) {
 				best = k
 			}
@@ -148,7 +145,7 @@ type SelectionCost struct {
 func (w *selection) cost() SelectionCost {
 	r := SelectionCost{CodeBytes: w.codeBytes()}
 	for i, os := range w.candidates {
-		if p := os[w.chosen[i]].price; p.Unknown == "" && !os[w.chosen[i]].low.View {
+		if p := os[w.chosen[i]].price; p.Known() && !os[w.chosen[i]].low.View {
 			r.Instructions += p.Instructions
 			r.Priced++
 		}
@@ -177,35 +174,14 @@ func (w *selection) total() (instructions float64, bytes int) {
 
 // codeBytes is the size of all sources that the chosen candidates call.
 func (w *selection) codeBytes() int {
-	need, bytes := map[string]bool{}, 0
+	need, bytes := map[string]int{}, 0
 	for i, os := range w.candidates {
-		for _, f := range os[w.chosen[i]].low.Functions() {
-			for _, file := range w.sources(f) {
-				if !need[file] {
-					need[file] = true
-					bytes += w.code[file]
-				}
-			}
-		}
+		maps.Copy(need, w.code(os[w.chosen[i]].low.Functions()))
+	}
+	for _, n := range need {
+		bytes += n
 	}
 	return bytes
-}
-
-// sources are the C files that a function brings along.
-func (w *selection) sources(f string) []string {
-	out, ok := w.files[f]
-	if !ok {
-		files, err := runtimec.Files(f)
-		if err == nil {
-			for _, x := range files {
-				if strings.HasSuffix(x.Path, ".c") {
-					out = append(out, x.Path)
-				}
-			}
-		}
-		w.files[f] = out
-	}
-	return out
 }
 
 // ownLibrary reports nncc's kernels for an instruction set.

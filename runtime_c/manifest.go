@@ -32,7 +32,7 @@ type Kernel struct {
 	Body string
 	With map[string]string // what Body's holes hold
 	// Cost is how the kernel is called in the tables of measured costs (lower/cost);
-	// "": it is not measured.
+	// "": by its own name.
 	Cost string
 	Doc  string // in front of a source without a comment of its own, and beside the prototype
 }
@@ -59,12 +59,12 @@ var costs = sync.OnceValue(func() map[string]string {
 
 // CostName is how the tables of measured costs call a kernel: kernels that
 // differ in what the shape says anyhow (unrolled so often) have one name. A
-// kernel that is not measured keeps its name, without the type.
+// kernel without an entry in the manifest's column goes by its own name.
 func CostName(function string) string {
 	if n, ok := costs()[function]; ok {
 		return n
 	}
-	return strings.TrimSuffix(function, "_s8")
+	return function
 }
 
 // columns are those of the manifest.

@@ -40,8 +40,13 @@ func (o *options) codeSizes() error {
 			sources = append(sources, f.Path)
 		}
 	}
+	known, err := o.known()
+	if err != nil {
+		return err
+	}
+	wanted := o.sources()
 	head, columns := []string{"file"}, []map[string]int{}
-	for _, name := range strings.Split(o.boards, ",") {
+	for _, name := range list(o.boards) {
 		spec, err := boards.Load(name)
 		if err != nil {
 			return err
@@ -55,6 +60,10 @@ func (o *options) codeSizes() error {
 			for _, f := range sources {
 				if strings.HasPrefix(f, "helium/") && isa != "mve" || strings.HasPrefix(f, "dsp/") && isa == "mve" {
 					continue // never called there
+				}
+				if n, ok := known[isa+way.suffix][f]; ok && !wanted(f) {
+					column[f] = n
+					continue
 				}
 				if column[f], err = codeSize(spec, dir, f, include, way.flags); err != nil {
 					return err
@@ -85,6 +94,43 @@ func (o *options) codeSizes() error {
 		c.Flush()
 		return c.Error()
 	})
+}
+
+// known are the sizes of an earlier measurement, by column and source.
+func (o *options) known() (map[string]map[string]int, error) {
+	f, err := os.Open(o.file("code.csv"))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]map[string]int{}
+	for col, name := range rows[0] {
+		out[name] = map[string]int{}
+		for _, row := range rows[1:] {
+			if n, err := strconv.Atoi(row[col]); err == nil {
+				out[name][row[0]] = n
+			}
+		}
+	}
+	return out, nil
+}
+
+// sources tells those whose size is measured: all, or those of -variant.
+func (o *options) sources() func(path string) bool {
+	if o.variants == "" {
+		return func(string) bool { return true }
+	}
+	files, err := runtimec.Files(list(o.variants)...)
+	return func(path string) bool {
+		return err != nil || slices.ContainsFunc(files, func(f runtimec.File) bool { return f.Path == path })
+	}
 }
 
 // codeSize is what a source adds to flash when all of it is called.

@@ -15,8 +15,8 @@ import (
 // kind is a sort of layer with a seeded source of shapes.
 type kind struct {
 	name string
-	draw func(r *rand.Rand) cost.Shape
-	add  func(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error)
+	draw func(r *rand.Rand) cost.Geometry
+	add  func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error)
 	own  bool // only own kernels know the difference
 	// generic: own kernels have other functions that take any shape.
 	generic bool
@@ -31,7 +31,7 @@ func channels(r *rand.Rand) int {
 }
 
 // window completes a shape with input size, kernel, stride and padding.
-func window(r *rand.Rand, s cost.Shape, h, w, kh, kw, stride int) cost.Shape {
+func window(r *rand.Rand, s cost.Geometry, h, w, kh, kw, stride int) cost.Geometry {
 	s.N, s.IH, s.IW, s.KH, s.KW, s.SH, s.SW, s.DH, s.DW = 1, h, w, kh, kw, stride, stride, 1, 1
 	if r.IntN(3) > 0 {
 		s.PH, s.PW = (kh-1)/2, (kw-1)/2
@@ -40,16 +40,18 @@ func window(r *rand.Rand, s cost.Shape, h, w, kh, kw, stride int) cost.Shape {
 	return s
 }
 
-func conv(r *rand.Rand) cost.Shape { return cost.Shape{C: channels(r), OC: channels(r), Groups: 1} }
+func conv(r *rand.Rand) cost.Geometry {
+	return cost.Geometry{C: channels(r), OC: channels(r), Groups: 1}
+}
 
 var kinds = []kind{
 	{"conv3x3", conv3x3, addConv, false, true},
 	{"conv3x3 relu", conv3x3, relu(addConv), true, false},
 	{"conv1x1", conv1x1, addConv, false, true},
 	{"conv1x1 relu", conv1x1, relu(addConv), true, false},
-	{"conv1d", func(r *rand.Rand) cost.Shape { return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1) },
+	{"conv1d", func(r *rand.Rand) cost.Geometry { return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1) },
 		addConv, false, false},
-	{"conv1d strided", func(r *rand.Rand) cost.Shape {
+	{"conv1d strided", func(r *rand.Rand) cost.Geometry {
 		s := window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1)
 		s.SW = 2 + r.IntN(3)
 		s.OW = (s.IW+2*s.PW-s.KW)/s.SW + 1
@@ -57,42 +59,46 @@ var kinds = []kind{
 	}, addConv, false, false},
 	{"depthwise", depthwise, addConv, false, true},
 	{"depthwise relu", depthwise, relu(addConv), true, false},
-	{"gemm", func(r *rand.Rand) cost.Shape {
-		return cost.Shape{N: 1, IH: 1, IW: 1, C: 1 + r.IntN(300), OH: 1, OW: 1, OC: 1 + r.IntN(80), KH: 1, KW: 1, SH: 1,
-			SW: 1, DH: 1, DW: 1, Groups: 1}
-	}, addGemm, false, false},
-	{"maxpool", func(r *rand.Rand) cost.Shape { return pool(r) }, addPool(op.MaxPool), false, false},
-	{"avgpool", func(r *rand.Rand) cost.Shape { return pool(r) }, addPool(op.AveragePool), false, false},
-	{"pad", func(r *rand.Rand) cost.Shape {
+	{"gemm", func(r *rand.Rand) cost.Geometry { return matrix(1, 1+r.IntN(300), 1+r.IntN(80)) }, addGemm, false, false},
+	{"gemm rows", func(r *rand.Rand) cost.Geometry { return matrix(2+r.IntN(20), 1+r.IntN(150), 1+r.IntN(60)) },
+		addGemm, false, false},
+	{"maxpool", func(r *rand.Rand) cost.Geometry { return pool(r) }, addPool(op.MaxPool), false, false},
+	{"avgpool", func(r *rand.Rand) cost.Geometry { return pool(r) }, addPool(op.AveragePool), false, false},
+	{"pad", func(r *rand.Rand) cost.Geometry {
 		s := elementwise(channels(r))
 		s.IW = 4 + r.IntN(300)
 		s.OW, s.OC = s.IW, (s.C/4+1+r.IntN(2))*4
 		return s
 	}, addPad, false, false},
-	{"add", func(r *rand.Rand) cost.Shape {
+	{"add", func(r *rand.Rand) cost.Geometry {
 		return elementwise(channels(r) * (1 + r.IntN(200)))
 	}, addAdd, false, false},
 }
 
-func conv3x3(r *rand.Rand) cost.Shape {
+func matrix(rows, c, oc int) cost.Geometry {
+	return cost.Geometry{N: rows, IH: 1, IW: 1, C: c, OH: 1, OW: 1, OC: oc, KH: 1, KW: 1, SH: 1, SW: 1, DH: 1, DW: 1,
+		Groups: 1}
+}
+
+func conv3x3(r *rand.Rand) cost.Geometry {
 	k := []int{2, 3, 3, 3, 5}[r.IntN(5)]
 	return window(r, conv(r), 5+r.IntN(6), 5+r.IntN(6), k, k, 1+r.IntN(4)/3)
 }
 
-func conv1x1(r *rand.Rand) cost.Shape {
+func conv1x1(r *rand.Rand) cost.Geometry {
 	return window(r, conv(r), 2+r.IntN(9), 2+r.IntN(9), 1, 1, 1+r.IntN(4)/3)
 }
 
-func depthwise(r *rand.Rand) cost.Shape {
+func depthwise(r *rand.Rand) cost.Geometry {
 	k := []int{3, 3, 3, 2, 5}[r.IntN(5)]
 	c := channels(r) + 1
-	return window(r, cost.Shape{C: c, OC: c, Groups: c}, 5+r.IntN(8), 5+r.IntN(8), k, k, 1+r.IntN(4)/3)
+	return window(r, cost.Geometry{C: c, OC: c, Groups: c}, 5+r.IntN(8), 5+r.IntN(8), k, k, 1+r.IntN(4)/3)
 }
 
 // relu puts an activation behind a layer, which becomes part of it.
-func relu(add func(*ir.Graph, string, cost.Shape, uint64) (*ir.Node, error)) func(*ir.Graph, string, cost.Shape,
+func relu(add func(*ir.Graph, string, cost.Geometry, uint64) (*ir.Node, error)) func(*ir.Graph, string, cost.Geometry,
 	uint64) (*ir.Node, error) {
-	return func(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
+	return func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
 		n, err := add(g, name, s, seed)
 		if err != nil {
 			return nil, err
@@ -103,19 +109,16 @@ func relu(add func(*ir.Graph, string, cost.Shape, uint64) (*ir.Node, error)) fun
 }
 
 // elementwise layers count elements as channels of one pixel.
-func elementwise(n int) cost.Shape {
-	return cost.Shape{N: 1, IH: 1, IW: 1, C: n, OH: 1, OW: 1, OC: n, KH: 1, KW: 1, SH: 1, SW: 1, DH: 1, DW: 1,
-		Groups: n}
-}
+func elementwise(n int) cost.Geometry { return cost.Elements(n, cost.Parts{}) }
 
-func pool(r *rand.Rand) cost.Shape {
+func pool(r *rand.Rand) cost.Geometry {
 	c := channels(r)
 	k := 2 + r.IntN(2)
 	h, w, kh := 4+r.IntN(8), 4+r.IntN(8), k
 	if r.IntN(3) == 0 {
 		h, kh = 1, 1
 	}
-	s := window(r, cost.Shape{C: c, OC: c, Groups: c}, h, w, kh, k, 1)
+	s := window(r, cost.Geometry{C: c, OC: c, Groups: c}, h, w, kh, k, 1)
 	s.SH, s.SW = min(kh, 2), 2
 	if r.IntN(4) == 0 { // the whole map
 		s.KH, s.KW, s.PH, s.PW = h, w, 0, 0
@@ -124,7 +127,7 @@ func pool(r *rand.Rand) cost.Shape {
 	return s
 }
 
-func addConv(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
+func addConv(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
 	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C, s.IH, s.IW))
 	w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{s.OC, s.C / s.Groups, s.KH, s.KW}))
 	b := g.AddConst("b"+name, ir.Rand(seed+1, tensor.F32, []int{s.OC}))
@@ -132,31 +135,31 @@ func addConv(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, err
 		"pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x, w, b)
 }
 
-func addGemm(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
-	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C))
+func addGemm(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
+	x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C))
 	w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{s.OC, s.C}))
 	b := g.AddConst("b"+name, ir.Rand(seed+1, tensor.F32, []int{s.OC}))
 	return g.Add(op.Gemm, name, ir.Attrs{"transB": ir.Int(1)}, 1, x, w, b)
 }
 
-func addPool(d *ir.OpDef) func(g *ir.Graph, name string, s cost.Shape, seed uint64) (*ir.Node, error) {
-	return func(g *ir.Graph, name string, s cost.Shape, _ uint64) (*ir.Node, error) {
+func addPool(d *ir.OpDef) func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
+	return func(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
 		x := g.AddInput("x"+name, ir.T(tensor.F32, s.N, s.C, s.IH, s.IW))
 		return g.Add(d, name, ir.Attrs{"kernel_shape": ir.Ints(s.KH, s.KW), "strides": ir.Ints(s.SH, s.SW),
 			"pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x)
 	}
 }
 
-func addAdd(g *ir.Graph, name string, s cost.Shape, _ uint64) (*ir.Node, error) {
+func addAdd(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
 	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C))
 	y := g.AddInput("y"+name, ir.T(tensor.F32, 1, s.C))
 	return g.Add(op.Add, name, nil, 1, x, y)
 }
 
-// write makes a model of n layers side by side and gives their shapes by name.
-func (k kind) write(path string, n int) (map[string]cost.Shape, error) {
+// write makes a model of n layers side by side and gives their names.
+func (k kind) write(path string, n int) (map[string]bool, error) {
 	r := rand.New(rand.NewPCG(uint64(len(k.name)), 77))
-	g, shapes := ir.New("layers"), map[string]cost.Shape{}
+	g, names := ir.New("layers"), map[string]bool{}
 	for i := 0; i < n; {
 		s := k.draw(r)
 		if s.OH < 1 || s.OW < 1 || s.OH*s.OW*s.OC*s.KH*s.KW*s.C/s.Groups > 400_000 {
@@ -173,7 +176,7 @@ func (k kind) write(path string, n int) (map[string]cost.Shape, error) {
 			out = u[0].Node.Out[0]
 		}
 		g.AddOutput("out"+name, out)
-		shapes[name] = s
+		names[name] = true
 		i++
 	}
 	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "nncccost"})
@@ -184,11 +187,11 @@ func (k kind) write(path string, n int) (map[string]cost.Shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shapes, os.WriteFile(path, b, 0o644)
+	return names, os.WriteFile(path, b, 0o644)
 }
 
 // addPad adds channels behind those of a map.
-func addPad(g *ir.Graph, name string, s cost.Shape, _ uint64) (*ir.Node, error) {
+func addPad(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, error) {
 	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C, 1, s.IW))
 	n, err := g.Add(op.Pad, name, ir.Attrs{"mode": ir.Str("constant")}, 1, x,
 		g.AddConst("pads"+name, tensor.Ints(0, 0, 0, 0, 0, s.OC-s.C, 0, 0)))

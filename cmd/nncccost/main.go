@@ -1,11 +1,11 @@
 // Nncccost measures what layers cost under QEMU and fits the models of
 // lower/cost to it: seeded layers of every kind, some dozens in one program, are
 // compiled, run with the instruction count of every step, and written as lines
-// of measured.csv.
+// of measured.csv; cycles.csv and code.csv say what instructions take on a core,
+// and the bytes of every source of the runtime. See README.md.
 //
-//	go run ./cmd/nncccost -cmsis-nn-include DIR -cmsis-nn-lib cortex-m55=FILE,cortex-m4=FILE,cortex-m3=FILE -out lower/cost
-//	go run ./cmd/nncccost -fit -out lower/cost
-//	go run ./cmd/nncccost -code -out lower/cost
+//	go run ./cmd/nncccost
+//	go run ./cmd/nncccost -variant nncc_dsp_depthwise_s8
 package main
 
 import (
@@ -22,14 +22,15 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/option"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // options are the command line.
 type options struct {
-	boards, makes, kinds string
-	include, libs, out   string
-	fitOnly, codeOnly    bool
-	layers               int
+	boards, makes, kinds, variants string
+	include, libs, out             string
+	only                           string
+	layers                         int
 }
 
 func main() {
@@ -38,13 +39,14 @@ func main() {
 	flag.StringVar(&o.makes, "makes", "own,nncc,cmsis-nn",
 		"makes of kernels: own ones for the instruction set, nncc's portable sources, an installed CMSIS-NN")
 	flag.StringVar(&o.kinds, "kinds", "", "kinds of layers, such as conv1d,pad; all of them by default")
+	flag.StringVar(&o.variants, "variant", "", "functions of the manifest: only layers that run one of them are "+
+		"measured, and only their sources")
+	flag.StringVar(&o.only, "only", "", "points (measured.csv), cycles or code, or fit: fitted.csv of what was "+
+		"measured before; all of them by default")
 	flag.StringVar(&o.include, "cmsis-nn-include", "", "headers of the installed CMSIS-NN")
 	flag.StringVar(&o.libs, "cmsis-nn-lib", "", "its libraries, as BOARD=FILE,...; a board without one is measured "+
 		"with nncc's kernels only")
-	flag.StringVar(&o.out, "out", filepath.Join("lower", "cost"), "folder of measured.csv and fitted.csv")
-	flag.BoolVar(&o.fitOnly, "fit", false, "fit what was measured before")
-	flag.BoolVar(&o.codeOnly, "code", false, "measure code.csv, the bytes of every source of the runtime, and "+
-		"nothing else")
+	flag.StringVar(&o.out, "out", filepath.Join("lower", "cost"), "folder of the tables")
 	flag.IntVar(&o.layers, "layers", 80, "layers of each kind")
 	flag.Parse()
 	if err := o.run(); err != nil {
@@ -53,73 +55,123 @@ func main() {
 	}
 }
 
-// run measures board after board; what measured.csv has of others stays.
+// run makes the tables; lines about what is not measured stay.
 func (o *options) run() error {
-	if o.codeOnly {
-		return o.codeSizes()
+	for _, f := range list(o.variants) {
+		if !slices.Contains(runtimec.Functions(), f) {
+			return fmt.Errorf("-variant %s: no function of the manifest runtime_c/kernels.csv has that name", f)
+		}
 	}
+	for _, step := range []struct {
+		name string
+		run  func() error
+	}{{"points", o.points}, {"fit", o.fit}, {"cycles", o.cycles}, {"code", o.codeSizes}} {
+		if o.only != "" && o.only != step.name && !(o.only == "points" && step.name == "fit") {
+			continue
+		}
+		if err := step.run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list splits a flag at its commas.
+func list(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+// points measures board after board and writes measured.csv.
+func (o *options) points() error {
 	points, err := o.read()
 	if err != nil {
 		return err
 	}
 	lib := map[string]string{}
-	for _, s := range strings.Split(o.libs, ",") {
+	for _, s := range list(o.libs) {
 		if b, f, ok := strings.Cut(s, "="); ok {
 			lib[b] = f
 		}
 	}
-	for _, b := range strings.Split(o.boards, ",") {
-		for _, mk := range strings.Split(o.makes, ",") {
-			if o.fitOnly || mk == "cmsis-nn" && lib[b] == "" {
+	for _, b := range list(o.boards) {
+		for _, mk := range list(o.makes) {
+			if mk == "cmsis-nn" && lib[b] == "" {
 				continue
 			}
-			var fresh []cost.Point
-			for _, k := range kinds {
-				if o.kinds != "" && !slices.Contains(strings.Split(o.kinds, ","), k.name) {
-					continue
-				}
-				for _, generic := range []bool{false, true} {
-					if generic && !k.generic || mk != "own" && (generic || k.own) {
-						continue
-					}
-					c := driver.Defaults()
-					c.Board, c.Kernels, c.Generic = b, option.CMSISNN, generic
-					switch mk {
-					case "cmsis-nn":
-						c.CMSISInclude, c.CMSISLib = o.include, lib[b]
-					case "own":
-						c.Kernels = option.OwnKernels
-					}
-					ps, err := measure(&c, k, o.layers)
-					if err != nil {
-						return fmt.Errorf("%s on %s (%s): %w", k.name, b, mk, err)
-					}
-					fmt.Fprintf(os.Stderr, "%s, %s kernels: %d layers of kind %s\n", b, mk, len(ps), k.name)
-					fresh = append(fresh, ps...)
-				}
+			fresh, err := o.measured(b, mk, lib[b])
+			if err != nil {
+				return err
 			}
 			if len(fresh) == 0 {
 				continue
 			}
-			anew := map[cost.Key]bool{}
-			for _, p := range fresh {
-				anew[p.Key] = true
-			}
-			points = slices.DeleteFunc(points, func(p cost.Point) bool { return anew[p.Key] })
-			points = append(points, unique(fresh)...)
-			slices.SortStableFunc(points, func(x, y cost.Point) int {
-				return strings.Compare(x.Key.String(),
-					y.Key.String())
-			})
+			points = merge(points, fresh)
 			if err := write(o.file("measured.csv"),
 				func(f *os.File) error { return cost.WritePoints(f, points) }); err != nil {
 				return err
 			}
 		}
 	}
+	return nil
+}
+
+// merge puts new points in the place of all others of their keys.
+func merge(points, fresh []cost.Point) []cost.Point {
+	anew := map[cost.Key]bool{}
+	for _, p := range fresh {
+		anew[p.Key] = true
+	}
+	points = slices.DeleteFunc(points, func(p cost.Point) bool { return anew[p.Key] })
+	points = append(points, unique(fresh)...)
+	slices.SortStableFunc(points, func(x, y cost.Point) int { return strings.Compare(x.Key.String(), y.Key.String()) })
+	return points
+}
+
+// measured are the points of one make of kernels on a board.
+func (o *options) measured(board, mk, lib string) ([]cost.Point, error) {
+	var fresh []cost.Point
+	for _, k := range kinds {
+		if o.kinds != "" && !slices.Contains(list(o.kinds), k.name) {
+			continue
+		}
+		for _, generic := range []bool{false, true} {
+			if generic && !k.generic || mk != "own" && (generic || k.own) {
+				continue
+			}
+			c := driver.Defaults()
+			c.Board, c.Kernels, c.Generic = board, option.CMSISNN, generic
+			switch mk {
+			case "cmsis-nn":
+				c.CMSISInclude, c.CMSISLib = o.include, lib
+			case "own":
+				c.Kernels = option.OwnKernels
+			}
+			ps, err := o.measure(&c, k)
+			if err != nil {
+				return nil, fmt.Errorf("%s on %s (%s): %w", k.name, board, mk, err)
+			}
+			if len(ps) > 0 {
+				fmt.Fprintf(os.Stderr, "%s, %s kernels: %d layers of kind %s\n", board, mk, len(ps), k.name)
+			}
+			fresh = append(fresh, ps...)
+		}
+	}
+	return fresh, nil
+}
+
+// fit writes fitted.csv.
+func (o *options) fit() error {
+	points, err := o.read()
+	if err != nil {
+		return err
+	}
 	models := cost.Fit(points)
 	for _, m := range models {
-		fmt.Printf("%-50s %4d points, error %5.2f %%, at worst %6.2f %%\n", m.Key, m.Points, 100*m.Error, 100*m.Worst)
+		fmt.Printf("%-50s %4d points, %2d coefficients, error %5.2f %%, at worst %6.2f %%\n", m.Key, m.Points,
+			m.Coefficients(), 100*m.Error, 100*m.Worst)
 	}
 	return write(o.file("fitted.csv"), func(f *os.File) error { return cost.WriteModels(f, models) })
 }
@@ -128,7 +180,7 @@ func (o *options) file(name string) string { return filepath.Join(o.out, name) }
 
 func (o *options) read() ([]cost.Point, error) {
 	f, err := os.Open(o.file("measured.csv"))
-	if os.IsNotExist(err) && !o.fitOnly {
+	if os.IsNotExist(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -155,42 +207,30 @@ func write(path string, f func(*os.File) error) error {
 func unique(ps []cost.Point) []cost.Point {
 	type layer struct {
 		cost.Key
-		cost.Shape
+		cost.Geometry
 	}
 	seen := map[layer]bool{}
 	return slices.DeleteFunc(ps, func(p cost.Point) bool {
-		l := layer{p.Key, p.Shape}
+		l := layer{p.Key, p.Geometry}
 		again := seen[l]
 		seen[l] = true
 		return again
 	})
 }
 
-// measure runs n layers of a kind in one program. Of own kernels only those
-// count that are nncc's for the instruction set.
-func measure(c *driver.Config, k kind, n int) ([]cost.Point, error) {
+// measure runs layers of a kind in one program. Of own kernels only those count
+// that are nncc's for the instruction set, or for every one.
+func (o *options) measure(c *driver.Config, k kind) ([]cost.Point, error) {
 	dir, err := os.MkdirTemp("", "nncccost-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	c.Model = filepath.Join(dir, "layers.onnx")
-	shapes, err := k.write(c.Model, n)
-	if err != nil {
+	p, err := o.program(c, k, dir)
+	if err != nil || len(p.steps) == 0 {
 		return nil, err
 	}
-	legalize := false
-	if k.own { // an activation becomes part of its layer
-		legalize = true
-	}
-	c.Align, c.DeadChannels, c.Fuse, c.Legalize, c.IOLayout, c.Cases = option.AlignNever, false, false, legalize,
-		option.NativeLayout, 1
-	c.CalibMethod, c.BiasCorrect = option.MinMax, false
-	o, err := c.Compile()
-	if err != nil {
-		return nil, err
-	}
-	v, err := o.Verify(context.Background())
+	v, err := p.Verify(context.Background())
 	if err != nil {
 		return nil, err
 	}
@@ -198,16 +238,52 @@ func measure(c *driver.Config, k kind, n int) ([]cost.Point, error) {
 		return nil, fmt.Errorf("%d mismatches (%s): nothing was measured", v.Mismatches, v.Failure)
 	}
 	var out []cost.Point
-	for i, l := range v.Layers {
-		s, ok := shapes[l.Name]
-		if !ok || o.Report.Layers[i].Instructions == nil {
-			continue
+	for _, i := range p.steps {
+		if p.Report.Layers[i].Instructions != nil {
+			n := p.Schedule.Nodes[i]
+			out = append(out, cost.Point{Key: p.CostKey(n), Geometry: p.Lowered.Choices[n].Layer().Geometry,
+				Instructions: float64(v.Layers[i].Instructions)})
 		}
-		low := o.Lowered.Low[o.Schedule.Nodes[i]]
-		if c.Kernels == option.OwnKernels && (low.Library == cmsisnn.Library || !kernel.IsOptimized(low.Library)) {
-			continue
-		}
-		out = append(out, cost.Point{Key: o.CostKey(low), Shape: s, Instructions: float64(l.Instructions)})
 	}
 	return out, nil
+}
+
+// program is a compiled one with the steps that are measured.
+type program struct {
+	*driver.Compiled
+	steps []int
+}
+
+func (o *options) program(c *driver.Config, k kind, dir string) (*program, error) {
+	c.Model = filepath.Join(dir, "layers.onnx")
+	wanted, err := k.write(c.Model, o.layers)
+	if err != nil {
+		return nil, err
+	}
+	c.Align, c.DeadChannels, c.Fuse, c.IOLayout, c.Cases = option.AlignNever, false, false, option.NativeLayout, 1
+	c.Legalize = k.own // an activation becomes part of its layer
+	c.CalibMethod, c.BiasCorrect = option.MinMax, false
+	compiled, err := c.Compile()
+	if err != nil {
+		return nil, err
+	}
+	p := &program{Compiled: compiled}
+	for i, n := range p.Schedule.Nodes {
+		low := p.Lowered.Low[n]
+		if low.View || len(n.Origin) == 0 || !wanted[n.Origin[0]] || !o.runs(low.Functions()) ||
+			c.Kernels == option.OwnKernels && (low.Library == cmsisnn.Library || !kernel.IsOptimized(low.Library)) {
+			continue
+		}
+		p.steps = append(p.steps, i)
+	}
+	return p, nil
+}
+
+// runs reports that functions are among those that -variant asks for.
+func (o *options) runs(functions []string) bool {
+	return o.variants == "" || slices.ContainsFunc(functions, func(f string) bool {
+		return slices.ContainsFunc(list(o.variants), func(v string) bool {
+			return runtimec.CostName(f) == runtimec.CostName(v)
+		})
+	})
 }

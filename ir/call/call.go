@@ -141,6 +141,8 @@ type Code struct {
 type Lowered struct {
 	Kernel string // function of the library's API
 	Route  string // inner function that will run, when the library routes
+	// Variant is the lowering in the tables of costs; "": the functions that it calls.
+	Variant string
 	// RouteReason says why no better inner function runs, "" where none was missed.
 	RouteReason string
 	Library     string // that of the kernel, or "view"

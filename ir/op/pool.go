@@ -30,6 +30,7 @@ var AveragePool = def(ir.OpDef{
 	Name: "AveragePool", Doc: "mean over sliding windows",
 	Attrs: ir.Declare[AveragePoolAttrs](), MinIn: 1,
 	Infer: inferPool, Eval: evalPool, EvalQ: evalAveragePoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
+	Pools: true,
 })
 
 // GlobalAveragePool is the mean over all spatial dimensions, kept as ones.
@@ -37,6 +38,7 @@ var GlobalAveragePool = def(ir.OpDef{
 	Name: "GlobalAveragePool", Doc: "mean over all spatial dimensions",
 	Attrs: ir.Declare[Act](), MinIn: 1,
 	Infer: inferPool, Eval: evalPool, EvalQ: evalAveragePoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
+	Pools: true,
 })
 
 // MaxPoolAttrs are the attributes of MaxPool.
@@ -54,6 +56,7 @@ var MaxPool = def(ir.OpDef{
 	Name: "MaxPool", Doc: "maximum over sliding windows, with indices on request",
 	Attrs: ir.Declare[MaxPoolAttrs](), MinIn: 1, MaxOut: 2,
 	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
+	Pools: true,
 })
 
 // GlobalMaxPool is the maximum over all spatial dimensions, kept as ones.
@@ -61,6 +64,7 @@ var GlobalMaxPool = def(ir.OpDef{
 	Name: "GlobalMaxPool", Doc: "maximum over all spatial dimensions",
 	Attrs: ir.Declare[Act](), MinIn: 1,
 	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
+	Pools: true,
 })
 
 // LpPoolAttrs are the attributes of LpPool.
@@ -74,6 +78,7 @@ var LpPool = def(ir.OpDef{
 	Name: "LpPool", Doc: "p-norm over sliding windows",
 	Attrs: ir.Declare[LpPoolAttrs](), MinIn: 1,
 	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
+	Pools: true,
 })
 
 // GlobalLpPoolAttrs are the attributes of GlobalLpPool.
@@ -86,6 +91,7 @@ var GlobalLpPool = def(ir.OpDef{
 	Name: "GlobalLpPool", Doc: "p-norm over all spatial dimensions",
 	Attrs: ir.Declare[GlobalLpPoolAttrs](), MinIn: 1,
 	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
+	Pools: true,
 })
 
 // MaxUnpoolAttrs are the attributes of MaxUnpool.

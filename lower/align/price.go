@@ -10,7 +10,7 @@ import (
 )
 
 // Price is what a layer costs an inference.
-type Price = cost.Price
+type Price = cost.Cost
 
 // Pricer prices node n with the given shapes in place of those of its run-time
 // inputs and outputs; absent and constant inputs have none.

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -20,6 +21,7 @@ func itoa(v int) string { return strconv.Itoa(v) }
 
 // Core is what kernel choice needs to know about a processor.
 type Core struct {
+	Name     string // as in boards, cortex-m4
 	MVE, DSP bool
 	Armv6M   bool // 16-bit Thumb only: Cortex-M0 and M0+
 	FPU      bool
@@ -98,6 +100,7 @@ type Plan struct {
 	Layout Layout // the memory orders that the kernel demands
 	node   *Node
 	low    *call.Lowered
+	layer  *cost.Layer
 }
 
 // Match is the kernel's plan for the node, or every reason against it.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
@@ -66,12 +65,12 @@ func alignmentText(rows []align.Row) string {
 func (o *Compiled) ISA() string { return ISA(o.Board) }
 
 // ISA names the instruction set of a board in the cost tables.
-func ISA(b *boards.Spec) string { return lower.ISA(core(b)) }
+func ISA(b *boards.Spec) string { return core(b).ISA() }
 
-// CostKey names the cost model of a lowered layer.
-func (o *Compiled) CostKey(l *call.Lowered) cost.Key {
+// CostKey names the cost model of a node's kernel.
+func (o *Compiled) CostKey(n *ir.Node) cost.Key {
 	opt := lower.Options{Installed: o.Config.CMSISLib != "", Target: kernel.Options{Core: core(o.Board)}}
-	return opt.Key(l)
+	return opt.CostTarget().Key(o.Lowered.Choices[n].Layer())
 }
 
 // inputNotes say in the header which inputs have more channels than the model's.

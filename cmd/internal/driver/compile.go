@@ -72,7 +72,8 @@ func (c *Config) Compile() (*Compiled, error) {
 
 // core is what kernel choice needs to know about the board.
 func core(s *boards.Spec) kernel.Core {
-	return kernel.Core{MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.IsHost(), Armv6M: s.Armv6M()}
+	return kernel.Core{Name: s.Core, MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.IsHost(),
+		Armv6M: s.Armv6M()}
 }
 
 // lowerOptions are the options of the middle end.

@@ -8,7 +8,6 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir/diag"
-	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -65,7 +64,8 @@ var (
 // estimated are code and constants before there is a build: kernels by the
 // table of their sizes (lower/cost), which were compiled one by one.
 func (o *Compiled) estimated() (code, rodata, data boards.Item) {
-	size := cost.CodeBytes(lower.ISA(core(o.Board)), o.Config.Optimize == option.Size)
+	target := cost.Target{ISA: o.ISA(), Size: o.Config.Optimize == option.Size}
+	size := target.SourceBytes()
 	sum, library, float, math := 0, libraryBytes, false, false
 	for _, f := range o.Files {
 		kernel := strings.HasPrefix(f.Path, "nncc/")

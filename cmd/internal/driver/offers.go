@@ -13,10 +13,16 @@ type ReportOffer struct {
 	Kernel       string `json:"kernel"`
 	Library      string `json:"library"`
 	Instructions *int   `json:"predicted_instructions,omitempty"`
+	// Cycles and FlashBytes are those of the same prediction; no cycles where the
+	// core has no table of them.
+	Cycles     *int `json:"predicted_cycles,omitempty"`
+	FlashBytes int  `json:"flash_bytes,omitempty"` // code that it calls and constants, as if nobody shared them
 	// Error is how far predictions of this kind are off, relative.
-	Error   float64 `json:"error,omitempty"`
-	Unknown string  `json:"unknown,omitempty"` // why there is no prediction
-	Chosen  bool    `json:"chosen"`
+	Error float64 `json:"error,omitempty"`
+	// Unknown says why the kernel has no measured table: what is predicted is an
+	// estimate by others of the kind, by which nothing is decided.
+	Unknown string `json:"unknown,omitempty"`
+	Chosen  bool   `json:"chosen"`
 }
 
 // ReportOptimize is what the choice of kernels is predicted to cost: what is
@@ -37,13 +43,17 @@ func reportOffers(offers []lower.Candidate) []ReportOffer {
 	var out []ReportOffer
 	for _, x := range offers {
 		r := ReportOffer{Kernel: x.Kernel, Library: x.Library, Error: x.Price.Error, Unknown: x.Price.Unknown,
-			Chosen: x.Chosen}
+			Chosen: x.Chosen, FlashBytes: x.Price.FlashBytes}
 		if x.Price.Kernel != "" {
 			r.Kernel = x.Price.Kernel
 		}
-		if x.Price.Unknown == "" {
+		if x.Price.Known() || x.Price.Instructions > 0 {
 			n := int(math.Round(x.Price.Instructions))
 			r.Instructions = &n
+		}
+		if x.Price.Cycles > 0 {
+			n := int(math.Round(x.Price.Cycles))
+			r.Cycles = &n
 		}
 		out = append(out, r)
 	}
@@ -62,7 +72,10 @@ func (o *Compiled) choices() string {
 		for _, x := range l.Offers {
 			price := "unknown"
 			if x.Instructions != nil {
-				price = fmt.Sprint(*x.Instructions)
+				price = fmt.Sprintf("%d (within %.0f %%)", *x.Instructions, 100*x.Error)
+				if x.Unknown != "" {
+					price = "about " + price
+				}
 			}
 			text := fmt.Sprintf("%s %s (%s)", price, x.Kernel, library(x.Library))
 			if x.Chosen {

@@ -245,6 +245,8 @@ var may = []struct {
 	{"frontend/onnx/expand", []string{"frontend/onnx/build", "frontend/onnx/expand", "frontend/onnx/model",
 		"frontend/onnx/schema", "ir"},
 		"nor does what it is written as; old forms are behind it"},
+	{"lower/cost", []string{"lower/cost", "runtime_c", "ir/bug"},
+		"it knows variants and geometries, no graph and no kernel"},
 	{"boards", []string{"boards", "frontend/files", "frontend/text", "runtime_c"}, "boards are data"},
 }
 

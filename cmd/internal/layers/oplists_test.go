@@ -26,7 +26,6 @@ var operatorLists = map[string]struct {
 	"frontend/onnx/upgrade":  {5, "what changed between versions of ONNX"},
 	"frontend/surgery":       {3, "edits of models that are not in the IR yet"},
 	"ir/irtest":              {1, "what random graphs draw"},
-	"lower":                  {1, "prices by the cost model: kinds of layers"},
 	"lower/accel/mla":        {11, "what the accelerator has, by its vendor's guide"},
 	"lower/align":            {9, "how axes of operands and results belong together, a rule for each operator"},
 	"lower/kernel/loops":     {7, "C of operators with two operands, of reductions and windows"},

@@ -23,7 +23,6 @@ var byText = map[string]string{
 	"frontend/onnx/build/node.go":    "the hint is about the operand that a message names",
 	"lower/fuse/pays.go":             "prices of functions by kind, until all are measured",
 	"lower/fusing.go":                "an installed library takes the place of all functions of its interface",
-	"lower/price.go":                 "CMSIS-NN's names carry the type that was measured",
 	"lower/kernel/element.go":        "names of C functions, told from identifiers of the language",
 	"lower/kernel/loops/fn.go":       "identifiers of C sources",
 	"lower/kernel/loops/fused.go":    "identifiers of C sources",

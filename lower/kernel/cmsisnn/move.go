@@ -139,9 +139,12 @@ func notOne(s []int) []int {
 	return slices.DeleteFunc(slices.Clone(s), func(d int) bool { return d == 1 })
 }
 
+// PadFunction is the function of padding.
+const PadFunction = "arm_pad_s8"
+
 // padding is arm_pad_s8.
 var padding = &kernel.Kernel{
-	Name: "arm_pad_s8", Library: Library, Doc: "int8 padding with a constant", Ops: []*ir.OpDef{op.Pad},
+	Name: PadFunction, Library: Library, Doc: "int8 padding with a constant", Ops: []*ir.OpDef{op.Pad},
 	Layout: kernel.SameLayout,
 	Rules: []kernel.Rule{oneQuant("CMSIS-PAD-01"),
 		{Code: "CMSIS-PAD-02", Doc: "constant pads that are not negative", Check: func(n *kernel.Node) string {
@@ -220,7 +223,7 @@ func lowerPad(n *kernel.Node) *call.Lowered {
 		size, pre, post = size[:k-1], pre[:k-1], post[:k-1]
 		size[k-2], pre[k-2], post[k-2] = size[k-2]*s, pre[k-2]*s, post[k-2]*s
 	}
-	return calls(&call.Lowered{Unused: tail(n.Node)}, call.Call{Func: "arm_pad_s8", Status: call.CMSISStatus,
+	return calls(&call.Lowered{Unused: tail(n.Node)}, call.Call{Func: PadFunction, Status: call.CMSISStatus,
 		Args: []call.Arg{operand(n.Node, 0, order), i8Out(0), call.I32(int(fill.Int(0))), dims4(size, 1).arg(),
 			dims4(pre, 0).arg(), dims4(post, 0).arg()}})
 }

@@ -63,6 +63,7 @@ func calls(l *call.Lowered, c ...call.Call) *call.Lowered {
 	if l.Route == "" {
 		l.Route = l.Kernel
 	}
+	l.Variant = l.Route
 	return l
 }
 

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/cycles"
+	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/lower/cost"
+)
+
+// cycleLayers is how many layers of a kind are followed instruction by
+// instruction: a hundred times slower than counting them.
+const cycleLayers = 10
+
+// cycles writes cycles.csv: what an instruction takes, as boards/cycles estimates
+// it of nncc's kernels.
+func (o *options) cycles() error {
+	var rows [][]string
+	for _, b := range list(o.boards) {
+		spec, err := boards.Load(b)
+		if err != nil {
+			return err
+		}
+		if _, err := cycles.For(spec.Core); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			continue
+		}
+		ratios := map[cost.Kind][]float64{}
+		for _, k := range kinds {
+			if err := o.follow(b, k, ratios); err != nil {
+				return fmt.Errorf("%s on %s: %w", k.name, b, err)
+			}
+		}
+		for kind, list := range ratios {
+			mean, sum := 0.0, 0.0
+			for _, r := range list {
+				mean += r / float64(len(list))
+			}
+			for _, r := range list {
+				sum += (mean/r - 1) * (mean/r - 1)
+			}
+			rows = append(rows, []string{spec.Core, string(kind), strconv.Itoa(len(list)), fmt.Sprintf("%.3f", mean),
+				fmt.Sprintf("%.4f", math.Sqrt(sum/float64(len(list))))})
+		}
+		fmt.Fprintf(os.Stderr, "%s: cycles of %d layers\n", b, len(ratios[cost.Other]))
+	}
+	slices.SortFunc(rows, slices.Compare)
+	return write(o.file("cycles.csv"), func(f *os.File) error {
+		return csv.NewWriter(f).WriteAll(append([][]string{cost.RateColumns}, rows...))
+	})
+}
+
+// follow adds cycles an instruction of some layers of a kind.
+func (o *options) follow(board string, k kind, ratios map[cost.Kind][]float64) error {
+	dir, err := os.MkdirTemp("", "nncccost-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	c := driver.Defaults()
+	c.Board = board
+	few := options{layers: cycleLayers}
+	p, err := few.program(&c, k, dir)
+	if err != nil {
+		return err
+	}
+	v, err := p.Profile(context.Background())
+	if err != nil {
+		return err
+	}
+	for _, i := range p.steps {
+		l := &v.Layers[i]
+		if l.LayerCycles == nil || l.Instructions == 0 {
+			continue
+		}
+		r := float64(l.LayerCycles.Cycles) / float64(l.Instructions)
+		kind := p.Lowered.Choices[p.Schedule.Nodes[i]].Layer().Geometry.Kind
+		ratios[kind], ratios[cost.Other] = append(ratios[kind], r), append(ratios[cost.Other], r)
+	}
+	return nil
+}

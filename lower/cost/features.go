@@ -1,0 +1,232 @@
+package cost
+
+import (
+	"fmt"
+	"strings"
+)
+
+// counts say how often things happen in a call. Kernels take pixels by fours
+// (Helium) or twos, outputs by fours or twos, and columns of a sum by 16 and by
+// four: "quads" and "pairs" are whole ones, what is beyond them is counted
+// apart, and "Up" counts the last block, part full, too.
+type counts struct {
+	pixels, rows       int // of the output, all images
+	outputs, channels  int
+	columns, taps      int // products of an output; positions of the window
+	inside             int // pairs of an output pixel and a tap that lie in the image
+	edge, inner        int // pixels whose window leaves the row, and the others in blocks of four
+	innerRest          int
+	border             int // pixels whose window leaves the image
+	paired, single     int // pixels two at a time, and one by one (see count)
+	windowRows, across int // rows of a window; vectors of the taps of such a row
+	band               int // input columns under the windows of all rows
+	macs               int
+	parts              *Parts
+}
+
+func count(g *Geometry) *counts {
+	c := &counts{pixels: g.N * g.OH * g.OW, rows: g.N * g.OH, outputs: g.OC, channels: g.C, taps: g.KH * g.KW,
+		windowRows: g.KH, band: g.N * g.OH * g.KH * ((g.OW-1)*g.SW + g.KW), parts: &g.Parts}
+	depth := g.C
+	if g.Groups > 0 {
+		depth = g.C / g.Groups
+	}
+	c.columns, c.across = c.taps*depth, (g.KW*depth+15)/16
+	left, right := 0, 0
+	for o := range g.OW {
+		if at := o*g.SW - g.PW; at < 0 {
+			left++
+		} else if at+(g.KW-1)*g.DW >= g.IW {
+			right++
+		}
+	}
+	wholeRows := 0
+	for o := range g.OH {
+		if at := o*g.SH - g.PH; at >= 0 && at+(g.KH-1)*g.DH < g.IH {
+			wholeRows++
+		}
+	}
+	c.border = c.pixels - g.N*wholeRows*(g.OW-left-right)
+	c.edge, c.inner, c.innerRest = c.rows*(left+right), c.rows*((g.OW-left-right)/4), c.rows*((g.OW-left-right)%4)
+	// Pixels are taken one by one where the vectors of the last ones would leave
+	// the input, or with few outputs.
+	if g.OC < 4 {
+		c.single = c.pixels
+	} else if c.taps == 1 && c.columns > 0 {
+		c.single = min(c.pixels, (16*((c.columns+15)/16)-1)/c.columns)
+	}
+	c.paired = (c.pixels - c.single) / 2
+	c.single = c.pixels - 2*c.paired
+	c.inside = g.N * reach(g.OH, g.KH, g.SH, g.DH, g.PH, g.IH) * reach(g.OW, g.KW, g.SW, g.DW, g.PW, g.IW)
+	if c.macs = g.MACs; c.macs == 0 {
+		c.macs = c.pixels * c.outputs * c.columns
+	}
+	return c
+}
+
+// reach counts the pairs of an output position and a tap inside the input.
+func reach(out, k, stride, dil, pad, in int) int {
+	n := 0
+	for o := range out {
+		for t := range k {
+			if x := o*stride - pad + t*dil; x >= 0 && x < in {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// factors are what features are products of.
+var factors = map[string]func(c *counts) int{
+	"call":                     func(*counts) int { return 1 },
+	"MACs":                     func(c *counts) int { return c.macs },
+	"values":                   func(c *counts) int { return c.pixels * c.outputs },
+	"rows":                     func(c *counts) int { return c.rows },
+	"pixels":                   func(c *counts) int { return c.pixels },
+	"pixelQuads":               func(c *counts) int { return c.pixels / 4 },
+	"pixelsBeyondQuads":        func(c *counts) int { return c.pixels % 4 },
+	"pixelPairs":               func(c *counts) int { return c.pixels / 2 },
+	"oddPixels":                func(c *counts) int { return c.pixels % 2 },
+	"pairedPixels":             func(c *counts) int { return c.paired },
+	"singlePixels":             func(c *counts) int { return c.single },
+	"edgePixels":               func(c *counts) int { return c.edge },
+	"innerQuads":               func(c *counts) int { return c.inner },
+	"innerBeyondQuads":         func(c *counts) int { return c.innerRest },
+	"outputs":                  func(c *counts) int { return c.outputs },
+	"outputQuads":              func(c *counts) int { return c.outputs / 4 },
+	"outputQuadsUp":            func(c *counts) int { return (c.outputs + 3) / 4 },
+	"outputsBeyondQuads":       func(c *counts) int { return c.outputs % 4 },
+	"outputPairs":              func(c *counts) int { return c.outputs / 2 },
+	"oddOutputs":               func(c *counts) int { return c.outputs % 2 },
+	"columns":                  func(c *counts) int { return c.columns },
+	"columnVectors":            func(c *counts) int { return (c.columns + 15) / 16 },
+	"columnWords":              func(c *counts) int { return c.columns / 4 },
+	"columnsBeyondWords":       func(c *counts) int { return c.columns % 4 },
+	"columnWordsBeyondVectors": func(c *counts) int { return c.columns % 16 / 4 },
+	"channels":                 func(c *counts) int { return c.channels },
+	"channelVectors":           func(c *counts) int { return (c.channels + 15) / 16 },
+	"channelOctets":            func(c *counts) int { return (c.channels + 7) / 8 },
+	"channelWords":             func(c *counts) int { return c.channels / 4 },
+	"channelWordsUp":           func(c *counts) int { return (c.channels + 3) / 4 },
+	"channelsBeyondWords":      func(c *counts) int { return c.channels % 4 },
+	"taps":                     func(c *counts) int { return c.taps },
+	"tapPairs":                 func(c *counts) int { return c.taps / 2 },
+	"oddTaps":                  func(c *counts) int { return c.taps % 2 },
+	"borderPixels":             func(c *counts) int { return c.border },
+	"tapsInside":               func(c *counts) int { return c.inside },
+	"tapsOutside":              func(c *counts) int { return c.pixels*c.taps - c.inside },
+	"windowRows":               func(c *counts) int { return c.windowRows },
+	"windowRowVectors":         func(c *counts) int { return c.windowRows * c.across },
+	"windowColumns":            func(c *counts) int { return c.band },
+	"reads":                    func(c *counts) int { return c.parts.Reads },
+	"tables":                   func(c *counts) int { return c.parts.Tables },
+	"extremes":                 func(c *counts) int { return c.parts.Extremes },
+	"sums":                     func(c *counts) int { return c.parts.Sums },
+	"products":                 func(c *counts) int { return c.parts.Products },
+	"wideSums":                 func(c *counts) int { return c.parts.WideSums },
+	"wideProducts":             func(c *counts) int { return c.parts.WideProducts },
+	"quantised":                func(c *counts) int { return c.parts.Quantised },
+	"plain":                    func(c *counts) int { return c.parts.Plain },
+}
+
+// features are what models of a kind may consist of; the fit leaves most of
+// them out.
+var features = map[Kind][]string{
+	Convolution: words(`
+		call rows pixels outputs outputQuadsUp channels columnVectors*outputs columnWords*outputs
+		columnsBeyondWords*outputs pixels*taps tapsInside tapsInside*channels tapsInside*channelVectors
+		tapsInside*channelWords tapsInside*channelsBeyondWords tapsOutside*channels tapsOutside*channelWords
+		tapsOutside*channelsBeyondWords pixels*channels pixels*channelVectors pixels*channelWords
+		pixels*channelsBeyondWords pixels*outputs pixels*outputQuadsUp tapsInside*outputQuadsUp
+		tapsInside*outputQuadsUp*channels pixels*outputs*columns pixelQuads pixelQuads*outputs
+		pixelQuads*outputs*columnVectors pixelsBeyondQuads*outputs pixelsBeyondQuads*outputs*columnVectors
+		pixels*outputQuadsUp*columnVectors pixels*outputQuads*columnVectors pixels*outputsBeyondQuads*columnVectors
+		pixels*outputQuads pixels*outputsBeyondQuads pixelPairs*outputPairs
+		pixelPairs*outputPairs*columnWordsBeyondVectors pixelPairs*outputPairs*columnWords
+		pixelPairs*outputPairs*columnsBeyondWords pixelPairs*oddOutputs pixelPairs*oddOutputs*columnWords
+		pixelPairs*oddOutputs*columnsBeyondWords oddPixels*outputs oddPixels*outputs*columnWords
+		oddPixels*outputs*columnsBeyondWords edgePixels edgePixels*columnVectors edgePixels*outputs
+		edgePixels*outputs*columnVectors innerQuads*outputs innerQuads*outputs*columnVectors
+		innerBeyondQuads*outputs innerBeyondQuads*outputs*columnVectors pixels*outputPairs
+		pixels*outputPairs*columnWords pixels*outputPairs*columnsBeyondWords pixels*oddOutputs*columnWords
+		pixels*oddOutputs*columnsBeyondWords pairedPixels*outputQuadsUp pairedPixels*outputQuadsUp*columnVectors
+		pairedPixels*outputQuadsUp*columnWords pairedPixels*outputQuadsUp*columnsBeyondWords
+		pairedPixels*columnWords pairedPixels*columnsBeyondWords singlePixels*outputQuadsUp
+		singlePixels*outputQuadsUp*columnVectors borderPixels borderPixels*columns pixels*windowRows
+		pixels*windowRowVectors`),
+	Depthwise: words(`
+		call rows pixels channels channelWordsUp channelVectors channelOctets pixels*taps tapsInside
+		tapsInside*channels tapsInside*channelVectors tapsInside*channelWordsUp tapsInside*channelWords
+		tapsInside*channelsBeyondWords tapsOutside*channels tapsOutside*channelWords tapsOutside*channelsBeyondWords
+		pixels*channels pixels*channelVectors pixels*channelWordsUp pixels*channelWords pixels*channelsBeyondWords
+		pixels*channelOctets pixels*taps*channelOctets pixels*taps*channelWordsUp pixelQuads*channelWordsUp
+		pixelQuads*channelWordsUp*taps pixelsBeyondQuads*channelWordsUp pixelsBeyondQuads*channelWordsUp*taps
+		pixels*tapPairs*channelWordsUp pixels*oddTaps*channelWordsUp borderPixels borderPixels*taps
+		borderPixels*channelWordsUp borderPixels*channels borderPixels*taps*channelWordsUp pixels*outputsBeyondQuads
+		pixels*oddOutputs oddPixels*channels rows*channelWordsUp rows*channelOctets rows*channelVectors
+		windowColumns*channelOctets windowColumns*channelVectors edgePixels edgePixels*channelWordsUp
+		edgePixels*channels innerQuads*channels innerBeyondQuads*channels pixels*windowRows
+		pixels*windowRows*channelWordsUp`),
+	Matrix: words(`
+		call pixels outputs columns columnWords columnVectors outputQuadsUp outputs*columnWords
+		outputQuadsUp*columns outputQuadsUp*columnWords pixels*columns pixels*columnWords pixels*columnVectors
+		pixels*columnsBeyondWords pixels*outputs pixels*outputQuadsUp pixels*outputsBeyondQuads pixels*outputPairs
+		pixels*oddOutputs pixels*outputs*columnVectors pixels*outputs*columnWords pixels*outputs*columnsBeyondWords
+		pixels*outputQuads*columnVectors pixels*outputQuadsUp*columnVectors pixels*outputsBeyondQuads*columnVectors
+		pixels*outputPairs*columnWords pixels*outputPairs*columnsBeyondWords pixels*oddOutputs*columnWords
+		pixels*oddOutputs*columnsBeyondWords pixels*outputQuadsUp*columns pixels*outputQuadsUp*columnWords
+		pixels*outputQuadsUp*columnsBeyondWords pixels*outputs*columns`),
+	Pool: words(`
+		call rows pixels channels channelWordsUp tapsInside pixels*taps pixels*windowRows tapsInside*channels
+		tapsInside*channelVectors tapsInside*channelOctets tapsInside*channelWords tapsInside*channelsBeyondWords
+		tapsInside*channelWordsUp tapsOutside*channels borderPixels borderPixels*channelWordsUp
+		borderPixels*channelVectors pixels*channels pixels*channelVectors pixels*channelOctets pixels*channelWords
+		pixels*channelsBeyondWords pixels*channelWordsUp pixels*windowRows*channels pixels*windowRows*channelVectors
+		rows*channelWordsUp windowColumns*channelOctets windowColumns*channels`),
+	Element: words(`
+		call values channelVectors channelWords channelWordsUp channelsBeyondWords values*reads values*tables
+		values*extremes values*sums values*products values*wideSums values*wideProducts values*quantised
+		values*plain`),
+	Copy: words(`
+		call pixels channels values pixels*channels pixels*channelWords pixels*channelsBeyondWords
+		pixels*channelVectors pixels*outputQuadsUp pixels*outputsBeyondQuads`),
+	Other: words(`call values MACs`),
+}
+
+// pooled are the features of models over all variants of a kind.
+var pooled = words(`call values MACs`)
+
+func words(s string) []string { return strings.Fields(s) }
+
+// feature evaluates a product of factors.
+func feature(name string) (func(c *counts) float64, error) {
+	var list []func(c *counts) int
+	for _, f := range strings.Split(name, "*") {
+		if factors[f] == nil {
+			return nil, fmt.Errorf("unknown factor %q in feature %q", f, name)
+		}
+		list = append(list, factors[f])
+	}
+	return func(c *counts) float64 {
+		v := 1.0
+		for _, f := range list {
+			v *= float64(f(c))
+		}
+		return v
+	}, nil
+}
+
+// values are some features of a geometry.
+func values(g *Geometry, names []string) []float64 {
+	c := count(g)
+	out := make([]float64, len(names))
+	for i, n := range names {
+		f, err := feature(n)
+		if err != nil {
+			continue // the tests ask for each
+		}
+		out[i] = f(c)
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package cost
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind is a sort of layer: those whose time depends on the same features.
+type Kind string
+
+// The kinds.
+const (
+	Convolution Kind = "convolution" // windows times weights, all channels of a group
+	Depthwise   Kind = "depthwise"   // a window and weights for each channel
+	Matrix      Kind = "matrix"      // rows times constant weights
+	Pool        Kind = "pool"
+	Element     Kind = "element" // one result from one element of each operand
+	Copy        Kind = "copy"    // data movement
+	Other       Kind = "other"
+)
+
+// Geometry is what a layer's cost depends on; images are counted in N,
+// one-dimensional layers have height 1. Element-wise layers have their elements
+// in C, layers of kind Other in OC, with MACs beside them.
+type Geometry struct {
+	Kind           Kind
+	N, IH, IW, C   int
+	OH, OW, OC     int
+	KH, KW, SH, SW int
+	DH, DW, PH, PW int
+	Groups         int
+	MACs           int // multiplications, where they do not follow from the rest
+	// Operands that are repeated along the others; constants that are not one
+	// number.
+	Broadcast int
+	Parts     Parts
+}
+
+// Parts counts what an element-wise layer, or a loop of several, does for one
+// element.
+type Parts struct {
+	Reads        int // operands
+	Tables       int // functions of one int8 or int16 value
+	Extremes     int // the larger or smaller one
+	Sums         int // of int8
+	Products     int // of int8, and what else has two operands
+	WideSums     int // of int16
+	WideProducts int // of int16
+	Quantised    int // floats that become integers
+	Plain        int // operators on plain numbers
+}
+
+// field is a number of a geometry by its name in tables.
+type field struct {
+	name string
+	at   *int
+}
+
+func (g *Geometry) fields() []field {
+	p := &g.Parts
+	return []field{{"N", &g.N}, {"IH", &g.IH}, {"IW", &g.IW}, {"C", &g.C}, {"OH", &g.OH}, {"OW", &g.OW}, {"OC", &g.OC},
+		{"KH", &g.KH}, {"KW", &g.KW}, {"SH", &g.SH}, {"SW", &g.SW}, {"DH", &g.DH}, {"DW", &g.DW}, {"PH", &g.PH},
+		{"PW", &g.PW}, {"groups", &g.Groups}, {"MACs", &g.MACs}, {"broadcast", &g.Broadcast}, {"reads", &p.Reads},
+		{"tables", &p.Tables}, {"extremes", &p.Extremes}, {"sums", &p.Sums}, {"products", &p.Products},
+		{"wideSums", &p.WideSums}, {"wideProducts", &p.WideProducts}, {"quantised", &p.Quantised}, {"plain", &p.Plain}}
+}
+
+// String is the geometry in tables: the kind, and every number that is not 0.
+func (g Geometry) String() string {
+	var b strings.Builder
+	b.WriteString(string(g.Kind))
+	for _, f := range g.fields() {
+		if *f.at != 0 {
+			fmt.Fprintf(&b, " %s=%d", f.name, *f.at)
+		}
+	}
+	return b.String()
+}
+
+// ParseGeometry reads what String wrote.
+func ParseGeometry(text string) (Geometry, error) {
+	var g Geometry
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return g, fmt.Errorf("a geometry is empty, want a kind and numbers")
+	}
+	g.Kind = Kind(words[0])
+	if features[g.Kind] == nil {
+		return g, fmt.Errorf("unknown kind of layer %q", words[0])
+	}
+	fields := map[string]*int{}
+	for _, f := range g.fields() {
+		fields[f.name] = f.at
+	}
+	for _, w := range words[1:] {
+		name, value, _ := strings.Cut(w, "=")
+		at := fields[name]
+		if at == nil {
+			return g, fmt.Errorf("%q: a geometry has no number %q", text, name)
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return g, fmt.Errorf("%q: %w", text, err)
+		}
+		*at = n
+	}
+	return g, nil
+}
+
+// traits are forms of layers that variants treat apart: a model answers for
+// those only that it was measured with. Rows: more than one pixel, or row of a
+// matrix.
+type traits struct{ Dilated, Grouped, Broadcast, Rows bool }
+
+func traitsOf(g *Geometry) traits {
+	return traits{Dilated: g.DH > 1 || g.DW > 1, Broadcast: g.Broadcast > 0, Rows: g.N*g.OH*g.OW > 1,
+		Grouped: g.Kind == Convolution && g.Groups > 1 || g.Kind == Depthwise && g.C != g.OC}
+}
+
+func (t traits) covers(x traits) bool { return t.or(x) == t }
+
+func (t traits) or(x traits) traits {
+	return traits{t.Dilated || x.Dilated, t.Grouped || x.Grouped, t.Broadcast || x.Broadcast, t.Rows || x.Rows}
+}
+
+// flags name the traits in tables.
+func (t *traits) flags() map[string]*bool {
+	return map[string]*bool{"dilated": &t.Dilated, "grouped": &t.Grouped, "broadcast": &t.Broadcast, "rows": &t.Rows}
+}
+
+// Elements is an element-wise geometry of n elements.
+func Elements(n int, p Parts) Geometry {
+	return Geometry{Kind: Element, N: 1, IH: 1, IW: 1, C: n, OH: 1, OW: 1, OC: n, KH: 1, KW: 1, SH: 1, SW: 1, DH: 1,
+		DW: 1, Groups: n, Parts: p}
+}

@@ -1,0 +1,182 @@
+package cost
+
+import (
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nncc/nncc/ir/bug"
+)
+
+// anyMake is the make of models over all variants of a kind: estimates for
+// variants that nobody measured.
+const anyMake = "any"
+
+// Model is a fitted sum of features.
+type Model struct {
+	Key
+	Points int
+	// Error is the root of the mean square of the relative error on layers that
+	// were not fitted, Worst the largest relative error of any measured layer.
+	Error, Worst float64
+	Covers       traits
+	terms        []term
+}
+
+// term is a feature with its coefficient: instructions each.
+type term struct {
+	name  string
+	coeff float64
+	of    func(c *counts) float64
+}
+
+// Predict is the number of instructions of one call. Each product is rounded by
+// itself, so that every machine computes the same.
+func (m *Model) Predict(g *Geometry) float64 {
+	c := count(g)
+	sum := 0.0
+	for _, t := range m.terms {
+		p := float64(t.coeff * t.of(c))
+		sum = float64(sum + p)
+	}
+	return sum
+}
+
+// Coefficients are how many features the model has.
+func (m *Model) Coefficients() int { return len(m.terms) }
+
+//go:embed fitted.csv
+var fitted string
+
+// Models are the fitted models by key.
+var Models = sync.OnceValue(func() map[Key]*Model {
+	m, err := ReadModels(strings.NewReader(fitted))
+	if err != nil {
+		panic(bug.Errorf("fitted.csv: %w", err))
+	}
+	return m
+})
+
+// kindOn is a kind of layer on an instruction set.
+type kindOn struct {
+	isa  string
+	kind Kind
+}
+
+// measuredKinds are those for which there are models.
+var measuredKinds = sync.OnceValue(func() map[kindOn]bool {
+	out := map[kindOn]bool{}
+	for k := range Models() {
+		if k.Make == anyMake {
+			out[kindOn{k.ISA, Kind(k.Variant)}] = true
+		}
+	}
+	return out
+})
+
+// modelColumns are those of fitted.csv before the terms, feature=coefficient.
+var modelColumns = []string{"make", "isa", "variant", "points", "error", "worst", "covers"}
+
+// ReadModels reads what WriteModels wrote.
+func ReadModels(r io.Reader) (map[Key]*Model, error) {
+	rows, err := lines(r, modelColumns)
+	if err != nil {
+		return nil, err
+	}
+	out := map[Key]*Model{}
+	for _, row := range rows {
+		m, err := readModel(row)
+		if err != nil {
+			return nil, fmt.Errorf("%v: %w", row[:min(3, len(row))], err)
+		}
+		out[m.Key] = m
+	}
+	return out, nil
+}
+
+func readModel(row []string) (m *Model, err error) {
+	if len(row) < len(modelColumns) {
+		return nil, fmt.Errorf("%d fields, want at least %d", len(row), len(modelColumns))
+	}
+	m = &Model{Key: Key{row[0], row[1], row[2]}}
+	if m.Points, err = strconv.Atoi(row[3]); err != nil {
+		return nil, err
+	}
+	for i, p := range []*float64{&m.Error, &m.Worst} {
+		if *p, err = strconv.ParseFloat(row[4+i], 64); err != nil {
+			return nil, err
+		}
+	}
+	flags := m.Covers.flags()
+	for _, w := range words(row[6]) {
+		if flags[w] == nil {
+			return nil, fmt.Errorf("unknown form %q", w)
+		}
+		*flags[w] = true
+	}
+	for _, f := range row[len(modelColumns):] {
+		name, v, _ := strings.Cut(f, "=")
+		t := term{name: name}
+		if t.coeff, err = strconv.ParseFloat(v, 64); err != nil {
+			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+		if t.of, err = feature(name); err != nil {
+			return nil, err
+		}
+		m.terms = append(m.terms, t)
+	}
+	return m, nil
+}
+
+func (m *Model) row() []string {
+	var covers []string
+	flags := m.Covers.flags()
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		if *flags[name] {
+			covers = append(covers, name)
+		}
+	}
+	out := []string{m.Make, m.ISA, m.Variant, strconv.Itoa(m.Points), fmt.Sprintf("%.4f", m.Error),
+		fmt.Sprintf("%.4f", m.Worst), strings.Join(covers, " ")}
+	for _, t := range m.terms {
+		out = append(out, fmt.Sprintf("%s=%.4g", t.name, t.coeff))
+	}
+	return out
+}
+
+// WriteModels writes a line for each model.
+func WriteModels(w io.Writer, ms []*Model) error {
+	rows := make([][]string, len(ms))
+	for i, m := range ms {
+		rows[i] = m.row()
+	}
+	return writeLines(w, modelColumns, rows)
+}
+
+// lines reads CSV whose first row is the columns; rows may be longer.
+func lines(r io.Reader, columns []string) ([][]string, error) {
+	c := csv.NewReader(r)
+	c.FieldsPerRecord = -1
+	rows, err := c.ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 || !slices.Equal(rows[0], columns) {
+		return nil, fmt.Errorf("want the columns %s", strings.Join(columns, ","))
+	}
+	return rows[1:], nil
+}
+
+func writeLines(w io.Writer, columns []string, rows [][]string) error {
+	c := csv.NewWriter(w)
+	if err := c.WriteAll(append([][]string{columns}, rows...)); err != nil {
+		return err
+	}
+	return c.Error()
+}

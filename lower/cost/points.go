@@ -1,0 +1,76 @@
+package cost
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"strconv"
+)
+
+// Point is one measured layer.
+type Point struct {
+	Key
+	Geometry
+	Instructions float64
+}
+
+// HeldOut reports that no model is fitted to the point: one in four, by its
+// geometry alone, so that it stays what it is when others come.
+func (p *Point) HeldOut() bool { return p.draw(0)%4 == 0 }
+
+// draw is a number that depends on the layer.
+func (p *Point) draw(salt byte) uint32 {
+	h := fnv.New32a()
+	h.Write(append([]byte(p.Geometry.String()), salt))
+	x := h.Sum32()
+	x ^= x >> 15
+	x *= 0x2c1b3c6d
+	return x ^ x>>12
+}
+
+// split divides points into those that are fitted and those that are held out.
+func split(ps []Point) (fitted, held []Point) {
+	for _, p := range ps {
+		if p.HeldOut() {
+			held = append(held, p)
+		} else {
+			fitted = append(fitted, p)
+		}
+	}
+	return fitted, held
+}
+
+var pointColumns = []string{"make", "isa", "variant", "geometry", "instructions"}
+
+// ReadPoints reads what WritePoints wrote.
+func ReadPoints(r io.Reader) ([]Point, error) {
+	rows, err := lines(r, pointColumns)
+	if err != nil {
+		return nil, err
+	}
+	var out []Point
+	for _, row := range rows {
+		if len(row) != len(pointColumns) {
+			return nil, fmt.Errorf("%v: want %d fields", row, len(pointColumns))
+		}
+		p := Point{Key: Key{row[0], row[1], row[2]}}
+		if p.Geometry, err = ParseGeometry(row[3]); err != nil {
+			return nil, err
+		}
+		if p.Instructions, err = strconv.ParseFloat(row[4], 64); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// WritePoints writes a line for each point.
+func WritePoints(w io.Writer, ps []Point) error {
+	rows := make([][]string, len(ps))
+	for i, p := range ps {
+		rows[i] = []string{p.Make, p.ISA, p.Variant, p.Geometry.String(),
+			strconv.FormatFloat(p.Instructions, 'f', 0, 64)}
+	}
+	return writeLines(w, pointColumns, rows)
+}

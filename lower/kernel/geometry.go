@@ -1,0 +1,229 @@
+package kernel
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/cost"
+)
+
+// ISA names the instruction set in the cost tables.
+func (c Core) ISA() string {
+	switch {
+	case c.MVE:
+		return "mve"
+	case c.DSP:
+		return "dsp"
+	case c.Armv6M:
+		return "v6m"
+	}
+	return "c"
+}
+
+// Layer is the key to what the plan costs: its variant and its geometry. The
+// node's values have their final memory order.
+func (p *Plan) Layer() *cost.Layer {
+	if p.layer == nil {
+		low := p.Lower()
+		p.layer = &cost.Layer{Library: low.Library, Variant: low.Variant, Geometry: GeometryOf(p.node.Node),
+			Functions: low.Functions(), Constants: low.ConstBytes()}
+		if p.layer.Variant == "" {
+			p.layer.Variant = cost.Variant(p.layer.Functions)
+		}
+		if p.layer.Variant == "" {
+			p.layer.Variant = low.Kernel
+		}
+	}
+	return p.layer
+}
+
+// Cost is what the plan costs on a target; that of a view is nothing.
+func (p *Plan) Cost(t *cost.Target) cost.Cost {
+	if p.Lower().View {
+		return cost.Cost{Kernel: "view"}
+	}
+	return t.Of(p.Layer())
+}
+
+// GeometryOf is what a node's cost depends on, whatever computes it.
+func GeometryOf(n *ir.Node) cost.Geometry {
+	if len(n.Out) == 0 || n.Out[0] == nil {
+		return cost.Geometry{Kind: cost.Other}
+	}
+	g, ok := windows(n)
+	switch {
+	case ok:
+		return g
+	case n.Op == op.Gemm && len(n.In) > 1 && n.In[0].Type.Rank() == 2 && n.In[1].Const != nil:
+		g := flat(cost.Matrix, n.In[0].Type.Shape[0])
+		g.C, g.OC, g.Groups = n.In[0].Type.Shape[1], n.Out[0].Type.Shape[1], 1
+		return g
+	case n.Op.Pattern <= ir.Broadcast || n.Op == op.Fused && loop(n):
+		return elements(n)
+	case n.Op.Pattern == ir.Injective:
+		return moved(n)
+	}
+	g = flat(cost.Other, 1)
+	g.OC = n.Out[0].Type.Elems()
+	if n.Op.MACs != nil {
+		g.MACs = int(n.Op.MACs(n))
+	}
+	return g
+}
+
+// windows is the geometry of convolutions and pools in one or two dimensions.
+func windows(n *ir.Node) (cost.Geometry, bool) {
+	if n.Op == op.Conv {
+		c, err := op.ConvGeometry(n)
+		if err != nil || len(c.In) > 2 {
+			return cost.Geometry{}, false
+		}
+		g := spatial(cost.Convolution, c.N, c.In, c.Out, c.Kernel, c.Strides, c.Dilations, c.PadBegin)
+		g.C, g.OC, g.Groups = c.CIn, c.COut, c.Group
+		if c.Group > 1 && op.IsDepthwise(c) {
+			g.Kind = cost.Depthwise
+		}
+		return g, true
+	}
+	if !n.Op.Pools {
+		return cost.Geometry{}, false
+	}
+	p, err := op.PoolGeometry(n)
+	if err != nil || len(p.In) > 2 {
+		return cost.Geometry{}, false
+	}
+	g := spatial(cost.Pool, p.N, p.In, p.Out, p.Kernel, p.Strides, p.Dilations, p.PadBegin)
+	g.C, g.OC, g.Groups = p.C, p.C, p.C
+	return g, true
+}
+
+// spatial fills in the extents; one dimension has height 1.
+func spatial(k cost.Kind, n int, in, out, window, stride, dilation, pad []int) cost.Geometry {
+	two := func(s []int, one int) (h, w int) {
+		if len(s) == 1 {
+			return one, s[0]
+		}
+		return s[0], s[1]
+	}
+	g := cost.Geometry{Kind: k, N: n}
+	g.IH, g.IW = two(in, 1)
+	g.OH, g.OW = two(out, 1)
+	g.KH, g.KW = two(window, 1)
+	g.SH, g.SW = two(stride, 1)
+	g.DH, g.DW = two(dilation, 1)
+	g.PH, g.PW = two(pad, 0)
+	return g
+}
+
+// flat is a layer without extents, n times.
+func flat(k cost.Kind, n int) cost.Geometry {
+	one := []int{1}
+	return spatial(k, n, one, one, one, one, one, []int{0})
+}
+
+// moved is the geometry of data movement: pixels where channels are added, and
+// elements otherwise, a form that nobody measured.
+func moved(n *ir.Node) cost.Geometry {
+	in, out := n.In[0].Type.Shape, n.Out[0].Type.Shape
+	if n.Op == op.Pad && len(in) > 1 && in[0] == out[0] && slices.Equal(in[2:], out[2:]) {
+		return AddedChannels(in, out)
+	}
+	g := flat(cost.Copy, 1)
+	g.C, g.OC, g.Groups, g.Broadcast = n.In[0].Type.Elems(), n.Out[0].Type.Elems(), 1, 1
+	return g
+}
+
+// AddedChannels is the geometry of a copy that adds channels to a feature map.
+func AddedChannels(in, out []int) cost.Geometry {
+	pixels := in[0]
+	for _, d := range in[2:] {
+		pixels *= d
+	}
+	g := flat(cost.Copy, 1)
+	g.IW, g.OW, g.C, g.OC, g.Groups = pixels, pixels, in[1], out[1], in[1]
+	return g
+}
+
+// loop reports a body of element-wise operators, with a reduction at its end or
+// none.
+func loop(n *ir.Node) bool {
+	return len(n.Body) == 1 && !slices.ContainsFunc(n.Body[0].Nodes, func(m *ir.Node) bool {
+		return m.Op.Pattern > ir.Broadcast && m.Op.Pattern != ir.Reduce
+	})
+}
+
+// elements is the geometry of an element-wise node, or of a loop of several.
+func elements(n *ir.Node) cost.Geometry {
+	over, parts := n.Out[0].Type, []*ir.Node{n}
+	if n.Op == op.Fused {
+		parts = n.Body[0].Nodes
+		if last := parts[len(parts)-1]; last.Op.Pattern == ir.Reduce {
+			over = last.In[0].Type
+		}
+	}
+	var p cost.Parts
+	broadcast := 0
+	for _, v := range n.In {
+		if v == nil || one(v, n) {
+			continue
+		}
+		p.Reads++
+		if v.Const != nil || v.Type.Elems() != over.Elems() {
+			broadcast++
+		}
+	}
+	for _, m := range parts {
+		*part(m, &p)++
+	}
+	g := cost.Elements(over.Elems(), p)
+	g.Broadcast = broadcast
+	return g
+}
+
+// one reports an operand that is the same for all elements, or a table.
+func one(v *ir.Value, n *ir.Node) bool {
+	if v.Const == nil {
+		return false
+	}
+	_, uniform := v.Const.Uniform()
+	return uniform || n.Op == op.Lookup
+}
+
+// part is the count that a node of a loop belongs to.
+func part(n *ir.Node, p *cost.Parts) *int {
+	y := n.Out[0].Type
+	computed := 0
+	for _, v := range n.In {
+		if v != nil && !one(v, n) {
+			computed++
+		}
+	}
+	switch {
+	case n.Op == op.QuantizeLinear:
+		return &p.Quantised
+	case y.Quant == nil || n.Op == op.Where:
+		return &p.Plain
+	case n.Op == op.Min || n.Op == op.Max:
+		return &p.Extremes
+	case y.DType == tensor.I16:
+		return widePart(n, p)
+	case computed < 2:
+		return &p.Tables
+	case n.Op == op.Add:
+		return &p.Sums
+	}
+	return &p.Products
+}
+
+// widePart is part of nodes on int16.
+func widePart(n *ir.Node, p *cost.Parts) *int {
+	switch n.Op {
+	case op.Add:
+		return &p.WideSums
+	case op.Mul:
+		return &p.WideProducts
+	}
+	return &p.Tables
+}
