@@ -96,13 +96,16 @@ func TestHostileNames(t *testing.T) {
 				file = "m" + with + ".onnx" // on Linux files may be called so, too
 			}
 			good := renamed(t, file,
-				`<ir_version: 8, opset_import: ["" : 17]> g (float[1, 2, 6, 6] x) => (float[1, 3, 4, 4] y) <float[3, 2, 3, 3] w = {`+
+				`<ir_version: 8, opset_import: ["" : 17]> g (float[1, 2, 6, 6] x) => (float[1, 3, 4, 4] y) <float[3, 2, 3, 3]
+					w = {`+
 					strings.Repeat("0.5, -0.25, 1, ", 17)+
 					`1, 2, 3}> { a = Conv (x, w) b = Sigmoid (a) c = Neg (b) y = Relu (c) }`, with)
 			bad := renamed(t, "bad.onnx",
-				`<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (float[1, 4] y) { a = CustomOp (x) b = Reshape (a, a) y = Conv (b, x) }`, with)
+				`<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (float[1, 4] y) { a = CustomOp (x) b = Reshape (a, a)
+					y = Conv (b, x) }`, with)
 			lies := renamed(t, "lies.onnx",
-				`<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (float[1, 5] y) <float[3] k = {nan, 1, 2}> { a = Add (x, k) y = Softmax <axis = 7> (a) }`, with)
+				`<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (float[1, 5] y) <float[3] k = {nan, 1, 2}> {
+					a = Add (x, k) y = Softmax <axis = 7> (a) }`, with)
 			must(t, os.WriteFile("s.yaml", []byte("steps:\n- simplify:\n- rename: {node: "+yamlText(with)+", to: "+
 				yamlText(with+"2")+"}\n"), 0o666))
 			must(t, os.WriteFile("ok.yaml", []byte("steps:\n- prefix: {prefix: "+yamlText(with+"p")+

@@ -39,11 +39,14 @@ func TestEarly(t *testing.T) {
 			`a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, a) y = Sub (m, b)`,
 			10},
 		{"ParametricSoftplus", row, `y = ParametricSoftplus <alpha = 2.5, beta = 0.5> (x)`,
-			`a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, b) s = Softplus (m) y = Mul (s, a)`, 10},
+			`a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, b) s = Softplus (m)
+				y = Mul (s, a)`, 10},
 		{"ScaledTanh", row, `y = ScaledTanh <alpha = 2.5, beta = 0.5> (x)`,
-			`a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, b) s = Tanh (m) y = Mul (s, a)`, 10},
+			`a = Constant <value_float = 2.5> () b = Constant <value_float = 0.5> () m = Mul (x, b) s = Tanh (m) y = Mul (s, a)`,
+			10},
 		{"ImageScaler", image, `y = ImageScaler <scale = 2.0, bias = [0.5, 1.0, 1.5]> (x)`,
-			`a = Constant <value_float = 2.0> () b = Constant <value = float[3,1,1] {0.5, 1, 1.5}> () m = Mul (x, a) y = Add (m, b)`, 10},
+			`a = Constant <value_float = 2.0> () b = Constant <value = float[3,1,1] {0.5, 1, 1.5}> () m = Mul (x, a)
+				y = Add (m, b)`, 10},
 		{"Scale", row, `y = Scale <scale = 3.0> (x)`, `a = Constant <value_float = 3.0> () y = Mul (x, a)`, 10},
 	}
 	q := newORT(t)

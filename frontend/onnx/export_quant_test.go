@@ -90,7 +90,8 @@ func TestExportQuantisedOperators(t *testing.T) {
 			in %x : u8[1,2,4,4] q(0.1:128)
 			%z : i8[1,2,4,4] q(0.1:0) = nncc.Requantize(%x)
 			const %s : i64[2] = {2,16}
-			%y : i8[2,16] q(0.1:0) = Reshape(%z, %s)`, 13, "DequantizeLinear QuantizeLinear DequantizeLinear Reshape QuantizeLinear"},
+			%y : i8[2,16] q(0.1:0) = Reshape(%z, %s)`, 13,
+			"DequantizeLinear QuantizeLinear DequantizeLinear Reshape QuantizeLinear"},
 		{"one value read twice", `
 			in %x : i8[1,2,4,4] q(0.1:-5)
 			%a : i8[1,2,4,4] q(0.1:0) = Add(%x, %x)
@@ -108,7 +109,8 @@ func TestExportQuantisedOperators(t *testing.T) {
 			const %w : i8[16,2] q(0.01:0) = rand 4
 			const %r : i8[16,4] q(0.01:0) = rand 5
 			const %b : i32[16] q(0.0002:0) = splat 50
-			%y : i8[3,1,4] q(0.008:0), %h : i8[1,4] q(0.008:0), %c : i16[1,4] q(0.00048828125:0) = nncc.QLSTM(%x, %w, %r, %b) {cell_scale_power=-11, direction="reverse"}`, 13,
+			%y : i8[3,1,4] q(0.008:0), %h : i8[1,4] q(0.008:0), %c : i16[1,4] q(0.00048828125:0) = nncc.QLSTM(%x, %w, %r, %b)
+			{cell_scale_power=-11, direction="reverse"}`, 13,
 			"DequantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear Reshape Reshape Concat Reshape " +
 				"LSTM Reshape QuantizeLinear"},
 	} {

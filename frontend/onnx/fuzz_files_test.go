@@ -106,7 +106,8 @@ func FuzzFunctions(f *testing.F) {
 		m,
 			err := Parse(
 			[]byte(
-				`<ir_version: 8, opset_import: ["" : 17, "local" : 1]> g (float[1, 4] x, float[1, 4] z) => (float y) { y = local.F (x, z) }`), fuzzLimits)
+				`<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+					g (float[1, 4] x, float[1, 4] z) => (float y) { y = local.F (x, z) }`), fuzzLimits)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,16 +63,26 @@ func openFuzzed(t *testing.T, b []byte) {
 func fuzzSeeds(t testing.TB) [][]byte {
 	var out [][]byte
 	for _, text := range []string{
-		`(float[1,2,6,6] x) => (float y) <float[3,2,3,3] w> { k = Constant <value = float[2] {1, 2}> () n = BatchNormalization (x, k, k, k, k) p = MaxPool <kernel_shape = [2, 2]> (n) r = Relu (p) y = Softmax <axis = 1> (r) }`,
-		`(float[N,3] x) => (float y) { s = Shape (x) i = Constant <value = int64 {0}> () d = Gather (s, i) a = Constant <value_ints = [0]> () u = Unsqueeze (d, a) m = Constant <value_ints = [-1]> () t = Concat <axis = 0> (u, m) y = Reshape (x, t) }`,
-		`(float[2] x) => (float y) { n = Constant <value_int = 3> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { f = Cast <to = 1> (i) w = Add (v, f) }> }`,
-		`(int8[1,4] x) => (int8 y) { s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () y = com.microsoft.QLinearAdd (x, s, z, x, s, z, s, z) }`,
+		`(float[1,2,6,6] x) => (float y) <float[3,2,3,3] w> { k = Constant <value = float[2] {1, 2}> ()
+			n = BatchNormalization (x, k, k, k, k) p = MaxPool <kernel_shape = [2, 2]> (n) r = Relu (p)
+			y = Softmax <axis = 1> (r) }`,
+		`(float[N,3] x) => (float y) { s = Shape (x) i = Constant <value = int64 {0}> () d = Gather (s, i)
+			a = Constant <value_ints = [0]> () u = Unsqueeze (d, a) m = Constant <value_ints = [-1]> ()
+			t = Concat <axis = 0> (u, m) y = Reshape (x, t) }`,
+		`(float[2] x) => (float y) { n = Constant <value_int = 3> ()
+			y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { f = Cast <to = 1> (i) w = Add (v, f) }> }`,
+		`(int8[1,4] x) => (int8 y) { s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> ()
+			y = com.microsoft.QLinearAdd (x, s, z, x, s, z, s, z) }`,
 		"(float[1,4,4,4] x) => (float y) { a = com.sigmastar.Reorg <stride = 2> (x) b = local.F <k = 2> (a) y = If " +
 			"(c) <then_branch = t () => (p) { p = Neg (b) }, else_branch = e () => (p) { p = Abs (b) }> c = " +
 			"Constant <value = bool {1}> () }\n<domain: \"local\", opset_import: [\"\" : 13]> F <k> (a) => (b) " +
 			"{ c = Constant <value_int: int = @k> () d = Cast <to = 1> (c) b = Mul (a, d) }",
-		`(float[3,1,2] x) => (float y) { w = Constant <value = float[1,4,2] {1,2,3,4,5,6,7,8}> () r = Constant <value = float[1,4,1] {1,2,3,4}> () y = LSTM <hidden_size = 1> (x, w, r) }`,
-		`(float[1,1,4,4] x) => (float y) { s = Constant <value_floats = [1.0, 1.0, 0.5, 2.0]> () a = Resize <coordinate_transformation_mode = "asymmetric"> (x, "", s) p = Constant <value_ints = [0, 0, 1, 1, 0, 0, 1, 1]> () b = Pad (a, p) c, d = TopK <axis = 3> (b, k) y = Add (c, c) k = Constant <value_ints = [2]> () }`,
+		`(float[3,1,2] x) => (float y) { w = Constant <value = float[1,4,2] {1,2,3,4,5,6,7,8}> ()
+			r = Constant <value = float[1,4,1] {1,2,3,4}> () y = LSTM <hidden_size = 1> (x, w, r) }`,
+		`(float[1,1,4,4] x) => (float y) { s = Constant <value_floats = [1.0, 1.0, 0.5, 2.0]> ()
+			a = Resize <coordinate_transformation_mode = "asymmetric"> (x, "", s)
+			p = Constant <value_ints = [0, 0, 1, 1, 0, 0, 1, 1]> () b = Pad (a, p) c, d = TopK <axis = 3> (b, k) y = Add (c, c)
+			k = Constant <value_ints = [2]> () }`,
 	} {
 		out = append(out, tBytes(textModel(t, 13, text).Proto))
 	}

@@ -78,7 +78,8 @@ func TestDims(t *testing.T) {
 // Inputs bound to constants; initializers that are listed as inputs.
 func TestSet(t *testing.T) {
 	m := textModel(t, 13,
-		`(float[2] x, int64[] k, float[2] w) => (float y) <float[2] w = {1, 2}> { a = Mul (x, w) f = Cast <to = 1> (k) y = Add (a, f) }`)
+		`(float[2] x, int64[] k, float[2] w) => (float y) <float[2] w = {1, 2}> { a = Mul (x, w) f = Cast <to = 1> (k)
+			y = Add (a, f) }`)
 	run := func(set map[string]*tensor.Dense) []float64 {
 		g := open(t, m, ImportOptions{Set: set})
 		in := []*tensor.Dense{tensor.Of([]int{2}, []float32{10, 20})}
@@ -155,25 +156,32 @@ func TestImportFaults(t *testing.T) {
 			`(float[1,1,2,8] q, float[1,1,2,4] k) => (float y) { y = Attention (q, k, k) }`, "do not belong together"},
 		{"attention without queries", 23, `(float[1,1,2,8] k) => (float y) { y = Attention ("", k, k) }`, "input 0"},
 		{"unbounded scan", 27,
-			`(float[1,100000,4] x) => (float y, float s) { y, s = LinearAttention <q_num_heads = 1, kv_num_heads = 1, update_rule = "linear"> (x, x, x) }`, "positions"},
+			`(float[1,100000,4] x) => (float y, float s) { y, s = LinearAttention <q_num_heads = 1, kv_num_heads = 1,
+				update_rule = "linear"> (x, x, x) }`, "positions"},
 		{"transform along no axis", 19, `(float[1,8,1] x) => (float y) { y = DFT <axis = 9> (x) }`, "axis 9"},
 		{"frames that do not fit", 17,
-			`(float[1,8,1] x) => (float y) { s = Constant <value_int = 2> () l = Constant <value_int = 9> () y = STFT (x, s, "", l) }`, "frames that fit"},
+			`(float[1,8,1] x) => (float y) { s = Constant <value_int = 2> () l = Constant <value_int = 9> ()
+				y = STFT (x, s, "", l) }`, "frames that fit"},
 		{"size at run time", 20, `(float[1,2,3] t, int64[4] s) => (float y) { y = AffineGrid (t, s) }`,
 			"--set s=VALUE"},
 		{"huge window", 17,
-			`(float[1] x) => (float y) { n = Constant <value_int = 100000000000> () w = HannWindow (n) y = Add (x, w) }`, "2^24"},
+			`(float[1] x) => (float y) { n = Constant <value_int = 100000000000> () w = HannWindow (n) y = Add (x, w) }`,
+			"2^24"},
 		{"boxes without a limit known", 13,
 			`(float[1,4,4] b, float[1,1,4] s, int64[1] k) => (int64 y) { y = NonMaxSuppression (b, s, k) }`,
 			"--set k=VALUE"},
 		{"trees with a wrong child", 13,
-			`(float[2,1] x) => (float y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0], nodes_nodeids = [0], nodes_featureids = [0], nodes_values = [0.5], nodes_modes = ["BRANCH_LEQ"],
-			nodes_truenodeids = [1], nodes_falsenodeids = [2], target_treeids = [0], target_nodeids = [1], target_ids = [0], target_weights = [1.0], n_targets = 1> (x) }`, "node 2 of tree 0"},
+			`(float[2,1] x) => (float y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0], nodes_nodeids = [0],
+				nodes_featureids = [0], nodes_values = [0.5], nodes_modes = ["BRANCH_LEQ"],
+			nodes_truenodeids = [1], nodes_falsenodeids = [2], target_treeids = [0], target_nodeids = [1], target_ids = [0],
+			target_weights = [1.0], n_targets = 1> (x) }`, "node 2 of tree 0"},
 		{"labels of text", 13,
-			`(int64[2] x) => (int64 y) { y = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2], values_strings = ["a", "b"]> (x) }`, "text"},
+			`(int64[2] x) => (int64 y) { y = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2], values_strings = ["a", "b"]> (x) }`,
+			"text"},
 		{"classes of text", 13,
 			x +
-				`{ y, z = ai.onnx.ml.SVMClassifier <rho = [0.0], coefficients = [1.0, 2.0], classlabels_strings = ["a"]> (x) }`, "classlabels_strings holds text"},
+				`{ y, z = ai.onnx.ml.SVMClassifier <rho = [0.0], coefficients = [1.0, 2.0], classlabels_strings = ["a"]> (x) }`,
+			"classlabels_strings holds text"},
 		{"a sequence that leaves", 13, x + `{ y = SequenceConstruct (x, x) }`,
 			`value "y": is a sequence of tensors, which cannot leave a graph`},
 		{"a sequence for a tensor", 13, x + `{ s = SequenceConstruct (x, x) y = Neg (s) }`,
@@ -200,26 +208,36 @@ func TestImportFaults(t *testing.T) {
 		{"computed scale", 13,
 			x + `{ s = ReduceMax <keepdims = 0> (x) q = QuantizeLinear (x, s) y = DequantizeLinear (q, s) }`, ""},
 		{"an output that inference does not give", 13,
-			`(float[1,2,2] x) => (float m) { s = Constant <value_floats = [1.0, 1.0]> () y, m = SimplifiedLayerNormalization (x, s) }`, ""},
+			`(float[1,2,2] x) => (float m) { s = Constant <value_floats = [1.0, 1.0]> ()
+				y, m = SimplifiedLayerNormalization (x, s) }`, ""},
 		{"outputs that nothing reads", 17,
-			`(float[1,2,2] x) => (float y) { s = Constant <value_floats = [1.0, 1.0]> () y, m, d = LayerNormalization (x, s) }`, ""},
+			`(float[1,2,2] x) => (float y) { s = Constant <value_floats = [1.0, 1.0]> () y, m, d = LayerNormalization (x, s) }`,
+			""},
 		{"branches of different shapes", 13,
 			x +
-				`{ s = ReduceSum <keepdims = 0> (x) c = Cast <to = 9> (s) y = If (c) <then_branch = a () => (p) { p = Concat <axis = 0> (x, x) }, else_branch = b () => (p) { p = Neg (x) }> }`, "in one branch"},
+				`{ s = ReduceSum <keepdims = 0> (x) c = Cast <to = 9> (s)
+					y = If (c) <then_branch = a () => (p) { p = Concat <axis = 0> (x, x) }, else_branch = b () => (p) {
+					p = Neg (x) }> }`, "in one branch"},
 		{"trip count at run time", 13,
-			`(float[2] x, int64[] n) => (float y) { y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`, `the trip count of this Loop ("n") is not known`},
+			`(float[2] x, int64[] n) => (float y) { y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) {
+				w = Add (v, v) }> }`, `the trip count of this Loop ("n") is not known`},
 		{"endless loop", 13,
 			x + `{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Identity (v) }> }`,
 			"more than 4096 times"},
 		{"scan output of unknown length", 13,
 			x +
-				`{ n = Constant <value_int = 2> () z = Constant <value_float = 0.0> () l, u = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (d, w, r) { w = Add (v, v) s = ReduceSum <keepdims = 0> (v) d = Greater (s, z) r = Neg (v) }> k = Constant <value_ints = [4]> () y = Reshape (u, k) }`, "the length of scan output 0"},
+				`{ n = Constant <value_int = 2> () z = Constant <value_float = 0.0> ()
+					l, u = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (d, w, r) { w = Add (v, v)
+					s = ReduceSum <keepdims = 0> (v) d = Greater (s, z) r = Neg (v) }> k = Constant <value_ints = [4]> ()
+					y = Reshape (u, k) }`, "the length of scan output 0"},
 		{"condition at run time", 13,
 			x +
-				`{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (d, w) { s = ReduceSum <keepdims = 0> (v) d = Cast <to = 9> (s) w = Add (v, v) }> }`, "computes its condition at run time"},
+				`{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (d, w) { s = ReduceSum <keepdims = 0> (v)
+					d = Cast <to = 9> (s) w = Add (v, v) }> }`, "computes its condition at run time"},
 		{"no trips, results of every trip", 13,
 			x +
-				`{ n = Constant <value_int = 0> () l, y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v, v) u = Neg (v) }> }`, "runs 0 times"},
+				`{ n = Constant <value_int = 0> () l, y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) {
+					w = Add (v, v) u = Neg (v) }> }`, "runs 0 times"},
 		{"text", 13, `(float[2] x) => (string y) { k = Constant <value_string = "a"> () y = Identity (k) }`, "text"},
 		{"sequence input of an unsupported kind", 13, `(float16[2] x, complex64[1] c) => (float16 y) { y = Relu (x) }`,
 			"complex64"},
@@ -229,9 +247,11 @@ func TestImportFaults(t *testing.T) {
 			`(float[2,2] x) => (float y) { y = com.microsoft.FusedGemm <activation = "Boom"> (x, x) }`,
 			`activation "Boom"`},
 		{"large fold stays a node", 13,
-			`(float[1] x) => (float y) { s = Constant <value_ints = [50000000]> () k = ConstantOfShape (s) m = ReduceSum (k) y = Add (x, m) }`, ""},
+			`(float[1] x) => (float y) { s = Constant <value_ints = [50000000]> () k = ConstantOfShape (s) m = ReduceSum (k)
+				y = Add (x, m) }`, ""},
 		{"huge constant", 13,
-			`(float[1] x) => (float y) { s = Constant <value_ints = [100000, 100000]> () k = ConstantOfShape (s) m = ReduceSum (k) y = Add (x, m) }`, "too large"},
+			`(float[1] x) => (float y) { s = Constant <value_ints = [100000, 100000]> () k = ConstantOfShape (s)
+				m = ReduceSum (k) y = Add (x, m) }`, "too large"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := OpenModel(textModel(t, c.opset, c.text), ImportOptions{})
@@ -265,7 +285,9 @@ func TestImportBombs(t *testing.T) {
 	b.WriteString("\n<domain: \"local\", opset_import: [\"\" : 13]> F30 (a) => (c) { c = Relu (a) }")
 	functions := b.String()
 	// Loops within loops.
-	loops := `(float[2] x) => (float y) { n = Constant <value_int = 4000> () y = Loop (n, "", x) <body = o (int64 i, bool c, float v) => (c, w) { w = Loop (n, "", v) <body = p (int64 j, bool d, float s) => (d, u) { u = Add (s, s) }> }> }`
+	loops := `(float[2] x) => (float y) { n = Constant <value_int = 4000> ()
+		y = Loop (n, "", x) <body = o (int64 i, bool c, float v) => (c, w) { w = Loop (n, "", v) <body = p (int64 j, bool d,
+		float s) => (d, u) { u = Add (s, s) }> }> }`
 	// A chain of multiplications of constants.
 	b.Reset()
 	b.WriteString(`(float[1] x) => (float y) { s = Constant <value_ints = [1000, 1000]> () a0 = ConstantOfShape (s)`)
@@ -307,7 +329,8 @@ func TestLongNames(t *testing.T) {
 	long := strings.Repeat("n", 1<<16)
 	m := textModel(t, 13,
 		fmt.Sprintf(
-			`(float[2] x) => (float y) { n = Constant <value_int = 3000> () [%s] y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`, long))
+			`(float[2] x) => (float y) { n = Constant <value_int = 3000> () [%s] y = Loop (n, "", x) <body = b (int64 i, bool c,
+				float v) => (c, w) { w = Add (v, v) }> }`, long))
 	g := open(t, m, ImportOptions{})
 	size := 0
 	for _, n := range g.Nodes {
@@ -372,7 +395,8 @@ func TestLoadFunctions(t *testing.T) {
 func TestNames(t *testing.T) {
 	g := open(t, textModel(t, 13, `(float[2] x) => (float y) {
 	  c = Constant <value = bool {1}> ()
-	  [branch] mid = If (c) <then_branch = a () => (inner) { [neg] inner = Neg (x) }, else_branch = b () => (inner) { inner = Abs (x) }>
+	  [branch] mid = If (c) <then_branch = a () => (inner) { [neg] inner = Neg (x) }, else_branch = b () => (inner) {
+	  inner = Abs (x) }>
 	  [last] y = Relu (mid)
 	}`), ImportOptions{})
 	var got []string

@@ -12,15 +12,20 @@ func TestLimitsBind(t *testing.T) {
 	for _, c := range []struct{ limit, text, want string }{
 		{"nodes", `(float[2] x) => (float y) { a = Relu (x) b = Neg (a) y = Relu (b) }`, "too many nodes"},
 		{"depth",
-			`(float[2] x, bool[] c) => (float y) { y = If (c) <then_branch = t () => (a) { a = If (c) <then_branch = u () => (p) { p = Relu (x) }, else_branch = v () => (q) { q = Neg (x) }> }, else_branch = e () => (b) { b = Abs (x) }> }`, "nested more than 1"},
+			`(float[2] x, bool[] c) => (float y) { y = If (c) <then_branch = t () => (a) { a = If (c) <then_branch = u () => (p)
+				{ p = Relu (x) }, else_branch = v () => (q) { q = Neg (x) }> }, else_branch = e () => (b) { b = Abs (x) }> }`,
+			"nested more than 1"},
 		{"trips",
-			`(float[2] x) => (float y) { n = Constant <value_int = 4> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Relu (v) }> }`, "more than 1 times"},
+			`(float[2] x) => (float y) { n = Constant <value_int = 4> ()
+				y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Relu (v) }> }`, "more than 1 times"},
 		{"tensor", `(float[2] x) => (float y) <float[2] k = {1, 2}> { y = Add (x, k) }`, "limit is"},
 		{"memory", `(float[2] x) => (float y) <float[2] k = {1, 2}> { y = Add (x, k) }`, "too large"},
 		{"fold-work",
-			`(float[2] x) => (float y) { s = Constant <value_ints = [100, 100]> () k = ConstantOfShape (s) r = ReduceMax <keepdims = 0> (k) y = Add (x, r) }`, `ConstantOfShape "ConstantOfShape_1": too large`},
+			`(float[2] x) => (float y) { s = Constant <value_ints = [100, 100]> () k = ConstantOfShape (s)
+				r = ReduceMax <keepdims = 0> (k) y = Add (x, r) }`, `ConstantOfShape "ConstantOfShape_1": too large`},
 		{"fold-bytes",
-			`(float[2] x) => (float y) { s = Constant <value_ints = [100, 100]> () k = ConstantOfShape (s) r = ReduceMax <keepdims = 0> (k) y = Add (x, r) }`, `ConstantOfShape "ConstantOfShape_1": too large`},
+			`(float[2] x) => (float y) { s = Constant <value_ints = [100, 100]> () k = ConstantOfShape (s)
+				r = ReduceMax <keepdims = 0> (k) y = Add (x, r) }`, `ConstantOfShape "ConstantOfShape_1": too large`},
 		{"elements", `(float[2] x) => (float y) { y = Relu (x) }`,
 			`input "x": too large: it has shape [2], 2 elements, more than 1`},
 		{"elements", `(float[1] x) => (float y) { y = Concat <axis = 0> (x, x) }`,

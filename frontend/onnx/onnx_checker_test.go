@@ -218,12 +218,19 @@ func onnxChecker(t *testing.T, models [][]byte) []string {
 func checkerBases(t *testing.T) map[string]*pb.ModelProto {
 	out := map[string]*pb.ModelProto{}
 	for name, text := range map[string]string{
-		"conv":     `(float[1,2,6,6] x) => (float[1,3,4,4] y) <float[3,2,3,3] w> { c = Conv <strides = [1, 1], pads = [0, 0, 0, 0]> (x, w) y = Relu (c) }`,
-		"branches": `(float[1,4] x, bool c) => (float[1,4] y) { y = If (c) <then_branch = t () => (float[1,4] a) { a = Relu (x) }, else_branch = e () => (float[1,4] b) { b = Neg (x) }> }`,
-		"loop":     `(float[2] x) => (float[2] y) { n = Constant <value = int64 {3}> () y = Loop (n, "", x) <body = b (int64 i, bool c, float[2] v) => (bool d, float[2] w) { d = Identity (c) w = Add (v, v) }> }`,
-		"shapes":   `(float[2,6] x) => (float[3,4] y, float[2,3] a, float[2,3] b) <int64[2] s = {3, 4}> { y = Reshape (x, s) a, b = Split <axis = 1> (x) }`,
-		"types":    `(float[1,4] x) => (float[1,4] y) <float s = {0.5}, int8 z = {1}> { q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) h = Cast <to = 10> (d) y = Cast <to = 1> (h) }`,
-		"concat":   `(float[N,3] x) => (float[N,7] y) <float[1,1] k = {2}> { p = Softmax <axis = 1> (x) m = Mul (p, k) g = ReduceMean <axes = [1], keepdims = 1> (m) y = Concat <axis = 1> (x, m, g) }`,
+		"conv": `(float[1,2,6,6] x) => (float[1,3,4,4] y) <float[3,2,3,3] w> { c = Conv <strides = [1, 1], pads = [0, 0,
+			0, 0]> (x, w) y = Relu (c) }`,
+		"branches": `(float[1,4] x, bool c) => (float[1,4] y) { y = If (c) <then_branch = t () => (float[1,4] a) {
+			a = Relu (x) }, else_branch = e () => (float[1,4] b) { b = Neg (x) }> }`,
+		"loop": `(float[2] x) => (float[2] y) { n = Constant <value = int64 {3}> ()
+			y = Loop (n, "", x) <body = b (int64 i, bool c, float[2] v) => (bool d, float[2] w) { d = Identity (c)
+			w = Add (v, v) }> }`,
+		"shapes": `(float[2,6] x) => (float[3,4] y, float[2,3] a, float[2,3] b) <int64[2] s = {3, 4}> { y = Reshape (x, s)
+			a, b = Split <axis = 1> (x) }`,
+		"types": `(float[1,4] x) => (float[1,4] y) <float s = {0.5}, int8 z = {1}> { q = QuantizeLinear (x, s, z)
+			d = DequantizeLinear (q, s, z) h = Cast <to = 10> (d) y = Cast <to = 1> (h) }`,
+		"concat": `(float[N,3] x) => (float[N,7] y) <float[1,1] k = {2}> { p = Softmax <axis = 1> (x) m = Mul (p, k)
+			g = ReduceMean <axes = [1], keepdims = 1> (m) y = Concat <axis = 1> (x, m, g) }`,
 	} {
 		m := textModel(t, 13, text).Proto
 		m.OpsetImport = m.OpsetImport[:1]

@@ -15,7 +15,8 @@ func textModel(t testing.TB, opset int, text string) *Model {
 	t.Helper()
 	m,
 		err := Parse(fmt.Appendf(nil,
-		`<ir_version: 8, opset_import: ["" : %d, "com.microsoft" : 1, "ai.onnx.ml" : 3, "local" : 1, "com.sigmastar" : 1, "darknet" : 1]> g %s`, opset, text), Limits{})
+		`<ir_version: 8, opset_import: ["" : %d, "com.microsoft" : 1, "ai.onnx.ml" : 3, "local" : 1, "com.sigmastar" : 1,
+			"darknet" : 1]> g %s`, opset, text), Limits{})
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -52,41 +53,67 @@ func TestUpgrades(t *testing.T) {
 			`s = Constant <value = float[3] {0.1, 0.2, 0.3}> () y = PRelu (x, s)`,
 			`s = Constant <value = float[3,1] {0.1, 0.2, 0.3}> () y = PRelu (x, s)`},
 		{"Gemm-6", 6, "(float[2,3] x) => (float y)",
-			`w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> () y = Gemm <broadcast = 1> (x, w, b)`,
-			`w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> () y = Gemm (x, w, b)`},
+			`w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> ()
+				y = Gemm <broadcast = 1> (x, w, b)`,
+			`w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> ()
+				y = Gemm (x, w, b)`},
 		{"Reshape-1", 4, "(float[2,3] x) => (float y)", `y = Reshape <shape = [3, 2]> (x)`,
 			`s = Constant <value_ints = [3, 2]> () y = Reshape (x, s)`},
 		{"Scaler", 13, "(float[2,2] x) => (float y)",
 			`y = ai.onnx.ml.Scaler <offset = [1.0, 2.0], scale = [2.0, 3.0]> (x)`,
-			`o = Constant <value_floats = [1.0, 2.0]> () s = Constant <value_floats = [2.0, 3.0]> () a = Sub (x, o) y = Mul (a, s)`},
+			`o = Constant <value_floats = [1.0, 2.0]> () s = Constant <value_floats = [2.0, 3.0]> () a = Sub (x, o)
+				y = Mul (a, s)`},
 		{"Normalizer", 13, "(float[2,3] x) => (float y)", `y = ai.onnx.ml.Normalizer <norm = "L2"> (x)`,
 			`y = LpNormalization <p = 2> (x)`},
 		{"LinearRegressor", 13, "(float[2,3] x) => (float y)",
-			`y = ai.onnx.ml.LinearRegressor <coefficients = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], intercepts = [0.5, -0.5], targets = 2> (x)`,
-			`w = Constant <value = float[2,3] {1, 2, 3, 4, 5, 6}> () b = Constant <value_floats = [0.5, -0.5]> () y = Gemm <transB = 1> (x, w, b)`},
+			`y = ai.onnx.ml.LinearRegressor <coefficients = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], intercepts = [0.5, -0.5],
+				targets = 2> (x)`,
+			`w = Constant <value = float[2,3] {1, 2, 3, 4, 5, 6}> () b = Constant <value_floats = [0.5, -0.5]> ()
+				y = Gemm <transB = 1> (x, w, b)`},
 		{"LinearClassifier", 13, "(float[2,2] x) => (int64 y, float p)",
-			`y, p = ai.onnx.ml.LinearClassifier <coefficients = [1.0, 2.0, 3.0, -4.0, 5.0, 6.0], intercepts = [0.5, -0.5, 0.0], classlabels_ints = [7, 8, 9], post_transform = "SOFTMAX"> (x)`,
-			`w = Constant <value = float[3,2] {1, 2, 3, -4, 5, 6}> () b = Constant <value_floats = [0.5, -0.5, 0.0]> () s = Gemm <transB = 1> (x, w, b) m = ArgMax <axis = 1, keepdims = 0> (s) l = Constant <value_ints = [7, 8, 9]> () y = Gather (l, m) p = Softmax (s)`},
+			`y, p = ai.onnx.ml.LinearClassifier <coefficients = [1.0, 2.0, 3.0, -4.0, 5.0, 6.0], intercepts = [0.5, -0.5, 0.0],
+				classlabels_ints = [7, 8, 9], post_transform = "SOFTMAX"> (x)`,
+			`w = Constant <value = float[3,2] {1, 2, 3, -4, 5, 6}> () b = Constant <value_floats = [0.5, -0.5, 0.0]> ()
+				s = Gemm <transB = 1> (x, w, b) m = ArgMax <axis = 1, keepdims = 0> (s) l = Constant <value_ints = [7, 8, 9]> ()
+				y = Gather (l, m) p = Softmax (s)`},
 		{"LabelEncoder", 13, "(float[4] x) => (int64 y)",
-			`r = Round (x) y = ai.onnx.ml.LabelEncoder <keys_floats = [0.0, 1.0], values_int64s = [5, 6], default_int64 = -3> (r)`,
-			`r = Round (x) a = Constant <value_float = 0.0> () b = Constant <value_float = 1.0> () p = Equal (r, a) q = Equal (r, b) u = Constant <value_int = 5> () v = Constant <value_int = 6> () d = Constant <value_int = -3> () w = Where (q, v, d) y = Where (p, u, w)`},
+			`r = Round (x) y = ai.onnx.ml.LabelEncoder <keys_floats = [0.0, 1.0], values_int64s = [5, 6],
+				default_int64 = -3> (r)`,
+			`r = Round (x) a = Constant <value_float = 0.0> () b = Constant <value_float = 1.0> () p = Equal (r, a)
+				q = Equal (r, b) u = Constant <value_int = 5> () v = Constant <value_int = 6> () d = Constant <value_int = -3> ()
+				w = Where (q, v, d) y = Where (p, u, w)`},
 		{"LabelEncoder, the default of floats is -0", 13, "(float[4] x) => (float y)",
-			`l = ai.onnx.ml.LabelEncoder <keys_floats = [70.0], values_floats = [5.0]> (x) o = Constant <value_float = 1.0> () q = Div (o, l) y = Sign (q)`,
+			`l = ai.onnx.ml.LabelEncoder <keys_floats = [70.0], values_floats = [5.0]> (x) o = Constant <value_float = 1.0> ()
+				q = Div (o, l) y = Sign (q)`,
 			`z = Sub (x, x) m = Constant <value_float = -1.0> () q = Div (m, z) y = Sign (q)`},
 		{"SVMRegressor, linear kernel", 13, "(float[2,2] x) => (float y)",
-			`y = ai.onnx.ml.SVMRegressor <kernel_type = "LINEAR", support_vectors = [1.0, 2.0, 3.0, 4.0], coefficients = [0.5, -1.0], n_supports = 2, rho = [0.25]> (x)`,
-			`w = Constant <value = float[2,1] {-2.5, -3}> () b = Constant <value_float = 0.25> () m = MatMul (x, w) y = Add (m, b)`},
+			`y = ai.onnx.ml.SVMRegressor <kernel_type = "LINEAR", support_vectors = [1.0, 2.0, 3.0, 4.0], coefficients = [0.5,
+				-1.0], n_supports = 2, rho = [0.25]> (x)`,
+			`w = Constant <value = float[2,1] {-2.5, -3}> () b = Constant <value_float = 0.25> () m = MatMul (x, w)
+				y = Add (m, b)`},
 		{"TreeEnsembleRegressor", 13, "(float[5,2] x) => (float y)",
-			`y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [1, 0, 0], nodes_values = [0.5, 0.0, 0.0],
-			nodes_modes = ["BRANCH_LT", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 0], target_weights = [3.0, 4.0], base_values = [1.0], n_targets = 1> (x)`,
-			`i = Constant <value_int = 1> () f = Gather <axis = 1> (x, i) s = Constant <value_float = 0.5> () c = Less (f, s) a = Constant <value_float = 4.0> () b = Constant <value_float = 5.0> () w = Where (c, a, b) n = Constant <value_ints = [5, 1]> () y = Reshape (w, n)`},
+			`y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [1,
+				0, 0], nodes_values = [0.5, 0.0, 0.0],
+			nodes_modes = ["BRANCH_LT", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0],
+			target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 0], target_weights = [3.0, 4.0],
+			base_values = [1.0], n_targets = 1> (x)`,
+			`i = Constant <value_int = 1> () f = Gather <axis = 1> (x, i) s = Constant <value_float = 0.5> () c = Less (f, s)
+				a = Constant <value_float = 4.0> () b = Constant <value_float = 5.0> () w = Where (c, a, b)
+				n = Constant <value_ints = [5, 1]> () y = Reshape (w, n)`},
 		{"TreeEnsembleClassifier, two classes with weights of their own", 13, "(float[9,1] x) => (int64 y)",
-			`y, z = ai.onnx.ml.TreeEnsembleClassifier <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_values = [0.1, 0.0, 0.0],
-			nodes_modes = ["BRANCH_LT", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], class_treeids = [0, 0, 0, 0], class_nodeids = [1, 1, 2, 2], class_ids = [0, 1, 0, 1], class_weights = [0.8, 0.2, 0.4, 0.6], classlabels_int64s = [5, 7]> (x)`,
-			`s = Constant <value_float = 0.1> () c = Less (x, s) a = Constant <value_int = 5> () b = Constant <value_int = 7> () w = Where (c, a, b) n = Constant <value_ints = [9]> () y = Reshape (w, n)`},
+			`y, z = ai.onnx.ml.TreeEnsembleClassifier <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2],
+				nodes_featureids = [0, 0, 0], nodes_values = [0.1, 0.0, 0.0],
+			nodes_modes = ["BRANCH_LT", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0],
+			class_treeids = [0, 0, 0, 0], class_nodeids = [1, 1, 2, 2], class_ids = [0, 1, 0, 1], class_weights = [0.8, 0.2, 0.4,
+			0.6], classlabels_int64s = [5, 7]> (x)`,
+			`s = Constant <value_float = 0.1> () c = Less (x, s) a = Constant <value_int = 5> () b = Constant <value_int = 7> ()
+				w = Where (c, a, b) n = Constant <value_ints = [9]> () y = Reshape (w, n)`},
 		{"sequences that disappear", 13, "(float[4,3] x) => (float y, int64 n)",
-			`a = SplitToSequence <axis = 0, keepdims = 0> (x) m = Constant <value_int = -1> () b = SequenceErase (a, m) c = SequenceAt (b, m) z = Constant <value_int = 0> () d = SequenceInsert (b, c, z) e = Identity (d)
-			y = ConcatFromSequence <axis = 1, new_axis = 1> (e) n = SequenceLength (e)`, `i = Constant <value_ints = [2, 0, 1, 2]> () g = Gather (x, i) y = Transpose <perm = [1, 0]> (g) n = Constant <value_int = 4> ()`},
+			`a = SplitToSequence <axis = 0, keepdims = 0> (x) m = Constant <value_int = -1> () b = SequenceErase (a, m)
+				c = SequenceAt (b, m) z = Constant <value_int = 0> () d = SequenceInsert (b, c, z) e = Identity (d)
+			y = ConcatFromSequence <axis = 1, new_axis = 1> (e) n = SequenceLength (e)`,
+			`i = Constant <value_ints = [2, 0, 1, 2]> () g = Gather (x, i) y = Transpose <perm = [1, 0]> (g)
+			n = Constant <value_int = 4> ()`},
 		{"DFT and back", 20, "(float[1,6,2] x) => (float y)", `f = DFT (x) y = DFT <inverse = 1> (f)`,
 			`y = Identity (x)`},
 		{"real DFT and back", 20, "(float[1,7,1] x) => (float y)",
@@ -94,7 +121,8 @@ func TestUpgrades(t *testing.T) {
 			`y = Identity (x)`},
 		{"STFT of a signal without its last axis", 17, "(float[1,9] x) => (float y)",
 			`s = Constant <value_int = 2> () l = Constant <value_int = 4> () y = STFT (x, s, "", l)`,
-			`n = Constant <value_ints = [1, 9, 1]> () c = Reshape (x, n) s = Constant <value_int = 2> () l = Constant <value_int = 4> () y = STFT (c, s, "", l)`},
+			`n = Constant <value_ints = [1, 9, 1]> () c = Reshape (x, n) s = Constant <value_int = 2> ()
+				l = Constant <value_int = 4> () y = STFT (c, s, "", l)`},
 		{"Squeeze-1", 7, "(float[1,3,1] x) => (float y)", `y = Squeeze <axes = [0, 2]> (x)`,
 			`a = Constant <value_ints = [0, 2]> () y = Squeeze (x, a)`},
 		{"Squeeze-11, all", 11, "(float[1,3,1] x) => (float y)", `y = Squeeze (x)`, `y = Squeeze (x)`},
@@ -116,7 +144,8 @@ func TestUpgrades(t *testing.T) {
 			`b = Constant <value_float = 0.0> () y = Clip (x, "", b)`},
 		{"Slice-1", 9, "(float[4,5] x) => (float y)",
 			`y = Slice <starts = [1, -3], ends = [3, 100], axes = [0, 1]> (x)`,
-			`s = Constant <value_ints = [1, -3]> () e = Constant <value_ints = [3, 100]> () a = Constant <value_ints = [0, 1]> () y = Slice (x, s, e, a)`},
+			`s = Constant <value_ints = [1, -3]> () e = Constant <value_ints = [3, 100]> () a = Constant <value_ints = [0, 1]> ()
+				y = Slice (x, s, e, a)`},
 		{"Slice-1, no axes", 7, "(float[4,5] x) => (float y)", `y = Slice <starts = [1], ends = [3]> (x)`,
 			`s = Constant <value_ints = [1]> () e = Constant <value_ints = [3]> () y = Slice (x, s, e)`},
 		{"Pad-2", 10, "(float[2,2] x) => (float y)", `y = Pad <pads = [0, 1, 1, 0], value = 2.5> (x)`,
@@ -126,25 +155,32 @@ func TestUpgrades(t *testing.T) {
 		{"TopK-1", 9, "(float[2,5] x) => (float y, int64 z)", `y, z = TopK <k = 2, axis = 1> (x)`,
 			`k = Constant <value_ints = [2]> () y, z = TopK <axis = 1> (x, k)`},
 		{"Upsample-7", 7, "(float[1,1,2,3] x) => (float y)", `y = Upsample <scales = [1.0, 1.0, 2.0, 3.0]> (x)`,
-			`s = Constant <value_floats = [1.0, 1.0, 2.0, 3.0]> () y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, "", s)`},
+			`s = Constant <value_floats = [1.0, 1.0, 2.0, 3.0]> ()
+				y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, "", s)`},
 		{"Upsample-9, linear", 9, "(float[1,1,2,3] x) => (float y)",
 			`s = Constant <value = float[4] {1, 1, 2, 2}> () y = Upsample <mode = "linear"> (x, s)`,
-			`s = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> () y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (x, "", s)`},
+			`s = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> ()
+				y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (x, "", s)`},
 		{"Resize-10, smaller", 10, "(float[1,1,4,6] x) => (float y)",
 			`s = Constant <value = float[4] {1, 1, 0.6, 0.6}> () y = Resize (x, s)`,
-			`s = Constant <value_floats = [1.0, 1.0, 0.6, 0.6]> () y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "ceil"> (x, "", s)`},
+			`s = Constant <value_floats = [1.0, 1.0, 0.6, 0.6]> ()
+				y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "ceil"> (x, "", s)`},
 		{"Resize-10, both ways", 10, "(float[1,1,4,6] x) => (float y)",
 			`s = Constant <value = float[4] {1, 1, 0.6, 2}> () y = Resize (x, s)`,
-			`r = Constant <value_floats = [1.0, 1.0, 0.6, 1.0]> () a = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "ceil"> (x, "", r)
-			 s = Constant <value_floats = [1.0, 1.0, 1.0, 2.0]> () y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (a, "", s)`},
+			`r = Constant <value_floats = [1.0, 1.0, 0.6, 1.0]> ()
+				a = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "ceil"> (x, "", r)
+			 s = Constant <value_floats = [1.0, 1.0, 1.0, 2.0]> ()
+			 y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (a, "", s)`},
 		{"Softmax-1", 11, "(float[2,3,4] x) => (float y)", `y = Softmax (x)`,
-			`f = Constant <value_ints = [2, 12]> () r = Reshape (x, f) s = Softmax <axis = 1> (r) b = Constant <value_ints = [2, 3, 4]> () y = Reshape (s, b)`},
+			`f = Constant <value_ints = [2, 12]> () r = Reshape (x, f) s = Softmax <axis = 1> (r)
+				b = Constant <value_ints = [2, 3, 4]> () y = Reshape (s, b)`},
 		{"Softmax-11, last axis", 12, "(float[2,3,4] x) => (float y)", `y = Softmax <axis = -1> (x)`,
 			`y = Softmax <axis = 2> (x)`},
 		{"Softmax-11, ones behind", 12, "(float[2,3,1,1] x) => (float y)", `y = Softmax <axis = 1> (x)`,
 			`y = Softmax <axis = 1> (x)`},
 		{"LogSoftmax-1, all", 7, "(float[2,3] x) => (float y)", `y = LogSoftmax <axis = 0> (x)`,
-			`f = Constant <value_ints = [1, 6]> () r = Reshape (x, f) s = LogSoftmax <axis = 1> (r) b = Constant <value_ints = [2, 3]> () y = Reshape (s, b)`},
+			`f = Constant <value_ints = [1, 6]> () r = Reshape (x, f) s = LogSoftmax <axis = 1> (r)
+				b = Constant <value_ints = [2, 3]> () y = Reshape (s, b)`},
 		{"Hardmax-1", 7, "(float[2,3,2] x) => (float y)", `y = Hardmax <axis = 2> (x)`, `y = Hardmax <axis = 2> (x)`},
 		{"Dropout-7", 7, "(float[3] x) => (float y, float m)", `y, m = Dropout <ratio = 0.3> (x)`,
 			`y = Identity (x) o = Sub (x, x) c = Constant <value_float = 1.0> () m = Add (o, c)`},
@@ -154,20 +190,29 @@ func TestUpgrades(t *testing.T) {
 			`r = Constant <value_float = 0.3> () n = Constant <value = bool {0}> () y = Dropout (x, r, n)`,
 			`y = Identity (x)`},
 		{"Scatter-9", 10, "(float[1,5] x) => (float y)",
-			`i = Constant <value = int64[1,2] {1, 3}> () u = Constant <value = float[1,2] {7, 8}> () y = Scatter <axis = 1> (x, i, u)`,
-			`i = Constant <value = int64[1,2] {1, 3}> () u = Constant <value = float[1,2] {7, 8}> () y = ScatterElements <axis = 1> (x, i, u)`},
+			`i = Constant <value = int64[1,2] {1, 3}> () u = Constant <value = float[1,2] {7, 8}> ()
+				y = Scatter <axis = 1> (x, i, u)`,
+			`i = Constant <value = int64[1,2] {1, 3}> () u = Constant <value = float[1,2] {7, 8}> ()
+				y = ScatterElements <axis = 1> (x, i, u)`},
 		{"BatchNormalization-7", 8, "(float[2,3,2] x) => (float y)",
-			`s = Constant <value = float[3] {1, 2, 3}> () v = Constant <value = float[3] {0.5, 1, 2}> () y, m, n, o, p = BatchNormalization <momentum = 0.8, epsilon = 0.01> (x, s, s, s, v)`,
-			`s = Constant <value = float[3] {1, 2, 3}> () v = Constant <value = float[3] {0.5, 1, 2}> () y = BatchNormalization <epsilon = 0.01> (x, s, s, s, v)`},
+			`s = Constant <value = float[3] {1, 2, 3}> () v = Constant <value = float[3] {0.5, 1, 2}> ()
+				y, m, n, o, p = BatchNormalization <momentum = 0.8, epsilon = 0.01> (x, s, s, s, v)`,
+			`s = Constant <value = float[3] {1, 2, 3}> () v = Constant <value = float[3] {0.5, 1, 2}> ()
+				y = BatchNormalization <epsilon = 0.01> (x, s, s, s, v)`},
 		{"BatchNormalization-7, not spatial", 7, "(float[2,3,2] x) => (float y)",
 			`s = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () y = BatchNormalization <spatial = 0> (x, s, s, s, s)`,
-			`s = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () e = Constant <value_float = 1e-5> () v = Add (s, e) d = Sqrt (v) f = Div (s, d) c = Sub (x, s) z = Mul (c, f) y = Add (z, s)`},
+			`s = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () e = Constant <value_float = 1e-5> () v = Add (s, e)
+				d = Sqrt (v) f = Div (s, d) c = Sub (x, s) z = Mul (c, f) y = Add (z, s)`},
 		{"GroupNormalization-18", 18, "(float[1,4,2] x) => (float y)",
-			`s = Constant <value = float[2] {1, 2}> () b = Constant <value = float[2] {3, 4}> () y = GroupNormalization <num_groups = 2> (x, s, b)`,
-			`s = Constant <value = float[4] {1, 1, 2, 2}> () b = Constant <value = float[4] {3, 3, 4, 4}> () y = GroupNormalization <num_groups = 2> (x, s, b)`},
+			`s = Constant <value = float[2] {1, 2}> () b = Constant <value = float[2] {3, 4}> ()
+				y = GroupNormalization <num_groups = 2> (x, s, b)`,
+			`s = Constant <value = float[4] {1, 1, 2, 2}> () b = Constant <value = float[4] {3, 3, 4, 4}> ()
+				y = GroupNormalization <num_groups = 2> (x, s, b)`},
 		{"Gemm-7", 7, "(float[2,3] x) => (float y)",
-			`w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> () y = Gemm (x, w, b)`,
-			`w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> () y = Gemm (x, w, b)`},
+			`w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> ()
+				y = Gemm (x, w, b)`,
+			`w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () b = Constant <value = float[2] {1, 2}> ()
+				y = Gemm (x, w, b)`},
 		{"Cast-6", 7, "(float[3] x) => (int32 y)", `y = Cast <to = 6> (x)`, `y = Cast <to = 6> (x)`},
 		{"MaxPool-8, column major", 8, "(float[1,1,4,4] x) => (float y, int64 z)",
 			`y, z = MaxPool <kernel_shape = [2, 2], storage_order = 1> (x)`,
@@ -176,10 +221,13 @@ func TestUpgrades(t *testing.T) {
 			`y = AveragePool <kernel_shape = [2, 2], pads = [1, 1, 0, 0], count_include_pad = 1> (x)`,
 			`y = AveragePool <kernel_shape = [2, 2], pads = [1, 1, 0, 0], count_include_pad = 1> (x)`},
 		{"Constant kinds", 13, "(float[2] x) => (float y)",
-			`a = Constant <value_float = 2.0> () b = Constant <value_floats = [1.0, 3.0]> () i = Constant <value_int = 1> () j = Constant <value_ints = [0, 1]> ()
-			k = Cast <to = 1> (i) l = Cast <to = 1> (j) m = Add (a, b) n = Add (k, l) o = Mul (m, n) y = Mul (x, o)`, `b = Constant <value_floats = [3.0, 10.0]> () y = Mul (x, b)`},
+			`a = Constant <value_float = 2.0> () b = Constant <value_floats = [1.0, 3.0]> () i = Constant <value_int = 1> ()
+				j = Constant <value_ints = [0, 1]> ()
+			k = Cast <to = 1> (i) l = Cast <to = 1> (j) m = Add (a, b) n = Add (k, l) o = Mul (m, n) y = Mul (x, o)`,
+			`b = Constant <value_floats = [3.0, 10.0]> () y = Mul (x, b)`},
 		{"shape chain", 13, "(float[2,3,4] x) => (float y)",
-			`s = Shape (x) i = Constant <value = int64 {0}> () n = Gather (s, i) a = Constant <value_ints = [0]> () u = Unsqueeze (n, a) m = Constant <value_ints = [-1]> ()
+			`s = Shape (x) i = Constant <value = int64 {0}> () n = Gather (s, i) a = Constant <value_ints = [0]> ()
+				u = Unsqueeze (n, a) m = Constant <value_ints = [-1]> ()
 			t = Concat <axis = 0> (u, m) y = Reshape (x, t)`, `t = Constant <value_ints = [2, 12]> () y = Reshape (x, t)`},
 		{"Gelu of com.microsoft", 13, "(float[4] x) => (float y)", `y = com.microsoft.Gelu (x)`, `y = Gelu (x)`},
 		{"BiasGelu", 13, "(float[4] x) => (float y)",
@@ -193,52 +241,88 @@ func TestUpgrades(t *testing.T) {
 			`y = com.microsoft.FusedMatMul <transA = 1, alpha = 0.5> (x, x)`,
 			`t = Transpose <perm = [1, 0]> (x) m = MatMul (t, x) c = Constant <value_float = 0.5> () y = Mul (m, c)`},
 		{"FusedConv", 13, "(float[1,1,3,3] x) => (float y)",
-			`w = Constant <value = float[1,1,2,2] {1, 2, 3, 4}> () y = com.microsoft.FusedConv <activation = "Clip", activation_params = [0.0, 1.0]> (x, w)`,
-			`w = Constant <value = float[1,1,2,2] {1, 2, 3, 4}> () c = Conv (x, w) a = Constant <value_float = 0.0> () b = Constant <value_float = 1.0> () y = Clip (c, a, b)`},
+			`w = Constant <value = float[1,1,2,2] {1, 2, 3, 4}> ()
+				y = com.microsoft.FusedConv <activation = "Clip", activation_params = [0.0, 1.0]> (x, w)`,
+			`w = Constant <value = float[1,1,2,2] {1, 2, 3, 4}> () c = Conv (x, w) a = Constant <value_float = 0.0> ()
+				b = Constant <value_float = 1.0> () y = Clip (c, a, b)`},
 		{"FusedGemm", 13, "(float[2,2] x) => (float y)",
 			`y = com.microsoft.FusedGemm <activation = "LeakyRelu", activation_alpha = 0.3, transB = 1> (x, x)`,
 			`g = Gemm <transB = 1> (x, x) y = LeakyRelu <alpha = 0.3> (g)`},
 		{"SkipLayerNormalization", 13, "(float[2,4] x) => (float y, float s)",
-			`g = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () y, "", "", s = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (x, x, g, g)`,
-			`g = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () s = Add (x, x) y = LayerNormalization <epsilon = 0.01> (s, g, g)`},
+			`g = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> ()
+				y, "", "", s = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (x, x, g, g)`,
+			`g = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () s = Add (x, x)
+				y = LayerNormalization <epsilon = 0.01> (s, g, g)`},
 		{"MatMulIntegerToFloat", 13, "(int8[2,3] x) => (float y)",
-			`w = Constant <value = int8[3,2] {1, -2, 3, 4, -5, 6}> () s = Constant <value_float = 0.5> () t = Constant <value_floats = [0.25, 0.125]> () y = com.microsoft.MatMulIntegerToFloat (x, w, s, t)`,
-			`f = Cast <to = 1> (x) w = Constant <value = float[3,2] {0.125, -0.125, 0.375, 0.25, -0.625, 0.375}> () y = MatMul (f, w)`},
+			`w = Constant <value = int8[3,2] {1, -2, 3, 4, -5, 6}> () s = Constant <value_float = 0.5> ()
+				t = Constant <value_floats = [0.25, 0.125]> () y = com.microsoft.MatMulIntegerToFloat (x, w, s, t)`,
+			`f = Cast <to = 1> (x) w = Constant <value = float[3,2] {0.125, -0.125, 0.375, 0.25, -0.625, 0.375}> ()
+				y = MatMul (f, w)`},
 		{"QLinearAdd", 13, "(int8[4] x) => (int8 y)",
-			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () r = Constant <value_float = 1.0> () n = Constant <value = int8 {0}> () y = com.microsoft.QLinearAdd (x, s, z, x, r, n, r, n)`,
-			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () r = Constant <value_float = 1.0> () n = Constant <value = int8 {0}> () a = DequantizeLinear (x, s, z) b = DequantizeLinear (x, r, n) c = Add (a, b) y = QuantizeLinear (c, r, n)`},
+			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () r = Constant <value_float = 1.0> ()
+				n = Constant <value = int8 {0}> () y = com.microsoft.QLinearAdd (x, s, z, x, r, n, r, n)`,
+			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () r = Constant <value_float = 1.0> ()
+				n = Constant <value = int8 {0}> () a = DequantizeLinear (x, s, z) b = DequantizeLinear (x, r, n) c = Add (a, b)
+				y = QuantizeLinear (c, r, n)`},
 		{"QLinearAveragePool, channels last", 13, "(int8[1,2,2,3] x) => (int8 y)",
-			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () y = com.microsoft.QLinearAveragePool <kernel_shape = [2, 2], channels_last = 1> (x, s, z, s, z)`,
-			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () a = DequantizeLinear (x, s, z) b = Transpose <perm = [0, 3, 1, 2]> (a) c = AveragePool <kernel_shape = [2, 2]> (b) d = Transpose <perm = [0, 2, 3, 1]> (c) y = QuantizeLinear (d, s, z)`},
+			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> ()
+				y = com.microsoft.QLinearAveragePool <kernel_shape = [2, 2], channels_last = 1> (x, s, z, s, z)`,
+			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () a = DequantizeLinear (x, s, z)
+				b = Transpose <perm = [0, 3, 1, 2]> (a) c = AveragePool <kernel_shape = [2, 2]> (b)
+				d = Transpose <perm = [0, 2, 3, 1]> (c) y = QuantizeLinear (d, s, z)`},
 		{"QLinearConv, one zero point", 13, "(uint8[1,1,3,3] x) => (uint8 y)",
-			`s = Constant <value = float {0.5}> () z = Constant <value = uint8 {7}> () w = Constant <value = int8[2,1,2,2] {1, -2, 3, 4, 5, -6, 7, 8}> ()
-			t = Constant <value = float[2] {0.25, 0.125}> () u = Constant <value = int8 {1}> () b = Constant <value = int32[2] {100, -200}> () y = QLinearConv (x, s, z, w, t, u, s, z, b)`,
-			`s = Constant <value = float {0.5}> () z = Constant <value = uint8 {7}> () w = Constant <value = float[2,1,2,2] {0, -0.75, 0.5, 0.75, 0.5, -0.875, 0.75, 0.875}> ()
-			b = Constant <value = float[2] {12.5, -12.5}> () a = DequantizeLinear (x, s, z) c = Conv (a, w, b) y = QuantizeLinear (c, s, z)`},
+			`s = Constant <value = float {0.5}> () z = Constant <value = uint8 {7}> ()
+				w = Constant <value = int8[2,1,2,2] {1, -2, 3, 4, 5, -6, 7, 8}> ()
+			t = Constant <value = float[2] {0.25, 0.125}> () u = Constant <value = int8 {1}> ()
+			b = Constant <value = int32[2] {100, -200}> () y = QLinearConv (x, s, z, w, t, u, s, z, b)`,
+			`s = Constant <value = float {0.5}> () z = Constant <value = uint8 {7}> ()
+				w = Constant <value = float[2,1,2,2] {0, -0.75, 0.5, 0.75, 0.5, -0.875, 0.75, 0.875}> ()
+			b = Constant <value = float[2] {12.5, -12.5}> () a = DequantizeLinear (x, s, z) c = Conv (a, w, b)
+			y = QuantizeLinear (c, s, z)`},
 		{"QGemm to float", 13, "(uint8[2,2] x) => (float y)",
-			`s = Constant <value = float {0.5}> () z = Constant <value = uint8 {7}> () w = Constant <value = int8[2,2] {1, -2, 3, 4}> () n = Constant <value = int8 {0}> () b = Constant <value = int32[2] {10, 20}> ()
+			`s = Constant <value = float {0.5}> () z = Constant <value = uint8 {7}> ()
+				w = Constant <value = int8[2,2] {1, -2, 3, 4}> () n = Constant <value = int8 {0}> ()
+				b = Constant <value = int32[2] {10, 20}> ()
 			y = com.microsoft.QGemm <alpha = 2.0, transB = 1> (x, s, z, w, s, n, b)`,
-			`s = Constant <value = float {0.5}> () z = Constant <value = uint8 {7}> () w = Constant <value = float[2,2] {0.5, -1, 1.5, 2}> () b = Constant <value = float[2] {5, 10}> () a = DequantizeLinear (x, s, z) y = Gemm <alpha = 2.0, transB = 1> (a, w, b)`},
+			`s = Constant <value = float {0.5}> () z = Constant <value = uint8 {7}> ()
+				w = Constant <value = float[2,2] {0.5, -1, 1.5, 2}> () b = Constant <value = float[2] {5, 10}> ()
+				a = DequantizeLinear (x, s, z) y = Gemm <alpha = 2.0, transB = 1> (a, w, b)`},
 		{"QLinearConcat", 13, "(int8[1,2] x) => (int8 y)",
-			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () y = com.microsoft.QLinearConcat <axis = 1> (s, z, x, s, z, x, s, z)`, `y = Concat <axis = 1> (x, x)`},
+			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> ()
+				y = com.microsoft.QLinearConcat <axis = 1> (s, z, x, s, z, x, s, z)`, `y = Concat <axis = 1> (x, x)`},
 		{"QLinearSoftmax", 13, "(int8[1,4] x) => (int8 y)",
-			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () y = com.microsoft.QLinearSoftmax <opset = 13> (x, s, z, s, z)`,
-			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () a = DequantizeLinear (x, s, z) b = Softmax (a) y = QuantizeLinear (b, s, z)`},
+			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> ()
+				y = com.microsoft.QLinearSoftmax <opset = 13> (x, s, z, s, z)`,
+			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () a = DequantizeLinear (x, s, z)
+				b = Softmax (a) y = QuantizeLinear (b, s, z)`},
 		{"QLinearReduceMean", 13, "(int8[2,4] x) => (int8 y)",
-			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () y = com.microsoft.QLinearReduceMean <axes = [1], keepdims = 0> (x, s, z, s, z)`,
-			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () a = DequantizeLinear (x, s, z) c = Constant <value_ints = [1]> () b = ReduceMean <keepdims = 0> (a, c) y = QuantizeLinear (b, s, z)`},
+			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> ()
+				y = com.microsoft.QLinearReduceMean <axes = [1], keepdims = 0> (x, s, z, s, z)`,
+			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () a = DequantizeLinear (x, s, z)
+				c = Constant <value_ints = [1]> () b = ReduceMean <keepdims = 0> (a, c) y = QuantizeLinear (b, s, z)`},
 		{"QLinearWhere", 13, "(int8[4] x) => (int8 y)",
-			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () r = Constant <value = float {1}> () k = Constant <value = bool[4] {1, 0, 1, 0}> () y = com.microsoft.QLinearWhere (k, x, s, z, x, r, z, s, z)`,
-			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () r = Constant <value = float {1}> () k = Constant <value = bool[4] {1, 0, 1, 0}> () a = DequantizeLinear (x, s, z) b = DequantizeLinear (x, r, z) c = Where (k, a, b) y = QuantizeLinear (c, s, z)`},
+			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () r = Constant <value = float {1}> ()
+				k = Constant <value = bool[4] {1, 0, 1, 0}> () y = com.microsoft.QLinearWhere (k, x, s, z, x, r, z, s, z)`,
+			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () r = Constant <value = float {1}> ()
+				k = Constant <value = bool[4] {1, 0, 1, 0}> () a = DequantizeLinear (x, s, z) b = DequantizeLinear (x, r, z)
+				c = Where (k, a, b) y = QuantizeLinear (c, s, z)`},
 		{"QLinearMatMul, per column", 13, "(int8[2,3] x) => (int8 y)",
-			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () w = Constant <value = int8[3,2] {1, 2, 3, 4, 5, 6}> () t = Constant <value = float[2] {0.5, 0.25}> () n = Constant <value = int8[2] {1, 2}> () y = QLinearMatMul (x, s, z, w, t, n, s, z)`,
-			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () w = Constant <value = float[3,2] {0, 0, 1, 0.5, 2, 1}> () a = DequantizeLinear (x, s, z) m = MatMul (a, w) y = QuantizeLinear (m, s, z)`},
+			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> ()
+				w = Constant <value = int8[3,2] {1, 2, 3, 4, 5, 6}> () t = Constant <value = float[2] {0.5, 0.25}> ()
+				n = Constant <value = int8[2] {1, 2}> () y = QLinearMatMul (x, s, z, w, t, n, s, z)`,
+			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> ()
+				w = Constant <value = float[3,2] {0, 0, 1, 0.5, 2, 1}> () a = DequantizeLinear (x, s, z) m = MatMul (a, w)
+				y = QuantizeLinear (m, s, z)`},
 		{"DynamicQuantizeMatMul", 13, "(float[2,3] x) => (float y)",
-			`w = Constant <value = int8[3,2] {1, 2, 3, 4, 5, 6}> () t = Constant <value = float[2] {0.5, 0.25}> () b = Constant <value = float[2] {1, 2}> () y = com.microsoft.DynamicQuantizeMatMul (x, w, t, "", b)`,
-			`q, s, z = DynamicQuantizeLinear (x) a = DequantizeLinear (q, s, z) w = Constant <value = float[3,2] {0.5, 0.5, 1.5, 1, 2.5, 1.5}> () b = Constant <value = float[2] {1, 2}> () m = MatMul (a, w) y = Add (m, b)`},
+			`w = Constant <value = int8[3,2] {1, 2, 3, 4, 5, 6}> () t = Constant <value = float[2] {0.5, 0.25}> ()
+				b = Constant <value = float[2] {1, 2}> () y = com.microsoft.DynamicQuantizeMatMul (x, w, t, "", b)`,
+			`q, s, z = DynamicQuantizeLinear (x) a = DequantizeLinear (q, s, z)
+				w = Constant <value = float[3,2] {0.5, 0.5, 1.5, 1, 2.5, 1.5}> () b = Constant <value = float[2] {1, 2}> ()
+				m = MatMul (a, w) y = Add (m, b)`},
 		{"NhwcMaxPool", 13, "(int8[1,4,4,2] x) => (int8 y)",
 			`y = com.microsoft.NhwcMaxPool <kernel_shape = [2, 2]> (x)`,
-			`a = Transpose <perm = [0, 3, 1, 2]> (x) b = MaxPool <kernel_shape = [2, 2]> (a) y = Transpose <perm = [0, 2, 3, 1]> (b)`},
+			`a = Transpose <perm = [0, 3, 1, 2]> (x) b = MaxPool <kernel_shape = [2, 2]> (a)
+				y = Transpose <perm = [0, 2, 3, 1]> (b)`},
 		{"MulInteger", 13, "(uint8[4] x) => (int32 y)",
 			`z = Constant <value = uint8 {3}> () y = com.microsoft.MulInteger (x, z, x)`,
 			`a = Cast <to = 6> (x) c = Constant <value = int32 {3}> () b = Sub (a, c) y = Mul (b, a)`},
@@ -270,16 +354,19 @@ func TestControlFlow(t *testing.T) {
 	}{
 		{"If, then",
 			x +
-				`{ c = Constant <value = bool {1}> () y = If (c) <then_branch = a () => (p) { p = Add (x, x) }, else_branch = b () => (p) { p = Neg (x) }> }`,
+				`{ c = Constant <value = bool {1}> () y = If (c) <then_branch = a () => (p) { p = Add (x, x) },
+					else_branch = b () => (p) { p = Neg (x) }> }`,
 			func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1]} }, 1},
 		{"If, else, captured twice",
 			x +
 				`{ c = Constant <value = bool[1] {0}> () d = Neg (x) y = If (c) <then_branch = a () => (p) { p = Add (x, x) },
-			else_branch = b () => (p) { k = Constant <value = bool {1}> () p = If (k) <then_branch = e () => (q) { q = Mul (d, x) }, else_branch = f () => (q) { q = Identity (x) }> }> }`,
+			else_branch = b () => (p) { k = Constant <value = bool {1}> ()
+			p = If (k) <then_branch = e () => (q) { q = Mul (d, x) }, else_branch = f () => (q) { q = Identity (x) }> }> }`,
 			func(x []float64) []float64 { return []float64{-x[0] * x[0], -x[1] * x[1]} }, 2},
 		{"If, an outer value as result",
 			x +
-				`{ c = Constant <value = bool {1}> () d = Neg (x) y = If (c) <then_branch = a () => (d) { }, else_branch = b () => (x) { }> }`,
+				`{ c = Constant <value = bool {1}> () d = Neg (x)
+					y = If (c) <then_branch = a () => (d) { }, else_branch = b () => (x) { }> }`,
 			func(x []float64) []float64 { return []float64{-x[0], -x[1]} }, 1},
 		{"If at run time",
 			x + `{ z = Constant <value_float = 0.0> () s = ReduceSum <keepdims = 0> (x) c = Greater (s, z)
@@ -292,15 +379,19 @@ func TestControlFlow(t *testing.T) {
 			}, 5},
 		{"Loop by count",
 			x +
-				`{ n = Constant <value_int = 3> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { f = Cast <to = 1> (i) w = Add (v, f) }> }`,
+				`{ n = Constant <value_int = 3> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { f = Cast
+					<to = 1> (i) w = Add (v, f) }> }`,
 			func(x []float64) []float64 { return []float64{x[0] + 3, x[1] + 3} }, 3},
 		{"Loop by condition",
 			x +
-				`{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (d, w) { k = Constant <value_int = 1> () d = Less (i, k) w = Add (v, v) }> }`,
+				`{ y = Loop ("", "", x) <body = b (int64 i, bool c, float v) => (d, w) { k = Constant <value_int = 1> ()
+					d = Less (i, k) w = Add (v, v) }> }`,
 			func(x []float64) []float64 { return []float64{4 * x[0], 4 * x[1]} }, 2},
 		{"Loop until a condition at run time",
 			x +
-				`{ n = Constant <value_int = 4> () l = Constant <value_float = 10.0> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (d, w) { w = Add (v, v) s = ReduceSum <keepdims = 0> (w) d = Less (s, l) }> }`,
+				`{ n = Constant <value_int = 4> () l = Constant <value_float = 10.0> ()
+					y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (d, w) { w = Add (v, v)
+					s = ReduceSum <keepdims = 0> (w) d = Less (s, l) }> }`,
 			func(x []float64) []float64 {
 				f := 1.0
 				for k := 0; k < 4 && (k == 0 || f*(x[0]+x[1]) < 10); k++ {
@@ -310,7 +401,8 @@ func TestControlFlow(t *testing.T) {
 			}, 15},
 		{"Loop that may not run",
 			x +
-				`{ n = Constant <value_int = 2> () z = Constant <value_float = 0.0> () s = ReduceSum <keepdims = 0> (x) c = Greater (s, z) y = Loop (n, c, x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`,
+				`{ n = Constant <value_int = 2> () z = Constant <value_float = 0.0> () s = ReduceSum <keepdims = 0> (x)
+					c = Greater (s, z) y = Loop (n, c, x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`,
 			func(x []float64) []float64 {
 				if x[0]+x[1] > 0 {
 					return []float64{4 * x[0], 4 * x[1]}
@@ -318,20 +410,24 @@ func TestControlFlow(t *testing.T) {
 				return x
 			}, 6},
 		{"Loop with results of every trip",
-			`(float[2] x) => (float y) { n = Constant <value_int = 2> () l, s = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v, x) u = Identity (w) }> 
+			`(float[2] x) => (float y) { n = Constant <value_int = 2> ()
+				l, s = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v, x) u = Identity (w) }> 
 			f = Constant <value_ints = [4]> () y = Reshape (s, f) }`,
 			func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 3 * x[0], 3 * x[1]} }, 8},
 		{"Loop that never runs",
 			x +
-				`{ n = Constant <value_int = 0> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`,
+				`{ n = Constant <value_int = 0> () y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v,
+					v) }> }`,
 			func(x []float64) []float64 { return x }, 0},
 		{"Scan",
 			x +
-				`{ z = Constant <value = float {1}> () l, y = Scan (z, x) <num_scan_inputs = 1, body = b (float s, float e) => (t, u) { t = Mul (s, e) u = Identity (t) }> }`,
+				`{ z = Constant <value = float {1}> () l, y = Scan (z, x) <num_scan_inputs = 1, body = b (float s, float e) => (t,
+					u) { t = Mul (s, e) u = Identity (t) }> }`,
 			func(x []float64) []float64 { return []float64{x[0], x[0] * x[1]} }, 9},
 		{"Scan, backwards",
 			x +
-				`{ z = Constant <value = float {0}> () l, y = Scan (z, x) <num_scan_inputs = 1, scan_input_directions = [1], scan_output_directions = [1], body = b (float s, float e) => (t, u) { t = Add (s, e) u = Identity (t) }> }`,
+				`{ z = Constant <value = float {0}> () l, y = Scan (z, x) <num_scan_inputs = 1, scan_input_directions = [1],
+					scan_output_directions = [1], body = b (float s, float e) => (t, u) { t = Add (s, e) u = Identity (t) }> }`,
 			func(x []float64) []float64 { return []float64{x[0] + x[1], x[1]} }, 9},
 	} {
 		t.Run(c.name, func(t *testing.T) {

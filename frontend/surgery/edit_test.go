@@ -90,7 +90,8 @@ func TestRemoveRewiresSubgraphs(t *testing.T) {
 	{
 	  a = Relu (x)
 	  b = Identity (a)
-	  y = If (c) <then_branch = g1 () => (float[4] p) { p = Neg (b) }, else_branch = g2 () => (float[4] q) { q = Add (b, b) }>
+	  y = If (c) <then_branch = g1 () => (float[4] p) { p = Neg (b) }, else_branch = g2 () => (float[4] q) { q = Add (b,
+	  b) }>
 	}`)
 	ref := m.Clone()
 	must(t, m.Remove([]*pb.NodeProto{byOutput(t, m, "b")}, RemoveOptions{Input: -1}))

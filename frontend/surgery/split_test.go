@@ -276,7 +276,8 @@ func TestMergeSubgraphs(t *testing.T) {
 		m := parse(t, `g (bool[1] c, float[4] x) => (float[4] y)
 		{
 		  a = Relu (x)
-		  y = If (c) <then_branch = g1 () => (float[4] p) { p = Neg (a) }, else_branch = g2 () => (float[4] q) { r = Abs (a) q = Add (r, r) }>
+		  y = If (c) <then_branch = g1 () => (float[4] p) { p = Neg (a) }, else_branch = g2 () => (float[4] q) { r = Abs (a)
+		  q = Add (r, r) }>
 		}`)
 		must(t, m.RenameValue("x", x))
 		must(t, m.RenameValue("y", y))

@@ -31,7 +31,8 @@ var products = []struct {
 }{
 	{"conv", "f64[2,4,6,5]", `const %w : f64[6,4,3,3] = rand 1 %p = Conv(%x, %w)`, 6, 1, 4},
 	{"conv pads bias", "f64[1,4,6,5]",
-		`const %w : f64[6,4,3,2] = rand 1 const %b : f64[6] = rand 2 %p = Conv(%x, %w, %b) {pads=[2,1,0,1], strides=[2,1]}`, 6, 1, 4},
+		`const %w : f64[6,4,3,2] = rand 1 const %b : f64[6] = rand 2 %p = Conv(%x, %w, %b) {pads=[2,1,0,1], strides=[2,1]}`,
+		6, 1, 4},
 	{"conv groups", "f64[1,4,6,5]", `const %w : f64[6,2,3,3] = rand 1 %p = Conv(%x, %w) {group=2, pads=[1,1,1,1]}`, 6,
 		1, 4},
 	{"depthwise", "f64[1,4,6,5]",
@@ -41,7 +42,8 @@ var products = []struct {
 	{"deconv", "f64[1,4,3,5]",
 		`const %w : f64[4,6,3,3] = rand 1 %p = ConvTranspose(%x, %w) {strides=[2,2], pads=[1,1,0,1]}`, 6, 1, 4},
 	{"deconv groups bias", "f64[2,4,3,5]",
-		`const %w : f64[4,3,2,3] = rand 1 const %b : f64[6] = rand 2 %p = ConvTranspose(%x, %w, %b) {group=2, strides=[2,1], output_padding=[1,0]}`, 6, 1, 4},
+		`const %w : f64[4,3,2,3] = rand 1 const %b : f64[6] = rand 2 %p = ConvTranspose(%x, %w, %b) {group=2, strides=[2,1],
+			output_padding=[1,0]}`, 6, 1, 4},
 	{"gemm", "f64[2,4]", `const %w : f64[4,6] = rand 1 %p = Gemm(%x, %w) {alpha=0.5}`, 6, 1, 2},
 	{"gemm transB", "f64[2,4]",
 		`const %w : f64[6,4] = rand 1 const %b : f64[6] = rand 2 %p = Gemm(%x, %w, %b) {transB=1, beta=2.0, alpha=3.0}`,
@@ -96,13 +98,15 @@ func TestFoldForward(t *testing.T) {
 	}{
 		{"conv", "f64[1,4,6,5]", `const %w : f64[6,4,3,3] = rand 1 %y = Conv(%n, %w)`, true},
 		{"conv bias groups", "f64[2,4,6,5]",
-			`const %w : f64[6,2,3,3] = rand 1 const %b : f64[6] = rand 2 %y = Conv(%n, %w, %b) {group=2, strides=[2,1], pads=[0,0,0,0]}`, true},
+			`const %w : f64[6,2,3,3] = rand 1 const %b : f64[6] = rand 2 %y = Conv(%n, %w, %b) {group=2, strides=[2,1],
+				pads=[0,0,0,0]}`, true},
 		{"conv pads", "f64[1,4,6,5]", `const %w : f64[6,4,3,3] = rand 1 %y = Conv(%n, %w) {pads=[0,0,1,0]}`, false},
 		{"conv same", "f64[1,4,6,5]", `const %w : f64[6,4,3,3] = rand 1 %y = Conv(%n, %w) {auto_pad="SAME_UPPER"}`,
 			false},
 		{"deconv", "f64[1,4,3,3]", `const %w : f64[4,6,3,3] = rand 1 %y = ConvTranspose(%n, %w)`, false},
 		{"gemm", "f64[2,4]",
-			`const %w : f64[6,4] = rand 1 const %b : f64[6] = rand 2 %y = Gemm(%n, %w, %b) {transB=1, alpha=0.5, beta=2.0}`, true},
+			`const %w : f64[6,4] = rand 1 const %b : f64[6] = rand 2 %y = Gemm(%n, %w, %b) {transB=1, alpha=0.5, beta=2.0}`,
+			true},
 		{"matmul", "f64[2,4]", `const %w : f64[4,6] = rand 1 %y = MatMul(%n, %w)`, true},
 		{"two readers", "f64[1,4,6,5]",
 			`const %w : f64[6,4,3,3] = rand 1 %a = Conv(%n, %w) %b = Conv(%n, %w) {strides=[1,1]} %y = Add(%a, %b)`,
@@ -112,7 +116,8 @@ func TestFoldForward(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			src := fmt.Sprintf(`graph "g" { in %%x : %s %%r = Relu(%%x)
-				const %%s : f64[4] = rand 11 const %%o : f64[4] = rand 12 const %%m : f64[4] = rand 13 const %%v : f64[4] = splat 0.7
+				const %%s : f64[4] = rand 11 const %%o : f64[4] = rand 12 const %%m : f64[4] = rand 13 const %%v : f64[4] = splat
+				0.7
 				%%n = BatchNormalization(%%r, %%s, %%o, %%m, %%v) %s out "y" = %%y }`, c.in, c.text)
 			g := only(t, irtest.Parse(t, src), "bn-fold")
 			folded := irtest.Count(g, "Mul") == 0
@@ -152,9 +157,11 @@ func TestFoldThrough(t *testing.T) {
 			`%q = AveragePool(%p) {kernel_shape=[3,3], pads=[1,1,1,1]} const %k : f64[6,1,1] = rand 4 %y = Sub(%k, %q)`,
 			true},
 		{"average with padding counted",
-			`%q = AveragePool(%p) {kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1} const %k : f64[6,1,1] = rand 4 %y = Sub(%q, %k)`, false},
+			`%q = AveragePool(%p) {kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1}
+				const %k : f64[6,1,1] = rand 4 %y = Sub(%q, %k)`, false},
 		{"global",
-			`%q = GlobalAveragePool(%p) const %s : i64[2] = {0,-1} %f = Reshape(%q, %s) const %k : f64[6] = rand 4 %y = Add(%f, %k)`, true},
+			`%q = GlobalAveragePool(%p) const %s : i64[2] = {0,-1} %f = Reshape(%q, %s)
+				const %k : f64[6] = rand 4 %y = Add(%f, %k)`, true},
 		{"transpose", `%q = Transpose(%p) {perm=[0,2,3,1]} const %k : f64[6] = rand 4 %y = Mul(%q, %k)`, true},
 		{"transpose, other axis", `%q = Transpose(%p) {perm=[0,1,3,2]} const %k : f64[4] = rand 4 %y = Mul(%q, %k)`,
 			false},
@@ -181,7 +188,8 @@ func TestFoldThrough(t *testing.T) {
 // TestDecomposedBN folds a BatchNormalization spelt out with constants.
 func TestDecomposedBN(t *testing.T) {
 	g := irtest.Parse(t, `graph "g" { in %x : f64[1,2,4,4] const %w : f64[3,2,3,3] = rand 1
-		const %var : f64[3] = {1,2,3} const %eps : f64[] = {0.001} const %mean : f64[3] = rand 2 const %gamma : f64[3] = rand 3 const %axes : i64[2] = {1,2}
+		const %var : f64[3] = {1,2,3} const %eps : f64[] = {0.001}
+		const %mean : f64[3] = rand 2 const %gamma : f64[3] = rand 3 const %axes : i64[2] = {1,2}
 		%c = Conv(%x, %w) {pads=[1,1,1,1]}
 		%ve = Add(%var, %eps) %sd = Sqrt(%ve) %k = Div(%gamma, %sd) %nm = Neg(%mean) %km = Mul(%nm, %k)
 		%ku = Unsqueeze(%k, %axes) %kmu = Unsqueeze(%km, %axes)

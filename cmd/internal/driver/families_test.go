@@ -69,7 +69,9 @@ var families = []struct {
 		`%[2]s_q = QuantizeLinear (%[1]s, s, z) %[2]s_d = DequantizeLinear (%[2]s_q, s, z) %[2]s = Tanh (%[2]s_d)`)},
 	{"branches",
 		steps(image, "float z = {0}",
-			`%[2]s_m = ReduceMax <keepdims = 0> (%[1]s) %[2]s_c = Greater (%[2]s_m, z) %[2]s = If (%[2]s_c) <then_branch = t () => (p) { p = Relu (%[1]s) }, else_branch = e () => (q) { q = Neg (%[1]s) }>`)},
+			`%[2]s_m = ReduceMax <keepdims = 0> (%[1]s) %[2]s_c = Greater (%[2]s_m, z)
+				%[2]s = If (%[2]s_c) <then_branch = t () => (p) { p = Relu (%[1]s) }, else_branch = e () => (q) {
+				q = Neg (%[1]s) }>`)},
 	{"short skips", skips(3)},
 	{"ladder", func(n int) string {
 		return `(float[1, 4] x) => (float y) { a0 = Relu (x) b0 = Tanh (x) ` + listed(n/2, " ", func(i int) string {
@@ -125,7 +127,8 @@ var families = []struct {
 	{"loops", func(n int) string {
 		return `(float[1, 4] x) => (float y) <int64 k = {2}, bool c = {1}> { ` +
 			chain("x", "y", n/4,
-				`%[2]s = Loop (k, c, %[1]s) <body = b (int64 i, bool d, float[1, 4] %[2]s_a) => (bool %[2]s_e, float[1, 4] %[2]s_b) { %[2]s_e = Identity (d) %[2]s_b = Tanh (%[2]s_a) }>`) + `}`
+				`%[2]s = Loop (k, c, %[1]s) <body = b (int64 i, bool d, float[1, 4] %[2]s_a) => (bool %[2]s_e, float[1, 4] %[2]s_b)
+					{ %[2]s_e = Identity (d) %[2]s_b = Tanh (%[2]s_a) }>`) + `}`
 	}},
 }
 
@@ -163,11 +166,14 @@ func TestWorkOfNothing(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty loops", `(float[2] x) => (float y) <int64 k = {4096}, bool c = {1}> {
 			y = Loop (k, c, x) <body = b (int64 i, bool d, float[2] a) => (bool d, float[2] e) {
-				e = Loop (k, c, a) <body = b2 (int64 i2, bool d2, float[2] a2) => (bool d2, float[2] a2) { }> }> }`, "a copy of its subgraph"},
+				e = Loop (k, c, a) <body = b2 (int64 i2, bool d2, float[2] a2) => (bool d2, float[2] a2) { }> }> }`,
+			"a copy of its subgraph"},
 		{"determinant",
-			`(float[1] x) => (float y) <int64[2] s = {2000, 2000}> { m = ConstantOfShape <value = float[1] {2}> (s) d = Det (m) y = Add (x, d) }`, "Det"},
+			`(float[1] x) => (float y) <int64[2] s = {2000, 2000}> { m = ConstantOfShape <value = float[1] {2}> (s) d = Det (m)
+				y = Add (x, d) }`, "Det"},
 		{"products",
-			`(float[1] x) => (float y) <int64[2] s = {120, 120}> { m = ConstantOfShape <value = float[1] {2}> (s) d = Einsum <equation = "ij,jk,kl->"> (m, m, m) y = Add (x, d) }`, "Einsum"},
+			`(float[1] x) => (float y) <int64[2] s = {120, 120}> { m = ConstantOfShape <value = float[1] {2}> (s)
+				d = Einsum <equation = "ij,jk,kl->"> (m, m, m) y = Add (x, d) }`, "Einsum"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := writeText(t, t.TempDir(), 17, c.text)

@@ -28,7 +28,8 @@ var big = []struct {
 	{"views", func(n int) string {
 		return `(float[1, 16] x) => (float y) <int64[3] a = {1, 4, 4}, int64[2] b = {1, 16}> { ` +
 			chain("x", "z", n/4,
-				`%[2]s_a = Reshape (%[1]s, a) %[2]s_b = Transpose <perm = [0, 2, 1]> (%[2]s_a) %[2]s_c = Identity (%[2]s_b) %[2]s = Reshape (%[2]s_c, b)`) + ` y = Relu (z) }`
+				`%[2]s_a = Reshape (%[1]s, a) %[2]s_b = Transpose <perm = [0, 2, 1]> (%[2]s_a) %[2]s_c = Identity (%[2]s_b)
+					%[2]s = Reshape (%[2]s_c, b)`) + ` y = Relu (z) }`
 	}},
 	{"concatenation", func(n int) string {
 		var nodes, list strings.Builder

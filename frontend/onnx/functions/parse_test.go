@@ -20,11 +20,13 @@ func TestParse(t *testing.T) {
 < domain: "a.b", opset_import: ["" : 17, "c" : 2], overload: "o", doc_string: "say \"hi\"" >
 F <p, q: float = 1.5, r: ints = [1, -2]> (x, float[N,3] w, "odd name") => (y, z)
 {
-  [first] t, "" = c.d.Op : over <a = 1, b = -2.5e3, c = "s", d = [1.5, 2], e = ["u", "v"], f: floats = [1, 2], g: ints = []> (x, "", w)
+  [first] t, "" = c.d.Op : over <a = 1, b = -2.5e3, c = "s", d = [1.5, 2], e = ["u", "v"], f: floats = [1, 2], g:
+  ints = []> (x, "", w)
   k = Constant <value = int64[2] {3, -4}> ()
   l = Constant <value = float {inf}> ()
   m = Concat <axis: int = @p> (k, l)
-  y = If (x) <then_branch = yes () => (bool a) { a = Not (x) }, else_branch = no () => (a) <bool[1] i = {1}> { a = Identity (i) }>
+  y = If (x) <then_branch = yes () => (bool a) { a = Not (x) }, else_branch = no () => (a) <bool[1] i = {1}> {
+  a = Identity (i) }>
   z = Cast <to = 1> (m)
 }
 G () => (u) { u = RandomNormal <shape = [1]> () }
@@ -40,15 +42,20 @@ attribute_proto { name: "q" type: FLOAT f: 1.5 }
 attribute_proto { name: "r" type: INTS ints: 1 ints: -2 }
 input: "x" input: "w" input: "odd name" output: "y" output: "z"
 node { name: "first" domain: "c.d" op_type: "Op" overload: "over" output: "t" output: "" input: "x" input: "" input: "w"
-  attribute { name: "a" type: INT i: 1 } attribute { name: "b" type: FLOAT f: -2500 } attribute { name: "c" type: STRING s: "s" }
-  attribute { name: "d" type: FLOATS floats: 1.5 floats: 2 } attribute { name: "e" type: STRINGS strings: "u" strings: "v" }
+  attribute { name: "a" type: INT i: 1 } attribute { name: "b" type: FLOAT f: -2500 }
+  attribute { name: "c" type: STRING s: "s" }
+  attribute { name: "d" type: FLOATS floats: 1.5 floats: 2 }
+  attribute { name: "e" type: STRINGS strings: "u" strings: "v" }
   attribute { name: "f" type: FLOATS floats: 1 floats: 2 } attribute { name: "g" type: INTS } }
-node { op_type: "Constant" output: "k" attribute { name: "value" type: TENSOR t { data_type: 7 dims: 2 int64_data: 3 int64_data: -4 } } }
+node { op_type: "Constant" output: "k" attribute { name: "value" type: TENSOR t { data_type: 7 dims: 2 int64_data: 3
+int64_data: -4 } } }
 node { op_type: "Constant" output: "l" attribute { name: "value" type: TENSOR t { data_type: 1 float_data: inf } } }
 node { op_type: "Concat" output: "m" input: "k" input: "l" attribute { name: "axis" type: INT ref_attr_name: "p" } }
 node { op_type: "If" output: "y" input: "x"
-  attribute { name: "then_branch" type: GRAPH g { name: "yes" output { name: "a" type { tensor_type { elem_type: 9 } } } node { op_type: "Not" input: "x" output: "a" } } }
-  attribute { name: "else_branch" type: GRAPH g { name: "no" output { name: "a" } initializer { name: "i" data_type: 9 dims: 1 int32_data: 1 }
+  attribute { name: "then_branch" type: GRAPH g { name: "yes" output { name: "a" type { tensor_type { elem_type: 9 } } }
+  node { op_type: "Not" input: "x" output: "a" } } }
+  attribute { name: "else_branch" type: GRAPH g { name: "no" output { name: "a" }
+  initializer { name: "i" data_type: 9 dims: 1 int32_data: 1 }
     node { op_type: "Identity" input: "i" output: "a" } } } }
 node { op_type: "Cast" input: "m" output: "z" attribute { name: "to" type: INT i: 1 } }
 `, `name: "G" output: "u" node { op_type: "RandomNormal" output: "u" attribute { name: "shape" type: INTS ints: 1 } }`}
@@ -129,7 +136,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(string(b))
 	}
 	f.Add(
-		`<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => (float y) <float[2] w = {1, 2}> { y = If <a = @b, t = g () => (z) {}> (x, w) }`)
+		`<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => (float y) <float[2] w = {1, 2}> { y = If <a = @b,
+			t = g () => (z) {}> (x, w) }`)
 	f.Fuzz(func(t *testing.T, text string) {
 		_, _ = Parse(text)
 		_, _ = ParseModel(text)
