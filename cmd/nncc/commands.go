@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
-	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower/option"
@@ -210,23 +209,19 @@ func (c *cli) check(args []string) error {
 		return err
 	}
 	c.progress.done()
-	if onnx.Count(fs, onnx.Error) > 0 || c.cfg.Strict && len(fs) > 0 {
+	if fs.Count(diag.Error) > 0 || c.cfg.Strict && len(fs) > 0 {
 		c.status = exitUsage
 	}
 	if c.cfg.JSON {
-		if fs == nil {
-			fs = []onnx.Finding{}
-		}
-		return c.json(fs)
+		return c.json(driver.Findings(fs))
 	}
-	for i := range fs {
-		f := text.Lines(fs[i])
-		fmt.Fprintln(c.out, f.String())
+	for _, d := range fs {
+		fmt.Fprintln(c.out, text.Line(d.String()))
 	}
 	switch {
 	case len(fs) == 0:
 		fmt.Fprintf(c.out, "%s: no findings\n", text.Line(c.cfg.Model))
-	case onnx.Count(fs, onnx.Error) == 0:
+	case fs.Count(diag.Error) == 0:
 		fmt.Fprintf(c.out, "%s: valid ONNX\n", text.Line(c.cfg.Model))
 	}
 	return nil

@@ -8,10 +8,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // checkAll runs a built model through its serialised form.
-func checkAll(t *testing.T, p *pb.ModelProto, lim Limits) []Finding {
+func checkAll(t *testing.T, p *pb.ModelProto, lim Limits) diag.List {
 	t.Helper()
 	m, err := Parse(tBytes(p), lim)
 	if err != nil {
@@ -184,11 +185,11 @@ func TestCheckFindings(t *testing.T) {
 		}
 		for i, w := range c.want {
 			code, text, _ := strings.Cut(w, "|")
-			if got[i].Code != code || !strings.Contains(got[i].Error(), text) {
+			if got[i].Code != code || !strings.Contains(got[i].Full(), text) {
 				t.Errorf("%s: %s, want [%s] with %q", c.name, got[i].String(), code, text)
 			}
-			if len(got[i].Error()) > 1000 {
-				t.Errorf("%s: a message of %d bytes", c.name, len(got[i].Error()))
+			if len(got[i].Full()) > 1000 {
+				t.Errorf("%s: a message of %d bytes", c.name, len(got[i].Full()))
 			}
 		}
 	}

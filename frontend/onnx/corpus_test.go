@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
 
@@ -28,7 +29,7 @@ func loadAndCheck(path string) []string {
 	}
 	var out []string
 	for _, f := range Check(m) {
-		if f.Severity == Error {
+		if f.Severity == diag.Error {
 			out = append(out, f.Error())
 		}
 	}
@@ -137,7 +138,7 @@ func TestSharedBackend(t *testing.T) {
 			}
 			_, err = Import(m, ImportOptions{})
 			for _, f := range ImportFindings(err) {
-				if f.Severity != Limit {
+				if f.Severity != diag.Limit {
 					t.Errorf("%s: %s", h.Name, f.String())
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -197,7 +198,7 @@ func TestExportCustom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fs := Check(&Model{Proto: m}); Count(fs, Error) > 0 {
+	if fs := Check(&Model{Proto: m}); fs.Count(diag.Error) > 0 {
 		t.Error(fs)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/check"
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // around is a folder with a model's data in it, and ways that lead out of it.
@@ -100,7 +101,7 @@ func FuzzFunctions(f *testing.F) {
 		"[\"\" : 17]> F (a) => (b) { b = Relu (a) }").Proto))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		fs, err := model.ParseFunctions(b, fuzzLimits.OrDefault())
-		if err != nil || check.Count(check.Functions(fs, fuzzLimits), check.Error) > 0 {
+		if err != nil || check.Functions(fs, fuzzLimits).Count(diag.Error) > 0 {
 			return
 		}
 		m,

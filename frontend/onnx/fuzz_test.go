@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
@@ -35,9 +36,9 @@ func openFuzzed(t *testing.T, b []byte) {
 	if errs := g.Verify(); len(errs) > 0 {
 		t.Fatalf("invalid graph: %v", errs)
 	}
-	if p, err := Export(g, ExportOptions{}); err == nil && Count(Check(m), Error) == 0 {
+	if p, err := Export(g, ExportOptions{}); err == nil && Check(m).Count(diag.Error) == 0 {
 		for _, f := range Check(&Model{Proto: p}) {
-			if f.Severity == Error {
+			if f.Severity == diag.Error {
 				t.Errorf("export: %s", f.String())
 			}
 		}

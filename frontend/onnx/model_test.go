@@ -120,7 +120,7 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		for _, f := range Check(m) {
-			if f.Found == "" || len(f.Error()) > 4000 {
+			if f.Msg == "" || len(f.Error()) > 4000 {
 				t.Fatalf("message %q", f.Error())
 			}
 		}

@@ -22,23 +22,12 @@ type (
 	Model = model.Model
 	// Limits bound what a model may ask for.
 	Limits = model.Limits
-	// Finding is what a check says of a place in a model.
-	Finding = check.Finding
-	// Severity is how much a finding matters.
-	Severity = check.Severity
 	// ImportOptions say how a model becomes a graph.
 	ImportOptions = importer.Options
 	// ImportErrors are all reasons why a model cannot become a graph.
 	ImportErrors = importer.Errors
 	// ExportOptions say how a graph becomes a model.
 	ExportOptions = exporter.Options
-)
-
-// What a finding means for the model.
-const (
-	Error   = check.Error
-	Warning = check.Warning
-	Limit   = check.Limit
 )
 
 // DefaultLimits suit models for microcontrollers with a wide margin.
@@ -66,16 +55,13 @@ func ParseTensor(b []byte, lim Limits) (*tensor.Dense, string, error) {
 
 // Check reports everything that is wrong with a model without computing shapes; libs are
 // functions beside the model's own and those that nncc ships.
-func Check(m *Model, libs ...*pb.FunctionProto) []Finding { return check.Model(m, libs...) }
-
-// Count is how many findings are of a severity.
-func Count(fs []Finding, s Severity) int { return check.Count(fs, s) }
+func Check(m *Model, libs ...*pb.FunctionProto) diag.List { return check.Model(m, libs...) }
 
 // Import turns a model into a graph; the error is an ImportErrors.
 func Import(m *Model, opt ImportOptions) (*ir.Graph, error) { return importer.Import(m, opt) }
 
 // ImportFindings are the errors of Import as findings; nil where err is none of those.
-func ImportFindings(err error) []Finding { return importer.Findings(err) }
+func ImportFindings(err error) diag.List { return importer.Findings(err) }
 
 // Export writes a graph as an ONNX model.
 func Export(g *ir.Graph, opt ExportOptions) (*pb.ModelProto, error) { return exporter.Export(g, opt) }
@@ -100,8 +86,8 @@ func Open(path string, lim Limits, opt ImportOptions) (*Model, *ir.Graph, error)
 func OpenModel(m *Model, opt ImportOptions) (*ir.Graph, error) {
 	findings := Check(m, opt.Functions...)
 	for _, f := range findings {
-		if f.Severity != Error && opt.Note != nil {
-			opt.Note(diag.Warnf(f.Code, f.Where, "%s", f.Error()))
+		if f.Severity != diag.Error && opt.Note != nil {
+			opt.Note(diag.Warnf(f.Code, f.Node, "%s", f.Full()))
 		}
 	}
 	if err := asError(findings); err != nil {
@@ -125,11 +111,11 @@ func LoadFunctions(path string, lim Limits) ([]*pb.FunctionProto, error) {
 }
 
 // asError are the errors among findings, nil where there are none.
-func asError(findings []Finding) error {
+func asError(findings diag.List) error {
 	var errs ImportErrors
 	for _, f := range findings {
-		if f.Severity == Error {
-			errs = append(errs, &f)
+		if f.Severity == diag.Error {
+			errs = append(errs, f)
 		}
 	}
 	if len(errs) == 0 {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
@@ -296,8 +297,8 @@ func refusal(b []byte) string {
 		return err.Error()
 	}
 	fs := Check(m)
-	if Count(fs, Error) == 0 {
-		if _, err := Import(m, ImportOptions{Declared: func(f Finding) { fs = append(fs, f) }}); err != nil {
+	if fs.Count(diag.Error) == 0 {
+		if _, err := Import(m, ImportOptions{Declared: func(f *diag.Diag) { fs = append(fs, f) }}); err != nil {
 			more := ImportFindings(err)
 			if more == nil {
 				return err.Error()
@@ -306,7 +307,7 @@ func refusal(b []byte) string {
 		}
 	}
 	for _, f := range fs {
-		if f.Severity == Error {
+		if f.Severity == diag.Error {
 			return f.String()
 		}
 	}

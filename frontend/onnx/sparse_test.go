@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // TestSparse: sparse constants are checked by the rules of SparseTensorProto.
@@ -78,7 +79,7 @@ func TestSparse(t *testing.T) {
 			m.Proto.Graph.SparseInitializer = append(m.Proto.Graph.SparseInitializer, s)
 			var said []string
 			for _, f := range Check(m) {
-				if f.Severity == Error {
+				if f.Severity == diag.Error {
 					said = append(said, f.Error())
 				}
 			}
@@ -91,7 +92,7 @@ func TestSparse(t *testing.T) {
 			if s.Indices != nil && !bad {
 				s.Indices.DataType, s.Indices.Int32Data, s.Indices.Int64Data = proto.Int32(6),
 					make([]int32, len(c.indices)), nil
-				if fs := Check(m); Count(fs, Error) == 0 {
+				if fs := Check(m); fs.Count(diag.Error) == 0 {
 					t.Error("32-bit indices are accepted")
 				}
 			}

@@ -25,6 +25,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // Model is an ONNX model being edited. Proto may be changed directly; Touch
@@ -88,7 +89,7 @@ func (m *Model) loaded(p *pb.ModelProto) *onnx.Model { return &onnx.Model{Proto:
 func (m *Model) graph() *pb.GraphProto { return m.Proto.Graph }
 
 // Check lists everything that is wrong with the model.
-func (m *Model) Check() []onnx.Finding { return onnx.Check(m.loaded(m.Proto), m.Functions...) }
+func (m *Model) Check() diag.List { return onnx.Check(m.loaded(m.Proto), m.Functions...) }
 
 // Opset is the version of an operator domain ("" is ai.onnx) that the model
 // imports, 0 when it imports none.

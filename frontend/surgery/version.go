@@ -6,9 +6,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // SetVersion sets the IR version (0 leaves it) and the opset of a domain (0
@@ -44,8 +44,8 @@ func (m *Model) SetVersion(ir int64, domain string, opset int64) error {
 func (m *Model) Checked() error {
 	var errs []error
 	for _, f := range m.Check() {
-		if f.Severity == onnx.Error {
-			errs = append(errs, &f)
+		if f.Severity == diag.Error {
+			errs = append(errs, f)
 		}
 	}
 	return errors.Join(errs...)

@@ -10,14 +10,17 @@ import (
 // Severity of a diagnostic.
 type Severity int
 
-// The severities. A note says what was done where nothing is wrong.
+// The severities. A note says what was done where nothing is wrong; a limit is
+// an error in nncc's terms: the model is valid, and nncc cannot compile it as it
+// stands.
 const (
 	Error Severity = iota
 	Warning
 	Note
+	Limit
 )
 
-func (s Severity) String() string { return [...]string{"error", "warning", "note"}[s] }
+func (s Severity) String() string { return [...]string{"error", "warning", "note", "limit"}[s] }
 
 // MarshalJSON gives the name.
 func (s Severity) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
@@ -28,16 +31,40 @@ type Diag struct {
 	Code     string   `json:"code"`           // stable short identifier, e.g. "shape-mismatch"
 	Node     string   `json:"node,omitempty"` // ONNX node, tensor or flag that the message is about
 	Stage    string   `json:"stage"`          // what said so: a stage of the table, or a part of the driver
-	Msg      string   `json:"message"`        // what was found and what is wanted
+	Msg      string   `json:"message"`        // what was found and, unless Want says so, what is wanted
+	Want     string   `json:"want,omitempty"` // what is wanted, where that stands for itself
 	Hint     string   `json:"hint,omitempty"` // what to do; may be empty
+	// Name and Tensor are the bare ONNX names of the node and tensor concerned,
+	// where Node says more than these.
+	Name   string `json:"-"`
+	Tensor string `json:"-"`
 }
 
 // Error is the text for people. An error's message begins with its node; warnings
 // and notes are sentences that name what they are about themselves.
 func (d *Diag) Error() string {
+	if d.Severity == Warning || d.Severity == Note {
+		return d.Reason()
+	}
+	return d.Full()
+}
+
+// Full is the text with the node in front, whatever the severity.
+func (d *Diag) Full() string {
+	if d.Node == "" {
+		return d.Reason()
+	}
+	return d.Node + ": " + d.Reason()
+}
+
+// String is Full with the severity in front and the code behind.
+func (d *Diag) String() string { return d.Severity.String() + ": " + d.Full() + " [" + d.Code + "]" }
+
+// Reason is the text without the node.
+func (d *Diag) Reason() string {
 	s := d.Msg
-	if d.Node != "" && d.Severity == Error {
-		s = d.Node + ": " + s
+	if d.Want != "" {
+		s += "; want " + d.Want
 	}
 	if d.Hint != "" {
 		s += " (" + d.Hint + ")"
@@ -66,6 +93,17 @@ func (l *List) Add(ds ...*Diag) {
 			*l = append(*l, d)
 		}
 	}
+}
+
+// Count is how many are of a severity.
+func (l List) Count(s Severity) int {
+	n := 0
+	for _, d := range l {
+		if d.Severity == s {
+			n++
+		}
+	}
+	return n
 }
 
 // From says what made those that do not say so yet.

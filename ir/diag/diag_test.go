@@ -40,3 +40,20 @@ func TestIn(t *testing.T) {
 		t.Errorf("%v", a)
 	}
 }
+
+// TestPlace: errors and limits say where they are, warnings are sentences that
+// do so themselves; Full does always, Reason never.
+func TestPlace(t *testing.T) {
+	for severity, with := range map[diag.Severity]bool{diag.Error: true, diag.Warning: false, diag.Note: false,
+		diag.Limit: true} {
+		d := &diag.Diag{Severity: severity, Code: "c", Node: "x", Msg: "is 3", Want: "2", Hint: "mend it"}
+		want := "is 3; want 2 (mend it)"
+		if d.Reason() != want || d.Full() != "x: "+want || (d.Error() == d.Full()) != with ||
+			d.String() != severity.String()+": x: "+want+" [c]" {
+			t.Errorf("%v: %q, %q, %q, %q", severity, d.Reason(), d.Full(), d.Error(), d.String())
+		}
+		if l := (diag.List{d}); l.Count(severity) != 1 || l.Count(severity+1) != 0 {
+			t.Errorf("%v is counted wrong", severity)
+		}
+	}
+}

@@ -1,10 +1,10 @@
 package quant
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -134,7 +134,7 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 
 // judge adds what is odd about the samples; figures of data without any content
 // are none.
-func (r *Report) judge(warnings []string, empty bool) {
+func (r *Report) judge(warnings diag.List, empty bool) {
 	r.Warnings = append(r.Warnings, warnings...)
 	if empty {
 		r.Unknown, r.SQNR = true, 0
@@ -478,11 +478,13 @@ func look(g *ir.Graph, names []string, in Sample) ([]*tensor.Dense, error) {
 // oddData says what is odd about calibration data: figures of it would mislead.
 // outs are the outputs of the float model on some samples. empty: the data say
 // nothing about accuracy.
-func (o *Options) oddData(g *ir.Graph, outs [][]*tensor.Dense) (w []string, empty bool) {
+func (o *Options) oddData(g *ir.Graph, outs [][]*tensor.Dense) (w diag.List, empty bool) {
 	if o.Source == SyntheticSource {
 		return nil, false
 	}
-	warn := func(format string, args ...any) { w = append(w, "calibration data: "+fmt.Sprintf(format, args...)) }
+	warn := func(format string, args ...any) {
+		w.Add(diag.Warnf("calibration", "", "calibration data: "+format, args...))
+	}
 	n := len(o.Samples)
 	if n < fewSamples {
 		warn("%d sample%s: ranges and accuracy of other inputs are uncertain; give at least %d, better 100", n,

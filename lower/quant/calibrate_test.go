@@ -294,7 +294,8 @@ func TestOddData(t *testing.T) {
 			g = b.g
 		}
 		_, r := calibrated(t, g, defaults(c.s))
-		if got := strings.Join(r.Warnings, "; "); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+		if got := strings.Join(diag.List(r.Warnings).Texts(diag.Warning), "; "); c.want == "" && got != "" ||
+			!strings.Contains(got, c.want) {
 			t.Errorf("%s: warnings %q, want %q", c.name, got, c.want)
 		}
 		if r.Unknown != c.unknown || c.unknown && r.SQNR != 0 {

@@ -1,7 +1,9 @@
 package quant
 
 import (
+	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
@@ -32,13 +34,21 @@ type Report struct {
 	Refitted bool `json:"refitted,omitempty"`
 	// Tried are the steps that were tried on the samples held out.
 	Tried []Tried `json:"tried,omitempty"`
-	// Warnings are about the samples.
-	Warnings []string `json:"warnings,omitempty"`
+	// Warnings are about the samples; JSON has their texts.
+	Warnings Warnings `json:"warnings,omitempty"`
 	// BF16 are the nodes that run in bfloat16, since int8 alone would give
 	// Int8SQNR.
 	BF16     []string      `json:"bf16_nodes,omitempty"`
 	Int8SQNR float64       `json:"int8_sqnr_db,omitempty"`
 	Layers   []LayerReport `json:"per_layer"`
+}
+
+// Warnings are diagnostics of which JSON has the texts.
+type Warnings diag.List
+
+// MarshalJSON gives the texts.
+func (w Warnings) MarshalJSON() ([]byte, error) {
+	return json.Marshal(diag.List(w).Texts(diag.Warning))
 }
 
 // LayerReport is one quantised value.
@@ -211,10 +221,7 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 // Diagnostics are the warnings, and notes about the steps that would have cost
 // much.
 func (r *Report) Diagnostics() diag.List {
-	var out diag.List
-	for _, w := range r.Warnings {
-		out = append(out, diag.Warnf("calibration", "", "%s", w))
-	}
+	out := diag.List(slices.Clone(r.Warnings))
 	for _, t := range r.Tried {
 		if !t.Kept && t.After < t.Before-clearLoss {
 			out = append(out, diag.Notef("calibration-step", "",

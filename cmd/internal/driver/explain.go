@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/kernel"
@@ -220,8 +221,8 @@ func table(rows [][]string) string {
 // Table is the layout of all tables on the command line: header row first.
 func Table(rows [][]string) string { return table(rows) }
 
-// CheckModel is the verb check: every finding about the model.
-func (c *Config) CheckModel() ([]onnx.Finding, error) {
+// CheckModel is the verb check: all that there is to say about the model.
+func (c *Config) CheckModel() (diag.List, error) {
 	m, err := onnx.Load(c.Model, c.Limits)
 	if err != nil {
 		return nil, &InputError{err}
@@ -235,7 +236,7 @@ func (c *Config) CheckModel() ([]onnx.Finding, error) {
 		libs = append(libs, more...)
 	}
 	fs := onnx.Check(m, libs...)
-	if onnx.Count(fs, onnx.Error) > 0 {
+	if fs.Count(diag.Error) > 0 {
 		return fs, nil
 	}
 	// Shapes, types and values: what the importer finds.
@@ -243,7 +244,7 @@ func (c *Config) CheckModel() ([]onnx.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt.Declared = func(f onnx.Finding) { fs = append(fs, f) }
+	opt.Declared = func(f *diag.Diag) { fs = append(fs, f) }
 	if _, err := onnx.OpenModel(m, opt); err != nil {
 		more := onnx.ImportFindings(err)
 		if more == nil {
@@ -252,6 +253,27 @@ func (c *Config) CheckModel() ([]onnx.Finding, error) {
 		fs = append(fs, more...)
 	}
 	return fs, nil
+}
+
+// Finding is a line of check --json.
+type Finding struct {
+	Severity diag.Severity `json:"severity"`
+	Code     string        `json:"code"`
+	Where    string        `json:"where"`
+	Node     string        `json:"node,omitempty"`
+	Tensor   string        `json:"tensor,omitempty"`
+	Found    string        `json:"found"`
+	Want     string        `json:"want,omitempty"`
+	Do       string        `json:"do,omitempty"`
+}
+
+// Findings are diagnostics as check --json prints them.
+func Findings(l diag.List) []Finding {
+	out := []Finding{}
+	for _, d := range l {
+		out = append(out, Finding{d.Severity, d.Code, d.Node, d.Name, d.Tensor, d.Msg, d.Want, d.Hint})
+	}
+	return out
 }
 
 // flashBytes builds the program and gives code, constants and weights.

@@ -37,7 +37,7 @@ func TestLegalizedModels(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, f := range onnx.Check(m) {
-				t.Errorf("%s, %s outputs: %s", name, outputs, &f)
+				t.Errorf("%s, %s outputs: %s", name, outputs, f)
 			}
 			if outputs == option.OriginalOutputs {
 				in, out := golden(t, filepath.Join(dir, "golden", name))

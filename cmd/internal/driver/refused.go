@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/surgery"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
 )
@@ -113,13 +114,8 @@ func (r *Refusals) unread(m *onnx.Model, im onnx.ImportErrors) {
 	var order []string
 	for _, e := range im {
 		where, x := "", ReportReason{"import", e.Error()}
-		var d *ir.Diag
-		var f *onnx.Finding
-		switch {
-		case errors.As(e, &d):
-			where, x = d.Node, ReportReason{d.Code, strings.TrimPrefix(e.Error(), d.Node+": ")}
-		case errors.As(e, &f):
-			where, x = f.Where, ReportReason{f.Code, strings.TrimPrefix(e.Error(), f.Where+": ")}
+		if d := new(diag.Diag); errors.As(e, &d) {
+			where, x = d.Node, ReportReason{d.Code, d.Reason()}
 		}
 		if said[where] == nil {
 			order = append(order, where)

@@ -16,16 +16,15 @@ import (
 // byText are the places that may look into a text, and why. What an error is
 // about is told by its type or code, whose kernel it is by its library.
 var byText = map[string]string{
-	"codegen/view.go":                "which header declares a function: names are all that C has",
-	"cmd/internal/driver/refused.go": "the place is a column of its own, so the text does not repeat it",
-	"boards/tree.go":                 "a YAML parser's message is shown without the parser's name",
-	"frontend/surgery/script.go":     "a YAML parser's message is shown without the parser's name",
-	"frontend/onnx/build/node.go":    "the hint is about the operand that a message names",
-	"lower/fuse/pays.go":             "prices of functions by kind, until all are measured",
-	"lower/fusing.go":                "an installed library takes the place of all functions of its interface",
-	"lower/kernel/element.go":        "names of C functions, told from identifiers of the language",
-	"lower/kernel/loops/fn.go":       "identifiers of C sources",
-	"lower/kernel/loops/fused.go":    "identifiers of C sources",
+	"codegen/view.go":             "which header declares a function: names are all that C has",
+	"boards/tree.go":              "a YAML parser's message is shown without the parser's name",
+	"frontend/surgery/script.go":  "a YAML parser's message is shown without the parser's name",
+	"frontend/onnx/build/node.go": "the hint is about the operand that a message names",
+	"lower/fuse/pays.go":          "prices of functions by kind, until all are measured",
+	"lower/fusing.go":             "an installed library takes the place of all functions of its interface",
+	"lower/kernel/element.go":     "names of C functions, told from identifiers of the language",
+	"lower/kernel/loops/fn.go":    "identifiers of C sources",
+	"lower/kernel/loops/fused.go": "identifiers of C sources",
 }
 
 // textual are the functions that look into a text.

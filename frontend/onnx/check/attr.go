@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // attributes checks a node's attributes by themselves and against the operator or
@@ -146,11 +147,11 @@ func (c *checker) attrSchema(a *pb.AttributeProto, typ schema.AttrType, sch *sch
 		if len(names) > 0 {
 			want = "one of " + strings.Join(names, ", ")
 		}
-		f := Finding{Code: "attribute", Where: at.where, Node: at.node,
-			Found: fmt.Sprintf("attribute %s is unknown to %s-%d", model.Quote(a.GetName()), sch.Name, sch.Since),
-			Want:  want}
+		f := diag.Diag{Code: "attribute", Node: at.where, Name: at.node,
+			Msg:  fmt.Sprintf("attribute %s is unknown to %s-%d", model.Quote(a.GetName()), sch.Name, sch.Since),
+			Want: want}
 		if !schema.Closed(sch.Domain) {
-			f.Severity = Warning // such domains change without new versions
+			f.Severity = diag.Warning // such domains change without new versions
 		}
 		c.add(f)
 	case typ != 0 && typ != d.Type:

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/diag"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -20,12 +21,12 @@ import (
 // All findings are reported, in the order of the file, up to Limits.Findings.
 // libs are functions beside the model's own and those that nncc ships; calls of
 // them are checked, they themselves are not (Functions does that).
-func Model(m *model.Model, libs ...*pb.FunctionProto) []Finding {
+func Model(m *model.Model, libs ...*pb.FunctionProto) diag.List {
 	c := &checker{m: m, lim: m.Limits.OrDefault(), ir: m.Proto.GetIrVersion(), unknown: map[string]bool{}}
 	c.functions(append(functions.Default(), libs...))
 	c.header()
 	if m.Proto.Graph == nil {
-		c.add(Finding{Code: "no-graph", Where: "the model", Found: "has no graph", Want: "a ModelProto with a graph"})
+		c.add(diag.Diag{Code: "no-graph", Node: "the model", Msg: "has no graph", Want: "a ModelProto with a graph"})
 		return c.out
 	}
 	c.functionBodies()
@@ -33,7 +34,7 @@ func Model(m *model.Model, libs ...*pb.FunctionProto) []Finding {
 	root := &checkScope{c: c, label: "the graph", vals: map[string]*val{}, opsets: c.opsets}
 	c.graph(g, root, 0)
 	if c.nodes > c.lim.Nodes {
-		c.add(Finding{Code: "too-many-nodes", Where: "the model", Found: fmt.Sprintf("too many nodes: %d", c.nodes),
+		c.add(diag.Diag{Code: "too-many-nodes", Node: "the model", Msg: fmt.Sprintf("too many nodes: %d", c.nodes),
 			Want: fmt.Sprintf("at most %d; %s", c.lim.Nodes, model.Raise("nodes"))})
 	} else {
 		c.expansion(g)
@@ -43,7 +44,7 @@ func Model(m *model.Model, libs ...*pb.FunctionProto) []Finding {
 
 // Functions reports what is wrong with functions by themselves, as Check
 // does for those of a model.
-func Functions(fs []*pb.FunctionProto, lim model.Limits) []Finding {
+func Functions(fs []*pb.FunctionProto, lim model.Limits) diag.List {
 	m := &model.Model{Proto: &pb.ModelProto{IrVersion: proto.Int64(10), Functions: fs}, Limits: lim}
 	c := &checker{m: m, lim: m.Limits.OrDefault(), ir: 10, unknown: map[string]bool{}, opsets: map[string]int64{}}
 	c.functions(functions.Default())
@@ -62,20 +63,20 @@ type checker struct {
 	unknown map[string]bool // operators without a schema that were reported
 	nodes   int
 	full    bool // Limits.Findings was reached
-	out     []Finding
+	out     diag.List
 }
 
 // add keeps a finding; the last one that fits says that more may follow.
-func (c *checker) add(f Finding) {
+func (c *checker) add(f diag.Diag) {
 	if c.full {
 		return
 	}
 	if len(c.out) >= c.lim.Findings {
 		c.full = true
-		f = Finding{Severity: f.Severity, Code: "more", Where: "the model",
-			Found: fmt.Sprintf("more than %d problems; the rest are not shown", c.lim.Findings)}
+		f = diag.Diag{Severity: f.Severity, Code: "more", Node: "the model",
+			Msg: fmt.Sprintf("more than %d problems; the rest are not shown", c.lim.Findings)}
 	}
-	c.out = append(c.out, f)
+	c.out = append(c.out, &f)
 }
 
 // header checks the IR version and the imported operator sets.
@@ -83,30 +84,30 @@ func (c *checker) header() {
 	p := c.m.Proto
 	switch {
 	case p.IrVersion == nil || c.ir <= 0:
-		c.add(Finding{Code: "ir-version", Where: "the model", Found: fmt.Sprintf("ir_version is %d", c.ir),
+		c.add(diag.Diag{Code: "ir-version", Node: "the model", Msg: fmt.Sprintf("ir_version is %d", c.ir),
 			Want: fmt.Sprintf("an IR version of 1 to %d", schema.MaxIR)})
 	case c.ir > schema.MaxIR:
-		c.add(Finding{Code: "ir-version", Where: "the model",
-			Found: fmt.Sprintf("ir_version is %d, newer than nncc knows", c.ir),
-			Want:  fmt.Sprintf("at most IR version %d; export with an older ONNX or for an older opset", schema.MaxIR)})
+		c.add(diag.Diag{Code: "ir-version", Node: "the model",
+			Msg:  fmt.Sprintf("ir_version is %d, newer than nncc knows", c.ir),
+			Want: fmt.Sprintf("at most IR version %d; export with an older ONNX or for an older opset", schema.MaxIR)})
 	}
 	c.opsets = c.imports(p.OpsetImport, "the model")
 	if len(p.OpsetImport) == 0 {
 		if c.ir >= 3 {
-			c.add(Finding{Code: "no-opset", Where: "the model", Found: "imports no opset",
+			c.add(diag.Diag{Code: "no-opset", Node: "the model", Msg: "imports no opset",
 				Want: "opset_import with the version of ai.onnx"})
 		}
 		// Before IR version 3 there was only one operator set.
 		c.opsets[""] = 1
 	}
 	if len(p.Functions) > 0 && c.ir > 0 && c.ir < 8 {
-		c.add(Finding{Severity: Warning, Code: "ir-version", Where: "the model",
-			Found: fmt.Sprintf("has functions, which IR version %d does not know", c.ir),
-			Want:  "IR version 8 or newer"})
+		c.add(diag.Diag{Severity: diag.Warning, Code: "ir-version", Node: "the model",
+			Msg:  fmt.Sprintf("has functions, which IR version %d does not know", c.ir),
+			Want: "IR version 8 or newer"})
 	}
 	for _, s := range []struct{ what, text string }{{"producer_name", p.GetProducerName()}, {"domain", p.GetDomain()}} {
 		if !utf8.ValidString(s.text) {
-			c.add(Finding{Code: "text", Where: "the model", Found: s.what + " is not valid UTF-8"})
+			c.add(diag.Diag{Code: "text", Node: "the model", Msg: s.what + " is not valid UTF-8"})
 		}
 	}
 }
@@ -119,7 +120,7 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 		name := schema.DisplayDomain(o.GetDomain())
 		if old, ok := m[d]; ok {
 			if old != v {
-				c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset %d and opset %d of %s",
+				c.add(diag.Diag{Code: "opset", Node: where, Msg: fmt.Sprintf("imports opset %d and opset %d of %s",
 					old, v,
 					model.Quote(name)), Want: "one version of a domain"})
 			}
@@ -129,11 +130,11 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 		newest := int64(schema.MaxOpset(d))
 		switch {
 		case v < 1:
-			c.add(Finding{Code: "opset", Where: where, Found: fmt.Sprintf("imports opset version %d of %s", v,
+			c.add(diag.Diag{Code: "opset", Node: where, Msg: fmt.Sprintf("imports opset version %d of %s", v,
 				model.Quote(name)), Want: "a version of at least 1"})
 		case newest > 0 && v > newest && schema.Closed(d):
-			c.add(Finding{Code: "opset", Where: where,
-				Found: fmt.Sprintf("imports opset %d of %s, newer than nncc knows", v,
+			c.add(diag.Diag{Code: "opset", Node: where,
+				Msg: fmt.Sprintf("imports opset %d of %s, newer than nncc knows", v,
 					model.Quote(name)), Want: fmt.Sprintf("at most opset %d; export for an older opset", newest)})
 		}
 	}

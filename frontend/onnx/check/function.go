@@ -6,6 +6,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // function is a model-local function with what calls need to know.
@@ -58,11 +59,11 @@ func (c *checker) functions(libs []*pb.FunctionProto) {
 	for i, p := range c.m.Proto.Functions {
 		f := newFunction(p)
 		if p.GetName() == "" {
-			c.add(Finding{Code: "function", Where: fmt.Sprintf("function %d", i), Found: "has no name", Want: "a name"})
+			c.add(diag.Diag{Code: "function", Node: fmt.Sprintf("function %d", i), Msg: "has no name", Want: "a name"})
 			continue
 		}
 		if own[f.id] {
-			c.add(Finding{Code: "function", Where: f.label, Found: "is defined twice (same domain, name and overload)",
+			c.add(diag.Diag{Code: "function", Node: f.label, Msg: "is defined twice (same domain, name and overload)",
 				Want: "each function once"})
 			continue
 		}
@@ -85,7 +86,7 @@ func (c *checker) functionBodies() {
 		s := &checkScope{c: c, label: f.label, vals: map[string]*val{}, opsets: f.opsets, fn: f}
 		for i, in := range p.Input {
 			if in == "" {
-				c.add(Finding{Code: "name", Where: f.label, Found: fmt.Sprintf("input %d has an empty name", i),
+				c.add(diag.Diag{Code: "name", Node: f.label, Msg: fmt.Sprintf("input %d has an empty name", i),
 					Want: "a name"})
 				continue
 			}
@@ -112,9 +113,9 @@ func (c *checker) functionBodies() {
 		}
 		for i, o := range p.Output {
 			if s.vals[o] == nil {
-				c.add(Finding{Code: "output-missing", Where: f.label, Tensor: o,
-					Found: fmt.Sprintf("output %d, %s, has no producer", i, model.Quote(o)),
-					Want:  "a node of the function that makes it"})
+				c.add(diag.Diag{Code: "output-missing", Node: f.label, Tensor: o,
+					Msg:  fmt.Sprintf("output %d, %s, has no producer", i, model.Quote(o)),
+					Want: "a node of the function that makes it"})
 			}
 		}
 	}
@@ -143,9 +144,9 @@ func (c *checker) expansion(g *pb.GraphProto) {
 		}
 	}
 	if n := e.nodes(g.Node); n > e.limit && !e.recursive {
-		c.add(Finding{Code: "too-many-nodes", Where: "the model",
-			Found: fmt.Sprintf("inlining its functions gives too many nodes (more than %d)", e.limit),
-			Want:  fmt.Sprintf("at most %d", e.limit)})
+		c.add(diag.Diag{Code: "too-many-nodes", Node: "the model",
+			Msg:  fmt.Sprintf("inlining its functions gives too many nodes (more than %d)", e.limit),
+			Want: fmt.Sprintf("at most %d", e.limit)})
 	}
 }
 
@@ -170,8 +171,8 @@ func (e *expander) function(f *function) int64 {
 	n := int64(0)
 	if len(e.stack) > maxCallDepth {
 		e.recursive = true
-		e.c.add(Finding{Code: "recursion", Where: f.label,
-			Found: fmt.Sprintf("functions call each other more than %d deep", maxCallDepth), Want: "less nesting"})
+		e.c.add(diag.Diag{Code: "recursion", Node: f.label,
+			Msg: fmt.Sprintf("functions call each other more than %d deep", maxCallDepth), Want: "less nesting"})
 	} else {
 		n = e.nodes(f.proto.Node)
 	}
@@ -213,6 +214,6 @@ func (e *expander) cycle(f *function) {
 	if len(names) > 8 {
 		names = append(names[:8], "…")
 	}
-	e.c.add(Finding{Code: "recursion", Where: f.label, Found: "calls itself: recursive chain " +
+	e.c.add(diag.Diag{Code: "recursion", Node: f.label, Msg: "calls itself: recursive chain " +
 		strings.Join(append(names, f.label), " → "), Want: "functions without recursion, which cannot be inlined"})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // val is a value that nodes can read.
@@ -49,20 +50,20 @@ func (s *checkScope) in(where string) string {
 // define adds a value; a second definition breaks single assignment.
 func (s *checkScope) define(name string, v *val, where, node string) {
 	if !utf8.ValidString(name) {
-		s.c.add(Finding{Code: "name", Where: where, Node: node, Tensor: name,
-			Found: fmt.Sprintf("the name %s is not valid UTF-8", model.Quote(name))})
+		s.c.add(diag.Diag{Code: "name", Node: where, Name: node, Tensor: name,
+			Msg: fmt.Sprintf("the name %s is not valid UTF-8", model.Quote(name))})
 	}
 	if old := s.vals[name]; old != nil {
-		s.c.add(Finding{Code: "not-ssa", Where: where, Node: node, Tensor: name,
-			Found: fmt.Sprintf("defines %s, which %s has defined", model.Quote(name), old.by),
-			Want:  "each value defined once"})
+		s.c.add(diag.Diag{Code: "not-ssa", Node: where, Name: node, Tensor: name,
+			Msg:  fmt.Sprintf("defines %s, which %s has defined", model.Quote(name), old.by),
+			Want: "each value defined once"})
 		return
 	}
 	if s.up != nil {
 		if old := s.up.find(name); old != nil {
-			s.c.add(Finding{Severity: Warning, Code: "shadow", Where: where, Node: node, Tensor: name,
-				Found: fmt.Sprintf("defines %s, which %s has defined outside", model.Quote(name), old.by),
-				Want:  "names that differ from those of outer graphs"})
+			s.c.add(diag.Diag{Severity: diag.Warning, Code: "shadow", Node: where, Name: node, Tensor: name,
+				Msg:  fmt.Sprintf("defines %s, which %s has defined outside", model.Quote(name), old.by),
+				Want: "names that differ from those of outer graphs"})
 		}
 	}
 	s.vals[name] = v
@@ -115,7 +116,7 @@ func (c *checker) inputs(g *pb.GraphProto, s *checkScope, main bool) {
 		name := in.GetName()
 		where := s.in(fmt.Sprintf("input %s", model.Quote(name)))
 		if name == "" {
-			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("input %d", i)), Found: "has an empty name",
+			c.add(diag.Diag{Code: "name", Node: s.in(fmt.Sprintf("input %d", i)), Msg: "has an empty name",
 				Want: "a name"})
 			continue
 		}
@@ -128,7 +129,7 @@ func (c *checker) inputs(g *pb.GraphProto, s *checkScope, main bool) {
 // inputs (required), elsewhere inference finds them.
 func (c *checker) valueType(v *pb.ValueInfoProto, where string, required bool) {
 	bad := func(code, found, want string) {
-		c.add(Finding{Code: code, Where: where, Tensor: v.GetName(), Found: found, Want: want})
+		c.add(diag.Diag{Code: code, Node: where, Tensor: v.GetName(), Msg: found, Want: want})
 	}
 	t := v.GetType()
 	if t == nil || t.Value == nil {
@@ -170,11 +171,11 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 		where := s.in(fmt.Sprintf("initializer %s", model.Quote(name)))
 		switch {
 		case name == "":
-			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("initializer %d", i)), Found: "has an empty name",
+			c.add(diag.Diag{Code: "name", Node: s.in(fmt.Sprintf("initializer %d", i)), Msg: "has an empty name",
 				Want: "a name"})
 			return
 		case seen[name]:
-			c.add(Finding{Code: "not-ssa", Where: where, Tensor: name, Found: "stands twice",
+			c.add(diag.Diag{Code: "not-ssa", Node: where, Tensor: name, Msg: "stands twice",
 				Want: "each initializer once"})
 			return
 		}
@@ -183,8 +184,8 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 		// An initializer may give an input its default value: not a second definition.
 		if in := s.vals[name]; in != nil {
 			if in.typ.known() && in.typ != typ {
-				c.add(Finding{Code: "type", Where: where, Tensor: name,
-					Found: fmt.Sprintf("has type %s, the input of that name %s", typ, in.typ), Want: "the same type"})
+				c.add(diag.Diag{Code: "type", Node: where, Tensor: name,
+					Msg: fmt.Sprintf("has type %s, the input of that name %s", typ, in.typ), Want: "the same type"})
 			}
 			return
 		}
@@ -203,7 +204,7 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 // tensor checks a constant and that its external data are there.
 func (c *checker) tensor(t *pb.TensorProto, where, node string) {
 	if err := c.m.CheckTensor(t); err != nil {
-		c.add(Finding{Code: "tensor", Where: where, Node: node, Tensor: t.GetName(), Found: err.Error()})
+		c.add(diag.Diag{Code: "tensor", Node: where, Name: node, Tensor: t.GetName(), Msg: err.Error()})
 	}
 }
 
@@ -213,9 +214,9 @@ func (c *checker) tensor(t *pb.TensorProto, where, node string) {
 func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
 	none := len(t.GetValues().GetDims()) == 1 && t.Values.Dims[0] == 0
 	if t.GetValues() == nil || t.GetIndices() == nil && !none {
-		c.add(Finding{Code: "tensor", Where: where, Node: node,
-			Found: "a sparse tensor without values or without indices",
-			Want:  "both"})
+		c.add(diag.Diag{Code: "tensor", Node: where, Name: node,
+			Msg:  "a sparse tensor without values or without indices",
+			Want: "both"})
 		return
 	}
 	before := len(c.out)
@@ -224,7 +225,7 @@ func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
 		c.tensor(t.Indices, where+" (indices)", node)
 	}
 	wrong := func(found, want string) {
-		c.add(Finding{Code: "tensor", Where: where, Node: node, Tensor: t.Values.GetName(), Found: found, Want: want})
+		c.add(diag.Diag{Code: "tensor", Node: where, Name: node, Tensor: t.Values.GetName(), Msg: found, Want: want})
 	}
 	if err := model.CheckShape(t.Dims, t.Values.GetDataType(), c.lim); err != nil {
 		wrong(err.Error(), "")
@@ -310,21 +311,21 @@ func declaredTypes(g *pb.GraphProto) map[string]vtype {
 
 func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 	if main && len(g.Output) == 0 {
-		c.add(Finding{Code: "no-outputs", Where: s.label, Found: "has no outputs", Want: "at least one output"})
+		c.add(diag.Diag{Code: "no-outputs", Node: s.label, Msg: "has no outputs", Want: "at least one output"})
 	}
 	seen := map[string]bool{}
 	for i, o := range g.Output {
 		name := o.GetName()
 		where := s.in(fmt.Sprintf("output %s", model.Quote(name)))
 		if name == "" {
-			c.add(Finding{Code: "name", Where: s.in(fmt.Sprintf("output %d", i)), Found: "has an empty name",
+			c.add(diag.Diag{Code: "name", Node: s.in(fmt.Sprintf("output %d", i)), Msg: "has an empty name",
 				Want: "a name"})
 			continue
 		}
 		if seen[name] {
-			c.add(Finding{Code: "output-twice", Where: where, Tensor: name,
-				Found: "stands twice in the list of outputs",
-				Want:  "each output once"})
+			c.add(diag.Diag{Code: "output-twice", Node: where, Tensor: name,
+				Msg:  "stands twice in the list of outputs",
+				Want: "each output once"})
 			continue
 		}
 		seen[name] = true
@@ -334,11 +335,11 @@ func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 			v = s.up.find(name) // a branch may hand on an outer value
 		}
 		if v == nil {
-			c.add(Finding{Code: "output-missing", Where: where, Tensor: name,
-				Found: "no node makes it and it is no input or initializer", Want: "a producer"})
+			c.add(diag.Diag{Code: "output-missing", Node: where, Tensor: name,
+				Msg: "no node makes it and it is no input or initializer", Want: "a producer"})
 		} else if t := typeOf(o.GetType()); t.known() && v.typ.known() && t != v.typ {
-			c.add(Finding{Code: "type", Where: where, Tensor: name,
-				Found: fmt.Sprintf("is declared as %s; %s makes it %s", t, v.by, v.typ), Want: "the same type"})
+			c.add(diag.Diag{Code: "type", Node: where, Tensor: name,
+				Msg: fmt.Sprintf("is declared as %s; %s makes it %s", t, v.by, v.typ), Want: "the same type"})
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // node checks one node and defines its outputs.
@@ -66,11 +67,11 @@ type place struct {
 }
 
 func (p *place) add(code, tensor, found, want string) {
-	p.c.add(Finding{Code: code, Where: p.where, Node: p.node, Tensor: tensor, Found: found, Want: want})
+	p.c.add(diag.Diag{Code: code, Node: p.where, Name: p.node, Tensor: tensor, Msg: found, Want: want})
 }
 
 func (p *place) warn(code, found, want string) {
-	p.c.add(Finding{Severity: Warning, Code: code, Where: p.where, Node: p.node, Found: found, Want: want})
+	p.c.add(diag.Diag{Severity: diag.Warning, Code: code, Node: p.where, Name: p.node, Msg: found, Want: want})
 }
 
 // operands finds the values that a node reads; nil where left out or missing.

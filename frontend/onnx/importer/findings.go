@@ -3,8 +3,7 @@ package importer
 import (
 	"errors"
 
-	"github.com/nncc/nncc/frontend/onnx/check"
-	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // limitCodes are the codes of import errors about what ONNX allows and nncc does
@@ -19,20 +18,20 @@ var limitCodes = map[string]bool{
 	"op-unsupported": true, "op-custom": true, "dtype-unsupported": true, "sparse": true, "sequence": true,
 }
 
-// Findings are the errors of Import as findings; nil where err is none of
-// those.
-func Findings(err error) []check.Finding {
+// Findings are the errors of Import as check reports them, limits told from
+// errors of the model; nil where err is none of those.
+func Findings(err error) diag.List {
 	errs, _ := err.(Errors)
-	var fs []check.Finding
+	var fs diag.List
 	for _, err := range errs {
-		f := check.Finding{Code: "import", Found: err.Error()}
-		if d := new(ir.Diag); errors.As(err, &d) {
-			f = check.Finding{Code: d.Code, Where: d.Node, Found: d.Msg, Do: d.Hint}
+		f := diag.Diag{Code: "import", Msg: err.Error()}
+		if d := new(diag.Diag); errors.As(err, &d) {
+			f = *d
 			if limitCodes[d.Code] {
-				f.Severity = check.Limit
+				f.Severity = diag.Limit
 			}
 		}
-		fs = append(fs, f)
+		fs = append(fs, &f)
 	}
 	return fs
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/build"
-	"github.com/nncc/nncc/frontend/onnx/check"
 	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
@@ -37,7 +36,7 @@ type Options struct {
 	Note func(*diag.Diag)
 	// Declared, when set, receives declared shapes that are not those of the
 	// values, which otherwise are remarks: the import ignores them.
-	Declared func(check.Finding)
+	Declared func(*diag.Diag)
 }
 
 // Errors are all the reasons why a model was not imported.
@@ -240,9 +239,9 @@ func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Valu
 		}
 		shape := strings.Join(decl, ",")
 		if im.opt.Declared != nil && (len(dims) != len(v.Type.Shape) || !openSizes(im.m.Proto.Graph)) {
-			im.opt.Declared(check.Finding{Code: "declared-shape", Where: what, Tensor: vi.GetName(),
-				Found: fmt.Sprintf("is declared with shape [%s], its node makes %v", shape, v.Type.Shape),
-				Want:  "the shape of the value, or none"})
+			im.opt.Declared(&diag.Diag{Code: "declared-shape", Node: what, Tensor: vi.GetName(),
+				Msg:  fmt.Sprintf("is declared with shape [%s], its node makes %v", shape, v.Type.Shape),
+				Want: "the shape of the value, or none"})
 			return
 		}
 		im.Note(diag.Warnf("declared-shape", what,
