@@ -100,22 +100,8 @@ func (n *Node) attr(name string, kind AttrKind) Attr {
 	panic(bug.Errorf("operator %s declares no attribute %s", n.Op.Name, name))
 }
 
-// Has reports whether the attribute was given.
-func (n *Node) Has(name string) bool { _, ok := n.Attrs[name]; return ok }
-
-// Int is the value of an int attribute or its default.
-func (n *Node) Int(name string) int { return int(n.attr(name, AttrInt).Int) }
-
 // Float is the value of a float attribute or its default.
 func (n *Node) Float(name string) float32 { return n.attr(name, AttrFloat).Float }
-
-// Str is the value of a string attribute or its default.
-func (n *Node) Str(name string) string { return n.attr(name, AttrString).String }
-
-// Ints is the value of an ints attribute, nil when absent.
-func (n *Node) Ints(name string) []int {
-	return ints(n.attr(name, AttrInts).Ints)
-}
 
 func ints(a []int64) []int {
 	if a == nil {
@@ -127,15 +113,6 @@ func ints(a []int64) []int {
 	}
 	return o
 }
-
-// Floats is the value of a floats attribute, nil when absent.
-func (n *Node) Floats(name string) []float32 { return n.attr(name, AttrFloats).Floats }
-
-// Strings is the value of a strings attribute, nil when absent.
-func (n *Node) Strings(name string) []string { return n.attr(name, AttrStrings).Strings }
-
-// Tensor is the value of a tensor attribute, nil when absent.
-func (n *Node) Tensor(name string) *tensor.Dense { return n.attr(name, AttrTensor).Tensor }
 
 // SetAttr sets or replaces one attribute.
 func (n *Node) SetAttr(name string, a Attr) {

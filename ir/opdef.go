@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
@@ -58,6 +59,37 @@ const (
 // Whole reports that output 0 may be all of the bytes of input 0.
 func (v View) Whole() bool { return v == Reshaped || v == Permuted || v == Recast }
 
+// Window says that an operator computes over windows of the dimensions behind
+// batch and channels of input 0, [N, C, ...].
+type Window uint8
+
+const (
+	// NoWindow says that there are none.
+	NoWindow Window = iota
+	// Convolved windows give sums of products with weights.
+	Convolved
+	// Pooled windows have the size that kernel_shape gives, and give one number each.
+	Pooled
+	// PooledWhole is one number for each channel.
+	PooledWhole
+)
+
+// Pools reports windows that stay within their channel.
+func (w Window) Pools() bool { return w == Pooled || w == PooledWhole }
+
+// Spread says where the results of an operator lie that computes each of them
+// from several elements, before an absorbed activation.
+type Spread uint8
+
+const (
+	// AnySpread is anywhere.
+	AnySpread Spread = iota
+	// Selects says that a result is one of the elements from which it is computed.
+	Selects
+	// Averages says that a result lies between the least and the greatest of them.
+	Averages
+)
+
 // OpDef is everything the compiler knows about an operator's meaning. How it
 // becomes C is a row in lower/kernel.
 type OpDef struct {
@@ -97,6 +129,39 @@ type OpDef struct {
 	// input. Of it derive the float32 kernel, loops in other types, and the part
 	// in loops of several operators.
 	C func(n *Node) CForm
+	// Pair says the same of operators of broadcast operands: how two elements a and
+	// b become one, and with the next operand, where there are more. Without an
+	// exact form, integers have none.
+	Pair func(n *Node) CForm
+	// Fold is the form of a reduction; nil where it needs more than one number.
+	Fold *Fold
+	// WeightAxis, of operators that add up products of inputs 0 and 1 (weights,
+	// where it is constant) and a bias, input 2, is the dimension of input 1 that
+	// counts output channels. Quantised weights may have a scale for each of them.
+	WeightAxis func(n *Node) int
+	// Window and Spread: see there.
+	Window Window
+	Spread Spread
+	// Lanes marks what computes along the dimension that the attribute axis names,
+	// alike for each index of the others, and keeps the shape.
+	Lanes bool
+	// Neutral: with this number as the second operand, the result is the first.
+	Neutral *float64
+	// Commutes: the operands can change places.
+	Commutes bool
+	// ZerosNeutral marks reductions that zeros do not change.
+	ZerosNeutral bool
+	// DataSized results are as large as the data say; nncc keeps room for the most
+	// there can be.
+	DataSized bool
+	// Monotone results grow, or fall, with each operand while the others stay: over
+	// intervals, the extremes lie at the corners.
+	Monotone bool
+	// Homogeneous: k times input 0 gives k times the result, for every k > 0.
+	Homogeneous bool
+	// OutQuant are the quantisations of the result that do not depend on data, by
+	// element type: those of TFLite, for the function's own range.
+	OutQuant map[tensor.DType]*Quant
 	// Straight marks a Scalar that is a straight line below 0 and one above it,
 	// apart from limits: exact on int16 values, where other functions are
 	// interpolated (see Curve).
@@ -106,7 +171,7 @@ type OpDef struct {
 	// Converts marks identities on reals that change how these are held: the
 	// element type, or the quantisation.
 	Converts bool
-	// Finite operators give finite results for finite operands.
+	// Finite operators give finite results for finite operands; sums may overflow.
 	Finite bool
 	// NonNegative results are never below 0, whatever the attributes.
 	NonNegative bool
@@ -132,6 +197,14 @@ type OpDef struct {
 
 // AllInputs in DataIn marks every input as carrying data.
 var AllInputs = []int{-1}
+
+// Copies reports an operator whose output 0 is input 0, element by element.
+func (d *OpDef) Copies() bool { return d.Pattern == Elementwise && d.Quant == QMove }
+
+// Declares reports that an attribute is declared.
+func (d *OpDef) Declares(attr string) bool {
+	return slices.ContainsFunc(d.Attrs, func(a AttrSpec) bool { return a.Name == attr })
+}
 
 // DataInputs are the indices of the inputs that carry quantised data.
 func (d *OpDef) DataInputs(n *Node) []int {

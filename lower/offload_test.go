@@ -6,6 +6,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 )
@@ -28,8 +29,8 @@ func TestOffloadKeepsResults(t *testing.T) {
 		irtest.Verify(t, g)
 		for i, s := range segs {
 			irtest.Verify(t, s.Body[0])
-			if s.Int("id") != i {
-				t.Errorf("seed %d: segment %d is called %d", seed, i, s.Int("id"))
+			if id := ir.AttrsOf[op.SegmentAttrs](s).Id; id != i {
+				t.Errorf("seed %d: segment %d is called %d", seed, i, id)
 			}
 		}
 		got, err := interp.Run(g, in, nil)

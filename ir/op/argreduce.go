@@ -43,7 +43,7 @@ func argOp(name, doc string, sign int) *ir.OpDef {
 		return outs(tensor.Of(reducedShape(x.Shape, []int{axis}, ir.AttrsOf[KeepdimsAttr](n).Keepdims != 0), y))
 	}
 	return def(ir.OpDef{
-		Name: name, Doc: doc, MinIn: 1, Pattern: ir.Opaque, Quant: ir.QInt, Eval: eval, EvalQ: eval,
+		Name: name, Doc: doc, MinIn: 1, Pattern: ir.Opaque, Quant: ir.QInt, Finite: true, Eval: eval, EvalQ: eval,
 		Attrs: ir.Declare[ArgOpAttrs](),
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			if err := wantType(n, 0, numTypes); err != nil {

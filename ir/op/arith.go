@@ -28,6 +28,16 @@ const (
 	kMax
 )
 
+// arithC are the same operations in C.
+var arithC = map[arithKind]ir.CForm{
+	kAdd: {F64: "a + b", I64: "(int64_t)((uint64_t)a + (uint64_t)b)", U64: "a + b"},
+	kSub: {F64: "a - b", I64: "(int64_t)((uint64_t)a - (uint64_t)b)", U64: "a - b"},
+	kMul: {F64: "a * b", I64: "(int64_t)((uint64_t)a * (uint64_t)b)", U64: "a * b"},
+	kDiv: {F64: "a / b", I64: "nncc_div_i64(a, b)", U64: "a / b"},
+	kMin: {F64: "nncc_min_f64(a, b)", I64: "a < b ? a : b", U64: "a < b ? a : b"},
+	kMax: {F64: "nncc_max_f64(a, b)", I64: "a > b ? a : b", U64: "a > b ? a : b"},
+}
+
 // arithLoop is the loop of one operation for one element type: integers wrap,
 // integer division truncates, minimum and maximum propagate NaN.
 func arithLoop[T number](k arithKind) func(y, a, b []T) {
@@ -136,8 +146,11 @@ func arith(n *ir.Node, k arithKind, a, b *tensor.Dense) (*tensor.Dense, error) {
 // binaryArith defines Add, Sub, Mul, Div.
 func binaryArith(name, doc string, k arithKind, quant ir.QuantKind,
 	evalQ func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)) *ir.OpDef {
+	neutral := map[arithKind]float64{kMul: 1, kDiv: 1}[k]
 	return def(ir.OpDef{
 		Name: name, Doc: doc, Attrs: ir.Declare[Act](), MinIn: 2, Pattern: ir.Broadcast, Quant: quant,
+		Neutral: &neutral, Commutes: k == kAdd || k == kMul, Monotone: k != kDiv,
+		Pair:  arithC[k].Fixed(),
 		Infer: inferBinary(numTypes), EvalQ: evalQ,
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			y, err := arith(n, k, in[0], in[1])
@@ -161,9 +174,13 @@ var (
 // foldArith defines Min, Max and Sum: any number of broadcast inputs.
 func foldArith(name, doc string, k arithKind, s typeSet, quant ir.QuantKind,
 	evalQ func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)) *ir.OpDef {
+	spread := ir.Selects
+	if k == kAdd {
+		spread = ir.AnySpread
+	}
 	return def(ir.OpDef{
 		Name: name, Doc: doc, MinIn: 1, MaxIn: -1, Pattern: ir.Broadcast, Quant: quant, EvalQ: evalQ,
-		Infer: inferBinary(s),
+		Infer: inferBinary(s), Commutes: true, Monotone: true, Spread: spread, Pair: arithC[k].Fixed(),
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			y, err := foldInputs(n, k, in)
 			return []*tensor.Dense{y}, err
@@ -193,7 +210,8 @@ var (
 // Mean is the average of any number of broadcast inputs.
 var Mean = def(ir.OpDef{
 	Name: "Mean", Doc: "mean of any number of broadcast inputs", MinIn: 1, MaxIn: -1, Pattern: ir.Broadcast,
-	Infer: inferBinary(floatTypes),
+	Infer: inferBinary(floatTypes), Commutes: true, Monotone: true, Spread: ir.Averages, Finite: true,
+	Pair: ir.CForm{F64: "a + b"}.Fixed(), // divided by their number at the end
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		y, err := foldInputs(n, kAdd, in)
 		if err != nil {
@@ -208,6 +226,7 @@ var Mean = def(ir.OpDef{
 // and those with negative exponents truncate.
 var Pow = def(ir.OpDef{
 	Name: "Pow", Doc: "x to the power e with broadcasting, in the type of x", MinIn: 2, Pattern: ir.Broadcast,
+	Neutral: new(1.0), Pair: ir.CForm{F64: "pow(a, b)"}.Fixed(),
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		for i := range 2 {
 			if err := wantType(n, i, numTypes); err != nil {
@@ -277,6 +296,13 @@ type ModAttrs struct {
 var Mod = def(ir.OpDef{
 	Name: "Mod", Doc: "remainder: sign of the divisor (fmod 0, integers) or of the dividend (fmod 1)",
 	Attrs: ir.Declare[ModAttrs](), MinIn: 2, Pattern: ir.Broadcast,
+	Pair: func(n *ir.Node) ir.CForm {
+		c := ir.CForm{F64: "fmod(a, b)", I64: "nncc_mod_i64(a, b, 0)", U64: "a % b"}
+		if ir.AttrsOf[ModAttrs](n).Fmod == 0 {
+			c.I64 = "nncc_mod_i64(a, b, 1)"
+		}
+		return c
+	},
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		t, err := inferBinary(numTypes)(n)
 		if err == nil && ir.AttrsOf[ModAttrs](n).Fmod == 0 && n.In[0].Type.DType.IsFloat() {
@@ -334,6 +360,8 @@ var Mod = def(ir.OpDef{
 var PRelu = def(ir.OpDef{
 	Name: "PRelu", Doc: "x where x >= 0, slope*x elsewhere; slope broadcasts to x", Activation: true, MinIn: 2,
 	Pattern: ir.Broadcast,
+	Pair: ir.CForm{F64: "a < 0.0 ? a * b : a", F32: "nncc_el_prelu_f32(a, b)",
+		I64: "a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a", U64: "a"}.Fixed(),
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		t, err := inferBinary(signedTypes)(n)
 		if err == nil && !sameShape(t[0].Shape, n.In[0].Type.Shape) {

@@ -7,12 +7,14 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// compareOp defines a comparison. NaN compares as unequal to everything.
+// compareOp defines a comparison, c in C. NaN compares as unequal to everything.
 // Quantised operands are compared as the reals that they stand for.
-func compareOp(name, doc string, s typeSet, f func(c int, nan bool) bool) *ir.OpDef {
+func compareOp(name, doc, c string, s typeSet, f func(c int, nan bool) bool) *ir.OpDef {
+	form := "a " + c + " b ? 1 : 0"
 	infer := inferBinary(s)
 	return def(ir.OpDef{
-		Name: name, Doc: doc, MinIn: 2, Pattern: ir.Broadcast,
+		Name: name, Doc: doc, MinIn: 2, Pattern: ir.Broadcast, Finite: true,
+		Pair: ir.CForm{F64: form, I64: form, U64: form}.Fixed(),
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			t, err := infer(n)
 			if err != nil {
@@ -50,21 +52,20 @@ func compareLoop[T cmp.Ordered](f func(c int, nan bool) bool) func(y []bool, a, 
 
 // The comparisons.
 var (
-	Equal          = compareOp("Equal", "a = b", anyTypes, func(c int, nan bool) bool { return c == 0 && !nan })
-	Less           = compareOp("Less", "a < b", numTypes, func(c int, nan bool) bool { return c < 0 && !nan })
-	LessOrEqual    = compareOp("LessOrEqual", "a <= b", numTypes, func(c int, nan bool) bool { return c <= 0 && !nan })
-	Greater        = compareOp("Greater", "a > b", numTypes, func(c int, nan bool) bool { return c > 0 && !nan })
-	GreaterOrEqual = compareOp("GreaterOrEqual", "a >= b", numTypes, func(c int, nan bool) bool {
-		return c >= 0 &&
-			!nan
-	})
+	Equal       = compareOp("Equal", "a = b", "==", anyTypes, func(c int, nan bool) bool { return c == 0 && !nan })
+	Less        = compareOp("Less", "a < b", "<", numTypes, func(c int, nan bool) bool { return c < 0 && !nan })
+	LessOrEqual = compareOp("LessOrEqual", "a <= b", "<=", numTypes,
+		func(c int, nan bool) bool { return c <= 0 && !nan })
+	Greater        = compareOp("Greater", "a > b", ">", numTypes, func(c int, nan bool) bool { return c > 0 && !nan })
+	GreaterOrEqual = compareOp("GreaterOrEqual", "a >= b", ">=", numTypes,
+		func(c int, nan bool) bool { return c >= 0 && !nan })
 )
 
 // Where takes elements from X where the condition holds and from Y elsewhere.
 // Quantised X, Y and output share one quantisation.
 var Where = def(ir.OpDef{
 	Name: "Where", Doc: "X where the condition holds, Y elsewhere, with broadcasting", MinIn: 3, Pattern: ir.Broadcast,
-	Quant: ir.QMove, DataIn: []int{1, 2},
+	Quant: ir.QMove, DataIn: []int{1, 2}, Finite: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, boolTypes); err != nil {
 			return nil, err

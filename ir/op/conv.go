@@ -32,6 +32,7 @@ var Conv = def(ir.OpDef{
 	EvalQ:   evalConvQ,
 	Quant:   ir.QInt,
 	Pattern: ir.OutFusable,
+	Window:  ir.Convolved, WeightAxis: func(*ir.Node) int { return 0 },
 	MACs: func(n *ir.Node) int64 {
 		g, err := ConvGeometry(n)
 		if err != nil {
@@ -65,6 +66,7 @@ var ConvTranspose = def(ir.OpDef{
 	EvalQ:   evalConvQ,
 	Quant:   ir.QInt,
 	Pattern: ir.OutFusable,
+	Window:  ir.Convolved, WeightAxis: func(*ir.Node) int { return 1 },
 	MACs: func(n *ir.Node) int64 {
 		g, err := ConvGeometry(n)
 		if err != nil {

@@ -34,6 +34,12 @@ var Gemm = def(ir.OpDef{
 		return one(ir.T(n.In[0].Type.DType, g.M, g.N))
 	},
 	Eval: evalGemm, EvalQ: evalGemmQ, Quant: ir.QInt, Pattern: ir.OutFusable,
+	WeightAxis: func(n *ir.Node) int {
+		if ir.AttrsOf[GemmAttrs](n).TransB != 0 {
+			return 0
+		}
+		return 1
+	},
 	MACs: func(n *ir.Node) int64 {
 		g, err := GemmGeometry(n)
 		if err != nil {

@@ -14,7 +14,7 @@ func scalarIdentity(_ *ir.Node, x float64) float64 { return x }
 // Identity is its input.
 var Identity = def(ir.OpDef{
 	Name: "Identity", Doc: "its input, unchanged", MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QMove,
-	Infer: inferLike, Eval: evalIdentity, Scalar: scalarIdentity,
+	Infer: inferLike, Eval: evalIdentity, Scalar: scalarIdentity, Homogeneous: true,
 })
 
 // OwnOutputs gives every output of a graph a value of its own that a node
@@ -49,7 +49,7 @@ var Relayout = def(ir.OpDef{
 // where a producer and a consumer want different scales.
 var Requantize = def(ir.OpDef{
 	Name: "Requantize", Domain: "nncc", Doc: "identity on reals between two quantisations", Converts: true, MinIn: 1,
-	Pattern: ir.Elementwise, Quant: ir.QFloat, Straight: true,
+	Pattern: ir.Elementwise, Quant: ir.QFloat, Straight: true, Homogeneous: true,
 	Infer: inferLike, Eval: evalIdentity, Scalar: scalarIdentity,
 })
 

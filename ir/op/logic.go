@@ -1,16 +1,19 @@
 package op
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
 // intBinary defines a broadcast operator on bool or plain integers by its
 // function of two int64; results are wrapped to the element type.
-func intBinary(name, doc string, s typeSet, attrs []ir.AttrSpec, mk func(n *ir.Node) (func(a, b int64) int64,
-	error)) *ir.OpDef {
+func intBinary(name, doc string, s typeSet, attrs []ir.AttrSpec, c func(*ir.Node) ir.CForm,
+	mk func(n *ir.Node) (func(a, b int64) int64, error)) *ir.OpDef {
 	return def(ir.OpDef{
-		Name: name, Doc: doc, Attrs: attrs, MinIn: 2, Pattern: ir.Broadcast, Quant: ir.QNone,
+		Name: name, Doc: doc, Attrs: attrs, MinIn: 2, Pattern: ir.Broadcast, Quant: ir.QNone, Finite: true, Pair: c,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			if _, err := mk(n); err != nil {
 				return nil, err
@@ -46,14 +49,19 @@ func bitAnd(a, b int64) int64 { return a & b }
 func bitOr(a, b int64) int64  { return a | b }
 func bitXor(a, b int64) int64 { return a ^ b }
 
+// bitForm is the form of an operator of C on bits.
+func bitForm(c string) func(*ir.Node) ir.CForm {
+	return ir.CForm{I64: "a " + c + " b", U64: "a " + c + " b"}.Fixed()
+}
+
 // Operations on truth values and on bits.
 var (
-	And        = intBinary("And", "logical and", boolTypes, nil, fixed2(bitAnd))
-	Or         = intBinary("Or", "logical or", boolTypes, nil, fixed2(bitOr))
-	Xor        = intBinary("Xor", "logical exclusive or", boolTypes, nil, fixed2(bitXor))
-	BitwiseAnd = intBinary("BitwiseAnd", "and of the bits of integers", intTypes, nil, fixed2(bitAnd))
-	BitwiseOr  = intBinary("BitwiseOr", "or of the bits of integers", intTypes, nil, fixed2(bitOr))
-	BitwiseXor = intBinary("BitwiseXor", "exclusive or of the bits of integers", intTypes, nil, fixed2(bitXor))
+	And        = intBinary("And", "logical and", boolTypes, nil, bitForm("&"), fixed2(bitAnd))
+	Or         = intBinary("Or", "logical or", boolTypes, nil, bitForm("|"), fixed2(bitOr))
+	Xor        = intBinary("Xor", "logical exclusive or", boolTypes, nil, bitForm("^"), fixed2(bitXor))
+	BitwiseAnd = intBinary("BitwiseAnd", "and of the bits of integers", intTypes, nil, bitForm("&"), fixed2(bitAnd))
+	BitwiseOr  = intBinary("BitwiseOr", "or of the bits of integers", intTypes, nil, bitForm("|"), fixed2(bitOr))
+	BitwiseXor = intBinary("BitwiseXor", "exclusive or of the bits of integers", intTypes, nil, bitForm("^"), fixed2(bitXor))
 )
 
 var unsignedTypes = typeSet{"an unsigned integer type", func(d tensor.DType) bool { return d.IsInt() && !d.IsSigned() }}
@@ -65,6 +73,13 @@ type BitShiftAttrs struct {
 
 // BitShift shifts unsigned integers left or right, filling with zeros.
 var BitShift = intBinary("BitShift", "shift of unsigned integers", unsignedTypes, ir.Declare[BitShiftAttrs](),
+	func(n *ir.Node) ir.CForm {
+		shift := "(uint64_t)b < 64u ? (%s)((uint64_t)a << (uint64_t)b) : 0"
+		if ir.AttrsOf[DirectionAttr](n).Direction == "RIGHT" {
+			shift = strings.Replace(shift, "<<", ">>", 1)
+		}
+		return ir.CForm{I64: fmt.Sprintf(shift, "int64_t"), U64: fmt.Sprintf(shift, "uint64_t")}
+	},
 	func(n *ir.Node) (func(a, b int64) int64, error) {
 		switch d := ir.AttrsOf[DirectionAttr](n).Direction; d {
 		case "LEFT":

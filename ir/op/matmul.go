@@ -25,6 +25,7 @@ var MatMul = def(ir.OpDef{
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
 	},
 	Eval: evalMatMul, EvalQ: evalMatMulQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: matmulMACs,
+	WeightAxis: func(n *ir.Node) int { return max(n.In[1].Type.Rank()-1, 0) },
 })
 
 // MatGeom is the geometry of MatMul: Batch products of [M, K] and [K, N]

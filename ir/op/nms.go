@@ -18,6 +18,7 @@ var NonMaxSuppression = def(ir.OpDef{
 	Name: "NonMaxSuppression", Doc: "boxes with the highest scores that do not overlap; rows of -1 behind them, up " +
 		"to the capacity",
 	Attrs: ir.Declare[NonMaxSuppressionAttrs](), MinIn: 2, MaxIn: 5, Quant: ir.QNone, Pattern: ir.Opaque,
+	DataSized: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g, err := NMSGeometry(n)
 		if err != nil {

@@ -145,7 +145,7 @@ type LayerNormalizationAttrs struct {
 var LayerNormalization = def(ir.OpDef{
 	Name: "LayerNormalization", Doc: "zero mean and unit variance over the dimensions from axis on, then Scale and B",
 	Attrs: ir.Declare[LayerNormalizationAttrs](),
-	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque, EvalQ: evalLayerNormQ,
+	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
 			return nil, err
@@ -207,7 +207,7 @@ type RMSNormalizationAttrs struct {
 var RMSNormalization = def(ir.OpDef{
 	Name: "RMSNormalization", Doc: "x over its root mean square over the dimensions from axis on, then scale",
 	Attrs: ir.Declare[RMSNormalizationAttrs](),
-	MinIn: 2, Pattern: ir.Opaque, EvalQ: evalLayerNormQ,
+	MinIn: 2, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
 			return nil, err

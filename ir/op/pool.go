@@ -29,6 +29,7 @@ type AveragePoolAttrs struct {
 var AveragePool = def(ir.OpDef{
 	Name: "AveragePool", Doc: "mean over sliding windows",
 	Attrs: ir.Declare[AveragePoolAttrs](), MinIn: 1,
+	Window: ir.Pooled, Spread: ir.Averages, Monotone: true, Homogeneous: true,
 	Infer: inferPool, Eval: evalPool, EvalQ: evalAveragePoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 	Pools: true,
 })
@@ -37,6 +38,7 @@ var AveragePool = def(ir.OpDef{
 var GlobalAveragePool = def(ir.OpDef{
 	Name: "GlobalAveragePool", Doc: "mean over all spatial dimensions",
 	Attrs: ir.Declare[Act](), MinIn: 1,
+	Window: ir.PooledWhole, Spread: ir.Averages, Monotone: true, Homogeneous: true,
 	Infer: inferPool, Eval: evalPool, EvalQ: evalAveragePoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 	Pools: true,
 })
@@ -55,6 +57,7 @@ type MaxPoolAttrs struct {
 var MaxPool = def(ir.OpDef{
 	Name: "MaxPool", Doc: "maximum over sliding windows, with indices on request",
 	Attrs: ir.Declare[MaxPoolAttrs](), MinIn: 1, MaxOut: 2,
+	Window: ir.Pooled, Spread: ir.Selects, Monotone: true, Homogeneous: true,
 	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 	Pools: true,
 })
@@ -63,6 +66,7 @@ var MaxPool = def(ir.OpDef{
 var GlobalMaxPool = def(ir.OpDef{
 	Name: "GlobalMaxPool", Doc: "maximum over all spatial dimensions",
 	Attrs: ir.Declare[Act](), MinIn: 1,
+	Window: ir.PooledWhole, Spread: ir.Selects, Monotone: true, Homogeneous: true,
 	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 	Pools: true,
 })
@@ -77,6 +81,7 @@ type LpPoolAttrs struct {
 var LpPool = def(ir.OpDef{
 	Name: "LpPool", Doc: "p-norm over sliding windows",
 	Attrs: ir.Declare[LpPoolAttrs](), MinIn: 1,
+	Window: ir.Pooled, Homogeneous: true,
 	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
 	Pools: true,
 })
@@ -90,6 +95,7 @@ type GlobalLpPoolAttrs struct {
 var GlobalLpPool = def(ir.OpDef{
 	Name: "GlobalLpPool", Doc: "p-norm over all spatial dimensions",
 	Attrs: ir.Declare[GlobalLpPoolAttrs](), MinIn: 1,
+	Window: ir.PooledWhole, Homogeneous: true,
 	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
 	Pools: true,
 })

@@ -19,6 +19,10 @@ type reduction struct {
 	init    func(d tensor.DType) (float64, int64)
 	finish  func(acc float64, count int) float64
 	finishI func(acc int64, count int) int64
+	// spread, ... are traits of OpDef.
+	spread                 ir.Spread
+	zerosNeutral, infinite bool
+	fold                   *ir.Fold
 }
 
 // ReduceAxes are the axes that a Reduce* node reduces, in ascending order and
@@ -117,7 +121,8 @@ type ReduceAttrs struct {
 func reduce(r reduction) *ir.OpDef {
 	return def(ir.OpDef{
 		Name: r.name, Doc: r.doc, Attrs: ir.Declare[ReduceAttrs](),
-		MinIn: 1, MaxIn: 2, Pattern: ir.Reduce,
+		MinIn: 1, MaxIn: 2, Pattern: ir.Reduce, Spread: r.spread, ZerosNeutral: r.zerosNeutral, Finite: !r.infinite,
+		Fold: r.fold,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			if err := wantType(n, 0, r.types); err != nil {
 				return nil, err
@@ -217,16 +222,33 @@ func logOf(a float64, _ int) float64  { return math.Log(a) }
 // orderable are the types of which a greatest element exists.
 var orderable = typeSet{"a numeric type or bool", func(d tensor.DType) bool { return d != tensor.Invalid }}
 
+var (
+	addC = ir.CForm{F64: "a + b", I64: "(int64_t)((uint64_t)a + (uint64_t)(b))", U64: "a + b"}
+
+	addSquareC = ir.CForm{F64: "a + b * b", I64: "(int64_t)((uint64_t)a + (uint64_t)b * (uint64_t)b)",
+		U64: "a + b * b"}
+)
+
+// throughDouble is a function of <math.h> of a, in double for integers, too.
+func throughDouble(f string) ir.CForm {
+	return ir.CForm{F64: f + "(a)", I64: "nncc_f64_to_i64(" + f + "((double)a))",
+		U64: "nncc_f64_to_u64(" + f + "((double)a))"}
+}
+
 // The reductions. Floats accumulate in float64 in input order and are rounded
 // once; integers wrap.
 var (
 	ReduceSum = reduce(reduction{
 		name: "ReduceSum", doc: "sum over axes", types: numTypes,
-		real: sumReal, whole: sumWhole, init: startAt(0, 0),
+		fold:         &ir.Fold{Step: addC},
+		zerosNeutral: true,
+		real:         sumReal, whole: sumWhole, init: startAt(0, 0),
 	})
 	ReduceMean = reduce(reduction{
 		name: "ReduceMean", doc: "mean over axes: sum/n", types: numTypes,
-		real: sumReal, whole: sumWhole, init: startAt(0, 0),
+		fold:   &ir.Fold{Step: addC},
+		spread: ir.Averages,
+		real:   sumReal, whole: sumWhole, init: startAt(0, 0),
 		finish: func(a float64, n int) float64 { return a / float64(n) },
 		finishI: func(a int64, n int) int64 {
 			if n == 0 {
@@ -237,6 +259,9 @@ var (
 	})
 	ReduceMax = reduce(reduction{
 		name: "ReduceMax", doc: "maximum over axes", types: orderable,
+		fold: &ir.Fold{Start: negInf, Step: ir.CForm{F64: "nncc_max_f64(a, b)", F32: "a != a ? a : (a > b ? a : b)",
+			I64: "b > a ? b : a", U64: "b > a ? b : a"}},
+		spread: ir.Selects,
 		real: func(acc float64, v []float64) float64 {
 			for _, x := range v {
 				acc = max(acc, x)
@@ -259,6 +284,9 @@ var (
 	})
 	ReduceMin = reduce(reduction{
 		name: "ReduceMin", doc: "minimum over axes", types: orderable,
+		fold: &ir.Fold{Start: posInf, Step: ir.CForm{F64: "nncc_min_f64(a, b)", F32: "a != a ? a : (a < b ? a : b)",
+			I64: "b < a ? b : a", U64: "b < a ? b : a"}},
+		spread: ir.Selects,
 		real: func(acc float64, v []float64) float64 {
 			for _, x := range v {
 				acc = min(acc, x)
@@ -281,6 +309,7 @@ var (
 	})
 	ReduceProd = reduce(reduction{
 		name: "ReduceProd", doc: "product over axes", types: numTypes,
+		fold: &ir.Fold{Start: 1, Step: arithC[kMul]},
 		real: func(acc float64, v []float64) float64 {
 			for _, x := range v {
 				acc *= x
@@ -297,6 +326,9 @@ var (
 	})
 	ReduceL1 = reduce(reduction{
 		name: "ReduceL1", doc: "sum of absolute values over axes", types: numTypes,
+		fold: &ir.Fold{Step: ir.CForm{F64: "a + fabs(b)", U64: "a + b",
+			I64: "(int64_t)((uint64_t)a + (uint64_t)(b < 0 ? (int64_t)(0u - (uint64_t)b) : b))"}},
+		zerosNeutral: true,
 		real: func(acc float64, v []float64) float64 {
 			for _, x := range v {
 				acc += math.Abs(x)
@@ -313,14 +345,21 @@ var (
 	})
 	ReduceL2 = reduce(reduction{
 		name: "ReduceL2", doc: "root of the sum of squares over axes", types: numTypes,
-		real: sumSquareReal, whole: sumSquareWhole, init: startAt(0, 0), finish: sqrtOf, finishI: throughReal(sqrtOf),
+		fold:         &ir.Fold{Step: addSquareC, Finish: throughDouble("sqrt")},
+		zerosNeutral: true,
+		real:         sumSquareReal, whole: sumSquareWhole, init: startAt(0, 0), finish: sqrtOf,
+		finishI: throughReal(sqrtOf),
 	})
 	ReduceSumSquare = reduce(reduction{
 		name: "ReduceSumSquare", doc: "sum of squares over axes", types: numTypes,
-		real: sumSquareReal, whole: sumSquareWhole, init: startAt(0, 0),
+		fold:         &ir.Fold{Step: addSquareC},
+		zerosNeutral: true,
+		real:         sumSquareReal, whole: sumSquareWhole, init: startAt(0, 0),
 	})
 	ReduceLogSum = reduce(reduction{
 		name: "ReduceLogSum", doc: "logarithm of the sum over axes", types: numTypes,
+		fold:         &ir.Fold{Step: addC, Finish: throughDouble("log")},
+		zerosNeutral: true, infinite: true,
 		real: sumReal, whole: sumWhole, init: startAt(0, 0), finish: logOf, finishI: throughReal(logOf),
 	})
 )

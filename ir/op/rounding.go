@@ -12,7 +12,7 @@ const roundingAttr = "single_rounding"
 // TensorFlow Lite does, unless SetRounding says that it is a kernel of a
 // CMSIS-NN that was built with CMSIS_NN_USE_SINGLE_ROUNDING.
 func Rounding(n *ir.Node) fixp.Rounding {
-	if n.Has(roundingAttr) {
+	if _, single := n.Attrs[roundingAttr]; single {
 		return fixp.SingleRounding
 	}
 	return fixp.DoubleRounding

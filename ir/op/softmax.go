@@ -57,7 +57,7 @@ type LaneAttrs struct {
 // laneOp defines an operator along one axis that keeps shape and type.
 func laneOp(d ir.OpDef, f func(n *ir.Node) func(v []float64)) *ir.OpDef {
 	d.Attrs = append(ir.Declare[LaneAttrs](), d.Attrs...)
-	d.MinIn, d.Pattern = 1, ir.Opaque
+	d.MinIn, d.Pattern, d.Lanes, d.Finite = 1, ir.Opaque, true, true
 	d.Infer = func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
 			return nil, err
@@ -84,7 +84,9 @@ func maxOf(v []float64) float64 {
 
 // Softmax is exp(x) over its sum along axis.
 var Softmax = laneOp(ir.OpDef{Name: "Softmax", Doc: "exp(x) / sum exp(x) along axis", NonNegative: true, Quant: ir.QInt,
-	EvalQ: evalSoftmaxQ, QError: softmaxError},
+	EvalQ: evalSoftmaxQ, QError: softmaxError,
+	OutQuant: map[tensor.DType]*ir.Quant{tensor.I8: ir.PerTensor(1.0/256, -128),
+		tensor.I16: ir.PerTensor(Softmax16Scale, 0)}},
 	func(*ir.Node) func(v []float64) {
 		return func(v []float64) {
 			m, sum := maxOf(v), 0.0
@@ -99,7 +101,8 @@ var Softmax = laneOp(ir.OpDef{Name: "Softmax", Doc: "exp(x) / sum exp(x) along a
 	})
 
 // LogSoftmax is the logarithm of Softmax.
-var LogSoftmax = laneOp(ir.OpDef{Name: "LogSoftmax", Doc: "logarithm of Softmax along axis"},
+var LogSoftmax = laneOp(ir.OpDef{Name: "LogSoftmax", Doc: "logarithm of Softmax along axis",
+	OutQuant: map[tensor.DType]*ir.Quant{tensor.I8: ir.PerTensor(16.0/256, 127)}},
 	func(*ir.Node) func(v []float64) {
 		return func(v []float64) {
 			m, sum := maxOf(v), 0.0

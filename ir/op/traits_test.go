@@ -2,10 +2,12 @@ package op_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // TestTraits compares the traits of functions of one number with the functions.
@@ -36,10 +38,280 @@ func TestTraits(t *testing.T) {
 			t.Errorf("%s: NonNegative is %v, and the function has negative results: %v", d.Name, d.NonNegative,
 				negative)
 		}
+		if d.Quant != ir.QInt {
+			compare(t, d, "Homogeneous", d.Homogeneous, homogeneous(n, x) && homogeneous(other, x))
+		}
+		checkOutQuant(t, n)
 		for _, side := range []float64{-1, 1} { // on a line, the middle is the mean of the ends
 			if a, m, b := d.Scalar(n, side), d.Scalar(n, 1.5*side), d.Scalar(n, 2*side); d.Straight &&
 				math.Abs(m-(a+b)/2) > 1e-12 {
 				t.Errorf("%s is marked Straight, and is %g, %g, %g at %g and on", d.Name, a, m, b, side)
+			}
+		}
+	}
+}
+
+// constNode is a node of constants.
+func constNode(t *testing.T, d *ir.OpDef, attrs ir.Attrs, in ...*tensor.Dense) *ir.Node {
+	t.Helper()
+	g := ir.New("test")
+	var vs []*ir.Value
+	for i, x := range in {
+		vs = append(vs, g.AddConst(string(rune('a'+i)), x))
+	}
+	n, err := g.Add(d, d.Name, attrs, 1, vs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func same(a, b float64) bool { return a == b || a != a && b != b }
+
+func homogeneous(n *ir.Node, x []float64) bool {
+	return !slices.ContainsFunc(x, func(v float64) bool { return !same(n.Op.Scalar(n, 4*v), 4*n.Op.Scalar(n, v)) })
+}
+
+// checkOutQuant: all results are within what the quantisation holds, and come near
+// its end.
+func checkOutQuant(t *testing.T, n *ir.Node) {
+	t.Helper()
+	d := n.Op
+	for dt, q := range d.OutQuant {
+		lo, hi := dt.IntRange()
+		first, last := stands(q, lo)-float64(q.Scale[0]), stands(q, hi)+float64(q.Scale[0])
+		least, most := d.Scalar(n, -1e4), d.Scalar(n, 1e4)
+		if least < first || most > last || most < 0.99*last {
+			t.Errorf("%s gives %g to %g, its %s holds %g to %g", d.Name, least, most, dt, first, last)
+		}
+	}
+}
+
+func stands(q *ir.Quant, v int64) float64 { return float64(v-int64(q.Zero[0])) * float64(q.Scale[0]) }
+
+// TestPairTraits compares the traits of operators with two operands with what
+// these compute: both are true, or neither is.
+func TestPairTraits(t *testing.T) {
+	seen := 0
+	for _, d := range op.All() {
+		if d.Pattern != ir.Broadcast || d.MinIn > 2 || d.MaxIn >= 0 && d.MaxIn != 2 || d.Quant == ir.QNone {
+			continue
+		}
+		seen++
+		attrs := ir.Attrs{}
+		if d.Declares("fmod") {
+			attrs["fmod"] = ir.Int(1)
+		}
+		at := func(a, b float64) float64 {
+			n := constNode(t, d, attrs, tensor.Of([]int{1}, []float64{a}), tensor.Of([]int{1}, []float64{b}))
+			y, err := d.Eval(n, []*tensor.Dense{n.In[0].Const, n.In[1].Const})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return y[0].Float(0)
+		}
+		for _, a := range operands {
+			if d.Neutral != nil && !same(at(a, *d.Neutral), a) {
+				t.Errorf("%s: %g is not neutral for %g", d.Name, *d.Neutral, a)
+			}
+		}
+		if !isBool(t, d, attrs) {
+			m := measurePair(at)
+			compare(t, d, "Commutes", d.Commutes, m.commutes)
+			compare(t, d, "Monotone", d.Monotone, m.monotone)
+			compare(t, d, "Spread", d.Spread, m.spread)
+		}
+	}
+	if seen < 10 {
+		t.Errorf("%d operators of two operands", seen)
+	}
+}
+
+// operands are numbers that a function of two is measured on.
+var operands = []float64{-2.5, -1, -0.25, 0, 0.5, 1, 2, 3}
+
+// measured is what operators were seen to do.
+type measured struct {
+	commutes, monotone, homogeneous, zeros, finite bool
+	spread                                         ir.Spread
+}
+
+func measurePair(at func(a, b float64) float64) measured {
+	m := measured{commutes: true, monotone: true}
+	selects, averages := true, true
+	for _, a := range operands {
+		for _, b := range operands {
+			y := at(a, b)
+			m.commutes = m.commutes && same(y, at(b, a))
+			selects = selects && (y == a || y == b)
+			averages = averages && between(a, y, b)
+		}
+		for i := 1; i < len(operands)-1; i++ { // between its neighbours, whatever the other operand is
+			lo, v, hi := operands[i-1], operands[i], operands[i+1]
+			m.monotone = m.monotone && between(at(lo, a), at(v, a), at(hi, a)) &&
+				between(at(a, lo), at(a, v), at(a, hi))
+		}
+	}
+	m.spread = spread(selects, averages)
+	return m
+}
+
+func between(a, y, b float64) bool { return min(a, b) <= y && y <= max(a, b) }
+
+// isBool reports comparisons: their results are no numbers.
+func isBool(t *testing.T, d *ir.OpDef, attrs ir.Attrs) bool {
+	t.Helper()
+	x := tensor.Of([]int{1}, []float64{0})
+	return constNode(t, d, attrs, x, x).Out[0].Type.DType == tensor.Bool
+}
+
+func spread(selects, averages bool) ir.Spread {
+	switch {
+	case selects:
+		return ir.Selects
+	case averages:
+		return ir.Averages
+	}
+	return ir.AnySpread
+}
+
+// TestManyTraits compares the traits of pools and reductions with what they compute
+// of a few numbers.
+func TestManyTraits(t *testing.T) {
+	seen := 0
+	for _, d := range op.All() {
+		pools := d.Window.Pools()
+		if !pools && d.Pattern != ir.Reduce {
+			continue
+		}
+		seen++
+		m := measureMany(func(v ...float64) float64 { return evalRow(t, d, v) })
+		compare(t, d, "Homogeneous", d.Homogeneous, m.homogeneous && pools)
+		compare(t, d, "Monotone", d.Monotone, m.monotone && pools)
+		compare(t, d, "ZerosNeutral", d.ZerosNeutral, m.zeros && !pools)
+		compare(t, d, "Finite", d.Finite, m.finite && !pools)
+		compare(t, d, "Spread", d.Spread, m.spread)
+	}
+	if seen < 16 {
+		t.Errorf("%d pools and reductions", seen)
+	}
+}
+
+// compare reports a trait that says something else than what the operator does.
+func compare[T comparable](t *testing.T, d *ir.OpDef, trait string, says, does T) {
+	t.Helper()
+	if says != does {
+		t.Errorf("%s: %s is %v, and what it computes: %v", d.Name, trait, says, does)
+	}
+}
+
+func measureMany(at func(v ...float64) float64) measured {
+	m := measured{homogeneous: true, monotone: true, zeros: true, finite: true}
+	selects, averages := true, true
+	for _, v := range [][]float64{{1, 2, 4.5}, {-1, -2.5, 3}, {-3, -4, -5}, {0.25, 0, 7}, {0, 0, 0}, {6, 1, 1}} {
+		y := at(v...)
+		m.homogeneous = m.homogeneous && same(at(4*v[0], 4*v[1], 4*v[2]), 4*y)
+		m.zeros = m.zeros && same(at(append(slices.Clone(v), 0)...), y)
+		m.finite = m.finite && !math.IsInf(y, 0) && y == y
+		selects = selects && slices.Contains(v, y)
+		averages = averages && between(slices.Min(v), y, slices.Max(v))
+		for s := -8.6; s < 8; s++ {
+			m.monotone = m.monotone && between(at(v[0], v[1], s), at(v[0], v[1], s+0.5), at(v[0], v[1], s+1))
+		}
+	}
+	m.spread = spread(selects, averages)
+	return m
+}
+
+// evalRow is what an operator makes of one window of numbers.
+func evalRow(t *testing.T, d *ir.OpDef, v []float64) float64 {
+	t.Helper()
+	attrs := ir.Attrs{}
+	if d.Declares("kernel_shape") {
+		attrs["kernel_shape"] = ir.Ints(len(v))
+	}
+	n := constNode(t, d, attrs, tensor.Of([]int{1, 1, len(v)}, v))
+	y, err := d.Eval(n, []*tensor.Dense{n.In[0].Const})
+	if err != nil || y[0].Len() != 1 {
+		t.Fatalf("%s gives %v, %v", d.Name, y, err)
+	}
+	return y[0].Float(0)
+}
+
+// TestLanes: what is marked computes every line along its axis by itself.
+func TestLanes(t *testing.T) {
+	lines := [][]float64{{1, -2, 3.5, 0.5}, {0, 4, 4, -1}}
+	for _, d := range op.All() {
+		if !d.Lanes {
+			continue
+		}
+		eval := func(axis int, x *tensor.Dense) *tensor.Dense {
+			n := constNode(t, d, ir.Attrs{"axis": ir.Int(axis)}, x)
+			y, err := d.Eval(n, []*tensor.Dense{x})
+			if err != nil || !slices.Equal(y[0].Shape, x.Shape) {
+				t.Fatalf("%s: %v, %v", d.Name, y, err)
+			}
+			return y[0]
+		}
+		both := tensor.New(tensor.F64, []int{4, 2})
+		for k, line := range lines {
+			for i, v := range line {
+				both.SetFloat(2*i+k, v)
+			}
+		}
+		y := eval(0, both)
+		for k, line := range lines {
+			alone := eval(1, tensor.Of([]int{1, 4}, line))
+			for i := range line {
+				if got, want := y.Float(2*i+k), alone.Float(i); got != want {
+					t.Errorf("%s: element %d of line %d is %g beside others, %g alone", d.Name, i, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestWeightAxis: weights that are 0 for one index of the axis give zeros in one
+// output channel and nowhere else.
+func TestWeightAxis(t *testing.T) {
+	one := func(shape ...int) *tensor.Dense {
+		d := tensor.New(tensor.F64, shape)
+		for i := range d.Len() {
+			d.SetFloat(i, 1)
+		}
+		return d
+	}
+	cases := map[string][]*tensor.Dense{
+		"Conv": {one(1, 2, 4), one(3, 2, 1)}, "ConvTranspose": {one(1, 2, 4), one(2, 3, 1)},
+		"Gemm": {one(5, 2), one(2, 3)}, "MatMul": {one(5, 2), one(2, 3)},
+	}
+	for _, d := range op.All() {
+		if d.WeightAxis == nil {
+			continue
+		}
+		c, ok := cases[d.Name]
+		if !ok {
+			t.Errorf("%s has a WeightAxis and no case here", d.Name)
+			continue
+		}
+		x, w := c[0], c[1]
+		n := constNode(t, d, nil, x, w)
+		axis := d.WeightAxis(n)
+		inner := tensor.Strides(w.Shape)[axis]
+		for i := range w.Len() {
+			if i/inner%w.Shape[axis] == 1 {
+				w.SetFloat(i, 0)
+			}
+		}
+		y, err := d.Eval(n, []*tensor.Dense{x, w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		channels := 1 // [N, C, L] and [M, N]
+		step := tensor.Strides(y[0].Shape)[channels]
+		for i := range y[0].Len() {
+			if zero := i/step%y[0].Shape[channels] == 1; zero != (y[0].Float(i) == 0) {
+				t.Errorf("%s: element %d is %g", d.Name, i, y[0].Float(i))
 			}
 		}
 	}

@@ -4,14 +4,15 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // Relu is max(x, 0).
 var Relu = unary(unarySpec{
-	name: "Relu", straight: true, finite: true, nonNegative: true, activation: true, doc: "max(x, 0)",
-	types: signedTypes,
-	c:     ir.CForm{F64: "nncc_max_f64(x, 0.0)", F32: "x < 0.0f ? 0.0f : x", I64: "x > 0 ? x : 0"},
-	real:  fixed(func(x float64) float64 { return max(x, 0) }),
+	name: "Relu", straight: true, homogeneous: true, finite: true, nonNegative: true, activation: true,
+	doc: "max(x, 0)", types: signedTypes,
+	c:    ir.CForm{F64: "nncc_max_f64(x, 0.0)", F32: "x < 0.0f ? 0.0f : x", I64: "x > 0 ? x : 0"},
+	real: fixed(func(x float64) float64 { return max(x, 0) }),
 	f32: func(_ *ir.Node, y, x []float32) {
 		for i, v := range x {
 			y[i] = max(v, 0)
@@ -27,8 +28,8 @@ type LeakyReluAttrs struct {
 
 // LeakyRelu is x, or alpha*x where x is negative.
 var LeakyRelu = unary(unarySpec{
-	name: "LeakyRelu", straight: true, finite: true, activation: true, doc: "x where x >= 0, alpha*x elsewhere",
-	types: floatTypes,
+	name: "LeakyRelu", straight: true, homogeneous: true, finite: true, activation: true,
+	doc: "x where x >= 0, alpha*x elsewhere", types: floatTypes,
 	c:     ir.CForm{F64: "x < 0.0 ? {alpha} * x : x"},
 	attrs: ir.Declare[LeakyReluAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
@@ -145,6 +146,8 @@ func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.
 
 // Sigmoid is the logistic function.
 var Sigmoid = unary(unarySpec{name: "Sigmoid", finite: true, nonNegative: true, activation: true,
+	outQuant: map[tensor.DType]*ir.Quant{tensor.I8: ir.PerTensor(1.0/256, -128),
+		tensor.I16: ir.PerTensor(1.0/32768, 0)},
 	doc: "1 / (1 + exp(-x))", types: floatTypes, c: ir.CForm{F64: "nncc_sigmoid_f64(x)",
 		F32: "1.0f / (1.0f + expf(-x))"}, real: fixed(sigmoid)})
 
@@ -211,7 +214,8 @@ var Softsign = unary(unarySpec{
 
 // Tanh is the hyperbolic tangent.
 var Tanh = unary(unarySpec{name: "Tanh", finite: true, activation: true, doc: "hyperbolic tangent", types: floatTypes,
-	c: ir.CForm{F64: "tanh(x)"}, real: fixed(math.Tanh)})
+	c: ir.CForm{F64: "tanh(x)"}, real: fixed(math.Tanh),
+	outQuant: map[tensor.DType]*ir.Quant{tensor.I8: ir.PerTensor(1.0/128, 0), tensor.I16: ir.PerTensor(1.0/32768, 0)}})
 
 // Constants of Gelu as C has them, with the bits of math.Sqrt2 and math.Sqrt(2/math.Pi).
 const (

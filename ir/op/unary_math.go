@@ -48,7 +48,7 @@ var (
 
 // Neg is -x; integers wrap.
 var Neg = unary(unarySpec{
-	name: "Neg", straight: true, finite: true, doc: "-x", types: signedTypes,
+	name: "Neg", straight: true, homogeneous: true, finite: true, doc: "-x", types: signedTypes,
 	c:       ir.CForm{F64: "-x", I64: "(int64_t)(0u - (uint64_t)x)"},
 	real:    fixed(func(x float64) float64 { return -x }),
 	integer: fixedInt(func(x int64) int64 { return -x }),
@@ -56,7 +56,7 @@ var Neg = unary(unarySpec{
 
 // Abs is |x|.
 var Abs = unary(unarySpec{
-	name: "Abs", straight: true, finite: true, nonNegative: true, doc: "|x|", types: numTypes,
+	name: "Abs", straight: true, homogeneous: true, finite: true, nonNegative: true, doc: "|x|", types: numTypes,
 	c:    ir.CForm{F64: "fabs(x)", I64: "x < 0 ? (int64_t)(0u - (uint64_t)x) : x", U64: "x"},
 	real: fixed(math.Abs),
 	integer: fixedInt(func(x int64) int64 {

@@ -19,6 +19,7 @@ type UniqueAttrs struct {
 var Unique = def(ir.OpDef{
 	Name: "Unique", Doc: "different slices with indices and counts; count 0 behind them, up to the capacity",
 	Attrs: ir.Declare[UniqueAttrs](), MinIn: 1, MaxOut: 4, Quant: ir.QNone, Pattern: ir.Opaque,
+	DataSized: true,
 	MACs: func(n *ir.Node) int64 { // every slice is compared with every other one
 		_, dim, _, err := UniqueSlices(n)
 		if err != nil || dim > 1<<30 {

@@ -162,9 +162,9 @@ func (a *analysis) sameAxes(n *ir.Node, x, y []axis) {
 	}
 }
 
-// axisOf is an attribute that counts dimensions of operand 0.
-func axisOf(n *ir.Node, name string) int {
-	x, err := op.Axis(n, n.Int(name), n.In[0].Type.Rank())
+// axisOf is the attribute axis, counted from the first dimension of operand 0.
+func axisOf(n *ir.Node) int {
+	x, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.In[0].Type.Rank())
 	if err != nil {
 		panic(bug.Errorf("%w", err))
 	}

@@ -182,7 +182,7 @@ func (a *analysis) rewrite(n *ir.Node) {
 			n.SetAttr("group", ir.Int(x[1].padded()))
 		}
 	case "Split":
-		k := axisOf(n, "axis")
+		k := axisOf(n)
 		var sizes []int
 		for i := range n.Out {
 			sizes = append(sizes, a.out(n, i)[k].padded())

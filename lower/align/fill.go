@@ -114,8 +114,8 @@ func (a *analysis) fillOf(n *ir.Node) {
 
 func (a *analysis) outFill(n *ir.Node) fill {
 	x := a.fillIn(n, 0)
-	switch n.Op.Name {
-	case "Conv", "ConvTranspose", "Gemm", "MatMul":
+	switch {
+	case n.Op.WeightAxis != nil:
 		if f := a.fillIn(n, 1); !f.zero() && !x.zero() {
 			return fill{finite, 0}
 		}
@@ -123,36 +123,29 @@ func (a *analysis) outFill(n *ir.Node) fill {
 			return fill{finite, 0}
 		}
 		return zeros
-	case "BatchNormalization", "InstanceNormalization":
+	case n.Op == op.BatchNormalization, n.Op == op.InstanceNormalization:
 		if n.Input(1).Const != nil && x.kind != wild {
 			return zeros // scale and bias are 0
 		}
 		return fill{finite, 0}
-	case "MaxPool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose",
-		"Relayout", "Slice", "Split",
-		"Expand", "Tile", "Gather", "SpaceToDepth", "DepthToSpace", "ReduceMean", "ReduceMax", "ReduceMin":
-		return x
-	case "Pad":
+	case n.Op == op.Pad:
 		if n.Input(2) == nil {
 			return x // channels that are padded at their border get zeros there, too
 		}
 		return x.join(fill{finite, 0})
-	case "AveragePool", "LpPool", "GlobalLpPool", "Resize", "ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare",
-		"ReduceProd", "CumSum":
-		if x.zero() {
-			return zeros
-		}
-		return x.join(fill{finite, 1})
-	case "Softmax", "LogSoftmax", "Hardmax", "LayerNormalization", "RMSNormalization", "ArgMax", "ArgMin":
-		return x.join(fill{finite, 1})
-	case "Concat":
+	case n.Op == op.Concat:
 		for i := 1; i < len(n.In); i++ {
 			x = x.join(a.fillIn(n, i))
 		}
 		return x
-	case "Dropout", "Identity", "Cast", "QuantizeLinear", "DequantizeLinear", "Requantize":
+	case n.Op.Copies(), n.Op.Converts, moves(n), selects(n):
 		return x
-	case "Clip":
+	case n.Op.Window.Pools(), vanishes(n.Op):
+		if x.zero() {
+			return zeros
+		}
+		return x.join(fill{finite, 1})
+	case n.Op == op.Clip:
 		if x.kind == known { // its bounds may be anything
 			if lo, hi := n.ConstIn(1), n.ConstIn(2); (n.Input(1) == nil || lo != nil) &&
 				(n.Input(2) == nil || hi != nil) {
@@ -177,6 +170,25 @@ func (a *analysis) outFill(n *ir.Node) fill {
 		return fill{finite, 0}
 	}
 	return fill{}
+}
+
+// moves reports operators whose results are elements of input 0 alone, in other
+// places: not those that put zeros beside them.
+func moves(n *ir.Node) bool {
+	d := n.Op
+	return d.Pattern == ir.Injective && d.DataIn == nil && d.Fill == 0 && !d.DataSized && d != op.Trilu &&
+		d != op.CenterCropPad
+}
+
+// vanishes reports the other operators that give zeros for zeros.
+func vanishes(d *ir.OpDef) bool {
+	return d.Pattern == ir.Reduce && d.Finite && d != op.ReduceLogSumExp || d == op.Resize || d == op.CumSum
+}
+
+// selects reports operators whose result is the number that all elements are of
+// which they compute it; padding may add zeros to an average.
+func selects(n *ir.Node) bool {
+	return n.Op.Spread != ir.AnySpread && n.Op.Pattern != ir.Broadcast && n.Op != op.AveragePool
 }
 
 // join is what holds for either.
@@ -248,8 +260,8 @@ func (a *analysis) broadcastFill(n *ir.Node) fill {
 			if both {
 				out = fill{known, math.Pow(x.value, y.value)}
 			}
-		case "Where", "Mean", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor":
-			if x.kind != wild && y.kind != wild {
+		default:
+			if n.Op.Finite && x.kind != wild && y.kind != wild {
 				out = fill{finite, 0}
 			}
 		}

@@ -125,7 +125,7 @@ func normalised(a *analysis, n *ir.Node) {
 			k += len(x)
 		}
 	} else {
-		k = axisOf(n, "axis")
+		k = axisOf(n)
 	}
 	x[k].lock(lockAt(n, "normalised", "%s normalises over this dimension: more elements would change its results",
 		n.Op.Name))
@@ -136,7 +136,7 @@ func normalisedFrom(a *analysis, n *ir.Node) {
 	x, y := a.in(n, 0), a.out(n, 0)
 	a.sameAxes(n, x, y)
 	l := lockAt(n, "normalised", "%s normalises over this dimension: more elements would change its results", n.Op.Name)
-	for _, s := range x[axisOf(n, "axis"):] {
+	for _, s := range x[axisOf(n):] {
 		s.lock(l)
 	}
 	for i := 1; i < len(n.In); i++ {

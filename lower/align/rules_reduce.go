@@ -23,9 +23,6 @@ func pool(a *analysis, n *ir.Node) {
 	}
 }
 
-// neutral are the reductions that zeros do not change.
-var neutral = []string{"ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare"}
-
 // reduce keeps the axes that are not reduced. A reduced axis may grow only by
 // zeros, and only where these do not count.
 func reduce(a *analysis, n *ir.Node) {
@@ -34,7 +31,7 @@ func reduce(a *analysis, n *ir.Node) {
 		panic(bug.Errorf("%w", err))
 	}
 	a.kept(n, axes, ir.AttrsOf[op.KeepdimsAttr](n).Keepdims != 0, func(x axis) {
-		if slices.Contains(neutral, n.Op.Name) {
+		if n.Op.ZerosNeutral {
 			a.wants = append(a.wants, want{n: n, x: x, zero: []int{0}})
 			return
 		}
@@ -43,7 +40,7 @@ func reduce(a *analysis, n *ir.Node) {
 }
 
 func argReduce(a *analysis, n *ir.Node) {
-	a.kept(n, []int{axisOf(n, "axis")}, ir.AttrsOf[op.KeepdimsAttr](n).Keepdims != 0, func(x axis) {
+	a.kept(n, []int{axisOf(n)}, ir.AttrsOf[op.KeepdimsAttr](n).Keepdims != 0, func(x axis) {
 		x.lock(lockAt(n, "reduced", "%s counts elements of this dimension", n.Op.Name))
 	})
 }

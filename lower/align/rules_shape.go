@@ -21,7 +21,7 @@ func transpose(a *analysis, n *ir.Node) {
 
 // concat: the result's axis is the operands' one after the other.
 func concat(a *analysis, n *ir.Node) {
-	k, y := axisOf(n, "axis"), a.out(n, 0)
+	k, y := axisOf(n), a.out(n, 0)
 	var row axis
 	for i := range n.In {
 		x := a.in(n, i)
@@ -144,7 +144,7 @@ func tile(a *analysis, n *ir.Node) {
 
 // gather picks along one axis.
 func gather(a *analysis, n *ir.Node) {
-	k, x, y := axisOf(n, "axis"), a.in(n, 0), a.out(n, 0)
+	k, x, y := axisOf(n), a.in(n, 0), a.out(n, 0)
 	idx := a.in(n, 1)
 	l := lockAt(n, "gather", "Gather picks elements of this dimension by number")
 	x[k].lock(l)

@@ -18,18 +18,29 @@ func Where(d func(*ir.OpDef) bool) []*ir.OpDef {
 // token is a word, a number or an attribute in braces of a C form.
 var token = regexp.MustCompile(`\{\w+\}|[A-Za-z_]\w*|\d+\.\d+(?:e-?\d+)?`)
 
-// Written is a C form with x in place of its argument, and attr(name) in place
-// of {name}.
-func Written(form, x string, attr func(name string) string) string {
+// Written is a C form with the given expressions in place of its argument x, or of
+// its arguments a and b (none: left alone), and attr(name) in place of {name}.
+func Written(form string, attr func(name string) string, args ...string) string {
 	return token.ReplaceAllStringFunc(form, func(t string) string {
 		switch {
-		case t == "x":
-			return x
+		case place(t) >= 0 && len(args) > 0:
+			return args[place(t)]
 		case t[0] == '{':
 			return attr(t[1 : len(t)-1])
 		}
 		return t
 	})
+}
+
+// place is the argument that a word of a form stands for, -1 for none.
+func place(word string) int {
+	switch word {
+	case "x", "a":
+		return 0
+	case "b":
+		return 1
+	}
+	return -1
 }
 
 // AttrsOf are the attributes that a C form names, in the order in which it does.
@@ -55,7 +66,7 @@ func Float32(c ir.CForm) string {
 	return token.ReplaceAllStringFunc(c.F64, func(t string) string {
 		name, own := strings.CutSuffix(strings.TrimPrefix(t, "nncc_"), "_f64")
 		switch {
-		case t == "x" || t[0] == '{':
+		case place(t) >= 0 || t[0] == '{':
 			return t
 		case inFloat[t] != "":
 			return inFloat[t]

@@ -154,17 +154,16 @@ func neverNegative(v *ir.Value, depth int) bool {
 	if d.Op.View != ir.NoView && d.Op.View != ir.Recast && d.Op.DataIn == nil { // elements of input 0
 		return neverNegative(d.In[0], depth-1)
 	}
-	if d.Op.NonNegative {
+	switch {
+	case d.Op.NonNegative:
 		return true
-	}
-	switch d.Op.Name {
-	case "Clip":
+	case is(d, "Clip"):
 		lo, ok := scalarConst(d.Input(1))
 		hi, has := scalarConst(d.Input(2))
 		return ok && lo >= 0 && (d.Input(2) == nil || has && hi >= 0)
-	case "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Identity", "Dropout":
+	case d.Op.Window.Pools() && d.Op.Spread != ir.AnySpread, d.Op.Copies():
 		return neverNegative(d.In[0], depth-1)
-	case "Add", "Mul", "Concat":
+	case is(d, "Add", "Mul"), d.Op.View == ir.Partial: // Concat
 		for _, x := range d.In {
 			if k := floatConst(x); k != nil {
 				for i, n := 0, k.Len(); i < n; i++ {

@@ -24,6 +24,11 @@ func (a *affine) shifts() bool {
 	return false
 }
 
+// isAffine reports operators that affineOf may read.
+func isAffine(n *ir.Node) bool {
+	return is(n, "BatchNormalization", "Neg") || n.Op.Pattern == ir.Broadcast && len(n.In) == 2
+}
+
 // affineOf reads n as an affine map per index of dimension axis: a
 // BatchNormalization (axis 1), or Mul, Div, Add, Sub with a constant that is
 // one number or one per index, or Neg. nil when n is nothing of the kind.
@@ -41,7 +46,7 @@ func affineOf(n *ir.Node, axis int) *affine {
 	case is(n, "Neg"):
 		k := n.In[0].Type.Shape[axis]
 		return &affine{n.In[0], full(k, -1), make([]float64, k)}
-	case !is(n, "Mul", "Div", "Add", "Sub"):
+	case !isAffine(n):
 		return nil
 	}
 	x, first := n.In[0], false
@@ -148,7 +153,7 @@ type inner struct {
 // innerOf reads a Conv, ConvTranspose, Gemm or MatMul with constant float
 // weights (and bias); nil otherwise.
 func innerOf(n *ir.Node) *inner {
-	if n == nil || !is(n, "Conv", "ConvTranspose", "Gemm", "MatMul") || n.Quantised() {
+	if n == nil || n.Op.WeightAxis == nil || n.Quantised() {
 		return nil
 	}
 	p := &inner{n: n, w: floatConst(n.Input(1)), outAxis: 1, inAxis: 1}

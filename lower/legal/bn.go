@@ -128,7 +128,7 @@ func depthwiseBN(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 
 // foldBack folds n into the inner product in front of it.
 func foldBack(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
-	if !is(n, "BatchNormalization", "Mul", "Div", "Add", "Sub", "Neg") {
+	if !isAffine(n) {
 		return false
 	}
 	for i, x := range n.In[:min(2, len(n.In))] {
@@ -228,7 +228,7 @@ func axisThrough(d *ir.Node, axis int) int {
 
 // foldForward folds n into all the inner products that read it.
 func foldForward(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
-	if !is(n, "BatchNormalization", "Mul", "Div", "Add", "Sub", "Neg") {
+	if !isAffine(n) {
 		return false
 	}
 	y := n.Out[0]

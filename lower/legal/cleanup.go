@@ -93,22 +93,23 @@ func sameAs(n *ir.Node) *ir.Value {
 	}
 	x := n.In[0]
 	whole := slices.Equal(x.Type.Shape, n.Out[0].Type.Shape)
-	if isReshape(n) {
+	switch {
+	case isReshape(n), n.Op.Copies(), is(n, "Cast", "CastLike"):
 		return x
+	case n.Op.MaxIn < 0 && n.Op.Pattern <= ir.Injective && len(n.In) == 1: // of any number of operands
+		return x
+	case n.Op.Neutral != nil && isFull(n.In[1], *n.Op.Neutral):
+		return x
+	case n.Op.Neutral != nil && n.Op.Commutes && isFull(x, *n.Op.Neutral):
+		return n.In[1]
 	}
 	switch n.Op.Name {
-	case "Identity", "Dropout", "Cast", "CastLike":
-		return x
 	case "Expand", "Tile":
 		if whole {
 			return x
 		}
 	case "Transpose":
 		if whole && !moves(x.Type.Shape, perm(n)) {
-			return x
-		}
-	case "Concat", "Sum", "Min", "Max", "Mean":
-		if len(n.In) == 1 {
 			return x
 		}
 	case "Split":
@@ -122,18 +123,6 @@ func sameAs(n *ir.Node) *ir.Value {
 	case "Slice":
 		if g, err := op.SliceGeometry(n); err == nil && whole && allZero(g.Start) &&
 			slices.Min(append(g.Step, 1)) == 1 {
-			return x
-		}
-	case "Mul", "Add":
-		neutral := map[string]float64{"Mul": 1}[n.Op.Name]
-		for i, v := range n.In {
-			if k := n.In[1-i]; isFull(k, neutral) {
-				return v
-			}
-		}
-	case "Div", "Sub", "Pow":
-		neutral := map[string]float64{"Div": 1, "Pow": 1}[n.Op.Name]
-		if isFull(n.In[1], neutral) {
 			return x
 		}
 	}

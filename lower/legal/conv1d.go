@@ -43,9 +43,7 @@ type lifter struct {
 
 // windowed reports the operators for whose sake the pass exists.
 func (l *lifter) windowed(n *ir.Node) bool {
-	return is(n, "Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool",
-		"GlobalLpPool") &&
-		n.In[0].Type.Rank() == 3 && len(n.Out) == 1 && (!n.In[0].Type.Quant.PerAxis())
+	return n.Op.Window != ir.NoWindow && n.In[0].Type.Rank() == 3 && len(n.Out) == 1 && (!n.In[0].Type.Quant.PerAxis())
 }
 
 // follows reports that n can be computed on the form of rank 4, and that one
@@ -59,7 +57,7 @@ func (l *lifter) follows(n *ir.Node) bool {
 		return false
 	}
 	switch {
-	case is(n, "BatchNormalization", "Concat", "Identity", "Dropout", "Softmax", "LogSoftmax"):
+	case is(n, "BatchNormalization", "Concat"), n.Op.Lanes, n.Op.Copies():
 		return true
 	case is(n, "QuantizeLinear", "DequantizeLinear"):
 		return ir.AttrsOf[op.ScaleAttrs](n).BlockSize == 0
@@ -92,7 +90,7 @@ func (l *lifter) lift(n *ir.Node) {
 		l.set(n, 0)
 		g.SetInput(n, 1, w)
 		l.window(n)
-	case is(n, "Concat", "Softmax", "LogSoftmax"):
+	case is(n, "Concat"), n.Op.Lanes:
 		axis := ir.AttrsOf[op.AxisAttr](n).Axis
 		if axis < 0 {
 			axis += 3
@@ -131,7 +129,7 @@ func (l *lifter) lift(n *ir.Node) {
 		}
 	default:
 		l.set(n, 0)
-		if l.windowed4(n) {
+		if n.Op.Window == ir.Pooled {
 			l.window(n)
 		}
 	}
@@ -151,15 +149,12 @@ func (l *lifter) lift(n *ir.Node) {
 	l.c.Did(n, "computed in two dimensions")
 }
 
-// windowed4 reports a pool with attributes to extend.
-func (l *lifter) windowed4(n *ir.Node) bool { return is(n, "MaxPool", "AveragePool", "LpPool") }
-
 // window puts the entry of the new dimension in front of the attributes with
 // one entry a dimension.
 func (l *lifter) window(n *ir.Node) {
 	front := func(name string, v int) {
-		if a := n.Ints(name); n.Has(name) && len(a) == 1 {
-			n.SetAttr(name, ir.Ints(v, a[0]))
+		if a := n.Attrs[name].Ints; len(a) == 1 {
+			n.SetAttr(name, ir.Ints(v, int(a[0])))
 		}
 	}
 	for _, name := range []string{"kernel_shape", "strides", "dilations"} {

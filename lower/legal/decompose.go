@@ -32,19 +32,22 @@ func decompose(c *pass.Ctx, g *ir.Graph) error {
 		if n.Op.Domain != "" || len(n.Body) > 0 || n.Quantised() {
 			return nil
 		}
-		switch n.Op.Name {
-		case "Sum", "Mean", "Min", "Max":
+		d := n.Op
+		switch {
+		case d.Pattern == ir.Broadcast && d.MaxIn < 0:
 			variadic(c, g, n)
-		case "Add", "Mul":
+		case d.Neutral != nil && d.Commutes:
 			constantLast(g, n)
-		case "Sub", "Div", "Pow":
+		case d.Neutral != nil:
 			byConstant(c, g, n)
+		case isReshape(n):
+			plainReshape(c, g, n)
+		}
+		switch d.Name {
 		case "ReduceMean", "ReduceMax":
 			globalPool(c, g, n)
 		case "GlobalAveragePool", "GlobalMaxPool":
 			poolSource(c, g, n)
-		case "Flatten", "Squeeze", "Unsqueeze", "Reshape":
-			plainReshape(c, g, n)
 		case "Gemm":
 			plainGemm(c, g, n)
 		case "MatMul":
@@ -66,7 +69,10 @@ func swap(c *pass.Ctx, g *ir.Graph, n *ir.Node, v *ir.Value, what string) {
 
 // variadic writes an operator of many inputs as a chain of operators of two.
 func variadic(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
-	two := map[string]*ir.OpDef{"Sum": op.Add, "Mean": op.Add, "Min": op.Min, "Max": op.Max}[n.Op.Name]
+	two := n.Op
+	if is(n, "Sum", "Mean") {
+		two = op.Add
+	}
 	if len(n.In) == 2 && two == n.Op {
 		constantLast(g, n)
 		return

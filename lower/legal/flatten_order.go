@@ -73,7 +73,7 @@ func spatial(v *ir.Value, depth int) bool {
 		return false
 	}
 	switch {
-	case is(d, "Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "Resize", "DepthToSpace", "SpaceToDepth"):
+	case d.Op.Window != ir.NoWindow, is(d, "Resize", "DepthToSpace", "SpaceToDepth"):
 		return true
 	case elementwise(d), is(d, "BatchNormalization", "Pad", "Slice", "Split"):
 		return spatial(d.In[0], depth-1)

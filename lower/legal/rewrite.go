@@ -98,14 +98,7 @@ func hasAct(n *ir.Node) bool {
 }
 
 // canAct reports an operator that can absorb an activation.
-func canAct(d *ir.OpDef) bool {
-	for _, a := range d.Attrs {
-		if a.Name == "act_min" {
-			return true
-		}
-	}
-	return false
-}
+func canAct(d *ir.OpDef) bool { return d.Declares("act_min") }
 
 // floatConst is the data of a constant of a float type without quantisation.
 func floatConst(v *ir.Value) *tensor.Dense {

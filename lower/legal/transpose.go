@@ -142,7 +142,7 @@ func sink(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 				return
 			}
 		}
-	case is(n, "Concat", "Split", "Softmax", "LogSoftmax"):
+	case is(n, "Concat", "Split"), n.Op.Lanes:
 		for i := range n.In {
 			if (i == 0 || is(n, "Concat")) && !source(i) {
 				return

@@ -89,11 +89,7 @@ func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
 // asWhole reports inputs of element-wise operators that are parameters: they
 // stay as they are.
 func asWhole(n *ir.Node, i int) bool {
-	switch n.Op.Name {
-	case "Clip", "QuantizeLinear", "DequantizeLinear", "CastLike":
-		return i > 0
-	}
-	return false
+	return n.Op.Pattern == ir.Elementwise && i > 0
 }
 
 // joinNarrow joins pieces along dimensions that lie on C.

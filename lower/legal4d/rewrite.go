@@ -39,11 +39,8 @@ func isElementwise(n *ir.Node) bool {
 	if n.Op.Domain != "" || len(n.Out) != 1 {
 		return false
 	}
-	switch n.Op.Name {
-	case "BitCast", "Identity", "Dropout":
+	if n.Op.Copies() || n.Op.View == ir.Recast {
 		return false
-	case "PRelu", "Where", "QuantizeLinear", "DequantizeLinear":
-		return true
 	}
 	return n.Op.Pattern == ir.Elementwise || n.Op.Pattern == ir.Broadcast
 }

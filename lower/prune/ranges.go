@@ -131,12 +131,8 @@ func channelwise(n *ir.Node) bool {
 	if len(n.Out) != 1 || !n.Quantised() {
 		return false
 	}
-	switch n.Op {
-	case op.Add, op.Sub, op.Mul, op.Min, op.Max, op.MaxPool, op.GlobalMaxPool, op.AveragePool, op.GlobalAveragePool:
-	default:
-		if table(n) == nil {
-			return false
-		}
+	if !growsByChannel(n.Op) && table(n) == nil {
+		return false
 	}
 	y := n.Out[0].Type
 	for i, v := range n.In {
@@ -151,6 +147,11 @@ func channelwise(n *ir.Node) bool {
 		}
 	}
 	return dataInputs(n) == 1 || dataInputs(n) == 2 && len(n.In) == 2
+}
+
+// growsByChannel reports operators that grow or fall with each element of a channel.
+func growsByChannel(d *ir.OpDef) bool {
+	return d.Monotone && (d.Pattern == ir.Broadcast || d.Window.Pools())
 }
 
 // table is the result for each of the 256 codes of a function of one value.

@@ -84,11 +84,11 @@ func pairFrom(g *ir.Graph, n *ir.Node) *equalPair {
 		if m == nil || !scalable(m) || len(m.Out) != 1 || m.In[0] != v {
 			return nil
 		}
-		switch m.Op {
-		case op.Relu, op.LeakyRelu, op.MaxPool, op.GlobalMaxPool, op.AveragePool, op.GlobalAveragePool:
+		switch {
+		case m.Op.Homogeneous:
 			v = m.Out[0]
 			continue
-		case op.Conv:
+		case m.Op == op.Conv:
 			if m.ConstIn(1) == nil {
 				return nil
 			}

@@ -241,7 +241,7 @@ func activates(n *ir.Node) (positive, ok bool) {
 }
 
 func canAct(d *ir.OpDef) bool {
-	return slices.ContainsFunc(d.Attrs, func(a ir.AttrSpec) bool { return a.Name == "act_min" })
+	return d.Declares("act_min")
 }
 
 // fixedActivations puts a Q/DQ pair behind every activation, whose own part in

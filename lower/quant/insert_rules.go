@@ -132,23 +132,19 @@ func moveRule(n *ir.Node, r *rule) bool {
 	return len(r.in) > 0
 }
 
-// scalarOut are output quantisations that do not depend on data: those of
-// TFLite, whose ranges are the functions' own.
-var scalarOut = map[*ir.OpDef]*ir.Quant{
-	op.Softmax:    ir.PerTensor(1.0/256, -128),
-	op.Sigmoid:    ir.PerTensor(1.0/256, -128),
-	op.Tanh:       ir.PerTensor(1.0/128, 0),
-	op.LogSoftmax: ir.PerTensor(16.0/256, 127),
-}
-
 // normalisations keep their parameters in float.
 var normalisations = []*ir.OpDef{op.LayerNormalization, op.InstanceNormalization, op.GroupNormalization,
 	op.RMSNormalization, op.BatchNormalization}
 
 // computeRule covers the other operators with an integer form.
 func computeRule(n *ir.Node, r *rule) bool {
-	r.fixed = scalarOut[n.Op]
+	r.fixed = n.Op.OutQuant[tensor.I8]
 	one := len(n.Out) == 1
+	if n.Op.Window.Pools() && n.Op.Spread != ir.AnySpread {
+		r.in, r.share = []int{0}, true
+		r.narrows, r.selects = n.Op.Spread == ir.Averages, n.Op.Spread == ir.Selects
+		return one && n.In[0].Type.Rank() <= 4
+	}
 	switch n.Op {
 	case op.Add, op.Mul, op.Sub, op.Div:
 		r.in = []int{0, 1}
@@ -162,13 +158,6 @@ func computeRule(n *ir.Node, r *rule) bool {
 	case op.PRelu, op.Pow:
 		r.in = []int{0}
 		return n.In[1].Const != nil
-	case op.Softmax, op.LogSoftmax:
-		r.in = []int{0}
-	case op.AveragePool, op.GlobalAveragePool, op.MaxPool, op.GlobalMaxPool:
-		r.in, r.share = []int{0}, true
-		r.narrows = n.Op == op.AveragePool || n.Op == op.GlobalAveragePool
-		r.selects = !r.narrows
-		return one && n.In[0].Type.Rank() <= 4
 	case op.Resize:
 		r.in = []int{0}
 		r.share = ir.AttrsOf[op.ModeAttr](n).Mode != "cubic"
@@ -178,7 +167,7 @@ func computeRule(n *ir.Node, r *rule) bool {
 		r.in, r.share, r.selects = []int{0}, true, true
 	default:
 		r.in = []int{0}
-		if !slices.Contains(normalisations, n.Op) && (n.Op.Scalar == nil || n.Op.Quant != ir.QFloat) {
+		if r.fixed == nil && !slices.Contains(normalisations, n.Op) && (n.Op.Scalar == nil || n.Op.Quant != ir.QFloat) {
 			return false
 		}
 		for _, v := range n.In[1:] {

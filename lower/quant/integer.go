@@ -437,12 +437,7 @@ func (c *converter) packs(v *ir.Value, q *ir.Quant) bool {
 		}
 	}
 	for _, u := range v.Uses() {
-		switch u.Node.Op {
-		case op.Conv, op.Gemm, op.MatMul:
-			if u.Index != 1 {
-				return false
-			}
-		default:
+		if u.Node.Op.WeightAxis == nil || u.Node.Op == op.ConvTranspose || u.Index != 1 {
 			return false
 		}
 	}

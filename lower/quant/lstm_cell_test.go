@@ -66,7 +66,7 @@ func TestCellState(t *testing.T) {
 	}
 	irtest.Verify(t, q)
 	n := only(t, q)
-	power := n.Int("cell_scale_power")
+	power := ir.AttrsOf[op.QLSTMAttrs](n).CellScalePower
 	// what the float model reaches on the samples
 	f := g.Clone()
 	l := f.Nodes[0]
@@ -117,7 +117,7 @@ func TestCellStateUnknown(t *testing.T) {
 	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if p := only(t, g).Int("cell_scale_power"); p != 5-15 {
+	if p := ir.AttrsOf[op.QLSTMAttrs](only(t, g)).CellScalePower; p != 5-15 {
 		t.Errorf("scale 2^%d for 20 steps, want 2^-10", p)
 	}
 }

@@ -11,20 +11,10 @@ import (
 // weightAxis is the dimension of input 1 that counts output channels, for
 // operators that accumulate products; -1 for others.
 func weightAxis(n *ir.Node) int {
-	switch n.Op {
-	case op.Conv:
-		return 0
-	case op.ConvTranspose:
-		return 1
-	case op.Gemm:
-		if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
-			return 0
-		}
-		return 1
-	case op.MatMul:
-		return max(n.In[1].Type.Rank()-1, 0)
+	if n.Op.WeightAxis == nil {
+		return -1
 	}
-	return -1
+	return n.Op.WeightAxis(n)
 }
 
 // mac converts Conv, ConvTranspose, Gemm and MatMul: int8 activations, int8 or

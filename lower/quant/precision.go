@@ -87,7 +87,7 @@ func (c *calibrator) assignLayers() {
 			continue
 		}
 		if l.Data == tensor.I16 {
-			r.fixed = fixed16[n.Op]
+			r.fixed = n.Op.OutQuant[tensor.I16]
 		}
 		c.rules[n], c.layer[n] = r, l
 		c.wide = c.wide || l.Data == tensor.I16
@@ -111,13 +111,6 @@ func (c *calibrator) followed(n *ir.Node, r rule) Layer {
 	return found
 }
 
-// fixed16 are output quantisations of int16 operators that do not depend on
-// data.
-var fixed16 = map[*ir.OpDef]*ir.Quant{
-	op.Softmax: ir.PerTensor(op.Softmax16Scale, 0), op.Sigmoid: ir.PerTensor(1.0/32768, 0),
-	op.Tanh: ir.PerTensor(1.0/32768, 0),
-}
-
 // takesInt4 reports operators that have kernels for packed weights.
 func takesInt4(n *ir.Node, r rule) bool {
 	if r.weight < 0 {
@@ -136,18 +129,20 @@ func takesInt4(n *ir.Node, r rule) bool {
 // takesInt16 reports operators that have an int16 form.
 func takesInt16(n *ir.Node, r rule) bool {
 	switch n.Op {
-	case op.Conv, op.ConvTranspose, op.Gemm, op.MatMul, op.Add, op.Mul, op.Sub, op.Div, op.Min, op.Max, op.Softmax,
-		op.ReduceMean, op.ReduceSum, op.GlobalAveragePool:
+	case op.Add, op.Mul, op.Sub, op.Div, op.Min, op.Max:
 		return true
-	case op.MaxPool, op.GlobalMaxPool, op.AveragePool:
-		g, err := op.PoolGeometry(n)
-		return err == nil && len(g.In) <= 2 && !slices.ContainsFunc(g.Dilations, func(d int) bool { return d != 1 }) &&
-			!(g.CountPad && g.Padded())
+	case op.ReduceMean, op.ReduceSum:
+		return true
 	case op.Resize:
 		return ir.AttrsOf[op.ModeAttr](n).Mode == "nearest" &&
 			ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode != "tf_crop_and_resize"
 	}
-	return r.passive || n.Op.Scalar != nil
+	if n.Op.Window.Pools() {
+		g, err := op.PoolGeometry(n)
+		return err == nil && len(g.In) <= 2 && !slices.ContainsFunc(g.Dilations, func(d int) bool { return d != 1 }) &&
+			!(g.CountPad && g.Padded())
+	}
+	return r.passive || n.Op.WeightAxis != nil || n.Op.OutQuant[tensor.I16] != nil || n.Op.Scalar != nil
 }
 
 // dataType is the element type in which v is quantised: that of the node that

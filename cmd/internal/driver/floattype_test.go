@@ -70,7 +70,7 @@ func retypedGraph(t *testing.T, g *ir.Graph, to tensor.DType, part func(n *ir.No
 			}
 		}
 		attrs := n.Attrs.Clone()
-		if n.Op == op.Cast && n.Int("to") == tensor.F32.ONNXCode() {
+		if n.Op == op.Cast && ir.AttrsOf[op.CastAttrs](n).To == tensor.F32.ONNXCode() {
 			attrs["to"] = ir.Int(want.ONNXCode())
 		}
 		m, err := out.Add(n.Op, n.Name, attrs, len(n.Out), in...)

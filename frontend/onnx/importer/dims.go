@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -109,9 +110,11 @@ func (im *importer) checkDims(gp *pb.GraphProto) {
 	}
 }
 
-// dataSized are operators that make as many elements as the data have, of which
-// nncc keeps room for the most there can be.
-var dataSized = map[string]bool{"Unique": true, "NonZero": true, "NonMaxSuppression": true, "Compress": true}
+// dataSized: see ir.OpDef.DataSized.
+func dataSized(name string) bool {
+	d := op.Get("", name)
+	return d != nil && d.DataSized
+}
 
 // roomed reports the place of a dimension of a result of which the data decide the
 // size: it need not be declared. In subgraphs and functions a name has theirs in front.
@@ -123,7 +126,7 @@ func (im *importer) roomed(key string) bool {
 	name := key[strings.LastIndexByte(key[:dot], '/')+1 : dot]
 	var in func(n *pb.NodeProto) bool
 	in = func(n *pb.NodeProto) bool {
-		return dataSized[n.GetOpType()] && (slices.Contains(n.GetOutput(), name) ||
+		return dataSized(n.GetOpType()) && (slices.Contains(n.GetOutput(), name) ||
 			slices.Contains(n.GetOutput(), key[:dot])) ||
 			slices.ContainsFunc(n.GetAttribute(), func(a *pb.AttributeProto) bool {
 				return slices.ContainsFunc(model.Subgraphs(a),

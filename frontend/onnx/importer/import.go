@@ -211,7 +211,7 @@ func openSizes(g *pb.GraphProto) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(g.GetNode(), func(n *pb.NodeProto) bool { return dataSized[n.GetOpType()] })
+	return slices.ContainsFunc(g.GetNode(), func(n *pb.NodeProto) bool { return dataSized(n.GetOpType()) })
 }
 
 // checkDeclared compares a declaration with what was inferred.

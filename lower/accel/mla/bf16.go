@@ -1,8 +1,6 @@
 package mla
 
 import (
-	"slices"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -33,11 +31,13 @@ func TakesBF16(n *ir.Node, lim Limits) bool {
 	if dataMovement(n) {
 		return n.Op != op.Resize || ir.AttrsOf[op.ModeAttr](n).Mode == "nearest"
 	}
-	return slices.Contains(bf16Computes, n.Op) && noBF16Form(n) == ""
+	return computesBF16(n.Op) && noBF16Form(n) == ""
 }
 
-// bf16Computes are the operators that compute in bfloat16.
-var bf16Computes = append([]*ir.OpDef{op.Conv, op.ConvTranspose, op.MaxPool, op.Add, op.Sub, op.Mul}, scalars()...)
+// computesBF16 reports the operators that compute in bfloat16.
+func computesBF16(d *ir.OpDef) bool {
+	return d.Window == ir.Convolved || d == op.MaxPool || isPairBF16(d) || isScalar(d)
+}
 
 // dataMovement reports operators that bring elements to other places as they
 // are.
@@ -47,8 +47,7 @@ func dataMovement(n *ir.Node) bool {
 
 // dataIndices are the inputs that hold data.
 func dataIndices(n *ir.Node) []int {
-	switch n.Op {
-	case op.Conv, op.ConvTranspose, op.Add, op.Sub, op.Mul:
+	if n.Op.Window == ir.Convolved || isPairBF16(n.Op) {
 		return []int{0, 1} // a bias stays float32
 	}
 	if n.Op == op.Pad && n.Input(2) != nil {

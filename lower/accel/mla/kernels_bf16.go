@@ -21,22 +21,19 @@ var bf16Rows = []*kernel.Kernel{
 	bf16Row("mla_conv2d_bf16", "convolution and its transpose", kernel.SpatialLayout, lowerConvBF16, op.Conv,
 		op.ConvTranspose),
 	bf16Row("mla_max_pool2d_bf16", "maximum over windows", kernel.SpatialLayout, lowerMaxPoolBF16, op.MaxPool),
-	bf16Row("mla_binary_bf16", "sum, difference and product with broadcasting", same, lowerBinaryBF16, op.Add, op.Sub,
-		op.Mul),
-	bf16Row("mla_table_bf16", "any function of one number", same, lowerTableBF16, scalars()...),
+	bf16Row("mla_binary_bf16", "sum, difference and product with broadcasting", same, lowerBinaryBF16,
+		kernel.Where(isPairBF16)...),
+	bf16Row("mla_table_bf16", "any function of one number", same, lowerTableBF16, kernel.Where(isScalar)...),
 	bf16Row("mla_bf16_to_f32", "conversion to and from float32", same, lowerCastBF16, op.Cast),
 }
 
-// scalars are the operators that are functions of one number.
-func scalars() []*ir.OpDef {
-	var out []*ir.OpDef
-	for _, d := range op.All() {
-		if d.Scalar != nil && d.Quant == ir.QFloat {
-			out = append(out, d)
-		}
-	}
-	return out
-}
+// pairsBF16 are the operations on two tensors, as mla_binary_bf16 numbers them.
+var pairsBF16 = map[*ir.OpDef]int{op.Add: 0, op.Sub: 1, op.Mul: 2}
+
+func isPairBF16(d *ir.OpDef) bool { _, ok := pairsBF16[d]; return ok }
+
+// isScalar reports the operators that are functions of one number.
+func isScalar(d *ir.OpDef) bool { return d.Scalar != nil && d.Quant == ir.QFloat }
 
 func bf16Row(fn, doc string, layout func(*kernel.Node) kernel.Layout, lower func(n *ir.Node) *call.Lowered,
 	ops ...*ir.OpDef) *kernel.Kernel {
@@ -70,8 +67,8 @@ func notBF16(n *ir.Node) string {
 // noBF16Form says why an operator has no operation on bfloat16, whatever its
 // data is now.
 func noBF16Form(n *ir.Node) string {
-	switch n.Op {
-	case op.Conv, op.ConvTranspose:
+	switch {
+	case n.Op.Window == ir.Convolved:
 		g, err := op.ConvGeometry(n)
 		switch {
 		case err != nil:
@@ -81,11 +78,11 @@ func noBF16Form(n *ir.Node) string {
 		case n.ConstIn(1) == nil || n.Input(2) != nil && n.ConstIn(2) == nil:
 			return "weights and bias are not constant"
 		}
-	case op.MaxPool:
+	case n.Op == op.MaxPool:
 		if g, err := op.PoolGeometry(n); err != nil || len(g.In) > 2 || len(n.Out) > 1 {
 			return "it is no maximum over windows in one or two dimensions"
 		}
-	case op.Add, op.Sub, op.Mul:
+	case isPairBF16(n.Op):
 		if n.Out[0].Type.Rank() > 8 {
 			return "it has more than 8 dimensions"
 		}
@@ -179,7 +176,7 @@ func lowerMaxPoolBF16(n *ir.Node) *call.Lowered {
 
 func lowerBinaryBF16(n *ir.Node) *call.Lowered {
 	l, f, args := pairOperands(n, bf16Type)
-	code := map[*ir.OpDef]int{op.Add: 0, op.Sub: 1, op.Mul: 2}[n.Op]
+	code := pairsBF16[n.Op]
 	return command(l, "mla_binary_bf16", append(append(f, boundFields(n)...), call.FI("op", code)), args[0], args[1],
 		bf16Out)
 }

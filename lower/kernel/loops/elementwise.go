@@ -52,35 +52,27 @@ func (f *fn) elements(inputs ...int) (y string, x []string) {
 	return at(v, tensor.Strides(shape)), x
 }
 
-// binary are the operators of two broadcast inputs of one type, by class: a
-// and b are the operands.
-var binary = map[*ir.OpDef]map[class]string{
-	op.Add:  {floating: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
-	op.Sub:  {floating: "a - b", whole: "(int64_t)((uint64_t)a - (uint64_t)b)", large: "a - b"},
-	op.Mul:  {floating: "a * b", whole: "(int64_t)((uint64_t)a * (uint64_t)b)", large: "a * b"},
-	op.Div:  {floating: "a / b", whole: "nncc_div_i64(a, b)", large: "a / b"},
-	op.Min:  {floating: "nncc_min_f64(a, b)", whole: "a < b ? a : b", large: "a < b ? a : b"},
-	op.Max:  {floating: "nncc_max_f64(a, b)", whole: "a > b ? a : b", large: "a > b ? a : b"},
-	op.Sum:  {floating: "a + b", whole: "(int64_t)((uint64_t)a + (uint64_t)b)", large: "a + b"},
-	op.Mean: {floating: "a + b"},
-	op.PRelu: {floating: "a < 0.0 ? a * b : a", whole: "a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a",
-		large: "a"},
-	op.And:            {whole: "a & b"},
-	op.Or:             {whole: "a | b"},
-	op.Xor:            {whole: "a ^ b"},
-	op.BitwiseAnd:     {whole: "a & b", large: "a & b"},
-	op.BitwiseOr:      {whole: "a | b", large: "a | b"},
-	op.BitwiseXor:     {whole: "a ^ b", large: "a ^ b"},
-	op.Equal:          compare("=="),
-	op.Less:           compare("<"),
-	op.LessOrEqual:    compare("<="),
-	op.Greater:        compare(">"),
-	op.GreaterOrEqual: compare(">="),
+// pairExpr is the function of two elements a and b of type d, "" where there is no
+// form for it.
+func pairExpr(n *ir.Node, d tensor.DType) string {
+	form := ofClass(n.Op.Pair(n), classOf(d))
+	return kernel.Written(form, func(name string) string { return attribute(n, name) })
 }
 
-func compare(c string) map[class]string {
-	s := "a " + c + " b ? 1 : 0"
-	return map[class]string{floating: s, whole: s, large: s}
+// ofClass is the expression of a form in a class of arithmetic.
+func ofClass(c ir.CForm, k class) string {
+	switch k {
+	case whole:
+		return c.I64
+	case large:
+		return c.U64
+	}
+	return c.F64
+}
+
+// attribute is a float attribute of a node as a number in double.
+func attribute(n *ir.Node, name string) string {
+	return num(float64(n.Float(name)))
 }
 
 // divides are the operators that fail when an integer b is 0.
@@ -95,27 +87,7 @@ func folded(f *fn) error {
 	n := f.n
 	d := n.In[0].Type.DType
 	c := classOf(d)
-	expr := binary[n.Op][c]
-	switch n.Op {
-	case op.BitShift:
-		expr = "(uint64_t)b < 64u ? (" + c.wide() + ")((uint64_t)a << (uint64_t)b) : 0"
-		if ir.AttrsOf[op.DirectionAttr](n).Direction == "RIGHT" {
-			expr = strings.Replace(expr, "<<", ">>", 1)
-		}
-	case op.Mod:
-		switch c {
-		case floating:
-			expr = "fmod(a, b)"
-		case large:
-			expr = "a % b"
-		default:
-			floor := 0
-			if ir.AttrsOf[op.ModAttrs](n).Fmod == 0 {
-				floor = 1
-			}
-			expr = fmt.Sprintf("nncc_mod_i64(a, b, %d)", floor)
-		}
-	}
+	expr := pairExpr(n, d)
 	var x []ref
 	for i := range n.In {
 		x = append(x, f.in(i))
@@ -220,11 +192,8 @@ func convert(f *fn) error {
 // exact is the form of a function on elements of a type that are no reals, ""
 // where it computes in double.
 func exact(n *ir.Node, d tensor.DType) string {
-	switch c := n.Op.C(n); classOf(d) {
-	case whole:
-		return c.I64
-	case large:
-		return c.U64
+	if k := classOf(d); k != floating {
+		return ofClass(n.Op.C(n), k)
 	}
 	return ""
 }
@@ -244,7 +213,7 @@ func unaryExpr(n *ir.Node, d tensor.DType) string {
 	if inReals {
 		form = n.Op.C(n).F64
 	}
-	e := kernel.Written(form, "a", func(name string) string { return num(float64(n.Float(name))) })
+	e := kernel.Written(form, func(name string) string { return attribute(n, name) }, "a")
 	if y := n.Out[0].Type.DType; inReals && y != tensor.Bool && !y.IsFloat() {
 		return fromReal(y, e)
 	}
@@ -325,7 +294,7 @@ func keys[T any](m map[*ir.OpDef]T, more ...*ir.OpDef) []*ir.OpDef {
 func elementRows() []*kernel.Kernel {
 	return []*kernel.Kernel{
 		row("binary", "arithmetic, comparison and logic on two or more broadcast tensors, any element type", folded,
-			nil, keys(binary, op.BitShift, op.Mod)...),
+			nil, kernel.Where(func(d *ir.OpDef) bool { return d.Pair != nil && d != op.Pow })...),
 		row("pow", "power with broadcasting, any element type", power, nil, op.Pow),
 		row("cast", "conversion between any two element types", convert, nil, op.Cast, op.CastLike),
 		row("unary", "functions of one element, any element type", unary, nil,

@@ -101,15 +101,6 @@ func (w *fuser) border(n *ir.Node) error {
 	return nil
 }
 
-// pairs32 are the operators on two float32 numbers.
-var pairs32 = map[*ir.OpDef]string{
-	op.Add: "%s + %s", op.Sum: "%s + %s", op.Mean: "%s + %s", op.Sub: "%s - %s", op.Mul: "%s * %s", op.Div: "%s / %s",
-	op.Min: "nncc_el_min_f32(%s, %s)", op.Max: "nncc_el_max_f32(%s, %s)", op.PRelu: "nncc_el_prelu_f32(%s, %s)",
-	op.Pow:   "powf(%s, %s)",
-	op.Equal: "%s == %s ? 1 : 0", op.Greater: "%s > %s ? 1 : 0", op.GreaterOrEqual: "%s >= %s ? 1 : 0",
-	op.Less: "%s < %s ? 1 : 0", op.LessOrEqual: "%s <= %s ? 1 : 0",
-}
-
 // float32 writes an operator on float32 numbers; false where it has no form of
 // its own for them.
 func (w *fuser) float32(n *ir.Node) bool {
@@ -120,9 +111,9 @@ func (w *fuser) float32(n *ir.Node) bool {
 	if err != nil {
 		return false
 	}
+	attr := func(name string) string { return num32(n.Float(name)) }
 	if n.Op.C != nil && n.Op.Scalar != nil {
-		w.set(n, "%s", kernel.Written(kernel.Float32(n.Op.C(n)), x[0],
-			func(name string) string { return num32(n.Float(name)) }))
+		w.set(n, "%s", kernel.Written(kernel.Float32(n.Op.C(n)), attr, x[0]))
 		return true
 	}
 	switch n.Op {
@@ -133,8 +124,11 @@ func (w *fuser) float32(n *ir.Node) bool {
 		w.set(n, "%s", x[0])
 		return true
 	}
-	form, ok := pairs32[n.Op]
-	if !ok {
+	if n.Op.Pair == nil || n.Op == op.Mod {
+		return false
+	}
+	form := kernel.Float32(n.Op.Pair(n))
+	if form == "" {
 		return false
 	}
 	// any number of operands: the first two, the result with the third, ...
@@ -143,7 +137,7 @@ func (w *fuser) float32(n *ir.Node) bool {
 		if i > 0 {
 			e = "(" + e + ")"
 		}
-		e = fmt.Sprintf(form, e, b)
+		e = kernel.Written(form, attr, e, b)
 	}
 	if n.Op == op.Mean {
 		e = fmt.Sprintf("(%s) / %d.0f", e, len(x))
@@ -333,6 +327,11 @@ func (w *fuser) table(d *tensor.Dense) ref {
 	return w.f.table(fmt.Sprintf("t%d", w.tables-1), d)
 }
 
+// isPair reports a function of two elements, each of its operand's own type.
+func isPair(n *ir.Node) bool {
+	return n.Op.Pair != nil && len(n.In) == 2 && n.Op != op.Mean && n.Op != op.Pow
+}
+
 // plain writes an operator on plain numbers of any type, as the rows of single
 // nodes do: in double, int64_t or uint64_t, rounded or wrapped once.
 func (w *fuser) plain(n *ir.Node) error {
@@ -353,8 +352,8 @@ func (w *fuser) plain(n *ir.Node) error {
 		e, vars = fromClass(d, y, "a"), []string{wide(0)}
 	case len(n.In) == 1 && n.Op.C != nil && (exact(n, d) != "" || c == floating && n.Op.C(n).F64 != ""):
 		e, vars = unaryExpr(n, d), []string{wide(0)}
-	case len(n.In) == 2 && binary[n.Op][c] != "" && !divides(n) && n.Op != op.Mean && !hasAct(n):
-		e, vars = binary[n.Op][c], []string{wide(0), wide(1)}
+	case isPair(n) && pairExpr(n, d) != "" && !divides(n) && !hasAct(n):
+		e, vars = pairExpr(n, d), []string{wide(0), wide(1)}
 	default:
 		return fmt.Errorf("no form for single elements of %s", d.ONNXName())
 	}

@@ -10,26 +10,11 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// reductions are the float32 reductions as the nncc_reduce_*_f32 kernels have
-// them: what s starts with, what it becomes with the element v, the result (n
-// elements).
-var reductions = map[*ir.OpDef]struct{ start, step, finish string }{
-	op.ReduceSum:       {"0.0f", "s + v", "s"},
-	op.ReduceMean:      {"0.0f", "s + v", "s / (float)%d"},
-	op.ReduceSumSquare: {"0.0f", "s + v * v", "s"},
-	op.ReduceL1:        {"0.0f", "s + fabsf(v)", "s"},
-	op.ReduceL2:        {"0.0f", "s + v * v", "sqrtf(s)"},
-	op.ReduceProd:      {"1.0f", "s * v", "s"},
-	op.ReduceLogSum:    {"0.0f", "s + v", "logf(s)"},
-	op.ReduceMax:       {"-(float)INFINITY", "s != s ? s : (s > v ? s : v)", "s"},
-	op.ReduceMin:       {"(float)INFINITY", "s != s ? s : (s < v ? s : v)", "s"},
-}
-
 // reducible says why a reduction cannot end a loop, nil when it can: it adds
 // up in the order in which its kernel does, whatever order memory has.
 func reducible(n *ir.Node) error {
 	x, y := n.In[0].Type, n.Out[0].Type
-	if _, ok := reductions[n.Op]; !ok || x.DType != tensor.F32 || y.DType != tensor.F32 || x.Quant != nil {
+	if n.Op.Fold == nil || x.DType != tensor.F32 || y.DType != tensor.F32 || x.Quant != nil {
 		return fmt.Errorf("no loop over float32 elements with one number in between")
 	}
 	axes, err := op.ReduceAxes(n)
@@ -52,7 +37,7 @@ func (w *fuser) reduce(n *ir.Node, x variable) error {
 		return err
 	}
 	f := w.f
-	r := reductions[n.Op]
+	fold := n.Op.Fold
 	order := w.out.OrderOrIdentity()
 	phys := w.out.Phys()
 	var kept, gone []int // places in memory order
@@ -90,7 +75,7 @@ func (w *fuser) reduce(n *ir.Node, x variable) error {
 		v = w.dimension(v, fmt.Sprintf("i%d", d), size)
 		w.read(d, v, all)
 	}
-	f.line("float s = %s;", r.start)
+	f.line("float s = %s;", num32(float32(fold.Start)))
 	depth := f.depth
 	for d, size := range inner {
 		v = w.dimension(v, fmt.Sprintf("k%d", d), size)
@@ -98,11 +83,14 @@ func (w *fuser) reduce(n *ir.Node, x variable) error {
 	}
 	w.body()
 	f.line("const float v = %s;", x.name)
-	f.line("s = %s;", r.step)
+	f.line("s = %s;", kernel.Written(kernel.Float32(fold.Step), nil, "s", "v"))
 	f.closeTo(depth)
-	finish := r.finish
-	if n.Op == op.ReduceMean {
-		finish = fmt.Sprintf(finish, count)
+	finish := "s"
+	if form := kernel.Float32(fold.Finish); form != "" {
+		finish = kernel.Written(form, nil, "s")
+	}
+	if n.Op.Spread == ir.Averages {
+		finish = fmt.Sprintf("s / (float)%d", count)
 	}
 	f.line("%s[i] = %s;", y.name, finish)
 	f.line("i++;")

@@ -2,6 +2,7 @@ package loops
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -10,41 +11,8 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// reducers are the sums and the like over axes: how an element v joins the
-// accumulator, and what the result is.
-type reducer struct {
-	init, add, done map[class]string
-}
-
-func all(s string) map[class]string { return map[class]string{floating: s, whole: s, large: s} }
-
+// wrapAdd adds an integer to the total so far, modulo 2^64.
 const wrapAdd = "(int64_t)((uint64_t)acc + (uint64_t)(%s))"
-
-var reducers = map[*ir.OpDef]reducer{
-	op.ReduceSum: {init: all("0"), add: map[class]string{floating: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
-		large: "acc + v"}},
-	op.ReduceMean: {init: all("0"), add: map[class]string{floating: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
-		large: "acc + v"}},
-	op.ReduceProd: {init: all("1"), add: map[class]string{floating: "acc * v",
-		whole: "(int64_t)((uint64_t)acc * (uint64_t)v)", large: "acc * v"}},
-	op.ReduceMax: {add: map[class]string{floating: "nncc_max_f64(acc, v)", whole: "v > acc ? v : acc",
-		large: "v > acc ? v : acc"}},
-	op.ReduceMin: {add: map[class]string{floating: "nncc_min_f64(acc, v)", whole: "v < acc ? v : acc",
-		large: "v < acc ? v : acc"}},
-	op.ReduceL1: {init: all("0"), add: map[class]string{floating: "acc + fabs(v)",
-		whole: fmt.Sprintf(wrapAdd, "v < 0 ? (int64_t)(0u - (uint64_t)v) : v"), large: "acc + v"}},
-	op.ReduceSumSquare: {init: all("0"), add: squares},
-	op.ReduceL2: {init: all("0"), add: squares, done: map[class]string{floating: "sqrt(acc)",
-		whole: "nncc_f64_to_i64(sqrt((double)acc))", large: "nncc_f64_to_u64(sqrt((double)acc))"}},
-	op.ReduceLogSum: {init: all("0"), add: map[class]string{floating: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"),
-		large: "acc + v"},
-		done: map[class]string{floating: "log(acc)", whole: "nncc_f64_to_i64(log((double)acc))",
-			large: "nncc_f64_to_u64(log((double)acc))"}},
-	op.ReduceLogSumExp: {},
-}
-
-var squares = map[class]string{floating: "acc + v * v", whole: "(int64_t)((uint64_t)acc + (uint64_t)v * (uint64_t)v)",
-	large: "acc + v * v"}
 
 // alongAxis opens the loops over the lines of input 0 along an axis: element i
 // of line (o, s) lies at o * size * step + i * step + s.
@@ -124,32 +92,30 @@ func reduction(f *fn) error {
 	}
 	x, y := f.in(0), f.out(0)
 	c := classOf(x.t)
-	r := reducers[n.Op]
 	yi, inner := f.axesNest(shape, axes)
-	start := r.init[c]
-	switch n.Op {
-	case op.ReduceMax:
-		start = extreme(x.t, true)
-	case op.ReduceMin:
-		start = extreme(x.t, false)
-	case op.ReduceLogSumExp:
+	fold := n.Op.Fold
+	if fold == nil {
 		f.logSumExp(x, y, yi, inner)
 		f.closeTo(1)
 		return nil
+	}
+	start := fmt.Sprint(fold.Start)
+	if math.IsInf(fold.Start, 0) {
+		start = extreme(x.t, fold.Start < 0)
 	}
 	f.line("%s acc = %s;", c.wide(), start)
 	depth := f.depth
 	xi := inner()
 	f.line("const %s v = %s;", c.wide(), load(x, xi))
-	f.line("acc = %s;", r.add[c])
+	f.line("acc = %s;", kernel.Written(ofClass(fold.Step, c), nil, "acc", "v"))
 	f.closeTo(depth)
 	done := "acc"
-	switch {
-	case r.done != nil:
-		done = r.done[c]
-	case n.Op == op.ReduceMean && c == floating:
+	switch form := ofClass(fold.Finish, c); {
+	case form != "":
+		done = kernel.Written(form, nil, "acc")
+	case n.Op.Spread == ir.Averages && c == floating:
 		done = fmt.Sprintf("acc / %d.0", count)
-	case n.Op == op.ReduceMean:
+	case n.Op.Spread == ir.Averages:
 		done = fmt.Sprintf("acc / %d", max(count, 1))
 	}
 	f.store(y, yi, done)
@@ -301,7 +267,8 @@ func topK(f *fn) error {
 
 func reduceRows() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		row("reduce", "reductions over axes, any element type", reduction, nil, keys(reducers)...),
+		row("reduce", "reductions over axes, any element type", reduction, nil,
+			kernel.Where(func(d *ir.OpDef) bool { return d.Pattern == ir.Reduce })...),
 		row("arg", "position of an extremum, any element type", arg, nil, op.ArgMax, op.ArgMin),
 		row("running", "running sums and products, any element type", running, nil, op.CumSum, op.CumProd),
 		row("topk", "largest or smallest elements, any element type", topK, nil, op.TopK),

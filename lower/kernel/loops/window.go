@@ -254,14 +254,13 @@ func unpool(f *fn) error {
 }
 
 func windowRows() []*kernel.Kernel {
-	notQuantised := []*ir.OpDef{op.MaxPool, op.GlobalMaxPool, op.AveragePool, op.GlobalAveragePool, op.LpPool,
-		op.GlobalLpPool}
 	return []*kernel.Kernel{
 		row("conv", "convolution in 1 to 3 dimensions, any float type; of 8-bit integers with zero points", convolution,
 			nil, op.Conv, op.ConvInteger),
 		row("conv_transpose", "transposed convolution in 1 to 3 dimensions, any float type", transposed, nil,
 			op.ConvTranspose),
-		row("pool", "pooling in 1 to 3 dimensions, any element type, with indices", pool, nil, notQuantised...),
+		row("pool", "pooling in 1 to 3 dimensions, any element type, with indices", pool, nil,
+			kernel.Where(func(d *ir.OpDef) bool { return d.Window.Pools() })...),
 		row("max_unpool", "inverse of maximum pooling by indices, any element type", unpool, nil, op.MaxUnpool),
 	}
 }

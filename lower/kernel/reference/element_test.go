@@ -9,11 +9,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
@@ -39,21 +41,34 @@ func TestElementForms(t *testing.T) {
 	var forms []form
 	var src bytes.Buffer
 	fmt.Fprint(&src, "#include <stdio.h>\n#include \"nncc_element_f32.h\"\n#include \"nncc_loops.h\"\nint "+
-		"main(void)\n{\n    float in;\n    double y;\n")
-	fmt.Fprint(&src, "    while (fread(&in, sizeof in, 1, stdin) == 1) {\n")
+		"main(void)\n{\n    float in[2];\n    double y;\n")
+	fmt.Fprint(&src, "    while (fread(in, sizeof in, 1, stdin) == 1) {\n")
+	pairs := 0
 	for _, d := range op.All() {
-		if d.C == nil || d.Scalar == nil || d.Quant != ir.QFloat {
+		form1, names := d.C, []string{"x"}
+		if d.Pair != nil && d != op.Mean { // of Mean, it is the sum
+			form1, names = d.Pair, []string{"a", "b"}
+			pairs++
+		}
+		if form1 == nil || len(names) == 1 && (d.Scalar == nil || d.Quant != ir.QFloat) || d.Quant == ir.QNone {
 			continue
 		}
 		for _, n := range variants(d) {
 			attr := func(name string) string { return fmt.Sprintf("((t)%.17g)", n.Float(name)) }
-			c := n.Op.C(n)
-			fmt.Fprintf(&src, "        { typedef float t; const t x = in; y = (t)(%s); fwrite(&y, sizeof y, 1, "+
-				"stdout); }\n", kernel.Written(kernel.Float32(c), "x", attr))
-			fmt.Fprintf(&src, "        { typedef double t; const t x = in; y = (t)(%s); fwrite(&y, sizeof y, 1, "+
-				"stdout); }\n", kernel.Written(c.F64, "x", attr))
-			forms = append(forms, form{n, true}, form{n, false})
+			c := form1(n)
+			for _, f := range []struct{ ctype, text string }{{"float", kernel.Float32(c)}, {"double", c.F64}} {
+				fmt.Fprintf(&src, "        { typedef %s t;\n", f.ctype)
+				for i, x := range names {
+					fmt.Fprintf(&src, "            const t %s = in[%d];\n", x, i)
+				}
+				fmt.Fprintf(&src, "            y = (t)(%s);\n            fwrite(&y, sizeof y, 1, stdout); }\n",
+					kernel.Written(f.text, attr))
+				forms = append(forms, form{n, f.ctype == "float"})
+			}
 		}
+	}
+	if pairs < 15 {
+		t.Errorf("%d operators of two operands", pairs)
 	}
 	src.WriteString("    }\n    return 0;\n}\n")
 	dir := t.TempDir()
@@ -77,7 +92,10 @@ func TestElementForms(t *testing.T) {
 	if msg, err := exec.Command(cc, append(args, "-lm")...).CombinedOutput(); err != nil {
 		t.Fatalf("cc: %v\n%s", err, msg)
 	}
-	xs := arguments()
+	var xs [][2]float32
+	for i, all := 0, arguments(); i < len(all); i++ {
+		xs = append(xs, [2]float32{all[i], all[(7*i+3)%len(all)]}, [2]float32{all[i], all[i]})
+	}
 	var in, out bytes.Buffer
 	binary.Write(&in, binary.LittleEndian, xs)
 	cmd := exec.Command(exe)
@@ -92,9 +110,9 @@ func TestElementForms(t *testing.T) {
 			if err := binary.Read(&out, binary.LittleEndian, &got); err != nil {
 				t.Fatal(err)
 			}
-			want, tol := f.n.Op.Scalar(f.n, float64(x)), 1e-12
+			want, tol := inGo(t, f.n, f.float, x), 1e-12
 			if f.float {
-				want, tol = float64(float32(want)), 2e-6
+				tol = 2e-6
 			}
 			ok := got == want || got != got && want != want || math.Abs(got-want) <= tol*math.Abs(want)+tol/6
 			if !ok && !failed[f.n] {
@@ -105,12 +123,37 @@ func TestElementForms(t *testing.T) {
 	}
 }
 
+// inGo is what the interpreter computes of one number, or of two.
+func inGo(t *testing.T, n *ir.Node, float bool, x [2]float32) float64 {
+	t.Helper()
+	if n.Op.Scalar != nil {
+		y := n.Op.Scalar(n, float64(x[0]))
+		if float {
+			y = float64(float32(y))
+		}
+		return y
+	}
+	var in []*tensor.Dense
+	for _, v := range x {
+		d := tensor.Of([]int{1}, []float64{float64(v)})
+		if float {
+			d = d.Cast(tensor.F32)
+		}
+		in = append(in, d)
+	}
+	y, err := n.Op.Eval(n, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y[0].Float(0)
+}
+
 // variants are nodes of an operator with its default attributes, others, and
 // every value of an attribute that is a choice.
 func variants(d *ir.OpDef) []*ir.Node {
 	plain, other := &ir.Node{Op: d}, &ir.Node{Op: d}
 	for i, a := range d.Attrs {
-		if a.Kind == ir.AttrFloat {
+		if a.Kind == ir.AttrFloat && !strings.HasPrefix(a.Name, "act_") { // forms are without activations
 			other.SetAttr(a.Name, ir.Float(0.375+0.25*float32(i)))
 		}
 	}

@@ -130,7 +130,7 @@ var curveRow = &kernel.Kernel{
 // CMSIS-NN's kernels on expanded operands, others by their definition.
 var pair16Row = &kernel.Kernel{
 	Name: "nncc_binary_s16", Library: "nncc", Doc: "two int16 tensors with broadcasting",
-	Ops: []*ir.OpDef{op.Add, op.Sub, op.Mul, op.Div, op.Min, op.Max, op.PRelu},
+	Ops: kernel.Where(func(d *ir.OpDef) bool { _, ok := binaryOps[d]; return ok }),
 	Rules: rules("NNCC-PAIR-S16", nonEmpty, rankUpTo(maxDims), int16s(),
 		cond{"two inputs", func(n *kernel.Node) string {
 			if len(n.In) != 2 {
@@ -144,12 +144,6 @@ var pair16Row = &kernel.Kernel{
 			return l.expanded()
 		}
 		f, ok := binaryOps[n.Op]
-		switch n.Op {
-		case op.Add:
-			f, ok = qref.BinaryAdd, true
-		case op.Mul:
-			f, ok = qref.BinaryMul, true
-		}
 		if !ok {
 			panic(bug.Errorf("no function of nncc_binary_s16 for %s", n.Op.Name))
 		}

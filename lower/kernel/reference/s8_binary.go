@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -59,13 +60,15 @@ func lowerConst(n *kernel.Node) *call.Lowered {
 	return l.low
 }
 
-// pairOps are operators on two int8 tensors.
-var pairOps = []*ir.OpDef{op.Add, op.Sub, op.Mul, op.Div, op.Pow, op.PRelu, op.Min, op.Max, op.Sum, op.Mean,
-	op.Equal, op.Less, op.LessOrEqual, op.Greater, op.GreaterOrEqual}
+// pairOps are operators on two int8 tensors: a remainder is no function of 64 KB.
+var pairOps = kernel.Where(func(d *ir.OpDef) bool { return isPair(d) && d != op.Mod })
 
-// binaryOps are the functions of nncc_binary_s8.
-var binaryOps = map[*ir.OpDef]qref.BinaryOp{op.Sub: qref.BinarySub, op.Div: qref.BinaryDiv, op.Min: qref.BinaryMin,
-	op.Max: qref.BinaryMax, op.PRelu: qref.BinaryPRelu}
+// isPair reports operators on two tensors that stand for reals.
+func isPair(d *ir.OpDef) bool { return d.Pair != nil && d.Quant != ir.QNone }
+
+// binaryOps are the functions of nncc_binary_s8 and nncc_binary_s16.
+var binaryOps = map[*ir.OpDef]qref.BinaryOp{op.Add: qref.BinaryAdd, op.Sub: qref.BinarySub, op.Mul: qref.BinaryMul,
+	op.Div: qref.BinaryDiv, op.Min: qref.BinaryMin, op.Max: qref.BinaryMax, op.PRelu: qref.BinaryPRelu}
 
 // pairRow computes two int8 tensors with broadcasting by the cheapest kernel
 // that is proven right for all pairs of values.
@@ -142,7 +145,8 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 		l.call("nncc_div_s8", p, a.arg, b.arg, blob("reciprocal", tensor.Of([]int{256}, r[:])), y)
 		return l.low
 	}
-	if f, ok := binaryOps[n.Op]; ok && sameBinary(n.Node, f, pairs, lo, hi) {
+	// sums and products have kernels and tables of their own
+	if f, ok := binaryOps[n.Op]; ok && n.Op != op.Add && n.Op != op.Mul && sameBinary(n.Node, f, pairs, lo, hi) {
 		l.binary(f, space, clamp, a.arg, b.arg, y)
 		return l.low
 	}
@@ -207,12 +211,13 @@ func sumTables(n *ir.Node, pairs []byte, lo, hi int32) *qref.SumTables {
 		linear(1, -1, 0, less)
 	case op.GreaterOrEqual:
 		linear(1, -1, 1, less)
-	case op.Sub, op.Add, op.Sum, op.Mean:
-		out := qp(n.Out[0].Type)
-		k := map[*ir.OpDef][2]float64{op.Sub: {1, -1}, op.Add: {1, 1}, op.Sum: {1, 1}, op.Mean: {0.5, 0.5}}[n.Op]
-		linear(k[0], k[1], float64(out.Zero), float64(out.Scale))
 	default:
-		return nil
+		ka, kb, ok := coefficients(n.Op)
+		if !ok {
+			return nil
+		}
+		out := qp(n.Out[0].Type)
+		linear(ka, kb, float64(out.Zero), float64(out.Scale))
 	}
 	t, ok := qref.BuildSum(partA, partB, lo, hi,
 		func(x, y int32) int32 { return int32(int8(pairs[int(uint8(x))<<8|int(uint8(y))])) })
@@ -220,6 +225,24 @@ func sumTables(n *ir.Node, pairs []byte, lo, hi int32) *qref.SumTables {
 		return nil
 	}
 	return t
+}
+
+// coefficients are those of an operator that is ka*a + kb*b; ok is false for others.
+func coefficients(d *ir.OpDef) (ka, kb float64, ok bool) {
+	at := func(a, b float64) float64 {
+		y, err := d.Eval(&ir.Node{Op: d}, []*tensor.Dense{tensor.Of(nil, []float64{a}), tensor.Of(nil, []float64{b})})
+		if err != nil {
+			return math.NaN()
+		}
+		return y[0].Float(0)
+	}
+	ka, kb = at(1, 0), at(0, 1)
+	for _, x := range [][2]float64{{0, 0}, {2, 3}, {-2, 3}, {3, -2}, {-1, -4}} {
+		if at(x[0], x[1]) != ka*x[0]+kb*x[1] {
+			return 0, 0, false
+		}
+	}
+	return ka, kb, true
 }
 
 // everyPair is the iteration space of all pairs of bit patterns, and both operands.

@@ -14,8 +14,7 @@ import (
 
 // constOps are element-wise operators with two inputs, one of which may be a
 // constant of several values.
-var constOps = []*ir.OpDef{op.Add, op.Sub, op.Mul, op.Div, op.Pow, op.PRelu, op.Min, op.Max, op.Sum, op.Mean, op.Mod,
-	op.Equal, op.Less, op.LessOrEqual, op.Greater, op.GreaterOrEqual}
+var constOps = kernel.Where(isPair)
 
 // channelDim is the dimension along which the constants of a node vary: 1, or
 // the last one. -1 and a reason where they vary along others.

@@ -42,7 +42,7 @@ func (l *lowering) element(n *ir.Node, count int, x, y call.Arg) {
 	for _, a := range kernel.AttrsOf(form) {
 		params, args = append(params, "float "+a), append(args, f32(n.Float(a)))
 	}
-	v := kernel.Written(form, "v", func(a string) string { return a })
+	v := kernel.Written(form, func(a string) string { return a }, "v")
 	l.low.Calls = append(l.low.Calls, call.Call{Args: args, Code: &call.Code{
 		Hint: kernel.Snake(n.Op.Name), Params: params, Headers: []string{"nncc_element_f32.h"},
 		Body: "    for (int32_t i = 0; i < count; i++) {\n        const float v = x[i];\n\n        y[i] = " + v +

@@ -89,7 +89,7 @@ func viewKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
 		{
 			Name: "view", Library: "nncc", Doc: "other shape of the same bytes: no code",
-			Ops:    []*ir.OpDef{op.Reshape, op.Flatten, op.Squeeze, op.Unsqueeze},
+			Ops:    kernel.Where(func(d *ir.OpDef) bool { return d.View == ir.Reshaped }),
 			Rules:  rules("NNCC-RESHAPE", sameData, constant(1)),
 			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.ViewReshape} }, Lower: plain,
 		},
