@@ -166,6 +166,9 @@ type OpDef struct {
 	// apart from limits: exact on int16 values, where other functions are
 	// interpolated (see Curve).
 	Straight bool
+	// Slopes are the factors of the two operands whose weighted sum an
+	// element-wise operator is, or compares with 0; nil: it is something else.
+	Slopes []float64
 	// Boundary operators stand between reals and the integers that hold them.
 	Boundary bool
 	// Converts marks identities on reals that change how these are held: the

@@ -165,9 +165,9 @@ func binaryArith(name, doc string, k arithKind, quant ir.QuantKind,
 // The four operations. Quantised Add and Mul are CMSIS-NN's kernels; Sub and
 // Div follow the float64 rule.
 var (
-	Add = binaryArith("Add", "a + b with broadcasting", kAdd, ir.QInt, evalAddQ)
+	Add = slopes(binaryArith("Add", "a + b with broadcasting", kAdd, ir.QInt, evalAddQ), 1, 1)
 	Mul = binaryArith("Mul", "a * b with broadcasting", kMul, ir.QInt, evalMulQ)
-	Sub = binaryArith("Sub", "a - b with broadcasting", kSub, ir.QFloat, evalActQ)
+	Sub = slopes(binaryArith("Sub", "a - b with broadcasting", kSub, ir.QFloat, evalActQ), 1, -1)
 	Div = binaryArith("Div", "a / b with broadcasting; integers truncate", kDiv, ir.QFloat, evalActQ)
 )
 
@@ -204,14 +204,15 @@ func foldInputs(n *ir.Node, k arithKind, in []*tensor.Dense) (*tensor.Dense, err
 var (
 	Min = foldArith("Min", "least of any number of broadcast inputs", kMin, numTypes, ir.QInt, evalMinMaxQ(kMin))
 	Max = foldArith("Max", "greatest of any number of broadcast inputs", kMax, numTypes, ir.QInt, evalMinMaxQ(kMax))
-	Sum = foldArith("Sum", "sum of any number of broadcast inputs", kAdd, floatTypes, ir.QFloat, nil)
+	Sum = slopes(foldArith("Sum", "sum of any number of broadcast inputs", kAdd, floatTypes, ir.QFloat, nil), 1, 1)
 )
 
 // Mean is the average of any number of broadcast inputs.
 var Mean = def(ir.OpDef{
 	Name: "Mean", Doc: "mean of any number of broadcast inputs", MinIn: 1, MaxIn: -1, Pattern: ir.Broadcast,
 	Infer: inferBinary(floatTypes), Commutes: true, Monotone: true, Spread: ir.Averages, Finite: true,
-	Pair: ir.CForm{F64: "a + b"}.Fixed(), // divided by their number at the end
+	Pair:   ir.CForm{F64: "a + b"}.Fixed(), // divided by their number at the end
+	Slopes: []float64{0.5, 0.5},            // of two inputs
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		y, err := foldInputs(n, kAdd, in)
 		if err != nil {

@@ -50,15 +50,18 @@ func compareLoop[T cmp.Ordered](f func(c int, nan bool) bool) func(y []bool, a, 
 	}
 }
 
+// ordered is a comparison of numbers: nothing is less or greater than NaN.
+func ordered(name, doc, c string, holds func(c int) bool) *ir.OpDef {
+	return compareOp(name, doc, c, numTypes, func(c int, nan bool) bool { return holds(c) && !nan })
+}
+
 // The comparisons.
 var (
-	Equal       = compareOp("Equal", "a = b", "==", anyTypes, func(c int, nan bool) bool { return c == 0 && !nan })
-	Less        = compareOp("Less", "a < b", "<", numTypes, func(c int, nan bool) bool { return c < 0 && !nan })
-	LessOrEqual = compareOp("LessOrEqual", "a <= b", "<=", numTypes,
-		func(c int, nan bool) bool { return c <= 0 && !nan })
-	Greater        = compareOp("Greater", "a > b", ">", numTypes, func(c int, nan bool) bool { return c > 0 && !nan })
-	GreaterOrEqual = compareOp("GreaterOrEqual", "a >= b", ">=", numTypes,
-		func(c int, nan bool) bool { return c >= 0 && !nan })
+	Equal          = compareOp("Equal", "a = b", "==", anyTypes, func(c int, nan bool) bool { return c == 0 && !nan })
+	Less           = slopes(ordered("Less", "a < b", "<", func(c int) bool { return c < 0 }), -1, 1)
+	LessOrEqual    = slopes(ordered("LessOrEqual", "a <= b", "<=", func(c int) bool { return c <= 0 }), -1, 1)
+	Greater        = slopes(ordered("Greater", "a > b", ">", func(c int) bool { return c > 0 }), 1, -1)
+	GreaterOrEqual = slopes(ordered("GreaterOrEqual", "a >= b", ">=", func(c int) bool { return c >= 0 }), 1, -1)
 )
 
 // Where takes elements from X where the condition holds and from Y elsewhere.

@@ -3,6 +3,7 @@ package qref
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -76,7 +77,8 @@ func ownProtos(t testing.TB) []proto {
 			p := proto{status: m[1] == "nncc_status", name: m[2], header: f}
 			for a := range strings.SplitSeq(m[3], ",") {
 				a = strings.TrimSpace(a)
-				p.args = append(p.args, strings.TrimSpace(a[:strings.LastIndex(a, "*")+1]))
+				typ := strings.TrimSpace(a[:strings.LastIndex(a, "*")+1])
+				p.args = append(p.args, cmp.Or(typ, "int32_t)*(const int32_t *")) // what is no pointer is a number
 			}
 			out = append(out, p)
 		}

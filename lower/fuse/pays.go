@@ -31,7 +31,13 @@ func (r rate) on(isa string) float64 {
 
 // alone are the prices of functions that compute a node by themselves.
 var alone = map[string]rate{
-	"nncc_lut_s8":                    {9, 9, 0.25},
+	"nncc_lut_s8":                    {3.5, 3.5, 0.25},
+	"nncc_pair_linear_s8":            {15, 8.3, 2.3},
+	"nncc_pair_mul_s8":               {40, 12.3, 2.3},
+	"nncc_pair_ratio_s8":             {40, 9.3, 2.5},
+	"nncc_pair_max_s8":               {8, 1.8, 0.3},
+	"nncc_pair_min_s8":               {8, 1.8, 0.3},
+	"nncc_pairs_s8":                  {30, 12, 3},
 	"nncc_helium_add_linear_s8":      {0, 0, 2.3},
 	"nncc_helium_add_linear_away_s8": {0, 0, 2.7},
 	"nncc_dsp_add_s8":                {0, 12, 0},

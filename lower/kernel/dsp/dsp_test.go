@@ -88,6 +88,8 @@ func recurrent(b *kerneltest.Writer) { b.LSTM(b.In(1, 5), b.In(1, 2), b.In(1, 70
 
 func add(b *kerneltest.Writer) { b.Add(1, 1, 33, b.In(32, 40)) }
 
+func pair(b *kerneltest.Writer) { b.Pair() }
+
 func pool(kind string) func(b *kerneltest.Writer) {
 	return func(b *kerneltest.Writer) {
 		rank := b.One(1, 2, 2)
@@ -113,8 +115,8 @@ var generators = []struct {
 	{"nncc_dsp_convolve_s8", conv}, {"nncc_dsp_convolve_s8", pointwise}, {"nncc_dsp_convolve_lut_s8", mapped},
 	{"nncc_dsp_convolve_add_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise},
 	{"nncc_dsp_depthwise_s8", depthwise3x3},
-	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent}, {"nncc_dsp_add_s8", add},
-	{"nncc_dsp_avg_pool_s8", pool("AveragePool")},
+	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent}, {"nncc_pairs_s8", pair},
+	{"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")},
 	{"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout},
 }
@@ -174,5 +176,25 @@ func TestBoards(t *testing.T) {
 			each(t, testenv.Count(t, 12), opt,
 				func(t *testing.T, m *kerneltest.Guarded) { m.RunBoard(t, spec, run.BuildOptions{}) })
 		})
+	}
+}
+
+// TestPairs runs operators with broadcasting, on the board that NNCC_BOARDS names, too.
+func TestPairs(t *testing.T) {
+	const program = 40
+	for _, name := range testenv.Boards("cortex-m4", "cortex-m0plus") {
+		spec, err := boards.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}
+		for n, seed := testenv.Count(t, program), uint64(1); n > 0; n, seed = n-program, seed+1 {
+			b := kerneltest.NewWriter(seed)
+			for range min(n, program) {
+				b.Pair()
+			}
+			m := kerneltest.Guard(t, b.Graph(t), table, opt, seed)
+			m.RunBoard(t, spec, run.BuildOptions{})
+		}
 	}
 }

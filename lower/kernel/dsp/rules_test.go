@@ -45,6 +45,8 @@ var refused = []kerneltest.Refused{
 	{"DSP-FC-04", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:1,0.3:0) = rand 1\n%o : i8[2,3] O = " +
 		"Gemm(%x, %w)"},
 	{"DSP-FC-06", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(0.01:3) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)"},
+	{"DSP-PAIR-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Mul(%x, %y)"},
+	{"DSP-PAIR-02", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] q(0.0000001:0) = Mul(%x, %y)"},
 	{"DSP-ADD-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Add(%x, %y)"},
 	{"DSP-ADD-02", "in %x : i8[40,40] A\nin %y : i8[40] W\n%o : i8[40,40] O = Add(%x, %y)"},
 	{"DSP-ADD-03", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] O = Add(%x, %y)"},

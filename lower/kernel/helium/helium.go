@@ -13,7 +13,7 @@ const Library = "nncc-helium"
 
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = []*kernel.Kernel{conv, transposedConv, patches, depthwise3x3, depthwise, fullyConnected, avgPool, maxPool,
-	add, transpose, softmax, mapped, residual, lstm}
+	add, pairs, transpose, softmax, mapped, residual, lstm}
 
 // onHelium keeps the rows to the cores that they are written for.
 func onHelium(code string) kernel.Rule {

@@ -316,6 +316,29 @@ func recurrent(b *builder) {
 	b.Written(func(w *kerneltest.Writer) { w.LSTM(w.In(1, 5), w.In(1, 2), w.In(1, 70), w.In(1, 40)) })
 }
 
+func pair(b *builder) { b.Written(func(w *kerneltest.Writer) { w.Pair() }) }
+
+// TestPairs runs operators with broadcasting, on the host and the board.
+func TestPairs(t *testing.T) {
+	spec, err := boards.Load("cortex-m55")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const program = 60
+	for n, seed := testenv.Count(t, program), uint64(1); n > 0; n, seed = n-program, seed+1 {
+		w := kerneltest.NewWriter(seed)
+		for range min(n, program) {
+			w.Pair()
+		}
+		m := kerneltest.Guard(t, w.Graph(t), table, kernel.Options{Core: core}, seed)
+		if seed == 1 {
+			t.Logf("layers by row: %v", m.Rows)
+			m.RunHost(t)
+		}
+		m.RunBoard(t, spec, run.BuildOptions{})
+	}
+}
+
 // generators are all rows with what makes layers for them.
 var generators = []struct {
 	row   string
@@ -326,7 +349,8 @@ var generators = []struct {
 	{"nncc_helium_depthwise_s8", depthwise},
 	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_matmul_1row_s8", gemm},
 	{"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
-	{"nncc_helium_add_s8", add}, {"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
+	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair},
+	{"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
 	{"nncc_helium_lstm_s8", recurrent},
 	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
 }

@@ -82,6 +82,8 @@ var refused = []kerneltest.Refused{
 	{"HELIUM-ADD-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Add(%x, %y)"},
 	{"HELIUM-ADD-02", "in %x : i8[40,40] A\nin %y : i8[40] W\n%o : i8[40,40] O = Add(%x, %y)"},
 	{"HELIUM-ADD-03", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] q(0.0000001:0) = Add(%x, %y)"},
+	{"HELIUM-PAIR-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Mul(%x, %y)"},
+	{"HELIUM-PAIR-02", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] q(0.0000001:0) = Mul(%x, %y)"},
 	{"HELIUM-AVG-01", "in %x : f32[1,2,5,5]\n%o = AveragePool(%x) {kernel_shape=[2,2]}"},
 	{"HELIUM-AVG-02", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,4] O = AveragePool(%x) {kernel_shape=[2,2]}"},
 	{"HELIUM-AVG-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = AveragePool(%x) {kernel_shape=[2,2,2]}"},

@@ -13,67 +13,21 @@ import (
 )
 
 // operand is an input as a kernel with broadcasting reads it.
-type operand struct {
-	arg     call.Arg
-	strides []int // along the dimensions of the output in memory order; 0: repeated
-	whole   bool  // lies in memory element by element as the output does
-}
+type operand = kernel.Operand
 
-// broadcast is input i under broadcasting to the type of the output. Constants
-// are re-laid in the memory order of the output.
-func (l *lowering) broadcast(i int, out ir.Type) operand {
-	v := l.n.In[i]
-	order := out.OrderOrIdentity()
-	shape := padLeft(v.Type.Shape, out.Rank())
-	var o operand
-	if v.Const != nil {
-		d := arrange(v.Const, shape, order)
-		o.arg, o.strides = blob("const", d), tensor.Strides(d.Shape)
-	} else {
-		t := v.Type.WithShape(shape)
-		if v.Type.Rank() == out.Rank() {
-			t.Order = v.Type.Order
-		}
-		o.arg, o.strides = l.in(i), permuted(strides(t), order)
-		o.whole = t.Elems() == out.Elems() && t.SameMemory(out.Order)
-	}
-	for k, d := range permuted(shape, order) {
-		if d == 1 {
-			o.strides[k] = 0
-		}
-	}
-	return o
-}
+// broadcast is input i under broadcasting to the type of the output.
+func (l *lowering) broadcast(i int, out ir.Type) operand { return kernel.Broadcast(l.n, i, out) }
 
-// bcast is the iteration space of operands a and b over the output: the fields
-// of nncc_bcast_params.
-func bcast(out ir.Type, a, b operand) call.Nested {
-	dims, st := merge(out.Phys(), a.strides, b.strides)
-	return call.Nested{Fields: append(ints("rank", len(dims)), list("dims", dims), list("a_stride", st[0]),
-		list("b_stride", st[1]))}
-}
+// bcast is the iteration space of operands a and b over the output.
+func bcast(out ir.Type, a, b operand) call.Nested { return kernel.BroadcastFields(out, a, b) }
 
 func bcastParams(out ir.Type, a, b operand) *call.Struct {
 	return params("nncc_bcast_params", bcast(out, a, b).Fields...)
 }
 
-// mayOverwrite offers the storage of inputs that lie like the output. It is
-// right only where a single call reads every input. An input that another one,
-// which is broadcast, may be a part of must stay: its elements are read again.
+// mayOverwrite offers the storage of inputs that lie like the output.
 func (l *lowering) mayOverwrite(ops ...operand) {
-	for i, o := range ops {
-		v := l.n.In[i]
-		if !o.whole || v.Const != nil || v.Type.Bytes() != l.n.Out[0].Type.Bytes() {
-			continue
-		}
-		safe := true
-		for k, w := range l.n.In[:len(ops)] {
-			safe = safe && (ops[k].whole || !kernel.MayShare(v, w))
-		}
-		if safe {
-			l.inPlace(i)
-		}
-	}
+	l.low.InPlace = append(l.low.InPlace, kernel.MayOverwrite(l.n, ops...)...)
 }
 
 // clampF32 applies the absorbed activation of a float32 node to output 0.
@@ -93,7 +47,7 @@ func hasAct(n *ir.Node) bool {
 // outputOperand is output 0 as an operand of a further call.
 func (l *lowering) outputOperand() operand {
 	t := l.n.Out[0].Type
-	return operand{arg: l.out(0), strides: tensor.Strides(t.Phys()), whole: true}
+	return operand{Arg: l.out(0), Strides: tensor.Strides(t.Phys()), Whole: true}
 }
 
 // fold chains a kernel over all inputs: y = f(in 0, in 1), y = f(y, in 2), ...
@@ -101,13 +55,13 @@ func (l *lowering) fold(fn string) {
 	out := l.n.Out[0].Type
 	acc := l.broadcast(0, out)
 	if len(l.n.In) == 1 {
-		dims, st := out.Phys(), acc.strides
-		l.move(move{elem: out.DType.Size(), dims: dims, x: st, y: tensor.Strides(dims)}, acc.arg, l.out(0))
+		dims, st := out.Phys(), acc.Strides
+		l.move(move{elem: out.DType.Size(), dims: dims, x: st, y: tensor.Strides(dims)}, acc.Arg, l.out(0))
 		return
 	}
 	for i := 1; i < len(l.n.In); i++ {
 		b := l.broadcast(i, out)
-		l.call(fn, bcastParams(out, acc, b), acc.arg, b.arg, l.out(0))
+		l.call(fn, bcastParams(out, acc, b), acc.Arg, b.Arg, l.out(0))
 		if len(l.n.In) == 2 {
 			l.mayOverwrite(acc, b)
 		}
@@ -126,9 +80,9 @@ func binaryF32(fn, code, doc string, conds []cond, ops ...*ir.OpDef) *kernel.Ker
 			l := start(n.Node, fn)
 			l.fold(fn)
 			if n.Op == op.Mean {
-				y, k := l.outputOperand(), operand{arg: f32Blob("const", []float32{float32(len(n.In))}),
-					strides: make([]int, n.Out[0].Type.Rank())}
-				l.call("nncc_div_f32", bcastParams(n.Out[0].Type, y, k), y.arg, k.arg, l.out(0))
+				y, k := l.outputOperand(), operand{Arg: f32Blob("const", []float32{float32(len(n.In))}),
+					Strides: make([]int, n.Out[0].Type.Rank())}
+				l.call("nncc_div_f32", bcastParams(n.Out[0].Type, y, k), y.Arg, k.Arg, l.out(0))
 			}
 			if hasAct(n.Node) {
 				l.clampF32()
@@ -148,7 +102,7 @@ func compareRow(fn, code, doc string, d tensor.DType, ops ...*ir.OpDef) *kernel.
 			l := start(n.Node, fn)
 			out := n.Out[0].Type
 			a, b := l.broadcast(0, out), l.broadcast(1, out)
-			l.call(fn, bcastParams(out, a, b), a.arg, b.arg, l.out(0))
+			l.call(fn, bcastParams(out, a, b), a.Arg, b.Arg, l.out(0))
 			l.mayOverwrite(a, b)
 			return l.low
 		},
@@ -209,10 +163,10 @@ var whereRow = &kernel.Kernel{
 		l := start(n.Node, "nncc_where")
 		out := n.Out[0].Type
 		c, a, b := l.broadcast(0, out), l.broadcast(1, out), l.broadcast(2, out)
-		dims, st := merge(out.Phys(), c.strides, a.strides, b.strides)
+		dims, st := merge(out.Phys(), c.Strides, a.Strides, b.Strides)
 		f := append(ints("elem", out.DType.Size(), "rank", len(dims)), list("dims", dims),
 			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
-		l.call("nncc_where", params("nncc_where_params", f...), c.arg, bytesOf(a.arg), bytesOf(b.arg),
+		l.call("nncc_where", params("nncc_where_params", f...), c.Arg, bytesOf(a.Arg), bytesOf(b.Arg),
 			bytesOf(l.out(0)))
 		return l.low
 	},

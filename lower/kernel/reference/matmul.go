@@ -203,10 +203,10 @@ var gemmRow = &kernel.Kernel{
 			if b := ir.AttrsOf[op.BetaAttr](n).Beta; b != 1 {
 				s := l.scratch(tensor.F32, out.Elems())
 				l.scale(out, c, b, s)
-				c = operand{arg: s, strides: tensor.Strides(out.Shape)}
+				c = operand{Arg: s, Strides: tensor.Strides(out.Shape)}
 			}
 			y := l.outputOperand()
-			l.call("nncc_add_f32", bcastParams(out, y, c), y.arg, c.arg, y.arg)
+			l.call("nncc_add_f32", bcastParams(out, y, c), y.Arg, c.Arg, y.Arg)
 		}
 		l.clampF32()
 		return l.low
@@ -215,6 +215,6 @@ var gemmRow = &kernel.Kernel{
 
 // scale is y = x * k over the output's space.
 func (l *lowering) scale(out ir.Type, x operand, k float32, y call.Arg) {
-	c := operand{arg: f32Blob("const", []float32{k}), strides: make([]int, out.Rank())}
-	l.call("nncc_mul_f32", bcastParams(out, x, c), x.arg, c.arg, y)
+	c := operand{Arg: f32Blob("const", []float32{k}), Strides: make([]int, out.Rank())}
+	l.call("nncc_mul_f32", bcastParams(out, x, c), x.Arg, c.Arg, y)
 }

@@ -207,12 +207,12 @@ func meanVariance(n *ir.Node) *call.Lowered {
 			st[i] = 0
 		}
 	}
-	mean := operand{arg: stat, strides: st}
+	mean := operand{Arg: stat, Strides: st}
 	x := l.broadcast(0, t)
 	y := l.outputOperand()
 	r := l.reduced(axes)
 	l.call("nncc_reduce_mean_f32", axisParams(r.outer, r.axis, r.inner), r.x, stat)
-	l.call("nncc_sub_f32", bcastParams(t, x, mean), x.arg, stat, l.out(0))
+	l.call("nncc_sub_f32", bcastParams(t, x, mean), x.Arg, stat, l.out(0))
 	// sum of squares of the centred values, which lie in the output now
 	r2 := l.reducedFrom(l.out(0), axes)
 	l.call("nncc_reduce_sum_square_f32", axisParams(r2.outer, r2.axis, r2.inner), r2.x, stat)

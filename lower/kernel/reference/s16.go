@@ -150,7 +150,7 @@ var pair16Row = &kernel.Kernel{
 		out := n.Out[0].Type
 		a, b := l.broadcast(0, out), l.broadcast(1, out)
 		l.mayOverwrite(a, b)
-		l.binaryBy("nncc_binary_s16", f, call.F("bcast", bcast(out, a, b)), clampFields(n.Node), a.arg, b.arg, l.out(0))
+		l.binaryBy("nncc_binary_s16", f, call.F("bcast", bcast(out, a, b)), clampFields(n.Node), a.Arg, b.Arg, l.out(0))
 		return l.low
 	},
 }

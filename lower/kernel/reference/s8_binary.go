@@ -53,8 +53,8 @@ func lowerConst(n *kernel.Node) *call.Lowered {
 	for i := range index {
 		index[i] = int(laid.Int(i))
 	}
-	l.table2(bcastParams(out, x, c), x.arg, rowNumbers(index), t.rows)
-	if x.whole {
+	l.table2(bcastParams(out, x, c), x.Arg, rowNumbers(index), t.rows)
+	if x.Whole {
 		l.inPlace(k)
 	}
 	return l.low
@@ -134,7 +134,7 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 	if t := sumTables(n.Node, pairs, lo, hi); t != nil {
 		l.low.Kernel = "nncc_sum_s8"
 		p := params("nncc_sum_s8_params", append([]call.Field{space, call.FI("shift", int(t.Shift))}, clamp...)...)
-		l.call("nncc_sum_s8", p, a.arg, b.arg, i32Blob("table", t.A[:]), i32Blob("table", t.B[:]), y)
+		l.call("nncc_sum_s8", p, a.Arg, b.Arg, i32Blob("table", t.A[:]), i32Blob("table", t.B[:]), y)
 		return l.low
 	}
 	if r := quotients(n.Node, pairs, lo, hi); r != nil {
@@ -142,12 +142,12 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 		p := params("nncc_div_s8_params",
 			append([]call.Field{space, call.FI("a_zero", zeroIn(n.Node)), call.FI("out_zero", zeroOut(n.Node))},
 				clamp...)...)
-		l.call("nncc_div_s8", p, a.arg, b.arg, blob("reciprocal", tensor.Of([]int{256}, r[:])), y)
+		l.call("nncc_div_s8", p, a.Arg, b.Arg, blob("reciprocal", tensor.Of([]int{256}, r[:])), y)
 		return l.low
 	}
 	// sums and products have kernels and tables of their own
 	if f, ok := binaryOps[n.Op]; ok && n.Op != op.Add && n.Op != op.Mul && sameBinary(n.Node, f, pairs, lo, hi) {
-		l.binary(f, space, clamp, a.arg, b.arg, y)
+		l.binary(f, space, clamp, a.Arg, b.Arg, y)
 		return l.low
 	}
 	if isConst {
@@ -160,7 +160,7 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 			rows[q][v] = pairs[v<<8|q]
 		}
 	}
-	l.table2(bcastParams(out, a, b), a.arg, b.arg, rows)
+	l.table2(bcastParams(out, a, b), a.Arg, b.Arg, rows)
 	return l.low
 }
 
@@ -186,7 +186,7 @@ func (l *lowering) minMaxChain() *call.Lowered {
 	acc := l.broadcast(0, out)
 	for i := 1; i < len(l.n.In); i++ {
 		b := l.broadcast(i, out)
-		l.binary(binaryOps[l.n.Op], call.F("bcast", bcast(out, acc, b)), clampFields(l.n), acc.arg, b.arg, l.out(0))
+		l.binary(binaryOps[l.n.Op], call.F("bcast", bcast(out, acc, b)), clampFields(l.n), acc.Arg, b.Arg, l.out(0))
 		acc = l.outputOperand()
 	}
 	return l.low
@@ -307,18 +307,18 @@ func (l *lowering) expanded() *call.Lowered {
 	for i := range args {
 		o := l.broadcast(i, out)
 		dims := out.Phys()
-		m := move{elem: out.DType.Size(), dims: dims, x: o.strides, y: tensor.Strides(dims)}
+		m := move{elem: out.DType.Size(), dims: dims, x: o.Strides, y: tensor.Strides(dims)}
 		switch {
 		case n.In[i].Const != nil:
 			order := out.OrderOrIdentity()
 			c := broadcastConst(n.In[i].Const, out.Shape)
 			args[i] = blob("const", arrange(c, out.Shape, order))
-		case o.whole:
-			args[i] = o.arg
+		case o.Whole:
+			args[i] = o.Arg
 			l.inPlace(i)
 		default:
 			s := l.scratch(out.DType, out.Elems())
-			l.move(m, o.arg, s)
+			l.move(m, o.Arg, s)
 			args[i] = s
 		}
 	}

@@ -101,8 +101,8 @@ var notRow = &kernel.Kernel{
 // invert is output 0 = not x, for bool x.
 func (l *lowering) invert(x operand) {
 	out := l.n.Out[0].Type
-	one := operand{arg: blob("const", tensor.Of([]int{1}, []bool{true})), strides: make([]int, out.Rank())}
-	l.call("nncc_xor_bool", bcastParams(out, x, one), x.arg, one.arg, l.out(0))
+	one := operand{Arg: blob("const", tensor.Of([]int{1}, []bool{true})), Strides: make([]int, out.Rank())}
+	l.call("nncc_xor_bool", bcastParams(out, x, one), x.Arg, one.Arg, l.out(0))
 }
 
 // isNaNRow: what differs from itself.
@@ -112,7 +112,7 @@ var isNaNRow = &kernel.Kernel{
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_equal_f32")
 		x := l.broadcast(0, n.Out[0].Type)
-		l.call("nncc_equal_f32", bcastParams(n.Out[0].Type, x, x), x.arg, x.arg, l.out(0))
+		l.call("nncc_equal_f32", bcastParams(n.Out[0].Type, x, x), x.Arg, x.Arg, l.out(0))
 		l.invert(l.outputOperand())
 		return l.low
 	},
@@ -131,8 +131,8 @@ var clipRuntimeRow = &kernel.Kernel{
 			if i == 0 || n.Input(i) == nil {
 				continue
 			}
-			b := operand{arg: l.in(i), strides: make([]int, out.Rank())}
-			l.call(fn, bcastParams(out, x, b), x.arg, b.arg, l.out(0))
+			b := operand{Arg: l.in(i), Strides: make([]int, out.Rank())}
+			l.call(fn, bcastParams(out, x, b), x.Arg, b.Arg, l.out(0))
 			x = l.outputOperand()
 		}
 		return l.low

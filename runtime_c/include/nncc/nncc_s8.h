@@ -154,6 +154,46 @@ typedef struct
 /* The definition itself, in double: for what the kernels above cannot express. In place where not broadcast. */
 /* KERNELS(nncc_binary_s8) */
 
+/*
+ * Functions of two int8 rows, y[i] = f(a[i], b[i]) for i < n; form points to what each of them names. In place of
+ * either.
+ */
+typedef void nncc_pair_fn(const void *form, const int8_t *a, const int8_t *b, int8_t *y, int32_t n);
+
+/* clamp((a*u + b*v + c) >> shift), floor shift: Add, Sub, comparisons (lower/kernel/pack Linear). */
+typedef struct
+{
+    int32_t a, b, c, shift;
+    int32_t act_min, act_max;
+} nncc_pair_linear_s8_params;
+
+/*
+ * Mul: nncc_rq(u' * v', mult, -shift) + out_zero with the offset values u', v'; shift 1 to 22. narrow: the upper half
+ * of the first product may saturate at 16 bits without changing a result.
+ */
+typedef struct
+{
+    int32_t a_offset, b_offset;
+    int32_t mult, shift;
+    int32_t out_zero;
+    int32_t act_min, act_max;
+    int32_t narrow;
+} nncc_pair_mul_s8_params;
+
+/* clamp(out_zero + ((u - a_zero) * factor[v as a byte] + 2^22) >> 23): Div (lower/kernel/pack Ratio). */
+typedef struct
+{
+    int32_t a_zero, out_zero;
+    int32_t act_min, act_max;
+    int32_t factor[256];
+} nncc_pair_ratio_s8_params;
+
+/* The last ones are the larger and the smaller value: form is not read. */
+/* KERNELS(pair_s8) */
+
+/* fn over a broadcast. In place where the operand is not broadcast. */
+/* KERNELS(nncc_pairs_s8) */
+
 /* ---- convolution with weight zero points ----------------------------------------------------- */
 
 /*

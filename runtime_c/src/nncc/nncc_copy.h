@@ -1,4 +1,4 @@
-/* nncc_copy.h: copies and fills of bytes, inline: libraries' memcpy and memset are slow for what rows of tensors have. */
+/* nncc_copy.h: copies and fills of bytes, inline: memcpy and memset of libraries are slow for short rows. */
 #ifndef NNCC_COPY_H
 #define NNCC_COPY_H
 

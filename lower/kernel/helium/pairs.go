@@ -1,0 +1,20 @@
+package helium
+
+import (
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
+
+// pairs are operators on two int8 tensors with broadcasting, by functions of two
+// rows.
+var pairs = &kernel.Kernel{
+	Name: "nncc_pairs_s8", Library: Library, Doc: "two int8 tensors with broadcasting, by functions of two rows",
+	Ops: quantised.PairOps, Layout: kernel.SameLayout,
+	Rules: join(onHelium("HELIUM-PAIR-00"), quantised.PairRules("HELIUM-PAIR")),
+	Lower: func(n *kernel.Node) *call.Lowered {
+		low := quantised.LowerPair(n, quantised.Pairs.Must(n))
+		low.Library = Library
+		return low
+	},
+}

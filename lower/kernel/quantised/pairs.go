@@ -1,0 +1,227 @@
+package quantised
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/pack"
+)
+
+// Pair is an operator on two int8 values as a function of two rows in C.
+type Pair struct {
+	Func string
+	Form call.Arg // its first argument
+	// Swapped: the function's first row is the second operand.
+	Swapped bool
+}
+
+// PairOps are operators on two int8 tensors that may have a Pair.
+var PairOps = slices.Concat(op.Linear(), []*ir.OpDef{op.Mul, op.Div}, []*ir.OpDef{op.Min, op.Max})
+
+// Pairs is the Pair of a node, which gives what the interpreter computes for all
+// pairs of values.
+var Pairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
+	if why := pairTypes(n.Node); why != "" {
+		return nil, why
+	}
+	lo, hi := op.ActRange(n.Node, n.Out[0].Type)
+	switch n.Op {
+	case op.Mul:
+		return product(n.Node)
+	case op.Min, op.Max:
+		if !op.MinMaxKernel(n.Node) || lo != -128 || hi != 127 {
+			return nil, "operands and result differ in scale or zero point, or the result is clamped"
+		}
+		f := map[*ir.OpDef]string{op.Min: "nncc_pair_min_s8", op.Max: "nncc_pair_max_s8"}[n.Op]
+		return &Pair{Func: f, Form: call.Null{}}, ""
+	}
+	p := kernel.Memo(n.Options, pairKeyOf(n.Node), func(pairKey) *Pair { return search(n.Node) })
+	if p == nil {
+		return nil, "no linear function and no factors give the results of all pairs of values"
+	}
+	return p, ""
+})
+
+// pairTypes says what a node has that pairs of int8 values have not.
+func pairTypes(n *ir.Node) string {
+	if len(n.In) != 2 {
+		return fmt.Sprintf("%d operands, want 2", len(n.In))
+	}
+	for _, v := range n.In {
+		if s := NotInt8(v); s != "" {
+			return s
+		}
+	}
+	if t := n.Out[0].Type; t.DType != tensor.Bool {
+		return NotInt8(n.Out[0])
+	}
+	return ""
+}
+
+// pairKey is all that a searched Pair depends on.
+type pairKey struct {
+	op      *ir.OpDef
+	scales  [3]float32
+	zeros   [3]int32
+	lo, hi  int32
+	rounded int
+}
+
+func pairKeyOf(n *ir.Node) pairKey {
+	k := pairKey{op: n.Op, rounded: int(op.Rounding(n))}
+	for i, v := range []*ir.Value{n.In[0], n.In[1], n.Out[0]} {
+		if q := v.Type.Quant; q != nil {
+			k.scales[i], k.zeros[i] = q.Scale[0], q.Zero[0]
+		}
+	}
+	k.lo, k.hi = bounds(n)
+	return k
+}
+
+// bounds are those of the results, 0 and 1 of a bool.
+func bounds(n *ir.Node) (lo, hi int32) {
+	if n.Out[0].Type.DType == tensor.Bool {
+		return 0, 1
+	}
+	return op.ActRange(n, n.Out[0].Type)
+}
+
+// search looks for a form of the results that the interpreter gives.
+func search(n *ir.Node) *Pair {
+	want, err := pairResults(n)
+	if err != nil {
+		return nil
+	}
+	lo, hi := bounds(n)
+	clamp := call.Ints("act_min", int(lo), "act_max", int(hi))
+	a := n.In[0].Type.Quant
+	if n.Op == op.Div {
+		out := n.Out[0].Type.Quant
+		m, ok := want.Ratio(int64(a.Zero[0]), int64(out.Zero[0]), int8(lo), int8(hi))
+		if !ok {
+			return nil
+		}
+		factor := make([]int, 256)
+		for i := range factor { // by bit pattern
+			factor[i] = int(m[(i+128)&255])
+		}
+		f := append(call.Ints("a_zero", int(a.Zero[0]), "out_zero", int(out.Zero[0])), clamp...)
+		return &Pair{Func: "nncc_pair_ratio_s8", Form: &call.Struct{Type: "nncc_pair_ratio_s8_params",
+			Fields: append(f, call.F("factor", call.IntArray(factor)))}}
+	}
+	ra, rb := slopes(n)
+	l, ok := want.Linear(ra, rb, int8(lo), int8(hi))
+	if !ok {
+		return nil
+	}
+	return &Pair{Func: "nncc_pair_linear_s8", Form: &call.Struct{Type: "nncc_pair_linear_s8_params",
+		Fields: append(call.Ints("a", int(l.A), "b", int(l.B), "c", int(l.C), "shift", int(l.Shift)), clamp...)}}
+}
+
+// slopes are what a step of either operand is in steps of the result. The steps
+// of a comparison are as small as those of the operands.
+func slopes(n *ir.Node) (ra, rb float64) {
+	a, b := float64(n.In[0].Type.Quant.Scale[0]), float64(n.In[1].Type.Quant.Scale[0])
+	step := min(a, b)
+	if q := n.Out[0].Type.Quant; q != nil {
+		step = float64(q.Scale[0])
+	}
+	return n.Op.Slopes[0] * a / step, n.Op.Slopes[1] * b / step
+}
+
+// pairResults evaluates the node on all pairs of values.
+func pairResults(n *ir.Node) (*pack.Pairs, error) {
+	const size = 1 << 16
+	a, b := make([]int8, size), make([]int8, size)
+	for i := range size {
+		a[i], b[i] = int8(i>>8-128), int8(i&255-128)
+	}
+	y, err := kernel.Probe(n, []*tensor.Dense{tensor.Of([]int{size}, a), tensor.Of([]int{size}, b)}, []int{size})
+	if err != nil {
+		return nil, err
+	}
+	p := new(pack.Pairs)
+	for i, v := range y.Bytes() {
+		p[i>>8][i&255] = int8(v)
+	}
+	return p, nil
+}
+
+// maxPairShift leaves room for the zero point above the fractions of a product.
+const maxPairShift = 22
+
+// product is a multiplication as TensorFlow Lite rounds it.
+func product(n *ir.Node) (*Pair, string) {
+	p := op.MulParams(n)
+	shift := -p.Shift
+	if shift < 1 || shift > maxPairShift {
+		return nil, fmt.Sprintf("the product is requantised by a shift of %d to the right, want 1 to %d", shift,
+			maxPairShift)
+	}
+	// Beyond 16 bits of the first product, the result is clamped anyway, or there is nothing.
+	far := func(offset int32) int64 { return int64(max(offset+127, 128-offset)) }
+	peak := far(p.Offset1) * far(p.Offset2) * int64(p.Mult) >> 31
+	narrow := peak < 1<<15-1 || shift <= 15 &&
+		1<<15>>uint(shift)+p.OutputOffset > p.ActMax && p.OutputOffset-1<<15>>uint(shift) < p.ActMin
+	return &Pair{Func: "nncc_pair_mul_s8", Form: &call.Struct{Type: "nncc_pair_mul_s8_params",
+		Fields: call.Ints("a_offset", int(p.Offset1), "b_offset", int(p.Offset2), "mult", int(p.Mult),
+			"shift", int(shift), "out_zero", int(p.OutputOffset), "act_min", int(p.ActMin), "act_max", int(p.ActMax),
+			"narrow", bit(narrow))}}, ""
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// PairRules are the conditions on a node that a Pair computes.
+func PairRules(code string) []kernel.Rule {
+	return []kernel.Rule{
+		{Code: code + "-01", Doc: "two int8 operands with one scale each, at most 8 dimensions",
+			Check: func(n *kernel.Node) string {
+				if why := pairTypes(n.Node); why != "" {
+					return why
+				}
+				if r := n.Out[0].Type.Rank(); r > 8 {
+					return fmt.Sprintf("%d dimensions, want at most 8", r)
+				}
+				if slices.ContainsFunc(n.In, func(v *ir.Value) bool { return v.Const == nil }) {
+					return ""
+				}
+				return "both operands are constant"
+			}},
+		{Code: code + "-02", Doc: "a function of two rows gives the results of all pairs of values", Proof: true,
+			Check: Pairs.Why},
+	}
+}
+
+// LowerPair calls the node's Pair, directly where both operands lie like the
+// result.
+func LowerPair(n *kernel.Node, p *Pair) *call.Lowered {
+	out := n.Out[0].Type
+	a, b := kernel.Broadcast(n.Node, 0, out), kernel.Broadcast(n.Node, 1, out)
+	low := &call.Lowered{Kernel: p.Func, Unused: Constants(n.Node), InPlace: kernel.MayOverwrite(n.Node, a, b)}
+	if p.Swapped {
+		a, b = b, a
+	}
+	y := call.Out{CType: "int8_t"}
+	whole := func(o kernel.Operand) bool {
+		blob, ok := o.Arg.(*call.Blob)
+		return o.Whole || ok && len(blob.Data) == out.Elems()
+	}
+	if whole(a) && whole(b) {
+		low.Calls = []call.Call{{Func: p.Func, Args: []call.Arg{p.Form, a.Arg, b.Arg, y, call.I32(out.Elems())}}}
+		return low
+	}
+	space := &call.Struct{Type: "nncc_bcast_params", Fields: kernel.BroadcastFields(out, a, b).Fields}
+	low.Calls = []call.Call{{Func: "nncc_pairs_s8", Args: []call.Arg{space, p.Form, call.Func(p.Func), a.Arg, b.Arg, y}}}
+	low.Route = "nncc_pairs_s8"
+	return low
+}

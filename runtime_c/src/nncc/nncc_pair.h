@@ -1,0 +1,80 @@
+/* nncc_pair.h: what the functions of two int8 rows share. */
+#ifndef NNCC_PAIR_H
+#define NNCC_PAIR_H
+
+#include "nncc_s8.h"
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
+    !defined(__ARM_BIG_ENDIAN)
+#define NNCC_PAIR_MVE 1
+#else
+#define NNCC_PAIR_MVE 0
+#endif
+
+/* Limits to int8 in one instruction where there is one. */
+static inline int32_t nncc_pair_sat8(int32_t v)
+{
+#if defined(__thumb2__) && defined(__GNUC__)
+    int32_t r;
+
+    __asm("ssat %0, #8, %1" : "=r"(r) : "r"(v) : "cc");
+    return r;
+#else
+    return v < -128 ? -128 : (v > 127 ? 127 : v);
+#endif
+}
+
+/* The upper 32 bits of 2^31 + v * m, which is rounded. */
+static inline int32_t nncc_pair_high(int32_t v, int32_t m)
+{
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+    int32_t r;
+
+    __asm("smmulr %0, %1, %2" : "=r"(r) : "r"(v), "r"(m));
+    return r;
+#else
+    return (int32_t)(((int64_t)v * m + 0x80000000LL) >> 32);
+#endif
+}
+
+/*
+ * y[i] = value for i < n; value is an expression of u = a[i] and v = b[i]. Four at a time: what loads give is not
+ * waited for. Nothing is compared with lo and hi where they are the ends of int8.
+ */
+#define NNCC_PAIR_LOOP(lo, hi, value) \
+    do { \
+        if ((lo) <= -128 && (hi) >= 127) { \
+            NNCC_PAIR_ROW(value, nncc_pair_sat8(r)); \
+        } else { \
+            NNCC_PAIR_ROW(value, r < (lo) ? (lo) : (r > (hi) ? (hi) : r)); \
+        } \
+    } while (0)
+
+#define NNCC_PAIR_ONE(i, value, result) \
+    do { \
+        const int32_t u = a[i], v = b[i]; \
+        const int32_t r = value; \
+\
+        y[i] = (int8_t)(result); \
+    } while (0)
+
+#define NNCC_PAIR_ROW(value, result) \
+    do { \
+        for (; n >= 4; n -= 4) { \
+            NNCC_PAIR_ONE(0, value, result); \
+            NNCC_PAIR_ONE(1, value, result); \
+            NNCC_PAIR_ONE(2, value, result); \
+            NNCC_PAIR_ONE(3, value, result); \
+            a += 4; \
+            b += 4; \
+            y += 4; \
+        } \
+        for (; n > 0; n--) { \
+            NNCC_PAIR_ONE(0, value, result); \
+            a++; \
+            b++; \
+            y++; \
+        } \
+    } while (0)
+
+#endif /* NNCC_PAIR_H */
