@@ -176,16 +176,26 @@ func (s *State) assignOrders() error {
 	return nil
 }
 
-// lowerNodes makes the calls of all nodes: every node's fastest kernel, or what
-// --optimize makes of speed and size.
-func (s *State) lowerNodes() error {
+// fastestKernels are the candidates of all nodes, the fastest of each chosen.
+func (s *State) fastestKernels() *selection {
 	o := s.options()
-	w := &selection{o: o, chosen: make([]int, len(s.Graph.Nodes)), candidates: make([][]candidate, len(s.Graph.Nodes))}
+	w := &selection{o: o, chosen: make([]int, len(s.Graph.Nodes)), candidates: make([][]candidate, len(s.Graph.Nodes)),
+		code: o.CostTarget().Code}
 	for i, n := range s.Graph.Nodes {
 		w.candidates[i] = o.candidates(s.table, s.Choices[n].Plan, n)
 		w.chosen[i] = fastest(w.candidates[i])
 	}
-	w.optimize()
+	return w
+}
+
+// lowerNodes makes the calls of all nodes: every node's fastest kernel, or what
+// the search of --optimize chose.
+func (s *State) lowerNodes() error {
+	w := s.selection
+	if w == nil {
+		w = s.fastestKernels()
+	}
+	s.selection = nil
 	s.Cost = w.cost()
 	s.Low, s.Candidates = map[*ir.Node]*call.Lowered{}, map[*ir.Node][]Candidate{}
 	for i, n := range s.Graph.Nodes {

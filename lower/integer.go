@@ -14,13 +14,23 @@ import (
 
 // quantize is the stage calibrate.
 func (s *State) quantize() error {
-	o := *s.options()
+	q := s.facts.Quant
 	var err error
-	if o.Quant.StateBindings, err = state.Indices(s.Graph, s.StateBindings); err != nil {
+	if q.StateBindings, err = state.Indices(s.Graph, s.StateBindings); err != nil {
 		return err
 	}
-	if s.Graph, err = s.calibrate(s.Graph, o); err != nil {
+	if s.finer != nil {
+		q = s.finer.options(q)
+	}
+	if s.Graph, s.Calibration, err = quant.Calibrate(s.Graph, q); err != nil {
 		return err
+	}
+	s.Diags.Add(s.Calibration.Diagnostics()...)
+	if s.finer != nil {
+		if err := q.Finish(s.Graph); err != nil {
+			return err
+		}
+		s.finer.names(s.Graph)
 	}
 	fidelity.Mark(s.Graph)
 	return nil

@@ -142,10 +142,8 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if searchesArena(&s.facts) {
-		return s.smallestArena()
-	}
-	return s.Result, s.walk(Table)
+	s, err = s.walk(Table)
+	return s.Result, err
 }
 
 // Legalise runs the float passes on g, which has no target yet, and returns what
@@ -155,6 +153,6 @@ func Legalise(g *ir.Graph, legalize bool) ([]pass.Rewrite, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.walk(between("const-fold", "flatten-order"))
+	s, err = s.walk(between("const-fold", "flatten-order"))
 	return s.Rewrites, err
 }

@@ -40,54 +40,44 @@ type trial struct {
 type search struct {
 	whole  *State // the program without stripes
 	start  *State // before the stages that stripes change
+	rows   []*Stage
 	trials []*trial
 }
 
-// searchedStages are those that a search runs again and again.
-func searchedStages() []*Stage { return between("stripes", "schedule") }
-
-// searchesArena reports that MaxRAM may take more than one program. On an
-// accelerator layers are not computed in stripes.
-func searchesArena(f *Facts) bool {
-	return f.MaxRAM > 0 && noAccelerator.Holds(f) && f.StopAfter == ""
-}
-
-// smallestArena looks for the program with the least work that stays below
+// searchArena looks for the program with the least work that stays below
 // MaxRAM, when the program as it is does not.
 //
 // Which programs there are, and how many bytes each of them needs, does not
 // depend on MaxRAM: one that is found for some budget is found for every
 // budget that has room for it, and with a larger one nothing is slower. Where
 // nothing fits, the smallest arena stays, and the gate reports it.
-func (s *State) smallestArena() (*Result, error) {
-	if err := s.walk(between("import", "stream")); err != nil {
-		return nil, err
-	}
+func (s *State) searchArena(rows []*Stage) (*State, error) {
 	start := s.fork()
 	start.facts.Tiled = true
-	if err := s.walk(searchedStages()); err != nil || s.Program.ArenaBytes <= s.facts.MaxRAM {
-		return s.Result, err
+	s, err := s.walk(rows)
+	if err != nil || s.Program.ArenaBytes <= s.facts.MaxRAM {
+		return s, err
 	}
-	f := &search{whole: s, start: start}
+	f := &search{whole: s, start: start, rows: rows}
 	if err := f.candidates(); err != nil {
-		return nil, err
+		return s, err
 	}
 	s.Tried = 1 + len(f.trials)
 	best, err := f.first()
 	if err != nil || best == nil || best.arena >= s.Program.ArenaBytes {
-		return s.Result, err
+		return s, err
 	}
 	x := f.striped(best)
 	x.Tried, x.Effort, x.log = s.Tried, best.effort, s.log
-	if err := x.walk(searchedStages()); err != nil {
-		return nil, err
+	if x, err = x.walk(rows); err != nil {
+		return x, err
 	}
 	x.Tiled = &TiledStage{Stripes: best.plan.Stripes, MACs: best.plan.MACs, ExtraMACs: best.plan.ExtraMACs,
 		WholeBytes: s.Program.ArenaBytes, ArenaBytes: x.Program.ArenaBytes, Work: best.work}
 	for _, n := range best.plan.Nodes {
 		x.Tiled.Nodes = append(x.Tiled.Nodes, n.Name)
 	}
-	return x.Result, nil
+	return x, nil
 }
 
 // candidates fills the trials, least work first, and says which deserve effort.
@@ -149,7 +139,8 @@ func (s *search) first() (*trial, error) {
 func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 	x := s.striped(t)
 	x.Effort = effort
-	if err := x.walk(searchedStages()); err != nil {
+	x, err := x.walk(s.rows)
+	if err != nil {
 		return nil, err
 	}
 	t.arena, t.spent = x.Program.ArenaBytes, effort

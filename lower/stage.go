@@ -133,6 +133,9 @@ type State struct {
 	single            *Single         // what a model of other float types was
 	hardcodedReshapes map[string]bool // ONNX names
 	tile              *patch.Plan     // of the first layers; nil: none
+	finer             *finer          // what runs in bfloat16; nil: nothing
+	selection         *selection      // of kernels; nil: the fastest
+	searching         []string        // the searches that run
 	ctx               *pass.Ctx
 	log               *stepLog // nil: nobody watches
 	stopped           bool     // behind the stage that the user asked for
@@ -189,48 +192,69 @@ func (s *State) fork() *State {
 }
 
 // walk runs those of the rows that apply, up to the one that the user wants to
-// stop after.
-func (s *State) walk(rows []*Stage) error {
-	for _, t := range s.facts.applicable(rows) {
-		if s.stopped {
-			return nil
+// stop after. Where a search begins, that one runs its slice of them. The state
+// that walk gives is the one to go on with.
+func (s *State) walk(rows []*Stage) (*State, error) {
+	for len(rows) > 0 && !s.stopped {
+		n := 1
+		var err error
+		if x, slice := s.searchAt(rows); x != nil {
+			n = len(slice)
+			s, err = s.search(x, slice)
+		} else if t := rows[0]; t.Applies(&s.facts) && !s.facts.Off[t.Name] {
+			err = s.step(t)
+			s.stopped = t.Name == s.facts.StopAfter
 		}
-		if err := s.step(t); err != nil {
-			return err
+		if err != nil {
+			return s, err
 		}
-		s.stopped = t.Name == s.facts.StopAfter
+		rows = rows[n:]
 	}
-	return nil
+	return s, nil
 }
 
-// step runs one stage and checks what it promises.
+// step runs one stage, checks what it promises, and shows it to the observer.
 func (s *State) step(t *Stage) error {
+	took, err := s.run(t)
+	if err != nil {
+		return err
+	}
+	return s.observed(t, took)
+}
+
+// run runs one stage and checks what it promises.
+func (s *State) run(t *Stage) (took time.Duration, err error) {
 	before := s.Graph.Clone() // the stage's input, for the report of a fault
 	fault := func(format string, args ...any) error {
 		return &pass.Bug{Pass: t.Name, Fault: bug.Errorf(format, args...), Before: before}
 	}
 	for _, i := range t.Requires {
 		if err := i.Check(s); err != nil {
-			return fault("needs %s: %v", i.Name, err)
+			return 0, fault("needs %s: %v", i.Name, err)
 		}
 	}
 	begin := time.Now()
-	err := pass.Guard(t.Name, s.ctx, before, func() error { return t.Run(s) })
+	err = pass.Guard(t.Name, s.ctx, before, func() error { return t.Run(s) })
 	s.Diags.From(t.Name)
 	if err != nil {
 		diag.In(err).From(t.Name)
-		return err
+		return 0, err
 	}
-	took := time.Since(begin)
+	took = time.Since(begin)
 	if errs := s.Graph.Verify(); len(errs) > 0 {
-		return fault("left an invalid graph: %v", errs[0])
+		return 0, fault("left an invalid graph: %v", errs[0])
 	}
 	for _, i := range t.Establishes {
 		if err := i.Check(s); err != nil {
-			return fault("did not establish %s: %v", i.Name, err)
+			return 0, fault("did not establish %s: %v", i.Name, err)
 		}
 	}
 	s.Rewrites = s.ctx.Rewrites
+	return took, nil
+}
+
+// observed shows the state behind a stage to the observer.
+func (s *State) observed(t *Stage, took time.Duration) error {
 	if s.log == nil {
 		return nil
 	}

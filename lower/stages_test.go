@@ -234,3 +234,40 @@ func TestOff(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSearches: every search has a slice of the table, and runs where its
+// options ask for it: the stages of the slice are shown once for each program
+// that goes on.
+func TestSearches(t *testing.T) {
+	at := func(name string) int {
+		return slices.IndexFunc(lower.Table, func(s *lower.Stage) bool { return s.Name == name })
+	}
+	for _, x := range lower.Searches() {
+		if from, until := at(x.From), at(x.Until); from < 0 || until < from || x.Doc == "" {
+			t.Errorf("%s: rows %s to %s, doc %q", x.Name, x.From, x.Until, x.Doc)
+		}
+	}
+	for name, set := range map[string]func(o *lower.Options){
+		"":          func(*lower.Options) {},
+		"precision": func(o *lower.Options) { l := mla.Defaults(); l.BF16 = 1; o.Accel = mla.New(l) },
+		"arena":     func(o *lower.Options) { o.MaxRAM, o.MaxTries = 1, 1 },
+		"selection": func(o *lower.Options) { o.Optimize = option.Balanced },
+	} {
+		g := irtest.GenFloat(1)
+		o := targets()[0].options(g)
+		set(&o)
+		times := map[string]int{}
+		o.Observe = func(s lower.Step) error { times[s.Stage.Name]++; return nil }
+		if _, err := lower.Run(g, o); err != nil && !unsupportedHere(err) {
+			t.Fatal(name, err)
+		}
+		for _, x := range lower.Searches() {
+			if f := (&lower.Facts{Options: o}); x.Applies(f) != (x.Name == name) {
+				t.Errorf("with options for %q the search %s runs: %v", name, x.Name, x.Applies(f))
+			}
+		}
+		if times["calibrate"] != 1 || name != "arena" && times["lowering"] > 1 {
+			t.Errorf("with options for %q stages were shown %v", name, times)
+		}
+	}
+}

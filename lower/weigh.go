@@ -25,19 +25,10 @@ type selection struct {
 	code       func(functions []string) map[string]int // bytes of what functions bring along, by source
 }
 
-// optimize trades instructions for bytes, step by step from the fastest program:
+// improve trades instructions for bytes, step by step from the fastest program:
 // give a function up, or use one wherever it can be used, whatever helps most.
-func (w *selection) optimize() {
-	w.code = w.o.CostTarget().Code
-	w.improve()
-}
-
-// improve is optimize with the sizes of the sources known.
 func (w *selection) improve() {
 	weight := byteWeight[w.o.Optimize]
-	if weight == 0 {
-		return
-	}
 	value := func() float64 {
 		instructions, bytes := w.total()
 		return math.Log(max(instructions, 1)) + weight*math.Log(float64(max(bytes, 1)))

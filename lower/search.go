@@ -1,0 +1,81 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir/pass"
+)
+
+// Search looks for better options: it runs a slice of the table with several of
+// them, and the program goes on with the best.
+type Search struct {
+	Name, Doc   string
+	From, Until string // the rows of the slice
+	Applies     func(f *Facts) bool
+	run         func(s *State, rows []*Stage) (*State, error)
+}
+
+// Searches are all searches, in the order of the table. One whose slice lies
+// within another's runs again whenever that one runs it.
+func Searches() []*Search {
+	return []*Search{
+		{
+			Name: "precision", Doc: "bfloat16 where int8 is not enough (--precision auto)",
+			From: "calibrate", Until: "calibrate",
+			Applies: func(f *Facts) bool {
+				return fixedPoint.Holds(f) && floatModel.Holds(f) && f.bfloat16() != nil
+			},
+			run: (*State).searchPrecision,
+		},
+		{
+			Name: "arena", Doc: "the first layers in stripes where that meets --max-ram",
+			From: "stripes", Until: "schedule",
+			// On an accelerator layers are not computed in stripes.
+			Applies: func(f *Facts) bool { return f.MaxRAM > 0 && noAccelerator.Holds(f) && f.StopAfter == "" },
+			run:     (*State).searchArena,
+		},
+		{
+			Name: "selection", Doc: "kernels that share code where that meets --optimize",
+			From: "lowering", Until: "lowering",
+			Applies: func(f *Facts) bool { return byteWeight[f.Optimize] > 0 },
+			run:     (*State).searchSelection,
+		},
+	}
+}
+
+// searchAt is the search that begins with the first of the rows and ends among
+// them, with its slice; nil where there is none, or where it runs already.
+func (s *State) searchAt(rows []*Stage) (*Search, []*Stage) {
+	for _, x := range Searches() {
+		if x.From != rows[0].Name || slices.Contains(s.searching, x.Name) || !x.Applies(&s.facts) {
+			continue
+		}
+		if end := slices.IndexFunc(rows, func(t *Stage) bool { return t.Name == x.Until }); end >= 0 {
+			return x, rows[:end+1]
+		}
+	}
+	return nil, nil
+}
+
+// search runs x on its rows. The state that it gives is the one to go on with.
+func (s *State) search(x *Search, rows []*Stage) (*State, error) {
+	was := s.searching
+	s.searching = append(slices.Clip(was), x.Name)
+	best, err := x.run(s, rows)
+	best.searching = was
+	return best, err
+}
+
+// searchSelection is the search of --optimize: among the candidates of all nodes
+// together, by their predicted instructions and bytes.
+func (s *State) searchSelection(rows []*Stage) (*State, error) {
+	err := pass.Guard(rows[0].Name, s.ctx, s.Graph, func() error {
+		s.selection = s.fastestKernels()
+		s.selection.improve()
+		return nil
+	})
+	if err != nil {
+		return s, err
+	}
+	return s.walk(rows)
+}
