@@ -237,11 +237,11 @@ func (b *Writer) Mul(shape ...int) {
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
 
-// Softmax writes a softmax of rows.
+// Softmax writes a softmax of rows, with scales from flat to steep.
 func (b *Writer) Softmax(rows, size int) {
 	b.n++
 	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\n%%y%d : i8[%d,%d] q(0.00390625:-128) = Softmax(%%x%d)\n", b.n,
-		rows, size, float32(0.02+0.1*b.Float64()), b.Zero(), b.n, rows, size, b.n)
+		rows, size, float32(math.Exp2(float64(b.In(-8, 1)))*(0.5+b.Float64())), b.Zero(), b.n, rows, size, b.n)
 	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
 }
 

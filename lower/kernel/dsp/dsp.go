@@ -13,7 +13,7 @@ const Library = "nncc-dsp"
 
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = []*kernel.Kernel{conv, mapped, residual, depthwise, fullyConnected, pairs, add, avgPool, maxPool,
-	relayout, lstm, plainLSTM}
+	relayout, softmax, lstm, plainLSTM}
 
 // onDSP keeps the rows to the cores that they are written for.
 func onDSP(code string) []kernel.Rule {

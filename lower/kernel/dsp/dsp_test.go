@@ -107,6 +107,12 @@ func relayout(b *kerneltest.Writer) {
 	b.Relayout([]int{b.One(1, 2), b.In(1, 13), b.In(1, 9), b.In(1, 9)}, []int{0, 2, 3, 1})
 }
 
+// softmax has long rows and short ones.
+func softmax(b *kerneltest.Writer) {
+	size := b.One(1, 2, 3, 4, 5, 16, 17, b.In(6, 300), b.In(6, 300))
+	b.Softmax(256/size+b.In(1, 9), size)
+}
+
 // generators are the rows with what makes layers for them.
 var generators = []struct {
 	row   string
@@ -118,7 +124,7 @@ var generators = []struct {
 	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent}, {"nncc_pairs_s8", pair},
 	{"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")},
 	{"nncc_dsp_max_pool_s8", pool("MaxPool")},
-	{"nncc_dsp_transpose_s8", relayout},
+	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax},
 }
 
 // batch is the number of layers of a generator in one program.

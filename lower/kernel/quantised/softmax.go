@@ -5,8 +5,11 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
 // Innermost is the layout of kernels that work on rows along the node's axis,
@@ -36,6 +39,34 @@ func SoftmaxRules(code string) []kernel.Rule {
 				return ""
 			}},
 	}
+}
+
+// Of fewer values a softmax is not worth its table of 1 KiB; the exponentials of
+// a longer row could have a sum of more than 32 bits.
+const (
+	leastSoftmax = 256
+	longestRow   = 8191
+)
+
+// SoftmaxTable is the rule of softmax kernels with all exponentials in a table.
+func SoftmaxTable(code string) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: fmt.Sprintf("at least %d values, for which a table pays, in rows of at most %d",
+		leastSoftmax, longestRow),
+		Check: func(n *kernel.Node) string {
+			r, why := SoftmaxRows.Of(n)
+			if why != "" || r.Size <= longestRow && r.Count*r.Size >= leastSoftmax {
+				return ""
+			}
+			return fmt.Sprintf("%d rows of %d values, want at least %d values in rows of at most %d", r.Count, r.Size,
+				leastSoftmax, longestRow)
+		}}
+}
+
+// Exponentials are the table of a softmax, by the distance to the largest value.
+func Exponentials(n *ir.Node) *call.Blob {
+	mult, shift, diffMin, _ := op.SoftmaxKernel(n)
+	terms := qref.SoftmaxTerms(mult, shift, diffMin)
+	return &call.Blob{Hint: "exponentials", CType: "int32_t", Data: pack.Words(terms[:]), Align: 4}
 }
 
 // Rows are the rows of a softmax: how many, and how long.

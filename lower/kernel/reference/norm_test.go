@@ -55,9 +55,10 @@ func normLayer(r *rand.Rand, i int) string {
 	}
 	shape := fmt.Sprintf("[%d,%d,%d,%d]", 1+r.IntN(2), channels, 1+r.IntN(6), 1+r.IntN(30))
 	per := fmt.Sprintf("[%d]", channels)
-	return fmt.Sprintf("in %%x%d : i8%s %s\nconst %%s%d : %s\nconst %%b%d : %s\n%%y%d : i8%s %s = %s(%%x%d, %%s%d, %%b%d) "+
-		"{epsilon=%s%s}\n", i, shape, q[0], i, floats(r, per, channels, limit), i, floats(r, per, channels, limit), i, shape,
-		q[1], name, i, i, i, epsilon, attr)
+	text := fmt.Sprintf("in %%x%d : i8%s %s\nconst %%s%d : %s\nconst %%b%d : %s\n", i, shape, q[0], i,
+		floats(r, per, channels, limit), i, floats(r, per, channels, limit))
+	return text + fmt.Sprintf("%%y%d : i8%s %s = %s(%%x%d, %%s%d, %%b%d) {epsilon=%s%s}\n", i, shape, q[1], name, i, i,
+		i, epsilon, attr)
 }
 
 // TestNormBoards: normalisations of random shapes give the interpreter's results

@@ -257,6 +257,20 @@ typedef struct
 /* x [batches,rows,cols] bytes, y [batches,cols,rows]. */
 /* KERNELS(nncc_dsp_transpose_s8) */
 
+/* ---- softmax, for all cores without Helium --------------------------------------------------- */
+
+/*
+ * Softmax of rows of `size` values, 1 to 8191, with the fixed-point arithmetic of arm_softmax_s8: y has scale 1/256 and
+ * zero point -128. table[255 - d] is the exponential (Q0.31) of a value that lies d below the largest one of its row, 0
+ * where it does not count. scratch: 4 * size bytes, aligned to 4. y may be x.
+ */
+typedef struct
+{
+    int32_t rows, size;
+} nncc_dsp_softmax_params;
+
+/* KERNELS(nncc_dsp_softmax_s8) */
+
 #ifdef __cplusplus
 }
 #endif

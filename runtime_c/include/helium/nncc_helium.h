@@ -325,7 +325,7 @@ typedef struct
 /* KERNELS(nncc_helium_add_s8) */
 
 /*
- * Softmax of rows of `size` values, 1 to 2048, with the fixed-point arithmetic of arm_softmax_s8: y has scale 1/256 and
+ * Softmax of rows of `size` values, 1 to 8191, with the fixed-point arithmetic of arm_softmax_s8: y has scale 1/256 and
  * zero point -128. table[255 - d] is the exponential (Q0.31) of a value that lies d below the largest one of its row, 0
  * where it does not count. scratch: 4 * size bytes, 16-byte aligned. y may be x.
  *
