@@ -1,0 +1,78 @@
+package fidelity_test
+
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/fidelity"
+)
+
+// TestSmallMutants: one step more than Steps is found behind every kind of node, in
+// spite of what is granted where values jump. Some mutants nobody can see: results that
+// saturate or lie within another kernel's error.
+func TestSmallMutants(t *testing.T) {
+	made, found := 0, 0
+	for seed := range uint64(testenv.Count(t, 60)) {
+		r := lowered(t, irtest.GenQDQ(seed))
+		for i, n := range r.Whole.Nodes {
+			q := n.Out[0].Type.Quant
+			if q == nil || q.PerAxis() || n.Op.Quant == ir.QMove || n.Op.Boundary || len(n.Out[0].Holds) == 0 {
+				continue
+			}
+			g := r.Whole.Clone()
+			v := g.Nodes[i].Out[0]
+			zero := q.Zero[0] + int32(fidelity.Steps) + 1
+			if _, hi := v.Type.DType.IntRange(); int64(zero) > hi {
+				continue
+			}
+			v.Type = v.Type.WithQuant(v.Type.DType, ir.PerTensor(q.Scale[0], zero))
+			made++
+			if len(wrong(r, check(t, r, g))) > 0 {
+				found++
+			} else {
+				t.Logf("seed %d: %s unnoticed", seed, n)
+			}
+		}
+	}
+	t.Logf("%d of %d mutants found", found, made)
+	if made < 30 || found*100 < made*85 {
+		t.Errorf("%d of %d mutants found, want 85 %%", found, made)
+	}
+}
+
+// TestSpreadIsSmall: what sums are granted is rounding, next to nothing beside their
+// values.
+func TestSpreadIsSmall(t *testing.T) {
+	g := irtest.Parse(t, `graph "g" {
+  in %x : f32[4,64]
+  const %w : f32[64,16] = rand 3
+  %m : f32[4,16] = MatMul(%x, %w)
+  %s : f32[4,16] = Softmax(%m)
+  out "m" = %m
+  out "s" = %s
+}`)
+	in := irtest.Inputs(g, 1)
+	out, err := interp.Run(g, in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range g.Out {
+		most := 0.0
+		for k := range out[i].Len() {
+			most = max(most, out[i].Float(k), -out[i].Float(k))
+		}
+		for k, moved := range s[v] {
+			if moved > 1e-4*most {
+				t.Errorf("%s: element %d moves by %g, the largest one is %g", v, k, moved, most)
+			}
+		}
+	}
+}
