@@ -37,6 +37,23 @@ func EvalNode(n *Node, in []*tensor.Dense) (out []*tensor.Dense, err error) {
 	return n.Op.Eval(n, in)
 }
 
+// EvalOn evaluates a node on its constants and on what get gives of its other inputs.
+func EvalOn(n *Node, get func(v *Value) *tensor.Dense) ([]*tensor.Dense, error) {
+	in := make([]*tensor.Dense, len(n.In))
+	for i, v := range n.In {
+		switch {
+		case v == nil:
+		case v.Const != nil:
+			in[i] = v.Const
+		default:
+			if in[i] = get(v); in[i] == nil {
+				return nil, bug.Errorf("%s: value %s is not there", n, v)
+			}
+		}
+	}
+	return EvalNode(n, in)
+}
+
 // functionWork is what a function of one element takes in elements: logarithms
 // and powers are no additions.
 const functionWork = 4

@@ -57,7 +57,7 @@ func (s *State) dequantize() error {
 	if err := quant.MovesOnReals(s.Graph); err != nil {
 		return err
 	}
-	return foldDequantize(s.Graph)
+	return quant.FoldConstants(s.Graph, true)
 }
 
 // warnOfFloatNodes warns of what an integer program computes in float.
@@ -86,28 +86,6 @@ func (s *State) warnOfFloatNodes() {
 // warn adds a warning about a node, or about several ("").
 func (s *State) warn(code, node, format string, args ...any) {
 	s.Diags.Add(diag.Warnf(code, node, format, args...))
-}
-
-// foldDequantize makes float constants of quantised ones, for float32.
-func foldDequantize(g *ir.Graph) error {
-	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
-		if n.Op != op.DequantizeLinear || n.In[0].Const == nil {
-			continue
-		}
-		in := make([]*tensor.Dense, len(n.In))
-		for i, v := range n.In {
-			if v != nil {
-				in[i] = v.Const
-			}
-		}
-		out, err := ir.EvalNode(n, in)
-		if err != nil {
-			return err
-		}
-		g.ReplaceUses(n.Out[0], g.AddConst(n.Out[0].Name, out[0]))
-		g.Remove(n)
-	}
-	return nil
 }
 
 // floatFallback takes quantised nodes that no kernel computes on integers back

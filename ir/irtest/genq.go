@@ -264,17 +264,7 @@ func (b *netBuilder) evaluate(n *ir.Node) bool {
 		}
 	}
 	for k := range netSamples {
-		in := make([]*tensor.Dense, len(n.In))
-		for i, v := range n.In {
-			switch {
-			case v == nil:
-			case v.Const != nil:
-				in[i] = v.Const
-			default:
-				in[i] = b.vals[v][k]
-			}
-		}
-		out, err := ir.EvalNode(n, in)
+		out, err := ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return b.vals[v][k] })
 		if err != nil {
 			return false
 		}

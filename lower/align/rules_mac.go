@@ -42,19 +42,26 @@ func (a *analysis) spatial(n *ir.Node, x []axis) {
 	}
 }
 
-// conv: [N, Cin, ...] * [Cout, Cin/g, ...] + [Cout]. In a depthwise convolution
-// the channels are the groups, and all of them grow together; otherwise the
-// number of groups is fixed, and padding is added to each.
-func conv(a *analysis, n *ir.Node) {
+// convolution is what both kinds have: the batch goes through, and the window slides.
+// Geometry and dimensions of input, weights and output.
+func (a *analysis) convolution(n *ir.Node) (g *op.ConvGeom, x, w, y []axis) {
 	g, err := op.ConvGeometry(n)
 	if err != nil {
 		panic(bug.Errorf("%w", err))
 	}
-	x, w, y := a.in(n, 0), a.in(n, 1), a.out(n, 0)
+	x, w, y = a.in(n, 0), a.in(n, 1), a.out(n, 0)
 	a.same(n, x[0], y[0])
 	a.spatial(n, x)
 	a.spatial(n, w)
 	a.spatial(n, y)
+	return g, x, w, y
+}
+
+// conv: [N, Cin, ...] * [Cout, Cin/g, ...] + [Cout]. In a depthwise convolution
+// the channels are the groups, and all of them grow together; otherwise the
+// number of groups is fixed, and padding is added to each.
+func conv(a *analysis, n *ir.Node) {
+	g, x, w, y := a.convolution(n)
 	if op.IsDepthwise(g) {
 		w[1].lock(lockAt(n, "depthwise", "a depthwise convolution has one input channel a group"))
 		a.same(n, y[1], x[1].times(g.COut/g.CIn))
@@ -83,15 +90,7 @@ func (a *analysis) grouped(n *ir.Node, x, part axis, groups int) {
 
 // convTranspose: [N, Cin, ...] * [Cin, Cout/g, ...] + [Cout].
 func convTranspose(a *analysis, n *ir.Node) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
-	x, w, y := a.in(n, 0), a.in(n, 1), a.out(n, 0)
-	a.same(n, x[0], y[0])
-	a.spatial(n, x)
-	a.spatial(n, w)
-	a.spatial(n, y)
+	g, x, w, y := a.convolution(n)
 	a.grouped(n, x[1], a.space.axis(g.CIn/g.Group), g.Group)
 	a.same(n, w[0], x[1])
 	a.grouped(n, y[1], w[1], g.Group)

@@ -21,18 +21,11 @@ func transpose(a *analysis, n *ir.Node) {
 
 // concat: the result's axis is the operands' one after the other.
 func concat(a *analysis, n *ir.Node) {
-	k, y := axisOf(n), a.out(n, 0)
-	var row axis
+	var parts [][]axis
 	for i := range n.In {
-		x := a.in(n, i)
-		for d := range x {
-			if d != k {
-				a.same(n, x[d], y[d])
-			}
-		}
-		row = append(row, x[k]...)
+		parts = append(parts, a.in(n, i))
 	}
-	a.same(n, y[k], row)
+	a.joined(n, axisOf(n), parts, a.out(n, 0))
 }
 
 // split is the converse; its sizes are rewritten.
@@ -41,18 +34,26 @@ func split(a *analysis, n *ir.Node) {
 	if err != nil {
 		panic(bug.Errorf("%w", err))
 	}
-	x := a.in(n, 0)
-	var row axis
+	var parts [][]axis
 	for i := range n.Out {
-		y := a.out(n, i)
+		parts = append(parts, a.out(n, i))
+	}
+	a.joined(n, k, parts, a.in(n, 0))
+}
+
+// joined: dimension k of whole is that of the parts one after the other, all others are
+// theirs.
+func (a *analysis) joined(n *ir.Node, k int, parts [][]axis, whole []axis) {
+	var row axis
+	for _, x := range parts {
 		for d := range x {
 			if d != k {
-				a.same(n, x[d], y[d])
+				a.same(n, x[d], whole[d])
 			}
 		}
-		row = append(row, y[k]...)
+		row = append(row, x[k]...)
 	}
-	a.same(n, x[k], row)
+	a.same(n, whole[k], row)
 }
 
 // slice: what it leaves out is a dim on either side; bounds are rewritten.

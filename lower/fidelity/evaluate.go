@@ -107,19 +107,7 @@ func (e *Model) run(in []*tensor.Dense, seen func(v *ir.Value, d *tensor.Dense) 
 
 // evalNode evaluates a node on constants and what get gives.
 func evalNode(n *ir.Node, get func(v *ir.Value) *tensor.Dense) ([]*tensor.Dense, error) {
-	in := make([]*tensor.Dense, len(n.In))
-	for i, v := range n.In {
-		switch {
-		case v == nil:
-		case v.Const != nil:
-			in[i] = v.Const
-		default:
-			if in[i] = get(v); in[i] == nil {
-				return nil, bug.Errorf("%s: value %s is not there", n, v)
-			}
-		}
-	}
-	out, err := ir.EvalNode(n, in)
+	out, err := ir.EvalOn(n, get)
 	if err != nil {
 		return nil, err
 	}

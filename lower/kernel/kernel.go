@@ -7,7 +7,6 @@ package kernel
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -16,8 +15,6 @@ import (
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/option"
 )
-
-func itoa(v int) string { return strconv.Itoa(v) }
 
 // Core is what kernel choice needs to know about a processor.
 type Core struct {

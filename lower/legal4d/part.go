@@ -327,30 +327,27 @@ func (p *part) transposed(perm []int) *part {
 // [N, K, 1, 1], [N, C, L] as [N, C, 1, L], a higher rank with its middle
 // dimensions on H. val must have the shape that this gives.
 func initial(shape []int) *part {
-	p := &part{dims: make([][]digit, len(shape))}
-	for k, n := range shape {
-		if n == 1 {
-			continue
-		}
-		a := p.newAtom(n)
-		p.dims[k] = []digit{{n, 0, []int{a}}}
-		x := min(k, axH)
+	return embedded(shape, func(k int) int {
 		switch {
 		case len(shape) == 1:
-			x = axC
+			return axC
 		case len(shape) == 4:
-			x = k
+			return k
 		case len(shape) == 3 && k == 2, len(shape) > 4 && k == len(shape)-1:
-			x = axW
+			return axW
 		}
-		p.axes[x] = append(p.axes[x], a)
-	}
-	return p
+		return min(k, axH)
+	})
 }
 
 // onChannels is the embedding of a whole tensor without a batch: the last two
 // dimensions on H and W, all others on C.
 func onChannels(shape []int) *part {
+	return embedded(shape, func(k int) int { return max(axC, 4-len(shape)+k) })
+}
+
+// embedded has dimension k of a whole tensor on the axis axisOf(k).
+func embedded(shape []int, axisOf func(k int) int) *part {
 	p := &part{dims: make([][]digit, len(shape))}
 	for k, n := range shape {
 		if n == 1 {
@@ -358,7 +355,7 @@ func onChannels(shape []int) *part {
 		}
 		a := p.newAtom(n)
 		p.dims[k] = []digit{{n, 0, []int{a}}}
-		x := max(axC, 4-len(shape)+k)
+		x := axisOf(k)
 		p.axes[x] = append(p.axes[x], a)
 	}
 	return p

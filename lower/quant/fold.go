@@ -5,24 +5,17 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/tensor"
 )
 
-// foldConstants makes reals of the quantised constants that only float
+// FoldConstants makes reals of the quantised constants that only float
 // operators read: dequantised at run time they would take RAM, which is scarcer
-// than the flash they take now.
-func foldConstants(g *ir.Graph) error {
+// than the flash they take now; those that are outputs of the graph only if so asked.
+func FoldConstants(g *ir.Graph, outputs bool) error {
 	for _, n := range slices.Clone(g.Nodes) {
-		if n.Op != op.DequantizeLinear || !allConst(n) || g.IsOutput(n.Out[0]) {
+		if n.Op != op.DequantizeLinear || !allConst(n) || !outputs && g.IsOutput(n.Out[0]) {
 			continue
 		}
-		in := make([]*tensor.Dense, len(n.In))
-		for i, v := range n.In {
-			if v != nil {
-				in[i] = v.Const
-			}
-		}
-		out, err := ir.EvalNode(n, in)
+		out, err := evalIn(n, nil)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func Integer(g *ir.Graph, opt IntegerOptions) error {
 		}
 	}
 	g.RemoveDead()
-	return foldConstants(g)
+	return FoldConstants(g, false)
 }
 
 // IntegerOptions of Integer.

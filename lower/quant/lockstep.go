@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -126,19 +125,7 @@ func allConst(n *ir.Node) bool {
 
 // evalIn evaluates one node with the values of env.
 func evalIn(n *ir.Node, env map[*ir.Value]*tensor.Dense) ([]*tensor.Dense, error) {
-	in := make([]*tensor.Dense, len(n.In))
-	for i, v := range n.In {
-		switch {
-		case v == nil:
-		case v.Const != nil:
-			in[i] = v.Const
-		default:
-			if in[i] = env[v]; in[i] == nil {
-				return nil, bug.Errorf("%s: value %s is not there", n, v)
-			}
-		}
-	}
-	return ir.EvalNode(n, in)
+	return ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return env[v] })
 }
 
 // refresh evaluates a node on constants that was inserted after the run began.

@@ -231,39 +231,3 @@ func (r *Report) Diagnostics() diag.List {
 	}
 	return out
 }
-
-// Measure is the signal-to-noise ratio of the worst output of a graph against
-// another of the same inputs and outputs, on samples.
-func Measure(want, got *ir.Graph, samples []Sample) (float64, error) {
-	n := min(len(samples), reportSamples)
-	outs := make([][]noise, n)
-	err := forSamples(n, func(_, i int) error {
-		in := samples[i*len(samples)/n]
-		w, err := interp.Run(want, in, nil)
-		if err != nil {
-			return err
-		}
-		g, err := interp.Run(got, in, nil)
-		if err != nil {
-			return err
-		}
-		outs[i] = make([]noise, len(w))
-		for k := range w {
-			outs[i][k].add(w[k], g[k])
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	worst := float64(maxDB)
-	for k := range want.Out {
-		var t noise
-		for _, o := range outs {
-			t.signal += o[k].signal
-			t.err += o[k].err
-		}
-		worst = min(worst, t.db())
-	}
-	return worst, nil
-}

@@ -17,10 +17,6 @@ import (
 // SyntheticSource is the report's source of samples that nobody gave.
 const SyntheticSource = "synthetic"
 
-// SyntheticWarning is what the user must be told about such samples.
-const SyntheticWarning = "no calibration data: ranges come from seeded synthetic inputs, so the accuracy of the " +
-	"quantised model is unknown; give typical inputs with --calib"
-
 // maxSamples bounds how many samples are read.
 const maxSamples = 1 << 16
 

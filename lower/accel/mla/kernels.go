@@ -90,22 +90,44 @@ func pair(s []int, v int) (h, w int) {
 	return s[0], s[1]
 }
 
+// plane is a window in two dimensions that slides over an input.
+type plane struct{ ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int }
+
+// planeOf takes what has one dimension as a row.
+func planeOf(in, out, kernel, strides, dilations, pad []int) (w plane) {
+	w.ih, w.iw = pair(in, 1)
+	w.oh, w.ow = pair(out, 1)
+	w.kh, w.kw = pair(kernel, 1)
+	w.sh, w.sw = pair(strides, 1)
+	w.dh, w.dw = pair(dilations, 1)
+	w.ph, w.pw = pair(pad, 0)
+	return w
+}
+
+// fields are sizes and dilations.
+func (w *plane) fields() []call.Field {
+	return fields("in_h", w.ih, "in_w", w.iw, "out_h", w.oh, "out_w", w.ow, "kernel_h", w.kh, "kernel_w", w.kw,
+		"dilation_h", w.dh, "dilation_w", w.dw)
+}
+
+// convFields are the geometry of a convolution. In a transposed one output o reads
+// spread position o + tap*dilation - (dilation*(kernel-1) - pad).
+func convFields(g *op.ConvGeom) []call.Field {
+	w := planeOf(g.In, g.Out, g.Kernel, g.Strides, g.Dilations, g.PadBegin)
+	f := append(w.fields(), fields("batch", g.N, "in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
+	if !g.Transposed {
+		return append(f, fields("stride_h", w.sh, "stride_w", w.sw, "pad_top", w.ph, "pad_left", w.pw, "spread_h", 1,
+			"spread_w", 1)...)
+	}
+	return append(f, fields("stride_h", 1, "stride_w", 1, "pad_top", w.dh*(w.kh-1)-w.ph, "pad_left",
+		w.dw*(w.kw-1)-w.pw, "spread_h", w.sh, "spread_w", w.sw, "transposed", 1)...)
+}
+
 func lowerConvTranspose(n *kernel.Node) *call.Lowered {
 	g := kernel.Conv.Must(n)
 	p, _ := op.ConvQuantParams(n.Node) // a rule has asked
-	ih, iw := pair(g.In, 1)
-	oh, ow := pair(g.Out, 1)
-	kh, kw := pair(g.Kernel, 1)
-	sh, sw := pair(g.Strides, 1)
-	dh, dw := pair(g.Dilations, 1)
-	ph, pw := pair(g.PadBegin, 0)
-	// Output o reads spread position o + tap*dilation - (dilation*(kernel-1) - pad).
-	f := fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.CIn, "out_h", oh, "out_w", ow, "out_c", g.COut,
-		"kernel_h", kh, "kernel_w", kw,
-		"stride_h", 1, "stride_w", 1, "dilation_h", dh, "dilation_w", dw, "pad_top", dh*(kh-1)-ph,
-		"pad_left", dw*(kw-1)-pw, "spread_h", sh, "spread_w", sw,
-		"transposed", 1, "groups", g.Group, "in_offset", int(p.InOff), "out_offset", int(p.OutOff),
-		"act_min", int(p.ActMin), "act_max", int(p.ActMax))
+	f := append(convFields(g), fields("in_offset", int(p.InOff), "out_offset", int(p.OutOff), "act_min",
+		int(p.ActMin), "act_max", int(p.ActMax))...)
 	return command(&call.Lowered{Unused: []int{1, 2}}, "mla_conv2d", f, i8In(0),
 		blob("weights", "int8_t", turned(n.In[1].Const, g)), biasArg(n.Node, g.COut),
 		blob("multiplier", "int32_t", p.Mult), blob("shift", "int32_t", p.Shift), i8Out)

@@ -113,22 +113,7 @@ func bf16Blob(hint string, d *tensor.Dense) *call.Blob {
 
 func lowerConvBF16(n *ir.Node) *call.Lowered {
 	g := kernel.Known(op.ConvGeometry(n))
-	ih, iw := pair(g.In, 1)
-	oh, ow := pair(g.Out, 1)
-	kh, kw := pair(g.Kernel, 1)
-	sh, sw := pair(g.Strides, 1)
-	dh, dw := pair(g.Dilations, 1)
-	ph, pw := pair(g.PadBegin, 0)
-	f := append(boundFields(n), fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.CIn, "out_h", oh, "out_w", ow,
-		"out_c", g.COut, "kernel_h", kh, "kernel_w", kw,
-		"dilation_h", dh, "dilation_w", dw, "groups", g.Group)...)
-	if g.Transposed { // output o reads spread position o + tap*dilation - (dilation*(kernel-1) - pad)
-		f = append(f, fields("stride_h", 1, "stride_w", 1, "pad_top", dh*(kh-1)-ph, "pad_left", dw*(kw-1)-pw,
-			"spread_h", sh, "spread_w", sw, "transposed", 1)...)
-	} else {
-		f = append(f, fields("stride_h", sh, "stride_w", sw, "pad_top", ph, "pad_left", pw, "spread_h", 1, "spread_w",
-			1)...)
-	}
+	f := append(boundFields(n), convFields(g)...)
 	var bias call.Arg = call.Null{}
 	if b := n.Input(2); b != nil {
 		v := make([]float32, g.COut)
@@ -162,15 +147,10 @@ func tapsFirst(w *tensor.Dense, g *op.ConvGeom) *tensor.Dense {
 
 func lowerMaxPoolBF16(n *ir.Node) *call.Lowered {
 	g := kernel.Known(op.PoolGeometry(n))
-	ih, iw := pair(g.In, 1)
-	oh, ow := pair(g.Out, 1)
-	kh, kw := pair(g.Kernel, 1)
-	sh, sw := pair(g.Strides, 1)
-	dh, dw := pair(g.Dilations, 1)
-	ph, pw := pair(g.PadBegin, 0)
-	f := append(boundFields(n), fields("batch", g.N, "in_h", ih, "in_w", iw, "in_c", g.C, "out_h", oh, "out_w", ow,
-		"kernel_h", kh, "kernel_w", kw,
-		"stride_h", sh, "stride_w", sw, "dilation_h", dh, "dilation_w", dw, "pad_top", ph, "pad_left", pw)...)
+	w := planeOf(g.In, g.Out, g.Kernel, g.Strides, g.Dilations, g.PadBegin)
+	f := append(boundFields(n), w.fields()...)
+	f = append(f, fields("batch", g.N, "in_c", g.C, "stride_h", w.sh, "stride_w", w.sw, "pad_top", w.ph, "pad_left",
+		w.pw)...)
 	return command(&call.Lowered{}, "mla_max_pool2d_bf16", f, bf16In(0), bf16Out)
 }
 

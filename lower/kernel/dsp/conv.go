@@ -45,9 +45,6 @@ var provenConv = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 	return c.l.prove(c.G.Group, c.order(f), f)
 })
 
-// every are n channels of the layer, step apart.
-func (l *layer) every(first, step, n int) *layer { return &layer{l.Pick(first, step, n)} }
-
 // exact is the rule that the channels of a layer can be packed.
 func exact[T any](code string, channels *kernel.Fact[T]) kernel.Rule {
 	r := channels.Exists(code, "every channel is requantised exactly by one multiplication")

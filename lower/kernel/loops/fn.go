@@ -227,11 +227,11 @@ func rounded(d tensor.DType, v string) string {
 	case tensor.F64, tensor.I64, tensor.U64:
 		return v
 	case tensor.F32:
-		return "(double)(float)(" + v + ")"
+		return "(double)" + narrow(d, v)
 	case tensor.F16:
-		return "(double)nncc_f16_to_f32(nncc_f32_to_f16((float)(" + v + ")))"
+		return "(double)nncc_f16_to_f32(" + narrow(d, v) + ")"
 	case tensor.BF16:
-		return "(double)nncc_bf16_to_f32(nncc_f32_to_bf16((float)(" + v + ")))"
+		return "(double)nncc_bf16_to_f32(" + narrow(d, v) + ")"
 	}
 	return "(int64_t)" + narrow(d, v)
 }

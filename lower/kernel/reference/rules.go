@@ -57,13 +57,19 @@ func float32Out(n *ir.Node) string {
 
 // int8s: the listed inputs (none: all) and output 0 are int8 with one scale.
 func int8s(idx ...int) cond {
-	return cond{"operands are int8 with one scale each", func(n *kernel.Node) string {
+	return typed("operands are int8 with one scale each", notInt8, idx)
+}
+
+// typed: the listed inputs (none: all) and output 0 are of a type that not has nothing
+// against.
+func typed(doc string, not func(t ir.Type) string, idx []int) cond {
+	return cond{doc, func(n *kernel.Node) string {
 		for _, i := range inputs(n.Node, idx) {
-			if why := notInt8(n.In[i].Type); why != "" {
+			if why := not(n.In[i].Type); why != "" {
 				return fmt.Sprintf("input %d is %s", i, why)
 			}
 		}
-		if why := notInt8(n.Out[0].Type); why != "" {
+		if why := not(n.Out[0].Type); why != "" {
 			return "output 0 is " + why
 		}
 		return ""

@@ -17,17 +17,7 @@ import (
 // int16s: the listed inputs (none: all) and output 0 are int16 with one scale
 // and zero point 0.
 func int16s(idx ...int) cond {
-	return cond{"operands are int16 with one scale and zero point 0", func(n *kernel.Node) string {
-		for _, i := range inputs(n.Node, idx) {
-			if why := notInt16(n.In[i].Type); why != "" {
-				return fmt.Sprintf("input %d is %s", i, why)
-			}
-		}
-		if why := notInt16(n.Out[0].Type); why != "" {
-			return "output 0 is " + why
-		}
-		return ""
-	}}
+	return typed("operands are int16 with one scale and zero point 0", notInt16, idx)
 }
 
 func notInt16(t ir.Type) string {
