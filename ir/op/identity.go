@@ -55,7 +55,7 @@ var Requantize = def(ir.OpDef{
 
 // DropoutAttrs are the attributes of Dropout.
 type DropoutAttrs struct {
-	Seed int `default:"0"`
+	Seed *int
 }
 
 // Dropout at inference is the identity; the optional second output, the mask
