@@ -93,23 +93,9 @@ func (p *Parser) numbers(pos int, dt tensor.DType, shape []int, n int) *tensor.D
 	}
 	d := tensor.New(dt, []int{n})
 	for i := range k {
-		copyElem(d, i, parts[i/chunk], i%chunk)
+		d.CopyElem(i, parts[i/chunk], i%chunk)
 	}
 	return d.Reshaped(shape)
-}
-
-// copyElem moves one element bit for bit.
-func copyElem(dst *tensor.Dense, i int, src *tensor.Dense, j int) {
-	switch s := src.Data.(type) {
-	case []float32:
-		dst.Data.([]float32)[i] = s[j]
-	case []float64:
-		dst.Data.([]float64)[i] = s[j]
-	case []uint16:
-		dst.Data.([]uint16)[i] = s[j]
-	default:
-		dst.SetInt(i, src.Int(j))
-	}
 }
 
 // IsFloat reports whether the present Token can only be a float.

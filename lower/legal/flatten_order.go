@@ -189,22 +189,8 @@ func take(d *tensor.Dense, axis int, idx []int) *tensor.Dense {
 		// one line of the other dimension
 		src, dst := from*st[axis], to*st[axis]
 		for k := range d.Shape[1-axis] {
-			moveElem(out, dst+k*st[1-axis], d, src+k*st[1-axis])
+			out.CopyElem(dst+k*st[1-axis], d, src+k*st[1-axis])
 		}
 	}
 	return out
-}
-
-// moveElem copies one element bit for bit.
-func moveElem(dst *tensor.Dense, i int, src *tensor.Dense, j int) {
-	switch s := src.Data.(type) {
-	case []float32:
-		dst.Data.([]float32)[i] = s[j]
-	case []float64:
-		dst.Data.([]float64)[i] = s[j]
-	case []uint16:
-		dst.Data.([]uint16)[i] = s[j]
-	default:
-		dst.SetInt(i, src.Int(j))
-	}
 }

@@ -102,29 +102,30 @@ func decode(b []byte, m proto.Message, lim Limits) error {
 	return nil
 }
 
-// guess names file kinds that people pass by mistake; they would otherwise give
-// obscure protobuf errors.
+// mistaken are the starts of files that people pass by mistake.
+var mistaken = []struct {
+	at       int
+	is, hint string
+}{
+	{0, "version https://git-lfs", "it is a Git LFS pointer; run git lfs pull to get the model itself"},
+	{4, "TFL3", "it is a TensorFlow Lite model; convert it (for example with tf2onnx) first"},
+	{4, "ORTM", "it is in ONNX Runtime's own .ort format; pass the .onnx file it was made from"},
+	{0, "PK\x03\x04", "it is a ZIP archive, perhaps a PyTorch checkpoint; export it with torch.onnx.export first"},
+	{0, "\x89HDF\r\n", "it is an HDF5 file, perhaps a Keras model; convert it with tf2onnx first"},
+	{0, "\x1f\x8b", "it is compressed with gzip; unpack it first"},
+	{0, "\x93NUMPY", "it is a NumPy array"},
+	{0, "<!DOCTYPE", "it is a web page; the download went wrong"},
+	{0, "<html", "it is a web page; the download went wrong"},
+	{0, "ir_version:", "it is protobuf text; want the binary form"},
+	{0, "graph {", "it is protobuf text; want the binary form"},
+}
+
+// guess names such a file; it would otherwise give obscure protobuf errors.
 func guess(b []byte) string {
-	has := func(at int, s string) bool { return len(b) >= at+len(s) && string(b[at:at+len(s)]) == s }
-	switch {
-	case has(0, "version https://git-lfs"):
-		return "it is a Git LFS pointer; run git lfs pull to get the model itself"
-	case has(4, "TFL3"):
-		return "it is a TensorFlow Lite model; convert it (for example with tf2onnx) first"
-	case has(4, "ORTM"):
-		return "it is in ONNX Runtime's own .ort format; pass the .onnx file it was made from"
-	case has(0, "PK\x03\x04"):
-		return "it is a ZIP archive, perhaps a PyTorch checkpoint; export it with torch.onnx.export first"
-	case has(0, "\x89HDF\r\n"):
-		return "it is an HDF5 file, perhaps a Keras model; convert it with tf2onnx first"
-	case has(0, "\x1f\x8b"):
-		return "it is compressed with gzip; unpack it first"
-	case has(0, "\x93NUMPY"):
-		return "it is a NumPy array"
-	case has(0, "<!DOCTYPE"), has(0, "<html"):
-		return "it is a web page; the download went wrong"
-	case has(0, "ir_version:"), has(0, "graph {"):
-		return "it is protobuf text; want the binary form"
+	for _, m := range mistaken {
+		if len(b) >= m.at && bytes.HasPrefix(b[m.at:], []byte(m.is)) {
+			return m.hint
+		}
 	}
 	return ""
 }
