@@ -21,8 +21,8 @@ var operatorLists = map[string]struct {
 	why  string
 }{
 	"frontend/onnx/expand":   {2, "ONNX's operators before they are the IR's"},
-	"frontend/onnx/exporter": {2, "forms in older versions of ONNX"},
-	"frontend/onnx/upgrade":  {5, "what changed between versions of ONNX"},
+	"frontend/onnx/exporter": {1, "forms in older versions of ONNX"},
+	"frontend/onnx/upgrade":  {3, "what changed between versions of ONNX"},
 	"frontend/surgery":       {3, "edits of models that are not in the IR yet"},
 	"ir/irtest":              {1, "what random graphs draw"},
 	"lower/accel/mla":        {7, "what the accelerator has, by its vendor's guide"},

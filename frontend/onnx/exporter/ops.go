@@ -40,9 +40,10 @@ func init() {
 		"Requantize":         (*outNode).identity,
 		"QLSTM":              (*outNode).qlstm,
 	}
-	for _, r := range []string{"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
-		"ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"} {
-		exporters[r] = (*outNode).reduce
+	for _, d := range op.All() {
+		if d.Pattern == ir.Reduce && d != op.ReduceSum { // of which axes are an input in every opset that is written
+			exporters[d.Name] = (*outNode).reduce
+		}
 	}
 }
 

@@ -24,9 +24,6 @@ var preOpset7 = map[string]func(n *build.Node){
 }
 
 func init() {
-	for _, o := range []string{"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less"} {
-		preOpset7[o] = broadcast
-	}
 	for _, o := range []string{"Abs", "Ceil", "Clip", "Concat", "Elu", "Exp", "Floor", "HardSigmoid",
 		"InstanceNormalization", "LeakyRelu", "Log", "Max", "Mean",
 		"Min", "Neg", "Reciprocal", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sqrt", "Sum", "Tanh", "Cast",
@@ -42,7 +39,11 @@ func PreOpset7(n *build.Node) {
 		return
 	}
 	change, known := preOpset7[n.Op]
-	same := schema.Lookup("", n.Op, int64(n.Opset)) == schema.Lookup("", n.Op, MinOpset)
+	old := schema.Lookup("", n.Op, int64(n.Opset))
+	if !known && old != nil && old.Attr("broadcast") != nil {
+		change, known = broadcast, true
+	}
+	same := old == schema.Lookup("", n.Op, MinOpset)
 	n.Want(known || same, "opset", "operator %s of opset %d is not supported, its form changed until opset %d; "+
 		"want opset %d or newer (onnx.version_converter converts models)", model.Plain(n.Op), n.Opset, MinOpset,
 		MinOpset)

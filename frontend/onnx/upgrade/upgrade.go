@@ -18,9 +18,6 @@ var rules map[string]build.Rule
 
 func init() {
 	rules = map[string]build.Rule{
-		"Squeeze":         axesInput(13),
-		"Unsqueeze":       axesInput(13),
-		"ReduceSum":       axesInput(13),
 		"ReduceLogSumExp": reduceLogSumExp,
 		"Split":           inputs(13, attrInput{name: "split"}),
 		"Slice": inputs(10, attrInput{name: "starts", always: true}, attrInput{name: "ends", always: true},
@@ -41,10 +38,6 @@ func init() {
 		"BatchNormalization": batchNorm,
 		"GroupNormalization": groupNorm,
 	}
-	for _, r := range []string{"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
-		"ReduceSumSquare", "ReduceLogSum"} {
-		rules[r] = axesInput(18)
-	}
 }
 
 // Rule is the rule of a node of ai.onnx, nil where it needs none. The opset is not
@@ -53,7 +46,26 @@ func Rule(op string, opset int) build.Rule {
 	if schema.Early(op, int64(opset)) != nil && early[op] != nil {
 		return early[op]
 	}
-	return rules[op]
+	if rule := rules[op]; rule != nil {
+		return rule
+	}
+	if since := axesSince(op); since > 0 {
+		return axesInput(since)
+	}
+	return nil
+}
+
+// axesSince is the opset from which the axes of an operator, an attribute before, are
+// an input; 0 for others.
+func axesSince(op string) int {
+	before := false
+	for _, s := range schema.Versions("", op) {
+		if before && !s.Deprecated && s.Attr("axes") == nil {
+			return s.Since
+		}
+		before = s.Attr("axes") != nil
+	}
+	return 0
 }
 
 // oneInput checks that a node of an old opset has its only input.
