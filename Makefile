@@ -14,6 +14,9 @@ DIGITS := cmd/nncc/examples/digits
 MODEL  := $(DIGITS)/digits.onnx
 CALIB  := --calib $(DIGITS)/digits_calib.npz
 
+# Formats C; the version is that of Debian 12.
+CLANG_FORMAT ?= clang-format
+
 # The tools whose absence makes tests fail instead of being skipped.
 REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake,cppcheck,onnx-tests
 
@@ -63,8 +66,13 @@ lint:
 	@echo "gofmt -l ."
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w):"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
-	@echo "clang-format, runtime_c"
-	@clang-format --dry-run -Werror $$(git ls-files 'runtime_c/*.c' 'runtime_c/*.h' 2>/dev/null || find runtime_c -name '*.[ch]')
+	@echo "$(CLANG_FORMAT), runtime_c"
+	@found=$$($(CLANG_FORMAT) --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p'); \
+	  if [ "$$found" != 14 ]; then \
+	    echo "lint: wants clang-format 14 (others format differently), $(CLANG_FORMAT) is $${found:-not installed}; make lint CLANG_FORMAT=... names another"; \
+	    exit 1; \
+	  fi
+	@find runtime_c -name '*.[ch]' -exec $(CLANG_FORMAT) --dry-run -Werror {} +
 	$(GO) run ./cmd/internal/lint
 
 # The table of the README, and the shipped model's figures.

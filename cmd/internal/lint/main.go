@@ -112,7 +112,9 @@ func findings() ([]finding, error) {
 	runErr := c.Run() // status 1 where there are findings
 	var list []finding
 	if err := json.Unmarshal(out.Bytes(), &list); err != nil {
-		return nil, fmt.Errorf("revive (%s): %v\n%s", revive, cmp.Or(runErr, err), msg.Bytes())
+		last := bytes.Split(bytes.TrimSpace(msg.Bytes()), []byte("\n"))
+		return nil, fmt.Errorf("%s did not run, which go run fetches (%v): %s", revive, cmp.Or(runErr, err),
+			last[len(last)-1])
 	}
 	return list, nil
 }

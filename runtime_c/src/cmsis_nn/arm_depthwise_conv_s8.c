@@ -1,7 +1,7 @@
-#include "nncc_cmsis_taps.h"
+#include "nncc_cmsis_window.h"
 
 /* One channel with one filter: the rest of a row, and channel multipliers. */
-static inline uint32_t one_channel(const nncc_taps *t, int32_t in_c, int32_t out_c, int32_t offset, uint32_t acc)
+static inline uint32_t one_channel(const nncc_window_taps *t, int32_t in_c, int32_t out_c, int32_t offset, uint32_t acc)
 {
     const int8_t *in = t->in + in_c;
     const int8_t *w = t->filter + out_c;
@@ -50,7 +50,7 @@ arm_cmsis_nn_status arm_depthwise_conv_s8(const cmsis_nn_context *ctx, const cms
             for (ox = 0; ox < output_dims->w; ox++) {
                 const int32_t x = ox * dw_conv_params->stride.w - dw_conv_params->padding.w;
                 int32_t kx0, kx1, oc, block;
-                nncc_taps t;
+                nncc_window_taps t;
 
                 nncc_window(x, in_w, k_w, dil_x, &kx0, &kx1);
                 t.rows = ky1 - ky0;
@@ -71,7 +71,7 @@ arm_cmsis_nn_status arm_depthwise_conv_s8(const cmsis_nn_context *ctx, const cms
                     block = (mult == 1 && out_c - oc >= 4) ? 4 : 1;
                     nncc_start4(block, bias != NULL ? bias + oc : NULL, acc);
                     if (block == 4) {
-                        nncc_cmsis_taps4(&t, oc, offset, acc);
+                        nncc_cmsis_window4(&t, oc, offset, acc);
                     } else {
                         acc[0] = one_channel(&t, oc / mult, oc, offset, acc[0]);
                     }

@@ -27,7 +27,7 @@ typedef struct
 /* The sum a with what is added to it in t; r10 to r12 and lr hold up to down. */
 #define NNCC_GATE_DOWN(a, t) \
     "lsl " a ", " a ", r10\n add " t ", r12, " a ", asr #31\n smmlar " a ", " a ", r11, " t "\n asr " a ", " a ", " \
-                                                                                                               "lr\n"
+    "lr\n"
 #define NNCC_GATE_UP(a, t) "lsl " a ", " a ", r10\n smmulr " a ", " a ", r11\n"
 
 /* Frame: 0 x, 4 end of x, 8 parameters from up on, 12 z, 16 end of w, 20 entry. */

@@ -7,11 +7,11 @@ typedef struct
 {
     int32_t first;
     int32_t last;
-} nncc_taps;
+} nncc_helium_range;
 
-static inline nncc_taps nncc_patch_taps(int32_t start, int32_t taps, int32_t dilation, int32_t size)
+static inline nncc_helium_range nncc_helium_inside(int32_t start, int32_t taps, int32_t dilation, int32_t size)
 {
-    nncc_taps t;
+    nncc_helium_range t;
 
     t.first = start >= 0 ? 0 : (dilation == 1 ? -start : (-start + dilation - 1) / dilation);
     t.last = start + (taps - 1) * dilation < size ? taps
@@ -23,7 +23,7 @@ static inline nncc_taps nncc_patch_taps(int32_t start, int32_t taps, int32_t dil
 typedef struct
 {
     const int8_t *row; /* of the input at the first tap inside, first channel of the group */
-    nncc_taps y;
+    nncc_helium_range y;
     int32_t channels; /* of the group */
     int32_t spread;   /* from the first column of a patch to the last */
 } nncc_band;
@@ -86,7 +86,7 @@ static void nncc_write_patches(const nncc_helium_convolve_params *p, const nncc_
     a.to_step = p->mac.step;
     for (i = 0; i < n; i += a.count) {
         int32_t at = left + i * p->stride_w;
-        nncc_taps x = nncc_patch_taps(at, p->kernel_w, p->dilation_w, p->in_w);
+        nncc_helium_range x = nncc_helium_inside(at, p->kernel_w, p->dilation_w, p->in_w);
 
         a.count = 1;
         if (x.last - x.first == p->kernel_w) { /* and so have the next ones */
@@ -173,7 +173,7 @@ static void nncc_conv_image(const nncc_helium_convolve_params *p, nncc_band *b, 
         int32_t top = oy * p->stride_h - p->pad_top;
         int32_t ox = 0;
 
-        b->y = nncc_patch_taps(top, p->kernel_h, p->dilation_h, p->in_h);
+        b->y = nncc_helium_inside(top, p->kernel_h, p->dilation_h, p->in_h);
         b->row = image + (top + b->y.first * p->dilation_h) * p->in_w * p->in_pitch;
         while (ox < p->out_w) {
             int32_t n = p->block - held < p->out_w - ox ? p->block - held : p->out_w - ox;

@@ -10,16 +10,16 @@ typedef struct
     int32_t pairs;   /* 16: of taps */
     int32_t pitch;   /* 20: output channels */
     int32_t next;    /* 24: bytes in scratch from an output pixel to the next */
-} nncc_taps_frame;
+} nncc_helium_frame;
 
 #if NNCC_HELIUM_MVE
 
-static void nncc_taps_row(const nncc_taps_frame *f, const int16_t *scratch, const int8_t *record,
-                          const int32_t *offsets, int8_t *y, int32_t pixels)
+static void nncc_helium_row(const nncc_helium_frame *f, const int16_t *scratch, const int8_t *record,
+                            const int32_t *offsets, int8_t *y, int32_t pixels)
 {
     NNCC_REG(int8_t *, to, "r1", y);
     NNCC_REG(const int16_t *, x, "r3", scratch);
-    NNCC_REG(const nncc_taps_frame *, frame, "r6", f);
+    NNCC_REG(const nncc_helium_frame *, frame, "r6", f);
     NNCC_REG(const int8_t *, rec, "r8", record);
     NNCC_REG(const int32_t *, tab, "r9", offsets);
     NNCC_REG(int32_t, n, "r10", pixels);
@@ -80,8 +80,8 @@ static void nncc_taps_row(const nncc_taps_frame *f, const int16_t *scratch, cons
 
 #else
 
-static void nncc_taps_row(const nncc_taps_frame *f, const int16_t *scratch, const int8_t *record,
-                          const int32_t *offsets, int8_t *y, int32_t pixels)
+static void nncc_helium_row(const nncc_helium_frame *f, const int16_t *scratch, const int8_t *record,
+                            const int32_t *offsets, int8_t *y, int32_t pixels)
 {
     const int8_t *w = record + NNCC_DW_HEAD;
     int32_t head[NNCC_DW_HEAD / 4];
@@ -112,7 +112,7 @@ void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_
     int32_t record =
         NNCC_DW_HEAD + (NNCC_HELIUM_LANES * p->taps + NNCC_HELIUM_BYTES - 1) / NNCC_HELIUM_BYTES * NNCC_HELIUM_BYTES;
     int32_t channels = d->in_c * d->multiplier;
-    nncc_taps_frame f;
+    nncc_helium_frame f;
     nncc_dw_block b;
     int32_t n;
     int32_t oy;
@@ -137,8 +137,8 @@ void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_
                                  oy * d->stride_h - d->pad_top + k * p->dilation_h,
                                  scratch + k * b.width * NNCC_HELIUM_LANES);
                 }
-                nncc_taps_row(&f, scratch, packed, offsets, y + (n * d->out_h + oy) * d->out_w * channels + b.first,
-                              d->out_w);
+                nncc_helium_row(&f, scratch, packed, offsets, y + (n * d->out_h + oy) * d->out_w * channels + b.first,
+                                d->out_w);
             }
         }
         packed += record;

@@ -12,8 +12,8 @@ typedef struct
 } mla_place;
 
 /* acc[j] += the taps of the rows of weights w[j]; x begins at the first input channel of their group. */
-static void mla_taps4(const mla_conv2d_params *p, const mla_place *t, const int8_t *x, int32_t cin,
-                      const int8_t *const w[4], uint32_t acc[4])
+static void mla_row4(const mla_conv2d_params *p, const mla_place *t, const int8_t *x, int32_t cin,
+                     const int8_t *const w[4], uint32_t acc[4])
 {
     /* Rows of taps are one run of bytes unless dilation, groups or spread part them. */
     const int32_t whole = p->dilation_w == 1 && p->groups == 1 && p->spread_w == 1;
@@ -61,7 +61,7 @@ static void mla_pixel(const mla_conv2d_params *p, const mla_place *t, const int8
             rows[i] = w + k * size;
             acc[i] = b != NULL ? (uint32_t)b[k] : 0u;
         }
-        mla_taps4(p, t, x + group * cin, cin, rows, acc);
+        mla_row4(p, t, x + group * cin, cin, rows, acc);
         for (int32_t i = 0; i < n; i++) {
             y[c + i] = nncc_rq_s8(acc[i], mult[c + i], shift[c + i], p->out_offset, p->act_min, p->act_max);
         }

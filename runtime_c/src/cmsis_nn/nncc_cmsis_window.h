@@ -1,6 +1,6 @@
 /* The kernel window of the depthwise convolution. */
-#ifndef NNCC_CMSIS_TAPS_H
-#define NNCC_CMSIS_TAPS_H
+#ifndef NNCC_CMSIS_WINDOW_H
+#define NNCC_CMSIS_WINDOW_H
 
 #include "nncc_cmsis.h"
 
@@ -15,10 +15,10 @@ typedef struct
     int32_t filter_dy;
     int32_t rows;
     int32_t cols;
-} nncc_taps;
+} nncc_window_taps;
 
 /* acc[j] += the window's sum for four neighbouring channels from c on, each with
  * its own filter. A function of its own: the loop needs every register. */
-void nncc_cmsis_taps4(const nncc_taps *t, int32_t c, int32_t offset, uint32_t acc[4]);
+void nncc_cmsis_window4(const nncc_window_taps *t, int32_t c, int32_t offset, uint32_t acc[4]);
 
 #endif

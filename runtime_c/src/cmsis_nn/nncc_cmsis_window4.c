@@ -1,7 +1,7 @@
 /* The inner loop of the depthwise convolution. */
-#include "nncc_cmsis_taps.h"
+#include "nncc_cmsis_window.h"
 
-void nncc_cmsis_taps4(const nncc_taps *t, int32_t c, int32_t offset, uint32_t acc[4])
+void nncc_cmsis_window4(const nncc_window_taps *t, int32_t c, int32_t offset, uint32_t acc[4])
 {
     const int8_t *in = t->in + c;
     const int8_t *w = t->filter + c;
