@@ -4,16 +4,21 @@
  *
  * nncc prepares the weights when it compiles the model: the input offset is folded into the bias, weights are packed
  * for SMLAD, and every channel has three numbers {m, c, s} that scale twice its accumulator v by
- *     ((2 * v * m + 2^31) >> 32) + c - (v < 0)) >> s
+ *     (((2 * v * m + 2^31) >> 32) + c - (v < 0)) >> s
  * which is the double rounding of TensorFlow Lite for multiplier m and a shift to the right by s, with output offset
- * and rounding in c (nncc proves it for the reachable v). Each kernel has a body in assembly, chosen by
- * __ARM_FEATURE_DSP with GCC, Clang or Arm Compiler 6, and a portable one with the same results. Words are read at any
- * address: int8 tensors need no alignment, but packed weights and scratch are aligned to 4 bytes. Names are nncc_<dsp
- * or plain>_<operator>_<variant>_<type>; plain: for cores without the DSP extension. Variants: 1row, 2rows, so many
- * rows (pixels) at a time; w16, wide weights, a 16-bit half of a word each (else narrow, two channels' in a half); lut,
- * followed by a function of one value from a table of 256; add, followed by the sum with another tensor; pixel, one
- * output pixel; relu, for layers of which no negative sum survives the clamp; stride1, stride2; even, odd: see
- * nncc_dsp_depthwise_3x3_row_fn. Tensors are NHWC and dense; the general conventions of nncc.h hold.
+ * and rounding in c (nncc proves it for the reachable v).
+ *
+ * Each kernel has a body in assembly, chosen by __ARM_FEATURE_DSP with GCC, Clang or Arm Compiler 6, and a portable one
+ * with the same results. Words are read at any address: int8 tensors need no alignment, but packed weights and scratch
+ * are aligned to 4 bytes.
+ *
+ * Names are nncc_dsp_<operator>_<variant>_<type>, and nncc_plain_* for cores without the DSP extension. Variants: 1row,
+ * 2rows, so many rows (pixels) at a time; w16, wide weights, a 16-bit half of a word each (else narrow, two channels'
+ * in a half); lut, followed by a function of one value from a table of 256; add, followed by the sum with another
+ * tensor; pixel, one output pixel; relu, for layers of which no negative sum survives the clamp; stride1, stride2;
+ * even, odd: see nncc_dsp_depthwise_3x3_row_fn.
+ *
+ * Tensors are NHWC and dense; the general conventions of nncc.h hold.
  */
 #ifndef NNCC_DSP_H
 #define NNCC_DSP_H

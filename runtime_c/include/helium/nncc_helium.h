@@ -201,11 +201,11 @@ typedef struct
 /* KERNELS(nncc_helium_transpose_conv_s8) */
 
 /*
- * Depthwise convolution 3x3 without dilation, channels last; the number in the name is the horizontal stride. "relu"
+ * Depthwise convolution 3x3 without dilation, channels last; the name has the horizontal stride. "relu"
  * kernels are for act_min == zero.
  *
- * _1, both strides 1: four rows of 16 channels are interleaved in scratch (VST4) and, four columns at a time, put in
- * the order [channel][column][row]: 16 bytes that give 2x2 outputs of a channel by 4 VMLADAV. Up to 2 columns of
+ * stride1, both strides 1: four rows of 16 channels are interleaved in scratch (VST4) and, four columns at a time, put
+ * in the order [channel][column][row]: 16 bytes that give 2x2 outputs of a channel by 4 VMLADAV. Up to 2 columns of
  * padding, output channel c reads input channel c / multiplier, the output may take the place of the input. packed:
  * records of 112 bytes for every 4 channels: int32 bias[4], multiplier[4], shift[4], then for each channel 16 bytes of
  * weights [4][4], columns first, the last ones 0. scratch, 16-byte aligned: 96 + 16 * in_w + 64 * (out_w rounded up to
@@ -213,7 +213,7 @@ typedef struct
  * accumulators, 12 + 9 (relu) or 12 + 20 for the requantisation, 15 others, and 7 for the interleaving (2 loads, 2
  * stores): 0.64 instructions a MAC (relu), of which 0.16 loads, 0.1 stores, 0.11 MACs.
  *
- * _2, multiplier 1: pixel by pixel from the image, 16 channels at a time, the last ones again where they are no
+ * stride2, multiplier 1: pixel by pixel from the image, 16 channels at a time, the last ones again where they are no
  * multiple of 16; at least 8 channels. packed: records of 336 bytes for every 16 channels: int32 bias[16],
  * multiplier[16], shift[16], each in the order 0, 4, 8, 12, 2, 6, 10, 14, then the odd channels alike, and int8
  * weights[9][16]. scratch: 160 bytes for windows that stick out at the sides, 16-byte aligned. Products are added by

@@ -1,6 +1,6 @@
 /*
- * nncc_helium_add_linear.h: the loop of nncc_helium_add_linear_params*_s8. An including file defines NNCC_SUM as one of
- * the three forms.
+ * nncc_helium_add_linear.h: the loop of nncc_helium_add_linear*_s8. An including file defines NNCC_SUM as one of the
+ * three forms.
  */
 #ifndef NNCC_HELIUM_ADD_LINEAR_H
 #define NNCC_HELIUM_ADD_LINEAR_H

@@ -1,8 +1,8 @@
 /*
- * nncc_helium_depthwise_3x3_stride1.h: the body of nncc_helium_depthwise3x3_1*_s8. Four rows of 16 channels are brought
- * into the order [column] [channel][row], four columns of 4 channels from there into [channel][column][row]: then a
- * vector is a patch of 4x4 inputs of one channel, of which 2x2 outputs are one VMLADAV each. An including file defines
- * NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and NNCC_3X3_RELU, 1 where act_min is the zero point.
+ * nncc_helium_depthwise_3x3_stride1.h: the body of nncc_helium_depthwise_3x3_stride1*_s8. Four rows of 16 channels are
+ * brought into the order [column] [channel][row], four columns of 4 channels from there into [channel][column][row]:
+ * then a vector is a patch of 4x4 inputs of one channel, of which 2x2 outputs are one VMLADAV each. An including file
+ * defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and NNCC_3X3_RELU, 1 where act_min is the zero point.
  */
 #ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
 #define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H

@@ -1,6 +1,6 @@
 /*
- * nncc_helium_depthwise_3x3_stride2.h: the body of nncc_helium_depthwise3x3_2*_s8: pixel by pixel, 16 channels at a
- * time, from the image. Rows outside of it are a constant pixel that repeats itself; windows that stick out at the
+ * nncc_helium_depthwise_3x3_stride2.h: the body of nncc_helium_depthwise_3x3_stride2*_s8: pixel by pixel, 16 channels
+ * at a time, from the image. Rows outside of it are a constant pixel that repeats itself; windows that stick out at the
  * sides are copied first. An including file defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and
  * NNCC_3X3_RELU, 1 where act_min is the zero point.
  */

@@ -1,6 +1,6 @@
 /*
- * nncc_helium_matmul_1row.h: walks over records and rows for the kernels nncc_helium_dot*: an including file defines
- * nncc_dot_pairs, which computes pairs of rows with the 4 channels of one record.
+ * nncc_helium_matmul_1row.h: walks over records and rows for the kernels nncc_helium_matmul_*: an including file
+ * defines nncc_dot_pairs, which computes pairs of rows with the 4 channels of one record.
  */
 #ifndef NNCC_HELIUM_MATMUL_1ROW_H
 #define NNCC_HELIUM_MATMUL_1ROW_H
