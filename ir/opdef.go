@@ -223,6 +223,14 @@ func (d *OpDef) DataInputs(n *Node) []int {
 // Diag is an error about a model that a user can act on.
 type Diag = diag.Diag
 
+// Dynamicf is a Diag about node n, whose input v would have to be known at compile
+// time.
+func Dynamicf(n *Node, v *Value, format string, args ...any) *Diag {
+	d := Errf(n, "dynamic", format, args...)
+	d.Tensor = v.Name
+	return d
+}
+
 // Errf is a Diag about node n.
 func Errf(n *Node, code, format string, args ...any) *Diag {
 	return &Diag{Code: code, Node: n.String(), Msg: fmt.Sprintf(format, args...)}

@@ -3,12 +3,12 @@ package lower
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/loops"
 	"github.com/nncc/nncc/lower/prune"
 )
@@ -104,7 +104,7 @@ func function(n *ir.Node, table kernel.Table, o *Options) string {
 		return "nothing"
 	}
 	l := c.Lower()
-	if o.Installed && o.Target.Core.MVE && strings.HasPrefix(l.Kernel, "arm_") {
+	if o.Installed && o.Target.Core.MVE && l.Library == cmsisnn.Library {
 		return l.Kernel + " of the installed library"
 	}
 	return l.Kernel

@@ -186,7 +186,7 @@ var Range = def(ir.OpDef{
 		}
 		for i, what := range []string{"start", "limit", "delta"} {
 			if n.In[i].Const == nil {
-				return nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but is computed "+
+				return nil, ir.Dynamicf(n, n.In[i], "%s (input %d, %s) must be known at compile time, but is computed "+
 					"at run time", what, i, n.In[i])
 			}
 		}

@@ -102,7 +102,7 @@ func ConstInts(n *ir.Node, i int, what string) ([]int, error) {
 		return nil, nil
 	}
 	if v.Const == nil {
-		return nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but is computed at run "+
+		return nil, ir.Dynamicf(n, v, "%s (input %d, %s) must be known at compile time, but is computed at run "+
 			"time", what, i, v)
 	}
 	x := v.Const.Int64s()

@@ -119,8 +119,9 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 	}
 	d := n.In[which].Const
 	if d == nil {
-		return nil, nil, ir.Errf(n, "dynamic", "%s (input %d, %s) must be known at compile time, but are computed "+
-			"at run time", what, which, n.In[which])
+		return nil, nil, ir.Dynamicf(n, n.In[which],
+			"%s (input %d, %s) must be known at compile time, but are computed "+
+				"at run time", what, which, n.In[which])
 	}
 	if d.Len() != len(axes) {
 		return nil, nil, ir.Errf(n, "shape", "%s have %d values, want %d", what, d.Len(), len(axes))
@@ -216,7 +217,7 @@ func ResizeGeometry(n *ir.Node) (*ResizeGeom, error) {
 	var roi []float64
 	if g.Crop {
 		if n.ConstIn(1) == nil {
-			return nil, ir.Errf(n, "dynamic", "tf_crop_and_resize needs a region (input 1, %s) that is known at "+
+			return nil, ir.Dynamicf(n, n.Input(1), "tf_crop_and_resize needs a region (input 1, %s) that is known at "+
 				"compile time", n.Input(1))
 		}
 		roi = n.ConstIn(1).Floats()

@@ -58,7 +58,7 @@ var NonZero = def(ir.OpDef{
 	Name: "NonZero", Doc: "coordinates of the elements that are not zero, of a constant", MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if n.In[0].Const == nil {
-			return nil, ir.Errf(n, "dynamic", "the input %s is computed at run time, so that the size of the result "+
+			return nil, ir.Dynamicf(n, n.In[0], "the input %s is computed at run time, so that the size of the result "+
 				"is not known: only constants are supported", n.In[0])
 		}
 		return one(ir.T(tensor.I64, nonZero(n.In[0].Const).Shape...))

@@ -103,7 +103,7 @@ func (n *Node) hint(err error) error {
 		return err
 	}
 	for _, v := range n.In {
-		if v != nil && strings.Contains(d.Msg, v.String()) {
+		if v != nil && v.Name == d.Tensor {
 			if hint := bindHint(v); hint != "" {
 				h := *d
 				h.Hint = hint
