@@ -171,6 +171,9 @@ const (
 	ViewReshape
 	// AnyToAny copies between orders (Relayout).
 	AnyToAny
+	// Strided takes every operand in whichever order it has; results have any order
+	// whose innermost dimension is the last one. Lower reads the strides.
+	Strided
 )
 
 // Layout is a kernel's demand. In and Out hold one order per operand when

@@ -245,6 +245,51 @@ func (b *Writer) Softmax(rows, size int) {
 	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
 }
 
+// turned writes a transposed input whose result has the shape: its name.
+func (b *Writer) turned(name string, shape []int, scale float64, zero int) string {
+	perm := [][]int{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {3, 1, 0, 2}}[b.IntN(6)]
+	from := make([]int, len(shape))
+	for i, d := range perm {
+		from[d] = shape[i]
+	}
+	fmt.Fprintf(&b.text, "in %%%s.x : i8[%s] q(%g:%d)\n%%%s : i8[%s] q(%g:%d) = Transpose(%%%s.x) {perm=[%s]}\n", name,
+		commas(from...), scale, zero, name, commas(shape...), scale, zero, name, commas(perm...))
+	return name
+}
+
+// BatchMatMul writes products of two activations, in any memory order, now and
+// then broadcast.
+func (b *Writer) BatchMatMul() {
+	b.n++
+	k := b.One(1, 3, 8, 15, 16, 17, 31, 32, 33, 48, 64, b.In(1, 140))
+	m, n := b.In(1, 9), b.One(1, 2, 3, 4, 5, 8, b.In(1, 20))
+	batch := []int{b.In(1, 2), b.In(1, 3)}
+	left, right := []int{batch[0], batch[1], m, k}, []int{batch[0], batch[1], k, n}
+	for i := range batch {
+		switch b.IntN(5) {
+		case 0:
+			left[i] = 1
+		case 1:
+			right[i] = 1
+		}
+	}
+	out := []int{max(left[0], right[0]), max(left[1], right[1]), m, n}
+	x, y := float64(float32(0.01+0.1*b.Float64())), float64(float32(0.01+0.1*b.Float64()))
+	scale := x * y * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64()) * math.Exp2(float64(b.One(0, 0, 0, -4, 9)))
+	a := b.turned(fmt.Sprintf("a%d", b.n), left, x, b.Zero())
+	c := b.turned(fmt.Sprintf("b%d", b.n), right, y, b.Zero())
+	q := fmt.Sprintf("q(%g:%d)", max(float32(scale), float32(2.1*x*y)), b.Zero())
+	fmt.Fprintf(&b.text, "%%p%d : i8[%s] %s = MatMul(%%%s, %%%s)%s\n", b.n, commas(out...), q, a, c,
+		[]string{"", " {act_min=0.0}"}[b.IntN(2)])
+	if b.Chance(50) {
+		b.outs = append(b.outs, fmt.Sprintf("p%d", b.n))
+		return
+	}
+	fmt.Fprintf(&b.text, "%%y%d : i8[%s] %s = Transpose(%%p%d) {perm=[0,2,1,3]}\n", b.n, commas(out[0], out[2], out[1],
+		out[3]), q, b.n)
+	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
+}
+
 // Pool writes a pooling of kind MaxPool or AveragePool; pads nil: drawn.
 func (b *Writer) Pool(kind string, batch, channels int, size, kernel, stride, pads []int) {
 	b.n++

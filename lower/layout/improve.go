@@ -62,7 +62,7 @@ func (p *plan) suspects() []int {
 		}
 		seen[k] = true
 		switch p.nodes[k].l.Kind {
-		case kernel.Same:
+		case kernel.Same, kernel.Strided:
 			list = append(list, k)
 		case kernel.ViewReshape:
 			list = append(list, k)
@@ -122,6 +122,11 @@ func (f *flood) node(k int, o []int) {
 				f.value(v, o, downward)
 			}
 		}
+	case kernel.Strided:
+		if lastInnermost(o) {
+			p.picks[k] = pick{true, o}
+			f.value(x.out[0], o, downward)
+		}
 	case kernel.ViewReshape:
 		if y, ok := reshapeOrder(p.values[x.in[0]].Type.WithOrder(o), p.shape(x.out[0])); ok {
 			p.picks[k] = pick{true, o}
@@ -147,7 +152,7 @@ func (f *flood) value(v int, o []int, from reach) {
 					p.input[v] = ir.NHWC(4)
 				}
 			}
-		case p.nodes[k].l.Kind == kernel.Same && p.rank(p.nodes[k].out[0]) == len(o):
+		case p.nodes[k].l.Kind == kernel.Same && p.rank(p.nodes[k].out[0]) == len(o), p.nodes[k].l.Kind == kernel.Strided:
 			f.node(k, o)
 		default:
 			f.through(k, v, o, upward)

@@ -141,7 +141,7 @@ func (p *plan) needs(k int) []need {
 			if v >= 0 && p.rank(v) == p.rank(x.out[0]) {
 				w.order = p.picks[k].order
 			}
-		case kernel.ViewTranspose, kernel.AnyToAny:
+		case kernel.ViewTranspose, kernel.AnyToAny, kernel.Strided:
 			w.any = true
 		case kernel.ViewReshape:
 			switch {
@@ -174,7 +174,7 @@ func (p *plan) results(k int) {
 		switch x.l.Kind {
 		case kernel.Fixed:
 			o = at(x.l.Out, i)
-		case kernel.Same:
+		case kernel.Same, kernel.Strided:
 			if c := p.picks[k].order; len(c) == p.rank(v) {
 				o = c
 			}
@@ -191,6 +191,9 @@ func (p *plan) results(k int) {
 		p.order[v] = o
 	}
 }
+
+// lastInnermost reports an order that keeps the last dimension innermost.
+func lastInnermost(o []int) bool { return len(o) == 0 || o[len(o)-1] == len(o)-1 }
 
 func at(s [][]int, i int) []int {
 	if i < len(s) {
@@ -285,6 +288,10 @@ func (p *plan) start() {
 				if ok && v >= 0 && p.rank(v) == p.rank(x.out[0]) {
 					wish(v, o)
 				}
+			}
+		case kernel.Strided:
+			if ok && lastInnermost(o) {
+				p.picks[k] = pick{true, o}
 			}
 		case kernel.Fixed:
 			for i, v := range x.in {
@@ -382,6 +389,14 @@ func (p *plan) candidates(k int) [][]int {
 		if x.l.Prefer != nil {
 			add(x.l.Prefer, rank)
 		}
+	case kernel.Strided:
+		rank := p.rank(x.out[0])
+		back(x.out[0], func(o []int) {
+			if lastInnermost(o) {
+				add(o, rank)
+			}
+		}, depth)
+		add(nil, rank)
 	case kernel.ViewReshape:
 		if v := x.in[0]; v >= 0 {
 			back(v, func(o []int) { add(o, p.rank(v)) }, depth)

@@ -316,10 +316,19 @@ func recurrent(b *builder) {
 	b.Written(func(w *kerneltest.Writer) { w.LSTM(w.In(1, 5), w.In(1, 2), w.In(1, 70), w.In(1, 40)) })
 }
 
+func batch(b *builder) { b.Written(func(w *kerneltest.Writer) { w.BatchMatMul() }) }
+
 func pair(b *builder) { b.Written(func(w *kerneltest.Writer) { w.Pair() }) }
 
 // TestPairs runs operators with broadcasting, on the host and the board.
-func TestPairs(t *testing.T) {
+func TestPairs(t *testing.T) { written(t, (*kerneltest.Writer).Pair) }
+
+// TestBatches runs products of two activations, transposed and broadcast.
+func TestBatches(t *testing.T) { written(t, (*kerneltest.Writer).BatchMatMul) }
+
+// written runs layers on the host and the board, NNCC_RANDOM of them.
+func written(t *testing.T, layer func(w *kerneltest.Writer)) {
+	t.Helper()
 	spec, err := boards.Load("cortex-m55")
 	if err != nil {
 		t.Fatal(err)
@@ -328,7 +337,7 @@ func TestPairs(t *testing.T) {
 	for n, seed := testenv.Count(t, program), uint64(1); n > 0; n, seed = n-program, seed+1 {
 		w := kerneltest.NewWriter(seed)
 		for range min(n, program) {
-			w.Pair()
+			layer(w)
 		}
 		m := kerneltest.Guard(t, w.Graph(t), table, kernel.Options{Core: core}, seed)
 		if seed == 1 {
@@ -351,6 +360,7 @@ var generators = []struct {
 	{"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
 	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair},
 	{"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
+	{"nncc_helium_batch_matmul_s8", batch},
 	{"nncc_helium_lstm_s8", recurrent},
 	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
 }

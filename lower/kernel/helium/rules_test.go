@@ -96,6 +96,9 @@ var refused = []kerneltest.Refused{
 	{"HELIUM-AVG-05", "in %x : i8[1,2,64,64] A\n%o : i8[1,2,1,1] A = GlobalAveragePool(%x)"},
 	{"HELIUM-MAPPED-01", "in %x : i8[2,5] A\n%o : i8[2,5] O = nncc.Fused(%x) body \"b\" {\nin %x : i8[2,5] A\n%a : " +
 		"i8[2,5] A = Sigmoid(%x)\n%o : i8[2,5] O = Tanh(%a)\nout \"o\" = %o\n}"},
+	{"HELIUM-BMM-01", "in %x : u8[2,5] A\nin %w : i8[5,3] W\n%o : u8[2,3] O = MatMul(%x, %w)"},
+	{"HELIUM-BMM-02", "in %x : i8[1,1,1,1,2,5] A\nin %w : i8[5,3] W\n%o : i8[1,1,1,1,2,3] O = MatMul(%x, %w)"},
+	{"HELIUM-BMM-03", "in %x : i8[2,5] A\nin %w : i8[5,3] q(2:0)\n%o : i8[2,3] q(0.0001:0) = MatMul(%x, %w)"},
 	{"HELIUM-SMAX-01", "in %x : u8[60,5] A\n%o : u8[60,5] q(0.00390625:0) = Softmax(%x)"},
 	{"HELIUM-SMAX-02", "in %x : i8[60,5] A\n%o : i8[60,5] q(0.0078125:-128) = Softmax(%x)"},
 	{"HELIUM-SMAX-03", "in %x : i8[2,5] A\n%o : i8[2,5] q(0.00390625:-128) = Softmax(%x)"},

@@ -356,6 +356,30 @@ typedef struct
 
 /* KERNELS(nncc_helium_transpose_s8) */
 
+/* ---- products of two activations ------------------------------------------------------------- */
+
+/*
+ * y = a b for matrices [m,k] and [k,n] of three batch dimensions, each operand with strides of its own, in elements: 0
+ * where an operand repeats, 1 for the columns of y. Arithmetic as arm_batch_matmul_s8; shift is -1 to -31.
+ *
+ * scratch, 16-byte aligned: 4 * (m + 1) bytes, rounded up to 16; w bytes, w being k rounded up to 16, times m unless k
+ * is w and a_k is 1; for every four columns 16 + 4 * w bytes.
+ *
+ * For two rows and four columns 14 instructions a vector of 16, 37 for the requantisation; packing takes under one a
+ * byte.
+ */
+typedef struct
+{
+    int32_t batch[3], a_batch[3], b_batch[3], y_batch[3];
+    int32_t m, k, n;
+    int32_t a_m, a_k, b_k, b_n, y_m;
+    int32_t a_zero, b_zero;
+    int32_t mult, shift;
+    int32_t zero, act_min, act_max;
+} nncc_helium_batch_matmul_params;
+
+/* KERNELS(nncc_helium_batch_matmul_s8) */
+
 #ifdef __cplusplus
 }
 #endif

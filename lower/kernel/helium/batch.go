@@ -1,0 +1,29 @@
+package helium
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
+
+// batchMatMul packs right matrices at run time. Transposes in front and behind
+// are strides.
+var batchMatMul = &kernel.Kernel{
+	Name: "nncc_helium_batch_matmul_s8", Library: Library, Doc: "int8 products of two activations in any memory order",
+	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
+	Rules: join(onHelium("HELIUM-BMM-00"), quantised.BatchRules("HELIUM-BMM")),
+	Lower: func(n *kernel.Node) *call.Lowered {
+		b, s := quantised.Batches.Must(n), quantised.BatchSteps(n.Node)
+		width := roundUp(b.K, vector)
+		left := b.M * width
+		if s.AK == 1 && width == b.K {
+			left = width
+		}
+		scratch := roundUp(4*(b.M+1), 16) + left + (b.N+3)/4*(16+4*width)
+		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: "nncc_helium_batch_matmul_s8", Args: []call.Arg{
+			&call.Struct{Type: "nncc_helium_batch_matmul_params", Fields: s.Fields(b)}, i8In(0), i8In(1), i8Scratch(0),
+			i8Out(0)}})
+	},
+}

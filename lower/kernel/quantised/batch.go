@@ -1,0 +1,110 @@
+package quantised
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// batchDims are the loops over products of two activations.
+const batchDims = 3
+
+// Batch is a MatMul of matrices that are computed at run time.
+type Batch struct {
+	M, K, N int
+	Params  *op.MACParams
+}
+
+// Batches is the product of a node, if its scale is below a half.
+var Batches = kernel.NewFact(func(n *kernel.Node) (*Batch, string) {
+	if !known(n.Node) {
+		return nil, kernel.Unread
+	}
+	g, why := kernel.MatMul.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	p, why := MatMulParams.Of(n)
+	switch {
+	case why != "":
+		return nil, why
+	case len(p.Mult) > 1 || len(p.FilterOff) > 1:
+		return nil, "the right side has a scale for each column, want one"
+	case p.Shift[0] >= 0 || p.Shift[0] < -31:
+		return nil, fmt.Sprintf("the scale is 2^%d times a half to one, want a shift of 1 to 31 to the right", p.Shift[0])
+	}
+	return &Batch{g.M, g.K, g.N, p}, ""
+})
+
+// BatchRules are the conditions on a product of two activations.
+func BatchRules(code string) []kernel.Rule {
+	return []kernel.Rule{
+		Int8(code+"-01", 0, 1),
+		{Code: code + "-02", Doc: fmt.Sprintf("matrices with up to %d leading dimensions", batchDims),
+			Check: func(n *kernel.Node) string {
+				for _, v := range n.In[:2] {
+					if r := v.Type.Rank(); r < 2 || r > 2+batchDims {
+						return fmt.Sprintf("%s has shape %v, want rank 2 to %d", v, v.Type.Shape, 2+batchDims)
+					}
+				}
+				return ""
+			}},
+		Batches.Exists(code+"-03", "a fixed-point scale below a half"),
+	}
+}
+
+// StridedLayout is the demand of kernels that read the strides of all operands.
+func StridedLayout(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Strided} }
+
+// Steps are the strides of a product's operands, in elements: of the loops over
+// products, 0 where an operand repeats, and inside of matrices.
+type Steps struct {
+	Batch                  []int
+	A, B, Y                []int // of Batch
+	AM, AK, BK, BN, YM, YN int
+}
+
+// BatchSteps are the strides of a node's operands, whose orders are assigned.
+func BatchSteps(n *ir.Node) *Steps {
+	y := n.Out[0].Type
+	rank := y.Rank()
+	steps := func(t ir.Type) (batch []int, row, col int) {
+		st := kernel.Strides(t)
+		r := len(st)
+		batch = make([]int, rank-2)
+		for i := range r - 2 {
+			if t.Shape[i] > 1 {
+				batch[rank-r+i] = st[i]
+			}
+		}
+		return batch, st[r-2], st[r-1]
+	}
+	s := &Steps{}
+	var a, b, c []int
+	a, s.AM, s.AK = steps(n.In[0].Type)
+	b, s.BK, s.BN = steps(n.In[1].Type)
+	c, s.YM, s.YN = steps(y)
+	dims, st := kernel.MergeDims(y.Shape[:rank-2], a, b, c)
+	for len(dims) < batchDims {
+		dims = slices.Insert(dims, 0, 1)
+		for i := range st {
+			st[i] = slices.Insert(st[i], 0, 0)
+		}
+	}
+	s.Batch, s.A, s.B, s.Y = dims, st[0], st[1], st[2]
+	return s
+}
+
+// Fields are the fields of a kernel's parameters.
+func (s *Steps) Fields(b *Batch) []call.Field {
+	list := func(name string, v []int) call.Field { return call.F(name, call.IntArray(v)) }
+	p := b.Params
+	f := []call.Field{list("batch", s.Batch), list("a_batch", s.A), list("b_batch", s.B), list("y_batch", s.Y)}
+	return append(f, call.Ints("m", b.M, "k", b.K, "n", b.N, "a_m", s.AM, "a_k", s.AK, "b_k", s.BK, "b_n", s.BN, "y_m",
+		s.YM, "a_zero", -int(p.InOff), "b_zero", -int(p.FilterOff[0]), "mult", int(p.Mult[0]), "shift", int(p.Shift[0]),
+		"zero", int(p.OutOff), "act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
+}

@@ -1,0 +1,298 @@
+/*
+ * nncc_helium_batch_matmul_s8: a right matrix becomes records of four columns, its rows and columns in whichever order;
+ * so does a left one whose rows are not vectors of 16 neighbours. Two rows times a record at a time: per vector of both
+ * rows 6 loads and 8 products.
+ */
+#include "nncc_helium_core.h"
+
+/* Words in front of the columns of a record: the start values of its sums. */
+#define NNCC_BMM_HEAD 16
+
+/* What pairs of rows share; the assembly has the offsets. */
+typedef struct
+{
+    int8_t *y;            /* 0 */
+    int32_t y_step;       /* 4: of a row */
+    int32_t mult;         /* 8 */
+    int32_t shift;        /* 12: to the left, so 0 or less */
+    const int32_t *start; /* 16: what the sums of each row start with */
+    int32_t zero;         /* 20 */
+    int32_t act_min;      /* 24 */
+    int32_t act_max;      /* 28 */
+    const int8_t *w;      /* 32: the columns of a record */
+    int32_t further;      /* 36: vectors of a row but the first one */
+    int32_t next;         /* 40: from the end of a row to the row after the next */
+    int32_t pairs;        /* 44 */
+    int32_t step;         /* 48: from row to row */
+} nncc_bmm_frame;
+
+/* n values, `stride` apart, to vectors of 16 that are `next` bytes apart, the last one filled up with 0: their sum. */
+static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t *to, int32_t next)
+{
+    const int32_t rest = n & (NNCC_HELIUM_BYTES - 1);
+    int32_t sum = 0;
+    int32_t i;
+
+    if (rest != 0) {
+        memset(to + n / NNCC_HELIUM_BYTES * next, 0, NNCC_HELIUM_BYTES);
+    }
+#if NNCC_HELIUM_MVE
+    if (stride == 1) {
+        NNCC_REG(const int8_t *, from, "r0", x);
+        NNCC_REG(int32_t, s, "r2", 0);
+        NNCC_REG(int32_t, count, "r3", n);
+        NNCC_REG(int8_t *, y, "r1", to);
+        NNCC_REG(int32_t, step, "r4", next);
+
+        __asm volatile("wlstp.8 lr, %[n], 2f\n"
+                       "1:\n\t"
+                       "vldrb.8 q0, [%[x]], #16\n\t"
+                       "vaddva.s8 %[s], q0\n\t"
+                       "vstrb.8 q0, [%[y]]\n\t"
+                       "add %[y], %[y], %[step]\n\t"
+                       "letp lr, 1b\n"
+                       "2:\n\t"
+                       : [x] "+r"(from), [y] "+r"(y), [s] "+r"(s)
+                       : [n] "r"(count), [step] "r"(step)
+                       : "lr", "q0", "cc", "memory");
+        return s;
+    }
+    if (stride <= 65535 / 8) {
+        NNCC_REG(const int8_t *, from, "r0", x);
+        NNCC_REG(int32_t, s, "r2", 0);
+        NNCC_REG(int32_t, count, "r3", n);
+        NNCC_REG(int8_t *, y, "r1", to);
+        NNCC_REG(int32_t, by, "r4", stride);
+        NNCC_REG(int32_t, step, "r5", next - 8);
+
+        /* Halves of vectors: the pointer goes up by 8 and by next - 8 in turn. */
+        __asm volatile("movs r6, #0\n\t"
+                       "vidup.u16 q1, r6, #1\n\t"
+                       "vmul.i16 q1, q1, %[by]\n\t"
+                       "lsl %[by], %[by], #3\n\t"
+                       "movs r6, #8\n\t"
+                       "eor %[step], %[step], r6\n\t"
+                       "wlstp.16 lr, %[n], 2f\n"
+                       "1:\n\t"
+                       "vldrb.s16 q0, [%[x], q1]\n\t"
+                       "add %[x], %[x], %[by]\n\t"
+                       "vaddva.s16 %[s], q0\n\t"
+                       "vstrb.16 q0, [%[y]]\n\t"
+                       "add %[y], %[y], r6\n\t"
+                       "eor r6, r6, %[step]\n\t"
+                       "letp lr, 1b\n"
+                       "2:\n\t"
+                       : [x] "+r"(from), [y] "+r"(y), [s] "+r"(s), [by] "+r"(by), [step] "+r"(step)
+                       : [n] "r"(count)
+                       : "r6", "lr", "q0", "q1", "cc", "memory");
+        return s;
+    }
+#endif
+    for (i = 0; i < n; i++) {
+        const int8_t v = x[i * stride];
+
+        to[i / NNCC_HELIUM_BYTES * next + i % NNCC_HELIUM_BYTES] = v;
+        sum += v;
+    }
+    return sum;
+}
+
+#if NNCC_HELIUM_MVE
+
+/* A vector of both rows, q0 and q1, with those of four columns. */
+#define NNCC_BMM_STEP(op) \
+    "vldrb.8 q0,[%[x0]],#16\nvldrb.8 q1,[%[x1]],#16\n" \
+    "vldrw.32 q2,[%[w]],#16\n" op " r0,q2,q0\n" op " r8,q2,q1\n" \
+    "vldrw.32 q2,[%[w]],#16\n" op " r2,q2,q0\n" op " r10,q2,q1\n" \
+    "vldrw.32 q2,[%[w]],#16\n" op " r4,q2,q0\n" op " r12,q2,q1\n" \
+    "vldrw.32 q2,[%[w]],#16\n" op " r6,q2,q0\n" op " lr,q2,q1\n"
+
+#define NNCC_BMM_REQUANTISE(q, start) \
+    "vadd.i32 " #q "," #q ",q5\nvadd.i32 " #q "," #q "," start "\nvqrdmulh.s32 " #q "," #q \
+    ",r0\n" NNCC_ROUND_ALL(q, q2) "vrshl.s32 " #q ",r2\nvadd.i32 " #q "," #q ",r6\nvmax.s32 " #q "," #q \
+                                  ",q3\nvmin.s32 " #q "," #q ",q4\n"
+
+static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *record)
+{
+    NNCC_REG(const int8_t *, x0, "r1", x);
+    NNCC_REG(const int8_t *, w, "r3", record);
+    NNCC_REG(int32_t, count, "r5", 0);
+    NNCC_REG(const int8_t *, x1, "r9", x + f->step);
+    NNCC_REG(nncc_bmm_frame *, frame, "r11", f);
+
+    __asm volatile("vldrw.32 q5,[%[w]]\n"
+                   "ldrd r0,r2,[%[f],#24]\n"
+                   "vdup.32 q3,r0\n"
+                   "vdup.32 q4,r2\n"
+                   "1:\n"
+                   "ldrd %[w],%[n],[%[f],#32]\n" NNCC_BMM_STEP(
+                       "vmladav.s8") "cbz %[n],3f\n"
+                                     "2:\n" NNCC_BMM_STEP(
+                                         "vmladava.s8") "subs %[n],%[n],#1\n"
+                                                        "bne 2b\n"
+                                                        "3:\n"
+                                                        "vmov q0[2],q0[0],r0,r4\n"
+                                                        "vmov q0[3],q0[1],r2,r6\n"
+                                                        "vmov q1[2],q1[0],r8,r12\n"
+                                                        "vmov q1[3],q1[1],r10,lr\n"
+                                                        "ldrd r0,r2,[%[f],#8]\n"
+                                                        "ldrd r4,r6,[%[f],#16]\n"
+                                                        "ldrd r8,r10,[r4],#8\n"
+                                                        "str r4,[%[f],#16]\n" NNCC_BMM_REQUANTISE(q0, "r8")
+                                                            NNCC_BMM_REQUANTISE(q1, "r10") "ldrd r0,r2,[%[f]]\n"
+                                                                                           "ldrd r4,r6,[%[f],#40]\n"
+                                                                                           "vstrb.32 q0,[r0]\n"
+                                                                                           "add r0,r0,r2\n"
+                                                                                           "vstrb.32 q1,[r0]\n"
+                                                                                           "add r0,r0,r2\n"
+                                                                                           "str r0,[%[f]]\n"
+                                                                                           "add %[x0],%[x0],r4\n"
+                                                                                           "add %[x1],%[x1],r4\n"
+                                                                                           "subs r6,r6,#1\n"
+                                                                                           "str r6,[%[f],#44]\n"
+                                                                                           "bne 1b\n"
+                   : [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(w), [n] "+r"(count)
+                   : [f] "r"(frame)
+                   : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "cc",
+                     "memory");
+}
+
+#else
+
+static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *record)
+{
+    int32_t head[4];
+
+    memcpy(head, record, sizeof head);
+    for (int32_t r = 0; r < 2 * f->pairs; r++) {
+        for (int32_t c = 0; c < 4; c++) {
+            uint32_t acc = (uint32_t)head[c] + (uint32_t)f->start[r];
+
+            for (int32_t i = 0; i < NNCC_HELIUM_BYTES * (f->further + 1); i++) {
+                acc += (uint32_t)(x[r * f->step + i] *
+                                  f->w[(i / NNCC_HELIUM_BYTES * 4 + c) * NNCC_HELIUM_BYTES + i % NNCC_HELIUM_BYTES]);
+            }
+            f->y[r * f->y_step + c] = nncc_rq_s8(acc, f->mult, f->shift, f->zero, f->act_min, f->act_max);
+        }
+    }
+}
+
+#endif
+
+/* The left matrix: its rows, copied where they are no whole vectors, and what the sums of each start with. */
+static const int8_t *nncc_bmm_left(const nncc_helium_batch_matmul_params *p, const int8_t *a, int32_t width,
+                                   int32_t *start, int8_t *copy)
+{
+    const int32_t direct = p->a_k == 1 && p->k == width;
+
+    for (int32_t r = 0; r < p->m; r++) {
+        /* The sum of a row that stays where it is costs a copy onto itself. */
+        const int32_t sum =
+            nncc_bmm_line(a + r * p->a_m, p->k, p->a_k, copy + (direct ? 0 : r * width), NNCC_HELIUM_BYTES);
+
+        start[r] = -p->b_zero * sum;
+    }
+    start[p->m] = start[p->m - 1];
+    return direct ? a : copy;
+}
+
+/* The right matrix as records; the last one may overlap the one before it. */
+static void nncc_bmm_right(const nncc_helium_batch_matmul_params *p, const int8_t *b, int32_t width, int8_t *record)
+{
+    const int32_t fixed = p->k * p->a_zero * p->b_zero;
+
+    for (int32_t c = 0; c < p->n; c += 4) {
+        const int32_t first = c + 4 <= p->n || p->n < 4 ? c : p->n - 4;
+        int32_t head[4] = {0, 0, 0, 0};
+
+        for (int32_t i = 0; i < 4; i++) {
+            int8_t *const to = record + NNCC_BMM_HEAD + i * NNCC_HELIUM_BYTES;
+
+            if (first + i < p->n) {
+                head[i] = fixed -
+                          p->a_zero * nncc_bmm_line(b + (first + i) * p->b_n, p->k, p->b_k, to, 4 * NNCC_HELIUM_BYTES);
+                continue;
+            }
+            for (int32_t k = 0; k < width; k += NNCC_HELIUM_BYTES) {
+                memset(to + 4 * k, 0, NNCC_HELIUM_BYTES);
+            }
+        }
+        memcpy(record, head, sizeof head);
+        record += NNCC_BMM_HEAD + 4 * width;
+    }
+}
+
+/* The product of two matrices that are ready. */
+static void nncc_bmm_product(const nncc_helium_batch_matmul_params *p, const int8_t *a, int32_t a_step, int32_t width,
+                             const int32_t *start, const int8_t *record, int8_t *y)
+{
+    int8_t few[8];
+    nncc_bmm_frame f;
+
+    f.mult = p->mult;
+    f.shift = p->shift;
+    f.zero = p->zero;
+    f.act_min = p->act_min;
+    f.act_max = p->act_max;
+    f.further = width / NNCC_HELIUM_BYTES - 1;
+    f.step = a_step;
+    f.next = 2 * a_step - width;
+    for (int32_t c = 0; c < p->n; c += 4) {
+        const int32_t first = c + 4 <= p->n ? c : p->n - 4;
+
+        f.w = record + NNCC_BMM_HEAD;
+        if (p->n >= 4 && p->m >= 2) {
+            f.y = y + first;
+            f.y_step = p->y_m;
+            f.start = start;
+            f.pairs = p->m / 2;
+            nncc_bmm_pairs(&f, a, record);
+        }
+        /* An odd row is a pair with itself; fewer than four columns go through a buffer. */
+        for (int32_t r = p->n >= 4 ? p->m & ~1 : 0; r < p->m; r++) {
+            int32_t own[2];
+
+            own[0] = start[r];
+            own[1] = start[r];
+            f.y = few;
+            f.y_step = 4;
+            f.start = own;
+            f.pairs = 1;
+            f.step = 0;
+            nncc_bmm_pairs(&f, a + r * a_step, record);
+            f.step = a_step;
+            memcpy(y + r * p->y_m + (p->n < 4 ? 0 : first), few, (size_t)(p->n < 4 ? p->n : 4));
+        }
+        record += NNCC_BMM_HEAD + 4 * width;
+    }
+}
+
+void nncc_helium_batch_matmul_s8(const nncc_helium_batch_matmul_params *p, const int8_t *a, const int8_t *b,
+                                 int8_t *scratch, int8_t *y)
+{
+    const int32_t width = (p->k + NNCC_HELIUM_BYTES - 1) & ~(NNCC_HELIUM_BYTES - 1);
+    int32_t *const start = (int32_t *)(void *)scratch;
+    int8_t *const copy = scratch + (4 * (p->m + 1) + 15) / 16 * 16;
+    int8_t *const records = copy + (p->a_k == 1 && p->k == width ? width : p->m * width);
+    const int8_t *left = NULL, *right = NULL, *rows = NULL;
+
+    for (int32_t i = 0; i < p->batch[0]; i++) {
+        for (int32_t j = 0; j < p->batch[1]; j++) {
+            for (int32_t l = 0; l < p->batch[2]; l++) {
+                const int8_t *const at = a + i * p->a_batch[0] + j * p->a_batch[1] + l * p->a_batch[2];
+                const int8_t *const bt = b + i * p->b_batch[0] + j * p->b_batch[1] + l * p->b_batch[2];
+
+                if (at != left) {
+                    rows = nncc_bmm_left(p, at, width, start, copy);
+                    left = at;
+                }
+                if (bt != right) {
+                    nncc_bmm_right(p, bt, width, records);
+                    right = bt;
+                }
+                nncc_bmm_product(p, rows, rows == at ? p->a_m : width, width, start, records,
+                                 y + i * p->y_batch[0] + j * p->y_batch[1] + l * p->y_batch[2]);
+            }
+        }
+    }
+}
