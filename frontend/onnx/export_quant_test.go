@@ -114,6 +114,15 @@ func TestExportQuantisedOperators(t *testing.T) {
 			{cell_scale_power=-11, direction="reverse"}`, 13,
 			"DequantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear Reshape Reshape Concat Reshape " +
 				"LSTM Reshape QuantizeLinear"},
+		{"gru", `
+			in %x : i8[3,1,2] q(0.02:4)
+			in %s : i16[1,4] q(0.000030517578125:0)
+			const %w : i8[12,2] q(0.01:0) = rand 4
+			const %r : i8[12,4] q(0.01:0) = rand 5
+			const %b : i32[12] q(0.0002:0) = splat 50
+			%y : i8[3,1,4] q(0.008:0), %h : i8[1,4] q(0.008:0), %c : i16[1,4] q(0.000030517578125:0) = nncc.QGRU(%x, %w, %r, -, %b, %s) {state_scale_power=-15, linear_before_reset=1}`, 21,
+			"DequantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear Reshape Reshape " +
+				"Concat Reshape Reshape GRU Reshape QuantizeLinear"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := irtest.Parse(t, `graph "net" {`+c.src+"\nout \"y\" = %y\n}")

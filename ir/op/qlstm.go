@@ -19,7 +19,8 @@ type QLSTMAttrs struct {
 // QLSTM is the LSTM with TFLite's integer arithmetic, one direction, the
 // activations sigmoid, tanh, tanh, no peepholes: the numbers of
 // arm_lstm_unidirectional_s8. The quantiser makes it from ONNX's LSTM; a
-// bidirectional one becomes two, with a Concat behind them.
+// bidirectional one becomes two, with a Concat behind them. X, Y and the hidden
+// states may be int16 in place of int8, all of them, with the same arithmetic.
 //
 // Inputs: X int8 [steps, batch, input]; W int8 [4*H, input] and R int8 [4*H,
 // H], gates in ONNX's order i, o, f, c; B int32 [4*H], the sum of both ONNX
@@ -64,13 +65,27 @@ var QLSTM = def(ir.OpDef{
 })
 
 func qlstmGeometry(n *ir.Node) (*RNNGeom, error) {
+	if p := ir.AttrsOf[QLSTMAttrs](n).CellScalePower; p < -15 || p > -4 {
+		return nil, ir.Errf(n, "cell-scale", "cell_scale_power is %d, want -15 to -4", p)
+	}
+	g, err := directionGeometry(n, "LSTM")
+	if err != nil {
+		return nil, err
+	}
+	rows, state := 4*g.Hidden, []int{g.Batch, g.Hidden}
+	return g, wantOperands(n, g, []int{rows, g.Input}, []int{rows, g.Hidden}, []int{rows}, state, state)
+}
+
+// directionGeometry is that of one direction of a recurrent operator: X [steps,
+// batch, input], the weights without a dimension for directions.
+func directionGeometry(n *ir.Node, of string) (*RNNGeom, error) {
 	for i, r := range []int{3, 2, 2} {
 		if err := wantRank(n, i, r); err != nil {
 			return nil, err
 		}
 	}
 	x, r := n.In[0].Type.Shape, n.In[2].Type.Shape
-	g := &RNNGeom{Seq: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Gates: 4, Clip: math.Inf(1),
+	g := &RNNGeom{Seq: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Gates: rnnKinds[of].gates, Clip: math.Inf(1),
 		Reverse: []bool{false}}
 	switch d := ir.AttrsOf[DirectionAttr](n).Direction; d {
 	case "forward":
@@ -79,19 +94,21 @@ func qlstmGeometry(n *ir.Node) (*RNNGeom, error) {
 	default:
 		return nil, ir.Errf(n, "direction", "direction is %q, want forward or reverse", d)
 	}
-	if p := ir.AttrsOf[QLSTMAttrs](n).CellScalePower; p < -15 || p > -4 {
-		return nil, ir.Errf(n, "cell-scale", "cell_scale_power is %d, want -15 to -4", p)
-	}
-	rows, state := 4*g.Hidden, []int{g.Batch, g.Hidden}
-	for i, want := range [][]int{nil, {rows, g.Input}, {rows, g.Hidden}, {rows}, state, state} {
-		if v := n.Input(i); i > 0 && v != nil && !sameShape(v.Type.Shape, want) {
-			return nil, ir.Errf(n, "shape-mismatch", "input %d (%s) has shape %v, want %v", i, v, v.Type.Shape, want)
+	return g, g.readActs(&ir.Node{Op: Get("", of)}, rnnKinds[of].acts)
+}
+
+// wantOperands checks the shapes of the operands from input 1 on, and that none is
+// empty.
+func wantOperands(n *ir.Node, g *RNNGeom, shapes ...[]int) error {
+	for i, want := range shapes {
+		if v := n.Input(i + 1); v != nil && !sameShape(v.Type.Shape, want) {
+			return ir.Errf(n, "shape-mismatch", "input %d (%s) has shape %v, want %v", i+1, v, v.Type.Shape, want)
 		}
 	}
 	if g.Seq < 1 || g.Batch < 1 || g.Input < 1 || g.Hidden < 1 {
-		return nil, ir.Errf(n, "shape", "the input %v with %d hidden units is empty", x, g.Hidden)
+		return ir.Errf(n, "shape", "the input %v with %d hidden units is empty", n.In[0].Type.Shape, g.Hidden)
 	}
-	return g, g.readActs(&ir.Node{Op: Get("", "LSTM")}, rnnKinds["LSTM"].acts)
+	return nil
 }
 
 // evalQLSTMFloat is the same LSTM in float: ONNX's operator on these shapes.
@@ -133,7 +150,7 @@ func qlstmParams(n *ir.Node, w, r, b *tensor.Dense) (*qref.LSTMParams, string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	x, y := n.In[0].Type, n.Out[0].Type
+	y := n.Out[0].Type
 	cell := math.Ldexp(1, ir.AttrsOf[QLSTMAttrs](n).CellScalePower)
 	if why := qlstmTypes(n, float32(cell)); why != "" {
 		return nil, why
@@ -142,28 +159,40 @@ func qlstmParams(n *ir.Node, w, r, b *tensor.Dense) (*qref.LSTMParams, string) {
 	p := &qref.LSTMParams{TimeMajor: true, Batch: g.Batch, Time: g.Seq, InputSize: g.Input, HiddenSize: H,
 		CellScalePower: int32(ir.AttrsOf[QLSTMAttrs](n).CellScalePower), OutputOffset: y.Quant.Zero[0],
 		Rounding: Rounding(n)}
-	const gateIn, gateOut = 1.0 / (1 << 12), 1.0 / (1 << 15)
+	const gateOut = 1.0 / (1 << 15)
 	p.ForgetToCellMult, p.ForgetToCellShift = fixp.QuantizeMultiplier(gateOut)
 	p.InputToCellMult, p.InputToCellShift = fixp.QuantizeMultiplier(gateOut * gateOut / cell)
 	p.OutputMult, p.OutputShift = fixp.QuantizeMultiplier(gateOut * gateOut / float64(y.Quant.Scale[0]))
-	ws, rs := w.Data.([]int8), r.Data.([]int8)
 	for k, gate := range []*qref.LSTMGate{&p.Input, &p.Output, &p.Forget, &p.Cell} {
-		gate.InputWeights, gate.HiddenWeights = ws[k*H*g.Input:][:H*g.Input], rs[k*H*H:][:H*H]
-		gate.InputMult, gate.InputShift = fixp.QuantizeMultiplier(fixp.EffectiveScaleFC(x.Quant.Scale[0],
-			n.In[1].Type.Quant.ScaleAt(k*H), gateIn))
-		gate.HiddenMult, gate.HiddenShift = fixp.QuantizeMultiplier(fixp.EffectiveScaleFC(y.Quant.Scale[0],
-			n.In[2].Type.Quant.ScaleAt(k*H), gateIn))
-		gate.InputBias, gate.HiddenBias = make([]int32, H), make([]int32, H)
-		for u := range H {
-			if b != nil {
-				gate.InputBias[u] = int32(b.Int(k*H + u))
-			}
-			gate.InputBias[u] -= x.Quant.Zero[0] * rowSum(gate.InputWeights, u, g.Input)
-			gate.HiddenBias[u] -= y.Quant.Zero[0] * rowSum(gate.HiddenWeights, u, H)
-		}
+		gateParams(gate, n, k, w, r, b, nil)
 	}
 	p.Cell.Act = qref.Tanh
 	return p, ""
+}
+
+// gateParams are the weights, effective biases and scales of gate k of a
+// recurrent node, b the biases of the products with X, rb those of the products
+// with the hidden state, nil for zeros. Gates are Q3.12 before their activation.
+func gateParams(gate *qref.LSTMGate, n *ir.Node, k int, w, r, b, rb *tensor.Dense) {
+	const gateIn = 1.0 / (1 << 12)
+	x, y := n.In[0].Type, n.Out[0].Type
+	I, H := w.Shape[1], r.Shape[1]
+	gate.InputWeights, gate.HiddenWeights = w.Data.([]int8)[k*H*I:][:H*I], r.Data.([]int8)[k*H*H:][:H*H]
+	gate.InputMult, gate.InputShift = fixp.QuantizeMultiplier(fixp.EffectiveScaleFC(x.Quant.Scale[0],
+		n.In[1].Type.Quant.ScaleAt(k*H), gateIn))
+	gate.HiddenMult, gate.HiddenShift = fixp.QuantizeMultiplier(fixp.EffectiveScaleFC(y.Quant.Scale[0],
+		n.In[2].Type.Quant.ScaleAt(k*H), gateIn))
+	gate.InputBias, gate.HiddenBias = make([]int32, H), make([]int32, H)
+	for u := range H {
+		if b != nil {
+			gate.InputBias[u] = int32(b.Int(k*H + u))
+		}
+		if rb != nil {
+			gate.HiddenBias[u] = int32(rb.Int(k*H + u))
+		}
+		gate.InputBias[u] -= x.Quant.Zero[0] * rowSum(gate.InputWeights, u, I)
+		gate.HiddenBias[u] -= y.Quant.Zero[0] * rowSum(gate.HiddenWeights, u, H)
+	}
 }
 
 func rowSum(w []int8, row, size int) (s int32) {
@@ -176,35 +205,18 @@ func rowSum(w []int8, row, size int) (s int32) {
 // qlstmTypes checks the quantisation that the operator's description demands.
 func qlstmTypes(n *ir.Node, cell float32) string {
 	y := n.Out[0].Type
-	if !perTensorS8(n.In[0].Type) || !perTensorS8(y) {
-		return fmt.Sprintf("input and output are %s and %s, want int8 with one scale each", n.In[0].Type, y)
+	if why := recurrentData(n); why != "" {
+		return why
 	}
 	H := y.Shape[2]
-	for i := 1; i <= 2; i++ {
-		t := n.In[i].Type
-		if t.DType != tensor.I8 || t.Quant == nil || t.Quant.Axis > 0 {
-			return fmt.Sprintf("the weights %s are %s, want int8 with a scale a row or one", n.In[i], t)
-		}
-		for u := range 4 * H {
-			if t.Quant.ScaleAt(u) != t.Quant.ScaleAt(u/H*H) || t.Quant.ZeroAt(u) != 0 {
-				return fmt.Sprintf("the weights %s are not symmetric with one scale a gate (row %d)", n.In[i], u)
-			}
-		}
+	if why := gateWeights(n, 4, 3); why != "" {
+		return why
 	}
-	if b := n.Input(3); b != nil && b.Type.DType != tensor.I32 {
-		return fmt.Sprintf("the bias %s is of type %s, want int32", b, b.Type.DType)
-	}
-	state := func(v *ir.Value, want ir.Type) string {
-		if v != nil && (v.Type.DType != want.DType || v.Type.Quant == nil || !v.Type.Quant.Equal(want.Quant)) {
-			return fmt.Sprintf("the state %s is %s, want %s", v, v.Type, want)
-		}
-		return ""
-	}
-	hidden := ir.T(tensor.I8, n.In[0].Type.Shape[1], H).WithQuant(tensor.I8, y.Quant)
+	hidden := ir.T(y.DType, n.In[0].Type.Shape[1], H).WithQuant(y.DType, y.Quant)
 	cells := hidden.WithQuant(tensor.I16, ir.PerTensor(cell, 0))
 	out := append(append([]*ir.Value(nil), n.Out...), nil, nil)
-	for _, why := range []string{state(n.Input(4), hidden), state(n.Input(5), cells), state(out[1], hidden),
-		state(out[2], cells)} {
+	for _, why := range []string{stateType(n.Input(4), hidden), stateType(n.Input(5), cells), stateType(out[1], hidden),
+		stateType(out[2], cells)} {
 		if why != "" {
 			return why
 		}
@@ -212,23 +224,74 @@ func qlstmTypes(n *ir.Node, cell float32) string {
 	return ""
 }
 
+// recurrentData says why X and Y are not int8, or int16 with zero point 0, with
+// one scale each.
+func recurrentData(n *ir.Node) string {
+	x, y := n.In[0].Type, n.Out[0].Type
+	wide := func(t ir.Type) bool {
+		return t.DType == tensor.I16 && t.Quant != nil && !t.Quant.PerAxis() && t.Quant.Zero[0] == 0
+	}
+	if perTensorS8(x) && perTensorS8(y) || wide(x) && wide(y) {
+		return ""
+	}
+	return fmt.Sprintf("input and output are %s and %s, want int8 with one scale each, or int16 with zero point 0", x, y)
+}
+
+// gateWeights says why inputs 1 and 2 are not symmetric int8 weights with one
+// scale for each gate, or the biases from input 3 up to last not int32.
+func gateWeights(n *ir.Node, gates, last int) string {
+	for i := 1; i <= 2; i++ {
+		t := n.In[i].Type
+		if t.DType != tensor.I8 || t.Quant == nil || t.Quant.Axis > 0 {
+			return fmt.Sprintf("the weights %s are %s, want int8 with a scale a row or one", n.In[i], t)
+		}
+		H := t.Shape[0] / gates
+		for u := range gates * H {
+			if t.Quant.ScaleAt(u) != t.Quant.ScaleAt(u/H*H) || t.Quant.ZeroAt(u) != 0 {
+				return fmt.Sprintf("the weights %s are not symmetric with one scale a gate (row %d)", n.In[i], u)
+			}
+		}
+	}
+	for i := 3; i <= last; i++ {
+		if b := n.Input(i); b != nil && b.Type.DType != tensor.I32 {
+			return fmt.Sprintf("the bias %s is of type %s, want int32", b, b.Type.DType)
+		}
+	}
+	return ""
+}
+
+// stateType says why a state has not the type that is wanted; nil has.
+func stateType(v *ir.Value, want ir.Type) string {
+	if v != nil && (v.Type.DType != want.DType || v.Type.Quant == nil || !v.Type.Quant.Equal(want.Quant)) {
+		return fmt.Sprintf("the state %s is %s, want %s", v, v.Type, want)
+	}
+	return ""
+}
+
 func evalQLSTM(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	if in[0].DType == tensor.I16 {
+		return evalQLSTMOf[int16](n, in)
+	}
+	return evalQLSTMOf[int8](n, in)
+}
+
+func evalQLSTMOf[T int8 | int16](n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	p, why := qlstmParams(n, in[1], in[2], opt(in, 3))
 	if why != "" {
 		return nil, ir.Errf(n, "quant", "%s", why)
 	}
-	x := in[0].Data.([]int8)
+	x := in[0].Data.([]T)
 	reverse := ir.AttrsOf[DirectionAttr](n).Direction == "reverse"
 	if reverse {
 		x = reverseRows(x, p.Time)
 	}
 	size := p.Batch * p.HiddenSize
-	y, h, c := make([]int8, p.Time*size), make([]int8, size), make([]int16, size)
+	y, h, c := make([]T, p.Time*size), make([]T, size), make([]int16, size)
 	for i := range h {
-		h[i] = int8(p.OutputOffset)
+		h[i] = T(p.OutputOffset)
 	}
 	if d := opt(in, 4); d != nil {
-		copy(h, d.Data.([]int8))
+		copy(h, d.Data.([]T))
 	}
 	if d := opt(in, 5); d != nil {
 		copy(c, d.Data.([]int16))
@@ -244,8 +307,8 @@ func evalQLSTM(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 }
 
 // reverseRows is a copy of rows equal parts in the opposite order.
-func reverseRows(x []int8, rows int) []int8 {
-	y, k := make([]int8, len(x)), len(x)/rows
+func reverseRows[T any](x []T, rows int) []T {
+	y, k := make([]T, len(x)), len(x)/rows
 	for i := range rows {
 		copy(y[(rows-1-i)*k:][:k], x[i*k:])
 	}

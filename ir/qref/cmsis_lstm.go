@@ -19,8 +19,8 @@ type LSTMGate struct {
 	Act                     Activation
 }
 
-// LSTMParams describes an LSTM as arm_lstm_unidirectional_s8 takes it: int8
-// data and hidden state, gates in Q3.12 before and Q0.15 after the activation,
+// LSTMParams describes an LSTM as arm_lstm_unidirectional_s8 takes it: int8 (or,
+// in nncc's own kernels, int16) data and hidden state, gates in Q3.12 before and Q0.15 after the activation,
 // int16 cell state with 15+CellScalePower integer bits below the sign.
 type LSTMParams struct {
 	TimeMajor                           bool // [time][batch][size] in place of [batch][time][size]
@@ -41,7 +41,7 @@ type LSTMParams struct {
 // CMSIS-NN: the recurrent products of the first step, and their effective
 // biases, are then left out. Source: arm_lstm_unidirectional_s8,
 // arm_nn_lstm_step_s8.
-func LSTM(p *LSTMParams, in, out []int8, cell []int16, hidden []int8) error {
+func LSTM[T int8 | int16](p *LSTMParams, in, out []T, cell []int16, hidden []T) error {
 	const name = "LSTM"
 	if p.Batch < 1 || p.Time < 1 || p.InputSize < 1 || p.HiddenSize < 1 {
 		return badArgs(name, "batch %d, time %d, input %d and hidden size %d must be positive", p.Batch, p.Time,
@@ -67,7 +67,7 @@ func LSTM(p *LSTMParams, in, out []int8, cell []int16, hidden []int8) error {
 	}
 	for b := range p.Batch {
 		state := cell[b*p.HiddenSize:][:p.HiddenSize]
-		var h []int8
+		var h []T
 		if len(hidden) > 0 {
 			h = hidden[b*p.HiddenSize:][:p.HiddenSize]
 		} else {
@@ -86,7 +86,7 @@ func LSTM(p *LSTMParams, in, out []int8, cell []int16, hidden []int8) error {
 	return nil
 }
 
-func lstmStep(p *LSTMParams, data, hidden []int8, state []int16, out []int8) {
+func lstmStep[T int8 | int16](p *LSTMParams, data, hidden []T, state []int16, out []T) {
 	for u := range state {
 		forget := gateValue(p.Rounding, &p.Forget, data, hidden, u)
 		input := gateValue(p.Rounding, &p.Input, data, hidden, u)
@@ -99,14 +99,13 @@ func lstmStep(p *LSTMParams, data, hidden []int8, state []int16, out []int8) {
 		}
 		state[u] = fixp.SatS16(c)
 		squashed := int32(activate(state[u], p.CellScalePower+12, Tanh))
-		out[u] = quantOut(p.Rounding, output*squashed, p.OutputMult, p.OutputShift, p.OutputOffset, math.MinInt8,
-			math.MaxInt8)
+		out[u] = hiddenValue[T](p.Rounding, output*squashed, p.OutputMult, p.OutputShift, p.OutputOffset)
 	}
 }
 
 // gateValue is one gate of one hidden unit in Q0.15: two scaled sums, each
 // saturated to int16 as it is added, then the activation.
-func gateValue(r fixp.Rounding, g *LSTMGate, data, hidden []int8, u int) int32 {
+func gateValue[T int8 | int16](r fixp.Rounding, g *LSTMGate, data, hidden []T, u int) int32 {
 	v := fixp.SatS16(scaledDot(r, data, g.InputWeights, g.InputBias, u, g.InputMult, g.InputShift))
 	if hidden != nil {
 		v = fixp.SatS16(int32(v) + scaledDot(r, hidden, g.HiddenWeights, g.HiddenBias, u, g.HiddenMult, g.HiddenShift))
@@ -114,7 +113,17 @@ func gateValue(r fixp.Rounding, g *LSTMGate, data, hidden []int8, u int) int32 {
 	return int32(activate(v, 0, g.Act))
 }
 
-func scaledDot(r fixp.Rounding, data, weights []int8, bias []int32, u int, mult, shift int32) int32 {
+// hiddenValue is a value of the hidden state.
+func hiddenValue[T int8 | int16](r fixp.Rounding, v, mult, shift, offset int32) T {
+	var z T
+	lo, hi := int32(math.MinInt8), int32(math.MaxInt8)
+	if _, wide := any(z).(int16); wide {
+		lo, hi = math.MinInt16, math.MaxInt16
+	}
+	return T(fixp.Clamp(r.Requantize(v, mult, shift)+offset, lo, hi))
+}
+
+func scaledDot[T int8 | int16](r fixp.Rounding, data []T, weights []int8, bias []int32, u int, mult, shift int32) int32 {
 	acc := bias[u]
 	w := weights[u*len(data):][:len(data)]
 	for i, v := range data {

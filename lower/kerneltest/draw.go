@@ -58,7 +58,8 @@ func init() {
 		"Conv": (*drawer).conv, "ConvTranspose": (*drawer).conv, "Gemm": (*drawer).gemm, "MatMul": (*drawer).matMul,
 		"MaxPool": (*drawer).pool, "AveragePool": (*drawer).pool, "LpPool": (*drawer).pool,
 		"Relayout": (*drawer).relayout,
-		"Fused":    (*drawer).fused, "QLSTM": (*drawer).lstm, "Constant": (*drawer).constant,
+		"Fused":    (*drawer).fused, "QLSTM": (*drawer).recurrent, "QGRU": (*drawer).recurrent,
+		"Constant": (*drawer).constant,
 	}
 }
 

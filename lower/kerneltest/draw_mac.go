@@ -344,10 +344,14 @@ func (w *drawer) fused() *ir.Graph {
 	return g
 }
 
-// lstm is a QLSTM, now and then with weights that its kernel refuses.
-func (w *drawer) lstm() *ir.Graph {
-	if w.p != Int8 && w.p != Int4 {
+// recurrent is a QLSTM or QGRU, now and then with weights that its kernel refuses.
+func (w *drawer) recurrent() *ir.Graph {
+	if w.p != Int8 && w.p != Int4 && w.p != Int16x8 {
 		w.plain = "f32"
+	}
+	gates, gru := 4, w.op.Name == "QGRU"
+	if gru {
+		gates = 3
 	}
 	T, B, I, H := w.In(1, 5), w.In(1, 3), w.In(1, 20), w.In(1, 9)
 	x := w.input(T, B, I)
@@ -355,11 +359,11 @@ func (w *drawer) lstm() *ir.Graph {
 	if w.Chance(10) {
 		zero = 1
 	}
-	gates := func(size int) string {
+	weights := func(size int) string {
 		q := ""
 		if w.quantised() {
 			var s []string
-			for u := range 4 * H {
+			for u := range gates * H {
 				s = append(s, fmt.Sprintf("%g:%d", 0.003+0.001*float32(u/H), zero))
 			}
 			q = " q(axis=0," + strings.Join(s, ",") + ")"
@@ -368,18 +372,31 @@ func (w *drawer) lstm() *ir.Graph {
 		if !w.quantised() {
 			dt = w.data()
 		}
-		return w.value(dt+shapeText([]int{4 * H, size})+q, w.rand())
+		return w.value(dt+shapeText([]int{gates * H, size})+q, w.rand())
 	}
-	in := []string{x, gates(I), gates(H), "-", "-"}
+	in := []string{x, weights(I), weights(H), "-", "-", "-"}
 	hidden := fmt.Sprintf(" q(0.0078125:%d)", w.In(-20, 20))
+	if w.p == Int16x8 {
+		hidden = " q(0.000030517578125:0)"
+	}
 	if w.quantised() {
-		in[3], w.out = w.bias(4*H), hidden
-		if w.Chance(40) {
+		in[3], w.out = w.bias(gates*H), hidden
+		switch {
+		case gru && w.Chance(60):
+			in[4] = w.value(fmt.Sprintf("i32[%d]", gates*H), w.rand())
+		case !gru && w.Chance(40):
 			in[4] = w.value(w.data()+shapeText([]int{B, H})+hidden, "")
 		}
 	}
 	power := w.In(-12, -9)
-	g := w.node("nncc.QLSTM", fmt.Sprintf("cell_scale_power=%d, direction=\"%s\"", power,
+	attrs := fmt.Sprintf("cell_scale_power=%d", power)
+	if gru {
+		attrs = fmt.Sprintf("state_scale_power=%d, linear_before_reset=%d", power, w.IntN(2))
+	}
+	for in[len(in)-1] == "-" {
+		in = in[:len(in)-1]
+	}
+	g := w.node("nncc."+w.op.Name, fmt.Sprintf("%s, direction=\"%s\"", attrs,
 		[]string{"forward", "reverse"}[w.IntN(2)]), w.In(1, 3), in...)
 	if g != nil && len(g.Nodes[0].Out) > 2 && w.quantised() {
 		t, _ := parseType(fmt.Sprintf("i16[] q(%g:0)", math.Ldexp(1, power)))

@@ -8,67 +8,105 @@ import (
 	"github.com/nncc/nncc/ir"
 )
 
-// LSTM writes a QLSTM with random quantisation, with and without bias, given
-// states, and its second and third output.
-func (b *Writer) LSTM(steps, batch, inputs, units int) {
+// recurrent is a QLSTM or QGRU being written.
+type recurrent struct {
+	*Writer
+	gates, units  int
+	elem, op      string
+	x, hidden     string // quantisations
+	state, states string // quantisation and shape of the state
+	args          []string
+}
+
+// Recurrent writes a QLSTM or QGRU on int8 or int16 with random quantisation, with
+// and without biases and given states, and one to three results.
+func (b *Writer) Recurrent(steps, batch, inputs, units int) {
 	b.n++
-	n := b.n
-	xs := b.One(1, 4, 16, 64) // large scales shift the sums to the left
-	x := fmt.Sprintf("q(%g:%d)", float32(xs)*0.004*float32(0.5+b.Float64()), b.Zero())
-	hidden := fmt.Sprintf("q(0.0078125:%d)", b.One(0, 0, b.In(-30, 30)))
-	power := b.In(-15, -8)
-	cell := fmt.Sprintf("q(%g:0)", math.Ldexp(1, power))
-	gates := func(name string, size int) {
-		var s []string
-		for u := range 4 * units {
-			s = append(s, fmt.Sprintf("%g:0", float32(b.n%3+1)*0.002*float32(1+u/units)))
+	r := &recurrent{Writer: b, gates: 4, units: units, elem: "i8", op: "QLSTM"}
+	if b.Chance(50) {
+		r.gates, r.op = 3, "QGRU"
+	}
+	power := -15
+	if r.gates == 4 || b.Chance(30) {
+		power = b.In(-15, -8)
+	}
+	r.state, r.states = fmt.Sprintf("q(%g:0)", math.Ldexp(1, power)), fmt.Sprintf("[%d,%d]", batch, units)
+	xs := float32(b.One(1, 4, 16, 64)) * 0.004 * float32(0.5+b.Float64()) // large scales shift the sums to the left
+	r.x, r.hidden = fmt.Sprintf("q(%g:%d)", xs, b.Zero()), fmt.Sprintf("q(0.0078125:%d)", b.One(0, 0, b.In(-30, 30)))
+	if b.Chance(40) {
+		r.elem, r.x = "i16", fmt.Sprintf("q(%g:0)", xs/256)
+		r.hidden = fmt.Sprintf("q(%g:0)", 0.000030517578125*float64(b.One(1, 1, 2))*(0.25+b.Float64()))
+	}
+	r.operand("in", "x", fmt.Sprintf("%s[%d,%d,%d] %s", r.elem, steps, batch, inputs, r.x))
+	r.weights("w", inputs)
+	r.weights("r", units)
+	r.optional(70, func() { r.bias("b") })
+	if r.gates == 3 {
+		r.optional(70, func() { r.bias("rb") })
+	} else {
+		r.optional(50, func() { r.operand("in", "h", r.elem+r.states+" "+r.hidden) })
+	}
+	r.optional(50, func() { r.operand("in", "c", "i16"+r.states+" "+r.state) })
+	r.node(steps, batch, power)
+}
+
+// operand writes an operand that the node reads.
+func (r *recurrent) operand(kind, name, what string) {
+	fmt.Fprintf(&r.text, "%s %%%s%d : %s\n", kind, name, r.n, what)
+	r.args = append(r.args, fmt.Sprintf("%%%s%d", name, r.n))
+}
+
+func (r *recurrent) optional(pct int, write func()) {
+	if r.Chance(pct) {
+		write()
+	} else {
+		r.args = append(r.args, "-")
+	}
+}
+
+func (r *recurrent) weights(name string, size int) {
+	var scales []string
+	for u := range r.gates * r.units {
+		scales = append(scales, fmt.Sprintf("%g:0", float32(r.n%3+1)*0.002*float32(1+u/r.units)))
+	}
+	v := make([]int, r.gates*r.units*size)
+	all := r.Chance(5)
+	for i := range v {
+		if v[i] = r.In(-127, 127); all {
+			v[i] = 127
 		}
-		v := make([]int, 4*units*size)
-		all := b.Chance(5)
-		for i := range v {
-			if v[i] = b.In(-127, 127); all {
-				v[i] = 127
-			}
-		}
-		fmt.Fprintf(&b.text, "const %%%s%d : i8[%d,%d] q(axis=0,%s) = {%s}\n", name, n, 4*units, size,
-			strings.Join(s, ","), commas(v...))
 	}
-	args := fmt.Sprintf("%%x%d, %%w%d, %%r%d", n, n, n)
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d,%d] %s\n", n, steps, batch, inputs, x)
-	gates("w", inputs)
-	gates("r", units)
-	given := b.IntN(4)
-	if b.Chance(70) {
-		v := make([]int, 4*units)
-		for i := range v {
-			v[i] = b.In(-4000, 4000)
-		}
-		fmt.Fprintf(&b.text, "const %%b%d : i32[%d] = {%s}\n", n, 4*units, commas(v...))
-		args += fmt.Sprintf(", %%b%d", n)
-	} else if given > 0 {
-		args += ", -"
+	r.operand("const", name, fmt.Sprintf("i8[%d,%d] q(axis=0,%s) = {%s}", r.gates*r.units, size,
+		strings.Join(scales, ","), commas(v...)))
+}
+
+func (r *recurrent) bias(name string) {
+	v := make([]int, r.gates*r.units)
+	for i := range v {
+		v[i] = r.In(-4000, 4000)
 	}
-	state := fmt.Sprintf("[%d,%d]", batch, units)
-	if given&1 != 0 {
-		fmt.Fprintf(&b.text, "in %%h%d : i8%s %s\n", n, state, hidden)
-		args += fmt.Sprintf(", %%h%d", n)
-	} else if given > 0 {
-		args += ", -"
-	}
-	if given&2 != 0 {
-		fmt.Fprintf(&b.text, "in %%c%d : i16%s %s\n", n, state, cell)
-		args += fmt.Sprintf(", %%c%d", n)
-	}
-	outs := []string{fmt.Sprintf("o%d", n), fmt.Sprintf("p%d", n), fmt.Sprintf("q%d", n)}[:b.In(1, 3)]
-	types := []string{fmt.Sprintf("i8[%d,%d,%d] %s", steps, batch, units, hidden), "i8" + state + " " + hidden,
-		"i16" + state + " " + cell}
+	r.operand("const", name, fmt.Sprintf("i32[%d] = {%s}", len(v), commas(v...)))
+}
+
+func (r *recurrent) node(steps, batch, power int) {
+	types := []string{fmt.Sprintf("%s[%d,%d,%d] %s", r.elem, steps, batch, r.units, r.hidden),
+		r.elem + r.states + " " + r.hidden, "i16" + r.states + " " + r.state}
 	var results []string
-	for i, o := range outs {
+	for i, name := range []string{"o", "p", "q"}[:r.In(1, 3)] {
+		o := fmt.Sprintf("%s%d", name, r.n)
 		results = append(results, "%"+o+" : "+types[i])
+		r.outs = append(r.outs, o)
 	}
-	fmt.Fprintf(&b.text, "%s = nncc.QLSTM(%s) {cell_scale_power=%d, direction=%q}\n", strings.Join(results, ", "), args,
-		power, []string{"forward", "reverse"}[b.IntN(2)])
-	b.outs = append(b.outs, outs...)
+	attrs := fmt.Sprintf("cell_scale_power=%d", power)
+	if r.gates == 3 {
+		attrs = fmt.Sprintf("state_scale_power=%d, linear_before_reset=%d", power, r.IntN(2))
+	}
+	args := r.args
+	for args[len(args)-1] == "-" {
+		args = args[:len(args)-1]
+	}
+	fmt.Fprintf(&r.text, "%s = nncc.%s(%s) {%s, direction=%q}\n", strings.Join(results, ", "), r.op,
+		strings.Join(args, ", "), attrs, []string{"forward", "reverse"}[r.IntN(2)])
 }
 
 // Written is a layer that a Writer writes.
@@ -102,4 +140,36 @@ func (b *Builder) Written(write func(w *Writer)) {
 	for _, v := range g.Out {
 		b.Output(values[v])
 	}
+}
+
+// RecurrentRefused are layers for the rules that all own kernels of LSTM and GRU
+// have, their codes with a prefix.
+func RecurrentRefused(prefix string) []Refused {
+	var list []Refused
+	for _, k := range []struct {
+		code, op, attr string
+		gates          int
+	}{{"LSTM", "QLSTM", "cell_scale_power=-11", 4}, {"GRU", "QGRU", "state_scale_power=-15", 3}} {
+		rows := 2 * k.gates
+		node := func(elem, quant, w, of string) string {
+			kind, values := "const", " = rand 1"
+			if w == "in" {
+				kind, values, w = "in", "", "W"
+			}
+			return fmt.Sprintf("in %%x : %s[2,1,3] %s\n%s %%w : i8[%d,3] %s%s\nconst %%r : i8[%d,2] W = rand 2\n"+
+				"%%o : %s[2,1,2] %s = nncc.%s(%%x, %%w, %%r) {%s}", elem, quant, kind, rows, w, values, rows, elem, of, k.op,
+				k.attr)
+		}
+		for suffix, other := range map[string]string{"": "i16", "16": "i8"} {
+			code := prefix + "-" + k.code + suffix
+			quant, of := "A", "O"
+			if other == "i16" {
+				quant, of = "q(0.001:0)", "q(0.0001:0)"
+			}
+			list = append(list, Refused{code + "-01", node("i8", "A", "in", "O")},
+				Refused{code + "-02", node("i8", "A", "q(0.25:1)", "O")},
+				Refused{code + "-03", node(other, quant, "W", of)})
+		}
+	}
+	return list
 }

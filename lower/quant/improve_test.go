@@ -140,7 +140,7 @@ func lstmGraph(t *testing.T, direction string, last bool) *ir.Graph {
 }
 
 // TestLSTM: LSTMs of every direction become QLSTMs that compute nearly the
-// same; one whose cell state is read stays float.
+// same; so does one whose cell state is read.
 func TestLSTM(t *testing.T) {
 	for _, dir := range []string{"forward", "reverse", "bidirectional"} {
 		for _, last := range []bool{false, true} {
@@ -164,8 +164,8 @@ func TestLSTM(t *testing.T) {
 	g := lstmGraph(t, "forward", false)
 	g.AddOutput("c", g.Nodes[0].Out[2])
 	q, _ := quantised(t, g, quant.Options{Samples: samples(g, 2, 1)})
-	if irtest.Count(q, "LSTM") != 1 {
-		t.Errorf("an LSTM whose cell state is an output is gone\n%s", q)
+	if irtest.Count(q, "QLSTM") != 1 || q.Out[1].Type.DType != tensor.I16 {
+		t.Errorf("the cell state is no int16 output of a QLSTM\n%s", q)
 	}
 	if _, err := interp.Run(q, irtest.Inputs(q, 1), nil); err != nil {
 		t.Error(err)

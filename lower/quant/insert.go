@@ -84,6 +84,8 @@ type calibrator struct {
 	params map[*ir.Value]affine
 	// weights remembers the DequantizeLinear nodes of constants.
 	weights map[weightKey]*ir.Value
+	// states are those of recurrent nodes.
+	states map[*ir.Node]*recurrentState
 	// adapted counts the layers whose weights are not rounded to the nearest.
 	adapted int
 }
@@ -134,10 +136,13 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 			return nil, nil, err
 		}
 		c.choose()
-		if err := c.cellStates(); err != nil {
+		if err := c.recurrentStates(); err != nil {
 			return nil, nil, err
 		}
 		if err := c.insert(); err != nil {
+			return nil, nil, err
+		}
+		if err := c.insertStates(); err != nil {
 			return nil, nil, err
 		}
 		if opt.BiasCorrection || opt.Rounding == option.Adaptive {
@@ -184,7 +189,7 @@ func (c *calibrator) collect() {
 			add(n.In[i])
 		}
 		for _, v := range n.Out {
-			if len(v.Uses()) > 0 || c.g.IsOutput(v) {
+			if (len(v.Uses()) > 0 || c.g.IsOutput(v)) && v != c.stateResult(n) {
 				add(v)
 			}
 		}

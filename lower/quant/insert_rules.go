@@ -13,8 +13,10 @@ import (
 type rule struct {
 	// in are the inputs that carry activations: int8 with one scale each.
 	in []int
-	// params are further constant inputs quantised by gateQuant (LSTM).
+	// params are further constant inputs quantised by gateQuant (LSTM, GRU).
+	// hidden is the input that is quantised as the first output is, 0 for none.
 	params []int
+	hidden int
 	// weight and bias are the inputs of a multiply-accumulate operator that are
 	// constant parameters; -1 where there is none.
 	weight, bias int
@@ -47,9 +49,13 @@ func ruleFor(n *ir.Node) (r rule, ok bool) {
 		}
 	}
 	switch {
-	case n.Op == op.LSTM:
+	case recurrentGates[n.Op] != nil:
 		r.in, r.params = []int{0}, []int{1, 2}
-		ok = n.ConstIn(1) != nil && n.ConstIn(2) != nil && (n.Input(3) == nil || n.ConstIn(3) != nil) && integerLSTM(n)
+		if n.Op == op.LSTM && !zeroState(n.Input(5)) {
+			r.in, r.hidden = append(r.in, 5), 5
+		}
+		ok = n.ConstIn(1) != nil && n.ConstIn(2) != nil && (n.Input(3) == nil || n.ConstIn(3) != nil) &&
+			integerRecurrent(n)
 	case weightAxis(n) >= 0:
 		ok = macRule(n, &r)
 	case n.Op.Quant == ir.QMove:

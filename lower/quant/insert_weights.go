@@ -39,7 +39,7 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 	}
 	for _, i := range r.params {
 		v := n.In[i]
-		d, err := c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const)), math.RoundToEven)
+		d, err := c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const, gatesOf(n))), math.RoundToEven)
 		if err != nil {
 			return err
 		}

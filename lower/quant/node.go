@@ -17,8 +17,8 @@ func (c *converter) integer(n *ir.Node) (bool, error) {
 	if weightAxis(n) >= 0 {
 		return c.mac(n)
 	}
-	if n.Op == op.LSTM {
-		return c.lstm(n)
+	if recurrentGates[n.Op] != nil {
+		return c.recurrent(n)
 	}
 	if n.Op == op.ArgMax || n.Op == op.ArgMin {
 		if f, ok := c.intForm(n.In[0]); ok && f.t.DType == tensor.I8 {

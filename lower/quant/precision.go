@@ -142,7 +142,8 @@ func takesInt16(n *ir.Node, r rule) bool {
 		return err == nil && len(g.In) <= 2 && !slices.ContainsFunc(g.Dilations, func(d int) bool { return d != 1 }) &&
 			!(g.CountPad && g.Padded())
 	}
-	return r.passive || n.Op.WeightAxis != nil || n.Op.OutQuant[tensor.I16] != nil || n.Op.Scalar != nil
+	return r.passive || recurrentGates[n.Op] != nil || n.Op.WeightAxis != nil || n.Op.OutQuant[tensor.I16] != nil ||
+		n.Op.Scalar != nil
 }
 
 // dataType is the element type in which v is quantised: that of the node that

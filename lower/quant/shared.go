@@ -207,8 +207,15 @@ func (c *calibrator) share() *groups {
 	}
 	each(func(n *ir.Node, r rule) { // the outputs of an LSTM are one state
 		for _, v := range n.Out[1:] {
-			if g.parent[n.Out[0]] != nil {
+			if g.parent[n.Out[0]] != nil && v != c.stateResult(n) {
 				g.union(n.Out[0], v)
+			}
+		}
+		if r.hidden > 0 && c.dataType(n.In[r.hidden]) == c.layer[n].Data {
+			for _, v := range n.Out {
+				if v != c.stateResult(n) {
+					g.union(v, n.In[r.hidden])
+				}
 			}
 		}
 	})

@@ -39,6 +39,7 @@ func init() {
 		"Relayout":           (*outNode).identity,
 		"Requantize":         (*outNode).identity,
 		"QLSTM":              (*outNode).qlstm,
+		"QGRU":               (*outNode).qgru,
 	}
 	for _, d := range op.All() {
 		if d.Pattern == ir.Reduce && d != op.ReduceSum { // of which axes are an input in every opset that is written
@@ -360,37 +361,90 @@ func (x *outNode) mish() {
 	x.last("Mul", nil, x.in[0], x.like("Tanh", nil, y))
 }
 
-// qlstm is LSTM with one direction, which its operands then have as a dimension.
+// direction is a value of one direction, which operands of ONNX's recurrent
+// operators have as a dimension.
+func (x *outNode) direction(name, in string, to ...int) string {
+	return x.step("Reshape", nil, ir.T(tensor.F32, to...), in, x.constant(x.out[0]+name, tensor.Ints(to...)))
+}
+
+// qlstm is LSTM with one direction.
 func (x *outNode) qlstm() {
-	shape := func(i int) []int { return x.n.In[i].Type.Shape }
-	steps, batch, hidden := shape(0)[0], shape(0)[1], shape(2)[1]
-	with := func(name, in string, to ...int) string {
-		return x.step("Reshape", nil, ir.T(tensor.F32, to...), in, x.constant(x.out[0]+name, tensor.Ints(to...)))
-	}
-	in := []string{x.in[0], with("_w", x.in[1], append([]int{1}, shape(1)...)...),
-		with("_r", x.in[2], append([]int{1}, shape(2)...)...), "", "", "", ""}
+	hidden := x.n.In[2].Type.Shape[1]
+	in := x.recurrentWeights(7)
 	if x.n.Input(3) != nil {
 		b := x.step("Concat", ir.Attrs{"axis": ir.Int(0)}, ir.T(tensor.F32, 8*hidden), x.in[3],
 			x.constant(x.out[0]+"_no_bias", tensor.New(tensor.F32, []int{4 * hidden})))
-		in[3] = with("_b", b, 1, 8*hidden)
+		in[3] = x.direction("_b", b, 1, 8*hidden)
 	}
+	batch := x.n.In[0].Type.Shape[1]
 	for i, name := range []string{4: "_h", 5: "_c"} {
 		if name != "" && x.n.Input(i) != nil {
-			in[i+1] = with(name, x.in[i], 1, batch, hidden)
+			in[i+1] = x.direction(name, x.in[i], 1, batch, hidden)
 		}
 	}
+	x.recurrent("LSTM", ir.Attrs{}, in, x.out)
+}
+
+// qgru is GRU with one direction, whose hidden state is both of its last results.
+func (x *outNode) qgru() {
+	hidden := x.n.In[2].Type.Shape[1]
+	in := x.recurrentWeights(6)
+	if x.n.Input(3) != nil || x.n.Input(4) != nil {
+		var parts [2]string
+		for i := range parts {
+			if x.n.Input(3+i) != nil {
+				parts[i] = x.in[3+i]
+				continue
+			}
+			parts[i] = x.constant(x.out[0]+"_no_bias", tensor.New(tensor.F32, []int{3 * hidden}))
+		}
+		b := x.step("Concat", ir.Attrs{"axis": ir.Int(0)}, ir.T(tensor.F32, 6*hidden), parts[0], parts[1])
+		in[3] = x.direction("_b", b, 1, 6*hidden)
+	}
+	if x.n.Input(5) != nil {
+		in[5] = x.direction("_h", x.in[5], 1, x.n.In[0].Type.Shape[1], hidden)
+	}
+	out, state := x.out, ""
+	if len(out) > 2 {
+		state = out[2]
+		if out = []string{out[0], out[1]}; out[1] == "" {
+			out[1], state = state, ""
+		}
+	}
+	x.recurrent("GRU", ir.Attrs{"linear_before_reset": ir.Int(ir.AttrsOf[op.QGRUAttrs](x.n).LinearBeforeReset)}, in, out)
+	if state != "" {
+		x.emit("Identity", nil, []string{out[1]}, []string{state})
+	}
+}
+
+// recurrentWeights are n operands, of which X, W and R are there.
+func (x *outNode) recurrentWeights(n int) []string {
+	in := make([]string, n)
+	in[0] = x.in[0]
+	for i, name := range []string{1: "_w", 2: "_r"} {
+		if name != "" {
+			in[i] = x.direction(name, x.in[i], append([]int{1}, x.n.In[i].Type.Shape...)...)
+		}
+	}
+	return in
+}
+
+// recurrent writes the operator and takes the direction off its results.
+func (x *outNode) recurrent(name string, attrs ir.Attrs, in, results []string) {
+	steps, batch, hidden := x.n.In[0].Type.Shape[0], x.n.In[0].Type.Shape[1], x.n.In[2].Type.Shape[1]
 	shapes := [][]int{{steps, 1, batch, hidden}, {1, batch, hidden}, {1, batch, hidden}}
 	var out []string
-	for i, s := range x.out {
+	for i, s := range results {
 		if s == "" {
 			out = append(out, "")
 			continue
 		}
-		out = append(out, x.temp(s+"_lstm", ir.T(tensor.F32, shapes[i]...)))
+		out = append(out, x.temp(s+"_"+strings.ToLower(name), ir.T(tensor.F32, shapes[i]...)))
 	}
-	x.emit("LSTM", ir.Attrs{"hidden_size": ir.Int(hidden),
-		"direction": ir.Str(ir.AttrsOf[op.DirectionAttr](x.n).Direction)}, in, out)
-	for i, s := range x.out {
+	attrs["hidden_size"] = ir.Int(hidden)
+	attrs["direction"] = ir.Str(ir.AttrsOf[op.DirectionAttr](x.n).Direction)
+	x.emit(name, attrs, in, out)
+	for i, s := range results {
 		if s != "" {
 			x.emit("Reshape", nil, []string{out[i], x.constant(s+"_shape", tensor.Ints(x.n.Out[i].Type.Shape...))},
 				[]string{s})

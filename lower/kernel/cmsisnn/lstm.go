@@ -1,6 +1,8 @@
 package cmsisnn
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
@@ -17,8 +19,14 @@ import (
 // memory before it and back after it.
 var lstm = &kernel.Kernel{
 	Name: "arm_lstm_unidirectional_s8", Library: Library, Doc: "int8 LSTM, int16 cell state",
-	Ops:   []*ir.OpDef{op.QLSTM},
-	Rules: quantised.LSTMRules("CMSIS-LSTM"),
+	Ops: []*ir.OpDef{op.QLSTM},
+	Rules: append(quantised.RecurrentRules("CMSIS-LSTM"), kernel.Rule{Code: "CMSIS-LSTM-03", Doc: "int8 data",
+		Check: func(n *kernel.Node) string {
+			if t := n.In[0].Type.DType; t != tensor.I8 {
+				return fmt.Sprintf("the data is %s, want int8", t)
+			}
+			return ""
+		}}),
 	Lower: lowerLSTM,
 }
 

@@ -84,7 +84,7 @@ func depthwise3x3(b *kerneltest.Writer) {
 
 func gemm(b *kerneltest.Writer) { b.Gemm(b.One(1, 1, 2, 3), b.In(1, 90), b.In(1, 23)) }
 
-func recurrent(b *kerneltest.Writer) { b.LSTM(b.In(1, 5), b.In(1, 2), b.In(1, 70), b.In(1, 40)) }
+func recurrent(b *kerneltest.Writer) { b.Recurrent(b.In(1, 5), b.In(1, 2), b.In(1, 70), b.In(1, 40)) }
 
 func add(b *kerneltest.Writer) { b.Add(1, 1, 33, b.In(32, 40)) }
 

@@ -1,6 +1,7 @@
 package dsp_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/lower/kernel"
@@ -58,20 +59,6 @@ var refused = []kerneltest.Refused{
 	{"DSP-MAXP-02", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,4] O = MaxPool(%x) {kernel_shape=[2,2]}"},
 	{"DSP-MAXP-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = MaxPool(%x) {kernel_shape=[2,2,2]}"},
 	{"DSP-MAXP-04", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,3,3] A = MaxPool(%x) {kernel_shape=[2,2], dilations=[2,2]}"},
-	{"DSP-LSTM-01", "in %x : i8[2,1,3] A\nin %w : i8[8,3] W\nconst %r : i8[8,2] W = rand 2\n%o : " +
-		"i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
-	{"DSP-LSTM-02", "in %x : i8[2,1,3] A\nconst %w : i8[8,3] q(0.25:1) = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : " +
-		"i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
-	{"DSP-LSTM-03", "in %x : i8[2,1,3] A\nconst %w : i8[8,3] W = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : " +
-		"i8[2,1,2] q(1e-10:0) = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
-	{"DSP-LSTM-04", "in %x : i8[2,1,1] A\nconst %w : i8[8,1] W = {-128,-128,-1,-1,0,0,0,0}\n" +
-		"const %r : i8[8,2] W = rand 1\n%o : i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
-	{"PLAIN-LSTM-01", "in %x : i8[2,1,3] A\nin %w : i8[8,3] W\nconst %r : i8[8,2] W = rand 2\n%o : " +
-		"i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
-	{"PLAIN-LSTM-02", "in %x : i8[2,1,3] A\nconst %w : i8[8,3] q(0.25:1) = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : " +
-		"i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
-	{"PLAIN-LSTM-03", "in %x : i8[2,1,3] A\nconst %w : i8[8,3] W = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : " +
-		"i8[2,1,2] q(1e-10:0) = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
 	{"DSP-SMAX-01", "in %x : u8[60,5] A\n%o : u8[60,5] q(0.00390625:0) = Softmax(%x)"},
 	{"DSP-SMAX-02", "in %x : i8[60,5] A\n%o : i8[60,5] q(0.0078125:-128) = Softmax(%x)"},
 	{"DSP-SMAX-03", "in %x : i8[2,5] A\n%o : i8[2,5] q(0.00390625:-128) = Softmax(%x)"},
@@ -81,6 +68,19 @@ var refused = []kerneltest.Refused{
 
 // TestRules: every rule refuses a layer of the list; a row refuses every layer
 // on a core that it is not for.
+// wideGates are gates whose sums or weights do not fit.
+var wideGates = []kerneltest.Refused{
+	{"DSP-LSTM-04", "in %x : i8[2,1,1] A\nconst %w : i8[8,1] W = {-128,-128,-1,-1,0,0,0,0}\n" +
+		"const %r : i8[8,2] W = rand 1\n%o : i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
+	{"DSP-GRU-04", "in %x : i8[2,1,1] A\nconst %w : i8[6,1] W = {-128,-128,-1,-1,0,0}\n" +
+		"const %r : i8[6,2] W = rand 1\n%o : i8[2,1,2] O = nncc.QGRU(%x, %w, %r) {state_scale_power=-15}"},
+	{"DSP-LSTM16-04", "in %x : i16[2,1,1] q(50:0)\nconst %w : i8[8,1] W = splat 127\n" +
+		"const %r : i8[8,2] W = rand 1\n%o : i16[2,1,2] q(0.0001:0) = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
+	{"DSP-GRU16-04", "in %x : i16[2,1,1] q(50:0)\nconst %w : i8[6,1] W = splat 127\n" +
+		"const %r : i8[6,2] W = rand 1\n%o : i16[2,1,2] q(0.0001:0) = nncc.QGRU(%x, %w, %r) {state_scale_power=-15}"},
+}
+
 func TestRules(t *testing.T) {
-	kerneltest.Rules(t, dsp.Kernels, &core, refused, kernel.Core{DSP: true, MVE: true})
+	kerneltest.Rules(t, dsp.Kernels, &core, slices.Concat(refused, kerneltest.RecurrentRefused("DSP"),
+		kerneltest.RecurrentRefused("PLAIN"), wideGates), kernel.Core{DSP: true, MVE: true})
 }

@@ -12,8 +12,8 @@ import (
 const Library = "nncc-helium"
 
 // Kernels are the rows; where an operator has several, the better one first.
-var Kernels = []*kernel.Kernel{conv, transposedConv, patches, depthwise3x3, depthwise, fullyConnected, batchMatMul, avgPool, maxPool,
-	add, pairs, transpose, softmax, mapped, residual, lstm}
+var Kernels = append([]*kernel.Kernel{conv, transposedConv, patches, depthwise3x3, depthwise, fullyConnected,
+	batchMatMul, avgPool, maxPool, add, pairs, transpose, softmax, mapped, residual}, recurrentRows()...)
 
 // onHelium keeps the rows to the cores that they are written for.
 func onHelium(code string) kernel.Rule {

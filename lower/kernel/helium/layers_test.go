@@ -313,7 +313,7 @@ func residual(b *builder) {
 }
 
 func recurrent(b *builder) {
-	b.Written(func(w *kerneltest.Writer) { w.LSTM(w.In(1, 5), w.In(1, 2), w.In(1, 70), w.In(1, 40)) })
+	b.Written(func(w *kerneltest.Writer) { w.Recurrent(w.In(1, 5), w.In(1, 2), w.In(1, 70), w.In(1, 40)) })
 }
 
 func batch(b *builder) { b.Written(func(w *kerneltest.Writer) { w.BatchMatMul() }) }

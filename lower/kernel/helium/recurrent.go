@@ -3,19 +3,18 @@ package helium
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
-	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// lstm computes four units of a gate at a time.
-var lstm = &kernel.Kernel{
-	Name: "nncc_helium_lstm_s8", Library: Library, Doc: "int8 LSTM of one direction, packed weights",
-	Ops:   []*ir.OpDef{op.QLSTM},
-	Rules: join(onHelium("HELIUM-LSTM-00"), quantised.OwnLSTMRules("HELIUM-LSTM")),
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := quantised.BlockLSTM(n, "nncc_helium_lstm_s8")
-		l.Library = Library
-		return l
-	},
+// recurrentRows compute four units of a gate at a time.
+func recurrentRows() []*kernel.Kernel {
+	var rows []*kernel.Kernel
+	for _, k := range quantised.RecurrentKinds {
+		fn, code := "nncc_helium_"+k.Suffix(), "HELIUM-"+k.Code()
+		rows = append(rows, &kernel.Kernel{Name: fn, Library: Library, Doc: k.Doc(), Ops: []*ir.OpDef{k.Op},
+			Rules: join(onHelium(code+"-00"), k.Rules(code)),
+			Lower: func(n *kernel.Node) *call.Lowered { return k.Blocks(n, fn, Library) }})
+	}
+	return rows
 }

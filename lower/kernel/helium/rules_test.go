@@ -1,6 +1,7 @@
 package helium_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/lower/kernel"
@@ -118,12 +119,6 @@ var refused = []kerneltest.Refused{
 		"ConvTranspose(%x, %w) {strides=[2,2]}"},
 	{"HELIUM-UP-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,3,3,3] W = rand 1\n%o : i8[1,3,11,11] O = " +
 		"ConvTranspose(%x, %w) {strides=[2,2]}"},
-	{"HELIUM-LSTM-01", "in %x : i8[2,1,3] A\nin %w : i8[8,3] W\nconst %r : i8[8,2] W = rand 2\n%o : i8[2,1,2] O = " +
-		"nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
-	{"HELIUM-LSTM-02", "in %x : i8[2,1,3] A\nconst %w : i8[8,3] q(0.25:1) = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : " +
-		"i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
-	{"HELIUM-LSTM-03", "in %x : i8[2,1,3] A\nconst %w : i8[8,3] W = rand 1\nconst %r : i8[8,2] W = rand 2\n%o : i8[2,1,2] " +
-		"q(1e-10:0) = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
 	{"HELIUM-TRANS-01", "in %x : f32[2,5]\n%o : f32[2,5]@1.0 = nncc.Relayout(%x)"},
 	{"HELIUM-TRANS-02", "in %x : i8[2,3,4,5] A\n%o : i8[2,3,4,5]@3.1.0.2 A = nncc.Relayout(%x)"},
 	{"HELIUM-TRANS-03", "in %x : i8[9400,9401] A\n%o : i8[9400,9401]@1.0 A = nncc.Relayout(%x)"},
@@ -132,5 +127,6 @@ var refused = []kerneltest.Refused{
 // TestRules: every rule refuses a layer of the list; a row refuses every layer
 // on a core that it is not for.
 func TestRules(t *testing.T) {
-	kerneltest.Rules(t, helium.Kernels, &kernel.Options{Core: core}, refused, kernel.Core{}, kernel.Core{DSP: true})
+	kerneltest.Rules(t, helium.Kernels, &kernel.Options{Core: core}, slices.Concat(refused,
+		kerneltest.RecurrentRefused("HELIUM")), kernel.Core{}, kernel.Core{DSP: true})
 }

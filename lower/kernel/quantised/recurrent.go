@@ -12,6 +12,25 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
+// Gate are the weights [units][inputs] of a gate for one of its two products, and
+// the biases with the zero points of the data.
+type Gate struct {
+	Weights     []int8
+	Bias        []int32
+	Mult, Shift int32
+}
+
+// Recurrent is a QLSTM or QGRU with constant weights.
+type Recurrent struct {
+	Input, Hidden               []Gate // of the products with X and with the hidden state
+	Steps, Batch, Inputs, Units int
+	outMult, outShift, zero     int32
+	statePower                  int32
+	linearBeforeReset           bool
+	perUnit                     int // bytes of scratch
+	hiddenIn, stateIn           int // inputs; 0: none
+}
+
 // LSTMs is the arithmetic of a QLSTM with constant weights and biases.
 var LSTMs = kernel.NewFact(func(n *kernel.Node) (*qref.LSTMParams, string) {
 	if computedParameter(n) != nil {
@@ -20,9 +39,47 @@ var LSTMs = kernel.NewFact(func(n *kernel.Node) (*qref.LSTMParams, string) {
 	return op.QLSTMParams(n.Node)
 })
 
+// Recurrents are the products and scales of a recurrent node.
+var Recurrents = kernel.NewFact(func(n *kernel.Node) (*Recurrent, string) {
+	if n.Op == op.QLSTM {
+		p, why := LSTMs.Of(n)
+		if why != "" {
+			return nil, why
+		}
+		r := &Recurrent{Steps: p.Time, Batch: p.Batch, Inputs: p.InputSize, Units: p.HiddenSize, outMult: p.OutputMult,
+			outShift: p.OutputShift, zero: p.OutputOffset, statePower: p.CellScalePower, perUnit: 12, hiddenIn: 4,
+			stateIn: 5}
+		return r.with(&p.Input, &p.Output, &p.Forget, &p.Cell), ""
+	}
+	if computedParameter(n) != nil {
+		return nil, kernel.Unread
+	}
+	p, why := op.QGRUParams(n.Node)
+	if why != "" {
+		return nil, why
+	}
+	r := &Recurrent{Steps: p.Time, Batch: p.Batch, Inputs: p.InputSize, Units: p.HiddenSize, outMult: p.OutputMult,
+		outShift: p.OutputShift, zero: p.OutputOffset, statePower: p.StatePower, perUnit: 16, stateIn: 5,
+		linearBeforeReset: p.LinearBeforeReset}
+	return r.with(&p.Update, &p.Reset, &p.New), ""
+})
+
+// with adds the gates in the operator's order.
+func (r *Recurrent) with(gates ...*qref.LSTMGate) *Recurrent {
+	for _, g := range gates {
+		r.Input = append(r.Input, Gate{g.InputWeights, g.InputBias, g.InputMult, g.InputShift})
+		r.Hidden = append(r.Hidden, Gate{g.HiddenWeights, g.HiddenBias, g.HiddenMult, g.HiddenShift})
+	}
+	return r
+}
+
 // computedParameter is the first of weights and biases that is not constant.
 func computedParameter(n *kernel.Node) *ir.Value {
-	for i := 1; i <= 3; i++ {
+	last := 3
+	if n.Op == op.QGRU {
+		last = 4
+	}
+	for i := 1; i <= last; i++ {
 		if v := n.Input(i); v != nil && v.Const == nil {
 			return v
 		}
@@ -30,8 +87,8 @@ func computedParameter(n *kernel.Node) *ir.Value {
 	return nil
 }
 
-// LSTMRules are the conditions on a QLSTM.
-func LSTMRules(code string) []kernel.Rule {
+// RecurrentRules are the conditions on a QLSTM or QGRU.
+func RecurrentRules(code string) []kernel.Rule {
 	return []kernel.Rule{
 		{Code: code + "-01", Doc: "constant weights and biases", Check: func(n *kernel.Node) string {
 			if v := computedParameter(n); v != nil {
@@ -39,38 +96,48 @@ func LSTMRules(code string) []kernel.Rule {
 			}
 			return ""
 		}},
-		LSTMs.Exists(code+"-02", "the quantisation that the operator describes"),
+		Recurrents.Exists(code+"-02", "the quantisation that the operator describes"),
 	}
 }
 
-// OwnLSTMRules are those of nncc's own kernels.
-func OwnLSTMRules(code string) []kernel.Rule {
-	return append(LSTMRules(code), LSTMs.Rule(code+"-03", "the output's scale is above 2^-30",
-		func(_ *kernel.Node, p *qref.LSTMParams) string {
-			if p.OutputShift >= 0 {
-				return fmt.Sprintf("the output is shifted by %d, want to the right", p.OutputShift)
+// RecurrentKind is a function of nncc_recurrent.h without its prefix.
+type RecurrentKind struct {
+	Op   *ir.OpDef
+	Name string // lstm, gru
+	Elem tensor.DType
+}
+
+// RecurrentKinds are all of them.
+var RecurrentKinds = []RecurrentKind{{op.QLSTM, "lstm", tensor.I8}, {op.QLSTM, "lstm", tensor.I16},
+	{op.QGRU, "gru", tensor.I8}, {op.QGRU, "gru", tensor.I16}}
+
+// Suffix is the end of the function's name.
+func (k RecurrentKind) Suffix() string { return fmt.Sprintf("%s_s%d", k.Name, k.Elem.Bits()) }
+
+// Code is a part of codes of rules.
+func (k RecurrentKind) Code() string {
+	c := map[string]string{"lstm": "LSTM", "gru": "GRU"}[k.Name]
+	if k.Elem == tensor.I16 {
+		c += "16"
+	}
+	return c
+}
+
+// Doc is the description of a row.
+func (k RecurrentKind) Doc() string {
+	return fmt.Sprintf("%s %s of one direction, packed weights", k.Elem, map[string]string{"lstm": "LSTM",
+		"gru": "GRU"}[k.Name])
+}
+
+// Rules are the conditions of own kernels of this kind.
+func (k RecurrentKind) Rules(code string) []kernel.Rule {
+	return append(RecurrentRules(code), kernel.Rule{Code: code + "-03", Doc: "data in " + k.Elem.String(),
+		Check: func(n *kernel.Node) string {
+			if t := n.In[0].Type.DType; t != k.Elem {
+				return fmt.Sprintf("the data is %s, want %s", t, k.Elem)
 			}
 			return ""
-		}))
-}
-
-// Gate are the weights [units][inputs] of a gate for one of its two products, and
-// the biases with the zero points of the data.
-type Gate struct {
-	Weights []int8
-	Bias    []int32
-	Mult    int32
-	Shift   int32
-}
-
-// LSTMGates are the products of the gates with X and with the hidden state, in the
-// operator's order.
-func LSTMGates(p *qref.LSTMParams) (input, hidden []Gate) {
-	for _, g := range []*qref.LSTMGate{&p.Input, &p.Output, &p.Forget, &p.Cell} {
-		input = append(input, Gate{g.InputWeights, g.InputBias, g.InputMult, g.InputShift})
-		hidden = append(hidden, Gate{g.HiddenWeights, g.HiddenBias, g.HiddenMult, g.HiddenShift})
-	}
-	return input, hidden
+		}})
 }
 
 // blockBytes are the bytes of inputs in a block of packed weights.
@@ -78,18 +145,12 @@ const blockBytes = 16
 
 // PackGates are gates as nncc_recurrent.h has them: four units at a time, inputs
 // in blocks.
-func PackGates(gates []Gate) *call.Blob {
+func (k RecurrentKind) PackGates(gates []Gate) *call.Blob {
 	var data []byte
-	block := blockBytes
+	block := blockBytes / k.Elem.Size()
 	for _, g := range gates {
 		units := len(g.Bias)
 		size := len(g.Weights) / units
-		weight := func(unit, input int) byte {
-			if unit >= units {
-				return 0
-			}
-			return byte(g.Weights[unit*size+input])
-		}
 		for u := 0; u < units; u += 4 {
 			for i := u; i < u+4; i++ {
 				b := int32(0)
@@ -100,8 +161,12 @@ func PackGates(gates []Gate) *call.Blob {
 			}
 			for from := 0; from < size; from += block {
 				for i := u; i < u+4; i++ {
-					for k := from; k < min(from+block, size); k++ {
-						data = append(data, weight(i, k))
+					for c := from; c < min(from+block, size); c++ {
+						w := byte(0)
+						if i < units {
+							w = byte(g.Weights[i*size+c])
+						}
+						data = append(data, w)
 					}
 				}
 			}
@@ -123,38 +188,52 @@ func scale(mult, shift int32) call.Nested {
 	return call.Nested{Fields: call.Ints("multiplier", int(mult), "shift", int(shift))}
 }
 
-// BlockLSTM is the call of an own kernel that takes weights packed by PackGates.
-func BlockLSTM(n *kernel.Node, fn string) *call.Lowered {
-	input, hidden := LSTMGates(LSTMs.Must(n))
-	return CallLSTM(n, fn, 0, PackGates(input), PackGates(hidden))
+// Blocks is the call of an own kernel that takes weights packed by PackGates.
+func (k RecurrentKind) Blocks(n *kernel.Node, fn, library string) *call.Lowered {
+	r := Recurrents.Must(n)
+	return r.Call(n, fn, library, 0, k.PackGates(r.Input), k.PackGates(r.Hidden))
 }
 
-// CallLSTM is the call of an own kernel, that of nncc_recurrent.h, with packed
-// weights; extra are bytes of scratch behind what all need.
-func CallLSTM(n *kernel.Node, fn string, extra int, w, r *call.Blob) *call.Lowered {
-	p := LSTMs.Must(n)
-	input, hidden := LSTMGates(p)
-	reverse := 0
-	if ir.AttrsOf[op.DirectionAttr](n.Node).Direction == "reverse" {
-		reverse = 1
+// Call is the call of an own kernel of nncc_recurrent.h with packed weights;
+// extra are bytes of scratch behind what all need.
+func (r *Recurrent) Call(n *kernel.Node, fn, library string, extra int, w, rec *call.Blob) *call.Lowered {
+	flag := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
 	}
+	elem := call.CType(n.In[0].Type.DType)
 	params := &call.Struct{Type: "nncc_recurrent_params", Fields: append([]call.Field{
-		call.F("input", scales(input)), call.F("hidden", scales(hidden)),
-		call.F("output", scale(p.OutputMult, p.OutputShift))},
-		call.Ints("steps", p.Time, "batch", p.Batch, "inputs", p.InputSize, "units", p.HiddenSize, "reverse", reverse,
-			"zero", int(p.OutputOffset), "state_power", int(p.CellScalePower))...)}
-	args := []call.Arg{params, call.In{I: 0, CType: "int8_t"}, w, r, stateIn(n, 4),
-		stateIn(n, 5)}
-	for i := range 3 {
-		args = append(args, stateOut(n, i))
+		call.F("input", scales(r.Input)), call.F("hidden", scales(r.Hidden)),
+		call.F("output", scale(r.outMult, r.outShift))},
+		call.Ints("steps", r.Steps, "batch", r.Batch, "inputs", r.Inputs, "units", r.Units,
+			"reverse", flag(ir.AttrsOf[op.DirectionAttr](n.Node).Direction == "reverse"),
+			"zero", int(r.zero), "state_power", int(r.statePower),
+			"linear_before_reset", flag(r.linearBeforeReset))...)}
+	args := []call.Arg{params, call.In{I: 0, CType: elem}, w, rec}
+	if r.hiddenIn > 0 {
+		args = append(args, givenState(n, r.hiddenIn))
 	}
-	args = append(args, call.Scratch{CType: "int16_t"})
-	return &call.Lowered{Unused: []int{1, 2, 3}, Kernel: fn, Scratch: 12*((p.HiddenSize+3)&^3) + extra,
-		Calls: []call.Call{{Func: fn, Args: args}}, Headers: []string{"nncc_recurrent.h"}}
+	args = append(args, givenState(n, r.stateIn))
+	for i, t := range []string{elem, elem, "int16_t"} {
+		var out call.Arg = call.Null{}
+		if i < len(n.Out) && n.Out[i] != nil {
+			out = call.Out{I: i, CType: t}
+		}
+		args = append(args, out)
+	}
+	unused := []int{1, 2, 3}
+	if n.Op == op.QGRU {
+		unused = append(unused, 4)
+	}
+	return &call.Lowered{Unused: unused, Kernel: fn, Library: library, Scratch: r.perUnit*((r.Units+3)&^3) + extra,
+		Calls:   []call.Call{{Func: fn, Args: append(args, call.Scratch{CType: "int16_t"})}},
+		Headers: []string{"nncc_recurrent.h"}}
 }
 
-// stateIn is initial state i; NULL stands for zeros.
-func stateIn(n *kernel.Node, i int) call.Arg {
+// givenState is an initial state; NULL stands for zeros.
+func givenState(n *kernel.Node, i int) call.Arg {
 	v := n.Input(i)
 	switch {
 	case v == nil:
@@ -163,15 +242,4 @@ func stateIn(n *kernel.Node, i int) call.Arg {
 		return &call.Blob{Hint: "state", CType: call.CType(v.Type.DType), Data: v.Const.Bytes(), Align: 4, NoCast: true}
 	}
 	return call.In{I: i, CType: call.CType(v.Type.DType)}
-}
-
-func stateOut(n *kernel.Node, i int) call.Arg {
-	if i >= len(n.Out) || n.Out[i] == nil {
-		return call.Null{}
-	}
-	dt := n.Out[i].Type.DType
-	if i == 2 {
-		dt = tensor.I16
-	}
-	return call.Out{I: i, CType: call.CType(dt)}
 }

@@ -29,7 +29,7 @@ var Kernels = slices.Concat(
 	spaceKernels(),
 	indexKernels(),
 	rnnKernels(),
-	[]*kernel.Kernel{integerLSTM},
+	integerRecurrent(),
 	macS8Kernels(),
 	axisS8Kernels(),
 	[]*kernel.Kernel{channelRow, pairRow, constRow},

@@ -29,11 +29,12 @@ typedef struct
 {
     nncc_gate_scale input[4];  /* products with X, by gate */
     nncc_gate_scale hidden[4]; /* products with the hidden state */
-    nncc_gate_scale output;    /* to the hidden state; the shift is below 0 */
+    nncc_gate_scale output;    /* to the hidden state */
     int32_t steps, batch, inputs, units;
     int32_t reverse; /* 1: from the last step to the first */
     int32_t zero;    /* zero point of Y and of the hidden state */
     int32_t state_power;
+    int32_t linear_before_reset; /* GRU: 1 where the reset gate multiplies the product */
 } nncc_recurrent_params;
 
 /*
@@ -43,6 +44,12 @@ typedef struct
  * or unit, whichever are more, rounded up to 16.
  */
 /* KERNELS(lstm) */
+
+/*
+ * GRU, gates z, r, h. c0 and y_c are the state, of which the hidden state y_h is the value in the scale of Y. scratch:
+ * 16 bytes for every unit, else as for LSTM. The rest is as for LSTM.
+ */
+/* KERNELS(gru) */
 
 #ifdef __cplusplus
 }

@@ -143,8 +143,10 @@ static inline int32x4_t nncc_rq_power4(int32x4_t v, int32_t down)
 /* Four values of the hidden state. */
 static inline void nncc_hidden4(const nncc_recurrent_params *p, int32x4_t v, nncc_elem *h)
 {
-    v = vqrdmulhq_n_s32(v, p->output.multiplier);
-    v = vrshlq_n_s32(vaddq_s32(v, vshrq_n_s32(v, 31)), p->output.shift);
+    const int32_t shift = p->output.shift, up = shift > 0 ? shift : 0, down = shift < 0 ? shift : 0;
+
+    v = vqrdmulhq_n_s32(vshlq_r_s32(v, up), p->output.multiplier);
+    v = vrshlq_n_s32(vaddq_s32(v, vshrq_n_s32(vandq_s32(v, vdupq_n_s32(down)), 31)), down);
     v = vaddq_n_s32(v, p->zero);
 #if NNCC_ELEM_MAX == 127
     v = vreinterpretq_s32_s16(vqmovnbq_s32(vreinterpretq_s16_s32(v), v));
@@ -169,6 +171,55 @@ static inline void nncc_lstm_update(const nncc_recurrent_params *p, const int16_
         vstrhq_s32(c + u, vreinterpretq_s32_s16(narrow));
         v = nncc_tanh4(vrshlq_n_s32(vmulq_n_s32(vmovlbq_s16(narrow), 3), left));
         nncc_hidden4(p, vmulq_s32(nncc_sigmoid4(z + whole + u), v), h + u);
+    }
+}
+
+/* Four elements, and four elements stored. */
+static inline int32x4_t nncc_load4(const nncc_elem *x)
+{
+#if NNCC_ELEM_MAX == 127
+    return vldrbq_s32(x);
+#else
+    return vldrhq_s32(x);
+#endif
+}
+
+static inline void nncc_store4(nncc_elem *y, int32x4_t v)
+{
+#if NNCC_ELEM_MAX == 127
+    vstrbq_s32(y, v);
+#else
+    vstrhq_s32(y, v);
+#endif
+}
+
+static inline void nncc_gru_reset(const nncc_recurrent_params *p, const int16_t *r, const nncc_elem *h, nncc_elem *kept)
+{
+    for (int32_t u = 0; u < nncc_whole4(p->units); u += 4) {
+        const int32x4_t v = vmulq_s32(nncc_sigmoid4(r + u), vsubq_n_s32(nncc_load4(h + u), p->zero));
+
+        nncc_store4(kept + u, vaddq_n_s32(vrshrq_n_s32(v, 15), p->zero));
+    }
+}
+
+static inline void nncc_gru_update(const nncc_recurrent_params *p, const int16_t *z, int16_t *c, nncc_elem *h)
+{
+    const int32_t whole = nncc_whole4(p->units), down = -15 - p->state_power;
+
+    for (int32_t u = 0; u < whole; u += 4) {
+        const int32x4_t keep = nncc_sigmoid4(z + u);
+        int32x4_t v = vldrhq_s32(z + 2 * whole + u);
+
+        if (p->linear_before_reset != 0) {
+            v = vaddq_s32(v, vrshrq_n_s32(vmulq_s32(nncc_sigmoid4(z + whole + u), vldrhq_s32(z + 3 * whole + u)), 15));
+            v = vmovlbq_s16(vqmovnbq_s32(vreinterpretq_s16_s32(v), v));
+        }
+        v = vmulq_s32(vsubq_s32(vdupq_n_s32(32768), keep), nncc_tanh4(vmulq_n_s32(v, 3)));
+        v = vaddq_s32(vmulq_s32(keep, vldrhq_s32(c + u)), vrshlq_n_s32(v, down));
+        v = vrshrq_n_s32(v, 15);
+        v = vmovlbq_s16(vqmovnbq_s32(vreinterpretq_s16_s32(v), v));
+        vstrhq_s32(c + u, v);
+        nncc_hidden4(p, v, h + u);
     }
 }
 

@@ -65,4 +65,10 @@ static inline int32_t nncc_rq_power(int32_t v, int32_t exponent)
     return (half + (1 << (exponent - 1)) + (half >> 31)) >> exponent;
 }
 
+/* v / 2^exponent, ties up. */
+static inline int32_t nncc_half_up(int32_t v, int32_t exponent)
+{
+    return exponent == 0 ? v : (v + (1 << (exponent - 1))) >> exponent;
+}
+
 #endif /* NNCC_RECURRENT_INT_H */

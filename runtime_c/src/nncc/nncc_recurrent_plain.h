@@ -102,6 +102,31 @@ static inline void nncc_lstm_update(const nncc_recurrent_params *p, const int16_
     }
 }
 
+/* What the reset gate r leaves of the hidden state. */
+static inline void nncc_gru_reset(const nncc_recurrent_params *p, const int16_t *r, const nncc_elem *h, nncc_elem *kept)
+{
+    for (int32_t u = 0; u < p->units; u++) {
+        kept[u] = (nncc_elem)(nncc_half_up(nncc_sigmoid_q15(r[u]) * (h[u] - p->zero), 15) + p->zero);
+    }
+}
+
+static inline void nncc_gru_update(const nncc_recurrent_params *p, const int16_t *z, int16_t *c, nncc_elem *h)
+{
+    const int32_t n = p->units, whole = nncc_whole4(n);
+
+    for (int32_t u = 0; u < n; u++) {
+        const int32_t keep = nncc_sigmoid_q15(z[u]);
+        int32_t v = z[2 * whole + u];
+
+        if (p->linear_before_reset != 0) {
+            v = nncc_sat16(v + nncc_half_up(nncc_sigmoid_q15(z[whole + u]) * z[3 * whole + u], 15));
+        }
+        v = nncc_half_up((32768 - keep) * nncc_tanh_q15(3 * v), 15 + p->state_power);
+        c[u] = (int16_t)nncc_sat16(nncc_half_up(keep * c[u] + v, 15));
+        h[u] = nncc_hidden(p, c[u]);
+    }
+}
+
 #endif
 
 #endif /* NNCC_RECURRENT_PLAIN_H */

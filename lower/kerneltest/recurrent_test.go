@@ -1,0 +1,49 @@
+package kerneltest_test
+
+import (
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kerneltest"
+)
+
+// TestRecurrent sweeps LSTM and GRU over odd numbers of units, inputs and steps,
+// in int8 and int16: on the host under the sanitizers and on the boards.
+// NNCC_RANDOM sets the number of layers for each (default 8).
+func TestRecurrent(t *testing.T) {
+	const program = 40
+	for _, name := range []string{"host", "cortex-m55", "cortex-m4", "cortex-m3", "cortex-m0plus"} {
+		t.Run(name, func(t *testing.T) {
+			spec, err := boards.Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt := kernel.Options{Core: coreOf(spec)}
+			table, err := lower.Kernels(spec.Kernels, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows := map[string]int{}
+			for from, count := 0, testenv.Count(t, 8); from < count; from += program {
+				b := kerneltest.NewWriter(uint64(1000 + from))
+				for range min(program, count-from) {
+					b.Recurrent(b.One(1, 2, 3, b.In(1, 50)), b.One(1, 1, 2), b.In(1, 130), b.In(1, 70))
+				}
+				m := kerneltest.Guard(t, b.Graph(t), table, opt, uint64(from))
+				for k, n := range m.Rows {
+					rows[k] += n
+				}
+				if name == "host" {
+					m.RunHost(t)
+				} else {
+					m.RunBoard(t, spec, run.BuildOptions{})
+				}
+			}
+			t.Logf("layers by row: %v", rows)
+		})
+	}
+}

@@ -1,0 +1,410 @@
+package quant
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// maxCellSteps bounds the cell states that the int16 cell state covers where
+// no calibration tells (see lstm_cell.go). A state grows by less than 1 a step,
+// so short sequences need less.
+const maxCellSteps = 64
+
+// recurrentGates are the gates of the operators with an integer form, and the
+// activations that it has.
+var recurrentGates = map[*ir.OpDef][]string{op.LSTM: {"sigmoid", "tanh", "tanh"}, op.GRU: {"sigmoid", "tanh"}}
+
+// stateInput and stateOutput are where the state in int16 is given and read: the
+// cell state of an LSTM, the hidden state of a GRU.
+var (
+	stateInput  = map[*ir.OpDef]int{op.LSTM: 6, op.GRU: 5}
+	stateOutput = map[*ir.OpDef]int{op.LSTM: 2, op.GRU: 1}
+)
+
+// integerRecurrent reports an LSTM or GRU that QLSTM or QGRU computes: constant
+// weights, default activations, no peepholes, no sequence lengths.
+func integerRecurrent(n *ir.Node) bool {
+	acts, ok := recurrentGates[n.Op]
+	if !ok {
+		return false
+	}
+	g, err := op.RNNGeometry(n)
+	if err != nil || g.BatchFirst || !math.IsInf(g.Clip, 1) || g.Seq < 1 || g.Batch < 1 || g.Input < 1 ||
+		n.Op == op.LSTM && ir.AttrsOf[op.LSTMAttrs](n).InputForget != 0 {
+		return false
+	}
+	for d := range g.Dirs() {
+		for k, want := range acts {
+			if g.ActName(d, k) != want {
+				return false
+			}
+		}
+	}
+	return n.Input(4) == nil && n.Input(7) == nil
+}
+
+// gatesOf is the number of gates of a recurrent operator.
+func gatesOf(n *ir.Node) int { return n.In[2].Type.Shape[1] / n.In[2].Type.Shape[2] }
+
+// gateQuant is one symmetric scale for all rows of a gate of recurrent weights
+// [dirs, gates*H, k], along dimension 1.
+func gateQuant(w *tensor.Dense, gates int) *ir.Quant {
+	rows := w.Shape[1]
+	h := rows / gates
+	peak := channelPeaks(w, 1)
+	q := &ir.Quant{Axis: 1, Scale: make([]float32, rows), Zero: make([]int32, rows)}
+	for r := range rows {
+		top := 0.0
+		for _, p := range peak[r/h*h:][:h] {
+			top = max(top, p)
+		}
+		q.Scale[r] = float32(max(top/127, minScale))
+	}
+	return q
+}
+
+// statePower is the exponent of the state's scale: what calibration found, else
+// what covers the cell states of sequences of this length. The state of a GRU
+// stays between -1 and 1.
+func statePower(n *ir.Node, steps int) int {
+	if p, ok := notedStatePower(n); ok {
+		return p
+	}
+	if n.Op == op.GRU {
+		return minStatePower
+	}
+	cover := math.Ceil(math.Log2(float64(min(max(steps, 1), maxCellSteps))))
+	return int(cover) - 15
+}
+
+// recurrence is an LSTM or GRU that is being converted.
+type recurrence struct {
+	*converter
+	n     *ir.Node
+	geo   *op.RNNGeom
+	x     form
+	w, r  form          // [dirs, gates*H, k]
+	bias  *tensor.Dense // [dirs, 2*gates*H], or nil
+	power int           // of the state's scale
+	// hidden and state are the types of the hidden state, which Y has too, and of
+	// the state in int16, without shapes.
+	hidden, state ir.Type
+	// from is the result of the integer node that stands for an output: 0 Y, 1 the
+	// hidden state, 2 the state; outs is how many results are needed.
+	from map[int]int
+	outs int
+}
+
+// recurrent converts an LSTM or GRU to one QLSTM or QGRU a direction. ONNX's
+// weights have the directions in front; Y is [steps, dirs, batch, H].
+func (c *converter) recurrent(n *ir.Node) (bool, error) {
+	if !integerRecurrent(n) {
+		return false, nil
+	}
+	geo, err := op.RNNGeometry(n)
+	if err != nil {
+		return false, err
+	}
+	r := &recurrence{converter: c, n: n, geo: geo, from: map[int]int{}}
+	if ok, err := r.operands(); !ok || err != nil {
+		return false, err
+	}
+	results := map[int][]*ir.Value{}
+	for d := range geo.Dirs() {
+		m, err := r.direction(d)
+		if err != nil {
+			return false, err
+		}
+		for i := range n.Out {
+			if k, ok := r.from[i]; ok {
+				v, err := r.shaped(m.Out[k], i)
+				if err != nil {
+					return false, err
+				}
+				results[i] = append(results[i], v)
+			}
+		}
+	}
+	for i := range n.Out {
+		if list := results[i]; len(list) > 0 {
+			v, err := r.joined(list, i)
+			if err != nil {
+				return false, err
+			}
+			c.have[n.Out[i]] = form{v, v.Type}
+		}
+	}
+	return true, nil
+}
+
+// operands finds the types and constants; false where they are none that the
+// integer node takes.
+func (r *recurrence) operands() (bool, error) {
+	c, n := r.converter, r.n
+	x, ok := c.intForm(n.In[0])
+	if !ok || !r.types(x.t.DType) {
+		return false, nil
+	}
+	if x.t.DType == tensor.I8 && r.hidden.DType == tensor.I16 {
+		var err error
+		if x, err = c.widened(n, x); err != nil {
+			return false, err
+		}
+	}
+	if x.t.DType != r.hidden.DType {
+		return false, nil
+	}
+	r.x = x
+	var okW, okR bool
+	r.w, okW = c.gates(n.In[1], r.geo.Gates)
+	r.r, okR = c.gates(n.In[2], r.geo.Gates)
+	if !okW || !okR {
+		return false, nil
+	}
+	if v := n.Input(3); v != nil {
+		if r.bias, _ = c.constData(v); r.bias == nil {
+			return false, nil
+		}
+	}
+	return r.fits(), nil
+}
+
+// types finds the quantisation of the hidden state, from what the readers of the
+// outputs want; data is the type of X.
+func (r *recurrence) types(data tensor.DType) bool {
+	c, n := r.converter, r.n
+	r.power = statePower(n, r.geo.Seq)
+	r.state = ir.Type{DType: tensor.I16, Quant: ir.PerTensor(float32(math.Ldexp(1, r.power)), 0)}
+	for i, v := range n.Out {
+		if len(v.Uses()) == 0 && !c.g.IsOutput(v) {
+			continue
+		}
+		w, wanted := c.want[v]
+		isState := wanted && w.DType == r.state.DType && w.Quant.Equal(r.state.Quant)
+		switch {
+		case !wanted:
+			return false
+		case i == stateOutput[n.Op] && isState:
+			r.from[i] = 2
+		case i == 2 || r.hidden.Quant != nil && (w.DType != r.hidden.DType || !r.hidden.Quant.Equal(w.Quant)):
+			return false
+		default:
+			r.from[i], r.hidden = i, w
+		}
+		r.outs = max(r.outs, r.from[i]+1)
+	}
+	if r.hidden.Quant == nil { // only the state is read: what it comes from lies between -1 and 1
+		r.hidden = ir.Type{DType: data, Quant: ir.PerTensor(1.0/128, 0)}
+		if data == tensor.I16 {
+			r.hidden.Quant = ir.PerTensor(1.0/32768, 0)
+		}
+	}
+	return r.outs > 0
+}
+
+// fits reports that the sums of int16 data fit 32 bits, whatever the data.
+func (r *recurrence) fits() bool {
+	if r.hidden.DType != tensor.I16 {
+		return true
+	}
+	const room = math.MaxInt32 - maxAcc
+	for _, f := range []form{r.w, r.r} {
+		size := f.t.Shape[2]
+		for i, w := 0, tensor.As[int8](f.v.Const); i < len(w); i += size {
+			sum := 0
+			for _, v := range w[i:][:size] {
+				sum += max(int(v), -int(v))
+			}
+			if sum > room>>15 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// direction is the integer node of direction d.
+func (r *recurrence) direction(d int) (*ir.Node, error) {
+	c, n := r.converter, r.n
+	w, rec := c.direction(r.w, d), c.direction(r.r, d)
+	in := []*ir.Value{r.x.v, w, rec}
+	rows := r.geo.Gates * r.geo.Hidden
+	var b, rb *ir.Value
+	if n.Op == op.LSTM {
+		b = r.biases(d, ".bias", w, r.x.t.Quant, 0, rows)
+	} else {
+		b, rb = r.biases(d, ".bias", w, r.x.t.Quant, 0), r.biases(d, ".recurrence_bias", rec, r.hidden.Quant, rows)
+	}
+	state, err := r.given(stateInput[n.Op], d, r.state)
+	if err != nil {
+		return nil, err
+	}
+	def, attrs := op.QGRU, ir.Attrs{"state_scale_power": ir.Int(r.power)}
+	if n.Op == op.LSTM {
+		h, err := r.given(5, d, r.hidden)
+		if err != nil {
+			return nil, err
+		}
+		def, attrs = op.QLSTM, ir.Attrs{"cell_scale_power": ir.Int(r.power)}
+		in = append(in, b, h, state)
+	} else {
+		attrs["linear_before_reset"] = ir.Int(ir.AttrsOf[op.GRUAttrs](n).LinearBeforeReset)
+		in = append(in, b, rb, state)
+	}
+	for in[len(in)-1] == nil {
+		in = in[:len(in)-1]
+	}
+	dir, name := "forward", n.Name
+	if r.geo.Reverse[d] {
+		dir = "reverse"
+	}
+	if d > 0 {
+		name += ".reverse"
+	}
+	attrs["direction"] = ir.Str(dir)
+	m, err := c.g.InsertBefore(n, def, name, attrs, r.outs, in...)
+	if err != nil {
+		return nil, err
+	}
+	m.Origin = n.Origin
+	for i, v := range m.Out {
+		t := r.hidden
+		if i == 2 {
+			t = r.state
+		}
+		v.Type = v.Type.WithQuant(t.DType, t.Quant)
+	}
+	return m, nil
+}
+
+// given is the part of an initial state for direction d, [batch, H]; nil for zeros.
+func (r *recurrence) given(i, d int, t ir.Type) (*ir.Value, error) {
+	c, n := r.converter, r.n
+	v := n.Input(i)
+	if zeroState(v) {
+		return nil, nil
+	}
+	f, ok := c.intForm(v)
+	if !ok {
+		q, err := Linear(c.g, n, op.QuantizeLinear, v, v.Type.WithQuant(t.DType, t.Quant))
+		if err != nil {
+			return nil, err
+		}
+		q.Type = q.Type.WithQuant(t.DType, t.Quant)
+		f = form{q, q.Type}
+	}
+	x, err := c.inType(n, f.v, t)
+	if err != nil {
+		return nil, err
+	}
+	if r.geo.Dirs() > 1 {
+		at := func(k int) *ir.Value { return c.g.AddConst(v.Name+".direction", tensor.Ints(k)) }
+		m, err := c.g.InsertBefore(n, op.Slice, v.Name+".of_direction", nil, 1, x, at(d), at(d+1), at(0))
+		if err != nil {
+			return nil, err
+		}
+		m.Origin = n.Origin
+		x = m.Out[0]
+		x.Type = x.Type.WithQuant(t.DType, t.Quant)
+	}
+	return r.reshaped(x, v.Name+".state", r.geo.Batch, r.geo.Hidden)
+}
+
+// reshaped is a quantised value in another shape.
+func (r *recurrence) reshaped(v *ir.Value, name string, shape ...int) (*ir.Value, error) {
+	m, err := r.converter.g.InsertBefore(r.n, op.Reshape, name, nil, 1, v,
+		r.converter.g.AddConst(name+".shape", tensor.Ints(shape...)))
+	if err != nil {
+		return nil, err
+	}
+	m.Origin = r.n.Origin
+	m.Out[0].Type = m.Out[0].Type.WithQuant(v.Type.DType, v.Type.Quant)
+	return m.Out[0], nil
+}
+
+// shaped is a result of one direction as a part of output i.
+func (r *recurrence) shaped(v *ir.Value, i int) (*ir.Value, error) {
+	if i == 0 {
+		return r.reshaped(v, v.Name+".shaped", r.geo.Seq, 1, r.geo.Batch, r.geo.Hidden)
+	}
+	return r.reshaped(v, v.Name+".shaped", 1, r.geo.Batch, r.geo.Hidden)
+}
+
+// joined is output i of all directions.
+func (r *recurrence) joined(list []*ir.Value, i int) (*ir.Value, error) {
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	axis := 0
+	if i == 0 {
+		axis = 1
+	}
+	m, err := r.converter.g.InsertBefore(r.n, op.Concat, r.n.Name+".directions", ir.Attrs{"axis": ir.Int(axis)}, 1,
+		list...)
+	if err != nil {
+		return nil, err
+	}
+	m.Origin = r.n.Origin
+	m.Out[0].Type = m.Out[0].Type.WithQuant(list[0].Type.DType, list[0].Type.Quant)
+	return m.Out[0], nil
+}
+
+// gates are int8 weights [dirs, gates*H, k] with one scale a gate.
+func (c *converter) gates(v *ir.Value, gates int) (form, bool) {
+	f, ok := c.have[v]
+	if !ok || f.v == nil || f.v.Const == nil || f.t.DType != tensor.I8 {
+		return f, false
+	}
+	q := f.t.Quant
+	if q.PerAxis() && q.Axis != 1 {
+		return f, false
+	}
+	h := f.t.Shape[1] / gates
+	for r := range f.t.Shape[1] {
+		if q.ScaleAt(r) != q.ScaleAt(r/h*h) || q.ZeroAt(r) != 0 {
+			return f, false
+		}
+	}
+	return f, true
+}
+
+// direction is the part [gates*H, k] of recurrent weights.
+func (c *converter) direction(f form, d int) *ir.Value {
+	s := f.t.Shape
+	k := s[1] * s[2]
+	data := append([]int8(nil), tensor.As[int8](f.v.Const)[d*k:][:k]...)
+	v := c.g.AddConst(f.v.Name, tensor.Of(s[1:], data))
+	q := *f.t.Quant
+	if q.PerAxis() {
+		q.Axis = 0
+	}
+	v.Type.Quant = &q
+	return v
+}
+
+// biases are the sums of the parts of ONNX's biases [dirs, 2*gates*H] of
+// direction d that begin at the given rows, in steps of the products of data and
+// weights; nil where there are none.
+func (r *recurrence) biases(d int, name string, w *ir.Value, data *ir.Quant, at ...int) *ir.Value {
+	if r.bias == nil {
+		return nil
+	}
+	rows := r.geo.Gates * r.geo.Hidden
+	q := &ir.Quant{Axis: 0, Scale: make([]float32, rows), Zero: make([]int32, rows)}
+	out := tensor.New(tensor.I32, []int{rows})
+	for i := range rows {
+		s := float64(data.Scale[0]) * float64(w.Type.Quant.ScaleAt(i))
+		q.Scale[i] = float32(s)
+		sum := 0.0
+		for _, first := range at {
+			sum += r.bias.Float(d*2*rows + first + i)
+		}
+		out.SetInt(i, ir.ClampInt(math.Round(sum/s), -maxAcc, maxAcc))
+	}
+	v := r.converter.g.AddConst(r.n.Name+name, out)
+	v.Type.Quant = q
+	return v
+}

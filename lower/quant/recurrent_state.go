@@ -1,0 +1,331 @@
+package quant
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// The state of an integer LSTM or GRU is int16 with a power of two as its scale:
+// the cell state of an LSTM, the hidden state of a GRU, of which an int8 value is
+// what the next step multiplies. No value of an ONNX graph is the state of every
+// step, so Q/DQ nodes cannot say what it is. The initial state can: calibration
+// makes it the DequantizeLinear of int16, or of int32 zeros, whose scale is that
+// of the state. That survives export and import. The last state, where it leaves
+// the graph or an LSTM's cell state is read, has the same type.
+
+// cellMargin is how many times the largest cell state of the calibration the
+// integers cover. A bit more or less of int16 is hardly seen in the int8
+// output, a state that saturates is.
+const cellMargin = 2
+
+// givenCellPower covers 16: single steps do not tell how far a cell state grows
+// that the next run gets back.
+const givenCellPower = -11
+
+// Exponents that arm_lstm_unidirectional_s8 can work with.
+const (
+	minStatePower = -15
+	maxStatePower = -4
+)
+
+// recurrentStates observes the states of the recurrent operators that become
+// integer ones, and chooses their scales.
+func (c *calibrator) recurrentStates() error {
+	var nodes []*ir.Node
+	for _, n := range c.g.Nodes {
+		if _, ok := c.rules[n]; ok && recurrentGates[n.Op] != nil {
+			nodes = append(nodes, n)
+		}
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	peaks := make([][]float64, len(c.opt.Samples))
+	err := forSamples(len(peaks), func(_, i int) error {
+		peaks[i] = make([]float64, len(nodes))
+		seen := map[*ir.Value]*tensor.Dense{}
+		for _, n := range nodes {
+			for _, v := range n.In {
+				if v != nil {
+					seen[v] = v.Const
+				}
+			}
+		}
+		_, err := interp.Run(c.g, c.opt.Samples[i], func(v *ir.Value, d *tensor.Dense) {
+			if _, ok := seen[v]; ok {
+				seen[v] = d
+			}
+		})
+		for k, n := range nodes {
+			if err == nil {
+				peaks[i][k] = statePeak(n, func(j int) *tensor.Dense { return seen[n.Input(j)] })
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.states = map[*ir.Node]*recurrentState{}
+	for k, n := range nodes {
+		top := 0.0
+		for _, p := range peaks {
+			top = max(top, p[k])
+		}
+		c.states[n] = c.stateOf(n, top)
+	}
+	return nil
+}
+
+// recurrentState is what is known of the int16 state of a node before Q/DQ nodes
+// stand around it.
+type recurrentState struct {
+	power int
+	given *ir.Value // the initial state; nil for zeros
+	last  *ir.Value // the last state, where that is read as such
+}
+
+// stateOf chooses the scale for states up to top.
+func (c *calibrator) stateOf(n *ir.Node, top float64) *recurrentState {
+	s := &recurrentState{power: minStatePower}
+	in, out := stateInput[n.Op], c.stateResult(n)
+	if v := n.Input(in); !zeroState(v) {
+		s.given = v
+	}
+	switch {
+	case n.Op == op.LSTM:
+		s.power = powerCovering(cellMargin * top)
+		if s.given != nil && s.given.Const == nil {
+			s.power = max(s.power, givenCellPower)
+		}
+	case top > 1 && !c.bound(s.given): // what comes from the last run is at most 1
+		s.power = powerCovering(top)
+	}
+	s.last = out
+	return s
+}
+
+// stateResult is the output of n that is its state in int16: the cell state of an
+// LSTM; the hidden state of a GRU where it leaves the graph, as elsewhere int8 is
+// what readers want.
+func (c *calibrator) stateResult(n *ir.Node) *ir.Value {
+	i, ok := stateOutput[n.Op]
+	if !ok || i >= len(n.Out) || n.Out[i] == nil {
+		return nil
+	}
+	if v := n.Out[i]; c.g.IsOutput(v) || n.Op == op.LSTM && len(v.Uses()) > 0 {
+		return v
+	}
+	return nil
+}
+
+// bound reports an input that holds an output of the last run.
+func (c *calibrator) bound(v *ir.Value) bool {
+	for _, t := range c.opt.StateBindings {
+		if c.g.In[t.In] == v {
+			return true
+		}
+	}
+	return false
+}
+
+// powerCovering is the smallest exponent whose scale times 32767 reaches top.
+func powerCovering(top float64) int {
+	if !(top > 0) {
+		return minStatePower
+	}
+	return min(max(int(math.Ceil(math.Log2(top/math.MaxInt16))), minStatePower), maxStatePower)
+}
+
+// insertStates gives the states of n their types: once all others have Q/DQ
+// nodes, which read the int16 value then.
+func (c *calibrator) insertStates() error {
+	for _, n := range append([]*ir.Node(nil), c.g.Nodes...) {
+		s := c.states[n]
+		if s == nil {
+			continue
+		}
+		q := ir.PerTensor(float32(math.Ldexp(1, s.power)), 0)
+		if err := c.insertGiven(n, s, q); err != nil {
+			return err
+		}
+		if s.last == nil {
+			continue
+		}
+		pair := c.g.Out
+		uses := append([]ir.Use(nil), s.last.Uses()...)
+		d, err := c.statePair(c.g.Next(n), s.last, q)
+		if err != nil {
+			return err
+		}
+		for _, u := range uses {
+			c.g.SetInput(u.Node, u.Index, d)
+		}
+		for i, v := range pair {
+			if v == s.last || pairOf(v, d) {
+				c.g.SetOutput(i, d)
+			}
+		}
+	}
+	c.g.RemoveDead()
+	return nil
+}
+
+// pairOf reports that v is d quantised and dequantised once more.
+func pairOf(v, d *ir.Value) bool {
+	return v.Def != nil && v.Def.Op == op.DequantizeLinear && v.Def.In[0].Def != nil &&
+		v.Def.In[0].Def.Op == op.QuantizeLinear && v.Def.In[0].Def.In[0] == d
+}
+
+// insertGiven is the initial state in int16, or zeros that have its scale.
+func (c *calibrator) insertGiven(n *ir.Node, s *recurrentState, q *ir.Quant) error {
+	in := stateInput[n.Op]
+	if s.given != nil {
+		d, err := c.statePair(n, s.given, q)
+		if err == nil {
+			c.g.SetInput(n, in, d)
+		}
+		return err
+	}
+	g, err := op.RNNGeometry(n)
+	if err != nil || n.Op == op.GRU && s.power == minStatePower {
+		return err
+	}
+	zero := tensor.New(tensor.I32, []int{g.Dirs(), g.Batch, g.Hidden})
+	t := ir.Type{DType: tensor.I32, Shape: zero.Shape, Quant: q}
+	d, err := Linear(c.g, n, op.DequantizeLinear, c.g.AddConst(n.Name+".cell", zero), t)
+	if err == nil {
+		c.g.SetInput(n, in, d)
+	}
+	return err
+}
+
+// statePair is v in int16, dequantised.
+func (c *calibrator) statePair(at *ir.Node, v *ir.Value, q *ir.Quant) (*ir.Value, error) {
+	t := v.Type.WithQuant(tensor.I16, q)
+	x, err := Linear(c.g, at, op.QuantizeLinear, v, t)
+	if err != nil {
+		return nil, err
+	}
+	return Linear(c.g, at, op.DequantizeLinear, x, t)
+}
+
+// notedStatePower is the exponent that insertGiven left with a node.
+func notedStatePower(n *ir.Node) (int, bool) {
+	v := n.Input(stateInput[n.Op])
+	if v == nil || v.Def == nil || v.Def.Op != op.DequantizeLinear {
+		return 0, false
+	}
+	_, q, ok := params(v.Def)
+	if !ok || q.PerAxis() || q.Zero[0] != 0 {
+		return 0, false
+	}
+	frac, exp := math.Frexp(float64(q.Scale[0]))
+	return exp - 1, frac == 0.5 && exp-1 >= minStatePower && exp-1 <= maxStatePower
+}
+
+// zeroState reports an initial state that is absent or zero.
+func zeroState(v *ir.Value) bool {
+	if v == nil {
+		return true
+	}
+	d, zero := v.Const, 0.0
+	if v.Def != nil && v.Def.Op == op.DequantizeLinear && v.Def.In[0].Const != nil {
+		_, q, ok := params(v.Def)
+		if !ok || q.PerAxis() {
+			return false
+		}
+		d, zero = v.Def.In[0].Const, float64(q.Zero[0])
+	}
+	if d == nil {
+		return false
+	}
+	for i, k := 0, d.Len(); i < k; i++ {
+		if d.Float(i) != zero {
+			return false
+		}
+	}
+	return true
+}
+
+// statePeak is the largest magnitude of the states of all steps, for a node as
+// integerRecurrent takes it; in gives its inputs. That of a GRU is the one of the
+// initial state, or 1.
+func statePeak(n *ir.Node, in func(i int) *tensor.Dense) float64 {
+	g, err := op.RNNGeometry(n)
+	if err != nil {
+		panic(bug.Errorf("%w", err))
+	}
+	H, rows := g.Hidden, 4*g.Hidden
+	state := func(i int) []float64 {
+		if d := in(i); n.Input(i) != nil && d != nil {
+			return d.Floats()
+		}
+		return make([]float64, g.Dirs()*g.Batch*H)
+	}
+	h0 := state(5)
+	if n.Op == op.GRU {
+		top := 1.0
+		for _, v := range h0 {
+			top = max(top, math.Abs(v))
+		}
+		return top
+	}
+	c0 := state(6)
+	bias := make([]float64, g.Dirs()*2*rows)
+	if n.Input(3) != nil {
+		bias = in(3).Floats()
+	}
+	x, w, r := in(0).Floats(), in(1).Floats(), in(2).Floats()
+	peak := 0.0
+	for d := range g.Dirs() {
+		l := lstmRun{g: g, w: w[d*rows*g.Input:], r: r[d*rows*H:], b: bias[d*2*rows:], z: make([]float64, rows)}
+		for b := range g.Batch {
+			l.h, l.c = append([]float64(nil), h0[(d*g.Batch+b)*H:][:H]...), append([]float64(nil),
+				c0[(d*g.Batch+b)*H:][:H]...)
+			for t := range g.Seq {
+				at := t
+				if g.Reverse[d] {
+					at = g.Seq - 1 - t
+				}
+				l.step(x[(at*g.Batch+b)*g.Input:])
+				for _, v := range l.c {
+					peak = max(peak, math.Abs(v))
+				}
+			}
+		}
+	}
+	return peak
+}
+
+// lstmRun is one direction of an LSTM in float.
+type lstmRun struct {
+	g          *op.RNNGeom
+	w, r, b, z []float64
+	h, c       []float64
+}
+
+func (l *lstmRun) step(x []float64) {
+	H, I := l.g.Hidden, l.g.Input
+	rows := 4 * H
+	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
+	for k := range l.z {
+		l.z[k] = l.b[k] + l.b[rows+k] + dot(l.w[k*I:], x[:I]) + dot(l.r[k*H:], l.h)
+	}
+	for u := range H { // gates i, o, f, c
+		l.c[u] = sigmoid(l.z[2*H+u])*l.c[u] + sigmoid(l.z[u])*math.Tanh(l.z[3*H+u])
+		l.h[u] = sigmoid(l.z[H+u]) * math.Tanh(l.c[u])
+	}
+}
+
+func dot(w, x []float64) (s float64) {
+	for i, v := range x {
+		s += v * w[i]
+	}
+	return s
+}
