@@ -31,7 +31,7 @@ func TestCodes(t *testing.T) {
 	}
 	for _, c := range listed {
 		if !now[c] {
-			t.Errorf("no rule has the code %s: a rule that changes keeps its code, and one that goes leaves it unused", c)
+			t.Errorf("no rule has the code %s: a rule that changes keeps its code, one that goes leaves it unused", c)
 		}
 		delete(now, c)
 	}
