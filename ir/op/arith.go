@@ -255,15 +255,20 @@ var Pow = def(ir.OpDef{
 			})
 			return outs(tensor.Of(out, y).Cast(x.DType))
 		}
-		y := make([]float64, tensor.Count(out))
-		zip(out, x.Shape, e.Shape, y, floatsOf(x), floatsOf(e), func(y, a, b []float64) {
-			for i := range y {
-				y[i] = math.Pow(a[i], b[i])
-			}
-		})
-		return outs(fromFloats(x.DType, out, y))
+		return outs(realPairs(out, x, e, math.Pow))
 	},
 })
+
+// realPairs computes f of broadcast operands in float64, rounded to the type of a.
+func realPairs(out []int, a, b *tensor.Dense, f func(a, b float64) float64) *tensor.Dense {
+	y := make([]float64, tensor.Count(out))
+	zip(out, a.Shape, b.Shape, y, floatsOf(a), floatsOf(b), func(y, a, b []float64) {
+		for i := range y {
+			y[i] = f(a[i], b[i])
+		}
+	})
+	return fromFloats(a.DType, out, y)
+}
 
 // powInt is a to the power b modulo 2^64; a negative power truncates to 0
 // unless a is 1 or -1.
@@ -319,13 +324,7 @@ var Mod = def(ir.OpDef{
 			return nil, err
 		}
 		if a.DType.IsFloat() {
-			y := make([]float64, tensor.Count(out))
-			zip(out, a.Shape, b.Shape, y, floatsOf(a), floatsOf(b), func(y, a, b []float64) {
-				for i := range y {
-					y[i] = math.Mod(a[i], b[i])
-				}
-			})
-			return outs(fromFloats(a.DType, out, y))
+			return outs(realPairs(out, a, b, math.Mod))
 		}
 		bs := b.Int64s()
 		for i, v := range bs {

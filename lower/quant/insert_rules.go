@@ -152,8 +152,6 @@ func computeRule(n *ir.Node, r *rule) bool {
 		return one && n.In[0].Type.Rank() <= 4
 	}
 	switch n.Op {
-	case op.Add, op.Mul, op.Sub, op.Div:
-		r.in = []int{0, 1}
 	case op.Min, op.Max:
 		r.share, r.selects = true, true
 		for i, v := range n.In {
@@ -171,7 +169,13 @@ func computeRule(n *ir.Node, r *rule) bool {
 		r.in = []int{0}
 	case op.Get("", "ReduceMax"), op.Get("", "ReduceMin"):
 		r.in, r.share, r.selects = []int{0}, true, true
+	case op.Mod: // jumps: a step of an operand may be the whole range
+		return false
 	default:
+		if n.Op.Pair != nil && n.Op.MaxIn == 2 {
+			r.in = []int{0, 1}
+			return one
+		}
 		r.in = []int{0}
 		if r.fixed == nil && !slices.Contains(normalisations, n.Op) && (n.Op.Scalar == nil || n.Op.Quant != ir.QFloat) {
 			return false

@@ -32,7 +32,7 @@ var operatorLists = map[string]struct {
 	"lower/kerneltest":       {1, "what random graphs draw more often"},
 	"lower/legal":            {2, "operators that keep the order of a feature map"},
 	"lower/legal4d":          {2, "a rewrite for each operator with another form on 4-D tensors; where parts meet"},
-	"lower/quant":            {3, "what has integer kernels: arithmetic, normalisations"},
+	"lower/quant":            {2, "what has integer kernels: arithmetic, normalisations"},
 }
 
 // TestOperatorLists: no list of operators (a literal, a case, a call) stands
