@@ -28,7 +28,7 @@ func EvalNode(n *Node, in []*tensor.Dense) (out []*tensor.Dense, err error) {
 			if t, ok := Table(n); ok && in[0].Len() > len(t) {
 				return []*tensor.Dense{evalTable(n, in[0], t)}, nil
 			}
-			if c, ok := Curve(n); ok {
+			if c, ok := InterpolatedLUT(n); ok {
 				return []*tensor.Dense{evalCurve(in[0], c)}, nil
 			}
 			return EvalDequantised(n, in)

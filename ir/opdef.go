@@ -27,7 +27,7 @@ type QuantKind uint8
 const (
 	// QFloat is clamp(round_half_away(f(dequantised input in float64)/s)+zp);
 	// Eval is run in float64 when there is no EvalQ. Curved functions of one
-	// int16 value are interpolated (see Curve).
+	// int16 value are interpolated (see InterpolatedLUT).
 	QFloat QuantKind = iota
 	// QMove lets the integers pass unchanged, so that inputs that carry
 	// data and outputs must share one quantisation; Eval runs on the integers.
@@ -164,7 +164,7 @@ type OpDef struct {
 	OutQuant map[tensor.DType]*Quant
 	// Straight marks a Scalar that is a straight line below 0 and one above it,
 	// apart from limits: exact on int16 values, where other functions are
-	// interpolated (see Curve).
+	// interpolated (see InterpolatedLUT).
 	Straight bool
 	// Slopes are the factors of the two operands whose weighted sum an
 	// element-wise operator is, or compares with 0; nil: it is something else.

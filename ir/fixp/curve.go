@@ -6,24 +6,24 @@ import "math"
 // for every 128 inputs, and one after the last.
 const Curve16Len = 513
 
-// Curve16 is a function of an int16 value as straight lines between points.
-type Curve16 [Curve16Len]int16
+// InterpolatedLUT16 is a function of an int16 value as straight lines between points.
+type InterpolatedLUT16 [Curve16Len]int16
 
 // At is the function's value, the fraction rounded to the nearest, halves up.
-func (c *Curve16) At(v int16) int16 {
+func (c *InterpolatedLUT16) At(v int16) int16 {
 	i := 256 + int(v>>7)
 	base := int32(c[i])
 	slope := int32(int16(int32(c[i+1]) - base)) // as the kernels have it
 	return int16(base + int32(int16((slope*int32(v&0x7f)+64)>>7)))
 }
 
-// NewCurve16 samples y = f(v) for the int16 values v = -32768, -32640, ...,
+// NewInterpolatedLUT16 samples y = f(v) for the int16 values v = -32768, -32640, ...,
 // 32768, in steps of the output. A point is moved by half the error that the
 // line would have in the middle of its interval, so that curvature errs to
 // both sides; beside a value that is infinite or none it stays. Source: tflite
 // LUTPopulate for int16.
-func NewCurve16(f func(v float64) float64) *Curve16 {
-	var c Curve16
+func NewInterpolatedLUT16(f func(v float64) float64) *InterpolatedLUT16 {
+	var c InterpolatedLUT16
 	at := func(i, half int) float64 { return f(float64(-32768 + i*128 + half*64)) }
 	clamp := func(x float64) int16 {
 		if x != x {

@@ -35,11 +35,12 @@ func evalLookup(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	return []*tensor.Dense{d}, err
 }
 
-// Curve is a function of one int16 value as straight lines between the 513
-// points of the constant input 1 (fixp.Curve16). Element-wise operators on
-// int16 values that follow one another become one Curve.
-var Curve = def(ir.OpDef{
-	Name: "Curve", Domain: "nncc", Doc: "a function of one int16 value, interpolated between 513 points", MinIn: 2,
+// InterpolatedLUT is a function of one int16 value as straight lines between the 513
+// points of the constant input 1 (fixp.InterpolatedLUT16). Element-wise operators on
+// int16 values that follow one another become one InterpolatedLUT.
+var InterpolatedLUT = def(ir.OpDef{
+	Name: "InterpolatedLUT", Domain: "nncc", Doc: "a function of one int16 value, interpolated between 513 points",
+	MinIn:   2,
 	Pattern: ir.Elementwise, Quant: ir.QInt,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, p := n.In[0].Type, n.In[1]
@@ -56,7 +57,7 @@ var Curve = def(ir.OpDef{
 })
 
 func evalPoints(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	c := fixp.Curve16(in[1].Data.([]int16))
+	c := fixp.InterpolatedLUT16(in[1].Data.([]int16))
 	y := tensor.New(tensor.I16, in[0].Shape)
 	ys := y.Data.([]int16)
 	for i, v := range in[0].Data.([]int16) {

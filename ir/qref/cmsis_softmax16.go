@@ -9,10 +9,10 @@ import (
 // The tables of arm_softmax_s16: exp(x) for x in [-10, 0], and 1/(1+x) for x
 // in [0, 1], both with results in Q0.15.
 var (
-	SoftmaxExp16 = fixp.NewCurve16(func(v float64) float64 {
+	SoftmaxExp16 = fixp.NewInterpolatedLUT16(func(v float64) float64 {
 		return math.Exp((v-math.MaxInt16)*10/65535) * (1 << 15)
 	})
-	SoftmaxReciprocal16 = fixp.NewCurve16(func(v float64) float64 { return (1 << 15) / (1 + (v+1<<15)/65535) })
+	SoftmaxReciprocal16 = fixp.NewInterpolatedLUT16(func(v float64) float64 { return (1 << 15) / (1 + (v+1<<15)/65535) })
 )
 
 // Softmax16Params describes an int16 softmax over the last axis. Mult and

@@ -112,7 +112,7 @@ func TestOwnCurve(t *testing.T) {
 		"tanh":    func(v float64) float64 { return 32768 * math.Tanh(v*4/32768) },
 		"square":  func(v float64) float64 { return v * v / 32768 },
 	} {
-		c := fixp.NewCurve16(f)
+		c := fixp.NewInterpolatedLUT16(f)
 		x := every[int16](math.MinInt16, math.MaxInt16)
 		y, want := make([]int16, len(x)), make([]int16, len(x))
 		worst := 0.0

@@ -10,8 +10,8 @@ import (
 )
 
 // Curves turns parts of the graph that compute one int16 value from one other,
-// element by element, into one interpolated function each (nncc.Curve), as
-// functions of one int16 value are defined (ir.Curve).
+// element by element, into one interpolated function each (nncc.InterpolatedLUT), as
+// functions of one int16 value are defined (ir.InterpolatedLUT).
 //
 // Unlike a table of all results, a curve is not what the separate nodes give:
 // they interpolate and round one after the other, it does once. It is used only
@@ -31,7 +31,7 @@ func Curves(g *ir.Graph, most float64) ([]Fusion, error) {
 		if points == nil {
 			return nil, nil
 		}
-		m, err := g.InsertBefore(n, op.Curve, n.Name, nil, 1, x,
+		m, err := g.InsertBefore(n, op.InterpolatedLUT, n.Name, nil, 1, x,
 			g.AddConst(n.Name+".curve", tensor.Of([]int{len(points)}, points[:])))
 		if err == nil {
 			errors[m] = [2]float64{curve, nodes}
@@ -51,7 +51,7 @@ const slack = 0.5
 // curveOf is the curve of a part with its largest error and that of the nodes,
 // in steps of the result; nil where the nodes are clearly nearer to the exact
 // function, or more than most steps from the curve.
-func curveOf(part []*ir.Node, x, y *ir.Value, most float64) (points *fixp.Curve16, curve, nodes float64) {
+func curveOf(part []*ir.Node, x, y *ir.Value, most float64) (points *fixp.InterpolatedLUT16, curve, nodes float64) {
 	const size = 1 << 16
 	codes, reals := tensor.New(tensor.I16, []int{size}), make([]float64, size+1)
 	step := float64(x.Type.Quant.Scale[0])
@@ -74,7 +74,7 @@ func curveOf(part []*ir.Node, x, y *ir.Value, most float64) (points *fixp.Curve1
 	for i := range exact {
 		exact[i] /= out
 	}
-	points = fixp.NewCurve16(func(v float64) float64 { return exact[int(v)+size/2] })
+	points = fixp.NewInterpolatedLUT16(func(v float64) float64 { return exact[int(v)+size/2] })
 	for i := range size {
 		e := min(max(exact[i], math.MinInt16), math.MaxInt16)
 		p := float64(points.At(int16(i - size/2)))
@@ -115,7 +115,7 @@ func exactly(part []*ir.Node, x, y *ir.Value, reals []float64) []float64 {
 		case n.Op == op.QuantizeLinear && keepsReal(n, t) || n.Op == op.DequantizeLinear &&
 			keepsReal(n, n.In[0].Type) || n.Op == op.Requantize:
 			out = in[0]
-		case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.Curve || n.Op.Eval == nil ||
+		case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.InterpolatedLUT || n.Op.Eval == nil ||
 			t.Quant == nil && !t.DType.IsFloat():
 			return nil
 		default:

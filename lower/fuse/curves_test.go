@@ -42,7 +42,7 @@ func TestCurve(t *testing.T) {
 		t.Fatal(err)
 	}
 	irtest.Verify(t, g)
-	if len(g.Nodes) != 1 || g.Nodes[0].Op != op.Curve || len(done) != 1 {
+	if len(g.Nodes) != 1 || g.Nodes[0].Op != op.InterpolatedLUT || len(done) != 1 {
 		t.Fatalf("%v: want one curve\n%s", done, g)
 	}
 	worst := func(d *tensor.Dense) float64 {

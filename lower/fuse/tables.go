@@ -199,7 +199,7 @@ func elementwise(n *ir.Node) bool {
 	for i, v := range n.In {
 		switch {
 		case v == nil:
-		case n.Op == op.Lookup && i == 1 || n.Op == op.Curve && i == 1:
+		case n.Op == op.Lookup && i == 1 || n.Op == op.InterpolatedLUT && i == 1:
 		case v.Const != nil:
 			if _, ok := v.Const.Uniform(); !ok {
 				return false
@@ -346,7 +346,7 @@ func evaluate(part []*ir.Node, x, y *ir.Value, codes *tensor.Dense) (*tensor.Den
 
 // scalarConst is the one value of a constant operand; tables stay whole.
 func scalarConst(n *ir.Node, v *ir.Value) *tensor.Dense {
-	if n.Op == op.Lookup || n.Op == op.Curve {
+	if n.Op == op.Lookup || n.Op == op.InterpolatedLUT {
 		return v.Const
 	}
 	d, _ := v.Const.Uniform()

@@ -11,13 +11,13 @@ import (
 )
 
 // CurveOf are the points of an interpolated function of one int16 value: of a
-// Curve its own, of other nodes those that define them (ir.Curve).
-func CurveOf(n *ir.Node) (c *fixp.Curve16, ok bool) {
-	if n.Op == op.Curve {
-		points := fixp.Curve16(n.In[1].Const.Data.([]int16))
+// InterpolatedLUT its own, of other nodes those that define them (ir.InterpolatedLUT).
+func CurveOf(n *ir.Node) (c *fixp.InterpolatedLUT16, ok bool) {
+	if n.Op == op.InterpolatedLUT {
+		points := fixp.InterpolatedLUT16(n.In[1].Const.Data.([]int16))
 		return &points, true
 	}
-	return ir.Curve(n)
+	return ir.InterpolatedLUT(n)
 }
 
 // Lines are the constants by which a straight function of one int16 or int8

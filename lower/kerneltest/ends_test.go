@@ -108,7 +108,7 @@ func compareEnds(t *testing.T, g *ir.Graph, n *ir.Node, in []*tensor.Dense) bool
 	if err != nil {
 		return false
 	}
-	_, curved := ir.Curve(n)
+	_, curved := ir.InterpolatedLUT(n)
 	for i, v := range n.Out {
 		if v.Type.Quant == nil || i >= len(want) {
 			continue

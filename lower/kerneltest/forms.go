@@ -293,7 +293,7 @@ var Forms = []Template{
 	{nil, `x i32[A,B]; c f32[] = {0.05}; f32: DequantizeLinear`},
 	{nil, `x T[A,B,C]; T: nncc.Requantize`},
 	{nil, `x T[A,B]; c i8[256] = rand; T: nncc.Lookup`},
-	{nil, `x T[A,B]; c i16[513] = rand; T: nncc.Curve`},
+	{nil, `x T[A,B]; c i16[513] = rand; T: nncc.InterpolatedLUT`},
 	{nil, `x T[A,B,5,C]; c i64[2] = {1,0}; c i64[2] = {4,1}; c i64[2] = {2,3}; T: nncc.Crop`},
 	{nil,
 		`x f32[A,B,3]; c f32[1,8,3] = rand; c f32[1,8,2] = rand; c f32[1,16] = rand; f32,f32,f32: LSTM

@@ -93,7 +93,7 @@ func wideOperand(in []*ir.Value) bool {
 func (c *converter) interpolates(n *ir.Node, in []*ir.Value, out ir.Type) bool {
 	trial := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: in,
 		Out: []*ir.Value{{Name: n.Out[0].Name, Type: out}}}
-	return ir.CurveError(trial) <= c.curve
+	return ir.InterpolationError(trial) <= c.curve
 }
 
 func symmetricWeights(q *ir.Quant) bool {

@@ -104,7 +104,7 @@ func alone(n *ir.Node) bool {
 }
 
 // curve is the table of an interpolated function.
-func curve(c *fixp.Curve16) *call.Blob {
+func curve(c *fixp.InterpolatedLUT16) *call.Blob {
 	return &call.Blob{Hint: "curve", CType: "int16_t", Data: tensor.Of([]int{len(c)}, c[:]).Bytes(), Align: 4,
 		NoCast: true}
 }

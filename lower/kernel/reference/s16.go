@@ -31,7 +31,7 @@ func notInt16(t ir.Type) string {
 var (
 	lineOps  = kernel.Where(func(d *ir.OpDef) bool { return d.Straight })
 	curveOps = kernel.Where(func(d *ir.OpDef) bool {
-		return d == op.Curve || d.Scalar != nil && d.Quant == ir.QFloat && !d.Straight
+		return d == op.InterpolatedLUT || d.Scalar != nil && d.Quant == ir.QFloat && !d.Straight
 	})
 )
 

@@ -7,22 +7,22 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// Curve is a quantised node of one int16 input and an int16 output, both of
+// InterpolatedLUT is a quantised node of one int16 input and an int16 output, both of
 // zero point 0, as straight lines between 513 points of its function: the
 // definition of such nodes (TFLite's int16 look-up tables), but for operators
 // marked Straight, whose results are exact. ok is false for other nodes.
-func Curve(n *Node) (c *fixp.Curve16, ok bool) {
+func InterpolatedLUT(n *Node) (c *fixp.InterpolatedLUT16, ok bool) {
 	if n.Op.Straight || !scalarNode(n) || !Int16Zero(n.In[0].Type) || !Int16Zero(n.Out[0].Type) {
 		return nil, false
 	}
 	x, y := float64(n.In[0].Type.Quant.Scale[0]), float64(n.Out[0].Type.Quant.Scale[0])
-	return fixp.NewCurve16(func(v float64) float64 { return n.Op.Scalar(n, v*x) / y }), true
+	return fixp.NewInterpolatedLUT16(func(v float64) float64 { return n.Op.Scalar(n, v*x) / y }), true
 }
 
-// CurveError is the largest difference, in steps of the output, between the
-// interpolated function of a node that Curve accepts and the exact one.
-func CurveError(n *Node) float64 {
-	c, ok := Curve(n)
+// InterpolationError is the largest difference, in steps of the output, between the
+// interpolated function of a node that InterpolatedLUT accepts and the exact one.
+func InterpolationError(n *Node) float64 {
+	c, ok := InterpolatedLUT(n)
 	if !ok {
 		return 0
 	}
@@ -48,7 +48,7 @@ func QuantError(n *Node) float64 {
 	if n.Op.QError != nil {
 		return n.Op.QError(n)
 	}
-	return CurveError(n)
+	return InterpolationError(n)
 }
 
 // Int16Zero reports int16 with one scale and zero point 0.
@@ -69,7 +69,7 @@ func scalarNode(n *Node) bool {
 	return true
 }
 
-func evalCurve(x *tensor.Dense, c *fixp.Curve16) *tensor.Dense {
+func evalCurve(x *tensor.Dense, c *fixp.InterpolatedLUT16) *tensor.Dense {
 	y := tensor.New(tensor.I16, x.Shape)
 	ys := y.Data.([]int16)
 	for i, v := range x.Data.([]int16) {
