@@ -27,10 +27,12 @@ func (p *AxisParams) each(f func(line, at int)) {
 // of elements for a mean.
 type ReduceParams struct {
 	InScale, OutScale        float64
+	Bias                     int64
 	Outer, Axis, Inner       int32
 	Divisor                  int32
 	InZero, OutZero, Rescale int32
 	ActMin, ActMax           int32
+	Mult, Shift              int32 // another way to the same results in C
 }
 
 // SetQuant sets the scales and zero points.

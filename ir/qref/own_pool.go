@@ -10,6 +10,15 @@ func meanS8(acc, n, zero, lo, hi int32) int8 {
 	return int8(min(max(v+int64(zero), int64(lo)), int64(hi)))
 }
 
+// MeanResult is the result of a sum of n values: nncc_mean_scaled_s8 where the
+// scales differ, else nncc_mean_s8.
+func MeanResult(acc int32, rescale bool, inScale float64, n int32, outScale float64, zero, lo, hi int32) int8 {
+	if rescale {
+		return meanScaledS8(acc, inScale, n, outScale, zero, lo, hi)
+	}
+	return meanS8(acc, n, zero, lo, hi)
+}
+
 // meanScaledS8 is nncc_mean_scaled_s8: the same with a change of scale, in float64.
 func meanScaledS8(acc int32, inScale float64, n int32, outScale float64, zero, lo, hi int32) int8 {
 	v := float64(acc) * inScale
@@ -20,6 +29,7 @@ func meanScaledS8(acc int32, inScale float64, n int32, outScale float64, zero, l
 // Pool2dParams is nncc_pool2d_s8_params.
 type Pool2dParams struct {
 	InScale, OutScale                    float64
+	Bias                                 int64
 	Batch, InH, InW, InC                 int32
 	OutH, OutW                           int32
 	KernelH, KernelW                     int32
@@ -29,6 +39,7 @@ type Pool2dParams struct {
 	CountIncludePad                      int32
 	Center, OutZero, Rescale             int32
 	ActMin, ActMax                       int32
+	Mult, Shift                          int32 // another way to the same results in C
 }
 
 // SetQuant sets center, output zero point and rescaling for an average of

@@ -88,6 +88,12 @@ func recurrent(b *kerneltest.Writer) { b.Recurrent(b.In(1, 5), b.In(1, 2), b.In(
 
 func add(b *kerneltest.Writer) { b.Add(1, 1, 33, b.In(32, 40)) }
 
+func line(b *kerneltest.Writer) {
+	c := b.One(2, 3, 4, 5, 8, 11, 16, 33)
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(1, 9), b.In(1, 9)},
+		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
+}
+
 func pair(b *kerneltest.Writer) { b.Pair() }
 
 func pool(kind string) func(b *kerneltest.Writer) {
@@ -121,7 +127,7 @@ var generators = []struct {
 	{"nncc_dsp_convolve_s8", conv}, {"nncc_dsp_convolve_s8", pointwise}, {"nncc_dsp_convolve_lut_s8", mapped},
 	{"nncc_dsp_convolve_add_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise},
 	{"nncc_dsp_depthwise_s8", depthwise3x3},
-	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent}, {"nncc_pairs_s8", pair},
+	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},
 	{"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")},
 	{"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax},

@@ -1,7 +1,9 @@
 package dsp
 
 import (
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -14,6 +16,18 @@ var pairs = &kernel.Kernel{
 	Rules: join(noHelium("DSP-PAIR-00"), quantised.PairRules("DSP-PAIR")),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		low := quantised.LowerPair(n, quantised.Pairs.Must(n))
+		low.Library = Library
+		return low
+	},
+}
+
+// lines are layers that are one line per channel.
+var lines = &kernel.Kernel{
+	Name: "nncc_channel_lines_s8", Library: Library, Doc: "a line per channel: depthwise convolution of single elements",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SameLayout,
+	Rules: join(noHelium("DSP-LINE-00"), quantised.LineRules("DSP-LINE")),
+	Lower: func(n *kernel.Node) *call.Lowered {
+		low := quantised.LowerLines(n, quantised.ChannelLines.Must(n))
 		low.Library = Library
 		return low
 	},

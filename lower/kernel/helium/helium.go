@@ -12,7 +12,7 @@ import (
 const Library = "nncc-helium"
 
 // Kernels are the rows; where an operator has several, the better one first.
-var Kernels = append([]*kernel.Kernel{conv, transposedConv, patches, depthwise3x3, depthwise, fullyConnected,
+var Kernels = append([]*kernel.Kernel{conv, transposedConv, lines, patches, depthwise3x3, depthwise, fullyConnected,
 	batchMatMul, avgPool, maxPool, add, pairs, transpose, softmax, mapped, residual}, recurrentRows()...)
 
 // onHelium keeps the rows to the cores that they are written for.

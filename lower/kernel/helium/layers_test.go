@@ -318,6 +318,12 @@ func recurrent(b *builder) {
 
 func batch(b *builder) { b.Written(func(w *kerneltest.Writer) { w.BatchMatMul() }) }
 
+// line is a constant factor and summand for each channel.
+func line(b *builder) {
+	c, rank := max(2, channels(b, 40)), b.One(1, 2, 2, 3)
+	convolution(b, rank, c, c, c, square(rank, 1), 9)
+}
+
 func pair(b *builder) { b.Written(func(w *kerneltest.Writer) { w.Pair() }) }
 
 // TestPairs runs operators with broadcasting, on the host and the board.
@@ -358,7 +364,7 @@ var generators = []struct {
 	{"nncc_helium_depthwise_s8", depthwise},
 	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_matmul_1row_s8", gemm},
 	{"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
-	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair},
+	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},
 	{"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
 	{"nncc_helium_batch_matmul_s8", batch},
 	{"nncc_helium_lstm_s8", recurrent},

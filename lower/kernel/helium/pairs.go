@@ -1,7 +1,9 @@
 package helium
 
 import (
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -14,6 +16,18 @@ var pairs = &kernel.Kernel{
 	Rules: join(onHelium("HELIUM-PAIR-00"), quantised.PairRules("HELIUM-PAIR")),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		low := quantised.LowerPair(n, quantised.Pairs.Must(n))
+		low.Library = Library
+		return low
+	},
+}
+
+// lines are layers that are one line per channel.
+var lines = &kernel.Kernel{
+	Name: "nncc_channel_lines_s8", Library: Library, Doc: "a line per channel: depthwise convolution of single elements",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SameLayout,
+	Rules: join(onHelium("HELIUM-LINE-00"), quantised.LineRules("HELIUM-LINE")),
+	Lower: func(n *kernel.Node) *call.Lowered {
+		low := quantised.LowerLines(n, quantised.ChannelLines.Must(n))
 		low.Library = Library
 		return low
 	},

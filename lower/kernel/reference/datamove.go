@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
@@ -157,12 +158,34 @@ var padRow = &kernel.Kernel{
 			value = l.padValue(n)
 		}
 		order := y.OrderOrIdentity()
+		if g.Mode == "constant" && !slices.ContainsFunc(g.Begin, negative) && !slices.ContainsFunc(g.End, negative) {
+			l.padded(g.Begin, value)
+			return l.low
+		}
 		in, out, before := mergePad(permuted(x.Shape, order), y.Phys(), permuted(g.Begin, order))
 		f := append(ints("elem", y.DType.Size(), "rank", len(in), "mode", modes[g.Mode]), list("in_dims", in),
 			list("out_dims", out), list("before", before))
 		l.call("nncc_pad", params("nncc_pad_params", f...), bytesOf(l.in(0)), value, bytesOf(l.out(0)))
 		return l.low
 	},
+}
+
+func negative(v int) bool { return v < 0 }
+
+// padded fills the output with the value and copies the input into it, from
+// `begin` on: both are vector loops, where a padding kernel has short rows.
+func (l *lowering) padded(begin []int, value call.Arg) {
+	x, y := l.n.In[0].Type, l.n.Out[0].Type
+	l.call("nncc_fill", params("nncc_fill_params", ints("elem", y.DType.Size(), "count", y.Elems())...), value,
+		bytesOf(l.out(0)))
+	order := y.OrderOrIdentity()
+	ys := strides(y)
+	m := move{elem: y.DType.Size(), dims: permuted(x.Shape, order), x: permuted(strides(x), order), y: permuted(ys, order)}
+	off := 0
+	for d, b := range begin {
+		off += b * ys[d]
+	}
+	l.move(m, bytesOf(l.in(0)), bytesOf(l.outAt(0, off*m.elem)))
 }
 
 // mergePad drops dimensions of size 1 and joins neighbours of which neither is

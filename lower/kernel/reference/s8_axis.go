@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
 // scaleFields are the scales of input 0 and output 0.
@@ -25,6 +26,28 @@ func zeroOut(n *ir.Node) int { return int(n.Out[0].Type.Quant.Zero[0]) }
 func clampFields(n *ir.Node) []call.Field {
 	lo, hi := op.ActRange(n, n.Out[0].Type)
 	return ints("act_min", int(lo), "act_max", int(hi))
+}
+
+// meanFields are the form of a sum of `terms` int8 values less center, divided
+// by `divisor`, in one multiplication; none where there is none.
+func meanFields(n *ir.Node, terms, divisor, center, zero int, rescale bool) []call.Field {
+	if terms > 1<<22 || n.Out[0].Type.DType != tensor.I8 {
+		return nil
+	}
+	lo, hi := op.ActRange(n, n.Out[0].Type)
+	in, out := float64(n.In[0].Type.Quant.Scale[0]), float64(n.Out[0].Type.Quant.Scale[0])
+	slope := 1 / float64(divisor)
+	if rescale {
+		slope *= in / out
+	}
+	f := func(acc int32) int8 {
+		return qref.MeanResult(acc, rescale, in, int32(divisor), out, int32(zero), lo, hi)
+	}
+	m, ok := pack.Means(f, int32(terms*(-128-center)), int32(terms*(127-center)), int8(lo), int8(hi), slope)
+	if !ok {
+		return nil
+	}
+	return append(ints("mult", int(m.Mult), "shift", int(m.Shift)), call.F("bias", call.Lit(fmt.Sprintf("%dLL", m.Bias))))
 }
 
 // requantiseInPlace brings output 0 from the quantisation of x to its own, by
@@ -66,7 +89,9 @@ func lowerReduceSum(fn string) func(n *kernel.Node) *call.Lowered {
 		}
 		f := append(scaleFields(n.Node), ints("outer", r.outer, "axis", r.axis, "inner", r.inner, "divisor", divisor,
 			"in_zero", zeroIn(n.Node), "out_zero", zeroOut(n.Node), "rescale", 1)...)
-		l.call(fn, params("nncc_reduce_s8_params", append(f, clampFields(n.Node)...)...), r.x, l.out(0))
+		f = append(append(f, clampFields(n.Node)...), meanFields(n.Node, r.axis, divisor, zeroIn(n.Node),
+			zeroOut(n.Node), true)...)
+		l.call(fn, params("nncc_reduce_s8_params", f...), r.x, l.out(0))
 		return l.low
 	}
 }
@@ -255,7 +280,9 @@ func averageS8(l *lowering, g *op.PoolGeom) {
 		center, zero, rescale = 0, 0, 0
 	}
 	f := append(poolFieldsS8(n, g), ints("center", center, "out_zero", zero, "rescale", rescale)...)
-	l.call("nncc_avg_pool2d_s8", params("nncc_pool2d_s8_params", append(f, clampFields(n)...)...), l.in(0), l.out(0))
+	window := product(g.Kernel)
+	f = append(append(f, clampFields(n)...), meanFields(n, window, window, center, zero, rescale != 0)...)
+	l.call("nncc_avg_pool2d_s8", params("nncc_pool2d_s8_params", f...), l.in(0), l.out(0))
 }
 
 // maximumS8: maxima of the integers, requantised where the scales differ.

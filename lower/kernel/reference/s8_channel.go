@@ -62,6 +62,9 @@ func channelLayout(n *kernel.Node) kernel.Layout {
 	if d != 1 || out.Rank() < 3 {
 		return natural(n)
 	}
+	if p, why := channelPlans.Of(n); why == "" && p.lines != nil {
+		return same(n)
+	}
 	l := kernel.Layout{Kind: kernel.Fixed, In: make([][]int, len(n.In)), Out: [][]int{ir.NHWC(out.Rank())}}
 	for i, v := range n.In {
 		if v != nil && v.Const == nil {
@@ -77,6 +80,7 @@ type channelPlan struct {
 	*tables
 	affine   []qref.Affine // one a channel
 	positive *qref.Affine  // PRelu: for inputs at or above the zero point
+	lines    *channelLines // the same in 32 bits, nil: too few
 }
 
 // rowTables are a node's functions, by the values of its constant or by channel.
@@ -96,6 +100,7 @@ var channelPlans = kernel.NewFact(func(n *kernel.Node) (*channelPlan, string) {
 	p := &channelPlan{tables: t}
 	if notInt8(n.In[p.x].Type) == "" && notInt8(n.Out[0].Type) == "" {
 		p.prove(n.Node)
+		p.lines = p.inLines(n.Node)
 	}
 	if p.affine == nil && len(p.rows) > 256 {
 		return nil, fmt.Sprintf("%d different functions of a channel, want linear ones or at most 256", len(p.rows))
@@ -231,6 +236,11 @@ func lowerChannels(n *kernel.Node) *call.Lowered {
 	p := channelPlans.Must(n)
 	l := start(n.Node, "nncc_scale_shift_s8")
 	channels := len(p.index)
+	if p.lines != nil {
+		l.inPlace(p.x)
+		l.lines(p)
+		return l.low
+	}
 	rows := n.Out[0].Type.Elems() / channels
 	size := ints("rows", rows, "channels", channels)
 	l.inPlace(p.x)

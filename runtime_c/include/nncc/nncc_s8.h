@@ -94,6 +94,22 @@ typedef struct
  */
 /* KERNELS(nncc_prelu_s8) */
 
+/* Elements [outer,channels,inner]; with `two`, mult and bias are the line of all channels from zero on. */
+typedef struct
+{
+    int32_t outer, channels, inner;
+    int32_t shift;
+    int32_t act_min, act_max;
+    int32_t mult, bias;
+    int32_t zero, two;
+} nncc_channel_lines_s8_params;
+
+/*
+ * clamp((q * mult[channel] + bias[channel]) >> shift), floor shift, in 32 bits; PRelu has two lines. Proven by nncc for
+ * all inputs (lower/kernel/pack Lines). mult, bias [channels]. In place.
+ */
+/* KERNELS(nncc_channel_lines_s8) */
+
 /* ---- two inputs with broadcast --------------------------------------------------------------- */
 
 /* y = clamp((table_a[a] + table_b[b]) >> shift), floor shift. */
@@ -254,10 +270,13 @@ typedef struct
  *  - rescale 0: clamp(round_half_away(acc / n) + out_zero). center = out_zero = 0 is TFLite's average of equally
  *    quantised tensors; center = in_zero is the contract's definition when the scales are equal;
  *  - rescale 1: clamp(round_half_away(acc * in_scale / n / out_scale) + out_zero) in double.
+ * Where mult is not 0, windows in which every tap counts are clamp((acc * mult + bias) >> shift), proven to be the same
+ * (lower/kernel/pack Means).
  */
 typedef struct
 {
     double in_scale, out_scale;
+    int64_t bias;
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w;
     int32_t kernel_h, kernel_w;
@@ -267,6 +286,7 @@ typedef struct
     int32_t count_include_pad;
     int32_t center, out_zero, rescale;
     int32_t act_min, act_max;
+    int32_t mult, shift;
 } nncc_pool2d_s8_params;
 
 /* x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. A window without taps gives 0 + out_zero. */
@@ -303,15 +323,18 @@ typedef struct
 /*
  * Sum (divisor 1) and mean (divisor = axis length, or more elements where several axes were summed before):
  * clamp(round_half_away(acc / divisor) + out_zero) with acc = sum of (x - in_zero), or with rescale 1
- * clamp(round_half_away(acc * in_scale / divisor / out_scale) + out_zero) in double.
+ * clamp(round_half_away(acc * in_scale / divisor / out_scale) + out_zero) in double. Where mult is not 0, int8 results
+ * are clamp((acc * mult + bias) >> shift), proven to be the same.
  */
 typedef struct
 {
     double in_scale, out_scale;
+    int64_t bias;
     int32_t outer, axis, inner;
     int32_t divisor;
     int32_t in_zero, out_zero, rescale;
     int32_t act_min, act_max;
+    int32_t mult, shift;
 } nncc_reduce_s8_params;
 
 /* x [outer,axis,inner], y [outer,inner]. */

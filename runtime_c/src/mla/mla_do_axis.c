@@ -12,6 +12,7 @@ static void mla_pool(mla_command *c, void (*kernel)(const nncc_pool2d_s8_params 
     uint64_t out;
     uint64_t taps;
 
+    p.mult = 0; /* no other form of the mean */
     p.in_scale = mla_f64(c);
     p.out_scale = mla_f64(c);
     mla_dims(c, sizes, MLA_COUNT(sizes));
@@ -210,6 +211,7 @@ void mla_do_reduce_sum(mla_command *c)
     const int8_t *x;
     int8_t *y;
 
+    p.mult = 0; /* no other form of the mean */
     p.in_scale = mla_f64(c);
     p.out_scale = mla_f64(c);
     p.outer = mla_dim(c);

@@ -19,6 +19,17 @@
 #define NNCC_COPY_WORDS 0
 #endif
 
+/* Tensors of any type are moved through unsigned integers of their size. */
+#if defined(__GNUC__) || defined(__clang__)
+#define NNCC_MAY_ALIAS __attribute__((may_alias))
+#else
+#define NNCC_MAY_ALIAS
+#endif
+
+typedef uint16_t NNCC_MAY_ALIAS nncc_any16;
+typedef uint32_t NNCC_MAY_ALIAS nncc_any32;
+typedef uint64_t NNCC_MAY_ALIAS nncc_any64;
+
 /* n bytes, n at least 0; the two do not overlap. */
 static inline void nncc_copy(void *y, const void *x, int32_t n)
 {

@@ -26,4 +26,12 @@ static inline int8_t nncc_mean_scaled_s8(int32_t acc, double in_scale, int32_t n
     return (int8_t)nncc_round_away(v / out_scale, zero, lo, hi);
 }
 
+/* The same where (acc * mult + bias) >> shift is proven to be what rounds: clamped. */
+static inline int8_t nncc_mean_mult_s8(int32_t acc, int32_t mult, int64_t bias, int32_t shift, int32_t lo, int32_t hi)
+{
+    const int64_t v = ((int64_t)acc * mult + bias) >> shift;
+
+    return (int8_t)(v < lo ? lo : (v > hi ? hi : v));
+}
+
 #endif /* NNCC_MEAN_H */

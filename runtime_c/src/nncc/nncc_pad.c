@@ -1,3 +1,4 @@
+#include "nncc_copy.h"
 #include "nncc_move.h"
 #include "nncc_run.h"
 
@@ -65,7 +66,7 @@ void nncc_pad(const nncc_pad_params *p, const void *x, const void *value, void *
                 } else {
                     const int32_t s = nncc_pad_source(i - p->before[inner], n_in, p->mode);
 
-                    nncc_run(s < 0 ? value : from + s * p->elem, 0, to + i * p->elem, 1, 1, p->elem);
+                    nncc_copy(to + i * p->elem, s < 0 ? value : from + s * p->elem, p->elem);
                     i++;
                 }
             }

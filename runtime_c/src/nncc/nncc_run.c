@@ -2,17 +2,6 @@
 #include "nncc_run.h"
 #include "nncc_copy.h"
 
-/* Tensors of any type are moved through unsigned integers of their size. */
-#if defined(__GNUC__) || defined(__clang__)
-#define NNCC_MAY_ALIAS __attribute__((may_alias))
-#else
-#define NNCC_MAY_ALIAS
-#endif
-
-typedef uint16_t NNCC_MAY_ALIAS nncc_any16;
-typedef uint32_t NNCC_MAY_ALIAS nncc_any32;
-typedef uint64_t NNCC_MAY_ALIAS nncc_any64;
-
 #define NNCC_COPY(type) \
     do { \
         const type *from = (const type *)x; \

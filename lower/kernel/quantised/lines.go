@@ -1,0 +1,116 @@
+package quantised
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/pack"
+)
+
+// Lines are a layer that is one line per channel: a depthwise convolution of
+// single elements, which is what a constant factor and summand become.
+type Lines struct {
+	Lines []pack.Line
+	Shift int32
+}
+
+// ChannelLines are the Lines of a node, which give what the interpreter computes
+// for all values of all channels.
+var ChannelLines = kernel.NewFact(func(n *kernel.Node) (*Lines, string) {
+	if why := single(n); why != "" {
+		return nil, why
+	}
+	w, in, out := n.In[1], n.In[0].Type, n.Out[0].Type
+	channels := in.Shape[1]
+	shape := append([]int{1, channels, 256}, slices.Repeat([]int{1}, in.Rank()-3)...)
+	x := make([]int8, 256*channels)
+	for i := range x {
+		x[i] = int8(i&255 - 128)
+	}
+	args := []*tensor.Dense{tensor.Of(shape, x), w.Const}
+	if len(n.In) > 2 {
+		args = append(args, nil)
+		if n.In[2] != nil {
+			args[2] = n.In[2].Const
+		}
+	}
+	y, err := kernel.Probe(n.Node, args, shape)
+	if err != nil {
+		return nil, err.Error()
+	}
+	results := y.Bytes()
+	targets := make([]pack.Target, channels)
+	for c := range targets {
+		of := results[256*c : 256*(c+1)]
+		slope := float64(in.Quant.Scale[0]) * float64(w.Type.Quant.ScaleAt(c)) * float64(w.Const.Int(c)) /
+			float64(out.Quant.Scale[0])
+		targets[c] = pack.Target{Slope: slope, From: -128, To: 127,
+			Of: func(q int32) int32 { return int32(int8(of[q+128])) }}
+	}
+	lo, hi := op.ActRange(n.Node, out)
+	lines, shift, ok := pack.Lines(targets, lo, hi)
+	if !ok {
+		return nil, "no lines of 32 bits with one shift give the results of all values"
+	}
+	return &Lines{lines, shift}, ""
+})
+
+// single says what a layer has that a line per channel has not.
+func single(n *kernel.Node) string {
+	for _, v := range []*ir.Value{n.In[0], n.Out[0]} {
+		if why := NotInt8(v); why != "" {
+			return why
+		}
+	}
+	if b := n.Input(2); n.In[1].Const == nil || b != nil && b.Const == nil {
+		return "weights or bias are computed at run time, want constants"
+	}
+	if n.In[1].Type.Quant == nil {
+		return fmt.Sprintf("the weights %s are not quantised", n.In[1])
+	}
+	g, err := op.ConvGeometry(n.Node)
+	if err != nil {
+		return err.Error()
+	}
+	if g.Group != g.CIn || g.COut != g.CIn || !slices.Equal(g.In, g.Out) || g.Taps() != 1 {
+		return fmt.Sprintf("kernel %v from %v to %v with %d groups of %d channels, want a single weight for each channel",
+			g.Kernel, g.In, g.Out, g.Group, g.CIn)
+	}
+	return ""
+}
+
+// LineRules are the conditions on a layer that is one line per channel.
+func LineRules(code string) []kernel.Rule {
+	return []kernel.Rule{
+		{Code: code + "-01", Doc: "int8, a constant weight for each channel, as many results as inputs", Check: single},
+		{Code: code + "-02", Doc: "lines with one shift give the results of all values", Proof: true,
+			Check: ChannelLines.Why},
+	}
+}
+
+// LowerLines computes Lines of the channels, dimension 1, wherever these lie in
+// memory.
+func LowerLines(n *kernel.Node, l *Lines) *call.Lowered {
+	out := n.Out[0].Type
+	phys, at := out.Phys(), slices.Index(out.OrderOrIdentity(), 1)
+	count := func(s []int) int { return tensor.Count(s) }
+	mult, bias := make([]int32, len(l.Lines)), make([]int32, len(l.Lines))
+	for c, x := range l.Lines {
+		mult[c], bias[c] = x.Mult, x.Bias
+	}
+	lo, hi := op.ActRange(n.Node, out)
+	words := func(hint string, v []int32) *call.Blob {
+		return &call.Blob{Hint: hint, CType: "int32_t", Data: pack.Words(v), Align: 4, NoCast: true}
+	}
+	return &call.Lowered{Kernel: "nncc_channel_lines_s8", InPlace: []int{0}, Unused: Constants(n.Node),
+		Calls: []call.Call{{Func: "nncc_channel_lines_s8", Args: []call.Arg{
+			&call.Struct{Type: "nncc_channel_lines_s8_params", Fields: call.Ints("outer", count(phys[:at]),
+				"channels", phys[at], "inner", count(phys[at+1:]), "shift", int(l.Shift), "act_min", int(lo),
+				"act_max", int(hi))},
+			call.In{CType: "int8_t"}, words("mult", mult), words("bias", bias), call.Out{CType: "int8_t"}}}}}
+}

@@ -1,0 +1,128 @@
+/* nncc_columns.h: sums of bytes, the inner loops of means. */
+#ifndef NNCC_COLUMNS_H
+#define NNCC_COLUMNS_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* Columns that are summed up at once. */
+#define NNCC_COLUMNS 8
+
+/* Rows whose sum fits 16 bits. */
+#define NNCC_COLUMN_ROWS 255
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
+    !defined(__ARM_BIG_ENDIAN)
+
+/* Adds rows of n bytes, `pitch` apart, to the sums of the columns; n is 1 to 8. */
+static inline void nncc_columns_add(const int8_t *x, int32_t rows, int32_t pitch, int32_t n, int32_t *sum)
+{
+    while (rows > 0) {
+        const int32_t k = rows < NNCC_COLUMN_ROWS ? rows : NNCC_COLUMN_ROWS;
+        int16_t part[NNCC_COLUMNS];
+
+        __asm volatile("vctp.16 %[n]\n\t"
+                       "vmov.i32 q0, #0\n\t"
+                       "dls lr, %[k]\n"
+                       "1:\n\t"
+                       "vpst\n\t"
+                       "vldrbt.s16 q1, [%[x]]\n\t"
+                       "add %[x], %[x], %[pitch]\n\t"
+                       "vadd.i16 q0, q0, q1\n\t"
+                       "le lr, 1b\n\t"
+                       "vstrh.16 q0, [%[part]]\n\t"
+                       : [x] "+l"(x)
+                       : [n] "r"(n), [k] "r"(k), [pitch] "r"(pitch), [part] "l"(part)
+                       : "q0", "q1", "lr", "cc", "memory");
+        for (int32_t i = 0; i < n; i++) {
+            sum[i] += part[i];
+        }
+        rows -= k;
+    }
+}
+
+/* The sum of n bytes in a row. */
+static inline int32_t nncc_bytes_sum(const int8_t *x, int32_t n)
+{
+    register int32_t sum __asm("r0") = 0;
+
+    __asm volatile("wlstp.8 lr, %[n], 2f\n"
+                   "1:\n\t"
+                   "vldrb.8 q0, [%[x]], #16\n\t"
+                   "vaddva.s8 %[sum], q0\n\t"
+                   "letp lr, 1b\n"
+                   "2:\n\t"
+                   : [x] "+l"(x), [sum] "+r"(sum)
+                   : [n] "r"(n)
+                   : "q0", "lr", "cc", "memory");
+    return sum;
+}
+
+#else
+
+static inline void nncc_columns_add(const int8_t *x, int32_t rows, int32_t pitch, int32_t n, int32_t *sum)
+{
+    int32_t c = 0;
+
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+    for (; n - c >= 4; c += 4) {
+        const int8_t *from = x + c;
+        int32_t left = rows;
+
+        while (left > 0) {
+            int32_t k = left < NNCC_COLUMN_ROWS ? left : NNCC_COLUMN_ROWS;
+            uint32_t even = 0, odd = 0;
+
+            left -= k;
+            for (; k > 0; k--) {
+                uint32_t w;
+
+                memcpy(&w, from, sizeof w);
+                __asm("sxtab16 %0, %0, %1" : "+r"(even) : "r"(w));
+                __asm("sxtab16 %0, %0, %1, ror #8" : "+r"(odd) : "r"(w));
+                from += pitch;
+            }
+            sum[c] += (int16_t)even;
+            sum[c + 1] += (int16_t)odd;
+            sum[c + 2] += (int32_t)even >> 16;
+            sum[c + 3] += (int32_t)odd >> 16;
+        }
+    }
+#endif
+    for (; c < n; c++) {
+        const int8_t *from = x + c;
+        int32_t s = 0;
+
+        for (int32_t k = rows; k > 0; k--) {
+            s += *from;
+            from += pitch;
+        }
+        sum[c] += s;
+    }
+}
+
+static inline int32_t nncc_bytes_sum(const int8_t *x, int32_t n)
+{
+    int32_t sum = 0;
+
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+    for (; n >= 4; n -= 4) {
+        uint32_t w, t;
+
+        memcpy(&w, x, sizeof w);
+        __asm("sxtb16 %[t], %[w]\n\tsxtb16 %[w], %[w], ror #8\n\t"
+              "smlad %[s], %[t], %[one], %[s]\n\tsmlad %[s], %[w], %[one], %[s]"
+              : [s] "+r"(sum), [t] "=&r"(t), [w] "+r"(w)
+              : [one] "r"(0x00010001));
+        x += 4;
+    }
+#endif
+    for (; n > 0; n--) {
+        sum += *x++;
+    }
+    return sum;
+}
+
+#endif
+
+#endif /* NNCC_COLUMNS_H */
