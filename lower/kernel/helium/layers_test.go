@@ -320,7 +320,7 @@ func batch(b *builder) { b.Written(func(w *kerneltest.Writer) { w.BatchMatMul() 
 
 // line is a constant factor and summand for each channel.
 func line(b *builder) {
-	c, rank := max(2, channels(b, 40)), b.One(1, 2, 2, 3)
+	c, rank := max(2, channels(b, 40)), b.One(1, 2, 2)
 	convolution(b, rank, c, c, c, square(rank, 1), 9)
 }
 

@@ -156,22 +156,22 @@ func TestBinaryS8(t *testing.T) {
 		"nncc_div_s8")
 	ch := "const %k : f32[3,1,1] = {0.7,-1.3,0.05}"
 	for _, op := range []string{"Add(%x, %k)", "Sub(%x, %k)", "Sub(%k, %x)", "Mul(%x, %k)", "Div(%x, %k)"} {
-		add("", []string{a}, ch, full, op, "nncc_scale_shift_s8")
+		add("", []string{a}, ch, full, op, "nncc_channel_lines_s8")
 	}
-	add("", []string{a}, ch, full, "PRelu(%x, %k)", "nncc_prelu_s8")
-	add("", []string{"i8[2,3,4,5] q(0.05:-128)"}, ch, full, "PRelu(%x, %k)", "nncc_prelu_s8")
-	add("", []string{"i8[2,3,4,5] q(0.05:127)"}, ch, full, "PRelu(%x, %k)", "nncc_prelu_s8")
+	add("", []string{a}, ch, full, "PRelu(%x, %k)", "nncc_channel_lines_s8")
+	add("", []string{"i8[2,3,4,5] q(0.05:-128)"}, ch, full, "PRelu(%x, %k)", "nncc_channel_lines_s8")
+	add("", []string{"i8[2,3,4,5] q(0.05:127)"}, ch, full, "PRelu(%x, %k)", "nncc_channel_lines_s8")
 	add("", []string{a}, ch, full, "Min(%x, %k)", "nncc_lut2_s8")
 	add("", []string{a}, ch, "bool[2,3,4,5]", "Less(%x, %k)", "nncc_lut2_s8")
 	add("", []string{a}, "const %k : i8[3,1,1] q(0.02:-9) = rand 3", full, "Mul(%x, %k)", "")
 	add("", []string{a}, "const %k : i8[3,1,1] q(0.02:-9) = rand 3", full, "Add(%x, %k)", "")
-	add("", []string{a}, "const %k : f32[5] = rand 3", full, "Mul(%x, %k)", "nncc_scale_shift_s8")
+	add("", []string{a}, "const %k : f32[5] = rand 3", full, "Mul(%x, %k)", "nncc_channel_lines_s8")
 	add("", []string{"i8[4,6] q(0.05:-3)"}, "const %k : f32[6] = rand 3", "i8[4,6] q(0.11:4)", "Add(%x, %k)",
-		"nncc_scale_shift_s8")
+		"nncc_channel_lines_s8")
 	bn := "const %s : f32[3] = rand 1\nconst %b : f32[3] = rand 2\nconst %m : f32[3] = rand 3\nconst %v : f32[3] = " +
 		"{0.5,1.5,2.0}"
-	add("", []string{a}, bn, full, "BatchNormalization(%x, %s, %b, %m, %v)", "nncc_scale_shift_s8")
+	add("", []string{a}, bn, full, "BatchNormalization(%x, %s, %b, %m, %v)", "nncc_channel_lines_s8")
 	add("", []string{"i8[5,3] q(0.05:-3)"}, bn, "i8[5,3] q(0.11:4)", "BatchNormalization(%x, %s, %b, %m, %v)",
-		"nncc_scale_shift_s8")
+		"nncc_channel_lines_s8")
 	runCases(t, cases)
 }
