@@ -35,7 +35,7 @@ static void nncc_avg_s8_pixel(const nncc_pool2d_s8_params *p, const int8_t *x, i
     nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w, &kx0, &kx1);
     for (int32_t c = 0; c < p->in_c; c += NNCC_COLUMNS) {
         const int32_t n = p->in_c - c < NNCC_COLUMNS ? p->in_c - c : NNCC_COLUMNS;
-        const int32_t center = (ky1 - ky0) * (kx1 - kx0) * p->center;
+        const int32_t center = ky1 > ky0 && kx1 > kx0 ? (ky1 - ky0) * (kx1 - kx0) * p->center : 0;
         int32_t sum[NNCC_COLUMNS] = {0};
 
         for (int32_t ky = ky0; ky < ky1; ky++) {
