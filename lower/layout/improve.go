@@ -152,7 +152,8 @@ func (f *flood) value(v int, o []int, from reach) {
 					p.input[v] = ir.NHWC(4)
 				}
 			}
-		case p.nodes[k].l.Kind == kernel.Same && p.rank(p.nodes[k].out[0]) == len(o), p.nodes[k].l.Kind == kernel.Strided:
+		case p.nodes[k].l.Kind == kernel.Strided,
+			p.nodes[k].l.Kind == kernel.Same && p.rank(p.nodes[k].out[0]) == len(o):
 			f.node(k, o)
 		default:
 			f.through(k, v, o, upward)

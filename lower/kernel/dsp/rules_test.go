@@ -63,6 +63,12 @@ var refused = []kerneltest.Refused{
 	{"DSP-MAXP-02", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,4] O = MaxPool(%x) {kernel_shape=[2,2]}"},
 	{"DSP-MAXP-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = MaxPool(%x) {kernel_shape=[2,2,2]}"},
 	{"DSP-MAXP-04", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,3,3] A = MaxPool(%x) {kernel_shape=[2,2], dilations=[2,2]}"},
+	{"DSP-BMM-01", "in %x : u8[3,5] A\nin %w : i8[5,3] W\n%o : u8[3,3] O = MatMul(%x, %w)"},
+	{"DSP-BMM-02", "in %x : i8[1,1,1,1,3,5] A\nin %w : i8[5,3] W\n%o : i8[1,1,1,1,3,3] O = MatMul(%x, %w)"},
+	{"DSP-BMM-03", "in %x : i8[3,5] A\nin %w : i8[5,3] q(2:0)\n%o : i8[3,3] q(0.0001:0) = MatMul(%x, %w)"},
+	{"DSP-BMM-04", "in %x : i8[3,500] q(0.02:0)\nin %w : i8[500,3] q(0.02:0)\n%o : i8[3,3] q(0.001:0) = " +
+		"MatMul(%x, %w)"},
+	{"DSP-BMM-05", "in %x : i8[2,5] A\nin %w : i8[5,3] W\n%o : i8[2,3] O = MatMul(%x, %w)"},
 	{"DSP-SMAX-01", "in %x : u8[60,5] A\n%o : u8[60,5] q(0.00390625:0) = Softmax(%x)"},
 	{"DSP-SMAX-02", "in %x : i8[60,5] A\n%o : i8[60,5] q(0.0078125:-128) = Softmax(%x)"},
 	{"DSP-SMAX-03", "in %x : i8[2,5] A\n%o : i8[2,5] q(0.00390625:-128) = Softmax(%x)"},

@@ -22,8 +22,11 @@ var batchMatMul = &kernel.Kernel{
 			left = width
 		}
 		scratch := roundUp(4*(b.M+1), 16) + left + (b.N+3)/4*(16+4*width)
+		p := b.Params
+		f := append(s.Fields(b), call.Ints("mult", int(p.Mult[0]), "shift", int(p.Shift[0]), "zero", int(p.OutOff),
+			"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
 		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: "nncc_helium_batch_matmul_s8", Args: []call.Arg{
-			&call.Struct{Type: "nncc_helium_batch_matmul_params", Fields: s.Fields(b)}, i8In(0), i8In(1), i8Scratch(0),
+			&call.Struct{Type: "nncc_helium_batch_matmul_params", Fields: f}, i8In(0), i8In(1), i8Scratch(0),
 			i8Out(0)}})
 	},
 }

@@ -35,7 +35,8 @@ var Batches = kernel.NewFact(func(n *kernel.Node) (*Batch, string) {
 	case len(p.Mult) > 1 || len(p.FilterOff) > 1:
 		return nil, "the right side has a scale for each column, want one"
 	case p.Shift[0] >= 0 || p.Shift[0] < -31:
-		return nil, fmt.Sprintf("the scale is 2^%d times a half to one, want a shift of 1 to 31 to the right", p.Shift[0])
+		return nil, fmt.Sprintf("the scale is 2^%d times a half to one, want a shift of 1 to 31 to the right",
+			p.Shift[0])
 	}
 	return &Batch{g.M, g.K, g.N, p}, ""
 })
@@ -63,9 +64,9 @@ func StridedLayout(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kern
 // Steps are the strides of a product's operands, in elements: of the loops over
 // products, 0 where an operand repeats, and inside of matrices.
 type Steps struct {
-	Batch                  []int
-	A, B, Y                []int // of Batch
-	AM, AK, BK, BN, YM, YN int
+	Batch              []int
+	A, B, Y            []int // of Batch
+	AM, AK, BK, BN, YM int
 }
 
 // BatchSteps are the strides of a node's operands, whose orders are assigned.
@@ -87,7 +88,7 @@ func BatchSteps(n *ir.Node) *Steps {
 	var a, b, c []int
 	a, s.AM, s.AK = steps(n.In[0].Type)
 	b, s.BK, s.BN = steps(n.In[1].Type)
-	c, s.YM, s.YN = steps(y)
+	c, s.YM, _ = steps(y)
 	dims, st := kernel.MergeDims(y.Shape[:rank-2], a, b, c)
 	for len(dims) < batchDims {
 		dims = slices.Insert(dims, 0, 1)
@@ -99,12 +100,10 @@ func BatchSteps(n *ir.Node) *Steps {
 	return s
 }
 
-// Fields are the fields of a kernel's parameters.
+// Fields are the sizes, strides and zero points among a kernel's parameters.
 func (s *Steps) Fields(b *Batch) []call.Field {
 	list := func(name string, v []int) call.Field { return call.F(name, call.IntArray(v)) }
-	p := b.Params
 	f := []call.Field{list("batch", s.Batch), list("a_batch", s.A), list("b_batch", s.B), list("y_batch", s.Y)}
 	return append(f, call.Ints("m", b.M, "k", b.K, "n", b.N, "a_m", s.AM, "a_k", s.AK, "b_k", s.BK, "b_n", s.BN, "y_m",
-		s.YM, "a_zero", -int(p.InOff), "b_zero", -int(p.FilterOff[0]), "mult", int(p.Mult[0]), "shift", int(p.Shift[0]),
-		"zero", int(p.OutOff), "act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
+		s.YM, "a_zero", -int(b.Params.InOff), "b_zero", -int(b.Params.FilterOff[0]))...)
 }

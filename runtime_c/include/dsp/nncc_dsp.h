@@ -262,6 +262,27 @@ typedef struct
 /* x [batches,rows,cols] bytes, y [batches,cols,rows]. */
 /* KERNELS(nncc_dsp_transpose_s8) */
 
+/* ---- products of two activations ------------------------------------------------------------- */
+
+/*
+ * y = a b for matrices [m,k] and [k,n] of three batch dimensions, each operand with strides of its own, in elements: 0
+ * where an operand repeats, 1 for the columns of y. {scale, offset, shift} is {m, c, s} of every channel, proven for
+ * all sums of k products. scratch, aligned to 4, with pairs = (k + 1) / 2: 2 * pairs words, for every four columns 16 +
+ * 4 * pairs words, and, unless a_k is 1, m * k bytes.
+ */
+typedef struct
+{
+    int32_t batch[3], a_batch[3], b_batch[3], y_batch[3];
+    int32_t m, k, n;
+    int32_t a_m, a_k, b_k, b_n, y_m;
+    int32_t a_zero, b_zero;
+    int32_t scale, offset, shift;
+    int32_t positive;
+    uint32_t low, cap;
+} nncc_dsp_batch_matmul_params;
+
+/* KERNELS(nncc_dsp_batch_matmul_s8) */
+
 /* ---- softmax, for all cores without Helium --------------------------------------------------- */
 
 /*

@@ -1,0 +1,61 @@
+package dsp
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
+
+// batchScales are the requantisations of products of two activations.
+var batchScales = kernel.NewFact(func(n *kernel.Node) (pack.Scale, string) {
+	b, why := quantised.Batches.Of(n)
+	if why != "" {
+		return pack.Scale{}, kernel.Unread
+	}
+	p := b.Params
+	lo, hi := int64(0), int64(0)
+	for _, x := range []int64{-128, 127} {
+		for _, y := range []int64{-128, 127} {
+			v := int64(b.K) * (x + int64(p.InOff)) * (y + int64(p.FilterOff[0]))
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	s, why := pack.OneMultiply(p.Mult[0], p.Shift[0], lo, hi, p.OutOff-p.ActMin)
+	return s, why
+})
+
+// batchMatMul packs right matrices at run time. Transposes in front and behind
+// are strides.
+var batchMatMul = &kernel.Kernel{
+	Name: "nncc_dsp_batch_matmul_s8", Library: Library, Doc: "int8 products of two activations in any memory order",
+	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
+	Rules: join(onDSP("DSP-BMM-00"), quantised.BatchRules("DSP-BMM"),
+		batchScales.Exists("DSP-BMM-04", "exact in one multiplication"),
+		quantised.Batches.Rule("DSP-BMM-05", fmt.Sprintf("at least %d rows, for which packing pays", batchRows),
+			func(_ *kernel.Node, b *quantised.Batch) string {
+				if b.M < batchRows {
+					return fmt.Sprintf("%d rows, want at least %d", b.M, batchRows)
+				}
+				return ""
+			})),
+	Lower: func(n *kernel.Node) *call.Lowered {
+		b, s, k := quantised.Batches.Must(n), quantised.BatchSteps(n.Node), batchScales.Must(n)
+		pairs := (b.K + 1) / 2
+		scratch := 4 * (2*pairs + (b.N+3)/4*(16+4*pairs))
+		if s.AK != 1 {
+			scratch += b.M * b.K
+		}
+		f := append(s.Fields(b), fields("scale", int(k.M), "offset", int(k.C), "shift", int(k.S))...)
+		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: "nncc_dsp_batch_matmul_s8", Args: []call.Arg{
+			&call.Struct{Type: "nncc_dsp_batch_matmul_params", Fields: append(f, clampOf(b.Params).fields()...)},
+			i8In(0), i8In(1), scratch32(0), i8Out(0)}})
+	},
+}
+
+// batchRows is the number of rows from which packing the right matrix pays.
+const batchRows = 3
