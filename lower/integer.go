@@ -71,7 +71,11 @@ func (s *State) warnOfFloatNodes() {
 		if n.Out[0].Type.DType == tensor.BF16 || n.In[0] != nil && n.In[0].Type.DType == tensor.BF16 {
 			continue // the accelerator's own format
 		}
-		names = append(names, n.String())
+		name := n.String()
+		if why := quant.WhyRecurrentInFloat(n); why != "" {
+			name += " (" + why + ")"
+		}
+		names = append(names, name)
 	}
 	if k := len(names); k > 0 {
 		more := ""

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/nncc/nncc/ir"
@@ -24,26 +25,48 @@ var (
 	stateOutput = map[*ir.OpDef]int{op.LSTM: 2, op.GRU: 1}
 )
 
-// integerRecurrent reports an LSTM or GRU that QLSTM or QGRU computes: constant
-// weights, default activations, no peepholes, no sequence lengths.
+// integerRecurrent reports an LSTM or GRU that QLSTM or QGRU computes.
 func integerRecurrent(n *ir.Node) bool {
+	return recurrentGates[n.Op] != nil && WhyRecurrentInFloat(n) == ""
+}
+
+// WhyRecurrentInFloat says why an LSTM or GRU has no integer form; "" where it
+// has, and for other operators.
+func WhyRecurrentInFloat(n *ir.Node) string {
 	acts, ok := recurrentGates[n.Op]
 	if !ok {
-		return false
+		return ""
 	}
 	g, err := op.RNNGeometry(n)
-	if err != nil || g.BatchFirst || !math.IsInf(g.Clip, 1) || g.Seq < 1 || g.Batch < 1 || g.Input < 1 ||
-		n.Op == op.LSTM && ir.AttrsOf[op.LSTMAttrs](n).InputForget != 0 {
-		return false
+	switch {
+	case err != nil:
+		return err.Error()
+	case g.BatchFirst:
+		return "its layout has the batch first"
+	case !math.IsInf(g.Clip, 1):
+		return "it clips its gates"
+	case n.Op == op.LSTM && ir.AttrsOf[op.LSTMAttrs](n).InputForget != 0:
+		return "its input and forget gates are coupled"
+	case n.Input(4) != nil:
+		return "it has sequence lengths"
+	case n.Input(7) != nil:
+		return "it has peepholes"
+	case g.Seq < 1 || g.Batch < 1 || g.Input < 1:
+		return "it is empty"
 	}
 	for d := range g.Dirs() {
 		for k, want := range acts {
-			if g.ActName(d, k) != want {
-				return false
+			if has := g.ActName(d, k); has != want {
+				return fmt.Sprintf("its activation %d is %s, not %s", k, has, want)
 			}
 		}
 	}
-	return n.Input(4) == nil && n.Input(7) == nil
+	for i := 1; i <= 3; i++ {
+		if v := n.Input(i); v != nil && v.Const == nil && (v.Def == nil || v.Def.Op != op.DequantizeLinear) {
+			return fmt.Sprintf("its operand %s is computed at run time", v)
+		}
+	}
+	return ""
 }
 
 // gatesOf is the number of gates of a recurrent operator.

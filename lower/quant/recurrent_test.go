@@ -103,3 +103,41 @@ func TestRecurrent(t *testing.T) {
 		}
 	}
 }
+
+// TestWhyRecurrentInFloat: what has no integer form says why, and stays float.
+func TestWhyRecurrentInFloat(t *testing.T) {
+	for attrs, want := range map[string]string{
+		`-, -, -, -, %p) {hidden_size=2}`:                                "it has peepholes",
+		`-, %l) {hidden_size=2}`:                                         "it has sequence lengths",
+		`) {hidden_size=2, clip=3.0}`:                                    "it clips its gates",
+		`) {hidden_size=2, input_forget=1}`:                              "its input and forget gates are coupled",
+		`) {hidden_size=2, activations=["Sigmoid", "Relu", "Tanh"]}`:     "its activation 1 is relu, not tanh",
+		`) {hidden_size=2, activations=["HardSigmoid", "Tanh", "Tanh"]}`: "its activation 0 is hardsigmoid, not sigmoid",
+		`) {hidden_size=2, activations=["sigmoid", "tanh", "tanh"]}`:     "",
+		`) {hidden_size=2, direction="bidirectional"}`:                   "",
+	} {
+		dirs, comma := 1, ", "
+		if want == "" && len(attrs) < 50 {
+			dirs = 2
+		}
+		if attrs[0] == ')' {
+			comma = ""
+		}
+		g := irtest.Parse(t, fmt.Sprintf(`graph "g" {
+			in %%x : f32[4,1,3]
+			const %%w : f32[%[1]d,8,3] = rand 1
+			const %%r : f32[%[1]d,8,2] = rand 2
+			const %%p : f32[1,6] = rand 3
+			const %%l : i32[1] = {3}
+			%%y = LSTM(%%x, %%w, %%r%[2]s%[3]s
+			out "y" = %%y
+		}`, dirs, comma, attrs))
+		if got := quant.WhyRecurrentInFloat(g.Nodes[0]); got != want {
+			t.Errorf("%s: %q, want %q", attrs, got, want)
+		}
+		q, _ := quantised(t, g, quant.Options{Samples: samples(g, 2, 1)})
+		if kept := irtest.Count(q, "LSTM") == 1; kept != (want != "") {
+			t.Errorf("%s: in float: %v", attrs, kept)
+		}
+	}
+}
