@@ -274,7 +274,9 @@ func models() []*model {
 			in %"größe 世界" : f32[2]
 			in %"quantize_a" : f32[2]
 			const %k : f32[2] = {1,2}
-			%t = Sum(%"*/ #error x /*", %"??/", %"tail\\", %"memcpy", %"run", %"step_0", %"p0", %"weights_0_const", %"int", %"a.b", %"a_b", %"A_B", %"9\"\n", %"größe 世界", %"quantize_a") name "*/ evil(); /*" from "??/", "*/\n"
+			%t = Sum(%"*/ #error x /*", %"??/", %"tail\\", %"memcpy", %"run", %"step_0", %"p0", %"weights_0_const",
+				%"int", %"a.b", %"a_b", %"A_B", %"9\"\n", %"größe 世界", %"quantize_a")
+				name "*/ evil(); /*" from "??/", "*/\n"
 			%y = Mul(%t, %k)
 			out "*/" = %y`},
 	}

@@ -77,7 +77,8 @@ func Prefix(name string) string {
 // ownNames are what a model's files define besides the names derived from
 // inputs and outputs, without prefix: %P and %U stand for it in both cases.
 var ownNames = regexp.MustCompile(
-	`^(%P_(run|reset|check|step_\d+|p\d+|weights_bin|weights_\d+_.*|io_round|io_quantise|io_check)|%U_(ARENA_BYTES|ARENA_ALIGN|H|TRACE|ALIGNED|WEIGHTS_H))$`)
+	`^(%P_(run|reset|check|step_\d+|p\d+|weights_bin|weights_\d+_.*|io_round|io_quantise|io_check)|` +
+		`%U_(ARENA_BYTES|ARENA_ALIGN|H|TRACE|ALIGNED|WEIGHTS_H))$`)
 
 // weightName are names of ownNames that stay so whatever is put behind them.
 var weightName = regexp.MustCompile(`^weights_\d+_`)

@@ -137,7 +137,8 @@ func TestZephyr(t *testing.T) {
 		}
 		out := run(t, app, "python3", "-c", `import kconfiglib
 k = kconfiglib.Kconfig("Kconfig")
-print(k.syms["NNCC_QUANTISED"].str_value, k.syms["NNCC_QUANTISED_CMSIS_NN"].str_value, k.syms["NNCC_QUANTISED_CMSIS_NN"].assignable, k.warnings)`)
+vendor = k.syms["NNCC_QUANTISED_CMSIS_NN"]
+print(k.syms["NNCC_QUANTISED"].str_value, vendor.str_value, vendor.assignable, k.warnings)`)
 		if strings.TrimSpace(out) != "y n (0, 2) []" {
 			t.Error(out)
 		}
@@ -224,7 +225,8 @@ const arduinoMain = `#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 struct { void begin(long) {} void print(const char *s) { printf("%%s", s); } void println(const char *s) { puts(s); }
-    void println(int x) { printf("%%d\n", x); } void println(unsigned long) { puts("time"); } void println(double x) { printf("%%g\n", x); } } Serial;
+    void println(int x) { printf("%%d\n", x); } void println(unsigned long) { puts("time"); }
+    void println(double x) { printf("%%g\n", x); } } Serial;
 unsigned long micros() { return 0; }
 #include "../%s"
 int main() { setup(); loop(); return 0; }

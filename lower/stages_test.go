@@ -218,7 +218,8 @@ func TestOff(t *testing.T) {
 			return nil
 		}
 		_, err := lower.Run(g, o)
-		if refused := err != nil && strings.Contains(err.Error(), "cannot be switched off"); refused != (s.Required != "") {
+		refused := err != nil && strings.Contains(err.Error(), "cannot be switched off")
+		if refused != (s.Required != "") {
 			t.Errorf("%s off: %v", s.Name, err)
 		}
 	}

@@ -20,8 +20,8 @@ func misraRules(t *testing.T, where string) []string {
 		t.Fatal(err)
 	}
 	var rules []string
-	for _, m := range regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$`).FindAllStringSubmatch(
-		string(text), -1) {
+	row := regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$`)
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
 		if slices.Contains(strings.Split(m[2], ", "), where) {
 			rules = append(rules, m[1])
 		}

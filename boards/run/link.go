@@ -42,8 +42,20 @@ SECTIONS
     *weights*.o(.rodata .rodata.*)
     . = ALIGN(4);
   } > {{.At.weights}}
-  .text : ALIGN(16) { *(.text .text.*) *(.init .fini) *(.glue_7 .glue_7t .vfp11_veneer .v4_bx) . = ALIGN(4); } > {{.At.code}}
-  .rodata : ALIGN(16) { *(.rodata .rodata.*) *(.ARM.extab* .ARM.exidx*) *(.init_array .init_array.* .fini_array .fini_array.* .eh_frame) . = ALIGN(4); } > {{.At.rodata}}
+  .text : ALIGN(16)
+  {
+    *(.text .text.*)
+    *(.init .fini)
+    *(.glue_7 .glue_7t .vfp11_veneer .v4_bx)
+    . = ALIGN(4);
+  } > {{.At.code}}
+  .rodata : ALIGN(16)
+  {
+    *(.rodata .rodata.*)
+    *(.ARM.extab* .ARM.exidx*)
+    *(.init_array .init_array.* .fini_array .fini_array.* .eh_frame)
+    . = ALIGN(4);
+  } > {{.At.rodata}}
   .data : ALIGN(16)
   {
     nncc_ld_data = .;

@@ -63,14 +63,24 @@ var glueTmpl = template.Must(template.New("glue").Option("missingkey=error").Par
 
 static unsigned char nncc_harness_store[{{.ArenaMacro}} + 2u * NNCC_HARNESS_GUARD] __attribute__((aligned(64)));
 {{range $i, $f := .Inputs}}
-static unsigned char *input_{{$i}}(void *arena) { return (unsigned char *){{$f.CFunc}}(arena); }{{end}}{{range $i, $f := .Outputs}}
-static const unsigned char *output_{{$i}}(const void *arena) { return (const unsigned char *){{$f.CFunc}}(arena); }{{end}}
+static unsigned char *input_{{$i}}(void *arena) { return (unsigned char *){{$f.CFunc}}(arena); }
+{{- end}}{{range $i, $f := .Outputs}}
+static const unsigned char *output_{{$i}}(const void *arena) {
+    return (const unsigned char *){{$f.CFunc}}(arena);
+}
+{{- end}}
 
 static int32_t run_model(void *arena) { return (int32_t){{.RunFunc}}(arena); }
 {{if .ResetFunc}}static int32_t reset_model(void *arena) { return (int32_t){{.ResetFunc}}(arena); }
 {{end}}{{if .Inputs}}
-static const nncc_harness_input inputs[{{len .Inputs}}] = { {{range $i, $f := .Inputs}}{{if $i}}, {{end}}{ {{- $f.Bytes}}u, input_{{$i}}}{{end}} };{{end}}{{if .Outputs}}
-static const nncc_harness_output outputs[{{len .Outputs}}] = { {{range $i, $f := .Outputs}}{{if $i}}, {{end}}{ {{- $f.Bytes}}u, output_{{$i}}}{{end}} };{{end}}
+static const nncc_harness_input inputs[{{len .Inputs}}] = {
+{{- range $i, $f := .Inputs}}
+    { {{- $f.Bytes}}u, input_{{$i}}},{{end}}
+};{{end}}{{if .Outputs}}
+static const nncc_harness_output outputs[{{len .Outputs}}] = {
+{{- range $i, $f := .Outputs}}
+    { {{- $f.Bytes}}u, output_{{$i}}},{{end}}
+};{{end}}
 
 const nncc_harness_model nncc_model = {
     nncc_harness_store,

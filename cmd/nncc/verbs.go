@@ -104,12 +104,13 @@ const verifyNotes = `
 Three comparisons, each of which gives exit status 1:
   1. the firmware's outputs with those of the program in the reference interpreter, bit for bit (float layers: 256 ulp)
   2. the program with the model's own semantics: from every quantised tensor of the model to the next, fed with what the
-     program gave, at most 2 steps (int16 kernels and curves: what they miss by definition); float: 256 ulp, or as far as
-     the model itself moves when its values are rounded otherwise
+     program gave, at most 2 steps (int16 kernels and curves: what they miss by definition); float: 256 ulp, or as far
+     as the model itself moves when its values are rounded otherwise
   3. with --layers, every step's result in the arena with the interpreter's
-A model that nncc quantised has its signal-to-noise ratio for every output; below 15 dB is a warning that names the layers
-which take most. Seeded inputs do not count there where calibration data are given.
---golden runs the cases in the order of their names (case_9 before case_10); recurrent state goes on from one to the next.
+A model that nncc quantised has its signal-to-noise ratio for every output; below 15 dB is a warning that names the
+layers which take most. Seeded inputs do not count there where calibration data are given.
+--golden runs the cases in the order of their names (case_9 before case_10); recurrent state goes on from one to the
+next.
 `
 
 func sentence(s string) string {

@@ -61,7 +61,8 @@ var (
 	Xor        = intBinary("Xor", "logical exclusive or", boolTypes, nil, bitForm("^"), fixed2(bitXor))
 	BitwiseAnd = intBinary("BitwiseAnd", "and of the bits of integers", intTypes, nil, bitForm("&"), fixed2(bitAnd))
 	BitwiseOr  = intBinary("BitwiseOr", "or of the bits of integers", intTypes, nil, bitForm("|"), fixed2(bitOr))
-	BitwiseXor = intBinary("BitwiseXor", "exclusive or of the bits of integers", intTypes, nil, bitForm("^"), fixed2(bitXor))
+	BitwiseXor = intBinary("BitwiseXor", "exclusive or of the bits of integers", intTypes, nil, bitForm("^"),
+		fixed2(bitXor))
 )
 
 var unsignedTypes = typeSet{"an unsigned integer type", func(d tensor.DType) bool { return d.IsInt() && !d.IsSigned() }}

@@ -119,7 +119,8 @@ func qgruParams(n *ir.Node, w, r, b, rb *tensor.Dense) (*qref.GRUParams, string)
 		return nil, why
 	}
 	p := &qref.GRUParams{Batch: g.Batch, Time: g.Seq, InputSize: g.Input, HiddenSize: g.Hidden,
-		LinearBeforeReset: a.LinearBeforeReset != 0, StatePower: int32(a.StateScalePower), OutputOffset: y.Quant.Zero[0]}
+		LinearBeforeReset: a.LinearBeforeReset != 0, StatePower: int32(a.StateScalePower),
+		OutputOffset: y.Quant.Zero[0]}
 	p.OutputMult, p.OutputShift = fixp.QuantizeMultiplier(scale / float64(y.Quant.Scale[0]))
 	if p.OutputShift > 14 {
 		return nil, "the scale of the output is below 2^-15 times that of the state"

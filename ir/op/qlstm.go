@@ -234,7 +234,8 @@ func recurrentData(n *ir.Node) string {
 	if perTensorS8(x) && perTensorS8(y) || wide(x) && wide(y) {
 		return ""
 	}
-	return fmt.Sprintf("input and output are %s and %s, want int8 with one scale each, or int16 with zero point 0", x, y)
+	return fmt.Sprintf("input and output are %s and %s, want int8 with one scale each, or int16 with zero point 0",
+		x, y)
 }
 
 // gateWeights says why inputs 1 and 2 are not symmetric int8 weights with one

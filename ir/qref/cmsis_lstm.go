@@ -123,7 +123,8 @@ func hiddenValue[T int8 | int16](r fixp.Rounding, v, mult, shift, offset int32) 
 	return T(fixp.Clamp(r.Requantize(v, mult, shift)+offset, lo, hi))
 }
 
-func scaledDot[T int8 | int16](r fixp.Rounding, data []T, weights []int8, bias []int32, u int, mult, shift int32) int32 {
+func scaledDot[T int8 | int16](r fixp.Rounding, data []T, weights []int8, bias []int32, u int,
+	mult, shift int32) int32 {
 	acc := bias[u]
 	w := weights[u*len(data):][:len(data)]
 	for i, v := range data {

@@ -12,7 +12,9 @@ var (
 	SoftmaxExp16 = fixp.NewInterpolatedLUT16(func(v float64) float64 {
 		return math.Exp((v-math.MaxInt16)*10/65535) * (1 << 15)
 	})
-	SoftmaxReciprocal16 = fixp.NewInterpolatedLUT16(func(v float64) float64 { return (1 << 15) / (1 + (v+1<<15)/65535) })
+	SoftmaxReciprocal16 = fixp.NewInterpolatedLUT16(func(v float64) float64 {
+		return (1 << 15) / (1 + (v+1<<15)/65535)
+	})
 )
 
 // Softmax16Params describes an int16 softmax over the last axis. Mult and

@@ -115,8 +115,8 @@ func exactly(part []*ir.Node, x, y *ir.Value, reals []float64) []float64 {
 		case n.Op == op.QuantizeLinear && keepsReal(n, t) || n.Op == op.DequantizeLinear &&
 			keepsReal(n, n.In[0].Type) || n.Op == op.Requantize:
 			out = in[0]
-		case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.InterpolatedLUT || n.Op.Eval == nil ||
-			t.Quant == nil && !t.DType.IsFloat():
+		case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear || n.Op == op.InterpolatedLUT ||
+			n.Op.Eval == nil || t.Quant == nil && !t.DType.IsFloat():
 			return nil
 		default:
 			r, err := n.Op.Eval(n, in)

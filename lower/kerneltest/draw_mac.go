@@ -344,6 +344,29 @@ func (w *drawer) fused() *ir.Graph {
 	return g
 }
 
+// gateWeights are weights for size values of the units of all gates, with a scale
+// for every unit where the data are quantised.
+func (w *drawer) gateWeights(gates, units, size, zero int) string {
+	shape := shapeText([]int{gates * units, size})
+	if !w.quantised() {
+		return w.value(w.data()+shape, w.rand())
+	}
+	var s []string
+	for u := range gates * units {
+		s = append(s, fmt.Sprintf("%g:%d", 0.003+0.001*float32(u/units), zero))
+	}
+	return w.value("i8"+shape+" q(axis=0,"+strings.Join(s, ",")+")", w.rand())
+}
+
+// hiddenQuant is the quantisation of a hidden state.
+func (w *drawer) hiddenQuant() string {
+	q := fmt.Sprintf(" q(0.0078125:%d)", w.In(-20, 20))
+	if w.p == Int16x8 {
+		return " q(0.000030517578125:0)"
+	}
+	return q
+}
+
 // recurrent is a QLSTM or QGRU, now and then with weights that its kernel refuses.
 func (w *drawer) recurrent() *ir.Graph {
 	if w.p != Int8 && w.p != Int4 && w.p != Int16x8 {
@@ -355,30 +378,10 @@ func (w *drawer) recurrent() *ir.Graph {
 	}
 	T, B, I, H := w.In(1, 5), w.In(1, 3), w.In(1, 20), w.In(1, 9)
 	x := w.input(T, B, I)
-	zero := 0
-	if w.Chance(10) {
-		zero = 1
-	}
-	weights := func(size int) string {
-		q := ""
-		if w.quantised() {
-			var s []string
-			for u := range gates * H {
-				s = append(s, fmt.Sprintf("%g:%d", 0.003+0.001*float32(u/H), zero))
-			}
-			q = " q(axis=0," + strings.Join(s, ",") + ")"
-		}
-		dt := "i8"
-		if !w.quantised() {
-			dt = w.data()
-		}
-		return w.value(dt+shapeText([]int{gates * H, size})+q, w.rand())
-	}
+	zero := map[bool]int{true: 1}[w.Chance(10)]
+	weights := func(size int) string { return w.gateWeights(gates, H, size, zero) }
 	in := []string{x, weights(I), weights(H), "-", "-", "-"}
-	hidden := fmt.Sprintf(" q(0.0078125:%d)", w.In(-20, 20))
-	if w.p == Int16x8 {
-		hidden = " q(0.000030517578125:0)"
-	}
+	hidden := w.hiddenQuant()
 	if w.quantised() {
 		in[3], w.out = w.bias(gates*H), hidden
 		switch {

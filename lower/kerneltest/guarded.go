@@ -193,7 +193,10 @@ int layers_guarded(void *arena)
     for (int round = 0; round < 2; round++) {
         const uint8_t fill = round ? 0x7f : 0x80;
         int status;
-        for (size_t i = 0; i < COUNT(gaps); i++) { memset(a + gaps[i].off, fill, gaps[i].bytes); ASAN_POISON_MEMORY_REGION(a + gaps[i].off, gaps[i].bytes); }
+        for (size_t i = 0; i < COUNT(gaps); i++) {
+            memset(a + gaps[i].off, fill, gaps[i].bytes);
+            ASAN_POISON_MEMORY_REGION(a + gaps[i].off, gaps[i].bytes);
+        }
         for (size_t i = 0; i < COUNT(work); i++) { memset(a + work[i].off, fill, work[i].bytes); }
         status = (int)layers_run(arena);
         for (size_t i = 0; i < COUNT(gaps); i++) {

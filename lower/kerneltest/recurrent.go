@@ -157,8 +157,8 @@ func RecurrentRefused(prefix string) []Refused {
 				kind, values, w = "in", "", "W"
 			}
 			return fmt.Sprintf("in %%x : %s[2,1,3] %s\n%s %%w : i8[%d,3] %s%s\nconst %%r : i8[%d,2] W = rand 2\n"+
-				"%%o : %s[2,1,2] %s = nncc.%s(%%x, %%w, %%r) {%s}", elem, quant, kind, rows, w, values, rows, elem, of, k.op,
-				k.attr)
+				"%%o : %s[2,1,2] %s = nncc.%s(%%x, %%w, %%r) {%s}",
+				elem, quant, kind, rows, w, values, rows, elem, of, k.op, k.attr)
 		}
 		for suffix, other := range map[string]string{"": "i16", "16": "i8"} {
 			code := prefix + "-" + k.code + suffix

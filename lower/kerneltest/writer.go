@@ -275,7 +275,8 @@ func (b *Writer) BatchMatMul() {
 	}
 	out := []int{max(left[0], right[0]), max(left[1], right[1]), m, n}
 	x, y := float64(float32(0.01+0.1*b.Float64())), float64(float32(0.01+0.1*b.Float64()))
-	scale := x * y * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64()) * math.Exp2(float64(b.One(0, 0, 0, -4, 9)))
+	scale := x * y * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64()) *
+		math.Exp2(float64(b.One(0, 0, 0, -4, 9)))
 	a := b.turned(fmt.Sprintf("a%d", b.n), left, x, b.Zero())
 	c := b.turned(fmt.Sprintf("b%d", b.n), right, y, b.Zero())
 	q := fmt.Sprintf("q(%g:%d)", max(float32(scale), float32(2.1*x*y)), b.Zero())

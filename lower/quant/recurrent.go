@@ -219,13 +219,18 @@ func (r *recurrence) types(data tensor.DType) bool {
 		}
 		r.outs = max(r.outs, r.from[i]+1)
 	}
-	if r.hidden.Quant == nil { // only the state is read: what it comes from lies between -1 and 1
-		r.hidden = ir.Type{DType: data, Quant: ir.PerTensor(1.0/128, 0)}
-		if data == tensor.I16 {
-			r.hidden.Quant = ir.PerTensor(1.0/32768, 0)
-		}
+	if r.hidden.Quant == nil { // only the state is read
+		r.hidden = unitRange(data)
 	}
 	return r.outs > 0
+}
+
+// unitRange is the type of data between -1 and 1.
+func unitRange(data tensor.DType) ir.Type {
+	if data == tensor.I16 {
+		return ir.Type{DType: data, Quant: ir.PerTensor(1.0/32768, 0)}
+	}
+	return ir.Type{DType: data, Quant: ir.PerTensor(1.0/128, 0)}
 }
 
 // fits reports that the sums of int16 data fit 32 bits, whatever the data.

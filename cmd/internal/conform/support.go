@@ -15,11 +15,13 @@ func Support(sets map[string]Ratchet) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# What passes of ONNX's own tests
 
-Generated from the ratchets in ` + "`cmd/internal/conform/testdata`" + ` by ` + "`make conformance UPDATE=1`" + `; do not edit.
+Generated from the ratchets in ` + "`cmd/internal/conform/testdata`" + ` by
+` + "`make conformance UPDATE=1`" + `; do not edit.
 
-Every test is a model with inputs and outputs. "In scope" are those whose inputs and outputs are tensors of numbers and bools (no text, sequences,
-optionals, floats of 8 bits and less, 2-bit integers) and which import no preview domain. Passing means the stored outputs: integers and bools exactly, floats within
-1e-3 (relative), float16 and bfloat16 within two steps; in C as it is emitted, built and run, on Cortex-M under QEMU.
+Every test is a model with inputs and outputs. "In scope" are those whose inputs and outputs are tensors of numbers and
+bools (no text, sequences, optionals, floats of 8 bits and less, 2-bit integers) and which import no preview domain.
+Passing means the stored outputs: integers and bools exactly, floats within 1e-3 (relative), float16 and bfloat16 within
+two steps; in C as it is emitted, built and run, on Cortex-M under QEMU.
 `)
 	b.WriteString(sizes)
 	var names []string
@@ -136,7 +138,8 @@ func reasons(b *bytes.Buffer, title string, r Ratchet, of func(e *Entry) []strin
 
 // sizes says how results are kept of which the size depends on the data.
 const sizes = `
-Results of which only the data know the size: NonMaxSuppression and Unique are kept in a shape with room for the most that there can be; the tests compare what
-was found, and behind it must be nothing but zeros and -1. NonZero and Compress need their input, or condition, at compile time, or a bound by ` + "`--dim`" + `; then they
-have the count in an output of its own (see frontend/onnx/README.md).
+Results of which only the data know the size: NonMaxSuppression and Unique are kept in a shape with room for the most
+that there can be; the tests compare what was found, and behind it must be nothing but zeros and -1. NonZero and
+Compress need their input, or condition, at compile time, or a bound by ` + "`--dim`" + `; then they have the count in
+an output of its own (see frontend/onnx/README.md).
 `

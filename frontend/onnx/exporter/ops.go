@@ -411,7 +411,8 @@ func (x *outNode) qgru() {
 			out[1], state = state, ""
 		}
 	}
-	x.recurrent("GRU", ir.Attrs{"linear_before_reset": ir.Int(ir.AttrsOf[op.QGRUAttrs](x.n).LinearBeforeReset)}, in, out)
+	reset := ir.AttrsOf[op.QGRUAttrs](x.n).LinearBeforeReset
+	x.recurrent("GRU", ir.Attrs{"linear_before_reset": ir.Int(reset)}, in, out)
 	if state != "" {
 		x.emit("Identity", nil, []string{out[1]}, []string{state})
 	}

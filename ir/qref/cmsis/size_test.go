@@ -69,10 +69,14 @@ int main(void)
         d.dilation = t.dilation = p.dilation;
         g.n = 1; g.h = f.h; g.w = f.w; g.c = o.c; d.ch_mult = o.c % i.c == 0 ? o.c / i.c : 0;
         printf("%d %d %d %d %d %d %d %d %d ", arm_convolve_wrapper_s4_get_buffer_size(&p, &i, &f, &o),
-               arm_convolve_wrapper_s4_get_buffer_size_mve(&p, &i, &f, &o), arm_convolve_wrapper_s16_get_buffer_size(&p, &i, &f, &o),
-               arm_convolve_wrapper_s16_get_buffer_size_mve(&p, &i, &f, &o), arm_depthwise_conv_wrapper_s4_get_buffer_size(&d, &i, &g, &o),
-               arm_depthwise_conv_wrapper_s4_get_buffer_size_mve(&d, &i, &g, &o), arm_depthwise_conv_wrapper_s16_get_buffer_size(&d, &i, &g, &o),
-               arm_depthwise_conv_wrapper_s16_get_buffer_size_dsp(&d, &i, &g, &o), arm_depthwise_conv_wrapper_s16_get_buffer_size_mve(&d, &i, &g, &o));
+               arm_convolve_wrapper_s4_get_buffer_size_mve(&p, &i, &f, &o),
+               arm_convolve_wrapper_s16_get_buffer_size(&p, &i, &f, &o),
+               arm_convolve_wrapper_s16_get_buffer_size_mve(&p, &i, &f, &o),
+               arm_depthwise_conv_wrapper_s4_get_buffer_size(&d, &i, &g, &o),
+               arm_depthwise_conv_wrapper_s4_get_buffer_size_mve(&d, &i, &g, &o),
+               arm_depthwise_conv_wrapper_s16_get_buffer_size(&d, &i, &g, &o),
+               arm_depthwise_conv_wrapper_s16_get_buffer_size_dsp(&d, &i, &g, &o),
+               arm_depthwise_conv_wrapper_s16_get_buffer_size_mve(&d, &i, &g, &o));
         printf("%d %d %d %d %d %d %d %d %d %d %d %d %d %d\n", arm_convolve_wrapper_s8_get_buffer_size(&p, &i, &f, &o),
                arm_convolve_wrapper_s8_get_buffer_size_dsp(&p, &i, &f, &o),
                arm_convolve_wrapper_s8_get_buffer_size_mve(&p, &i, &f, &o),

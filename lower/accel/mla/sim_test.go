@@ -72,7 +72,10 @@ int main(void)
                 uint32_t k;
                 if (t.role == MLA_INPUT && ni < 256u) {
                     p = room(t.bytes);
-                    for (k = 0; kind == 1u && k < t.bytes; k++) { noise = noise * 1664525u + 1013904223u; p[k] = (uint8_t)(noise >> 24); }
+                    for (k = 0; kind == 1u && k < t.bytes; k++) {
+                        noise = noise * 1664525u + 1013904223u;
+                        p[k] = (uint8_t)(noise >> 24);
+                    }
                     if (kind == 0u && !get(p, t.bytes)) { return 3; }
                     in[ni].data = p; in[ni++].bytes = t.bytes;
                 }

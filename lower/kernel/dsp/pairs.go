@@ -23,7 +23,8 @@ var pairs = &kernel.Kernel{
 
 // lines are layers that are one line per channel.
 var lines = &kernel.Kernel{
-	Name: "nncc_channel_lines_s8", Library: Library, Doc: "a line per channel: depthwise convolution of single elements",
+	Name: "nncc_channel_lines_s8", Library: Library,
+	Doc: "a line per channel: depthwise convolution of single elements",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SameLayout,
 	Rules: join(noHelium("DSP-LINE-00"), quantised.LineRules("DSP-LINE")),
 	Lower: func(n *kernel.Node) *call.Lowered {

@@ -70,7 +70,8 @@ func packGates(gates []quantised.Gate, elem tensor.DType) (*call.Blob, string) {
 			}
 			p := proven{form: narrow}
 			if !share(&four[0], &four[1]) || !share(&four[2], &four[3]) {
-				return nil, fmt.Sprintf("gate %d, units from %d on: a sum does not fit 24 bits, or two weights 16", k, u)
+				return nil, fmt.Sprintf("gate %d, units from %d on: a sum does not fit 24 bits, or two weights 16",
+					k, u)
 			}
 			words = p.append(words, &four, narrow.rowOrder(len(four[0].row)))
 			words = words[:len(words)-12] // scales are those of the gate
@@ -93,7 +94,8 @@ func unitsOf(g *quantised.Gate, u int, elem tensor.DType) (four [4]scaled, why s
 		}
 		x.lo, x.hi = lo+x.start, hi+x.start
 		if most := int64(math.MaxInt32) >> (1 + max(g.Shift, 0)); x.lo < -most || x.hi > most {
-			return four, fmt.Sprintf("unit %d: sums reach from %d to %d and are shifted by %d", u+i, x.lo, x.hi, g.Shift)
+			return four, fmt.Sprintf("unit %d: sums reach from %d to %d and are shifted by %d",
+				u+i, x.lo, x.hi, g.Shift)
 		}
 		four[i] = x
 	}

@@ -19,7 +19,8 @@ func blocks(f *fn) error {
 	x, y := f.in(0), f.out(0)
 	c := classOf(x.t)
 	taps, columns, plane := product(g.Block), product(g.Columns), product(g.Image)
-	acc := f.scratch("acc", map[class]tensor.DType{floating: tensor.F64, whole: tensor.I64, large: tensor.U64}[c], plane)
+	sums := map[class]tensor.DType{floating: tensor.F64, whole: tensor.I64, large: tensor.U64}
+	acc := f.scratch("acc", sums[c], plane)
 	f.loop("c", g.N*g.C)
 	f.loop("i", plane)
 	f.line("%s[i] = 0;", acc.name)

@@ -78,8 +78,8 @@ func single(n *kernel.Node) string {
 		return err.Error()
 	}
 	if g.Group != g.CIn || g.COut != g.CIn || !slices.Equal(g.In, g.Out) || g.Taps() != 1 {
-		return fmt.Sprintf("kernel %v from %v to %v with %d groups of %d channels, want a single weight for each channel",
-			g.Kernel, g.In, g.Out, g.Group, g.CIn)
+		return fmt.Sprintf("kernel %v from %v to %v with %d groups of %d channels, "+
+			"want a single weight for each channel", g.Kernel, g.In, g.Out, g.Group, g.CIn)
 	}
 	return ""
 }

@@ -221,7 +221,8 @@ func LowerPair(n *kernel.Node, p *Pair) *call.Lowered {
 		return low
 	}
 	space := &call.Struct{Type: "nncc_bcast_params", Fields: kernel.BroadcastFields(out, a, b).Fields}
-	low.Calls = []call.Call{{Func: "nncc_pairs_s8", Args: []call.Arg{space, p.Form, call.Func(p.Func), a.Arg, b.Arg, y}}}
+	args := []call.Arg{space, p.Form, call.Func(p.Func), a.Arg, b.Arg, y}
+	low.Calls = []call.Call{{Func: "nncc_pairs_s8", Args: args}}
 	low.Route = "nncc_pairs_s8"
 	return low
 }

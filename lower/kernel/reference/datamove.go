@@ -180,7 +180,8 @@ func (l *lowering) padded(begin []int, value call.Arg) {
 		bytesOf(l.out(0)))
 	order := y.OrderOrIdentity()
 	ys := strides(y)
-	m := move{elem: y.DType.Size(), dims: permuted(x.Shape, order), x: permuted(strides(x), order), y: permuted(ys, order)}
+	m := move{elem: y.DType.Size(), dims: permuted(x.Shape, order), x: permuted(strides(x), order),
+		y: permuted(ys, order)}
 	off := 0
 	for d, b := range begin {
 		off += b * ys[d]

@@ -47,7 +47,8 @@ func meanFields(n *ir.Node, terms, divisor, center, zero int, rescale bool) []ca
 	if !ok {
 		return nil
 	}
-	return append(ints("mult", int(m.Mult), "shift", int(m.Shift)), call.F("bias", call.Lit(fmt.Sprintf("%dLL", m.Bias))))
+	bias := call.F("bias", call.Lit(fmt.Sprintf("%dLL", m.Bias)))
+	return append(ints("mult", int(m.Mult), "shift", int(m.Shift)), bias)
 }
 
 // requantiseInPlace brings output 0 from the quantisation of x to its own, by
