@@ -41,6 +41,21 @@ func tablePaths(doc string) []string {
 
 var tableSpan = regexp.MustCompile("`([^`]+)`")
 
+// namesFile says whether path exists. A file name in capitals (FUNCTION.c,
+// NAME.txtar) stands for any file of its folder with that extension.
+func namesFile(path string) bool {
+	if _, err := os.Stat(path); err == nil {
+		return true
+	}
+	ext := filepath.Ext(path)
+	stem := strings.TrimSuffix(filepath.Base(path), ext)
+	if ext == "" || stem != strings.ToUpper(stem) {
+		return false
+	}
+	like, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"+ext))
+	return err == nil && len(like) > 0
+}
+
 // missingTablePaths are those that exist neither beside the document nor from
 // the root.
 func missingTablePaths(root, folder, doc string) []string {
@@ -113,7 +128,7 @@ func TestDocsNamePathsThatExist(t *testing.T) {
 			if !deep || !top[first] || strings.Contains(name, "...") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
+			if !namesFile(filepath.Join(root, filepath.FromSlash(name))) {
 				t.Errorf("%s names `%s`, which does not exist", strings.TrimPrefix(p, root+"/"), name)
 			}
 		}
