@@ -19,6 +19,12 @@ type Spec struct {
 	Core string `yaml:"core" json:"core"`
 	// ISA holds the optional parts of the instruction set that are present.
 	ISA ISA `yaml:"isa" json:"isa"`
+	// Pipeline is what instructions cost in cycles.
+	Pipeline Pipeline `yaml:"pipeline" json:"pipeline,omitzero"`
+	// ClockHz is the clock of the core that wait states are for.
+	ClockHz int `yaml:"clock_hz" json:"clock_hz,omitempty"`
+	// Sources are the documents that memory, clock and core are from.
+	Sources []string `yaml:"sources" json:"sources,omitempty"`
 	// Toolchain says how C becomes object code.
 	Toolchain Toolchain `yaml:"toolchain" json:"toolchain"`
 	// Memory is the memory of the chip, in the order of the file; where the
@@ -98,6 +104,8 @@ type Region struct {
 	// data, arena, stack. The first region that holds a thing and has room
 	// for it gets it.
 	Holds []string `yaml:"holds" json:"holds"`
+	// Wait is how long reads take.
+	Wait Wait `yaml:"wait" json:"wait,omitzero"`
 }
 
 // Can reports whether the region may hold that kind of content.

@@ -13,8 +13,9 @@ import (
 )
 
 func TestShippedBoardsLoad(t *testing.T) {
-	want := []string{"cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m33", "cortex-m4", "cortex-m55", "cortex-m7",
-		"cortex-m85", "host", "microbit", "mla-host", "mla-m55"}
+	want := []string{"alif-e8", "apollo510", "cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m33", "cortex-m4",
+		"cortex-m55", "cortex-m7", "cortex-m85", "host", "microbit", "mla-host", "mla-m55", "nrf5340", "ra8d1",
+		"stm32f746", "stm32g0b1", "stm32h7a3", "stm32l4r5zi", "stm32u575"}
 	if got := boards.List(); strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("List() = %v, want %v: a new board has its name in this test", got, want)
 	}
@@ -198,7 +199,7 @@ func TestBadDefinitions(t *testing.T) {
 	}
 	m4 := "inherits: [cortex-m4]\n"
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown key", m4 + "memroy: {}\n", "board.yaml:2: unknown key \"memroy\"; known: accelerators, core, "},
+		{"unknown key", m4 + "memroy: {}\n", "board.yaml:2: unknown key \"memroy\"; known: accelerators, clock_hz, core, "},
 		{"unknown nested key", m4 + "toolchain:\n  cpuu: [x]\n", "board.yaml:3: unknown key \"cpuu\" in toolchain"},
 		{"unknown key removed", m4 + "toolchain: {nope: null}\n", "unknown key \"nope\""},
 		{"append to scalar", m4 + "stack+: [1]\n", "unknown key \"stack+\""},
@@ -224,6 +225,13 @@ func TestBadDefinitions(t *testing.T) {
 		{"nowhere for the arena", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata, stack, " +
 			"data]}\n", "no region holds arena"},
 		{"beyond 4 GiB", m4 + "memory:\n  a: {origin: 0xffffffff, size: 1M, holds: [code]}\n", "below 4 GiB"},
+		{"wait without a source", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {states: 3, line: 8}}\n",
+			"memory.a.wait.source: missing"},
+		{"wait lines", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {states: 3, line: 12, source: x}}\n",
+			"want a power of two"},
+		{"wait ratio", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {cycles_per_byte: much}}\n",
+			"is not a number such as 0.25"},
+		{"pipeline", m4 + "pipeline: {issue: 3}\n", "pipeline.issue: 3: want 1 or 2"},
 		{"region name", m4 + "memory:\n  \"a }; evil\": {origin: 0, size: 1M, holds: [code]}\n", "region's name"},
 		{"machine", m4 + "runner: {machine: \"a,b\"}\n", "not a machine"},
 		{"icount", m4 + "runner: {icount_shift: 12}\n", "1 to 10"},
@@ -283,7 +291,7 @@ func TestOneParent(t *testing.T) {
 
 func TestUnknownBoard(t *testing.T) {
 	for in, want := range map[string]string{
-		"cortex-m5":                "unknown board \"cortex-m5\"; did you mean cortex-m55? boards: cortex-m0,",
+		"cortex-m5":                "unknown board \"cortex-m5\"; did you mean cortex-m55? boards: alif-e8,",
 		"cortexm4":                 "did you mean cortex-m4?",
 		"M0+":                      "did you mean cortex-m0plus?",
 		"core-m4":                  "is abstract",

@@ -103,6 +103,12 @@ func decode(t *tree, v reflect.Value, path string) error {
 			return t.pos.errorf("%s: %q is not a duration such as 90s", path, t.text)
 		}
 		v.SetInt(int64(d))
+	case typ == reflect.TypeFor[Ratio]():
+		x, err := strconv.ParseFloat(t.text, 64)
+		if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+			return t.pos.errorf("%s: %q is not a number such as 0.25", path, t.text)
+		}
+		v.SetFloat(x)
 	case typ.Kind() == reflect.Struct:
 		fields := fieldsOf(typ)
 		for _, k := range t.keys {

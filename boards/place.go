@@ -30,6 +30,17 @@ func (i Item) String() string {
 	return s
 }
 
+// Wait is how long reads of a kind of content take: from the first region that
+// may hold it.
+func (rs Regions) Wait(what string) Wait {
+	for _, r := range rs {
+		if r.Can(what) {
+			return r.Wait
+		}
+	}
+	return Wait{}
+}
+
 // grain is what the start of every item is rounded up to.
 const grain = 16
 

@@ -111,6 +111,12 @@ func (s *Spec) finish() error {
 	if err := s.Toolchain.check(); err != nil {
 		return err
 	}
+	if err := s.Pipeline.check(); err != nil {
+		return err
+	}
+	if s.ClockHz < 0 || s.ClockHz > 10e9 {
+		return badf("clock_hz", "%d: want 0 to 10000000000", s.ClockHz)
+	}
 	if len(s.Kernels) == 0 {
 		return badf("kernels", "missing: at least [refc]")
 	}
@@ -247,6 +253,9 @@ func checkRegions(key string, rs Regions) error {
 		}
 		if len(r.Holds) == 0 {
 			return badf(k, "holds nothing; want some of %s", strings.Join(Content, ", "))
+		}
+		if err := r.Wait.check(k + ".wait"); err != nil {
+			return err
 		}
 		for _, h := range r.Holds {
 			if !slices.Contains(Content, h) {

@@ -76,6 +76,8 @@ type Insn struct {
 	Lanes int    // of Gather: elements
 	dst   uint16 // core registers that a load writes, a bit each
 	src   uint16 // core registers read, as far as stalls depend on them
+	out   uint16 // core registers that any other instruction writes, bases of loads and stores not counted
+	acc   uint16 // the register that a multiply-accumulate adds to
 }
 
 func bit(r uint16) uint16 { return 1 << (r & 15) }
@@ -99,21 +101,30 @@ func decode16(h uint16) Insn {
 	lo := func(at uint) uint16 { return h >> at & 7 }
 	switch {
 	case h>>13 <= 1 && h>>11 != 3: // 000xx shift, 001xx immediate
-		if h>>13 == 1 {
+		switch h >> 11 {
+		case 4: // MOV
+			return Insn{out: bit(lo(8))}
+		case 5: // CMP
 			return Insn{src: bit(lo(8))}
+		case 6, 7: // ADD, SUB
+			return Insn{src: bit(lo(8)), out: bit(lo(8))}
 		}
-		return Insn{src: bit(lo(3))}
+		return Insn{src: bit(lo(3)), out: bit(lo(0))}
 	case h>>11 == 3: // add, sub
 		s := bit(lo(3))
 		if h>>10&1 == 0 {
 			s |= bit(lo(6))
 		}
-		return Insn{src: s}
+		return Insn{src: s, out: bit(lo(0))}
 	case h>>10 == 0x10: // data processing
 		i := Insn{src: bit(lo(0)) | bit(lo(3))}
-		if h>>6&15 == 13 {
+		switch op := h >> 6 & 15; op {
+		case 8, 10, 11: // TST, CMP, CMN
+			return i
+		case 13:
 			i.Class = Mul
 		}
+		i.out = bit(lo(0))
 		return i
 	case h>>10 == 0x11: // high registers, BX
 		rm := h >> 3 & 15
@@ -124,7 +135,13 @@ func decode16(h uint16) Insn {
 		if rd == 15 && h>>8&3 != 1 {
 			return Insn{Class: Jump, src: bit(rm)}
 		}
-		return Insn{src: bit(rm) | bit(rd)}
+		switch h >> 8 & 3 {
+		case 1: // CMP
+			return Insn{src: bit(rm) | bit(rd)}
+		case 2: // MOV
+			return Insn{src: bit(rm), out: bit(rd)}
+		}
+		return Insn{src: bit(rm) | bit(rd), out: bit(rd)}
 	case h>>11 == 9: // from the literal pool
 		return load(4, lo(8), 0)
 	case h>>12 == 5: // register offset
@@ -148,8 +165,8 @@ func decode16(h uint16) Insn {
 			return store(size, base|bit(reg))
 		}
 		return load(size, reg, base)
-	case h>>12 == 10:
-		return Insn{}
+	case h>>12 == 10: // ADR, ADD of the stack pointer
+		return Insn{out: bit(lo(8))}
 	case h>>12 == 11:
 		return misc16(h)
 	case h>>12 == 12:
@@ -182,6 +199,9 @@ func misc16(h uint16) Insn {
 		return Insn{Class: System}
 	case h>>8&15 == 6: // CPS
 		return Insn{Class: System}
+	}
+	if h>>8&15 == 2 || h>>8&15 == 10 { // extensions, REV
+		return Insn{src: bit(h >> 3 & 7), out: bit(h & 7)}
 	}
 	return Insn{src: bit(h >> 3 & 7)}
 }

@@ -3,16 +3,20 @@ package cycles
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/boards"
 )
 
-// Model is what instructions of a core cost in cycles with memory that never
-// makes it wait.
+// Model is what instructions of a core cost in cycles.
 type Model struct {
-	Core  string
-	Basis string // where the prices come from
-	price [classes]int
+	Core   string
+	Source string  // where the prices come from
+	Error  float64 // of an estimate, relative, memory without wait states
+	Basis  string  // how the error was found
+	price  [classes]int
 	// A block of n registers takes first + n*each/2 cycles, at least 1.
 	first, each int
 	// What refilling the pipeline adds to a branch that is taken: to an address
@@ -20,53 +24,70 @@ type Model struct {
 	refill, call, jump, pop int
 	// pair is what next costs more right behind prev than alone.
 	pair func(prev, next *Insn) int
+	// units of a core that starts two instructions in a cycle; nil: one a cycle.
+	units *[unitCount]int
 }
 
-// base are prices that most cores share.
-func base(change map[Class]int) [classes]int {
-	var p [classes]int
-	for c := range p {
-		p[c] = 1
+// stalls are the rules of Pipeline.Stalls.
+var stalls = map[string]func(prev, next *Insn) int{"": alone, "none": alone, "loads": pipelinedLoads, "helium": helium}
+
+// For is the model of a board's core; the error says why there is none.
+func For(spec *boards.Spec) (*Model, error) {
+	p := &spec.Pipeline
+	if !p.Timed() {
+		return nil, fmt.Errorf("there is no table of cycles for %s: the board's file has no pipeline", spec.Core)
 	}
-	p[Div], p[FloatMac], p[FloatDiv] = 7, 3, 14
-	p[Load], p[LoadPair], p[StorePair] = 2, 3, 3
-	p[Loop] = 0
-	for c, v := range change {
-		p[c] = v
+	m := &Model{Core: spec.Core, Source: p.Source, Error: float64(p.Error), Basis: p.Basis, first: p.BlockFirst,
+		each: p.BlockEach, pair: stalls[p.Stalls]}
+	if m.pair == nil {
+		return nil, fmt.Errorf("board %s: pipeline.stalls: %q; known: %s", spec.Name, p.Stalls,
+			strings.Join(slices.Sorted(maps.Keys(stalls)), ", "))
 	}
-	return p
+	for c := range m.price {
+		m.price[c] = 1
+	}
+	m.price[Loop] = 0
+	prices := map[string]*int{}
+	for c, name := range classNames {
+		prices[name] = &m.price[c]
+	}
+	if err := numbers(spec, "prices", p.Prices, prices); err != nil {
+		return nil, err
+	}
+	if err := numbers(spec, "taken", p.Taken, map[string]*int{"branch": &m.refill, "call": &m.call, "jump": &m.jump,
+		"pop": &m.pop}); err != nil {
+		return nil, err
+	}
+	if p.Issue < 2 {
+		return m, nil
+	}
+	m.units = &[unitCount]int{1, 1, 1, 1, 1, 1}
+	units := map[string]*int{}
+	for u, name := range unitNames {
+		units[name] = &m.units[u]
+	}
+	return m, numbers(spec, "units", p.Units, units)
 }
 
-var models = []*Model{
-	{Core: "cortex-m0", Basis: "its technical reference manual, with the one-cycle multiplier",
-		price: base(map[Class]int{Store: 2, System: 3}), first: 1, each: 2, refill: 2, call: 3, jump: 2, pop: 3,
-		pair: alone},
-	{Core: "cortex-m0plus", Basis: "its technical reference manual, with the one-cycle multiplier",
-		price: base(map[Class]int{Store: 2, System: 3}), first: 1, each: 2, refill: 1, call: 2, jump: 1, pop: 2,
-		pair: alone},
-	{Core: "cortex-m3", Basis: "its technical reference manual; refilling the pipeline 2 of 1 to 3, long products 4 " +
-		"of 3 to 5, divisions 7 of 2 to 12",
-		price: base(map[Class]int{MulAdd: 2, LongMul: 4}), first: 1, each: 2, refill: 2, call: 2, jump: 2, pop: 2,
-		pair: pipelinedLoads},
-	{Core: "cortex-m4", Basis: "its technical reference manual; refilling the pipeline 2 of 1 to 3, divisions 7 of " +
-		"2 to 12",
-		price: base(nil), first: 1, each: 2, refill: 2, call: 2, jump: 2, pop: 2, pair: pipelinedLoads},
-	{Core: "cortex-m55", Basis: "two beats a cycle, vector instructions of different pipes overlap; partly unverified",
-		price: base(map[Class]int{Load: 1, LoadPair: 1, StorePair: 1, FloatMac: 1}), first: 0, each: 1, refill: 1,
-		call: 1, jump: 2, pop: 2, pair: helium},
+// numbers sets what a map of a board's file names.
+func numbers(spec *boards.Spec, key string, from map[string]any, to map[string]*int) error {
+	for _, name := range slices.Sorted(maps.Keys(from)) {
+		n, ok := from[name].(int64)
+		switch {
+		case to[name] == nil:
+			return fmt.Errorf("board %s: pipeline.%s: unknown name %q; known: %s", spec.Name, key, name,
+				strings.Join(slices.Sorted(maps.Keys(to)), ", "))
+		case !ok || n < 0 || n > maxPrice:
+			return fmt.Errorf("board %s: pipeline.%s.%s: %v: want a whole number from 0 to %d", spec.Name, key, name,
+				from[name], maxPrice)
+		}
+		*to[name] = int(n)
+	}
+	return nil
 }
 
-// For is the model of a core; the error says why there is none.
-func For(core string) (*Model, error) {
-	if i := slices.IndexFunc(models, func(m *Model) bool { return m.Core == core }); i >= 0 {
-		return models[i], nil
-	}
-	var known []string
-	for _, m := range models {
-		known = append(known, m.Core)
-	}
-	return nil, fmt.Errorf("there is no table of cycles for %s, only for %s", core, strings.Join(known, ", "))
-}
+// maxPrice bounds what a class of instructions takes.
+const maxPrice = 1000
 
 // alone: no instruction depends on the one before.
 func alone(_, _ *Insn) int { return 0 }
@@ -134,6 +155,10 @@ type Block struct {
 func (m *Model) Block(pc uint32, text []byte) *Block {
 	b := &Block{PC: pc, End: pc + uint32(len(text))}
 	var prev *Insn
+	var issue *issue
+	if m.units != nil {
+		issue = newIssue(m)
+	}
 	for len(text) >= 2 {
 		first, second := binary.LittleEndian.Uint16(text), uint16(0)
 		if len(text) >= 4 {
@@ -141,10 +166,15 @@ func (m *Model) Block(pc uint32, text []byte) *Block {
 		}
 		i := Decode(first, second)
 		text = text[min(i.Size, len(text)):]
-		b.sum.add(&i, m.cost(&i))
+		price := m.cost(&i)
+		if issue != nil {
+			issue.next(&i, price)
+			price = 0
+		}
+		b.sum.add(&i, price)
 		if prev == nil {
 			b.first = i
-		} else {
+		} else if issue == nil {
 			b.sum.Cycles += m.pair(prev, &i)
 		}
 		b.branch = i
@@ -153,12 +183,16 @@ func (m *Model) Block(pc uint32, text []byte) *Block {
 			prev = &b.last
 		}
 	}
+	if issue != nil {
+		b.sum.Cycles = issue.cycles()
+	}
 	return b
 }
 
 // Count is what was executed.
 type Count struct {
 	Instructions, Cycles int
+	Waits                int // of Cycles: waiting for code (Fetch)
 	Classes              [classes]int
 	Loaded, Stored       int // bytes, with all lanes of vectors active
 }
@@ -185,6 +219,7 @@ func (c *Count) add(i *Insn, cycles int) {
 func (c *Count) Add(x *Count) {
 	c.Instructions += x.Instructions
 	c.Cycles += x.Cycles
+	c.Waits += x.Waits
 	c.Loaded += x.Loaded
 	c.Stored += x.Stored
 	for k, n := range x.Classes {
@@ -206,12 +241,14 @@ func (c *Count) ByClass() map[string]int {
 // Counter adds up blocks in the order of their execution.
 type Counter struct {
 	Count
-	m    *Model
-	prev *Block
+	m     *Model
+	fetch *Fetch
+	prev  *Block
 }
 
-// Counter of a model, with nothing counted.
-func (m *Model) Counter() *Counter { return &Counter{m: m} }
+// Counter of a model, with nothing counted. Instructions come through fetch;
+// nil: memory never makes them wait.
+func (m *Model) Counter(fetch *Fetch) *Counter { return &Counter{m: m, fetch: fetch} }
 
 // Enter counts one execution of a block.
 func (c *Counter) Enter(b *Block) {
@@ -222,6 +259,10 @@ func (c *Counter) Enter(b *Block) {
 		c.Cycles += c.m.pair(&p.last, &b.first)
 	}
 	c.Count.Add(&b.sum)
+	if c.fetch != nil {
+		n := c.fetch.run(b)
+		c.Cycles, c.Waits = c.Cycles+n, c.Waits+n
+	}
 	c.prev = b
 }
 

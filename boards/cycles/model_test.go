@@ -3,7 +3,18 @@ package cycles
 import (
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/boards"
 )
+
+func board(t *testing.T, name string) *boards.Spec {
+	t.Helper()
+	s, err := boards.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // halfwords makes text of instructions.
 func halfwords(v ...uint16) []byte {
@@ -23,6 +34,8 @@ const (
 	bne     = 0xd1fc // bne two instructions back
 	push    = 0xb5f0 // push {r4-r7, lr}
 	pop     = 0xbdf0 // pop {r4-r7, pc}
+	smlad   = 0xfb20 // smlad r0, r0, r1, r0
+	smlad1  = 0x0001
 	bl0     = 0xf000
 	bl1     = 0xf800
 )
@@ -62,13 +75,21 @@ func TestHandCounted(t *testing.T) {
 		{"three products", "cortex-m55", join(vmlav, vmlav, vmlav), 1, 5},
 		{"a low-overhead loop", "cortex-m55", join(vldr, vmlav, []uint16{le, leTo}), 10, 20},
 		{"a loop whose ends meet in one pipe", "cortex-m55", join(vmlav, vldr, vmlav, []uint16{le, leTo}), 10, 30 + 9},
+		{"two independent instructions at once", "cortex-m7", []uint16{addsR1, nop, nop}, 1, 2},
+		{"a sum that waits for a sum", "cortex-m7", []uint16{addsR1, addsR1}, 1, 2},
+		{"two loads at once", "cortex-m7", []uint16{ldrR1R0, ldrR2R0}, 1, 1},
+		{"an address is wanted early", "cortex-m7", []uint16{ldrR1R0, ldrR3R1}, 1, 3},
+		{"a product a cycle", "cortex-m7", []uint16{smlad, smlad1, smlad, smlad1, smlad, smlad1}, 1, 3},
+		{"blocks start alone", "cortex-m7", []uint16{push, nop}, 1, 4},
+		{"vectors and scalars at once", "cortex-m85", join(vldr, []uint16{addsR1}, vmlav, []uint16{nop}), 1, 2},
+		{"two vector loads", "cortex-m85", join(vldr, vldr), 1, 3},
 		{"sixteen lanes gathered", "cortex-m55", gather, 1, 8},
 	} {
-		m, err := For(c.core)
+		m, err := For(board(t, c.core))
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, n := m.Block(0x100, halfwords(c.text...)), m.Counter()
+		b, n := m.Block(0x100, halfwords(c.text...)), m.Counter(nil)
 		for range c.turns {
 			n.Enter(b)
 		}
@@ -76,25 +97,75 @@ func TestHandCounted(t *testing.T) {
 			t.Errorf("%s on %s: %d cycles, counted by hand %d", c.name, c.core, n.Cycles, c.want)
 		}
 	}
-	if _, err := For("cortex-m7"); err == nil || !strings.Contains(err.Error(), "cortex-m4") {
+	spec := board(t, "cortex-m4")
+	spec.Pipeline = boards.Pipeline{}
+	if _, err := For(spec); err == nil || !strings.Contains(err.Error(), "cortex-m4") {
 		t.Errorf("a core without a table: %v", err)
 	}
 }
 
 // TestBytes: what loads and stores move.
 func TestBytes(t *testing.T) {
-	m, err := For("cortex-m55")
+	m, err := For(board(t, "cortex-m55"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// ldrb, strh, ldrd, push of 5, vldrw, vldrb.s16, vstrb.32
 	b := m.Block(0, halfwords(0x7801, 0x8001, 0xe9d2, 0x0100, push, 0xed91, 0x1f00, 0xed91, 0x0e80, 0xed81, 0x0f00))
-	n := m.Counter()
+	n := m.Counter(nil)
 	n.Enter(b)
 	if n.Loaded != 1+8+16+8 || n.Stored != 2+20+4 {
 		t.Errorf("%d bytes loaded, %d stored", n.Loaded, n.Stored)
 	}
 	if got := n.ByClass(); got["vec_load"] != 2 || got["load"] != 1 || got["alu"] != 0 || n.Instructions != 7 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestFetch: lines are waited for once, until others take their place.
+func TestFetch(t *testing.T) {
+	block := func(pc, bytes uint32) *Block { return &Block{PC: pc, End: pc + bytes} }
+	w := boards.Wait{States: 5, Line: 16, Cache: 64, Source: "test"}
+	f := NewFetch(w)
+	for i, c := range []struct {
+		pc, bytes uint32
+		want      int
+	}{{0, 32, 10}, {0, 32, 0}, {20, 4, 0}, {64, 32, 10}, {0, 16, 0}, {128, 16, 5}, {16, 16, 5}} {
+		if got := f.run(block(c.pc, c.bytes)); got != c.want {
+			t.Errorf("block %d: %d cycles, counted by hand %d", i, got, c.want)
+		}
+	}
+	w.Prefetch = true
+	if got := NewFetch(w).run(block(0, 64)); got != 5+3*1 {
+		t.Errorf("four lines in a row, prefetched: %d cycles", got)
+	}
+	if f := NewFetch(boards.Wait{}); f != nil {
+		t.Error("memory without wait states needs no Fetch")
+	}
+}
+
+// TestBoardsHaveTables: every shipped board for an Arm core has a valid table.
+func TestBoardsHaveTables(t *testing.T) {
+	for _, name := range boards.List() {
+		if s := board(t, name); s.Core != "host" {
+			if _, err := For(s); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		change func(p *boards.Pipeline)
+		want   string
+	}{
+		{func(p *boards.Pipeline) { p.Prices = map[string]any{"laod": int64(2)} }, "unknown name \"laod\"; known: alu, "},
+		{func(p *boards.Pipeline) { p.Taken = map[string]any{"jump": "two"} }, "taken.jump: two: want a whole number"},
+		{func(p *boards.Pipeline) { p.Units = map[string]any{"alu": int64(-1)} }, "units.alu: -1: want"},
+		{func(p *boards.Pipeline) { p.Stalls = "much" }, "stalls: \"much\"; known: , helium"},
+	} {
+		s := board(t, "cortex-m7")
+		c.change(&s.Pipeline)
+		if _, err := For(s); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
 	}
 }

@@ -12,28 +12,33 @@ func decode32(a, b uint16) Insn {
 		}
 		return pairs(a, b)
 	case a>>9 == 0x75: // 1110 101x: shifted register
-		return Insn{src: sources(rn) | bit(rm)}
+		return Insn{src: sources(rn) | bit(rm), out: sources(b >> 8 & 15)}
 	case a>>11 == 0x1e && b>>15 == 0: // immediates
-		return Insn{src: sources(rn)}
+		return Insn{src: sources(rn), out: sources(b >> 8 & 15)}
 	case a>>11 == 0x1e:
 		return control(a, b)
 	case a>>9 == 0x7c: // 1111 100x: one register
 		return single(a, b)
 	case a>>8 == 0xfa: // shifts, extensions, parallel addition
-		return Insn{src: sources(rn) | bit(rm)}
+		return Insn{src: sources(rn) | bit(rm), out: sources(b >> 8 & 15)}
 	case a>>7 == 0x1f6: // 1111 1011 0: 32-bit products
-		i := Insn{Class: Mul, src: bit(rn) | bit(rm)}
+		i := Insn{Class: Mul, src: bit(rn) | bit(rm), out: bit(b >> 8)}
 		if ra := b >> 12; ra != 15 {
 			i.src |= bit(ra)
+			i.acc = bit(ra)
 			if a>>4&7 == 0 {
 				i.Class = MulAdd
 			}
 		}
 		return i
 	case a>>7 == 0x1f7: // 64-bit products, division
-		i := Insn{Class: LongMul, src: bit(rn) | bit(rm)}
-		if op := a >> 4 & 7; op == 1 || op == 3 {
-			i.Class = Div
+		i := Insn{Class: LongMul, src: bit(rn) | bit(rm), out: bit(b>>8) | bit(b>>12)}
+		switch op := a >> 4 & 7; {
+		case op == 1 || op == 3:
+			i.Class, i.out = Div, bit(b>>8)
+		case op >= 4: // SMLAL, SMLSLD, UMLAL, UMAAL
+			i.src |= i.out
+			i.acc = i.out
 		}
 		return i
 	}

@@ -21,7 +21,7 @@ var flowArgs = []string{"-d", "in_asm,exec,nochain"}
 // many cycles of the core that takes. The error says why there is no estimate:
 // the core has no table, the board no QEMU machine, the log is not understood.
 func Cycles(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, at int) ([]cycles.Count, error) {
-	model, err := cycles.For(spec.Core)
+	model, err := cycles.For(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func Cycles(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, at 
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFlow(model, im)
+	f, err := newFlow(model, im, spec.Memory.Wait("code"))
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +67,7 @@ const (
 // nncc_trace to the next call; the counter's interrupt belongs to none.
 type flow struct {
 	model   *cycles.Model
+	fetch   *cycles.Fetch
 	text    []segment
 	harness []span
 	handler span
@@ -96,9 +97,10 @@ type executed struct {
 	known    bool
 }
 
-func newFlow(model *cycles.Model, im *Image) (*flow, error) {
-	f := &flow{model: model, harness: im.harness, sizes: map[string]uint32{}, blocks: map[[2]uint32]*cycles.Block{},
-		counter: model.Counter()}
+func newFlow(model *cycles.Model, im *Image, code boards.Wait) (*flow, error) {
+	fetch := cycles.NewFetch(code)
+	f := &flow{model: model, fetch: fetch, harness: im.harness, sizes: map[string]uint32{}, blocks: map[[2]uint32]*cycles.Block{},
+		counter: model.Counter(fetch)}
 	e, err := elf.Open(im.Traced)
 	if err != nil {
 		return nil, err
@@ -252,7 +254,7 @@ func (f *flow) commit() {
 		}
 		f.at, f.resume = inTrace, f.end
 	case f.at == inTrace && x.pc == f.resume:
-		f.at, f.counter = inModel, f.model.Counter()
+		f.at, f.counter = inModel, f.model.Counter(f.fetch)
 	case f.at == inModel && harness:
 		f.at = inHarness
 	}

@@ -28,7 +28,7 @@ func (o *options) cycles() error {
 		if err != nil {
 			return err
 		}
-		if _, err := cycles.For(spec.Core); err != nil {
+		if _, err := cycles.For(spec); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			continue
 		}

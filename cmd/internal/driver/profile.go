@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -18,6 +19,10 @@ type LayerCycles struct {
 	LoadedBytes int            `json:"loaded_bytes"` // by load instructions, with all lanes of vectors active
 	StoredBytes int            `json:"stored_bytes"`
 	Classes     map[string]int `json:"classes"` // executed instructions by kind
+	// Of the cycles: waiting for code, and for constants. Only where the board's
+	// file says how long reads take.
+	CodeWaits     int `json:"code_wait_cycles,omitempty"`
+	ConstantWaits int `json:"constant_wait_cycles,omitempty"`
 }
 
 // Profile is Verify with what every layer costs: sizes, MACs, bytes, and
@@ -39,16 +44,30 @@ func (o *Compiled) cycles(ctx context.Context, v *Verdict, im *run.Image, in []r
 		v.CyclesMissing = err.Error()
 		return
 	}
-	model, err := cycles.For(o.Board.Core)
+	model, err := cycles.For(o.Board)
 	if err != nil {
 		v.CyclesMissing = err.Error()
 		return
 	}
-	v.CyclesBasis = "estimated from executed instructions, memory without wait states: " + model.Basis
+	memory := o.Board.Memory
+	code, constants := memory.Wait("code"), memory.Wait("weights")
+	v.CyclesBasis = "estimated from executed instructions. " + model.Source
+	if code.States > 0 || constants.PerByte > 0 {
+		v.CyclesBasis += " Memory: " + code.Source
+	} else {
+		v.CyclesBasis += " Memory without wait states."
+	}
+	v.CyclesError = model.Error + max(float64(code.Error), float64(constants.Error))
+	v.CyclesErrorBasis = model.Basis
 	for i := range min(len(steps), len(v.Layers)) {
 		s := &steps[i]
-		v.Layers[i].LayerCycles = &LayerCycles{s.Cycles, s.Loaded, s.Stored, s.ByClass()}
-		v.Cycles += s.Cycles
+		waits := int(math.Round(float64(constants.PerByte) * float64(o.Report.Layers[i].WeightBytes)))
+		v.Layers[i].LayerCycles = &LayerCycles{Cycles: s.Cycles + waits, LoadedBytes: s.Loaded, StoredBytes: s.Stored,
+			Classes: s.ByClass(), CodeWaits: s.Waits, ConstantWaits: waits}
+		v.Cycles += s.Cycles + waits
+	}
+	if hz := o.Board.ClockHz; hz > 0 {
+		v.Milliseconds = float64(v.Cycles) / float64(hz) * 1e3
 	}
 }
 
@@ -138,7 +157,11 @@ func ProfileText(vs []*Verdict) string {
 			"constants %d bytes, %d mismatches\n",
 			v.Instructions, v.Outside, v.RAM["arena_bytes"], v.TextBytes, v.RODataBytes, v.Mismatches)
 		if timed {
-			fmt.Fprintf(&b, "about %d cycles (%s)\n", v.Cycles, v.CyclesBasis)
+			fmt.Fprintf(&b, "about %d cycles, give or take %.0f %%", v.Cycles, 100*v.CyclesError)
+			if v.Milliseconds > 0 {
+				fmt.Fprintf(&b, ", %.3g ms", v.Milliseconds)
+			}
+			fmt.Fprintf(&b, "\n  %s\n  error: %s\n", v.CyclesBasis, v.CyclesErrorBasis)
 		} else if v.CyclesMissing != "" {
 			fmt.Fprintf(&b, "no estimate of cycles: %s\n", v.CyclesMissing)
 		}

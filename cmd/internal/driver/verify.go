@@ -55,7 +55,12 @@ type Verdict struct {
 	Cycles        int    `json:"estimated_cycles,omitempty"`
 	CyclesBasis   string `json:"cycles_basis,omitempty"`
 	CyclesMissing string `json:"cycles_missing,omitempty"`
-	LibraryCycles int    `json:"cmsis_nn_estimated_cycles,omitempty"`
+	// CyclesError is how far the estimate may be off, relative, CyclesErrorBasis
+	// how that was found; Milliseconds are at the board's clock.
+	CyclesError      float64 `json:"cycles_error,omitempty"`
+	CyclesErrorBasis string  `json:"cycles_error_basis,omitempty"`
+	Milliseconds     float64 `json:"estimated_ms,omitempty"`
+	LibraryCycles    int     `json:"cmsis_nn_estimated_cycles,omitempty"`
 }
 
 // CaseVerdict is one inference.
