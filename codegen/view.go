@@ -315,11 +315,6 @@ func newRuntimeView(lib *runtimec.Library, files []runtimec.File) runtimeView {
 // headersFor are the public headers that the emitted steps include.
 func (v runtimeView) headersFor(e *emitter) []string {
 	want := map[string]bool{}
-	for f := range e.funcs {
-		if strings.HasPrefix(f, "arm_") {
-			want["arm_nnfunctions.h"] = true
-		}
-	}
 	for h := range e.headers {
 		want[h] = true
 	}

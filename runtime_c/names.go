@@ -90,6 +90,13 @@ func (x *Library) Names(files []File) string {
 	return b.String()
 }
 
+// CMSISHeader declares the functions of CMSIS-NN's interface. The include path
+// says whose it is: an installed library's, or that below nncc/cmsis_nn.
+const CMSISHeader = "arm_nnfunctions.h"
+
+// IsCMSIS reports a function of CMSIS-NN's interface.
+func IsCMSIS(function string) bool { return isCMSIS(Shipped().defines[function]) }
+
 func isCMSIS(file string) bool { return strings.HasPrefix(file, "cmsis_nn/") }
 
 var quotedName = regexp.MustCompile(`(?m)^([ \t]*#[ \t]*include[ \t]*")([^"]+)"`)

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/option"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // Core is what kernel choice needs to know about a processor.
@@ -142,6 +143,9 @@ func (k *Kernel) CheckLegality(n *Node) []Reason {
 func (p *Plan) Lower() *call.Lowered {
 	if p.low == nil {
 		p.low = p.Kernel.Lower(p.node)
+		if slices.ContainsFunc(p.low.Functions(), runtimec.IsCMSIS) {
+			p.low.Headers = append(p.low.Headers, runtimec.CMSISHeader)
+		}
 	}
 	return p.low
 }

@@ -16,7 +16,6 @@ import (
 // byText are the places that may look into a text, and why. What an error is
 // about is told by its type or code, whose kernel it is by its library.
 var byText = map[string]string{
-	"codegen/view.go":             "which header declares a function: names are all that C has",
 	"boards/tree.go":              "a YAML parser's message is shown without the parser's name",
 	"frontend/surgery/script.go":  "a YAML parser's message is shown without the parser's name",
 	"lower/fuse/pays.go":          "prices of functions by kind, until all are measured",
