@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/lower/cost"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -58,8 +59,8 @@ func (o *options) codeSizes() error {
 		}{{"", spec.Toolchain.Speed}, {"-size", spec.Toolchain.Size}} {
 			column := map[string]int{}
 			for _, f := range sources {
-				if strings.HasPrefix(f, "helium/") && isa != "mve" || strings.HasPrefix(f, "dsp/") && isa == "mve" {
-					continue // never called there
+				if !cost.Runs(f, isa) {
+					continue
 				}
 				if n, ok := known[isa+way.suffix][f]; ok && !wanted(f) {
 					column[f] = n
@@ -122,8 +123,12 @@ func (o *options) known() (map[string]map[string]int, error) {
 	return out, nil
 }
 
-// sources tells those whose size is measured: all, or those of -variant.
+// sources tells those whose size is measured whether it is known or not: all,
+// those of -variant, or with -code none.
 func (o *options) sources() func(path string) bool {
+	if o.code {
+		return func(string) bool { return false }
+	}
 	if o.variants == "" {
 		return func(string) bool { return true }
 	}

@@ -30,6 +30,7 @@ type options struct {
 	boards, makes, kinds, variants string
 	include, libs, out             string
 	only                           string
+	code                           bool
 	layers                         int
 }
 
@@ -43,6 +44,7 @@ func main() {
 		"measured, and only their sources")
 	flag.StringVar(&o.only, "only", "", "points (measured.csv), cycles or code, or fit: fitted.csv of what was "+
 		"measured before; all of them by default")
+	flag.BoolVar(&o.code, "code", false, "only bytes of sources that code.csv does not have, or that are no more")
 	flag.StringVar(&o.include, "cmsis-nn-include", "", "headers of the installed CMSIS-NN")
 	flag.StringVar(&o.libs, "cmsis-nn-lib", "", "its libraries, as BOARD=FILE,...; a board without one is measured "+
 		"with nncc's kernels only")
@@ -61,6 +63,9 @@ func (o *options) run() error {
 		if !slices.Contains(runtimec.Functions(), f) {
 			return fmt.Errorf("-variant %s: no function of the manifest runtime_c/kernels.csv has that name", f)
 		}
+	}
+	if o.code {
+		return o.codeSizes()
 	}
 	for _, step := range []struct {
 		name string

@@ -2,13 +2,16 @@ package cost
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 func measured(t *testing.T) []Point {
@@ -245,5 +248,40 @@ func TestRoundTrip(t *testing.T) {
 	}
 	if c := rounded(0.00123449); math.Abs(c-0.001234) > 1e-12 {
 		t.Errorf("rounded: %v", c)
+	}
+}
+
+// TestEverySourceHasBytes: code.csv has every source that runs on an instruction
+// set, for speed and for size, and none that is no more.
+func TestEverySourceHasBytes(t *testing.T) {
+	missing, stale := map[string]bool{}, map[string]bool{}
+	for _, isa := range []string{"mve", "dsp", "c", "v6m"} {
+		for _, size := range []bool{false, true} {
+			bytes := (&Target{ISA: isa, Size: size}).SourceBytes()
+			seen := map[string]bool{}
+			for _, f := range runtimec.All() {
+				if path.Ext(f.Path) != ".c" || !Runs(f.Path, isa) {
+					continue
+				}
+				seen[f.Path] = true
+				if _, ok := bytes[f.Path]; !ok {
+					missing[f.Path] = true
+				}
+			}
+			for f := range bytes {
+				if !seen[f] {
+					stale[f] = true
+				}
+			}
+		}
+	}
+	for _, m := range []struct {
+		what  string
+		files map[string]bool
+	}{{"has no bytes of", missing}, {"has bytes of what is no source", stale}} {
+		if len(m.files) > 0 {
+			t.Errorf("code.csv %s: %s; run go run ./cmd/nncccost -code", m.what,
+				strings.Join(slices.Sorted(maps.Keys(m.files)), ", "))
+		}
 	}
 }

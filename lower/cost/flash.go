@@ -34,6 +34,20 @@ var codeBytes = sync.OnceValue(func() map[string]map[string]int {
 	return out
 })
 
+// Runs reports a source of the runtime that some layer may call on an
+// instruction set.
+func Runs(source, isa string) bool {
+	switch {
+	case runtimec.Shipped().Accelerator(source):
+		return false
+	case strings.HasPrefix(source, "helium/"):
+		return isa == "mve"
+	case strings.HasPrefix(source, "dsp/"):
+		return isa != "mve"
+	}
+	return true
+}
+
 // SourceBytes are the bytes of every source of the runtime on the target.
 func (t *Target) SourceBytes() map[string]int {
 	if t.Size {
