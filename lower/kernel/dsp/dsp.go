@@ -36,12 +36,12 @@ func noHelium(code string) []kernel.Rule {
 	}}}
 }
 
-// thumb2 keeps rows to the cores with Thumb-2 and neither extension.
-func thumb2(code string) []kernel.Rule {
-	return []kernel.Rule{{Code: code, Doc: "a core with Thumb-2, without the DSP extension and Helium",
+// withoutDSP keeps rows to the cores that have neither extension.
+func withoutDSP(code string) []kernel.Rule {
+	return []kernel.Rule{{Code: code, Doc: "a core without the DSP extension and Helium",
 		Check: func(n *kernel.Node) string {
-			if n.Core.DSP || n.Core.MVE || n.Core.Armv6M {
-				return "the core has the DSP extension or Helium, or no Thumb-2"
+			if n.Core.DSP || n.Core.MVE {
+				return "the core has the DSP extension or Helium"
 			}
 			return ""
 		}}}

@@ -13,7 +13,7 @@ import (
 )
 
 // recurrentRows widen the inputs of a step once and multiply them by four units
-// of a gate at a time; without the DSP extension they are portable C, on Thumb-2.
+// of a gate at a time; without the DSP extension they are portable C.
 func recurrentRows() []*kernel.Kernel {
 	var rows []*kernel.Kernel
 	for _, k := range quantised.RecurrentKinds {
@@ -28,8 +28,8 @@ func recurrentRows() []*kernel.Kernel {
 				return r.Call(n, fn, Library, widest, w.input, w.hidden)
 			},
 		}, &kernel.Kernel{Name: plain, Library: Library, Doc: k.Doc(), Ops: []*ir.OpDef{k.Op},
-			Rules: join(thumb2(plainCode+"-00"), k.Rules(plainCode)),
-			Lower: func(n *kernel.Node) *call.Lowered { return k.Blocks(n, plain, Library) }})
+			Rules: join(withoutDSP(plainCode+"-00"), k.Rules(plainCode)),
+			Lower: func(n *kernel.Node) *call.Lowered { return quantised.CallRecurrent(n, plain, Library, 0) }})
 	}
 	return rows
 }

@@ -14,7 +14,9 @@ func recurrentRows() []*kernel.Kernel {
 		fn, code := "nncc_helium_"+k.Suffix(), "HELIUM-"+k.Code()
 		rows = append(rows, &kernel.Kernel{Name: fn, Library: Library, Doc: k.Doc(), Ops: []*ir.OpDef{k.Op},
 			Rules: join(onHelium(code+"-00"), k.Rules(code)),
-			Lower: func(n *kernel.Node) *call.Lowered { return k.Blocks(n, fn, Library) }})
+			Lower: func(n *kernel.Node) *call.Lowered {
+				return quantised.CallRecurrent(n, fn, Library, vector/k.Elem.Size())
+			}})
 	}
 	return rows
 }

@@ -140,17 +140,17 @@ func (k RecurrentKind) Rules(code string) []kernel.Rule {
 		}})
 }
 
-// blockBytes are the bytes of inputs in a block of packed weights.
-const blockBytes = 16
-
-// PackGates are gates as nncc_recurrent.h has them: four units at a time, inputs
-// in blocks.
-func (k RecurrentKind) PackGates(gates []Gate) *call.Blob {
+// packGates are gates as nncc_recurrent.h has them: four units at a time, their
+// weights for block inputs side by side; 0: for all of them.
+func packGates(gates []Gate, block int) *call.Blob {
 	var data []byte
-	block := blockBytes / k.Elem.Size()
 	for _, g := range gates {
 		units := len(g.Bias)
 		size := len(g.Weights) / units
+		block := block
+		if block == 0 {
+			block = size
+		}
 		for u := 0; u < units; u += 4 {
 			for i := u; i < u+4; i++ {
 				b := int32(0)
@@ -188,10 +188,11 @@ func scale(mult, shift int32) call.Nested {
 	return call.Nested{Fields: call.Ints("multiplier", int(mult), "shift", int(shift))}
 }
 
-// Blocks is the call of an own kernel that takes weights packed by PackGates.
-func (k RecurrentKind) Blocks(n *kernel.Node, fn, library string) *call.Lowered {
+// CallRecurrent is the call of an own kernel that takes weights four units at a
+// time, in blocks of so many inputs; 0: whole rows.
+func CallRecurrent(n *kernel.Node, fn, library string, block int) *call.Lowered {
 	r := Recurrents.Must(n)
-	return r.Call(n, fn, library, 0, k.PackGates(r.Input), k.PackGates(r.Hidden))
+	return r.Call(n, fn, library, 0, packGates(r.Input, block), packGates(r.Hidden, block))
 }
 
 // Call is the call of an own kernel of nncc_recurrent.h with packed weights;

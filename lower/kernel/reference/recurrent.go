@@ -14,7 +14,7 @@ func integerRecurrent() []*kernel.Kernel {
 		fn := "nncc_" + k.Suffix()
 		rows = append(rows, &kernel.Kernel{Name: fn, Library: "nncc", Doc: k.Doc(), Ops: []*ir.OpDef{k.Op},
 			Rules: k.Rules("NNCC-" + k.Code() + "-Q"), Layout: natural,
-			Lower: func(n *kernel.Node) *call.Lowered { return k.Blocks(n, fn, "nncc") }})
+			Lower: func(n *kernel.Node) *call.Lowered { return quantised.CallRecurrent(n, fn, "nncc", 0) }})
 	}
 	return rows
 }

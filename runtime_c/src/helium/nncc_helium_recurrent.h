@@ -9,6 +9,11 @@
 
 #if !NNCC_HELIUM_MVE
 #define NNCC_RECURRENT_PORTABLE
+#if NNCC_ELEM_MAX == 127
+#define NNCC_GATE_BLOCK 16
+#else
+#define NNCC_GATE_BLOCK 8
+#endif
 #endif
 
 #include "nncc_recurrent_plain.h"

@@ -29,8 +29,10 @@ static inline nncc_elem nncc_hidden(const nncc_recurrent_params *p, int32_t v)
 
 #ifdef NNCC_RECURRENT_PORTABLE
 
-/* Inputs of a block of weights: those of 16 bytes. */
-#define NNCC_GATE_BLOCK ((int32_t)(16 / sizeof(nncc_elem)))
+/* Inputs of a block of weights; 0: all of them. */
+#ifndef NNCC_GATE_BLOCK
+#define NNCC_GATE_BLOCK 0
+#endif
 
 static inline const void *nncc_prepared(const nncc_elem *x, int32_t n, void *room)
 {
@@ -40,6 +42,26 @@ static inline const void *nncc_prepared(const nncc_elem *x, int32_t n, void *roo
 }
 
 /* Some of the products of four units, whose weights lie step bytes apart. */
+#if defined(__thumb__) && !defined(__thumb2__)
+/* Eight registers hold two units. */
+static void nncc_gate_part(const nncc_elem *x, int32_t n, const int8_t *w, int32_t step, uint32_t acc[4])
+{
+    for (int32_t unit = 0; unit < 4; unit += 2) {
+        const int8_t *const w1 = w + step;
+        uint32_t a = acc[unit], b = acc[unit + 1];
+
+        for (int32_t k = 0; k < n; k++) {
+            const int32_t v = x[k];
+
+            a += (uint32_t)(v * w[k]);
+            b += (uint32_t)(v * w1[k]);
+        }
+        acc[unit] = a;
+        acc[unit + 1] = b;
+        w = w1 + step;
+    }
+}
+#else
 static inline void nncc_gate_part(const nncc_elem *x, int32_t n, const int8_t *w, int32_t step, uint32_t acc[4])
 {
     uint32_t a = acc[0], b = acc[1], c = acc[2], d = acc[3];
@@ -57,6 +79,7 @@ static inline void nncc_gate_part(const nncc_elem *x, int32_t n, const int8_t *w
     acc[2] = c;
     acc[3] = d;
 }
+#endif
 
 static inline const int8_t *nncc_gate(const nncc_gate_scale *s, const void *x, int32_t n, const int8_t *w,
                                       int32_t groups, int16_t *z, int32_t add)
@@ -68,11 +91,14 @@ static inline const int8_t *nncc_gate(const nncc_gate_scale *s, const void *x, i
 
         memcpy(acc, w, sizeof acc);
         w += sizeof acc;
-        for (k = n; k >= NNCC_GATE_BLOCK; k -= NNCC_GATE_BLOCK) {
+        k = n;
+#if NNCC_GATE_BLOCK > 0
+        for (; k > NNCC_GATE_BLOCK; k -= NNCC_GATE_BLOCK) {
             nncc_gate_part(from, NNCC_GATE_BLOCK, w, NNCC_GATE_BLOCK, acc);
             from += NNCC_GATE_BLOCK;
             w += 4 * NNCC_GATE_BLOCK;
         }
+#endif
         nncc_gate_part(from, k, w, k, acc);
         w += 4 * k;
         for (k = 0; k < 4; k++) {
