@@ -18,12 +18,18 @@ type recurrent struct {
 	args          []string
 }
 
-// Recurrent writes a QLSTM or QGRU on int8 or int16 with random quantisation, with
-// and without biases and given states, and one to three results.
+// Recurrent writes a QLSTM or QGRU on int8 or int16.
 func (b *Writer) Recurrent(steps, batch, inputs, units int) {
+	b.RecurrentOf(b.Chance(50), b.Chance(40), steps, batch, inputs, units)
+}
+
+// RecurrentOf writes a QGRU or QLSTM on int16 (wide) or int8 with random
+// quantisation, with and without biases and given states, and one to three
+// results.
+func (b *Writer) RecurrentOf(gru, wide bool, steps, batch, inputs, units int) {
 	b.n++
 	r := &recurrent{Writer: b, gates: 4, units: units, elem: "i8", op: "QLSTM"}
-	if b.Chance(50) {
+	if gru {
 		r.gates, r.op = 3, "QGRU"
 	}
 	power := -15
@@ -33,7 +39,7 @@ func (b *Writer) Recurrent(steps, batch, inputs, units int) {
 	r.state, r.states = fmt.Sprintf("q(%g:0)", math.Ldexp(1, power)), fmt.Sprintf("[%d,%d]", batch, units)
 	xs := float32(b.One(1, 4, 16, 64)) * 0.004 * float32(0.5+b.Float64()) // large scales shift the sums to the left
 	r.x, r.hidden = fmt.Sprintf("q(%g:%d)", xs, b.Zero()), fmt.Sprintf("q(0.0078125:%d)", b.One(0, 0, b.In(-30, 30)))
-	if b.Chance(40) {
+	if wide {
 		r.elem, r.x = "i16", fmt.Sprintf("q(%g:0)", xs/256)
 		r.hidden = fmt.Sprintf("q(%g:0)", 0.000030517578125*float64(b.One(1, 1, 2))*(0.25+b.Float64()))
 	}

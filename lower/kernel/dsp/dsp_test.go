@@ -84,7 +84,11 @@ func depthwise3x3(b *kerneltest.Writer) {
 
 func gemm(b *kerneltest.Writer) { b.Gemm(b.One(1, 1, 2, 3), b.In(1, 90), b.In(1, 23)) }
 
-func recurrent(b *kerneltest.Writer) { b.Recurrent(b.In(1, 5), b.In(1, 2), b.In(1, 70), b.In(1, 40)) }
+func recurrent(gru, wide bool) func(b *kerneltest.Writer) {
+	return func(b *kerneltest.Writer) {
+		b.RecurrentOf(gru, wide, b.In(1, 5), b.In(1, 2), b.In(1, 70), b.In(1, 40))
+	}
+}
 
 func add(b *kerneltest.Writer) { b.Add(1, 1, 33, b.In(32, 40)) }
 
@@ -129,8 +133,9 @@ var generators = []struct {
 	{"nncc_dsp_convolve_s8", conv}, {"nncc_dsp_convolve_s8", pointwise}, {"nncc_dsp_convolve_lut_s8", mapped},
 	{"nncc_dsp_convolve_add_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise},
 	{"nncc_dsp_depthwise_s8", depthwise3x3},
-	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent}, {"nncc_pairs_s8", pair},
-	{"nncc_channel_lines_s8", line},
+	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent(false, false)},
+	{"nncc_dsp_lstm_s16", recurrent(false, true)}, {"nncc_dsp_gru_s8", recurrent(true, false)},
+	{"nncc_dsp_gru_s16", recurrent(true, true)}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},
 	{"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")},
 	{"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax},

@@ -312,8 +312,12 @@ func residual(b *builder) {
 	}
 }
 
-func recurrent(b *builder) {
-	b.Written(func(w *kerneltest.Writer) { w.Recurrent(w.In(1, 5), w.In(1, 2), w.In(1, 70), w.In(1, 40)) })
+func recurrent(gru, wide bool) func(b *builder) {
+	return func(b *builder) {
+		b.Written(func(w *kerneltest.Writer) {
+			w.RecurrentOf(gru, wide, w.In(1, 5), w.In(1, 2), w.In(1, 70), w.In(1, 40))
+		})
+	}
 }
 
 func batch(b *builder) { b.Written(func(w *kerneltest.Writer) { w.BatchMatMul() }) }
@@ -367,7 +371,8 @@ var generators = []struct {
 	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},
 	{"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
 	{"nncc_helium_batch_matmul_s8", batch},
-	{"nncc_helium_lstm_s8", recurrent},
+	{"nncc_helium_lstm_s8", recurrent(false, false)}, {"nncc_helium_lstm_s16", recurrent(false, true)},
+	{"nncc_helium_gru_s8", recurrent(true, false)}, {"nncc_helium_gru_s16", recurrent(true, true)},
 	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
 }
 
