@@ -106,3 +106,65 @@ func TestOwnResizeS8(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnResizeLinearS8: both bilinear kernels give what Resize gives, for
+// factors that 256ths hold exactly and for others, with and without a change of
+// scale, and for what lies outside.
+func TestOwnResizeLinearS8(t *testing.T) {
+	d := ownDriver(t)
+	r := ownRand(61)
+	seen := map[bool]int{}
+	for range 300 {
+		in, out := randQP(r), randQP(r)
+		if r.IntN(2) == 0 {
+			out = in
+		}
+		if r.IntN(3) == 0 {
+			in.Zero = []int32{-128, 127}[r.IntN(2)]
+			out.Zero = in.Zero
+		}
+		p := ResizeParams{Batch: between(r, 1, 2), InH: between(r, 1, 9), InW: between(r, 1, 9),
+			Channels: between(r, 1, 19)}
+		to := func(n int32) int32 {
+			if r.IntN(2) == 0 {
+				return n << between(r, 0, 3)
+			}
+			return between(r, 1, 31)
+		}
+		h, _ := linearAxis(t, p.InH, to(p.InH))
+		w, _ := linearAxis(t, p.InW, to(p.InW))
+		if r.IntN(5) == 0 {
+			h.Index[0], w.Index[2*(len(w.Index)/2-1)] = -1, -1
+		}
+		p.SetAxes(h, w, in, out, 0.5)
+		l, ok := BuildResizeLinear(&p, h, w)
+		if !ok {
+			if out.Scale > in.Scale/16 { // results beyond int8 hundreds of times over need not have constants
+				t.Errorf("no constants for %+v", p)
+			}
+			continue
+		}
+		seen[l.Wide]++
+		x := randS8(r, p.Batch*p.InH*p.InW*p.Channels)
+		if r.IntN(3) == 0 {
+			for i := range x {
+				x[i] = []int8{-128, 127}[r.IntN(2)]
+			}
+		}
+		n := p.Batch * p.OutH * p.OutW * p.Channels
+		y, want := make([]int8, n), make([]int8, n)
+		must(t, Resize(&p, x, h, w, want))
+		q := struct {
+			Batch, InH, InW, Channels, OutH, OutW, Scale, Mult, Add, Shift, OutZero, Outside int32
+		}{p.Batch, p.InH, p.InW, p.Channels, p.OutH, p.OutW, l.Scale, l.Mult, l.Add, l.Shift, p.OutZero, p.Outside}
+		name, scratch := "nncc_resize_linear_s8", make([]int32, (p.Channels+3)/4*2*p.InW)
+		if l.Wide {
+			name, scratch = "nncc_resize_linear_wide_s8", make([]int32, p.Channels*p.InW)
+		}
+		d.call(t, name, q, x, l.Rows, l.Cols, scratch, y)
+		same(t, name, p, y, want)
+	}
+	if seen[false] < 50 || seen[true] < 50 {
+		t.Errorf("%d exact and %d other layers, want 50 of each", seen[false], seen[true])
+	}
+}

@@ -185,6 +185,51 @@ var resizeS8Row = &kernel.Kernel{
 	},
 }
 
+// resizeLinear is a Resize with the constants of the bilinear kernels.
+type resizeLinear struct {
+	resizeS8
+	*qref.ResizeLinear
+}
+
+var resizesLinear = kernel.NewFact(func(n *kernel.Node) (resizeLinear, string) {
+	s, why := resizes8.Of(n)
+	if why != "" {
+		return resizeLinear{}, kernel.Unread
+	}
+	l, ok := qref.BuildResizeLinear(s.params, s.h, s.w)
+	if !ok {
+		return resizeLinear{}, "an axis has more than two weights an output, or one multiplication does not round as " +
+			"the definition does"
+	}
+	return resizeLinear{s, l}, ""
+})
+
+// resizeLinearS8Row is interpolation between two rows and two columns.
+var resizeLinearS8Row = &kernel.Kernel{
+	Name: "nncc_resize_linear_s8", Library: "nncc", Doc: "int8 bilinear resize of 1-D and 2-D maps",
+	Ops: []*ir.OpDef{op.Resize},
+	Rules: rules("NNCC-RESIZE-LINEAR-S8", int8Ends, nonEmpty, spatialResize, cond{"weights have an integer form",
+		resizes8.Why}, cond{"two weights an axis, exact in one multiplication", resizesLinear.Why}),
+	Layout: kernel.SpatialLayout,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		r := resizesLinear.Must(n)
+		p, fn := r.params, "nncc_resize_linear_s8"
+		scratch := int((p.Channels+3)&^3*p.InW) * 2
+		if r.Wide {
+			fn, scratch = "nncc_resize_linear_wide_s8", int(p.Channels*p.InW)*4
+		}
+		l := start(n.Node, fn)
+		l.low.Unused = unusedTail(n.Node)
+		f := ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
+			int(p.OutH), "out_w", int(p.OutW), "scale", int(r.Scale), "mult", int(r.Mult), "add", int(r.Add), "shift",
+			int(r.Shift), "out_zero", int(p.OutZero), "outside", int(p.Outside))
+		table := func(v []int16) call.Arg { return blob("weights", tensor.Of([]int{len(v)}, v)) }
+		l.call(fn, params("nncc_resize_linear_s8_params", f...), l.in(0), table(r.Rows), table(r.Cols),
+			bytesOf(l.scratch(tensor.I32, (scratch+3)/4)), l.out(0))
+		return l.low
+	},
+}
+
 // normRule is the rule that a normalisation has its fixed-point form.
 func normRule[P any](of func(n *ir.Node) (P, *qref.Norm, bool)) cond {
 	return cond{"constant scale and bias, groups of at most 2^22 elements", func(n *kernel.Node) string {
@@ -318,6 +363,6 @@ func axisS8Kernels() []*kernel.Kernel {
 			op.ArgMax, signedBytes),
 		argRow("nncc_argmin_s8", "nncc_arg_s8_params", "NNCC-ARGMIN-S8", "position of the minimum of int8 values",
 			op.ArgMin, signedBytes),
-		softmaxS8Row, resizeS8Row, layerNormS8Row, groupNormS8Row,
+		softmaxS8Row, resizeLinearS8Row, resizeS8Row, layerNormS8Row, groupNormS8Row,
 	}
 }

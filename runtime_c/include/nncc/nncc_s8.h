@@ -318,6 +318,30 @@ typedef struct
 /* x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]; tables as for nncc_resize_f32. */
 /* KERNELS(nncc_resize_s8) */
 
+/*
+ * The same results for two taps an axis and constants that nncc has proven (ir/qref BuildResizeLinear): every output
+ * row blends two input rows, then pairs of pixels of the blend. Tables have {first, second index, first, second weight}
+ * an output, a negative first index for what lies outside; row weights are multiplied by `scale`.
+ *
+ * nncc_resize_linear_s8: weights are not negative and their sum times scale is 256: acc has 8 bits behind the point and
+ * fits 16 bits. Ties go up from out_zero on and down below it. mult, add and shift are not looked at.
+ * nncc_resize_linear_wide_s8: clamp((add + floor(acc * mult / 2^32)) >> shift).
+ *
+ * scratch, 4-byte aligned: in_w * channels values of 32 bits; nncc_resize_linear_s8: of 16 bits, channels rounded up to
+ * a multiple of 4. Instructions an output by 2 in both directions, 16 channels: Helium 3, DSP 8; wide 5 and 12.
+ */
+typedef struct
+{
+    int32_t batch, in_h, in_w, channels;
+    int32_t out_h, out_w;
+    int32_t scale;
+    int32_t mult, add, shift;
+    int32_t out_zero;
+    int32_t outside;
+} nncc_resize_linear_s8_params;
+
+/* KERNELS(resize_linear_s8) */
+
 /* ---- one axis of [outer, axis, inner] -------------------------------------------------------- */
 
 /*

@@ -1,0 +1,130 @@
+package qref
+
+import "math"
+
+// ResizeLinear are the constants of nncc_resize_linear_s8 and, where Wide says
+// so, of nncc_resize_linear_wide_s8, with the tables of rows and columns: first
+// and second index, first and second weight of every output.
+type ResizeLinear struct {
+	Wide             bool
+	Scale            int32
+	Mult, Add, Shift int32
+	Rows, Cols       []int16
+}
+
+// linearPoint is the binary point of the sums of nncc_resize_linear_s8.
+const linearPoint = 256
+
+// BuildResizeLinear finds constants for a resize of at most two taps an axis
+// that give what Resize gives, for all sums that there can be; false where
+// there are none.
+func BuildResizeLinear(p *ResizeParams, h, w *ResizeAxis) (*ResizeLinear, bool) {
+	rows, ok := h.pairs()
+	cols, both := w.pairs()
+	if !ok || !both || p.InH > math.MaxInt16 || p.InW > math.MaxInt16 {
+		return nil, false
+	}
+	r := &ResizeLinear{Rows: rows, Cols: cols}
+	if p.Rescale == 0 && p.InZero == p.OutZero && linearPoint%p.Den == 0 {
+		r.Scale = linearPoint / p.Den
+		return r, true
+	}
+	r.Wide, r.Scale = true, 1
+	for int64(2*r.Scale)*int64(p.Den)<<7 <= math.MaxInt32 {
+		r.Scale *= 2
+	}
+	return r, r.scaled(p)
+}
+
+// pairs is the table of an axis with two taps an output; false where an output
+// has more taps, or weights that are negative or of different sums.
+func (a *ResizeAxis) pairs() ([]int16, bool) {
+	if a.Taps > 2 {
+		return nil, false
+	}
+	taps := int(a.Taps)
+	var out []int16
+	for at := 0; at < len(a.Index); at += taps {
+		i, w := a.Index[at:][:taps], a.Weight[at:][:taps]
+		first, last := int16(max(i[0], -1)), int16(max(i[taps-1], -1))
+		second := int32(0)
+		if taps > 1 {
+			second = int32(w[1])
+		}
+		if w[0] < 0 || second < 0 || int32(w[0])+second != a.Den || i[0] > math.MaxInt16 || i[taps-1] > math.MaxInt16 {
+			return nil, false
+		}
+		out = append(out, first, last, w[0], int16(second))
+	}
+	return out, true
+}
+
+// scaled finds the multiplication that rounds as the definition does.
+func (r *ResizeLinear) scaled(p *ResizeParams) bool {
+	ratio := 1 / float64(p.Den)
+	zero := float64(p.OutZero) - float64(p.InZero)
+	if p.Rescale != 0 {
+		ratio = p.InScale / (float64(p.Den) * p.OutScale)
+		zero = float64(p.OutZero) - float64(p.InZero)*p.InScale/p.OutScale
+	}
+	mant, exp := math.Frexp(ratio / float64(r.Scale)) // ratio = mult / 2^(31-exp)
+	r.Shift = int32(-exp - 1)
+	if r.Shift < 1 || r.Shift > 31 || math.Abs(math.Ldexp(zero+0.5, int(r.Shift))) > 1<<30 {
+		return false
+	}
+	want := p.thresholds(func(acc int32) int32 { return int32(p.result(acc)) })
+	for _, m := range []float64{math.Ceil(math.Ldexp(mant, 31)), math.Floor(math.Ldexp(mant, 31))} {
+		for d := range int32(6) {
+			r.Mult, r.Add = int32(min(m+float64(d/3), math.MaxInt32)), int32(math.Floor(math.Ldexp(zero+0.5,
+				int(r.Shift))))+d%3
+			if r.fits(p) && p.thresholds(r.result) == want {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// result is the definition for the weighted sum of the inputs themselves.
+func (p *ResizeParams) result(sum int32) int8 {
+	v := sum - p.InZero*p.Den
+	if p.Rescale != 0 {
+		return meanScaledS8(v, p.InScale, p.Den, p.OutScale, p.OutZero, math.MinInt8, math.MaxInt8)
+	}
+	return meanS8(v, p.Den, p.OutZero, math.MinInt8, math.MaxInt8)
+}
+
+// high is the kernel's sum before the shift.
+func (r *ResizeLinear) high(sum int32) int64 {
+	return int64(r.Add) + int64(sum)*int64(r.Scale)*int64(r.Mult)>>32
+}
+
+func (r *ResizeLinear) result(sum int32) int32 {
+	return int32(min(max(r.high(sum)>>r.Shift, math.MinInt8), math.MaxInt8))
+}
+
+// fits: no sum leaves 32 bits.
+func (r *ResizeLinear) fits(p *ResizeParams) bool {
+	lo, hi := r.high(math.MinInt8*p.Den), r.high(math.MaxInt8*p.Den)
+	return lo >= math.MinInt32 && hi <= math.MaxInt32
+}
+
+// thresholds are the least sums with each result above -128; results only grow
+// with sums.
+func (p *ResizeParams) thresholds(result func(sum int32) int32) (t [255]int32) {
+	lo, hi := math.MinInt8*p.Den, math.MaxInt8*p.Den+1
+	from := lo
+	for i := range t {
+		want := int32(i) + math.MinInt8 + 1
+		a, b := from, hi
+		for a < b {
+			if mid := a + (b-a)/2; result(mid) >= want {
+				b = mid
+			} else {
+				a = mid + 1
+			}
+		}
+		t[i], from = a, a
+	}
+	return t
+}
