@@ -8,12 +8,16 @@ import "math"
 type ResizeLinear struct {
 	Wide             bool
 	Scale            int32
+	Bias             int32 // of a blended value
 	Mult, Add, Shift int32
 	Rows, Cols       []int16
 }
 
 // linearPoint is the binary point of the sums of nncc_resize_linear_s8.
 const linearPoint = 256
+
+// maxLinearShift leaves room for the zero point above it.
+const maxLinearShift = 22
 
 // BuildResizeLinear finds constants for a resize of at most two taps an axis
 // that give what Resize gives, for all sums that there can be; false where
@@ -30,9 +34,10 @@ func BuildResizeLinear(p *ResizeParams, h, w *ResizeAxis) (*ResizeLinear, bool) 
 		return r, true
 	}
 	r.Wide, r.Scale = true, 1
-	for int64(2*r.Scale)*int64(p.Den)<<7 <= math.MaxInt32 {
+	for int64(2*r.Scale)*int64(p.Den)<<8 <= math.MaxInt32 {
 		r.Scale *= 2
 	}
+	r.Bias = -p.InZero * h.Den * r.Scale
 	return r, r.scaled(p)
 }
 
@@ -62,32 +67,29 @@ func (a *ResizeAxis) pairs() ([]int16, bool) {
 // scaled finds the multiplication that rounds as the definition does.
 func (r *ResizeLinear) scaled(p *ResizeParams) bool {
 	ratio := 1 / float64(p.Den)
-	zero := float64(p.OutZero) - float64(p.InZero)
 	if p.Rescale != 0 {
 		ratio = p.InScale / (float64(p.Den) * p.OutScale)
-		zero = float64(p.OutZero) - float64(p.InZero)*p.InScale/p.OutScale
 	}
-	mant, exp := math.Frexp(ratio / float64(r.Scale)) // ratio = mult / 2^(31-exp)
-	r.Shift = int32(-exp - 1)
-	if r.Shift < 1 || r.Shift > 31 || math.Abs(math.Ldexp(zero+0.5, int(r.Shift))) > 1<<30 {
+	ratio /= float64(r.Scale)
+	_, exp := math.Frexp(ratio)
+	r.Shift = min(int32(-exp-1), maxLinearShift) // a multiplier of 31 bits, or fewer where zero points leave no room
+	if r.Shift < 1 {
 		return false
 	}
 	want := p.thresholds(func(acc int32) int32 { return int32(p.result(acc)) })
-	for _, m := range []float64{math.Ceil(math.Ldexp(mant, 31)), math.Floor(math.Ldexp(mant, 31))} {
-		for d := range int32(6) {
-			r.Mult, r.Add = int32(min(m+float64(d/3), math.MaxInt32)), int32(math.Floor(math.Ldexp(zero+0.5,
-				int(r.Shift))))+d%3
-			if r.fits(p) && p.thresholds(r.result) == want {
-				return true
-			}
+	add := int32(math.Floor(math.Ldexp(float64(p.OutZero)+0.5, int(r.Shift))))
+	for try := range int32(12) { // ties go away from zero with a slope that is a little steeper
+		r.Mult, r.Add = int32(min(math.Floor(math.Ldexp(ratio, int(32+r.Shift)))+float64(try/3), math.MaxInt32)), add-try%3
+		if r.fits(p) && p.thresholds(r.result) == want {
+			return true
 		}
 	}
 	return false
 }
 
-// result is the definition for the weighted sum of the inputs themselves.
-func (p *ResizeParams) result(sum int32) int8 {
-	v := sum - p.InZero*p.Den
+// result is the definition for the weighted sum of inputs without their zero
+// point.
+func (p *ResizeParams) result(v int32) int8 {
 	if p.Rescale != 0 {
 		return meanScaledS8(v, p.InScale, p.Den, p.OutScale, p.OutZero, math.MinInt8, math.MaxInt8)
 	}
@@ -105,14 +107,14 @@ func (r *ResizeLinear) result(sum int32) int32 {
 
 // fits: no sum leaves 32 bits.
 func (r *ResizeLinear) fits(p *ResizeParams) bool {
-	lo, hi := r.high(math.MinInt8*p.Den), r.high(math.MaxInt8*p.Den)
+	lo, hi := r.high((math.MinInt8-p.InZero)*p.Den), r.high((math.MaxInt8-p.InZero)*p.Den)
 	return lo >= math.MinInt32 && hi <= math.MaxInt32
 }
 
 // thresholds are the least sums with each result above -128; results only grow
 // with sums.
 func (p *ResizeParams) thresholds(result func(sum int32) int32) (t [255]int32) {
-	lo, hi := math.MinInt8*p.Den, math.MaxInt8*p.Den+1
+	lo, hi := (math.MinInt8-p.InZero)*p.Den, (math.MaxInt8-p.InZero)*p.Den+1
 	from := lo
 	for i := range t {
 		want := int32(i) + math.MinInt8 + 1

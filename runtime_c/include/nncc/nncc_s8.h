@@ -324,8 +324,9 @@ typedef struct
  * an output, a negative first index for what lies outside; row weights are multiplied by `scale`.
  *
  * nncc_resize_linear_s8: weights are not negative and their sum times scale is 256: acc has 8 bits behind the point and
- * fits 16 bits. Ties go up from out_zero on and down below it. mult, add and shift are not looked at.
- * nncc_resize_linear_wide_s8: clamp((add + floor(acc * mult / 2^32)) >> shift).
+ * fits 16 bits. Ties go up from out_zero on and down below it. bias, mult, add and shift are not looked at.
+ * nncc_resize_linear_wide_s8: clamp((add + floor(acc * mult / 2^32)) >> shift), where bias takes the input's zero point
+ * off blended values.
  *
  * scratch, 4-byte aligned: in_w * channels values of 32 bits; nncc_resize_linear_s8: of 16 bits, channels rounded up to
  * a multiple of 4. Instructions an output by 2 in both directions, 16 channels: Helium 3, DSP 8; wide 5 and 12.
@@ -335,6 +336,7 @@ typedef struct
     int32_t batch, in_h, in_w, channels;
     int32_t out_h, out_w;
     int32_t scale;
+    int32_t bias;
     int32_t mult, add, shift;
     int32_t out_zero;
     int32_t outside;

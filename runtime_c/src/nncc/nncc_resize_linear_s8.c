@@ -30,7 +30,7 @@ static inline int32_t nncc_resize_exact_padded(int32_t channels)
 }
 
 static inline void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p, const int8_t *a, const int8_t *b,
-                                     int32_t wa, int32_t wb, nncc_resize_exact_value *row)
+                                           int32_t wa, int32_t wb, nncc_resize_exact_value *row)
 {
     __asm volatile("wlstp.16 lr, %[n], 2f\n"
                    "1:\n\t"
@@ -46,8 +46,9 @@ static inline void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p
                    : "lr", "q0", "q1", "cc", "memory");
 }
 
-static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, const nncc_resize_exact_value *a, const nncc_resize_exact_value *b, int32_t wa,
-                                     int32_t wb, int8_t *y, int32_t n)
+static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, const nncc_resize_exact_value *a,
+                                           const nncc_resize_exact_value *b, int32_t wa, int32_t wb, int8_t *y,
+                                           int32_t n)
 {
     __asm volatile("vdup.16 q2, %[wa]\n\t"
                    "mov %[wa], #127\n\t"
@@ -158,7 +159,7 @@ static inline uint32_t nncc_resize_half(uint32_t sum, const nncc_resize_exact_ro
 }
 
 static inline void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p, const int8_t *a, const int8_t *b,
-                                     int32_t wa, int32_t wb, nncc_resize_exact_value *row)
+                                           int32_t wa, int32_t wb, nncc_resize_exact_value *row)
 {
     const uint32_t ua = (uint32_t)wa, ub = (uint32_t)wb;
     /* Whole words follow each other over all pixels. */
@@ -179,8 +180,9 @@ static inline void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p
     }
 }
 
-static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, const nncc_resize_exact_value *a, const nncc_resize_exact_value *b, int32_t wa,
-                                     int32_t wb, int8_t *y, int32_t n)
+static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, const nncc_resize_exact_value *a,
+                                           const nncc_resize_exact_value *b, int32_t wa, int32_t wb, int8_t *y,
+                                           int32_t n)
 {
     const uint32_t ua = (uint32_t)wa, ub = (uint32_t)wb;
 

@@ -18,24 +18,25 @@ static inline int32_t nncc_resize_wide_padded(int32_t channels)
 #if NNCC_PAIR_MVE
 
 static inline void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p, const int8_t *a, const int8_t *b,
-                                     int32_t wa, int32_t wb, nncc_resize_wide_value *row)
+                                          int32_t wa, int32_t wb, nncc_resize_wide_value *row)
 {
-    __asm volatile("wlstp.32 lr, %[n], 2f\n"
+    __asm volatile("vdup.32 q2, %[wa]\n\t"
+                   "wlstp.32 lr, %[n], 2f\n"
                    "1:\n\t"
                    "vldrb.s32 q0, [%[a]], #4\n\t"
                    "vldrb.s32 q1, [%[b]], #4\n\t"
-                   "vmul.i32 q0, q0, %[wa]\n\t"
+                   "vmlas.s32 q0, q2, %[bias]\n\t"
                    "vmla.s32 q0, q1, %[wb]\n\t"
                    "vstrw.32 q0, [%[row]], #16\n\t"
                    "letp lr, 1b\n"
                    "2:\n\t"
                    : [a] "+l"(a), [b] "+l"(b), [row] "+l"(row)
-                   : [n] "r"(p->in_w * p->channels), [wa] "r"(wa), [wb] "r"(wb)
-                   : "lr", "q0", "q1", "cc", "memory");
+                   : [n] "r"(p->in_w * p->channels), [wa] "r"(wa), [wb] "r"(wb), [bias] "r"(p->bias)
+                   : "lr", "q0", "q1", "q2", "cc", "memory");
 }
 
-static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const nncc_resize_wide_value *a, const nncc_resize_wide_value *b, int32_t wa,
-                                     int32_t wb, int8_t *y, int32_t n)
+static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const nncc_resize_wide_value *a,
+                                          const nncc_resize_wide_value *b, int32_t wa, int32_t wb, int8_t *y, int32_t n)
 {
     const int32_t *const constants = &r->mult;
 
@@ -58,8 +59,7 @@ static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const
                    "letp lr, 1b\n"
                    "2:\n\t"
                    : [a] "+r"(a), [b] "+r"(b), [y] "+l"(y)
-                   : [n] "r"(n), [wa] "r"(wa), [wb] "r"(wb), [shift] "r"(-r->shift),
-                     [constants] "r"(constants)
+                   : [n] "r"(n), [wa] "r"(wa), [wb] "r"(wb), [shift] "r"(-r->shift), [constants] "r"(constants)
                    : "lr", "q0", "q1", "q2", "q3", "cc", "memory");
 }
 
@@ -79,15 +79,17 @@ static inline int32_t nncc_resize_high(int32_t v, int32_t m, int32_t add)
 }
 
 static inline void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p, const int8_t *a, const int8_t *b,
-                                     int32_t wa, int32_t wb, nncc_resize_wide_value *row)
+                                          int32_t wa, int32_t wb, nncc_resize_wide_value *row)
 {
+    const int32_t bias = p->bias;
+
     for (int32_t n = p->in_w * p->channels; n > 0; n--) {
-        *row++ = *a++ * wa + *b++ * wb;
+        *row++ = *a++ * wa + bias + *b++ * wb;
     }
 }
 
-static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const nncc_resize_wide_value *a, const nncc_resize_wide_value *b, int32_t wa,
-                                     int32_t wb, int8_t *y, int32_t n)
+static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const nncc_resize_wide_value *a,
+                                          const nncc_resize_wide_value *b, int32_t wa, int32_t wb, int8_t *y, int32_t n)
 {
     const int32_t mult = r->mult, add = r->add, shift = r->shift;
 
