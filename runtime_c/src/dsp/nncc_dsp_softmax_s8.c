@@ -161,12 +161,9 @@ void nncc_dsp_softmax_s8(const nncc_dsp_softmax_params *p, const int8_t *x, cons
 {
     for (int32_t r = 0; r < p->rows; r++) {
         const uint32_t sum = nncc_softmax_sum(x, p->size, table + 255 - nncc_softmax_top(x, p->size), scratch);
-        int32_t room = 0;
+        const int32_t room = nncc_leading_zeros(sum);
         int32_t shift;
 
-        while ((sum << room & 0x80000000u) == 0u) {
-            room++;
-        }
         shift = NNCC_SOFTMAX_SUM_BITS + 23 - room;
         if (shift < 32) {
             nncc_softmax_shares(scratch, p->size, nncc_reciprocal(sum << room), shift, y);

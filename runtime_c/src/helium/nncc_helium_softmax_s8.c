@@ -95,11 +95,8 @@ void nncc_helium_softmax_s8(const nncc_helium_softmax_params *p, const int8_t *x
 
     for (r = 0; r < p->rows; r++) {
         const uint32_t sum = (uint32_t)nncc_softmax_terms(x, p->size, table, scratch);
-        int32_t room = 0;
+        const int32_t room = nncc_leading_zeros(sum);
 
-        while ((sum << room & 0x80000000u) == 0u) {
-            room++;
-        }
         nncc_softmax_shares(scratch, p->size, nncc_reciprocal(sum << room), NNCC_SOFTMAX_SUM_BITS + 23 - room, y);
         x += p->size;
         y += p->size;
