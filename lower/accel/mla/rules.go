@@ -142,7 +142,7 @@ var missing = map[string]string{
 	"Gemm":               "it runs as a convolution",
 	"Einsum":             "batched products run as MatMul",
 	"LRN":                "it has no int8 form",
-	"RMSNormalization":   "it has no int8 form",
+	"RMSNormalization":   "segment files have no operation for it",
 	"GridSample":         "it has no int8 form",
 	"CumSum":             "it is not accelerated",
 	"ReduceMin":          "it is not accelerated",
