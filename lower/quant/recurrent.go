@@ -54,16 +54,25 @@ func WhyRecurrentInFloat(n *ir.Node) string {
 	case g.Seq < 1 || g.Batch < 1 || g.Input < 1:
 		return "it is empty"
 	}
+	if why := otherActivations(g, acts); why != "" {
+		return why
+	}
+	for i := 1; i <= 3; i++ {
+		if v := n.Input(i); v != nil && v.Const == nil && (v.Def == nil || v.Def.Op != op.DequantizeLinear) {
+			return fmt.Sprintf("its operand %s is computed at run time", v)
+		}
+	}
+	return ""
+}
+
+// otherActivations says which activation is none of those that the integer form
+// has; "" where all are.
+func otherActivations(g *op.RNNGeom, acts []string) string {
 	for d := range g.Dirs() {
 		for k, want := range acts {
 			if has := g.ActName(d, k); has != want {
 				return fmt.Sprintf("its activation %d is %s, not %s", k, has, want)
 			}
-		}
-	}
-	for i := 1; i <= 3; i++ {
-		if v := n.Input(i); v != nil && v.Const == nil && (v.Def == nil || v.Def.Op != op.DequantizeLinear) {
-			return fmt.Sprintf("its operand %s is computed at run time", v)
 		}
 	}
 	return ""

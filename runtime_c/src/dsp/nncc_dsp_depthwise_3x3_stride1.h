@@ -34,6 +34,7 @@
  * Frame: 0 step, 4 down, 8 start m c d, 24 end of x, 28 x and y while they make room, 36 x, 40 y, 44 w, 48 x behind the
  * last channel, 52 bytes of whole pairs of columns, 56 an odd last column.
  */
+/* clang-format off */
 #define NNCC_ROWS3(P, Q) \
     ".syntax unified\n" \
     "push {r4-r11, lr}\n sub sp, #60\n" \
@@ -41,34 +42,40 @@
     "lsrs r5, r4, #1\n lsl r5, r5, #6\n and r6, r4, #1\n strd r5, r6, [sp, #52]\n" \
     "strd r1, r3, [sp, #36]\n" \
     "1:\n" \
-    "ldr r10, [sp, #44]\n ldm r10!, {r4-r9}\n" NNCC_WORDS "str r10, [sp, #44]\n" \
+    "ldr r10, [sp, #44]\n ldm r10!, {r4-r9}\n" \
+    NNCC_WORDS \
+    "str r10, [sp, #44]\n" \
     "ldrd r0, r1, [sp, #36]\n ldr r2, [sp, #52]\n add r2, r0, r2\n str r2, [sp, #24]\n" \
     "2:\n" \
-    "ldr lr, [sp, #8]\n ldrd " P ", " Q \
-    ", [r0], #32\n" NNCC_COLUMN("r10", "lr", "r11", "lr", "r4", "r5") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE( \
-        "r10", "r11", "r6", "r7") NNCC_COLUMN("r12", "lr", "lr", "lr", "r4", \
-                                              "r5") "ldrd " P ", " Q ", [r0]\n" NNCC_MORE("r10", "r11", "r8", "r9") \
-        NNCC_MORE("r12", "lr", "r6", "r7") "ldrd " P ", " Q ", [r0, #32]\n" NNCC_MORE("r12", "lr", "r8", "r9") \
-            NNCC_SCALE(NNCC_TWO("r10", "r11") NNCC_TWO( \
-                "r12", "lr")) "ldrd r2, r3, [sp]\n" \
-                              "strb r11, [r1, r3]\n strb r10, [r1]\n add r1, r1, r2\n" \
-                              "strb lr, [r1, r3]\n strb r12, [r1]\n add r1, r1, r2\n" \
-                              "ldr r2, [sp, #24]\n cmp r0, r2\n bne 2b\n" \
-                              "ldr r2, [sp, #56]\n cmp r2, #0\n beq 4f\n" \
-                              "ldr lr, [sp, #8]\n ldrd " P ", " Q ", [r0]\n" NNCC_COLUMN( \
-                                  "r10", "lr", "r11", "lr", "r4", \
-                                  "r5") "ldrd " P ", " Q \
-                                        ", [r0, #32]\n" NNCC_MORE( \
-                                            "r10", "r11", "r6", \
-                                            "r7") "ldrd " P ", " Q ", [r0, #64]\n" NNCC_MORE("r10", "r11", "r8", "r9") \
-                                            NNCC_SCALE(NNCC_TWO( \
-                                                "r10", \
-                                                "r11")) "ldr r3, [sp, #4]\n strb r11, [r1, r3]\n strb r10, [r1]\n" \
-                                                        "4:\n" \
-                                                        "ldrd r0, r1, [sp, #36]\n ldr r2, [sp, #48]\n adds r0, #8\n " \
-                                                        "adds r1, #1\n strd r0, r1, [sp, #36]\n" \
-                                                        "cmp r0, r2\n bne.w 1b\n" \
-                                                        "add sp, #60\n pop {r4-r11, pc}\n"
+    "ldr lr, [sp, #8]\n ldrd " P ", " Q ", [r0], #32\n" \
+    NNCC_COLUMN("r10", "lr", "r11", "lr", "r4", "r5") \
+    "ldrd " P ", " Q ", [r0], #32\n" \
+    NNCC_MORE("r10", "r11", "r6", "r7") \
+    NNCC_COLUMN("r12", "lr", "lr", "lr", "r4", "r5") \
+    "ldrd " P ", " Q ", [r0]\n" \
+    NNCC_MORE("r10", "r11", "r8", "r9") NNCC_MORE("r12", "lr", "r6", "r7") \
+    "ldrd " P ", " Q ", [r0, #32]\n" \
+    NNCC_MORE("r12", "lr", "r8", "r9") \
+    NNCC_SCALE(NNCC_TWO("r10", "r11") NNCC_TWO("r12", "lr")) \
+    "ldrd r2, r3, [sp]\n" \
+    "strb r11, [r1, r3]\n strb r10, [r1]\n add r1, r1, r2\n" \
+    "strb lr, [r1, r3]\n strb r12, [r1]\n add r1, r1, r2\n" \
+    "ldr r2, [sp, #24]\n cmp r0, r2\n bne 2b\n" \
+    "ldr r2, [sp, #56]\n cmp r2, #0\n beq 4f\n" \
+    "ldr lr, [sp, #8]\n ldrd " P ", " Q ", [r0]\n" \
+    NNCC_COLUMN("r10", "lr", "r11", "lr", "r4", "r5") \
+    "ldrd " P ", " Q ", [r0, #32]\n" \
+    NNCC_MORE("r10", "r11", "r6", "r7") \
+    "ldrd " P ", " Q ", [r0, #64]\n" \
+    NNCC_MORE("r10", "r11", "r8", "r9") \
+    NNCC_SCALE(NNCC_TWO("r10", "r11")) \
+    "ldr r3, [sp, #4]\n strb r11, [r1, r3]\n strb r10, [r1]\n" \
+    "4:\n" \
+    "ldrd r0, r1, [sp, #36]\n ldr r2, [sp, #48]\n adds r0, #8\n adds r1, #1\n" \
+    "strd r0, r1, [sp, #36]\n" \
+    "cmp r0, r2\n bne.w 1b\n" \
+    "add sp, #60\n pop {r4-r11, pc}\n"
+/* clang-format on */
 
 /* The function's body: the upper pair of rows is the first word of each two (even) or the second one (odd). */
 #define NNCC_ROWS3_EVEN __asm volatile(NNCC_ROWS3("r2", "r3"))

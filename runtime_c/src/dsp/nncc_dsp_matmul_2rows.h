@@ -13,13 +13,20 @@
 #if NNCC_DSP_ASM
 
 /* One channel of both pixels: r10, r11, r12 become m, c, s; "up" makes twice the accumulator of the register. */
+/* clang-format off */
 #define NNCC_SIGNED(a, b, up) \
-    "ldm r1!, {r10, r11, r12}\n" up(a) "add lr, r11, " a ", asr #31\n smmlar " a ", " a ", r10, lr\n asr " a ", " a \
-                                       ", r12\n" up(b) "add lr, r11, " b ", asr #31\n smmlar " b ", " b \
-                                                       ", r10, lr\n asr " b ", " b ", r12\n"
+    "ldm r1!, {r10, r11, r12}\n" \
+    up(a) \
+    "add lr, r11, " a ", asr #31\n smmlar " a ", " a ", r10, lr\n asr " a ", " a ", r12\n" \
+    up(b) \
+    "add lr, r11, " b ", asr #31\n smmlar " b ", " b ", r10, lr\n asr " b ", " b ", r12\n"
 #define NNCC_POSITIVE(a, b, up) \
-    "ldm r1!, {r10, r11, r12}\n" up(a) "smmlar " a ", " a ", r10, r11\n asr " a ", " a \
-                                       ", r12\n" up(b) "smmlar " b ", " b ", r10, r11\n asr " b ", " b ", r12\n"
+    "ldm r1!, {r10, r11, r12}\n" \
+    up(a) \
+    "smmlar " a ", " a ", r10, r11\n asr " a ", " a ", r12\n" \
+    up(b) \
+    "smmlar " b ", " b ", r10, r11\n asr " b ", " b ", r12\n"
+/* clang-format on */
 /* Four outputs in a, b, c, d become bytes of a, 0 to 255. */
 #define NNCC_PACK(a, b, c, d) \
     "pkhbt " a ", " a ", " c ", lsl #16\n pkhbt " b ", " b ", " d ", lsl #16\n" \
@@ -120,31 +127,36 @@
     "pop {r4-r11, pc}\n"
 
 /* Scaled, clamped and stored as words; EVEN and ODD double the sums of the channels. */
+/* clang-format off */
 #define NNCC_MAT2_CLAMP(EVEN, ODD) \
     ".p2align 2\n" \
-    "5:\n" NNCC_SIGNED("r2", "r3", EVEN) NNCC_SIGNED("r4", "r5", ODD) NNCC_SIGNED("r6", "r7", EVEN) \
-        NNCC_SIGNED("r8", "r9", ODD) NNCC_PACK("r2", "r4", "r6", "r8") \
-            NNCC_PACK("r3", "r5", "r7", "r9") "ldrd r10, r11, [sp, #28]\n" \
-                                              "uqadd8 r2, r2, r11\n" \
-                                              "uqadd8 r3, r3, r11\n" \
-                                              "uqsub8 r2, r2, r11\n" \
-                                              "uqsub8 r3, r3, r11\n" \
-                                              "uadd8 r2, r2, r10\n" \
-                                              "uadd8 r3, r3, r10\n" \
-                                              "b 4f\n" \
-                                              ".p2align 2\n" \
-                                              "3:\n" NNCC_POSITIVE("r2", "r3", EVEN) NNCC_POSITIVE("r4", "r5", ODD) \
-                                                  NNCC_POSITIVE("r6", "r7", EVEN) NNCC_POSITIVE("r8", "r9", ODD) \
-                                                      NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK( \
-                                                          "r3", "r5", "r7", "r9") "eor r2, r2, #0x80808080\n" \
-                                                                                  "eor r3, r3, #0x80808080\n" \
-                                                                                  "4:\n" \
-                                                                                  "ldrd r10, r11, [sp, #12]\n" \
-                                                                                  "ldr r12, [sp, #20]\n" \
-                                                                                  "str r3, [r10, r11]\n" \
-                                                                                  "str r2, [r10], #4\n" \
-                                                                                  "str r10, [sp, #12]\n" \
-                                                                                  "cmp r1, r12\n"
+    "5:\n" \
+    NNCC_SIGNED("r2", "r3", EVEN) NNCC_SIGNED("r4", "r5", ODD) NNCC_SIGNED("r6", "r7", EVEN) \
+    NNCC_SIGNED("r8", "r9", ODD) \
+    NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9") \
+    "ldrd r10, r11, [sp, #28]\n" \
+    "uqadd8 r2, r2, r11\n" \
+    "uqadd8 r3, r3, r11\n" \
+    "uqsub8 r2, r2, r11\n" \
+    "uqsub8 r3, r3, r11\n" \
+    "uadd8 r2, r2, r10\n" \
+    "uadd8 r3, r3, r10\n" \
+    "b 4f\n" \
+    ".p2align 2\n" \
+    "3:\n" \
+    NNCC_POSITIVE("r2", "r3", EVEN) NNCC_POSITIVE("r4", "r5", ODD) NNCC_POSITIVE("r6", "r7", EVEN) \
+    NNCC_POSITIVE("r8", "r9", ODD) \
+    NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9") \
+    "eor r2, r2, #0x80808080\n" \
+    "eor r3, r3, #0x80808080\n" \
+    "4:\n" \
+    "ldrd r10, r11, [sp, #12]\n" \
+    "ldr r12, [sp, #20]\n" \
+    "str r3, [r10, r11]\n" \
+    "str r2, [r10], #4\n" \
+    "str r10, [sp, #12]\n" \
+    "cmp r1, r12\n"
+/* clang-format on */
 
 /* Four bytes of a by the table at r12 to y. */
 #define NNCC_LOOK_UP(a, y) \
@@ -152,17 +164,22 @@
     "ldrb r4, [r12, r4]\n ldrb r5, [r12, r5]\n ldrb r6, [r12, r6]\n ldrb r7, [r12, r7]\n" \
     "strb r4, [" y "], #1\n strb r5, [" y "], #1\n strb r6, [" y "], #1\n strb r7, [" y "], #1\n"
 /* Scaled and stored by way of the table: 3 instructions an output. */
+/* clang-format off */
 #define NNCC_MAT2_TABLE(EVEN, ODD) \
     ".p2align 2\n" \
     "3:\n" \
-    "5:\n" NNCC_SIGNED("r2", "r3", EVEN) NNCC_SIGNED("r4", "r5", ODD) NNCC_SIGNED("r6", "r7", EVEN) \
-        NNCC_SIGNED("r8", "r9", ODD) NNCC_PACK("r2", "r4", "r6", "r8") \
-            NNCC_PACK("r3", "r5", "r7", "r9") "ldrd r10, r11, [sp, #12]\n" \
-                                              "ldr r12, [sp, #36]\n" \
-                                              "add r11, r11, r10\n" NNCC_LOOK_UP("r3", "r11") \
-                                                  NNCC_LOOK_UP("r2", "r10") "ldr r12, [sp, #20]\n" \
-                                                                            "str r10, [sp, #12]\n" \
-                                                                            "cmp r1, r12\n"
+    "5:\n" \
+    NNCC_SIGNED("r2", "r3", EVEN) NNCC_SIGNED("r4", "r5", ODD) NNCC_SIGNED("r6", "r7", EVEN) \
+    NNCC_SIGNED("r8", "r9", ODD) \
+    NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9") \
+    "ldrd r10, r11, [sp, #12]\n" \
+    "ldr r12, [sp, #36]\n" \
+    "add r11, r11, r10\n" \
+    NNCC_LOOK_UP("r3", "r11") NNCC_LOOK_UP("r2", "r10") \
+    "ldr r12, [sp, #20]\n" \
+    "str r10, [sp, #12]\n" \
+    "cmp r1, r12\n"
+/* clang-format on */
 
 #endif
 

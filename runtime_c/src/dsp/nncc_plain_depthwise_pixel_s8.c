@@ -16,14 +16,15 @@
         NNCC_MAC("r7", "3")
 #define NNCC_CHANNEL(a) "ldm r1!, {r8, r9, r10}\n" NNCC_PLAIN_OUTPUT(a, "r8", "r9", "r10", "r3", "r9")
 #define NNCC_BYTE(a) NNCC_PLAIN_LOW(a, "r8") "strb " a ", [lr], #1\n"
+/* clang-format off */
 #define NNCC_STORE \
-    NNCC_CHANNEL("r4") \
-    NNCC_CHANNEL("r5") \
-    NNCC_CHANNEL("r6") \
-    NNCC_CHANNEL("r7") \
-    "ldrd r8, r9, [sp, #8]\n cmp r9, #255\n beq 3f\n" NNCC_PLAIN_CLAMP("r4", "r9") NNCC_PLAIN_CLAMP("r5", "r9") \
-        NNCC_PLAIN_CLAMP("r6", "r9") NNCC_PLAIN_CLAMP("r7", "r9") "3:\n" NNCC_BYTE("r4") NNCC_BYTE("r5") \
-            NNCC_BYTE("r6") NNCC_BYTE("r7")
+    NNCC_CHANNEL("r4") NNCC_CHANNEL("r5") NNCC_CHANNEL("r6") NNCC_CHANNEL("r7") \
+    "ldrd r8, r9, [sp, #8]\n cmp r9, #255\n beq 3f\n" \
+    NNCC_PLAIN_CLAMP("r4", "r9") NNCC_PLAIN_CLAMP("r5", "r9") NNCC_PLAIN_CLAMP("r6", "r9") \
+    NNCC_PLAIN_CLAMP("r7", "r9") \
+    "3:\n" \
+    NNCC_BYTE("r4") NNCC_BYTE("r5") NNCC_BYTE("r6") NNCC_BYTE("r7")
+/* clang-format on */
 
 NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_depthwise_pixel_params *p,
                                                   NNCC_DSP_ARG const int32_t *offsets, NNCC_DSP_ARG const int32_t *w,
@@ -48,70 +49,81 @@ NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_de
                                                   NNCC_DSP_ARG const int32_t *offsets, NNCC_DSP_ARG const int32_t *w,
                                                   NNCC_DSP_ARG const int8_t *x, NNCC_DSP_ARG int8_t *y)
 {
-    __asm volatile(
-        ".syntax unified\n"
-        "push {r4-r7, lr}\n"
-        "mov r4, r8\n mov r5, r9\n mov r6, r10\n mov r7, r11\n"
-        "push {r4-r7}\n"
-        "sub sp, #28\n"
-        "ldr r4, [sp, #64]\n mov r12, r4\n"
-        "ldm r0!, {r4-r7}\n"
-        "ldr r0, [r0]\n str r0, [sp, #20]\n"
-        "uxtb r6, r6\n uxtb r7, r7\n movs r0, #255\n subs r7, r0, r7\n"
-        "str r1, [sp]\n str r7, [sp, #4]\n str r6, [sp, #8]\n str r4, [sp, #12]\n"
-        "adds r5, r5, r3\n subs r5, #4\n str r5, [sp, #16]\n"
-        "lsls r4, r4, #2\n"
-        "adds r1, r1, r4\n mov r8, r1\n"
-        "movs r0, #128\n lsls r0, r0, #8\n mov lr, r0\n"
-        "mov r9, r2\n"
-        "mov r2, r3\n"
-        "1:\n" /* a group: its words at r9 */
-        "mov r0, r9\n adds r0, #16\n mov r10, r0\n"
-        "ldr r1, [sp, #12]\n lsls r1, r1, #2\n adds r0, r0, r1\n mov r11, r0\n"
-        "ldr r1, [sp, #20]\n str r1, [sp, #24]\n"
-        "2:\n" /* a channel */
-        "mov r0, r9\n ldm r0!, {r6}\n mov r9, r0\n"
-        "mov r1, r10\n"
-        "movs r7, #0\n"
-        "ldr r0, [sp]\n"
-        "ldr r3, [sp, #12]\n"
-        "lsls r3, r3, #31\n"
-        "beq 3f\n"
-        "ldm r0!, {r3}\n" NNCC_MAC("r3") "cmp r0, r8\n"
-                                         "beq 5f\n"
-                                         "3:\n"
-                                         "ldr r3, [sp, #12]\n"
-                                         "lsls r3, r3, #30\n"
-                                         "bpl 4f\n" NNCC_TWO "cmp r0, r8\n"
-                                         "beq 5f\n"
-                                         "4:\n" NNCC_TWO NNCC_TWO "cmp r0, r8\n"
-                                         "bne 4b\n"
-                                         "5:\n"
-                                         "mov r3, r11\n" NNCC_THUMB1_SCALE("r6") "mov r11, r3\n" NNCC_THUMB1_CLAMP(
-                                             "4") "mov r1, r12\n strb r0, [r1]\n adds r1, #1\n mov r12, r1\n"
-                                                  "adds r2, #1\n"
-                                                  "mov r3, r10\n adds r3, #1\n mov r10, r3\n"
-                                                  "ldr r3, [sp, #24]\n subs r3, #1\n str r3, [sp, #24]\n"
-                                                  "beq 7f\n"
-                                                  "b 2b\n"
-                                                  "7:\n"
-                                                  "mov r9, r11\n"
-                                                  "ldr r3, [sp, #20]\n cmp r3, #4\n"
-                                                  "bne 6f\n"
-                                                  "ldr r3, [sp, #16]\n subs r4, r2, r3\n"
-                                                  "bhi 8f\n"
-                                                  "b 1b\n"
-                                                  "8:\n"
-                                                  "cmp r4, #4\n" /* or less: the last group overlaps the one before */
-                                                  "beq 6f\n"
-                                                  "mov r1, r12\n subs r1, r1, r4\n mov r12, r1\n"
-                                                  "mov r2, r3\n"
-                                                  "b 1b\n"
-                                                  "6:\n"
-                                                  "add sp, #28\n"
-                                                  "pop {r4-r7}\n"
-                                                  "mov r8, r4\n mov r9, r5\n mov r10, r6\n mov r11, r7\n"
-                                                  "pop {r4-r7, pc}\n");
+    /* clang-format off */
+    __asm volatile(".syntax unified\n"
+                   "push {r4-r7, lr}\n"
+                   "mov r4, r8\n mov r5, r9\n mov r6, r10\n mov r7, r11\n"
+                   "push {r4-r7}\n"
+                   "sub sp, #28\n"
+                   "ldr r4, [sp, #64]\n mov r12, r4\n"
+                   "ldm r0!, {r4-r7}\n"
+                   "ldr r0, [r0]\n str r0, [sp, #20]\n"
+                   "uxtb r6, r6\n uxtb r7, r7\n movs r0, #255\n subs r7, r0, r7\n"
+                   "str r1, [sp]\n str r7, [sp, #4]\n str r6, [sp, #8]\n str r4, [sp, #12]\n"
+                   "adds r5, r5, r3\n subs r5, #4\n str r5, [sp, #16]\n"
+                   "lsls r4, r4, #2\n"
+                   "adds r1, r1, r4\n mov r8, r1\n"
+                   "movs r0, #128\n lsls r0, r0, #8\n mov lr, r0\n"
+                   "mov r9, r2\n"
+                   "mov r2, r3\n"
+                   "1:\n" /* a group: its words at r9 */
+                   "mov r0, r9\n adds r0, #16\n mov r10, r0\n"
+                   "ldr r1, [sp, #12]\n lsls r1, r1, #2\n adds r0, r0, r1\n mov r11, r0\n"
+                   "ldr r1, [sp, #20]\n str r1, [sp, #24]\n"
+                   "2:\n" /* a channel */
+                   "mov r0, r9\n ldm r0!, {r6}\n mov r9, r0\n"
+                   "mov r1, r10\n"
+                   "movs r7, #0\n"
+                   "ldr r0, [sp]\n"
+                   "ldr r3, [sp, #12]\n"
+                   "lsls r3, r3, #31\n"
+                   "beq 3f\n"
+                   "ldm r0!, {r3}\n"
+                   NNCC_MAC("r3")
+                   "cmp r0, r8\n"
+                   "beq 5f\n"
+                   "3:\n"
+                   "ldr r3, [sp, #12]\n"
+                   "lsls r3, r3, #30\n"
+                   "bpl 4f\n"
+                   NNCC_TWO
+                   "cmp r0, r8\n"
+                   "beq 5f\n"
+                   "4:\n"
+                   NNCC_TWO
+                   NNCC_TWO
+                   "cmp r0, r8\n"
+                   "bne 4b\n"
+                   "5:\n"
+                   "mov r3, r11\n"
+                   NNCC_THUMB1_SCALE("r6")
+                   "mov r11, r3\n"
+                   NNCC_THUMB1_CLAMP("4")
+                   "mov r1, r12\n strb r0, [r1]\n adds r1, #1\n mov r12, r1\n"
+                   "adds r2, #1\n"
+                   "mov r3, r10\n adds r3, #1\n mov r10, r3\n"
+                   "ldr r3, [sp, #24]\n subs r3, #1\n str r3, [sp, #24]\n"
+                   "beq 7f\n"
+                   "b 2b\n"
+                   "7:\n"
+                   "mov r9, r11\n"
+                   "ldr r3, [sp, #20]\n cmp r3, #4\n"
+                   "bne 6f\n"
+                   "ldr r3, [sp, #16]\n subs r4, r2, r3\n"
+                   "bhi 8f\n"
+                   "b 1b\n"
+                   "8:\n"
+                   "cmp r4, #4\n" /* or less: the last group overlaps the one before */
+                   "beq 6f\n"
+                   "mov r1, r12\n subs r1, r1, r4\n mov r12, r1\n"
+                   "mov r2, r3\n"
+                   "b 1b\n"
+                   "6:\n"
+                   "add sp, #28\n"
+                   "pop {r4-r7}\n"
+                   "mov r8, r4\n mov r9, r5\n mov r10, r6\n mov r11, r7\n"
+                   "pop {r4-r7, pc}\n");
+    /* clang-format on */
 }
 
 #else

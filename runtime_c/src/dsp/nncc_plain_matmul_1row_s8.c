@@ -17,45 +17,51 @@
 NNCC_DSP_NAKED void nncc_plain_matmul_1row_s8(NNCC_DSP_ARG const nncc_dsp_matmul_params *p, NNCC_DSP_ARG const void *x,
                                               NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG int8_t *y)
 {
-    __asm volatile(
-        ".syntax unified\n"
-        "push {r4-r11, lr}\n"
-        "sub sp, #20\n"
-        "ldm r0, {r4-r9}\n" NNCC_PLAIN_BOUND(
-            "r8", "r9") "strd r1, r3, [sp]\n"
-                        "strd r8, r9, [sp, #8]\n"
-                        "add r11, r1, r5\n"
-                        "mov r12, r4\n"
-                        "mov r1, r2\n"
-                        "rsb r5, r5, #0\n"
-                        "and r5, r5, #7\n" /* inputs missing in the first round */
-                        "movs r6, #36\n"
-                        "adr r7, 2f\n"
-                        "mla r5, r5, r6, r7\n"
-                        "orr r10, r5, #1\n"
-                        "1:\n"
-                        "ldm r1!, {r2, r3, r4, r5}\n"
-                        "ldr r0, [sp]\n"
-                        "bx r10\n"
-                        ".p2align 2\n"
-                        "2:\n"
-                        ".rept 8\n" NNCC_INPUT ".endr\n"
-                        "cmp r0, r11\n"
-                        "bne.w 2b\n" NNCC_CHANNEL("r2") NNCC_CHANNEL("r3") NNCC_CHANNEL("r4") NNCC_CHANNEL(
-                            "r5") "ldrd r6, r7, [sp, #8]\n"
-                                  "ldr r0, [sp, #4]\n"
-                                  "cmp r7, #255\n"
-                                  "beq 3f\n" NNCC_PLAIN_CLAMP("r2", "r7") NNCC_PLAIN_CLAMP("r3", "r7")
-                                      NNCC_PLAIN_CLAMP("r4", "r7")
-                                          NNCC_PLAIN_CLAMP("r5", "r7") "3:\n" NNCC_PLAIN_LOW("r2", "r6")
-                                              NNCC_PLAIN_LOW("r3", "r6") NNCC_PLAIN_LOW("r4", "r6")
-                                                  NNCC_PLAIN_LOW("r5", "r6") "strb r2, [r0], #1\n strb r3, [r0], #1\n "
-                                                                             "strb r4, [r0], #1\n strb r5, [r0], #1\n"
-                                                                             "str r0, [sp, #4]\n"
-                                                                             "subs r12, r12, #1\n"
-                                                                             "bne.w 1b\n"
-                                                                             "add sp, #20\n"
-                                                                             "pop {r4-r11, pc}\n");
+    /* clang-format off */
+    __asm volatile(".syntax unified\n"
+                   "push {r4-r11, lr}\n"
+                   "sub sp, #20\n"
+                   "ldm r0, {r4-r9}\n"
+                   NNCC_PLAIN_BOUND("r8", "r9")
+                   "strd r1, r3, [sp]\n"
+                   "strd r8, r9, [sp, #8]\n"
+                   "add r11, r1, r5\n"
+                   "mov r12, r4\n"
+                   "mov r1, r2\n"
+                   "rsb r5, r5, #0\n"
+                   "and r5, r5, #7\n" /* inputs missing in the first round */
+                   "movs r6, #36\n"
+                   "adr r7, 2f\n"
+                   "mla r5, r5, r6, r7\n"
+                   "orr r10, r5, #1\n"
+                   "1:\n"
+                   "ldm r1!, {r2, r3, r4, r5}\n"
+                   "ldr r0, [sp]\n"
+                   "bx r10\n"
+                   ".p2align 2\n"
+                   "2:\n"
+                   ".rept 8\n"
+                   NNCC_INPUT
+                   ".endr\n"
+                   "cmp r0, r11\n"
+                   "bne.w 2b\n"
+                   NNCC_CHANNEL("r2") NNCC_CHANNEL("r3") NNCC_CHANNEL("r4") NNCC_CHANNEL("r5")
+                   "ldrd r6, r7, [sp, #8]\n"
+                   "ldr r0, [sp, #4]\n"
+                   "cmp r7, #255\n"
+                   "beq 3f\n"
+                   NNCC_PLAIN_CLAMP("r2", "r7") NNCC_PLAIN_CLAMP("r3", "r7") NNCC_PLAIN_CLAMP("r4", "r7")
+                   NNCC_PLAIN_CLAMP("r5", "r7")
+                   "3:\n"
+                   NNCC_PLAIN_LOW("r2", "r6") NNCC_PLAIN_LOW("r3", "r6") NNCC_PLAIN_LOW("r4", "r6")
+                   NNCC_PLAIN_LOW("r5", "r6")
+                   "strb r2, [r0], #1\n strb r3, [r0], #1\n strb r4, [r0], #1\n strb r5, [r0], #1\n"
+                   "str r0, [sp, #4]\n"
+                   "subs r12, r12, #1\n"
+                   "bne.w 1b\n"
+                   "add sp, #20\n"
+                   "pop {r4-r11, pc}\n");
+    /* clang-format on */
 }
 
 #elif NNCC_THUMB1_ASM
@@ -70,6 +76,7 @@ NNCC_DSP_NAKED void nncc_plain_matmul_1row_s8(NNCC_DSP_ARG const nncc_dsp_matmul
 NNCC_DSP_NAKED void nncc_plain_matmul_1row_s8(NNCC_DSP_ARG const nncc_dsp_matmul_params *p, NNCC_DSP_ARG const void *x,
                                               NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG int8_t *y)
 {
+    /* clang-format off */
     __asm volatile(".syntax unified\n"
                    "push {r4-r7, lr}\n"
                    "mov r4, r8\n"
@@ -104,41 +111,45 @@ NNCC_DSP_NAKED void nncc_plain_matmul_1row_s8(NNCC_DSP_ARG const nncc_dsp_matmul
                    ".p2align 2\n"
                    "2:\n"
                    ".irp i, 0, 1, 2, 3, 4, 5, 6, 7\n"
-                   "ldrb r2, [r0, #\\i]\n sxtb r2, r2\n" NNCC_WEIGHT("r4", "0") NNCC_WEIGHT("r5", "1")
-                       NNCC_WEIGHT("r6", "2")
-                           NNCC_WEIGHT("r7", "3") ".endr\n"
-                                                  "adds r0, #8\n"
-                                                  "adds r1, #32\n"
-                                                  "cmp r0, r8\n"
-                                                  "beq 3f\n"
-                                                  "b 2b\n"
-                                                  "3:\n"
-                                                  "add r2, sp, #24\n stm r2!, {r4-r7}\n subs r2, #16\n"
-                                                  "mov r3, r1\n"
-                                                  "4:\n"
-                                                  "ldm r2!, {r6}\n" NNCC_THUMB1_SCALE("r6") NNCC_THUMB1_CLAMP(
-                                                      "4") "mov r1, r12\n strb r0, [r1]\n adds r1, #1\n mov r12, r1\n"
-                                                           "add r1, sp, #40\n"
-                                                           "cmp r2, r1\n"
-                                                           "bne 4b\n"
-                                                           "ldr r0, [sp, #20]\n subs r0, #1\n str r0, [sp, #20]\n"
-                                                           "beq 5f\n"
-                                                           "b 1b\n"
-                                                           "5:\n"
-                                                           "add sp, #40\n"
-                                                           "pop {r4}\n"
-                                                           "mov r8, r4\n"
-                                                           "pop {r4-r7, pc}\n"
-                                                           ".p2align 2\n"
-                                                           "6:\n"
-                                                           ".irp i, 0, 1, 2, 3, 4, 5, 6, 7\n"
-                                                           "ldrb r2, [r0, #\\i]\n sxtb r2, r2\n" NNCC_WEIGHT("r4", "0")
-                                                               NNCC_WEIGHT("r5", "1") ".endr\n"
-                                                                                      "adds r0, #8\n"
-                                                                                      "adds r1, #32\n"
-                                                                                      "cmp r0, r8\n"
-                                                                                      "bne 6b\n"
-                                                                                      "b 3b\n");
+                   "ldrb r2, [r0, #\\i]\n sxtb r2, r2\n"
+                   NNCC_WEIGHT("r4", "0") NNCC_WEIGHT("r5", "1") NNCC_WEIGHT("r6", "2") NNCC_WEIGHT("r7", "3")
+                   ".endr\n"
+                   "adds r0, #8\n"
+                   "adds r1, #32\n"
+                   "cmp r0, r8\n"
+                   "beq 3f\n"
+                   "b 2b\n"
+                   "3:\n"
+                   "add r2, sp, #24\n stm r2!, {r4-r7}\n subs r2, #16\n"
+                   "mov r3, r1\n"
+                   "4:\n"
+                   "ldm r2!, {r6}\n"
+                   NNCC_THUMB1_SCALE("r6")
+                   NNCC_THUMB1_CLAMP("4")
+                   "mov r1, r12\n strb r0, [r1]\n adds r1, #1\n mov r12, r1\n"
+                   "add r1, sp, #40\n"
+                   "cmp r2, r1\n"
+                   "bne 4b\n"
+                   "ldr r0, [sp, #20]\n subs r0, #1\n str r0, [sp, #20]\n"
+                   "beq 5f\n"
+                   "b 1b\n"
+                   "5:\n"
+                   "add sp, #40\n"
+                   "pop {r4}\n"
+                   "mov r8, r4\n"
+                   "pop {r4-r7, pc}\n"
+                   ".p2align 2\n"
+                   "6:\n"
+                   ".irp i, 0, 1, 2, 3, 4, 5, 6, 7\n"
+                   "ldrb r2, [r0, #\\i]\n sxtb r2, r2\n"
+                   NNCC_WEIGHT("r4", "0") NNCC_WEIGHT("r5", "1")
+                   ".endr\n"
+                   "adds r0, #8\n"
+                   "adds r1, #32\n"
+                   "cmp r0, r8\n"
+                   "bne 6b\n"
+                   "b 3b\n");
+    /* clang-format on */
 }
 
 #else

@@ -9,6 +9,7 @@ void nncc_helium_add_s8(const nncc_helium_add_params *p, const int8_t *x, const 
     NNCC_REG(int8_t *, to, "r2", out);
     NNCC_REG(const nncc_helium_add_params *, params, "lr", p);
 
+    /* clang-format off */
     __asm volatile("ldr r3, [%[p], #4]\n\t"
                    "vdup.32 q4, r3\n\t"
                    "ldr r3, [%[p], #20]\n\t"
@@ -34,20 +35,27 @@ void nncc_helium_add_s8(const nncc_helium_add_params *p, const int8_t *x, const 
                    "vmlas.s32 q0, q4, r3\n\t"
                    "vmlas.s32 q1, q5, r6\n\t"
                    "vqrdmulh.s32 q0, q0, r4\n\t"
-                   "vqrdmulh.s32 q1, q1, r8\n\t" NNCC_ROUND_ALL(q0, q2) "vrshl.s32 q0, r5\n\t" NNCC_ROUND_ALL(
-                       q1, q2) "vrshl.s32 q1, r9\n\t"
-                               "vadd.i32 q0, q0, q1\n\t"
-                               "vqrdmulh.s32 q0, q0, r10\n\t" NNCC_ROUND_ALL(q0, q2) "vrshl.s32 q0, r11\n\t"
-                                                                                     "vadd.i32 q0, q0, q3\n\t"
-                                                                                     "vmax.s32 q0, q0, q6\n\t"
-                                                                                     "vmin.s32 q0, q0, q7\n\t"
-                                                                                     "vstrb.32 q0, [%[out]], #4\n\t"
-                                                                                     "letp lr, 1b\n"
-                                                                                     "2:\n\t"
+                   "vqrdmulh.s32 q1, q1, r8\n\t"
+                   NNCC_ROUND_ALL(q0, q2)
+                   "vrshl.s32 q0, r5\n\t"
+                   NNCC_ROUND_ALL(q1, q2)
+                   "vrshl.s32 q1, r9\n\t"
+                   "vadd.i32 q0, q0, q1\n\t"
+                   "vqrdmulh.s32 q0, q0, r10\n\t"
+                   NNCC_ROUND_ALL(q0, q2)
+                   "vrshl.s32 q0, r11\n\t"
+                   "vadd.i32 q0, q0, q3\n\t"
+                   "vmax.s32 q0, q0, q6\n\t"
+                   "vmin.s32 q0, q0, q7\n\t"
+                   "vstrb.32 q0, [%[out]], #4\n\t"
+                   "letp lr, 1b\n"
+                   "2:\n\t"
                    : [x] "+r"(from), [y] "+r"(other), [out] "+r"(to), [p] "+r"(params)
                    :
-                   : "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11", "r12", "q0", "q1", "q2", "q3", "q4", "q5", "q6",
+                   : "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11", "r12", "q0", "q1", "q2", "q3", "q4", "q5",
+                     "q6",
                      "q7", "cc", "memory");
+    /* clang-format on */
 }
 
 #else

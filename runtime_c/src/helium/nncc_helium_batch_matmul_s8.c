@@ -107,10 +107,12 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
     "vldrw.32 q2,[%[w]],#16\n" op " r4,q2,q0\n" op " r12,q2,q1\n" \
     "vldrw.32 q2,[%[w]],#16\n" op " r6,q2,q0\n" op " lr,q2,q1\n"
 
+/* clang-format off */
 #define NNCC_BMM_REQUANTISE(q, start) \
-    "vadd.i32 " #q "," #q ",q5\nvadd.i32 " #q "," #q "," start "\nvqrdmulh.s32 " #q "," #q \
-    ",r0\n" NNCC_ROUND_ALL(q, q2) "vrshl.s32 " #q ",r2\nvadd.i32 " #q "," #q ",r6\nvmax.s32 " #q "," #q \
-                                  ",q3\nvmin.s32 " #q "," #q ",q4\n"
+    "vadd.i32 " #q "," #q ",q5\nvadd.i32 " #q "," #q "," start "\nvqrdmulh.s32 " #q "," #q ",r0\n" \
+    NNCC_ROUND_ALL(q, q2) \
+    "vrshl.s32 " #q ",r2\nvadd.i32 " #q "," #q ",r6\nvmax.s32 " #q "," #q ",q3\nvmin.s32 " #q "," #q ",q4\n"
+/* clang-format on */
 
 static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *record)
 {
@@ -120,41 +122,46 @@ static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *rec
     NNCC_REG(const int8_t *, x1, "r9", x + f->step);
     NNCC_REG(nncc_bmm_frame *, frame, "r11", f);
 
+    /* clang-format off */
     __asm volatile("vldrw.32 q5,[%[w]]\n"
                    "ldrd r0,r2,[%[f],#24]\n"
                    "vdup.32 q3,r0\n"
                    "vdup.32 q4,r2\n"
                    "1:\n"
-                   "ldrd %[w],%[n],[%[f],#32]\n" NNCC_BMM_STEP(
-                       "vmladav.s8") "cbz %[n],3f\n"
-                                     "2:\n" NNCC_BMM_STEP(
-                                         "vmladava.s8") "subs %[n],%[n],#1\n"
-                                                        "bne 2b\n"
-                                                        "3:\n"
-                                                        "vmov q0[2],q0[0],r0,r4\n"
-                                                        "vmov q0[3],q0[1],r2,r6\n"
-                                                        "vmov q1[2],q1[0],r8,r12\n"
-                                                        "vmov q1[3],q1[1],r10,lr\n"
-                                                        "ldrd r0,r2,[%[f],#8]\n"
-                                                        "ldrd r4,r6,[%[f],#16]\n"
-                                                        "ldrd r8,r10,[r4],#8\n"
-                                                        "str r4,[%[f],#16]\n" NNCC_BMM_REQUANTISE(q0, "r8")
-                                                            NNCC_BMM_REQUANTISE(q1, "r10") "ldrd r0,r2,[%[f]]\n"
-                                                                                           "ldrd r4,r6,[%[f],#40]\n"
-                                                                                           "vstrb.32 q0,[r0]\n"
-                                                                                           "add r0,r0,r2\n"
-                                                                                           "vstrb.32 q1,[r0]\n"
-                                                                                           "add r0,r0,r2\n"
-                                                                                           "str r0,[%[f]]\n"
-                                                                                           "add %[x0],%[x0],r4\n"
-                                                                                           "add %[x1],%[x1],r4\n"
-                                                                                           "subs r6,r6,#1\n"
-                                                                                           "str r6,[%[f],#44]\n"
-                                                                                           "bne 1b\n"
+                   "ldrd %[w],%[n],[%[f],#32]\n"
+                   NNCC_BMM_STEP("vmladav.s8")
+                   "cbz %[n],3f\n"
+                   "2:\n"
+                   NNCC_BMM_STEP("vmladava.s8")
+                   "subs %[n],%[n],#1\n"
+                   "bne 2b\n"
+                   "3:\n"
+                   "vmov q0[2],q0[0],r0,r4\n"
+                   "vmov q0[3],q0[1],r2,r6\n"
+                   "vmov q1[2],q1[0],r8,r12\n"
+                   "vmov q1[3],q1[1],r10,lr\n"
+                   "ldrd r0,r2,[%[f],#8]\n"
+                   "ldrd r4,r6,[%[f],#16]\n"
+                   "ldrd r8,r10,[r4],#8\n"
+                   "str r4,[%[f],#16]\n"
+                   NNCC_BMM_REQUANTISE(q0, "r8") NNCC_BMM_REQUANTISE(q1, "r10")
+                   "ldrd r0,r2,[%[f]]\n"
+                   "ldrd r4,r6,[%[f],#40]\n"
+                   "vstrb.32 q0,[r0]\n"
+                   "add r0,r0,r2\n"
+                   "vstrb.32 q1,[r0]\n"
+                   "add r0,r0,r2\n"
+                   "str r0,[%[f]]\n"
+                   "add %[x0],%[x0],r4\n"
+                   "add %[x1],%[x1],r4\n"
+                   "subs r6,r6,#1\n"
+                   "str r6,[%[f],#44]\n"
+                   "bne 1b\n"
                    : [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(w), [n] "+r"(count)
                    : [f] "r"(frame)
                    : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "cc",
                      "memory");
+    /* clang-format on */
 }
 
 #else

@@ -158,156 +158,79 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
     NNCC_REG(const int8_t *, x, "r9", f->columns);
     NNCC_REG(nncc_patches *, frame, "r11", f);
 
-    __asm volatile(
-        "0:\n"
-        "ldrd r0, r2, [%[f], #56]\n"
-        "vctp.32 r0\n"
-        "ldr r8, [%[f], #12]\n"
-        "cmp %[x], r8\n"
-        "beq 2f\n"
-        "1:\n" NNCC_PATCH_GATHER NNCC_PATCH_MACS(0, r0, r2, r4, r6) NNCC_PATCH_MACS(
-            2, r8, r10, r12,
-            lr) "vmov q4[2], q4[0], r0, r8\nvmov q5[2], q5[0], r2, r10\nvmov q6[2], q6[0], r4, r12\nvmov q7[2], q7[0], "
-                "r6, lr\n" NNCC_PATCH_MACS(1, r0, r2, r4, r6) NNCC_PATCH_MACS(
-                    3, r8, r10, r12,
-                    lr) "vmov q4[3], q4[1], r0, r8\nvmov q5[3], q5[1], r2, r10\nvmov q6[3], q6[1], r4, r12\nvmov "
-                        "q7[3], q7[1], r6, lr\n" NNCC_PATCH_REQUANTISE(NNCC_PATCH_ALL) NNCC_3X3_ROUND(
-                            q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
-                            NNCC_PATCH_ALL("vrshl.s32", "q2") "ldrd r0, r2, [%[f]]\n" NNCC_PATCH_NARROW(
-                                "r2") "ldrd r4, r8, [%[f], #8]\n"
-                                      "vshr.u32 q5, q4, #16\n"
-                                      "add r4, r4, %[y]\n"
-                                      "vshr.u32 q6, q4, #8\n"
-                                      "add r6, r4, r0\n"
-                                      "vshr.u32 q7, q4, #24\n"
-                                      "add r2, %[y], r0\n"
-                                      "vpstttt\n"
-                                      "vstrbt.32 q6, [r4]\n"
-                                      "vstrbt.32 q7, [r6]\n"
-                                      "vstrbt.32 q4, [%[y]]\n"
-                                      "vstrbt.32 q5, [r2]\n"
-                                      "add %[y], r2, r0\n"
-                                      "cmp %[x], r8\n"
-                                      "bne 1b\n"
-                                      "ldr r2, [%[f], #60]\n"
-                                      "2:\n"
-                                      "cmp r2, #0\n"
-                                      "beq 3f\n" NNCC_PATCH_GATHER NNCC_PATCH_MACS_LEFT(0, r0, r4) NNCC_PATCH_MACS_LEFT(
-                                          2, r8, r12) "vmov q4[2], q4[0], r0, r8\nvmov q6[2], q6[0], r4, "
-                                                      "r12\n" NNCC_PATCH_MACS_LEFT(1, r0, r4) NNCC_PATCH_MACS_LEFT(
-                                                          3, r8,
-                                                          r12) "vmov q4[3], q4[1], r0, r8\nvmov q6[3], q6[1], r4, "
-                                                               "r12\n" NNCC_PATCH_REQUANTISE(
-                                                                   NNCC_PATCH_LEFT) NNCC_3X3_ROUND(q4, q0)
-                                                                   NNCC_3X3_ROUND(q6, q1) NNCC_PATCH_LEFT(
-                                                                       "vrshl.s32",
-                                                                       "q2") "ldrd r0, r2, [%[f], "
-                                                                             "#4]\n" NNCC_PATCH_NARROW(
-                                                                                 "r0") "vshr"
-                                                                                       ".u32"
-                                                                                       " q6,"
-                                                                                       " q4,"
-                                                                                       " #"
-                                                                                       "8\n"
-                                                                                       "add "
-                                                                                       "r2, "
-                                                                                       "r2, "
-                                                                                       "%[y]"
-                                                                                       "\n"
-                                                                                       "vpst"
-                                                                                       "t\n"
-                                                                                       "vstr"
-                                                                                       "bt."
-                                                                                       "32 "
-                                                                                       "q6, "
-                                                                                       "[r2]"
-                                                                                       "\n"
-                                                                                       "vstr"
-                                                                                       "bt."
-                                                                                       "32 "
-                                                                                       "q4, "
-                                                                                       "[%["
-                                                                                       "y]]"
-                                                                                       "\n"
-                                                                                       "3:\n" /* the next 4 channels */
-                                                                                       "ldrd"
-                                                                                       " %["
-                                                                                       "y], "
-                                                                                       "%[x]"
-                                                                                       ", "
-                                                                                       "[%["
-                                                                                       "f], "
-                                                                                       "#48]"
-                                                                                       "\n"
-                                                                                       "ldr "
-                                                                                       "r4, "
-                                                                                       "[%["
-                                                                                       "f], "
-                                                                                       "#12]"
-                                                                                       "\n"
-                                                                                       "ldr "
-                                                                                       "r0, "
-                                                                                       "[%["
-                                                                                       "f], "
-                                                                                       "#56]"
-                                                                                       "\n"
-                                                                                       "add "
-                                                                                       "%[y]"
-                                                                                       ", "
-                                                                                       "%[y]"
-                                                                                       ", "
-                                                                                       "#4\n"
-                                                                                       "add "
-                                                                                       "%[x]"
-                                                                                       ", "
-                                                                                       "%[x]"
-                                                                                       ", "
-                                                                                       "#16"
-                                                                                       "\n"
-                                                                                       "add "
-                                                                                       "r4, "
-                                                                                       "r4, "
-                                                                                       "#16"
-                                                                                       "\n"
-                                                                                       "add "
-                                                                                       "%[w]"
-                                                                                       ", "
-                                                                                       "%[w]"
-                                                                                       ", "
-                                                                                       "#112"
-                                                                                       "\n"
-                                                                                       "subs"
-                                                                                       " r0,"
-                                                                                       " r0,"
-                                                                                       " #"
-                                                                                       "4\n"
-                                                                                       "strd"
-                                                                                       " %["
-                                                                                       "y], "
-                                                                                       "%[x]"
-                                                                                       ", "
-                                                                                       "[%["
-                                                                                       "f], "
-                                                                                       "#48]"
-                                                                                       "\n"
-                                                                                       "str "
-                                                                                       "r4, "
-                                                                                       "[%["
-                                                                                       "f], "
-                                                                                       "#12]"
-                                                                                       "\n"
-                                                                                       "str "
-                                                                                       "r0, "
-                                                                                       "[%["
-                                                                                       "f], "
-                                                                                       "#56]"
-                                                                                       "\n"
-                                                                                       "bgt "
-                                                                                       "0b\n"
-        : [x] "+r"(x), [y] "+r"(y), [w] "+r"(w)
-        : [p] "r"(p), [f] "r"(frame)
-        : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc",
-          "memory");
+    /* clang-format off */
+    __asm volatile("0:\n"
+                   "ldrd r0, r2, [%[f], #56]\n"
+                   "vctp.32 r0\n"
+                   "ldr r8, [%[f], #12]\n"
+                   "cmp %[x], r8\n"
+                   "beq 2f\n"
+                   "1:\n"
+                   NNCC_PATCH_GATHER
+                   NNCC_PATCH_MACS(0, r0, r2, r4, r6) NNCC_PATCH_MACS(2, r8, r10, r12, lr)
+                   "vmov q4[2], q4[0], r0, r8\nvmov q5[2], q5[0], r2, r10\nvmov q6[2], q6[0], r4, r12\n"
+                   "vmov q7[2], q7[0], r6, lr\n"
+                   NNCC_PATCH_MACS(1, r0, r2, r4, r6) NNCC_PATCH_MACS(3, r8, r10, r12, lr)
+                   "vmov q4[3], q4[1], r0, r8\nvmov q5[3], q5[1], r2, r10\nvmov q6[3], q6[1], r4, r12\n"
+                   "vmov q7[3], q7[1], r6, lr\n"
+                   NNCC_PATCH_REQUANTISE(NNCC_PATCH_ALL)
+                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
+                   NNCC_PATCH_ALL("vrshl.s32", "q2")
+                   "ldrd r0, r2, [%[f]]\n"
+                   NNCC_PATCH_NARROW("r2")
+                   "ldrd r4, r8, [%[f], #8]\n"
+                   "vshr.u32 q5, q4, #16\n"
+                   "add r4, r4, %[y]\n"
+                   "vshr.u32 q6, q4, #8\n"
+                   "add r6, r4, r0\n"
+                   "vshr.u32 q7, q4, #24\n"
+                   "add r2, %[y], r0\n"
+                   "vpstttt\n"
+                   "vstrbt.32 q6, [r4]\n"
+                   "vstrbt.32 q7, [r6]\n"
+                   "vstrbt.32 q4, [%[y]]\n"
+                   "vstrbt.32 q5, [r2]\n"
+                   "add %[y], r2, r0\n"
+                   "cmp %[x], r8\n"
+                   "bne 1b\n"
+                   "ldr r2, [%[f], #60]\n"
+                   "2:\n"
+                   "cmp r2, #0\n"
+                   "beq 3f\n"
+                   NNCC_PATCH_GATHER
+                   NNCC_PATCH_MACS_LEFT(0, r0, r4) NNCC_PATCH_MACS_LEFT(2, r8, r12)
+                   "vmov q4[2], q4[0], r0, r8\nvmov q6[2], q6[0], r4, r12\n"
+                   NNCC_PATCH_MACS_LEFT(1, r0, r4) NNCC_PATCH_MACS_LEFT(3, r8, r12)
+                   "vmov q4[3], q4[1], r0, r8\nvmov q6[3], q6[1], r4, r12\n"
+                   NNCC_PATCH_REQUANTISE(NNCC_PATCH_LEFT)
+                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q6, q1)
+                   NNCC_PATCH_LEFT("vrshl.s32", "q2")
+                   "ldrd r0, r2, [%[f], #4]\n"
+                   NNCC_PATCH_NARROW("r0")
+                   "vshr.u32 q6, q4, #8\n"
+                   "add r2, r2, %[y]\n"
+                   "vpstt\n"
+                   "vstrbt.32 q6, [r2]\n"
+                   "vstrbt.32 q4, [%[y]]\n"
+                   "3:\n" /* the next 4 channels */
+                   "ldrd %[y], %[x], [%[f], #48]\n"
+                   "ldr r4, [%[f], #12]\n"
+                   "ldr r0, [%[f], #56]\n"
+                   "add %[y], %[y], #4\n"
+                   "add %[x], %[x], #16\n"
+                   "add r4, r4, #16\n"
+                   "add %[w], %[w], #112\n"
+                   "subs r0, r0, #4\n"
+                   "strd %[y], %[x], [%[f], #48]\n"
+                   "str r4, [%[f], #12]\n"
+                   "str r0, [%[f], #56]\n"
+                   "bgt 0b\n"
+                   : [x] "+r"(x), [y] "+r"(y), [w] "+r"(w)
+                   : [p] "r"(p), [f] "r"(frame)
+                   : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6",
+                     "q7", "cc",
+                     "memory");
+    /* clang-format on */
 }
 
 #else

@@ -70,27 +70,41 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
     NNCC_REG(int32_t, zero, "r4", f->zero);
     NNCC_REG(int32_t, n, "lr", f->pixels);
 
-    __asm volatile(
-        "ldr r5, [%[f], #8]\n"
-        "vctp.8 r5\n"
-        "ldrd r5, r6, [%[f], #48]\n"
-        "ldrd r8, r9, [%[f], #56]\n"
-        "ldrd r10, r11, [%[f], #64]\n"
-        "dls lr, lr\n"
-        "1:\n" NNCC_DW_FIRST(0, "r5", "add r5, r5, r9\n") NNCC_DW_SECOND(1, "r5", "add r5, r5, r9\n")
-            NNCC_DW_START NNCC_DW_FIRST(2, "r5", "") NNCC_DW_SECOND(3, "r6", "add r6, r6, r10\n")
-                NNCC_DW_SUM NNCC_DW_FIRST(4, "r6", "add r6, r6, r10\n") NNCC_DW_SECOND(5, "r6", "")
-                    NNCC_DW_SUM NNCC_DW_FIRST(6, "r8", "add r8, r8, r11\n") NNCC_DW_SECOND(7, "r8", "add r8, r8, r11\n")
-                        NNCC_DW_SUM NNCC_DW_FIRST(8, "r8", "") NNCC_DW_SUM NNCC_DW_EACH("vadd.i32", 0)
-                            NNCC_DW_EACH("vqrdmulh.s32", 64) NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1)
-                                NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1) NNCC_DW_EACH("vrshl.s32", 128)
-                                    NNCC_DW_NARROW "vpst\n"
-                                                   "vstrbt.8 q4, [%[y]]\n"
-                                                   "add %[y], %[y], %[pitch]\n"
-                                                   "le lr, 1b\n"
-        : [y] "+r"(y), "+r"(n)
-        : [w] "r"(w), [f] "r"(frame), [pitch] "r"(pitch), [zero] "r"(zero)
-        : "r5", "r6", "r8", "r9", "r10", "r11", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
+    /* clang-format off */
+    __asm volatile("ldr r5, [%[f], #8]\n"
+                   "vctp.8 r5\n"
+                   "ldrd r5, r6, [%[f], #48]\n"
+                   "ldrd r8, r9, [%[f], #56]\n"
+                   "ldrd r10, r11, [%[f], #64]\n"
+                   "dls lr, lr\n"
+                   "1:\n"
+                   NNCC_DW_FIRST(0, "r5", "add r5, r5, r9\n")
+                   NNCC_DW_SECOND(1, "r5", "add r5, r5, r9\n")
+                   NNCC_DW_START
+                   NNCC_DW_FIRST(2, "r5", "")
+                   NNCC_DW_SECOND(3, "r6", "add r6, r6, r10\n")
+                   NNCC_DW_SUM
+                   NNCC_DW_FIRST(4, "r6", "add r6, r6, r10\n")
+                   NNCC_DW_SECOND(5, "r6", "")
+                   NNCC_DW_SUM
+                   NNCC_DW_FIRST(6, "r8", "add r8, r8, r11\n")
+                   NNCC_DW_SECOND(7, "r8", "add r8, r8, r11\n")
+                   NNCC_DW_SUM
+                   NNCC_DW_FIRST(8, "r8", "")
+                   NNCC_DW_SUM
+                   NNCC_DW_EACH("vadd.i32", 0) NNCC_DW_EACH("vqrdmulh.s32", 64)
+                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
+                   NNCC_DW_EACH("vrshl.s32", 128)
+                   NNCC_DW_NARROW
+                   "vpst\n"
+                   "vstrbt.8 q4, [%[y]]\n"
+                   "add %[y], %[y], %[pitch]\n"
+                   "le lr, 1b\n"
+                   : [y] "+r"(y), "+r"(n)
+                   : [w] "r"(w), [f] "r"(frame), [pitch] "r"(pitch), [zero] "r"(zero)
+                   : "r5", "r6", "r8", "r9", "r10", "r11", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc",
+                     "memory");
+    /* clang-format on */
 }
 
 #else

@@ -28,9 +28,13 @@ typedef struct
     "vmov q0[2],q0[0],r0,r4\nvmov q0[3],q0[1],r2,r6\nvmov q1[2],q1[0],r8,r12\nvmov q1[3],q1[1],r10,lr\n"
 /* Bias in q5, multipliers in q6, shifts in q7, clamp in q3 and q4, zero point in r2, t free: accumulators to output
  * values. */
+/* clang-format off */
 #define NNCC_DOT_REQUANTISE(q, round, t) \
-    "vqrdmulh.s32 " #q "," #q ",q6\n" round(q, t) "vrshl.s32 " #q "," #q ",q7\nvadd.i32 " #q "," #q ",r2\n" \
-                                                  "vmax.s32 " #q "," #q ",q3\nvmin.s32 " #q "," #q ",q4\n"
+    "vqrdmulh.s32 " #q "," #q ",q6\n" \
+    round(q, t) \
+    "vrshl.s32 " #q "," #q ",q7\nvadd.i32 " #q "," #q ",r2\n" \
+    "vmax.s32 " #q "," #q ",q3\nvmin.s32 " #q "," #q ",q4\n"
+/* clang-format on */
 /* The clamp into q3 and q4, from where p or a frame has it. */
 #define NNCC_DOT_CLAMP "ldrd r0,r2,[%[f],#8]\nvdup.32 q3,r0\nvdup.32 q4,r2\n"
 #define NNCC_DOT_ACCUMULATORS \

@@ -22,6 +22,7 @@ static void nncc_row4(const nncc_helium_matmul_params *p, const int8_t *x, const
     NNCC_REG(const nncc_helium_matmul_params *, mac, "r9", p);
     NNCC_REG(int32_t, full, "r11", p->vectors - 1);
 
+    /* clang-format off */
     __asm volatile("vldrw.32 q5, [%[w]], #16\n\t"
                    "vldrw.32 q6, [%[w]], #16\n\t"
                    "vldrw.32 q7, [%[w]], #16\n\t"
@@ -31,27 +32,34 @@ static void nncc_row4(const nncc_helium_matmul_params *p, const int8_t *x, const
                    "mov r6, #0\n\t"
                    "wls lr, %[n], 2f\n"
                    "1:\n\t"
-                   "vldrb.8 q0, [%[x]], #16\n\t" NNCC_ROW_MACS "le lr, 1b\n"
+                   "vldrb.8 q0, [%[x]], #16\n\t"
+                   NNCC_ROW_MACS
+                   "le lr, 1b\n"
                    "2:\n\t"
                    "ldr r8, [%[p], #28]\n\t"
                    "vctp.8 r8\n\t"
                    "vpst\n\t"
-                   "vldrbt.8 q0, [%[x]]\n\t" NNCC_ROW_MACS "vmov q0[2], q0[0], r0, r4\n\t"
+                   "vldrbt.8 q0, [%[x]]\n\t"
+                   NNCC_ROW_MACS
+                   "vmov q0[2], q0[0], r0, r4\n\t"
                    "vmov q0[3], q0[1], r2, r6\n\t"
                    "ldrd r0, r2, [%[p], #8]\n\t"
                    "vdup.32 q3, r0\n\t"
                    "vdup.32 q4, r2\n\t"
                    "ldr r0, [%[p], #4]\n\t"
                    "vadd.i32 q0, q0, q5\n\t"
-                   "vqrdmulh.s32 q0, q0, q6\n\t" NNCC_ROUND_ALL(q0, q2) "vrshl.s32 q0, q0, q7\n\t"
-                                                                        "vadd.i32 q0, q0, r0\n\t"
-                                                                        "vmax.s32 q0, q0, q3\n\t"
-                                                                        "vmin.s32 q0, q0, q4\n\t"
-                                                                        "vstrb.32 q0, [%[y]]\n\t"
+                   "vqrdmulh.s32 q0, q0, q6\n\t"
+                   NNCC_ROUND_ALL(q0, q2)
+                   "vrshl.s32 q0, q0, q7\n\t"
+                   "vadd.i32 q0, q0, r0\n\t"
+                   "vmax.s32 q0, q0, q3\n\t"
+                   "vmin.s32 q0, q0, q4\n\t"
+                   "vstrb.32 q0, [%[y]]\n\t"
                    : [x] "+r"(from), [w] "+r"(w)
                    : [y] "r"(to), [p] "r"(mac), [n] "r"(full)
                    : "r0", "r2", "r4", "r6", "r8", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc",
                      "memory");
+    /* clang-format on */
 }
 
 #else

@@ -59,23 +59,31 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
     NNCC_REG(const int8_t *, x1, "r9", x + 64 + f->step);
     NNCC_REG(const nncc_dot_frame *, frame, "r11", f);
 
+    /* clang-format off */
     __asm volatile("vldrw.32 q5,[%[w],#-128]\n"
                    "vldrw.32 q6,[%[w],#-112]\n"
-                   "vldrw.32 q7,[%[w],#-96]\n" NNCC_DOT_CLAMP "1:\n" NNCC_DOT_ROW NNCC_DOT_COLLECT "ldrd r0,r2,[%[f]]\n"
+                   "vldrw.32 q7,[%[w],#-96]\n"
+                   NNCC_DOT_CLAMP
+                   "1:\n"
+                   NNCC_DOT_ROW
+                   NNCC_DOT_COLLECT
+                   "ldrd r0,r2,[%[f]]\n"
                    "ldrd r4,r6,[%[f],#16]\n"
                    "vadd.i32 q0,q0,q5\n"
-                   "vadd.i32 q1,q1,q5\n" NNCC_DOT_REQUANTISE(q0, NNCC_DOT_ROUND, q2)
-                       NNCC_DOT_REQUANTISE(q1, NNCC_DOT_ROUND, q2) "vstrb.32 q0,[%[y]]\n"
-                                                                   "add %[y],%[y],r0\n"
-                                                                   "vstrb.32 q1,[%[y]]\n"
-                                                                   "add %[y],%[y],r0\n"
-                                                                   "add %[x0],%[x0],r4\n"
-                                                                   "add %[x1],%[x1],r4\n"
-                                                                   "cmp %[x0],r6\n"
-                                                                   "bne 1b\n"
+                   "vadd.i32 q1,q1,q5\n"
+                   NNCC_DOT_REQUANTISE(q0, NNCC_DOT_ROUND, q2) NNCC_DOT_REQUANTISE(q1, NNCC_DOT_ROUND, q2)
+                   "vstrb.32 q0,[%[y]]\n"
+                   "add %[y],%[y],r0\n"
+                   "vstrb.32 q1,[%[y]]\n"
+                   "add %[y],%[y],r0\n"
+                   "add %[x0],%[x0],r4\n"
+                   "add %[x1],%[x1],r4\n"
+                   "cmp %[x0],r6\n"
+                   "bne 1b\n"
                    : [x0] "+r"(x0), [x1] "+r"(x1), [y] "+r"(to)
                    : [w] "r"(w), [f] "r"(frame)
                    : NNCC_DOT_ACCUMULATORS, "cc", "memory");
+    /* clang-format on */
 }
 
 #endif

@@ -56,29 +56,41 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
     loop.next = f->step2 - NNCC_HELIUM_BYTES * f->vectors;
     loop.y = y;
     loop.pairs = f->pairs;
+    /* clang-format off */
     __asm volatile("vldrw.32 q5,[%[w]],#16\n"
                    "vldrw.32 q6,[%[w]],#16\n"
-                   "vldrw.32 q7,[%[w]],#16\n" NNCC_DOT_CLAMP "1:\n"
-                   "ldr %[k],[%[f],#16]\n" NNCC_DOT_STEP("vmladav.s8") NNCC_DOT_REST
-                   "2:\n" NNCC_DOT_MORE NNCC_DOT_REST "subs %[k],%[k],#1\n"
-                   "bne 2b\n" NNCC_DOT_COLLECT "ldrd r0,r2,[%[f]]\n"
+                   "vldrw.32 q7,[%[w]],#16\n"
+                   NNCC_DOT_CLAMP
+                   "1:\n"
+                   "ldr %[k],[%[f],#16]\n"
+                   NNCC_DOT_STEP("vmladav.s8")
+                   NNCC_DOT_REST
+                   "2:\n"
+                   NNCC_DOT_MORE
+                   NNCC_DOT_REST
+                   "subs %[k],%[k],#1\n"
+                   "bne 2b\n"
+                   NNCC_DOT_COLLECT
+                   "ldrd r0,r2,[%[f]]\n"
                    "ldrd r8,r10,[%[f],#20]\n"
                    "ldrd r4,r6,[%[f],#28]\n"
                    "sub %[w],%[w],r8\n"
                    "add %[x0],%[x0],r10\n"
                    "add %[x1],%[x1],r10\n"
                    "vadd.i32 q0,q0,q5\n"
-                   "vadd.i32 q1,q1,q5\n" NNCC_DOT_REQUANTISE(q0, NNCC_ROUND_ALL, q2)
-                       NNCC_DOT_REQUANTISE(q1, NNCC_ROUND_ALL, q2) "vstrb.32 q0,[r4]\n"
-                                                                   "add r4,r4,r0\n"
-                                                                   "vstrb.32 q1,[r4]\n"
-                                                                   "add r4,r4,r0\n"
-                                                                   "subs r6,r6,#1\n"
-                                                                   "strd r4,r6,[%[f],#28]\n"
-                                                                   "bne 1b\n"
+                   "vadd.i32 q1,q1,q5\n"
+                   NNCC_DOT_REQUANTISE(q0, NNCC_ROUND_ALL, q2) NNCC_DOT_REQUANTISE(q1, NNCC_ROUND_ALL, q2)
+                   "vstrb.32 q0,[r4]\n"
+                   "add r4,r4,r0\n"
+                   "vstrb.32 q1,[r4]\n"
+                   "add r4,r4,r0\n"
+                   "subs r6,r6,#1\n"
+                   "strd r4,r6,[%[f],#28]\n"
+                   "bne 1b\n"
                    : [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(w), [k] "+r"(turns)
                    : [f] "r"(frame)
                    : NNCC_DOT_ACCUMULATORS, "cc", "memory");
+    /* clang-format on */
 }
 
 #endif

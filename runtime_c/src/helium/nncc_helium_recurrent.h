@@ -52,34 +52,44 @@ static inline const void *nncc_prepared(const nncc_elem *x, int32_t n, void *roo
  * follow. q5: multiplier, q6: shift to the left, q7: shift to the right, as a negative number. Ties of the right shift
  * go away from zero, those of no shift do not move.
  */
+/* clang-format off */
 #define NNCC_GATE_ASM(ADD) \
     __asm volatile("ldrd r0, r2, [r12]\n\t" \
                    "ldr r4, [r12, #8]\n\t" \
                    "vdup.32 q5, r0\n\t" \
                    "vdup.32 q6, r2\n\t" \
-                   "vdup.32 q7, r4\n\t" NNCC_GATE_CTP "1:\n\t" \
+                   "vdup.32 q7, r4\n\t" \
+                   NNCC_GATE_CTP \
+                   "1:\n\t" \
                    "ldrd r0, r2, [r3], #8\n\t" \
                    "ldrd r4, r6, [r3], #8\n\t" \
                    "mov r1, r8\n\t" \
                    "wls lr, r10, 3f\n" \
-                   "2:\n\t" NNCC_GATE_X NNCC_GATE_FOUR( \
-                       NNCC_GATE_MAC) "le lr, 2b\n" \
-                                      "3:\n\t" \
-                                      "vpst\n\t" NNCC_GATE_X_LAST NNCC_GATE_FOUR( \
-                                          NNCC_GATE_MAC_LAST) "vmov q0[2], q0[0], r0, r4\n\t" \
-                                                              "vmov q0[3], q0[1], r2, r6\n\t" \
-                                                              "vshl.s32 q0, q0, q6\n\t" \
-                                                              "vqrdmulh.s32 q0, q0, q5\n\t" \
-                                                              "vand q1, q0, q7\n\t" \
-                                                              "vshr.s32 q1, q1, #31\n\t" \
-                                                              "vadd.i32 q0, q0, q1\n\t" \
-                                                              "vrshl.s32 q0, q0, q7\n\t" ADD "vqmovnb.s32 q0, q0\n\t" \
-                                                              "vstrh.32 q0, [r5], #8\n\t" \
-                                                              "subs r11, r11, #1\n\t" \
-                                                              "bne 1b\n\t" \
+                   "2:\n\t" \
+                   NNCC_GATE_X \
+                   NNCC_GATE_FOUR(NNCC_GATE_MAC) \
+                   "le lr, 2b\n" \
+                   "3:\n\t" \
+                   "vpst\n\t" \
+                   NNCC_GATE_X_LAST \
+                   NNCC_GATE_FOUR(NNCC_GATE_MAC_LAST) \
+                   "vmov q0[2], q0[0], r0, r4\n\t" \
+                   "vmov q0[3], q0[1], r2, r6\n\t" \
+                   "vshl.s32 q0, q0, q6\n\t" \
+                   "vqrdmulh.s32 q0, q0, q5\n\t" \
+                   "vand q1, q0, q7\n\t" \
+                   "vshr.s32 q1, q1, #31\n\t" \
+                   "vadd.i32 q0, q0, q1\n\t" \
+                   "vrshl.s32 q0, q0, q7\n\t" \
+                   ADD \
+                   "vqmovnb.s32 q0, q0\n\t" \
+                   "vstrh.32 q0, [r5], #8\n\t" \
+                   "subs r11, r11, #1\n\t" \
+                   "bne 1b\n\t" \
                    : "+r"(at), "+r"(to), "+r"(left) \
                    : "r"(from), "r"(rest), "r"(full), "r"(scale) \
                    : "r0", "r1", "r2", "r4", "r6", "lr", "q0", "q1", "q5", "q6", "q7", "cc", "memory")
+/* clang-format on */
 
 /* The products of n elements with 4 * groups units of one gate. */
 static const int8_t *nncc_gate(const nncc_gate_scale *s, const void *x, int32_t n, const int8_t *w, int32_t groups,

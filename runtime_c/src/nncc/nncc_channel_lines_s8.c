@@ -7,11 +7,14 @@
 #if NNCC_PAIR_MVE
 
 /* q0 holds four values, q3 what COMBINE takes: what remains of either loop. */
+/* clang-format off */
 #define NNCC_LINES_END(combine) \
-    combine "vshl.s32 q0, %[shift]\n\t" \
-            "vmax.s32 q0, q0, q4\n\t" \
-            "vmin.s32 q0, q0, q5\n\t" \
-            "vstrb.32 q0, [%[y]], #4\n\t"
+    combine \
+    "vshl.s32 q0, %[shift]\n\t" \
+    "vmax.s32 q0, q0, q4\n\t" \
+    "vmin.s32 q0, q0, q5\n\t" \
+    "vstrb.32 q0, [%[y]], #4\n\t"
+/* clang-format on */
 
 #define NNCC_LINES_BOUNDS \
     "ldr lr, [%[p], #16]\n\t" \
@@ -22,21 +25,26 @@
     "vdup.32 q6, lr\n\t"
 
 /* Pixels of n channels. */
+/* clang-format off */
 #define NNCC_LINES_PIXELS(combine) \
-    __asm volatile( \
-        NNCC_LINES_BOUNDS "1:\n\t" \
-                          "mov r5, %[m]\n\t" \
-                          "mov r6, %[b]\n\t" \
-                          "dlstp.32 lr, %[n]\n" \
-                          "2:\n\t" \
-                          "vldrb.s32 q0, [%[x]], #4\n\t" \
-                          "vldrw.s32 q1, [r5], #16\n\t" \
-                          "vldrw.s32 q2, [r6], #16\n\t" NNCC_LINES_END(combine) "letp lr, 2b\n\t" \
-                                                                                "subs %[rows], %[rows], #1\n\t" \
-                                                                                "bne 1b\n\t" \
-        : [x] "+r"(from), [y] "+r"(to), [rows] "+r"(rows) \
-        : [p] "r"(q), [n] "r"(n), [m] "r"(m), [b] "r"(b), [shift] "r"(shift), [bias] "r"(bias), [zero] "r"(zero) \
-        : "r5", "r6", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "cc", "memory")
+    __asm volatile(NNCC_LINES_BOUNDS \
+                   "1:\n\t" \
+                   "mov r5, %[m]\n\t" \
+                   "mov r6, %[b]\n\t" \
+                   "dlstp.32 lr, %[n]\n" \
+                   "2:\n\t" \
+                   "vldrb.s32 q0, [%[x]], #4\n\t" \
+                   "vldrw.s32 q1, [r5], #16\n\t" \
+                   "vldrw.s32 q2, [r6], #16\n\t" \
+                   NNCC_LINES_END(combine) \
+                   "letp lr, 2b\n\t" \
+                   "subs %[rows], %[rows], #1\n\t" \
+                   "bne 1b\n\t" \
+                   : [x] "+r"(from), [y] "+r"(to), [rows] "+r"(rows) \
+                   : [p] "r"(q), [n] "r"(n), [m] "r"(m), [b] "r"(b), [shift] "r"(shift), [bias] "r"(bias), \
+                     [zero] "r"(zero) \
+                   : "r5", "r6", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "cc", "memory")
+/* clang-format on */
 
 static void nncc_lines_pixels(const nncc_channel_lines_s8_params *p, const int8_t *x, const int32_t *mult,
                               const int32_t *add, int8_t *y)
@@ -61,16 +69,21 @@ static void nncc_lines_pixels(const nncc_channel_lines_s8_params *p, const int8_
 }
 
 /* n elements of a channel. */
+/* clang-format off */
 #define NNCC_LINES_ROW(combine) \
-    __asm volatile( \
-        NNCC_LINES_BOUNDS "vdup.32 q1, %[m]\n\t" \
-                          "wlstp.32 lr, %[n], 2f\n" \
-                          "1:\n\t" \
-                          "vldrb.s32 q0, [%[x]], #4\n\t" NNCC_LINES_END(combine) "letp lr, 1b\n" \
-                                                                                 "2:\n\t" \
-        : [x] "+r"(from), [y] "+r"(to) \
-        : [p] "r"(q), [n] "r"(n), [m] "r"(m), [b] "r"(b), [shift] "r"(shift), [bias] "r"(bias), [zero] "r"(zero) \
-        : "lr", "q0", "q1", "q3", "q4", "q5", "q6", "cc", "memory")
+    __asm volatile(NNCC_LINES_BOUNDS \
+                   "vdup.32 q1, %[m]\n\t" \
+                   "wlstp.32 lr, %[n], 2f\n" \
+                   "1:\n\t" \
+                   "vldrb.s32 q0, [%[x]], #4\n\t" \
+                   NNCC_LINES_END(combine) \
+                   "letp lr, 1b\n" \
+                   "2:\n\t" \
+                   : [x] "+r"(from), [y] "+r"(to) \
+                   : [p] "r"(q), [n] "r"(n), [m] "r"(m), [b] "r"(b), [shift] "r"(shift), [bias] "r"(bias), \
+                     [zero] "r"(zero) \
+                   : "lr", "q0", "q1", "q3", "q4", "q5", "q6", "cc", "memory")
+/* clang-format on */
 
 static void nncc_lines_row(const nncc_channel_lines_s8_params *p, const int8_t *x, int32_t mult, int32_t add, int8_t *y)
 {
