@@ -199,7 +199,8 @@ func TestBadDefinitions(t *testing.T) {
 	}
 	m4 := "inherits: [cortex-m4]\n"
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown key", m4 + "memroy: {}\n", "board.yaml:2: unknown key \"memroy\"; known: accelerators, clock_hz, core, "},
+		{"unknown key", m4 + "memroy: {}\n",
+			"board.yaml:2: unknown key \"memroy\"; known: accelerators, clock_hz, core, "},
 		{"unknown nested key", m4 + "toolchain:\n  cpuu: [x]\n", "board.yaml:3: unknown key \"cpuu\" in toolchain"},
 		{"unknown key removed", m4 + "toolchain: {nope: null}\n", "unknown key \"nope\""},
 		{"append to scalar", m4 + "stack+: [1]\n", "unknown key \"stack+\""},
@@ -225,9 +226,11 @@ func TestBadDefinitions(t *testing.T) {
 		{"nowhere for the arena", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata, stack, " +
 			"data]}\n", "no region holds arena"},
 		{"beyond 4 GiB", m4 + "memory:\n  a: {origin: 0xffffffff, size: 1M, holds: [code]}\n", "below 4 GiB"},
-		{"wait without a source", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {states: 3, line: 8}}\n",
+		{"wait without a source", m4 +
+			"memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {states: 3, line: 8}}\n",
 			"memory.a.wait.source: missing"},
-		{"wait lines", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {states: 3, line: 12, source: x}}\n",
+		{"wait lines", m4 +
+			"memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {states: 3, line: 12, source: x}}\n",
 			"want a power of two"},
 		{"wait ratio", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {cycles_per_byte: much}}\n",
 			"is not a number such as 0.25"},

@@ -87,14 +87,21 @@ func (w *Wait) check(key string) error {
 		return badf(key+".states", "%d: want 0 to %d", w.States, maxStates)
 	case line < 4 || line > 256 || line&(line-1) != 0:
 		return badf(key+".line", "%d bytes: want a power of two from 4 to 256", line)
-	case int(w.Cache)%line != 0 || w.Cache > 1<<20:
-		return badf(key+".cache", "%d bytes: want whole lines, at most 1M", w.Cache)
-	case w.Ways < 0 || w.Ways > 0 && int(w.Cache)/line%w.Ways != 0:
-		return badf(key+".ways", "%d: %d lines cannot be split so", w.Ways, int(w.Cache)/line)
 	case w.PerByte < 0 || w.PerByte > 100 || math.IsNaN(float64(w.PerByte)):
 		return badf(key+".cycles_per_byte", "%g: want 0 to 100", float64(w.PerByte))
 	case w.Error < 0 || w.Error > 1:
 		return badf(key+".error", "%g: want 0 to 1", float64(w.Error))
+	}
+	return w.checkCache(key)
+}
+
+// checkCache looks at the cache of a memory whose lines are right.
+func (w *Wait) checkCache(key string) error {
+	switch line := int(w.Line); {
+	case int(w.Cache)%line != 0 || w.Cache > 1<<20:
+		return badf(key+".cache", "%d bytes: want whole lines, at most 1M", w.Cache)
+	case w.Ways < 0 || w.Ways > 0 && int(w.Cache)/line%w.Ways != 0:
+		return badf(key+".ways", "%d: %d lines cannot be split so", w.Ways, int(w.Cache)/line)
 	}
 	return nil
 }

@@ -243,26 +243,13 @@ func checkRegions(key string, rs Regions) error {
 	held := map[string]bool{}
 	for i, r := range rs {
 		k := key + "." + r.Name
-		if !regionRE.MatchString(r.Name) {
-			return badf(k, "a region's name has lower-case letters, digits and _")
-		}
-		end := uint64(r.Origin) + uint64(r.Size)
-		if r.Size == 0 || end > 1<<32 || end < uint64(r.Origin) {
-			return badf(k, "origin 0x%x and size %d do not describe memory below 4 GiB", uint64(r.Origin),
-				uint64(r.Size))
-		}
-		if len(r.Holds) == 0 {
-			return badf(k, "holds nothing; want some of %s", strings.Join(Content, ", "))
-		}
-		if err := r.Wait.check(k + ".wait"); err != nil {
+		if err := r.check(k); err != nil {
 			return err
 		}
 		for _, h := range r.Holds {
-			if !slices.Contains(Content, h) {
-				return badf(k+".holds", "%s: want some of %s", quote(h), strings.Join(Content, ", "))
-			}
 			held[h] = true
 		}
+		end := uint64(r.Origin) + uint64(r.Size)
 		for _, o := range rs[:i] {
 			if uint64(r.Origin) < uint64(o.Origin)+uint64(o.Size) && uint64(o.Origin) < end {
 				return badf(k, "overlaps region %s", o.Name)
@@ -272,6 +259,29 @@ func checkRegions(key string, rs Regions) error {
 	for _, c := range Content {
 		if !held[c] && c != "weights" {
 			return badf(key, "no region holds %s", c)
+		}
+	}
+	return nil
+}
+
+// check looks at one region, of which the key is k.
+func (r *Region) check(k string) error {
+	if !regionRE.MatchString(r.Name) {
+		return badf(k, "a region's name has lower-case letters, digits and _")
+	}
+	if end := uint64(r.Origin) + uint64(r.Size); r.Size == 0 || end > 1<<32 || end < uint64(r.Origin) {
+		return badf(k, "origin 0x%x and size %d do not describe memory below 4 GiB", uint64(r.Origin),
+			uint64(r.Size))
+	}
+	if len(r.Holds) == 0 {
+		return badf(k, "holds nothing; want some of %s", strings.Join(Content, ", "))
+	}
+	if err := r.Wait.check(k + ".wait"); err != nil {
+		return err
+	}
+	for _, h := range r.Holds {
+		if !slices.Contains(Content, h) {
+			return badf(k+".holds", "%s: want some of %s", quote(h), strings.Join(Content, ", "))
 		}
 	}
 	return nil

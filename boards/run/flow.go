@@ -99,8 +99,8 @@ type executed struct {
 
 func newFlow(model *cycles.Model, im *Image, code boards.Wait) (*flow, error) {
 	fetch := cycles.NewFetch(code)
-	f := &flow{model: model, fetch: fetch, harness: im.harness, sizes: map[string]uint32{}, blocks: map[[2]uint32]*cycles.Block{},
-		counter: model.Counter(fetch)}
+	f := &flow{model: model, fetch: fetch, harness: im.harness, sizes: map[string]uint32{},
+		blocks: map[[2]uint32]*cycles.Block{}, counter: model.Counter(fetch)}
 	e, err := elf.Open(im.Traced)
 	if err != nil {
 		return nil, err

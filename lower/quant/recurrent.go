@@ -57,6 +57,12 @@ func WhyRecurrentInFloat(n *ir.Node) string {
 	if why := otherActivations(g, acts); why != "" {
 		return why
 	}
+	return computedOperand(n)
+}
+
+// computedOperand says which weights or biases of a recurrent layer are no
+// constants; "" where all are.
+func computedOperand(n *ir.Node) string {
 	for i := 1; i <= 3; i++ {
 		if v := n.Input(i); v != nil && v.Const == nil && (v.Def == nil || v.Def.Op != op.DequantizeLinear) {
 			return fmt.Sprintf("its operand %s is computed at run time", v)

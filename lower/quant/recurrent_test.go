@@ -107,14 +107,15 @@ func TestRecurrent(t *testing.T) {
 // TestWhyRecurrentInFloat: what has no integer form says why, and stays float.
 func TestWhyRecurrentInFloat(t *testing.T) {
 	for attrs, want := range map[string]string{
-		`-, -, -, -, %p) {hidden_size=2}`:                                "it has peepholes",
-		`-, %l) {hidden_size=2}`:                                         "it has sequence lengths",
-		`) {hidden_size=2, clip=3.0}`:                                    "it clips its gates",
-		`) {hidden_size=2, input_forget=1}`:                              "its input and forget gates are coupled",
-		`) {hidden_size=2, activations=["Sigmoid", "Relu", "Tanh"]}`:     "its activation 1 is relu, not tanh",
-		`) {hidden_size=2, activations=["HardSigmoid", "Tanh", "Tanh"]}`: "its activation 0 is hardsigmoid, not sigmoid",
-		`) {hidden_size=2, activations=["sigmoid", "tanh", "tanh"]}`:     "",
-		`) {hidden_size=2, direction="bidirectional"}`:                   "",
+		`-, -, -, -, %p) {hidden_size=2}`:                            "it has peepholes",
+		`-, %l) {hidden_size=2}`:                                     "it has sequence lengths",
+		`) {hidden_size=2, clip=3.0}`:                                "it clips its gates",
+		`) {hidden_size=2, input_forget=1}`:                          "its input and forget gates are coupled",
+		`) {hidden_size=2, activations=["Sigmoid", "Relu", "Tanh"]}`: "its activation 1 is relu, not tanh",
+		`) {hidden_size=2, activations=["HardSigmoid", "Tanh", "Tanh"]}`: "" +
+			"its activation 0 is hardsigmoid, not sigmoid",
+		`) {hidden_size=2, activations=["sigmoid", "tanh", "tanh"]}`: "",
+		`) {hidden_size=2, direction="bidirectional"}`:               "",
 	} {
 		dirs, comma := 1, ", "
 		if want == "" && len(attrs) < 50 {
