@@ -54,7 +54,8 @@ var alone = map[string]rate{
 	"nncc_piecewise_linear_s16":      {35, 35, 29},
 	"nncc_binary_s16":                {760, 760, 60},
 	"nncc_scale_shift_s8":            {35, 35, 31},
-	"nncc_where":                     {50, 40, 40},
+	"nncc_channel_lines_s8":          {12, 8, 2.5},
+	"nncc_where":                     {13, 11, 1},
 	"nncc_cast":                      {20, 20, 20},
 }
 

@@ -70,6 +70,44 @@ func MergeDims(dims []int, st ...[]int) ([]int, [][]int) {
 	return out, res
 }
 
+// LoopOrder is the order of loops in which a copy of a box costs least,
+// elements of elem bytes, strides x and y: the innermost one moves dense runs or
+// many elements, the one around it many of those. Both are loops of the kernel;
+// more of them are a call each.
+func LoopOrder(elem int, dims, x, y []int) []int {
+	r := len(dims)
+	order := make([]int, r)
+	for d := range order {
+		order[d] = d
+	}
+	if r < 2 {
+		return order
+	}
+	// what an element costs where dimension d is the innermost loop, roughly
+	price := func(d int) float64 {
+		n := float64(dims[d])
+		if x[d] == 1 && y[d] == 1 {
+			return 10/n + 0.5*float64(elem)
+		}
+		return 20/n + 3
+	}
+	best := r - 1
+	for d := range order {
+		if price(d) < price(best) {
+			best = d
+		}
+	}
+	order = append(slices.Delete(order, best, best+1), best)
+	next := r - 2
+	for k := range r - 1 {
+		if dims[order[k]] > dims[order[next]] {
+			next = k
+		}
+	}
+	d := order[next]
+	return slices.Insert(slices.Delete(order, next, next+1), r-2, d)
+}
+
 // PadLeft puts ones in front of a shape until it has the rank.
 func PadLeft(shape []int, rank int) []int {
 	out := make([]int, rank)

@@ -33,3 +33,28 @@ var lines = &kernel.Kernel{
 		return low
 	},
 }
+
+// runs is any change of memory order, run by run.
+var runs = &kernel.Kernel{
+	Name: "nncc_copy_nd", Library: Library, Doc: "8-bit conversion between any memory orders, run by run",
+	Ops:    []*ir.OpDef{op.Relayout},
+	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
+	Rules:  join(noHelium("DSP-RUNS-00"), quantised.AnyRelayoutRules("DSP-RUNS")),
+	Lower: func(n *kernel.Node) *call.Lowered {
+		low := quantised.LowerRelayout(n)
+		low.Library = Library
+		return low
+	},
+}
+
+// limits are Relu and Clip by themselves, by a table.
+var limits = &kernel.Kernel{
+	Name: "nncc_lut_s8", Library: Library, Doc: "int8 Relu and Clip by a table of 256 results",
+	Ops: []*ir.OpDef{op.Relu, op.Clip}, Layout: kernel.SameLayout,
+	Rules: join(noHelium("DSP-LIMIT-00"), quantised.LimitRules("DSP-LIMIT")),
+	Lower: func(n *kernel.Node) *call.Lowered {
+		low := quantised.LowerLimit(n)
+		low.Library = Library
+		return low
+	},
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -75,4 +76,31 @@ func ExchangeRules(code string) []kernel.Rule {
 				return ""
 			}},
 	}
+}
+
+// AnyRelayoutRules are the conditions on a Relayout of bytes in any order.
+func AnyRelayoutRules(code string) []kernel.Rule {
+	return []kernel.Rule{Bytes(code + "-01"), {Code: code + "-02", Doc: "at most 8 runs of dimensions",
+		Check: func(n *kernel.Node) string {
+			if size, _ := Permutation(n.Node); len(size) > 8 {
+				return fmt.Sprintf("%d runs of dimensions move apart, want at most 8", len(size))
+			}
+			return ""
+		}}}
+}
+
+// LowerRelayout copies run by run.
+func LowerRelayout(n *kernel.Node) *call.Lowered {
+	x, y := n.In[0].Type, n.Out[0].Type
+	if x.SameMemory(y.Order) {
+		return call.ViewOf()
+	}
+	phys := y.Phys()
+	dims, st := kernel.MergeDims(phys, kernel.Permuted(kernel.Strides(x), y.OrderOrIdentity()), tensor.Strides(phys))
+	order := kernel.LoopOrder(1, dims, st[0], st[1])
+	list := func(name string, v []int) call.Field { return call.F(name, call.IntArray(kernel.Permuted(v, order))) }
+	return &call.Lowered{Kernel: "nncc_copy_nd", Calls: []call.Call{{Func: "nncc_copy_nd", Args: []call.Arg{
+		&call.Struct{Type: "nncc_copy_nd_params", Fields: append(call.Ints("elem", 1, "rank", len(dims)),
+			list("dims", dims), list("x_stride", st[0]), list("y_stride", st[1]))},
+		call.In{CType: "uint8_t"}, call.Out{CType: "uint8_t"}}}}}
 }

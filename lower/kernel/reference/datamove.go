@@ -158,8 +158,9 @@ var padRow = &kernel.Kernel{
 			value = l.padValue(n)
 		}
 		order := y.OrderOrIdentity()
-		if g.Mode == "constant" && !slices.ContainsFunc(g.Begin, negative) && !slices.ContainsFunc(g.End, negative) {
-			l.padded(g.Begin, value)
+		if !slices.ContainsFunc(g.Begin, negative) && !slices.ContainsFunc(g.End, negative) &&
+			(g.Mode == "constant" || sum(g.Begin)+sum(g.End) <= fewSlabs) {
+			l.padded(g, value)
 			return l.low
 		}
 		in, out, before := mergePad(permuted(x.Shape, order), y.Phys(), permuted(g.Begin, order))
@@ -172,21 +173,65 @@ var padRow = &kernel.Kernel{
 
 func negative(v int) bool { return v < 0 }
 
-// padded fills the output with the value and copies the input into it, from
-// `begin` on: both are vector loops, where a padding kernel has short rows.
-func (l *lowering) padded(begin []int, value call.Arg) {
+func sum(s []int) int {
+	n := 0
+	for _, v := range s {
+		n += v
+	}
+	return n
+}
+
+// fewSlabs are as many copies as take the place of a kernel for padding.
+const fewSlabs = 8
+
+// padded copies the input into the output, filled with the value before, or one
+// slab of which after the other is then copied to where the padding repeats it.
+// Both are vector loops, where a padding kernel has short rows.
+func (l *lowering) padded(g *op.PadGeom, value call.Arg) {
 	x, y := l.n.In[0].Type, l.n.Out[0].Type
-	l.call("nncc_fill", params("nncc_fill_params", ints("elem", y.DType.Size(), "count", y.Elems())...), value,
-		bytesOf(l.out(0)))
-	order := y.OrderOrIdentity()
-	ys := strides(y)
-	m := move{elem: y.DType.Size(), dims: permuted(x.Shape, order), x: permuted(strides(x), order),
-		y: permuted(ys, order)}
-	off := 0
-	for d, b := range begin {
+	elem, order, ys := y.DType.Size(), y.OrderOrIdentity(), strides(y)
+	if g.Mode == "constant" {
+		l.call("nncc_fill", params("nncc_fill_params", ints("elem", elem, "count", y.Elems())...), value,
+			bytesOf(l.out(0)))
+	}
+	dims, off := slices.Clone(x.Shape), 0
+	for d, b := range g.Begin {
 		off += b * ys[d]
 	}
-	l.move(m, bytesOf(l.in(0)), bytesOf(l.outAt(0, off*m.elem)))
+	m := move{elem: elem, dims: permuted(dims, order), x: permuted(strides(x), order), y: permuted(ys, order)}
+	l.move(m, bytesOf(l.in(0)), bytesOf(l.outAt(0, off*elem)))
+	l.low.Kernel = l.low.Calls[len(l.low.Calls)-1].Func
+	for d, b := range g.Begin {
+		if g.Mode == "constant" {
+			break
+		}
+		n := x.Shape[d]
+		dims[d] = 1
+		m.dims, m.x = permuted(dims, order), m.y
+		for i := -b; i < n+g.End[d]; i++ {
+			if i < 0 || i >= n {
+				from, to := off+(padSource(g.Mode, i, n))*ys[d], off+i*ys[d]
+				l.move(m, bytesOf(l.outAt(0, from*elem)), bytesOf(l.outAt(0, to*elem)))
+			}
+		}
+		off, dims[d] = off-b*ys[d], y.Shape[d] // from here on all of the dimension
+	}
+}
+
+// padSource is the element of n that stands at position i outside of them.
+func padSource(mode string, i, n int) int {
+	mod := func(i, n int) int { return (i%n + n) % n }
+	switch mode {
+	case "edge":
+		return min(max(i, 0), n-1)
+	case "wrap":
+		return mod(i, n)
+	}
+	period := max(2*n-2, 1)
+	if i = mod(i, period); i >= n {
+		i = period - i
+	}
+	return i
 }
 
 // mergePad drops dimensions of size 1 and joins neighbours of which neither is

@@ -3,9 +3,9 @@ package reference
 import (
 	"slices"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // move is a copy of a box of elements: y[yOff + i·y] = x[xOff + i·x] for every
@@ -23,38 +23,9 @@ func (m move) merged() move {
 	return m
 }
 
-// ordered is the same copy with its loops in the order that costs least: the
-// innermost one moves dense runs or many elements, the one around it many of
-// those. Both are loops of the kernel; more of them are a call each.
+// ordered is the same copy with its loops in the order that costs least.
 func (m move) ordered() move {
-	r := len(m.dims)
-	if r < 2 {
-		return m
-	}
-	// what an element costs where dimension d is the innermost loop, roughly
-	price := func(d int) float64 {
-		n := float64(m.dims[d])
-		if m.x[d] == 1 && m.y[d] == 1 {
-			return 10/n + 0.5*float64(m.elem)
-		}
-		return 20/n + 3
-	}
-	order := ir.Identity(r)
-	best := r - 1
-	for d := range order {
-		if price(d) < price(best) {
-			best = d
-		}
-	}
-	order = append(slices.Delete(order, best, best+1), best)
-	next := r - 2
-	for k := range r - 1 {
-		if m.dims[order[k]] > m.dims[order[next]] {
-			next = k
-		}
-	}
-	d := order[next]
-	order = slices.Insert(slices.Delete(order, next, next+1), r-2, d)
+	order := kernel.LoopOrder(m.elem, m.dims, m.x, m.y)
 	m.dims, m.x, m.y = permuted(m.dims, order), permuted(m.x, order), permuted(m.y, order)
 	return m
 }

@@ -30,6 +30,9 @@ typedef uint16_t NNCC_MAY_ALIAS nncc_any16;
 typedef uint32_t NNCC_MAY_ALIAS nncc_any32;
 typedef uint64_t NNCC_MAY_ALIAS nncc_any64;
 
+/* Bytes from which a call of memcpy pays. */
+#define NNCC_COPY_LONG 32
+
 /* n bytes, n at least 0; the two do not overlap. */
 static inline void nncc_copy(void *y, const void *x, int32_t n)
 {
@@ -47,6 +50,10 @@ static inline void nncc_copy(void *y, const void *x, int32_t n)
     uint8_t *to = (uint8_t *)y;
     const uint8_t *from = (const uint8_t *)x;
 
+    if (n >= NNCC_COPY_LONG) {
+        memcpy(y, x, (size_t)n);
+        return;
+    }
     for (; n >= 16; n -= 16) {
         uint32_t a, b, c, d;
 

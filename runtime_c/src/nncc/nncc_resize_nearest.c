@@ -1,6 +1,5 @@
+#include "nncc_copy.h"
 #include "nncc_move.h"
-
-#include <string.h>
 
 void nncc_resize_nearest(const nncc_resize_nearest_params *p, const void *x, const int32_t *index_h,
                          const int32_t *index_w, const void *outside, void *y)
@@ -14,7 +13,7 @@ void nncc_resize_nearest(const nncc_resize_nearest_params *p, const void *x, con
                 const int32_t iy = index_h[oy];
                 const int32_t ix = index_w[ox];
 
-                memcpy(to, iy < 0 || ix < 0 ? outside : from + (iy * p->in_w + ix) * p->x_pitch, (size_t)p->pixel);
+                nncc_copy(to, iy < 0 || ix < 0 ? outside : from + (iy * p->in_w + ix) * p->x_pitch, p->pixel);
                 to += p->y_pitch;
             }
         }
