@@ -338,6 +338,12 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 		t.Errorf("two runs differ: %s by %s\n%s", d, m.takes[d.Name], lineOf(m.graph, d.Out[0].Name))
 		return nil
 	} else if s != 0 {
+		at := m.gaps[max(0, min(s-1000, len(m.gaps)-1))].off
+		for _, b := range m.plan.Program.Buffers {
+			if s >= 1000 && b.Offset+b.Bytes == at {
+				t.Errorf("the bytes behind %s were written to: %v\n%s", b.Name, m.takes[b.Name], lineOf(m.graph, b.Name))
+			}
+		}
 		t.Fatalf("status %d", s)
 	}
 	m.compare(t, res.Cases[0].Outputs)

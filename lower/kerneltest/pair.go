@@ -54,6 +54,14 @@ func pairShapes(r *rand.Rand) (a, b, y []int) {
 	return a, b, y
 }
 
+// Limit writes a Relu.
+func (b *Writer) Limit(shape ...int) {
+	b.n++
+	n, s, q := b.n, commas(shape...), fmt.Sprintf("q(%g:%d)", float32(0.01+0.1*b.Float64()), b.Zero())
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] %s\n%%y%d : i8[%s] %s = Relu(%%x%d)\n", n, s, q, n, s, q, n)
+	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+}
+
 // Pair writes an operator on two int8 tensors with broadcasting.
 func (b *Writer) Pair() {
 	b.n++

@@ -98,6 +98,8 @@ func line(b *kerneltest.Writer) {
 		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
 }
 
+func limit(b *kerneltest.Writer) { b.Limit(b.In(1, 3), b.In(1, 70)) }
+
 func pair(b *kerneltest.Writer) { b.Pair() }
 
 func pool(kind string) func(b *kerneltest.Writer) {
@@ -136,6 +138,7 @@ var generators = []struct {
 	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent(false, false)},
 	{"nncc_dsp_lstm_s16", recurrent(false, true)}, {"nncc_dsp_gru_s8", recurrent(true, false)},
 	{"nncc_dsp_gru_s16", recurrent(true, true)}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},
+	{"nncc_lut_s8", limit},
 	{"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")},
 	{"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax},

@@ -39,7 +39,7 @@ var runs = &kernel.Kernel{
 	Name: "nncc_copy_nd", Library: Library, Doc: "8-bit conversion between any memory orders, run by run",
 	Ops:    []*ir.OpDef{op.Relayout},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
-	Rules:  join(noHelium("DSP-RUNS-00"), quantised.AnyRelayoutRules("DSP-RUNS")),
+	Rules:  join(onDSP("DSP-RUNS-00"), quantised.AnyRelayoutRules("DSP-RUNS")),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		low := quantised.LowerRelayout(n)
 		low.Library = Library

@@ -322,6 +322,12 @@ func recurrent(gru, wide bool) func(b *builder) {
 
 func batch(b *builder) { b.Written(func(w *kerneltest.Writer) { w.BatchMatMul() }) }
 
+// limit is a Relu by itself.
+func limit(b *builder) {
+	q := b.Quant()
+	b.Node("Relu", ir.Attrs{}, q, b.Input(q, b.In(1, 3), channels(b, 70), b.In(1, 5)))
+}
+
 // line is a constant factor and summand for each channel.
 func line(b *builder) {
 	c, rank := max(2, channels(b, 40)), b.One(1, 2, 2)
@@ -368,7 +374,7 @@ var generators = []struct {
 	{"nncc_helium_depthwise_s8", depthwise},
 	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_matmul_1row_s8", gemm},
 	{"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
-	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},
+	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line}, {"nncc_lut_s8", limit},
 	{"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
 	{"nncc_helium_batch_matmul_s8", batch},
 	{"nncc_helium_lstm_s8", recurrent(false, false)}, {"nncc_helium_lstm_s16", recurrent(false, true)},

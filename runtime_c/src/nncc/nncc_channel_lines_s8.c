@@ -24,10 +24,12 @@
     "ldr lr, [%[p], #24]\n\t" \
     "vdup.32 q6, lr\n\t"
 
-/* Pixels of n channels. */
+/* Pixels of n channels; a last vector of fewer than four moves the pointers too far. */
 /* clang-format off */
 #define NNCC_LINES_PIXELS(combine) \
     __asm volatile(NNCC_LINES_BOUNDS \
+                   "rsb %[p], %[n], #0\n\t" \
+                   "and %[p], %[p], #3\n" \
                    "1:\n\t" \
                    "mov r5, %[m]\n\t" \
                    "mov r6, %[b]\n\t" \
@@ -38,10 +40,12 @@
                    "vldrw.s32 q2, [r6], #16\n\t" \
                    NNCC_LINES_END(combine) \
                    "letp lr, 2b\n\t" \
+                   "sub %[x], %[x], %[p]\n\t" \
+                   "sub %[y], %[y], %[p]\n\t" \
                    "subs %[rows], %[rows], #1\n\t" \
                    "bne 1b\n\t" \
-                   : [x] "+r"(from), [y] "+r"(to), [rows] "+r"(rows) \
-                   : [p] "r"(q), [n] "r"(n), [m] "r"(m), [b] "r"(b), [shift] "r"(shift), [bias] "r"(bias), \
+                   : [x] "+r"(from), [y] "+r"(to), [rows] "+r"(rows), [p] "+r"(q) \
+                   : [n] "r"(n), [m] "r"(m), [b] "r"(b), [shift] "r"(shift), [bias] "r"(bias), \
                      [zero] "r"(zero) \
                    : "r5", "r6", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "cc", "memory")
 /* clang-format on */
