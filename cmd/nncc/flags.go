@@ -250,6 +250,9 @@ func verbFlags(c *cli, verb string) *pflag.FlagSet {
 	allFlags(c, verb).VisitAll(func(f *pflag.Flag) {
 		if r := flagRules[f.Name]; r.applies(verb) {
 			f.Value = checked{f.Value, r.check}
+			if f.DefValue == "[]" || f.DefValue == "-1" { // nothing, no bound: not to be shown
+				f.DefValue = ""
+			}
 			fs.AddFlag(f)
 		}
 	})

@@ -22,4 +22,4 @@ func (v *onOff) Set(s string) error {
 }
 
 // Type is how help shows the value.
-func (v *onOff) Type() string { return "string" }
+func (v *onOff) Type() string { return "on|off" }

@@ -19,7 +19,7 @@ func surgeryFlags(c *cli, fs *pflag.FlagSet) {
 		"current folder)")
 	fs.StringArrayVar(&c.cfg.Inputs, "input", nil,
 		"inputs to compare with: `NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
-	fs.IntVar(&c.cfg.Cases, "cases", 3, "inputs that a comparison runs, seeded ones behind those given")
+	fs.IntVar(&c.cfg.Cases, "cases", 3, "`N` inputs that a comparison runs, seeded ones behind those given")
 	fs.StringArrayVar(&c.cfg.Dims, "dim", nil, "size of a symbolic dimension in comparisons: `NAME=N` (repeatable)")
 	fs.StringArrayVar(&c.cfg.Functions, "functions", nil, "`FILE` of ONNX functions for custom operators (repeatable)")
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")

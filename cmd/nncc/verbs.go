@@ -125,7 +125,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	f := &c.cfg
 	fs.StringVar(&f.Board, "board", "", "target `NAME or FILE.yaml`; `nncc boards` lists them")
 	fs.StringVar(&f.Out, "out", "", "output `DIR` (or file); a folder that nncc did not write must be empty")
-	fs.StringVar(&f.Name, "name", "", "C prefix (default: the model's file name)")
+	fs.StringVar(&f.Name, "name", "", "C `PREFIX` (default: the model's file name)")
 	fs.StringArrayVar(&f.Calib, "calib", nil, "calibration inputs: `PATH` of a .npy, .npz or folder (repeatable)")
 	enum(fs, &f.CalibMethod, "calib-method")
 	fs.BoolVar(&f.BiasCorrect, "bias-correction", f.BiasCorrect,
@@ -152,14 +152,13 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.MaxRAM, "max-ram", "", "gate: arena `BYTES`")
 	fs.StringVar(&f.MaxFlash, "max-flash", "", "gate: `BYTES` of code, constants and weights")
 	fs.Var((*onOff)(&f.DeadChannels), "dead-channels",
-		"on or off: removal of channels that are constant for every input or that nobody reads")
-	fs.StringArrayVar(&f.States, "state", nil, "OUTPUT=INPUT: recurrent state, kept in the arena; auto: by name "+
+		"removal of channels that are constant for every input or that nobody reads")
+	fs.StringArrayVar(&f.States, "state", nil, "`OUTPUT=INPUT`: recurrent state, kept in the arena; auto: by name "+
 		"(repeatable)")
-	fs.StringVar(&f.Stream, "stream", "", "[INPUT=]AXIS[:FRAMES]: the input is a window along AXIS, fed FRAMES new "+
+	fs.StringVar(&f.Stream, "stream", "", "`[INPUT=]AXIS[:FRAMES]`: the input is a window along AXIS, fed FRAMES new "+
 		"frames a step (default: as few as the strides allow)")
-	fs.Var((*onOff)(&f.Fuse), "fuse", "on or off: neighbours computed together, by one table or in a kernel's store "+
-		"loop")
-	fs.Var((*onOff)(&f.Legalize), "legalize", "on or off: rewrites of the float graph")
+	fs.Var((*onOff)(&f.Fuse), "fuse", "neighbours computed together, by one table or in a kernel's store loop")
+	fs.Var((*onOff)(&f.Legalize), "legalize", "rewrites of the float graph")
 	enum(fs, &f.Kernels, "kernels")
 	enum(fs, &f.Align, "align")
 	fs.BoolVar(&f.PadInput, "pad-input", false, "--align may add channels to inputs; the firmware's input then has "+
@@ -175,7 +174,8 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.StopAfter, "stop-after", "", "print the graph behind the stage `NAME`, and write no program")
 	fs.BoolVar(&f.TimePasses, "time-passes", false,
 		"print how long every stage took; with --json the report has it as stage_times")
-	fs.StringVar(&f.Project, "project", f.Project, "project files to write: make, cmake, zephyr, cmsis-pack, arduino")
+	fs.StringVar(&f.Project, "project", f.Project, "`NAMES` of project files to write: make, cmake, zephyr, cmsis-pack, "+
+		"arduino")
 	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer, in every case that fits into 256 MB; one "+
 		"that differs is exit status 1")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")
@@ -204,9 +204,9 @@ func verifyFlags(c *cli, fs *pflag.FlagSet) {
 	commonFlags(c, fs)
 	f := &c.cfg
 	fs.StringArrayVar(&f.Inputs, "input", nil, "`NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
-	fs.IntVar(&f.Cases, "cases", 3, "seeded inputs to try, calibration samples first")
+	fs.IntVar(&f.Cases, "cases", 3, "`N` seeded inputs to try, calibration samples first")
 	fs.StringVar(&f.Golden, "golden", "", "`DIR or FILE.npz` of stored inputs and outputs to compare with, too")
-	fs.Float64Var(&f.Tolerance, "tolerance", 0, "largest difference from --golden outputs, finite and not negative")
+	fs.Float64Var(&f.Tolerance, "tolerance", 0, "largest `DIFFERENCE` from --golden outputs, finite and not negative")
 	fs.BoolVar(&f.JSON, "json", false, "print JSON")
 }
 

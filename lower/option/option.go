@@ -65,5 +65,14 @@ func (f Flag[T]) Set(word string) error {
 	return err
 }
 
-// Type is how help shows the value.
-func (f Flag[T]) Type() string { return "string" }
+// Type is how help shows the value: by its words.
+func (f Flag[T]) Type() string {
+	var none T
+	var words []string
+	for _, w := range none.Words() {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, "|")
+}

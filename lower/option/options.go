@@ -19,9 +19,8 @@ func (p Precision) String() string { return p.Words()[p] }
 
 // Help is that of --precision.
 func (Precision) Help() string {
-	return "auto (what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough), " +
-		"int8, int16x8 (int16 data, int8 weights), float32, or model (not quantised; float16, bfloat16 and " +
-		"double as they are)"
+	return "auto: what a quantised model says, else int8, with bfloat16 on accelerators where int8 is not enough; " +
+		"int16x8: int16 data, int8 weights; model: not quantised, float16, bfloat16 and double as they are"
 }
 
 // Float reports a program on real numbers.
@@ -42,7 +41,7 @@ func (Weights) Words() []string { return []string{"int8", "int4"} }
 func (w Weights) String() string { return w.Words()[w] }
 
 // Help is that of --weights.
-func (Weights) Help() string { return "int8 or int4 weights beside int8 data, per channel" }
+func (Weights) Help() string { return "weights beside int8 data, per channel" }
 
 // Method is how calibration finds the range of an activation.
 type Method uint8
@@ -68,7 +67,7 @@ func (m Method) String() string {
 }
 
 // Help is that of --calib-method.
-func (Method) Help() string { return "minmax, percentile, mse or entropy" }
+func (Method) Help() string { return "how calibration finds the range of an activation" }
 
 // MarshalText gives the word.
 func (m Method) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
@@ -89,7 +88,7 @@ func (r Rounding) String() string { return r.Words()[r] }
 
 // Help is that of --weight-rounding.
 func (Rounding) Help() string {
-	return "nearest, or adaptive: for the least error on the calibration data"
+	return "adaptive: for the least error on the calibration data"
 }
 
 // MarshalText gives the word.
@@ -110,7 +109,7 @@ func (IO) Words() []string { return []string{"quantized", "float"} }
 func (x IO) String() string { return x.Words()[x] }
 
 // Help is that of --io.
-func (IO) Help() string { return "quantized or float inputs and outputs" }
+func (IO) Help() string { return "inputs and outputs of the firmware" }
 
 // IOLayout is the memory order of inputs and outputs of rank 4.
 type IOLayout uint8
@@ -128,7 +127,7 @@ func (l IOLayout) String() string { return l.Words()[l] }
 
 // Help is that of --io-layout.
 func (IOLayout) Help() string {
-	return "onnx or native (NHWC) memory order of rank-4 inputs and outputs"
+	return "memory order of rank-4 inputs and outputs; native: NHWC"
 }
 
 // Kernels says which kernels may be chosen.
@@ -149,7 +148,7 @@ func (k Kernels) String() string { return k.Words()[k] }
 
 // Help is that of --kernels.
 func (Kernels) Help() string {
-	return "auto, cmsis-nn, nncc or reference: which kernels may be chosen"
+	return "which kernels may be chosen"
 }
 
 // Align says which channel counts are padded.
@@ -169,7 +168,7 @@ func (a Align) String() string { return a.Words()[a] }
 
 // Help is that of --align.
 func (Align) Help() string {
-	return "auto, always or never: pad channels to multiples that kernels like; auto only where it pays"
+	return "pad channels to multiples that kernels like; auto: only where it pays"
 }
 
 // Optimize weighs instructions against bytes.
@@ -188,7 +187,7 @@ func (Optimize) Words() []string { return []string{"speed", "balanced", "size"} 
 func (o Optimize) String() string { return o.Words()[o] }
 
 // Help is that of --optimize.
-func (Optimize) Help() string { return "speed, size or balanced" }
+func (Optimize) Help() string { return "what kernels are chosen by: instructions, bytes, or both" }
 
 // Outputs is the form of a model on 4-D tensors that legalize writes.
 type Outputs uint8
@@ -207,7 +206,7 @@ func (o Outputs) String() string { return o.Words()[o] }
 
 // Help is that of --outputs.
 func (Outputs) Help() string {
-	return "`FORM` on 4-D tensors: native (the accelerator's outputs, and FILE.json that says how the original ones " +
-		"are rebuilt; the default) or original. Without it, --only, --legalize off, a board without an accelerator " +
+	return "form on 4-D tensors; native: the accelerator's outputs, and FILE.json that says how the original ones " +
+		"are rebuilt (the default). Without it, --only, --legalize off, a board without an accelerator " +
 		"and quantised models keep the model's ranks and outputs"
 }
