@@ -327,8 +327,24 @@ func averageS8(l *lowering, g *op.PoolGeom) {
 	}
 	f := append(poolFieldsS8(n, g), ints("center", center, "out_zero", zero, "rescale", rescale)...)
 	window := product(g.Kernel)
-	f = append(append(f, clampFields(n)...), meanFields(n, window, window, center, zero, rescale != 0)...)
-	l.call("nncc_avg_pool2d_s8", params("nncc_pool2d_s8_params", f...), l.in(0), l.out(0))
+	mean := meanFields(n, window, window, center, zero, rescale != 0)
+	f = append(append(f, clampFields(n)...), mean...)
+	fn := "nncc_avg_pool2d_s8"
+	if mean != nil && unpadded(g) {
+		fn = "nncc_avg_pool2d_mult_s8"
+	}
+	l.low.Kernel = fn
+	l.call(fn, params("nncc_pool2d_s8_params", f...), l.in(0), l.out(0))
+}
+
+// unpadded: no window reaches beyond the input.
+func unpadded(g *op.PoolGeom) bool {
+	for d, in := range g.In {
+		if g.PadBegin[d] != 0 || (g.Out[d]-1)*g.Strides[d]+(g.Kernel[d]-1)*g.Dilations[d] >= in {
+			return false
+		}
+	}
+	return true
 }
 
 // maximumS8: maxima of the integers, requantised where the scales differ.

@@ -290,7 +290,8 @@ typedef struct
 } nncc_pool2d_s8_params;
 
 /* x [batch,in_h,in_w,in_c], y [batch,out_h,out_w,in_c]. A window without taps gives 0 + out_zero. */
-/* KERNELS(nncc_avg_pool2d_s8) */
+/* The second one needs mult, and that every tap of every window counts. */
+/* KERNELS(avg_pool2d_s8) */
 
 /* As above; one scale and zero point for both, geometry and clamp only. A window without taps gives act_min. */
 /* KERNELS(nncc_max_pool2d_s8) */
