@@ -174,8 +174,9 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.StopAfter, "stop-after", "", "print the graph behind the stage `NAME`, and write no program")
 	fs.BoolVar(&f.TimePasses, "time-passes", false,
 		"print how long every stage took; with --json the report has it as stage_times")
-	fs.StringVar(&f.Project, "project", f.Project, "`NAMES` of project files to write: make, cmake, zephyr, cmsis-pack, "+
-		"arduino")
+	fs.StringVar(&f.Project, "project", f.Project,
+		"`NAMES` of project files to write: make, cmake, zephyr, cmsis-pack, "+
+			"arduino")
 	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer, in every case that fits into 256 MB; one "+
 		"that differs is exit status 1")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")

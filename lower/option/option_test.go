@@ -32,7 +32,8 @@ func words[T option.Enum](t *testing.T) {
 		if w == "" {
 			continue
 		}
-		if err := f.Set(w); err != nil || f.String() != w || seen[v] || !slices.Contains(strings.Split(f.Type(), "|"), w) {
+		if err := f.Set(w); err != nil || f.String() != w || seen[v] ||
+			!slices.Contains(strings.Split(f.Type(), "|"), w) {
 			t.Errorf("%T: %q becomes %q (%v); help: %s", v, w, v, err, f.Type())
 		}
 		seen[v] = true

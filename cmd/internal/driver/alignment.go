@@ -7,7 +7,6 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/cost"
@@ -84,38 +83,4 @@ func (o *Compiled) inputNotes() map[string]string {
 			"will do", n)
 	}
 	return m
-}
-
-// widened are inputs of the model as the program takes them: where --pad-input
-// added channels, these get values that would show if they mattered.
-func widened(in []*tensor.Dense, as []*ir.Value) []*tensor.Dense {
-	out := slices.Clone(in)
-	for i, d := range in {
-		to := as[i].Type.Shape
-		if slices.Equal(d.Shape, to) {
-			continue
-		}
-		x := tensor.New(d.DType, to)
-		from, wide := tensor.Strides(d.Shape), tensor.Strides(to)
-		for e, n := 0, x.Len(); e < n; e++ {
-			at, inside := 0, true
-			for k := range to {
-				c := e / wide[k] % to[k]
-				inside = inside && c < d.Shape[k]
-				at += c * from[k]
-			}
-			switch {
-			case inside && d.DType.IsFloat():
-				x.SetFloat(e, d.Float(at))
-			case inside:
-				x.SetInt(e, d.Int(at))
-			case d.DType.IsFloat():
-				x.SetFloat(e, float64(e%7)-3)
-			default:
-				x.SetInt(e, int64(e*37%100))
-			}
-		}
-		out[i] = x
-	}
-	return out
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/quant"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -88,7 +89,7 @@ type Config struct {
 	Dequantize   bool
 	JSON         bool
 	KeepGoing    bool
-	layers       *layersFile       // --layers-config, once read
+	layers       *quant.LayersFile // --layers-config, once read
 	tries        int               // programs that are planned to meet --max-ram; 0: as many as pays
 	read         []string          // files that were read beside those of flags
 	kernelSource *runtimec.Library // nil: what nncc ships

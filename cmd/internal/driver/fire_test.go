@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -87,7 +88,7 @@ func underFire(t *testing.T, o *Compiled, cc string) {
 	ins := o.Lowered.Ports().Inputs()
 	cases := extremes(o.Lowered.Interface().Inputs())
 	for i, c := range cases {
-		in := run.Case{Inputs: memory(widened(c.inputs, ins), ins)}
+		in := run.Case{Inputs: memory(lower.Widened(c.inputs, ins), ins)}
 		res, err := run.Run(context.Background(), &host, im, []run.Case{in})
 		if err != nil {
 			t.Errorf("%s: %v", c.source, err)

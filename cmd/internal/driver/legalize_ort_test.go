@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/irtest/ort"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -87,10 +88,10 @@ func TestLegalizedModels(t *testing.T) {
 				continue
 			}
 			for k, o := range r.Outputs {
-				if d := relative(o.Data, want[i][k]); !(d <= maxRelative) ||
+				if d := relative(o.Data, want[i][k]); !(d <= lower.RoundingOfSums) ||
 					fmt.Sprint(o.Data.Shape) != fmt.Sprint(want[i][k].Shape) {
 					t.Errorf("%s, output %s %v: %g from the original in ONNX Runtime, want at most %g", jobs[i].Name,
-						o.Name, o.Data.Shape, d, maxRelative)
+						o.Name, o.Data.Shape, d, lower.RoundingOfSums)
 				} else {
 					t.Logf("%s, output %s: %.2g of the largest value", jobs[i].Name, o.Name, d)
 				}

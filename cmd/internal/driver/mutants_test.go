@@ -20,6 +20,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -162,7 +163,7 @@ func attempt(o *Compiled, cases []inputCase, path string, data []byte) (v *Verdi
 	ins := o.Lowered.Ports().Inputs()
 	var in []run.Case
 	for _, k := range cases {
-		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins)})
+		in = append(in, run.Case{Inputs: memory(lower.Widened(k.inputs, ins), ins)})
 	}
 	dumps := o.dumps()
 	res, err := run.RunWith(context.Background(), o.Board, im, in,

@@ -1,8 +1,6 @@
 package driver
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,32 +10,21 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
-	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
-	"github.com/nncc/nncc/lower/legal"
-	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
 // Rewritten is a model written back as ONNX, with what was done to it.
 type Rewritten struct {
-	Model       []byte         `json:"-"`
-	Passes      []string       `json:"passes"`
-	Rewrites    []pass.Rewrite `json:"rewrites"`
-	Calibration *quant.Report  `json:"calibration,omitempty"`
-	Precision   string         `json:"precision,omitempty"` // of a quantised model
-	Warnings    []string       `json:"warnings"`
-	// Native describes how original outputs follow from the model's own, where
-	// these are an accelerator's (--outputs native).
-	Native []legal4d.Output `json:"outputs,omitempty"`
-	// Left are nodes that have no 4-D form.
-	Left []legal4d.Left `json:"left,omitempty"`
-	// Alignment is the table of the alignment repair (--only align).
-	Alignment []align.Row `json:"alignment,omitempty"`
+	lower.Form
+	Model       []byte        `json:"-"`
+	Calibration *quant.Report `json:"calibration,omitempty"`
+	Precision   string        `json:"precision,omitempty"` // of a quantised model
+	Warnings    []string      `json:"warnings"`
 	// Differences compare the rewritten model with the original.
-	Differences []Difference `json:"differences,omitempty"`
+	Differences []lower.Difference `json:"differences,omitempty"`
 	// Differs is set where a difference is larger than the rewrites explain;
 	// nothing is to be written then.
 	Differs error `json:"-"`
@@ -51,17 +38,9 @@ func (r *Rewritten) Write(path string) error {
 	var beside []files.Target
 	if r.Native != nil {
 		beside = append(beside, files.Target{Path: filepath.Base(path) + ".json", Data: toJSON(r.Native),
-			Mine: isNative})
+			Mine: lower.IsNative})
 	}
 	return r.config.replaceFiles(path, r.Model, beside...)
-}
-
-// isNative tells whether a file is a description of outputs.
-func isNative(b []byte) bool {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	var list []legal4d.Output
-	return d.Decode(&list) == nil
 }
 
 // Text lists the rewrites.
@@ -118,91 +97,47 @@ func (c *Config) LegalizeModel(only []string, outputs option.Outputs) (*Rewritte
 	if outputs == option.OutputsByUse && len(only) == 0 && accel && c.Legalize && !lower.Quantised(g) {
 		outputs = option.NativeOutputs
 	}
-	r := &Rewritten{config: c, Rewrites: []pass.Rewrite{}}
-	r.nodes[0] = len(g.Nodes)
-	var out, whole *ir.Graph
-	exact := false
-	if outputs == option.OutputsByUse {
-		out, exact, err = c.legalRanks(g.Clone(), only, r)
-		whole = out
-	} else {
-		out, whole, exact, err = c.legal4D(g, outputs, r)
-	}
+	form, err := c.form(g, only, outputs)
 	if err != nil {
 		return nil, err
 	}
-	r.nodes[1] = len(out.Nodes)
-	if r.Differences, r.Differs, err = c.compare(g, whole, exact); err != nil {
+	r := &Rewritten{Form: form.Form, config: c, nodes: [2]int{len(g.Nodes), len(form.Graph.Nodes)}}
+	if r.Differences, r.Differs, err = c.compare(g, form.Whole, form.Exact); err != nil {
 		return nil, err
 	}
 	if err := c.strictly(); err != nil {
 		return nil, err
 	}
 	r.Warnings = c.Diags.Texts(diag.Warning)
-	if r.Model, err = exportBytes(out, false); err != nil {
+	if r.Model, err = exportBytes(form.Graph, false); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// legalRanks runs the float passes (all, or those named) on g. exact: only data
-// was moved.
-func (c *Config) legalRanks(g *ir.Graph, only []string, r *Rewritten) (_ *ir.Graph, exact bool, err error) {
+// form rewrites a copy of g: by the float passes (all, or those named) where it
+// keeps its ranks, else on 4-D tensors.
+func (c *Config) form(g *ir.Graph, only []string, outputs option.Outputs) (*lower.Rewritten, error) {
+	if outputs != option.OutputsByUse {
+		if lower.Quantised(g) {
+			return nil, badInput("%s is quantised: --outputs %s takes float models; without it a quantised "+
+				"model is written on its own ranks", c.Model, outputs)
+		}
+		return lower.On4D(g, outputs == option.NativeOutputs)
+	}
 	passes := lower.FloatPasses(c.Legalize)
 	aligned := &align.Result{}
+	g = g.Clone()
 	if len(only) > 0 {
 		opt, err := c.alignOptions(g, only)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		if passes, err = lower.Select(opt, aligned, only...); err != nil {
-			return nil, false, &UsageError{err.Error()}
+			return nil, &UsageError{err.Error()}
 		}
 	}
-	for _, p := range passes {
-		r.Passes = append(r.Passes, p.Name)
-	}
-	ctx := &pass.Ctx{}
-	if err := (&pass.Manager{Passes: passes}).Run(ctx, g); err != nil {
-		return nil, false, err
-	}
-	r.Alignment = aligned.Rows
-	r.Rewrites = append(r.Rewrites, ctx.Rewrites...)
-	return g, exactRewrites(ctx.Rewrites), nil
-}
-
-// exactRewrites: all of them were made by passes that keep every bit.
-func exactRewrites(rs []pass.Rewrite) bool {
-	for _, w := range rs {
-		if p := legal.Find(w.Pass); p == nil || p.Numerics != pass.Exact {
-			return false
-		}
-	}
-	return true
-}
-
-// legal4D brings g to 4-D: out is the form asked for, whole that with the
-// original outputs.
-func (c *Config) legal4D(g *ir.Graph, outputs option.Outputs, r *Rewritten) (out, whole *ir.Graph, exact bool,
-	err error) {
-	if lower.Quantised(g) {
-		return nil, nil, false, badInput("%s is quantised: --outputs %s takes float models; without it a quantised "+
-			"model is written on its own ranks", c.Model, outputs)
-	}
-	res, err := legal4d.Run(g, legal4d.Options{})
-	if err != nil {
-		return nil, nil, false, err
-	}
-	if whole, _, err = res.Original(); err != nil {
-		return nil, nil, false, err
-	}
-	r.Passes, r.Left = []string{"legal4d"}, res.Left
-	r.Rewrites = append(r.Rewrites, res.Rewrites...)
-	out = whole
-	if outputs == option.NativeOutputs {
-		out, r.Native = res.Native, res.Outputs
-	}
-	return out, whole, res.Moved && exactRewrites(res.Rewrites), nil
+	return lower.OnRanks(g, passes, aligned)
 }
 
 // QuantizeModel legalises, quantises and exports the QDQ graph.
@@ -217,7 +152,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rewritten{config: c, Rewrites: []pass.Rewrite{}}
+	r := &Rewritten{Form: lower.NewForm(), config: c}
 	r.nodes[0] = len(g.Nodes)
 	if lower.Quantised(g) {
 		return nil, badInput("%s is quantised already", c.Model)

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -163,7 +164,7 @@ func (o *Compiled) Verify(ctx context.Context) (*Verdict, error) {
 	var in []run.Case
 	ins := o.Lowered.Ports().Inputs()
 	for i, k := range cases { // with state, cases are the steps of one sequence
-		in = append(in, run.Case{Inputs: memory(widened(k.inputs, ins), ins), KeepState: i > 0 &&
+		in = append(in, run.Case{Inputs: memory(lower.Widened(k.inputs, ins), ins), KeepState: i > 0 &&
 			len(o.Lowered.StateBindings) > 0})
 	}
 	opt := run.Options{}
@@ -482,7 +483,7 @@ func (o *Compiled) compareLayers(v *Verdict, cases []inputCase, res *run.Result)
 	var full []*tensor.Dense
 	ports.Eval = func(in []*tensor.Dense) ([]*tensor.Dense, error) {
 		clear(want)
-		full = widened(in, ports.Graph.In)
+		full = lower.Widened(in, ports.Graph.In)
 		return interp.Run(ports.Graph, full, func(v *ir.Value, d *tensor.Dense) { want[v] = d })
 	}
 	first := len(o.Program.Steps)

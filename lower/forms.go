@@ -1,0 +1,91 @@
+package lower
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/legal4d"
+)
+
+// Form is what was done to a float model that is written back.
+type Form struct {
+	Passes   []string       `json:"passes"`
+	Rewrites []pass.Rewrite `json:"rewrites"`
+	// Native describes how original outputs follow from the model's own, where
+	// these are an accelerator's.
+	Native []legal4d.Output `json:"outputs,omitempty"`
+	// Left are nodes that have no 4-D form.
+	Left []legal4d.Left `json:"left,omitempty"`
+	// Alignment is the table of the alignment repair.
+	Alignment []align.Row `json:"alignment,omitempty"`
+}
+
+// NewForm is that of a model to which nothing was done.
+func NewForm() Form { return Form{Rewrites: []pass.Rewrite{}} }
+
+// Rewritten is a float model in another form.
+type Rewritten struct {
+	Form
+	Graph *ir.Graph // in the form asked for
+	Whole *ir.Graph // with the original outputs
+	Exact bool      // only data was moved: every bit is as before
+}
+
+// OnRanks runs float passes on g, which keeps its ranks and outputs. aligned is
+// where the alignment repair among them writes its table.
+func OnRanks(g *ir.Graph, passes []pass.Pass, aligned *align.Result) (*Rewritten, error) {
+	r := &Rewritten{Form: NewForm(), Graph: g, Whole: g}
+	for _, p := range passes {
+		r.Passes = append(r.Passes, p.Name)
+	}
+	ctx := &pass.Ctx{}
+	if err := (&pass.Manager{Passes: passes}).Run(ctx, g); err != nil {
+		return nil, err
+	}
+	r.Alignment = aligned.Rows
+	r.Rewrites = append(r.Rewrites, ctx.Rewrites...)
+	r.Exact = exactRewrites(ctx.Rewrites)
+	return r, nil
+}
+
+// On4D brings g to tensors of rank 4, with an accelerator's own outputs
+// (native) or with the nodes behind them that rebuild the original ones.
+func On4D(g *ir.Graph, native bool) (*Rewritten, error) {
+	res, err := legal4d.Run(g, legal4d.Options{})
+	if err != nil {
+		return nil, err
+	}
+	whole, _, err := res.Original()
+	if err != nil {
+		return nil, err
+	}
+	r := &Rewritten{Form: NewForm(), Graph: whole, Whole: whole, Exact: res.Moved && exactRewrites(res.Rewrites)}
+	r.Passes, r.Left = []string{"legal4d"}, res.Left
+	r.Rewrites = append(r.Rewrites, res.Rewrites...)
+	if native {
+		r.Graph, r.Native = res.Native, res.Outputs
+	}
+	return r, nil
+}
+
+// exactRewrites: all of them were made by passes that keep every bit.
+func exactRewrites(rs []pass.Rewrite) bool {
+	for _, w := range rs {
+		if p := legal.Find(w.Pass); p == nil || p.Numerics != pass.Exact {
+			return false
+		}
+	}
+	return true
+}
+
+// IsNative reports that a file is a description of native outputs.
+func IsNative(b []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	var list []legal4d.Output
+	return d.Decode(&list) == nil
+}
