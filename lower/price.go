@@ -16,7 +16,7 @@ import (
 // CostTarget is whom prices are for: the argument of every question about costs.
 func (o *Options) CostTarget() *cost.Target {
 	core := o.Target.Core
-	t := &cost.Target{ISA: core.ISA(), Core: core.Name, Size: o.Optimize == option.Size}
+	t := &cost.Target{ISA: core.ISA(), Core: core.Name, Memory: core.Memory, Size: o.Optimize == option.Size}
 	if !o.Installed {
 		t.Makes = map[string]string{cmsisnn.Library: "nncc"}
 	}

@@ -32,6 +32,10 @@ func (o *options) cycles() error {
 			fmt.Fprintln(os.Stderr, err)
 			continue
 		}
+		on := spec.Core
+		if spec.Memory.Wait("code").States > 0 {
+			on = spec.Name
+		}
 		ratios := map[cost.Kind][]float64{}
 		for _, k := range kinds {
 			if err := o.follow(b, k, ratios); err != nil {
@@ -46,7 +50,7 @@ func (o *options) cycles() error {
 			for _, r := range list {
 				sum += (mean/r - 1) * (mean/r - 1)
 			}
-			rows = append(rows, []string{spec.Core, string(kind), strconv.Itoa(len(list)), fmt.Sprintf("%.3f", mean),
+			rows = append(rows, []string{on, string(kind), strconv.Itoa(len(list)), fmt.Sprintf("%.3f", mean),
 				fmt.Sprintf("%.4f", math.Sqrt(sum/float64(len(list))))})
 		}
 		fmt.Fprintf(os.Stderr, "%s: cycles of %d layers\n", b, len(ratios[cost.Other]))
@@ -80,7 +84,8 @@ func (o *options) follow(board string, k kind, ratios map[cost.Kind][]float64) e
 		if l.LayerCycles == nil || l.Instructions == 0 {
 			continue
 		}
-		r := float64(l.LayerCycles.Cycles) / float64(l.Instructions)
+		// Waits for constants are a matter of their bytes.
+		r := float64(l.LayerCycles.Cycles-l.ConstantWaits) / float64(l.Instructions)
 		kind := p.Lowered.Choices[p.Schedule.Nodes[i]].Layer().Geometry.Kind
 		ratios[kind], ratios[cost.Other] = append(ratios[kind], r), append(ratios[cost.Other], r)
 	}

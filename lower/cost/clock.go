@@ -11,7 +11,7 @@ import (
 
 // Rate is what an instruction takes on a core, on average over layers of a kind.
 type Rate struct {
-	Core   string
+	Core   string // or a board whose code waits
 	Kind   Kind
 	Layers int
 	Cycles float64 // an instruction
@@ -53,15 +53,14 @@ var rates = sync.OnceValue(func() map[coreKind]Rate {
 	return out
 })
 
-// rate is what an instruction of a layer takes; false where the core has no
-// table, or memory makes it wait: this is the place for such models.
+// rate is what an instruction of a layer takes on the board, or on its core; false
+// where neither has a table.
 func (t *Target) rate(k Kind) (Rate, bool) {
-	if t.Memory != (Memory{}) {
-		return Rate{}, false
-	}
-	for _, kind := range []Kind{k, Other} {
-		if r, ok := rates()[coreKind{t.Core, kind}]; ok {
-			return r, true
+	for _, on := range []string{t.Memory.Board, t.Core} {
+		for _, kind := range []Kind{k, Other} {
+			if r, ok := rates()[coreKind{on, kind}]; ok && on != "" {
+				return r, true
+			}
 		}
 	}
 	return Rate{}, false

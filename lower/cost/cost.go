@@ -17,7 +17,7 @@ import (
 type Target struct {
 	ISA  string // instruction set: mve, dsp, c, v6m
 	Core string // as in boards, cortex-m4; "": there is no estimate of cycles
-	// Memory says where weights and code lie.
+	// Memory says how long the core waits, and how far estimates for it are off.
 	Memory Memory
 	// Size: code is compiled with the board's flags for size.
 	Size bool
@@ -26,10 +26,16 @@ type Target struct {
 	Makes map[string]string
 }
 
-// Memory is how long a core waits for what it reads. The zero value is memory
-// that never makes it wait, the only one that is measured yet.
+// Memory is how long a core waits for what it reads, as the board's file says. The
+// zero value is memory that never makes it wait.
 type Memory struct {
-	CodeWaits, WeightWaits int // wait states of a read that no cache or buffer holds
+	// Board has rates of its own, with waits for code, where they are measured;
+	// elsewhere the core's rates hold.
+	Board string
+	// PerByte are the cycles that a byte of constants takes besides the load.
+	PerByte float64
+	// Error is what the board's files state of its cycles, relative.
+	Error float64
 }
 
 // Layer is the key to what a plan costs.
@@ -51,7 +57,7 @@ type Cost struct {
 	Kernel       string  // the variant that would run
 	Error        float64 // relative, root of the mean square, on layers that were not fitted
 	Worst        float64 // the largest relative error of any measured layer
-	CyclesError  float64 // relative, of Cycles
+	CyclesError  float64 // relative, of Cycles: of the instructions, of what one takes, of the core's table
 	// Unknown says why the variant has no measured model; instructions are an
 	// estimate by others of the kind then, and nothing is decided by it. "" where
 	// there is one.
@@ -99,7 +105,8 @@ func (t *Target) Of(l *Layer) Cost {
 	}
 	c.Instructions, c.Error, c.Worst = m.Predict(&l.Geometry), m.Error, m.Worst
 	if r, ok := t.rate(l.Geometry.Kind); ok {
-		c.Cycles, c.CyclesError = c.Instructions*r.Cycles, c.Error+r.Error
+		c.Cycles = c.Instructions*r.Cycles + t.Memory.PerByte*float64(l.Constants)
+		c.CyclesError = c.Error + r.Error + t.Memory.Error
 	}
 	return c
 }

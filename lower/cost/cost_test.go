@@ -182,11 +182,18 @@ func TestAnswers(t *testing.T) {
 	if d := small.Of(&l); d.FlashBytes >= c.FlashBytes {
 		t.Errorf("%d bytes for size, %d for speed", d.FlashBytes, c.FlashBytes)
 	}
-	for _, other := range []Target{{ISA: "dsp", Core: "cortex-m7", Makes: m4.Makes},
-		{ISA: "dsp", Core: "cortex-m4", Makes: m4.Makes, Memory: Memory{CodeWaits: 4}}} {
-		if d := other.Of(&l); d.Cycles != 0 || d.Instructions != c.Instructions {
-			t.Errorf("%+v: %+v", other, d)
-		}
+	none := Target{ISA: "dsp", Core: "cortex-m99", Makes: m4.Makes}
+	if d := none.Of(&l); d.Cycles != 0 || d.Instructions != c.Instructions {
+		t.Errorf("a core without a table: %+v", d)
+	}
+	m7, flash := m4, m4
+	m7.Core = "cortex-m7"
+	if d := m7.Of(&l); d.Cycles <= 0 || d.Cycles >= c.Cycles {
+		t.Errorf("a core that starts two instructions in a cycle: %+v, Cortex-M4 %+v", d, c)
+	}
+	flash.Memory = Memory{Board: "stm32l4r5zi", PerByte: 0.5, Error: 0.25}
+	if d := flash.Of(&l); d.Cycles < c.Cycles+5 || d.CyclesError < c.CyclesError+0.2 {
+		t.Errorf("with wait states: %+v, without: %+v", d, c)
 	}
 }
 

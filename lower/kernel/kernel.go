@@ -24,6 +24,7 @@ type Core struct {
 	Armv6M   bool // 16-bit Thumb only: Cortex-M0 and M0+
 	FPU      bool
 	Host     bool
+	Memory   cost.Memory // how long it waits
 }
 
 // Options are the user's wishes that bear on kernel choice.

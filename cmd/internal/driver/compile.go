@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
@@ -73,7 +74,8 @@ func (c *Config) Compile() (*Compiled, error) {
 // core is what kernel choice needs to know about the board.
 func core(s *boards.Spec) kernel.Core {
 	return kernel.Core{Name: s.Core, MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.IsHost(),
-		Armv6M: s.Armv6M()}
+		Armv6M: s.Armv6M(), Memory: cost.Memory{Board: s.Name, PerByte: float64(s.Memory.Wait("weights").PerByte),
+			Error: cyclesError(s)}}
 }
 
 // lowerOptions are the options of the middle end.

@@ -15,8 +15,11 @@ type ReportOffer struct {
 	Instructions *int   `json:"predicted_instructions,omitempty"`
 	// Cycles and FlashBytes are those of the same prediction; no cycles where the
 	// core has no table of them.
-	Cycles     *int `json:"predicted_cycles,omitempty"`
-	FlashBytes int  `json:"flash_bytes,omitempty"` // code that it calls and constants, as if nobody shared them
+	Cycles *int `json:"predicted_cycles,omitempty"`
+	// CyclesError is how far they may be off, relative: the prediction, and the
+	// board's table of cycles.
+	CyclesError float64 `json:"cycles_error,omitempty"`
+	FlashBytes  int     `json:"flash_bytes,omitempty"` // code that it calls and constants, as if nobody shared them
 	// Error is how far predictions of this kind are off, relative.
 	Error float64 `json:"error,omitempty"`
 	// Unknown says why the kernel has no measured table: what is predicted is an
@@ -53,7 +56,7 @@ func reportOffers(offers []lower.Candidate) []ReportOffer {
 		}
 		if x.Price.Cycles > 0 {
 			n := int(math.Round(x.Price.Cycles))
-			r.Cycles = &n
+			r.Cycles, r.CyclesError = &n, x.Price.CyclesError
 		}
 		out = append(out, r)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/cycles"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/text"
@@ -57,7 +58,7 @@ func (o *Compiled) cycles(ctx context.Context, v *Verdict, im *run.Image, in []r
 	} else {
 		v.CyclesBasis += " Memory without wait states."
 	}
-	v.CyclesError = model.Error + max(float64(code.Error), float64(constants.Error))
+	v.CyclesError = cyclesError(o.Board)
 	v.CyclesErrorBasis = model.Basis
 	for i := range min(len(steps), len(v.Layers)) {
 		s := &steps[i]
@@ -69,6 +70,12 @@ func (o *Compiled) cycles(ctx context.Context, v *Verdict, im *run.Image, in []r
 	if hz := o.Board.ClockHz; hz > 0 {
 		v.Milliseconds = float64(v.Cycles) / float64(hz) * 1e3
 	}
+}
+
+// cyclesError is what a board's files state of estimates of cycles: the core's
+// error and the memory's.
+func cyclesError(s *boards.Spec) float64 {
+	return float64(s.Pipeline.Error + max(s.Memory.Wait("code").Error, s.Memory.Wait("weights").Error))
 }
 
 // describe adds shapes and MACs of the layers.

@@ -100,5 +100,5 @@ func statedError(t *testing.T, board string) float64 {
 	t.Helper()
 	s, err := boards.Load(board)
 	require(t, err)
-	return float64(s.Pipeline.Error) + float64(s.Memory.Wait("weights").Error)
+	return cyclesError(s)
 }
