@@ -16,7 +16,8 @@ type Pointer struct {
 // Pointers lists all of them. The first line with a matching caller holds.
 var Pointers = []Pointer{
 	{"nncc_dsp_widen_fn, nncc_dsp_matmul_fn of nncc_dsp.h",
-		[]string{"nncc_dsp_convolve_s8", "nncc_dsp_convolve_1x1_s8", "nncc_dsp_fully_connected_s8",
+		[]string{"nncc_dsp_convolve_s8", "nncc_dsp_transpose_conv_phase_s8",
+			"nncc_dsp_convolve_1x1_s8", "nncc_dsp_fully_connected_s8",
 			"nncc_plain_fully_connected_s8", "gather*", "nncc_dsp_channels*"},
 		[]string{"nncc_dsp_widen_*", "nncc_plain_widen_*", "nncc_dsp_matmul_*", "nncc_plain_matmul_*"}},
 	{"nncc_dsp_depthwise_pixel_fn of nncc_dsp.h",
@@ -30,7 +31,7 @@ var Pointers = []Pointer{
 		[]string{"window_max", "window_mean"}},
 	{"nncc_helium_matmul_fn, nncc_helium_add_linear_fn of nncc_helium.h",
 		[]string{"nncc_helium_convolve_s8", "nncc_helium_matmul_add_s8", "nncc_helium_matmul_lut_s8",
-			"nncc_helium_add_linear_strided_s8", "nncc_helium_transpose_conv_s8",
+			"nncc_helium_add_linear_strided_s8", "nncc_helium_transpose_conv_s8", "nncc_helium_transpose_conv_phase_s8",
 			"nncc_conv*", "nncc_flush*", "nncc_residual_*"},
 		[]string{"nncc_helium_matmul_k*_s8", "nncc_helium_matmul_unroll*_s8", "nncc_helium_matmul_1row_s8",
 			"nncc_helium_add_linear_s8", "nncc_helium_add_linear_away_s8", "nncc_helium_add_linear_q31_s8"}},

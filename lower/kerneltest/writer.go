@@ -147,6 +147,50 @@ func (b *Writer) Conv(c ConvCase) {
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
 
+// ConvTranspose writes a transposed convolution with padding on every side, now
+// and then more of it than the kernel has.
+func (b *Writer) ConvTranspose() {
+	b.n++
+	n, rank, group := b.n, b.One(1, 2, 2, 2), b.One(1, 1, 1, 1, 2, 3)
+	ci, co := group*b.One(1, 2, 3, 4, 5, 8, 12, 16, 19), group*b.One(1, 2, 3, 4, 5, 7, 8, 9, 16)
+	g, batch := DrawTransposed(rank, b.In), b.One(1, 1, 2)
+	xs := 0.01 + 0.1*b.Float64()
+	ws := 0.002 + 0.01*b.Float64()
+	ys := xs * ws * math.Sqrt(float64(ci*g.Kernel[0])) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
+	v := make([]int, co)
+	for i := range v {
+		v[i] = b.In(-4000, 4000)
+	}
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d,%s] q(%g:%d)\nconst %%w%d : i8[%d,%d,%s] q(%g:0) = rand %d\n"+
+		"const %%b%d : i32[%d] = {%s}\n", n, batch, ci, commas(g.Size...), float32(xs), b.Zero(), n, ci,
+		co/group, commas(g.Kernel...), float32(ws), b.In(1, 1<<30), n, co, commas(v...))
+	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d,%s] q(%g:%d) = ConvTranspose(%%x%d, %%w%d, %%b%d) {group=%d, strides=[%s], "+
+		"dilations=[%s], pads=[%s], output_padding=[%s]%s}\n", n, batch, co, commas(g.Out...), float32(ys), b.Zero(), n,
+		n, n, group,
+		commas(g.Strides...), commas(g.Dilations...), commas(g.Pads...), commas(g.Extra...), b.act(ys))
+	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+}
+
+// Transposed is the geometry of a transposed convolution; Extra is its output padding.
+type Transposed struct{ Size, Kernel, Strides, Dilations, Pads, Extra, Out []int }
+
+// DrawTransposed draws one with the help of a number in [lo, hi].
+func DrawTransposed(rank int, in func(lo, hi int) int) *Transposed {
+	g := &Transposed{Pads: make([]int, 2*rank)}
+	for d := range rank {
+		size, kernel, stride, dilation := in(1, 9), in(1, 5), in(1, 3), max(1, in(0, 2))
+		span := (kernel-1)*dilation + 1
+		extra := in(0, max(stride, dilation)-1)
+		full := (size-1)*stride + span + extra
+		first := min(in(0, span+1), full-1)
+		last := min(in(0, span-1), full-1-first)
+		g.Size, g.Kernel, g.Strides = append(g.Size, size), append(g.Kernel, kernel), append(g.Strides, stride)
+		g.Dilations, g.Extra = append(g.Dilations, dilation), append(g.Extra, extra)
+		g.Pads[d], g.Pads[rank+d], g.Out = first, last, append(g.Out, full-first-last)
+	}
+	return g
+}
+
 // fused writes a node of the convolution %c, of the scale cs, and what follows it.
 func (b *Writer) fused(c ConvCase, shape string, cs float64, in, conv string) {
 	n := b.n

@@ -1,6 +1,8 @@
 package dsp
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -67,7 +69,17 @@ func lowerConv(n *kernel.Node, table []byte) *call.Lowered {
 	if c.Kernel == (quantised.Tile{H: 1, W: 1}) && c.Stride == c.Kernel && !c.Padded() && g.Group == 1 {
 		return lowerRows(&c.l, provenConv.Must(n), g.N*c.Out.H*c.Out.W, table)
 	}
-	w := provenConv.Must(n)
+	l := &call.Lowered{Unused: []int{1, 2}}
+	out := call.Pitch{Output: true, Row: g.COut}
+	l.Rows = append(l.Rows, call.Rows{Output: true, Bytes: g.COut})
+	return own(l, c.call(l, provenConv.Must(n), out, true, table))
+}
+
+// call is the kernel's, for rows of the output that are so far apart; those of
+// the input may lie apart only where free. The scratch is noted in l, and that
+// the input's rows may.
+func (c *convolution) call(l *call.Lowered, w *proven, out call.Arg, free bool, table []byte) call.Call {
+	g := c.G
 	order := c.order(w.form)
 	words, group := w.pack(order)
 	pairs := w.form.words(order)
@@ -88,13 +100,19 @@ func lowerConv(n *kernel.Node, table []byte) *call.Lowered {
 		ring.H, "ring_w", ring.W,
 		"pairs", pairs, "group_words", group, "pad", -int(c.l.Params.InOff))
 	f = append(f, clampOf(c.l.Params).fields()...)
-	l := &call.Lowered{Scratch: 8*pairs + extra, Unused: []int{1, 2}}
+	in := call.Arg(call.I32(g.CIn))
 	// A kernel row is one run of bytes; cut at the pixels it keeps the order of whole words only.
-	f = append(f, pitches(l, g.CIn, g.COut, c.Depth()%4 == 0 || ring.H > 0 || c.Kernel.W == 1)...)
-	f = append(f, call.F("table", c.l.above(table)))
-	return own(l, call.Call{Func: "nncc_dsp_convolve_s8", Args: []call.Arg{
+	if free && (c.Depth()%4 == 0 || ring.H > 0 || c.Kernel.W == 1) {
+		in = call.Pitch{Row: g.CIn}
+		if !slices.ContainsFunc(l.Rows, func(r call.Rows) bool { return !r.Output }) {
+			l.Rows = append(l.Rows, call.Rows{Bytes: g.CIn})
+		}
+	}
+	f = append(f, call.F("in_pitch", in), call.F("out_pitch", out), call.F("table", c.l.above(table)))
+	l.Scratch = max(l.Scratch, 8*pairs+extra)
+	return call.Call{Func: "nncc_dsp_convolve_s8", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, w.form.widen(), w.form.mat2(table), i8In(0),
-		packed(words), i8Out(0), scratch32(0)}})
+		packed(words), i8Out(0), scratch32(0)}}
 }
 
 // pitches are the distances of pixels (or rows) of in and out bytes, which may

@@ -125,6 +125,8 @@ func softmax(b *kerneltest.Writer) {
 	b.Softmax(256/size+b.In(1, 9), size)
 }
 
+func phases(b *kerneltest.Writer) { b.ConvTranspose() }
+
 func batches(b *kerneltest.Writer) { b.BatchMatMul() }
 
 // generators are the rows with what makes layers for them.
@@ -142,7 +144,7 @@ var generators = []struct {
 	{"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")},
 	{"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax},
-	{"nncc_dsp_batch_matmul_s8", batches},
+	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_transpose_conv_phase_s8", phases},
 }
 
 // batch is the number of layers of a generator in one program.

@@ -22,6 +22,22 @@ var refused = []kerneltest.Refused{
 	{"DSP-CONV-06", "in %x : i8[1,3,5,5] A\nconst %w : i8[3,1,3,3] W = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w) " +
 		"{group=3}"},
 	{"DSP-CONV-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(2:0) = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
+	{"DSP-PHASE-01", "in %x : u8[1,2,5,5] A\nconst %w : i8[2,3,2,2] W = rand 1\n%o : u8[1,3,10,10] O = " +
+		"ConvTranspose(%x, %w) {strides=[2,2]}"},
+	{"DSP-PHASE-02", "in %x : i8[1,2,5,5] A\nin %w : i8[2,3,2,2] W\n%o : i8[1,3,10,10] O = ConvTranspose(%x, %w) " +
+		"{strides=[2,2]}"},
+	{"DSP-PHASE-03", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,3,2,2] q(axis=0,0.1:0,0.2:0) = rand 1\n%o : " +
+		"i8[1,3,10,10] O = ConvTranspose(%x, %w) {strides=[2,2]}"},
+	{"DSP-PHASE-04", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,3,2,2] q(0.25:1) = rand 1\n%o : i8[1,3,10,10] O = " +
+		"ConvTranspose(%x, %w) {strides=[2,2]}"},
+	{"DSP-PHASE-05", "in %x : i8[1,2,3,3,3] A\nconst %w : i8[2,3,1,1,1] W = rand 1\n%o : i8[1,3,3,3,3] O = " +
+		"ConvTranspose(%x, %w)"},
+	{"DSP-PHASE-08", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,3,2,2] q(2:0) = rand 1\n%o : i8[1,3,10,10] O = " +
+		"ConvTranspose(%x, %w) {strides=[2,2]}"},
+	{"DSP-PHASE-06", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,3,2,2] W = rand 1\n%o : i8[1,3,22,22] O = " +
+		"ConvTranspose(%x, %w) {strides=[5,5]}"},
+	{"DSP-PHASE-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,3,2,2] W = rand 1\n%o : i8[1,3,10,10] O = " +
+		"ConvTranspose(%x, %w) {strides=[2,2], pads=[0,1,0,0], output_padding=[0,1]}"},
 	{"DSP-MAPPED-01", "in %x : i8[2,5] A\n%o : i8[2,5] O = nncc.Fused(%x) body \"b\" {\nin %x : i8[2,5] A\n%a : " +
 		"i8[2,5] A = Sigmoid(%x)\n%o : i8[2,5] O = Tanh(%a)\nout \"o\" = %o\n}"},
 	{"DSP-RESIDUAL-01", "in %x : i8[1,64,1,1] A\nin %z : i8[1,1024,1,1] A\n%o : i8[1,1024,1,1] O = nncc.Fused(%x, " +

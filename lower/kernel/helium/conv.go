@@ -11,7 +11,8 @@ import (
 // convolution is a Conv node in the terms of the kernels.
 type convolution struct {
 	*quantised.Convolution
-	l *layer
+	l     *layer
+	phase bool // of a transposed convolution: rows of the result lie apart
 }
 
 var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
@@ -19,7 +20,7 @@ var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 	if why != "" {
 		return nil, why
 	}
-	return &convolution{c, &layer{Layer: c.Layer}}, ""
+	return &convolution{Convolution: c, l: &layer{Layer: c.Layer}}, ""
 })
 
 // pixels is the number of output pixels of all images.
@@ -27,7 +28,7 @@ func (c *convolution) pixels() int { return c.G.N * c.Out.H * c.Out.W }
 
 // pointwise: every output pixel is a product of one input pixel.
 func (c *convolution) pointwise() bool {
-	return c.Kernel == quantised.Tile{H: 1, W: 1} && c.Stride == c.Kernel && c.In == c.Out &&
+	return !c.phase && c.Kernel == quantised.Tile{H: 1, W: 1} && c.Stride == c.Kernel && c.In == c.Out &&
 		c.Pad == quantised.Tile{} && c.G.Group == 1
 }
 

@@ -12,8 +12,9 @@ import (
 const Library = "nncc-helium"
 
 // Kernels are the rows; where an operator has several, the better one first.
-var Kernels = append([]*kernel.Kernel{conv, transposedConv, lines, patches, depthwise3x3, depthwise, fullyConnected,
-	batchMatMul, avgPool, maxPool, add, pairs, transpose, runs, limits, softmax, mapped, residual}, recurrentRows()...)
+var Kernels = append([]*kernel.Kernel{conv, transposedConv, phases, lines, patches, depthwise3x3, depthwise,
+	fullyConnected, batchMatMul, avgPool, maxPool, add, pairs, transpose, runs, limits, softmax,
+	mapped, residual}, recurrentRows()...)
 
 // onHelium keeps the rows to the cores that they are written for.
 func onHelium(code string) kernel.Rule {

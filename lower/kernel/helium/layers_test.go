@@ -171,6 +171,24 @@ func transposed(b *builder) {
 		in...)
 }
 
+// phased is any transposed convolution, whatever its padding: outputs that no
+// input meets, and windows that begin behind the first input.
+func phased(b *builder) {
+	rank, group := b.One(1, 2, 2), b.One(1, 1, 1, 2, 3)
+	ci, co := group*channels(b, 40), group*channels(b, 20)
+	g := kerneltest.DrawTransposed(rank, b.In)
+	xq := b.Quant()
+	x, w := b.Input(xq, kerneltest.Shape(b.One(1, 1, 2), ci, g.Size)...),
+		extreme(b, b.Weights(group == 1 && b.Chance(70), 1, kerneltest.Shape(ci, co/group, g.Kernel)...))
+	in := []*ir.Value{x, w}
+	if b.Chance(60) {
+		in = append(in, b.Bias(xq, w.Type.Quant, co))
+	}
+	b.Node("ConvTranspose", b.Clamp(ir.Attrs{"group": ir.Int(group), "strides": kerneltest.Ints(g.Strides...),
+		"dilations": kerneltest.Ints(g.Dilations...), "pads": kerneltest.Ints(g.Pads...),
+		"output_padding": kerneltest.Ints(g.Extra...)}), output(b, xq, w.Type.Quant, ci), in...)
+}
+
 func gemm(b *builder) {
 	m, k, n := b.One(1, 1, 2, 3, 5), b.In(1, 100), channels(b, 40)
 	if b.Chance(50) {
@@ -372,7 +390,8 @@ var generators = []struct {
 	{"nncc_helium_convolve_s8", pointwise}, {"nncc_helium_convolve_s8", conv}, {"nncc_helium_convolve_s8", grouped},
 	{"nncc_helium_depthwise_3x3_stride1_s8", depthwise3x3}, {"nncc_helium_depthwise_3x3_stride2_s8", depthwise3x3},
 	{"nncc_helium_depthwise_s8", depthwise},
-	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_matmul_1row_s8", gemm},
+	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_transpose_conv_phase_s8", phased},
+	{"nncc_helium_matmul_1row_s8", gemm},
 	{"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
 	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line}, {"nncc_lut_s8", limit},
 	{"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},

@@ -113,6 +113,20 @@ var refused = []kerneltest.Refused{
 	{"HELIUM-SMAX-03", "in %x : i8[2,5] A\n%o : i8[2,5] q(0.00390625:-128) = Softmax(%x)"},
 	{"HELIUM-RESIDUAL-01", "in %x : i8[2,5] A\n%o : i8[2,5] O = nncc.Fused(%x) body \"b\" {\nin %x : i8[2,5] A\n%a " +
 		": i8[2,5] A = Sigmoid(%x)\n%o : i8[2,5] O = Tanh(%a)\nout \"o\" = %o\n}"},
+	{"HELIUM-PHASE-01", "in %x : u8[1,2,5,5] A\nconst %w : i8[2,3,2,2] W = rand 1\n%o : u8[1,3,10,10] O = " +
+		"ConvTranspose(%x, %w) {strides=[2,2]}"},
+	{"HELIUM-PHASE-02", "in %x : i8[1,2,5,5] A\nin %w : i8[2,3,2,2] W\n%o : i8[1,3,10,10] O = ConvTranspose(%x, %w) " +
+		"{strides=[2,2]}"},
+	{"HELIUM-PHASE-03", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,3,2,2] q(axis=0,0.1:0,0.2:0) = rand 1\n%o : " +
+		"i8[1,3,10,10] O = ConvTranspose(%x, %w) {strides=[2,2]}"},
+	{"HELIUM-PHASE-04", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,3,2,2] q(0.25:1) = rand 1\n%o : i8[1,3,10,10] O = " +
+		"ConvTranspose(%x, %w) {strides=[2,2]}"},
+	{"HELIUM-PHASE-05", "in %x : i8[1,2,3,3,3] A\nconst %w : i8[2,3,1,1,1] W = rand 1\n%o : i8[1,3,3,3,3] O = " +
+		"ConvTranspose(%x, %w)"},
+	{"HELIUM-PHASE-06", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,3,2,2] q(2:0) = rand 1\n%o : i8[1,3,10,10] O = " +
+		"ConvTranspose(%x, %w) {strides=[2,2]}"},
+	{"HELIUM-PHASE-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,3,2,2] W = rand 1\n%o : i8[1,3,22,22] O = " +
+		"ConvTranspose(%x, %w) {strides=[5,5]}"},
 	{"HELIUM-UP-01", "in %x : u8[1,2,5,5] A\nconst %w : i8[2,3,2,2] W = rand 1\n%o : u8[1,3,10,10] O = " +
 		"ConvTranspose(%x, %w) {strides=[2,2]}"},
 	{"HELIUM-UP-02", "in %x : i8[1,2,5,5] A\nin %w : i8[2,3,2,2] W\n%o : i8[1,3,10,10] O = ConvTranspose(%x, %w) " +

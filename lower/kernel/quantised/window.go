@@ -48,7 +48,8 @@ func (w *Window) Span() Tile {
 // Padded says that some window reaches beyond the input.
 func (w *Window) Padded() bool {
 	s := w.Span()
-	return w.Pad.H > 0 || w.Pad.W > 0 || (w.Out.H-1)*w.Stride.H+s.H > w.In.H || (w.Out.W-1)*w.Stride.W+s.W > w.In.W
+	return w.Pad.H > 0 || w.Pad.W > 0 || (w.Out.H-1)*w.Stride.H+s.H-w.Pad.H > w.In.H ||
+		(w.Out.W-1)*w.Stride.W+s.W-w.Pad.W > w.In.W
 }
 
 // parameters is the integer arithmetic of layers whose operands are quantised.

@@ -113,6 +113,20 @@ typedef struct
  */
 /* KERNELS(nncc_dsp_convolve_s8) */
 
+/*
+ * A phase of a transposed convolution: what it computes for every stride-th row and column of the result is a
+ * convolution of stride 1. Arguments are those of nncc_dsp_convolve_s8, which takes a row of the phase at a time; pads
+ * may be negative, pad_w only without a ring. y is the first pixel of the phase.
+ */
+typedef struct
+{
+    nncc_dsp_convolve_params conv;
+    int32_t row;   /* bytes from a row of the phase to the next */
+    int32_t image; /* of the whole result */
+} nncc_dsp_phase_params;
+
+/* KERNELS(nncc_dsp_transpose_conv_phase_s8) */
+
 /* A matrix times packed weights: 1x1 convolutions of adjacent pixels, fully connected layers with several rows. */
 typedef struct
 {

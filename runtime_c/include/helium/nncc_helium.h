@@ -201,6 +201,20 @@ typedef struct
 /* KERNELS(nncc_helium_transpose_conv_s8) */
 
 /*
+ * A phase of a transposed convolution: what it computes for every stride-th row and column of the result is a
+ * convolution of stride 1. Arguments are those of nncc_helium_convolve_s8, which takes a row of the phase at a time;
+ * pads may be negative. y is the first pixel of the phase.
+ */
+typedef struct
+{
+    nncc_helium_convolve_params conv;
+    int32_t row;   /* bytes from a row of the phase to the next */
+    int32_t image; /* of the whole result */
+} nncc_helium_phase_params;
+
+/* KERNELS(nncc_helium_transpose_conv_phase_s8) */
+
+/*
  * Depthwise convolution 3x3 without dilation, channels last; the name has the horizontal stride. "relu"
  * kernels are for act_min == zero.
  *

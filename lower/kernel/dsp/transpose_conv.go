@@ -1,0 +1,78 @@
+package dsp
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
+
+// phaseFunc computes a phase.
+const phaseFunc = "nncc_dsp_transpose_conv_phase_s8"
+
+// transposedConv is any transposed convolution as one convolution for each
+// phase of the strides.
+var transposedConv = &kernel.Kernel{
+	Name: phaseFunc, Library: Library,
+	Doc: "int8 transposed convolution by phases, with groups and dilation, packed weights",
+	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases,
+	Rules: join(noHelium("DSP-PHASE-00"), quantised.TransposedRules("DSP-PHASE", quantised.Everywhere),
+		quantised.PhaseRule("DSP-PHASE-06"),
+		quantised.Phases.Rule("DSP-PHASE-07", "columns that are copied begin inside the image",
+			func(_ *kernel.Node, list []*quantised.Phase) string {
+				for _, f := range list {
+					if f.Padded() && f.Depth()%4 != 0 && f.Pad.W < 0 {
+						return fmt.Sprintf("with %d input channels a group a phase begins at column %d, want a multiple "+
+							"of 4 channels or less padding", f.Depth(), -f.Pad.W)
+					}
+				}
+				return ""
+			}),
+		exact("DSP-PHASE-08", provenPhases)),
+}
+
+// phase is a phase with its proven channels.
+type phase struct {
+	*quantised.Phase
+	c *convolution
+	w *proven
+}
+
+var provenPhases = kernel.NewFact(func(n *kernel.Node) ([]phase, string) {
+	list, why := quantised.Phases.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	f := formFor(n.Core)
+	var out []phase
+	for _, p := range list {
+		c := &convolution{&p.Convolution, layer{p.Layer}}
+		w, why := c.l.prove(c.G.Group, c.order(f), f)
+		if why != "" {
+			return nil, why
+		}
+		out = append(out, phase{p, c, w})
+	}
+	return out, ""
+})
+
+func lowerPhases(n *kernel.Node) *call.Lowered {
+	l := &call.Lowered{Unused: []int{1, 2}}
+	var list []call.Call
+	for _, f := range provenPhases.Must(n) {
+		conv := f.c.call(l, f.w, call.I32(f.Pitch), f.c.Depth()%4 == 0, nil)
+		conv.Func = phaseFunc
+		conv.Args[0] = &call.Struct{Type: "nncc_dsp_phase_params", Fields: []call.Field{
+			call.F("conv", call.Nested{Fields: conv.Args[0].(*call.Struct).Fields}), call.FI("row", f.Row),
+			call.FI("image", f.Image)}}
+		conv.Args[5] = call.Out{I: 0, Off: f.Offset, CType: "int8_t"}
+		list = append(list, conv)
+	}
+	l.Route = string(list[0].Args[2].(call.Func))
+	l = own(l, list[0])
+	l.Calls = list
+	return l
+}

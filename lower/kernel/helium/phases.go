@@ -1,0 +1,44 @@
+package helium
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
+
+// phaseFunc computes a phase.
+const phaseFunc = "nncc_helium_transpose_conv_phase_s8"
+
+// phases is any transposed convolution as one convolution for each phase of the
+// strides.
+var phases = &kernel.Kernel{
+	Name: phaseFunc, Library: Library,
+	Doc: "int8 transposed convolution by phases, with groups and dilation, packed weights",
+	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases,
+	Rules: join(onHelium("HELIUM-PHASE-00"), quantised.TransposedRules("HELIUM-PHASE", quantised.Everywhere),
+		quantised.Phases.Rule("HELIUM-PHASE-06", "requantisation shifts to the right",
+			func(_ *kernel.Node, list []*quantised.Phase) string { return (&layer{list[0].Layer}).shifts() }),
+		quantised.PhaseRule("HELIUM-PHASE-07")),
+}
+
+func lowerPhases(n *kernel.Node) *call.Lowered {
+	l := &call.Lowered{Unused: []int{1, 2}}
+	var list []call.Call
+	for _, f := range quantised.Phases.Must(n) {
+		c := &convolution{Convolution: &f.Convolution, l: &layer{f.Layer}, phase: true}
+		conv, rows, scratch, _ := c.call(call.I32(f.Pitch), n.Generic)
+		l.Scratch, l.Rows = max(l.Scratch, scratch), []call.Rows{rows}
+		l.Route = string(conv.Args[5].(call.Func))
+		conv.Func = phaseFunc
+		conv.Args[0] = &call.Struct{Type: "nncc_helium_phase_params", Fields: []call.Field{
+			call.F("conv", call.Nested{Fields: conv.Args[0].(*call.Struct).Fields}), call.FI("row", f.Row),
+			call.FI("image", f.Image)}}
+		conv.Args[4] = call.Out{I: 0, Off: f.Offset, CType: "int8_t"}
+		list = append(list, conv)
+	}
+	l = own(l, list[0])
+	l.Calls = list
+	return l
+}

@@ -1,0 +1,158 @@
+package quantised
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// Phase is what a transposed convolution computes for every stride-th row and
+// column of the result: a convolution of stride 1 with the taps that meet them.
+// Distances are bytes. Where neighbouring columns have the same inputs they are
+// one phase, of as many times the channels.
+type Phase struct {
+	Convolution
+	Offset int // of the first pixel of the result
+	Pitch  int // from a pixel of the phase to the next
+	Row    int // from a row of the phase to the next
+	Image  int // from an image to the next
+}
+
+// Phases are those of a ConvTranspose node.
+var Phases = kernel.NewFact(func(n *kernel.Node) ([]*Phase, string) {
+	p, why := ConvParams.Of(n)
+	if why != "" || !KnownWeights(n.Node) {
+		return nil, kernel.Unread
+	}
+	g, why := kernel.Conv.Of(n)
+	if why != "" || len(g.In) > 2 {
+		return nil, kernel.Unread
+	}
+	t := &transposedConv{g: g, params: p, bias: kernel.Bias(n.Node, g.COut), weights: tensor.As[int8](n.In[1].Const),
+		Window: ConvWindow(g)}
+	return t.phases(), ""
+})
+
+// transposedConv is a transposed convolution; its window counts in the result.
+type transposedConv struct {
+	g       *op.ConvGeom
+	params  *op.MACParams
+	bias    []int32
+	weights []int8 // [CI][CO/groups][KH][KW]
+	Window
+}
+
+// line is one dimension of a phase: its taps in the order of the inputs that
+// they meet, -1 for a tap of weight zero, the first of these inputs for the
+// first result, the distance between them, and the number of results.
+type line struct {
+	taps               []int
+	first, step, count int
+}
+
+// lineOf is the line of results first, first+stride, ... of out.
+func lineOf(first, out, taps, stride, pad, dilation int) line {
+	l := line{step: 1, count: (out - first + stride - 1) / stride}
+	at := 0
+	for k := taps - 1; k >= 0; k-- {
+		in := first + pad - k*dilation
+		if in%stride != 0 {
+			continue
+		}
+		switch in /= stride; len(l.taps) {
+		case 0:
+			l.first = in
+		case 1:
+			l.step = in - at
+		}
+		l.taps, at = append(l.taps, k), in
+	}
+	if l.taps == nil {
+		l.taps = []int{-1}
+	}
+	return l
+}
+
+// sameInputs: the columns between two strides are one tap each, of the same pixel.
+func (t *transposedConv) sameInputs() bool {
+	return t.Kernel.W == t.Stride.W && t.Stride.W > 1 && t.Dilation.W == 1 && t.Pad.W == 0 && t.g.Group == 1 &&
+		t.Out.W == t.In.W*t.Stride.W
+}
+
+func (t *transposedConv) phases() []*Phase {
+	var list []*Phase
+	for y := range min(t.Stride.H, t.Out.H) {
+		rows := lineOf(y, t.Out.H, t.Kernel.H, t.Stride.H, t.Pad.H, t.Dilation.H)
+		if t.sameInputs() {
+			list = append(list, t.phase(y, 0, rows, line{make([]int, t.Kernel.W), 0, 1, t.In.W}))
+			continue
+		}
+		for x := range min(t.Stride.W, t.Out.W) {
+			list = append(list, t.phase(y, x, rows, lineOf(x, t.Out.W, t.Kernel.W, t.Stride.W, t.Pad.W, t.Dilation.W)))
+		}
+	}
+	return list
+}
+
+// phase is the phase that begins at row y and column x.
+func (t *transposedConv) phase(y, x int, rows, cols line) *Phase {
+	c := t.g.COut
+	f := &Phase{Offset: (y*t.Out.W + x) * c, Pitch: t.Stride.W * c, Row: t.Stride.H * t.Out.W * c,
+		Image: t.Out.H * t.Out.W * c}
+	f.Params, f.Bias = t.params, t.bias
+	if t.sameInputs() {
+		for k := range t.Kernel.W {
+			f.Rows = append(f.Rows, t.taps(rows.taps, []int{k})...)
+		}
+		wide := *t.params
+		if len(wide.Mult) > 1 {
+			wide.Mult, wide.Shift = slices.Repeat(wide.Mult, t.Kernel.W), slices.Repeat(wide.Shift, t.Kernel.W)
+		}
+		f.Params, f.Bias = &wide, slices.Repeat(t.bias, t.Kernel.W)
+		cols.taps = cols.taps[:1]
+	} else {
+		f.Rows = t.taps(rows.taps, cols.taps)
+	}
+	f.G = &op.ConvGeom{N: t.g.N, CIn: t.g.CIn, COut: len(f.Rows), Group: t.g.Group}
+	one := Tile{1, 1}
+	f.Window = Window{In: t.In, Out: Tile{rows.count, cols.count}, Kernel: Tile{len(rows.taps), len(cols.taps)},
+		Stride: one, Pad: Tile{-rows.first, -cols.first}, Dilation: Tile{rows.step, cols.step}}
+	return f
+}
+
+// taps are the weights [O][rows][columns][I/groups] of some taps.
+func (t *transposedConv) taps(rows, cols []int) [][]int8 {
+	depth, per := t.g.CIn/t.g.Group, t.g.COut/t.g.Group
+	out := make([][]int8, t.g.COut)
+	for o := range out {
+		for _, y := range rows {
+			for _, x := range cols {
+				for i := range depth {
+					w := int8(0)
+					if y >= 0 && x >= 0 {
+						w = t.weights[(((o/per*depth+i)*per+o%per)*t.Kernel.H+y)*t.Kernel.W+x]
+					}
+					out[o] = append(out[o], w)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// maxPhases is how many calls a transposed convolution may be.
+const maxPhases = 16
+
+// PhaseRule is the rule that a transposed convolution is not cut into too many
+// phases.
+func PhaseRule(code string) kernel.Rule {
+	return Phases.Rule(code, "strides give at most 16 phases", func(n *kernel.Node, f []*Phase) string {
+		if len(f) <= maxPhases {
+			return ""
+		}
+		return fmt.Sprintf("strides %v give %d phases, want at most %d", kernel.Conv.Must(n).Strides, len(f), maxPhases)
+	})
+}
