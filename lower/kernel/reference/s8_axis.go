@@ -214,7 +214,7 @@ var resizeLinearS8Row = &kernel.Kernel{
 	Lower: func(n *kernel.Node) *call.Lowered {
 		r := resizesLinear.Must(n)
 		p, fn := r.params, "nncc_resize_linear_s8"
-		scratch := int((p.Channels+3)&^3*p.InW) * 2
+		scratch := int(p.Channels+p.Channels%4) * int(p.InW) * 2 // a word for each channel behind the last four
 		if r.Wide {
 			fn, scratch = "nncc_resize_linear_wide_s8", int(p.Channels*p.InW)*4
 		}

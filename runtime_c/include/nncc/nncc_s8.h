@@ -329,8 +329,8 @@ typedef struct
  * nncc_resize_linear_wide_s8: clamp((add + floor(acc * mult / 2^32)) >> shift), where bias takes the input's zero point
  * off blended values.
  *
- * scratch, 4-byte aligned: in_w * channels values of 32 bits; nncc_resize_linear_s8: of 16 bits, channels rounded up to
- * a multiple of 4. Instructions an output by 2 in both directions, 16 channels: Helium 3, DSP 8; wide 5 and 12.
+ * scratch, 4-byte aligned: in_w * channels values of 32 bits; nncc_resize_linear_s8: of 16 bits, of 32 for channels
+ * behind the last four. Instructions an output by 2 in both directions, 16 channels: Helium 3, DSP 10; wide 5 and 14.
  */
 typedef struct
 {

@@ -17,21 +17,28 @@ typedef struct
     int32_t up;
 } nncc_resize_exact_round;
 
-static inline nncc_resize_exact_round nncc_resize_exact_rounding(const nncc_resize_linear_s8_params *p)
+static inline nncc_resize_exact_round nncc_resize_exact_rounding(const nncc_resize_linear_s8_params *p, const int8_t *x,
+                                                                 const int8_t *y)
 {
     nncc_resize_exact_round r = {p->out_zero * 256 + 127};
 
+    (void)x;
+    (void)y;
     return r;
 }
 
-static inline int32_t nncc_resize_exact_padded(int32_t channels)
+static inline int32_t nncc_resize_exact_padded(const nncc_resize_exact_round *r, int32_t channels)
 {
+    (void)r;
     return channels;
 }
 
-static inline void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p, const int8_t *a, const int8_t *b,
-                                           int32_t wa, int32_t wb, nncc_resize_exact_value *row)
+static NNCC_RESIZE_APART void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p,
+                                                      const nncc_resize_exact_round *r, const int8_t *a,
+                                                      const int8_t *b, int32_t wa, int32_t wb,
+                                                      nncc_resize_exact_value *row)
 {
+    (void)r;
     __asm volatile("wlstp.16 lr, %[n], 2f\n"
                    "1:\n\t"
                    "vldrb.s16 q0, [%[a]], #8\n\t"
@@ -72,53 +79,51 @@ static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, con
 
 #else
 
-/* Two 16-bit numbers. */
+/* Cores that read words at multiples of 4 only take others byte by byte. */
+#if defined(__arm__) && defined(__GNUC__) && !defined(__ARM_FEATURE_UNALIGNED)
+#define NNCC_RESIZE_WORD(p) __builtin_assume_aligned(p, 4)
+#else
+#define NNCC_RESIZE_WORD(p) (p)
+#endif
+
+/* Two 16-bit numbers; a single one in the lower half of channels behind the last four. */
 typedef uint32_t nncc_resize_exact_value;
 
 /* Half a step less one, and the least sum whose ties go up, both twice; 0: ties go up everywhere. */
 typedef struct
 {
     uint32_t half, up;
+    int32_t fours;   /* of channels */
+    int32_t aligned; /* words lie at multiples of 4 */
 } nncc_resize_exact_round;
 
-static inline nncc_resize_exact_round nncc_resize_exact_rounding(const nncc_resize_linear_s8_params *p)
+static inline nncc_resize_exact_round nncc_resize_exact_rounding(const nncc_resize_linear_s8_params *p, const int8_t *x,
+                                                                 const int8_t *y)
 {
     const uint32_t up = ((uint32_t)(p->out_zero + 128) << 8) * 0x10001u;
-    nncc_resize_exact_round r = {up == 0 ? 0x800080u : 0x7f007fu, up};
+    const uintptr_t at = (uintptr_t)x | (uintptr_t)y | (uintptr_t)p->channels;
+    nncc_resize_exact_round r = {up == 0 ? 0x800080u : 0x7f007fu, up, p->channels / 4, at % 4 == 0};
 
     return r;
 }
 
-/* Two words for four channels. */
-static inline int32_t nncc_resize_exact_padded(int32_t channels)
+/* Two words for four channels, one for each behind them. */
+static inline int32_t nncc_resize_exact_padded(const nncc_resize_exact_round *r, int32_t channels)
 {
-    return (channels + 3) / 4 * 2;
+    return channels - 2 * r->fours;
 }
 
-/* n of four bytes, 1 to 4, from 0 to 255. */
-static inline uint32_t nncc_resize_load(const int8_t *x, int32_t n)
+/* Four bytes, from 0 to 255. */
+static inline uint32_t nncc_resize_load(const int8_t *x, int32_t aligned)
 {
-    uint32_t v = 0;
+    uint32_t v;
 
-    if (n >= 4) {
-        memcpy(&v, x, sizeof v);
+    if (aligned != 0) {
+        memcpy(&v, NNCC_RESIZE_WORD(x), sizeof v);
     } else {
-        for (int32_t i = 0; i < n; i++) {
-            v |= (uint32_t)(uint8_t)x[i] << 8 * i;
-        }
+        memcpy(&v, x, sizeof v);
     }
     return v ^ 0x80808080u;
-}
-
-static inline void nncc_resize_store(int8_t *y, uint32_t v, int32_t n)
-{
-    if (n >= 4) {
-        memcpy(y, &v, sizeof v);
-    } else {
-        for (int32_t i = 0; i < n; i++) {
-            y[i] = (int8_t)(uint8_t)(v >> 8 * i);
-        }
-    }
 }
 
 /* Bytes 0 and 2, and bytes 1 and 3, as 16-bit numbers. */
@@ -158,52 +163,81 @@ static inline uint32_t nncc_resize_half(uint32_t sum, const nncc_resize_exact_ro
 #endif
 }
 
-static inline void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p, const int8_t *a, const int8_t *b,
-                                           int32_t wa, int32_t wb, nncc_resize_exact_value *row)
+/* Four results of the sums of channels 0 and 2, and 1 and 3. */
+static inline void nncc_resize_store(int8_t *y, uint32_t even, uint32_t odd, int32_t aligned)
+{
+    const uint32_t v = (nncc_resize_odd(even) | (odd & 0xff00ff00u)) ^ 0x80808080u;
+
+    if (aligned != 0) {
+        memcpy(NNCC_RESIZE_WORD(y), &v, sizeof v);
+    } else {
+        memcpy(y, &v, sizeof v);
+    }
+}
+
+static NNCC_RESIZE_APART void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p,
+                                                      const nncc_resize_exact_round *r, const int8_t *a,
+                                                      const int8_t *b, int32_t wa, int32_t wb,
+                                                      nncc_resize_exact_value *row)
 {
     const uint32_t ua = (uint32_t)wa, ub = (uint32_t)wb;
-    /* Whole words follow each other over all pixels. */
-    const int32_t whole = p->channels % 4 == 0;
-    const int32_t n = whole ? p->in_w * p->channels : p->channels;
+    const int32_t behind = p->channels - 4 * r->fours;
+    /* Pixels of whole words follow each other. */
+    const int32_t fours = behind == 0 ? p->in_w * r->fours : r->fours;
 
-    for (int32_t pixels = whole ? 1 : p->in_w; pixels > 0; pixels--) {
-        for (int32_t left = n; left > 0; left -= 4) {
-            const uint32_t u = nncc_resize_load(a, left), v = nncc_resize_load(b, left);
-            const int32_t step = left < 4 ? left : 4;
+    for (int32_t pixels = behind == 0 ? 1 : p->in_w; pixels > 0; pixels--) {
+        for (int32_t n = fours; n > 0; n--) {
+            const uint32_t u = nncc_resize_load(a, r->aligned), v = nncc_resize_load(b, r->aligned);
 
             row[0] = nncc_resize_even(u) * ua + nncc_resize_even(v) * ub;
             row[1] = nncc_resize_odd(u) * ua + nncc_resize_odd(v) * ub;
             row += 2;
-            a += step;
-            b += step;
+            a += 4;
+            b += 4;
+        }
+        for (int32_t n = behind; n > 0; n--) {
+            *row++ = (uint32_t)(*a++ + 128) * ua + (uint32_t)(*b++ + 128) * ub;
         }
     }
 }
 
 static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, const nncc_resize_exact_value *a,
                                            const nncc_resize_exact_value *b, int32_t wa, int32_t wb, int8_t *y,
-                                           int32_t n)
+                                           int32_t channels)
 {
-    const uint32_t ua = (uint32_t)wa, ub = (uint32_t)wb;
+    const uint32_t ua = (uint32_t)wa, ub = (uint32_t)wb, half = r->half;
 
-    for (; n > 0; n -= 4) {
-        uint32_t even = a[0] * ua + b[0] * ub, odd = a[1] * ua + b[1] * ub;
-
-        if (r->up == 0) {
-            even += r->half;
-            odd += r->half;
-        } else {
-            even = nncc_resize_half(even, r);
-            odd = nncc_resize_half(odd, r);
+    if (r->up == 0) {
+        for (int32_t n = r->fours; n > 0; n--) {
+            nncc_resize_store(y, a[0] * ua + half + b[0] * ub, a[1] * ua + half + b[1] * ub, r->aligned);
+            a += 2;
+            b += 2;
+            y += 4;
         }
-        nncc_resize_store(y, (nncc_resize_odd(even) | (odd & 0xff00ff00u)) ^ 0x80808080u, n);
-        a += 2;
-        b += 2;
-        y += 4;
+    } else {
+        for (int32_t n = r->fours; n > 0; n--) {
+            nncc_resize_store(y, nncc_resize_half(a[0] * ua + b[0] * ub, r), nncc_resize_half(a[1] * ua + b[1] * ub, r),
+                              r->aligned);
+            a += 2;
+            b += 2;
+            y += 4;
+        }
+    }
+    for (int32_t n = channels - 4 * r->fours; n > 0; n--) {
+        const uint32_t sum = *a++ * ua + *b++ * ub;
+
+        *y++ = (int8_t)((int32_t)((sum + (sum < (r->up & 0xffffu) ? 127u : 128u)) >> 8) - 128);
     }
 }
 
 #endif
+
+static NNCC_RESIZE_APART void nncc_resize_exact_columns(const nncc_resize_linear_s8_params *p,
+                                                        const nncc_resize_exact_round *rounding,
+                                                        const nncc_resize_exact_value *row, const int16_t *w, int8_t *y)
+{
+    NNCC_RESIZE_COLUMNS(nncc_resize_exact);
+}
 
 void nncc_resize_linear_s8(const nncc_resize_linear_s8_params *p, const int8_t *x, const int16_t *rows,
                            const int16_t *cols, void *scratch, int8_t *y)

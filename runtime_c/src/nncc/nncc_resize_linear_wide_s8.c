@@ -5,21 +5,27 @@
 typedef int32_t nncc_resize_wide_value;
 typedef nncc_resize_linear_s8_params nncc_resize_wide_round;
 
-static inline nncc_resize_wide_round nncc_resize_wide_rounding(const nncc_resize_linear_s8_params *p)
+static inline nncc_resize_wide_round nncc_resize_wide_rounding(const nncc_resize_linear_s8_params *p, const int8_t *x,
+                                                               const int8_t *y)
 {
+    (void)x;
+    (void)y;
     return *p;
 }
 
-static inline int32_t nncc_resize_wide_padded(int32_t channels)
+static inline int32_t nncc_resize_wide_padded(const nncc_resize_wide_round *r, int32_t channels)
 {
+    (void)r;
     return channels;
 }
 
 #if NNCC_PAIR_MVE
 
-static inline void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p, const int8_t *a, const int8_t *b,
-                                          int32_t wa, int32_t wb, nncc_resize_wide_value *row)
+static NNCC_RESIZE_APART void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p,
+                                                     const nncc_resize_wide_round *r, const int8_t *a, const int8_t *b,
+                                                     int32_t wa, int32_t wb, nncc_resize_wide_value *row)
 {
+    (void)r;
     __asm volatile("vdup.32 q2, %[wa]\n\t"
                    "wlstp.32 lr, %[n], 2f\n"
                    "1:\n\t"
@@ -78,9 +84,11 @@ static inline int32_t nncc_resize_high(int32_t v, int32_t m, int32_t add)
 #endif
 }
 
-static inline void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p, const int8_t *a, const int8_t *b,
-                                          int32_t wa, int32_t wb, nncc_resize_wide_value *row)
+static NNCC_RESIZE_APART void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p,
+                                                     const nncc_resize_wide_round *r, const int8_t *a, const int8_t *b,
+                                                     int32_t wa, int32_t wb, nncc_resize_wide_value *row)
 {
+    (void)r;
     const int32_t bias = p->bias;
 
     for (int32_t n = p->in_w * p->channels; n > 0; n--) {
@@ -99,6 +107,13 @@ static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const
 }
 
 #endif
+
+static NNCC_RESIZE_APART void nncc_resize_wide_columns(const nncc_resize_linear_s8_params *p,
+                                                       const nncc_resize_wide_round *rounding,
+                                                       const nncc_resize_wide_value *row, const int16_t *w, int8_t *y)
+{
+    NNCC_RESIZE_COLUMNS(nncc_resize_wide);
+}
 
 void nncc_resize_linear_wide_s8(const nncc_resize_linear_s8_params *p, const int8_t *x, const int16_t *rows,
                                 const int16_t *cols, void *scratch, int8_t *y)

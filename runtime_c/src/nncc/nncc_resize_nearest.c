@@ -1,3 +1,4 @@
+/* nncc_resize_nearest: a row of the output that reads the row of the one above it is a copy of that. */
 #include "nncc_copy.h"
 #include "nncc_move.h"
 
@@ -6,14 +7,23 @@ void nncc_resize_nearest(const nncc_resize_nearest_params *p, const void *x, con
 {
     const uint8_t *from = (const uint8_t *)x;
     uint8_t *to = (uint8_t *)y;
+    const int32_t pixel = p->pixel;
+    const int32_t bytes = p->out_w * p->y_pitch;
 
     for (int32_t n = 0; n < p->batch; n++) {
         for (int32_t oy = 0; oy < p->out_h; oy++) {
+            const int32_t iy = index_h[oy];
+            const uint8_t *const row = from + iy * p->in_w * p->x_pitch;
+
+            if (oy > 0 && iy == index_h[oy - 1] && p->y_pitch == pixel) {
+                nncc_copy(to, to - bytes, bytes);
+                to += bytes;
+                continue;
+            }
             for (int32_t ox = 0; ox < p->out_w; ox++) {
-                const int32_t iy = index_h[oy];
                 const int32_t ix = index_w[ox];
 
-                nncc_copy(to, iy < 0 || ix < 0 ? outside : from + (iy * p->in_w + ix) * p->x_pitch, p->pixel);
+                nncc_copy(to, iy < 0 || ix < 0 ? outside : row + ix * p->x_pitch, pixel);
                 to += p->y_pitch;
             }
         }
