@@ -51,7 +51,7 @@ func appendList(name string, base, more *tree) (*tree, error) {
 		return nil, more.pos.errorf("%s+ appends to a list, but %s is %s (%s:%d)", name, name, base.kind, base.pos.file,
 			base.pos.line)
 	}
-	if base.rival != nil {
+	if base.conflicting != nil {
 		return nil, disagreement(name, base)
 	}
 	joined := &tree{kind: list, pos: more.pos}
@@ -67,7 +67,7 @@ func join(a, b *tree) *tree {
 			return a
 		}
 		c := *a
-		c.rival = b
+		c.conflicting = b
 		return &c
 	}
 	out := newDict(a.pos)
@@ -104,7 +104,7 @@ func same(a, b *tree) bool {
 
 // unresolved finds the first difference between parents that no child settled.
 func unresolved(path string, t *tree) error {
-	if t.rival != nil {
+	if t.conflicting != nil {
 		return disagreement(path, t)
 	}
 	for _, k := range t.keys {
@@ -120,9 +120,9 @@ func unresolved(path string, t *tree) error {
 }
 
 func disagreement(path string, t *tree) error {
-	return t.rival.pos.errorf("%s: the parents disagree, %s here and %s in %s:%d; state the value in the board that "+
+	return t.conflicting.pos.errorf("%s: the parents disagree, %s here and %s in %s:%d; state the value in the board that "+
 		"inherits both",
-		path, brief(t.rival), brief(t), t.pos.file, t.pos.line)
+		path, brief(t.conflicting), brief(t), t.pos.file, t.pos.line)
 }
 
 func brief(t *tree) string {

@@ -50,8 +50,8 @@ type tree struct {
 	keys  []string // dict: order of the file
 	m     map[string]*tree
 
-	// rival is what another parent says; a child has to decide.
-	rival *tree
+	// conflicting is what another parent says; a child has to decide.
+	conflicting *tree
 }
 
 func newDict(p pos) *tree { return &tree{kind: dict, pos: p, m: map[string]*tree{}} }

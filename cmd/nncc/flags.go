@@ -315,7 +315,10 @@ func flagError(err error, verb string, fs *pflag.FlagSet) error {
 			cause = fmt.Errorf("%w; want %s", num.Err, kind)
 		}
 		if strings.TrimSpace(value.GetValue()) == "" {
-			return use("--%s: %v; want %s", f.Name, cause, strings.TrimSpace("a value "+kind))
+			if !strings.Contains(kind, "|") {
+				kind = strings.TrimSpace("a value " + kind)
+			}
+			return use("--%s: %v; want %s", f.Name, cause, kind)
 		}
 		return use("--%s %s: %v", f.Name, text.Line(value.GetValue()), cause)
 	case errors.As(err, &missing):

@@ -22,7 +22,7 @@ func (c *cli) table(v any, rows [][]string) error {
 
 func noArgs(args []string) error {
 	if len(args) > 0 {
-		return &driver.UsageError{Msg: "unexpected argument " + args[0]}
+		return &driver.UsageError{Msg: "unexpected argument " + args[0] + "; the verb's -h shows what it takes"}
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ const regular = "a regular file"
 func Open(path string) (*os.File, fs.FileInfo, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, pathFirst(path, err)
 	}
 	if !st.Mode().IsRegular() {
 		return nil, nil, &KindError{path, st.Mode(), regular}
@@ -57,7 +57,7 @@ func Open(path string) (*os.File, fs.FileInfo, error) {
 	// its writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, pathFirst(path, err)
 	}
 	if st, err = f.Stat(); err == nil && !st.Mode().IsRegular() {
 		err = &KindError{path, st.Mode(), regular}
@@ -67,6 +67,15 @@ func Open(path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return f, st, nil
+}
+
+// pathFirst is an error about a file without the system call that failed.
+func pathFirst(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // SizeError says that a file is larger than what is read of its kind.

@@ -81,7 +81,7 @@ const (
 )
 
 // reach looks for a plan of at most the given height, until the work count
-// stop, and offers it.
+// stop, and records it.
 func (p *problem) reach(height, stop int64) verdict {
 	pieces, peeled := p.core(height)
 	f := p.newFitter()
@@ -110,7 +110,7 @@ func (p *problem) reach(height, stop int64) verdict {
 	if top > height {
 		panic(bug.Errorf("plan: an item that was peeled off does not fit back"))
 	}
-	p.offer("exact search", top, f.off)
+	p.candidate("exact search", top, f.off)
 	return found
 }
 

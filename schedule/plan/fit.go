@@ -178,7 +178,7 @@ func (p *problem) fitAll() {
 			if tight {
 				name = "best fit by " + o.name
 			}
-			p.offer(name, f.run(order, tight, p.best), f.off)
+			p.candidate(name, f.run(order, tight, p.best), f.off)
 		}
 	}
 }

@@ -169,8 +169,8 @@ func (p *problem) sorted(compare func(a, b *item) int) []int {
 	return order
 }
 
-// offer records a complete plan if it is the best so far.
-func (p *problem) offer(method string, total int64, off []int64) {
+// candidate records a complete plan if it is the best so far.
+func (p *problem) candidate(method string, total int64, off []int64) {
 	if total >= p.best {
 		return
 	}

@@ -92,7 +92,7 @@ func (p *problem) sweepAll() {
 				sweeps[k] = p.newSweep(sweepKinds[k])
 			}
 			if sweeps[k].run(height, p.share(part, of)) {
-				p.offer(sweeps[k].kind.name, sweeps[k].top(), sweeps[k].off)
+				p.candidate(sweeps[k].kind.name, sweeps[k].top(), sweeps[k].off)
 				return true
 			}
 		}

@@ -57,7 +57,7 @@ func readInputs(args, names []string, lim npz.Limits) ([]*tensor.Dense, error) {
 		}
 		d, err := readNpy(file, lim)
 		if err != nil {
-			return nil, badInput("--input %s: %w", a, err)
+			return nil, badInput("--input %s%w", strings.TrimSuffix(a, file), err)
 		}
 		i := slices.Index(names, name)
 		if name == "" {
@@ -79,7 +79,8 @@ func readInputs(args, names []string, lim npz.Limits) ([]*tensor.Dense, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, badInput("no --input for %s", strings.Join(missing, ", "))
+		return nil, badInput("no --input for %s; want --input NAME=FILE.npy for each input, or one .npz",
+			strings.Join(missing, ", "))
 	}
 	return out, nil
 }

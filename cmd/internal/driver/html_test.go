@@ -14,14 +14,14 @@ const evil = `</td><script>alert(1)</script>"onload='x' {{.}} <!--`
 func TestHTMLEscapes(t *testing.T) {
 	n, ratio := uint64(1234), float32(0.5)
 	zero := int32(-128)
-	offer := 5600
+	predicted := 5600
 	r := &Report{Board: evil, Model: ReportModel{Name: evil, Producer: evil, Opset: map[string]int{evil: 13, "": 1}},
 		Warnings: []string{evil}, Notes: []string{evil},
 		Inputs: []ReportIO{{Name: evil, CName: "x", Shape: []int{1}, Scale: &ratio, ZeroPoint: &zero}},
 		States: []ReportState{{Input: evil, Output: evil}},
 		Layers: []ReportLayer{{Name: evil, Op: evil, Kernel: evil, Route: "r" + evil, RouteReason: evil,
 			ONNXNodes: []string{evil, evil}, Out: []string{evil}, MACs: 7, Instructions: &n,
-			Offers: []ReportOffer{{Kernel: evil, Instructions: &offer}, {Kernel: evil, Unknown: evil}}}},
+			Candidates: []ReportCandidate{{Kernel: evil, Instructions: &predicted}, {Kernel: evil, Unknown: evil}}}},
 		Fallback:   []ReportFallback{{Node: evil, Op: evil, Reasons: []string{evil, evil}}},
 		Rejections: []ReportRejection{{Node: evil, Op: evil, Target: evil, Reasons: []ReportReason{{evil, evil}}}},
 		Fusion: []ReportFusion{{Kind: "none", Nodes: []string{evil}, Reason: evil},

@@ -138,15 +138,15 @@ type ReportLayer struct {
 	Library     string `json:"library"`
 	Route       string `json:"route"`
 	RouteReason string `json:"route_reason,omitempty"` // why no better function of the library runs
-	// Offers are the kernels that were weighed, by predicted instructions (lower/cost).
-	Offers       []ReportOffer `json:"offers,omitempty"`
-	ONNXNodes    []string      `json:"onnx_nodes"`
-	MACs         int64         `json:"macs"`
-	In           []string      `json:"in"`
-	Out          []string      `json:"out"`
-	ScratchBytes int           `json:"scratch_bytes"`
-	WeightBytes  int           `json:"weight_bytes"`
-	Instructions *uint64       `json:"instructions,omitempty"`
+	// Candidates are the kernels that accept the layer, with predicted instructions (lower/cost).
+	Candidates   []ReportCandidate `json:"offers,omitempty"`
+	ONNXNodes    []string          `json:"onnx_nodes"`
+	MACs         int64             `json:"macs"`
+	In           []string          `json:"in"`
+	Out          []string          `json:"out"`
+	ScratchBytes int               `json:"scratch_bytes"`
+	WeightBytes  int               `json:"weight_bytes"`
+	Instructions *uint64           `json:"instructions,omitempty"`
 }
 
 // ReportRejection is a node that a better kernel refused.
@@ -385,7 +385,7 @@ func (r *Report) layer(o *Compiled, i int) {
 	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route,
 		RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i]}
-	l.Offers = reportOffers(o.Lowered.Candidates[n])
+	l.Candidates = reportCandidates(o.Lowered.Candidates[n])
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {
 			l.In = append(l.In, v.Type.String())

@@ -8,8 +8,8 @@ import (
 	"github.com/nncc/nncc/lower"
 )
 
-// ReportOffer is a kernel that takes a layer, and what it is predicted to cost.
-type ReportOffer struct {
+// ReportCandidate is a kernel that accepts a layer, and what it is predicted to cost.
+type ReportCandidate struct {
 	Kernel       string `json:"kernel"`
 	Library      string `json:"library"`
 	Instructions *int   `json:"predicted_instructions,omitempty"`
@@ -42,10 +42,10 @@ func reportOptimize(o *Compiled) ReportOptimize {
 	return ReportOptimize{o.Config.Optimize.String(), int(math.Round(w.Instructions)), w.Priced, w.CodeBytes}
 }
 
-func reportOffers(offers []lower.Candidate) []ReportOffer {
-	var out []ReportOffer
-	for _, x := range offers {
-		r := ReportOffer{Kernel: x.Kernel, Library: x.Library, Error: x.Price.Error, Unknown: x.Price.Unknown,
+func reportCandidates(candidates []lower.Candidate) []ReportCandidate {
+	var out []ReportCandidate
+	for _, x := range candidates {
+		r := ReportCandidate{Kernel: x.Kernel, Library: x.Library, Error: x.Price.Error, Unknown: x.Price.Unknown,
 			Chosen: x.Chosen, FlashBytes: x.Price.FlashBytes}
 		if x.Price.Kernel != "" {
 			r.Kernel = x.Price.Kernel
@@ -67,12 +67,12 @@ func reportOffers(offers []lower.Candidate) []ReportOffer {
 func (o *Compiled) choices() string {
 	var rows [][]string
 	for _, l := range o.Report.Layers {
-		if len(l.Offers) < 2 {
+		if len(l.Candidates) < 2 {
 			continue
 		}
 		var others []string
 		taken := ""
-		for _, x := range l.Offers {
+		for _, x := range l.Candidates {
 			price := "unknown"
 			if x.Instructions != nil {
 				price = fmt.Sprintf("%d (within %.0f %%)", *x.Instructions, 100*x.Error)
