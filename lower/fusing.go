@@ -3,12 +3,13 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/loops"
 	"github.com/nncc/nncc/lower/prune"
 )
@@ -62,15 +63,57 @@ func (s *State) fuseLoops() error {
 		if err != nil {
 			return "", err.Error()
 		}
-		var functions []string
-		for _, m := range parts {
-			functions = append(functions, function(m, s.table, s.options()))
-		}
-		if why := fuse.Pays(s.facts.Target.Core.ISA(), parts, functions, len(n.In)); why != "" {
+		if why := s.loopPays(n, parts); why != "" {
 			return "", why
 		}
 		return c.Kernel.Name, ""
 	}))
+}
+
+// loopPays says why a loop would be slower than the kernels that compute its
+// parts one by one, "" when it is faster. It saves a load and a store of every
+// value in between, and the kernels' own loops; but kernels work on vectors, or
+// on four bytes at a time, where a loop does not. A portable function that
+// nobody measured is priced as a loop for its node alone.
+func (s *State) loopPays(loop *ir.Node, parts []*ir.Node) string {
+	o := s.options()
+	if o.FuseAll {
+		return ""
+	}
+	t := o.CostTarget()
+	one := t.Of(kernel.LoopLayer(loop))
+	sum, kernels := 0.0, []string{}
+	for _, n := range parts {
+		c, err := s.table.Match(n, &o.Target)
+		if err != nil {
+			return err.Error()
+		}
+		x := elementCost(t, c.Plan)
+		if !x.Known() && kernel.IsOptimized(c.Plan.Layer().Library) {
+			return fmt.Sprintf("no price is known for %s, which computes %s: %s", x.Kernel, n.Op.Name, x.Unknown)
+		}
+		if !x.Known() {
+			x = t.Of(kernel.LoopLayer(n))
+			x.Kernel = c.Plan.Layer().Variant
+		}
+		sum += x.Instructions
+		if !slices.Contains(kernels, x.Kernel) {
+			kernels = append(kernels, x.Kernel)
+		}
+	}
+	if one.Instructions < sum {
+		return ""
+	}
+	return fmt.Sprintf("a loop would take about %.0f instructions, %s %.0f", one.Instructions,
+		strings.Join(kernels, " and "), sum)
+}
+
+// elementCost is what a plan costs without the C library, which takes the same
+// time wherever it is called.
+func elementCost(t *cost.Target, p *kernel.Plan) cost.Cost {
+	l := *p.Layer()
+	l.Geometry.Parts.Library, l.Geometry.Broadcast = 0, 0
+	return t.Of(&l)
 }
 
 // removeDeadChannels removes channels that are constant or that nobody reads.
@@ -94,18 +137,4 @@ func refusal(c kernel.Choice) string {
 		}
 	}
 	return "no kernel for this core computes more than the first of them"
-}
-
-// function is what would compute a node by itself. An installed CMSIS-NN has
-// kernels for Helium of its own, which have other prices than nncc's.
-func function(n *ir.Node, table kernel.Table, o *Options) string {
-	c, err := table.Match(n, &o.Target)
-	if err != nil {
-		return "nothing"
-	}
-	l := c.Lower()
-	if o.Installed && o.Target.Core.MVE && l.Library == cmsisnn.Library {
-		return l.Kernel + " of the installed library"
-	}
-	return l.Kernel
 }

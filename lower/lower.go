@@ -36,6 +36,7 @@ type Options struct {
 	// nobody reads.
 	DeadChannels bool
 	Fuse         bool // compute neighbours together where a kernel does
+	FuseAll      bool // loops even where they do not pay: to measure them
 	// Align pads channels; PadInput allows it to add channels to inputs.
 	Align         option.Align
 	PadInput      bool

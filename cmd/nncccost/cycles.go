@@ -38,6 +38,9 @@ func (o *options) cycles() error {
 		}
 		ratios := map[cost.Kind][]float64{}
 		for _, k := range kinds {
+			if k.elements != nil && k.elements.loops {
+				continue
+			}
 			if err := o.follow(b, k, ratios); err != nil {
 				return fmt.Errorf("%s on %s: %w", k.name, b, err)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // kind is a sort of layer with a seeded source of shapes.
@@ -20,6 +21,8 @@ type kind struct {
 	own  bool // only own kernels know the difference
 	// generic: own kernels have other functions that take any shape.
 	generic bool
+	// elements are layers of several nodes, each of which is measured; nil: of one.
+	elements *elementLayers
 }
 
 // channels are drawn small often, and beside multiples of four and 16.
@@ -45,34 +48,38 @@ func conv(r *rand.Rand) cost.Geometry {
 }
 
 var kinds = []kind{
-	{"conv3x3", conv3x3, addConv, false, true},
-	{"conv3x3 relu", conv3x3, relu(addConv), true, false},
-	{"conv1x1", conv1x1, addConv, false, true},
-	{"conv1x1 relu", conv1x1, relu(addConv), true, false},
+	{"conv3x3", conv3x3, addConv, false, true, nil},
+	{"conv3x3 relu", conv3x3, relu(addConv), true, false, nil},
+	{"conv1x1", conv1x1, addConv, false, true, nil},
+	{"conv1x1 relu", conv1x1, relu(addConv), true, false, nil},
 	{"conv1d", func(r *rand.Rand) cost.Geometry { return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1) },
-		addConv, false, false},
+		addConv, false, false, nil},
 	{"conv1d strided", func(r *rand.Rand) cost.Geometry {
 		s := window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1)
 		s.SW = 2 + r.IntN(3)
 		s.OW = (s.IW+2*s.PW-s.KW)/s.SW + 1
 		return s
-	}, addConv, false, false},
-	{"depthwise", depthwise, addConv, false, true},
-	{"depthwise relu", depthwise, relu(addConv), true, false},
-	{"gemm", func(r *rand.Rand) cost.Geometry { return matrix(1, 1+r.IntN(300), 1+r.IntN(80)) }, addGemm, false, false},
+	}, addConv, false, false, nil},
+	{"depthwise", depthwise, addConv, false, true, nil},
+	{"depthwise relu", depthwise, relu(addConv), true, false, nil},
+	{"gemm", func(r *rand.Rand) cost.Geometry { return matrix(1, 1+r.IntN(300), 1+r.IntN(80)) },
+		addGemm, false, false, nil},
 	{"gemm rows", func(r *rand.Rand) cost.Geometry { return matrix(2+r.IntN(20), 1+r.IntN(150), 1+r.IntN(60)) },
-		addGemm, false, false},
-	{"maxpool", func(r *rand.Rand) cost.Geometry { return pool(r) }, addPool(op.MaxPool), false, false},
-	{"avgpool", func(r *rand.Rand) cost.Geometry { return pool(r) }, addPool(op.AveragePool), false, false},
+		addGemm, false, false, nil},
+	{"maxpool", func(r *rand.Rand) cost.Geometry { return pool(r) }, addPool(op.MaxPool), false, false, nil},
+	{"avgpool", func(r *rand.Rand) cost.Geometry { return pool(r) }, addPool(op.AveragePool), false, false, nil},
 	{"pad", func(r *rand.Rand) cost.Geometry {
 		s := elementwise(channels(r))
 		s.IW = 4 + r.IntN(300)
 		s.OW, s.OC = s.IW, (s.C/4+1+r.IntN(2))*4
 		return s
-	}, addPad, false, false},
+	}, addPad, false, false, nil},
 	{"add", func(r *rand.Rand) cost.Geometry {
 		return elementwise(channels(r) * (1 + r.IntN(200)))
-	}, addAdd, false, false},
+	}, addAdd, false, false, nil},
+	elements("elements int8", option.Int8, false), elements("elements int16", option.Int16x8, false),
+	elements("elements float", option.Float32, false), elements("loops int8", option.Int8, true),
+	elements("loops int16", option.Int16x8, true), elements("loops float", option.Float32, true),
 }
 
 func matrix(rows, c, oc int) cost.Geometry {

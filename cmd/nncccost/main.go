@@ -113,7 +113,7 @@ func (o *options) points() error {
 			if len(fresh) == 0 {
 				continue
 			}
-			points = merge(points, fresh)
+			points = merge(points, o.enough(points, fresh))
 			if err := write(o.file("measured.csv"),
 				func(f *os.File) error { return cost.WritePoints(f, points) }); err != nil {
 				return err
@@ -121,6 +121,25 @@ func (o *options) points() error {
 		}
 	}
 	return nil
+}
+
+// enough leaves out new points of functions that a run of some kinds of layers
+// met now and then, too seldom for the models that others gave them.
+func (o *options) enough(points, fresh []cost.Point) []cost.Point {
+	if o.kinds == "" {
+		return fresh
+	}
+	count := func(ps []cost.Point) map[cost.Key]int {
+		n := map[cost.Key]int{}
+		for _, p := range ps {
+			n[p.Key]++
+		}
+		return n
+	}
+	before, now := count(points), count(fresh)
+	return slices.DeleteFunc(fresh, func(p cost.Point) bool {
+		return now[p.Key] < cost.MinPoints && before[p.Key] > now[p.Key]
+	})
 }
 
 // merge puts new points in the place of all others of their keys.
@@ -143,7 +162,7 @@ func (o *options) measured(board, mk, lib string) ([]cost.Point, error) {
 			continue
 		}
 		for _, generic := range []bool{false, true} {
-			if generic && !k.generic || mk != "own" && (generic || k.own) {
+			if !k.measuredWith(mk, generic) {
 				continue
 			}
 			c := driver.Defaults()
@@ -165,6 +184,16 @@ func (o *options) measured(board, mk, lib string) ([]cost.Point, error) {
 		}
 	}
 	return fresh, nil
+}
+
+// measuredWith reports that a make of kernels has functions of its own for a
+// kind of layers: those that fit, or the generic ones.
+func (k *kind) measuredWith(mk string, generic bool) bool {
+	switch {
+	case generic && !k.generic, mk != "own" && (generic || k.own):
+		return false
+	}
+	return mk != "cmsis-nn" || k.elements == nil
 }
 
 // fit writes fitted.csv.
@@ -244,9 +273,14 @@ func (o *options) measure(c *driver.Config, k kind) ([]cost.Point, error) {
 	}
 	var out []cost.Point
 	for _, i := range p.steps {
-		if p.Report.Layers[i].Instructions != nil {
-			n := p.Schedule.Nodes[i]
-			out = append(out, cost.Point{Key: p.CostKey(n), Geometry: p.Lowered.Choices[n].Layer().Geometry,
+		n := p.Schedule.Nodes[i]
+		g := p.Lowered.Choices[n].Layer().Geometry
+		if k.elements != nil && g.Kind != cost.Element {
+			continue // a copy between them
+		}
+		// The compiler removes a step that writes back what it read: it takes nothing.
+		if p.Report.Layers[i].Instructions != nil && g.Parts.Library == 0 && v.Layers[i].Instructions > 0 {
+			out = append(out, cost.Point{Key: p.CostKey(n), Geometry: g,
 				Instructions: float64(v.Layers[i].Instructions)})
 		}
 	}
@@ -268,6 +302,10 @@ func (o *options) program(c *driver.Config, k kind, dir string) (*program, error
 	c.Align, c.DeadChannels, c.Fuse, c.IOLayout, c.Cases = option.AlignNever, false, false, option.NativeLayout, 1
 	c.Legalize = k.own // an activation becomes part of its layer
 	c.CalibMethod, c.BiasCorrect = option.MinMax, false
+	if e := k.elements; e != nil {
+		c.Precision, c.Fuse, c.FuseAll, c.Legalize = e.precision, e.loops, e.loops, false
+		c.IO = option.FloatIO
+	}
 	compiled, err := c.Compile()
 	if err != nil {
 		return nil, err
@@ -275,7 +313,7 @@ func (o *options) program(c *driver.Config, k kind, dir string) (*program, error
 	p := &program{Compiled: compiled}
 	for i, n := range p.Schedule.Nodes {
 		low := p.Lowered.Low[n]
-		if low.View || len(n.Origin) == 0 || !wanted[n.Origin[0]] || !o.runs(low.Functions()) ||
+		if low.View || k.elements == nil && (len(n.Origin) == 0 || !wanted[n.Origin[0]]) || !o.runs(low.Functions()) ||
 			c.Kernels == option.OwnKernels && (low.Library == cmsisnn.Library || !kernel.IsOptimized(low.Library)) {
 			continue
 		}

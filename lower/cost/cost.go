@@ -67,6 +67,9 @@ type Cost struct {
 // Known reports a measured model behind the cost.
 func (c *Cost) Known() bool { return c.Unknown == "" }
 
+// portable is the make of nncc's portable sources.
+const portable = "nncc"
+
 // Key names a model.
 type Key struct {
 	Make    string // "cmsis-nn": an installed library; "nncc": nncc's portable sources; "nncc-ISA": its own kernels
@@ -91,7 +94,12 @@ func (t *Target) Of(l *Layer) Cost {
 	for _, n := range t.Code(l.Functions) {
 		c.FlashBytes += n
 	}
-	m := Models()[t.Key(l)]
+	k := t.Key(l)
+	m, apart := Models()[k], 0.0
+	if m == nil && t.borrows(l) {
+		k.Make = portable
+		m, apart = Models()[k], portableError
+	}
 	switch {
 	case m == nil:
 		c.Unknown = fmt.Sprintf("%s has no cost table for this core", l.Variant)
@@ -103,13 +111,23 @@ func (t *Target) Of(l *Layer) Cost {
 			return c
 		}
 	}
-	c.Instructions, c.Error, c.Worst = m.Predict(&l.Geometry), m.Error, m.Worst
+	c.Instructions, c.Error, c.Worst = m.Predict(&l.Geometry), m.Error+apart, m.Worst+apart
 	if r, ok := t.rate(l.Geometry.Kind); ok {
 		c.Cycles = c.Instructions*r.Cycles + t.Memory.PerByte*float64(l.Constants)
 		c.CyclesError = c.Error + r.Error + t.Memory.Error
 	}
 	return c
 }
+
+// borrows reports a function of an installed library that is priced by nncc's
+// sources of the same function: an element-wise one without vectors. Those that
+// were measured in both take up to portableError more.
+func (t *Target) borrows(l *Layer) bool {
+	_, own := t.Makes[l.Library]
+	return !own && t.ISA != "mve" && l.Geometry.Kind == Element
+}
+
+const portableError = 0.4
 
 // fallback is the model of all variants of a kind together, or of all kinds.
 func (t *Target) fallback(k Kind) *Model {

@@ -43,7 +43,7 @@ func TestHeldOut(t *testing.T) {
 	models, points, by := 0, 0, byKey(measured(t))
 	for k, ps := range by {
 		m := Models()[k]
-		if (m != nil) != (len(ps) >= minPoints) {
+		if (m != nil) != (len(ps) >= MinPoints) {
 			t.Errorf("%s has %d points and a model: %v; run nncccost -only fit", k, len(ps), m != nil)
 			continue
 		}

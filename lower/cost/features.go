@@ -122,6 +122,7 @@ var factors = map[string]func(c *counts) int{
 	"reads":                    func(c *counts) int { return c.parts.Reads },
 	"tables":                   func(c *counts) int { return c.parts.Tables },
 	"extremes":                 func(c *counts) int { return c.parts.Extremes },
+	"divisions":                func(c *counts) int { return c.parts.Divisions },
 	"sums":                     func(c *counts) int { return c.parts.Sums },
 	"products":                 func(c *counts) int { return c.parts.Products },
 	"wideSums":                 func(c *counts) int { return c.parts.WideSums },
@@ -186,8 +187,8 @@ var features = map[Kind][]string{
 		rows*channelWordsUp windowColumns*channelOctets windowColumns*channels`),
 	Element: words(`
 		call values channelVectors channelWords channelWordsUp channelsBeyondWords values*reads values*tables
-		values*extremes values*sums values*products values*wideSums values*wideProducts values*quantised
-		values*plain`),
+		values*extremes values*divisions values*sums values*products values*wideSums values*wideProducts
+		values*quantised values*plain`),
 	Copy: words(`
 		call pixels channels values pixels*channels pixels*channelWords pixels*channelsBeyondWords
 		pixels*channelVectors pixels*outputQuadsUp pixels*outputsBeyondQuads`),

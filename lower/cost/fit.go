@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// minPoints is how many layers a model is made of at least.
-	minPoints = 16
+	// MinPoints is how many layers a model is made of at least.
+	MinPoints = 16
 	// pointsEach is how many fitted layers a coefficient stands on at least.
 	pointsEach = 3
 	// folds of the cross-validation by which features are chosen.
@@ -40,7 +40,7 @@ func Fit(points []Point) []*Model {
 		switch {
 		case k.Make == anyMake:
 			out = append(out, fitPooled(k, ps))
-		case len(ps) >= minPoints:
+		case len(ps) >= MinPoints:
 			out = append(out, fitVariant(k, ps))
 		}
 	}
@@ -94,7 +94,7 @@ func fitVariant(k Key, ps []Point) *Model {
 func fitPooled(k Key, ps []Point) *Model {
 	x := newSystem(ps, pooled)
 	m := x.model(k, x.positive(x.all()))
-	m.Points, m.Covers = len(ps), traits{true, true, true, true}
+	m.Points, m.Covers = len(ps), traits{true, true, true, true, true}
 	variants := map[string]int{}
 	for _, p := range ps {
 		if _, ok := variants[p.Variant]; !ok {

@@ -43,12 +43,14 @@ type Parts struct {
 	Reads        int // operands
 	Tables       int // functions of one int8 or int16 value
 	Extremes     int // the larger or smaller one
+	Divisions    int
 	Sums         int // of int8
 	Products     int // of int8, and what else has two operands
 	WideSums     int // of int16
 	WideProducts int // of int16
 	Quantised    int // floats that become integers
 	Plain        int // operators on plain numbers
+	Library      int // calls of the C library, whose time no model knows
 }
 
 // field is a number of a geometry by its name in tables.
@@ -62,8 +64,10 @@ func (g *Geometry) fields() []field {
 	return []field{{"N", &g.N}, {"IH", &g.IH}, {"IW", &g.IW}, {"C", &g.C}, {"OH", &g.OH}, {"OW", &g.OW}, {"OC", &g.OC},
 		{"KH", &g.KH}, {"KW", &g.KW}, {"SH", &g.SH}, {"SW", &g.SW}, {"DH", &g.DH}, {"DW", &g.DW}, {"PH", &g.PH},
 		{"PW", &g.PW}, {"groups", &g.Groups}, {"MACs", &g.MACs}, {"broadcast", &g.Broadcast}, {"reads", &p.Reads},
-		{"tables", &p.Tables}, {"extremes", &p.Extremes}, {"sums", &p.Sums}, {"products", &p.Products},
-		{"wideSums", &p.WideSums}, {"wideProducts", &p.WideProducts}, {"quantised", &p.Quantised}, {"plain", &p.Plain}}
+		{"tables", &p.Tables}, {"extremes", &p.Extremes}, {"divisions", &p.Divisions}, {"sums", &p.Sums},
+		{"products", &p.Products},
+		{"wideSums", &p.WideSums}, {"wideProducts", &p.WideProducts}, {"quantised", &p.Quantised}, {"plain", &p.Plain},
+		{"library", &p.Library}}
 }
 
 // String is the geometry in tables: the kind, and every number that is not 0.
@@ -110,23 +114,26 @@ func ParseGeometry(text string) (Geometry, error) {
 
 // traits are forms of layers that variants treat apart: a model answers for
 // those only that it was measured with. Rows: more than one pixel, or row of a
-// matrix.
-type traits struct{ Dilated, Grouped, Broadcast, Rows bool }
+// matrix. Library: calls of the C library.
+type traits struct{ Dilated, Grouped, Broadcast, Rows, Library bool }
 
 func traitsOf(g *Geometry) traits {
 	return traits{Dilated: g.DH > 1 || g.DW > 1, Broadcast: g.Broadcast > 0, Rows: g.N*g.OH*g.OW > 1,
+		Library: g.Parts.Library > 0,
 		Grouped: g.Kind == Convolution && g.Groups > 1 || g.Kind == Depthwise && g.C != g.OC}
 }
 
 func (t traits) covers(x traits) bool { return t.or(x) == t }
 
 func (t traits) or(x traits) traits {
-	return traits{t.Dilated || x.Dilated, t.Grouped || x.Grouped, t.Broadcast || x.Broadcast, t.Rows || x.Rows}
+	return traits{t.Dilated || x.Dilated, t.Grouped || x.Grouped, t.Broadcast || x.Broadcast, t.Rows || x.Rows,
+		t.Library || x.Library}
 }
 
 // flags name the traits in tables.
 func (t *traits) flags() map[string]*bool {
-	return map[string]*bool{"dilated": &t.Dilated, "grouped": &t.Grouped, "broadcast": &t.Broadcast, "rows": &t.Rows}
+	return map[string]*bool{"dilated": &t.Dilated, "grouped": &t.Grouped, "broadcast": &t.Broadcast, "rows": &t.Rows,
+		"library": &t.Library}
 }
 
 // Elements is an element-wise geometry of n elements.

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -8,6 +9,10 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
 )
+
+// LoopVariant is a function written for element-wise operators, one or several,
+// in the tables of costs.
+const LoopVariant = "nncc_loop"
 
 // ISA names the instruction set in the cost tables.
 func (c Core) ISA() string {
@@ -146,6 +151,14 @@ func AddedChannels(in, out []int) cost.Geometry {
 	return g
 }
 
+// LoopLayer is the layer of a loop: that of a Fused node, or one for an
+// element-wise node or a reduction alone. Calls of the C library are left out.
+func LoopLayer(n *ir.Node) *cost.Layer {
+	g := elements(n)
+	g.Parts.Library, g.Broadcast = 0, 0
+	return &cost.Layer{Library: "nncc", Variant: LoopVariant, Geometry: g}
+}
+
 // loop reports a body of element-wise operators, with a reduction at its end or
 // none.
 func loop(n *ir.Node) bool {
@@ -159,9 +172,9 @@ func elements(n *ir.Node) cost.Geometry {
 	over, parts := n.Out[0].Type, []*ir.Node{n}
 	if n.Op == op.Fused {
 		parts = n.Body[0].Nodes
-		if last := parts[len(parts)-1]; last.Op.Pattern == ir.Reduce {
-			over = last.In[0].Type
-		}
+	}
+	if last := parts[len(parts)-1]; last.Op.Pattern == ir.Reduce {
+		over = last.In[0].Type
 	}
 	var p cost.Parts
 	broadcast := 0
@@ -176,6 +189,9 @@ func elements(n *ir.Node) cost.Geometry {
 	}
 	for _, m := range parts {
 		*part(m, &p)++
+		if callsLibrary(m) {
+			p.Library++
+		}
 	}
 	g := cost.Elements(over.Elems(), p)
 	g.Broadcast = broadcast
@@ -203,10 +219,12 @@ func part(n *ir.Node, p *cost.Parts) *int {
 	switch {
 	case n.Op == op.QuantizeLinear:
 		return &p.Quantised
-	case y.Quant == nil || n.Op == op.Where:
-		return &p.Plain
 	case n.Op == op.Min || n.Op == op.Max:
 		return &p.Extremes
+	case n.Op == op.Div:
+		return &p.Divisions
+	case y.Quant == nil || n.Op == op.Where:
+		return &p.Plain
 	case y.DType == tensor.I16:
 		return widePart(n, p)
 	case computed < 2:
@@ -226,4 +244,15 @@ func widePart(n *ir.Node, p *cost.Parts) *int {
 		return &p.WideProducts
 	}
 	return &p.Tables
+}
+
+// libraryCall is a function in a C form that is not the runtime's.
+var libraryCall = regexp.MustCompile(`\b[a-z]\w*\(`)
+
+// callsLibrary reports a node on floats that the C library computes.
+func callsLibrary(n *ir.Node) bool {
+	if n.Out[0].Type.Quant != nil || !n.Out[0].Type.DType.IsFloat() {
+		return false
+	}
+	return n.Op == op.Pow || n.Op == op.Mod || n.Op.C != nil && libraryCall.MatchString(Float32(n.Op.C(n)))
 }

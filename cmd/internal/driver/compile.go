@@ -81,7 +81,8 @@ func core(s *boards.Spec) kernel.Core {
 // lowerOptions are the options of the middle end.
 func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
 	o := lower.Options{
-		Precision: c.Precision, Legalize: c.Legalize, DeadChannels: c.DeadChannels, Fuse: c.Fuse, Align: c.Align,
+		Precision: c.Precision, Legalize: c.Legalize, DeadChannels: c.DeadChannels, Fuse: c.Fuse,
+		FuseAll: c.FuseAll, Align: c.Align,
 		PadInput: c.PadInput, Installed: c.CMSISLib != "",
 		FloatIO: c.IO == option.FloatIO, NativeIO: c.IOLayout == option.NativeLayout,
 		Target: kernel.Options{Core: core(spec), Kernels: c.Kernels, Generic: c.Generic}, Libraries: spec.Kernels,

@@ -57,6 +57,7 @@ type Config struct {
 	Legalize     bool
 	DeadChannels bool
 	Fuse         bool
+	FuseAll      bool     // to measure loops that do not pay
 	States       []string // OUT=IN, or auto
 	Stream       string   // [INPUT=]AXIS[:HOP]
 	Kernels      option.Kernels

@@ -51,8 +51,8 @@ var loopNets = []string{
 }
 
 // TestLoopsPay: under QEMU no network takes more instructions with fusion than
-// without, whatever the prices in lower/fuse say. NNCC_LONG tries
-// every network and core; the default is a sample.
+// without, whatever lower/cost predicts. NNCC_LONG tries every network and core;
+// the default is a sample.
 func TestLoopsPay(t *testing.T) {
 	all := testenv.Long()
 	loops := 0

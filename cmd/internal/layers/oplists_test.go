@@ -20,6 +20,7 @@ var operatorLists = map[string]struct {
 	most int
 	why  string
 }{
+	"cmd/nncccost":           {2, "what measured layers draw: operators of one and of two operands"},
 	"frontend/onnx/expand":   {2, "ONNX's operators before they are the IR's"},
 	"frontend/onnx/exporter": {1, "forms in older versions of ONNX"},
 	"frontend/onnx/upgrade":  {3, "what changed between versions of ONNX"},

@@ -18,7 +18,6 @@ import (
 var byText = map[string]string{
 	"boards/tree.go":              "a YAML parser's message is shown without the parser's name",
 	"frontend/surgery/script.go":  "a YAML parser's message is shown without the parser's name",
-	"lower/fuse/pays.go":          "prices of functions by kind, until all are measured",
 	"lower/kernel/element.go":     "names of C functions, told from identifiers of the language",
 	"lower/kernel/loops/fn.go":    "identifiers of C sources",
 	"lower/kernel/loops/fused.go": "identifiers of C sources",

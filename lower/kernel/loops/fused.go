@@ -40,6 +40,7 @@ var Fused = &kernel.Kernel{
 	},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := kernel.Known(writeFused(n.Node)).f.done("fused")
+		l.Variant = kernel.LoopVariant
 		c := l.Calls[0].Code
 		c.Headers = headers(c)
 		return l

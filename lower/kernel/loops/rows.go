@@ -39,7 +39,11 @@ func row(hint, doc string, w writer, why func(n *ir.Node) string, ops ...*ir.OpD
 			if err := w(f); err != nil { // shape inference has asked the same
 				panic(bug.Errorf("%w", err))
 			}
-			return f.done(hint)
+			l := f.done(hint)
+			if n.Op.Pattern <= ir.Broadcast {
+				l.Variant = kernel.LoopVariant
+			}
+			return l
 		},
 	}
 }
