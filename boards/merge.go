@@ -120,8 +120,8 @@ func unresolved(path string, t *tree) error {
 }
 
 func disagreement(path string, t *tree) error {
-	return t.conflicting.pos.errorf("%s: the parents disagree, %s here and %s in %s:%d; state the value in the board that "+
-		"inherits both",
+	return t.conflicting.pos.errorf("%s: the parents disagree, %s here and %s in %s:%d; "+
+		"state the value in the board that inherits both",
 		path, brief(t.conflicting), brief(t), t.pos.file, t.pos.line)
 }
 

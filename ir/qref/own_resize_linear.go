@@ -79,7 +79,8 @@ func (r *ResizeLinear) scaled(p *ResizeParams) bool {
 	want := p.thresholds(func(acc int32) int32 { return int32(p.result(acc)) })
 	add := int32(math.Floor(math.Ldexp(float64(p.OutZero)+0.5, int(r.Shift))))
 	for try := range int32(12) { // ties go away from zero with a slope that is a little steeper
-		r.Mult, r.Add = int32(min(math.Floor(math.Ldexp(ratio, int(32+r.Shift)))+float64(try/3), math.MaxInt32)), add-try%3
+		r.Mult = int32(min(math.Floor(math.Ldexp(ratio, int(32+r.Shift)))+float64(try/3), math.MaxInt32))
+		r.Add = add - try%3
 		if r.fits(p) && p.thresholds(r.result) == want {
 			return true
 		}

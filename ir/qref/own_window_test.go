@@ -156,7 +156,8 @@ func TestOwnResizeLinearS8(t *testing.T) {
 		must(t, Resize(&p, x, h, w, want))
 		q := struct {
 			Batch, InH, InW, Channels, OutH, OutW, Scale, Bias, Mult, Add, Shift, OutZero, Outside int32
-		}{p.Batch, p.InH, p.InW, p.Channels, p.OutH, p.OutW, l.Scale, l.Bias, l.Mult, l.Add, l.Shift, p.OutZero, p.Outside}
+		}{p.Batch, p.InH, p.InW, p.Channels, p.OutH, p.OutW, l.Scale, l.Bias, l.Mult, l.Add, l.Shift, p.OutZero,
+			p.Outside}
 		name, scratch := "nncc_resize_linear_s8", make([]int32, (p.Channels+p.Channels%4)/2*p.InW)
 		if l.Wide {
 			name, scratch = "nncc_resize_linear_wide_s8", make([]int32, p.Channels*p.InW)

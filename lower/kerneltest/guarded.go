@@ -341,7 +341,8 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 		at := m.gaps[max(0, min(s-1000, len(m.gaps)-1))].off
 		for _, b := range m.plan.Program.Buffers {
 			if s >= 1000 && b.Offset+b.Bytes == at {
-				t.Errorf("the bytes behind %s were written to: %v\n%s", b.Name, m.takes[b.Name], lineOf(m.graph, b.Name))
+				t.Errorf("the bytes behind %s were written to: %v\n%s", b.Name, m.takes[b.Name],
+					lineOf(m.graph, b.Name))
 			}
 		}
 		t.Fatalf("status %d", s)

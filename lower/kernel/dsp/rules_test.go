@@ -65,7 +65,8 @@ var refused = []kerneltest.Refused{
 	{"DSP-PAIR-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Mul(%x, %y)"},
 	{"DSP-PAIR-02", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] q(0.0000001:0) = Mul(%x, %y)"},
 	{"DSP-RUNS-01", "in %x : f32[2,5]\n%o : f32[2,5]@1.0 = nncc.Relayout(%x)"},
-	{"DSP-RUNS-02", "in %x : i8[2,3,2,3,2,3,2,3,2] A\n%o : i8[2,3,2,3,2,3,2,3,2]@8.7.6.5.4.3.2.1.0 A = nncc.Relayout(%x)"},
+	{"DSP-RUNS-02", "in %x : i8[2,3,2,3,2,3,2,3,2] A\n" +
+		"%o : i8[2,3,2,3,2,3,2,3,2]@8.7.6.5.4.3.2.1.0 A = nncc.Relayout(%x)"},
 	{"DSP-LIMIT-01", "in %x : f32[2,5]\n%o : f32[2,5] = Relu(%x)"},
 	{"DSP-LIMIT-02", "in %x : i8[2,5] A\nin %m : f32[]\n%o : i8[2,5] O = Clip(%x, %m)"},
 	{"DSP-LINE-01", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,1,3,3] W = rand 1\n%o : i8[1,4,3,3] O = Conv(%x, %w) " +

@@ -25,8 +25,8 @@ var transposedConv = &kernel.Kernel{
 			func(_ *kernel.Node, list []*quantised.Phase) string {
 				for _, f := range list {
 					if f.Padded() && f.Depth()%4 != 0 && f.Pad.W < 0 {
-						return fmt.Sprintf("with %d input channels a group a phase begins at column %d, want a multiple "+
-							"of 4 channels or less padding", f.Depth(), -f.Pad.W)
+						return fmt.Sprintf("with %d input channels a group a phase begins at column %d, want a "+
+							"multiple of 4 channels or less padding", f.Depth(), -f.Pad.W)
 					}
 				}
 				return ""

@@ -222,7 +222,8 @@ var resizeLinearS8Row = &kernel.Kernel{
 		l.low.Unused = unusedTail(n.Node)
 		f := ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
 			int(p.OutH), "out_w", int(p.OutW), "scale", int(r.Scale), "bias", int(r.Bias), "mult",
-			int(r.Mult), "add", int(r.Add), "shift", int(r.Shift), "out_zero", int(p.OutZero), "outside", int(p.Outside))
+			int(r.Mult), "add", int(r.Add), "shift", int(r.Shift), "out_zero", int(p.OutZero),
+			"outside", int(p.Outside))
 		table := func(v []int16) call.Arg { return blob("weights", tensor.Of([]int{len(v)}, v)) }
 		l.call(fn, params("nncc_resize_linear_s8_params", f...), l.in(0), table(r.Rows), table(r.Cols),
 			bytesOf(l.scratch(tensor.I32, (scratch+3)/4)), l.out(0))
