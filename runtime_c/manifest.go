@@ -194,37 +194,51 @@ func sourceOf(tree map[string][]byte) map[string]string {
 	return out
 }
 
-// bodyExt ends the names of sources with holes.
-const bodyExt = ".c.tmpl"
+// bodyExt ends the names of sources with holes, partExt those of parts that
+// bodies of any family include: {{template "PART" .}}.
+const (
+	bodyExt = ".c.tmpl"
+	partExt = ".part.tmpl"
+)
 
 // holes are the functions that holes can call.
-var holes = template.FuncMap{"names": parameterNames}
+var holes = template.FuncMap{"names": parameterNames, "upper": strings.ToUpper}
+
+// takeTemplates moves the bodies and parts out of a tree into one set of
+// templates: bodies by the names of their files, which a part may share, and
+// parts by theirs without the ending. folder is that of each.
+func takeTemplates(tree map[string][]byte) (set *template.Template, folder map[string]string, err error) {
+	set = template.New("").Funcs(holes).Option("missingkey=error")
+	folder = map[string]string{}
+	for p, text := range tree {
+		name, isPart := strings.CutSuffix(path.Base(p), partExt)
+		if !isPart && !strings.HasSuffix(p, bodyExt) {
+			continue
+		}
+		if folder[name] != "" {
+			return nil, nil, fmt.Errorf("two templates are called %s: %s and %s", name, folder[name], path.Dir(p))
+		}
+		if _, err := set.New(name).Parse(string(text)); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", p, err)
+		}
+		folder[name] = path.Dir(p)
+		delete(tree, p)
+	}
+	return set, folder, nil
+}
 
 // instantiate replaces bodies by the sources that kernels make of them. Holes
 // are {{.function}}, {{.doc}} and what the column "with" holds.
 func instantiate(tree map[string][]byte, kernels []Kernel) error {
-	bodies := map[string]*template.Template{}
-	folder := map[string]string{}
-	for p, text := range tree {
-		if !strings.HasSuffix(p, bodyExt) {
-			continue
-		}
-		t, err := template.New(p).Funcs(holes).Option("missingkey=error").Parse(string(text))
-		if err != nil {
-			return err
-		}
-		name := strings.TrimSuffix(path.Base(p), bodyExt)
-		if folder[name] != "" {
-			return fmt.Errorf("two bodies are called %s", name)
-		}
-		bodies[name], folder[name] = t, path.Dir(p)
-		delete(tree, p)
+	bodies, folder, err := takeTemplates(tree)
+	if err != nil {
+		return err
 	}
 	for _, k := range kernels {
 		if k.Body == "" {
 			continue
 		}
-		t := bodies[k.Body]
+		t := bodies.Lookup(k.Body + bodyExt)
 		if t == nil {
 			return fmt.Errorf("%s: %s: there is no body %s%s", manifest, k.Function, k.Body, bodyExt)
 		}
@@ -234,7 +248,7 @@ func instantiate(tree map[string][]byte, kernels []Kernel) error {
 		if err := t.Execute(&b, hold); err != nil {
 			return fmt.Errorf("%s: %s: %w", manifest, k.Function, err)
 		}
-		p := path.Join(folder[k.Body], k.Function+".c")
+		p := path.Join(folder[k.Body+bodyExt], k.Function+".c")
 		if tree[p] != nil {
 			return fmt.Errorf("%s: %s has a body and a source of its own", manifest, k.Function)
 		}

@@ -59,10 +59,11 @@ func TestExpand(t *testing.T) {
 			"kernels.csv": {Data: []byte(head + rows)},
 			"include/nncc/h.h": {Data: []byte(
 				"#include \"t.h\"\n/* Fast. */\n/* KERNELS(few) */\n/* KERNELS(nncc_b) */\n")},
-			"src/nncc/nncc_b.c":    {Data: []byte("NNCC_X_NAKED int *nncc_b(NNCC_X_ARG int a,\n    int b)\n{\n}\n")},
-			"src/nncc/few.c.tmpl":  {Data: []byte("void {{.function}}(int n)\n{\n    work(n, {{.width}});\n}\n")},
-			"src/nncc/other.h":     {Data: []byte("\n")},
-			"include/nncc/plain.h": {Data: []byte("int KERNELS;\n")},
+			"src/nncc/nncc_b.c":     {Data: []byte("NNCC_X_NAKED int *nncc_b(NNCC_X_ARG int a,\n    int b)\n{\n}\n")},
+			"src/nncc/few.c.tmpl":   {Data: []byte("void {{.function}}(int n)\n{\n    {{template \"few\" .}});\n}\n")},
+			"src/dsp/few.part.tmpl": {Data: []byte("{{- /* what it does */ -}}\nwork(n, {{.width}}")},
+			"src/nncc/other.h":      {Data: []byte("\n")},
+			"include/nncc/plain.h":  {Data: []byte("int KERNELS;\n")},
 		}
 	}
 	got, err := expand(tree("nncc_a1,few,few,width=1; more=2,,narrow\nnncc_a2,few,few,width=2,,\"wide, " +
@@ -80,7 +81,7 @@ func TestExpand(t *testing.T) {
 			t.Errorf("%s is\n%s\nwant\n%s", p, got[p], want)
 		}
 	}
-	if got["src/nncc/few.c.tmpl"] != nil || got["src/nncc/nncc_a1.c"] == nil {
+	if got["src/nncc/few.c.tmpl"] != nil || got["src/dsp/few.part.tmpl"] != nil || got["src/nncc/nncc_a1.c"] == nil {
 		t.Errorf("files: %d", len(got))
 	}
 	for rows, want := range map[string]string{
@@ -96,6 +97,27 @@ func TestExpand(t *testing.T) {
 	} {
 		if _, err := expand(tree(rows)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %s", rows, err, want)
+		}
+	}
+}
+
+// TestExpandNames: two bodies or parts of one name are an error, a part that
+// does not exist, too.
+func TestExpandNames(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"src/dsp/few.c.tmpl", "", "two templates are called few.c.tmpl"},
+		{"src/dsp/one.part.tmpl", "", "two templates are called one"},
+		{"src/dsp/more.c.tmpl", "{{template", "src/dsp/more.c.tmpl"},
+		{"src/nncc/few.c.tmpl", "{{template \"none\" .}}", `"none"`},
+	} {
+		tree := fstest.MapFS{
+			"kernels.csv":            {Data: []byte("function,group,body,with,cost,doc\nnncc_a,,few,,,x\n")},
+			"src/nncc/few.c.tmpl":    {Data: []byte("{{template \"one\" .}}")},
+			"src/nncc/one.part.tmpl": {},
+		}
+		tree[c.file] = &fstest.MapFile{Data: []byte(c.text)}
+		if _, err := expand(tree); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: error %v, want %s", c.file, c.text, err, c.want)
 		}
 	}
 }
