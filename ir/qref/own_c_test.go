@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -87,27 +88,36 @@ func ownProtos(t testing.TB) []proto {
 	return out
 }
 
-// ownSources lists the C files of the kernels.
+// ownFamilies are the other families of which the public headers declare kernels.
+var ownFamilies = []string{"dsp", "helium"}
+
+// ownSources lists the C files of the kernels: those of the portable family,
+// and of other families what the public headers declare.
 func ownSources(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(ownSource, "*.c"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sources below %s (%v)", ownSource, err)
 	}
+	for _, p := range ownProtos(t) {
+		for _, family := range ownFamilies {
+			f := filepath.Join(ownSource, "..", family, p.name+".c")
+			if _, err := os.Stat(f); err == nil {
+				files = append(files, f)
+			}
+		}
+	}
 	return files
 }
 
-// ownRecurrent reports files of quantised recurrent layers: they have a step of
-// the same name each, so that no two fit into one program text, and tests of
-// their own (lower/kerneltest).
-func ownRecurrent(t testing.TB, file string) bool {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+// ownFolders are the arguments by which compilers find headers and sources of
+// all families.
+func ownFolders() []string {
+	args := []string{"-I", ownInclude, "-I", ownSource}
+	for _, family := range ownFamilies {
+		args = append(args, "-I", filepath.Join(ownInclude, "..", family), "-I", filepath.Join(ownSource, "..", family))
 	}
-	return filepath.Base(file) == "nncc_recurrent.h" || strings.Contains(string(text), "_int.h\"") &&
-		strings.Contains(string(text), "nncc_recurrent_params")
+	return args
 }
 
 // driver is the running test program.
@@ -172,15 +182,12 @@ func startDriver(t testing.TB, cc string) (*driver, error) {
 	var b strings.Builder
 	b.WriteString(driverHead)
 	for _, f := range ownSources(t) {
-		if !ownRecurrent(t, f) {
-			fmt.Fprintf(&b, "#include %q\n", filepath.Base(f))
-		}
+		fmt.Fprintf(&b, "#include %q\n", filepath.Base(f))
 	}
-	for _, h := range []string{"nncc_f32.h", "nncc_s8.h", "nncc_s16.h", "nncc_move.h"} {
+	for _, h := range []string{"nncc_f32.h", "nncc_s8.h", "nncc_s16.h", "nncc_move.h", "nncc_recurrent.h"} {
 		fmt.Fprintf(&b, "#include %q\n", h)
 	}
 	var table strings.Builder
-	protos = slices.DeleteFunc(protos, func(p proto) bool { return ownRecurrent(t, p.header) })
 	for i, p := range protos {
 		d.protos[p.name], d.index[p.name] = p, i
 		outs := 0
@@ -228,8 +235,8 @@ func startDriver(t testing.TB, cc string) (*driver, error) {
 	if err := os.WriteFile(src, []byte(b.String()), 0o644); err != nil {
 		return nil, err
 	}
-	args := []string{"-std=c99", "-O1", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all",
-		"-I", ownInclude, "-I", ownSource, src, "-lm", "-o", bin}
+	args := append([]string{"-std=c99", "-O1", "-fsanitize=address,undefined,float-cast-overflow",
+		"-fno-sanitize-recover=all", src, "-lm", "-o", bin}, ownFolders()...)
 	if msg, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s %s: %v\n%s", cc, strings.Join(args, " "), err, msg)
 	}
@@ -320,7 +327,7 @@ func TestOwnHeaderNames(t *testing.T) {
 				t.Errorf("kernel %s needs %s, which includes <math.h>", p.name, f.Path)
 			}
 		}
-		if !slices.ContainsFunc(files, func(f runtimec.File) bool { return f.Path == p.name+".c" }) {
+		if !slices.ContainsFunc(files, func(f runtimec.File) bool { return path.Base(f.Path) == p.name+".c" }) {
 			t.Errorf("kernel %s is not in a file of its name", p.name)
 		}
 	}
@@ -339,7 +346,7 @@ func ownUnit(t testing.TB) string {
 // TestOwnCompiles compiles the kernels on the host without warnings: every
 // file alone with GCC, all as one unit with clang.
 func TestOwnCompiles(t *testing.T) {
-	flags := append(slices.Clone(ownWarnings), "-fsyntax-only", "-I", ownInclude, "-I", ownSource)
+	flags := slices.Concat(ownWarnings, []string{"-fsyntax-only"}, ownFolders())
 	t.Run("gcc", func(t *testing.T) {
 		t.Parallel()
 		cc := testenv.Tool(t, "cc", "gcc")
@@ -374,9 +381,8 @@ func TestOwnCrossCompiles(t *testing.T) {
 	for _, core := range ownCores {
 		t.Run(core.name, func(t *testing.T) {
 			t.Parallel()
-			args := append(slices.Clone(ownWarnings), "-std=gnu11", "-Os", "-mthumb", "-mcpu="+core.name,
-				"-mfloat-abi="+core.abi,
-				"-I", ownInclude, "-I", ownSource, "-x", "c", "-", "-S", "-o", "-")
+			args := slices.Concat(ownWarnings, ownFolders(), []string{"-std=gnu11", "-Os", "-mthumb",
+				"-mcpu=" + core.name, "-mfloat-abi=" + core.abi, "-x", "c", "-", "-S", "-o", "-"})
 			cmd := exec.Command(cc, args...)
 			cmd.Stdin = strings.NewReader(unit)
 			var out, msg bytes.Buffer

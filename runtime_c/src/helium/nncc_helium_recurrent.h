@@ -1,51 +1,23 @@
 /*
- * nncc_helium_recurrent.h: the products and updates of nncc_lstm_int.h for Helium. A vector of inputs meets the weights
+ * nncc_helium_recurrent.h: the products and updates of LSTM and GRU for Helium. A vector of inputs meets the weights
  * of four units: 5 loads and 4 VMLADAVA for 64 (int16: 32) MACs; 17 instructions for the four sums.
  */
 #ifndef NNCC_HELIUM_RECURRENT_H
 #define NNCC_HELIUM_RECURRENT_H
 
 #include "nncc_helium_core.h"
-
-#if !NNCC_HELIUM_MVE
-#define NNCC_RECURRENT_PORTABLE
-#if NNCC_ELEM_MAX == 127
-#define NNCC_GATE_BLOCK 16
-#else
-#define NNCC_GATE_BLOCK 8
-#endif
-#endif
-
-#include "nncc_recurrent_plain.h"
+#include "nncc_recurrent_int.h"
 
 #if NNCC_HELIUM_MVE
 
 #include <arm_mve.h>
 
-static inline const void *nncc_prepared(const nncc_elem *x, int32_t n, void *room)
-{
-    (void)n;
-    (void)room;
-    return x;
-}
-
-/* X: a vector of inputs. MAC: weights of a unit for it. */
-#if NNCC_ELEM_MAX == 127
-#define NNCC_GATE_LANES 16
-#define NNCC_GATE_CTP "vctp.8 r9\n\t"
-#define NNCC_GATE_X "vldrb.8 q0, [r1], #16\n\t"
-#define NNCC_GATE_X_LAST "vldrbt.8 q0, [r1]\n\t"
-#define NNCC_GATE_MAC(acc) "vldrb.8 q1, [r3], #16\n\tvmladava.s8 " acc ", q1, q0\n\t"
-#define NNCC_GATE_MAC_LAST(acc) "vldrb.8 q1, [r3]\n\tadd r3, r3, r9\n\tvmladava.s8 " acc ", q1, q0\n\t"
-#else
-#define NNCC_GATE_LANES 8
-#define NNCC_GATE_CTP "vctp.16 r9\n\t"
-#define NNCC_GATE_X "vldrh.16 q0, [r1], #16\n\t"
-#define NNCC_GATE_X_LAST "vldrht.16 q0, [r1]\n\t"
-#define NNCC_GATE_MAC(acc) "vldrb.s16 q1, [r3], #8\n\tvmladava.s16 " acc ", q1, q0\n\t"
-#define NNCC_GATE_MAC_LAST(acc) "vldrb.s16 q1, [r3]\n\tadd r3, r3, r9\n\tvmladava.s16 " acc ", q1, q0\n\t"
-#endif
-#define NNCC_GATE_FOUR(mac) mac("r0") mac("r2") mac("r4") mac("r6")
+/* CTP, X: a vector of inputs, the last one with its predicate. MAC: weights of a unit for it. */
+#define NNCC_HELIUM_GATE_MAC_S8(acc) "vldrb.8 q1, [r3], #16\n\tvmladava.s8 " acc ", q1, q0\n\t"
+#define NNCC_HELIUM_GATE_LAST_S8(acc) "vldrb.8 q1, [r3]\n\tadd r3, r3, r9\n\tvmladava.s8 " acc ", q1, q0\n\t"
+#define NNCC_HELIUM_GATE_MAC_S16(acc) "vldrb.s16 q1, [r3], #8\n\tvmladava.s16 " acc ", q1, q0\n\t"
+#define NNCC_HELIUM_GATE_LAST_S16(acc) "vldrb.s16 q1, [r3]\n\tadd r3, r3, r9\n\tvmladava.s16 " acc ", q1, q0\n\t"
+#define NNCC_HELIUM_GATE_FOUR(mac) mac("r0") mac("r2") mac("r4") mac("r6")
 
 /*
  * All groups of four. The last vector of inputs may be short: it is filled up with zeros, which meet the weights that
@@ -53,26 +25,26 @@ static inline const void *nncc_prepared(const nncc_elem *x, int32_t n, void *roo
  * go away from zero, those of no shift do not move.
  */
 /* clang-format off */
-#define NNCC_GATE_ASM(ADD) \
+#define NNCC_HELIUM_GATE_ASM(CTP, X, X_LAST, MAC, MAC_LAST, ADD) \
     __asm volatile("ldrd r0, r2, [r12]\n\t" \
                    "ldr r4, [r12, #8]\n\t" \
                    "vdup.32 q5, r0\n\t" \
                    "vdup.32 q6, r2\n\t" \
                    "vdup.32 q7, r4\n\t" \
-                   NNCC_GATE_CTP \
+                   CTP \
                    "1:\n\t" \
                    "ldrd r0, r2, [r3], #8\n\t" \
                    "ldrd r4, r6, [r3], #8\n\t" \
                    "mov r1, r8\n\t" \
                    "wls lr, r10, 3f\n" \
                    "2:\n\t" \
-                   NNCC_GATE_X \
-                   NNCC_GATE_FOUR(NNCC_GATE_MAC) \
+                   X \
+                   NNCC_HELIUM_GATE_FOUR(MAC) \
                    "le lr, 2b\n" \
                    "3:\n\t" \
                    "vpst\n\t" \
-                   NNCC_GATE_X_LAST \
-                   NNCC_GATE_FOUR(NNCC_GATE_MAC_LAST) \
+                   X_LAST \
+                   NNCC_HELIUM_GATE_FOUR(MAC_LAST) \
                    "vmov q0[2], q0[0], r0, r4\n\t" \
                    "vmov q0[3], q0[1], r2, r6\n\t" \
                    "vshl.s32 q0, q0, q6\n\t" \
@@ -91,27 +63,12 @@ static inline const void *nncc_prepared(const nncc_elem *x, int32_t n, void *roo
                    : "r0", "r1", "r2", "r4", "r6", "lr", "q0", "q1", "q5", "q6", "q7", "cc", "memory")
 /* clang-format on */
 
-/* The products of n elements with 4 * groups units of one gate. */
-static const int8_t *nncc_gate(const nncc_gate_scale *s, const void *x, int32_t n, const int8_t *w, int32_t groups,
-                               int16_t *z, int32_t add)
-{
-    const int32_t scales[3] = {s->multiplier, s->shift > 0 ? s->shift : 0, s->shift < 0 ? s->shift : 0};
-    const int32_t whole = (n - 1) / NNCC_GATE_LANES;
-    NNCC_REG(const int8_t *, at, "r3", w);
-    NNCC_REG(int16_t *, to, "r5", z);
-    NNCC_REG(const void *, from, "r8", x);
-    NNCC_REG(int32_t, rest, "r9", n - NNCC_GATE_LANES * whole);
-    NNCC_REG(int32_t, full, "r10", whole);
-    NNCC_REG(int32_t, left, "r11", groups);
-    NNCC_REG(const int32_t *, scale, "r12", scales);
-
-    if (add != 0) {
-        NNCC_GATE_ASM("vldrh.s32 q1, [r5]\n\tvadd.i32 q0, q0, q1\n\t");
-    } else {
-        NNCC_GATE_ASM("");
-    }
-    return at;
-}
+#define NNCC_HELIUM_GATE_S8(ADD) \
+    NNCC_HELIUM_GATE_ASM("vctp.8 r9\n\t", "vldrb.8 q0, [r1], #16\n\t", "vldrbt.8 q0, [r1]\n\t", \
+                         NNCC_HELIUM_GATE_MAC_S8, NNCC_HELIUM_GATE_LAST_S8, ADD)
+#define NNCC_HELIUM_GATE_S16(ADD) \
+    NNCC_HELIUM_GATE_ASM("vctp.16 r9\n\t", "vldrh.16 q0, [r1], #16\n\t", "vldrht.16 q0, [r1]\n\t", \
+                         NNCC_HELIUM_GATE_MAC_S16, NNCC_HELIUM_GATE_LAST_S16, ADD)
 
 /* nncc_sigmoid_line without a clamp. */
 static inline int32x4_t nncc_line4(uint32x4_t m, const int bits)
@@ -155,87 +112,49 @@ static inline int32x4_t nncc_rq_power4(int32x4_t v, int32_t down)
     return vrshlq_n_s32(vaddq_s32(half, vshrq_n_s32(half, 31)), down);
 }
 
-/* Four values of the hidden state. */
-static inline void nncc_hidden4(const nncc_recurrent_params *p, int32x4_t v, nncc_elem *h)
+/* Four elements, and four elements stored. */
+static inline int32x4_t nncc_load4_s8(const int8_t *x)
+{
+    return vldrbq_s32(x);
+}
+
+static inline int32x4_t nncc_load4_s16(const int16_t *x)
+{
+    return vldrhq_s32(x);
+}
+
+static inline void nncc_store4_s8(int8_t *y, int32x4_t v)
+{
+    vstrbq_s32(y, v);
+}
+
+static inline void nncc_store4_s16(int16_t *y, int32x4_t v)
+{
+    vstrhq_s32(y, v);
+}
+
+/* Four values of the hidden state, not yet saturated. */
+static inline int32x4_t nncc_hidden4(const nncc_recurrent_params *p, int32x4_t v)
 {
     const int32_t shift = p->output.shift, up = shift > 0 ? shift : 0, down = shift < 0 ? shift : 0;
 
     v = vqrdmulhq_n_s32(vshlq_r_s32(v, up), p->output.multiplier);
     v = vrshlq_n_s32(vaddq_s32(v, vshrq_n_s32(vandq_s32(v, vdupq_n_s32(down)), 31)), down);
-    v = vaddq_n_s32(v, p->zero);
-#if NNCC_ELEM_MAX == 127
+    return vaddq_n_s32(v, p->zero);
+}
+
+static inline void nncc_hidden4_s8(const nncc_recurrent_params *p, int32x4_t v, int8_t *h)
+{
+    v = nncc_hidden4(p, v);
     v = vreinterpretq_s32_s16(vqmovnbq_s32(vreinterpretq_s16_s32(v), v));
     v = vreinterpretq_s32_s8(vqmovnbq_s16(vreinterpretq_s8_s32(v), vreinterpretq_s16_s32(v)));
     vstrbq_s32(h, v);
-#else
+}
+
+static inline void nncc_hidden4_s16(const nncc_recurrent_params *p, int32x4_t v, int16_t *h)
+{
+    v = nncc_hidden4(p, v);
     vstrhq_s32(h, vreinterpretq_s32_s16(vqmovnbq_s32(vreinterpretq_s16_s32(v), v)));
-#endif
-}
-
-static inline void nncc_lstm_update(const nncc_recurrent_params *p, const int16_t *z, int16_t *c, nncc_elem *h)
-{
-    const int32_t whole = nncc_whole4(p->units), add = -(p->state_power + 29), left = p->state_power + 12;
-
-    for (int32_t u = 0; u < whole; u += 4) {
-        const int32x4_t fresh = nncc_rq_power4(
-            vmulq_s32(nncc_sigmoid4(z + u), nncc_tanh4(vmulq_n_s32(vldrhq_s32(z + 3 * whole + u), 3))), add);
-        const int32x4_t kept = nncc_rq_power4(vmulq_s32(nncc_sigmoid4(z + 2 * whole + u), vldrhq_s32(c + u)), -14);
-        int32x4_t v = vaddq_s32(kept, fresh);
-        int16x8_t narrow = vqmovnbq_s32(vreinterpretq_s16_s32(v), v);
-
-        vstrhq_s32(c + u, vreinterpretq_s32_s16(narrow));
-        v = nncc_tanh4(vrshlq_n_s32(vmulq_n_s32(vmovlbq_s16(narrow), 3), left));
-        nncc_hidden4(p, vmulq_s32(nncc_sigmoid4(z + whole + u), v), h + u);
-    }
-}
-
-/* Four elements, and four elements stored. */
-static inline int32x4_t nncc_load4(const nncc_elem *x)
-{
-#if NNCC_ELEM_MAX == 127
-    return vldrbq_s32(x);
-#else
-    return vldrhq_s32(x);
-#endif
-}
-
-static inline void nncc_store4(nncc_elem *y, int32x4_t v)
-{
-#if NNCC_ELEM_MAX == 127
-    vstrbq_s32(y, v);
-#else
-    vstrhq_s32(y, v);
-#endif
-}
-
-static inline void nncc_gru_reset(const nncc_recurrent_params *p, const int16_t *r, const nncc_elem *h, nncc_elem *kept)
-{
-    for (int32_t u = 0; u < nncc_whole4(p->units); u += 4) {
-        const int32x4_t v = vmulq_s32(nncc_sigmoid4(r + u), vsubq_n_s32(nncc_load4(h + u), p->zero));
-
-        nncc_store4(kept + u, vaddq_n_s32(vrshrq_n_s32(v, 15), p->zero));
-    }
-}
-
-static inline void nncc_gru_update(const nncc_recurrent_params *p, const int16_t *z, int16_t *c, nncc_elem *h)
-{
-    const int32_t whole = nncc_whole4(p->units), down = -15 - p->state_power;
-
-    for (int32_t u = 0; u < whole; u += 4) {
-        const int32x4_t keep = nncc_sigmoid4(z + u);
-        int32x4_t v = vldrhq_s32(z + 2 * whole + u);
-
-        if (p->linear_before_reset != 0) {
-            v = vaddq_s32(v, vrshrq_n_s32(vmulq_s32(nncc_sigmoid4(z + whole + u), vldrhq_s32(z + 3 * whole + u)), 15));
-            v = vmovlbq_s16(vqmovnbq_s32(vreinterpretq_s16_s32(v), v));
-        }
-        v = vmulq_s32(vsubq_s32(vdupq_n_s32(32768), keep), nncc_tanh4(vmulq_n_s32(v, 3)));
-        v = vaddq_s32(vmulq_s32(keep, vldrhq_s32(c + u)), vrshlq_n_s32(v, down));
-        v = vrshrq_n_s32(v, 15);
-        v = vmovlbq_s16(vqmovnbq_s32(vreinterpretq_s16_s32(v), v));
-        vstrhq_s32(c + u, v);
-        nncc_hidden4(p, v, h + u);
-    }
 }
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * nncc_recurrent_int.h: steps of LSTM and GRU on quantised values. An including file defines nncc_elem, the element of
- * data and hidden state with the ends of its range, and includes the products of one of the cores.
- */
+/* nncc_recurrent_int.h: what LSTM and GRU on quantised values share whatever their element is. */
 #ifndef NNCC_RECURRENT_INT_H
 #define NNCC_RECURRENT_INT_H
 
@@ -69,6 +66,43 @@ static inline int32_t nncc_rq_power(int32_t v, int32_t exponent)
 static inline int32_t nncc_half_up(int32_t v, int32_t exponent)
 {
     return exponent == 0 ? v : (v + (1 << (exponent - 1))) >> exponent;
+}
+
+/* The state of a sequence begins with from, or with zeros. */
+static inline void nncc_start_state(int16_t *c, const int16_t *from, int32_t n)
+{
+    if (from != NULL) {
+        memcpy(c, from, (size_t)n * sizeof *c);
+    } else {
+        memset(c, 0, (size_t)n * sizeof *c);
+    }
+}
+
+/* The hidden state of a sequence begins with from, or with zeros; a value of it. */
+static inline void nncc_start_hidden_s8(int8_t *h, const int8_t *from, int32_t n, int32_t zero)
+{
+    for (int32_t i = 0; i < n; i++) {
+        h[i] = from != NULL ? from[i] : (int8_t)zero;
+    }
+}
+
+static inline int8_t nncc_hidden_s8(const nncc_recurrent_params *p, int32_t v)
+{
+    v = nncc_rq(v, p->output.multiplier, p->output.shift) + p->zero;
+    return (int8_t)(v < -128 ? -128 : (v > 127 ? 127 : v));
+}
+
+static inline void nncc_start_hidden_s16(int16_t *h, const int16_t *from, int32_t n, int32_t zero)
+{
+    for (int32_t i = 0; i < n; i++) {
+        h[i] = from != NULL ? from[i] : (int16_t)zero;
+    }
+}
+
+static inline int16_t nncc_hidden_s16(const nncc_recurrent_params *p, int32_t v)
+{
+    v = nncc_rq(v, p->output.multiplier, p->output.shift) + p->zero;
+    return (int16_t)(v < -32768 ? -32768 : (v > 32767 ? 32767 : v));
 }
 
 #endif /* NNCC_RECURRENT_INT_H */
