@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,6 +39,27 @@ func TestShippedBoardsLoad(t *testing.T) {
 		data, err := json.Marshal(s)
 		if err != nil || !strings.Contains(string(data), `"isa":{"dsp":`) {
 			t.Errorf("%s: json %s, %v", name, data, err)
+		}
+	}
+}
+
+// What a chip's figures are from can be opened, a repository's file or a page, or
+// it is said that they were not compared with anything.
+func TestChipSources(t *testing.T) {
+	opens := regexp.MustCompile(`^(https?://\S+|[\w-]+/[\w.-]+[ ,].+|unverified, from memory): \S`)
+	for _, name := range boards.List() {
+		s, err := boards.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.ClockHz > 0 && len(s.Sources) == 0 {
+			t.Errorf("%s: a chip without sources", name)
+		}
+		for _, from := range s.Sources {
+			if !opens.MatchString(from) {
+				t.Errorf("%s: source %q: want owner/repository path: what, address of a page: what, or "+
+					"unverified, from memory: what", name, from)
+			}
 		}
 	}
 }
