@@ -238,6 +238,13 @@ func reordered(b *builder) {
 	}
 }
 
+// scattered reverses all dimensions, which exchanges no two neighbours.
+func scattered(b *builder) {
+	q := b.Quant()
+	n := b.Node("nncc.Relayout", nil, q, b.Input(q, b.In(2, 4), b.In(2, 18), b.In(2, 9), b.In(2, 30)))
+	n.Out[0].Type.Order = []int{3, 2, 1, 0}
+}
+
 func pool(name string) func(b *builder) {
 	return func(b *builder) {
 		q := b.Quant()
@@ -399,6 +406,7 @@ var generators = []struct {
 	{"nncc_helium_lstm_s8", recurrent(false, false)}, {"nncc_helium_lstm_s16", recurrent(false, true)},
 	{"nncc_helium_gru_s8", recurrent(true, false)}, {"nncc_helium_gru_s16", recurrent(true, true)},
 	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
+	{"nncc_copy_nd", scattered},
 }
 
 // layers are count random layers of every generator.
