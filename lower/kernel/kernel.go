@@ -34,10 +34,19 @@ type Options struct {
 	// Generic asks own kernels for the functions that take layers of any shape,
 	// which are slower than those for one, but shared by more layers.
 	Generic bool
+	// Executes says which functions an accelerator has commands for, none of which
+	// may read what it writes; nil on a core, which runs every portable kernel.
+	Executes func(fn string) bool
 	// Memo keeps what costs much to find and is asked for more than once in a
 	// compilation; nil: nothing is kept.
 	Memo map[any]any
 }
+
+// Has reports that the target runs a portable kernel.
+func (o *Options) Has(fn string) bool { return !o.ForAccelerator() || o.Executes(fn) }
+
+// ForAccelerator reports that what is lowered becomes commands of an accelerator.
+func (o *Options) ForAccelerator() bool { return o != nil && o.Executes != nil }
 
 // Memo is f(key), computed once in a compilation. Types of keys belong to one f.
 func Memo[K comparable, V any](o *Options, key K, f func(K) V) V {

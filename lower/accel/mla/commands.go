@@ -35,6 +35,7 @@ var forms = map[string]form{
 	"mla_add":                      {lm.Add, []string{"p", "a", "b", "y"}},
 	"mla_mul":                      {lm.Mul, []string{"p", "a", "b", "y"}},
 	"nncc_avg_pool2d_s8":           {lm.AvgPool, []string{"p", "x", "y"}},
+	"nncc_avg_pool2d_mult_s8":      {lm.AvgPool, []string{"p", "x", "y"}},
 	"nncc_max_pool2d_s8":           {lm.MaxPool, []string{"p", "x", "y"}},
 	"nncc_softmax_s8":              {lm.Softmax, []string{"p", "x", "y"}},
 	"nncc_layer_norm_s8":           {lm.LayerNorm, []string{"p", "x", "terms", "y"}},

@@ -23,7 +23,10 @@ var lowerTable = kernel.NewTable(lowerRows, reference.Kernels)
 
 var lowerRows = append([]*kernel.Kernel{convTransposeRow, matMulRow, addRow, mulRow}, bf16Rows...)
 
-var plainOptions = &kernel.Options{Kernels: option.ReferenceKernels}
+var plainOptions = &kernel.Options{Kernels: option.ReferenceKernels, Executes: func(fn string) bool {
+	_, ok := forms[fn]
+	return ok
+}}
 
 // want is a rule of a lowering row.
 func want(code, doc string, check func(n *ir.Node) string) []kernel.Rule {

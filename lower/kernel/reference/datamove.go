@@ -159,7 +159,7 @@ var padRow = &kernel.Kernel{
 		}
 		order := y.OrderOrIdentity()
 		if !slices.ContainsFunc(g.Begin, negative) && !slices.ContainsFunc(g.End, negative) &&
-			(g.Mode == "constant" || sum(g.Begin)+sum(g.End) <= fewSlabs) {
+			(g.Mode == "constant" || !n.ForAccelerator() && sum(g.Begin)+sum(g.End) <= fewSlabs) {
 			l.padded(g, value)
 			return l.low
 		}

@@ -196,6 +196,9 @@ var resizesLinear = kernel.NewFact(func(n *kernel.Node) (resizeLinear, string) {
 	if why != "" {
 		return resizeLinear{}, kernel.Unread
 	}
+	if !n.Has("nncc_resize_linear_s8") {
+		return resizeLinear{}, "the accelerator has only the resize of any number of weights"
+	}
 	l, ok := qref.BuildResizeLinear(s.params, s.h, s.w)
 	if !ok {
 		return resizeLinear{}, "an axis has more than two weights an output, or one multiplication does not round as " +

@@ -100,7 +100,9 @@ var channelPlans = kernel.NewFact(func(n *kernel.Node) (*channelPlan, string) {
 	p := &channelPlan{tables: t}
 	if notInt8(n.In[p.x].Type) == "" && notInt8(n.Out[0].Type) == "" {
 		p.prove(n.Node)
-		p.lines = p.inLines(n.Node)
+		if n.Has("nncc_channel_lines_s8") {
+			p.lines = p.inLines(n.Node)
+		}
 	}
 	if p.affine == nil && len(p.rows) > 256 {
 		return nil, fmt.Sprintf("%d different functions of a channel, want linear ones or at most 256", len(p.rows))
