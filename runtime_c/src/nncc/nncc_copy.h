@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Not without optimisation: at -O0 a network with these loops wrote outside of its memory, for a reason not found yet. */
+/* Not without optimisation: at -O0 a network with these loops wrote outside of its memory; the reason is not found. */
 #if defined(__OPTIMIZE__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && \
     defined(__thumb2__) && !defined(__ARM_BIG_ENDIAN)
 #define NNCC_COPY_MVE 1
