@@ -1,6 +1,9 @@
 package driver
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/program"
@@ -16,6 +19,9 @@ type dump struct {
 	warn  func(stage, code, node, format string, args ...any)
 	title string
 	pages stagePages
+	// noONNX are the stages whose graph ONNX cannot hold, reason is why the first of them cannot.
+	noONNX []string
+	reason error
 }
 
 func (c *Config) openDump() (*dump, error) {
@@ -67,7 +73,10 @@ func (d *dump) graph(name string, g *ir.Graph) error {
 	}
 	b, err := exportBytes(g, true)
 	if err != nil {
-		d.warn("dump", "no-onnx", name, "--dump-ir: %s.onnx: %v", name, err)
+		if d.reason == nil {
+			d.reason = err
+		}
+		d.noONNX = append(d.noONNX, name)
 		return nil
 	}
 	return d.Add(files.File{Path: name + ".onnx", Data: b})
@@ -80,12 +89,29 @@ func (d *dump) program(p *program.Program) error {
 	return d.Add(files.File{Path: "program.txt", Data: []byte(p.String())})
 }
 
+// warnNoONNX says once which stages have no .onnx, with the first reason: a graph of bfloat16 layers has one for
+// every layer and stage.
+func (d *dump) warnNoONNX() {
+	if d.reason == nil {
+		return
+	}
+	first, more := d.reason, ""
+	if all, ok := d.reason.(interface{ Unwrap() []error }); ok {
+		if e := all.Unwrap(); len(e) > 1 {
+			first, more = e[0], fmt.Sprintf(" (and %d more such)", len(e)-1)
+		}
+	}
+	d.warn("dump", "no-onnx", d.noONNX[0], "--dump-ir: the .ir files alone hold %s: %v%s",
+		strings.Join(d.noONNX, ", "), first, more)
+}
+
 // close puts the folder in its place.
 func (d *dump) close() error {
 	if d == nil {
 		return nil
 	}
 	defer d.Discard()
+	d.warnNoONNX()
 	page, err := d.pages.html(d.title)
 	if err != nil {
 		return err
