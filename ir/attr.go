@@ -39,8 +39,7 @@ type Attr struct {
 type Attrs map[string]Attr
 
 // AttrSpec describes one attribute of an operator, as Declare reads it from a
-// struct. Def nil: no default, so
-// that getters see the zero value and Has tells the difference.
+// struct. Def is nil where it has no default: an absent one is read as zero.
 type AttrSpec struct {
 	Name     string
 	Kind     AttrKind
@@ -129,7 +128,7 @@ func (n *Node) SetAttrs(a Attrs) {
 	n.decoded.Store(nil)
 }
 
-// DropAttr takes attributes away: their defaults hold.
+// DropAttr removes attributes: their defaults hold.
 func (n *Node) DropAttr(names ...string) {
 	for _, name := range names {
 		delete(n.Attrs, name)
@@ -162,7 +161,7 @@ func (a Attrs) Clone() Attrs {
 	return c
 }
 
-// Equal compares kind and value.
+// Equal compares kind and value; NaNs are equal.
 func (a Attr) Equal(b Attr) bool {
 	return a.Kind == b.Kind && a.Int == b.Int && (a.Float == b.Float || a.Float != a.Float && b.Float != b.Float) &&
 		a.String == b.String &&

@@ -29,7 +29,7 @@ func EvalNode(n *Node, in []*tensor.Dense) (out []*tensor.Dense, err error) {
 				return []*tensor.Dense{evalTable(n, in[0], t)}, nil
 			}
 			if c, ok := InterpolatedLUT(n); ok {
-				return []*tensor.Dense{evalCurve(in[0], c)}, nil
+				return []*tensor.Dense{evalInterpolated(in[0], c)}, nil
 			}
 			return EvalDequantised(n, in)
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// InterpolatedLUT is a quantised node of one int16 input and an int16 output, both of
-// zero point 0, as straight lines between 513 points of its function: the
-// definition of such nodes (TFLite's int16 look-up tables), but for operators
-// marked Straight, whose results are exact. ok is false for other nodes.
+// InterpolatedLUT gives the function of a quantised node from int16 to int16, both
+// of zero point 0, as straight lines between 513 points. That is the definition of
+// such nodes (TFLite's int16 look-up tables); operators marked Straight are exact.
+// ok is false for all other nodes.
 func InterpolatedLUT(n *Node) (c *fixp.InterpolatedLUT16, ok bool) {
 	if n.Op.Straight || !scalarNode(n) || !Int16Zero(n.In[0].Type) || !Int16Zero(n.Out[0].Type) {
 		return nil, false
@@ -40,7 +40,7 @@ func InterpolationError(n *Node) float64 {
 }
 
 // QuantError is how far the result of a quantised node may be from the exact
-// one by definition, in steps of the output: that of its curve, or of its kernel.
+// one by definition, in steps of the output: that of its interpolation, or of its kernel.
 func QuantError(n *Node) float64 {
 	if !n.Quantised() {
 		return 0
@@ -69,7 +69,8 @@ func scalarNode(n *Node) bool {
 	return true
 }
 
-func evalCurve(x *tensor.Dense, c *fixp.InterpolatedLUT16) *tensor.Dense {
+// evalInterpolated is c of every element.
+func evalInterpolated(x *tensor.Dense, c *fixp.InterpolatedLUT16) *tensor.Dense {
 	y := tensor.New(tensor.I16, x.Shape)
 	ys := y.Data.([]int16)
 	for i, v := range x.Data.([]int16) {

@@ -8,7 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// Pattern is the kind of an operator for fusion, after TVM's OpPatternKind.
+// Pattern is the kind of an operator for fusion: which of its neighbours its loop can include.
 type Pattern uint8
 
 // From the most to the least fusable.
@@ -29,7 +29,7 @@ const (
 	// Eval is run in float64 when there is no EvalQ. Curved functions of one
 	// int16 value are interpolated (see InterpolatedLUT).
 	QFloat QuantKind = iota
-	// QMove lets the integers pass unchanged, so that inputs that carry
+	// QMove copies the integers unchanged, so that inputs that carry
 	// data and outputs must share one quantisation; Eval runs on the integers.
 	QMove
 	// QInt operators have an EvalQ that is a kernel's exact integer arithmetic.
@@ -38,8 +38,8 @@ const (
 	QNone
 )
 
-// View says how the results of an operator hold bytes of its inputs: whoever
-// follows values through storage asks this, and no list of operators. A
+// View says how the results of an operator hold bytes of its inputs: code that
+// follows values through storage asks this, and has no list of operators. A
 // kernel row may lower an operator without code only where it says so.
 type View uint8
 
@@ -74,7 +74,7 @@ const (
 	PooledWhole
 )
 
-// Pools reports windows that stay within their channel.
+// Pools reports windows that stay within their channel, one result each (op.PoolGeometry).
 func (w Window) Pools() bool { return w == Pooled || w == PooledWhole }
 
 // Spread says where the results of an operator lie that computes each of them
@@ -139,9 +139,8 @@ type OpDef struct {
 	// where it is constant) and a bias, input 2, is the dimension of input 1 that
 	// counts output channels. Quantised weights may have a scale for each of them.
 	WeightAxis func(n *Node) int
-	// Window and Spread: see there.
-	Window Window
-	Spread Spread
+	Window     Window
+	Spread     Spread
 	// Lanes marks what computes along the dimension that the attribute axis names,
 	// alike for each index of the others, and keeps the shape.
 	Lanes bool
@@ -169,7 +168,7 @@ type OpDef struct {
 	// Slopes are the factors of the two operands whose weighted sum an
 	// element-wise operator is, or compares with 0; nil: it is something else.
 	Slopes []float64
-	// Boundary operators stand between reals and the integers that hold them.
+	// Boundary operators convert between reals and the integers that hold them.
 	Boundary bool
 	// Converts marks identities on reals that change how these are held: the
 	// element type, or the quantisation.
@@ -178,9 +177,6 @@ type OpDef struct {
 	Finite bool
 	// NonNegative results are never below 0, whatever the attributes.
 	NonNegative bool
-	// Pools marks operators that take one result of every window of input 0, channel
-	// by channel (op.PoolGeometry).
-	Pools bool
 	// Activation marks what follows a layer in networks: converters that
 	// quantise "activations" mean these.
 	Activation bool
@@ -192,7 +188,7 @@ type OpDef struct {
 	MACs func(n *Node) int64
 	// Work is what one reference evaluation takes, in multiplications or
 	// comparisons, where that is neither MACs nor in proportion to its operands and
-	// results. Whoever evaluates asks for it before: see the function Work.
+	// results. Callers check it before they evaluate: see the function Work.
 	Work func(n *Node) int64
 	// Impure operators (random generators) are never folded.
 	Impure bool

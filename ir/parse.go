@@ -134,9 +134,7 @@ func (p *parser) node(g *Graph, vals map[string]*Value, depth int) {
 		}
 	}
 	p.Want(")")
-	for len(n.In) > 0 && n.In[len(n.In)-1] == nil {
-		n.In = n.In[:len(n.In)-1]
-	}
+	n.dropAbsent()
 	if p.Accept("{") {
 		p.attrs(n)
 	}

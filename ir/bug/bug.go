@@ -1,5 +1,5 @@
 // Package bug marks faults of nncc's own: what no model, flag or file should be
-// able to bring about. They are told by their type, never by their text, in
+// able to cause. They are told by their type, never by their text, in
 // which a model's names may say anything.
 package bug
 

@@ -21,10 +21,10 @@ func Run(g *ir.Graph, inputs []*tensor.Dense, obs Observer) ([]*tensor.Dense, er
 	if len(inputs) != len(g.In) {
 		return nil, fmt.Errorf("graph %s has %d inputs, got %d", g.Name, len(g.In), len(inputs))
 	}
-	env := make(map[*ir.Value]*tensor.Dense, len(g.Nodes))
-	left := make(map[*ir.Value]int, len(g.Nodes))
+	r := &run{env: make(map[*ir.Value]*tensor.Dense, len(g.Nodes)), readers: make(map[*ir.Value]int, len(g.Nodes)),
+		obs: obs}
 	for _, v := range g.Out {
-		left[v]++
+		r.readers[v]++
 	}
 	for i, v := range g.In {
 		d := inputs[i]
@@ -32,57 +32,72 @@ func Run(g *ir.Graph, inputs []*tensor.Dense, obs Observer) ([]*tensor.Dense, er
 			return nil, &ir.Diag{Code: "input-type", Node: "input " + v.Name, Msg: fmt.Sprintf("got %s%v, want %s%v",
 				d.DType, d.Shape, v.Type.DType, v.Type.Shape)}
 		}
-		env[v] = d
-		left[v] += len(v.Uses())
-		if obs != nil {
-			obs(v, d)
-		}
-	}
-	get := func(v *ir.Value) *tensor.Dense {
-		if v == nil {
-			return nil
-		}
-		if v.Const != nil {
-			return v.Const
-		}
-		return env[v]
+		r.set(v, d)
 	}
 	for _, n := range g.Nodes {
-		in := make([]*tensor.Dense, len(n.In))
-		for i, v := range n.In {
-			in[i] = get(v)
-		}
-		out, err := ir.EvalNode(n, in)
-		if err != nil {
+		if err := r.node(n); err != nil {
 			return nil, err
-		}
-		for i, v := range n.Out {
-			if i >= len(out) || out[i] == nil {
-				return nil, bug.Errorf("%s gave no output %d", n, i)
-			}
-			if out[i].DType != v.Type.DType || !slices.Equal(out[i].Shape, v.Type.Shape) {
-				return nil, bug.Errorf("%s gave %s for output %s of type %s", n, out[i], v, v.Type)
-			}
-			env[v] = out[i]
-			left[v] += len(v.Uses())
-			if obs != nil {
-				obs(v, out[i])
-			}
-			if left[v] == 0 {
-				delete(env, v)
-			}
-		}
-		for _, v := range n.In {
-			if v != nil && v.Const == nil {
-				if left[v]--; left[v] == 0 {
-					delete(env, v)
-				}
-			}
 		}
 	}
 	res := make([]*tensor.Dense, len(g.Out))
 	for i, v := range g.Out {
-		res[i] = get(v)
+		res[i] = r.get(v)
 	}
 	return res, nil
+}
+
+// run is one evaluation of a graph. A value is dropped after its last reader.
+type run struct {
+	env     map[*ir.Value]*tensor.Dense
+	readers map[*ir.Value]int // that are still to come, graph outputs among them
+	obs     Observer
+}
+
+func (r *run) set(v *ir.Value, d *tensor.Dense) {
+	r.env[v] = d
+	r.readers[v] += len(v.Uses())
+	if r.obs != nil {
+		r.obs(v, d)
+	}
+}
+
+func (r *run) get(v *ir.Value) *tensor.Dense {
+	if v == nil {
+		return nil
+	}
+	if v.Const != nil {
+		return v.Const
+	}
+	return r.env[v]
+}
+
+func (r *run) node(n *ir.Node) error {
+	in := make([]*tensor.Dense, len(n.In))
+	for i, v := range n.In {
+		in[i] = r.get(v)
+	}
+	out, err := ir.EvalNode(n, in)
+	if err != nil {
+		return err
+	}
+	for i, v := range n.Out {
+		if i >= len(out) || out[i] == nil {
+			return bug.Errorf("%s gave no output %d", n, i)
+		}
+		if out[i].DType != v.Type.DType || !slices.Equal(out[i].Shape, v.Type.Shape) {
+			return bug.Errorf("%s gave %s for output %s of type %s", n, out[i], v, v.Type)
+		}
+		r.set(v, out[i])
+		if r.readers[v] == 0 {
+			delete(r.env, v)
+		}
+	}
+	for _, v := range n.In {
+		if v != nil && v.Const == nil {
+			if r.readers[v]--; r.readers[v] == 0 {
+				delete(r.env, v)
+			}
+		}
+	}
+	return nil
 }

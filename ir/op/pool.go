@@ -31,7 +31,6 @@ var AveragePool = def(ir.OpDef{
 	Attrs: ir.Declare[AveragePoolAttrs](), MinIn: 1,
 	Window: ir.Pooled, Spread: ir.Averages, Monotone: true, Homogeneous: true,
 	Infer: inferPool, Eval: evalPool, EvalQ: evalAveragePoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
-	Pools: true,
 })
 
 // GlobalAveragePool is the mean over all spatial dimensions, kept as ones.
@@ -40,7 +39,6 @@ var GlobalAveragePool = def(ir.OpDef{
 	Attrs: ir.Declare[Act](), MinIn: 1,
 	Window: ir.PooledWhole, Spread: ir.Averages, Monotone: true, Homogeneous: true,
 	Infer: inferPool, Eval: evalPool, EvalQ: evalAveragePoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
-	Pools: true,
 })
 
 // MaxPoolAttrs are the attributes of MaxPool.
@@ -59,7 +57,6 @@ var MaxPool = def(ir.OpDef{
 	Attrs: ir.Declare[MaxPoolAttrs](), MinIn: 1, MaxOut: 2,
 	Window: ir.Pooled, Spread: ir.Selects, Monotone: true, Homogeneous: true,
 	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
-	Pools: true,
 })
 
 // GlobalMaxPool is the maximum over all spatial dimensions, kept as ones.
@@ -68,7 +65,6 @@ var GlobalMaxPool = def(ir.OpDef{
 	Attrs: ir.Declare[Act](), MinIn: 1,
 	Window: ir.PooledWhole, Spread: ir.Selects, Monotone: true, Homogeneous: true,
 	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
-	Pools: true,
 })
 
 // LpPoolAttrs are the attributes of LpPool.
@@ -83,7 +79,6 @@ var LpPool = def(ir.OpDef{
 	Attrs: ir.Declare[LpPoolAttrs](), MinIn: 1,
 	Window: ir.Pooled, Homogeneous: true,
 	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
-	Pools: true,
 })
 
 // GlobalLpPoolAttrs are the attributes of GlobalLpPool.
@@ -97,7 +92,6 @@ var GlobalLpPool = def(ir.OpDef{
 	Attrs: ir.Declare[GlobalLpPoolAttrs](), MinIn: 1,
 	Window: ir.PooledWhole, Homogeneous: true,
 	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
-	Pools: true,
 })
 
 // MaxUnpoolAttrs are the attributes of MaxUnpool.

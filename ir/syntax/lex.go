@@ -66,6 +66,7 @@ func (l *lexer) FailAt(pos int, format string, args ...any) {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+func isSign(c byte) bool   { return c == '-' || c == '+' }
 
 // isNameByte are the characters of value names that need no quotes.
 func isNameByte(c byte) bool {
@@ -73,31 +74,10 @@ func isNameByte(c byte) bool {
 }
 
 func (l *lexer) next() Token {
-	s := l.src
-	for l.pos < len(s) {
-		c := s[l.pos]
-		if c == '#' {
-			if k := strings.IndexByte(s[l.pos:], '\n'); k >= 0 {
-				l.pos += k
-			} else {
-				l.pos = len(s)
-			}
-		} else if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
-			l.pos++
-		} else {
-			break
-		}
-	}
-	start := l.pos
+	l.skipBlanks()
+	s, start := l.src, l.pos
 	if start >= len(s) {
 		return Token{End, "", start}
-	}
-	take := func(ok func(byte) bool) string {
-		p := l.pos
-		for l.pos < len(s) && ok(s[l.pos]) {
-			l.pos++
-		}
-		return s[p:l.pos]
 	}
 	c := s[start]
 	var after byte
@@ -110,7 +90,7 @@ func (l *lexer) next() Token {
 		if after == '"' {
 			return Token{Value, l.str(), start}
 		}
-		name := take(isNameByte)
+		name := l.take(isNameByte)
 		if name == "" {
 			l.FailAt(start, "a name must follow %%")
 		}
@@ -119,22 +99,56 @@ func (l *lexer) next() Token {
 		return Token{String, l.str(), start}
 	case c == '@':
 		l.pos++
-		return Token{Order, take(func(c byte) bool { return isDigit(c) || c == '.' }), start}
-	case isDigit(c), (c == '-' || c == '+') && (isDigit(after) || isLetter(after) || after == '.'):
-		l.pos++
-		take(func(c byte) bool {
-			prev := s[l.pos-1]
-			return isDigit(c) || isLetter(c) || c == '.' || (c == '-' || c == '+') && (prev == 'e' || prev == 'E')
-		})
-		return Token{Number, s[start:l.pos], start}
+		return Token{Order, l.take(func(c byte) bool { return isDigit(c) || c == '.' }), start}
+	case isDigit(c), isSign(c) && (isDigit(after) || isLetter(after) || after == '.'):
+		return l.number()
 	case isLetter(c):
-		return Token{Ident, take(func(c byte) bool { return isLetter(c) || isDigit(c) || c == '.' }), start}
+		return Token{Ident, l.take(func(c byte) bool { return isLetter(c) || isDigit(c) || c == '.' }), start}
 	case strings.IndexByte("()[]{},:=-", c) >= 0:
 		l.pos++
 		return Token{Punct, s[start:l.pos], start}
 	}
 	l.FailAt(start, "unexpected character %q", c)
 	panic("unreachable")
+}
+
+// skipBlanks goes to the next token: over blanks, and over comments from # to the
+// end of their line.
+func (l *lexer) skipBlanks() {
+	for l.pos < len(l.src) {
+		switch l.src[l.pos] {
+		case '#':
+			if k := strings.IndexByte(l.src[l.pos:], '\n'); k >= 0 {
+				l.pos += k
+			} else {
+				l.pos = len(l.src)
+			}
+		case ' ', '\t', '\n', '\r':
+			l.pos++
+		default:
+			return
+		}
+	}
+}
+
+// take gives the characters from the present position on for which ok holds.
+func (l *lexer) take(ok func(byte) bool) string {
+	start := l.pos
+	for l.pos < len(l.src) && ok(l.src[l.pos]) {
+		l.pos++
+	}
+	return l.src[start:l.pos]
+}
+
+// number reads a number, which may have a sign before it and within its exponent.
+func (l *lexer) number() Token {
+	start := l.pos
+	l.pos++
+	l.take(func(c byte) bool {
+		prev := l.src[l.pos-1]
+		return isDigit(c) || isLetter(c) || c == '.' || isSign(c) && (prev == 'e' || prev == 'E')
+	})
+	return Token{Number, l.src[start:l.pos], start}
 }
 
 // str reads a quoted string at the present position.

@@ -10,7 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// Quant says how integers stand for reals: real = Scale * (q - Zero). One
+// Quant maps integers q to reals: real = Scale * (q - Zero). One
 // scale for the tensor (Axis -1, length 1), or one for every index of the
 // logical dimension Axis.
 type Quant struct {
@@ -35,7 +35,7 @@ func (q *Quant) Equal(o *Quant) bool {
 // PerAxis reports a quantisation with one scale per channel.
 func (q *Quant) PerAxis() bool { return q != nil && q.Axis >= 0 }
 
-// ScaleAt and ZeroAt are the parameters of channel c (any c when per tensor).
+// ScaleAt is the scale of channel c (any c when per tensor).
 func (q *Quant) ScaleAt(c int) float32 {
 	if q.Axis < 0 {
 		return q.Scale[0]
@@ -43,7 +43,7 @@ func (q *Quant) ScaleAt(c int) float32 {
 	return q.Scale[c]
 }
 
-// ZeroAt is the zero point of channel c.
+// ZeroAt is the zero point of channel c (any c when per tensor).
 func (q *Quant) ZeroAt(c int) int32 {
 	if q.Axis < 0 {
 		return q.Zero[0]
@@ -77,19 +77,19 @@ func (t Type) Bytes() int { return t.Elems() * t.DType.Size() }
 // Quantised reports whether integers stand for reals here.
 func (t Type) Quantised() bool { return t.Quant != nil }
 
-// WithQuant and the other With methods give a changed copy.
+// WithQuant is a copy with another element type and quantisation.
 func (t Type) WithQuant(d tensor.DType, q *Quant) Type {
 	t.DType, t.Quant = d, q
 	return t
 }
 
-// WithShape replaces the logical shape and drops the memory order.
+// WithShape is a copy with another logical shape, in logical order.
 func (t Type) WithShape(shape []int) Type {
 	t.Shape, t.Order = shape, nil
 	return t
 }
 
-// WithOrder replaces the memory order.
+// WithOrder is a copy with another memory order.
 func (t Type) WithOrder(o []int) Type {
 	t.Order = o
 	return t
@@ -152,13 +152,13 @@ func NHWC(rank int) []int {
 	return append(o, 1)
 }
 
-// Equal compares everything.
+// Equal compares element type, shape, memory order and quantisation.
 func (t Type) Equal(o Type) bool {
 	return t.DType == o.DType && slices.Equal(t.Shape, o.Shape) && slices.Equal(t.OrderOrIdentity(),
 		o.OrderOrIdentity()) && t.Quant.Equal(o.Quant)
 }
 
-// String is the text form: i8[1,64,25,5]@0231 q(0.0235,-128).
+// String is the text form: i8[1,64,25,5]@0.2.3.1 q(0.0235:-128).
 func (t Type) String() string {
 	var b strings.Builder
 	b.WriteString(t.DType.String())

@@ -92,7 +92,7 @@ func windows(n *ir.Node) (cost.Geometry, bool) {
 		}
 		return g, true
 	}
-	if !n.Op.Pools {
+	if !n.Op.Window.Pools() {
 		return cost.Geometry{}, false
 	}
 	p, err := op.PoolGeometry(n)

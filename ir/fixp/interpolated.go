@@ -2,12 +2,12 @@ package fixp
 
 import "math"
 
-// Curve16Len is the number of points of an interpolated int16 function: one
+// LUT16Len is the number of points of an interpolated int16 function: one
 // for every 128 inputs, and one after the last.
-const Curve16Len = 513
+const LUT16Len = 513
 
 // InterpolatedLUT16 is a function of an int16 value as straight lines between points.
-type InterpolatedLUT16 [Curve16Len]int16
+type InterpolatedLUT16 [LUT16Len]int16
 
 // At is the function's value, the fraction rounded to the nearest, halves up.
 func (c *InterpolatedLUT16) At(v int16) int16 {
@@ -31,7 +31,7 @@ func NewInterpolatedLUT16(f func(v float64) float64) *InterpolatedLUT16 {
 		}
 		return int16(min(max(x, math.MinInt16), math.MaxInt16))
 	}
-	for i := range Curve16Len - 1 {
+	for i := range LUT16Len - 1 {
 		here, next := math.Round(at(i, 0)), at(i+1, 0)
 		line := math.Round((next + here) / 2)
 		bias := math.Round((line - math.Round(at(i, 1))) / 2)
@@ -40,6 +40,6 @@ func NewInterpolatedLUT16(f func(v float64) float64) *InterpolatedLUT16 {
 		}
 		c[i] = clamp(here - bias)
 	}
-	c[Curve16Len-1] = clamp(math.Round(at(Curve16Len-1, 0)))
+	c[LUT16Len-1] = clamp(math.Round(at(LUT16Len-1, 0)))
 	return &c
 }
