@@ -96,8 +96,7 @@ func (s *search) candidates() error {
 		most   int
 	}{{schedule.Medium, maxMedium}, {schedule.Full, maxFull}} {
 		slices.SortStableFunc(s.trials, func(a, b *trial) int {
-			return cmp.Or(cmp.Compare(a.arena, b.arena),
-				cmp.Compare(a.work, b.work))
+			return cmp.Or(cmp.Compare(a.arena, b.arena), cmp.Compare(a.work, b.work))
 		})
 		for _, t := range s.trials[:min(len(s.trials), e.most)] {
 			t.effort = e.effort
@@ -110,8 +109,7 @@ func (s *search) candidates() error {
 		}
 	}
 	slices.SortStableFunc(s.trials, func(a, b *trial) int {
-		return cmp.Or(cmp.Compare(a.work, b.work),
-			cmp.Compare(a.arena, b.arena))
+		return cmp.Or(cmp.Compare(a.work, b.work), cmp.Compare(a.arena, b.arena))
 	})
 	return nil
 }

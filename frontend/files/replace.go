@@ -129,8 +129,7 @@ func replaceable(root *os.Root, dir string, t Target, keep []string) (fs.FileInf
 	}
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is %s, which is not replaced: name a regular file, or one that does not exist yet",
-			full,
-			Kind(st.Mode()))
+			full, Kind(st.Mode()))
 	}
 	for _, k := range keep {
 		if in, err := os.Stat(k); err == nil && os.SameFile(in, st) {

@@ -180,9 +180,8 @@ func parseDescr(d string) (dtype string, big bool, err error) {
 	case strings.HasPrefix(code, "U"), strings.HasPrefix(code, "S"):
 		return "", false, fmt.Errorf("npz: dtype %.32q: %w", d, ErrText)
 	}
-	return "", false, fmt.Errorf("npz: dtype %.32q%s; want bool, an integer of 8 to 64 bits, float16, float32, "+
-		"float64 "+
-		"or complex", d, why)
+	return "", false, fmt.Errorf(
+		"npz: dtype %.32q%s; want bool, an integer of 8 to 64 bits, float16, float32, float64 or complex", d, why)
 }
 
 // literal is a cursor over a Python literal.

@@ -67,8 +67,7 @@ func readNpy(r io.Reader, size int64, onDisk bool, lim Limits) (*Array, error) {
 	}
 	if size >= 0 && size-int64(h.Bytes) != int64(h.DataBytes()) {
 		return nil, fmt.Errorf("npz: %d bytes of data for shape %v of %s, want %d", size-int64(h.Bytes), h.Shape,
-			h.DType,
-			h.DataBytes())
+			h.DType, h.DataBytes())
 	}
 	data, err := readData(r, h, onDisk)
 	if err != nil {

@@ -73,14 +73,12 @@ func NewArchive(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 			}
 		case zip.Deflate:
 			if u > maxRatio*c+64 {
-				return nil, fmt.Errorf("npz: the array %.64q claims to expand from %d to %d bytes, which deflate "+
-					"cannot do", name,
-					c, u)
+				return nil, fmt.Errorf(
+					"npz: the array %.64q claims to expand from %d to %d bytes, which deflate cannot do", name, c, u)
 			}
 		default:
 			return nil, fmt.Errorf("npz: the array %.64q is packed by method %d, only stored and deflated are read",
-				name,
-				f.Method)
+				name, f.Method)
 		}
 		a.files[name] = f
 		a.names = append(a.names, name)

@@ -67,8 +67,7 @@ func (m *Model) SetAttribute(n *pb.NodeProto, name string, value any) error {
 				have = append(have, sch.Attrs[i].Name)
 			}
 			return nodeErr(n, "has no attribute %s in opset %d; attributes of %s: %s%s", quote(name),
-				m.Opset(n.GetDomain()),
-				n.GetOpType(), quoted(have), near(name, have))
+				m.Opset(n.GetDomain()), n.GetOpType(), quoted(have), near(name, have))
 		}
 		if a != nil {
 			want = a.Type

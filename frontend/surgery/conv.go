@@ -91,8 +91,7 @@ func (m *Model) affineOf(n *pb.NodeProto) (*affine, error) {
 	if op == "Gemm" {
 		if attrInt(n, "transA", 0) != 0 {
 			return nil, nodeErr(n, "transA is set: its input is transposed; want transA 0 (insert a Transpose in "+
-				"front, then "+
-				"remove the attribute)")
+				"front, then remove the attribute)")
 		}
 		if alpha := attrFloat(n, "alpha", 1); alpha != 1 {
 			a.w = scaled(a.w, alpha)
@@ -156,8 +155,7 @@ func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string
 	if t, ok := m.Shapes().Type(src); ok {
 		if len(t.Shape) != 4 {
 			return "", k, nodeErr(n, "reads %s of shape %s; want a feature map [N,C,R,S] (after: names one)",
-				quote(src),
-				ShapeText(t.Shape))
+				quote(src), ShapeText(t.Shape))
 		}
 		for i, p := range []*int{&k.c, &k.r, &k.s} {
 			size := int(t.Shape[1+i].Size)
@@ -178,8 +176,7 @@ func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string
 	}
 	if k.c*k.r*k.s != a.columns {
 		return "", k, nodeErr(n, "its weights take %d values, the map %s has %d·%d·%d = %d", a.columns, quote(src), k.c,
-			k.r,
-			k.s, k.c*k.r*k.s)
+			k.r, k.s, k.c*k.r*k.s)
 	}
 	if opt.K > 0 && opt.K != a.k {
 		return "", k, nodeErr(n, "k is %d, but the weights give %d outputs", opt.K, a.k)
@@ -332,8 +329,7 @@ func (m *Model) piecesOf(n *pb.NodeProto, sizes []int, outputs []string, k int) 
 	}
 	if u := m.Consumers(n.Output[0]); len(u) > 0 {
 		return nil, nodeErr(n, "its result is read by %s; with sizes given nothing may read it (without them the "+
-			"Slices "+
-			"behind it are used)", label(u[0].Node))
+			"Slices behind it are used)", label(u[0].Node))
 	}
 	var out []piece
 	sum := 0

@@ -51,8 +51,7 @@ func conversion(name string) (*Conversion, error) {
 		all = append(all, Conversions[i].Name)
 	}
 	return nil, fmt.Errorf("conversion %s is unknown%s; there are %s, and transpose and reshape for others",
-		quote(name),
-		near(name, all), quoted(all))
+		quote(name), near(name, all), quoted(all))
 }
 
 // of is the shape that a conversion makes of another.
@@ -149,8 +148,7 @@ func SliceAxis(d *tensor.Dense, axis, start, end int) (*tensor.Dense, error) {
 	}
 	if start < 0 || end > size || start >= end {
 		return nil, fmt.Errorf("indices %d to %d do not lie within the %d of axis %d (shape %v)", start, end, size,
-			axis,
-			d.Shape)
+			axis, d.Shape)
 	}
 	shape := slices.Clone(d.Shape)
 	shape[axis] = end - start

@@ -211,8 +211,7 @@ func (m *Model) bypass(n *pb.NodeProto, input int) error {
 		}
 		if used != "" {
 			return nodeErr(n, "has several outputs that are read (%s, %s); nothing can stand in for all of them "+
-				"(only: true "+
-				"removes it without re-wiring)", quote(used), quote(o))
+				"(only: true removes it without re-wiring)", quote(used), quote(o))
 		}
 		used = o
 	}

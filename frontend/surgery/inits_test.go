@@ -299,8 +299,7 @@ func TestConstantForms(t *testing.T) {
 	// In place: the node becomes an initializer.
 	ref := m.Clone()
 	must(t, m.ConvertInitializer("floats", "", func(d *tensor.Dense) (*tensor.Dense, error) {
-		return TransposeReshape(d,
-			nil, []int{1, 2})
+		return TransposeReshape(d, nil, []int{1, 2})
 	}))
 	if !m.IsInitializer("floats") || len(m.Find(Query{Output: "floats"})) != 0 {
 		t.Error("floats must be an initializer now")

@@ -230,8 +230,7 @@ func (m *Model) RemoveInputs(list []string, only bool) error {
 		}
 		if u := m.Consumers(s); len(u) > 0 && !only && !m.IsInitializer(s) {
 			return fmt.Errorf("input %s is read by %s; remove or re-wire that first (only: true removes it all the "+
-				"same, for "+
-				"an initializer to take its place)", quote(s), label(u[0].Node))
+				"same, for an initializer to take its place)", quote(s), label(u[0].Node))
 		}
 	}
 	m.Touch()

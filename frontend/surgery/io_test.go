@@ -73,8 +73,7 @@ func TestInitializersAsInputs(t *testing.T) {
 		t.Errorf("inputs %v", m.InputNames())
 	}
 	must(t, m.ConvertInitializer("w", "", func(d *tensor.Dense) (*tensor.Dense, error) {
-		return TransposeReshape(d, nil,
-			[]int{4})
+		return TransposeReshape(d, nil, []int{4})
 	}))
 	valid(t, m)
 	part, err := m.Extract(in("x"), in("/add_output_0"))

@@ -50,8 +50,7 @@ func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) (*pb.Nod
 		if opt.ChannelsFirst {
 			if known && (len(t.Shape) != 4 || t.Shape[1].Size >= 0 && int(t.Shape[1].Size) != a.columns) {
 				return nil, nodeErr(n, "reads %s of shape %s; channels first it must be [N,%d,H,W]", quote(src),
-					ShapeText(t.Shape),
-					a.columns)
+					ShapeText(t.Shape), a.columns)
 			}
 			c := m.convNode(name, src, a, kernel{a.columns, 1, 1}, a.wName, a.bName)
 			c.Output = []string{out}
@@ -197,8 +196,7 @@ func (m *Model) RewriteMatMulAsEinsum(n *pb.NodeProto, equation string) error {
 			x, y := a.Shape[len(ba)-1-i], b.Shape[len(bb)-1-i]
 			if x != y {
 				return nodeErr(n, "its inputs %s and %s broadcast along a batch dimension, which no equation says; "+
-					"give both the "+
-					"same sizes", ShapeText(a.Shape), ShapeText(b.Shape))
+					"give both the same sizes", ShapeText(a.Shape), ShapeText(b.Shape))
 			}
 		}
 		out := ba

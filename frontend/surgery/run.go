@@ -137,8 +137,7 @@ func (sc *Script) Run(m *Model, opt RunOptions) (*Result, error) {
 	for _, k := range sortedKeys(m.Dims) {
 		if open := m.openDims(); !slices.Contains(open, k) {
 			return s.res, fmt.Errorf("%s: dims: the model has no symbolic dimension %s%s; it has: %s", sc.Name,
-				quote(k),
-				near(k, open), quoted(open))
+				quote(k), near(k, open), quoted(open))
 		}
 	}
 	s.original = m

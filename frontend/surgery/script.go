@@ -132,8 +132,7 @@ func plain(n *yaml.Node, depth int) error {
 			for j := 0; j < i; j += 2 {
 				if n.Content[j].Value == n.Content[i].Value {
 					return lineErr(n.Content[i], "key %s stands here a second time (first in line %d)",
-						quote(n.Content[i].Value),
-						n.Content[j].Line)
+						quote(n.Content[i].Value), n.Content[j].Line)
 				}
 			}
 		}

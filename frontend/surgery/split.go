@@ -121,8 +121,7 @@ func (m *Model) reach(inputs, outputs []string) (used map[string]bool, live []bo
 	if len(missing) > 0 {
 		slices.Sort(missing)
 		return nil, nil, fmt.Errorf("the outputs %s also depend on %s, which are not among the inputs %s",
-			quoted(outputs),
-			quoted(missing), quoted(inputs))
+			quoted(outputs), quoted(missing), quoted(inputs))
 	}
 	for _, s := range inputs {
 		if !used[s] {
@@ -245,9 +244,8 @@ func Merge(models []*Model, opt MergeOptions) (*Model, error) {
 	}
 	for _, o := range sortedKeys(opt.Connect) {
 		if !mg.done[o] {
-			return nil, fmt.Errorf("connection %s → %s was not made: no model has such an output with a later model "+
-				"that has "+
-				"such an input", quote(o), quote(opt.Connect[o]))
+			return nil, fmt.Errorf("connection %s → %s was not made: no model has such an output with a later "+
+				"model that has such an input", quote(o), quote(opt.Connect[o]))
 		}
 	}
 	if err := mg.finish(opt.Outputs); err != nil {
@@ -332,8 +330,7 @@ func (g *merger) header(c *Model) error {
 			p.OpsetImport = append(p.OpsetImport, o)
 		default:
 			return fmt.Errorf("imports opset %d of domain %s, the models before it import %d; bring them to one "+
-				"version "+
-				"(set_version)", o.GetVersion(), quote(o.GetDomain()), old)
+				"version (set_version)", o.GetVersion(), quote(o.GetDomain()), old)
 		}
 	}
 	for _, f := range q.Functions {

@@ -79,8 +79,7 @@ func ioSteps() []*stepDef {
 				return fmt.Sprintf("%s is declared %s", quote(a.Name), ShapeText(shape))
 			}),
 		def("pin_dims", "give symbolic dimensions of the file fixed sizes, by symbol or as input.axis",
-			`pin_dims: {batch_size: 1}`,
-			func(s *session, a *map[string]int64) string { return s.pinDims(*a) }),
+			`pin_dims: {batch_size: 1}`, func(s *session, a *map[string]int64) string { return s.pinDims(*a) }),
 	}
 }
 

@@ -177,8 +177,7 @@ func modelSteps() []*stepDef {
 				d, err := s.m().Simplify()
 				s.fail(err)
 				return fmt.Sprintf("%d nodes computed, %d taken out, %d nodes and constants that nothing reads deleted",
-					d.Folded,
-					d.Bypassed, d.Pruned)
+					d.Folded, d.Bypassed, d.Pruned)
 			}),
 		def("prune", "delete nodes and constants that no graph output depends on",
 			`prune:`,
@@ -194,8 +193,7 @@ func modelSteps() []*stepDef {
 				text := fmt.Sprintf("%d values have shapes", len(s.m().graph().ValueInfo))
 				return strings.Join(append([]string{text}, changed...), "; ")
 			})),
-		reading(def("clear_shapes", "drop the shapes of inner values",
-			`clear_shapes:`,
+		reading(def("clear_shapes", "drop the shapes of inner values", `clear_shapes:`,
 			func(s *session, a *nothing) string { return fmt.Sprintf("dropped %d", s.m().ClearShapes()) })),
 		reading(def("check", "stop unless the model is valid ONNX by now, with shapes that fit",
 			`check:`,

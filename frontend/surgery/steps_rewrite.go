@@ -98,8 +98,7 @@ func rewriteSteps() []*stepDef {
 				s.want(len(ns) < 2 || opt.Name == "" && opt.After == "",
 					"name and after are for one node, %d are named", len(ns))
 				return s.each(ns, func(n *pb.NodeProto) (*pb.NodeProto, error) {
-					return s.m().RewriteGemmAsConv(n,
-						opt)
+					return s.m().RewriteGemmAsConv(n, opt)
 				})
 			}),
 		def("rewrite_gemm_as_sliced_convs", "Gemm + Slices (or Split) → one Conv per slice with its rows of the "+
@@ -125,8 +124,7 @@ func rewriteSteps() []*stepDef {
 				s.choice("layout", a.Layout, "channels_last", "channels_first")
 				opt := MatMulOptions{ChannelsFirst: a.Layout == "channels_first", KeepBias: a.KeepBias}
 				return s.each(ns, func(n *pb.NodeProto) (*pb.NodeProto, error) {
-					return s.m().RewriteMatMulAsConv(n,
-						opt)
+					return s.m().RewriteMatMulAsConv(n, opt)
 				})
 			}),
 		def("rewrite_matmul_as_einsum", "MatMul → Einsum with an equation, or without one with that of MatMul",

@@ -45,8 +45,7 @@ func (a *constArg) make(name, dir string) (*pb.TensorProto, error) {
 			return nil, fmt.Errorf("constant %s: %w", quote(name), err)
 		} else if n > maxMade {
 			return nil, fmt.Errorf("constant %s: shape %v is too large: %d elements; a script may make %d", quote(name),
-				a.Shape,
-				n, maxMade)
+				a.Shape, n, maxMade)
 		}
 	}
 	var dt tensor.DType

@@ -97,8 +97,7 @@ func (e *engine) run(in map[string]*tensor.Dense) (map[string]*tensor.Dense, err
 		}
 		if d.DType != v.Type.DType || !slices.Equal(d.Shape, v.Type.Shape) {
 			return nil, fmt.Errorf("input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(),
-				d.Shape,
-				v.Type.DType.ONNXName(), v.Type.Shape)
+				d.Shape, v.Type.DType.ONNXName(), v.Type.Shape)
 		}
 		list = append(list, d)
 	}
@@ -286,9 +285,8 @@ func (o *CompareOptions) pairs(c *Comparison, g, r *engine) ([]OutputDiff, error
 	}
 	if len(c.Missing) > 0 && (!o.Partial || len(diffs) == 0) {
 		return nil, fmt.Errorf("nothing to compare output %s of the reference with; the edited model has %s "+
-			"(outputs: maps "+
-			"names, restore: rebuilds the original ones, partial: true leaves them out)", quoted(c.Missing),
-			quoted(g.g.OutNames))
+			"(outputs: maps names, restore: rebuilds the original ones, partial: true leaves them out)",
+			quoted(c.Missing), quoted(g.g.OutNames))
 	}
 	return diffs, nil
 }
@@ -444,8 +442,7 @@ func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) (map[
 			for _, s := range e.inputs() {
 				if env[s] == nil {
 					return nil, fmt.Errorf("part %s reads %s, which neither the model's inputs nor another part give",
-						quote(names[i]),
-						quote(s))
+						quote(names[i]), quote(s))
 				}
 			}
 		}

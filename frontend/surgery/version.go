@@ -93,8 +93,7 @@ func (m *Model) sameMeaning(domain string, opset int64) error {
 			c, ok := changes[n.GetOpType()]
 			if ok && n.GetDomain() == "" && (old < c.opset) != (opset < c.opset) && (c.same == nil || !c.same(m, n)) {
 				errs = append(errs, nodeErr(n, "means something else from opset %d on (%s); the model goes from %d "+
-					"to %d: "+
-					"convert it with onnx.version_converter, or replace the node", c.opset, c.what, old, opset))
+					"to %d: convert it with onnx.version_converter, or replace the node", c.opset, c.what, old, opset))
 			}
 			for _, s := range subgraphs(n) {
 				walk(s)

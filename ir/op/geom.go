@@ -103,8 +103,7 @@ func (w *window) slide(n *ir.Node, in []int, ceil bool) ([]int, error) {
 		padded := size + w.padBegin[i] + w.padEnd[i]
 		if r > padded {
 			return nil, ir.Errf(n, "kernel-shape", "the kernel %v with dilations %v spans %d in spatial dimension "+
-				"%d, more than the padded input shape has: %d",
-				w.kernel, w.dilations, r, i, padded)
+				"%d, more than the padded input shape has: %d", w.kernel, w.dilations, r, i, padded)
 		}
 		out[i] = (padded-r)/s + 1
 		if ceil && (padded-r)%s != 0 && out[i]*s < size+w.padBegin[i] {

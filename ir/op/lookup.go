@@ -48,8 +48,7 @@ var InterpolatedLUT = def(ir.OpDef{
 			return nil, ir.Errf(n, "dtype", "the input %s is %s, want int16", n.In[0], x.DType)
 		}
 		if p.Const == nil || p.Type.Elems() != fixp.LUT16Len || p.Type.DType != tensor.I16 {
-			return nil, ir.Errf(n, "points", "the points %s are %s, want %d int16 constants", p, p.Type,
-				fixp.LUT16Len)
+			return nil, ir.Errf(n, "points", "the points %s are %s, want %d int16 constants", p, p.Type, fixp.LUT16Len)
 		}
 		return []ir.Type{ir.T(tensor.I16, x.Shape...)}, nil
 	},

@@ -120,8 +120,7 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 	d := n.In[which].Const
 	if d == nil {
 		return nil, nil, ir.Dynamicf(n, n.In[which],
-			"%s (input %d, %s) must be known at compile time, but are computed "+
-				"at run time", what, which, n.In[which])
+			"%s (input %d, %s) must be known at compile time, but are computed at run time", what, which, n.In[which])
 	}
 	if d.Len() != len(axes) {
 		return nil, nil, ir.Errf(n, "shape", "%s have %d values, want %d", what, d.Len(), len(axes))

@@ -73,8 +73,7 @@ func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	err = softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int8), y.Data.([]int8),
 		func(rows, size int, x, y []int8) error {
 			return qref.Softmax(&qref.SoftmaxParams{Rows: rows, Size: size, Mult: mult, Shift: shift, DiffMin: diffMin},
-				x,
-				y)
+				x, y)
 		})
 	return []*tensor.Dense{softmaxRequantised(n, y)}, err
 }

@@ -57,8 +57,7 @@ func TestBadArgumentsAreErrors(t *testing.T) {
 		},
 		"max pool": func() error { return qref.MaxPool(&qref.PoolParams{In: d, Out: d, Kernel: one}, s8(8), s8(8)) },
 		"softmax": func() error {
-			return qref.Softmax(&qref.SoftmaxParams{Rows: 1, Size: 2, Shift: 40}, s8(2),
-				s8(2))
+			return qref.Softmax(&qref.SoftmaxParams{Rows: 1, Size: 2, Shift: 40}, s8(2), s8(2))
 		},
 		"concat":    func() error { return qref.Concat(1, []int{2, 2}, [][]int8{s8(2)}, s8(4)) },
 		"pad":       func() error { return qref.Pad(d, qref.Dims{H: -1}, qref.Dims{}, 0, s8(8), s8(4)) },

@@ -114,8 +114,7 @@ func genConv16(g *gen) *call {
 // convInts are the first 22 integers of a convolution's request.
 func convInts(p *qref.ConvParams) []int32 {
 	return append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H,
-		p.Dilation.W,
-		int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax))...)
+		p.Dilation.W, int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax))...)
 }
 
 // depthwiseShape draws the geometry of a depthwise convolution.
@@ -139,8 +138,7 @@ func (g *gen) depthwiseShape() *qref.DepthwiseParams {
 
 func depthwiseInts(p *qref.DepthwiseParams, variant int) []int32 {
 	return append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H,
-		p.Dilation.W,
-		int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), p.ChMult, variant)...)
+		p.Dilation.W, int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), p.ChMult, variant)...)
 }
 
 func genDepthwise16(g *gen) *call {

@@ -233,8 +233,7 @@ func finishConv(g *gen, p *qref.ConvParams, variant int) *call {
 	out := make([]int8, p.Out.Size())
 	c := &call{op: opConv, blobs: [][]byte{bytesOf(in), bytesOf(w), bytesOf(bias), bytesOf(p.Mult), bytesOf(p.Shift)}}
 	c.ints = append(dimInts(p.In, p.Filter, p.Out), i32(p.Stride.H, p.Stride.W, p.Pad.H, p.Pad.W, p.Dilation.H,
-		p.Dilation.W,
-		int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), variant)...)
+		p.Dilation.W, int(p.InputOffset), int(p.OutputOffset), int(p.ActMin), int(p.ActMax), variant)...)
 	c.asks("arm_convolve_wrapper_s8", window(p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, bias != nil))
 	return finish(c, qref.Conv(p, in, w, bias, out), bytesOf(out), p)
 }
@@ -529,9 +528,8 @@ func genLSTM(g *gen) *call {
 	c := &call{op: opLSTM}
 	bool2 := map[bool]int32{true: 1}
 	c.ints = append(i32(int(bool2[p.TimeMajor]), p.Batch, p.Time, p.InputSize, p.HiddenSize), p.ForgetToCellMult,
-		p.ForgetToCellShift,
-		p.InputToCellMult, p.InputToCellShift, p.CellClip, p.CellScalePower, p.OutputMult, p.OutputShift,
-		p.OutputOffset)
+		p.ForgetToCellShift, p.InputToCellMult, p.InputToCellShift, p.CellClip, p.CellScalePower, p.OutputMult,
+		p.OutputShift, p.OutputOffset)
 	in, cell := g.s8(p.Batch*p.Time*p.InputSize), g.s16(p.Batch*p.HiddenSize)
 	var hidden []int8
 	if g.chance(60) {

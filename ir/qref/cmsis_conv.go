@@ -79,8 +79,7 @@ func widen(dst []int32, src []int8, offset int32) {
 
 func checkConv(name string, p *ConvParams, in, filter, bias, out int) error {
 	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "filter", p.Filter),
-		checkDims(name, "output", p.Out),
-		checkSteps(name, p.Stride, p.Dilation)); err != nil {
+		checkDims(name, "output", p.Out), checkSteps(name, p.Stride, p.Dilation)); err != nil {
 		return err
 	}
 	if p.In.C%p.Filter.C != 0 {

@@ -75,8 +75,7 @@ func macEach(acc []int32, src, w []int8, offset int32) {
 
 func checkDepthwise(name string, p *DepthwiseParams, in, filter, bias, out int) error {
 	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "filter", p.Filter),
-		checkDims(name, "output", p.Out),
-		checkSteps(name, p.Stride, p.Dilation)); err != nil {
+		checkDims(name, "output", p.Out), checkSteps(name, p.Stride, p.Dilation)); err != nil {
 		return err
 	}
 	if p.ChMult < 1 || p.In.C*p.ChMult != p.Out.C || p.Filter.C != p.Out.C || p.Filter.N != 1 || p.In.N != p.Out.N {

@@ -129,8 +129,7 @@ func ScaleShift(p *RowsParams, x []int8, affine []Affine, y []int8) error {
 	const name = "ScaleShift"
 	n := int(p.Rows) * int(p.Channels)
 	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), n),
-		checkLen(name, "output", len(y), n),
-		checkLen(name, "functions", len(affine), int(p.Channels))); err != nil {
+		checkLen(name, "output", len(y), n), checkLen(name, "functions", len(affine), int(p.Channels))); err != nil {
 		return err
 	}
 	for i, v := range x {
@@ -152,8 +151,7 @@ func PRelu(p *PReluParams, x []int8, positive *Affine, negative []Affine, y []in
 	const name = "PRelu"
 	n := int(p.Rows) * int(p.Channels)
 	if err := firstErr(checkClamp(name, p.ActMin, p.ActMax), checkLen(name, "input", len(x), n),
-		checkLen(name, "output", len(y), n),
-		checkLen(name, "functions", len(negative), int(p.Channels))); err != nil {
+		checkLen(name, "output", len(y), n), checkLen(name, "functions", len(negative), int(p.Channels))); err != nil {
 		return err
 	}
 	for i, v := range x {

@@ -355,9 +355,8 @@ func (b *Writer) Pool(kind string, batch, channels int, size, kernel, stride, pa
 	}
 	q := fmt.Sprintf("q(%g:%d)", float32(0.01+b.Float64()), b.Zero())
 	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d,%s] %s\n%%y%d : i8[%d,%d,%s] %s = %s(%%x%d) {kernel_shape=[%s], "+
-		"strides=[%s], pads=[%s]%s}\n", n, batch, channels, commas(size...), q,
-		n, batch, channels, commas(out...), q, kind, n, commas(kernel...), commas(stride...), commas(pads...),
-		b.act(0.05))
+		"strides=[%s], pads=[%s]%s}\n", n, batch, channels, commas(size...), q, n, batch, channels, commas(out...), q,
+		kind, n, commas(kernel...), commas(stride...), commas(pads...), b.act(0.05))
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
 

@@ -34,8 +34,7 @@ func ready(g *ir.Graph, precision option.Precision) (before *ir.Graph, err error
 	}
 	if precision != option.Float32 && !lower.Quantised(g) {
 		o.Quant = quant.Options{Method: option.MinMax, Source: quant.SyntheticSource,
-			Samples: quant.SyntheticSamples(g.In,
-				1, 1)}
+			Samples: quant.SyntheticSamples(g.In, 1, 1)}
 	}
 	_, err = lower.Run(g, o)
 	return before, err

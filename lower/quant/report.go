@@ -224,9 +224,8 @@ func (r *Report) Diagnostics() diag.List {
 	out := diag.List(slices.Clone(r.Warnings))
 	for _, t := range r.Tried {
 		if !t.Kept && t.After < t.Before-clearLoss {
-			out = append(out, diag.Notef("calibration-step", "",
-				"calibration: %s is left out: %.1f dB with it, %.1f dB without, on %d samples that calibration did "+
-					"not see", t.What, t.After, t.Before, r.HeldOut))
+			out = append(out, diag.Notef("calibration-step", "", "calibration: %s is left out: %.1f dB with it, %.1f "+
+				"dB without, on %d samples that calibration did not see", t.What, t.After, t.Before, r.HeldOut))
 		}
 	}
 	return out

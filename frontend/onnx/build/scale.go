@@ -26,9 +26,8 @@ func (n *Node) CheckScale(i int, data *ir.Value) {
 		name = " " + model.Quote(n.InNames[i])
 	}
 	if s.IsInput() {
-		n.Fail(n.Dynamicf("scale-dynamic", s, "the scale%s is an input of the model, want a constant (bind it with "+
-			"--set)",
-			name))
+		n.Fail(n.Dynamicf("scale-dynamic", s,
+			"the scale%s is an input of the model, want a constant (bind it with --set)", name))
 	}
 	if s.Const == nil {
 		return
@@ -36,8 +35,7 @@ func (n *Node) CheckScale(i int, data *ir.Value) {
 	for k := range s.Const.Len() {
 		v := s.Const.Float(k)
 		n.Want(v == v && !math.IsInf(v, 0), "scale-value", "the scale%s holds %v at index %d, want a finite number",
-			name, v,
-			k)
+			name, v, k)
 		n.Want(v >= 0, "scale-value", "the scale%s holds %v at index %d, want a positive number", name, v, k)
 		n.Want(v >= leastScale || data != nil && data.Const != nil, "scale-value",
 			"the scale%s holds %v at index %d, want at least %g: data have no steps of that size", name, v, k,

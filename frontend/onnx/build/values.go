@@ -42,8 +42,7 @@ func (n *Node) Known(i int, what string) []int {
 	v := n.Need(i, -1)
 	if v.Const == nil {
 		n.Fail(n.Dynamicf("dynamic", v, "%s (input %d, %s) must be known at compile time, but is computed at run time",
-			what,
-			i, v))
+			what, i, v))
 	}
 	n.Want(v.Type.DType.IsInt() && v.Const.Len() <= 64, "dtype", "%s (input %d, %s) is of type %s, want a few integers",
 		what, i, v, v.Type)

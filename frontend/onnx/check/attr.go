@@ -81,12 +81,10 @@ func (c *checker) attrType(a *pb.AttributeProto, s *checkScope, at *place) schem
 		switch {
 		case s.fn == nil:
 			at.add("attribute", "", fmt.Sprintf("attribute %s refers to %s of a function, outside of any function",
-				name,
-				model.Quote(ref)), "a value")
+				name, model.Quote(ref)), "a value")
 		case !s.fn.attrs[ref]:
 			at.add("attribute", "", fmt.Sprintf("attribute %s refers to %s, which %s does not have", name,
-				model.Quote(ref),
-				s.fn.label), s.fn.wantAttrs())
+				model.Quote(ref), s.fn.label), s.fn.wantAttrs())
 		case len(filled) > 0:
 			at.add("attribute", "", fmt.Sprintf("attribute %s has a value and refers to %s", name, model.Quote(ref)),
 				"one of them")

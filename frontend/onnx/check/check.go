@@ -120,9 +120,8 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 		name := schema.DisplayDomain(o.GetDomain())
 		if old, ok := m[d]; ok {
 			if old != v {
-				c.add(diag.Diag{Code: "opset", Node: where, Msg: fmt.Sprintf("imports opset %d and opset %d of %s",
-					old, v,
-					model.Quote(name)), Want: "one version of a domain"})
+				c.add(diag.Diag{Code: "opset", Node: where, Msg: fmt.Sprintf("imports opset %d and opset %d of %s", old,
+					v, model.Quote(name)), Want: "one version of a domain"})
 			}
 			continue
 		}

@@ -140,8 +140,7 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 			if key := domain + "\x00" + op; !c.unknown[key] {
 				c.unknown[key] = true
 				at.warn("op", fmt.Sprintf("opset %d of ai.onnx has no operator %s; it is read as ONNX Runtime reads it",
-					version,
-					model.Plain(op)), "")
+					version, model.Plain(op)), "")
 			}
 			return nil, f
 		}

@@ -256,16 +256,14 @@ func rotary(e *build.Node) []*ir.Value {
 		dim = s[3]
 	}
 	e.Want(dim > 0 && dim <= s[3] && dim%2 == 0, "attr-value",
-		"rotary_embedding_dim is %d, want an even number up to %d",
-		dim, s[3])
+		"rotary_embedding_dim is %d, want an even number up to %d", dim, s[3])
 	angle := func(c *ir.Value, what string) *ir.Value {
 		if pos := e.Input(3); pos != nil {
 			e.Want(c.Type.Rank() == 2, "rank", "%s has shape %v, want [positions, half]", what, c.Type.Shape)
 			c = e.Do("Gather", ir.Attrs{"axis": ir.Int(0)}, c, pos)
 		}
 		e.Want(c.Type.Rank() == 3 && c.Type.Shape[2] >= dim/2, "shape", "%s gives %v, want [N, S, %d]", what,
-			c.Type.Shape,
-			dim/2)
+			c.Type.Shape, dim/2)
 		c = e.Cut(c, 2, 0, dim/2, 1)
 		return e.Reshape(c, c.Type.Shape[0], c.Type.Shape[1], 1, dim/2)
 	}

@@ -96,8 +96,7 @@ func takeActivation(e *build.Node) func(y *ir.Value) []*ir.Value {
 			}
 		case "Clip":
 			bound := func(suffix string, v float32) *ir.Value {
-				return e.Constant(suffix,
-					build.FloatLike(y, float64(v)))
+				return e.Constant(suffix, build.FloatLike(y, float64(v)))
 			}
 			return e.Result(act, nil, y, bound(".min", at(0, -math.MaxFloat32)), bound(".max", at(1, math.MaxFloat32)))
 		default:

@@ -138,9 +138,8 @@ func probit(e *build.Node, y *ir.Value) *ir.Value {
 // second's: 1 - s and s, or -s and s where weights have both signs. LOGISTIC is
 // the only transform that means something then.
 func secondClass(e *build.Node, s *ir.Value, both bool, how string) *ir.Value {
-	e.Want(how != "PROBIT", "attr-value", "post_transform is PROBIT, which is not defined for one score of two "+
-		"classes; "+
-		"want NONE or LOGISTIC")
+	e.Want(how != "PROBIT", "attr-value",
+		"post_transform is PROBIT, which is not defined for one score of two classes; want NONE or LOGISTIC")
 	rest := e.Do("Neg", nil, s)
 	switch {
 	case how == "LOGISTIC":
@@ -233,8 +232,7 @@ func labelEncoder(e *build.Node) []*ir.Value {
 	e.Want(keys != nil && values != nil && keys.Type.Rank() == 1 && keys.Type.Elems() == values.Type.Elems() &&
 		keys.Type.Elems() > 0, "attr-value", "want as many numeric keys as values")
 	e.Want(keys.Type.DType == x.Type.DType, "dtype", "the keys are of type %s, input 0 (%s) of type %s",
-		keys.Type.DType,
-		x, x.Type.DType)
+		keys.Type.DType, x, x.Type.DType)
 	hit := e.Cast(matches(e, x, keys), tensor.U8)
 	last := ir.Attrs{"axis": ir.Int(-1), "keepdims": ir.Int(0)}
 	at := e.Do("ArgMax", last, hit)

@@ -101,8 +101,7 @@ func quantize(e *build.Node, y *ir.Value, i int) []*ir.Value {
 func bias(e *build.Node, b, xs, ws *ir.Value, factor float32) *ir.Value {
 	e.Want(xs.Const != nil && ws.Const != nil && xs.Const.Len() == 1, "scale-dynamic",
 		"the scales of the operands must be constant (known at compile time) where there is a bias, that of the "+
-			"first a "+
-			"single number")
+			"first a single number")
 	s := make([]float32, ws.Const.Len())
 	for i := range s {
 		s[i] = factor * float32(xs.Const.Float(0)) * float32(ws.Const.Float(i))

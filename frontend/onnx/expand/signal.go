@@ -41,8 +41,7 @@ func dft(e *build.Node) []*ir.Value {
 	x := e.Need(0, -1)
 	rank := x.Type.Rank()
 	e.Want(rank >= 2 && x.Type.DType.IsFloat(), "rank",
-		"input 0 (%s) is %s, want floats of shape [..., length, 1 or 2]",
-		x, x.Type)
+		"input 0 (%s) is %s, want floats of shape [..., length, 1 or 2]", x, x.Type)
 	axis := rank - 2
 	var chosen *ir.Value // at run time
 	if e.Opset < 20 {

@@ -114,8 +114,7 @@ func svmClassifier(e *build.Node) []*ir.Value {
 	e.Want(len(perClass) == classes && classes >= 2 && len(m.rho) >= pairs && len(m.coef) == (classes-1)*count,
 		"attr-value",
 		"%d labels, %d values of vectors_per_class, %d of rho and %d coefficients for %d support vectors: want a "+
-			"value a "+
-			"class, %d of rho and %d coefficients",
+			"value a class, %d of rho and %d coefficients",
 		classes, len(perClass), len(m.rho), len(m.coef), count, pairs, (classes-1)*count)
 	pair := duels(e, m, perClass, count)
 	vote := votes(e, pair, classes)

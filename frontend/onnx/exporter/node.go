@@ -239,8 +239,7 @@ func (w *graphWriter) checkTypes(sch *schema.Schema, bound map[string]tensor.DTy
 		}
 		if old, ok := bound[variable]; ok && old != t.DType {
 			w.cannot("operator %s wants one type for its operands; %s %d (%s) is %s, another %s", sch.Name, what, i,
-				p.Name,
-				t.DType.ONNXName(), old.ONNXName())
+				p.Name, t.DType.ONNXName(), old.ONNXName())
 		}
 		bound[variable] = t.DType
 	}

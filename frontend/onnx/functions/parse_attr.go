@@ -52,8 +52,7 @@ func (p *parser) attribute(name string, sch *schema.Schema) *pb.AttributeProto {
 	}
 	if got := a.GetType(); p.err == nil && typ != pb.AttributeProto_UNDEFINED && got != typ {
 		p.err = p.lex.errorf(at, "attribute %s is of type %s, its value of type %s", name,
-			strings.ToLower(typ.String()),
-			describe(a))
+			strings.ToLower(typ.String()), describe(a))
 	}
 	return a
 }
@@ -173,8 +172,7 @@ func (p *parser) tensorData(t *pb.TypeProto_Tensor) *pb.TensorProto {
 			d.Int32Data = append(d.Int32Data, int32(min(max(v, math.MinInt32), math.MaxInt32)))
 		default:
 			p.fail("tensors of type %s cannot be written as text; want float, double, bool or an integer type of 8 "+
-				"to 64 bits",
-				schema.ElemName(t.GetElemType()))
+				"to 64 bits", schema.ElemName(t.GetElemType()))
 		}
 	})
 	if p.err == nil && n != count {

@@ -18,8 +18,7 @@ func (c *nodeImport) ifElse() []*ir.Value {
 	c.Want(len(c.In) == 1 && c.In[0] != nil, "arity", "has no condition")
 	then, other, cond := c.subgraph("then_branch"), c.subgraph("else_branch"), c.In[0]
 	c.Want(cond.Type.Elems() == 1, "shape", "the condition %s has shape %v, want one element",
-		model.Quote(c.InNames[0]),
-		cond.Type.Shape)
+		model.Quote(c.InNames[0]), cond.Type.Shape)
 	if d := cond.Const; d != nil {
 		if d.Int(0) != 0 {
 			return c.inline(then, c.Name+"/", nil, c.Out)
@@ -28,8 +27,7 @@ func (c *nodeImport) ifElse() []*ir.Value {
 	}
 	a, b := c.inline(then, c.Name+"/then/", nil, nil), c.inline(other, c.Name+"/else/", nil, nil)
 	c.Want(len(a) == len(b) && len(a) >= len(c.Out), "arity", "the branches have %d and %d outputs, the node %d",
-		len(a),
-		len(b), len(c.Out))
+		len(a), len(b), len(c.Out))
 	if cond.Type.Rank() > 0 {
 		cond = c.Sub("Reshape", ".condition", nil, cond, c.Constant(".scalar", tensor.Ints()))
 	}
@@ -39,9 +37,8 @@ func (c *nodeImport) ifElse() []*ir.Value {
 		if name == "" {
 			continue
 		}
-		c.Want(a[i].Type.Equal(b[i].Type), "flow-types", "output %d is %s in one branch and %s in the other, "+
-			"and the condition of this If is computed at run time; want the same type and shape", i, a[i].Type,
-			b[i].Type)
+		c.Want(a[i].Type.Equal(b[i].Type), "flow-types", "output %d is %s in one branch and %s in the other, and the "+
+			"condition of this If is computed at run time; want the same type and shape", i, a[i].Type, b[i].Type)
 		out[i] = c.Add(op.Get("", "Where"), name, []string{name}, nil, cond, a[i], b[i])[0]
 	}
 	return out

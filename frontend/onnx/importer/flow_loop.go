@@ -79,8 +79,7 @@ func (c *nodeImport) loop() []*ir.Value {
 	}
 	r := &running{nodeImport: c, bounded: count != nil}
 	on := cond == nil || r.and(cond, "the condition of this Loop ("+model.Quote(c.InNames[1])+
-		") is computed at run time",
-		0)
+		") is computed at run time", 0)
 	carried := slices.Clone(c.In[min(2, len(c.In)):])
 	for i, v := range carried {
 		c.Want(v != nil, "arity", "carried value %d is missing", i)
@@ -105,10 +104,9 @@ func (c *nodeImport) loop() []*ir.Value {
 	for k, s := range scans {
 		i := len(carried) + k
 		if i < len(c.Out) && c.Out[i] != "" && r.on != nil {
-			c.Fail(c.Dynamicf("flow-dynamic", r.on,
-				"the length of scan output %d of this Loop (%s) depends on a condition "+
-					"that is computed at run time; want carried values only, or a condition known at compile time",
-				k, model.Quote(c.p.GetOutput()[i])))
+			c.Fail(c.Dynamicf("flow-dynamic", r.on, "the length of scan output %d of this Loop (%s) depends on a "+
+				"condition that is computed at run time; want carried values only, or a condition known at compile "+
+				"time", k, model.Quote(c.p.GetOutput()[i])))
 		}
 		result = append(result, c.scanOutput(s, k, 0, i))
 	}

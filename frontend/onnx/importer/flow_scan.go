@@ -29,16 +29,14 @@ func (c *nodeImport) scan() []*ir.Value {
 	for i, v := range c.In[states:] {
 		r := int64(v.Type.Rank())
 		c.Want(inAxes[i] >= -r && inAxes[i] < r, "axis", "scan input %d: axis %d is out of range for shape %v", i,
-			inAxes[i],
-			v.Type.Shape)
+			inAxes[i], v.Type.Shape)
 		inAxes[i] = (inAxes[i] + r) % r
 		n := v.Type.Shape[inAxes[i]]
 		c.Want(trips < 0 || n == trips, "shape", "scan inputs have %d and %d slices, want the same number", trips, n)
 		trips = n
 	}
 	c.Want(trips <= c.Limits.Trips, "flow-trips", "this Scan runs %d times, more than the %d that are unrolled; %s",
-		trips,
-		c.Limits.Trips, model.Raise("trips"))
+		trips, c.Limits.Trips, model.Raise("trips"))
 	state, scans := c.In[:states:states], make([][]*ir.Value, nout)
 	for t := range trips {
 		args := slices.Clone(state)

@@ -25,8 +25,7 @@ func (c *nodeImport) function(f *pb.FunctionProto) []*ir.Value {
 	c.Want(!slices.Contains(im.inline, f), "function-recursion",
 		"function %s calls itself, directly or through others: recursion cannot be expanded", label)
 	c.Want(len(im.inline) < maxInline, "function-depth", "function %s: functions call each other more than %d deep",
-		label,
-		maxInline)
+		label, maxInline)
 	im.inline = append(im.inline, f)
 	defer func() { im.inline = im.inline[:len(im.inline)-1] }()
 

@@ -97,8 +97,7 @@ func (im *importer) operands(n *build.Node, s *scope) error {
 				n.Seqs[i] = seq.seq
 			case err == errMissing:
 				return n.Errf("input-missing", "input %d is %s, which no node, input or initializer before it produces",
-					i,
-					model.Quote(name))
+					i, model.Quote(name))
 			default:
 				failed = err
 			}

@@ -49,7 +49,6 @@ func (im *importer) checkSizes() {
 	if sum > im.Limits.Work {
 		im.report(&ir.Diag{Code: "too-large", Node: worst.String(), Hint: model.Raise("work"),
 			Msg: fmt.Sprintf("too large: one inference takes %d elements and multiplications, more than %d; most of "+
-				"them, %d, "+
-				"are this node's", sum, im.Limits.Work, most)})
+				"them, %d, are this node's", sum, im.Limits.Work, most)})
 	}
 }

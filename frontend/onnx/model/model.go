@@ -77,8 +77,7 @@ func Parse(b []byte, lim Limits) (*Model, error) {
 	if isText(b) && bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("<")) {
 		if len(b) > maxText {
 			return nil, fmt.Errorf("text of %d bytes; models in ONNX's text syntax may have %d, want the binary form",
-				len(b),
-				maxText)
+				len(b), maxText)
 		}
 		var err error
 		if p, err = functions.ParseModel(string(b)); err != nil {

@@ -71,8 +71,7 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 		if n < 0 {
 			if b[i] == 0 {
 				return fmt.Errorf("cannot parse as ONNX protobuf: illegal tag 0 at byte %d, after %d good bytes of "+
-					"%s (trailing "+
-					"bytes or a damaged file)", base+i, i, at)
+					"%s (trailing bytes or a damaged file)", base+i, i, at)
 			}
 			return fmt.Errorf("cannot parse as ONNX protobuf: invalid tag at byte %d in %s (truncated, damaged, or "+
 				"not an "+
@@ -96,8 +95,7 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 		if fd != nil {
 			if !fits(fd, typ) {
 				return fmt.Errorf("cannot parse as ONNX protobuf: field %s of %s at byte %d has wire type %d "+
-					"(damaged, or not an "+
-					"ONNX file)", fd.Name(), at, base+i, typ)
+					"(damaged, or not an ONNX file)", fd.Name(), at, base+i, typ)
 			}
 			switch {
 			case fd.Kind() == protoreflect.MessageKind:
@@ -135,8 +133,7 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 		}
 		if s.memory > s.limit {
 			return fmt.Errorf("too large: decoding the file would take more than the limit of %d bytes of memory "+
-				"(reached in "+
-				"%s at byte %d); %s", s.limit, at, base+i, Raise("memory"))
+				"(reached in %s at byte %d); %s", s.limit, at, base+i, Raise("memory"))
 		}
 		i += n + size
 	}

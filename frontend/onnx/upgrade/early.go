@@ -20,8 +20,7 @@ func imageScaler(n *build.Node) []*ir.Value {
 	x, bias := n.Need(0, -1), n.FloatList("bias")
 	n.Want(x.Type.Rank() == 4 && len(bias) == x.Type.Shape[1], "attr",
 		"attribute bias has %d values, want one for each channel of an input [N, C, H, W]; it has the shape %v",
-		len(bias),
-		x.Type.Shape)
+		len(bias), x.Type.Shape)
 	y := n.Sub("Mul", ".scaled", nil, x, n.Constant(".scale", build.FloatLike(x, n.Float("scale", 1))))
 	perChannel := tensor.Of([]int{len(bias), 1, 1}, bias).Cast(x.Type.DType)
 	return n.Result("Add", nil, y, n.Constant(".bias", perChannel))

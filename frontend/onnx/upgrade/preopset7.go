@@ -44,9 +44,8 @@ func PreOpset7(n *build.Node) {
 		change, known = broadcast, true
 	}
 	same := old == schema.Lookup("", n.Op, MinOpset)
-	n.Want(known || same, "opset", "operator %s of opset %d is not supported, its form changed until opset %d; "+
-		"want opset %d or newer (onnx.version_converter converts models)", model.Plain(n.Op), n.Opset, MinOpset,
-		MinOpset)
+	n.Want(known || same, "opset", "operator %s of opset %d is not supported, its form changed until opset %d; want "+
+		"opset %d or newer (onnx.version_converter converts models)", model.Plain(n.Op), n.Opset, MinOpset, MinOpset)
 	if known {
 		delete(n.Attrs, "consumed_inputs")
 	}

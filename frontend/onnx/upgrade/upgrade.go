@@ -170,13 +170,11 @@ func dropout(n *build.Node) []*ir.Value {
 	if training := n.Input(2); training != nil {
 		if training.Const == nil {
 			n.Fail(n.Dynamicf("dynamic", training,
-				"training_mode (input 2, %s) is computed at run time; want a constant false",
-				training))
+				"training_mode (input 2, %s) is computed at run time; want a constant false", training))
 		}
 		if v := n.In[1]; v != nil && v.Const == nil && training.Const.Len() == 1 && training.Const.Int(0) != 0 {
-			n.Fail(n.Dynamicf("dynamic", v, "the ratio (input 1, %s) is computed at run time, in training mode; "+
-				"want a "+
-				"constant 0", v))
+			n.Fail(n.Dynamicf("dynamic", v,
+				"the ratio (input 1, %s) is computed at run time, in training mode; want a constant 0", v))
 		}
 	}
 	if len(n.Out) > 1 && n.Out[1] != "" {

@@ -169,10 +169,9 @@ func runChoice(t *testing.T, board string, build cmsis.Build, inc, lib string, i
 	dir := t.TempDir()
 	answers := 8 * choiceQuestions
 	header := fmt.Sprintf("#ifndef CHOICE_H\n#define CHOICE_H\n#include <stdint.h>\n#define CHOICE_QUESTIONS "+
-		"%d\n#define CHOICE_DATA %d\n#define CHOICE_ARENA_BYTES %du\n"+
-		"int8_t *choice_x(void *arena);\nconst int8_t *choice_y(const void *arena);\nint32_t choice_run(void "+
-		"*arena);\n#endif\n",
-		choiceQuestions, choiceData, 4*choiceAsk*choiceQuestions+answers+choiceData)
+		"%d\n#define CHOICE_DATA %d\n#define CHOICE_ARENA_BYTES %du\nint8_t *choice_x(void *arena);\nconst int8_t "+
+		"*choice_y(const void *arena);\nint32_t choice_run(void *arena);\n#endif\n", choiceQuestions, choiceData,
+		4*choiceAsk*choiceQuestions+answers+choiceData)
 	m := run.Model{Name: "choice", Header: "choice.h", ArenaMacro: "CHOICE_ARENA_BYTES", RunFunc: "choice_run",
 		Inputs:  []run.IO{{Name: "x", CFunc: "choice_x", Bytes: len(in)}},
 		Outputs: []run.IO{{Name: "y", CFunc: "choice_y", Bytes: answers}}}

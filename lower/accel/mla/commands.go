@@ -167,10 +167,9 @@ func fullyConnected(p map[string]call.Arg) (map[string]call.Arg, error) {
 		v[name] = int(n)
 	}
 	q := map[string]call.Arg{}
-	flatten(fields("batch0", 1, "batch1", 1, "m", v["batch"], "k", v["in_n"], "n", v["out_n"], "a_m", v["in_n"],
-		"a_k", 1, "b_k", 1, "b_n", v["in_n"],
-		"y_m", v["out_n"], "y_n", 1, "per_column", 1, "a_offset", v["in_offset"], "out_offset", v["out_offset"],
-		"act_min", v["act_min"], "act_max", v["act_max"]), q)
+	flatten(fields("batch0", 1, "batch1", 1, "m", v["batch"], "k", v["in_n"], "n", v["out_n"], "a_m", v["in_n"], "a_k",
+		1, "b_k", 1, "b_n", v["in_n"], "y_m", v["out_n"], "y_n", 1, "per_column", 1, "a_offset", v["in_offset"],
+		"out_offset", v["out_offset"], "act_min", v["act_min"], "act_max", v["act_max"]), q)
 	return q, nil
 }
 

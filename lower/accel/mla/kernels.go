@@ -204,12 +204,11 @@ func lowerMatMul(n *kernel.Node) *call.Lowered {
 	if len(p.Mult) > 1 {
 		perColumn = 1
 	}
-	f := fields("batch0", batch[0], "batch1", batch[1], "m", g.M, "k", g.K, "n", g.N,
-		"a_batch0", st[0][0], "a_batch1", st[0][1], "a_m", st[0][2], "a_k", st[0][3], "b_batch0", st[1][0],
-		"b_batch1", st[1][1], "b_k", st[1][2], "b_n", st[1][3],
-		"y_batch0", st[2][0], "y_batch1", st[2][1], "y_m", st[2][2], "y_n", st[2][3], "per_column", perColumn,
-		"a_offset", int(p.InOff), "b_offset", int(p.FilterOff[0]), "out_offset", int(p.OutOff),
-		"act_min", int(p.ActMin), "act_max", int(p.ActMax))
+	f := fields("batch0", batch[0], "batch1", batch[1], "m", g.M, "k", g.K, "n", g.N, "a_batch0", st[0][0], "a_batch1",
+		st[0][1], "a_m", st[0][2], "a_k", st[0][3], "b_batch0", st[1][0], "b_batch1", st[1][1], "b_k", st[1][2], "b_n",
+		st[1][3], "y_batch0", st[2][0], "y_batch1", st[2][1], "y_m", st[2][2], "y_n", st[2][3], "per_column", perColumn,
+		"a_offset", int(p.InOff), "b_offset", int(p.FilterOff[0]), "out_offset", int(p.OutOff), "act_min",
+		int(p.ActMin), "act_max", int(p.ActMax))
 	return command(&call.Lowered{Unused: constants(n.Node)}, "mla_matmul", f, args[0], args[1], call.Null{},
 		blob("multiplier", "int32_t", p.Mult), blob("shift", "int32_t", p.Shift), i8Out)
 }
@@ -250,10 +249,9 @@ func pairRow(fn string, d *ir.OpDef) *kernel.Kernel {
 				p := op.AddParamsS8(n.Node)
 				s := p.Scales
 				f = append(f, fields("offset1", int(p.Offset1), "mult1", int(s.Mult1), "shift1", int(s.Shift1),
-					"offset2", int(p.Offset2), "mult2", int(s.Mult2),
-					"shift2", int(s.Shift2), "left_shift", int(s.LeftShift), "out_offset", int(p.OutputOffset),
-					"out_mult", int(s.OutMult), "out_shift", int(s.OutShift),
-					"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
+					"offset2", int(p.Offset2), "mult2", int(s.Mult2), "shift2", int(s.Shift2), "left_shift",
+					int(s.LeftShift), "out_offset", int(p.OutputOffset), "out_mult", int(s.OutMult), "out_shift",
+					int(s.OutShift), "act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
 			} else {
 				p := op.MulParams(n.Node)
 				f = append(f, fields("offset1", int(p.Offset1), "offset2", int(p.Offset2),

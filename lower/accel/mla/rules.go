@@ -128,13 +128,11 @@ var rules = slices.Concat([]Rule{
 // supported are the operators of the compatibility guide that have an int8
 // form here, and Identity and the integer pipeline's own conversions.
 var supported = ops("Add", "ArgMax", "AveragePool", "Clip", "Concat", "Conv", "ConvTranspose", "DepthToSpace", "Div",
-	"Elu", "Erf", "Exp", "Expand", "Gather",
-	"Gelu", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish", "Identity", "InstanceNormalization",
-	"LayerNormalization", "LeakyRelu", "Log",
-	"MatMul", "MaxPool", "Mul", "Pad", "Pow", "PRelu", "Reciprocal", "ReduceMax", "ReduceMean", "ReduceSum", "Relu",
-	"Reshape", "Resize", "Sigmoid", "Slice",
-	"Softmax", "Softplus", "SpaceToDepth", "Split", "Sqrt", "Sub", "Swish", "Tanh", "Transpose", "nncc.Relayout",
-	"nncc.Requantize")
+	"Elu", "Erf", "Exp", "Expand", "Gather", "Gelu", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish",
+	"Identity", "InstanceNormalization", "LayerNormalization", "LeakyRelu", "Log", "MatMul", "MaxPool", "Mul", "Pad",
+	"Pow", "PRelu", "Reciprocal", "ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Resize", "Sigmoid",
+	"Slice", "Softmax", "Softplus", "SpaceToDepth", "Split", "Sqrt", "Sub", "Swish", "Tanh", "Transpose",
+	"nncc.Relayout", "nncc.Requantize")
 
 // missing says more about operators that users may expect.
 var missing = map[string]string{
