@@ -375,7 +375,7 @@ func declaration(proto, doc string) string {
 func parameterNames(parameters string) []string {
 	var out []string
 	for _, p := range strings.Split(parameters, ",") {
-		words := token.FindAllString(p, -1)
+		words := tokens(p)
 		out = append(out, words[len(words)-1])
 	}
 	return out

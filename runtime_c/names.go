@@ -137,7 +137,7 @@ func (x *Library) headerNames(file string) string {
 	x.byFile()
 	var b strings.Builder
 	var own []string
-	for _, w := range token.FindAllString(string(x.files[file]), -1) {
+	for _, w := range tokens(string(x.files[file])) {
 		if f, ok := x.defines[w]; ok && !isCMSIS(f) && !slices.Contains(own, w) {
 			own = append(own, w)
 		}
@@ -283,7 +283,7 @@ func (x *Library) byFile() map[string][]string {
 			if m == nil || m[1] != m[2] {
 				continue
 			}
-			for _, w := range token.FindAllString(string(text), -1) {
+			for _, w := range tokens(string(text)) {
 				x.vendor[w] = m[1]
 			}
 		}

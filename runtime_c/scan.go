@@ -14,15 +14,7 @@ type scan struct {
 	uses     []string // every identifier that may call or name something
 }
 
-var (
-	quotedInclude = regexp.MustCompile(`^\s*#\s*include\s*"([^"]+)"`)
-	ifCplusplus   = regexp.MustCompile(`^\s*#\s*if(def\s+|\s+defined\s*\(?\s*)__cplusplus`)
-	ifAny         = regexp.MustCompile(`^\s*#\s*if`)
-	elseAny       = regexp.MustCompile(`^\s*#\s*el`)
-	endIf         = regexp.MustCompile(`^\s*#\s*endif`)
-	define        = regexp.MustCompile(`^\s*#\s*define\s+\w+(?:\([^)]*\))?(.*)`)
-	token         = regexp.MustCompile(`[A-Za-z_]\w*|\d[\w.]*|[^\s\w]`)
-)
+var quotedInclude = regexp.MustCompile(`^\s*#\s*include\s*"([^"]+)"`)
 
 // scanC reads one file. Of a header, only what stands inside function bodies and
 // macros counts as used: its prototypes need nothing.
@@ -30,24 +22,23 @@ func scanC(text string, header bool) *scan {
 	s := &scan{}
 	var code, macros strings.Builder
 	skip := 0 // nesting below an #ifdef __cplusplus
-	for _, line := range strings.Split(strings.ReplaceAll(blank(text, &s.includes), "\\\n", " "), "\n") {
+	for line := range strings.SplitSeq(strings.ReplaceAll(blank(text, &s.includes), "\\\n", " "), "\n") {
+		name, rest := directive(line)
 		switch {
 		case skip > 0:
 			switch {
-			case ifAny.MatchString(line):
+			case strings.HasPrefix(name, "if"):
 				skip++
-			case endIf.MatchString(line):
+			case name == "endif":
 				skip--
-			case skip == 1 && elseAny.MatchString(line):
+			case skip == 1 && strings.HasPrefix(name, "el"):
 				skip = 0 // the #else of the block is C
 			}
-		case ifCplusplus.MatchString(line):
+		case ifCplusplus(name, rest):
 			skip = 1
-		case strings.HasPrefix(strings.TrimSpace(line), "#"):
-			if m := define.FindStringSubmatch(line); m != nil {
-				macros.WriteString(m[1] + "\n")
-			}
-		default:
+		case name == "define":
+			macros.WriteString(replacement(rest) + "\n")
+		case name == "":
 			code.WriteString(line + "\n")
 		}
 	}
@@ -58,15 +49,88 @@ func scanC(text string, header bool) *scan {
 			s.uses = append(s.uses, t)
 		}
 	}
-	for _, t := range token.FindAllString(macros.String(), -1) {
+	for _, t := range tokens(macros.String()) {
 		use(t)
 	}
-	s.declarations(token.FindAllString(code.String(), -1), func(t string, inBody bool) {
+	s.declarations(tokens(code.String()), func(t string, inBody bool) {
 		if inBody || !header {
 			use(t)
 		}
 	})
 	return s
+}
+
+// directive splits a preprocessor line into its name and what follows; other lines have no name.
+func directive(line string) (name, rest string) {
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "#") {
+		return "", ""
+	}
+	line = strings.TrimSpace(line[1:])
+	n := wordLen(line)
+	if n == 0 {
+		return "#", line
+	}
+	return line[:n], strings.TrimSpace(line[n:])
+}
+
+// ifCplusplus reports whether a directive begins a part for C++ compilers alone.
+func ifCplusplus(name, rest string) bool {
+	switch name {
+	case "if":
+		asked, found := strings.CutPrefix(rest, "defined")
+		return found && strings.HasPrefix(strings.TrimLeft(asked, " \t("), "__cplusplus")
+	case "ifdef":
+		return strings.HasPrefix(rest, "__cplusplus")
+	}
+	return false
+}
+
+// replacement is what a macro stands for, of what follows #define.
+func replacement(rest string) string {
+	rest = rest[wordLen(rest):]
+	if strings.HasPrefix(rest, "(") {
+		if _, body, found := strings.Cut(rest, ")"); found {
+			return body
+		}
+	}
+	return rest
+}
+
+// tokens splits C without comments and strings into identifiers, numbers and
+// single characters.
+func tokens(text string) []string {
+	all := make([]string, 0, len(text)/4)
+	for i := 0; i < len(text); {
+		n := 1
+		switch c := text[i]; {
+		case c == ' ' || c >= '\t' && c <= '\r':
+			i++
+			continue
+		case c >= '0' && c <= '9':
+			for i+n < len(text) && (isWord(text[i+n]) || text[i+n] == '.') {
+				n++
+			}
+		case isWord(c):
+			n = wordLen(text[i:])
+		}
+		all = append(all, text[i:i+n])
+		i += n
+	}
+	return all
+}
+
+// wordLen is the number of leading letters, digits and underscores.
+func wordLen(s string) int {
+	n := 0
+	for n < len(s) && isWord(s[n]) {
+		n++
+	}
+	return n
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
 // declarations walks over the tokens of a translation unit, reports each to use
@@ -113,10 +177,7 @@ func (s *scan) declarations(tokens []string, use func(t string, inBody bool)) {
 }
 
 // isName reports whether a token is an identifier or keyword.
-func isName(t string) bool {
-	c := t[0]
-	return c == '_' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-}
+func isName(t string) bool { return isWord(t[0]) && (t[0] < '0' || t[0] > '9') }
 
 // external reports whether a declaration at file scope defines something that
 // other files can see.
@@ -167,9 +228,13 @@ func blank(text string, includes *[]string) string {
 			}
 			i++
 			b.WriteString(" 0 ")
-		default:
-			b.WriteByte(text[i])
-			i++
+		default: // as much as stands before the next character that may begin something else
+			n := 1
+			for i+n < len(text) && !strings.ContainsRune(`/#"'`, rune(text[i+n])) {
+				n++
+			}
+			b.WriteString(text[i : i+n])
+			i += n
 		}
 	}
 	return b.String()
