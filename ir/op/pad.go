@@ -220,7 +220,7 @@ func (g *PadGeom) sources(x []int) []int {
 	for d, size := range x {
 		per[d] = make([]int, g.Shape[d])
 		for o := range per[d] {
-			per[d][o] = g.source(o-g.Begin[d], size) * st[d]
+			per[d][o] = g.Source(o-g.Begin[d], size) * st[d]
 		}
 	}
 	out := make([]int, tensor.Count(g.Shape))
@@ -234,7 +234,9 @@ func (g *PadGeom) sources(x []int) []int {
 	return out
 }
 
-func (g *PadGeom) source(i, size int) int {
+// Source is the index, of a dimension of the given size, of the element that
+// modes other than constant put at index i, which may lie outside.
+func (g *PadGeom) Source(i, size int) int {
 	switch g.Mode {
 	case "edge":
 		return min(max(i, 0), size-1)

@@ -39,7 +39,8 @@ func (b *builder) wholeParts(v *ir.Value, dims ...int) ([]*part, error) {
 }
 
 // toChannels brings dimensions to C, alone and in logical order: what else
-// lies on C further out is cut into slices when there are few, or moved to H.
+// lies on C further out is cut into slices when there are few and the part is
+// all of it, or moved away.
 func (b *builder) toChannels(p *part, dims ...int) ([]*part, error) {
 	var own []int
 	for _, d := range dims {
@@ -48,8 +49,11 @@ func (b *builder) toChannels(p *part, dims ...int) ([]*part, error) {
 	if slices.Equal(p.axes[axC], own) {
 		return []*part{p}, nil
 	}
-	if k := len(p.axes[axC]) - len(own); k > 0 && len(own) > 0 && slices.Equal(p.axes[axC][k:], own) &&
-		p.count(p.axes[axC][:k]) <= maxHeads {
+	if k := len(p.axes[axC]) - len(own); k > 0 && len(own) > 0 && slices.Equal(p.axes[axC][k:], own) {
+		if !p.covers(p.axes[axC][:k]) || p.count(p.axes[axC][:k]) > maxHeads {
+			q, err := b.apart(p, axC, k)
+			return []*part{q}, err
+		}
 		ps := []*part{p}
 		for range k {
 			var next []*part

@@ -146,6 +146,13 @@ func (b *builder) narrowAtom(p *part, dim, j, atom, lo, hi int) ([]*part, error)
 	x, pos := p.axisOf(atom)
 	outer, inner := p.count(p.axes[x][:pos]), p.count(p.axes[x][pos+1:])
 	if outer > 1 {
+		if !p.covers(p.axes[x][:pos]) {
+			q, err := b.apart(p, x, pos)
+			if err != nil {
+				return nil, err
+			}
+			return b.narrowAtom(q, dim, j, atom, lo, hi)
+		}
 		return b.unrollThen(p, p.axes[x][0], dim, j, atom, lo, hi)
 	}
 	v, err := b.slice(p.val, x, lo*inner, hi*inner, 1)
@@ -163,6 +170,39 @@ func (b *builder) narrowAtom(p *part, dim, j, atom, lo, hi int) ([]*part, error)
 		q.size[atom] = hi - lo
 	}
 	return []*part{q}, nil
+}
+
+// covers reports that the part is all of the dimensions to which atoms belong.
+// Slices of a piece would be every k-th index of a range, which no map says and
+// which nobody can put side by side again.
+func (p *part) covers(atoms []int) bool {
+	for d := range p.dims {
+		own := p.atomsOf(d)
+		if !p.whole(d) && len(without(own, atoms)) < len(own) {
+			return false
+		}
+	}
+	return true
+}
+
+// apart moves the first pos atoms of an axis away from the others on it: those
+// of C behind H and W, which in a channels-last memory moves nothing.
+func (b *builder) apart(p *part, x, pos int) (*part, error) {
+	var want [4][]int
+	for y := range want {
+		want[y] = slices.Clone(p.axes[y])
+	}
+	away, rest := p.axes[x][:pos], p.axes[x][pos:]
+	switch x {
+	case axC:
+		want[axH], want[axW] = slices.Concat(p.axes[axH], p.axes[axW]), slices.Clone(away)
+	case axH:
+		want[axC] = slices.Concat(p.axes[axC], away)
+	default:
+		want[axH] = slices.Concat(p.axes[axH], away)
+	}
+	want[x] = slices.Clone(rest)
+	return b.relayout(p, want)
 }
 
 // unrollThen cuts the part along another atom first, which lies further out on

@@ -12,6 +12,7 @@ import (
 // relayout moves the atoms of a part to other places on the axes, in 4-D:
 //   - by Reshape where the order of the data stays,
 //   - by one Transpose where axes trade places,
+//   - by a Reshape of the data with channels last, where their order stays,
 //   - by SpaceToDepth or DepthToSpace where blocks of H and W meet C,
 //   - by Reshape, Transpose, Reshape where three runs of atoms trade places,
 //   - by several of these otherwise, as few as there can be.
@@ -47,6 +48,9 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) (*ir.Value, 
 		if ok {
 			return b.transpose(p.val, perm)
 		}
+	}
+	if slices.Equal(channelsLast(p.axes), channelsLast(want)) {
+		return b.reshapeLast(p, want)
 	}
 	if v, err := b.blocks(p, want); v != nil || err != nil {
 		return v, err
@@ -119,6 +123,25 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) (*ir.Value, 
 		}
 	}
 	return v, nil
+}
+
+// channelsLast are atoms in the order of a channels-last memory.
+func channelsLast(axes [4][]int) []int {
+	return slices.Concat(axes[axN], axes[axH], axes[axW], axes[axC])
+}
+
+// reshapeLast is a Reshape of data whose channels lie last: between two
+// Transposes, which in such a memory move nothing.
+func (b *builder) reshapeLast(p *part, want [4][]int) (*ir.Value, error) {
+	v, err := b.transpose(p.val, []int{0, 2, 3, 1})
+	if err != nil {
+		return nil, err
+	}
+	s := p.shapeOf(want)
+	if v, err = b.reshape(v, []int{s[axN], s[axH], s[axW], s[axC]}); err != nil {
+		return nil, err
+	}
+	return b.transpose(v, []int{0, 3, 1, 2})
 }
 
 // step permutes three blocks of runs; block i of the result is blocks[perm[i]].

@@ -18,10 +18,12 @@ var Substitutes = []pass.Pass{
 	{Name: "einsum", Doc: "Einsum of two factors as Transpose, Reshape, MatMul", Numerics: pass.Reassoc,
 		Run: each(einsum)},
 	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Run: each(vectors)},
-	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min and Max with a number in simpler operators",
+	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min, Max, sums of squares in simpler operators",
 		Numerics: pass.Reassoc, Run: each(spellOut)},
 	{Name: "norms", Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization on 4-D",
 		Numerics: pass.Reassoc, Run: each(norms)},
+	{Name: "pad-concat", Doc: "Pad outside of space as Concat with constants; Pad that repeats data as Gather",
+		Numerics: pass.Exact, Run: each(padConcat)},
 	{Name: "pad", Doc: "Pad of rank 1 to 3 on 4-D", Numerics: pass.Exact, Run: each(lowPad)},
 	{Name: "pool-ceil", Doc: "ceil_mode of pools as explicit pads; uncounted pads of AveragePool as a factor",
 		Numerics: pass.Reassoc, Run: each(pools)},
@@ -207,7 +209,9 @@ func vectors(s *sub, n *ir.Node) *ir.Value {
 //	Neg          x * -1
 //	Abs          relu(x) + relu(-x)
 //	ReduceMin    -max(-x)
-//	Max, Min     Clip, where the other operand is one number
+//	Max, Min     Clip, where the other operand is one number, else
+//	             max(x, y) = x + relu(y - x), min(x, y) = x - relu(x - y)
+//	ReduceSumSquare, ReduceL1, ReduceL2: ReduceSum of products, of absolute values, and its root
 func spellOut(s *sub, n *ir.Node) *ir.Value {
 	if !n.Out[0].Type.DType.IsFloat() {
 		return nil
@@ -226,28 +230,50 @@ func spellOut(s *sub, n *ir.Node) *ir.Value {
 	case "Neg":
 		return s.op(op.Mul, nil, x[0], s.k(-1))
 	case "Abs":
-		return s.op(op.Add, nil, s.op(op.Relu, nil, x[0]), s.op(op.Relu, nil, s.op(op.Mul, nil, x[0], s.k(-1))))
+		return s.abs(x[0])
+	case "ReduceSumSquare":
+		return s.op(op.ReduceSum, n.Attrs.Clone(), append([]*ir.Value{s.op(op.Mul, nil, x[0], x[0])}, x[1:]...)...)
+	case "ReduceL1":
+		return s.op(op.ReduceSum, n.Attrs.Clone(), append([]*ir.Value{s.abs(x[0])}, x[1:]...)...)
+	case "ReduceL2":
+		return s.op(op.Sqrt, nil, s.op(op.ReduceSum, n.Attrs.Clone(),
+			append([]*ir.Value{s.op(op.Mul, nil, x[0], x[0])}, x[1:]...)...))
 	case "ReduceMin":
 		in := append([]*ir.Value{s.op(op.Mul, nil, x[0], s.k(-1))}, x[1:]...)
 		return s.op(op.Mul, nil, s.op(op.ReduceMax, n.Attrs.Clone(), in...), s.k(-1))
 	case "Max", "Min":
-		if len(x) != 2 {
-			return nil
-		}
-		for i, v := range x {
-			o := x[1-i]
-			if v.Const == nil || v.Const.Len() != 1 || o.Const != nil ||
-				!slices.Equal(o.Type.Shape, n.Out[0].Type.Shape) {
-				continue
-			}
-			bound := s.g.AddConst(v.Name, v.Const.Reshaped(nil))
-			if n.Op.Name == "Max" {
-				return s.op(op.Clip, nil, o, bound)
-			}
-			return s.op(op.Clip, nil, o, nil, bound)
-		}
+		return s.extreme(n)
 	}
 	return nil
+}
+
+// abs is relu(x) + relu(-x).
+func (s *sub) abs(x *ir.Value) *ir.Value {
+	return s.op(op.Add, nil, s.op(op.Relu, nil, x), s.op(op.Relu, nil, s.op(op.Mul, nil, x, s.k(-1))))
+}
+
+// extreme is Max or Min of one value and bounds.
+func (s *sub) extreme(n *ir.Node) *ir.Value {
+	v := n.In[0]
+	for _, w := range n.In[1:] {
+		if v.Const != nil {
+			v, w = w, v
+		}
+		number := w.Const != nil && w.Const.Len() == 1 && w.Type.Rank() <= v.Type.Rank()
+		switch {
+		case v.Const != nil:
+			return nil
+		case number && n.Op.Name == "Max":
+			v = s.op(op.Clip, nil, v, s.g.AddConst(w.Name, w.Const.Reshaped(nil)))
+		case number:
+			v = s.op(op.Clip, nil, v, nil, s.g.AddConst(w.Name, w.Const.Reshaped(nil)))
+		case n.Op.Name == "Max":
+			v = s.op(op.Add, nil, v, s.op(op.Relu, nil, s.op(op.Sub, nil, w, v)))
+		default:
+			v = s.op(op.Sub, nil, v, s.op(op.Relu, nil, s.op(op.Sub, nil, v, w)))
+		}
+	}
+	return v
 }
 
 // norms writes
@@ -292,6 +318,99 @@ func norms(s *sub, n *ir.Node) *ir.Value {
 		return s.reshape(v, sh)
 	}
 	return nil
+}
+
+// padConcat puts constants beside the data, where they are no neighbours in
+// space: there accelerators pad themselves. Data that is repeated (reflect, edge,
+// wrap) is gathered.
+func padConcat(s *sub, n *ir.Node) *ir.Value {
+	x := n.In[0]
+	rank := x.Type.Rank()
+	if n.Op.Name != "Pad" || x.Const != nil || x.Type.Elems() == 0 || n.Out[0].Type.Elems() == 0 {
+		return nil
+	}
+	g, err := op.PadGeometry(n)
+	if err != nil || slices.Min(g.Begin) < 0 || slices.Min(g.End) < 0 {
+		return nil
+	}
+	if g.Mode != "constant" {
+		return s.padGather(g)
+	}
+	fill := s.k(0).Const
+	if v := n.Input(2); v != nil {
+		if fill = v.Const; fill == nil {
+			return nil
+		}
+	}
+	outer := max(0, min(rank-1, 2)) // dimensions in front of space
+	if rank > 4 {
+		outer = rank
+	}
+	v, pads := x, make([]int, 2*rank)
+	for d := range rank {
+		if d >= outer {
+			pads[d], pads[rank+d] = g.Begin[d], g.End[d]
+			continue
+		}
+		v = s.beside(v, d, g.Begin[d], g.End[d], fill)
+	}
+	if v == x {
+		return nil
+	}
+	if slices.Max(pads) > 0 {
+		in := []*ir.Value{v, s.g.AddConst(n.Name+"/pads", tensor.Ints(pads...))}
+		if n.Input(2) != nil {
+			in = append(in, n.In[2])
+		}
+		v = s.op(op.Pad, n.Attrs.Clone(), in...)
+	}
+	return v
+}
+
+// beside puts constants in front of and behind a dimension.
+func (s *sub) beside(v *ir.Value, d, begin, end int, fill *tensor.Dense) *ir.Value {
+	var in []*ir.Value
+	for i, k := range []int{begin, 0, end} {
+		if i == 1 {
+			in = append(in, v)
+		} else if k > 0 {
+			shape := slices.Clone(v.Type.Shape)
+			shape[d] = k
+			c := tensor.New(v.Type.DType, shape)
+			tensor.Gather(c, fill, shape, make([]int, len(shape)), 0)
+			in = append(in, s.g.AddConst(s.n.Name+"/fill", c))
+		}
+	}
+	if len(in) == 1 {
+		return v
+	}
+	return s.op(op.Concat, ir.Attrs{"axis": ir.Int(d)}, in...)
+}
+
+// maxRepeats is the number of elements along a dimension that Pad may repeat:
+// each is a slice.
+const maxRepeats = 64
+
+// padGather repeats data along every dimension that is padded.
+func (s *sub) padGather(g *op.PadGeom) *ir.Value {
+	v := s.n.In[0]
+	if slices.Max(g.Begin) > maxRepeats || slices.Max(g.End) > maxRepeats {
+		return nil
+	}
+	for d, size := range v.Type.Shape {
+		if g.Begin[d] == 0 && g.End[d] == 0 {
+			continue
+		}
+		idx := make([]int, 0, g.Begin[d]+size+g.End[d])
+		for i := -g.Begin[d]; i < size+g.End[d]; i++ {
+			idx = append(idx, g.Source(i, size))
+		}
+		v = s.op(op.Gather, ir.Attrs{"axis": ir.Int(d)}, v, s.g.AddConst(s.n.Name+"/indices", tensor.Ints(idx...)))
+	}
+	if v == s.n.In[0] {
+		return nil
+	}
+	return v
 }
 
 // lowPad pads [N, C, L] as [N, C, 1, L], [N, L] as [N, 1, 1, L].

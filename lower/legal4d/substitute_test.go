@@ -48,6 +48,11 @@ func TestSubstitutes(t *testing.T) {
 	m.out(m.op(op.Abs, nil, x))
 	m.out(m.op(op.Max, nil, m.k(0.1), x))
 	m.out(m.op(op.Min, nil, x, m.k(0.1)))
+	m.out(m.op(op.Max, nil, x, m.op(op.Sigmoid, nil, x), m.k(0.3)))
+	m.out(m.op(op.Min, nil, m.op(op.Sigmoid, nil, x), x))
+	m.out(m.op(op.ReduceSumSquare, nil, x, m.ints(2)))
+	m.out(m.op(op.ReduceL1, nil, x, m.ints(1)))
+	m.out(m.op(op.ReduceL2, nil, x, m.ints(2, 3)))
 	m.out(m.op(op.LogSoftmax, ir.Attrs{"axis": ir.Int(1)}, x))
 	m.out(m.op(op.ReduceMin, ir.Attrs{"keepdims": ir.Int(0)}, x, m.ints(1)))
 	s := x.Type.Shape

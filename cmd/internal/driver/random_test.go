@@ -90,6 +90,24 @@ func compileRandom(t *testing.T, seed uint64, c *Config) *Compiled {
 // compileNet compiles a float graph as if it came from a model file.
 func compileNet(t *testing.T, net *ir.Graph, c *Config) *Compiled {
 	t.Helper()
+	o, err := tryNet(t, net, c)
+	if err != nil {
+		t.Skip(err) // a reason that a user can act on
+	}
+	return o
+}
+
+// mustCompile is compileNet of a network that no board refuses.
+func mustCompile(t *testing.T, net *ir.Graph, c *Config) *Compiled {
+	t.Helper()
+	o, err := tryNet(t, net, c)
+	require(t, err)
+	return o
+}
+
+// tryNet compiles a network as a user's model file; a bug ends the test.
+func tryNet(t *testing.T, net *ir.Graph, c *Config) (*Compiled, error) {
+	t.Helper()
 	b, err := exportBytes(net, true)
 	if err != nil {
 		t.Fatal(err)
@@ -110,10 +128,7 @@ func compileNet(t *testing.T, net *ir.Graph, c *Config) *Compiled {
 	if bug.Is(err) {
 		t.Fatal(err)
 	}
-	if err != nil {
-		t.Skip(err) // a reason that a user can act on
-	}
-	return o
+	return o, err
 }
 
 // checkRandom is the whole way from a model to C, on a random network with

@@ -1,0 +1,41 @@
+package driver
+
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
+)
+
+// kindsOfNets are networks of a kind by seed, and how many nodes of each may
+// compute outside of its one segment. The figures only fall.
+var kindsOfNets = []struct {
+	name    string
+	net     func(seed uint64) *ir.Graph
+	seeds   uint64
+	outside int
+}{
+	{"detector", func(seed uint64) *ir.Graph { g, _ := irtest.Detector(seed, tensor.F32); return g }, 4, 0},
+}
+
+// TestSegmentsOfKinds: networks of each kind run in one segment, and the
+// simulator computes what the interpreter does.
+func TestSegmentsOfKinds(t *testing.T) {
+	for _, k := range kindsOfNets {
+		for seed := range k.seeds {
+			c := Defaults()
+			c.Board, c.Name, c.Cases, c.Precision = "mla-host", "net", 1, option.Int8
+			o := mustCompile(t, k.net(seed), &c)
+			if s, n := len(o.Report.Segments), o.Report.computeFallback(); s != 1 || n > k.outside {
+				t.Errorf("%s %d: %d segments, %d nodes outside, want 1 and at most %d", k.name, seed, s, n, k.outside)
+			}
+			v, err := o.Verify(t.Context())
+			require(t, err)
+			if v.Differs() {
+				t.Errorf("%s %d\n%s", k.name, seed, v.Text())
+			}
+		}
+	}
+}
