@@ -103,10 +103,11 @@ func (f *Fact[T]) Rule(code, doc string, check func(n *Node, x T) string) Rule {
 	}}
 }
 
-// Geometries of operators, as shapes and attributes define them.
+// Geometries of operators, as shapes and attributes define them; those of
+// windows with the longer dimension of a line as its width.
 var (
-	Conv   = FactOf(op.ConvGeometry)
-	Pool   = FactOf(op.PoolGeometry)
+	Conv   = windowFact(op.ConvGeometry, convAlongWidth)
+	Pool   = windowFact(op.PoolGeometry, poolAlongWidth)
 	Gemm   = FactOf(op.GemmGeometry)
 	MatMul = FactOf(op.MatMulGeometry)
 	Pad    = FactOf(op.PadGeometry)

@@ -85,6 +85,7 @@ func windows(n *ir.Node) (cost.Geometry, bool) {
 		if err != nil || len(c.In) > 2 {
 			return cost.Geometry{}, false
 		}
+		convAlongWidth(c)
 		g := spatial(cost.Convolution, c.N, c.In, c.Out, c.Kernel, c.Strides, c.Dilations, c.PadBegin)
 		g.C, g.OC, g.Groups = c.CIn, c.COut, c.Group
 		if c.Group > 1 && op.IsDepthwise(c) {
@@ -99,6 +100,7 @@ func windows(n *ir.Node) (cost.Geometry, bool) {
 	if err != nil || len(p.In) > 2 {
 		return cost.Geometry{}, false
 	}
+	poolAlongWidth(p)
 	g := spatial(cost.Pool, p.N, p.In, p.Out, p.Kernel, p.Strides, p.Dilations, p.PadBegin)
 	g.C, g.OC, g.Groups = p.C, p.C, p.C
 	return g, true

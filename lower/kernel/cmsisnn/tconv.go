@@ -49,7 +49,6 @@ var transposedRoute = kernel.NewFact(func(n *kernel.Node) (*transposed, string) 
 	t := &transposed{window: window{in: feature(g.N, g.CIn, g.In), out: feature(g.N, g.COut, g.Out),
 		filter: feature(g.COut, g.CIn, g.Kernel),
 		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0), dil: Tile{H: 1, W: 1}}}
-	t.canonical()
 	ask := func() (why string) {
 		t.asked = t.query(n.Core)
 		t.routed, why = route(t.asked, "arm_transpose_conv_wrapper_s8")

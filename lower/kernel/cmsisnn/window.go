@@ -21,12 +21,10 @@ type window struct {
 
 // convWindow is the window of a Conv node.
 func convWindow(g *op.ConvGeom) *window {
-	w := &window{in: feature(g.N, g.CIn, g.In), filter: feature(g.COut, g.CIn/g.Group, g.Kernel),
+	return &window{in: feature(g.N, g.CIn, g.In), filter: feature(g.COut, g.CIn/g.Group, g.Kernel),
 		out:    feature(g.N, g.COut, g.Out),
 		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0),
 		dil: quantised.Spatial(g.Dilations, 1), perm: quantised.WeightPerm(len(g.In))}
-	w.canonical()
-	return w
 }
 
 // depthwiseWindow is the window of a depthwise Conv node.
@@ -39,30 +37,6 @@ func depthwiseWindow(g *op.ConvGeom) *window {
 	}
 	w.perm = append(w.perm, 0)
 	return w
-}
-
-// canonical brings the window into the form that the library's tests for fast
-// kernels recognise: what a single row or column makes meaningless is 1, and a
-// convolution along H of a single column runs along W, in the same memory.
-func (w *window) canonical() {
-	if w.in.W == 1 && w.filter.W == 1 && w.out.W == 1 && w.pad.W == 0 && w.in.H > 1 {
-		for _, d := range []*Dims{&w.in, &w.filter, &w.out} {
-			d.H, d.W = d.W, d.H
-		}
-		for _, t := range []*Tile{&w.stride, &w.pad, &w.dil} {
-			t.H, t.W = t.W, t.H
-		}
-	}
-	axis := func(in, k, out, pad int, stride, dilation *int) {
-		if k == 1 {
-			*dilation = 1
-		}
-		if in == 1 && k == 1 && out == 1 && pad == 0 {
-			*stride = 1
-		}
-	}
-	axis(w.in.H, w.filter.H, w.out.H, w.pad.H, &w.stride.H, &w.dil.H)
-	axis(w.in.W, w.filter.W, w.out.W, w.pad.W, &w.stride.W, &w.dil.W)
 }
 
 // query is what the knowledge base is asked about the window. Biases are
