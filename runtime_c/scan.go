@@ -16,13 +16,12 @@ type scan struct {
 
 var quotedInclude = regexp.MustCompile(`^\s*#\s*include\s*"([^"]+)"`)
 
-// scanC reads one file. Of a header, only what stands inside function bodies and
-// macros counts as used: its prototypes need nothing.
-func scanC(text string, header bool) *scan {
-	s := &scan{}
-	var code, macros strings.Builder
+// read gives the tokens of a file's code, and those of what its macros stand for.
+// Code for C++ is left out; quoted includes are noted.
+func read(text string, includes *[]string) (code, macros []string) {
+	var lines, replacements strings.Builder
 	skip := 0 // nesting below an #ifdef __cplusplus
-	for line := range strings.SplitSeq(strings.ReplaceAll(blank(text, &s.includes), "\\\n", " "), "\n") {
+	for line := range strings.SplitSeq(strings.ReplaceAll(blank(text, includes), "\\\n", " "), "\n") {
 		name, rest := directive(line)
 		switch {
 		case skip > 0:
@@ -37,11 +36,19 @@ func scanC(text string, header bool) *scan {
 		case ifCplusplus(name, rest):
 			skip = 1
 		case name == "define":
-			macros.WriteString(replacement(rest) + "\n")
+			replacements.WriteString(replacement(rest) + "\n")
 		case name == "":
-			code.WriteString(line + "\n")
+			lines.WriteString(line + "\n")
 		}
 	}
+	return tokens(lines.String()), tokens(replacements.String())
+}
+
+// scanC reads one file. Of a header, only what stands inside function bodies and
+// macros counts as used: its prototypes need nothing.
+func scanC(text string, header bool) *scan {
+	s := &scan{}
+	code, macros := read(text, &s.includes)
 	used := map[string]bool{}
 	use := func(t string) {
 		if isName(t) && !used[t] {
@@ -49,10 +56,10 @@ func scanC(text string, header bool) *scan {
 			s.uses = append(s.uses, t)
 		}
 	}
-	for _, t := range tokens(macros.String()) {
+	for _, t := range macros {
 		use(t)
 	}
-	s.declarations(tokens(code.String()), func(t string, inBody bool) {
+	s.declarations(code, func(t string, inBody bool) {
 		if inBody || !header {
 			use(t)
 		}

@@ -30,30 +30,6 @@ typedef struct
 
 /* KERNELS(nncc_copy_nd) */
 
-/* Dense transpose: output dimension d is input dimension perm[d]; in_dims are the input's. */
-typedef struct
-{
-    int32_t elem;
-    int32_t rank;
-    int32_t in_dims[NNCC_MAX_DIMS];
-    int32_t perm[NNCC_MAX_DIMS];
-} nncc_transpose_params;
-
-/* KERNELS(nncc_transpose) */
-
-/* Dense slice: output index i along d reads input index start[d] + i*step[d]; steps may be negative. */
-typedef struct
-{
-    int32_t elem;
-    int32_t rank;
-    int32_t in_dims[NNCC_MAX_DIMS];
-    int32_t out_dims[NNCC_MAX_DIMS];
-    int32_t start[NNCC_MAX_DIMS];
-    int32_t step[NNCC_MAX_DIMS];
-} nncc_slice_params;
-
-/* KERNELS(nncc_slice) */
-
 /*
  * `rows` blocks of `block` bytes, x_pitch and y_pitch bytes apart: one part of a Concat (y_pitch = bytes of the whole
  * row, y = the place of the first block) or of a Split (x_pitch, x likewise). Pitches equal to block: memcpy.

@@ -19,16 +19,16 @@ static int32_t max_pixels(const int8_t *x, int32_t count, int32_t step, int32_t 
             : "memory", "cc");
     }
 #else
-    int8_t m[4];
-
-    memcpy(m, &max, sizeof m);
     for (; count > 0; count--) {
+        int8_t m[4];
+
+        memcpy(m, &max, sizeof m);
         for (int32_t c = 0; c < 4; c++) {
             m[c] = x[c] > m[c] ? x[c] : m[c];
         }
+        memcpy(&max, m, sizeof m);
         x += step;
     }
-    memcpy(&max, m, sizeof m);
 #endif
     return max;
 }

@@ -69,6 +69,9 @@ typedef struct
     uint64_t macs;
 } mla_command;
 
+/* Checks a command and, when it runs, executes it. */
+typedef void mla_perform_fn(mla_command *c);
+
 struct mla_operation
 {
     uint8_t operands;
@@ -76,7 +79,7 @@ struct mla_operation
     uint8_t constant; /* bit i: operand i is in the weights */
     uint8_t optional; /* bit i: operand i may be absent */
     uint8_t in_place; /* the result may lie exactly on an operand */
-    void (*perform)(mla_command *c);
+    mla_perform_fn *perform;
 };
 
 /* Iteration space of a strided operation. */

@@ -59,7 +59,7 @@ static void mla_depthwise_pixel(const mla_depthwise_params *p, const mla_window 
     int32_t c = 0;
 
     while (c < out_c) {
-        uint32_t acc[4];
+        uint32_t acc[4] = {0};
         int32_t n = 1;
 
         if (p->mult_c == 1 && out_c - c >= 4) {

@@ -2,7 +2,11 @@
 #include "mla_command.h"
 #include "nncc_s8.h"
 
-static void mla_pool(mla_command *c, void (*kernel)(const nncc_pool2d_s8_params *, const int8_t *, int8_t *))
+typedef void mla_pool_fn(const nncc_pool2d_s8_params *p, const int8_t *x, int8_t *y);
+typedef void mla_reduce_fn(const nncc_axis_s8_params *p, const int8_t *x, int8_t *y);
+typedef void mla_arg_fn(const nncc_arg_s8_params *p, const int8_t *x, int64_t *y);
+
+static void mla_pool(mla_command *c, mla_pool_fn *kernel)
 {
     nncc_pool2d_s8_params p;
     int32_t *const sizes[] = {&p.batch,    &p.in_h,     &p.in_w,     &p.in_c,     &p.out_h,      &p.out_w,
@@ -231,7 +235,7 @@ void mla_do_reduce_sum(mla_command *c)
     }
 }
 
-static void mla_reduce(mla_command *c, void (*kernel)(const nncc_axis_s8_params *, const int8_t *, int8_t *))
+static void mla_reduce(mla_command *c, mla_reduce_fn *kernel)
 {
     nncc_axis_s8_params p;
     const int8_t *x;
@@ -258,7 +262,7 @@ void mla_do_reduce_min(mla_command *c)
     mla_reduce(c, nncc_reduce_min_s8);
 }
 
-static void mla_arg(mla_command *c, void (*kernel)(const nncc_arg_s8_params *, const int8_t *, int64_t *))
+static void mla_arg(mla_command *c, mla_arg_fn *kernel)
 {
     nncc_arg_s8_params p;
     const int8_t *x;

@@ -116,7 +116,7 @@ static void mla_steps4(mla_command *c, int32_t *step)
 
 static mla_space mla_space4(int32_t a, int32_t b, int32_t m, int32_t n)
 {
-    mla_space s;
+    mla_space s = {0};
 
     s.rank = 4;
     s.dims[0] = a;

@@ -33,7 +33,7 @@ static void mla_row(const mla_matmul_params *p, const int8_t *a, const int8_t *b
 
     while (j < p->n) {
         const int32_t count = p->n - j >= 4 ? 4 : 1;
-        uint32_t acc[4];
+        uint32_t acc[4] = {0};
 
         for (int32_t i = 0; i < count; i++) {
             acc[i] = bias != NULL ? (uint32_t)bias[j + i] : 0u;
