@@ -5,9 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Not without optimisation: at -O0 a network with these loops wrote outside of its memory; the reason is not found. */
-#if defined(__OPTIMIZE__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && \
-    defined(__thumb2__) && !defined(__ARM_BIG_ENDIAN)
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
+    !defined(__ARM_BIG_ENDIAN)
 #define NNCC_COPY_MVE 1
 #else
 #define NNCC_COPY_MVE 0

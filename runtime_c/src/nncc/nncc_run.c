@@ -60,23 +60,13 @@
                    : [p] "r"(q) \
                    : "r0", "r1", "r6", "r8", "r9", "r10", "lr", "q0", "q1", "q2", "cc", "memory")
 
-/* Whether 16 lanes that are v bytes apart have offsets of 8 bits. */
-static int32_t nncc_close(int32_t v)
-{
-    return v >= 0 && v <= 255 / 15;
-}
-
-/* Whether 8 lanes that are v bytes or halfwords apart have offsets of 16 bits. */
-static int32_t nncc_near(int32_t v)
-{
-    return v >= 0 && v <= 65535 / 7;
-}
-
-/* Whether 4 lanes that are v words apart have offsets of 32 bits. */
-static int32_t nncc_near32(int32_t v)
-{
-    return v >= 0 && v < (1 << 27);
-}
+/*
+ * Whether lanes that are v elements apart have offsets that fit: 16 lanes of 8 bits, 8 of 16 bits, 4 of 32 bits. No
+ * functions: where one is not inlined, its call changes the registers that nncc_lines has its variables in.
+ */
+#define NNCC_CLOSE(v) ((v) >= 0 && (v) <= 255 / 15)
+#define NNCC_NEAR(v) ((v) >= 0 && (v) <= 65535 / 7)
+#define NNCC_NEAR32(v) ((v) >= 0 && (v) < (1 << 27))
 
 static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
 {
@@ -86,13 +76,13 @@ static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
     register int32_t sy __asm("r5") = p->y_stride;
     register const nncc_runs_params *q __asm("r12") = p;
 
-    if (p->elem == 1 && nncc_close(sx) && nncc_close(sy)) {
+    if (p->elem == 1 && NNCC_CLOSE(sx) && NNCC_CLOSE(sy)) {
         NNCC_LINES("8", "0", "4", "vldrb.u8 q0, [r0, q1]\n\t", "vstrb.8 q0, [r1, q2]\n\t");
-    } else if (p->elem == 1 && nncc_near(sx) && nncc_near(sy)) {
+    } else if (p->elem == 1 && NNCC_NEAR(sx) && NNCC_NEAR(sy)) {
         NNCC_LINES("16", "0", "3", "vldrb.u16 q0, [r0, q1]\n\t", "vstrb.16 q0, [r1, q2]\n\t");
-    } else if (p->elem == 2 && nncc_near(sx) && nncc_near(sy)) {
+    } else if (p->elem == 2 && NNCC_NEAR(sx) && NNCC_NEAR(sy)) {
         NNCC_LINES("16", "1", "3", "vldrh.u16 q0, [r0, q1, uxtw #1]\n\t", "vstrh.16 q0, [r1, q2, uxtw #1]\n\t");
-    } else if (p->elem == 4 && nncc_near32(sx) && nncc_near32(sy)) {
+    } else if (p->elem == 4 && NNCC_NEAR32(sx) && NNCC_NEAR32(sy)) {
         NNCC_LINES("32", "2", "2", "vldrw.u32 q0, [r0, q1, uxtw #2]\n\t", "vstrw.32 q0, [r1, q2, uxtw #2]\n\t");
     } else {
         return 0;
