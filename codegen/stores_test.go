@@ -1,0 +1,93 @@
+package codegen_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/program"
+)
+
+// widen is a program of one loop whose input and output have elements of
+// different sizes, so that GCC expresses one address by the other.
+const widen = `program "g" {
+  arena 4096, bound 4096 optimal
+  buffer %%x : %[1]s[17,7] at 1024, %[2]d bytes, steps 0 to 0
+  buffer %%y : %[3]s[17,7] at 2048, %[4]d bytes, steps 0 to 0
+  input "x" = %%x
+  output "y" = %%y
+  code 0 "loop" ("const %[5]s *x0", "const %[5]s *c1", "%[6]s *y0", "int32_t n0", "int32_t n1") {
+    "    int32_t i = 0;"
+    "    for (int32_t i0 = 0; i0 < n0; i0++) {"
+    "        const %[5]s v1 = c1[i0];"
+    "        for (int32_t i1 = 0; i1 < n1; i1++) {"
+    "            const %[5]s v0 = x0[i];"
+    "            y0[i] = (%[6]s)(v0 < v1 ? v0 : v1);"
+    "            i++;"
+    "        }"
+    "    }"
+    ""
+  }
+  step 0 %%y = Min(%%x, -) "Min" from "Min"
+    by loop
+    call code0(in0:%[5]s, const0, out0:%[6]s, 17, 7)
+  const 0 "const" %[5]s = %[1]s[17] {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17}
+}
+`
+
+// nullStores counts the stores that GCC takes for stores through null pointers.
+func nullStores(t *testing.T, dir, file string, flags ...string) int {
+	t.Helper()
+	dump := filepath.Join(dir, "dump.txt")
+	run(t, dir, "arm-none-eabi-gcc", append(append(flags, includes...), "-std=c99", "-mthumb", "-c", file, "-o", "x.o",
+		"-fdump-tree-local-pure-const2="+dump)...)
+	text, err := os.ReadFile(dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(text), "NULL memory access")
+}
+
+// TestStoresAreKept: GCC drops no store of a step. It computes the addresses of
+// one tensor by those of another, without a base pointer, and its pass that
+// looks for functions without effects takes those for null pointers.
+func TestStoresAreKept(t *testing.T) {
+	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	types := []struct {
+		ir, c string
+		bytes int
+	}{{"i8", "int8_t", 1}, {"i16", "int16_t", 2}, {"i32", "int32_t", 4}, {"f32", "float", 4}}
+	dropped := 0
+	for _, from := range types {
+		for _, to := range types {
+			if from.bytes == to.bytes {
+				continue
+			}
+			m := &model{prefix: "widen", opt: codegen.Options{Board: "host", Version: "test"}}
+			var err error
+			m.prog, err = program.Parse(fmt.Sprintf(widen, from.ir, 119*from.bytes, to.ir, 119*to.bytes, from.c, to.c))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			m.emit(t).write(t, dir)
+			bare := strings.ReplaceAll(m.file("widen.c"), "#pragma GCC optimize", "//")
+			if err := os.WriteFile(filepath.Join(dir, "bare.c"), []byte(bare), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			for _, flags := range [][]string{{"-mcpu=cortex-m0plus", "-O2"}, {"-mcpu=cortex-m4", "-Os"}} {
+				if n := nullStores(t, dir, "widen.c", flags...); n != 0 {
+					t.Errorf("%s to %s, %v: GCC drops %d stores", from.c, to.c, flags, n)
+				}
+				if dropped == 0 {
+					dropped = nullStores(t, dir, "bare.c", flags...)
+				}
+			}
+		}
+	}
+	t.Logf("without the pragma this compiler drops stores: %t", dropped > 0)
+}
