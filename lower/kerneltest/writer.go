@@ -15,9 +15,20 @@ import (
 // each, all results outputs.
 type Writer struct {
 	*rand.Rand
+	// Int4 makes weights of convolutions and products int4, one layer in three.
+	Int4 bool
 	text strings.Builder
 	outs []string
 	n    int
+}
+
+// weightType is the type of a layer's weights, and how much smaller than int8 they
+// are. What is drawn does not depend on it.
+func (b *Writer) weightType() (string, float64) {
+	if b.Int4 && b.n%3 == 0 {
+		return "i4", 1.0 / 16
+	}
+	return "i8", 1
 }
 
 // NewWriter starts a graph of layers.
@@ -108,7 +119,8 @@ func (b *Writer) Conv(c ConvCase) {
 	}
 	xs := 0.01 + 0.1*b.Float64()
 	ws, wq := b.weightScales(c.COut)
-	ys := xs * ws * math.Sqrt(float64(depth)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
+	weight, part := b.weightType()
+	ys := part * xs * ws * math.Sqrt(float64(depth)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
 	act, yz, xz := b.act(ys), b.Zero(), b.Zero()
 	if c.Plain {
 		act, yz, xz = ", act_min=0.0", -128, -128
@@ -129,10 +141,12 @@ func (b *Writer) Conv(c ConvCase) {
 		for i := range v {
 			v[i] = b.In(-127, 127)
 		}
-		values = "{" + commas(v...) + "}"
+		if weight == "i8" {
+			values = "{" + commas(v...) + "}"
+		}
 	}
-	weights := fmt.Sprintf("const %%w%d : i8[%d,%d,%s] %s = %s\n%s", n, c.COut, c.CIn/c.Group, commas(c.Kernel...), wq,
-		values, bias)
+	weights := fmt.Sprintf("const %%w%d : %s[%d,%d,%s] %s = %s\n%s", n, weight, c.COut, c.CIn/c.Group,
+		commas(c.Kernel...), wq, values, bias)
 	shape := fmt.Sprintf("i8[%d,%d,%s]", c.Batch, c.COut, commas(out...))
 	conv := func(name string) string {
 		return fmt.Sprintf("%%%s%d : %s q(%g:%d) = Conv(%%x%d, %%w%d%s) {group=%d, strides=[%s], dilations=[%s], "+
@@ -244,14 +258,15 @@ func (b *Writer) Gemm(m, k, n int) {
 	i := b.n
 	xs := 0.01 + 0.1*b.Float64()
 	ws, wq := b.weightScales(n)
-	ys := xs * ws * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
+	weight, part := b.weightType()
+	ys := part * xs * ws * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
 	v := make([]int, n)
 	for c := range v {
 		v[c] = b.In(-9000, 9000)
 	}
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\nconst %%w%d : i8[%d,%d] %s = rand %d\nconst %%b%d : "+
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\nconst %%w%d : %s[%d,%d] %s = rand %d\nconst %%b%d : "+
 		"i32[%d] = {%s}\n", i, m, k, float32(xs), b.Zero(),
-		i, n, k, wq, b.In(1, 1<<30), i, n, commas(v...))
+		i, weight, n, k, wq, b.In(1, 1<<30), i, n, commas(v...))
 	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d] q(%g:%d) = Gemm(%%x%d, %%w%d, %%b%d) {transB=1%s}\n", i, m, n, float32(ys),
 		b.Zero(), i, i, i, b.act(ys))
 	b.outs = append(b.outs, fmt.Sprintf("y%d", i))

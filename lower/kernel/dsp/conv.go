@@ -43,7 +43,7 @@ var provenConv = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 	if why != "" {
 		return nil, why
 	}
-	f := formFor(n.Core)
+	f := formFor(n)
 	return c.l.prove(c.G.Group, c.order(f), f)
 })
 
@@ -58,7 +58,7 @@ var conv = &kernel.Kernel{
 	Name: "nncc_dsp_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered { return lowerConv(n, nil) },
-	Rules: join(noHelium("DSP-CONV-00"), quantised.ConvRules("DSP-CONV", false, quantised.Everywhere),
+	Rules: join(noHelium("DSP-CONV-00"), quantised.ConvRules("DSP-CONV", false, quantised.ExceptDSP),
 		exact("DSP-CONV-07", provenConv)),
 }
 
@@ -165,7 +165,7 @@ var fullyConnected = &kernel.Kernel{
 		return lowerRows(&layer{*quantised.ProductLayers.Must(n)}, provenProduct.Must(n),
 			quantised.Products.Must(n).Rows, nil)
 	},
-	Rules: join(noHelium("DSP-FC-00"), quantised.ProductRules("DSP-FC", quantised.Everywhere),
+	Rules: join(noHelium("DSP-FC-00"), quantised.ProductRules("DSP-FC", quantised.ExceptDSP),
 		exact("DSP-FC-06", provenProduct)),
 }
 
@@ -175,6 +175,6 @@ var provenProduct = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 	if why != "" {
 		return nil, why
 	}
-	f := formFor(n.Core)
+	f := formFor(n)
 	return (&layer{*l}).prove(1, f.order(0, len(l.Rows[0])), f)
 })

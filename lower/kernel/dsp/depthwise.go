@@ -16,7 +16,7 @@ import (
 var depthwise = &kernel.Kernel{
 	Name: "nncc_dsp_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
-	Rules: join(noHelium("DSP-DW-00"), quantised.ConvRules("DSP-DW", true, quantised.ExceptHelium),
+	Rules: join(noHelium("DSP-DW-00"), quantised.ConvRules("DSP-DW", true, nil),
 		kernel.Conv.Rule("DSP-DW-07", "at least two output channels", func(_ *kernel.Node, g *op.ConvGeom) string {
 			if g.COut < 2 {
 				return fmt.Sprintf("%d channels, want at least 2", g.COut)

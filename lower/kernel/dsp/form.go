@@ -2,6 +2,7 @@ package dsp
 
 import (
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 )
 
@@ -9,23 +10,30 @@ import (
 type form uint8
 
 const (
-	narrow form = iota // two weights in half a word
-	wide               // a weight in half a word
-	plain              // bytes, for cores without the DSP extension
+	narrow  form = iota // two weights in half a word
+	wide                // a weight in half a word
+	plain               // bytes, for cores without the DSP extension
+	nibbles             // four weights of 4 bits in half a word
 )
 
-// formFor is what a core begins with; narrow weights may turn out wide.
-func formFor(c kernel.Core) form {
-	if c.DSP {
-		return narrow
+// formFor is what the weights of a node begin with; narrow ones may turn out wide.
+func formFor(n *kernel.Node) form {
+	switch {
+	case !n.Core.DSP:
+		return plain
+	case n.In[1].Type.DType == tensor.I4:
+		return nibbles
 	}
-	return plain
+	return narrow
 }
 
 // suffix ends the names of the matrix kernels.
 func (f form) suffix() string {
-	if f == wide {
+	switch f {
+	case wide:
 		return "_w16_s8"
+	case nibbles:
+		return "_w4_s8"
 	}
 	return "_s8"
 }
@@ -45,6 +53,8 @@ func (f form) mat2(table []byte) call.Func {
 		name = "nncc_plain_matmul_2rows"
 	case wide:
 		name += "_w16"
+	case nibbles:
+		name += "_w4"
 	}
 	if table != nil {
 		name += "_lut"

@@ -116,7 +116,14 @@ func (p *proven) fours(l *layer, from, n int, order []int) ([][4]scaled, string)
 			p.form = wide
 		}
 		for i := range g {
-			if why := g[i].bytes(order); p.form == plain && why != "" {
+			why := ""
+			switch p.form {
+			case plain:
+				why = g[i].bytes(order)
+			case nibbles:
+				why = g[i].field(i)
+			}
+			if why != "" {
 				return nil, fmt.Sprintf("channel %d: %s", from+first+i, why)
 			}
 		}
@@ -136,6 +143,15 @@ func (p *proven) fours(l *layer, from, n int, order []int) ([][4]scaled, string)
 func (c *scaled) reach() string {
 	if c.lo < -1<<29 || c.hi >= 1<<29 {
 		return fmt.Sprintf("sums reach from %d to %d, want 30 bits", c.lo, c.hi)
+	}
+	return ""
+}
+
+// field says why the channel cannot be number i of four whose weights share half a
+// word: its sum comes out 16^i times as large.
+func (c *scaled) field(i int) string {
+	if most := int64(1) << (31 - 4*i); c.lo < -most || c.hi >= most {
+		return fmt.Sprintf("sums reach from %d to %d, want %d bits", c.lo, c.hi, 32-4*i)
 	}
 	return ""
 }
@@ -182,6 +198,7 @@ func (p *proven) pack(order []int) (words []int32, group int) {
 
 // append packs four channels: start values, weights, scales.
 func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
+	below := int64(0) // start values of the fields below
 	for i := range g {
 		v := g[i].start
 		switch {
@@ -189,6 +206,9 @@ func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
 			v *= 2
 		case p.form == narrow && i%2 == 1:
 			v = 256*v + g[i-1].start
+		case p.form == nibbles:
+			v = v<<(4*i) + below
+			below = v
 		}
 		words = append(words, int32(v))
 	}
@@ -197,6 +217,8 @@ func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
 		case p.form == plain:
 			words = append(words, byteWord(g, order[k]))
 		case k%2 == 1: // with the input before it
+		case p.form == nibbles:
+			words = append(words, foursHalf(g, order[k])|foursHalf(g, order[k+1])<<16)
 		case p.form == wide:
 			for i := range g {
 				words = append(words, 2*at(&g[i], order[k])&0xffff|2*at(&g[i], order[k+1])<<16)
@@ -215,6 +237,12 @@ func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
 func pairWord(even, odd *scaled, order []int) int32 {
 	half := func(k int) int32 { return 256*at(odd, k) + at(even, k) }
 	return half(order[0])&0xffff | half(order[1])<<16
+}
+
+// foursHalf holds the weights of four channels for one input, those of the first
+// three 8 larger.
+func foursHalf(g *[4]scaled, k int) int32 {
+	return (at(&g[0], k) + 8 + (at(&g[1], k)+8)<<4 + (at(&g[2], k)+8)<<8 + at(&g[3], k)<<12) & 0xffff
 }
 
 // byteWord holds the weights of four channels for one input.

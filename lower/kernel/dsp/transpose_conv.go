@@ -46,7 +46,7 @@ var provenPhases = kernel.NewFact(func(n *kernel.Node) ([]phase, string) {
 	if why != "" {
 		return nil, why
 	}
-	f := formFor(n.Core)
+	f := formFor(n)
 	var out []phase
 	for _, p := range list {
 		c := &convolution{&p.Convolution, layer{p.Layer}}

@@ -20,7 +20,7 @@ var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 	if why != "" {
 		return nil, why
 	}
-	return &convolution{Convolution: c, l: &layer{Layer: c.Layer}}, ""
+	return &convolution{Convolution: c, l: layerOf(n, c.Layer)}, ""
 })
 
 // pixels is the number of output pixels of all images.
@@ -47,8 +47,10 @@ func shiftsRule(code string) kernel.Rule {
 var conv = &kernel.Kernel{
 	Name: "nncc_helium_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv,
-	Rules: join(onHelium("HELIUM-CONV-00"), quantised.ConvRules("HELIUM-CONV", false, quantised.Everywhere),
-		shiftsRule("HELIUM-CONV-07")),
+	Rules: join(onHelium("HELIUM-CONV-00"), quantised.ConvRules("HELIUM-CONV", false, nil),
+		shiftsRule("HELIUM-CONV-07"),
+		convRule("HELIUM-CONV-08", "int4 weights of two channels fit a byte",
+			func(c *convolution) string { return c.l.pairs(c.G.Group) })),
 }
 
 // scratchBytes is about how much scratch a convolution may take: more saves a
@@ -155,7 +157,7 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 		f("kernel_h", c.Kernel.H), f("kernel_w", c.Kernel.W), f("stride_h", c.Stride.H), f("stride_w", c.Stride.W),
 		f("dilation_h", c.Dilation.H), f("dilation_w", c.Dilation.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
 		f("in_zero", -int(c.l.Params.InOff)),
-		f("block", block), f("shared", shared), call.F("table", call.Null{})}}
+		f("block", block), f("shared", shared), f("group_bytes", len(b)/g.Group), call.F("table", call.Null{})}}
 	return call.Call{Func: convFunc, Args: []call.Arg{params, i8In(0), packed(b), i8Scratch(0), i8Out(0),
 		call.Func(fn)}}, rows, block*step + rest, block
 }

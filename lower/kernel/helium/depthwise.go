@@ -19,7 +19,7 @@ var patches = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_3x3_stride1_s8", Library: Library,
 	Doc: "int8 depthwise convolution 3x3, strides 1, with a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerPatches,
-	Rules: join(onHelium("HELIUM-DW31-00"), quantised.ConvRules("HELIUM-DW31", true, quantised.ExceptHelium),
+	Rules: join(onHelium("HELIUM-DW31-00"), quantised.ConvRules("HELIUM-DW31", true, nil),
 		shiftsRule("HELIUM-DW31-07"),
 		convRule("HELIUM-DW31-08", "kernel 3x3, strides 1, no dilation, at most 2 columns of padding, several rows "+
 			"of output", func(c *convolution) string {
@@ -78,7 +78,7 @@ var depthwise3x3 = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_3x3_stride2_s8", Library: Library,
 	Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise3x3,
-	Rules: join(onHelium("HELIUM-DW32-00"), quantised.ConvRules("HELIUM-DW32", true, quantised.ExceptHelium),
+	Rules: join(onHelium("HELIUM-DW32-00"), quantised.ConvRules("HELIUM-DW32", true, nil),
 		shiftsRule("HELIUM-DW32-07"),
 		convRule("HELIUM-DW32-08", "kernel 3x3, horizontal stride 2, no dilation, an output a channel, at least 9 "+
 			"channels", func(c *convolution) string {
@@ -190,7 +190,7 @@ var depthwise = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_s8", Library: Library,
 	Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
-	Rules: join(onHelium("HELIUM-DW-00"), quantised.ConvRules("HELIUM-DW", true, quantised.ExceptHelium),
+	Rules: join(onHelium("HELIUM-DW-00"), quantised.ConvRules("HELIUM-DW", true, nil),
 		shiftsRule("HELIUM-DW-07"),
 		convRule("HELIUM-DW-08", "products of two taps add up in 16 bits",
 			func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })),

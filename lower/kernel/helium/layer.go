@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -11,8 +13,17 @@ import (
 // vector is the size of a vector register in bytes.
 const vector = 16
 
-// layer is a product with constant weights.
-type layer struct{ quantised.Layer }
+// layer is a product with constant weights; fours: of 4 bits, two channels' in a
+// byte.
+type layer struct {
+	quantised.Layer
+	fours bool
+}
+
+// layerOf is a node's layer.
+func layerOf(n *kernel.Node, l quantised.Layer) *layer {
+	return &layer{l, n.In[1].Type.DType == tensor.I4}
+}
 
 // channel gives the start of the sum, the multiplier and the shift of a channel.
 func (l *layer) channel(c int) (start, mult, shift int32) {
@@ -57,22 +68,60 @@ func (l *layer) records(vectors int) []byte {
 		}
 		b = words(b, head[:]...)
 		for v := range vectors {
-			for c := first; c < first+4; c++ {
-				for k := v * vector; k < (v+1)*vector; k++ {
-					x := byte(0)
-					if c < n && k < len(l.Rows[c]) {
-						x = byte(l.Rows[c][k])
-					}
-					b = append(b, x)
-				}
-			}
+			b = l.vector(b, first, v*vector)
 		}
 	}
 	return b
 }
 
+// vector appends the weights of four channels for a vector of inputs.
+func (l *layer) vector(b []byte, first, at int) []byte {
+	step := 1
+	if l.fours {
+		step = 2
+	}
+	for c := first; c < first+4; c += step {
+		for k := at; k < at+vector; k++ {
+			w := l.weight(c, k)
+			if l.fours {
+				w += 16 * l.weight(c+1, k)
+			}
+			b = append(b, byte(w))
+		}
+	}
+	return b
+}
+
+// weight is that of channel c for input k, 0 behind the last ones.
+func (l *layer) weight(c, k int) int8 {
+	if c >= len(l.Rows) || k >= len(l.Rows[c]) {
+		return 0
+	}
+	return l.Rows[c][k]
+}
+
+// pairs says which weights of 4 bits do not fit a byte with those of the channel
+// before: the channels of every group go by fours.
+func (l *layer) pairs(groups int) string {
+	per := len(l.Rows) / groups
+	for g := range groups {
+		for at := 0; l.fours && at < per; at += 4 {
+			first := g*per + max(min(at, per-4), 0)
+			for c := first; c < first+4 && c+1 < (g+1)*per; c += 2 {
+				for k, w := range l.Rows[c] {
+					if w < 0 && l.Rows[c+1][k] == -8 {
+						return fmt.Sprintf("weight %d of channel %d is -8 beside %d in channel %d, want above -8", k,
+							c+1, w, c)
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
 // part are n channels of the layer from first on.
-func (l *layer) part(first, n int) *layer { return &layer{l.Pick(first, 1, n)} }
+func (l *layer) part(first, n int) *layer { return &layer{l.Pick(first, 1, n), l.fours} }
 
 // mac is nncc_helium_matmul_params for rows of depth bytes, at least step bytes apart (or
 // so far), of which the input has no more behind the last one.
@@ -100,15 +149,15 @@ const unrolled = 9
 // how many vectors it wants. Generic kernels clamp anyhow, and longer rows than
 // three vectors go through one loop, which takes at least six.
 func (l *layer) dot(vectors int, generic bool) (fn string, want int) {
+	form := l.form()
 	if generic && vectors > 3 {
-		return "nncc_helium_matmul_unroll3_s8", roundUp(max(vectors, 6), 3)
+		return "nncc_helium_matmul_unroll3" + form, roundUp(max(vectors, 6), 3)
 	}
 	if vectors <= unrolled {
-		relu := ""
-		if l.relu() && !generic {
-			relu = "_relu"
+		if l.relu() && !generic && !l.fours {
+			form = "_relu_s8"
 		}
-		return fmt.Sprintf("nncc_helium_matmul_k%d%s_s8", vectors, relu), vectors
+		return fmt.Sprintf("nncc_helium_matmul_k%d%s", vectors, form), vectors
 	}
 	by := 5
 	for _, n := range []int{4, 3} {
@@ -116,5 +165,13 @@ func (l *layer) dot(vectors int, generic bool) (fn string, want int) {
 			by = n
 		}
 	}
-	return fmt.Sprintf("nncc_helium_matmul_unroll%d_s8", by), roundUp(vectors, by)
+	return fmt.Sprintf("nncc_helium_matmul_unroll%d%s", by, form), roundUp(vectors, by)
+}
+
+// form ends the names of the kernels for the layer's weights.
+func (l *layer) form() string {
+	if l.fours {
+		return "_w4_s8"
+	}
+	return "_s8"
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/kernel/helium"
@@ -67,7 +68,7 @@ func convolution(b *builder, rank, group, ci, co int, kernel []int, hi int) {
 		xq.Zero[0] = int32(b.One(-128, 127))
 	}
 	x := b.Input(xq, kerneltest.Shape(b.One(1, 1, 1, 2, 3), ci, size)...)
-	w := extreme(b, b.Weights(b.Chance(70), 0, kerneltest.Shape(co, ci/group, kernel)...))
+	w := narrowed(b, extreme(b, b.Weights(b.Chance(70), 0, kerneltest.Shape(co, ci/group, kernel)...)))
 	in := []*ir.Value{x, w}
 	if b.Chance(60) {
 		in = append(in, b.Bias(xq, w.Type.Quant, co))
@@ -97,12 +98,33 @@ func pointwise(b *builder) {
 	}
 	xq := b.Quant()
 	x := b.Input(xq, b.One(1, 1, 2), ci, b.In(1, 6), b.In(1, 6))
-	w := extreme(b, b.Weights(b.Chance(70), 0, channels(b, 40), ci, 1, 1))
+	w := narrowed(b, extreme(b, b.Weights(b.Chance(70), 0, channels(b, 40), ci, 1, 1)))
 	in := []*ir.Value{x, w}
 	if b.Chance(70) {
 		in = append(in, b.Bias(xq, w.Type.Quant, w.Type.Shape[0]))
 	}
 	b.Node("Conv", b.Clamp(ir.Attrs{}), output(b, xq, w.Type.Quant, ci), in...)
+}
+
+// narrowed has weights of 4 bits half of the time; an eighth of them may have one
+// of -8, which kernels need not take.
+func narrowed(b *builder, w *ir.Value) *ir.Value {
+	if !b.Chance(50) {
+		return w
+	}
+	narrow(b, w)
+	if b.Chance(12) {
+		w.Const.SetInt(b.In(0, w.Const.Len()-1), -8)
+	}
+	return w
+}
+
+// narrow makes weights int4, none -8.
+func narrow(b *builder, w *ir.Value) {
+	w.Const, w.Type.DType = tensor.New(tensor.I4, w.Type.Shape), tensor.I4
+	for i := range w.Const.Len() {
+		w.Const.SetInt(i, int64(b.In(-7, 7)))
+	}
 }
 
 func conv(b *builder) {
@@ -195,7 +217,7 @@ func gemm(b *builder) {
 		k = 16 * b.In(1, 24)
 	}
 	xq := b.Quant()
-	x, w := b.Input(xq, m, k), extreme(b, b.Weights(b.Chance(50), 0, n, k))
+	x, w := b.Input(xq, m, k), narrowed(b, extreme(b, b.Weights(b.Chance(50), 0, n, k)))
 	in := []*ir.Value{x, w}
 	if b.Chance(60) {
 		in = append(in, b.Bias(xq, w.Type.Quant, n))
@@ -285,6 +307,9 @@ func plainConv(b *builder) *ir.Node {
 	size := []int{kernel[0] + b.In(0, 9), kernel[1] + b.In(0, 30)}
 	xq := b.Quant()
 	x, w := b.Input(xq, b.One(1, 1, 2), ci, size[0], size[1]), b.Weights(true, 0, co, ci, kernel[0], kernel[1])
+	if b.Chance(30) {
+		narrow(b, w)
+	}
 	a := ir.Attrs{}
 	if kernel[0] > 1 {
 		a["pads"] = kerneltest.Ints(b.In(0, 1), b.In(0, 1), b.In(0, 1), b.In(0, 1))

@@ -14,22 +14,22 @@ var fullyConnected = &kernel.Kernel{
 	Name: "nncc_helium_matmul_1row_s8", Library: Library,
 	Doc: "int8 fully connected layer, per tensor or per channel, packed weights",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
-	Rules: join(onHelium("HELIUM-FC-00"), quantised.ProductRules("HELIUM-FC", quantised.Everywhere),
+	Rules: join(onHelium("HELIUM-FC-00"), quantised.ProductRules("HELIUM-FC", nil),
 		quantised.Products.Rule("HELIUM-FC-05", "weights are symmetric: zero point 0",
 			func(n *kernel.Node, _ *quantised.Product) string {
 				_, why := quantised.ProductLayers.Of(n)
 				return why
 			}),
 		quantised.ProductLayers.Rule("HELIUM-FC-06", "requantisation shifts to the right",
-			func(_ *kernel.Node, l *quantised.Layer) string {
-				return (&layer{*l}).shifts()
-			})),
+			func(n *kernel.Node, l *quantised.Layer) string { return layerOf(n, *l).shifts() }),
+		quantised.ProductLayers.Rule("HELIUM-FC-07", "int4 weights of two channels fit a byte",
+			func(n *kernel.Node, l *quantised.Layer) string { return layerOf(n, *l).pairs(1) })),
 }
 
 func lowerFC(n *kernel.Node) *call.Lowered {
-	s, l := quantised.Products.Must(n), &layer{*quantised.ProductLayers.Must(n)}
+	s, l := quantised.Products.Must(n), layerOf(n, *quantised.ProductLayers.Must(n))
 	vectors := roundUp(s.Depth, vector) / vector
-	fn := "nncc_helium_matmul_1row_s8"
+	fn := "nncc_helium_matmul_1row" + l.form()
 	if s.Rows > 1 {
 		if f, v := l.dot(vectors, n.Generic); v == vectors {
 			fn = f

@@ -19,7 +19,7 @@ var phases = &kernel.Kernel{
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases,
 	Rules: join(onHelium("HELIUM-PHASE-00"), quantised.TransposedRules("HELIUM-PHASE", quantised.Everywhere),
 		quantised.Phases.Rule("HELIUM-PHASE-06", "requantisation shifts to the right",
-			func(_ *kernel.Node, list []*quantised.Phase) string { return (&layer{list[0].Layer}).shifts() }),
+			func(_ *kernel.Node, list []*quantised.Phase) string { return (&layer{Layer: list[0].Layer}).shifts() }),
 		quantised.PhaseRule("HELIUM-PHASE-07")),
 }
 
@@ -27,7 +27,7 @@ func lowerPhases(n *kernel.Node) *call.Lowered {
 	l := &call.Lowered{Unused: []int{1, 2}}
 	var list []call.Call
 	for _, f := range quantised.Phases.Must(n) {
-		c := &convolution{Convolution: &f.Convolution, l: &layer{f.Layer}, phase: true}
+		c := &convolution{Convolution: &f.Convolution, l: &layer{Layer: f.Layer}, phase: true}
 		conv, rows, scratch, _ := c.call(call.I32(f.Pitch), n.Generic)
 		l.Scratch, l.Rows = max(l.Scratch, scratch), []call.Rows{rows}
 		l.Route = string(conv.Args[5].(call.Func))

@@ -23,6 +23,9 @@ var refused = []kerneltest.Refused{
 		"{group=3}"},
 	{"HELIUM-CONV-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(2:0) = rand 1\n%o : i8[1,3,3,3] O = " +
 		"Conv(%x, %w)"},
+	{"HELIUM-CONV-08", "in %x : i8[1,2,5,5] A\nconst %w : i4[2,2,1,1] W = {-1,1,-8,-8}\n%o : i8[1,2,5,5] O = " +
+		"Conv(%x, %w)"},
+	{"HELIUM-FC-07", "in %x : i8[2,2] A\nconst %w : i4[2,4] W = {0,0,-1,-8,0,0,0,0}\n%o : i8[2,4] O = Gemm(%x, %w)"},
 	{"HELIUM-DW31-01", "in %x : u8[1,4,5,5] A\nconst %w : i8[4,1,3,3] W = rand 1\n%o : u8[1,4,3,3] O = Conv(%x, %w) " +
 		"{group=4}"},
 	{"HELIUM-DW32-01", "in %x : u8[1,4,5,5] A\nconst %w : i8[4,1,3,3] W = rand 1\n%o : u8[1,4,3,3] O = Conv(%x, %w) " +

@@ -71,7 +71,7 @@ var upscales = kernel.NewFact(func(n *kernel.Node) (*upscale, string) {
 	}
 	bias := slices.Repeat(kernel.Bias(n.Node, g.COut), u.kernel.W)
 	for range u.kernel.H {
-		l := &layer{quantised.Layer{Params: &wide, Bias: bias}}
+		l := &layer{Layer: quantised.Layer{Params: &wide, Bias: bias}}
 		for range u.kernel.W * g.COut {
 			l.Rows = append(l.Rows, weights[:g.CIn])
 			weights = weights[g.CIn:]

@@ -172,7 +172,7 @@ func ConvSpatialRule(code string) kernel.Rule {
 }
 
 // ConvRules are the conditions on an int8 convolution, depthwise or not, under
-// codes that begin with code. Int4 weights a byte each are taken where packed
+// codes that begin with code. Int4 weights are left to other kernels where packed
 // says so.
 func ConvRules(code string, depthwise bool, packed Packed) []kernel.Rule {
 	want := "an ordinary or grouped"
@@ -198,12 +198,12 @@ func TransposedRules(code string, packed Packed) []kernel.Rule {
 // a byte; nil: on none.
 type Packed func(c kernel.Core) bool
 
-// Everywhere and ExceptHelium leave int4 weights to other kernels. (Int4
-// depthwise filters are a byte each with Helium anyway.)
+// Everywhere leaves int4 weights to other kernels, ExceptDSP on cores without the
+// DSP extension.
 func Everywhere(kernel.Core) bool { return true }
 
-// ExceptHelium reports cores without Helium.
-func ExceptHelium(c kernel.Core) bool { return !c.MVE }
+// ExceptDSP reports cores without the DSP extension.
+func ExceptDSP(c kernel.Core) bool { return !c.DSP }
 
 // int8Weights is the rule that the weights are constant bytes that a kernel
 // takes; atRunTime says that they are none, as a format.

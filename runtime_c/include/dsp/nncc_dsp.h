@@ -14,7 +14,7 @@
  *
  * Names are nncc_dsp_<operator>_<variant>_<type>, and nncc_plain_* for cores without the DSP extension. Variants: 1row,
  * 2rows, so many rows (pixels) at a time; w16, wide weights, a 16-bit half of a word each (else narrow, two channels'
- * in a half); lut, followed by a function of one value from a table of 256; add, followed by the sum with another
+ * in a half); w4, weights of 4 bits, four channels' in a half; lut, followed by a function of one value from a table of 256; add, followed by the sum with another
  * tensor; pixel, one output pixel; relu, for layers of which no negative sum survives the clamp; stride1, stride2;
  * even, odd: see nncc_dsp_depthwise_3x3_row_fn.
  *
@@ -36,7 +36,9 @@ extern "C" {
  * every pair, and {m, c, s} of each channel. Narrow weights are 2 words a pair: the word of channels 0 and 1 (2 and 3)
  * holds 256 * w1 + w0 for both inputs, so that one SMLAD adds x * (256 * w1 + w0) and another one, after SXTB16, x *
  * w0; the start values are b0 and 256 * b1 + b0. Wide weights are 4 words a pair, a channel each, weights and start
- * values doubled. Where the channels are no multiple of 4, the first two groups overlap.
+ * values doubled. Weights of 4 bits are a word a pair, 4096 * w3 + 256 * (w2 + 8) + 16 * (w1 + 8) + w0 + 8 for each
+ * input, and the start values b0, 16 * b1 + b0, 256 * b2 + 16 * b1 + b0 and 4096 * b3 more: masks leave the channels
+ * below. Where the channels are no multiple of 4, the first two groups overlap.
  */
 typedef struct
 {
@@ -65,7 +67,7 @@ typedef void nncc_dsp_matmul_fn(const nncc_dsp_matmul_params *p, const void *x, 
 
 /*
  * Two pixels: x [pairs][2 pixels] words of two int16 each, w packed, y [4 * groups] at y and y + y_step (which may be
- * 0). Writes words at any address. Narrow and wide weights.
+ * 0). Writes words at any address. Weights of all kinds.
  */
 /* KERNELS(dsp_matmul_2rows) */
 /* The same with a function of each result, from p->table; one byte is stored at a time. */

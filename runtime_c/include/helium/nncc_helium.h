@@ -4,9 +4,9 @@
  * results.
  *
  * Names are nncc_helium_<operator>_<variant>_<type>. Variants: kN, the depth (inputs of a row) is N vectors of 16 and
- * the loop over it unrolled; unrollN, any depth, N vectors a turn of the loop; 1row, one row at a time; relu, for
- * act_min >= the output's zero point; lut, followed by a function of one value from a table of 256; add, followed by
- * the sum with another tensor; linear, away, q31, strided: see nncc_helium_add_linear_s8.
+ * the loop over it unrolled; unrollN, any depth, N vectors a turn of the loop; 1row, one row at a time; w4, weights of
+ * 4 bits; relu, for act_min >= the output's zero point; lut, followed by a function of one value from a table of 256;
+ * add, followed by the sum with another tensor; linear, away, q31, strided: see nncc_helium_add_linear_s8.
  *
  * What the compiler prepares ("packed" arguments, lower/kernel/helium): weights in the order in which they are loaded,
  * rows filled up with zeros to whole 16-byte vectors, and beside them the bias with the input offset times the weight
@@ -56,6 +56,14 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
                                    int32_t rows);
 
 /* KERNELS(helium_matmul) */
+
+/*
+ * The same with 4-bit weights, -8 to 7: a record holds, for every vector of 16 inputs, 16 bytes 16 * w1 + w0 of
+ * channels 0 and 1, then those of 2 and 3; no w1 is -8 where w0 is negative. The sum of products with these bytes is 16
+ * times the odd channel's plus the even one's, with the bytes shifted to the left by 4 it is 16 times the even one's:
+ * as many instructions as with weights of 8 bits, and 6 for 8 outputs.
+ */
+/* KERNELS(helium_matmul_w4) */
 
 /*
  * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output
@@ -175,6 +183,7 @@ typedef struct
     int32_t in_zero; /* the input's zero point */
     int32_t block;
     int32_t shared;
+    int32_t group_bytes;  /* of the records of a group */
     const uint8_t *table; /* NULL, or 256 results by the bit pattern of the sums' values; groups is then 1 */
 } nncc_helium_convolve_params;
 

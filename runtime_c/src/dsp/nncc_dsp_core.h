@@ -102,12 +102,43 @@ static inline int32_t nncc_dsp_load4(const int8_t *x)
 }
 
 #if !NNCC_DSP_ASM
-/* The matrix products in C: x [pairs][pixels], wide or narrow weights. */
+/* Kinds of packed weights, and the words that a pair of inputs has of them. */
+#define NNCC_DSP_NARROW 2
+#define NNCC_DSP_WIDE 4
+#define NNCC_DSP_FOURS 1
+
+/* The weight of channel c in half a word. */
+static inline int32_t nncc_dsp_weight(int32_t half, int32_t words, int32_t c)
+{
+    switch (words) {
+    case NNCC_DSP_FOURS:
+        return c == 3 ? half >> 12 : ((half >> (4 * c)) & 15) - 8;
+    case NNCC_DSP_NARROW:
+        return c % 2 == 0 ? nncc_dsp_byte(half) : (half - nncc_dsp_byte(half)) / 256;
+    default:
+        return half;
+    }
+}
+
+/* Twice the start value of channel c: those of narrow weights and of weights of 4 bits have the ones below added. */
+static inline uint32_t nncc_dsp_start(const int32_t *w, int32_t words, int32_t c)
+{
+    const int32_t bits = words == NNCC_DSP_FOURS ? 4 * c : 8 * (c % 2);
+    uint32_t v = (uint32_t)w[c];
+
+    if (words == NNCC_DSP_WIDE) {
+        return v;
+    }
+    v -= bits > 0 ? (uint32_t)w[c - 1] : 0u;
+    return 2u * (uint32_t)((int32_t)v >> bits);
+}
+
+/* The matrix products in C: x [pairs][pixels]. */
 static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                     int32_t wide, const int32_t *w, int8_t *y)
+                                     int32_t words, const int32_t *w, int8_t *y)
 {
     const int32_t *const x = words_of_x;
-    const int32_t fix = p->positive ? 0 : 1, words = wide ? 4 : 2;
+    const int32_t fix = p->positive ? 0 : 1, factor = words == NNCC_DSP_WIDE ? 1 : 2;
 
     for (int32_t g = 0; g < p->groups; g++) {
         const int32_t *const weights = w + 4;
@@ -115,24 +146,16 @@ static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void
 
         for (int32_t px = pixels - 1; px >= 0; px--) {
             for (int32_t c = 0; c < 4; c++) {
-                /* An odd channel's narrow sum is the difference of two, exact modulo 2^32. */
-                uint32_t sum = (uint32_t)w[c], even = (uint32_t)w[c & 2];
-                int32_t twice;
+                uint32_t twice = nncc_dsp_start(w, words, c);
 
                 for (int32_t k = 0; k < p->pairs; k++) {
-                    const int32_t v = x[pixels * k + px], h = weights[words * k + (wide ? c : c / 2)];
-                    const int32_t a = nncc_dsp_lo(h), b = nncc_dsp_hi(h);
+                    const int32_t v = x[pixels * k + px], h = weights[words * k + c * words / 4];
+                    const int32_t a = nncc_dsp_weight(nncc_dsp_lo(h), words, c);
+                    const int32_t b = nncc_dsp_weight(nncc_dsp_hi(h), words, c);
 
-                    sum += (uint32_t)(nncc_dsp_lo(v) * a) + (uint32_t)(nncc_dsp_hi(v) * b);
-                    even +=
-                        (uint32_t)(nncc_dsp_lo(v) * nncc_dsp_byte(a)) + (uint32_t)(nncc_dsp_hi(v) * nncc_dsp_byte(b));
+                    twice += (uint32_t)(factor * (nncc_dsp_lo(v) * a + nncc_dsp_hi(v) * b));
                 }
-                if (wide) {
-                    twice = (int32_t)sum;
-                } else {
-                    twice = (c & 1) ? (int32_t)(sum - even) >> 7 : (int32_t)(2u * even);
-                }
-                y[px * p->y_step + c] = nncc_dsp_result(p, nncc_dsp_scale(twice, mcs + 3 * c, fix));
+                y[px * p->y_step + c] = nncc_dsp_result(p, nncc_dsp_scale((int32_t)twice, mcs + 3 * c, fix));
             }
         }
         w = mcs + 12;

@@ -25,14 +25,14 @@
     ", r12\n"
 
 /*
- * The function: code of EIGHT inputs with COUNT instructions of four bytes, weights of 2^SHIFT bytes a pair, PART
- * before the sums are complete, EVEN and ODD that double them. Frame: 0 x, 4 end of x, 8 entry, 12 y, 16 end of w, 20
- * low, 24 cap.
+ * The function: BEGIN before the groups, START for the sums of one, code of EIGHT inputs with COUNT instructions of four
+ * bytes, weights of 2^SHIFT bytes a pair, PART before the sums are complete, C0 to C3 that double them. FRAME bytes: 0
+ * x, 4 end of x, 8 entry, 12 y, 16 end of w, 20 low, 24 cap.
  */
-#define NNCC_MAT1(EIGHT, COUNT, SHIFT, PART, EVEN, ODD) \
+#define NNCC_MAT1(FRAME, BEGIN, START, EIGHT, COUNT, SHIFT, PART, C0, C1, C2, C3) \
     ".syntax unified\n" \
     "push {r4-r11, lr}\n" \
-    "sub sp, #28\n" \
+    "sub sp, #" FRAME "\n" \
     "ldm r0, {r4-r9}\n" \
     "add r10, r1, r5, lsl #2\n" \
     "strd r1, r10, [sp]\n" \
@@ -48,9 +48,9 @@
     "adr r7, 2f\n" \
     "mla r5, r5, r6, r7\n" \
     "orr r5, r5, #1\n" \
-    "str r5, [sp, #8]\n" \
+    "str r5, [sp, #8]\n" BEGIN \
     "1:\n" \
-    "ldm r1!, {r2, r3, r4, r5}\n" \
+    "ldm r1!, {r2, r3, r4, r5}\n" START \
     "ldr r0, [sp]\n" \
     "ldr r10, [sp, #8]\n" \
     "bx r10\n" \
@@ -59,8 +59,8 @@
     ".rept 4\n" EIGHT ".endr\n" \
     "ldr r10, [sp, #4]\n" \
     "cmp r0, r10\n" \
-    "bne 2b\n" PART NNCC_SCALE("r2", EVEN("r2")) NNCC_SCALE("r3", ODD("r3")) NNCC_SCALE("r4", EVEN("r4")) \
-        NNCC_SCALE("r5", ODD("r5")) "pkhbt r2, r2, r4, lsl #16\n" \
+    "bne 2b\n" PART NNCC_SCALE("r2", C0("r2")) NNCC_SCALE("r3", C1("r3")) NNCC_SCALE("r4", C2("r4")) \
+        NNCC_SCALE("r5", C3("r5")) "pkhbt r2, r2, r4, lsl #16\n" \
                                     "pkhbt r3, r3, r5, lsl #16\n" \
                                     "usat16 r2, #8, r2\n" \
                                     "usat16 r3, #8, r3\n" \
@@ -74,7 +74,7 @@
                                     "str r6, [sp, #12]\n" \
                                     "cmp r1, r7\n" \
                                     "bne.w 1b\n" \
-                                    "add sp, #28\n" \
+                                    "add sp, #" FRAME "\n" \
                                     "pop {r4-r11, pc}\n"
 
 #endif

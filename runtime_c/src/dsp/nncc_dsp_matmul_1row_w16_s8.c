@@ -17,14 +17,14 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_1row_w16_s8(NNCC_DSP_ARG const nncc_dsp_matm
                                                 NNCC_DSP_ARG const void *x, NNCC_DSP_ARG const int32_t *w,
                                                 NNCC_DSP_ARG int8_t *y)
 {
-    __asm volatile(NNCC_MAT1(NNCC_EIGHT, "21", "4", "", NNCC_KEEP, NNCC_KEEP));
+    __asm volatile(NNCC_MAT1("28", "", "", NNCC_EIGHT, "21", "4", "", NNCC_KEEP, NNCC_KEEP, NNCC_KEEP, NNCC_KEEP));
 }
 
 #else
 
 void nncc_dsp_matmul_1row_w16_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y)
 {
-    nncc_dsp_products(p, x, 1, 1, w, y);
+    nncc_dsp_products(p, x, 1, NNCC_DSP_WIDE, w, y);
 }
 
 #endif

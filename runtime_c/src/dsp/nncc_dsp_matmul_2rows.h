@@ -54,7 +54,8 @@
 #define NNCC_NARROW_EVEN(a) "lsl " a ", " a ", #1\n"
 #define NNCC_NARROW_ODD(a) "asr " a ", " a ", #7\n"
 #define NNCC_MAT2_NARROW(STORE) \
-    NNCC_MAT2(NNCC_NARROW_PAIR, "48", "3", NNCC_NARROW_PART, STORE(NNCC_NARROW_EVEN, NNCC_NARROW_ODD))
+    NNCC_MAT2("44", "", NNCC_MAT2_START, NNCC_NARROW_PAIR, "48", "3", NNCC_NARROW_PART, \
+              STORE(NNCC_NARROW_EVEN, NNCC_NARROW_ODD, NNCC_NARROW_EVEN, NNCC_NARROW_ODD))
 
 /* And wide weights: 3 LDRD and 8 SMLAD, per MAC 0.38 words loaded, 0.5 MACs, no others. */
 #define NNCC_WIDE_PAIR \
@@ -70,17 +71,83 @@
     "smlad r8, r10, lr, r8\n" \
     "smlad r9, r11, lr, r9\n"
 #define NNCC_WIDE_KEEP(a)
-#define NNCC_MAT2_WIDE(STORE) NNCC_MAT2(NNCC_WIDE_PAIR, "44", "4", "", STORE(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP))
+#define NNCC_MAT2_WIDE(STORE) \
+    NNCC_MAT2("44", "", NNCC_MAT2_START, NNCC_WIDE_PAIR, "44", "4", "", \
+              STORE(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP))
+
+/* Four weights of 4 bits in half a word: 2 loads, 3 masks and 8 SMLAD, per MAC 0.19 words loaded, 0.5 MACs, 0.19 others.
+ * The sum of a channel comes out with those of the channels below it. */
+#define NNCC_FOURS_PAIR \
+    "ldrd r10, r11, [r0], #8\n" \
+    "ldr r12, [r1], #4\n" \
+    "smlad r8, r10, r12, r8\n" \
+    "smlad r9, r11, r12, r9\n" \
+    "bic lr, r12, #0xf000f000\n" \
+    "smlad r6, r10, lr, r6\n" \
+    "smlad r7, r11, lr, r7\n" \
+    "uxtb16 lr, r12\n" \
+    "smlad r4, r10, lr, r4\n" \
+    "smlad r5, r11, lr, r5\n" \
+    "and lr, r12, #0x000f000f\n" \
+    "smlad r2, r10, lr, r2\n" \
+    "smlad r3, r11, lr, r3\n"
+/* Weights of three channels are 8 too large: 8 times the sum of a pixel's inputs, and 17 and 273 times that. */
+#define NNCC_FOURS_BEGIN \
+    "ldr r6, [sp]\n" \
+    "ldr r7, [sp, #8]\n" \
+    "movs r2, #0\n" \
+    "movs r3, #0\n" \
+    "mov r12, #0x00010001\n" \
+    "6:\n" \
+    "ldrd r4, r5, [r6], #8\n" \
+    "smlad r2, r4, r12, r2\n" \
+    "smlad r3, r5, r12, r3\n" \
+    "cmp r6, r7\n" \
+    "bne 6b\n" \
+    "lsl r2, r2, #3\n" \
+    "lsl r3, r3, #3\n" \
+    "add r4, r2, r2, lsl #4\n" \
+    "add r5, r3, r3, lsl #4\n" \
+    "add r6, r4, r2, lsl #8\n" \
+    "add r7, r5, r3, lsl #8\n" \
+    "strd r2, r3, [sp, #44]\n" \
+    "strd r4, r5, [sp, #52]\n" \
+    "strd r6, r7, [sp, #60]\n"
+#define NNCC_FOURS_START \
+    "ldrd r10, r11, [sp, #44]\n" \
+    "sub r3, r2, r11\n" \
+    "sub r2, r2, r10\n" \
+    "ldrd r10, r11, [sp, #52]\n" \
+    "sub r5, r4, r11\n" \
+    "sub r4, r4, r10\n" \
+    "ldrd r10, r11, [sp, #60]\n" \
+    "sub r7, r6, r11\n" \
+    "sub r6, r6, r10\n" \
+    "sub r9, r8, r11\n" \
+    "sub r8, r8, r10\n"
+#define NNCC_FOURS_PART \
+    "sub r8, r8, r6\n sub r9, r9, r7\n sub r6, r6, r4\n sub r7, r7, r5\n sub r4, r4, r2\n sub r5, r5, r3\n"
+#define NNCC_FOURS_0(a) "lsl " a ", " a ", #1\n"
+#define NNCC_FOURS_1(a) "asr " a ", " a ", #3\n"
+#define NNCC_FOURS_2(a) "asr " a ", " a ", #7\n"
+#define NNCC_FOURS_3(a) "asr " a ", " a ", #11\n"
+#define NNCC_MAT2_FOURS(STORE) \
+    NNCC_MAT2("68", NNCC_FOURS_BEGIN, NNCC_FOURS_START, NNCC_FOURS_PAIR, "52", "2", NNCC_FOURS_PART, \
+              STORE(NNCC_FOURS_0, NNCC_FOURS_1, NNCC_FOURS_2, NNCC_FOURS_3))
+
+/* The start values of the second pixel are those of the first one. */
+#define NNCC_MAT2_START "mov r3, r2\n mov r5, r4\n mov r7, r6\n mov r9, r8\n"
 
 /*
- * The function: code of a PAIR of BYTES bytes, weights of 2^SHIFT bytes a pair, PART before the sums are complete,
- * STORE with the epilogues 3 (no sign correction) and 5 for the sums and what follows them in the loop 1. Frame: 0 x, 4
- * entry, 8 end of x, 12 y, 16 y_step, 20 end of w, 24 epilogue, 28 low, 32 cap, 36 table.
+ * The function: BEGIN before the groups, START for the sums of one, code of a PAIR of BYTES bytes, weights of 2^SHIFT
+ * bytes a pair, PART before the sums are complete, STORE with the epilogues 3 (no sign correction) and 5 for the sums
+ * and what follows them in the loop 1. FRAME bytes: 0 x, 4 entry, 8 end of x, 12 y, 16 y_step, 20 end of w, 24
+ * epilogue, 28 low, 32 cap, 36 table.
  */
-#define NNCC_MAT2(PAIR, BYTES, SHIFT, PART, STORE) \
+#define NNCC_MAT2(FRAME, BEGIN, START, PAIR, BYTES, SHIFT, PART, STORE) \
     ".syntax unified\n" \
     "push {r4-r11, lr}\n" \
-    "sub sp, #44\n" \
+    "sub sp, #" FRAME "\n" \
     "ldm r0, {r4-r9}\n" \
     "ldr r11, [r0, #28]\n" \
     "str r11, [sp, #36]\n" \
@@ -107,14 +174,10 @@
     "it ne\n" \
     "adrne r5, 3f\n" \
     "orr r5, r5, #1\n" \
-    "str r5, [sp, #24]\n" \
+    "str r5, [sp, #24]\n" BEGIN \
     "1:\n" \
-    "ldm r1!, {r2, r4, r6, r8}\n" \
+    "ldm r1!, {r2, r4, r6, r8}\n" START \
     "ldrd r0, r10, [sp]\n" \
-    "mov r3, r2\n" \
-    "mov r5, r4\n" \
-    "mov r7, r6\n" \
-    "mov r9, r8\n" \
     "bx r10\n" \
     ".p2align 2\n" \
     "2:\n" \
@@ -123,16 +186,16 @@
     "cmp r0, r10\n" \
     "bne 2b\n" \
     "ldr r10, [sp, #24]\n" PART "bx r10\n" STORE "bne.w 1b\n" \
-    "add sp, #44\n" \
+    "add sp, #" FRAME "\n" \
     "pop {r4-r11, pc}\n"
 
-/* Scaled, clamped and stored as words; EVEN and ODD double the sums of the channels. */
+/* Scaled, clamped and stored as words; C0 to C3 make twice the sums of the channels. */
 /* clang-format off */
-#define NNCC_MAT2_CLAMP(EVEN, ODD) \
+#define NNCC_MAT2_CLAMP(C0, C1, C2, C3) \
     ".p2align 2\n" \
     "5:\n" \
-    NNCC_SIGNED("r2", "r3", EVEN) NNCC_SIGNED("r4", "r5", ODD) NNCC_SIGNED("r6", "r7", EVEN) \
-    NNCC_SIGNED("r8", "r9", ODD) \
+    NNCC_SIGNED("r2", "r3", C0) NNCC_SIGNED("r4", "r5", C1) NNCC_SIGNED("r6", "r7", C2) \
+    NNCC_SIGNED("r8", "r9", C3) \
     NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9") \
     "ldrd r10, r11, [sp, #28]\n" \
     "uqadd8 r2, r2, r11\n" \
@@ -144,8 +207,8 @@
     "b 4f\n" \
     ".p2align 2\n" \
     "3:\n" \
-    NNCC_POSITIVE("r2", "r3", EVEN) NNCC_POSITIVE("r4", "r5", ODD) NNCC_POSITIVE("r6", "r7", EVEN) \
-    NNCC_POSITIVE("r8", "r9", ODD) \
+    NNCC_POSITIVE("r2", "r3", C0) NNCC_POSITIVE("r4", "r5", C1) NNCC_POSITIVE("r6", "r7", C2) \
+    NNCC_POSITIVE("r8", "r9", C3) \
     NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9") \
     "eor r2, r2, #0x80808080\n" \
     "eor r3, r3, #0x80808080\n" \
@@ -165,12 +228,12 @@
     "strb r4, [" y "], #1\n strb r5, [" y "], #1\n strb r6, [" y "], #1\n strb r7, [" y "], #1\n"
 /* Scaled and stored by way of the table: 3 instructions an output. */
 /* clang-format off */
-#define NNCC_MAT2_TABLE(EVEN, ODD) \
+#define NNCC_MAT2_TABLE(C0, C1, C2, C3) \
     ".p2align 2\n" \
     "3:\n" \
     "5:\n" \
-    NNCC_SIGNED("r2", "r3", EVEN) NNCC_SIGNED("r4", "r5", ODD) NNCC_SIGNED("r6", "r7", EVEN) \
-    NNCC_SIGNED("r8", "r9", ODD) \
+    NNCC_SIGNED("r2", "r3", C0) NNCC_SIGNED("r4", "r5", C1) NNCC_SIGNED("r6", "r7", C2) \
+    NNCC_SIGNED("r8", "r9", C3) \
     NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9") \
     "ldrd r10, r11, [sp, #12]\n" \
     "ldr r12, [sp, #36]\n" \

@@ -211,7 +211,7 @@ static inline void nncc_conv(const nncc_helium_convolve_params *p, nncc_after *a
             nncc_conv_image(p, &b, a, x + n * p->in_h * p->in_w * p->in_pitch + g * b.channels, packed, scratch,
                             y + n * p->out_h * p->out_w * pitch + g * p->mac.channels, dot);
         }
-        packed += (p->mac.channels + 3) / 4 * nncc_record_bytes(p->mac.vectors);
+        packed += p->group_bytes;
     }
 }
 

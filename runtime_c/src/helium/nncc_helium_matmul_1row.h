@@ -7,6 +7,13 @@
 
 #include "nncc_helium_record.h"
 
+/* The kernel of rows that go one by one. */
+#if NNCC_RECORD_W4
+#define NNCC_DOT_1ROW nncc_helium_matmul_1row_w4_s8
+#else
+#define NNCC_DOT_1ROW nncc_helium_matmul_1row_s8
+#endif
+
 /* What pairs of rows share; the assembly has the offsets. */
 typedef struct
 {
@@ -24,8 +31,20 @@ typedef struct
 #if NNCC_HELIUM_MVE
 
 /* Lanes 0 to 3 of q0 and q1 from the accumulators of row 0 and row 1. */
-#define NNCC_DOT_COLLECT \
+#define NNCC_DOT_LANES \
     "vmov q0[2],q0[0],r0,r4\nvmov q0[3],q0[1],r2,r6\nvmov q1[2],q1[0],r8,r12\nvmov q1[3],q1[1],r10,lr\n"
+#if NNCC_RECORD_W4
+/* Accumulators of even channels are 16 times their sums, those of odd ones have the even sum added. */
+#define NNCC_DOT_COLLECT \
+    "sub r2,r2,r0,asr #4\nsub r6,r6,r4,asr #4\nsub r10,r10,r8,asr #4\nsub lr,lr,r12,asr #4\n" NNCC_DOT_LANES \
+    "vshr.s32 q0,q0,#4\nvshr.s32 q1,q1,#4\n"
+/* The vectors q0 and q1 of both rows with the weights of two channels at `load`. */
+#define NNCC_DOT_TWO(op, load, even0, odd0, even1, odd1) \
+    "vldrw.32 q2," load "\n" op " " odd0 ",q2,q0\n" op " " odd1 ",q2,q1\n" \
+    "vshl.i8 q2,q2,#4\n" op " " even0 ",q2,q0\n" op " " even1 ",q2,q1\n"
+#else
+#define NNCC_DOT_COLLECT NNCC_DOT_LANES
+#endif
 /* Bias in q5, multipliers in q6, shifts in q7, clamp in q3 and q4, zero point in r2, t free: accumulators to output
  * values. */
 /* clang-format off */
@@ -89,7 +108,7 @@ static inline void nncc_dot_rows(const nncc_helium_matmul_params *p, const int8_
         }
     }
     if (rows > 2 * f.pairs) {
-        nncc_helium_matmul_1row_s8(p, x + f.pairs * f.step2, packed, y + 2 * f.pairs * p->pitch, rows - 2 * f.pairs);
+        NNCC_DOT_1ROW(p, x + f.pairs * f.step2, packed, y + 2 * f.pairs * p->pitch, rows - 2 * f.pairs);
     }
 }
 

@@ -1,7 +1,7 @@
 /*
- * nncc_helium_matmul_k.h: the body of nncc_helium_matmul_k<n>_s8: 2 rows x 4 channels, a row of n vectors unrolled. An
- * including file defines NNCC_DOT_VECTORS (1 to 9) and NNCC_DOT_ROUND (NNCC_ROUND_ALL or, for act_min >= zero,
- * NNCC_ROUND_RELU).
+ * nncc_helium_matmul_k.h: the body of nncc_helium_matmul_k<n>*_s8: 2 rows x 4 channels, a row of n vectors unrolled. An
+ * including file defines NNCC_DOT_VECTORS (1 to 9), NNCC_DOT_ROUND (NNCC_ROUND_ALL or, for act_min >= zero,
+ * NNCC_ROUND_RELU) and NNCC_RECORD_W4.
  */
 #ifndef NNCC_HELIUM_MATMUL_K_H
 #define NNCC_HELIUM_MATMUL_K_H
@@ -14,11 +14,17 @@
 #define NNCC_DOT_BIAS 128
 
 /* Vector k of both rows (q0, q1) with the weights of 4 channels. */
+#if NNCC_RECORD_W4
+#define NNCC_DOT_MACS(op, k) \
+    NNCC_DOT_TWO(op, "[%[w],#32*" #k "-80]", "r0", "r2", "r8", "r10") \
+    NNCC_DOT_TWO(op, "[%[w],#32*" #k "-64]", "r4", "r6", "r12", "lr")
+#else
 #define NNCC_DOT_MACS(op, k) \
     "vldrw.32 q2,[%[w],#64*" #k "-80]\n" op " r0,q2,q0\n" op " r8,q2,q1\n" \
     "vldrw.32 q2,[%[w],#64*" #k "-64]\n" op " r2,q2,q0\n" op " r10,q2,q1\n" \
     "vldrw.32 q2,[%[w],#64*" #k "-48]\n" op " r4,q2,q0\n" op " r12,q2,q1\n" \
     "vldrw.32 q2,[%[w],#64*" #k "-32]\n" op " r6,q2,q0\n" op " lr,q2,q1\n"
+#endif
 #define NNCC_DOT_AT(op, k) "vldrb.8 q0,[%[x0],#16*" #k "-64]\nvldrb.8 q1,[%[x1],#16*" #k "-64]\n" NNCC_DOT_MACS(op, k)
 #define NNCC_DOT_FIRST NNCC_DOT_AT("vmladav.s8", 0)
 #define NNCC_DOT_NEXT(k) NNCC_DOT_AT("vmladava.s8", k)

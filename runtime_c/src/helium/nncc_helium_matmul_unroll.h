@@ -1,6 +1,7 @@
 /*
- * nncc_helium_matmul_unroll.h: the body of nncc_helium_matmul_unroll<n>_s8: 2 rows x 4 channels, a loop over n vectors
- * of a row at a time. An including file defines NNCC_DOT_BY (3 to 5); a row has at least twice as many vectors.
+ * nncc_helium_matmul_unroll.h: the body of nncc_helium_matmul_unroll<n>*_s8: 2 rows x 4 channels, a loop over n vectors
+ * of a row at a time. An including file defines NNCC_DOT_BY (3 to 5) and NNCC_RECORD_W4; a row has at least twice as
+ * many vectors.
  */
 #ifndef NNCC_HELIUM_MATMUL_UNROLL_H
 #define NNCC_HELIUM_MATMUL_UNROLL_H
@@ -23,12 +24,18 @@ typedef struct
     int32_t pairs;   /* 32 */
 } nncc_dot_loop;
 
+#if NNCC_RECORD_W4
+#define NNCC_DOT_STEP(op) \
+    "vldrb.8 q0,[%[x0]],#16\nvldrb.8 q1,[%[x1]],#16\n" NNCC_DOT_TWO(op, "[%[w]],#16", "r0", "r2", "r8", "r10") \
+        NNCC_DOT_TWO(op, "[%[w]],#16", "r4", "r6", "r12", "lr")
+#else
 #define NNCC_DOT_STEP(op) \
     "vldrb.8 q0,[%[x0]],#16\nvldrb.8 q1,[%[x1]],#16\n" \
     "vldrw.32 q2,[%[w]],#16\n" op " r0,q2,q0\n" op " r8,q2,q1\n" \
     "vldrw.32 q2,[%[w]],#16\n" op " r2,q2,q0\n" op " r10,q2,q1\n" \
     "vldrw.32 q2,[%[w]],#16\n" op " r4,q2,q0\n" op " r12,q2,q1\n" \
     "vldrw.32 q2,[%[w]],#16\n" op " r6,q2,q0\n" op " lr,q2,q1\n"
+#endif
 #define NNCC_DOT_MORE NNCC_DOT_STEP("vmladava.s8")
 #if NNCC_DOT_BY == 3
 #define NNCC_DOT_REST NNCC_DOT_MORE NNCC_DOT_MORE
@@ -52,7 +59,7 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
     loop.act_min = f->act_min;
     loop.act_max = f->act_max;
     loop.more = f->vectors / NNCC_DOT_BY - 1;
-    loop.weights = 4 * NNCC_HELIUM_BYTES * f->vectors;
+    loop.weights = NNCC_RECORD_VECTOR * f->vectors;
     loop.next = f->step2 - NNCC_HELIUM_BYTES * f->vectors;
     loop.y = y;
     loop.pairs = f->pairs;
