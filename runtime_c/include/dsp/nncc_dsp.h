@@ -14,9 +14,9 @@
  *
  * Names are nncc_dsp_<operator>_<variant>_<type>, and nncc_plain_* for cores without the DSP extension. Variants: 1row,
  * 2rows, so many rows (pixels) at a time; w16, wide weights, a 16-bit half of a word each (else narrow, two channels'
- * in a half); w4, weights of 4 bits, four channels' in a half; lut, followed by a function of one value from a table of 256; add, followed by the sum with another
- * tensor; pixel, one output pixel; relu, for layers of which no negative sum survives the clamp; stride1, stride2;
- * even, odd: see nncc_dsp_depthwise_3x3_row_fn.
+ * in a half); w4, weights of 4 bits, four channels' in a half; lut, followed by a function of one value from a table of
+ * 256; add, followed by the sum with another tensor; pixel, one output pixel; relu, for layers of which no negative sum
+ * survives the clamp; stride1, stride2; even, odd: see nncc_dsp_depthwise_3x3_row_fn.
  *
  * Tensors are NHWC and dense; the general conventions of nncc.h hold.
  */

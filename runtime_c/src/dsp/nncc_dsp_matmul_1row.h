@@ -25,9 +25,9 @@
     ", r12\n"
 
 /*
- * The function: BEGIN before the groups, START for the sums of one, code of EIGHT inputs with COUNT instructions of four
- * bytes, weights of 2^SHIFT bytes a pair, PART before the sums are complete, C0 to C3 that double them. FRAME bytes: 0
- * x, 4 end of x, 8 entry, 12 y, 16 end of w, 20 low, 24 cap.
+ * The function: BEGIN before the groups, START for the sums of one, code of EIGHT inputs with COUNT instructions of
+ * four bytes, weights of 2^SHIFT bytes a pair, PART before the sums are complete, C0 to C3 that double them. FRAME
+ * bytes: 0 x, 4 end of x, 8 entry, 12 y, 16 end of w, 20 low, 24 cap.
  */
 #define NNCC_MAT1(FRAME, BEGIN, START, EIGHT, COUNT, SHIFT, PART, C0, C1, C2, C3) \
     ".syntax unified\n" \
@@ -48,10 +48,8 @@
     "adr r7, 2f\n" \
     "mla r5, r5, r6, r7\n" \
     "orr r5, r5, #1\n" \
-    "str r5, [sp, #8]\n" BEGIN \
-    "1:\n" \
-    "ldm r1!, {r2, r3, r4, r5}\n" START \
-    "ldr r0, [sp]\n" \
+    "str r5, [sp, #8]\n" BEGIN "1:\n" \
+    "ldm r1!, {r2, r3, r4, r5}\n" START "ldr r0, [sp]\n" \
     "ldr r10, [sp, #8]\n" \
     "bx r10\n" \
     ".p2align 2\n" \
@@ -61,21 +59,21 @@
     "cmp r0, r10\n" \
     "bne 2b\n" PART NNCC_SCALE("r2", C0("r2")) NNCC_SCALE("r3", C1("r3")) NNCC_SCALE("r4", C2("r4")) \
         NNCC_SCALE("r5", C3("r5")) "pkhbt r2, r2, r4, lsl #16\n" \
-                                    "pkhbt r3, r3, r5, lsl #16\n" \
-                                    "usat16 r2, #8, r2\n" \
-                                    "usat16 r3, #8, r3\n" \
-                                    "ldrd r6, r7, [sp, #20]\n" \
-                                    "orr r2, r2, r3, lsl #8\n" \
-                                    "uqadd8 r2, r2, r7\n" \
-                                    "uqsub8 r2, r2, r7\n" \
-                                    "uadd8 r2, r2, r6\n" \
-                                    "ldrd r6, r7, [sp, #12]\n" \
-                                    "str r2, [r6], #4\n" \
-                                    "str r6, [sp, #12]\n" \
-                                    "cmp r1, r7\n" \
-                                    "bne.w 1b\n" \
-                                    "add sp, #" FRAME "\n" \
-                                    "pop {r4-r11, pc}\n"
+                                   "pkhbt r3, r3, r5, lsl #16\n" \
+                                   "usat16 r2, #8, r2\n" \
+                                   "usat16 r3, #8, r3\n" \
+                                   "ldrd r6, r7, [sp, #20]\n" \
+                                   "orr r2, r2, r3, lsl #8\n" \
+                                   "uqadd8 r2, r2, r7\n" \
+                                   "uqsub8 r2, r2, r7\n" \
+                                   "uadd8 r2, r2, r6\n" \
+                                   "ldrd r6, r7, [sp, #12]\n" \
+                                   "str r2, [r6], #4\n" \
+                                   "str r6, [sp, #12]\n" \
+                                   "cmp r1, r7\n" \
+                                   "bne.w 1b\n" \
+                                   "add sp, #" FRAME "\n" \
+                                   "pop {r4-r11, pc}\n"
 
 #endif
 

@@ -13,7 +13,8 @@
 NNCC_DSP_NAKED void nncc_dsp_matmul_1row_s8(NNCC_DSP_ARG const nncc_dsp_matmul_params *p, NNCC_DSP_ARG const void *x,
                                             NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG int8_t *y)
 {
-    __asm volatile(NNCC_MAT1("28", "", "", NNCC_NARROW_EIGHT, "27", "3", NNCC_PART, NNCC_EVEN, NNCC_ODD, NNCC_EVEN, NNCC_ODD));
+    __asm volatile(
+        NNCC_MAT1("28", "", "", NNCC_NARROW_EIGHT, "27", "3", NNCC_PART, NNCC_EVEN, NNCC_ODD, NNCC_EVEN, NNCC_ODD));
 }
 
 #else

@@ -75,8 +75,8 @@
     NNCC_MAT2("44", "", NNCC_MAT2_START, NNCC_WIDE_PAIR, "44", "4", "", \
               STORE(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP))
 
-/* Four weights of 4 bits in half a word: 2 loads, 3 masks and 8 SMLAD, per MAC 0.19 words loaded, 0.5 MACs, 0.19 others.
- * The sum of a channel comes out with those of the channels below it. */
+/* Four weights of 4 bits in half a word: 2 loads, 3 masks and 8 SMLAD, per MAC 0.19 words loaded, 0.5 MACs, 0.19
+ * others. The sum of a channel comes out with those of the channels below it. */
 #define NNCC_FOURS_PAIR \
     "ldrd r10, r11, [r0], #8\n" \
     "ldr r12, [r1], #4\n" \
@@ -174,10 +174,8 @@
     "it ne\n" \
     "adrne r5, 3f\n" \
     "orr r5, r5, #1\n" \
-    "str r5, [sp, #24]\n" BEGIN \
-    "1:\n" \
-    "ldm r1!, {r2, r4, r6, r8}\n" START \
-    "ldrd r0, r10, [sp]\n" \
+    "str r5, [sp, #24]\n" BEGIN "1:\n" \
+    "ldm r1!, {r2, r4, r6, r8}\n" START "ldrd r0, r10, [sp]\n" \
     "bx r10\n" \
     ".p2align 2\n" \
     "2:\n" \

@@ -1,6 +1,6 @@
 /*
- * nncc_helium_record.h: the size of a record of packed weights (nncc_helium.h), and the portable use of one. A file that
- * defines NNCC_RECORD_W4 as 1 has records of weights of 4 bits.
+ * nncc_helium_record.h: the size of a record of packed weights (nncc_helium.h), and the portable use of one. A file
+ * that defines NNCC_RECORD_W4 as 1 has records of weights of 4 bits.
  */
 #ifndef NNCC_HELIUM_RECORD_H
 #define NNCC_HELIUM_RECORD_H
