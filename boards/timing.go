@@ -105,3 +105,9 @@ func (w *Wait) checkCache(key string) error {
 	}
 	return nil
 }
+
+// CyclesError is what the files state of estimates of cycles, relative: the core's error
+// and the memory's.
+func (s *Spec) CyclesError() float64 {
+	return float64(s.Pipeline.Error + max(s.Memory.Wait("code").Error, s.Memory.Wait("weights").Error))
+}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -38,6 +39,8 @@ type Options struct {
 	Notes    []string // for the README: warnings
 	// Library is where kernels come from; nil for those that nncc ships.
 	Library *runtimec.Library
+	// Drivers are C files of an accelerator that brings its own; nil: it has none.
+	Drivers fs.FS
 	// InputNotes are remarks on inputs, by name, for the header.
 	InputNotes map[string]string
 }
@@ -96,6 +99,12 @@ func Generate(p *program.Program, o Options) ([]File, *Info, error) {
 		return nil, nil, bug.Errorf("%q is no C prefix", o.Prefix)
 	}
 	o = o.complete()
+	if o.Drivers != nil {
+		var err error
+		if o.Library, err = o.Library.With(o.Drivers); err != nil {
+			return nil, nil, err
+		}
+	}
 	e := newEmitter(p, o.Prefix)
 	v := e.model(o)
 	info := e.info(v)

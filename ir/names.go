@@ -40,3 +40,12 @@ func (g *Graph) free(name string) {
 		}
 	}
 }
+
+// Names of values.
+func Names(vs []*Value) []string {
+	var out []string
+	for _, v := range vs {
+		out = append(out, v.Name)
+	}
+	return out
+}

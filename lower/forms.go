@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/legal4d"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // Form is what was done to a float model that is written back.
@@ -35,9 +36,43 @@ type Rewritten struct {
 	Exact bool      // only data was moved: every bit is as before
 }
 
-// OnRanks runs float passes on g, which keeps its ranks and outputs. aligned is
-// where the alignment repair among them writes its table.
-func OnRanks(g *ir.Graph, passes []pass.Pass, aligned *align.Result) (*Rewritten, error) {
+// RanksOptions of OnRanks.
+type RanksOptions struct {
+	Legalize bool     // all float passes, not only those that later stages rely on
+	Only     []string // passes, by name, in place of these; align is among them
+	Align    option.Align
+	PadInput bool // align may pad inputs
+	// Aligned is what is padded in the program for a board, where Align is to do the
+	// same; nil: it decides by the model alone.
+	Aligned *align.Result
+}
+
+// passes are the float passes that the options choose. The alignment repair among them
+// writes its table to res.
+func (o RanksOptions) passes(res *align.Result) ([]pass.Pass, error) {
+	if len(o.Only) == 0 {
+		return FloatPasses(o.Legalize), nil
+	}
+	a := align.Options{Mode: o.Align, PadInput: o.PadInput}
+	if o.Aligned != nil {
+		a.Chosen = append([]align.Row{}, o.Aligned.Rows...)
+	}
+	return Select(a, res, o.Only...)
+}
+
+// Check refuses passes that do not exist.
+func (o RanksOptions) Check() error {
+	_, err := o.passes(&align.Result{})
+	return err
+}
+
+// OnRanks runs float passes on g, which keeps its ranks and outputs.
+func OnRanks(g *ir.Graph, o RanksOptions) (*Rewritten, error) {
+	aligned := &align.Result{}
+	passes, err := o.passes(aligned)
+	if err != nil {
+		return nil, err
+	}
 	r := &Rewritten{Form: NewForm(), Graph: g, Whole: g}
 	for _, p := range passes {
 		r.Passes = append(r.Passes, p.Name)

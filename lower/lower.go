@@ -3,6 +3,8 @@
 package lower
 
 import (
+	"io/fs"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/diag"
@@ -54,6 +56,14 @@ type Options struct {
 	StopAfter string
 	// Observe sees the state after every stage.
 	Observe func(Step) error
+}
+
+// Drivers are C files of the accelerator; nil: it brings none.
+func (o Options) Drivers() fs.FS {
+	if o.Accel == nil {
+		return nil
+	}
+	return o.Accel.Sources()
 }
 
 // Result is a program, with what was decided on the way. While stages run it is

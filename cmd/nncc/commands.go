@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower/option"
@@ -285,7 +286,7 @@ func (c *cli) sensitivity(args []string) error {
 	if c.cfg.JSON {
 		return c.json(r)
 	}
-	fmt.Fprint(c.out, r.Text())
+	fmt.Fprint(c.out, report.SensitivityText(r))
 	return nil
 }
 
@@ -334,7 +335,7 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 
 // besideLibrary measures the same model with the linked library's kernels
 // wherever it has one.
-func (c *cli) besideLibrary(v *driver.Verdict) error {
+func (c *cli) besideLibrary(v *report.Verdict) error {
 	c.cfg.Kernels = option.CMSISNN
 	o, err := c.cfg.Compile()
 	if err != nil {
@@ -353,7 +354,7 @@ func (c *cli) profile(args []string) error {
 	if len(args) == 0 || len(args) > 2 {
 		return &driver.UsageError{Msg: "want one model, or two to compare"}
 	}
-	var vs []*driver.Verdict
+	var vs []*report.Verdict
 	for _, a := range args {
 		if _, err := os.Stat(a); err != nil {
 			return err
@@ -395,6 +396,6 @@ func (c *cli) profile(args []string) error {
 	if c.cfg.JSON {
 		return c.json(vs)
 	}
-	fmt.Fprint(c.out, driver.ProfileText(vs))
+	fmt.Fprint(c.out, report.ProfileText(vs))
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/accel/kinds"
 )
@@ -27,9 +29,13 @@ func printer(f *accel.Format) *verb {
 				"one %s expected, got %d arguments; usage: nncc %s [--json] FILE.%s",
 				f.What, len(args), f.Ext, f.Ext)}
 		}
-		p, err := driver.ReadProgram(f, args[0])
+		data, err := files.Read(args[0], f.MaxBytes)
 		if err != nil {
-			return err
+			return &driver.InputError{Err: err}
+		}
+		p, err := f.Decode(data)
+		if err != nil {
+			return &driver.InputError{Err: text.Errorf("%s: %w", args[0], err)}
 		}
 		if c.cfg.JSON {
 			return c.json(p)

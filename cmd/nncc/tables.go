@@ -6,9 +6,11 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/board"
 )
 
 // table prints rows for people, or v as JSON.
@@ -16,7 +18,7 @@ func (c *cli) table(v any, rows [][]string) error {
 	if c.cfg.JSON {
 		return c.json(v)
 	}
-	fmt.Fprint(c.out, driver.Table(rows))
+	fmt.Fprint(c.out, text.Table(rows))
 	return nil
 }
 
@@ -36,8 +38,8 @@ func (c *cli) boards(args []string) error {
 		if err != nil {
 			return &driver.InputError{Err: err}
 		}
-		if _, err := driver.Accelerator(s); err != nil {
-			return err
+		if _, err := board.Accelerator(s); err != nil {
+			return &driver.InputError{Err: err}
 		}
 		if c.cfg.JSON {
 			return c.json(s)

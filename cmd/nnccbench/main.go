@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/option"
@@ -85,7 +86,7 @@ func run(models []model, boards []string) error {
 }
 
 // measure compiles with default flags and runs one case.
-func measure(m model, board string, kernels option.Kernels, include, lib string) (*driver.Verdict, error) {
+func measure(m model, board string, kernels option.Kernels, include, lib string) (*report.Verdict, error) {
 	c := driver.Defaults()
 	c.Model, c.Board, c.Kernels, c.Cases = m.path, board, kernels, 1
 	c.CMSISInclude, c.CMSISLib = include, lib

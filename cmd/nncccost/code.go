@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/cost"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
@@ -52,7 +52,7 @@ func (o *options) codeSizes() error {
 		if err != nil {
 			return err
 		}
-		isa := driver.ISA(spec)
+		isa := board.ISA(spec)
 		for _, way := range []struct {
 			suffix string
 			flags  []string

@@ -89,7 +89,7 @@ func (o *options) follow(board string, k kind, ratios map[cost.Kind][]float64) e
 		}
 		// Waits for constants are a matter of their bytes.
 		r := float64(l.LayerCycles.Cycles-l.ConstantWaits) / float64(l.Instructions)
-		kind := p.Lowered.Choices[p.Schedule.Nodes[i]].Layer().Geometry.Kind
+		kind := p.Lowered.Choices[p.Lowered.Schedule.Nodes[i]].Layer().Geometry.Kind
 		ratios[kind], ratios[cost.Other] = append(ratios[kind], r), append(ratios[cost.Other], r)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
@@ -273,14 +274,14 @@ func (o *options) measure(c *driver.Config, k kind) ([]cost.Point, error) {
 	}
 	var out []cost.Point
 	for _, i := range p.steps {
-		n := p.Schedule.Nodes[i]
+		n := p.Lowered.Schedule.Nodes[i]
 		g := p.Lowered.Choices[n].Layer().Geometry
 		if k.elements != nil && g.Kind != cost.Element {
 			continue // a copy between them
 		}
 		// The compiler removes a step that writes back what it read: it takes nothing.
 		if p.Report.Layers[i].Instructions != nil && g.Parts.Library == 0 && v.Layers[i].Instructions > 0 {
-			out = append(out, cost.Point{Key: p.CostKey(n), Geometry: g,
+			out = append(out, cost.Point{Key: board.CostKey(p.Board, p.Lowered, n, p.Config.CMSISLib != ""), Geometry: g,
 				Instructions: float64(v.Layers[i].Instructions)})
 		}
 	}
@@ -311,7 +312,7 @@ func (o *options) program(c *driver.Config, k kind, dir string) (*program, error
 		return nil, err
 	}
 	p := &program{Compiled: compiled}
-	for i, n := range p.Schedule.Nodes {
+	for i, n := range p.Lowered.Schedule.Nodes {
 		low := p.Lowered.Low[n]
 		if low.View || k.elements == nil && (len(n.Origin) == 0 || !wanted[n.Origin[0]]) || !o.runs(low.Functions()) ||
 			c.Kernels == option.OwnKernels && (low.Library == cmsisnn.Library || !kernel.IsOptimized(low.Library)) {

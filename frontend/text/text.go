@@ -76,6 +76,17 @@ func (w *Writer) Write(p []byte) (int, error) {
 // maxLine is how much of a line is shown: names can be long.
 const maxLine = 4000
 
+// Errorf is fmt.Errorf with the strings among the arguments on one line each: no
+// line of a message is begun by a name.
+func Errorf(format string, args ...any) error {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = Line(s)
+		}
+	}
+	return fmt.Errorf(format, args...)
+}
+
 // Short leaves out the middle of what is longer than max bytes.
 func Short(s string, limit int) string {
 	if len(s) <= limit {

@@ -26,6 +26,14 @@ const (
 	SingleRounding
 )
 
+// String is single or double.
+func (r Rounding) String() string {
+	if r == SingleRounding {
+		return "single"
+	}
+	return "double"
+}
+
 // Requantize scales v by mult * 2^(shift-31) in the given rounding mode.
 // mult is a Q31 value in [0, 2^31); shift is in [-31, 30], positive for a left
 // shift. Source: arm_nn_requantize.

@@ -138,7 +138,7 @@ func TestWindow(t *testing.T) {
 		t.Fatalf("frames of shape %v", s)
 	}
 	window := tensor.Of([]int{1, 4, 2}, []float32{1, 2, 3, 4, 5, 6, 7, 8})
-	frames := state.Frames(o, [][]*tensor.Dense{{window}})
+	frames := state.Frames(o, []quant.Sample{{window}})
 	want := [][]float32{{0, 0, 0, 0, -1, -2, -3, -4}, {-1, -2, -3, -4, -5, -6, -7, -8}}
 	if len(frames) != len(want) {
 		t.Fatalf("%d frames", len(frames))

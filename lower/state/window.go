@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/stream"
 )
 
 // Frames cuts samples of whole windows into steps.
-func Frames(s *stream.Options, samples [][]*tensor.Dense) [][]*tensor.Dense {
-	var out [][]*tensor.Dense
+func Frames(s *stream.Options, samples []quant.Sample) []quant.Sample {
+	var out []quant.Sample
 	for _, x := range samples {
 		for at := 0; at+s.Hop <= x[s.Input].Shape[s.Axis]; at += s.Hop {
 			y := slices.Clone(x)

@@ -199,7 +199,7 @@ func writeImage(dir string, batch []*Built) (input []byte, model *run.Model, err
 			outBytes += x.Bytes
 		}
 		calls.WriteString("    }\n")
-		arena = max(arena, o.Program.ArenaBytes)
+		arena = max(arena, o.Lowered.Program.ArenaBytes)
 	}
 	// One compiler run for all kernels of a family: they share no static names.
 	var library bytes.Buffer

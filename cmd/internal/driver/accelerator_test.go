@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/accel/acceltest"
+	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -129,7 +130,7 @@ func TestBoardsNameAccelerators(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := Accelerator(s)
+		a, err := board.Accelerator(s)
 		if err != nil || a != nil && a.Kind() == acceltest.Kind {
 			t.Errorf("%s: %v, %v", name, a, err)
 		}

@@ -90,9 +90,9 @@ func TestActivationsInStore(t *testing.T) {
 			c.Board, c.Name = "cortex-m55", "net"
 			o := compileNet(t, activated(t, text, residual), &c)
 			var ops []string
-			for _, n := range o.Schedule.Nodes {
+			for i, n := range o.Lowered.Schedule.Nodes {
 				if n.Op != op.Relayout {
-					ops = append(ops, opName(n))
+					ops = append(ops, o.Report.Layers[i].Op)
 				}
 			}
 			most := 2
@@ -102,7 +102,7 @@ func TestActivationsInStore(t *testing.T) {
 			if len(ops) > most ||
 				slices.ContainsFunc(ops[:2], func(s string) bool { return !strings.HasPrefix(s, "Conv+") }) {
 				t.Errorf("%s, residual %v: steps %v, want convolutions with their activations\n%s", name, residual, ops,
-					fusionText(o.Lowered.Fusions))
+					o.Explain())
 			}
 			off := c
 			off.Fuse = false
@@ -133,9 +133,9 @@ func sameResults(t *testing.T, name string, a, b *Compiled) {
 func TestSharedActivations(t *testing.T) {
 	o := compileShared(t, shared(t), "yolov8seg_tiny", "cortex-m55", nil)
 	fused := 0
-	for i, s := range o.Program.Steps {
-		switch n := o.Schedule.Nodes[i]; {
-		case n.Op == op.Fused && strings.HasPrefix(opName(n), "Conv+"):
+	for i, s := range o.Lowered.Program.Steps {
+		switch n := o.Lowered.Schedule.Nodes[i]; {
+		case n.Op == op.Fused && strings.HasPrefix(o.Report.Layers[i].Op, "Conv+"):
 			fused++
 		case n.Op == op.Swish, n.Op == op.Lookup && i > 0:
 			t.Errorf("%s is a step of its own", s.Name)
@@ -163,7 +163,7 @@ func TestCurves(t *testing.T) {
 		}
 	}
 	if curves == 0 {
-		t.Errorf("no curve behind any of the convolutions\n%s", fusionText(o.Lowered.Fusions))
+		t.Errorf("no curve behind any of the convolutions\n%s", o.Explain())
 	}
 	off := c
 	off.Fuse = false

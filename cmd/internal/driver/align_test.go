@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -68,7 +69,7 @@ func installed(t *testing.T, c *Config, variable string) {
 // slower and the network a fifth faster, with the same results.
 func TestAlignPays(t *testing.T) {
 	path := modelFile(t, odd1D)
-	run := func(mode option.Align) *Verdict {
+	run := func(mode option.Align) *report.Verdict {
 		c := config(path, "cortex-m55")
 		installed(t, c, "CMSIS_NN_LIB_M55")
 		c.Align, c.Cases = mode, 1
@@ -87,7 +88,7 @@ func TestAlignPays(t *testing.T) {
 }
 
 // slower fails for layers that take more instructions than before.
-func slower(t *testing.T, before, after *Verdict) {
+func slower(t *testing.T, before, after *report.Verdict) {
 	t.Helper()
 	was := map[string]uint64{}
 	for _, l := range before.Layers {
@@ -96,7 +97,7 @@ func slower(t *testing.T, before, after *Verdict) {
 	for _, l := range after.Layers {
 		// Data may be aligned otherwise, which moves copies by some instructions.
 		if b, ok := was[l.Name]; ok && float64(l.Instructions) > 1.003*float64(b)+4 {
-			t.Errorf("%s (%s): %d instructions become %d", l.Name, l.inner(), b, l.Instructions)
+			t.Errorf("%s (%s): %d instructions become %d", l.Name, l.Kernel, b, l.Instructions)
 		}
 	}
 	if after.Instructions > before.Instructions {
@@ -117,13 +118,13 @@ func TestAutoNeverSlower(t *testing.T) {
 		for _, name := range []string{"oddch_tiny", "kws_int8", "ic_int8"} {
 			for _, lib := range []bool{false, true} {
 				t.Run(b.board+"/"+name, func(t *testing.T) {
-					var vs [2]*Verdict
+					var vs [2]*report.Verdict
 					for i, mode := range []option.Align{option.AlignNever, option.AlignAuto} {
 						c := config(filepath.Join(dir, "models", name+".onnx"), b.board)
 						if lib {
 							installed(t, c, b.variable)
 						}
-						if p := filepath.Join(dir, "calib", name+".npz"); exists(p) {
+						if p := filepath.Join(dir, "calib", name+".npz"); fileExists(p) {
 							c.Calib = []string{p}
 						}
 						c.Align, c.Cases = mode, 1

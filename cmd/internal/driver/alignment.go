@@ -3,21 +3,19 @@ package driver
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/align"
-	"github.com/nncc/nncc/lower/cost"
-	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/option"
 )
 
-// alignOptions are the options of the repair of ONNX models. What pays is
+// ranksOptions are the options of the float passes. Which channels pay to be padded is
 // decided where it is known: on the program that would be emitted for the board.
-func (c *Config) alignOptions(g *ir.Graph, only []string) (align.Options, error) {
-	o := align.Options{Mode: c.Align, PadInput: c.PadInput}
+func (c *Config) ranksOptions(g *ir.Graph, only []string) (lower.RanksOptions, error) {
+	o := lower.RanksOptions{Legalize: c.Legalize, Only: only, Align: c.Align, PadInput: c.PadInput}
+	if err := o.Check(); err != nil {
+		return o, &UsageError{err.Error()}
+	}
 	if !slices.Contains(only, "align") || c.Align != option.AlignAuto {
 		return o, nil
 	}
@@ -40,36 +38,8 @@ func (c *Config) alignOptions(g *ir.Graph, only []string) (align.Options, error)
 	if err != nil {
 		return o, err
 	}
-	o.Chosen = append([]align.Row{}, res.Aligned.Rows...)
+	o.Aligned = res.Aligned
 	return o, nil
-}
-
-// alignmentText is the table of the alignment repair with the reasons below.
-func alignmentText(rows []align.Row) string {
-	var b strings.Builder
-	b.WriteString(align.Table(rows))
-	for i, w := range rows {
-		if w.Status == align.Patched {
-			continue
-		}
-		if i == 0 || rows[i-1].Reason != w.Reason {
-			fmt.Fprintf(&b, "%s, %s:\n", w.Status, w.Reason)
-		}
-		fmt.Fprintf(&b, "    %s %s\n", w.Node, w.Constraint)
-	}
-	return b.String()
-}
-
-// ISA is the instruction set that prices go by: mve, dsp or c.
-func (o *Compiled) ISA() string { return ISA(o.Board) }
-
-// ISA names the instruction set of a board in the cost tables.
-func ISA(b *boards.Spec) string { return core(b).ISA() }
-
-// CostKey names the cost model of a node's kernel.
-func (o *Compiled) CostKey(n *ir.Node) cost.Key {
-	opt := lower.Options{Installed: o.Config.CMSISLib != "", Target: kernel.Options{Core: core(o.Board)}}
-	return opt.CostTarget().Key(o.Lowered.Choices[n].Layer())
 }
 
 // inputNotes say in the header which inputs have more channels than the model's.

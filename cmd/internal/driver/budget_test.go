@@ -49,9 +49,9 @@ func TestBudgets(t *testing.T) {
 		require(t, err)
 		least, err := s.compile(1)
 		require(t, err)
-		best := least.Program.ArenaBytes
+		best := least.Lowered.Program.ArenaBytes
 		var gate *GateError
-		if err := least.gates(); !errors.As(err, &gate) || !strings.Contains(gate.Error(),
+		if err := least.Gates(); !errors.As(err, &gate) || !strings.Contains(gate.Error(),
 			fmt.Sprintf("the arena needs %d bytes", best)) ||
 			!strings.Contains(gate.Error(), fmt.Sprintf("of %d programs that were tried this is the smallest",
 				least.Lowered.Tried)) {
@@ -60,7 +60,7 @@ func TestBudgets(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(i), 1))
 		budgets := []int{best - 1, best}
 		for range 3 {
-			budgets = append(budgets, best+r.IntN(max(whole.Program.ArenaBytes-best, 1)))
+			budgets = append(budgets, best+r.IntN(max(whole.Lowered.Program.ArenaBytes-best, 1)))
 		}
 		work := map[int]float64{}
 		for len(budgets) > 0 {
@@ -71,7 +71,7 @@ func TestBudgets(t *testing.T) {
 			}
 			o, err := s.compile(b)
 			require(t, err)
-			if got := o.Program.ArenaBytes; (got <= b) != (b >= best) || got < best {
+			if got := o.Lowered.Program.ArenaBytes; (got <= b) != (b >= best) || got < best {
 				t.Errorf("%s: --max-ram %d gives %d bytes; %d are reachable", s.name, b, got, best)
 			}
 			work[b] = 0
@@ -79,8 +79,8 @@ func TestBudgets(t *testing.T) {
 				work[b] = p.Work
 				striped++
 			}
-			if b >= best && o.Program.ArenaBytes < b {
-				budgets = append(budgets, o.Program.ArenaBytes)
+			if b >= best && o.Lowered.Program.ArenaBytes < b {
+				budgets = append(budgets, o.Lowered.Program.ArenaBytes)
 			}
 		}
 		for b, w := range work {

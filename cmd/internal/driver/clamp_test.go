@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -16,6 +17,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // clampNet is a few operators, each with clamps behind it in every form there
@@ -103,11 +105,11 @@ func TestClamps(t *testing.T) {
 					t.Fatal(err)
 				}
 				if precision == option.Float32 {
-					want, err := interp.Run(net, cases[0].inputs, nil)
+					want, err := interp.Run(net, cases[0].Inputs, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
-					got, err := interp.Run(o.Lowered.Graph, cases[0].inputs, nil)
+					got, err := interp.Run(o.Lowered.Graph, cases[0].Inputs, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -124,9 +126,9 @@ func TestClamps(t *testing.T) {
 				require(t, err)
 				defer im.Close()
 				res, err := run.Run(context.Background(), host, im,
-					[]run.Case{{Inputs: memory(cases[0].inputs, o.Lowered.Graph.In)}})
+					[]run.Case{{Inputs: verify.Memory(cases[0].Inputs, o.Lowered.Graph.In)}})
 				require(t, err)
-				v := &Verdict{}
+				v := &report.Verdict{}
 				if err := o.compare(v, cases, res); err != nil {
 					t.Fatal(err)
 				}

@@ -1,48 +1,34 @@
 package driver
 
 import (
-	"cmp"
 	"encoding/hex"
-	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/diag"
-	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/cost"
-	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/state"
-	"github.com/nncc/nncc/schedule"
 )
 
 // Compiled is a model on its way to firmware, with everything decided.
 type Compiled struct {
-	Config   *Config
-	Board    *boards.Spec
-	Model    *onnx.Model
-	Float    *ir.Graph // as imported
-	Lowered  *lower.Result
-	Program  *program.Program
-	Schedule *schedule.Result // what the program was in the graph
-	Info     *codegen.Info
-	Files    []codegen.File
-	Harness  run.Model
-	Report   *Report
+	report.Subject
+	Config *Config
+	Float  *ir.Graph // as imported
+	Report *report.Report
 	// Rounding is how the linked CMSIS-NN requantises, "" before it was asked.
-	Rounding string
-	// Placement is where the program lies in the board's memories.
-	Placement boards.Placement
-	profiling bool // Verify also estimates cycles
+	Rounding  string
+	reference *ir.Graph // what the program has to compute
+	profiling bool      // Verify also estimates cycles
 }
 
 // Compile does everything but write files.
@@ -71,24 +57,17 @@ func (c *Config) Compile() (*Compiled, error) {
 	return out, err
 }
 
-// core is what kernel choice needs to know about the board.
-func core(s *boards.Spec) kernel.Core {
-	return kernel.Core{Name: s.Core, MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.IsHost(),
-		Armv6M: s.Armv6M(), Memory: cost.Memory{Board: s.Name, PerByte: float64(s.Memory.Wait("weights").PerByte),
-			Error: cyclesError(s)}}
-}
-
 // lowerOptions are the options of the middle end.
 func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
-	o := lower.Options{
-		Precision: c.Precision, Legalize: c.Legalize, DeadChannels: c.DeadChannels, Fuse: c.Fuse,
-		FuseAll: c.FuseAll, Align: c.Align,
-		PadInput: c.PadInput, Installed: c.CMSISLib != "",
-		FloatIO: c.IO == option.FloatIO, NativeIO: c.IOLayout == option.NativeLayout,
-		Target: kernel.Options{Core: core(spec), Kernels: c.Kernels, Generic: c.Generic}, Libraries: spec.Kernels,
-		Optimize: c.Optimize,
+	o, err := board.Options(spec)
+	if err != nil {
+		return o, &InputError{err}
 	}
-	var err error
+	o.Precision, o.Legalize, o.DeadChannels = c.Precision, c.Legalize, c.DeadChannels
+	o.Fuse, o.FuseAll, o.Align, o.PadInput = c.Fuse, c.FuseAll, c.Align, c.PadInput
+	o.FloatIO, o.NativeIO = c.IO == option.FloatIO, c.IOLayout == option.NativeLayout
+	o.Target.Kernels, o.Target.Generic = c.Kernels, c.Generic
+	o.Installed, o.Optimize = c.CMSISLib != "", c.Optimize
 	if o.Off, err = c.stagesOff(); err != nil {
 		return o, err
 	}
@@ -98,11 +77,11 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		return o, err
 	}
 	o.MaxRAM, o.MaxTries = max(ram, 0), c.tries
-	if o.StateBindings, err = c.ties(g); err != nil {
+	if o.StateBindings, err = c.bindings(g); err != nil {
 		return o, err
 	}
-	if o.Stream, err = c.stream(g, o.StateBindings); err != nil {
-		return o, err
+	if o.Stream, err = state.ParseStream(g, o.StateBindings, c.Stream); err != nil {
+		return o, &UsageError{err.Error()}
 	}
 	if (len(o.StateBindings) > 0 || o.Stream != nil) && (o.NativeIO || len(spec.Accelerators) > 0) {
 		return o, usage("--state and --stream: not together with --io-layout native or a board with an accelerator "+
@@ -111,9 +90,6 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if (len(o.StateBindings) > 0 || o.Stream != nil) && o.PadInput {
 		return o, usage("--pad-input: not together with --state or --stream, whose inputs are part of the program's " +
 			"state")
-	}
-	if o.Accel, err = Accelerator(spec); err != nil {
-		return o, err
 	}
 	if lower.Quantised(g) {
 		if err := c.precisionIsFixed(); err != nil {
@@ -135,8 +111,26 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 // syntheticSamples is how many seeded inputs stand in for --calib.
 const syntheticSamples = 8
 
+// bindings reads --state.
+func (c *Config) bindings(g *ir.Graph) ([]state.Binding, error) {
+	b, err := state.Parse(g, c.States)
+	if err != nil {
+		return nil, &UsageError{err.Error()}
+	}
+	return b, nil
+}
+
+// quantOptionsOf are quantOptions with the state of --state.
+func (c *Config) quantOptionsOf(g *ir.Graph) (quant.Options, error) {
+	b, err := c.bindings(g)
+	if err != nil {
+		return quant.Options{}, err
+	}
+	return c.quantOptions(g, b)
+}
+
 // quantOptions reads the calibration data.
-func (c *Config) quantOptions(g *ir.Graph, ties []state.Binding) (quant.Options, error) {
+func (c *Config) quantOptions(g *ir.Graph, bindings []state.Binding) (quant.Options, error) {
 	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize,
 		Try: quant.Trial{Method: !c.Told["calib-method"], Bias: !c.Told["bias-correction"],
 			Rounding: !c.Told["weight-rounding"]}}
@@ -155,7 +149,7 @@ func (c *Config) quantOptions(g *ir.Graph, ties []state.Binding) (quant.Options,
 		}
 	}
 	if len(c.Calib) == 0 {
-		r := state.New(g, ties)
+		r := state.New(g, bindings)
 		if q.Samples, err = r.Sequence(quant.SyntheticSamples(r.Inputs(), syntheticSamples, 1)); err != nil {
 			return q, &InputError{err}
 		}
@@ -170,14 +164,16 @@ func (c *Config) quantOptions(g *ir.Graph, ties []state.Binding) (quant.Options,
 		names = append(names, filepath.Base(p))
 	}
 	q.Source = strings.Join(names, ", ")
-	if q.Samples, err = c.calibration(g, ties); err != nil {
+	if q.Samples, err = state.Calibration(c.Calib, g, bindings, c.dataLimits()); err != nil {
 		return q, &InputError{err}
 	}
 	return q, nil
 }
 
 func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix string, d *dump) (*Compiled, error) {
-	out := &Compiled{Config: c, Board: spec, Model: m, Float: g.Clone()}
+	out := &Compiled{Config: c, Float: g.Clone(), Subject: report.Subject{Version: Version,
+		Name: filepath.Base(c.Model), Board: spec, Model: m, NativeIO: c.IOLayout == option.NativeLayout,
+		Optimize: c.Optimize, Align: c.Align}}
 	opt, err := c.lowerOptions(spec, g)
 	if err != nil {
 		return nil, err
@@ -191,9 +187,11 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 		return nil, err
 	}
 	c.Diags.Add(out.Lowered.Diags...)
-	out.floatInputs()
-	out.Program, out.Schedule = out.Lowered.Program, out.Lowered.Schedule
-	if err := d.program(out.Program); err != nil {
+	if c.IO != option.FloatIO {
+		c.Diags.Add(out.Lowered.FloatInputs(out.Float)...)
+	}
+	out.reference = out.Lowered.Reference
+	if err := d.program(out.Lowered.Program); err != nil {
 		return nil, err
 	}
 	c.note("generating C")
@@ -203,27 +201,22 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 		optFlags = spec.Toolchain.Size
 	}
 	cflags := append(append([]string(nil), optFlags...), spec.Toolchain.CFlags...)
-	library, err := c.runtime(opt.Accel)
-	if err != nil {
-		return nil, err
-	}
-	files, info, err := codegen.Generate(out.Program, codegen.Options{
+	files, info, err := codegen.Generate(out.Lowered.Program, codegen.Options{
 		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: spec.Name,
 		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC,
 		AR:       spec.Toolchain.Prefix + "ar",
 		NativeIO: c.IOLayout == option.NativeLayout, Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning),
-		InputNotes: out.inputNotes(), Library: library,
+		InputNotes: out.inputNotes(), Library: c.kernelSource, Drivers: opt.Drivers(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	out.Files, out.Info = files, info
-	out.Harness = harnessModel(info)
+	out.Files, out.Info, out.Harness = files, info, report.Harness(info)
 	for _, f := range run.HarnessFiles(spec, out.Harness) {
 		out.Files = append(out.Files, codegen.File(f))
 	}
 	out.memoryVerdict(nil)
-	out.Report = newReport(out)
+	out.Report = report.New(&out.Subject)
 	out.said(nil)
 	if c.TimePasses {
 		out.Report.StageTimes = c.times
@@ -234,140 +227,8 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	return out, nil
 }
 
-// low is the lowering of step i.
-func (o *Compiled) low(i int) *call.Lowered { return o.Lowered.Low[o.Schedule.Nodes[i]] }
-
-func harnessModel(i *codegen.Info) run.Model {
-	m := run.Model{Name: i.Prefix, Header: i.Prefix + ".h", ArenaMacro: i.ArenaMacro, RunFunc: i.Prefix + "_run",
-		Steps: i.StepNames}
-	if len(i.States) > 0 {
-		m.ResetFunc = i.Prefix + "_reset"
-	}
-	for _, x := range i.Inputs {
-		m.Inputs = append(m.Inputs, run.IO{Name: x.Name, CFunc: i.Prefix + "_" + x.CName, Bytes: x.Bytes})
-	}
-	for _, x := range i.Outputs {
-		m.Outputs = append(m.Outputs, run.IO{Name: x.Name, CFunc: i.Prefix + "_" + x.CName, Bytes: x.Bytes})
-	}
-	return m
-}
-
-// floatInputs says why inputs of a quantised model stay float, though --io
-// quantized is asked for: what reads them is no QuantizeLinear.
-func (o *Compiled) floatInputs() {
-	if o.Config.IO == option.FloatIO || o.Lowered.Precision == "float32" || !lower.Quantised(o.Float) {
-		return
-	}
-	for _, v := range o.Lowered.Graph.In {
-		if !v.Type.DType.IsFloat() {
-			continue
-		}
-		for _, x := range o.Float.In {
-			if n := firstReader(x); x.Name == v.Name && n != nil {
-				d := diag.Notef("float-input", v.Name,
-					"input %s stays float: %s reads it before it is quantised, or it is quantised in several ways",
-					v.Name, n)
-				o.Config.Diags.Add(diag.List{d}.From("interface")...)
-			}
-		}
-	}
-}
-
-// firstReader is the first node behind an input that does not only move its
-// values; a QuantizeLinear where there is no other.
-func firstReader(v *ir.Value) *ir.Node {
-	var last *ir.Node
-	for _, u := range v.Uses() {
-		n := u.Node
-		if n.Op.Quant == ir.QMove && len(n.Out) == 1 {
-			n = firstReader(n.Out[0])
-		}
-		if n != nil && n.Op != op.QuantizeLinear {
-			return n
-		}
-		last = cmp.Or(n, last)
-	}
-	return last
-}
-
-// gates checks --max-*; nil when all hold.
-func (o *Compiled) gates() error {
-	c := o.Config
-	var why []string
-	if c.MaxSegments >= 0 && len(o.Report.Segments) > c.MaxSegments {
-		why = append(why, fmt.Sprintf("--max-segments %d: %s", c.MaxSegments, o.Report.segments()))
-	}
-	if n := o.Report.computeFallback(); c.MaxFallback >= 0 && n > c.MaxFallback {
-		why = append(why, fmt.Sprintf("--max-fallback %d: %d nodes run outside the accelerator: %s", c.MaxFallback, n,
-			o.Report.cuts()))
-	}
-	ram, err := parseBytes("max-ram", c.MaxRAM)
-	if err != nil {
-		return err
-	}
-	if ram >= 0 && o.Program.ArenaBytes > ram {
-		why = append(why, fmt.Sprintf("--max-ram %d: the arena needs %d bytes, %d too many; the largest step is %s; %s",
-			ram, o.Program.ArenaBytes, o.Program.ArenaBytes-ram, o.peakStep(), o.smallest()))
-	}
-	flash, err := parseBytes("max-flash", c.MaxFlash)
-	if err != nil {
-		return err
-	}
-	if flash >= 0 {
-		if n, err := o.flashBytes(); err != nil {
-			return err
-		} else if n > flash {
-			why = append(why, fmt.Sprintf("--max-flash %d: code, constants and weights need %d bytes, %d too many; "+
-				"weights are %d", flash, n, n-flash, o.Info.WeightBytes))
-		}
-	}
-	if len(why) > 0 {
-		return &GateError{why}
-	}
-	return nil
-}
-
-// smallest says how the arena came to be the smallest that was found.
-func (o *Compiled) smallest() string {
-	of := fmt.Sprintf("of %d programs that were tried this is the smallest", o.Lowered.Tried)
-	switch p := o.Lowered.Tiled; {
-	case len(o.Board.Accelerators) > 0:
-		return "on a board with an accelerator layers are not computed in stripes"
-	case p != nil:
-		return fmt.Sprintf("%s: %d layers from %s to %s in %d stripes (%d bytes without stripes)", of, len(p.Nodes),
-			p.Nodes[0], p.Nodes[len(p.Nodes)-1], p.Stripes, p.WholeBytes)
-	case o.Lowered.Tried > 1:
-		return of + ": stripes make none smaller"
-	}
-	return "no layers at the inputs can be computed in stripes"
-}
-
-// peakStep names the step with the most live bytes.
-func (o *Compiled) peakStep() string {
-	steps := o.Program.Steps
-	if len(steps) == 0 {
-		return "none (0 bytes live)"
-	}
-	change := make([]int, len(steps)+1) // in live bytes, before each step
-	for _, b := range o.Program.Buffers {
-		if first, last := max(b.First, 0), min(b.Last, len(steps)-1); b.AliasOf < 0 && first <= last {
-			n := (b.Bytes + 15) &^ 15
-			change[first] += n
-			change[last+1] -= n
-		}
-	}
-	live, most, at := 0, -1, 0
-	for i := range steps {
-		if live += change[i]; live > most {
-			most, at = live, i
-		}
-	}
-	return fmt.Sprintf("%s (%d bytes live)", steps[at].Name, most)
-}
-
-// CompileGraph is Compile for a graph that was imported before, which it
-// consumes,
-// from model m.
+// CompileGraph is Compile for a graph that was imported before from model m,
+// which it consumes.
 func (c *Config) CompileGraph(m *onnx.Model, g *ir.Graph, spec *boards.Spec) (*Compiled, error) {
 	if err := c.Check(); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx"
@@ -90,12 +91,12 @@ type Config struct {
 	Dequantize   bool
 	JSON         bool
 	KeepGoing    bool
-	layers       *quant.LayersFile // --layers-config, once read
-	tries        int               // programs that are planned to meet --max-ram; 0: as many as pays
-	read         []string          // files that were read beside those of flags
-	kernelSource *runtimec.Library // nil: what nncc ships
-	Diags        diag.List         // warnings and notes so far
-	times        []StageTime       // of the stages that ran
+	layers       *quant.LayersFile  // --layers-config, once read
+	tries        int                // programs that are planned to meet --max-ram; 0: as many as pays
+	read         []string           // files that were read beside those of flags
+	kernelSource *runtimec.Library  // nil: what nncc ships
+	Diags        diag.List          // warnings and notes so far
+	times        []report.StageTime // of the stages that ran
 }
 
 // Defaults is what the command line gives without further flags.
@@ -142,22 +143,19 @@ type GateError struct{ Reasons []string }
 func (e *GateError) Error() string { return strings.Join(e.Reasons, "\n") }
 
 func usage(format string, args ...any) error {
-	return &UsageError{fmt.Sprintf(format, onLine(args)...)}
+	return &UsageError{text.Errorf(format, args...).Error()}
 }
 
 func badInput(format string, args ...any) error {
-	return &InputError{fmt.Errorf(format, onLine(args)...)}
+	return &InputError{text.Errorf(format, args...)}
 }
 
-// onLine brings names among the arguments of a message on one line: no line of
-// it is begun by a name.
-func onLine(args []any) []any {
-	for i, a := range args {
-		if s, ok := a.(string); ok {
-			args[i] = text.Line(s)
-		}
+// asInput is an error about the input; nil for none.
+func asInput(err error) error {
+	if err == nil {
+		return nil
 	}
-	return args
+	return &InputError{err}
 }
 
 // MaxCases bounds the inputs that one command tries.

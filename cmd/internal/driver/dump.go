@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/program"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/stagepage"
 )
 
 // dump is the folder of --dump-ir: the graph after every stage, as text, as
@@ -18,7 +18,7 @@ type dump struct {
 	*files.Folder
 	warn  func(stage, code, node, format string, args ...any)
 	title string
-	pages stagePages
+	pages *stagepage.Page
 	// noONNX are the stages whose graph ONNX cannot hold, reason is why the first of them cannot.
 	noONNX []string
 	reason error
@@ -33,7 +33,7 @@ func (c *Config) openDump() (*dump, error) {
 		return nil, err
 	}
 	return &dump{Folder: f, warn: c.warn, title: modelName(c.Model),
-		pages: stagePages{consts: map[*tensor.Dense]uint64{}}}, nil
+		pages: stagepage.New()}, nil
 }
 
 // dumping runs f with a dump that is put in its place behind f, also when that
@@ -60,7 +60,7 @@ func (d *dump) stage(s lower.Step) error {
 	if err := d.graph(s.Name(), s.State.Graph); err != nil {
 		return err
 	}
-	d.pages.add(s)
+	d.pages.Add(s)
 	if r := s.State.Reconstruction(); r != nil {
 		return d.graph(s.Name()+".outputs", r)
 	}
@@ -82,7 +82,7 @@ func (d *dump) graph(name string, g *ir.Graph) error {
 	return d.Add(files.File{Path: name + ".onnx", Data: b})
 }
 
-func (d *dump) program(p *program.Program) error {
+func (d *dump) program(p fmt.Stringer) error {
 	if d == nil {
 		return nil
 	}
@@ -112,11 +112,11 @@ func (d *dump) close() error {
 	}
 	defer d.Discard()
 	d.warnNoONNX()
-	page, err := d.pages.html(d.title)
+	page, err := d.pages.HTML(d.title)
 	if err != nil {
 		return err
 	}
-	if err := d.Add(files.File{Path: stagePage, Data: page}); err != nil {
+	if err := d.Add(files.File{Path: "index.html", Data: page}); err != nil {
 		return err
 	}
 	m := struct {
@@ -124,7 +124,7 @@ func (d *dump) close() error {
 		Version   string   `json:"version"`
 		Files     []string `json:"files"`
 	}{"nncc", Version, append(d.Files(), dumpManifest)}
-	if err := d.Add(files.File{Path: dumpManifest, Data: toJSON(m)}); err != nil {
+	if err := d.Add(files.File{Path: dumpManifest, Data: report.JSON(m)}); err != nil {
 		return err
 	}
 	return commit(d.Folder)

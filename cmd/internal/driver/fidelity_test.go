@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower"
@@ -15,13 +16,13 @@ import (
 
 // faithful compares a program with its model on the cases of verify, without
 // running the firmware.
-func faithful(t *testing.T, o *Compiled) *Verdict {
+func faithful(t *testing.T, o *Compiled) *report.Verdict {
 	t.Helper()
 	cases, err := o.Config.cases(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &Verdict{}
+	v := &report.Verdict{}
 	if err := o.fidelity(v, cases); err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +62,8 @@ func TestSharedFidelity(t *testing.T) {
 				v := faithful(t, compileShared(t, dir, name, k.board, func(c *Config) {
 					c.Precision, c.Weights, c.Cases, c.Rounding = k.precision, k.weights, 2, option.Nearest
 				}))
-				if v.unfaithful() > 0 {
-					t.Error(v.fidelityText())
+				if v.Differs() {
+					t.Error(v.Text())
 				}
 				for _, f := range v.Fidelity {
 					if f.Compared == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,17 +11,19 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // extremes are inputs at the edges of their types, random ones first.
-func extremes(ins []*ir.Value) []inputCase {
-	fill := func(name string, integer func(lo, hi int64, k int) int64, float func(k int) float64) inputCase {
-		c := inputCase{source: name}
+func extremes(ins []*ir.Value) []verify.Case {
+	fill := func(name string, integer func(lo, hi int64, k int) int64, float func(k int) float64) verify.Case {
+		c := verify.Case{Source: name}
 		for _, v := range ins {
 			d := tensor.New(v.Type.DType, v.Type.Shape)
 			for k := range d.Len() {
@@ -33,7 +34,7 @@ func extremes(ins []*ir.Value) []inputCase {
 					d.SetInt(k, integer(lo, hi, k))
 				}
 			}
-			c.inputs = append(c.inputs, d)
+			c.Inputs = append(c.Inputs, d)
 		}
 		return c
 	}
@@ -42,14 +43,9 @@ func extremes(ins []*ir.Value) []inputCase {
 	both := func(lo, hi int64, k int) int64 { return []int64{lo, hi, 0}[k%3] }
 	always := func(f float64) func(int) float64 { return func(int) float64 { return f } }
 	mixed := []float64{math.NaN(), 1, math.Inf(1), -1, math.Inf(-1), 0, 0x1p-149, math.Copysign(0, -1), 3}
-	var list []inputCase
-	for seed := range uint64(2) {
-		r := rand.New(rand.NewPCG(seed, 21))
-		c := inputCase{source: fmt.Sprintf("random %d", seed)}
-		for _, v := range ins {
-			c.inputs = append(c.inputs, seeded(r, v.Type))
-		}
-		list = append(list, c)
+	var list []verify.Case
+	for seed := range 2 {
+		list = append(list, verify.Case{Source: fmt.Sprintf("random %d", seed), Inputs: verify.Seeded(ins, seed, 21)})
 	}
 	return append(list,
 		fill("lowest, NaN", low, always(math.NaN())),
@@ -88,23 +84,23 @@ func underFire(t *testing.T, o *Compiled, cc string) {
 	ins := o.Lowered.Ports().Inputs()
 	cases := extremes(o.Lowered.Interface().Inputs())
 	for i, c := range cases {
-		in := run.Case{Inputs: memory(lower.Widened(c.inputs, ins), ins)}
+		in := run.Case{Inputs: verify.Memory(lower.Widened(c.Inputs, ins), ins)}
 		res, err := run.Run(context.Background(), &host, im, []run.Case{in})
 		if err != nil {
-			t.Errorf("%s: %v", c.source, err)
+			t.Errorf("%s: %v", c.Source, err)
 			continue
 		}
 		if res.Cases[0].Status != 0 {
-			if _, err := o.Lowered.Windows(o.reference()).Step(c.inputs); err == nil {
-				t.Errorf("%s: status %d, the interpreter has a result", c.source, res.Cases[0].Status)
+			if _, err := o.Lowered.Windows(o.reference).Step(c.Inputs); err == nil {
+				t.Errorf("%s: status %d, the interpreter has a result", c.Source, res.Cases[0].Status)
 			}
 			continue
 		}
-		v := &Verdict{}
+		v := &report.Verdict{}
 		if err := o.compare(v, cases[i:i+1], res); err != nil {
-			t.Errorf("%s: the interpreter says %v, the program has a result", c.source, err)
+			t.Errorf("%s: the interpreter says %v, the program has a result", c.Source, err)
 		} else if v.Mismatches > 0 || v.Failure != "" {
-			t.Errorf("%s: the emitted C differs: %s\n%s", c.source, v.Failure, v.Text())
+			t.Errorf("%s: the emitted C differs: %s\n%s", c.Source, v.Failure, v.Text())
 		}
 	}
 }
@@ -229,7 +225,7 @@ func TestArena(t *testing.T) {
 			defer im.Close()
 			in := o.Lowered.Ports().Inputs()
 			res, err := run.Run(context.Background(), o.Board, im,
-				[]run.Case{{Inputs: memory([]*tensor.Dense{tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
+				[]run.Case{{Inputs: verify.Memory([]*tensor.Dense{tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
 			require(t, err)
 			if s := res.Cases[0].Status; s != 0 {
 				t.Errorf("call %d of the probe is not as it should be", s)

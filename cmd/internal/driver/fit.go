@@ -1,15 +1,14 @@
 package driver
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/diag"
-	"github.com/nncc/nncc/lower/cost"
-	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/board"
 )
 
 // fit places the program into the board's memories: what it takes of them, and
@@ -19,7 +18,8 @@ func (o *Compiled) fit(built *run.Sizes) boards.Placement {
 	if len(o.Board.Memory) == 0 {
 		return boards.Placement{}
 	}
-	code, rodata, data := o.estimated()
+	code := board.EstimateCode(o.Board, o.Optimize, o.sources())
+	var rodata, data boards.Item
 	weights := uint64(o.Info.WeightBytes + o.imageBytes())
 	if built != nil {
 		libc := built.By[run.Libc]
@@ -30,7 +30,7 @@ func (o *Compiled) fit(built *run.Sizes) boards.Placement {
 	}
 	code.What, rodata.What, data.What = "code", "rodata", "data"
 	items := []boards.Item{code, {What: "stack", Bytes: uint64(o.Board.Stack)}, data, rodata,
-		{What: "arena", Bytes: uint64(o.Program.ArenaBytes)}, {What: "weights", Bytes: weights}}
+		{What: "arena", Bytes: uint64(o.Lowered.Program.ArenaBytes)}, {What: "weights", Bytes: weights}}
 	items = slices.DeleteFunc(items, func(i boards.Item) bool { return i.Bytes == 0 })
 	return o.Board.Memory.Place(items...)
 }
@@ -46,48 +46,16 @@ func (o *Compiled) imageBytes() int {
 	return n
 }
 
-// sourcePerByte is what emitted C becomes, as it was measured on networks of 3 to
-// 105 steps on four cores: a byte of code or constants for eight of the source's.
-const sourcePerByte = 8
-
-// library is about the most that kernels were seen to take of newlib, beside
-// what copies and divides: arithmetic in float or double, by the floating point
-// unit, and mathematical functions.
-var (
-	libraryBytes = 1 << 10
-	floatLibrary = map[string]int{"dp": 1 << 10, "sp": 3 << 10, "none": 9 << 10}
-	mathLibrary  = 4 << 10
-	floatHeader  = []byte(`#include "nncc_fp.h"`) // of kernels that compute in float
-	mathHeader   = []byte("#include <math.h>")
-)
-
-// estimated are code and constants before there is a build: kernels by the
-// table of their sizes (lower/cost), which were compiled one by one.
-func (o *Compiled) estimated() (code, rodata, data boards.Item) {
-	target := cost.Target{ISA: o.ISA(), Size: o.Config.Optimize == option.Size}
-	size := target.SourceBytes()
-	sum, library, float, math := 0, libraryBytes, false, false
+// sources are the files that the program's code is compiled from: the model and its
+// kernels.
+func (o *Compiled) sources() map[string][]byte {
+	m := map[string][]byte{}
 	for _, f := range o.Files {
-		kernel := strings.HasPrefix(f.Path, "nncc/")
-		float = float || kernel && bytes.Contains(f.Data, floatHeader)
-		math = math || kernel && bytes.Contains(f.Data, mathHeader)
-		if !kernel && f.Path != o.Info.Prefix+".c" || !strings.HasSuffix(f.Path, ".c") {
-			continue
+		if strings.HasPrefix(f.Path, "nncc/") || f.Path == o.Info.Prefix+".c" {
+			m[f.Path] = f.Data
 		}
-		n, known := size[strings.TrimPrefix(f.Path, "nncc/")]
-		if !known {
-			n = len(f.Data) / sourcePerByte
-		}
-		sum += n
 	}
-	if float {
-		library += floatLibrary[o.Board.ISA.FPU]
-	}
-	if math {
-		library += mathLibrary
-	}
-	return boards.Item{Bytes: uint64(sum + library), Library: uint64(library), Estimated: true}, boards.Item{},
-		boards.Item{}
+	return m
 }
 
 // doesNotFit is the code of warnings about the board's memories.
@@ -95,7 +63,7 @@ const doesNotFit = "memory"
 
 // said brings report and verdict (which may be nil) up to date with what there is
 // to say.
-func (o *Compiled) said(v *Verdict) {
+func (o *Compiled) said(v *report.Verdict) {
 	d := o.Config.Diags
 	if v != nil {
 		v.Warnings = d.Texts(diag.Warning)
@@ -121,13 +89,13 @@ func (o *Compiled) memoryVerdict(built *run.Sizes) {
 	}
 	if o.Report != nil {
 		o.said(nil)
-		o.Report.Memory.regions(o)
+		o.Report.Memory.Place(o.Placement)
 	}
 }
 
 // stackVerdict compares the stack that the program can use with what the board
 // declares.
-func (o *Compiled) stackVerdict(v *Verdict) error {
+func (o *Compiled) stackVerdict(v *report.Verdict) error {
 	most, declared := max(v.Bound, v.StackBytes), uint64(o.Board.Stack)
 	if len(o.Board.Memory) == 0 || uint64(most) <= declared {
 		return nil
@@ -145,17 +113,4 @@ func (c *Config) strictly() error {
 		return nil
 	}
 	return badInput("--strict: %s", strings.Join(w, "\n--strict: "))
-}
-
-// regions says what lies in the board's memories.
-func (m *ReportMemory) regions(o *Compiled) {
-	m.Regions = []ReportRegion{}
-	for _, r := range o.Placement.Regions {
-		x := ReportRegion{Name: r.Name, Bytes: uint64(r.Size), Holds: r.Holds, Used: r.Used(), Missing: r.Missing(),
-			Items: []ReportItem{}}
-		for _, i := range r.Items {
-			x.Items = append(x.Items, ReportItem{i.What, i.Bytes, i.Library, i.Estimated})
-		}
-		m.Regions = append(m.Regions, x)
-	}
 }

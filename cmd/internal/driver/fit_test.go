@@ -54,7 +54,7 @@ func TestMemoryVerdict(t *testing.T) {
 		{Name: "ram", Origin: 0x20000000, Size: 1 << 20, Holds: ram}}
 	o, err := compile(large, true)
 	require(t, err)
-	arena := o.Program.ArenaBytes
+	arena := o.Lowered.Program.ArenaBytes
 	flash := int(o.Placement.Regions[0].Used())
 	if o.Placement.Regions[1].Used() != uint64(stack+arena) || flash < o.Info.WeightBytes+5000 {
 		t.Fatalf("%+v", o.Placement)

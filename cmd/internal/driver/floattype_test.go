@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
@@ -235,7 +236,7 @@ func sameProgram(t *testing.T, what string, want, got *Compiled) {
 
 // outside counts the operators that no accelerator computes, each of those in a
 // loop.
-func outside(r *Report) int {
+func outside(r *report.Report) int {
 	n := 0
 	for _, f := range r.Fallback {
 		ops := f.Op
@@ -256,7 +257,7 @@ func computed(ops string) []string {
 
 // besideCasts are the nodes of the model that share a loop with a conversion at
 // the border, which may make a loop pay that does not without.
-func besideCasts(r *Report) map[string]bool {
+func besideCasts(r *report.Report) map[string]bool {
 	nodes := map[string]bool{}
 	for _, l := range r.Layers {
 		if ops := computed(l.Op); len(ops) > 0 && len(ops) < len(strings.Split(l.Op, "+")) {
@@ -270,7 +271,7 @@ func besideCasts(r *Report) map[string]bool {
 
 // kernelNames are the kernels of the program's steps, without the conversions
 // at its border; of nodes that are fused with these the operators.
-func kernelNames(r *Report, border map[string]bool) []string {
+func kernelNames(r *report.Report, border map[string]bool) []string {
 	var s []string
 	for _, l := range r.Layers {
 		ops := computed(l.Op)

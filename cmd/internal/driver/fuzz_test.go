@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
 )
 
 // stepped is a graph with a name for every flag to go wrong with.
@@ -60,7 +61,7 @@ func FuzzFlags(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	names := inputNames(g.In)
+	names := ir.Names(g.In)
 	f.Fuzz(func(t *testing.T, s string) {
 		t.Chdir(dir)
 		c := Defaults()
@@ -84,7 +85,7 @@ func FuzzFlags(f *testing.F) {
 				}
 			}
 		}
-		ties, err := c.ties(g)
+		ties, err := c.bindings(g)
 		if err != nil {
 			user(t, err)
 		}
@@ -93,8 +94,8 @@ func FuzzFlags(f *testing.F) {
 				t.Errorf("tie %+v", x)
 			}
 		}
-		if o, err := c.stream(g, ties); err != nil {
-			user(t, err)
+		if o, err := state.ParseStream(g, ties, c.Stream); err != nil {
+			user(t, &UsageError{err.Error()})
 		} else if o != nil && (o.Input < 0 || o.Input >= len(g.In) || o.Hop < 0) {
 			t.Errorf("stream %+v", o)
 		}
@@ -114,8 +115,8 @@ func FuzzFlags(f *testing.F) {
 			user(t, err)
 		}
 		if _, file, _ := strings.Cut(s, "="); filepath.Base(s) == s && filepath.Base(file) == file {
-			if in, err := readInputs([]string{s, "h=in.npy", "a=b=in.npy"}, names, npz.Limits{}); err != nil {
-				user(t, err)
+			if in, err := npz.ReadInputs([]string{s, "h=in.npy", "a=b=in.npy"}, names, npz.Limits{}); err != nil {
+				user(t, &InputError{err})
 			} else if len(in) != len(names) {
 				t.Errorf("%d inputs", len(in))
 			}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/cmd/internal/report"
 )
 
 // evil is what a model could call its nodes to get out of the page.
@@ -15,20 +17,20 @@ func TestHTMLEscapes(t *testing.T) {
 	n, ratio := uint64(1234), float32(0.5)
 	zero := int32(-128)
 	predicted := 5600
-	r := &Report{Board: evil, Model: ReportModel{Name: evil, Producer: evil, Opset: map[string]int{evil: 13, "": 1}},
+	r := &report.Report{Board: evil, Model: report.Model{Name: evil, Producer: evil, Opset: map[string]int{evil: 13, "": 1}},
 		Warnings: []string{evil}, Notes: []string{evil},
-		Inputs: []ReportIO{{Name: evil, CName: "x", Shape: []int{1}, Scale: &ratio, ZeroPoint: &zero}},
-		States: []ReportState{{Input: evil, Output: evil}},
-		Layers: []ReportLayer{{Name: evil, Op: evil, Kernel: evil, Route: "r" + evil, RouteReason: evil,
+		Inputs: []report.IO{{Name: evil, CName: "x", Shape: []int{1}, Scale: &ratio, ZeroPoint: &zero}},
+		States: []report.State{{Input: evil, Output: evil}},
+		Layers: []report.Layer{{Name: evil, Op: evil, Kernel: evil, Route: "r" + evil, RouteReason: evil,
 			ONNXNodes: []string{evil, evil}, Out: []string{evil}, MACs: 7, Instructions: &n,
-			Candidates: []ReportCandidate{{Kernel: evil, Instructions: &predicted}, {Kernel: evil, Unknown: evil}}}},
-		Fallback:   []ReportFallback{{Node: evil, Op: evil, Reasons: []string{evil, evil}}},
-		Rejections: []ReportRejection{{Node: evil, Op: evil, Target: evil, Reasons: []ReportReason{{evil, evil}}}},
-		Fusion: []ReportFusion{{Kind: "none", Nodes: []string{evil}, Reason: evil},
+			Candidates: []report.Candidate{{Kernel: evil, Instructions: &predicted}, {Kernel: evil, Unknown: evil}}}},
+		Fallback:   []report.Fallback{{Node: evil, Op: evil, Reasons: []string{evil, evil}}},
+		Rejections: []report.Rejection{{Node: evil, Op: evil, Target: evil, Reasons: []report.Reason{{Code: evil, Text: evil}}}},
+		Fusion: []report.Fusion{{Kind: "none", Nodes: []string{evil}, Reason: evil},
 			{Kind: evil, Nodes: []string{evil}, MaxError: 0.5}},
-		Code: &ReportCode{Measured: Measured{Instructions: n}},
-		Memory: ReportMemory{ArenaBytes: 64, LowerBoundBytes: 32,
-			Buffers: []ReportBuffer{{Name: evil, Bytes: 64, AliasOf: evil, First: -1, Last: 9}}},
+		Code: &report.Code{Measured: report.Measured{Instructions: n}},
+		Memory: report.Memory{ArenaBytes: 64, LowerBoundBytes: 32,
+			Buffers: []report.Buffer{{Name: evil, Bytes: 64, AliasOf: evil, First: -1, Last: 9}}},
 	}
 	page := string(r.HTML())
 	for _, bad := range []string{"<script", "<!--", "%!", "0x", `"onload`} {
@@ -68,27 +70,18 @@ func balanced(t *testing.T, page string) {
 // TestHTMLOfEmptyAndLarge: a program without steps has a page, and one of a huge
 // program stays small enough to open.
 func TestHTMLOfEmptyAndLarge(t *testing.T) {
-	balanced(t, string((&Report{}).HTML()))
-	r := &Report{Memory: ReportMemory{ArenaBytes: 1 << 20, LowerBoundBytes: 1 << 19}}
+	balanced(t, string((&report.Report{}).HTML()))
+	r := &report.Report{Memory: report.Memory{ArenaBytes: 1 << 20, LowerBoundBytes: 1 << 19}}
 	for i := range 50000 {
 		name := fmt.Sprintf("node_%d", i)
-		r.Layers = append(r.Layers, ReportLayer{Name: name, Op: "Relu", Kernel: "nncc_relu_s8", MACs: int64(i)})
-		r.Memory.Buffers = append(r.Memory.Buffers, ReportBuffer{Name: name, Offset: i, Bytes: 16, First: i,
+		r.Layers = append(r.Layers, report.Layer{Name: name, Op: "Relu", Kernel: "nncc_relu_s8", MACs: int64(i)})
+		r.Memory.Buffers = append(r.Memory.Buffers, report.Buffer{Name: name, Offset: i, Bytes: 16, First: i,
 			Last: i + 1})
-		r.Rejections = append(r.Rejections, ReportRejection{Node: name, Target: "x"})
+		r.Rejections = append(r.Rejections, report.Rejection{Node: name, Target: "x"})
 	}
 	page := string(r.HTML())
 	if len(page) > 4<<20 || !strings.Contains(page, "48,500 more layers are in report.json") {
 		t.Errorf("a page of %d bytes", len(page))
 	}
 	balanced(t, page)
-}
-
-func TestThousands(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1000: "-1,000", 1234567: "1,234,567",
-		-123: "-123"} {
-		if got := thousands(n); got != want {
-			t.Errorf("%d is %s, want %s", n, got, want)
-		}
-	}
 }

@@ -54,8 +54,8 @@ func TestJoinedChannels(t *testing.T) {
 			c.Cases, c.Layers = 2, true
 			o, err := c.Compile()
 			require(t, err)
-			for i, s := range o.Program.Steps {
-				switch o.Schedule.Nodes[i].Op {
+			for i, s := range o.Lowered.Program.Steps {
+				switch o.Lowered.Schedule.Nodes[i].Op {
 				case op.Concat, op.Split:
 					t.Errorf("%s is copied", s.Name)
 				}

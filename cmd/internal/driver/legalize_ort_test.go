@@ -73,8 +73,8 @@ func TestLegalizedModels(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: the native form: %v", name, err)
 			}
-			if len(o.Report.Segments) != 1 || o.Report.computeFallback() != 0 {
-				t.Errorf("%s: the native form has %s", name, o.Report.segments())
+			if len(o.Report.Segments) != 1 || o.Report.ComputeFallback() != 0 {
+				t.Errorf("%s: the native form has %s", name, o.Report.SegmentsText())
 			}
 		}
 	}
@@ -116,10 +116,10 @@ func relative(a, b *tensor.Dense) float64 {
 func golden(t *testing.T, dir string) (in, out []*tensor.Dense) {
 	t.Helper()
 	unit := filepath.Join(dir, "case_0")
-	if !exists(unit) {
+	if !fileExists(unit) {
 		unit += ".npz"
 	}
-	get, err := reader(unit, npz.Limits{})
+	get, err := npz.ReadNamed(unit, npz.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

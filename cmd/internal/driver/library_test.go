@@ -12,32 +12,9 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 )
-
-// TestRoundingPairs: the numbers of the probe tell the two roundings apart.
-func TestRoundingPairs(t *testing.T) {
-	p, a, b := roundingPairs()
-	once, twice := make([]int8, len(a)), make([]int8, len(a))
-	if err := qref.Mul(&p, a, b, twice); err != nil {
-		t.Fatal(err)
-	}
-	p.Rounding = fixp.SingleRounding
-	if err := qref.Mul(&p, a, b, once); err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for i := range once {
-		if once[i] != twice[i] {
-			n++
-		}
-	}
-	if n < 4 {
-		t.Errorf("%d of %d products differ, want more to tell from", n, len(a))
-	}
-}
 
 // TestLinkedLibrary verifies the shipped model with an installed CMSIS-NN on
 // every core that the environment names one for, also with builds that round
@@ -95,7 +72,7 @@ func differs(t *testing.T, o *Compiled) {
 		t.Fatal(err)
 	}
 	values := func() (all [][]byte) {
-		if _, err := interp.Run(g, cases[0].inputs,
+		if _, err := interp.Run(g, cases[0].Inputs,
 			func(_ *ir.Value, d *tensor.Dense) { all = append(all, d.Bytes()) }); err != nil {
 			t.Fatal(err)
 		}

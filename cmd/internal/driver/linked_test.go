@@ -15,9 +15,12 @@ import (
 	"testing/fstest"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/verify"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -96,11 +99,11 @@ func compilePart(t *testing.T, board, name, net string, lib *runtimec.Library) *
 	p := &linkable{Compiled: compileNet(t, irtest.Parse(t, net), c), dir: t.TempDir(), libs: map[string]string{}}
 	cases, err := c.cases(p.Compiled)
 	require(t, err)
-	out, err := interp.Run(p.Lowered.Graph, cases[0].inputs, nil)
+	out, err := interp.Run(p.Lowered.Graph, cases[0].Inputs, nil)
 	require(t, err)
-	p.in = memory(cases[0].inputs, p.Lowered.Ports().Inputs())
+	p.in = verify.Memory(cases[0].Inputs, p.Lowered.Ports().Inputs())
 	for i, k := range p.Lowered.Ports().Outputs() {
-		p.want = append(p.want, physBytes(out[i], p.Lowered.Graph.Out[k].Type))
+		p.want = append(p.want, verify.Memory([]*tensor.Dense{out[i]}, []*ir.Value{p.Lowered.Graph.Out[k]})[0])
 	}
 	return p
 }
@@ -152,7 +155,7 @@ func application(t *testing.T, dir string, parts []*linkable) run.Model {
 		add(&m.Inputs, p.Harness.Inputs, "")
 		add(&m.Outputs, p.Harness.Outputs, "const ")
 		fmt.Fprintf(&calls, "    if (s == NNCC_OK) { s = %s_run(%s); }\n", p.Info.Prefix, at(""))
-		offset += (p.Program.ArenaBytes + 63) &^ 63
+		offset += (p.Lowered.Program.ArenaBytes + 63) &^ 63
 	}
 	fmt.Fprintf(&head, "#define APP_ARENA_BYTES %du\nint app_run(void *arena);\n", offset)
 	putText(t, filepath.Join(dir, "app.h"), head.String())

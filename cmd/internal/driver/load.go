@@ -54,14 +54,19 @@ func (c *Config) importOptions(shapes map[string][]int) (onnx.ImportOptions, err
 		}
 		opt.Set[k] = d
 	}
+	return opt, c.functions(&opt)
+}
+
+// functions reads --functions.
+func (c *Config) functions(opt *onnx.ImportOptions) error {
 	for _, f := range c.Functions {
 		fs, err := onnx.LoadFunctions(f, c.Limits)
 		if err != nil {
-			return none, err
+			return err
 		}
 		opt.Functions = append(opt.Functions, fs...)
 	}
-	return opt, nil
+	return nil
 }
 
 // constant reads the VALUE of --set: a number, which fills the input, numbers
@@ -71,7 +76,7 @@ func constant(name, v string, lim npz.Limits) (*tensor.Dense, error) {
 	if d := numbers(v); d != nil {
 		return d, nil
 	}
-	d, err := readNpy(v, lim)
+	d, err := npz.ReadTensor(v, lim)
 	if err != nil {
 		return nil, usage("--set %s=%s: want a number, numbers with commas between them, or a .npy file (%v)", name, v,
 			err)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+
+	"github.com/nncc/nncc/cmd/internal/report"
 )
 
 // TestOneDefinition: instructions and bytes of code have one value each, in the
@@ -26,10 +28,10 @@ func TestOneDefinition(t *testing.T) {
 		if v.Mismatches > 0 {
 			t.Fatalf("%d mismatches", v.Mismatches)
 		}
-		var shown, report map[string]any
-		require(t, json.Unmarshal(toJSON(v), &shown))
-		require(t, json.Unmarshal(o.Report.JSON(), &report))
-		code := report["code"].(map[string]any)
+		var shown, written map[string]any
+		require(t, json.Unmarshal(report.JSON(v), &shown))
+		require(t, json.Unmarshal(o.Report.JSON(), &written))
+		code := written["code"].(map[string]any)
 
 		most := uint64(0)
 		for i, k := range v.ByCase {
@@ -46,7 +48,7 @@ func TestOneDefinition(t *testing.T) {
 		}
 		for i, l := range v.Layers {
 			sum += int64(l.Instructions)
-			r := report["layers"].([]any)[i].(map[string]any)["instructions"]
+			r := written["layers"].([]any)[i].(map[string]any)["instructions"]
 			if r != float64(l.Instructions) || table[i][1] != fmt.Sprint(l.Instructions) {
 				t.Errorf("layers=%v: layer %s: report.json %v, text %s, JSON %d", layers, l.Name, r, table[i][1],
 					l.Instructions)
@@ -68,7 +70,7 @@ func TestOneDefinition(t *testing.T) {
 			flash["weights_bytes"] != float64(o.Report.Memory.WeightsBytes) {
 			t.Errorf("flash %v, report.json's code %v and weights %d", flash, code, o.Report.Memory.WeightsBytes)
 		}
-		for name, text := range map[string]string{"verify": v.Text(), "profile": ProfileText([]*Verdict{v})} {
+		for name, text := range map[string]string{"verify": v.Text(), "profile": report.ProfileText([]*report.Verdict{v})} {
 			for re, want := range map[string]uint64{`(\d+) instructions`: most, `code (\d+) bytes`: v.TextBytes,
 				`constants (\d+) bytes`: v.RODataBytes} {
 				m := regexp.MustCompile(re).FindStringSubmatch(text)

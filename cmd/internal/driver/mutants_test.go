@@ -15,6 +15,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/irtest"
@@ -22,6 +23,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // mutation makes one line of a kernel wrong by one.
@@ -135,7 +137,7 @@ func sameCode(board *boards.Spec, dir string, files []codegen.File, m *mutant) b
 
 // attempt builds and runs a program whose files were changed. Built is false
 // where they do not compile.
-func attempt(o *Compiled, cases []inputCase, path string, data []byte) (v *Verdict, built bool, err error) {
+func attempt(o *Compiled, cases []verify.Case, path string, data []byte) (v *report.Verdict, built bool, err error) {
 	dir, err := os.MkdirTemp("", "nncc-mutant-")
 	if err != nil {
 		return nil, false, err
@@ -163,18 +165,18 @@ func attempt(o *Compiled, cases []inputCase, path string, data []byte) (v *Verdi
 	ins := o.Lowered.Ports().Inputs()
 	var in []run.Case
 	for _, k := range cases {
-		in = append(in, run.Case{Inputs: memory(lower.Widened(k.inputs, ins), ins)})
+		in = append(in, run.Case{Inputs: verify.Memory(lower.Widened(k.Inputs, ins), ins)})
 	}
 	dumps := o.dumps()
 	res, err := run.RunWith(context.Background(), o.Board, im, in,
 		run.Options{Dumps: dumps, Trace: traced(len(cases), dumps)})
-	v = &Verdict{}
+	v = &report.Verdict{}
 	if err != nil { // it crashed, which verify says
 		v.Failure, v.Mismatches = err.Error(), 1
 		return v, true, nil
 	}
-	for _, s := range o.Program.Steps {
-		v.Layers = append(v.Layers, LayerVerdict{Name: s.Name})
+	for _, s := range o.Lowered.Program.Steps {
+		v.Layers = append(v.Layers, report.LayerVerdict{Name: s.Name})
 	}
 	if err := o.compare(v, cases, res); err != nil {
 		return nil, true, err

@@ -3,6 +3,7 @@ package driver
 import (
 	"path/filepath"
 
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/files"
 )
@@ -12,18 +13,17 @@ import (
 // any other folder that is not empty is refused.
 func (o *Compiled) Write(dir string) error {
 	list := append(append([]codegen.File(nil), o.Files...),
-		codegen.File{Path: firmwareManifest, Data: o.Report.JSON()},
-		codegen.File{Path: htmlReport, Data: o.Report.HTML()})
-	return writeFolder(dir, firmwareManifest, list)
+		codegen.File{Path: report.File, Data: o.Report.JSON()},
+		codegen.File{Path: report.HTMLFile, Data: o.Report.HTML()})
+	return writeFolder(dir, report.File, list)
 }
 
 // The file of a folder by which nncc knows again what it wrote: JSON with the
 // keys generator and files. Each kind of folder has one of its own, so that one
 // does not replace another.
 const (
-	firmwareManifest = "report.json"
-	runManifest      = "run.json"
-	dumpManifest     = "dump.json"
+	runManifest  = "run.json"
+	dumpManifest = "dump.json"
 )
 
 func writeFolder(dir, manifest string, list []codegen.File) error {
@@ -87,3 +87,6 @@ func (c *Config) inputFiles() []string {
 
 // writeFiles fills a folder of nncc's own.
 func writeFiles(dir string, list []codegen.File) error { return files.WriteTree(dir, files.Of(list)) }
+
+// OutDir is the folder that Write should fill.
+func (o *Compiled) OutDir() string { return o.Config.outDir() }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // dialects are ways to compile emitted C that must not matter: every standard
@@ -59,7 +61,7 @@ func TestDialects(t *testing.T) {
 		}
 		var in []run.Case
 		for _, k := range cases {
-			in = append(in, run.Case{Inputs: memory(k.inputs, o.Lowered.Ports().Inputs())})
+			in = append(in, run.Case{Inputs: verify.Memory(k.Inputs, o.Lowered.Ports().Inputs())})
 		}
 		dir := t.TempDir()
 		if err := writeFiles(dir, o.Files); err != nil {
@@ -80,7 +82,7 @@ func TestDialects(t *testing.T) {
 				defer im.Close()
 				res, err := run.Run(context.Background(), &host, im, in)
 				require(t, err)
-				v := &Verdict{}
+				v := &report.Verdict{}
 				if err := o.compare(v, cases, res); err != nil {
 					t.Fatal(err)
 				}
@@ -97,7 +99,7 @@ func TestDialects(t *testing.T) {
 func TestClangForArm(t *testing.T) {
 	testenv.Tool(t, "clang", "clang")
 	const newlib = "/usr/include/newlib"
-	if !exists(newlib) {
+	if !fileExists(newlib) {
 		testenv.Lacks(t, "arm-gcc", "no headers of newlib in "+newlib)
 	}
 	warnings := strings.Fields("-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes " +

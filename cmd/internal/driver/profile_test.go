@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/cmd/internal/report"
 )
 
 // TestProfile: the instructions that are followed block by block are those that
@@ -23,7 +25,7 @@ func TestProfile(t *testing.T) {
 		if v.Mismatches > 0 {
 			t.Fatalf("%s: %d mismatches", board, v.Mismatches)
 		}
-		text := ProfileText([]*Verdict{v})
+		text := report.ProfileText([]*report.Verdict{v})
 		if v.CyclesError <= 0 || v.CyclesErrorBasis == "" || !strings.Contains(text, "cycles, give or take ") {
 			t.Errorf("%s: the error of the estimate is not stated: %s", board, text)
 		}
@@ -56,7 +58,7 @@ func TestProfile(t *testing.T) {
 				Class  map[string]int `json:"classes"`
 			} `json:"layers"`
 		}
-		if err := json.Unmarshal(JSON(v), &back); err != nil ||
+		if err := json.Unmarshal(report.JSON(v), &back); err != nil ||
 			back.Layers[0].Cycles != v.Layers[0].LayerCycles.Cycles || back.Layers[0].Class["load"] == 0 {
 			t.Errorf("%s: JSON has %+v (%v)", board, back.Layers[0], err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -16,6 +17,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // flagChoices are the flags that a random compilation turns. The first choice
@@ -149,16 +151,16 @@ func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
 		t.Fatal(err)
 	}
 	for k, x := range cases {
-		got, err := interp.Run(o.Lowered.Graph, x.inputs, nil)
+		got, err := interp.Run(o.Lowered.Graph, x.Inputs, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := interp.Run(ref.Lowered.Graph, x.inputs, nil)
+		want, err := interp.Run(ref.Lowered.Graph, x.Inputs, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range want {
-			if n, diff := differ(got[i], want[i], 0, nil); n > 0 {
+			if n, diff := verify.Differ(got[i], want[i], 0, nil); n > 0 {
 				t.Errorf("case %d, output %d: %d of %d elements differ from the plain program, by up to %v", k, i, n,
 					want[i].Len(), diff)
 			}
@@ -185,11 +187,11 @@ func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
 	defer im.Close()
 	var in []run.Case
 	for _, k := range cases {
-		in = append(in, run.Case{Inputs: memory(k.inputs, o.Lowered.Graph.In)})
+		in = append(in, run.Case{Inputs: verify.Memory(k.Inputs, o.Lowered.Graph.In)})
 	}
 	res, err := run.Run(context.Background(), host, im, in)
 	require(t, err)
-	v := &Verdict{}
+	v := &report.Verdict{}
 	if err := o.compare(v, cases, res); err != nil {
 		t.Fatal(err)
 	}

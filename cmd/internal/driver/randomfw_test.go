@@ -21,6 +21,7 @@ import (
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // batchCases is how many inferences every program of a batch makes.
@@ -45,7 +46,7 @@ func newItem(t testing.TB, name string, net *ir.Graph, o *Compiled) batchItem {
 	}
 	b := batchItem{name: name, net: net, o: o}
 	for i, k := range cases {
-		b.in[i] = k.inputs
+		b.in[i] = k.Inputs
 	}
 	return b
 }
@@ -99,7 +100,7 @@ func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildO
 	for k := range batchCases {
 		var all [][]byte
 		for _, it := range items {
-			all = append(all, memory(it.in[k], it.o.Lowered.Graph.In)...)
+			all = append(all, verify.Memory(it.in[k], it.o.Lowered.Graph.In)...)
 		}
 		in = append(in, run.Case{Inputs: all})
 	}
@@ -115,7 +116,7 @@ func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildO
 			n := len(it.o.Lowered.Graph.Out)
 			out := make([]*tensor.Dense, n)
 			for i, v := range it.o.Lowered.Graph.Out {
-				if out[i], err = fromMemory(r.Outputs[at+i], v.Type); err != nil {
+				if out[i], err = verify.FromMemory(r.Outputs[at+i], v.Type); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -138,7 +139,7 @@ func compareInterpreter(t *testing.T, it batchItem, k int, board string, out []*
 		t.Fatal(err)
 	}
 	for i := range out {
-		n, diff := differ(out[i], want[i], 0, nil)
+		n, diff := verify.Differ(out[i], want[i], 0, nil)
 		switch {
 		case n == 0:
 		case behindRounding(ref.Out[i]):
@@ -161,7 +162,7 @@ func behindRounding(v *ir.Value) bool {
 			return false
 		}
 		seen[v] = true
-		if !v.Type.DType.IsFloat() && fromFloat(v) {
+		if !v.Type.DType.IsFloat() && verify.FromFloat(v) {
 			return true
 		}
 		for _, x := range v.Def.In {
@@ -391,7 +392,7 @@ func checkQuantised(t *testing.T, name string, o *Compiled) {
 	pin := make([]*tensor.Dense, len(in))
 	for i, d := range in {
 		var err error
-		if pin[i], err = firmwareInput(d, prog.In[i]); err != nil {
+		if pin[i], err = verify.Input(d, prog.In[i]); err != nil {
 			t.Fatal(err)
 		}
 	}

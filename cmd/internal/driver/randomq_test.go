@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fidelity"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // stepsAllowed is how far the program may be from the model's own semantics
@@ -70,7 +71,7 @@ func checkModel(t *testing.T, seed uint64, m *onnx.Model, g *ir.Graph) {
 		in := irtest.Inputs(model, seed*10+k)
 		pin := make([]*tensor.Dense, len(in))
 		for i, d := range in {
-			if pin[i], err = firmwareInput(d, prog.In[i]); err != nil {
+			if pin[i], err = verify.Input(d, prog.In[i]); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // figures are what a program costs; smaller is better.
@@ -86,7 +88,7 @@ func TestRatchet(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, toJSON(want), 0o666); err != nil {
+		if err := os.WriteFile(path, report.JSON(want), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,7 +100,7 @@ func measure(t testing.TB, got map[string]figures, key string, c *Config, execut
 	if err != nil {
 		t.Fatalf("%s: %v", key, err)
 	}
-	f := figures{Arena: o.Program.ArenaBytes}
+	f := figures{Arena: o.Lowered.Program.ArenaBytes}
 	if execute {
 		im := buildSize(t, o)
 		f.Flash = im.Sizes.Flash()
@@ -108,7 +110,7 @@ func measure(t testing.TB, got map[string]figures, key string, c *Config, execut
 			t.Fatal(err)
 		}
 		res, err := run.Run(context.Background(), o.Board, im,
-			[]run.Case{{Inputs: memory(cases[0].inputs, o.Lowered.Graph.In)}})
+			[]run.Case{{Inputs: verify.Memory(cases[0].Inputs, o.Lowered.Graph.In)}})
 		require(t, err)
 		f.Instructions = res.Cases[0].Instructions
 	}

@@ -6,14 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // Rewritten is a model written back as ONNX, with what was done to it.
@@ -37,7 +39,7 @@ type Rewritten struct {
 func (r *Rewritten) Write(path string) error {
 	var beside []files.Target
 	if r.Native != nil {
-		beside = append(beside, files.Target{Path: filepath.Base(path) + ".json", Data: toJSON(r.Native),
+		beside = append(beside, files.Target{Path: filepath.Base(path) + ".json", Data: report.JSON(r.Native),
 			Mine: lower.IsNative})
 	}
 	return r.config.replaceFiles(path, r.Model, beside...)
@@ -48,7 +50,7 @@ func (r *Rewritten) Text() string {
 	r = text.Lines(r)
 	var b strings.Builder
 	if slices.Contains(r.Passes, "align") {
-		b.WriteString(alignmentText(r.Alignment))
+		b.WriteString(report.AlignmentText(r.Alignment))
 	}
 	for _, w := range r.Rewrites {
 		if w.Pass == "align" {
@@ -102,7 +104,7 @@ func (c *Config) LegalizeModel(only []string, outputs option.Outputs) (*Rewritte
 		return nil, err
 	}
 	r := &Rewritten{Form: form.Form, config: c, nodes: [2]int{len(g.Nodes), len(form.Graph.Nodes)}}
-	if r.Differences, r.Differs, err = c.compare(g, form.Whole, form.Exact); err != nil {
+	if err := c.compare(r, g, form); err != nil {
 		return nil, err
 	}
 	if err := c.strictly(); err != nil {
@@ -125,80 +127,28 @@ func (c *Config) form(g *ir.Graph, only []string, outputs option.Outputs) (*lowe
 		}
 		return lower.On4D(g, outputs == option.NativeOutputs)
 	}
-	passes := lower.FloatPasses(c.Legalize)
-	aligned := &align.Result{}
-	g = g.Clone()
-	if len(only) > 0 {
-		opt, err := c.alignOptions(g, only)
-		if err != nil {
-			return nil, err
-		}
-		if passes, err = lower.Select(opt, aligned, only...); err != nil {
-			return nil, &UsageError{err.Error()}
-		}
+	o, err := c.ranksOptions(g, only)
+	if err != nil {
+		return nil, err
 	}
-	return lower.OnRanks(g, passes, aligned)
+	return lower.OnRanks(g.Clone(), o)
 }
 
-// QuantizeModel legalises, quantises and exports the QDQ graph.
-func (c *Config) QuantizeModel() (*Rewritten, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	if c.unquantised() && c.LayersConfig == "" {
-		return nil, usage("quantize --precision %s: there is nothing to quantise", c.Precision)
-	}
-	_, g, err := c.load(nil)
-	if err != nil {
-		return nil, err
-	}
-	r := &Rewritten{Form: lower.NewForm(), config: c}
-	r.nodes[0] = len(g.Nodes)
-	if lower.Quantised(g) {
-		return nil, badInput("%s is quantised already", c.Model)
-	}
-	ties, err := c.ties(g)
-	if err != nil {
-		return nil, err
-	}
-	q, err := c.quantOptions(g, ties)
-	if err != nil {
-		return nil, err
-	}
-	// Halves are rounded away from zero in fixed point; QuantizeLinear would
-	// round them to even, so the model spells the rounding out.
-	q.SpellRounding = q.FixedActivations != nil
-	single, err := c.single(g, &q)
-	if err != nil {
-		return nil, err
-	}
-	rewrites, err := lower.Legalise(g, c.Legalize)
-	if err != nil {
-		return nil, err
-	}
-	if g, r.Calibration, err = quant.Calibrate(g, q); err != nil {
-		return nil, err
-	}
-	c.Diags.Add(r.Calibration.Diagnostics().From("quantize")...)
-	if err := c.layersDone(); err != nil {
-		return nil, err
-	}
-	if r.Precision, err = lower.PrecisionOfQDQ(g); err != nil {
-		return nil, err
-	}
-	if single != nil { // the model's interface stays
-		if err := single.Border(g, nil); err != nil {
-			return nil, err
+// compare compares the rewritten model with g.
+func (c *Config) compare(r *Rewritten, g *ir.Graph, form *lower.Rewritten) error {
+	var given []*tensor.Dense
+	if len(c.Inputs) > 0 {
+		in, err := c.firmwareInputs(g.In)
+		if err != nil {
+			return err
 		}
+		given = in
 	}
-	r.Rewrites = append(r.Rewrites, rewrites...)
-	r.nodes[1] = len(g.Nodes)
-	if err := c.strictly(); err != nil {
-		return nil, err
+	var failed, err error
+	r.Differences, r.Differs, failed, err = verify.Rewritten(g, form.Whole, given, form.Exact)
+	if failed != nil {
+		c.warn("compare", "not-compared", "", "the rewritten model was not compared with the original, which does "+
+			"not run: %v", failed)
 	}
-	r.Warnings = c.Diags.Texts(diag.Warning)
-	if r.Model, err = exportBytes(g, false); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return err
 }

@@ -28,7 +28,7 @@ func TestSegmentsOfKinds(t *testing.T) {
 			c := Defaults()
 			c.Board, c.Name, c.Cases, c.Precision = "mla-host", "net", 1, option.Int8
 			o := mustCompile(t, k.net(seed), &c)
-			if s, n := len(o.Report.Segments), o.Report.computeFallback(); s != 1 || n > k.outside {
+			if s, n := len(o.Report.Segments), o.Report.ComputeFallback(); s != 1 || n > k.outside {
 				t.Errorf("%s %d: %d segments, %d nodes outside, want 1 and at most %d", k.name, seed, s, n, k.outside)
 			}
 			v, err := o.Verify(t.Context())

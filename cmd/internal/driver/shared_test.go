@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // shared is the folder of reference models beside the repository; tests of it
@@ -31,7 +33,7 @@ func config(model, board string) *Config {
 func compileShared(t *testing.T, dir, name, board string, change func(*Config)) *Compiled {
 	t.Helper()
 	c := config(filepath.Join(dir, "models", name+".onnx"), board)
-	if p := filepath.Join(dir, "calib", name+".npz"); exists(p) {
+	if p := filepath.Join(dir, "calib", name+".npz"); fileExists(p) {
 		c.Calib = []string{p}
 	}
 	if change != nil {
@@ -190,18 +192,18 @@ func TestSharedModelsOnHost(t *testing.T) {
 				}
 				var in []run.Case
 				for _, k := range cases {
-					in = append(in, run.Case{Inputs: memory(k.inputs, o.Lowered.Graph.In)})
+					in = append(in, run.Case{Inputs: verify.Memory(k.Inputs, o.Lowered.Graph.In)})
 				}
 				res, err := run.Run(context.Background(), o.Board, build(t, o, true), in)
 				require(t, err)
-				v := &Verdict{}
+				v := &report.Verdict{}
 				if err := o.compare(v, cases, res); err != nil {
 					t.Fatal(err)
 				}
 				if v.Mismatches > 0 {
 					t.Errorf("%s", v.Text())
 				}
-				if a, lb := o.Program.ArenaBytes, o.Program.LowerBound; float64(a) > 1.02*float64(lb) {
+				if a, lb := o.Lowered.Program.ArenaBytes, o.Lowered.Program.LowerBound; float64(a) > 1.02*float64(lb) {
 					t.Errorf("arena %d is above 1.02 x the lower bound %d", a, lb)
 				}
 			})
@@ -218,22 +220,25 @@ func BenchmarkCompile(b *testing.B) {
 	dir := filepath.Dir(sharedata.Need(b, "models"))
 	for _, name := range []string{"kws_int8", "ic_int8", "vww_int8", "kws_f32", "ic_f32", "vww_f32"} {
 		model := filepath.Join(dir, "models", name+".onnx")
-		if !exists(model) {
+		if !fileExists(model) {
 			b.Skip("no reference models")
 		}
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				c := config(model, "cortex-m55")
-				if p := filepath.Join(dir, "calib", name+".npz"); exists(p) {
+				if p := filepath.Join(dir, "calib", name+".npz"); fileExists(p) {
 					c.Calib = []string{p}
 				}
 				o, err := c.Compile()
 				if err != nil {
 					b.Fatal(err)
 				}
-				b.ReportMetric(float64(o.Program.ArenaBytes), "arena-bytes")
+				b.ReportMetric(float64(o.Lowered.Program.ArenaBytes), "arena-bytes")
 			}
 		})
 	}
 }
+
+// fileExists reports a file or folder.
+func fileExists(path string) bool { _, err := os.Stat(path); return err == nil }

@@ -100,5 +100,5 @@ func statedError(t *testing.T, board string) float64 {
 	t.Helper()
 	s, err := boards.Load(board)
 	require(t, err)
-	return cyclesError(s)
+	return s.CyclesError()
 }

@@ -7,10 +7,14 @@ import (
 	"time"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // stagesOff reads --pass NAME=off; on is what every stage is without it.
@@ -34,17 +38,11 @@ func (c *Config) stagesOff() (map[string]bool, error) {
 	return off, nil
 }
 
-// StageTime is how long a stage took.
-type StageTime struct {
-	Stage        string  `json:"stage"`
-	Milliseconds float64 `json:"ms"`
-}
-
 // observer is what sees the stages of a compilation: the folder of --dump-ir, the
 // table of --time-passes, and others.
 func (c *Config) observer(d *dump, others ...func(lower.Step) error) func(lower.Step) error {
 	return func(s lower.Step) error {
-		c.times = append(c.times, StageTime{s.Name(), float64(s.Took) / float64(time.Millisecond)})
+		c.times = append(c.times, report.StageTime{Stage: s.Name(), Milliseconds: float64(s.Took) / float64(time.Millisecond)})
 		if err := d.stage(s); err != nil {
 			return err
 		}
@@ -67,7 +65,7 @@ func (c *Config) StageTimes() string {
 		rows = append(rows, []string{t.Stage, fmt.Sprintf("%.2f", t.Milliseconds)})
 		sum += t.Milliseconds
 	}
-	return Table(append(rows, []string{"all stages", fmt.Sprintf("%.2f", sum)}))
+	return text.Table(append(rows, []string{"all stages", fmt.Sprintf("%.2f", sum)}))
 }
 
 // AfterStage is a model behind the stage of --stop-after.
@@ -76,7 +74,7 @@ type AfterStage struct {
 	// Text is the graph, or behind the last stage the program, in text form.
 	Text string `json:"text"`
 	// Times are those of --time-passes.
-	Times []StageTime `json:"stage_times,omitempty"`
+	Times []report.StageTime `json:"stage_times,omitempty"`
 }
 
 // Stop lowers the model up to the stage of --stop-after and writes no program.
@@ -187,8 +185,8 @@ func (c *Config) Bisect() (*Bisection, error) {
 
 func newStageComparison(x lower.Comparison) StageComparison {
 	s := StageComparison{Stage: x.Step, Numerics: x.Numerics, Allowed: x.Allowed,
-		Difference: finite(x.Difference), Output: x.Output, Skipped: x.Skipped, Error: x.Error, Beyond: x.Beyond}
-	if db := finite(x.SQNR); x.Difference > 0 {
+		Difference: verify.Finite(x.Difference), Output: x.Output, Skipped: x.Skipped, Error: x.Error, Beyond: x.Beyond}
+	if db := verify.Finite(x.SQNR); x.Difference > 0 {
 		s.SQNR = &db
 	}
 	return s
@@ -200,20 +198,17 @@ func (c *Config) bisectInputs(g *ir.Graph) ([]map[string]*tensor.Dense, string, 
 	from := "seeded"
 	switch {
 	case len(c.Inputs) > 0:
-		in, err := readInputs(c.Inputs, inputNames(g.In), c.dataLimits())
+		in, err := c.firmwareInputs(g.In)
 		if err != nil {
-			return nil, "", err
-		}
-		if in, err = firmwareInputs(in, g.In); err != nil {
 			return nil, "", err
 		}
 		list, from = []quant.Sample{in}, "--input"
 	case len(c.Calib) > 0:
-		ties, err := c.ties(g)
+		b, err := c.bindings(g)
 		if err != nil {
 			return nil, "", err
 		}
-		if list, err = c.calibration(g, ties); err != nil {
+		if list, err = state.Calibration(c.Calib, g, b, c.dataLimits()); err != nil {
 			return nil, "", &InputError{err}
 		}
 		from = "--calib"
@@ -250,7 +245,7 @@ func (b *Bisection) Text() string {
 		}
 		rows = append(rows, []string{x.Stage, x.Numerics, fmt.Sprintf("%.3g", x.Difference), db, verdict})
 	}
-	s := Table(rows)
+	s := text.Table(rows)
 	if b.Guilty == "" {
 		return s + fmt.Sprintf("%s: %d cases (%s): no stage does more than its numerics allow\n", b.Board, b.Cases,
 			b.Inputs)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/surgery"
 	"github.com/nncc/nncc/frontend/text"
@@ -117,9 +118,9 @@ func (c *Config) surgeryOptions(m *surgery.Model) (surgery.RunOptions, error) {
 	}
 	if len(c.Inputs) > 0 {
 		names := m.InputNames()
-		in, err := readInputs(c.Inputs, names, c.dataLimits())
+		in, err := npz.ReadInputs(c.Inputs, names, c.dataLimits())
 		if err != nil {
-			return opt, err
+			return opt, &InputError{err}
 		}
 		one := map[string]*tensor.Dense{}
 		for i, n := range names {
@@ -164,7 +165,7 @@ func (s *Surgical) Text() string {
 					strconv.Itoa(o.Mismatches), v.Wanted})
 			}
 		}
-		b.WriteString(table(rows))
+		b.WriteString(text.Table(rows))
 	}
 	return b.String()
 }

@@ -8,12 +8,14 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kerneltest"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // viewPlaces put a node between graph inputs and outputs in every way that
@@ -159,11 +161,11 @@ func compareOnHost(t *testing.T, c *Config, o *Compiled, text string) {
 	defer im.Close()
 	var in []run.Case
 	for _, k := range cases {
-		in = append(in, run.Case{Inputs: memory(k.inputs, o.Lowered.Graph.In)})
+		in = append(in, run.Case{Inputs: verify.Memory(k.Inputs, o.Lowered.Graph.In)})
 	}
 	res, err := run.Run(context.Background(), host, im, in)
 	require(t, err)
-	v := &Verdict{}
+	v := &report.Verdict{}
 	if err := o.compare(v, cases, res); err != nil {
 		t.Fatal(err)
 	}

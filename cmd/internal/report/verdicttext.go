@@ -1,4 +1,4 @@
-package driver
+package report
 
 import (
 	"fmt"
@@ -6,9 +6,6 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 )
-
-// OutDir is the folder that Write should fill.
-func (o *Compiled) OutDir() string { return o.Config.outDir() }
 
 // Text is the verdict for people.
 func (v *Verdict) Text() string {
@@ -36,7 +33,7 @@ func (v *Verdict) Text() string {
 		rows = append(rows, []string{o.Name + " (golden)", fmt.Sprint(o.Elements), fmt.Sprint(o.Mismatches),
 			fmt.Sprintf("%.3g", o.MaxAbsDiff), fmt.Sprintf("%g", o.Tolerance)})
 	}
-	b.WriteString(table(rows))
+	b.WriteString(text.Table(rows))
 	b.WriteString(v.fidelityText())
 	if v.Instructions > 0 {
 		rows = [][]string{{"layer", "kernel", "instructions"}}
@@ -44,7 +41,7 @@ func (v *Verdict) Text() string {
 			rows = append(rows, []string{l.Name, l.inner(), fmt.Sprint(l.Instructions)})
 		}
 		rows = append(rows, []string{"(between the layers)", "", fmt.Sprint(v.Outside)})
-		b.WriteString(table(rows))
+		b.WriteString(text.Table(rows))
 		fmt.Fprintf(&b, "%d instructions an inference, stack %d bytes%s, arena %d bytes, code %d bytes, constants "+
 			"%d bytes, weights %v bytes\n",
 			v.Instructions, v.StackBytes, v.atMost(), v.RAM["arena_bytes"], v.TextBytes, v.RODataBytes,
@@ -79,7 +76,7 @@ func (v *Verdict) Text() string {
 }
 
 // atMost is the bound of the stack.
-func (r *ReportStack) atMost() string {
+func (r *Stack) atMost() string {
 	if len(r.Path) == 0 {
 		return fmt.Sprintf(" (no bound: %s)", r.NoBound)
 	}
@@ -92,4 +89,48 @@ func (l *LayerVerdict) inner() string {
 		return l.Route
 	}
 	return l.Kernel
+}
+
+// fidelityText is the comparison with the model for people.
+func (v *Verdict) fidelityText() string {
+	if len(v.Fidelity) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	rows := [][]string{{"against the model", "compared", "max steps", "allowed", "signal to noise"}}
+	for _, f := range v.Fidelity {
+		steps, allowed := fmt.Sprint(f.MaxSteps), fmt.Sprint(f.Allowed)
+		if f.AllowedUlp > 0 && f.Allowed == 0 {
+			steps, allowed = fmt.Sprintf("%.3g ulp", f.MaxUlp), fmt.Sprintf("%g ulp", f.AllowedUlp)
+		}
+		db := "-"
+		if f.SQNR != nil {
+			db = fmt.Sprintf("%.1f dB", *f.SQNR)
+		}
+		rows = append(rows, []string{f.Output, fmt.Sprint(f.Compared), steps, allowed, db})
+	}
+	b.WriteString(text.Table(rows))
+	said := map[string]bool{}
+	for _, f := range v.Fidelity {
+		for _, d := range f.Differs {
+			if said[d.Tensor] {
+				continue
+			}
+			said[d.Tensor] = true
+			if d.Unit == "dB" {
+				fmt.Fprintf(&b, "not what the model says: %s: %s has %.1f dB of signal to noise, want %g\n", d.Layer,
+					d.Tensor, d.Max, d.Allowed)
+				continue
+			}
+			fmt.Fprintf(&b, "not what the model says: %s: %d of %d elements of %s, by up to %.4g %s, allowed %.4g\n",
+				d.Layer, d.Wrong, d.Elements, d.Tensor, d.Max, d.Unit, d.Allowed)
+		}
+	}
+	for _, f := range v.Fidelity {
+		if f.Note != "" && !said[f.Note] {
+			said[f.Note] = true
+			fmt.Fprintf(&b, "note: %s\n", f.Note)
+		}
+	}
+	return b.String()
 }

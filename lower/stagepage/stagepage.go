@@ -1,4 +1,6 @@
-package driver
+// Package stagepage draws the graph after every stage on one HTML page, side by side,
+// with what changed marked: index.html of --dump-ir.
+package stagepage
 
 import (
 	"bytes"
@@ -18,13 +20,10 @@ import (
 	"github.com/nncc/nncc/lower"
 )
 
-// stagePage is the page of --dump-ir: the graph after every stage, side by side.
-const stagePage = "index.html"
+//go:embed stages.html
+var pageText string
 
-//go:embed tmpl/stages.html
-var stagePageHTML string
-
-var stagePageTemplate = template.Must(template.New(stagePage).Parse(stagePageHTML))
+var pageTemplate = template.Must(template.New("stages").Parse(pageText))
 
 // mostDrawn bounds the nodes that a column draws; the text has all.
 const mostDrawn = 1500
@@ -36,21 +35,21 @@ const (
 	mostLanes = 14 // further ones are drawn on the last
 )
 
-// stageColumn is the graph after one stage.
-type stageColumn struct {
+// column is the graph after one stage.
+type column struct {
 	Name, Doc, Numerics string
 	Took                string // in ms
 	Facts               string // nodes, bytes
 	Changed             bool
 	New, Altered, Gone  int
-	Rows                []stageNode
+	Rows                []row
 	Hidden              int // nodes beyond mostDrawn
 	Width, Height       int // of the drawing
-	Edges               []stageEdge
+	Edges               []edge
 }
 
-// stageNode is a node, an input or an output in a column.
-type stageNode struct {
+// row is a node, an input or an output in a column.
+type row struct {
 	Key   string // what the node is known by in all columns
 	Op    string
 	Name  string
@@ -65,22 +64,25 @@ type stageNode struct {
 	from  []int // rows that it reads
 }
 
-// stageEdge is a value from the row that makes it to one that reads it.
-type stageEdge struct {
+// edge is a value from the row that makes it to one that reads it.
+type edge struct {
 	Path  string
 	Class int // colour
 }
 
-// stagePages collects columns while stages run.
-type stagePages struct {
-	columns []*stageColumn
+// Page collects columns while stages run.
+type Page struct {
+	columns []*column
 	consts  map[*tensor.Dense]uint64 // sums of their elements, so that equal ones are known again
 }
 
-// add draws the graph after a stage.
-func (p *stagePages) add(s lower.Step) {
+// New is a page without columns.
+func New() *Page { return &Page{consts: map[*tensor.Dense]uint64{}} }
+
+// Add draws the graph after a stage.
+func (p *Page) Add(s lower.Step) {
 	g := s.State.Graph
-	c := &stageColumn{Name: s.Name(), Doc: s.Stage.Doc, Numerics: s.Stage.Numerics.String(),
+	c := &column{Name: s.Name(), Doc: s.Stage.Doc, Numerics: s.Stage.Numerics.String(),
 		Took: fmt.Sprintf("%.1f ms", float64(s.Took.Microseconds())/1000)}
 	c.Facts = fmt.Sprintf("%d nodes", len(g.Nodes))
 	if s.State.Program != nil {
@@ -99,11 +101,11 @@ func (p *stagePages) add(s lower.Step) {
 }
 
 // rows fills the rows of a column: inputs, nodes in their order, outputs.
-func (p *stagePages) rows(c *stageColumn, g *ir.Graph, s *lower.State) {
+func (p *Page) rows(c *column, g *ir.Graph, s *lower.State) {
 	at := map[*ir.Value]int{}
 	for _, v := range g.In {
 		at[v] = len(c.Rows)
-		c.Rows = append(c.Rows, stageNode{Key: "in " + v.Name, Op: "input", Name: v.Name, Type: v.Type.String(),
+		c.Rows = append(c.Rows, row{Key: "in " + v.Name, Op: "input", Name: v.Name, Type: v.Type.String(),
 			Kind: "io"})
 	}
 	for i, n := range g.Nodes {
@@ -129,7 +131,7 @@ func (p *stagePages) rows(c *stageColumn, g *ir.Graph, s *lower.State) {
 		c.Rows = append(c.Rows, r)
 	}
 	for i, v := range g.Out {
-		r := stageNode{Key: "out " + g.OutNames[i], Op: "output", Name: g.OutNames[i], Type: v.Type.String(),
+		r := row{Key: "out " + g.OutNames[i], Op: "output", Name: g.OutNames[i], Type: v.Type.String(),
 			Kind: "io"}
 		if k, ok := at[v]; ok {
 			r.from = []int{k}
@@ -147,8 +149,8 @@ func (p *stagePages) rows(c *stageColumn, g *ir.Graph, s *lower.State) {
 }
 
 // node describes a node.
-func (p *stagePages) node(n *ir.Node) stageNode {
-	r := stageNode{Key: n.Name, Op: opText(n), Name: n.Name, Kind: kindOf(n)}
+func (p *Page) node(n *ir.Node) row {
+	r := row{Key: n.Name, Op: opText(n), Name: n.Name, Kind: kindOf(n)}
 	var in, types []string
 	for _, v := range n.In {
 		switch {
@@ -183,7 +185,7 @@ func (p *stagePages) node(n *ir.Node) stageNode {
 }
 
 // sum tells constants apart.
-func (p *stagePages) sum(d *tensor.Dense) uint64 {
+func (p *Page) sum(d *tensor.Dense) uint64 {
 	s, ok := p.consts[d]
 	if !ok {
 		h := fnv.New64a()
@@ -252,8 +254,8 @@ func kindOf(n *ir.Node) string {
 }
 
 // compare marks what changed since the stage before, and there what goes.
-func (c *stageColumn) compare(before *stageColumn) {
-	was := map[string]*stageNode{}
+func (c *column) compare(before *column) {
+	was := map[string]*row{}
 	for i := range before.Rows {
 		was[before.Rows[i].Key] = &before.Rows[i]
 	}
@@ -285,7 +287,7 @@ func (c *stageColumn) compare(before *stageColumn) {
 }
 
 // goes marks the nodes that are gone behind the next column, which has the same.
-func (c *stageColumn) goes(next *stageColumn) {
+func (c *column) goes(next *column) {
 	gone := map[string]bool{}
 	for _, r := range next.Rows {
 		gone[r.Key] = strings.HasSuffix(r.Mark, "gone")
@@ -299,7 +301,7 @@ func (c *stageColumn) goes(next *stageColumn) {
 
 // draw places the points and the lanes of the edges: a value has a lane from the
 // row that makes it to the last one that reads it.
-func (c *stageColumn) draw() {
+func (c *column) draw() {
 	last := make([]int, len(c.Rows))
 	for i, r := range c.Rows {
 		for _, k := range r.from {
@@ -328,20 +330,20 @@ func (c *stageColumn) draw() {
 			// down the lane of the value, and over in front of the reader
 			bend := y(i) - rowHeight/2
 			path := fmt.Sprintf("M%d %dV%dC%d %d %d %d %d %d", x(k), y(k), bend, x(k), y(i)-4, x(i), bend+4, x(i), y(i))
-			c.Edges = append(c.Edges, stageEdge{path, lane[k] % 6})
+			c.Edges = append(c.Edges, edge{path, lane[k] % 6})
 		}
 	}
 	c.Width, c.Height = laneWidth*(most+1)+6, rowHeight*len(c.Rows)
 }
 
-// html is the page.
-func (p *stagePages) html(title string) ([]byte, error) {
+// HTML is the page.
+func (p *Page) HTML(title string) ([]byte, error) {
 	v := struct {
 		Title   string
-		Columns []*stageColumn
+		Columns []*column
 		Row     int
 	}{title, p.columns, rowHeight}
 	var b bytes.Buffer
-	err := stagePageTemplate.Execute(&b, text.Lines(v))
+	err := pageTemplate.Execute(&b, text.Lines(v))
 	return b.Bytes(), err
 }

@@ -1,4 +1,4 @@
-package driver
+package report
 
 import "github.com/nncc/nncc/boards/run"
 
@@ -18,9 +18,9 @@ type Measured struct {
 	StackBytes int `json:"stack_bytes"`
 }
 
-// measured reads the figures from a program and its run. Instructions of the
+// NewMeasured reads the figures from a program and its run. Instructions of the
 // layers are res.Layers, of the same case.
-func measured(im *run.Image, res *run.Result) Measured {
+func NewMeasured(im *run.Image, res *run.Result) Measured {
 	m := Measured{TextBytes: im.Sizes.Code(), RODataBytes: im.Sizes.ROData(), StackBytes: res.StackBytes}
 	if len(res.Cases) > 0 {
 		m.Instructions = res.Cases[res.Largest].Instructions

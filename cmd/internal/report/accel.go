@@ -1,4 +1,4 @@
-package driver
+package report
 
 import (
 	"github.com/nncc/nncc/ir"
@@ -9,10 +9,10 @@ import (
 
 // accelerated fills segments, fallback and rejections of a board with an
 // accelerator. Fallback counts nodes, also those without code of their own.
-func (r *Report) accelerated(o *Compiled) {
+func (r *Report) accelerated(o *Subject) {
 	kind := o.Board.Accelerators[0].Kind
 	for k, n := range o.Lowered.Segments {
-		s := ReportSegment{ID: ir.AttrsOf[op.SegmentAttrs](n).Id, Accelerator: kind, Nodes: []string{}, MACs: macs(n)}
+		s := Segment{ID: ir.AttrsOf[op.SegmentAttrs](n).Id, Accelerator: kind, Nodes: []string{}, MACs: macs(n)}
 		if k < len(o.Info.Images) {
 			s.File = o.Info.Images[k]
 		}
@@ -30,7 +30,7 @@ func (r *Report) accelerated(o *Compiled) {
 		if n.Op == op.Segment {
 			continue
 		}
-		f := ReportFallback{Node: nodeName(n), Op: n.Op.Name, MACs: macs(n), Role: "compute", Reasons: []string{}}
+		f := Fallback{Node: nodeName(n), Op: n.Op.Name, MACs: macs(n), Role: "compute", Reasons: []string{}}
 		why, no := refused[n]
 		switch {
 		case no:
@@ -50,10 +50,10 @@ func (r *Report) accelerated(o *Compiled) {
 }
 
 // refusal is a node that the accelerator does not compute.
-func refusal(x lower.Refusal) ReportRejection {
-	j := ReportRejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: x.Accelerator, Reasons: []ReportReason{}}
+func refusal(x lower.Refusal) Rejection {
+	j := Rejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: x.Accelerator, Reasons: []Reason{}}
 	for _, y := range x.Reasons {
-		j.Reasons = append(j.Reasons, ReportReason{y.Code, y.Text})
+		j.Reasons = append(j.Reasons, Reason{y.Code, y.Text})
 	}
 	return j
 }

@@ -1,17 +1,13 @@
-package driver
+package report
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/frontend/files"
-	"github.com/nncc/nncc/frontend/onnx"
-	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -19,11 +15,11 @@ import (
 // Explain prints a row for every node: shape, MACs, where it runs, and why
 // better kernels refused it. Rows of one step of the program have its number;
 // nodes without code of their own have none.
-func (o *Compiled) Explain() string {
-	r := text.Lines(o.Report)
+func (r *Report) Explain(o *Subject) string {
+	r = text.Lines(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s for %s, %s\n", r.Model.Name, r.Board, r.PrecisionLayers.Text(r.Precision))
-	b.WriteString(table(append(o.stepRows(r), o.viewRows()...)))
+	b.WriteString(text.Table(append(o.stepRows(r), o.viewRows()...)))
 	b.WriteString(o.memoryText(r))
 	b.WriteString(fusionText(text.Lines(o.Lowered.Fusions)))
 	for i, c := range text.Lines(o.Lowered.Pruned) {
@@ -33,10 +29,10 @@ func (o *Compiled) Explain() string {
 		fmt.Fprintf(&b, "  %s\n", c)
 	}
 	if rows := r.Alignment; len(rows) > 0 {
-		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Config.Align.String() + "):\n" +
-			alignmentText(rows))
+		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Align.String() + "):\n" +
+			AlignmentText(rows))
 	}
-	b.WriteString(o.choices())
+	b.WriteString(r.choices(o))
 	b.WriteString(o.routeText(r))
 	b.WriteString(o.refusalText())
 	b.WriteString(o.rejectionText())
@@ -47,10 +43,10 @@ func (o *Compiled) Explain() string {
 }
 
 // stepRows are the header and a row for each step, for each node of a segment.
-func (o *Compiled) stepRows(r *Report) [][]string {
+func (o *Subject) stepRows(r *Report) [][]string {
 	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
-	for i := range o.Program.Steps {
-		l, step := r.Layers[i], o.Schedule.Nodes[i]
+	for i := range o.Lowered.Program.Steps {
+		l, step := r.Layers[i], o.Lowered.Schedule.Nodes[i]
 		row := func(name string, n *ir.Node, macs int64, kernel string) {
 			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "),
 				fmt.Sprint(macs),
@@ -72,9 +68,9 @@ func (o *Compiled) stepRows(r *Report) [][]string {
 }
 
 // viewRows are the nodes that are no step.
-func (o *Compiled) viewRows() [][]string {
+func (o *Subject) viewRows() [][]string {
 	steps := map[*ir.Node]bool{}
-	for _, n := range o.Schedule.Nodes {
+	for _, n := range o.Lowered.Schedule.Nodes {
 		steps[n] = true
 	}
 	var rows [][]string
@@ -88,7 +84,7 @@ func (o *Compiled) viewRows() [][]string {
 }
 
 // memoryText is the sum of the table, and how the arena came about.
-func (o *Compiled) memoryText(r *Report) string {
+func (o *Subject) memoryText(r *Report) string {
 	var total int64
 	for _, l := range r.Layers {
 		total += l.MACs
@@ -110,9 +106,9 @@ func (o *Compiled) memoryText(r *Report) string {
 }
 
 // routeText says where the library has a better function that does not run.
-func (o *Compiled) routeText(r *Report) string {
+func (o *Subject) routeText(r *Report) string {
 	var b strings.Builder
-	for i := range o.Program.Steps {
+	for i := range o.Lowered.Program.Steps {
 		if why := o.low(i).RouteReason; why != "" {
 			fmt.Fprintf(&b, "  %s: %s\n", r.Layers[i].Name, text.Line(why))
 		}
@@ -124,7 +120,7 @@ func (o *Compiled) routeText(r *Report) string {
 }
 
 // refusalText are the reasons of the accelerator.
-func (o *Compiled) refusalText() string {
+func (o *Subject) refusalText() string {
 	var b strings.Builder
 	for _, x := range o.Lowered.Refused {
 		for _, y := range x.Reasons {
@@ -137,14 +133,14 @@ func (o *Compiled) refusalText() string {
 
 // rejectionText are the reasons of kernels for the instruction set against the
 // layers that portable C computes.
-func (o *Compiled) rejectionText() string {
+func (o *Subject) rejectionText() string {
 	var b strings.Builder
-	for i, s := range o.Program.Steps {
+	for i, s := range o.Lowered.Program.Steps {
 		chosen := o.low(i).Library
 		if kernel.IsOptimized(chosen) {
 			continue
 		}
-		for _, x := range o.Lowered.Choices[o.Schedule.Nodes[i]].Rejected {
+		for _, x := range o.Lowered.Choices[o.Lowered.Schedule.Nodes[i]].Rejected {
 			if x.Library == chosen {
 				continue
 			}
@@ -180,124 +176,6 @@ func outTypes(n *ir.Node) []string {
 	return s
 }
 
-// maxCell bounds what a table shows of a name, in bytes.
-const maxCell = 400
-
-// table aligns columns; numbers on the right.
-func table(rows [][]string) string {
-	width := make([]int, len(rows[0]))
-	shown := make([][]string, len(rows))
-	for i, r := range rows {
-		for _, c := range r {
-			shown[i] = append(shown[i], text.Short(text.Line(c), maxCell))
-		}
-	}
-	rows = shown
-	for _, r := range rows {
-		for i, c := range r {
-			width[i] = max(width[i], len([]rune(c)))
-		}
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		for i, c := range r {
-			pad := strings.Repeat(" ", width[i]-len([]rune(c)))
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			if rows[0][i] == "MACs" || rows[0][i] == "#" || rows[0][i] == "instructions" {
-				b.WriteString(pad + c)
-			} else if i == len(r)-1 {
-				b.WriteString(c)
-			} else {
-				b.WriteString(c + pad)
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// Table is the layout of all tables on the command line: header row first.
-func Table(rows [][]string) string { return table(rows) }
-
-// CheckModel is the verb check: all that there is to say about the model.
-func (c *Config) CheckModel() (diag.List, error) {
-	m, err := onnx.Load(c.Model, c.Limits)
-	if err != nil {
-		return nil, &InputError{err}
-	}
-	var libs []*pb.FunctionProto
-	for _, f := range c.Functions {
-		more, err := onnx.LoadFunctions(f, c.Limits)
-		if err != nil {
-			return nil, &InputError{err}
-		}
-		libs = append(libs, more...)
-	}
-	fs := onnx.Check(m, libs...)
-	if fs.Count(diag.Error) > 0 {
-		return fs, nil
-	}
-	// Shapes, types and values: what the importer finds.
-	opt, err := c.importOptions(nil)
-	if err != nil {
-		return nil, err
-	}
-	opt.Declared = func(f *diag.Diag) { fs = append(fs, f) }
-	if _, err := onnx.OpenModel(m, opt); err != nil {
-		more := onnx.ImportFindings(err)
-		if more == nil {
-			return nil, err
-		}
-		fs = append(fs, more...)
-	}
-	return fs, nil
-}
-
-// Finding is a line of check --json.
-type Finding struct {
-	Severity diag.Severity `json:"severity"`
-	Code     string        `json:"code"`
-	Where    string        `json:"where"`
-	Node     string        `json:"node,omitempty"`
-	Tensor   string        `json:"tensor,omitempty"`
-	Found    string        `json:"found"`
-	Want     string        `json:"want,omitempty"`
-	Do       string        `json:"do,omitempty"`
-}
-
-// Findings are diagnostics as check --json prints them.
-func Findings(l diag.List) []Finding {
-	out := []Finding{}
-	for _, d := range l {
-		out = append(out, Finding{d.Severity, d.Code, d.Node, d.Name, d.Tensor, d.Msg, d.Want, d.Hint})
-	}
-	return out
-}
-
-// flashBytes builds the program and gives code, constants and weights.
-func (o *Compiled) flashBytes() (int, error) {
-	dir, err := files.TempDir("", "nncc-build-")
-	if err != nil {
-		return 0, err
-	}
-	defer files.RemoveTemp(dir)
-	if err := writeFiles(dir, o.Files); err != nil {
-		return 0, err
-	}
-	im, err := run.Build(o.Config.context(), o.Board, dir, run.BuildOptions{CMSISInclude: o.Config.CMSISInclude,
-		CMSISLib: o.Config.CMSISLib, Opt: o.Config.buildOpt()})
-	if err != nil {
-		return 0, err
-	}
-	defer im.Close()
-	return int(im.Sizes.Flash()), nil
-}
-
-// Gates checks --max-segments and the other limits.
-func (o *Compiled) Gates() error { return o.gates() }
-
 // fusionText lists the groups that became one, and those that could have.
 func fusionText(fs []fuse.Fusion) string {
 	var together, apart strings.Builder
@@ -323,4 +201,20 @@ func fusionText(fs []fuse.Fusion) string {
 		s += "\nCould be computed together, and are not:\n" + apart.String()
 	}
 	return s
+}
+
+// AlignmentText is the table of the alignment repair with the reasons below.
+func AlignmentText(rows []align.Row) string {
+	var b strings.Builder
+	b.WriteString(align.Table(rows))
+	for i, w := range rows {
+		if w.Status == align.Patched {
+			continue
+		}
+		if i == 0 || rows[i-1].Reason != w.Reason {
+			fmt.Fprintf(&b, "%s, %s:\n", w.Status, w.Reason)
+		}
+		fmt.Fprintf(&b, "    %s %s\n", w.Node, w.Constraint)
+	}
+	return b.String()
 }

@@ -1,4 +1,4 @@
-package driver
+package report
 
 import (
 	"bytes"
@@ -16,13 +16,16 @@ import (
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 )
 
-// htmlReport is the page of the report for people.
-const htmlReport = "report.html"
+// File is the report by which nncc knows a folder of its own again, HTMLFile the page of the report for people.
+const (
+	File     = "report.json"
+	HTMLFile = "report.html"
+)
 
 //go:embed tmpl/report.html
 var reportHTML string
 
-var reportPage = template.Must(template.New(htmlReport).Funcs(template.FuncMap{"num": thousands, "value": value,
+var reportPage = template.Must(template.New(HTMLFile).Funcs(template.FuncMap{"num": thousands, "value": value,
 	"join": strings.Join}).Parse(reportHTML))
 
 // mostRows bounds the layers and buffers that the page shows; report.json has all.
@@ -37,13 +40,13 @@ type pageView struct {
 	Hidden       int // layers beyond mostRows
 	Map          memoryMap
 	Refused      []pageRefusal
-	Fused        []ReportFusion
-	NotFused     []ReportFusion
+	Fused        []Fusion
+	NotFused     []Fusion
 }
 
 // pageLayer is a row of the table of layers.
 type pageLayer struct {
-	ReportLayer
+	Layer
 	Index int
 	Class string  // colour of the library
 	Share float64 // of the largest layer's MACs, in percent
@@ -53,7 +56,7 @@ type pageLayer struct {
 // pageRefusal is everything that refused a node.
 type pageRefusal struct {
 	Node, Op string
-	By       []ReportRejection
+	By       []Rejection
 }
 
 // HTML is the report as one page that needs nothing else: no scripts, no other
@@ -103,7 +106,7 @@ func (r *Report) HTML() []byte {
 }
 
 // kernelClass is the CSS class of a layer: whose kernel it runs.
-func kernelClass(l ReportLayer) string {
+func kernelClass(l Layer) string {
 	switch {
 	case l.Op == op.Segment.Name:
 		return "accelerator"

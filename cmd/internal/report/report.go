@@ -1,14 +1,14 @@
-package driver
+package report
 
 import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -17,40 +17,39 @@ import (
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
-// ReportSchema is the version of report.json; fields are only ever added.
-const ReportSchema = 1
+// Schema is the version of report.json; fields are only ever added.
+const Schema = 1
 
 // Report is report.json. Its fields are part of nncc's interface.
 type Report struct {
-	Schema    int         `json:"schema"`
-	Generator string      `json:"generator"`
-	Version   string      `json:"version"`
-	Model     ReportModel `json:"model"`
-	Board     string      `json:"board"`
-	Precision string      `json:"precision"`
+	Schema    int    `json:"schema"`
+	Generator string `json:"generator"`
+	Version   string `json:"version"`
+	Model     Model  `json:"model"`
+	Board     string `json:"board"`
+	Precision string `json:"precision"`
 	// PrecisionLayers counts the layers by the precision that they compute in.
-	PrecisionLayers lower.Layers      `json:"precision_layers,omitempty"`
-	Inputs          []ReportIO        `json:"inputs"`
-	Outputs         []ReportIO        `json:"outputs"`
-	States          []ReportState     `json:"states"`
-	Stream          *ReportStream     `json:"stream,omitempty"`
-	Segments        []ReportSegment   `json:"segments"`
-	Fallback        []ReportFallback  `json:"fallback"`
-	Layers          []ReportLayer     `json:"layers"`
-	Rejections      []ReportRejection `json:"rejections"`
-	Alignment       []align.Row       `json:"alignment"`
-	Fusion          []ReportFusion    `json:"fusion"`
-	Optimize        ReportOptimize    `json:"optimize"`
-	DeadChannel     []ReportDead      `json:"dead_channels"`
-	Memory          ReportMemory      `json:"memory"`
-	Code            *ReportCode       `json:"code,omitempty"`
-	Calibration     *quant.Report     `json:"calibration,omitempty"`
-	Warnings        []string          `json:"warnings"`
-	Notes           []string          `json:"notes"`
+	PrecisionLayers lower.Layers  `json:"precision_layers,omitempty"`
+	Inputs          []IO          `json:"inputs"`
+	Outputs         []IO          `json:"outputs"`
+	States          []State       `json:"states"`
+	Stream          *Stream       `json:"stream,omitempty"`
+	Segments        []Segment     `json:"segments"`
+	Fallback        []Fallback    `json:"fallback"`
+	Layers          []Layer       `json:"layers"`
+	Rejections      []Rejection   `json:"rejections"`
+	Alignment       []align.Row   `json:"alignment"`
+	Fusion          []Fusion      `json:"fusion"`
+	Optimize        Optimize      `json:"optimize"`
+	DeadChannel     []Dead        `json:"dead_channels"`
+	Memory          Memory        `json:"memory"`
+	Code            *Code         `json:"code,omitempty"`
+	Calibration     *quant.Report `json:"calibration,omitempty"`
+	Warnings        []string      `json:"warnings"`
+	Notes           []string      `json:"notes"`
 	// Diagnostics are the warnings and notes with their codes and where they come from.
 	Diagnostics diag.List `json:"diagnostics"`
 	Files       []string  `json:"files"`
@@ -58,16 +57,16 @@ type Report struct {
 	StageTimes []StageTime `json:"stage_times,omitempty"`
 }
 
-// ReportModel identifies the input.
-type ReportModel struct {
+// Model identifies the input.
+type Model struct {
 	Name     string         `json:"name"`
 	SHA256   string         `json:"sha256"`
 	Producer string         `json:"producer"`
 	Opset    map[string]int `json:"opset"`
 }
 
-// ReportIO is an input or output.
-type ReportIO struct {
+// IO is an input or output.
+type IO struct {
 	Name      string   `json:"name"`
 	CName     string   `json:"c_name"`
 	DType     string   `json:"dtype"`
@@ -81,9 +80,9 @@ type ReportIO struct {
 	PaddedFrom int `json:"padded_from,omitempty"`
 }
 
-// ReportState is recurrent state: what a run leaves in an output and the next
+// State is recurrent state: what a run leaves in an output and the next
 // one finds as an input. Neither is part of the C interface.
-type ReportState struct {
+type State struct {
 	Input  string `json:"input"`
 	Output string `json:"output"`
 	DType  string `json:"dtype"`
@@ -91,8 +90,8 @@ type ReportState struct {
 	Bytes  int    `json:"bytes"`
 }
 
-// ReportStream is a window that the firmware is fed a few frames at a time.
-type ReportStream struct {
+// Stream is a window that the firmware is fed a few frames at a time.
+type Stream struct {
 	Input    string `json:"input"`
 	Axis     int    `json:"axis"`
 	Window   int    `json:"window"`
@@ -101,18 +100,18 @@ type ReportStream struct {
 	StepMACs int64  `json:"step_macs"`
 }
 
-// streamed is what --stream made of the window; nil without.
-func (o *Compiled) streamed() *ReportStream {
+// Stream is what --stream made of the window; nil without.
+func (o *Subject) Stream() *Stream {
 	x, at := o.Lowered.Streamed, o.Lowered.Slides
 	if x == nil {
 		return nil
 	}
-	return &ReportStream{Input: o.Lowered.Reference.In[at.Input].Name, Axis: at.Axis, Window: x.Window, Frames: x.Hop,
+	return &Stream{Input: o.Lowered.Reference.In[at.Input].Name, Axis: at.Axis, Window: x.Window, Frames: x.Hop,
 		MACs: x.MACs, StepMACs: x.StepMACs}
 }
 
-// ReportSegment is a run of layers on an accelerator or accelerated library.
-type ReportSegment struct {
+// Segment is a run of layers on an accelerator or accelerated library.
+type Segment struct {
 	ID          int      `json:"id"`
 	Accelerator string   `json:"accelerator"`
 	File        string   `json:"file,omitempty"`
@@ -120,8 +119,8 @@ type ReportSegment struct {
 	MACs        int64    `json:"macs"`
 }
 
-// ReportFallback is a node outside the segments.
-type ReportFallback struct {
+// Fallback is a node outside the segments.
+type Fallback struct {
 	Node    string   `json:"node"`
 	Op      string   `json:"op"`
 	MACs    int64    `json:"macs"`
@@ -129,8 +128,8 @@ type ReportFallback struct {
 	Reasons []string `json:"reasons"`
 }
 
-// ReportLayer is one step of the program.
-type ReportLayer struct {
+// Layer is one step of the program.
+type Layer struct {
 	Name   string `json:"name"`
 	Op     string `json:"op"`
 	Kernel string `json:"kernel"`
@@ -139,34 +138,34 @@ type ReportLayer struct {
 	Route       string `json:"route"`
 	RouteReason string `json:"route_reason,omitempty"` // why no better function of the library runs
 	// Candidates are the kernels that accept the layer, with predicted instructions (lower/cost).
-	Candidates   []ReportCandidate `json:"offers,omitempty"`
-	ONNXNodes    []string          `json:"onnx_nodes"`
-	MACs         int64             `json:"macs"`
-	In           []string          `json:"in"`
-	Out          []string          `json:"out"`
-	ScratchBytes int               `json:"scratch_bytes"`
-	WeightBytes  int               `json:"weight_bytes"`
-	Instructions *uint64           `json:"instructions,omitempty"`
+	Candidates   []Candidate `json:"offers,omitempty"`
+	ONNXNodes    []string    `json:"onnx_nodes"`
+	MACs         int64       `json:"macs"`
+	In           []string    `json:"in"`
+	Out          []string    `json:"out"`
+	ScratchBytes int         `json:"scratch_bytes"`
+	WeightBytes  int         `json:"weight_bytes"`
+	Instructions *uint64     `json:"instructions,omitempty"`
 }
 
-// ReportRejection is a node that a better kernel refused.
-type ReportRejection struct {
-	Node    string         `json:"node"`
-	Op      string         `json:"op"`
-	Target  string         `json:"target"`
-	Reasons []ReportReason `json:"reasons"`
+// Rejection is a node that a better kernel refused.
+type Rejection struct {
+	Node    string   `json:"node"`
+	Op      string   `json:"op"`
+	Target  string   `json:"target"`
+	Reasons []Reason `json:"reasons"`
 }
 
-// ReportReason is one ground of a refusal.
-type ReportReason struct {
+// Reason is one ground of a refusal.
+type Reason struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
 }
 
-// ReportFusion is a group of nodes that are computed as one: by a table of
+// Fusion is a group of nodes that are computed as one: by a table of
 // results, by an interpolated curve, by a kernel that does the rest in its store loop, or by one loop;
 // or that could be, with the reason why they are not.
-type ReportFusion struct {
+type Fusion struct {
 	Kind   string   `json:"kind"` // table, curve, kernel, loop or none
 	Node   string   `json:"node"` // the node that stands for the group
 	Nodes  []string `json:"nodes"`
@@ -178,30 +177,30 @@ type ReportFusion struct {
 	SeparateError float64 `json:"separate_max_error_steps,omitempty"`
 }
 
-// ReportDead is a node whose result lost channels that are the same for every
+// Dead is a node whose result lost channels that are the same for every
 // input or that nobody reads; all of them: the result is a constant.
-type ReportDead struct {
+type Dead struct {
 	Node     string `json:"node"`
 	Channels int    `json:"channels"`
 	Removed  int    `json:"removed"`
 	Constant int    `json:"constant"`
 }
 
-// ReportMemory is where the arena goes.
-type ReportMemory struct {
-	ArenaBytes      int            `json:"arena_bytes"`
-	LowerBoundBytes int            `json:"arena_lower_bound_bytes"`
-	OrderOptimal    bool           `json:"order_optimal"`
-	IOBytes         int            `json:"io_bytes"`
-	ScratchBytes    int            `json:"scratch_bytes"`
-	WeightsBytes    int            `json:"weights_bytes"`
-	Regions         []ReportRegion `json:"regions"`
-	Buffers         []ReportBuffer `json:"buffers"`
-	Patch           *ReportPatch   `json:"patch,omitempty"`
+// Memory is where the arena goes.
+type Memory struct {
+	ArenaBytes      int      `json:"arena_bytes"`
+	LowerBoundBytes int      `json:"arena_lower_bound_bytes"`
+	OrderOptimal    bool     `json:"order_optimal"`
+	IOBytes         int      `json:"io_bytes"`
+	ScratchBytes    int      `json:"scratch_bytes"`
+	WeightsBytes    int      `json:"weights_bytes"`
+	Regions         []Region `json:"regions"`
+	Buffers         []Buffer `json:"buffers"`
+	Patch           *Patch   `json:"patch,omitempty"`
 }
 
-// ReportPatch is the first layers computed in stripes for --max-ram.
-type ReportPatch struct {
+// Patch is the first layers computed in stripes for --max-ram.
+type Patch struct {
 	Nodes           []string `json:"nodes"`
 	Stripes         int      `json:"stripes"`
 	MACs            int64    `json:"macs"`
@@ -209,28 +208,28 @@ type ReportPatch struct {
 	WholeArenaBytes int      `json:"whole_arena_bytes"` // without stripes
 }
 
-// ReportRegion is a memory of the board with what lies in it.
-type ReportRegion struct {
-	Name    string       `json:"name"`
-	Bytes   uint64       `json:"bytes"`
-	Holds   []string     `json:"holds"`
-	Used    uint64       `json:"used_bytes"`
-	Missing uint64       `json:"missing_bytes"`
-	Items   []ReportItem `json:"items"`
+// Region is a memory of the board with what lies in it.
+type Region struct {
+	Name    string   `json:"name"`
+	Bytes   uint64   `json:"bytes"`
+	Holds   []string `json:"holds"`
+	Used    uint64   `json:"used_bytes"`
+	Missing uint64   `json:"missing_bytes"`
+	Items   []Item   `json:"items"`
 }
 
-// ReportItem lies in a region: the stack that the board declares, the arena,
+// Item lies in a region: the stack that the board declares, the arena,
 // code, constants.
-type ReportItem struct {
+type Item struct {
 	What      string `json:"what"` // as in holds
 	Bytes     uint64 `json:"bytes"`
 	Library   uint64 `json:"c_library_bytes,omitempty"` // of these
 	Estimated bool   `json:"estimated,omitempty"`       // not measured: there was no build
 }
 
-// ReportBuffer is a place in the arena; alias_of names the buffer in whose
+// Buffer is a place in the arena; alias_of names the buffer in whose
 // storage it lies.
-type ReportBuffer struct {
+type Buffer struct {
 	Name    string `json:"name"`
 	Offset  int    `json:"offset"`
 	Bytes   int    `json:"bytes"`
@@ -242,40 +241,40 @@ type ReportBuffer struct {
 	PitchBytes int `json:"pitch_bytes,omitempty"`
 }
 
-// ReportCode is known after verify: what was measured, and the most stack that
+// Code is known after verify: what was measured, and the most stack that
 // any input can make the program use.
-type ReportCode struct {
+type Code struct {
 	Measured
-	ReportStack
+	Stack
 }
 
-// ReportStack is the bound of the stack, read from the program's machine code.
-type ReportStack struct {
+// Stack is the bound of the stack, read from the program's machine code.
+type Stack struct {
 	Bound int      `json:"stack_bound_bytes,omitempty"`
 	Path  []string `json:"stack_path,omitempty"` // the deepest way down, from the run or reset function
 	// why there is no bound: of programs for a host, nothing is read
 	NoBound string `json:"stack_unbounded,omitempty"`
 	// Functions that run and reset can come to, the C library's included.
-	Functions []ReportFunction `json:"functions,omitempty"`
+	Functions []Function `json:"functions,omitempty"`
 }
 
-// ReportFunction is what a function takes from the stack itself.
-type ReportFunction struct {
+// Function is what a function takes from the stack itself.
+type Function struct {
 	Name       string `json:"name"`
 	StackBytes int    `json:"stack_bytes"`
 }
 
-// reportStack reads the program's stack.
-func reportStack(o *Compiled, im *run.Image) ReportStack {
-	entries := []string{o.Harness.RunFunc}
-	if f := o.Harness.ResetFunc; f != "" {
+// StackOf reads the stack of a program from its machine code.
+func StackOf(m run.Model, im *run.Image) Stack {
+	entries := []string{m.RunFunc}
+	if f := m.ResetFunc; f != "" {
 		entries = append(entries, f)
 	}
 	b, err := im.Stack(entries...)
-	r := ReportStack{}
+	r := Stack{}
 	if b != nil {
 		for _, f := range b.Functions {
-			r.Functions = append(r.Functions, ReportFunction{f.Name, f.Frame})
+			r.Functions = append(r.Functions, Function{f.Name, f.Frame})
 		}
 	}
 	if err != nil {
@@ -286,14 +285,15 @@ func reportStack(o *Compiled, im *run.Image) ReportStack {
 	return r
 }
 
-func newReport(o *Compiled) *Report {
-	r := &Report{Schema: ReportSchema, Generator: "nncc", Version: Version, Board: o.Board.Name,
+// New is the report of a compiled model; what a build or a run measures is added to it.
+func New(o *Subject) *Report {
+	r := &Report{Schema: Schema, Generator: "nncc", Version: o.Version, Board: o.Board.Name,
 		Precision: o.Lowered.Precision, PrecisionLayers: o.Lowered.Layers,
-		States: []ReportState{}, Segments: []ReportSegment{}, Fallback: []ReportFallback{}, Layers: []ReportLayer{},
-		Rejections: []ReportRejection{},
-		Alignment:  []align.Row{}, Fusion: []ReportFusion{}, DeadChannel: []ReportDead{},
+		States: []State{}, Segments: []Segment{}, Fallback: []Fallback{}, Layers: []Layer{},
+		Rejections: []Rejection{},
+		Alignment:  []align.Row{}, Fusion: []Fusion{}, DeadChannel: []Dead{},
 		Calibration: o.Lowered.Calibration}
-	r.Model = ReportModel{Name: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]),
+	r.Model = Model{Name: o.Name, SHA256: hex.EncodeToString(o.Model.SHA256[:]),
 		Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
 	for _, s := range o.Model.Proto.GetOpsetImport() {
 		d := s.GetDomain()
@@ -302,31 +302,30 @@ func newReport(o *Compiled) *Report {
 		}
 		r.Model.Opset[d] = int(s.GetVersion())
 	}
-	native := o.Config.IOLayout == option.NativeLayout
 	for _, x := range o.Info.Inputs {
-		in := reportIO(x.Name, x.CName, x.Type, native)
+		in := newIO(x.Name, x.CName, x.Type, o.NativeIO)
 		if a := o.Lowered.Aligned; a != nil {
 			in.PaddedFrom = a.Inputs[x.Name]
 		}
 		r.Inputs = append(r.Inputs, in)
 	}
 	for _, x := range o.Info.Outputs {
-		r.Outputs = append(r.Outputs, reportIO(x.Name, x.CName, x.Type, native))
+		r.Outputs = append(r.Outputs, newIO(x.Name, x.CName, x.Type, o.NativeIO))
 	}
 	for _, x := range o.Info.States {
-		r.States = append(r.States, ReportState{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...),
+		r.States = append(r.States, State{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...),
 			x.Bytes})
 	}
-	r.Stream = o.streamed()
-	for i := range o.Program.Steps {
+	r.Stream = o.Stream()
+	for i := range o.Lowered.Program.Steps {
 		r.layer(o, i)
 	}
 	for _, f := range o.Lowered.Fusions {
-		r.Fusion = append(r.Fusion, ReportFusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel,
+		r.Fusion = append(r.Fusion, Fusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel,
 			Reason: f.Why, MaxError: f.Error, SeparateError: f.Apart})
 	}
 	for _, c := range o.Lowered.Pruned {
-		r.DeadChannel = append(r.DeadChannel, ReportDead{Node: c.Node, Channels: c.Before, Removed: c.Before - c.After,
+		r.DeadChannel = append(r.DeadChannel, Dead{Node: c.Node, Channels: c.Before, Removed: c.Before - c.After,
 			Constant: c.Constant})
 	}
 	if a := o.Lowered.Aligned; a != nil {
@@ -337,18 +336,18 @@ func newReport(o *Compiled) *Report {
 	} else {
 		r.libraries(o)
 	}
-	r.Optimize = reportOptimize(o)
+	r.Optimize = newOptimize(o)
 	r.memory(o)
 	for _, f := range o.Files {
 		r.Files = append(r.Files, f.Path)
 	}
-	r.Files = append(r.Files, firmwareManifest, htmlReport)
+	r.Files = append(r.Files, File, HTMLFile)
 	slices.Sort(r.Files)
 	return r
 }
 
-func reportIO(name, cname string, t ir.Type, native bool) ReportIO {
-	x := ReportIO{Name: name, CName: cname, DType: t.DType.ONNXName(), Shape: append([]int{}, t.Shape...),
+func newIO(name, cname string, t ir.Type, native bool) IO {
+	x := IO{Name: name, CName: cname, DType: t.DType.ONNXName(), Shape: append([]int{}, t.Shape...),
 		Layout: "onnx", Bytes: t.Bytes()}
 	if t.Order != nil && !t.SameMemory(nil) {
 		x.Layout = "NHWC"
@@ -380,12 +379,12 @@ func opName(n *ir.Node) string {
 }
 
 // layer describes step i.
-func (r *Report) layer(o *Compiled, i int) {
-	s, n, low := o.Program.Steps[i], o.Schedule.Nodes[i], o.low(i)
-	l := ReportLayer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route,
+func (r *Report) layer(o *Subject, i int) {
+	s, n, low := o.Lowered.Program.Steps[i], o.Lowered.Schedule.Nodes[i], o.low(i)
+	l := Layer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route,
 		RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i]}
-	l.Candidates = reportCandidates(o.Lowered.Candidates[n])
+	l.Candidates = newCandidates(o.Lowered.Candidates[n])
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {
 			l.In = append(l.In, v.Type.String())
@@ -399,13 +398,13 @@ func (r *Report) layer(o *Compiled, i int) {
 
 // libraries fills segments, fallback and rejections of a Cortex-M board:
 // segments are the runs of layers by CMSIS-NN and nncc's kernels for the core.
-func (r *Report) libraries(o *Compiled) {
+func (r *Report) libraries(o *Subject) {
 	inSegment := false
-	for i, s := range o.Program.Steps {
-		n, l, library := o.Schedule.Nodes[i], &r.Layers[i], o.low(i).Library
+	for i, s := range o.Lowered.Program.Steps {
+		n, l, library := o.Lowered.Schedule.Nodes[i], &r.Layers[i], o.low(i).Library
 		if kernel.IsOptimized(library) {
 			if !inSegment {
-				r.Segments = append(r.Segments, ReportSegment{ID: len(r.Segments), Accelerator: library,
+				r.Segments = append(r.Segments, Segment{ID: len(r.Segments), Accelerator: library,
 					Nodes: []string{}})
 			}
 			x := &r.Segments[len(r.Segments)-1]
@@ -417,7 +416,7 @@ func (r *Report) libraries(o *Compiled) {
 			inSegment = true
 		} else {
 			inSegment = false
-			f := ReportFallback{Node: s.Name, Op: n.Op.Name, MACs: l.MACs, Role: "compute", Reasons: []string{}}
+			f := Fallback{Node: s.Name, Op: n.Op.Name, MACs: l.MACs, Role: "compute", Reasons: []string{}}
 			for _, x := range o.Lowered.Choices[n].Rejected {
 				if x.Library == library {
 					continue
@@ -447,26 +446,26 @@ func typeWord(n *ir.Node) string {
 	return "these types"
 }
 
-func rejection(name string, n *ir.Node, x kernel.Rejection) ReportRejection {
-	j := ReportRejection{Node: name, Op: n.Op.Name, Target: x.Library + "/" + x.Kernel, Reasons: []ReportReason{}}
+func rejection(name string, n *ir.Node, x kernel.Rejection) Rejection {
+	j := Rejection{Node: name, Op: n.Op.Name, Target: x.Library + "/" + x.Kernel, Reasons: []Reason{}}
 	for _, y := range x.Reasons {
-		j.Reasons = append(j.Reasons, ReportReason{y.Code, y.Text})
+		j.Reasons = append(j.Reasons, Reason{y.Code, y.Text})
 	}
 	return j
 }
 
-func (r *Report) memory(o *Compiled) {
-	p := o.Program
-	r.Memory = ReportMemory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal,
+func (r *Report) memory(o *Subject) {
+	p := o.Lowered.Program
+	r.Memory = Memory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal,
 		IOBytes:      p.IOBytes(),
-		ScratchBytes: p.ScratchBytes(), WeightsBytes: o.Info.WeightBytes, Buffers: []ReportBuffer{}}
+		ScratchBytes: p.ScratchBytes(), WeightsBytes: o.Info.WeightBytes, Buffers: []Buffer{}}
 	if x := o.Lowered.Tiled; x != nil {
-		r.Memory.Patch = &ReportPatch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs,
+		r.Memory.Patch = &Patch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs,
 			WholeArenaBytes: x.WholeBytes}
 	}
-	r.Memory.regions(o)
+	r.Memory.Place(o.Placement)
 	for _, b := range p.Buffers {
-		x := ReportBuffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last, RowBytes: b.Row,
+		x := Buffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last, RowBytes: b.Row,
 			PitchBytes: b.Pitch}
 		if b.AliasOf >= 0 {
 			x.AliasOf = p.Buffers[b.AliasOf].Name
@@ -477,7 +476,9 @@ func (r *Report) memory(o *Compiled) {
 	}
 }
 
-func (r *Report) computeFallback() int {
+// ComputeFallback counts the nodes outside the segments, but for those that restore
+// outputs.
+func (r *Report) ComputeFallback() int {
 	n := 0
 	for _, f := range r.Fallback {
 		if f.Role == "compute" {
@@ -487,13 +488,13 @@ func (r *Report) computeFallback() int {
 	return n
 }
 
-// segments counts them and names what cuts them.
-func (r *Report) segments() string {
+// SegmentsText counts the segments and names what cuts them.
+func (r *Report) SegmentsText() string {
 	s := fmt.Sprintf("the program has %d segments", len(r.Segments))
 	if len(r.Segments) == 1 {
 		s = "the program has 1 segment"
 	}
-	if c := r.cuts(); c != "" {
+	if c := r.Cuts(); c != "" {
 		s += ", cut by " + c
 	}
 	return s
@@ -502,15 +503,15 @@ func (r *Report) segments() string {
 // namedCuts bounds the nodes that a gate names.
 const namedCuts = 8
 
-// cuts are the nodes that compute outside the segments, each with its reasons.
-func (r *Report) cuts() string {
+// Cuts are the nodes that compute outside the segments, each with its reasons.
+func (r *Report) Cuts() string {
 	var s []string
 	for _, f := range r.Fallback {
 		if f.Role != "compute" {
 			continue
 		}
 		if len(s) == namedCuts {
-			s = append(s, fmt.Sprintf("and %d more", r.computeFallback()-namedCuts))
+			s = append(s, fmt.Sprintf("and %d more", r.ComputeFallback()-namedCuts))
 			break
 		}
 		why := ""
@@ -523,12 +524,10 @@ func (r *Report) cuts() string {
 }
 
 // JSON is the report as it is written: indented, ending in a line break.
-func (r *Report) JSON() []byte { return toJSON(r) }
+func (r *Report) JSON() []byte { return JSON(r) }
 
 // JSON is the form of all JSON files: indented, ending in a line break.
-func JSON(v any) []byte { return toJSON(v) }
-
-func toJSON(v any) []byte {
+func JSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
@@ -537,4 +536,23 @@ func toJSON(v any) []byte {
 		panic(bug.Errorf("report: %w", err))
 	}
 	return b.Bytes()
+}
+
+// Place says what lies in the board's memories.
+func (m *Memory) Place(p boards.Placement) {
+	m.Regions = []Region{}
+	for _, r := range p.Regions {
+		x := Region{Name: r.Name, Bytes: uint64(r.Size), Holds: r.Holds, Used: r.Used(), Missing: r.Missing(),
+			Items: []Item{}}
+		for _, i := range r.Items {
+			x.Items = append(x.Items, Item{i.What, i.Bytes, i.Library, i.Estimated})
+		}
+		m.Regions = append(m.Regions, x)
+	}
+}
+
+// StageTime is how long a stage took.
+type StageTime struct {
+	Stage        string  `json:"stage"`
+	Milliseconds float64 `json:"ms"`
 }

@@ -1,15 +1,16 @@
-package driver
+package report
 
 import (
 	"fmt"
 	"math"
 	"strings"
 
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/lower"
 )
 
-// ReportCandidate is a kernel that accepts a layer, and what it is predicted to cost.
-type ReportCandidate struct {
+// Candidate is a kernel that accepts a layer, and what it is predicted to cost.
+type Candidate struct {
 	Kernel       string `json:"kernel"`
 	Library      string `json:"library"`
 	Instructions *int   `json:"predicted_instructions,omitempty"`
@@ -28,24 +29,24 @@ type ReportCandidate struct {
 	Chosen  bool   `json:"chosen"`
 }
 
-// ReportOptimize is what the choice of kernels is predicted to cost: what is
+// Optimize is what the choice of kernels is predicted to cost: what is
 // measured stands in .layers[] and .code after verify.
-type ReportOptimize struct {
+type Optimize struct {
 	Goal         string `json:"goal"` // --optimize
 	Instructions int    `json:"predicted_instructions"`
 	PricedLayers int    `json:"priced_layers"` // that have a prediction
 	KernelBytes  int    `json:"kernel_code_bytes,omitempty"`
 }
 
-func reportOptimize(o *Compiled) ReportOptimize {
+func newOptimize(o *Subject) Optimize {
 	w := o.Lowered.Cost
-	return ReportOptimize{o.Config.Optimize.String(), int(math.Round(w.Instructions)), w.Priced, w.CodeBytes}
+	return Optimize{o.Optimize.String(), int(math.Round(w.Instructions)), w.Priced, w.CodeBytes}
 }
 
-func reportCandidates(candidates []lower.Candidate) []ReportCandidate {
-	var out []ReportCandidate
+func newCandidates(candidates []lower.Candidate) []Candidate {
+	var out []Candidate
 	for _, x := range candidates {
-		r := ReportCandidate{Kernel: x.Kernel, Library: x.Library, Error: x.Price.Error, Unknown: x.Price.Unknown,
+		r := Candidate{Kernel: x.Kernel, Library: x.Library, Error: x.Price.Error, Unknown: x.Price.Unknown,
 			Chosen: x.Chosen, FlashBytes: x.Price.FlashBytes}
 		if x.Price.Kernel != "" {
 			r.Kernel = x.Price.Kernel
@@ -64,9 +65,9 @@ func reportCandidates(candidates []lower.Candidate) []ReportCandidate {
 }
 
 // choices is a row for every layer that more than one kernel takes.
-func (o *Compiled) choices() string {
+func (r *Report) choices(o *Subject) string {
 	var rows [][]string
-	for _, l := range o.Report.Layers {
+	for _, l := range r.Layers {
 		if len(l.Candidates) < 2 {
 			continue
 		}
@@ -80,11 +81,11 @@ func (o *Compiled) choices() string {
 					price = "about " + price
 				}
 			}
-			text := fmt.Sprintf("%s %s (%s)", price, x.Kernel, library(x.Library))
+			said := fmt.Sprintf("%s %s (%s)", price, x.Kernel, library(x.Library))
 			if x.Chosen {
-				taken = text
+				taken = said
 			} else {
-				others = append(others, text)
+				others = append(others, said)
 			}
 		}
 		rows = append(rows, []string{l.Name, taken, strings.Join(others, ", ")})
@@ -94,6 +95,6 @@ func (o *Compiled) choices() string {
 	}
 	return fmt.Sprintf("\nChosen by predicted instructions (--kernels auto, --optimize %s: kernels of %d bytes); "+
 		"without a price the order of the rows decides:\n",
-		o.Config.Optimize, o.Lowered.Cost.CodeBytes) +
-		table(append([][]string{{"layer", "taken", "others"}}, rows...))
+		o.Optimize, o.Lowered.Cost.CodeBytes) +
+		text.Table(append([][]string{{"layer", "taken", "others"}}, rows...))
 }

@@ -1,9 +1,8 @@
-package driver
+package report
 
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -21,11 +20,11 @@ import (
 // some of its nodes: every node as far as it got, and all reasons. Its keys are
 // those of report.json.
 type Refusals struct {
-	Model      ReportModel       `json:"model"`
-	Board      string            `json:"board"`
-	Precision  string            `json:"precision,omitempty"`
-	Layers     []RefusedLayer    `json:"layers"`
-	Rejections []ReportRejection `json:"rejections"`
+	Model      Model          `json:"model"`
+	Board      string         `json:"board"`
+	Precision  string         `json:"precision,omitempty"`
+	Layers     []RefusedLayer `json:"layers"`
+	Rejections []Rejection    `json:"rejections"`
 }
 
 // RefusedLayer is a node and where it would run; kernel "none" where nothing
@@ -39,17 +38,17 @@ type RefusedLayer struct {
 	Kernel string   `json:"kernel"`
 }
 
-// Refusals explains an error of Compile; nil where it is not about nodes.
-func (c *Config) Refusals(err error) *Refusals {
-	r := &Refusals{Model: ReportModel{Name: filepath.Base(c.Model)}, Board: modelName(c.Board),
-		Layers: []RefusedLayer{}, Rejections: []ReportRejection{}}
+// NewRefusals explains an error of a compilation; nil where it is not about nodes.
+// load gives the model, whose file has this name.
+func NewRefusals(name, board string, load func() (*onnx.Model, error), err error) *Refusals {
+	r := &Refusals{Model: Model{Name: name}, Board: board, Layers: []RefusedLayer{}, Rejections: []Rejection{}}
 	var un *lower.Unplaced
 	var im onnx.ImportErrors
 	switch {
 	case errors.As(err, &un):
 		r.unplaced(un)
 	case errors.As(err, &im):
-		m, err := onnx.Load(c.Model, c.Limits)
+		m, err := load()
 		if err != nil || len(m.Proto.GetGraph().GetNode()) == 0 {
 			return nil
 		}
@@ -83,8 +82,8 @@ func (r *Refusals) unplaced(un *lower.Unplaced) {
 				r.Rejections = append(r.Rejections, rejection(nodeName(n), n, x))
 			}
 			if len(ch.Rejected) == 0 {
-				r.Rejections = append(r.Rejections, ReportRejection{nodeName(n), n.Op.Name, r.Board,
-					[]ReportReason{{"no-kernel", "no kernel implements this operator"}}})
+				r.Rejections = append(r.Rejections, Rejection{nodeName(n), n.Op.Name, r.Board,
+					[]Reason{{"no-kernel", "no kernel implements this operator"}}})
 			}
 		}
 	}
@@ -100,7 +99,7 @@ func (r *Refusals) unread(m *onnx.Model, im onnx.ImportErrors) {
 	if s, err := surgery.New(m); err == nil {
 		shapes = s.Shapes()
 	}
-	said := map[string][]ReportReason{} // by what the errors call the place
+	said := map[string][]Reason{} // by what the errors call the place
 	about := map[string]*pb.NodeProto{}
 	for _, n := range m.Proto.Graph.Node {
 		for _, name := range append([]string{n.GetName()}, n.Output...) { // nodes without a name go by an output
@@ -113,9 +112,9 @@ func (r *Refusals) unread(m *onnx.Model, im onnx.ImportErrors) {
 	bad := map[*pb.NodeProto]bool{}
 	var order []string
 	for _, e := range im {
-		where, x := "", ReportReason{"import", e.Error()}
+		where, x := "", Reason{"import", e.Error()}
 		if d := new(diag.Diag); errors.As(e, &d) {
-			where, x = d.Node, ReportReason{d.Code, d.Reason()}
+			where, x = d.Node, Reason{d.Code, d.Reason()}
 		}
 		if said[where] == nil {
 			order = append(order, where)
@@ -143,7 +142,7 @@ func (r *Refusals) unread(m *onnx.Model, im onnx.ImportErrors) {
 		r.Layers = append(r.Layers, l)
 	}
 	for _, w := range order {
-		x := ReportRejection{Node: w, Target: "nncc", Reasons: said[w]}
+		x := Rejection{Node: w, Target: "nncc", Reasons: said[w]}
 		if n := about[w]; n != nil {
 			x.Node, x.Op = n.GetName(), n.GetOpType()
 		}
@@ -164,7 +163,7 @@ func (r *Refusals) Text() string {
 		}
 		rows = append(rows, []string{fmt.Sprint(i), l.Name, l.Op, strings.Join(l.Out, " "), macs, l.Target, l.Kernel})
 	}
-	b.WriteString(table(rows))
+	b.WriteString(text.Table(rows))
 	for _, x := range r.Rejections {
 		for _, y := range x.Reasons {
 			fmt.Fprintf(&b, "Cannot assign node %s to %s: %s [%s]\n", x.Node, x.Target, y.Text, y.Code)

@@ -1,0 +1,68 @@
+package driver
+
+import (
+	"path/filepath"
+
+	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir/diag"
+)
+
+// CheckModel is the verb check: all that there is to say about the model.
+func (c *Config) CheckModel() (diag.List, error) {
+	m, err := onnx.Load(c.Model, c.Limits)
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	var opt onnx.ImportOptions
+	if err := c.functions(&opt); err != nil {
+		return nil, &InputError{err}
+	}
+	fs := onnx.Check(m, opt.Functions...)
+	if fs.Count(diag.Error) > 0 {
+		return fs, nil
+	}
+	// Shapes, types and values: what the importer finds.
+	if opt, err = c.importOptions(nil); err != nil {
+		return nil, err
+	}
+	opt.Declared = func(f *diag.Diag) { fs = append(fs, f) }
+	if _, err := onnx.OpenModel(m, opt); err != nil {
+		more := onnx.ImportFindings(err)
+		if more == nil {
+			return nil, err
+		}
+		fs = append(fs, more...)
+	}
+	return fs, nil
+}
+
+// Finding is a line of check --json.
+type Finding struct {
+	Severity diag.Severity `json:"severity"`
+	Code     string        `json:"code"`
+	Where    string        `json:"where"`
+	Node     string        `json:"node,omitempty"`
+	Tensor   string        `json:"tensor,omitempty"`
+	Found    string        `json:"found"`
+	Want     string        `json:"want,omitempty"`
+	Do       string        `json:"do,omitempty"`
+}
+
+// Findings are diagnostics as check --json prints them.
+func Findings(l diag.List) []Finding {
+	out := []Finding{}
+	for _, d := range l {
+		out = append(out, Finding{d.Severity, d.Code, d.Node, d.Name, d.Tensor, d.Msg, d.Want, d.Hint})
+	}
+	return out
+}
+
+// Refusals explains an error of Compile; nil where it is not about nodes.
+func (c *Config) Refusals(err error) *report.Refusals {
+	return report.NewRefusals(filepath.Base(c.Model), modelName(c.Board),
+		func() (*onnx.Model, error) { return onnx.Load(c.Model, c.Limits) }, err)
+}
+
+// Explain is the table of the verb explain.
+func (o *Compiled) Explain() string { return o.Report.Explain(&o.Subject) }

@@ -1,0 +1,195 @@
+package driver
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/state"
+	"github.com/nncc/nncc/lower/verify"
+)
+
+// RunModel is the verb run: the float model, or with --board the program. The
+// outputs become the folder --out, by default one called after the model.
+func (c *Config) RunModel() error {
+	dir := c.Out
+	if dir == "" {
+		dir = modelName(c.Model) + "-outputs"
+	}
+	if _, err := files.Ours(dir, runManifest); err != nil {
+		return &InputError{err} // before any work
+	}
+	if c.Board == "" {
+		return c.runFloat(dir)
+	}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	spec, err := c.board()
+	if err != nil {
+		return err
+	}
+	_, g, err := c.load(nil)
+	if err != nil {
+		return err
+	}
+	res, err := c.program(g, spec)
+	if err != nil {
+		return err
+	}
+	r := res.Interface()
+	in, err := c.inputs(r.Inputs())
+	if err != nil {
+		return err
+	}
+	outs, names, err := r.Steps(in, verify.Input, func(d *tensor.Dense, t ir.Type) *tensor.Dense {
+		if c.Dequantize {
+			return verify.Dequantised(d, t)
+		}
+		return d
+	})
+	if err != nil {
+		return err
+	}
+	return c.writeOutputs(dir, outs, names)
+}
+
+// runReport is run.json beside the outputs of a run: what they are.
+type runReport struct {
+	Generator string      `json:"generator"`
+	Version   string      `json:"version"`
+	Model     string      `json:"model"`
+	Board     string      `json:"board,omitempty"`
+	Outputs   []runOutput `json:"outputs"`
+	Files     []string    `json:"files"`
+}
+
+type runOutput struct {
+	File  string `json:"file"`
+	Name  string `json:"name"`
+	DType string `json:"dtype"`
+	Shape []int  `json:"shape"`
+}
+
+// writeOutputs writes output_0.npy, output_1.npy, ... and run.json as the
+// folder dir and notes them.
+func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string) error {
+	if err := c.strictly(); err != nil {
+		return err
+	}
+	r := runReport{Generator: "nncc", Version: Version, Model: filepath.Base(c.Model), Board: c.Board,
+		Outputs: []runOutput{}, Files: []string{runManifest}}
+	var files []codegen.File
+	for i, d := range outs {
+		name := fmt.Sprintf("output_%d.npy", i)
+		var b bytes.Buffer
+		if err := npz.WriteNpy(&b, npz.FromTensor(d)); err != nil {
+			return err
+		}
+		files = append(files, codegen.File{Path: name, Data: b.Bytes()})
+		r.Outputs = append(r.Outputs, runOutput{name, names[i], d.DType.ONNXName(), append([]int{}, d.Shape...)})
+		r.Files = append(r.Files, name)
+		c.Written = append(c.Written, fmt.Sprintf("wrote %s: %s, %s%v", filepath.Join(dir, name), names[i], d.DType,
+			d.Shape))
+	}
+	return writeFolder(dir, runManifest, append(files, codegen.File{Path: runManifest, Data: report.JSON(r)}))
+}
+
+// runFloat interprets the model as it is; symbolic dimensions are taken from
+// the inputs' shapes.
+func (c *Config) runFloat(dir string) error {
+	m, err := onnx.Load(c.Model, c.Limits)
+	if err != nil {
+		return &InputError{err}
+	}
+	inits := map[string]bool{}
+	for _, t := range m.Proto.GetGraph().GetInitializer() {
+		inits[t.GetName()] = true
+	}
+	set, err := pairs("set", c.Set)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, vi := range m.Proto.GetGraph().GetInput() {
+		if _, bound := set[vi.GetName()]; !inits[vi.GetName()] && !bound {
+			names = append(names, vi.GetName())
+		}
+	}
+	if len(c.States) > 0 || c.Stream != "" {
+		return c.runFloatSteps(dir)
+	}
+	in, err := npz.ReadInputs(c.Inputs, names, c.dataLimits())
+	if err != nil {
+		return &InputError{err}
+	}
+	shapes := map[string][]int{}
+	for i, n := range names {
+		shapes[n] = in[i].Shape
+	}
+	_, g, err := c.load(shapes)
+	if err != nil {
+		return err
+	}
+	for i, v := range g.In {
+		if in[i], err = floatInput(in[i], v); err != nil {
+			return err
+		}
+	}
+	outs, err := state.New(g, nil).Step(in)
+	if err != nil {
+		return err
+	}
+	return c.writeOutputs(dir, outs, g.OutNames)
+}
+
+// floatInput brings user data to the type of an input of the float model.
+func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
+	if d.DType != v.Type.DType {
+		if d.DType.IsFloat() != v.Type.DType.IsFloat() {
+			return nil, badInput("input %s is of type %s, got %s", v.Name, v.Type.DType.ONNXName(), d.DType.ONNXName())
+		}
+		d = d.Cast(v.Type.DType)
+	}
+	if !slices.Equal(d.Shape, v.Type.Shape) {
+		return nil, badInput("input %s has shape %v, got %v", v.Name, v.Type.Shape, d.Shape)
+	}
+	return d, nil
+}
+
+// runFloatSteps interprets a float model with state.
+func (c *Config) runFloatSteps(dir string) error {
+	_, g, err := c.load(nil)
+	if err != nil {
+		return err
+	}
+	bindings, err := c.bindings(g)
+	if err != nil {
+		return err
+	}
+	o, err := state.ParseStream(g, bindings, c.Stream)
+	if err != nil {
+		return &UsageError{err.Error()}
+	}
+	r, err := state.Float(g, bindings, o)
+	if err != nil {
+		return &InputError{err}
+	}
+	in, err := c.inputs(r.Inputs())
+	if err != nil {
+		return err
+	}
+	outs, names, err := r.Steps(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense { return d })
+	if err != nil {
+		return err
+	}
+	return c.writeOutputs(dir, outs, names)
+}

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/text"
+)
+
+// ProfileText is one profile, or two beside each other.
+func ProfileText(vs []*Verdict) string {
+	vs = text.Lines(vs)
+	var b strings.Builder
+	for _, v := range vs {
+		fmt.Fprintf(&b, "%s on %s\n", v.Model, v.Board)
+		head := []string{"#", "layer", "kernel", "MACs", "instructions", "per MAC", "bytes moved", "weights"}
+		timed := v.Cycles > 0
+		if timed {
+			head = append(head, "est. cycles")
+		}
+		if v.Library != nil {
+			head = append(head, "CMSIS-NN", "ratio")
+		}
+		if timed && v.LibraryCycles > 0 {
+			head = append(head, "its cycles", "ratio")
+		}
+		rows := [][]string{head}
+		for i, l := range v.Layers {
+			per := ""
+			if l.MACs > 0 {
+				per = fmt.Sprintf("%.2f", l.PerMAC)
+			}
+			row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per,
+				fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)}
+			if timed {
+				row = append(row, "-")
+				if l.LayerCycles != nil {
+					row[len(row)-1] = fmt.Sprint(l.LayerCycles.Cycles)
+				}
+			}
+			if v.Library != nil {
+				row = append(row, "-", "-")
+				if x := l.Library; x != nil {
+					row[len(row)-2], row[len(row)-1] = fmt.Sprint(*x), ratio(l.Instructions, *x)
+				}
+			}
+			if timed && v.LibraryCycles > 0 {
+				row = append(row, "-", "-")
+				if x := l.LibraryCycles; x != nil && l.LayerCycles != nil {
+					row[len(row)-2], row[len(row)-1] = fmt.Sprint(*x), ratio(uint64(l.LayerCycles.Cycles), uint64(*x))
+				}
+			}
+			rows = append(rows, row)
+		}
+		b.WriteString(text.Table(rows))
+		if x := v.Library; x != nil {
+			fmt.Fprintf(&b, "CMSIS-NN linked, for the same layers: %d instructions, ratio %s\n", *x,
+				ratio(v.Instructions, *x))
+		}
+		if v.Library != nil && timed && v.LibraryCycles > 0 {
+			fmt.Fprintf(&b, "and %d cycles, estimated, ratio %s\n", v.LibraryCycles,
+				ratio(uint64(v.Cycles), uint64(v.LibraryCycles)))
+		}
+		fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, arena %d bytes, code %d bytes, "+
+			"constants %d bytes, %d mismatches\n",
+			v.Instructions, v.Outside, v.RAM["arena_bytes"], v.TextBytes, v.RODataBytes, v.Mismatches)
+		if timed {
+			fmt.Fprintf(&b, "about %d cycles, give or take %.0f %%", v.Cycles, 100*v.CyclesError)
+			if v.Milliseconds > 0 {
+				fmt.Fprintf(&b, ", %.3g ms", v.Milliseconds)
+			}
+			fmt.Fprintf(&b, "\n  %s\n  error: %s\n", v.CyclesBasis, v.CyclesErrorBasis)
+		} else if v.CyclesMissing != "" {
+			fmt.Fprintf(&b, "no estimate of cycles: %s\n", v.CyclesMissing)
+		}
+		b.WriteString("\n")
+	}
+	if len(vs) == 2 && vs[0].Instructions > 0 {
+		b.WriteString(beforeAfter(vs[0], vs[1]))
+		a, c := float64(vs[0].Instructions), float64(vs[1].Instructions)
+		fmt.Fprintf(&b, "after / before: %.3f instructions (%+.0f)\n", c/a, c-a)
+	}
+	return b.String()
+}
+
+func ratio(a, b uint64) string {
+	if b == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", float64(a)/float64(b))
+}
+
+// Beside puts the instructions of another program beside those of the layers
+// of the same name: what the linked library takes for them.
+func (v *Verdict) Beside(library *Verdict) {
+	v.Library, v.LibraryCycles = &library.Instructions, library.Cycles
+	used := make([]bool, len(library.Layers))
+	for i := range v.Layers {
+		for k, m := range library.Layers {
+			if !used[k] && m.Name == v.Layers[i].Name {
+				used[k] = true
+				v.Layers[i].Library = &library.Layers[k].Instructions
+				if c := m.LayerCycles; c != nil {
+					v.Layers[i].LibraryCycles = &c.Cycles
+				}
+				break
+			}
+		}
+	}
+}
+
+// beforeAfter has a row for every layer of two programs, matched by the names of
+// the nodes that they come from.
+func beforeAfter(x, y *Verdict) string {
+	rows := [][]string{{"node", "before", "after", "delta", "kernel"}}
+	used := make([]bool, len(y.Layers))
+	for i := range x.Layers {
+		l := &x.Layers[i]
+		row := []string{l.Name, fmt.Sprint(l.Instructions), "-", fmt.Sprintf("%+d", -int64(l.Instructions)), l.inner()}
+		for k := range y.Layers {
+			if m := &y.Layers[k]; !used[k] && m.Name == l.Name {
+				used[k] = true
+				row[2], row[3] = fmt.Sprint(m.Instructions),
+					fmt.Sprintf("%+d", int64(m.Instructions)-int64(l.Instructions))
+				if m.inner() != l.inner() {
+					row[4] += " -> " + m.inner()
+				}
+				break
+			}
+		}
+		rows = append(rows, row)
+	}
+	for k := range y.Layers {
+		if m := &y.Layers[k]; !used[k] {
+			rows = append(rows, []string{m.Name, "-", fmt.Sprint(m.Instructions),
+				fmt.Sprintf("%+d", int64(m.Instructions)), m.inner()})
+		}
+	}
+	return text.Table(rows)
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/program"
+	"github.com/nncc/nncc/lower/verify"
+)
+
+// Verdict is the result of verify; it marshals to the contract's JSON.
+type Verdict struct {
+	Model  string  `json:"model,omitempty"`
+	Board  string  `json:"board"`
+	Stream *Stream `json:"stream,omitempty"`
+	// another machine ran the code: which, and what that cannot show
+	StandsIn   string `json:"stands_in,omitempty"`
+	Cases      int    `json:"cases"`
+	Mismatches int    `json:"mismatches"`
+	// of the installed CMSIS-NN that was linked: double or single
+	Rounding string          `json:"rounding,omitempty"`
+	Outputs  []verify.Output `json:"outputs"`
+	Golden   []verify.Output `json:"golden,omitempty"`
+	// Fidelity compares the program with the model itself.
+	Fidelity []verify.Fidelity `json:"fidelity"`
+	Measured
+	Layers []LayerVerdict `json:"layers"`
+	Stack
+	Flash      map[string]any          `json:"flash"`
+	RAM        map[string]int          `json:"ram"`
+	Failure    string                  `json:"failure,omitempty"`
+	Warnings   []string                `json:"warnings"`
+	ByCase     []CaseVerdict           `json:"by_case"`
+	FirstWrong *verify.LayerDifference `json:"first_wrong_layer,omitempty"`
+	// LayerCases is in how many cases every layer was compared (--layers).
+	LayerCases int     `json:"layer_cases,omitempty"`
+	Library    *uint64 `json:"cmsis_nn_instructions,omitempty"`
+	// Cycles of the largest case, estimated; only in profile. CyclesBasis says
+	// how, CyclesMissing why there are none.
+	Cycles        int    `json:"estimated_cycles,omitempty"`
+	CyclesBasis   string `json:"cycles_basis,omitempty"`
+	CyclesMissing string `json:"cycles_missing,omitempty"`
+	// CyclesError is how far the estimate may be off, relative, CyclesErrorBasis
+	// how that was found; Milliseconds are at the board's clock.
+	CyclesError      float64 `json:"cycles_error,omitempty"`
+	CyclesErrorBasis string  `json:"cycles_error_basis,omitempty"`
+	Milliseconds     float64 `json:"estimated_ms,omitempty"`
+	LibraryCycles    int     `json:"cmsis_nn_estimated_cycles,omitempty"`
+}
+
+// CaseVerdict is one inference.
+type CaseVerdict struct {
+	Source       string `json:"source"`
+	Instructions uint64 `json:"instructions"`
+	Mismatches   int    `json:"mismatches"`
+}
+
+// LayerVerdict is one step with its cost.
+type LayerVerdict struct {
+	Name         string  `json:"name"`
+	Kernel       string  `json:"kernel"`
+	Route        string  `json:"route"`
+	Instructions uint64  `json:"instructions"`
+	Mismatches   int     `json:"mismatches,omitempty"` // with --layers, over all cases
+	MACs         int64   `json:"macs,omitempty"`
+	WeightBytes  int     `json:"weight_bytes,omitempty"`
+	MovedBytes   int     `json:"moved_bytes,omitempty"`
+	PerMAC       float64 `json:"instructions_per_mac,omitempty"`
+	*LayerCycles
+	// Library is what the linked CMSIS-NN takes for the layer; only in profile.
+	Library       *uint64 `json:"cmsis_nn_instructions,omitempty"`
+	LibraryCycles *int    `json:"cmsis_nn_estimated_cycles,omitempty"`
+}
+
+// LayerCycles is what a step executed, and an estimate of its time
+// (boards/cycles); only in profile, and only for cores with a table.
+type LayerCycles struct {
+	Cycles      int            `json:"estimated_cycles"`
+	LoadedBytes int            `json:"loaded_bytes"` // by load instructions, with all lanes of vectors active
+	StoredBytes int            `json:"stored_bytes"`
+	Classes     map[string]int `json:"classes"` // executed instructions by kind
+	// Of the cycles: waiting for code, and for constants. Only where the board's
+	// file says how long reads take.
+	CodeWaits     int `json:"code_wait_cycles,omitempty"`
+	ConstantWaits int `json:"constant_wait_cycles,omitempty"`
+}
+
+// Differs reports a verdict that is not what nncc promises: the firmware is not
+// the program, the program not the model, a layer not the interpreter's.
+func (v *Verdict) Differs() bool {
+	return v.Mismatches > 0 || v.FirstWrong != nil || v.unfaithful() > 0
+}
+
+// unfaithful counts the layers that the program gets wrong.
+func (v *Verdict) unfaithful() int {
+	n := 0
+	for _, f := range v.Fidelity {
+		n += len(f.Differs)
+	}
+	return n
+}
+
+// Sizes takes over what a program and its build take.
+func (v *Verdict) Sizes(p *program.Program, im *run.Image) {
+	s := im.Sizes
+	v.Flash = map[string]any{"code_bytes": s.Code(), "rodata_bytes": s.ROData(), "weights_bytes": s.Weights(),
+		"by_origin": s.By}
+	v.RAM = map[string]int{"arena_bytes": p.ArenaBytes, "io_bytes": p.IOBytes(), "scratch_bytes": p.ScratchBytes()}
+}

@@ -1,0 +1,30 @@
+package rounding
+
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/qref"
+)
+
+// TestPairs: the numbers of the probe tell the two roundings apart.
+func TestPairs(t *testing.T) {
+	p, a, b := pairs()
+	once, twice := make([]int8, len(a)), make([]int8, len(a))
+	if err := qref.Mul(&p, a, b, twice); err != nil {
+		t.Fatal(err)
+	}
+	p.Rounding = fixp.SingleRounding
+	if err := qref.Mul(&p, a, b, once); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i := range once {
+		if once[i] != twice[i] {
+			n++
+		}
+	}
+	if n < 4 {
+		t.Errorf("%d of %d products differ, want more to tell from", n, len(a))
+	}
+}

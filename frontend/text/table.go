@@ -1,0 +1,42 @@
+package text
+
+import "strings"
+
+// maxCell bounds what a table shows of a name, in bytes.
+const maxCell = 400
+
+// Table aligns columns, MACs, instructions and row numbers on the right: the layout of
+// all tables on the command line. The first row is the header.
+func Table(rows [][]string) string {
+	width := make([]int, len(rows[0]))
+	shown := make([][]string, len(rows))
+	for i, r := range rows {
+		for _, c := range r {
+			shown[i] = append(shown[i], Short(Line(c), maxCell))
+		}
+	}
+	rows = shown
+	for _, r := range rows {
+		for i, c := range r {
+			width[i] = max(width[i], len([]rune(c)))
+		}
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		for i, c := range r {
+			pad := strings.Repeat(" ", width[i]-len([]rune(c)))
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			if rows[0][i] == "MACs" || rows[0][i] == "#" || rows[0][i] == "instructions" {
+				b.WriteString(pad + c)
+			} else if i == len(r)-1 {
+				b.WriteString(c)
+			} else {
+				b.WriteString(c + pad)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,84 @@
+package lower
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// Quantisation is a float model with QuantizeLinear and DequantizeLinear nodes.
+type Quantisation struct {
+	Graph       *ir.Graph
+	Rewrites    []pass.Rewrite // before it was quantised
+	Calibration *quant.Report
+	Precision   string    // of its layers, as Findings.Precision
+	Diags       diag.List // also where there is an error
+}
+
+// Quantise legalises and quantises a float model, which it consumes, and keeps the
+// types of its inputs and outputs.
+func Quantise(g *ir.Graph, q quant.Options, legalize bool) (*Quantisation, error) {
+	r := &Quantisation{}
+	// Halves are rounded away from zero in fixed point; QuantizeLinear would
+	// round them to even, so the model spells the rounding out.
+	q.SpellRounding = q.FixedActivations != nil
+	single, err := r.prepare(g, &q, legalize)
+	if err != nil {
+		return r, err
+	}
+	if r.Graph, r.Calibration, err = quant.Calibrate(g, q); err != nil {
+		return r, err
+	}
+	r.Diags.Add(r.Calibration.Diagnostics().From("quantize")...)
+	if r.Precision, err = PrecisionOfQDQ(r.Graph); err != nil {
+		return r, err
+	}
+	if single != nil { // the model's interface stays
+		return r, single.Border(r.Graph, nil)
+	}
+	return r, nil
+}
+
+// prepare brings a model to float32, with its calibration data, and legalises it; nil
+// where it is float32 already.
+func (r *Quantisation) prepare(g *ir.Graph, q *quant.Options, legalize bool) (*Single, error) {
+	s, err := ToSingle(g)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		q.Samples = s.Samples(q.Samples)
+		r.Diags.Add(s.Notes.From("single")...)
+	}
+	r.Rewrites, err = Legalise(g, legalize)
+	return s, err
+}
+
+// Sensitivity ranks the layers of a float model by what their quantisation costs.
+type Sensitivity struct {
+	Samples int               `json:"samples"`
+	Layers  []quant.LayerCost `json:"layers"`
+	// All is the signal-to-noise ratio with every layer quantised, in dB.
+	All float64 `json:"all_sqnr_db"`
+}
+
+// RankLayers quantises one layer of a float model, which it consumes, at a time; note,
+// which may be nil, hears how many of all are done. The diagnostics are those of an
+// error, too.
+func RankLayers(g *ir.Graph, q quant.Options, legalize bool, note func(done, all int)) (*Sensitivity, diag.List,
+	error) {
+	r := &Quantisation{}
+	if _, err := r.prepare(g, &q, legalize); err != nil {
+		return nil, r.Diags, err
+	}
+	layers, err := quant.Sensitivity(g, q, note)
+	if err != nil {
+		return nil, r.Diags, err
+	}
+	_, c, err := quant.Calibrate(g, q)
+	if err != nil {
+		return nil, r.Diags, err
+	}
+	return &Sensitivity{Samples: len(q.Samples), Layers: layers, All: c.SQNR}, r.Diags, nil
+}

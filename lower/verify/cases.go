@@ -1,0 +1,104 @@
+package verify
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Case is one inference.
+type Case struct {
+	Source string
+	Seeded bool            // the inputs are random
+	Inputs []*tensor.Dense // of the firmware's types
+	Golden []*tensor.Dense // stored outputs; nil: none
+}
+
+// Input is user data in the type of a firmware input: floats are quantised as ONNX
+// QuantizeLinear does, data of the firmware's type pass.
+func Input(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
+	t := v.Type
+	if d.Len() != t.Elems() || len(d.Shape) > 0 && !slices.Equal(d.Shape, t.Shape) && !squeezedEqual(d.Shape, t.Shape) {
+		return nil, text.Errorf("input %s has shape %v, got %v", v.Name, t.Shape, d.Shape)
+	}
+	d = d.Reshaped(t.Shape)
+	switch {
+	case d.DType == t.DType:
+		return d, nil
+	case t.Quant != nil && d.DType.IsFloat():
+		return ir.QuantiseEven(d.Cast(tensor.F32), t), nil
+	case t.Quant == nil && t.DType.IsFloat() && d.DType.IsFloat(), t.Quant == nil && !t.DType.IsFloat():
+		return d.Cast(t.DType), nil
+	}
+	return nil, text.Errorf("input %s is of type %s, got %s: want that or float", v.Name, t.DType, d.DType)
+}
+
+// squeezedEqual compares shapes without dimensions of size 1.
+func squeezedEqual(a, b []int) bool {
+	f := func(s []int) (o []int) {
+		for _, d := range s {
+			if d != 1 {
+				o = append(o, d)
+			}
+		}
+		return
+	}
+	return slices.Equal(f(a), f(b))
+}
+
+// Dequantised is a firmware output as float32 where it stands for reals.
+func Dequantised(d *tensor.Dense, t ir.Type) *tensor.Dense {
+	if t.Quant == nil {
+		return d
+	}
+	out := tensor.New(tensor.F32, d.Shape)
+	y := out.Data.([]float32)
+	for i := range y {
+		y[i] = float32(d.Int(i)-int64(t.Quant.ZeroAt(0))) * t.Quant.ScaleAt(0)
+	}
+	return out
+}
+
+// Inputs are user data in the types of all firmware inputs.
+func Inputs(in []*tensor.Dense, vs []*ir.Value) ([]*tensor.Dense, error) {
+	out := make([]*tensor.Dense, len(in))
+	for i, d := range in {
+		x, err := Input(d, vs[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = x
+	}
+	return out, nil
+}
+
+// Seeded are random inputs, those of a seed and a stream.
+func Seeded(ins []*ir.Value, seed, stream int) []*tensor.Dense {
+	r := rand.New(rand.NewPCG(uint64(seed), uint64(stream)))
+	var in []*tensor.Dense
+	for _, v := range ins {
+		in = append(in, random(r, v.Type))
+	}
+	return in
+}
+
+// random is an input: the whole range of 8-bit integers, standard normal
+// floats, small non-negative wide integers (they may be indices).
+func random(r *rand.Rand, t ir.Type) *tensor.Dense {
+	d := tensor.New(t.DType, t.Shape)
+	for i, n := 0, d.Len(); i < n; i++ {
+		switch {
+		case t.DType.IsFloat():
+			d.SetFloat(i, r.NormFloat64())
+		case t.DType.Size() == 1 || t.DType == tensor.I16 || t.DType == tensor.U16:
+			lo, hi := t.DType.IntRange()
+			d.SetInt(i, lo+r.Int64N(hi-lo+1))
+		default:
+			d.SetInt(i, r.Int64N(2))
+		}
+	}
+	return d
+}

@@ -1,0 +1,281 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/fidelity"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
+)
+
+// costliest is how many layers a warning about lost signal names.
+const costliest = 3
+
+// Fidelity compares one output of the program, and what leads to it, with
+// the model's own semantics.
+type Fidelity struct {
+	Output string `json:"output"`
+	// MaxSteps is the largest difference between two quantised tensors of the
+	// model, in steps of the second, where the first is what the program gave;
+	// Allowed what it may be at that place.
+	MaxSteps float64 `json:"max_steps"`
+	Allowed  float64 `json:"allowed"`
+	// Layer and Tensor are where that is.
+	Layer  string `json:"layer,omitempty"`
+	Tensor string `json:"tensor,omitempty"`
+	// MaxUlp is the same for what is float in the program, too, in units in the
+	// last place of the largest magnitude.
+	MaxUlp     float64 `json:"max_ulp,omitempty"`
+	AllowedUlp float64 `json:"allowed_ulp,omitempty"`
+	// SQNR is the signal-to-noise ratio of the output in dB, with the errors of
+	// all layers; null for an output of indices or truth values, and without a
+	// signal.
+	SQNR *float64 `json:"sqnr_db"`
+	// Compared counts the tensors that were compared on the way.
+	Compared int `json:"compared"`
+	// Differs are the layers that are farther off than allowed.
+	Differs []Difference `json:"differs,omitempty"`
+	// ByRatio are layers within which errors add up (recurrent ones): they are
+	// compared by their signal-to-noise ratio, which must reach LeastDB.
+	ByRatio []Ratio `json:"by_ratio,omitempty"`
+	// Costs are the layers that take most of the signal, where too little is left.
+	Costs []Cost `json:"costs,omitempty"`
+	Note  string `json:"note,omitempty"`
+	// Warning says how little of the signal is left; "": enough is.
+	Warning string `json:"-"`
+}
+
+// Difference is a layer of the model that the program gets wrong.
+type Difference struct {
+	Layer    string  `json:"layer"`
+	Tensor   string  `json:"tensor"`
+	Elements int     `json:"elements"`
+	Wrong    int     `json:"wrong"`
+	Max      float64 `json:"max"`
+	Allowed  float64 `json:"allowed"`
+	Unit     string  `json:"unit"` // steps, ulp, or dB where Max is a ratio and Allowed the least
+}
+
+// Ratio is a layer that is compared by its signal-to-noise ratio in dB.
+type Ratio struct {
+	Layer  string   `json:"layer"`
+	Tensor string   `json:"tensor"`
+	SQNR   *float64 `json:"sqnr_db"` // null without a signal
+	Least  float64  `json:"least_db"`
+}
+
+// Cost is a layer with the ratios before and behind it, in dB, on the
+// calibration data.
+type Cost struct {
+	Layer  string  `json:"layer"`
+	Before float64 `json:"before_db"`
+	After  float64 `json:"after_db"`
+}
+
+// Model compares the program with the model, as it was imported (float), on the
+// cases: a row for every output that is no state.
+func Model(r *lower.Result, float *ir.Graph, cases []Case) ([]Fidelity, error) {
+	c, err := newModelCheck(r, float)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range cases {
+		if err := c.run(k); err != nil {
+			return nil, err
+		}
+	}
+	return c.rows(float.OutNames), nil
+}
+
+// modelCheck runs a program and its model side by side.
+type modelCheck struct {
+	lowered        *lower.Result
+	check          *fidelity.Checker
+	program, model *state.Runner
+	ratios         []fidelity.Ratio // of the outputs
+	measured       bool             // a case has counted for them
+	synthetic      bool             // no real input is known
+}
+
+func newModelCheck(r *lower.Result, float *ir.Graph) (*modelCheck, error) {
+	check, err := fidelity.New(r.Model, r.Whole, fidelity.Options{Slack: r.Slack()})
+	if err != nil {
+		return nil, err
+	}
+	model := check.Model() // constants dequantised once
+	if r.Model == r.QDQ {
+		if model, err = fidelity.NewModel(float); err != nil {
+			return nil, err
+		}
+	}
+	c := &modelCheck{lowered: r, check: check, program: r.Windows(r.Whole), model: r.Windows(model.Graph()),
+		ratios:    make([]fidelity.Ratio, len(model.Graph().Out)),
+		synthetic: r.Calibration != nil && r.Calibration.Source == quant.SyntheticSource}
+	c.program.Eval, c.model.Eval = check.Case, model.Run
+	if r.Whole != r.Reference {
+		c.program.Eval = c.bothForms
+	}
+	return c, nil
+}
+
+// run compares one case.
+func (c *modelCheck) run(k Case) error {
+	given := c.lowered.Interface().Inputs()
+	got, err := step(c.program, k.Inputs, given)
+	if err != nil {
+		return err
+	}
+	want, err := step(c.model, k.Inputs, given)
+	if err != nil {
+		return err
+	}
+	if k.Seeded && c.lowered.Calibration != nil && !c.synthetic {
+		return nil // no input that the program was calibrated for
+	}
+	c.measured = true
+	for i := range want {
+		if t := c.model.Graph.Out[i].Type; t.DType.IsFloat() {
+			d, err := fidelity.Real(got[i], c.program.Graph.Out[i].Type, t)
+			if err != nil {
+				return err
+			}
+			c.ratios[i].Add(want[i], d)
+		}
+	}
+	return nil
+}
+
+// rows are the results.
+func (c *modelCheck) rows(names []string) []Fidelity {
+	var out []Fidelity
+	for i, r := range c.check.Rows(names) {
+		if slices.Contains(c.model.Out, i) {
+			continue // state
+		}
+		f := newFidelity(r)
+		if db, ok := c.ratios[i].DB(); ok && c.measured {
+			f.SQNR = &db
+		}
+		switch {
+		case c.synthetic:
+			f.Note = "calibrated with synthetic inputs: the ratio says nothing about real ones"
+		case c.lowered.Calibration != nil && f.SQNR != nil && *f.SQNR < fidelity.LeastDB:
+			f.costs(c.check, c.lowered.Calibration)
+			f.Warning = f.warning()
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// step runs one step on inputs of another graph.
+func step(r *state.Runner, in []*tensor.Dense, from []*ir.Value) ([]*tensor.Dense, error) {
+	in, err := converted(in, from, r.Inputs())
+	if err != nil {
+		return nil, err
+	}
+	return r.Step(in)
+}
+
+// converted are inputs of one graph as inputs of another.
+func converted(in []*tensor.Dense, from, to []*ir.Value) ([]*tensor.Dense, error) {
+	out := make([]*tensor.Dense, len(in))
+	var err error
+	for i, d := range in {
+		if out[i], err = fidelity.Real(d, from[i].Type, to[i].Type); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// bothForms runs the program as it was before it was rearranged for an accelerator,
+// and the rearranged form, which must give the same.
+func (c *modelCheck) bothForms(in []*tensor.Dense) ([]*tensor.Dense, error) {
+	outs, err := c.check.Case(in)
+	if err != nil {
+		return nil, err
+	}
+	ref := c.lowered.Reference
+	if in, err = converted(in, c.lowered.Whole.In, ref.In); err != nil {
+		return nil, err
+	}
+	final, err := interp.Run(ref, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range final {
+		c.check.Same(i, outs[i], d, ref.Out[i])
+	}
+	return outs, nil
+}
+
+func newFidelity(r fidelity.Row) Fidelity {
+	f := Fidelity{Output: r.Output, Compared: len(r.Stretches)}
+	if s := r.Worst; s != nil {
+		f.MaxSteps, f.Allowed = Finite(s.Off), Finite(s.Allowed)
+		if s.Off > 0 {
+			f.Layer, f.Tensor = s.Layer(), s.Tensor
+		}
+	}
+	if s := r.Float; s != nil {
+		f.MaxUlp, f.AllowedUlp = Finite(s.Off), Finite(s.Allowed)
+	}
+	for _, s := range r.Within {
+		x := Ratio{Layer: s.Layer(), Tensor: s.Tensor, Least: fidelity.LeastDB}
+		if db, ok := s.Ratio.DB(); ok {
+			x.SQNR = &db
+		}
+		f.ByRatio = append(f.ByRatio, x)
+	}
+	for _, s := range r.Wrong {
+		d := Difference{s.Layer(), s.Tensor, s.Elements, s.Wrong, Finite(s.Off), Finite(s.Allowed), "steps"}
+		switch {
+		case s.Float:
+			d.Unit = "ulp"
+		case s.Within:
+			d.Unit, d.Allowed = "dB", fidelity.LeastDB
+			d.Max, _ = s.Ratio.DB()
+		}
+		f.Differs = append(f.Differs, d)
+	}
+	return f
+}
+
+// Finite is x, or the largest number of its sign: JSON has no infinity.
+func Finite(x float64) float64 { return max(min(x, math.MaxFloat64), -math.MaxFloat64) }
+
+// costs adds the layers that take most of the signal.
+func (f *Fidelity) costs(check *fidelity.Checker, r *quant.Report) {
+	db := map[string]float64{}
+	for _, l := range r.Layers {
+		db[l.Name] = l.SQNR
+	}
+	for i, c := range check.Costs(db) {
+		if i == costliest || c.Before-c.After < 1 {
+			break
+		}
+		f.Costs = append(f.Costs, Cost{c.Layer, c.Before, c.After})
+	}
+}
+
+// warning says how little of the signal is left.
+func (f *Fidelity) warning() string {
+	s := fmt.Sprintf("output %s has %.1f dB of signal to quantisation noise, want %d", f.Output, *f.SQNR,
+		fidelity.LeastDB)
+	var most []string
+	for _, c := range f.Costs {
+		most = append(most, fmt.Sprintf("%s (%.1f dB before it, %.1f behind)", c.Layer, c.Before, c.After))
+	}
+	if len(most) > 0 {
+		s += "; most is lost in " + strings.Join(most, ", ")
+	}
+	return s + "; nncc --sensitivity ranks the layers, --layers-config FILE gives single ones another precision"
+}
