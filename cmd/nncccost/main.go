@@ -281,7 +281,8 @@ func (o *options) measure(c *driver.Config, k kind) ([]cost.Point, error) {
 		}
 		// The compiler removes a step that writes back what it read: it takes nothing.
 		if p.Report.Layers[i].Instructions != nil && g.Parts.Library == 0 && v.Layers[i].Instructions > 0 {
-			out = append(out, cost.Point{Key: board.CostKey(p.Board, p.Lowered, n, p.Config.CMSISLib != ""), Geometry: g,
+			key := board.CostKey(p.Board, p.Lowered, n, p.Config.CMSISLib != "")
+			out = append(out, cost.Point{Key: key, Geometry: g,
 				Instructions: float64(v.Layers[i].Instructions)})
 		}
 	}

@@ -23,55 +23,14 @@ func ReadTensor(path string, lim Limits) (*tensor.Dense, error) {
 // ReadInputs reads the --input flags for inputs of these names: NAME=FILE.npy, FILE.npy
 // in the order of the names, or one .npz with the inputs' names (or input_0, input_1...).
 func ReadInputs(args, names []string, lim Limits) ([]*tensor.Dense, error) {
-	out := make([]*tensor.Dense, len(names))
-	next := 0
-	at := map[string][]int{} // the inputs that an array of this name is for
-	for i, n := range names {
-		at[n] = append(at[n], i)
-		if s := fmt.Sprintf("input_%d", i); s != n {
-			at[s] = append(at[s], i)
-		}
-	}
+	r := &inputs{names: names, lim: lim, out: make([]*tensor.Dense, len(names))}
 	for _, a := range args {
-		name, file := "", a
-		if k, v, ok := strings.Cut(a, "="); ok && slices.Contains(names, k) {
-			name, file = k, v
-		} else if ok && !exists(a) {
-			return nil, text.Errorf("--input %s: the model has no input %q; inputs: %s", a, k, strings.Join(names, ", "))
+		if err := r.read(a); err != nil {
+			return nil, err
 		}
-		if strings.HasSuffix(file, ".npz") {
-			es, err := ReadNpzNamed(file, lim, func(s string) bool { return len(at[s]) > 0 })
-			if err != nil {
-				return nil, err
-			}
-			for _, e := range es {
-				for _, i := range at[e.Name] {
-					if out[i], err = ToTensor(e.Array); err != nil {
-						return nil, err
-					}
-				}
-			}
-			continue
-		}
-		d, err := ReadTensor(file, lim)
-		if err != nil {
-			return nil, text.Errorf("--input %s%w", strings.TrimSuffix(a, file), err)
-		}
-		i := slices.Index(names, name)
-		if name == "" {
-			for next < len(out) && out[next] != nil {
-				next++
-			}
-			if next == len(out) {
-				return nil, text.Errorf("--input %s: the model has only %d inputs (%s)", a, len(names),
-					strings.Join(names, ", "))
-			}
-			i = next
-		}
-		out[i] = d
 	}
 	var missing []string
-	for i, d := range out {
+	for i, d := range r.out {
 		if d == nil {
 			missing = append(missing, names[i])
 		}
@@ -80,7 +39,64 @@ func ReadInputs(args, names []string, lim Limits) ([]*tensor.Dense, error) {
 		return nil, text.Errorf("no --input for %s; want --input NAME=FILE.npy for each input, or one .npz",
 			strings.Join(missing, ", "))
 	}
-	return out, nil
+	return r.out, nil
+}
+
+// inputs are read one flag after the other.
+type inputs struct {
+	names []string
+	lim   Limits
+	out   []*tensor.Dense // nil: not read yet
+}
+
+// read reads the value of one --input.
+func (r *inputs) read(arg string) error {
+	name, file := "", arg
+	if k, v, ok := strings.Cut(arg, "="); ok && slices.Contains(r.names, k) {
+		name, file = k, v
+	} else if ok && !exists(arg) {
+		return text.Errorf("--input %s: the model has no input %q; inputs: %s", arg, k, strings.Join(r.names, ", "))
+	}
+	if strings.HasSuffix(file, ".npz") {
+		return r.archive(file)
+	}
+	d, err := ReadTensor(file, r.lim)
+	if err != nil {
+		return text.Errorf("--input %s%w", strings.TrimSuffix(arg, file), err)
+	}
+	i := slices.Index(r.names, name)
+	if name == "" {
+		if i = slices.Index(r.out, nil); i < 0 {
+			return text.Errorf("--input %s: the model has only %d inputs (%s)", arg, len(r.names),
+				strings.Join(r.names, ", "))
+		}
+	}
+	r.out[i] = d
+	return nil
+}
+
+// archive reads the arrays of a .npz file that are called as inputs, or input_0,
+// input_1...
+func (r *inputs) archive(file string) error {
+	at := map[string][]int{} // the inputs that an array of this name is for
+	for i, n := range r.names {
+		at[n] = append(at[n], i)
+		if s := fmt.Sprintf("input_%d", i); s != n {
+			at[s] = append(at[s], i)
+		}
+	}
+	es, err := ReadNpzNamed(file, r.lim, func(s string) bool { return len(at[s]) > 0 })
+	if err != nil {
+		return err
+	}
+	for _, e := range es {
+		for _, i := range at[e.Name] {
+			if r.out[i], err = ToTensor(e.Array); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func exists(p string) bool { _, err := os.Stat(p); return err == nil }

@@ -77,8 +77,8 @@ func ParseStream(g *ir.Graph, bindings []Binding, value string) (*stream.Options
 	axis, hop, given := strings.Cut(s, ":")
 	var err error
 	if o.Axis, err = strconv.Atoi(axis); err != nil {
-		return nil, text.Errorf("--stream %s: want [INPUT=]AXIS[:FRAMES], with a dimension of the input and, if you like, "+
-			"the new frames of a step", value)
+		return nil, text.Errorf("--stream %s: want [INPUT=]AXIS[:FRAMES], with a dimension of the input and, if you "+
+			"like, the new frames of a step", value)
 	}
 	if o.Axis < 0 {
 		o.Axis += g.In[o.Input].Type.Rank()

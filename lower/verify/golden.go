@@ -16,73 +16,86 @@ import (
 // Golden reads input_<i> and output_<i> from a .npz file, a folder of
 // .npy files, or a folder of such folders and files.
 func Golden(path string, r *state.Runner, lim npz.Limits) ([]Case, error) {
-	st, err := os.Stat(path)
+	units, err := goldenUnits(path)
 	if err != nil {
 		return nil, err
-	}
-	var units []string
-	switch {
-	case !st.IsDir():
-		units = []string{path}
-	case exists(filepath.Join(path, "input_0.npy")):
-		units = []string{path}
-	default:
-		es, err := os.ReadDir(path)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range es {
-			p := filepath.Join(path, e.Name())
-			if e.IsDir() && exists(filepath.Join(p, "input_0.npy")) || strings.HasPrefix(e.Name(), "case") &&
-				strings.HasSuffix(e.Name(), ".npz") {
-				units = append(units, p)
-			}
-		}
-		slices.SortFunc(units, byNumber)
 	}
 	if len(units) == 0 {
 		return nil, text.Errorf("--golden %s: no input_0.npy, no folders with one, no case*.npz", path)
 	}
 	var out []Case
 	for _, u := range units {
-		get, err := npz.ReadNamed(u, lim)
+		k, err := goldenCase(u, r, lim)
 		if err != nil {
 			return nil, err
-		}
-		k := Case{Source: filepath.Base(u)}
-		for i, v := range r.Inputs() {
-			d, err := get(fmt.Sprintf("input_%d", i))
-			if err != nil {
-				return nil, err
-			}
-			if d == nil {
-				return nil, text.Errorf("%s: no input_%d (%s)", u, i, v.Name)
-			}
-			x, err := Input(d, v)
-			if err != nil {
-				return nil, err
-			}
-			k.Inputs = append(k.Inputs, x)
-		}
-		found := false
-		for i, o := range r.Outputs() {
-			d, err := get(fmt.Sprintf("output_%d", i))
-			if err != nil {
-				return nil, err
-			}
-			if t := r.Graph.Out[o].Type; d != nil && d.Len() != t.Elems() {
-				return nil, text.Errorf("%s: output_%d has shape %v, the model's output %s has %v", u, i, d.Shape,
-					r.Graph.OutNames[o], t.Shape)
-			}
-			k.Golden = append(k.Golden, d)
-			found = found || d != nil
-		}
-		if !found {
-			return nil, text.Errorf("%s: no output_0", u)
 		}
 		out = append(out, k)
 	}
 	return out, nil
+}
+
+// goldenUnits are the files and folders with a case each.
+func goldenUnits(path string) ([]string, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.IsDir() || exists(filepath.Join(path, "input_0.npy")) {
+		return []string{path}, nil
+	}
+	es, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var units []string
+	for _, e := range es {
+		p := filepath.Join(path, e.Name())
+		if e.IsDir() && exists(filepath.Join(p, "input_0.npy")) || strings.HasPrefix(e.Name(), "case") &&
+			strings.HasSuffix(e.Name(), ".npz") {
+			units = append(units, p)
+		}
+	}
+	slices.SortFunc(units, byNumber)
+	return units, nil
+}
+
+// goldenCase reads one case.
+func goldenCase(path string, r *state.Runner, lim npz.Limits) (Case, error) {
+	k := Case{Source: filepath.Base(path)}
+	get, err := npz.ReadNamed(path, lim)
+	if err != nil {
+		return k, err
+	}
+	for i, v := range r.Inputs() {
+		d, err := get(fmt.Sprintf("input_%d", i))
+		if err != nil {
+			return k, err
+		}
+		if d == nil {
+			return k, text.Errorf("%s: no input_%d (%s)", path, i, v.Name)
+		}
+		if d, err = Input(d, v); err != nil {
+			return k, err
+		}
+		k.Inputs = append(k.Inputs, d)
+	}
+	found := false
+	for i, o := range r.Outputs() {
+		d, err := get(fmt.Sprintf("output_%d", i))
+		if err != nil {
+			return k, err
+		}
+		if t := r.Graph.Out[o].Type; d != nil && d.Len() != t.Elems() {
+			return k, text.Errorf("%s: output_%d has shape %v, the model's output %s has %v", path, i, d.Shape,
+				r.Graph.OutNames[o], t.Shape)
+		}
+		k.Golden = append(k.Golden, d)
+		found = found || d != nil
+	}
+	if !found {
+		return k, text.Errorf("%s: no output_0", path)
+	}
+	return k, nil
 }
 
 // byNumber orders names as people number them: case_10 comes behind case_9. The

@@ -33,7 +33,8 @@ type Layers struct {
 // NewLayers prepares the comparison.
 func NewLayers(r *lower.Result) *Layers {
 	n := len(r.Program.Steps)
-	l := &Layers{Mismatches: make([]int, n), lowered: r, ports: r.Ports(), want: map[*ir.Value]*tensor.Dense{}, first: n}
+	l := &Layers{Mismatches: make([]int, n), lowered: r, ports: r.Ports(),
+		want: map[*ir.Value]*tensor.Dense{}, first: n}
 	l.ports.Eval = func(in []*tensor.Dense) ([]*tensor.Dense, error) {
 		clear(l.want)
 		l.full = lower.Widened(in, l.ports.Graph.In)

@@ -54,7 +54,8 @@ func (c *Config) cases(o *Compiled) ([]verify.Case, error) {
 			min(MaxCases, max(1, maxCaseBytes/max(bytes, 1))))
 	}
 	for i := len(out); i < c.Cases; i++ {
-		out = append(out, verify.Case{Source: fmt.Sprintf("seed %d", i), Seeded: true, Inputs: verify.Seeded(ins, i, 20)})
+		out = append(out, verify.Case{Source: fmt.Sprintf("seed %d", i), Seeded: true,
+			Inputs: verify.Seeded(ins, i, 20)})
 	}
 	return out, nil
 }

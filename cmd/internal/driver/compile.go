@@ -172,8 +172,7 @@ func (c *Config) quantOptions(g *ir.Graph, bindings []state.Binding) (quant.Opti
 
 func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix string, d *dump) (*Compiled, error) {
 	out := &Compiled{Config: c, Float: g.Clone(), Subject: report.Subject{Version: Version,
-		Name: filepath.Base(c.Model), Board: spec, Model: m, NativeIO: c.IOLayout == option.NativeLayout,
-		Optimize: c.Optimize, Align: c.Align}}
+		Name: filepath.Base(c.Model), Board: spec, Model: m, Optimize: c.Optimize, Align: c.Align}}
 	opt, err := c.lowerOptions(spec, g)
 	if err != nil {
 		return nil, err

@@ -225,7 +225,8 @@ func TestArena(t *testing.T) {
 			defer im.Close()
 			in := o.Lowered.Ports().Inputs()
 			res, err := run.Run(context.Background(), o.Board, im,
-				[]run.Case{{Inputs: verify.Memory([]*tensor.Dense{tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
+				[]run.Case{{Inputs: verify.Memory([]*tensor.Dense{
+					tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
 			require(t, err)
 			if s := res.Cases[0].Status; s != 0 {
 				t.Errorf("call %d of the probe is not as it should be", s)

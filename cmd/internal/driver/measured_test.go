@@ -70,7 +70,8 @@ func TestOneDefinition(t *testing.T) {
 			flash["weights_bytes"] != float64(o.Report.Memory.WeightsBytes) {
 			t.Errorf("flash %v, report.json's code %v and weights %d", flash, code, o.Report.Memory.WeightsBytes)
 		}
-		for name, text := range map[string]string{"verify": v.Text(), "profile": report.ProfileText([]*report.Verdict{v})} {
+		for name, text := range map[string]string{"verify": v.Text(),
+			"profile": report.ProfileText([]*report.Verdict{v})} {
 			for re, want := range map[string]uint64{`(\d+) instructions`: most, `code (\d+) bytes`: v.TextBytes,
 				`constants (\d+) bytes`: v.RODataBytes} {
 				m := regexp.MustCompile(re).FindStringSubmatch(text)

@@ -42,7 +42,8 @@ func (c *Config) stagesOff() (map[string]bool, error) {
 // table of --time-passes, and others.
 func (c *Config) observer(d *dump, others ...func(lower.Step) error) func(lower.Step) error {
 	return func(s lower.Step) error {
-		c.times = append(c.times, report.StageTime{Stage: s.Name(), Milliseconds: float64(s.Took) / float64(time.Millisecond)})
+		c.times = append(c.times, report.StageTime{Stage: s.Name(),
+			Milliseconds: float64(s.Took) / float64(time.Millisecond)})
 		if err := d.stage(s); err != nil {
 			return err
 		}

@@ -61,7 +61,8 @@ func (o *Compiled) Verify(ctx context.Context) (*report.Verdict, error) {
 		return nil, err
 	}
 	v := &report.Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases),
-		Warnings: c.Diags.Texts(diag.Warning), Fidelity: []verify.Fidelity{}, Layers: []report.LayerVerdict{}}
+		Warnings: c.Diags.Texts(diag.Warning), Outputs: []verify.Output{}, Fidelity: []verify.Fidelity{},
+		Layers: []report.LayerVerdict{}}
 	v.Sizes(o.Lowered.Program, im)
 	v.StandsIn = o.Board.Runner.StandsIn
 	v.Stream = o.Stream()

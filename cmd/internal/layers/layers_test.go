@@ -247,7 +247,8 @@ var may = []struct {
 		"frontend/onnx/schema", "ir"},
 		"nor does what it is written as; old forms are behind it"},
 	{"lower/verify", []string{"frontend/npz", "frontend/text", "ir", "lower"}, "it is given what a firmware computed"},
-	{"cmd/internal/report", []string{"boards", "codegen", "frontend", "ir", "lower"}, "it reads results and changes none"},
+	{"cmd/internal/report", []string{"boards", "codegen", "frontend", "ir", "lower"},
+		"it reads results and changes none"},
 	{"lower/cost", []string{"lower/cost", "runtime_c", "ir/bug"},
 		"it knows variants and geometries, no graph and no kernel"},
 	{"boards", []string{"boards", "frontend/files", "frontend/text", "runtime_c"}, "boards are data"},
@@ -277,7 +278,8 @@ const mostOfDriver = 21
 func TestDriverIsNoMiddleEnd(t *testing.T) {
 	switch list := ours(t)["cmd/internal/driver"]; {
 	case len(list) > mostOfDriver:
-		t.Errorf("the driver imports %d packages, want at most %d: %s", len(list), mostOfDriver, strings.Join(list, ", "))
+		t.Errorf("the driver imports %d packages, want at most %d: %s", len(list), mostOfDriver,
+			strings.Join(list, ", "))
 	case len(list) < mostOfDriver:
 		t.Errorf("the driver imports %d packages: lower mostOfDriver to that", len(list))
 	}

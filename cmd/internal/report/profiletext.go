@@ -13,67 +13,12 @@ func ProfileText(vs []*Verdict) string {
 	var b strings.Builder
 	for _, v := range vs {
 		fmt.Fprintf(&b, "%s on %s\n", v.Model, v.Board)
-		head := []string{"#", "layer", "kernel", "MACs", "instructions", "per MAC", "bytes moved", "weights"}
-		timed := v.Cycles > 0
-		if timed {
-			head = append(head, "est. cycles")
-		}
-		if v.Library != nil {
-			head = append(head, "CMSIS-NN", "ratio")
-		}
-		if timed && v.LibraryCycles > 0 {
-			head = append(head, "its cycles", "ratio")
-		}
-		rows := [][]string{head}
-		for i, l := range v.Layers {
-			per := ""
-			if l.MACs > 0 {
-				per = fmt.Sprintf("%.2f", l.PerMAC)
-			}
-			row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per,
-				fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)}
-			if timed {
-				row = append(row, "-")
-				if l.LayerCycles != nil {
-					row[len(row)-1] = fmt.Sprint(l.LayerCycles.Cycles)
-				}
-			}
-			if v.Library != nil {
-				row = append(row, "-", "-")
-				if x := l.Library; x != nil {
-					row[len(row)-2], row[len(row)-1] = fmt.Sprint(*x), ratio(l.Instructions, *x)
-				}
-			}
-			if timed && v.LibraryCycles > 0 {
-				row = append(row, "-", "-")
-				if x := l.LibraryCycles; x != nil && l.LayerCycles != nil {
-					row[len(row)-2], row[len(row)-1] = fmt.Sprint(*x), ratio(uint64(l.LayerCycles.Cycles), uint64(*x))
-				}
-			}
-			rows = append(rows, row)
-		}
-		b.WriteString(text.Table(rows))
-		if x := v.Library; x != nil {
-			fmt.Fprintf(&b, "CMSIS-NN linked, for the same layers: %d instructions, ratio %s\n", *x,
-				ratio(v.Instructions, *x))
-		}
-		if v.Library != nil && timed && v.LibraryCycles > 0 {
-			fmt.Fprintf(&b, "and %d cycles, estimated, ratio %s\n", v.LibraryCycles,
-				ratio(uint64(v.Cycles), uint64(v.LibraryCycles)))
-		}
+		b.WriteString(v.profileTable())
+		b.WriteString(v.libraryText())
 		fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, arena %d bytes, code %d bytes, "+
 			"constants %d bytes, %d mismatches\n",
 			v.Instructions, v.Outside, v.RAM["arena_bytes"], v.TextBytes, v.RODataBytes, v.Mismatches)
-		if timed {
-			fmt.Fprintf(&b, "about %d cycles, give or take %.0f %%", v.Cycles, 100*v.CyclesError)
-			if v.Milliseconds > 0 {
-				fmt.Fprintf(&b, ", %.3g ms", v.Milliseconds)
-			}
-			fmt.Fprintf(&b, "\n  %s\n  error: %s\n", v.CyclesBasis, v.CyclesErrorBasis)
-		} else if v.CyclesMissing != "" {
-			fmt.Fprintf(&b, "no estimate of cycles: %s\n", v.CyclesMissing)
-		}
-		b.WriteString("\n")
+		b.WriteString(v.cyclesText() + "\n")
 	}
 	if len(vs) == 2 && vs[0].Instructions > 0 {
 		b.WriteString(beforeAfter(vs[0], vs[1]))
@@ -81,6 +26,96 @@ func ProfileText(vs []*Verdict) string {
 		fmt.Fprintf(&b, "after / before: %.3f instructions (%+.0f)\n", c/a, c-a)
 	}
 	return b.String()
+}
+
+// profileTable has a row for every layer; columns for cycles and for the linked library
+// where these are known.
+func (v *Verdict) profileTable() string {
+	timed := v.Cycles > 0
+	head := []string{"#", "layer", "kernel", "MACs", "instructions", "per MAC", "bytes moved", "weights"}
+	if timed {
+		head = append(head, "est. cycles")
+	}
+	if v.Library != nil {
+		head = append(head, "CMSIS-NN", "ratio")
+	}
+	if timed && v.LibraryCycles > 0 {
+		head = append(head, "its cycles", "ratio")
+	}
+	rows := [][]string{head}
+	for i := range v.Layers {
+		l := &v.Layers[i]
+		per := ""
+		if l.MACs > 0 {
+			per = fmt.Sprintf("%.2f", l.PerMAC)
+		}
+		row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per,
+			fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)}
+		if timed {
+			row = append(row, l.cyclesCell())
+		}
+		if v.Library != nil {
+			row = append(row, beside(l.Library, l.Instructions)...)
+		}
+		if timed && v.LibraryCycles > 0 {
+			row = append(row, l.libraryCells()...)
+		}
+		rows = append(rows, row)
+	}
+	return text.Table(rows)
+}
+
+// cyclesCell are the cycles of a layer, if they are known.
+func (l *LayerVerdict) cyclesCell() string {
+	if l.LayerCycles == nil {
+		return "-"
+	}
+	return fmt.Sprint(l.LayerCycles.Cycles)
+}
+
+// libraryCells are the library's cycles for a layer, and the ratio to them.
+func (l *LayerVerdict) libraryCells() []string {
+	if l.LayerCycles == nil {
+		return []string{"-", "-"}
+	}
+	return beside(l.LibraryCycles, l.LayerCycles.Cycles)
+}
+
+// beside is what the library takes, and how many times that is n.
+func beside[T int | uint64](library *T, n T) []string {
+	if library == nil {
+		return []string{"-", "-"}
+	}
+	return []string{fmt.Sprint(*library), ratio(uint64(n), uint64(*library))}
+}
+
+// libraryText sums up the linked library; "" where none was linked.
+func (v *Verdict) libraryText() string {
+	if v.Library == nil {
+		return ""
+	}
+	s := fmt.Sprintf("CMSIS-NN linked, for the same layers: %d instructions, ratio %s\n", *v.Library,
+		ratio(v.Instructions, *v.Library))
+	if v.Cycles > 0 && v.LibraryCycles > 0 {
+		s += fmt.Sprintf("and %d cycles, estimated, ratio %s\n", v.LibraryCycles,
+			ratio(uint64(v.Cycles), uint64(v.LibraryCycles)))
+	}
+	return s
+}
+
+// cyclesText says how long the program takes, or why that is not known.
+func (v *Verdict) cyclesText() string {
+	switch {
+	case v.Cycles > 0:
+		s := fmt.Sprintf("about %d cycles, give or take %.0f %%", v.Cycles, 100*v.CyclesError)
+		if v.Milliseconds > 0 {
+			s += fmt.Sprintf(", %.3g ms", v.Milliseconds)
+		}
+		return s + fmt.Sprintf("\n  %s\n  error: %s\n", v.CyclesBasis, v.CyclesErrorBasis)
+	case v.CyclesMissing != "":
+		return fmt.Sprintf("no estimate of cycles: %s\n", v.CyclesMissing)
+	}
+	return ""
 }
 
 func ratio(a, b uint64) string {

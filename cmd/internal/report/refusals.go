@@ -95,12 +95,7 @@ func (r *Refusals) unplaced(un *lower.Unplaced) {
 // unread takes the rows from the file: nodes whose operator or shapes nncc does
 // not accept have no place in a graph, and those behind them no known shape.
 func (r *Refusals) unread(m *onnx.Model, im onnx.ImportErrors) {
-	var shapes *surgery.Shapes
-	if s, err := surgery.New(m); err == nil {
-		shapes = s.Shapes()
-	}
-	said := map[string][]Reason{} // by what the errors call the place
-	about := map[string]*pb.NodeProto{}
+	about := map[string]*pb.NodeProto{} // by what the errors call the place
 	for _, n := range m.Proto.Graph.Node {
 		for _, name := range append([]string{n.GetName()}, n.Output...) { // nodes without a name go by an output
 			if name != "" {
@@ -109,6 +104,7 @@ func (r *Refusals) unread(m *onnx.Model, im onnx.ImportErrors) {
 			}
 		}
 	}
+	said := map[string][]Reason{}
 	bad := map[*pb.NodeProto]bool{}
 	var order []string
 	for _, e := range im {
@@ -122,31 +118,41 @@ func (r *Refusals) unread(m *onnx.Model, im onnx.ImportErrors) {
 		bad[about[where]] = true
 		said[where] = append(said[where], x)
 	}
-	for _, n := range m.Proto.Graph.Node {
-		l := RefusedLayer{Name: n.GetName(), Op: n.GetOpType(), Target: "not imported"}
-		if bad[n] {
-			l.Target, l.Kernel = "nowhere", "none"
-		}
-		for _, o := range n.Output {
-			if o == "" {
-				continue
-			}
-			t := "?"
-			if shapes != nil {
-				if v, ok := shapes.Type(o); ok {
-					t = v.String()
-				}
-			}
-			l.Out = append(l.Out, t)
-		}
-		r.Layers = append(r.Layers, l)
-	}
+	r.fileRows(m, bad)
 	for _, w := range order {
 		x := Rejection{Node: w, Target: "nncc", Reasons: said[w]}
 		if n := about[w]; n != nil {
 			x.Node, x.Op = n.GetName(), n.GetOpType()
 		}
 		r.Rejections = append(r.Rejections, x)
+	}
+}
+
+// fileRows adds a row for every node of a file, with the shapes that are known.
+func (r *Refusals) fileRows(m *onnx.Model, bad map[*pb.NodeProto]bool) {
+	var shapes *surgery.Shapes
+	if s, err := surgery.New(m); err == nil {
+		shapes = s.Shapes()
+	}
+	typeOf := func(tensor string) string {
+		if shapes != nil {
+			if v, ok := shapes.Type(tensor); ok {
+				return v.String()
+			}
+		}
+		return "?"
+	}
+	for _, n := range m.Proto.Graph.Node {
+		l := RefusedLayer{Name: n.GetName(), Op: n.GetOpType(), Target: "not imported"}
+		if bad[n] {
+			l.Target, l.Kernel = "nowhere", "none"
+		}
+		for _, o := range n.Output {
+			if o != "" {
+				l.Out = append(l.Out, typeOf(o))
+			}
+		}
+		r.Layers = append(r.Layers, l)
 	}
 }
 

@@ -303,14 +303,14 @@ func New(o *Subject) *Report {
 		r.Model.Opset[d] = int(s.GetVersion())
 	}
 	for _, x := range o.Info.Inputs {
-		in := newIO(x.Name, x.CName, x.Type, o.NativeIO)
+		in := newIO(x.Name, x.CName, x.Type)
 		if a := o.Lowered.Aligned; a != nil {
 			in.PaddedFrom = a.Inputs[x.Name]
 		}
 		r.Inputs = append(r.Inputs, in)
 	}
 	for _, x := range o.Info.Outputs {
-		r.Outputs = append(r.Outputs, newIO(x.Name, x.CName, x.Type, o.NativeIO))
+		r.Outputs = append(r.Outputs, newIO(x.Name, x.CName, x.Type))
 	}
 	for _, x := range o.Info.States {
 		r.States = append(r.States, State{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...),
@@ -346,7 +346,7 @@ func New(o *Subject) *Report {
 	return r
 }
 
-func newIO(name, cname string, t ir.Type, native bool) IO {
+func newIO(name, cname string, t ir.Type) IO {
 	x := IO{Name: name, CName: cname, DType: t.DType.ONNXName(), Shape: append([]int{}, t.Shape...),
 		Layout: "onnx", Bytes: t.Bytes()}
 	if t.Order != nil && !t.SameMemory(nil) {

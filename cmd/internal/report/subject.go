@@ -24,7 +24,6 @@ type Subject struct {
 	Harness   run.Model
 	Placement boards.Placement // of the program in the board's memories
 	// What the user chose.
-	NativeIO bool
 	Optimize option.Optimize
 	Align    option.Align
 }
