@@ -18,14 +18,14 @@ func TestHTMLEscapes(t *testing.T) {
 	zero := int32(-128)
 	predicted := 5600
 	r := &report.Report{Board: evil,
-		Model: report.Model{Name: evil, Producer: evil, Opset: map[string]int{evil: 13, "": 1}},
+		Model:    report.Model{Name: evil, Producer: evil, Opset: map[string]int{evil: 13, "": 1}},
 		Warnings: []string{evil}, Notes: []string{evil},
 		Inputs: []report.IO{{Name: evil, CName: "x", Shape: []int{1}, Scale: &ratio, ZeroPoint: &zero}},
 		States: []report.State{{Input: evil, Output: evil}},
 		Layers: []report.Layer{{Name: evil, Op: evil, Kernel: evil, Route: "r" + evil, RouteReason: evil,
 			ONNXNodes: []string{evil, evil}, Out: []string{evil}, MACs: 7, Instructions: &n,
 			Candidates: []report.Candidate{{Kernel: evil, Instructions: &predicted}, {Kernel: evil, Unknown: evil}}}},
-		Fallback:   []report.Fallback{{Node: evil, Op: evil, Reasons: []string{evil, evil}}},
+		Fallback: []report.Fallback{{Node: evil, Op: evil, Reasons: []string{evil, evil}}},
 		Rejections: []report.Rejection{{Node: evil, Op: evil, Target: evil,
 			Reasons: []report.Reason{{Code: evil, Text: evil}}}},
 		Fusion: []report.Fusion{{Kind: "none", Nodes: []string{evil}, Reason: evil},
