@@ -11,15 +11,6 @@ const (
 	Tanh
 )
 
-// ActivationS16 computes sigmoid or tanh of values in Q(3+leftShift).(12-leftShift)
-// to Q0.15, by linear interpolation in a table; in and out may be the same
-// slice. Source: arm_nn_activation_s16.
-func ActivationS16(in, out []int16, leftShift int32, kind Activation) {
-	for i, v := range in {
-		out[i] = activate(v, leftShift, kind)
-	}
-}
-
 func activate(v int16, leftShift int32, kind Activation) int16 {
 	// tanh(x) = 2 sigmoid(2x) - 1: half the step, twice the scale.
 	stepBits := uint(9)

@@ -152,17 +152,3 @@ func FullyConnected16[W int8 | int16](p *FCParams, in []int16, filter []W, bias 
 	})
 	return nil
 }
-
-// BatchMatMul16 multiplies two batches of int16 matrices, the right ones
-// transposed. Source: arm_batch_matmul_s16.
-func BatchMatMul16(p *BatchMatMulParams, left, right, out []int16) error {
-	if err := p.check("BatchMatMul16", len(left), len(right), len(out)); err != nil {
-		return err
-	}
-	fc := FCParams{Rows: p.Left.W, Depth: p.Left.C, Cols: p.Right.W, ActMin: p.ActMin, ActMax: p.ActMax,
-		Mult: []int32{p.Mult}, Shift: []int32{p.Shift}}
-	return p.each(func(l, r, o int) error {
-		return FullyConnected16(&fc, left[l:][:fc.Rows*fc.Depth], right[r:][:fc.Cols*fc.Depth], nil,
-			out[o:][:fc.Rows*fc.Cols])
-	})
-}

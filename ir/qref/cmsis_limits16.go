@@ -10,12 +10,6 @@ import (
 // sum up in 32 bits before they go on in 64.
 const runColumns = 512
 
-// FastDepthwise16 reports that arm_depthwise_conv_wrapper_s16 takes its fast
-// kernel.
-func (p *DepthwiseParams) FastDepthwise16() bool {
-	return p.ChMult == 1 && p.Dilation == (Tile{1, 1}) && p.Filter.H*p.Filter.W < runColumns
-}
-
 // Library16Limit reports why arm_convolve_wrapper_s16 must not be called with
 // an int64 bias. mve tells the build.
 func (p *ConvParams) Library16Limit(filter []int8, mve bool) string {

@@ -23,13 +23,6 @@ func Softmax(p *SoftmaxParams, in, out []int8) error {
 		func(i int, v int32) { out[i] = int8(v) })
 }
 
-// SoftmaxS16 computes a softmax of int8 values to int16 with scale 1/65536 and
-// zero point -32768. Source: arm_softmax_s8_s16.
-func SoftmaxS16(p *SoftmaxParams, in []int8, out []int16) error {
-	return softmaxRows("SoftmaxS16", p, in, len(out), 15, math.MinInt16, math.MaxInt16,
-		func(i int, v int32) { out[i] = int16(v) })
-}
-
 // SoftmaxTerms are the exponentials (Q0.31) of all values that may lie below
 // the largest one of their row, the largest difference first; 0 beyond diffMin.
 func SoftmaxTerms(mult, shift, diffMin int32) (terms [256]int32) {

@@ -159,18 +159,6 @@ func (p *Broadcast) each(f func(i, a, b int)) {
 	}
 }
 
-// Table256 applies a table indexed by bit patterns to 8-bit values:
-// nncc_lut_s8. x and y may be the same slice.
-func Table256(table *[256]uint8, x, y []uint8) error {
-	if err := checkLen("Table256", "output", len(y), len(x)); err != nil {
-		return err
-	}
-	for i, v := range x {
-		y[i] = table[v]
-	}
-	return nil
-}
-
 // checkClamp reports an empty or impossible clamp of int8 results.
 func checkClamp(name string, lo, hi int32) error {
 	if lo > hi || lo < math.MinInt8 || hi > math.MaxInt8 {

@@ -20,19 +20,6 @@ func (p *PiecewiseLinear) Apply(q int32) int32 {
 	return int32(min(max(v, int64(p.ActMin)), int64(p.ActMax)))
 }
 
-// Lines applies the function to Count elements: nncc_piecewise_linear_s16,
-// nncc_piecewise_linear_s16_s8, nncc_piecewise_linear_s8_s16.
-func Lines[X, Y int8 | int16](p *PiecewiseLinear, x []X, y []Y) error {
-	if err := firstErr(checkLen("Lines", "input", len(x), int(p.Count)), checkLen("Lines", "output", len(y),
-		int(p.Count))); err != nil {
-		return err
-	}
-	for i, v := range x {
-		y[i] = Y(p.Apply(int32(v)))
-	}
-	return nil
-}
-
 // line is a straight line by two of its points, in steps of the output.
 type line struct{ mult, bias float64 }
 

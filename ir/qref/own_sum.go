@@ -88,30 +88,3 @@ func BuildSum(partA, partB func(q int32) float64, lo, hi int32, target func(a, b
 func (t *SumTables) at(a, b uint8, lo, hi int32) int8 {
 	return int8(min(max((t.A[a]+t.B[b])>>uint(t.Shift), lo), hi))
 }
-
-// BuildSub builds the tables of an int8 subtraction with the given
-// quantisations and clamp: the value of the definition in float64 for every
-// pair. Where none are found, Binary or Table2 computes the same.
-func BuildSub(a, b, out QP, lo, hi int32) (*SumTables, bool) {
-	partA := func(q int32) float64 { return a.Real(q)/float64(out.Scale) + float64(out.Zero) }
-	partB := func(q int32) float64 { return -b.Real(q) / float64(out.Scale) }
-	return BuildSum(partA, partB, lo, hi, func(x, y int32) int32 { return out.Quantise(a.Real(x)-b.Real(y), lo, hi) })
-}
-
-// SumParams is nncc_sum_s8_params.
-type SumParams struct {
-	Bcast          Broadcast
-	Shift          int32
-	ActMin, ActMax int32
-}
-
-// Sum applies SumTables to two broadcast tensors: nncc_sum_s8. p.Shift is that
-// of the tables.
-func Sum(p *SumParams, t *SumTables, a, b, y []int8) error {
-	if err := firstErr(p.Bcast.check("Sum", len(a), len(b), len(y)),
-		checkClamp("Sum", p.ActMin, p.ActMax)); err != nil {
-		return err
-	}
-	p.Bcast.each(func(i, ia, ib int) { y[i] = t.at(uint8(a[ia]), uint8(b[ib]), p.ActMin, p.ActMax) })
-	return nil
-}
