@@ -104,15 +104,15 @@ type Selection struct {
 
 // Findings are for reports.
 type Findings struct {
-	Precision   string    // of the layers: int8, int16x8, int4, mixed, float32 (or another float type), integer
-	Layers      Layers    // how many have which
-	Diags       diag.List // warnings and notes, each with the stage that gave it
-	Rewrites    []pass.Rewrite
-	Calibration *quant.Report // nil unless this run quantised the model
-	Pruned      []prune.Cut   // values that lost channels
-	Fusions     []fuse.Fusion // nodes that became one, or could have
-	Aligned     *align.Result // the alignment of channel counts; nil on accelerators
-	curves      []fuse.Fusion // int16 functions that became one
+	Precision    string    // of the layers: int8, int16x8, int4, mixed, float32 (or another float type), integer
+	Layers       Layers    // how many have which
+	Diags        diag.List // warnings and notes, each with the stage that gave it
+	Rewrites     []pass.Rewrite
+	Calibration  *quant.Report // nil unless this run quantised the model
+	Pruned       []prune.Cut   // values that lost channels
+	Fusions      []fuse.Fusion // nodes that became one, or could have
+	Aligned      *align.Result // the alignment of channel counts; nil on accelerators
+	interpolated []fuse.Fusion // int16 functions that became one
 }
 
 // Offloading is what an accelerator computes.

@@ -6,12 +6,12 @@ import "github.com/nncc/nncc/ir"
 // the model by definition, in steps: interpolated functions of int16 values, and
 // kernels that say so (ir.OpDef.QError).
 func (r *Result) Slack() func(n *ir.Node) float64 {
-	curves := map[string]float64{}
-	for _, f := range r.curves {
-		curves[f.Anchor] = f.Error
+	errors := map[string]float64{}
+	for _, f := range r.interpolated {
+		errors[f.Anchor] = f.Error
 	}
 	return func(n *ir.Node) float64 {
-		if e, ok := curves[n.Name]; ok {
+		if e, ok := errors[n.Name]; ok {
 			return e
 		}
 		return ir.QuantError(n)

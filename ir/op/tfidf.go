@@ -54,7 +54,7 @@ var TfIdfVectorizer = def(ir.OpDef{
 			}
 		}
 		for i, v := range y {
-			y[i] = g.weigh(ir.AttrsOf[ModeAttr](n).Mode, i%g.Size, v)
+			y[i] = g.weighted(ir.AttrsOf[ModeAttr](n).Mode, i%g.Size, v)
 		}
 		return outs(tensor.FromFloats(tensor.F32, append(append([]int(nil), x.Shape[:len(x.Shape)-1]...), g.Size), y))
 	},
@@ -86,11 +86,10 @@ const maxGrams = 1 << 24
 
 // NGrams reads the attributes of a TfIdfVectorizer.
 func NGrams(n *ir.Node) (*NGramTable, error) {
-	lo, hi, skips := ir.AttrsOf[TfIdfVectorizerAttrs](n).MinGramLength,
-		ir.AttrsOf[TfIdfVectorizerAttrs](n).MaxGramLength, ir.AttrsOf[TfIdfVectorizerAttrs](n).MaxSkipCount
-	starts, index, pool := ir.AttrsOf[TfIdfVectorizerAttrs](n).NgramCounts,
-		ir.AttrsOf[TfIdfVectorizerAttrs](n).NgramIndexes, ir.AttrsOf[TfIdfVectorizerAttrs](n).PoolInt64s
-	if len(ir.AttrsOf[TfIdfVectorizerAttrs](n).PoolStrings) > 0 {
+	attrs := ir.AttrsOf[TfIdfVectorizerAttrs](n)
+	lo, hi, skips := attrs.MinGramLength, attrs.MaxGramLength, attrs.MaxSkipCount
+	starts, index, pool := attrs.NgramCounts, attrs.NgramIndexes, attrs.PoolInt64s
+	if len(attrs.PoolStrings) > 0 {
 		return nil, ir.Errf(n, "dtype", "pool_strings holds text, want pool_int64s: text has no place in firmware "+
 			"that computes with numbers")
 	}
@@ -101,7 +100,7 @@ func NGrams(n *ir.Node) (*NGramTable, error) {
 	if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "TF", "IDF", "TFIDF") {
 		return nil, ir.Errf(n, "mode", "mode is %q, want TF, IDF or TFIDF", m)
 	}
-	t := &NGramTable{Skips: skips, Weight: ir.AttrsOf[TfIdfVectorizerAttrs](n).Weights}
+	t := &NGramTable{Skips: skips, Weight: attrs.Weights}
 	for _, i := range index {
 		if i < 0 || i >= maxGrams {
 			return nil, ir.Errf(n, "attr-value", "ngram_indexes holds %d, want 0 to %d", i, maxGrams-1)
@@ -163,7 +162,7 @@ func (t *NGramTable) count(row []int64, g NGram) int {
 	return found
 }
 
-func (t *NGramTable) weigh(mode string, i int, count float64) float64 {
+func (t *NGramTable) weighted(mode string, i int, count float64) float64 {
 	w := 1.0
 	if t.Weight != nil {
 		w = float64(t.Weight[i])

@@ -49,7 +49,7 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if o.Chosen != nil {
 		a.choose(needs)
 	}
-	a.weigh(needs)
+	a.findLayers(needs)
 	all, held := groups(needs), map[*group]map[*need]Lock{}
 	for _, gr := range all {
 		held[gr] = gr.freeze()
@@ -164,7 +164,7 @@ func (a *analysis) rows(g *group, held map[*need]Lock, best *optimiser) []Row {
 	return rows
 }
 
-// layer is a node with weights on a dim: where it stands, and its name.
+// layer is a node with weights on a dim: its index in the graph, and its name.
 type layer struct {
 	at   int
 	name string
@@ -174,9 +174,9 @@ type layer struct {
 // known: one more for the row's own, and one that says that there are more.
 const named, maxLayers = 6, named + 2
 
-// weigh finds, for every dim that needs mention, the first nodes with weights on
+// findLayers finds, for every dim that needs mention, the first nodes with weights on
 // it.
-func (a *analysis) weigh(needs []*need) {
+func (a *analysis) findLayers(needs []*need) {
 	a.layersOf = map[*dim][]layer{}
 	for _, d := range needs {
 		d.x.each(func(t token) bool {

@@ -88,14 +88,15 @@ func (a *analysis) fillIn(n *ir.Node, i int) fill {
 
 // fillOf works out what new elements of n's outputs hold.
 func (a *analysis) fillOf(n *ir.Node) {
+	act := ir.AttrsOf[op.Act](n)
 	f := a.outFill(n)
 	for _, v := range n.Out {
 		g := f
-		if g.kind == known && ir.AttrsOf[op.Act](n).ActMin != nil {
-			g.value = math.Max(g.value, float64(*ir.AttrsOf[op.Act](n).ActMin))
+		if g.kind == known && act.ActMin != nil {
+			g.value = math.Max(g.value, float64(*act.ActMin))
 		}
-		if g.kind == known && ir.AttrsOf[op.Act](n).ActMax != nil {
-			g.value = math.Min(g.value, float64(*ir.AttrsOf[op.Act](n).ActMax))
+		if g.kind == known && act.ActMax != nil {
+			g.value = math.Min(g.value, float64(*act.ActMax))
 		}
 		if g.kind == known && (math.IsNaN(g.value) || math.IsInf(g.value, 0)) {
 			g = fill{}

@@ -11,7 +11,7 @@ type Fusion struct {
 	Nodes  []string // all of them, in order
 	Kernel string   // what computes them, where a kernel does
 	Why    string   // why they stay, where Kind is none
-	// Error is how far a curve is from the exact function at most, in steps of
+	// Error is how far an interpolation (curve) is from the exact function at most, in steps of
 	// the result, and Apart how far the separate nodes are.
 	Error, Apart float64
 }

@@ -114,7 +114,7 @@ func shrinks(n *ir.Node, m needs) bool {
 }
 
 // product: a depthwise convolution's channels go with its input's; other sums
-// need an input channel that a needed output weighs and that is not folded.
+// need an input channel that has a weight for a needed output and that is not folded.
 func (m needs) product(f *product, x []Range) bool {
 	in, out := f.n.In[0], f.n.Out[0]
 	changed := false

@@ -114,21 +114,21 @@ func scalable(n *ir.Node) bool {
 // apply moves the factors from the first layer to the second.
 func (p *equalPair) apply(g *ir.Graph) {
 	w2 := p.second.ConstIn(1)
-	weigh := p.weightPeaks(w2)
+	peakW := p.weightPeaks(w2)
 	top, topW := 0.0, 0.0
 	for c, a := range p.peak {
-		top, topW = max(top, a), max(topW, weigh[c])
+		top, topW = max(top, a), max(topW, peakW[c])
 	}
 	factor := make([]float32, len(p.peak))
 	moved := false
 	for c, a := range p.peak {
 		factor[c] = 1
-		if !(a > 0) || !(weigh[c] > 0) {
+		if !(a > 0) || !(peakW[c] > 0) {
 			continue
 		}
 		e := math.Log2(a / top)
 		if !p.depthwise {
-			e = (e - math.Log2(weigh[c]/topW)) / 2
+			e = (e - math.Log2(peakW[c]/topW)) / 2
 		}
 		e = min(max(math.Round(e), -maxEqualExp), maxEqualExp)
 		factor[c] = float32(math.Ldexp(1, int(e)))

@@ -341,7 +341,7 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType) affine {
 	}
 	var x, w []float64
 	zeros := 0.0
-	own := k.weigher(c.rules)
+	own := k.originals(c.rules)
 	var cut ends // masked elements lie beyond them, and must not come closer
 	for _, v := range k.members {
 		s := c.obs.stats[v]

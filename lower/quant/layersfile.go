@@ -139,7 +139,7 @@ func glob(pattern, name string) bool {
 	}
 }
 
-// Layer is the precision of a node, base where the file names none; a name weighs more than a pattern, a later
+// Layer is the precision of a node, base where the file names none; a name has priority over a pattern, a later
 // line more than an earlier one.
 func (f *LayersFile) Layer(n *ir.Node, base Layer) Layer {
 	l := base

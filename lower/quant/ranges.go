@@ -41,7 +41,7 @@ func affineFrom(q *ir.Quant) affine {
 // cost is the expected error of a quantisation.
 type cost func(a affine) float64
 
-// squaredError weighs the squared error of every point.
+// squaredError is the sum of the squared errors of all points, by their weights.
 func squaredError(x, w []float64) cost {
 	return func(a affine) float64 {
 		inv, lo, hi, sum := 1/a.scale, -128-a.zero, 127-a.zero, 0.0

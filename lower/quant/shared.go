@@ -260,9 +260,9 @@ func (c *calibrator) sameFixed(g *groups, n *ir.Node, r rule) bool {
 	return q != nil
 }
 
-// weigher are values that say how much an error in a group matters: those
+// originals are the values of a group by which its error is measured: those
 // that are no copies of others.
-func (k *group) weigher(rules map[*ir.Node]rule) []*ir.Value {
+func (k *group) originals(rules map[*ir.Node]rule) []*ir.Value {
 	var own []*ir.Value
 	for _, v := range k.members {
 		if n := v.Def; n != nil {

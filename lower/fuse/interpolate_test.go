@@ -26,9 +26,9 @@ func everyInt16(t *testing.T, g *ir.Graph) *tensor.Dense {
 	return irtest.Run(t, g, []*tensor.Dense{x})[0]
 }
 
-// TestCurve: SiLU spelled out on int16 is one curve whose error, measured here
+// TestInterpolate: SiLU spelled out on int16 is one interpolated function whose error, measured here
 // by the formula, is what is reported and within a rounding of that of the two nodes.
-func TestCurve(t *testing.T) {
+func TestInterpolate(t *testing.T) {
 	const sx, sy = 0.0003, 0.0003
 	g := irtest.Parse(t, fmt.Sprintf(`graph "g" {
   in %%x : i16[65536] q(%g:0)
@@ -37,13 +37,13 @@ func TestCurve(t *testing.T) {
   out "y" = %%y
 }`, sx, sy))
 	before := g.Clone()
-	done, err := fuse.Curves(g, 0)
+	done, err := fuse.Interpolate(g, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	irtest.Verify(t, g)
 	if len(g.Nodes) != 1 || g.Nodes[0].Op != op.InterpolatedLUT || len(done) != 1 {
-		t.Fatalf("%v: want one curve\n%s", done, g)
+		t.Fatalf("%v: want one interpolated function\n%s", done, g)
 	}
 	worst := func(d *tensor.Dense) float64 {
 		w := 0.0
@@ -60,8 +60,8 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// TestCurveRefused: where the nodes are nearer to the exact function they stay.
-func TestCurveRefused(t *testing.T) {
+// TestInterpolateRefused: where the nodes are nearer to the exact function they stay.
+func TestInterpolateRefused(t *testing.T) {
 	// the result saturates between two points, where no line can follow it
 	g := irtest.Parse(t, `graph "g" {
   in %x : i16[65536] q(0.0003:0)
@@ -70,7 +70,7 @@ func TestCurveRefused(t *testing.T) {
   out "y" = %y
 }`)
 	before := g.String()
-	done, err := fuse.Curves(g, 0)
+	done, err := fuse.Interpolate(g, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestCurveRefused(t *testing.T) {
 // interpreter and in C.
 func TestRandomCurves(t *testing.T) {
 	var models []*kerneltest.Model
-	curves := 0
+	made := 0
 	for seed := range uint64(testenv.Count(t, 40)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		d := &dag{r: r, g: ir.New("g")}
@@ -105,31 +105,31 @@ func TestRandomCurves(t *testing.T) {
 		g.AddOutput("y", d.values[len(d.values)-1])
 		g.RemoveDead()
 		before := g.Clone()
-		done, err := fuse.Curves(g, 0)
+		done, err := fuse.Interpolate(g, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		irtest.Verify(t, g)
-		curves += len(done)
+		made += len(done)
 		a, b := everyInt16(t, before), everyInt16(t, g)
 		for _, f := range done {
 			if f.Error > f.Apart+0.5 {
 				t.Errorf("seed %d: %v is %v steps off, separately %v", seed, f.Nodes, f.Error, f.Apart)
 			}
 			if len(g.Nodes) > 1 {
-				continue // more than the curve lies between x and y
+				continue // more than the interpolated function lies between x and y
 			}
 			for i := range a.Len() {
 				if e := math.Abs(float64(a.Int(i) - b.Int(i))); e > f.Error+f.Apart {
-					t.Fatalf("seed %d: %v steps between the curve and the nodes at %d, want at most %v + %v\n%s", seed,
+					t.Fatalf("seed %d: %v steps between it and the nodes at %d, want at most %v + %v\n%s", seed,
 						e, i-1<<15, f.Error, f.Apart, before)
 				}
 			}
 		}
 		models = append(models, kerneltest.Compile(t, plainTable, fmt.Sprintf("c%d", seed), g, kernel.Core{}, seed))
 	}
-	if curves < testenv.Count(t, 40)/4 {
-		t.Errorf("%d curves in %d graphs: the test shows nothing", curves, testenv.Count(t, 40))
+	if made < testenv.Count(t, 40)/4 {
+		t.Errorf("%d interpolated functions in %d graphs: the test shows nothing", made, testenv.Count(t, 40))
 	}
 	kerneltest.RunHost(t, models, "", "")
 }

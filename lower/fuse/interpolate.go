@@ -9,32 +9,32 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// Curves turns parts of the graph that compute one int16 value from one other,
+// Interpolate turns parts of the graph that compute one int16 value from one other,
 // element by element, into one interpolated function each (nncc.InterpolatedLUT), as
 // functions of one int16 value are defined (ir.InterpolatedLUT).
 //
-// Unlike a table of all results, a curve is not what the separate nodes give:
+// Unlike a table of all results, the interpolation differs from the separate nodes:
 // they interpolate and round one after the other, it does once. It is used only
 // where it is as good: over all 65,536 inputs, its largest distance from the
 // exact function of the part must not exceed that of the nodes by more than
 // slack, and where most is positive, no result may be farther than that, in
-// steps, from what the nodes give: a model that brought its own quantisation
-// says what they are. So this belongs to what an int16 program computes, like the curves of single
-// nodes, and happens before the graph is kept as the reference; whether later
+// steps, from what the nodes give: they are what an imported quantised model
+// says. So this belongs to what an int16 program computes, like the interpolation of
+// single nodes, and happens before the graph is kept as the reference; whether later
 // passes run changes no bit.
-func Curves(g *ir.Graph, most float64) ([]Fusion, error) {
+func Interpolate(g *ir.Graph, most float64) ([]Fusion, error) {
 	c := newCollapser(g)
 	c.end = func(v *ir.Value) bool { return ir.Int16Zero(v.Type) && oneScale(v) }
 	errors := map[*ir.Node][2]float64{}
 	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error) {
-		points, curve, nodes := curveOf(part, x, n.Out[0], most)
+		points, one, nodes := interpolated(part, x, n.Out[0], most)
 		if points == nil {
 			return nil, nil
 		}
 		m, err := g.InsertBefore(n, op.InterpolatedLUT, n.Name, nil, 1, x,
 			g.AddConst(n.Name+".curve", tensor.Of([]int{len(points)}, points[:])))
 		if err == nil {
-			errors[m] = [2]float64{curve, nodes}
+			errors[m] = [2]float64{one, nodes}
 		}
 		return m, err
 	}
@@ -44,14 +44,14 @@ func Curves(g *ir.Graph, most float64) ([]Fusion, error) {
 	return c.made(func(n *ir.Node, f *Fusion) { f.Kind, f.Error, f.Apart = "curve", errors[n][0], errors[n][1] }), nil
 }
 
-// slack is what a curve may be farther from the exact function than the nodes
-// that it replaces, in steps of the result: one rounding.
+// slack is how much farther an interpolation may be from the exact function than the
+// nodes that it replaces, in steps of the result: one rounding.
 const slack = 0.5
 
-// curveOf is the curve of a part with its largest error and that of the nodes,
-// in steps of the result; nil where the nodes are clearly nearer to the exact
-// function, or more than most steps from the curve.
-func curveOf(part []*ir.Node, x, y *ir.Value, most float64) (points *fixp.InterpolatedLUT16, curve, nodes float64) {
+// interpolated is the interpolation of a part with its largest error and that of the
+// nodes, in steps of the result; nil where the nodes are clearly nearer to the exact
+// function, or more than most steps from the interpolation.
+func interpolated(part []*ir.Node, x, y *ir.Value, most float64) (points *fixp.InterpolatedLUT16, one, nodes float64) {
 	const size = 1 << 16
 	codes, reals := tensor.New(tensor.I16, []int{size}), make([]float64, size+1)
 	step := float64(x.Type.Quant.Scale[0])
@@ -81,13 +81,13 @@ func curveOf(part []*ir.Node, x, y *ir.Value, most float64) (points *fixp.Interp
 		if most > 0 && math.Abs(p-float64(apart.Int(i))) > most {
 			return nil, 0, 0
 		}
-		curve = max(curve, math.Abs(e-p))
+		one = max(one, math.Abs(e-p))
 		nodes = max(nodes, math.Abs(e-float64(apart.Int(i))))
 	}
-	if !(curve <= nodes+slack) {
+	if !(one <= nodes+slack) {
 		return nil, 0, 0
 	}
-	return points, curve, nodes
+	return points, one, nodes
 }
 
 // exactly computes the nodes on reals in float64, without rounding: a value in
