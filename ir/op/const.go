@@ -9,6 +9,7 @@ import (
 
 // constantValue is the tensor that the one value attribute of Constant holds.
 func constantValue(n *ir.Node) (*tensor.Dense, error) {
+	attrs := ir.AttrsOf[ConstantAttrs](n)
 	names := n.Attrs.Names()
 	if len(names) != 1 {
 		return nil, ir.Errf(n, "attr-missing", "has the attributes %v, want exactly one of value, value_float, "+
@@ -21,14 +22,14 @@ func constantValue(n *ir.Node) (*tensor.Dense, error) {
 		}
 		return nil, ir.Errf(n, "attr-value", "attribute value holds no tensor")
 	case "value_float":
-		return tensor.Scalar(*ir.AttrsOf[ConstantAttrs](n).ValueFloat), nil
+		return tensor.Scalar(*attrs.ValueFloat), nil
 	case "value_floats":
-		v := ir.AttrsOf[ConstantAttrs](n).ValueFloats
+		v := attrs.ValueFloats
 		return tensor.Of([]int{len(v)}, append([]float32{}, v...)), nil
 	case "value_int":
-		return tensor.Scalar(int64(*ir.AttrsOf[ConstantAttrs](n).ValueInt)), nil
+		return tensor.Scalar(int64(*attrs.ValueInt)), nil
 	case "value_ints":
-		return tensor.Ints(ir.AttrsOf[ConstantAttrs](n).ValueInts...), nil
+		return tensor.Ints(attrs.ValueInts...), nil
 	}
 	return nil, ir.Errf(n, "dtype", "attribute %s is not supported, want value, value_float, value_floats, "+
 		"value_int or value_ints", names[0])
@@ -110,6 +111,7 @@ var ConstantOfShape = def(ir.OpDef{
 
 // shapeSlice is the part of the input's shape between the start and end attributes.
 func shapeSlice(n *ir.Node) []int {
+	attrs := ir.AttrsOf[ShapeAttrs](n)
 	shape := n.In[0].Type.Shape
 	clip := func(i int) int {
 		if i < 0 {
@@ -117,9 +119,9 @@ func shapeSlice(n *ir.Node) []int {
 		}
 		return min(max(i, 0), len(shape))
 	}
-	start, end := clip(ir.AttrsOf[ShapeAttrs](n).Start), len(shape)
-	if ir.AttrsOf[ShapeAttrs](n).End != nil {
-		end = clip(*ir.AttrsOf[ShapeAttrs](n).End)
+	start, end := clip(attrs.Start), len(shape)
+	if attrs.End != nil {
+		end = clip(*attrs.End)
 	}
 	return shape[start:max(start, end)]
 }

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -81,104 +82,140 @@ const maxEinsum = 1 << 34
 // EinsumGeometry parses and checks the equation of an Einsum node. The
 // dimensions behind "..." are named by digits internally.
 func EinsumGeometry(n *ir.Node) (*EinsumGeom, error) {
-	eq := strings.ReplaceAll(ir.AttrsOf[EinsumAttrs](n).Equation, " ", "")
-	left, right, explicit := strings.Cut(eq, "->")
-	terms := strings.Split(left, ",")
-	bad := func(format string, args ...any) (*EinsumGeom, error) {
-		d := ir.Errf(n, "equation", format, args...)
-		d.Msg = "equation " + ir.AttrsOf[EinsumAttrs](n).Equation + ": " + d.Msg
-		return nil, d
+	equation := ir.AttrsOf[EinsumAttrs](n).Equation
+	p := &einsumParser{n: n, equation: equation, size: map[byte]int{}, times: map[byte]int{}}
+	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
+	if err := p.readTerms(strings.Split(left, ",")); err != nil {
+		return nil, err
 	}
-	if len(terms) != len(n.In) {
-		return bad("%d terms for %d inputs", len(terms), len(n.In))
-	}
-	wide := 0 // dimensions that the widest "..." stands for
-	for i, t := range terms {
-		if strings.Contains(t, "...") {
-			wide = max(wide, n.In[i].Type.Rank()-(len(t)-3))
-		}
-	}
-	const digits = "0123456789"
-	if wide > len(digits) {
-		return bad("... stands for %d dimensions", wide)
-	}
-	// spell replaces "..." by the digits of its dimensions, aligned at the end
-	spell := func(t string, rank int) (string, bool) {
-		k := wide
-		if rank >= 0 && strings.Contains(t, "...") {
-			k = rank - (len(t) - 3)
-		}
-		if k < 0 {
-			return "", false
-		}
-		t = strings.Replace(t, "...", digits[wide-k:wide], 1)
-		for i, c := range t {
-			letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-			if !letter && !strings.ContainsRune(digits[:wide], c) || rank < 0 && strings.IndexByte(t, byte(c)) != i {
-				return "", false
-			}
-		}
-		return t, rank < 0 || len(t) == rank
-	}
-	size, times, order := map[byte]int{}, map[byte]int{}, ""
-	for i := range terms {
-		s := n.In[i].Type.Shape
-		t, ok := spell(terms[i], len(s))
+	if explicit {
+		t, ok := p.spell(right, -1)
 		if !ok {
-			return bad("term %q does not fit input %d of shape %v", terms[i], i, s)
+			return nil, p.errf("the result %q is not a list of different letters", right)
 		}
-		terms[i] = t
-		for d := range len(t) {
-			c := t[d]
-			if times[c]++; times[c] == 1 {
-				size[c] = s[d]
-				order += string(c)
-			}
-			switch {
-			case size[c] == s[d] || s[d] == 1:
-			case size[c] == 1:
-				size[c] = s[d]
-			default:
-				return bad("dimension %q has sizes %d and %d", string(c), size[c], s[d])
-			}
-		}
-	}
-	if !explicit { // the broadcast dimensions, then letters that occur once, sorted
-		right = digits[:wide]
+		right = t
+	} else { // the broadcast dimensions, then letters that occur once, sorted
+		right = einsumDigits[:p.wide]
 		for c := byte('A'); c <= 'z'; c++ {
-			if times[c] == 1 {
+			if p.times[c] == 1 {
 				right += string(c)
 			}
 		}
-	} else {
-		t, ok := spell(right, -1)
+	}
+	return p.geometry(right)
+}
+
+// einsumDigits stand for the dimensions of "..." in terms.
+const einsumDigits = "0123456789"
+
+// einsumParser reads the equation of an Einsum.
+type einsumParser struct {
+	n           *ir.Node
+	equation    string
+	terms       []string // one an input, with digits in place of "..."
+	wide        int      // dimensions that the widest "..." stands for
+	size, times map[byte]int
+	order       string // the letters, as they first occur
+}
+
+func (p *einsumParser) errf(format string, args ...any) error {
+	d := ir.Errf(p.n, "equation", format, args...)
+	d.Msg = "equation " + p.equation + ": " + d.Msg
+	return d
+}
+
+// spell replaces "..." by the digits of its dimensions, aligned at the end. A rank
+// below 0 is that of the result, whose letters are different.
+func (p *einsumParser) spell(t string, rank int) (string, bool) {
+	k := p.wide
+	if rank >= 0 && strings.Contains(t, "...") {
+		k = rank - (len(t) - 3)
+	}
+	if k < 0 {
+		return "", false
+	}
+	t = strings.Replace(t, "...", einsumDigits[p.wide-k:p.wide], 1)
+	for i, c := range t {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		twice := rank < 0 && strings.IndexByte(t, byte(c)) != i
+		if !letter && !strings.ContainsRune(einsumDigits[:p.wide], c) || twice {
+			return "", false
+		}
+	}
+	return t, rank < 0 || len(t) == rank
+}
+
+// readTerms reads the terms of the inputs and finds the sizes of their letters; those
+// of size 1 are broadcast.
+func (p *einsumParser) readTerms(terms []string) error {
+	n := p.n
+	if len(terms) != len(n.In) {
+		return p.errf("%d terms for %d inputs", len(terms), len(n.In))
+	}
+	for i, t := range terms {
+		if strings.Contains(t, "...") {
+			p.wide = max(p.wide, n.In[i].Type.Rank()-(len(t)-3))
+		}
+	}
+	if p.wide > len(einsumDigits) {
+		return p.errf("... stands for %d dimensions", p.wide)
+	}
+	for i, term := range terms {
+		s := n.In[i].Type.Shape
+		t, ok := p.spell(term, len(s))
 		if !ok {
-			return bad("the result %q is not a list of different letters", right)
+			return p.errf("term %q does not fit input %d of shape %v", term, i, s)
 		}
-		right = t
+		p.terms = append(p.terms, t)
+		for d := range len(t) {
+			if err := p.readLetter(t[d], s[d]); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+// readLetter notes a dimension of size n that is called c.
+func (p *einsumParser) readLetter(c byte, n int) error {
+	if p.times[c]++; p.times[c] == 1 {
+		p.size[c] = n
+		p.order += string(c)
+	}
+	switch size := p.size[c]; {
+	case size == n || n == 1:
+	case size == 1:
+		p.size[c] = n
+	default:
+		return p.errf("dimension %q has sizes %d and %d", string(c), size, n)
+	}
+	return nil
+}
+
+// geometry is that of the terms with a result, which names its dimensions.
+func (p *einsumParser) geometry(result string) (*EinsumGeom, error) {
 	g := &EinsumGeom{Shape: []int{}}
-	loops := right
-	for i := range len(right) {
-		if times[right[i]] == 0 {
-			return bad("the result names %q, which no term has", right[i:i+1])
+	loops := result
+	for i := range len(result) {
+		if p.times[result[i]] == 0 {
+			return nil, p.errf("the result names %q, which no term has", result[i:i+1])
 		}
-		g.Shape = append(g.Shape, size[right[i]])
+		g.Shape = append(g.Shape, p.size[result[i]])
 	}
-	for i := range len(order) {
-		if c := order[i]; strings.IndexByte(right, c) < 0 {
+	for i := range len(p.order) {
+		if c := p.order[i]; strings.IndexByte(result, c) < 0 {
 			loops += string(c)
-			g.Sum = append(g.Sum, size[c])
+			g.Sum = append(g.Sum, p.size[c])
 		}
 	}
 	steps := 1
-	for _, d := range append(append([]int(nil), g.Shape...), g.Sum...) {
+	for _, d := range slices.Concat(g.Shape, g.Sum) {
 		if steps *= d; steps > maxEinsum {
-			return bad("more than %d products: too large", maxEinsum)
+			return nil, p.errf("more than %d products: too large", maxEinsum)
 		}
 	}
-	for i, t := range terms {
-		s := n.In[i].Type.Shape
+	for i, t := range p.terms {
+		s := p.n.In[i].Type.Shape
 		full, st := tensor.Strides(s), make([]int, len(loops))
 		for d := range len(t) {
 			if s[d] != 1 {

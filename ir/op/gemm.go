@@ -54,22 +54,23 @@ type GemmGeom struct{ M, K, N int }
 
 // GemmGeometry checks a Gemm node.
 func GemmGeometry(n *ir.Node) (*GemmGeom, error) {
+	attrs := ir.AttrsOf[GemmAttrs](n)
 	a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
 	if len(a) != 2 || len(b) != 2 {
 		return nil, ir.Errf(n, "rank", "inputs of shapes %v and %v, want two matrices", a, b)
 	}
 	g := &GemmGeom{M: a[0], K: a[1], N: b[1]}
 	kb := b[0]
-	if ir.AttrsOf[GemmAttrs](n).TransA != 0 {
+	if attrs.TransA != 0 {
 		g.M, g.K = a[1], a[0]
 	}
-	if ir.AttrsOf[GemmAttrs](n).TransB != 0 {
+	if attrs.TransB != 0 {
 		kb, g.N = b[1], b[0]
 	}
 	if kb != g.K {
 		return nil, ir.Errf(n, "shape-mismatch", "inputs of shapes %v (transA %d) and %v (transB %d): the inner "+
 			"dimensions are %d and %d, want the same",
-			a, ir.AttrsOf[GemmAttrs](n).TransA, b, ir.AttrsOf[GemmAttrs](n).TransB, g.K, kb)
+			a, attrs.TransA, b, attrs.TransB, g.K, kb)
 	}
 	if c := n.Input(2); c != nil {
 		s := c.Type.Shape

@@ -191,15 +191,16 @@ func resizeAxes(n *ir.Node) ([]int, error) {
 
 // ResizeGeometry checks a Resize node and computes its tables.
 func ResizeGeometry(n *ir.Node) (*ResizeGeom, error) {
+	attrs := ir.AttrsOf[ResizeAttrs](n)
 	shape, scale, err := resizeScales(n)
 	if err != nil {
 		return nil, err
 	}
 	x := n.In[0].Type.Shape
-	s := sampler{mode: ir.AttrsOf[ModeAttr](n).Mode, nearest: ir.AttrsOf[ResizeAttrs](n).NearestMode,
+	s := sampler{mode: ir.AttrsOf[ModeAttr](n).Mode, nearest: attrs.NearestMode,
 		coord: ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode,
-		a:     float64(ir.AttrsOf[ResizeAttrs](n).CubicCoeffA), exclude: ir.AttrsOf[ResizeAttrs](n).ExcludeOutside != 0,
-		antialias: ir.AttrsOf[ResizeAttrs](n).Antialias != 0}
+		a:     float64(attrs.CubicCoeffA), exclude: attrs.ExcludeOutside != 0,
+		antialias: attrs.Antialias != 0}
 	if !oneOf(s.mode, "nearest", "linear", "cubic") {
 		return nil, ir.Errf(n, "mode", "mode is %q, want nearest, linear or cubic", s.mode)
 	}

@@ -63,6 +63,7 @@ type RNNAttrs struct {
 // RNNGeometry checks an LSTM, GRU or RNN node. X is [steps, batch, input], or
 // [batch, steps, input] with layout 1.
 func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
+	attrs := ir.AttrsOf[RNNAttrs](n)
 	k := rnnKinds[n.Op.Name]
 	for i, r := range []int{3, 3, 3} {
 		if err := wantRank(n, i, r); err != nil {
@@ -82,16 +83,16 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 	}
 	x, r := n.In[0].Type.Shape, n.In[2].Type.Shape
 	g.Seq, g.Batch, g.Input, g.Hidden = x[0], x[1], x[2], r[2]
-	switch ir.AttrsOf[RNNAttrs](n).Layout {
+	switch attrs.Layout {
 	case 0:
 	case 1:
 		g.BatchFirst, g.Seq, g.Batch = true, x[1], x[0]
 	default:
-		return nil, ir.Errf(n, "layout", "layout is %d, want 0 or 1", ir.AttrsOf[RNNAttrs](n).Layout)
+		return nil, ir.Errf(n, "layout", "layout is %d, want 0 or 1", attrs.Layout)
 	}
-	if ir.AttrsOf[RNNAttrs](n).HiddenSize != nil && *ir.AttrsOf[RNNAttrs](n).HiddenSize != g.Hidden {
+	if attrs.HiddenSize != nil && *attrs.HiddenSize != g.Hidden {
 		return nil, ir.Errf(n, "hidden-size", "hidden_size is %d, the recurrence weights have shape %v",
-			*ir.AttrsOf[RNNAttrs](n).HiddenSize, r)
+			*attrs.HiddenSize, r)
 	}
 	if g.Hidden < 1 {
 		return nil, ir.Errf(n, "hidden-size", "the recurrence weights have shape %v: no hidden units", r)
@@ -112,9 +113,9 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 		return nil, ir.Errf(n, "dtype", "the sequence lengths %s are of type %s, want int32", v, v.Type.DType)
 	}
 	g.Clip = math.Inf(1)
-	if ir.AttrsOf[RNNAttrs](n).Clip != nil {
-		if g.Clip = float64(*ir.AttrsOf[RNNAttrs](n).Clip); !(g.Clip > 0) {
-			return nil, ir.Errf(n, "clip", "clip is %v, want a positive threshold", *ir.AttrsOf[RNNAttrs](n).Clip)
+	if attrs.Clip != nil {
+		if g.Clip = float64(*attrs.Clip); !(g.Clip > 0) {
+			return nil, ir.Errf(n, "clip", "clip is %v, want a positive threshold", *attrs.Clip)
 		}
 	}
 	return g, g.readActs(n, k.acts)
@@ -123,7 +124,8 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 // readActs resolves the activations; alpha and beta lists are consumed in
 // order by the functions that have such a parameter.
 func (g *RNNGeom) readActs(n *ir.Node, def []string) error {
-	names := ir.AttrsOf[RNNAttrs](n).Activations
+	attrs := ir.AttrsOf[RNNAttrs](n)
+	names := attrs.Activations
 	if names == nil {
 		for range g.Reverse {
 			names = append(names, def...)
@@ -132,7 +134,7 @@ func (g *RNNGeom) readActs(n *ir.Node, def []string) error {
 	if len(names) != len(def)*g.Dirs() {
 		return ir.Errf(n, "activations", "activations are %q, want %d names", names, len(def)*g.Dirs())
 	}
-	alphas, betas := ir.AttrsOf[RNNAttrs](n).ActivationAlpha, ir.AttrsOf[RNNAttrs](n).ActivationBeta
+	alphas, betas := attrs.ActivationAlpha, attrs.ActivationBeta
 	next := func(list *[]float32, d float64) float64 {
 		if len(*list) > 0 {
 			d = float64((*list)[0])

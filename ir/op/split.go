@@ -57,6 +57,7 @@ var Split = def(ir.OpDef{
 
 // SplitSizes are the axis of a Split node and the sizes of its outputs along it.
 func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
+	attrs := ir.AttrsOf[SplitAttrs](n)
 	x := n.In[0].Type.Shape
 	if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)); err != nil {
 		return 0, nil, err
@@ -82,15 +83,15 @@ func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
 		return axis, sizes, nil
 	}
 	parts := len(n.Out)
-	if ir.AttrsOf[SplitAttrs](n).NumOutputs != nil {
-		parts = *ir.AttrsOf[SplitAttrs](n).NumOutputs
+	if attrs.NumOutputs != nil {
+		parts = *attrs.NumOutputs
 	}
 	if parts < 1 || parts != len(n.Out) {
 		return 0, nil, ir.Errf(n, "split", "num_outputs is %d, the node has %d outputs", parts, len(n.Out))
 	}
 	each := (x[axis] + parts - 1) / parts
 	last := x[axis] - each*(parts-1)
-	if last < 0 || ir.AttrsOf[SplitAttrs](n).NumOutputs == nil && last != each {
+	if last < 0 || attrs.NumOutputs == nil && last != each {
 		return 0, nil, ir.Errf(n, "split", "dimension %d of the input %v cannot be split into %d parts of %d", axis, x,
 			parts, each)
 	}

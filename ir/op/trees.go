@@ -114,83 +114,106 @@ type TreeForest struct {
 
 // Forest reads and checks the attributes of a TreeEnsemble.
 func Forest(n *ir.Node) (*TreeForest, error) {
-	f := &TreeForest{Feature: ir.AttrsOf[TreeEnsembleAttrs](n).NodesFeatureids,
-		LeafTarget: ir.AttrsOf[TreeEnsembleAttrs](n).LeafTargetids, Targets: ir.AttrsOf[TreeEnsembleAttrs](n).NTargets,
-		Aggregate: ir.AttrsOf[TreeEnsembleAttrs](n).AggregateFunction}
-	bad := func(format string, args ...any) (*TreeForest, error) {
-		return nil, ir.Errf(n, "tree", format, args...)
+	a := ir.AttrsOf[TreeEnsembleAttrs](n)
+	f := &TreeForest{Feature: a.NodesFeatureids, LeafTarget: a.LeafTargetids, Targets: a.NTargets,
+		Aggregate: a.AggregateFunction}
+	if err := f.readLeaves(n, a); err != nil {
+		return nil, err
 	}
-	k := len(f.Feature)
-	modes, splits, weights := ir.AttrsOf[TreeEnsembleAttrs](n).NodesModes, ir.AttrsOf[TreeEnsembleAttrs](n).NodesSplits,
-		ir.AttrsOf[TreeEnsembleAttrs](n).LeafWeights
-	yes, no, yesLeaf, noLeaf := ir.AttrsOf[TreeEnsembleAttrs](n).NodesTruenodeids,
-		ir.AttrsOf[TreeEnsembleAttrs](n).NodesFalsenodeids, ir.AttrsOf[TreeEnsembleAttrs](n).NodesTrueleafs,
-		ir.AttrsOf[TreeEnsembleAttrs](n).NodesFalseleafs
-	missing := ir.AttrsOf[TreeEnsembleAttrs](n).NodesMissingValueTracksTrue
-	if k == 0 || modes.Len() != k || splits.Len() != k || len(yes) != k || len(no) != k || len(yesLeaf) != k ||
-		len(noLeaf) != k || missing != nil && len(missing) != k {
-		return bad("the nodes_ attributes have different lengths, want %d values, one a node, each", k)
+	if err := f.readNodes(n, a); err != nil {
+		return nil, err
 	}
-	if len(f.LeafTarget) == 0 || weights.Len() != len(f.LeafTarget) || f.Targets < 1 || f.Targets > maxGrams ||
-		f.Aggregate < 0 || f.Aggregate > 3 {
-		return bad("%d leaves with %d weights, %d targets, aggregate function %d: out of range", len(f.LeafTarget),
-			weights.Len(), f.Targets, f.Aggregate)
-	}
-	for _, t := range f.LeafTarget {
-		if t < 0 || t >= f.Targets {
-			return bad("leaf target %d, want 0 to %d", t, f.Targets-1)
-		}
-	}
-	f.LeafWeight, f.Split, f.Follows = weights.Floats(), splits.Floats(), make([]bool, len(f.LeafTarget))
-	if follows := ir.AttrsOf[TreeEnsembleAttrs](n).LeafFollows; follows != nil {
-		if len(follows) != len(f.LeafTarget) || follows[len(follows)-1] != 0 {
-			return bad("leaf_follows has %d values for %d leaves, want one each, 0 for the last", len(follows),
-				len(f.LeafTarget))
-		}
-		for i, v := range follows {
-			f.Follows[i] = v != 0
-		}
-		f.HasFollows = true
-	}
-	if m := ir.AttrsOf[TreeEnsembleAttrs](n).MembershipValues; m != nil {
-		f.Members = m.Floats()
-	}
-	width, set := n.In[0].Type.Shape[1], 0
-	child := func(id, leaf int) (int, bool) {
-		if leaf != 0 {
-			return -1 - id, id >= 0 && id < len(f.LeafTarget)
-		}
-		return id, id >= 0 && id < k
-	}
-	f.True, f.False, f.Mode = make([]int, k), make([]int, k), make([]int, k)
-	f.SetFrom, f.SetTo, f.MissingTrue = make([]int, k), make([]int, k), make([]bool, k)
-	for i := range k {
-		var a, b bool
-		f.True[i], a = child(yes[i], yesLeaf[i])
-		f.False[i], b = child(no[i], noLeaf[i])
-		f.Mode[i] = int(modes.Int(i))
-		f.MissingTrue[i] = missing != nil && missing[i] != 0
-		if !a || !b || f.Mode[i] < 0 || f.Mode[i] > 6 || f.Feature[i] < 0 || f.Feature[i] >= width {
-			return bad("node %d: mode %d, feature %d of %d, children %d and %d: out of range", i, f.Mode[i],
-				f.Feature[i], width, yes[i], no[i])
-		}
-		if f.Mode[i] != 6 {
-			continue
-		}
-		f.SetFrom[i] = set
-		for set < len(f.Members) && !math.IsNaN(f.Members[set]) {
-			set++
-		}
-		f.SetTo[i] = set
-		set = min(set+1, len(f.Members))
-	}
-	for _, r := range ir.AttrsOf[TreeEnsembleAttrs](n).TreeRoots {
-		if r < 0 || r >= k {
-			return bad("tree root %d, want 0 to %d", r, k-1)
+	for _, r := range a.TreeRoots {
+		if r < 0 || r >= len(f.Feature) {
+			return nil, ir.Errf(n, "tree", "tree root %d, want 0 to %d", r, len(f.Feature)-1)
 		}
 		f.Roots = append(f.Roots, r)
 	}
 	return f, nil
+}
+
+func (f *TreeForest) readLeaves(n *ir.Node, a *TreeEnsembleAttrs) error {
+	leaves := len(f.LeafTarget)
+	if leaves == 0 || a.LeafWeights.Len() != leaves || f.Targets < 1 || f.Targets > maxGrams ||
+		f.Aggregate < 0 || f.Aggregate > 3 {
+		return ir.Errf(n, "tree", "%d leaves with %d weights, %d targets, aggregate function %d: out of range", leaves,
+			a.LeafWeights.Len(), f.Targets, f.Aggregate)
+	}
+	for _, t := range f.LeafTarget {
+		if t < 0 || t >= f.Targets {
+			return ir.Errf(n, "tree", "leaf target %d, want 0 to %d", t, f.Targets-1)
+		}
+	}
+	f.LeafWeight, f.Follows = a.LeafWeights.Floats(), make([]bool, leaves)
+	if a.LeafFollows == nil {
+		return nil
+	}
+	if len(a.LeafFollows) != leaves || a.LeafFollows[len(a.LeafFollows)-1] != 0 {
+		return ir.Errf(n, "tree", "leaf_follows has %d values for %d leaves, want one each, 0 for the last",
+			len(a.LeafFollows), leaves)
+	}
+	for i, v := range a.LeafFollows {
+		f.Follows[i] = v != 0
+	}
+	f.HasFollows = true
+	return nil
+}
+
+func (f *TreeForest) readNodes(n *ir.Node, a *TreeEnsembleAttrs) error {
+	k := len(f.Feature)
+	missing := a.NodesMissingValueTracksTrue
+	if missing == nil {
+		missing = make([]int, k)
+	}
+	for _, have := range []int{a.NodesModes.Len(), a.NodesSplits.Len(), len(a.NodesTruenodeids),
+		len(a.NodesFalsenodeids), len(a.NodesTrueleafs), len(a.NodesFalseleafs), len(missing)} {
+		if k == 0 || have != k {
+			return ir.Errf(n, "tree",
+				"the nodes_ attributes have different lengths, want %d values, one a node, each", k)
+		}
+	}
+	f.Split = a.NodesSplits.Floats()
+	if a.MembershipValues != nil {
+		f.Members = a.MembershipValues.Floats()
+	}
+	f.True, f.False, f.Mode = make([]int, k), make([]int, k), make([]int, k)
+	f.SetFrom, f.SetTo, f.MissingTrue = make([]int, k), make([]int, k), make([]bool, k)
+	width, set := n.In[0].Type.Shape[1], 0
+	for i := range k {
+		yes, no := a.NodesTruenodeids[i], a.NodesFalsenodeids[i]
+		var yesOK, noOK bool
+		f.True[i], yesOK = f.child(yes, a.NodesTrueleafs[i])
+		f.False[i], noOK = f.child(no, a.NodesFalseleafs[i])
+		f.Mode[i], f.MissingTrue[i] = int(a.NodesModes.Int(i)), missing[i] != 0
+		if !yesOK || !noOK || f.Mode[i] < 0 || f.Mode[i] > 6 || f.Feature[i] < 0 || f.Feature[i] >= width {
+			return ir.Errf(n, "tree", "node %d: mode %d, feature %d of %d, children %d and %d: out of range", i,
+				f.Mode[i], f.Feature[i], width, yes, no)
+		}
+		if f.Mode[i] == 6 {
+			set = f.readSet(i, set)
+		}
+	}
+	return nil
+}
+
+// child is how a branch names a child: a node, or -1 - i for leaf i; false where there
+// is no such.
+func (f *TreeForest) child(id, leaf int) (int, bool) {
+	if leaf != 0 {
+		return -1 - id, id >= 0 && id < len(f.LeafTarget)
+	}
+	return id, id >= 0 && id < len(f.Feature)
+}
+
+// readSet finds the members of node i, from a place in Members to the next NaN, and
+// gives the place behind it.
+func (f *TreeForest) readSet(i, from int) int {
+	to := from
+	for to < len(f.Members) && !math.IsNaN(f.Members[to]) {
+		to++
+	}
+	f.SetFrom[i], f.SetTo[i] = from, to
+	return min(to+1, len(f.Members))
 }
 
 // walk goes from a node to a leaf; false when it meets no leaf in as many
