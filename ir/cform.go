@@ -8,7 +8,8 @@ type CForm struct {
 	// F64 computes in double: elements of every type but float32, and integers
 	// where no exact form follows.
 	F64 string
-	// F32 computes in float; "": F64 with the literals and functions of float.
+	// F32 computes in float; "": F64 with the literals and functions of float, which
+	// must not overflow in between where F64 does not.
 	F32 string
 	// I64 and U64 are exact on int64_t and uint64_t.
 	I64, U64 string

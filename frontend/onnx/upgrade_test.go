@@ -323,6 +323,9 @@ func TestUpgrades(t *testing.T) {
 			`y = com.microsoft.NhwcMaxPool <kernel_shape = [2, 2]> (x)`,
 			`a = Transpose <perm = [0, 3, 1, 2]> (x) b = MaxPool <kernel_shape = [2, 2]> (a)
 				y = Transpose <perm = [0, 2, 3, 1]> (b)`},
+		{"ReduceSumInteger", 13, "(uint8[2,3,4] x) => (int32 y)",
+			`y = com.microsoft.ReduceSumInteger <axes = [-1, 0], keepdims = 0> (x)`,
+			`a = Constant <value_ints = [0, 2]> () i = Cast <to = 6> (x) y = ReduceSum <keepdims = 0> (i, a)`},
 		{"MulInteger", 13, "(uint8[4] x) => (int32 y)",
 			`z = Constant <value = uint8 {3}> () y = com.microsoft.MulInteger (x, z, x)`,
 			`a = Cast <to = 6> (x) c = Constant <value = int32 {3}> () b = Sub (a, c) y = Mul (b, a)`},

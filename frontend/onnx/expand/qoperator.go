@@ -31,7 +31,6 @@ var quantised = map[string]build.Rule{
 	"DynamicQuantizeMatMul":    dynamicQuantizeMatMul,
 	"MatMulIntegerToFloat":     matMulIntegerToFloat,
 	"MulInteger":               mulInteger,
-	"ReduceSumInteger":         reduceSumInteger,
 }
 
 // quantizeLinear checks the scale and the zero point.
@@ -260,13 +259,6 @@ func mulInteger(e *build.Node) []*ir.Value {
 		return x
 	}
 	return e.Result("Mul", nil, side(".a", e.In[0], e.In[1]), side(".b", e.In[2], e.In[3]))
-}
-
-// reduceSumInteger sums in int32.
-func reduceSumInteger(e *build.Node) []*ir.Value {
-	e.Arity(1, 1)
-	axes := e.IntList("axes")
-	return e.Result("ReduceSum", e.Attrs, int32s(e, ".wide", e.In[0]), e.Constant(".axes", build.Ints64(axes)))
 }
 
 func int32s(e *build.Node, suffix string, x *ir.Value) *ir.Value {
