@@ -177,6 +177,10 @@ type OpDef struct {
 	Finite bool
 	// NonNegative results are never below 0, whatever the attributes.
 	NonNegative bool
+	// Spectral results spread over more orders of magnitude than integers with one
+	// scale hold: the program keeps them real until an operator Compresses them, a
+	// logarithm or a root.
+	Spectral, Compresses bool
 	// Activation marks what follows a layer in networks: converters that
 	// quantise "activations" mean these.
 	Activation bool

@@ -20,8 +20,8 @@ type unarySpec struct {
 	c   ir.CForm
 	cBy func(n *ir.Node) ir.CForm
 	// straight, ... are the traits of OpDef.
-	straight, finite, nonNegative, activation, homogeneous bool
-	outQuant                                               map[tensor.DType]*ir.Quant
+	straight, finite, nonNegative, activation, homogeneous, compresses bool
+	outQuant                                                           map[tensor.DType]*ir.Quant
 	// integer, where set, is the exact function on plain integers.
 	integer func(n *ir.Node) func(int64) int64
 }
@@ -47,7 +47,7 @@ func (s unarySpec) opDef() ir.OpDef {
 		},
 		Scalar: func(n *ir.Node, x float64) float64 { return s.real(n)(x) }, C: s.cBy, Quant: s.quant,
 		Straight: s.straight, Finite: s.finite, NonNegative: s.nonNegative, Activation: s.activation,
-		Homogeneous: s.homogeneous, OutQuant: s.outQuant,
+		Homogeneous: s.homogeneous, Compresses: s.compresses, OutQuant: s.outQuant,
 	}
 }
 

@@ -21,14 +21,15 @@ type trait func(*unarySpec)
 
 func finite(s *unarySpec)      { s.finite = true }
 func nonNegative(s *unarySpec) { s.nonNegative = true }
+func compresses(s *unarySpec)  { s.compresses = true }
 
 // The functions of real numbers. Where the argument is outside the domain the
 // result is NaN, as IEEE 754 has it.
 var (
 	Erf        = mathOp("Erf", "error function", math.Erf, "erf(x)", finite)
 	Exp        = mathOp("Exp", "e to the power x", math.Exp, "exp(x)", nonNegative)
-	Log        = mathOp("Log", "natural logarithm", math.Log, "log(x)")
-	Sqrt       = mathOp("Sqrt", "square root", math.Sqrt, "sqrt(x)", nonNegative)
+	Log        = mathOp("Log", "natural logarithm", math.Log, "log(x)", compresses)
+	Sqrt       = mathOp("Sqrt", "square root", math.Sqrt, "sqrt(x)", nonNegative, compresses)
 	Reciprocal = mathOp("Reciprocal", "1 / x", func(x float64) float64 { return 1 / x }, "1.0 / x")
 	Floor      = mathOp("Floor", "largest integer not above x", math.Floor, "floor(x)", finite)
 	Ceil       = mathOp("Ceil", "smallest integer not below x", math.Ceil, "ceil(x)", finite)

@@ -21,7 +21,7 @@ type kase struct {
 	// order, when set, is the memory order forced upon the operands of Same
 	// kernels that have its rank: "nhwc" or a list such as "2013".
 	order string
-	// tol bounds max|a-b| / max|b| of float outputs; 0: defaultTol.
+	// tol bounds max|a-b| / max|b| of float outputs; 0: defaultTol, below 0: bit for bit.
 	tol float64
 	// in replaces the seeded inputs.
 	in []*tensor.Dense
@@ -62,7 +62,8 @@ func (k *kase) compile(t testing.TB, i int) *kerneltest.Model {
 	if c, err := table.Match(last, &kernel.Options{}); k.kernel != "" && (err != nil || c.Kernel.Name != k.kernel) {
 		t.Fatalf("%s: kernel %v (%v), want %s", k.name, c.Kernel, err, k.kernel)
 	}
-	s := kerneltest.Setup{Name: k.name, Seed: uint64(i) + 1, In: k.in, Order: k.forced, Tol: cmp.Or(k.tol, defaultTol)}
+	s := kerneltest.Setup{Name: k.name, Seed: uint64(i) + 1, In: k.in, Order: k.forced,
+		Tol: max(cmp.Or(k.tol, defaultTol), 0)}
 	m := s.Compile(t, table, fmt.Sprintf("m%03d", i), g)
 	if k.route != "" && m.Funcs[k.route] == 0 {
 		t.Errorf("%s: no node calls %s", k.name, k.route)

@@ -103,6 +103,22 @@ typedef struct
 /* x [batch,in_n], w [out_n,in_n], b [out_n] or NULL, y [batch,out_n]. Sum over the inputs, then the bias, the clamp. */
 /* KERNELS(nncc_fully_connected_f32) */
 
+/* Fully connected layer of which most weights are one number, the background: filter banks. */
+typedef struct
+{
+    int32_t batch, in_n, out_n;
+    float background;
+    float act_min, act_max;
+} nncc_sparse_params;
+
+/*
+ * x [batch,in_n], b [out_n] or NULL, y [batch,out_n]. runs: for each output how many runs of inputs have weights
+ * besides the background, then first input and length of each; w: these weights less the background, one run after the
+ * other. Sum of the products of the runs, then background times the sum of all inputs (unless it is 0), then the bias,
+ * the clamp.
+ */
+/* KERNELS(nncc_sparse_f32) */
+
 /*
  * Product of two run-time matrices. batch lists the batch dimensions (rank 0: none) with strides in elements, 0 where
  * an operand is broadcast. Element (i,k) of a matrix of a lies at i*a_row + k*a_col, so transposed operands need no
@@ -249,6 +265,39 @@ typedef struct
 
 /* x, y [outer,axis,inner]. In place. */
 /* KERNELS(nncc_lp_norm_f32) */
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+/* Most passes of a transform. */
+#define NNCC_FFT_PASSES 12
+
+/* What lies outside of a signal: zeros, the signal mirrored, its first and last sample. */
+#define NNCC_OUTSIDE_ZERO 0
+#define NNCC_OUTSIDE_REFLECT 1
+#define NNCC_OUTSIDE_EDGE 2
+
+/*
+ * Fourier transforms of overlapping frames. Frame f begins at sample f*step - pad; its samples lead to lead+window-1
+ * count, times the window, the others are zero. bins: of each result, the first of length; power: squared magnitudes
+ * instead of complex numbers. The product of the radices of the passes (2, 3, 4, 5; those of 4 first) is length/2, or
+ * length where that is odd.
+ */
+typedef struct
+{
+    int32_t batch, samples, frames, step, pad;
+    int32_t outside;
+    int32_t lead, window;
+    int32_t length, bins, power;
+    int32_t zero; /* of an integer signal */
+    int32_t passes;
+    int32_t radix[NNCC_FFT_PASSES];
+} nncc_spectrum_params;
+
+/*
+ * x [batch,samples], window [window]: its halves, times the scale of an integer signal; twiddle: as ir/qref (FFT) has
+ * it; y [batch,frames,bins,2] or, power, [batch,frames,bins]. scratch: 2*length floats, 4*length where that is odd.
+ */
+/* KERNELS(spectrum) */
 
 /* ---- recurrent ------------------------------------------------------------------------------- */
 

@@ -1,0 +1,167 @@
+package op
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// SpectrumAttrs are the attributes of Spectrum.
+type SpectrumAttrs struct {
+	// Length is that of the transform in samples, Frames how many there are, Step the
+	// distance from one to the next.
+	Length int `attr:",required"`
+	Frames int `attr:",required"`
+	Step   int `default:"1"`
+	// Lead is where the window begins in a frame: around it a frame is zero.
+	Lead int `default:"0"`
+	// Bins are the first of the spectrum, 1 to Length.
+	Bins int `attr:",required"`
+	// Pad is how many samples the first frame begins before the signal. Mode says what
+	// lies outside: zeros (constant), the signal mirrored (reflect) or its end (edge).
+	Pad  int    `default:"0"`
+	Mode string `default:"constant"`
+	// Power asks for squared magnitudes instead of complex numbers.
+	Power int `default:"0"`
+}
+
+// Spectrum is the Fourier transform of overlapping frames of a real signal, input 0
+// of shape [N, L], each times the window, constant input 1: [N, frames, bins, 2],
+// real and imaginary part, or powers [N, frames, bins]. It is computed in float32 by
+// the FFT of ir/qref, also of an integer signal; then the scale is part of the window.
+var Spectrum = def(ir.OpDef{
+	Name: "Spectrum", Domain: "nncc", Doc: "Fourier transform of overlapping frames of a signal, or its power",
+	Attrs: ir.Declare[SpectrumAttrs](), MinIn: 2, Quant: ir.QInt, Pattern: ir.Opaque, Spectral: true,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		a := ir.AttrsOf[SpectrumAttrs](n)
+		if err := checkSpectrum(n, a); err != nil {
+			return nil, err
+		}
+		shape := []int{n.In[0].Type.Shape[0], a.Frames, a.Bins}
+		if a.Power == 0 {
+			shape = append(shape, 2)
+		}
+		if _, err := tensor.Elems(shape); err != nil {
+			return nil, ir.Errf(n, "shape", "the output: %v", err)
+		}
+		return one(ir.T(tensor.F32, shape...))
+	},
+	Eval: evalSpectrum, EvalQ: evalSpectrum,
+	Work: func(n *ir.Node) int64 {
+		a := ir.AttrsOf[SpectrumAttrs](n)
+		passes := int64(1)
+		for k := a.Length; k > 1; k /= 2 {
+			passes++
+		}
+		return int64(n.In[0].Type.Shape[0]) * int64(a.Frames) * int64(a.Length) * passes
+	},
+})
+
+func checkSpectrum(n *ir.Node, a *SpectrumAttrs) error {
+	x, w := n.In[0].Type, n.In[1]
+	if err := wantRank(n, 0, 2); err != nil {
+		return err
+	}
+	if !spectrumSignal(x) {
+		return ir.Errf(n, "dtype", "the signal is %s, want float32, or int8 or int16 with one scale", x)
+	}
+	if w.Const == nil || w.Type.Rank() != 1 || w.Type.DType != tensor.F32 || w.Type.Elems() == 0 {
+		return ir.Errf(n, "window", "the window %s is %s, want float32 constants of one dimension", w, w.Type)
+	}
+	size := w.Type.Elems()
+	if !qref.FFTLength(a.Length) || a.Length > maxExtent || a.Bins < 1 || a.Bins > a.Length || a.Lead < 0 ||
+		a.Lead+size > a.Length {
+		return ir.Errf(n, "shape", "a window of %d values at %d in a transform of %d samples to %d bins; want a "+
+			"length without prime factors above 5, and no more of both", size, a.Lead, a.Length, a.Bins)
+	}
+	return checkFrames(n, a, x.Shape[1], size)
+}
+
+func spectrumSignal(x ir.Type) bool {
+	if x.DType == tensor.F32 {
+		return true
+	}
+	return x.Quant != nil && !x.Quant.PerAxis() && (x.DType == tensor.I8 || x.DType == tensor.I16)
+}
+
+// checkFrames checks the frames of a signal of length samples, of which size count.
+func checkFrames(n *ir.Node, a *SpectrumAttrs, length, size int) error {
+	for _, v := range []int{a.Frames, a.Step, length, a.Pad + 1} {
+		if v < 1 || v > maxExtent {
+			return ir.Errf(n, "shape", "%d frames every %d samples from %d before a signal of %d, want positive "+
+				"numbers", a.Frames, a.Step, a.Pad, length)
+		}
+	}
+	begin := a.Pad - a.Lead // samples in front of the signal, and behind it
+	end := (a.Frames-1)*a.Step + a.Lead + size - a.Pad - length
+	switch a.Mode {
+	case "constant", "edge":
+	case "reflect":
+		if max(begin, end) >= length {
+			return ir.Errf(n, "shape", "%d samples are mirrored, the signal has %d: want fewer", max(begin, end),
+				length)
+		}
+	default:
+		return ir.Errf(n, "mode", "mode is %q, want constant, reflect or edge", a.Mode)
+	}
+	return nil
+}
+
+// SpectrumWindow is the window as the kernel has it: half of it, since the transform
+// takes halves of samples, times the scale of an integer signal.
+func SpectrumWindow(n *ir.Node) []float32 {
+	scale := 0.5
+	if q := n.In[0].Type.Quant; q != nil {
+		scale *= float64(q.Scale[0])
+	}
+	w := make([]float32, n.In[1].Type.Elems())
+	for i := range w {
+		w[i] = float32(n.In[1].Const.Float(i) * scale)
+	}
+	return w
+}
+
+// Outside is the sample that stands for sample i, which lies outside of a signal of
+// length samples; -1 for none.
+func (a *SpectrumAttrs) Outside(i, length int) int {
+	switch {
+	case a.Mode == "constant":
+		return -1
+	case a.Mode == "edge":
+		return min(max(i, 0), length-1)
+	case i < 0:
+		return -i
+	}
+	return 2*(length-1) - i
+}
+
+func evalSpectrum(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	a, w := ir.AttrsOf[SpectrumAttrs](n), SpectrumWindow(n)
+	zero := float32(0)
+	if q := n.In[0].Type.Quant; q != nil {
+		zero = float32(q.Zero[0])
+	}
+	t, length := qref.NewFFT(a.Length), in[0].Shape[1]
+	per := in[0].Shape[0] * a.Frames
+	width := n.Out[0].Type.Elems() / per
+	y := make([]float32, per*width)
+	parallel(per, func(f int) {
+		half, row := make([]float32, a.Length), f/a.Frames*length
+		start := f%a.Frames*a.Step - a.Pad + a.Lead
+		for j, v := range w {
+			i := start + j
+			if i < 0 || i >= length {
+				i = a.Outside(i, length)
+			}
+			if i >= 0 {
+				half[a.Lead+j] = float32((float32(in[0].Float(row+i)) - zero) * v)
+			}
+		}
+		s := t.Real(half, a.Bins)
+		if a.Power != 0 {
+			s = qref.Power(s)
+		}
+		copy(y[f*width:], s)
+	})
+	return outs(tensor.Of(n.Out[0].Type.Shape, y))
+}

@@ -1,0 +1,124 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// sparse are the weights [out, in] of a layer as nncc_sparse_f32 has them.
+type sparse struct {
+	rows, in, out int
+	background    float32
+	runs          []int // for each output how many, then first input and length of each
+	count         int   // of runs
+	weights       []float32
+}
+
+// sparseShare: runs have at most one weight in this many. On its way a product takes
+// about twice what one of a dense layer takes, and a run as much as two.
+const sparseShare = 3
+
+// sparseFacts are the runs of a Gemm or MatMul with one constant right matrix.
+var sparseFacts = kernel.NewFact(func(n *kernel.Node) (*sparse, string) {
+	if why := flatRight.check(n); why != "" {
+		return nil, why
+	}
+	c := n.In[1].Const
+	if c == nil || c.DType != tensor.F32 {
+		return nil, fmt.Sprintf("the right matrix %s is no float32 constant", n.In[1])
+	}
+	b := &sparse{}
+	var w []float32
+	if n.Op == op.Gemm {
+		g := kernel.Gemm.Must(n)
+		b.rows, b.in, b.out = g.M, g.K, g.N
+		if ir.AttrsOf[op.GemmAttrs](n).TransB == 0 {
+			c = c.Transpose([]int{1, 0})
+		}
+		w = tensor.As[float32](scaled(c, ir.AttrsOf[op.AlphaAttr](n).Alpha))
+	} else {
+		g := kernel.MatMul.Must(n)
+		b.rows, b.in, b.out = len(g.A)*g.M, g.K, g.N
+		w = tensor.As[float32](c.Reshaped([]int{g.K, g.N}).Transpose([]int{1, 0}))
+	}
+	if !b.pack(w) {
+		return nil, fmt.Sprintf("%d of %d weights are others than the most frequent one, in %d runs: want at most one "+
+			"in %d", len(b.weights), len(w), b.count, sparseShare)
+	}
+	return b, ""
+})
+
+// sparseGap: runs so close to each other are one.
+const sparseGap = 2
+
+// pack finds the runs; false where there is nothing to gain.
+func (b *sparse) pack(w []float32) bool {
+	count := map[float32]int{}
+	for _, v := range w {
+		count[v]++
+	}
+	for _, v := range w {
+		if count[v] > count[b.background] {
+			b.background = v
+		}
+	}
+	for o := range b.out {
+		row, at := w[o*b.in:(o+1)*b.in], len(b.runs)
+		b.runs = append(b.runs, 0)
+		for first := 0; first < b.in; first++ {
+			if row[first] == b.background {
+				continue
+			}
+			end := first + 1
+			for i := end; i < min(b.in, end+1+sparseGap); i++ {
+				if row[i] != b.background {
+					end = i + 1
+				}
+			}
+			b.runs = append(b.runs, first, end-first)
+			b.runs[at]++
+			b.count++
+			for _, v := range row[first:end] {
+				b.weights = append(b.weights, v-b.background)
+			}
+			first = end
+		}
+	}
+	work := len(b.weights) + 2*b.count
+	if b.background != 0 {
+		work += b.in
+	}
+	return b.in > 1 && work*sparseShare <= len(w)
+}
+
+// sparseRow is a filter bank.
+var sparseRow = &kernel.Kernel{
+	Name: "nncc_sparse_f32", Library: "nncc",
+	Doc: "matrix product with runs of weights on a background, bias and clamp",
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
+	Rules: append(rules("NNCC-SPARSE-F32", float32s(), nonEmpty, flatRight, constant(1)),
+		sparseFacts.Exists("NNCC-SPARSE-F32-05", "most weights are one number")),
+	Layout: natural,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_sparse_f32")
+		b := sparseFacts.Must(n)
+		var bias call.Arg = call.Null{}
+		if n.Op == op.Gemm {
+			bias = l.gemmBias(b.out)
+		}
+		f := append(ints("batch", b.rows, "in_n", b.in, "out_n", b.out), call.F("background", f32(b.background)))
+		w := b.weights
+		if len(w) == 0 {
+			w = []float32{0}
+		}
+		l.low.Unused = []int{1}
+		l.call("nncc_sparse_f32", params("nncc_sparse_params", append(f, actFields(n.Node)...)...), l.in(0),
+			intBlob("runs", b.runs), f32Blob("weights", w), bias, l.out(0))
+		return l.low
+	},
+}

@@ -1,0 +1,44 @@
+package reference
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// spectrumFuncs are the kernels by the element type of the signal.
+var spectrumFuncs = map[tensor.DType]string{tensor.F32: "nncc_spectrum_f32", tensor.I8: "nncc_spectrum_s8",
+	tensor.I16: "nncc_spectrum_s16"}
+
+// outsideNames are the modes of what lies outside of a signal, as nncc_f32.h has them.
+var outsideNames = map[string]call.Lit{"constant": "NNCC_OUTSIDE_ZERO", "reflect": "NNCC_OUTSIDE_REFLECT",
+	"edge": "NNCC_OUTSIDE_EDGE"}
+
+// spectrumRow is the Fourier transform of frames.
+var spectrumRow = &kernel.Kernel{
+	Name: "nncc_spectrum", Library: "nncc", Doc: op.Spectrum.Doc, Ops: []*ir.OpDef{op.Spectrum},
+	Rules:  rules("NNCC-SPECTRUM", typeIn("the signal", inType(0), tensor.F32, tensor.I8, tensor.I16)),
+	Layout: natural,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		a, x := ir.AttrsOf[op.SpectrumAttrs](n), n.In[0].Type
+		fn := spectrumFuncs[x.DType]
+		l := start(n.Node, fn)
+		t, zero := qref.NewFFT(a.Length), 0
+		if x.Quant != nil {
+			zero = int(x.Quant.Zero[0])
+		}
+		radix := make([]int, qref.MaxFFTPasses)
+		copy(radix, t.Radix)
+		p := params("nncc_spectrum_params", append(append(ints("batch", x.Shape[0], "samples", x.Shape[1],
+			"frames", a.Frames, "step", a.Step, "pad", a.Pad), call.F("outside", outsideNames[a.Mode])),
+			append(ints("lead", a.Lead, "window", n.In[1].Type.Elems(), "length", a.Length, "bins", a.Bins,
+				"power", a.Power, "zero", zero, "passes", len(t.Radix)), list("radix", radix))...)...)
+		l.low.Unused = []int{1}
+		l.call(fn, p, l.in(0), f32Blob("window", op.SpectrumWindow(n.Node)), f32Blob("twiddle", t.Twiddle), l.out(0),
+			l.scratch(tensor.F32, 4*t.M))
+		return l.low
+	},
+}

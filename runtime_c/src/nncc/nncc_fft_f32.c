@@ -1,0 +1,621 @@
+/*
+ * nncc_fft_f32: Stockham's passes of radix 4, 2, 3 and 5, then the split into the spectrum of a real signal. Products
+ * and sums are rounded one by one. A pass of m groups and stride s computes from x[q + s*(p + k*m)], k < radix,
+ * y[q + s*(radix*p + k)], the latter times a factor of the table where p > 0: complex numbers, p < m, q < s.
+ */
+#include "nncc_fp.h"
+
+#include "nncc_fft_f32.h"
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && !defined(__ARM_BIG_ENDIAN)
+#include <arm_mve.h>
+#define NNCC_FFT_MVE 1
+#else
+#define NNCC_FFT_MVE 0
+#endif
+
+#define NNCC_FFT_SIN60 0.866025388f
+#define NNCC_FFT_COS72 0.309017003f
+#define NNCC_FFT_COS144 (-0.809017003f)
+#define NNCC_FFT_SIN72 0.95105654f
+#define NNCC_FFT_SIN144 0.587785244f
+
+typedef struct
+{
+    float re, im;
+} nncc_c32;
+
+static inline nncc_c32 nncc_c32_at(const float *x)
+{
+    const nncc_c32 v = {x[0], x[1]};
+    return v;
+}
+
+static inline void nncc_c32_put(float *y, nncc_c32 v)
+{
+    y[0] = v.re;
+    y[1] = v.im;
+}
+
+static inline nncc_c32 nncc_c32_add(nncc_c32 a, nncc_c32 b)
+{
+    a.re += b.re;
+    a.im += b.im;
+    return a;
+}
+
+static inline nncc_c32 nncc_c32_sub(nncc_c32 a, nncc_c32 b)
+{
+    a.re -= b.re;
+    a.im -= b.im;
+    return a;
+}
+
+static inline nncc_c32 nncc_c32_by(nncc_c32 a, float f)
+{
+    a.re *= f;
+    a.im *= f;
+    return a;
+}
+
+/* a - i*b */
+static inline nncc_c32 nncc_c32_down(nncc_c32 a, nncc_c32 b)
+{
+    a.re += b.im;
+    a.im -= b.re;
+    return a;
+}
+
+/* a + i*b */
+static inline nncc_c32 nncc_c32_up(nncc_c32 a, nncc_c32 b)
+{
+    a.re -= b.im;
+    a.im += b.re;
+    return a;
+}
+
+static inline nncc_c32 nncc_c32_mul(nncc_c32 a, nncc_c32 w)
+{
+    const float re = a.re * w.re - a.im * w.im;
+
+    a.im = a.re * w.im + a.im * w.re;
+    a.re = re;
+    return a;
+}
+
+static inline void nncc_fft_2(nncc_c32 *v)
+{
+    const nncc_c32 a = v[0];
+
+    v[0] = nncc_c32_add(a, v[1]);
+    v[1] = nncc_c32_sub(a, v[1]);
+}
+
+static inline void nncc_fft_3(nncc_c32 *v)
+{
+    const nncc_c32 a = v[0];
+    const nncc_c32 sum = nncc_c32_add(v[1], v[2]);
+    const nncc_c32 turned = nncc_c32_by(nncc_c32_sub(v[1], v[2]), NNCC_FFT_SIN60);
+    const nncc_c32 rest = nncc_c32_sub(a, nncc_c32_by(sum, 0.5f));
+
+    v[0] = nncc_c32_add(a, sum);
+    v[1] = nncc_c32_down(rest, turned);
+    v[2] = nncc_c32_up(rest, turned);
+}
+
+static inline void nncc_fft_4(nncc_c32 *v)
+{
+    const nncc_c32 even = nncc_c32_add(v[0], v[2]);
+    const nncc_c32 odd = nncc_c32_sub(v[0], v[2]);
+    const nncc_c32 sum = nncc_c32_add(v[1], v[3]);
+    const nncc_c32 diff = nncc_c32_sub(v[1], v[3]);
+
+    v[0] = nncc_c32_add(even, sum);
+    v[1] = nncc_c32_down(odd, diff);
+    v[2] = nncc_c32_sub(even, sum);
+    v[3] = nncc_c32_up(odd, diff);
+}
+
+static inline void nncc_fft_5(nncc_c32 *v)
+{
+    const nncc_c32 a = v[0];
+    const nncc_c32 s1 = nncc_c32_add(v[1], v[4]);
+    const nncc_c32 d1 = nncc_c32_sub(v[1], v[4]);
+    const nncc_c32 s2 = nncc_c32_add(v[2], v[3]);
+    const nncc_c32 d2 = nncc_c32_sub(v[2], v[3]);
+    const nncc_c32 m1 =
+        nncc_c32_add(nncc_c32_add(a, nncc_c32_by(s1, NNCC_FFT_COS72)), nncc_c32_by(s2, NNCC_FFT_COS144));
+    const nncc_c32 m2 =
+        nncc_c32_add(nncc_c32_add(a, nncc_c32_by(s1, NNCC_FFT_COS144)), nncc_c32_by(s2, NNCC_FFT_COS72));
+    const nncc_c32 t1 = nncc_c32_add(nncc_c32_by(d1, NNCC_FFT_SIN72), nncc_c32_by(d2, NNCC_FFT_SIN144));
+    const nncc_c32 t2 = nncc_c32_sub(nncc_c32_by(d1, NNCC_FFT_SIN144), nncc_c32_by(d2, NNCC_FFT_SIN72));
+
+    v[0] = nncc_c32_add(nncc_c32_add(a, s1), s2);
+    v[1] = nncc_c32_down(m1, t1);
+    v[2] = nncc_c32_down(m2, t2);
+    v[3] = nncc_c32_up(m2, t2);
+    v[4] = nncc_c32_up(m1, t1);
+}
+
+/* Stands for the factors of the first group, which nobody uses. */
+static const float nncc_fft_none[2] = {1.0f, 0.0f};
+
+/* The transform of numbers `in` floats apart. */
+static inline void nncc_fft_load4(const float *x, int32_t in, nncc_c32 *v)
+{
+    v[0] = nncc_c32_at(x);
+    x += in;
+    v[1] = nncc_c32_at(x);
+    x += in;
+    v[2] = nncc_c32_at(x);
+    v[3] = nncc_c32_at(x + in);
+    nncc_fft_4(v);
+}
+
+/* s butterflies of the first group, results `out` floats apart. */
+static void nncc_fft_first4(const float *x, int32_t in, float *y, int32_t out, int32_t s)
+{
+    do {
+        nncc_c32 v[4];
+
+        nncc_fft_load4(x, in, v);
+        for (int32_t k = 0; k < 4; k++) {
+            nncc_c32_put(y + k * out, v[k]);
+        }
+        x += 2;
+        y += 2;
+    } while (--s > 0);
+}
+
+/* The same of a later group: times factors, `next` floats apart. */
+static void nncc_fft_later4(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next)
+{
+    const nncc_c32 w1 = nncc_c32_at(w);
+    const nncc_c32 w2 = nncc_c32_at(w + next);
+    const nncc_c32 w3 = nncc_c32_at(w + 2 * next);
+
+    do {
+        nncc_c32 v[4];
+
+        nncc_fft_load4(x, in, v);
+        nncc_c32_put(y, v[0]);
+        nncc_c32_put(y + out, nncc_c32_mul(v[1], w1));
+        nncc_c32_put(y + 2 * out, nncc_c32_mul(v[2], w2));
+        nncc_c32_put(y + 3 * out, nncc_c32_mul(v[3], w3));
+        x += 2;
+        y += 2;
+    } while (--s > 0);
+}
+
+#if NNCC_FFT_MVE
+/* Two complex numbers in a vector. VCADD adds a number turned by a right angle, VCMUL multiplies by one part. */
+static inline float32x4_t nncc_fft_turn(float32x4_t v, float32x4_t w)
+{
+    return vaddq_f32(vcmulq_f32(w, v), vcmulq_rot90_f32(w, v));
+}
+
+static inline void nncc_fft_vector4(const float *x, int32_t in, float32x4_t *v)
+{
+    const float32x4_t a = vldrwq_f32(x);
+    const float32x4_t c = vldrwq_f32(x + 2 * in);
+    const float32x4_t even = vaddq_f32(a, c);
+    const float32x4_t odd = vsubq_f32(a, c);
+    const float32x4_t b = vldrwq_f32(x + in);
+    const float32x4_t d = vldrwq_f32(x + 3 * in);
+    const float32x4_t sum = vaddq_f32(b, d);
+    const float32x4_t diff = vsubq_f32(b, d);
+
+    v[0] = vaddq_f32(even, sum);
+    v[1] = vcaddq_rot270_f32(odd, diff);
+    v[2] = vsubq_f32(even, sum);
+    v[3] = vcaddq_rot90_f32(odd, diff);
+}
+
+static inline void nncc_fft_vector2(const float *x, int32_t in, float32x4_t *v)
+{
+    const float32x4_t a = vldrwq_f32(x);
+    const float32x4_t b = vldrwq_f32(x + in);
+
+    v[0] = vaddq_f32(a, b);
+    v[1] = vsubq_f32(a, b);
+}
+
+static inline void nncc_fft_vector3(const float *x, int32_t in, float32x4_t *v)
+{
+    const float32x4_t a = vldrwq_f32(x);
+    const float32x4_t b = vldrwq_f32(x + in);
+    const float32x4_t c = vldrwq_f32(x + 2 * in);
+    const float32x4_t sum = vaddq_f32(b, c);
+    const float32x4_t turned = vmulq_n_f32(vsubq_f32(b, c), NNCC_FFT_SIN60);
+    const float32x4_t rest = vsubq_f32(a, vmulq_n_f32(sum, 0.5f));
+
+    v[0] = vaddq_f32(a, sum);
+    v[1] = vcaddq_rot270_f32(rest, turned);
+    v[2] = vcaddq_rot90_f32(rest, turned);
+}
+
+static inline void nncc_fft_vector5(const float *x, int32_t in, float32x4_t *v)
+{
+    const float32x4_t a = vldrwq_f32(x);
+    const float32x4_t b = vldrwq_f32(x + in);
+    const float32x4_t c = vldrwq_f32(x + 2 * in);
+    const float32x4_t d = vldrwq_f32(x + 3 * in);
+    const float32x4_t e = vldrwq_f32(x + 4 * in);
+    const float32x4_t s1 = vaddq_f32(b, e);
+    const float32x4_t d1 = vsubq_f32(b, e);
+    const float32x4_t s2 = vaddq_f32(c, d);
+    const float32x4_t d2 = vsubq_f32(c, d);
+    const float32x4_t m1 = vaddq_f32(vaddq_f32(a, vmulq_n_f32(s1, NNCC_FFT_COS72)), vmulq_n_f32(s2, NNCC_FFT_COS144));
+    const float32x4_t m2 = vaddq_f32(vaddq_f32(a, vmulq_n_f32(s1, NNCC_FFT_COS144)), vmulq_n_f32(s2, NNCC_FFT_COS72));
+    const float32x4_t t1 = vaddq_f32(vmulq_n_f32(d1, NNCC_FFT_SIN72), vmulq_n_f32(d2, NNCC_FFT_SIN144));
+    const float32x4_t t2 = vsubq_f32(vmulq_n_f32(d1, NNCC_FFT_SIN144), vmulq_n_f32(d2, NNCC_FFT_SIN72));
+
+    v[0] = vaddq_f32(vaddq_f32(a, s1), s2);
+    v[1] = vcaddq_rot270_f32(m1, t1);
+    v[2] = vcaddq_rot270_f32(m2, t2);
+    v[3] = vcaddq_rot90_f32(m2, t2);
+    v[4] = vcaddq_rot90_f32(m1, t1);
+}
+
+/* Lanes of one complex number twice; bytes from one group's result to the next, of the first pass of radix 4. */
+static const uint32_t nncc_fft_both[4] = {0, 1, 0, 1};
+static const uint32_t nncc_fft_apart[4] = {0, 0, 8 * sizeof(float), 0};
+
+/* A factor twice. */
+static inline float32x4_t nncc_fft_twice(const float *w)
+{
+    return vldrwq_gather_shifted_offset_f32(w, vldrwq_u32(nncc_fft_both));
+}
+
+static void nncc_fft_pairs2(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next,
+                            int32_t later)
+{
+    const float32x4_t w1 = nncc_fft_twice(w);
+
+    NNCC_UNUSED(next);
+    do {
+        float32x4_t v[2];
+
+        nncc_fft_vector2(x, in, v);
+        if (later) {
+            v[1] = nncc_fft_turn(v[1], w1);
+        }
+        vstrwq_f32(y, v[0]);
+        vstrwq_f32(y + out, v[1]);
+        x += 4;
+        y += 4;
+        s -= 2;
+    } while (s > 0);
+}
+
+static void nncc_fft_pairs3(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next,
+                            int32_t later)
+{
+    const float32x4_t w1 = nncc_fft_twice(w);
+    const float32x4_t w2 = nncc_fft_twice(w + next);
+
+    do {
+        float32x4_t v[3];
+
+        nncc_fft_vector3(x, in, v);
+        if (later) {
+            v[1] = nncc_fft_turn(v[1], w1);
+            v[2] = nncc_fft_turn(v[2], w2);
+        }
+        vstrwq_f32(y, v[0]);
+        vstrwq_f32(y + out, v[1]);
+        vstrwq_f32(y + 2 * out, v[2]);
+        x += 4;
+        y += 4;
+        s -= 2;
+    } while (s > 0);
+}
+
+static void nncc_fft_pairs4(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next,
+                            int32_t later)
+{
+    const float32x4_t w1 = nncc_fft_twice(w);
+    const float32x4_t w2 = nncc_fft_twice(w + next);
+    const float32x4_t w3 = nncc_fft_twice(w + 2 * next);
+
+    do {
+        float32x4_t v[4];
+
+        nncc_fft_vector4(x, in, v);
+        if (later) {
+            v[1] = nncc_fft_turn(v[1], w1);
+            v[2] = nncc_fft_turn(v[2], w2);
+            v[3] = nncc_fft_turn(v[3], w3);
+        }
+        vstrwq_f32(y, v[0]);
+        vstrwq_f32(y + out, v[1]);
+        vstrwq_f32(y + 2 * out, v[2]);
+        vstrwq_f32(y + 3 * out, v[3]);
+        x += 4;
+        y += 4;
+        s -= 2;
+    } while (s > 0);
+}
+
+static void nncc_fft_pairs5(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next,
+                            int32_t later)
+{
+    const float32x4_t w1 = nncc_fft_twice(w);
+    const float32x4_t w2 = nncc_fft_twice(w + next);
+    const float32x4_t w3 = nncc_fft_twice(w + 2 * next);
+    const float32x4_t w4 = nncc_fft_twice(w + 3 * next);
+
+    do {
+        float32x4_t v[5];
+
+        nncc_fft_vector5(x, in, v);
+        if (later) {
+            v[1] = nncc_fft_turn(v[1], w1);
+            v[2] = nncc_fft_turn(v[2], w2);
+            v[3] = nncc_fft_turn(v[3], w3);
+            v[4] = nncc_fft_turn(v[4], w4);
+        }
+        vstrwq_f32(y, v[0]);
+        vstrwq_f32(y + out, v[1]);
+        vstrwq_f32(y + 2 * out, v[2]);
+        vstrwq_f32(y + 3 * out, v[3]);
+        vstrwq_f32(y + 4 * out, v[4]);
+        x += 4;
+        y += 4;
+        s -= 2;
+    } while (s > 0);
+}
+
+/* The first pass of radix 4: two groups at a time, behind the first. */
+static void nncc_fft_entry4(const float *x, float *y, int32_t m, const float *w)
+{
+    const int32_t in = 2 * m;
+    const int32_t next = 2 * (m - 1);
+    const uint64x2_t apart = vreinterpretq_u64_u32(vldrwq_u32(nncc_fft_apart));
+    int32_t p = 1;
+
+    nncc_fft_first4(x, in, y, 2, 1);
+    for (; p + 2 <= m; p += 2) {
+        float32x4_t v[4];
+
+        x += p == 1 ? 2 : 4;
+        y += p == 1 ? 8 : 16;
+        nncc_fft_vector4(x, in, v);
+        for (int32_t k = 0; k < 4; k++) {
+            const float32x4_t u = k > 0 ? nncc_fft_turn(v[k], vldrwq_f32(w + (k - 1) * next)) : v[0];
+
+            vstrdq_scatter_offset_u64((uint64_t *)(void *)(y + 2 * k), apart, vreinterpretq_u64_f32(u));
+        }
+        w += 4;
+    }
+    if (p < m) {
+        nncc_fft_later4(x + (p == 1 ? 2 : 4), in, y + (p == 1 ? 8 : 16), 2, 1, w, next);
+    }
+}
+#endif
+
+static void nncc_fft_pass4(const float *x, float *y, int32_t m, int32_t s, const float *w)
+{
+    const int32_t out = 2 * s;
+    const int32_t in = out * m;
+    const int32_t next = 2 * (m - 1);
+
+#if NNCC_FFT_MVE
+    if (s == 1) {
+        nncc_fft_entry4(x, y, m, w);
+        return;
+    }
+    if (s % 2 == 0) {
+        for (int32_t p = 0; p < m; p++) {
+            nncc_fft_pairs4(x, in, y, out, s, p > 0 ? w : nncc_fft_none, p > 0 ? next : 0, p > 0);
+            x += out;
+            y += 4 * out;
+            w += p > 0 ? 2 : 0;
+        }
+        return;
+    }
+#endif
+    nncc_fft_first4(x, in, y, out, s);
+    for (int32_t p = 1; p < m; p++) {
+        x += out;
+        y += 4 * out;
+        nncc_fft_later4(x, in, y, out, s, w, next);
+        w += 2;
+    }
+}
+
+/* s butterflies of a group of radix 2, 3 or 5: of a later one times factors. */
+static void nncc_fft_group2(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next,
+                            int32_t later)
+{
+    nncc_c32 f[2], v[2];
+
+    f[1] = nncc_c32_at(w);
+    NNCC_UNUSED(next);
+    do {
+        v[0] = nncc_c32_at(x);
+        v[1] = nncc_c32_at(x + in);
+        nncc_fft_2(v);
+        if (later) {
+            v[1] = nncc_c32_mul(v[1], f[1]);
+        }
+        nncc_c32_put(y, v[0]);
+        nncc_c32_put(y + out, v[1]);
+        x += 2;
+        y += 2;
+    } while (--s > 0);
+}
+
+static void nncc_fft_group3(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next,
+                            int32_t later)
+{
+    nncc_c32 f[3], v[3];
+
+    f[1] = nncc_c32_at(w);
+    f[2] = nncc_c32_at(w + next);
+    do {
+        v[0] = nncc_c32_at(x);
+        v[1] = nncc_c32_at(x + in);
+        v[2] = nncc_c32_at(x + 2 * in);
+        nncc_fft_3(v);
+        if (later) {
+            v[1] = nncc_c32_mul(v[1], f[1]);
+            v[2] = nncc_c32_mul(v[2], f[2]);
+        }
+        nncc_c32_put(y, v[0]);
+        nncc_c32_put(y + out, v[1]);
+        nncc_c32_put(y + 2 * out, v[2]);
+        x += 2;
+        y += 2;
+    } while (--s > 0);
+}
+
+static void nncc_fft_group5(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next,
+                            int32_t later)
+{
+    nncc_c32 f[5], v[5];
+
+    f[1] = nncc_c32_at(w);
+    f[2] = nncc_c32_at(w + next);
+    f[3] = nncc_c32_at(w + 2 * next);
+    f[4] = nncc_c32_at(w + 3 * next);
+    do {
+        v[0] = nncc_c32_at(x);
+        v[1] = nncc_c32_at(x + in);
+        v[2] = nncc_c32_at(x + 2 * in);
+        v[3] = nncc_c32_at(x + 3 * in);
+        v[4] = nncc_c32_at(x + 4 * in);
+        nncc_fft_5(v);
+        if (later) {
+            v[1] = nncc_c32_mul(v[1], f[1]);
+            v[2] = nncc_c32_mul(v[2], f[2]);
+            v[3] = nncc_c32_mul(v[3], f[3]);
+            v[4] = nncc_c32_mul(v[4], f[4]);
+        }
+        nncc_c32_put(y, v[0]);
+        nncc_c32_put(y + out, v[1]);
+        nncc_c32_put(y + 2 * out, v[2]);
+        nncc_c32_put(y + 3 * out, v[3]);
+        nncc_c32_put(y + 4 * out, v[4]);
+        x += 2;
+        y += 2;
+    } while (--s > 0);
+}
+
+/* A pass of radix 2, 3 or 5. The first group reads factors, too, but does not use them. */
+static void nncc_fft_pass(int32_t radix, const float *x, float *y, int32_t m, int32_t s, const float *w)
+{
+    const int32_t out = 2 * s;
+    const int32_t in = out * m;
+    const int32_t next = 2 * (m - 1);
+
+    for (int32_t p = 0; p < m; p++) {
+        const float *const f = p > 0 ? w : nncc_fft_none;
+        const int32_t apart = p > 0 ? next : 0;
+
+#if NNCC_FFT_MVE
+        if (s % 2 == 0) {
+            if (radix == 2) {
+                nncc_fft_pairs2(x, in, y, out, s, f, apart, p > 0);
+            } else if (radix == 3) {
+                nncc_fft_pairs3(x, in, y, out, s, f, apart, p > 0);
+            } else {
+                nncc_fft_pairs5(x, in, y, out, s, f, apart, p > 0);
+            }
+        } else
+#endif
+            if (radix == 2) {
+            nncc_fft_group2(x, in, y, out, s, f, apart, p > 0);
+        } else if (radix == 3) {
+            nncc_fft_group3(x, in, y, out, s, f, apart, p > 0);
+        } else {
+            nncc_fft_group5(x, in, y, out, s, f, apart, p > 0);
+        }
+        x += out;
+        y += radix * out;
+        w += p > 0 ? 2 : 0;
+    }
+}
+
+/* Bin k of a row. */
+static inline void nncc_fft_bin(const nncc_spectrum_params *p, float *y, int32_t k, nncc_c32 v)
+{
+    if (k < p->bins) {
+        if (p->power) {
+            y[k] = v.re * v.re + v.im * v.im;
+        } else {
+            nncc_c32_put(y + 2 * k, v);
+        }
+    }
+}
+
+/* The spectrum of the samples of which z [m] is that of pairs; w: the factors of the split. */
+static void nncc_fft_split(const nncc_spectrum_params *p, const float *z, int32_t m, const float *w, float *y)
+{
+    const float even = z[0] + z[0];
+    const float odd = z[1] + z[1];
+    const nncc_c32 first = {even + odd, 0.0f};
+    const nncc_c32 last = {even - odd, 0.0f};
+    const float *up = z + 2;
+    const float *down = z + 2 * m - 2;
+
+    nncc_fft_bin(p, y, 0, first);
+    nncc_fft_bin(p, y, m, last);
+    for (int32_t k = 1; 2 * k < m; k++) {
+        const nncc_c32 e = {up[0] + down[0], up[1] - down[1]};
+        const nncc_c32 d = {up[0] - down[0], up[1] + down[1]};
+        const nncc_c32 o = nncc_c32_mul(d, nncc_c32_at(w));
+        const nncc_c32 mirrored = {e.re - o.re, -(e.im - o.im)};
+
+        nncc_fft_bin(p, y, k, nncc_c32_add(e, o));
+        nncc_fft_bin(p, y, m - k, mirrored);
+        up += 2;
+        down -= 2;
+        w += 2;
+    }
+    if (m % 2 == 0) {
+        const nncc_c32 middle = {up[0] + up[0], -(up[1] + up[1])};
+
+        nncc_fft_bin(p, y, m / 2, middle);
+    }
+}
+
+void nncc_fft_f32(const nncc_spectrum_params *p, const float *twiddle, float *half, float *other, float *y)
+{
+    const int32_t n = p->length;
+    const int32_t m = n % 2 == 0 ? n / 2 : n;
+    int32_t length = m;
+    int32_t s = 1;
+
+    for (int32_t i = 0; i < p->passes; i++) {
+        const int32_t radix = p->radix[i];
+        float *const next = half;
+
+        length /= radix;
+        if (radix == 4) {
+            nncc_fft_pass4(half, other, length, s, twiddle);
+        } else {
+            nncc_fft_pass(radix, half, other, length, s, twiddle);
+        }
+        twiddle += 2 * (radix - 1) * (length - 1);
+        s *= radix;
+        half = other;
+        other = next;
+    }
+    if (m != n) {
+        nncc_fft_split(p, half, m, twiddle, y);
+    } else {
+        for (int32_t k = 0; 2 * k <= n; k++) {
+            nncc_fft_bin(p, y, k, nncc_c32_at(half + 2 * k));
+        }
+    }
+    /* The other half of a spectrum mirrors the first. */
+    for (int32_t k = n / 2 + 1; k < p->bins; k++) {
+        if (p->power) {
+            y[k] = y[n - k];
+        } else {
+            y[2 * k] = y[2 * (n - k)];
+            y[2 * k + 1] = -y[2 * (n - k) + 1];
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/* nncc_fft_f32.h: the transform of one frame, as ir/qref (own_fft.go) defines it. */
+#ifndef NNCC_FFT_F32_H
+#define NNCC_FFT_F32_H
+
+#include "nncc_f32.h"
+
+/*
+ * half: halves of the frame's samples [length]; other: room for as much. Where length is odd, both have twice as much,
+ * a sample and a zero in turn. Both are overwritten. y: a row of the result.
+ */
+void nncc_fft_f32(const nncc_spectrum_params *p, const float *twiddle, float *half, float *other, float *y);
+
+#endif /* NNCC_FFT_F32_H */
