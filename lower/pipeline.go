@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/signal"
 	"github.com/nncc/nncc/lower/state"
 )
 
@@ -78,6 +79,15 @@ var quantisationRows = []*Stage{
 		After:    []Order{{"cleanup-2", "constants behind DequantizeLinear have been folded where they could be"}},
 		Required: "--precision float32 computes on real numbers",
 		Run:      (*State).dequantize,
+	},
+	{
+		Name: signal.Pass.Name, Doc: signal.Pass.Doc, Numerics: signal.Pass.Numerics,
+		When: []Condition{noAccelerator, floatUnit},
+		After: []Order{
+			{"decompose", "it reads one form of matrix products"},
+			{"dequantize", "the matrices are real numbers"},
+		},
+		Run: func(s *State) error { return signal.Pass.Apply(s.ctx, s.Graph) },
 	},
 	{
 		Name:     "calibrate",

@@ -77,6 +77,10 @@ type calibrator struct {
 	rules map[*ir.Node]rule
 	layer map[*ir.Node]Layer // precision of the nodes that have rules
 	wide  bool               // int16 data is among these
+	// front are the nodes of signal front ends that stay float, ends the outputs of the
+	// graph that come of them.
+	front map[*ir.Node]bool
+	ends  map[*ir.Value]bool
 	// values are the run-time float values that get a Q/DQ pair, in graph order.
 	values []*ir.Value
 	obs    *observer
@@ -158,6 +162,7 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 // plan decides which nodes are quantised and which values get a Q/DQ pair.
 func (c *calibrator) plan() {
 	c.rules = map[*ir.Node]rule{}
+	c.frontEnd()
 	c.assignLayers()
 	c.dropIdle()
 	c.collect()
@@ -180,6 +185,7 @@ func (c *calibrator) collect() {
 			}
 		}
 	}
+	c.signals(add)
 	for _, n := range c.g.Nodes {
 		r, ok := c.rules[n]
 		if !ok {
@@ -406,6 +412,7 @@ func (c *calibrator) pair(v *ir.Value) error {
 		return err
 	}
 	_, quantised := c.rules[v.Def]
+	quantised = quantised || c.ends[v]
 	all := v.Def == nil || quantised
 	for _, u := range uses {
 		r, ok := c.rules[u.Node]

@@ -14,6 +14,13 @@ func (c *converter) integer(n *ir.Node) (bool, error) {
 	if n.Op.Quant == ir.QNone || len(n.Body) > 0 || len(n.Out) == 0 {
 		return false, nil
 	}
+	if n.Op.Spectral { // real numbers of integers
+		if f, ok := c.intForm(n.In[0]); ok {
+			c.g.SetInput(n, 0, f.v)
+			return true, c.g.Reinfer(n)
+		}
+		return false, nil
+	}
 	if weightAxis(n) >= 0 {
 		return c.mac(n)
 	}

@@ -70,7 +70,7 @@ func (c *calibrator) assignLayers() {
 	c.layer = map[*ir.Node]Layer{}
 	for _, n := range c.g.Nodes {
 		r, ok := ruleFor(n)
-		if !ok || c.opt.Keep != nil && c.opt.Keep(n) {
+		if !ok || c.front[n] || c.opt.Keep != nil && c.opt.Keep(n) {
 			continue
 		}
 		l := c.followed(n, r)
@@ -153,6 +153,9 @@ func (c *calibrator) dataType(v *ir.Value) tensor.DType {
 		if _, ok := c.rules[v.Def]; ok {
 			return c.layer[v.Def].Data
 		}
+	}
+	if v.Def == nil && slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return c.listens(u.Node) }) {
+		return tensor.I16
 	}
 	if !c.wide { // thousands may read v
 		return tensor.I8

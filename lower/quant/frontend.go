@@ -1,0 +1,82 @@
+package quant
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// frontEnd finds the nodes behind a spectrum that stay float: up to what compresses its
+// range, one product with constants (a filter bank) among them. 8 or 16 bits with one
+// scale have no room for the powers of loud and soft bins together.
+func (c *calibrator) frontEnd() {
+	c.front = map[*ir.Node]bool{}
+	products := map[*ir.Value]int{} // on the way from a spectrum, and 1
+	for _, n := range c.g.Nodes {
+		if n.Op.Spectral {
+			products[n.Out[0]] = 1
+			continue
+		}
+		most := 0
+		for _, v := range n.In {
+			most = max(most, products[v])
+		}
+		if most == 0 || len(n.Out) != 1 {
+			continue
+		}
+		if weightAxis(n) >= 0 {
+			if most > 1 || n.In[0].Const == nil && n.In[1].Const == nil || !compressed(n.Out[0]) {
+				continue
+			}
+			most++
+		} else if n.Op.Pattern > ir.Reduce {
+			continue
+		}
+		c.front[n] = true
+		if !n.Op.Compresses {
+			products[n.Out[0]] = most
+		}
+	}
+}
+
+// compressed reports that a value reaches an operator that compresses it, element by
+// element or moved.
+func compressed(v *ir.Value) bool {
+	for _, u := range v.Uses() {
+		if n := u.Node; n.Op.Compresses || n.Op.Pattern <= ir.Injective && len(n.Out) == 1 && compressed(n.Out[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// signals adds the inputs of the graph that spectra are computed of, and the outputs
+// that float nodes behind them give: integers as those of other networks.
+func (c *calibrator) signals(add func(v *ir.Value)) {
+	c.ends = map[*ir.Value]bool{}
+	float := map[*ir.Value]bool{}
+	for _, n := range c.g.Nodes {
+		if n.Op.Spectral {
+			if n.In[0].Def == nil {
+				add(n.In[0])
+			}
+			float[n.Out[0]] = true
+		}
+		if _, ok := c.rules[n]; ok || len(n.Out) != 1 || n.Out[0].Type.DType != tensor.F32 {
+			continue
+		}
+		for _, v := range n.In {
+			if float[v] {
+				float[n.Out[0]] = true
+			}
+		}
+		if v := n.Out[0]; float[v] && c.g.IsOutput(v) {
+			c.ends[v] = true
+			add(v)
+		}
+	}
+}
+
+// listens reports that a node computes a spectrum of 16 bits.
+func (c *calibrator) listens(n *ir.Node) bool {
+	return n.Op.Spectral && c.opt.Layer != nil && c.opt.Layer(n).Data == tensor.I16
+}
