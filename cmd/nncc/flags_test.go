@@ -289,3 +289,56 @@ func TestNotFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestFlagsWithoutEffect: flags that say how a model is quantised are named
+// where nothing is quantised, and calibration data is checked all the same.
+func TestFlagsWithoutEffect(t *testing.T) {
+	const folder = "examples/digits/"
+	dir := t.TempDir()
+	calib, whole := folder+"digits_calib.npz", filepath.Join(dir, "q.onnx")
+	if code, _, msg := call("quantize", "--calib", calib, "--out", whole, folder+"digits.onnx"); code != 0 {
+		t.Fatal(msg)
+	}
+	other := filepath.Join(dir, "other.npy")
+	var b bytes.Buffer
+	if err := npz.WriteNpy(&b, npz.FromTensor(tensor.New(tensor.F32, []int{3, 5}))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	junk := filepath.Join(dir, "junk.npz")
+	if err := os.WriteFile(junk, []byte("junk"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	for _, m := range []struct {
+		why   string
+		flags []string
+	}{{"quantised already", []string{whole}}, {"--precision float32",
+		[]string{"--precision", "float32", folder + "digits.onnx"}}} {
+		for _, flag := range []string{"--calib=" + calib, "--calib-method=minmax", "--bias-correction=false",
+			"--weight-rounding=nearest", "--equalize", "--fixed-point-weights=n=8,sign=1,delta=auto-pow2",
+			"--fixed-point-activations=n=8,sign=0,delta=0.5"} {
+			args := append([]string{"compile", "-board", "host", "--out", out, flag}, m.flags...)
+			name, _, _ := strings.Cut(flag, "=")
+			if code, _, msg := call(args...); code != 0 || !strings.Contains(msg, name+" has no effect: ") ||
+				!strings.Contains(msg, m.why) {
+				t.Errorf("%v: exit status %d: %s", args, code, msg)
+			}
+		}
+		for _, flag := range []string{"--calib=" + junk, "--calib=" + other, "--fixed-point-weights=n=0"} {
+			args := append([]string{"compile", "-board", "host", "--out", out, flag}, m.flags...)
+			if code, _, msg := call(args...); code != 2 {
+				t.Errorf("%v: exit status %d: %s", args, code, msg)
+			}
+		}
+	}
+	// Samples are the cases of a verification, and the float model uses them all.
+	for _, args := range [][]string{{"bisect", "-board", "host", "--calib", calib, whole},
+		{"compile", "-board", "host", "--out", out, "--calib", calib, folder + "digits.onnx"}} {
+		if code, _, msg := call(args...); code != 0 || strings.Contains(msg, "has no effect") {
+			t.Errorf("%v: exit status %d: %s", args, code, msg)
+		}
+	}
+}

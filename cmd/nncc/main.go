@@ -119,6 +119,8 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 	}
 	c.cfg.Told = map[string]bool{}
 	fs.Visit(func(f *pflag.Flag) { c.cfg.Told[f.Name] = true })
+	c.cfg.RunsSamples = slices.Contains(strings.Fields(tries+" bisect"), verb) &&
+		len(c.cfg.Inputs) == 0 && c.cfg.Golden == ""
 	if *help {
 		fmt.Fprint(c.out, v.help(verb, fs))
 		return exitOK

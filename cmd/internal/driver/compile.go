@@ -104,8 +104,9 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 			return o, err
 		}
 		o.Quant = q
+		return o, nil
 	}
-	return o, nil
+	return o, c.notCalibrated(g, o.StateBindings)
 }
 
 // syntheticSamples is how many seeded inputs stand in for --calib.
@@ -138,15 +139,8 @@ func (c *Config) quantOptions(g *ir.Graph, bindings []state.Binding) (quant.Opti
 	if q.Layer, err = c.layerPrecision(g); err != nil {
 		return q, err
 	}
-	if c.FixedWeights != "" {
-		if q.FixedWeights, err = quant.ParseFixedPoint(c.FixedWeights); err != nil {
-			return q, usage("--fixed-point-weights %s: %v", c.FixedWeights, err)
-		}
-	}
-	if c.FixedActs != "" {
-		if q.FixedActivations, err = quant.ParseFixedPoint(c.FixedActs); err != nil {
-			return q, usage("--fixed-point-activations %s: %v", c.FixedActs, err)
-		}
+	if q.FixedWeights, q.FixedActivations, err = c.fixedPoint(); err != nil {
+		return q, err
 	}
 	if len(c.Calib) == 0 {
 		r := state.New(g, bindings)
@@ -168,6 +162,46 @@ func (c *Config) quantOptions(g *ir.Graph, bindings []state.Binding) (quant.Opti
 		return q, &InputError{err}
 	}
 	return q, nil
+}
+
+// fixedPoint reads --fixed-point-weights and --fixed-point-activations, nil
+// where they are not given.
+func (c *Config) fixedPoint() (weights, activations *quant.FixedPoint, err error) {
+	if c.FixedWeights != "" {
+		if weights, err = quant.ParseFixedPoint(c.FixedWeights); err != nil {
+			return nil, nil, usage("--fixed-point-weights %s: %v", c.FixedWeights, err)
+		}
+	}
+	if c.FixedActs != "" {
+		if activations, err = quant.ParseFixedPoint(c.FixedActs); err != nil {
+			return nil, nil, usage("--fixed-point-activations %s: %v", c.FixedActs, err)
+		}
+	}
+	return weights, activations, nil
+}
+
+// calibrationFlags say how a float model is quantised, and nothing else.
+var calibrationFlags = []string{"calib", "calib-method", "bias-correction", "weight-rounding", "equalize",
+	"fixed-point-weights", "fixed-point-activations"}
+
+// notCalibrated is for models that are not quantised here: calibration data is
+// checked like any other, and flags without effect are named.
+func (c *Config) notCalibrated(g *ir.Graph, bindings []state.Binding) error {
+	why := "the model is quantised already: its scales are kept bit for bit"
+	if !lower.Quantised(g) {
+		why = "nothing is quantised with --precision " + c.Precision.String()
+	}
+	if len(c.Calib) > 0 {
+		if _, err := state.Calibration(c.Calib, g, bindings, c.dataLimits()); err != nil {
+			return &InputError{err}
+		}
+	}
+	for _, f := range calibrationFlags {
+		if c.Told[f] && !(f == "calib" && c.RunsSamples) {
+			c.warn("quantize", "no-effect", "--"+f, "--%s has no effect: %s", f, why)
+		}
+	}
+	return nil
 }
 
 func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix string, d *dump) (*Compiled, error) {

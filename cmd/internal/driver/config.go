@@ -85,6 +85,7 @@ type Config struct {
 	Context      context.Context // ends compilers and emulators that --max-flash needs; may be nil
 	Inputs       []string
 	Cases        int
+	RunsSamples  bool // the verb runs programs on calibration samples, too
 	Golden       string
 	Tolerance    float64
 	Layers       bool
@@ -180,6 +181,9 @@ func (c *Config) Check() error {
 		if err := readable(p, true); err != nil {
 			return badInput("calibration %s: %w", p, err)
 		}
+	}
+	if _, _, err := c.fixedPoint(); err != nil {
+		return err
 	}
 	if err := c.checkPrecision(); err != nil {
 		return err
