@@ -4,18 +4,22 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/quant"
 )
 
 // otherTypes are the float types that exporters write besides float32.
@@ -285,4 +289,49 @@ func kernelNames(r *report.Report, border map[string]bool) []string {
 	}
 	slices.Sort(s) // a cast at the border may be fused, which moves a step
 	return s
+}
+
+// TestFloatTypesCalibrateAlike: the casts at the border of a network of another
+// float type change nothing about its calibration: with the same samples and
+// weights, which that type can hold, float32 gets the same figure.
+func TestFloatTypesCalibrateAlike(t *testing.T) {
+	count := uint64(4)
+	if testenv.Long() {
+		count = 40
+	}
+	for seed := range count {
+		for _, to := range otherTypes[:2] {
+			net := irtest.Gen(seed, tensor.F32)
+			for _, n := range net.Nodes {
+				for _, v := range n.In {
+					if v != nil && v.Const != nil && v.Type.DType == tensor.F32 {
+						v.Const = v.Const.Cast(to).Cast(tensor.F32)
+					}
+				}
+			}
+			file := filepath.Join(t.TempDir(), "samples.npz")
+			var entries []npz.Entry
+			samples := quant.SyntheticSamples(net.In, 6, seed)
+			for i, v := range net.In {
+				var all []float64
+				for _, s := range samples {
+					all = append(all, s[i].Cast(to).Floats()...)
+				}
+				d := tensor.FromFloats(tensor.F32, append([]int{len(samples)}, v.Type.Shape...), all)
+				entries = append(entries, npz.Entry{Name: v.Name, Array: npz.FromTensor(d)})
+			}
+			if err := npz.WriteNpzFile(file, entries); err != nil {
+				t.Fatal(err)
+			}
+			figure := func(g *ir.Graph) float64 {
+				c := Defaults()
+				c.Board, c.Name, c.Rounding, c.Calib = "cortex-m55", "net", option.Nearest, []string{file}
+				return mustCompile(t, g, &c).Report.Calibration.SQNR
+			}
+			a, b := figure(net), figure(retypedGraph(t, net, to, nil))
+			if math.Abs(a-b) > 0.1 {
+				t.Errorf("random %d, %s: %.2f dB, in float32 %.2f dB", seed, to, b, a)
+			}
+		}
+	}
 }
