@@ -163,5 +163,9 @@ func evalSpectrum(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		}
 		copy(y[f*width:], s)
 	})
-	return outs(tensor.Of(n.Out[0].Type.Shape, y))
+	d := tensor.Of(n.Out[0].Type.Shape, y)
+	if n.Out[0].Type.Quant != nil {
+		d = ir.QuantiseAway(d, n.Out[0].Type)
+	}
+	return outs(d)
 }

@@ -294,6 +294,14 @@ var Forms = []Template{
 	{nil, `x T[A,B,C]; T: nncc.Requantize`},
 	{nil, `x T[A,B]; c i8[256] = rand; T: nncc.Lookup`},
 	{nil, `x T[A,B]; c i16[513] = rand; T: nncc.InterpolatedLUT`},
+	{nil, `x T[A,16]; c f32[16,4] = {` + strings.Repeat("0,", 20) + "1.5,-2," + strings.Repeat("0,", 41) +
+		"0.5}; T: MatMul"},
+	{nil, `x T[A,40]; c f32[16] = rand; f32: nncc.Spectrum{length=16, frames=4, bins=9, step=8}
+		nncc.Spectrum{length=16, frames=5, bins=16, step=9, pad=8, mode="reflect", power=1}
+		nncc.Spectrum{length=16, frames=3, bins=5, step=20, pad=1, mode="edge"}`},
+	{nil, `x T[A,48]; c f32[13] = rand; f32: nncc.Spectrum{length=15, frames=4, bins=8, step=8, lead=2}
+		nncc.Spectrum{length=40, frames=3, bins=21, step=15, lead=5, pad=3, power=1}
+		nncc.Spectrum{length=48, frames=2, bins=25, step=11}`},
 	{nil, `x T[A,B,5,C]; c i64[2] = {1,0}; c i64[2] = {4,1}; c i64[2] = {2,3}; T: nncc.Crop`},
 	{nil,
 		`x f32[A,B,3]; c f32[1,8,3] = rand; c f32[1,8,2] = rand; c f32[1,16] = rand; f32,f32,f32: LSTM

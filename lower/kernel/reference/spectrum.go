@@ -17,10 +17,13 @@ var spectrumFuncs = map[tensor.DType]string{tensor.F32: "nncc_spectrum_f32", ten
 var outsideNames = map[string]call.Lit{"constant": "NNCC_OUTSIDE_ZERO", "reflect": "NNCC_OUTSIDE_REFLECT",
 	"edge": "NNCC_OUTSIDE_EDGE"}
 
+// realOut: the result is not quantised.
+var realOut = cond{"the result is float32", func(n *kernel.Node) string { return float32Out(n.Node) }}
+
 // spectrumRow is the Fourier transform of frames.
 var spectrumRow = &kernel.Kernel{
 	Name: "nncc_spectrum", Library: "nncc", Doc: op.Spectrum.Doc, Ops: []*ir.OpDef{op.Spectrum},
-	Rules:  rules("NNCC-SPECTRUM", typeIn("the signal", inType(0), tensor.F32, tensor.I8, tensor.I16)),
+	Rules:  rules("NNCC-SPECTRUM", nonEmptyOut, realOut),
 	Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		a, x := ir.AttrsOf[op.SpectrumAttrs](n), n.In[0].Type
