@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
@@ -24,6 +25,19 @@ func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
 		return nil, nil, &InputError{err}
 	}
 	return m, g, nil
+}
+
+// modelAndBoard checks the flags and loads the board and the model.
+func (c *Config) modelAndBoard() (*boards.Spec, *ir.Graph, error) {
+	if err := c.Check(); err != nil {
+		return nil, nil, err
+	}
+	spec, err := c.board()
+	if err != nil {
+		return nil, nil, err
+	}
+	_, g, err := c.load(nil)
+	return spec, g, err
 }
 
 func (c *Config) importModel(m *onnx.Model, shapes map[string][]int) (*ir.Graph, error) {

@@ -30,14 +30,7 @@ func (c *Config) RunModel() error {
 	if c.Board == "" {
 		return c.runFloat(dir)
 	}
-	if err := c.Check(); err != nil {
-		return err
-	}
-	spec, err := c.board()
-	if err != nil {
-		return err
-	}
-	_, g, err := c.load(nil)
+	spec, g, err := c.modelAndBoard()
 	if err != nil {
 		return err
 	}

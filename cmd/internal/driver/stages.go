@@ -80,14 +80,7 @@ type AfterStage struct {
 
 // Stop lowers the model up to the stage of --stop-after and writes no program.
 func (c *Config) Stop() (*AfterStage, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	spec, err := c.board()
-	if err != nil {
-		return nil, err
-	}
-	_, g, err := c.load(nil)
+	spec, g, err := c.modelAndBoard()
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +146,7 @@ const bisectCases = 2
 
 // Bisect compares the outputs before and after every stage.
 func (c *Config) Bisect() (*Bisection, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	spec, err := c.board()
-	if err != nil {
-		return nil, err
-	}
-	_, g, err := c.load(nil)
+	spec, g, err := c.modelAndBoard()
 	if err != nil {
 		return nil, err
 	}
