@@ -17,8 +17,9 @@ type SpectrumAttrs struct {
 	Lead int `default:"0"`
 	// Bins are the first of the spectrum, 1 to Length.
 	Bins int `attr:",required"`
-	// Pad is how many samples the first frame begins before the signal. Mode says what
-	// lies outside: zeros (constant), the signal mirrored (reflect) or its end (edge).
+	// Pad is how many samples the first frame begins before the signal, below 0 behind
+	// its begin. Mode says what lies outside: zeros (constant), the signal mirrored
+	// (reflect) or its end (edge).
 	Pad  int    `default:"0"`
 	Mode string `default:"constant"`
 	// Power asks for squared magnitudes instead of complex numbers.
@@ -86,7 +87,7 @@ func spectrumSignal(x ir.Type) bool {
 
 // checkFrames checks the frames of a signal of length samples, of which size count.
 func checkFrames(n *ir.Node, a *SpectrumAttrs, length, size int) error {
-	for _, v := range []int{a.Frames, a.Step, length, a.Pad + 1} {
+	for _, v := range []int{a.Frames, a.Step, length, max(a.Pad, -a.Pad, 1)} {
 		if v < 1 || v > maxExtent {
 			return ir.Errf(n, "shape", "%d frames every %d samples from %d before a signal of %d, want positive "+
 				"numbers", a.Frames, a.Step, a.Pad, length)

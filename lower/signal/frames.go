@@ -79,7 +79,7 @@ func (f *framing) steps(at []int64, k int) bool {
 		f.step = (begin(last) - begin(first)) / (last - first)
 	}
 	f.pad = first*f.step - begin(first)
-	return f.step >= 1 && f.pad >= 0
+	return f.step >= 1
 }
 
 // explains reports whether every sample is where the framing says.

@@ -99,7 +99,7 @@ func (b *builder) through(n *ir.Node) *flow {
 		if !ok || f.hop%stride != 0 || kernel < 1 {
 			return nil
 		}
-		from := (f.from + pad + stride - 1) / stride
+		from := max(0, (f.from+pad+stride-1)/stride)
 		to := (f.to-1-reach+pad)/stride + 1
 		if f.to-1-reach+pad < 0 {
 			return nil
@@ -111,6 +111,8 @@ func (b *builder) through(n *ir.Node) *flow {
 			return nil
 		}
 		return flowOf(y, axis, f.from, f.to, f.hop)
+	case f != nil && byRows(n, f.axis):
+		return flowOf(y, f.axis, f.from, f.to, f.hop)
 	case n.Op == op.Transpose:
 		perm, err := op.Perm(n)
 		if err != nil {
@@ -186,12 +188,29 @@ func reshapedAxis(x, y []int, axis int) (int, bool) {
 }
 
 func windowed(n *ir.Node) bool {
-	return n.Op == op.Conv || n.Op == op.MaxPool || n.Op == op.AveragePool
+	return n.Op == op.Conv || n.Op == op.MaxPool || n.Op == op.AveragePool || n.Op == op.Spectrum
+}
+
+// byRows reports a product with a constant matrix that takes each row along axis by
+// itself.
+func byRows(n *ir.Node, axis int) bool {
+	if n.Op != op.Gemm && n.Op != op.MatMul || n.In[1].Const == nil || n.In[1].Type.Rank() != 2 ||
+		axis >= n.In[0].Type.Rank()-1 {
+		return false
+	}
+	if b := n.Input(2); b != nil && (b.Const == nil || b.Type.Rank() == 2 && b.Type.Shape[0] != 1) {
+		return false
+	}
+	return n.Op == op.MatMul || ir.AttrsOf[op.GemmAttrs](n).TransA == 0
 }
 
 // taps are the window of a convolution or pool along a dimension: kernel,
 // stride, padding in front, and the distance from the first to the last tap.
 func taps(n *ir.Node, axis int) (kernel, stride, pad, reach int, ok bool) {
+	if n.Op == op.Spectrum { // negative padding begins within the signal
+		a, window := ir.AttrsOf[op.SpectrumAttrs](n), n.In[1].Type.Elems()
+		return window, a.Step, a.Pad - a.Lead, window - 1, axis == 1
+	}
 	d := axis - 2
 	if d < 0 {
 		return 0, 0, 0, 0, false
@@ -219,6 +238,10 @@ func rowsOf(n *ir.Node, f *flow, lo, hi int) (from, to, above, below int) {
 	_, stride, pad, reach, _ := taps(n, f.axis)
 	first, last := lo*stride-pad, (hi-1)*stride-pad+reach+1
 	from, to = min(max(first, 0), f.rows-1), max(min(last, f.rows), 1)
+	if n.Op == op.Spectrum && ir.AttrsOf[op.SpectrumAttrs](n).Mode == "reflect" { // reads what is mirrored
+		to = max(to, min(-first+1, f.rows))
+		from = min(from, max(2*f.rows-last-1, 0))
+	}
 	return from, to, from - first, last - to
 }
 

@@ -175,7 +175,10 @@ func (b *builder) part(n *ir.Node, y *flow, lo, hi int) (*ir.Value, error) {
 			return nil, err
 		}
 		in[i] = w
-		if windowed(n) {
+		if n.Op == op.Spectrum {
+			a := ir.AttrsOf[op.SpectrumAttrs](n)
+			attrs["frames"], attrs["pad"] = ir.Int(hi-lo), ir.Int(a.Lead+above)
+		} else if windowed(n) {
 			if attrs == nil {
 				attrs = ir.Attrs{}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/stream"
 )
@@ -144,5 +145,52 @@ func TestSmall(t *testing.T) {
 	}
 	if _, err = stream.Apply(g, stream.Options{Axis: 2, Hop: 20}); err == nil {
 		t.Error("a step of the whole window is accepted")
+	}
+}
+
+// TestSpectrum: frames of a signal, with a filter bank behind them; each step transforms
+// new frames alone.
+func TestSpectrum(t *testing.T) {
+	for _, c := range []struct {
+		attrs string
+		anew  int // frames a step
+	}{
+		{"frames=9, pad=0", 1},
+		{"frames=10, pad=8, lead=2", 3},
+		{`frames=11, pad=16, mode="reflect"`, 4},
+		{`frames=10, pad=5, mode="edge", power=1`, 3},
+		{"frames=8, pad=-12, lead=7", 1},
+	} {
+		power := strings.Contains(c.attrs, "power")
+		last := ""
+		if !power {
+			last = "%q : i64[1] = {3}\n%s = ReduceSumSquare(%p, %q) {keepdims=0}"
+			last = "const " + last
+		} else {
+			last = "%s = Relu(%p)"
+		}
+		g := irtest.Parse(t, `graph "g" {
+  in %x : f32[1,160]
+  const %w : f32[23] = rand 3
+  %p = nncc.Spectrum(%x, %w) {length=32, bins=17, step=16, `+c.attrs+`}
+  `+last+`
+  const %m : f32[17,5] = rand 4
+  %f = MatMul(%s, %m)
+  out "f" = %f
+}`)
+		r, err := stream.Apply(g, stream.Options{Axis: 1})
+		if err != nil {
+			t.Fatalf("%s: %v", c.attrs, err)
+		}
+		frames := 0
+		for _, n := range r.Graph.Nodes {
+			if n.Op == op.Spectrum {
+				frames += ir.AttrsOf[op.SpectrumAttrs](n).Frames
+			}
+		}
+		if r.Hop != 16 || frames > c.anew {
+			t.Errorf("%s: %d frames for %d samples, want at most %d for 16", c.attrs, frames, r.Hop, c.anew)
+		}
+		fed(t, g, r, 1, 25, 1)
 	}
 }
