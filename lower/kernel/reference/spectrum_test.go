@@ -6,39 +6,52 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/qref"
 )
 
-// TestSpectrum: the C gives the interpreter's bits.
-func TestSpectrum(t *testing.T) {
-	var cases []kase
-	rng := rand.New(rand.NewPCG(7, 7))
-	add := func(length, lead, window, step, pad, over, bins, power int, mode, typ string) {
-		samples := max(pad, over) + 1 + rng.IntN(3*length)
-		frames := max(1, (samples+over-length+pad)/step+1)
-		cases = append(cases, kase{name: fmt.Sprintf("%s length %d pad %d bins %d power %d", typ, length, pad, bins,
-			power), tol: -1, kernel: "nncc_spectrum", src: fmt.Sprintf("in %%x : %s\nconst %%w : f32[%d] = rand 3\n"+
-			"%%o = nncc.Spectrum(%%x, %%w) {length=%d, frames=%d, step=%d, lead=%d, bins=%d, pad=%d, mode=\"%s\", "+
-			"power=%d}\nout \"o\" = %%o", fmt.Sprintf(typ, 1+rng.IntN(2), samples), window, length, frames, step, lead,
-			bins, pad, mode, power)})
-	}
+// spectra draws layers of all lengths up to most that keep says, as one graph.
+func spectra(rng *rand.Rand, most int, keep func(n int) bool) string {
 	modes := []string{"constant", "reflect", "edge"}
 	types := []string{"f32[%d,%d]", "i8[%d,%d] q(0.02:-7)", "i16[%d,%d] q(0.001:0)"}
-	all := testenv.Long()
-	for n := 2; n <= 1024; n++ {
-		if !qref.FFTLength(n) || !all && n > 40 && rng.IntN(8) > 0 {
+	var b strings.Builder
+	for n := 2; n <= most; n++ {
+		if !qref.FFTLength(n) || !keep(n) {
 			continue
 		}
 		lead := rng.IntN(2) * rng.IntN(n)
-		window := 1 + rng.IntN(n-lead)
-		if rng.IntN(2) == 0 {
-			window = n - lead
-		}
-		add(n, lead, window, 1+rng.IntN(n), rng.IntN(2)*rng.IntN(n), rng.IntN(n), []int{n/2 + 1, 1 + rng.IntN(n),
-			n}[rng.IntN(3)], rng.IntN(2), modes[rng.IntN(3)], types[rng.IntN(3)])
+		window := []int{n - lead, 1 + rng.IntN(n-lead)}[rng.IntN(2)]
+		pad, over, step := rng.IntN(2)*rng.IntN(n), rng.IntN(n), 1+rng.IntN(n)
+		samples := max(pad, over) + 1 + rng.IntN(3*n)
+		frames := min(5, max(1, (samples+over-n+pad)/step+1))
+		bins := []int{n/2 + 1, 1 + rng.IntN(n), n}[rng.IntN(3)]
+		fmt.Fprintf(&b, "in %%x%d : %s\nconst %%w%d : f32[%d] = rand %d\n", n,
+			fmt.Sprintf(types[rng.IntN(3)], 1+rng.IntN(2), samples), n, window, n)
+		fmt.Fprintf(&b, "%%o%d = nncc.Spectrum(%%x%d, %%w%d) {length=%d, frames=%d, step=%d, lead=%d, bins=%d, pad=%d, "+
+			"mode=%q, power=%d}\nout \"o%d\" = %%o%d\n", n, n, n, n, frames, step, lead, bins, pad,
+			modes[rng.IntN(3)], rng.IntN(2), n, n)
 	}
-	runCases(t, cases)
+	return b.String()
+}
+
+// TestSpectrum: the C gives the interpreter's bits, on the host for every length, on
+// cores for some.
+func TestSpectrum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	host := kase{name: "all lengths", tol: -1, kernel: "nncc_spectrum",
+		src: spectra(rng, 1024, func(n int) bool { return n < 40 || testenv.Long() || rng.IntN(8) == 0 })}
+	runCases(t, []kase{host})
+	for i, name := range testenv.Boards("cortex-m55", "cortex-m4") {
+		testenv.Tool(t, "qemu", "qemu-system-arm")
+		spec, err := boards.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		some := kase{name: name, tol: -1, src: spectra(rng, 200, func(n int) bool { return n < 34 || rng.IntN(3) == 0 })}
+		some.compile(t, i+1).RunBoard(t, spec, run.BuildOptions{})
+	}
 }
 
 // TestSparse: filter banks and scattered weights, with and without a background.

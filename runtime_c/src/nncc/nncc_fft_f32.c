@@ -257,8 +257,15 @@ static inline void nncc_fft_vector5(const float *x, int32_t in, float32x4_t *v)
     v[4] = vcaddq_rot90_f32(m1, t1);
 }
 
-/* Lanes of one complex number twice; bytes from one group's result to the next, of the first pass of radix 4. */
+/*
+ * Lanes of one complex number twice, of two in turn; places of two bins, each in two lanes; signs of imaginary parts;
+ * bytes from one group's result to the next, of the first pass of radix 4.
+ */
 static const uint32_t nncc_fft_both[4] = {0, 1, 0, 1};
+static const uint32_t nncc_fft_swap[4] = {2, 3, 0, 1};
+static const uint32_t nncc_fft_rising[4] = {0, 0, 1, 1};
+static const uint32_t nncc_fft_falling[4] = {1, 1, 0, 0};
+static const uint32_t nncc_fft_signs[4] = {0, 0x80000000u, 0, 0x80000000u};
 static const uint32_t nncc_fft_apart[4] = {0, 0, 8 * sizeof(float), 0};
 
 /* A factor twice. */
@@ -549,6 +556,50 @@ static inline void nncc_fft_bin(const nncc_spectrum_params *p, float *y, int32_t
     }
 }
 
+#if NNCC_FFT_MVE
+/* Squared magnitudes, each in both of its lanes. */
+static inline float32x4_t nncc_fft_square(float32x4_t v)
+{
+    const float32x4_t s = vmulq_f32(v, v);
+
+    return vaddq_f32(s, vrev64q_f32(s));
+}
+
+/* Bins from 1 on and from m - 1 down, two at a time, of all that there are; gives the first that is left. */
+static int32_t nncc_fft_split_pairs(const nncc_spectrum_params *p, const float *z, int32_t m, const float *w, float *y)
+{
+    const uint32x4_t swap = vldrwq_u32(nncc_fft_swap);
+    const uint32x4_t rising = vldrwq_u32(nncc_fft_rising);
+    const uint32x4_t falling = vldrwq_u32(nncc_fft_falling);
+    const uint32x4_t signs = vldrwq_u32(nncc_fft_signs);
+    int32_t k = 1;
+
+    if (p->bins <= m) {
+        return k;
+    }
+    for (; 2 * (k + 1) < m; k += 2) {
+        const float32x4_t a = vldrwq_f32(z + 2 * k);
+        const float32x4_t b = vldrwq_gather_shifted_offset_f32(z + 2 * (m - k - 1), swap);
+        const float32x4_t c = vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(b), signs));
+        const float32x4_t e = vaddq_f32(a, c);
+        const float32x4_t o = nncc_fft_turn(vsubq_f32(a, c), vldrwq_f32(w));
+        const float32x4_t up = vaddq_f32(e, o);
+        const float32x4_t down = vsubq_f32(e, o);
+
+        if (p->power) {
+            vstrwq_scatter_shifted_offset_f32(y + k, rising, nncc_fft_square(up));
+            vstrwq_scatter_shifted_offset_f32(y + m - k - 1, falling, nncc_fft_square(down));
+        } else {
+            vstrwq_f32(y + 2 * k, up);
+            vstrwq_scatter_shifted_offset_f32(y + 2 * (m - k - 1), swap,
+                                              vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(down), signs)));
+        }
+        w += 4;
+    }
+    return k;
+}
+#endif
+
 /* The spectrum of the samples of which z [m] is that of pairs; w: the factors of the split. */
 static void nncc_fft_split(const nncc_spectrum_params *p, const float *z, int32_t m, const float *w, float *y)
 {
@@ -558,10 +609,17 @@ static void nncc_fft_split(const nncc_spectrum_params *p, const float *z, int32_
     const nncc_c32 last = {even - odd, 0.0f};
     const float *up = z + 2;
     const float *down = z + 2 * m - 2;
+    int32_t k = 1;
 
     nncc_fft_bin(p, y, 0, first);
     nncc_fft_bin(p, y, m, last);
-    for (int32_t k = 1; 2 * k < m; k++) {
+#if NNCC_FFT_MVE
+    k = nncc_fft_split_pairs(p, z, m, w, y);
+    up += 2 * (k - 1);
+    down -= 2 * (k - 1);
+    w += 2 * (k - 1);
+#endif
+    for (; 2 * k < m; k++) {
         const nncc_c32 e = {up[0] + down[0], up[1] - down[1]};
         const nncc_c32 d = {up[0] - down[0], up[1] + down[1]};
         const nncc_c32 o = nncc_c32_mul(d, nncc_c32_at(w));
