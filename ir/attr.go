@@ -139,7 +139,7 @@ func (n *Node) DropAttr(names ...string) {
 // Bare is the node outside of any graph, with attributes of its own.
 func (n *Node) Bare() *Node {
 	return &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), In: n.In, Out: n.Out, Body: n.Body,
-		Origin: n.Origin}
+		Origin: n.Origin, Series: n.Series}
 }
 
 // Names are the attribute names in order.

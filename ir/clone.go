@@ -24,7 +24,8 @@ func (g *Graph) Clone() *Graph {
 		c.In = append(c.In, val(v))
 	}
 	for _, n := range g.Nodes {
-		k := &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Origin: n.Origin}
+		k := &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Origin: n.Origin,
+			Series: n.Series}
 		for _, b := range n.Body {
 			k.Body = append(k.Body, b.Clone())
 		}

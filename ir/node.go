@@ -59,6 +59,10 @@ type Node struct {
 	Out    []*Value
 	Body   []*Graph // subgraphs of If, Loop, Scan; closed: captured values are extra inputs
 	Origin []string // names of the ONNX nodes it came from
+	// Series: nodes of one series are one computation, made several times (the
+	// steps of a recurrence): their results are quantised alike, so that
+	// parameters and tables are stored once. "" for none.
+	Series string
 
 	decoded atomic.Pointer[decoded] // attributes as structs; see AttrsOf
 	removed bool

@@ -49,7 +49,7 @@ func Outline(g *Graph, nodes []*Node, op *OpDef, name string, attrs Attrs) (*Nod
 		if err != nil {
 			return nil, nil, bug.Errorf("moving %s into %s: %w", n, name, err)
 		}
-		m.Origin = n.Origin
+		m.Origin, m.Series = n.Origin, n.Series
 		out.Origin = append(out.Origin, n.Origin...)
 		for i, v := range n.Out {
 			m.Out[i].Type, m.Out[i].Holds = v.Type, slices.Clip(v.Holds)

@@ -142,6 +142,10 @@ func (p *parser) node(g *Graph, vals map[string]*Value, depth int) {
 		p.Advance()
 		n.Name = p.Take(syntax.String, "the node's name as a string")
 	}
+	if p.IsWord("series") {
+		p.Advance()
+		n.Series = p.Take(syntax.String, "the name of a series as a string")
+	}
 	if p.IsWord("from") {
 		p.Advance()
 		for {

@@ -94,6 +94,9 @@ func (p *printer) node(n *Node, indent string) {
 	if len(n.Out) == 0 || n.Name != n.Out[0].Name {
 		p.WriteString(" name " + strconv.Quote(n.Name))
 	}
+	if n.Series != "" {
+		p.WriteString(" series " + strconv.Quote(n.Series))
+	}
 	for i, o := range n.Origin {
 		if i == 0 {
 			p.WriteString(" from ")

@@ -164,3 +164,39 @@ func (d *detector) rows(k int) *ir.Value {
 	}
 	return d.concat(1, all...)
 }
+
+// Voice is a network that finds speech in frames of features: a convolution
+// over time and two recurrent layers, LSTM or GRU, in one or both directions.
+func Voice(seed uint64, dt tensor.DType) *ir.Graph {
+	m := newNet("voice", seed, dt)
+	steps, features, dirs := 2+m.r.IntN(7), 3+m.r.IntN(6), 1+m.r.IntN(2)
+	d := []*ir.OpDef{op.LSTM, op.GRU}[seed%2]
+	hidden := 4 + m.r.IntN(6)
+	x := m.transpose(m.reshape(m.in(1, 1, steps, features), 1, steps, features), 0, 2, 1)
+	x = m.op(op.Relu, nil, m.op(op.Conv, ir.Attrs{"pads": ir.Ints(1, 1)}, x,
+		m.weights(3*features, hidden, features, 3), m.w(0.1, hidden)))
+	x = m.transpose(x, 2, 0, 1)
+	for range 2 {
+		x = m.recurrent(d, x, hidden, dirs)
+		x = m.reshape(m.transpose(x, 0, 2, 1, 3), steps, 1, dirs*hidden)
+	}
+	x = m.op(op.MatMul, nil, m.transpose(x, 1, 0, 2), m.weights(dirs*hidden, dirs*hidden, 1))
+	m.out(m.op(op.Sigmoid, nil, m.op(op.Add, nil, x, m.w(0.1, 1))))
+	return m.g
+}
+
+// recurrent is [steps, dirs, batch, hidden] of x [steps, batch, features].
+func (m *net) recurrent(d *ir.OpDef, x *ir.Value, hidden, dirs int) *ir.Value {
+	attrs := ir.Attrs{"hidden_size": ir.Int(hidden)}
+	if dirs == 2 {
+		attrs["direction"] = ir.Str("bidirectional")
+	}
+	gates := 4
+	if d == op.GRU {
+		gates = 3
+		attrs["linear_before_reset"] = ir.Int(1)
+	}
+	in := x.Type.Shape[2]
+	return m.op(d, attrs, x, m.weights(in, dirs, gates*hidden, in), m.weights(hidden, dirs, gates*hidden, hidden),
+		m.w(0.1, dirs, 2*gates*hidden))
+}

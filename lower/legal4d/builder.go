@@ -27,8 +27,11 @@ type builder struct {
 	left   []Left
 	cur    *ir.Node             // node being rewritten
 	memo   map[string]*ir.Value // data movement made so far
-	math   bool                 // sums are taken in another order, or may be
-	consts map[string]*ir.Value
+	// batches: the first dimension counts samples wherever it is not 1. Otherwise
+	// it is a dimension as others are, and lies on C.
+	batches bool
+	math    bool // sums are taken in another order, or may be
+	consts  map[string]*ir.Value
 }
 
 // errNo is why an operator keeps its logical form.
@@ -63,7 +66,7 @@ func (b *builder) emitAs(t ir.Type, d *ir.OpDef, suffix string, attrs ir.Attrs, 
 		n.Out[0].Type = n.Out[0].Type.WithQuant(t.DType, t.Quant)
 	}
 	if b.cur != nil {
-		n.Origin = b.cur.Origin
+		n.Origin, n.Series = b.cur.Origin, b.cur.Series
 	}
 	data := make([]*tensor.Dense, len(n.In))
 	for i, v := range n.In {
@@ -173,6 +176,9 @@ func (b *builder) get(r *rep) ([]*part, error) {
 			return nil, no("the tensor %v has no elements", r.shape)
 		}
 		p := initial(r.shape)
+		if !b.batches && r.konst == nil && len(r.shape) != 4 && len(p.axes[axN]) > 0 {
+			p = onChannels(r.shape)
+		}
 		v, err := b.reshape(r.whole, p.shape())
 		if err != nil {
 			return nil, err

@@ -102,7 +102,7 @@ func Run(g *ir.Graph, opt Options) (*Result, error) {
 	}
 	r.Rewrites = append(r.Rewrites, c.Rewrites...)
 	b := &builder{old: g, g: ir.New(g.Name), env: map[*ir.Value]*rep{}, memo: map[string]*ir.Value{},
-		consts: map[string]*ir.Value{}}
+		consts: map[string]*ir.Value{}, batches: hasBatch(g)}
 	b.findMixing()
 	for _, v := range g.In {
 		w := b.g.AddInput(v.Name, v.Type)
@@ -141,6 +141,23 @@ func Run(g *ir.Graph, opt Options) (*Result, error) {
 	}
 	r.describe()
 	return r, nil
+}
+
+// hasBatch reports a graph whose inputs and outputs all count the same samples.
+func hasBatch(g *ir.Graph) bool {
+	samples := 0
+	for _, v := range slices.Concat(g.In, g.Out) {
+		if v.Type.Rank() == 0 {
+			return false
+		}
+		if samples == 0 {
+			samples = v.Type.Shape[0]
+		}
+		if v.Type.Shape[0] != samples {
+			return false
+		}
+	}
+	return samples > 1
 }
 
 // outputs splits the graph at the native outputs.
@@ -266,7 +283,7 @@ func (r *Result) Original() (g *ir.Graph, restore map[*ir.Node]bool, err error) 
 	restore = map[*ir.Node]bool{}
 	for _, n := range r.Restore.Nodes {
 		m := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Out: make([]*ir.Value, len(n.Out)),
-			Origin: n.Origin}
+			Origin: n.Origin, Series: n.Series}
 		var names []string
 		for _, v := range n.In {
 			m.In = append(m.In, val(v))

@@ -26,6 +26,7 @@ func init() {
 		"Softmax": lanes, "LogSoftmax": lanes, "Hardmax": lanes, "ArgMax": lanes, "ArgMin": lanes,
 		"LayerNormalization": layerNorm, "RMSNormalization": layerNorm,
 		"ReduceMean": reduces, "ReduceSum": reduces, "ReduceMax": reduces, "ReduceMin": reduces,
+		"LSTM": keepsRecurrent, "GRU": keepsRecurrent, "RNN": keepsRecurrent,
 		"Gemm": gemm, "MatMul": matMul, "Conv": conv, "ConvTranspose": convTranspose,
 	}
 }
@@ -106,7 +107,8 @@ func fourD(n *ir.Node) bool {
 
 // keep copies a node as it is, on logical tensors.
 func (b *builder) keep(n *ir.Node) error {
-	m := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Out: make([]*ir.Value, len(n.Out)), Origin: n.Origin}
+	m := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Out: make([]*ir.Value, len(n.Out)), Origin: n.Origin,
+		Series: n.Series}
 	for _, body := range n.Body {
 		m.Body = append(m.Body, body.Clone())
 	}

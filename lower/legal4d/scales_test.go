@@ -5,6 +5,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -13,9 +14,9 @@ import (
 // parts of rows run on every map by itself, in front of the Concat, and what
 // rebuilds the outputs is a few pieces a map.
 func TestDetectionHeads(t *testing.T) {
-	n := uint64(60)
-	if testing.Short() {
-		n = 12
+	n := uint64(24)
+	if testenv.Long() {
+		n = 1000
 	}
 	for seed := range n {
 		g, maps := irtest.Detector(seed, tensor.F64)

@@ -1,6 +1,7 @@
 package legal4d
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ import (
 // have. Run applies them before it lays tensors out, so that the reshapes and
 // transpositions that they add cost nothing where the layout absorbs them.
 var Substitutes = []pass.Pass{
+	{Name: "recurrent", Doc: "LSTM, GRU and RNN step by step, in convolutions and element-wise operators",
+		Numerics: pass.Reassoc, Run: unrollRecurrent},
 	{Name: "einsum", Doc: "Einsum of two factors as Transpose, Reshape, MatMul", Numerics: pass.Reassoc,
 		Run: each(einsum)},
 	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Run: each(vectors)},
@@ -22,6 +25,10 @@ var Substitutes = []pass.Pass{
 		Numerics: pass.Reassoc, Run: each(spellOut)},
 	{Name: "norms", Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization on 4-D",
 		Numerics: pass.Reassoc, Run: each(norms)},
+	{Name: "conv-stride", Doc: "Conv with large strides on blocks of neighbours as channels", Numerics: pass.Reassoc,
+		Run: func(c *pass.Ctx, g *ir.Graph) error { // an axis at a time
+			return errors.Join(each(wideStride)(c, g), each(wideStride)(c, g))
+		}},
 	{Name: "pad-concat", Doc: "Pad outside of space as Concat with constants; Pad that repeats data as Gather",
 		Numerics: pass.Exact, Run: each(padConcat)},
 	{Name: "pad", Doc: "Pad of rank 1 to 3 on 4-D", Numerics: pass.Exact, Run: each(lowPad)},
@@ -56,9 +63,10 @@ func each(f substitution) func(c *pass.Ctx, g *ir.Graph) error {
 
 // sub inserts nodes in front of one.
 type sub struct {
-	g   *ir.Graph
-	n   *ir.Node
-	err error
+	g      *ir.Graph
+	n      *ir.Node
+	series string // of the nodes, before the operator's name
+	err    error
 }
 
 func (s *sub) op(d *ir.OpDef, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
@@ -71,6 +79,9 @@ func (s *sub) op(d *ir.OpDef, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
 		return s.n.Out[0]
 	}
 	m.Origin = s.n.Origin
+	if s.series != "" {
+		m.Series = s.series + " " + d.Name
+	}
 	return m.Out[0]
 }
 

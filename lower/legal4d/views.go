@@ -123,7 +123,7 @@ func concats(b *builder, n *ir.Node) ([]*rep, error) {
 		at += v.Type.Shape[axis]
 	}
 	r := made(n.Out[0], all)
-	if b.mixing[n.Out[0]] {
+	if b.mixing[n.Out[0]] || total == len(n.In) { // steps: one piece costs less than an operator for each
 		prefer := axC
 		if len(r.shape) == 4 {
 			prefer = axis

@@ -23,7 +23,7 @@ func (c *calibrator) refine(before *ir.Graph) error {
 				return err
 			}
 		}
-		if !c.opt.BiasCorrection || nq.Op == op.MatMul {
+		if !c.opt.BiasCorrection || nq.Op == op.MatMul || nq.Series != "" { // steps of a recurrence have one bias
 			return nil
 		}
 		return c.correctBias(l, nf, nq, r)

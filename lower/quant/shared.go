@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -170,8 +171,8 @@ func (c *calibrator) spread(n *ir.Node, r rule) float64 {
 }
 
 // share makes the groups of the quantised nodes: first those that kernels
-// insist on, then prescribed outputs, then Concat's inputs where sharing does
-// no harm.
+// insist on, then prescribed outputs, then those of one computation at several
+// times, then Concat's inputs where sharing does no harm.
 func (c *calibrator) share() *groups {
 	g := newGroups()
 	for _, v := range c.values {
@@ -218,6 +219,17 @@ func (c *calibrator) share() *groups {
 				}
 			}
 		}
+	})
+	steps := map[string]*ir.Value{}
+	each(func(n *ir.Node, _ rule) {
+		if n.Series == "" || len(n.Out) > 1 || g.parent[n.Out[0]] == nil {
+			return
+		}
+		key := fmt.Sprint(n.Series, " ", c.dataType(n.Out[0]))
+		if steps[key] == nil {
+			steps[key] = n.Out[0]
+		}
+		g.union(steps[key], n.Out[0])
 	})
 	each(func(n *ir.Node, r rule) {
 		if !r.join {
