@@ -24,9 +24,11 @@ type builder struct {
 	old, g *ir.Graph
 	env    map[*ir.Value]*rep
 	mixing map[*ir.Value]bool
-	left   []Left
-	cur    *ir.Node             // node being rewritten
-	memo   map[string]*ir.Value // data movement made so far
+	// computed are the values that something computes with, behind movements.
+	computed map[*ir.Value]bool
+	left     []Left
+	cur      *ir.Node             // node being rewritten
+	memo     map[string]*ir.Value // data movement made so far
 	// batches: the first dimension counts samples wherever it is not 1. Otherwise
 	// it is a dimension as others are, and lies on C.
 	batches bool

@@ -141,12 +141,18 @@ func (b *builder) keep(n *ir.Node) error {
 // before the outputs are reached: parts of such a tensor are joined early. The
 // others, on their way to the outputs only, stay apart.
 func (b *builder) findMixing() {
-	b.mixing = map[*ir.Value]bool{}
+	b.mixing, b.computed = map[*ir.Value]bool{}, map[*ir.Value]bool{}
 	for i := len(b.old.Nodes) - 1; i >= 0; i-- {
 		n := b.old.Nodes[i]
 		m := mixes(n)
+		c := n.Op.Quant != ir.QMove
 		for _, v := range n.Out {
-			m = m || b.mixing[v]
+			m, c = m || b.mixing[v], c || b.computed[v]
+		}
+		if c {
+			for _, v := range n.In {
+				b.computed[v] = true
+			}
 		}
 		if m {
 			for _, v := range n.In {

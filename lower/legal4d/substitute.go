@@ -29,6 +29,8 @@ var Substitutes = []pass.Pass{
 		Run: func(c *pass.Ctx, g *ir.Graph) error { // an axis at a time
 			return errors.Join(each(wideStride)(c, g), each(wideStride)(c, g))
 		}},
+	{Name: "conv-transpose", Doc: "ConvTranspose of stride 1 as Conv, dilated with zeros in the kernel, by groups",
+		Numerics: pass.Reassoc, Run: each(plainTransposed)},
 	{Name: "pad-concat", Doc: "Pad outside of space as Concat with constants; Pad that repeats data as Gather",
 		Numerics: pass.Exact, Run: each(padConcat)},
 	{Name: "pad", Doc: "Pad of rank 1 to 3 on 4-D", Numerics: pass.Exact, Run: each(lowPad)},

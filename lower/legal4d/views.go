@@ -123,9 +123,10 @@ func concats(b *builder, n *ir.Node) ([]*rep, error) {
 		at += v.Type.Shape[axis]
 	}
 	r := made(n.Out[0], all)
-	if b.mixing[n.Out[0]] || total == len(n.In) { // steps: one piece costs less than an operator for each
+	steps := total == len(n.In) && b.computed[n.Out[0]] // one piece costs less than an operator for each
+	if b.mixing[n.Out[0]] || steps {
 		prefer := axC
-		if len(r.shape) == 4 {
+		if len(r.shape) == 4 && axis > 0 {
 			prefer = axis
 		} else if axis > 1 {
 			prefer = axW
@@ -345,56 +346,6 @@ func splits(b *builder, n *ir.Node) ([]*rep, error) {
 		at += k
 	}
 	return out, nil
-}
-
-// gathers takes constant indices: a run of them is a slice, others are slices
-// side by side.
-func gathers(b *builder, n *ir.Node) ([]*rep, error) {
-	idx := n.ConstIn(1)
-	x := n.In[0].Type.Shape
-	axis := ir.AttrsOf[op.AxisAttr](n).Axis
-	if axis < 0 {
-		axis += len(x)
-	}
-	if idx == nil || len(idx.Shape) > 1 || n.In[0].Const != nil || idx.Len() == 0 {
-		return nil, no("the indices of the Gather are not a constant of rank 0 or 1")
-	}
-	var all []*part
-	for i := 0; i < idx.Len(); {
-		at := int(idx.Int(i))
-		if at < 0 {
-			at += x[axis]
-		}
-		if at < 0 || at >= x[axis] {
-			return nil, no("an index of the Gather is outside of the dimension")
-		}
-		k := 1
-		for i+k < idx.Len() && idx.Int(i+k) == int64(at+k) {
-			k++
-		}
-		ps, err := b.takeOf(n.In[0], axis, at, at+k, b.mixing[n.Out[0]])
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range ps {
-			q := p.clone()
-			d := digit{n: 1}
-			if len(q.dims[axis]) == 1 {
-				d = q.dims[axis][0]
-			}
-			if idx.Len() > 1 {
-				q.dims[axis] = []digit{{idx.Len(), i + d.start, d.atoms}}
-			}
-			all = append(all, q)
-		}
-		i += k
-	}
-	if len(idx.Shape) == 0 {
-		for _, p := range all {
-			p.dims = slices.Delete(p.dims, axis, axis+1)
-		}
-	}
-	return result(n, all), nil
 }
 
 // expands repeats data along axes of which nothing else makes use.

@@ -38,10 +38,8 @@ func (o *Compiled) fit(built *run.Sizes) boards.Placement {
 // imageBytes are files that are linked as they are: accelerator programs.
 func (o *Compiled) imageBytes() int {
 	n := 0
-	for _, f := range o.Files {
-		if slices.Contains(o.Info.Images, f.Path) {
-			n += len(f.Data)
-		}
+	for _, path := range o.Info.Images {
+		n += o.FileBytes(path)
 	}
 	return n
 }

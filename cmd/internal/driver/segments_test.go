@@ -19,6 +19,7 @@ var kindsOfNets = []struct {
 }{
 	{"detector", func(seed uint64) *ir.Graph { g, _ := irtest.Detector(seed, tensor.F32); return g }, 4, 0},
 	{"voice", func(seed uint64) *ir.Graph { return irtest.Voice(seed, tensor.F32) }, 2, 0},
+	{"enhancer", func(seed uint64) *ir.Graph { return irtest.Enhancer(seed, tensor.F32) }, 2, 0},
 }
 
 // TestSegmentsOfKinds: networks of each kind run in one segment, and the

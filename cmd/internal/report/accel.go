@@ -1,6 +1,9 @@
 package report
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
@@ -15,7 +18,9 @@ func (r *Report) accelerated(o *Subject) {
 		s := Segment{ID: ir.AttrsOf[op.SegmentAttrs](n).Id, Accelerator: kind, Nodes: []string{}, MACs: macs(n)}
 		if k < len(o.Info.Images) {
 			s.File = o.Info.Images[k]
+			s.FileBytes = o.FileBytes(s.File)
 		}
+		s.InBytes, s.OutBytes = valueBytes(n.In), valueBytes(n.Out)
 		for _, m := range n.Body[0].Nodes {
 			s.Nodes = append(s.Nodes, nodeName(m))
 		}
@@ -47,6 +52,26 @@ func (r *Report) accelerated(o *Subject) {
 		}
 		r.Fallback = append(r.Fallback, f)
 	}
+}
+
+func valueBytes(vs []*ir.Value) int {
+	n := 0
+	for _, v := range vs {
+		n += v.Type.Bytes()
+	}
+	return n
+}
+
+// transferText says what goes to an accelerator and back.
+func (r *Report) transferText() string {
+	var b strings.Builder
+	for _, s := range r.Segments {
+		if s.InBytes+s.OutBytes > 0 {
+			fmt.Fprintf(&b, "segment %d on %s: %d bytes in, %d bytes out at each run, program of %d bytes\n", s.ID,
+				s.Accelerator, s.InBytes, s.OutBytes, s.FileBytes)
+		}
+	}
+	return b.String()
 }
 
 // refusal is a node that the accelerator does not compute.

@@ -20,6 +20,7 @@ func (r *Report) Explain(o *Subject) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s for %s, %s\n", r.Model.Name, r.Board, r.PrecisionLayers.Text(r.Precision))
 	b.WriteString(text.Table(append(o.stepRows(r), o.viewRows()...)))
+	b.WriteString(r.transferText())
 	b.WriteString(o.memoryText(r))
 	b.WriteString(fusionText(text.Lines(o.Lowered.Fusions)))
 	for i, c := range text.Lines(o.Lowered.Pruned) {

@@ -117,6 +117,11 @@ type Segment struct {
 	File        string   `json:"file,omitempty"`
 	Nodes       []string `json:"nodes"`
 	MACs        int64    `json:"macs"`
+	// What an accelerator costs beside its work: bytes that are handed over and
+	// back at each run, and those of its program with weights.
+	InBytes   int `json:"in_bytes,omitempty"`
+	OutBytes  int `json:"out_bytes,omitempty"`
+	FileBytes int `json:"file_bytes,omitempty"`
 }
 
 // Fallback is a node outside the segments.

@@ -3,6 +3,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
@@ -26,6 +28,15 @@ type Subject struct {
 	// What the user chose.
 	Optimize option.Optimize
 	Align    option.Align
+}
+
+// FileBytes is the size of an emitted file; 0 where there is none.
+func (o *Subject) FileBytes(path string) int {
+	i := slices.IndexFunc(o.Files, func(f codegen.File) bool { return f.Path == path })
+	if i < 0 {
+		return 0
+	}
+	return len(o.Files[i].Data)
 }
 
 // low is the lowering of step i.
