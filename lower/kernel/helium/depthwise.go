@@ -2,7 +2,6 @@ package helium
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
@@ -11,24 +10,21 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// lanes are the channels that the depthwise kernels take at a time.
-const lanes = 8
-
 // patches is a depthwise convolution with a 3x3 kernel and strides of 1.
 var patches = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_3x3_stride1_s8", Library: Library,
-	Doc: "int8 depthwise convolution 3x3, strides 1, with a channel multiplier, packed weights",
+	Doc: "int8 depthwise convolution 3x3, strides 1, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerPatches,
 	Rules: join(onHelium("HELIUM-DW31-00"), quantised.ConvRules("HELIUM-DW31", true, nil),
 		shiftsRule("HELIUM-DW31-07"),
-		convRule("HELIUM-DW31-08", "kernel 3x3, strides 1, no dilation, at most 2 columns of padding, several rows "+
-			"of output", func(c *convolution) string {
+		convRule("HELIUM-DW31-08", "kernel 3x3, strides 1, no dilation, an output a channel, at most 2 columns of "+
+			"padding, several rows of output", func(c *convolution) string {
 			one := quantised.Tile{H: 1, W: 1}
 			if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride != one || c.Dilation != one || c.Pad.W > 2 ||
-				c.Out.H == 1 {
-				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v and %d rows of output, want "+
-					"3x3, 1, 1, up to 2 columns and several",
-					c.G.Kernel, c.G.Strides, c.G.Dilations, c.G.PadBegin, c.Out.H)
+				c.Out.H == 1 || c.G.COut != c.G.CIn {
+				return fmt.Sprintf("kernel %v with strides %v, dilations %v, padding %v, %d rows of output and %d "+
+					"outputs of %d channels, want 3x3, 1, 1, up to 2 columns, several and as many",
+					c.G.Kernel, c.G.Strides, c.G.Dilations, c.G.PadBegin, c.Out.H, c.G.COut, c.G.CIn)
 			}
 			return ""
 		})),
@@ -70,8 +66,8 @@ func lowerPatches(n *kernel.Node) *call.Lowered {
 			i8Scratch(0), i8Out(0)}})
 }
 
-// minWide are the channels from which on 16 lanes are better than eight.
-const minWide = lanes + 1
+// minWide are the channels from which on 16 lanes pay.
+const minWide = 9
 
 // depthwise3x3 is a depthwise convolution with a 3x3 kernel that steps by two.
 var depthwise3x3 = &kernel.Kernel{
@@ -110,16 +106,6 @@ func (l *layer) pairsFit(pairs [][2]int) string {
 	return ""
 }
 
-// blocks packs the rows in records of eight channels for kernels that take
-// products of even and odd channels apart.
-func (l *layer) blocks() []byte {
-	var b []byte
-	for at := 0; at < len(l.Rows); at += lanes {
-		b = l.block(b, at, lanes, func(i int) int { return i/2 + i%2*lanes/2 })
-	}
-	return b
-}
-
 // wideBlocks are records of 16 channels, the last two of which may overlap.
 func (l *layer) wideBlocks() []byte {
 	var b []byte
@@ -153,7 +139,7 @@ func (l *layer) block(b []byte, first, n int, place func(i int) int) []byte {
 // the same size, which are in scratch by then. The next two need the last
 // three of the window again, of which only the first is kept.
 func (c *convolution) inPlace() []int {
-	if c.G.COut == c.G.CIn && c.In == c.Out && c.Pad.H <= 1 {
+	if c.In == c.Out && c.Pad.H <= 1 {
 		return []int{0}
 	}
 	return nil
@@ -165,14 +151,10 @@ func (c *convolution) fields() []call.Field {
 	return []call.Field{
 		f("batch", c.G.N), f("in_h", c.In.H), f("in_w", c.In.W), f("in_c", c.G.CIn), f("out_h", c.Out.H),
 		f("out_w", c.Out.W),
-		f("multiplier", c.G.COut/c.G.CIn), f("stride_h", c.Stride.H), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
+		f("stride_h", c.Stride.H), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
 		f("in_zero", -int(c.l.Params.InOff)),
 		f("zero", int(c.l.Params.OutOff)), f("act_min", int(c.l.Params.ActMin)), f("act_max", int(c.l.Params.ActMax))}
 }
-
-// width is the number of input columns, padding included, that a row of the
-// output needs.
-func (c *convolution) width() int { return (c.Out.W-1)*c.Stride.W + (c.Kernel.W-1)*c.Dilation.W + 1 }
 
 func lowerDepthwise3x3(n *kernel.Node) *call.Lowered {
 	c := convOf.Must(n)
@@ -185,17 +167,6 @@ func lowerDepthwise3x3(n *kernel.Node) *call.Lowered {
 		i8Scratch(0), i8Out(0)}})
 }
 
-// depthwise is a depthwise convolution with any kernel.
-var depthwise = &kernel.Kernel{
-	Name: "nncc_helium_depthwise_s8", Library: Library,
-	Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
-	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
-	Rules: join(onHelium("HELIUM-DW-00"), quantised.ConvRules("HELIUM-DW", true, nil),
-		shiftsRule("HELIUM-DW-07"),
-		convRule("HELIUM-DW-08", "products of two taps add up in 16 bits",
-			func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })),
-}
-
 // inOrder are taps by twos; a last odd one has no partner.
 func inOrder(taps int) [][2]int {
 	var p [][2]int
@@ -203,32 +174,4 @@ func inOrder(taps int) [][2]int {
 		p = append(p, [2]int{t, t + 1})
 	}
 	return p
-}
-
-func lowerDepthwise(n *kernel.Node) *call.Lowered {
-	c := convOf.Must(n)
-	l := c.l
-	var offsets []int32
-	for y := range c.Kernel.H {
-		for x := range c.Kernel.W {
-			offsets = append(offsets, int32(2*lanes*(y*c.width()+x*c.Dilation.W)))
-		}
-	}
-	if len(offsets)%2 != 0 {
-		offsets = append(offsets, 0)
-		even := *l
-		even.Rows = make([][]int8, len(l.Rows))
-		for i, w := range l.Rows {
-			even.Rows[i] = append(slices.Clone(w), 0)
-		}
-		l = &even
-	}
-	params := &call.Struct{Type: "nncc_helium_depthwise_params", Fields: []call.Field{
-		call.F("at", call.Nested{Fields: c.fields()}), call.FI("kernel_h", c.Kernel.H),
-		call.FI("dilation_h", c.Dilation.H),
-		call.FI("stride_w", c.Stride.W), call.FI("width", c.width()), call.FI("taps", len(offsets))}}
-	table := &call.Blob{Hint: "offsets", CType: "int32_t", Data: words(nil, offsets...), Align: 4}
-	return own(&call.Lowered{Scratch: 2 * lanes * c.Kernel.H * c.width(), Unused: []int{1, 2}},
-		call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{
-			params, i8In(0), packed(l.blocks()), table, call.Scratch{CType: "int16_t"}, i8Out(0)}})
 }

@@ -149,6 +149,40 @@ func depthwise(b *builder) {
 	convolution(b, rank, c, c, c*b.One(1, 1, 1, 2, 3), kernel, 9)
 }
 
+// windowed is a depthwise layer with a window of one vector or many, dense or
+// dilated, on a map that goes through scratch at once or in spans.
+func windowed(b *builder) {
+	c := b.One(2, 3, 5, 7, 8, 9, 16, 17, 20)
+	h, w := b.In(1, 14), b.In(1, 20)
+	kernel := []int{b.In(1, 7), b.In(1, 7)}
+	switch {
+	case b.Chance(20):
+		w, c = b.In(40, 400), b.In(2, 9)
+	case b.Chance(20):
+		h, w, kernel[1] = 1, b.In(20, 90), b.In(8, 70)
+	case b.Chance(10):
+		h, kernel[0] = b.In(20, 40), b.In(15, 24) // more rows than are brought at a time
+	}
+	xq := b.Quant()
+	x, f := b.Input(xq, b.One(1, 1, 2), c, h, w), extreme(b, b.Weights(true, 0, c*b.One(1, 1, 1, 2, 5), 1, kernel[0],
+		kernel[1]))
+	in := []*ir.Value{x, f}
+	if b.Chance(60) {
+		in = append(in, b.Bias(xq, f.Type.Quant, f.Type.Shape[0]))
+	}
+	a := ir.Attrs{"group": ir.Int(c), "strides": kerneltest.Ints(b.One(1, 1, 1, 2, 3, 4), b.One(1, 1, 1, 2, 3, 4))}
+	dilations, pads := []int{b.One(1, 1, 1, 2, 3), b.One(1, 1, 1, 2, 3, 4)}, make([]int, 4)
+	for d, size := range []int{h, w} {
+		span := dilations[d]*(kernel[d]-1) + 1
+		pads[d], pads[2+d] = b.In(0, span-1), b.In(0, span-1)
+		for size+pads[d]+pads[2+d] < span {
+			pads[b.One(d, 2+d)]++
+		}
+	}
+	a["dilations"], a["pads"] = kerneltest.Ints(dilations...), kerneltest.Ints(pads...)
+	b.Node("Conv", b.Clamp(a), output(b, xq, f.Type.Quant, kernel[0]*kernel[1]), in...)
+}
+
 // depthwise3x3 has no dilation and strides of 1 and 2; now and then a tap of -128.
 func depthwise3x3(b *builder) {
 	c, h, w := max(2, channels(b, 40)), b.In(1, 11), b.In(1, 11)
@@ -421,7 +455,7 @@ var generators = []struct {
 }{
 	{"nncc_helium_convolve_s8", pointwise}, {"nncc_helium_convolve_s8", conv}, {"nncc_helium_convolve_s8", grouped},
 	{"nncc_helium_depthwise_3x3_stride1_s8", depthwise3x3}, {"nncc_helium_depthwise_3x3_stride2_s8", depthwise3x3},
-	{"nncc_helium_depthwise_s8", depthwise},
+	{"nncc_helium_depthwise_s8", depthwise}, {"nncc_helium_depthwise_s8", windowed},
 	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_transpose_conv_phase_s8", phased},
 	{"nncc_helium_matmul_1row_s8", gemm},
 	{"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},

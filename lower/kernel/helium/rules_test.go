@@ -73,9 +73,8 @@ var refused = []kerneltest.Refused{
 	{"HELIUM-DW32-09", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,1,3,3] W = " +
 		"{-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128}\n%o : " +
 		"i8[1,2,3,3] O = Conv(%x, %w) {group=2}"},
-	{"HELIUM-DW-08", "in %x : i8[1,2,5,5] A\nconst %w : i8[2,1,3,3] W = " +
-		"{-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128,-128}\n%o : " +
-		"i8[1,2,3,3] O = Conv(%x, %w) {group=2}"},
+	{"HELIUM-DW31-08", "in %x : i8[1,4,9,9] A\nconst %w : i8[8,1,3,3] W = rand 1\n%o : i8[1,8,7,7] O = Conv(%x, %w) " +
+		"{group=4}"},
 	{"HELIUM-FC-01", "in %x : u8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : u8[2,3] O = Gemm(%x, %w)"},
 	{"HELIUM-FC-02", "in %x : i8[2,5] A\nin %w : i8[5,3] W\n%o : i8[2,3] O = MatMul(%x, %w)"},
 	{"HELIUM-FC-03", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w) {alpha=0.5}"},

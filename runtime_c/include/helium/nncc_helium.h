@@ -224,19 +224,19 @@ typedef struct
 /* KERNELS(nncc_helium_transpose_conv_phase_s8) */
 
 /*
- * Depthwise convolution 3x3 without dilation, channels last; the name has the horizontal stride. "relu"
- * kernels are for act_min == zero.
+ * Depthwise convolution 3x3 without dilation, an output a channel, channels last; the name has the horizontal stride.
+ * "relu" kernels are for act_min == zero.
  *
  * stride1, both strides 1: four rows of 16 channels are interleaved in scratch (VST4) and, four columns at a time, put
  * in the order [channel][column][row]: 16 bytes that give 2x2 outputs of a channel by 4 VMLADAV. Up to 2 columns of
- * padding, output channel c reads input channel c / multiplier, the output may take the place of the input. packed:
+ * padding, the output may take the place of the input. packed:
  * records of 112 bytes for every 4 channels: int32 bias[4], multiplier[4], shift[4], then for each channel 16 bytes of
  * weights [4][4], columns first, the last ones 0. scratch, 16-byte aligned: 96 + 16 * in_w + 64 * (out_w rounded up to
  * even, at most 24, + 2) bytes. Per 4 channels x 4 outputs: 21 loads, 8 stores, 16 MACs, 4 shifts, 8 moves from
  * accumulators, 12 + 9 (relu) or 12 + 20 for the requantisation, 15 others, and 7 for the interleaving (2 loads, 2
  * stores): 0.64 instructions a MAC (relu), of which 0.16 loads, 0.1 stores, 0.11 MACs.
  *
- * stride2, multiplier 1: pixel by pixel from the image, 16 channels at a time, the last ones again where they are no
+ * stride2: pixel by pixel from the image, 16 channels at a time, the last ones again where they are no
  * multiple of 16; at least 8 channels. packed: records of 336 bytes for every 16 channels: int32 bias[16],
  * multiplier[16], shift[16], each in the order 0, 4, 8, 12, 2, 6, 10, 14, then the odd channels alike, and int8
  * weights[9][16]. scratch: 160 bytes for windows that stick out at the sides, 16-byte aligned. Products are added by
@@ -252,7 +252,6 @@ typedef struct
     int32_t in_c;
     int32_t out_h;
     int32_t out_w;
-    int32_t multiplier; /* output channels of an input channel */
     int32_t stride_h;
     int32_t pad_top;
     int32_t pad_left;
@@ -265,26 +264,85 @@ typedef struct
 /* KERNELS(helium_depthwise_3x3) */
 
 /*
- * Depthwise convolution with any kernel, stride, dilation and padding. The kernel_h rows of the input under a row of
- * the output are widened to 16 bits in scratch (8 channels at a time, the zero point around them); the taps are
- * `offsets` into them in bytes. scratch: 16 * kernel_h * ((out_w - 1) * stride_w + (kernel_w - 1) * dilation_w + 1)
- * bytes, 16-byte aligned.
+ * Windows of a depthwise convolution in scratch, of one channel after the other: `vectors` times 16 bytes, in which the
+ * weights say what counts. The kernels with k in their names are for so many vectors, those with step for so many bytes
+ * between neighbouring windows; the one without takes any. Four outputs of a channel go together. `fours`, `x_back` and
+ * the like stand first: the assembly has the offsets. record, x, y and channels move on.
  *
- * packed: records as for 3x3 with `taps` times 8 weights, filled up to a multiple of 16 bytes. taps is even: an odd
- * number gets one more tap with weights of zero. Products are added by twos in the order of the offsets; in no pair
- * both weights may be -128.
- *
- * Per 8 outputs and pair of taps: 5 loads, 2 multiplications, 3 additions, 2 widenings, 3 others: 0.94 instructions a
- * MAC, and 32 for 8 outputs.
+ * Per 4 outputs and v vectors: 4v loads, 4v MACs, a store, 2 moves from accumulators, 2 additions, 4 (relu: 2) for the
+ * requantisation, 2 for the clamp, 1 other (any step: 5 others): 5 x 5 taps 0.3 instructions a MAC. A row of a channel
+ * has 12 more, a channel 17.
  */
 typedef struct
 {
-    nncc_helium_depthwise_3x3_params at;
+    int32_t fours; /* of the outputs of a row, and 0 to 3 more */
+    int32_t rest;
+    int32_t x_back; /* from where a row ends to the next one, in x and y, after all of the fours and, in x, the rest */
+    int32_t y_back;
+    int32_t hi[4]; /* act_max */
+    int32_t next;  /* bytes from four results to the next four */
+    int32_t step;  /* bytes from a window to the next */
+    int32_t zero;  /* output zero point */
+    int32_t act_min;
+    int32_t rows;
+    int32_t line; /* bytes from a row of results to the next */
+    const int8_t *x;
+    int8_t *y;
+    const int8_t *record; /* int32 bias, multiplier, shift, 0, then the weights */
+    int32_t row;          /* bytes from a row of windows to the next */
+    int32_t left;         /* the assembly's */
+    int32_t plane;        /* bytes from a channel's windows to those of the next */
+    int32_t channels;     /* at least 1 */
+    int32_t vectors;
+    const int8_t *from; /* the assembly's */
+    int8_t *to;
+} nncc_helium_windows;
+
+typedef void nncc_helium_windows_fn(nncc_helium_windows *f);
+
+/* KERNELS(helium_depthwise_window) */
+
+/*
+ * Depthwise convolution with any kernel, strides, dilations and padding, output channel c reads input channel c /
+ * multiplier. The rows that windows of `rows` rows of the output lie in are brought into the order
+ * [channel][column][row] in scratch, 8 channels at a time, the zero point around them: then the window of an output is
+ * a run of bytes, pitch * (kernel_w - 1) + kernel_h of them, and the same weights serve all rows. Dilated windows are
+ * runs, too: columns dilation_w apart stand side by side, and rows of the output of which windows share rows go
+ * together.
+ *
+ * packed: for every output channel a record of nncc_helium_windows, weights [kernel_w][pitch]. scratch, 16-byte
+ * aligned: 16 bytes, `plane` for each of up to 8 channels, and what the last vector of three windows behind the last
+ * one has more. 5 loads, stores and others for every 16 bytes that are brought, and 3 additions.
+ */
+typedef struct
+{
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t multiplier; /* output channels of an input channel */
     int32_t kernel_h;
-    int32_t dilation_h;
+    int32_t kernel_w;
+    int32_t stride_h;
     int32_t stride_w;
-    int32_t width; /* of a row in scratch, in pixels */
-    int32_t taps;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t in_zero;
+    int32_t zero; /* output zero point */
+    int32_t act_min;
+    int32_t act_max;
+    int32_t rows;     /* of the output at a time */
+    int32_t span;     /* columns of the output at a time, a multiple of phases_w, or all */
+    int32_t phases_h; /* dilation_h / gcd(dilation_h, stride_h), and the same of widths */
+    int32_t phases_w;
+    int32_t pitch; /* bytes of a column in scratch */
+    int32_t width; /* columns in scratch of every residue by dilation_w */
+    int32_t plane; /* dilation_w * width * pitch */
+    int32_t vectors;
 } nncc_helium_depthwise_params;
 
 /* KERNELS(nncc_helium_depthwise_s8) */

@@ -27,10 +27,8 @@ typedef struct
     const int8_t *row[3];
     int32_t step[3]; /* bytes from a pixel to the next, 0 outside of the image */
     int8_t *kept;
-    int32_t first; /* output channel */
     int32_t lanes; /* 1 to 16 */
-    int32_t multiplier;
-    int32_t n; /* columns, at least 1 */
+    int32_t n;     /* columns, at least 1 */
 } nncc_columns;
 
 /* What two rows of the output need; the assembly has the offsets, and moves on from 4 channels to the next. */
@@ -49,29 +47,6 @@ typedef struct
     int32_t act_min;
     int32_t act_max;
 } nncc_patches;
-
-/* Output channel c is input channel c / multiplier. */
-static inline void nncc_columns_each(const nncc_columns *a, int8_t *to)
-{
-    int32_t c;
-    int32_t i;
-    int32_t r;
-
-    for (c = 0; c < a->lanes; c++) {
-        int32_t k = a->multiplier == 1 ? c : (a->first + c) / a->multiplier - a->first / a->multiplier;
-
-        for (i = 0; i < a->n; i++) {
-            int8_t *word = to + i * NNCC_COLUMN_BYTES + 4 * c;
-            int8_t *kept = a->kept + i * NNCC_COLUMN_CHANNELS + c;
-
-            word[0] = *kept;
-            for (r = 0; r < 3; r++) {
-                word[r + 1] = a->row[r][i * a->step[r] + (a->step[r] != 0 ? k : 0)];
-            }
-            *kept = word[2];
-        }
-    }
-}
 
 #if NNCC_HELIUM_MVE
 
@@ -237,7 +212,22 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
 
 static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
 {
-    nncc_columns_each(a, to);
+    int32_t c;
+    int32_t i;
+    int32_t r;
+
+    for (c = 0; c < a->lanes; c++) {
+        for (i = 0; i < a->n; i++) {
+            int8_t *word = to + i * NNCC_COLUMN_BYTES + 4 * c;
+            int8_t *kept = a->kept + i * NNCC_COLUMN_CHANNELS + c;
+
+            word[0] = *kept;
+            for (r = 0; r < 3; r++) {
+                word[r + 1] = a->row[r][i * a->step[r] + c];
+            }
+            *kept = word[2];
+        }
+    }
 }
 
 /* Row r of channel c; x is its channel in the first column. */
@@ -316,11 +306,7 @@ static inline void nncc_patch_bring(const nncc_helium_depthwise_3x3_params *p, c
     if (a->n <= 0) {
         return;
     }
-    if (p->multiplier == 1) {
-        nncc_write_columns(a, to + (from - first) * NNCC_COLUMN_BYTES);
-    } else {
-        nncc_columns_each(a, to + (from - first) * NNCC_COLUMN_BYTES);
-    }
+    nncc_write_columns(a, to + (from - first) * NNCC_COLUMN_BYTES);
     if (end < right) {
         int32_t r;
 
@@ -373,10 +359,11 @@ static inline void nncc_patch_image(const nncc_helium_depthwise_3x3_params *p, n
 static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed,
                                       int8_t *scratch, int8_t *y)
 {
-    const int32_t channels = p->in_c * p->multiplier;
+    const int32_t channels = p->in_c;
     nncc_patch_scratch s;
     nncc_patches f;
     nncc_columns a;
+    int32_t first;
     int32_t n;
 
     s.inside = p->out_w + 2 - p->pad_left < p->in_w ? p->out_w + 2 - p->pad_left : p->in_w;
@@ -392,12 +379,11 @@ static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p,
     f.act_max = p->act_max;
     memset(f.lo, (int)(uint8_t)p->act_min, sizeof f.lo);
     memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_3X3_RELU ? p->zero : 0)), sizeof f.hi);
-    a.multiplier = p->multiplier;
-    for (a.first = 0; a.first < channels; a.first += NNCC_COLUMN_CHANNELS) {
-        a.lanes = channels - a.first < NNCC_COLUMN_CHANNELS ? channels - a.first : NNCC_COLUMN_CHANNELS;
+    for (first = 0; first < channels; first += NNCC_COLUMN_CHANNELS) {
+        a.lanes = channels - first < NNCC_COLUMN_CHANNELS ? channels - first : NNCC_COLUMN_CHANNELS;
         for (n = 0; n < p->batch; n++) {
-            nncc_patch_image(p, &s, &f, &a, x + n * p->in_h * p->in_w * p->in_c + a.first / p->multiplier, packed,
-                             y + n * p->out_h * p->out_w * channels + a.first);
+            nncc_patch_image(p, &s, &f, &a, x + n * p->in_h * p->in_w * channels + first, packed,
+                             y + n * p->out_h * p->out_w * channels + first);
         }
         packed += NNCC_COLUMN_CHANNELS / 4 * NNCC_PATCH_RECORD;
     }

@@ -1,150 +1,265 @@
-#include "nncc_helium_depthwise.h"
+#include "nncc_helium_copy.h"
 
-/* What the pixels of a block share; the assembly has the offsets. */
+/* Channels that go through scratch at a time. */
+#define NNCC_DW_LANES 8
+/* Bytes that a scatter of 8 elements reaches. */
+#define NNCC_DW_REACH 65535
+
+/* Rows that are brought at a time, even. */
+#define NNCC_DW_ROWS 16
+
+/* The pixels of a row, so many bytes apart, 0 outside of the image. */
 typedef struct
 {
-    int32_t act_min; /* 0 */
-    int32_t act_max; /* 4 */
-    int32_t zero;    /* 8 */
-    int32_t lanes;   /* 12 */
-    int32_t pairs;   /* 16: of taps */
-    int32_t pitch;   /* 20: output channels */
-    int32_t next;    /* 24: bytes in scratch from an output pixel to the next */
-} nncc_helium_frame;
+    const int8_t *x;
+    int32_t step;
+} nncc_dw_row;
+
+/* Where columns go, and how many; the assembly has the offsets. */
+typedef struct
+{
+    int32_t pitch;              /* 0: bytes from a column to the next */
+    int32_t n;                  /* 4 */
+    int32_t lanes;              /* 8 */
+    int32_t plane;              /* bytes from a channel to the next */
+    uint16_t at[NNCC_DW_LANES]; /* 16: of the channels */
+} nncc_dw_columns;
+
+static inline void nncc_dw_each(const nncc_dw_columns *c, const nncc_dw_row *x, int32_t rows, int8_t *to)
+{
+    int32_t k;
+    int32_t i;
+
+    for (; rows > 0; rows--) {
+        for (i = 0; i < c->n; i++) {
+            for (k = 0; k < c->lanes; k++) {
+                to[k * c->plane + i * c->pitch] = x->x[i * x->step + k];
+            }
+        }
+        x++;
+        to++;
+    }
+}
 
 #if NNCC_HELIUM_MVE
 
-static void nncc_helium_row(const nncc_helium_frame *f, const int16_t *scratch, const int8_t *record,
-                            const int32_t *offsets, int8_t *y, int32_t pixels)
-{
-    NNCC_REG(int8_t *, to, "r1", y);
-    NNCC_REG(const int16_t *, x, "r3", scratch);
-    NNCC_REG(const nncc_helium_frame *, frame, "r6", f);
-    NNCC_REG(const int8_t *, rec, "r8", record);
-    NNCC_REG(const int32_t *, tab, "r9", offsets);
-    NNCC_REG(int32_t, n, "r10", pixels);
+/*
+ * r0 and r1 two rows, r3 and r4 their steps, r5 the pitch, r2 the columns, q2 the places of the channels; widening
+ * loads want r0 to r7. Predicates cost an instruction, so that 8 channels have loops without.
+ */
+#define NNCC_DW_BEGIN "vldrh.16 q2, [%[c], #16]\nldr r5, [%[c]]\nldr r0, [%[c], #8]\nvctp.16 r0\n1:\n"
+#define NNCC_DW_LOOP "mov r2, %[y]\nldr lr, [%[c], #4]\ndls lr, lr\n2:\n"
+/* clang-format off */
+#define NNCC_DW_PAIRS(body) \
+    NNCC_DW_BEGIN "ldrd r0, r3, [%[x]], #8\nldrd r1, r4, [%[x]], #8\n" NNCC_DW_LOOP body \
+    "add r0, r0, r3\nadd r1, r1, r4\nadd r2, r2, r5\nle lr, 2b\n" \
+    "adds %[y], %[y], #2\nsubs %[rows], %[rows], #2\nbgt 1b\n"
+#define NNCC_DW_SINGLES(body) \
+    NNCC_DW_BEGIN "ldrd r0, r3, [%[x]], #8\n" NNCC_DW_LOOP body "add r0, r0, r3\nadd r2, r2, r5\nle lr, 2b\n" \
+    "adds %[y], %[y], #1\nsubs %[rows], %[rows], #1\nbgt 1b\n"
+#define NNCC_DW_RUN(loop) \
+    __asm volatile(loop : [x] "+r"(x), [y] "+r"(y), [rows] "+r"(rows) : [c] "r"(c) \
+                   : "r0", "r1", "r2", "r3", "r4", "r5", "lr", "q0", "q1", "q2", "cc", "memory")
 
-    /* clang-format off */
-    __asm volatile("ldrd r0, r2, [%[f]]\n\t"
-                   "vdup.16 q6, r0\n\t"
-                   "vdup.16 q7, r2\n\t"
-                   "ldrd r0, r2, [%[f], #8]\n\t"
-                   "vdup.16 q3, r0\n\t"
-                   "vctp.16 r2\n\t"
-                   "ldrd r11, r12, [%[f], #16]\n"
-                   "1:\n\t"
-                   "add r0, %[record], #96\n\t"
-                   "mov r2, %[offsets]\n\t"
-                   "vldrw.32 q4, [%[record]]\n\t"
-                   "vldrw.32 q5, [%[record], #16]\n\t"
-                   "dls lr, r11\n"
-                   "2:\n\t"
-                   "ldrd r4, r5, [r2], #8\n\t"
-                   "add r4, r4, %[x]\n\t"
-                   "add r5, r5, %[x]\n\t"
-                   "vldrh.16 q0, [r4]\n\t"
-                   "vldrb.s16 q1, [r0], #8\n\t"
-                   "vmul.i16 q0, q0, q1\n\t"
-                   "vldrh.16 q2, [r5]\n\t"
-                   "vldrb.s16 q1, [r0], #8\n\t"
-                   "vmul.i16 q2, q2, q1\n\t"
-                   "vadd.i16 q0, q0, q2\n\t"
-                   "vmovlb.s16 q1, q0\n\t"
-                   "vmovlt.s16 q0, q0\n\t"
-                   "vadd.i32 q4, q4, q1\n\t"
-                   "vadd.i32 q5, q5, q0\n\t"
-                   "le lr, 2b\n\t"
-                   "vldrw.32 q0, [%[record], #32]\n\t"
-                   "vldrw.32 q1, [%[record], #48]\n\t"
-                   "vqrdmulh.s32 q4, q4, q0\n\t"
-                   "vqrdmulh.s32 q5, q5, q1\n\t"
-                   NNCC_ROUND_ALL(q4, q0) NNCC_ROUND_ALL(q5, q1)
-                   "vldrw.32 q0, [%[record], #64]\n\t"
-                   "vldrw.32 q1, [%[record], #80]\n\t"
-                   "vrshl.s32 q4, q4, q0\n\t"
-                   "vrshl.s32 q5, q5, q1\n\t"
-                   "vqmovnb.s32 q4, q4\n\t"
-                   "vqmovnt.s32 q4, q5\n\t"
-                   "vqadd.s16 q4, q4, q3\n\t"
-                   "vmax.s16 q4, q4, q6\n\t"
-                   "vmin.s16 q4, q4, q7\n\t"
-                   "vpst\n\t"
-                   "vstrbt.16 q4, [%[y]]\n\t"
-                   "ldr r4, [%[f], #24]\n\t"
-                   "add %[y], %[y], r12\n\t"
-                   "add %[x], %[x], r4\n\t"
-                   "subs %[n], %[n], #1\n\t"
-                   "bne 1b\n\t"
-                   : [y] "+r"(to), [x] "+r"(x), [n] "+r"(n)
-                   : [f] "r"(frame), [record] "r"(rec), [offsets] "r"(tab)
-                   : "r0", "r2", "r4", "r5", "r11", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7",
-                     "cc", "memory");
-    /* clang-format on */
+/* Rows of n columns of up to 8 channels into the bytes at `to` and behind it; by twos where columns have an even
+ * number of bytes: then there is a row or padding behind an odd one. */
+static inline void nncc_dw_write(const nncc_dw_columns *columns, const nncc_dw_row *row, int32_t n, int8_t *to)
+{
+    NNCC_REG(int8_t *, y, "r6", to);
+    NNCC_REG(const nncc_dw_columns *, c, "r8", columns);
+    NNCC_REG(const nncc_dw_row *, x, "r9", row);
+    NNCC_REG(int32_t, rows, "r10", n);
+
+    if (7 * columns->plane > NNCC_DW_REACH) {
+        nncc_dw_each(columns, row, n, to);
+    } else if (columns->pitch % 2 != 0) {
+        if (columns->lanes < NNCC_DW_LANES) {
+            NNCC_DW_RUN(NNCC_DW_SINGLES("vpstt\nvldrbt.u16 q0, [r0]\nvstrbt.16 q0, [r2, q2]\n"));
+        } else {
+            NNCC_DW_RUN(NNCC_DW_SINGLES("vldrb.u16 q0, [r0]\nvstrb.16 q0, [r2, q2]\n"));
+        }
+    } else if (columns->lanes < NNCC_DW_LANES) {
+        NNCC_DW_RUN(NNCC_DW_PAIRS("vpstttt\nvldrbt.u16 q0, [r0]\nvldrbt.u16 q1, [r1]\nvslit.16 q0, q1, #8\n"
+                                  "vstrht.16 q0, [r2, q2]\n"));
+    } else {
+        NNCC_DW_RUN(NNCC_DW_PAIRS("vldrb.u16 q0, [r0]\nvldrb.u16 q1, [r1]\nvsli.16 q0, q1, #8\nvstrh.16 q0, [r2, q2]\n"));
+    }
 }
+/* clang-format on */
 
 #else
 
-static void nncc_helium_row(const nncc_helium_frame *f, const int16_t *scratch, const int8_t *record,
-                            const int32_t *offsets, int8_t *y, int32_t pixels)
+static inline void nncc_dw_write(const nncc_dw_columns *c, const nncc_dw_row *x, int32_t rows, int8_t *to)
 {
-    const int8_t *w = record + NNCC_DW_HEAD;
-    int32_t head[NNCC_DW_HEAD / 4];
-    int32_t i;
-    int32_t c;
-    int32_t t;
-
-    memcpy(head, record, sizeof head);
-    for (i = 0; i < pixels; i++) {
-        for (c = 0; c < f->lanes; c++) {
-            int32_t at = c / 2 + c % 2 * 4; /* even channels first */
-            uint32_t acc = (uint32_t)head[at];
-
-            for (t = 0; t < 2 * f->pairs; t++) {
-                acc += (uint32_t)(scratch[(i * f->next + offsets[t]) / 2 + c] * w[t * NNCC_HELIUM_LANES + c]);
-            }
-            y[i * f->pitch + c] = nncc_rq_s8(acc, head[8 + at], head[16 + at], f->zero, f->act_min, f->act_max);
-        }
-    }
+    nncc_dw_each(c, x, rows, to);
 }
 
 #endif
 
-void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_t *x, const int8_t *packed,
-                              const int32_t *offsets, int16_t *scratch, int8_t *y)
+/* What the outputs [ox, ox + count) of some rows read, of a block of channels. */
+typedef struct
 {
-    const nncc_helium_depthwise_3x3_params *d = &p->at;
-    int32_t record =
-        NNCC_DW_HEAD + (NNCC_HELIUM_LANES * p->taps + NNCC_HELIUM_BYTES - 1) / NNCC_HELIUM_BYTES * NNCC_HELIUM_BYTES;
-    int32_t channels = d->in_c * d->multiplier;
-    nncc_helium_frame f;
-    nncc_dw_block b;
-    int32_t n;
-    int32_t oy;
+    const nncc_helium_depthwise_params *p;
+    const int8_t *image; /* first channel of the block */
+    const int8_t *outside;
+    int8_t *scratch;
+    int32_t rows;  /* of the windows of all of these rows */
+    int32_t first; /* of them in the image, may be negative */
+    int32_t ox;
+    int32_t count;
+} nncc_dw_part;
+
+/* Rows of a part from column `from` on, dilation_w apart. */
+static inline void nncc_dw_rows(const nncc_dw_part *a, nncc_dw_columns *c, int32_t from, int8_t *to)
+{
+    const nncc_helium_depthwise_params *p = a->p;
+    const int32_t step = p->dilation_w * p->in_c;
+    int32_t iy = a->first;
+    int32_t left;
+
+    for (left = a->rows; left > 0; left -= NNCC_DW_ROWS) {
+        nncc_dw_row row[NNCC_DW_ROWS];
+        const int32_t n = left < NNCC_DW_ROWS ? left : NNCC_DW_ROWS;
+        int32_t r;
+
+        for (r = 0; r < n; r++) {
+            const int32_t inside = iy >= 0 && iy < p->in_h;
+
+            row[r].x = inside ? a->image + (iy * p->in_w + from) * p->in_c : a->outside;
+            row[r].step = inside ? step : 0;
+            iy += p->dilation_h;
+        }
+        if (n % 2 != 0) { /* the second one of a pair */
+            row[n].x = a->outside;
+            row[n].step = 0;
+        }
+        nncc_dw_write(c, row, n, to);
+        to += NNCC_DW_ROWS;
+    }
+}
+
+/* Columns that lie dilation_w apart stand side by side: window k of a residue is k steps behind its first one. */
+static inline void nncc_dw_bring(const nncc_dw_part *a, nncc_dw_columns *c)
+{
+    const nncc_helium_depthwise_params *p = a->p;
+    const int32_t apart = p->dilation_w;
+    const int32_t left = p->pad_left - a->ox * p->stride_w; /* column of the part that is the image's first one */
+    const int32_t need = (a->count - 1) * p->stride_w + (p->kernel_w - 1) * apart + 1;
+    const int32_t end = left + p->in_w < need ? left + p->in_w : need;
     int32_t k;
 
-    f.act_min = d->act_min;
-    f.act_max = d->act_max;
-    f.zero = d->zero;
-    f.pairs = p->taps / 2;
-    f.pitch = channels;
-    f.next = 2 * NNCC_HELIUM_LANES * p->stride_w;
-    b.width = p->width;
-    b.inside = b.width - d->pad_left < d->in_w ? b.width - d->pad_left : d->in_w;
-    nncc_widen_fill(scratch, d->in_zero, p->kernel_h * b.width);
-    for (b.first = 0; b.first < channels; b.first += NNCC_HELIUM_LANES) {
-        b.lanes = channels - b.first < NNCC_HELIUM_LANES ? channels - b.first : NNCC_HELIUM_LANES;
-        f.lanes = b.lanes;
-        for (n = 0; n < d->batch; n++) {
-            for (oy = 0; oy < d->out_h; oy++) {
-                for (k = 0; k < p->kernel_h && b.inside > 0; k++) {
-                    nncc_dw_fill(d, &b, x + n * d->in_h * d->in_w * d->in_c,
-                                 oy * d->stride_h - d->pad_top + k * p->dilation_h,
-                                 scratch + k * b.width * NNCC_HELIUM_LANES);
-                }
-                nncc_helium_row(&f, scratch, packed, offsets, y + (n * d->out_h + oy) * d->out_w * channels + b.first,
-                                d->out_w);
+    for (k = 0; k < apart; k++) {
+        const int32_t skip = k < left ? (left - k + apart - 1) / apart : 0;
+        const int32_t from = k + skip * apart;
+
+        if (from < end) {
+            c->n = (end - from + apart - 1) / apart;
+            nncc_dw_rows(a, c, from - left, a->scratch + (k * p->width + skip) * p->pitch);
+        }
+    }
+}
+
+/* The outputs of a part; y is the first one of the block's first output channel. */
+static inline void nncc_dw_outputs(const nncc_dw_part *a, nncc_helium_windows *f, nncc_helium_windows_fn *windows,
+                                   int32_t lanes, const int8_t *packed, int8_t *y)
+{
+    const nncc_helium_depthwise_params *p = a->p;
+    const int32_t times = p->multiplier;
+    int32_t k;
+    int32_t c;
+
+    for (k = 0; k < p->phases_w && k < a->count; k++) {
+        const int32_t column = k * p->stride_w;
+        const int32_t n = (a->count - k + p->phases_w - 1) / p->phases_w;
+        const int8_t *x = a->scratch + (column % p->dilation_w * p->width + column / p->dilation_w) * p->pitch;
+
+        f->fours = n >> 2;
+        f->rest = n & 3;
+        f->x_back = f->row - 4 * f->step * (f->fours + (f->rest != 0 ? 1 : 0));
+        f->y_back = f->line - f->next * f->fours;
+        f->record = packed;
+        f->y = y + k * p->in_c * times;
+        if (times == 1) {
+            f->x = x;
+            f->channels = lanes;
+            windows(f);
+        } else {
+            for (c = 0; c < lanes; c++) {
+                f->x = x + c * p->plane;
+                f->channels = times;
+                windows(f);
             }
         }
-        packed += record;
+    }
+}
+
+/* All images, a block of channels: rows of the output that share rows of the input go together, p->rows at a time. */
+static inline void nncc_dw_block(nncc_dw_part *a, nncc_dw_columns *c, nncc_helium_windows *f,
+                                 nncc_helium_windows_fn *windows, const int8_t *packed, int8_t *y)
+{
+    const nncc_helium_depthwise_params *p = a->p;
+    const int32_t channels = p->in_c * p->multiplier;
+    const int32_t slots = p->stride_h * p->phases_h / p->dilation_h; /* rows of the window to the next output */
+    int32_t k;
+    int32_t oy;
+    int32_t ox;
+
+    for (k = 0; k < p->phases_h; k++) {
+        for (oy = k; oy < p->out_h; oy += p->phases_h * p->rows) {
+            f->rows = (p->out_h - oy + p->phases_h - 1) / p->phases_h;
+            f->rows = f->rows < p->rows ? f->rows : p->rows;
+            a->rows = p->kernel_h + (f->rows - 1) * slots;
+            a->first = oy * p->stride_h - p->pad_top;
+            for (ox = 0; ox < p->out_w; ox += p->span) {
+                a->ox = ox;
+                a->count = p->out_w - ox < p->span ? p->out_w - ox : p->span;
+                if (p->span < p->out_w) {
+                    nncc_helium_fill(a->scratch, p->in_zero, c->lanes * p->plane);
+                }
+                nncc_dw_bring(a, c);
+                nncc_dw_outputs(a, f, windows, c->lanes, packed, y + (oy * p->out_w + ox) * channels);
+            }
+        }
+    }
+}
+
+void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_t *x, const int8_t *packed,
+                              int8_t *scratch, int8_t *y, nncc_helium_windows_fn *windows)
+{
+    const int32_t channels = p->in_c * p->multiplier;
+    nncc_helium_windows f;
+    nncc_dw_columns c;
+    nncc_dw_part a;
+    int32_t first;
+    int32_t n;
+
+    a.p = p;
+    a.outside = scratch;
+    a.scratch = scratch + NNCC_HELIUM_BYTES;
+    nncc_helium_fill(scratch, p->in_zero,
+                     NNCC_HELIUM_BYTES + p->plane * (p->in_c < NNCC_DW_LANES ? p->in_c : NNCC_DW_LANES));
+    c.plane = p->plane;
+    c.pitch = p->pitch;
+    f.zero = p->zero;
+    f.act_min = p->act_min;
+    f.plane = p->multiplier == 1 ? p->plane : 0;
+    f.step = p->pitch * (p->stride_w * p->phases_w / p->dilation_w);
+    f.row = p->stride_h * p->phases_h / p->dilation_h;
+    f.next = 4 * channels * p->phases_w;
+    f.line = p->phases_h * p->out_w * channels;
+    f.vectors = p->vectors;
+    for (n = 0; n < NNCC_DW_LANES; n++) {
+        c.at[n] = (uint16_t)(n * p->plane);
+    }
+    for (n = 0; n < 4; n++) {
+        f.hi[n] = p->act_max;
+    }
+    for (first = 0; first < p->in_c; first += NNCC_DW_LANES) {
+        c.lanes = p->in_c - first < NNCC_DW_LANES ? p->in_c - first : NNCC_DW_LANES;
+        for (n = 0; n < p->batch; n++) {
+            a.image = x + n * p->in_h * p->in_w * p->in_c + first;
+            nncc_dw_block(&a, &c, &f, windows, packed, y + n * p->out_h * p->out_w * channels + first * p->multiplier);
+        }
+        packed += c.lanes * p->multiplier * NNCC_HELIUM_BYTES * (1 + p->vectors);
     }
 }

@@ -1,0 +1,185 @@
+package helium
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
+
+// lanes are the channels that go through scratch at a time.
+const lanes = 8
+
+// depthwise is a depthwise convolution with any kernel.
+var depthwise = &kernel.Kernel{
+	Name: "nncc_helium_depthwise_s8", Library: Library,
+	Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
+	Rules: join(onHelium("HELIUM-DW-00"), quantised.ConvRules("HELIUM-DW", true, nil),
+		shiftsRule("HELIUM-DW-07")),
+}
+
+// sweep is how nncc_helium_depthwise_s8 brings the input into scratch: rows of
+// the output and columns of it at a time, and what follows of these.
+type sweep struct {
+	kernel, apart  quantised.Tile // the window and its dilation; spread: weights of zero take the place of the latter
+	rows, span     int
+	phases         quantised.Tile // outputs so far apart read columns, or rows, that lie a dilation apart
+	pitch, vectors int            // bytes of a column, vectors of a window
+	width, plane   int            // columns of a residue by the dilation, bytes of a channel
+	step           int            // bytes from a window to the next
+}
+
+// sweepOf is the sweep with so many rows of the output at a time, within about so
+// many bytes of scratch. Spread windows have no dilation along W.
+func (c *convolution) sweepOf(rows int, spread bool, limit int) *sweep {
+	d, k := c.Dilation, c.Kernel
+	if spread {
+		k.W, d.W = c.Span().W, 1
+	}
+	s := &sweep{kernel: k, apart: d, rows: rows,
+		phases: quantised.Tile{H: d.H / gcd(d.H, c.Stride.H), W: d.W / gcd(d.W, c.Stride.W)}}
+	s.pitch = k.H + (rows-1)*c.Stride.H*s.phases.H/d.H
+	s.vectors = roundUp((k.W-1)*s.pitch+k.H, vector) / vector
+	s.step = s.pitch * c.Stride.W * s.phases.W / d.W
+	columns := limit / (min(lanes, c.G.CIn) * s.pitch)
+	s.span = c.Out.W
+	if most := (columns-(k.W-1)*d.W-1)/c.Stride.W + 1; most < s.span {
+		unit := 4 * s.phases.W
+		spans := roundUp(s.span, max(most, unit)) / max(most, unit)
+		s.span = min(s.span, roundUp(roundUp(s.span, spans)/spans, unit))
+	}
+	s.width = roundUp((s.span-1)*c.Stride.W+(k.W-1)*d.W+1, d.W) / d.W
+	s.plane = d.W * s.width * s.pitch
+	return s
+}
+
+// scratch is what the kernel needs: the last vector of the last three windows
+// that are computed and dropped has something behind it.
+func (s *sweep) scratch(c *convolution) int {
+	return vector + min(lanes, c.G.CIn)*s.plane + 3*s.step + s.vectors*vector + s.pitch
+}
+
+// unrolledWindows are the most vectors of a window that a kernel has no loop for.
+const unrolledWindows = 4
+
+// fixedSteps are the steps that kernels have in their instructions, by vectors.
+var fixedSteps = map[int][]int{1: {1, 6, 10}, 2: {6, 10}, 4: {9}}
+
+// fixed: there is a kernel for windows so far apart.
+func (s *sweep) fixed() bool { return slices.Contains(fixedSteps[s.vectors], s.step) }
+
+// four is about what four outputs take.
+func (s *sweep) four() int {
+	switch {
+	case s.vectors > unrolledWindows:
+		return 10*s.vectors + 30
+	case s.fixed():
+		return 8*s.vectors + 12
+	}
+	return 8*s.vectors + 16
+}
+
+// bring is about what n columns of so many rows take.
+func (s *sweep) bring(rows, n int) int {
+	if s.pitch%2 != 0 {
+		return rows * (16 + 5*n)
+	}
+	return (rows + 1) / 2 * (28 + 8*n)
+}
+
+// estimate is about what it takes to compute the layer for eight channels.
+func (s *sweep) estimate(c *convolution) int {
+	spans := roundUp(c.Out.W, s.span) / s.span
+	columns := (min(s.width*s.apart.W, c.In.W) + s.apart.W - 1) / s.apart.W
+	total := 0
+	for k := range min(s.phases.H, c.Out.H) {
+		for left := (c.Out.H - k + s.phases.H - 1) / s.phases.H; left > 0; left -= s.rows {
+			rows := min(left, s.rows)
+			pass := 60 + s.apart.W*(40+s.bring(c.Kernel.H+(rows-1)*c.Stride.H*s.phases.H/s.apart.H, columns))
+			outputs := roundUp(s.span, s.phases.W) / s.phases.W
+			phase := 17 + s.vectors + rows*(12+roundUp(outputs, 4)/4*s.four())
+			pass += s.phases.W * (60 + lanes*phase*c.G.COut/c.G.CIn)
+			if spans > 1 {
+				pass += s.plane
+			}
+			total += spans * pass
+		}
+	}
+	return total
+}
+
+// Scratch of a depthwise layer: more pays little.
+const leastWindowScratch, mostWindowScratch = 2048, 4096
+
+// best is the sweep that takes the least.
+func (c *convolution) best() *sweep {
+	one := c.sweepOf(1, false, mostWindowScratch)
+	limit := min(max(2*vector*c.Kernel.H*one.width, leastWindowScratch), mostWindowScratch)
+	best := c.sweepOf(1, false, limit)
+	for rows := 1; rows <= min(8, c.Out.H); rows++ {
+		for _, spread := range []bool{false, true} {
+			if s := c.sweepOf(rows, spread, limit); s.estimate(c) < best.estimate(c) {
+				best = s
+			}
+		}
+	}
+	return best
+}
+
+// windowRecords packs the rows: bias, multiplier, shift, then the taps by columns
+// of pitch bytes.
+func (l *layer) windowRecords(c *quantised.Window, s *sweep) []byte {
+	var b []byte
+	apart := c.Dilation.W / s.apart.W * s.pitch
+	for i, row := range l.Rows {
+		start, mult, shift := l.channel(i)
+		b = words(b, start, mult, shift, 0)
+		taps := make([]byte, s.vectors*vector)
+		for k, w := range row {
+			taps[k%c.Kernel.W*apart+k/c.Kernel.W] = byte(w)
+		}
+		b = append(b, taps...)
+	}
+	return b
+}
+
+func lowerDepthwise(n *kernel.Node) *call.Lowered {
+	c := convOf.Must(n)
+	s := c.best()
+	f := func(name string, v int) call.Field { return call.FI(name, v) }
+	p := c.l.Params
+	params := &call.Struct{Type: "nncc_helium_depthwise_params", Fields: []call.Field{
+		f("batch", c.G.N), f("in_h", c.In.H), f("in_w", c.In.W), f("in_c", c.G.CIn), f("out_h", c.Out.H),
+		f("out_w", c.Out.W), f("multiplier", c.G.COut/c.G.CIn), f("kernel_h", s.kernel.H), f("kernel_w", s.kernel.W),
+		f("stride_h", c.Stride.H), f("stride_w", c.Stride.W), f("dilation_h", s.apart.H),
+		f("dilation_w", s.apart.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W), f("in_zero", -int(p.InOff)),
+		f("zero", int(p.OutOff)), f("act_min", int(p.ActMin)), f("act_max", int(p.ActMax)), f("rows", s.rows),
+		f("span", s.span), f("phases_h", s.phases.H), f("phases_w", s.phases.W), f("pitch", s.pitch),
+		f("width", s.width), f("plane", s.plane), f("vectors", s.vectors)}}
+	inner := "nncc_helium_depthwise_window_s8"
+	if s.vectors <= unrolledWindows && !n.Generic {
+		relu := ""
+		if c.l.relu() {
+			relu = "_relu"
+		}
+		inner = fmt.Sprintf("nncc_helium_depthwise_window_k%d%s_s8", s.vectors, relu)
+		if s.fixed() {
+			inner = fmt.Sprintf("nncc_helium_depthwise_window_k%d_step%d%s_s8", s.vectors, s.step, relu)
+		}
+	}
+	return own(&call.Lowered{Scratch: s.scratch(c), Unused: []int{1, 2}, Route: inner},
+		call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{
+			params, i8In(0), packed(c.l.windowRecords(&c.Window, s)), i8Scratch(0), i8Out(0), call.Func(inner)}})
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

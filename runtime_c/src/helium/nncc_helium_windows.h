@@ -1,0 +1,38 @@
+/* nncc_helium_windows.h: the portable body of nncc_helium_depthwise_window*_s8. */
+#ifndef NNCC_HELIUM_WINDOWS_H
+#define NNCC_HELIUM_WINDOWS_H
+
+#include "nncc_helium_core.h"
+
+#if !NNCC_HELIUM_MVE
+
+static inline void nncc_window_each(nncc_helium_windows *f, int32_t vectors)
+{
+    for (; f->channels > 0; f->channels--) {
+        int32_t head[3];
+        int32_t r;
+        int32_t i;
+        int32_t t;
+
+        memcpy(head, f->record, sizeof head);
+        for (r = 0; r < f->rows; r++) {
+            for (i = 0; i < 4 * f->fours + f->rest; i++) {
+                const int8_t *x = f->x + r * f->row + i * f->step;
+                uint32_t acc = (uint32_t)head[0];
+
+                for (t = 0; t < NNCC_HELIUM_BYTES * vectors; t++) {
+                    acc += (uint32_t)(x[t] * f->record[NNCC_HELIUM_BYTES + t]);
+                }
+                f->y[r * f->line + i * (f->next / 4)] =
+                    nncc_rq_s8(acc, head[1], head[2], f->zero, f->act_min, f->hi[0]);
+            }
+        }
+        f->record += NNCC_HELIUM_BYTES * (1 + vectors);
+        f->x += f->plane;
+        f->y++;
+    }
+}
+
+#endif
+
+#endif /* NNCC_HELIUM_WINDOWS_H */
