@@ -23,8 +23,8 @@ var token = regexp.MustCompile(`\{\w+\}|[A-Za-z_]\w*|\d+\.\d+(?:e-?\d+)?`)
 func Written(form string, attr func(name string) string, args ...string) string {
 	return token.ReplaceAllStringFunc(form, func(t string) string {
 		switch {
-		case place(t) >= 0 && len(args) > 0:
-			return args[place(t)]
+		case argument(t) >= 0 && len(args) > 0:
+			return args[argument(t)]
 		case t[0] == '{':
 			return attr(t[1 : len(t)-1])
 		}
@@ -32,8 +32,8 @@ func Written(form string, attr func(name string) string, args ...string) string 
 	})
 }
 
-// place is the argument that a word of a form stands for, -1 for none.
-func place(word string) int {
+// argument is the index of the argument that a word of a form names, -1 for none.
+func argument(word string) int {
 	switch word {
 	case "x", "a":
 		return 0
@@ -66,7 +66,7 @@ func Float32(c ir.CForm) string {
 	return token.ReplaceAllStringFunc(c.F64, func(t string) string {
 		name, own := strings.CutSuffix(strings.TrimPrefix(t, "nncc_"), "_f64")
 		switch {
-		case place(t) >= 0 || t[0] == '{':
+		case argument(t) >= 0 || t[0] == '{':
 			return t
 		case inFloat[t] != "":
 			return inFloat[t]

@@ -22,7 +22,7 @@ type Chain struct {
 	Swapped bool
 }
 
-// ChainOf is a node taken apart. A node that is not fused is a chain by itself;
+// ChainOf splits a node. A node that is not fused is a chain by itself;
 // fused nodes of another form are none. Inputs of Main are the first inputs of
 // the node, in order, with constants of Main's own.
 var ChainOf = NewFact(func(n *Node) (*Chain, string) {
@@ -65,7 +65,7 @@ var ChainOf = NewFact(func(n *Node) (*Chain, string) {
 	return c, ""
 })
 
-// ConvChainRule asks for a convolution of one group that the row conv takes,
+// ConvChainRule asks for a convolution of one group that the row conv accepts,
 // with element-wise operators behind it, and of those what behind wants.
 func ConvChainRule(code, doc string, conv *Kernel, behind func(c *Chain) string) Rule {
 	return Rule{Code: code, Doc: doc, Check: func(n *Node) string {
@@ -97,13 +97,13 @@ func MappedConvRule(code string, conv *Kernel) Rule {
 }
 
 // ResidualRule is ConvChainRule for an addition of another tensor computed at
-// run time, which the row add takes; more says what else is in the way.
+// run time, which the row add accepts; more says what else is in the way.
 func ResidualRule(code string, conv, add *Kernel, more func(c *Chain) string) Rule {
 	return ConvChainRule(code, "a convolution of one group, perhaps a function of its result, and an addition that "+
 		"a kernel takes", conv, func(c *Chain) string {
 		switch {
 		case c.Add == nil:
-			return "no addition stands at the end"
+			return "the last operator is no addition"
 		case c.Add.In[0].Const != nil || c.Add.In[1].Const != nil:
 			return "the other operand is constant, want one computed at run time"
 		}

@@ -31,7 +31,7 @@ type Core struct {
 type Options struct {
 	Core    Core
 	Kernels option.Kernels // which may be chosen
-	// Generic asks own kernels for the functions that take layers of any shape,
+	// Generic asks own kernels for the functions that accept layers of any shape,
 	// which are slower than those for one, but shared by more layers.
 	Generic bool
 	// Executes says which functions an accelerator has commands for, none of which
@@ -69,7 +69,7 @@ type Reason struct {
 
 // Unread is what a rule says of a node whose operands it cannot read: the rule
 // about these operands has refused the node then. Where none has, Unread is a
-// reason by itself, so that a node that nobody looked at is never taken.
+// reason by itself, so that a node that was not read is never accepted.
 const Unread = "the operands are not of the kind that this condition is about, and no other condition refuses them"
 
 // Rule is one condition of a kernel. Check returns "" when it holds, and Unread
@@ -102,7 +102,7 @@ func IsOptimized(library string) bool {
 	return library == "cmsis-nn" || strings.HasPrefix(library, "nncc-")
 }
 
-// Plan is a node in the terms of a kernel that takes it.
+// Plan is a node in the terms of a kernel that accepts it.
 type Plan struct {
 	Kernel *Kernel
 	Layout Layout // the memory orders that the kernel demands
@@ -123,7 +123,7 @@ func (k *Kernel) Match(n *Node) (*Plan, []Reason) {
 	return p, nil
 }
 
-// CheckLegality is every reason against the kernel; none means that it takes the node.
+// CheckLegality is every reason against the kernel; none means that it accepts the node.
 func (k *Kernel) CheckLegality(n *Node) []Reason {
 	var r, unread []Reason
 	ask := func(proof bool) {
@@ -160,7 +160,7 @@ func (p *Plan) Lower() *call.Lowered {
 	return p.low
 }
 
-// Generic is the plan with functions that take layers of any shape
+// Generic is the plan with functions that accept layers of any shape
 // (Options.Generic). What was derived of the node serves both.
 func (p *Plan) Generic() *Plan {
 	o := *p.node.Options
@@ -185,7 +185,7 @@ const (
 	ViewReshape
 	// AnyToAny copies between orders (Relayout).
 	AnyToAny
-	// Strided takes every operand in whichever order it has; results have any order
+	// Strided accepts every operand in whichever order it has; results have any order
 	// whose innermost dimension is the last one. Lower reads the strides.
 	Strided
 )
@@ -212,7 +212,7 @@ func SpatialLayout(n *Node) Layout {
 // NaturalLayout and SameLayout are those of kernels that want all operands so.
 func NaturalLayout(*Node) Layout { return Layout{Kind: Natural} }
 
-// SameLayout is the demand of kernels that take any order, the same for all operands.
+// SameLayout is the demand of kernels that accept any order, the same for all operands.
 func SameLayout(*Node) Layout { return Layout{Kind: Same} }
 
 // Choice is the plan made for a node and why better kernels refused it.
@@ -244,8 +244,8 @@ func NewTable(libs ...[]*Kernel) Table {
 	return t
 }
 
-// Nearest are the refusals with the fewest reasons first: what stands between a
-// node and its nearest kernel is what a user wants to read first.
+// Nearest are the refusals with the fewest reasons first: what keeps a
+// node from its nearest kernel is what a user wants to read first.
 func (c Choice) Nearest() []Rejection {
 	rs := slices.Clone(c.Rejected)
 	slices.SortStableFunc(rs, func(a, b Rejection) int { return len(a.Reasons) - len(b.Reasons) })
@@ -253,7 +253,7 @@ func (c Choice) Nearest() []Rejection {
 }
 
 // LowerPriority are plans of the kernels behind that of a plan which pass a test
-// and take the node.
+// and accept the node.
 func (t Table) LowerPriority(p *Plan, wanted func(k *Kernel) bool) []*Plan {
 	var out []*Plan
 	rows := t[p.node.Op]
@@ -268,7 +268,7 @@ func (t Table) LowerPriority(p *Plan, wanted func(k *Kernel) bool) []*Plan {
 	return out
 }
 
-// Match is the plan of the first kernel that takes the node.
+// Match is the plan of the first kernel that accepts the node.
 func (t Table) Match(n *ir.Node, o *Options) (Choice, error) {
 	defer pass.Named("kernel choice", n)
 	var c Choice

@@ -94,7 +94,7 @@ func perChannel(p *op.MACParams) *call.Struct {
 		call.F("multiplier", i32Blob("multiplier", p.Mult)), call.F("shift", i32Blob("shift", p.Shift))}}
 }
 
-// biasArg is the bias. Zeros stand in for an absent bias:
+// biasArg is the bias. Zeros replace an absent bias:
 // grouped convolutions, and the MVE depthwise kernel above 124 channels, step
 // through the pointer even where it is NULL (X-C8-4 and X-D8-2 of the knowledge base).
 func biasArg(n *ir.Node, channels int) call.Arg {

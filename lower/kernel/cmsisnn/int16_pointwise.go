@@ -13,7 +13,7 @@ import (
 
 // int16 addition, multiplication, pooling and softmax.
 
-// binary16 is an element-wise kernel; args are what stands between the inputs
+// binary16 is an element-wise kernel; args are those between the inputs
 // and the output, and behind it.
 func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, behind []int32)) *kernel.Kernel {
 	return &kernel.Kernel{
@@ -89,7 +89,7 @@ var softmax16 = &kernel.Kernel{
 		}
 		mult, shift, _ := op.SoftmaxKernel16(n.Node)
 		tables := &call.Struct{Type: "cmsis_nn_softmax_lut_s16", Fields: []call.Field{
-			call.F("exp_lut", curve(qref.SoftmaxExp16)), call.F("one_by_one_lut", curve(qref.SoftmaxReciprocal16))}}
+			call.F("exp_lut", lutBlob(qref.SoftmaxExp16)), call.F("one_by_one_lut", lutBlob(qref.SoftmaxReciprocal16))}}
 		return calls(&call.Lowered{}, call.Call{Func: "arm_softmax_s16", Status: call.CMSISStatus, Args: []call.Arg{
 			call.In{I: 0, CType: "int16_t"}, call.I32(rows.Count), call.I32(rows.Size), call.I32(int(mult)),
 			call.I32(int(shift)), tables,
@@ -103,8 +103,8 @@ func alone(n *ir.Node) bool {
 	return err == nil && n.In[0].Type.Shape[axis] == 1
 }
 
-// curve is the table of an interpolated function.
-func curve(c *fixp.InterpolatedLUT16) *call.Blob {
-	return &call.Blob{Hint: "curve", CType: "int16_t", Data: tensor.Of([]int{len(c)}, c[:]).Bytes(), Align: 4,
+// lutBlob is the table of an interpolated function.
+func lutBlob(c *fixp.InterpolatedLUT16) *call.Blob {
+	return &call.Blob{Hint: "lut", CType: "int16_t", Data: tensor.Of([]int{len(c)}, c[:]).Bytes(), Align: 4,
 		NoCast: true}
 }

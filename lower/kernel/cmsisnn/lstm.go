@@ -100,7 +100,7 @@ func lowerLSTM(n *kernel.Node) *call.Lowered {
 	return calls(low, list...)
 }
 
-// state is initial state i as bytes, or the constant that stands for zero.
+// state is initial state i as bytes, or the constant zero.
 func state(n *ir.Node, i int, zero *tensor.Dense) call.Arg {
 	switch v := n.Input(i); {
 	case v == nil:

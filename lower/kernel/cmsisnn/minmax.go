@@ -61,34 +61,43 @@ type span struct {
 	has  [2]bool
 }
 
-func lowerMinMax(n *ir.Node, name string) *call.Lowered {
-	spans := pairSpans(n)
+// spanDims are the dimensions of operand i, or, of 2, of the result.
+func spanDims(s []span, i int) Dims {
+	d := []int{1, 1, 1, 1}
+	for k, x := range s {
+		if i > 1 || x.has[i] {
+			d[4-len(s)+k] = x.size
+		}
+	}
+	return Dims{d[0], d[1], d[2], d[3]}
+}
+
+// overwritable are the operands whose storage the result may take: what is
+// broadcast is read again after results are written.
+func overwritable(n *ir.Node, spans []span) []int {
 	whole := [2]bool{true, true}
 	for _, s := range spans {
 		for i := range whole {
 			whole[i] = whole[i] && s.has[i]
 		}
 	}
-	l := &call.Lowered{Unused: quantised.Constants(n)}
-	for i, v := range n.In { // what is broadcast is read again after results are written
+	var out []int
+	for i, v := range n.In {
 		if other := n.In[1-i]; v.Const == nil && whole[i] && (whole[1-i] || other.Const != nil) {
-			l.InPlace = append(l.InPlace, i)
+			out = append(out, i)
 		}
 	}
+	return out
+}
+
+func lowerMinMax(n *ir.Node, name string) *call.Lowered {
+	spans := pairSpans(n)
+	l := &call.Lowered{Unused: quantised.Constants(n), InPlace: overwritable(n, spans)}
 	order := n.Out[0].Type.OrderOrIdentity()
-	dims := func(s []span, i int) Dims {
-		d := []int{1, 1, 1, 1}
-		for k, x := range s {
-			if i > 1 || x.has[i] {
-				d[4-len(s)+k] = x.size
-			}
-		}
-		return Dims{d[0], d[1], d[2], d[3]}
-	}
 	one := func(s []span, at [3]int) call.Call {
 		var d [3]Dims
 		for i := range d {
-			d[i] = dims(s, i)
+			d[i] = spanDims(s, i)
 		}
 		if misstepped(name, d[0], d[1]) {
 			for i := range d { // rows as batches: with height 1 the kernel steps rightly
@@ -100,14 +109,14 @@ func lowerMinMax(n *ir.Node, name string) *call.Lowered {
 		return call.Call{Func: name, Status: call.CMSISStatus, Args: []call.Arg{context(0, 0),
 			pairOperand(n, 0, order, at[0]), d[0].arg(), pairOperand(n, 1, order, at[1]), d[1].arg(), out, d[2].arg()}}
 	}
-	if len(spans) < 4 || !misstepped(name, dims(spans, 0), dims(spans, 1)) {
+	if len(spans) < 4 || !misstepped(name, spanDims(spans, 0), spanDims(spans, 1)) {
 		return calls(l, one(spans, [3]int{}))
 	}
 	// All four dimensions are in use: a call for each of the outermost one.
 	rest := spans[1:]
 	step := [3]int{}
 	for i := range step {
-		if d := dims(rest, i); i > 1 || spans[0].has[i] {
+		if d := spanDims(rest, i); i > 1 || spans[0].has[i] {
 			step[i] = d.N * d.H * d.W * d.C
 		}
 	}

@@ -45,7 +45,7 @@ func oneQuant(code string) kernel.Rule {
 		}}
 }
 
-// concat is arm_concatenation_s8_x, _y, _z or _w, by the place of the axis in
+// concat is arm_concatenation_s8_x, _y, _z or _w, by the position of the axis in
 // memory: innermost to outermost. Inputs may also live inside the output.
 var concat = &kernel.Kernel{
 	Name: "arm_concatenation_s8", Library: Library, Doc: "int8 concatenation along any axis",

@@ -139,8 +139,8 @@ func lowerUpscaledConv(n *kernel.Node) *call.Lowered {
 	in, out, filter, spread := feature(g.N, g.CIn, g.In), w.out, w.filter, w.in
 	stride, pad, dil := quantised.Spatial(g.Strides, 1), quantised.Spatial(g.PadBegin, 0), w.dil
 	// Input element i lies at i*s + d*(k-1) - pad.
-	y0, rows := placed(in.H, stride.H, dil.H*(filter.H-1)-pad.H, spread.H)
-	x0, cols := placed(in.W, stride.W, dil.W*(filter.W-1)-pad.W, spread.W)
+	y0, rows := inputSpan(in.H, stride.H, dil.H*(filter.H-1)-pad.H, spread.H)
+	x0, cols := inputSpan(in.W, stride.W, dil.W*(filter.W-1)-pad.W, spread.W)
 	size := w.Scratch
 	off := roundUp(size, 16)
 	image := call.Scratch{Off: off, CType: "int8_t"}
@@ -174,9 +174,9 @@ func lowerUpscaledConv(n *kernel.Node) *call.Lowered {
 	return calls(&call.Lowered{Kernel: "arm_convolve_s8", Scratch: off + area, Unused: []int{1, 2}}, list...)
 }
 
-// placed are the first input element and the number of elements that lie
+// inputSpan is the first input element and the number of elements that lie
 // within size positions, where element i lies at i*stride + lead.
-func placed(in, stride, lead, size int) (first, count int) {
+func inputSpan(in, stride, lead, size int) (first, count int) {
 	for first < in && first*stride+lead < 0 {
 		first++
 	}

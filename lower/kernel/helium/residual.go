@@ -8,7 +8,7 @@ import (
 )
 
 // residual is a convolution whose result, or a function of it, is added to
-// another tensor before it reaches memory. The sum may take the place of that tensor.
+// another tensor before it reaches memory. The sum may be stored over that tensor.
 var residual = &kernel.Kernel{
 	Name: "nncc_helium_convolve_add_s8", Library: Library,
 	Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",

@@ -263,7 +263,7 @@ func lowerAdd(n *kernel.Node) *call.Lowered {
 			f("act_min", int64(p.ActMin)), f("act_max", int64(p.ActMax))}}, x, y, i8Out(0)}})
 }
 
-// sumRows offers a sum row by row to operands whose channels lie apart.
+// sumRows is a sum row by row for operands whose channels lie apart.
 func sumRows(low *call.Lowered, n *ir.Node, l *linear) {
 	t := n.Out[0].Type
 	if t.Rank() < 2 {

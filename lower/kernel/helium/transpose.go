@@ -23,7 +23,7 @@ var transpose = &kernel.Kernel{
 		Code: "HELIUM-TRANS-03", Doc: fmt.Sprintf("one of the two runs has at most %d elements", farthest),
 		Check: func(n *kernel.Node) string {
 			if _, rows, cols, ok := quantised.Exchange(n.Node); ok && min(rows, cols) > farthest {
-				return fmt.Sprintf("%d elements change places with %d, want at most %d on one side", rows, cols,
+				return fmt.Sprintf("%d elements are exchanged with %d, want at most %d on one side", rows, cols,
 					farthest)
 			}
 			return ""

@@ -133,7 +133,7 @@ func (f *fn) nest(prefix string, shape []int) []string {
 	return v
 }
 
-// at is the place of index v in an array with the given strides.
+// at is the offset of index v in an array with the given strides.
 func at(v []string, stride []int) string {
 	var s []string
 	for i, x := range v {

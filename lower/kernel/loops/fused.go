@@ -112,7 +112,7 @@ type operand struct {
 	whole   bool // lies as the output does
 }
 
-// writeFused writes the function, or says what stands in the way.
+// writeFused writes the function, or says why it cannot.
 func writeFused(n *ir.Node) (*fuser, error) {
 	if len(n.Body) != 1 || len(n.Out) != 1 || len(n.Body[0].Nodes) == 0 {
 		return nil, fmt.Errorf("the node has %d outputs, want one", len(n.Out))
@@ -145,17 +145,25 @@ func writeFused(n *ir.Node) (*fuser, error) {
 			}
 			return w, w.reduce(m, x)
 		}
-		if len(m.Out) != 1 || m.Out[0].Type.Elems() != w.out.Elems() || m.Out[0].Type.Rank() != w.out.Rank() {
-			return nil, fmt.Errorf("%s (%s) has a result of shape %v, want that of the whole, %v", nodeName(m),
-				m.Op.Name, m.Out[0].Type.Shape, w.out.Shape)
-		}
-		if err := w.node(m); err != nil {
-			return nil, fmt.Errorf("%s (%s): %w", nodeName(m), m.Op.Name, err)
+		if err := w.element(m); err != nil {
+			return nil, err
 		}
 	}
 	w.loops(w.vars[b.Out[0]])
 	w.share()
 	return w, nil
+}
+
+// element writes a node whose result has the shape of the whole.
+func (w *fuser) element(n *ir.Node) error {
+	if len(n.Out) != 1 || n.Out[0].Type.Elems() != w.out.Elems() || n.Out[0].Type.Rank() != w.out.Rank() {
+		return fmt.Errorf("%s (%s) has a result of shape %v, want that of the whole, %v", nodeName(n), n.Op.Name,
+			n.Out[0].Type.Shape, w.out.Shape)
+	}
+	if err := w.node(n); err != nil {
+		return fmt.Errorf("%s (%s): %w", nodeName(n), n.Op.Name, err)
+	}
+	return nil
 }
 
 func nodeName(n *ir.Node) string {
@@ -397,7 +405,7 @@ func (w *fuser) body() {
 	}
 }
 
-// share offers the storage of inputs to the output: those that lie as it does,
+// share allows the output to use the storage of inputs: those that lie as it does,
 // unless another one, which is read again and again, may be a part of them.
 func (w *fuser) share() {
 	n := w.f.n

@@ -31,7 +31,7 @@ func (w *fuser) node(n *ir.Node) error {
 	case n.Op == op.Where:
 		return w.choice(n)
 	case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear:
-		return w.border(n)
+		return w.boundary(n)
 	case quantised:
 		return w.quantised(n)
 	case floats && w.float32(n):
@@ -70,9 +70,9 @@ func (w *fuser) choice(n *ir.Node) error {
 	return nil
 }
 
-// border is QuantizeLinear or DequantizeLinear with one scale, as
+// boundary is QuantizeLinear or DequantizeLinear with one scale, as
 // nncc_quantize_f32_* and nncc_dequantize_*_f32 compute it.
-func (w *fuser) border(n *ir.Node) error {
+func (w *fuser) boundary(n *ir.Node) error {
 	x, y := n.In[0].Type, n.Out[0].Type
 	if n.In[1].Const == nil || n.In[1].Type.Elems() != 1 || n.In[1].Type.DType != tensor.F32 || n.Input(2) != nil &&
 		n.In[2].Const == nil || ir.AttrsOf[op.ScaleAttrs](n).BlockSize != 0 {
@@ -195,7 +195,7 @@ func (w *fuser) quantised(n *ir.Node) error {
 	if table, why := kernel.Table256(n); why == "" {
 		return w.looked(n, table)
 	}
-	if len(n.In) > 0 && n.In[0].Type.DType == tensor.I16 && n.Out[0].Type.DType == tensor.I16 && w.curve(n) {
+	if len(n.In) > 0 && n.In[0].Type.DType == tensor.I16 && n.Out[0].Type.DType == tensor.I16 && w.interpolated(n) {
 		return nil
 	}
 	if len(n.In) != 2 {
@@ -205,6 +205,11 @@ func (w *fuser) quantised(n *ir.Node) error {
 	if err != nil {
 		return err
 	}
+	return w.quantisedPair(n, x)
+}
+
+// quantisedPair writes an operator on two quantised operands.
+func (w *fuser) quantisedPair(n *ir.Node, x []string) error {
 	wide := n.Out[0].Type.DType == tensor.I16
 	kernel := !wide && op.BinaryKernelS8(n) || wide && op.BinaryKernel16(n)
 	switch {
@@ -308,8 +313,8 @@ func (w *fuser) looked(n *ir.Node, t []byte) error {
 	return nil
 }
 
-// curve is a function of one int16 value between 513 points.
-func (w *fuser) curve(n *ir.Node) bool {
+// interpolated is a function of one int16 value between 513 points.
+func (w *fuser) interpolated(n *ir.Node) bool {
 	c, ok := kernel.CurveOf(n)
 	if !ok {
 		return false
@@ -357,7 +362,14 @@ func (w *fuser) plain(n *ir.Node) error {
 	default:
 		return fmt.Errorf("no form for single elements of %s", d.ONNXName())
 	}
-	// a block of its own, in which operands are called as in the expressions
+	w.block(n, e, vars)
+	return nil
+}
+
+// block sets a variable to an expression of a and b in a block of its own, in
+// which they are the operands.
+func (w *fuser) block(n *ir.Node, e string, vars []string) {
+	y := n.Out[0].Type.DType
 	name := fmt.Sprintf("v%d", len(w.vars))
 	fmt.Fprintf(&w.text, "%s %s;\n{\n", varType(y), name)
 	for i, v := range vars {
@@ -373,5 +385,4 @@ func (w *fuser) plain(n *ir.Node) error {
 	}
 	fmt.Fprintf(&w.text, "    %s = %s;\n}\n", name, e)
 	w.vars[n.Out[0]] = variable{name, n.Out[0].Type}
-	return nil
 }

@@ -40,7 +40,7 @@ func (w *fuser) reduce(n *ir.Node, x variable) error {
 	fold := n.Op.Fold
 	order := w.out.OrderOrIdentity()
 	phys := w.out.Phys()
-	var kept, gone []int // places in memory order
+	var kept, gone []int // positions in memory order
 	for k, d := range order {
 		if slices.Contains(axes, d) {
 			gone = append(gone, k)

@@ -48,7 +48,7 @@ func recurrent(f *fn) error {
 	return nil
 }
 
-// state is the place of unit k of sample b in initial_h and the like.
+// state is the offset of unit k of sample b in initial_h and the like.
 func (c *cell) state() string {
 	if c.g.BatchFirst {
 		return fmt.Sprintf("(b * %d + %d) * %d + k", c.g.Dirs(), c.d, c.g.Hidden)
@@ -56,7 +56,7 @@ func (c *cell) state() string {
 	return fmt.Sprintf("(%d + b) * %d + k", c.d*c.g.Batch, c.g.Hidden)
 }
 
-// output is the place of unit k of step t.
+// output is the offset of unit k of step t.
 func (c *cell) output(t string) string {
 	g := c.g
 	if g.BatchFirst {

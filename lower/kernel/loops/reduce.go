@@ -211,7 +211,7 @@ func running(f *fn) error {
 	return nil
 }
 
-// topK writes TopK by insertion: the k best so far stand sorted in the outputs.
+// topK writes TopK by insertion: the k best so far are sorted in the outputs.
 func topK(f *fn) error {
 	n := f.n
 	shape := n.In[0].Type.Shape

@@ -51,7 +51,7 @@ func (f *fn) counters(prefix string, sizes []int) []string {
 	return v
 }
 
-// flat is the place of coordinates within a shape.
+// flat is the offset of coordinates within a shape.
 func flat(v []string, shape []int) string {
 	s := v[0]
 	for d := 1; d < len(v); d++ {

@@ -67,7 +67,7 @@ func Bytes(code string) kernel.Rule {
 func ExchangeRules(code string) []kernel.Rule {
 	return []kernel.Rule{
 		Bytes(code + "-01"),
-		{Code: code + "-02", Doc: "two runs of dimensions change places, the rest stays in front",
+		{Code: code + "-02", Doc: "two runs of dimensions are exchanged, the rest stays in front",
 			Check: func(n *kernel.Node) string {
 				if _, _, _, ok := Exchange(n.Node); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 					return fmt.Sprintf("from order %v to %v", n.In[0].Type.OrderOrIdentity(),

@@ -47,12 +47,12 @@ func NotInt8(v *ir.Value) string {
 }
 
 // known reports that input 0, the weights and output 0 are quantised: what rules
-// about the arithmetic of a layer take for granted.
+// about the arithmetic of a layer assume.
 func known(n *ir.Node) bool {
 	return n.In[0].Type.Quant != nil && n.In[1].Type.Quant != nil && n.Out[0].Type.Quant != nil
 }
 
-// KnownWeights reports what packing weights takes for granted: input, weights and
+// KnownWeights reports what packing weights assumes: input, weights and
 // output quantised, weights and bias constant, the weights a byte each in memory.
 func KnownWeights(n *ir.Node) bool {
 	w := n.In[1]

@@ -233,7 +233,7 @@ func (r *Recurrent) Call(n *kernel.Node, fn, library string, extra int, w, rec *
 		Headers: []string{"nncc_recurrent.h"}}
 }
 
-// givenState is an initial state; NULL stands for zeros.
+// givenState is an initial state; NULL means zeros.
 func givenState(n *kernel.Node, i int) call.Arg {
 	v := n.Input(i)
 	switch {

@@ -25,7 +25,7 @@ func bcastParams(out ir.Type, a, b operand) *call.Struct {
 	return params("nncc_bcast_params", bcast(out, a, b).Fields...)
 }
 
-// mayOverwrite offers the storage of inputs that lie like the output.
+// mayOverwrite allows the output to use the storage of inputs that lie like the output.
 func (l *lowering) mayOverwrite(ops ...operand) {
 	l.low.InPlace = append(l.low.InPlace, kernel.MayOverwrite(l.n, ops...)...)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// concatRow places every input as rows of blocks inside the output.
+// concatRow stores every input as rows of blocks inside the output.
 var concatRow = &kernel.Kernel{
 	Name: "nncc_copy_rows", Library: "nncc", Doc: "concatenation along any axis, any element type",
 	Ops:   []*ir.OpDef{op.Concat},
@@ -181,7 +181,7 @@ func sum(s []int) int {
 	return n
 }
 
-// fewSlabs are as many copies as take the place of a kernel for padding.
+// fewSlabs are as many copies as replace a kernel for padding.
 const fewSlabs = 8
 
 // padded copies the input into the output, filled with the value before, or one
@@ -218,7 +218,7 @@ func (l *lowering) padded(g *op.PadGeom, value call.Arg) {
 	}
 }
 
-// padSource is the element of n that stands at position i outside of them.
+// padSource is the element of n at position i outside of them.
 func padSource(mode string, i, n int) int {
 	mod := func(i, n int) int { return (i%n + n) % n }
 	switch mode {

@@ -16,7 +16,7 @@ var (
 	arrange  = kernel.Arrange
 )
 
-// position is the place of logical dimension d in the memory order of t.
+// position is that of logical dimension d in the memory order of t.
 func position(t ir.Type, d int) int { return slices.Index(t.OrderOrIdentity(), d) }
 
 // outerAxisInner splits memory at logical dimension d: elements per block before,

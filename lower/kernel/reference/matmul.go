@@ -12,7 +12,7 @@ import (
 )
 
 // flatRight: one right matrix, so that the product is a fully connected layer.
-// A right matrix computed at run time must stand as [N, K] already.
+// A right matrix computed at run time must be [N, K] already.
 var flatRight = cond{"one right matrix, constant (or transposed) for all products", func(n *kernel.Node) string {
 	b := n.In[1]
 	if n.Op == op.Gemm {

@@ -52,7 +52,7 @@ type reduction struct {
 	outer, axis, inner int
 }
 
-// reduced brings the input of a reduction into the form [outer, axis, inner]:
+// reduced is the input of a reduction in the form [outer, axis, inner]:
 // as it lies where the reduced dimensions are one piece of memory, else
 // through a copy that puts them last.
 func (l *lowering) reduced(axes []int) reduction { return l.reducedFrom(l.in(0), axes) }

@@ -110,7 +110,7 @@ var curveRow = &kernel.Kernel{
 		l := start(n.Node, "nncc_interpolated_lut_s16")
 		l.low.Unused = unusedTail(n.Node)
 		l.call("nncc_interpolated_lut_s16", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())),
-			l.in(0), blob("curve", tensor.Of([]int{len(c)}, c[:])), l.out(0))
+			l.in(0), blob("points", tensor.Of([]int{len(c)}, c[:])), l.out(0))
 		l.inPlace(0)
 		return l.low
 	},

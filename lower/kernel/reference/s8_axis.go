@@ -51,7 +51,7 @@ func meanFields(n *ir.Node, terms, divisor, center, zero int, rescale bool) []ca
 	return append(ints("mult", int(m.Mult), "shift", int(m.Shift)), bias)
 }
 
-// requantiseInPlace brings output 0 from the quantisation of x to its own, by
+// requantiseInPlace converts output 0 from the quantisation of x to its own, by
 // the contract's rule and with the node's clamp.
 func (l *lowering) requantiseInPlace(x *ir.Quant) {
 	y := l.n.Out[0].Type

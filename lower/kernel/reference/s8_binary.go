@@ -63,7 +63,7 @@ func lowerConst(n *kernel.Node) *call.Lowered {
 // pairOps are operators on two int8 tensors: a remainder is no function of 64 KB.
 var pairOps = kernel.Where(func(d *ir.OpDef) bool { return isPair(d) && d != op.Mod })
 
-// isPair reports operators on two tensors that stand for reals.
+// isPair reports operators on two tensors of quantised reals.
 func isPair(d *ir.OpDef) bool { return d.Pair != nil && d.Quant != ir.QNone }
 
 // binaryOps are the functions of nncc_binary_s8 and nncc_binary_s16.
@@ -153,6 +153,12 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 	if isConst {
 		return lowerConst(n)
 	}
+	l.table2(bcastParams(out, a, b), a.Arg, b.Arg, rowsOf(pairs))
+	return l.low
+}
+
+// rowsOf are the results of all pairs, a row for each value of the second operand.
+func rowsOf(pairs []byte) [][]byte {
 	rows := make([][]byte, 256)
 	for q := range rows {
 		rows[q] = make([]byte, 256)
@@ -160,8 +166,7 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 			rows[q][v] = pairs[v<<8|q]
 		}
 	}
-	l.table2(bcastParams(out, a, b), a.Arg, b.Arg, rows)
-	return l.low
+	return rows
 }
 
 // binary emits the definition in double.

@@ -35,7 +35,7 @@ var tableRow = &kernel.Kernel{
 	},
 }
 
-// tableRows offers the look-up row by row to operands whose channels lie apart.
+// tableRows is the look-up row by row for operands whose channels lie apart.
 func (l *lowering) tableRows(k int, table *call.Blob) {
 	x, y := l.n.In[k].Type, l.n.Out[0].Type
 	if y.Rank() < 2 || x.Rank() != y.Rank() {

@@ -65,7 +65,7 @@ extern "C" {
  * ones are. No groups but those of the depthwise convolution. */
 /* KERNELS(int16) */
 /* Softmax over rows of up to 65536 elements, output scale 1/32768; mult and shift
- * bring differences to steps of 10/65535. */
+ * scale differences to steps of 10/65535. */
 /* KERNELS(arm_softmax_s16) */
 
 /* int8 data and int4 filters, two weights a byte, the first one in the low half,

@@ -55,7 +55,7 @@ typedef struct
 
 /*
  * n bytes of two pixels become words x[k][pixel]: four bytes b0..b3 the pairs (b0, b2) and (b1, b3), a rest of one byte
- * (b0, 0), of two (b0, b1), of three (b0, b2) and (b1, 0). Returns the place behind the last word.
+ * (b0, 0), of two (b0, b1), of three (b0, b2) and (b1, 0). Returns a pointer to the word after the last one.
  */
 /* KERNELS(nncc_dsp_widen_2rows_s8) */
 
@@ -173,7 +173,7 @@ typedef struct
 {
     int32_t columns; /* outputs in a row, at least 2 */
     int32_t step;    /* bytes from an output to the one right of it */
-    int32_t down;    /* bytes to the one below; 0: there is none, both go to the same place */
+    int32_t down;    /* bytes to the one below; 0: there is none, both are stored to the same address */
 } nncc_dsp_depthwise_3x3_row_params;
 
 /*
@@ -237,7 +237,7 @@ typedef struct
 /* y = scale(ta[a] + tb[b]), tables in the order of the bytes 0..255. y may be a or b. */
 /* KERNELS(nncc_dsp_add_s8) */
 
-/* Results of a product that wait in scratch until a tensor is added to them; output y may take that tensor's place. */
+/* Results of a product that wait in scratch until a tensor is added to them; output y may be that tensor. */
 typedef struct
 {
     nncc_dsp_add_params sum; /* but for count */

@@ -129,10 +129,10 @@ typedef struct
 /* KERNELS(nncc_helium_matmul_lut_s8) */
 
 /*
- * What a layer's results are added to before they leave: y = fn(results, other), where `other` has the shape of y and
- * may be y. mac.pitch is the number of channels. Results wait in scratch, `pixels` of them: the sum in a loop of its
- * own takes 18 instructions for 8 results and spares the tensor in between; as part of the store it would take as many,
- * since neither clamp nor zero points fit into registers beside the accumulators.
+ * What a layer's results are added to before they are stored: y = fn(results, other), where `other` has the shape of y
+ * and may be y. mac.pitch is the number of channels. Results wait in scratch, `pixels` of them: the sum in a loop of
+ * its own takes 18 instructions for 8 results and spares the tensor in between; as part of the store it would take as
+ * many, since neither clamp nor zero points fit into registers beside the accumulators.
  */
 typedef struct
 {
@@ -140,7 +140,7 @@ typedef struct
     int32_t swapped; /* y = fn(other, results) */
     int32_t pitch;   /* bytes from a pixel of y to the next */
     int32_t other_pitch;
-    const uint8_t *table; /* NULL, or 256 values by the bit pattern of the results, which are added in their place */
+    const uint8_t *table; /* NULL, or 256 values by the bit pattern of the results, which are added instead */
     int32_t pixels;       /* of results in scratch; nncc_helium_matmul_add_s8: even, and mac.single more */
 } nncc_helium_residual_params;
 
@@ -229,7 +229,7 @@ typedef struct
  *
  * stride1, both strides 1: four rows of 16 channels are interleaved in scratch (VST4) and, four columns at a time, put
  * in the order [channel][column][row]: 16 bytes that give 2x2 outputs of a channel by 4 VMLADAV. Up to 2 columns of
- * padding, the output may take the place of the input. packed:
+ * padding, the output may be the input. packed:
  * records of 112 bytes for every 4 channels: int32 bias[4], multiplier[4], shift[4], then for each channel 16 bytes of
  * weights [4][4], columns first, the last ones 0. scratch, 16-byte aligned: 96 + 16 * in_w + 64 * (out_w rounded up to
  * even, at most 24, + 2) bytes. Per 4 channels x 4 outputs: 21 loads, 8 stores, 16 MACs, 4 shifts, 8 moves from

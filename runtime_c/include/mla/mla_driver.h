@@ -8,7 +8,7 @@
  *     mla_device dev;
  *     mla_open(&dev, memory, bytes);            memory: as much as mla_memory_bytes says
  *     mla_load(&dev, image, image_bytes);       checks the file; may be done once for many runs
- *     mla_submit(&dev, in, 1, out, 1);          inputs are taken over before it returns
+ *     mla_submit(&dev, in, 1, out, 1);          inputs are copied before it returns
  *     mla_wait(&dev);                           outputs are complete when it returns
  *     mla_close(&dev);
  *
@@ -89,13 +89,13 @@ typedef struct
 /* How much memory the segment in an image needs; checks the header only. */
 mla_status mla_memory_bytes(const void *image, size_t image_bytes, uint32_t *memory_bytes);
 
-/* Takes the working memory into use; it must stay until mla_close. */
+/* Sets the working memory, which must stay valid until mla_close. */
 mla_status mla_open(mla_device *device, void *memory, size_t memory_bytes);
 
-/* Checks a segment file completely and makes it the device's program; the image must stay as it is until mla_close. */
+/* Checks a segment file completely and makes it the device's program; the image must not change until mla_close. */
 mla_status mla_load(mla_device *device, const void *image, size_t image_bytes);
 
-/* Starts a run. `out` and what it points to must stay until mla_wait. */
+/* Starts a run. `out` and what it points to must stay valid until mla_wait. */
 mla_status mla_submit(mla_device *device, const mla_input *in, uint32_t in_count, const mla_output *out,
                       uint32_t out_count);
 

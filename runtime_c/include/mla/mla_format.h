@@ -15,7 +15,7 @@
  *             88 u64 MACs            96 u64 steps (the cost of all commands)
  *            104 u32 name of the segment
  *     tensor   0 u32 dims[8], in memory order, outermost first, 0 behind the rank
- *             32 u8 order[8]: the logical dimension at each place
+ *             32 u8 order[8]: the logical dimension at each position
  *             40 u32 name            44 u8 type, u8 role, u8 rank
  *             48 f32 scale (0: none) 52 i32 zero point
  *             56 u32 offset, in the working memory or, of constants, in the weights
@@ -25,7 +25,7 @@
  *                then parameters: i32 each, an f64 as two with the low word first, lists as MLA_DIMS
  *     names    strings that end with a zero byte, referred to by offset; the first one is empty
  *
- * CRCs are CRC-32 as in zlib. Inputs and outputs are exchanged in the order in which they stand in the tensor table.
+ * CRCs are CRC-32 as in zlib. Inputs and outputs are exchanged in the order of the tensor table.
  */
 #ifndef MLA_FORMAT_H
 #define MLA_FORMAT_H

@@ -1,6 +1,14 @@
 /*
  * nncc.h: what every nncc kernel and every emitted model shares.
  *
+ * Names are nncc_<isa>_<operator>_<variant>_<type>, as in CMSIS-NN. isa: helium, dsp (the DSP extension), plain
+ * (neither of them, beside a dsp kernel), or nothing (portable C). type: that of the data, f32, f16, f64, s8, u8, s16,
+ * s32, s64, bool, or nothing where any will do; both types of a conversion. The headers of helium and dsp explain their
+ * variants; those of portable kernels are: packed, weights in the order in which they are read; wzp, weights with a
+ * zero point; lut, by a table of results; lut2, by a table for each value of a second operand; rows, lines that lie
+ * apart in memory; lines, a straight line for each channel; pair, a function of two rows; wide, with more bits where
+ * the short form is not exact.
+ *
  * Conventions of all nncc_* kernels:
  *  - first argument: a pointer to a constant parameter struct, then inputs, constants, outputs, scratch;
  *  - spatial tensors are NHWC, convolution weights [O,KH,KW,I/groups], depthwise weights [1,KH,KW,C*mult],

@@ -38,10 +38,10 @@ static inline int32_t nncc_el_once(int32_t v, int32_t m, int32_t c, int32_t s)
     return (v < 0 ? h - 1 : h) >> s;
 }
 
-/* An int16 function between the 513 points of a curve: TFLite's look-up, as nncc_interpolated_lut_s16. */
-static inline int32_t nncc_el_interpolated_lut_s16(const int16_t *curve, int32_t q)
+/* An int16 function by straight lines between 513 points: TFLite's look-up, as nncc_interpolated_lut_s16. */
+static inline int32_t nncc_el_interpolated_lut_s16(const int16_t *points, int32_t q)
 {
-    const int16_t *at = curve + 256 + (q >> 7);
+    const int16_t *at = points + 256 + (q >> 7);
     const int16_t slope = (int16_t)(at[1] - at[0]);
     const int16_t step = (int16_t)((slope * (q & 127) + 64) >> 7);
 

@@ -32,7 +32,7 @@ typedef struct
 
 /*
  * `rows` blocks of `block` bytes, x_pitch and y_pitch bytes apart: one part of a Concat (y_pitch = bytes of the whole
- * row, y = the place of the first block) or of a Split (x_pitch, x likewise). Pitches equal to block: memcpy.
+ * row, y = the first block) or of a Split (x_pitch, x likewise). Pitches equal to block: memcpy.
  */
 typedef struct
 {

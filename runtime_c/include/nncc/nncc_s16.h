@@ -31,8 +31,8 @@ typedef struct
 /* KERNELS(piecewise_linear) */
 
 /*
- * Any function of one int16 value by straight lines between the points curve [513], 128 inputs apart, as in TensorFlow
- * Lite: with i = 256 + (q >> 7), y = curve[i] + (((curve[i + 1] - curve[i]) * (q & 127) + 64) >> 7). This is the
+ * Any function of one int16 value by straight lines between points [513], 128 inputs apart, as in TensorFlow
+ * Lite: with i = 256 + (q >> 7), y = points[i] + (((points[i + 1] - points[i]) * (q & 127) + 64) >> 7). This is the
  * definition of such functions, not an approximation of another one. x, y [count]. In place.
  */
 /* KERNELS(nncc_interpolated_lut_s16) */

@@ -1,5 +1,5 @@
 /*
- * nncc_s8.h: int8 kernels for operators that CMSIS-NN lacks, and the borders between float and integer tensors.
+ * nncc_s8.h: int8 kernels for operators that CMSIS-NN lacks, and conversions between float and integer tensors.
  *
  * Unless a kernel says otherwise its result is, per element,
  *     clamp(round_half_away(f(dequantised inputs, in double) / out_scale) + out_zero)
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* ---- borders --------------------------------------------------------------------------------- */
+/* ---- quantisation ---------------------------------------------------------------------------- */
 
 /* Tensor [outer,axis,inner] with one scale and zero point per element of axis; axis = 1: per tensor. */
 typedef struct

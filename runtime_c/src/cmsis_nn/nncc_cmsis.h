@@ -102,7 +102,7 @@ static inline void nncc_start4(int32_t n, const int32_t *bias, uint32_t acc[4])
     }
 }
 
-/* Writes n requantised sums and returns the place after them. Consecutive
+/* Writes n requantised sums and returns a pointer past them. Consecutive
  * multipliers and shifts are quant_step elements apart: 1 or, for all, 0. */
 int8_t *nncc_cmsis_store(const uint32_t *acc, int32_t n, const int32_t *multiplier, const int32_t *shift,
                          int32_t quant_step, int32_t offset, const cmsis_nn_activation *act, int8_t *out);

@@ -1,7 +1,7 @@
 /*
  * nncc_dsp_matmul_2rows.h: two pixels times packed weights, four output channels at a time, in assembly.
  *
- * Eight sums, two words of inputs and two of weights fill the registers; the end of x stands in the stack frame. The
+ * Eight sums, two words of inputs and two of weights fill the registers; the end of x is in the stack frame. The
  * loop holds 16 pairs and is entered where the first round is short. A group adds about 70 instructions for its 8
  * outputs (16 words loaded, 2 stored).
  */

@@ -4,7 +4,7 @@
 
 #include "nncc_dsp.h"
 
-/* Brings the results of some pixels to y. */
+/* Adds the results of some pixels and stores them to y. */
 static inline void nncc_dsp_flush(const nncc_dsp_residual_params *r, int32_t pixels, int32_t channels,
                                   const int8_t *wait, const int8_t *other, int8_t *y, const int32_t *t_result,
                                   const int32_t *t_other)

@@ -151,7 +151,7 @@
                                                 "mov r8, r4\n mov r9, r5\n mov r10, r6\n mov r11, r7\n" \
                                                 "pop {r4-r7, pc}\n"
 
-/* BOUND makes r2 what LOW adds or looks up, and r3 the bound, of low and cap there; the table stands 4 behind r0. */
+/* BOUND makes r2 what LOW adds or looks up, and r3 the bound, of low and cap there; the table is 4 bytes after r0. */
 #define NNCC_CLAMP_BOUND "uxtb r2, r2\n mvns r3, r3\n uxtb r3, r3\n"
 #define NNCC_CLAMP_LOW(a) "adds " a ", " a ", r1\n"
 #define NNCC_TABLE_BOUND "ldr r2, [r0, #4]\n movs r3, #255\n"

@@ -134,7 +134,7 @@ typedef struct
     int32_t ready; /* pixels that wait */
 } nncc_after;
 
-/* Adds what waits; the place behind it in y. */
+/* Adds the results in `wait`; returns the end of what is stored in y. */
 static inline int8_t *nncc_flush(nncc_after *a, int32_t channels, int8_t *y)
 {
     const int32_t n = a->ready;
@@ -145,7 +145,7 @@ static inline int8_t *nncc_flush(nncc_after *a, int32_t channels, int8_t *y)
     return y + n * a->r->pitch;
 }
 
-/* The dot products of the n pixels in scratch; the place behind what has reached y. */
+/* The dot products of the n pixels in scratch; returns the end of what is stored in y. */
 static int8_t *nncc_conv_dots(const nncc_helium_convolve_params *p, nncc_after *a, const int8_t *packed,
                               const int8_t *scratch, int8_t *y, int32_t n, nncc_helium_matmul_fn *dot)
 {

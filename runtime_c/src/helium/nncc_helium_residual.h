@@ -15,7 +15,7 @@ static inline void nncc_residual_run(const nncc_helium_residual_params *r, nncc_
     }
 }
 
-/* Brings the results of some pixels, which lie in `wait`, to y. */
+/* Adds the results of some pixels, which are in `wait`, and stores them to y. */
 static inline void nncc_residual_flush(const nncc_helium_residual_params *r, nncc_helium_add_linear_fn *fn,
                                        int32_t channels, int8_t *wait, const int8_t *other, int8_t *y, int32_t pixels)
 {

@@ -120,18 +120,18 @@ mla_tensor mla_tensor_at(const mla_image *image, uint32_t i);
 /* The next parameter, whatever it is. */
 int32_t mla_any(mla_command *c);
 
-/* The next parameter, which lies in [lo, hi]; otherwise the command fails and lo stands for it. */
+/* The next parameter, which lies in [lo, hi]; otherwise the command fails, and lo is used. */
 int32_t mla_in(mla_command *c, int32_t lo, int32_t hi);
 
 /* A size: 1 to MLA_MAX_DIM. */
 int32_t mla_dim(mla_command *c);
 
-/* The next n words, each as mla_dim, into the places given. */
+/* The next n words, each as mla_dim, to the given addresses. */
 void mla_dims(mla_command *c, int32_t *const *sizes, uint32_t n);
 
 #define MLA_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* Where the sizes of a convolution go, in their order in the file; channels is the place of the seventh. */
+/* Where the sizes of a convolution go, in their order in the file; channels is the address of the seventh. */
 #define MLA_WINDOW_SIZES(p, channels) \
     { \
         &(p).batch, &(p).in_h, &(p).in_w, &(p).in_c, &(p).out_h, &(p).out_w, (channels), &(p).kernel_h, &(p).kernel_w, \

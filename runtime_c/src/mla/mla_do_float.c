@@ -1,4 +1,4 @@
-/* mla_do_float: the operations of bfloat16, and the borders between number formats. */
+/* mla_do_float: the operations of bfloat16, and conversions between number formats. */
 #include "mla_command.h"
 #include "mla_kernels.h"
 #include "nncc_s8.h"
@@ -121,7 +121,7 @@ void mla_do_from_bf16(mla_command *c)
     }
 }
 
-/* Shape, scales and zero points of the borders. */
+/* Shape, scales and zero points of conversions. */
 typedef struct
 {
     nncc_quantize_params shape;

@@ -2,7 +2,7 @@
 #include "mla_file.h"
 #include "mla_crc32.h"
 
-/* Places in the header. */
+/* Offsets in the header. */
 enum
 {
     MLA_AT_CRC = 12,

@@ -1,6 +1,6 @@
 #include "nncc_bcast_s8.h"
 
-/* a - a_zero = d divided by what reciprocal r stands for, ties away from zero. */
+/* a - a_zero = d divided by the number that reciprocal r encodes, ties away from zero. */
 static int32_t nncc_div_one(int32_t d, uint32_t r)
 {
     const uint32_t shift = r & 63u;

@@ -1,7 +1,7 @@
 /*
  * nncc_packed_f32.h: output channels in the lanes of vectors, 16 or 4 at a time. Every lane adds its terms one after
  * the other, products rounded before they are added, so results are those of the scalar kernels (Helium flushes
- * denormals to zero). The vector loops are inline assembly: the compiler would bring every scalar into a register of
+ * denormals to zero). The vector loops are inline assembly: the compiler would copy every scalar into a register of
  * the FPU first.
  */
 #ifndef NNCC_PACKED_F32_H

@@ -18,10 +18,10 @@ const (
 	block = 16
 )
 
-// lanesRow is a float32 convolution with output channels in the lanes of
+// packedRow is a float32 convolution with output channels in the lanes of
 // vectors. Its portable body is no faster than the scalar kernel, so only
 // cores with vectors take it.
-func lanesRow(fn, code, doc string, o []*ir.OpDef, conds []cond,
+func packedRow(fn, code, doc string, o []*ir.OpDef, conds []cond,
 	params func(l *lowering, g *op.ConvGeom) *call.Struct) *kernel.Kernel {
 	vectors := kernel.Rule{Code: code + "-00", Doc: "a core with Helium for floats",
 		Check: func(n *kernel.Node) string {
@@ -115,13 +115,13 @@ var notOneEach = cond{"channels that are added up, or several outputs of each", 
 // lanesKernels come before the scalar rows.
 func lanesKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		lanesRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONV-LANES", "depthwise convolution, channels in vectors",
+		packedRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONV-LANES", "depthwise convolution, channels in vectors",
 			[]*ir.OpDef{op.Conv}, []cond{oneEach},
 			func(l *lowering, g *op.ConvGeom) *call.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "mult", 1)...)
 				return params("nncc_depthwise_conv2d_params", append(f, actFields(l.n)...)...)
 			}),
-		lanesRow("nncc_conv2d_packed_f32", "NNCC-CONV-LANES", "convolution, output channels in vectors",
+		packedRow("nncc_conv2d_packed_f32", "NNCC-CONV-LANES", "convolution, output channels in vectors",
 			[]*ir.OpDef{op.Conv}, []cond{notOneEach},
 			func(l *lowering, g *op.ConvGeom) *call.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)

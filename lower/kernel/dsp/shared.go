@@ -1,0 +1,13 @@
+package dsp
+
+import "github.com/nncc/nncc/lower/kernel/quantised"
+
+// shared are the rows that other cores have, too.
+var shared = quantised.Shared{Library: Library, Prefix: "DSP"}
+
+var (
+	pairs  = shared.Pairs(noHelium("")[0])
+	lines  = shared.Lines(noHelium("")[0])
+	runs   = shared.Runs(onDSP("")[0])
+	limits = shared.Limits(noHelium("")[0])
+)

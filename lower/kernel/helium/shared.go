@@ -1,0 +1,13 @@
+package helium
+
+import "github.com/nncc/nncc/lower/kernel/quantised"
+
+// shared are the rows that other cores have, too.
+var shared = quantised.Shared{Library: Library, Prefix: "HELIUM"}
+
+var (
+	pairs  = shared.Pairs(onHelium(""))
+	lines  = shared.Lines(onHelium(""))
+	runs   = shared.Runs(onHelium(""))
+	limits = shared.Limits(onHelium(""))
+)
