@@ -93,6 +93,7 @@ type ConvCase struct {
 	Plain                   bool   // Relu on zero point -128, as networks have it
 	Then                    string // an operator of each result, fused with the convolution
 	Plus                    bool   // another tensor is added at the end, fused, too
+	Wide                    bool   // int16 data and an int64 bias
 }
 
 // Conv writes a convolution.
@@ -121,7 +122,15 @@ func (b *Writer) Conv(c ConvCase) {
 	ws, wq := b.weightScales(c.COut)
 	weight, part := b.weightType()
 	ys := part * xs * ws * math.Sqrt(float64(depth)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
-	act, yz, xz := b.act(ys), b.Zero(), b.Zero()
+	data, sums, unit := "i8", "i32", 1
+	if c.Wide {
+		data, sums, unit = "i16", "i64", 256
+		xs, ys = xs/256, ys*50/74/256
+	}
+	act, yz, xz := b.act(ys*float64(unit)), b.Zero(), b.Zero()
+	if c.Wide {
+		yz, xz = 0, 0
+	}
 	if c.Plain {
 		act, yz, xz = ", act_min=0.0", -128, -128
 	}
@@ -129,12 +138,12 @@ func (b *Writer) Conv(c ConvCase) {
 	if b.Chance(70) {
 		v := make([]int, c.COut)
 		for i := range v {
-			v[i] = b.In(-4000, 4000)
+			v[i] = b.In(-4000, 4000) * unit
 		}
-		bias, biasArg = fmt.Sprintf("const %%b%d : i32[%d] = {%s}\n", n, c.COut, commas(v...)),
+		bias, biasArg = fmt.Sprintf("const %%b%d : %s[%d] = {%s}\n", n, sums, c.COut, commas(v...)),
 			fmt.Sprintf(", %%b%d", n)
 	}
-	in := fmt.Sprintf("in %%x%d : i8[%d,%d,%s] q(%g:%d)\n", n, c.Batch, c.CIn, commas(c.Size...), float32(xs), xz)
+	in := fmt.Sprintf("in %%x%d : %s[%d,%d,%s] q(%g:%d)\n", n, data, c.Batch, c.CIn, commas(c.Size...), float32(xs), xz)
 	values := fmt.Sprintf("rand %d", b.In(1, 1<<30))
 	if c.Then != "" && !c.Plus { // the kernel that takes it on small cores knows no -128 beside another one
 		v := make([]int, c.COut*depth)
@@ -147,7 +156,7 @@ func (b *Writer) Conv(c ConvCase) {
 	}
 	weights := fmt.Sprintf("const %%w%d : %s[%d,%d,%s] %s = %s\n%s", n, weight, c.COut, c.CIn/c.Group,
 		commas(c.Kernel...), wq, values, bias)
-	shape := fmt.Sprintf("i8[%d,%d,%s]", c.Batch, c.COut, commas(out...))
+	shape := fmt.Sprintf("%s[%d,%d,%s]", data, c.Batch, c.COut, commas(out...))
 	conv := func(name string) string {
 		return fmt.Sprintf("%%%s%d : %s q(%g:%d) = Conv(%%x%d, %%w%d%s) {group=%d, strides=[%s], dilations=[%s], "+
 			"pads=[%s]%s}\n", name, n, shape,
@@ -269,6 +278,24 @@ func (b *Writer) Gemm(m, k, n int) {
 		i, weight, n, k, wq, b.In(1, 1<<30), i, n, commas(v...))
 	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d] q(%g:%d) = Gemm(%%x%d, %%w%d, %%b%d) {transB=1%s}\n", i, m, n, float32(ys),
 		b.Zero(), i, i, i, b.act(ys))
+	b.outs = append(b.outs, fmt.Sprintf("y%d", i))
+}
+
+// Gemm16 writes a fully connected layer on int16 data.
+func (b *Writer) Gemm16(m, k, n int) {
+	b.n++
+	i := b.n
+	xs := (0.01 + 0.1*b.Float64()) / 256
+	ws, wq := b.weightScales(n)
+	ys := xs * ws * math.Sqrt(float64(k)) * 74 * (0.3 + 2*b.Float64())
+	v := make([]int, n)
+	for c := range v {
+		v[c] = b.In(-1<<20, 1<<20)
+	}
+	fmt.Fprintf(&b.text, "in %%x%d : i16[%d,%d] q(%g:0)\nconst %%w%d : i8[%d,%d] %s = rand %d\nconst %%b%d : "+
+		"i64[%d] = {%s}\n", i, m, k, float32(xs), i, n, k, wq, b.In(1, 1<<30), i, n, commas(v...))
+	fmt.Fprintf(&b.text, "%%y%d : i16[%d,%d] q(%g:0) = Gemm(%%x%d, %%w%d, %%b%d) {transB=1%s}\n", i, m, n, float32(ys),
+		i, i, i, b.act(ys*256))
 	b.outs = append(b.outs, fmt.Sprintf("y%d", i))
 }
 

@@ -14,29 +14,6 @@ import (
 
 // int16 data and int8 weights: convolution, depthwise convolution, products.
 
-// needsInt16 is the rule that the given operands are int16 with one scale and
-// zero point 0.
-func needsInt16(code string, in ...int) kernel.Rule {
-	return quantised.Activations(code, "activations are int16, quantised per tensor with zero point 0, not empty",
-		int16PerTensor, in...)
-}
-
-func int16PerTensor(v *ir.Value) string {
-	switch t := v.Type; {
-	case t.Quant == nil:
-		return fmt.Sprintf("%s is %s and not quantised, want int16", v, t.DType)
-	case t.DType != tensor.I16:
-		return fmt.Sprintf("%s is %s, want int16", v, t.DType)
-	case t.Quant.PerAxis():
-		return fmt.Sprintf("%s is quantised per channel, want per tensor", v)
-	case t.Quant.Zero[0] != 0:
-		return fmt.Sprintf("%s has zero point %d, want 0", v, t.Quant.Zero[0])
-	case t.Elems() == 0:
-		return fmt.Sprintf("%s is empty (shape %v)", v, t.Shape)
-	}
-	return ""
-}
-
 // constWeights is the rule that weights of the given types and the bias are constant.
 func constWeights(code string, types ...tensor.DType) kernel.Rule {
 	return kernel.Rule{Code: code, Doc: fmt.Sprintf("weights are constant %v", types),
@@ -82,7 +59,7 @@ const scales16 = "scales have a fixed-point form, the int64 bias counts their pr
 var (
 	convolve16 = convRow("arm_convolve_wrapper_s16", "int16 convolution with int8 weights and dilation", data16,
 		convolutions16,
-		needsInt16("CMSIS-CONV16-01", 0), constWeights("CMSIS-CONV16-02", tensor.I8, tensor.I4),
+		quantised.Int16("CMSIS-CONV16-01", 0), constWeights("CMSIS-CONV16-02", tensor.I8, tensor.I4),
 		quantised.Conv16Params.Exists("CMSIS-CONV16-03", scales16), quantised.ConvSpatialRule("CMSIS-CONV16-04"),
 		noGroups("CMSIS-CONV16-05"),
 		quantised.Agrees("CMSIS-CONV16-06", "sums that the kernels of all cores hold", func(n *kernel.Node) string {
@@ -98,7 +75,7 @@ var (
 		}))
 	depthwise16 = convRow("arm_depthwise_conv_wrapper_s16",
 		"int16 depthwise convolution with int8 weights and multiplier", dwise16, depthwises16,
-		needsInt16("CMSIS-DW16-01", 0), constWeights("CMSIS-DW16-02", tensor.I8, tensor.I4),
+		quantised.Int16("CMSIS-DW16-01", 0), constWeights("CMSIS-DW16-02", tensor.I8, tensor.I4),
 		quantised.Conv16Params.Exists("CMSIS-DW16-03", scales16), quantised.ConvSpatialRule("CMSIS-DW16-04"),
 		onlyDepthwise("CMSIS-DW16-05"))
 )
@@ -129,7 +106,7 @@ var fullyConnected16 = &kernel.Kernel{
 	Doc: "int16 fully connected layer with int8 weights; with a scale an output channel, as a convolution of " +
 		"one pixel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules: []kernel.Rule{needsInt16("CMSIS-FC16-01", 0), constWeights("CMSIS-FC16-02", tensor.I8, tensor.I4),
+	Rules: []kernel.Rule{quantised.Int16("CMSIS-FC16-01", 0), constWeights("CMSIS-FC16-02", tensor.I8, tensor.I4),
 		quantised.Products16.Exists("CMSIS-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
 		quantised.Products16.Rule("CMSIS-FC16-04", "sums that the kernels of all cores hold",
 			func(n *kernel.Node, f *quantised.Product) string {
@@ -174,7 +151,7 @@ var batchMatMul16 = &kernel.Kernel{
 	Name: "arm_batch_matmul_s16", Library: Library, Doc: "int16 product of two activations",
 	Ops:    []*ir.OpDef{op.MatMul},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
-	Rules: []kernel.Rule{needsInt16("CMSIS-BMM16-01", 0, 1), matrixRanks("CMSIS-BMM16-02"),
+	Rules: []kernel.Rule{quantised.Int16("CMSIS-BMM16-01", 0, 1), matrixRanks("CMSIS-BMM16-02"),
 		quantised.MatMul16Params.Exists("CMSIS-BMM16-03", "fixed-point scale")},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g, p := kernel.MatMul.Must(n), quantised.MatMul16Params.Must(n)

@@ -18,10 +18,10 @@ import (
 func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, behind []int32)) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: Library, Doc: doc, Ops: []*ir.OpDef{d}, Layout: kernel.SameLayout,
-		Rules: []kernel.Rule{needsInt16(code+"-01", 0, 1), quantised.SameShapes(code + "-02"),
+		Rules: []kernel.Rule{quantised.Int16(code+"-01", 0, 1), quantised.SameShapes(code + "-02"),
 			{Code: code + "-03", Doc: "an output scale for which nothing overflows",
 				Check: func(n *kernel.Node) string {
-					if len(n.In) == 2 && op.Sixteen(n.Node) && int16PerTensor(n.In[1]) == "" &&
+					if len(n.In) == 2 && op.Sixteen(n.Node) && quantised.NotInt16(n.In[1]) == "" &&
 						!op.BinaryKernel16(n.Node) {
 						return "the output's scale is so small that the result would be shifted to the left"
 					}
@@ -56,16 +56,16 @@ var (
 			return []int32{0, 0}, []int32{0, p.Mult, p.Shift, p.ActMin, p.ActMax}
 		})
 	avgPool16 = poolOf("arm_avgpool_s16", "CMSIS-AVG16", "int16 average pooling", "int16_t",
-		needsInt16("CMSIS-AVG16-01", 0), op.AveragePool, op.GlobalAveragePool)
+		quantised.Int16("CMSIS-AVG16-01", 0), op.AveragePool, op.GlobalAveragePool)
 	maxPool16 = poolOf("arm_max_pool_s16", "CMSIS-MAXP16", "int16 max pooling", "int16_t",
-		needsInt16("CMSIS-MAXP16-01", 0), op.MaxPool, op.GlobalMaxPool)
+		quantised.Int16("CMSIS-MAXP16-01", 0), op.MaxPool, op.GlobalMaxPool)
 )
 
 // softmax16 is arm_softmax_s16 on rows: the axis must be innermost in memory.
 var softmax16 = &kernel.Kernel{
 	Name: "arm_softmax_s16", Library: Library, Doc: "int16 softmax over the innermost axis",
 	Ops: []*ir.OpDef{op.Softmax}, Layout: softmax.Layout,
-	Rules: []kernel.Rule{needsInt16("CMSIS-SMAX16-01", 0),
+	Rules: []kernel.Rule{quantised.Int16("CMSIS-SMAX16-01", 0),
 		{Code: "CMSIS-SMAX16-02", Doc: "output scale 1/32768; an input scale and rows that nothing overflows with",
 			Check: func(n *kernel.Node) string {
 				if !op.Sixteen(n.Node) {

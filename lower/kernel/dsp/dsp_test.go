@@ -84,6 +84,23 @@ func depthwise3x3(b *kerneltest.Writer) {
 
 func gemm(b *kerneltest.Writer) { b.Gemm(b.One(1, 1, 2, 3), b.In(1, 90), b.In(1, 23)) }
 
+// wide is a convolution on int16 data.
+func wide(b *kerneltest.Writer) {
+	rank, k := b.One(1, 2, 2, 2), b.One(1, 1, 2, 3, 3, 5)
+	group := b.One(1, 1, 1, 1, 2, 3)
+	ci, co := group*b.One(1, 2, 3, 4, 5, 7, 8, 16, 19), group*b.One(1, 2, 3, 4, 5, 6, 7, 8, 9, 16)
+	if group == ci {
+		ci *= 2
+	}
+	b.Conv(kerneltest.ConvCase{Wide: true, Batch: b.One(1, 1, 2), CIn: ci, COut: co, Group: group,
+		Size:   draw(rank, func() int { return b.In(1, 9) }),
+		Kernel: draw(rank, func() int { return b.One(k, k, 1) }),
+		Stride: draw(rank, func() int { return b.One(1, 1, 2, 3) }),
+		Dil:    draw(rank, func() int { return b.One(1, 1, 1, 2) })})
+}
+
+func wideGemm(b *kerneltest.Writer) { b.Gemm16(b.One(1, 1, 2, 3, 4, 7), b.In(1, 90), b.In(1, 23)) }
+
 func recurrent(gru, wide bool) func(b *kerneltest.Writer) {
 	return func(b *kerneltest.Writer) {
 		b.RecurrentOf(gru, wide, b.In(1, 5), b.In(1, 2), b.In(1, 70), b.In(1, 40))
@@ -145,6 +162,7 @@ var generators = []struct {
 	{"nncc_dsp_max_pool_s8", pool("MaxPool")},
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax},
 	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_transpose_conv_phase_s8", phases},
+	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
 }
 
 // batch is the number of layers of a generator in one program.

@@ -23,6 +23,9 @@ var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 	return &convolution{Convolution: c, l: layerOf(n, c.Layer)}, ""
 })
 
+// depth is the number of bytes that an output channel reads of a pixel.
+func (c *convolution) depth() int { return c.Depth() * c.l.bytes() }
+
 // pixels is the number of output pixels of all images.
 func (c *convolution) pixels() int { return c.G.N * c.Out.H * c.Out.W }
 
@@ -71,11 +74,11 @@ func (c *convolution) shared() bool {
 	if c.Dilation.W != 1 || c.Out.W == 1 {
 		return false
 	}
-	patch := c.Kernel.H * piece(c.Kernel.W*c.Depth())
+	patch := c.Kernel.H * piece(c.Kernel.W*c.depth())
 	if c.G.Group > 1 {
-		patch = c.Kernel.H * c.Kernel.W * piece(c.Depth())
+		patch = c.Kernel.H * c.Kernel.W * piece(c.depth())
 	}
-	return c.Stride.W*c.Kernel.H*piece(c.Depth()) < patch
+	return c.Stride.W*c.Kernel.H*piece(c.depth()) < patch
 }
 
 // columns is the layer with the weights [KH][KW][CI] of every row in the order
@@ -98,9 +101,12 @@ func (c *convolution) columns() *layer {
 const convFunc = "nncc_helium_convolve_s8"
 
 func lowerConv(n *kernel.Node) *call.Lowered {
-	c := convOf.Must(n)
-	out, outR := outRows(c.G.COut)
-	conv, inR, scratch, _ := c.call(out, n.Generic)
+	return lowerConvolution(convOf.Must(n), n.Generic)
+}
+
+func lowerConvolution(c *convolution, generic bool) *call.Lowered {
+	out, outR := outRows(c.G.COut * c.l.bytes())
+	conv, inR, scratch, _ := c.call(out, generic)
 	l := &call.Lowered{Scratch: scratch, Unused: []int{1, 2}, Rows: []call.Rows{inR, outR}}
 	if conv.Func == convFunc {
 		l.Route = string(conv.Args[5].(call.Func))
@@ -111,7 +117,7 @@ func lowerConv(n *kernel.Node) *call.Lowered {
 // single is the number of last pixels of a pointwise convolution that have no
 // whole last vector behind their beginning (nncc_helium_matmul_params).
 func (c *convolution) single() int {
-	depth := len(c.l.Rows[0])
+	depth := c.depth()
 	return (roundUp(depth, vector) - 1) / depth
 }
 
@@ -120,7 +126,7 @@ func (c *convolution) single() int {
 // there, how many of them at a time.
 func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows call.Rows, scratch, block int) {
 	g, l := c.G, c.l
-	depth := len(l.Rows[0])
+	depth := len(l.Rows[0]) * l.bytes()
 	fn, vectors := l.dot(roundUp(depth, vector)/vector, generic)
 	if c.pointwise() && vectors*vector < depth+vector {
 		conv, rows = l.products(fn, depth, vectors, c.pixels(), out)
@@ -131,7 +137,7 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 	block = min(scratchBytes/patch, 16, c.Out.H*c.Out.W)
 	if c.shared() {
 		l = c.columns()
-		shared, step = 1, c.Stride.W*c.Kernel.H*c.Depth()
+		shared, step = 1, c.Stride.W*c.Kernel.H*c.depth()
 		rest = patch - step // of the last pixel
 		block = min((scratchBytes-rest)/step, c.Out.W)
 		if b := c.Out.W; block < b { // blocks of about the same size
@@ -148,16 +154,17 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 		b = append(b, l.part(k*per, per).records(vectors)...)
 	}
 	f := func(name string, v int) call.Field { return call.FI(name, v) }
-	in, rows := inRows(g.CIn)
+	in, rows := inRows(g.CIn * l.bytes())
 	mac := l.mac(out, per, patch, step, vectors, call.I32(step))
 	params := &call.Struct{Type: "nncc_helium_convolve_params", Fields: []call.Field{
 		call.F("mac", call.Nested{Fields: mac}),
-		f("batch", g.N), f("in_h", c.In.H), f("in_w", c.In.W), call.F("in_pitch", in), f("depth", c.Depth()),
+		f("batch", g.N), f("in_h", c.In.H), f("in_w", c.In.W), call.F("in_pitch", in), f("depth", c.depth()),
 		f("out_h", c.Out.H), f("out_w", c.Out.W), f("groups", g.Group),
 		f("kernel_h", c.Kernel.H), f("kernel_w", c.Kernel.W), f("stride_h", c.Stride.H), f("stride_w", c.Stride.W),
 		f("dilation_h", c.Dilation.H), f("dilation_w", c.Dilation.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
 		f("in_zero", -int(c.l.Params.InOff)),
-		f("block", block), f("shared", shared), f("group_bytes", len(b)/g.Group), call.F("table", call.Null{})}}
+		f("block", block), f("shared", shared), f("group_bytes", len(b)/g.Group),
+		f("group_step", per*l.bytes()), call.F("table", call.Null{})}}
 	return call.Call{Func: convFunc, Args: []call.Arg{params, i8In(0), packed(b), i8Scratch(0), i8Out(0),
 		call.Func(fn)}}, rows, block*step + rest, block
 }

@@ -13,16 +13,38 @@ import (
 // vector is the size of a vector register in bytes.
 const vector = 16
 
-// layer is a product with constant weights; fours: of 4 bits, two channels' in a
-// byte.
+// layer is a product with constant weights.
 type layer struct {
 	quantised.Layer
-	fours bool
+	form form
 }
+
+// form is how a layer's operands lie in memory.
+type form uint8
+
+const (
+	eights  form = iota // inputs and weights of a byte each
+	fours               // weights of 4 bits, two channels' in a byte
+	sixteen             // inputs and outputs of 16 bits
+)
 
 // layerOf is a node's layer.
 func layerOf(n *kernel.Node, l quantised.Layer) *layer {
-	return &layer{l, n.In[1].Type.DType == tensor.I4}
+	switch {
+	case n.In[0].Type.DType == tensor.I16:
+		return &layer{l, sixteen}
+	case n.In[1].Type.DType == tensor.I4:
+		return &layer{l, fours}
+	}
+	return &layer{l, eights}
+}
+
+// bytes are those of an input or an output.
+func (l *layer) bytes() int {
+	if l.form == sixteen {
+		return 2
+	}
+	return 1
 }
 
 // channel gives the start of the sum, the multiplier and the shift of a channel.
@@ -62,28 +84,44 @@ func (l *layer) records(vectors int) []byte {
 		if at+4 > n {
 			first = max(n-4, 0)
 		}
-		var head [12]int32
-		for i := 0; i < 4 && first+i < n; i++ {
-			head[i], head[4+i], head[8+i] = l.channel(first + i)
-		}
-		b = words(b, head[:]...)
+		b = l.head(b, first)
 		for v := range vectors {
-			b = l.vector(b, first, v*vector)
+			b = l.vector(b, first, v*vector/l.bytes())
 		}
 	}
 	return b
 }
 
+// head appends what stands in front of the weights of a record.
+func (l *layer) head(b []byte, first int) []byte {
+	h := [12]int32{8: -1, 9: -1, 10: -1, 11: -1} // of channels that are not there
+	for i := 0; i < 4 && first+i < len(l.Rows); i++ {
+		if l.form == sixteen {
+			h[i] = l.Bias[first+i]
+			h[4+i], h[8+i] = l.shifted(first + i)
+		} else {
+			h[i], h[4+i], h[8+i] = l.channel(first + i)
+		}
+	}
+	return words(b, h[:]...)
+}
+
+// shifted are the multiplier and the shift of channel c on int16 data.
+func (l *layer) shifted(c int) (mult, shift int32) {
+	mult, shift = l.Shifted16(c, 0)
+	return mult, -shift
+}
+
 // vector appends the weights of four channels for a vector of inputs.
 func (l *layer) vector(b []byte, first, at int) []byte {
 	step := 1
-	if l.fours {
+	if l.form == fours {
 		step = 2
 	}
 	for c := first; c < first+4; c += step {
-		for k := at; k < at+vector; k++ {
+		for k := at; k < at+vector/l.bytes(); k++ {
 			w := l.weight(c, k)
-			if l.fours {
+			if l.form == fours {
 				w += 16 * l.weight(c+1, k)
 			}
 			b = append(b, byte(w))
@@ -105,7 +143,7 @@ func (l *layer) weight(c, k int) int8 {
 func (l *layer) pairs(groups int) string {
 	per := len(l.Rows) / groups
 	for g := range groups {
-		for at := 0; l.fours && at < per; at += 4 {
+		for at := 0; l.form == fours && at < per; at += 4 {
 			first := g*per + max(min(at, per-4), 0)
 			for c := first; c < first+4 && c+1 < (g+1)*per; c += 2 {
 				for k, w := range l.Rows[c] {
@@ -121,7 +159,7 @@ func (l *layer) pairs(groups int) string {
 }
 
 // part are n channels of the layer from first on.
-func (l *layer) part(first, n int) *layer { return &layer{l.Pick(first, 1, n), l.fours} }
+func (l *layer) part(first, n int) *layer { return &layer{l.Pick(first, 1, n), l.form} }
 
 // mac is nncc_helium_matmul_params for rows of depth bytes, at least step bytes apart (or
 // so far), of which the input has no more behind the last one.
@@ -149,12 +187,12 @@ const unrolled = 9
 // how many vectors it wants. Generic kernels clamp anyhow, and longer rows than
 // three vectors go through one loop, which takes at least six.
 func (l *layer) dot(vectors int, generic bool) (fn string, want int) {
-	form := l.form()
+	form := l.suffix()
 	if generic && vectors > 3 {
 		return "nncc_helium_matmul_unroll3" + form, roundUp(max(vectors, 6), 3)
 	}
 	if vectors <= unrolled {
-		if l.relu() && !generic && !l.fours {
+		if l.relu() && !generic && l.form == eights {
 			form = "_relu_s8"
 		}
 		return fmt.Sprintf("nncc_helium_matmul_k%d%s", vectors, form), vectors
@@ -168,10 +206,5 @@ func (l *layer) dot(vectors int, generic bool) (fn string, want int) {
 	return fmt.Sprintf("nncc_helium_matmul_unroll%d%s", by, form), roundUp(vectors, by)
 }
 
-// form ends the names of the kernels for the layer's weights.
-func (l *layer) form() string {
-	if l.fours {
-		return "_w4_s8"
-	}
-	return "_s8"
-}
+// suffix ends the names of the kernels for the layer's form.
+func (l *layer) suffix() string { return [...]string{"_s8", "_w4_s8", "_s16"}[l.form] }

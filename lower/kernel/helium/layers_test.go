@@ -406,6 +406,42 @@ func recurrent(gru, wide bool) func(b *builder) {
 
 func batch(b *builder) { b.Written(func(w *kerneltest.Writer) { w.BatchMatMul() }) }
 
+// wide is a convolution on int16 data.
+func wide(b *builder) {
+	b.Written(func(w *kerneltest.Writer) {
+		rank, k := w.One(1, 2, 2), w.One(1, 1, 2, 3, 3, 5)
+		group := w.One(1, 1, 1, 1, 2, 3)
+		ci, co := group*channels(b, 40), group*channels(b, 20)
+		if group == ci {
+			ci *= 2
+		}
+		draw := func(v ...int) []int {
+			s := make([]int, rank)
+			for i := range s {
+				s[i] = w.One(v...)
+			}
+			return s
+		}
+		w.Conv(kerneltest.ConvCase{Wide: true, Batch: w.One(1, 1, 2), CIn: ci, COut: co, Group: group,
+			Size: draw(w.In(1, 9), w.In(1, 9)), Kernel: draw(k, k, 1), Stride: draw(1, 1, 2, 3), Dil: draw(1, 1, 1, 2)})
+	})
+}
+
+// wideDepthwise is a depthwise convolution on int16 data.
+func wideDepthwise(b *builder) {
+	b.Written(func(w *kerneltest.Writer) {
+		c, h, v := max(2, channels(b, 40)), w.One(1, 2, 3, 3, 5), w.One(1, 2, 3, 3, 3, 5)
+		w.Conv(kerneltest.ConvCase{Wide: true, Batch: w.One(1, 1, 2), CIn: c, COut: c * w.One(1, 1, 1, 2, 3), Group: c,
+			Size: []int{w.In(1, 9), w.In(1, 9)}, Kernel: []int{h, v}, Stride: []int{w.One(1, 1, 2, 3), w.One(1, 1, 2)},
+			Dil: []int{w.One(1, 1, 1, 2), w.One(1, 1, 1, 2)}})
+	})
+}
+
+// wideGemm is a product on int16 data.
+func wideGemm(b *builder) {
+	b.Written(func(w *kerneltest.Writer) { w.Gemm16(w.One(1, 1, 2, 3, 5), w.In(1, 150), channels(b, 40)) })
+}
+
 // limit is a Relu by itself.
 func limit(b *builder) {
 	q := b.Quant()
@@ -465,7 +501,8 @@ var generators = []struct {
 	{"nncc_helium_lstm_s8", recurrent(false, false)}, {"nncc_helium_lstm_s16", recurrent(false, true)},
 	{"nncc_helium_gru_s8", recurrent(true, false)}, {"nncc_helium_gru_s16", recurrent(true, true)},
 	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
-	{"nncc_copy_nd", scattered},
+	{"nncc_copy_nd", scattered}, {"nncc_helium_convolve_s16", wide}, {"nncc_helium_matmul_1row_s16", wideGemm},
+	{"nncc_helium_depthwise_s16", wideDepthwise},
 }
 
 // layers are count random layers of every generator.

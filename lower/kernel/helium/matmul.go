@@ -27,15 +27,20 @@ var fullyConnected = &kernel.Kernel{
 }
 
 func lowerFC(n *kernel.Node) *call.Lowered {
-	s, l := quantised.Products.Must(n), layerOf(n, *quantised.ProductLayers.Must(n))
-	vectors := roundUp(s.Depth, vector) / vector
-	fn := "nncc_helium_matmul_1row" + l.form()
+	return lowerProduct(quantised.Products.Must(n), layerOf(n, *quantised.ProductLayers.Must(n)), n.Generic)
+}
+
+// lowerProduct calls the kernel for rows of a product.
+func lowerProduct(s *quantised.Product, l *layer, generic bool) *call.Lowered {
+	depth := s.Depth * l.bytes()
+	vectors := roundUp(depth, vector) / vector
+	fn := "nncc_helium_matmul_1row" + l.suffix()
 	if s.Rows > 1 {
-		if f, v := l.dot(vectors, n.Generic); v == vectors {
+		if f, v := l.dot(vectors, generic); v == vectors {
 			fn = f
 		}
 	}
-	out, outR := outRows(s.Cols)
-	products, inR := l.products(fn, s.Depth, vectors, s.Rows, out)
+	out, outR := outRows(s.Cols * l.bytes())
+	products, inR := l.products(fn, depth, vectors, s.Rows, out)
 	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{inR, outR}}, products)
 }

@@ -175,18 +175,22 @@ func ConvSpatialRule(code string) kernel.Rule {
 // codes that begin with code. Int4 weights are left to other kernels where packed
 // says so.
 func ConvRules(code string, depthwise bool, packed Packed) []kernel.Rule {
+	return append(weightRules(code, packed), ConvSpatialRule(code+"-05"), DepthwiseRule(code+"-06", depthwise))
+}
+
+// DepthwiseRule is the rule that a convolution is depthwise, or that it is not.
+func DepthwiseRule(code string, depthwise bool) kernel.Rule {
 	want := "an ordinary or grouped"
 	if depthwise {
 		want = "a depthwise"
 	}
-	return append(weightRules(code, packed), ConvSpatialRule(code+"-05"),
-		kernel.Conv.Rule(code+"-06", want+" convolution", func(_ *kernel.Node, g *op.ConvGeom) string {
-			if op.IsDepthwise(g) != depthwise {
-				return fmt.Sprintf("group %d of %d input and %d output channels: not %s convolution", g.Group, g.CIn,
-					g.COut, want)
-			}
-			return ""
-		}))
+	return kernel.Conv.Rule(code, want+" convolution", func(_ *kernel.Node, g *op.ConvGeom) string {
+		if op.IsDepthwise(g) != depthwise {
+			return fmt.Sprintf("group %d of %d input and %d output channels: not %s convolution", g.Group, g.CIn,
+				g.COut, want)
+		}
+		return ""
+	})
 }
 
 // TransposedRules are the conditions on an int8 transposed convolution.

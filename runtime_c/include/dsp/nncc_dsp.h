@@ -147,6 +147,71 @@ typedef struct
 /* For cores without the DSP extension. */
 /* KERNELS(nncc_plain_fully_connected_s8) */
 
+/* ---- products on int16 ----------------------------------------------------------------------- */
+
+/*
+ * int16 inputs and outputs with zero point 0, weights of 8 bits, sums that stay in 32 bits (nncc has proven it from the
+ * weights) and one rounding: (sum * m + 2^31) >> 32 of a 32-bit multiplier m, or (shift) ((sum * m >> 32) + c) >> s.
+ * Pitches and steps are bytes; x are words of two inputs.
+ */
+typedef struct
+{
+    int32_t groups; /* of two (1row: four) output channels, at least 1 */
+    int32_t pairs;  /* of inputs of a channel, at least 1; 1row: even */
+    int32_t y_step; /* from the outputs of a pixel to those of the next one */
+    int32_t act_min, act_max;
+} nncc_dsp_matmul16_params;
+
+/* n inputs of four pixels, as words x[k][pixel]; an odd one has a zero beside it. Returns the place behind the last
+ * word. */
+/* KERNELS(nncc_dsp_interleave_4rows_s16) */
+
+/*
+ * 4rows: x [pairs][4 pixels], w for every two channels 2 start values, a word of bytes a pair, (w0, w1) of the first
+ * input and (w0, w1) of the second one, and 2 times m or {m, c, s}. 1row: x [pairs], for every four channels 4 start
+ * values, two such words a pair, 4 times {m, c, s}. Words are written at any even address.
+ */
+typedef void nncc_dsp_matmul16_fn(const nncc_dsp_matmul16_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+
+/* KERNELS(dsp_matmul_s16) */
+
+/* Convolution, any stride, dilation, padding and groups. */
+typedef struct
+{
+    int32_t batches, in_h, in_w;
+    int32_t out_h, out_w, out_c;
+    int32_t in_pitch, out_pitch; /* from a pixel to the next */
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_h, pad_w; /* above and left */
+    int32_t dil_h, dil_w;
+    int32_t groups; /* of channels that do not mix */
+    int32_t depth;  /* input channels of a group */
+    int32_t merged; /* the inputs of a kernel row are one run, else those of a tap; runs are filled up to pairs */
+    int32_t pairs;
+    int32_t group_words; /* of packed weights of two channels */
+    int32_t act_min, act_max;
+} nncc_dsp_convolve16_params;
+
+/* scratch: 4 * pairs words, then four pixels of 2 bytes for every output channel of a group, their number
+ * even. */
+/* KERNELS(nncc_dsp_convolve_s16) */
+
+/* A matrix times packed weights. */
+typedef struct
+{
+    int32_t rows, in_c, out_c;
+    int32_t in_pitch, out_pitch; /* from a row to the next */
+    int32_t pairs;
+    int32_t group_words; /* of packed weights of two channels, or four */
+    int32_t act_min, act_max;
+} nncc_dsp_fully_connected16_params;
+
+/* scratch as for convolutions. */
+/* KERNELS(nncc_dsp_convolve_1x1_s16) */
+/* The same for few rows, each by itself: scratch is `pairs` words. */
+/* KERNELS(nncc_dsp_fully_connected_s16) */
+
 /* ---- depthwise convolutions ------------------------------------------------------------------ */
 
 /*

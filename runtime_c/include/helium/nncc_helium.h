@@ -66,6 +66,17 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
 /* KERNELS(helium_matmul_w4) */
 
 /*
+ * The same for int16 inputs and outputs with zero point 0, 8-bit weights, sums that stay in 32 bits (nncc has proven it
+ * from the weights) and one rounding: ((acc * multiplier >> 31) + 2^(shift - 1)) >> shift. Vectors hold 8 inputs; a
+ * record is int32 bias[4], multiplier[4], shift[4] (-1 to -31), then for every vector 8 weights of channel 0, 1, 2, 3.
+ * Pitch, step and tail are bytes.
+ *
+ * Per 8 outputs and v vectors: 6v + 3 loads, 8v MACs, 3 stores, 4 moves from accumulators, 10 vector operations of the
+ * requantisation, 7 others: 0.27 instructions a MAC for 64 inputs.
+ */
+/* KERNELS(helium_matmul_s16) */
+
+/*
  * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output
  * pixel. The last vector of a row is loaded under a predicate. rows is at least 1, `single` is not looked at.
  *
@@ -184,6 +195,7 @@ typedef struct
     int32_t block;
     int32_t shared;
     int32_t group_bytes;  /* of the records of a group */
+    int32_t group_step;   /* bytes from the outputs of a group to those of the next one */
     const uint8_t *table; /* NULL, or 256 results by the bit pattern of the sums' values; groups is then 1 */
 } nncc_helium_convolve_params;
 
@@ -346,6 +358,39 @@ typedef struct
 } nncc_helium_depthwise_params;
 
 /* KERNELS(nncc_helium_depthwise_s8) */
+
+/*
+ * Depthwise convolution of int16 with 8-bit weights, any kernel, stride, dilation, padding and multiplier, with the
+ * arithmetic of nncc_helium_matmul_*_s16. Taps outside of the image are left out. packed: records for every 8 output
+ * channels, the last ones again where they are no multiple of 8, zeros with fewer than 8: int32 bias[8], multiplier[8],
+ * shift[8], each even channels first, then 8 weights for every tap, filled up to a multiple of 16 bytes.
+ *
+ * Per 8 outputs: 7 instructions a tap (8 without three columns of taps inside), 3 a row of taps, about 54 others.
+ */
+typedef struct
+{
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t channels;   /* output channels */
+    int32_t multiplier; /* output channels of an input channel */
+    int32_t kernel_h;
+    int32_t kernel_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t record; /* bytes of a record */
+    int32_t act_min;
+    int32_t act_max;
+} nncc_helium_depthwise16_params;
+
+/* KERNELS(nncc_helium_depthwise_s16) */
 
 /*
  * Pooling over windows that are cut to the image, channels last. The average is the sum divided by the elements of the

@@ -209,7 +209,7 @@ static inline void nncc_conv(const nncc_helium_convolve_params *p, nncc_after *a
     for (g = 0; g < p->groups; g++) {
         for (n = 0; n < p->batch; n++) {
             nncc_conv_image(p, &b, a, x + n * p->in_h * p->in_w * p->in_pitch + g * b.channels, packed, scratch,
-                            y + n * p->out_h * p->out_w * pitch + g * p->mac.channels, dot);
+                            y + n * p->out_h * p->out_w * pitch + g * p->group_step, dot);
         }
         packed += p->group_bytes;
     }

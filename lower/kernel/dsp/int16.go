@@ -1,0 +1,182 @@
+package dsp
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
+
+// int16 data with int8 weights.
+
+// sums16 says that sums stay in 32 bits.
+const sums16 = "sums that 32 bits hold, whatever the input"
+
+// shifts16 says why sums have no requantisation on int16 data: by one rounding
+// product, or by one that is shifted.
+func shifts16(l *quantised.Layer) string {
+	if (&layer{*l}).multiplied() {
+		return ""
+	}
+	return l.Shifts16(1)
+}
+
+// multiplied reports that a rounding product, which leaves 32 bits out, is all of
+// the requantisation.
+func (l *layer) multiplied() bool {
+	for c := range l.Rows {
+		if _, s := l.Scale16(c); s < -17 || s > -1 {
+			return false
+		}
+	}
+	return true
+}
+
+var conv16 = &kernel.Kernel{
+	Name: "nncc_dsp_convolve_s16", Library: Library,
+	Doc: "int16 convolution with groups and dilation, packed int8 weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv16,
+	Rules: join(onDSP("DSP-CONV16-00"), quantised.Rules16("DSP-CONV16",
+		quantised.Conv16Params.Exists("DSP-CONV16-03", "scales have a fixed-point form, the int64 bias counts "+
+			"their product"), quantised.ConvOf16.Exists("DSP-CONV16-04", sums16)),
+		quantised.ConvSpatialRule("DSP-CONV16-05"), quantised.DepthwiseRule("DSP-CONV16-06", false),
+		quantised.ConvOf16.Rule("DSP-CONV16-07", "a requantisation by one product",
+			func(_ *kernel.Node, c *quantised.Convolution) string { return shifts16(&c.Layer) })),
+}
+
+var fullyConnected16 = &kernel.Kernel{
+	Name: "nncc_dsp_fully_connected_s16", Library: Library,
+	Doc: "int16 fully connected layer, packed int8 weights",
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
+	Lower: func(n *kernel.Node) *call.Lowered {
+		return lowerRows16(&layer{*quantised.ProductLayers16.Must(n)}, quantised.Products16.Must(n).Rows)
+	},
+	Rules: join(onDSP("DSP-FC16-00"), quantised.Rules16("DSP-FC16",
+		quantised.Products16.Exists("DSP-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
+		quantised.ProductLayers16.Exists("DSP-FC16-04", sums16)),
+		quantised.ProductLayers16.Rule("DSP-FC16-05", "sums are requantised by a shift to the right",
+			func(_ *kernel.Node, l *quantised.Layer) string { return l.Shifts16(1) })),
+}
+
+// words16 packs channels by so many at a time, a rest in front: start values, for
+// every two inputs of the order words of two channels' weights, multipliers or,
+// shifted, {m, c, s}; and the number of words of a group.
+func (l *layer) words16(by int, order []int, shifted bool) (b []int32, group int) {
+	n := len(l.Rows)
+	for at := 0; at < n; {
+		count := by
+		if at == 0 && n%by != 0 {
+			count = n % by
+		}
+		part := func(none []int32, value func(c int) []int32) {
+			for i := range by {
+				v := none
+				if i < count {
+					v = value(at + i)
+				}
+				b = append(b, v...)
+			}
+		}
+		before := len(b)
+		part([]int32{0}, func(c int) []int32 { return []int32{l.Bias[c]} })
+		for k := 0; k < len(order); k += 2 {
+			for c := 0; c < by; c += 2 {
+				w := int32(0)
+				for i := range 4 {
+					if j := order[k+i/2]; j >= 0 && c+i%2 < count {
+						w |= int32(uint8(l.Rows[at+c+i%2][j])) << (8 * i)
+					}
+				}
+				b = append(b, w)
+			}
+		}
+		if shifted {
+			part([]int32{0, 0, 1}, func(c int) []int32 {
+				m, s := l.Shifted16(c, 1)
+				return []int32{m, 1 << (s - 1), s}
+			})
+		} else {
+			part([]int32{0}, func(c int) []int32 {
+				m, s := l.Scale16(c)
+				return []int32{m << (17 + s)}
+			})
+		}
+		at, group = at+count, len(b)-before
+	}
+	return b, group
+}
+
+// mat16 names the product of four pixels.
+func mat16(shifted bool) call.Func {
+	if shifted {
+		return "nncc_dsp_matmul_4rows_shift_s16"
+	}
+	return "nncc_dsp_matmul_4rows_s16"
+}
+
+// rows4 is the number of rows from which on four at a time are fewer instructions
+// than each by itself.
+const rows4 = 3
+
+// lowerRows16 multiplies rows of inputs, four at a time or each by itself.
+func lowerRows16(l *layer, rows int) *call.Lowered {
+	depth, channels := len(l.Rows[0]), len(l.Rows)
+	fn, by := "nncc_dsp_convolve_1x1_s16", 2
+	order := bytesOrder(0, depth)
+	if rows < rows4 {
+		fn, by = "nncc_dsp_fully_connected_s16", 4
+		for len(order)%4 != 0 {
+			order = append(order, -1)
+		}
+	}
+	shifted := by == 4 || !l.multiplied()
+	words, group := l.words16(by, order, shifted)
+	low := &call.Lowered{Unused: []int{1, 2}, Scratch: 2 * len(order)}
+	f := fields("rows", rows, "in_c", depth, "out_c", channels, "pairs", len(order)/2, "group_words", group, "act_min",
+		int(l.Params.ActMin), "act_max", int(l.Params.ActMax))
+	f = append(f, pitches(low, 2*depth, 2*channels, true)...)
+	args := []call.Arg{&call.Struct{Type: "nncc_dsp_fully_connected16_params", Fields: f}}
+	if by == 2 {
+		low.Scratch = scratch16(len(order), channels)
+		args = append(args, mat16(shifted))
+	}
+	return own(low, call.Call{Func: fn, Args: append(args, i8In(0), packed(words), i8Out(0), scratch32(0))})
+}
+
+// scratch16 are the bytes for four windows of so many inputs and their outputs.
+func scratch16(inputs, channels int) int { return 8*inputs + 8*(channels+channels%2) }
+
+func lowerConv16(n *kernel.Node) *call.Lowered {
+	c := quantised.ConvOf16.Must(n)
+	g, l := c.G, &layer{c.Layer}
+	if c.Kernel == (quantised.Tile{H: 1, W: 1}) && c.Stride == c.Kernel && !c.Padded() && g.Group == 1 {
+		return lowerRows16(l, g.N*c.Out.H*c.Out.W)
+	}
+	depth, per := c.Depth(), g.COut/g.Group
+	merged := g.Group == 1 && c.Dilation.W == 1 && depth%2 == 1
+	run := depth
+	if merged {
+		run *= c.Kernel.W
+	}
+	var order []int
+	for at := 0; at < len(l.Rows[0]); at += run {
+		order = append(order, bytesOrder(at, run)...)
+	}
+	var words []int32
+	shifted, group := !l.multiplied(), 0
+	for k := range g.Group {
+		var w []int32
+		w, group = (&layer{l.Pick(k*per, 1, per)}).words16(2, order, shifted)
+		words = append(words, w...)
+	}
+	low := &call.Lowered{Unused: []int{1, 2}, Scratch: scratch16(len(order), per)}
+	f := fields("batches", g.N, "in_h", c.In.H, "in_w", c.In.W, "out_h", c.Out.H, "out_w", c.Out.W, "out_c", g.COut,
+		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
+		c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "depth", depth,
+		"merged", flag(merged), "pairs", len(order)/2, "group_words", group, "act_min", int(c.Params.ActMin), "act_max", int(c.Params.ActMax))
+	f = append(f, pitches(low, 2*g.CIn, 2*g.COut, !merged)...)
+	return own(low, call.Call{Func: "nncc_dsp_convolve_s16", Args: []call.Arg{
+		&call.Struct{Type: "nncc_dsp_convolve16_params", Fields: f}, mat16(shifted), i8In(0), packed(words),
+		i8Out(0), scratch32(0)}})
+}

@@ -1,0 +1,123 @@
+package quantised
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// int16 data and int8 weights whose sums stay in 32 bits.
+
+// NotInt16 says what v has that int16 activations with one scale have not.
+func NotInt16(v *ir.Value) string {
+	switch t := v.Type; {
+	case t.Quant == nil:
+		return fmt.Sprintf("%s is %s and not quantised, want int16", v, t.DType)
+	case t.DType != tensor.I16:
+		return fmt.Sprintf("%s is %s, want int16", v, t.DType)
+	case t.Quant.PerAxis():
+		return fmt.Sprintf("%s is quantised per channel, want per tensor", v)
+	case t.Quant.Zero[0] != 0:
+		return fmt.Sprintf("%s has zero point %d, want 0", v, t.Quant.Zero[0])
+	case t.Elems() == 0:
+		return fmt.Sprintf("%s is empty (shape %v)", v, t.Shape)
+	}
+	return ""
+}
+
+// Int16 is the rule that the given inputs and output 0 are int16 with one scale
+// and zero point 0.
+func Int16(code string, in ...int) kernel.Rule {
+	return Activations(code, "activations are int16, quantised per tensor with zero point 0, not empty", NotInt16, in...)
+}
+
+// ConvOf16 is ConvOf on int16 data, if the sums of every channel stay in 32 bits.
+var ConvOf16 = kernel.NewFact(func(n *kernel.Node) (*Convolution, string) {
+	p, why := Conv16Params.Of(n)
+	if why != "" || !KnownWeights(n.Node) {
+		return nil, kernel.Unread
+	}
+	g, why := kernel.Conv.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	l, why := layerOf16(n, n.In[1].Const.Transpose(WeightPerm(len(g.In))), g.COut, p)
+	return &Convolution{g, ConvWindow(g), l}, why
+})
+
+// ProductLayers16 are the layers of products on int16 data whose sums stay in 32
+// bits.
+var ProductLayers16 = kernel.NewFact(func(n *kernel.Node) (*Layer, string) {
+	f, why := Products16.Of(n)
+	if why != "" || !KnownWeights(n.Node) {
+		return nil, kernel.Unread
+	}
+	l, why := layerOf16(n, f.Weights(n), f.Cols, f.Params)
+	return &l, why
+})
+
+// layerOf16 is LayerOf on int16 data, or why sums or results do not stay in 32
+// bits. The bias is int64 in the model, and in 32 bits here.
+func layerOf16(n *kernel.Node, w *tensor.Dense, channels int, p *op.MACParams) (Layer, string) {
+	l := LayerOf(n, w, channels, p)
+	l.Bias = make([]int32, channels)
+	b := n.Input(2)
+	for c, row := range l.Rows {
+		start := int64(0)
+		if b != nil {
+			start = b.Const.Int(c % b.Const.Len())
+		}
+		lo, hi := start, start
+		for _, v := range row {
+			x, y := math.MinInt16*int64(v), math.MaxInt16*int64(v)
+			lo, hi = lo+min(x, y), hi+max(x, y)
+		}
+		if lo < math.MinInt32 || hi > math.MaxInt32 {
+			return l, fmt.Sprintf("channel %d: sums reach from %d to %d, want 32 bits", c, lo, hi)
+		}
+		l.Bias[c] = int32(start)
+		mult, shift := l.Scale16(c)
+		if (max(hi, -lo)*int64(mult))>>uint(14-shift) >= math.MaxInt32 {
+			return l, fmt.Sprintf("channel %d: results reach beyond 32 bits before they are clamped", c)
+		}
+	}
+	return l, ""
+}
+
+// Scale16 is the Q15 multiplier of channel c on int16 data, and its shift.
+func (l *Layer) Scale16(c int) (mult, shift int32) {
+	_, mult, shift = l.Channel(c)
+	return fixp.ReduceMultiplier(mult), shift
+}
+
+// Shifts16 is the rule of a requantisation by a product whose upper half is shifted
+// to the right, by one bit at least; halves is 1 where the product is not doubled.
+func (l *Layer) Shifts16(halves int32) string {
+	for c := range l.Rows {
+		if _, s := l.Scale16(c); s > -1-halves {
+			return fmt.Sprintf("channel %d is requantised by a shift of %d, want %d or less", c, s, -1-halves)
+		}
+	}
+	return ""
+}
+
+// Shifted16 are the numbers of that requantisation for channel c, (sum * mult >>
+// (31 + halves) + half a step) >> shift, both rounded down; shift is 1 to 31.
+func (l *Layer) Shifted16(c int, halves int32) (mult, shift int32) {
+	if mult, shift = l.Scale16(c); shift < -31 {
+		return 0, 31 // nothing is left
+	}
+	return mult << 16, -shift - halves
+}
+
+// Rules16 are the conditions on a layer of int16 data and constant weights, but
+// for its geometry; sums is the fact that they stay in 32 bits.
+func Rules16(code string, params kernel.Rule, sums kernel.Rule) []kernel.Rule {
+	return []kernel.Rule{Int16(code+"-01", 0),
+		int8Weights(code+"-02", "the weights %s are computed at run time, want a constant", nil), params, sums}
+}

@@ -1,0 +1,62 @@
+/*
+ * nncc_dsp_interleave_4rows_s16: int16 of four pixels side by side, two of each at a time: 4 LDR and an STM for 8
+ * values.
+ */
+#include "nncc_dsp_core.h"
+
+#if NNCC_DSP_ASM
+
+#define NNCC_PAIR16 "ldr r6, [r0], #4\n ldr r7, [r1], #4\n ldr r8, [r2], #4\n ldr r9, [r3], #4\n stm r5!, {r6-r9}\n"
+
+NNCC_DSP_NAKED int32_t *nncc_dsp_interleave_4rows_s16(NNCC_DSP_ARG const int8_t *a, NNCC_DSP_ARG const int8_t *b,
+                                                      NNCC_DSP_ARG const int8_t *c, NNCC_DSP_ARG const int8_t *d,
+                                                      NNCC_DSP_ARG int32_t n, NNCC_DSP_ARG int32_t *x)
+{
+    /* clang-format off */
+    __asm volatile(".syntax unified\n"
+                   "push {r4-r9}\n"
+                   "ldrd r4, r5, [sp, #24]\n"
+                   "subs r4, r4, #8\n"
+                   "blt 2f\n"
+                   "1:\n"
+                   NNCC_PAIR16 NNCC_PAIR16 NNCC_PAIR16 NNCC_PAIR16
+                   "subs r4, r4, #8\n"
+                   "bge 1b\n"
+                   "2:\n"
+                   "adds r4, r4, #6\n"
+                   "blt 4f\n"
+                   "3:\n"
+                   NNCC_PAIR16
+                   "subs r4, r4, #2\n"
+                   "bge 3b\n"
+                   "4:\n"
+                   "adds r4, r4, #1\n"
+                   "bne 5f\n"
+                   "ldrh r6, [r0]\n ldrh r7, [r1]\n ldrh r8, [r2]\n ldrh r9, [r3]\n"
+                   "stm r5!, {r6-r9}\n"
+                   "5:\n"
+                   "mov r0, r5\n"
+                   "pop {r4-r9}\n"
+                   "bx lr\n");
+    /* clang-format on */
+}
+
+#else
+
+int32_t *nncc_dsp_interleave_4rows_s16(const int8_t *a, const int8_t *b, const int8_t *c, const int8_t *d, int32_t n,
+                                       int32_t *x)
+{
+    const int8_t *const rows[4] = {a, b, c, d};
+
+    for (int32_t k = 0; k < n; k += 2) {
+        for (int32_t px = 0; px < 4; px++) {
+            int16_t two[2] = {0, 0};
+
+            memcpy(two, rows[px] + 2 * k, k + 1 < n ? 4 : 2);
+            *x++ = nncc_dsp_pair(two[0], two[1]);
+        }
+    }
+    return x;
+}
+
+#endif

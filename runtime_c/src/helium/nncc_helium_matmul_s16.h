@@ -1,0 +1,222 @@
+/*
+ * nncc_helium_matmul_s16.h: the bodies of nncc_helium_matmul_*_s16. A file that defines NNCC_DOT_VECTORS (1 to 9) has
+ * pairs of rows of so many vectors, unrolled; one that defines NNCC_DOT_BY (3 to 5) has a loop over so many, of which a
+ * row has at least twice as many.
+ */
+#ifndef NNCC_HELIUM_MATMUL_S16_H
+#define NNCC_HELIUM_MATMUL_S16_H
+
+#include "nncc_helium_core.h"
+
+/* Bytes of bias, multipliers and shifts in front of the weights of a record, and of those for a vector of 8 inputs. */
+#define NNCC_RECORD16_HEAD 48
+#define NNCC_RECORD16_VECTOR 32
+
+static inline int32_t nncc_record16_bytes(int32_t vectors)
+{
+    return NNCC_RECORD16_HEAD + NNCC_RECORD16_VECTOR * vectors;
+}
+
+#if NNCC_HELIUM_MVE
+
+/* Sums in q, bias in q5, multipliers in q6, shifts in q7, clamp in q3 and q4. */
+#define NNCC_DOT16_OUTPUT(q) \
+    "vadd.i32 " #q "," #q ",q5\nvqdmulh.s32 " #q "," #q ",q6\nvrshl.s32 " #q "," #q ",q7\nvmax.s32 " #q "," #q \
+    ",q3\nvmin.s32 " #q "," #q ",q4\n"
+
+#else
+
+/* sum * m / 2^(31 + shift), rounded once. */
+static inline int32_t nncc_rounded16(int32_t sum, int32_t m, int32_t shift)
+{
+    return (int32_t)(((((int64_t)sum * m) >> 31) + ((int64_t)1 << (shift - 1))) >> shift);
+}
+
+/* 4 output channels of one row of n inputs. */
+static inline void nncc_record16_row(const nncc_helium_matmul_params *p, const int8_t *x, int32_t n,
+                                     const int8_t *record, int8_t *y)
+{
+    const int8_t *w = record + NNCC_RECORD16_HEAD;
+    int32_t head[NNCC_RECORD16_HEAD / 4];
+    int16_t out[4];
+    int32_t c;
+    int32_t i;
+
+    memcpy(head, record, sizeof head);
+    for (c = 0; c < 4; c++) {
+        uint32_t acc = (uint32_t)head[c];
+        int32_t v;
+
+        for (i = 0; i < n; i++) {
+            int16_t a;
+
+            memcpy(&a, x + 2 * i, sizeof a);
+            acc += (uint32_t)(a * w[i / 8 * NNCC_RECORD16_VECTOR + 8 * c + i % 8]);
+        }
+        v = nncc_rounded16((int32_t)acc, head[4 + c], -head[8 + c]);
+        v = v < p->act_min ? p->act_min : v;
+        out[c] = (int16_t)(v > p->act_max ? p->act_max : v);
+    }
+    memcpy(y, out, sizeof out);
+}
+
+#endif
+
+#if defined(NNCC_DOT_VECTORS) || defined(NNCC_DOT_BY)
+
+/* What pairs of rows share; the assembly has the offsets. */
+typedef struct
+{
+    int32_t pitch;     /* 0 */
+    const int8_t *end; /* 4: the first row that is not computed */
+    int32_t act_min;   /* 8 */
+    int32_t act_max;   /* 12 */
+    int32_t next;      /* 16: bytes from behind a row to the next but one */
+    int32_t weights;   /* 20: bytes of the weights of a record */
+    int32_t more;      /* 24: turns of the loop after the first ones */
+    int8_t *y;         /* 28 */
+    int32_t vectors;
+    int32_t step;
+    int32_t pairs;
+} nncc_dot16_frame;
+
+#if NNCC_HELIUM_MVE
+
+/* A vector of both rows with the weights of 4 channels. */
+#define NNCC_DOT16_STEP(op) \
+    "vldrh.16 q0,[%[x0]],#16\nvldrh.16 q1,[%[x1]],#16\n" \
+    "vldrb.s16 q2,[%[w]],#8\n" op " r0,q2,q0\n" op " r8,q2,q1\n" \
+    "vldrb.s16 q2,[%[w]],#8\n" op " r2,q2,q0\n" op " r10,q2,q1\n" \
+    "vldrb.s16 q2,[%[w]],#8\n" op " r4,q2,q0\n" op " r12,q2,q1\n" \
+    "vldrb.s16 q2,[%[w]],#8\n" op " r6,q2,q0\n" op " lr,q2,q1\n"
+#define NNCC_DOT16_FIRST NNCC_DOT16_STEP("vmladav.s16")
+#define NNCC_DOT16_MORE NNCC_DOT16_STEP("vmladava.s16")
+#define NNCC_DOT16_2 NNCC_DOT16_MORE
+#define NNCC_DOT16_3 NNCC_DOT16_2 NNCC_DOT16_MORE
+#define NNCC_DOT16_4 NNCC_DOT16_3 NNCC_DOT16_MORE
+#define NNCC_DOT16_5 NNCC_DOT16_4 NNCC_DOT16_MORE
+
+#ifdef NNCC_DOT_BY
+#define NNCC_DOT16_ROW \
+    "ldr r9,[%[f],#24]\n" NNCC_DOT16_FIRST NNCC_DOT16_REST "2:\n" NNCC_DOT16_MORE NNCC_DOT16_REST "subs r9,r9,#1\n" \
+    "bne 2b\n"
+#if NNCC_DOT_BY == 3
+#define NNCC_DOT16_REST NNCC_DOT16_3
+#elif NNCC_DOT_BY == 4
+#define NNCC_DOT16_REST NNCC_DOT16_4
+#else
+#define NNCC_DOT16_REST NNCC_DOT16_5
+#endif
+#elif NNCC_DOT_VECTORS == 1
+#define NNCC_DOT16_ROW NNCC_DOT16_FIRST
+#elif NNCC_DOT_VECTORS == 2
+#define NNCC_DOT16_ROW NNCC_DOT16_FIRST NNCC_DOT16_2
+#elif NNCC_DOT_VECTORS == 3
+#define NNCC_DOT16_ROW NNCC_DOT16_FIRST NNCC_DOT16_3
+#elif NNCC_DOT_VECTORS == 4
+#define NNCC_DOT16_ROW NNCC_DOT16_FIRST NNCC_DOT16_4
+#elif NNCC_DOT_VECTORS == 5
+#define NNCC_DOT16_ROW NNCC_DOT16_FIRST NNCC_DOT16_5
+#elif NNCC_DOT_VECTORS == 6
+#define NNCC_DOT16_ROW NNCC_DOT16_FIRST NNCC_DOT16_5 NNCC_DOT16_MORE
+#elif NNCC_DOT_VECTORS == 7
+#define NNCC_DOT16_ROW NNCC_DOT16_FIRST NNCC_DOT16_5 NNCC_DOT16_3
+#elif NNCC_DOT_VECTORS == 8
+#define NNCC_DOT16_ROW NNCC_DOT16_FIRST NNCC_DOT16_5 NNCC_DOT16_4
+#else
+#define NNCC_DOT16_ROW NNCC_DOT16_FIRST NNCC_DOT16_5 NNCC_DOT16_5
+#endif
+
+static void nncc_dot16_pairs(nncc_dot16_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
+{
+    NNCC_REG(const int8_t *, x0, "r1", x);
+    NNCC_REG(const int8_t *, w, "r3", record);
+    NNCC_REG(const int8_t *, x1, "r5", x + f->step);
+    NNCC_REG(nncc_dot16_frame *, frame, "r11", f);
+
+    f->y = y;
+    /* clang-format off */
+    __asm volatile("vldrw.32 q5,[%[w]],#16\n"
+                   "vldrw.32 q6,[%[w]],#16\n"
+                   "vldrw.32 q7,[%[w]],#16\n"
+                   "ldrd r0,r2,[%[f],#8]\n"
+                   "vdup.32 q3,r0\n"
+                   "vdup.32 q4,r2\n"
+                   "1:\n"
+                   NNCC_DOT16_ROW
+                   "vmov q0[2],q0[0],r0,r4\nvmov q0[3],q0[1],r2,r6\nvmov q1[2],q1[0],r8,r12\nvmov q1[3],q1[1],r10,lr\n"
+                   "ldrd r0,r2,[%[f]]\n"
+                   "ldrd r4,r6,[%[f],#16]\n"
+                   NNCC_DOT16_OUTPUT(q0) NNCC_DOT16_OUTPUT(q1)
+                   "sub %[w],%[w],r6\n"
+                   "ldr r6,[%[f],#28]\n"
+                   "add %[x0],%[x0],r4\n"
+                   "add %[x1],%[x1],r4\n"
+                   "vstrh.32 q0,[r6]\n"
+                   "add r6,r6,r0\n"
+                   "vstrh.32 q1,[r6]\n"
+                   "add r6,r6,r0\n"
+                   "str r6,[%[f],#28]\n"
+                   "cmp %[x0],r2\n"
+                   "bne 1b\n"
+                   : [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(w)
+                   : [f] "r"(frame)
+                   : "r0", "r2", "r4", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6",
+                     "q7", "cc", "memory");
+    /* clang-format on */
+}
+
+#else
+
+static void nncc_dot16_pairs(nncc_dot16_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
+{
+    nncc_helium_matmul_params p;
+    int32_t r;
+
+    p.act_min = f->act_min;
+    p.act_max = f->act_max;
+    for (r = 0; r < 2 * f->pairs; r++) {
+        nncc_record16_row(&p, x + r * f->step, 8 * f->vectors, record, y + r * f->pitch);
+    }
+}
+
+#endif
+
+/* All records over all rows, as nncc_dot_rows has them. */
+static inline void nncc_dot16_rows(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *packed, int8_t *y,
+                                   int32_t rows)
+{
+    const int32_t record = nncc_record16_bytes(p->vectors);
+    const int8_t *at = packed;
+    nncc_dot16_frame f;
+    int32_t c;
+
+    f.pitch = p->pitch;
+    f.act_min = p->act_min;
+    f.act_max = p->act_max;
+    f.next = 2 * p->step - NNCC_HELIUM_BYTES * p->vectors;
+    f.weights = NNCC_RECORD16_VECTOR * p->vectors;
+#ifdef NNCC_DOT_BY
+    f.more = p->vectors / NNCC_DOT_BY - 1;
+#else
+    f.more = 0;
+#endif
+    f.vectors = p->vectors;
+    f.step = p->step;
+    f.pairs = p->channels < 4 || rows <= p->single ? 0 : (rows - p->single) / 2;
+    f.end = x + 2 * f.pairs * p->step;
+    if (f.pairs > 0) {
+        for (c = 0; c < p->channels; c += 4) {
+            nncc_dot16_pairs(&f, x, at, y + 2 * (c + 4 <= p->channels ? c : p->channels - 4));
+            at += record;
+        }
+    }
+    if (rows > 2 * f.pairs) {
+        nncc_helium_matmul_1row_s16(p, x + 2 * f.pairs * p->step, packed, y + 2 * f.pairs * p->pitch,
+                                    rows - 2 * f.pairs);
+    }
+}
+
+#endif
+
+#endif /* NNCC_HELIUM_MATMUL_S16_H */
