@@ -21,7 +21,8 @@ func WideRefused(family string, depthwise bool) []Refused {
 		{"CONV16-07", x + "const %w : i8[4,4,3,3] q(2:0) = rand 1\n%o : i16[1,4,3,3] q(0.01:0) = Conv(%x, %w)"},
 		{"FC16-01", "in %x : i8[2,5] q(0.01:0)\nconst %w : i8[5,3] q(0.01:0) = rand 1\n" +
 			"%o : i8[2,3] q(0.7:0) = Gemm(%x, %w)"},
-		{"FC16-02", "in %x : i16[2,5] q(0.01:0)\nin %w : i8[5,3] q(0.01:0)\n%o : i16[2,3] q(0.01:0) = MatMul(%x, %w)"},
+		{"FC16-02", "in %x : i16[2,5] q(0.01:0)\nin %w : i8[5,3] q(0.01:0)\n" +
+			"%o : i16[2,3] q(0.01:0) = MatMul(%x, %w)"},
 		{"FC16-03", "in %x : i16[2,5] q(0.01:0)\nconst %w : i8[5,3] q(0.01:0) = rand 1\n" +
 			"%o : i16[2,3] q(0.01:0) = Gemm(%x, %w) {alpha=0.5}"},
 		{"FC16-04", "in %x : i16[2,601] q(0.01:0)\nconst %w : i8[601,3] q(0.01:0) = splat 127\n" +
@@ -32,7 +33,8 @@ func WideRefused(family string, depthwise bool) []Refused {
 	if depthwise {
 		for _, l := range layers[:7] {
 			text := strings.NewReplacer("i8[4,4,3,3] ", "i8[4,1,3,3] ", "i8[4,4,3,3,3]", "i8[4,1,3,3,3]",
-				"Conv(%x, %w)", "Conv(%x, %w) {group=4}", "Conv(%x, %w, %b)", "Conv(%x, %w, %b) {group=4}").Replace(l[1])
+				"Conv(%x, %w)", "Conv(%x, %w) {group=4}",
+				"Conv(%x, %w, %b)", "Conv(%x, %w, %b) {group=4}").Replace(l[1])
 			switch l[0] {
 			case "CONV16-04":
 				text = "in %x : i16[1,2,30,30] q(0.01:0)\nconst %w : i8[2,1,30,30] q(0.01:0) = splat 127\n" +

@@ -96,6 +96,26 @@ type ConvCase struct {
 	Wide                    bool   // int16 data and an int64 bias
 }
 
+// types are those of data and biases, and the least step of a bias.
+func (c *ConvCase) types() (data, bias string, unit int) {
+	if c.Wide {
+		return "i16", "i64", 256
+	}
+	return "i8", "i32", 1
+}
+
+// ends are an activation and the zero points of output and input.
+func (b *Writer) ends(c *ConvCase, scale float64) (act string, yz, xz int) {
+	act, yz, xz = b.act(scale), b.Zero(), b.Zero()
+	switch {
+	case c.Wide:
+		return act, 0, 0
+	case c.Plain:
+		return ", act_min=0.0", -128, -128
+	}
+	return act, yz, xz
+}
+
 // Conv writes a convolution.
 func (b *Writer) Conv(c ConvCase) {
 	b.n++
@@ -122,18 +142,11 @@ func (b *Writer) Conv(c ConvCase) {
 	ws, wq := b.weightScales(c.COut)
 	weight, part := b.weightType()
 	ys := part * xs * ws * math.Sqrt(float64(depth)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
-	data, sums, unit := "i8", "i32", 1
+	data, sums, unit := c.types()
 	if c.Wide {
-		data, sums, unit = "i16", "i64", 256
 		xs, ys = xs/256, ys*50/74/256
 	}
-	act, yz, xz := b.act(ys*float64(unit)), b.Zero(), b.Zero()
-	if c.Wide {
-		yz, xz = 0, 0
-	}
-	if c.Plain {
-		act, yz, xz = ", act_min=0.0", -128, -128
-	}
+	act, yz, xz := b.ends(&c, ys*float64(unit))
 	bias, biasArg := "", ""
 	if b.Chance(70) {
 		v := make([]int, c.COut)

@@ -174,7 +174,8 @@ func lowerConv16(n *kernel.Node) *call.Lowered {
 	f := fields("batches", g.N, "in_h", c.In.H, "in_w", c.In.W, "out_h", c.Out.H, "out_w", c.Out.W, "out_c", g.COut,
 		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
 		c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "depth", depth,
-		"merged", flag(merged), "pairs", len(order)/2, "group_words", group, "act_min", int(c.Params.ActMin), "act_max", int(c.Params.ActMax))
+		"merged", flag(merged), "pairs", len(order)/2, "group_words", group, "act_min",
+		int(c.Params.ActMin), "act_max", int(c.Params.ActMax))
 	f = append(f, pitches(low, 2*g.CIn, 2*g.COut, !merged)...)
 	return own(low, call.Call{Func: "nncc_dsp_convolve_s16", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_convolve16_params", Fields: f}, mat16(shifted), i8In(0), packed(words),

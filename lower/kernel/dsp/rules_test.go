@@ -113,5 +113,6 @@ var wideGates = []kerneltest.Refused{
 
 func TestRules(t *testing.T) {
 	kerneltest.Rules(t, dsp.Kernels, &core, slices.Concat(refused, kerneltest.RecurrentRefused("DSP"),
-		kerneltest.RecurrentRefused("PLAIN"), wideGates, kerneltest.WideRefused("DSP", false)), kernel.Core{DSP: true, MVE: true})
+		kerneltest.RecurrentRefused("PLAIN"), wideGates,
+		kerneltest.WideRefused("DSP", false)), kernel.Core{DSP: true, MVE: true})
 }

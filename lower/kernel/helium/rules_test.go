@@ -153,5 +153,6 @@ var refused = []kerneltest.Refused{
 // on a core that it is not for.
 func TestRules(t *testing.T) {
 	kerneltest.Rules(t, helium.Kernels, &kernel.Options{Core: core}, slices.Concat(refused,
-		kerneltest.RecurrentRefused("HELIUM"), kerneltest.WideRefused("HELIUM", true)), kernel.Core{}, kernel.Core{DSP: true})
+		kerneltest.RecurrentRefused("HELIUM"),
+		kerneltest.WideRefused("HELIUM", true)), kernel.Core{}, kernel.Core{DSP: true})
 }

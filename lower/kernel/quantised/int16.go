@@ -33,7 +33,8 @@ func NotInt16(v *ir.Value) string {
 // Int16 is the rule that the given inputs and output 0 are int16 with one scale
 // and zero point 0.
 func Int16(code string, in ...int) kernel.Rule {
-	return Activations(code, "activations are int16, quantised per tensor with zero point 0, not empty", NotInt16, in...)
+	return Activations(code, "activations are int16, quantised per tensor with zero point 0, not empty", NotInt16,
+		in...)
 }
 
 // ConvOf16 is ConvOf on int16 data, if the sums of every channel stay in 32 bits.
