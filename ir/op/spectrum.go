@@ -48,13 +48,13 @@ var Spectrum = def(ir.OpDef{
 		return one(ir.T(tensor.F32, shape...))
 	},
 	Eval: evalSpectrum, EvalQ: evalSpectrum,
-	Work: func(n *ir.Node) int64 {
+	MACs: func(n *ir.Node) int64 {
 		a := ir.AttrsOf[SpectrumAttrs](n)
-		passes := int64(1)
-		for k := a.Length; k > 1; k /= 2 {
-			passes++
+		products := n.In[1].Type.Elems() + qref.FFTProducts(a.Length)
+		if a.Power != 0 {
+			products += 2 * a.Bins
 		}
-		return int64(n.In[0].Type.Shape[0]) * int64(a.Frames) * int64(a.Length) * passes
+		return work(n.In[0].Type.Shape[0], a.Frames, products)
 	},
 })
 

@@ -26,9 +26,10 @@ func compresses(s *unarySpec)  { s.compresses = true }
 // The functions of real numbers. Where the argument is outside the domain the
 // result is NaN, as IEEE 754 has it.
 var (
-	Erf        = mathOp("Erf", "error function", math.Erf, "erf(x)", finite)
-	Exp        = mathOp("Exp", "e to the power x", math.Exp, "exp(x)", nonNegative)
-	Log        = mathOp("Log", "natural logarithm", math.Log, "log(x)", compresses)
+	Erf = mathOp("Erf", "error function", math.Erf, "erf(x)", finite)
+	Exp = mathOp("Exp", "e to the power x", math.Exp, "exp(x)", nonNegative)
+	Log = unary(unarySpec{name: "Log", doc: "natural logarithm", types: floatTypes, real: fixed(math.Log),
+		c: ir.CForm{F64: "log(x)", F32: "nncc_el_log_f32(x)"}, compresses: true})
 	Sqrt       = mathOp("Sqrt", "square root", math.Sqrt, "sqrt(x)", nonNegative, compresses)
 	Reciprocal = mathOp("Reciprocal", "1 / x", func(x float64) float64 { return 1 / x }, "1.0 / x")
 	Floor      = mathOp("Floor", "largest integer not above x", math.Floor, "floor(x)", finite)

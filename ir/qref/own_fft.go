@@ -57,10 +57,16 @@ func fftRadices(m int) (r []int, ok bool) {
 	return r, m == 1 && len(r) <= MaxFFTPasses
 }
 
-// NewFFT is the transform of n real numbers; FFTLength(n) must hold.
-func NewFFT(n int) *FFT {
+// planFFT is a transform without its factors.
+func planFFT(n int) *FFT {
 	t := &FFT{N: n, M: fftInner(n)}
 	t.Radix, _ = fftRadices(t.M)
+	return t
+}
+
+// NewFFT is the transform of n real numbers; FFTLength(n) must hold.
+func NewFFT(n int) *FFT {
+	t := planFFT(n)
 	add := func(angle float64) { // in turns
 		s, c := math.Sincos(2 * math.Pi * angle)
 		t.Twiddle = append(t.Twiddle, float32(c), float32(-s))
@@ -81,6 +87,23 @@ func NewFFT(n int) *FFT {
 		}
 	}
 	return t
+}
+
+// FFTProducts is how many multiplications the transform of n real numbers takes: four
+// for each factor, and those of butterflies of radix 3 and 5.
+func FFTProducts(n int) int {
+	t := planFFT(n)
+	products, length, s := 0, t.M, 1
+	for _, r := range t.Radix {
+		m := length / r
+		products += 4 * (r - 1) * (m - 1) * s
+		products += map[int]int{3: 4, 5: 16}[r] * m * s
+		length, s = m, s*r
+	}
+	if t.M != t.N {
+		products += 4 * ((t.M - 1) / 2)
+	}
+	return products
 }
 
 // complex32 is a complex number with rounded parts: Go may fuse complex64's.
@@ -211,5 +234,5 @@ func Power(spectrum []float32) []float32 {
 // sqrt(n) times the root of the sum of their squares, which no bin exceeds: each pass
 // rounds a number at most eight times, the split four times and the window once.
 func FFTError(n int) float64 {
-	return float64(8*len(NewFFT(n).Radix)+5) * 0x1p-24
+	return float64(8*len(planFFT(n).Radix)+5) * 0x1p-24
 }

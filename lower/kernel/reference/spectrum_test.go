@@ -29,8 +29,8 @@ func spectra(rng *rand.Rand, most int, keep func(n int) bool) string {
 		bins := []int{n/2 + 1, 1 + rng.IntN(n), n}[rng.IntN(3)]
 		fmt.Fprintf(&b, "in %%x%d : %s\nconst %%w%d : f32[%d] = rand %d\n", n,
 			fmt.Sprintf(types[rng.IntN(3)], 1+rng.IntN(2), samples), n, window, n)
-		fmt.Fprintf(&b, "%%o%d = nncc.Spectrum(%%x%d, %%w%d) {length=%d, frames=%d, step=%d, lead=%d, bins=%d, pad=%d, "+
-			"mode=%q, power=%d}\nout \"o%d\" = %%o%d\n", n, n, n, n, frames, step, lead, bins, pad,
+		fmt.Fprintf(&b, "%%o%d = nncc.Spectrum(%%x%d, %%w%d) {length=%d, frames=%d, step=%d, lead=%d, bins=%d, "+
+			"pad=%d, mode=%q, power=%d}\nout \"o%d\" = %%o%d\n", n, n, n, n, frames, step, lead, bins, pad,
 			modes[rng.IntN(3)], rng.IntN(2), n, n)
 	}
 	return b.String()
@@ -49,7 +49,8 @@ func TestSpectrum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		some := kase{name: name, tol: -1, src: spectra(rng, 200, func(n int) bool { return n < 34 || rng.IntN(3) == 0 })}
+		some := kase{name: name, tol: -1,
+			src: spectra(rng, 200, func(n int) bool { return n < 34 || rng.IntN(3) == 0 })}
 		some.compile(t, i+1).RunBoard(t, spec, run.BuildOptions{})
 	}
 }
@@ -60,7 +61,10 @@ func TestSparse(t *testing.T) {
 	for i, c := range []struct {
 		rows, in, out, run int
 		background         string
-	}{{5, 40, 7, 4, "0"}, {4, 65, 9, 1, "0.25"}, {9, 33, 12, 6, "-0.5"}, {1, 128, 20, 11, "0"}, {3, 64, 6, 0, "0.125"}} {
+	}{
+		{5, 40, 7, 4, "0"}, {4, 65, 9, 1, "0.25"}, {9, 33, 12, 6, "-0.5"}, {1, 128, 20, 11, "0"},
+		{3, 64, 6, 0, "0.125"},
+	} {
 		rng := rand.New(rand.NewPCG(uint64(i), 1))
 		w := make([]string, c.in*c.out)
 		for j := range w {

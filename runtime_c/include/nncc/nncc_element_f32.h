@@ -7,6 +7,8 @@
 #define NNCC_ELEMENT_F32_H
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "nncc_fp.h"
 
@@ -28,6 +30,32 @@ static inline float nncc_el_min_f32(float u, float v)
 static inline float nncc_el_prelu_f32(float u, float v)
 {
     return u < 0.0f ? u * v : u;
+}
+
+/*
+ * Natural logarithm within 1 ulp. v = 2^e * (1 + f) with 1 + f from 0.703 to 1.406; with s = f / (2 + f),
+ * ln(1 + f) = f - f*f/2 + s * (f*f/2 + r), r = 2 s^2 (1/3 + s^2/5 + s^4/7 + s^6/9), and e ln 2 in two parts, the first
+ * exact. What is not normal and positive goes to the C library.
+ */
+static inline float nncc_el_log_f32(float v)
+{
+    uint32_t u;
+    float e, f, s, z, h, r;
+
+    memcpy(&u, &v, sizeof u);
+    if (u - 0x00800000u >= 0x7f000000u) {
+        return logf(v);
+    }
+    u -= 0x3f340000u;
+    e = (float)((int32_t)(u >> 23) - (int32_t)((u >> 31) << 9));
+    u = (u & 0x007fffffu) + 0x3f340000u;
+    memcpy(&f, &u, sizeof f);
+    f -= 1.0f;
+    s = f / (2.0f + f);
+    z = s * s;
+    h = 0.5f * f * f;
+    r = z * (0.666666687f + z * (0.400000006f + z * (0.285714298f + z * 0.222222224f)));
+    return e * 0.693145752f - ((h - (s * (h + r) + e * 1.42860677e-06f)) - f);
 }
 
 static inline float nncc_el_softplus_f32(float v)
