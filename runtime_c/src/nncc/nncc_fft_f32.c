@@ -556,6 +556,19 @@ static inline void nncc_fft_bin(const nncc_spectrum_params *p, float *y, int32_t
     }
 }
 
+/* Twice what even samples give to a bin and its mirror, of both their numbers; the same of odd ones, turned. */
+static inline nncc_c32 nncc_fft_even(const float *up, const float *down)
+{
+    const nncc_c32 e = {up[0] + down[0], up[1] - down[1]};
+    return e;
+}
+
+static inline nncc_c32 nncc_fft_odd(const float *up, const float *down, const float *w)
+{
+    const nncc_c32 d = {up[0] - down[0], up[1] + down[1]};
+    return nncc_c32_mul(d, nncc_c32_at(w));
+}
+
 #if NNCC_FFT_MVE
 /* Squared magnitudes, each in both of its lanes. */
 static inline float32x4_t nncc_fft_square(float32x4_t v)
@@ -619,10 +632,23 @@ static void nncc_fft_split(const nncc_spectrum_params *p, const float *z, int32_
     down -= 2 * (k - 1);
     w += 2 * (k - 1);
 #endif
+    if (p->bins > m && p->power) {
+        for (; 2 * k < m; k++) {
+            const nncc_c32 e = nncc_fft_even(up, down);
+            const nncc_c32 o = nncc_fft_odd(up, down, w);
+            const nncc_c32 a = nncc_c32_add(e, o);
+            const nncc_c32 b = nncc_c32_sub(e, o);
+
+            y[k] = a.re * a.re + a.im * a.im;
+            y[m - k] = b.re * b.re + b.im * b.im;
+            up += 2;
+            down -= 2;
+            w += 2;
+        }
+    }
     for (; 2 * k < m; k++) {
-        const nncc_c32 e = {up[0] + down[0], up[1] - down[1]};
-        const nncc_c32 d = {up[0] - down[0], up[1] + down[1]};
-        const nncc_c32 o = nncc_c32_mul(d, nncc_c32_at(w));
+        const nncc_c32 e = nncc_fft_even(up, down);
+        const nncc_c32 o = nncc_fft_odd(up, down, w);
         const nncc_c32 mirrored = {e.re - o.re, -(e.im - o.im)};
 
         nncc_fft_bin(p, y, k, nncc_c32_add(e, o));
