@@ -58,6 +58,9 @@ func recognise(m matrix, other *basis) (*basis, bool) {
 		b.parts, b.interleaved = []part{{imaginary: true}}, false
 		return &b, b.explains(m)
 	}
+	if !bounded(m, window, peak) {
+		return nil, false
+	}
 	for _, form := range []struct{ parts, interleaved int }{{2, 1}, {2, 0}, {1, 0}} {
 		if m.columns%form.parts != 0 {
 			continue
@@ -74,6 +77,19 @@ func recognise(m matrix, other *basis) (*basis, bool) {
 		}
 	}
 	return nil, false
+}
+
+// bounded reports that the next columns are nowhere larger than the window: other
+// matrices end here, after a few elements.
+func bounded(m matrix, window []float64, peak float64) bool {
+	for c := 1; c < min(m.columns, 3); c++ {
+		for j, w := range window {
+			if !(math.Abs(m.at(j, c)) <= math.Abs(w)+Tolerance*peak) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // lengths are those that a transform of k samples to so many bins may have.
