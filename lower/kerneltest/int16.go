@@ -3,9 +3,8 @@ package kerneltest
 import "strings"
 
 // WideRefused are layers on int16 data that the rows of a family refuse, whose
-// codes begin with its name: convolutions, depthwise ones where it has a row of
-// its own for them, and products.
-func WideRefused(family string, depthwise bool) []Refused {
+// codes begin with its name: convolutions, depthwise ones, and products.
+func WideRefused(family string) []Refused {
 	const x, w = "in %x : i16[1,4,5,5] q(0.01:0)\n", "const %w : i8[4,4,3,3] q(0.01:0) = rand 1\n"
 	layers := []Refused{
 		{"CONV16-01", "in %x : i8[1,4,5,5] q(0.01:0)\n" + w + "%o : i8[1,4,3,3] q(0.7:0) = Conv(%x, %w)"},
@@ -30,20 +29,18 @@ func WideRefused(family string, depthwise bool) []Refused {
 		{"FC16-05", "in %x : i16[2,5] q(0.01:0)\nconst %w : i8[5,3] q(2:0) = rand 1\n" +
 			"%o : i16[2,3] q(0.01:0) = Gemm(%x, %w)"},
 	}
-	if depthwise {
-		for _, l := range layers[:7] {
-			text := strings.NewReplacer("i8[4,4,3,3] ", "i8[4,1,3,3] ", "i8[4,4,3,3,3]", "i8[4,1,3,3,3]",
-				"Conv(%x, %w)", "Conv(%x, %w) {group=4}",
-				"Conv(%x, %w, %b)", "Conv(%x, %w, %b) {group=4}").Replace(l[1])
-			switch l[0] {
-			case "CONV16-04":
-				text = "in %x : i16[1,2,30,30] q(0.01:0)\nconst %w : i8[2,1,30,30] q(0.01:0) = splat 127\n" +
-					"%o : i16[1,2,1,1] q(0.01:0) = Conv(%x, %w) {group=2}"
-			case "CONV16-06":
-				text = x + w + "%o : i16[1,4,3,3] q(0.01:0) = Conv(%x, %w)"
-			}
-			layers = append(layers, Refused{strings.Replace(l[0], "CONV", "DW", 1), text})
+	for _, l := range layers[:7] {
+		text := strings.NewReplacer("i8[4,4,3,3] ", "i8[4,1,3,3] ", "i8[4,4,3,3,3]", "i8[4,1,3,3,3]",
+			"Conv(%x, %w)", "Conv(%x, %w) {group=4}",
+			"Conv(%x, %w, %b)", "Conv(%x, %w, %b) {group=4}").Replace(l[1])
+		switch l[0] {
+		case "CONV16-04":
+			text = "in %x : i16[1,2,30,30] q(0.01:0)\nconst %w : i8[2,1,30,30] q(0.01:0) = splat 127\n" +
+				"%o : i16[1,2,1,1] q(0.01:0) = Conv(%x, %w) {group=2}"
+		case "CONV16-06":
+			text = x + w + "%o : i16[1,4,3,3] q(0.01:0) = Conv(%x, %w)"
 		}
+		layers = append(layers, Refused{strings.Replace(l[0], "CONV", "DW", 1), text})
 	}
 	for i := range layers {
 		layers[i][0] = family + "-" + layers[i][0]

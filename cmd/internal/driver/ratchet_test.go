@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/lower/verify"
@@ -42,6 +43,10 @@ func TestRatchet(t *testing.T) {
 		c := config(filepath.Join(digits, "digits.onnx"), board)
 		c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
 		measure(t, got, "digits@"+board, c, true)
+		c.Weights = option.Int4Weights
+		measure(t, got, "digits int4@"+board, c, true)
+		c.Weights, c.Precision = option.Int8Weights, option.Int16x8
+		measure(t, got, "digits int16x8@"+board, c, true)
 	}
 	for _, name := range []string{"kws_int8", "ic_int8", "vww_int8", "hello_world_int8"} {
 		if m := sharedata.Find("models", name+".onnx"); m != "" {

@@ -14,7 +14,7 @@ const Library = "nncc-dsp"
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = append([]*kernel.Kernel{conv, transposedConv, mapped, residual, lines, depthwise, fullyConnected,
 	batchMatMul, pairs, add, avgPool, maxPool, relayout, runs, limits, softmax, conv16,
-	fullyConnected16}, recurrentRows()...)
+	depthwise16, fullyConnected16}, recurrentRows()...)
 
 // onDSP keeps the rows to the cores that they are written for.
 func onDSP(code string) []kernel.Rule {

@@ -99,6 +99,14 @@ func wide(b *kerneltest.Writer) {
 		Dil:    draw(rank, func() int { return b.One(1, 1, 1, 2) })})
 }
 
+// wideDepthwise is a depthwise convolution on int16 data.
+func wideDepthwise(b *kerneltest.Writer) {
+	c, h, v := b.One(4, 5, 7, 8, 12, 16), b.One(1, 2, 3, 3, 5), b.One(1, 2, 3, 3, 3, 5)
+	b.Conv(kerneltest.ConvCase{Wide: true, Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c,
+		Size: []int{b.In(1, 9), b.In(1, 9)}, Kernel: []int{h, v},
+		Stride: []int{b.One(1, 1, 2, 3), b.One(1, 1, 2)}, Dil: []int{b.One(1, 1, 1, 2), b.One(1, 1, 1, 2)}})
+}
+
 func wideGemm(b *kerneltest.Writer) { b.Gemm16(b.One(1, 1, 2, 3, 4, 7), b.In(1, 90), b.In(1, 23)) }
 
 func recurrent(gru, wide bool) func(b *kerneltest.Writer) {
@@ -163,6 +171,7 @@ var generators = []struct {
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax},
 	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_transpose_conv_phase_s8", phases},
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
+	{"nncc_dsp_depthwise_s16", wideDepthwise},
 }
 
 // batch is the number of layers of a generator in one program.

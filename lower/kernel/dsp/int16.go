@@ -1,6 +1,8 @@
 package dsp
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -180,4 +182,57 @@ func lowerConv16(n *kernel.Node) *call.Lowered {
 	return own(low, call.Call{Func: "nncc_dsp_convolve_s16", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_convolve16_params", Fields: f}, mat16(shifted), i8In(0), packed(words),
 		i8Out(0), scratch32(0)}})
+}
+
+var depthwise16 = &kernel.Kernel{
+	Name: "nncc_dsp_depthwise_s16", Library: Library,
+	Doc: "int16 depthwise convolution with any window, packed int8 weights",
+	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise16,
+	Rules: join(noHelium("DSP-DW16-00"), quantised.Rules16("DSP-DW16",
+		quantised.Conv16Params.Exists("DSP-DW16-03", "scales have a fixed-point form, the int64 bias counts "+
+			"their product"), quantised.ConvOf16.Exists("DSP-DW16-04", sums16)),
+		quantised.ConvSpatialRule("DSP-DW16-05"), quantised.DepthwiseRule("DSP-DW16-06", true),
+		quantised.ConvOf16.Rule("DSP-DW16-07", "sums are requantised by a shift to the right",
+			func(_ *kernel.Node, c *quantised.Convolution) string { return c.Shifts16(1) }),
+		quantised.ConvOf16.Rule("DSP-DW16-08", "an output a channel, at least 4",
+			func(_ *kernel.Node, c *quantised.Convolution) string {
+				if g := c.G; g.COut != g.CIn || g.COut < 4 {
+					return fmt.Sprintf("%d outputs of %d channels, want as many, at least 4", g.COut, g.CIn)
+				}
+				return ""
+			})),
+}
+
+// bytes16 packs channels by fours, the last ones again: start values, a byte of each
+// a tap, {m, c, s}.
+func (l *layer) bytes16() []int32 {
+	var b []int32
+	n := len(l.Rows)
+	for at := 0; at < n; at += 4 {
+		first := min(at, n-4)
+		b = append(b, l.Bias[first:first+4]...)
+		for tap := range l.Rows[0] {
+			w := int32(0)
+			for i := range 4 {
+				w |= int32(uint8(l.Rows[first+i][tap])) << (8 * i)
+			}
+			b = append(b, w)
+		}
+		for c := first; c < first+4; c++ {
+			m, s := l.Shifted16(c, 1)
+			b = append(b, m, 1<<(s-1), s)
+		}
+	}
+	return b
+}
+
+func lowerDepthwise16(n *kernel.Node) *call.Lowered {
+	c := quantised.ConvOf16.Must(n)
+	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "out_h", c.Out.H, "out_w", c.Out.W, "channels",
+		c.G.COut, "kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W,
+		"pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "act_min",
+		int(c.Params.ActMin), "act_max", int(c.Params.ActMax))
+	return own(&call.Lowered{Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_s16", Args: []call.Arg{
+		&call.Struct{Type: "nncc_dsp_depthwise16_params", Fields: f}, i8In(0), packed((&layer{c.Layer}).bytes16()),
+		i8Out(0)}})
 }

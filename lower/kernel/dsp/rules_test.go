@@ -62,6 +62,8 @@ var refused = []kerneltest.Refused{
 	{"DSP-FC-04", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:1,0.3:0) = rand 1\n%o : i8[2,3] O = " +
 		"Gemm(%x, %w)"},
 	{"DSP-FC-06", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(0.01:3) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)"},
+	{"DSP-DW16-08", "in %x : i16[1,3,5,5] q(0.01:0)\nconst %w : i8[3,1,3,3] q(0.01:0) = rand 1\n" +
+		"%o : i16[1,3,3,3] q(0.01:0) = Conv(%x, %w) {group=3}"},
 	{"DSP-PAIR-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Mul(%x, %y)"},
 	{"DSP-PAIR-02", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] q(0.0000001:0) = Mul(%x, %y)"},
 	{"DSP-RUNS-01", "in %x : f32[2,5]\n%o : f32[2,5]@1.0 = nncc.Relayout(%x)"},
@@ -114,5 +116,5 @@ var wideGates = []kerneltest.Refused{
 func TestRules(t *testing.T) {
 	kerneltest.Rules(t, dsp.Kernels, &core, slices.Concat(refused, kerneltest.RecurrentRefused("DSP"),
 		kerneltest.RecurrentRefused("PLAIN"), wideGates,
-		kerneltest.WideRefused("DSP", false)), kernel.Core{DSP: true, MVE: true})
+		kerneltest.WideRefused("DSP")), kernel.Core{DSP: true, MVE: true})
 }

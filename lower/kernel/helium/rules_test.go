@@ -154,5 +154,5 @@ var refused = []kerneltest.Refused{
 func TestRules(t *testing.T) {
 	kerneltest.Rules(t, helium.Kernels, &kernel.Options{Core: core}, slices.Concat(refused,
 		kerneltest.RecurrentRefused("HELIUM"),
-		kerneltest.WideRefused("HELIUM", true)), kernel.Core{}, kernel.Core{DSP: true})
+		kerneltest.WideRefused("HELIUM")), kernel.Core{}, kernel.Core{DSP: true})
 }

@@ -285,6 +285,26 @@ typedef void nncc_dsp_depthwise_pixel_fn(const nncc_dsp_depthwise_pixel_params *
  */
 /* KERNELS(nncc_dsp_depthwise_s8) */
 
+/*
+ * int16 with 8-bit weights, any window, an output an input channel, at least 4; the sums stay in 32 bits and are
+ * requantised as those of nncc_dsp_matmul_4rows_shift_s16. Taps outside of the image are left out. w holds for every
+ * four channels, the last ones again where they are no multiple of 4, 4 start values, a word of 4 bytes a tap, and {m,
+ * c, s} of each channel. Cores without the DSP extension have it, too.
+ */
+typedef struct
+{
+    int32_t batches, in_h, in_w;
+    int32_t out_h, out_w;
+    int32_t channels;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_h, pad_w; /* above and left */
+    int32_t dil_h, dil_w;
+    int32_t act_min, act_max;
+} nncc_dsp_depthwise16_params;
+
+/* KERNELS(nncc_dsp_depthwise_s16) */
+
 /* ---- element-wise, pooling, order ------------------------------------------------------------ */
 
 /* y[i] becomes at least the lower bound and at most the upper one: low and cap as in nncc_dsp_matmul_params. In place
