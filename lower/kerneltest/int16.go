@@ -1,6 +1,10 @@
 package kerneltest
 
-import "strings"
+import (
+	"fmt"
+	"math"
+	"strings"
+)
 
 // WideRefused are layers on int16 data that the rows of a family refuse, whose
 // codes begin with its name: convolutions, depthwise ones, and products.
@@ -46,4 +50,17 @@ func WideRefused(family string) []Refused {
 		layers[i][0] = family + "-" + layers[i][0]
 	}
 	return layers
+}
+
+// Add16 writes an addition of int16 tensors, of any scales.
+func (b *Writer) Add16(shape ...int) {
+	b.n++
+	n, s := b.n, commas(shape...)
+	scale := func() float64 { return math.Exp2(b.Float64()*12-9) / 256 }
+	x, y := scale(), scale()
+	z := max(x, y) * (0.3 + 2*b.Float64())
+	act := strings.TrimPrefix(b.act(z*256), ", ")
+	fmt.Fprintf(&b.text, "in %%x%d : i16[%s] q(%g:0)\nin %%v%d : i16[%s] q(%g:0)\n%%y%d : i16[%s] q(%g:0) = "+
+		"Add(%%x%d, %%v%d) {%s}\n", n, s, float32(x), n, s, float32(y), n, s, float32(z), n, n, act)
+	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
-	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/verify"
 )
 

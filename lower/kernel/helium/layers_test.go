@@ -437,6 +437,10 @@ func wideDepthwise(b *builder) {
 	})
 }
 
+func wideAdd(b *builder) {
+	b.Written(func(w *kerneltest.Writer) { w.Add16(w.In(1, 3), w.In(1, 9), w.In(1, 40)) })
+}
+
 // wideGemm is a product on int16 data.
 func wideGemm(b *builder) {
 	b.Written(func(w *kerneltest.Writer) { w.Gemm16(w.One(1, 1, 2, 3, 5), w.In(1, 150), channels(b, 40)) })
@@ -502,7 +506,7 @@ var generators = []struct {
 	{"nncc_helium_gru_s8", recurrent(true, false)}, {"nncc_helium_gru_s16", recurrent(true, true)},
 	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
 	{"nncc_copy_nd", scattered}, {"nncc_helium_convolve_s16", wide}, {"nncc_helium_matmul_1row_s16", wideGemm},
-	{"nncc_helium_depthwise_s16", wideDepthwise},
+	{"nncc_helium_depthwise_s16", wideDepthwise}, {"nncc_helium_add_s16", wideAdd},
 }
 
 // layers are count random layers of every generator.
