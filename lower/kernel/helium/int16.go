@@ -125,7 +125,8 @@ func addShifts16(n *kernel.Node) string {
 	}
 	s := op.AddParams16(n.Node).Scales
 	if lo, hi := min(s.Shift1, s.Shift2, s.OutShift), max(s.Shift1, s.Shift2, s.OutShift); lo < -31 || hi > 0 {
-		return fmt.Sprintf("operands and sum are shifted by %d, %d and %d, want 0 to -31", s.Shift1, s.Shift2, s.OutShift)
+		return fmt.Sprintf("operands and sum are shifted by %d, %d and %d, want 0 to -31", s.Shift1, s.Shift2,
+			s.OutShift)
 	}
 	return ""
 }
