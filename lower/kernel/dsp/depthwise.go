@@ -50,6 +50,9 @@ func lowerDepthwise(n *kernel.Node) *call.Lowered {
 	if t := c.three(n); t != nil {
 		return t.lower(c)
 	}
+	if s := c.sweep(n); s != nil {
+		return s.lower()
+	}
 	if n.Core.DSP && c.Kernel.H*c.Kernel.W == 1 {
 		c, channels = c.twice(channels)
 	}

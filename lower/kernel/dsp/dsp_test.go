@@ -76,6 +76,19 @@ func depthwise(b *kerneltest.Writer) {
 		Dil:    draw(rank, func() int { return b.One(1, 1, 1, 2) })})
 }
 
+// windowed has windows of several rows on maps that go through scratch at once
+// or in spans.
+func windowed(b *kerneltest.Writer) {
+	c, h, w := b.One(2, 3, 4, 5, 6, 7, 8, 11, 16), b.In(2, 14), b.In(2, 20)
+	if b.Chance(20) {
+		c, w = b.In(2, 6), b.In(60, 150)
+	}
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c * b.One(1, 1, 1, 2, 5), Group: c,
+		Size: []int{h, w}, Kernel: []int{b.In(2, 7), b.In(1, 9)},
+		Stride: draw(2, func() int { return b.One(1, 1, 1, 2, 3) }),
+		Dil:    draw(2, func() int { return b.One(1, 1, 1, 2, 3) })})
+}
+
 func depthwise3x3(b *kerneltest.Writer) {
 	c, s := b.One(4, 5, 7, 8, 12), b.One(1, 1, 2)
 	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(1, 9), b.In(1, 13)},
@@ -161,7 +174,7 @@ var generators = []struct {
 }{
 	{"nncc_dsp_convolve_s8", conv}, {"nncc_dsp_convolve_s8", pointwise}, {"nncc_dsp_convolve_lut_s8", mapped},
 	{"nncc_dsp_convolve_add_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise},
-	{"nncc_dsp_depthwise_s8", depthwise3x3},
+	{"nncc_dsp_depthwise_s8", depthwise3x3}, {"nncc_dsp_depthwise_s8", windowed},
 	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent(false, false)},
 	{"nncc_dsp_lstm_s16", recurrent(false, true)}, {"nncc_dsp_gru_s8", recurrent(true, false)},
 	{"nncc_dsp_gru_s16", recurrent(true, true)}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},

@@ -261,6 +261,56 @@ typedef void nncc_dsp_depthwise_3x3_row_fn(const nncc_dsp_depthwise_3x3_row_para
  */
 /* KERNELS(nncc_dsp_depthwise_3x3_s8) */
 
+/* Two rows of outputs of a channel, `columns` wide; the assembly has the offsets. */
+typedef struct
+{
+    const int32_t *x; /* words of two rows of inputs */
+    const int32_t
+        *w; /* start value and {m, c, s}, then two words for the upper row, two for the lower one, and so on */
+    int8_t *y;
+    int32_t step;  /* bytes from a window to the next */
+    int32_t pixel; /* bytes from an output to the one right of it */
+    int32_t line;  /* to the one below; 0: there is none, both go to the same place */
+    int32_t columns;
+    int32_t rounds; /* of two words */
+} nncc_dsp_depthwise_window;
+
+/* Weights and start values are doubled; relu: negative ties may be rounded up. */
+typedef void nncc_dsp_depthwise_window_fn(const nncc_dsp_depthwise_window *f);
+/* KERNELS(dsp_depthwise_window) */
+
+/*
+ * Any window of at least two rows: outputs saturate and are clamped at the end. The rows that two rows of
+ * outputs read become words of two rows, [channel][column][pair], four channels at a time: a window is a run of words,
+ * the upper output's and the lower one's the same run with weights of their own. Dilated columns stand side by side,
+ * and rows of outputs go together whose windows share rows.
+ *
+ * w holds `times` channels for each of the input channels in groups of four, the last of which may overlap the one
+ * before. scratch: 1 word, lanes * plane bytes, and for the words behind the last window pairs * stride_w * phases_w
+ * + 1.
+ */
+typedef struct
+{
+    int32_t batches, in_h, in_w;
+    int32_t in_c, channels; /* channels: of the output */
+    int32_t times;          /* outputs of a channel */
+    int32_t lanes;          /* in_c, at most 4 */
+    int32_t out_h, out_w;
+    int32_t kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_h, pad_w; /* above and left */
+    int32_t dil_h, dil_w;
+    int32_t pad;                /* value of the padding: the input's zero point */
+    int32_t phases_h, phases_w; /* dil_h / gcd(dil_h, stride_h), and the same of widths */
+    int32_t span;               /* columns of the output at a time: a multiple of phases_w, or all */
+    int32_t pairs;              /* words of a column */
+    int32_t width;              /* columns of every residue by dil_w */
+    int32_t plane;              /* bytes of a channel: 4 * pairs * width * dil_w */
+    int32_t rounds;             /* of two words of a window */
+    uint32_t low, cap;          /* as in nncc_dsp_matmul_params */
+} nncc_dsp_depthwise_window_params;
+/* KERNELS(nncc_dsp_depthwise_window_s8) */
+
 typedef struct
 {
     int32_t taps;     /* at least 2; without the DSP extension 1 */

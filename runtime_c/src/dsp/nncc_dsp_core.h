@@ -71,6 +71,27 @@ static inline int8_t nncc_dsp_byte(int32_t v)
     return (int8_t)(uint8_t)((uint32_t)v & 255u);
 }
 
+/* The nearest byte. */
+static inline int8_t nncc_dsp_saturate(int32_t v)
+{
+    return (int8_t)(v < -128 ? -128 : v > 127 ? 127 : v);
+}
+
+/* Bytes filled with words, a multiple of 4. */
+static inline void nncc_dsp_fill(int32_t *to, int32_t word, int32_t bytes)
+{
+    for (; bytes >= 16; bytes -= 16) {
+        to[0] = word;
+        to[1] = word;
+        to[2] = word;
+        to[3] = word;
+        to += 4;
+    }
+    for (; bytes > 0; bytes -= 4) {
+        *to++ = word;
+    }
+}
+
 /* An output above the lower bound as a byte between low and low + 255 - cap. */
 static inline int8_t nncc_dsp_clamp(int32_t v, uint32_t low, uint32_t cap)
 {

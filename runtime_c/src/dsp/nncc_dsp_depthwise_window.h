@@ -1,0 +1,76 @@
+/*
+ * nncc_dsp_depthwise_window.h: the body of nncc_dsp_depthwise_window*_s8: two rows of outputs of a channel, two columns
+ * at a time, whose windows have their inputs in common. An including file defines NNCC_WINDOW_RELU, 1 where negative
+ * ties may be rounded up.
+ *
+ * Four words of inputs with the weights of both rows are 4 LDRD and 8 SMLAD for 16 products. Four outputs have 43
+ * instructions more (relu 39).
+ */
+#ifndef NNCC_DSP_DEPTHWISE_WINDOW_H
+#define NNCC_DSP_DEPTHWISE_WINDOW_H
+
+#include "nncc_dsp_core.h"
+
+#if NNCC_DSP_ASM
+
+/* Inputs at r0 and r1, weights at r2: the sums of the upper row are r4 and r5, of the lower one r6 and r7. 48 bytes. */
+#define NNCC_WINDOW_ROUND \
+    "ldrd r8, r9, [r2], #8\n ldrd r10, r11, [r0], #8\n ldrd r12, lr, [r1], #8\n" \
+    "smlad r4, r8, r10, r4\n smlad r5, r8, r12, r5\n smlad r4, r9, r11, r4\n smlad r5, r9, lr, r5\n" \
+    "ldrd r8, r9, [r2], #8\n" \
+    "smlad r6, r8, r10, r6\n smlad r7, r8, r12, r7\n smlad r6, r9, r11, r6\n smlad r7, r9, lr, r7\n"
+#if NNCC_WINDOW_RELU
+#define NNCC_WINDOW_OUTPUT(a) "smmlar " a ", " a ", r8, r9\n asr " a ", " a ", r10\n ssat " a ", #8, " a "\n"
+#else
+#define NNCC_WINDOW_OUTPUT(a) \
+    "add r11, r9, " a ", asr #31\n smmlar " a ", " a ", r8, r11\n asr " a ", " a ", r10\n ssat " a ", #8, " a "\n"
+#endif
+
+/* The loop holds four rounds and is entered where the first turn is short. Frame: 0 x, 4 w, 8 y, 12 step, 16 pixel, 20
+ * line, 24 columns, 28 turns, 32 entry. */
+#define NNCC_WINDOW_ROWS \
+    ".syntax unified\n" \
+    "push {r4-r11, lr}\n sub sp, #36\n" \
+    "ldm r0!, {r1-r7}\n stm sp, {r1-r7}\n ldr r1, [r0]\n" \
+    "adds r2, r1, #3\n lsrs r2, r2, #2\n rsb r1, r1, #0\n and r1, r1, #3\n" /* rounds missing in the first turn */ \
+    "movs r3, #48\n adr r4, 2f\n mla r1, r1, r3, r4\n orr r1, r1, #1\n strd r2, r1, [sp, #28]\n" \
+    "1:\n" \
+    "ldrd r0, r2, [sp]\n ldr r1, [sp, #12]\n add r3, r0, r1, lsl #1\n str r3, [sp]\n add r1, r1, r0\n" \
+    "ldr r4, [r2], #16\n mov r5, r4\n mov r6, r4\n mov r7, r4\n ldrd r3, r8, [sp, #28]\n bx r8\n" \
+    ".p2align 2\n" \
+    "2:\n" \
+    ".rept 4\n" NNCC_WINDOW_ROUND ".endr\n" \
+    "subs r3, r3, #1\n bne.w 2b\n" \
+    "ldr r0, [sp, #4]\n add r0, r0, #4\n ldm r0, {r8, r9, r10}\n" NNCC_WINDOW_OUTPUT("r4") NNCC_WINDOW_OUTPUT("r5") \
+        NNCC_WINDOW_OUTPUT("r6") \
+            NNCC_WINDOW_OUTPUT("r7") "ldrd r0, r1, [sp, #8]\n ldrd r1, r2, [sp, #16]\n ldr r3, [sp, #24]\n" \
+                                     "strb r6, [r0, r2]\n strb r4, [r0]\n subs r3, r3, #2\n blt 3f\n add r0, r0, r1\n" \
+                                     "strb r7, [r0, r2]\n strb r5, [r0]\n add r0, r0, r1\n str r0, [sp, #8]\n str " \
+                                     "r3, [sp, #24]\n bne.w 1b\n" \
+                                     "3:\n add sp, #36\n pop {r4-r11, pc}\n"
+
+#else
+
+static inline void nncc_dsp_window_rows(const nncc_dsp_depthwise_window *f)
+{
+    int32_t i;
+    int32_t k;
+
+    for (i = 0; i < f->columns; i++) {
+        const int32_t *const x = f->x + i * (f->step / 4);
+        int32_t upper = f->w[0], lower = f->w[0];
+
+        for (k = 0; k < 2 * f->rounds; k++) {
+            const int32_t *const w = f->w + 4 + k / 2 * 4 + k % 2;
+
+            upper += nncc_dsp_lo(x[k]) * nncc_dsp_lo(w[0]) + nncc_dsp_hi(x[k]) * nncc_dsp_hi(w[0]);
+            lower += nncc_dsp_lo(x[k]) * nncc_dsp_lo(w[2]) + nncc_dsp_hi(x[k]) * nncc_dsp_hi(w[2]);
+        }
+        f->y[i * f->pixel + f->line] = nncc_dsp_saturate(nncc_dsp_scale(lower, f->w + 1, 1 - NNCC_WINDOW_RELU));
+        f->y[i * f->pixel] = nncc_dsp_saturate(nncc_dsp_scale(upper, f->w + 1, 1 - NNCC_WINDOW_RELU));
+    }
+}
+
+#endif
+
+#endif /* NNCC_DSP_DEPTHWISE_WINDOW_H */
