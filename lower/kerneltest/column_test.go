@@ -81,7 +81,8 @@ func TestColumns(t *testing.T) {
 		}
 		for _, src := range windows {
 			calls := func(row bool) (*ir.Node, []call.Call) {
-				text := fmt.Sprintf("graph \"g\" {\n%s\nout \"y\" = %%o\n}\n", oriented(src, row))
+				text := fmt.Sprintf("graph \"g\" {\n%s\nout \"y\" = %%o\n}\n",
+					oriented(src, row))
 				n := irtest.Parse(t, text).Nodes[0]
 				c, err := table.Match(n, &opt)
 				if err != nil {
