@@ -29,7 +29,7 @@ func TestSegmentsOfKinds(t *testing.T) {
 		for seed := range k.seeds {
 			c := Defaults()
 			c.Board, c.Name, c.Cases, c.Precision = "mla-host", "net", 1, option.Int8
-			o := mustCompile(t, k.net(seed), &c)
+			o := compileNet(t, k.net(seed), &c)
 			if s, n := len(o.Report.Segments), o.Report.ComputeFallback(); s != 1 || n > k.outside {
 				t.Errorf("%s %d: %d segments, %d nodes outside, want 1 and at most %d", k.name, seed, s, n, k.outside)
 			}
