@@ -113,7 +113,7 @@ func load(t testing.TB, file string) *ir.Graph {
 	}
 	g, err := onnx.Import(m, onnx.ImportOptions{})
 	if err != nil {
-		t.Skipf("not imported: %v", err)
+		t.Fatalf("not imported: %v", err)
 	}
 	return g
 }

@@ -434,14 +434,14 @@ func TestSharedModels(t *testing.T) {
 			}
 			g, err := onnx.Import(m, onnx.ImportOptions{})
 			if err != nil {
-				t.Skipf("not imported: %v", err)
+				t.Fatalf("not imported: %v", err)
 			}
 			precision := option.Float32
 			if lower.Quantised(g) {
 				precision = option.Int8
 			}
 			if g, err = ready(g, precision); err != nil {
-				t.Skipf("not lowered: %v", err)
+				t.Fatalf("not lowered: %v", err)
 			}
 			for _, opt := range []layout.Options{{}, {NativeIO: true}} {
 				h := g.Clone()

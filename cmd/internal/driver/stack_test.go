@@ -51,13 +51,13 @@ func TestStackBound(t *testing.T) {
 			c.Precision, c.Optimize, c.Cases = p.precision, p.optimize, 1
 			o, err := c.Compile()
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			v, err := o.Verify(context.Background())
 			require(t, err)
 			code := o.Report.Code
 			if code == nil {
-				t.Skip(v.Failure)
+				t.Fatal(v.Failure)
 			}
 			if code.NoBound != "" || v.Bound < v.StackBytes || v.StackBytes == 0 {
 				t.Fatalf("%d bytes of stack were used, the bound is %d (%s)", v.StackBytes, v.Bound, code.NoBound)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -147,11 +146,8 @@ func runChoice(t *testing.T, board string, build cmsis.Build, inc, lib string, i
 		t.Fatal(err)
 	}
 	if board != "host" {
-		for _, tool := range []string{spec.Toolchain.Prefix + spec.Toolchain.CC, "qemu-system-arm"} {
-			if _, err := exec.LookPath(tool); err != nil {
-				t.Skip(err)
-			}
-		}
+		testenv.Tool(t, "arm-gcc", spec.Toolchain.Prefix+spec.Toolchain.CC)
+		testenv.Tool(t, "qemu", "qemu-system-arm")
 	}
 	s := *spec
 	s.Toolchain.LDFlags = append([]string(nil), spec.Toolchain.LDFlags...)
