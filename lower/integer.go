@@ -97,7 +97,7 @@ func (s *State) warn(code, node, format string, args ...any) {
 // against the integer form are reported.
 func (s *State) floatFallback() error {
 	for _, n := range append([]*ir.Node(nil), s.Graph.Nodes...) {
-		if !n.Quantised() || n.Op.Quant == ir.QNone || s.hasKernel(n) || !s.hasFloatKernel(n) {
+		if len(n.Body) > 0 || !n.Quantised() || n.Op.Quant == ir.QNone || s.hasKernel(n) || !s.hasFloatKernel(n) {
 			continue
 		}
 		name := n.String()

@@ -32,8 +32,9 @@ type recurrence struct {
 	*sub
 	geom   *op.RNNGeom
 	dir    int
-	gates  []*ir.Value // the input's share of every gate, [1, H, T, B]
-	rec    []*ir.Value // recurrence weights of every gate, [H, H, 1, 1]
+	joint  int         // gates in front that are computed as one, [1, joint*H, 1, B]
+	gates  []*ir.Value // the input's share of every gate, [1, H, T, B]; of the joint ones in one
+	rec    []*ir.Value // recurrence weights alike, [H, H, 1, 1]
 	after  *ir.Value   // bias [H] of the last gate's recurrent product (GRU, linear_before_reset)
 	peep   []*ir.Value // [1, H, 1, 1] each; nil for none
 	linear bool
@@ -208,8 +209,12 @@ func (s *sub) sliceAt(v *ir.Value, axis, at int) *ir.Value {
 	if v.Type.Shape[axis] == 1 {
 		return v
 	}
+	return s.slice(v, axis, at, at+1)
+}
+
+func (s *sub) slice(v *ir.Value, axis, lo, hi int) *ir.Value {
 	k := func(x int) *ir.Value { return s.g.AddConst(s.n.Name+"/at", tensor.Ints(x)) }
-	return s.op(op.Slice, nil, v, k(at), k(at+1), k(axis))
+	return s.op(op.Slice, nil, v, k(lo), k(hi), k(axis))
 }
 
 // prepare makes the weights of the gates and the input's share of them.
@@ -220,13 +225,20 @@ func (r *recurrence) prepare(x *ir.Value) {
 	if n.Op == op.GRU {
 		r.linear = ir.AttrsOf[op.GRUAttrs](n).LinearBeforeReset != 0
 	}
+	if peep == nil { // all but the last have one function
+		r.joint = g.Gates - 1
+	}
 	kernel := ir.Attrs{"kernel_shape": ir.Ints(1, 1)}
-	for k := range g.Gates {
+	for k := 0; k < g.Gates; {
+		units := H
+		if k < r.joint {
+			units = r.joint * H
+		}
 		at := r.dir*rows + k*H
-		in := []*ir.Value{x, r.rows(w, at, H, g.Input)}
+		in := []*ir.Value{x, r.rows(w, at, units, g.Input)}
 		if bias != nil {
-			input := bias.Floats()[r.dir*2*rows+k*H:][:H]
-			state := bias.Floats()[r.dir*2*rows+rows+k*H:][:H]
+			input := bias.Floats()[r.dir*2*rows+k*H:][:units]
+			state := bias.Floats()[r.dir*2*rows+rows+k*H:][:units]
 			sum := slices.Clone(input)
 			if r.linear && k == g.Gates-1 {
 				r.after = r.vector(state, H)
@@ -235,10 +247,11 @@ func (r *recurrence) prepare(x *ir.Value) {
 					sum[i] += state[i]
 				}
 			}
-			in = append(in, r.vector(sum, H))
+			in = append(in, r.vector(sum, units))
 		}
 		r.gates = append(r.gates, r.op(op.Conv, kernel.Clone(), in...))
-		r.rec = append(r.rec, r.rows(rec, at, H, H))
+		r.rec = append(r.rec, r.rows(rec, at, units, H))
+		k += units / H
 	}
 	if peep != nil {
 		for k := range 3 {
@@ -265,12 +278,27 @@ func (r *recurrence) as(role string) *recurrence {
 }
 
 // share is the input's share of a gate at a step.
-func (r *recurrence) share(k, t int) *ir.Value { return r.sliceAt(r.gates[k], 2, t) }
+func (r *recurrence) share(k, t int) *ir.Value {
+	return r.as(fmt.Sprint("share ", k)).sliceAt(r.gates[k], 2, t)
+}
 
 // gate is the input's share of a gate with that of the state.
 func (r *recurrence) gate(k, t int, h *ir.Value) *ir.Value {
-	r.as(fmt.Sprint("gate ", k))
-	return r.sum(r.share(k, t), r.product(k, h, nil))
+	share := r.share(k, t)
+	return r.as(fmt.Sprint("gate ", k)).sum(share, r.product(k, h, nil))
+}
+
+// open gives the joint gates of a step.
+func (r *recurrence) open(t int, h *ir.Value) []*ir.Value {
+	all := r.act(0, r.gate(0, t, h))
+	r.as("gates")
+	out := make([]*ir.Value, r.joint)
+	for k := range out {
+		if out[k] = all; r.joint > 1 {
+			out[k] = r.slice(all, 1, k*r.geom.Hidden, (k+1)*r.geom.Hidden)
+		}
+	}
+	return out
 }
 
 // product is the state's share of a gate; nil for a state of zeros.
@@ -338,39 +366,44 @@ func (r *recurrence) act(k int, x *ir.Value) *ir.Value {
 //
 //	c' = f * c + i * g(z_c), h' = o * act(c')
 func (r *recurrence) lstm(t int, h, c *ir.Value) (nh, nc *ir.Value) {
-	i := r.act(0, r.look(0, r.gate(0, t, h), c))
-	keep := (*ir.Value)(nil)
-	switch {
-	case c == nil:
-	case ir.AttrsOf[op.LSTMAttrs](r.n).InputForget != 0:
-		keep = r.as("keep").mul(r.op(op.Sub, nil, r.k(1), i), c)
-	default:
-		f := r.act(0, r.look(2, r.gate(2, t, h), c))
-		keep = r.as("keep").mul(f, c)
+	if r.peep == nil {
+		g := r.open(t, h)
+		nc = r.cell(g[0], g[2], r.act(1, r.gate(1, t, h)), c)
+		return r.as("state").mul(g[1], r.act(2, nc)), nc
 	}
-	g := r.act(1, r.gate(3, t, h))
-	nc = r.as("cell").sum(r.mul(i, g), keep)
+	i := r.act(0, r.look(0, r.gate(0, t, h), c))
+	f := r.act(0, r.look(2, r.gate(2, t, h), c))
+	nc = r.cell(i, f, r.act(1, r.gate(3, t, h)), c)
 	o := r.act(0, r.look(1, r.gate(1, t, h), nc))
 	return r.as("state").mul(o, r.act(2, nc)), nc
+}
+
+// cell is the cell state behind a step, of its gates and the value g.
+func (r *recurrence) cell(i, f, g, c *ir.Value) *ir.Value {
+	r.as("keep")
+	if ir.AttrsOf[op.LSTMAttrs](r.n).InputForget != 0 {
+		f = r.op(op.Sub, nil, r.k(1), i)
+	}
+	keep := r.mul(f, c)
+	return r.as("cell").sum(r.mul(i, g), keep)
 }
 
 // gru is a step with the gates z, r, h; n is the new state's share:
 //
 //	h' = (1 - z) * n + z * h
 func (r *recurrence) gru(t int, h, _ *ir.Value) (nh, nc *ir.Value) {
-	z := r.act(0, r.gate(0, t, h))
-	x := r.share(2, t)
+	gates := r.open(t, h)
+	z, reset := gates[0], gates[1]
+	x := r.share(1, t)
 	switch {
 	case r.linear && (h != nil || r.after != nil):
-		reset := r.act(0, r.gate(1, t, h))
-		share := r.as("new").product(2, h, r.after)
+		share := r.as("new").product(1, h, r.after)
 		if share == nil {
 			share = r.g.AddConst(r.n.Name+"/bias", r.after.Const.Reshaped([]int{1, r.geom.Hidden, 1, 1}))
 		}
 		x = r.sum(x, r.mul(reset, share))
 	case !r.linear && h != nil:
-		reset := r.act(0, r.gate(1, t, h))
-		x = r.as("new").sum(x, r.product(2, r.mul(reset, h), nil))
+		x = r.as("new").sum(x, r.product(1, r.mul(reset, h), nil))
 	}
 	n := r.act(1, x)
 	n = r.as("update").mul(r.op(op.Sub, nil, r.k(1), z), n)

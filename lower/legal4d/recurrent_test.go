@@ -118,6 +118,31 @@ func TestVoice(t *testing.T) {
 	}
 }
 
+// TestSeries: a series is one part of a step. What it takes out of results is of
+// one kind: the range of another would be given to it.
+func TestSeries(t *testing.T) {
+	for seed := range uint64(8) {
+		reads := map[string]*ir.OpDef{}
+		for _, n := range must(t, irtest.Voice(seed, tensor.F64)).Native.Nodes {
+			from := n.In[0].Def
+			for from != nil && from.Op.Quant == ir.QMove {
+				from = from.In[0].Def
+			}
+			if n.Series == "" || n.Op.Quant != ir.QMove || from == nil {
+				continue
+			}
+			d := from.Op
+			if first := reads[n.Series]; first != nil && first != d {
+				t.Errorf("seed %d: series %q reads results of %s and %s", seed, n.Series, first.Name, d.Name)
+			}
+			reads[n.Series] = d
+		}
+		if len(reads) < 4 {
+			t.Errorf("seed %d: %d series", seed, len(reads))
+		}
+	}
+}
+
 // TestRecurrentActivations: every function that ONNX has for gates.
 func TestRecurrentActivations(t *testing.T) {
 	for i, f := range []string{"Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh",

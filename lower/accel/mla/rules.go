@@ -144,6 +144,16 @@ var missing = map[string]string{
 	"GridSample":         "it has no int8 form",
 	"CumSum":             "it is not accelerated",
 	"ReduceMin":          "it is not accelerated",
+	"LSTM":               "float ones run as convolutions, step by step, or a warning says why not",
+	"GRU":                "float ones run as convolutions, step by step, or a warning says why not",
+	"nncc.QLSTM":         "the model has quantised it: float ones run as convolutions, step by step",
+	"nncc.QGRU":          "the model has quantised it: float ones run as convolutions, step by step",
+	"Cast":               "keep one type on the way, or cast inputs and outputs only",
+	"Where":              "add or multiply by a mask of numbers",
+	"Greater":            "it gives truth values: clip or scale numbers instead",
+	"Less":               "it gives truth values: clip or scale numbers instead",
+	"TopK":               "leave it to the core behind the last layer",
+	"NonMaxSuppression":  "leave it to the core behind the last layer",
 }
 
 func ops(names ...string) map[*ir.OpDef]bool {

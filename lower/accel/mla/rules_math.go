@@ -79,7 +79,7 @@ var mathRules = []Rule{
 		Check: func(n *ir.Node, l *Limits) []string {
 			s := n.In[0].Type.Shape
 			if a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(s)); err == nil && s[a] > l.SoftmaxLen {
-				return say("Softmax is over %d elements, at most %d", s[a], l.SoftmaxLen)
+				return say("Softmax is over %d elements, at most %d (the board's softmax_len)", s[a], l.SoftmaxLen)
 			}
 			return nil
 		}},

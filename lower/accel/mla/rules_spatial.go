@@ -139,7 +139,8 @@ var spatialRules = []Rule{
 			case c == "tf_crop_and_resize" || c == "tf_half_pixel_for_nn":
 				return say("Resize coordinates are %s, which the MLA has not", c)
 			case ir.AttrsOf[op.ModeAttr](n).Mode == "linear" && c != "half_pixel":
-				return say("Resize coordinates are %s, want half_pixel for mode linear", c)
+				return say("Resize coordinates are %s, want half_pixel for mode linear (export without align_corners)",
+					c)
 			}
 			return nil
 		}},
