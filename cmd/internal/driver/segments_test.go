@@ -5,6 +5,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -23,10 +24,15 @@ var kindsOfNets = []struct {
 }
 
 // TestSegmentsOfKinds: networks of each kind run in one segment, and the
-// simulator computes what the interpreter does.
+// simulator computes what the interpreter does. NNCC_LONG takes five times as
+// many.
 func TestSegmentsOfKinds(t *testing.T) {
 	for _, k := range kindsOfNets {
-		for seed := range k.seeds {
+		n := k.seeds
+		if testenv.Long() {
+			n *= 5
+		}
+		for seed := range n {
 			c := Defaults()
 			c.Board, c.Name, c.Cases, c.Precision = "mla-host", "net", 1, option.Int8
 			o := compileNet(t, k.net(seed), &c)
