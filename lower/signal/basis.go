@@ -61,6 +61,11 @@ func recognise(m matrix, other *basis) (*basis, bool) {
 	if !bounded(m, window, peak) {
 		return nil, false
 	}
+	return fit(m, window)
+}
+
+// fit tries the layouts and lengths that a transform with this window may have.
+func fit(m matrix, window []float64) (*basis, bool) {
 	for _, form := range []struct{ parts, interleaved int }{{2, 1}, {2, 0}, {1, 0}} {
 		if m.columns%form.parts != 0 {
 			continue

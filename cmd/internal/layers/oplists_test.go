@@ -32,7 +32,7 @@ var operatorLists = map[string]struct {
 	"lower/kernel/reference": {4, "rows of kernels that compute several operators"},
 	"lower/kerneltest":       {1, "what random graphs draw more often"},
 	"lower/legal":            {2, "operators that keep the order of a feature map"},
-	"lower/legal4d":          {2, "a rewrite for each operator with another form on 4-D tensors; where parts meet"},
+	"lower/legal4d":          {3, "rewrites by operator on 4-D tensors, cells of recurrent ones; where parts meet"},
 	"lower/quant":            {2, "what has integer kernels: arithmetic, normalisations"},
 }
 
