@@ -149,7 +149,8 @@ func (s *sweep) lower() *call.Lowered {
 		c.G.COut/c.G.CIn, "lanes", s.lanes(), "out_h", c.Out.H, "out_w", c.Out.W, "kernel_w", c.Kernel.W,
 		"stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h", c.Pad.H, "pad_w", c.Pad.W,
 		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "pad", -int(c.l.Params.InOff),
-		"phases_h", s.phases.H, "phases_w", s.phases.W, "span", s.span, "pairs", s.pairs, "width", s.width, "plane", s.plane(), "rounds", s.rounds)
+		"phases_h", s.phases.H, "phases_w", s.phases.W, "span", s.span, "pairs", s.pairs, "width", s.width,
+		"plane", s.plane(), "rounds", s.rounds)
 	f = append(f, clampOf(c.l.Params).bounds()...)
 	// Windows of an odd last column have a neighbour behind them that is dropped, and a last word without weight.
 	scratch := 4 + s.lanes()*s.plane() + 4*s.pairs*c.Stride.W*s.phases.W + 4
