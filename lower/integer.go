@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -60,31 +61,50 @@ func (s *State) dequantize() error {
 	return quant.FoldConstants(s.Graph, true)
 }
 
-// warnOfFloatNodes warns of what an integer program computes in float.
+// warnOfFloatNodes warns of what an integer program computes in float for want of an integer form, and notes what
+// stays float behind a spectrum by design.
 func (s *State) warnOfFloatNodes() {
-	var names []string
+	var names, front []string
+	spectral := map[*ir.Value]bool{} // float values computed of a spectrum
 	for _, n := range s.Graph.Nodes {
-		if len(n.Out) == 0 || !n.Out[0].Type.DType.IsFloat() || n.Op == op.DequantizeLinear || n.Op.Quant == ir.QMove ||
-			n.Quantised() {
+		if len(n.Out) == 0 || !n.Out[0].Type.DType.IsFloat() || n.Op == op.DequantizeLinear {
 			continue
 		}
-		if n.Out[0].Type.DType == tensor.BF16 || n.In[0] != nil && n.In[0].Type.DType == tensor.BF16 {
-			continue // the accelerator's own format
+		behind := slices.ContainsFunc(n.In, func(v *ir.Value) bool { return spectral[v] })
+		spectral[n.Out[0]] = n.Op.Spectral || behind && !n.Op.Compresses
+		switch name := n.String(); {
+		case !computesInFloat(n):
+		case behind:
+			front = append(front, name)
+		default:
+			if why := quant.WhyRecurrentInFloat(n); why != "" {
+				name += " (" + why + ")"
+			}
+			names = append(names, name)
 		}
-		name := n.String()
-		if why := quant.WhyRecurrentInFloat(n); why != "" {
-			name += " (" + why + ")"
-		}
-		names = append(names, name)
 	}
-	if k := len(names); k > 0 {
-		more := ""
-		if k > 4 {
-			names, more = names[:4], ", ..."
-		}
-		s.warn("float-node", "", "%d nodes are computed in float, without an integer form: %s%s", k,
-			strings.Join(names, ", "), more)
+	if len(names) > 0 {
+		s.warn("float-node", "", "%d nodes are computed in float, without an integer form: %s", len(names),
+			firstOf(names))
 	}
+	if len(front) > 0 {
+		s.Diags.Add(diag.Notef("float-front-end", "", "what follows the spectrum is computed in float, up to what "+
+			"compresses its range: %s", firstOf(front)))
+	}
+}
+
+// computesInFloat: the node neither moves data nor works on integers or in the accelerator's own format.
+func computesInFloat(n *ir.Node) bool {
+	return n.Op.Quant != ir.QMove && !n.Quantised() && n.Out[0].Type.DType != tensor.BF16 &&
+		(n.In[0] == nil || n.In[0].Type.DType != tensor.BF16)
+}
+
+// firstOf names four at the most.
+func firstOf(names []string) string {
+	if len(names) > 4 {
+		return strings.Join(names[:4], ", ") + ", ..."
+	}
+	return strings.Join(names, ", ")
 }
 
 // warn adds a warning about a node, or about several ("").
