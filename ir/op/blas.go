@@ -5,6 +5,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 type float interface{ float32 | float64 }
@@ -48,9 +49,35 @@ func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, 
 	case []int64:
 		gemmInt(ta, tb, m, n, k, int64(alpha), a, lda, any(b).([]int64), ldb, int64(beta), any(c).([]int64), ldc)
 	case []float64:
+		if m >= leastRows && gemmTiled(ta, m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta),
+			any(c).([]float64), ldc) {
+			return
+		}
 		gonum.Implementation{}.Dgemm(tr(ta), tr(tb), m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb,
 			float64(beta), any(c).([]float64), ldc)
 	}
+}
+
+// leastRows is how many rows it takes for packing the right side to pay.
+const leastRows = 3
+
+// gemmTiled is gemm with the tiles of vec, which add in the order of gonum's
+// product; false, with nothing done, where they cannot.
+func gemmTiled(ta bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
+	c []float64, ldc int) bool {
+	if beta != 0 && beta != 1 {
+		return false
+	}
+	left, ok := vec.Pack(ta, m, k, alpha, a, lda)
+	if !ok {
+		return false
+	}
+	if beta == 0 {
+		for i := range m {
+			clear(c[i*ldc:][:n])
+		}
+	}
+	return left.AddTo(n, b, ldb, c, ldc, parallel)
 }
 
 // transposed is the k x n matrix whose transpose, n x k, b holds.

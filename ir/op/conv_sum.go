@@ -1,8 +1,11 @@
 package op
 
-// tilePixels bounds the columns of the im2col matrix that is live at a time;
-// tiles are also the units of parallel work.
-const tilePixels = 2048
+import "github.com/nncc/nncc/ir/vec"
+
+// leastPixels and mostPixels bound the columns of the im2col matrix that is live
+// at a time, tileElems its size between them; tiles are also the units of
+// parallel work.
+const leastPixels, mostPixels, tileElems = 256, 2048, 1 << 18
 
 // convSum computes y = conv(x, w) + b; all arrays in logical order (x
 // [N,C,...], w [O,I/g,...], y [N,O,...]).
@@ -15,6 +18,7 @@ func convSum[T summable](g *ConvGeom, x, w, b, y []T) {
 	}
 	k := ci * g.Taps()
 	direct := g.Taps() == 1 && product(g.Strides) == 1 && in == out
+	tilePixels := min(max(tileElems/k, leastPixels), mostPixels)
 	tiles := (out + tilePixels - 1) / tilePixels
 	if direct {
 		tiles = 1 // the input is the matrix already; the matrix product runs in parallel
@@ -146,9 +150,7 @@ func convDepthwise[T summable](g *ConvGeom, x, w, b, y []T) {
 					row := dst[(oz*out[1]+oy)*out[2]:][lo:hi]
 					if st[2] == 1 {
 						line = line[lo+x0:][:len(row)]
-						for i, s := range line {
-							row[i] += v * s
-						}
+						addScaled(v, line, row)
 						continue
 					}
 					p := lo*st[2] + x0
@@ -208,4 +210,15 @@ func convTransposeSum[T summable](g *ConvGeom, x, w, b, y []T) {
 			}
 		}
 	})
+}
+
+// addScaled adds v*x to y.
+func addScaled[T summable](v T, x, y []T) {
+	if x, ok := any(x).([]float64); ok {
+		vec.Axpy(float64(v), x, any(y).([]float64))
+		return
+	}
+	for i, s := range x {
+		y[i] += v * s
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 const (
@@ -46,7 +47,7 @@ func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
 	gained := make([]int, p.groups)
 	// What a bias can make up for is no error.
 	centred := c.opt.BiasCorrection && nq.Op != op.MatMul
-	l.eachChannel(nq, p, centred, func(g, o int, h symmetric, r *rounder) {
+	l.eachChannel(nq, p, centred, func(g, o int, h symmetric, r *rounder) func() {
 		s := float64(q.ScaleAt(p.scale(g, o) % len(q.Scale)))
 		v, old := make([]float64, p.depth), make([]float64, p.depth)
 		for i := range v {
@@ -54,11 +55,13 @@ func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
 		}
 		z, ok := r.improve(h, v, old, nearest)
 		if !ok {
-			return
+			return nil
 		}
-		gained[g]++
-		for i := range z {
-			k.SetInt(p.weight(g, o, i), int64(z[i]))
+		return func() {
+			gained[g]++
+			for i := range z {
+				k.SetInt(p.weight(g, o, i), int64(z[i]))
+			}
 		}
 	})
 	n := 0
@@ -86,12 +89,16 @@ func (c *calibrator) adaptHalf(l *lockstep, nf, nq *ir.Node) {
 		return
 	}
 	k := w.Cast(tensor.BF16).Cast(tensor.F32)
-	l.eachChannel(nq, p, false, func(g, o int, h symmetric, r *rounder) {
+	l.eachChannel(nq, p, false, func(g, o int, h symmetric, r *rounder) func() {
 		v, old := make([]float64, p.depth), make([]float64, p.depth)
 		for i := range v {
 			v[i], old[i] = w.Float(p.weight(g, o, i)), k.Float(p.weight(g, o, i))
 		}
-		if z, ok := r.improve(h, v, old, toBF16); ok {
+		z, ok := r.improve(h, v, old, toBF16)
+		if !ok {
+			return nil
+		}
+		return func() {
 			for i := range z {
 				k.SetFloat(p.weight(g, o, i), z[i])
 			}
@@ -107,8 +114,10 @@ func toBF16(f float64) float64 {
 }
 
 // eachChannel calls f for every output channel of n, with the scalar products of
-// the inputs of its weights on the samples; calls for one group are in order.
-func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool, f func(g, o int, h symmetric, r *rounder)) {
+// the inputs of its weights on the samples, and then what these calls gave, one
+// after another in a group.
+func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool,
+	f func(g, o int, h symmetric, r *rounder) (apply func())) {
 	x := make([][]float32, len(l.envQ))
 	for s := range x {
 		x[s] = tensor.As[float32](l.envQ[s][n.In[0]])
@@ -117,8 +126,12 @@ func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool, f func(g, o
 	parallelEach(p.groups, func(g int) {
 		h := gram(p.columns(x, g, at, centred))
 		if r := newRounder(h); r != nil {
-			for o := range p.outs {
-				f(g, o, h, r)
+			apply := make([]func(), p.outs)
+			parallelEach(p.outs, func(o int) { apply[o] = f(g, o, h, r) })
+			for _, a := range apply {
+				if a != nil {
+					a()
+				}
 			}
 		}
 	})
@@ -205,10 +218,7 @@ func newRounder(h symmetric) *rounder {
 	r.u = newSymmetric(n)
 	parallelEach(n, func(c int) { // column c of the inverse of L
 		x := make([]float64, n)
-		x[c] = 1 / l[c][c]
-		for i := c + 1; i < n; i++ {
-			x[i] = -scalar(l[i][c:i], x[c:i]) / l[i][i]
-		}
+		l.inverseColumn(c, x)
 		for i := c; i < n; i++ {
 			r.u[n-1-i][n-1-c] = x[i]
 		}
@@ -224,7 +234,7 @@ func (r *rounder) round(w []float64, to func(float64) float64) []float64 {
 	}
 	for i, k := range r.order {
 		z[k] = to(v[i])
-		axpy((z[k]-v[i])/r.u[i][i], r.u[i][i+1:], v[i+1:])
+		vec.Axpy((z[k]-v[i])/r.u[i][i], r.u[i][i+1:], v[i+1:])
 	}
 	return z
 }

@@ -1,35 +1,10 @@
 package quant
 
-import "math"
+import (
+	"math"
 
-// Products are rounded before they are added (the conversions to float64):
-// without that, compilers for some processors fuse the two, and results would
-// differ between them.
-
-// scalar is the scalar product of a and b, in four interleaved parts.
-func scalar(a, b []float64) float64 {
-	var s0, s1, s2, s3 float64
-	n := len(a) &^ 3
-	b = b[:len(a)]
-	for i := 0; i < n; i += 4 {
-		s0 += float64(a[i] * b[i])
-		s1 += float64(a[i+1] * b[i+1])
-		s2 += float64(a[i+2] * b[i+2])
-		s3 += float64(a[i+3] * b[i+3])
-	}
-	for i := n; i < len(a); i++ {
-		s0 += float64(a[i] * b[i])
-	}
-	return (s0 + s1) + (s2 + s3)
-}
-
-// axpy adds f*x to y.
-func axpy(f float64, x, y []float64) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] += float64(f * v)
-	}
-}
+	"github.com/nncc/nncc/ir/vec"
+)
 
 // symmetric is a square symmetric matrix, its rows in full.
 type symmetric [][]float64
@@ -46,11 +21,7 @@ func newSymmetric(n int) symmetric {
 // gram is the matrix of the scalar products of columns.
 func gram(cols [][]float64) symmetric {
 	m := newSymmetric(len(cols))
-	parallelEach(len(m), func(i int) {
-		for j := range i + 1 {
-			m[i][j] = scalar(cols[i], cols[j])
-		}
-	})
+	parallelEach(len(m), func(i int) { dots(cols[i], cols[:i+1], m[i]) })
 	for i := range m {
 		for j := range i {
 			m[j][i] = m[i][j]
@@ -59,41 +30,85 @@ func gram(cols [][]float64) symmetric {
 	return m
 }
 
+// dots writes the scalar products of x and rows, which may be longer.
+func dots(x []float64, rows [][]float64, out []float64) {
+	i := 0
+	for ; i+4 <= len(rows); i += 4 {
+		four := vec.Dot4(x, (*[4][]float64)(rows[i:]))
+		copy(out[i:], four[:])
+	}
+	for ; i < len(rows); i++ {
+		out[i] = vec.Dot(x, rows[i][:len(x)])
+	}
+}
+
 // form is x'*m*x.
 func (m symmetric) form(x []float64) float64 {
+	mx := make([]float64, len(x))
+	dots(x, m, mx)
 	s := 0.0
 	for i, v := range x {
 		if v != 0 {
-			s += float64(v * scalar(m[i], x))
+			s += float64(v * mx[i])
 		}
 	}
 	return s
 }
 
+// panel is how many columns of a factor are known before the rows below them are
+// worked on, rowBlock how many of these rows are work for one core.
+const panel, rowBlock = 32, 16
+
 // cholesky replaces the lower triangle of m by L with m = L*L'; false when m is
 // not positive definite.
 func (m symmetric) cholesky() bool {
-	for j := range m {
-		d := m[j][j] - scalar(m[j][:j], m[j][:j])
-		if !(d > 0) || math.IsInf(d, 0) {
-			return false
+	for from := 0; from < len(m); from += panel {
+		to := min(from+panel, len(m))
+		for j := from; j < to; j++ {
+			d := m[j][j] - vec.Dot(m[j][:j], m[j][:j])
+			if !(d > 0) || math.IsInf(d, 0) {
+				return false
+			}
+			m[j][j] = math.Sqrt(d)
+			m.below(j, j+1, to)
 		}
-		d = math.Sqrt(d)
-		m[j][j] = d
-		row := func(i int) { m[i][j] = (m[i][j] - scalar(m[i][:j], m[j][:j])) / d }
-		const block = 64
-		if rest := len(m) - j - 1; rest > block && j > block {
-			parallelEach((rest+block-1)/block, func(b int) {
-				from := j + 1 + b*block
-				for i := from; i < min(from+block, len(m)); i++ {
-					row(i)
-				}
-			})
-			continue
-		}
-		for i := j + 1; i < len(m); i++ {
-			row(i)
-		}
+		rest := len(m) - to
+		parallelEach((rest+rowBlock-1)/rowBlock, func(b int) {
+			first := to + b*rowBlock
+			for j := from; j < to; j++ {
+				m.below(j, first, min(first+rowBlock, len(m)))
+			}
+		})
 	}
 	return true
+}
+
+// below is column j of the factor in some rows, whose columns before j are known.
+func (m symmetric) below(j, from, to int) {
+	var sum [rowBlock + panel]float64
+	dots(m[j][:j], m[from:to], sum[:])
+	for i := from; i < to; i++ {
+		m[i][j] = (m[i][j] - sum[i-from]) / m[j][j]
+	}
+}
+
+// inverseColumn is column c of the inverse of the lower triangle of m; its elements
+// before c are not touched.
+func (m symmetric) inverseColumn(c int, x []float64) {
+	x[c] = 1 / m[c][c]
+	// Four rows share the parts of their sums over the columns that are multiples
+	// of four from c.
+	for first := c; first < len(m); first += 4 {
+		var s [4][4]float64
+		if first+4 <= len(m) {
+			vec.Lanes4(x[c:first], &[4][]float64{m[first][c:], m[first+1][c:], m[first+2][c:], m[first+3][c:]}, &s)
+		}
+		for i := max(first, c+1); i < min(first+4, len(m)); i++ {
+			if first+4 <= len(m) {
+				x[i] = -vec.Rest(x[c:i], m[i][c:i], &s[i-first]) / m[i][i]
+			} else {
+				x[i] = -vec.Dot(m[i][c:i], x[c:i]) / m[i][i]
+			}
+		}
+	}
 }

@@ -1,0 +1,27 @@
+package vec
+
+import "golang.org/x/sys/cpu"
+
+// width is how many columns a tile of the matrix product has: 16 with AVX-512, 8
+// with AVX2, 0 where there is no assembly.
+var width = func() int {
+	switch {
+	case cpu.X86.HasAVX512F && cpu.X86.HasAVX2:
+		return 16
+	case cpu.X86.HasAVX2:
+		return 8
+	}
+	return 0
+}()
+
+//go:noescape
+func tile4x8(k int, a, b, c *float64, ldc int)
+
+//go:noescape
+func tile4x16(k int, a, b, c *float64, ldc int)
+
+//go:noescape
+func lanes4(n int, x, r0, r1, r2, r3 *float64, sums *[4][4]float64)
+
+//go:noescape
+func axpy4(n int, f float64, x, y *float64)

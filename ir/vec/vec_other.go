@@ -1,0 +1,11 @@
+//go:build !amd64
+
+package vec
+
+// width is 0: no assembly.
+var width = 0
+
+func tile4x8(_ int, _, _, _ *float64, _ int)                 {}
+func tile4x16(_ int, _, _, _ *float64, _ int)                {}
+func lanes4(_ int, _, _, _, _, _ *float64, _ *[4][4]float64) {}
+func axpy4(_ int, _ float64, _, _ *float64)                  {}

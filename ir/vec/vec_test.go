@@ -1,0 +1,145 @@
+package vec
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// each calls f for every width that this processor has, and for none.
+func each(t *testing.T, f func(t *testing.T)) {
+	was := width
+	defer func() { width = was }()
+	for _, w := range []int{0, 8, 16} {
+		if w <= was {
+			width = w
+			f(t)
+		}
+	}
+}
+
+func serial(n int, f func(i int)) {
+	for i := range n {
+		f(i)
+	}
+}
+
+func random(r *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = r.NormFloat64()
+		if r.IntN(5) == 0 {
+			x[i] = 0
+		}
+	}
+	return x
+}
+
+func same(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	for i := range want {
+		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+			t.Fatalf("width %d: %s: element %d is %v, want %v", width, what, i, got[i], want[i])
+		}
+	}
+}
+
+// TestDot: scalar products of every length, alone and in fours, are those of the
+// definition; so is Axpy.
+func TestDot(t *testing.T) {
+	each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(1, 2))
+		for n := range 70 {
+			x, y := random(r, n), random(r, n+3)
+			var rows [4][]float64
+			var want [4]float64
+			for i := range rows {
+				rows[i] = random(r, n+i)
+				var s [4]float64
+				for k := range n {
+					part := k % 4
+					if k >= n&^3 {
+						part = 0
+					}
+					s[part] += float64(x[k] * rows[i][k])
+				}
+				want[i] = (s[0] + s[1]) + (s[2] + s[3])
+				same(t, "Dot", []float64{Dot(x, rows[i])}, want[i:i+1])
+			}
+			got := Dot4(x, &rows)
+			same(t, "Dot4", got[:], want[:])
+			sum := append([]float64(nil), y...)
+			for i := range x {
+				sum[i] += float64(0.3 * x[i])
+			}
+			Axpy(0.3, x, y)
+			same(t, "Axpy", y, sum)
+		}
+	})
+}
+
+// TestProduct: every element of a product adds its products in order.
+func TestProduct(t *testing.T) {
+	each(t, func(t *testing.T) {
+		if width == 0 {
+			if _, ok := Pack(false, 1, 1, 1, []float64{1}, 1); ok {
+				t.Error("there is no assembly, and yet a product")
+			}
+			return
+		}
+		r := rand.New(rand.NewPCG(3, 4))
+		for range 60 {
+			m, k, n := 1+r.IntN(13), 1+r.IntN(40), 1+r.IntN(300)
+			if r.IntN(4) == 0 {
+				k += 500
+			}
+			trans := r.IntN(2) == 0
+			lda, ldb, ldc := k+r.IntN(3), n+r.IntN(3), n+r.IntN(3)
+			if trans {
+				lda = m + r.IntN(3)
+			}
+			a, b, c := random(r, max(m, k)*lda), random(r, k*ldb), random(r, m*ldc)
+			want := append([]float64(nil), c...)
+			for i := range m {
+				for j := range n {
+					for l := range k {
+						v := a[i*lda+l : i*lda+l+1]
+						if trans {
+							v = a[l*lda+i:]
+						}
+						if f := 0.5 * v[0]; f != 0 {
+							want[i*ldc+j] += float64(f * b[l*ldb+j])
+						}
+					}
+				}
+			}
+			left, _ := Pack(trans, m, k, 0.5, a, lda)
+			if !left.AddTo(n, b, ldb, c, ldc, serial) {
+				t.Fatal("refused")
+			}
+			same(t, "product", c, want)
+		}
+	})
+}
+
+// TestZeros: a zero on the left leaves out its products. Where that shows, the
+// product is refused and nothing written.
+func TestZeros(t *testing.T) {
+	each(t, func(t *testing.T) {
+		if width == 0 {
+			return
+		}
+		for _, x := range []struct{ b, c float64 }{{math.Inf(1), 1}, {math.NaN(), 1}, {1, math.Copysign(0, -1)}} {
+			left, _ := Pack(false, 1, 2, 1, []float64{0, 1}, 2)
+			c := []float64{x.c}
+			if left.AddTo(1, []float64{x.b, 1}, 1, c, 1, serial) {
+				t.Errorf("%v: taken", x)
+			}
+			same(t, "what was there", c, []float64{x.c})
+			left, _ = Pack(false, 1, 2, 1, []float64{2, 1}, 2)
+			if !left.AddTo(1, []float64{x.b, 1}, 1, c, 1, serial) {
+				t.Errorf("%v: refused without zeros", x)
+			}
+		}
+	})
+}
