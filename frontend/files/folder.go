@@ -64,7 +64,7 @@ func NewFolder(dir, manifest string) (*Folder, error) {
 		return nil, err
 	}
 	if err = f.prepare(); errors.Is(err, fs.ErrPermission) && isDir(dir) {
-		f.base = dir // beside it nobody may write
+		f.base = dir // no one may write beside it
 		err = f.prepare()
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (f *Folder) Add(list ...File) error {
 	return WriteTree(f.new(), list)
 }
 
-// WriteTree writes files below dir, which nobody else writes to.
+// WriteTree writes files below dir, which no other process writes to.
 func WriteTree(dir string, list []File) error {
 	for _, x := range list {
 		p := filepath.FromSlash(x.Path)
@@ -154,7 +154,7 @@ func (f *Folder) Commit() error {
 		return os.Rename(f.new(), f.dir)
 	case err != nil:
 		return err
-	case f.base == f.dir || isCurrent(st): // those who stand in it go on to see it
+	case f.base == f.dir || isCurrent(st): // processes whose working folder it is still see it
 		return f.fill(old)
 	}
 	if err := os.Chmod(f.new(), st.Mode().Perm()); err != nil {
@@ -266,11 +266,11 @@ func (f *Folder) fill(old map[string]bool) error {
 }
 
 func (f *Folder) foreign(rel string) error {
-	return fmt.Errorf("%s was not written by nncc, and stands where nncc wants to write: move it away, or choose "+
+	return fmt.Errorf("%s was not written by nncc, and is where nncc wants to write: move it away, or choose "+
 		"another folder", filepath.Join(f.dir, rel))
 }
 
-// carry brings what is not nncc's from the folder that is replaced into the
+// carry moves what is not nncc's from the folder that is replaced into the
 // stage (before the swap) or the new folder (after it). Before, files are linked
 // or copied, so that the old folder stays whole until the new one is there.
 // Objects of the emitted Makefile (build) stay behind.
@@ -374,8 +374,26 @@ func sweep(base string) {
 }
 
 // Ours gives the files that nncc wrote into dir; nil when dir is absent or
-// empty; an error when it is somebody else's.
+// empty; an error when it is somebody else's. It may be called without the lock:
+// a folder that another process replaces meanwhile is looked at again.
 func Ours(dir, manifest string) (map[string]bool, error) {
+	for try := 1; ; try++ {
+		before, _ := os.Lstat(dir)
+		m, err := ours(dir, manifest)
+		if err == nil || try == maxLooks {
+			return m, err
+		}
+		if after, _ := os.Lstat(dir); before == nil && after == nil ||
+			before != nil && after != nil && os.SameFile(before, after) {
+			return nil, err
+		}
+	}
+}
+
+// maxLooks is how often Ours looks at a folder that is replaced each time.
+const maxLooks = 100
+
+func ours(dir, manifest string) (map[string]bool, error) {
 	st, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -430,7 +448,7 @@ func isDir(p string) bool {
 	return err == nil && st.IsDir()
 }
 
-// isCurrent: the process stands in that folder.
+// isCurrent: the folder is the process's working folder.
 func isCurrent(dir fs.FileInfo) bool {
 	st, err := os.Stat(".")
 	return err == nil && os.SameFile(st, dir)
