@@ -1,7 +1,7 @@
 package ir
 
 // CForm is an element-wise function as C expressions, one for each class of
-// arithmetic: of x, or of the operands a and b. An attribute of the node stands in braces:
+// arithmetic: of x, or of the operands a and b. An attribute of the node is in braces:
 // "x < 0.0 ? {alpha} * x : x". Functions of <math.h>, and those of the runtime
 // that end in _f64, may be called.
 type CForm struct {

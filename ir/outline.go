@@ -7,7 +7,7 @@ import (
 )
 
 // Outline builds a node of the given operator whose body is a copy of nodes,
-// which stand in graph order and form a convex part of g. The body's inputs
+// which are in graph order and form a convex part of g. The body's inputs
 // are the values from outside that the part reads (constants are copied into
 // the body), in order of first use; its outputs are those that are read
 // outside or leave the graph. Nothing of g changes: the node is detached, and

@@ -14,7 +14,7 @@ const maxDepth = 16
 
 // Parse reads the text form that Graph.String writes. Operators come from
 // lookup (nil for an unknown one). A node's output types may be left out; they
-// are then inferred. Types that are given are taken as they stand: Parse
+// are then inferred. Types that are given are taken as they are: Parse
 // checks the form of the text, Graph.Verify its meaning. Errors are
 // *syntax.Error. No text makes Parse panic, and memory stays proportional to
 // the text (up to 16 MB beyond it for splat and rand).

@@ -9,7 +9,7 @@ import (
 )
 
 // lockName is the file in a folder that is locked while nncc puts results
-// there. It is gone when nobody writes, unless a process was killed.
+// there. It is gone when no process writes, unless a process was killed.
 const lockName = ".nncc-lock"
 
 // errBusy: somebody else holds the lock.

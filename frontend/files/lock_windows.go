@@ -13,7 +13,7 @@ const (
 	sharingViolation = syscall.Errno(32)
 )
 
-// tryLock takes the lock at path: a file that nobody else can open meanwhile,
+// tryLock takes the lock at path: a file that no other process can open meanwhile,
 // and that the system removes when it is closed.
 func tryLock(path string) (unlock func(), err error) {
 	name, err := syscall.UTF16PtrFromString(path)

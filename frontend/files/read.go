@@ -11,7 +11,7 @@ import (
 	"os"
 )
 
-// Kind says what stands at a path, for messages.
+// Kind says what is at a path, for messages.
 func Kind(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -53,7 +53,7 @@ func Open(path string) (*os.File, fs.FileInfo, error) {
 	if !st.Mode().IsRegular() {
 		return nil, nil, &KindError{path, st.Mode(), regular}
 	}
-	// Another file may stand there by now: a pipe is opened without waiting for
+	// Another file may be there by now: a pipe is opened without waiting for
 	// its writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
 	if err != nil {

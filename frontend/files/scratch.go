@@ -45,7 +45,7 @@ func RemoveTemp(dir string) error {
 // RemoveAllTemp removes all temporary folders and files: for a process that is
 // told to end, which makes no new ones from then on.
 func RemoveAllTemp() {
-	scratch.Lock() // for good: nobody goes on
+	scratch.Lock() // for good: the process ends
 	for dir := range scratch.paths {
 		// Somebody else in this process may still write there.
 		for try := 0; os.RemoveAll(dir) != nil && try < 5; try++ {

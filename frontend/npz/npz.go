@@ -55,7 +55,7 @@ func NewArchive(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 			return nil, fmt.Errorf("npz: %.64q in the archive is not a .npy file", f.Name)
 		}
 		if a.files[name] != nil {
-			return nil, fmt.Errorf("npz: the array %.64q stands twice in the archive", name)
+			return nil, fmt.Errorf("npz: the archive has two arrays %.64q", name)
 		}
 		if f.Flags&1 != 0 {
 			return nil, fmt.Errorf("npz: the array %.64q is encrypted", name)

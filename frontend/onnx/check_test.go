@@ -92,7 +92,7 @@ func TestCheckFindings(t *testing.T) {
 		{"dangling", g(func(g *pb.GraphProto) { g.Node[0].Input[0] = "zz" }),
 			[]string{`input-missing|node "r" (Relu): input 0 is "zz"`}},
 		{"order", tModel(tNode("b", "Relu", "t", ">", "y"), tNode("a", "Relu", "x", ">", "t")),
-			[]string{`order|node "b" (Relu): stands before node "a" (Relu), which makes what it reads`}},
+			[]string{`order|node "b" (Relu): is listed before node "a" (Relu), which makes what it reads`}},
 		{"cycle", tModel(tNode("a", "Add", "x", "y", ">", "y")), []string{`order|reads "y"`}},
 		{"output defined twice", tModel(tNode("a", "Relu", "x", ">", "y"), tNode("b", "Relu", "x", ">", "y")),
 			[]string{`not-ssa|node "b" (Relu): defines "y", which node "a" (Relu) has defined`}},
@@ -141,7 +141,7 @@ func TestCheckFindings(t *testing.T) {
 		{"zero size", init(tFloats("k", []int64{1, 0})), nil},
 		{"negative", init(tFloats("k", []int64{-4}, 1)), []string{"tensor|negative"}},
 		{"overflow", init(tFloats("k", []int64{1 << 31, 1 << 31, 4}, 1)), []string{"tensor|too large"}},
-		{"twice", init(tFloats("k", nil, 1), tFloats("k", nil, 1)), []string{"not-ssa|stands twice"}},
+		{"twice", init(tFloats("k", nil, 1), tFloats("k", nil, 1)), []string{"not-ssa|is listed twice"}},
 		{"no name", init(tFloats("k", nil, 1), tFloats("", nil, 1)), []string{"name|initializer 1"}},
 		{"no type", init(&pb.TensorProto{Name: proto.String("k")}), []string{"tensor|data type 0"}},
 

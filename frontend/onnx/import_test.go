@@ -420,7 +420,7 @@ func TestOrder(t *testing.T) {
 	if out := irtest.Run(t, g, []*tensor.Dense{tensor.Of([]int{2}, []float32{2, -1})})[0].Floats(); out[0] != -4 {
 		t.Errorf("y is %v", out)
 	}
-	if !strings.Contains(note, `stands before node 1 (If, makes "b"), which makes what it reads`) {
+	if !strings.Contains(note, `is listed before node 1 (If, makes "b"), which makes what it reads`) {
 		t.Errorf("note %q", note)
 	}
 	_, err := OpenModel(textModel(t, 13, `(float[2] x) => (float y) { y = Mul (a, x) a = Relu (b) b = Neg (a) }`),

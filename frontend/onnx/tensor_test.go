@@ -83,7 +83,7 @@ func TestTensorEncodings(t *testing.T) {
 		{"raw long", raw(typ(1, 1), make([]byte, 8)...), "size of 8 bytes; want 4"},
 		{"int4 raw long", raw(typ(22, 3), 1, 2, 3), "want 2"},
 		{"two encodings", both, "raw_data and in float_data"},
-		{"wrong field", i32(typ(1, 1), 1), "stand in int32_data; want float_data"},
+		{"wrong field", i32(typ(1, 1), 1), "are in int32_data; want float_data"},
 		{"int8 range", i32(typ(3, 2), 1, 128), "value 1 of int32_data is 128"},
 		{"uint8 range", i32(typ(2, 1), -1), "is -1"},
 		{"bool range", i32(typ(9, 1), 2), "is 2"},

@@ -187,7 +187,7 @@ func (m *Model) ConvertInitializer(name, as string, f func(*tensor.Dense) (*tens
 // SplitToMaps cuts a constant whose axis lists the flattened places of several
 // feature maps one after the other (a head over several scales: anchors,
 // strides) into one constant per map, in which height and width of the map
-// stand in the place of the axis. maps are the values whose last two dimensions
+// replace the axis. maps are the values whose last two dimensions
 // say how large each map is.
 func (m *Model) SplitToMaps(name string, axis int, maps, as []string) error {
 	if len(maps) != len(as) {

@@ -43,7 +43,7 @@ func (m *Model) name(n *pb.NodeProto) {
 	}
 }
 
-// place adds a node at the end of the list; Sort then brings it in front of the
+// place adds a node at the end of the list; Sort then moves it in front of the
 // first node that reads it. Nodes that are added one after the other so stay in
 // that order.
 func (m *Model) place(n *pb.NodeProto) {
@@ -210,7 +210,7 @@ func (m *Model) bypass(n *pb.NodeProto, input int) error {
 			continue
 		}
 		if used != "" {
-			return nodeErr(n, "has several outputs that are read (%s, %s); nothing can stand in for all of them "+
+			return nodeErr(n, "has several outputs that are read (%s, %s); nothing can replace all of them "+
 				"(only: true removes it without re-wiring)", quote(used), quote(o))
 		}
 		used = o
@@ -242,7 +242,7 @@ func (m *Model) bypass(n *pb.NodeProto, input int) error {
 	return nil
 }
 
-// dataInput is the input that stands in for a removed node's output.
+// dataInput is the input that replaces a removed node's output.
 func (m *Model) dataInput(n *pb.NodeProto, input int) (int, error) {
 	if input >= 0 {
 		if input >= len(n.Input) || n.Input[input] == "" {
@@ -262,10 +262,10 @@ func (m *Model) dataInput(n *pb.NodeProto, input int) (int, error) {
 	case len(data) == 0 && len(n.Input) == 1:
 		return 0, nil
 	case len(data) == 0:
-		return 0, nodeErr(n, "reads only constants, but something reads its result; say which input stands in for it "+
+		return 0, nodeErr(n, "reads only constants, but something reads its result; say which input replaces it "+
 			"(input: N), or only: true")
 	}
-	return 0, nodeErr(n, "reads %d values that are no constants (%s); say which one stands in for its result (input: "+
+	return 0, nodeErr(n, "reads %d values that are no constants (%s); say which one replaces its result (input: "+
 		"N), or only: true", len(data), quoted(n.Input))
 }
 

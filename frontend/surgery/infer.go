@@ -316,7 +316,7 @@ func (m *Model) ClearShapes() int {
 // InferShapes drops what the file says of inner values and writes what is
 // inferred, for the graph outputs, too; outputs whose declaration changed are
 // reported. Declarations behind operators without a definition are kept:
-// nobody knows better. The error lists the nodes that do not fit their inputs.
+// nothing better is known. The error lists the nodes that do not fit their inputs.
 func (m *Model) InferShapes() (changed []string, err error) {
 	if err := m.undefined(); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// IsInitializer reports a constant that stands in the graph's initializers.
+// IsInitializer reports a constant among the graph's initializers.
 func (m *Model) IsInitializer(name string) bool { return m.initializer(name) != nil }
 
 func (m *Model) initializer(name string) *pb.TensorProto {
@@ -213,7 +213,7 @@ func (m *Model) DeduplicateInitializers() (map[string]string, error) {
 }
 
 // contents is a key that two constants share when they are equal, whatever
-// field their data stand in.
+// field that holds their data.
 func contents(t *pb.TensorProto) (string, error) {
 	c := proto.Clone(t).(*pb.TensorProto)
 	c.Name, c.DocString, c.MetadataProps = nil, nil, nil

@@ -110,7 +110,7 @@ func (m *Model) biasBehind(value string, a *affine, channelsFirst bool) *pb.Node
 	return u[0].Node
 }
 
-// wrapped is a Conv between the nodes that bring [...,D] to [N,D,H,W] and the
+// wrapped is a Conv between the nodes that turn [...,D] into [N,D,H,W] and the
 // result back.
 func (m *Model) wrapped(n *pb.NodeProto, name, src, out string, shape []int, a *affine) ([]*pb.NodeProto, error) {
 	var nodes []*pb.NodeProto

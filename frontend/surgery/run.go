@@ -17,7 +17,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// StepError says which step of a script failed, where it stands and why.
+// StepError says which step of a script failed, where it is and why.
 type StepError struct {
 	Script string // name of the file
 	Path   string // "3", or "3.2" for the second step of a loop, with the round

@@ -131,7 +131,7 @@ func plain(n *yaml.Node, depth int) error {
 			}
 			for j := 0; j < i; j += 2 {
 				if n.Content[j].Value == n.Content[i].Value {
-					return lineErr(n.Content[i], "key %s stands here a second time (first in line %d)",
+					return lineErr(n.Content[i], "key %s appears here a second time (first in line %d)",
 						quote(n.Content[i].Value), n.Content[j].Line)
 				}
 			}
@@ -179,7 +179,7 @@ var (
 )
 
 // expand is a copy of a node with ${name} replaced. Where a text is nothing but
-// one variable, the variable's value stands in its place, lists included.
+// one variable, the variable's value replaces it, lists included.
 // $${name} stands for ${name} as text.
 func expand(n *yaml.Node, vars map[string]*yaml.Node) (*yaml.Node, error) {
 	c := *n
@@ -198,7 +198,7 @@ func expand(n *yaml.Node, vars map[string]*yaml.Node) (*yaml.Node, error) {
 			}
 			v, err := lookup(n, s[2:len(s)-1], vars)
 			if err == nil && v.Kind != yaml.ScalarNode {
-				err = lineErr(n, "variable %s is %s and cannot stand within a text", s, kindText(v))
+				err = lineErr(n, "variable %s is %s and cannot be part of a text", s, kindText(v))
 			}
 			if err != nil {
 				bad = err

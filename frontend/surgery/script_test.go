@@ -43,8 +43,8 @@ func TestScriptErrors(t *testing.T) {
 		{"steps:\n  - remove: {nodes: a}\n    only: true", "line 2: found a mapping; a step is one key"},
 		{"steps:\n  - [a]", "line 2: found a list"},
 		{"steps: {remove: {nodes: a}}", "cannot unmarshal"},
-		{"steps: []\nsteps: []", `line 2: key "steps" stands here a second time (first in line 1)`},
-		{"steps:\n  - remove: {nodes: a, nodes: b}", `key "nodes" stands here a second time`},
+		{"steps: []\nsteps: []", `line 2: key "steps" appears here a second time (first in line 1)`},
+		{"steps:\n  - remove: {nodes: a, nodes: b}", `key "nodes" appears here a second time`},
 		{"a: &x 1\nsteps: [*x]", "anchors and aliases are not read"},
 		{"steps:\n  - remove:\n      <<: {nodes: a}", "merge keys are not read"},
 		{"steps: " + deep, "nested deeper than 64"},
@@ -122,7 +122,7 @@ func TestStepErrors(t *testing.T) {
 		{"steps: [{for_each: {let: {i: 1}, steps: [simplify: ]}}]", "want a list"},
 		{"steps: [{for_each: {let: {i: [1]}, steps: [{find: {nodes: \"${k}\"}}]}}]",
 			`step 1[1].1 (find): line 1: no variable "k"; there are "i"`},
-		{"vars: {v: [1]}\nsteps: [{find: {nodes: \"a${v}\"}}]", "is a list and cannot stand within a text"},
+		{"vars: {v: [1]}\nsteps: [{find: {nodes: \"a${v}\"}}]", "is a list and cannot be part of a text"},
 		{"steps: [{for_each: {nodes: {op: Conv}, steps: [simplify: ]}}]", `no node with op "Conv"`},
 	} {
 		_, err := run(t, parse(t, chain), c.script, RunOptions{})

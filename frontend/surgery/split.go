@@ -329,7 +329,7 @@ func (g *merger) header(c *Model) error {
 		case 0:
 			p.OpsetImport = append(p.OpsetImport, o)
 		default:
-			return fmt.Errorf("imports opset %d of domain %s, the models before it import %d; bring them to one "+
+			return fmt.Errorf("imports opset %d of domain %s, the models before it import %d; convert them to one "+
 				"version (set_version)", o.GetVersion(), quote(o.GetDomain()), old)
 		}
 	}

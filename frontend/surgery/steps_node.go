@@ -12,7 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
 
-// indexArg is a place by number or by the name of the value that stands there.
+// indexArg is a place by number or by the name of the value that is there.
 type indexArg struct {
 	set  bool
 	num  int

@@ -106,7 +106,7 @@ func verifyStep() *stepDef {
 		Restore       []yaml.Node       `yaml:"restore"`
 	}
 	d := reading(def("verify", "compare with the model as it was: equal: true, or within atol + rtol of the largest "+
-		"value; inputs and outputs map new names to old ones, restore: steps on a copy that bring the old interface "+
+		"value; inputs and outputs map new names to old ones, restore: steps on a copy that restore the old interface "+
 		"back; "+
 		"data: given inputs, cases: how many",
 		`verify: {rtol: 1e-6, cases: 5, outputs: {scores_4d: scores}, reshape: true}`,

@@ -14,7 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// internalise brings the data of external files into the model, of any
+// internalise copies the data of external files into the model, of any
 // element type.
 func (m *Model) internalise(dir string) error {
 	return eachTensor(m.graph(), func(t *pb.TensorProto) error {

@@ -115,7 +115,7 @@ func (m *Model) rewire(old, to string, except *pb.NodeProto) {
 	}
 }
 
-// RenameValue gives a value another name wherever it stands: where it is made,
+// RenameValue gives a value another name wherever it occurs: where it is made,
 // read, declared or an interface of the graph.
 func (m *Model) RenameValue(old, to string) error {
 	if err := m.wantValue(old); err != nil {
@@ -273,8 +273,8 @@ func reads(n *pb.NodeProto) []string {
 	return in
 }
 
-// Sort puts the nodes in topological order: what a node reads comes to stand
-// right in front of it where it stood behind, everything else stays. An error
+// Sort puts the nodes in topological order: what a node reads comes to be
+// right in front of it where it was behind, everything else stays. An error
 // names the nodes of a cycle. Values that nothing makes do not matter: scripts
 // may be between two steps.
 func (m *Model) Sort() error {

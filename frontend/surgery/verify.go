@@ -327,7 +327,7 @@ func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) error {
 			quote(d.Reference), want.DType.ONNXName())
 	}
 	if !slices.Equal(got.Shape, want.Shape) && (!opt.Reshape || got.Len() != want.Len()) {
-		return fmt.Errorf("output %s has shape %v, the reference's %s has %v (restore: brings it back; reshape: true "+
+		return fmt.Errorf("output %s has shape %v, the reference's %s has %v (restore: changes it back; reshape: true "+
 			"compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)
 	}
 	d.Shape, d.Elements = got.Shape, want.Len()

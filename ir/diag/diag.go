@@ -12,7 +12,7 @@ type Severity int
 
 // The severities. A note says what was done where nothing is wrong; a limit is
 // an error in nncc's terms: the model is valid, and nncc cannot compile it as it
-// stands.
+// is.
 const (
 	Error Severity = iota
 	Warning

@@ -456,7 +456,7 @@ func (b *netBuilder) number() float64 {
 	return x
 }
 
-// operand is what stands beside v in an operator of two: another value of its
+// operand is the other input of an operator of two that reads v: another value of its
 // shape or a constant of a shape that broadcasts.
 func (b *netBuilder) operand(v *ir.Value) *ir.Value {
 	if b.IntN(5) < 2 {

@@ -89,7 +89,7 @@ func arithLoop[T number](k arithKind) func(y, a, b []T) {
 }
 
 // sameData makes two operands of one Go type: F16 and BF16 become float64,
-// and mixed float widths (which quantised evaluation may bring) as well.
+// and mixed float widths (which quantised evaluation may cause) as well.
 func sameData(a, b *tensor.Dense) (*tensor.Dense, *tensor.Dense) {
 	if a.DType != b.DType || a.DType == tensor.F16 || a.DType == tensor.BF16 {
 		return a.Cast(tensor.F64), b.Cast(tensor.F64)

@@ -85,7 +85,7 @@ func MatMulGeometry(n *ir.Node) (*MatGeom, error) {
 }
 
 // Flat reports whether one right matrix serves every product and the left
-// matrices stand in order: then the whole is one [len(A)*M, K] x [K, N].
+// matrices are in order: then the whole is one [len(A)*M, K] x [K, N].
 func (g *MatGeom) Flat() bool {
 	for i := range g.A {
 		if g.B[i] != 0 || g.A[i] != i {

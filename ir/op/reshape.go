@@ -40,7 +40,7 @@ var Squeeze = def(ir.OpDef{
 	Infer: inferSqueeze, Eval: evalReshape(inferSqueeze), Pattern: ir.Injective, Quant: ir.QMove,
 })
 
-// Unsqueeze inserts dimensions of size 1, so that they stand at the places
+// Unsqueeze inserts dimensions of size 1, so that they are at the places
 // that input 1 lists.
 var Unsqueeze = def(ir.OpDef{
 	Name: "Unsqueeze", Doc: "inserts dimensions of size 1", View: ir.Reshaped, MinIn: 2,

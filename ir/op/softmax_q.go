@@ -42,7 +42,7 @@ func SoftmaxRescaled(n *ir.Node) (mult, shift, diffMin int32, ok bool) {
 	return mult, shift, diffMin, shift >= 0 && y.Quant.Scale[0] >= leastSoftmaxScale
 }
 
-// softmaxRequantised brings the kernel's result to the quantisation of the output.
+// softmaxRequantised converts the kernel's result to the quantisation of the output.
 func softmaxRequantised(n *ir.Node, y *tensor.Dense) *tensor.Dense {
 	t := n.Out[0].Type
 	if t.Quant.Scale[0] == SoftmaxScale && t.Quant.Zero[0] == SoftmaxZero {

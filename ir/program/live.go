@@ -11,7 +11,7 @@ const before = -1
 type lifetime struct {
 	first, last int
 	// own are the buffers written by a step or by the caller whose bytes these
-	// are: the buffer itself, or what it is a view of. None: nobody writes it.
+	// are: the buffer itself, or what it is a view of. None: no step writes it.
 	own []int
 }
 

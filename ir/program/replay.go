@@ -140,7 +140,7 @@ func (r *replay) step(k int, s *Step, eval Eval) error {
 	return nil
 }
 
-// clean poisons all bytes that nobody needs after step k.
+// clean poisons all bytes that no step needs after step k.
 func (r *replay) clean(k int) {
 	needed := make([]bool, len(r.arena))
 	for b, l := range r.live {

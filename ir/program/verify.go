@@ -125,7 +125,7 @@ func (p *Program) verifyPart(x call.Part, part, whole int) error {
 }
 
 // verifySteps: a step runs after what it reads was written, its scratch is
-// nobody's, and its results touch none of its operands without leave.
+// shared with no buffer, and its results touch none of its operands without leave.
 func (p *Program) verifySteps(live []lifetime) error {
 	for k, s := range p.Steps {
 		for _, check := range []func(int, *Step, []lifetime) error{p.verifyReads, p.verifyWrites, p.verifyScratch} {
@@ -145,7 +145,7 @@ func (p *Program) verifyReads(k int, s *Step, live []lifetime) error {
 		}
 		own := live[x.Buffer].own
 		if len(own) == 0 {
-			return fault("%s reads %s, which nobody writes", s, p.name(x.Buffer))
+			return fault("%s reads %s, which no step writes", s, p.name(x.Buffer))
 		}
 		for _, w := range own {
 			if live[w].first >= k {

@@ -10,7 +10,7 @@ import (
 // The own_*.go files are the references of the int8 kernels of ours, nncc_*,
 // for operators that CMSIS-NN lacks. A parameter struct has the fields of the C
 // struct of runtime_c/include/nncc/nncc_s8.h in the same order and of the same
-// size, so it can be written to C as it stands. Every function equals its C
+// size, so it can be written to C as it is. Every function equals its C
 // kernel bit for bit; constants that a kernel takes are built and proven here.
 
 // QP is the quantisation of one tensor: real = (q - Zero) * Scale.

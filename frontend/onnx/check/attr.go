@@ -22,7 +22,7 @@ func (c *checker) attributes(n *pb.NodeProto, sch *schema.Schema, fn *function, 
 			continue
 		}
 		if seen[name] {
-			at.add("attribute", "", fmt.Sprintf("attribute %s stands twice", model.Quote(name)), "each attribute once")
+			at.add("attribute", "", fmt.Sprintf("attribute %s appears twice", model.Quote(name)), "each attribute once")
 			continue
 		}
 		seen[name] = true

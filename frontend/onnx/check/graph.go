@@ -106,7 +106,7 @@ func (c *checker) order(nodes []*pb.NodeProto, s *checkScope) []int {
 	}
 	at, by, _ := model.FirstEarly(nodes, model.Makers(nodes))
 	p := &place{c: c, where: s.in(nodeLabel(nodes[at], at)), node: nodes[at].GetName()}
-	p.warn("order", fmt.Sprintf("stands before %s, which makes what it reads", nodeLabel(nodes[by], by)),
+	p.warn("order", fmt.Sprintf("is listed before %s, which makes what it reads", nodeLabel(nodes[by], by)),
 		"nodes in topological order")
 	return order
 }
@@ -175,7 +175,7 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 				Want: "a name"})
 			return
 		case seen[name]:
-			c.add(diag.Diag{Code: "not-ssa", Node: where, Tensor: name, Msg: "stands twice",
+			c.add(diag.Diag{Code: "not-ssa", Node: where, Tensor: name, Msg: "is listed twice",
 				Want: "each initializer once"})
 			return
 		}
@@ -324,7 +324,7 @@ func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 		}
 		if seen[name] {
 			c.add(diag.Diag{Code: "output-twice", Node: where, Tensor: name,
-				Msg:  "stands twice in the list of outputs",
+				Msg:  "is listed twice among the outputs",
 				Want: "each output once"})
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// heads splits the last dimension of [N, S, heads*size] and brings the heads
+// heads splits the last dimension of [N, S, heads*size] and moves the heads
 // forward: [N, heads, S, size].
 func heads(e *build.Node, v *ir.Value, heads int, what string) *ir.Value {
 	s := v.Type.Shape

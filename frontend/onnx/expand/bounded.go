@@ -81,7 +81,7 @@ func found(e *build.Node, x *ir.Value, bound int) (list, count *ir.Value) {
 	first := e.Data(tensor.Scalar(int64(0)))
 	count = e.Do("ReduceSum", ir.Attrs{"keepdims": ir.Int(0)}, ones)
 	at := e.Do("CumSum", ir.Attrs{"exclusive": ir.Int(1)}, ones, first)
-	if bound < n { // one place behind the room stands for what is not listed, two for what does not fit
+	if bound < n { // one index beyond the room means what is not listed, two for what does not fit
 		over := e.Do("Less", nil, at, scalar(bound))
 		at = e.Do("Where", nil, over, at, scalar(bound+1))
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// reals are the floats in a list attribute, or in the tensor that may stand in
-// for it.
+// reals are the floats in a list attribute, or in the tensor that may
+// replace it.
 func reals(e *build.Node, name string) []float64 {
 	if a, ok := e.Take(name + "_as_tensor"); ok && a.Tensor != nil && a.Tensor.Len() > 0 {
 		delete(e.Attrs, name)
@@ -87,7 +87,7 @@ type forest struct {
 
 var branchModes = []string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"}
 
-// newForest brings the attributes into TreeEnsemble's form; the weights, their names
+// newForest converts the attributes to TreeEnsemble's form; the weights, their names
 // behind prefix, are of n targets.
 func newForest(e *build.Node, prefix string, n, aggregate int) *forest {
 	f := &forest{e: e, x: e.Need(0, 2), whole: true, ntargets: n, aggregate: aggregate,

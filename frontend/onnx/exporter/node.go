@@ -40,7 +40,7 @@ func (w *graphWriter) writeNode(n *ir.Node) {
 	delete(x.attrs, "act_max")
 	raw := onIntegers(n.Op)
 	if n.Op == op.Requantize && n.In[0].Type.Quant != nil && n.Out[0].Type.Quant != nil {
-		// Nothing stands between the two.
+		// Nothing is between the two.
 		name := w.name(n.Out[0])
 		w.describe(name, n.Out[0].Type)
 		w.quantise(n.Out[0], w.dequantised(n.In[0]), name)

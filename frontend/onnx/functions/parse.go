@@ -117,7 +117,7 @@ func (p *parser) want(s string) {
 	}
 }
 
-// name is an identifier; names of values may also stand in quotes.
+// name is an identifier; names of values may also be quoted.
 func (p *parser) name(what string) string {
 	if p.tok.kind != ident && p.tok.kind != str || p.tok.text == "" {
 		p.fail("found %s, want %s", p.tok, what)
@@ -161,7 +161,7 @@ func (p *parser) function() *pb.FunctionProto {
 // formal is an input or output: a name, perhaps with a type in front.
 func (p *parser) formal() string { return p.valueInfo().GetName() }
 
-// header is one line of what stands before a function.
+// header is one line of what precedes a function.
 func (p *parser) header(f *pb.FunctionProto) {
 	key := p.name("a keyword such as domain")
 	p.want(":")
@@ -179,7 +179,7 @@ func (p *parser) header(f *pb.FunctionProto) {
 	}
 }
 
-// modelHeader is one line of what stands before a graph.
+// modelHeader is one line of what precedes a graph.
 func (p *parser) modelHeader(m *pb.ModelProto) {
 	key := p.name("a keyword such as ir_version")
 	p.want(":")

@@ -31,7 +31,7 @@ func parseExternal(t *pb.TensorProto) (external, error) {
 	for _, kv := range t.ExternalData {
 		k, v := kv.GetKey(), kv.GetValue()
 		if seen[k] {
-			return e, fmt.Errorf("external data: the key %s stands twice", Quote(k))
+			return e, fmt.Errorf("external data: the key %s appears twice", Quote(k))
 		}
 		seen[k] = true
 		var err error

@@ -58,7 +58,7 @@ func count(dims []int64, bits int, maxBytes int64) (int64, error) {
 // rawBytes is the size of n elements in raw or external data.
 func rawBytes(n int64, bits int) int64 { return (n*int64(bits) + 7) / 8 }
 
-// encoding is where a tensor's data stand.
+// encoding is the field that holds a tensor's data.
 type encoding struct {
 	field string // name of the field, or "external_data"
 	items int64  // elements of that field (bytes for raw_data)
@@ -139,7 +139,7 @@ func inspect(t *pb.TensorProto, lim Limits) (layout, error) {
 		return l, errors.New("has external_data although data_location is not EXTERNAL")
 	}
 	if len(found) > 1 {
-		return l, fmt.Errorf("data stand in %s and in %s; want exactly one of them", found[0].field, found[1].field)
+		return l, fmt.Errorf("data are in %s and in %s; want exactly one of them", found[0].field, found[1].field)
 	}
 	what := fmt.Sprintf("%d elements of type %s (shape %s)", l.n, schema.ElemName(dt), DimsText(t.Dims))
 	if len(found) == 0 {
@@ -156,7 +156,7 @@ func inspect(t *pb.TensorProto, lim Limits) (layout, error) {
 		}
 	case "raw_data":
 		if dt == dtString {
-			return l, errors.New("text cannot stand in raw_data; want string_data")
+			return l, errors.New("text cannot be in raw_data; want string_data")
 		}
 		if want := rawBytes(l.n, l.bits); l.enc.items != want {
 			return l, fmt.Errorf("raw_data has a size of %d bytes; want %d for %s", l.enc.items, want, what)
@@ -164,7 +164,7 @@ func inspect(t *pb.TensorProto, lim Limits) (layout, error) {
 	default:
 		field, want := typedField(dt, l.n)
 		if l.enc.field != field {
-			return l, fmt.Errorf("data of type %s stand in %s; want %s or raw_data", schema.ElemName(dt), l.enc.field,
+			return l, fmt.Errorf("data of type %s are in %s; want %s or raw_data", schema.ElemName(dt), l.enc.field,
 				field)
 		}
 		if l.enc.items != want {
@@ -327,7 +327,7 @@ func TensorData(t *pb.TensorProto, dir string, lim Limits) (*tensor.Dense, error
 	panic(bug.Errorf("onnx: tensor data in %s", l.enc.field))
 }
 
-// fromRaw decodes little-endian data; 4-bit types stand two to a byte, the first
+// fromRaw decodes little-endian data; 4-bit types are packed two to a byte, the first
 // in the low half.
 func fromRaw(dt tensor.DType, shape []int, raw []byte) (*tensor.Dense, error) {
 	if dt != tensor.I4 && dt != tensor.U4 {
@@ -344,7 +344,7 @@ func fromRaw(dt tensor.DType, shape []int, raw []byte) (*tensor.Dense, error) {
 	return tensor.FromBytes(dt, shape, b)
 }
 
-// TensorProto is a constant as raw data; 4-bit integers stand two to a byte, the first
+// TensorProto is a constant as raw data; 4-bit integers are packed two to a byte, the first
 // in the low half.
 func TensorProto(name string, d *tensor.Dense) *pb.TensorProto {
 	t := &pb.TensorProto{DataType: proto.Int32(int32(d.DType.ONNXCode())), RawData: d.Bytes()}

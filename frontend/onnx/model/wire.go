@@ -31,7 +31,7 @@ func remark(md protoreflect.MessageDescriptor, fd protoreflect.FieldDescriptor) 
 	return fd.Name() == "doc_string" || md.Name() == "StringStringEntryProto"
 }
 
-// wirePath is where the scan stands: a chain from the innermost field outwards.
+// wirePath is the position of the scan: a chain from the innermost field outwards.
 type wirePath struct {
 	up    *wirePath
 	field protoreflect.Name

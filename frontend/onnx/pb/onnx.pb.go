@@ -1739,7 +1739,7 @@ func (x *TensorProto) GetMetadataProps() []*StringStringEntryProto {
 	return nil
 }
 
-// SparseTensorProto: values of the non-zero elements and where they stand.
+// SparseTensorProto: values of the non-zero elements and their positions.
 type SparseTensorProto struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Values        *TensorProto           `protobuf:"bytes,1,opt,name=values" json:"values,omitempty"`

@@ -1,4 +1,4 @@
-// Package upgrade brings nodes of old opsets into the newest operators' form. The
+// Package upgrade converts nodes of old opsets to the newest operators' form. The
 // facts are in ONNX's change log of operator versions.
 package upgrade
 
