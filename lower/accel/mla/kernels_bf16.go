@@ -2,7 +2,11 @@ package mla
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
@@ -161,8 +165,75 @@ func lowerBinaryBF16(n *ir.Node) *call.Lowered {
 		bf16Out)
 }
 
-// lowerTableBF16 tabulates the function for every bit pattern.
+// lowerTableBF16 looks a function up.
 func lowerTableBF16(n *ir.Node) *call.Lowered {
+	l := &call.Lowered{Unused: constants(n), InPlace: []int{0}}
+	return command(l, "mla_table_bf16", fields("count", n.Out[0].Type.Elems()), bf16In(0),
+		bf16Blob("table", bf16Tables.of(n)), bf16Out)
+}
+
+// tables remembers the tables of functions: a node is lowered several times, and
+// networks have the same activation everywhere.
+type tables struct {
+	mu    sync.Mutex
+	known []*table
+}
+
+// table is a function of one number, as an operator with attributes and constants.
+type table struct {
+	op     *ir.OpDef
+	attrs  ir.Attrs
+	consts []*tensor.Dense
+	values *tensor.Dense
+}
+
+// mostTables bounds what is remembered, 128 KiB each.
+const mostTables = 16
+
+var bf16Tables tables
+
+// of is the table of a node's function; it must not be changed.
+func (t *tables) of(n *ir.Node) *tensor.Dense {
+	if n.Body != nil {
+		return tabulate(n)
+	}
+	x := &table{op: n.Op, attrs: n.Attrs.Clone()}
+	for _, v := range n.In[1:] {
+		var c *tensor.Dense
+		if v != nil && v.Const != nil {
+			c = v.Const.Clone()
+		}
+		x.consts = append(x.consts, c)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i := slices.IndexFunc(t.known, x.same); i >= 0 {
+		return t.known[i].values
+	}
+	x.values = tabulate(n)
+	if len(t.known) == mostTables {
+		t.known = t.known[1:]
+	}
+	t.known = append(t.known, x)
+	return x.values
+}
+
+// same reports two tables of the same function.
+func (t *table) same(u *table) bool {
+	return t.op == u.op && maps.EqualFunc(t.attrs, u.attrs, sameAttr) &&
+		slices.EqualFunc(t.consts, u.consts, func(a, b *tensor.Dense) bool {
+			return a == b || a != nil && b != nil && tensor.Equal(a, b)
+		})
+}
+
+// sameAttr is equality that tells zeros of different signs apart: so do functions.
+func sameAttr(a, b ir.Attr) bool {
+	bits := func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }
+	return a.Equal(b) && bits(a.Float, b.Float) && slices.EqualFunc(a.Floats, b.Floats, bits)
+}
+
+// tabulate computes a function for every bit pattern.
+func tabulate(n *ir.Node) *tensor.Dense {
 	bits := make([]uint16, 1<<16)
 	for i := range bits {
 		bits[i] = uint16(i)
@@ -172,9 +243,7 @@ func lowerTableBF16(n *ir.Node) *call.Lowered {
 	for i := range bits {
 		y.SetFloat(i, n.Op.Scalar(n, x.Float(i)))
 	}
-	l := &call.Lowered{Unused: constants(n), InPlace: []int{0}}
-	return command(l, "mla_table_bf16", fields("count", n.Out[0].Type.Elems()), bf16In(0), bf16Blob("table", y),
-		bf16Out)
+	return y
 }
 
 func lowerCastBF16(n *ir.Node) *call.Lowered {
