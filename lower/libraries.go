@@ -46,7 +46,8 @@ func Kernels(names []string, o kernel.Options) (kernel.Table, error) {
 		if skip[o.Kernels][n] {
 			continue
 		}
-		libs = append(libs, l)
+		libs = append(libs, slices.DeleteFunc(slices.Clone(l),
+			func(k *kernel.Kernel) bool { return slices.Contains(o.Without, k.Name) }))
 	}
 	return kernel.NewTable(libs...), nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
@@ -19,8 +20,13 @@ type kind struct {
 	draw func(r *rand.Rand) cost.Geometry
 	add  func(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error)
 	own  bool // only own kernels know the difference
+	// What the layers compute in; int8 throughout by default.
+	precision option.Precision
+	weights   option.Weights
 	// generic: own kernels have other functions that take any shape.
 	generic bool
+	// without are kernels that leave the layers to those behind them.
+	without []string
 	// elements are layers of several nodes, each of which is measured; nil: of one.
 	elements *elementLayers
 }
@@ -47,40 +53,117 @@ func conv(r *rand.Rand) cost.Geometry {
 	return cost.Geometry{C: channels(r), OC: channels(r), Groups: 1}
 }
 
-var kinds = []kind{
-	{"conv3x3", conv3x3, addConv, false, true, nil},
-	{"conv3x3 relu", conv3x3, relu(addConv), true, false, nil},
-	{"conv1x1", conv1x1, addConv, false, true, nil},
-	{"conv1x1 relu", conv1x1, relu(addConv), true, false, nil},
-	{"conv1d", func(r *rand.Rand) cost.Geometry { return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1) },
-		addConv, false, false, nil},
-	{"conv1d strided", func(r *rand.Rand) cost.Geometry {
-		s := window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1)
-		s.SW = 2 + r.IntN(3)
-		s.OW = (s.IW+2*s.PW-s.KW)/s.SW + 1
-		return s
-	}, addConv, false, false, nil},
-	{"depthwise", depthwise, addConv, false, true, nil},
-	{"depthwise relu", depthwise, relu(addConv), true, false, nil},
-	{"gemm", func(r *rand.Rand) cost.Geometry { return matrix(1, 1+r.IntN(300), 1+r.IntN(80)) },
-		addGemm, false, false, nil},
-	{"gemm rows", func(r *rand.Rand) cost.Geometry { return matrix(2+r.IntN(20), 1+r.IntN(150), 1+r.IntN(60)) },
-		addGemm, false, false, nil},
-	{"maxpool", func(r *rand.Rand) cost.Geometry { return pool(r) }, addPool(op.MaxPool), false, false, nil},
-	{"avgpool", func(r *rand.Rand) cost.Geometry { return pool(r) }, addPool(op.AveragePool), false, false, nil},
-	{"pad", func(r *rand.Rand) cost.Geometry {
-		s := elementwise(channels(r))
-		s.IW = 4 + r.IntN(300)
-		s.OW, s.OC = s.IW, (s.C/4+1+r.IntN(2))*4
-		return s
-	}, addPad, false, false, nil},
-	{"add", func(r *rand.Rand) cost.Geometry {
-		return elementwise(channels(r) * (1 + r.IntN(200)))
-	}, addAdd, false, false, nil},
+var kinds = slices.Concat([]kind{
+	{name: "conv3x3", draw: conv3x3, add: addConv, generic: true},
+	{name: "conv3x3 relu", draw: conv3x3, add: relu(addConv), own: true},
+	{name: "conv1x1", draw: conv1x1, add: addConv, generic: true},
+	{name: "conv1x1 relu", draw: conv1x1, add: relu(addConv), own: true},
+	{name: "conv1d", draw: conv1d, add: addConv},
+	{name: "conv1d strided", draw: strided(conv1d), add: addConv},
+	{name: "conv dilated", draw: dilated(conv3x3), add: addConv},
+	{name: "depthwise", draw: depthwise, add: addConv, generic: true},
+	{name: "depthwise relu", draw: depthwise, add: relu(addConv), own: true},
+	{name: "depthwise 3x3", draw: depthwise3x3, add: addConv, own: true},
+	{name: "depthwise 3x3 relu", draw: depthwise3x3, add: relu(addConv), own: true},
+	{name: "depthwise by windows", draw: depthwise3x3, add: addConv, own: true, without: ofThree},
+	{name: "depthwise by windows relu", draw: depthwise3x3, add: relu(addConv), own: true, without: ofThree},
+	{name: "depthwise windows", draw: depthwiseWindows, add: addConv, generic: true},
+	{name: "depthwise windows relu", draw: depthwiseWindows, add: relu(addConv), own: true},
+	{name: "depthwise multiplied", draw: multiplied(depthwiseWindows), add: addConv, generic: true},
+	{name: "gemm", draw: gemm, add: addGemm},
+	{name: "gemm rows", draw: gemmRows, add: addGemm},
+	{name: "maxpool", draw: pool, add: addPool(op.MaxPool)},
+	{name: "avgpool", draw: pool, add: addPool(op.AveragePool)},
+	{name: "pad", draw: pad, add: addPad},
+	{name: "add", draw: add, add: addAdd},
 	elements("elements int8", option.Int8, false), elements("elements int16", option.Int16x8, false),
 	elements("elements float", option.Float32, false), elements("loops int8", option.Int8, true),
 	elements("loops int16", option.Int16x8, true), elements("loops float", option.Float32, true),
+}, wide, narrow)
+
+// wide are layers of int16 with weights of int8.
+var wide = in(option.Int16x8, option.Int8Weights, "int16", []kind{
+	{name: "conv3x3", draw: conv3x3, add: addConv},
+	{name: "conv1x1", draw: conv1x1, add: addConv},
+	{name: "conv1d", draw: conv1d, add: addConv},
+	{name: "conv dilated", draw: dilated(conv3x3), add: addConv},
+	{name: "depthwise", draw: depthwise, add: addConv},
+	{name: "depthwise windows", draw: depthwiseWindows, add: addConv},
+	{name: "depthwise multiplied", draw: multiplied(depthwiseWindows), add: addConv},
+	{name: "gemm", draw: gemm, add: addGemm},
+	{name: "gemm rows", draw: gemmRows, add: addGemm},
+	{name: "add", draw: add, add: addAdd},
+})
+
+// narrow are layers of int8 with weights of int4.
+var narrow = in(option.Int8, option.Int4Weights, "int4", []kind{
+	{name: "conv3x3", draw: conv3x3, add: addConv},
+	{name: "conv1x1", draw: conv1x1, add: addConv},
+	{name: "conv1d", draw: conv1d, add: addConv},
+	{name: "depthwise", draw: depthwise, add: addConv},
+	{name: "gemm", draw: gemm, add: addGemm},
+	{name: "gemm rows", draw: gemmRows, add: addGemm},
+})
+
+// in gives kinds of layers element types of their own, and names that say so.
+func in(p option.Precision, w option.Weights, name string, ks []kind) []kind {
+	for i := range ks {
+		ks[i].name, ks[i].precision, ks[i].weights = ks[i].name+" "+name, p, w
+	}
+	return ks
 }
+
+// ofThree are the kernels of windows of 3x3, which the one of any window can stand in for.
+var ofThree = []string{"nncc_helium_depthwise_3x3_stride1_s8", "nncc_helium_depthwise_3x3_stride2_s8"}
+
+func conv1d(r *rand.Rand) cost.Geometry {
+	return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1)
+}
+
+// strided lets windows step by two to four along W.
+func strided(draw func(r *rand.Rand) cost.Geometry) func(r *rand.Rand) cost.Geometry {
+	return func(r *rand.Rand) cost.Geometry {
+		s := draw(r)
+		s.SW = 2 + r.IntN(3)
+		s.OW = (s.IW+2*s.PW-s.KW)/s.SW + 1
+		return s
+	}
+}
+
+// dilated sets taps apart, along one axis or both, on a map that grows with it.
+func dilated(draw func(r *rand.Rand) cost.Geometry) func(r *rand.Rand) cost.Geometry {
+	return func(r *rand.Rand) cost.Geometry { return spread(r, draw(r)) }
+}
+
+func spread(r *rand.Rand, s cost.Geometry) cost.Geometry {
+	s.DH, s.DW = 1+r.IntN(3), 1+r.IntN(3)
+	if s.KH == 1 {
+		s.DH = 1
+	}
+	if s.KW == 1 {
+		s.DW = 1
+	}
+	s.PH, s.PW = s.PH*s.DH, s.PW*s.DW
+	s.IH, s.IW = s.IH+(s.DH-1)*(s.KH-1), s.IW+(s.DW-1)*(s.KW-1)
+	s.OH = (s.IH+2*s.PH-(s.KH-1)*s.DH-1)/s.SH + 1
+	s.OW = (s.IW+2*s.PW-(s.KW-1)*s.DW-1)/s.SW + 1
+	return s
+}
+
+func gemm(r *rand.Rand) cost.Geometry { return matrix(1, 1+r.IntN(300), 1+r.IntN(80)) }
+
+func gemmRows(r *rand.Rand) cost.Geometry {
+	return matrix(2+r.IntN(20), 1+r.IntN(150), 1+r.IntN(60))
+}
+
+func pad(r *rand.Rand) cost.Geometry {
+	s := elementwise(channels(r))
+	s.IW = 4 + r.IntN(300)
+	s.OW, s.OC = s.IW, (s.C/4+1+r.IntN(2))*4
+	return s
+}
+
+func add(r *rand.Rand) cost.Geometry { return elementwise(channels(r) * (1 + r.IntN(200))) }
 
 func matrix(rows, c, oc int) cost.Geometry {
 	return cost.Geometry{N: rows, IH: 1, IW: 1, C: c, OH: 1, OW: 1, OC: oc, KH: 1, KW: 1, SH: 1, SW: 1, DH: 1, DW: 1,
@@ -100,6 +183,41 @@ func depthwise(r *rand.Rand) cost.Geometry {
 	k := []int{3, 3, 3, 2, 5}[r.IntN(5)]
 	c := channels(r) + 1
 	return window(r, cost.Geometry{C: c, OC: c, Groups: c}, 5+r.IntN(8), 5+r.IntN(8), k, k, 1+r.IntN(4)/3)
+}
+
+// depthwiseWindows are windows of up to 9x9 on maps of a few columns or many, of
+// one row or one column at times, and of taps that lie apart.
+func depthwiseWindows(r *rand.Rand) cost.Geometry {
+	kh, kw := []int{3, 3, 4, 5, 6, 7, 9}[r.IntN(7)], []int{3, 3, 4, 5, 6, 7, 9}[r.IntN(7)]
+	h, w := kh+r.IntN(12), kw+r.IntN(30)
+	switch r.IntN(8) {
+	case 0:
+		kh, h, kw = 1, 1, 2+r.IntN(30)
+		w = kw + r.IntN(60)
+	case 1:
+		kw = 1
+	}
+	c := channels(r) + 1
+	s := window(r, cost.Geometry{C: c, OC: c, Groups: c}, h, w, kh, kw, 1+r.IntN(4)/3)
+	if r.IntN(4) == 0 {
+		s = spread(r, s)
+	}
+	return s
+}
+
+// depthwise3x3 are windows of 3x3 on maps of a few columns or many.
+func depthwise3x3(r *rand.Rand) cost.Geometry {
+	c := channels(r) + 1
+	return window(r, cost.Geometry{C: c, OC: c, Groups: c}, 3+r.IntN(18), 3+r.IntN(46), 3, 3, 1+r.IntN(3)/2)
+}
+
+// multiplied gives each channel two to four outputs.
+func multiplied(draw func(r *rand.Rand) cost.Geometry) func(r *rand.Rand) cost.Geometry {
+	return func(r *rand.Rand) cost.Geometry {
+		s := draw(r)
+		s.OC = s.C * (2 + r.IntN(3))
+		return s
+	}
 }
 
 // relu puts an activation behind a layer, which becomes part of it.
@@ -139,7 +257,7 @@ func addConv(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, 
 	w := g.AddConst("w"+name, ir.Rand(seed, tensor.F32, []int{s.OC, s.C / s.Groups, s.KH, s.KW}))
 	b := g.AddConst("b"+name, ir.Rand(seed+1, tensor.F32, []int{s.OC}))
 	return g.Add(op.Conv, name, ir.Attrs{"group": ir.Int(s.Groups), "strides": ir.Ints(s.SH, s.SW),
-		"pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x, w, b)
+		"dilations": ir.Ints(s.DH, s.DW), "pads": ir.Ints(s.PH, s.PW, s.PH, s.PW)}, 1, x, w, b)
 }
 
 func addGemm(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {

@@ -167,7 +167,7 @@ func (o *options) measured(board, mk, lib string) ([]cost.Point, error) {
 				continue
 			}
 			c := driver.Defaults()
-			c.Board, c.Kernels, c.Generic = board, option.CMSISNN, generic
+			c.Board, c.Kernels, c.Generic, c.Without = board, option.CMSISNN, generic, k.without
 			switch mk {
 			case "cmsis-nn":
 				c.CMSISInclude, c.CMSISLib = o.include, lib
@@ -304,6 +304,7 @@ func (o *options) program(c *driver.Config, k kind, dir string) (*program, error
 	c.Align, c.DeadChannels, c.Fuse, c.IOLayout, c.Cases = option.AlignNever, false, false, option.NativeLayout, 1
 	c.Legalize = k.own // an activation becomes part of its layer
 	c.CalibMethod, c.BiasCorrect = option.MinMax, false
+	c.Precision, c.Weights = k.precision, k.weights
 	if e := k.elements; e != nil {
 		c.Precision, c.Fuse, c.FuseAll, c.Legalize = e.precision, e.loops, e.loops, false
 		c.IO = option.FloatIO

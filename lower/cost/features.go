@@ -16,6 +16,11 @@ type counts struct {
 	inside             int // pairs of an output pixel and a tap that lie in the image
 	edge, inner        int // pixels whose window leaves the row, and the others in blocks of four
 	innerRest          int
+	rowPairs, squares  int // rows of the output by twos, 2x2 pixels of it; the last ones part full, too
+	words, rounds      int // pairs of rows under two rows of outputs; twos of them in all columns of a window
+	rowQuads           int // output pixels by fours of a row, a rest of it one more
+	times, several     int // outputs of a channel; 1 where there are several, or less than four channels
+	wide               int // columns of the input
 	border             int // pixels whose window leaves the image
 	paired, single     int // pixels two at a time, and one by one (see count)
 	windowRows, across int // rows of a window; vectors of the taps of such a row
@@ -26,12 +31,17 @@ type counts struct {
 
 func count(g *Geometry) *counts {
 	c := &counts{pixels: g.N * g.OH * g.OW, rows: g.N * g.OH, outputs: g.OC, channels: g.C, taps: g.KH * g.KW,
-		windowRows: g.KH, band: g.N * g.OH * g.KH * ((g.OW-1)*g.SW + g.KW), parts: &g.Parts}
+		windowRows: g.KH, wide: g.IW, band: g.N * g.OH * g.KH * ((g.OW-1)*g.SW + g.KW), parts: &g.Parts}
 	depth := g.C
 	if g.Groups > 0 {
 		depth = g.C / g.Groups
 	}
 	c.columns, c.across = c.taps*depth, (g.KW*depth+15)/16
+	c.rowQuads = c.rows * ((g.OW + 3) / 4)
+	c.sweeps(g)
+	if c.times = g.OC / max(g.C, 1); c.times > 1 || g.C < 4 {
+		c.several = 1
+	}
 	left, right := 0, 0
 	for o := range g.OW {
 		if at := o*g.SW - g.PW; at < 0 {
@@ -64,6 +74,32 @@ func count(g *Geometry) *counts {
 	return c
 }
 
+// sweeps counts what kernels do that compute two rows of outputs at a time. Rows,
+// and columns, whose windows lie on the same taps go together.
+func (c *counts) sweeps(g *Geometry) {
+	down, across := apart(g.DH, g.SH), apart(g.DW, g.SW)
+	for k := range down {
+		c.rowPairs += g.N * max(0, (g.OH-k+2*down-1)/(2*down))
+	}
+	for k := range across {
+		c.squares += c.rowPairs * max(0, (g.OW-k+2*across-1)/(2*across))
+	}
+	c.words = (g.KH + g.SH*down/max(g.DH, 1) + 1) / 2
+	c.rounds = (c.words*g.KW + 1) / 2
+}
+
+// apart is how many outputs further the next window on the same taps is.
+func apart(dilation, stride int) int {
+	if dilation < 2 || stride < 1 {
+		return 1
+	}
+	a, b := dilation, stride
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return dilation / a
+}
+
 // reach counts the pairs of an output position and a tap inside the input.
 func reach(out, k, stride, dil, pad, in int) int {
 	n := 0
@@ -93,6 +129,18 @@ var factors = map[string]func(c *counts) int{
 	"edgePixels":               func(c *counts) int { return c.edge },
 	"innerQuads":               func(c *counts) int { return c.inner },
 	"innerBeyondQuads":         func(c *counts) int { return c.innerRest },
+	"rowPairsUp":               func(c *counts) int { return c.rowPairs },
+	"squaresUp":                func(c *counts) int { return c.squares },
+	"windowWords":              func(c *counts) int { return c.words },
+	"windowRounds":             func(c *counts) int { return c.rounds },
+	"inputColumns":             func(c *counts) int { return c.wide },
+	"fewOutputs":               func(c *counts) int { return max(0, min(1, 4-c.outputs)) },
+	"blocks":                   func(c *counts) int { return (c.channels + 3) / 4 * c.times },
+	"blockOutputs":             func(c *counts) int { return (c.channels + 3) / 4 * min(c.channels, 4) * c.times },
+	"multiplied":               func(c *counts) int { return c.several },
+	"pixelQuadsUp":             func(c *counts) int { return (c.pixels + 3) / 4 },
+	"outputPairsUp":            func(c *counts) int { return (c.outputs + 1) / 2 },
+	"rowQuadsUp":               func(c *counts) int { return c.rowQuads },
 	"outputs":                  func(c *counts) int { return c.outputs },
 	"outputQuads":              func(c *counts) int { return c.outputs / 4 },
 	"outputQuadsUp":            func(c *counts) int { return (c.outputs + 3) / 4 },
@@ -101,6 +149,7 @@ var factors = map[string]func(c *counts) int{
 	"oddOutputs":               func(c *counts) int { return c.outputs % 2 },
 	"columns":                  func(c *counts) int { return c.columns },
 	"columnVectors":            func(c *counts) int { return (c.columns + 15) / 16 },
+	"columnOctets":             func(c *counts) int { return (c.columns + 7) / 8 },
 	"columnWords":              func(c *counts) int { return c.columns / 4 },
 	"columnsBeyondWords":       func(c *counts) int { return c.columns % 4 },
 	"columnWordsBeyondVectors": func(c *counts) int { return c.columns % 16 / 4 },
@@ -111,6 +160,7 @@ var factors = map[string]func(c *counts) int{
 	"channelWordsUp":           func(c *counts) int { return (c.channels + 3) / 4 },
 	"channelsBeyondWords":      func(c *counts) int { return c.channels % 4 },
 	"taps":                     func(c *counts) int { return c.taps },
+	"tapVectors":               func(c *counts) int { return (c.taps + 15) / 16 },
 	"tapPairs":                 func(c *counts) int { return c.taps / 2 },
 	"oddTaps":                  func(c *counts) int { return c.taps % 2 },
 	"borderPixels":             func(c *counts) int { return c.border },
@@ -168,7 +218,14 @@ var features = map[Kind][]string{
 		pixels*oddOutputs oddPixels*channels rows*channelWordsUp rows*channelOctets rows*channelVectors
 		windowColumns*channelOctets windowColumns*channelVectors edgePixels edgePixels*channelWordsUp
 		edgePixels*channels innerQuads*channels innerBeyondQuads*channels pixels*windowRows
-		pixels*windowRows*channelWordsUp`),
+		pixels*windowRows*channelWordsUp rows*outputs rowQuadsUp*outputs rowQuadsUp*outputs*tapVectors
+		pixels*outputs pixels*outputs*taps tapsInside*channelOctets windowColumns*channels
+		pixels*outputQuadsUp pixels*outputQuadsUp*taps borderPixels*outputQuadsUp borderPixels*outputQuadsUp*taps
+		borderPixels*taps*channels rowPairsUp*outputs rowPairsUp*channels squaresUp*blockOutputs
+		squaresUp*blockOutputs*windowRounds rowPairsUp*channels*windowWords pixels*blocks pixels*blocks*taps
+		pixels*blocks*tapPairs pixels*blocks*oddTaps pixels*blocks*multiplied borderPixels*blocks
+		rowPairsUp*blockOutputs
+		rowPairsUp*channels*windowWords*inputColumns rowPairsUp*channelWordsUp*windowWords*inputColumns`),
 	Matrix: words(`
 		call pixels outputs columns columnWords columnVectors outputQuadsUp outputs*columnWords
 		outputQuadsUp*columns outputQuadsUp*columnWords pixels*columns pixels*columnWords pixels*columnVectors
@@ -193,6 +250,19 @@ var features = map[Kind][]string{
 		call pixels channels values pixels*channels pixels*channelWords pixels*channelsBeyondWords
 		pixels*channelVectors pixels*outputQuadsUp pixels*outputsBeyondQuads`),
 	Other: words(`call values MACs`),
+}
+
+// wideFeatures are those of variants on int16 besides, by eight columns and four pixels.
+var wideFeatures = map[Kind][]string{
+	Convolution: words(`tapsInside*channelOctets pixelQuads*outputs*columnOctets pixelsBeyondQuads*outputs*columnOctets
+		pixelQuads*outputs*columns pixelsBeyondQuads*outputs*columns pixelQuads*columns pixelQuadsUp
+		pixelQuadsUp*outputs pixelQuadsUp*outputPairsUp*columns pixelQuadsUp*columns pixelQuadsUp*taps
+		pixels*outputQuadsUp*columnOctets rowQuadsUp*outputs*columnOctets rowQuadsUp*outputs
+		pixelPairs*outputQuadsUp pixelPairs*outputQuadsUp*columnOctets oddPixels*outputQuadsUp
+		oddPixels*outputQuadsUp*columnOctets pixels*fewOutputs pixels*fewOutputs*columnOctets
+		pixels*windowRows*channelOctets pixels*windowRows*outputQuadsUp`),
+	Matrix: words(`pixels*outputQuadsUp*columnOctets pixelQuads*outputs*columnOctets
+		pixelsBeyondQuads*outputs*columnOctets`),
 }
 
 // pooled are the features of models over all variants of a kind.

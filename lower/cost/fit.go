@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 const (
@@ -54,7 +55,7 @@ func Fit(points []Point) []*Model {
 // any.
 func fitVariant(k Key, ps []Point) *Model {
 	train, held := split(ps)
-	x := newSystem(train, candidates(ps))
+	x := newSystem(train, candidates(k, ps))
 	active := x.all()
 	best, bestError := []int(nil), math.Inf(1)
 	type step struct {
@@ -119,14 +120,20 @@ func fitPooled(k Key, ps []Point) *Model {
 	return m
 }
 
-// candidates are the features of all kinds that points have.
-func candidates(ps []Point) []string {
+// candidates are the features of all kinds that points have, and of functions on
+// int16, by the name that the manifest gives them.
+func candidates(key Key, ps []Point) []string {
 	var out []string
+	wide := strings.Contains(key.Variant, "_s16")
 	for _, kind := range []Kind{Convolution, Depthwise, Matrix, Pool, Element, Copy, Other} {
 		if !slices.ContainsFunc(ps, func(p Point) bool { return p.Kind == kind }) {
 			continue
 		}
-		for _, f := range features[kind] {
+		list := features[kind]
+		if wide {
+			list = slices.Concat(list, wideFeatures[kind])
+		}
+		for _, f := range list {
 			if !slices.Contains(out, f) {
 				out = append(out, f)
 			}

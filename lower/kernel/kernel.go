@@ -34,6 +34,8 @@ type Options struct {
 	// Generic asks own kernels for the functions that accept layers of any shape,
 	// which are slower than those for one, but shared by more layers.
 	Generic bool
+	// Without are rows, by name, that are not offered, so that those behind them can be measured.
+	Without []string
 	// Executes says which functions an accelerator has commands for, none of which
 	// may read what it writes; nil on a core, which runs every portable kernel.
 	Executes func(fn string) bool

@@ -66,7 +66,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	o.Precision, o.Legalize, o.DeadChannels = c.Precision, c.Legalize, c.DeadChannels
 	o.Fuse, o.FuseAll, o.Align, o.PadInput = c.Fuse, c.FuseAll, c.Align, c.PadInput
 	o.FloatIO, o.NativeIO = c.IO == option.FloatIO, c.IOLayout == option.NativeLayout
-	o.Target.Kernels, o.Target.Generic = c.Kernels, c.Generic
+	o.Target.Kernels, o.Target.Generic, o.Target.Without = c.Kernels, c.Generic, c.Without
 	o.Installed, o.Optimize = c.CMSISLib != "", c.Optimize
 	if o.Off, err = c.stagesOff(); err != nil {
 		return o, err

@@ -65,7 +65,8 @@ type Config struct {
 	Align        option.Align
 	PadInput     bool // channels of inputs may be padded, too
 	Optimize     option.Optimize
-	Generic      bool // own kernels for any shape only: no flag, for measuring
+	Generic      bool     // own kernels for any shape only: no flag, for measuring
+	Without      []string // kernels that are not chosen: no flag, for measuring
 	CMSISInclude string
 	CMSISLib     string
 	MaxSegments  int // -1: no gate
