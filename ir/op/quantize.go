@@ -155,6 +155,10 @@ var QuantizeLinear = def(ir.OpDef{
 		}
 		lo, hi := d.IntRange()
 		y := tensor.New(d, x.Shape)
+		if xs, ok := x.Data.([]float32); ok && d == tensor.I8 && m.all {
+			quantiseS8(xs, float32(s[0]), float64(zero[0]), tensor.As[int8](y))
+			return outs(y)
+		}
 		wide := x.DType == tensor.F64
 		for i, k := 0, x.Len(); i < k; i++ {
 			c := m.at(i)
@@ -170,6 +174,33 @@ var QuantizeLinear = def(ir.OpDef{
 		return outs(y)
 	},
 })
+
+// quantiseS8 is QuantizeLinear from float32 to int8 with one scale.
+func quantiseS8(x []float32, scale float32, zero float64, y []int8) {
+	for i, v := range x {
+		q := math.RoundToEven(float64(v/scale)) + zero
+		switch {
+		case q != q: // not a number counts as zero
+			q = min(max(zero, math.MinInt8), math.MaxInt8)
+		case q < math.MinInt8:
+			q = math.MinInt8
+		case q > math.MaxInt8:
+			q = math.MaxInt8
+		}
+		y[i] = int8(q)
+	}
+}
+
+// dequantiseS8 is DequantizeLinear from int8 to float32 with one scale.
+func dequantiseS8(x []int8, scale float32, zero int64, y []float32) {
+	var table [256]float32
+	for v := math.MinInt8; v <= math.MaxInt8; v++ {
+		table[uint8(v)] = float32(int64(v)-zero) * scale
+	}
+	for i, v := range x {
+		y[i] = table[uint8(v)]
+	}
+}
 
 // dequantizeType is the element type that DequantizeLinear gives.
 func dequantizeType(n *ir.Node) (tensor.DType, error) {
@@ -226,6 +257,10 @@ var DequantizeLinear = def(ir.OpDef{
 			zero = in[2].Int64s()
 		}
 		y := tensor.New(d, x.Shape)
+		if xs, ok := x.Data.([]int8); ok && d == tensor.F32 && m.all {
+			dequantiseS8(xs, float32(s[0]), zero[0], tensor.As[float32](y))
+			return outs(y)
+		}
 		for i, k := 0, x.Len(); i < k; i++ {
 			c := m.at(i)
 			v := float64(x.Int(i) - zero[c])

@@ -1,0 +1,62 @@
+package op
+
+import (
+	"math"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// TestQuantiseS8: with one scale, int8 data takes loops of its own; the results
+// are those of the general ones, which blocks and channels take.
+func TestQuantiseS8(t *testing.T) {
+	x := []float32{0, 0.25, -0.25, 0.75, 1.25, -63.5, 63.5, 64, 1e30, -1e30, float32(math.NaN()), float32(math.Inf(1)),
+		float32(math.Inf(-1)), float32(math.Copysign(0, -1)), 1e-40, 31.74}
+	for i := range 300 {
+		x = append(x, float32(i-150)*0.4375)
+	}
+	for _, scale := range []float32{0.5, 0.3, 1e-39, 7e37, 0} {
+		for _, zero := range []int8{0, -128, 127, 5} {
+			run := func(n int) (q, f *tensor.Dense) {
+				s, z := make([]float32, n), make([]int8, n)
+				for i := range s {
+					s[i], z[i] = scale, zero
+				}
+				shape := []int{}
+				if n > 1 {
+					shape = []int{n}
+				}
+				in := []*tensor.Dense{tensor.Of([]int{1, len(x)}, x), tensor.Of(shape, s), tensor.Of(shape, z)}
+				q = evalOn(t, QuantizeLinear, in)
+				in[0] = q
+				return q, evalOn(t, DequantizeLinear, in)
+			}
+			q, f := run(1)
+			wantQ, wantF := run(len(x))
+			if !tensor.Equal(q, wantQ) || !tensor.Equal(f, wantF) {
+				t.Errorf("scale %v, zero point %d:\n%v\n%v\nwant\n%v\n%v", scale, zero, q.Data, f.Data, wantQ.Data,
+					wantF.Data)
+			}
+		}
+	}
+}
+
+// evalOn evaluates an operator on inputs.
+func evalOn(t *testing.T, o *ir.OpDef, in []*tensor.Dense) *tensor.Dense {
+	t.Helper()
+	g := ir.New("g")
+	var vs []*ir.Value
+	for _, d := range in {
+		vs = append(vs, g.AddInput("x", ir.T(d.DType, d.Shape...)))
+	}
+	n, err := g.Add(o, "n", nil, 1, vs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := ir.EvalNode(n, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0]
+}
