@@ -3,7 +3,6 @@ package loops
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -278,17 +277,6 @@ func choose(f *fn) error {
 	f.line("%s[%s] = %s[%s] != 0 ? %s[%s] : %s[%s];", y.name, yi, c.name, xi[0], a.name, xi[1], b.name, xi[2])
 	f.closeTo(1)
 	return nil
-}
-
-func keys[T any](m map[*ir.OpDef]T, more ...*ir.OpDef) []*ir.OpDef {
-	ops := slices.Clone(more)
-	for o := range m {
-		if !slices.Contains(ops, o) {
-			ops = append(ops, o)
-		}
-	}
-	slices.SortFunc(ops, func(a, b *ir.OpDef) int { return strings.Compare(a.Name, b.Name) })
-	return ops
 }
 
 func elementRows() []*kernel.Kernel {

@@ -147,10 +147,6 @@ func f32Blob(hint string, v []float32) *call.Blob {
 	return blob(hint, tensor.Of([]int{len(v)}, v))
 }
 
-func f64Blob(hint string, v []float64) *call.Blob {
-	return blob(hint, tensor.Of([]int{len(v)}, v))
-}
-
 // params is a pointer to a constant parameter struct.
 func params(typ string, f ...call.Field) *call.Struct {
 	return &call.Struct{Type: typ, Fields: f}
